@@ -1,0 +1,110 @@
+# zedstore_io: plain PGXS for a server of your own
+#
+#   make PG_CONFIG=/path/to/pg_config
+#   make install PG_CONFIG=...
+#   make installcheck PG_CONFIG=...     (server must preload zedstore_io)
+#
+# and, for everybody else, targets that bring their own PostgreSQL; see
+# "make help".
+
+EXTENSION = zedstore_io
+MODULE_big = zedstore_io
+PGFILEDESC = "zedstore_io - columnar tables and I/O workers"
+
+OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+DATA = $(sort $(wildcard sql/zedstore_io--*.sql))
+
+# sql/ holds install scripts (with "--" in the name) and regression tests.
+REGRESS = $(foreach file,$(sort $(wildcard sql/*.sql)),$(if $(findstring --,$(file)),,$(basename $(notdir $(file)))))
+REGRESS_OPTS = --load-extension=zedstore_io
+ISOLATION = $(basename $(notdir $(sort $(wildcard specs/*.spec))))
+ISOLATION_OPTS = --load-extension=zedstore_io
+
+PKG_CONFIG ?= pkg-config
+PG_CPPFLAGS = -I$(srcdir)/include $(shell $(PKG_CONFIG) --cflags liblz4 libzstd)
+SHLIB_LINK = $(shell $(PKG_CONFIG) --libs liblz4 libzstd) -lm
+
+# Without liburing the I/O workers use their portable method.
+ifeq ($(shell $(PKG_CONFIG) --exists liburing && echo yes),yes)
+PG_CPPFLAGS += -DUSE_ZS_LIBURING $(shell $(PKG_CONFIG) --cflags liburing)
+SHLIB_LINK += $(shell $(PKG_CONFIG) --libs liburing)
+endif
+
+# Targets that must work where there is no supported pg_config yet.
+HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release
+HELPERS += $(if $(wildcard bench/run),bench) $(if $(wildcard fuzz/run),fuzz) $(if $(wildcard scripts/core-suite),core-suite)
+
+all:
+
+.PHONY: $(HELPERS)
+
+help:
+	@echo "make demo                     heap and zedstore side by side, on a throwaway server"
+	@echo "make test [PG=17] [TESTS=..]  all tests, or e.g. TESTS='sql/insert t/001_crash.pl'"
+	@echo "make lint                     layering and style of the source files"
+	@echo "make server, server-stop      throwaway server with the extension preloaded"
+	@echo "make setup                    only prepare PostgreSQL, both flavours"
+	@echo "make print-pg-config          pg_config of the server with asserts, for tests"
+	@echo "make print-pg-config-release  pg_config of the optimised server"
+	@$(if $(filter bench,$(HELPERS)),echo "make bench                    the figures of docs/benchmarks.md",:)
+	@$(if $(filter fuzz,$(HELPERS)),echo "make fuzz                     fuzz codecs and pages",:)
+	@$(if $(filter core-suite,$(HELPERS)),echo "make core-suite               PostgreSQL's own tests with zedstore as the default",:)
+	@echo "make, make install, make installcheck PG_CONFIG=...   for a server of your own"
+
+demo:
+	@scripts/demo
+
+test:
+	@PG='$(PG)' scripts/run-tests $(TESTS)
+
+lint:
+	@scripts/check-layers
+
+setup:
+	@scripts/setup-postgres $(if $(PG),--pg $(PG))
+
+server:
+	@scripts/server start
+
+server-stop:
+	@scripts/server stop
+
+print-pg-config:
+	@scripts/setup-postgres --print assert $(if $(PG),--pg $(PG))
+
+print-pg-config-release:
+	@scripts/setup-postgres --print release $(if $(PG),--pg $(PG))
+
+ifneq ($(filter bench,$(HELPERS)),)
+bench:
+	@bench/run $(BENCH)
+endif
+ifneq ($(filter fuzz,$(HELPERS)),)
+fuzz:
+	@fuzz/run $(FUZZ)
+endif
+ifneq ($(filter core-suite,$(HELPERS)),)
+core-suite:
+	@PG='$(PG)' scripts/core-suite $(TESTS)
+endif
+
+# Everything else is PGXS.
+ifneq ($(if $(MAKECMDGOALS),$(filter-out $(HELPERS),$(MAKECMDGOALS)),all),)
+
+PG_CONFIG ?= pg_config
+PG_MAJOR := $(shell $(PG_CONFIG) --version 2>/dev/null | sed -nE 's/^PostgreSQL ([0-9]+).*/\1/p')
+ifeq ($(filter 17 18,$(PG_MAJOR)),)
+$(error zedstore_io needs PostgreSQL 17 or 18, but $(PG_CONFIG) $(if $(PG_MAJOR),belongs to PostgreSQL $(PG_MAJOR),is not there). \
+	Give PG_CONFIG=/path/to/pg_config, or try "make demo", which brings its own)
+endif
+ifeq ($(shell $(PKG_CONFIG) --exists liblz4 libzstd && echo yes),)
+$(error zedstore_io needs the lz4 and zstd libraries with headers and pkg-config (Debian: liblz4-dev libzstd-dev pkg-config))
+endif
+
+PGXS := $(shell $(PG_CONFIG) --pgxs)
+include $(PGXS)
+
+# PGXS does not track header dependencies.
+$(OBJS): $(wildcard include/*.h src/*/*.h)
+
+endif

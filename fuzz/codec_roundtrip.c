@@ -1,0 +1,270 @@
+/*
+ * codec_roundtrip.c
+ *	  What goes into the codec comes out, bit for bit.
+ *
+ * Usage: codec_roundtrip [columns [seed]].  Random and adversarial columns of every kind are encoded with every
+ * compression, decoded whole and value by value, and compared; zone maps must bound the values, memory must
+ * all be given back.
+ */
+#include "codec_gen.h"
+
+#include <float.h>
+#include <math.h>
+
+static const GenColumn *current;
+static uint64 current_seed;
+static const char *current_step = "";
+
+#define CHECK(cond, ...) \
+	do { \
+		if (!(cond)) \
+		{ \
+			fprintf(stderr, "not ok: seed %llu, %s, %u rows, %s: ", (unsigned long long) current_seed, \
+					current->what, current->in.nrows, current_step); \
+			fprintf(stderr, __VA_ARGS__); \
+			fprintf(stderr, "\n"); \
+			abort(); \
+		} \
+	} while (0)
+
+static uint64 counts[ZS_ENC_COUNT];
+static uint64 ncompressed;
+
+/* Does the value of a row equal the input? */
+static void
+check_value(const GenColumn *col, uint32 row, const ZsVectorOut *out, uint32 idx)
+{
+	const ZsColumnInput *in = &col->in;
+	bool		null = in->isnull != NULL && in->isnull[row];
+	const uint8 *p = (const uint8 *) (uintptr_t) out->values[idx];
+	uint64		len;
+
+	CHECK(out->isnull[idx] == null, "row %u: null flag", row);
+	if (null)
+	{
+		CHECK(out->values[idx] == 0, "row %u: value of a null", row);
+		return;
+	}
+	if (in->kind < ZS_KIND_NUMERIC)
+	{
+		CHECK((int64) out->values[idx] == in->ints[row], "row %u: %lld instead of %lld", row,
+			  (long long) out->values[idx], (long long) in->ints[row]);
+		return;
+	}
+	len = in->offsets[row + 1] - in->offsets[row];
+	if (in->kind == ZS_KIND_FIXED)
+		CHECK(out->values[idx] % in->align == 0, "row %u: alignment", row);
+	else
+	{
+		uint32		total;
+		uint32		header = (*p & 1) ? 1 : 4;
+
+		memcpy(&total, p, header == 1 ? 1 : 4);
+		total = header == 1 ? *p >> 1 : total >> 2;
+		CHECK(header == (len + 1 <= 127 ? 1 : 4) || (in->kind == ZS_KIND_NUMERIC && header == 4),
+			  "row %u: header size", row);
+		CHECK(header == 1 || out->values[idx] % 4 == 0, "row %u: alignment", row);
+		CHECK(total == len + header, "row %u: length %u instead of %llu", row, total, (unsigned long long) len);
+		p += header;
+		CHECK(!out->has_ext || out->isext[idx] == (in->isext != NULL && in->isext[row]), "row %u: overflow flag", row);
+		CHECK(out->has_ext || in->isext == NULL || !in->isext[row], "row %u: overflow flag", row);
+	}
+	CHECK(len == 0 || memcmp(p, in->bytes + in->offsets[row], len) == 0, "row %u: bytes differ", row);
+}
+
+/* Does the zone map bound the value? */
+static void
+check_zone(const GenColumn *col, uint32 row, const ZsVectorInfo *vi)
+{
+	const ZsColumnInput *in = &col->in;
+	int64		lower = 0;
+	int64		upper = 0;
+	double		d;
+	float		f;
+
+	if (!vi->has_zone || (in->isnull != NULL && in->isnull[row]))
+		return;
+	switch (in->kind)
+	{
+		case ZS_KIND_INT:
+			lower = upper = zscodec_zone_from_int64(in->ints[row], in->width, in->is_unsigned);
+			break;
+		case ZS_KIND_FLOAT4:
+			memcpy(&f, &in->ints[row], 4);
+			lower = upper = zscodec_zone_from_float8(f);
+			break;
+		case ZS_KIND_FLOAT8:
+			memcpy(&d, &in->ints[row], 8);
+			lower = upper = zscodec_zone_from_float8(d);
+			break;
+		case ZS_KIND_NUMERIC:
+			CHECK(zscodec_zone_from_numeric(in->bytes + in->offsets[row], in->offsets[row + 1] - in->offsets[row],
+											&lower, &upper), "row %u: numeric has no image", row);
+			break;
+		default:
+			lower = upper = zscodec_zone_from_bytes(in->bytes + in->offsets[row],
+													in->offsets[row + 1] - in->offsets[row]);
+	}
+	CHECK(lower <= upper, "row %u: interval", row);
+	CHECK(vi->zone_min <= upper && lower <= vi->zone_max, "row %u: zone map", row);
+}
+
+/* Codes and scaled integers must say the same as the values. */
+static void
+check_extras(const GenColumn *col, const ZsVectorOut *out, const ZsSharedState *shared)
+{
+	for (uint32 i = 0; i < out->nrows; i++)
+	{
+		if (out->isnull[i])
+			continue;
+		if (out->has_codes)
+		{
+			CHECK(out->codes[i] < shared->ndict && shared->dict_values[out->codes[i]] == out->values[i], "code of %u", i);
+			if (shared->dict_sorted && out->codes[i] > 0 && col->in.kind < ZS_KIND_NUMERIC)
+				CHECK((int64) shared->dict_values[out->codes[i] - 1] < (int64) out->values[i], "order of code %u", i);
+		}
+		if (out->has_scaled)
+		{
+			const uint8 *p = (const uint8 *) (uintptr_t) out->values[i];
+			int64		lower;
+			int64		upper;
+			int64		image = zscodec_zone_from_float8((double) out->scaled[i] / pow(10, out->scale));
+
+			uint32		total;
+
+			memcpy(&total, p, sizeof(total));
+			CHECK((*p & 1) ? zscodec_zone_from_numeric(p + 1, (size_t) (*p >> 1) - 1, &lower, &upper) :
+				  zscodec_zone_from_numeric(p + 4, (size_t) (total >> 2) - 4, &lower, &upper), "numeric %u", i);
+			CHECK(lower <= image && image <= upper, "scaled integer of %u", i);
+		}
+	}
+}
+
+/* Copies to memory of exactly that size, so that a read outside is noticed. */
+static uint8 *
+exact_copy(const uint8 *bytes, size_t len)
+{
+	uint8	   *copy = malloc(len > 0 ? len : 1);
+
+	memcpy(copy, bytes, len);
+	return copy;
+}
+
+static void
+check_column(const GenColumn *col, ZsEncoder *enc, ZsVectorOut *out, const ZsEncodeOptions *options, GenRandom *r)
+{
+	ZsCodecBuf	buf;
+	ZsSegmentInfo info;
+	ZsSharedState shared;
+	const char *err;
+	uint8	   *bytes;
+
+	zscodec_buf_init(&buf, &gen_allocator);
+	zscodec_shared_init(&shared, &gen_allocator);
+	current_step = "encode";
+	err = zscodec_segment_encode(enc, &col->in, options, &buf);
+	CHECK(err == NULL, "%s", err);
+	CHECK(buf.len <= zscodec_segment_max_size(&col->in), "larger than promised");
+	current_step = "open";
+	err = zscodec_segment_open(buf.data, buf.len, &info);
+	CHECK(err == NULL, "%s", err);
+	CHECK(info.nrows == col->in.nrows && info.kind == col->in.kind && info.stored_size == buf.len, "info");
+	bytes = exact_copy(buf.data + info.shared_off, info.shared_len);
+	err = zscodec_shared_open(&info, bytes, info.shared_len, &shared);
+	free(bytes);
+	CHECK(err == NULL, "shared: %s", err);
+
+	for (uint32 v = 0; v < info.nvectors; v++)
+	{
+		const ZsVectorInfo *vi = &info.vectors[v];
+		uint32		first = v * ZS_VECTOR_ROWS;
+
+		counts[vi->encoding]++;
+		ncompressed += vi->compression != 0;
+		bytes = exact_copy(buf.data + vi->off, vi->len);
+		current_step = zscodec_encoding_name((ZsEncoding) vi->encoding);
+		out->want_scaled = gen_chance(r, 50);
+		err = zscodec_vector_decode(&info, (int) v, bytes, vi->len, vi->needs_shared ? &shared : NULL, out);
+		CHECK(err == NULL, "vector %u: %s", v, err);
+		CHECK(out->nrows == vi->nrows, "vector %u: rows", v);
+		for (uint32 i = 0; i < out->nrows; i++)
+		{
+			check_value(col, first + i, out, i);
+			check_zone(col, first + i, vi);
+		}
+		check_extras(col, out, &shared);
+		for (int n = 0; n < 12; n++)
+		{
+			uint32		idx = n == 0 ? 0 : n == 1 ? vi->nrows - 1u : (uint32) gen_below(r, vi->nrows);
+
+			err = zscodec_vector_decode_one(&info, (int) v, bytes, vi->len, &shared, idx, out);
+			CHECK(err == NULL, "vector %u, one: %s", v, err);
+			check_value(col, first + idx, out, idx);
+		}
+		free(bytes);
+	}
+	zscodec_shared_free(&shared);
+	zscodec_buf_free(&buf);
+}
+
+/* Numerics whose value is known: the interval must contain it. */
+static void
+check_numeric_images(GenRandom *r)
+{
+	for (int i = 0; i < 20000; i++)
+	{
+		int			scale = (int) gen_below(r, 17);
+		int64		value = (int64) gen_next(r) >> gen_below(r, 60);
+		uint8		payload[64];
+		size_t		len = gen_numeric(value, scale, scale, payload);
+		int64		lower;
+		int64		upper;
+		int64		image = zscodec_zone_from_float8((double) ((long double) value / powl(10.0L, scale)));
+
+		if (!zscodec_zone_from_numeric(payload, len, &lower, &upper) || lower > image || upper < image)
+		{
+			fprintf(stderr, "not ok: image of %lld, scale %d\n", (long long) value, scale);
+			abort();
+		}
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	int			ncolumns = argc > 1 ? atoi(argv[1]) : 3000;
+	uint64		seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	ZsEncoder	enc;
+	ZsVectorOut *out = malloc(sizeof(ZsVectorOut));
+	GenRandom	images = {seed};
+
+	check_numeric_images(&images);
+	zscodec_encoder_init(&enc, &gen_allocator);
+	zscodec_vector_init(out, &gen_allocator);
+	for (int c = 0; c < ncolumns; c++)
+	{
+		GenRandom	r = {current_seed = seed + (uint64) c};
+		GenColumn	col;
+		static const uint32 sizes[] = {1, 2, 3, 15, 63, 64, 65, 100, 1000, 1023, 1024, 1025, 2048, 3000, 8000};
+		uint32		nrows = gen_chance(&r, 1) ? 20000 + (uint32) gen_below(&r, 45537) : sizes[gen_below(&r, 15)];
+		ZsEncodeOptions options = {(ZsCompression) gen_below(&r, 3), gen_chance(&r, 90) ? 0 : (int) gen_below(&r, 10)};
+
+		gen_column(&r, (ZsValueKind) (1 + gen_below(&r, 6)), nrows, &col);
+		current = &col;
+		check_column(&col, &enc, out, &options, &r);
+		gen_column_free(&col);
+	}
+	zscodec_encoder_free(&enc);
+	zscodec_vector_free(out);
+	free(out);
+	if (gen_allocated != 0)
+	{
+		fprintf(stderr, "not ok: %zu bytes not given back\n", gen_allocated);
+		return 1;
+	}
+	printf("ok: %d columns;", ncolumns);
+	for (int e = 1; e < ZS_ENC_COUNT; e++)
+		printf(" %s %llu", zscodec_encoding_name((ZsEncoding) e), (unsigned long long) counts[e]);
+	printf("; compressed %llu\n", (unsigned long long) ncompressed);
+	return 0;
+}

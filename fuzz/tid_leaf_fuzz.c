@@ -1,0 +1,458 @@
+/*-------------------------------------------------------------------------
+ *
+ * tid_leaf_fuzz.c
+ *	  Random changes of a TID tree leaf against a plain array of rows.
+ *
+ * Built from the leaf's source files and a server's headers, without a
+ * server.  Three tests, repeated with different seeds:
+ *
+ *	  1. Random changes on a page and on an array with one slot per row; after
+ *		 each, the page must say what the array says, through the walk,
+ *		 through single-row search and through zstid_leaf_read(), which checks all
+ *		 invariants.
+ *	  2. Each change goes through its WAL form to a second page whose hint bits
+ *		 differ at random; the pages must be equal but for hint bits.
+ *	  3. Pages with random wrong bytes: every reader must return, within the page
+ *		 (build with -fsanitize=address,undefined).
+ *
+ *	  usage: tid_leaf_fuzz [seconds [seed]]
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * fuzz/tid_leaf_fuzz.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <stdlib.h>
+#include <time.h>
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+
+#include "../src/tid/tid_internal.h"
+
+/* no libpgport here */
+#undef fprintf
+#undef printf
+
+#define NROWS	3000
+
+/* what the server would give */
+#ifdef USE_ASSERT_CHECKING
+void
+ExceptionalCondition(const char *condition, const char *file, int line)
+{
+	fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, condition);
+	abort();
+}
+#endif
+
+/* one row of the model; state is a fixed slot number or ZS_FIRST_REAL_SLOT */
+typedef struct ModelRow
+{
+	int			state;
+	ZsVisSlot	slot;
+} ModelRow;
+
+static uint64 rng_state;
+static ModelRow model[NROWS];
+static zstid base;
+
+static uint32
+rnd(uint32 limit)
+{
+	rng_state ^= rng_state << 13;
+	rng_state ^= rng_state >> 7;
+	rng_state ^= rng_state << 17;
+	return (uint32) ((rng_state >> 11) % limit);
+}
+
+static void
+fail(const char *what, uint64 seed)
+{
+	fprintf(stderr, "seed %llu: %s\n", (unsigned long long) seed, what);
+	abort();
+}
+
+static void
+init_page(char *page, zstid lokey, zstid hikey)
+{
+	PageHeader	phdr = (PageHeader) page;
+	ZsPageOpaque *opaque;
+
+	memset(page, 0, BLCKSZ);
+	phdr->pd_lower = SizeOfPageHeaderData;
+	phdr->pd_upper = phdr->pd_special = BLCKSZ - sizeof(ZsPageOpaque);
+	phdr->pd_pagesize_version = BLCKSZ | PG_PAGE_LAYOUT_VERSION;
+	opaque = ZsPageGetOpaque(page);
+	opaque->lokey = lokey;
+	opaque->hikey = hikey;
+}
+
+/* Does the page say what the model says? */
+static void
+compare(char *page, uint64 seed)
+{
+	static ZsTidLeaf leaf;
+	const char *reason = zstid_leaf_read(page, &leaf);
+	int			run = 0;
+
+	if (reason != NULL)
+		fail(reason, seed);
+	for (int i = 0; i < NROWS; i++)
+	{
+		int			slotno = ZS_SLOT_UNUSED;
+		const ZsVisSlot *slot = NULL;
+
+		while (run < leaf.nruns && leaf.runs[run].first + leaf.runs[run].count <= base + i)
+			run++;
+		if (run < leaf.nruns)
+			slotno = leaf.runs[run].slotno;
+		if (slotno >= ZS_FIRST_REAL_SLOT)
+			slot = &leaf.slots[slotno - ZS_FIRST_REAL_SLOT];
+		if (Min(slotno, ZS_FIRST_REAL_SLOT) != model[i].state ||
+			(slot != NULL && !zstid_slots_equal(slot, &model[i].slot)))
+			fail("page and model differ", seed);
+
+		if (rnd(50) == 0)
+		{
+			ZsTidRun	found;
+			ZsVisSlot  *found_slot;
+
+			reason = zstid_leaf_find(page, base + i, &found, &found_slot);
+			if (reason != NULL || found.slotno != slotno || found.first > base + i ||
+				found.first + found.count <= base + i)
+				fail("search finds another run", seed);
+			if (slot != NULL && !zstid_slots_equal(slot, found_slot))
+				fail("search finds another slot", seed);
+		}
+	}
+}
+
+/* Applies a change to a page by way of the record; false if it does not fit. */
+static bool
+apply(char *page, const ZsTidChange *change, uint64 seed)
+{
+	PGAlignedBlock image;
+	char		data[ZS_TID_MAX_RECORD];
+	ZsTidChange decoded;
+	uint8		vm_flags;
+	TransactionId record_xid = rnd(2) ? change->xid : 77;
+	int			size = zstid_record_encode(change, record_xid, ZS_TIDF_VM_FROZEN, data);
+	const char *reason;
+
+	if (!zstid_record_decode(data, size, record_xid, &decoded, &vm_flags) ||
+		vm_flags != ZS_TIDF_VM_FROZEN)
+		fail("record cannot be read", seed);
+	reason = zstid_leaf_read(page, &zstid_scratch);
+	if (reason == NULL)
+		reason = zstid_edit_apply(&zstid_scratch, &decoded);
+	if (reason != NULL)
+		fail(reason, seed);
+	if (!zstid_leaf_write(&zstid_scratch, image.data))
+		return false;
+	zstid_leaf_install(page, image.data);
+	return true;
+}
+
+static void
+set_random_hints(char *page)
+{
+	ZsTidWalk	walk;
+
+	if (zstid_walk_begin(&walk, page) != NULL)
+		return;
+	for (int i = 0; i < walk.nslots; i++)
+	{
+		if (rnd(4) == 0 && walk.slots[i].xmin != FrozenTransactionId)
+			walk.slots[i].infomask |= HEAP_XMIN_COMMITTED;
+		if (rnd(4) == 0)
+			walk.slots[i].infomask |= HEAP_XMAX_INVALID;
+	}
+}
+
+static bool
+pages_equal(char *a, char *b)
+{
+	static PGAlignedBlock ca;
+	static PGAlignedBlock cb;
+	ZsTidWalk	walk;
+	char	   *copies[2] = {ca.data, cb.data};
+
+	memcpy(ca.data, a, BLCKSZ);
+	memcpy(cb.data, b, BLCKSZ);
+	for (int k = 0; k < 2; k++)
+	{
+		if (zstid_walk_begin(&walk, copies[k]) != NULL)
+			return false;
+		for (int i = 0; i < walk.nslots; i++)
+			walk.slots[i].infomask &= ~ZS_VIS_HINT_BITS;
+	}
+	return memcmp(ca.data, cb.data, ((PageHeader) a)->pd_lower) == 0;
+}
+
+/* Picks a change that the model allows. */
+static bool
+pick_change(ZsTidChange *change)
+{
+	int			row = rnd(NROWS);
+	int			count = rnd(3) == 0 ? 1 + rnd(200) : 1 + rnd(3);
+	int			end = Min(row + count, NROWS);
+	ModelRow   *m = &model[row];
+
+	memset(change, 0, sizeof(*change));
+	change->first = base + row;
+	change->count = 1;
+	change->xid = rnd(20) ? 100 + rnd(30) : rnd(1000000);
+	change->cid = rnd(3) ? rnd(3) : rnd(UINT32_MAX);
+	switch (rnd(8))
+	{
+		case 0:
+		case 1:
+			change->op = ZS_TID_INSERT;
+			if (rnd(10) == 0)
+				change->xid = FrozenTransactionId;
+			if (rnd(10) == 0)
+				change->token = 1 + rnd(1000000);
+			change->count = 0;
+			while (row < end && model[row].state == ZS_SLOT_UNUSED)
+			{
+				row++;
+				change->count++;
+			}
+			return change->count > 0;
+		case 2:
+		case 3:
+			change->op = ZS_TID_XMAX;
+			change->infomask = rnd(2) ? 0 : HEAP_XMAX_IS_MULTI | HEAP_XMAX_EXCL_LOCK;
+			change->infomask2 = rnd(2) ? HEAP_KEYS_UPDATED : 0;
+			if (rnd(2))
+			{
+				change->infomask2 |= ZS_VIS2_UPDATED;
+				change->successor = (int64) rnd(2000000000) - 1000000000;
+			}
+			else if (rnd(4) == 0)
+				change->infomask2 |= ZS_VIS2_MOVED_PARTITION;
+			return m->state == ZS_SLOT_FROZEN || m->state == ZS_FIRST_REAL_SLOT;
+		case 4:
+			change->op = ZS_TID_LOCK;
+			change->infomask = rnd(2) ? HEAP_XMAX_LOCK_ONLY | HEAP_XMAX_KEYSHR_LOCK :
+				HEAP_XMAX_IS_MULTI | HEAP_XMAX_EXCL_LOCK;
+			return m->state == ZS_SLOT_FROZEN || m->state == ZS_FIRST_REAL_SLOT;
+		case 5:
+			change->op = rnd(2) ? ZS_TID_RELEASE : ZS_TID_KILL;
+			change->count = end - row;
+			return true;
+		case 6:
+			change->op = ZS_TID_CONFIRM;
+			return m->state == ZS_FIRST_REAL_SLOT && (m->slot.infomask2 & ZS_VIS2_SPECULATIVE);
+		default:
+			change->op = ZS_TID_REMOVE_DEAD;
+			change->count = end - row;
+			return true;
+	}
+}
+
+/* The same on the model. */
+static void
+apply_to_model(const ZsTidChange *change)
+{
+	for (uint64 i = 0; i < change->count; i++)
+	{
+		ModelRow   *m = &model[change->first - base + i];
+
+		switch (change->op)
+		{
+			case ZS_TID_INSERT:
+				memset(&m->slot, 0, sizeof(m->slot));
+				m->state = change->xid == FrozenTransactionId ? ZS_SLOT_FROZEN : ZS_FIRST_REAL_SLOT;
+				m->slot.xmin = change->xid;
+				m->slot.cmin = change->cid;
+				m->slot.infomask = HEAP_XMAX_INVALID;
+				m->slot.successor = change->token;
+				m->slot.infomask2 = change->token ? ZS_VIS2_SPECULATIVE : 0;
+				break;
+			case ZS_TID_XMAX:
+			case ZS_TID_LOCK:
+				if (m->state == ZS_SLOT_FROZEN)
+					m->slot = zstid_frozen_slot;
+				m->state = ZS_FIRST_REAL_SLOT;
+				m->slot.xmax = change->xid;
+				m->slot.infomask = (m->slot.infomask & ~HEAP_XMAX_BITS) | change->infomask;
+				m->slot.infomask2 &= ~HEAP_KEYS_UPDATED;
+				if (change->op == ZS_TID_XMAX)
+				{
+					m->slot.infomask2 &= ~(ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION);
+					m->slot.cmax = change->cid;
+					m->slot.successor = change->successor;
+				}
+				else if (change->infomask & HEAP_XMAX_LOCK_ONLY)
+				{
+					m->slot.infomask2 &= ~(ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION);
+					m->slot.cmax = 0;
+					if (!(m->slot.infomask2 & ZS_VIS2_SPECULATIVE))
+						m->slot.successor = 0;
+				}
+				m->slot.infomask2 |= change->infomask2;
+				break;
+			case ZS_TID_CONFIRM:
+				m->slot.infomask2 &= ~ZS_VIS2_SPECULATIVE;
+				m->slot.successor = 0;
+				break;
+			case ZS_TID_KILL:
+				m->state = ZS_SLOT_DEAD;
+				break;
+			case ZS_TID_RELEASE:
+				m->state = ZS_SLOT_UNUSED;
+				break;
+			case ZS_TID_REMOVE_DEAD:
+				if (m->state == ZS_SLOT_DEAD)
+					m->state = ZS_SLOT_UNUSED;
+				break;
+		}
+	}
+}
+
+/* Settles random slots on both pages and the model. */
+static void
+fold_random(char *page, char *twin, int rate, uint64 seed)
+{
+	static ZsTidFold fold;
+	static ZsTidLeaf leaf;
+	char	   *pages[2] = {page, twin};
+
+	zstid_leaf_read(page, &leaf);
+	memset(&fold, 0, sizeof(fold));
+	fold.nslots = leaf.nslots;
+	for (int i = 0; i < leaf.nslots; i++)
+	{
+		fold.actions[i] = rnd(100) < (uint32) rate ? 1 + rnd(3) : 0;
+		if (fold.actions[i] == ZS_SLOTACT_REPLACE)
+		{
+			fold.contents[i] = leaf.slots[i];
+			fold.contents[i].xmin = 5 + rnd(3);
+			fold.contents[i].xmax = InvalidTransactionId;
+			fold.contents[i].infomask = HEAP_XMAX_INVALID;
+			fold.contents[i].infomask2 &= ZS_VIS2_SPECULATIVE;
+			fold.nreplaced++;
+		}
+	}
+	for (int r = 0; r < leaf.nruns; r++)
+	{
+		int			i = leaf.runs[r].slotno - ZS_FIRST_REAL_SLOT;
+
+		if (i < 0 || fold.actions[i] == ZS_SLOTACT_KEEP)
+			continue;
+		for (uint64 k = 0; k < leaf.runs[r].count; k++)
+		{
+			ModelRow   *m = &model[leaf.runs[r].first - base + k];
+
+			if (fold.actions[i] == ZS_SLOTACT_FREEZE)
+				m->state = ZS_SLOT_FROZEN;
+			else if (fold.actions[i] == ZS_SLOTACT_KILL)
+				m->state = ZS_SLOT_DEAD;
+			else
+			{
+				m->slot = fold.contents[i];
+				m->slot.cmax = 0;
+				if (!(m->slot.infomask2 & ZS_VIS2_SPECULATIVE))
+					m->slot.successor = 0;
+			}
+		}
+	}
+	for (int p = 0; p < 2; p++)
+	{
+		PGAlignedBlock image;
+
+		zstid_leaf_read(pages[p], &zstid_scratch);
+		zstid_edit_fold(&zstid_scratch, &fold);
+		if (!zstid_leaf_write(&zstid_scratch, image.data) ||
+			((PageHeader) image.data)->pd_lower > ((PageHeader) pages[p])->pd_lower)
+			fail("a fold makes the page grow", seed);
+		zstid_leaf_install(pages[p], image.data);
+	}
+}
+
+static void
+test_changes(uint64 seed)
+{
+	static PGAlignedBlock page;
+	static PGAlignedBlock twin;
+	int			nchanges = 200 + rnd(1500);
+
+	base = rnd(3) == 0 ? 0 : (zstid) rnd(1 << 30) << rnd(9);
+	init_page(page.data, base, rnd(2) ? base + NROWS : PG_UINT64_MAX);
+	memcpy(twin.data, page.data, BLCKSZ);
+	for (int i = 0; i < NROWS; i++)
+		model[i].state = ZS_SLOT_UNUSED;
+
+	for (int n = 0; n < nchanges; n++)
+	{
+		ZsTidChange change;
+		Size		before = zstid_leaf_free_space(page.data);
+
+		if (before < ZS_TID_MAX_GROWTH)
+			fold_random(page.data, twin.data, 100, seed);
+		else if (rnd(60) == 0)
+			fold_random(page.data, twin.data, rnd(100), seed);
+		if (zstid_leaf_free_space(page.data) < ZS_TID_MAX_GROWTH)
+			break;
+		if (!pick_change(&change))
+			continue;
+		before = zstid_leaf_free_space(page.data);
+		set_random_hints(twin.data);
+		if (!apply(page.data, &change, seed) || !apply(twin.data, &change, seed))
+			fail("change does not fit though there is room", seed);
+		if (zstid_leaf_free_space(page.data) + ZS_TID_MAX_GROWTH < before)
+			fail("change takes more than the promised room", seed);
+		apply_to_model(&change);
+		if (!pages_equal(page.data, twin.data))
+			fail("replayed page differs", seed);
+		if (rnd(8) == 0)
+			compare(page.data, seed);
+	}
+	compare(page.data, seed);
+	compare(twin.data, seed);
+
+	/* wrong bytes */
+	for (int n = 0; n < 50; n++)
+	{
+		char	   *heap_page = malloc(BLCKSZ);
+		static ZsTidLeaf leaf;
+		ZsTidRun	run;
+		ZsVisSlot  *slot;
+		ZsTidWalk	walk;
+
+		memcpy(heap_page, page.data, BLCKSZ);
+		for (int k = rnd(20); k >= 0; k--)
+			heap_page[SizeOfPageHeaderData + rnd(rnd(2) ? 8 : BLCKSZ - 64)] = rnd(256);
+		if (rnd(4) == 0)
+			((PageHeader) heap_page)->pd_lower = SizeOfPageHeaderData + rnd(ZS_PAGE_CAPACITY);
+		(void) zstid_leaf_read(heap_page, &leaf);
+		for (int k = 0; k < 20; k++)
+			(void) zstid_leaf_find(heap_page, base + rnd(NROWS), &run, &slot);
+		(void) zstid_walk_begin(&walk, heap_page);
+		free(heap_page);
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	int			seconds = argc > 1 ? atoi(argv[1]) : 10;
+	uint64		seed = argc > 2 ? strtoull(argv[2], NULL, 10) : (uint64) time(NULL) * 1000;
+	time_t		end = time(NULL) + seconds;
+	uint64		nrounds = 0;
+
+	do
+	{
+		rng_state = (seed + 1) * UINT64CONST(0x9E3779B97F4A7C15);
+		test_changes(seed);
+		seed++;
+		nrounds++;
+	} while (time(NULL) < end);
+	printf("%llu rounds, all equal\n", (unsigned long long) nrounds);
+	return 0;
+}

@@ -1,0 +1,224 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_attr.h
+ *	  Attribute trees: segments of vectors, and overflow values.
+ *
+ * Every segment starts at a stripe boundary, so a stripe has at most one
+ * segment per attribute, and vector k of a segment is the stripe that starts
+ * at first_row + k * 1024.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_attr.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_ATTR_H
+#define ZS_ATTR_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "access/xlogreader.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "zs_base.h"
+#include "zs_codec.h"
+#include "zs_format.h"
+
+/* ---- how a type maps to codec kinds (attr_kind.c) ------------------------- */
+
+/* What the Datum of a BYTES or NUMERIC value looks like. */
+typedef enum ZsValueLayout
+{
+	ZS_LAYOUT_NONE = 0,			/* other kinds */
+	ZS_LAYOUT_PACKED,			/* varlena, short ones with a 1-byte header */
+	ZS_LAYOUT_UNPACKED,			/* varlena, always with a 4-byte header (types
+								 * with storage "plain", e.g. int2vector) */
+	ZS_LAYOUT_CSTRING,			/* zero-terminated; the zero is stored */
+} ZsValueLayout;
+
+typedef struct ZsAttrKind
+{
+	ZsValueKind kind;
+	ZsValueLayout layout;
+	int			width;			/* attlen for by-value and fixed types */
+	uint8		align;			/* bytes */
+	bool		is_unsigned;	/* by-value type ordered as unsigned (oid) */
+	bool		zone_ordered;	/* zone map order is the type's btree order
+								 * under its default opclass and this collation */
+} ZsAttrKind;
+
+extern void zsattr_kind(Form_pg_attribute att, ZsAttrKind *kind);
+
+/* ---- writing (attr_write.c) ------------------------------------------------ */
+
+typedef struct ZsAttrColumn
+{
+	AttrNumber	attno;
+	ZsColumnInput input;		/* input.nrows equal for all columns; values
+								 * with isext set are 16 bytes, a
+								 * ZsOverflowPointer */
+	ZsCompression compression;
+	int			compression_level;
+} ZsAttrColumn;
+
+/*
+ * Encodes the columns (all live attributes of the table) of rows [first_row,
+ * first_row + nrows), writes their segments and links them: encode all,
+ * allocate all runs with one call, write pages, link.  first_row is aligned to
+ * ZS_STRIPE_ROWS, nrows <= ZS_SEGMENT_ROWS.
+ *
+ * A crash before the last link leaves runs that no tree points to (VACUUM
+ * finds them) or some columns linked for rows whose inserter did not commit.
+ * Memory is taken from a context of its own and given back.
+ */
+extern void zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
+								  ZsAttrColumn *columns, int ncolumns,
+								  BufferAccessStrategy strategy);
+
+/* ---- reading (attr_read.c, attr_stream.c) ---------------------------------- */
+
+/*
+ * Reads one attribute of one table.  Created once per scan and attribute;
+ * keeps the segment it looked at last (its directory, shared dictionary,
+ * payload pages read so far) and the vector decoded last.  Holds no buffer
+ * lock between calls, and a pin only inside a read stream.
+ *
+ * What a reader keeps is a copy that VACUUM may replace behind its back.  The
+ * rows of a registered snapshot stay right; a caller that keeps a reader
+ * beyond that calls zsattr_reader_forget() with each new snapshot.
+ */
+typedef struct ZsAttrReader ZsAttrReader;
+
+#define ZS_READER_STREAM	0x01	/* sequential: look ahead with a read stream */
+
+/*
+ * desc describes the rows as they are stored: the relation's own descriptor, except
+ * during ALTER TABLE, which reads old rows when the catalog has the new types already.
+ */
+extern ZsAttrReader *zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno,
+										 int flags, BufferAccessStrategy strategy);
+
+/*
+ * Tells a streaming reader the row range that will be read next, in ascending
+ * order.  Look-ahead never goes beyond end.  May be called again at any time
+ * (rescan, next parallel chunk).
+ */
+extern void zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end);
+
+/*
+ * Which segments of the range will be asked for: look-ahead leaves out those
+ * for which filter returns false.  Runs inside the read stream's callback: it
+ * must not read pages.  Takes effect with the next zsattr_reader_range().
+ */
+typedef bool (*ZsSegmentFilter) (const ZsSegmentItem *item, void *arg);
+extern void zsattr_reader_filter(ZsAttrReader *reader, ZsSegmentFilter filter, void *arg);
+
+/*
+ * The decoded vector of the stripe that starts at `stripe` (aligned).  NULL
+ * when no segment covers the stripe.  Rows beyond the segment's end have
+ * out->nrows <= index.  Valid until the next call for this reader.  External
+ * (overflow) values are returned as pointers, out->isext set.
+ * Errors: ERRCODE_DATA_CORRUPTED.
+ */
+extern const ZsVectorOut *zsattr_reader_vector(ZsAttrReader *reader, zstid stripe);
+
+/* Makes zsattr_reader_vector() fill scaled[] where the encoding allows it. */
+extern void zsattr_reader_want_scaled(ZsAttrReader *reader, bool want);
+
+/*
+ * Directory of the segment that covers the stripe, and the index of its vector
+ * there, without decoding anything; NULL if none.  Valid until the next call.
+ */
+extern const ZsSegmentInfo *zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno);
+
+/*
+ * Dictionary that the codes of the vector returned last refer to; valid as long as
+ * that vector.  Its values are as the codec forms them: for columns with a layout other
+ * than ZS_LAYOUT_PACKED they are no Datums.
+ */
+extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader);
+
+/*
+ * One value: decodes as little as possible.  Returns false when no segment
+ * covers the row.  Overflow values are fetched; the result is valid until the
+ * next call for this reader.
+ */
+extern bool zsattr_reader_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull);
+
+/* Drops everything that was read: see above. */
+extern void zsattr_reader_forget(ZsAttrReader *reader);
+
+extern void zsattr_reader_end(ZsAttrReader *reader);
+
+/*
+ * The segment item that covers row, straight from the tree (one descent);
+ * false if none.  Also the next one after row when exact is false.
+ */
+extern bool zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
+								ZsSegmentItem *item);
+
+/*
+ * Copies the segment's payload bytes [offset, offset + len) into dst.  False
+ * when the segment was replaced since item was read.
+ */
+extern bool zsattr_read_payload(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
+								uint32 offset, uint32 len, uint8 *dst);
+
+/*
+ * Takes the segment that starts at first_row out of the tree and frees its
+ * run.  For VACUUM and replacement; the caller made sure that its rows are
+ * gone or stand in a new segment.  A crash in between leaves a run that VACUUM
+ * finds.
+ */
+extern void zsattr_unlink_segment(Relation rel, AttrNumber attno, zstid first_row);
+
+/* ---- overflow values (attr_overflow.c) --------------------------------------- */
+
+/*
+ * Payload sizes above which a value leaves a segment's vectors or a row-tree
+ * item.
+ */
+#define ZS_OVERFLOW_THRESHOLD	8000
+
+/* Blocks of an overflow value that are adjacent; the last run may be shorter. */
+#define ZS_OVERFLOW_RUN_BLOCKS	4096
+
+/*
+ * Writes a value's payload bytes (no varlena header), compressed when that
+ * helps, to overflow pages of attribute attno.  Fills *pointer.  Size up to
+ * 1 GB.  A crash before something points to the value leaves blocks that
+ * VACUUM finds.
+ */
+extern void zsattr_overflow_write(Relation rel, AttrNumber attno, const char *data, Size size,
+								  ZsCompression compression, int level, ZsOverflowPointer *pointer);
+
+/* Reads it back: a plain 4-byte-header varlena palloc'd in the current context. */
+extern struct varlena *zsattr_overflow_read(Relation rel, AttrNumber attno,
+											const ZsOverflowPointer *pointer);
+
+/* Frees the pages. */
+extern void zsattr_overflow_free(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer);
+
+/*
+ * An external varlena (VARTAG_ONDISK) that carries pointer, written to dst (18
+ * bytes), and back.  Core's own TOAST pointers never reach a tree.
+ */
+#define ZS_OVERFLOW_DATUM_SIZE	18
+extern void zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst);
+extern void zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPointer *pointer);
+
+/* The pointer that stands at a row of a decoded vector whose isext is set. */
+extern void zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx,
+										ZsOverflowPointer *pointer);
+
+/* ---- checks and redo ---------------------------------------------------------- */
+
+/* What is wrong with a segment index page that passed zspage_verify(); NULL = nothing. */
+extern const char *zsattr_index_page_check(Page page);
+
+extern void zsattr_redo(XLogReaderState *record);
+
+#endif							/* ZS_ATTR_H */

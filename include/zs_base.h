@@ -1,0 +1,124 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_base.h
+ *	  What every module above the format uses: row numbers, settings, table
+ *	  options, the error for wrong bytes.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_base.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_BASE_H
+#define ZS_BASE_H
+
+#include "postgres.h"
+
+#include "storage/itemptr.h"
+#include "utils/rel.h"
+
+#include "zs_compat.h"
+#include "zs_compression.h"
+#include "zs_format.h"
+
+/* ---- row numbers and TIDs ---------------------------------------------- */
+
+/* Row number of a TID.  The TID must be valid. */
+static inline zstid
+zs_row_from_tid(const ItemPointerData *tid)
+{
+	return ((zstid) ItemPointerGetBlockNumberNoCheck(tid) << 8) +
+		(ItemPointerGetOffsetNumberNoCheck(tid) - 1);
+}
+
+/* TID of a row number below ZS_MAX_ROW. */
+static inline void
+zs_tid_from_row(zstid row, ItemPointer tid)
+{
+	Assert(row < ZS_MAX_ROW);
+	ItemPointerSet(tid, (BlockNumber) (row >> 8), (OffsetNumber) ((row & 255) + 1));
+}
+
+/*
+ * Can this TID name a row at all?  TIDs come from users too (WHERE ctid = ...),
+ * and an offset above 256 would otherwise alias a row of the next block.
+ */
+static inline bool
+zs_tid_is_sane(const ItemPointerData *tid)
+{
+	return ItemPointerIsValid(tid) &&
+		ItemPointerGetBlockNumberNoCheck(tid) < MaxBlockNumber &&
+		ItemPointerGetOffsetNumberNoCheck(tid) <= ZS_ROWS_PER_BLOCK;
+}
+
+/* ---- settings (base_guc.c) ---------------------------------------------- */
+
+extern int	zs_write_buffer_size;	/* kB, all tables of a backend together */
+extern int	zs_min_segment_rows;	/* smaller flushes go to the row tree */
+extern int	zs_default_compression; /* ZsCompression */
+extern bool zs_enable_column_projection;	/* needed-column mask */
+extern bool zs_enable_lazy_decode;	/* decode columns when first looked at */
+extern bool zs_enable_read_stream;	/* look-ahead in scans */
+extern bool zs_enable_zone_maps;	/* skip segments by their min and max */
+extern bool zs_enable_fetch_cache;	/* keep decoded vectors between fetches */
+
+extern void zsbase_guc_init(void);
+
+/*
+ * Reserves the prefix "zedstore".  To be called in _PG_init behind the init
+ * functions of all modules that define settings: reserving throws away what
+ * the configuration file says about names that are not defined yet.
+ */
+extern void zsbase_guc_reserve(void);
+
+/* ---- table options (base_reloptions.c) ----------------------------------- */
+
+typedef struct ZsTableOptions
+{
+	int			rel_extension_factor;	/* blocks; 0 = grow with the table */
+	ZsCompression compression;
+	int			compression_level;	/* 0 = the method's default */
+} ZsTableOptions;
+
+/*
+ * Options of a zedstore table as stored in pg_class.reloptions, defaults
+ * filled in.  Cached; cheap enough for every flush, not for every row.
+ */
+extern void zsbase_table_options(Relation rel, ZsTableOptions *options);
+
+/* Installs the hooks that take zedstore's table options. */
+extern void zsbase_reloptions_init(void);
+
+/* The access method's callbacks (src/am). */
+extern const struct TableAmRoutine zs_table_am_routine;
+
+/* Is this relation stored by the zedstore access method? */
+extern bool zsbase_is_zedstore(Relation rel);
+
+/*
+ * Same for a pg_class.relam value: is it an access method with our handler,
+ * whatever its name?  Cached.
+ */
+extern bool zsbase_is_zedstore_am(Oid amoid);
+
+/* Is the extension created in this database?  Needs a transaction. */
+extern bool zsbase_is_installed(void);
+
+/* ---- errors (base_error.c) ----------------------------------------------- */
+
+/*
+ * Bytes on a page are wrong: ERRCODE_DATA_CORRUPTED naming table and block,
+ * detail formatted from fmt, which tells the page's kind, attribute and what
+ * was wrong.  The caller may hold content locks; transaction abort frees them.
+ */
+ZS_NORETURN extern void zsbase_corrupted(Relation rel, BlockNumber blkno,
+										 const char *fmt,...) pg_attribute_printf(3, 4);
+
+/* Error of every path that needs the library preloaded when it is not. */
+extern void zsbase_require_preload(void);
+
+/* True once _PG_init ran within shared_preload_libraries. */
+extern bool zs_preloaded;
+
+#endif							/* ZS_BASE_H */

@@ -1,0 +1,98 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_btree.h
+ *	  The B-tree that the three kinds of tree share: inner pages, descent,
+ *	  page splits.  Keys are row numbers.
+ *
+ * A tree's bottom pages (TID leaf, row leaf, segment index page) belong to
+ * its own module; to this one they are a key range and a right link.
+ *
+ * After Lehman and Yao, "Efficient Locking for Concurrent Operations on
+ * B-Trees" (1981): right links and high keys, one page locked at a time on
+ * the way down.  The root never moves: when it splits, its content goes into
+ * two new children.  A page whose right sibling has no downlink yet carries
+ * ZS_PAGEF_INCOMPLETE_SPLIT; the next writer that meets it finishes the split.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_btree.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_BTREE_H
+#define ZS_BTREE_H
+
+#include "postgres.h"
+
+#include "access/xlogreader.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "zs_format.h"
+
+/* Page type and level of a tree's bottom pages. */
+extern ZsPageType zsbtree_bottom_type(uint16 treeno);
+extern uint8 zsbtree_bottom_level(uint16 treeno);
+
+/*
+ * Finds the bottom page whose [lokey, hikey) holds key and returns it pinned
+ * and locked in lockmode (BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE);
+ * InvalidBuffer when the tree is empty.  The page's identity has been
+ * verified.  With BUFFER_LOCK_EXCLUSIVE incomplete splits on the way are
+ * finished.  The caller holds no lock on any page of this tree.
+ * Errors: ERRCODE_DATA_CORRUPTED.
+ */
+extern Buffer zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode);
+
+/*
+ * Same, but creates the root, empty, when the tree is empty; always exclusive.
+ * An empty bottom page is made by zspage_init() alone (pd_lower right behind
+ * the page header); each module takes that for an empty page.
+ */
+extern Buffer zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key);
+
+/*
+ * The bottom page that holds nextkey, which lies at or behind the hikey of buf's page.  buf is
+ * locked on entry and released; the result is locked in lockmode, or
+ * InvalidBuffer when buf was the rightmost page.
+ */
+extern Buffer zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf,
+								 uint64 nextkey, int lockmode);
+
+/*
+ * Splits the bottom page in buf (exclusively locked) at splitkey
+ * (lokey < splitkey < hikey).  left and right are page images made with
+ * zspage_init() that hold the new contents; this function fills in their
+ * special space.  When left_unchanged, the left page's contents stay as they
+ * are on the page (appending splits), and left may be NULL.
+ *
+ * The new page is allocated, the change logged, the downlink inserted.  buf is
+ * unlocked and released.  The caller searches again for its key.
+ * Errors leave the tree as it was (disk full) or valid with an incomplete
+ * split.
+ */
+extern void zsbtree_split(Relation rel, uint16 treeno, Buffer buf, uint64 splitkey,
+						  Page left, Page right, bool left_unchanged);
+
+/*
+ * Sets or clears ZS_INNERF_ALL_FROZEN in the downlink of the bottom page that
+ * holds key.  Logged.  The caller holds no page of the tree locked.
+ */
+extern void zsbtree_mark_frozen(Relation rel, uint16 treeno, uint64 key, bool frozen);
+
+/*
+ * The downlink of the bottom page that holds key: the item, and the key where its page ends
+ * (the next item's lokey).  False when the root is itself a bottom page or the tree is empty.
+ */
+extern bool zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key,
+								  ZsInnerItem *item, uint64 *end);
+
+/* Calls fn with a copy of each page, top level first, left to right; for inspection. */
+typedef void (*ZsTreePageVisitor) (Relation rel, BlockNumber blkno, Page copy, void *arg);
+extern void zsbtree_visit_pages(Relation rel, uint16 treeno, ZsTreePageVisitor fn, void *arg);
+
+/* ---- redo (btree_redo.c), called by wal/ ----------------------------------- */
+
+extern void zsbtree_redo(XLogReaderState *record);
+
+#endif							/* ZS_BTREE_H */

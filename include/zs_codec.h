@@ -1,0 +1,316 @@
+/*
+ * zs_codec.h
+ *	  Column values to bytes and back: the payload of a segment.
+ *
+ * A segment holds one column of up to 64 vectors of 1024 consecutive rows and is written once.  This
+ * module turns the values into one contiguous byte string, the payload, and reads it back vector by
+ * vector.  It knows bytes only: no Datum, Relation, Buffer, palloc or ereport.  Memory comes from
+ * callbacks, and bytes that do not make sense yield a reason (a constant string), never a crash.
+ *
+ * Writing:
+ *
+ *		ZsEncoder	enc;
+ *		ZsCodecBuf	out;
+ *
+ *		zscodec_encoder_init(&enc, &alloc);
+ *		zscodec_buf_init(&out, &alloc);
+ *		err = zscodec_segment_encode(&enc, &input, &options, &out);		out.data[0 .. out.len)
+ *		...											any number of segments, any kinds
+ *		zscodec_buf_free(&out);
+ *		zscodec_encoder_free(&enc);
+ *
+ * Reading.  The head (header and vector directory) lies within the first ZS_SEGMENT_HEAD_MAX bytes:
+ *
+ *		err = zscodec_segment_open(head, headlen, &info);
+ *		zscodec_shared_init(&shared, &alloc);
+ *		if (info.shared_len > 0)
+ *			err = zscodec_shared_open(&info, bytes of [shared_off, shared_off + shared_len), &shared);
+ *		zscodec_vector_init(&vec, &alloc);
+ *		err = zscodec_vector_decode(&info, v, bytes of [vectors[v].off, + vectors[v].len),
+ *									vectors[v].len, &shared, &vec);
+ *		vec.values[], vec.isnull[] ...
+ *
+ * Errors: functions that read or encode return NULL on success, else a short English phrase such as
+ * "bit width out of range" that the caller puts into its own message.  After an error every structure
+ * may still be freed and used again.
+ *
+ * The byte format is described in src/codec/codec_internal.h and docs/encodings.md.
+ */
+#ifndef ZS_CODEC_H
+#define ZS_CODEC_H
+
+#ifdef ZS_CODEC_SHIM
+#include "zs_codec_shim.h"
+#else
+#ifdef FRONTEND
+#include "postgres_fe.h"
+#else
+#include "postgres.h"
+#endif
+#endif
+
+#include "zs_compression.h"
+
+/* Rows of a vector, vectors of a segment. */
+#define ZS_VECTOR_ROWS			1024
+#define ZS_SEGMENT_VECTORS		64
+#define ZS_SEGMENT_ROWS			(ZS_VECTOR_ROWS * ZS_SEGMENT_VECTORS)
+
+/* Header and directory never take more than this. */
+#define ZS_SEGMENT_HEAD_MAX		4096
+
+/* The format this build writes, and the only one it reads. */
+#define ZS_CODEC_VERSION		1
+
+/* A value, and all values of one vector together, stay below these. */
+#define ZS_VALUE_SIZE_MAX		0x3FFFFFFF
+#define ZS_VECTOR_RAW_MAX		((uint64) 0x40000000)
+
+/* What the values are: decides the encodings tried and how values come out. */
+typedef enum ZsValueKind
+{
+	ZS_KIND_INVALID = 0,
+	ZS_KIND_INT,				/* by value, 1, 2, 4 or 8 bytes, sign-extended into int64 */
+	ZS_KIND_FLOAT4,				/* bit pattern, sign-extended from 32 bits */
+	ZS_KIND_FLOAT8,				/* bit pattern */
+	ZS_KIND_NUMERIC,			/* payload of a numeric varlena (without varlena header) */
+	ZS_KIND_FIXED,				/* by reference, fixed length */
+	ZS_KIND_BYTES				/* payload of a varlena (without varlena header) */
+} ZsValueKind;
+
+/* How a vector is encoded; LZ4 or zstd may come on top.  On disk: never renumber. */
+typedef enum ZsEncoding
+{
+	ZS_ENC_INVALID = 0,
+	ZS_ENC_ALLNULL,				/* no values at all */
+	ZS_ENC_CONST,				/* one value for all rows */
+	ZS_ENC_FOR,					/* frame of reference, bit packed, outliers patched */
+	ZS_ENC_DELTA,				/* differences, frame of reference over them */
+	ZS_ENC_RLE,					/* run values and run lengths */
+	ZS_ENC_SCALED,				/* base + factor * inner integers */
+	ZS_ENC_DICT,				/* codes into the segment's dictionary */
+	ZS_ENC_ALP,					/* floats as decimal-scaled integers */
+	ZS_ENC_NUMERIC,				/* numerics as scaled integers */
+	ZS_ENC_PLAIN,				/* lengths and bytes */
+	ZS_ENC_FSST,				/* lengths and bytes coded by the segment's symbol table */
+	ZS_ENC_MIXED,				/* codes for values in the dictionary, the others plain or by symbols */
+	ZS_ENC_COUNT
+} ZsEncoding;
+
+/*
+ * Memory.  alloc may raise (longjmp) or return NULL, which becomes the error "out of memory"; sizes
+ * above 1 GB are possible when values are that large, so use a "huge" allocation in the server.  Results
+ * are aligned as by malloc.  Nothing else is held when a callback is called, so a longjmp leaks
+ * nothing that resetting the memory context behind the callbacks does not free.
+ */
+typedef struct ZsAllocator
+{
+	void	   *(*alloc) (void *ctx, size_t size);
+	void		(*free) (void *ctx, void *ptr);
+	void	   *ctx;
+} ZsAllocator;
+
+/* A byte buffer that grows. */
+typedef struct ZsCodecBuf
+{
+	uint8	   *data;
+	size_t		len;
+	size_t		size;
+	ZsAllocator alloc;
+} ZsCodecBuf;
+
+/* ---------------------------------------------------------------------------------------- */
+/* Encoding */
+
+/* nrows consecutive rows of one column. */
+typedef struct ZsColumnInput
+{
+	ZsValueKind kind;
+	int			width;			/* INT: 1, 2, 4, 8; FIXED: length in bytes; else ignored */
+	uint8		align;			/* FIXED: 1, 2, 4 or 8; else ignored */
+	bool		is_unsigned;	/* INT: order of the zone map (oid, ...) */
+	uint32		nrows;			/* 1 .. ZS_SEGMENT_ROWS */
+	const uint8 *isnull;		/* one byte a row, nonzero = null; NULL = no nulls */
+	const uint8 *isext;			/* NUMERIC, BYTES: one byte a row, nonzero = the bytes are an overflow
+								 * pointer, opaque here; NULL = none */
+	const int64 *ints;			/* INT, FLOAT4, FLOAT8; content at null rows is ignored */
+	const uint8 *bytes;			/* other kinds: value i is bytes[offsets[i] .. offsets[i + 1]) */
+	const uint64 *offsets;		/* nrows + 1 entries; null rows are empty; FIXED values have width bytes
+								 * each, null rows are empty too */
+} ZsColumnInput;
+
+typedef struct ZsEncodeOptions
+{
+	ZsCompression compression;
+	int			level;			/* 0 = default; LZ4: 1 fast, 2-12 high compression; zstd: 1-22 */
+} ZsEncodeOptions;
+
+#define ZS_ENCODER_BUFS		12
+
+/* Scratch memory of encoding, kept between segments.  Private to the codec. */
+typedef struct ZsEncoder
+{
+	ZsAllocator alloc;
+	ZsCodecBuf	bufs[ZS_ENCODER_BUFS];
+} ZsEncoder;
+
+extern void zscodec_buf_init(ZsCodecBuf *buf, const ZsAllocator *alloc);
+extern void zscodec_buf_free(ZsCodecBuf *buf);
+
+extern void zscodec_encoder_init(ZsEncoder *enc, const ZsAllocator *alloc);
+extern void zscodec_encoder_free(ZsEncoder *enc);
+
+/* Encodes a segment; out->len is reset first.  The caller lays out->data[0 .. out->len) over its pages. */
+extern const char *zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input,
+										  const ZsEncodeOptions *options, ZsCodecBuf *out);
+
+/* No payload of this input is longer than this (what zscodec_segment_encode() may grow out to). */
+extern size_t zscodec_segment_max_size(const ZsColumnInput *input);
+
+/* ---------------------------------------------------------------------------------------- */
+/* Reading the head */
+
+typedef struct ZsVectorInfo
+{
+	uint32		off;			/* from the start of the payload */
+	uint32		len;			/* 0 when all rows are null */
+	uint16		nrows;
+	uint16		nnulls;
+	uint8		encoding;		/* ZsEncoding, the outermost */
+	uint8		compression;	/* ZsCompression */
+	bool		has_ext;		/* some values are overflow pointers */
+	bool		has_zone;		/* zone_min and zone_max bound all non-null values */
+	bool		needs_shared;	/* decoding needs the shared area */
+	int64		zone_min;		/* in the zone domain of the kind, see below */
+	int64		zone_max;
+} ZsVectorInfo;
+
+typedef struct ZsSegmentInfo
+{
+	ZsValueKind kind;
+	uint16		width;			/* as in ZsColumnInput */
+	uint8		align;
+	bool		is_unsigned;
+	bool		has_zone;		/* segment-wide bounds are known */
+	bool		has_ext;
+	uint32		nrows;
+	uint32		nvectors;
+	uint32		nnulls;
+	uint32		head_len;		/* header and directory */
+	uint32		shared_off;		/* dictionary, symbol table, compression prefix */
+	uint32		shared_len;		/* 0 = none */
+	uint64		raw_size;		/* logical bytes: width of the values, or their payload lengths */
+	uint32		stored_size;	/* length of the whole payload */
+	int64		zone_min;
+	int64		zone_max;
+	ZsVectorInfo vectors[ZS_SEGMENT_VECTORS];
+} ZsSegmentInfo;
+
+/* Parses and checks header and directory.  len: bytes at hand, at most ZS_SEGMENT_HEAD_MAX are looked at. */
+extern const char *zscodec_segment_open(const uint8 *head, size_t len, ZsSegmentInfo *info);
+
+extern const char *zscodec_encoding_name(ZsEncoding encoding);
+extern const char *zscodec_compression_name(ZsCompression compression);
+
+/* ---------------------------------------------------------------------------------------- */
+/* Decoding */
+
+/*
+ * The segment's shared area, parsed: kept as long as vectors of the segment are decoded and as long as
+ * values of a vector with has_codes are used (they point in here).  All zero but alloc = empty.
+ */
+typedef struct ZsSharedState
+{
+	ZsAllocator alloc;
+	uint32		ndict;			/* dictionary entries, 0 = no dictionary */
+	bool		dict_sorted;	/* codes are in value order (integers; memcmp order for bytes) */
+	const uint64 *dict_values;	/* INT, FLOAT: datum-ready; others: pointers, formed as in ZsVectorOut */
+	/* private */
+	uint8	   *mem;			/* all of the below */
+	uint32		mem_size;
+	uint32		nsymbols;		/* FSST */
+	const uint64 *symbols;
+	const uint8 *symbol_lens;
+	const uint8 *prefix;		/* raw content in front of each vector's LZ4 or zstd window */
+	uint32		prefix_len;
+} ZsSharedState;
+
+/*
+ * One decoded vector.  Rows 0 .. nrows - 1 are valid.  values[]: INT, FLOAT4, FLOAT8: the sign-extended
+ * integer; NUMERIC, BYTES: address of a complete varlena: a 1-byte header when header and value take at
+ * most 127 bytes, else (and for most NUMERICs) a 4-byte header at an address aligned to 4; FIXED: address aligned as the type
+ * wants.  Addresses point into the arena of this structure or into ZsSharedState and are valid
+ * until the next decode into this structure.  Null rows have value 0.  Overflow pointers come as BYTES.
+ */
+typedef struct ZsVectorOut
+{
+	ZsAllocator alloc;
+	uint32		nrows;
+	bool		has_nulls;		/* else isnull[] is all false */
+	bool		has_ext;		/* else isext[] is undefined */
+	bool		has_codes;		/* codes[] are valid at non-null rows (0 at null rows), below shared.ndict */
+	bool		has_scaled;		/* NUMERIC: scaled[] are valid, see want_scaled */
+	bool		want_scaled;	/* set by the caller: fill scaled[] when the vector allows it */
+	int			scale;			/* has_scaled: value = scaled[i] / 10^scale */
+	uint64		values[ZS_VECTOR_ROWS];
+	int64		scaled[ZS_VECTOR_ROWS];
+	uint32		codes[ZS_VECTOR_ROWS];
+	bool		isnull[ZS_VECTOR_ROWS];
+	bool		isext[ZS_VECTOR_ROWS];
+	/* private */
+	uint8	   *arena;
+	size_t		arena_size;
+	uint8	   *scratch;
+	size_t		scratch_size;
+} ZsVectorOut;
+
+/* Allocators are copied; init allocates nothing; free may be called any number of times. */
+extern void zscodec_shared_init(ZsSharedState *shared, const ZsAllocator *alloc);
+extern void zscodec_shared_free(ZsSharedState *shared);
+extern void zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc);
+extern void zscodec_vector_free(ZsVectorOut *out);
+
+/*
+ * Parses the shared area; what shared held before is freed.  bytes need not stay valid.  Call it also for
+ * shared_len 0 (or zscodec_shared_free()) when one ZsSharedState serves several segments.
+ */
+extern const char *zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *bytes, size_t len,
+									   ZsSharedState *shared);
+
+/* Decodes all rows of a vector.  vec need not stay valid afterwards. */
+extern const char *zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
+										 const ZsSharedState *shared, ZsVectorOut *out);
+
+/*
+ * Decodes row idx (0 .. nrows - 1) of a vector; values[idx], isnull[idx] and, when has_ext, isext[idx] of
+ * out are set, all other rows are undefined.  The value stays valid until the next decode into out.
+ */
+extern const char *zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
+											 size_t len, const ZsSharedState *shared, uint32 idx,
+											 ZsVectorOut *out);
+
+/* ---------------------------------------------------------------------------------------- */
+/* Zone maps */
+
+/*
+ * Zone maps live in one signed 64-bit domain per kind, and the order of the domain follows the order of
+ * the values: a <= b implies zone(a) <= zone(b).  The reverse does not hold for NUMERIC, FIXED and BYTES,
+ * whose images are rounded: equal images say nothing.  A reader may skip a vector for "x > c" when
+ * zone_max < zone(c), for "x >= c" likewise, for "x = c" when zone(c) lies outside [zone_min, zone_max];
+ * for exact kinds (INT, FLOAT) it may also skip "x > c" when zone_max <= zone(c).
+ *
+ *	INT			the integer; unsigned types: moved so that the unsigned order holds
+ *	FLOAT4, 8	the value as float8 in a total order; -0.0 equals 0.0; all NaNs are equal and largest
+ *	NUMERIC		zone_min is a float8 not above, zone_max one not below the values, mapped as FLOAT8; NaN
+ *				is largest.  Compare a constant's interval: zscodec_zone_from_numeric() gives both ends.
+ *	FIXED,		the first 8 bytes, big-endian, padded with zeros: follows memcmp order only, so it is of use
+ *	BYTES		for bytea, uuid, text in C collation, and for nothing else
+ */
+extern int64 zscodec_zone_from_int64(int64 value, int width, bool is_unsigned);
+extern int64 zscodec_zone_from_float8(double value);
+extern int64 zscodec_zone_from_bytes(const uint8 *bytes, size_t len);
+
+/* Bounds of a numeric payload; false when the payload is malformed. */
+extern bool zscodec_zone_from_numeric(const uint8 *payload, size_t len, int64 *lower, int64 *upper);
+
+#endif							/* ZS_CODEC_H */

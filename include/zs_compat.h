@@ -1,0 +1,90 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_compat.h
+ *	  Differences between the supported PostgreSQL majors.
+ *
+ * The only file of the project that looks at PG_VERSION_NUM.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_compat.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_COMPAT_H
+#define ZS_COMPAT_H
+
+#include "postgres.h"
+
+#if PG_VERSION_NUM < 170000 || PG_VERSION_NUM >= 190000
+#error "zedstore_io supports PostgreSQL 17 and 18"
+#endif
+
+#if SIZEOF_DATUM < 8
+#error "zedstore_io needs a 64-bit platform"
+#endif
+
+#if BLCKSZ != 8192
+#error "zedstore_io needs a server with 8 kB pages"
+#endif
+
+#if PG_VERSION_NUM >= 180000
+#define ZS_PG18 1
+#endif
+
+/* 17 takes char pointers */
+#ifndef ZS_PG18
+#include "access/xloginsert.h"
+#define XLogRegisterData(data, len) XLogRegisterData((const char *) (data), (len))
+#define XLogRegisterBufData(id, data, len) \
+	XLogRegisterBufData((id), (const char *) (data), (len))
+#endif
+
+/* goes in front of a declaration */
+#ifdef ZS_PG18
+#define ZS_NORETURN pg_noreturn
+#else
+#define ZS_NORETURN __attribute__((noreturn))
+#endif
+
+/*
+ * Keeps a bitmap heap scan from prefetching on its own.  PostgreSQL 17 does it
+ * in the executor node, by the block numbers of TIDs; from 18 on it is up to
+ * the access method.
+ */
+#ifdef ZS_PG18
+#define zs_bitmap_scan_disable_prefetch(node)	((void) (node))
+#else
+#define zs_bitmap_scan_disable_prefetch(node)	((void) ((node)->prefetch_maximum = 0))
+#endif
+
+/* 18 can log locks that could not be had at once */
+#ifdef ZS_PG18
+#define zs_log_lock_failures	log_lock_failures
+#define ZsConditionalXactLockTableWait(xid, log) ConditionalXactLockTableWait((xid), (log))
+#define ZsConditionalLockTuple(rel, tid, mode, log) \
+	ConditionalLockTuple((rel), (tid), (mode), (log))
+#else
+#define zs_log_lock_failures	false
+#define ZsConditionalXactLockTableWait(xid, log) \
+	((void) (log), ConditionalXactLockTableWait(xid))
+#define ZsConditionalLockTuple(rel, tid, mode, log) \
+	((void) (log), ConditionalLockTuple((rel), (tid), (mode)))
+#endif
+
+/* VACUUM: 18 counts all-frozen pages, measures delays and takes a start time */
+#ifdef ZS_PG18
+#define vacuum_delay_point_compat() vacuum_delay_point(false)
+#define vac_update_relstats_compat(rel, pages, tuples, visible, frozen, hasindex, xid, multi) \
+	vac_update_relstats(rel, pages, tuples, visible, frozen, hasindex, xid, multi, NULL, NULL, false)
+#define pgstat_report_vacuum_compat(rel, live, dead, starttime) \
+	pgstat_report_vacuum(RelationGetRelid(rel), (rel)->rd_rel->relisshared, live, dead, starttime)
+#else
+#define vacuum_delay_point_compat() vacuum_delay_point()
+#define vac_update_relstats_compat(rel, pages, tuples, visible, frozen, hasindex, xid, multi) \
+	vac_update_relstats(rel, pages, tuples, visible, hasindex, xid, multi, NULL, NULL, false)
+#define pgstat_report_vacuum_compat(rel, live, dead, starttime) \
+	pgstat_report_vacuum(RelationGetRelid(rel), (rel)->rd_rel->relisshared, live, dead)
+#endif
+
+#endif							/* ZS_COMPAT_H */

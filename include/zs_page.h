@@ -1,0 +1,194 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_page.h
+ *	  Pages, metapage, tree directory, free page maps, file extension.
+ *
+ * Lock order, everywhere in zedstore:
+ *
+ *	  row-tree / TID-tree / attribute-tree pages, children before parents,
+ *	  left before right
+ *	  -> relation extension lock (heavyweight; only in page_extend.c)
+ *	  -> metapage or one directory page
+ *	  -> FPM pages, in chain order
+ *	  -> visibility map page
+ *
+ * The metapage and directory pages are never held over a read of another
+ * page, a file extension or a page initialization.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_page.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_PAGE_H
+#define ZS_PAGE_H
+
+#include "postgres.h"
+
+#include "access/xlogreader.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "zs_base.h"
+#include "zs_format.h"
+
+/* ---- pages (page_basic.c) ------------------------------------------------- */
+
+/* What is wrong with a page; zspage_verify() */
+typedef enum ZsPageVerdict
+{
+	ZS_PAGE_OK = 1,
+	ZS_PAGE_OTHER,				/* well-formed, but not the page looked for: the
+								 * pointer was stale, start again */
+	ZS_PAGE_BROKEN,				/* no zedstore page at all, or inconsistent */
+} ZsPageVerdict;
+
+/*
+ * Formats a page image of BLCKSZ bytes: page header, zeroed contents, special
+ * space with the given identity.  No WAL, no locks.
+ */
+extern void zspage_init(Page page, ZsPageType type, uint16 treeno, uint8 level,
+						uint64 lokey, uint64 hikey);
+
+/*
+ * Does the page carry zedstore's identity, this type and this tree, and sane
+ * pd_lower / pd_upper / pd_special?  A zeroed page is ZS_PAGE_OTHER when
+ * reached by a pointer that may be stale.  *reason (may be NULL) is set to a
+ * static text unless ZS_PAGE_OK.  Caller holds a content lock or a copy.
+ */
+extern ZsPageVerdict zspage_verify(Page page, ZsPageType type, uint16 treeno,
+								   const char **reason);
+
+/* Name of a page type for messages, e.g. "TID tree leaf". */
+extern const char *zspage_type_name(int type);
+
+/*
+ * Returns block blkno pinned and exclusively locked, zeroed; used for blocks
+ * that were just allocated.  Reads nothing from disk.
+ */
+extern Buffer zspage_new_buffer(Relation rel, BlockNumber blkno,
+								BufferAccessStrategy strategy);
+
+/* zspage_read(): pins blkno, errors when it lies beyond the end of the file. */
+extern Buffer zspage_read(Relation rel, BlockNumber blkno,
+						  BufferAccessStrategy strategy);
+
+/* Blocks that the main fork has on disk. */
+extern BlockNumber zspage_physical_blocks(Relation rel);
+
+/*
+ * Writes finished page images to the given blocks (just allocated, strictly
+ * private to the caller), up to any number, and logs them as full images
+ * without their holes, up to XLR_MAX_BLOCK_ID per record.  Takes and releases
+ * each block's buffer lock; nothing else may be locked that a checkpoint needs.
+ * Pages must have been made by zspage_init() with pd_lower set.
+ */
+extern void zspage_write_images(Relation rel, int npages, const BlockNumber *blocks,
+								char **images, BufferAccessStrategy strategy);
+
+/* ---- metapage and directory (page_meta.c) --------------------------------- */
+
+/* Writes and logs the metapage of a new, empty main or init fork. */
+extern void zspage_meta_create(const RelFileLocator *locator, char persistence,
+							   ForkNumber forknum);
+
+/* Root of a tree, 0 if the tree is empty.  Uses the relation's cache. */
+extern BlockNumber zspage_tree_root(Relation rel, uint16 treeno);
+
+/* Drops the cached roots of this relcache entry (after truncation in place). */
+extern void zspage_forget_roots(Relation rel);
+
+/* Copy of a tree's directory entry; zeroes when it has none yet. */
+extern void zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry);
+
+/*
+ * Makes blkno (from zspage_alloc(), its buffer exclusively locked by the
+ * caller and holding image) the root of the empty tree treeno: one WAL record.
+ * Returns false, and changes nothing, when another backend was faster.
+ */
+extern bool zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf,
+							   Page image);
+
+/* First row number never handed out: the table's logical end. */
+extern uint64 zspage_next_row(Relation rel);
+
+/*
+ * Hands out nrows consecutive row numbers, the first aligned to ZS_STRIPE_ROWS.
+ * ERRCODE_PROGRAM_LIMIT_EXCEEDED when the table is full.
+ */
+extern uint64 zspage_reserve_rows(Relation rel, uint64 nrows);
+
+/*
+ * Gives rows [first, end) of an earlier reservation back if nothing was handed out behind
+ * them since; otherwise they stay unused.  first is aligned; the rows must be unused in the TID tree.
+ */
+extern void zspage_unreserve_rows(Relation rel, uint64 first, uint64 end);
+
+/*
+ * Stripe that small inserts of cursor cursorno fill (0 ..
+ * ZS_INSERT_CURSORS - 1).  When it is still old_stripe, or there is none, a new
+ * stripe is handed out and recorded first.  Pass ZS_INVALID_ROW to ask only.
+ */
+extern uint64 zspage_cursor_stripe(Relation rel, int cursorno, uint64 old_stripe);
+
+/*
+ * Points a cursor to a stripe that the caller owns and did not fill, so that small
+ * inserts go on behind a bulk load.
+ */
+extern void zspage_cursor_move(Relation rel, int cursorno, uint64 stripe);
+
+/* Copies of metapage fields, for inspection. */
+extern void zspage_meta_read(Relation rel, ZsMetaPageData *meta);
+
+/* Error unless the page is a metapage of a format version that we know. */
+extern void zspage_meta_check(Relation rel, Page page);
+
+/* ---- free page maps and extension (page_fpm.c, page_extend.c) -------------- */
+
+typedef struct ZsAllocRequest
+{
+	uint16		treeno;
+	uint32		nblocks;		/* adjacent blocks wanted */
+	BlockNumber start;			/* out: first block */
+} ZsAllocRequest;
+
+/*
+ * Takes one block from the tree's free page map, filling it up from the table's map
+ * or by extending the file when it is empty.  The caller may hold locks on
+ * tree pages, none on the metapage or directory.  A crash before the block is
+ * linked into its tree leaks it until VACUUM finds it.
+ */
+extern BlockNumber zspage_alloc(Relation rel, uint16 treeno);
+
+/*
+ * Takes adjacent blocks for several trees at once, with one WAL record per
+ * directory page touched.  Requests may be in any order.
+ */
+extern void zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests);
+
+/*
+ * Gives blocks back to the tree's free page map.  The caller made sure that no
+ * pointer to them is left; readers that still follow a stale one notice.
+ */
+extern void zspage_free_run(Relation rel, uint16 treeno, BlockNumber start,
+							uint32 nblocks);
+
+/* Blocks by which the tree's map is filled up next time. */
+extern uint32 zspage_extension_blocks(Relation rel, uint32 tree_blocks);
+
+/*
+ * Calls fn for every extent in the tree's free page map, in order.  For inspection
+ * and VACUUM; reads FPM pages under share locks.
+ */
+typedef void (*ZsExtentVisitor) (uint16 treeno, ZsExtent extent, void *arg);
+extern void zspage_fpm_visit(Relation rel, uint16 treeno, ZsExtentVisitor fn, void *arg);
+
+/* What is wrong with a directory entry; NULL = nothing (page_extent.c). */
+extern const char *zspage_entry_check(const ZsTreeEntry *entry);
+
+/* ---- redo (page_redo.c), called by wal/ ------------------------------------ */
+
+extern void zspage_redo(XLogReaderState *record);
+
+#endif							/* ZS_PAGE_H */

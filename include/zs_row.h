@@ -1,0 +1,73 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_row.h
+ *	  The row tree: whole rows that are not yet turned into columns.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_row.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_ROW_H
+#define ZS_ROW_H
+
+#include "postgres.h"
+
+#include "access/htup.h"
+#include "access/htup_details.h"
+#include "access/xlogreader.h"
+#include "utils/rel.h"
+
+#include "zs_format.h"
+
+/* Row number in a row-tree item (the tuple's padding bytes). */
+extern zstid zsrow_item_row(const MinimalTupleData *item);
+extern void zsrow_item_set_row(MinimalTuple item, zstid row);
+
+/*
+ * Writes rows to the row tree.  items are complete (row number set, at most
+ * ZS_ROW_MAX_ITEM bytes, large values already in overflow pages), in ascending order of row
+ * number.  A row number that is present already is an error (corruption).
+ * As many rows as fit go into one WAL record.
+ */
+extern void zsrow_insert(Relation rel, MinimalTuple *items, int nitems);
+
+/* Copy of one row, palloc'd in the current context, or NULL. */
+extern MinimalTuple zsrow_fetch(Relation rel, zstid row);
+
+/*
+ * All rows of [first, end) copied into *batch, ascending.  A batch is reused from call to
+ * call; its memory belongs to the context it was created in.
+ */
+typedef struct ZsRowBatch
+{
+	int			nitems;
+	MinimalTuple *items;		/* point into arena */
+	/* private */
+	int			maxitems;
+	char	   *arena;
+	Size		arena_used;
+	Size		arena_size;
+	MemoryContext context;
+} ZsRowBatch;
+
+extern ZsRowBatch *zsrow_batch_create(MemoryContext context);
+extern int	zsrow_fetch_range(Relation rel, zstid first, zstid end, ZsRowBatch *batch);
+extern void zsrow_batch_free(ZsRowBatch *batch);
+
+/* Smallest row number >= row in the row tree, ZS_INVALID_ROW if none. */
+extern zstid zsrow_next(Relation rel, zstid row);
+
+/*
+ * Removes the rows of [first, end) from the row tree; their overflow values are NOT
+ * freed here.  Returns how many.  For VACUUM and the move into segments.
+ */
+extern uint64 zsrow_delete_range(Relation rel, zstid first, zstid end);
+
+/* What is wrong with a row leaf (a copy, or locked); NULL = nothing. */
+extern const char *zsrow_leaf_check(Page page);
+
+extern void zsrow_redo(XLogReaderState *record);
+
+#endif							/* ZS_ROW_H */

@@ -1,0 +1,94 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_scan.h
+ *	  Rows out: the scan callbacks of the table access method.
+ *
+ * Functions are named after the TableAmRoutine members that they serve; their
+ * contracts are those of tableam.h.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_scan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_SCAN_H
+#define ZS_SCAN_H
+
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "access/tableam.h"
+#include "nodes/execnodes.h"
+#include "storage/read_stream.h"
+
+#include "zs_format.h"
+
+/* scan_seq.c */
+extern TableScanDesc zsscan_begin(Relation rel, Snapshot snapshot, int nkeys,
+								  struct ScanKeyData *key, ParallelTableScanDesc pscan,
+								  uint32 flags);
+extern void zsscan_end(TableScanDesc sscan);
+extern void zsscan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params,
+						  bool allow_strat, bool allow_sync, bool allow_pagemode);
+extern bool zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction,
+							   TupleTableSlot *slot);
+extern void zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid);
+extern bool zsscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
+										TupleTableSlot *slot);
+extern Size zsscan_parallel_estimate(Relation rel);
+extern Size zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan);
+extern void zsscan_parallel_reinitialize(Relation rel, ParallelTableScanDesc pscan);
+
+/* scan_block.c */
+#ifdef ZS_PG18
+extern bool zsscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot,
+									 bool *recheck, uint64 *lossy_pages,
+									 uint64 *exact_pages);
+#else
+struct TBMIterateResult;
+extern bool zsscan_bitmap_next_block(TableScanDesc sscan, struct TBMIterateResult *tbmres);
+extern bool zsscan_bitmap_next_tuple(TableScanDesc sscan, struct TBMIterateResult *tbmres,
+									 TupleTableSlot *slot);
+#endif
+extern bool zsscan_sample_next_block(TableScanDesc sscan, SampleScanState *scanstate);
+extern bool zsscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *scanstate,
+									 TupleTableSlot *slot);
+extern bool zsscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream);
+extern bool zsscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
+									  double *liverows, double *deadrows,
+									  TupleTableSlot *slot);
+
+/* scan_fetch.c */
+extern IndexFetchTableData *zsscan_index_begin(Relation rel);
+extern void zsscan_index_reset(IndexFetchTableData *fetch);
+extern void zsscan_index_end(IndexFetchTableData *fetch);
+extern bool zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapshot,
+							   TupleTableSlot *slot, bool *call_again, bool *all_dead);
+extern bool zsscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot,
+									 TupleTableSlot *slot);
+extern void zsscan_get_latest_tid(TableScanDesc sscan, ItemPointer tid);
+extern bool zsscan_tid_valid(TableScanDesc sscan, ItemPointer tid);
+extern bool zsscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot);
+extern TransactionId zsscan_index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate);
+
+/* Installs the callbacks that drop the backend's fetch cache. */
+extern void zsscan_fetch_init(void);
+
+/*
+ * Stores one row version, found by other means, in the slot: the values stay valid while
+ * the slot holds the row.
+ */
+extern void zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis,
+								 TupleTableSlot *slot);
+
+/* scan_index_build.c */
+extern double zsscan_index_build_range(Relation rel, Relation index, IndexInfo *info,
+									   bool allow_sync, bool anyvisible, bool progress,
+									   BlockNumber start_blockno, BlockNumber numblocks,
+									   IndexBuildCallback callback, void *callback_state,
+									   TableScanDesc sscan);
+extern void zsscan_index_validate(Relation rel, Relation index, IndexInfo *info,
+								  Snapshot snapshot, struct ValidateIndexState *state);
+
+#endif							/* ZS_SCAN_H */

@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_slot.h
+ *	  Tuple table slots of zedstore tables.
+ *
+ * A slot does not hold a row but knows where to get it: a source (a scan's
+ * present stripe, or a fetch by TID) decodes a column when somebody looks at it.
+ * The source and the slot know each other; whichever goes first tells the other.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_slot.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_SLOT_H
+#define ZS_SLOT_H
+
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "nodes/bitmapset.h"
+
+#include "zs_format.h"
+#include "zs_projection.h"
+
+typedef struct ZsSlot ZsSlot;
+
+/*
+ * Where a slot's values come from.  fill() stores the values of attributes
+ * first .. natts - 1 (counted from 0) of row slot->row into tts_values and
+ * tts_isnull; with only_needed it may leave attributes outside slot->needed
+ * alone.  By-reference values stay valid until the slot is cleared.
+ */
+typedef struct ZsSlotSource
+{
+	void		(*fill) (struct ZsSlotSource *source, ZsSlot *slot, int first, int natts,
+						 bool only_needed);
+	ZsSlot	   *user;			/* the slot that reads from it now */
+} ZsSlotSource;
+
+struct ZsSlot
+{
+	TupleTableSlot base;
+	ZsSlotSource *source;		/* NULL: values are in the slot */
+	zstid		row;
+	bool		has_vis;		/* vis is valid: system columns can be shown */
+	ZsVisSlot	vis;
+	int			nneeded;		/* -1: all columns */
+	AttrNumber *needed;			/* attribute numbers - 1, ascending */
+	MemoryContext values_context;	/* large values fetched for this row; made when
+									 * first needed */
+	char	   *data;			/* values after materialization */
+};
+
+extern const TupleTableSlotOps TTSOpsZedstore;
+
+#define TTS_IS_ZEDSTORE(slot) ((slot)->tts_ops == &TTSOpsZedstore)
+
+/*
+ * Stores row `row` of source in the slot, which must be ours.  vis may be NULL.
+ */
+extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,
+						 const ZsVisSlot *vis);
+
+/* The source is about to forget the row: its user keeps the values. */
+extern void zsslot_detach(ZsSlotSource *source);
+
+/* Memory context for values that live as long as the row in the slot. */
+extern MemoryContext zsslot_values_context(ZsSlot *slot);
+
+#endif							/* ZS_SLOT_H */

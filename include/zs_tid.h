@@ -1,0 +1,257 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_tid.h
+ *	  The TID tree: which rows exist and who may see them.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_tid.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_TID_H
+#define ZS_TID_H
+
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "access/xlogreader.h"
+#include "utils/rel.h"
+#include "utils/snapshot.h"
+
+#include "zs_format.h"
+
+/* ---- reading (tid_lookup.c, tid_scan.c) ------------------------------------ */
+
+/* Rows [first, first + count) share a visibility slot. */
+typedef struct ZsTidRun
+{
+	zstid		first;
+	uint64		count;
+	uint16		slotno;
+} ZsTidRun;
+
+/*
+ * State of one row.  Returns false when the row number is unused or beyond the
+ * end, or dead (*dead is set then; dead may be NULL).  A frozen row yields a slot with
+ * xmin = FrozenTransactionId and HEAP_XMIN_FROZEN.  Takes a share lock on one
+ * leaf at a time; no snapshot, no hint bits.
+ */
+extern bool zstid_lookup(Relation rel, zstid row, ZsVisSlot *vis, bool *dead);
+
+/*
+ * Is the row visible to the snapshot (any type)?  Fills *vis if it is.  Sets hint
+ * bits.  For SNAPSHOT_DIRTY the snapshot's xmin, xmax and speculativeToken are
+ * filled as by HeapTupleSatisfiesDirty.  *all_dead (may be NULL) tells that the row is dead to
+ * every transaction, so that the index entry may be killed.  Does SSI checks
+ * where heap does them (heap_fetch / heap_hot_search_buffer).
+ */
+extern bool zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot,
+								ZsVisSlot *vis, bool *all_dead);
+
+/*
+ * Follows the update chain from *row to its latest version visible to the snapshot, as
+ * heap_get_latest_tid(): leaves *row alone when there is none.
+ */
+extern void zstid_latest_version(Relation rel, zstid *row, Snapshot snapshot);
+
+/*
+ * Sequential reading of visibility.  Rows come in ascending order as maximal
+ * runs within one leaf.  Leaves are copied out under a short share lock; nothing is
+ * locked or pinned between calls.
+ */
+typedef struct ZsTidScan ZsTidScan;
+
+/* rows [start, end); snapshot NULL: every run that is not unused, dead ones too */
+extern ZsTidScan *zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end);
+extern void zstid_scan_restart(ZsTidScan *scan, zstid start, zstid end);
+extern void zstid_scan_end(ZsTidScan *scan);
+
+/*
+ * Next visible run; false at the end.  *vis stays valid until the next call.
+ * With snapshot NULL, run->slotno may be ZS_SLOT_DEAD (vis is NULL then).
+ */
+extern bool zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis);
+
+/*
+ * A serializable transaction takes a predicate lock on each row that the scan
+ * finds visible (bitmap scans; a scan of the whole table locks the relation
+ * instead).  Call it before the first zstid_scan_next().
+ */
+extern void zstid_scan_lock_rows(ZsTidScan *scan);
+
+/* ---- visibility rules (tid_visibility.c) -------------------------------------- */
+
+/*
+ * The rules of heapam_visibility.c on a ZsVisSlot.  buffer is the (pinned, at
+ * least share-locked) leaf that holds the slot when hint bits may be set on *vis, which
+ * points into the page then; InvalidBuffer when *vis is a private copy.
+ */
+extern bool zstid_satisfies(ZsVisSlot *vis, Snapshot snapshot, Buffer buffer);
+extern TM_Result zstid_satisfies_update(ZsVisSlot *vis, CommandId curcid, Buffer buffer);
+
+typedef enum ZsVacuumState
+{
+	ZS_VACUUM_INVALID = 0,
+	ZS_VACUUM_DEAD,
+	ZS_VACUUM_LIVE,
+	ZS_VACUUM_RECENTLY_DEAD,
+	ZS_VACUUM_INSERT_IN_PROGRESS,
+	ZS_VACUUM_DELETE_IN_PROGRESS,
+} ZsVacuumState;
+
+/* as HeapTupleSatisfiesVacuumHorizon / HeapTupleSatisfiesVacuum */
+extern ZsVacuumState zstid_satisfies_vacuum(ZsVisSlot *vis, TransactionId oldest_xmin, Buffer buffer);
+
+/* Was the row inserted by (a subtransaction of) the current transaction? */
+extern bool zstid_is_current_xact(const ZsVisSlot *vis);
+
+/* Is its deleter or updater (a subtransaction of) the current transaction? */
+extern bool zstid_deleted_by_current_xact(const ZsVisSlot *vis);
+
+/* Its deleting or updating transaction, a multixact's member included; Invalid if none. */
+extern TransactionId zstid_update_xid(const ZsVisSlot *vis);
+
+/* ---- writing (tid_insert.c, tid_change.c) ---------------------------------------- */
+
+/*
+ * Rows [first, first + count), unused until now, become rows of transaction xid, command
+ * cid.  With xid = FrozenTransactionId they are visible to everyone at once (COPY
+ * FREEZE).  Clears visibility map bits.  WAL-logged where the relation is.
+ * The caller owns the row numbers (zspage_reserve_rows()).
+ */
+extern void zstid_insert_rows(Relation rel, zstid first, uint32 count,
+							  TransactionId xid, CommandId cid);
+
+/*
+ * Takes up to nwanted adjacent unused row numbers from the open stripe of cursor
+ * cursorno and makes them rows of xid, cid; a full stripe is
+ * replaced by a new one.  Returns how many (at least 1), *first the first.
+ * *stripe_is_fresh (may be NULL): no other row was ever taken from the stripe.
+ * speculative_token != 0: a speculative insertion.
+ */
+extern uint32 zstid_insert_small(Relation rel, int cursorno, uint32 nwanted,
+								 TransactionId xid, CommandId cid,
+								 uint32 speculative_token, zstid *first);
+
+/*
+ * Gives reserved row numbers back that were never filled nor indexed.  They become unused.
+ */
+extern void zstid_release_rows(Relation rel, zstid first, uint32 count);
+
+/*
+ * Forgets what this backend knows about the table's open stripes.  To be called when the
+ * file is emptied in place.
+ */
+extern void zstid_forget_cursors(Relation rel);
+
+/*
+ * Gives a frozen row of a table that nobody else can see the visibility of a row that was
+ * copied (VACUUM FULL, CLUSTER): transactions older than oldest_xmin are frozen
+ * or dropped on the way, an update becomes a delete.  *oldest_xid and *oldest_mxid
+ * are moved back to what was kept.
+ */
+extern void zstid_assign_slot(Relation rel, zstid row, const ZsVisSlot *vis,
+							  TransactionId oldest_xmin, TransactionId *oldest_xid,
+							  MultiXactId *oldest_mxid);
+
+/* Speculative insertion: confirm, or kill the row (it becomes dead). */
+extern void zstid_finish_speculative(Relation rel, zstid row);
+extern void zstid_abort_speculative(Relation rel, zstid row);
+
+/*
+ * DELETE of one row with heap_delete()'s rules: waits for other transactions
+ * when wait, fills *tmfd unless TM_Ok.  moved: the row goes to another partition.
+ */
+extern TM_Result zstid_delete(Relation rel, zstid row, CommandId cid,
+							  Snapshot crosscheck, bool wait,
+							  TM_FailureData *tmfd, bool moved);
+
+/*
+ * UPDATE, first half: waits and checks as heap_update() until the row may be updated by
+ * us (TM_Ok, nothing changed yet) or not.  mode: LockTupleNoKeyExclusive or
+ * LockTupleExclusive.
+ */
+extern TM_Result zstid_update_check(Relation rel, zstid row, CommandId cid,
+									Snapshot crosscheck, bool wait, LockTupleMode mode,
+									TM_FailureData *tmfd);
+
+/*
+ * UPDATE, second half: marks row as updated to successor.  Checks again under the lock, waits
+ * again if it must.  If the result is not TM_Ok nothing was changed and the caller gives
+ * the new row's number back.
+ */
+extern TM_Result zstid_mark_updated(Relation rel, zstid row, zstid successor, CommandId cid,
+									Snapshot crosscheck, bool wait, LockTupleMode mode,
+									TM_FailureData *tmfd);
+
+/*
+ * Row lock with heap_lock_tuple()'s rules on one version; *vis is the version's
+ * slot.  Following the chain (TUPLE_LOCK_FLAG_FIND_LAST_VERSION) is the
+ * caller's business, locking newer versions (TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS) is done here.
+ */
+extern TM_Result zstid_lock(Relation rel, zstid row, Snapshot snapshot, CommandId cid,
+							LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
+							ZsVisSlot *vis, TM_FailureData *tmfd);
+
+/* For index_delete_tuples: which of these rows are dead to everyone? */
+extern bool zstid_row_is_dead(Relation rel, zstid row, TransactionId *conflict_horizon);
+
+/* ---- VACUUM's view (tid_vacuum.c) --------------------------------------------------- */
+
+typedef struct ZsTidVacuumCutoffs
+{
+	TransactionId oldest_xmin;
+	TransactionId freeze_limit;
+	MultiXactId oldest_mxact;
+	MultiXactId multixact_cutoff;
+	bool		aggressive;
+} ZsTidVacuumCutoffs;
+
+typedef struct ZsTidLeafResult
+{
+	zstid		lokey;			/* range of the leaf that was processed */
+	zstid		hikey;
+	uint64		live_rows;
+	uint64		recently_dead_rows;
+	uint64		new_dead_rows;
+	uint64		frozen_rows;
+	TransactionId new_relfrozenxid; /* oldest xid left, or Invalid */
+	MultiXactId new_relminmxid;
+} ZsTidLeafResult;
+
+/*
+ * First pass over the leaf that holds row `start`: dead rows become slot 1 (dead) and
+ * are reported through collect() in ascending runs, everything older than the cut-offs is
+ * frozen, rows visible to everyone fold into slot 0, visibility map bits are set where
+ * a whole logical block is all-visible (and all-frozen).  One WAL record with conflict
+ * horizon per leaf.  Returns false beyond the last leaf.
+ */
+typedef void (*ZsDeadRunCallback) (zstid first, uint32 count, void *arg);
+extern bool zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoffs *cutoffs,
+							  ZsDeadRunCallback collect, void *arg, ZsTidLeafResult *result);
+
+/* Second pass, after index cleanup: dead rows of [first, first + count) become unused. */
+extern uint64 zstid_remove_dead(Relation rel, zstid first, uint32 count);
+
+/*
+ * The same for a list of runs in ascending order (slotno is not looked at): one
+ * WAL record per leaf where the dead rows of the leaf are those of the list.
+ */
+extern uint64 zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nruns);
+
+/* ---- leaf contents for inspection (tid_leaf.c) ---------------------------------------- */
+
+/*
+ * Unpacks a leaf page (a copy, or locked) into slots and runs; arrays are palloc'd.
+ * Returns NULL, or what is wrong with the page.
+ */
+extern const char *zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots,
+									 int *nruns, ZsTidRun **runs);
+
+/* ---- redo (tid_redo.c), consistency mask ------------------------------------------------ */
+
+extern void zstid_redo(XLogReaderState *record);
+extern void zstid_mask_page(char *page);
+
+#endif							/* ZS_TID_H */

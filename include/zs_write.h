@@ -1,0 +1,66 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_write.h
+ *	  Rows in: the write buffer, insert, update.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_write.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_WRITE_H
+#define ZS_WRITE_H
+
+#include "postgres.h"
+
+#include "access/tableam.h"
+#include "executor/tuptable.h"
+#include "utils/rel.h"
+
+#include "zs_format.h"
+
+/*
+ * Reserves a row number for the slot's row, visible as "insert in progress" to
+ * others from now on, and keeps the values in the write buffer.  Sets
+ * slot->tts_tid.  options: TABLE_INSERT_*.  bulk: the caller is a bulk loader,
+ * which gets stripes of its own.
+ */
+extern void zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+						   bool bulk);
+extern void zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
+								 CommandId cid, int options, bool bulk);
+
+/* Inserts speculatively: the row is written through at once. */
+extern void zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
+									   int options, uint32 token);
+
+/*
+ * tuple_update of the table access method; lockmode is LockTupleExclusive when a key that
+ * foreign keys may refer to changes, else LockTupleNoKeyExclusive.
+ */
+extern TM_Result zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
+								CommandId cid, Snapshot crosscheck, bool wait,
+								LockTupleMode lockmode, TM_FailureData *tmfd,
+								TU_UpdateIndexes *update_indexes);
+
+/*
+ * Writes this transaction's buffered rows of the table, and gives reserved row numbers
+ * back that were not used.  Called before this backend reads the table.  Cheap
+ * when there is nothing to do.
+ */
+extern void zswrite_flush(Relation rel);
+
+/* Same, if the row is in the buffer. */
+extern void zswrite_flush_row(Relation rel, zstid row);
+
+/* Writes the buffers of all tables. */
+extern void zswrite_flush_all(void);
+
+/* Ends a bulk load (finish_bulk_insert). */
+extern void zswrite_finish_bulk(Relation rel, int options);
+
+/* Installs the transaction callbacks. */
+extern void zswrite_init(void);
+
+#endif							/* ZS_WRITE_H */

@@ -1,0 +1,168 @@
+# shellcheck shell=bash
+#
+# Functions shared by the scripts of this folder.  Sourced, never run.
+#
+# Progress and errors go to stderr, because the stdout of some scripts is an
+# answer (a pg_config path, a connection string) that others capture.
+
+# Root of the checkout that the calling script belongs to.
+# shellcheck disable=SC2034  # used by the scripts that source this file
+ZS_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
+# PostgreSQL majors this extension supports, newest first.
+# shellcheck disable=SC2034
+ZS_PG_MAJORS="18 17"
+
+# Progress with the seconds since the script started.
+say() {
+	printf '[%4ds] %s\n' "$SECONDS" "$*" >&2
+}
+
+warn() {
+	printf '[%4ds] warning: %s\n' "$SECONDS" "$*" >&2
+}
+
+# End the script.  Each further argument is a line of advice.
+die() {
+	printf 'error: %s\n' "$1" >&2
+	shift
+	local line
+	for line in "$@"; do
+		printf '       %s\n' "$line" >&2
+	done
+	exit 1
+}
+
+is_root() {
+	[ "$(id -u)" -eq 0 ]
+}
+
+have() {
+	command -v "$1" >/dev/null 2>&1
+}
+
+# Number of processors, for parallel make.
+njobs() {
+	nproc 2>/dev/null || echo 2
+}
+
+# Folder for everything that outlives a run: sources, built servers.  It lies
+# outside the checkout so that "git clean" does not throw away an hour of CPU.
+zs_cache_dir() {
+	if [ -n "${ZEDSTORE_CACHE:-}" ]; then
+		echo "$ZEDSTORE_CACHE"
+	elif is_root; then
+		echo /var/cache/zedstore_io
+	else
+		echo "${XDG_CACHE_HOME:-$HOME/.cache}/zedstore_io"
+	fi
+}
+
+# PostgreSQL refuses to run as root, so root hands the servers to another
+# user; ZS_USER is its name.  Anybody else runs them as himself.
+zs_pick_user() {
+	if ! is_root; then
+		ZS_USER=$(id -un)
+		return
+	fi
+	ZS_USER=${ZEDSTORE_USER:-postgres}
+	if ! id "$ZS_USER" >/dev/null 2>&1; then
+		ZS_USER=zedstore_io
+		if ! id "$ZS_USER" >/dev/null 2>&1; then
+			say "creating the system user $ZS_USER, because PostgreSQL refuses to run as root"
+			useradd --system --no-create-home --shell /usr/sbin/nologin "$ZS_USER" \
+				|| die "could not create the user $ZS_USER" \
+					"Set ZEDSTORE_USER to an existing unprivileged user."
+		fi
+	fi
+	have runuser || die "runuser is missing (Debian package util-linux)"
+}
+
+# Variables of a calling make must not reach the makes that scripts start.
+unset MAKEFLAGS MAKELEVEL MFLAGS MAKEOVERRIDES
+
+# Run a command as ZS_USER.
+as_user() {
+	if is_root; then
+		runuser -u "$ZS_USER" -- "$@"
+	else
+		"$@"
+	fi
+}
+
+# New temporary folder named after a purpose, owned by ZS_USER.  Below
+# /var/tmp, because /tmp is often small and in memory.
+zs_make_stage() {
+	local purpose=$1 dir
+	dir=$(mktemp -d "${ZEDSTORE_TMP:-/var/tmp}/zedstore_io.$purpose.XXXXXX")
+	chmod 755 "$dir"
+	if is_root; then
+		chown "$ZS_USER:" "$dir"
+	fi
+	echo "$dir"
+}
+
+# Copy what git would see of the checkout into a folder ZS_USER can read.
+# Build products stay behind: another server's objects must not be linked.
+zs_copy_tree() {
+	local to=$1
+	mkdir -p "$to"
+	tar -C "$ZS_ROOT" -cf - \
+		--exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' \
+		--exclude='*.a' --exclude=./results --exclude=./output_iso \
+		--exclude=./tmp_check --exclude=./log . \
+		| tar -C "$to" -xf - --no-same-owner
+	if is_root; then
+		chown -R "$ZS_USER:" "$to"
+	fi
+}
+
+# Make a private copy of an installed server below the folder $2, laid out as
+# "make install DESTDIR=$2" lays it out, and print the bin folder of the copy.
+# PostgreSQL finds its files relative to its executable, so the copy is a
+# server of its own: two checkouts can install into theirs at the same time,
+# and the shared one stays clean.  Hard links make it instant.
+zs_copy_server() {
+	local pg_config=$1 root=$2 dir
+	as_user test -x "$pg_config" || die "the user $ZS_USER, who runs the servers, cannot reach $pg_config" \
+		"Choose a cache folder below one that everybody may enter (ZEDSTORE_CACHE)."
+	for dir in "$("$pg_config" --bindir)" "$("$pg_config" --pkglibdir)" \
+		"$("$pg_config" --sharedir)"; do
+		mkdir -p "$root$dir"
+		# A hard link needs the same file system and, for files of others,
+		# their ownership.
+		if ! cp -al "$dir/." "$root$dir/" 2>/dev/null; then
+			rm -rf "${root:?}$dir"
+			mkdir -p "$root$dir"
+			cp -aL "$dir/." "$root$dir/"
+		fi
+	done
+	if is_root; then
+		# Only the folders: a chown of a hard link would reach the original.
+		find "$root" -type d -exec chown "$ZS_USER:" {} +
+	fi
+	echo "$root$("$pg_config" --bindir)"
+}
+
+# Major version of the server that a pg_config belongs to.
+pg_major() {
+	"$1" --version 2>/dev/null | sed -nE 's/^PostgreSQL ([0-9]+).*/\1/p'
+}
+
+# Run a command with its output in a log file, and say every 20 seconds that
+# it is still running.  $1 title, $2 log file, rest the command.
+run_logged() {
+	local title=$1 log=$2 pid began=$SECONDS next
+	shift 2
+	"$@" >>"$log" 2>&1 </dev/null &
+	pid=$!
+	next=$((SECONDS + 20))
+	while kill -0 "$pid" 2>/dev/null; do
+		sleep 0.5
+		if [ "$SECONDS" -ge "$next" ]; then
+			say "$title: $((SECONDS - began)) s, $(grep -c -e ' -c ' "$log" || true) files compiled so far"
+			next=$((SECONDS + 20))
+		fi
+	done
+	wait "$pid"
+}

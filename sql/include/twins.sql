@@ -1,0 +1,59 @@
+\set ECHO none
+-- Heap is the oracle: a test has each table twice, t_h USING heap and t_z USING
+-- zedstore, and writes t_@ where both are meant.
+set client_min_messages = warning;
+create schema if not exists test;
+
+-- Runs a statement on both twins: "ok N" with the number of rows, or the error
+-- that both give.
+create or replace function test.both(sql text) returns text language plpgsql as $$
+declare
+	outcome text[];
+	n bigint;
+	twin text;
+begin
+	foreach twin in array array['h', 'z'] loop
+		begin
+			execute replace(sql, '@', twin);
+			get diagnostics n = row_count;
+			outcome := outcome || ('ok ' || n);
+		exception when others then
+			outcome := outcome || replace(sqlstate || ' ' || sqlerrm, '_' || twin, '_@');
+		end;
+	end loop;
+	if outcome[1] is distinct from outcome[2] then
+		return format('DIFFERENT: heap: %s, zedstore: %s', outcome[1], outcome[2]);
+	end if;
+	return outcome[1];
+end $$;
+
+-- Does a query give the same rows, in any order, from both twins?  Rows are
+-- compared as text, which shows more than = does (-0, 1.0 and 1.00, padding).
+create or replace function test.same(sql text) returns text language plpgsql as $$
+declare
+	missing bigint;
+	extra bigint;
+	h text := replace(sql, '@', 'h');
+	z text := replace(sql, '@', 'z');
+begin
+	execute format('select count(*) from (select q::text from (%s) q except all select q::text from (%s) q)', h, z)
+		into missing;
+	execute format('select count(*) from (select q::text from (%s) q except all select q::text from (%s) q)', z, h)
+		into extra;
+	if missing + extra = 0 then
+		return 't';
+	end if;
+	return format('DIFFERENT: %s rows missing, %s rows too many', missing, extra);
+end $$;
+
+-- The same, and in the same order.
+create or replace function test.same_order(sql text) returns text language sql as $$
+	select test.same('select row_number() over () as n, r from (' || sql || ') r')
+$$;
+
+-- What zs_check() says about a table; silent when it is well.
+create or replace function test.check(rel regclass) returns setof text language sql as $$
+	select rel::text || ': ' || k::text from zs_check(rel) k
+$$;
+reset client_min_messages;
+\set ECHO all

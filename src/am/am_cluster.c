@@ -1,0 +1,255 @@
+/*-------------------------------------------------------------------------
+ *
+ * am_cluster.c
+ *	  VACUUM FULL and CLUSTER: a new file with the rows that anybody may see.
+ *
+ * Rows visible to everyone become frozen in the new file.  Others keep their
+ * transactions: they are written frozen first, since nobody but us can see the
+ * new file, and get their visibility slot afterwards.  Update chains between
+ * them end: a transaction that follows one finds the row deleted.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/am/am_cluster.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/multixact.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplesort.h"
+
+#include "zs_am.h"
+#include "zs_base.h"
+#include "zs_page.h"
+#include "zs_scan.h"
+#include "zs_slot.h"
+#include "zs_tid.h"
+#include "zs_write.h"
+
+typedef struct CopyState
+{
+	Relation	old_table;
+	Relation	new_table;
+	TransactionId oldest_xmin;
+	TupleTableSlot *newslot;
+	double		num_tuples;
+	double		vacuumed;
+	double		recently_dead;
+	TransactionId oldest_xid;	/* oldest left in the new table */
+	MultiXactId oldest_mxid;
+} CopyState;
+
+/* What becomes of a row: false = it is dead.  *keep: its slot must be kept. */
+static bool
+judge_row(CopyState *state, ZsVisSlot *vis, bool *keep)
+{
+	*keep = true;
+	switch (zstid_satisfies_vacuum(vis, state->oldest_xmin, InvalidBuffer))
+	{
+		case ZS_VACUUM_DEAD:
+			state->vacuumed += 1;
+			return false;
+		case ZS_VACUUM_RECENTLY_DEAD:
+			state->recently_dead += 1;
+			break;
+		case ZS_VACUUM_LIVE:
+			*keep = TransactionIdIsNormal(vis->xmin) &&
+				!TransactionIdPrecedes(vis->xmin, state->oldest_xmin);
+			break;
+		case ZS_VACUUM_INSERT_IN_PROGRESS:
+			if (!zstid_is_current_xact(vis))
+				elog(WARNING, "concurrent insert in progress within table \"%s\"",
+					 RelationGetRelationName(state->old_table));
+			break;
+		case ZS_VACUUM_DELETE_IN_PROGRESS:
+			if (!zstid_deleted_by_current_xact(vis))
+				elog(WARNING, "concurrent delete in progress within table \"%s\"",
+					 RelationGetRelationName(state->old_table));
+			state->recently_dead += 1;
+			break;
+		case ZS_VACUUM_INVALID:
+			elog(ERROR, "unexpected result of visibility check");
+	}
+	state->num_tuples += 1;
+	return true;
+}
+
+/* Writes a row to the new table with visibility vis (kept if keep). */
+static void
+copy_row(CopyState *state, TupleTableSlot *slot, ZsVisSlot *vis, bool keep)
+{
+	TupleDesc	newdesc = RelationGetDescr(state->new_table);
+	zstid		row;
+
+	slot_getallattrs(slot);
+	ExecClearTuple(state->newslot);
+	for (int i = 0; i < newdesc->natts; i++)
+	{
+		/* dropped columns lose their values, as in heap's rewrite */
+		bool		dropped = TupleDescAttr(newdesc, i)->attisdropped;
+
+		state->newslot->tts_values[i] = dropped ? (Datum) 0 : slot->tts_values[i];
+		state->newslot->tts_isnull[i] = dropped || slot->tts_isnull[i];
+	}
+	ExecStoreVirtualTuple(state->newslot);
+	zswrite_insert(state->new_table, state->newslot, GetCurrentCommandId(true),
+				   TABLE_INSERT_FROZEN | TABLE_INSERT_NO_LOGICAL, true);
+	if (!keep)
+		return;
+	row = zs_row_from_tid(&state->newslot->tts_tid);
+	zstid_assign_slot(state->new_table, row, vis, state->oldest_xmin, &state->oldest_xid,
+					  &state->oldest_mxid);
+}
+
+/* In the order of the old table. */
+static void
+copy_in_order(CopyState *state, TableScanDesc scan, TupleTableSlot *slot)
+{
+	uint64		nscanned = 0;
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		ZsVisSlot	vis = ((ZsSlot *) slot)->vis;
+		bool		keep;
+
+		CHECK_FOR_INTERRUPTS();
+		if ((++nscanned & 0xfff) == 0)
+			pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED, nscanned);
+		if (judge_row(state, &vis, &keep))
+			copy_row(state, slot, &vis, keep);
+	}
+}
+
+/* In the order of an index, by scanning it. */
+static void
+copy_by_index(CopyState *state, Relation index, TupleTableSlot *slot)
+{
+#ifdef ZS_PG18
+	IndexScanDesc scan = index_beginscan(state->old_table, index, SnapshotAny, NULL, 0, 0);
+#else
+	IndexScanDesc scan = index_beginscan(state->old_table, index, SnapshotAny, 0, 0);
+#endif
+
+	index_rescan(scan, NULL, 0, NULL, 0);
+	while (index_getnext_slot(scan, ForwardScanDirection, slot))
+	{
+		ZsVisSlot	vis = ((ZsSlot *) slot)->vis;
+		bool		keep;
+
+		CHECK_FOR_INTERRUPTS();
+		if (scan->xs_recheck)
+			elog(ERROR, "CLUSTER does not support lossy index conditions");
+		if (judge_row(state, &vis, &keep))
+			copy_row(state, slot, &vis, keep);
+	}
+	index_endscan(scan);
+}
+
+/*
+ * In the order of an index, by sorting.  The tuples that are sorted carry their old TID,
+ * by which their visibility is found again.
+ */
+static void
+copy_sorted(CopyState *state, TableScanDesc scan, Relation index, TupleTableSlot *slot)
+{
+	Tuplesortstate *sort = tuplesort_begin_cluster(RelationGetDescr(state->old_table), index,
+												   maintenance_work_mem, NULL, TUPLESORT_NONE);
+	TupleTableSlot *sorted = MakeSingleTupleTableSlot(RelationGetDescr(state->old_table),
+													  &TTSOpsHeapTuple);
+	HeapTuple	tuple;
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		ZsVisSlot	vis = ((ZsSlot *) slot)->vis;
+		bool		keep;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!judge_row(state, &vis, &keep))
+			continue;
+		tuple = ExecCopySlotHeapTuple(slot);
+		tuplesort_putheaptuple(sort, tuple);
+		heap_freetuple(tuple);
+	}
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SORT_TUPLES);
+	tuplesort_performsort(sort);
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP);
+
+	while ((tuple = tuplesort_getheaptuple(sort, true)) != NULL)
+	{
+		ZsVisSlot	vis;
+		CopyState	counts = *state;
+		bool		keep = false;
+
+		CHECK_FOR_INTERRUPTS();
+		if (zstid_lookup(state->old_table, zs_row_from_tid(&tuple->t_self), &vis, NULL))
+			(void) judge_row(&counts, &vis, &keep);
+		ExecStoreHeapTuple(tuple, sorted, false);
+		copy_row(state, sorted, &vis, keep);
+	}
+	ExecDropSingleTupleTableSlot(sorted);
+	tuplesort_end(sort);
+}
+
+void
+zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index, bool use_sort,
+					  TransactionId oldest_xmin, TransactionId *xid_cutoff,
+					  MultiXactId *multi_cutoff, double *num_tuples, double *tups_vacuumed,
+					  double *tups_recently_dead)
+{
+	TupleTableSlot *slot = table_slot_create(old_table, NULL);
+	CopyState	state = {
+		.old_table = old_table,
+		.new_table = new_table,
+		.oldest_xmin = oldest_xmin,
+		.newslot = table_slot_create(new_table, NULL),
+		.oldest_xid = oldest_xmin,
+		.oldest_mxid = GetOldestMultiXactId()
+	};
+
+	zsbase_require_preload();
+	if (old_index != NULL && !use_sort)
+	{
+		const int	progress_index[] = {PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_INDEX_RELID};
+		int64		progress_val[] = {PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP, RelationGetRelid(old_index)};
+
+		pgstat_progress_update_multi_param(2, progress_index, progress_val);
+		zswrite_flush(old_table);
+		copy_by_index(&state, old_index, slot);
+	}
+	else
+	{
+		TableScanDesc scan = table_beginscan(old_table, SnapshotAny, 0, NULL);
+
+		pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
+		pgstat_progress_update_param(PROGRESS_CLUSTER_TOTAL_HEAP_BLKS,
+									 RelationGetNumberOfBlocks(old_table));
+		if (old_index != NULL)
+			copy_sorted(&state, scan, old_index, slot);
+		else
+			copy_in_order(&state, scan, slot);
+		table_endscan(scan);
+	}
+	zswrite_flush(new_table);
+	ExecDropSingleTupleTableSlot(state.newslot);
+	ExecDropSingleTupleTableSlot(slot);
+
+	/* everything older than this is frozen or gone */
+	if (TransactionIdPrecedes(state.oldest_xid, *xid_cutoff))
+		*xid_cutoff = state.oldest_xid;
+	if (MultiXactIdPrecedes(state.oldest_mxid, *multi_cutoff))
+		*multi_cutoff = state.oldest_mxid;
+	*num_tuples = state.num_tuples;
+	*tups_vacuumed = state.vacuumed;
+	*tups_recently_dead = state.recently_dead;
+}

@@ -1,0 +1,155 @@
+/*-------------------------------------------------------------------------
+ *
+ * am_handler.c
+ *	  The TableAmRoutine: glue, one line each, between PostgreSQL and the
+ *	  modules below.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/am/am_handler.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/heapam.h"
+#include "access/tableam.h"
+#include "fmgr.h"
+#include "pgstat.h"
+#include "storage/predicate.h"
+
+#include "zs_am.h"
+#include "zs_base.h"
+#include "zs_scan.h"
+#include "zs_slot.h"
+#include "zs_tid.h"
+#include "zs_vacuum.h"
+#include "zs_write.h"
+
+PG_FUNCTION_INFO_V1(zedstore_tableam_handler);
+
+static const TupleTableSlotOps *
+zs_slot_callbacks(Relation rel)
+{
+	return &TTSOpsZedstore;
+}
+
+/* ---- rows in ------------------------------------------------------------ */
+
+static void
+zs_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+				BulkInsertState bistate)
+{
+	zswrite_insert(rel, slot, cid, options, bistate != NULL);
+}
+
+static void
+zs_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+							BulkInsertState bistate, uint32 token)
+{
+	zswrite_insert_speculative(rel, slot, cid, options, token);
+}
+
+static void
+zs_tuple_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, bool succeeded)
+{
+	zstid		row = zs_row_from_tid(&slot->tts_tid);
+
+	if (succeeded)
+		zstid_finish_speculative(rel, row);
+	else
+		zstid_abort_speculative(rel, row);
+}
+
+static void
+zs_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid, int options,
+				BulkInsertState bistate)
+{
+	zswrite_multi_insert(rel, slots, ntuples, cid, options, bistate != NULL);
+}
+
+static TM_Result
+zs_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot,
+				Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
+{
+	TM_Result	result;
+
+	zsbase_require_preload();
+	result = zstid_delete(rel, zs_row_from_tid(tid), cid, crosscheck, wait, tmfd, changing_part);
+	if (result == TM_Ok)
+		pgstat_count_heap_delete(rel);
+	return result;
+}
+
+/* ---- others ---------------------------------------------------------------- */
+
+static bool
+zs_needs_toast_table(Relation rel)
+{
+	/* large values have overflow pages of their own */
+	return false;
+}
+
+const TableAmRoutine zs_table_am_routine = {
+	.type = T_TableAmRoutine,
+
+	.slot_callbacks = zs_slot_callbacks,
+
+	.scan_begin = zsscan_begin,
+	.scan_end = zsscan_end,
+	.scan_rescan = zsscan_rescan,
+	.scan_getnextslot = zsscan_getnextslot,
+	.scan_set_tidrange = zsscan_set_tidrange,
+	.scan_getnextslot_tidrange = zsscan_getnextslot_tidrange,
+
+	.parallelscan_estimate = zsscan_parallel_estimate,
+	.parallelscan_initialize = zsscan_parallel_initialize,
+	.parallelscan_reinitialize = zsscan_parallel_reinitialize,
+
+	.index_fetch_begin = zsscan_index_begin,
+	.index_fetch_reset = zsscan_index_reset,
+	.index_fetch_end = zsscan_index_end,
+	.index_fetch_tuple = zsscan_index_tuple,
+
+	.tuple_fetch_row_version = zsscan_fetch_row_version,
+	.tuple_tid_valid = zsscan_tid_valid,
+	.tuple_get_latest_tid = zsscan_get_latest_tid,
+	.tuple_satisfies_snapshot = zsscan_satisfies_snapshot,
+	.index_delete_tuples = zsscan_index_delete_tuples,
+
+	.tuple_insert = zs_tuple_insert,
+	.tuple_insert_speculative = zs_tuple_insert_speculative,
+	.tuple_complete_speculative = zs_tuple_complete_speculative,
+	.multi_insert = zs_multi_insert,
+	.tuple_delete = zs_tuple_delete,
+	.tuple_update = zsam_tuple_update,
+	.tuple_lock = zsam_tuple_lock,
+	.finish_bulk_insert = zswrite_finish_bulk,
+
+	.relation_set_new_filelocator = zsam_set_new_filelocator,
+	.relation_nontransactional_truncate = zsam_nontransactional_truncate,
+	.relation_copy_data = zsam_copy_data,
+	.relation_copy_for_cluster = zsam_copy_for_cluster,
+	.relation_vacuum = zsvacuum_relation,
+	.scan_analyze_next_block = zsscan_analyze_next_block,
+	.scan_analyze_next_tuple = zsscan_analyze_next_tuple,
+	.index_build_range_scan = zsscan_index_build_range,
+	.index_validate_scan = zsscan_index_validate,
+
+	.relation_size = zsam_relation_size,
+	.relation_needs_toast_table = zs_needs_toast_table,
+	.relation_estimate_size = zsam_estimate_size,
+
+#ifndef ZS_PG18
+	.scan_bitmap_next_block = zsscan_bitmap_next_block,
+#endif
+	.scan_bitmap_next_tuple = zsscan_bitmap_next_tuple,
+	.scan_sample_next_block = zsscan_sample_next_block,
+	.scan_sample_next_tuple = zsscan_sample_next_tuple,
+};
+
+Datum
+zedstore_tableam_handler(PG_FUNCTION_ARGS)
+{
+	PG_RETURN_POINTER(&zs_table_am_routine);
+}

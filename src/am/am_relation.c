@@ -1,0 +1,164 @@
+/*-------------------------------------------------------------------------
+ *
+ * am_relation.c
+ *	  Files of a table: creation, truncation, copies, size.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/am/am_relation.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/multixact.h"
+#include "access/transam.h"
+#include "catalog/pg_class.h"
+#include "catalog/storage.h"
+#include "catalog/storage_xlog.h"
+#include "miscadmin.h"
+#include "optimizer/plancat.h"
+#include "storage/bufmgr.h"
+#include "storage/procarray.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "zs_am.h"
+#include "zs_base.h"
+#include "zs_page.h"
+#include "zs_tid.h"
+#include "zs_write.h"
+
+/* Size that the planner assumes for a table that was never vacuumed. */
+#define MIN_GUESSED_PAGES	10
+
+void
+zsam_set_new_filelocator(Relation rel, const RelFileLocator *newrlocator, char persistence,
+						 TransactionId *freeze_xid, MultiXactId *minmulti)
+{
+	SMgrRelation srel;
+
+	zsbase_require_preload();
+
+	/* TRUNCATE may be rolled back to a savepoint: buffered rows go to the old file */
+	if (OidIsValid(rel->rd_rel->relfilenode))
+		zswrite_flush(rel);
+
+	*freeze_xid = RecentXmin;
+	*minmulti = GetOldestMultiXactId();
+
+	srel = RelationCreateStorage(*newrlocator, persistence, true);
+	if (persistence == RELPERSISTENCE_UNLOGGED)
+	{
+		Assert(rel->rd_rel->relkind == RELKIND_RELATION ||
+			   rel->rd_rel->relkind == RELKIND_TOASTVALUE);
+		smgrcreate(srel, INIT_FORKNUM, false);
+		log_smgrcreate(newrlocator, INIT_FORKNUM);
+		zspage_meta_create(newrlocator, persistence, INIT_FORKNUM);
+	}
+	zspage_meta_create(newrlocator, persistence, MAIN_FORKNUM);
+	smgrclose(srel);
+}
+
+/*
+ * For ON COMMIT DELETE ROWS, and TRUNCATE of a table made in this transaction:
+ * nobody else can see the table.
+ */
+void
+zsam_nontransactional_truncate(Relation rel)
+{
+	zswrite_flush(rel);
+	RelationTruncate(rel, 0);
+	zspage_forget_roots(rel);
+	zstid_forget_cursors(rel);
+	zspage_meta_create(&rel->rd_locator, rel->rd_rel->relpersistence, MAIN_FORKNUM);
+}
+
+void
+zsam_copy_data(Relation rel, const RelFileLocator *newrlocator)
+{
+	SMgrRelation dstrel;
+
+	zswrite_flush(rel);
+
+	/* what is copied is the files, so they must be complete */
+	FlushRelationBuffers(rel);
+	dstrel = RelationCreateStorage(*newrlocator, rel->rd_rel->relpersistence, true);
+	RelationCopyStorage(RelationGetSmgr(rel), dstrel, MAIN_FORKNUM,
+						rel->rd_rel->relpersistence);
+	for (ForkNumber fork = MAIN_FORKNUM + 1; fork <= MAX_FORKNUM; fork++)
+	{
+		if (!smgrexists(RelationGetSmgr(rel), fork))
+			continue;
+		smgrcreate(dstrel, fork, false);
+
+		/* an init fork is logged even for an unlogged table */
+		if (RelationIsPermanent(rel) ||
+			(rel->rd_rel->relpersistence == RELPERSISTENCE_UNLOGGED && fork == INIT_FORKNUM))
+			log_smgrcreate(newrlocator, fork);
+		RelationCopyStorage(RelationGetSmgr(rel), dstrel, fork, rel->rd_rel->relpersistence);
+	}
+	RelationDropStorage(rel);
+	smgrclose(dstrel);
+}
+
+/*
+ * Callers take the main fork's size for the range of block numbers in TIDs, so
+ * this is the logical size.  pg_relation_size() looks at the file itself.
+ */
+uint64
+zsam_relation_size(Relation rel, ForkNumber forknum)
+{
+	uint64		nblocks = 0;
+
+	if (forknum == MAIN_FORKNUM)
+		return (zspage_next_row(rel) + ZS_ROWS_PER_BLOCK - 1) / ZS_ROWS_PER_BLOCK * BLCKSZ;
+	if (forknum == InvalidForkNumber)
+	{
+		for (int i = 0; i < MAX_FORKNUM; i++)
+		{
+			if (smgrexists(RelationGetSmgr(rel), i))
+				nblocks += smgrnblocks(RelationGetSmgr(rel), i);
+		}
+	}
+	else if (smgrexists(RelationGetSmgr(rel), forknum))
+		nblocks = smgrnblocks(RelationGetSmgr(rel), forknum);
+	return nblocks * BLCKSZ;
+}
+
+/*
+ * Pages are those on disk, since they are what a scan reads; the row density
+ * that VACUUM or ANALYZE found refers to logical blocks.
+ */
+void
+zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double *tuples,
+				   double *allvisfrac)
+{
+	double		logical = (double) zsam_relation_size(rel, MAIN_FORKNUM) / BLCKSZ;
+	double		relpages = (double) rel->rd_rel->relpages;
+	double		reltuples = (double) rel->rd_rel->reltuples;
+
+	*pages = zspage_physical_blocks(rel);
+	if (*pages < MIN_GUESSED_PAGES && reltuples < 0 && !rel->rd_rel->relhassubclass)
+		*pages = MIN_GUESSED_PAGES;
+
+	if (reltuples >= 0 && relpages > 0)
+		*tuples = rint(reltuples / relpages * logical);
+	else if (logical > 0)
+		*tuples = logical * ZS_ROWS_PER_BLOCK;
+	else
+	{
+		/* as heap guesses: what ten pages would hold */
+		int32		width = get_rel_data_width(rel, attr_widths);
+
+		*tuples = rint((double) MIN_GUESSED_PAGES * (BLCKSZ - SizeOfPageHeaderData) /
+					   (MAXALIGN(width) + MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData)));
+	}
+	if (rel->rd_rel->relallvisible == 0 || logical <= 0)
+		*allvisfrac = 0;
+	else
+		*allvisfrac = Min(1.0, (double) rel->rd_rel->relallvisible / logical);
+}

@@ -1,0 +1,58 @@
+/*-------------------------------------------------------------------------
+ *
+ * attr_batch.c
+ *	  Collects finished pages for full WAL records of images.
+ *
+ * A segment of a narrow column takes a page or two, a WAL record of images 32.
+ * So the pages of all columns of a flush, or of one overflow value, pass
+ * through one batch.  It holds a quarter of a megabyte, however large the
+ * value is.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/attr/attr_batch.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "attr_internal.h"
+
+void
+zsattr_batch_begin(ZsPageBatch *batch, Relation rel, BufferAccessStrategy strategy)
+{
+	batch->rel = rel;
+	batch->strategy = strategy;
+	batch->npages = 0;
+	batch->memory = palloc_aligned((Size) XLR_MAX_BLOCK_ID * BLCKSZ, PG_IO_ALIGN_SIZE, 0);
+	for (int i = 0; i < XLR_MAX_BLOCK_ID; i++)
+		batch->images[i] = batch->memory + (Size) i * BLCKSZ;
+}
+
+static void
+write_batch(ZsPageBatch *batch)
+{
+	if (batch->npages > 0)
+		zspage_write_images(batch->rel, batch->npages, batch->blocks, batch->images,
+							batch->strategy);
+	batch->npages = 0;
+}
+
+Page
+zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno)
+{
+	Assert(blkno != ZS_META_BLKNO && BlockNumberIsValid(blkno));
+
+	if (batch->npages == XLR_MAX_BLOCK_ID)
+		write_batch(batch);
+	batch->blocks[batch->npages] = blkno;
+	return (Page) batch->images[batch->npages++];
+}
+
+void
+zsattr_batch_end(ZsPageBatch *batch)
+{
+	write_batch(batch);
+	pfree(batch->memory);
+	batch->memory = NULL;
+}

@@ -1,0 +1,425 @@
+/*-------------------------------------------------------------------------
+ *
+ * attr_index.c
+ *	  Segment index pages: the bottom of an attribute's B-tree.
+ *
+ * An index page holds an array of ZsSegmentItem, sorted by first row.  Its key
+ * range says which first rows belong on it.
+ *
+ * Invariants:
+ *	1. items are sorted by first_row and do not overlap;
+ *	2. every item's first_row lies within the page's [lokey, hikey);
+ *	3. an item's blocks hold exactly its payload.
+ *
+ * A segment may reach beyond the page's hikey: pages are split at the first row of
+ * some segment, but when that one is unlinked later, a new segment may lie across
+ * the old border.  So whoever finds no item at or before the row he wants looks at
+ * the page to the left too.  A segment covers 65,536 rows at most, which
+ * bounds how far to the left.
+ *
+ * Locks: one index page at a time; linking and unlinking hold it exclusively,
+ * for the time of one memmove and one WAL record.
+ *
+ * WAL: XLOG_ZS_ATTR_LINK, XLOG_ZS_ATTR_UNLINK, and those of zsbtree_split().
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/attr/attr_index.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/xloginsert.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "attr_internal.h"
+#include "zs_btree.h"
+#include "zs_walrec.h"
+
+#define ZS_SEGF_KNOWN	(ZS_SEGF_ZONE_MAP | ZS_SEGF_HAS_NULLS | ZS_SEGF_HAS_OVERFLOW)
+
+/* ---- checks --------------------------------------------------------------- */
+
+const char *
+zsattr_item_check(const ZsSegmentItem *item)
+{
+	if (item->first_row % ZS_STRIPE_ROWS != 0)
+		return "segment does not start at a stripe";
+	if (item->nrows == 0 || item->nrows > ZS_SEGMENT_ROWS ||
+		item->first_row > ZS_MAX_ROW - item->nrows)
+		return "segment's row count is out of range";
+	if (item->nnulls > item->nrows)
+		return "segment has more nulls than rows";
+	if (item->payload_size == 0 || item->payload_size > MaxAllocSize ||
+		item->nblocks != (item->payload_size + ZS_PAGE_CAPACITY - 1) / ZS_PAGE_CAPACITY)
+		return "segment's size does not match its blocks";
+	if (item->start == ZS_META_BLKNO || item->start > MaxBlockNumber - item->nblocks)
+		return "segment's block number is out of range";
+	if ((item->flags & 0xFFFF & ~ZS_SEGF_KNOWN) != 0)
+		return "segment has unknown flags";
+	if (ZsSegmentFlagsNatts(item->flags) < 1 ||
+		ZsSegmentFlagsNatts(item->flags) > MaxHeapAttributeNumber)
+		return "segment's attribute count is out of range";
+	return NULL;
+}
+
+/* Is pd_lower the end of an array of items?  Its other bounds were verified. */
+static bool
+count_is_sane(Page page)
+{
+	return (((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) %
+		sizeof(ZsSegmentItem) == 0;
+}
+
+const char *
+zsattr_index_page_check(Page page)
+{
+	const ZsPageOpaque *opaque = ZsPageGetOpaque(page);
+	const ZsSegmentItem *items = zsattr_index_items(page);
+	int			nitems;
+
+	if (!count_is_sane(page))
+		return "item array has a broken end";
+	nitems = zsattr_index_count(page);
+	for (int i = 0; i < nitems; i++)
+	{
+		const char *reason = zsattr_item_check(&items[i]);
+
+		if (reason != NULL)
+			return reason;
+		if (items[i].first_row < opaque->lokey || items[i].first_row >= opaque->hikey)
+			return "segment starts outside the page's key range";
+		if (i > 0 && items[i - 1].first_row + items[i - 1].nrows > items[i].first_row)
+			return "segments overlap or are out of order";
+	}
+	return NULL;
+}
+
+/* Errors unless the locked page is sound; before it is changed or copied. */
+static void
+check_page(Relation rel, AttrNumber attno, BlockNumber blkno, Page page)
+{
+	const char *reason = zsattr_index_page_check(page);
+
+	if (reason != NULL)
+		zsbase_corrupted(rel, blkno, "Segment index page of attribute %d: %s.", attno, reason);
+}
+
+/* ---- looking up ------------------------------------------------------------ */
+
+int
+zsattr_index_position(const ZsSegmentItem *items, int nitems, zstid row)
+{
+	int			low = 0;
+	int			high = nitems;
+
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+
+		if (items[mid].first_row <= row)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+bool
+zsattr_index_copy(Relation rel, AttrNumber attno, zstid row, Page copy)
+{
+	BlockNumber blkno;
+	Buffer		buf;
+
+	buf = zsbtree_search(rel, ZsTreeOfAttr(attno), row, BUFFER_LOCK_SHARE);
+	if (!BufferIsValid(buf))
+		return false;
+	blkno = BufferGetBlockNumber(buf);
+	memcpy(copy, BufferGetPage(buf), BLCKSZ);
+	UnlockReleaseBuffer(buf);
+	check_page(rel, attno, blkno, copy);
+	return true;
+}
+
+/*
+ * Copies item i of the locked page in buf, checked.  Errors release the lock by
+ * aborting the transaction.
+ */
+static void
+copy_item(Relation rel, AttrNumber attno, Buffer buf, int i, ZsSegmentItem *item)
+{
+	const char *reason;
+
+	*item = zsattr_index_items(BufferGetPage(buf))[i];
+	reason = zsattr_item_check(item);
+	if (reason != NULL)
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
+						 "Segment index page of attribute %d: %s.", attno, reason);
+}
+
+/* Number of items on the locked page in buf. */
+static int
+checked_count(Relation rel, AttrNumber attno, Buffer buf)
+{
+	if (!count_is_sane(BufferGetPage(buf)))
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
+						 "Segment index page of attribute %d: %s.", attno,
+						 "item array has a broken end");
+	return zsattr_index_count(BufferGetPage(buf));
+}
+
+/*
+ * Last segment that starts at or before row, looking left as far as one
+ * that covers row may start.
+ */
+static bool
+find_covering(Relation rel, AttrNumber attno, zstid row, ZsSegmentItem *item)
+{
+	zstid		key = row;
+
+	for (;;)
+	{
+		Buffer		buf;
+		Page		page;
+		zstid		lokey;
+		int			position;
+
+		buf = zsbtree_search(rel, ZsTreeOfAttr(attno), key, BUFFER_LOCK_SHARE);
+		if (!BufferIsValid(buf))
+			return false;
+		page = BufferGetPage(buf);
+		position = zsattr_index_position(zsattr_index_items(page),
+										 checked_count(rel, attno, buf), row);
+		if (position > 0)
+			copy_item(rel, attno, buf, position - 1, item);
+		lokey = ZsPageGetOpaque(page)->lokey;
+		UnlockReleaseBuffer(buf);
+
+		if (position > 0)
+			return zsattr_item_covers(item, row);
+		if (lokey == 0 || row - lokey >= ZS_SEGMENT_ROWS)
+			return false;
+		CHECK_FOR_INTERRUPTS();
+		key = lokey - 1;
+	}
+}
+
+/* First segment that starts after row. */
+static bool
+find_next(Relation rel, AttrNumber attno, zstid row, ZsSegmentItem *item)
+{
+	uint16		treeno = ZsTreeOfAttr(attno);
+	Buffer		buf;
+
+	buf = zsbtree_search(rel, treeno, row, BUFFER_LOCK_SHARE);
+	while (BufferIsValid(buf))
+	{
+		Page		page = BufferGetPage(buf);
+		int			nitems = checked_count(rel, attno, buf);
+		int			position = zsattr_index_position(zsattr_index_items(page), nitems, row);
+
+		if (position < nitems)
+		{
+			copy_item(rel, attno, buf, position, item);
+			UnlockReleaseBuffer(buf);
+			return true;
+		}
+		buf = zsbtree_step_right(rel, treeno, buf, ZsPageGetOpaque(page)->hikey,
+								 BUFFER_LOCK_SHARE);
+	}
+	return false;
+}
+
+bool
+zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
+					ZsSegmentItem *item)
+{
+	if (find_covering(rel, attno, row, item))
+		return true;
+	return !exact && find_next(rel, attno, row, item);
+}
+
+/* ---- linking ---------------------------------------------------------------- */
+
+/*
+ * Splits the full page in buf, into which item is to go at `position`.
+ *
+ * Rows come in ascending order but for several sessions that overtake each
+ * other, so left pages should stay full: a split for an item behind all others
+ * moves nothing, one on the rightmost page leaves nine tenths on the left.
+ */
+static void
+split_page(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item, int position)
+{
+	Page		page = BufferGetPage(buf);
+	const ZsPageOpaque *opaque = ZsPageGetOpaque(page);
+	const ZsSegmentItem *items = zsattr_index_items(page);
+	uint16		treeno = ZsTreeOfAttr(attno);
+	int			nitems = zsattr_index_count(page);
+	int			nleft;
+	zstid		splitkey;
+	PGAlignedBlock left;
+	PGAlignedBlock right;
+
+	if (position == nitems)
+		nleft = nitems;
+	else if (opaque->hikey == PG_UINT64_MAX)
+		nleft = nitems * 9 / 10;
+	else
+		nleft = nitems / 2;
+	splitkey = nleft == nitems ? item->first_row : items[nleft].first_row;
+	Assert(opaque->lokey < splitkey && splitkey < opaque->hikey);
+
+	zspage_init((Page) left.data, ZS_PAGE_SEGMENT_INDEX, treeno,
+				zsbtree_bottom_level(treeno), opaque->lokey, splitkey);
+	memcpy(zsattr_index_items((Page) left.data), items, nleft * sizeof(ZsSegmentItem));
+	zsattr_index_set_count((Page) left.data, nleft);
+
+	zspage_init((Page) right.data, ZS_PAGE_SEGMENT_INDEX, treeno,
+				zsbtree_bottom_level(treeno), splitkey, opaque->hikey);
+	memcpy(zsattr_index_items((Page) right.data), items + nleft,
+		   (nitems - nleft) * sizeof(ZsSegmentItem));
+	zsattr_index_set_count((Page) right.data, nitems - nleft);
+
+	zsbtree_split(rel, treeno, buf, splitkey, (Page) left.data, (Page) right.data,
+				  nleft == nitems);
+}
+
+static void
+log_link(Relation rel, Buffer buf, const ZsSegmentItem *item, int position)
+{
+	xl_zs_attr_link xlrec;
+	XLogRecPtr	lsn;
+
+	xlrec.index = (uint16) position;
+	XLogBeginInsert();
+	XLogRegisterData(&xlrec, SizeOfZsAttrLink);
+	XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
+	XLogRegisterBufData(0, item, sizeof(ZsSegmentItem));
+	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_ATTR_LINK);
+	PageSetLSN(BufferGetPage(buf), lsn);
+}
+
+/*
+ * Puts item on the exclusively locked page in buf, or splits that page and
+ * returns false.  Releases buf.
+ */
+static bool
+insert_item(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item)
+{
+	Page		page = BufferGetPage(buf);
+	ZsSegmentItem *items = zsattr_index_items(page);
+	int			nitems;
+	int			position;
+
+	check_page(rel, attno, BufferGetBlockNumber(buf), page);
+	nitems = zsattr_index_count(page);
+	position = zsattr_index_position(items, nitems, item->first_row);
+	if ((position > 0 && zsattr_item_covers(&items[position - 1], item->first_row)) ||
+		(position < nitems && zsattr_item_covers(item, items[position].first_row)))
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
+						 "Segment index page of attribute %d: new segment at row " UINT64_FORMAT " overlaps another one.",
+						 attno, item->first_row);
+
+	if (nitems == ZS_SEGMENT_INDEX_CAPACITY)
+	{
+		split_page(rel, attno, buf, item, position);
+		return false;
+	}
+
+	START_CRIT_SECTION();
+	memmove(&items[position + 1], &items[position], (nitems - position) * sizeof(ZsSegmentItem));
+	items[position] = *item;
+	zsattr_index_set_count(page, nitems + 1);
+	MarkBufferDirty(buf);
+	if (RelationNeedsWAL(rel))
+		log_link(rel, buf, item, position);
+	END_CRIT_SECTION();
+
+	Assert(zsattr_index_page_check(page) == NULL);
+	UnlockReleaseBuffer(buf);
+	return true;
+}
+
+void
+zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
+{
+	ZsSegmentItem other;
+
+	Assert(zsattr_item_check(item) == NULL);
+
+	/* overlaps with items of neighbouring pages; insert_item() checks its page */
+	if (zsattr_find_segment(rel, attno, item->first_row, false, &other) &&
+		other.first_row < item->first_row + item->nrows)
+		zsbase_corrupted(rel, other.start,
+						 "Attribute %d: new segment at row " UINT64_FORMAT " overlaps the one at row " UINT64_FORMAT ".",
+						 attno, item->first_row, other.first_row);
+
+	for (;;)
+	{
+		Buffer		buf = zsbtree_search_or_create(rel, ZsTreeOfAttr(attno), item->first_row);
+
+		if (insert_item(rel, attno, buf, item))
+			return;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* ---- unlinking ---------------------------------------------------------------- */
+
+static void
+log_unlink(Relation rel, Buffer buf, zstid first_row, int position)
+{
+	xl_zs_attr_unlink xlrec;
+	XLogRecPtr	lsn;
+
+	xlrec.first_row = first_row;
+	xlrec.index = (uint16) position;
+	XLogBeginInsert();
+	XLogRegisterData(&xlrec, SizeOfZsAttrUnlink);
+	XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
+	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_ATTR_UNLINK);
+	PageSetLSN(BufferGetPage(buf), lsn);
+}
+
+void
+zsattr_unlink_segment(Relation rel, AttrNumber attno, zstid first_row)
+{
+	uint16		treeno = ZsTreeOfAttr(attno);
+	ZsSegmentItem item = {0};
+	Buffer		buf;
+	Page		page;
+	ZsSegmentItem *items;
+	int			nitems;
+	int			position;
+
+	buf = zsbtree_search(rel, treeno, first_row, BUFFER_LOCK_EXCLUSIVE);
+	if (!BufferIsValid(buf))
+		elog(ERROR, "attribute %d of table \"%s\" has no segments",
+			 attno, RelationGetRelationName(rel));
+	page = BufferGetPage(buf);
+	check_page(rel, attno, BufferGetBlockNumber(buf), page);
+	items = zsattr_index_items(page);
+	nitems = zsattr_index_count(page);
+	position = zsattr_index_position(items, nitems, first_row) - 1;
+	if (position < 0 || items[position].first_row != first_row)
+		elog(ERROR, "attribute %d of table \"%s\" has no segment that starts at row " UINT64_FORMAT,
+			 attno, RelationGetRelationName(rel), first_row);
+	item = items[position];
+
+	START_CRIT_SECTION();
+	memmove(&items[position], &items[position + 1],
+			(nitems - position - 1) * sizeof(ZsSegmentItem));
+	zsattr_index_set_count(page, nitems - 1);
+	MarkBufferDirty(buf);
+	if (RelationNeedsWAL(rel))
+		log_unlink(rel, buf, first_row, position);
+	END_CRIT_SECTION();
+
+	Assert(zsattr_index_page_check(page) == NULL);
+	UnlockReleaseBuffer(buf);
+	zspage_free_run(rel, treeno, item.start, item.nblocks);
+}

@@ -1,0 +1,294 @@
+/*-------------------------------------------------------------------------
+ *
+ * attr_internal.h
+ *	  Private to src/attr.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/attr/attr_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ATTR_INTERNAL_H
+#define ATTR_INTERNAL_H
+
+#include "postgres.h"
+
+#include "access/xlog_internal.h"
+#include "lib/ilist.h"
+#include "storage/bufmgr.h"
+#include "utils/palloc.h"
+#include "utils/rel.h"
+
+#include "zs_attr.h"
+#include "zs_page.h"
+
+/* ---- memory for the codec (attr_write.c) ----------------------------------- */
+
+/* Allocator over a memory context that outlives what it serves. */
+extern void zsattr_allocator(MemoryContext context, ZsAllocator *alloc);
+
+/* ---- page images (attr_batch.c) -------------------------------------------- */
+
+/*
+ * Collects finished pages, so that each WAL record of images is as full as it
+ * can be whichever column or value the pages belong to.
+ */
+typedef struct ZsPageBatch
+{
+	Relation	rel;
+	BufferAccessStrategy strategy;
+	int			npages;
+	BlockNumber blocks[XLR_MAX_BLOCK_ID];
+	char	   *images[XLR_MAX_BLOCK_ID];
+	char	   *memory;
+} ZsPageBatch;
+
+extern void zsattr_batch_begin(ZsPageBatch *batch, Relation rel, BufferAccessStrategy strategy);
+
+/*
+ * Adds a page to be written to blkno and returns its image, zeroed behind the
+ * page header; the caller fills it in before the next call.
+ */
+extern Page zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno);
+
+/* Writes what is left and frees the memory. */
+extern void zsattr_batch_end(ZsPageBatch *batch);
+
+/* ---- segment index pages (attr_index.c) -------------------------------------- */
+
+static inline ZsSegmentItem *
+zsattr_index_items(Page page)
+{
+	return (ZsSegmentItem *) PageGetContents(page);
+}
+
+/* Items on a page whose header was verified. */
+static inline int
+zsattr_index_count(Page page)
+{
+	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
+				  sizeof(ZsSegmentItem));
+}
+
+static inline void
+zsattr_index_set_count(Page page, int nitems)
+{
+	((PageHeader) page)->pd_lower =
+		MAXALIGN(SizeOfPageHeaderData) + nitems * sizeof(ZsSegmentItem);
+}
+
+static inline bool
+zsattr_item_covers(const ZsSegmentItem *item, zstid row)
+{
+	/* wraps around when row lies before the segment */
+	return row - item->first_row < item->nrows;
+}
+
+/* How many of the items start at or before row. */
+extern int	zsattr_index_position(const ZsSegmentItem *items, int nitems, zstid row);
+
+/* What is wrong with an item; NULL = nothing. */
+extern const char *zsattr_item_check(const ZsSegmentItem *item);
+
+/*
+ * Puts a segment into its column's tree.  The caller holds no page lock.
+ * An overlap with another segment is an error (corruption).
+ */
+extern void zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item);
+
+/*
+ * Copies the segment index page that holds row to copy (BLCKSZ bytes) and checks it.
+ * False when the tree is empty.
+ */
+extern bool zsattr_index_copy(Relation rel, AttrNumber attno, zstid row, Page copy);
+
+/* ---- payload pages (attr_payload.c) -------------------------------------------- */
+
+/* Bytes of payload on page `position` of a segment. */
+static inline uint32
+zsattr_page_length(const ZsSegmentItem *item, uint32 position)
+{
+	uint32		start = position * (uint32) ZS_PAGE_CAPACITY;
+
+	Assert(start < item->payload_size);
+	return Min((uint32) ZS_PAGE_CAPACITY, item->payload_size - start);
+}
+
+/*
+ * Copies payload bytes [from, to) of page `position`, counted from the page's
+ * first, out of buf, which is pinned and not locked.  False when the page is
+ * not that page any more.
+ */
+extern bool zsattr_page_copy(Relation rel, Buffer buf, uint16 treeno, const ZsSegmentItem *item,
+							 uint32 position, uint32 from, uint32 to, uint8 *dst);
+
+/* Same, reading the page first. */
+extern bool zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *item,
+							 uint32 position, uint32 from, uint32 to,
+							 BufferAccessStrategy strategy, uint8 *dst);
+
+/* ---- overflow values (attr_pack.c) ------------------------------------------------ */
+
+#define ZS_OVERFLOW_CHUNK			(1024 * 1024)
+#define ZS_OVERFLOW_CHUNK_HEADER	4
+#define ZS_OVERFLOW_CHUNK_PLAIN		0x80000000
+
+/*
+ * Compresses a value, palloc'd in the current context; NULL when that saves
+ * too little.
+ */
+extern char *zsattr_overflow_pack(const char *data, Size size, ZsCompression compression,
+								  int level, Size *packed_size);
+
+/*
+ * Decompresses one chunk of len bytes to exactly size bytes; compression is
+ * ZS_OVERFLOW_*.  NULL or what is wrong.
+ */
+extern const char *zsattr_overflow_unpack_chunk(uint32 compression, const char *src, Size len,
+												char *dst, Size size);
+
+/* ---- look-ahead (attr_stream.c) -------------------------------------------------- */
+
+typedef struct ZsAttrStream ZsAttrStream;
+
+/* NULL when look-ahead is switched off or too many streams are open. */
+extern ZsAttrStream *zsattr_stream_begin(Relation rel, AttrNumber attno,
+										 BufferAccessStrategy strategy);
+
+/* Look ahead over the segments of [start, end); filter may be NULL. */
+extern void zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
+								ZsSegmentFilter filter, void *filter_arg);
+
+/*
+ * Page `position` of the segment, pinned, when the stream has it at hand or
+ * delivers it next; InvalidBuffer when the caller has to read it himself.
+ */
+extern Buffer zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item,
+								 uint32 position);
+
+extern void zsattr_stream_end(ZsAttrStream *stream);
+
+/* ---- heads of segments (attr_head.c) ------------------------------------------------ */
+
+/*
+ * What decoding needs beside the vector itself.
+ */
+typedef struct ZsSegmentHead
+{
+	ZsSegmentItem item;
+	ZsSegmentInfo info;
+	bool		shared_open;	/* shared is parsed */
+	ZsSharedState shared;
+
+	/* of heads in the cache */
+	bool		cached;
+	int			nusers;			/* readers that have it open */
+	Size		size;			/* bytes it counts for */
+	RelFileLocator locator;
+	uint16		treeno;
+	struct ZsSegmentHead *next; /* in its bucket */
+	dlist_node	lru;
+} ZsSegmentHead;
+
+/* The head of exactly this segment, in use by the caller, or NULL. */
+extern ZsSegmentHead *zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item);
+
+/* Enters a copy of a head (without shared area); in use by the caller. */
+extern ZsSegmentHead *zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head);
+
+/* The caller has parsed the shared area. */
+extern void zsattr_head_grown(ZsSegmentHead *head);
+
+/* The caller does not use the head any more. */
+extern void zsattr_head_release(ZsSegmentHead *head);
+
+/* ---- working memory of a reader (attr_space.c) ------------------------------------- */
+
+typedef struct ZsReaderSpace
+{
+	MemoryContext context;		/* of this struct and what hangs on it */
+	ZsAllocator alloc;
+	struct ZsReaderSpace *next; /* while it is kept */
+	char	   *index;			/* room for an index page, or NULL */
+	uint8	   *window;			/* room for payload bytes */
+	uint32		window_size;
+	char	   *layout_mem;		/* room for values that the codec formed otherwise */
+	Size		layout_size;
+	ZsSegmentHead own;			/* head of a segment that is not in the cache */
+	ZsVectorOut vec;
+} ZsReaderSpace;
+
+extern ZsReaderSpace *zsattr_space_get(void);
+extern void zsattr_space_put(ZsReaderSpace *space, bool sound);
+
+/* ---- open segments (attr_segment.c) --------------------------------------------- */
+
+struct ZsAttrReader
+{
+	Relation	rel;
+	AttrNumber	attno;
+	uint16		treeno;
+	int			flags;
+	BufferAccessStrategy strategy;
+	ZsAttrKind	kind;
+	MemoryContext context;		/* of this struct */
+	MemoryContextCallback callback; /* gives back head and space */
+	bool		ended;			/* in an orderly way */
+	ZsReaderSpace *space;
+
+	bool		index_valid;	/* space->index is a copy of an index page */
+	ZsSegmentHead *head;		/* segment that is open, or NULL */
+	uint32		window_start;	/* payload bytes of it that are in the window */
+	uint32		window_len;
+	zstid		vec_stripe;		/* fully decoded in space->vec, or
+								 * ZS_INVALID_ROW; of the open segment */
+	bool		want_scaled;
+	zstid		value_stripe;	/* of the single value decoded last */
+	int			nvalues;		/* in a row in that stripe */
+
+	MemoryContext value_context;	/* overflow value returned last */
+
+	ZsAttrStream *stream;
+	ZsSegmentFilter filter;
+	void	   *filter_arg;
+};
+
+/* Bytes of this segment do not make sense. */
+ZS_NORETURN extern void zsattr_segment_corrupted(ZsAttrReader *reader, const ZsSegmentItem *item,
+												 const char *reason);
+
+/* Closes the open segment, if any. */
+extern void zsattr_segment_close(ZsAttrReader *reader);
+
+/* zsattr_segment_find() for a row that the open segment does not cover. */
+extern ZsSegmentHead *zsattr_segment_load(ZsAttrReader *reader, zstid row, bool scan);
+
+/*
+ * The segment that covers row, opened if need be; NULL if there is none.
+ * With scan, neighbouring rows are expected to follow: index page and payload
+ * pages are kept for them.  Without, its head is shared through the cache.
+ */
+static inline ZsSegmentHead *
+zsattr_segment_find(ZsAttrReader *reader, zstid row, bool scan)
+{
+	ZsSegmentHead *head = reader->head;
+
+	if (likely(head != NULL && zsattr_item_covers(&head->item, row)))
+		return head;
+	return zsattr_segment_load(reader, row, scan);
+}
+
+/*
+ * The pages of the open segment are gone: opens what took its place for row,
+ * if anything did.
+ */
+extern ZsSegmentHead *zsattr_segment_reload(ZsAttrReader *reader, zstid row, bool scan);
+
+/*
+ * Encoded bytes of a vector of the open segment (NULL when it is all null), after the shared
+ * area was opened if the vector needs it.  False when pages are gone.
+ */
+extern bool zsattr_segment_vector(ZsAttrReader *reader, int vecno, const uint8 **bytes);
+
+#endif							/* ATTR_INTERNAL_H */

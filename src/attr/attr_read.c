@@ -1,0 +1,352 @@
+/*-------------------------------------------------------------------------
+ *
+ * attr_read.c
+ *	  From segments on disk to decoded vectors and single values.
+ *
+ * A reader works on three levels, each a copy that outlives the buffer lock
+ * it was made under:
+ *
+ *	  index page	the items of the segments around, so that a scan descends
+ *					the tree once in 145 segments
+ *	  segment		the open one: its head (directory, shared dictionary), and a
+ *					window of its payload
+ *	  vector		the stripe decoded last
+ *
+ * A scan finds its next stripe in the open segment by a subtraction and a
+ * comparison.  Lookups of single values read no more than the bytes of one
+ * vector; heads come from a cache that all readers of a backend share.
+ *
+ * Locks: none held between calls.  Nothing is written.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/attr/attr_read.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "varatt.h"
+
+#include "attr_internal.h"
+
+/* Single values of one stripe after which the whole vector gets decoded. */
+#define VALUES_BEFORE_VECTOR	3
+
+/* ---- life of a reader ----------------------------------------------------- */
+
+/* MemoryContextCallback: also runs when an error throws the reader away. */
+static void
+release_reader(void *arg)
+{
+	ZsAttrReader *reader = arg;
+
+	zsattr_segment_close(reader);
+	zsattr_space_put(reader->space, reader->ended);
+}
+
+ZsAttrReader *
+zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
+					BufferAccessStrategy strategy)
+{
+	Form_pg_attribute att = TupleDescAttr(desc, attno - 1);
+	MemoryContext context;
+	ZsAttrReader *reader;
+
+	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore attribute reader",
+									ALLOCSET_SMALL_SIZES);
+	reader = MemoryContextAllocZero(context, sizeof(ZsAttrReader));
+	reader->rel = rel;
+	reader->attno = attno;
+	reader->treeno = ZsTreeOfAttr(attno);
+	reader->flags = flags;
+	reader->strategy = strategy;
+	zsattr_kind(att, &reader->kind);
+	reader->context = context;
+	reader->vec_stripe = ZS_INVALID_ROW;
+	reader->value_stripe = ZS_INVALID_ROW;
+	reader->space = zsattr_space_get();
+	reader->callback.func = release_reader;
+	reader->callback.arg = reader;
+	MemoryContextRegisterResetCallback(context, &reader->callback);
+	return reader;
+}
+
+void
+zsattr_reader_filter(ZsAttrReader *reader, ZsSegmentFilter filter, void *arg)
+{
+	reader->filter = filter;
+	reader->filter_arg = arg;
+}
+
+void
+zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end)
+{
+	if ((reader->flags & ZS_READER_STREAM) == 0)
+		return;
+	if (reader->stream == NULL)
+	{
+		MemoryContext oldcontext = MemoryContextSwitchTo(reader->context);
+
+		reader->stream = zsattr_stream_begin(reader->rel, reader->attno, reader->strategy);
+		MemoryContextSwitchTo(oldcontext);
+	}
+	if (reader->stream != NULL)
+		zsattr_stream_range(reader->stream, start, end, reader->filter, reader->filter_arg);
+}
+
+void
+zsattr_reader_want_scaled(ZsAttrReader *reader, bool want)
+{
+	if (reader->want_scaled != want)
+		reader->vec_stripe = ZS_INVALID_ROW;
+	reader->want_scaled = want;
+}
+
+const ZsSharedState *
+zsattr_reader_shared(ZsAttrReader *reader)
+{
+	Assert(reader->vec_stripe != ZS_INVALID_ROW && reader->head != NULL);
+	return &reader->head->shared;
+}
+
+void
+zsattr_reader_forget(ZsAttrReader *reader)
+{
+	zsattr_segment_close(reader);
+	reader->index_valid = false;
+	reader->value_stripe = ZS_INVALID_ROW;
+}
+
+void
+zsattr_reader_end(ZsAttrReader *reader)
+{
+	if (reader->stream != NULL)
+		zsattr_stream_end(reader->stream);
+	reader->ended = true;
+	MemoryContextDelete(reader->context);
+}
+
+/* ---- values as PostgreSQL wants them -------------------------------------------- */
+
+/* Must values be reshaped after decoding? */
+static inline bool
+needs_reshape(const ZsAttrKind *kind)
+{
+	return kind->kind >= ZS_KIND_NUMERIC &&
+		(kind->layout > ZS_LAYOUT_PACKED ||
+		 (kind->layout == ZS_LAYOUT_PACKED && kind->align > 4));
+}
+
+/* Bytes that reshaping the value takes in the reader's memory; 0 = it stays. */
+static Size
+reshaped_size(const ZsAttrKind *kind, uint64 value)
+{
+	const char *datum = (const char *) value;
+
+	if (VARATT_IS_SHORT(datum))
+		return kind->layout == ZS_LAYOUT_UNPACKED ?
+			MAXALIGN(VARSIZE_SHORT(datum) - VARHDRSZ_SHORT + VARHDRSZ) : 0;
+	return value % kind->align != 0 ? MAXALIGN(VARSIZE(datum)) : 0;
+}
+
+/*
+ * The codec forms varlenas with short headers where they fit, aligned to 4
+ * bytes otherwise.  That is not enough for types that are never packed, for
+ * those that want 8-byte alignment, and for cstrings.  Reshapes rows [first, last] of vec.
+ */
+static void
+reshape_values(ZsAttrReader *reader, ZsVectorOut *vec, uint32 first, uint32 last)
+{
+	const ZsAttrKind *kind = &reader->kind;
+	ZsReaderSpace *space = reader->space;
+	Size		need = 0;
+	char	   *dst;
+
+	for (uint32 i = first; i <= last; i++)
+	{
+		if (vec->isnull[i] || (vec->has_ext && vec->isext[i]))
+			continue;
+		if (kind->layout == ZS_LAYOUT_CSTRING)
+			vec->values[i] = (uint64) VARDATA_ANY((char *) vec->values[i]);
+		else
+			need += reshaped_size(kind, vec->values[i]);
+	}
+	if (need == 0)
+		return;
+
+	if (need > space->layout_size)
+	{
+		if (space->layout_mem != NULL)
+			pfree(space->layout_mem);
+		space->layout_mem = NULL;
+		space->layout_size = 0;
+		space->layout_mem = MemoryContextAllocHuge(space->context, need);
+		space->layout_size = need;
+	}
+	dst = space->layout_mem;
+	for (uint32 i = first; i <= last; i++)
+	{
+		const char *datum = (const char *) vec->values[i];
+		Size		size;
+		Size		len;
+
+		if (vec->isnull[i] || (vec->has_ext && vec->isext[i]))
+			continue;
+		size = reshaped_size(kind, vec->values[i]);
+		if (size == 0)
+			continue;
+		len = VARSIZE_ANY_EXHDR(datum);
+		SET_VARSIZE(dst, len + VARHDRSZ);
+		memcpy(VARDATA(dst), VARDATA_ANY(datum), len);
+		vec->values[i] = (uint64) dst;
+		dst += size;
+	}
+	Assert(dst <= space->layout_mem + space->layout_size);
+}
+
+/* ---- decoding ---------------------------------------------------------------------- */
+
+const ZsVectorOut *
+zsattr_reader_vector(ZsAttrReader *reader, zstid stripe)
+{
+	ZsVectorOut *vec = &reader->space->vec;
+	ZsSegmentHead *head;
+	const uint8 *bytes;
+	const char *error;
+	int			vecno;
+
+	Assert(stripe % ZS_STRIPE_ROWS == 0);
+
+	if (stripe == reader->vec_stripe)
+		return vec;
+
+	head = zsattr_segment_find(reader, stripe, true);
+	for (;;)
+	{
+		if (head == NULL)
+			return NULL;
+		vecno = (int) ((stripe - head->item.first_row) / ZS_VECTOR_ROWS);
+		if (likely(zsattr_segment_vector(reader, vecno, &bytes)))
+			break;
+		head = zsattr_segment_reload(reader, stripe, true);
+	}
+
+	reader->vec_stripe = ZS_INVALID_ROW;
+	vec->want_scaled = reader->want_scaled;
+	error = zscodec_vector_decode(&head->info, vecno, bytes, head->info.vectors[vecno].len,
+								  &head->shared, vec);
+	if (unlikely(error != NULL))
+		zsattr_segment_corrupted(reader, &head->item, error);
+	if (unlikely(needs_reshape(&reader->kind)) && vec->nrows > 0)
+		reshape_values(reader, vec, 0, vec->nrows - 1);
+	reader->vec_stripe = stripe;
+	return vec;
+}
+
+const ZsSegmentInfo *
+zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno)
+{
+	ZsSegmentHead *head = zsattr_segment_find(reader, stripe, true);
+
+	if (head == NULL)
+		return NULL;
+	*vecno = (int) ((stripe - head->item.first_row) / ZS_VECTOR_ROWS);
+	return &head->info;
+}
+
+/* Row idx of vec as a Datum; fetches an overflow value. */
+static void
+extract_value(ZsAttrReader *reader, const ZsVectorOut *vec, uint32 idx, Datum *value, bool *isnull)
+{
+	*isnull = vec->isnull[idx];
+	*value = (Datum) vec->values[idx];
+	if (!*isnull && vec->has_ext && vec->isext[idx])
+	{
+		MemoryContext oldcontext;
+		ZsOverflowPointer pointer;
+		struct varlena *whole;
+
+		if (reader->value_context == NULL)
+			reader->value_context = AllocSetContextCreate(reader->context,
+														  "zedstore overflow value",
+														  ALLOCSET_SMALL_SIZES);
+		MemoryContextReset(reader->value_context);
+		oldcontext = MemoryContextSwitchTo(reader->value_context);
+		zsattr_overflow_from_vector(vec, idx, &pointer);
+		whole = zsattr_overflow_read(reader->rel, reader->attno, &pointer);
+		MemoryContextSwitchTo(oldcontext);
+		if (reader->kind.layout == ZS_LAYOUT_CSTRING)
+			*value = CStringGetDatum(VARDATA(whole));
+		else
+			*value = PointerGetDatum(whole);
+	}
+}
+
+/* Decodes the one value; false when no segment covers row. */
+static bool
+decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
+{
+	uint32		idx = row % ZS_STRIPE_ROWS;
+	ZsSegmentHead *head = zsattr_segment_find(reader, row, false);
+	ZsVectorOut *vec = &reader->space->vec;
+	const uint8 *bytes;
+	const char *error;
+	int			vecno;
+
+	for (;;)
+	{
+		if (head == NULL)
+			return false;
+		vecno = (int) ((row - head->item.first_row) / ZS_VECTOR_ROWS);
+		Assert(idx < head->info.vectors[vecno].nrows);
+		if (likely(zsattr_segment_vector(reader, vecno, &bytes)))
+			break;
+		head = zsattr_segment_reload(reader, row, false);
+	}
+
+	reader->vec_stripe = ZS_INVALID_ROW;
+	error = zscodec_vector_decode_one(&head->info, vecno, bytes, head->info.vectors[vecno].len,
+									  &head->shared, idx, vec);
+	if (unlikely(error != NULL))
+		zsattr_segment_corrupted(reader, &head->item, error);
+	if (unlikely(needs_reshape(&reader->kind)))
+		reshape_values(reader, vec, idx, idx);
+	extract_value(reader, vec, idx, value, isnull);
+	return true;
+}
+
+/*
+ * A few values of one stripe in a row are a sign of locality: then the whole
+ * vector is decoded, and the next values cost an array access.
+ */
+bool
+zsattr_reader_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
+{
+	zstid		stripe = row - row % ZS_STRIPE_ROWS;
+
+	if (!zs_enable_fetch_cache)
+	{
+		zsattr_reader_forget(reader);
+		return decode_value(reader, row, value, isnull);
+	}
+
+	if (stripe != reader->vec_stripe)
+	{
+		if (stripe != reader->value_stripe)
+		{
+			reader->value_stripe = stripe;
+			reader->nvalues = 0;
+		}
+		if (++reader->nvalues <= VALUES_BEFORE_VECTOR)
+			return decode_value(reader, row, value, isnull);
+		if (zsattr_reader_vector(reader, stripe) == NULL)
+			return false;
+	}
+	if (row % ZS_STRIPE_ROWS >= reader->space->vec.nrows)
+		return false;
+	extract_value(reader, &reader->space->vec, row % ZS_STRIPE_ROWS, value, isnull);
+	return true;
+}

@@ -1,0 +1,90 @@
+/*-------------------------------------------------------------------------
+ *
+ * attr_redo.c
+ *	  Redo of changes to segment index pages.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/attr/attr_redo.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlogutils.h"
+
+#include "attr_internal.h"
+#include "zs_walrec.h"
+
+static void
+redo_link(XLogReaderState *record)
+{
+	const xl_zs_attr_link *xlrec = (const xl_zs_attr_link *) XLogRecGetData(record);
+	Buffer		buf;
+
+	if (XLogReadBufferForRedo(record, 0, &buf) == BLK_NEEDS_REDO)
+	{
+		Page		page = BufferGetPage(buf);
+		ZsSegmentItem *items = zsattr_index_items(page);
+		int			nitems = zsattr_index_count(page);
+		Size		len;
+		char	   *data = XLogRecGetBlockData(record, 0, &len);
+
+		if (len != sizeof(ZsSegmentItem) || xlrec->index > nitems ||
+			nitems >= (int) ZS_SEGMENT_INDEX_CAPACITY)
+			elog(PANIC, "segment index page does not match the link record: item %u of %d",
+				 xlrec->index, nitems);
+		memmove(&items[xlrec->index + 1], &items[xlrec->index],
+				(nitems - xlrec->index) * sizeof(ZsSegmentItem));
+		memcpy(&items[xlrec->index], data, sizeof(ZsSegmentItem));
+		zsattr_index_set_count(page, nitems + 1);
+		Assert(zsattr_index_page_check(page) == NULL);
+		PageSetLSN(page, record->EndRecPtr);
+		MarkBufferDirty(buf);
+	}
+	if (BufferIsValid(buf))
+		UnlockReleaseBuffer(buf);
+}
+
+static void
+redo_unlink(XLogReaderState *record)
+{
+	const xl_zs_attr_unlink *xlrec = (const xl_zs_attr_unlink *) XLogRecGetData(record);
+	Buffer		buf;
+
+	if (XLogReadBufferForRedo(record, 0, &buf) == BLK_NEEDS_REDO)
+	{
+		Page		page = BufferGetPage(buf);
+		ZsSegmentItem *items = zsattr_index_items(page);
+		int			nitems = zsattr_index_count(page);
+
+		if (xlrec->index >= nitems || items[xlrec->index].first_row != xlrec->first_row)
+			elog(PANIC, "segment index page does not match the unlink record: item %u of %d",
+				 xlrec->index, nitems);
+		memmove(&items[xlrec->index], &items[xlrec->index + 1],
+				(nitems - xlrec->index - 1) * sizeof(ZsSegmentItem));
+		zsattr_index_set_count(page, nitems - 1);
+		PageSetLSN(page, record->EndRecPtr);
+		MarkBufferDirty(buf);
+	}
+	if (BufferIsValid(buf))
+		UnlockReleaseBuffer(buf);
+}
+
+void
+zsattr_redo(XLogReaderState *record)
+{
+	uint8		info = XLogRecGetInfo(record) & ~XLR_INFO_MASK;
+
+	switch (info)
+	{
+		case XLOG_ZS_ATTR_LINK:
+			redo_link(record);
+			break;
+		case XLOG_ZS_ATTR_UNLINK:
+			redo_unlink(record);
+			break;
+		default:
+			elog(PANIC, "zsattr_redo: unknown op code %u", info);
+	}
+}

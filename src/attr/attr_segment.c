@@ -1,0 +1,356 @@
+/*-------------------------------------------------------------------------
+ *
+ * attr_segment.c
+ *	  The segment that a reader has open, and its window on the payload.
+ *
+ * The window is a copy of adjacent payload bytes that slides over the segment:
+ *
+ *			  segment's pages   0   1   2   3   4   5   6   7
+ *			  window                    [-----------]
+ *			  vector wanted                       [-----]
+ *
+ * For a scan it holds whole pages and keeps those before, since the end of one
+ * vector and the start of the next share a page; it moves only when it is
+ * full.  So each page is copied once, and vectors are decoded where they lie.
+ * For a lookup it holds the bytes of one vector.
+ *
+ * Copies get stale.  An item that is missing in the copied index page is
+ * looked up in the tree before it counts as missing.  A segment whose pages
+ * turn out to be something else is looked up again; when the tree still says
+ * the same, the file is corrupt.
+ *
+ * Locks: none on entry and return.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/attr/attr_segment.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "attr_internal.h"
+
+/* Pages that a window has room for, unless one vector needs more. */
+#define SCAN_WINDOW_PAGES	8
+#define VALUE_WINDOW_PAGES	2
+
+/* A segment that keeps being replaced while we try to read it. */
+#define MAX_RETRIES			100
+
+void
+zsattr_segment_corrupted(ZsAttrReader *reader, const ZsSegmentItem *item, const char *reason)
+{
+	zsbase_corrupted(reader->rel, item->start,
+					 "Segment of attribute %d at row " UINT64_FORMAT ": %s.",
+					 reader->attno, item->first_row, reason);
+}
+
+void
+zsattr_segment_close(ZsAttrReader *reader)
+{
+	ZsSegmentHead *head = reader->head;
+
+	reader->head = NULL;
+	reader->window_len = 0;
+	reader->vec_stripe = ZS_INVALID_ROW;
+	if (head != NULL)
+		zsattr_head_release(head);
+}
+
+/* ---- the window ------------------------------------------------------------ */
+
+/*
+ * Makes room for payload bytes [start, end); those that are there stay, unless the
+ * window has to move.
+ */
+static void
+move_window(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan, uint32 start, uint32 end)
+{
+	ZsReaderSpace *space = reader->space;
+	uint32		keep;
+
+	if (start < reader->window_start || start > reader->window_start + reader->window_len)
+		reader->window_len = 0;
+	if (reader->window_len == 0)
+		reader->window_start = start;
+	if (end - reader->window_start <= space->window_size)
+		return;
+
+	keep = reader->window_len - (start - reader->window_start);
+	if (end - start > space->window_size)
+	{
+		uint32		usual = (scan ? SCAN_WINDOW_PAGES : VALUE_WINDOW_PAGES) * ZS_PAGE_CAPACITY;
+		uint32		size = Max(end - start, Min(usual, item->payload_size));
+		uint8	   *window = MemoryContextAllocHuge(space->context, size);
+
+		if (space->window != NULL)
+		{
+			memcpy(window, space->window + (start - reader->window_start), keep);
+			pfree(space->window);
+		}
+		space->window = window;
+		space->window_size = size;
+	}
+	else
+		memmove(space->window, space->window + (start - reader->window_start), keep);
+	reader->window_start = start;
+	reader->window_len = keep;
+}
+
+/* Copies payload bytes [start, end), all on one page, behind those in the window. */
+static bool
+extend_window(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uint32 end)
+{
+	uint32		position = start / ZS_PAGE_CAPACITY;
+	uint32		from = start % ZS_PAGE_CAPACITY;
+	uint32		to = from + (end - start);
+	uint8	   *dst = reader->space->window + reader->window_len;
+	bool		found;
+
+	Assert(start == reader->window_start + reader->window_len);
+	Assert(reader->window_len + (end - start) <= reader->space->window_size);
+	CHECK_FOR_INTERRUPTS();
+
+	if (reader->stream != NULL)
+	{
+		Buffer		buf = zsattr_stream_page(reader->stream, item, position);
+
+		if (BufferIsValid(buf))
+		{
+			found = zsattr_page_copy(reader->rel, buf, reader->treeno, item, position,
+									 from, to, dst);
+			ReleaseBuffer(buf);
+			reader->window_len += found ? end - start : 0;
+			return found;
+		}
+	}
+	found = zsattr_page_read(reader->rel, reader->treeno, item, position, from, to,
+							 reader->strategy, dst);
+	reader->window_len += found ? end - start : 0;
+	return found;
+}
+
+/*
+ * Payload bytes [offset, offset + len) of the segment that the window is on, contiguous; NULL
+ * when a page turned out to belong to something else.  Valid until the next call.
+ */
+static const uint8 *
+payload_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan,
+			  uint32 offset, uint32 len)
+{
+	uint32		start = offset;
+	uint32		end = offset + len;
+
+	Assert(len > 0 && (uint64) offset + len <= item->payload_size);
+
+	if (start < reader->window_start || end > reader->window_start + reader->window_len)
+	{
+		if (scan)
+		{
+			start -= start % ZS_PAGE_CAPACITY;
+			end = (uint32) Min((uint64) item->payload_size,
+							   ((uint64) end + ZS_PAGE_CAPACITY - 1) / ZS_PAGE_CAPACITY * ZS_PAGE_CAPACITY);
+		}
+		move_window(reader, item, scan, start, end);
+		for (;;)
+		{
+			uint32		next = reader->window_start + reader->window_len;
+
+			if (next >= end)
+				break;
+			if (!extend_window(reader, item, next,
+							   Min(end, next - next % ZS_PAGE_CAPACITY + ZS_PAGE_CAPACITY)))
+				return NULL;
+		}
+	}
+	return reader->space->window + (offset - reader->window_start);
+}
+
+/* ---- opening ------------------------------------------------------------------ */
+
+/* Errors unless the head agrees with the tree's item and the column's type. */
+static void
+check_info(ZsAttrReader *reader, const ZsSegmentItem *item, const ZsSegmentInfo *info)
+{
+	const ZsAttrKind *kind = &reader->kind;
+
+	if (info->nrows != item->nrows || info->stored_size != item->payload_size)
+		zsattr_segment_corrupted(reader, item, "size differs from the tree's item");
+	if (info->kind != kind->kind ||
+		((kind->kind == ZS_KIND_INT || kind->kind == ZS_KIND_FIXED) &&
+		 info->width != kind->width) ||
+		(kind->kind == ZS_KIND_FIXED && info->align != kind->align))
+		zsattr_segment_corrupted(reader, item, "values are of another type than the column");
+}
+
+/* Reads and parses item's head into the reader's own one.  False when its first page is gone. */
+static bool
+read_head(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan)
+{
+	uint32		len = Min(zsattr_page_length(item, 0), (uint32) ZS_SEGMENT_HEAD_MAX);
+	ZsSegmentHead *head = &reader->space->own;
+	const uint8 *bytes;
+	const char *error;
+
+	zscodec_shared_free(&head->shared);
+	head->shared_open = false;
+	head->item = *item;
+
+	bytes = payload_bytes(reader, item, scan, 0, len);
+	if (bytes == NULL)
+		return false;
+	error = zscodec_segment_open(bytes, len, &head->info);
+	if (error != NULL)
+		zsattr_segment_corrupted(reader, item, error);
+	check_info(reader, item, &head->info);
+	return true;
+}
+
+/* Makes item's segment the open one.  False when its first page is gone. */
+static bool
+open_segment(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan)
+{
+	bool		use_cache = !scan && zs_enable_fetch_cache;
+	ZsSegmentHead *head = NULL;
+
+	zsattr_segment_close(reader);
+	if (use_cache)
+		head = zsattr_head_lookup(reader->rel, reader->treeno, item);
+	if (head == NULL)
+	{
+		if (!read_head(reader, item, scan))
+			return false;
+		head = use_cache ? zsattr_head_enter(reader->rel, reader->treeno, &reader->space->own) :
+			&reader->space->own;
+	}
+	reader->head = head;
+	return true;
+}
+
+/*
+ * Finds the item of the segment that covers row.  A scan goes by way of a
+ * copied index page, which later calls find their items in; `fresh` says not
+ * to trust the one that is there.
+ */
+static bool
+locate_segment(ZsAttrReader *reader, zstid row, bool scan, bool fresh, ZsSegmentItem *item)
+{
+	ZsReaderSpace *space = reader->space;
+
+	for (bool copy = scan;; copy = false)
+	{
+		if (reader->index_valid && !fresh)
+		{
+			Page		page = (Page) space->index;
+			ZsSegmentItem *items = zsattr_index_items(page);
+			int			position = zsattr_index_position(items, zsattr_index_count(page), row);
+
+			if (position > 0 && zsattr_item_covers(&items[position - 1], row))
+			{
+				*item = items[position - 1];
+				return true;
+			}
+		}
+		if (!copy)
+			break;
+
+		if (space->index == NULL)
+			space->index = MemoryContextAllocAligned(space->context, BLCKSZ, MAXIMUM_ALIGNOF, 0);
+		reader->index_valid = false;
+		reader->index_valid = zsattr_index_copy(reader->rel, reader->attno, row,
+												(Page) space->index);
+		fresh = false;
+	}
+
+	/* also finds a segment that begins on the page to the left */
+	return zsattr_find_segment(reader->rel, reader->attno, row, true, item);
+}
+
+/*
+ * Opens the segment that covers row; NULL if there is none.  *gone (may be
+ * NULL) is a segment whose pages turned out to be something else.
+ */
+static ZsSegmentHead *
+load_segment(ZsAttrReader *reader, zstid row, bool scan, const ZsSegmentItem *gone)
+{
+	ZsSegmentItem item;
+	ZsSegmentItem previous = {0};
+
+	if (gone != NULL)
+		previous = *gone;
+	for (int tries = 0; tries < MAX_RETRIES; tries++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (!locate_segment(reader, row, scan, previous.nblocks > 0, &item))
+		{
+			zsattr_segment_close(reader);
+			return NULL;
+		}
+		if (item.start == previous.start && item.stamp == previous.stamp)
+			zsattr_segment_corrupted(reader, &item, "a page does not carry the segment's stamp");
+		if (open_segment(reader, &item, scan))
+			return reader->head;
+		previous = item;
+	}
+	zsattr_segment_corrupted(reader, &item, "the segment is replaced again and again");
+}
+
+ZsSegmentHead *
+zsattr_segment_load(ZsAttrReader *reader, zstid row, bool scan)
+{
+	return load_segment(reader, row, scan, NULL);
+}
+
+ZsSegmentHead *
+zsattr_segment_reload(ZsAttrReader *reader, zstid row, bool scan)
+{
+	ZsSegmentItem gone = reader->head->item;
+
+	zsattr_segment_close(reader);
+	return load_segment(reader, row, scan, &gone);
+}
+
+/* ---- vectors --------------------------------------------------------------------- */
+
+/* Parses the shared area, once per head and only when a vector needs it. */
+static bool
+open_shared(ZsAttrReader *reader, ZsSegmentHead *head, bool scan)
+{
+	const ZsSegmentInfo *info = &head->info;
+	const uint8 *bytes;
+	const char *error;
+
+	if (info->shared_len == 0)
+		zsattr_segment_corrupted(reader, &head->item, "shared area is missing");
+	bytes = payload_bytes(reader, &head->item, scan, info->shared_off, info->shared_len);
+	if (bytes == NULL)
+		return false;
+	error = zscodec_shared_open(info, bytes, info->shared_len, &head->shared);
+	if (error != NULL)
+		zsattr_segment_corrupted(reader, &head->item, error);
+	head->shared_open = true;
+	zsattr_head_grown(head);
+	return true;
+}
+
+bool
+zsattr_segment_vector(ZsAttrReader *reader, int vecno, const uint8 **bytes)
+{
+	ZsSegmentHead *head = reader->head;
+	const ZsVectorInfo *vector = &head->info.vectors[vecno];
+	bool		scan = !head->cached;
+
+	Assert(vecno < (int) head->info.nvectors);
+
+	*bytes = NULL;
+	if (vector->needs_shared && !head->shared_open && !open_shared(reader, head, scan))
+		return false;
+	if (vector->len == 0)
+		return true;
+	*bytes = payload_bytes(reader, &head->item, scan, vector->off, vector->len);
+	return *bytes != NULL;
+}

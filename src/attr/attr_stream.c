@@ -1,0 +1,320 @@
+/*-------------------------------------------------------------------------
+ *
+ * attr_stream.c
+ *	  Look-ahead over the pages of an attribute's segments.
+ *
+ * A scan knows long before which pages it will need: those of the segments in
+ * its row range, page by page.  The segment index pages list them, so a read
+ * stream's callback walks along copies of those, far ahead of the reader, and
+ * PostgreSQL reads the pages in large requests, asynchronously where it can.
+ *
+ *		index page   [seg 7][seg 8][seg 9] ...
+ *							|	  '-- callback: next block to read
+ *							'-- reader: next page wanted
+ *
+ * The stream delivers in its own order; the reader asks by segment and
+ * position.  As long as both agree, a page costs one call.  When they do not:
+ *
+ *	- the stream is a little behind (the reader skipped some vectors): what it
+ *	  delivers is dropped until it has caught up;
+ *	- it is far behind: it starts again at the page wanted;
+ *	- it is ahead (the reader went back, or a segment was replaced): the page
+ *	  delivered waits, and the reader reads his own directly.
+ *
+ * So whatever the stream does, it never decides what is read: pages are
+ * verified by the reader, and a segment that the stream missed is merely slow.
+ *
+ * The default flags of a read stream are right for interleaved columns: it
+ * gives advice to the kernel where a run of blocks begins and leaves the rest
+ * of the run to the kernel's own read-ahead.
+ *
+ * Locks: an index page's share lock inside the callback, for a copy.  Pins:
+ * those of the read stream.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/attr/attr_stream.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/read_stream.h"
+#include "utils/memutils.h"
+
+#include "attr_internal.h"
+
+/* Streams of a backend; each holds pins.  More columns are read directly. */
+#define MAX_STREAMS			64
+
+/* Pages delivered and not wanted, after which the stream starts again. */
+#define MAX_SKIPPED			16
+
+struct ZsAttrStream
+{
+	Relation	rel;
+	AttrNumber	attno;
+	ReadStream *stream;
+	bool		exhausted;		/* the stream has come to its end */
+	bool		extended;		/* `end` grew; the stream may have ended before */
+	Buffer		pending;		/* delivered, not asked for yet */
+
+	/* where the callback is */
+	zstid		next;			/* segments from here on are still to come */
+	zstid		end;
+	ZsSegmentFilter filter;
+	void	   *filter_arg;
+	ZsSegmentItem item;			/* segment that is being read */
+	uint32		position;		/* its next page */
+	BlockNumber file_blocks;	/* file length seen last */
+	bool		index_valid;
+	char	   *index;			/* copy of an index page */
+};
+
+static int	open_streams = 0;
+
+/* ---- what to read next ------------------------------------------------------- */
+
+/*
+ * First segment at or after stream->next in the copied index page; if there is none,
+ * moves stream->next to the page's end.
+ */
+static bool
+next_on_page(ZsAttrStream *stream, ZsSegmentItem *item)
+{
+	Page		page = (Page) stream->index;
+	const ZsSegmentItem *items = zsattr_index_items(page);
+	int			nitems = zsattr_index_count(page);
+	int			position = zsattr_index_position(items, nitems, stream->next);
+
+	if (position > 0 && zsattr_item_covers(&items[position - 1], stream->next))
+		position--;
+	if (position < nitems)
+	{
+		*item = items[position];
+		return true;
+	}
+	stream->next = ZsPageGetOpaque(page)->hikey;
+	return false;
+}
+
+static bool
+page_holds(const ZsAttrStream *stream, zstid row)
+{
+	const ZsPageOpaque *opaque;
+
+	if (!stream->index_valid)
+		return false;
+	opaque = ZsPageGetOpaque((Page) stream->index);
+	return opaque->lokey <= row && row < opaque->hikey;
+}
+
+/* Errors when the segment lies beyond the end of the file. */
+static void
+check_extent(ZsAttrStream *stream, const ZsSegmentItem *item)
+{
+	if (item->start + item->nblocks <= stream->file_blocks)
+		return;
+	stream->file_blocks = zspage_physical_blocks(stream->rel);
+	if (item->start + item->nblocks > stream->file_blocks)
+		zsbase_corrupted(stream->rel, item->start,
+						 "Segment of attribute %d at row " UINT64_FORMAT " lies beyond the end of the file.",
+						 stream->attno, item->first_row);
+}
+
+/* Makes the next segment of the range the one that is read. */
+static bool
+next_segment(ZsAttrStream *stream)
+{
+	while (stream->next < stream->end)
+	{
+		ZsSegmentItem item;
+
+		if (!page_holds(stream, stream->next))
+		{
+			stream->index_valid = zsattr_index_copy(stream->rel, stream->attno, stream->next,
+													(Page) stream->index);
+			if (!stream->index_valid)
+				return false;
+		}
+		if (!next_on_page(stream, &item))
+			continue;
+		if (item.first_row >= stream->end)
+			return false;
+		stream->next = item.first_row + item.nrows;
+		if (stream->filter == NULL || stream->filter(&item, stream->filter_arg))
+		{
+			check_extent(stream, &item);
+			stream->item = item;
+			stream->position = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* ReadStreamBlockNumberCB */
+static BlockNumber
+next_block(ReadStream *read_stream, void *callback_private_data, void *per_buffer_data)
+{
+	ZsAttrStream *stream = callback_private_data;
+
+	if (stream->position >= stream->item.nblocks && !next_segment(stream))
+		return InvalidBlockNumber;
+	Assert(stream->position < stream->item.nblocks);
+	return stream->item.start + stream->position++;
+}
+
+/* ---- life of a stream ----------------------------------------------------------- */
+
+static void
+count_closed(void *arg)
+{
+	Assert(open_streams > 0);
+	open_streams--;
+}
+
+/*
+ * The stream belongs to the current memory context; it counts as open until that is
+ * reset, so that an error cannot leave the count wrong.
+ */
+ZsAttrStream *
+zsattr_stream_begin(Relation rel, AttrNumber attno, BufferAccessStrategy strategy)
+{
+	ZsAttrStream *stream;
+	MemoryContextCallback *callback;
+
+	if (!zs_enable_read_stream || open_streams >= MAX_STREAMS)
+		return NULL;
+
+	callback = palloc0_object(MemoryContextCallback);
+	callback->func = count_closed;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
+	open_streams++;
+
+	stream = palloc0_object(ZsAttrStream);
+	stream->rel = rel;
+	stream->attno = attno;
+	stream->exhausted = true;
+	stream->pending = InvalidBuffer;
+	stream->index = palloc_aligned(BLCKSZ, MAXIMUM_ALIGNOF, 0);
+	stream->stream = read_stream_begin_relation(READ_STREAM_DEFAULT, strategy, rel, MAIN_FORKNUM,
+												next_block, stream, 0);
+	return stream;
+}
+
+static void
+drop_pending(ZsAttrStream *stream)
+{
+	if (BufferIsValid(stream->pending))
+		ReleaseBuffer(stream->pending);
+	stream->pending = InvalidBuffer;
+}
+
+void
+zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
+					ZsSegmentFilter filter, void *filter_arg)
+{
+	/* the next chunk of a parallel scan, for one: keep what was read ahead */
+	if (start == stream->end && end > start && !stream->exhausted &&
+		filter == stream->filter && filter_arg == stream->filter_arg)
+	{
+		stream->end = end;
+		stream->extended = true;
+		return;
+	}
+
+	drop_pending(stream);
+	read_stream_reset(stream->stream);
+	stream->extended = false;
+	stream->next = start;
+	stream->end = end;
+	stream->filter = filter;
+	stream->filter_arg = filter_arg;
+	stream->item.nblocks = stream->position = 0;
+	stream->index_valid = false;
+	stream->exhausted = start >= end;
+}
+
+void
+zsattr_stream_end(ZsAttrStream *stream)
+{
+	drop_pending(stream);
+	read_stream_end(stream->stream);
+	stream->stream = NULL;
+}
+
+/* ---- delivering ------------------------------------------------------------------- */
+
+/* Does the pending page come before the one wanted? */
+static bool
+pending_is_behind(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
+{
+	BlockNumber blkno = BufferGetBlockNumber(stream->pending);
+	Page		page = BufferGetPage(stream->pending);
+	bool		behind;
+
+	if (blkno - item->start < item->nblocks)
+		return blkno < item->start + position;
+
+	/* of another segment, or of none any more: those are of no use */
+	LockBuffer(stream->pending, BUFFER_LOCK_SHARE);
+	behind = zspage_verify(page, ZS_PAGE_SEGMENT, ZsTreeOfAttr(stream->attno), NULL) != ZS_PAGE_OK ||
+		ZsPageGetOpaque(page)->lokey <= item->first_row;
+	LockBuffer(stream->pending, BUFFER_LOCK_UNLOCK);
+	return behind;
+}
+
+/* Lets the stream go on with page `position` of item. */
+static void
+restart_at(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
+{
+	drop_pending(stream);
+	read_stream_reset(stream->stream);
+	check_extent(stream, item);
+	stream->item = *item;
+	stream->position = position;
+	stream->next = item->first_row + item->nrows;
+}
+
+Buffer
+zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
+{
+	Assert(position < item->nblocks);
+
+	for (int skipped = 0; !stream->exhausted;)
+	{
+		if (!BufferIsValid(stream->pending))
+			stream->pending = read_stream_next_buffer(stream->stream, NULL);
+		if (!BufferIsValid(stream->pending))
+		{
+			stream->exhausted = !stream->extended;
+			stream->extended = false;
+			read_stream_reset(stream->stream);
+			continue;
+		}
+		if (likely(BufferGetBlockNumber(stream->pending) == item->start + position))
+		{
+			Buffer		buf = stream->pending;
+
+			stream->pending = InvalidBuffer;
+			return buf;
+		}
+		if (!pending_is_behind(stream, item, position))
+			break;
+		if (++skipped <= MAX_SKIPPED)
+			drop_pending(stream);
+		else if (item->first_row < stream->end)
+		{
+			restart_at(stream, item, position);
+			skipped = 0;
+		}
+		else
+		{
+			drop_pending(stream);
+			stream->exhausted = true;
+		}
+	}
+	return InvalidBuffer;
+}

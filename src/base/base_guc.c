@@ -1,0 +1,118 @@
+/*-------------------------------------------------------------------------
+ *
+ * base_guc.c
+ *	  Settings of tables and queries: zedstore.<noun>.
+ *
+ * Everything here may be changed by any user at any time; nothing here changes
+ * what a query returns, only how fast and with how much memory it does so.
+ * The enable_* switches exist to compare plans and to find out which part
+ * of the reader a wrong or slow result comes from.
+ *
+ * Modules with settings of their own define them in their own init function.
+ * The prefix is reserved after all of them: reserving it throws away what the
+ * configuration file says about names that are not defined yet.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/base/base_guc.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "utils/guc.h"
+
+#include "zs_base.h"
+
+int			zs_write_buffer_size = 65536;
+int			zs_min_segment_rows = 4096;
+int			zs_default_compression = ZS_COMPRESSION_LZ4;
+bool		zs_enable_column_projection = true;
+bool		zs_enable_lazy_decode = true;
+bool		zs_enable_read_stream = true;
+bool		zs_enable_zone_maps = true;
+bool		zs_enable_fetch_cache = true;
+
+/* also the spellings of the table option zedstore_compression */
+static const struct config_enum_entry compression_methods[] = {
+	{"none", ZS_COMPRESSION_NONE, false},
+	{"lz4", ZS_COMPRESSION_LZ4, false},
+	{"zstd", ZS_COMPRESSION_ZSTD, false},
+	{NULL, 0, false}
+};
+
+/* A switch that shows in EXPLAIN (SETTINGS). */
+static void
+define_switch(const char *name, const char *short_desc, const char *long_desc,
+			  bool *variable)
+{
+	DefineCustomBoolVariable(name, short_desc, long_desc, variable, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+}
+
+/*
+ * Defines the settings of zs_base.h.  To be called once, from _PG_init.
+ */
+void
+zsbase_guc_init(void)
+{
+	DefineCustomIntVariable("zedstore.write_buffer_size",
+							"Sets the memory that collects rows before they are written as columns.",
+							"All zedstore tables that a session writes to share it.  Larger "
+							"buffers make longer runs of each column.",
+							&zs_write_buffer_size,
+							65536, 1024, MAX_KILOBYTES,
+							PGC_USERSET, GUC_UNIT_KB,
+							NULL, NULL, NULL);
+
+	DefineCustomIntVariable("zedstore.min_segment_rows",
+							"Sets the number of rows from which on a write is stored as columns.",
+							"Smaller writes are stored as whole rows and turned into "
+							"columns later, by VACUUM.",
+							&zs_min_segment_rows,
+							4096, 1, ZS_MAX_SEGMENT_ROWS,
+							PGC_USERSET, 0,
+							NULL, NULL, NULL);
+
+	DefineCustomEnumVariable("zedstore.default_compression",
+							 "Sets the compression method of zedstore tables that name none.",
+							 "Tables name one by the storage parameter \"zedstore_compression\".  "
+							 "A change concerns what is written from then on.",
+							 &zs_default_compression,
+							 ZS_COMPRESSION_LZ4, compression_methods,
+							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+
+	define_switch("zedstore.enable_column_projection",
+				  "Enables reading only the columns that a query needs.",
+				  "When off, scans of zedstore tables read all columns.",
+				  &zs_enable_column_projection);
+	define_switch("zedstore.enable_lazy_decode",
+				  "Enables decoding a column only when a row's value is looked at.",
+				  "When off, all columns that a query needs are decoded as rows are read.",
+				  &zs_enable_lazy_decode);
+	define_switch("zedstore.enable_read_stream",
+				  "Enables reading ahead in scans of zedstore tables.",
+				  "When off, every page is read when it is needed.",
+				  &zs_enable_read_stream);
+	define_switch("zedstore.enable_zone_maps",
+				  "Enables skipping segments by their smallest and largest values.",
+				  "When off, filters are applied to every row.",
+				  &zs_enable_zone_maps);
+	define_switch("zedstore.enable_fetch_cache",
+				  "Enables keeping decoded values between fetches of single rows.",
+				  "When off, every row that an index points to is decoded anew.",
+				  &zs_enable_fetch_cache);
+}
+
+/*
+ * Refuses settings zedstore.* that nobody defined.  To be called in _PG_init
+ * after the init functions of all modules that define settings.
+ */
+void
+zsbase_guc_reserve(void)
+{
+	MarkGUCPrefixReserved("zedstore");
+}

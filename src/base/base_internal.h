@@ -1,0 +1,33 @@
+/*-------------------------------------------------------------------------
+ *
+ * base_internal.h
+ *	  What the files of src/base share.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/base/base_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_BASE_INTERNAL_H
+#define ZS_BASE_INTERNAL_H
+
+#include "postgres.h"
+
+#include "nodes/parsenodes.h"
+
+/*
+ * Table options travel as core's text arrays of "name=value", (Datum) 0 when
+ * there are none.  "Ours" are the options of ZsTableOptions.
+ */
+extern bool zsbase_options_is_ours(const DefElem *def);
+extern List *zsbase_options_all_names(void);
+extern void zsbase_options_validate(Datum options);
+extern Datum zsbase_options_fetch(Oid relid);
+extern void zsbase_options_store(Oid relid, Datum options);
+extern bool zsbase_options_allowed(char relkind, Oid amoid);
+
+/* Installs the hooks of base_utility.c. */
+extern void zsbase_utility_init(void);
+
+#endif							/* ZS_BASE_INTERNAL_H */

@@ -1,0 +1,61 @@
+/*-------------------------------------------------------------------------
+ *
+ * btree_internal.h
+ *	  Private to src/btree.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/btree/btree_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BTREE_INTERNAL_H
+#define BTREE_INTERNAL_H
+
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "zs_btree.h"
+#include "zs_page.h"
+
+static inline ZsInnerItem *
+zsbtree_items(Page page)
+{
+	return (ZsInnerItem *) PageGetContents(page);
+}
+
+static inline int
+zsbtree_nitems(Page page)
+{
+	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
+				  sizeof(ZsInnerItem));
+}
+
+static inline void
+zsbtree_set_nitems(Page page, int nitems)
+{
+	((PageHeader) page)->pd_lower = (char *) (zsbtree_items(page) + nitems) - (char *) page;
+}
+
+/* Index of the last item with lokey <= key; the page must hold key. */
+extern int	zsbtree_find_item(Page page, uint64 key);
+
+/* Inserts item at index into a page that has room. */
+extern void zsbtree_put_item(Page page, int index, const ZsInnerItem *item);
+
+/*
+ * The page of the given level that holds key, locked; InvalidBuffer if the
+ * tree is empty or not that high.
+ */
+extern Buffer zsbtree_search_level(Relation rel, uint16 treeno, uint64 key,
+								   int level, int lockmode);
+
+/*
+ * Inserts the downlink of the right sibling of leftbuf (exclusively locked,
+ * ZS_PAGEF_INCOMPLETE_SPLIT set) and clears the flag; leaves leftbuf locked.
+ */
+extern void zsbtree_finish_split(Relation rel, uint16 treeno, Buffer leftbuf);
+
+#endif							/* BTREE_INTERNAL_H */

@@ -1,0 +1,378 @@
+/*-------------------------------------------------------------------------
+ *
+ * btree_search.c
+ *	  Descent from the root to the page that holds a row number.
+ *
+ * One page is locked at a time.  Between reading a pointer and locking the
+ * page behind it anything may happen to that page: it may have split (the key
+ * lies to the right: follow the right link), or it may have been freed and
+ * used for something else (its identity tells: start again from the root).
+ * The root's block never changes, so a cached root is always a start.
+ *
+ * Invariants that each step checks:
+ *	  1. the page belongs to the tree and has the level the pointer promised
+ *	  2. lokey <= key; key < hikey, or there is a right sibling
+ *	  3. an inner page has at least one item, and the first has the page's lokey
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/btree/btree_search.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "btree_internal.h"
+
+/*
+ * Restarts after which a stale pointer is taken for a wrong one.  Each needs a concurrent
+ * change at the right moment.
+ */
+#define MAX_RESTARTS	1000
+
+ZsPageType
+zsbtree_bottom_type(uint16 treeno)
+{
+	Assert(treeno != ZS_TREE_TABLE);
+	if (treeno == ZS_TREE_TID)
+		return ZS_PAGE_TID_LEAF;
+	if (treeno == ZS_TREE_ROW)
+		return ZS_PAGE_ROW_LEAF;
+	return ZS_PAGE_SEGMENT_INDEX;
+}
+
+uint8
+zsbtree_bottom_level(uint16 treeno)
+{
+	return treeno <= ZS_TREE_ROW ? 0 : 1;
+}
+
+int
+zsbtree_find_item(Page page, uint64 key)
+{
+	const ZsInnerItem *items = zsbtree_items(page);
+	int			low = 0;
+	int			high = zsbtree_nitems(page);
+
+	Assert(high > 0 && items[0].lokey <= key);
+	while (high - low > 1)
+	{
+		int			mid = (low + high) / 2;
+
+		if (items[mid].lokey <= key)
+			low = mid;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/*
+ * Is this a page of the tree?  Sets *reason otherwise.
+ */
+static ZsPageVerdict
+check_tree_page(Page page, uint16 treeno, const char **reason)
+{
+	ZsPageVerdict verdict = zspage_verify(page, ZS_PAGE_INNER, treeno, reason);
+	ZsPageOpaque *opaque;
+
+	if (verdict == ZS_PAGE_OTHER && !PageIsNew(page))
+		verdict = zspage_verify(page, zsbtree_bottom_type(treeno), treeno, reason);
+	if (verdict != ZS_PAGE_OK)
+		return verdict;
+
+	opaque = ZsPageGetOpaque(page);
+	if ((opaque->page_type == ZS_PAGE_INNER) != (opaque->level > zsbtree_bottom_level(treeno)))
+	{
+		*reason = "level does not fit the page type";
+		return ZS_PAGE_BROKEN;
+	}
+	if (opaque->page_type == ZS_PAGE_INNER)
+	{
+		int			nitems = zsbtree_nitems(page);
+
+		if (nitems < 1 || nitems > (int) ZS_INNER_CAPACITY ||
+			zsbtree_items(page)[0].lokey != opaque->lokey)
+		{
+			*reason = "invalid inner page items";
+			return ZS_PAGE_BROKEN;
+		}
+	}
+	return ZS_PAGE_OK;
+}
+
+/*
+ * Where to go from a locked page.
+ */
+typedef enum Step
+{
+	STEP_RESTART = 1,			/* stale pointer */
+	STEP_RIGHT,					/* to *next on the same level */
+	STEP_DOWN,					/* to *next one level below */
+	STEP_HERE,					/* this is the page */
+	STEP_NONE,					/* the tree is lower than the wanted level */
+} Step;
+
+static Step
+choose_step(Relation rel, Buffer buf, uint16 treeno, uint64 key, int level,
+			int expected_level, BlockNumber *next, const char **reason)
+{
+	Page		page = BufferGetPage(buf);
+	ZsPageOpaque *opaque;
+
+	switch (check_tree_page(page, treeno, reason))
+	{
+		case ZS_PAGE_BROKEN:
+			zsbase_corrupted(rel, BufferGetBlockNumber(buf),
+							 "Page of tree %u: %s.", treeno, *reason);
+			break;
+		case ZS_PAGE_OTHER:
+			return STEP_RESTART;
+		case ZS_PAGE_OK:
+			break;
+	}
+	opaque = ZsPageGetOpaque(page);
+	if (expected_level < 0 && !(opaque->flags & ZS_PAGEF_ROOT))
+	{
+		*reason = "page is not the root";
+		return STEP_RESTART;
+	}
+	if ((expected_level >= 0 && opaque->level != expected_level) || key < opaque->lokey)
+	{
+		*reason = "page has another level or key range than its downlink";
+		return STEP_RESTART;
+	}
+	if (key >= opaque->hikey)
+	{
+		if (opaque->right == 0)
+			zsbase_corrupted(rel, BufferGetBlockNumber(buf),
+							 "Page of tree %u, level %d ends before row " UINT64_FORMAT " and has no right sibling.",
+							 treeno, opaque->level, key);
+		*next = opaque->right;
+		return STEP_RIGHT;
+	}
+	if (opaque->level == level)
+		return STEP_HERE;
+	if (opaque->level < level)
+		return STEP_NONE;
+
+	*next = zsbtree_items(page)[zsbtree_find_item(page, key)].child;
+	return STEP_DOWN;
+}
+
+/*
+ * One attempt.  Returns false when it met a stale pointer; *result is the page
+ * or InvalidBuffer.
+ */
+static bool
+try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
+			Buffer *result, BlockNumber *where, const char **reason)
+{
+	BlockNumber blkno = zspage_tree_root(rel, treeno);
+	int			expected_level = -1;
+	bool		finish = lockmode == BUFFER_LOCK_EXCLUSIVE;
+
+	*result = InvalidBuffer;
+	if (blkno == 0)
+		return true;
+
+	for (;;)
+	{
+		int			mode = expected_level == level ? lockmode : BUFFER_LOCK_SHARE;
+		Buffer		buf = zspage_read(rel, blkno, NULL);
+		ZsPageOpaque *opaque;
+		Step		step;
+
+		*where = blkno;
+		LockBuffer(buf, mode);
+		step = choose_step(rel, buf, treeno, key, level, expected_level, &blkno, reason);
+		opaque = ZsPageGetOpaque(BufferGetPage(buf));
+
+		/* only now it is known that the root is the page wanted */
+		if (step == STEP_HERE && mode != lockmode)
+		{
+			LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+			mode = lockmode;
+			LockBuffer(buf, mode);
+			step = choose_step(rel, buf, treeno, key, level, expected_level, &blkno, reason);
+		}
+
+		if (finish && mode == BUFFER_LOCK_EXCLUSIVE && (step == STEP_HERE || step == STEP_RIGHT) &&
+			(opaque->flags & ZS_PAGEF_INCOMPLETE_SPLIT))
+			zsbtree_finish_split(rel, treeno, buf);
+
+		switch (step)
+		{
+			case STEP_HERE:
+				*result = buf;
+				return true;
+			case STEP_RESTART:
+				UnlockReleaseBuffer(buf);
+				return false;
+			case STEP_NONE:
+				UnlockReleaseBuffer(buf);
+				return true;
+			case STEP_DOWN:
+				expected_level = opaque->level - 1;
+				break;
+			case STEP_RIGHT:
+				expected_level = opaque->level;
+				break;
+		}
+		UnlockReleaseBuffer(buf);
+	}
+}
+
+Buffer
+zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode)
+{
+	const char *reason = "";
+	BlockNumber where = 0;
+
+	Assert(lockmode == BUFFER_LOCK_SHARE || lockmode == BUFFER_LOCK_EXCLUSIVE);
+	for (int i = 0; i < MAX_RESTARTS; i++)
+	{
+		Buffer		buf;
+
+		CHECK_FOR_INTERRUPTS();
+		if (try_descent(rel, treeno, key, level, lockmode, &buf, &where, &reason))
+			return buf;
+		/* a root that is none any more: the cache outlived the file */
+		zspage_forget_roots(rel);
+	}
+	zsbase_corrupted(rel, where, "Page on the way to row " UINT64_FORMAT " of tree %u: %s.",
+					 key, treeno, reason);
+}
+
+Buffer
+zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode)
+{
+	return zsbtree_search_level(rel, treeno, key, zsbtree_bottom_level(treeno), lockmode);
+}
+
+Buffer
+zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key)
+{
+	for (;;)
+	{
+		Buffer		buf = zsbtree_search(rel, treeno, key, BUFFER_LOCK_EXCLUSIVE);
+		PGAlignedBlock image;
+		BlockNumber blkno;
+		bool		created;
+
+		if (BufferIsValid(buf))
+			return buf;
+
+		blkno = zspage_alloc(rel, treeno);
+		buf = zspage_new_buffer(rel, blkno, NULL);
+		zspage_init(image.data, zsbtree_bottom_type(treeno), treeno,
+					zsbtree_bottom_level(treeno), 0, PG_UINT64_MAX);
+		ZsPageGetOpaque(image.data)->flags = ZS_PAGEF_ROOT;
+		created = zspage_tree_create(rel, treeno, buf, image.data);
+		UnlockReleaseBuffer(buf);
+		if (!created)
+			zspage_free_run(rel, treeno, blkno, 1);
+	}
+}
+
+Buffer
+zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf, uint64 nextkey, int lockmode)
+{
+	ZsPageOpaque *opaque = ZsPageGetOpaque(BufferGetPage(buf));
+	BlockNumber right = opaque->right;
+	const char *reason;
+
+	UnlockReleaseBuffer(buf);
+	if (right == 0)
+		return InvalidBuffer;
+
+	buf = zspage_read(rel, right, NULL);
+	LockBuffer(buf, lockmode);
+	opaque = ZsPageGetOpaque(BufferGetPage(buf));
+	if (check_tree_page(BufferGetPage(buf), treeno, &reason) == ZS_PAGE_OK &&
+		opaque->level == zsbtree_bottom_level(treeno) &&
+		opaque->lokey <= nextkey && nextkey < opaque->hikey &&
+		(lockmode == BUFFER_LOCK_SHARE || !(opaque->flags & ZS_PAGEF_INCOMPLETE_SPLIT)))
+		return buf;
+
+	UnlockReleaseBuffer(buf);
+	return zsbtree_search(rel, treeno, nextkey, lockmode);
+}
+
+bool
+zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key, ZsInnerItem *item, uint64 *end)
+{
+	Buffer		buf = zsbtree_search_level(rel, treeno, key, zsbtree_bottom_level(treeno) + 1,
+										   BUFFER_LOCK_SHARE);
+	Page		page;
+	int			index;
+
+	if (!BufferIsValid(buf))
+		return false;
+	page = BufferGetPage(buf);
+	index = zsbtree_find_item(page, key);
+	*item = zsbtree_items(page)[index];
+	*end = index + 1 < zsbtree_nitems(page) ? zsbtree_items(page)[index + 1].lokey :
+		ZsPageGetOpaque(page)->hikey;
+	UnlockReleaseBuffer(buf);
+	return true;
+}
+
+/* Calls fn for each page of one level, left to right, on a copy. */
+static void
+visit_level(Relation rel, uint16 treeno, int level, ZsTreePageVisitor fn, void *arg)
+{
+	Buffer		buf = zsbtree_search_level(rel, treeno, 0, level, BUFFER_LOCK_SHARE);
+	BlockNumber limit = zspage_physical_blocks(rel);
+	BlockNumber npages = 0;
+
+	while (BufferIsValid(buf))
+	{
+		PGAlignedBlock copy;
+		BlockNumber blkno = BufferGetBlockNumber(buf);
+		BlockNumber right;
+		const char *reason;
+
+		memcpy(copy.data, BufferGetPage(buf), BLCKSZ);
+		UnlockReleaseBuffer(buf);
+		CHECK_FOR_INTERRUPTS();
+
+		if (check_tree_page(copy.data, treeno, &reason) != ZS_PAGE_OK ||
+			ZsPageGetOpaque(copy.data)->level != level)
+			zsbase_corrupted(rel, blkno, "Page of tree %u, level %d: %s.", treeno, level,
+							 reason ? reason : "wrong level");
+		fn(rel, blkno, copy.data, arg);
+		if (++npages > limit && npages > zspage_physical_blocks(rel))
+			zsbase_corrupted(rel, blkno, "Level %d of tree %u forms a circle.", level, treeno);
+		right = ZsPageGetOpaque(copy.data)->right;
+		if (right == 0)
+			break;
+		buf = zspage_read(rel, right, NULL);
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+	}
+}
+
+void
+zsbtree_visit_pages(Relation rel, uint16 treeno, ZsTreePageVisitor fn, void *arg)
+{
+	BlockNumber root = zspage_tree_root(rel, treeno);
+	Buffer		buf;
+	const char *reason;
+	int			level;
+
+	if (root == 0)
+		return;
+	buf = zspage_read(rel, root, NULL);
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	if (check_tree_page(BufferGetPage(buf), treeno, &reason) != ZS_PAGE_OK)
+		zsbase_corrupted(rel, root, "Root of tree %u: %s.", treeno, reason);
+	level = ZsPageGetOpaque(BufferGetPage(buf))->level;
+	UnlockReleaseBuffer(buf);
+
+	for (; level >= zsbtree_bottom_level(treeno); level--)
+		visit_level(rel, treeno, level, fn, arg);
+}

@@ -1,0 +1,156 @@
+/*
+ * codec_buf.c
+ *	  Growing buffers over the caller's allocator.
+ *
+ * Freed before the larger one is taken where the contents are not needed, so that scratch memory never
+ * exists twice; pointers are cleared first, so that a callback that raises leaves nothing dangling.
+ */
+#include "codec_internal.h"
+
+void
+zscodec_buf_init(ZsCodecBuf *buf, const ZsAllocator *alloc)
+{
+	Assert(alloc->alloc != NULL && alloc->free != NULL);
+	buf->data = NULL;
+	buf->len = 0;
+	buf->size = 0;
+	buf->alloc = *alloc;
+}
+
+void
+zscodec_buf_free(ZsCodecBuf *buf)
+{
+	uint8	   *old = buf->data;
+
+	buf->data = NULL;
+	buf->len = 0;
+	buf->size = 0;
+	if (old != NULL)
+		buf->alloc.free(buf->alloc.ctx, old);
+}
+
+/* Makes room for at least size bytes in all, keeping the first len; false when out of memory. */
+bool
+zscodec_buf_reserve(ZsCodecBuf *buf, size_t size)
+{
+	uint8	   *data;
+	size_t		newsize;
+
+	if (size <= buf->size)
+		return true;
+	newsize = Max(size, buf->size + buf->size / 2);
+	newsize = Max(newsize, 1024);
+	if (buf->len == 0)
+		zscodec_buf_free(buf);
+	data = buf->alloc.alloc(buf->alloc.ctx, newsize);
+	if (data == NULL)
+		return false;
+	if (buf->len > 0)
+		memcpy(data, buf->data, buf->len);
+	if (buf->data != NULL)
+		buf->alloc.free(buf->alloc.ctx, buf->data);
+	buf->data = data;
+	buf->size = newsize;
+	Assert(buf->len <= buf->size);
+	return true;
+}
+
+/* Adds bytes at the end; false when out of memory. */
+bool
+zscodec_buf_append(ZsCodecBuf *buf, const void *bytes, size_t len)
+{
+	Assert(len == 0 || bytes != NULL);
+	if (!zscodec_buf_reserve(buf, buf->len + len))
+		return false;
+	if (len > 0)
+		memcpy(buf->data + buf->len, bytes, len);
+	buf->len += len;
+	return true;
+}
+
+/* Makes *mem at least need bytes long, contents lost when it grows; false when out of memory. */
+bool
+zscodec_arena_reserve(const ZsAllocator *alloc, uint8 **mem, size_t *size, size_t need)
+{
+	uint8	   *old = *mem;
+
+	if (need <= *size)
+		return true;
+	*mem = NULL;
+	*size = 0;
+	if (old != NULL)
+		alloc->free(alloc->ctx, old);
+	need = Max(need + need / 4, 16384);
+	*mem = alloc->alloc(alloc->ctx, need);
+	if (*mem == NULL)
+		return false;
+	*size = need;
+	return true;
+}
+
+void
+zscodec_encoder_init(ZsEncoder *enc, const ZsAllocator *alloc)
+{
+	Assert(alloc->alloc != NULL && alloc->free != NULL);
+	enc->alloc = *alloc;
+	for (int i = 0; i < ZS_ENCODER_BUFS; i++)
+		zscodec_buf_init(&enc->bufs[i], alloc);
+}
+
+void
+zscodec_encoder_free(ZsEncoder *enc)
+{
+	for (int i = 0; i < ZS_ENCODER_BUFS; i++)
+		zscodec_buf_free(&enc->bufs[i]);
+}
+
+void
+zscodec_shared_init(ZsSharedState *shared, const ZsAllocator *alloc)
+{
+	memset(shared, 0, sizeof(*shared));
+	shared->alloc = *alloc;
+}
+
+/* Back to empty; may be called at any time. */
+void
+zscodec_shared_free(ZsSharedState *shared)
+{
+	ZsAllocator alloc = shared->alloc;
+	uint8	   *mem = shared->mem;
+
+	zscodec_shared_init(shared, &alloc);
+	if (mem != NULL)
+		alloc.free(alloc.ctx, mem);
+}
+
+void
+zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc)
+{
+	Assert(alloc->alloc != NULL && alloc->free != NULL);
+	out->alloc = *alloc;
+	out->nrows = 0;
+	out->has_nulls = out->has_ext = out->has_codes = false;
+	out->has_scaled = out->want_scaled = false;
+	out->scale = 0;
+	out->arena = NULL;
+	out->arena_size = 0;
+	out->scratch = NULL;
+	out->scratch_size = 0;
+}
+
+void
+zscodec_vector_free(ZsVectorOut *out)
+{
+	uint8	   *arena = out->arena;
+	uint8	   *scratch = out->scratch;
+
+	out->arena = NULL;
+	out->arena_size = 0;
+	out->scratch = NULL;
+	out->scratch_size = 0;
+	out->nrows = 0;
+	if (arena != NULL)
+		out->alloc.free(out->alloc.ctx, arena);
+	if (scratch != NULL)
+		out->alloc.free(out->alloc.ctx, scratch);
+}

@@ -1,0 +1,270 @@
+/*
+ * codec_choose.c
+ *	  What the vectors of a segment have in common: dictionary, symbol table, prefix, float exponents.
+ *
+ * By-reference columns can be written in several ways whose sizes no statistic predicts, so a few vectors, spread over
+ * the segment, are encoded in each, and their sizes scaled up plus the cost of what would be shared decide.
+ * The ways are ordered by the cost of decoding, and a slower one must save 3 % over the best before it.
+ */
+#include "codec_encode.h"
+
+#define TRIAL_VECTORS		3
+
+/* Fewer bytes than these do not repay a symbol table, a prefix. */
+#define MIN_FSST_BYTES		4096
+#define MIN_PREFIX_BYTES	65536
+
+/* The prefix: pieces from all over the segment, together at most this share of it. */
+#define PREFIX_SHARE		24
+#define PREFIX_PIECES		48
+
+/* Strings sampled for the symbol table. */
+#define FSST_STRINGS		1024
+
+/* Builds a symbol table from strings all over the segment; se->symbols stays NULL when there is nothing in it. */
+static const char *
+build_symbols(ZsSegmentEncoder *se)
+{
+	const ZsColumnInput *in = se->in;
+	ZsCodecBuf *buf = &se->enc->bufs[ZS_BUF_SYMBOLS];
+	ZsCodecBuf *scratch = &se->enc->bufs[ZS_BUF_COUNTS];
+	const uint8 *strings[FSST_STRINGS];
+	uint32		lens[FSST_STRINGS];
+	uint32		n = 0;
+	uint32		step = in->nrows / FSST_STRINGS + 1;
+	uint32		share;
+
+	if (!zscodec_buf_reserve(buf, sizeof(ZsSymbolTable)) ||
+		!zscodec_buf_reserve(scratch, zscodec_fsst_scratch_size()))
+		return ZS_ERR_MEMORY;
+	for (uint32 row = 0; row < in->nrows; row += step)
+	{
+		uint64		len = in->offsets[row + 1] - in->offsets[row];
+
+		if (len == 0 || (in->isext != NULL && in->isext[row]))
+			continue;
+		Assert(n < FSST_STRINGS);
+		strings[n] = in->bytes + in->offsets[row];
+		lens[n++] = (uint32) len;
+	}
+	if (n == 0)
+		return NULL;
+
+	/* The sample is limited; let every string have its share, long ones only their beginning. */
+	share = Max(ZS_FSST_SAMPLE_MAX / n, 16);
+	for (uint32 i = 0; i < n; i++)
+		lens[i] = Min(lens[i], 4 * share);
+	zscodec_fsst_build((ZsSymbolTable *) buf->data, scratch->data, strings, lens, n);
+	se->symbols = (const ZsSymbolTable *) buf->data;
+	return NULL;
+}
+
+/* Takes pieces of the column's bytes as compression prefix. */
+static const char *
+build_prefix(ZsSegmentEncoder *se)
+{
+	const ZsColumnInput *in = se->in;
+	ZsCodecBuf *buf = &se->enc->bufs[ZS_BUF_PREFIX];
+	uint64		start = in->offsets[0];
+	uint64		total = in->offsets[in->nrows] - start;
+	size_t		piece = (size_t) Min(total / PREFIX_SHARE, ZS_PREFIX_MAX) / PREFIX_PIECES;
+
+	buf->len = 0;
+	if (!zscodec_buf_reserve(buf, ZS_PREFIX_MAX))
+		return ZS_ERR_MEMORY;
+	for (uint32 i = 0; i < PREFIX_PIECES; i++)
+	{
+		const uint8 *from = in->bytes + start + total / PREFIX_PIECES * i;
+
+		memcpy(buf->data + buf->len, from, piece);
+		buf->len += piece;
+	}
+	/* zstd would take this for a trained dictionary. */
+	if (buf->len >= 4 && load32(buf->data) == 0xEC30A437)
+		buf->data[0] ^= 1;
+	Assert(buf->len <= ZS_PREFIX_MAX);
+	se->prefix = buf->data;
+	se->prefix_len = buf->len;
+	return NULL;
+}
+
+/* The bytes of a would-be shared area. */
+static const char *
+shared_cost(ZsSegmentEncoder *se, const ZsSharedParts *parts, uint64 *cost)
+{
+	const uint8 *area;
+	size_t		len;
+	const char *err = zscodec_shared_write(se->enc, se->options, parts, &area, &len);
+
+	*cost = len;
+	return err;
+}
+
+/* Can this way be tried here? */
+static bool
+mode_applies(const ZsSegmentEncoder *se, ZsStringMode mode, uint64 total)
+{
+	bool		compress = se->options->compression != ZS_COMPRESSION_NONE;
+
+	switch (mode)
+	{
+		case ZS_STRINGS_DICT:
+			return se->dict.n > 0 && se->dict.complete;
+		case ZS_STRINGS_MIXED:
+			return se->dict.n > 0 && !se->dict.complete;
+		case ZS_STRINGS_PLAIN:
+			return true;
+		case ZS_STRINGS_FSST:
+			return total >= MIN_FSST_BYTES;
+		case ZS_STRINGS_PACKED:
+			return compress;
+		case ZS_STRINGS_PREFIXED:
+			return compress && total >= MIN_PREFIX_BYTES && se->nvectors > 1;
+		case ZS_STRINGS_FSST_PACKED:
+			return compress && total >= MIN_FSST_BYTES;
+		default:
+			return false;
+	}
+}
+
+/* Makes what the mode shares and says what it costs. */
+static const char *
+prepare_mode(ZsSegmentEncoder *se, ZsStringMode mode, uint64 *cost)
+{
+	ZsSharedParts parts = {0};
+	const char *err;
+
+	*cost = 0;
+	se->mode = mode;
+	se->use_dict = mode == ZS_STRINGS_DICT || mode == ZS_STRINGS_MIXED;
+	se->prefix_len = 0;
+	if (mode == ZS_STRINGS_DICT)
+	{
+		parts.dict = &se->dict;
+		return shared_cost(se, &parts, cost);
+	}
+	if (mode == ZS_STRINGS_FSST || mode == ZS_STRINGS_FSST_PACKED || mode == ZS_STRINGS_MIXED)
+	{
+		if (se->symbols == NULL && (err = build_symbols(se)) != NULL)
+			return err;
+		parts.symbols = se->symbols;
+		parts.dict = mode == ZS_STRINGS_MIXED ? &se->dict : NULL;
+		return shared_cost(se, &parts, cost);
+	}
+	if (mode == ZS_STRINGS_PREFIXED)
+	{
+		if ((err = build_prefix(se)) != NULL)
+			return err;
+		parts.prefix = se->prefix;
+		parts.prefix_len = se->prefix_len;
+		return shared_cost(se, &parts, cost);
+	}
+	return NULL;
+}
+
+/* Encodes the trial vectors; their size scaled up to the segment. */
+static const char *
+trial_size(ZsSegmentEncoder *se, uint64 *size)
+{
+	uint32		ntrials = Min(se->nvectors, TRIAL_VECTORS);
+	uint64		stored = 0;
+	uint64		rows = 0;
+
+	for (uint32 t = 0; t < ntrials; t++)
+	{
+		uint32		vecno = ntrials == 1 ? 0 : (se->nvectors - 1) * t / (ntrials - 1);
+		const uint8 *bytes;
+		const char *err;
+
+		if ((err = zscodec_rows_gather(se, vecno)) != NULL ||
+			(err = zscodec_vector_encode(se, vecno, &bytes)) != NULL)
+			return err;
+		stored += se->vectors[vecno].len;
+		rows += se->vectors[vecno].nrows;
+	}
+	Assert(rows > 0);
+	*size = stored * se->in->nrows / rows;
+	return NULL;
+}
+
+/* Chooses the mode of a FIXED or BYTES segment. */
+static const char *
+choose_string_mode(ZsSegmentEncoder *se)
+{
+	uint64		total = se->in->offsets[se->in->nrows] - se->in->offsets[0];
+	uint64		best_size = PG_UINT64_MAX;
+	ZsStringMode best = ZS_STRINGS_PLAIN;
+	const ZsSymbolTable *symbols;
+	uint64		cost;
+	const char *err;
+
+	for (int m = 0; m < ZS_STRINGS_MODES; m++)
+	{
+		uint64		size;
+
+		if (!mode_applies(se, (ZsStringMode) m, total))
+			continue;
+		if ((err = prepare_mode(se, (ZsStringMode) m, &cost)) != NULL)
+			return err;
+		symbols = se->symbols;
+		if ((err = trial_size(se, &size)) != NULL)
+			return err;
+		se->symbols = symbols;
+		size += cost;
+		if (best_size == PG_UINT64_MAX || size < best_size - best_size / 32)
+		{
+			best_size = size;
+			best = (ZsStringMode) m;
+		}
+		/* Codes this much shorter than the strings need no rivals. */
+		if (m == ZS_STRINGS_DICT && 4 * cost <= size && 3 * size <= total + se->in->nrows / 2)
+			break;
+	}
+	if ((err = prepare_mode(se, best, &cost)) != NULL)
+		return err;
+	if (best != ZS_STRINGS_FSST && best != ZS_STRINGS_FSST_PACKED && best != ZS_STRINGS_MIXED)
+		se->symbols = NULL;
+	return NULL;
+}
+
+/* Float exponents, from a sample spread over the segment. */
+static void
+choose_exponents(ZsSegmentEncoder *se)
+{
+	const ZsColumnInput *in = se->in;
+	uint64		sample[256];
+	uint32		n = 0;
+	uint32		step = in->nrows / 256 + 1;
+
+	for (uint32 row = 0; row < in->nrows; row += step)
+	{
+		if (in->isnull == NULL || !in->isnull[row])
+			sample[n++] = (uint64) in->ints[row];
+	}
+	Assert(n <= lengthof(sample));
+	if (n > 0)
+		zscodec_alp_choose(in->kind, sample, n, &se->alp);
+}
+
+/* Makes the choices of a segment; se starts zeroed but for its inputs. */
+const char *
+zscodec_segment_choose(ZsSegmentEncoder *se)
+{
+	const char *err;
+
+	if ((err = zscodec_dict_build(se->enc, se->in, &se->dict)) != NULL)
+		return err;
+	se->use_dict = se->dict.n > 0;
+	if (se->in->kind == ZS_KIND_FLOAT4 || se->in->kind == ZS_KIND_FLOAT8)
+		choose_exponents(se);
+	if (se->in->kind >= ZS_KIND_FIXED)
+	{
+		if ((err = choose_string_mode(se)) != NULL)
+			return err;
+	}
+	else
+		se->mode = ZS_STRINGS_PACKED;
+	se->ntried = se->nsaved = 0;
+	se->dict_saved = se->native_total = 0;
+	return NULL;
+}

@@ -1,0 +1,551 @@
+/*
+ * codec_numeric.c
+ *	  Numerics as scaled integers.
+ *
+ * A numeric payload is a header (sign, display scale, weight) and digits of base 10000.  Nearly all numerics
+ * of a column are of one scale, so value * 10^scale is an integer, often of two or three bytes, and the integer
+ * encodings apply.  The payload is a function of that integer and the display scale as long as it is in the form
+ * that PostgreSQL itself writes: short header, no leading or trailing zero digits, no negative zero, weight 0
+ * for zero.  What is not, or does not fit 18 digits, or is an overflow pointer, is an exception and kept
+ * byte for byte.  NaN and infinities are exceptions too.
+ *
+ *		u8	flags: 1 exceptions, 2 display scales differ
+ *		u8	scale of the integers, at most 16
+ *		[exceptions: position set; integer stream of lengths; bytes]
+ *		[integer stream of display scales]
+ *		integer stream of value * 10^scale
+ *
+ * Where display scales differ (a numeric column without type modifier), the integers are scaled by the
+ * largest and the display scales are a stream of their own: the digits depend on the value only.
+ */
+#include "codec_numeric.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("O3")
+#endif
+
+#define NUM_FLAG_EXCEPTIONS		0x01
+#define NUM_FLAG_SCALES			0x02
+
+/* 16 decimals are four digits of base 10000 that fit 64 bits. */
+#define NUM_SCALE_MAX			16
+
+/* Scaled integers stay below this, so that at most six digits of base 10000 come out. */
+#define NUM_INT_LIMIT			UINT64CONST(1000000000000000000)
+
+/* Two digits of base 10000; with the fraction a numeric's digits fit 64 bits. */
+#define SMALL_LIMIT				UINT64CONST(100000000)
+
+/* More exceptions than one in this many: plain bytes are better. */
+#define EXCEPTION_SHARE			4
+
+/* Header bits of PostgreSQL's numeric.c, which no installed header shows. */
+#define NUM_SHORT				0x8000
+#define NUM_KIND_MASK			0xC000
+#define NUM_SHORT_NEGATIVE		0x2000
+#define NUM_SHORT_DSCALE(h)		(((h) >> 7) & 0x3F)
+#define NUM_SHORT_WEIGHT(h)		(((h) & 0x3F) - ((h) & 0x40))
+
+static const uint64 powers[20] = {
+	UINT64CONST(1), UINT64CONST(10), UINT64CONST(100), UINT64CONST(1000), UINT64CONST(10000),
+	UINT64CONST(100000), UINT64CONST(1000000), UINT64CONST(10000000), UINT64CONST(100000000),
+	UINT64CONST(1000000000), UINT64CONST(10000000000), UINT64CONST(100000000000),
+	UINT64CONST(1000000000000), UINT64CONST(10000000000000), UINT64CONST(100000000000000),
+	UINT64CONST(1000000000000000), UINT64CONST(10000000000000000),
+	UINT64CONST(100000000000000000), UINT64CONST(1000000000000000000),
+	UINT64CONST(10000000000000000000)
+};
+
+/* Has this payload a short header and the canonical form?  Digits are checked in scale_payload(). */
+static inline bool
+is_canonical(const uint8 *payload, uint32 len)
+{
+	uint16		h;
+
+	if (len < 2 || len % 2 != 0 || len > 2 + 2 * 6)
+		return false;
+	h = load16(payload);
+	if ((h & NUM_KIND_MASK) != NUM_SHORT)
+		return false;
+	if (len == 2)
+		return (h & NUM_SHORT_NEGATIVE) == 0 && NUM_SHORT_WEIGHT(h) == 0;
+	return load16(payload + 2) != 0 && load16(payload + len - 2) != 0;
+}
+
+/* Division by 10, 100, 1000 with a rest; the usual last digit of base 10000 reaches beyond the scale. */
+static inline bool
+divide_exactly(uint64 *v, int exponent)
+{
+	uint64		q;
+
+	switch (exponent)
+	{
+		case 1:
+			q = *v / 10;
+			break;
+		case 2:
+			q = *v / 100;
+			break;
+		case 3:
+			q = *v / 1000;
+			break;
+		default:
+			if (exponent > 18)
+				return false;
+			q = *v / powers[exponent];
+			break;
+	}
+	if (q * powers[exponent] != *v)
+		return false;
+	*v = q;
+	return true;
+}
+
+/* value * 10^scale of a canonical payload; false when it is no integer of less than 18 digits. */
+static inline bool
+scale_payload(const uint8 *payload, uint32 len, int scale, int64 *result)
+{
+	uint16		h = load16(payload);
+	int			ndigits = (int) (len - 2) / 2;
+	int			exponent = 4 * (NUM_SHORT_WEIGHT(h) - ndigits + 1) + scale;
+	uint64		v = 0;
+
+	Assert(is_canonical(payload, len) && scale <= NUM_SCALE_MAX);
+	for (int i = 0; i < ndigits; i++)
+	{
+		uint16		digit = load16(payload + 2 + 2 * i);
+
+		if (digit > 9999 || v >= NUM_INT_LIMIT / 10000)
+			return false;
+		v = v * 10000 + digit;
+	}
+	if (ndigits == 0)
+	{
+		*result = 0;
+		return true;
+	}
+	if (exponent < 0)
+	{
+		if (!divide_exactly(&v, -exponent))
+			return false;
+	}
+	else if (exponent > 0)
+	{
+		if (exponent > 18 || v >= NUM_INT_LIMIT / powers[exponent])
+			return false;
+		v *= powers[exponent];
+	}
+	*result = (h & NUM_SHORT_NEGATIVE) ? -(int64) v : (int64) v;
+	return true;
+}
+
+/*
+ * The scale of the integers.  One display scale for nearly all: that one, the rest are exceptions.  Else the
+ * largest that at least one value in 128 has.
+ */
+static int
+choose_scale(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, uint32 n, bool *mixed)
+{
+	uint32		counts[64] = {0};
+	uint32		ncanonical = 0;
+	int			mode = 0;
+	int			largest = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (isext[i] || !is_canonical(ptrs[i], lens[i]))
+			continue;
+		counts[NUM_SHORT_DSCALE(load16(ptrs[i]))]++;
+		ncanonical++;
+	}
+	for (int s = 0; s <= NUM_SCALE_MAX; s++)
+	{
+		if (counts[s] > counts[mode])
+			mode = s;
+		if (counts[s] > ncanonical / 128)
+			largest = s;
+	}
+	*mixed = counts[mode] < ncanonical - ncanonical / 64;
+	Assert(mode <= NUM_SCALE_MAX && largest <= NUM_SCALE_MAX);
+	return *mixed ? largest : mode;
+}
+
+/*
+ * Writes a vector of n payloads; isext marks overflow pointers among them.  Returns its length, 0 when too
+ * many values resist.  The zone map is set when all values are finite numbers.
+ */
+size_t
+zscodec_numeric_encode(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, uint32 n, uint8 *out,
+					   bool *has_zone, int64 *zone_min, int64 *zone_max)
+{
+	uint64		ints[ZS_VECTOR_ROWS];
+	uint64		scales[ZS_VECTOR_ROWS];
+	uint16		pos[ZS_VECTOR_ROWS];
+	uint32		nexceptions = 0;
+	int64		min = PG_INT64_MAX;
+	int64		max = PG_INT64_MIN;
+	bool		mixed;
+	int			scale = choose_scale(ptrs, lens, isext, n, &mixed);
+	uint8	   *p = out;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		int64		v;
+		uint32		dscale = lens[i] >= 2 ? NUM_SHORT_DSCALE(load16(ptrs[i])) : 0;
+
+		if (isext[i] || !is_canonical(ptrs[i], lens[i]) || (!mixed && dscale != (uint32) scale) ||
+			!scale_payload(ptrs[i], lens[i], scale, &v))
+		{
+			/* Its slot repeats the value before. */
+			pos[nexceptions++] = (uint16) i;
+			ints[i] = i > 0 ? ints[i - 1] : 0;
+			scales[i] = i > 0 ? scales[i - 1] : (uint64) scale;
+			continue;
+		}
+		ints[i] = (uint64) v;
+		scales[i] = dscale;
+		min = Min(min, v);
+		max = Max(max, v);
+	}
+	if (nexceptions > n / EXCEPTION_SHARE)
+		return 0;
+
+	*p++ = (uint8) ((nexceptions > 0 ? NUM_FLAG_EXCEPTIONS : 0) | (mixed ? NUM_FLAG_SCALES : 0));
+	*p++ = (uint8) scale;
+	if (nexceptions > 0)
+	{
+		uint64		except_lens[ZS_VECTOR_ROWS];
+
+		p += zscodec_posset_encode(pos, nexceptions, n, p);
+		for (uint32 i = 0; i < nexceptions; i++)
+			except_lens[i] = lens[pos[i]];
+		p += zscodec_ints_encode(except_lens, nexceptions, p);
+		for (uint32 i = 0; i < nexceptions; i++)
+		{
+			memcpy(p, ptrs[pos[i]], lens[pos[i]]);
+			p += lens[pos[i]];
+		}
+	}
+	if (mixed)
+		p += zscodec_ints_encode(scales, n, p);
+	p += zscodec_ints_encode(ints, n, p);
+	*has_zone = nexceptions == 0;
+	if (*has_zone)
+		zscodec_zone_from_scaled(min, max, scale, zone_min, zone_max);
+	return (size_t) (p - out);
+}
+
+/* The short header of a numeric. */
+static inline uint16
+make_header(bool negative, uint32 dscale, int weight)
+{
+	return (uint16) (NUM_SHORT | (negative ? NUM_SHORT_NEGATIVE : 0) | (dscale << 7) | (weight & 0x7F));
+}
+
+/*
+ * Writes a complete varlena of up to four digits of base 10000, the first in the low bits of word.  The
+ * varlena header has four bytes although one would do: the server's numeric functions copy a value with
+ * a short header before they look at it.
+ */
+static pg_attribute_always_inline void
+write_numeric(uint8 *p, uint64 word, int weight, bool negative, uint32 dscale)
+{
+	int			leading;
+	int			ndigits;
+
+	if (word == 0)
+	{
+		store64(p, (uint64) (6 << 2) | ((uint64) make_header(false, dscale, 0) << 32));
+		return;
+	}
+	leading = __builtin_ctzll(word) / 16;
+	word >>= leading * 16;
+	ndigits = (79 - __builtin_clzll(word)) / 16;
+
+	/* Header of the varlena, header of the numeric, digits: 4 + 2 + 8 bytes in two stores. */
+	store64(p, (uint64) ((6 + 2 * ndigits) << 2) |
+			((uint64) make_header(negative, dscale, weight - leading) << 32) | (word << 48));
+	store64(p + 8, word >> 16);
+}
+
+StaticAssertDecl(ZS_NUMERIC_STRIDE >= 4 + 2 + 12 && ZS_NUMERIC_STRIDE % 8 == 0,
+				 "room for the headers and six digits, aligned");
+
+/* The general form of build_numeric(): any scale, any size. */
+static pg_noinline void
+build_large_numeric(uint8 *p, uint64 v, bool negative, int scale, uint32 dscale)
+{
+	uint16		digits[16];
+	int			nfraction = (scale + 3) / 4;
+	uint64		whole = v / powers[scale];
+	uint64		fraction = (v % powers[scale]) * powers[4 * nfraction - scale];
+	int			first = 16;
+	int			last = 16;
+	int			weight;
+
+	Assert(scale <= NUM_SCALE_MAX && v < NUM_INT_LIMIT && dscale <= 0x3F);
+	for (int i = 0; i < nfraction; i++, fraction /= 10000)
+		digits[--first] = (uint16) (fraction % 10000);
+	weight = -1;
+	for (; whole > 0; whole /= 10000, weight++)
+		digits[--first] = (uint16) (whole % 10000);
+	for (; first < last && digits[first] == 0; first++)
+		weight--;
+	for (; last > first && digits[last - 1] == 0; last--)
+		;
+	if (first == last)
+	{
+		write_numeric(p, 0, 0, false, dscale);
+		return;
+	}
+	Assert(last - first <= 6);
+	store64(p, (uint64) ((6 + 2 * (last - first)) << 2) |
+			((uint64) make_header(negative, dscale, weight) << 32));
+	memcpy(p + 6, &digits[first], 2 * (last - first));
+}
+
+/* Writes value / 10^scale with a display scale as a complete varlena of at most ZS_NUMERIC_STRIDE bytes. */
+static inline void
+build_numeric(uint8 *p, int64 value, int scale, uint32 dscale)
+{
+	bool		negative = value < 0;
+	uint64		v = negative ? -(uint64) value : (uint64) value;
+	uint32		small = (uint32) v;
+	uint32		whole;
+	uint32		fraction;
+
+	if (scale > 4 || v >= SMALL_LIMIT)
+	{
+		build_large_numeric(p, v, negative, scale, dscale);
+		return;
+	}
+	whole = small / (uint32) powers[scale];
+	fraction = scale == 0 ? 0 : (small - whole * (uint32) powers[scale]) * (uint32) powers[4 - scale];
+	write_numeric(p, (whole / 10000) | ((whole % 10000) << 16) | ((uint64) fraction << 32), 1, negative, dscale);
+}
+
+/* Any scale, any size. */
+static void
+build_any(const uint64 *ints, const uint64 *scales, uint32 n, int scale, uint8 *arena, uint64 *values)
+{
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint8	   *p = arena + (size_t) i * ZS_NUMERIC_STRIDE;
+
+		build_numeric(p, (int64) ints[i], scale, scales ? (uint32) scales[i] : (uint32) scale);
+		values[i] = (uint64) (uintptr_t) p;
+	}
+}
+
+/* The sign of a number rides on its digits. */
+#define WORD_NEGATIVE		(UINT64CONST(1) << 63)
+
+/*
+ * Integers below 10^8 in size, one scale of at most 4: first all divisions, which vectorise, then all
+ * numerics.
+ */
+static pg_attribute_always_inline void
+build_small_loop(const uint64 *restrict ints, uint32 n, int scale, uint8 *restrict arena, uint64 *restrict values)
+{
+	uint64		words[ZS_VECTOR_ROWS];
+
+	Assert(n <= ZS_VECTOR_ROWS);
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint64		sign = (uint64) ((int64) ints[i] >> 63);
+		uint32		v = (uint32) ((ints[i] ^ sign) - sign);
+		uint32		whole = v / (uint32) powers[scale];
+		uint32		fraction = scale == 0 ? 0 : (v - whole * (uint32) powers[scale]) * (uint32) powers[4 - scale];
+		uint32		high = whole / 10000;
+
+		words[i] = (high | ((whole - high * 10000) << 16)) | ((uint64) fraction << 32) | (sign & WORD_NEGATIVE);
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint8	   *p = arena + (size_t) i * ZS_NUMERIC_STRIDE;
+
+		write_numeric(p, words[i] & ~WORD_NEGATIVE, 1, (words[i] & WORD_NEGATIVE) != 0, (uint32) scale);
+		values[i] = (uint64) (uintptr_t) p;
+	}
+}
+
+/* The usual scales are known at compile time, so that divisions become multiplications. */
+static ZS_CLONES void
+build_small(const uint64 *ints, uint32 n, int scale, uint8 *arena, uint64 *values)
+{
+	switch (scale)
+	{
+		case 0:
+			build_small_loop(ints, n, 0, arena, values);
+			break;
+		case 1:
+			build_small_loop(ints, n, 1, arena, values);
+			break;
+		case 2:
+			build_small_loop(ints, n, 2, arena, values);
+			break;
+		case 3:
+			build_small_loop(ints, n, 3, arena, values);
+			break;
+		default:
+			Assert(scale == 4);
+			build_small_loop(ints, n, 4, arena, values);
+	}
+}
+
+/* The parts of a numeric vector in front of its integers. */
+typedef struct NumericParts
+{
+	int			scale;
+	bool		mixed;
+	uint32		nexceptions;
+	uint64		except_total;
+	const uint8 *except_bytes;
+	uint16		pos[ZS_VECTOR_ROWS];
+	uint64		except_lens[ZS_VECTOR_ROWS];
+	uint64		scales[ZS_VECTOR_ROWS];
+} NumericParts;
+
+static const char *
+read_parts(ZsReader *r, uint32 n, NumericParts *parts)
+{
+	const char *err;
+	int			flags;
+
+	if (reader_left(r) < 2)
+		return ZS_ERR_SHORT;
+	flags = r->p[0];
+	parts->scale = r->p[1];
+	r->p += 2;
+	if (parts->scale > NUM_SCALE_MAX || flags > (NUM_FLAG_EXCEPTIONS | NUM_FLAG_SCALES))
+		return "numeric header is invalid";
+	parts->mixed = (flags & NUM_FLAG_SCALES) != 0;
+	parts->nexceptions = 0;
+	parts->except_total = 0;
+	if (flags & NUM_FLAG_EXCEPTIONS)
+	{
+		if ((err = zscodec_posset_decode(r, n, parts->pos, &parts->nexceptions)) != NULL)
+			return err;
+		if (parts->nexceptions == 0)
+			return "numeric header is invalid";
+		if ((err = zscodec_ints_decode(r, parts->nexceptions, parts->except_lens)) != NULL)
+			return err;
+		for (uint32 i = 0; i < parts->nexceptions; i++)
+		{
+			if (parts->except_lens[i] > reader_left(r) - parts->except_total)
+				return ZS_ERR_SHORT;
+			parts->except_total += parts->except_lens[i];
+		}
+		parts->except_bytes = r->p;
+		r->p += parts->except_total;
+	}
+	if (parts->mixed)
+	{
+		if ((err = zscodec_ints_decode(r, n, parts->scales)) != NULL)
+			return err;
+		for (uint32 i = 0; i < n; i++)
+		{
+			if (parts->scales[i] > 63)
+				return "display scale out of range";
+		}
+	}
+	return NULL;
+}
+
+/* Are all integers below limit in size? */
+static ZS_CLONES bool
+ints_below(const uint64 *ints, uint32 n, uint64 limit)
+{
+	uint64		bad = 0;
+
+	for (uint32 i = 0; i < n; i++)
+		bad |= (ints[i] + (limit - 1)) > 2 * (limit - 1);
+	return bad == 0;
+}
+
+/*
+ * Reads a vector of n numerics into out->values[0 .. n), out->scaled and the arena.  Nulls are put between
+ * them by the caller.
+ */
+const char *
+zscodec_numeric_decode(ZsReader *r, uint32 n, ZsVectorOut *out)
+{
+	NumericParts parts;
+	uint64		local[ZS_VECTOR_ROWS];
+	uint64	   *ints = out->want_scaled ? (uint64 *) out->scaled : local;
+	const uint8 *except;
+	const char *err;
+	uint8	   *p;
+	bool		small;
+
+	if ((err = read_parts(r, n, &parts)) != NULL)
+		return err;
+	if ((err = zscodec_ints_decode(r, n, ints)) != NULL)
+		return err;
+	small = !parts.mixed && parts.scale <= 4 && ints_below(ints, n, SMALL_LIMIT);
+	/* No valid integer is this large, and six digits would not hold it. */
+	if (!small && !ints_below(ints, n, NUM_INT_LIMIT))
+		return "scaled numeric out of range";
+	if (!zscodec_arena_reserve(&out->alloc, &out->arena, &out->arena_size,
+							   (size_t) n * ZS_NUMERIC_STRIDE + parts.except_total +
+							   (size_t) parts.nexceptions * ZS_VARLENA_OVERHEAD + ZS_SLACK))
+		return ZS_ERR_MEMORY;
+	if (small)
+		build_small(ints, n, parts.scale, out->arena, out->values);
+	else
+		build_any(ints, parts.mixed ? parts.scales : NULL, n, parts.scale, out->arena, out->values);
+
+	p = out->arena + (size_t) n * ZS_NUMERIC_STRIDE;
+	except = parts.except_bytes;
+	for (uint32 i = 0; i < parts.nexceptions; i++)
+	{
+		uint8	   *data;
+
+		out->values[parts.pos[i]] = zscodec_varlena_start(&p, parts.except_lens[i], &data);
+		memcpy(data, except, parts.except_lens[i]);
+		p = data + parts.except_lens[i];
+		except += parts.except_lens[i];
+	}
+	Assert(p <= out->arena + out->arena_size);
+	out->has_scaled = out->want_scaled && parts.nexceptions == 0;
+	out->scale = parts.scale;
+	return NULL;
+}
+
+/* Numeric idx of n alone. */
+const char *
+zscodec_numeric_decode_one(ZsReader *r, uint32 n, uint32 idx, ZsVectorOut *out, uint64 *value)
+{
+	NumericParts parts;
+	const uint8 *except;
+	const char *err;
+	uint64		v;
+
+	if ((err = read_parts(r, n, &parts)) != NULL)
+		return err;
+	if (!zscodec_arena_reserve(&out->alloc, &out->arena, &out->arena_size,
+							   ZS_NUMERIC_STRIDE + parts.except_total + ZS_VARLENA_OVERHEAD + ZS_SLACK))
+		return ZS_ERR_MEMORY;
+	except = parts.except_bytes;
+	for (uint32 i = 0; i < parts.nexceptions && parts.pos[i] <= idx; i++)
+	{
+		if (parts.pos[i] == idx)
+		{
+			uint8	   *p = out->arena;
+			uint8	   *data;
+
+			*value = zscodec_varlena_start(&p, parts.except_lens[i], &data);
+			memcpy(data, except, parts.except_lens[i]);
+			return NULL;
+		}
+		except += parts.except_lens[i];
+	}
+	if ((err = zscodec_ints_get(r, n, idx, &v)) != NULL)
+		return err;
+	if (!ints_below(&v, 1, NUM_INT_LIMIT))
+		return "scaled numeric out of range";
+	build_numeric(out->arena, (int64) v, parts.scale,
+				  parts.mixed ? (uint32) parts.scales[idx] : (uint32) parts.scale);
+	*value = (uint64) (uintptr_t) out->arena;
+	return NULL;
+}

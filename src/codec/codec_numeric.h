@@ -1,0 +1,23 @@
+/*
+ * codec_numeric.h
+ *	  Numerics as scaled integers, for the container's encoder and decoder.
+ */
+#ifndef CODEC_NUMERIC_H
+#define CODEC_NUMERIC_H
+
+#include "codec_internal.h"
+
+/* What a rebuilt numeric takes in the arena: 4 bytes varlena header, 2 header, 12 digits, rounded up. */
+#define ZS_NUMERIC_STRIDE		24
+
+/* Room for an encoded vector whose payloads take raw bytes. */
+#define ZS_NUMERIC_SIZE_MAX(n, raw) \
+	(3 * ZS_INTS_SIZE_MAX(n) + ZS_POSSET_SIZE_MAX(n) + (size_t) (raw) + 2)
+
+extern size_t zscodec_numeric_encode(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, uint32 n,
+									 uint8 *out, bool *has_zone, int64 *zone_min, int64 *zone_max);
+extern const char *zscodec_numeric_decode(ZsReader *r, uint32 n, ZsVectorOut *out);
+extern const char *zscodec_numeric_decode_one(ZsReader *r, uint32 n, uint32 idx, ZsVectorOut *out,
+											  uint64 *value);
+
+#endif							/* CODEC_NUMERIC_H */

@@ -1,0 +1,22 @@
+/*
+ * codec_string.h
+ *	  By-reference values of a vector, for the container's encoder and decoder.
+ */
+#ifndef CODEC_STRING_H
+#define CODEC_STRING_H
+
+#include "codec_fsst.h"
+#include "codec_internal.h"
+
+extern size_t zscodec_strings_encode_plain(const uint8 *const *ptrs, const uint32 *lens, uint32 n, bool with_lens,
+										   uint8 *out);
+extern size_t zscodec_strings_encode_fsst(const ZsSymbolTable *table, const uint8 *const *ptrs,
+										  const uint32 *lens, uint32 n, const uint8 *limit, uint8 *out);
+
+extern const char *zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n,
+										  const ZsSharedState *shared, ZsVectorOut *out);
+extern const char *zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n,
+											  uint32 idx, const ZsSharedState *shared, ZsVectorOut *out,
+											  uint64 *value);
+
+#endif							/* CODEC_STRING_H */

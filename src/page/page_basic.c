@@ -1,0 +1,213 @@
+/*-------------------------------------------------------------------------
+ *
+ * page_basic.c
+ *	  Formatting, verifying, reading and writing single pages.
+ *
+ * Every page carries its identity in its special space.  Readers check it
+ * after each step along a pointer; that is what makes stale pointers harmless
+ * and wrong bytes visible.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/page/page_basic.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xloginsert.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+
+#include "page_internal.h"
+#include "zs_page.h"
+#include "zs_walrec.h"
+
+/* Pages that go into one record of images. */
+#define MAX_IMAGES		XLR_MAX_BLOCK_ID
+
+static const char *const page_type_names[] = {
+	[ZS_PAGE_INVALID] = "invalid page",
+	[ZS_PAGE_META] = "metapage",
+	[ZS_PAGE_DIRECTORY] = "tree directory page",
+	[ZS_PAGE_FPM] = "free page map page",
+	[ZS_PAGE_INNER] = "inner page",
+	[ZS_PAGE_TID_LEAF] = "TID tree leaf",
+	[ZS_PAGE_ROW_LEAF] = "row tree leaf",
+	[ZS_PAGE_SEGMENT_INDEX] = "segment index page",
+	[ZS_PAGE_SEGMENT] = "segment page",
+	[ZS_PAGE_OVERFLOW] = "overflow page",
+};
+
+void
+zspage_init(Page page, ZsPageType type, uint16 treeno, uint8 level,
+			uint64 lokey, uint64 hikey)
+{
+	ZsPageOpaque *opaque;
+
+	PageInit(page, BLCKSZ, sizeof(ZsPageOpaque));
+	opaque = ZsPageGetOpaque(page);
+	opaque->lokey = lokey;
+	opaque->hikey = hikey;
+	opaque->treeno = treeno;
+	opaque->level = level;
+	opaque->page_type = (uint8) type;
+	opaque->version = ZS_FORMAT_VERSION;
+	opaque->page_id = ZS_PAGE_ID;
+}
+
+const char *
+zspage_type_name(int type)
+{
+	if (type < 0 || type >= (int) lengthof(page_type_names))
+		return "page of unknown type";
+	return page_type_names[type];
+}
+
+/* Bounds of the page header that all later code relies on. */
+static bool
+header_is_sane(Page page)
+{
+	PageHeader	phdr = (PageHeader) page;
+
+	return PageGetPageSize(page) == BLCKSZ &&
+		phdr->pd_special == BLCKSZ - sizeof(ZsPageOpaque) &&
+		phdr->pd_lower >= SizeOfPageHeaderData &&
+		phdr->pd_lower <= phdr->pd_upper &&
+		phdr->pd_upper <= phdr->pd_special;
+}
+
+ZsPageVerdict
+zspage_verify(Page page, ZsPageType type, uint16 treeno, const char **reason)
+{
+	const char *dummy;
+	ZsPageOpaque *opaque;
+
+	if (reason == NULL)
+		reason = &dummy;
+	*reason = NULL;
+
+	/* a block that was allocated and never written, or lost in a crash */
+	if (PageIsNew(page))
+	{
+		*reason = "page is empty";
+		return ZS_PAGE_OTHER;
+	}
+	if (!header_is_sane(page))
+	{
+		*reason = "invalid page header";
+		return ZS_PAGE_BROKEN;
+	}
+	opaque = ZsPageGetOpaque(page);
+	if (opaque->page_id != ZS_PAGE_ID)
+	{
+		*reason = "no zedstore page identifier";
+		return ZS_PAGE_BROKEN;
+	}
+	if (opaque->version != ZS_FORMAT_VERSION)
+	{
+		*reason = "unknown format version";
+		return ZS_PAGE_BROKEN;
+	}
+	if (opaque->page_type == ZS_PAGE_INVALID || opaque->page_type > ZS_PAGE_OVERFLOW ||
+		opaque->treeno >= ZS_MAX_TREES)
+	{
+		*reason = "invalid page type or tree number";
+		return ZS_PAGE_BROKEN;
+	}
+	if (opaque->page_type != type || opaque->treeno != treeno)
+	{
+		*reason = "page belongs elsewhere";
+		return ZS_PAGE_OTHER;
+	}
+	if (opaque->lokey >= opaque->hikey && type >= ZS_PAGE_INNER)
+	{
+		*reason = "key range is empty";
+		return ZS_PAGE_BROKEN;
+	}
+	return ZS_PAGE_OK;
+}
+
+BlockNumber
+zspage_physical_blocks(Relation rel)
+{
+	return smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
+}
+
+Buffer
+zspage_new_buffer(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
+{
+	return ReadBufferExtended(rel, MAIN_FORKNUM, blkno, RBM_ZERO_AND_LOCK, strategy);
+}
+
+/*
+ * The cached file length spares a system call for each read; it only ever lags
+ * behind, except after a truncation, which invalidates the relation's cache.
+ */
+Buffer
+zspage_read(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
+{
+	ZsRelCache *cache = zspage_rel_cache(rel);
+
+	if (unlikely(blkno >= cache->file_blocks))
+	{
+		cache->file_blocks = zspage_physical_blocks(rel);
+		if (blkno >= cache->file_blocks)
+			zsbase_corrupted(rel, blkno,
+							 "A pointer leads to this block, but the file has only %u blocks.",
+							 cache->file_blocks);
+	}
+	return ReadBufferExtended(rel, MAIN_FORKNUM, blkno, RBM_NORMAL, strategy);
+}
+
+/* Writes and logs up to MAX_IMAGES pages with one record. */
+static void
+write_batch(Relation rel, int npages, const BlockNumber *blocks, char **images,
+			BufferAccessStrategy strategy)
+{
+	Buffer		buffers[MAX_IMAGES];
+
+	Assert(npages > 0 && npages <= MAX_IMAGES);
+
+	for (int i = 0; i < npages; i++)
+		buffers[i] = zspage_new_buffer(rel, blocks[i], strategy);
+
+	if (RelationNeedsWAL(rel))
+		XLogEnsureRecordSpace(npages - 1, 0);
+
+	START_CRIT_SECTION();
+	for (int i = 0; i < npages; i++)
+	{
+		memcpy(BufferGetPage(buffers[i]), images[i], BLCKSZ);
+		MarkBufferDirty(buffers[i]);
+	}
+	if (RelationNeedsWAL(rel))
+	{
+		XLogRecPtr	lsn;
+
+		XLogBeginInsert();
+		for (int i = 0; i < npages; i++)
+			XLogRegisterBuffer(i, buffers[i], REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
+		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_IMAGES);
+		for (int i = 0; i < npages; i++)
+			PageSetLSN(BufferGetPage(buffers[i]), lsn);
+	}
+	END_CRIT_SECTION();
+
+	for (int i = 0; i < npages; i++)
+		UnlockReleaseBuffer(buffers[i]);
+}
+
+void
+zspage_write_images(Relation rel, int npages, const BlockNumber *blocks,
+					char **images, BufferAccessStrategy strategy)
+{
+	for (int done = 0; done < npages; done += MAX_IMAGES)
+	{
+		CHECK_FOR_INTERRUPTS();
+		write_batch(rel, Min(npages - done, MAX_IMAGES), blocks + done, images + done,
+					strategy);
+	}
+}

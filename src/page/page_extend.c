@@ -1,0 +1,250 @@
+/*-------------------------------------------------------------------------
+ *
+ * page_extend.c
+ *	  Filling up a tree's free page map: from FPM pages, from the table's map,
+ *	  by extending the file.
+ *
+ * The file grows by zedstore_rel_extension_factor blocks at a time (by an
+ * eighth of the tree when that is not set), in one call and one small WAL
+ * record, whatever the number.  New blocks are not touched: nobody reads a
+ * block before it was initialized, and buffers for it are made without a read.
+ * (Attribute-level free page maps and batched extension: A. Wang, S.
+ * Chakraborty and others, pgsql-hackers, March 2020.)
+ *
+ * Crash: a file that was extended without the record being written is longer
+ * than file_blocks in the metapage says; the next extension uses these blocks
+ * first.  The same holds after a failed extension (disk full).
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/page/page_extend.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/smgr.h"
+#include "utils/rel.h"
+
+#include "page_internal.h"
+#include "zs_page.h"
+#include "zs_walrec.h"
+
+/* Bounds of the factor when the table does not set it. */
+#define MAX_DEFAULT_FACTOR	1024
+#define TREE_SHARE			8
+
+/*
+ * Small tables stay small: the default is an eighth of what the tree has.
+ */
+uint32
+zspage_extension_blocks(Relation rel, uint32 tree_blocks)
+{
+	ZsTableOptions options;
+
+	zsbase_table_options(rel, &options);
+	if (options.rel_extension_factor > 0)
+		return options.rel_extension_factor;
+	return Min(Max(tree_blocks / TREE_SHARE, 1), MAX_DEFAULT_FACTOR);
+}
+
+/*
+ * Takes up to nwanted, at least nblocks blocks from the table's own map: *got blocks
+ * from the returned one, or 0.
+ */
+static BlockNumber
+take_from_table(Relation rel, uint32 nblocks, uint32 nwanted, uint32 *got)
+{
+	ZsFpmOp		op;
+	ZsFpmChange change = {.first_treeno = 0, .ops = &op, .maxops = 1};
+	ZsTreeEntry *entry;
+	BlockNumber start;
+
+	/* this is the usual case, and share locks do not hurt each other */
+	{
+		ZsTreeEntry copy;
+
+		zspage_tree_entry(rel, ZS_TREE_TABLE, &copy);
+		if (copy.nfree < nblocks)
+			return 0;
+		if (zspage_entry_find(&copy, nblocks) == 0)
+		{
+			start = zspage_spill_take(rel, ZS_TREE_TABLE, nblocks);
+			*got = nblocks;
+			return start;
+		}
+	}
+
+	change.dirbuf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
+	entry = zspage_page_entry(BufferGetPage(change.dirbuf), 0, ZS_TREE_TABLE);
+	start = zspage_entry_find(entry, nblocks);
+	if (start != 0)
+	{
+		for (int i = 0; i < entry->nextents; i++)
+		{
+			if (entry->extents[i].start == start)
+				*got = Min(entry->extents[i].length, nwanted);
+		}
+		zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_LOSE, start, *got);
+		zspage_change_apply(rel, &change);
+	}
+	UnlockReleaseBuffer(change.dirbuf);
+	return start;
+}
+
+/*
+ * Makes the file nblocks longer than the free page maps know.  Caller holds the relation
+ * extension lock (or the table is temporary).
+ */
+static BlockNumber
+extend_file(Relation rel, uint32 nblocks, BlockNumber *file_blocks)
+{
+	SMgrRelation smgr = RelationGetSmgr(rel);
+	Buffer		metabuf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
+	BlockNumber known = zspage_meta_data(BufferGetPage(metabuf))->file_blocks;
+	BlockNumber physical;
+
+	UnlockReleaseBuffer(metabuf);
+	if ((uint64) known + nblocks >= MaxBlockNumber)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("cannot extend relation \"%s\" beyond %u blocks",
+						RelationGetRelationName(rel), MaxBlockNumber)));
+
+	*file_blocks = known + nblocks;
+	physical = smgrnblocks(smgr, MAIN_FORKNUM);
+	if (physical < *file_blocks)
+		smgrzeroextend(smgr, MAIN_FORKNUM, physical, (int) (*file_blocks - physical), false);
+	return known;
+}
+
+static void
+release_directory(ZsFpmChange *change)
+{
+	UnlockReleaseBuffer(change->dirbuf);
+	if (BufferIsValid(change->metabuf) && change->metabuf != change->dirbuf)
+		UnlockReleaseBuffer(change->metabuf);
+}
+
+/*
+ * Adds the run [start, start + length) to the tree, the first nblocks of it in use at
+ * once, the rest free.  With file_blocks the known end of the file moves too.
+ */
+static void
+give_to_tree(Relation rel, uint16 treeno, BlockNumber start, uint32 length,
+			 uint32 nblocks, BlockNumber file_blocks)
+{
+	int			directory = zspage_directory_index(treeno);
+	ZsFpmOp		ops[2];
+	ZsFpmChange change = {
+		.first_treeno = zspage_directory_first(directory),
+		.file_blocks = file_blocks,
+		.ops = ops,
+		.maxops = lengthof(ops)
+	};
+	ZsFpmOp		gain = {
+		.treeno = treeno,
+		.op = ZS_FPM_GAIN,
+		.start = start + nblocks,
+		.length = length - nblocks
+	};
+
+	for (;;)
+	{
+		ZsTreeEntry copy;
+
+		/* metapage before directory page; the page is read before either is locked */
+		change.metabuf = InvalidBuffer;
+		change.dirbuf = directory < 0 ? InvalidBuffer : zspage_pin_directory(rel, treeno, false);
+		if (file_blocks != 0 || directory < 0)
+			change.metabuf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
+		if (directory < 0)
+			change.dirbuf = change.metabuf;
+		else
+			zspage_lock_pinned_directory(rel, treeno, change.dirbuf, BUFFER_LOCK_EXCLUSIVE);
+		copy = *zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
+		if (gain.length == 0 || zspage_entry_apply(&copy, &gain) ||
+			copy.nextents < ZS_ENTRY_EXTENTS)
+			break;
+
+		release_directory(&change);
+		zspage_spill_out(rel, treeno);
+	}
+	zspage_change_add(&change, treeno, ZS_FPM_GAIN_USED, start, nblocks);
+	if (gain.length > 0)
+		zspage_change_add(&change, treeno, ZS_FPM_GAIN, gain.start, gain.length);
+	zspage_change_apply(rel, &change);
+	release_directory(&change);
+}
+
+/* Takes a run from the tree's entry if it has one by now. */
+static BlockNumber
+take_from_tree(Relation rel, uint16 treeno, uint32 nblocks)
+{
+	int			directory = zspage_directory_index(treeno);
+	ZsFpmOp		op;
+	ZsFpmChange change = {
+		.first_treeno = zspage_directory_first(directory),
+		.ops = &op,
+		.maxops = 1
+	};
+	BlockNumber start;
+
+	change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
+	start = zspage_entry_find(zspage_page_entry(BufferGetPage(change.dirbuf),
+												change.first_treeno, treeno), nblocks);
+	if (start != 0)
+	{
+		zspage_change_add(&change, treeno, ZS_FPM_TAKE, start, nblocks);
+		zspage_change_apply(rel, &change);
+	}
+	UnlockReleaseBuffer(change.dirbuf);
+	return start;
+}
+
+BlockNumber
+zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks)
+{
+	bool		need_lock = !RELATION_IS_LOCAL(rel);
+	ZsTreeEntry entry;
+	uint32		nwanted;
+	uint32		got = 0;
+	BlockNumber start;
+	BlockNumber file_blocks;
+
+	start = zspage_spill_take(rel, treeno, nblocks);
+	if (start != 0)
+		return start;
+
+	zspage_tree_entry(rel, treeno, &entry);
+	nwanted = Max(nblocks, zspage_extension_blocks(rel, entry.nblocks));
+	if (treeno != ZS_TREE_TABLE)
+	{
+		start = take_from_table(rel, nblocks, nwanted, &got);
+		if (start != 0)
+		{
+			give_to_tree(rel, treeno, start, got, nblocks, 0);
+			return start;
+		}
+	}
+
+	if (need_lock)
+	{
+		LockRelationForExtension(rel, ExclusiveLock);
+
+		/* whoever held the lock may have worked for the same tree */
+		start = take_from_tree(rel, treeno, nblocks);
+		if (start != 0)
+		{
+			UnlockRelationForExtension(rel, ExclusiveLock);
+			return start;
+		}
+	}
+	start = extend_file(rel, nwanted, &file_blocks);
+	give_to_tree(rel, treeno, start, nwanted, nblocks, file_blocks);
+	if (need_lock)
+		UnlockRelationForExtension(rel, ExclusiveLock);
+	return start;
+}

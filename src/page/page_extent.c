@@ -1,0 +1,196 @@
+/*-------------------------------------------------------------------------
+ *
+ * page_extent.c
+ *	  Arithmetic on the extents of one directory entry.
+ *
+ * The same functions run when a change is made first and in redo, so both
+ * arrive at the same bytes.
+ *
+ * Invariants of an entry:
+ *	  1. extents are sorted by start, do not overlap and do not touch
+ *	  2. no extent is empty
+ *	  3. nfree = sum of the extents here + what lies on FPM pages
+ *	  4. nfree <= nblocks
+ *	  5. unused array members are zero
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/page/page_extent.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "page_internal.h"
+#include "zs_page.h"
+
+/* Invariants 1, 2, 4 and 5; 3 as far as it can be seen here. */
+const char *
+zspage_entry_check(const ZsTreeEntry *entry)
+{
+	uint64		nfree = 0;
+
+	if (entry->nextents > ZS_ENTRY_EXTENTS)
+		return "too many extents";
+	for (int i = 0; i < ZS_ENTRY_EXTENTS; i++)
+	{
+		const ZsExtent *e = &entry->extents[i];
+
+		if (i >= entry->nextents)
+		{
+			if (e->start != 0 || e->length != 0)
+				return "unused extent is not zero";
+			continue;
+		}
+		if (e->length == 0 || e->start == ZS_META_BLKNO)
+			return "empty extent";
+		if ((uint64) e->start + e->length > MaxBlockNumber)
+			return "extent out of range";
+		if (i > 0 && (uint64) e[-1].start + e[-1].length >= e->start)
+			return "extents overlap or touch";
+		nfree += e->length;
+	}
+	if (nfree > entry->nfree || (entry->spill == 0 && nfree != entry->nfree))
+		return "free block count does not match the extents";
+	if (entry->nfree > entry->nblocks)
+		return "more free blocks than blocks";
+	return NULL;
+}
+
+static void
+remove_extent(ZsTreeEntry *entry, int i)
+{
+	memmove(&entry->extents[i], &entry->extents[i + 1],
+			(entry->nextents - i - 1) * sizeof(ZsExtent));
+	entry->nextents--;
+	memset(&entry->extents[entry->nextents], 0, sizeof(ZsExtent));
+}
+
+/* Adds a run of free blocks, merging neighbours; false when it has no room. */
+static bool
+add_extent(ZsTreeEntry *entry, BlockNumber start, uint32 length)
+{
+	ZsExtent   *e = entry->extents;
+	int			i = 0;
+	bool		joins_left;
+	bool		joins_right;
+
+	while (i < entry->nextents && e[i].start < start)
+		i++;
+	/* overlapping what is free already means that somebody freed it twice */
+	if ((i > 0 && e[i - 1].start + e[i - 1].length > start) ||
+		(i < entry->nextents && start + length > e[i].start))
+		return false;
+
+	joins_left = i > 0 && e[i - 1].start + e[i - 1].length == start;
+	joins_right = i < entry->nextents && start + length == e[i].start;
+	if (joins_left)
+	{
+		e[i - 1].length += length;
+		if (joins_right)
+		{
+			e[i - 1].length += e[i].length;
+			remove_extent(entry, i);
+		}
+	}
+	else if (joins_right)
+	{
+		e[i].start = start;
+		e[i].length += length;
+	}
+	else
+	{
+		if (entry->nextents == ZS_ENTRY_EXTENTS)
+			return false;
+		memmove(&e[i + 1], &e[i], (entry->nextents - i) * sizeof(ZsExtent));
+		e[i].start = start;
+		e[i].length = length;
+		entry->nextents++;
+	}
+	return true;
+}
+
+/* Removes a run that lies at one end of an extent; false when it does not. */
+static bool
+take_extent(ZsTreeEntry *entry, BlockNumber start, uint32 length)
+{
+	for (int i = 0; i < entry->nextents; i++)
+	{
+		ZsExtent   *e = &entry->extents[i];
+
+		if (start < e->start || start + length > e->start + e->length)
+			continue;
+		if (start == e->start)
+		{
+			e->start += length;
+			e->length -= length;
+		}
+		else if (start + length == e->start + e->length)
+			e->length -= length;
+		else
+			return false;
+		if (e->length == 0)
+			remove_extent(entry, i);
+		return true;
+	}
+	return false;
+}
+
+bool
+zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op)
+{
+	switch (op->op)
+	{
+		case ZS_FPM_TAKE:
+			if (!take_extent(entry, op->start, op->length))
+				return false;
+			entry->nfree -= op->length;
+			return true;
+		case ZS_FPM_FREE:
+			if (!add_extent(entry, op->start, op->length))
+				return false;
+			entry->nfree += op->length;
+			return true;
+		case ZS_FPM_GAIN:
+			if (!add_extent(entry, op->start, op->length))
+				return false;
+			entry->nfree += op->length;
+			entry->nblocks += op->length;
+			return true;
+		case ZS_FPM_GAIN_USED:
+			entry->nblocks += op->length;
+			return true;
+		case ZS_FPM_LOSE:
+			if (!take_extent(entry, op->start, op->length))
+				return false;
+			entry->nfree -= op->length;
+			entry->nblocks -= op->length;
+			return true;
+		case ZS_FPM_SPILL:
+			entry->spill = op->start;
+			entry->spill_maxlen = op->length;
+			return true;
+		case ZS_FPM_SPILL_IN:
+			return add_extent(entry, op->start, op->length);
+		case ZS_FPM_SPILL_OUT:
+			return take_extent(entry, op->start, op->length);
+		case ZS_FPM_SPILL_TAKE:
+			if (op->length > entry->nfree)
+				return false;
+			entry->nfree -= op->length;
+			return true;
+	}
+	return false;
+}
+
+/* Lowest extent of at least nblocks; its start, or 0. */
+BlockNumber
+zspage_entry_find(const ZsTreeEntry *entry, uint32 nblocks)
+{
+	for (int i = 0; i < entry->nextents; i++)
+	{
+		if (entry->extents[i].length >= nblocks)
+			return entry->extents[i].start;
+	}
+	return 0;
+}

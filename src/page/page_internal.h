@@ -1,0 +1,123 @@
+/*-------------------------------------------------------------------------
+ *
+ * page_internal.h
+ *	  Private to src/page.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/page/page_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef PAGE_INTERNAL_H
+#define PAGE_INTERNAL_H
+
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "zs_base.h"
+#include "zs_format.h"
+#include "zs_walrec.h"
+
+/*
+ * What a backend remembers of a table's file, in rd_amcache; gone with every
+ * relcache invalidation.  Roots never move, so a root known is a root right.
+ */
+typedef struct ZsRelCache
+{
+	BlockNumber file_blocks;	/* file length seen last */
+	int			ntrees;			/* length of roots[] */
+	BlockNumber roots[FLEXIBLE_ARRAY_MEMBER];	/* 0 = not known */
+} ZsRelCache;
+
+extern ZsRelCache *zspage_rel_cache(Relation rel);
+
+/* Directory geometry: page of a tree (-1 = metapage), its first tree. */
+static inline int
+zspage_directory_index(uint16 treeno)
+{
+	return treeno < ZS_META_ENTRIES ? -1 :
+		(treeno - ZS_META_ENTRIES) / ZS_DIRECTORY_ENTRIES;
+}
+
+static inline uint16
+zspage_directory_first(int directory)
+{
+	return directory < 0 ? 0 :
+		(uint16) (ZS_META_ENTRIES + directory * ZS_DIRECTORY_ENTRIES);
+}
+
+/* Contents of a metapage or directory page that was verified. */
+static inline ZsMetaPageData *
+zspage_meta_data(Page page)
+{
+	return (ZsMetaPageData *) PageGetContents(page);
+}
+
+/* Entry of treeno on a metapage or directory page whose first tree is first. */
+extern ZsTreeEntry *zspage_page_entry(Page page, uint16 first, uint16 treeno);
+
+/* The metapage, pinned, locked, checked. */
+extern Buffer zspage_lock_meta(Relation rel, int lockmode);
+
+/*
+ * The metapage or directory page that holds treeno, pinned, locked, checked.
+ * InvalidBuffer if the directory page does not exist and create is false.
+ */
+extern Buffer zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create);
+
+extern Buffer zspage_pin_directory(Relation rel, uint16 treeno, bool create);
+extern void zspage_lock_pinned_directory(Relation rel, uint16 treeno, Buffer buf, int lockmode);
+
+/* Extents on an FPM page that was verified. */
+static inline ZsExtent *
+zspage_fpm_extents(Page page)
+{
+	return (ZsExtent *) PageGetContents(page);
+}
+
+static inline int
+zspage_fpm_count(Page page)
+{
+	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(ZsExtent));
+}
+
+/*
+ * Redo of a record with entry changes, and the same step when it is done first.
+ * False when the entry has no room for the extent, or the blocks are not there.
+ */
+extern bool zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op);
+
+/* Start of the entry's lowest extent of at least nblocks, or 0. */
+extern BlockNumber zspage_entry_find(const ZsTreeEntry *entry, uint32 nblocks);
+
+/*
+ * One change of directory entries: collected first, then applied and logged.
+ */
+typedef struct ZsFpmChange
+{
+	Buffer		dirbuf;			/* metapage or directory page, exclusively locked */
+	uint16		first_treeno;	/* of dirbuf */
+	Buffer		metabuf;		/* exclusively locked, with file_blocks; else Invalid */
+	BlockNumber file_blocks;	/* new end of the known file, 0 = unchanged */
+	Buffer		spillbuf;		/* FPM page, exclusively locked, or Invalid */
+	Page		spillimage;		/* its new contents */
+	int			nops;
+	int			maxops;
+	ZsFpmOp    *ops;
+} ZsFpmChange;
+
+extern void zspage_change_add(ZsFpmChange *change, uint16 treeno, uint8 op,
+							  BlockNumber start, uint32 length);
+extern void zspage_change_apply(Relation rel, ZsFpmChange *change);
+
+/* FPM pages (page_spill.c); no lock held on entry. */
+extern void zspage_spill_out(Relation rel, uint16 treeno);
+extern BlockNumber zspage_spill_take(Relation rel, uint16 treeno, uint32 nblocks);
+
+/* Takes a run that the tree's own map does not have (page_extend.c). */
+extern BlockNumber zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks);
+
+#endif							/* PAGE_INTERNAL_H */

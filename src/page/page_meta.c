@@ -1,0 +1,480 @@
+/*-------------------------------------------------------------------------
+ *
+ * page_meta.c
+ *	  Metapage and tree directory: where the trees are, and which row numbers
+ *	  are taken.
+ *
+ * The metapage is block 0.  It holds the directory entries of the first trees;
+ * wide tables continue on directory pages.  Entry t is found by arithmetic.
+ *
+ * Locks: each function locks the metapage or a directory page for the few
+ * instructions that read or change it, and holds nothing else then.  Only the
+ * creation of a root holds another page, the new root, which nobody knows yet.
+ *
+ * WAL and crashes: row numbers are handed out by a record of their own before
+ * rows with them are written; a crash in between leaves row numbers unused.
+ * A directory page or root is linked by the record that carries its image; a
+ * crash before that leaves a block that no page points to, until VACUUM.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/page/page_meta.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "catalog/pg_class.h"
+#include "catalog/storage.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/bulk_write.h"
+#include "storage/smgr.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "page_internal.h"
+#include "zs_page.h"
+#include "zs_walrec.h"
+
+/* ---- creation and checks ------------------------------------------------- */
+
+/* Formats an empty metapage. */
+static void
+init_meta_page(Page page)
+{
+	ZsMetaPageData *meta;
+
+	zspage_init(page, ZS_PAGE_META, ZS_TREE_TABLE, 0, 0, PG_UINT64_MAX);
+	meta = zspage_meta_data(page);
+	meta->magic = ZS_META_MAGIC;
+	meta->version = ZS_FORMAT_VERSION;
+	meta->file_blocks = 1;
+	for (int i = 0; i < ZS_INSERT_CURSORS; i++)
+		meta->cursors[i] = ZS_INVALID_ROW;
+	((PageHeader) page)->pd_lower =
+		(char *) meta + sizeof(ZsMetaPageData) - (char *) page;
+}
+
+/*
+ * The relation's own relcache entry still points to the old file, so this goes
+ * below the buffer manager, as core's index build of an empty fork does.
+ */
+void
+zspage_meta_create(const RelFileLocator *locator, char persistence,
+				   ForkNumber forknum)
+{
+	SMgrRelation smgr;
+	BulkWriteState *bulk;
+	BulkWriteBuffer buf;
+	bool		use_wal;
+
+	smgr = smgropen(*locator, persistence == RELPERSISTENCE_TEMP ?
+					ProcNumberForTempRelations() : INVALID_PROC_NUMBER);
+
+	/* with wal_level = minimal, commit syncs the new file instead */
+	use_wal = forknum == INIT_FORKNUM ||
+		(persistence == RELPERSISTENCE_PERMANENT && XLogIsNeeded());
+	bulk = smgr_bulk_start_smgr(smgr, forknum, use_wal);
+	buf = smgr_bulk_get_buf(bulk);
+	init_meta_page((Page) buf);
+	smgr_bulk_write(bulk, ZS_META_BLKNO, buf, true);
+	smgr_bulk_finish(bulk);
+}
+
+void
+zspage_meta_check(Relation rel, Page page)
+{
+	ZsMetaPageData *meta;
+	const char *reason;
+
+	/* the version comes first: a newer one may look different in everything else */
+	if (!PageIsNew(page) &&
+		((PageHeader) page)->pd_special == BLCKSZ - sizeof(ZsPageOpaque) &&
+		ZsPageGetOpaque(page)->page_id == ZS_PAGE_ID &&
+		zspage_meta_data(page)->magic == ZS_META_MAGIC &&
+		zspage_meta_data(page)->version > ZS_FORMAT_VERSION)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" has zedstore format version %u, which this version of zedstore_io does not know",
+						RelationGetRelationName(rel), zspage_meta_data(page)->version),
+				 errdetail("The newest version it knows is %d.", ZS_FORMAT_VERSION),
+				 errhint("Install a newer release of zedstore_io and restart the server.")));
+
+	if (zspage_verify(page, ZS_PAGE_META, ZS_TREE_TABLE, &reason) != ZS_PAGE_OK)
+		zsbase_corrupted(rel, ZS_META_BLKNO, "The metapage is not valid: %s.", reason);
+	meta = zspage_meta_data(page);
+	if (meta->magic != ZS_META_MAGIC || meta->version != ZS_FORMAT_VERSION)
+		zsbase_corrupted(rel, ZS_META_BLKNO,
+						 "The metapage has magic number 0x%08X and version %u.",
+						 meta->magic, meta->version);
+	if (meta->ndirectory > ZS_MAX_DIRECTORY_PAGES || meta->next_row > ZS_MAX_ROW)
+		zsbase_corrupted(rel, ZS_META_BLKNO, "The metapage has a counter out of range.");
+}
+
+Buffer
+zspage_lock_meta(Relation rel, int lockmode)
+{
+	Buffer		buf = ReadBuffer(rel, ZS_META_BLKNO);
+
+	LockBuffer(buf, lockmode);
+	zspage_meta_check(rel, BufferGetPage(buf));
+	return buf;
+}
+
+void
+zspage_meta_read(Relation rel, ZsMetaPageData *meta)
+{
+	Buffer		buf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
+
+	memcpy(meta, zspage_meta_data(BufferGetPage(buf)), sizeof(ZsMetaPageData));
+	UnlockReleaseBuffer(buf);
+}
+
+/* ---- the backend's cache ---------------------------------------------------- */
+
+ZsRelCache *
+zspage_rel_cache(Relation rel)
+{
+	ZsRelCache *cache = (ZsRelCache *) rel->rd_amcache;
+	int			ntrees = ZsTreeOfAttr(RelationGetNumberOfAttributes(rel)) + 1;
+
+	/* a column added in this command may not have reached the cache's size */
+	if (unlikely(cache == NULL || cache->ntrees < ntrees))
+	{
+		if (cache != NULL)
+			pfree(cache);
+		rel->rd_amcache = NULL;
+		cache = MemoryContextAllocZero(CacheMemoryContext,
+									   offsetof(ZsRelCache, roots) + ntrees * sizeof(BlockNumber));
+		cache->ntrees = ntrees;
+		rel->rd_amcache = cache;
+	}
+	return cache;
+}
+
+void
+zspage_forget_roots(Relation rel)
+{
+	if (rel->rd_amcache != NULL)
+		pfree(rel->rd_amcache);
+	rel->rd_amcache = NULL;
+}
+
+/* ---- directory ---------------------------------------------------------------- */
+
+ZsTreeEntry *
+zspage_page_entry(Page page, uint16 first, uint16 treeno)
+{
+	Assert(treeno >= first);
+	if (first == 0)
+	{
+		Assert(treeno < ZS_META_ENTRIES);
+		return &zspage_meta_data(page)->entries[treeno];
+	}
+	Assert(treeno - first < ZS_DIRECTORY_ENTRIES);
+	return &((ZsDirectoryPageData *) PageGetContents(page))->entries[treeno - first];
+}
+
+/* Adds directory page number directory, unless another backend just did. */
+static void
+create_directory_page(Relation rel, int directory)
+{
+	BlockNumber blkno = zspage_alloc(rel, ZS_TREE_TABLE);
+	Buffer		buf = zspage_new_buffer(rel, blkno, NULL);
+	Page		page = BufferGetPage(buf);
+	Buffer		metabuf;
+	ZsMetaPageData *meta;
+
+	metabuf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
+	meta = zspage_meta_data(BufferGetPage(metabuf));
+	if (meta->directory[directory] != 0)
+	{
+		UnlockReleaseBuffer(metabuf);
+		UnlockReleaseBuffer(buf);
+		zspage_free_run(rel, ZS_TREE_TABLE, blkno, 1);
+		return;
+	}
+
+	START_CRIT_SECTION();
+	zspage_init(page, ZS_PAGE_DIRECTORY, ZS_TREE_TABLE, 0, directory, directory + 1);
+	((PageHeader) page)->pd_lower = PageGetContents(page) + sizeof(ZsDirectoryPageData) - page;
+	meta->directory[directory] = blkno;
+	meta->ndirectory = Max(meta->ndirectory, (uint32) directory + 1);
+	MarkBufferDirty(buf);
+	MarkBufferDirty(metabuf);
+	if (RelationNeedsWAL(rel))
+	{
+		xl_zs_page_tree xlrec = {.blkno = blkno, .directory = directory};
+		XLogRecPtr	lsn;
+
+		XLogBeginInsert();
+		XLogRegisterData(&xlrec, SizeOfZsPageTree);
+		XLogRegisterBuffer(0, metabuf, REGBUF_STANDARD);
+		XLogRegisterBuffer(1, buf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
+		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_TREE);
+		PageSetLSN(page, lsn);
+		PageSetLSN(BufferGetPage(metabuf), lsn);
+	}
+	END_CRIT_SECTION();
+
+	UnlockReleaseBuffer(metabuf);
+	UnlockReleaseBuffer(buf);
+}
+
+/*
+ * The directory page of treeno, which is not on the metapage, pinned only.
+ */
+Buffer
+zspage_pin_directory(Relation rel, uint16 treeno, bool create)
+{
+	int			directory = zspage_directory_index(treeno);
+	BlockNumber blkno;
+
+	Assert(treeno < ZS_MAX_TREES && directory >= 0);
+	for (;;)
+	{
+		Buffer		buf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
+
+		blkno = zspage_meta_data(BufferGetPage(buf))->directory[directory];
+		UnlockReleaseBuffer(buf);
+		if (blkno != 0)
+			return zspage_read(rel, blkno, NULL);
+		if (!create)
+			return InvalidBuffer;
+		create_directory_page(rel, directory);
+	}
+}
+
+/* Locks a pinned directory page and verifies it. */
+void
+zspage_lock_pinned_directory(Relation rel, uint16 treeno, Buffer buf, int lockmode)
+{
+	int			directory = zspage_directory_index(treeno);
+	const char *reason;
+
+	LockBuffer(buf, lockmode);
+	if (zspage_verify(BufferGetPage(buf), ZS_PAGE_DIRECTORY, ZS_TREE_TABLE, &reason) != ZS_PAGE_OK ||
+		ZsPageGetOpaque(BufferGetPage(buf))->lokey != (uint64) directory)
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
+						 "Tree directory page %d is not valid: %s.",
+						 directory, reason ? reason : "wrong position");
+}
+
+Buffer
+zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create)
+{
+	Buffer		buf;
+
+	if (zspage_directory_index(treeno) < 0)
+		return zspage_lock_meta(rel, lockmode);
+	buf = zspage_pin_directory(rel, treeno, create);
+	if (BufferIsValid(buf))
+		zspage_lock_pinned_directory(rel, treeno, buf, lockmode);
+	return buf;
+}
+
+void
+zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry)
+{
+	Buffer		buf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_SHARE, false);
+
+	if (!BufferIsValid(buf))
+	{
+		memset(entry, 0, sizeof(ZsTreeEntry));
+		return;
+	}
+	*entry = *zspage_page_entry(BufferGetPage(buf),
+								zspage_directory_first(zspage_directory_index(treeno)),
+								treeno);
+	UnlockReleaseBuffer(buf);
+	if (entry->nextents > ZS_ENTRY_EXTENTS)
+		zsbase_corrupted(rel, ZS_META_BLKNO,
+						 "The directory entry of tree %u has %u extents.",
+						 treeno, entry->nextents);
+}
+
+BlockNumber
+zspage_tree_root(Relation rel, uint16 treeno)
+{
+	ZsRelCache *cache = zspage_rel_cache(rel);
+	ZsTreeEntry entry;
+
+	if (treeno < cache->ntrees && cache->roots[treeno] != 0)
+		return cache->roots[treeno];
+	zspage_tree_entry(rel, treeno, &entry);
+
+	/* reading the page may have processed invalidations */
+	cache = zspage_rel_cache(rel);
+	if (treeno < cache->ntrees)
+		cache->roots[treeno] = entry.root;
+	return entry.root;
+}
+
+bool
+zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf, Page image)
+{
+	uint16		first = zspage_directory_first(zspage_directory_index(treeno));
+	Buffer		dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
+	ZsTreeEntry *entry = zspage_page_entry(BufferGetPage(dirbuf), first, treeno);
+
+	if (entry->root != 0)
+	{
+		UnlockReleaseBuffer(dirbuf);
+		return false;
+	}
+
+	START_CRIT_SECTION();
+	memcpy(BufferGetPage(rootbuf), image, BLCKSZ);
+	entry->root = BufferGetBlockNumber(rootbuf);
+	MarkBufferDirty(rootbuf);
+	MarkBufferDirty(dirbuf);
+	if (RelationNeedsWAL(rel))
+	{
+		xl_zs_page_tree xlrec = {
+			.treeno = treeno,
+			.first_treeno = first,
+			.blkno = BufferGetBlockNumber(rootbuf),
+			.directory = -1
+		};
+		XLogRecPtr	lsn;
+
+		XLogBeginInsert();
+		XLogRegisterData(&xlrec, SizeOfZsPageTree);
+		XLogRegisterBuffer(0, dirbuf, REGBUF_STANDARD);
+		XLogRegisterBuffer(1, rootbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
+		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_TREE);
+		PageSetLSN(BufferGetPage(rootbuf), lsn);
+		PageSetLSN(BufferGetPage(dirbuf), lsn);
+	}
+	END_CRIT_SECTION();
+
+	UnlockReleaseBuffer(dirbuf);
+	return true;
+}
+
+/* ---- row numbers ------------------------------------------------------------------ */
+
+uint64
+zspage_next_row(Relation rel)
+{
+	Buffer		buf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
+	uint64		next_row = zspage_meta_data(BufferGetPage(buf))->next_row;
+
+	UnlockReleaseBuffer(buf);
+	return next_row;
+}
+
+/* Logs and applies new values; cursorno -1 = no cursor changes.  buf is exclusively locked. */
+static void
+update_meta(Relation rel, Buffer buf, uint64 next_row, int cursorno, uint64 cursor)
+{
+	ZsMetaPageData *meta = zspage_meta_data(BufferGetPage(buf));
+
+	START_CRIT_SECTION();
+	meta->next_row = next_row;
+	if (cursorno >= 0)
+		meta->cursors[cursorno] = cursor;
+	MarkBufferDirty(buf);
+	if (RelationNeedsWAL(rel))
+	{
+		xl_zs_page_meta xlrec = {
+			.next_row = next_row,
+			.cursor = cursor,
+			.cursorno = cursorno
+		};
+
+		XLogBeginInsert();
+		XLogRegisterData(&xlrec, SizeOfZsPageMeta);
+		XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
+		PageSetLSN(BufferGetPage(buf), XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_META));
+	}
+	END_CRIT_SECTION();
+}
+
+/*
+ * Moves next_row beyond nrows rows from the next stripe boundary, and cursor
+ * cursorno (-1 = none) to them; returns the first.  buf is the metapage, exclusively locked.
+ */
+static uint64
+hand_out_rows(Relation rel, Buffer buf, uint64 nrows, int cursorno)
+{
+	ZsMetaPageData *meta = zspage_meta_data(BufferGetPage(buf));
+	uint64		first = TYPEALIGN64(ZS_STRIPE_ROWS, meta->next_row);
+
+	Assert(nrows > 0 && nrows % ZS_STRIPE_ROWS == 0);
+	if (first >= ZS_MAX_ROW || nrows > ZS_MAX_ROW - first)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("table \"%s\" has no row numbers left", RelationGetRelationName(rel)),
+				 errhint("Rewrite the table with VACUUM FULL, or partition it.")));
+
+	update_meta(rel, buf, first + nrows, cursorno, first);
+	return first;
+}
+
+uint64
+zspage_reserve_rows(Relation rel, uint64 nrows)
+{
+	Buffer		buf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
+	uint64		first;
+
+	first = hand_out_rows(rel, buf, TYPEALIGN64(ZS_STRIPE_ROWS, nrows), -1);
+	UnlockReleaseBuffer(buf);
+	return first;
+}
+
+uint64
+zspage_cursor_stripe(Relation rel, int cursorno, uint64 old_stripe)
+{
+	Buffer		buf;
+	uint64		stripe;
+
+	Assert(cursorno >= 0 && cursorno < ZS_INSERT_CURSORS);
+
+	/* asking is common, moving on is rare */
+	buf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
+	stripe = zspage_meta_data(BufferGetPage(buf))->cursors[cursorno];
+	if (stripe != ZS_INVALID_ROW && stripe != old_stripe)
+	{
+		UnlockReleaseBuffer(buf);
+		return stripe;
+	}
+	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+
+	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+	stripe = zspage_meta_data(BufferGetPage(buf))->cursors[cursorno];
+	if (stripe == ZS_INVALID_ROW || stripe == old_stripe)
+		stripe = hand_out_rows(rel, buf, ZS_STRIPE_ROWS, cursorno);
+	UnlockReleaseBuffer(buf);
+	return stripe;
+}
+
+void
+zspage_cursor_move(Relation rel, int cursorno, uint64 stripe)
+{
+	Buffer		buf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
+	ZsMetaPageData *meta = zspage_meta_data(BufferGetPage(buf));
+
+	Assert(cursorno >= 0 && cursorno < ZS_INSERT_CURSORS);
+	Assert(stripe % ZS_STRIPE_ROWS == 0 && stripe < meta->next_row);
+	if (meta->cursors[cursorno] != stripe)
+		update_meta(rel, buf, meta->next_row, cursorno, stripe);
+	UnlockReleaseBuffer(buf);
+}
+
+void
+zspage_unreserve_rows(Relation rel, uint64 first, uint64 end)
+{
+	Buffer		buf;
+
+	Assert(first % ZS_STRIPE_ROWS == 0 && first <= end);
+	if (first == end)
+		return;
+	buf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
+	if (zspage_meta_data(BufferGetPage(buf))->next_row == end)
+		update_meta(rel, buf, first, -1, 0);
+	UnlockReleaseBuffer(buf);
+}

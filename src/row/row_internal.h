@@ -1,0 +1,54 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_internal.h
+ *	  Private to src/row.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/row/row_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ROW_INTERNAL_H
+#define ROW_INTERNAL_H
+
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "zs_base.h"
+#include "zs_page.h"
+#include "zs_row.h"
+
+/* What an item takes on a page. */
+static inline Size
+zsrow_item_space(const MinimalTupleData *item)
+{
+	return MAXALIGN(item->t_len) + sizeof(ItemIdData);
+}
+
+/*
+ * Item at offset on a leaf, its bounds checked; NULL when they are wrong.
+ */
+extern MinimalTuple zsrow_leaf_item(Page page, OffsetNumber offset);
+
+/*
+ * Same, in a buffer whose content lock the caller holds; wrong bounds are an
+ * error.
+ */
+extern MinimalTuple zsrow_buffer_item(Relation rel, Buffer buf, OffsetNumber offset);
+
+/*
+ * Offset of the first item of the locked leaf whose row number is at least row;
+ * one past the last item if there is none.
+ */
+extern OffsetNumber zsrow_leaf_search(Relation rel, Buffer buf, zstid row);
+
+/*
+ * Takes nitems items from offset first on off a leaf.  No WAL; may be called
+ * in a critical section when the leaf was checked before (row_delete.c).
+ */
+extern void zsrow_leaf_delete(Page page, OffsetNumber first, int nitems);
+
+#endif							/* ROW_INTERNAL_H */

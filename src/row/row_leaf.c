@@ -1,0 +1,150 @@
+/*-------------------------------------------------------------------------
+ *
+ * row_leaf.c
+ *	  Items on a row-tree leaf.
+ *
+ * Invariants of a leaf:
+ *	1. line pointers are LP_NORMAL, in ascending order of row number;
+ *	2. every row number lies within the page's [lokey, hikey);
+ *	3. an item lies between pd_upper and the special space, aligned, and is as
+ *	   long as its t_len;
+ *	4. items do not share bytes;
+ *	5. an item's header (null bitmap included) lies within the item.
+ *
+ * Reading checks 3 and 5 for the items it touches; zsrow_leaf_check() all.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/row/row_leaf.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "row_internal.h"
+
+/* The row number stands in core's padding bytes, low byte first. */
+zstid
+zsrow_item_row(const MinimalTupleData *item)
+{
+	zstid		row = 0;
+
+	StaticAssertStmt(MINIMAL_TUPLE_PADDING * 8 >= ZS_ROW_BITS, "row number fits the padding");
+
+	for (int i = MINIMAL_TUPLE_PADDING - 1; i >= 0; i--)
+		row = row << 8 | (uint8) item->mt_padding[i];
+	return row;
+}
+
+void
+zsrow_item_set_row(MinimalTuple item, zstid row)
+{
+	Assert(row < ZS_MAX_ROW);
+
+	for (int i = 0; i < MINIMAL_TUPLE_PADDING; i++)
+		item->mt_padding[i] = (char) (row >> (8 * i) & 0xFF);
+}
+
+/* Does the item's header fit in its length? */
+static bool
+header_is_sane(const MinimalTupleData *item)
+{
+	Size		hoff = SizeofMinimalTupleHeader;
+
+	if ((item->t_infomask & HEAP_HASNULL) != 0)
+		hoff += BITMAPLEN(item->t_infomask2 & HEAP_NATTS_MASK);
+
+	/* t_hoff counts from where a heap tuple would begin */
+	return item->t_hoff == MAXALIGN(hoff) + MINIMAL_TUPLE_OFFSET &&
+		item->t_hoff <= item->t_len + MINIMAL_TUPLE_OFFSET;
+}
+
+MinimalTuple
+zsrow_leaf_item(Page page, OffsetNumber offset)
+{
+	PageHeader	phdr = (PageHeader) page;
+	ItemId		lp = PageGetItemId(page, offset);
+	unsigned	start = ItemIdGetOffset(lp);
+	unsigned	len = ItemIdGetLength(lp);
+	MinimalTuple item;
+
+	Assert(offset >= FirstOffsetNumber && offset <= PageGetMaxOffsetNumber(page));
+
+	if (!ItemIdIsNormal(lp) || len < SizeofMinimalTupleHeader ||
+		start < phdr->pd_upper || start + len > phdr->pd_special ||
+		start != MAXALIGN(start))
+		return NULL;
+	item = (MinimalTuple) ((char *) page + start);
+	if (item->t_len != len || !header_is_sane(item))
+		return NULL;
+	return item;
+}
+
+MinimalTuple
+zsrow_buffer_item(Relation rel, Buffer buf, OffsetNumber offset)
+{
+	MinimalTuple item = zsrow_leaf_item(BufferGetPage(buf), offset);
+
+	if (unlikely(item == NULL))
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
+						 "Row tree leaf: item %u has broken bounds.", offset);
+	return item;
+}
+
+OffsetNumber
+zsrow_leaf_search(Relation rel, Buffer buf, zstid row)
+{
+	OffsetNumber low = FirstOffsetNumber;
+	OffsetNumber high = PageGetMaxOffsetNumber(BufferGetPage(buf)) + 1;
+
+	while (low < high)
+	{
+		OffsetNumber mid = (low + high) / 2;
+
+		if (zsrow_item_row(zsrow_buffer_item(rel, buf, mid)) < row)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+const char *
+zsrow_leaf_check(Page page)
+{
+	PageHeader	phdr = (PageHeader) page;
+	const ZsPageOpaque *opaque = ZsPageGetOpaque(page);
+	OffsetNumber maxoff = PageGetMaxOffsetNumber(page);
+	uint64		used[BLCKSZ / MAXIMUM_ALIGNOF / 64] = {0};
+	zstid		previous = ZS_INVALID_ROW;
+
+	if ((phdr->pd_lower - SizeOfPageHeaderData) % sizeof(ItemIdData) != 0)
+		return "line pointer array has a broken end";
+
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= maxoff; offset++)
+	{
+		MinimalTuple item = zsrow_leaf_item(page, offset);
+		int			first;
+		int			last;
+		zstid		row;
+
+		if (item == NULL)
+			return "item has broken bounds";
+		row = zsrow_item_row(item);
+		if (row < opaque->lokey || row >= opaque->hikey || row >= ZS_MAX_ROW)
+			return "row number is outside the page's key range";
+		if (previous != ZS_INVALID_ROW && row <= previous)
+			return "row numbers are not in ascending order";
+		previous = row;
+
+		first = (int) (((char *) item - (char *) page) / MAXIMUM_ALIGNOF);
+		last = first + (int) ((item->t_len - 1) / MAXIMUM_ALIGNOF);
+		for (int i = first; i <= last; i++)
+		{
+			if ((used[i / 64] & UINT64CONST(1) << i % 64) != 0)
+				return "items share bytes";
+			used[i / 64] |= UINT64CONST(1) << i % 64;
+		}
+	}
+	return NULL;
+}

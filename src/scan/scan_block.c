@@ -1,0 +1,307 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_block.c
+ *	  Scans by logical block of 256 rows: bitmap, TABLESAMPLE, ANALYZE.
+ *
+ * A block's visible rows are loaded as one window of the scan.  Values are
+ * decoded one by one where few rows of a block are wanted, by whole vectors
+ * otherwise.
+ *
+ * ANALYZE's block sampler draws from the logical blocks that relation_size
+ * reports; the physical blocks that its read stream would read have nothing
+ * to do with them, so only the numbers are taken from the stream.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_block.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/tsmapi.h"
+#include "miscadmin.h"
+#include "nodes/tidbitmap.h"
+#include "pgstat.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+
+#include "scan_desc.h"
+#include "zs_page.h"
+
+/* From this many rows of a block on it pays to decode vectors. */
+#define VECTOR_ROWS		16
+
+/* Makes block the window. */
+static void
+load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
+{
+	zstid		start = (zstid) block * ZS_ROWS_PER_BLOCK;
+
+	zsslot_detach(&scan->source->base);
+	scan->block = block;
+	scan->source->by_vector = by_vector;
+	scan->source->row_located = false;
+	zsscan_load_window(scan, start, start + ZS_ROWS_PER_BLOCK);
+	scan->view = -1;
+}
+
+/* Next row of the window, in order; false behind the last. */
+static bool
+next_in_window(ZsScanDesc scan)
+{
+	if (scan->view >= 0 && scan->view < scan->nviews &&
+		scan->row + 1 < scan->views[scan->view].first + scan->views[scan->view].count)
+	{
+		scan->row++;
+		return true;
+	}
+	if (scan->view + 1 >= scan->nviews)
+		return false;
+	scan->view++;
+	scan->row = scan->views[scan->view].first;
+	return true;
+}
+
+static void
+store_row(ZsScanDesc scan, TupleTableSlot *slot, zstid row, const ZsRunView *view)
+{
+	zsscan_store(scan->source, slot, row, view->has_vis ? &view->vis : NULL);
+}
+
+/* ---- bitmap ------------------------------------------------------------------ */
+
+/* Takes over a page of the bitmap. */
+static void
+start_bitmap_page(ZsScanDesc scan, BlockNumber block, int noffsets)
+{
+	load_block(scan, block, noffsets < 0 || noffsets >= VECTOR_ROWS);
+	scan->noffsets = noffsets;
+	scan->offset_pos = 0;
+}
+
+/* Next visible row of the bitmap page in the slot. */
+static bool
+next_bitmap_row(ZsScanDesc scan, TupleTableSlot *slot)
+{
+	if (scan->block == InvalidBlockNumber)
+		return false;
+	if (scan->noffsets < 0)
+	{
+		if (!next_in_window(scan))
+			return false;
+		store_row(scan, slot, scan->row, &scan->views[scan->view]);
+		return true;
+	}
+	while (scan->offset_pos < scan->noffsets)
+	{
+		OffsetNumber offset = scan->offsets[scan->offset_pos++];
+		zstid		row = scan->window_start + offset - 1;
+		const ZsRunView *view;
+		ItemPointerData tid;
+
+		/* an index entry can only be corrupt to have such an offset */
+		if (offset < 1 || offset > ZS_ROWS_PER_BLOCK)
+			continue;
+		view = zsscan_find_view(scan, row);
+		if (view == NULL)
+			continue;
+		zs_tid_from_row(row, &tid);
+		PredicateLockTID(scan->rs_base.rs_rd, &tid, scan->rs_base.rs_snapshot, view->vis.xmin);
+		store_row(scan, slot, row, view);
+		return true;
+	}
+	return false;
+}
+
+#ifdef ZS_PG18
+bool
+zsscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *recheck,
+						 uint64 *lossy_pages, uint64 *exact_pages)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+
+	while (!next_bitmap_row(scan, slot))
+	{
+		TBMIterateResult page;
+		int			noffsets = -1;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!tbm_iterate(&sscan->st.rs_tbmiterator, &page))
+		{
+			ExecClearTuple(slot);
+			scan->block = InvalidBlockNumber;
+			return false;
+		}
+		if (page.lossy)
+			(*lossy_pages)++;
+		else
+		{
+			(*exact_pages)++;
+			noffsets = tbm_extract_page_tuple(&page, scan->offsets, lengthof(scan->offsets));
+			/* more offsets than a block has rows: an index that lies */
+			noffsets = Min(noffsets, (int) lengthof(scan->offsets));
+		}
+		start_bitmap_page(scan, page.blockno, noffsets);
+		scan->recheck = page.recheck;
+	}
+	*recheck = scan->recheck;
+	pgstat_count_heap_fetch(sscan->rs_rd);
+	return true;
+}
+#else
+bool
+zsscan_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *tbmres)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+	int			noffsets = tbmres->ntuples;
+
+	if (noffsets >= 0)
+	{
+		noffsets = Min(noffsets, (int) lengthof(scan->offsets));
+		memcpy(scan->offsets, tbmres->offsets, noffsets * sizeof(OffsetNumber));
+	}
+	start_bitmap_page(scan, tbmres->blockno, noffsets);
+	return scan->nviews > 0;
+}
+
+bool
+zsscan_bitmap_next_tuple(TableScanDesc sscan, TBMIterateResult *tbmres, TupleTableSlot *slot)
+{
+	if (!next_bitmap_row((ZsScanDesc) sscan, slot))
+	{
+		ExecClearTuple(slot);
+		return false;
+	}
+	pgstat_count_heap_fetch(sscan->rs_rd);
+	return true;
+}
+#endif
+
+/* ---- TABLESAMPLE ----------------------------------------------------------------- */
+
+bool
+zsscan_sample_next_block(TableScanDesc sscan, SampleScanState *scanstate)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+	TsmRoutine *tsm = scanstate->tsmroutine;
+	BlockNumber block;
+
+	CHECK_FOR_INTERRUPTS();
+	if (scan->nblocks == 0)
+		return false;
+	if (tsm->NextSampleBlock != NULL)
+		block = tsm->NextSampleBlock(scanstate, (BlockNumber) scan->nblocks);
+	else if (scan->block == InvalidBlockNumber)
+		block = 0;
+	else
+		block = scan->block + 1 < scan->nblocks ? scan->block + 1 : InvalidBlockNumber;
+	if (!BlockNumberIsValid(block))
+	{
+		scan->block = InvalidBlockNumber;
+		return false;
+	}
+	load_block(scan, block, false);
+	return true;
+}
+
+bool
+zsscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *scanstate, TupleTableSlot *slot)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+	TsmRoutine *tsm = scanstate->tsmroutine;
+
+	for (;;)
+	{
+		OffsetNumber offset;
+		const ZsRunView *view;
+		zstid		row;
+
+		CHECK_FOR_INTERRUPTS();
+		offset = tsm->NextSampleTuple(scanstate, scan->block, ZS_ROWS_PER_BLOCK);
+		if (!OffsetNumberIsValid(offset))
+		{
+			ExecClearTuple(slot);
+			return false;
+		}
+		row = scan->window_start + offset - 1;
+		view = zsscan_find_view(scan, row);
+		if (view == NULL)
+			continue;
+		store_row(scan, slot, row, view);
+		pgstat_count_heap_getnext(sscan->rs_rd);
+		return true;
+	}
+}
+
+/* ---- ANALYZE -------------------------------------------------------------------------- */
+
+bool
+zsscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+	BufferAccessStrategy strategy;
+	BlockNumber block = read_stream_next_block(stream, &strategy);
+
+	if (!BlockNumberIsValid(block))
+		return false;
+	CHECK_FOR_INTERRUPTS();
+	load_block(scan, block, true);
+	return true;
+}
+
+bool
+zsscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
+						  double *liverows, double *deadrows, TupleTableSlot *slot)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+
+	while (next_in_window(scan))
+	{
+		ZsRunView  *view = &scan->views[scan->view];
+		bool		sample = false;
+
+		if (!view->has_vis)
+		{
+			*deadrows += 1;
+			continue;
+		}
+		/* the same decisions as heapam_scan_analyze_next_tuple() */
+		switch (zstid_satisfies_vacuum(&view->vis, oldest_xmin, InvalidBuffer))
+		{
+			case ZS_VACUUM_LIVE:
+				sample = true;
+				*liverows += 1;
+				break;
+			case ZS_VACUUM_DEAD:
+			case ZS_VACUUM_RECENTLY_DEAD:
+				*deadrows += 1;
+				break;
+			case ZS_VACUUM_INSERT_IN_PROGRESS:
+				if (zstid_is_current_xact(&view->vis))
+				{
+					sample = true;
+					*liverows += 1;
+				}
+				break;
+			case ZS_VACUUM_DELETE_IN_PROGRESS:
+				if (zstid_deleted_by_current_xact(&view->vis))
+					*deadrows += 1;
+				else
+				{
+					sample = true;
+					*liverows += 1;
+				}
+				break;
+			case ZS_VACUUM_INVALID:
+				elog(ERROR, "unexpected result of visibility check");
+		}
+		if (sample)
+		{
+			store_row(scan, slot, scan->row, view);
+			return true;
+		}
+	}
+	ExecClearTuple(slot);
+	return false;
+}

@@ -1,0 +1,85 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_desc.h
+ *	  The scan descriptor; private to src/scan.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_desc.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SCAN_DESC_H
+#define SCAN_DESC_H
+
+#include "postgres.h"
+
+#include "access/relscan.h"
+#include "port/atomics.h"
+
+#include "scan_internal.h"
+#include "zs_scan.h"
+
+/* Visible rows that share a slot. */
+typedef struct ZsRunView
+{
+	zstid		first;
+	uint64		count;
+	bool		has_vis;		/* false: dead row of a scan that shows them */
+	ZsVisSlot	vis;
+} ZsRunView;
+
+/*
+ * Where a scan stands: the visible runs of a window of row numbers, and a row in
+ * them.  Going forward the window is one run of the TID tree; backward, and
+ * for scans by block, it is a fixed range that is loaded as a whole.
+ */
+typedef struct ZsScanDescData
+{
+	TableScanDescData rs_base;	/* first */
+	ZsRowSource *source;
+	ZsTidScan  *tids;
+	zstid		start;			/* rows of the scan, or of the parallel chunk */
+	zstid		end;
+	bool		use_vis_scan;	/* tids was begun with the snapshot */
+
+	zstid		window_start;
+	zstid		window_end;
+	zstid		tids_at;		/* where tids goes on; ZS_INVALID_ROW = nowhere */
+	ZsRunView  *views;
+	int			nviews;
+	int			maxviews;
+	int			view;			/* present view; -1 before the first, nviews
+								 * behind the last */
+	zstid		row;			/* present row when view is valid */
+
+	/* parallel scan */
+	bool		in_chunk;
+
+	/* scans by block: bitmap, sample, analyze */
+	BlockNumber block;
+	uint64		nblocks;
+	int			noffsets;		/* exact bitmap page; -1: all rows of the block */
+	int			offset_pos;
+	OffsetNumber offsets[ZS_ROWS_PER_BLOCK];
+	bool		recheck;
+} ZsScanDescData;
+
+typedef ZsScanDescData *ZsScanDesc;
+
+typedef struct ParallelZsScanDescData
+{
+	ParallelTableScanDescData base;
+	pg_atomic_uint64 next_row;	/* first row not handed out */
+	uint64		end_row;
+} ParallelZsScanDescData;
+
+typedef ParallelZsScanDescData *ParallelZsScanDesc;
+
+/* Loads the visible runs of [start, end) as the window. */
+extern void zsscan_load_window(ZsScanDesc scan, zstid start, zstid end);
+
+/* Is the row visible within the window?  Then its view, else NULL. */
+extern const ZsRunView *zsscan_find_view(ZsScanDesc scan, zstid row);
+
+#endif							/* SCAN_DESC_H */

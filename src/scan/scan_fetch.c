@@ -1,0 +1,303 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_fetch.c
+ *	  Rows by TID: index scans, and callers that have nothing but a TID.
+ *
+ * An index scan keeps one row source, whose readers remember the segments and
+ * vectors looked at last, so that lookups with locality stay cheap.
+ *
+ * tuple_fetch_row_version has no scan to keep anything in.  UPDATE calls it for
+ * each row, so the backend keeps one source per table for the length of a
+ * statement: it is dropped when the command counter, the transaction or the
+ * table's file changes.  Within one command no row that the command may see
+ * can go away, so what was cached stays right.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_fetch.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+#include "utils/hsearch.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "scan_desc.h"
+#include "zs_page.h"
+#include "zs_write.h"
+
+struct ZsIndexFetch
+{
+	IndexFetchTableData base;	/* first */
+	ZsRowSource *source;
+};
+
+/* ---- index scans --------------------------------------------------------------- */
+
+IndexFetchTableData *
+zsscan_index_begin(Relation rel)
+{
+	ZsIndexFetch *fetch = palloc0(sizeof(ZsIndexFetch));
+
+	zsbase_require_preload();
+	fetch->base.rel = rel;
+	fetch->source = zsscan_source_create(rel, false, false, NULL);
+	return &fetch->base;
+}
+
+void
+zsscan_index_reset(IndexFetchTableData *fetch)
+{
+	/* nothing is pinned or locked between rows */
+}
+
+void
+zsscan_index_end(IndexFetchTableData *fetch)
+{
+	ZsIndexFetch *zfetch = (ZsIndexFetch *) fetch;
+
+	zsscan_source_free(zfetch->source);
+	pfree(zfetch);
+}
+
+bool
+zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapshot,
+				   TupleTableSlot *slot, bool *call_again, bool *all_dead)
+{
+	ZsIndexFetch *zfetch = (ZsIndexFetch *) fetch;
+	zstid		row;
+	ZsVisSlot	vis;
+
+	*call_again = false;
+	if (all_dead)
+		*all_dead = false;
+	if (unlikely(!zs_tid_is_sane(tid)))
+		return false;
+	row = zs_row_from_tid(tid);
+	if (!zstid_fetch_visible(fetch->rel, row, snapshot, &vis, all_dead))
+		return false;
+
+	zfetch->source->row_located = false;
+	zsscan_store(zfetch->source, slot, row, &vis);
+	return true;
+}
+
+/* ---- the backend's row source ---------------------------------------------------- */
+
+typedef struct RowCacheEntry
+{
+	Oid			relid;			/* hash key */
+	RelFileLocator locator;
+	ZsRowSource *source;		/* in row_cache_context */
+} RowCacheEntry;
+
+static HTAB *row_cache = NULL;
+static MemoryContext row_cache_context = NULL;
+static CommandId row_cache_cid;
+static LocalTransactionId row_cache_lxid;
+
+/*
+ * Drops all sources.  Slots that read from them keep their values unless the
+ * transaction ends, when nobody looks at them any more.
+ */
+static void
+drop_row_cache(bool keep_values)
+{
+	HASH_SEQ_STATUS status;
+	RowCacheEntry *entry;
+
+	if (row_cache == NULL)
+		return;
+	if (keep_values)
+	{
+		hash_seq_init(&status, row_cache);
+		while ((entry = hash_seq_search(&status)) != NULL)
+		{
+			if (entry->source != NULL)
+				zsslot_detach(&entry->source->base);
+		}
+	}
+	row_cache = NULL;
+	MemoryContextDelete(row_cache_context);
+	row_cache_context = NULL;
+}
+
+static void
+row_cache_xact_callback(XactEvent event, void *arg)
+{
+	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
+		event == XACT_EVENT_PREPARE || event == XACT_EVENT_PARALLEL_COMMIT ||
+		event == XACT_EVENT_PARALLEL_ABORT)
+	{
+		/* the memory went away with the transaction's */
+		row_cache = NULL;
+		row_cache_context = NULL;
+	}
+}
+
+void
+zsscan_fetch_init(void)
+{
+	RegisterXactCallback(row_cache_xact_callback, NULL);
+}
+
+/*
+ * The source for single rows of rel in this command.
+ */
+static ZsRowSource *
+row_cache_source(Relation rel)
+{
+	CommandId	cid = GetCurrentCommandId(false);
+	RowCacheEntry *entry;
+	bool		found;
+	Oid			relid = RelationGetRelid(rel);
+
+	if (row_cache != NULL && (row_cache_cid != cid || row_cache_lxid != MyProc->vxid.lxid))
+		drop_row_cache(true);
+	if (row_cache == NULL)
+	{
+		HASHCTL		ctl = {
+			.keysize = sizeof(Oid),
+			.entrysize = sizeof(RowCacheEntry),
+		};
+
+		row_cache_context = AllocSetContextCreate(TopTransactionContext, "zedstore row cache",
+												  ALLOCSET_DEFAULT_SIZES);
+		ctl.hcxt = row_cache_context;
+		row_cache = hash_create("zedstore row cache", 16, &ctl,
+								HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		row_cache_cid = cid;
+		row_cache_lxid = MyProc->vxid.lxid;
+	}
+
+	entry = hash_search(row_cache, &relid, HASH_ENTER, &found);
+	if (found && entry->source != NULL &&
+		(!RelFileLocatorEquals(entry->locator, rel->rd_locator) ||
+		 entry->source->rel != rel))
+	{
+		zsscan_source_free(entry->source);
+		entry->source = NULL;
+	}
+	if (!found || entry->source == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(row_cache_context);
+
+		entry->source = NULL;
+		entry->locator = rel->rd_locator;
+		entry->source = zsscan_source_create(rel, false, false, NULL);
+		zsscan_source_copy_desc(entry->source);
+		MemoryContextSwitchTo(old);
+	}
+	return entry->source;
+}
+
+void
+zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSlot *slot)
+{
+	ZsRowSource *source = row_cache_source(rel);
+
+	/* many slots may be filled from it in turn: each keeps its own values */
+	if (source->base.user != NULL && &source->base.user->base == slot)
+		ExecClearTuple(slot);
+	zsslot_detach(&source->base);
+	source->row_located = false;
+	zsscan_store(source, slot, row, vis);
+}
+
+bool
+zsscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot)
+{
+	zstid		row;
+	ZsVisSlot	vis;
+
+	zsbase_require_preload();
+	ExecClearTuple(slot);
+	if (!zs_tid_is_sane(tid))
+		return false;
+	row = zs_row_from_tid(tid);
+	if (!zstid_fetch_visible(rel, row, snapshot, &vis, NULL))
+		return false;
+	zsscan_store_version(rel, row, &vis, slot);
+	return true;
+}
+
+/* ---- small callbacks ------------------------------------------------------------------ */
+
+void
+zsscan_get_latest_tid(TableScanDesc sscan, ItemPointer tid)
+{
+	zstid		row;
+
+	if (!zs_tid_is_sane(tid))
+		return;
+	row = zs_row_from_tid(tid);
+	zstid_latest_version(sscan->rs_rd, &row, sscan->rs_snapshot);
+	zs_tid_from_row(row, tid);
+}
+
+/* As heap: a TID is valid if it lies within the (logical) table. */
+bool
+zsscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+
+	return ItemPointerIsValid(tid) && ItemPointerGetBlockNumberNoCheck(tid) < scan->nblocks;
+}
+
+bool
+zsscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
+{
+	ZsVisSlot	vis;
+
+	if (!zs_tid_is_sane(&slot->tts_tid))
+		return false;
+	return zstid_fetch_visible(rel, zs_row_from_tid(&slot->tts_tid), snapshot, &vis, NULL);
+}
+
+/*
+ * Which index entries may be deleted?  Those of rows that are dead to everyone.  Bottom-up
+ * deletion's "promising" order does not matter here: a look at the TID tree is all it takes.
+ */
+TransactionId
+zsscan_index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate)
+{
+	TransactionId horizon = InvalidTransactionId;
+	int			nkept = 0;
+	int			freed = 0;
+
+	for (int i = 0; i < delstate->ndeltids; i++)
+	{
+		TM_IndexDelete *del = &delstate->deltids[i];
+		TM_IndexStatus *status = delstate->status + del->id;
+
+		if (!status->knowndeletable || delstate->bottomup)
+		{
+			if (!zs_tid_is_sane(&del->tid) ||
+				!zstid_row_is_dead(rel, zs_row_from_tid(&del->tid), &horizon))
+				continue;
+			status->knowndeletable = true;
+		}
+		else
+		{
+			/* known to be dead: only its conflict horizon is wanted */
+			(void) zstid_row_is_dead(rel, zs_row_from_tid(&del->tid), &horizon);
+		}
+		if (delstate->bottomup)
+		{
+			freed += status->freespace;
+			delstate->deltids[nkept++] = *del;
+			if (freed >= delstate->bottomupfreespace)
+				break;
+		}
+	}
+	/* bottom-up callers get an array of those that are deletable */
+	if (delstate->bottomup)
+		delstate->ndeltids = nkept;
+	return horizon;
+}

@@ -1,0 +1,291 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_index_build.c
+ *	  Rows for CREATE INDEX: the full scan, and the second pass of CREATE
+ *	  INDEX CONCURRENTLY.
+ *
+ * The rules which rows are indexed, and which the index must not be used for
+ * yet, are those of heapam_index_build_range_scan(); there are no HOT chains
+ * here, so each row stands for itself.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_index_build.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "catalog/index.h"
+#include "commands/progress.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/lmgr.h"
+#include "storage/procarray.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+#include "utils/tuplesort.h"
+
+#include "scan_desc.h"
+#include "zs_page.h"
+#include "zs_write.h"
+
+/* What to do with a row. */
+typedef enum BuildAction
+{
+	BUILD_SKIP = 1,
+	BUILD_INDEX_LIVE,			/* index, and count it for uniqueness */
+	BUILD_INDEX_DEAD,			/* index without uniqueness check */
+	BUILD_RECHECK,				/* state changed while waiting */
+} BuildAction;
+
+/*
+ * Decides about a row by its slot.  Waits for other transactions where a unique index depends on them,
+ * as heap does.
+ */
+static BuildAction
+choose_action(Relation rel, ZsVisSlot *vis, zstid row, TransactionId oldest_xmin,
+			  bool checking_uniqueness, bool anyvisible, double *reltuples)
+{
+	ItemPointerData tid;
+	TransactionId xwait;
+
+	zs_tid_from_row(row, &tid);
+	switch (zstid_satisfies_vacuum(vis, oldest_xmin, InvalidBuffer))
+	{
+		case ZS_VACUUM_DEAD:
+			return BUILD_SKIP;
+		case ZS_VACUUM_LIVE:
+			*reltuples += 1;
+			return BUILD_INDEX_LIVE;
+		case ZS_VACUUM_RECENTLY_DEAD:
+			/* some old snapshot may see it */
+			return BUILD_INDEX_DEAD;
+		case ZS_VACUUM_INSERT_IN_PROGRESS:
+			if (anyvisible)
+			{
+				*reltuples += 1;
+				return BUILD_INDEX_LIVE;
+			}
+			xwait = vis->xmin;
+			if (!TransactionIdIsCurrentTransactionId(xwait))
+			{
+				if (checking_uniqueness)
+				{
+					XactLockTableWait(xwait, rel, &tid, XLTW_InsertIndexUnique);
+					return BUILD_RECHECK;
+				}
+			}
+			else
+				*reltuples += 1;
+			return BUILD_INDEX_LIVE;
+		case ZS_VACUUM_DELETE_IN_PROGRESS:
+			if (anyvisible)
+				return BUILD_INDEX_DEAD;
+			if (zstid_deleted_by_current_xact(vis))
+				return BUILD_INDEX_DEAD;
+			xwait = zstid_update_xid(vis);
+			if (checking_uniqueness)
+			{
+				XactLockTableWait(xwait, rel, &tid, XLTW_InsertIndexUnique);
+				return BUILD_RECHECK;
+			}
+			*reltuples += 1;
+			return BUILD_INDEX_LIVE;
+		case ZS_VACUUM_INVALID:
+			break;
+	}
+	elog(ERROR, "unexpected result of visibility check");
+	return BUILD_SKIP;
+}
+
+static void
+report_progress(ZsScanDesc scan, zstid row)
+{
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, (row - scan->start) / ZS_ROWS_PER_BLOCK);
+}
+
+double
+zsscan_index_build_range(Relation rel, Relation index, IndexInfo *info,
+						 bool allow_sync, bool anyvisible, bool progress,
+						 BlockNumber start_blockno, BlockNumber numblocks,
+						 IndexBuildCallback callback, void *callback_state,
+						 TableScanDesc sscan)
+{
+	bool		checking_uniqueness = info->ii_Unique || info->ii_ExclusionOps != NULL;
+	bool		need_unregister = false;
+	TransactionId oldest_xmin = InvalidTransactionId;
+	Snapshot	snapshot;
+	EState	   *estate = CreateExecutorState();
+	ExprContext *econtext = GetPerTupleExprContext(estate);
+	TupleTableSlot *slot = table_slot_create(rel, NULL);
+	ExprState  *predicate;
+	ZsScanDesc	scan;
+	double		reltuples = 0;
+	uint64		nrows = 0;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	Assert(OidIsValid(index->rd_rel->relam));
+	Assert(!(anyvisible && checking_uniqueness));
+	econtext->ecxt_scantuple = slot;
+	predicate = ExecPrepareQual(info->ii_Predicate, estate);
+
+	/* all rows for a plain build, a snapshot's rows for a concurrent one */
+	if (!IsBootstrapProcessingMode() && !info->ii_Concurrent)
+		oldest_xmin = GetOldestNonRemovableTransactionId(rel);
+	if (sscan == NULL)
+	{
+		if (TransactionIdIsValid(oldest_xmin))
+			snapshot = SnapshotAny;
+		else
+		{
+			snapshot = RegisterSnapshot(GetTransactionSnapshot());
+			need_unregister = true;
+		}
+		sscan = table_beginscan_strat(rel, snapshot, 0, NULL, true, allow_sync);
+	}
+	else
+		snapshot = sscan->rs_snapshot;
+	scan = (ZsScanDesc) sscan;
+	Assert(snapshot == SnapshotAny ? TransactionIdIsValid(oldest_xmin) :
+		   !TransactionIdIsValid(oldest_xmin));
+
+	if (start_blockno != 0 || numblocks != InvalidBlockNumber)
+	{
+		ItemPointerData min;
+		ItemPointerData max;
+
+		ItemPointerSet(&min, start_blockno, 1);
+		ItemPointerSet(&max, numblocks == InvalidBlockNumber ? MaxBlockNumber - 1 :
+					   start_blockno + numblocks - 1, ZS_ROWS_PER_BLOCK);
+		zsscan_set_tidrange(sscan, &min, &max);
+	}
+	if (progress)
+		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
+									 (scan->end - scan->start) / ZS_ROWS_PER_BLOCK);
+
+	while (zsscan_getnextslot(sscan, ForwardScanDirection, slot))
+	{
+		ZsSlot	   *zslot = (ZsSlot *) slot;
+		BuildAction action = BUILD_INDEX_LIVE;
+		ItemPointerData tid = slot->tts_tid;
+
+		CHECK_FOR_INTERRUPTS();
+		if (progress && (++nrows & 0xffff) == 0)
+			report_progress(scan, zslot->row);
+
+		if (snapshot != SnapshotAny)
+			reltuples += 1;
+		else
+		{
+			action = choose_action(rel, &zslot->vis, zslot->row, oldest_xmin,
+								   checking_uniqueness, anyvisible, &reltuples);
+			while (action == BUILD_RECHECK)
+			{
+				bool		dead;
+
+				CHECK_FOR_INTERRUPTS();
+				if (!zstid_lookup(rel, zslot->row, &zslot->vis, &dead))
+					action = BUILD_SKIP;
+				else
+					action = choose_action(rel, &zslot->vis, zslot->row, oldest_xmin,
+										   checking_uniqueness, anyvisible, &reltuples);
+			}
+		}
+		if (action == BUILD_SKIP)
+			continue;
+
+		MemoryContextReset(econtext->ecxt_per_tuple_memory);
+		if (predicate != NULL && !ExecQual(predicate, econtext))
+			continue;
+		FormIndexDatum(info, slot, estate, values, isnull);
+		callback(index, &tid, values, isnull, action == BUILD_INDEX_LIVE, callback_state);
+	}
+	if (progress)
+		report_progress(scan, scan->end);
+
+	table_endscan(sscan);
+	if (need_unregister)
+		UnregisterSnapshot(snapshot);
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExecutorState(estate);
+
+	/* these may have been pointing to the now-gone estate */
+	info->ii_ExpressionsState = NIL;
+	info->ii_PredicateState = NULL;
+	return reltuples;
+}
+
+/* ---- second pass of CREATE INDEX CONCURRENTLY ------------------------------------- */
+
+/* Next TID that the index has, in order; false at the end. */
+static bool
+next_indexed_row(ValidateIndexState *state, zstid *row)
+{
+	bool		isnull;
+	Datum		value;
+	ItemPointerData tid;
+
+	if (!tuplesort_getdatum(state->tuplesort, true, false, &value, &isnull, NULL))
+		return false;
+	Assert(!isnull);
+	itemptr_decode(&tid, DatumGetInt64(value));
+	*row = zs_row_from_tid(&tid);
+	return true;
+}
+
+void
+zsscan_index_validate(Relation rel, Relation index, IndexInfo *info, Snapshot snapshot,
+					  ValidateIndexState *state)
+{
+	EState	   *estate = CreateExecutorState();
+	ExprContext *econtext = GetPerTupleExprContext(estate);
+	TupleTableSlot *slot = table_slot_create(rel, NULL);
+	ExprState  *predicate = ExecPrepareQual(info->ii_Predicate, estate);
+	TableScanDesc sscan = table_beginscan_strat(rel, snapshot, 0, NULL, true, false);
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+	zstid		indexed = 0;
+	bool		more;
+	Datum		values[INDEX_MAX_KEYS];
+	bool		isnull[INDEX_MAX_KEYS];
+
+	econtext->ecxt_scantuple = slot;
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL, scan->nblocks);
+	more = next_indexed_row(state, &indexed);
+
+	/* both sequences ascend: a merge */
+	while (zsscan_getnextslot(sscan, ForwardScanDirection, slot))
+	{
+		zstid		row = ((ZsSlot *) slot)->row;
+		ItemPointerData tid = slot->tts_tid;
+
+		CHECK_FOR_INTERRUPTS();
+		state->htups += 1;
+		if (((uint64) state->htups & 0xffff) == 0)
+			report_progress(scan, row);
+		while (more && indexed < row)
+			more = next_indexed_row(state, &indexed);
+		if (more && indexed == row)
+			continue;
+
+		MemoryContextReset(econtext->ecxt_per_tuple_memory);
+		if (predicate != NULL && !ExecQual(predicate, econtext))
+			continue;
+		FormIndexDatum(info, slot, estate, values, isnull);
+		index_insert(index, values, isnull, &tid, rel,
+					 info->ii_Unique ? UNIQUE_CHECK_YES : UNIQUE_CHECK_NO, false, info);
+		state->tups_inserted += 1;
+	}
+	report_progress(scan, scan->end);
+
+	table_endscan(sscan);
+	ExecDropSingleTupleTableSlot(slot);
+	FreeExecutorState(estate);
+	info->ii_ExpressionsState = NIL;
+	info->ii_PredicateState = NULL;
+}

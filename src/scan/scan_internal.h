@@ -1,0 +1,107 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_internal.h
+ *	  Private to src/scan.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SCAN_INTERNAL_H
+#define SCAN_INTERNAL_H
+
+#include "postgres.h"
+
+#include "access/htup.h"
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "zs_attr.h"
+#include "zs_row.h"
+#include "zs_slot.h"
+#include "zs_tid.h"
+
+/* One column as a source sees it. */
+typedef struct ZsSourceColumn
+{
+	ZsAttrReader *reader;		/* NULL until somebody looks at the column */
+	zstid		stripe;			/* the stripe vector belongs to, or INVALID */
+	const ZsVectorOut *vector;	/* NULL: no segment covers the stripe */
+} ZsSourceColumn;
+
+/*
+ * Where rows of one table come from: the row tree first, then the segments of
+ * the columns.  Used by scans (whole vectors, stripe after stripe) and by
+ * fetches (single values).
+ */
+typedef struct ZsRowSource
+{
+	ZsSlotSource base;			/* first */
+	Relation	rel;
+	TupleDesc	desc;			/* the stored rows' */
+	TupleDesc	slot_desc;		/* of the slot served last; only compared */
+	MemoryContext context;
+	BufferAccessStrategy strategy;
+	bool		by_vector;		/* scan: decode whole vectors */
+	bool		stream;			/* scan: look ahead */
+	ZsSourceColumn *columns;	/* one per attribute */
+	zstid		range_start;	/* scan: rows it will read next */
+	zstid		range_end;
+
+	/* the row in the slot */
+	bool		row_located;	/* is tuple known for the row? */
+	zstid		row;
+	MinimalTuple tuple;			/* from the row tree, or NULL */
+
+	/* scan: the stripe's rows in the row tree */
+	zstid		batch_stripe;
+	ZsRowBatch *batch;
+	int			batch_pos;
+	zstid		next_tree_row;	/* no row-tree row in [.., this); 0 = not known */
+	bool		trust_next_tree_row;	/* MVCC snapshot: rows that come later are
+										 * not ours to see */
+	zstid		missing_checked;	/* stripe whose missing columns were justified */
+} ZsRowSource;
+
+/*
+ * strategy may be NULL.  Memory comes from a child of the current context,
+ * which zsscan_source_free() deletes.
+ */
+extern ZsRowSource *zsscan_source_create(Relation rel, bool by_vector, bool stream,
+										 BufferAccessStrategy strategy);
+
+/* Makes the source independent of the relation's descriptor, which may go before it. */
+extern void zsscan_source_copy_desc(ZsRowSource *source);
+extern void zsscan_source_range(ZsRowSource *source, zstid start, zstid end);
+extern void zsscan_source_free(ZsRowSource *source);
+
+/* Stores a row in a slot; decodes at once when lazy decoding is off. */
+extern void zsscan_store(ZsRowSource *source, TupleTableSlot *slot, zstid row,
+						 const ZsVisSlot *vis);
+
+/*
+ * Moves a slot that holds the source's last row to another row with the same
+ * visibility; false if it cannot be done that simply.  The way of most rows of
+ * a sequential scan.
+ */
+static inline bool
+zsscan_advance(ZsRowSource *source, TupleTableSlot *slot, zstid row)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	if (unlikely(source->base.user != zslot || TTS_SHOULDFREE(slot) ||
+				 zslot->values_context != NULL || !zs_enable_lazy_decode))
+		return false;
+	Assert(!TTS_EMPTY(slot) && zslot->source == &source->base);
+	zslot->row = row;
+	zs_tid_from_row(row, &slot->tts_tid);
+	slot->tts_nvalid = 0;
+	return true;
+}
+
+/* State of index_fetch_*, also used by tuple_fetch_row_version. */
+typedef struct ZsIndexFetch ZsIndexFetch;
+
+#endif							/* SCAN_INTERNAL_H */

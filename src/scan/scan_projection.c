@@ -1,0 +1,244 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_projection.c
+ *	  Finds out which columns of zedstore tables a plan looks at.
+ *
+ * The problem: table_scan_getnextslot() and its siblings return "the next row"
+ * and do not say what the caller wants of it.  A heap has the whole row at hand;
+ * a zedstore table reads and decodes every column separately.
+ *
+ * The idea: the plan knows.  When the executor has started, walk the tree of
+ * plan states and put the columns that a scan node's expressions mention
+ * into the node's scan slot, which belongs to this node alone.  The
+ * access method finds the mask in the slot that it is handed.  A slot without
+ * a mask stands for all columns, so a path that is not covered here (triggers,
+ * EvalPlanQual, which builds plan states of its own, COPY, ANALYZE,
+ * constraints) is slower, not wrong.
+ *
+ * What a scan node looks at:
+ *
+ *		its target list and its filter;
+ *		index and bitmap scans: the original index conditions, for lossy
+ *		indexes, and the original ordering expressions;
+ *		TID scans: the TID conditions;
+ *		an index-only scan: no column of the table, it only fetches the row's
+ *		visibility;
+ *		all columns, if a whole-row variable is among these, and if the node
+ *		does not project, for then its slot is the result that others see.
+ *
+ * The last one would void all of this, because the planner prefers target lists
+ * that are equal to the table's columns: for a heap they save a projection.
+ * It does not do so for a table of which a system column is needed, since the
+ * columns of a heap tuple do not include these (use_physical_tlist() in
+ * createplan.c).  So the planner hook marks "tableoid" as needed.
+ * It runs when the paths of a base relation are complete.  After that point the
+ * planner looks at attr_needed in two places only: in the one just named, and
+ * when it builds the target list of a join, for columns that stand in the
+ * target list of the base relation already (build_joinrel_tlist() in relnode.c).
+ * So the mark adds no column to any target list.
+ *
+ * The executor hook also turns off what PostgreSQL 17's bitmap scan node
+ * prefetches by itself: it takes the block numbers of TIDs for physical ones.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_projection.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "catalog/pg_class.h"
+#include "executor/executor.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/paths.h"
+#include "utils/lsyscache.h"
+
+#include "zs_base.h"
+#include "zs_projection.h"
+
+static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
+static ExecutorStart_hook_type next_executor_start_hook = NULL;
+
+/* ---- planner --------------------------------------------------------------- */
+
+/*
+ * Keeps the planner from asking for all columns of a zedstore table.  Children
+ * of partitioned and inherited tables never get a physical target list.
+ */
+static void
+set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
+				 RangeTblEntry *rte)
+{
+	int			tableoid = TableOidAttributeNumber - rel->min_attr;
+
+	if (next_pathlist_hook)
+		next_pathlist_hook(root, rel, rti, rte);
+
+	if (!zs_enable_column_projection ||
+		rel->reloptkind != RELOPT_BASEREL ||
+		rte->rtekind != RTE_RELATION ||
+		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
+		!zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
+		return;
+
+	Assert(tableoid >= 0);
+	rel->attr_needed[tableoid] = bms_add_member(rel->attr_needed[tableoid], 0);
+}
+
+/* ---- executor -------------------------------------------------------------- */
+
+/*
+ * Puts the mask into a scan node's slot.  conditions and orderings are what the
+ * node looks at beside its target list and filter.
+ */
+static void
+stamp_scan_slot(ScanState *node, List *conditions, List *orderings)
+{
+	Plan	   *plan = node->ps.plan;
+	Index		scanrelid = ((Scan *) plan)->scanrelid;
+	Bitmapset  *vars = NULL;
+	Bitmapset  *needed = NULL;
+	bool		all = (node->ps.ps_ProjInfo == NULL);
+	int			member = -1;
+
+	if (!zs_enable_column_projection)
+		return;
+
+	Assert(node->ss_ScanTupleSlot != NULL);
+	Assert(scanrelid > 0);
+
+	if (!all)
+	{
+		pull_varattnos((Node *) plan->targetlist, scanrelid, &vars);
+		pull_varattnos((Node *) plan->qual, scanrelid, &vars);
+		pull_varattnos((Node *) conditions, scanrelid, &vars);
+		pull_varattnos((Node *) orderings, scanrelid, &vars);
+	}
+
+	while ((member = bms_next_member(vars, member)) >= 0)
+	{
+		int			attno = member + FirstLowInvalidHeapAttributeNumber;
+
+		Assert(attno <= RelationGetDescr(node->ss_currentRelation)->natts);
+		if (attno == InvalidAttrNumber)
+			all = true;			/* whole row */
+		else if (attno > 0)
+			needed = bms_add_member(needed, attno);
+	}
+
+	zsslot_set_needed(node->ss_ScanTupleSlot, all ? NULL : needed, all);
+
+	bms_free(vars);
+	bms_free(needed);
+}
+
+/* Prepares a node that scans a zedstore table. */
+static void
+prepare_scan_node(ScanState *node)
+{
+	Plan	   *plan = node->ps.plan;
+
+	switch (nodeTag(node))
+	{
+		case T_SeqScanState:
+		case T_SampleScanState:
+			stamp_scan_slot(node, NIL, NIL);
+			break;
+		case T_IndexScanState:
+			stamp_scan_slot(node, ((IndexScan *) plan)->indexqualorig,
+							((IndexScan *) plan)->indexorderbyorig);
+			break;
+		case T_IndexOnlyScanState:
+			/* its scan slot holds index columns; this one fetches the row */
+			if (zs_enable_column_projection)
+				zsslot_set_needed(((IndexOnlyScanState *) node)->ioss_TableSlot,
+								  NULL, false);
+			break;
+		case T_BitmapHeapScanState:
+			stamp_scan_slot(node, ((BitmapHeapScan *) plan)->bitmapqualorig, NIL);
+			zs_bitmap_scan_disable_prefetch((BitmapHeapScanState *) node);
+			break;
+		case T_TidScanState:
+			stamp_scan_slot(node, ((TidScan *) plan)->tidquals, NIL);
+			break;
+		case T_TidRangeScanState:
+			stamp_scan_slot(node, ((TidRangeScan *) plan)->tidrangequals, NIL);
+			break;
+		default:
+			elog(ERROR, "unrecognized node type: %d", (int) nodeTag(node));
+	}
+}
+
+/*
+ * planstate_tree_walker callback.  The walker comes to every child that was
+ * initialized: to those of Append and MergeAppend that were not pruned, and to
+ * the subplans that some expression refers to.
+ */
+static bool
+prepare_scan_nodes(PlanState *planstate, void *context)
+{
+	/* a subplan that cannot run in this parallel worker */
+	if (planstate == NULL)
+		return false;
+
+	switch (nodeTag(planstate))
+	{
+		case T_SeqScanState:
+		case T_SampleScanState:
+		case T_IndexScanState:
+		case T_IndexOnlyScanState:
+		case T_BitmapHeapScanState:
+		case T_TidScanState:
+		case T_TidRangeScanState:
+			if (zsbase_is_zedstore(((ScanState *) planstate)->ss_currentRelation))
+				prepare_scan_node((ScanState *) planstate);
+			break;
+		default:
+			break;
+	}
+
+	return planstate_tree_walker(planstate, prepare_scan_nodes, context);
+}
+
+/* Has the executor opened a zedstore table? */
+static bool
+uses_zedstore(const EState *estate)
+{
+	for (Index i = 0; i < estate->es_range_table_size; i++)
+	{
+		Relation	rel = estate->es_relations[i];
+
+		if (rel != NULL && zsbase_is_zedstore(rel))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Runs in parallel workers too.
+ */
+static void
+executor_start(QueryDesc *queryDesc, int eflags)
+{
+	if (next_executor_start_hook)
+		next_executor_start_hook(queryDesc, eflags);
+	else
+		standard_ExecutorStart(queryDesc, eflags);
+
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 &&
+		uses_zedstore(queryDesc->estate))
+		(void) prepare_scan_nodes(queryDesc->planstate, NULL);
+}
+
+void
+zsscan_projection_init(void)
+{
+	next_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = set_rel_pathlist;
+
+	next_executor_start_hook = ExecutorStart_hook;
+	ExecutorStart_hook = executor_start;
+}

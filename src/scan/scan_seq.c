@@ -1,0 +1,481 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_seq.c
+ *	  Sequential scans: forward, backward, parallel, over a range of TIDs.
+ *
+ * The TID tree says which rows there are and who may see them, run by run; a
+ * million rows of one COPY are one run, whose visibility is decided once.
+ * Column values are not touched here: the slot decodes what is looked at.
+ *
+ * Backward, rows come from windows of one stripe that are loaded whole and
+ * walked from the end; a change of direction within a window just turns round.
+ *
+ * A parallel scan hands out chunks of rows by an atomic counter: one segment
+ * each, smaller ones towards the end so that workers finish together.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_seq.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/skey.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "scan_desc.h"
+#include "zs_page.h"
+#include "zs_write.h"
+
+/* ---- begin, end ------------------------------------------------------------ */
+
+/* A ring for tables that would wash out the buffer cache, as for heap. */
+static BufferAccessStrategy
+choose_strategy(Relation rel, uint32 flags)
+{
+	if ((flags & SO_ALLOW_STRAT) != 0 && !RelationUsesLocalBuffers(rel) &&
+		zspage_physical_blocks(rel) > (BlockNumber) NBuffers / 4)
+		return GetAccessStrategy(BAS_BULKREAD);
+	return NULL;
+}
+
+static bool
+is_sequential(uint32 flags)
+{
+	return (flags & (SO_TYPE_SEQSCAN | SO_TYPE_TIDRANGESCAN)) != 0;
+}
+
+/* Positions the scan before its first row. */
+static void
+init_position(ZsScanDesc scan)
+{
+	ParallelZsScanDesc pscan = (ParallelZsScanDesc) scan->rs_base.rs_parallel;
+
+	scan->start = 0;
+	scan->end = pscan != NULL ? pscan->end_row : zspage_next_row(scan->rs_base.rs_rd);
+	scan->nblocks = (scan->end + ZS_ROWS_PER_BLOCK - 1) / ZS_ROWS_PER_BLOCK;
+	scan->window_start = scan->window_end = ZS_INVALID_ROW;
+	scan->tids_at = ZS_INVALID_ROW;
+	scan->nviews = 0;
+	scan->view = -1;
+	scan->in_chunk = false;
+	scan->block = InvalidBlockNumber;
+	scan->noffsets = -1;
+	scan->offset_pos = 0;
+	zsscan_source_range(scan->source, scan->start, scan->end);
+}
+
+TableScanDesc
+zsscan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key,
+			 ParallelTableScanDesc pscan, uint32 flags)
+{
+	ZsScanDesc	scan;
+
+	zsbase_require_preload();
+	RelationIncrementReferenceCount(rel);
+	zswrite_flush(rel);
+
+	scan = palloc0(sizeof(ZsScanDescData));
+	scan->rs_base.rs_rd = rel;
+	scan->rs_base.rs_snapshot = snapshot;
+	scan->rs_base.rs_nkeys = nkeys;
+	scan->rs_base.rs_flags = flags;
+	scan->rs_base.rs_parallel = pscan;
+	if (nkeys > 0)
+	{
+		scan->rs_base.rs_key = palloc(nkeys * sizeof(ScanKeyData));
+		memcpy(scan->rs_base.rs_key, key, nkeys * sizeof(ScanKeyData));
+	}
+
+	/* as heap: serializable transactions depend on the whole table */
+	if ((flags & (SO_TYPE_SEQSCAN | SO_TYPE_SAMPLESCAN)) != 0 && snapshot != NULL)
+		PredicateLockRelation(rel, snapshot);
+
+	scan->source = zsscan_source_create(rel, true, is_sequential(flags),
+										choose_strategy(rel, flags));
+	scan->source->trust_next_tree_row = snapshot != NULL && IsMVCCSnapshot(snapshot) &&
+		is_sequential(flags);
+	init_position(scan);
+	if (flags & SO_TYPE_SEQSCAN)
+		pgstat_count_heap_scan(rel);
+	return (TableScanDesc) scan;
+}
+
+void
+zsscan_end(TableScanDesc sscan)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+
+	/* the slot may still want values; the rest goes with the source's memory */
+	if (scan->tids != NULL)
+		zstid_scan_end(scan->tids);
+	zsscan_source_free(scan->source);
+	if (scan->rs_base.rs_key != NULL)
+		pfree(scan->rs_base.rs_key);
+	if (scan->rs_base.rs_flags & SO_TEMP_SNAPSHOT)
+		UnregisterSnapshot(scan->rs_base.rs_snapshot);
+	RelationDecrementReferenceCount(scan->rs_base.rs_rd);
+	pfree(scan);
+}
+
+void
+zsscan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params,
+			  bool allow_strat, bool allow_sync, bool allow_pagemode)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+
+	if (key != NULL && sscan->rs_nkeys > 0)
+		memcpy(sscan->rs_key, key, sscan->rs_nkeys * sizeof(ScanKeyData));
+	if (set_params)
+	{
+		if (allow_strat)
+			sscan->rs_flags |= SO_ALLOW_STRAT;
+		else
+			sscan->rs_flags &= ~SO_ALLOW_STRAT;
+	}
+	zswrite_flush(sscan->rs_rd);
+	init_position(scan);
+	if (sscan->rs_flags & SO_TYPE_SEQSCAN)
+		pgstat_count_heap_scan(sscan->rs_rd);
+}
+
+/* ---- windows ----------------------------------------------------------------- */
+
+static void
+add_view(ZsScanDesc scan, const ZsTidRun *run, const ZsVisSlot *vis)
+{
+	ZsRunView  *view;
+
+	if (scan->nviews == scan->maxviews)
+	{
+		scan->maxviews = Max(8, scan->maxviews * 2);
+		if (scan->views == NULL)
+			scan->views = MemoryContextAlloc(scan->source->context,
+											 scan->maxviews * sizeof(ZsRunView));
+		else
+			scan->views = repalloc(scan->views, scan->maxviews * sizeof(ZsRunView));
+	}
+	view = &scan->views[scan->nviews++];
+	view->first = run->first;
+	view->count = run->count;
+	view->has_vis = vis != NULL;
+	if (vis != NULL)
+		view->vis = *vis;
+}
+
+/* Makes the scan of the TID tree go on at row `from`. */
+static void
+position_tids(ZsScanDesc scan, zstid from, zstid end)
+{
+	MemoryContext old = MemoryContextSwitchTo(scan->source->context);
+	bool		any = (scan->rs_base.rs_flags & SO_TYPE_ANALYZE) != 0;
+
+	if (scan->tids == NULL)
+		scan->tids = zstid_scan_begin(scan->rs_base.rs_rd,
+									  any ? NULL : scan->rs_base.rs_snapshot, from, end);
+	else
+		zstid_scan_restart(scan->tids, from, end);
+	MemoryContextSwitchTo(old);
+}
+
+void
+zsscan_load_window(ZsScanDesc scan, zstid start, zstid end)
+{
+	ZsTidRun	run;
+	const ZsVisSlot *vis;
+
+	scan->nviews = 0;
+	scan->window_start = start;
+	scan->window_end = end;
+	position_tids(scan, start, end);
+	while (zstid_scan_next(scan->tids, &run, &vis))
+		add_view(scan, &run, vis);
+	scan->tids_at = ZS_INVALID_ROW;
+}
+
+const ZsRunView *
+zsscan_find_view(ZsScanDesc scan, zstid row)
+{
+	int			low = 0;
+	int			high = scan->nviews;
+
+	Assert(row >= scan->window_start && row < scan->window_end);
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+		ZsRunView  *view = &scan->views[mid];
+
+		if (row < view->first)
+			high = mid;
+		else if (row >= view->first + view->count)
+			low = mid + 1;
+		else
+			return view;
+	}
+	return NULL;
+}
+
+/* Claims the next chunk of a parallel scan. */
+static bool
+next_chunk(ZsScanDesc scan)
+{
+	ParallelZsScanDesc pscan = (ParallelZsScanDesc) scan->rs_base.rs_parallel;
+	uint64		start = pg_atomic_read_u64(&pscan->next_row);
+	uint64		size;
+
+	do
+	{
+		if (start >= pscan->end_row)
+			return false;
+		/* a whole segment while there are plenty, a stripe at the end */
+		size = (pscan->end_row - start) / 64;
+		size = Min(Max(TYPEALIGN64(ZS_STRIPE_ROWS, size), ZS_STRIPE_ROWS), ZS_SEGMENT_ROWS);
+		/* do not reach into the next segment */
+		size = Min(size, ZS_SEGMENT_ROWS - start % ZS_SEGMENT_ROWS);
+	} while (!pg_atomic_compare_exchange_u64(&pscan->next_row, &start, start + size));
+
+	scan->start = start;
+	scan->end = Min(start + size, pscan->end_row);
+	scan->window_start = scan->window_end = start;
+	scan->tids_at = ZS_INVALID_ROW;
+	scan->nviews = 0;
+	zsscan_source_range(scan->source, scan->start, scan->end);
+	return true;
+}
+
+/* Next window in forward direction: one run. */
+static bool
+load_forward(ZsScanDesc scan)
+{
+	for (;;)
+	{
+		ZsTidRun	run;
+		const ZsVisSlot *vis;
+
+		if (scan->rs_base.rs_parallel != NULL && !scan->in_chunk)
+		{
+			if (!next_chunk(scan))
+				return false;
+			scan->in_chunk = true;
+		}
+		if (scan->window_end == ZS_INVALID_ROW)
+			scan->window_start = scan->window_end = scan->start;
+		if (scan->window_end < scan->end)
+		{
+			if (scan->tids_at != scan->window_end)
+				position_tids(scan, scan->window_end, scan->end);
+			if (zstid_scan_next(scan->tids, &run, &vis))
+			{
+				scan->nviews = 0;
+				add_view(scan, &run, vis);
+				scan->window_start = run.first;
+				scan->window_end = scan->tids_at = run.first + run.count;
+				return true;
+			}
+		}
+		scan->nviews = 0;
+		scan->window_start = scan->window_end = scan->end;
+		scan->tids_at = ZS_INVALID_ROW;
+		if (scan->rs_base.rs_parallel == NULL)
+			return false;
+		scan->in_chunk = false;
+	}
+}
+
+/* Next window in backward direction: what lies before the present one. */
+static bool
+load_backward(ZsScanDesc scan)
+{
+	zstid		end;
+
+	if (scan->window_start == ZS_INVALID_ROW)
+		scan->window_start = scan->window_end = scan->end;
+	end = scan->window_start;
+	while (end > scan->start)
+	{
+		zstid		start = Max(scan->start, (end - 1) - (end - 1) % ZS_STRIPE_ROWS);
+
+		CHECK_FOR_INTERRUPTS();
+		zsscan_load_window(scan, start, end);
+		if (scan->nviews > 0)
+			return true;
+		end = start;
+	}
+	scan->nviews = 0;
+	scan->window_start = scan->window_end = scan->start;
+	return false;
+}
+
+/* Moves to the next row of the present run, if it has one. */
+static inline bool
+next_row_of_run(ZsScanDesc scan)
+{
+	if (likely(scan->view >= 0 && scan->view < scan->nviews))
+	{
+		ZsRunView  *view = &scan->views[scan->view];
+
+		if (likely(scan->row + 1 < view->first + view->count))
+		{
+			scan->row++;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Moves to the first row of the next run; false at the end. */
+static bool
+next_run(ZsScanDesc scan)
+{
+	scan->view++;
+	if (scan->view >= scan->nviews)
+	{
+		if (!load_forward(scan))
+		{
+			scan->view = 0;
+			return false;
+		}
+		scan->view = 0;
+	}
+	scan->row = scan->views[scan->view].first;
+	return true;
+}
+
+static bool
+previous_row(ZsScanDesc scan)
+{
+	if (scan->view >= 0 && scan->view < scan->nviews && scan->row > scan->views[scan->view].first)
+	{
+		scan->row--;
+		return true;
+	}
+	scan->view--;
+	if (scan->view < 0)
+	{
+		if (!load_backward(scan))
+		{
+			scan->view = -1;
+			return false;
+		}
+		scan->view = scan->nviews - 1;
+	}
+	scan->row = scan->views[scan->view].first + scan->views[scan->view].count - 1;
+	return true;
+}
+
+/* ---- rows ------------------------------------------------------------------------ */
+
+static bool
+keys_match(ZsScanDesc scan, TupleTableSlot *slot)
+{
+	for (int i = 0; i < scan->rs_base.rs_nkeys; i++)
+	{
+		ScanKey		key = &scan->rs_base.rs_key[i];
+		bool		isnull;
+		Datum		value;
+
+		if (key->sk_flags & SK_ISNULL)
+			return false;
+		value = slot_getattr(slot, key->sk_attno, &isnull);
+		if (isnull || !DatumGetBool(FunctionCall2Coll(&key->sk_func, key->sk_collation,
+													  value, key->sk_argument)))
+			return false;
+	}
+	return true;
+}
+
+bool
+zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+
+	for (;;)
+	{
+		ZsRunView  *view;
+
+		if (likely(ScanDirectionIsForward(direction) && next_row_of_run(scan)))
+		{
+			if (likely(sscan->rs_nkeys == 0 && zsscan_advance(scan->source, slot, scan->row)))
+				break;
+		}
+		else if (!(ScanDirectionIsBackward(direction) ? previous_row(scan) : next_run(scan)))
+		{
+			ExecClearTuple(slot);
+			return false;
+		}
+		view = &scan->views[scan->view];
+		zsscan_store(scan->source, slot, scan->row, view->has_vis ? &view->vis : NULL);
+		if (sscan->rs_nkeys == 0 || keys_match(scan, slot))
+			break;
+		CHECK_FOR_INTERRUPTS();
+	}
+	pgstat_count_heap_getnext(sscan->rs_rd);
+	return true;
+}
+
+/* ---- TID range ---------------------------------------------------------------------- */
+
+void
+zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
+{
+	ZsScanDesc	scan = (ZsScanDesc) sscan;
+	uint64		end = zspage_next_row(sscan->rs_rd);
+	uint64		minoff = ItemPointerGetOffsetNumberNoCheck(mintid);
+	uint64		maxoff = ItemPointerGetOffsetNumberNoCheck(maxtid);
+	uint64		min;
+	uint64		max;
+
+	/* offsets from 1; those beyond a block's last row clamp to its end */
+	min = ((uint64) ItemPointerGetBlockNumberNoCheck(mintid) << 8) +
+		(minoff == 0 ? 0 : Min(minoff - 1, ZS_ROWS_PER_BLOCK));
+	max = ((uint64) ItemPointerGetBlockNumberNoCheck(maxtid) << 8) +
+		Min(maxoff, ZS_ROWS_PER_BLOCK);
+
+	init_position(scan);
+	scan->end = Min(max, end);
+	scan->start = Min(min, scan->end);
+	zsscan_source_range(scan->source, scan->start, scan->end);
+}
+
+bool
+zsscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
+{
+	return zsscan_getnextslot(sscan, direction, slot);
+}
+
+/* ---- parallel ------------------------------------------------------------------------- */
+
+Size
+zsscan_parallel_estimate(Relation rel)
+{
+	return sizeof(ParallelZsScanDescData);
+}
+
+Size
+zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan)
+{
+	ParallelZsScanDesc zpscan = (ParallelZsScanDesc) pscan;
+
+	/* workers cannot see our write buffer */
+	zswrite_flush(rel);
+	zpscan->base.phs_locator = rel->rd_locator;
+	zpscan->base.phs_syncscan = false;
+	pg_atomic_init_u64(&zpscan->next_row, 0);
+	zpscan->end_row = zspage_next_row(rel);
+	return sizeof(ParallelZsScanDescData);
+}
+
+void
+zsscan_parallel_reinitialize(Relation rel, ParallelTableScanDesc pscan)
+{
+	ParallelZsScanDesc zpscan = (ParallelZsScanDesc) pscan;
+
+	pg_atomic_write_u64(&zpscan->next_row, 0);
+}

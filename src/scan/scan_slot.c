@@ -1,0 +1,391 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_slot.c
+ *	  The slot type of zedstore tables: columns are decoded on demand.
+ *
+ * EXPLAIN ANALYZE SELECT * looks at no column, a sum at one: decoding in
+ * getsomeattrs() makes both pay for what they use.  The executor asks for the
+ * first n attributes whenever it needs the n-th; the needed-column mask that
+ * the ExecutorStart hook stamps on scan slots (scan_projection.c) spares the
+ * ones before it.  Columns outside the mask have no valid value; in assert
+ * builds they are poisoned so that reading one does not pass for a NULL.
+ *
+ * Copying the whole row (tuples for sorts, hash tables, triggers) ignores the
+ * mask.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_slot.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/xact.h"
+#include "executor/tuptable.h"
+#include "utils/datum.h"
+#include "utils/expandeddatum.h"
+#include "utils/memutils.h"
+
+#include "zs_base.h"
+#include "zs_slot.h"
+#include "zs_tid.h"
+
+#ifdef USE_ASSERT_CHECKING
+#define POISON ((Datum) UINT64CONST(0x7F7F7F7F7F7F7F7F))
+#endif
+
+static void
+zs_slot_init(TupleTableSlot *slot)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	zslot->nneeded = -1;
+}
+
+/* Forgets the source, from both sides. */
+static void
+unlink_source(ZsSlot *zslot)
+{
+	if (zslot->source != NULL)
+	{
+		Assert(zslot->source->user == zslot);
+		zslot->source->user = NULL;
+		zslot->source = NULL;
+	}
+}
+
+static void
+zs_slot_clear(TupleTableSlot *slot)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	unlink_source(zslot);
+	if (unlikely(TTS_SHOULDFREE(slot)))
+	{
+		pfree(zslot->data);
+		zslot->data = NULL;
+		slot->tts_flags &= ~TTS_FLAG_SHOULDFREE;
+	}
+	if (unlikely(zslot->values_context != NULL))
+		MemoryContextReset(zslot->values_context);
+	zslot->has_vis = false;
+	slot->tts_nvalid = 0;
+	slot->tts_flags |= TTS_FLAG_EMPTY;
+	ItemPointerSetInvalid(&slot->tts_tid);
+}
+
+static void
+zs_slot_release(TupleTableSlot *slot)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	unlink_source(zslot);
+	if (zslot->values_context != NULL)
+		MemoryContextDelete(zslot->values_context);
+	zslot->values_context = NULL;
+}
+
+static void
+zs_slot_getsomeattrs(TupleTableSlot *slot, int natts)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	if (unlikely(zslot->source == NULL))
+		elog(ERROR, "zedstore slot has no source for attribute %d", natts);
+#ifdef USE_ASSERT_CHECKING
+	for (int i = slot->tts_nvalid; i < natts; i++)
+	{
+		slot->tts_values[i] = POISON;
+		slot->tts_isnull[i] = false;
+	}
+#endif
+	zslot->source->fill(zslot->source, zslot, slot->tts_nvalid, natts, true);
+	slot->tts_nvalid = Max(slot->tts_nvalid, natts);
+}
+
+/* Makes all attributes valid, whatever the mask. */
+static void
+fill_all(ZsSlot *zslot)
+{
+	TupleTableSlot *slot = &zslot->base;
+	int			natts = slot->tts_tupleDescriptor->natts;
+
+	if (zslot->source != NULL && (zslot->nneeded >= 0 || slot->tts_nvalid < natts))
+	{
+		zslot->source->fill(zslot->source, zslot,
+							zslot->nneeded >= 0 ? 0 : slot->tts_nvalid, natts, false);
+		slot->tts_nvalid = natts;
+	}
+}
+
+static void
+require_vis(ZsSlot *zslot)
+{
+	if (!zslot->has_vis)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot retrieve a system column in this context")));
+}
+
+static Datum
+zs_slot_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	require_vis(zslot);
+	*isnull = false;
+	switch (attnum)
+	{
+		case MinTransactionIdAttributeNumber:
+			return TransactionIdGetDatum(zslot->vis.xmin);
+		case MaxTransactionIdAttributeNumber:
+			return TransactionIdGetDatum(zslot->vis.xmax);
+		case MinCommandIdAttributeNumber:
+			return CommandIdGetDatum(zslot->vis.cmin);
+		case MaxCommandIdAttributeNumber:
+			return CommandIdGetDatum(zslot->vis.cmax);
+	}
+	elog(ERROR, "invalid system attribute number %d", attnum);
+	return (Datum) 0;
+}
+
+#ifdef ZS_PG18
+static bool
+zs_slot_is_current_xact_tuple(TupleTableSlot *slot)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	require_vis(zslot);
+	return zstid_is_current_xact(&zslot->vis);
+}
+#endif
+
+/* Bytes that the by-reference values take when copied one behind the other. */
+static Size
+copied_size(TupleTableSlot *slot)
+{
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	Size		size = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Datum		value = slot->tts_values[i];
+
+		if (att->attbyval || slot->tts_isnull[i])
+			continue;
+		if (att->attlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+		{
+			size = att_align_nominal(size, att->attalign);
+			size += EOH_get_flat_size(DatumGetEOHP(value));
+		}
+		else
+		{
+			size = att_align_nominal(size, att->attalign);
+			size = att_addlength_datum(size, att->attlen, value);
+		}
+	}
+	return size;
+}
+
+/*
+ * Copies all values into memory of the slot and lets go of the source.
+ */
+static void
+zs_slot_materialize(TupleTableSlot *slot)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+	TupleDesc	desc = slot->tts_tupleDescriptor;
+	Size		size;
+	Size		offset = 0;
+
+	if (TTS_SHOULDFREE(slot))
+		return;
+	fill_all(zslot);
+	size = copied_size(slot);
+	unlink_source(zslot);
+	if (size == 0)
+		return;
+
+	zslot->data = MemoryContextAlloc(slot->tts_mcxt, size);
+	slot->tts_flags |= TTS_FLAG_SHOULDFREE;
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Datum		value = slot->tts_values[i];
+		Size		len;
+
+		if (att->attbyval || slot->tts_isnull[i])
+			continue;
+		offset = att_align_nominal(offset, att->attalign);
+		if (att->attlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
+		{
+			ExpandedObjectHeader *eoh = DatumGetEOHP(value);
+
+			len = EOH_get_flat_size(eoh);
+			EOH_flatten_into(eoh, zslot->data + offset, len);
+		}
+		else
+		{
+			len = att_addlength_datum(0, att->attlen, value);
+			memcpy(zslot->data + offset, DatumGetPointer(value), len);
+		}
+		slot->tts_values[i] = PointerGetDatum(zslot->data + offset);
+		offset += len;
+	}
+	Assert(offset <= size);
+}
+
+static void
+zs_slot_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
+{
+	TupleDesc	srcdesc = srcslot->tts_tupleDescriptor;
+
+	Assert(srcdesc->natts <= dstslot->tts_tupleDescriptor->natts);
+	zs_slot_clear(dstslot);
+	if (TTS_IS_ZEDSTORE(srcslot))
+		fill_all((ZsSlot *) srcslot);
+	else
+		slot_getallattrs(srcslot);
+
+	for (int i = 0; i < srcdesc->natts; i++)
+	{
+		dstslot->tts_values[i] = srcslot->tts_values[i];
+		dstslot->tts_isnull[i] = srcslot->tts_isnull[i];
+	}
+	dstslot->tts_nvalid = srcdesc->natts;
+	dstslot->tts_flags &= ~TTS_FLAG_EMPTY;
+	dstslot->tts_tid = srcslot->tts_tid;
+	dstslot->tts_tableOid = srcslot->tts_tableOid;
+	if (TTS_IS_ZEDSTORE(srcslot))
+	{
+		((ZsSlot *) dstslot)->vis = ((ZsSlot *) srcslot)->vis;
+		((ZsSlot *) dstslot)->has_vis = ((ZsSlot *) srcslot)->has_vis;
+		((ZsSlot *) dstslot)->row = ((ZsSlot *) srcslot)->row;
+	}
+	zs_slot_materialize(dstslot);
+}
+
+static HeapTuple
+zs_slot_copy_heap_tuple(TupleTableSlot *slot)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+	HeapTuple	tuple;
+
+	fill_all(zslot);
+	tuple = heap_form_tuple(slot->tts_tupleDescriptor, slot->tts_values, slot->tts_isnull);
+	tuple->t_self = slot->tts_tid;
+	tuple->t_tableOid = slot->tts_tableOid;
+	if (zslot->has_vis)
+	{
+		HeapTupleHeaderSetXmin(tuple->t_data, zslot->vis.xmin);
+		HeapTupleHeaderSetXmax(tuple->t_data, zslot->vis.xmax);
+	}
+	return tuple;
+}
+
+#ifdef ZS_PG18
+static MinimalTuple
+zs_slot_copy_minimal_tuple(TupleTableSlot *slot, Size extra)
+{
+	fill_all((ZsSlot *) slot);
+	return heap_form_minimal_tuple(slot->tts_tupleDescriptor, slot->tts_values,
+								   slot->tts_isnull, extra);
+}
+#else
+static MinimalTuple
+zs_slot_copy_minimal_tuple(TupleTableSlot *slot)
+{
+	fill_all((ZsSlot *) slot);
+	return heap_form_minimal_tuple(slot->tts_tupleDescriptor, slot->tts_values,
+								   slot->tts_isnull);
+}
+#endif
+
+const TupleTableSlotOps TTSOpsZedstore = {
+	.base_slot_size = sizeof(ZsSlot),
+	.init = zs_slot_init,
+	.release = zs_slot_release,
+	.clear = zs_slot_clear,
+	.getsomeattrs = zs_slot_getsomeattrs,
+	.getsysattr = zs_slot_getsysattr,
+#ifdef ZS_PG18
+	.is_current_xact_tuple = zs_slot_is_current_xact_tuple,
+#endif
+	.materialize = zs_slot_materialize,
+	.copyslot = zs_slot_copyslot,
+	.get_heap_tuple = NULL,
+	.get_minimal_tuple = NULL,
+	.copy_heap_tuple = zs_slot_copy_heap_tuple,
+	.copy_minimal_tuple = zs_slot_copy_minimal_tuple,
+};
+
+void
+zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row, const ZsVisSlot *vis)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	Assert(TTS_IS_ZEDSTORE(slot));
+	if (!TTS_EMPTY(slot))
+		zs_slot_clear(slot);
+	Assert(source->user == NULL);
+
+	source->user = zslot;
+	zslot->source = source;
+	zslot->row = row;
+	zslot->has_vis = vis != NULL;
+	if (vis != NULL)
+		zslot->vis = *vis;
+	zs_tid_from_row(row, &slot->tts_tid);
+	slot->tts_nvalid = 0;
+	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+}
+
+void
+zsslot_detach(ZsSlotSource *source)
+{
+	if (source->user != NULL)
+		zs_slot_materialize(&source->user->base);
+	/* a slot that was materialized before still counts as a user */
+	if (source->user != NULL)
+		unlink_source(source->user);
+}
+
+void
+zsslot_set_needed(TupleTableSlot *slot, const Bitmapset *attnos, bool all)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+	int			attno = -1;
+	int			n = 0;
+
+	if (!TTS_IS_ZEDSTORE(slot))
+		return;
+	if (zslot->needed != NULL)
+		pfree(zslot->needed);
+	zslot->needed = NULL;
+	zslot->nneeded = -1;
+	if (all)
+		return;
+
+	zslot->needed = MemoryContextAlloc(slot->tts_mcxt,
+									   Max(bms_num_members(attnos), 1) * sizeof(AttrNumber));
+	while ((attno = bms_next_member(attnos, attno)) >= 0)
+	{
+		Assert(attno >= 1 && attno <= slot->tts_tupleDescriptor->natts);
+		zslot->needed[n++] = attno - 1;
+	}
+	zslot->nneeded = n;
+}
+
+MemoryContext
+zsslot_values_context(ZsSlot *slot)
+{
+	if (slot->values_context == NULL)
+		slot->values_context = AllocSetContextCreate(slot->base.tts_mcxt,
+													 "zedstore slot values",
+													 ALLOCSET_SMALL_SIZES);
+	return slot->values_context;
+}

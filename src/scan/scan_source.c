@@ -1,0 +1,490 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_source.c
+ *	  From a row number to column values.
+ *
+ * A row is looked for in the row tree first: rows only ever move from there
+ * into segments, the segments are written before the row-tree copy goes, so a
+ * reader in this order never misses a row.  Everything else is in the segments.
+ *
+ * A column may have no segment for a row because the column was added later;
+ * its value is the attribute's missing value.  Segments remember how many
+ * attributes the table had, so that a segment that is lost is told from
+ * one that never was.
+ *
+ * Nothing is locked between calls.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_source.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "storage/procarray.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "scan_internal.h"
+#include "zs_page.h"
+#include "zs_write.h"
+
+static void source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts,
+						bool only_needed);
+
+static void
+init_columns(ZsRowSource *source)
+{
+	int			natts = source->desc->natts;
+
+	source->columns = MemoryContextAllocZero(source->context,
+											 Max(natts, 1) * sizeof(ZsSourceColumn));
+	for (int i = 0; i < natts; i++)
+		source->columns[i].stripe = ZS_INVALID_ROW;
+}
+
+static void
+end_columns(ZsRowSource *source)
+{
+	for (int i = 0; i < source->desc->natts; i++)
+	{
+		if (source->columns[i].reader != NULL)
+			zsattr_reader_end(source->columns[i].reader);
+	}
+	pfree(source->columns);
+}
+
+/* Do both descriptors say the same of stored rows? */
+static bool
+same_layout(TupleDesc a, TupleDesc b)
+{
+	if (a->natts != b->natts)
+		return false;
+	for (int i = 0; i < a->natts; i++)
+	{
+		Form_pg_attribute x = TupleDescAttr(a, i);
+		Form_pg_attribute y = TupleDescAttr(b, i);
+
+		if (x->atttypid != y->atttypid || x->attisdropped != y->attisdropped)
+			return false;
+	}
+	return true;
+}
+
+/*
+ * The reader's slot says what the rows look like: ALTER TABLE reads the old rows when the
+ * relation's descriptor is the new one already.
+ */
+static void
+adopt_descriptor(ZsRowSource *source, TupleDesc desc)
+{
+	MemoryContext old;
+
+	source->slot_desc = desc;
+	if (same_layout(source->desc, desc))
+		return;
+	end_columns(source);
+	old = MemoryContextSwitchTo(source->context);
+	source->desc = CreateTupleDescCopyConstr(desc);
+	MemoryContextSwitchTo(old);
+	init_columns(source);
+}
+
+void
+zsscan_source_copy_desc(ZsRowSource *source)
+{
+	MemoryContext old = MemoryContextSwitchTo(source->context);
+
+	source->desc = CreateTupleDescCopyConstr(source->desc);
+	MemoryContextSwitchTo(old);
+}
+
+ZsRowSource *
+zsscan_source_create(Relation rel, bool by_vector, bool stream,
+					 BufferAccessStrategy strategy)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "zedstore row source",
+												  ALLOCSET_DEFAULT_SIZES);
+	ZsRowSource *source = MemoryContextAllocZero(context, sizeof(ZsRowSource));
+
+	source->base.fill = source_fill;
+	source->rel = rel;
+	source->desc = source->slot_desc = RelationGetDescr(rel);
+	source->context = context;
+	source->strategy = strategy;
+	source->by_vector = by_vector;
+	source->stream = stream;
+	init_columns(source);
+	source->range_end = ZS_MAX_ROW;
+	source->row = ZS_INVALID_ROW;
+	source->batch_stripe = ZS_INVALID_ROW;
+	source->missing_checked = ZS_INVALID_ROW;
+	return source;
+}
+
+void
+zsscan_source_range(ZsRowSource *source, zstid start, zstid end)
+{
+	zsslot_detach(&source->base);
+	source->range_start = start;
+	source->range_end = end;
+	source->row_located = false;
+	source->batch_stripe = ZS_INVALID_ROW;
+	source->next_tree_row = 0;
+	for (int i = 0; i < source->desc->natts; i++)
+	{
+		source->columns[i].stripe = ZS_INVALID_ROW;
+		if (source->columns[i].reader != NULL)
+			zsattr_reader_range(source->columns[i].reader, start, end);
+	}
+}
+
+void
+zsscan_source_free(ZsRowSource *source)
+{
+	zsslot_detach(&source->base);
+	end_columns(source);
+	MemoryContextDelete(source->context);
+}
+
+/* ---- row tree ------------------------------------------------------------- */
+
+/* Loads the row-tree rows of the stripe unless it is known to have none. */
+static void
+load_batch(ZsRowSource *source, zstid stripe)
+{
+	source->batch_stripe = stripe;
+	source->batch_pos = 0;
+	if (source->batch != NULL)
+		source->batch->nitems = 0;
+	if (source->trust_next_tree_row && source->next_tree_row >= stripe + ZS_STRIPE_ROWS &&
+		stripe >= source->range_start)
+		return;
+
+	source->next_tree_row = zsrow_next(source->rel, stripe);
+	if (source->next_tree_row >= stripe + ZS_STRIPE_ROWS)
+		return;
+	if (source->batch == NULL)
+		source->batch = zsrow_batch_create(source->context);
+	zsrow_fetch_range(source->rel, stripe, stripe + ZS_STRIPE_ROWS, source->batch);
+	source->next_tree_row = 0;
+}
+
+/* The row's tuple in the present batch; rows are asked for in either direction. */
+static MinimalTuple
+find_in_batch(ZsRowSource *source, zstid row)
+{
+	ZsRowBatch *batch = source->batch;
+	int			low = 0;
+	int			high;
+
+	/* the next row is usually the next item */
+	if (source->batch_pos < batch->nitems &&
+		zsrow_item_row(batch->items[source->batch_pos]) == row)
+		return batch->items[source->batch_pos++];
+
+	high = batch->nitems;
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+		zstid		found = zsrow_item_row(batch->items[mid]);
+
+		if (found == row)
+		{
+			source->batch_pos = mid + 1;
+			return batch->items[mid];
+		}
+		if (found < row)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
+}
+
+/* Finds out whether the row is in the row tree. */
+static void
+locate_row(ZsRowSource *source, zstid row)
+{
+	zstid		stripe = row - row % ZS_STRIPE_ROWS;
+
+	if (source->row_located && source->row == row)
+		return;
+	if (source->by_vector)
+	{
+		if (unlikely(source->batch_stripe != stripe))
+			load_batch(source, stripe);
+		source->tuple = source->batch == NULL || source->batch->nitems == 0 ? NULL :
+			find_in_batch(source, row);
+	}
+	else
+	{
+		MemoryContext old;
+
+		if (source->tuple != NULL)
+			pfree(source->tuple);
+		source->tuple = NULL;
+
+		/* our own row may not have left the write buffer */
+		zswrite_flush_row(source->rel, row);
+		old = MemoryContextSwitchTo(source->context);
+		source->tuple = zsrow_fetch(source->rel, row);
+		MemoryContextSwitchTo(old);
+	}
+	source->row = row;
+	source->row_located = true;
+}
+
+/* ---- missing values ---------------------------------------------------------- */
+
+/*
+ * Is the row one that another transaction is still inserting, or gave up?  Its columns may not
+ * have been written.  Nobody but index builds and constraint checks looks at it.
+ */
+static bool
+row_is_unfinished(ZsSlot *slot)
+{
+	if (!slot->has_vis || (slot->vis.infomask & HEAP_XMIN_COMMITTED) != 0 ||
+		!TransactionIdIsNormal(slot->vis.xmin))
+		return false;
+	return !TransactionIdIsCurrentTransactionId(slot->vis.xmin) &&
+		!TransactionIdDidCommit(slot->vis.xmin);
+}
+
+/*
+ * Raises an error if attribute attno (from 0) should have a segment for the row: some other column has
+ * one that was written when this attribute existed.
+ */
+static void
+check_missing(ZsRowSource *source, ZsSlot *slot, int attno)
+{
+	zstid		stripe = slot->row - slot->row % ZS_STRIPE_ROWS;
+
+	if (source->missing_checked == stripe || row_is_unfinished(slot))
+		return;
+	for (int i = 0; i < source->desc->natts; i++)
+	{
+		ZsSegmentItem item;
+
+		if (TupleDescAttr(source->desc, i)->attisdropped || i == attno)
+			continue;
+		if (!zsattr_find_segment(source->rel, i + 1, slot->row, true, &item))
+			continue;
+		if (ZsSegmentFlagsNatts(item.flags) > attno)
+			zsbase_corrupted(source->rel, zspage_tree_root(source->rel, ZsTreeOfAttr(attno + 1)),
+							 "Column \"%s\" has no segment for row " UINT64_FORMAT ", which column \"%s\" has in block %u.",
+							 NameStr(TupleDescAttr(source->desc, attno)->attname), slot->row,
+							 NameStr(TupleDescAttr(source->desc, i)->attname), item.start);
+		break;
+	}
+	source->missing_checked = stripe;
+}
+
+static Datum
+missing_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
+{
+	if (TupleDescAttr(source->desc, attno)->attisdropped)
+	{
+		*isnull = true;
+		return (Datum) 0;
+	}
+	check_missing(source, slot, attno);
+	return getmissingattr(source->desc, attno + 1, isnull);
+}
+
+/* ---- values --------------------------------------------------------------------- */
+
+static ZsAttrReader *
+column_reader(ZsRowSource *source, int attno)
+{
+	ZsSourceColumn *column = &source->columns[attno];
+
+	if (column->reader == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(source->context);
+
+		column->reader = zsattr_reader_begin(source->rel, source->desc, attno + 1,
+											 source->stream ? ZS_READER_STREAM : 0,
+											 source->strategy);
+		if (source->by_vector)
+			zsattr_reader_range(column->reader, source->range_start, source->range_end);
+		MemoryContextSwitchTo(old);
+	}
+	return column->reader;
+}
+
+/* Value of an overflow pointer that a vector or a tuple holds. */
+static Datum
+fetch_overflow(ZsRowSource *source, ZsSlot *slot, int attno, const ZsOverflowPointer *pointer)
+{
+	MemoryContext old = MemoryContextSwitchTo(zsslot_values_context(slot));
+	struct varlena *value = zsattr_overflow_read(source->rel, attno + 1, pointer);
+
+	MemoryContextSwitchTo(old);
+	return PointerGetDatum(value);
+}
+
+/* One column of the slot's row from the segments, whole vectors. */
+static Datum
+vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
+{
+	ZsSourceColumn *column = &source->columns[attno];
+	uint32		index = slot->row % ZS_STRIPE_ROWS;
+	zstid		stripe = slot->row - index;
+	const ZsVectorOut *vector;
+
+	if (unlikely(column->stripe != stripe))
+	{
+		if (TupleDescAttr(source->desc, attno)->attisdropped)
+			column->vector = NULL;
+		else
+			column->vector = zsattr_reader_vector(column_reader(source, attno), stripe);
+		column->stripe = stripe;
+	}
+	vector = column->vector;
+	if (unlikely(vector == NULL || index >= vector->nrows))
+		return missing_value(source, slot, attno, isnull);
+	*isnull = vector->isnull[index];
+	if (unlikely(vector->has_ext && vector->isext[index]))
+	{
+		ZsOverflowPointer pointer;
+
+		memcpy(&pointer, VARDATA_ANY(DatumGetPointer((Datum) vector->values[index])),
+			   sizeof(pointer));
+		return fetch_overflow(source, slot, attno, &pointer);
+	}
+	return (Datum) vector->values[index];
+}
+
+/* One column of the slot's row from the segments, this value alone. */
+static Datum
+single_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
+{
+	Datum		value;
+
+	if (TupleDescAttr(source->desc, attno)->attisdropped ||
+		!zsattr_reader_value(column_reader(source, attno), slot->row, &value, isnull))
+		return missing_value(source, slot, attno, isnull);
+	return value;
+}
+
+/*
+ * All columns of a row-tree tuple at once, like heap.  With overflow values only
+ * what was asked for is valid.
+ */
+static void
+fill_from_tuple(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_needed)
+{
+	TupleTableSlot *base = &slot->base;
+	HeapTupleData tuple;
+	int			ntuple;
+
+	tuple.t_len = source->tuple->t_len + MINIMAL_TUPLE_OFFSET;
+	tuple.t_data = (HeapTupleHeader) ((char *) source->tuple - MINIMAL_TUPLE_OFFSET);
+	ItemPointerSetInvalid(&tuple.t_self);
+	tuple.t_tableOid = RelationGetRelid(source->rel);
+	ntuple = HeapTupleHeaderGetNatts(tuple.t_data);
+
+	/* fills what the tuple lacks with missing values, too */
+	heap_deform_tuple(&tuple, source->desc, base->tts_values, base->tts_isnull);
+	if (!HeapTupleHasExternal(&tuple))
+	{
+		base->tts_nvalid = source->desc->natts;
+		return;
+	}
+
+	for (int i = 0; i < Min(natts, ntuple); i++)
+	{
+		ZsOverflowPointer pointer;
+		bool		needed = !only_needed || slot->nneeded < 0;
+
+		if (TupleDescAttr(source->desc, i)->attlen != -1 || base->tts_isnull[i] ||
+			!VARATT_IS_EXTERNAL(DatumGetPointer(base->tts_values[i])))
+			continue;
+		for (int k = 0; k < slot->nneeded && !needed; k++)
+			needed = slot->needed[k] == i;
+		if (!needed)
+			continue;
+		zsattr_overflow_from_datum((struct varlena *) DatumGetPointer(base->tts_values[i]),
+								   &pointer);
+		base->tts_values[i] = fetch_overflow(source, slot, i, &pointer);
+	}
+}
+
+/*
+ * One column of the slot's row.  The value is nearly always in a vector that is
+ * decoded already; everything else is out of line.
+ */
+static inline void
+fill_column(ZsRowSource *source, ZsSlot *slot, int attno, zstid stripe, uint32 index)
+{
+	const ZsSourceColumn *column = &source->columns[attno];
+	Datum	   *value = &slot->base.tts_values[attno];
+	bool	   *isnull = &slot->base.tts_isnull[attno];
+
+	if (likely(column->stripe == stripe && column->vector != NULL))
+	{
+		const ZsVectorOut *vector = column->vector;
+
+		if (likely(index < vector->nrows && !vector->has_ext))
+		{
+			*value = (Datum) vector->values[index];
+			*isnull = vector->isnull[index];
+			return;
+		}
+	}
+	*value = source->by_vector ? vector_value(source, slot, attno, isnull) :
+		single_value(source, slot, attno, isnull);
+}
+
+static void
+source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_needed)
+{
+	ZsRowSource *source = (ZsRowSource *) base;
+	uint32		index = slot->row % ZS_STRIPE_ROWS;
+	zstid		stripe = slot->row - index;
+
+	locate_row(source, slot->row);
+	if (source->tuple != NULL)
+	{
+		fill_from_tuple(source, slot, first, natts, only_needed);
+		return;
+	}
+
+	natts = Min(natts, source->desc->natts);
+	if (only_needed && slot->nneeded >= 0)
+	{
+		for (int k = 0; k < slot->nneeded && slot->needed[k] < natts; k++)
+		{
+			if (slot->needed[k] >= first)
+				fill_column(source, slot, slot->needed[k], stripe, index);
+		}
+		return;
+	}
+	for (int i = first; i < natts; i++)
+		fill_column(source, slot, i, stripe, index);
+}
+
+void
+zsscan_store(ZsRowSource *source, TupleTableSlot *slot, zstid row, const ZsVisSlot *vis)
+{
+	/* a caller that did not clear the last row's slot keeps its values */
+	if (unlikely(source->base.user != NULL))
+	{
+		if (&source->base.user->base == slot)
+			ExecClearTuple(slot);
+		else
+			zsslot_detach(&source->base);
+	}
+	if (unlikely(source->slot_desc != slot->tts_tupleDescriptor))
+		adopt_descriptor(source, slot->tts_tupleDescriptor);
+	zsslot_store(slot, &source->base, row, vis);
+	slot->tts_tableOid = RelationGetRelid(source->rel);
+	if (unlikely(!zs_enable_lazy_decode))
+		slot_getsomeattrs(slot, slot->tts_tupleDescriptor->natts);
+}

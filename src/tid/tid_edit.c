@@ -1,0 +1,458 @@
+/*-------------------------------------------------------------------------
+ *
+ * tid_edit.c
+ *	  Changes of a TID tree leaf in memory.
+ *
+ * A change is a small logical statement ("these rows were inserted by that
+ * transaction"), and it is what WAL carries.  The session that makes it and
+ * the process that replays it run the same functions of this file on the same
+ * page, so these must be deterministic: the outcome depends on the page and
+ * the statement, but not on hint bits, which a standby may have set otherwise.
+ * Hence slots are compared without them.
+ *
+ * Two kinds of change exist: ZsTidChange gives one range of rows another slot;
+ * ZsTidFold says for each slot of the leaf what becomes of it.
+ *
+ * Every function leaves a leaf that fulfils the invariants of tid_leaf.c.  No
+ * locks, no memory allocation, no ereport.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/tid/tid_edit.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+
+#include "tid_internal.h"
+
+/* Bits that an updater, deleter or locker sets anew. */
+#define XMAX_BITS2	(HEAP_KEYS_UPDATED | ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION)
+
+const ZsVisSlot zstid_frozen_slot = {
+	.xmin = FrozenTransactionId,
+	.infomask = HEAP_XMIN_FROZEN | HEAP_XMAX_INVALID
+};
+
+/* Do two slots say the same?  Hint bits follow from the rest. */
+bool
+zstid_slots_equal(const ZsVisSlot *a, const ZsVisSlot *b)
+{
+	return a->xmin == b->xmin && a->xmax == b->xmax &&
+		a->cmin == b->cmin && a->cmax == b->cmax &&
+		a->successor == b->successor &&
+		((a->infomask ^ b->infomask) & ~ZS_VIS_HINT_BITS) == 0 &&
+		a->infomask2 == b->infomask2;
+}
+
+/* Number of the slot with these contents, which is added if there is none. */
+static int
+find_or_add_slot(ZsTidLeaf *leaf, const ZsVisSlot *slot)
+{
+	int			i;
+
+	for (i = 0; i < leaf->nslots; i++)
+	{
+		if (zstid_slots_equal(&leaf->slots[i], slot))
+			return ZS_FIRST_REAL_SLOT + i;
+	}
+	Assert(leaf->nslots <= (int) ZS_TID_MAX_SLOTS);
+	leaf->slots[leaf->nslots++] = *slot;
+	return ZS_FIRST_REAL_SLOT + i;
+}
+
+/* Removes slots that no run uses any more; keeps the order of the others. */
+static void
+drop_unused_slots(ZsTidLeaf *leaf)
+{
+	bool		used[ZS_TID_MAX_SLOTS + 1] = {false};
+	uint16		newno[ZS_TID_MAX_SLOTS + 1];
+	int			nslots = 0;
+
+	for (int i = 0; i < leaf->nruns; i++)
+	{
+		if (leaf->runs[i].slotno >= ZS_FIRST_REAL_SLOT)
+			used[leaf->runs[i].slotno - ZS_FIRST_REAL_SLOT] = true;
+	}
+	for (int i = 0; i < leaf->nslots; i++)
+	{
+		if (!used[i])
+			continue;
+		if (nslots < i)
+			leaf->slots[nslots] = leaf->slots[i];
+		newno[i] = ZS_FIRST_REAL_SLOT + nslots;
+		nslots++;
+	}
+	if (nslots == leaf->nslots)
+		return;
+	leaf->nslots = nslots;
+	for (int i = 0; i < leaf->nruns; i++)
+	{
+		if (leaf->runs[i].slotno >= ZS_FIRST_REAL_SLOT)
+			leaf->runs[i].slotno = newno[leaf->runs[i].slotno - ZS_FIRST_REAL_SLOT];
+	}
+}
+
+/* Merges neighbours with the same slot and cuts off unused rows at the end. */
+static void
+merge_runs(ZsTidLeaf *leaf)
+{
+	int			nruns = 0;
+
+	for (int i = 0; i < leaf->nruns; i++)
+	{
+		if (nruns > 0 && leaf->runs[nruns - 1].slotno == leaf->runs[i].slotno)
+			leaf->runs[nruns - 1].count += leaf->runs[i].count;
+		else
+			leaf->runs[nruns++] = leaf->runs[i];
+	}
+	if (nruns > 0 && leaf->runs[nruns - 1].slotno == ZS_SLOT_UNUSED)
+		nruns--;
+	leaf->nruns = nruns;
+}
+
+static inline zstid
+run_end(const ZsTidRun *run)
+{
+	return run->first + run->count;
+}
+
+/* Index of the run that holds row; nruns if row lies behind the last run. */
+static int
+find_run(const ZsTidLeaf *leaf, zstid row)
+{
+	int			low = 0;
+	int			high = leaf->nruns;
+
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+
+		if (run_end(&leaf->runs[mid]) <= row)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* Appends to a short list of runs, merging. */
+static void
+push_run(ZsTidRun *list, int *n, zstid first, uint64 count, int slotno)
+{
+	if (*n > 0 && list[*n - 1].slotno == slotno)
+		list[*n - 1].count += count;
+	else
+	{
+		list[*n].first = first;
+		list[*n].count = count;
+		list[*n].slotno = slotno;
+		(*n)++;
+	}
+}
+
+/*
+ * Gives rows [first, first + count) the slot slotno.
+ */
+static void
+set_range(ZsTidLeaf *leaf, zstid first, uint64 count, int slotno)
+{
+	zstid		last = first + count;
+	ZsTidRun	list[5];
+	int			n = 0;
+	int			i = find_run(leaf, first);
+	int			start = i;
+	int			j;
+	bool		slots_lost = false;
+
+	Assert(count > 0 && first >= leaf->lokey && last <= leaf->hikey);
+
+	if (i > 0)
+	{
+		start = i - 1;
+		list[n++] = leaf->runs[start];
+	}
+	if (i < leaf->nruns)
+	{
+		if (leaf->runs[i].first < first)
+			push_run(list, &n, leaf->runs[i].first, first - leaf->runs[i].first,
+					 leaf->runs[i].slotno);
+	}
+	else
+	{
+		zstid		end = i > 0 ? run_end(&leaf->runs[i - 1]) : leaf->lokey;
+
+		if (end < first)
+			push_run(list, &n, end, first - end, ZS_SLOT_UNUSED);
+	}
+	push_run(list, &n, first, count, slotno);
+
+	for (j = i; j < leaf->nruns && leaf->runs[j].first < last; j++)
+	{
+		if (leaf->runs[j].slotno >= ZS_FIRST_REAL_SLOT)
+			slots_lost = true;
+		if (run_end(&leaf->runs[j]) > last)
+			break;
+	}
+	if (j < leaf->nruns)
+	{
+		zstid		rest = Max(last, leaf->runs[j].first);
+
+		push_run(list, &n, rest, run_end(&leaf->runs[j]) - rest, leaf->runs[j].slotno);
+		j++;
+	}
+
+	Assert(n <= 5);
+	Assert(start + n + leaf->nruns - j <= (int) lengthof(leaf->runs));
+	if (start + n != j)
+		memmove(&leaf->runs[start + n], &leaf->runs[j],
+				(leaf->nruns - j) * sizeof(ZsTidRun));
+	memcpy(&leaf->runs[start], list, n * sizeof(ZsTidRun));
+	leaf->nruns += start + n - j;
+
+	if (leaf->nruns > 0 && leaf->runs[leaf->nruns - 1].slotno == ZS_SLOT_UNUSED)
+		leaf->nruns--;
+	if (slots_lost)
+		drop_unused_slots(leaf);
+}
+
+/* Are all rows of the range unused? */
+static bool
+range_is_unused(const ZsTidLeaf *leaf, zstid first, uint64 count)
+{
+	int			i = find_run(leaf, first);
+
+	return i == leaf->nruns ||
+		(leaf->runs[i].slotno == ZS_SLOT_UNUSED && run_end(&leaf->runs[i]) >= first + count);
+}
+
+/* Dead rows of the range become unused, the others stay. */
+static void
+remove_dead(ZsTidLeaf *leaf, zstid first, uint64 count)
+{
+	zstid		last = first + count;
+	int			i = find_run(leaf, first);
+
+	/* runs that reach out of the range are cut */
+	if (i < leaf->nruns && leaf->runs[i].slotno == ZS_SLOT_DEAD && leaf->runs[i].first < first)
+	{
+		memmove(&leaf->runs[i + 1], &leaf->runs[i], (leaf->nruns - i) * sizeof(ZsTidRun));
+		leaf->nruns++;
+		leaf->runs[i].count = first - leaf->runs[i].first;
+		i++;
+		leaf->runs[i].first = first;
+		leaf->runs[i].count -= leaf->runs[i - 1].count;
+	}
+	for (; i < leaf->nruns && leaf->runs[i].first < last; i++)
+	{
+		if (leaf->runs[i].slotno != ZS_SLOT_DEAD)
+			continue;
+		if (run_end(&leaf->runs[i]) > last)
+		{
+			memmove(&leaf->runs[i + 1], &leaf->runs[i],
+					(leaf->nruns - i) * sizeof(ZsTidRun));
+			leaf->nruns++;
+			leaf->runs[i].count = last - leaf->runs[i].first;
+			leaf->runs[i + 1].first = last;
+			leaf->runs[i + 1].count -= leaf->runs[i].count;
+		}
+		leaf->runs[i].slotno = ZS_SLOT_UNUSED;
+	}
+	Assert(leaf->nruns <= (int) lengthof(leaf->runs));
+	merge_runs(leaf);
+}
+
+/*
+ * New xmax for the row: UPDATE, DELETE or a row lock.
+ */
+static const char *
+set_xmax(ZsTidLeaf *leaf, const ZsTidChange *change)
+{
+	int			i = find_run(leaf, change->first);
+	ZsVisSlot	slot;
+	int			slotno;
+
+	if (change->count != 1 || i == leaf->nruns ||
+		leaf->runs[i].slotno == ZS_SLOT_UNUSED || leaf->runs[i].slotno == ZS_SLOT_DEAD)
+		return "there is no such row";
+	slotno = leaf->runs[i].slotno;
+	slot = slotno == ZS_SLOT_FROZEN ? zstid_frozen_slot :
+		leaf->slots[slotno - ZS_FIRST_REAL_SLOT];
+
+	slot.xmax = change->xid;
+	slot.infomask = (slot.infomask & ~HEAP_XMAX_BITS) | change->infomask;
+	if (change->op == ZS_TID_XMAX)
+	{
+		slot.infomask2 = (slot.infomask2 & ~XMAX_BITS2) | change->infomask2;
+		slot.cmax = change->cid;
+		slot.successor = change->successor;
+	}
+	else
+	{
+		slot.infomask2 = (slot.infomask2 & ~HEAP_KEYS_UPDATED) |
+			(change->infomask2 & HEAP_KEYS_UPDATED);
+		/* a row that is only locked has no successor; an updated one keeps it */
+		if (HEAP_XMAX_IS_LOCKED_ONLY(change->infomask))
+		{
+			slot.infomask2 &= ~(ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION);
+			slot.cmax = 0;
+			if ((slot.infomask2 & ZS_VIS2_SPECULATIVE) == 0)
+				slot.successor = 0;
+		}
+	}
+	set_range(leaf, change->first, 1, find_or_add_slot(leaf, &slot));
+	return NULL;
+}
+
+/*
+ * A row that was inserted speculatively becomes an ordinary one.
+ */
+static const char *
+confirm_row(ZsTidLeaf *leaf, const ZsTidChange *change)
+{
+	int			i = find_run(leaf, change->first);
+	ZsVisSlot	slot;
+
+	if (change->count != 1 || i == leaf->nruns ||
+		leaf->runs[i].slotno < ZS_FIRST_REAL_SLOT)
+		return "there is no such row";
+	slot = leaf->slots[leaf->runs[i].slotno - ZS_FIRST_REAL_SLOT];
+	if ((slot.infomask2 & ZS_VIS2_SPECULATIVE) == 0)
+		return "row was not inserted speculatively";
+	slot.infomask2 &= ~ZS_VIS2_SPECULATIVE;
+	slot.successor = 0;
+	set_range(leaf, change->first, 1, find_or_add_slot(leaf, &slot));
+	return NULL;
+}
+
+static const char *
+insert_rows(ZsTidLeaf *leaf, const ZsTidChange *change)
+{
+	ZsVisSlot	slot = {0};
+	int			slotno = ZS_SLOT_FROZEN;
+
+	if (!range_is_unused(leaf, change->first, change->count))
+		return "row is in use already";
+	if (change->xid != FrozenTransactionId)
+	{
+		slot.xmin = change->xid;
+		slot.cmin = change->cid;
+		slot.infomask = HEAP_XMAX_INVALID;
+		if (change->token != 0)
+		{
+			slot.infomask2 = ZS_VIS2_SPECULATIVE;
+			slot.successor = change->token;
+		}
+		slotno = find_or_add_slot(leaf, &slot);
+	}
+	set_range(leaf, change->first, change->count, slotno);
+	return NULL;
+}
+
+/*
+ * A frozen row gets a slot that was made elsewhere.
+ */
+static const char *
+assign_slot(ZsTidLeaf *leaf, const ZsTidChange *change)
+{
+	int			i = find_run(leaf, change->first);
+
+	if (change->count != 1 || i == leaf->nruns || leaf->runs[i].slotno != ZS_SLOT_FROZEN)
+		return "there is no such frozen row";
+	set_range(leaf, change->first, 1, find_or_add_slot(leaf, change->slot));
+	return NULL;
+}
+
+/*
+ * Applies a change of a range of rows.  Returns NULL, or why that is impossible;
+ * the leaf is undefined then.
+ */
+const char *
+zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change)
+{
+	if (change->count == 0 || change->first < leaf->lokey ||
+		change->first >= leaf->hikey || change->count > leaf->hikey - change->first)
+		return "rows are outside of the page's key range";
+
+	switch (change->op)
+	{
+		case ZS_TID_INSERT:
+			return insert_rows(leaf, change);
+		case ZS_TID_XMAX:
+		case ZS_TID_LOCK:
+			return set_xmax(leaf, change);
+		case ZS_TID_CONFIRM:
+			return confirm_row(leaf, change);
+		case ZS_TID_KILL:
+			set_range(leaf, change->first, change->count, ZS_SLOT_DEAD);
+			return NULL;
+		case ZS_TID_RELEASE:
+			set_range(leaf, change->first, change->count, ZS_SLOT_UNUSED);
+			return NULL;
+		case ZS_TID_REMOVE_DEAD:
+			remove_dead(leaf, change->first, change->count);
+			return NULL;
+		case ZS_TID_ASSIGN:
+			return assign_slot(leaf, change);
+	}
+	return "unknown operation";
+}
+
+/*
+ * Applies the action for each slot.  Never makes the contents grow.
+ */
+void
+zstid_edit_fold(ZsTidLeaf *leaf, const ZsTidFold *fold)
+{
+	uint16		newno[ZS_TID_MAX_SLOTS + 1];
+
+	Assert(fold->nslots == leaf->nslots);
+	for (int i = 0; i < leaf->nslots; i++)
+	{
+		newno[i] = ZS_FIRST_REAL_SLOT + i;
+		if (fold->actions[i] == ZS_SLOTACT_FREEZE)
+			newno[i] = ZS_SLOT_FROZEN;
+		else if (fold->actions[i] == ZS_SLOTACT_KILL)
+			newno[i] = ZS_SLOT_DEAD;
+		else if (fold->actions[i] == ZS_SLOTACT_REPLACE)
+		{
+			leaf->slots[i] = fold->contents[i];
+			if (leaf->slots[i].xmin == FrozenTransactionId)
+				leaf->slots[i].cmin = 0;
+			/* what belonged to an xmax that is gone */
+			if (leaf->slots[i].xmax == InvalidTransactionId)
+			{
+				leaf->slots[i].cmax = 0;
+				if ((leaf->slots[i].infomask2 & ZS_VIS2_SPECULATIVE) == 0)
+					leaf->slots[i].successor = 0;
+			}
+		}
+	}
+
+	/* slots may have become equal */
+	for (int i = 0; i < leaf->nslots && fold->nreplaced > 0; i++)
+	{
+		if (newno[i] < ZS_FIRST_REAL_SLOT)
+			continue;
+		for (int j = 0; j < i; j++)
+		{
+			if (newno[j] == ZS_FIRST_REAL_SLOT + j &&
+				zstid_slots_equal(&leaf->slots[i], &leaf->slots[j]))
+			{
+				newno[i] = newno[j];
+				break;
+			}
+		}
+	}
+
+	for (int i = 0; i < leaf->nruns; i++)
+	{
+		if (leaf->runs[i].slotno >= ZS_FIRST_REAL_SLOT)
+			leaf->runs[i].slotno = newno[leaf->runs[i].slotno - ZS_FIRST_REAL_SLOT];
+	}
+	merge_runs(leaf);
+	drop_unused_slots(leaf);
+}

@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * tid_inspect.c
+ *	  Leaf contents for inspection functions and the verifier.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/tid/tid_inspect.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "tid_internal.h"
+
+const char *
+zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots, int *nruns, ZsTidRun **runs)
+{
+	ZsTidLeaf  *leaf = palloc(sizeof(ZsTidLeaf));
+	const char *reason = zstid_leaf_read(page, leaf);
+
+	*nslots = *nruns = 0;
+	*slots = NULL;
+	*runs = NULL;
+	if (reason == NULL)
+	{
+		*nslots = leaf->nslots;
+		*nruns = leaf->nruns;
+		*slots = palloc(Max(leaf->nslots, 1) * sizeof(ZsVisSlot));
+		*runs = palloc(Max(leaf->nruns, 1) * sizeof(ZsTidRun));
+		memcpy(*slots, leaf->slots, leaf->nslots * sizeof(ZsVisSlot));
+		memcpy(*runs, leaf->runs, leaf->nruns * sizeof(ZsTidRun));
+	}
+	pfree(leaf);
+	return reason;
+}

@@ -1,0 +1,270 @@
+/*-------------------------------------------------------------------------
+ *
+ * tid_internal.h
+ *	  Private to src/tid.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/tid/tid_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef TID_INTERNAL_H
+#define TID_INTERNAL_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/multixact.h"
+#include "nodes/lockoptions.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "utils/rel.h"
+
+#include "zs_compat.h"
+#include "zs_format.h"
+#include "zs_tid.h"
+#include "zs_walrec.h"
+
+/* ---- bytes of a leaf (tid_leaf.c) ------------------------------------------ */
+
+#define ZS_TID_CONTENTS_OFFSET	MAXALIGN(SizeOfPageHeaderData)
+
+/* a run takes two bytes at least, and each slot needs a run */
+#define ZS_TID_MAX_RUNS \
+	((ZS_PAGE_CAPACITY - sizeof(ZsTidLeafHeader)) / 2)
+#define ZS_TID_MAX_SLOTS \
+	((ZS_PAGE_CAPACITY - sizeof(ZsTidLeafHeader)) / (sizeof(ZsVisSlot) + 2))
+
+/*
+ * No change of one range of rows makes a leaf's contents grow by more: one new
+ * slot, and three runs of at most 6 + 2 bytes in place of one.
+ */
+#define ZS_TID_MAX_GROWTH		(sizeof(ZsVisSlot) + 32)
+
+/* A leaf in memory; slots[i] has the number ZS_FIRST_REAL_SLOT + i. */
+typedef struct ZsTidLeaf
+{
+	zstid		lokey;
+	zstid		hikey;			/* at most ZS_MAX_ROW */
+	int			nslots;
+	int			nruns;
+	ZsVisSlot	slots[ZS_TID_MAX_SLOTS + 1];
+	ZsTidRun	runs[ZS_TID_MAX_RUNS + 4];
+} ZsTidLeaf;
+
+/* Reads the runs of a leaf one after the other, without unpacking it. */
+typedef struct ZsTidWalk
+{
+	ZsVisSlot  *slots;			/* in the page */
+	int			nslots;
+	const uint8 *ptr;			/* next run */
+	const uint8 *end;
+	zstid		row;			/* first row of the next run */
+	zstid		limit;			/* end of the leaf's range */
+} ZsTidWalk;
+
+extern const char *zstid_walk_begin(ZsTidWalk *walk, Page page);
+extern bool zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason);
+extern void zstid_walk_skip(ZsTidWalk *walk, zstid row);
+
+/* Slot of a run that the walk returned; NULL for the fixed slot numbers. */
+static inline ZsVisSlot *
+zstid_walk_slot(const ZsTidWalk *walk, uint16 slotno)
+{
+	return slotno < ZS_FIRST_REAL_SLOT ? NULL : &walk->slots[slotno - ZS_FIRST_REAL_SLOT];
+}
+
+extern const char *zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot);
+extern const char *zstid_leaf_read(Page page, ZsTidLeaf *leaf);
+extern Size zstid_leaf_size(const ZsTidLeaf *leaf);
+extern bool zstid_leaf_write(const ZsTidLeaf *leaf, Page image);
+extern void zstid_leaf_install(Page page, Page image);
+extern Size zstid_leaf_free_space(Page page);
+
+/* Shared scratch copies; nothing that uses them calls anything that might. */
+extern ZsTidLeaf zstid_scratch;
+
+/* ---- changes (tid_edit.c, tid_record.c) -------------------------------------- */
+
+/* One change of a range of rows within one leaf: what a WAL record says. */
+typedef struct ZsTidChange
+{
+	uint8		op;				/* ZS_TID_* */
+	zstid		first;
+	uint64		count;
+	TransactionId xid;			/* INSERT: xmin; XMAX, LOCK: xmax, may be a
+								 * MultiXactId */
+	CommandId	cid;			/* INSERT: cmin; XMAX: cmax */
+	uint32		token;			/* INSERT: speculative token or 0 */
+	uint16		infomask;		/* XMAX, LOCK: new HEAP_XMAX_* bits */
+	uint16		infomask2;		/* XMAX, LOCK: HEAP_KEYS_UPDATED, ZS_VIS2_* */
+	int64		successor;		/* XMAX with ZS_VIS2_UPDATED */
+	const ZsVisSlot *slot;		/* ASSIGN */
+	ZsVisSlot	slot_buffer;	/* what it points to after decoding */
+} ZsTidChange;
+
+/* What a leaf-wide pass does with a slot. */
+typedef enum ZsSlotAction
+{
+	ZS_SLOTACT_KEEP = 0,
+	ZS_SLOTACT_FREEZE,			/* rows go to ZS_SLOT_FROZEN */
+	ZS_SLOTACT_KILL,			/* rows go to ZS_SLOT_DEAD */
+	ZS_SLOTACT_REPLACE,			/* the slot gets other contents */
+} ZsSlotAction;
+
+typedef struct ZsTidFold
+{
+	int			nslots;			/* of the leaf before */
+	int			nchanged;		/* actions other than KEEP */
+	int			nreplaced;
+	TransactionId horizon;		/* snapshotConflictHorizon */
+	bool		all_frozen;		/* set ZS_PAGEF_ALL_FROZEN */
+	uint8		actions[ZS_TID_MAX_SLOTS];
+	ZsVisSlot	contents[ZS_TID_MAX_SLOTS]; /* for REPLACE */
+} ZsTidFold;
+
+extern bool zstid_slots_equal(const ZsVisSlot *a, const ZsVisSlot *b);
+extern const char *zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change);
+extern void zstid_edit_fold(ZsTidLeaf *leaf, const ZsTidFold *fold);
+
+#define ZS_TID_MAX_RECORD		64
+
+extern int	zstid_record_encode(const ZsTidChange *change, TransactionId record_xid,
+								uint8 vm_flags, char *buf);
+extern bool zstid_record_decode(const char *data, Size size, TransactionId record_xid,
+								ZsTidChange *change, uint8 *vm_flags);
+
+/* ---- doing changes (tid_change.c, tid_room.c) --------------------------------- */
+
+/*
+ * The leaf that is to be changed, exclusively locked, and the visibility map
+ * page of the row that is to be changed, pinned, when the leaf has any bits.
+ */
+typedef struct ZsTidTarget
+{
+	Relation	rel;
+	zstid		row;
+	Buffer		buf;
+	Buffer		vmbuf;
+} ZsTidTarget;
+
+extern void zstid_target_init(ZsTidTarget *target, Relation rel);
+extern bool zstid_target_lock(ZsTidTarget *target, zstid row, bool create);
+extern void zstid_target_unlock(ZsTidTarget *target);
+extern void zstid_target_release(ZsTidTarget *target);
+extern void zstid_target_change(ZsTidTarget *target, const ZsTidChange *change);
+extern void zstid_target_fold(ZsTidTarget *target, const ZsTidFold *fold);
+extern const char *zstid_change_compute(Page page, const ZsTidChange *change, Page image);
+extern void zstid_change_clear_vm(Buffer vmbuf, const ZsTidChange *change, uint8 vm_flags);
+extern bool zstid_fold_decode(const char *data, Size size, const ZsVisSlot *slots,
+							  ZsTidFold *fold);
+extern void zstid_target_find(ZsTidTarget *target, zstid row, ZsTidRun *run,
+							  ZsVisSlot **slot);
+extern void zstid_make_room(ZsTidTarget *target);
+extern void zstid_advance_horizon(TransactionId *horizon, TransactionId xid);
+extern void zstid_advance_dead_horizon(const ZsVisSlot *vis, TransactionId *horizon);
+
+/* Page range that the visibility map page of row covers ends here. */
+extern zstid zstid_vm_page_end(zstid row);
+
+/* ---- visibility map (tid_vismap.c) ---------------------------------------------- */
+
+extern bool zstid_vm_test(Buffer vmbuf, BlockNumber first, BlockNumber last, uint8 bits);
+extern void zstid_vm_clear(Buffer vmbuf, BlockNumber first, BlockNumber last, uint8 bits);
+extern void zstid_vm_apply(Buffer vmbuf, const ZsTidVmRange *ranges, int nranges);
+extern int	zstid_vm_ranges(Page page, const uint8 *slot_bits, zstid start, zstid end,
+							Buffer vmbuf, ZsTidVmRange *ranges, int max_ranges);
+extern void zstid_vm_set(Relation rel, Buffer leafbuf, Buffer vmbuf,
+						 const ZsTidVmRange *ranges, int nranges, TransactionId horizon);
+extern void zstid_vm_clear_block(Relation rel, Buffer vmbuf, BlockNumber blkno);
+
+/* ---- visibility (tid_visibility.c) ------------------------------------------------ */
+
+struct GlobalVisState;
+
+extern bool zstid_is_only_locked(const ZsVisSlot *vis);
+extern bool zstid_is_surely_dead(const ZsVisSlot *vis, struct GlobalVisState *vistest);
+extern ZsVacuumState zstid_satisfies_vacuum_horizon(ZsVisSlot *vis, Buffer buffer,
+													TransactionId *dead_after);
+extern void zstid_set_hint(ZsVisSlot *vis, Buffer buffer, uint16 mask, TransactionId xid);
+extern void zstid_copy_hints(ZsVisSlot *to, const ZsVisSlot *from, Buffer buffer);
+extern void zstid_conflict_out(bool visible, Relation rel, ZsVisSlot *vis,
+							   Buffer buffer, Snapshot snapshot);
+
+/* A slot that says "visible to everyone". */
+extern const ZsVisSlot zstid_frozen_slot;
+
+static inline bool
+zstid_vis_is_updated(const ZsVisSlot *vis)
+{
+	return (vis->infomask2 & (ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION)) != 0;
+}
+
+/* ---- xmax and multixacts (tid_xmax.c) ------------------------------------------------ */
+
+extern TransactionId zstid_multi_update_xid(MultiXactId multi, uint16 infomask);
+extern void zstid_multi_infomask(MultiXactId multi, uint16 *infomask, uint16 *infomask2);
+extern MultiXactStatus zstid_mxact_status(LockTupleMode mode, bool is_update);
+extern LOCKMODE zstid_heavyweight_mode(LockTupleMode mode);
+extern LockTupleMode zstid_lockmode_of_mxact(MultiXactStatus status);
+extern bool zstid_mxact_conflict(MultiXactStatus a, MultiXactStatus b);
+extern bool zstid_multi_conflicts(MultiXactId multi, uint16 infomask, LockTupleMode mode,
+								  bool *current_is_member);
+extern MultiXactStatus zstid_xmax_status(const ZsVisSlot *vis);
+extern void zstid_compute_xmax(const ZsVisSlot *vis, TransactionId add, LockTupleMode mode,
+							   bool is_update, ZsTidChange *change);
+
+/* ---- freezing (tid_freeze.c) ----------------------------------------------------------- */
+
+extern bool zstid_freeze_slot(Relation rel, ZsVisSlot *vis, const ZsTidVacuumCutoffs *cutoffs,
+							  TransactionId *oldest_xid, MultiXactId *oldest_mxid);
+
+/* ---- waiting for other transactions (tid_wait.c) -------------------------------------- */
+
+extern bool zstid_tuplock_acquire(Relation rel, ItemPointer tid, LockTupleMode mode,
+								  LockWaitPolicy policy, bool *have_tuple_lock);
+extern void zstid_tuplock_release(Relation rel, ItemPointer tid, LockTupleMode mode,
+								  bool *have_tuple_lock);
+extern bool zstid_multi_wait(MultiXactId multi, MultiXactStatus status, uint16 infomask,
+							 LockWaitPolicy policy, Relation rel, ItemPointer tid,
+							 XLTW_Oper oper, int *remaining);
+extern bool zstid_xact_wait(TransactionId xid, LockWaitPolicy policy, Relation rel,
+							ItemPointer tid, XLTW_Oper oper);
+extern void zstid_hint_xmax(ZsVisSlot *vis, Buffer buffer);
+
+/* Has xmax been changed since a copy of the slot was made? */
+static inline bool
+zstid_xmax_changed(const ZsVisSlot *now, const ZsVisSlot *seen)
+{
+	const uint16 interesting = HEAP_XMAX_IS_MULTI | HEAP_XMAX_LOCK_ONLY | HEAP_LOCK_MASK;
+
+	return now->xmax != seen->xmax ||
+		((now->infomask ^ seen->infomask) & interesting) != 0;
+}
+
+/* ---- changes of single rows (tid_modify.c, tid_lock.c, tid_chain.c) -------------------- */
+
+/*
+ * One row of the target's leaf.  vis points to its slot in the page, or to
+ * frozen; hintbuf is the buffer for hint bits, Invalid in the latter case.
+ */
+typedef struct ZsTidRow
+{
+	ZsTidTarget target;
+	zstid		row;
+	ItemPointerData tid;
+	ZsVisSlot  *vis;
+	Buffer		hintbuf;
+	ZsVisSlot	frozen;
+} ZsTidRow;
+
+extern void zstid_row_init(ZsTidRow *r, Relation rel, zstid row);
+extern bool zstid_row_lock(ZsTidRow *r);
+extern void zstid_row_find(ZsTidRow *r);
+extern void zstid_row_failure(const ZsVisSlot *vis, zstid row, TM_Result result,
+							  TM_FailureData *tmfd);
+extern TM_Result zstid_lock_chain(Relation rel, const ZsVisSlot *prior, zstid prior_row,
+								  TransactionId xid, LockTupleMode mode);
+
+#endif							/* TID_INTERNAL_H */

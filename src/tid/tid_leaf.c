@@ -1,0 +1,368 @@
+/*-------------------------------------------------------------------------
+ *
+ * tid_leaf.c
+ *	  The bytes of a TID tree leaf: reading, writing, verifying.
+ *
+ *	  page header | ZsTidLeafHeader | slot 3 | slot 4 | ... | run stream | hole
+ *
+ * The stream is a sequence of pairs of varints (run length, slot number); low
+ * seven bits first, the top bit says that more bytes follow.  The runs cover
+ * the page's key range from lokey on without gaps; rows behind the last run
+ * are unused.  Millions of rows with one history are one pair.
+ *
+ * Nothing here trusts the page: every function returns the reason when the
+ * bytes are wrong, and reads no byte outside of the contents.  Invariants of a
+ * sound leaf:
+ *
+ *	  1. nslots and stream_size add up to pd_lower
+ *	  2. run lengths are at least 1, and their sum stays below hikey
+ *	  3. slot numbers are fixed ones or below ZS_FIRST_REAL_SLOT + nslots
+ *	  4. neighbouring runs have different slots; the last one is not unused
+ *	  5. every slot is used by some run
+ *
+ * zstid_leaf_read() checks all of them.  A walk checks what it steps on (2 and 3
+ * for the runs that it returns), which is enough to stay within the page.
+ *
+ * No locks, no memory allocation, no ereport: this file is also built into the
+ * fuzzer, without a server.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/tid/tid_leaf.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+
+#include "tid_internal.h"
+
+/* Longest varint that a row count or slot number can take. */
+#define MAX_VARINT_BYTES	6
+
+ZsTidLeaf	zstid_scratch;
+
+static inline Size
+varint_size(uint64 value)
+{
+	Size		size = 1;
+
+	while (value >= 0x80)
+	{
+		value >>= 7;
+		size++;
+	}
+	return size;
+}
+
+static inline uint8 *
+put_varint(uint8 *ptr, uint64 value)
+{
+	while (value >= 0x80)
+	{
+		*ptr++ = (uint8) (value | 0x80);
+		value >>= 7;
+	}
+	*ptr++ = (uint8) value;
+	return ptr;
+}
+
+/* Returns the byte behind the varint, or NULL if there is no valid one. */
+static inline const uint8 *
+get_varint(const uint8 *ptr, const uint8 *end, uint64 *value)
+{
+	uint64		result = 0;
+
+	for (int i = 0; i < MAX_VARINT_BYTES && ptr < end; i++)
+	{
+		uint8		byte = *ptr++;
+
+		result |= (uint64) (byte & 0x7F) << (7 * i);
+		if ((byte & 0x80) == 0)
+		{
+			*value = result;
+			return ptr;
+		}
+	}
+	return NULL;
+}
+
+/*
+ * Positions a walk in front of the first run.  Returns the reason if the page
+ * has no room for what its header announces.  The page's identity has been
+ * verified; the caller holds a content lock or a copy.
+ */
+const char *
+zstid_walk_begin(ZsTidWalk *walk, Page page)
+{
+	const ZsPageOpaque *opaque = ZsPageGetOpaque(page);
+	int			pd_lower = ((PageHeader) page)->pd_lower;
+	char	   *contents = (char *) page + ZS_TID_CONTENTS_OFFSET;
+	const ZsTidLeafHeader *header = (const ZsTidLeafHeader *) contents;
+	Size		size;
+	Size		slots_size;
+
+	walk->row = opaque->lokey;
+	walk->limit = Min(opaque->hikey, ZS_MAX_ROW);
+	walk->nslots = 0;
+	walk->slots = NULL;
+	walk->ptr = walk->end = NULL;
+	if (opaque->lokey >= walk->limit)
+		return "key range is beyond the largest row number";
+
+	/* also what a page has that was only formatted */
+	if (pd_lower <= (int) ZS_TID_CONTENTS_OFFSET)
+		return NULL;
+
+	size = pd_lower - ZS_TID_CONTENTS_OFFSET;
+	if (size < sizeof(ZsTidLeafHeader) || size > ZS_PAGE_CAPACITY)
+		return "no room for the header";
+	slots_size = header->nslots * sizeof(ZsVisSlot);
+	if (header->nslots > ZS_TID_MAX_SLOTS ||
+		sizeof(ZsTidLeafHeader) + slots_size + header->stream_size != size)
+		return "sizes in the header do not add up";
+	walk->nslots = header->nslots;
+	walk->slots = (ZsVisSlot *) (contents + sizeof(ZsTidLeafHeader));
+	walk->ptr = (const uint8 *) (walk->slots + walk->nslots);
+	walk->end = walk->ptr + header->stream_size;
+	return NULL;
+}
+
+/*
+ * Next run; false at the end, or with *reason set when the bytes are wrong.
+ */
+bool
+zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason)
+{
+	uint64		count;
+	uint64		slotno;
+
+	*reason = NULL;
+	if (walk->ptr >= walk->end)
+		return false;
+
+	if (likely(walk->end - walk->ptr >= 2 && ((walk->ptr[0] | walk->ptr[1]) & 0x80) == 0))
+	{
+		count = walk->ptr[0];
+		slotno = walk->ptr[1];
+		walk->ptr += 2;
+	}
+	else
+	{
+		walk->ptr = get_varint(walk->ptr, walk->end, &count);
+		if (walk->ptr != NULL)
+			walk->ptr = get_varint(walk->ptr, walk->end, &slotno);
+		if (walk->ptr == NULL)
+		{
+			*reason = "run stream is cut off";
+			walk->ptr = walk->end;
+			return false;
+		}
+	}
+	if (count == 0 || count > walk->limit - walk->row)
+		*reason = "run leaves the page's key range";
+	else if (slotno >= ZS_FIRST_REAL_SLOT + walk->nslots)
+		*reason = "run has no such slot";
+	if (*reason != NULL)
+		return false;
+
+	run->first = walk->row;
+	run->count = count;
+	run->slotno = (uint16) slotno;
+	walk->row += count;
+	return true;
+}
+
+/*
+ * Skips runs that end at or before row.  May stop early; skips four runs at a time
+ * where they take two bytes each, which is what long streams are made of.
+ */
+void
+zstid_walk_skip(ZsTidWalk *walk, zstid row)
+{
+#ifndef WORDS_BIGENDIAN
+	while (walk->end - walk->ptr >= 8)
+	{
+		uint64		word;
+		uint64		sum;
+
+		memcpy(&word, walk->ptr, sizeof(word));
+		if (word & UINT64CONST(0x8080808080808080))
+		{
+			ZsTidRun	run;
+			ZsTidWalk	saved = *walk;
+			const char *reason;
+
+			if (!zstid_walk_next(walk, &run, &reason) || walk->row > row)
+			{
+				*walk = saved;
+				break;
+			}
+			continue;
+		}
+		/* the lengths are the even bytes; the product adds them up on top */
+		sum = ((word & UINT64CONST(0x00FF00FF00FF00FF)) *
+			   UINT64CONST(0x0001000100010001)) >> 48;
+		if (walk->row + sum > row || walk->row + sum > walk->limit)
+			break;
+		walk->row += sum;
+		walk->ptr += 8;
+	}
+#endif
+}
+
+/*
+ * The run that holds row, which lies within the page's key range, and its slot
+ * in the page (NULL for the fixed numbers).  Rows behind the last run are
+ * one unused run up to the end of the range.
+ */
+const char *
+zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot)
+{
+	ZsTidWalk	walk;
+	const char *reason = zstid_walk_begin(&walk, page);
+
+	if (reason != NULL)
+		return reason;
+	Assert(row >= walk.row && row < walk.limit);
+
+	zstid_walk_skip(&walk, row);
+	while (zstid_walk_next(&walk, run, &reason))
+	{
+		if (row < run->first + run->count)
+		{
+			Assert(row >= run->first);
+			*slot = zstid_walk_slot(&walk, run->slotno);
+			return NULL;
+		}
+	}
+	run->first = walk.row;
+	run->count = walk.limit - walk.row;
+	run->slotno = ZS_SLOT_UNUSED;
+	*slot = NULL;
+	return reason;
+}
+
+/*
+ * Reads a whole leaf and checks all invariants.
+ */
+const char *
+zstid_leaf_read(Page page, ZsTidLeaf *leaf)
+{
+	ZsTidWalk	walk;
+	const char *reason = zstid_walk_begin(&walk, page);
+	bool		used[ZS_TID_MAX_SLOTS] = {false};
+	int			lastslot = -1;
+
+	leaf->nslots = leaf->nruns = 0;
+	if (reason != NULL)
+		return reason;
+	leaf->lokey = walk.row;
+	leaf->hikey = walk.limit;
+	leaf->nslots = walk.nslots;
+	if (walk.nslots > 0)
+		memcpy(leaf->slots, walk.slots, walk.nslots * sizeof(ZsVisSlot));
+
+	while (zstid_walk_next(&walk, &leaf->runs[leaf->nruns], &reason))
+	{
+		int			slotno = leaf->runs[leaf->nruns].slotno;
+
+		if (slotno == lastslot)
+			return "neighbouring runs have the same slot";
+		if (slotno >= ZS_FIRST_REAL_SLOT)
+			used[slotno - ZS_FIRST_REAL_SLOT] = true;
+		lastslot = slotno;
+		leaf->nruns++;
+		Assert(leaf->nruns <= (int) ZS_TID_MAX_RUNS);
+	}
+	if (reason != NULL)
+		return reason;
+	if (lastslot == ZS_SLOT_UNUSED)
+		return "unused rows at the end";
+	for (int i = 0; i < leaf->nslots; i++)
+	{
+		if (!used[i])
+			return "slot without rows";
+	}
+	return NULL;
+}
+
+/* Bytes of contents that the leaf takes on a page. */
+Size
+zstid_leaf_size(const ZsTidLeaf *leaf)
+{
+	Size		size = sizeof(ZsTidLeafHeader) + leaf->nslots * sizeof(ZsVisSlot);
+
+	if (leaf->nruns == 0)
+		return 0;
+	for (int i = 0; i < leaf->nruns; i++)
+		size += varint_size(leaf->runs[i].count) + varint_size(leaf->runs[i].slotno);
+	return size;
+}
+
+/*
+ * Writes the leaf as contents of a page image whose header and special space
+ * are left alone, except for pd_lower.  Returns false, and changes nothing, if
+ * it does not fit.
+ */
+bool
+zstid_leaf_write(const ZsTidLeaf *leaf, Page image)
+{
+	Size		size = zstid_leaf_size(leaf);
+	char	   *contents = (char *) image + ZS_TID_CONTENTS_OFFSET;
+	ZsTidLeafHeader *header = (ZsTidLeafHeader *) contents;
+	uint8	   *stream;
+	uint8	   *ptr;
+
+	if (size > ZS_PAGE_CAPACITY)
+		return false;
+	if (leaf->nruns > 0)
+	{
+		Assert(leaf->nslots <= (int) ZS_TID_MAX_SLOTS);
+		memcpy(contents + sizeof(ZsTidLeafHeader), leaf->slots,
+			   leaf->nslots * sizeof(ZsVisSlot));
+		stream = (uint8 *) contents + sizeof(ZsTidLeafHeader) +
+			leaf->nslots * sizeof(ZsVisSlot);
+		ptr = stream;
+		for (int i = 0; i < leaf->nruns; i++)
+		{
+			ptr = put_varint(ptr, leaf->runs[i].count);
+			ptr = put_varint(ptr, leaf->runs[i].slotno);
+		}
+		header->nslots = leaf->nslots;
+		header->stream_size = ptr - stream;
+		header->nruns = leaf->nruns;
+		Assert(ptr == (uint8 *) contents + size);
+	}
+	((PageHeader) image)->pd_lower = ZS_TID_CONTENTS_OFFSET + size;
+	return true;
+}
+
+/*
+ * Copies the contents of an image onto the page; nothing can fail.
+ */
+void
+zstid_leaf_install(Page page, Page image)
+{
+	int			pd_lower = ((PageHeader) image)->pd_lower;
+
+	Assert(pd_lower >= (int) ZS_TID_CONTENTS_OFFSET);
+	Assert(pd_lower <= ((PageHeader) page)->pd_special);
+	memcpy((char *) page + ZS_TID_CONTENTS_OFFSET, (char *) image + ZS_TID_CONTENTS_OFFSET,
+		   pd_lower - ZS_TID_CONTENTS_OFFSET);
+	((PageHeader) page)->pd_lower = pd_lower;
+}
+
+/* Bytes by which the contents may grow. */
+Size
+zstid_leaf_free_space(Page page)
+{
+	int			pd_lower = Max(((PageHeader) page)->pd_lower, (int) ZS_TID_CONTENTS_OFFSET);
+	Size		used = pd_lower - ZS_TID_CONTENTS_OFFSET;
+
+	/* the first run brings the header with it */
+	if (used == 0)
+		used = sizeof(ZsTidLeafHeader);
+	return used >= ZS_PAGE_CAPACITY ? 0 : ZS_PAGE_CAPACITY - used;
+}

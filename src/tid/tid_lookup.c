@@ -1,0 +1,201 @@
+/*-------------------------------------------------------------------------
+ *
+ * tid_lookup.c
+ *	  State of single rows.
+ *
+ * One descent, and a walk over the run stream under the leaf's share lock; the
+ * leaf is not unpacked and nothing is allocated.  The visibility test runs
+ * under the lock too, on the slot in the page, and sets hint bits there.
+ *
+ * Serializable transactions take their predicate lock on the row under the same
+ * lock, so that a writer either sees the lock or is seen by us.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/tid/tid_lookup.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "tid_internal.h"
+#include "zs_btree.h"
+#include "zs_page.h"
+
+/*
+ * Share-locks the leaf of a row and finds its run.  Returns InvalidBuffer when there is
+ * no such row number.  *vis: the slot in the page, or *frozen when the row is frozen;
+ * NULL when it is unused or dead.
+ */
+static Buffer
+lock_row(Relation rel, zstid row, ZsTidRun *run, ZsVisSlot **vis, ZsVisSlot *frozen)
+{
+	Buffer		buf;
+	const char *reason;
+
+	*vis = NULL;
+	if (row >= ZS_MAX_ROW)
+		return InvalidBuffer;
+	buf = zsbtree_search(rel, ZS_TREE_TID, row, BUFFER_LOCK_SHARE);
+	if (!BufferIsValid(buf))
+		return InvalidBuffer;
+
+	reason = zstid_leaf_find(BufferGetPage(buf), row, run, vis);
+	if (reason != NULL)
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf), "TID tree leaf: %s.", reason);
+	if (run->slotno == ZS_SLOT_FROZEN)
+	{
+		*frozen = zstid_frozen_slot;
+		*vis = frozen;
+	}
+	return buf;
+}
+
+/* Hint bits of a frozen row's private slot must not reach the page. */
+static inline Buffer
+hint_buffer(Buffer buf, const ZsVisSlot *vis, const ZsVisSlot *frozen)
+{
+	return vis == frozen ? InvalidBuffer : buf;
+}
+
+bool
+zstid_lookup(Relation rel, zstid row, ZsVisSlot *result, bool *dead)
+{
+	ZsTidRun	run;
+	ZsVisSlot	frozen;
+	ZsVisSlot  *vis;
+	Buffer		buf = lock_row(rel, row, &run, &vis, &frozen);
+
+	if (dead != NULL)
+		*dead = false;
+	if (!BufferIsValid(buf))
+		return false;
+	if (vis != NULL)
+		*result = *vis;
+	else if (dead != NULL)
+		*dead = run.slotno == ZS_SLOT_DEAD;
+	UnlockReleaseBuffer(buf);
+	return vis != NULL;
+}
+
+bool
+zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *result,
+					bool *all_dead)
+{
+	ZsTidRun	run;
+	ZsVisSlot	frozen;
+	ZsVisSlot  *vis;
+	bool		valid;
+	Buffer		buf = lock_row(rel, row, &run, &vis, &frozen);
+
+	if (vis == NULL)
+	{
+		/* as heap: nothing is there, so an index entry leads nowhere */
+		if (BufferIsValid(buf))
+			UnlockReleaseBuffer(buf);
+		if (snapshot->snapshot_type == SNAPSHOT_DIRTY)
+		{
+			snapshot->xmin = snapshot->xmax = InvalidTransactionId;
+			snapshot->speculativeToken = 0;
+		}
+		if (all_dead != NULL)
+			*all_dead = true;
+		return false;
+	}
+
+	valid = zstid_satisfies(vis, snapshot, hint_buffer(buf, vis, &frozen));
+	zstid_conflict_out(valid, rel, vis, hint_buffer(buf, vis, &frozen), snapshot);
+	if (valid)
+	{
+		ItemPointerData tid;
+
+		zs_tid_from_row(row, &tid);
+		PredicateLockTID(rel, &tid, snapshot, vis->xmin);
+		*result = *vis;
+	}
+	if (all_dead != NULL)
+		*all_dead = !valid && zstid_is_surely_dead(vis, GlobalVisTestFor(rel));
+	UnlockReleaseBuffer(buf);
+	return valid;
+}
+
+void
+zstid_latest_version(Relation rel, zstid *row, Snapshot snapshot)
+{
+	zstid		current = *row;
+	TransactionId prior_xmax = InvalidTransactionId;
+
+	for (;;)
+	{
+		ZsTidRun	run;
+		ZsVisSlot	frozen;
+		ZsVisSlot  *vis;
+		bool		valid;
+		bool		last;
+		Buffer		buf;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = lock_row(rel, current, &run, &vis, &frozen);
+
+		/* the end of the chain, or an unrelated row that came in its place */
+		if (vis == NULL ||
+			(TransactionIdIsValid(prior_xmax) && vis->xmin != prior_xmax))
+		{
+			if (BufferIsValid(buf))
+				UnlockReleaseBuffer(buf);
+			return;
+		}
+
+		valid = zstid_satisfies(vis, snapshot, hint_buffer(buf, vis, &frozen));
+		zstid_conflict_out(valid, rel, vis, hint_buffer(buf, vis, &frozen), snapshot);
+		if (valid)
+			*row = current;
+
+		last = (vis->infomask & HEAP_XMAX_INVALID) || zstid_is_only_locked(vis) ||
+			(vis->infomask2 & ZS_VIS2_MOVED_PARTITION) ||
+			!(vis->infomask2 & ZS_VIS2_UPDATED);
+		if (!last)
+		{
+			current += vis->successor;
+			prior_xmax = zstid_update_xid(vis);
+		}
+		UnlockReleaseBuffer(buf);
+		if (last)
+			return;
+	}
+}
+
+bool
+zstid_row_is_dead(Relation rel, zstid row, TransactionId *conflict_horizon)
+{
+	ZsTidRun	run;
+	ZsVisSlot	frozen;
+	ZsVisSlot  *vis;
+	bool		dead = true;
+	Buffer		buf = lock_row(rel, row, &run, &vis, &frozen);
+
+	/* what killed the row without leaving a slot has logged its horizon then */
+	if (vis != NULL)
+	{
+		TransactionId dead_after;
+		ZsVacuumState state = zstid_satisfies_vacuum_horizon(vis, hint_buffer(buf, vis, &frozen),
+															 &dead_after);
+
+		dead = state == ZS_VACUUM_DEAD ||
+			(state == ZS_VACUUM_RECENTLY_DEAD &&
+			 GlobalVisTestIsRemovableXid(GlobalVisTestFor(rel), dead_after));
+		if (dead)
+			zstid_advance_dead_horizon(vis, conflict_horizon);
+	}
+	if (BufferIsValid(buf))
+		UnlockReleaseBuffer(buf);
+	return dead;
+}

@@ -1,0 +1,280 @@
+/*-------------------------------------------------------------------------
+ *
+ * tid_scan.c
+ *	  Sequential reading of visibility.
+ *
+ * A scan copies one leaf at a time under a short share lock and works on the
+ * copy.  What a slot means to the snapshot is found out once per leaf, when the first run
+ * that uses it comes along; so a run costs a few instructions, no matter how
+ * many rows it has.
+ *
+ * Hint bits that the tests set in the copy are carried to the page when the scan
+ * leaves it: the leaf is share-locked again, and each slot that still says the
+ * same gets them.
+ *
+ * Serializable transactions: a scan of the whole table runs under a predicate
+ * lock on the relation, which the caller took before; looking at the copy is
+ * then as good as looking at the page.  A scan that is to lock the rows
+ * it returns (zstid_scan_lock_rows()) tests them and takes the predicate locks
+ * under the content lock instead.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/tid/tid_scan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+
+#include "tid_internal.h"
+#include "zs_btree.h"
+#include "zs_page.h"
+
+/* What is known about a slot. */
+typedef enum SlotVerdict
+{
+	SLOT_UNTESTED = 0,
+	SLOT_VISIBLE,
+	SLOT_INVISIBLE,
+} SlotVerdict;
+
+struct ZsTidScan
+{
+	Relation	rel;
+	Snapshot	snapshot;		/* NULL: all rows that are not unused */
+	zstid		next;			/* first row that was not looked at yet */
+	zstid		end;
+	bool		lock_rows;		/* predicate locks for each row returned */
+
+	/* the present leaf */
+	bool		have_leaf;
+	bool		hints_set;		/* the copy has hint bits that the page lacks */
+	BlockNumber blkno;
+	zstid		leaf_end;
+	ZsTidWalk	walk;			/* over the copy */
+	uint8		verdicts[ZS_TID_MAX_SLOTS];
+	ZsVisSlot	frozen;
+	PGAlignedBlock page;
+};
+
+ZsTidScan *
+zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
+{
+	ZsTidScan  *scan = palloc(sizeof(ZsTidScan));
+
+	scan->rel = rel;
+	scan->snapshot = snapshot;
+	scan->have_leaf = false;
+	scan->lock_rows = false;
+	scan->frozen = zstid_frozen_slot;
+	zstid_scan_restart(scan, start, end);
+	return scan;
+}
+
+void
+zstid_scan_lock_rows(ZsTidScan *scan)
+{
+	scan->lock_rows = scan->snapshot != NULL &&
+		CheckForSerializableConflictOutNeeded(scan->rel, scan->snapshot);
+}
+
+/*
+ * Carries hint bits from the copy to the page, if it still is that page.
+ */
+static void
+store_hints(ZsTidScan *scan)
+{
+	Buffer		buf = zspage_read(scan->rel, scan->blkno, NULL);
+	Page		page = BufferGetPage(buf);
+	ZsTidWalk	walk;
+
+	scan->hints_set = false;
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	if (zspage_verify(page, ZS_PAGE_TID_LEAF, ZS_TREE_TID, NULL) == ZS_PAGE_OK &&
+		zstid_walk_begin(&walk, page) == NULL)
+	{
+		int			nslots = Min(walk.nslots, scan->walk.nslots);
+
+		for (int i = 0; i < nslots; i++)
+		{
+			if (zstid_slots_equal(&walk.slots[i], &scan->walk.slots[i]))
+				zstid_copy_hints(&walk.slots[i], &scan->walk.slots[i], buf);
+		}
+	}
+	UnlockReleaseBuffer(buf);
+}
+
+/* Leaves the present leaf. */
+static void
+drop_leaf(ZsTidScan *scan)
+{
+	if (scan->have_leaf && scan->hints_set)
+		store_hints(scan);
+	scan->have_leaf = false;
+	scan->hints_set = false;
+}
+
+void
+zstid_scan_restart(ZsTidScan *scan, zstid start, zstid end)
+{
+	drop_leaf(scan);
+	scan->next = start;
+	scan->end = Min(end, ZS_MAX_ROW);
+}
+
+void
+zstid_scan_end(ZsTidScan *scan)
+{
+	drop_leaf(scan);
+	pfree(scan);
+}
+
+/* Is the slot visible to the scan's snapshot? */
+static bool
+slot_is_visible(ZsTidScan *scan, uint16 slotno)
+{
+	int			i = slotno - ZS_FIRST_REAL_SLOT;
+
+	if (scan->verdicts[i] == SLOT_UNTESTED)
+	{
+		ZsVisSlot  *vis = &scan->walk.slots[i];
+		uint16		infomask = vis->infomask;
+		bool		visible = zstid_satisfies(vis, scan->snapshot, InvalidBuffer);
+
+		zstid_conflict_out(visible, scan->rel, vis, InvalidBuffer, scan->snapshot);
+		scan->verdicts[i] = visible ? SLOT_VISIBLE : SLOT_INVISIBLE;
+		if (vis->infomask != infomask)
+			scan->hints_set = true;
+	}
+	return scan->verdicts[i] == SLOT_VISIBLE;
+}
+
+/*
+ * Next run of the present leaf that the scan returns, from scan->next on.
+ */
+static bool
+next_run_of_leaf(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
+{
+	const char *reason;
+
+	while (zstid_walk_next(&scan->walk, run, &reason))
+	{
+		zstid		run_end = run->first + run->count;
+
+		if (run_end <= scan->next || run->slotno == ZS_SLOT_UNUSED)
+			continue;
+		if (run->first >= scan->end)
+			return false;
+		run->first = Max(run->first, scan->next);
+		run->count = Min(run_end, scan->end) - run->first;
+
+		if (run->slotno == ZS_SLOT_DEAD)
+		{
+			*vis = NULL;
+			if (scan->snapshot == NULL)
+				return true;
+		}
+		else if (run->slotno == ZS_SLOT_FROZEN)
+		{
+			*vis = &scan->frozen;
+			return true;
+		}
+		else
+		{
+			*vis = zstid_walk_slot(&scan->walk, run->slotno);
+			if (scan->snapshot == NULL || slot_is_visible(scan, run->slotno))
+				return true;
+		}
+	}
+	if (reason != NULL)
+		zsbase_corrupted(scan->rel, scan->blkno, "TID tree leaf: %s.", reason);
+	return false;
+}
+
+/*
+ * Takes predicate locks on all visible rows of the copied leaf in the scan's range.
+ * The page is still locked.
+ */
+static void
+lock_visible_rows(ZsTidScan *scan)
+{
+	ZsTidWalk	saved = scan->walk;
+	ZsTidRun	run;
+	const ZsVisSlot *vis;
+
+	while (next_run_of_leaf(scan, &run, &vis))
+	{
+		for (uint64 i = 0; i < run.count; i++)
+		{
+			ItemPointerData tid;
+
+			zs_tid_from_row(run.first + i, &tid);
+			PredicateLockTID(scan->rel, &tid, scan->snapshot, vis->xmin);
+		}
+	}
+	scan->walk = saved;
+}
+
+/*
+ * Copies the leaf that holds scan->next.  False when the tree is empty.
+ */
+static bool
+load_leaf(ZsTidScan *scan)
+{
+	Buffer		buf;
+	Page		page;
+	const char *reason;
+	int			pd_lower;
+
+	CHECK_FOR_INTERRUPTS();
+	Assert(!scan->have_leaf);
+	buf = zsbtree_search(scan->rel, ZS_TREE_TID, scan->next, BUFFER_LOCK_SHARE);
+	if (!BufferIsValid(buf))
+		return false;
+
+	/* the hole needs no copying */
+	page = BufferGetPage(buf);
+	pd_lower = ((PageHeader) page)->pd_lower;
+	memcpy(scan->page.data, page, pd_lower);
+	memcpy(ZsPageGetOpaque(scan->page.data), ZsPageGetOpaque(page), sizeof(ZsPageOpaque));
+	scan->blkno = BufferGetBlockNumber(buf);
+
+	reason = zstid_walk_begin(&scan->walk, scan->page.data);
+	if (reason != NULL)
+		zsbase_corrupted(scan->rel, scan->blkno, "TID tree leaf: %s.", reason);
+	scan->leaf_end = scan->walk.limit;
+	memset(scan->verdicts, SLOT_UNTESTED, scan->walk.nslots);
+	scan->have_leaf = true;
+	zstid_walk_skip(&scan->walk, scan->next);
+	if (scan->lock_rows)
+		lock_visible_rows(scan);
+	UnlockReleaseBuffer(buf);
+	return true;
+}
+
+bool
+zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
+{
+	while (scan->next < scan->end)
+	{
+		if (!scan->have_leaf && !load_leaf(scan))
+			break;
+		if (next_run_of_leaf(scan, run, vis))
+		{
+			Assert(run->count > 0);
+			scan->next = run->first + run->count;
+			return true;
+		}
+		scan->next = scan->leaf_end;
+		drop_leaf(scan);
+	}
+	drop_leaf(scan);
+	scan->next = scan->end;
+	return false;
+}

@@ -1,0 +1,468 @@
+/*-------------------------------------------------------------------------
+ *
+ * vacuum_main.c
+ *	  VACUUM of a zedstore table.
+ *
+ * Three passes, as heap's lazy vacuum: over the TID tree, which marks dead
+ * rows, freezes and sets the visibility map; over the indexes, which lose the
+ * entries of dead rows; over the dead rows, whose numbers become unused.  The
+ * columns are not read.  When the memory for dead row numbers is full, the last
+ * two passes run and the first goes on.
+ *
+ * Only ShareUpdateExclusiveLock on the table is held, and page locks for
+ * single leaves; readers and writers go on.
+ *
+ * Crash: each leaf changes in one WAL record.  Dead rows that were found and not
+ * removed are found again.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vacuum/vacuum_main.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/multixact.h"
+#include "access/tidstore.h"
+#include "access/transam.h"
+#include "access/visibilitymap.h"
+#include "commands/dbcommands.h"
+#include "commands/progress.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/autovacuum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/pg_rusage.h"
+#include "utils/rel.h"
+
+#include "zs_base.h"
+#include "zs_btree.h"
+#include "zs_page.h"
+#include "zs_tid.h"
+#include "zs_vacuum.h"
+#include "zs_write.h"
+
+/* How many rows go by between two looks at the wraparound failsafe. */
+#define FAILSAFE_EVERY_ROWS		(UINT64CONST(16) * 1024 * 1024)
+
+typedef struct VacuumRun
+{
+	Relation	rel;
+	Relation   *indexes;
+	int			nindexes;
+	IndexBulkDeleteResult **indstats;
+	BufferAccessStrategy strategy;
+	struct VacuumCutoffs cutoffs;
+	bool		aggressive;
+	bool		do_index_vacuuming;
+	bool		do_index_cleanup;
+	bool		skip_frozen;	/* leaves that are marked all-frozen */
+	bool		skipped;		/* some leaf was skipped */
+	int			elevel;
+
+	/* dead rows */
+	ParallelVacuumState *pvs;
+	TidStore   *dead;
+	VacDeadItemsInfo *dead_info;
+	BlockNumber pending_block;	/* rows of this block are not in dead yet */
+	int			npending;
+	OffsetNumber pending[ZS_ROWS_PER_BLOCK];
+
+	/* results */
+	uint64		live_rows;
+	uint64		recently_dead_rows;
+	uint64		removed_rows;
+	uint64		unremoved_rows;
+	uint64		frozen_rows;
+	int			num_index_scans;
+	TransactionId new_relfrozenxid;
+	MultiXactId new_relminmxid;
+} VacuumRun;
+
+/* ---- dead rows -------------------------------------------------------------- */
+
+static void
+flush_pending(VacuumRun *run)
+{
+	if (run->npending == 0)
+		return;
+	TidStoreSetBlockOffsets(run->dead, run->pending_block, run->pending, run->npending);
+	run->dead_info->num_items += run->npending;
+	run->npending = 0;
+}
+
+/* ZsDeadRunCallback; runs ascend within and between leaves. */
+static void
+collect_dead(zstid first, uint32 count, void *arg)
+{
+	VacuumRun  *run = arg;
+
+	for (zstid row = first; row < first + count; row++)
+	{
+		BlockNumber block = (BlockNumber) (row / ZS_ROWS_PER_BLOCK);
+
+		if (run->npending > 0 && block != run->pending_block)
+			flush_pending(run);
+		run->pending_block = block;
+		Assert(run->npending < ZS_ROWS_PER_BLOCK);
+		run->pending[run->npending++] = (OffsetNumber) (row % ZS_ROWS_PER_BLOCK + 1);
+	}
+}
+
+static void
+create_dead_store(VacuumRun *run, int nworkers)
+{
+	int			work_mem_kb = AmAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
+		autovacuum_work_mem : maintenance_work_mem;
+
+	if (nworkers >= 0 && run->nindexes > 1 && run->do_index_vacuuming)
+	{
+		if (RelationUsesLocalBuffers(run->rel))
+		{
+			if (nworkers > 0)
+				ereport(WARNING,
+						(errmsg("disabling parallel option of vacuum on \"%s\" --- cannot vacuum temporary tables in parallel",
+								RelationGetRelationName(run->rel))));
+		}
+		else
+			run->pvs = parallel_vacuum_init(run->rel, run->indexes, run->nindexes, nworkers,
+											work_mem_kb, run->elevel, run->strategy);
+	}
+	if (run->pvs != NULL)
+		run->dead = parallel_vacuum_get_dead_items(run->pvs, &run->dead_info);
+	else
+	{
+		run->dead_info = palloc0(sizeof(VacDeadItemsInfo));
+		run->dead_info->max_bytes = (size_t) work_mem_kb * 1024;
+		run->dead = TidStoreCreateLocal(run->dead_info->max_bytes, true);
+	}
+}
+
+static void
+reset_dead_store(VacuumRun *run)
+{
+	if (run->pvs != NULL)
+	{
+		parallel_vacuum_reset_dead_items(run->pvs);
+		run->dead = parallel_vacuum_get_dead_items(run->pvs, &run->dead_info);
+		return;
+	}
+	TidStoreDestroy(run->dead);
+	run->dead = TidStoreCreateLocal(run->dead_info->max_bytes, true);
+	run->dead_info->num_items = 0;
+}
+
+/* ---- indexes ------------------------------------------------------------------ */
+
+static void
+init_index_info(VacuumRun *run, Relation index, IndexVacuumInfo *info)
+{
+	memset(info, 0, sizeof(IndexVacuumInfo));
+	info->index = index;
+	info->heaprel = run->rel;
+	info->report_progress = false;
+	info->message_level = DEBUG2;
+	info->strategy = run->strategy;
+}
+
+static void
+vacuum_indexes(VacuumRun *run)
+{
+	double		old_live = Max(run->rel->rd_rel->reltuples, 0);
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
+	if (run->pvs != NULL)
+		parallel_vacuum_bulkdel_all_indexes(run->pvs, (long) old_live, run->num_index_scans);
+	else
+	{
+		for (int i = 0; i < run->nindexes; i++)
+		{
+			IndexVacuumInfo info;
+
+			init_index_info(run, run->indexes[i], &info);
+			info.estimated_count = true;
+			info.num_heap_tuples = old_live;
+			run->indstats[i] = vac_bulkdel_one_index(&info, run->indstats[i], run->dead,
+													 run->dead_info);
+		}
+	}
+	run->num_index_scans++;
+	pgstat_progress_update_param(PROGRESS_VACUUM_NUM_INDEX_VACUUMS, run->num_index_scans);
+}
+
+static void
+cleanup_indexes(VacuumRun *run)
+{
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
+	if (run->pvs != NULL)
+	{
+		parallel_vacuum_cleanup_all_indexes(run->pvs, (long) run->live_rows, run->num_index_scans,
+											run->skipped);
+		return;
+	}
+	for (int i = 0; i < run->nindexes; i++)
+	{
+		IndexVacuumInfo info;
+
+		init_index_info(run, run->indexes[i], &info);
+		info.estimated_count = run->skipped;
+		info.num_heap_tuples = run->live_rows;
+		run->indstats[i] = vac_cleanup_one_index(&info, run->indstats[i]);
+	}
+}
+
+/* Dead rows, now without index entries, become unused. */
+static void
+remove_dead_rows(VacuumRun *run)
+{
+	TidStoreIter *iter;
+	TidStoreIterResult *result;
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_HEAP);
+	iter = TidStoreBeginIterate(run->dead);
+	while ((result = TidStoreIterateNext(iter)) != NULL)
+	{
+		OffsetNumber offsets[ZS_ROWS_PER_BLOCK];
+		int			n = TidStoreGetBlockOffsets(result, offsets, lengthof(offsets));
+		zstid		base = (zstid) result->blkno * ZS_ROWS_PER_BLOCK;
+
+		vacuum_delay_point_compat();
+		Assert(n <= (int) lengthof(offsets));
+		for (int i = 0; i < n;)
+		{
+			int			k = i + 1;
+
+			while (k < n && offsets[k] == offsets[k - 1] + 1)
+				k++;
+			run->removed_rows += zstid_remove_dead(run->rel, base + offsets[i] - 1, k - i);
+			i = k;
+		}
+	}
+	TidStoreEndIterate(iter);
+}
+
+/* Second and third pass over what was collected. */
+static void
+process_dead(VacuumRun *run)
+{
+	flush_pending(run);
+	if (run->dead_info->num_items == 0)
+		return;
+
+	/* rows without index entries are removed even when indexes are left alone */
+	if (run->nindexes > 0 && !run->do_index_vacuuming)
+		run->unremoved_rows += run->dead_info->num_items;
+	else
+	{
+		if (run->nindexes > 0)
+			vacuum_indexes(run);
+		remove_dead_rows(run);
+	}
+	reset_dead_store(run);
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_SCAN_HEAP);
+}
+
+/* The table is about to run out of transaction ids: do what is needed, no more. */
+static void
+check_failsafe(VacuumRun *run)
+{
+	if (VacuumFailsafeActive || !vacuum_xid_failsafe_check(&run->cutoffs))
+		return;
+	VacuumFailsafeActive = true;
+	run->strategy = NULL;
+	run->do_index_vacuuming = false;
+	run->do_index_cleanup = false;
+	ereport(WARNING,
+			(errmsg("bypassing nonessential maintenance of table \"%s\" as a failsafe after %d index scans",
+					RelationGetRelationName(run->rel), run->num_index_scans),
+			 errdetail("The table's relfrozenxid or relminmxid is too far in the past."),
+			 errhint("Consider increasing configuration parameter \"maintenance_work_mem\" or \"autovacuum_work_mem\".\n"
+					 "You might also need to consider other ways for VACUUM to keep up with the allocation of transaction IDs.")));
+	VacuumCostActive = false;
+	VacuumCostBalance = 0;
+}
+
+/* ---- the first pass -------------------------------------------------------------- */
+
+/*
+ * Skips leaves that hold nothing but frozen rows.  Their rows still count as live.
+ */
+static zstid
+skip_frozen_leaves(VacuumRun *run, zstid row, zstid end)
+{
+	ZsInnerItem item;
+	uint64		next;
+
+	while (run->skip_frozen && row < end &&
+		   zsbtree_next_downlink(run->rel, ZS_TREE_TID, row, &item, &next) &&
+		   (item.flags & ZS_INNERF_ALL_FROZEN) != 0)
+	{
+		CHECK_FOR_INTERRUPTS();
+		run->skipped = true;
+		row = Min(next, end);
+	}
+	return row;
+}
+
+static void
+scan_rows(VacuumRun *run)
+{
+	zstid		end = zspage_next_row(run->rel);
+	zstid		row = 0;
+	zstid		next_failsafe = FAILSAFE_EVERY_ROWS;
+	ZsTidVacuumCutoffs cutoffs = {
+		.oldest_xmin = run->cutoffs.OldestXmin,
+		.freeze_limit = run->cutoffs.FreezeLimit,
+		.oldest_mxact = run->cutoffs.OldestMxact,
+		.multixact_cutoff = run->cutoffs.MultiXactCutoff,
+		.aggressive = run->aggressive
+	};
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_SCAN_HEAP);
+	pgstat_progress_update_param(PROGRESS_VACUUM_TOTAL_HEAP_BLKS, end / ZS_ROWS_PER_BLOCK);
+	while ((row = skip_frozen_leaves(run, row, end)) < end)
+	{
+		ZsTidLeafResult result;
+
+		vacuum_delay_point_compat();
+		if (row >= next_failsafe)
+		{
+			check_failsafe(run);
+			next_failsafe = row + FAILSAFE_EVERY_ROWS;
+		}
+		if (!zstid_vacuum_leaf(run->rel, row, &cutoffs, collect_dead, run, &result))
+			break;
+		run->live_rows += result.live_rows;
+		run->recently_dead_rows += result.recently_dead_rows;
+		run->frozen_rows += result.frozen_rows;
+		if (TransactionIdIsValid(result.new_relfrozenxid) &&
+			TransactionIdPrecedes(result.new_relfrozenxid, run->new_relfrozenxid))
+			run->new_relfrozenxid = result.new_relfrozenxid;
+		if (MultiXactIdIsValid(result.new_relminmxid) &&
+			MultiXactIdPrecedes(result.new_relminmxid, run->new_relminmxid))
+			run->new_relminmxid = result.new_relminmxid;
+
+		Assert(result.hikey > row);
+		row = result.hikey;
+		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED,
+									 Min(row, end) / ZS_ROWS_PER_BLOCK);
+		if (TidStoreMemoryUsage(run->dead) > run->dead_info->max_bytes)
+			process_dead(run);
+	}
+	process_dead(run);
+}
+
+/* ---- results ---------------------------------------------------------------------- */
+
+static void
+update_index_stats(VacuumRun *run)
+{
+	for (int i = 0; i < run->nindexes; i++)
+	{
+		IndexBulkDeleteResult *stats = run->indstats[i];
+
+		if (stats == NULL || stats->estimated_count)
+			continue;
+		vac_update_relstats_compat(run->indexes[i], stats->num_pages, stats->num_index_tuples,
+								   0, 0, false, InvalidTransactionId, InvalidMultiXactId);
+	}
+}
+
+static void
+update_table_stats(VacuumRun *run, TimestampTz starttime)
+{
+	BlockNumber nblocks = (BlockNumber) (RelationGetNumberOfBlocks(run->rel));
+	BlockNumber nvisible;
+	BlockNumber nfrozen;
+	double		live = run->live_rows;
+
+	/* leaves that were skipped hold rows that were not counted: the map knows how many blocks */
+	visibilitymap_count(run->rel, &nvisible, &nfrozen);
+	if (run->skipped)
+		live = Max(live, run->rel->rd_rel->reltuples);
+	vac_update_relstats_compat(run->rel, nblocks, live, Min(nvisible, nblocks),
+							   Min(nfrozen, nblocks), run->nindexes > 0,
+							   run->new_relfrozenxid, run->new_relminmxid);
+	pgstat_report_vacuum_compat(run->rel, (PgStat_Counter) live,
+								(PgStat_Counter) (run->recently_dead_rows + run->unremoved_rows),
+								starttime);
+}
+
+static void
+log_results(VacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsage *ru0)
+{
+	bool		verbose = (params->options & VACOPT_VERBOSE) != 0;
+
+	if (!verbose && !(AmAutoVacuumWorkerProcess() && params->log_min_duration >= 0 &&
+					  (params->log_min_duration == 0 ||
+					   TimestampDifferenceExceeds(starttime, GetCurrentTimestamp(),
+												  params->log_min_duration))))
+		return;
+	ereport(verbose ? INFO : LOG,
+			(errmsg("finished vacuuming \"%s.%s.%s\": index scans: %d",
+					get_database_name(MyDatabaseId),
+					get_namespace_name(RelationGetNamespace(run->rel)),
+					RelationGetRelationName(run->rel), run->num_index_scans),
+			 errdetail("tuples: " UINT64_FORMAT " removed, " UINT64_FORMAT " remain, "
+					   UINT64_FORMAT " are dead but not yet removable\n"
+					   "frozen: " UINT64_FORMAT " tuples\n"
+					   "new relfrozenxid: %u\n"
+					   "system usage: %s",
+					   run->removed_rows, run->live_rows, run->recently_dead_rows,
+					   run->frozen_rows, run->new_relfrozenxid, pg_rusage_show(ru0))));
+}
+
+void
+zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strategy)
+{
+	VacuumRun	run = {0};
+	TimestampTz starttime = GetCurrentTimestamp();
+	PGRUsage	ru0;
+
+	zsbase_require_preload();
+	pg_rusage_init(&ru0);
+	pgstat_progress_start_command(PROGRESS_COMMAND_VACUUM, RelationGetRelid(rel));
+	run.rel = rel;
+	run.strategy = strategy;
+	run.elevel = (params->options & VACOPT_VERBOSE) ? INFO : DEBUG2;
+	run.do_index_vacuuming = run.do_index_cleanup =
+		params->index_cleanup != VACOPTVALUE_DISABLED;
+	VacuumFailsafeActive = false;
+	vac_open_indexes(rel, RowExclusiveLock, &run.nindexes, &run.indexes);
+	run.indstats = palloc0(Max(run.nindexes, 1) * sizeof(IndexBulkDeleteResult *));
+
+	run.aggressive = vacuum_get_cutoffs(rel, params, &run.cutoffs);
+	run.new_relfrozenxid = run.cutoffs.OldestXmin;
+	run.new_relminmxid = run.cutoffs.OldestMxact;
+	run.skip_frozen = (params->options & VACOPT_DISABLE_PAGE_SKIPPING) == 0;
+	if (!run.skip_frozen)
+		run.aggressive = true;
+	if (params->options & VACOPT_VERBOSE)
+		ereport(INFO,
+				(errmsg("%svacuuming \"%s.%s.%s\"", run.aggressive ? "aggressively " : "",
+						get_database_name(MyDatabaseId),
+						get_namespace_name(RelationGetNamespace(rel)),
+						RelationGetRelationName(rel))));
+
+	check_failsafe(&run);
+	create_dead_store(&run, params->nworkers);
+	scan_rows(&run);
+	if (run.nindexes > 0 && run.do_index_cleanup)
+		cleanup_indexes(&run);
+	if (run.pvs != NULL)
+		parallel_vacuum_end(run.pvs, run.indstats);
+	else
+		TidStoreDestroy(run.dead);
+	if (run.do_index_cleanup)
+		update_index_stats(&run);
+	vac_close_indexes(run.nindexes, run.indexes, NoLock);
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_FINAL_CLEANUP);
+	update_table_stats(&run, starttime);
+	pgstat_progress_end_command();
+	log_results(&run, params, starttime, &ru0);
+}

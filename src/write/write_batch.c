@@ -1,0 +1,698 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_batch.c
+ *	  Rows waiting to be written: a batch of columns and a batch of whole rows.
+ *
+ * The column batch holds consecutive row numbers from a stripe boundary on,
+ * in the arrays that the codec takes; it becomes one segment per column.  A
+ * small gap (row numbers given back at the end of a command) is filled with
+ * rows that nobody will ask for.
+ *
+ * A column batch that is too short for segments goes into the row tree, if
+ * its rows are not too wide for that.
+ *
+ * Values above ZS_OVERFLOW_THRESHOLD leave at once for overflow pages, so the
+ * batches never hold large values.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/write/write_batch.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "write_internal.h"
+
+/* Rows for which the arrays are made first; they double from there. */
+#define INITIAL_ROWS	64
+
+/* Longest gap within a batch. */
+#define MAX_GAP			ZS_STRIPE_ROWS
+
+void
+zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	buf->natts = desc->natts;
+	buf->columns = NULL;
+	buf->nrows = buf->maxrows = 0;
+	buf->items = NULL;
+	buf->nitems = buf->maxitems = 0;
+	buf->subxacts = NULL;
+	buf->nsubxacts = buf->maxsubxacts = 0;
+	buf->next = buf->end = 0;
+}
+
+/* ---- memory of the column batch ------------------------------------------------ */
+
+static void *
+grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size)
+{
+	zswrite_account(buf, (int64) new_size - (int64) old_size);
+	if (old == NULL)
+		return MemoryContextAllocHuge(buf->context, new_size);
+	return repalloc_huge(old, new_size);
+}
+
+static void
+init_columns(Relation rel, ZsWriteBuffer *buf)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	buf->columns = MemoryContextAllocZero(buf->context,
+										  Max(buf->natts, 1) * sizeof(ZsWriteColumn));
+	for (int i = 0; i < buf->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		buf->columns[i].dropped = att->attisdropped;
+		buf->columns[i].attlen = att->attlen;
+		if (!att->attisdropped)
+			zsattr_kind(att, &buf->columns[i].kind);
+	}
+}
+
+static inline bool
+by_value(const ZsWriteColumn *column)
+{
+	return column->kind.kind == ZS_KIND_INT || column->kind.kind == ZS_KIND_FLOAT4 ||
+		column->kind.kind == ZS_KIND_FLOAT8;
+}
+
+/* Makes room for more rows in all columns. */
+static void
+grow_rows(ZsWriteBuffer *buf)
+{
+	uint32		old = buf->maxrows;
+	uint32		new = old == 0 ? INITIAL_ROWS : Min(old * 2, ZS_SEGMENT_ROWS);
+
+	Assert(new > old);
+	for (int i = 0; i < buf->natts; i++)
+	{
+		ZsWriteColumn *column = &buf->columns[i];
+
+		if (column->dropped)
+			continue;
+		column->isnull = grow(buf, column->isnull, old, new);
+		if (column->isext != NULL)
+		{
+			column->isext = grow(buf, column->isext, old, new);
+			memset(column->isext + old, 0, new - old);
+		}
+		if (by_value(column))
+			column->ints = grow(buf, column->ints, old * sizeof(int64), new * sizeof(int64));
+		else
+		{
+			column->offsets = grow(buf, column->offsets, old == 0 ? 0 : (old + 1) * sizeof(uint64),
+								   (new + 1) * sizeof(uint64));
+			if (old == 0)
+				column->offsets[0] = 0;
+		}
+	}
+	buf->maxrows = new;
+}
+
+static void
+append_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const void *data, Size len)
+{
+	if (unlikely(column->nbytes + len > column->maxbytes))
+	{
+		Size		new = Max(column->maxbytes * 2, 1024);
+
+		while (new < column->nbytes + len)
+			new *= 2;
+		column->bytes = grow(buf, column->bytes, column->maxbytes, new);
+		column->maxbytes = new;
+	}
+	memcpy(column->bytes + column->nbytes, data, len);
+	column->nbytes += len;
+}
+
+/* ---- one value -------------------------------------------------------------------- */
+
+/* Marks the batch's next row of the column as an overflow pointer. */
+static void
+mark_ext(ZsWriteBuffer *buf, ZsWriteColumn *column)
+{
+	if (column->isext == NULL)
+	{
+		column->isext = grow(buf, NULL, 0, buf->maxrows);
+		memset(column->isext, 0, buf->maxrows);
+	}
+	column->isext[buf->nrows] = 1;
+	column->any_ext = true;
+}
+
+static void
+table_compression(Relation rel, AttrNumber attno, ZsCompression *compression, int *level)
+{
+	ZsTableOptions options;
+	char		attcompression = TupleDescAttr(RelationGetDescr(rel), attno - 1)->attcompression;
+
+	zsbase_table_options(rel, &options);
+	*compression = options.compression;
+	*level = options.compression_level;
+
+	/* ALTER COLUMN SET COMPRESSION: pglz, which segments do not know, asks for a tight method */
+	if (attcompression == 'l')
+		*compression = ZS_COMPRESSION_LZ4;
+	else if (attcompression == 'p')
+		*compression = ZS_COMPRESSION_ZSTD;
+}
+
+static void
+append_varlena(Relation rel, ZsWriteBuffer *buf, AttrNumber attno, Datum value)
+{
+	ZsWriteColumn *column = &buf->columns[attno - 1];
+	struct varlena *v = (struct varlena *) DatumGetPointer(value);
+	struct varlena *plain = v;
+
+	if (VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v))
+		plain = detoast_attr(v);
+	if (VARSIZE_ANY_EXHDR(plain) > ZS_OVERFLOW_THRESHOLD)
+	{
+		ZsOverflowPointer pointer;
+		ZsCompression compression;
+		int			level;
+
+		table_compression(rel, attno, &compression, &level);
+		zsattr_overflow_write(rel, attno, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain),
+							  compression, level, &pointer);
+		mark_ext(buf, column);
+		append_bytes(buf, column, &pointer, sizeof(pointer));
+	}
+	else
+		append_bytes(buf, column, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain));
+	if (plain != v)
+		pfree(plain);
+}
+
+/* By-value datum as the codec wants it: sign-extended from the type's width. */
+static inline int64
+value_to_int(Datum value, int16 attlen)
+{
+	switch (attlen)
+	{
+		case 1:
+			return (int8) DatumGetChar(value);
+		case 2:
+			return DatumGetInt16(value);
+		case 4:
+			return DatumGetInt32(value);
+		default:
+			return DatumGetInt64(value);
+	}
+}
+
+static void
+append_value(Relation rel, ZsWriteBuffer *buf, AttrNumber attno, Datum value, bool isnull)
+{
+	ZsWriteColumn *column = &buf->columns[attno - 1];
+	uint32		n = buf->nrows;
+
+	column->isnull[n] = isnull;
+	if (isnull)
+		column->any_null = true;
+	if (by_value(column))
+		column->ints[n] = isnull ? 0 : value_to_int(value, column->attlen);
+	else
+	{
+		if (isnull)
+			;
+		else if (column->attlen == -1)
+			append_varlena(rel, buf, attno, value);
+		else if (column->attlen == -2)
+			append_bytes(buf, column, DatumGetCString(value), strlen(DatumGetCString(value)) + 1);
+		else
+			append_bytes(buf, column, DatumGetPointer(value), column->attlen);
+		column->offsets[n + 1] = column->nbytes;
+	}
+}
+
+/* ---- the column batch ---------------------------------------------------------------- */
+
+bool
+zswrite_columns_accept(const ZsWriteBuffer *buf, zstid row)
+{
+	if (buf->nrows == 0)
+		return row % ZS_STRIPE_ROWS == 0;
+	return row >= buf->first + buf->nrows && row < buf->first + ZS_SEGMENT_ROWS &&
+		row - (buf->first + buf->nrows) < MAX_GAP;
+}
+
+/* A row that does not exist: it repeats integers, so that it costs nothing. */
+static void
+append_gap_row(Relation rel, ZsWriteBuffer *buf)
+{
+	if (buf->nrows == buf->maxrows)
+		grow_rows(buf);
+	for (int i = 0; i < buf->natts; i++)
+	{
+		ZsWriteColumn *column = &buf->columns[i];
+		uint32		n = buf->nrows;
+
+		if (column->dropped)
+			continue;
+		if (by_value(column))
+		{
+			column->ints[n] = column->ints[n - 1];
+			column->isnull[n] = column->isnull[n - 1];
+		}
+		else
+		{
+			column->isnull[n] = true;
+			column->any_null = true;
+			column->offsets[n + 1] = column->nbytes;
+		}
+	}
+	buf->nrows++;
+}
+
+void
+zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot *slot)
+{
+	Assert(zswrite_columns_accept(buf, row));
+	if (buf->columns == NULL)
+		init_columns(rel, buf);
+	if (buf->nrows == 0)
+		buf->first = row;
+	while (buf->first + buf->nrows < row)
+		append_gap_row(rel, buf);
+	if (buf->nrows == buf->maxrows)
+		grow_rows(buf);
+
+	slot_getallattrs(slot);
+	for (int i = 0; i < buf->natts; i++)
+	{
+		if (!buf->columns[i].dropped)
+			append_value(rel, buf, i + 1, slot->tts_values[i], slot->tts_isnull[i]);
+	}
+	buf->nrows++;
+}
+
+void
+zswrite_pop(ZsWriteBuffer *buf, zstid row)
+{
+	if (buf->nitems > 0 && zsrow_item_row(buf->items[buf->nitems - 1]) == row)
+	{
+		zswrite_account(buf, -(int64) buf->items[buf->nitems - 1]->t_len);
+		pfree(buf->items[--buf->nitems]);
+		return;
+	}
+	if (buf->nrows > 0 && buf->first + buf->nrows - 1 == row)
+	{
+		buf->nrows--;
+		for (int i = 0; i < buf->natts; i++)
+		{
+			ZsWriteColumn *column = &buf->columns[i];
+
+			if (column->dropped)
+				continue;
+			if (column->isext != NULL)
+				column->isext[buf->nrows] = 0;
+			if (!by_value(column))
+				column->nbytes = column->offsets[buf->nrows];
+		}
+	}
+}
+
+/* Drops the first n rows; the rest moves to the front. */
+static void
+drop_rows(ZsWriteBuffer *buf, uint32 n)
+{
+	uint32		rest = buf->nrows - n;
+
+	for (int i = 0; i < buf->natts; i++)
+	{
+		ZsWriteColumn *column = &buf->columns[i];
+
+		if (column->dropped)
+			continue;
+		memmove(column->isnull, column->isnull + n, rest);
+		if (column->isext != NULL)
+		{
+			memmove(column->isext, column->isext + n, rest);
+			memset(column->isext + rest, 0, buf->maxrows - rest);
+		}
+		if (by_value(column))
+			memmove(column->ints, column->ints + n, rest * sizeof(int64));
+		else
+		{
+			Size		cut = column->offsets[n];
+
+			memmove(column->bytes, column->bytes + cut, column->nbytes - cut);
+			column->nbytes -= cut;
+			for (uint32 k = 0; k <= rest; k++)
+				column->offsets[k] = column->offsets[n + k] - cut;
+		}
+		if (rest == 0)
+			column->any_null = column->any_ext = false;
+	}
+	buf->first += n;
+	buf->nrows = rest;
+}
+
+/* Gives the memory of an empty column batch back. */
+static void
+free_columns(ZsWriteBuffer *buf)
+{
+	Assert(buf->nrows == 0);
+	for (int i = 0; i < buf->natts; i++)
+	{
+		ZsWriteColumn *column = &buf->columns[i];
+		void	   *parts[] = {column->isnull, column->isext, column->ints, column->bytes, column->offsets};
+
+		if (column->dropped)
+			continue;
+		zswrite_account(buf, -(int64) (buf->maxrows * (1 + (column->isext != NULL)) +
+									   (column->ints != NULL ? buf->maxrows * sizeof(int64) : 0) +
+									   (column->offsets != NULL ? (buf->maxrows + 1) * sizeof(uint64) : 0) +
+									   column->maxbytes));
+		for (int k = 0; k < (int) lengthof(parts); k++)
+		{
+			if (parts[k] != NULL)
+				pfree(parts[k]);
+		}
+	}
+	pfree(buf->columns);
+	buf->columns = NULL;
+	buf->maxrows = 0;
+}
+
+static void
+write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
+{
+	ZsAttrColumn *columns = palloc0(Max(buf->natts, 1) * sizeof(ZsAttrColumn));
+	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKWRITE);
+	int			n = 0;
+
+	for (int i = 0; i < buf->natts; i++)
+	{
+		ZsWriteColumn *from = &buf->columns[i];
+		ZsAttrColumn *to = &columns[n];
+
+		if (from->dropped)
+			continue;
+		n++;
+		to->attno = i + 1;
+		to->input.kind = from->kind.kind;
+		to->input.width = from->kind.width;
+		to->input.align = from->kind.align;
+		to->input.is_unsigned = from->kind.is_unsigned;
+		to->input.nrows = nrows;
+		to->input.isnull = from->any_null ? from->isnull : NULL;
+		to->input.isext = from->any_ext ? from->isext : NULL;
+		to->input.ints = from->ints;
+		to->input.bytes = from->bytes;
+		to->input.offsets = from->offsets;
+		table_compression(rel, i + 1, &to->compression, &to->compression_level);
+	}
+	if (n > 0)
+		zsattr_write_segments(rel, buf->first, nrows, columns, n, strategy);
+	FreeAccessStrategy(strategy);
+	pfree(columns);
+}
+
+/* ---- the row batch ---------------------------------------------------------------------- */
+
+/*
+ * Replaces the largest plain value of the row that is worth it by an overflow pointer; false when
+ * there is none.
+ */
+static bool
+push_out_largest(Relation rel, Datum *values, const bool *isnull)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	Size		largest = 4 * ZS_OVERFLOW_DATUM_SIZE;
+	int			victim = -1;
+	ZsOverflowPointer pointer;
+	ZsCompression compression;
+	int			level;
+	struct varlena *v;
+	char	   *datum;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (isnull[i] || TupleDescAttr(desc, i)->attlen != -1 ||
+			VARATT_IS_EXTERNAL(DatumGetPointer(values[i])) ||
+			VARSIZE_ANY(DatumGetPointer(values[i])) <= largest)
+			continue;
+		largest = VARSIZE_ANY(DatumGetPointer(values[i]));
+		victim = i;
+	}
+	if (victim < 0)
+		return false;
+
+	v = (struct varlena *) DatumGetPointer(values[victim]);
+	table_compression(rel, victim + 1, &compression, &level);
+	zsattr_overflow_write(rel, victim + 1, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v),
+						  compression, level, &pointer);
+	datum = palloc(ZS_OVERFLOW_DATUM_SIZE);
+	zsattr_overflow_to_datum(&pointer, datum);
+	values[victim] = PointerGetDatum(datum);
+	return true;
+}
+
+/* Size of the row's item if it were formed now; nothing is written. */
+static Size
+item_size(TupleDesc desc, const Datum *values, const bool *isnull)
+{
+	bool		any_null = false;
+	Size		len = SizeofMinimalTupleHeader;
+
+	for (int i = 0; i < desc->natts && !any_null; i++)
+		any_null = isnull[i];
+	if (any_null)
+		len += BITMAPLEN(desc->natts);
+	return MAXALIGN(len) + heap_compute_data_size(desc, values, isnull);
+}
+
+/* Would the row fit an item with all large values pushed out? */
+static bool
+can_fit(TupleDesc desc, Datum *values, const bool *isnull)
+{
+	Size		size = item_size(desc, values, isnull);
+
+	for (int i = 0; i < desc->natts && size > ZS_ROW_MAX_ITEM; i++)
+	{
+		if (!isnull[i] && TupleDescAttr(desc, i)->attlen == -1 &&
+			!VARATT_IS_EXTERNAL(DatumGetPointer(values[i])) &&
+			VARSIZE_ANY(DatumGetPointer(values[i])) > 4 * ZS_OVERFLOW_DATUM_SIZE)
+			size -= VARSIZE_ANY(DatumGetPointer(values[i])) - 2 * ZS_OVERFLOW_DATUM_SIZE;
+	}
+	return size <= ZS_ROW_MAX_ITEM;
+}
+
+/* Forms the item in the buffer's context; values may be changed. */
+static MinimalTuple
+form_item(Relation rel, ZsWriteBuffer *buf, Datum *values, const bool *isnull)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	MemoryContext old;
+	MinimalTuple item;
+
+	if (!can_fit(desc, values, isnull))
+		return NULL;
+	while (item_size(desc, values, isnull) > ZS_ROW_MAX_ITEM)
+	{
+		if (!push_out_largest(rel, values, isnull))
+			return NULL;
+	}
+	old = MemoryContextSwitchTo(buf->context);
+#ifdef ZS_PG18
+	item = heap_form_minimal_tuple(desc, values, (bool *) isnull, 0);
+#else
+	item = heap_form_minimal_tuple(desc, values, (bool *) isnull);
+#endif
+	MemoryContextSwitchTo(old);
+	Assert(item->t_len <= ZS_ROW_MAX_ITEM);
+	return item;
+}
+
+MinimalTuple
+zswrite_form_item(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore row",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Datum	   *values = palloc(Max(desc->natts, 1) * sizeof(Datum));
+	MinimalTuple item;
+
+	slot_getallattrs(slot);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		values[i] = slot->tts_values[i];
+		if (!slot->tts_isnull[i] && TupleDescAttr(desc, i)->attlen == -1)
+		{
+			struct varlena *v = (struct varlena *) DatumGetPointer(values[i]);
+
+			if (VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v))
+				values[i] = PointerGetDatum(detoast_attr(v));
+		}
+	}
+	item = form_item(rel, buf, values, slot->tts_isnull);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return item;
+}
+
+void
+zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item)
+{
+	if (buf->nitems == buf->maxitems)
+	{
+		int			n = Max(8, buf->maxitems * 2);
+
+		buf->items = grow(buf, buf->items, buf->maxitems * sizeof(MinimalTuple),
+						  n * sizeof(MinimalTuple));
+		buf->maxitems = n;
+	}
+	zsrow_item_set_row(item, row);
+	zswrite_account(buf, item->t_len);
+	buf->items[buf->nitems++] = item;
+}
+
+static int
+compare_items(const void *a, const void *b)
+{
+	zstid		ra = zsrow_item_row(*(MinimalTuple const *) a);
+	zstid		rb = zsrow_item_row(*(MinimalTuple const *) b);
+
+	return ra < rb ? -1 : ra > rb;
+}
+
+void
+zswrite_write_items(Relation rel, ZsWriteBuffer *buf)
+{
+	if (buf->nitems == 0)
+		return;
+
+	/* stripes of the cursor ascend in time, but not always */
+	qsort(buf->items, buf->nitems, sizeof(MinimalTuple), compare_items);
+	zsrow_insert(rel, buf->items, buf->nitems);
+	for (int i = 0; i < buf->nitems; i++)
+	{
+		zswrite_account(buf, -(int64) buf->items[i]->t_len);
+		pfree(buf->items[i]);
+	}
+	buf->nitems = 0;
+}
+
+/* ---- from columns to rows ------------------------------------------------------------------- */
+
+/* The datum of row n of a column, palloc'd where it is by reference. */
+static Datum
+column_datum(const ZsWriteColumn *column, uint32 n)
+{
+	const uint8 *data;
+	Size		len;
+	char	   *result;
+
+	if (by_value(column))
+		return (Datum) column->ints[n];
+	data = column->bytes + column->offsets[n];
+	len = column->offsets[n + 1] - column->offsets[n];
+	if (column->any_ext && column->isext[n])
+	{
+		ZsOverflowPointer pointer;
+
+		memcpy(&pointer, data, sizeof(pointer));
+		result = palloc(ZS_OVERFLOW_DATUM_SIZE);
+		zsattr_overflow_to_datum(&pointer, result);
+	}
+	else if (column->attlen == -1)
+	{
+		result = palloc(VARHDRSZ + len);
+		SET_VARSIZE(result, VARHDRSZ + len);
+		memcpy(VARDATA(result), data, len);
+	}
+	else
+	{
+		result = palloc(len);
+		memcpy(result, data, len);
+	}
+	return PointerGetDatum(result);
+}
+
+/*
+ * Turns the column batch into items of the row batch.  False, with nothing done, when a row is too
+ * wide.
+ */
+static bool
+columns_to_items(Relation rel, ZsWriteBuffer *buf)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore rows",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	Datum	   *values = palloc(Max(buf->natts, 1) * sizeof(Datum));
+	bool	   *isnull = palloc(Max(buf->natts, 1) * sizeof(bool));
+	MemoryContext per_row = AllocSetContextCreate(context, "zedstore row", ALLOCSET_DEFAULT_SIZES);
+	int			nitems_before = buf->nitems;
+	bool		fits = RelationGetNumberOfAttributes(rel) == buf->natts;
+
+	for (uint32 n = 0; n < buf->nrows && fits; n++)
+	{
+		MinimalTuple item;
+
+		MemoryContextReset(per_row);
+		MemoryContextSwitchTo(per_row);
+		for (int i = 0; i < buf->natts; i++)
+		{
+			ZsWriteColumn *column = &buf->columns[i];
+
+			isnull[i] = column->dropped || column->isnull[n];
+			values[i] = isnull[i] ? (Datum) 0 : column_datum(column, n);
+		}
+		/* large values are on overflow pages already; pushing more out here would strand them if a
+		 * later row does not fit */
+		item = item_size(RelationGetDescr(rel), values, isnull) > ZS_ROW_MAX_ITEM ? NULL :
+			form_item(rel, buf, values, isnull);
+		if (item == NULL)
+			fits = false;
+		else
+			zswrite_append_item(buf, buf->first + n, item);
+	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	while (!fits && buf->nitems > nitems_before)
+	{
+		zswrite_account(buf, -(int64) buf->items[--buf->nitems]->t_len);
+		pfree(buf->items[buf->nitems]);
+	}
+	return fits;
+}
+
+void
+zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
+{
+	uint32		nrows = buf->nrows;
+
+	if (nrows == 0)
+		return;
+	if (!full && nrows < (uint32) zs_min_segment_rows && columns_to_items(rel, buf))
+	{
+		zswrite_write_items(rel, buf);
+		drop_rows(buf, nrows);
+		free_columns(buf);
+		return;
+	}
+
+	/* segments begin at stripe boundaries: the rest of a stripe waits for its rows */
+	if (full && nrows > ZS_STRIPE_ROWS)
+		nrows -= nrows % ZS_STRIPE_ROWS;
+	write_segments(rel, buf, nrows);
+	if (nrows % ZS_STRIPE_ROWS != 0 && full)
+		zswrite_release_rows(rel, buf);
+	drop_rows(buf, nrows);
+	if (buf->nrows == 0)
+		free_columns(buf);
+}

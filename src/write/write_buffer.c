@@ -1,0 +1,354 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_buffer.c
+ *	  The write buffers of a transaction: one for each table it inserts into.
+ *
+ * Rows are visible in the TID tree as soon as they have a row number; their
+ * data waits here and is written when the buffer is full, before this backend
+ * reads the table, and before commit or prepare.  Data first, commit last: a
+ * crash leaves rows of a transaction that did not commit, with or without data.
+ *
+ * All buffers together stay within zedstore.write_buffer_size: when they grow
+ * beyond, the largest is written.
+ *
+ * Savepoints: rows of a rolled-back subtransaction stay in the batch (nobody
+ * will see them), unless all of it is theirs; then the buffer is dropped, since
+ * the table may be gone, too.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/write/write_buffer.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/table.h"
+#include "access/transam.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "utils/hsearch.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "write_internal.h"
+
+static HTAB *buffers = NULL;	/* Oid -> ZsWriteBuffer, in TopTransactionContext */
+static Size total_bytes = 0;	/* of all buffers */
+
+void
+zswrite_account(ZsWriteBuffer *buf, int64 delta)
+{
+	Assert(delta >= 0 || (Size) -delta <= buf->bytes);
+	buf->bytes += delta;
+	total_bytes += delta;
+}
+
+/* Frees what the buffer holds; the hash entry stays. */
+static void
+discard(ZsWriteBuffer *buf)
+{
+	zswrite_account(buf, -(int64) buf->bytes);
+	if (buf->context != NULL)
+		MemoryContextDelete(buf->context);
+	buf->context = NULL;
+	buf->nrows = 0;
+	buf->nitems = 0;
+	buf->next = buf->end = 0;
+	buf->nsubxacts = 0;
+}
+
+static bool
+is_empty(const ZsWriteBuffer *buf)
+{
+	return buf->context == NULL || (buf->nrows == 0 && buf->nitems == 0 && buf->next >= buf->end);
+}
+
+/* Writes all of the buffer and frees its memory. */
+static void
+flush_buffer(Relation rel, ZsWriteBuffer *buf)
+{
+	zswrite_release_rows(rel, buf);
+	zswrite_write_items(rel, buf);
+	zswrite_write_columns(rel, buf, false);
+	discard(buf);
+}
+
+static ZsWriteBuffer *
+find_buffer(Oid relid)
+{
+	return buffers == NULL ? NULL : hash_search(buffers, &relid, HASH_FIND, NULL);
+}
+
+/*
+ * The buffer of rel, made ready for the table's present shape.
+ */
+ZsWriteBuffer *
+zswrite_buffer(Relation rel)
+{
+	Oid			relid = RelationGetRelid(rel);
+	ZsWriteBuffer *buf;
+	bool		found;
+
+	if (buffers == NULL)
+	{
+		HASHCTL		ctl = {
+			.keysize = sizeof(Oid),
+			.entrysize = sizeof(ZsWriteBuffer),
+			.hcxt = TopTransactionContext
+		};
+
+		buffers = hash_create("zedstore write buffers", 16, &ctl,
+							  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		total_bytes = 0;
+	}
+	buf = hash_search(buffers, &relid, HASH_ENTER, &found);
+	if (!found)
+	{
+		memset((char *) buf + sizeof(Oid), 0, sizeof(ZsWriteBuffer) - sizeof(Oid));
+		buf->relid = relid;
+	}
+
+	/* a column was added, or the table got a new file: what is here belongs to the old one */
+	if (buf->context != NULL &&
+		(buf->natts != RelationGetNumberOfAttributes(rel) ||
+		 !RelFileLocatorEquals(buf->locator, rel->rd_locator)))
+	{
+		if (RelFileLocatorEquals(buf->locator, rel->rd_locator))
+			flush_buffer(rel, buf);
+		else
+			discard(buf);
+	}
+	if (buf->context == NULL)
+	{
+		buf->context = AllocSetContextCreate(TopTransactionContext, "zedstore write buffer",
+											 ALLOCSET_DEFAULT_SIZES);
+		buf->locator = rel->rd_locator;
+		zswrite_batch_init(rel, buf);
+	}
+	return buf;
+}
+
+/* Opens the table of a buffer; NULL if it is gone or has another file now. */
+static Relation
+open_buffer_table(ZsWriteBuffer *buf)
+{
+	Relation	rel = try_table_open(buf->relid, AccessShareLock);
+
+	if (rel == NULL)
+		return NULL;
+	if (!RelFileLocatorEquals(buf->locator, rel->rd_locator) || !zsbase_is_zedstore(rel))
+	{
+		table_close(rel, AccessShareLock);
+		return NULL;
+	}
+	return rel;
+}
+
+/*
+ * Memory is short: writes the largest buffer, which is usually ours.
+ */
+void
+zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf)
+{
+	Size		limit = (Size) zs_write_buffer_size * 1024;
+	HASH_SEQ_STATUS status;
+	ZsWriteBuffer *other;
+	ZsWriteBuffer *largest = buf;
+	Relation	other_rel;
+
+	if (likely(total_bytes <= limit))
+		return;
+	hash_seq_init(&status, buffers);
+	while ((other = hash_seq_search(&status)) != NULL)
+	{
+		if (other->bytes > largest->bytes)
+			largest = other;
+	}
+	if (largest == buf)
+	{
+		zswrite_write_items(rel, buf);
+		zswrite_write_columns(rel, buf, true);
+		return;
+	}
+	other_rel = open_buffer_table(largest);
+	if (other_rel == NULL)
+		discard(largest);
+	else
+	{
+		zswrite_write_items(other_rel, largest);
+		zswrite_write_columns(other_rel, largest, true);
+		table_close(other_rel, NoLock);
+	}
+}
+
+void
+zswrite_flush(Relation rel)
+{
+	ZsWriteBuffer *buf = find_buffer(RelationGetRelid(rel));
+
+	if (buf != NULL && !is_empty(buf) && RelFileLocatorEquals(buf->locator, rel->rd_locator))
+		flush_buffer(rel, buf);
+}
+
+void
+zswrite_flush_row(Relation rel, zstid row)
+{
+	ZsWriteBuffer *buf = find_buffer(RelationGetRelid(rel));
+
+	if (buf == NULL || is_empty(buf))
+		return;
+	if (row >= buf->first && row < buf->first + buf->nrows)
+		zswrite_flush(rel);
+	else if (buf->nitems > 0)
+	{
+		for (int i = 0; i < buf->nitems; i++)
+		{
+			if (zsrow_item_row(buf->items[i]) == row)
+			{
+				zswrite_flush(rel);
+				return;
+			}
+		}
+	}
+}
+
+/* Writes all buffers; at pre-commit and pre-prepare, and before workers start. */
+void
+zswrite_flush_all(void)
+{
+	HASH_SEQ_STATUS status;
+	ZsWriteBuffer *buf;
+
+	if (buffers == NULL)
+		return;
+	hash_seq_init(&status, buffers);
+	while ((buf = hash_seq_search(&status)) != NULL)
+	{
+		Relation	rel;
+
+		if (is_empty(buf))
+			continue;
+		rel = open_buffer_table(buf);
+		if (rel == NULL)
+		{
+			discard(buf);
+			continue;
+		}
+		flush_buffer(rel, buf);
+		table_close(rel, NoLock);
+	}
+}
+
+void
+zswrite_finish_bulk(Relation rel, int options)
+{
+	/*
+	 * Rows may stay buffered until somebody reads or the transaction ends, but not those of a
+	 * table made by this transaction: its file may be about to be swapped with another table's
+	 * (ALTER TABLE, REFRESH MATERIALIZED VIEW), and then nobody would find it under this OID.
+	 */
+	if (rel->rd_createSubid != InvalidSubTransactionId)
+		zswrite_flush(rel);
+}
+
+/* ---- subtransactions --------------------------------------------------------- */
+
+/* nrows rows more (or fewer) were written by the current subtransaction. */
+void
+zswrite_count_rows(ZsWriteBuffer *buf, int64 nrows)
+{
+	SubTransactionId subid = GetCurrentSubTransactionId();
+
+	if (buf->nsubxacts == 0 || buf->subxacts[buf->nsubxacts - 1].subid != subid)
+	{
+		if (buf->nsubxacts == buf->maxsubxacts || buf->subxacts == NULL)
+		{
+			int			n = Max(4, buf->maxsubxacts * 2);
+			ZsSubxactRows *rows = MemoryContextAlloc(buf->context, n * sizeof(ZsSubxactRows));
+
+			if (buf->nsubxacts > 0)
+				memcpy(rows, buf->subxacts, buf->nsubxacts * sizeof(ZsSubxactRows));
+			buf->subxacts = rows;
+			buf->maxsubxacts = n;
+		}
+		buf->subxacts[buf->nsubxacts].subid = subid;
+		buf->subxacts[buf->nsubxacts++].nrows = 0;
+	}
+	buf->subxacts[buf->nsubxacts - 1].nrows += nrows;
+}
+
+static void
+subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransactionId parent)
+{
+	bool		live = false;
+
+	if (buf->context == NULL)
+		return;
+	for (int i = 0; i < buf->nsubxacts; i++)
+	{
+		if (buf->subxacts[i].subid == subid)
+		{
+			buf->subxacts[i].subid = parent;
+			if (!commit)
+				buf->subxacts[i].nrows = 0;
+		}
+		live |= buf->subxacts[i].nrows > 0;
+	}
+	if (commit)
+		return;
+
+	/*
+	 * Reserved rows have our xmin; when that was the subtransaction's they are dead now.  Frozen
+	 * ones still have to go back: they are the parent's, since COPY FREEZE refuses tables that
+	 * are older than the subtransaction.
+	 */
+	if (buf->xid != FrozenTransactionId && !TransactionIdIsCurrentTransactionId(buf->xid))
+		buf->next = buf->end = 0;
+	if (!live)
+		discard(buf);
+}
+
+static void
+subxact_callback(SubXactEvent event, SubTransactionId subid, SubTransactionId parent, void *arg)
+{
+	HASH_SEQ_STATUS status;
+	ZsWriteBuffer *buf;
+
+	if (buffers == NULL || (event != SUBXACT_EVENT_COMMIT_SUB && event != SUBXACT_EVENT_ABORT_SUB))
+		return;
+	hash_seq_init(&status, buffers);
+	while ((buf = hash_seq_search(&status)) != NULL)
+		subxact_ended(buf, event == SUBXACT_EVENT_COMMIT_SUB, subid, parent);
+}
+
+static void
+xact_callback(XactEvent event, void *arg)
+{
+	switch (event)
+	{
+		case XACT_EVENT_PRE_COMMIT:
+		case XACT_EVENT_PRE_PREPARE:
+			zswrite_flush_all();
+			break;
+		case XACT_EVENT_COMMIT:
+		case XACT_EVENT_ABORT:
+		case XACT_EVENT_PREPARE:
+		case XACT_EVENT_PARALLEL_COMMIT:
+		case XACT_EVENT_PARALLEL_ABORT:
+			/* the memory goes with the transaction's */
+			buffers = NULL;
+			total_bytes = 0;
+			break;
+		case XACT_EVENT_PARALLEL_PRE_COMMIT:
+			break;
+	}
+}
+
+void
+zswrite_init(void)
+{
+	RegisterXactCallback(xact_callback, NULL);
+	RegisterSubXactCallback(subxact_callback, NULL);
+}

@@ -1,0 +1,192 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_insert.c
+ *	  INSERT, COPY and UPDATE of the table access method.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/write/write_insert.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "access/transam.h"
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/predicate.h"
+#include "storage/proc.h"
+#include "utils/rel.h"
+
+#include "write_internal.h"
+#include "zs_page.h"
+#include "zs_tid.h"
+
+/* From this many rows in one call on a loader gets stripes of its own. */
+#define BULK_ROWS	64
+
+static void
+check_may_insert(void)
+{
+	zsbase_require_preload();
+	if (IsParallelWorker())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot insert tuples in a parallel worker")));
+}
+
+static TransactionId
+inserting_xid(int options)
+{
+	return (options & TABLE_INSERT_FROZEN) ? FrozenTransactionId : GetCurrentTransactionId();
+}
+
+/*
+ * Reserves a row number for the slot's row and appends it to the buffer.
+ */
+static zstid
+insert_row(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot, TransactionId xid,
+		   CommandId cid, bool bulk)
+{
+	MinimalTuple item = NULL;
+	bool		owned;
+	zstid		row;
+
+	/* a row that is too wide for the row tree needs stripes of its own */
+	if (!bulk && !(buf->owned && buf->next < buf->end && buf->xid == xid && buf->cid == cid))
+	{
+		item = zswrite_form_item(rel, buf, slot);
+		bulk = item == NULL;
+	}
+	row = zswrite_reserve_row(rel, buf, xid, cid, bulk, &owned);
+
+	if (!owned && item == NULL)
+		item = zswrite_form_item(rel, buf, slot);
+	if (owned)
+	{
+		if (item != NULL)
+			pfree(item);
+		if (!zswrite_columns_accept(buf, row))
+			zswrite_write_columns(rel, buf, false);
+		zswrite_append_columns(rel, buf, row, slot);
+		if (buf->nrows == ZS_SEGMENT_ROWS)
+			zswrite_write_columns(rel, buf, true);
+	}
+	else
+		zswrite_append_item(buf, row, item);
+	zs_tid_from_row(row, &slot->tts_tid);
+	slot->tts_tableOid = RelationGetRelid(rel);
+	return row;
+}
+
+void
+zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, bool bulk)
+{
+	TransactionId xid;
+	ZsWriteBuffer *buf;
+
+	check_may_insert();
+	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
+	xid = inserting_xid(options);
+	buf = zswrite_buffer(rel);
+	insert_row(rel, buf, slot, xid, cid, bulk);
+	zswrite_count_rows(buf, 1);
+	zswrite_buffer_check_limit(rel, buf);
+	pgstat_count_heap_insert(rel, 1);
+}
+
+void
+zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid,
+					 int options, bool bulk)
+{
+	TransactionId xid;
+	ZsWriteBuffer *buf;
+
+	check_may_insert();
+	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
+	xid = inserting_xid(options);
+	buf = zswrite_buffer(rel);
+
+	/* a short COPY is no bulk load, unless it is the end of one */
+	bulk = bulk && (ntuples >= BULK_ROWS || (buf->owned && buf->xid == xid && buf->cid == cid));
+	for (int i = 0; i < ntuples; i++)
+	{
+		insert_row(rel, buf, slots[i], xid, cid, bulk);
+		zswrite_count_rows(buf, 1);
+		zswrite_buffer_check_limit(rel, buf);
+	}
+	pgstat_count_heap_insert(rel, ntuples);
+}
+
+void
+zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+						   uint32 token)
+{
+	TransactionId xid;
+	ZsWriteBuffer *buf;
+	MinimalTuple item;
+	zstid		row;
+
+	check_may_insert();
+	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
+	xid = inserting_xid(options);
+	buf = zswrite_buffer(rel);
+	item = zswrite_form_item(rel, buf, slot);
+	if (item == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("row is too wide for INSERT ... ON CONFLICT into a zedstore table"),
+				 errhint("Use columns of variable length, which may be stored apart from the row.")));
+	zstid_insert_small(rel, MyProcNumber % ZS_INSERT_CURSORS, 1, xid, cid, token, &row);
+
+	/* others compare their rows with ours before we commit: write it now */
+	zsrow_item_set_row(item, row);
+	zsrow_insert(rel, &item, 1);
+	pfree(item);
+	zs_tid_from_row(row, &slot->tts_tid);
+	slot->tts_tableOid = RelationGetRelid(rel);
+	pgstat_count_heap_insert(rel, 1);
+}
+
+/* ---- UPDATE -------------------------------------------------------------------- */
+
+TM_Result
+zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
+			   Snapshot crosscheck, bool wait, LockTupleMode lockmode, TM_FailureData *tmfd,
+			   TU_UpdateIndexes *update_indexes)
+{
+	zstid		oldrow = zs_row_from_tid(otid);
+	TransactionId xid = GetCurrentTransactionId();
+	ZsWriteBuffer *buf;
+	zstid		newrow;
+	TM_Result	result;
+
+	zsbase_require_preload();
+	if (IsInParallelMode())
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
+				 errmsg("cannot update tuples during a parallel operation")));
+	*update_indexes = TU_None;
+	result = zstid_update_check(rel, oldrow, cid, crosscheck, wait, lockmode, tmfd);
+	if (result != TM_Ok)
+		return result;
+
+	/* the new version first: a successor that is not there would be corruption */
+	buf = zswrite_buffer(rel);
+	newrow = insert_row(rel, buf, slot, xid, cid, false);
+	result = zstid_mark_updated(rel, oldrow, newrow, cid, crosscheck, wait, lockmode, tmfd);
+	if (result != TM_Ok)
+	{
+		buf = zswrite_buffer(rel);
+		zswrite_pop(buf, newrow);
+		zstid_release_rows(rel, newrow, 1);
+		return result;
+	}
+	zswrite_count_rows(buf, 1);
+	zswrite_buffer_check_limit(rel, buf);
+	pgstat_count_heap_update(rel, false, false);
+	*update_indexes = TU_All;
+	return TM_Ok;
+}

@@ -1,0 +1,128 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_internal.h
+ *	  Private to src/write.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/write/write_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef WRITE_INTERNAL_H
+#define WRITE_INTERNAL_H
+
+#include "postgres.h"
+
+#include "access/htup.h"
+#include "executor/tuptable.h"
+#include "utils/rel.h"
+
+#include "zs_attr.h"
+#include "zs_base.h"
+#include "zs_row.h"
+#include "zs_write.h"
+
+/* Values of one column, row after row; the form that the codec takes. */
+typedef struct ZsWriteColumn
+{
+	ZsAttrKind	kind;
+	int16		attlen;
+	bool		dropped;
+	bool		any_null;
+	bool		any_ext;
+	uint8	   *isnull;			/* one byte a row */
+	uint8	   *isext;			/* NULL until the first overflow value */
+	int64	   *ints;			/* by-value types */
+	uint8	   *bytes;			/* others */
+	uint64	   *offsets;		/* maxrows + 1 */
+	Size		nbytes;
+	Size		maxbytes;
+} ZsWriteColumn;
+
+/* Rows of the batch that one live (sub)transaction wrote. */
+typedef struct ZsSubxactRows
+{
+	SubTransactionId subid;
+	uint64		nrows;
+} ZsSubxactRows;
+
+/*
+ * Rows of one table that this transaction inserted and that are not written
+ * yet.  Two batches: columns of rows in stripes of our own, and whole rows for
+ * the row tree.
+ */
+typedef struct ZsWriteBuffer
+{
+	Oid			relid;			/* hash key */
+	RelFileLocator locator;
+	MemoryContext context;		/* all of the below */
+	int			natts;
+
+	/* column batch: rows [first, first + nrows) */
+	ZsWriteColumn *columns;
+	zstid		first;
+	uint32		nrows;
+	uint32		maxrows;
+
+	/* row batch */
+	MinimalTuple *items;
+	int			nitems;
+	int			maxitems;
+
+	Size		bytes;			/* memory of both batches */
+
+	/* reserved row numbers not used yet */
+	zstid		next;
+	zstid		end;
+	bool		owned;			/* in stripes of our own */
+	TransactionId xid;
+	CommandId	cid;
+	uint32		step;			/* size of the last reservation in this command */
+
+	/* who wrote what is here */
+	ZsSubxactRows *subxacts;
+	int			nsubxacts;
+	int			maxsubxacts;
+} ZsWriteBuffer;
+
+/* ---- write_buffer.c: the buffers of this transaction ---- */
+
+extern ZsWriteBuffer *zswrite_buffer(Relation rel);
+extern void zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf);
+extern void zswrite_account(ZsWriteBuffer *buf, int64 delta);
+extern void zswrite_count_rows(ZsWriteBuffer *buf, int64 nrows);
+
+/* ---- write_batch.c: the two batches ---- */
+
+extern void zswrite_batch_init(Relation rel, ZsWriteBuffer *buf);
+
+/* Appends row number row (behind all earlier ones) to the column batch. */
+extern void zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
+								   TupleTableSlot *slot);
+
+/* Can the row join the present column batch? */
+extern bool zswrite_columns_accept(const ZsWriteBuffer *buf, zstid row);
+
+/* The slot's row as an item for the row tree; NULL when it is too wide for one. */
+extern MinimalTuple zswrite_form_item(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot);
+extern void zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item);
+
+/* Takes the last row that was appended out again. */
+extern void zswrite_pop(ZsWriteBuffer *buf, zstid row);
+
+/* Writes the batches; full: the column batch goes because memory is short. */
+extern void zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full);
+extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
+
+/* ---- write_reserve.c: row numbers ---- */
+
+/*
+ * Row number for the next row; *owned tells where it must be stored.  bulk:
+ * take stripes of our own at once.
+ */
+extern zstid zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
+								 CommandId cid, bool bulk, bool *owned);
+extern void zswrite_release_rows(Relation rel, ZsWriteBuffer *buf);
+
+#endif							/* WRITE_INTERNAL_H */

@@ -1,0 +1,108 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_reserve.c
+ *	  Row numbers for new rows.
+ *
+ * A single INSERT takes the next free row number of an open stripe, which it
+ * shares with other sessions.  A command that goes on inserting reserves in
+ * doubling steps and soon gets stripes of its own; bulk loaders get them at
+ * once.  Rows in stripes of our own become segments directly, the others go
+ * into the row tree.
+ *
+ * Reserved rows are in the TID tree as "insert in progress" from the moment of
+ * reservation.  What was reserved and not used goes back before anybody reads the
+ * table with our snapshot, and at the latest before commit.
+ *
+ * The tail of a bulk load's last stripe becomes the open stripe of the session's cursor, so that rows
+ * that follow get the row numbers that follow.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/write/write_reserve.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+
+#include "write_internal.h"
+#include "zs_page.h"
+#include "zs_tid.h"
+
+/* Rows of one command after which it gets stripes of its own. */
+#define SMALL_ROWS		64
+
+static int
+my_cursor(void)
+{
+	return MyProcNumber % ZS_INSERT_CURSORS;
+}
+
+static void
+reserve_small(Relation rel, ZsWriteBuffer *buf)
+{
+	zstid		first;
+	uint32		n = zstid_insert_small(rel, my_cursor(), buf->step, buf->xid, buf->cid, 0, &first);
+
+	buf->next = first;
+	buf->end = first + n;
+	buf->owned = false;
+}
+
+static void
+reserve_stripes(Relation rel, ZsWriteBuffer *buf)
+{
+	buf->step = TYPEALIGN(ZS_STRIPE_ROWS, buf->step);
+	buf->next = zspage_reserve_rows(rel, buf->step);
+	buf->end = buf->next + buf->step;
+	buf->owned = true;
+	zstid_insert_rows(rel, buf->next, buf->step, buf->xid, buf->cid);
+}
+
+zstid
+zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
+					CommandId cid, bool bulk, bool *owned)
+{
+	bool		same_command = buf->xid == xid && buf->cid == cid;
+
+	if (likely(same_command && buf->next < buf->end && (buf->owned || !bulk)))
+	{
+		*owned = buf->owned;
+		return buf->next++;
+	}
+
+	zswrite_release_rows(rel, buf);
+	buf->step = same_command ? Min(buf->step * 2, ZS_SEGMENT_ROWS) : 1;
+	buf->xid = xid;
+	buf->cid = cid;
+	if (bulk || buf->step > SMALL_ROWS)
+		reserve_stripes(rel, buf);
+	else
+		reserve_small(rel, buf);
+	*owned = buf->owned;
+	return buf->next++;
+}
+
+void
+zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
+{
+	zstid		next = buf->next;
+	zstid		end = buf->end;
+	zstid		tail;
+
+	if (next >= end)
+		return;
+	/* whatever happens below, these rows are not handed out again */
+	buf->next = buf->end = 0;
+	zstid_release_rows(rel, next, (uint32) (end - next));
+	if (!buf->owned)
+		return;
+
+	tail = TYPEALIGN64(ZS_STRIPE_ROWS, next);
+	zspage_unreserve_rows(rel, tail, end);
+	if (tail != next)
+		zspage_cursor_move(rel, my_cursor(), tail - ZS_STRIPE_ROWS);
+}

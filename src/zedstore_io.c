@@ -1,0 +1,53 @@
+/*-------------------------------------------------------------------------
+ *
+ * zedstore_io.c
+ *	  Module start.
+ *
+ * The library has to be preloaded: a resource manager can only be registered
+ * by the postmaster, and recovery needs it.  Loaded later (CREATE EXTENSION
+ * without preloading) it defines its settings and refuses everything else with
+ * a hint.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/zedstore_io.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "miscadmin.h"
+
+#include "zs_base.h"
+#include "zs_projection.h"
+#include "zs_scan.h"
+#include "zs_wal.h"
+#include "zs_write.h"
+
+#ifdef ZS_PG18
+PG_MODULE_MAGIC_EXT(
+					.name = "zedstore_io",
+					.version = "0.1.0"
+);
+#else
+PG_MODULE_MAGIC;
+#endif
+
+void		_PG_init(void);
+
+void
+_PG_init(void)
+{
+	zsbase_guc_init();
+	zsbase_guc_reserve();
+	if (!process_shared_preload_libraries_in_progress)
+		return;
+
+	zswal_rmgr_init();
+	zswrite_init();
+	zsscan_fetch_init();
+	zsbase_reloptions_init();
+	zsscan_projection_init();
+	zs_preloaded = true;
+}

@@ -1,0 +1,138 @@
+# Helpers for the TAP tests in t/.
+#
+#   use lib 't/lib';   (scripts/run-tests sets PERL5LIB)
+#   use ZedstoreTest;
+#
+#   my $node = new_node('main', conf => "max_connections = 20\n");
+#   zs_check_all($node);
+
+package ZedstoreTest;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+
+our @EXPORT = qw(
+  new_node
+  standby_of
+  kill_and_restart
+  zs_check_all
+  zs_problems
+  wait_for_sql
+  has_injection_points
+);
+
+# A cluster with checksums that preloads zedstore_io.
+#   conf      => text to append to postgresql.conf
+#   start     => 0: leave it stopped
+#   extension => 0: no CREATE EXTENSION in database postgres
+# Everything else goes to PostgreSQL::Test::Cluster's init().
+sub new_node
+{
+	my ($name, %opts) = @_;
+	my $conf = delete $opts{conf} // '';
+	my $start = delete $opts{start} // 1;
+	my $extension = delete $opts{extension} // 1;
+
+	# Asking for checksums would bypass the template cluster, which has them.
+	$opts{extra} = [ @{ $opts{extra} // [] }, '-k' ]
+	  if $opts{extra} || !defined $ENV{INITDB_TEMPLATE};
+
+	my $node = PostgreSQL::Test::Cluster->new($name);
+	$node->init(%opts);
+	$node->append_conf('postgresql.conf', <<"CONF");
+shared_preload_libraries = 'zedstore_io'
+max_prepared_transactions = 10
+autovacuum_naptime = 1h
+$conf
+CONF
+	if ($start)
+	{
+		$node->start;
+		$node->safe_psql('postgres', 'create extension zedstore_io')
+		  if $extension;
+	}
+	return $node;
+}
+
+# A running streaming standby of $primary, which needs allows_streaming => 1.
+sub standby_of
+{
+	my ($primary, $name, %opts) = @_;
+	my $backup = "backup_$name";
+
+	$primary->backup($backup);
+	my $standby = PostgreSQL::Test::Cluster->new($name);
+	$standby->init_from_backup($primary, $backup, has_streaming => 1);
+	$standby->append_conf('postgresql.conf', $opts{conf}) if $opts{conf};
+	$standby->start;
+	return $standby;
+}
+
+# kill -9 the postmaster and start again.  Its children notice only after a
+# moment and hold the shared memory until then, so starting is tried again.
+sub kill_and_restart
+{
+	my ($node) = @_;
+
+	$node->kill9;
+	for (1 .. $PostgreSQL::Test::Utils::timeout_default * 10)
+	{
+		return if $node->start(fail_ok => 1);
+		usleep(100_000);
+		# The node takes the dead server's pid file for a running server.
+		$node->stop('fast', fail_ok => 1);
+	}
+	die 'the server did not start after kill -9';
+}
+
+# What zs_check() finds in the zedstore tables of a database, as text.
+sub zs_problems
+{
+	my ($node, $dbname) = @_;
+
+	return $node->safe_psql($dbname // 'postgres', q{
+		select c.oid::regclass, k.*
+		from pg_class c join pg_am a on a.oid = c.relam,
+			lateral zs_check(c.oid::regclass) k
+		where a.amname = 'zedstore' and c.relkind in ('r', 'm', 't')
+			and c.relpersistence <> 't'});
+}
+
+# A test that all zedstore tables of a database pass zs_check().
+sub zs_check_all
+{
+	my ($node, $dbname, $title) = @_;
+
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	return is(zs_problems($node, $dbname),
+		'', $title // 'zs_check finds no problem');
+}
+
+# Wait until a query returns true.
+sub wait_for_sql
+{
+	my ($node, $query, $dbname) = @_;
+
+	$node->poll_query_until($dbname // 'postgres', $query)
+	  or die "timed out waiting for: $query";
+	return;
+}
+
+# Does the server come with the module injection_points?  The builds of
+# scripts/setup-postgres do where injection points are enabled.
+sub has_injection_points
+{
+	my ($node) = @_;
+
+	return $node->safe_psql('postgres', q{
+		select count(*) from pg_available_extensions
+		where name = 'injection_points'}) > 0;
+}
+
+1;
