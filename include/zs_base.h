@@ -61,6 +61,7 @@ extern bool zs_enable_column_projection;	/* needed-column mask */
 extern bool zs_enable_lazy_decode;	/* decode columns when first looked at */
 extern bool zs_enable_read_stream;	/* look-ahead in scans */
 extern bool zs_enable_zone_maps;	/* skip segments by their min and max */
+extern bool zs_enable_topn;		/* custom scan for ORDER BY ... LIMIT */
 extern bool zs_enable_fetch_cache;	/* keep decoded vectors between fetches */
 
 extern void zsbase_guc_init(void);

@@ -35,9 +35,9 @@
 /* 17 takes char pointers */
 #ifndef ZS_PG18
 #include "access/xloginsert.h"
-#define XLogRegisterData(data, len) XLogRegisterData((const char *) (data), (len))
+#define XLogRegisterData(data, len) XLogRegisterData((char *) (data), (len))
 #define XLogRegisterBufData(id, data, len) \
-	XLogRegisterBufData((id), (const char *) (data), (len))
+	XLogRegisterBufData((id), (char *) (data), (len))
 #endif
 
 /* goes in front of a declaration */
@@ -85,6 +85,15 @@
 	vac_update_relstats(rel, pages, tuples, visible, hasindex, xid, multi, NULL, NULL, false)
 #define pgstat_report_vacuum_compat(rel, live, dead, starttime) \
 	pgstat_report_vacuum(RelationGetRelid(rel), (rel)->rd_rel->relisshared, live, dead)
+#endif
+
+/* The ordering operator of a pathkey for a type; needs optimizer and lsyscache headers. */
+#ifdef ZS_PG18
+#define zs_pathkey_operator(pk, type) \
+	get_opfamily_member_for_cmptype((pk)->pk_opfamily, type, type, (pk)->pk_cmptype)
+#else
+#define zs_pathkey_operator(pk, type) \
+	get_opfamily_member((pk)->pk_opfamily, type, type, (pk)->pk_strategy)
 #endif
 
 #endif							/* ZS_COMPAT_H */

@@ -22,6 +22,7 @@
 #include "zs_base.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
+#include "zs_vector.h"
 #include "zs_wal.h"
 #include "zs_write.h"
 
@@ -49,5 +50,6 @@ _PG_init(void)
 	zsscan_fetch_init();
 	zsbase_reloptions_init();
 	zsscan_projection_init();
+	zsvector_topn_init();
 	zs_preloaded = true;
 }

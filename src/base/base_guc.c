@@ -33,6 +33,7 @@ bool		zs_enable_column_projection = true;
 bool		zs_enable_lazy_decode = true;
 bool		zs_enable_read_stream = true;
 bool		zs_enable_zone_maps = true;
+bool		zs_enable_topn = true;
 bool		zs_enable_fetch_cache = true;
 
 /* also the spellings of the table option zedstore_compression */
@@ -101,6 +102,11 @@ zsbase_guc_init(void)
 				  "Enables skipping segments by their smallest and largest values.",
 				  "When off, filters are applied to every row.",
 				  &zs_enable_zone_maps);
+	define_switch("zedstore.enable_topn",
+				  "Enables a scan of its own for ORDER BY ... LIMIT.",
+				  "It reads the columns of the sort keys first and the other columns "
+				  "only for the rows that remain.",
+				  &zs_enable_topn);
 	define_switch("zedstore.enable_fetch_cache",
 				  "Enables keeping decoded values between fetches of single rows.",
 				  "When off, every row that an index points to is decoded anew.",

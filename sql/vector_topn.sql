@@ -1,0 +1,75 @@
+-- ORDER BY ... LIMIT by a scan of its own: on against off, and against heap
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE topn_heap (id int, k int, n numeric, s text COLLATE "C", f float8, d date, pad text) USING heap;
+INSERT INTO topn_heap
+	SELECT g, nullif(g * 7919 % 1000, 17), (g * 31 % 977) / 7.0, 'v' || g * 13 % 5000,
+		CASE WHEN g % 501 = 0 THEN 'NaN' ELSE sin(g) END, date '2000-01-01' + g % 3000,
+		repeat('x', g % 50)
+	FROM generate_series(1, 20000) g;
+CREATE TABLE topn (LIKE topn_heap) USING zedstore;
+INSERT INTO topn SELECT * FROM topn_heap;
+DELETE FROM topn_heap WHERE id % 7 = 3;
+DELETE FROM topn WHERE id % 7 = 3;
+UPDATE topn_heap SET k = k + 1 WHERE id % 11 = 5;
+UPDATE topn SET k = k + 1 WHERE id % 11 = 5;
+ANALYZE topn;
+
+-- the plan, and what keeps it away
+EXPLAIN (COSTS OFF) SELECT * FROM topn WHERE d > '2003-01-01' ORDER BY k DESC, id LIMIT 5 OFFSET 2;
+EXPLAIN (COSTS OFF) SELECT * FROM topn ORDER BY k NULLS FIRST, s DESC NULLS LAST LIMIT 5;
+SET zedstore.enable_topn = off;
+EXPLAIN (COSTS OFF) SELECT * FROM topn ORDER BY k, id LIMIT 5;
+RESET zedstore.enable_topn;
+EXPLAIN (COSTS OFF) SELECT * FROM topn ORDER BY k, id LIMIT 2000;
+EXPLAIN (COSTS OFF) SELECT * FROM topn ORDER BY k + 1, id LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT * FROM topn WHERE random() >= 0 ORDER BY k, id LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT * FROM topn ORDER BY k, id LIMIT 5 FOR UPDATE;
+EXPLAIN (COSTS OFF) SELECT * FROM topn ORDER BY k FETCH FIRST 5 ROWS WITH TIES;
+EXPLAIN (COSTS OFF) SELECT k, count(*) FROM topn GROUP BY k ORDER BY k LIMIT 5;
+EXPLAIN (COSTS OFF) SELECT t.* FROM topn t JOIN topn_heap h USING (id) ORDER BY t.k, t.id LIMIT 5;
+
+-- heap, zedstore with and without: the same rows in the same order
+CREATE FUNCTION topn_differs(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	heap text;
+	with_topn text;
+	without text;
+BEGIN
+	EXECUTE format('SELECT string_agg(x::text, E''\n'') FROM (%s) x', replace(query, 'TABLE', 'topn_heap')) INTO heap;
+	EXECUTE format('SELECT string_agg(x::text, E''\n'') FROM (%s) x', replace(query, 'TABLE', 'topn')) INTO with_topn;
+	PERFORM set_config('zedstore.enable_topn', 'off', true);
+	EXECUTE format('SELECT string_agg(x::text, E''\n'') FROM (%s) x', replace(query, 'TABLE', 'topn')) INTO without;
+	PERFORM set_config('zedstore.enable_topn', 'on', true);
+	IF heap IS DISTINCT FROM with_topn OR heap IS DISTINCT FROM without THEN
+		RETURN format(E'heap:\n%s\nwith:\n%s\nwithout:\n%s', heap, with_topn, without);
+	END IF;
+	RETURN 'same';
+END $$;
+SELECT q, topn_differs(q) FROM (VALUES
+	('SELECT * FROM TABLE ORDER BY k, id LIMIT 10'),
+	('SELECT * FROM TABLE ORDER BY k DESC, id DESC LIMIT 10 OFFSET 5'),
+	('SELECT id, pad FROM TABLE ORDER BY n, id LIMIT 1000'),
+	('SELECT * FROM TABLE ORDER BY s COLLATE "C" DESC, id LIMIT 7'),
+	('SELECT * FROM TABLE ORDER BY f DESC, id LIMIT 50'),
+	('SELECT * FROM TABLE ORDER BY f, id LIMIT 50'),
+	('SELECT * FROM TABLE ORDER BY d DESC NULLS LAST, n DESC, id LIMIT 12'),
+	('SELECT * FROM TABLE WHERE s LIKE ''v1%'' AND k > 500 ORDER BY n DESC, id LIMIT 12'),
+	('SELECT * FROM TABLE WHERE k IS NULL ORDER BY id LIMIT 3'),
+	('SELECT * FROM TABLE WHERE k = -1 ORDER BY id LIMIT 3'),
+	('SELECT k FROM TABLE ORDER BY k NULLS FIRST LIMIT 20'),
+	('SELECT x FROM TABLE x ORDER BY id LIMIT 3'),
+	('SELECT * FROM TABLE ORDER BY id LIMIT 0')) v(q);
+
+-- rescans and cursors
+SELECT g, (SELECT id FROM topn WHERE k > g ORDER BY k, id LIMIT 1) FROM generate_series(0, 900, 300) g;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT id FROM topn ORDER BY id DESC LIMIT 4;
+FETCH 3 FROM c;
+FETCH BACKWARD 2 FROM c;
+FETCH ALL FROM c;
+COMMIT;
+PREPARE p(int) AS SELECT id FROM topn ORDER BY id LIMIT $1;
+EXECUTE p(2);
+EXECUTE p(3);
+DROP FUNCTION topn_differs(text);
+DROP TABLE topn_heap;

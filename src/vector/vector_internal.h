@@ -1,0 +1,36 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_internal.h
+ *	  Private to src/vector.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_INTERNAL_H
+#define VECTOR_INTERNAL_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/pg_list.h"
+
+/* One sort key of a top-N scan, as it travels in CustomScan.custom_private. */
+typedef struct ZsTopNKey
+{
+	AttrNumber	attno;
+	Oid			sortop;
+	Oid			collation;
+	bool		nulls_first;
+} ZsTopNKey;
+
+/* custom_private: bound, then an integer list of four members for each key. */
+extern List *zsvector_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys);
+extern int	zsvector_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
+
+extern const CustomScanMethods zsvector_topn_scan_methods;
+extern Node *zsvector_topn_create_state(CustomScan *cscan);
+
+#endif							/* VECTOR_INTERNAL_H */

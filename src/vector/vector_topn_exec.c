@@ -1,0 +1,338 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_topn_exec.c
+ *	  Executes a top-N scan.
+ *
+ * First the whole table is scanned with a slot of which only the columns of
+ * the filter and of the sort keys are decoded.  A heap holds the best rows so
+ * far, the worst of them on top; a row that is not better than that one costs
+ * a comparison and nothing else.  Then the heap's rows are sorted and fetched
+ * by row number, with the visibility that the scan found: under the query's
+ * snapshot neither the rows nor their values can change.
+ *
+ * Rows that compare equal come in the order of their row numbers.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_topn_exec.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "access/tableam.h"
+#include "commands/explain.h"
+#ifdef ZS_PG18
+#include "commands/explain_format.h"
+#endif
+#include "executor/executor.h"
+#include "lib/binaryheap.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/sortsupport.h"
+
+#include "vector_internal.h"
+#include "zs_base.h"
+#include "zs_projection.h"
+#include "zs_scan.h"
+#include "zs_slot.h"
+
+/* A row in the heap. */
+typedef struct TopNEntry
+{
+	zstid		row;
+	ZsVisSlot	vis;
+	Datum	   *values;			/* one a key, copied */
+	bool	   *isnull;
+} TopNEntry;
+
+typedef struct TopNState
+{
+	CustomScanState css;		/* first */
+	int64		bound;
+	int			nkeys;
+	ZsTopNKey  *keys;
+	SortSupport sortkeys;
+	TupleTableSlot *keyslot;	/* what the scan reads into */
+	binaryheap *heap;
+	TopNEntry  *entries;		/* bound of them */
+	Datum	   *values;			/* keys of the row looked at */
+	bool	   *isnull;
+	int			nresults;		/* -1: the scan was not run yet */
+	int			next_result;
+	TopNEntry **results;		/* best first */
+	MemoryContext context;		/* values of the entries */
+} TopNState;
+
+/* ---- comparison ------------------------------------------------------------------ */
+
+static int
+compare_keys(TopNState *state, const Datum *avalues, const bool *anulls,
+			 const Datum *bvalues, const bool *bnulls)
+{
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		int			c = ApplySortComparator(avalues[i], anulls[i], bvalues[i], bnulls[i],
+											&state->sortkeys[i]);
+
+		if (c != 0)
+			return c;
+	}
+	return 0;
+}
+
+static int
+compare_entries(TopNState *state, const TopNEntry *a, const TopNEntry *b)
+{
+	int			c = compare_keys(state, a->values, a->isnull, b->values, b->isnull);
+
+	if (c == 0)
+		c = a->row < b->row ? -1 : a->row > b->row;
+	return c;
+}
+
+/* For the heap, whose largest member comes first: the worst row. */
+static int
+compare_heap(Datum a, Datum b, void *arg)
+{
+	return compare_entries(arg, (TopNEntry *) DatumGetPointer(a),
+						   (TopNEntry *) DatumGetPointer(b));
+}
+
+static int
+compare_results(const void *a, const void *b, void *arg)
+{
+	return compare_entries(arg, *(TopNEntry *const *) a, *(TopNEntry *const *) b);
+}
+
+/* ---- first phase ------------------------------------------------------------------- */
+
+/* Takes the row in keyslot over into entry. */
+static void
+fill_entry(TopNState *state, TopNEntry *entry, bool used)
+{
+	TupleDesc	desc = state->keyslot->tts_tupleDescriptor;
+	ZsSlot	   *slot = (ZsSlot *) state->keyslot;
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+
+	entry->row = slot->row;
+	entry->vis = slot->vis;
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, state->keys[i].attno - 1);
+
+		if (used && !att->attbyval && !entry->isnull[i])
+			pfree(DatumGetPointer(entry->values[i]));
+		entry->isnull[i] = state->isnull[i];
+		entry->values[i] = state->isnull[i] ? (Datum) 0 :
+			datumCopy(state->values[i], att->attbyval, att->attlen);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+static void
+look_at_row(TopNState *state)
+{
+	TopNEntry  *worst;
+
+	for (int i = 0; i < state->nkeys; i++)
+		state->values[i] = slot_getattr(state->keyslot, state->keys[i].attno, &state->isnull[i]);
+
+	if (binaryheap_size(state->heap) < state->bound)
+	{
+		TopNEntry  *entry = &state->entries[binaryheap_size(state->heap)];
+
+		fill_entry(state, entry, false);
+		binaryheap_add(state->heap, PointerGetDatum(entry));
+		return;
+	}
+	worst = (TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
+
+	/* equal keys: the earlier row, which is here already, stays */
+	if (compare_keys(state, state->values, state->isnull, worst->values, worst->isnull) >= 0)
+		return;
+	fill_entry(state, worst, true);
+	binaryheap_replace_first(state->heap, PointerGetDatum(worst));
+}
+
+static void
+choose_rows(TopNState *state)
+{
+	ScanState  *ss = &state->css.ss;
+	ExprContext *econtext = ss->ps.ps_ExprContext;
+	TableScanDesc scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0, NULL);
+
+	binaryheap_reset(state->heap);
+	MemoryContextReset(state->context);
+	while (table_scan_getnextslot(scan, ForwardScanDirection, state->keyslot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(econtext);
+		econtext->ecxt_scantuple = state->keyslot;
+		if (ss->ps.qual == NULL || ExecQual(ss->ps.qual, econtext))
+			look_at_row(state);
+		else
+			InstrCountFiltered1(&ss->ps, 1);
+	}
+	ExecClearTuple(state->keyslot);
+	table_endscan(scan);
+
+	state->nresults = binaryheap_size(state->heap);
+	for (int i = 0; i < state->nresults; i++)
+		state->results[i] = &state->entries[i];
+	qsort_arg(state->results, state->nresults, sizeof(TopNEntry *), compare_results, state);
+	state->next_result = 0;
+}
+
+/* ---- second phase --------------------------------------------------------------------- */
+
+static TupleTableSlot *
+next_row(ScanState *ss)
+{
+	TopNState  *state = (TopNState *) ss;
+	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
+	TopNEntry  *entry;
+
+	if (state->nresults < 0)
+		choose_rows(state);
+	if (state->next_result >= state->nresults)
+		return ExecClearTuple(slot);
+	entry = state->results[state->next_result++];
+	zsscan_store_version(ss->ss_currentRelation, entry->row, &entry->vis, slot);
+	return slot;
+}
+
+static bool
+recheck_row(ScanState *ss, TupleTableSlot *slot)
+{
+	return true;
+}
+
+/* ---- callbacks --------------------------------------------------------------------------- */
+
+static void
+topn_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	TopNState  *state = (TopNState *) node;
+	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+	Relation	rel = node->ss.ss_currentRelation;
+	Bitmapset  *varattnos = NULL;
+	Bitmapset  *needed = NULL;
+	bool		all = false;
+	int			i = -1;
+
+	state->nkeys = zsvector_topn_unpack(cscan->custom_private, &state->bound, &state->keys);
+	state->nresults = -1;
+	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
+		return;
+
+	state->sortkeys = palloc0(state->nkeys * sizeof(SortSupportData));
+	pull_varattnos((Node *) cscan->scan.plan.qual, cscan->scan.scanrelid, &varattnos);
+	while ((i = bms_next_member(varattnos, i)) >= 0)
+	{
+		int			attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno == 0)
+			all = true;
+		else if (attno > 0)
+			needed = bms_add_member(needed, attno);
+	}
+	for (i = 0; i < state->nkeys; i++)
+	{
+		SortSupport key = &state->sortkeys[i];
+
+		needed = bms_add_member(needed, state->keys[i].attno);
+		key->ssup_cxt = CurrentMemoryContext;
+		key->ssup_collation = state->keys[i].collation;
+		key->ssup_nulls_first = state->keys[i].nulls_first;
+		key->ssup_attno = state->keys[i].attno;
+		PrepareSortSupportFromOrderingOp(state->keys[i].sortop, key);
+	}
+
+	state->keyslot = ExecAllocTableSlot(&estate->es_tupleTable, RelationGetDescr(rel),
+										&TTSOpsZedstore);
+	zsslot_set_needed(state->keyslot, needed, all || !zs_enable_column_projection);
+	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore top-N keys",
+										   ALLOCSET_DEFAULT_SIZES);
+	state->heap = binaryheap_allocate((int) state->bound, compare_heap, state);
+	state->entries = palloc0(state->bound * sizeof(TopNEntry));
+	state->results = palloc(state->bound * sizeof(TopNEntry *));
+	for (i = 0; i < state->bound; i++)
+	{
+		state->entries[i].values = palloc(state->nkeys * sizeof(Datum));
+		state->entries[i].isnull = palloc(state->nkeys * sizeof(bool));
+	}
+	state->values = palloc(state->nkeys * sizeof(Datum));
+	state->isnull = palloc(state->nkeys * sizeof(bool));
+}
+
+static TupleTableSlot *
+topn_exec(CustomScanState *node)
+{
+	return ExecScan(&node->ss, next_row, recheck_row);
+}
+
+static void
+topn_end(CustomScanState *node)
+{
+	/* everything lives in the query's memory */
+}
+
+static void
+topn_rescan(CustomScanState *node)
+{
+	((TopNState *) node)->nresults = -1;
+	ExecScanReScan(&node->ss);
+}
+
+static void
+topn_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	TopNState  *state = (TopNState *) node;
+	TupleDesc	desc = RelationGetDescr(node->ss.ss_currentRelation);
+	List	   *names = NIL;
+
+	for (int i = 0; i < state->nkeys; i++)
+	{
+		StringInfoData buf;
+		bool		descending = false;
+
+		(void) get_equality_op_for_ordering_op(state->keys[i].sortop, &descending);
+		initStringInfo(&buf);
+		appendStringInfoString(&buf, NameStr(TupleDescAttr(desc, state->keys[i].attno - 1)->attname));
+		if (descending)
+			appendStringInfoString(&buf, " DESC");
+		if (state->keys[i].nulls_first != descending)
+			appendStringInfoString(&buf, descending ? " NULLS LAST" : " NULLS FIRST");
+		names = lappend(names, buf.data);
+	}
+	ExplainPropertyList("Sort Key", names, es);
+	ExplainPropertyInteger("Rows Kept", NULL, state->bound, es);
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "ZedstoreTopN",
+	.BeginCustomScan = topn_begin,
+	.ExecCustomScan = topn_exec,
+	.EndCustomScan = topn_end,
+	.ReScanCustomScan = topn_rescan,
+	.ExplainCustomScan = topn_explain,
+};
+
+Node *
+zsvector_topn_create_state(CustomScan *cscan)
+{
+	TopNState  *state = palloc0(sizeof(TopNState));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	state->css.slotOps = &TTSOpsZedstore;
+	return (Node *) state;
+}
