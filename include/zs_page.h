@@ -128,7 +128,8 @@ extern void zspage_unreserve_rows(Relation rel, uint64 first, uint64 end);
 /*
  * Stripe that small inserts of cursor cursorno fill (0 ..
  * ZS_INSERT_CURSORS - 1).  When it is still old_stripe, or there is none, a new
- * stripe is handed out and recorded first.  Pass ZS_INVALID_ROW to ask only.
+ * stripe is handed out and recorded first.  Pass ZS_INVALID_ROW to ask only: then a cursor
+ * that has none shares the first stripe of a table that has no other.
  */
 extern uint64 zspage_cursor_stripe(Relation rel, int cursorno, uint64 old_stripe);
 

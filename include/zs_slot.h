@@ -37,7 +37,21 @@ typedef struct ZsSlotSource
 	void		(*fill) (struct ZsSlotSource *source, ZsSlot *slot, int first, int natts,
 						 bool only_needed);
 	ZsSlot	   *user;			/* the slot that reads from it now */
+	bool		slot_keeps_values;	/* fill() puts by-reference values into the
+									 * slot's values_context */
 } ZsSlotSource;
+
+/*
+ * A condition on a column, in the zone domain of zs_codec.h: B-tree strategy and
+ * bounds of the constant.
+ */
+typedef struct ZsZoneFilter
+{
+	AttrNumber	attno;
+	int			strategy;
+	int64		low;
+	int64		high;
+} ZsZoneFilter;
 
 struct ZsSlot
 {
@@ -48,9 +62,12 @@ struct ZsSlot
 	ZsVisSlot	vis;
 	int			nneeded;		/* -1: all columns */
 	AttrNumber *needed;			/* attribute numbers - 1, ascending */
+	int			nfilters;		/* rows that fail them need not be returned */
+	ZsZoneFilter *filters;
 	MemoryContext values_context;	/* large values fetched for this row; made when
 									 * first needed */
 	char	   *data;			/* values after materialization */
+	MemoryContextCallback gone; /* see zsslot_watch() */
 };
 
 extern const TupleTableSlotOps TTSOpsZedstore;
@@ -65,6 +82,15 @@ extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,
 
 /* The source is about to forget the row: its user keeps the values. */
 extern void zsslot_detach(ZsSlotSource *source);
+
+/*
+ * The slot's source outlives commands: tell it when the slot's memory goes without the slot having
+ * been cleared, as it does in a subtransaction that fails.  For the row that is in the slot now.
+ */
+extern void zsslot_watch(TupleTableSlot *slot);
+
+/* The transaction ends: the source forgets its user, who is not looked at any more. */
+extern void zsslot_abandon(ZsSlotSource *source);
 
 /* Memory context for values that live as long as the row in the slot. */
 extern MemoryContext zsslot_values_context(ZsSlot *slot);

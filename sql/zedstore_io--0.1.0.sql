@@ -12,3 +12,77 @@ LANGUAGE C;
 
 CREATE ACCESS METHOD zedstore TYPE TABLE HANDLER zedstore_tableam_handler;
 COMMENT ON ACCESS METHOD zedstore IS 'columnar, compressed table access method';
+
+/* ---- inspection (docs/inspection.md) ---------------------------------------- */
+
+CREATE FUNCTION pg_zs_btree_pages(relid regclass,
+	OUT blkno int8, OUT nextblk int8, OUT attno int4, OUT level int4,
+	OUT lokey int8, OUT hikey int8, OUT nitems int4, OUT ncompressed int4,
+	OUT totalsz int4, OUT uncompressedsz int4, OUT freespace int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION pg_zs_btree_pages(regclass)
+IS 'pages of the trees of a zedstore table';
+
+CREATE FUNCTION pg_zs_meta_page(relid regclass,
+	OUT version int4, OUT next_row int8, OUT cursors int8[],
+	OUT file_blocks int8, OUT physical_blocks int8, OUT ndirectory int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT ROWS 1;
+COMMENT ON FUNCTION pg_zs_meta_page(regclass)
+IS 'metapage of a zedstore table';
+
+CREATE FUNCTION pg_zs_trees(relid regclass,
+	OUT treeno int4, OUT attno int4, OUT attname text, OUT root int8,
+	OUT nblocks int8, OUT nfree int8, OUT nextents int4, OUT spill int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT ROWS 25;
+COMMENT ON FUNCTION pg_zs_trees(regclass)
+IS 'tree directory of a zedstore table';
+
+CREATE FUNCTION pg_zs_free_pages(relid regclass,
+	OUT attno int4, OUT start int8, OUT length int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION pg_zs_free_pages(regclass)
+IS 'free page maps of a zedstore table';
+
+CREATE FUNCTION pg_zs_segments(relid regclass,
+	OUT attno int4, OUT attname text, OUT first_row int8, OUT nrows int4,
+	OUT nnulls int4, OUT start int8, OUT nblocks int4, OUT encodings text,
+	OUT raw_bytes int8, OUT stored_bytes int8, OUT min text, OUT max text,
+	OUT natts int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION pg_zs_segments(regclass)
+IS 'segments of the columns of a zedstore table';
+
+CREATE FUNCTION pg_zs_tid_items(relid regclass,
+	OUT first_row int8, OUT nrows int8, OUT slotno int4, OUT xmin xid,
+	OUT xmax xid, OUT cmin cid, OUT cmax cid, OUT flags text, OUT successor int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION pg_zs_tid_items(regclass)
+IS 'visibility of the rows of a zedstore table';
+
+CREATE FUNCTION zs_check(relid regclass, strict boolean DEFAULT false,
+	OUT severity text, OUT blkno int8, OUT attno int4, OUT message text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT COST 10000 ROWS 1;
+COMMENT ON FUNCTION zs_check(regclass, boolean)
+IS 'verify a zedstore table; one row per problem';
+
+REVOKE ALL ON FUNCTION pg_zs_btree_pages(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_zs_meta_page(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_zs_trees(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_zs_free_pages(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_zs_segments(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_zs_tid_items(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION zs_check(regclass, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_zs_btree_pages(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_zs_meta_page(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_zs_trees(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_zs_free_pages(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_zs_segments(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_zs_tid_items(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION zs_check(regclass, boolean) TO pg_monitor;

@@ -119,7 +119,7 @@ follow_chain(Relation rel, ItemPointer tid, TransactionId *prior_xmax, CommandId
 
 	if (!zstid_lookup(rel, row, &vis, NULL) || !TransactionIdEquals(vis.xmin, *prior_xmax))
 		return CHAIN_DELETED;
-	if (!(vis.infomask2 & ZS_VIS2_UPDATED))
+	if (!(vis.infomask2 & (ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION)))
 		return CHAIN_DELETED;
 	*prior_xmax = zstid_update_xid(&vis);
 	if (vis.infomask2 & ZS_VIS2_MOVED_PARTITION)

@@ -35,6 +35,12 @@
 /* Size that the planner assumes for a table that was never vacuumed. */
 #define MIN_GUESSED_PAGES	10
 
+/*
+ * Up to here row numbers say little about the number of rows: single inserts of each session
+ * begin a stripe of their own.
+ */
+#define SPARSE_LOGICAL_BLOCKS	(ZS_INSERT_CURSORS * (ZS_STRIPE_ROWS / ZS_ROWS_PER_BLOCK))
+
 void
 zsam_set_new_filelocator(Relation rel, const RelFileLocator *newrlocator, char persistence,
 						 TransactionId *freeze_xid, MultiXactId *minmulti)
@@ -129,9 +135,27 @@ zsam_relation_size(Relation rel, ForkNumber forknum)
 	return nblocks * BLCKSZ;
 }
 
+/* Rows that a page of a heap with this table's columns would hold; rounded down, as heap does. */
+static double
+heap_density(Relation rel, int32 *attr_widths)
+{
+	int32		width = get_rel_data_width(rel, attr_widths);
+	double		density = (BLCKSZ - SizeOfPageHeaderData) /
+		(MAXALIGN(width) + MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData));
+
+	return Max(density, 1.0);
+}
+
 /*
- * Pages are those on disk, since they are what a scan reads; the row density
- * that VACUUM or ANALYZE found refers to logical blocks.
+ * Tuples: the row density that VACUUM or ANALYZE found refers to logical blocks.  A table that
+ * neither has seen yet is assumed to have at least ten heap pages of rows, as heap does, because
+ * plans for tables that have just been created are often kept and used when they have
+ * grown; its row numbers tell an upper bound, and a good one for bulk loads.
+ *
+ * Pages: those on disk, since they are what a scan reads, but never more than a heap would
+ * have.  The file of a small table is mostly metapage, tree roots and free extents that no scan
+ * comes near; charging for them would drive the planner to index scans of tables that
+ * are one page of rows.
  */
 void
 zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double *tuples,
@@ -140,23 +164,24 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 	double		logical = (double) zsam_relation_size(rel, MAIN_FORKNUM) / BLCKSZ;
 	double		relpages = (double) rel->rd_rel->relpages;
 	double		reltuples = (double) rel->rd_rel->reltuples;
+	double		physical = zspage_physical_blocks(rel);
+	double		density = heap_density(rel, attr_widths);
+	double		min_pages = 0;
 
-	*pages = zspage_physical_blocks(rel);
-	if (*pages < MIN_GUESSED_PAGES && reltuples < 0 && !rel->rd_rel->relhassubclass)
-		*pages = MIN_GUESSED_PAGES;
-
+	if (reltuples < 0 && !rel->rd_rel->relhassubclass)
+		min_pages = MIN_GUESSED_PAGES;
 	if (reltuples >= 0 && relpages > 0)
 		*tuples = rint(reltuples / relpages * logical);
-	else if (logical > 0)
-		*tuples = logical * ZS_ROWS_PER_BLOCK;
 	else
 	{
-		/* as heap guesses: what ten pages would hold */
-		int32		width = get_rel_data_width(rel, attr_widths);
+		double		bound = logical * ZS_ROWS_PER_BLOCK;
 
-		*tuples = rint((double) MIN_GUESSED_PAGES * (BLCKSZ - SizeOfPageHeaderData) /
-					   (MAXALIGN(width) + MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData)));
+		if (logical <= SPARSE_LOGICAL_BLOCKS)
+			bound = Min(bound, physical * density);
+		*tuples = Max(min_pages * density, bound);
 	}
+
+	*pages = Max(min_pages, Min(physical, ceil(*tuples / density)));
 	if (rel->rd_rel->relallvisible == 0 || logical <= 0)
 		*allvisfrac = 0;
 	else

@@ -426,6 +426,20 @@ zspage_reserve_rows(Relation rel, uint64 nrows)
 	return first;
 }
 
+/* Is the table's only stripe, the first, one that small inserts fill? */
+static bool
+first_stripe_is_open(const ZsMetaPageData *meta)
+{
+	if (meta->next_row != ZS_STRIPE_ROWS)
+		return false;
+	for (int i = 0; i < ZS_INSERT_CURSORS; i++)
+	{
+		if (meta->cursors[i] == 0)
+			return true;
+	}
+	return false;
+}
+
 uint64
 zspage_cursor_stripe(Relation rel, int cursorno, uint64 old_stripe)
 {
@@ -441,6 +455,14 @@ zspage_cursor_stripe(Relation rel, int cursorno, uint64 old_stripe)
 	{
 		UnlockReleaseBuffer(buf);
 		return stripe;
+	}
+
+	/* a small table is filled in order, whoever inserts; only then sessions go apart */
+	if (stripe == ZS_INVALID_ROW && old_stripe == ZS_INVALID_ROW &&
+		first_stripe_is_open(zspage_meta_data(BufferGetPage(buf))))
+	{
+		UnlockReleaseBuffer(buf);
+		return 0;
 	}
 	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
 

@@ -53,6 +53,10 @@ typedef struct ZsScanDescData
 								 * behind the last */
 	zstid		row;			/* present row when view is valid */
 
+	/* what is left of the run that was read last, in forward direction */
+	bool		has_rest;
+	ZsRunView	rest;
+
 	/* parallel scan */
 	bool		in_chunk;
 
@@ -81,5 +85,12 @@ extern void zsscan_load_window(ZsScanDesc scan, zstid start, zstid end);
 
 /* Is the row visible within the window?  Then its view, else NULL. */
 extern const ZsRunView *zsscan_find_view(ZsScanDesc scan, zstid row);
+
+/*
+ * Do the slot's filters exclude all rows from row on?  *until (at most end) is
+ * where the answer ends.
+ */
+extern bool zsscan_zone_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end,
+								 zstid *until);
 
 #endif							/* SCAN_DESC_H */

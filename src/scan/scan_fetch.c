@@ -103,28 +103,30 @@ static CommandId row_cache_cid;
 static LocalTransactionId row_cache_lxid;
 
 /*
- * Drops all sources.  Slots that read from them keep their values unless the
- * transaction ends, when nobody looks at them any more.
+ * Drops all sources.  Slots that read from them keep their values, unless the transaction ends, when
+ * nobody looks at them any more and the memory goes with the transaction's.
  */
 static void
-drop_row_cache(bool keep_values)
+drop_row_cache(bool transaction_ends)
 {
 	HASH_SEQ_STATUS status;
 	RowCacheEntry *entry;
 
 	if (row_cache == NULL)
 		return;
-	if (keep_values)
+	hash_seq_init(&status, row_cache);
+	while ((entry = hash_seq_search(&status)) != NULL)
 	{
-		hash_seq_init(&status, row_cache);
-		while ((entry = hash_seq_search(&status)) != NULL)
-		{
-			if (entry->source != NULL)
-				zsslot_detach(&entry->source->base);
-		}
+		if (entry->source == NULL)
+			continue;
+		if (transaction_ends)
+			zsslot_abandon(&entry->source->base);
+		else
+			zsslot_detach(&entry->source->base);
 	}
 	row_cache = NULL;
-	MemoryContextDelete(row_cache_context);
+	if (!transaction_ends)
+		MemoryContextDelete(row_cache_context);
 	row_cache_context = NULL;
 }
 
@@ -134,11 +136,7 @@ row_cache_xact_callback(XactEvent event, void *arg)
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
 		event == XACT_EVENT_PREPARE || event == XACT_EVENT_PARALLEL_COMMIT ||
 		event == XACT_EVENT_PARALLEL_ABORT)
-	{
-		/* the memory went away with the transaction's */
-		row_cache = NULL;
-		row_cache_context = NULL;
-	}
+		drop_row_cache(true);
 }
 
 void
@@ -159,7 +157,7 @@ row_cache_source(Relation rel)
 	Oid			relid = RelationGetRelid(rel);
 
 	if (row_cache != NULL && (row_cache_cid != cid || row_cache_lxid != MyProc->vxid.lxid))
-		drop_row_cache(true);
+		drop_row_cache(false);
 	if (row_cache == NULL)
 	{
 		HASHCTL		ctl = {
@@ -202,12 +200,16 @@ zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSl
 {
 	ZsRowSource *source = row_cache_source(rel);
 
-	/* many slots may be filled from it in turn: each keeps its own values */
+	/*
+	 * Many slots are filled from it in turn.  Each keeps its values where they are, since
+	 * projections may point to them.
+	 */
 	if (source->base.user != NULL && &source->base.user->base == slot)
 		ExecClearTuple(slot);
 	zsslot_detach(&source->base);
 	source->row_located = false;
 	zsscan_store(source, slot, row, vis);
+	zsslot_watch(slot);
 }
 
 bool

@@ -54,6 +54,7 @@ typedef struct ZsRowSource
 	bool		row_located;	/* is tuple known for the row? */
 	zstid		row;
 	MinimalTuple tuple;			/* from the row tree, or NULL */
+	bool		tuple_owned;	/* tuple is a copy of its own, not part of batch */
 
 	/* scan: the stripe's rows in the row tree */
 	zstid		batch_stripe;
@@ -100,6 +101,10 @@ zsscan_advance(ZsRowSource *source, TupleTableSlot *slot, zstid row)
 	slot->tts_nvalid = 0;
 	return true;
 }
+
+/* Picks conditions for zone maps out of a sequential scan's filter (scan_zone.c). */
+struct ScanState;
+extern void zsscan_stamp_filters(struct ScanState *node);
 
 /* State of index_fetch_*, also used by tuple_fetch_row_version. */
 typedef struct ZsIndexFetch ZsIndexFetch;

@@ -48,6 +48,7 @@
  */
 #include "postgres.h"
 
+#include "access/parallel.h"
 #include "access/sysattr.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
@@ -56,8 +57,10 @@
 #include "optimizer/paths.h"
 #include "utils/lsyscache.h"
 
+#include "scan_internal.h"
 #include "zs_base.h"
 #include "zs_projection.h"
+#include "zs_write.h"
 
 static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 static ExecutorStart_hook_type next_executor_start_hook = NULL;
@@ -187,6 +190,12 @@ prepare_scan_nodes(PlanState *planstate, void *context)
 	switch (nodeTag(planstate))
 	{
 		case T_SeqScanState:
+			if (zsbase_is_zedstore(((ScanState *) planstate)->ss_currentRelation))
+			{
+				prepare_scan_node((ScanState *) planstate);
+				zsscan_stamp_filters((ScanState *) planstate);
+			}
+			break;
 		case T_SampleScanState:
 		case T_IndexScanState:
 		case T_IndexOnlyScanState:
@@ -228,9 +237,13 @@ executor_start(QueryDesc *queryDesc, int eflags)
 	else
 		standard_ExecutorStart(queryDesc, eflags);
 
-	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0 &&
-		uses_zedstore(queryDesc->estate))
-		(void) prepare_scan_nodes(queryDesc->planstate, NULL);
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || !uses_zedstore(queryDesc->estate))
+		return;
+	(void) prepare_scan_nodes(queryDesc->planstate, NULL);
+
+	/* workers do not see this backend's write buffers */
+	if (queryDesc->plannedstmt->parallelModeNeeded && !IsParallelWorker())
+		zswrite_flush_all();
 }
 
 void

@@ -63,6 +63,7 @@ init_position(ZsScanDesc scan)
 	scan->nblocks = (scan->end + ZS_ROWS_PER_BLOCK - 1) / ZS_ROWS_PER_BLOCK;
 	scan->window_start = scan->window_end = ZS_INVALID_ROW;
 	scan->tids_at = ZS_INVALID_ROW;
+	scan->has_rest = false;
 	scan->nviews = 0;
 	scan->view = -1;
 	scan->in_chunk = false;
@@ -149,10 +150,8 @@ zsscan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params,
 /* ---- windows ----------------------------------------------------------------- */
 
 static void
-add_view(ZsScanDesc scan, const ZsTidRun *run, const ZsVisSlot *vis)
+add_view(ZsScanDesc scan, const ZsRunView *view)
 {
-	ZsRunView  *view;
-
 	if (scan->nviews == scan->maxviews)
 	{
 		scan->maxviews = Max(8, scan->maxviews * 2);
@@ -162,12 +161,7 @@ add_view(ZsScanDesc scan, const ZsTidRun *run, const ZsVisSlot *vis)
 		else
 			scan->views = repalloc(scan->views, scan->maxviews * sizeof(ZsRunView));
 	}
-	view = &scan->views[scan->nviews++];
-	view->first = run->first;
-	view->count = run->count;
-	view->has_vis = vis != NULL;
-	if (vis != NULL)
-		view->vis = *vis;
+	scan->views[scan->nviews++] = *view;
 }
 
 /* Makes the scan of the TID tree go on at row `from`. */
@@ -196,7 +190,13 @@ zsscan_load_window(ZsScanDesc scan, zstid start, zstid end)
 	scan->window_end = end;
 	position_tids(scan, start, end);
 	while (zstid_scan_next(scan->tids, &run, &vis))
-		add_view(scan, &run, vis);
+	{
+		ZsRunView	view = {.first = run.first, .count = run.count, .has_vis = vis != NULL};
+
+		if (vis != NULL)
+			view.vis = *vis;
+		add_view(scan, &view);
+	}
 	scan->tids_at = ZS_INVALID_ROW;
 }
 
@@ -250,14 +250,72 @@ next_chunk(ZsScanDesc scan)
 	return true;
 }
 
-/* Next window in forward direction: one run. */
+/* The next run of the TID tree, or what is left of the last one. */
 static bool
-load_forward(ZsScanDesc scan)
+next_tid_run(ZsScanDesc scan, ZsRunView *run)
+{
+	ZsTidRun	tids;
+	const ZsVisSlot *vis;
+
+	if (scan->tids_at != scan->window_end)
+	{
+		position_tids(scan, scan->window_end, scan->end);
+		scan->has_rest = false;
+	}
+	if (scan->has_rest)
+	{
+		*run = scan->rest;
+		scan->has_rest = false;
+		return true;
+	}
+	if (!zstid_scan_next(scan->tids, &tids, &vis))
+		return false;
+	run->first = tids.first;
+	run->count = tids.count;
+	run->has_vis = vis != NULL;
+	if (vis != NULL)
+		run->vis = *vis;
+	return true;
+}
+
+/*
+ * Cuts the run where zone maps exclude rows: *run becomes its first part that has to be read,
+ * what follows is kept for later.  False if nothing of it has to be read.
+ */
+static bool
+apply_filters(ZsScanDesc scan, const ZsSlot *slot, ZsRunView *run)
+{
+	zstid		end = run->first + run->count;
+	zstid		row = run->first;
+	zstid		until;
+
+	while (zsscan_zone_excluded(scan, slot, row, end, &until))
+	{
+		CHECK_FOR_INTERRUPTS();
+		row = until;
+		if (row >= end)
+			return false;
+	}
+	Assert(until > row && until <= end);
+	if (until < end)
+	{
+		scan->has_rest = true;
+		scan->rest = *run;
+		scan->rest.first = until;
+		scan->rest.count = end - until;
+	}
+	run->first = row;
+	run->count = until - row;
+	return true;
+}
+
+/* Next window in forward direction: one run, or a part of it. */
+static bool
+load_forward(ZsScanDesc scan, const ZsSlot *slot)
 {
 	for (;;)
 	{
-		ZsTidRun	run;
-		const ZsVisSlot *vis;
+		ZsRunView	run;
 
 		if (scan->rs_base.rs_parallel != NULL && !scan->in_chunk)
 		{
@@ -267,18 +325,17 @@ load_forward(ZsScanDesc scan)
 		}
 		if (scan->window_end == ZS_INVALID_ROW)
 			scan->window_start = scan->window_end = scan->start;
-		if (scan->window_end < scan->end)
+		while (scan->window_end < scan->end && next_tid_run(scan, &run))
 		{
-			if (scan->tids_at != scan->window_end)
-				position_tids(scan, scan->window_end, scan->end);
-			if (zstid_scan_next(scan->tids, &run, &vis))
-			{
-				scan->nviews = 0;
-				add_view(scan, &run, vis);
-				scan->window_start = run.first;
-				scan->window_end = scan->tids_at = run.first + run.count;
-				return true;
-			}
+			bool		wanted = slot->nfilters == 0 || apply_filters(scan, slot, &run);
+
+			scan->window_start = run.first;
+			scan->window_end = scan->tids_at = run.first + run.count;
+			if (!wanted)
+				continue;
+			scan->nviews = 0;
+			add_view(scan, &run);
+			return true;
 		}
 		scan->nviews = 0;
 		scan->window_start = scan->window_end = scan->end;
@@ -332,12 +389,12 @@ next_row_of_run(ZsScanDesc scan)
 
 /* Moves to the first row of the next run; false at the end. */
 static bool
-next_run(ZsScanDesc scan)
+next_run(ZsScanDesc scan, const ZsSlot *slot)
 {
 	scan->view++;
 	if (scan->view >= scan->nviews)
 	{
-		if (!load_forward(scan))
+		if (!load_forward(scan, slot))
 		{
 			scan->view = 0;
 			return false;
@@ -405,7 +462,8 @@ zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot 
 			if (likely(sscan->rs_nkeys == 0 && zsscan_advance(scan->source, slot, scan->row)))
 				break;
 		}
-		else if (!(ScanDirectionIsBackward(direction) ? previous_row(scan) : next_run(scan)))
+		else if (!(ScanDirectionIsBackward(direction) ? previous_row(scan) :
+				   next_run(scan, (ZsSlot *) slot)))
 		{
 			ExecClearTuple(slot);
 			return false;

@@ -347,9 +347,36 @@ zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row, const ZsVisS
 void
 zsslot_detach(ZsSlotSource *source)
 {
-	if (source->user != NULL)
+	if (source->user != NULL && source->slot_keeps_values)
+		fill_all(source->user);
+	else if (source->user != NULL)
 		zs_slot_materialize(&source->user->base);
 	/* a slot that was materialized before still counts as a user */
+	if (source->user != NULL)
+		unlink_source(source->user);
+}
+
+/* The slot's memory is about to be freed. */
+static void
+slot_is_gone(void *arg)
+{
+	unlink_source((ZsSlot *) arg);
+}
+
+void
+zsslot_watch(TupleTableSlot *slot)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	/* a child of the slot's own context goes before the slot does, and is reset with each row */
+	zslot->gone.func = slot_is_gone;
+	zslot->gone.arg = zslot;
+	MemoryContextRegisterResetCallback(zsslot_values_context(zslot), &zslot->gone);
+}
+
+void
+zsslot_abandon(ZsSlotSource *source)
+{
 	if (source->user != NULL)
 		unlink_source(source->user);
 }

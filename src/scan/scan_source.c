@@ -26,6 +26,7 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "storage/procarray.h"
+#include "utils/datum.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -209,12 +210,17 @@ find_in_batch(ZsRowSource *source, zstid row)
 
 /* Finds out whether the row is in the row tree. */
 static void
-locate_row(ZsRowSource *source, zstid row)
+locate_row(ZsRowSource *source, ZsSlot *slot)
 {
+	zstid		row = slot->row;
 	zstid		stripe = row - row % ZS_STRIPE_ROWS;
 
 	if (source->row_located && source->row == row)
 		return;
+	if (source->tuple_owned)
+		pfree(source->tuple);
+	source->tuple = NULL;
+	source->tuple_owned = false;
 	if (source->by_vector)
 	{
 		if (unlikely(source->batch_stripe != stripe))
@@ -226,14 +232,12 @@ locate_row(ZsRowSource *source, zstid row)
 	{
 		MemoryContext old;
 
-		if (source->tuple != NULL)
-			pfree(source->tuple);
-		source->tuple = NULL;
-
 		/* our own row may not have left the write buffer */
 		zswrite_flush_row(source->rel, row);
-		old = MemoryContextSwitchTo(source->context);
+		old = MemoryContextSwitchTo(source->base.slot_keeps_values ? zsslot_values_context(slot) :
+									source->context);
 		source->tuple = zsrow_fetch(source->rel, row);
+		source->tuple_owned = source->tuple != NULL && !source->base.slot_keeps_values;
 		MemoryContextSwitchTo(old);
 	}
 	source->row = row;
@@ -370,6 +374,13 @@ single_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 	if (TupleDescAttr(source->desc, attno)->attisdropped ||
 		!zsattr_reader_value(column_reader(source, attno), slot->row, &value, isnull))
 		return missing_value(source, slot, attno, isnull);
+	if (source->base.slot_keeps_values && !*isnull && !TupleDescAttr(source->desc, attno)->attbyval)
+	{
+		MemoryContext old = MemoryContextSwitchTo(zsslot_values_context(slot));
+
+		value = datumCopy(value, false, TupleDescAttr(source->desc, attno)->attlen);
+		MemoryContextSwitchTo(old);
+	}
 	return value;
 }
 
@@ -449,7 +460,7 @@ source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_ne
 	uint32		index = slot->row % ZS_STRIPE_ROWS;
 	zstid		stripe = slot->row - index;
 
-	locate_row(source, slot->row);
+	locate_row(source, slot);
 	if (source->tuple != NULL)
 	{
 		fill_from_tuple(source, slot, first, natts, only_needed);

@@ -186,22 +186,6 @@ zstid_change_clear_vm(Buffer vmbuf, const ZsTidChange *change, uint8 vm_flags)
 }
 
 /*
- * Computes the page after the change in image, of BLCKSZ bytes (header and
- * special space are not touched).  Returns NULL, or why it cannot be.
- */
-const char *
-zstid_change_compute(Page page, const ZsTidChange *change, Page image)
-{
-	const char *reason = zstid_leaf_read(page, &zstid_scratch);
-
-	if (reason == NULL)
-		reason = zstid_edit_apply(&zstid_scratch, change);
-	if (reason == NULL && !zstid_leaf_write(&zstid_scratch, image))
-		reason = "page is full";
-	return reason;
-}
-
-/*
  * Applies a change to the target's leaf and logs it.  All its rows lie in the
  * leaf and under the pinned map page.  Leaves the leaf locked.
  */

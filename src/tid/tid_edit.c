@@ -219,16 +219,6 @@ set_range(ZsTidLeaf *leaf, zstid first, uint64 count, int slotno)
 		drop_unused_slots(leaf);
 }
 
-/* Are all rows of the range unused? */
-static bool
-range_is_unused(const ZsTidLeaf *leaf, zstid first, uint64 count)
-{
-	int			i = find_run(leaf, first);
-
-	return i == leaf->nruns ||
-		(leaf->runs[i].slotno == ZS_SLOT_UNUSED && run_end(&leaf->runs[i]) >= first + count);
-}
-
 /* Dead rows of the range become unused, the others stay. */
 static void
 remove_dead(ZsTidLeaf *leaf, zstid first, uint64 count)
@@ -265,105 +255,90 @@ remove_dead(ZsTidLeaf *leaf, zstid first, uint64 count)
 	merge_runs(leaf);
 }
 
-/*
- * New xmax for the row: UPDATE, DELETE or a row lock.
- */
-static const char *
-set_xmax(ZsTidLeaf *leaf, const ZsTidChange *change)
+/* Slot of a row that is updated, deleted or locked. */
+static void
+set_xmax(const ZsTidChange *change, ZsVisSlot *slot)
 {
-	int			i = find_run(leaf, change->first);
-	ZsVisSlot	slot;
-	int			slotno;
-
-	if (change->count != 1 || i == leaf->nruns ||
-		leaf->runs[i].slotno == ZS_SLOT_UNUSED || leaf->runs[i].slotno == ZS_SLOT_DEAD)
-		return "there is no such row";
-	slotno = leaf->runs[i].slotno;
-	slot = slotno == ZS_SLOT_FROZEN ? zstid_frozen_slot :
-		leaf->slots[slotno - ZS_FIRST_REAL_SLOT];
-
-	slot.xmax = change->xid;
-	slot.infomask = (slot.infomask & ~HEAP_XMAX_BITS) | change->infomask;
+	slot->xmax = change->xid;
+	slot->infomask = (slot->infomask & ~HEAP_XMAX_BITS) | change->infomask;
 	if (change->op == ZS_TID_XMAX)
 	{
-		slot.infomask2 = (slot.infomask2 & ~XMAX_BITS2) | change->infomask2;
-		slot.cmax = change->cid;
-		slot.successor = change->successor;
+		slot->infomask2 = (slot->infomask2 & ~XMAX_BITS2) | change->infomask2;
+		slot->cmax = change->cid;
+		slot->successor = change->successor;
+		return;
 	}
-	else
+
+	slot->infomask2 = (slot->infomask2 & ~HEAP_KEYS_UPDATED) |
+		(change->infomask2 & HEAP_KEYS_UPDATED);
+	/* a row that is only locked has no successor; an updated one keeps it */
+	if (HEAP_XMAX_IS_LOCKED_ONLY(change->infomask))
 	{
-		slot.infomask2 = (slot.infomask2 & ~HEAP_KEYS_UPDATED) |
-			(change->infomask2 & HEAP_KEYS_UPDATED);
-		/* a row that is only locked has no successor; an updated one keeps it */
-		if (HEAP_XMAX_IS_LOCKED_ONLY(change->infomask))
-		{
-			slot.infomask2 &= ~(ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION);
-			slot.cmax = 0;
-			if ((slot.infomask2 & ZS_VIS2_SPECULATIVE) == 0)
-				slot.successor = 0;
-		}
+		slot->infomask2 &= ~(ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION);
+		slot->cmax = 0;
+		if ((slot->infomask2 & ZS_VIS2_SPECULATIVE) == 0)
+			slot->successor = 0;
 	}
-	set_range(leaf, change->first, 1, find_or_add_slot(leaf, &slot));
-	return NULL;
 }
 
 /*
- * A row that was inserted speculatively becomes an ordinary one.
+ * The slot that rows have after a change, which all had the slot old_slotno before
+ * (old: its contents, if it is in the slot table).  *slotno is a fixed number, or
+ * ZS_SLOT_IN_TABLE, and then *slot has the contents.  Returns NULL, or why these rows
+ * cannot be changed so.
  */
-static const char *
-confirm_row(ZsTidLeaf *leaf, const ZsTidChange *change)
+const char *
+zstid_edit_slot(const ZsTidChange *change, int old_slotno, const ZsVisSlot *old,
+				ZsVisSlot *slot, int *slotno)
 {
-	int			i = find_run(leaf, change->first);
-	ZsVisSlot	slot;
+	bool		exists = old_slotno != ZS_SLOT_UNUSED && old_slotno != ZS_SLOT_DEAD;
 
-	if (change->count != 1 || i == leaf->nruns ||
-		leaf->runs[i].slotno < ZS_FIRST_REAL_SLOT)
-		return "there is no such row";
-	slot = leaf->slots[leaf->runs[i].slotno - ZS_FIRST_REAL_SLOT];
-	if ((slot.infomask2 & ZS_VIS2_SPECULATIVE) == 0)
-		return "row was not inserted speculatively";
-	slot.infomask2 &= ~ZS_VIS2_SPECULATIVE;
-	slot.successor = 0;
-	set_range(leaf, change->first, 1, find_or_add_slot(leaf, &slot));
-	return NULL;
-}
-
-static const char *
-insert_rows(ZsTidLeaf *leaf, const ZsTidChange *change)
-{
-	ZsVisSlot	slot = {0};
-	int			slotno = ZS_SLOT_FROZEN;
-
-	if (!range_is_unused(leaf, change->first, change->count))
-		return "row is in use already";
-	if (change->xid != FrozenTransactionId)
+	*slotno = ZS_SLOT_IN_TABLE;
+	switch (change->op)
 	{
-		slot.xmin = change->xid;
-		slot.cmin = change->cid;
-		slot.infomask = HEAP_XMAX_INVALID;
-		if (change->token != 0)
-		{
-			slot.infomask2 = ZS_VIS2_SPECULATIVE;
-			slot.successor = change->token;
-		}
-		slotno = find_or_add_slot(leaf, &slot);
+		case ZS_TID_INSERT:
+			if (old_slotno != ZS_SLOT_UNUSED)
+				return "row is in use already";
+			if (change->xid == FrozenTransactionId)
+			{
+				*slotno = ZS_SLOT_FROZEN;
+				return NULL;
+			}
+			memset(slot, 0, sizeof(ZsVisSlot));
+			slot->xmin = change->xid;
+			slot->cmin = change->cid;
+			slot->infomask = HEAP_XMAX_INVALID;
+			slot->infomask2 = change->token != 0 ? ZS_VIS2_SPECULATIVE : 0;
+			slot->successor = change->token;
+			return NULL;
+		case ZS_TID_XMAX:
+		case ZS_TID_LOCK:
+			if (!exists || change->count != 1)
+				return "there is no such row";
+			*slot = old_slotno == ZS_SLOT_FROZEN ? zstid_frozen_slot : *old;
+			set_xmax(change, slot);
+			return NULL;
+		case ZS_TID_CONFIRM:
+			if (old_slotno < ZS_FIRST_REAL_SLOT || change->count != 1 ||
+				(old->infomask2 & ZS_VIS2_SPECULATIVE) == 0)
+				return "row was not inserted speculatively";
+			*slot = *old;
+			slot->infomask2 &= ~ZS_VIS2_SPECULATIVE;
+			slot->successor = 0;
+			return NULL;
+		case ZS_TID_ASSIGN:
+			if (old_slotno != ZS_SLOT_FROZEN || change->count != 1)
+				return "there is no such frozen row";
+			*slot = *change->slot;
+			return NULL;
+		case ZS_TID_KILL:
+			*slotno = ZS_SLOT_DEAD;
+			return NULL;
+		case ZS_TID_RELEASE:
+			*slotno = ZS_SLOT_UNUSED;
+			return NULL;
 	}
-	set_range(leaf, change->first, change->count, slotno);
-	return NULL;
-}
-
-/*
- * A frozen row gets a slot that was made elsewhere.
- */
-static const char *
-assign_slot(ZsTidLeaf *leaf, const ZsTidChange *change)
-{
-	int			i = find_run(leaf, change->first);
-
-	if (change->count != 1 || i == leaf->nruns || leaf->runs[i].slotno != ZS_SLOT_FROZEN)
-		return "there is no such frozen row";
-	set_range(leaf, change->first, 1, find_or_add_slot(leaf, change->slot));
-	return NULL;
+	return "unknown operation";
 }
 
 /*
@@ -373,32 +348,40 @@ assign_slot(ZsTidLeaf *leaf, const ZsTidChange *change)
 const char *
 zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change)
 {
+	int			i;
+	int			old_slotno = ZS_SLOT_UNUSED;
+	const ZsVisSlot *old = NULL;
+	ZsVisSlot	slot;
+	int			slotno;
+	const char *reason;
+
 	if (change->count == 0 || change->first < leaf->lokey ||
 		change->first >= leaf->hikey || change->count > leaf->hikey - change->first)
 		return "rows are outside of the page's key range";
 
-	switch (change->op)
+	if (change->op == ZS_TID_REMOVE_DEAD)
 	{
-		case ZS_TID_INSERT:
-			return insert_rows(leaf, change);
-		case ZS_TID_XMAX:
-		case ZS_TID_LOCK:
-			return set_xmax(leaf, change);
-		case ZS_TID_CONFIRM:
-			return confirm_row(leaf, change);
-		case ZS_TID_KILL:
-			set_range(leaf, change->first, change->count, ZS_SLOT_DEAD);
-			return NULL;
-		case ZS_TID_RELEASE:
-			set_range(leaf, change->first, change->count, ZS_SLOT_UNUSED);
-			return NULL;
-		case ZS_TID_REMOVE_DEAD:
-			remove_dead(leaf, change->first, change->count);
-			return NULL;
-		case ZS_TID_ASSIGN:
-			return assign_slot(leaf, change);
+		remove_dead(leaf, change->first, change->count);
+		return NULL;
 	}
-	return "unknown operation";
+
+	i = find_run(leaf, change->first);
+	if (i < leaf->nruns)
+	{
+		old_slotno = leaf->runs[i].slotno;
+		if (old_slotno >= ZS_FIRST_REAL_SLOT)
+			old = &leaf->slots[old_slotno - ZS_FIRST_REAL_SLOT];
+		if (change->op == ZS_TID_INSERT &&
+			change->first + change->count > run_end(&leaf->runs[i]))
+			return "row is in use already";
+	}
+	reason = zstid_edit_slot(change, old_slotno, old, &slot, &slotno);
+	if (reason != NULL)
+		return reason;
+	if (slotno == ZS_SLOT_IN_TABLE)
+		slotno = find_or_add_slot(leaf, &slot);
+	set_range(leaf, change->first, change->count, slotno);
+	return NULL;
 }
 
 /*

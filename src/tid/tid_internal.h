@@ -75,6 +75,32 @@ zstid_walk_slot(const ZsTidWalk *walk, uint16 slotno)
 	return slotno < ZS_FIRST_REAL_SLOT ? NULL : &walk->slots[slotno - ZS_FIRST_REAL_SLOT];
 }
 
+/* Varints of the run stream. */
+static inline Size
+zstid_varint_size(uint64 value)
+{
+	Size		size = 1;
+
+	while (value >= 0x80)
+	{
+		value >>= 7;
+		size++;
+	}
+	return size;
+}
+
+static inline uint8 *
+zstid_put_varint(uint8 *ptr, uint64 value)
+{
+	while (value >= 0x80)
+	{
+		*ptr++ = (uint8) (value | 0x80);
+		value >>= 7;
+	}
+	*ptr++ = (uint8) value;
+	return ptr;
+}
+
 extern const char *zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot);
 extern const char *zstid_leaf_read(Page page, ZsTidLeaf *leaf);
 extern Size zstid_leaf_size(const ZsTidLeaf *leaf);
@@ -85,7 +111,7 @@ extern Size zstid_leaf_free_space(Page page);
 /* Shared scratch copies; nothing that uses them calls anything that might. */
 extern ZsTidLeaf zstid_scratch;
 
-/* ---- changes (tid_edit.c, tid_record.c) -------------------------------------- */
+/* ---- changes (tid_edit.c, tid_splice.c, tid_record.c) -------------------------------------- */
 
 /* One change of a range of rows within one leaf: what a WAL record says. */
 typedef struct ZsTidChange
@@ -125,8 +151,15 @@ typedef struct ZsTidFold
 } ZsTidFold;
 
 extern bool zstid_slots_equal(const ZsVisSlot *a, const ZsVisSlot *b);
+extern const char *zstid_edit_slot(const ZsTidChange *change, int old_slotno,
+								   const ZsVisSlot *old, ZsVisSlot *slot, int *slotno);
 extern const char *zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change);
 extern void zstid_edit_fold(ZsTidLeaf *leaf, const ZsTidFold *fold);
+
+/* what zstid_edit_slot() says when the new slot is not one of the fixed ones */
+#define ZS_SLOT_IN_TABLE		(-1)
+
+extern const char *zstid_change_compute(Page page, const ZsTidChange *change, Page image);
 
 #define ZS_TID_MAX_RECORD		64
 
@@ -155,7 +188,6 @@ extern void zstid_target_unlock(ZsTidTarget *target);
 extern void zstid_target_release(ZsTidTarget *target);
 extern void zstid_target_change(ZsTidTarget *target, const ZsTidChange *change);
 extern void zstid_target_fold(ZsTidTarget *target, const ZsTidFold *fold);
-extern const char *zstid_change_compute(Page page, const ZsTidChange *change, Page image);
 extern void zstid_change_clear_vm(Buffer vmbuf, const ZsTidChange *change, uint8 vm_flags);
 extern bool zstid_fold_decode(const char *data, Size size, const ZsVisSlot *slots,
 							  ZsTidFold *fold);

@@ -43,37 +43,17 @@
 
 ZsTidLeaf	zstid_scratch;
 
-static inline Size
-varint_size(uint64 value)
-{
-	Size		size = 1;
-
-	while (value >= 0x80)
-	{
-		value >>= 7;
-		size++;
-	}
-	return size;
-}
-
-static inline uint8 *
-put_varint(uint8 *ptr, uint64 value)
-{
-	while (value >= 0x80)
-	{
-		*ptr++ = (uint8) (value | 0x80);
-		value >>= 7;
-	}
-	*ptr++ = (uint8) value;
-	return ptr;
-}
-
 /* Returns the byte behind the varint, or NULL if there is no valid one. */
 static inline const uint8 *
 get_varint(const uint8 *ptr, const uint8 *end, uint64 *value)
 {
 	uint64		result = 0;
 
+	if (likely(ptr < end && *ptr < 0x80))
+	{
+		*value = *ptr;
+		return ptr + 1;
+	}
 	for (int i = 0; i < MAX_VARINT_BYTES && ptr < end; i++)
 	{
 		uint8		byte = *ptr++;
@@ -175,41 +155,55 @@ zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason)
 }
 
 /*
- * Skips runs that end at or before row.  May stop early; skips four runs at a time
- * where they take two bytes each, which is what long streams are made of.
+ * Skips runs that end at or before row; may stop up to three runs early.
+ * Takes four runs at a time where each is two bytes long, which is what long
+ * streams are made of.  Stops at wrong bytes, for zstid_walk_next() to find.
  */
 void
 zstid_walk_skip(ZsTidWalk *walk, zstid row)
 {
-#ifndef WORDS_BIGENDIAN
-	while (walk->end - walk->ptr >= 8)
+	const uint8 *ptr = walk->ptr;
+	const uint8 *end = walk->end;
+	zstid		at = walk->row;
+
+	/* no run that is skipped may leave the page's range */
+	row = Min(row, walk->limit);
+	while (ptr < end)
 	{
-		uint64		word;
-		uint64		sum;
+		const uint8 *next;
+		uint64		count;
+		uint64		slotno;
 
-		memcpy(&word, walk->ptr, sizeof(word));
-		if (word & UINT64CONST(0x8080808080808080))
+#ifndef WORDS_BIGENDIAN
+		if (end - ptr >= 8)
 		{
-			ZsTidRun	run;
-			ZsTidWalk	saved = *walk;
-			const char *reason;
+			uint64		word;
 
-			if (!zstid_walk_next(walk, &run, &reason) || walk->row > row)
+			memcpy(&word, ptr, sizeof(word));
+			if ((word & UINT64CONST(0x8080808080808080)) == 0)
 			{
-				*walk = saved;
-				break;
+				/* the lengths are the even bytes; the product adds them up on top */
+				uint64		sum = ((word & UINT64CONST(0x00FF00FF00FF00FF)) *
+								   UINT64CONST(0x0001000100010001)) >> 48;
+
+				if (at + sum > row)
+					break;
+				at += sum;
+				ptr += 8;
+				continue;
 			}
-			continue;
 		}
-		/* the lengths are the even bytes; the product adds them up on top */
-		sum = ((word & UINT64CONST(0x00FF00FF00FF00FF)) *
-			   UINT64CONST(0x0001000100010001)) >> 48;
-		if (walk->row + sum > row || walk->row + sum > walk->limit)
-			break;
-		walk->row += sum;
-		walk->ptr += 8;
-	}
 #endif
+		next = get_varint(ptr, end, &count);
+		if (next != NULL)
+			next = get_varint(next, end, &slotno);
+		if (next == NULL || count == 0 || count > row || at > row - count)
+			break;
+		at += count;
+		ptr = next;
+	}
+	walk->ptr = ptr;
+	walk->row = at;
 }
 
 /*
@@ -297,7 +291,7 @@ zstid_leaf_size(const ZsTidLeaf *leaf)
 	if (leaf->nruns == 0)
 		return 0;
 	for (int i = 0; i < leaf->nruns; i++)
-		size += varint_size(leaf->runs[i].count) + varint_size(leaf->runs[i].slotno);
+		size += zstid_varint_size(leaf->runs[i].count) + zstid_varint_size(leaf->runs[i].slotno);
 	return size;
 }
 
@@ -327,8 +321,8 @@ zstid_leaf_write(const ZsTidLeaf *leaf, Page image)
 		ptr = stream;
 		for (int i = 0; i < leaf->nruns; i++)
 		{
-			ptr = put_varint(ptr, leaf->runs[i].count);
-			ptr = put_varint(ptr, leaf->runs[i].slotno);
+			ptr = zstid_put_varint(ptr, leaf->runs[i].count);
+			ptr = zstid_put_varint(ptr, leaf->runs[i].slotno);
 		}
 		header->nslots = leaf->nslots;
 		header->stream_size = ptr - stream;

@@ -42,6 +42,7 @@
 #include "zs_base.h"
 #include "zs_btree.h"
 #include "zs_page.h"
+#include "zs_row.h"
 #include "zs_tid.h"
 #include "zs_vacuum.h"
 #include "zs_write.h"
@@ -215,7 +216,7 @@ cleanup_indexes(VacuumRun *run)
 	}
 }
 
-/* Dead rows, now without index entries, become unused. */
+/* Dead rows, now without index entries, leave the row tree and become unused. */
 static void
 remove_dead_rows(VacuumRun *run)
 {
@@ -235,10 +236,15 @@ remove_dead_rows(VacuumRun *run)
 		for (int i = 0; i < n;)
 		{
 			int			k = i + 1;
+			zstid		first;
 
 			while (k < n && offsets[k] == offsets[k - 1] + 1)
 				k++;
-			run->removed_rows += zstid_remove_dead(run->rel, base + offsets[i] - 1, k - i);
+			first = base + offsets[i] - 1;
+
+			/* the data first: a row number that is free may be taken at once */
+			zsrow_delete_range(run->rel, first, first + (k - i));
+			run->removed_rows += zstid_remove_dead(run->rel, first, k - i);
 			i = k;
 		}
 	}

@@ -5,8 +5,9 @@
  *
  * The column batch holds consecutive row numbers from a stripe boundary on,
  * in the arrays that the codec takes; it becomes one segment per column.  A
- * small gap (row numbers given back at the end of a command) is filled with
- * rows that nobody will ask for.
+ * small gap (row numbers given back at the end of a command) is filled: row numbers in a gap may
+ * have been taken by single inserts since, of this or of another session, whose rows are in the
+ * row tree, where readers look first.
  *
  * A column batch that is too short for segments goes into the row tree, if
  * its rows are not too wide for that.
@@ -33,6 +34,9 @@
 /* Rows for which the arrays are made first; they double from there. */
 #define INITIAL_ROWS	64
 
+/* Values of the row batch that are larger than this may leave for overflow pages. */
+#define PUSH_OUT_THRESHOLD	(4 * ZS_OVERFLOW_DATUM_SIZE)
+
 /* Longest gap within a batch. */
 #define MAX_GAP			ZS_STRIPE_ROWS
 
@@ -44,6 +48,8 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 	buf->natts = desc->natts;
 	buf->columns = NULL;
 	buf->nrows = buf->maxrows = 0;
+	buf->gaps = NULL;
+	buf->ngaps = buf->maxgaps = 0;
 	buf->items = NULL;
 	buf->nitems = buf->maxitems = 0;
 	buf->subxacts = NULL;
@@ -276,6 +282,26 @@ append_gap_row(Relation rel, ZsWriteBuffer *buf)
 	buf->nrows++;
 }
 
+/* Fills the row numbers up to row, and remembers that they are not the batch's. */
+static void
+append_gap(Relation rel, ZsWriteBuffer *buf, zstid row)
+{
+	ZsWriteGap *gap;
+
+	if (buf->ngaps == buf->maxgaps)
+	{
+		int			n = Max(8, buf->maxgaps * 2);
+
+		buf->gaps = grow(buf, buf->gaps, buf->maxgaps * sizeof(ZsWriteGap), n * sizeof(ZsWriteGap));
+		buf->maxgaps = n;
+	}
+	gap = &buf->gaps[buf->ngaps++];
+	gap->first = buf->first + buf->nrows;
+	gap->count = (uint32) (row - gap->first);
+	while (buf->first + buf->nrows < row)
+		append_gap_row(rel, buf);
+}
+
 void
 zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot *slot)
 {
@@ -283,9 +309,12 @@ zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSl
 	if (buf->columns == NULL)
 		init_columns(rel, buf);
 	if (buf->nrows == 0)
+	{
 		buf->first = row;
-	while (buf->first + buf->nrows < row)
-		append_gap_row(rel, buf);
+		buf->ngaps = 0;
+	}
+	if (buf->first + buf->nrows < row)
+		append_gap(rel, buf, row);
 	if (buf->nrows == buf->maxrows)
 		grow_rows(buf);
 
@@ -411,7 +440,8 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 		to->input.isnull = from->any_null ? from->isnull : NULL;
 		to->input.isext = from->any_ext ? from->isext : NULL;
 		to->input.ints = from->ints;
-		to->input.bytes = from->bytes;
+		/* no bytes were appended if all values are NULL or empty */
+		to->input.bytes = from->bytes != NULL ? from->bytes : (const uint8 *) "";
 		to->input.offsets = from->offsets;
 		table_compression(rel, i + 1, &to->compression, &to->compression_level);
 	}
@@ -431,7 +461,7 @@ static bool
 push_out_largest(Relation rel, Datum *values, const bool *isnull)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
-	Size		largest = 4 * ZS_OVERFLOW_DATUM_SIZE;
+	Size		largest = PUSH_OUT_THRESHOLD;
 	int			victim = -1;
 	ZsOverflowPointer pointer;
 	ZsCompression compression;
@@ -475,18 +505,36 @@ item_size(TupleDesc desc, const Datum *values, const bool *isnull)
 	return MAXALIGN(len) + heap_compute_data_size(desc, values, isnull);
 }
 
-/* Would the row fit an item with all large values pushed out? */
-static bool
-can_fit(TupleDesc desc, Datum *values, const bool *isnull)
+/*
+ * Would the row fit an item, with all its large values pushed out?  Nothing is written.  The answer
+ * may be no for a row that just fits, but a yes is certain.
+ */
+bool
+zswrite_fits_item(Relation rel, TupleTableSlot *slot)
 {
-	Size		size = item_size(desc, values, isnull);
+	TupleDesc	desc = RelationGetDescr(rel);
+	Size		size = MAXALIGN(SizeofMinimalTupleHeader + BITMAPLEN(desc->natts));
 
-	for (int i = 0; i < desc->natts && size > ZS_ROW_MAX_ITEM; i++)
+	slot_getallattrs(slot);
+	for (int i = 0; i < desc->natts; i++)
 	{
-		if (!isnull[i] && TupleDescAttr(desc, i)->attlen == -1 &&
-			!VARATT_IS_EXTERNAL(DatumGetPointer(values[i])) &&
-			VARSIZE_ANY(DatumGetPointer(values[i])) > 4 * ZS_OVERFLOW_DATUM_SIZE)
-			size -= VARSIZE_ANY(DatumGetPointer(values[i])) - 2 * ZS_OVERFLOW_DATUM_SIZE;
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Datum		value = slot->tts_values[i];
+		Size		len;
+
+		if (slot->tts_isnull[i])
+			continue;
+		size = att_align_nominal(size, att->attalign);
+		if (att->attlen == -1)
+		{
+			if (VARATT_IS_EXTENDED(DatumGetPointer(value)) && !VARATT_IS_SHORT(DatumGetPointer(value)))
+				len = toast_raw_datum_size(value);
+			else
+				len = VARSIZE_ANY(DatumGetPointer(value));
+			size += len > PUSH_OUT_THRESHOLD ? ZS_OVERFLOW_DATUM_SIZE : len;
+		}
+		else
+			size = att_addlength_datum(size, att->attlen, value);
 	}
 	return size <= ZS_ROW_MAX_ITEM;
 }
@@ -499,8 +547,6 @@ form_item(Relation rel, ZsWriteBuffer *buf, Datum *values, const bool *isnull)
 	MemoryContext old;
 	MinimalTuple item;
 
-	if (!can_fit(desc, values, isnull))
-		return NULL;
 	while (item_size(desc, values, isnull) > ZS_ROW_MAX_ITEM)
 	{
 		if (!push_out_largest(rel, values, isnull))
@@ -540,6 +586,9 @@ zswrite_form_item(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot)
 		}
 	}
 	item = form_item(rel, buf, values, slot->tts_isnull);
+	if (item == NULL)
+		elog(ERROR, "row of table \"%s\" does not fit an item of the row tree",
+			 RelationGetRelationName(rel));
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);
 	return item;
@@ -637,12 +686,18 @@ columns_to_items(Relation rel, ZsWriteBuffer *buf)
 	bool	   *isnull = palloc(Max(buf->natts, 1) * sizeof(bool));
 	MemoryContext per_row = AllocSetContextCreate(context, "zedstore row", ALLOCSET_DEFAULT_SIZES);
 	int			nitems_before = buf->nitems;
+	int			gapno = 0;
 	bool		fits = RelationGetNumberOfAttributes(rel) == buf->natts;
 
 	for (uint32 n = 0; n < buf->nrows && fits; n++)
 	{
+		zstid		row = buf->first + n;
 		MinimalTuple item;
 
+		while (gapno < buf->ngaps && row >= buf->gaps[gapno].first + buf->gaps[gapno].count)
+			gapno++;
+		if (gapno < buf->ngaps && row >= buf->gaps[gapno].first)
+			continue;
 		MemoryContextReset(per_row);
 		MemoryContextSwitchTo(per_row);
 		for (int i = 0; i < buf->natts; i++)
@@ -659,7 +714,7 @@ columns_to_items(Relation rel, ZsWriteBuffer *buf)
 		if (item == NULL)
 			fits = false;
 		else
-			zswrite_append_item(buf, buf->first + n, item);
+			zswrite_append_item(buf, row, item);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -50,24 +50,17 @@ static zstid
 insert_row(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot, TransactionId xid,
 		   CommandId cid, bool bulk)
 {
-	MinimalTuple item = NULL;
 	bool		owned;
 	zstid		row;
 
 	/* a row that is too wide for the row tree needs stripes of its own */
 	if (!bulk && !(buf->owned && buf->next < buf->end && buf->xid == xid && buf->cid == cid))
-	{
-		item = zswrite_form_item(rel, buf, slot);
-		bulk = item == NULL;
-	}
+		bulk = !zswrite_fits_item(rel, slot);
 	row = zswrite_reserve_row(rel, buf, xid, cid, bulk, &owned);
 
-	if (!owned && item == NULL)
-		item = zswrite_form_item(rel, buf, slot);
+	/* only now, because forming an item may write large values to overflow pages */
 	if (owned)
 	{
-		if (item != NULL)
-			pfree(item);
 		if (!zswrite_columns_accept(buf, row))
 			zswrite_write_columns(rel, buf, false);
 		zswrite_append_columns(rel, buf, row, slot);
@@ -75,7 +68,7 @@ insert_row(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot, TransactionId
 			zswrite_write_columns(rel, buf, true);
 	}
 	else
-		zswrite_append_item(buf, row, item);
+		zswrite_append_item(buf, row, zswrite_form_item(rel, buf, slot));
 	zs_tid_from_row(row, &slot->tts_tid);
 	slot->tts_tableOid = RelationGetRelid(rel);
 	return row;
@@ -133,12 +126,12 @@ zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, in
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
 	xid = inserting_xid(options);
 	buf = zswrite_buffer(rel);
-	item = zswrite_form_item(rel, buf, slot);
-	if (item == NULL)
+	if (!zswrite_fits_item(rel, slot))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("row is too wide for INSERT ... ON CONFLICT into a zedstore table"),
 				 errhint("Use columns of variable length, which may be stored apart from the row.")));
+	item = zswrite_form_item(rel, buf, slot);
 	zstid_insert_small(rel, MyProcNumber % ZS_INSERT_CURSORS, 1, xid, cid, token, &row);
 
 	/* others compare their rows with ours before we commit: write it now */

@@ -47,6 +47,13 @@ typedef struct ZsSubxactRows
 	uint64		nrows;
 } ZsSubxactRows;
 
+/* Row numbers within the column batch that are not rows of the batch. */
+typedef struct ZsWriteGap
+{
+	zstid		first;
+	uint32		count;
+} ZsWriteGap;
+
 /*
  * Rows of one table that this transaction inserted and that are not written
  * yet.  Two batches: columns of rows in stripes of our own, and whole rows for
@@ -64,6 +71,9 @@ typedef struct ZsWriteBuffer
 	zstid		first;
 	uint32		nrows;
 	uint32		maxrows;
+	ZsWriteGap *gaps;			/* ascending */
+	int			ngaps;
+	int			maxgaps;
 
 	/* row batch */
 	MinimalTuple *items;
@@ -104,7 +114,9 @@ extern void zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
 /* Can the row join the present column batch? */
 extern bool zswrite_columns_accept(const ZsWriteBuffer *buf, zstid row);
 
-/* The slot's row as an item for the row tree; NULL when it is too wide for one. */
+extern bool zswrite_fits_item(Relation rel, TupleTableSlot *slot);
+
+/* The slot's row, which must fit, as an item for the row tree; may write overflow values. */
 extern MinimalTuple zswrite_form_item(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot);
 extern void zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item);
 

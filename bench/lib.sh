@@ -1,0 +1,114 @@
+# shellcheck shell=bash
+#
+# Functions shared by the scripts of this folder.  Sourced, never run.
+#
+# bench/run starts the server and hands over where it is; a script called alone
+# refuses.  Figures go to a file of results, one per line:
+#
+#	key <tab> heap <tab> zedstore <tab> unit
+#
+# "-" stands for a figure that does not exist.  bench/targets.tsv says what each
+# key means and what it should reach.
+
+# shellcheck source=scripts/lib.sh
+. "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
+
+: "${BENCH_CONNINFO:?start this script by bench/run}" "${BENCH_BIN:?}" "${BENCH_STAGE:?}" "${BENCH_RESULTS:?}"
+
+ROWS=${ROWS:-2000000}
+REPEAT=${REPEAT:-3}
+
+# Set for every session: no parallel workers and no JIT, so that the figures
+# compare the storage and not the plans.
+export PGOPTIONS="-c jit=off -c max_parallel_workers_per_gather=0 -c max_parallel_maintenance_workers=0 -c client_min_messages=warning"
+
+# One statement or more; prints the rows unadorned.
+sql() {
+	"$BENCH_BIN/psql" -XAtq -v ON_ERROR_STOP=1 "$BENCH_CONNINFO" "$@"
+}
+
+# Milliseconds that the last statement of the arguments takes; those before it
+# only prepare.
+time_of() {
+	local prepare=() last=${!#}
+	while [ $# -gt 1 ]; do
+		prepare+=(-c "$1")
+		shift
+	done
+	sql "${prepare[@]}" -c '\timing on' -c '\o /dev/null' -c "$last" \
+		| sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' | tail -1
+}
+
+# Median of the lines of standard input.
+median() {
+	sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
+}
+
+# Remember a figure: $1 key, $2 heap, $3 zedstore, $4 unit.
+record() {
+	printf '%s\t%s\t%s\t%s\n' "$@" >>"$BENCH_RESULTS"
+	say "$1: heap $2, zedstore $3 $4 ($(awk -v h="$2" -v z="$3" 'BEGIN { if (h > 0) printf "%.3f", z / h; else print "-" }'))"
+}
+
+# Run a function for heap and zedstore in turn, REPEAT times, and record the
+# medians of what it prints.  $1 key, $2 unit, rest the function and its
+# arguments; AM in them stands for heap or zs.
+compare() {
+	local key=$1 unit=$2 heap='' zs='' i
+	shift 2
+	for ((i = 0; i < REPEAT; i++)); do
+		heap+="$("${@//AM/heap}")"$'\n'
+		zs+="$("${@//AM/zs}")"$'\n'
+	done
+	record "$key" "$(grep . <<<"$heap" | median)" "$(grep . <<<"$zs" | median)" "$unit"
+}
+
+# Name of the access method that a suffix stands for.
+access_method() {
+	if [ "$1" = zs ]; then echo zedstore; else echo heap; fi
+}
+
+# Generate rows of a table once: $1 generator, $2 rows.  Prints the file's name.
+data_file() {
+	local name=$1 rows=$2 file=$BENCH_STAGE/$1.dat
+	if [ ! -f "$file" ]; then
+		say "generating $rows rows of $name"
+		cc -O2 -std=gnu11 -o "$BENCH_STAGE/gen_$name" "$ZS_ROOT/bench/gen_$name.c" -lm
+		"$BENCH_STAGE/gen_$name" "$rows" >"$file"
+		chmod 644 "$file"
+	fi
+	echo "$file"
+}
+
+# Columns of a generated table.
+columns_of() {
+	"$BENCH_STAGE/gen_$1" --ddl
+}
+
+# Make an empty table: $1 generator, $2 heap or zs, $3 more for the end of CREATE TABLE.
+create_table() {
+	sql -c "drop table if exists $1_$2" \
+		-c "create table $1_$2 ($(columns_of "$1")) using $(access_method "$2") ${3:-}"
+}
+
+copy_command() {
+	echo "copy $1 from '$2' with (delimiter '|')"
+}
+
+# store_sales in both kinds, loaded and vacuumed, for scripts that only read.
+need_store_sales() {
+	local am file
+	file=$(data_file store_sales "$ROWS")
+	for am in heap zs; do
+		if [ "$(sql -c "select count(*) from pg_class where relname = 'store_sales_$am'")" = 0 ]; then
+			create_table store_sales $am
+			say "loading store_sales_$am"
+			sql -c "$(copy_command store_sales_$am "$file")"
+		fi
+		sql -c "vacuum (analyze) store_sales_$am"
+	done
+}
+
+megabytes() {
+	sql -c "select round(pg_table_size('$1') / 1e6, 3)"
+}

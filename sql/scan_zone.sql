@@ -1,0 +1,84 @@
+-- zone maps: segments that a filter excludes are not read; on against off
+SET max_parallel_workers_per_gather = 0;
+SET zedstore.min_segment_rows = 1024;
+CREATE TABLE zone_row (id int, b bigint, s smallint, o oid, f float8, r real, n numeric, d date,
+	ts timestamptz, t text COLLATE "C", u uuid, bt bytea, tl text COLLATE "POSIX", bp char(8)) USING heap;
+CREATE TABLE zone (LIKE zone_row) USING zedstore;
+CREATE FUNCTION zone_rows(first int, last int) RETURNS SETOF zone_row LANGUAGE sql AS $$
+	SELECT g, g::bigint * 1000000007, (g / 10)::smallint, (g::bigint + 4294900000)::oid,
+		CASE WHEN g = 2500 THEN 'NaN' WHEN g = 2600 THEN 'Infinity' ELSE g / 3.0 END,
+		g / 7.0, CASE WHEN g % 100 = 0 THEN NULL WHEN g = 4100 THEN 'NaN' ELSE g / 100.0 END,
+		date '2020-01-01' + g, timestamptz '2020-01-01 00:00+00' + g * interval '1 minute',
+		lpad(g::text, 10, 'k'), lpad(g::text, 32, '0')::uuid, decode(lpad(to_hex(g), 8, '0'), 'hex'),
+		'p' || g, 'c' || g
+	FROM generate_series(first, last) g
+$$;
+-- several segments, one of them with rows in the row tree behind it, and a late column
+INSERT INTO zone SELECT * FROM zone_rows(1, 5000);
+INSERT INTO zone SELECT * FROM zone_rows(5001, 10000);
+INSERT INTO zone SELECT * FROM zone_rows(10001, 15000);
+INSERT INTO zone SELECT * FROM zone_rows(1, 3);
+ALTER TABLE zone ADD COLUMN late int DEFAULT 7;
+INSERT INTO zone SELECT z.*, 8 FROM zone_rows(20001, 25000) z;
+DELETE FROM zone WHERE id BETWEEN 6000 AND 6100;
+
+-- "Rows Removed by Filter" shows what was read
+CREATE FUNCTION rows_removed(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+		IF line LIKE '%Removed by Filter%' THEN
+			RETURN NEXT trim(line);
+		END IF;
+	END LOOP;
+END $$;
+SELECT rows_removed('SELECT * FROM zone WHERE id > 21000');
+SELECT rows_removed('SELECT * FROM zone WHERE 12000 <= id AND id < 12010');
+SELECT rows_removed('SELECT * FROM zone WHERE id = 30000');
+SET zedstore.enable_zone_maps = off;
+SELECT rows_removed('SELECT * FROM zone WHERE id > 21000');
+RESET zedstore.enable_zone_maps;
+
+CREATE FUNCTION zone_differs(filter text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	query text := 'SELECT count(*) || '':'' || coalesce(sum(id), 0) FROM zone WHERE ' || filter;
+	with_zones text;
+	without text;
+BEGIN
+	EXECUTE query INTO with_zones;
+	PERFORM set_config('zedstore.enable_zone_maps', 'off', true);
+	EXECUTE query INTO without;
+	PERFORM set_config('zedstore.enable_zone_maps', 'on', true);
+	RETURN CASE WHEN with_zones = without THEN 'same ' || without ELSE with_zones || ' <> ' || without END;
+END $$;
+SELECT f, zone_differs(f) FROM (VALUES
+	('id = 2'), ('id <> 2'), ('id < 3'), ('id <= 3'), ('id >= 24999'), ('id > 25000'), ('2 > id'),
+	('id = 6050'), ('id = 3000000000'), ('id > -3000000000'), ('id = 7000::smallint'),
+	('b > 20001::int'), ('b < 0'), ('b = 1000000007'), ('s = 1234'), ('s > 40000'),
+	('o > 4294967290'), ('o < 100'), ('o = 4294905000'),
+	('f = ''NaN'''), ('f > 1e300'), ('f >= ''Infinity'''), ('f < 1'), ('f = 1000::real'), ('r > 3000'), ('r = 1e30'),
+	('n = 45.67'), ('n > 149.99'), ('n = ''NaN'''), ('n < 0.02'), ('n IS NULL'), ('n > 1e100'),
+	('d = ''2030-01-01'''), ('d > ''2088-01-01'''), ('d < timestamp ''2020-01-05'''), ('ts >= ''2020-01-17 00:00+00'''),
+	('t = ''kkkkkk5000'''), ('t > ''kkkkk24990'''), ('t < ''k'''), ('t = ''zz'''), ('t LIKE ''kkkkk12%'''),
+	('u = ''00000000-0000-0000-0000-000000005000'''), ('u < ''00000000-0000-0000-0000-000000000003'''),
+	('bt = ''\x00001388'''), ('bt > ''\x000061a0'''), ('tl = ''p777'''), ('bp = ''c777'''),
+	('late = 7'), ('late = 8'), ('late > 8'), ('late < 7'), ('id = 1 OR id = 24000'), ('id = NULL'),
+	('id > 100 AND n < 2 AND d >= ''2020-05-01''')) v(f);
+
+-- directions mixed, and a parallel scan
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT id FROM zone WHERE id > 14998;
+FETCH 3 FROM c;
+FETCH BACKWARD 2 FROM c;
+FETCH 2 FROM c;
+FETCH LAST FROM c;
+FETCH FIRST FROM c;
+COMMIT;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SELECT count(*), sum(id) FROM zone WHERE id BETWEEN 9000 AND 11000;
+DROP FUNCTION rows_removed(text), zone_differs(text), zone_rows(int, int);
+DROP TABLE zone_row;

@@ -1,0 +1,71 @@
+/*-------------------------------------------------------------------------
+ *
+ * inspect_internal.h
+ *	  Private to src/inspect: helpers of the pg_zs_* functions.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/inspect/inspect_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef INSPECT_INTERNAL_H
+#define INSPECT_INTERNAL_H
+
+#include "postgres.h"
+
+#include "access/transam.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "storage/lockdefs.h"
+#include "utils/rel.h"
+
+#include "zs_base.h"
+#include "zs_format.h"
+
+/* attno as the functions show it: attribute trees are positive */
+#define ZS_SHOWN_TID_TREE		0
+#define ZS_SHOWN_ROW_TREE		(-1)
+
+/*
+ * Opens a zedstore table for inspection; core's errors for everything else.
+ * Rows that this transaction has buffered are written first.
+ */
+extern Relation zsinspect_open(Oid relid, LOCKMODE lockmode);
+
+/* attno of a tree as shown; *isnull for the table's own entry. */
+extern Datum zsinspect_tree_attno(uint16 treeno, bool *isnull);
+
+/* Name of attribute attno as a text datum; *isnull when the table has no such attribute. */
+extern Datum zsinspect_attname(Relation rel, int attno, bool *isnull);
+
+/* Names of the visibility flags of a slot, comma-separated, palloc'd. */
+extern char *zsinspect_slot_flags(uint16 slotno, const ZsVisSlot *vis);
+
+/*
+ * All directory entries of the table, ZS_MAX_TREES of them, palloc'd; entries of
+ * directory pages that do not exist are zero.
+ */
+extern ZsTreeEntry *zsinspect_tree_entries(Relation rel, const ZsMetaPageData *meta);
+
+/* Key or block number as the functions show it: the open ends are finite. */
+static inline int64
+zsinspect_shown_key(uint64 key)
+{
+	return (int64) Min(key, ZS_MAX_ROW);
+}
+
+static inline int64
+zsinspect_shown_block(BlockNumber right)
+{
+	return right == 0 ? (int64) InvalidBlockNumber : (int64) right;
+}
+
+/* One more row of the function's result. */
+static inline void
+zsinspect_put(ReturnSetInfo *rsinfo, const Datum *values, const bool *nulls)
+{
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+#endif							/* INSPECT_INTERNAL_H */

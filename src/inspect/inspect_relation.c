@@ -1,0 +1,142 @@
+/*-------------------------------------------------------------------------
+ *
+ * inspect_relation.c
+ *	  What the inspection functions share: opening a table, names, flags.
+ *
+ * The functions read pages the way everybody does: a short share lock and a
+ * copy.  They see each page at another moment, so on a table that changes the
+ * result is no snapshot.  Who may call them is said in the install script.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/inspect/inspect_relation.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/relation.h"
+#include "access/xlog.h"
+#include "catalog/pg_class.h"
+#include "lib/stringinfo.h"
+#include "storage/bufmgr.h"
+#include "utils/builtins.h"
+
+#include "inspect_internal.h"
+#include "zs_page.h"
+#include "zs_write.h"
+
+Relation
+zsinspect_open(Oid relid, LOCKMODE lockmode)
+{
+	Relation	rel = relation_open(relid, lockmode);
+
+	if (!RELKIND_HAS_TABLE_AM(rel->rd_rel->relkind))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a zedstore table", RelationGetRelationName(rel)),
+				 errdetail_relkind_not_supported(rel->rd_rel->relkind)));
+	if (!zsbase_is_zedstore(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_WRONG_OBJECT_TYPE),
+				 errmsg("\"%s\" is not a zedstore table", RelationGetRelationName(rel))));
+	if (RELATION_IS_OTHER_TEMP(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot access temporary tables of other sessions")));
+	if (RecoveryInProgress() && !RelationIsPermanent(rel))
+		ereport(ERROR,
+				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
+				 errmsg("cannot access temporary or unlogged relations during recovery")));
+
+	zswrite_flush(rel);
+	return rel;
+}
+
+Datum
+zsinspect_tree_attno(uint16 treeno, bool *isnull)
+{
+	*isnull = treeno == ZS_TREE_TABLE;
+	if (treeno == ZS_TREE_TID)
+		return Int32GetDatum(ZS_SHOWN_TID_TREE);
+	if (treeno == ZS_TREE_ROW)
+		return Int32GetDatum(ZS_SHOWN_ROW_TREE);
+	return Int32GetDatum(ZsAttrOfTree(treeno));
+}
+
+Datum
+zsinspect_attname(Relation rel, int attno, bool *isnull)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	*isnull = attno < 1 || attno > desc->natts;
+	if (*isnull)
+		return (Datum) 0;
+	return CStringGetTextDatum(NameStr(TupleDescAttr(desc, attno - 1)->attname));
+}
+
+/* Appends a name to a comma-separated list. */
+static void
+add_name(StringInfo list, const char *name)
+{
+	if (list->len > 0)
+		appendStringInfoChar(list, ',');
+	appendStringInfoString(list, name);
+}
+
+char *
+zsinspect_slot_flags(uint16 slotno, const ZsVisSlot *vis)
+{
+	static const struct
+	{
+		uint16		bit;
+		const char *name;
+	}			masks[] = {
+		{HEAP_XMIN_COMMITTED, "xmin_committed"},
+		{HEAP_XMIN_INVALID, "xmin_invalid"},
+		{HEAP_XMAX_COMMITTED, "xmax_committed"},
+		{HEAP_XMAX_INVALID, "xmax_invalid"},
+		{HEAP_XMAX_IS_MULTI, "xmax_is_multi"},
+		{HEAP_XMAX_LOCK_ONLY, "xmax_lock_only"},
+		{HEAP_XMAX_KEYSHR_LOCK, "xmax_keyshr_lock"},
+		{HEAP_XMAX_EXCL_LOCK, "xmax_excl_lock"},
+	},			masks2[] =
+	{
+		{HEAP_KEYS_UPDATED, "keys_updated"},
+		{ZS_VIS2_UPDATED, "updated"},
+		{ZS_VIS2_MOVED_PARTITION, "moved_partition"},
+		{ZS_VIS2_SPECULATIVE, "speculative"},
+	};
+	StringInfoData list;
+
+	initStringInfo(&list);
+	if (slotno < ZS_FIRST_REAL_SLOT)
+	{
+		add_name(&list, slotno == ZS_SLOT_FROZEN ? "frozen" :
+				 slotno == ZS_SLOT_DEAD ? "dead" : "unused");
+		return list.data;
+	}
+	for (int i = 0; i < (int) lengthof(masks); i++)
+	{
+		if ((vis->infomask & masks[i].bit) != 0)
+			add_name(&list, masks[i].name);
+	}
+	for (int i = 0; i < (int) lengthof(masks2); i++)
+	{
+		if ((vis->infomask2 & masks2[i].bit) != 0)
+			add_name(&list, masks2[i].name);
+	}
+	return list.data;
+}
+
+ZsTreeEntry *
+zsinspect_tree_entries(Relation rel, const ZsMetaPageData *meta)
+{
+	int			last = ZS_META_ENTRIES + (int) meta->ndirectory * ZS_DIRECTORY_ENTRIES;
+	ZsTreeEntry *entries = palloc0(ZS_MAX_TREES * sizeof(ZsTreeEntry));
+
+	for (int treeno = 0; treeno < Min(last, ZS_MAX_TREES); treeno++)
+		zspage_tree_entry(rel, treeno, &entries[treeno]);
+	return entries;
+}

@@ -1,0 +1,249 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_zone.c
+ *	  Skips segments in which no row can pass a sequential scan's filter.
+ *
+ * The entry of a segment carries the smallest and the largest value of its
+ * rows.  When the executor starts, comparisons of a column with a constant are
+ * picked out of the scan node's filter and put into its slot, beside the
+ * needed-column mask.  The scan asks for each segment that it comes to whether
+ * the filter excludes it, and if so goes on behind it.  The node still applies the whole filter to
+ * every row that it gets, so that what cannot be expressed here is simply not used.
+ *
+ * The comparison is one of the type's default B-tree operators, which are
+ * strict: a NULL never passes, so segments' NULLs need no attention.
+ * Rows in the row tree are not covered by any zone map; a range that has some is read.
+ *
+ * Small materialized aggregates: G. Moerkotte, VLDB 1998.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_zone.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/stratnum.h"
+#include "catalog/pg_am_d.h"
+#include "catalog/pg_type_d.h"
+#include "commands/defrem.h"
+#include "nodes/primnodes.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+
+#include "scan_desc.h"
+#include "zs_attr.h"
+#include "zs_codec.h"
+
+/* ---- picking filters out of a qual ------------------------------------------ */
+
+static bool
+is_plain_integer(Oid type)
+{
+	return type == INT2OID || type == INT4OID || type == INT8OID;
+}
+
+static bool
+is_float(Oid type)
+{
+	return type == FLOAT4OID || type == FLOAT8OID;
+}
+
+/* The value of an integer constant, sign-extended. */
+static int64
+const_as_int(const Const *c)
+{
+	switch (c->constlen)
+	{
+		case 1:
+			return (int8) DatumGetChar(c->constvalue);
+		case 2:
+			return DatumGetInt16(c->constvalue);
+		case 4:
+			return DatumGetInt32(c->constvalue);
+		default:
+			return DatumGetInt64(c->constvalue);
+	}
+}
+
+/* Maps the constant into the zone domain of the column; false if that is not possible. */
+static bool
+map_constant(const ZsAttrKind *kind, const Const *c, ZsZoneFilter *filter)
+{
+	struct varlena *v;
+	bool		ok = true;
+
+	switch (kind->kind)
+	{
+		case ZS_KIND_INT:
+			if (!c->constbyval)
+				return false;
+			filter->low = filter->high =
+				zscodec_zone_from_int64(const_as_int(c), kind->width, kind->is_unsigned);
+			return true;
+		case ZS_KIND_FLOAT4:
+		case ZS_KIND_FLOAT8:
+			filter->low = filter->high =
+				zscodec_zone_from_float8(c->consttype == FLOAT4OID ?
+										 (double) DatumGetFloat4(c->constvalue) :
+										 DatumGetFloat8(c->constvalue));
+			return true;
+		case ZS_KIND_NUMERIC:
+			v = PG_DETOAST_DATUM_PACKED(c->constvalue);
+			return zscodec_zone_from_numeric((const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v),
+											 &filter->low, &filter->high);
+		case ZS_KIND_BYTES:
+			v = PG_DETOAST_DATUM_PACKED(c->constvalue);
+			filter->low = filter->high =
+				zscodec_zone_from_bytes((const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
+			return true;
+		case ZS_KIND_FIXED:
+			filter->low = filter->high =
+				zscodec_zone_from_bytes((const uint8 *) DatumGetPointer(c->constvalue), kind->width);
+			return true;
+		case ZS_KIND_INVALID:
+			ok = false;
+			break;
+	}
+	return ok;
+}
+
+static Expr *
+strip_relabel(Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return (Expr *) node;
+}
+
+/* Turns "column op constant" (either way round) into a filter; false if it is something else. */
+static bool
+make_filter(Relation rel, Index scanrelid, const Expr *clause, ZsZoneFilter *filter)
+{
+	const OpExpr *op = (const OpExpr *) clause;
+	Expr	   *left;
+	Expr	   *right;
+	Oid			opno;
+	Oid			lefttype;
+	Oid			righttype;
+	Oid			opfamily;
+	Oid			opclass;
+	Form_pg_attribute att;
+	ZsAttrKind	kind;
+	const Var  *var;
+	const Const *c;
+
+	if (!IsA(clause, OpExpr) || list_length(op->args) != 2)
+		return false;
+	opno = op->opno;
+	left = strip_relabel(linitial(op->args));
+	right = strip_relabel(lsecond(op->args));
+	if (IsA(left, Const) && IsA(right, Var))
+	{
+		Expr	   *swap = left;
+
+		left = right;
+		right = swap;
+		opno = get_commutator(opno);
+	}
+	if (!OidIsValid(opno) || !IsA(left, Var) || !IsA(right, Const))
+		return false;
+	var = (const Var *) left;
+	c = (const Const *) right;
+	if (var->varno != (int) scanrelid || var->varattno <= 0 || c->constisnull ||
+		var->varattno > RelationGetNumberOfAttributes(rel))
+		return false;
+
+	att = TupleDescAttr(RelationGetDescr(rel), var->varattno - 1);
+	zsattr_kind(att, &kind);
+	if (!kind.zone_ordered || (OidIsValid(att->attcollation) && op->inputcollid != att->attcollation))
+		return false;
+	opclass = GetDefaultOpClass(getBaseType(att->atttypid), BTREE_AM_OID);
+	if (!OidIsValid(opclass))
+		return false;
+	opfamily = get_opclass_family(opclass);
+	filter->strategy = get_op_opfamily_strategy(opno, opfamily);
+	if (filter->strategy < BTLessStrategyNumber || filter->strategy > BTGreaterStrategyNumber)
+		return false;
+	op_input_types(opno, &lefttype, &righttype);
+	if (lefttype != righttype &&
+		!(is_plain_integer(lefttype) && is_plain_integer(righttype)) &&
+		!(is_float(lefttype) && is_float(righttype)))
+		return false;
+	filter->attno = var->varattno;
+	return map_constant(&kind, c, filter);
+}
+
+void
+zsscan_stamp_filters(ScanState *node)
+{
+	ZsSlot	   *slot = (ZsSlot *) node->ss_ScanTupleSlot;
+	Scan	   *scan = (Scan *) node->ps.plan;
+	List	   *qual = node->ps.plan->qual;
+	ListCell   *lc;
+
+	if (!zs_enable_zone_maps || qual == NIL || !TTS_IS_ZEDSTORE(node->ss_ScanTupleSlot))
+		return;
+	slot->filters = MemoryContextAlloc(slot->base.tts_mcxt, list_length(qual) * sizeof(ZsZoneFilter));
+	slot->nfilters = 0;
+	foreach(lc, qual)
+	{
+		if (make_filter(node->ss_currentRelation, scan->scanrelid, lfirst(lc),
+						&slot->filters[slot->nfilters]))
+			slot->nfilters++;
+	}
+}
+
+/* ---- applying them ---------------------------------------------------------------- */
+
+/* Can no value between zone_min and zone_max pass? */
+static bool
+excludes(const ZsZoneFilter *filter, int64 zone_min, int64 zone_max)
+{
+	switch (filter->strategy)
+	{
+		case BTLessStrategyNumber:
+		case BTLessEqualStrategyNumber:
+			return zone_min > filter->high;
+		case BTEqualStrategyNumber:
+			return zone_max < filter->low || zone_min > filter->high;
+		case BTGreaterEqualStrategyNumber:
+		case BTGreaterStrategyNumber:
+			return zone_max < filter->low;
+	}
+	return false;
+}
+
+bool
+zsscan_zone_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end, zstid *until)
+{
+	Relation	rel = scan->rs_base.rs_rd;
+
+	*until = end;
+	for (int i = 0; i < slot->nfilters; i++)
+	{
+		const ZsZoneFilter *filter = &slot->filters[i];
+		ZsSegmentItem item;
+		zstid		segment_end;
+
+		/* no segment: rows of the row tree, or from before the column was added */
+		if (!zsattr_find_segment(rel, filter->attno, row, false, &item))
+			continue;
+		if (item.first_row > row)
+		{
+			*until = Min(*until, item.first_row);
+			continue;
+		}
+		segment_end = Min(item.first_row + item.nrows, end);
+		if ((item.flags & ZS_SEGF_ZONE_MAP) != 0 &&
+			excludes(filter, item.zone_min, item.zone_max) &&
+			zsrow_next(rel, row) >= segment_end)
+		{
+			*until = segment_end;
+			return true;
+		}
+		*until = Min(*until, segment_end);
+	}
+	return false;
+}

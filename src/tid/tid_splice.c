@@ -1,0 +1,290 @@
+/*-------------------------------------------------------------------------
+ *
+ * tid_splice.c
+ *	  Changes of a few rows, done on the bytes of a leaf.
+ *
+ * A leaf may have thousands of runs, and writers of single rows must not
+ * pay for all of them.  A change of rows that lie in one run concerns this
+ * run and its neighbours:
+ *
+ *	  stream:   ... | before | run of the rows | behind | ...
+ *	  becomes:  ... | before | left rest | changed rows | right rest | behind | ...
+ *
+ * where neighbours with equal slots merge.  The bytes of these runs are
+ * written anew, what is left and right of them is copied.
+ *
+ * The slot table keeps its order: the new slot is one that is there, or takes the place of
+ * the one that the change leaves without rows, or is appended.  Whatever
+ * does not fit this pattern (a slot goes and none comes, rows of several runs)
+ * is left to tid_edit.c; which way is taken depends on the page and the change alone, as
+ * replay needs it.
+ *
+ * No locks, no memory allocation, no ereport.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/tid/tid_splice.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "tid_internal.h"
+
+/* Runs that are written anew. */
+typedef struct Splice
+{
+	ZsTidWalk	start;			/* in front of the first run that was read */
+	const uint8 *from;			/* bytes from here */
+	const uint8 *to;			/* to here are replaced */
+	int			nread;			/* runs in them */
+	ZsTidRun	before;			/* count = 0: none */
+	ZsTidRun	own;			/* the run that holds the rows */
+	ZsTidRun	behind;			/* count = 0: none */
+} Splice;
+
+/*
+ * Finds the run that holds the change's rows, and its neighbours where the change touches
+ * them.  Returns false if the rows are not all in one run, or the bytes are wrong.
+ */
+static bool
+find_runs(Page page, const ZsTidChange *change, Splice *splice)
+{
+	ZsTidWalk	walk;
+	ZsTidRun	run = {0};
+	zstid		first = change->first;
+	zstid		end = change->first + change->count;
+	const char *reason = zstid_walk_begin(&walk, page);
+	bool		found;
+
+	if (reason != NULL || change->count == 0 || first < walk.row || first >= walk.limit ||
+		change->count > walk.limit - first)
+		return false;
+
+	splice->start = walk;
+	splice->before.count = splice->behind.count = 0;
+	splice->nread = 0;
+	if (first > walk.row)
+		zstid_walk_skip(&walk, first - 1);
+
+	/* the first run that reaches the row before the first one */
+	do
+	{
+		splice->from = walk.ptr;
+		found = zstid_walk_next(&walk, &run, &reason);
+	} while (found && run.first + run.count < first);
+
+	if (found && run.first + run.count == first)
+	{
+		splice->before = run;
+		splice->nread++;
+		found = zstid_walk_next(&walk, &run, &reason);
+	}
+	if (found)
+		splice->nread++;
+	else
+	{
+		/* unused rows behind the last run */
+		run.first = walk.row;
+		run.count = walk.limit - walk.row;
+		run.slotno = ZS_SLOT_UNUSED;
+	}
+	splice->own = run;
+	Assert(reason != NULL || (first >= run.first && first < run.first + run.count));
+	if (reason != NULL || end > run.first + run.count)
+		return false;
+
+	if (found && end == run.first + run.count &&
+		zstid_walk_next(&walk, &splice->behind, &reason))
+		splice->nread++;
+	splice->to = walk.ptr;
+	return reason == NULL;
+}
+
+/* Is the slot used by a run outside of the bytes [from, to)? */
+static bool
+slot_used_elsewhere(const Splice *splice, int slotno)
+{
+	ZsTidWalk	walk = splice->start;
+	ZsTidRun	run;
+	const char *reason;
+
+	for (;;)
+	{
+#ifndef WORDS_BIGENDIAN
+		/* four short runs at once: is one of the odd bytes equal to slotno? */
+		while (slotno < 0x80 && walk.end - walk.ptr >= 8)
+		{
+			uint64		word;
+			uint64		diff;
+
+			memcpy(&word, walk.ptr, sizeof(word));
+			if (word & UINT64CONST(0x8080808080808080))
+				break;
+			diff = (word ^ (UINT64CONST(0x0100010001000100) * slotno)) |
+				UINT64CONST(0x0001000100010001);
+			if ((diff - UINT64CONST(0x0101010101010101)) & ~diff & UINT64CONST(0x8000800080008000))
+				break;
+			walk.ptr += 8;
+		}
+#endif
+		walk.row = 0;			/* not known any more, and of no interest */
+		if (walk.ptr == splice->from)
+			walk.ptr = splice->to;
+		if (!zstid_walk_next(&walk, &run, &reason))
+			return false;
+		if (run.slotno == slotno && (walk.ptr <= splice->from || walk.ptr > splice->to))
+			return true;
+	}
+}
+
+/* Appends to the new runs, merging. */
+static void
+push_run(ZsTidRun *list, int *n, uint64 count, int slotno)
+{
+	if (count == 0)
+		return;
+	if (*n > 0 && list[*n - 1].slotno == slotno)
+		list[*n - 1].count += count;
+	else
+	{
+		list[*n].count = count;
+		list[*n].slotno = slotno;
+		(*n)++;
+	}
+}
+
+/*
+ * Number for the new slot.  *nslots grows if it is appended; slots may be written.
+ * Returns -1 if the slot table needs more than that.
+ */
+static int
+place_slot(const Splice *splice, const ZsVisSlot *slot, bool old_is_lost,
+		   ZsVisSlot *slots, int *nslots)
+{
+	for (int i = 0; i < *nslots; i++)
+	{
+		if (zstid_slots_equal(&slots[i], slot))
+			return old_is_lost && i != splice->own.slotno - ZS_FIRST_REAL_SLOT ? -1 :
+				ZS_FIRST_REAL_SLOT + i;
+	}
+	if (old_is_lost)
+	{
+		slots[splice->own.slotno - ZS_FIRST_REAL_SLOT] = *slot;
+		return splice->own.slotno;
+	}
+	if (*nslots == (int) ZS_TID_MAX_SLOTS)
+		return -1;
+	slots[*nslots] = *slot;
+	return ZS_FIRST_REAL_SLOT + (*nslots)++;
+}
+
+/*
+ * Writes the contents after the change into image.  Returns false if the change needs
+ * the general way.
+ */
+static bool
+splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *slot,
+			int slotno, Page image)
+{
+	char	   *contents = (char *) image + ZS_TID_CONTENTS_OFFSET;
+	ZsTidLeafHeader *header = (ZsTidLeafHeader *) contents;
+	ZsVisSlot  *slots = (ZsVisSlot *) (contents + sizeof(ZsTidLeafHeader));
+	const ZsTidRun *own = &splice->own;
+	const uint8 *stream = splice->start.ptr;
+	uint64		left = change->first - own->first;
+	uint64		right = own->count - left - change->count;
+	int			nslots = splice->start.nslots;
+	uint32		old_nruns = 0;
+	bool		old_is_lost;
+	ZsTidRun	list[5];
+	int			n = 0;
+	uint8		bytes[5 * 8];
+	uint8	   *ptr = bytes;
+	uint8	   *target;
+	Size		size;
+
+	/* rows behind the last run are not stored */
+	if (own->first + own->count == splice->start.limit && own->slotno == ZS_SLOT_UNUSED)
+		right = 0;
+	if (slotno == ZS_SLOT_UNUSED)
+		return false;
+
+	old_is_lost = own->slotno >= ZS_FIRST_REAL_SLOT && left == 0 && right == 0 &&
+		!slot_used_elsewhere(splice, own->slotno);
+
+	if (nslots > 0)
+		memcpy(slots, splice->start.slots, nslots * sizeof(ZsVisSlot));
+	if (slotno == ZS_SLOT_IN_TABLE)
+		slotno = place_slot(splice, slot, old_is_lost, slots, &nslots);
+	else if (old_is_lost)
+		slotno = -1;
+	if (slotno < 0)
+		return false;
+
+	push_run(list, &n, splice->before.count, splice->before.slotno);
+	push_run(list, &n, left, own->slotno);
+	push_run(list, &n, change->count, slotno);
+	push_run(list, &n, right, own->slotno);
+	push_run(list, &n, splice->behind.count, splice->behind.slotno);
+	for (int i = 0; i < n; i++)
+	{
+		ptr = zstid_put_varint(ptr, list[i].count);
+		ptr = zstid_put_varint(ptr, list[i].slotno);
+	}
+
+	size = (splice->from - stream) + (ptr - bytes) + (splice->start.end - splice->to);
+	if (sizeof(ZsTidLeafHeader) + nslots * sizeof(ZsVisSlot) + size > ZS_PAGE_CAPACITY)
+		return false;
+	if (stream != NULL)
+		old_nruns = ((const ZsTidLeafHeader *)
+					 ((const char *) splice->start.slots - sizeof(ZsTidLeafHeader)))->nruns;
+
+	header->nslots = nslots;
+	header->stream_size = size;
+	header->nruns = old_nruns - splice->nread + n;
+	((PageHeader) image)->pd_lower = ZS_TID_CONTENTS_OFFSET + sizeof(ZsTidLeafHeader) +
+		nslots * sizeof(ZsVisSlot) + size;
+
+	target = (uint8 *) (slots + nslots);
+	if (splice->from > stream)
+		memcpy(target, stream, splice->from - stream);
+	target += splice->from - stream;
+	memcpy(target, bytes, ptr - bytes);
+	target += ptr - bytes;
+	if (splice->start.end > splice->to)
+		memcpy(target, splice->to, splice->start.end - splice->to);
+	return true;
+}
+
+/*
+ * Computes the page after the change in image, of BLCKSZ bytes (header and
+ * special space are not touched).  Returns NULL, or why it cannot be.
+ */
+const char *
+zstid_change_compute(Page page, const ZsTidChange *change, Page image)
+{
+	Splice		splice;
+	const char *reason;
+
+	if (change->op != ZS_TID_REMOVE_DEAD && find_runs(page, change, &splice))
+	{
+		ZsVisSlot	slot;
+		int			slotno;
+
+		reason = zstid_edit_slot(change, splice.own.slotno,
+								 zstid_walk_slot(&splice.start, splice.own.slotno),
+								 &slot, &slotno);
+		if (reason != NULL)
+			return reason;
+		if (splice_runs(&splice, change, &slot, slotno, image))
+			return NULL;
+	}
+
+	reason = zstid_leaf_read(page, &zstid_scratch);
+	if (reason == NULL)
+		reason = zstid_edit_apply(&zstid_scratch, change);
+	if (reason == NULL && !zstid_leaf_write(&zstid_scratch, image))
+		reason = "page is full";
+	return reason;
+}
