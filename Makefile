@@ -9,7 +9,7 @@
 
 EXTENSION = zedstore_io
 MODULE_big = zedstore_io
-PGFILEDESC = "zedstore_io - columnar tables and I/O workers"
+PGFILEDESC = "zedstore_io - columnar tables"
 
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
 DATA = $(sort $(wildcard sql/zedstore_io--*.sql))
@@ -23,12 +23,6 @@ ISOLATION_OPTS = --load-extension=zedstore_io
 PKG_CONFIG ?= pkg-config
 PG_CPPFLAGS = -I$(srcdir)/include $(shell $(PKG_CONFIG) --cflags liblz4 libzstd)
 SHLIB_LINK = $(shell $(PKG_CONFIG) --libs liblz4 libzstd) -lm
-
-# Without liburing the I/O workers use their portable method.
-ifeq ($(shell $(PKG_CONFIG) --exists liburing && echo yes),yes)
-PG_CPPFLAGS += -DUSE_ZS_LIBURING $(shell $(PKG_CONFIG) --cflags liburing)
-SHLIB_LINK += $(shell $(PKG_CONFIG) --libs liburing)
-endif
 
 # Targets that must work where there is no supported pg_config yet.
 HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release

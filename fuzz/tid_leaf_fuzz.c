@@ -15,6 +15,12 @@
  *	  3. Pages with random wrong bytes: every reader must return, within the page
  *		 (build with -fsanitize=address,undefined).
  *
+ *	  cc -g -O1 -fsanitize=address,undefined -fno-sanitize=alignment \
+ *		 -fno-strict-aliasing -fwrapv -I../include \
+ *		 -I$(pg_config --includedir-server) tid_leaf_fuzz.c \
+ *		 ../src/tid/tid_leaf.c ../src/tid/tid_edit.c ../src/tid/tid_splice.c \
+ *		 ../src/tid/tid_record.c -o build/tid_leaf_fuzz
+ *
  *	  usage: tid_leaf_fuzz [seconds [seed]]
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -121,7 +127,7 @@ compare(char *page, uint64 seed)
 			ZsTidRun	found;
 			ZsVisSlot  *found_slot;
 
-			reason = zstid_leaf_find(page, base + i, &found, &found_slot);
+			reason = zstid_leaf_find(page, base + i, &found, &found_slot, NULL);
 			if (reason != NULL || found.slotno != slotno || found.first > base + i ||
 				found.first + found.count <= base + i)
 				fail("search finds another run", seed);
@@ -141,12 +147,22 @@ apply(char *page, const ZsTidChange *change, uint64 seed)
 	uint8		vm_flags;
 	TransactionId record_xid = rnd(2) ? change->xid : 77;
 	int			size = zstid_record_encode(change, record_xid, ZS_TIDF_VM_FROZEN, data);
-	const char *reason;
+	const char *reason = NULL;
+	ZsTidRun	run;
+	ZsVisSlot  *slot;
+	ZsTidWalk	near;
+	bool		near_known = true;
 
 	if (!zstid_record_decode(data, size, record_xid, &decoded, &vm_flags) ||
 		vm_flags != ZS_TIDF_VM_FROZEN)
 		fail("record cannot be read", seed);
-	reason = zstid_change_compute(page, &decoded, image.data);
+	/* a session knows where the row is, replay does not */
+	if (rnd(2))
+		reason = zstid_leaf_find(page, change->first, &run, &slot, &near);
+	else
+		near_known = false;
+	if (reason == NULL)
+		reason = zstid_change_compute(page, &decoded, near_known ? &near : NULL, image.data);
 	if (reason != NULL)
 		fail(reason, seed);
 	zstid_leaf_install(page, image.data);
@@ -439,7 +455,7 @@ test_changes(uint64 seed)
 			((PageHeader) heap_page)->pd_lower = SizeOfPageHeaderData + rnd(ZS_PAGE_CAPACITY);
 		(void) zstid_leaf_read(heap_page, &leaf);
 		for (int k = 0; k < 20; k++)
-			(void) zstid_leaf_find(heap_page, base + rnd(NROWS), &run, &slot);
+			(void) zstid_leaf_find(heap_page, base + rnd(NROWS), &run, &slot, NULL);
 		(void) zstid_walk_begin(&walk, heap_page);
 		free(heap_page);
 	}

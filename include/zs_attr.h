@@ -27,7 +27,7 @@
 #include "zs_codec.h"
 #include "zs_format.h"
 
-/* ---- how a type maps to codec kinds (attr_kind.c) ------------------------- */
+/* ---- how a type maps to codec kinds (attr_kind.c) ---------------------- */
 
 /* What the Datum of a BYTES or NUMERIC value looks like. */
 typedef enum ZsValueLayout
@@ -47,12 +47,13 @@ typedef struct ZsAttrKind
 	uint8		align;			/* bytes */
 	bool		is_unsigned;	/* by-value type ordered as unsigned (oid) */
 	bool		zone_ordered;	/* zone map order is the type's btree order
-								 * under its default opclass and this collation */
+								 * under its default opclass and this
+								 * collation */
 } ZsAttrKind;
 
 extern void zsattr_kind(Form_pg_attribute att, ZsAttrKind *kind);
 
-/* ---- writing (attr_write.c) ------------------------------------------------ */
+/* ---- writing (attr_write.c) -------------------------------------------- */
 
 typedef struct ZsAttrColumn
 {
@@ -62,23 +63,29 @@ typedef struct ZsAttrColumn
 								 * ZsOverflowPointer */
 	ZsCompression compression;
 	int			compression_level;
+	uint32		stripe_bytes;	/* in and out: bytes a stripe takes about; 0 =
+								 * not known */
 } ZsAttrColumn;
+
+/* The most rows that one call of zsattr_write_segments() takes. */
+#define ZS_ATTR_WRITE_ROWS		(4 * ZS_SEGMENT_ROWS)
 
 /*
  * Encodes the columns (all live attributes of the table) of rows [first_row,
  * first_row + nrows), writes their segments and links them: encode all,
- * allocate all runs with one call, write pages, link.  first_row is aligned to
- * ZS_STRIPE_ROWS, nrows <= ZS_SEGMENT_ROWS.
+ * allocate all runs with one call, write pages, link.  first_row is aligned
+ * to ZS_STRIPE_ROWS, nrows <= ZS_ATTR_WRITE_ROWS.  The segments of one column
+ * are adjacent.
  *
- * A crash before the last link leaves runs that no tree points to (VACUUM
- * finds them) or some columns linked for rows whose inserter did not commit.
+ * A crash before the last link leaves runs that no tree points to (until
+ * VACUUM FULL) or some columns linked for rows whose inserter did not commit.
  * Memory is taken from a context of its own and given back.
  */
 extern void zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 								  ZsAttrColumn *columns, int ncolumns,
 								  BufferAccessStrategy strategy);
 
-/* ---- reading (attr_read.c, attr_stream.c) ---------------------------------- */
+/* ---- reading (attr_read.c, attr_stream.c) ------------------------------ */
 
 /*
  * Reads one attribute of one table.  Created once per scan and attribute;
@@ -92,11 +99,12 @@ extern void zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
  */
 typedef struct ZsAttrReader ZsAttrReader;
 
-#define ZS_READER_STREAM	0x01	/* sequential: look ahead with a read stream */
+#define ZS_READER_STREAM	0x01	/* sequential: look ahead */
 
 /*
- * desc describes the rows as they are stored: the relation's own descriptor, except
- * during ALTER TABLE, which reads old rows when the catalog has the new types already.
+ * desc describes the rows as they are stored: the relation's own descriptor,
+ * except during ALTER TABLE, which reads old rows when the catalog has the
+ * new types already.
  */
 extern ZsAttrReader *zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno,
 										 int flags, BufferAccessStrategy strategy);
@@ -135,9 +143,9 @@ extern void zsattr_reader_want_scaled(ZsAttrReader *reader, bool want);
 extern const ZsSegmentInfo *zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno);
 
 /*
- * Dictionary that the codes of the vector returned last refer to; valid as long as
- * that vector.  Its values are as the codec forms them: for columns with a layout other
- * than ZS_LAYOUT_PACKED they are no Datums.
+ * Dictionary that the codes of the vector returned last refer to; valid as
+ * long as that vector.  Its values are as the codec forms them: for columns
+ * with a layout other than ZS_LAYOUT_PACKED they are no Datums.
  */
 extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader);
 
@@ -170,12 +178,12 @@ extern bool zsattr_read_payload(Relation rel, AttrNumber attno, const ZsSegmentI
 /*
  * Takes the segment that starts at first_row out of the tree and frees its
  * run.  For VACUUM and replacement; the caller made sure that its rows are
- * gone or stand in a new segment.  A crash in between leaves a run that VACUUM
- * finds.
+ * gone or stand in a new segment.  A crash in between leaks the run until
+ * VACUUM FULL.
  */
 extern void zsattr_unlink_segment(Relation rel, AttrNumber attno, zstid first_row);
 
-/* ---- overflow values (attr_overflow.c) --------------------------------------- */
+/* ---- overflow values (attr_overflow.c) --------------------------------- */
 
 /*
  * Payload sizes above which a value leaves a segment's vectors or a row-tree
@@ -183,19 +191,24 @@ extern void zsattr_unlink_segment(Relation rel, AttrNumber attno, zstid first_ro
  */
 #define ZS_OVERFLOW_THRESHOLD	8000
 
-/* Blocks of an overflow value that are adjacent; the last run may be shorter. */
+/*
+ * Blocks of an overflow value that are adjacent; the last run may be shorter.
+ */
 #define ZS_OVERFLOW_RUN_BLOCKS	4096
 
 /*
  * Writes a value's payload bytes (no varlena header), compressed when that
  * helps, to overflow pages of attribute attno.  Fills *pointer.  Size up to
- * 1 GB.  A crash before something points to the value leaves blocks that
- * VACUUM finds.
+ * 1 GB.  A crash before something points to the value leaks the blocks until
+ * VACUUM FULL.
  */
 extern void zsattr_overflow_write(Relation rel, AttrNumber attno, const char *data, Size size,
 								  ZsCompression compression, int level, ZsOverflowPointer *pointer);
 
-/* Reads it back: a plain 4-byte-header varlena palloc'd in the current context. */
+/*
+ * Reads it back: a plain 4-byte-header varlena palloc'd in the current
+ * context.
+ */
 extern struct varlena *zsattr_overflow_read(Relation rel, AttrNumber attno,
 											const ZsOverflowPointer *pointer);
 
@@ -214,9 +227,12 @@ extern void zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPo
 extern void zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx,
 										ZsOverflowPointer *pointer);
 
-/* ---- checks and redo ---------------------------------------------------------- */
+/* ---- checks and redo --------------------------------------------------- */
 
-/* What is wrong with a segment index page that passed zspage_verify(); NULL = nothing. */
+/*
+ * What is wrong with a segment index page that passed zspage_verify(); NULL =
+ * nothing.
+ */
 extern const char *zsattr_index_page_check(Page page);
 
 extern void zsattr_redo(XLogReaderState *record);

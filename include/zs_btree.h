@@ -76,7 +76,7 @@ extern void zsbtree_split(Relation rel, uint16 treeno, Buffer buf, uint64 splitk
 
 /*
  * Sets or clears ZS_INNERF_ALL_FROZEN in the downlink of the bottom page that
- * holds key.  Logged.  The caller holds no page of the tree locked.
+ * holds key.  Logged.  The caller may hold that bottom page locked, and nothing above it.
  */
 extern void zsbtree_mark_frozen(Relation rel, uint16 treeno, uint64 key, bool frozen);
 

@@ -118,7 +118,12 @@ typedef struct ZsPageOpaque
 
 StaticAssertDecl(sizeof(ZsPageOpaque) == 40, "on-disk size of ZsPageOpaque");
 
-#define ZsPageGetOpaque(page)	((ZsPageOpaque *) PageGetSpecialPointer(page))
+/*
+ * PageGetSpecialPointer() would assert on a page that is not ours, and the
+ * identity is what tells.
+ */
+#define ZsPageGetOpaque(page) \
+	((ZsPageOpaque *) ((char *) (page) + BLCKSZ - sizeof(ZsPageOpaque)))
 
 /* Bytes between page header and special space. */
 #define ZS_PAGE_CAPACITY \

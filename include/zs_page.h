@@ -158,7 +158,7 @@ typedef struct ZsAllocRequest
  * Takes one block from the tree's free page map, filling it up from the table's map
  * or by extending the file when it is empty.  The caller may hold locks on
  * tree pages, none on the metapage or directory.  A crash before the block is
- * linked into its tree leaks it until VACUUM finds it.
+ * linked into its tree leaks it until VACUUM FULL.
  */
 extern BlockNumber zspage_alloc(Relation rel, uint16 treeno);
 
@@ -176,7 +176,7 @@ extern void zspage_free_run(Relation rel, uint16 treeno, BlockNumber start,
 							uint32 nblocks);
 
 /* Blocks by which the tree's map is filled up next time. */
-extern uint32 zspage_extension_blocks(Relation rel, uint32 tree_blocks);
+extern uint32 zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks);
 
 /*
  * Calls fn for every extent in the tree's free page map, in order.  For inspection

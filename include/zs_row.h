@@ -27,9 +27,9 @@ extern void zsrow_item_set_row(MinimalTuple item, zstid row);
 
 /*
  * Writes rows to the row tree.  items are complete (row number set, at most
- * ZS_ROW_MAX_ITEM bytes, large values already in overflow pages), in ascending order of row
- * number.  A row number that is present already is an error (corruption).
- * As many rows as fit go into one WAL record.
+ * ZS_ROW_MAX_ITEM bytes, large values already in overflow pages), in
+ * ascending order of row number.  A row number that is present already is an
+ * error (corruption).  As many rows as fit go into one WAL record.
  */
 extern void zsrow_insert(Relation rel, MinimalTuple *items, int nitems);
 
@@ -37,8 +37,8 @@ extern void zsrow_insert(Relation rel, MinimalTuple *items, int nitems);
 extern MinimalTuple zsrow_fetch(Relation rel, zstid row);
 
 /*
- * All rows of [first, end) copied into *batch, ascending.  A batch is reused from call to
- * call; its memory belongs to the context it was created in.
+ * All rows of [first, end) copied into *batch, ascending.  A batch is reused
+ * from call to call; its memory belongs to the context it was created in.
  */
 typedef struct ZsRowBatch
 {
@@ -60,8 +60,9 @@ extern void zsrow_batch_free(ZsRowBatch *batch);
 extern zstid zsrow_next(Relation rel, zstid row);
 
 /*
- * Removes the rows of [first, end) from the row tree; their overflow values are NOT
- * freed here.  Returns how many.  For VACUUM and the move into segments.
+ * Removes the rows of [first, end) from the row tree; their overflow values
+ * are NOT freed here.  Returns how many.  For VACUUM and the move into
+ * segments.
  */
 extern uint64 zsrow_delete_range(Relation rel, zstid first, zstid end);
 

@@ -80,6 +80,13 @@ extern const TupleTableSlotOps TTSOpsZedstore;
 extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,
 						 const ZsVisSlot *vis);
 
+/*
+ * The row in the slot was inserted, by transaction xmin and command cmin: system columns can be
+ * shown (RETURNING xmin).  Does nothing with slots of other types.
+ */
+extern void zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, TransactionId xmax,
+								CommandId cmin);
+
 /* The source is about to forget the row: its user keeps the values. */
 extern void zsslot_detach(ZsSlotSource *source);
 

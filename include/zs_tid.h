@@ -16,6 +16,7 @@
 
 #include "access/tableam.h"
 #include "access/xlogreader.h"
+#include "lib/stringinfo.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -179,7 +180,8 @@ extern TM_Result zstid_update_check(Relation rel, zstid row, CommandId cid,
 /*
  * UPDATE, second half: marks row as updated to successor.  Checks again under the lock, waits
  * again if it must.  If the result is not TM_Ok nothing was changed and the caller gives
- * the new row's number back.
+ * the new row's number back.  With TM_Ok, tmfd->xmax is who had locked the old version (our own transaction
+ * counts), or Invalid: what heap puts into the new version's xmax.
  */
 extern TM_Result zstid_mark_updated(Relation rel, zstid row, zstid successor, CommandId cid,
 									Snapshot crosscheck, bool wait, LockTupleMode mode,
@@ -249,9 +251,10 @@ extern uint64 zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nru
 extern const char *zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots,
 									 int *nruns, ZsTidRun **runs);
 
-/* ---- redo (tid_redo.c), consistency mask ------------------------------------------------ */
+/* ---- redo (tid_redo.c), description (tid_desc.c), consistency mask ----------------------- */
 
 extern void zstid_redo(XLogReaderState *record);
+extern void zstid_desc(StringInfo buf, XLogReaderState *record);
 extern void zstid_mask_page(char *page);
 
 #endif							/* ZS_TID_H */

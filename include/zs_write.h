@@ -57,6 +57,9 @@ extern void zswrite_flush_row(Relation rel, zstid row);
 /* Writes the buffers of all tables. */
 extern void zswrite_flush_all(void);
 
+/* Error if the table is in a publication and wal_level is logical: see the definition. */
+extern void zswrite_check_published(Relation rel);
+
 /* Ends a bulk load (finish_bulk_insert). */
 extern void zswrite_finish_bulk(Relation rel, int options);
 

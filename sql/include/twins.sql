@@ -14,7 +14,7 @@ declare
 begin
 	foreach twin in array array['h', 'z'] loop
 		begin
-			execute replace(sql, '@', twin);
+			execute replace(sql, '_@', '_' || twin);
 			get diagnostics n = row_count;
 			outcome := outcome || ('ok ' || n);
 		exception when others then
@@ -33,8 +33,8 @@ create or replace function test.same(sql text) returns text language plpgsql as 
 declare
 	missing bigint;
 	extra bigint;
-	h text := replace(sql, '@', 'h');
-	z text := replace(sql, '@', 'z');
+	h text := replace(sql, '_@', '_h');
+	z text := replace(sql, '_@', '_z');
 begin
 	execute format('select count(*) from (select q::text from (%s) q except all select q::text from (%s) q)', h, z)
 		into missing;

@@ -14,6 +14,8 @@
 
 #include "access/heapam.h"
 #include "access/tableam.h"
+#include "access/transam.h"
+#include "access/xact.h"
 #include "fmgr.h"
 #include "pgstat.h"
 #include "storage/predicate.h"
@@ -36,11 +38,25 @@ zs_slot_callbacks(Relation rel)
 
 /* ---- rows in ------------------------------------------------------------ */
 
+/* xmin of the rows that are inserted now. */
+static TransactionId
+inserter(int options)
+{
+	return (options & TABLE_INSERT_FROZEN) ? FrozenTransactionId : GetCurrentTransactionId();
+}
+
 static void
 zs_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 				BulkInsertState bistate)
 {
-	zswrite_insert(rel, slot, cid, options, bistate != NULL);
+	/*
+	 * New tables are filled in bulk.  A COPY row by row, because of triggers, may be of any length:
+	 * like other commands it turns out to be a bulk load or not.
+	 */
+	bool		bulk = bistate != NULL && (options & TABLE_INSERT_SKIP_FSM) != 0;
+
+	zswrite_insert(rel, slot, cid, options, bulk);
+	zsslot_set_inserted(slot, inserter(options), InvalidTransactionId, cid);
 }
 
 static void
@@ -48,6 +64,7 @@ zs_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, i
 							BulkInsertState bistate, uint32 token)
 {
 	zswrite_insert_speculative(rel, slot, cid, options, token);
+	zsslot_set_inserted(slot, inserter(options), InvalidTransactionId, cid);
 }
 
 static void
@@ -75,6 +92,7 @@ zs_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot,
 	TM_Result	result;
 
 	zsbase_require_preload();
+	zswrite_check_published(rel);
 	result = zstid_delete(rel, zs_row_from_tid(tid), cid, crosscheck, wait, tmfd, changing_part);
 	if (result == TM_Ok)
 		pgstat_count_heap_delete(rel);

@@ -172,7 +172,9 @@ zsam_tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot
 	}
 
 	*tid = here;
-	if (result == TM_Ok || result == TM_Updated || result == TM_SelfModified)
+	/* as heap; INSERT ... ON CONFLICT looks who inserted a row that it may not see */
+	if (result == TM_Ok || result == TM_Invisible || result == TM_Updated ||
+		result == TM_SelfModified)
 		zsscan_store_version(rel, zs_row_from_tid(&here), &vis, slot);
 	return result;
 }

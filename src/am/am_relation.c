@@ -36,8 +36,8 @@
 #define MIN_GUESSED_PAGES	10
 
 /*
- * Up to here row numbers say little about the number of rows: single inserts of each session
- * begin a stripe of their own.
+ * Up to here row numbers say little about the number of rows, since single inserts of each session
+ * begin a stripe of their own; and rows are few enough to be counted.
  */
 #define SPARSE_LOGICAL_BLOCKS	(ZS_INSERT_CURSORS * (ZS_STRIPE_ROWS / ZS_ROWS_PER_BLOCK))
 
@@ -135,6 +135,24 @@ zsam_relation_size(Relation rel, ForkNumber forknum)
 	return nblocks * BLCKSZ;
 }
 
+/* Rows that are there, visible to anybody or not.  For tables of a few thousand. */
+static uint64
+count_rows(Relation rel)
+{
+	ZsTidScan  *scan = zstid_scan_begin(rel, NULL, 0, zspage_next_row(rel));
+	ZsTidRun	run;
+	const ZsVisSlot *vis;
+	uint64		nrows = 0;
+
+	while (zstid_scan_next(scan, &run, &vis))
+	{
+		if (run.slotno != ZS_SLOT_DEAD)
+			nrows += run.count;
+	}
+	zstid_scan_end(scan);
+	return nrows;
+}
+
 /* Rows that a page of a heap with this table's columns would hold; rounded down, as heap does. */
 static double
 heap_density(Relation rel, int32 *attr_widths)
@@ -150,7 +168,8 @@ heap_density(Relation rel, int32 *attr_widths)
  * Tuples: the row density that VACUUM or ANALYZE found refers to logical blocks.  A table that
  * neither has seen yet is assumed to have at least ten heap pages of rows, as heap does, because
  * plans for tables that have just been created are often kept and used when they have
- * grown; its row numbers tell an upper bound, and a good one for bulk loads.
+ * grown.  If it is small its rows are counted; else its row numbers, which bulk loads fill densely,
+ * are taken for rows.
  *
  * Pages: those on disk, since they are what a scan reads, but never more than a heap would
  * have.  The file of a small table is mostly metapage, tree roots and free extents that no scan
@@ -174,11 +193,11 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 		*tuples = rint(reltuples / relpages * logical);
 	else
 	{
-		double		bound = logical * ZS_ROWS_PER_BLOCK;
+		double		rows = logical * ZS_ROWS_PER_BLOCK;
 
 		if (logical <= SPARSE_LOGICAL_BLOCKS)
-			bound = Min(bound, physical * density);
-		*tuples = Max(min_pages * density, bound);
+			rows = count_rows(rel);
+		*tuples = Max(min_pages * density, rows);
 	}
 
 	*pages = Max(min_pages, Min(physical, ceil(*tuples / density)));

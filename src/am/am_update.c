@@ -12,12 +12,14 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "access/xact.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
 
 #include "zs_am.h"
 #include "zs_base.h"
 #include "zs_scan.h"
+#include "zs_slot.h"
 #include "zs_tid.h"
 #include "zs_write.h"
 
@@ -73,8 +75,15 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 				  Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
 				  LockTupleMode *lockmode, TU_UpdateIndexes *update_indexes)
 {
+	TM_Result	result;
+
 	zsbase_require_preload();
 	*lockmode = update_lock_mode(rel, zs_row_from_tid(otid), slot);
-	return zswrite_update(rel, otid, slot, cid, crosscheck, wait, *lockmode, tmfd,
-						  update_indexes);
+	result = zswrite_update(rel, otid, slot, cid, crosscheck, wait, *lockmode, tmfd,
+							update_indexes);
+
+	/* people tell INSERT from UPDATE by RETURNING xmax = 0, since ON CONFLICT locks rows first */
+	if (result == TM_Ok)
+		zsslot_set_inserted(slot, GetCurrentTransactionId(), tmfd->xmax, cid);
+	return result;
 }

@@ -8,10 +8,10 @@
  * lookup does it for each column, with readers that live for one query.  So
  * parsed heads stay in a cache of the backend.
  *
- * The cache needs no invalidation: a head is found by the whole item that the tree
- * has for the segment at this moment, random stamp included, and a segment is
- * never changed in place.  Heads of segments that are gone are just not
- * asked for again, and leave as the least recently used.
+ * The cache needs no invalidation: a head is found by the whole item that the
+ * tree has for the segment at this moment, random stamp included, and a
+ * segment is never changed in place.  Heads of segments that are gone are
+ * just not asked for again, and leave as the least recently used.
  *
  * Invariants:
  *	1. a head with users is never freed;

@@ -11,11 +11,11 @@
  *	2. every item's first_row lies within the page's [lokey, hikey);
  *	3. an item's blocks hold exactly its payload.
  *
- * A segment may reach beyond the page's hikey: pages are split at the first row of
- * some segment, but when that one is unlinked later, a new segment may lie across
- * the old border.  So whoever finds no item at or before the row he wants looks at
- * the page to the left too.  A segment covers 65,536 rows at most, which
- * bounds how far to the left.
+ * A segment may reach beyond the page's hikey: pages are split at the first
+ * row of some segment, but when that one is unlinked later, a new segment may
+ * lie across the old border.  So whoever finds no item at or before the row
+ * he wants looks at the page to the left too.  A segment covers 65,536 rows
+ * at most, which bounds how far to the left.
  *
  * Locks: one index page at a time; linking and unlinking hold it exclusively,
  * for the time of one memmove and one WAL record.
@@ -41,7 +41,7 @@
 
 #define ZS_SEGF_KNOWN	(ZS_SEGF_ZONE_MAP | ZS_SEGF_HAS_NULLS | ZS_SEGF_HAS_OVERFLOW)
 
-/* ---- checks --------------------------------------------------------------- */
+/* ---- checks ------------------------------------------------------------ */
 
 const char *
 zsattr_item_check(const ZsSegmentItem *item)
@@ -66,7 +66,9 @@ zsattr_item_check(const ZsSegmentItem *item)
 	return NULL;
 }
 
-/* Is pd_lower the end of an array of items?  Its other bounds were verified. */
+/*
+ * Is pd_lower the end of an array of items?  Its other bounds were verified.
+ */
 static bool
 count_is_sane(Page page)
 {
@@ -108,7 +110,7 @@ check_page(Relation rel, AttrNumber attno, BlockNumber blkno, Page page)
 		zsbase_corrupted(rel, blkno, "Segment index page of attribute %d: %s.", attno, reason);
 }
 
-/* ---- looking up ------------------------------------------------------------ */
+/* ---- looking up -------------------------------------------------------- */
 
 int
 zsattr_index_position(const ZsSegmentItem *items, int nitems, zstid row)
@@ -145,8 +147,8 @@ zsattr_index_copy(Relation rel, AttrNumber attno, zstid row, Page copy)
 }
 
 /*
- * Copies item i of the locked page in buf, checked.  Errors release the lock by
- * aborting the transaction.
+ * Copies item i of the locked page in buf, checked.  Errors release the lock
+ * by aborting the transaction.
  */
 static void
 copy_item(Relation rel, AttrNumber attno, Buffer buf, int i, ZsSegmentItem *item)
@@ -242,7 +244,7 @@ zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 	return !exact && find_next(rel, attno, row, item);
 }
 
-/* ---- linking ---------------------------------------------------------------- */
+/* ---- linking ----------------------------------------------------------- */
 
 /*
  * Splits the full page in buf, into which item is to go at `position`.
@@ -351,7 +353,7 @@ zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 
 	Assert(zsattr_item_check(item) == NULL);
 
-	/* overlaps with items of neighbouring pages; insert_item() checks its page */
+	/* overlaps with neighbouring pages; insert_item() checks its own */
 	if (zsattr_find_segment(rel, attno, item->first_row, false, &other) &&
 		other.first_row < item->first_row + item->nrows)
 		zsbase_corrupted(rel, other.start,
@@ -368,7 +370,7 @@ zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 	}
 }
 
-/* ---- unlinking ---------------------------------------------------------------- */
+/* ---- unlinking --------------------------------------------------------- */
 
 static void
 log_unlink(Relation rel, Buffer buf, zstid first_row, int position)

@@ -23,12 +23,12 @@
 #include "zs_attr.h"
 #include "zs_page.h"
 
-/* ---- memory for the codec (attr_write.c) ----------------------------------- */
+/* ---- memory for the codec (attr_write.c) ------------------------------- */
 
 /* Allocator over a memory context that outlives what it serves. */
 extern void zsattr_allocator(MemoryContext context, ZsAllocator *alloc);
 
-/* ---- page images (attr_batch.c) -------------------------------------------- */
+/* ---- page images (attr_batch.c) ---------------------------------------- */
 
 /*
  * Collects finished pages, so that each WAL record of images is as full as it
@@ -55,7 +55,7 @@ extern Page zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno);
 /* Writes what is left and frees the memory. */
 extern void zsattr_batch_end(ZsPageBatch *batch);
 
-/* ---- segment index pages (attr_index.c) -------------------------------------- */
+/* ---- segment index pages (attr_index.c) -------------------------------- */
 
 static inline ZsSegmentItem *
 zsattr_index_items(Page page)
@@ -98,12 +98,12 @@ extern const char *zsattr_item_check(const ZsSegmentItem *item);
 extern void zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item);
 
 /*
- * Copies the segment index page that holds row to copy (BLCKSZ bytes) and checks it.
- * False when the tree is empty.
+ * Copies the segment index page that holds row to copy (BLCKSZ bytes) and
+ * checks it.  False when the tree is empty.
  */
 extern bool zsattr_index_copy(Relation rel, AttrNumber attno, zstid row, Page copy);
 
-/* ---- payload pages (attr_payload.c) -------------------------------------------- */
+/* ---- payload pages (attr_payload.c) ------------------------------------ */
 
 /* Bytes of payload on page `position` of a segment. */
 static inline uint32
@@ -128,7 +128,7 @@ extern bool zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *i
 							 uint32 position, uint32 from, uint32 to,
 							 BufferAccessStrategy strategy, uint8 *dst);
 
-/* ---- overflow values (attr_pack.c) ------------------------------------------------ */
+/* ---- overflow values (attr_pack.c) ------------------------------------- */
 
 #define ZS_OVERFLOW_CHUNK			(1024 * 1024)
 #define ZS_OVERFLOW_CHUNK_HEADER	4
@@ -148,7 +148,7 @@ extern char *zsattr_overflow_pack(const char *data, Size size, ZsCompression com
 extern const char *zsattr_overflow_unpack_chunk(uint32 compression, const char *src, Size len,
 												char *dst, Size size);
 
-/* ---- look-ahead (attr_stream.c) -------------------------------------------------- */
+/* ---- look-ahead (attr_stream.c) ---------------------------------------- */
 
 typedef struct ZsAttrStream ZsAttrStream;
 
@@ -169,7 +169,7 @@ extern Buffer zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item
 
 extern void zsattr_stream_end(ZsAttrStream *stream);
 
-/* ---- heads of segments (attr_head.c) ------------------------------------------------ */
+/* ---- heads of segments (attr_head.c) ----------------------------------- */
 
 /*
  * What decoding needs beside the vector itself.
@@ -203,7 +203,7 @@ extern void zsattr_head_grown(ZsSegmentHead *head);
 /* The caller does not use the head any more. */
 extern void zsattr_head_release(ZsSegmentHead *head);
 
-/* ---- working memory of a reader (attr_space.c) ------------------------------------- */
+/* ---- working memory of a reader (attr_space.c) ------------------------- */
 
 typedef struct ZsReaderSpace
 {
@@ -213,7 +213,7 @@ typedef struct ZsReaderSpace
 	char	   *index;			/* room for an index page, or NULL */
 	uint8	   *window;			/* room for payload bytes */
 	uint32		window_size;
-	char	   *layout_mem;		/* room for values that the codec formed otherwise */
+	char	   *layout_mem;		/* room for reshaped values */
 	Size		layout_size;
 	ZsSegmentHead own;			/* head of a segment that is not in the cache */
 	ZsVectorOut vec;
@@ -222,7 +222,7 @@ typedef struct ZsReaderSpace
 extern ZsReaderSpace *zsattr_space_get(void);
 extern void zsattr_space_put(ZsReaderSpace *space, bool sound);
 
-/* ---- open segments (attr_segment.c) --------------------------------------------- */
+/* ---- open segments (attr_segment.c) ------------------------------------ */
 
 struct ZsAttrReader
 {
@@ -286,8 +286,9 @@ zsattr_segment_find(ZsAttrReader *reader, zstid row, bool scan)
 extern ZsSegmentHead *zsattr_segment_reload(ZsAttrReader *reader, zstid row, bool scan);
 
 /*
- * Encoded bytes of a vector of the open segment (NULL when it is all null), after the shared
- * area was opened if the vector needs it.  False when pages are gone.
+ * Encoded bytes of a vector of the open segment (NULL when it is all null),
+ * after the shared area was opened if the vector needs it.  False when pages
+ * are gone.
  */
 extern bool zsattr_segment_vector(ZsAttrReader *reader, int vecno, const uint8 **bytes);
 

@@ -137,8 +137,8 @@ align_bytes(char attalign)
 }
 
 /*
- * Kind of a column.  Looks into the system catalogs; call it once per scan or flush, not
- * per row.  Dropped columns have no kind.
+ * Kind of a column.  Looks into the system catalogs; call it once per scan or
+ * flush, not per row.  Dropped columns have no kind.
  */
 void
 zsattr_kind(Form_pg_attribute att, ZsAttrKind *kind)

@@ -5,8 +5,8 @@
  *
  * A value's bytes, compressed if that helps, lie on overflow pages of its
  * attribute's tree.  Nothing but its ZsOverflowPointer leads there.  The
- * pages form runs of ZS_OVERFLOW_RUN_BLOCKS adjacent blocks, the last one shorter; each
- * page's `right` leads to the next, across the runs:
+ * pages form runs of ZS_OVERFLOW_RUN_BLOCKS adjacent blocks, the last one
+ * shorter; each page's `right` leads to the next, across the runs:
  *
  *		pointer -> [0]-[1]- ... -[4095]   ->   [4096]-[4097]- ... -[n-1] -> 0
  *				   '------ run 0 ------'       '-------- run 1 --------'
@@ -17,7 +17,7 @@
  * corruption here, other than with segments.
  *
  * WAL: XLOG_ZS_PAGE_FPM and XLOG_ZS_PAGE_IMAGES.  A crash before a row with
- * the pointer was written leaves blocks that VACUUM finds, and so does one
+ * the pointer was written leaks blocks until VACUUM FULL, and so does one
  * between the steps of freeing.
  *
  * Locks: one page's share lock, for the time of a memcpy.
@@ -50,7 +50,7 @@ blocks_of(Size size)
 	return (uint32) ((size + ZS_PAGE_CAPACITY - 1) / ZS_PAGE_CAPACITY);
 }
 
-/* ---- pointers --------------------------------------------------------------- */
+/* ---- pointers ---------------------------------------------------------- */
 
 void
 zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst)
@@ -99,7 +99,7 @@ check_pointer(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)
 						 "Overflow pointer of attribute %d: sizes are out of range.", attno);
 }
 
-/* ---- writing ------------------------------------------------------------------ */
+/* ---- writing ----------------------------------------------------------- */
 
 /*
  * Takes the runs for nblocks pages; returns an array of requests, one a run.
@@ -186,7 +186,7 @@ zsattr_overflow_write(Relation rel, AttrNumber attno, const char *data, Size siz
 		pfree(packed);
 }
 
-/* ---- reading -------------------------------------------------------------------- */
+/* ---- reading ----------------------------------------------------------- */
 
 /* A walk along the pages of a value. */
 typedef struct OverflowChain
@@ -223,8 +223,9 @@ begin_chain(OverflowChain *chain, Relation rel, AttrNumber attno,
 }
 
 /*
- * Looks at page `position` of the value in buf (pinned): its identity is checked,
- * its bytes are copied to dst (may be NULL) and its right link returned.
+ * Looks at page `position` of the value in buf (pinned): its identity is
+ * checked, its bytes are copied to dst (may be NULL) and its right link
+ * returned.
  */
 static BlockNumber
 visit_page(OverflowChain *chain, Buffer buf, uint32 position, char *dst)
@@ -403,7 +404,7 @@ zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *po
 	return result;
 }
 
-/* ---- freeing ------------------------------------------------------------------------ */
+/* ---- freeing ----------------------------------------------------------- */
 
 /*
  * The first and the last page of a run tell where it lies and where the next

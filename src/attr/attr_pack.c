@@ -54,8 +54,8 @@ compress_chunk(ZsCompression compression, int level, const char *src, Size len,
 }
 
 /*
- * Packs one chunk, header included, to dst, which has room for room bytes.  Returns
- * the bytes written, 0 when they do not fit.
+ * Packs one chunk, header included, to dst, which has room for room bytes.
+ * Returns the bytes written, 0 when they do not fit.
  */
 static Size
 pack_chunk(ZsCompression compression, int level, const char *src, Size len,

@@ -35,7 +35,7 @@
 /* Single values of one stripe after which the whole vector gets decoded. */
 #define VALUES_BEFORE_VECTOR	3
 
-/* ---- life of a reader ----------------------------------------------------- */
+/* ---- life of a reader -------------------------------------------------- */
 
 /* MemoryContextCallback: also runs when an error throws the reader away. */
 static void
@@ -129,7 +129,7 @@ zsattr_reader_end(ZsAttrReader *reader)
 	MemoryContextDelete(reader->context);
 }
 
-/* ---- values as PostgreSQL wants them -------------------------------------------- */
+/* ---- values as PostgreSQL wants them ----------------------------------- */
 
 /* Must values be reshaped after decoding? */
 static inline bool
@@ -140,7 +140,9 @@ needs_reshape(const ZsAttrKind *kind)
 		 (kind->layout == ZS_LAYOUT_PACKED && kind->align > 4));
 }
 
-/* Bytes that reshaping the value takes in the reader's memory; 0 = it stays. */
+/*
+ * Bytes that reshaping the value takes in the reader's memory; 0 = it stays.
+ */
 static Size
 reshaped_size(const ZsAttrKind *kind, uint64 value)
 {
@@ -155,7 +157,8 @@ reshaped_size(const ZsAttrKind *kind, uint64 value)
 /*
  * The codec forms varlenas with short headers where they fit, aligned to 4
  * bytes otherwise.  That is not enough for types that are never packed, for
- * those that want 8-byte alignment, and for cstrings.  Reshapes rows [first, last] of vec.
+ * those that want 8-byte alignment, and for cstrings.  Reshapes rows [first,
+ * last] of vec.
  */
 static void
 reshape_values(ZsAttrReader *reader, ZsVectorOut *vec, uint32 first, uint32 last)
@@ -207,7 +210,7 @@ reshape_values(ZsAttrReader *reader, ZsVectorOut *vec, uint32 first, uint32 last
 	Assert(dst <= space->layout_mem + space->layout_size);
 }
 
-/* ---- decoding ---------------------------------------------------------------------- */
+/* ---- decoding ---------------------------------------------------------- */
 
 const ZsVectorOut *
 zsattr_reader_vector(ZsAttrReader *reader, zstid stripe)

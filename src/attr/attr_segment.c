@@ -61,11 +61,11 @@ zsattr_segment_close(ZsAttrReader *reader)
 		zsattr_head_release(head);
 }
 
-/* ---- the window ------------------------------------------------------------ */
+/* ---- the window -------------------------------------------------------- */
 
 /*
- * Makes room for payload bytes [start, end); those that are there stay, unless the
- * window has to move.
+ * Makes room for payload bytes [start, end); those that are there stay,
+ * unless the window has to move.
  */
 static void
 move_window(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan, uint32 start, uint32 end)
@@ -101,7 +101,10 @@ move_window(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan, uint32 s
 	reader->window_len = keep;
 }
 
-/* Copies payload bytes [start, end), all on one page, behind those in the window. */
+/*
+ * Copies payload bytes [start, end), all on one page, behind those in the
+ * window.
+ */
 static bool
 extend_window(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uint32 end)
 {
@@ -135,8 +138,9 @@ extend_window(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uin
 }
 
 /*
- * Payload bytes [offset, offset + len) of the segment that the window is on, contiguous; NULL
- * when a page turned out to belong to something else.  Valid until the next call.
+ * Payload bytes [offset, offset + len) of the segment that the window is on,
+ * contiguous; NULL when a page turned out to belong to something else.  Valid
+ * until the next call.
  */
 static const uint8 *
 payload_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan,
@@ -170,7 +174,7 @@ payload_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan,
 	return reader->space->window + (offset - reader->window_start);
 }
 
-/* ---- opening ------------------------------------------------------------------ */
+/* ---- opening ----------------------------------------------------------- */
 
 /* Errors unless the head agrees with the tree's item and the column's type. */
 static void
@@ -187,7 +191,10 @@ check_info(ZsAttrReader *reader, const ZsSegmentItem *item, const ZsSegmentInfo 
 		zsattr_segment_corrupted(reader, item, "values are of another type than the column");
 }
 
-/* Reads and parses item's head into the reader's own one.  False when its first page is gone. */
+/*
+ * Reads and parses item's head into the reader's own one.  False when its
+ * first page is gone.
+ */
 static bool
 read_head(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan)
 {
@@ -314,7 +321,7 @@ zsattr_segment_reload(ZsAttrReader *reader, zstid row, bool scan)
 	return load_segment(reader, row, scan, &gone);
 }
 
-/* ---- vectors --------------------------------------------------------------------- */
+/* ---- vectors ----------------------------------------------------------- */
 
 /* Parses the shared area, once per head and only when a vector needs it. */
 static bool

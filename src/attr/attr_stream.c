@@ -57,7 +57,7 @@ struct ZsAttrStream
 	AttrNumber	attno;
 	ReadStream *stream;
 	bool		exhausted;		/* the stream has come to its end */
-	bool		extended;		/* `end` grew; the stream may have ended before */
+	bool		extended;		/* `end` grew, maybe too late for the stream */
 	Buffer		pending;		/* delivered, not asked for yet */
 
 	/* where the callback is */
@@ -74,11 +74,11 @@ struct ZsAttrStream
 
 static int	open_streams = 0;
 
-/* ---- what to read next ------------------------------------------------------- */
+/* ---- what to read next ------------------------------------------------- */
 
 /*
- * First segment at or after stream->next in the copied index page; if there is none,
- * moves stream->next to the page's end.
+ * First segment at or after stream->next in the copied index page; if there
+ * is none, moves stream->next to the page's end.
  */
 static bool
 next_on_page(ZsAttrStream *stream, ZsSegmentItem *item)
@@ -166,7 +166,7 @@ next_block(ReadStream *read_stream, void *callback_private_data, void *per_buffe
 	return stream->item.start + stream->position++;
 }
 
-/* ---- life of a stream ----------------------------------------------------------- */
+/* ---- life of a stream -------------------------------------------------- */
 
 static void
 count_closed(void *arg)
@@ -176,8 +176,8 @@ count_closed(void *arg)
 }
 
 /*
- * The stream belongs to the current memory context; it counts as open until that is
- * reset, so that an error cannot leave the count wrong.
+ * The stream belongs to the current memory context; it counts as open until
+ * that is reset, so that an error cannot leave the count wrong.
  */
 ZsAttrStream *
 zsattr_stream_begin(Relation rel, AttrNumber attno, BufferAccessStrategy strategy)
@@ -245,7 +245,7 @@ zsattr_stream_end(ZsAttrStream *stream)
 	stream->stream = NULL;
 }
 
-/* ---- delivering ------------------------------------------------------------------- */
+/* ---- delivering -------------------------------------------------------- */
 
 /* Does the pending page come before the one wanted? */
 static bool

@@ -7,15 +7,19 @@
  * become visible to readers in four steps, each complete for all columns
  * before the next begins:
  *
- *	1. encode: each column becomes one payload, a string of bytes;
+ *	1. encode: each column becomes one payload or a few, strings of bytes;
  *	2. allocate: one call gives every column a run of adjacent blocks from its
  *	   own free page map;
  *	3. write: the payloads are laid over the runs and logged as full images,
  *	   32 pages to a record whichever columns they belong to;
  *	4. link: each column's tree gets an item that points to its run.
  *
+ * More rows than a segment takes become several, one behind the other on disk.  Each
+ * begins on a new page, so where the rows are divided decides how full the
+ * last pages are; what earlier segments took per stripe tells.
+ *
  * WAL: XLOG_ZS_PAGE_FPM (2), XLOG_ZS_PAGE_IMAGES (3), XLOG_ZS_ATTR_LINK (4).  A
- * crash after 2 or 3 leaves runs that nothing points to; VACUUM returns them.
+ * crash after 2 or 3 leaves runs that nothing points to; VACUUM FULL gives them back.
  * A crash during 4 leaves segments whose rows nobody can see, since their
  * inserter did not commit.
  *
@@ -108,22 +112,89 @@ encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrCol
 	fill_item(item, first_row, RelationGetNumberOfAttributes(rel), &info);
 }
 
-static void
-allocate_runs(Relation rel, const ZsAttrColumn *columns, ZsSegmentItem *items, int ncolumns)
+/*
+ * How many of nrows rows go into the next segment: all of them if they fit, else a number of
+ * whole stripes that leaves little of the segment's last page empty.
+ */
+static uint32
+choose_segment_rows(uint32 nrows, uint32 stripe_bytes)
 {
-	ZsAllocRequest *requests = palloc_array(ZsAllocRequest, ncolumns);
+	uint32		nstripes = (nrows + ZS_STRIPE_ROWS - 1) / ZS_STRIPE_ROWS;
+	uint32		most = ZS_SEGMENT_ROWS / ZS_STRIPE_ROWS;
+	uint32		nsegments = (nstripes + most - 1) / most;
+	uint32		slack = nsegments * most - nstripes;
+	uint32		best;
+	uint32		least_waste = PG_UINT32_MAX;
 
-	for (int i = 0; i < ncolumns; i++)
+	if (nrows <= ZS_SEGMENT_ROWS)
+		return nrows;
+	best = nstripes / nsegments;
+	if (stripe_bytes == 0)
+		return best * ZS_STRIPE_ROWS;
+
+	/* as few segments as possible, and what they can have less than all is shared among them */
+	for (uint32 n = most - slack / (nsegments - 1); n <= most; n++)
 	{
-		requests[i].treeno = ZsTreeOfAttr(columns[i].attno);
-		requests[i].nblocks = items[i].nblocks;
-		requests[i].start = 0;
+		/* a page that is exceeded by a little costs most, so err on the other side */
+		uint32		size = n * stripe_bytes + stripe_bytes / 4;
+		uint32		waste = (ZS_PAGE_CAPACITY - size % ZS_PAGE_CAPACITY) % ZS_PAGE_CAPACITY;
+
+		if (waste < least_waste)
+		{
+			least_waste = waste;
+			best = n;
+		}
 	}
-	zspage_alloc_runs(rel, requests, ncolumns);
-	for (int i = 0; i < ncolumns; i++)
+	return best * ZS_STRIPE_ROWS;
+}
+
+/* The rows [first, first + nrows) of a column. */
+static ZsAttrColumn
+cut_column(const ZsAttrColumn *column, uint32 first, uint32 nrows)
+{
+	ZsAttrColumn part = *column;
+
+	part.input.nrows = nrows;
+	if (part.input.isnull != NULL)
+		part.input.isnull += first;
+	if (part.input.isext != NULL)
+		part.input.isext += first;
+	if (part.input.ints != NULL)
+		part.input.ints += first;
+	if (part.input.offsets != NULL)
+		part.input.offsets += first;
+	return part;
+}
+
+/*
+ * Gives the segments their blocks; those of one column follow each other in items and on disk.
+ */
+static void
+allocate_runs(Relation rel, const AttrNumber *attnos, ZsSegmentItem *items, int nitems)
+{
+	ZsAllocRequest *requests = palloc_array(ZsAllocRequest, nitems);
+	int			nrequests = 0;
+
+	for (int i = 0; i < nitems; i++)
 	{
-		Assert(requests[i].start != ZS_META_BLKNO);
-		items[i].start = requests[i].start;
+		if (i > 0 && attnos[i] == attnos[i - 1])
+		{
+			requests[nrequests - 1].nblocks += items[i].nblocks;
+			continue;
+		}
+		requests[nrequests].treeno = ZsTreeOfAttr(attnos[i]);
+		requests[nrequests].nblocks = items[i].nblocks;
+		requests[nrequests++].start = 0;
+	}
+	zspage_alloc_runs(rel, requests, nrequests);
+	nrequests = 0;
+	for (int i = 0; i < nitems; i++)
+	{
+		if (i > 0 && attnos[i] == attnos[i - 1])
+			items[i].start = items[i - 1].start + items[i - 1].nblocks;
+		else
+			items[i].start = requests[nrequests++].start;
+		Assert(items[i].start != ZS_META_BLKNO);
 	}
 	pfree(requests);
 }
@@ -160,10 +231,13 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 	ZsEncoder	encoder;
 	ZsCodecBuf *payloads;
 	ZsSegmentItem *items;
+	AttrNumber *attnos;
 	ZsPageBatch batch;
+	int			maxitems = ncolumns * ((nrows + ZS_SEGMENT_ROWS - 1) / ZS_SEGMENT_ROWS);
+	int			n = 0;
 
 	Assert(first_row % ZS_STRIPE_ROWS == 0);
-	Assert(nrows > 0 && nrows <= ZS_SEGMENT_ROWS);
+	Assert(nrows > 0 && nrows <= ZS_ATTR_WRITE_ROWS);
 
 	if (ncolumns == 0)
 		return;
@@ -172,33 +246,47 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 									ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(context);
 	zsattr_allocator(context, &alloc);
-	payloads = palloc_array(ZsCodecBuf, ncolumns);
-	items = palloc_array(ZsSegmentItem, ncolumns);
+	payloads = palloc_array(ZsCodecBuf, maxitems);
+	items = palloc_array(ZsSegmentItem, maxitems);
+	attnos = palloc_array(AttrNumber, maxitems);
 
 	zscodec_encoder_init(&encoder, &alloc);
 	for (int i = 0; i < ncolumns; i++)
 	{
-		CHECK_FOR_INTERRUPTS();
+		uint32		done = 0;
+
 		Assert(columns[i].input.nrows == nrows);
-		zscodec_buf_init(&payloads[i], &alloc);
-		encode_column(rel, first_row, &encoder, &columns[i], &payloads[i], &items[i]);
+		while (done < nrows)
+		{
+			uint32		count = choose_segment_rows(nrows - done, columns[i].stripe_bytes);
+			ZsAttrColumn part = cut_column(&columns[i], done, count);
+
+			CHECK_FOR_INTERRUPTS();
+			zscodec_buf_init(&payloads[n], &alloc);
+			encode_column(rel, first_row + done, &encoder, &part, &payloads[n], &items[n]);
+			if (count >= ZS_STRIPE_ROWS)
+				columns[i].stripe_bytes = payloads[n].len / (count / ZS_STRIPE_ROWS);
+			attnos[n++] = columns[i].attno;
+			done += count;
+		}
 	}
+	Assert(n <= maxitems);
 	zscodec_encoder_free(&encoder);
 
-	allocate_runs(rel, columns, items, ncolumns);
+	allocate_runs(rel, attnos, items, n);
 
 	zsattr_batch_begin(&batch, rel, strategy);
-	for (int i = 0; i < ncolumns; i++)
+	for (int i = 0; i < n; i++)
 	{
-		write_run(&batch, columns[i].attno, &items[i], payloads[i].data);
+		write_run(&batch, attnos[i], &items[i], payloads[i].data);
 		zscodec_buf_free(&payloads[i]);
 	}
 	zsattr_batch_end(&batch);
 
-	for (int i = 0; i < ncolumns; i++)
+	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		zsattr_segment_link(rel, columns[i].attno, &items[i]);
+		zsattr_segment_link(rel, attnos[i], &items[i]);
 	}
 
 	MemoryContextSwitchTo(oldcontext);

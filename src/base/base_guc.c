@@ -26,7 +26,7 @@
 
 #include "zs_base.h"
 
-int			zs_write_buffer_size = 65536;
+int			zs_write_buffer_size = 131072;
 int			zs_min_segment_rows = 4096;
 int			zs_default_compression = ZS_COMPRESSION_LZ4;
 bool		zs_enable_column_projection = true;
@@ -64,14 +64,14 @@ zsbase_guc_init(void)
 							"All zedstore tables that a session writes to share it.  Larger "
 							"buffers make longer runs of each column.",
 							&zs_write_buffer_size,
-							65536, 1024, MAX_KILOBYTES,
+							131072, 1024, MAX_KILOBYTES,
 							PGC_USERSET, GUC_UNIT_KB,
 							NULL, NULL, NULL);
 
 	DefineCustomIntVariable("zedstore.min_segment_rows",
 							"Sets the number of rows from which on a write is stored as columns.",
-							"Smaller writes are stored as whole rows and turned into "
-							"columns later, by VACUUM.",
+							"Smaller writes are stored as whole rows; VACUUM FULL and "
+							"CLUSTER turn these into columns.",
 							&zs_min_segment_rows,
 							4096, 1, ZS_MAX_SEGMENT_ROWS,
 							PGC_USERSET, 0,

@@ -175,6 +175,7 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 	BlockNumber blkno = zspage_tree_root(rel, treeno);
 	int			expected_level = -1;
 	bool		finish = lockmode == BUFFER_LOCK_EXCLUSIVE;
+	uint64		passed = 0;		/* largest hikey passed on this level */
 
 	*result = InvalidBuffer;
 	if (blkno == 0)
@@ -190,7 +191,6 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 		*where = blkno;
 		LockBuffer(buf, mode);
 		step = choose_step(rel, buf, treeno, key, level, expected_level, &blkno, reason);
-		opaque = ZsPageGetOpaque(BufferGetPage(buf));
 
 		/* only now it is known that the root is the page wanted */
 		if (step == STEP_HERE && mode != lockmode)
@@ -200,6 +200,14 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 			LockBuffer(buf, mode);
 			step = choose_step(rel, buf, treeno, key, level, expected_level, &blkno, reason);
 		}
+
+		/* a page that is not what it should be may have no special space to look at */
+		if (step == STEP_RESTART)
+		{
+			UnlockReleaseBuffer(buf);
+			return false;
+		}
+		opaque = ZsPageGetOpaque(BufferGetPage(buf));
 
 		if (finish && mode == BUFFER_LOCK_EXCLUSIVE && (step == STEP_HERE || step == STEP_RIGHT) &&
 			(opaque->flags & ZS_PAGEF_INCOMPLETE_SPLIT))
@@ -211,15 +219,22 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 				*result = buf;
 				return true;
 			case STEP_RESTART:
-				UnlockReleaseBuffer(buf);
-				return false;
+				Assert(false);
+				break;
 			case STEP_NONE:
 				UnlockReleaseBuffer(buf);
 				return true;
 			case STEP_DOWN:
 				expected_level = opaque->level - 1;
+				passed = 0;
 				break;
 			case STEP_RIGHT:
+				/* right links lead to higher keys, or they form a circle */
+				if (opaque->hikey <= passed)
+					zsbase_corrupted(rel, *where,
+									 "Right links of tree %u, level %d do not ascend.",
+									 treeno, opaque->level);
+				passed = opaque->hikey;
 				expected_level = opaque->level;
 				break;
 		}

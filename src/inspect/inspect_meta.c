@@ -116,18 +116,32 @@ pg_zs_trees(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+typedef struct ExtentList
+{
+	ReturnSetInfo *rsinfo;
+	Relation	rel;
+	uint64		nextents;		/* of the present tree */
+} ExtentList;
+
 /* One row of pg_zs_free_pages. */
 static void
 put_extent(uint16 treeno, ZsExtent extent, void *arg)
 {
-	ReturnSetInfo *rsinfo = arg;
+	ExtentList *list = arg;
 	Datum		values[3];
 	bool		nulls[3] = {0};
 
+	/* a circle of FPM pages must not fill the disk */
+	if (++list->nextents % ZS_FPM_PAGE_EXTENTS == 0 &&
+		list->nextents > zspage_physical_blocks(list->rel))
+		zsbase_corrupted(list->rel, extent.start,
+						 "The free page map of tree %u has more extents than the file has blocks.",
+						 treeno);
+	CHECK_FOR_INTERRUPTS();
 	values[0] = zsinspect_tree_attno(treeno, &nulls[0]);
 	values[1] = Int64GetDatum(extent.start);
 	values[2] = Int64GetDatum(extent.length);
-	zsinspect_put(rsinfo, values, nulls);
+	zsinspect_put(list->rsinfo, values, nulls);
 }
 
 Datum
@@ -135,6 +149,7 @@ pg_zs_free_pages(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Relation	rel = zsinspect_open(PG_GETARG_OID(0), AccessShareLock);
+	ExtentList	list = {.rsinfo = rsinfo, .rel = rel};
 	ZsMetaPageData meta;
 	ZsTreeEntry *entries;
 
@@ -143,9 +158,9 @@ pg_zs_free_pages(PG_FUNCTION_ARGS)
 	entries = zsinspect_tree_entries(rel, &meta);
 	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno++)
 	{
-		CHECK_FOR_INTERRUPTS();
+		list.nextents = 0;
 		if (entries[treeno].nfree > 0 || entries[treeno].spill != 0)
-			zspage_fpm_visit(rel, treeno, put_extent, rsinfo);
+			zspage_fpm_visit(rel, treeno, put_extent, &list);
 	}
 	pfree(entries);
 

@@ -91,7 +91,7 @@ zone_datum(const SegmentList *list, int64 zone)
 	}
 }
 
-/* A bound of a segment's zone map as text. */
+/* A bound of a segment's zone map as text; that of numerics is rounded outwards. */
 static Datum
 zone_text(const SegmentList *list, int64 zone)
 {
@@ -99,6 +99,8 @@ zone_text(const SegmentList *list, int64 zone)
 
 	if (OidIsValid(list->typoutput))
 		text = OidOutputFunctionCall(list->typoutput, zone_datum(list, zone));
+	else if (list->kind.kind == ZS_KIND_NUMERIC)
+		text = float8out_internal(float_from_zone(zone));
 	else
 		text = psprintf(INT64_FORMAT, zone);
 	return CStringGetTextDatum(text);

@@ -4,9 +4,11 @@
  *	  Filling up a tree's free page map: from FPM pages, from the table's map,
  *	  by extending the file.
  *
- * The file grows by zedstore_rel_extension_factor blocks at a time (by an
- * eighth of the tree when that is not set), in one call and one small WAL
- * record, whatever the number.  New blocks are not touched: nobody reads a
+ * The file grows by zedstore_rel_extension_factor blocks at a time, in one call
+ * and one small WAL record, whatever the number.  When the factor is not set, by
+ * a small share of the tree, in whole multiples of the run that is wanted now:
+ * the next runs are of about that length, and a rest that is shorter than a run
+ * would lie idle.  New blocks are not touched: nobody reads a
  * block before it was initialized, and buffers for it are made without a read.
  * (Attribute-level free page maps and batched extension: A. Wang, S.
  * Chakraborty and others, pgsql-hackers, March 2020.)
@@ -23,6 +25,7 @@
  */
 #include "postgres.h"
 
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "storage/smgr.h"
@@ -34,20 +37,24 @@
 
 /* Bounds of the factor when the table does not set it. */
 #define MAX_DEFAULT_FACTOR	1024
-#define TREE_SHARE			8
+#define TREE_SHARE			32
 
 /*
- * Small tables stay small: the default is an eighth of what the tree has.
+ * How many blocks to get for a tree that has tree_blocks and needs a run of nblocks.
+ * Small tables stay small: the default is a share of what the tree has.
  */
 uint32
-zspage_extension_blocks(Relation rel, uint32 tree_blocks)
+zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks)
 {
 	ZsTableOptions options;
+	uint32		share;
 
+	Assert(nblocks > 0);
 	zsbase_table_options(rel, &options);
 	if (options.rel_extension_factor > 0)
-		return options.rel_extension_factor;
-	return Min(Max(tree_blocks / TREE_SHARE, 1), MAX_DEFAULT_FACTOR);
+		return Max((uint32) options.rel_extension_factor, nblocks);
+	share = Min(tree_blocks / TREE_SHARE, MAX_DEFAULT_FACTOR);
+	return Max(share - share % nblocks, nblocks);
 }
 
 /*
@@ -94,6 +101,19 @@ take_from_table(Relation rel, uint32 nblocks, uint32 nwanted, uint32 *got)
 	return start;
 }
 
+/* For pg_stat_io. */
+static void
+count_extension(Relation rel, uint32 nblocks)
+{
+	IOObject	object = RelationUsesLocalBuffers(rel) ? IOOBJECT_TEMP_RELATION : IOOBJECT_RELATION;
+
+#ifdef ZS_PG18
+	pgstat_count_io_op(object, IOCONTEXT_NORMAL, IOOP_EXTEND, 1, (uint64) nblocks * BLCKSZ);
+#else
+	pgstat_count_io_op_n(object, IOCONTEXT_NORMAL, IOOP_EXTEND, nblocks);
+#endif
+}
+
 /*
  * Makes the file nblocks longer than the free page maps know.  Caller holds the relation
  * extension lock (or the table is temporary).
@@ -116,7 +136,10 @@ extend_file(Relation rel, uint32 nblocks, BlockNumber *file_blocks)
 	*file_blocks = known + nblocks;
 	physical = smgrnblocks(smgr, MAIN_FORKNUM);
 	if (physical < *file_blocks)
+	{
 		smgrzeroextend(smgr, MAIN_FORKNUM, physical, (int) (*file_blocks - physical), false);
+		count_extension(rel, *file_blocks - physical);
+	}
 	return known;
 }
 
@@ -219,7 +242,7 @@ zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks)
 		return start;
 
 	zspage_tree_entry(rel, treeno, &entry);
-	nwanted = Max(nblocks, zspage_extension_blocks(rel, entry.nblocks));
+	nwanted = zspage_extension_blocks(rel, entry.nblocks, nblocks);
 	if (treeno != ZS_TREE_TABLE)
 	{
 		start = take_from_table(rel, nblocks, nwanted, &got);

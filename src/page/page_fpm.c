@@ -13,7 +13,7 @@
  * extents.  Blocks are neither read nor written here.
  *
  * Crash: blocks that were taken and not linked into their tree are in no map
- * and on no tree; VACUUM finds them.
+ * and on no tree; zs_check() finds them, VACUUM FULL gives them back.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -259,7 +259,7 @@ zspage_fpm_visit(Relation rel, uint16 treeno, ZsExtentVisitor fn, void *arg)
 		UnlockReleaseBuffer(buf);
 		if (zspage_verify(copy.data, ZS_PAGE_FPM, treeno, &reason) != ZS_PAGE_OK)
 			zsbase_corrupted(rel, blkno, "Free page map page of tree %u: %s.", treeno, reason);
-		if (++steps > MaxBlockNumber)
+		if (++steps > zspage_physical_blocks(rel))
 			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.", treeno);
 		n = zspage_fpm_count(copy.data);
 		for (int i = 0; i < n; i++)

@@ -14,7 +14,7 @@
  * WAL and crashes: row numbers are handed out by a record of their own before
  * rows with them are written; a crash in between leaves row numbers unused.
  * A directory page or root is linked by the record that carries its image; a
- * crash before that leaves a block that no page points to, until VACUUM.
+ * crash before that leaves a block that no page points to, until VACUUM FULL.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -112,6 +112,12 @@ zspage_meta_check(Relation rel, Page page)
 						 meta->magic, meta->version);
 	if (meta->ndirectory > ZS_MAX_DIRECTORY_PAGES || meta->next_row > ZS_MAX_ROW)
 		zsbase_corrupted(rel, ZS_META_BLKNO, "The metapage has a counter out of range.");
+	for (int i = 0; i < ZS_INSERT_CURSORS; i++)
+	{
+		if (meta->cursors[i] != ZS_INVALID_ROW &&
+			(meta->cursors[i] % ZS_STRIPE_ROWS != 0 || meta->cursors[i] >= meta->next_row))
+			zsbase_corrupted(rel, ZS_META_BLKNO, "Insert cursor %d of the metapage is out of range.", i);
+	}
 }
 
 Buffer

@@ -234,7 +234,7 @@ find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks, uint
 			}
 		}
 		UnlockReleaseBuffer(buf);
-		if (++npages > MaxBlockNumber / 2)
+		if (++npages > zspage_physical_blocks(rel))
 			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.", treeno);
 		blkno = next;
 		CHECK_FOR_INTERRUPTS();

@@ -7,8 +7,9 @@
  *
  * Locks: one leaf exclusively at a time.
  *
- * WAL: XLOG_ZS_ROW_DELETE, one record a leaf.  A crash in between leaves the rows
- * of the leaves that were not reached; whoever removed them removes them again.
+ * WAL: XLOG_ZS_ROW_DELETE, one record a leaf.  A crash in between leaves the
+ * rows of the leaves that were not reached; whoever removed them removes them
+ * again.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *

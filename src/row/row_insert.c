@@ -8,9 +8,10 @@
  * with rows that are there.
  *
  * Splits keep leaves full for the pattern that small inserts make: a few open
- * stripes, each filled in ascending order.  A row behind all others of its leaf
- * opens a new leaf.  A row in front of another stripe's rows has those moved away, so that
- * its own stripe goes on at the end of a leaf.  Only else is the leaf halved.
+ * stripes, each filled in ascending order.  A row behind all others of its
+ * leaf opens a new leaf.  A row in front of another stripe's rows has those
+ * moved away, so that its own stripe goes on at the end of a leaf.  Only else
+ * is the leaf halved.
  *
  * Locks: one leaf exclusively at a time.
  *
@@ -90,7 +91,9 @@ copy_items(Relation rel, Buffer src, OffsetNumber first, OffsetNumber end, Page 
 	}
 }
 
-/* Splits the leaf in buf, which has no room for row at offset; releases buf. */
+/*
+ * Splits the leaf in buf, which has no room for row at offset; releases buf.
+ */
 static void
 split_leaf(Relation rel, Buffer buf, zstid row, OffsetNumber offset)
 {
@@ -190,8 +193,8 @@ add_items(Relation rel, Buffer buf, OffsetNumber offset, MinimalTuple *items, in
 
 /*
  * Puts as many of the items as possible on the leaf in buf (exclusively
- * locked), which covers the first one's row number, and releases it.  Returns how many; after a
- * split 0.
+ * locked), which covers the first one's row number, and releases it.  Returns
+ * how many; after a split 0.
  */
 static int
 insert_into_leaf(Relation rel, Buffer buf, MinimalTuple *items, int nitems)

@@ -40,8 +40,8 @@ extern MinimalTuple zsrow_leaf_item(Page page, OffsetNumber offset);
 extern MinimalTuple zsrow_buffer_item(Relation rel, Buffer buf, OffsetNumber offset);
 
 /*
- * Offset of the first item of the locked leaf whose row number is at least row;
- * one past the last item if there is none.
+ * Offset of the first item of the locked leaf whose row number is at least
+ * row; one past the last item if there is none.
  */
 extern OffsetNumber zsrow_leaf_search(Relation rel, Buffer buf, zstid row);
 

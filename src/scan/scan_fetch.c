@@ -190,6 +190,7 @@ row_cache_source(Relation rel)
 		entry->locator = rel->rd_locator;
 		entry->source = zsscan_source_create(rel, false, false, NULL);
 		zsscan_source_copy_desc(entry->source);
+		entry->source->base.slot_keeps_values = true;
 		MemoryContextSwitchTo(old);
 	}
 	return entry->source;

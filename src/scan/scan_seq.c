@@ -523,7 +523,11 @@ zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan)
 
 	/* workers cannot see our write buffer */
 	zswrite_flush(rel);
+#ifdef ZS_PG18
 	zpscan->base.phs_locator = rel->rd_locator;
+#else
+	zpscan->base.phs_relid = RelationGetRelid(rel);
+#endif
 	zpscan->base.phs_syncscan = false;
 	pg_atomic_init_u64(&zpscan->next_row, 0);
 	zpscan->end_row = zspage_next_row(rel);

@@ -152,7 +152,6 @@ zs_slot_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 	return (Datum) 0;
 }
 
-#ifdef ZS_PG18
 static bool
 zs_slot_is_current_xact_tuple(TupleTableSlot *slot)
 {
@@ -161,7 +160,6 @@ zs_slot_is_current_xact_tuple(TupleTableSlot *slot)
 	require_vis(zslot);
 	return zstid_is_current_xact(&zslot->vis);
 }
-#endif
 
 /* Bytes that the by-reference values take when copied one behind the other. */
 static Size
@@ -312,9 +310,7 @@ const TupleTableSlotOps TTSOpsZedstore = {
 	.clear = zs_slot_clear,
 	.getsomeattrs = zs_slot_getsomeattrs,
 	.getsysattr = zs_slot_getsysattr,
-#ifdef ZS_PG18
 	.is_current_xact_tuple = zs_slot_is_current_xact_tuple,
-#endif
 	.materialize = zs_slot_materialize,
 	.copyslot = zs_slot_copyslot,
 	.get_heap_tuple = NULL,
@@ -342,6 +338,20 @@ zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row, const ZsVisS
 	zs_tid_from_row(row, &slot->tts_tid);
 	slot->tts_nvalid = 0;
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+}
+
+void
+zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, TransactionId xmax, CommandId cmin)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	if (!TTS_IS_ZEDSTORE(slot))
+		return;
+	memset(&zslot->vis, 0, sizeof(ZsVisSlot));
+	zslot->vis.xmin = xmin;
+	zslot->vis.xmax = xmax;
+	zslot->vis.cmin = cmin;
+	zslot->has_vis = true;
 }
 
 void

@@ -112,6 +112,7 @@ lock_version(Relation rel, zstid row, TransactionId prior_xmax, TransactionId xi
 	ZsTidRow	r;
 	TM_Result	result = TM_Ok;
 
+	Assert(row < ZS_MAX_ROW);
 	*last = true;
 	zstid_row_init(&r, rel, row);
 	for (;;)

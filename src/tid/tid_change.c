@@ -48,6 +48,7 @@ zstid_target_init(ZsTidTarget *target, Relation rel)
 	target->row = ZS_INVALID_ROW;
 	target->buf = InvalidBuffer;
 	target->vmbuf = InvalidBuffer;
+	target->near_row = ZS_INVALID_ROW;
 }
 
 /*
@@ -63,6 +64,7 @@ zstid_target_lock(ZsTidTarget *target, zstid row, bool create)
 	Assert(!BufferIsValid(target->buf));
 	Assert(row < ZS_MAX_ROW);
 	target->row = row;
+	target->near_row = ZS_INVALID_ROW;
 	for (;;)
 	{
 		Page		page;
@@ -127,11 +129,23 @@ zstid_target_release(ZsTidTarget *target)
 void
 zstid_target_find(ZsTidTarget *target, zstid row, ZsTidRun *run, ZsVisSlot **slot)
 {
-	const char *reason = zstid_leaf_find(BufferGetPage(target->buf), row, run, slot);
+	const char *reason = zstid_leaf_find(BufferGetPage(target->buf), row, run, slot,
+										 &target->near);
 
+	target->near_row = row;
 	if (reason != NULL)
 		zsbase_corrupted(target->rel, BufferGetBlockNumber(target->buf),
 						 "TID tree leaf: %s.", reason);
+}
+
+/*
+ * Does the leaf fulfil all invariants?  A change must not spoil a sound one; it
+ * need not notice everything that was wrong before.  Only called with asserts.
+ */
+static inline bool
+leaf_is_sound(Page page)
+{
+	return zstid_leaf_read(page, &zstid_scratch) == NULL;
 }
 
 /* Visibility map bits that a change invalidates, as ZS_TIDF_VM_*. */
@@ -199,8 +213,15 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 	uint8		vm_flags = vm_flags_of_change(change);
 	PGAlignedBlock image;
 	char		data[ZS_TID_MAX_RECORD];
-	const char *reason = zstid_change_compute(page, change, image.data);
+	const char *reason;
+	bool		was_sound PG_USED_FOR_ASSERTS_ONLY = false;
 
+#ifdef USE_ASSERT_CHECKING
+	was_sound = leaf_is_sound(page);
+#endif
+	reason = zstid_change_compute(page, change,
+								  target->near_row == change->first ? &target->near : NULL,
+								  image.data);
 	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
 						 "TID tree leaf, row " UINT64_FORMAT ", operation %d: %s.",
@@ -213,6 +234,10 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 		vm_flags = 0;
 	if (vm_flags != 0)
 		LockBuffer(target->vmbuf, BUFFER_LOCK_EXCLUSIVE);
+
+	target->near_row = ZS_INVALID_ROW;
+	Assert(zstid_vm_page_end(change->first) ==
+		   zstid_vm_page_end(change->first + change->count - 1));
 
 	START_CRIT_SECTION();
 	zstid_leaf_install(page, image.data);
@@ -240,6 +265,7 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 
 	if (vm_flags != 0)
 		LockBuffer(target->vmbuf, BUFFER_LOCK_UNLOCK);
+	Assert(!was_sound || leaf_is_sound(page));
 }
 
 /*
@@ -321,10 +347,15 @@ zstid_target_fold(ZsTidTarget *target, const ZsTidFold *fold)
 
 	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(target->buf), "TID tree leaf: %s.", reason);
+	Assert(fold->nslots == zstid_scratch.nslots);
 	data_size = encode_fold(fold, data);
+	Assert(data_size <= sizeof(data));
 	zstid_edit_fold(&zstid_scratch, fold);
 	if (!zstid_leaf_write(&zstid_scratch, image.data))
 		elog(ERROR, "TID tree leaf grows when it is folded");
+
+	target->near_row = ZS_INVALID_ROW;
+	Assert(((PageHeader) image.data)->pd_lower <= ((PageHeader) page)->pd_lower);
 
 	START_CRIT_SECTION();
 	zstid_leaf_install(page, image.data);
@@ -348,4 +379,5 @@ zstid_target_fold(ZsTidTarget *target, const ZsTidFold *fold)
 		PageSetLSN(page, XLogInsert(ZS_RMGR_ID, XLOG_ZS_TID_FOLD));
 	}
 	END_CRIT_SECTION();
+	Assert(leaf_is_sound(page));
 }

@@ -221,6 +221,8 @@ zstid_freeze_slot(Relation rel, ZsVisSlot *vis, const ZsTidVacuumCutoffs *cutoff
 {
 	bool		changed = false;
 
+	Assert(TransactionIdPrecedesOrEquals(cutoffs->freeze_limit, cutoffs->oldest_xmin));
+	Assert(MultiXactIdPrecedesOrEquals(cutoffs->multixact_cutoff, cutoffs->oldest_mxact));
 	if (TransactionIdIsNormal(vis->xmin) &&
 		TransactionIdPrecedes(vis->xmin, cutoffs->freeze_limit))
 	{
@@ -244,6 +246,10 @@ zstid_freeze_slot(Relation rel, ZsVisSlot *vis, const ZsTidVacuumCutoffs *cutoff
 		changed = true;
 	}
 
+	Assert(!TransactionIdIsNormal(vis->xmin) ||
+		   !TransactionIdPrecedes(vis->xmin, cutoffs->freeze_limit));
+	Assert((vis->infomask & HEAP_XMAX_IS_MULTI) == 0 ||
+		   !MultiXactIdPrecedes(vis->xmax, cutoffs->multixact_cutoff));
 	keep_xid(oldest_xid, vis->xmin);
 	note_xmax(vis, oldest_xid, oldest_mxid);
 	return changed;

@@ -118,6 +118,7 @@ zstid_insert_rows(Relation rel, zstid first, uint32 count, TransactionId xid, Co
 		zstid_target_change(&target, &change);
 		zstid_target_unlock(&target);
 		row += change.count;
+		Assert(row <= end);
 	}
 	zstid_target_release(&target);
 }
@@ -181,6 +182,7 @@ take_rows(ZsTidTarget *target, zstid *start, zstid end, ZsTidChange *change, uin
 		row = find_unused(target, *start, leaf_end, &count);
 		if (row != ZS_INVALID_ROW)
 		{
+			Assert(row >= *start && row + count <= leaf_end);
 			CheckForSerializableConflictIn(target->rel, NULL, InvalidBlockNumber);
 			change->first = row;
 			change->count = Min(count, nwanted);
@@ -238,6 +240,24 @@ zstid_insert_small(Relation rel, int cursorno, uint32 nwanted, TransactionId xid
 	return ntaken;
 }
 
+/*
+ * Rows [first, end) were not used after all: if they were taken last, they are
+ * the next to be taken.
+ */
+static void
+step_back(Relation rel, zstid first, zstid end)
+{
+	for (int i = 0; i < CURSOR_CACHE_SIZE; i++)
+	{
+		CursorCache *cache = &cursor_cache[i];
+
+		if (cache->relid == RelationGetRelid(rel) && cache->next == end &&
+			first >= cache->stripe && first < cache->stripe + ZS_STRIPE_ROWS &&
+			RelFileLocatorEquals(cache->locator, rel->rd_locator))
+			cache->next = first;
+	}
+}
+
 void
 zstid_release_rows(Relation rel, zstid first, uint32 count)
 {
@@ -245,6 +265,7 @@ zstid_release_rows(Relation rel, zstid first, uint32 count)
 	zstid		row = first;
 	zstid		end = first + count;
 
+	step_back(rel, first, end);
 	zstid_target_init(&target, rel);
 	while (row < end)
 	{

@@ -20,6 +20,7 @@
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
 #include "utils/rel.h"
+#include "utils/snapmgr.h"
 
 #include "zs_compat.h"
 #include "zs_format.h"
@@ -101,7 +102,8 @@ zstid_put_varint(uint8 *ptr, uint64 value)
 	return ptr;
 }
 
-extern const char *zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot);
+extern const char *zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot,
+								   ZsTidWalk *near);
 extern const char *zstid_leaf_read(Page page, ZsTidLeaf *leaf);
 extern Size zstid_leaf_size(const ZsTidLeaf *leaf);
 extern bool zstid_leaf_write(const ZsTidLeaf *leaf, Page image);
@@ -159,7 +161,8 @@ extern void zstid_edit_fold(ZsTidLeaf *leaf, const ZsTidFold *fold);
 /* what zstid_edit_slot() says when the new slot is not one of the fixed ones */
 #define ZS_SLOT_IN_TABLE		(-1)
 
-extern const char *zstid_change_compute(Page page, const ZsTidChange *change, Page image);
+extern const char *zstid_change_compute(Page page, const ZsTidChange *change,
+										const ZsTidWalk *near, Page image);
 
 #define ZS_TID_MAX_RECORD		64
 
@@ -180,6 +183,9 @@ typedef struct ZsTidTarget
 	zstid		row;
 	Buffer		buf;
 	Buffer		vmbuf;
+	zstid		near_row;		/* near is a walk in front of this row; Invalid
+								 * = none; until the leaf changes */
+	ZsTidWalk	near;
 } ZsTidTarget;
 
 extern void zstid_target_init(ZsTidTarget *target, Relation rel);
@@ -211,12 +217,50 @@ extern void zstid_vm_set(Relation rel, Buffer leafbuf, Buffer vmbuf,
 						 const ZsTidVmRange *ranges, int nranges, TransactionId horizon);
 extern void zstid_vm_clear_block(Relation rel, Buffer vmbuf, BlockNumber blkno);
 
-/* ---- visibility (tid_visibility.c) ------------------------------------------------ */
+/* ---- visibility (tid_visibility.c, tid_updatable.c, tid_horizon.c) ---------------- */
 
-struct GlobalVisState;
+static inline bool
+zstid_xmin_frozen(const ZsVisSlot *vis)
+{
+	return vis->xmin == FrozenTransactionId;
+}
+
+static inline bool
+zstid_xmin_committed(const ZsVisSlot *vis)
+{
+	return zstid_xmin_frozen(vis) || (vis->infomask & HEAP_XMIN_COMMITTED) != 0;
+}
+
+static inline bool
+zstid_xmin_invalid(const ZsVisSlot *vis)
+{
+	return !zstid_xmin_frozen(vis) && (vis->infomask & HEAP_XMIN_INVALID) != 0;
+}
+
+static inline bool
+zstid_locked_only(const ZsVisSlot *vis)
+{
+	return HEAP_XMAX_IS_LOCKED_ONLY(vis->infomask);
+}
+
+static inline bool
+zstid_xmax_is_multi(const ZsVisSlot *vis)
+{
+	return (vis->infomask & HEAP_XMAX_IS_MULTI) != 0;
+}
+
+/* What became of a row's inserter, which is not the current transaction. */
+typedef enum ZsInserterState
+{
+	ZS_INSERTER_COMMITTED = 1,
+	ZS_INSERTER_RUNNING,
+	ZS_INSERTER_ABORTED,
+} ZsInserterState;
+
+extern ZsInserterState zstid_inserter_state(ZsVisSlot *vis, Buffer buffer);
 
 extern bool zstid_is_only_locked(const ZsVisSlot *vis);
-extern bool zstid_is_surely_dead(const ZsVisSlot *vis, struct GlobalVisState *vistest);
+extern bool zstid_is_surely_dead(const ZsVisSlot *vis, GlobalVisState *vistest);
 extern ZsVacuumState zstid_satisfies_vacuum_horizon(ZsVisSlot *vis, Buffer buffer,
 													TransactionId *dead_after);
 extern void zstid_set_hint(ZsVisSlot *vis, Buffer buffer, uint16 mask, TransactionId xid);

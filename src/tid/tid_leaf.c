@@ -154,9 +154,40 @@ zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason)
 	return true;
 }
 
+#ifndef WORDS_BIGENDIAN
+
+/* Bytes of the stream that are skipped at once. */
+#define SKIP_BYTES	64
+
+/*
+ * Sum of the lengths of the runs in nbytes (8 to 1024) of the stream, if all of them are
+ * two bytes long.
+ */
+static inline bool
+add_short_runs(const uint8 *ptr, int nbytes, uint64 *sum)
+{
+	uint64		any = 0;
+	uint64		lanes = 0;
+
+	/* the lengths are the even bytes, added up in four lanes of 16 bits */
+#pragma GCC unroll 8
+	for (int i = 0; i < nbytes; i += 8)
+	{
+		uint64		word;
+
+		memcpy(&word, ptr + i, sizeof(word));
+		any |= word;
+		lanes += word & UINT64CONST(0x00FF00FF00FF00FF);
+	}
+	*sum = (lanes & 0xFFFF) + ((lanes >> 16) & 0xFFFF) +
+		((lanes >> 32) & 0xFFFF) + (lanes >> 48);
+	return (any & UINT64CONST(0x8080808080808080)) == 0;
+}
+#endif
+
 /*
  * Skips runs that end at or before row; may stop up to three runs early.
- * Takes four runs at a time where each is two bytes long, which is what long
+ * Takes many runs at a time where each is two bytes long, which is what long
  * streams are made of.  Stops at wrong bytes, for zstid_walk_next() to find.
  */
 void
@@ -175,17 +206,23 @@ zstid_walk_skip(ZsTidWalk *walk, zstid row)
 		uint64		slotno;
 
 #ifndef WORDS_BIGENDIAN
+		if (end - ptr >= SKIP_BYTES)
+		{
+			uint64		sum;
+
+			if (add_short_runs(ptr, SKIP_BYTES, &sum) && at + sum <= row)
+			{
+				at += sum;
+				ptr += SKIP_BYTES;
+				continue;
+			}
+		}
 		if (end - ptr >= 8)
 		{
-			uint64		word;
+			uint64		sum;
 
-			memcpy(&word, ptr, sizeof(word));
-			if ((word & UINT64CONST(0x8080808080808080)) == 0)
+			if (add_short_runs(ptr, 8, &sum))
 			{
-				/* the lengths are the even bytes; the product adds them up on top */
-				uint64		sum = ((word & UINT64CONST(0x00FF00FF00FF00FF)) *
-								   UINT64CONST(0x0001000100010001)) >> 48;
-
 				if (at + sum > row)
 					break;
 				at += sum;
@@ -209,10 +246,11 @@ zstid_walk_skip(ZsTidWalk *walk, zstid row)
 /*
  * The run that holds row, which lies within the page's key range, and its slot
  * in the page (NULL for the fixed numbers).  Rows behind the last run are
- * one unused run up to the end of the range.
+ * one unused run up to the end of the range.  *near (may be NULL) is a walk that has not
+ * passed the run before.
  */
 const char *
-zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot)
+zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot, ZsTidWalk *near)
 {
 	ZsTidWalk	walk;
 	const char *reason = zstid_walk_begin(&walk, page);
@@ -221,7 +259,10 @@ zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot)
 		return reason;
 	Assert(row >= walk.row && row < walk.limit);
 
-	zstid_walk_skip(&walk, row);
+	if (row > walk.row)
+		zstid_walk_skip(&walk, row - 1);
+	if (near != NULL)
+		*near = walk;
 	while (zstid_walk_next(&walk, run, &reason))
 	{
 		if (row < run->first + run->count)

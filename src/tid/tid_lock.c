@@ -117,6 +117,7 @@ lock_is_held(RowLock *lock)
 static bool
 relock(RowLock *lock, bool same_xmax)
 {
+	Assert(!BufferIsValid(lock->r.target.buf));
 	if (!zstid_row_lock(&lock->r))
 		return false;
 	if (!same_xmax || !zstid_xmax_changed(lock->r.vis, &lock->seen))
@@ -334,6 +335,7 @@ apply_lock(RowLock *lock)
 {
 	ZsTidChange change = {.op = ZS_TID_LOCK, .first = lock->r.row, .count = 1};
 
+	Assert(BufferIsValid(lock->r.target.buf) && lock->r.vis != NULL);
 	MultiXactIdSetOldestMember();
 	zstid_compute_xmax(lock->r.vis, GetCurrentTransactionId(), lock->mode, false, &change);
 	zstid_target_change(&lock->r.target, &change);

@@ -122,6 +122,7 @@ wait_for_xmax(Modify *m)
 		m->lockers_checked = true;
 	}
 
+	Assert(!BufferIsValid(m->r.target.buf));
 	if (!zstid_row_lock(&m->r))
 		return false;
 	if (zstid_xmax_changed(m->r.vis, &seen))
@@ -225,6 +226,7 @@ modify_apply(Modify *m, uint16 infomask2, int64 successor)
 	 * The leaf stays locked from here until the change is on the page, so no
 	 * reader can slip in between check and change.
 	 */
+	Assert(BufferIsValid(m->r.target.buf));
 	CheckForSerializableConflictIn(m->r.target.rel, &m->r.tid,
 								   ItemPointerGetBlockNumber(&m->r.tid));
 	MultiXactIdSetOldestMember();
@@ -369,6 +371,8 @@ zstid_mark_updated(Relation rel, zstid row, zstid successor, CommandId cid,
 		put_inherited(rel, successor, &inherited);
 		done = inherited;
 	}
+	tmfd->xmax = (m.r.vis->infomask & HEAP_XMAX_INVALID) ||
+		(m.lockers_checked && !m.lockers_remain) ? InvalidTransactionId : m.r.vis->xmax;
 	modify_apply(&m, ZS_VIS2_UPDATED, (int64) successor - (int64) row);
 	return TM_Ok;
 }

@@ -70,10 +70,11 @@ redo_change(XLogReaderState *record)
 	{
 		Page		page = BufferGetPage(buf);
 		PGAlignedBlock image;
-		const char *reason = zstid_change_compute(page, &change, image.data);
+		const char *reason = zstid_change_compute(page, &change, NULL, image.data);
 
 		if (reason != NULL)
 			replay_failed(record, reason);
+		Assert(((PageHeader) image.data)->pd_lower >= (int) ZS_TID_CONTENTS_OFFSET);
 		zstid_leaf_install(page, image.data);
 		ZsPageGetOpaque(page)->flags &= ~ZS_PAGEF_ALL_FROZEN;
 		PageSetLSN(page, record->EndRecPtr);

@@ -124,6 +124,7 @@ plan_changes(ZsTidTarget *target, const ZsTidRun *runs, int nruns, zstid end,
 			last->change.count = run_end - last->change.first;
 			last->ndead += ndead;
 		}
+		Assert(run_end > *row);
 		*row = run_end;
 		if (run_end == list_end && ++(*i) < nruns)
 			*row = runs[*i].first;

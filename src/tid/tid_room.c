@@ -42,6 +42,9 @@
 /* A cut between logical blocks may make one half this large. */
 #define MAX_ALIGNED_HALF	(ZS_PAGE_CAPACITY * 3 / 4)
 
+/* With as much of the contents before a row, changes come in ascending order. */
+#define MIN_ASCENDING		(ZS_PAGE_CAPACITY * 15 / 16)
+
 /* Advances the conflict horizon to xid. */
 void
 zstid_advance_horizon(TransactionId *horizon, TransactionId xid)
@@ -131,7 +134,11 @@ fold_leaf(ZsTidTarget *target)
 		zstid_target_fold(target, &fold);
 }
 
-/* Copies the part [lokey, hikey) of a leaf and drops what it does not use. */
+/*
+ * Copies the part [lokey, hikey) of a leaf and drops what it does not use.  Slots
+ * keep their order: with numbers that never grow, a part never takes more bytes
+ * than the whole.
+ */
 static void
 copy_part(const ZsTidLeaf *leaf, zstid lokey, zstid hikey, ZsTidLeaf *part)
 {
@@ -150,18 +157,24 @@ copy_part(const ZsTidLeaf *leaf, zstid lokey, zstid hikey, ZsTidLeaf *part)
 			continue;
 		run.count = end - run.first;
 		if (run.slotno >= ZS_FIRST_REAL_SLOT)
-		{
-			if (newno[run.slotno] == 0)
-			{
-				newno[run.slotno] = ZS_FIRST_REAL_SLOT + part->nslots;
-				part->slots[part->nslots++] = leaf->slots[run.slotno - ZS_FIRST_REAL_SLOT];
-			}
-			run.slotno = newno[run.slotno];
-		}
+			newno[run.slotno] = 1;
 		part->runs[part->nruns++] = run;
 	}
 	if (part->nruns > 0 && part->runs[part->nruns - 1].slotno == ZS_SLOT_UNUSED)
 		part->nruns--;
+
+	for (int i = 0; i < leaf->nslots; i++)
+	{
+		if (newno[i + ZS_FIRST_REAL_SLOT] == 0)
+			continue;
+		newno[i + ZS_FIRST_REAL_SLOT] = ZS_FIRST_REAL_SLOT + part->nslots;
+		part->slots[part->nslots++] = leaf->slots[i];
+	}
+	for (int i = 0; i < part->nruns; i++)
+	{
+		if (part->runs[i].slotno >= ZS_FIRST_REAL_SLOT)
+			part->runs[i].slotno = newno[part->runs[i].slotno];
+	}
 }
 
 static Size
@@ -174,9 +187,13 @@ part_size(const ZsTidLeaf *leaf, zstid lokey, zstid hikey, ZsTidLeaf *part)
 /*
  * Row at which the leaf's contents divide into halves: between logical blocks
  * where that leaves neither half too large, else between any two rows.
+ *
+ * row is the one that wants room.  If nearly all contents lie before it, changes
+ * come in ascending order, as those of a large DELETE or UPDATE do; the cut is then in front
+ * of it, so that the left page stays full.
  */
 static zstid
-choose_split_row(const ZsTidLeaf *leaf, ZsTidLeaf *part)
+choose_split_row(const ZsTidLeaf *leaf, zstid row, ZsTidLeaf *part)
 {
 	zstid		low = leaf->lokey + 1;
 	zstid		high;
@@ -185,6 +202,15 @@ choose_split_row(const ZsTidLeaf *leaf, ZsTidLeaf *part)
 
 	Assert(leaf->nruns > 0);
 	high = leaf->runs[leaf->nruns - 1].first + leaf->runs[leaf->nruns - 1].count;
+
+	if (row > leaf->lokey && part_size(leaf, leaf->lokey, row, part) >= MIN_ASCENDING)
+	{
+		zstid		key = row & ~(zstid) (ZS_ROWS_PER_BLOCK - 1);
+
+		if (key > leaf->lokey && part_size(leaf, key, leaf->hikey, part) <= MAX_ALIGNED_HALF)
+			return key;
+		return row;
+	}
 
 	/* the smallest row whose left part has half of the bytes */
 	while (low < high)
@@ -265,6 +291,7 @@ split_leaf(ZsTidTarget *target)
 	if (reason != NULL)
 		zsbase_corrupted(target->rel, BufferGetBlockNumber(buf), "TID tree leaf: %s.", reason);
 	Assert(leaf->nruns > 1);
+	Assert(target->row >= leaf->lokey && target->row < leaf->hikey);
 	part = palloc(sizeof(ZsTidLeaf));
 
 	/*
@@ -280,8 +307,9 @@ split_leaf(ZsTidTarget *target)
 			splitkey = target->row;
 	}
 	else
-		splitkey = choose_split_row(leaf, part);
+		splitkey = choose_split_row(leaf, target->row, part);
 
+	Assert(splitkey > leaf->lokey && splitkey < leaf->hikey);
 	if (clear_cut_block(target, splitkey))
 	{
 		form_image(leaf, splitkey, leaf->hikey, part, right.data);

@@ -21,6 +21,7 @@
 void
 zstid_row_init(ZsTidRow *r, Relation rel, zstid row)
 {
+	Assert(row < ZS_MAX_ROW);
 	zstid_target_init(&r->target, rel);
 	r->row = row;
 	zs_tid_from_row(row, &r->tid);

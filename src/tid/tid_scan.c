@@ -4,19 +4,24 @@
  *	  Sequential reading of visibility.
  *
  * A scan copies one leaf at a time under a short share lock and works on the
- * copy.  What a slot means to the snapshot is found out once per leaf, when the first run
- * that uses it comes along; so a run costs a few instructions, no matter how
- * many rows it has.
+ * copy.  What each slot means to the snapshot is found out once, right after
+ * the copy was made; so a run costs a few instructions, no matter how many
+ * rows it has.  Doing it later would be wrong: a scan may rest for hours, and
+ * the status of the transactions in its copy may be gone by then.
+ *
+ * With an MVCC snapshot an old copy is as good as a new one, so a scan that
+ * reads many small ranges of one leaf (a bitmap scan) copies the leaf once.
  *
  * Hint bits that the tests set in the copy are carried to the page when the scan
- * leaves it: the leaf is share-locked again, and each slot that still says the
- * same gets them.
+ * has read it: the leaf is share-locked again, and each slot that still says
+ * the same gets them.
  *
  * Serializable transactions: a scan of the whole table runs under a predicate
  * lock on the relation, which the caller took before; looking at the copy is
- * then as good as looking at the page.  A scan that is to lock the rows
- * it returns (zstid_scan_lock_rows()) tests them and takes the predicate locks
- * under the content lock instead.
+ * then as good as looking at the page.  Slots are tested when a run needs
+ * them, so that there is no conflict over rows that the scan does not reach.  A
+ * scan that is to lock the rows it returns (zstid_scan_lock_rows()) tests
+ * them and takes the predicate locks under the content lock instead.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -51,11 +56,13 @@ struct ZsTidScan
 	zstid		next;			/* first row that was not looked at yet */
 	zstid		end;
 	bool		lock_rows;		/* predicate locks for each row returned */
+	bool		serializable;	/* look for conflicts with writers */
 
 	/* the present leaf */
 	bool		have_leaf;
 	bool		hints_set;		/* the copy has hint bits that the page lacks */
 	BlockNumber blkno;
+	zstid		leaf_start;
 	zstid		leaf_end;
 	ZsTidWalk	walk;			/* over the copy */
 	uint8		verdicts[ZS_TID_MAX_SLOTS];
@@ -71,7 +78,10 @@ zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
 	scan->rel = rel;
 	scan->snapshot = snapshot;
 	scan->have_leaf = false;
+	scan->hints_set = false;
 	scan->lock_rows = false;
+	scan->serializable = snapshot != NULL &&
+		CheckForSerializableConflictOutNeeded(rel, snapshot);
 	scan->frozen = zstid_frozen_slot;
 	zstid_scan_restart(scan, start, end);
 	return scan;
@@ -80,8 +90,8 @@ zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
 void
 zstid_scan_lock_rows(ZsTidScan *scan)
 {
-	scan->lock_rows = scan->snapshot != NULL &&
-		CheckForSerializableConflictOutNeeded(scan->rel, scan->snapshot);
+	Assert(!scan->have_leaf);
+	scan->lock_rows = scan->serializable;
 }
 
 /*
@@ -110,22 +120,38 @@ store_hints(ZsTidScan *scan)
 	UnlockReleaseBuffer(buf);
 }
 
-/* Leaves the present leaf. */
+/* Forgets the present leaf. */
 static void
 drop_leaf(ZsTidScan *scan)
 {
-	if (scan->have_leaf && scan->hints_set)
+	if (scan->hints_set)
 		store_hints(scan);
 	scan->have_leaf = false;
-	scan->hints_set = false;
+}
+
+/* Puts the walk in front of scan->next, which lies in the present leaf. */
+static void
+position_walk(ZsTidScan *scan)
+{
+	const char *reason = zstid_walk_begin(&scan->walk, scan->page.data);
+
+	if (reason != NULL)
+		zsbase_corrupted(scan->rel, scan->blkno, "TID tree leaf: %s.", reason);
+	zstid_walk_skip(&scan->walk, scan->next);
 }
 
 void
 zstid_scan_restart(ZsTidScan *scan, zstid start, zstid end)
 {
-	drop_leaf(scan);
 	scan->next = start;
 	scan->end = Min(end, ZS_MAX_ROW);
+	if (!scan->have_leaf)
+		return;
+	if (scan->snapshot != NULL && scan->snapshot->snapshot_type == SNAPSHOT_MVCC &&
+		!scan->serializable && start >= scan->leaf_start && start < scan->leaf_end)
+		position_walk(scan);
+	else
+		drop_leaf(scan);
 }
 
 void
@@ -147,7 +173,8 @@ slot_is_visible(ZsTidScan *scan, uint16 slotno)
 		uint16		infomask = vis->infomask;
 		bool		visible = zstid_satisfies(vis, scan->snapshot, InvalidBuffer);
 
-		zstid_conflict_out(visible, scan->rel, vis, InvalidBuffer, scan->snapshot);
+		if (scan->serializable)
+			zstid_conflict_out(visible, scan->rel, vis, InvalidBuffer, scan->snapshot);
 		scan->verdicts[i] = visible ? SLOT_VISIBLE : SLOT_INVISIBLE;
 		if (vis->infomask != infomask)
 			scan->hints_set = true;
@@ -229,7 +256,6 @@ load_leaf(ZsTidScan *scan)
 {
 	Buffer		buf;
 	Page		page;
-	const char *reason;
 	int			pd_lower;
 
 	CHECK_FOR_INTERRUPTS();
@@ -245,16 +271,17 @@ load_leaf(ZsTidScan *scan)
 	memcpy(ZsPageGetOpaque(scan->page.data), ZsPageGetOpaque(page), sizeof(ZsPageOpaque));
 	scan->blkno = BufferGetBlockNumber(buf);
 
-	reason = zstid_walk_begin(&scan->walk, scan->page.data);
-	if (reason != NULL)
-		zsbase_corrupted(scan->rel, scan->blkno, "TID tree leaf: %s.", reason);
+	position_walk(scan);
+	scan->leaf_start = ZsPageGetOpaque(page)->lokey;
 	scan->leaf_end = scan->walk.limit;
 	memset(scan->verdicts, SLOT_UNTESTED, scan->walk.nslots);
 	scan->have_leaf = true;
-	zstid_walk_skip(&scan->walk, scan->next);
 	if (scan->lock_rows)
 		lock_visible_rows(scan);
 	UnlockReleaseBuffer(buf);
+
+	for (int i = 0; i < scan->walk.nslots && scan->snapshot != NULL && !scan->serializable; i++)
+		(void) slot_is_visible(scan, ZS_FIRST_REAL_SLOT + i);
 	return true;
 }
 
@@ -271,10 +298,15 @@ zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
 			scan->next = run->first + run->count;
 			return true;
 		}
+		if (scan->leaf_end >= scan->end)
+			break;
 		scan->next = scan->leaf_end;
 		drop_leaf(scan);
 	}
-	drop_leaf(scan);
+
+	/* the leaf is kept for the next range */
+	if (scan->hints_set)
+		store_hints(scan);
 	scan->next = scan->end;
 	return false;
 }

@@ -48,7 +48,7 @@ typedef struct Splice
  * them.  Returns false if the rows are not all in one run, or the bytes are wrong.
  */
 static bool
-find_runs(Page page, const ZsTidChange *change, Splice *splice)
+find_runs(Page page, const ZsTidChange *change, const ZsTidWalk *near, Splice *splice)
 {
 	ZsTidWalk	walk;
 	ZsTidRun	run = {0};
@@ -64,6 +64,9 @@ find_runs(Page page, const ZsTidChange *change, Splice *splice)
 	splice->start = walk;
 	splice->before.count = splice->behind.count = 0;
 	splice->nread = 0;
+	if (near != NULL)
+		walk = *near;
+	Assert(first >= walk.row);
 	if (first > walk.row)
 		zstid_walk_skip(&walk, first - 1);
 
@@ -123,7 +126,8 @@ slot_used_elsewhere(const Splice *splice, int slotno)
 				break;
 			diff = (word ^ (UINT64CONST(0x0100010001000100) * slotno)) |
 				UINT64CONST(0x0001000100010001);
-			if ((diff - UINT64CONST(0x0101010101010101)) & ~diff & UINT64CONST(0x8000800080008000))
+			if ((diff - UINT64CONST(0x0101010101010101)) & ~diff &
+				UINT64CONST(0x8000800080008000))
 				break;
 			walk.ptr += 8;
 		}
@@ -259,15 +263,18 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 
 /*
  * Computes the page after the change in image, of BLCKSZ bytes (header and
- * special space are not touched).  Returns NULL, or why it cannot be.
+ * special space are not touched).  near (may be NULL): a walk over the page that is
+ * in front of the run that reaches the row before the first one.  Returns NULL, or
+ * why it cannot be.
  */
 const char *
-zstid_change_compute(Page page, const ZsTidChange *change, Page image)
+zstid_change_compute(Page page, const ZsTidChange *change, const ZsTidWalk *near,
+					 Page image)
 {
 	Splice		splice;
 	const char *reason;
 
-	if (change->op != ZS_TID_REMOVE_DEAD && find_runs(page, change, &splice))
+	if (change->op != ZS_TID_REMOVE_DEAD && find_runs(page, change, near, &splice))
 	{
 		ZsVisSlot	slot;
 		int			slotno;

@@ -68,6 +68,7 @@ judge_slot(LeafPass *pass, int i, ZsVisSlot *vis)
 		(vis->xmin == FrozenTransactionId ||
 		 TransactionIdPrecedes(vis->xmin, pass->cutoffs->oldest_xmin));
 
+	Assert(i < (int) ZS_TID_MAX_SLOTS);
 	pass->states[i] = state;
 	pass->slot_bits[ZS_FIRST_REAL_SLOT + i] = 0;
 	fold->actions[i] = ZS_SLOTACT_KEEP;
@@ -191,6 +192,8 @@ process_leaf(LeafPass *pass, zstid row)
 	for (int i = 0; i < walk.nslots; i++)
 		judge_slot(pass, i, &walk.slots[i]);
 	count_rows(pass, walk);
+
+	Assert(fold->nchanged >= fold->nreplaced);
 
 	/* the rightmost leaf is going to change; marking it would be in vain */
 	if (opaque->right == 0)

@@ -27,6 +27,7 @@
 #include "postgres.h"
 
 #include "access/visibilitymap.h"
+#include "access/xlog.h"
 #include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -56,6 +57,7 @@ block_byte(Buffer vmbuf, BlockNumber blkno, int *shift)
 {
 	BlockNumber index = blkno % BLOCKS_PER_PAGE;
 
+	Assert(BufferIsValid(vmbuf));
 	Assert(BufferGetBlockNumber(vmbuf) == blkno / BLOCKS_PER_PAGE);
 	*shift = (index % BLOCKS_PER_BYTE) * BITS_PER_HEAPBLOCK;
 	return (uint8 *) PageGetContents(BufferGetPage(vmbuf)) + index / BLOCKS_PER_BYTE;
@@ -269,6 +271,7 @@ zstid_vm_set(Relation rel, Buffer leafbuf, Buffer vmbuf, const ZsTidVmRange *ran
 {
 	ZsPageOpaque *opaque = ZsPageGetOpaque(BufferGetPage(leafbuf));
 
+	Assert(nranges > 0 && !RecoveryInProgress());
 	LockBuffer(vmbuf, BUFFER_LOCK_EXCLUSIVE);
 	while (nranges > 0)
 	{

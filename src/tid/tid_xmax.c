@@ -100,6 +100,7 @@ static const LockTupleMode status_mode[MaxMultiXactStatus + 1] = {
 LOCKMODE
 zstid_heavyweight_mode(LockTupleMode mode)
 {
+	Assert(mode <= LockTupleExclusive);
 	return mode_info[mode].hwlock;
 }
 
@@ -233,6 +234,7 @@ zstid_multi_conflicts(MultiXactId multi, uint16 infomask, LockTupleMode mode,
 static void
 set_single_xmax(ZsTidChange *change, TransactionId xid, LockTupleMode mode, bool is_update)
 {
+	Assert(TransactionIdIsNormal(xid));
 	change->xid = xid;
 	change->infomask = change->infomask2 = 0;
 	if (mode == LockTupleExclusive)

@@ -216,6 +216,19 @@ cleanup_indexes(VacuumRun *run)
 	}
 }
 
+/* Offsets of a block's dead rows, ascending; returns how many. */
+static int
+block_offsets(TidStoreIterResult *result, OffsetNumber *offsets, int maxoffsets)
+{
+#ifdef ZS_PG18
+	return TidStoreGetBlockOffsets(result, offsets, maxoffsets);
+#else
+	Assert(result->num_offsets <= maxoffsets);
+	memcpy(offsets, result->offsets, result->num_offsets * sizeof(OffsetNumber));
+	return result->num_offsets;
+#endif
+}
+
 /* Dead rows, now without index entries, leave the row tree and become unused. */
 static void
 remove_dead_rows(VacuumRun *run)
@@ -228,7 +241,7 @@ remove_dead_rows(VacuumRun *run)
 	while ((result = TidStoreIterateNext(iter)) != NULL)
 	{
 		OffsetNumber offsets[ZS_ROWS_PER_BLOCK];
-		int			n = TidStoreGetBlockOffsets(result, offsets, lengthof(offsets));
+		int			n = block_offsets(result, offsets, lengthof(offsets));
 		zstid		base = (zstid) result->blkno * ZS_ROWS_PER_BLOCK;
 
 		vacuum_delay_point_compat();

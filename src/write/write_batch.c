@@ -4,7 +4,7 @@
  *	  Rows waiting to be written: a batch of columns and a batch of whole rows.
  *
  * The column batch holds consecutive row numbers from a stripe boundary on,
- * in the arrays that the codec takes; it becomes one segment per column.  A
+ * in the arrays that the codec takes; it becomes one segment per column or a few.  A
  * small gap (row numbers given back at the end of a command) is filled: row numbers in a gap may
  * have been taken by single inserts since, of this or of another session, whose rows are in the
  * row tree, where readers look first.
@@ -31,8 +31,8 @@
 
 #include "write_internal.h"
 
-/* Rows for which the arrays are made first; they double from there. */
-#define INITIAL_ROWS	64
+/* Rows for which the arrays are made first; they double from there, to reach a full batch. */
+#define INITIAL_ROWS	58
 
 /* Values of the row batch that are larger than this may leave for overflow pages. */
 #define PUSH_OUT_THRESHOLD	(4 * ZS_OVERFLOW_DATUM_SIZE)
@@ -56,6 +56,8 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 	buf->nsubxacts = buf->maxsubxacts = 0;
 	buf->next = buf->end = 0;
 }
+
+static void free_columns(ZsWriteBuffer *buf);
 
 /* ---- memory of the column batch ------------------------------------------------ */
 
@@ -93,14 +95,13 @@ by_value(const ZsWriteColumn *column)
 		column->kind.kind == ZS_KIND_FLOAT8;
 }
 
-/* Makes room for more rows in all columns. */
+/* Gives the arrays of all columns room for `new` rows instead of maxrows. */
 static void
-grow_rows(ZsWriteBuffer *buf)
+resize_rows(ZsWriteBuffer *buf, uint32 new)
 {
 	uint32		old = buf->maxrows;
-	uint32		new = old == 0 ? INITIAL_ROWS : Min(old * 2, ZS_SEGMENT_ROWS);
 
-	Assert(new > old);
+	Assert(new >= buf->nrows && new <= ZSWRITE_BATCH_ROWS);
 	for (int i = 0; i < buf->natts; i++)
 	{
 		ZsWriteColumn *column = &buf->columns[i];
@@ -111,7 +112,8 @@ grow_rows(ZsWriteBuffer *buf)
 		if (column->isext != NULL)
 		{
 			column->isext = grow(buf, column->isext, old, new);
-			memset(column->isext + old, 0, new - old);
+			if (new > old)
+				memset(column->isext + old, 0, new - old);
 		}
 		if (by_value(column))
 			column->ints = grow(buf, column->ints, old * sizeof(int64), new * sizeof(int64));
@@ -126,7 +128,67 @@ grow_rows(ZsWriteBuffer *buf)
 	buf->maxrows = new;
 }
 
+/* Makes room for more rows in all columns. */
 static void
+grow_rows(ZsWriteBuffer *buf)
+{
+	resize_rows(buf, buf->maxrows == 0 ? INITIAL_ROWS : Min(buf->maxrows * 2, ZSWRITE_BATCH_ROWS));
+}
+
+/* Memory that doubling the rows will take, now for the arrays and soon for the values. */
+static Size
+doubling_size(const ZsWriteBuffer *buf)
+{
+	Size		size = 0;
+
+	for (int i = 0; i < buf->natts; i++)
+	{
+		const ZsWriteColumn *column = &buf->columns[i];
+
+		if (!column->dropped)
+			size += buf->maxrows * (1 + (column->isext != NULL) + sizeof(uint64)) + column->maxbytes;
+	}
+	return size;
+}
+
+bool
+zswrite_columns_full(const ZsWriteBuffer *buf)
+{
+	if (likely(buf->nrows < buf->maxrows))
+		return false;
+	return buf->nrows == ZSWRITE_BATCH_ROWS ||
+		(buf->nrows > ZS_STRIPE_ROWS && !zswrite_memory_allows(doubling_size(buf)));
+}
+
+void
+zswrite_trim_columns(ZsWriteBuffer *buf)
+{
+	uint32		rows = INITIAL_ROWS;
+
+	if (buf->columns == NULL)
+		return;
+	if (buf->nrows == 0)
+	{
+		free_columns(buf);
+		return;
+	}
+	while (rows < buf->nrows)
+		rows = Min(rows * 2, ZSWRITE_BATCH_ROWS);
+	if (rows < buf->maxrows)
+		resize_rows(buf, rows);
+	for (int i = 0; i < buf->natts; i++)
+	{
+		ZsWriteColumn *column = &buf->columns[i];
+		Size		size = Max(column->nbytes, 1024);
+
+		if (column->dropped || size >= column->maxbytes)
+			continue;
+		column->bytes = grow(buf, column->bytes, column->maxbytes, size);
+		column->maxbytes = size;
+	}
+}
+
+static inline void
 append_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const void *data, Size len)
 {
 	if (unlikely(column->nbytes + len > column->maxbytes))
@@ -181,6 +243,12 @@ append_varlena(Relation rel, ZsWriteBuffer *buf, AttrNumber attno, Datum value)
 	struct varlena *v = (struct varlena *) DatumGetPointer(value);
 	struct varlena *plain = v;
 
+	/* nearly all values are short and as they are */
+	if (likely(VARATT_IS_4B_U(v) && VARSIZE_4B(v) - VARHDRSZ <= ZS_OVERFLOW_THRESHOLD))
+	{
+		append_bytes(buf, column, VARDATA_4B(v), VARSIZE_4B(v) - VARHDRSZ);
+		return;
+	}
 	if (VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v))
 		plain = detoast_attr(v);
 	if (VARSIZE_ANY_EXHDR(plain) > ZS_OVERFLOW_THRESHOLD)
@@ -250,7 +318,7 @@ zswrite_columns_accept(const ZsWriteBuffer *buf, zstid row)
 {
 	if (buf->nrows == 0)
 		return row % ZS_STRIPE_ROWS == 0;
-	return row >= buf->first + buf->nrows && row < buf->first + ZS_SEGMENT_ROWS &&
+	return row >= buf->first + buf->nrows && row < buf->first + ZSWRITE_BATCH_ROWS &&
 		row - (buf->first + buf->nrows) < MAX_GAP;
 }
 
@@ -443,10 +511,13 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 		/* no bytes were appended if all values are NULL or empty */
 		to->input.bytes = from->bytes != NULL ? from->bytes : (const uint8 *) "";
 		to->input.offsets = from->offsets;
+		to->stripe_bytes = from->stripe_bytes;
 		table_compression(rel, i + 1, &to->compression, &to->compression_level);
 	}
 	if (n > 0)
 		zsattr_write_segments(rel, buf->first, nrows, columns, n, strategy);
+	for (int i = 0; i < n; i++)
+		buf->columns[columns[i].attno - 1].stripe_bytes = columns[i].stripe_bytes;
 	FreeAccessStrategy(strategy);
 	pfree(columns);
 }
@@ -733,6 +804,7 @@ zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 
 	if (nrows == 0)
 		return;
+	Assert(nrows <= ZSWRITE_BATCH_ROWS);
 	if (!full && nrows < (uint32) zs_min_segment_rows && columns_to_items(rel, buf))
 	{
 		zswrite_write_items(rel, buf);
@@ -748,6 +820,8 @@ zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 	if (nrows % ZS_STRIPE_ROWS != 0 && full)
 		zswrite_release_rows(rel, buf);
 	drop_rows(buf, nrows);
-	if (buf->nrows == 0)
+
+	/* when more rows follow, they need the memory again */
+	if (buf->nrows == 0 && !full)
 		free_columns(buf);
 }

@@ -45,6 +45,13 @@ zswrite_account(ZsWriteBuffer *buf, int64 delta)
 	total_bytes += delta;
 }
 
+/* May the buffers together grow by so many bytes? */
+bool
+zswrite_memory_allows(Size more)
+{
+	return total_bytes + more <= (Size) zs_write_buffer_size * 1024;
+}
+
 /* Frees what the buffer holds; the hash entry stays. */
 static void
 discard(ZsWriteBuffer *buf)
@@ -170,6 +177,7 @@ zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf)
 	{
 		zswrite_write_items(rel, buf);
 		zswrite_write_columns(rel, buf, true);
+		zswrite_trim_columns(buf);
 		return;
 	}
 	other_rel = open_buffer_table(largest);
@@ -179,6 +187,7 @@ zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf)
 	{
 		zswrite_write_items(other_rel, largest);
 		zswrite_write_columns(other_rel, largest, true);
+		zswrite_trim_columns(largest);
 		table_close(other_rel, NoLock);
 	}
 }

@@ -14,6 +14,7 @@
 #include "access/parallel.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/pg_publication.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/predicate.h"
@@ -27,10 +28,33 @@
 /* From this many rows in one call on a loader gets stripes of its own. */
 #define BULK_ROWS	64
 
+/*
+ * A published table that changed without its subscribers hearing of it would be worse than an error:
+ * zedstore's WAL records carry no row images for logical decoding.
+ */
+void
+zswrite_check_published(Relation rel)
+{
+	PublicationDesc pubdesc;
+
+	if (likely(!RelationIsLogicallyLogged(rel)))
+		return;
+	RelationBuildPublicationDesc(rel, &pubdesc);
+	if (pubdesc.pubactions.pubinsert || pubdesc.pubactions.pubupdate ||
+		pubdesc.pubactions.pubdelete)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("cannot change table \"%s\" because it is published",
+						RelationGetRelationName(rel)),
+				 errdetail("Changes to zedstore tables cannot be decoded."),
+				 errhint("Remove the table from the publication, or use a heap table.")));
+}
+
 static void
-check_may_insert(void)
+check_may_insert(Relation rel)
 {
 	zsbase_require_preload();
+	zswrite_check_published(rel);
 	if (IsParallelWorker())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
@@ -64,7 +88,7 @@ insert_row(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot, TransactionId
 		if (!zswrite_columns_accept(buf, row))
 			zswrite_write_columns(rel, buf, false);
 		zswrite_append_columns(rel, buf, row, slot);
-		if (buf->nrows == ZS_SEGMENT_ROWS)
+		if (unlikely(zswrite_columns_full(buf)))
 			zswrite_write_columns(rel, buf, true);
 	}
 	else
@@ -80,7 +104,7 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 	TransactionId xid;
 	ZsWriteBuffer *buf;
 
-	check_may_insert();
+	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
 	xid = inserting_xid(options);
 	buf = zswrite_buffer(rel);
@@ -97,7 +121,7 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandI
 	TransactionId xid;
 	ZsWriteBuffer *buf;
 
-	check_may_insert();
+	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
 	xid = inserting_xid(options);
 	buf = zswrite_buffer(rel);
@@ -122,7 +146,7 @@ zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, in
 	MinimalTuple item;
 	zstid		row;
 
-	check_may_insert();
+	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
 	xid = inserting_xid(options);
 	buf = zswrite_buffer(rel);
@@ -157,6 +181,7 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 	TM_Result	result;
 
 	zsbase_require_preload();
+	zswrite_check_published(rel);
 	if (IsInParallelMode())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),

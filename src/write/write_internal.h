@@ -23,6 +23,12 @@
 #include "zs_row.h"
 #include "zs_write.h"
 
+/*
+ * Rows of a full column batch, if the write buffer has memory for them.  Four segments of fewer
+ * stripes than they can have: that leaves a choice where to divide them.
+ */
+#define ZSWRITE_BATCH_ROWS	(232 * ZS_STRIPE_ROWS)
+
 /* Values of one column, row after row; the form that the codec takes. */
 typedef struct ZsWriteColumn
 {
@@ -38,6 +44,7 @@ typedef struct ZsWriteColumn
 	uint64	   *offsets;		/* maxrows + 1 */
 	Size		nbytes;
 	Size		maxbytes;
+	uint32		stripe_bytes;	/* what a stripe took in the last segment; 0 = none yet */
 } ZsWriteColumn;
 
 /* Rows of the batch that one live (sub)transaction wrote. */
@@ -101,6 +108,7 @@ typedef struct ZsWriteBuffer
 extern ZsWriteBuffer *zswrite_buffer(Relation rel);
 extern void zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_account(ZsWriteBuffer *buf, int64 delta);
+extern bool zswrite_memory_allows(Size more);
 extern void zswrite_count_rows(ZsWriteBuffer *buf, int64 nrows);
 
 /* ---- write_batch.c: the two batches ---- */
@@ -114,6 +122,9 @@ extern void zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
 /* Can the row join the present column batch? */
 extern bool zswrite_columns_accept(const ZsWriteBuffer *buf, zstid row);
 
+/* Is the column batch as large as it may become? */
+extern bool zswrite_columns_full(const ZsWriteBuffer *buf);
+
 extern bool zswrite_fits_item(Relation rel, TupleTableSlot *slot);
 
 /* The slot's row, which must fit, as an item for the row tree; may write overflow values. */
@@ -123,8 +134,11 @@ extern void zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item
 /* Takes the last row that was appended out again. */
 extern void zswrite_pop(ZsWriteBuffer *buf, zstid row);
 
-/* Writes the batches; full: the column batch goes because memory is short. */
+/* Writes the batches; full: more rows follow, so the rows of the last stripe may stay. */
 extern void zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full);
+
+/* Gives back the memory that the rows of the column batch do not need. */
+extern void zswrite_trim_columns(ZsWriteBuffer *buf);
 extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
 
 /* ---- write_reserve.c: row numbers ---- */

@@ -35,6 +35,12 @@
 /* Rows of one command after which it gets stripes of its own. */
 #define SMALL_ROWS		64
 
+/*
+ * Factor from one reservation of stripes to the next.  When other sessions load too, each one
+ * is a batch of its own, and small batches make short runs of blocks.
+ */
+#define BULK_GROWTH		16
+
 static int
 my_cursor(void)
 {
@@ -75,7 +81,12 @@ zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 	}
 
 	zswrite_release_rows(rel, buf);
-	buf->step = same_command ? Min(buf->step * 2, ZS_SEGMENT_ROWS) : 1;
+	if (!same_command)
+		buf->step = 1;
+	else if (buf->step >= ZS_STRIPE_ROWS)
+		buf->step = Min(buf->step * BULK_GROWTH, ZSWRITE_BATCH_ROWS);
+	else
+		buf->step = buf->step * 2;
 	buf->xid = xid;
 	buf->cid = cid;
 	if (bulk || buf->step > SMALL_ROWS)
@@ -97,6 +108,9 @@ zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
 		return;
 	/* whatever happens below, these rows are not handed out again */
 	buf->next = buf->end = 0;
+
+	/* steps double from what was used: a command that reads as it writes stays with small ones */
+	buf->step -= Min(buf->step - 1, end - next);
 	zstid_release_rows(rel, next, (uint32) (end - next));
 	if (!buf->owned)
 		return;

@@ -1,0 +1,88 @@
+--
+-- ANALYZE finds what it finds in a heap table
+--
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set include :abs_srcdir '/sql/include/twins.sql'
+\i :include
+create schema analyze_stats;
+set search_path = analyze_stats, public;
+create table t_h (id int, few int, nulls text, skewed int, constant int, width text, gone int) using heap with (autovacuum_enabled = off);
+create table t_z (id int, few int, nulls text, skewed int, constant int, width text, gone int) using zedstore with (autovacuum_enabled = off);
+select test.both('insert into t_@ select i, i % 50, case when i % 4 = 0 then ''v'' || i % 1000 end,
+	case when i % 10 < 7 then 1 else i end, 42, repeat(''x'', i % 200), i from generate_series(1, 100000) i');
+select test.both('delete from t_@ where id % 10 = 9');
+select test.both('insert into t_@ values (-1, -1, ''x'', -1, 42, '''', 0)');
+select test.both('alter table t_@ drop column gone');
+-- what this session counted so far must not come on top of what ANALYZE finds
+select pg_stat_force_next_flush();
+analyze t_h;
+analyze t_z;
+
+-- rows: exact within one per cent, live and dead
+select abs(z.reltuples / h.reltuples - 1) < 0.02 as reltuples, abs(z.reltuples / 90001 - 1) < 0.02 as exact
+from pg_class h, pg_class z where h.oid = 't_h'::regclass and z.oid = 't_z'::regclass;
+select pg_stat_force_next_flush();
+select abs(n_live_tup - 90001) < 2000 as live, abs(n_dead_tup - 10000) < 1500 as dead from pg_stat_user_tables where relid = 't_z'::regclass;
+
+-- per column: distinct values, share of NULLs, width, correlation
+create function n_distinct(d real) returns real language sql as 'select case when $1 < 0 then -$1 * 90001 else $1 end';
+select attname, abs(h.null_frac - z.null_frac) < 0.02 as null_frac,
+	n_distinct(z.n_distinct) between 0.5 * n_distinct(h.n_distinct) and 2 * n_distinct(h.n_distinct) as n_distinct,
+	abs(h.avg_width - z.avg_width) <= greatest(2, h.avg_width / 20) as avg_width,
+	abs(h.correlation - z.correlation) < 0.1 as correlation
+from pg_stats h join pg_stats z using (schemaname, attname)
+where h.tablename = 't_h' and z.tablename = 't_z' and schemaname = 'analyze_stats' order by attname;
+
+-- estimates
+create function estimate(query text) returns bigint language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (format json) ' || query into plan;
+	return plan -> 0 -> 'Plan' -> 'Plan Rows';
+end $$;
+select estimate(replace(q, '_@', '_z')) between 0.7 * estimate(replace(q, '_@', '_h')) and 1.4 * estimate(replace(q, '_@', '_h')) as close, q
+from unnest(array['select * from t_@', 'select * from t_@ where few = 5', 'select * from t_@ where nulls is null',
+	'select * from t_@ where id between 1000 and 20000', 'select * from t_@ where skewed = 1', 'select * from t_@ where constant = 42']) q;
+
+-- never analyzed: guessed by size
+create table g_z (a int) using zedstore with (autovacuum_enabled = off);
+select estimate('select * from g_z') > 100 as guess;
+insert into g_z select generate_series(1, 100000);
+select estimate('select * from g_z') between 50000 and 200000 as by_size;
+-- grows after ANALYZE
+analyze g_z;
+select reltuples = 100000 as exact, estimate('select * from g_z') between 99000 and 101000 as close from pg_class where oid = 'g_z'::regclass;
+insert into g_z select generate_series(1, 100000);
+select estimate('select * from g_z') between 190000 and 210000 as grown;
+-- the transaction's own rows, and those of others
+begin;
+insert into g_z select generate_series(1, 50000);
+delete from g_z where a <= 10000;
+analyze g_z;
+select estimate('select * from g_z') between 215000 and 225000 as own;
+rollback;
+
+-- an empty table; partitions and inheritance
+create table e_z (a int) using zedstore with (autovacuum_enabled = off);
+analyze e_z;
+select reltuples from pg_class where oid = 'e_z'::regclass;
+create table p (a int, b int) partition by list (b);
+create table p1_z partition of p for values in (1) using zedstore;
+create table p2_h partition of p for values in (2) using heap;
+insert into p select i, i % 2 + 1 from generate_series(1, 20000) i;
+analyze p;
+select reltuples from pg_class where oid = 'p'::regclass;
+select n_distinct from pg_stats where tablename = 'p' and attname = 'b' and schemaname = 'analyze_stats';
+
+-- extended and expression statistics
+create statistics st_z (dependencies, mcv, ndistinct) on few, constant from t_z;
+create index t_z_expr on t_z ((few % 5));
+analyze t_z;
+select stxdndistinct is not null as ndistinct from pg_statistic_ext_data d join pg_statistic_ext s on s.oid = stxoid where stxname = 'st_z';
+select n_distinct between 5 and 6 as n_distinct from pg_stats where tablename = 't_z_expr' and schemaname = 'analyze_stats';
+-- single columns
+analyze t_z (few);
+
+select test.check('t_z');
+select test.check('g_z');

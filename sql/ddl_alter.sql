@@ -1,0 +1,295 @@
+--
+-- ALTER TABLE and friends
+--
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set include :abs_srcdir '/sql/include/twins.sql'
+\i :include
+create schema ddl_alter;
+set search_path = ddl_alter, public;
+create table t_h (a int, b text, c numeric) using heap;
+create table t_z (a int, b text, c numeric) using zedstore;
+create function fill(columns text, n int) returns text language sql as $$
+	select test.both(format('insert into t_@ select %s from generate_series(1, %s) i', columns, n))
+$$;
+create function file_of(rel regclass) returns oid language sql as 'select pg_relation_filenode(rel)';
+
+-- ADD COLUMN, with and without default, without a rewrite
+select fill('i, ''b'' || i, i / 3.0', 7000);
+select file_of('t_z') as before \gset
+select test.both('alter table t_@ add column d int');
+select test.both('alter table t_@ add column e text default ''fast default''');
+select test.same('select * from t_@');
+select fill('i, null, null, i, null', 20);
+select fill('i, ''x'', 1, i, ''e'' || i', 6000);
+select test.both('alter table t_@ add column f timestamptz not null default ''2020-02-02 UTC''');
+select test.both('alter table t_@ add column g int[] default array[1, 2, 3]');
+select test.both('insert into t_@ default values');
+select test.same('select * from t_@');
+select test.same('select d, e, g from t_@ where a between 100 and 120 or e <> ''fast default''');
+select file_of('t_z') = :before as same_file;
+select test.both('alter table t_@ alter column e set default ''another'', alter column f drop not null');
+select test.both('insert into t_@ (a) values (-1)');
+select test.both('update t_@ set d = 5 where a < 50');
+select test.same('select * from t_@');
+-- with a volatile default: a rewrite
+select test.both('alter table t_@ add column h int default (random() * 0)::int');
+select file_of('t_z') = :before as same_file;
+select test.same('select * from t_@');
+
+-- DROP COLUMN, and another of the same name
+select test.both('alter table t_@ drop column b');
+select test.both('alter table t_@ drop column g, add column b int default 7');
+select test.same('select * from t_@');
+select test.both('insert into t_@ (a, b) select i, i from generate_series(1, 5000) i');
+select test.same('select * from t_@');
+select test.same('select count(*), sum(b) from t_@');
+
+-- ALTER TYPE: with a rewrite, and without
+select test.both('alter table t_@ alter column a type bigint');
+select test.both('alter table t_@ alter column c type text using ''c='' || c');
+select test.both('alter table t_@ alter column e type varchar(100)');
+select test.both('alter table t_@ alter column b type numeric(10, 2)');
+select test.same('select * from t_@');
+select test.both('alter table t_@ rename column e to ee');
+select test.both('alter table t_@ alter column ee set not null');
+select test.both('update t_@ set ee = '''' where ee is null');
+select test.both('alter table t_@ alter column ee set not null');
+select test.both('alter table t_@ add constraint t_@_check check (b > 5) not valid');
+select test.both('alter table t_@ validate constraint t_@_check');
+select test.both('alter table t_@ add column gen bigint generated always as (a * 2) stored');
+select test.both('alter table t_@ alter column ee set compression lz4, alter column ee set storage external');
+select test.same('select * from t_@');
+alter table t_z rename to renamed_z;
+select count(*) from renamed_z;
+alter table renamed_z rename to t_z;
+alter table t_z alter column ee set statistics 10;
+
+-- SET ACCESS METHOD, there and back
+select test.both('create index t_@_a on t_@ (a)');
+alter table t_z set access method heap;
+select amname from pg_class c join pg_am a on a.oid = relam where c.oid = 't_z'::regclass;
+select test.same('select * from t_@');
+alter table t_z set access method zedstore;
+select amname from pg_class c join pg_am a on a.oid = relam where c.oid = 't_z'::regclass;
+select test.same('select * from t_@');
+set enable_seqscan = off;
+select test.same('select * from t_@ where a between 10 and 20');
+reset enable_seqscan;
+select test.check_tight('t_z');
+
+-- VACUUM FULL and CLUSTER
+select test.both('delete from t_@ where a % 2 = 0');
+vacuum full t_z;
+select test.same('select * from t_@');
+select test.check_tight('t_z');
+cluster t_z using t_z_a;
+select test.same('select * from t_@');
+select bool_and(a >= before) from (select a, lag(a, 1, a) over () as before from t_z) x;
+create index t_z_b on t_z (b desc, a);
+set enable_seqscan = off;
+cluster t_z using t_z_b;
+reset enable_seqscan;
+select test.same('select * from t_@');
+cluster t_z;
+select test.check_tight('t_z');
+begin;
+insert into t_z (a, ee) values (99999, 'in transaction');
+insert into t_h (a, ee) values (99999, 'in transaction');
+cluster t_z using t_z_a;
+insert into t_z (a, ee) values (99998, 'after cluster');
+insert into t_h (a, ee) values (99998, 'after cluster');
+commit;
+select test.same('select * from t_@');
+
+-- TRUNCATE, and back again
+create table tr_z (a int) using zedstore;
+create index on tr_z (a);
+insert into tr_z select generate_series(1, 3000);
+begin;
+truncate tr_z;
+insert into tr_z select generate_series(1, 10);
+select count(*) from tr_z;
+savepoint s;
+truncate tr_z;
+insert into tr_z select generate_series(1, 5000);
+select count(*) from tr_z;
+rollback to s;
+select count(*) from tr_z;
+insert into tr_z values (11);
+rollback;
+select count(*) from tr_z;
+begin;
+insert into tr_z select generate_series(3001, 3010);
+savepoint s;
+truncate tr_z;
+insert into tr_z values (1);
+rollback to s;
+insert into tr_z values (3011);
+commit;
+select count(*) from tr_z;
+begin;
+create table trn_z (a int) using zedstore;
+insert into trn_z select generate_series(1, 3000);
+truncate trn_z;
+insert into trn_z values (1);
+savepoint s;
+insert into trn_z values (2);
+truncate trn_z;
+insert into trn_z values (3);
+rollback to s;
+insert into trn_z values (4);
+commit;
+select * from trn_z;
+truncate trn_z restart identity;
+select * from trn_z;
+
+-- made and dropped in one transaction
+begin;
+create table d_z (a int) using zedstore;
+insert into d_z select generate_series(1, 10000);
+drop table d_z;
+savepoint s;
+create table d_z (a text) using zedstore;
+insert into d_z values ('again');
+rollback to s;
+create table d_z (a date) using zedstore;
+insert into d_z values ('2000-01-01');
+commit;
+select * from d_z;
+
+-- tablespaces
+set allow_in_place_tablespaces = on;
+create tablespace zs_ddl_alter location '';
+create table ts_z (a int, b text) using zedstore;
+create index ts_z_a on ts_z (a);
+insert into ts_z select i, 'x' || i from generate_series(1, 9000) i;
+begin;
+insert into ts_z values (0, 'same transaction');
+alter table ts_z set tablespace zs_ddl_alter;
+insert into ts_z values (-1, 'after');
+commit;
+select count(*), min(a) from ts_z;
+alter index ts_z_a set tablespace zs_ddl_alter;
+select count(*) from ts_z where a = 77;
+select test.check_tight('ts_z');
+alter table ts_z set tablespace pg_default;
+select count(*), min(a) from ts_z;
+alter table ts_z set unlogged;
+alter table ts_z set tablespace zs_ddl_alter;
+select count(*), min(a) from ts_z;
+alter table ts_z set logged;
+select count(*), min(a) from ts_z;
+select test.check_tight('ts_z');
+drop table ts_z;
+drop tablespace zs_ddl_alter;
+
+-- partitions, of both kinds
+create table part (a int, b text) partition by range (a) using zedstore;
+create table part1 partition of part for values from (0) to (1000);
+create table part2_h partition of part for values from (1000) to (2000) using heap;
+create table part3_z partition of part default;
+select relname, amname from pg_class c join pg_am a on a.oid = relam where relname like 'part%' order by 1;
+insert into part select i, 'p' || i from generate_series(0, 4999) i;
+update part set a = a + 1000 where a between 500 and 600;
+select tableoid::regclass, count(*), sum(a) from part group by 1 order by 1;
+create table attach_z (b text, junk int, a int) using zedstore;
+alter table attach_z drop column junk;
+insert into attach_z select 'attached', i from generate_series(10000, 12000) i;
+delete from part where a >= 10000;
+alter table part attach partition attach_z for values from (10000) to (20000);
+insert into part values (12345, 'through the parent');
+select tableoid::regclass, count(*), sum(a) from part group by 1 order by 1;
+create index on part (a);
+select b from part where a in (5, 1005, 4000, 12345) order by 1;
+alter table part detach partition part1;
+select count(*) from part;
+alter table part1 add column c int default 3;
+select count(*), sum(c) from part1;
+alter table part1 drop column c;
+alter table part attach partition part1 for values from (0) to (1000);
+select count(*) from part;
+truncate part;
+select count(*) from part;
+
+-- inheritance
+create table parent_z (a int, b text) using zedstore;
+create table child_z (c int) inherits (parent_z) using zedstore;
+create table child_h (d int) inherits (parent_z) using heap;
+insert into parent_z values (1, 'parent');
+insert into child_z select i, 'child', i from generate_series(1, 2000) i;
+insert into child_h values (3, 'heap', 3);
+select tableoid::regclass, count(*) from parent_z group by 1 order by 1;
+alter table parent_z add column e int default 9;
+select sum(e) from parent_z;
+update parent_z set b = 'all' where a = 3;
+select tableoid::regclass, * from parent_z where a = 3 order by 1;
+delete from parent_z where a < 1000;
+select count(*) from parent_z;
+alter table child_z no inherit parent_z;
+select count(*) from parent_z;
+
+-- temporary tables
+create temp table tmp_z (a int, b text) using zedstore;
+create index on tmp_z (a);
+insert into tmp_z select i, 't' || i from generate_series(1, 5000) i;
+delete from tmp_z where a % 2 = 0;
+update tmp_z set b = 'u' where a = 5;
+select count(*), max(b) from tmp_z;
+select b from tmp_z where a = 5;
+vacuum tmp_z;
+vacuum full tmp_z;
+analyze tmp_z;
+select count(*) from tmp_z;
+select test.check('tmp_z');
+begin;
+create temp table drop_z (a int) using zedstore on commit drop;
+insert into drop_z select generate_series(1, 3000);
+select count(*) from drop_z;
+commit;
+select to_regclass('drop_z');
+create temp table del_z (a int) using zedstore on commit delete rows;
+begin;
+insert into del_z select generate_series(1, 3000);
+select count(*) from del_z;
+commit;
+select count(*) from del_z;
+insert into del_z values (1);
+select count(*) from del_z;
+begin;
+insert into del_z values (2);
+savepoint s;
+insert into del_z select generate_series(1, 3000);
+rollback to s;
+select * from del_z;
+commit;
+create temp table keep_z using zedstore on commit preserve rows as select generate_series(1, 10) as a;
+select count(*) from keep_z;
+drop table keep_z, del_z, tmp_z;
+
+-- unlogged
+create unlogged table unl_z (a int) using zedstore;
+insert into unl_z select generate_series(1, 5000);
+select count(*) from unl_z;
+alter table unl_z set logged;
+select count(*) from unl_z;
+alter table unl_z set unlogged;
+insert into unl_z values (0);
+select count(*) from unl_z;
+select test.check('unl_z');
+
+-- LIKE, comments, grants, rules and the like do not care
+create table like_z (like t_z including all) using zedstore;
+insert into like_z (a, ee) select a, ee from t_z where a < 100;
+select count(*) > 0 from like_z;
+create user zs_ddl_alter_user;
+grant usage on schema ddl_alter to zs_ddl_alter_user;
+grant select (a) on like_z to zs_ddl_alter_user;
+set role zs_ddl_alter_user;
+select count(a) > 0 from like_z;
+select * from like_z;
+reset role;
+drop owned by zs_ddl_alter_user;
+drop user zs_ddl_alter_user;
+
+select test.check(oid) from pg_class
+where relnamespace = 'ddl_alter'::regnamespace and relkind in ('r', 'm') and relam = (select oid from pg_am where amname = 'zedstore') order by relname;

@@ -1,0 +1,240 @@
+--
+-- DELETE, UPDATE, MERGE, triggers, cursors
+--
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set include :abs_srcdir '/sql/include/twins.sql'
+\i :include
+create schema write_dml;
+set search_path = write_dml, public;
+create table t_h (id int, v int, c text) using heap;
+create table t_z (id int, v int, c text) using zedstore;
+select test.both('insert into t_@ select i, i % 10, ''r'' || i from generate_series(1, 10000) i');
+select test.both('insert into t_@ values (10001, 1, null), (10002, null, ''x'')');
+select test.both('create index t_@_id on t_@ (id)');
+
+-- DELETE
+select test.both('delete from t_@ where id between 100 and 1500');
+select test.both('delete from t_@ where id between 100 and 1500');
+select test.both('delete from t_@ where id % 7 = 0');
+select test.both('delete from t_@ where c is null');
+select test.both('delete from t_@ where id in (1, 2, 99999)');
+select test.same('select * from t_@');
+select test.both('delete from t_@ a using t_@ b where a.id = b.id + 1 and b.v = 3');
+select test.same('select * from t_@');
+delete from t_z where id = 10002 returning *, ctid is not null as has_ctid;
+delete from t_z where id = 10002 returning id;
+delete from t_h where id = 10002;
+select test.both('delete from t_@ where id = 10002');
+
+-- UPDATE
+select test.both('update t_@ set v = v + 100 where id < 2000');
+select test.both('update t_@ set c = c || '' updated'', v = null where id % 5 = 0');
+select test.both('update t_@ set id = id where id between 3000 and 3010');
+select test.both('update t_@ set c = repeat(''long'', 5000) where id between 4000 and 4020');
+select test.same('select * from t_@');
+select test.both('update t_@ a set v = b.id from t_@ b where a.id = b.id + 2 and b.v = 6');
+select test.both('update t_@ set v = s.n from (select v as k, count(*) as n from t_@ group by v) s where s.k = t_@.v and t_@.id > 9000');
+select test.both('update t_@ set v = (select max(v) from t_@ x where x.id < t_@.id) where id between 5000 and 5020');
+select test.same('select * from t_@');
+update t_z set v = -1 where id = 6001 returning id, v, c;
+select test.both('update t_@ set v = -1 where id = 6001');
+set enable_seqscan = off;
+select test.same('select * from t_@ where id between 1 and 5000');
+select test.same_order('select id from t_@ where id > 0 order by id');
+reset enable_seqscan;
+select test.check('t_z');
+
+-- all rows, several times in a transaction
+begin;
+select test.both('update t_@ set v = coalesce(v, 0) + 1');
+select test.both('update t_@ set v = v + 1');
+select test.both('delete from t_@ where v % 4 = 0');
+select test.both('update t_@ set v = v + 1, c = ''third''');
+select test.same('select * from t_@');
+rollback;
+select test.same('select * from t_@');
+begin;
+select test.both('update t_@ set v = coalesce(v, 0) + 1');
+select test.both('update t_@ set v = v * 2');
+commit;
+select test.same('select * from t_@');
+
+-- rows that the same transaction inserted, and the same statement
+begin;
+select test.both('insert into t_@ select 20000 + i, i, ''new'' from generate_series(1, 3000) i');
+select test.both('update t_@ set c = ''newer'' where id > 20000 and v % 2 = 0');
+select test.both('delete from t_@ where id > 20000 and v % 3 = 0');
+select test.both('update t_@ set c = ''newest'' where id > 20000 and v % 4 = 0');
+select test.both('insert into t_@ values (30000, 1, ''one'')');
+select test.both('update t_@ set v = v + 1 where id = 30000');
+select test.both('update t_@ set v = v + 1 where id = 30000');
+select test.both('delete from t_@ where id = 30000');
+select test.both('update t_@ set v = v + 1 where id = 30000');
+select test.same('select * from t_@');
+commit;
+select test.same('select * from t_@');
+select test.both('with d as (delete from t_@ where id > 22000 returning *) insert into t_@ select id + 50000, v, c from d');
+select test.both('with u as (update t_@ set v = 1 where id > 72900 returning id) delete from t_@ where id in (select id from u)');
+select test.same('select * from t_@');
+-- twice in one statement: the second is ignored
+select test.both('update t_@ set v = x.n from (values (1), (2)) x (n) where id = 6001');
+select test.same('select id, v > 0 from t_@ where id = 6001');
+
+-- MERGE
+create table src as select i as id, i * 2 as v from generate_series(9990, 10050) i;
+select test.both('merge into t_@ t using src s on t.id = s.id when matched and s.id % 3 = 0 then delete
+	when matched then update set v = s.v, c = ''merged'' when not matched then insert values (s.id, s.v, ''merged in'')');
+select test.same('select * from t_@');
+select test.both('merge into t_@ t using src s on t.id = s.id when not matched by source and t.id > 72000 then delete
+	when matched then do nothing');
+select test.both('merge into t_@ t using (values (9991), (9991)) s (id) on t.id = s.id when matched then update set v = 5');
+select test.same('select * from t_@');
+
+-- command ids: a cursor opened before does not see later changes of its own transaction
+begin;
+insert into t_z values (90000, 0, 'cursor');
+declare before cursor for select v from t_z where id = 90000;
+update t_z set v = 1 where id = 90000;
+declare between_ cursor for select v from t_z where id = 90000;
+update t_z set v = 2 where id = 90000;
+delete from t_z where id = 90000;
+declare after cursor for select v from t_z where id = 90000;
+fetch before;
+fetch between_;
+fetch after;
+rollback;
+
+-- WHERE CURRENT OF
+begin;
+declare ch cursor for select * from t_h where id between 2000 and 2010 order by id for update;
+declare cz cursor for select * from t_z where id between 2000 and 2010 order by id for update;
+rollback;
+begin;
+declare ch cursor for select * from t_h where id between 2000 and 2010;
+declare cz cursor for select * from t_z where id between 2000 and 2010;
+move 2 ch;
+move 2 cz;
+update t_h set c = 'current' where current of ch;
+update t_z set c = 'current' where current of cz;
+update t_h set c = 'current' where current of ch;
+update t_z set c = 'current' where current of cz;
+fetch ch;
+fetch cz;
+delete from t_h where current of ch;
+delete from t_z where current of cz;
+commit;
+select test.same('select * from t_@');
+
+-- triggers
+create table log_h (n serial, what text) using heap;
+create table log_z (n serial, what text) using heap;
+create function note() returns trigger language plpgsql as $$
+declare
+	log text := regexp_replace(tg_table_name, 'tr_', 'log_');
+	n bigint;
+begin
+	if tg_level = 'STATEMENT' then
+		if tg_when = 'AFTER' then
+			execute 'select coalesce((select sum(id) from newtab), -1)' into n;
+		end if;
+		execute format('insert into %I (what) values (%L)', log, concat_ws(' ', tg_when, tg_op, 'statement', n));
+		return null;
+	end if;
+	execute format('insert into %I (what) values (%L)', log, concat_ws(' ', tg_when, tg_op, old.id, old.c, '->', new.id, new.c));
+	if tg_when = 'BEFORE' and tg_op <> 'DELETE' then
+		new.c := new.c || '+';
+		return case when new.id = 13 then null else new end;
+	end if;
+	return coalesce(new, old);
+end $$;
+create function note_delete() returns trigger language plpgsql as $$
+declare
+	n bigint;
+begin
+	execute 'select sum(id) from oldtab' into n;
+	execute format('insert into %I (what) values (%L)', regexp_replace(tg_table_name, 'tr_', 'log_'), 'deleted ' || n);
+	return null;
+end $$;
+create table tr_h (id int, v int, c text) using heap;
+create table tr_z (id int, v int, c text) using zedstore;
+select test.both('create trigger b before insert or update or delete on tr_@ for each row execute function note()') ~ '^ok';
+select test.both('create trigger a after insert or update or delete on tr_@ for each row execute function note()') ~ '^ok';
+select test.both('create trigger bs before insert or update or delete on tr_@ for each statement execute function note()') ~ '^ok';
+select test.both('create trigger asi after insert on tr_@ referencing new table as newtab for each statement execute function note()') ~ '^ok';
+select test.both('create trigger asu after update on tr_@ referencing new table as newtab for each statement execute function note()') ~ '^ok';
+select test.both('create trigger asd after delete on tr_@ referencing old table as oldtab for each statement execute function note_delete()') ~ '^ok';
+select test.both('insert into tr_@ select i, i, ''t'' || i from generate_series(1, 20) i');
+select test.both('update tr_@ set c = c || ''u'' where id % 3 = 0');
+select test.both('update tr_@ set id = id + 100 where id > 17');
+select test.both('delete from tr_@ where id in (5, 6, 118)');
+select test.both('insert into tr_@ values (13, 13, ''thirteen'')');
+select test.same('select * from tr_@');
+select test.same('select * from log_@');
+select count(*) from log_z;
+-- a trigger that changes the row that is about to be changed
+create function meddle() returns trigger language plpgsql as $$
+begin
+	execute format('update %I set v = v + 1 where id = %s', tg_table_name, old.id);
+	return new;
+end $$;
+create table md_h (id int, v int) using heap;
+create table md_z (id int, v int) using zedstore;
+select test.both('insert into md_@ values (1, 1), (2, 2)');
+select test.both('create trigger m before update on md_@ for each row when (pg_trigger_depth() = 0) execute function meddle()') ~ '^ok';
+select test.both('update md_@ set v = 10 where id = 1');
+select test.same('select * from md_@');
+-- deferred triggers look at rows by TID at commit
+create table df_z (id int, v int) using zedstore;
+create table dflog (what text);
+create function late() returns trigger language plpgsql as $$
+begin
+	insert into dflog values (concat_ws(' ', tg_op, old.v, new.v));
+	return null;
+end $$;
+create constraint trigger d after insert or update or delete on df_z deferrable initially deferred for each row execute function late();
+begin;
+insert into df_z values (1, 1), (2, 2);
+update df_z set v = 3 where id = 1;
+update df_z set v = 4 where id = 1;
+delete from df_z where id = 2;
+select count(*) from dflog;
+commit;
+select * from dflog;
+
+-- rows as values: old and new versions by TID
+select count(*) from t_z x join t_z y on x.ctid = y.ctid where x.id = y.id;
+select (select count(*) from t_z) = (select count(distinct ctid) from t_z);
+create view vw_z as select * from t_z where id < 3000;
+update vw_z set c = 'by view' where id = 2001;
+select c from t_z where id = 2001;
+
+-- domains of generated columns and defaults in UPDATE
+create table gn_z (id int default 5, v int default 7, g int generated always as (v + 1) stored) using zedstore;
+insert into gn_z values (1, 2);
+update gn_z set v = 10;
+update gn_z set id = default;
+select * from gn_z;
+update gn_z set g = 1;
+
+-- constraints and unique indexes
+create table un_h (id int primary key, v int unique, check (v <> 13)) using heap;
+create table un_z (id int primary key, v int unique, check (v <> 13)) using zedstore;
+select test.both('insert into un_@ select i, i + 100 from generate_series(1, 2000) i');
+select test.both('insert into un_@ values (5, 5)');
+select test.both('insert into un_@ values (5000, 105)');
+select test.both('update un_@ set v = 106 where id = 5');
+select test.both('update un_@ set v = 13 where id = 5');
+select test.both('update un_@ set id = id + 1');
+select test.both('delete from un_@ where id = 6');
+select test.both('insert into un_@ values (6, 5)');
+select test.both('insert into un_@ values (6, 6)');
+select test.same('select * from un_@');
+begin;
+select test.both('delete from un_@ where id = 7');
+select test.both('insert into un_@ values (7, 777777)');
+select test.both('insert into un_@ values (7, 777778)');
+commit;
+select test.same('select * from un_@');
+
+select test.check(oid) from pg_class
+where relnamespace = 'write_dml'::regnamespace and relkind = 'r' and relname like '%\_z' and relname <> 'log_z' order by relname;

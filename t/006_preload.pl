@@ -1,0 +1,76 @@
+# Without preloading: a clear hint.  A file of a later format version: refused.
+use strict;
+use warnings FATAL => 'all';
+
+use ZedstoreTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node('main');
+my $hint =
+  qr/HINT:  Add "zedstore_io" to "shared_preload_libraries" and restart the server\./;
+
+$node->safe_psql(
+	'postgres', q{
+	create table t (a int, b text) using zedstore;
+	create index t_a on t (a);
+	insert into t select i, 'b' from generate_series(1, 5000) i;
+	checkpoint;
+});
+
+$node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
+$node->restart;
+for my $sql (
+	'insert into t values (1)',
+	'copy t (a) from program \'echo 1\'',
+	'create table n (a int) using zedstore',
+	'delete from t where a = 1',
+	'update t set b = 1',
+	'select * from t where a = 5',
+	'select count(*) from t',
+	'vacuum t',
+	'truncate t')
+{
+	my ($ret, $out, $err) = $node->psql('postgres', $sql);
+	like($err, $hint, "not preloaded: $sql");
+}
+is($node->safe_psql('postgres', 'select 1'), '1', 'the server is well');
+
+$node->append_conf('postgresql.conf',
+	"shared_preload_libraries = 'zedstore_io'");
+$node->restart;
+is($node->safe_psql('postgres', 'select count(*) from t'),
+	'5000', 'preloaded again: all rows');
+
+# The format version stands behind the magic, first in the metapage's contents.
+my $path =
+  $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('t')");
+$node->safe_psql('postgres', 'alter system set ignore_checksum_failure = on');
+$node->stop;
+my $page;
+open my $file, '+<:raw', $path or die "open $path: $!";
+read($file, $page, 24 + 8) == 32 or die "read $path: $!";
+my ($magic, $version) = unpack 'LL', substr($page, 24, 8);
+note sprintf 'magic %x version %d', $magic, $version;
+seek $file, 24 + 4, 0;
+print $file pack('L', $version + 1);
+close $file;
+$node->start;
+for my $sql (
+	'select count(*) from t',
+	'select * from t where a = 5',
+	'insert into t values (1)',
+	'delete from t',
+	'vacuum t',
+	'analyze t')
+{
+	my ($ret, $out, $err) = $node->psql('postgres', $sql);
+	like($err, qr/ERROR:.*version/, "newer format: $sql");
+	like($err, qr/HINT:/, "newer format: hint of $sql");
+}
+$node->safe_psql('postgres', 'drop table t');
+ok(!$node->log_contains('TRAP:|PANIC'), 'no assertion failed');
+$node->stop;
+
+done_testing();
