@@ -172,8 +172,12 @@ position_tids(ZsScanDesc scan, zstid from, zstid end)
 	bool		any = (scan->rs_base.rs_flags & SO_TYPE_ANALYZE) != 0;
 
 	if (scan->tids == NULL)
+	{
 		scan->tids = zstid_scan_begin(scan->rs_base.rs_rd,
 									  any ? NULL : scan->rs_base.rs_snapshot, from, end);
+		if (scan->rs_base.rs_flags & SO_TYPE_BITMAPSCAN)
+			zstid_scan_lock_rows(scan->tids);
+	}
 	else
 		zstid_scan_restart(scan->tids, from, end);
 	MemoryContextSwitchTo(old);

@@ -50,6 +50,9 @@
 /* How many rows go by between two looks at the wraparound failsafe. */
 #define FAILSAFE_EVERY_ROWS		(UINT64CONST(16) * 1024 * 1024)
 
+/* Runs of dead rows that are removed together. */
+#define REMOVAL_RUNS			4096
+
 typedef struct VacuumRun
 {
 	Relation	rel;
@@ -229,14 +232,47 @@ block_offsets(TidStoreIterResult *result, OffsetNumber *offsets, int maxoffsets)
 #endif
 }
 
+/* Dead rows on their way to becoming unused, so that each leaf is changed once. */
+typedef struct RemovalBatch
+{
+	int			nruns;
+	ZsTidRun	runs[REMOVAL_RUNS];
+	zstid		next_tree_row;	/* no row of the row tree before this one */
+} RemovalBatch;
+
+/*
+ * Takes the batch's rows out of the row tree and the TID tree.  The data goes first: a row
+ * number that is free may be taken at once.
+ */
+static void
+remove_batch(VacuumRun *run, RemovalBatch *batch)
+{
+	for (int i = 0; i < batch->nruns; i++)
+	{
+		zstid		first = batch->runs[i].first;
+		zstid		end = first + batch->runs[i].count;
+
+		vacuum_delay_point_compat();
+		if (batch->next_tree_row < first)
+			batch->next_tree_row = zsrow_next(run->rel, first);
+		if (batch->next_tree_row < end)
+			zsrow_delete_range(run->rel, first, end);
+	}
+	run->removed_rows += zstid_remove_dead_runs(run->rel, batch->runs, batch->nruns);
+	batch->nruns = 0;
+}
+
 /* Dead rows, now without index entries, leave the row tree and become unused. */
 static void
 remove_dead_rows(VacuumRun *run)
 {
 	TidStoreIter *iter;
 	TidStoreIterResult *result;
+	RemovalBatch *batch = palloc(sizeof(RemovalBatch));
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_HEAP);
+	batch->nruns = 0;
+	batch->next_tree_row = zsrow_next(run->rel, 0);
 	iter = TidStoreBeginIterate(run->dead);
 	while ((result = TidStoreIterateNext(iter)) != NULL)
 	{
@@ -244,24 +280,24 @@ remove_dead_rows(VacuumRun *run)
 		int			n = block_offsets(result, offsets, lengthof(offsets));
 		zstid		base = (zstid) result->blkno * ZS_ROWS_PER_BLOCK;
 
-		vacuum_delay_point_compat();
 		Assert(n <= (int) lengthof(offsets));
 		for (int i = 0; i < n;)
 		{
 			int			k = i + 1;
-			zstid		first;
 
 			while (k < n && offsets[k] == offsets[k - 1] + 1)
 				k++;
-			first = base + offsets[i] - 1;
-
-			/* the data first: a row number that is free may be taken at once */
-			zsrow_delete_range(run->rel, first, first + (k - i));
-			run->removed_rows += zstid_remove_dead(run->rel, first, k - i);
+			if (batch->nruns == REMOVAL_RUNS)
+				remove_batch(run, batch);
+			batch->runs[batch->nruns].first = base + offsets[i] - 1;
+			batch->runs[batch->nruns].count = k - i;
+			batch->runs[batch->nruns++].slotno = ZS_SLOT_DEAD;
 			i = k;
 		}
 	}
+	remove_batch(run, batch);
 	TidStoreEndIterate(iter);
+	pfree(batch);
 }
 
 /* Second and third pass over what was collected. */

@@ -130,6 +130,11 @@ zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 								 xlrec->item.lokey, xlrec->item.child, xlrec->index, xlrec->op);
 				break;
 			}
+		case XLOG_ZS_TID_CHANGE:
+		case XLOG_ZS_TID_FOLD:
+		case XLOG_ZS_TID_VISMAP:
+			zstid_desc(buf, record);
+			break;
 		default:
 			appendStringInfo(buf, "data: %u bytes", XLogRecGetDataLen(record));
 			break;

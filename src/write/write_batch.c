@@ -25,11 +25,14 @@
 
 #include "access/detoast.h"
 #include "access/htup_details.h"
+#include "access/transam.h"
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "write_internal.h"
+#include "zs_tid.h"
 
 /* Rows for which the arrays are made first; they double from there, to reach a full batch. */
 #define INITIAL_ROWS	58
@@ -52,6 +55,7 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 	buf->ngaps = buf->maxgaps = 0;
 	buf->items = NULL;
 	buf->nitems = buf->maxitems = 0;
+	buf->any_aborted = false;
 	buf->subxacts = NULL;
 	buf->nsubxacts = buf->maxsubxacts = 0;
 	buf->next = buf->end = 0;
@@ -690,9 +694,38 @@ compare_items(const void *a, const void *b)
 	return ra < rb ? -1 : ra > rb;
 }
 
+/*
+ * Drops the rows of subtransactions that were rolled back.  VACUUM may have taken their row numbers
+ * already, and given them to others; those of our own live rows it leaves alone.
+ */
+static void
+drop_aborted_items(Relation rel, ZsWriteBuffer *buf)
+{
+	int			kept = 0;
+
+	for (int i = 0; i < buf->nitems; i++)
+	{
+		MinimalTuple item = buf->items[i];
+		ZsVisSlot	vis;
+
+		CHECK_FOR_INTERRUPTS();
+		if (zstid_lookup(rel, zsrow_item_row(item), &vis, NULL) &&
+			(TransactionIdIsCurrentTransactionId(vis.xmin) || buf->xid == FrozenTransactionId))
+		{
+			buf->items[kept++] = item;
+			continue;
+		}
+		zswrite_account(buf, -(int64) item->t_len);
+		pfree(item);
+	}
+	buf->nitems = kept;
+}
+
 void
 zswrite_write_items(Relation rel, ZsWriteBuffer *buf)
 {
+	if (buf->any_aborted)
+		drop_aborted_items(rel, buf);
 	if (buf->nitems == 0)
 		return;
 

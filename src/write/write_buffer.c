@@ -300,8 +300,11 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 		if (buf->subxacts[i].subid == subid)
 		{
 			buf->subxacts[i].subid = parent;
-			if (!commit)
+			if (!commit && buf->subxacts[i].nrows > 0)
+			{
 				buf->subxacts[i].nrows = 0;
+				buf->any_aborted = true;
+			}
 		}
 		live |= buf->subxacts[i].nrows > 0;
 	}

@@ -98,6 +98,8 @@ typedef struct ZsWriteBuffer
 	uint32		step;			/* size of the last reservation in this command */
 
 	/* who wrote what is here */
+	bool		any_aborted;	/* some rows are of a subtransaction that was
+								 * rolled back */
 	ZsSubxactRows *subxacts;
 	int			nsubxacts;
 	int			maxsubxacts;
