@@ -233,12 +233,10 @@ typedef void (*ZsDeadRunCallback) (zstid first, uint32 count, void *arg);
 extern bool zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoffs *cutoffs,
 							  ZsDeadRunCallback collect, void *arg, ZsTidLeafResult *result);
 
-/* Second pass, after index cleanup: dead rows of [first, first + count) become unused. */
-extern uint64 zstid_remove_dead(Relation rel, zstid first, uint32 count);
-
 /*
- * The same for a list of runs in ascending order (slotno is not looked at): one
- * WAL record per leaf where the dead rows of the leaf are those of the list.
+ * Second pass, after index cleanup: the dead rows of the runs become unused.  Runs ascend
+ * (slotno is not looked at): one WAL record per leaf where the dead rows of the leaf are those of the list.
+ * Returns how many rows.
  */
 extern uint64 zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nruns);
 

@@ -23,7 +23,6 @@
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "pgstat.h"
-#include "storage/predicate.h"
 #include "utils/rel.h"
 
 #include "scan_desc.h"
@@ -98,7 +97,6 @@ next_bitmap_row(ZsScanDesc scan, TupleTableSlot *slot)
 		OffsetNumber offset = scan->offsets[scan->offset_pos++];
 		zstid		row = scan->window_start + offset - 1;
 		const ZsRunView *view;
-		ItemPointerData tid;
 
 		/* an index entry can only be corrupt to have such an offset */
 		if (offset < 1 || offset > ZS_ROWS_PER_BLOCK)
@@ -106,8 +104,6 @@ next_bitmap_row(ZsScanDesc scan, TupleTableSlot *slot)
 		view = zsscan_find_view(scan, row);
 		if (view == NULL)
 			continue;
-		zs_tid_from_row(row, &tid);
-		PredicateLockTID(scan->rs_base.rs_rd, &tid, scan->rs_base.rs_snapshot, view->vis.xmin);
 		store_row(scan, slot, row, view);
 		return true;
 	}

@@ -196,11 +196,3 @@ zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nruns)
 	zstid_target_release(&target);
 	return removed;
 }
-
-uint64
-zstid_remove_dead(Relation rel, zstid first, uint32 count)
-{
-	ZsTidRun	run = {.first = first, .count = count, .slotno = ZS_SLOT_DEAD};
-
-	return zstid_remove_dead_runs(rel, &run, 1);
-}
