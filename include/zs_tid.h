@@ -77,9 +77,14 @@ extern bool zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vi
 /*
  * A serializable transaction takes a predicate lock on each row that the scan
  * finds visible (bitmap scans; a scan of the whole table locks the relation
- * instead).  Call it before the first zstid_scan_next().
+ * instead).  The scan's range lies in the logical block that starts at base; of
+ * its rows only those with these offsets are locked and tested for conflicts
+ * with writers (noffsets < 0: all), and runs without any are left out.  Call
+ * it after zstid_scan_begin() and after each zstid_scan_restart().  Does
+ * nothing in other transactions.
  */
-extern void zstid_scan_lock_rows(ZsTidScan *scan);
+extern void zstid_scan_lock_rows(ZsTidScan *scan, zstid base, const OffsetNumber *offsets,
+								 int noffsets);
 
 /* ---- visibility rules (tid_visibility.c) -------------------------------------- */
 

@@ -74,9 +74,10 @@ store_row(ZsScanDesc scan, TupleTableSlot *slot, zstid row, const ZsRunView *vie
 static void
 start_bitmap_page(ZsScanDesc scan, BlockNumber block, int noffsets)
 {
-	load_block(scan, block, noffsets < 0 || noffsets >= VECTOR_ROWS);
+	/* before the block is loaded: serializable transactions lock these rows only */
 	scan->noffsets = noffsets;
 	scan->offset_pos = 0;
+	load_block(scan, block, noffsets < 0 || noffsets >= VECTOR_ROWS);
 }
 
 /* Next visible row of the bitmap page in the slot. */

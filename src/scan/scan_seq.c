@@ -95,8 +95,12 @@ zsscan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key
 		memcpy(scan->rs_base.rs_key, key, nkeys * sizeof(ScanKeyData));
 	}
 
-	/* as heap: serializable transactions depend on the whole table */
-	if ((flags & (SO_TYPE_SEQSCAN | SO_TYPE_SAMPLESCAN)) != 0 && snapshot != NULL)
+	/*
+	 * As heap: serializable transactions depend on the whole table.  That goes for TID range
+	 * scans, too, although heap takes no predicate locks for them.
+	 */
+	if ((flags & (SO_TYPE_SEQSCAN | SO_TYPE_SAMPLESCAN | SO_TYPE_TIDRANGESCAN)) != 0 &&
+		snapshot != NULL)
 		PredicateLockRelation(rel, snapshot);
 
 	scan->source = zsscan_source_create(rel, true, is_sequential(flags),
@@ -172,14 +176,12 @@ position_tids(ZsScanDesc scan, zstid from, zstid end)
 	bool		any = (scan->rs_base.rs_flags & SO_TYPE_ANALYZE) != 0;
 
 	if (scan->tids == NULL)
-	{
 		scan->tids = zstid_scan_begin(scan->rs_base.rs_rd,
 									  any ? NULL : scan->rs_base.rs_snapshot, from, end);
-		if (scan->rs_base.rs_flags & SO_TYPE_BITMAPSCAN)
-			zstid_scan_lock_rows(scan->tids);
-	}
 	else
 		zstid_scan_restart(scan->tids, from, end);
+	if (scan->rs_base.rs_flags & SO_TYPE_BITMAPSCAN)
+		zstid_scan_lock_rows(scan->tids, from, scan->offsets, scan->noffsets);
 	MemoryContextSwitchTo(old);
 }
 

@@ -21,7 +21,9 @@
  * then as good as looking at the page.  Slots are tested when a run needs
  * them, so that there is no conflict over rows that the scan does not reach.  A
  * scan that is to lock the rows it returns (zstid_scan_lock_rows()) tests
- * them and takes the predicate locks under the content lock instead.
+ * them and takes the predicate locks under the content lock instead.  It may
+ * name the rows that it wants of a logical block; others are then neither
+ * locked nor tested, as if each had been fetched alone.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -57,6 +59,9 @@ struct ZsTidScan
 	zstid		end;
 	bool		lock_rows;		/* predicate locks for each row returned */
 	bool		serializable;	/* look for conflicts with writers */
+	bool		wants_some;		/* of the block at wanted_base only these rows */
+	zstid		wanted_base;
+	uint64		wanted[ZS_ROWS_PER_BLOCK / 64];
 
 	/* the present leaf */
 	bool		have_leaf;
@@ -80,6 +85,7 @@ zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
 	scan->have_leaf = false;
 	scan->hints_set = false;
 	scan->lock_rows = false;
+	scan->wants_some = false;
 	scan->serializable = snapshot != NULL &&
 		CheckForSerializableConflictOutNeeded(rel, snapshot);
 	scan->frozen = zstid_frozen_slot;
@@ -88,10 +94,43 @@ zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
 }
 
 void
-zstid_scan_lock_rows(ZsTidScan *scan)
+zstid_scan_lock_rows(ZsTidScan *scan, zstid base, const OffsetNumber *offsets, int noffsets)
 {
+	if (!scan->serializable)
+		return;
 	Assert(!scan->have_leaf);
-	scan->lock_rows = scan->serializable;
+	scan->lock_rows = true;
+	scan->wants_some = noffsets >= 0;
+	if (!scan->wants_some)
+		return;
+	scan->wanted_base = base;
+	memset(scan->wanted, 0, sizeof(scan->wanted));
+	for (int i = 0; i < noffsets; i++)
+	{
+		/* an index entry can only be corrupt to have another offset */
+		if (offsets[i] >= 1 && offsets[i] <= ZS_ROWS_PER_BLOCK)
+			scan->wanted[(offsets[i] - 1) / 64] |= UINT64CONST(1) << (offsets[i] - 1) % 64;
+	}
+}
+
+static inline bool
+is_wanted(const ZsTidScan *scan, zstid row)
+{
+	uint64		i = row - scan->wanted_base;
+
+	Assert(row >= scan->wanted_base && i < ZS_ROWS_PER_BLOCK);
+	return (scan->wanted[i / 64] >> i % 64 & 1) != 0;
+}
+
+static bool
+any_wanted(const ZsTidScan *scan, const ZsTidRun *run)
+{
+	for (uint64 i = 0; i < run->count; i++)
+	{
+		if (is_wanted(scan, run->first + i))
+			return true;
+	}
+	return false;
 }
 
 /*
@@ -200,6 +239,8 @@ next_run_of_leaf(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
 			return false;
 		run->first = Max(run->first, scan->next);
 		run->count = Min(run_end, scan->end) - run->first;
+		if (scan->wants_some && !any_wanted(scan, run))
+			continue;
 
 		if (run->slotno == ZS_SLOT_DEAD)
 		{
@@ -225,7 +266,7 @@ next_run_of_leaf(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
 }
 
 /*
- * Takes predicate locks on all visible rows of the copied leaf in the scan's range.
+ * Takes predicate locks on the visible rows of the copied leaf that the scan wants.
  * The page is still locked.
  */
 static void
@@ -241,6 +282,8 @@ lock_visible_rows(ZsTidScan *scan)
 		{
 			ItemPointerData tid;
 
+			if (scan->wants_some && !is_wanted(scan, run.first + i))
+				continue;
 			zs_tid_from_row(run.first + i, &tid);
 			PredicateLockTID(scan->rel, &tid, scan->snapshot, vis->xmin);
 		}
