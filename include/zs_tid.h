@@ -146,6 +146,14 @@ extern uint32 zstid_insert_small(Relation rel, int cursorno, uint32 nwanted,
 extern void zstid_release_rows(Relation rel, zstid first, uint32 count);
 
 /*
+ * After COPY FREEZE: sets the visibility map bits of the logical blocks within [start, end), the
+ * ones at the ends included, whose rows are all frozen.  Takes one leaf's exclusive lock at
+ * a time; WAL-logged where the relation is.  An optimization: what a crash or an error leaves out,
+ * VACUUM does.
+ */
+extern void zstid_mark_frozen(Relation rel, zstid start, zstid end);
+
+/*
  * Forgets what this backend knows about the table's open stripes.  To be called when the
  * file is emptied in place.
  */

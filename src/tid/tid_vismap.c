@@ -34,6 +34,7 @@
 #include "utils/rel.h"
 
 #include "tid_internal.h"
+#include "zs_btree.h"
 #include "zs_page.h"
 
 /* core's layout, see visibilitymap.c */
@@ -315,4 +316,42 @@ zstid_vm_clear_block(Relation rel, Buffer vmbuf, BlockNumber blkno)
 		log_vismap(InvalidBuffer, vmbuf, &range, 1, InvalidTransactionId, ZS_TIDVMF_CLEAR);
 	END_CRIT_SECTION();
 	LockBuffer(vmbuf, BUFFER_LOCK_UNLOCK);
+}
+
+/*
+ * Sets the bits of blocks whose rows are all frozen.  Ranges beyond MAX_RANGES in one leaf are
+ * left to VACUUM; a load has few.
+ */
+void
+zstid_mark_frozen(Relation rel, zstid start, zstid end)
+{
+	uint8		slot_bits[ZS_FIRST_REAL_SLOT + ZS_TID_MAX_SLOTS] = {0};
+	ZsTidVmRange ranges[MAX_RANGES];
+	Buffer		vmbuf = InvalidBuffer;
+	zstid		row = start & ~(zstid) (ZS_ROWS_PER_BLOCK - 1);
+
+	slot_bits[ZS_SLOT_FROZEN] = VISIBILITYMAP_VALID_BITS;
+	end = TYPEALIGN64(ZS_ROWS_PER_BLOCK, end);
+	while (row < end)
+	{
+		Buffer		buf;
+		zstid		step_end;
+		int			nranges;
+
+		CHECK_FOR_INTERRUPTS();
+		visibilitymap_pin(rel, (BlockNumber) (row >> 8), &vmbuf);
+		buf = zsbtree_search(rel, ZS_TREE_TID, row, BUFFER_LOCK_EXCLUSIVE);
+		if (!BufferIsValid(buf))
+			break;
+		step_end = Min(ZsPageGetOpaque(BufferGetPage(buf))->hikey, zstid_vm_page_end(row));
+		nranges = zstid_vm_ranges(BufferGetPage(buf), slot_bits, row, Min(step_end, end), vmbuf,
+								  ranges, MAX_RANGES);
+		if (nranges > 0)
+			zstid_vm_set(rel, buf, vmbuf, ranges, nranges, InvalidTransactionId);
+		UnlockReleaseBuffer(buf);
+		Assert(step_end > row);
+		row = step_end;
+	}
+	if (BufferIsValid(vmbuf))
+		ReleaseBuffer(vmbuf);
 }

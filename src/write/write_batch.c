@@ -59,6 +59,7 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 	buf->subxacts = NULL;
 	buf->nsubxacts = buf->maxsubxacts = 0;
 	buf->next = buf->end = 0;
+	buf->frozen_first = buf->frozen_end = 0;
 }
 
 static void free_columns(ZsWriteBuffer *buf);

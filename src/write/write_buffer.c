@@ -33,6 +33,7 @@
 #include "utils/rel.h"
 
 #include "write_internal.h"
+#include "zs_tid.h"
 
 static HTAB *buffers = NULL;	/* Oid -> ZsWriteBuffer, in TopTransactionContext */
 static Size total_bytes = 0;	/* of all buffers */
@@ -79,6 +80,8 @@ flush_buffer(Relation rel, ZsWriteBuffer *buf)
 	zswrite_release_rows(rel, buf);
 	zswrite_write_items(rel, buf);
 	zswrite_write_columns(rel, buf, false);
+	if (buf->frozen_end > buf->frozen_first)
+		zstid_mark_frozen(rel, buf->frozen_first, buf->frozen_end);
 	discard(buf);
 }
 

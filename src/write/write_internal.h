@@ -97,6 +97,10 @@ typedef struct ZsWriteBuffer
 	CommandId	cid;
 	uint32		step;			/* size of the last reservation in this command */
 
+	/* reserved as frozen since the last flush: all within this range */
+	zstid		frozen_first;
+	zstid		frozen_end;
+
 	/* who wrote what is here */
 	bool		any_aborted;	/* some rows are of a subtransaction that was
 								 * rolled back */

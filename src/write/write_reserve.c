@@ -13,6 +13,9 @@
  * reservation.  What was reserved and not used goes back before anybody reads the
  * table with our snapshot, and at the latest before commit.
  *
+ * COPY FREEZE reserves rows as frozen.  The range they lie in is remembered, and gets its
+ * bits in the visibility map when the buffer is flushed and nothing is reserved any more.
+ *
  * The tail of a bulk load's last stripe becomes the open stripe of the session's cursor, so that rows
  * that follow get the row numbers that follow.
  *
@@ -93,6 +96,11 @@ zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 		reserve_stripes(rel, buf);
 	else
 		reserve_small(rel, buf);
+	if (xid == FrozenTransactionId)
+	{
+		buf->frozen_first = buf->frozen_end == 0 ? buf->next : Min(buf->frozen_first, buf->next);
+		buf->frozen_end = Max(buf->frozen_end, buf->end);
+	}
 	*owned = buf->owned;
 	return buf->next++;
 }
