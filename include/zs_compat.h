@@ -40,6 +40,21 @@
 	XLogRegisterBufData((id), (char *) (data), (len))
 #endif
 
+/*
+ * A place where tests stop, fail or crash a session; nothing unless the server
+ * was built for that.  Not in critical sections.
+ */
+#ifndef USE_INJECTION_POINTS
+#define ZS_INJECTION_POINT(name)	((void) 0)
+#else
+#include "utils/injection_point.h"
+#ifdef ZS_PG18
+#define ZS_INJECTION_POINT(name)	INJECTION_POINT(name, NULL)
+#else
+#define ZS_INJECTION_POINT(name)	INJECTION_POINT(name)
+#endif
+#endif
+
 /* goes in front of a declaration */
 #ifdef ZS_PG18
 #define ZS_NORETURN pg_noreturn

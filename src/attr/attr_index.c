@@ -423,5 +423,6 @@ zsattr_unlink_segment(Relation rel, AttrNumber attno, zstid first_row)
 
 	Assert(zsattr_index_page_check(page) == NULL);
 	UnlockReleaseBuffer(buf);
+	ZS_INJECTION_POINT("zs-attr-unlink");
 	zspage_free_run(rel, treeno, item.start, item.nblocks);
 }

@@ -172,6 +172,7 @@ zsattr_overflow_write(Relation rel, AttrNumber attno, const char *data, Size siz
 		packed = zsattr_overflow_pack(data, size, compression, level, &stored_size);
 
 	runs = allocate_runs(rel, attno, blocks_of(stored_size));
+	ZS_INJECTION_POINT("zs-attr-overflow-allocate");
 	pointer->start = runs[0].start;
 	pointer->stamp = pg_prng_uint32(&pg_global_prng_state);
 	pointer->raw_size = (uint32) size;
@@ -181,6 +182,7 @@ zsattr_overflow_write(Relation rel, AttrNumber attno, const char *data, Size siz
 			ZS_OVERFLOW_LZ4 : ZS_OVERFLOW_ZSTD;
 
 	write_pages(rel, attno, runs, pointer->stamp, packed != NULL ? packed : data, stored_size);
+	ZS_INJECTION_POINT("zs-attr-overflow-write");
 	pfree(runs);
 	if (packed != NULL)
 		pfree(packed);

@@ -274,6 +274,7 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 	zscodec_encoder_free(&encoder);
 
 	allocate_runs(rel, attnos, items, n);
+	ZS_INJECTION_POINT("zs-attr-allocate");
 
 	zsattr_batch_begin(&batch, rel, strategy);
 	for (int i = 0; i < n; i++)
@@ -282,11 +283,13 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 		zscodec_buf_free(&payloads[i]);
 	}
 	zsattr_batch_end(&batch);
+	ZS_INJECTION_POINT("zs-attr-write");
 
 	for (int i = 0; i < n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		zsattr_segment_link(rel, attnos[i], &items[i]);
+		ZS_INJECTION_POINT("zs-attr-link");
 	}
 
 	MemoryContextSwitchTo(oldcontext);

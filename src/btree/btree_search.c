@@ -283,6 +283,7 @@ zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key)
 			return buf;
 
 		blkno = zspage_alloc(rel, treeno);
+		ZS_INJECTION_POINT("zs-btree-root-block");
 		buf = zspage_new_buffer(rel, blkno, NULL);
 		zspage_init(image.data, zsbtree_bottom_type(treeno), treeno,
 					zsbtree_bottom_level(treeno), 0, PG_UINT64_MAX);

@@ -73,6 +73,7 @@ split_root(Relation rel, uint16 treeno, Buffer buf, uint64 splitkey, Page left, 
 	PGAlignedBlock root;
 	ZsInnerItem item = {0};
 
+	ZS_INJECTION_POINT("zs-btree-root-split-blocks");
 	set_identity(left, &old, old.lokey, splitkey, rblkno, flags);
 	set_identity(right, &old, splitkey, old.hikey, old.right, flags);
 	Assert(old.right == 0 && old.lokey == 0);
@@ -116,6 +117,7 @@ split_root(Relation rel, uint16 treeno, Buffer buf, uint64 splitkey, Page left, 
 	UnlockReleaseBuffer(rbuf);
 	UnlockReleaseBuffer(lbuf);
 	UnlockReleaseBuffer(buf);
+	ZS_INJECTION_POINT("zs-btree-root-split");
 }
 
 /* First step of a split; leaves buf locked, with ZS_PAGEF_INCOMPLETE_SPLIT. */
@@ -129,6 +131,7 @@ split_page(Relation rel, uint16 treeno, Buffer buf, uint64 splitkey, Page left, 
 	BlockNumber rblkno = zspage_alloc(rel, treeno);
 	Buffer		rbuf = zspage_new_buffer(rel, rblkno, NULL);
 
+	ZS_INJECTION_POINT("zs-btree-split-block");
 	set_identity(right, &old, splitkey, old.hikey, old.right, old.flags);
 	if (!left_kept)
 		set_identity(left, &old, old.lokey, splitkey, rblkno,
@@ -189,6 +192,7 @@ zsbtree_split(Relation rel, uint16 treeno, Buffer buf, uint64 splitkey,
 		return;
 	}
 	split_page(rel, treeno, buf, splitkey, left, right, left_unchanged);
+	ZS_INJECTION_POINT("zs-btree-split");
 	zsbtree_finish_split(rel, treeno, buf);
 	UnlockReleaseBuffer(buf);
 }
@@ -273,6 +277,7 @@ zsbtree_finish_split(Relation rel, uint16 treeno, Buffer leftbuf)
 		{
 			insert_downlink(rel, parent, leftbuf, &item);
 			UnlockReleaseBuffer(parent);
+			ZS_INJECTION_POINT("zs-btree-downlink");
 			return;
 		}
 		split_inner(rel, treeno, parent, item.lokey);
@@ -311,6 +316,7 @@ zsbtree_mark_frozen(Relation rel, uint16 treeno, uint64 key, bool frozen)
 			PageSetLSN(page, XLogInsert(ZS_RMGR_ID, XLOG_ZS_BTREE_INNER));
 		}
 		END_CRIT_SECTION();
+		ZS_INJECTION_POINT("zs-btree-frozen");
 	}
 	UnlockReleaseBuffer(buf);
 }

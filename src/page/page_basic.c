@@ -198,6 +198,7 @@ write_batch(Relation rel, int npages, const BlockNumber *blocks, char **images,
 
 	for (int i = 0; i < npages; i++)
 		UnlockReleaseBuffer(buffers[i]);
+	ZS_INJECTION_POINT("zs-page-images");
 }
 
 void

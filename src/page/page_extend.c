@@ -200,6 +200,7 @@ give_to_tree(Relation rel, uint16 treeno, BlockNumber start, uint32 length,
 		zspage_change_add(&change, treeno, ZS_FPM_GAIN, gain.start, gain.length);
 	zspage_change_apply(rel, &change);
 	release_directory(&change);
+	ZS_INJECTION_POINT("zs-page-gain");
 }
 
 /* Takes a run from the tree's entry if it has one by now. */
@@ -248,6 +249,7 @@ zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks)
 		start = take_from_table(rel, nblocks, nwanted, &got);
 		if (start != 0)
 		{
+			ZS_INJECTION_POINT("zs-page-take-table");
 			give_to_tree(rel, treeno, start, got, nblocks, 0);
 			return start;
 		}
@@ -266,6 +268,7 @@ zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks)
 		}
 	}
 	start = extend_file(rel, nwanted, &file_blocks);
+	ZS_INJECTION_POINT("zs-page-extend");
 	give_to_tree(rel, treeno, start, nwanted, nblocks, file_blocks);
 	if (need_lock)
 		UnlockRelationForExtension(rel, ExclusiveLock);

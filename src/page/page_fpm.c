@@ -159,6 +159,7 @@ take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nre
 	if (change.nops > 0)
 		zspage_change_apply(rel, &change);
 	UnlockReleaseBuffer(change.dirbuf);
+	ZS_INJECTION_POINT("zs-page-take");
 }
 
 void
@@ -233,6 +234,7 @@ zspage_free_run(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 	}
 	zspage_change_apply(rel, &change);
 	UnlockReleaseBuffer(change.dirbuf);
+	ZS_INJECTION_POINT("zs-page-free");
 }
 
 void

@@ -204,6 +204,8 @@ create_directory_page(Relation rel, int directory)
 		return;
 	}
 
+	ZS_INJECTION_POINT("zs-page-directory-block");
+
 	START_CRIT_SECTION();
 	zspage_init(page, ZS_PAGE_DIRECTORY, ZS_TREE_TABLE, 0, directory, directory + 1);
 	((PageHeader) page)->pd_lower = PageGetContents(page) + sizeof(ZsDirectoryPageData) - page;
@@ -228,6 +230,7 @@ create_directory_page(Relation rel, int directory)
 
 	UnlockReleaseBuffer(metabuf);
 	UnlockReleaseBuffer(buf);
+	ZS_INJECTION_POINT("zs-page-directory");
 }
 
 /*
@@ -358,6 +361,7 @@ zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf, Page image)
 	END_CRIT_SECTION();
 
 	UnlockReleaseBuffer(dirbuf);
+	ZS_INJECTION_POINT("zs-page-root");
 	return true;
 }
 
@@ -429,6 +433,7 @@ zspage_reserve_rows(Relation rel, uint64 nrows)
 
 	first = hand_out_rows(rel, buf, TYPEALIGN64(ZS_STRIPE_ROWS, nrows), -1);
 	UnlockReleaseBuffer(buf);
+	ZS_INJECTION_POINT("zs-page-reserve-rows");
 	return first;
 }
 
@@ -477,6 +482,7 @@ zspage_cursor_stripe(Relation rel, int cursorno, uint64 old_stripe)
 	if (stripe == ZS_INVALID_ROW || stripe == old_stripe)
 		stripe = hand_out_rows(rel, buf, ZS_STRIPE_ROWS, cursorno);
 	UnlockReleaseBuffer(buf);
+	ZS_INJECTION_POINT("zs-page-cursor-stripe");
 	return stripe;
 }
 
@@ -491,6 +497,7 @@ zspage_cursor_move(Relation rel, int cursorno, uint64 stripe)
 	if (meta->cursors[cursorno] != stripe)
 		update_meta(rel, buf, meta->next_row, cursorno, stripe);
 	UnlockReleaseBuffer(buf);
+	ZS_INJECTION_POINT("zs-page-cursor-move");
 }
 
 void
@@ -505,4 +512,5 @@ zspage_unreserve_rows(Relation rel, uint64 first, uint64 end)
 	if (zspage_meta_data(BufferGetPage(buf))->next_row == end)
 		update_meta(rel, buf, first, -1, 0);
 	UnlockReleaseBuffer(buf);
+	ZS_INJECTION_POINT("zs-page-unreserve-rows");
 }

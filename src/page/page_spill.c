@@ -123,6 +123,8 @@ push_fpm_page(Relation rel, uint16 treeno)
 	zspage_change_apply(rel, &change);
 	UnlockReleaseBuffer(change.dirbuf);
 
+	ZS_INJECTION_POINT("zs-page-spill-take-page");
+
 	/* the block is ours alone now: its buffer may be made without the lock */
 	change.spillbuf = zspage_new_buffer(rel, blkno, NULL);
 	zspage_init(image.data, ZS_PAGE_FPM, treeno, 0, 0, PG_UINT64_MAX);
@@ -137,6 +139,7 @@ push_fpm_page(Relation rel, uint16 treeno)
 	zspage_change_apply(rel, &change);
 	UnlockReleaseBuffer(change.dirbuf);
 	UnlockReleaseBuffer(change.spillbuf);
+	ZS_INJECTION_POINT("zs-page-spill-push");
 }
 
 /*
@@ -201,6 +204,7 @@ zspage_spill_out(Relation rel, uint16 treeno)
 	zspage_change_apply(rel, &change);
 	UnlockReleaseBuffer(change.spillbuf);
 	UnlockReleaseBuffer(change.dirbuf);
+	ZS_INJECTION_POINT("zs-page-spill-out");
 }
 
 /*
@@ -322,5 +326,6 @@ zspage_spill_take(Relation rel, uint16 treeno, uint32 nblocks)
 	}
 	UnlockReleaseBuffer(change.spillbuf);
 	UnlockReleaseBuffer(change.dirbuf);
+	ZS_INJECTION_POINT("zs-page-spill-in");
 	return start;
 }

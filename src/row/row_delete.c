@@ -99,6 +99,7 @@ zsrow_delete_range(Relation rel, zstid first, zstid end)
 		hikey = ZsPageGetOpaque(BufferGetPage(buf))->hikey;
 		ndeleted += delete_from_leaf(rel, buf, first, end);
 		UnlockReleaseBuffer(buf);
+		ZS_INJECTION_POINT("zs-row-delete");
 		first = hikey;
 	}
 	return ndeleted;

@@ -222,6 +222,7 @@ insert_into_leaf(Relation rel, Buffer buf, MinimalTuple *items, int nitems)
 			return done;
 		}
 		add_items(rel, buf, offset, items + done, n);
+		ZS_INJECTION_POINT("zs-row-insert");
 		done += n;
 	}
 	UnlockReleaseBuffer(buf);

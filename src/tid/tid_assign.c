@@ -52,4 +52,5 @@ zstid_assign_slot(Relation rel, zstid row, const ZsVisSlot *vis, TransactionId o
 		elog(ERROR, "could not find copied row " UINT64_FORMAT, row);
 	zstid_target_change(&r.target, &change);
 	zstid_target_release(&r.target);
+	ZS_INJECTION_POINT("zs-tid-assign");
 }

@@ -146,6 +146,7 @@ lock_version(Relation rel, zstid row, TransactionId prior_xmax, TransactionId xi
 		{
 			zstid_compute_xmax(r.vis, xid, mode, false, &change);
 			zstid_target_change(&r.target, &change);
+			ZS_INJECTION_POINT("zs-tid-lock-chain");
 			zstid_row_find(&r);
 		}
 		*vis = *r.vis;

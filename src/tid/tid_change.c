@@ -92,7 +92,10 @@ zstid_target_lock(ZsTidTarget *target, zstid row, bool create)
 		 * from setting it again.  A root has no downlink.
 		 */
 		if ((opaque->flags & ZS_PAGEF_ALL_FROZEN) && !(opaque->flags & ZS_PAGEF_ROOT))
+		{
 			zsbtree_mark_frozen(rel, ZS_TREE_TID, opaque->lokey, false);
+			ZS_INJECTION_POINT("zs-tid-unmark");
+		}
 
 		if (zstid_leaf_free_space(page) >= ZS_TID_MAX_GROWTH)
 			return true;

@@ -117,6 +117,7 @@ zstid_insert_rows(Relation rel, zstid first, uint32 count, TransactionId xid, Co
 		change.count = Min(end, step_end(&target, row)) - row;
 		zstid_target_change(&target, &change);
 		zstid_target_unlock(&target);
+		ZS_INJECTION_POINT("zs-tid-insert-stripes");
 		row += change.count;
 		Assert(row <= end);
 	}
@@ -188,6 +189,7 @@ take_rows(ZsTidTarget *target, zstid *start, zstid end, ZsTidChange *change, uin
 			change->count = Min(count, nwanted);
 			zstid_target_change(target, change);
 			zstid_target_unlock(target);
+			ZS_INJECTION_POINT("zs-tid-insert-small");
 			*start = row;
 			return (uint32) change->count;
 		}
@@ -276,6 +278,7 @@ zstid_release_rows(Relation rel, zstid first, uint32 count)
 		change.count = Min(end, step_end(&target, row)) - row;
 		zstid_target_change(&target, &change);
 		zstid_target_unlock(&target);
+		ZS_INJECTION_POINT("zs-tid-release");
 		row += change.count;
 	}
 	zstid_target_release(&target);

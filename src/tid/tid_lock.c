@@ -339,6 +339,7 @@ apply_lock(RowLock *lock)
 	MultiXactIdSetOldestMember();
 	zstid_compute_xmax(lock->r.vis, GetCurrentTransactionId(), lock->mode, false, &change);
 	zstid_target_change(&lock->r.target, &change);
+	ZS_INJECTION_POINT("zs-tid-lock");
 	zstid_row_find(&lock->r);
 }
 

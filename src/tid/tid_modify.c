@@ -234,6 +234,7 @@ modify_apply(Modify *m, uint16 infomask2, int64 successor)
 	change.infomask2 |= infomask2;
 	zstid_target_change(&m->r.target, &change);
 	modify_end(m);
+	ZS_INJECTION_POINT("zs-tid-xmax");
 }
 
 TM_Result
@@ -285,6 +286,7 @@ zstid_update_check(Relation rel, zstid row, CommandId cid, Snapshot crosscheck, 
 		MultiXactIdSetOldestMember();
 		zstid_compute_xmax(m.r.vis, GetCurrentTransactionId(), mode, false, &change);
 		zstid_target_change(&m.r.target, &change);
+		ZS_INJECTION_POINT("zs-tid-update-lock");
 	}
 	modify_end(&m);
 	return TM_Ok;
@@ -343,6 +345,7 @@ put_inherited(Relation rel, zstid successor, const Inherited *inherited)
 		elog(ERROR, "could not find new row " UINT64_FORMAT " of an update", successor);
 	zstid_target_change(&r.target, &change);
 	zstid_target_release(&r.target);
+	ZS_INJECTION_POINT("zs-tid-inherit");
 }
 
 TM_Result

@@ -146,8 +146,11 @@ set_frozen_blocks(ZsTidTarget *target, zstid first, zstid end)
 							  TYPEALIGN64(ZS_ROWS_PER_BLOCK, end),
 							  target->vmbuf, ranges, MAX_VM_RANGES);
 	if (nranges > 0)
+	{
 		zstid_vm_set(target->rel, target->buf, target->vmbuf, ranges, nranges,
 					 InvalidTransactionId);
+		ZS_INJECTION_POINT("zs-tid-remove-vismap");
+	}
 }
 
 uint64
@@ -186,6 +189,7 @@ zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nruns)
 				break;
 			}
 			zstid_target_change(&target, &plan[ndone].change);
+			ZS_INJECTION_POINT("zs-tid-remove");
 			removed += plan[ndone].ndead;
 		}
 		if (ndone > 0)

@@ -267,7 +267,10 @@ clear_cut_block(ZsTidTarget *target, zstid splitkey)
 		return false;
 	}
 	if (zstid_vm_test(target->vmbuf, blkno, blkno, VISIBILITYMAP_VALID_BITS))
+	{
 		zstid_vm_clear_block(target->rel, target->vmbuf, blkno);
+		ZS_INJECTION_POINT("zs-tid-room-vismap");
+	}
 	return true;
 }
 
@@ -331,6 +334,7 @@ void
 zstid_make_room(ZsTidTarget *target)
 {
 	fold_leaf(target);
+	ZS_INJECTION_POINT("zs-tid-room-fold");
 	if (zstid_leaf_free_space(BufferGetPage(target->buf)) >= MIN_FOLD_GAIN)
 		zstid_target_unlock(target);
 	else

@@ -43,6 +43,7 @@ zstid_finish_speculative(Relation rel, zstid row)
 	lock_speculative_row(&r, rel, row);
 	zstid_target_change(&r.target, &change);
 	zstid_target_release(&r.target);
+	ZS_INJECTION_POINT("zs-tid-confirm");
 }
 
 void
@@ -54,6 +55,7 @@ zstid_abort_speculative(Relation rel, zstid row)
 	lock_speculative_row(&r, rel, row);
 	zstid_target_change(&r.target, &change);
 	zstid_target_release(&r.target);
+	ZS_INJECTION_POINT("zs-tid-kill");
 
 	/* the insertion was counted too */
 	pgstat_count_heap_delete(rel);

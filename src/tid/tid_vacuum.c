@@ -203,10 +203,16 @@ process_leaf(LeafPass *pass, zstid row)
 							  pass->ranges, MAX_VM_RANGES);
 	if (fold->nchanged > 0 ||
 		(fold->all_frozen && !(opaque->flags & ZS_PAGEF_ALL_FROZEN)))
+	{
 		zstid_target_fold(target, fold);
+		ZS_INJECTION_POINT("zs-tid-vacuum-fold");
+	}
 	if (nranges > 0)
+	{
 		zstid_vm_set(target->rel, target->buf, target->vmbuf, pass->ranges, nranges,
 					 pass->visible_horizon);
+		ZS_INJECTION_POINT("zs-tid-vacuum-vismap");
+	}
 
 	(void) zstid_walk_begin(&walk, page);
 	while (zstid_walk_next(&walk, &run, &reason))

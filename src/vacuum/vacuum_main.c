@@ -258,6 +258,7 @@ remove_batch(VacuumRun *run, RemovalBatch *batch)
 		if (batch->next_tree_row < end)
 			zsrow_delete_range(run->rel, first, end);
 	}
+	ZS_INJECTION_POINT("zs-vacuum-delete-rows");
 	run->removed_rows += zstid_remove_dead_runs(run->rel, batch->runs, batch->nruns);
 	batch->nruns = 0;
 }
@@ -307,6 +308,7 @@ process_dead(VacuumRun *run)
 	flush_pending(run);
 	if (run->dead_info->num_items == 0)
 		return;
+	ZS_INJECTION_POINT("zs-vacuum-find");
 
 	/* rows without index entries are removed even when indexes are left alone */
 	if (run->nindexes > 0 && !run->do_index_vacuuming)
@@ -314,7 +316,10 @@ process_dead(VacuumRun *run)
 	else
 	{
 		if (run->nindexes > 0)
+		{
 			vacuum_indexes(run);
+			ZS_INJECTION_POINT("zs-vacuum-indexes");
+		}
 		remove_dead_rows(run);
 	}
 	reset_dead_store(run);

@@ -161,6 +161,7 @@ zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, in
 	/* others compare their rows with ours before we commit: write it now */
 	zsrow_item_set_row(item, row);
 	zsrow_insert(rel, &item, 1);
+	ZS_INJECTION_POINT("zs-write-speculative");
 	pfree(item);
 	zs_tid_from_row(row, &slot->tts_tid);
 	slot->tts_tableOid = RelationGetRelid(rel);
@@ -194,6 +195,7 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 	/* the new version first: a successor that is not there would be corruption */
 	buf = zswrite_buffer(rel);
 	newrow = insert_row(rel, buf, slot, xid, cid, false);
+	ZS_INJECTION_POINT("zs-write-new-version");
 	result = zstid_mark_updated(rel, oldrow, newrow, cid, crosscheck, wait, lockmode, tmfd);
 	if (result != TM_Ok)
 	{
