@@ -53,8 +53,11 @@ zs_cache_dir() {
 		echo "$ZEDSTORE_CACHE"
 	elif is_root; then
 		echo /var/cache/zedstore_io
-	else
+	elif [ -n "${XDG_CACHE_HOME:-}${HOME:-}" ]; then
 		echo "${XDG_CACHE_HOME:-$HOME/.cache}/zedstore_io"
+	else
+		die "there is no home folder for the cache of PostgreSQL builds" \
+			"Set HOME, or ZEDSTORE_CACHE to a folder you may write to."
 	fi
 }
 
