@@ -40,6 +40,9 @@ extern TM_Result zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlo
 								   CommandId cid, Snapshot snapshot, Snapshot crosscheck,
 								   bool wait, TM_FailureData *tmfd, LockTupleMode *lockmode,
 								   TU_UpdateIndexes *update_indexes);
+extern TM_Result zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid,
+								   Snapshot snapshot, Snapshot crosscheck, bool wait,
+								   TM_FailureData *tmfd, bool changing_part);
 
 /* am_lock.c */
 extern TM_Result zsam_tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot,

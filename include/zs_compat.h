@@ -55,6 +55,12 @@
 #endif
 #endif
 
+/* 18 renamed these */
+#ifndef ZS_PG18
+#define ReorderBufferAllocChange	ReorderBufferGetChange
+#define ReorderBufferAllocTupleBuf	ReorderBufferGetTupleBuf
+#endif
+
 /* goes in front of a declaration */
 #ifdef ZS_PG18
 #define ZS_NORETURN pg_noreturn

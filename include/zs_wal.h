@@ -14,7 +14,12 @@
 
 #include "postgres.h"
 
+#include "replication/decode.h"
+
 /* Registers the resource manager; only while shared libraries are preloaded. */
 extern void zswal_rmgr_init(void);
+
+/* What logical decoding makes of a record: see the definition. */
+extern void zswal_decode(LogicalDecodingContext *ctx, XLogRecordBuffer *buf);
 
 #endif							/* ZS_WAL_H */

@@ -38,7 +38,7 @@
 #define XLOG_ZS_ROW_DELETE		0xA0	/* row_redo.c */
 #define XLOG_ZS_ATTR_LINK		0xB0	/* attr_redo.c */
 #define XLOG_ZS_ATTR_UNLINK		0xC0	/* attr_redo.c */
-#define XLOG_ZS_LOGICAL			0xD0	/* row images for logical decoding */
+#define XLOG_ZS_LOGICAL			0xD0	/* wal_decode.c; nothing to redo */
 
 /* ---- page ----------------------------------------------------------------- */
 
@@ -301,5 +301,47 @@ typedef struct xl_zs_attr_unlink
 } xl_zs_attr_unlink;
 
 #define SizeOfZsAttrUnlink		(offsetof(xl_zs_attr_unlink, index) + sizeof(uint16))
+
+/* ---- logical decoding ------------------------------------------------------ */
+
+/*
+ * XLOG_ZS_LOGICAL: a change of rows as logical decoding tells it.  No block references.  Behind
+ * the fixed part stand images, together raw_len bytes, which ZS_LOGICALF_LZ4 says are compressed:
+ * nrows new ones (INSERT), the new and perhaps the old one (UPDATE), perhaps the old one
+ * (DELETE).
+ */
+typedef struct xl_zs_logical
+{
+	RelFileLocator locator;		/* 0 */
+	uint32		raw_len;		/* 12 */
+	uint16		nrows;			/* 16: images */
+	uint8		op;				/* 18: ZS_LOGICAL_* */
+	uint8		flags;			/* 19: ZS_LOGICALF_* */
+} xl_zs_logical;
+
+#define SizeOfZsLogical			(offsetof(xl_zs_logical, flags) + sizeof(uint8))
+
+#define ZS_LOGICAL_INSERT		1
+#define ZS_LOGICAL_UPDATE		2
+#define ZS_LOGICAL_DELETE		3
+
+#define ZS_LOGICALF_OLD_KEY		0x01	/* the last image: columns of the replica identity,
+										 * NULL elsewhere */
+#define ZS_LOGICALF_OLD_ROW		0x02	/* the last image: the whole old row */
+#define ZS_LOGICALF_LZ4			0x04
+
+/*
+ * One image, not aligned: a heap tuple without the transaction part of its header.
+ * Followed by len bytes, from the tuple's t_bits on.
+ */
+typedef struct xl_zs_logical_row
+{
+	uint32		len;			/* 0 */
+	uint16		infomask2;		/* 4 */
+	uint16		infomask;		/* 6 */
+	uint8		hoff;			/* 8 */
+} xl_zs_logical_row;
+
+#define SizeOfZsLogicalRow		(offsetof(xl_zs_logical_row, hoff) + sizeof(uint8))
 
 #endif							/* ZS_WALREC_H */

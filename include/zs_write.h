@@ -57,8 +57,22 @@ extern void zswrite_flush_row(Relation rel, zstid row);
 /* Writes the buffers of all tables. */
 extern void zswrite_flush_all(void);
 
-/* Error if the table is in a publication and wal_level is logical: see the definition. */
-extern void zswrite_check_published(Relation rel);
+/* ---- row images for logical decoding (write_logical.c) ---------------------- */
+
+/* Logs inserted rows unless that is not asked for (wal_level, kind of table, options). */
+extern void zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots, int options);
+
+/*
+ * Log an update or delete of a table for which RelationIsLogicallyLogged() is true.  oldslot: the
+ * old row, of which at least the replica identity must be readable; NULL if the table has none.
+ * key_changed: the update changes a column of the replica identity.
+ */
+extern void zswrite_log_update(Relation rel, TupleTableSlot *oldslot, TupleTableSlot *newslot,
+							   bool key_changed);
+extern void zswrite_log_delete(Relation rel, TupleTableSlot *oldslot);
+
+/* Error if the table has the storage parameter user_catalog_table. */
+extern void zswrite_refuse_catalog(Relation rel);
 
 /* Ends a bulk load (finish_bulk_insert). */
 extern void zswrite_finish_bulk(Relation rel, int options);

@@ -17,7 +17,6 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "fmgr.h"
-#include "pgstat.h"
 #include "storage/predicate.h"
 
 #include "zs_am.h"
@@ -73,7 +72,10 @@ zs_tuple_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, 
 	zstid		row = zs_row_from_tid(&slot->tts_tid);
 
 	if (succeeded)
+	{
 		zstid_finish_speculative(rel, row);
+		zswrite_log_insert(rel, &slot, 1, 0);
+	}
 	else
 		zstid_abort_speculative(rel, row);
 }
@@ -83,20 +85,6 @@ zs_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid
 				BulkInsertState bistate)
 {
 	zswrite_multi_insert(rel, slots, ntuples, cid, options, bistate != NULL);
-}
-
-static TM_Result
-zs_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot,
-				Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
-{
-	TM_Result	result;
-
-	zsbase_require_preload();
-	zswrite_check_published(rel);
-	result = zstid_delete(rel, zs_row_from_tid(tid), cid, crosscheck, wait, tmfd, changing_part);
-	if (result == TM_Ok)
-		pgstat_count_heap_delete(rel);
-	return result;
 }
 
 /* ---- others ---------------------------------------------------------------- */
@@ -139,7 +127,7 @@ const TableAmRoutine zs_table_am_routine = {
 	.tuple_insert_speculative = zs_tuple_insert_speculative,
 	.tuple_complete_speculative = zs_tuple_complete_speculative,
 	.multi_insert = zs_multi_insert,
-	.tuple_delete = zs_tuple_delete,
+	.tuple_delete = zsam_tuple_delete,
 	.tuple_update = zsam_tuple_update,
 	.tuple_lock = zsam_tuple_lock,
 	.finish_bulk_insert = zswrite_finish_bulk,

@@ -1,7 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * am_update.c
- *	  tuple_update: which row lock an UPDATE needs.
+ *	  tuple_update and tuple_delete: which row lock an UPDATE needs, and what
+ *	  logical decoding has to know of the old row.
+ *
+ * The old row's columns are read for these two reasons only: of a key that foreign keys may refer
+ * to, of the replica identity, or all of them if that is FULL.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -13,38 +17,74 @@
 
 #include "access/sysattr.h"
 #include "access/xact.h"
+#include "nodes/bitmapset.h"
+#include "pgstat.h"
 #include "utils/datum.h"
 #include "utils/rel.h"
+#include "utils/relcache.h"
 
 #include "zs_am.h"
 #include "zs_base.h"
+#include "zs_projection.h"
 #include "zs_scan.h"
 #include "zs_slot.h"
 #include "zs_tid.h"
 #include "zs_write.h"
 
 /*
- * Does the update change a column of a key that foreign keys may refer to? Then it needs
- * the stronger lock, as heap_update() decides.
+ * The old row of an update or delete, fetched when it is first asked for, with the columns of attrs
+ * (as RelationGetIndexAttrBitmap() returns them), or all.
  */
-static LockTupleMode
-update_lock_mode(Relation rel, zstid row, TupleTableSlot *newslot)
+typedef struct OldRow
 {
-	Bitmapset  *keys = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
-	TupleTableSlot *oldslot;
+	Relation	rel;
+	zstid		row;
+	TupleTableSlot *slot;		/* NULL: not fetched */
+} OldRow;
+
+/* The slot with the row, NULL if there is no such row. */
+static TupleTableSlot *
+fetch_old_row(OldRow *old, const Bitmapset *attrs, bool all)
+{
 	ZsVisSlot	vis;
-	bool		changed = false;
+
+	if (old->slot == NULL && zstid_lookup(old->rel, old->row, &vis, NULL))
+	{
+		Bitmapset  *attnos = NULL;
+		int			i = -1;
+
+		while ((i = bms_next_member(attrs, i)) >= 0)
+		{
+			if (i + FirstLowInvalidHeapAttributeNumber > 0)
+				attnos = bms_add_member(attnos, i + FirstLowInvalidHeapAttributeNumber);
+		}
+		old->slot = table_slot_create(old->rel, NULL);
+		zsslot_set_needed(old->slot, attnos, all);
+		zsscan_store_version(old->rel, old->row, &vis, old->slot);
+		bms_free(attnos);
+	}
+	return old->slot;
+}
+
+static void
+drop_old_row(OldRow *old)
+{
+	if (old->slot == NULL)
+		return;
+	/* frees the set of columns, which a command of many rows must not pile up */
+	zsslot_set_needed(old->slot, NULL, true);
+	ExecDropSingleTupleTableSlot(old->slot);
+}
+
+/* Do two rows differ in a column of attrs? */
+static bool
+columns_differ(Relation rel, const Bitmapset *attrs, TupleTableSlot *oldslot,
+			   TupleTableSlot *newslot)
+{
+	bool		differ = false;
 	int			i = -1;
 
-	if (bms_is_empty(keys) || !zstid_lookup(rel, row, &vis, NULL))
-	{
-		bms_free(keys);
-		return LockTupleNoKeyExclusive;
-	}
-
-	oldslot = table_slot_create(rel, NULL);
-	zsscan_store_version(rel, row, &vis, oldslot);
-	while (!changed && (i = bms_next_member(keys, i)) >= 0)
+	while (!differ && (i = bms_next_member(attrs, i)) >= 0)
 	{
 		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
 		bool		oldnull;
@@ -56,34 +96,121 @@ update_lock_mode(Relation rel, zstid row, TupleTableSlot *newslot)
 		if (attno <= 0)
 		{
 			/* no system column can be part of a key, but a whole-row reference may */
-			changed = attno == 0;
+			differ = attno == 0;
 			continue;
 		}
 		att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
 		oldvalue = slot_getattr(oldslot, attno, &oldnull);
 		newvalue = slot_getattr(newslot, attno, &newnull);
-		changed = oldnull != newnull ||
+		differ = oldnull != newnull ||
 			(!oldnull && !datum_image_eq(oldvalue, newvalue, att->attbyval, att->attlen));
 	}
-	ExecDropSingleTupleTableSlot(oldslot);
-	bms_free(keys);
-	return changed ? LockTupleExclusive : LockTupleNoKeyExclusive;
+	return differ;
 }
 
+/* Is the whole old row to be logged? */
+static inline bool
+logs_whole_row(Relation rel)
+{
+	return RelationIsLogicallyLogged(rel) &&
+		rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL;
+}
+
+/* Columns of the replica identity, if changes are logged and it is one of columns. */
+static Bitmapset *
+identity_columns(Relation rel)
+{
+	if (!RelationIsLogicallyLogged(rel) ||
+		rel->rd_rel->relreplident == REPLICA_IDENTITY_NOTHING ||
+		rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL)
+		return NULL;
+	return RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_IDENTITY_KEY);
+}
+
+/*
+ * The old row of an update or delete that was done: what the replica identity needs of it, NULL if
+ * that is nothing.
+ */
+static TupleTableSlot *
+old_row_to_log(OldRow *old, const Bitmapset *identity, bool whole)
+{
+	if (!whole && bms_is_empty(identity))
+		return NULL;
+	if (fetch_old_row(old, identity, whole) == NULL)
+		elog(ERROR, "could not find row " UINT64_FORMAT " of table \"%s\" to log it",
+			 old->row, RelationGetRelationName(old->rel));
+	return old->slot;
+}
+
+/*
+ * An update that changes a column of a key that foreign keys may refer to needs the stronger lock,
+ * as heap_update() decides.
+ */
 TM_Result
 zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 				  Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
 				  LockTupleMode *lockmode, TU_UpdateIndexes *update_indexes)
 {
+	OldRow		old = {.rel = rel,.row = zs_row_from_tid(otid)};
+	Bitmapset  *keys = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
+	Bitmapset  *identity = identity_columns(rel);
+	bool		whole = logs_whole_row(rel);
+	bool		identity_changed = false;
 	TM_Result	result;
 
 	zsbase_require_preload();
-	*lockmode = update_lock_mode(rel, zs_row_from_tid(otid), slot);
+	*lockmode = LockTupleNoKeyExclusive;
+	if (!bms_is_empty(keys) || !bms_is_empty(identity))
+	{
+		Bitmapset  *attrs = bms_union(keys, identity);
+		TupleTableSlot *oldslot = fetch_old_row(&old, attrs, whole);
+
+		if (oldslot != NULL)
+		{
+			if (columns_differ(rel, keys, oldslot, slot))
+				*lockmode = LockTupleExclusive;
+			identity_changed = columns_differ(rel, identity, oldslot, slot);
+		}
+		bms_free(attrs);
+	}
+
 	result = zswrite_update(rel, otid, slot, cid, crosscheck, wait, *lockmode, tmfd,
 							update_indexes);
-
-	/* people tell INSERT from UPDATE by RETURNING xmax = 0, since ON CONFLICT locks rows first */
 	if (result == TM_Ok)
+	{
+		if (RelationIsLogicallyLogged(rel))
+			zswrite_log_update(rel, old_row_to_log(&old, identity, whole), slot, identity_changed);
+
+		/* people tell INSERT from UPDATE by RETURNING xmax = 0, since ON CONFLICT locks rows first */
 		zsslot_set_inserted(slot, GetCurrentTransactionId(), tmfd->xmax, cid);
+	}
+	drop_old_row(&old);
+	bms_free(keys);
+	bms_free(identity);
 	return result;
+}
+
+TM_Result
+zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot,
+				  Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
+{
+	TM_Result	result;
+
+	zsbase_require_preload();
+	zswrite_refuse_catalog(rel);
+	result = zstid_delete(rel, zs_row_from_tid(tid), cid, crosscheck, wait, tmfd, changing_part);
+	if (result != TM_Ok)
+		return result;
+
+	if (RelationIsLogicallyLogged(rel))
+	{
+		OldRow		old = {.rel = rel,.row = zs_row_from_tid(tid)};
+		Bitmapset  *identity = identity_columns(rel);
+
+		zswrite_log_delete(rel, old_row_to_log(&old, identity, logs_whole_row(rel)));
+		drop_old_row(&old);
+		bms_free(identity);
+	}
+	pgstat_count_heap_delete(rel);
+	return TM_Ok;
 }

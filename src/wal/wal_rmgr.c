@@ -26,6 +26,12 @@
 #include "zs_wal.h"
 #include "zs_walrec.h"
 
+/* Row images change no page. */
+static void
+redo_nothing(XLogReaderState *record)
+{
+}
+
 static const struct
 {
 	uint8		info;
@@ -45,6 +51,7 @@ static const struct
 	{XLOG_ZS_ROW_DELETE, "ROW_DELETE", zsrow_redo},
 	{XLOG_ZS_ATTR_LINK, "ATTR_LINK", zsattr_redo},
 	{XLOG_ZS_ATTR_UNLINK, "ATTR_UNLINK", zsattr_redo},
+	{XLOG_ZS_LOGICAL, "LOGICAL", redo_nothing},
 };
 
 /* Index in records[] of a record's info byte, -1 if unknown. */
@@ -135,6 +142,16 @@ zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 		case XLOG_ZS_TID_VISMAP:
 			zstid_desc(buf, record);
 			break;
+		case XLOG_ZS_LOGICAL:
+			{
+				xl_zs_logical *xlrec = (xl_zs_logical *) data;
+
+				appendStringInfo(buf, "rel: %u/%u/%u, op: %u, flags: 0x%02X, nrows: %u, raw_len: %u",
+								 xlrec->locator.spcOid, xlrec->locator.dbOid,
+								 xlrec->locator.relNumber, xlrec->op, xlrec->flags,
+								 xlrec->nrows, xlrec->raw_len);
+				break;
+			}
 		default:
 			appendStringInfo(buf, "data: %u bytes", XLogRecGetDataLen(record));
 			break;
@@ -165,6 +182,7 @@ static const RmgrData zs_rmgr = {
 	.rm_desc = zs_rmgr_desc,
 	.rm_identify = zs_rmgr_identify,
 	.rm_mask = zs_rmgr_mask,
+	.rm_decode = zswal_decode,
 };
 
 void

@@ -14,7 +14,6 @@
 #include "access/parallel.h"
 #include "access/transam.h"
 #include "access/xact.h"
-#include "catalog/pg_publication.h"
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "storage/predicate.h"
@@ -28,33 +27,11 @@
 /* From this many rows in one call on a loader gets stripes of its own. */
 #define BULK_ROWS	64
 
-/*
- * A published table that changed without its subscribers hearing of it would be worse than an error:
- * zedstore's WAL records carry no row images for logical decoding.
- */
-void
-zswrite_check_published(Relation rel)
-{
-	PublicationDesc pubdesc;
-
-	if (likely(!RelationIsLogicallyLogged(rel)))
-		return;
-	RelationBuildPublicationDesc(rel, &pubdesc);
-	if (pubdesc.pubactions.pubinsert || pubdesc.pubactions.pubupdate ||
-		pubdesc.pubactions.pubdelete)
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("cannot change table \"%s\" because it is published",
-						RelationGetRelationName(rel)),
-				 errdetail("Changes to zedstore tables cannot be decoded."),
-				 errhint("Remove the table from the publication, or use a heap table.")));
-}
-
 static void
 check_may_insert(Relation rel)
 {
 	zsbase_require_preload();
-	zswrite_check_published(rel);
+	zswrite_refuse_catalog(rel);
 	if (IsParallelWorker())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
@@ -111,6 +88,7 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 	insert_row(rel, buf, slot, xid, cid, bulk);
 	zswrite_count_rows(buf, 1);
 	zswrite_buffer_check_limit(rel, buf);
+	zswrite_log_insert(rel, &slot, 1, options);
 	pgstat_count_heap_insert(rel, 1);
 }
 
@@ -134,6 +112,7 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandI
 		zswrite_count_rows(buf, 1);
 		zswrite_buffer_check_limit(rel, buf);
 	}
+	zswrite_log_insert(rel, slots, ntuples, options);
 	pgstat_count_heap_insert(rel, ntuples);
 }
 
@@ -182,7 +161,7 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 	TM_Result	result;
 
 	zsbase_require_preload();
-	zswrite_check_published(rel);
+	zswrite_refuse_catalog(rel);
 	if (IsInParallelMode())
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),

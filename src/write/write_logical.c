@@ -1,0 +1,352 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_logical.c
+ *	  Row images in the WAL, for logical decoding.
+ *
+ * With wal_level = logical each change of a row writes an XLOG_ZS_LOGICAL record beside the records
+ * that change pages.  It is written when the change is made, not when the write buffer is, so that
+ * changes of all tables, heaps included, are decoded in the order in which they happened.  It
+ * refers to no page, replay ignores it, and it counts only if the commit record follows: a crash
+ * between it and the rest leaves nothing.
+ *
+ * The images are tuples in heap's form, since these are what the reorder buffer and
+ * output plugins take.  What goes in follows heap: of a new row everything; of an old row what the
+ * table's replica identity says, and the key only if the update changes it.  Two
+ * things differ.  There is no TOAST table, so all values stand in the image, those that an update
+ * did not change too.  And a speculative insertion is logged when it is confirmed, so decoding
+ * never hears of one that is not.
+ *
+ * Rows of one multi_insert share records of some LOGICAL_BATCH_SIZE bytes.  Images that are large
+ * enough for it are compressed, unless the table's option says that nothing is to be.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/write/write_logical.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <lz4.h>
+
+#include "access/detoast.h"
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/xact.h"
+#include "access/xloginsert.h"
+#include "access/xlogrecord.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+
+#include "write_internal.h"
+#include "zs_walrec.h"
+
+/* A record of inserted rows is written when its images are this large. */
+#define LOGICAL_BATCH_SIZE	(64 * 1024)
+
+/* Images below this size are not worth compressing. */
+#define LOGICAL_COMPRESS_SIZE	1024
+
+/* The most that the images of one record may take: the record's own limit, less its headers. */
+#define LOGICAL_MAX_SIZE	((Size) XLogRecordMaxSize - 1024 * 1024)
+
+/* Images of one record, one behind the other. */
+typedef struct RowImages
+{
+	Relation	rel;
+	MemoryContext context;		/* all of the below */
+	Datum	   *values;			/* of the row in work */
+	bool	   *isnull;
+	char	   *data;
+	Size		len;
+	Size		size;			/* allocated */
+	int			nrows;
+} RowImages;
+
+static void
+images_begin(RowImages *images, Relation rel)
+{
+	int			natts = Max(RelationGetNumberOfAttributes(rel), 1);
+
+	images->rel = rel;
+	images->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore row images",
+											ALLOCSET_DEFAULT_SIZES);
+	images->values = MemoryContextAlloc(images->context, natts * sizeof(Datum));
+	images->isnull = MemoryContextAlloc(images->context, natts * sizeof(bool));
+	images->data = NULL;
+	images->len = images->size = 0;
+	images->nrows = 0;
+}
+
+static void
+images_end(RowImages *images)
+{
+	MemoryContextDelete(images->context);
+}
+
+/* Makes room for len more bytes. */
+static char *
+images_reserve(RowImages *images, Size len)
+{
+	Size		needed = images->len + len;
+
+	if (needed > LOGICAL_MAX_SIZE)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("row of table \"%s\" is too large to be logged for logical decoding",
+						RelationGetRelationName(images->rel)),
+				 errdetail("The row takes %zu bytes in the WAL, the maximum is %zu.",
+						   needed, LOGICAL_MAX_SIZE)));
+	if (needed > images->size)
+	{
+		/* one large row is exact, many small ones double */
+		Size		size = Max(needed, Min(images->size * 2, 2 * LOGICAL_BATCH_SIZE));
+
+		if (images->data == NULL)
+			images->data = MemoryContextAlloc(images->context, size);
+		else
+			images->data = repalloc(images->data, size);
+		images->size = size;
+	}
+	return images->data + images->len;
+}
+
+/*
+ * Does column attno (from 1) belong into the image?  attrs as RelationGetIndexAttrBitmap() returns
+ * it, NULL for all.
+ */
+static inline bool
+wanted_column(TupleDesc desc, AttrNumber attno, const Bitmapset *attrs)
+{
+	return !TupleDescAttr(desc, attno - 1)->attisdropped &&
+		(attrs == NULL || bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, attrs));
+}
+
+/*
+ * Copies the slot's row into the workspace: columns that are not wanted become NULL, and values
+ * that stand elsewhere (overflow pages, TOAST tables of other tables, expanded objects) are
+ * fetched.  Values that are compressed where they are stay so, output plugins know them.
+ */
+static void
+load_row(RowImages *images, TupleTableSlot *slot, const Bitmapset *attrs)
+{
+	TupleDesc	desc = RelationGetDescr(images->rel);
+
+	if (attrs == NULL)
+		slot_getallattrs(slot);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		struct varlena *v;
+
+		images->isnull[i] = true;
+		images->values[i] = (Datum) 0;
+		if (!wanted_column(desc, i + 1, attrs))
+			continue;
+		images->values[i] = slot_getattr(slot, i + 1, &images->isnull[i]);
+		if (images->isnull[i] || TupleDescAttr(desc, i)->attlen != -1)
+			continue;
+		v = (struct varlena *) DatumGetPointer(images->values[i]);
+		if (VARATT_IS_EXTERNAL(v))
+			images->values[i] = PointerGetDatum(detoast_external_attr(v));
+	}
+}
+
+/* Frees what load_row() fetched. */
+static void
+unload_row(RowImages *images, TupleTableSlot *slot)
+{
+	TupleDesc	desc = RelationGetDescr(images->rel);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (!images->isnull[i] && TupleDescAttr(desc, i)->attlen == -1 &&
+			images->values[i] != slot->tts_values[i])
+			pfree(DatumGetPointer(images->values[i]));
+	}
+}
+
+/* Appends the image of the slot's row; of the columns in attrs if that is not NULL. */
+static void
+append_image(RowImages *images, TupleTableSlot *slot, const Bitmapset *attrs)
+{
+	TupleDesc	desc = RelationGetDescr(images->rel);
+	MemoryContext old = MemoryContextSwitchTo(images->context);
+	xl_zs_logical_row header;
+	HeapTuple	tuple;
+	Size		max_len;
+	char	   *dst;
+
+	load_row(images, slot, attrs);
+
+	/* refuses a row that is too large before a tuple is formed, which might fail less clearly */
+	max_len = heap_compute_data_size(desc, images->values, images->isnull) +
+		MAXALIGN(SizeofHeapTupleHeader + BITMAPLEN(desc->natts)) - SizeofHeapTupleHeader;
+	dst = images_reserve(images, SizeOfZsLogicalRow + max_len);
+	tuple = heap_form_tuple(desc, images->values, images->isnull);
+	unload_row(images, slot);
+
+	header.len = tuple->t_len - SizeofHeapTupleHeader;
+	header.infomask2 = tuple->t_data->t_infomask2;
+	header.infomask = tuple->t_data->t_infomask;
+	header.hoff = tuple->t_data->t_hoff;
+	Assert(header.len <= max_len);
+	memcpy(dst, &header, SizeOfZsLogicalRow);
+	memcpy(dst + SizeOfZsLogicalRow, (char *) tuple->t_data + SizeofHeapTupleHeader, header.len);
+	images->len += SizeOfZsLogicalRow + header.len;
+	images->nrows++;
+	heap_freetuple(tuple);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Compresses the images if that saves something worth mentioning: returns what
+ * to log instead, and its size.
+ */
+static char *
+compress_images(RowImages *images, Size *len)
+{
+	ZsTableOptions options;
+	Size		limit = images->len - images->len / 8;
+	char	   *packed;
+	int			result;
+
+	if (images->len < LOGICAL_COMPRESS_SIZE)
+		return NULL;
+	zsbase_table_options(images->rel, &options);
+	if (options.compression == ZS_COMPRESSION_NONE)
+		return NULL;
+	packed = MemoryContextAlloc(images->context, limit);
+	result = LZ4_compress_default(images->data, packed, (int) images->len, (int) limit);
+	if (result <= 0)
+	{
+		pfree(packed);
+		return NULL;
+	}
+	*len = result;
+	return packed;
+}
+
+/* Logs the images, and forgets them. */
+static void
+write_record(RowImages *images, uint8 op, uint8 flags)
+{
+	xl_zs_logical xlrec = {0};
+	Size		len = images->len;
+	char	   *packed;
+
+	/* COPY FREEZE needs no transaction id for its rows, but decoding does */
+	(void) GetCurrentTransactionId();
+
+	packed = compress_images(images, &len);
+	xlrec.locator = images->rel->rd_locator;
+	xlrec.raw_len = (uint32) images->len;
+	xlrec.nrows = (uint16) images->nrows;
+	xlrec.op = op;
+	xlrec.flags = flags;
+	if (packed != NULL)
+		xlrec.flags |= ZS_LOGICALF_LZ4;
+
+	XLogBeginInsert();
+	XLogRegisterData(&xlrec, SizeOfZsLogical);
+	if (len > 0)
+		XLogRegisterData(packed != NULL ? packed : images->data, (uint32) len);
+	/* output plugins skip what came from other nodes, row by row */
+	XLogSetRecordFlags(XLOG_INCLUDE_ORIGIN);
+	(void) XLogInsert(ZS_RMGR_ID, XLOG_ZS_LOGICAL);
+
+	if (packed != NULL)
+		pfree(packed);
+	images->len = 0;
+	images->nrows = 0;
+}
+
+void
+zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots, int options)
+{
+	RowImages	images;
+
+	if (likely(!RelationIsLogicallyLogged(rel)) || (options & TABLE_INSERT_NO_LOGICAL))
+		return;
+	images_begin(&images, rel);
+	for (int i = 0; i < nslots; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		append_image(&images, slots[i], NULL);
+		if (i == nslots - 1 || images.len >= LOGICAL_BATCH_SIZE || images.nrows == PG_UINT16_MAX)
+			write_record(&images, ZS_LOGICAL_INSERT, 0);
+	}
+	images_end(&images);
+}
+
+/*
+ * Appends what the replica identity says of the old row: flag of what it was, or 0.
+ */
+static uint8
+append_identity(RowImages *images, TupleTableSlot *oldslot, bool key_required)
+{
+	Relation	rel = images->rel;
+	Bitmapset  *key;
+
+	if (rel->rd_rel->relreplident == REPLICA_IDENTITY_NOTHING)
+		return 0;
+	if (rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL)
+	{
+		append_image(images, oldslot, NULL);
+		return ZS_LOGICALF_OLD_ROW;
+	}
+	if (!key_required)
+		return 0;
+	key = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_IDENTITY_KEY);
+	if (bms_is_empty(key))
+		return 0;
+	append_image(images, oldslot, key);
+	bms_free(key);
+	return ZS_LOGICALF_OLD_KEY;
+}
+
+void
+zswrite_log_update(Relation rel, TupleTableSlot *oldslot, TupleTableSlot *newslot,
+				   bool key_changed)
+{
+	RowImages	images;
+	uint8		flags = 0;
+
+	Assert(RelationIsLogicallyLogged(rel));
+	images_begin(&images, rel);
+	append_image(&images, newslot, NULL);
+	if (oldslot != NULL)
+		flags = append_identity(&images, oldslot, key_changed);
+	write_record(&images, ZS_LOGICAL_UPDATE, flags);
+	images_end(&images);
+}
+
+void
+zswrite_log_delete(Relation rel, TupleTableSlot *oldslot)
+{
+	RowImages	images;
+	uint8		flags = 0;
+
+	Assert(RelationIsLogicallyLogged(rel));
+	images_begin(&images, rel);
+	if (oldslot != NULL)
+		flags = append_identity(&images, oldslot, true);
+	write_record(&images, ZS_LOGICAL_DELETE, flags);
+	images_end(&images);
+}
+
+/*
+ * Decoding reads catalog tables as they were, by what heap logs for them; and output plugins read them
+ * with a snapshot that the TID tree does not know.
+ */
+void
+zswrite_refuse_catalog(Relation rel)
+{
+	if (unlikely(RelationIsUsedAsCatalogTable(rel)))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("zedstore table \"%s\" cannot be a catalog table for logical decoding",
+						RelationGetRelationName(rel)),
+				 errhint("Reset its storage parameter \"user_catalog_table\", or use a heap table.")));
+}
