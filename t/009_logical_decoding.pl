@@ -435,6 +435,25 @@ unlike($out, qr/lost/, 'crash: others are not');
 $node->safe_psql('z', "insert into crash values (6000, 'after')");
 like(changes('z', 's'), qr/INSERT: a\[integer\]:6000 b\[text\]:'after'/, 'crash: decoding goes on');
 
+# ---- what is in the WAL
+
+# How many LOGICAL records a piece of SQL writes.
+sub logical_records
+{
+	my ($sql) = @_;
+	my $start = $node->safe_psql('z', 'select pg_current_wal_insert_lsn()');
+	$node->safe_psql('z', $sql);
+	return $node->safe_psql('z', qq{select count(*) from pg_get_wal_records_info('$start', pg_current_wal_flush_lsn())
+		where resource_manager = 'zedstore' and record_type = 'LOGICAL'});
+}
+
+$node->safe_psql('z', 'create extension pg_walinspect; create table w (a int primary key, b text)');
+is(logical_records('insert into w values (1, repeat($$x$$, 100000)); update w set b = null; delete from w'), 3, 'a record for each row');
+is(logical_records(q{copy w (a) from program 'seq 1000'}), 1, 'COPY: a record for many rows');
+is(logical_records('vacuum full w; cluster w using w_pkey; vacuum w; reindex table w; analyze w'), 0, 'none when rows are moved');
+is(logical_records('create temp table w (a int); insert into w values (1); create unlogged table wu (a int); insert into wu values (1)'),
+	0, 'none for temporary and unlogged tables');
+
 # ---- decoding on a standby
 
 $node->append_conf('postgresql.conf', "hot_standby_feedback = on\n");
@@ -460,6 +479,14 @@ is( $standby->safe_psql('z',
 		'COMMIT'),
 	'decoding on a standby');
 $standby->stop;
+
+# ---- wal_level = replica
+
+$node->safe_psql($_, "select pg_drop_replication_slot('s_$_')") for 'h', 'z';
+$node->append_conf('postgresql.conf', 'wal_level = replica');
+$node->restart;
+is(logical_records('insert into w values (-1); update w set a = -2 where a = -1; delete from w where a = -2'), 0,
+	'none with wal_level = replica');
 
 zs_check_all($node, 'z');
 $node->stop;
