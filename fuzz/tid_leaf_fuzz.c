@@ -266,7 +266,7 @@ pick_change(ZsTidChange *change)
 			change->op = ZS_TID_CONFIRM;
 			return m->state == ZS_FIRST_REAL_SLOT && (m->slot.infomask2 & ZS_VIS2_SPECULATIVE);
 		default:
-			change->op = ZS_TID_REMOVE_DEAD;
+			change->op = rnd(2) ? ZS_TID_REMOVE_DEAD : ZS_TID_RETIRE;
 			change->count = end - row;
 			return true;
 	}
@@ -330,7 +330,11 @@ apply_to_model(const ZsTidChange *change)
 				break;
 			case ZS_TID_REMOVE_DEAD:
 				if (m->state == ZS_SLOT_DEAD)
-					m->state = ZS_SLOT_UNUSED;
+					m->state = ZS_SLOT_RETIRED;
+				break;
+			case ZS_TID_RETIRE:
+				if (m->state == ZS_SLOT_UNUSED)
+					m->state = ZS_SLOT_RETIRED;
 				break;
 		}
 	}

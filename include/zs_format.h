@@ -225,8 +225,8 @@ typedef struct ZsInnerItem
 
 StaticAssertDecl(sizeof(ZsInnerItem) == 16, "on-disk size of ZsInnerItem");
 
-#define ZS_INNERF_ALL_FROZEN	0x0001	/* TID tree: child holds only slots 0
-										 * and 2; a hint that is cleared before
+#define ZS_INNERF_ALL_FROZEN	0x0001	/* TID tree: child holds only slots 0,
+										 * 2 and 3; a hint that is cleared before
 										 * the child changes */
 
 #define ZS_INNER_CAPACITY		(ZS_PAGE_CAPACITY / sizeof(ZsInnerItem))
@@ -330,7 +330,8 @@ StaticAssertDecl(sizeof(ZsVisSlot) == 32, "on-disk size of ZsVisSlot");
 #define ZS_SLOT_FROZEN			0	/* visible to everyone */
 #define ZS_SLOT_DEAD			1	/* removed, index entries may remain */
 #define ZS_SLOT_UNUSED			2	/* no row here, may be handed out */
-#define ZS_FIRST_REAL_SLOT		3
+#define ZS_SLOT_RETIRED			3	/* no row here, and there never will be one */
+#define ZS_FIRST_REAL_SLOT		4
 
 /*
  * TID leaf: behind the page header stands ZsTidLeafHeader, then nslots

@@ -121,9 +121,10 @@ extern uint64 zspage_reserve_rows(Relation rel, uint64 nrows);
 
 /*
  * Gives rows [first, end) of an earlier reservation back if nothing was handed out behind
- * them since; otherwise they stay unused.  first is aligned; the rows must be unused in the TID tree.
+ * them since; otherwise returns false, and they are still the caller's.  first is aligned; the rows
+ * must be unused in the TID tree.
  */
-extern void zspage_unreserve_rows(Relation rel, uint64 first, uint64 end);
+extern bool zspage_unreserve_rows(Relation rel, uint64 first, uint64 end);
 
 /*
  * Stripe that small inserts of cursor cursorno fill (0 ..

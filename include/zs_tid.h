@@ -63,7 +63,7 @@ extern void zstid_latest_version(Relation rel, zstid *row, Snapshot snapshot);
  */
 typedef struct ZsTidScan ZsTidScan;
 
-/* rows [start, end); snapshot NULL: every run that is not unused, dead ones too */
+/* rows [start, end); snapshot NULL: every row, dead ones too */
 extern ZsTidScan *zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end);
 extern void zstid_scan_restart(ZsTidScan *scan, zstid start, zstid end);
 extern void zstid_scan_end(ZsTidScan *scan);
@@ -85,6 +85,13 @@ extern bool zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vi
  */
 extern void zstid_scan_lock_rows(ZsTidScan *scan, zstid base, const OffsetNumber *offsets,
 								 int noffsets);
+
+/*
+ * Calls fn for all rows of [first, end) in ascending runs, those that do not exist included.  vis is
+ * a copy of the slot; NULL for the fixed slot numbers.  Nothing is locked meanwhile.
+ */
+typedef void (*ZsTidRunVisitor) (const ZsTidRun *run, ZsVisSlot *vis, void *arg);
+extern void zstid_visit_runs(Relation rel, zstid first, zstid end, ZsTidRunVisitor fn, void *arg);
 
 /* ---- visibility rules (tid_visibility.c) -------------------------------------- */
 
@@ -152,6 +159,19 @@ extern void zstid_release_rows(Relation rel, zstid first, uint32 count);
  * VACUUM does.
  */
 extern void zstid_mark_frozen(Relation rel, zstid start, zstid end);
+
+/*
+ * Row numbers of [first, end) that are unused will never be handed out from now on.  Of rows that the
+ * caller does not own: the stripe must have been used, or somebody may be about to insert the
+ * rows that he reserved.
+ */
+extern void zstid_retire_unused(Relation rel, zstid first, zstid end);
+
+/*
+ * Same, but only if none of them has a row; false if one has, or had until VACUUM comes by.  In
+ * that case some may be retired nevertheless.
+ */
+extern bool zstid_retire_gap(Relation rel, zstid first, zstid end);
 
 /*
  * Forgets what this backend knows about the table's open stripes.  To be called when the
@@ -247,7 +267,7 @@ extern bool zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoff
 							  ZsDeadRunCallback collect, void *arg, ZsTidLeafResult *result);
 
 /*
- * Second pass, after index cleanup: the dead rows of the runs become unused.  Runs ascend
+ * Second pass, after index cleanup: the dead rows of the runs are retired.  Runs ascend
  * (slotno is not looked at): one WAL record per leaf where the dead rows of the leaf are those of the list.
  * Returns how many rows.
  */

@@ -181,8 +181,9 @@ typedef struct xl_zs_tid_change
 #define ZS_TID_CONFIRM			4	/* a speculative insertion is confirmed */
 #define ZS_TID_KILL				5	/* rows die at once */
 #define ZS_TID_RELEASE			6	/* rows that were never filled become unused */
-#define ZS_TID_REMOVE_DEAD		7	/* dead rows of the range become unused */
+#define ZS_TID_REMOVE_DEAD		7	/* dead rows of the range are retired */
 #define ZS_TID_ASSIGN			8	/* a frozen row gets a slot from elsewhere */
+#define ZS_TID_RETIRE			9	/* unused row numbers of the range are retired */
 
 #define ZS_TIDF_COUNT			0x01
 #define ZS_TIDF_XID				0x02

@@ -258,7 +258,7 @@ check_runs(ZsCheck *check, LeafCheck *leaf)
 							  "rows up to " UINT64_FORMAT " are in use, but the next row number is " UINT64_FORMAT,
 							  run->first + run->count - 1, next_row);
 		}
-		if (run->slotno != ZS_SLOT_FROZEN)
+		if (run->slotno != ZS_SLOT_FROZEN && run->slotno != ZS_SLOT_RETIRED)
 			settled = false;
 		if (run->slotno < ZS_FIRST_REAL_SLOT)
 			continue;

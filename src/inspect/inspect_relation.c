@@ -114,7 +114,8 @@ zsinspect_slot_flags(uint16 slotno, const ZsVisSlot *vis)
 	if (slotno < ZS_FIRST_REAL_SLOT)
 	{
 		add_name(&list, slotno == ZS_SLOT_FROZEN ? "frozen" :
-				 slotno == ZS_SLOT_DEAD ? "dead" : "unused");
+				 slotno == ZS_SLOT_DEAD ? "dead" :
+				 slotno == ZS_SLOT_UNUSED ? "unused" : "retired");
 		return list.data;
 	}
 	for (int i = 0; i < (int) lengthof(masks); i++)

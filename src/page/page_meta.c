@@ -500,17 +500,20 @@ zspage_cursor_move(Relation rel, int cursorno, uint64 stripe)
 	ZS_INJECTION_POINT("zs-page-cursor-move");
 }
 
-void
+bool
 zspage_unreserve_rows(Relation rel, uint64 first, uint64 end)
 {
 	Buffer		buf;
+	bool		last;
 
 	Assert(first % ZS_STRIPE_ROWS == 0 && first <= end);
 	if (first == end)
-		return;
+		return true;
 	buf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
-	if (zspage_meta_data(BufferGetPage(buf))->next_row == end)
+	last = zspage_meta_data(BufferGetPage(buf))->next_row == end;
+	if (last)
 		update_meta(rel, buf, first, -1, 0);
 	UnlockReleaseBuffer(buf);
 	ZS_INJECTION_POINT("zs-page-unreserve-rows");
+	return last;
 }

@@ -25,6 +25,7 @@ static const char *const op_names[] = {
 	[ZS_TID_RELEASE] = "RELEASE",
 	[ZS_TID_REMOVE_DEAD] = "REMOVE_DEAD",
 	[ZS_TID_ASSIGN] = "ASSIGN",
+	[ZS_TID_RETIRE] = "RETIRE",
 };
 
 static void

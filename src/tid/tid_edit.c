@@ -219,15 +219,25 @@ set_range(ZsTidLeaf *leaf, zstid first, uint64 count, int slotno)
 		drop_unused_slots(leaf);
 }
 
-/* Dead rows of the range become unused, the others stay. */
+/* Rows of the range that have the fixed slot `from` are retired, the others stay. */
 static void
-remove_dead(ZsTidLeaf *leaf, zstid first, uint64 count)
+retire_rows(ZsTidLeaf *leaf, zstid first, uint64 count, int from)
 {
 	zstid		last = first + count;
-	int			i = find_run(leaf, first);
+	zstid		end = leaf->nruns > 0 ? run_end(&leaf->runs[leaf->nruns - 1]) : leaf->lokey;
+	int			i;
+
+	/* unused rows behind the last run */
+	if (from == ZS_SLOT_UNUSED && end < last)
+	{
+		leaf->runs[leaf->nruns].first = end;
+		leaf->runs[leaf->nruns].count = last - end;
+		leaf->runs[leaf->nruns++].slotno = ZS_SLOT_UNUSED;
+	}
 
 	/* runs that reach out of the range are cut */
-	if (i < leaf->nruns && leaf->runs[i].slotno == ZS_SLOT_DEAD && leaf->runs[i].first < first)
+	i = find_run(leaf, first);
+	if (i < leaf->nruns && leaf->runs[i].slotno == from && leaf->runs[i].first < first)
 	{
 		memmove(&leaf->runs[i + 1], &leaf->runs[i], (leaf->nruns - i) * sizeof(ZsTidRun));
 		leaf->nruns++;
@@ -238,7 +248,7 @@ remove_dead(ZsTidLeaf *leaf, zstid first, uint64 count)
 	}
 	for (; i < leaf->nruns && leaf->runs[i].first < last; i++)
 	{
-		if (leaf->runs[i].slotno != ZS_SLOT_DEAD)
+		if (leaf->runs[i].slotno != from)
 			continue;
 		if (run_end(&leaf->runs[i]) > last)
 		{
@@ -249,7 +259,7 @@ remove_dead(ZsTidLeaf *leaf, zstid first, uint64 count)
 			leaf->runs[i + 1].first = last;
 			leaf->runs[i + 1].count -= leaf->runs[i].count;
 		}
-		leaf->runs[i].slotno = ZS_SLOT_UNUSED;
+		leaf->runs[i].slotno = ZS_SLOT_RETIRED;
 	}
 	Assert(leaf->nruns <= (int) lengthof(leaf->runs));
 	merge_runs(leaf);
@@ -291,7 +301,7 @@ const char *
 zstid_edit_slot(const ZsTidChange *change, int old_slotno, const ZsVisSlot *old,
 				ZsVisSlot *slot, int *slotno)
 {
-	bool		exists = old_slotno != ZS_SLOT_UNUSED && old_slotno != ZS_SLOT_DEAD;
+	bool		exists = old_slotno == ZS_SLOT_FROZEN || old_slotno >= ZS_FIRST_REAL_SLOT;
 
 	*slotno = ZS_SLOT_IN_TABLE;
 	switch (change->op)
@@ -359,9 +369,10 @@ zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change)
 		change->first >= leaf->hikey || change->count > leaf->hikey - change->first)
 		return "rows are outside of the page's key range";
 
-	if (change->op == ZS_TID_REMOVE_DEAD)
+	if (change->op == ZS_TID_REMOVE_DEAD || change->op == ZS_TID_RETIRE)
 	{
-		remove_dead(leaf, change->first, change->count);
+		retire_rows(leaf, change->first, change->count,
+					change->op == ZS_TID_RETIRE ? ZS_SLOT_UNUSED : ZS_SLOT_DEAD);
 		return NULL;
 	}
 

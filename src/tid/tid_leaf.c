@@ -3,7 +3,7 @@
  * tid_leaf.c
  *	  The bytes of a TID tree leaf: reading, writing, verifying.
  *
- *	  page header | ZsTidLeafHeader | slot 3 | slot 4 | ... | run stream | hole
+ *	  page header | ZsTidLeafHeader | slot 4 | slot 5 | ... | run stream | hole
  *
  * The stream is a sequence of pairs of varints (run length, slot number); low
  * seven bits first, the top bit says that more bytes follow.  The runs cover

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * tid_remove.c
- *	  VACUUM's second pass over the TID tree: dead rows become unused.
+ *	  VACUUM's second pass over the TID tree: dead rows are retired.
  *
  * The caller lists the rows whose index entries it removed.  In each leaf,
  * neighbouring runs of the list are put into one change as long as no other dead row lies
  * between them; so a leaf usually takes one WAL record, however many
  * rows died in it.
  *
- * Logical blocks that have only frozen rows now get their visibility map bits.
+ * Logical blocks that have no rows but frozen ones now get their visibility map bits.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -132,7 +132,7 @@ plan_changes(ZsTidTarget *target, const ZsTidRun *runs, int nruns, zstid end,
 	return nchanges;
 }
 
-/* Sets bits for blocks around [first, end) that have only frozen rows. */
+/* Sets bits for blocks around [first, end) that have no rows but frozen ones. */
 static void
 set_frozen_blocks(ZsTidTarget *target, zstid first, zstid end)
 {
@@ -140,7 +140,7 @@ set_frozen_blocks(ZsTidTarget *target, zstid first, zstid end)
 	ZsTidVmRange ranges[MAX_VM_RANGES];
 	int			nranges;
 
-	slot_bits[ZS_SLOT_FROZEN] = VISIBILITYMAP_VALID_BITS;
+	slot_bits[ZS_SLOT_FROZEN] = slot_bits[ZS_SLOT_RETIRED] = VISIBILITYMAP_VALID_BITS;
 	nranges = zstid_vm_ranges(BufferGetPage(target->buf), slot_bits,
 							  first & ~(zstid) (ZS_ROWS_PER_BLOCK - 1),
 							  TYPEALIGN64(ZS_ROWS_PER_BLOCK, end),

@@ -54,7 +54,7 @@ typedef enum SlotVerdict
 struct ZsTidScan
 {
 	Relation	rel;
-	Snapshot	snapshot;		/* NULL: all rows that are not unused */
+	Snapshot	snapshot;		/* NULL: all rows, dead ones too */
 	zstid		next;			/* first row that was not looked at yet */
 	zstid		end;
 	bool		lock_rows;		/* predicate locks for each row returned */
@@ -233,7 +233,8 @@ next_run_of_leaf(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
 	{
 		zstid		run_end = run->first + run->count;
 
-		if (run_end <= scan->next || run->slotno == ZS_SLOT_UNUSED)
+		if (run_end <= scan->next || run->slotno == ZS_SLOT_UNUSED ||
+			run->slotno == ZS_SLOT_RETIRED)
 			continue;
 		if (run->first >= scan->end)
 			return false;

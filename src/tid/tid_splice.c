@@ -274,7 +274,8 @@ zstid_change_compute(Page page, const ZsTidChange *change, const ZsTidWalk *near
 	Splice		splice;
 	const char *reason;
 
-	if (change->op != ZS_TID_REMOVE_DEAD && find_runs(page, change, near, &splice))
+	if (change->op != ZS_TID_REMOVE_DEAD && change->op != ZS_TID_RETIRE &&
+		find_runs(page, change, near, &splice))
 	{
 		ZsVisSlot	slot;
 		int			slotno;

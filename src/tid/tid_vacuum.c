@@ -11,7 +11,7 @@
  * A leaf may cover more rows than a visibility map page: it is then locked once
  * for each map page, and looked at anew each time.
  *
- * Second pass: dead rows whose index entries are gone become unused.  Rows that
+ * Second pass: dead rows whose index entries are gone are retired.  Rows that
  * died in between, by a writer's folding, are not among them and must stay.
  *
  * Crash: every record leaves a valid leaf.  The mark in the downlink comes last; VACUUM relies
@@ -187,7 +187,7 @@ process_leaf(LeafPass *pass, zstid row)
 	fold->nslots = walk.nslots;
 	fold->nchanged = fold->nreplaced = 0;
 	fold->horizon = InvalidTransactionId;
-	pass->slot_bits[ZS_SLOT_FROZEN] = VISIBILITYMAP_VALID_BITS;
+	pass->slot_bits[ZS_SLOT_FROZEN] = pass->slot_bits[ZS_SLOT_RETIRED] = VISIBILITYMAP_VALID_BITS;
 	pass->slot_bits[ZS_SLOT_DEAD] = pass->slot_bits[ZS_SLOT_UNUSED] = 0;
 	for (int i = 0; i < walk.nslots; i++)
 		judge_slot(pass, i, &walk.slots[i]);

@@ -5,7 +5,7 @@
  *
  * Three passes, as heap's lazy vacuum: over the TID tree, which marks dead
  * rows, freezes and sets the visibility map; over the indexes, which lose the
- * entries of dead rows; over the dead rows, whose numbers become unused.  The
+ * entries of dead rows; over the dead rows, whose numbers are retired.  The
  * columns are not read.  When the memory for dead row numbers is full, the last
  * two passes run and the first goes on.
  *
@@ -232,7 +232,7 @@ block_offsets(TidStoreIterResult *result, OffsetNumber *offsets, int maxoffsets)
 #endif
 }
 
-/* Dead rows on their way to becoming unused, so that each leaf is changed once. */
+/* Dead rows on their way to being retired, so that each leaf is changed once. */
 typedef struct RemovalBatch
 {
 	int			nruns;
@@ -241,8 +241,8 @@ typedef struct RemovalBatch
 } RemovalBatch;
 
 /*
- * Takes the batch's rows out of the row tree and the TID tree.  The data goes first: a row
- * number that is free may be taken at once.
+ * Takes the batch's rows out of the row tree and the TID tree.  The data goes first, so that no
+ * row of the row tree is without a state.
  */
 static void
 remove_batch(VacuumRun *run, RemovalBatch *batch)
@@ -263,7 +263,7 @@ remove_batch(VacuumRun *run, RemovalBatch *batch)
 	batch->nruns = 0;
 }
 
-/* Dead rows, now without index entries, leave the row tree and become unused. */
+/* Dead rows, now without index entries, leave the row tree and are retired. */
 static void
 remove_dead_rows(VacuumRun *run)
 {

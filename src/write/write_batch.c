@@ -5,9 +5,13 @@
  *
  * The column batch holds consecutive row numbers from a stripe boundary on,
  * in the arrays that the codec takes; it becomes one segment per column or a few.  A
- * small gap (row numbers given back at the end of a command) is filled: row numbers in a gap may
- * have been taken by single inserts since, of this or of another session, whose rows are in the
- * row tree, where readers look first.
+ * small gap (row numbers given back at the end of a command) is filled, after its row numbers were
+ * retired: what a segment covers never gets a row later.  If single inserts of this or another
+ * session have taken some of them, the batch ends before the gap.
+ *
+ * For the same reason a batch begins and ends with rows that may live: rows of rolled-back
+ * subtransactions at its ends are dropped before it is written.  VACUUM may have made
+ * segments of what others have in those stripes.
  *
  * A column batch that is too short for segments goes into the row tree, if
  * its rows are not too wide for that.
@@ -318,13 +322,20 @@ append_value(Relation rel, ZsWriteBuffer *buf, AttrNumber attno, Datum value, bo
 
 /* ---- the column batch ---------------------------------------------------------------- */
 
+/*
+ * May the row follow?  It may after a gap that this function could retire.
+ */
 bool
-zswrite_columns_accept(const ZsWriteBuffer *buf, zstid row)
+zswrite_columns_accept(Relation rel, const ZsWriteBuffer *buf, zstid row)
 {
+	zstid		end = buf->first + buf->nrows;
+
 	if (buf->nrows == 0)
 		return row % ZS_STRIPE_ROWS == 0;
-	return row >= buf->first + buf->nrows && row < buf->first + ZSWRITE_BATCH_ROWS &&
-		row - (buf->first + buf->nrows) < MAX_GAP;
+	if (likely(row == end))
+		return row < buf->first + ZSWRITE_BATCH_ROWS;
+	return row > end && row < buf->first + ZSWRITE_BATCH_ROWS && row - end < MAX_GAP &&
+		zstid_retire_gap(rel, end, row);
 }
 
 /* A row that does not exist: it repeats integers, so that it costs nothing. */
@@ -378,7 +389,7 @@ append_gap(Relation rel, ZsWriteBuffer *buf, zstid row)
 void
 zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot *slot)
 {
-	Assert(zswrite_columns_accept(buf, row));
+	Assert(buf->nrows == 0 ? row % ZS_STRIPE_ROWS == 0 : row >= buf->first + buf->nrows);
 	if (buf->columns == NULL)
 		init_columns(rel, buf);
 	if (buf->nrows == 0)
@@ -831,13 +842,56 @@ columns_to_items(Relation rel, ZsWriteBuffer *buf)
 	return fits;
 }
 
+/*
+ * Is row n of the batch one that the transaction may still commit?
+ */
+static bool
+row_may_live(Relation rel, const ZsWriteBuffer *buf, uint32 n)
+{
+	ZsVisSlot	vis;
+
+	return zstid_lookup(rel, buf->first + n, &vis, NULL) &&
+		(vis.xmin == FrozenTransactionId || TransactionIdIsCurrentTransactionId(vis.xmin));
+}
+
+/*
+ * Drops rows of rolled-back subtransactions at both ends of the column batch, whole stripes in
+ * front.
+ */
+static void
+drop_aborted_ends(Relation rel, ZsWriteBuffer *buf)
+{
+	uint32		first = 0;
+
+	while (buf->nrows > 0 && !row_may_live(rel, buf, buf->nrows - 1))
+	{
+		CHECK_FOR_INTERRUPTS();
+		zswrite_pop(buf, buf->first + buf->nrows - 1);
+	}
+	while (first < buf->nrows && !row_may_live(rel, buf, first))
+	{
+		CHECK_FOR_INTERRUPTS();
+		first++;
+	}
+	first -= first % ZS_STRIPE_ROWS;
+	if (first > 0)
+		drop_rows(buf, first);
+}
+
 void
 zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 {
-	uint32		nrows = buf->nrows;
+	uint32		nrows;
 
+	if (buf->any_aborted && buf->nrows > 0)
+		drop_aborted_ends(rel, buf);
+	nrows = buf->nrows;
 	if (nrows == 0)
+	{
+		if (buf->columns != NULL && !full)
+			free_columns(buf);
 		return;
+	}
 	Assert(nrows <= ZSWRITE_BATCH_ROWS);
 	if (!full && nrows < (uint32) zs_min_segment_rows && columns_to_items(rel, buf))
 	{

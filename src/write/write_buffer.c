@@ -12,8 +12,8 @@
  * beyond, the largest is written.
  *
  * Savepoints: rows of a rolled-back subtransaction stay in the batch (nobody
- * will see them), unless all of it is theirs; then the buffer is dropped, since
- * the table may be gone, too.
+ * will see them) until it is written, unless all of it is theirs; then the buffer
+ * is dropped, since the table may be gone, too.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -303,16 +303,16 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 		if (buf->subxacts[i].subid == subid)
 		{
 			buf->subxacts[i].subid = parent;
-			if (!commit && buf->subxacts[i].nrows > 0)
-			{
+			if (!commit)
 				buf->subxacts[i].nrows = 0;
-				buf->any_aborted = true;
-			}
 		}
 		live |= buf->subxacts[i].nrows > 0;
 	}
 	if (commit)
 		return;
+
+	/* also a row that was not counted yet when an error came */
+	buf->any_aborted = true;
 
 	/*
 	 * Reserved rows have our xmin; when that was the subtransaction's they are dead now.  Frozen

@@ -62,7 +62,7 @@ insert_row(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot, TransactionId
 	/* only now, because forming an item may write large values to overflow pages */
 	if (owned)
 	{
-		if (!zswrite_columns_accept(buf, row))
+		if (!zswrite_columns_accept(rel, buf, row))
 			zswrite_write_columns(rel, buf, false);
 		zswrite_append_columns(rel, buf, row, slot);
 		if (unlikely(zswrite_columns_full(buf)))

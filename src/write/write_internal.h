@@ -126,7 +126,7 @@ extern void zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
 								   TupleTableSlot *slot);
 
 /* Can the row join the present column batch? */
-extern bool zswrite_columns_accept(const ZsWriteBuffer *buf, zstid row);
+extern bool zswrite_columns_accept(Relation rel, const ZsWriteBuffer *buf, zstid row);
 
 /* Is the column batch as large as it may become? */
 extern bool zswrite_columns_full(const ZsWriteBuffer *buf);

@@ -124,7 +124,8 @@ zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
 		return;
 
 	tail = TYPEALIGN64(ZS_STRIPE_ROWS, next);
-	zspage_unreserve_rows(rel, tail, end);
+	if (!zspage_unreserve_rows(rel, tail, end))
+		zstid_retire_unused(rel, tail, end);
 	if (tail != next)
 		zspage_cursor_move(rel, my_cursor(), tail - ZS_STRIPE_ROWS);
 }
