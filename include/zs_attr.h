@@ -235,6 +235,11 @@ extern void zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx,
  */
 extern const char *zsattr_index_page_check(Page page);
 
+/*
+ * ZsMergeFunc of zs_btree.h: index pages are merged when one is empty or the result leaves room.
+ */
+extern const char *zsattr_merge_index_pages(Page left, Page right, Page image, bool *merged);
+
 extern void zsattr_redo(XLogReaderState *record);
 
 #endif							/* ZS_ATTR_H */

@@ -93,6 +93,23 @@
 	((void) (log), ConditionalLockTuple((rel), (tid), (mode)))
 #endif
 
+/* 18's injection points take an argument */
+#include "utils/injection_point.h"
+#ifdef ZS_PG18
+#define ZS_INJECTION_POINT(name)	INJECTION_POINT(name, NULL)
+#else
+#define ZS_INJECTION_POINT(name)	INJECTION_POINT(name)
+#endif
+
+/* 18 wants to know how long the forks were */
+#ifdef ZS_PG18
+#define zs_smgrtruncate(reln, forks, nforks, old_blocks, blocks) \
+	smgrtruncate(reln, forks, nforks, old_blocks, blocks)
+#else
+#define zs_smgrtruncate(reln, forks, nforks, old_blocks, blocks) \
+	smgrtruncate2(reln, forks, nforks, old_blocks, blocks)
+#endif
+
 /* VACUUM: 18 counts all-frozen pages, measures delays and takes a start time */
 #ifdef ZS_PG18
 #define vacuum_delay_point_compat() vacuum_delay_point(false)

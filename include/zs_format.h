@@ -82,6 +82,8 @@ typedef enum ZsPageType
 	ZS_PAGE_SEGMENT_INDEX,		/* bottom of an attribute's B-tree, level 1 */
 	ZS_PAGE_SEGMENT,			/* vectors, level 0 of an attribute tree */
 	ZS_PAGE_OVERFLOW,			/* part of one large value, level 0 */
+	ZS_PAGE_FREE,				/* was a tree or FPM page and is none any more:
+								 * whoever comes here followed a stale pointer */
 } ZsPageType;
 
 /* ZsPageOpaque.flags */

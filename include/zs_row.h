@@ -69,6 +69,11 @@ extern uint64 zsrow_delete_range(Relation rel, zstid first, zstid end);
 /* What is wrong with a row leaf (a copy, or locked); NULL = nothing. */
 extern const char *zsrow_leaf_check(Page page);
 
+/*
+ * ZsMergeFunc of zs_btree.h: leaves are merged when one is empty or the result leaves room.
+ */
+extern const char *zsrow_merge_leaves(Page left, Page right, Page image, bool *merged);
+
 extern void zsrow_redo(XLogReaderState *record);
 
 #endif							/* ZS_ROW_H */

@@ -253,6 +253,7 @@ typedef struct ZsTidLeafResult
 	uint64		frozen_rows;
 	TransactionId new_relfrozenxid; /* oldest xid left, or Invalid */
 	MultiXactId new_relminmxid;
+	uint32		size;			/* bytes of contents that are left */
 } ZsTidLeafResult;
 
 /*
@@ -272,6 +273,13 @@ extern bool zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoff
  * Returns how many rows.
  */
 extern uint64 zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nruns);
+
+/*
+ * ZsMergeFunc of zs_btree.h.  Leaves are merged when both together have at most ZS_TID_MERGE_SIZE
+ * bytes of contents: a leaf that is fuller is split by the next writers.
+ */
+#define ZS_TID_MERGE_SIZE	(ZS_PAGE_CAPACITY / 2)
+extern const char *zstid_merge_leaves(Page left, Page right, Page image, bool *merged);
 
 /* ---- leaf contents for inspection (tid_leaf.c) ---------------------------------------- */
 

@@ -39,6 +39,7 @@
 #define XLOG_ZS_ATTR_LINK		0xB0	/* attr_redo.c */
 #define XLOG_ZS_ATTR_UNLINK		0xC0	/* attr_redo.c */
 #define XLOG_ZS_LOGICAL			0xD0	/* wal_decode.c; nothing to redo */
+#define XLOG_ZS_BTREE_MERGE		0xF0	/* btree_redo.c */
 
 /* ---- page ----------------------------------------------------------------- */
 
@@ -60,10 +61,14 @@ typedef struct xl_zs_page_meta
 #define SizeOfZsPageMeta		(offsetof(xl_zs_page_meta, cursorno) + sizeof(int32))
 
 /*
- * XLOG_ZS_PAGE_FPM: changes to the directory entries of one page.
- * Block 0: metapage or directory page; its data is an array of ZsFpmOp.
- * Block 1 (ZS_FPMF_FILE_BLOCKS): the metapage, unless it is block 0.
- * Block 2 (ZS_FPMF_SPILL): FPM page, forced full image.
+ * XLOG_ZS_PAGE_FPM: changes to the directory entries of one page, and to the
+ * table's own.
+ * Block 0: metapage or directory page; its data is an array of ZsFpmOp.  When
+ * a map is put in order (no data): forced full image.
+ * Block 1 (ZS_FPMF_FILE_BLOCKS, or blocks move to or from the table's map): the
+ * metapage, unless it is block 0; its data is an array of ZsFpmOp for tree 0.
+ * Blocks 2 and up (ZS_FPMF_SPILL): FPM pages, and those that are none any more,
+ * forced full images.
  *
  * With ZS_FPMF_FILE_BLOCKS redo makes the main fork at least file_blocks long.
  */
@@ -96,6 +101,8 @@ typedef struct ZsFpmOp
 #define ZS_FPM_SPILL_IN			7	/* extent moves from an FPM page to the entry */
 #define ZS_FPM_SPILL_OUT		8	/* extent moves from the entry to an FPM page */
 #define ZS_FPM_SPILL_TAKE		9	/* blocks on an FPM page are used by the tree */
+#define ZS_FPM_SPILL_LOSE		10	/* free blocks on an FPM page leave the tree */
+#define ZS_FPM_LOSE_USED		11	/* blocks that the tree had in use leave it */
 
 /*
  * XLOG_ZS_PAGE_TREE: a tree gets its root, or the directory a page.
@@ -148,6 +155,21 @@ typedef struct xl_zs_btree_inner
 #define SizeOfZsBtreeInner		(offsetof(xl_zs_btree_inner, op) + sizeof(uint8))
 #define ZS_INNER_INSERT			1
 #define ZS_INNER_FLAGS			2
+
+/*
+ * XLOG_ZS_BTREE_MERGE: a page takes over what its right sibling holds.
+ * Block 0: left page, full image.  Block 1: right page, which becomes a free
+ * page (made anew).  Block 2: their parent, which loses the right one's item.
+ */
+typedef struct xl_zs_btree_merge
+{
+	uint32		left_flags;		/* 0: flags of the left page's item */
+	uint16		index;			/* 4: of the right page's item */
+	uint16		treeno;			/* 6 */
+	uint8		level;			/* 8: of the merged pages */
+} xl_zs_btree_merge;
+
+#define SizeOfZsBtreeMerge		(offsetof(xl_zs_btree_merge, level) + sizeof(uint8))
 
 /* ---- tid -------------------------------------------------------------------- */
 

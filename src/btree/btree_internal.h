@@ -39,11 +39,20 @@ zsbtree_set_nitems(Page page, int nitems)
 	((PageHeader) page)->pd_lower = (char *) (zsbtree_items(page) + nitems) - (char *) page;
 }
 
+/* Is this a page of the tree, sound as far as can be seen?  Sets *reason otherwise. */
+extern ZsPageVerdict zsbtree_check_page(Page page, uint16 treeno, const char **reason);
+
 /* Index of the last item with lokey <= key; the page must hold key. */
 extern int	zsbtree_find_item(Page page, uint64 key);
 
 /* Inserts item at index into a page that has room. */
 extern void zsbtree_put_item(Page page, int index, const ZsInnerItem *item);
+
+/*
+ * Takes the item at index out, and gives the one before it these flags: what a merge does to
+ * the parent.
+ */
+extern void zsbtree_drop_item(Page page, int index, uint32 left_flags);
 
 /*
  * The page of the given level that holds key, locked; InvalidBuffer if the

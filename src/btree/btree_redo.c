@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btree_redo.c
- *	  Redo of splits and inner page changes.
+ *	  Redo of splits, merges and inner page changes.
  *
  * A standby's readers follow pointers while redo runs, so the pages a pointer
  * leads to are restored before, or together with, the page that holds it.
@@ -100,6 +100,39 @@ redo_inner(XLogReaderState *record)
 	}
 }
 
+/*
+ * Locks as the merge itself does, so that a standby's reader finds the keys of the right page
+ * wherever it comes from.
+ */
+static void
+redo_merge(XLogReaderState *record)
+{
+	xl_zs_btree_merge *xlrec = (xl_zs_btree_merge *) XLogRecGetData(record);
+	Buffer		lbuf = restore(record, 0);
+	Buffer		rbuf = XLogInitBufferForRedo(record, 1);
+	Buffer		parent;
+
+	zspage_init(BufferGetPage(rbuf), ZS_PAGE_FREE, xlrec->treeno, xlrec->level, 0, PG_UINT64_MAX);
+	PageSetLSN(BufferGetPage(rbuf), record->EndRecPtr);
+	MarkBufferDirty(rbuf);
+
+	if (XLogReadBufferForRedo(record, 2, &parent) == BLK_NEEDS_REDO)
+	{
+		Page		page = BufferGetPage(parent);
+
+		if (xlrec->index < 1 || xlrec->index >= zsbtree_nitems(page))
+			elog(PANIC, "inner page does not match the merge record: item %u of %d",
+				 xlrec->index, zsbtree_nitems(page));
+		zsbtree_drop_item(page, xlrec->index, xlrec->left_flags);
+		PageSetLSN(page, record->EndRecPtr);
+		MarkBufferDirty(parent);
+	}
+	if (BufferIsValid(parent))
+		UnlockReleaseBuffer(parent);
+	UnlockReleaseBuffer(rbuf);
+	UnlockReleaseBuffer(lbuf);
+}
+
 void
 zsbtree_redo(XLogReaderState *record)
 {
@@ -110,6 +143,9 @@ zsbtree_redo(XLogReaderState *record)
 			break;
 		case XLOG_ZS_BTREE_INNER:
 			redo_inner(record);
+			break;
+		case XLOG_ZS_BTREE_MERGE:
+			redo_merge(record);
 			break;
 		default:
 			elog(PANIC, "unknown zedstore B-tree record");

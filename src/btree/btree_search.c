@@ -74,8 +74,8 @@ zsbtree_find_item(Page page, uint64 key)
 /*
  * Is this a page of the tree?  Sets *reason otherwise.
  */
-static ZsPageVerdict
-check_tree_page(Page page, uint16 treeno, const char **reason)
+ZsPageVerdict
+zsbtree_check_page(Page page, uint16 treeno, const char **reason)
 {
 	ZsPageVerdict verdict = zspage_verify(page, ZS_PAGE_INNER, treeno, reason);
 	ZsPageOpaque *opaque;
@@ -124,7 +124,7 @@ choose_step(Relation rel, Buffer buf, uint16 treeno, uint64 key, int level,
 	Page		page = BufferGetPage(buf);
 	ZsPageOpaque *opaque;
 
-	switch (check_tree_page(page, treeno, reason))
+	switch (zsbtree_check_page(page, treeno, reason))
 	{
 		case ZS_PAGE_BROKEN:
 			zsbase_corrupted(rel, BufferGetBlockNumber(buf),
@@ -229,11 +229,18 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 				passed = 0;
 				break;
 			case STEP_RIGHT:
-				/* right links lead to higher keys, or they form a circle */
+
+				/*
+				 * Right links lead to higher keys.  One that does not is stale,
+				 * its page was merged and the block used again, or the links
+				 * form a circle, which the next attempts will find too.
+				 */
 				if (opaque->hikey <= passed)
-					zsbase_corrupted(rel, *where,
-									 "Right links of tree %u, level %d do not ascend.",
-									 treeno, opaque->level);
+				{
+					UnlockReleaseBuffer(buf);
+					*reason = "right links do not ascend";
+					return false;
+				}
 				passed = opaque->hikey;
 				expected_level = opaque->level;
 				break;
@@ -295,28 +302,69 @@ zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key)
 	}
 }
 
+/*
+ * The page of a level that holds key, which is likely to be blkno, locked.  The right link that
+ * leads there may be stale: the page may have been split, or merged with its neighbour.
+ */
+static Buffer
+page_at(Relation rel, uint16 treeno, int level, BlockNumber blkno, uint64 key, int lockmode)
+{
+	Buffer		buf = zspage_read(rel, blkno, NULL);
+	const char *reason;
+
+	LockBuffer(buf, lockmode);
+	if (zsbtree_check_page(BufferGetPage(buf), treeno, &reason) == ZS_PAGE_OK)
+	{
+		ZsPageOpaque *opaque = ZsPageGetOpaque(BufferGetPage(buf));
+
+		if (opaque->level == level && opaque->lokey <= key && key < opaque->hikey &&
+			(lockmode == BUFFER_LOCK_SHARE || !(opaque->flags & ZS_PAGEF_INCOMPLETE_SPLIT)))
+			return buf;
+	}
+	UnlockReleaseBuffer(buf);
+	return zsbtree_search_level(rel, treeno, key, level, lockmode);
+}
+
 Buffer
 zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf, uint64 nextkey, int lockmode)
 {
-	ZsPageOpaque *opaque = ZsPageGetOpaque(BufferGetPage(buf));
-	BlockNumber right = opaque->right;
-	const char *reason;
+	BlockNumber right = ZsPageGetOpaque(BufferGetPage(buf))->right;
 
 	UnlockReleaseBuffer(buf);
 	if (right == 0)
 		return InvalidBuffer;
+	return page_at(rel, treeno, zsbtree_bottom_level(treeno), right, nextkey, lockmode);
+}
 
-	buf = zspage_read(rel, right, NULL);
-	LockBuffer(buf, lockmode);
-	opaque = ZsPageGetOpaque(BufferGetPage(buf));
-	if (check_tree_page(BufferGetPage(buf), treeno, &reason) == ZS_PAGE_OK &&
-		opaque->level == zsbtree_bottom_level(treeno) &&
-		opaque->lokey <= nextkey && nextkey < opaque->hikey &&
-		(lockmode == BUFFER_LOCK_SHARE || !(opaque->flags & ZS_PAGEF_INCOMPLETE_SPLIT)))
-		return buf;
+int
+zsbtree_root_level(Relation rel, uint16 treeno)
+{
+	BlockNumber root = zspage_tree_root(rel, treeno);
+	Buffer		buf;
+	const char *reason;
+	int			level;
 
+	if (root == 0)
+		return -1;
+	buf = zspage_read(rel, root, NULL);
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	if (zsbtree_check_page(BufferGetPage(buf), treeno, &reason) != ZS_PAGE_OK)
+		zsbase_corrupted(rel, root, "Root of tree %u: %s.", treeno, reason);
+	level = ZsPageGetOpaque(BufferGetPage(buf))->level;
 	UnlockReleaseBuffer(buf);
-	return zsbtree_search(rel, treeno, nextkey, lockmode);
+	return level;
+}
+
+bool
+zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key, Page copy)
+{
+	Buffer		buf = zsbtree_search_level(rel, treeno, key, level, BUFFER_LOCK_SHARE);
+
+	if (!BufferIsValid(buf))
+		return false;
+	memcpy(copy, BufferGetPage(buf), BLCKSZ);
+	UnlockReleaseBuffer(buf);
+	return true;
 }
 
 bool
@@ -338,56 +386,38 @@ zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key, ZsInnerItem *item
 	return true;
 }
 
-/* Calls fn for each page of one level, left to right, on a copy. */
+/*
+ * Calls fn for each page of one level, left to right, on a copy.  A page that is merged while
+ * the walk is on its way may be seen twice, within its neighbour the second time.
+ */
 static void
 visit_level(Relation rel, uint16 treeno, int level, ZsTreePageVisitor fn, void *arg)
 {
 	Buffer		buf = zsbtree_search_level(rel, treeno, 0, level, BUFFER_LOCK_SHARE);
-	BlockNumber limit = zspage_physical_blocks(rel);
-	BlockNumber npages = 0;
 
 	while (BufferIsValid(buf))
 	{
 		PGAlignedBlock copy;
 		BlockNumber blkno = BufferGetBlockNumber(buf);
-		BlockNumber right;
-		const char *reason;
+		ZsPageOpaque *opaque = ZsPageGetOpaque(copy.data);
 
 		memcpy(copy.data, BufferGetPage(buf), BLCKSZ);
 		UnlockReleaseBuffer(buf);
 		CHECK_FOR_INTERRUPTS();
 
-		if (check_tree_page(copy.data, treeno, &reason) != ZS_PAGE_OK ||
-			ZsPageGetOpaque(copy.data)->level != level)
-			zsbase_corrupted(rel, blkno, "Page of tree %u, level %d: %s.", treeno, level,
-							 reason ? reason : "wrong level");
 		fn(rel, blkno, copy.data, arg);
-		if (++npages > limit && npages > zspage_physical_blocks(rel))
-			zsbase_corrupted(rel, blkno, "Level %d of tree %u forms a circle.", level, treeno);
-		right = ZsPageGetOpaque(copy.data)->right;
-		if (right == 0)
+		if (opaque->right == 0)
 			break;
-		buf = zspage_read(rel, right, NULL);
-		LockBuffer(buf, BUFFER_LOCK_SHARE);
+
+		/* keys ascend from step to step, so this comes to an end */
+		buf = page_at(rel, treeno, level, opaque->right, opaque->hikey, BUFFER_LOCK_SHARE);
 	}
 }
 
 void
 zsbtree_visit_pages(Relation rel, uint16 treeno, ZsTreePageVisitor fn, void *arg)
 {
-	BlockNumber root = zspage_tree_root(rel, treeno);
-	Buffer		buf;
-	const char *reason;
-	int			level;
-
-	if (root == 0)
-		return;
-	buf = zspage_read(rel, root, NULL);
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	if (check_tree_page(BufferGetPage(buf), treeno, &reason) != ZS_PAGE_OK)
-		zsbase_corrupted(rel, root, "Root of tree %u: %s.", treeno, reason);
-	level = ZsPageGetOpaque(BufferGetPage(buf))->level;
-	UnlockReleaseBuffer(buf);
+	int			level = zsbtree_root_level(rel, treeno);
 
 	for (; level >= zsbtree_bottom_level(treeno); level--)
 		visit_level(rel, treeno, level, fn, arg);

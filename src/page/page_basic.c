@@ -39,6 +39,7 @@ static const char *const page_type_names[] = {
 	[ZS_PAGE_SEGMENT_INDEX] = "segment index page",
 	[ZS_PAGE_SEGMENT] = "segment page",
 	[ZS_PAGE_OVERFLOW] = "overflow page",
+	[ZS_PAGE_FREE] = "free page",
 };
 
 void
@@ -111,7 +112,7 @@ zspage_verify(Page page, ZsPageType type, uint16 treeno, const char **reason)
 		*reason = "unknown format version";
 		return ZS_PAGE_BROKEN;
 	}
-	if (opaque->page_type == ZS_PAGE_INVALID || opaque->page_type > ZS_PAGE_OVERFLOW ||
+	if (opaque->page_type == ZS_PAGE_INVALID || opaque->page_type > ZS_PAGE_FREE ||
 		opaque->treeno >= ZS_MAX_TREES)
 	{
 		*reason = "invalid page type or tree number";

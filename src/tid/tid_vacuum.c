@@ -214,6 +214,7 @@ process_leaf(LeafPass *pass, zstid row)
 		ZS_INJECTION_POINT("zs-tid-vacuum-vismap");
 	}
 
+	pass->result->size = ZS_PAGE_CAPACITY - (uint32) zstid_leaf_free_space(page);
 	(void) zstid_walk_begin(&walk, page);
 	while (zstid_walk_next(&walk, &run, &reason))
 		rows_end = run.first + run.count;

@@ -39,6 +39,7 @@
 #include "utils/pg_rusage.h"
 #include "utils/rel.h"
 
+#include "vacuum_internal.h"
 #include "zs_base.h"
 #include "zs_btree.h"
 #include "zs_page.h"
@@ -85,6 +86,7 @@ typedef struct VacuumRun
 	int			num_index_scans;
 	TransactionId new_relfrozenxid;
 	MultiXactId new_relminmxid;
+	ZsReclaim	reclaim;
 } VacuumRun;
 
 /* ---- dead rows -------------------------------------------------------------- */
@@ -256,7 +258,11 @@ remove_batch(VacuumRun *run, RemovalBatch *batch)
 		if (batch->next_tree_row < first)
 			batch->next_tree_row = zsrow_next(run->rel, first);
 		if (batch->next_tree_row < end)
+		{
 			zsrow_delete_range(run->rel, first, end);
+			zsvacuum_touch(&run->reclaim.row, first, end);
+		}
+		zsvacuum_touch(&run->reclaim.tid, first, end);
 	}
 	ZS_INJECTION_POINT("zs-vacuum-delete-rows");
 	run->removed_rows += zstid_remove_dead_runs(run->rel, batch->runs, batch->nruns);
@@ -406,6 +412,10 @@ scan_rows(VacuumRun *run)
 			MultiXactIdPrecedes(result.new_relminmxid, run->new_relminmxid))
 			run->new_relminmxid = result.new_relminmxid;
 
+		/* a leaf that would be less than half of a merged one may have such a neighbour */
+		if (result.size <= ZS_TID_MERGE_SIZE / 2)
+			zsvacuum_touch(&run->reclaim.tid, result.lokey, result.hikey);
+
 		Assert(result.hikey > row);
 		row = result.hikey;
 		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED,
@@ -414,6 +424,21 @@ scan_rows(VacuumRun *run)
 			process_dead(run);
 	}
 	process_dead(run);
+}
+
+/* ---- space ------------------------------------------------------------------------- */
+
+/*
+ * What the passes over the rows left goes back to where it can be used again.
+ */
+static void
+reclaim_space(VacuumRun *run)
+{
+	if (VacuumFailsafeActive)
+		return;
+	run->reclaim.rel = run->rel;
+	run->reclaim.aggressive = run->aggressive;
+	zsvacuum_merge_pages(&run->reclaim);
 }
 
 /* ---- results ---------------------------------------------------------------------- */
@@ -471,9 +496,11 @@ log_results(VacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsag
 					   UINT64_FORMAT " are dead but not yet removable\n"
 					   "frozen: " UINT64_FORMAT " tuples\n"
 					   "new relfrozenxid: %u\n"
+					   "pages: " UINT64_FORMAT " merged\n"
 					   "system usage: %s",
 					   run->removed_rows, run->live_rows, run->recently_dead_rows,
-					   run->frozen_rows, run->new_relfrozenxid, pg_rusage_show(ru0))));
+					   run->frozen_rows, run->new_relfrozenxid, run->reclaim.pages_merged,
+					   pg_rusage_show(ru0))));
 }
 
 void
@@ -520,6 +547,7 @@ zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strat
 	if (run.do_index_cleanup)
 		update_index_stats(&run);
 	vac_close_indexes(run.nindexes, run.indexes, NoLock);
+	reclaim_space(&run);
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_FINAL_CLEANUP);
 	update_table_stats(&run, starttime);

@@ -44,6 +44,7 @@ static const struct
 	{XLOG_ZS_PAGE_TREE, "PAGE_TREE", zspage_redo},
 	{XLOG_ZS_BTREE_SPLIT, "BTREE_SPLIT", zsbtree_redo},
 	{XLOG_ZS_BTREE_INNER, "BTREE_INNER", zsbtree_redo},
+	{XLOG_ZS_BTREE_MERGE, "BTREE_MERGE", zsbtree_redo},
 	{XLOG_ZS_TID_CHANGE, "TID_CHANGE", zstid_redo},
 	{XLOG_ZS_TID_FOLD, "TID_FOLD", zstid_redo},
 	{XLOG_ZS_TID_VISMAP, "TID_VISMAP", zstid_redo},
@@ -135,6 +136,14 @@ zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 
 				appendStringInfo(buf, "lokey: " UINT64_FORMAT ", child: %u, index: %u, op: %u",
 								 xlrec->item.lokey, xlrec->item.child, xlrec->index, xlrec->op);
+				break;
+			}
+		case XLOG_ZS_BTREE_MERGE:
+			{
+				xl_zs_btree_merge *xlrec = (xl_zs_btree_merge *) data;
+
+				appendStringInfo(buf, "treeno: %u, level: %u, index: %u",
+								 xlrec->treeno, xlrec->level, xlrec->index);
 				break;
 			}
 		case XLOG_ZS_TID_CHANGE:

@@ -1,0 +1,58 @@
+/*-------------------------------------------------------------------------
+ *
+ * vacuum_internal.h
+ *	  Private to src/vacuum.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vacuum/vacuum_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VACUUM_INTERNAL_H
+#define VACUUM_INTERNAL_H
+
+#include "postgres.h"
+
+#include "utils/rel.h"
+
+#include "zs_format.h"
+
+/* ---- rows around which pages may have become empty (vacuum_trees.c) --------- */
+
+typedef struct ZsRowRange
+{
+	zstid		first;
+	zstid		end;
+} ZsRowRange;
+
+typedef struct ZsTouched
+{
+	bool		everything;		/* too many ranges to remember */
+	bool		sorted;
+	int			nranges;
+	int			maxranges;
+	ZsRowRange *ranges;
+} ZsTouched;
+
+/* Adds rows [first, end), in any order; memory comes from the current context. */
+extern void zsvacuum_touch(ZsTouched *touched, zstid first, zstid end);
+
+/* What VACUUM knows and finds out about the space below the level of rows. */
+typedef struct ZsReclaim
+{
+	Relation	rel;
+	bool		aggressive;		/* look at every page that can be merged */
+	ZsTouched	tid;			/* leaves of the TID tree that have room */
+	ZsTouched	row;			/* rows that left the row tree */
+	bool		attributes;		/* segments left attribute trees */
+
+	uint64		pages_merged;
+} ZsReclaim;
+
+/*
+ * Merges pages of all trees with their right neighbours where that pays.
+ */
+extern void zsvacuum_merge_pages(ZsReclaim *reclaim);
+
+#endif							/* VACUUM_INTERNAL_H */
