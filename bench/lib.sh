@@ -44,8 +44,19 @@ median() {
 	sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
+# Is one of these figures wanted?  BENCH_ONLY may name the keys of those that are.
+wanted() {
+	local key
+	[ -n "${BENCH_ONLY:-}" ] || return 0
+	for key in "$@"; do
+		[[ " $BENCH_ONLY " != *" $key "* ]] || return 0
+	done
+	return 1
+}
+
 # Remember a figure: $1 key, $2 heap, $3 zedstore, $4 unit.
 record() {
+	wanted "$1" || return 0
 	printf '%s\t%s\t%s\t%s\n' "$@" >>"$BENCH_RESULTS"
 	say "$1: heap $2, zedstore $3 $4 ($(awk -v h="$2" -v z="$3" 'BEGIN { if (h > 0) printf "%.3f", z / h; else print "-" }'))"
 }
@@ -56,6 +67,7 @@ record() {
 compare() {
 	local key=$1 unit=$2 heap='' zs='' i
 	shift 2
+	wanted "$key" || return 0
 	for ((i = 0; i < REPEAT; i++)); do
 		heap+="$("${@//AM/heap}")"$'\n'
 		zs+="$("${@//AM/zs}")"$'\n'
