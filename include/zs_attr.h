@@ -162,6 +162,12 @@ extern void zsattr_reader_forget(ZsAttrReader *reader);
 extern void zsattr_reader_end(ZsAttrReader *reader);
 
 /*
+ * Forgets what this backend knows about the table's segments.  To be called when the
+ * file is emptied in place.
+ */
+extern void zsattr_forget_segments(Relation rel);
+
+/*
  * The segment item that covers row, straight from the tree (one descent);
  * false if none.  Also the next one after row when exact is false.
  */

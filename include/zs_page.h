@@ -70,6 +70,9 @@ extern const char *zspage_type_name(int type);
 extern Buffer zspage_new_buffer(Relation rel, BlockNumber blkno,
 								BufferAccessStrategy strategy);
 
+/* Does the file have block blkno? */
+extern bool zspage_exists(Relation rel, BlockNumber blkno);
+
 /* zspage_read(): pins blkno, errors when it lies beyond the end of the file. */
 extern Buffer zspage_read(Relation rel, BlockNumber blkno,
 						  BufferAccessStrategy strategy);

@@ -27,6 +27,7 @@
 #include "utils/snapmgr.h"
 
 #include "zs_am.h"
+#include "zs_attr.h"
 #include "zs_base.h"
 #include "zs_page.h"
 #include "zs_tid.h"
@@ -80,6 +81,7 @@ zsam_nontransactional_truncate(Relation rel)
 	RelationTruncate(rel, 0);
 	zspage_forget_roots(rel);
 	zstid_forget_cursors(rel);
+	zsattr_forget_segments(rel);
 	zspage_meta_create(&rel->rd_locator, rel->rd_rel->relpersistence, MAIN_FORKNUM);
 }
 

@@ -8,14 +8,26 @@
  * lookup does it for each column, with readers that live for one query.  So
  * parsed heads stay in a cache of the backend.
  *
- * The cache needs no invalidation: a head is found by the whole item that the
- * tree has for the segment at this moment, random stamp included, and a
- * segment is never changed in place.  Heads of segments that are gone are
- * just not asked for again, and leave as the least recently used.
+ * A head is found in two ways.  By the whole item that the tree has for the
+ * segment at this moment, random stamp included: this needs no invalidation,
+ * since a segment is never changed in place, and heads of segments that are
+ * gone are just not asked for again, and leave as the least recently used.
+ *
+ * And by row number, without a descent.  Such a head may be out of date, which
+ * does no harm: the segment's pages carry its stamp, so a reader notices when
+ * they are used for something else, and as long as they are not, what they say
+ * of the rows that the segment covers is still right, because a row's values
+ * never change and its number is not used for another row while a segment has
+ * a value for it that somebody may take for the row's (readers look in the row
+ * tree first).  What does change the meaning of a row number are another file
+ * under the table's name and emptying the file in place: then, and whenever
+ * else the relation cache is invalidated, the table's heads are not found by
+ * row any more.
  *
  * Invariants:
  *	1. a head with users is never freed;
- *	2. heads without users count for at most CACHE_SIZE bytes after every entry.
+ *	2. heads without users count for at most CACHE_SIZE bytes after every entry;
+ *	3. a head is in by_row_buckets if and only if its by_row is set.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -25,7 +37,10 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
+#include "utils/inval.h"
 #include "utils/memutils.h"
+#include "utils/rel.h"
 
 #include "attr_internal.h"
 
@@ -38,8 +53,30 @@
 static MemoryContext cache_context = NULL;
 static ZsAllocator cache_alloc;
 static ZsSegmentHead **buckets;
+static ZsSegmentHead **by_row_buckets;
 static dlist_head lru = DLIST_STATIC_INIT(lru);
 static Size cache_used = 0;
+
+/* Takes heads of a table, or of all with InvalidOid, out of the index by row. */
+static void
+forget_table(Datum arg, Oid relid)
+{
+	dlist_iter	iter;
+
+	dlist_foreach(iter, &lru)
+	{
+		ZsSegmentHead *head = dlist_container(ZsSegmentHead, lru, iter.cur);
+
+		if (!OidIsValid(relid) || head->relid == relid)
+			zsattr_head_gone(head);
+	}
+}
+
+void
+zsattr_forget_segments(Relation rel)
+{
+	forget_table((Datum) 0, RelationGetRelid(rel));
+}
 
 static void
 create_cache(void)
@@ -48,6 +85,8 @@ create_cache(void)
 												  ALLOCSET_DEFAULT_SIZES);
 
 	buckets = MemoryContextAllocZero(context, NBUCKETS * sizeof(ZsSegmentHead *));
+	by_row_buckets = MemoryContextAllocZero(context, NBUCKETS * sizeof(ZsSegmentHead *));
+	CacheRegisterRelcacheCallback(forget_table, (Datum) 0);
 	zsattr_allocator(context, &cache_alloc);
 	cache_context = context;
 }
@@ -56,6 +95,63 @@ static ZsSegmentHead **
 bucket_of(const ZsSegmentItem *item)
 {
 	return &buckets[item->stamp % NBUCKETS];
+}
+
+/*
+ * Bucket of the segments that begin in one aligned range of ZS_SEGMENT_ROWS rows, which is
+ * as long as a segment can be.
+ */
+static ZsSegmentHead **
+by_row_bucket(RelFileNumber relnumber, uint16 treeno, uint64 range)
+{
+	return &by_row_buckets[hash_combine(murmurhash32(relnumber ^ (uint32) range), treeno) % NBUCKETS];
+}
+
+static ZsSegmentHead **
+by_row_bucket_of(const ZsSegmentHead *head)
+{
+	return by_row_bucket(head->locator.relNumber, head->treeno,
+						 head->item.first_row / ZS_SEGMENT_ROWS);
+}
+
+void
+zsattr_head_gone(ZsSegmentHead *head)
+{
+	ZsSegmentHead **link;
+
+	if (!head->by_row)
+		return;
+	link = by_row_bucket_of(head);
+	while (*link != head)
+		link = &(*link)->next_by_row;
+	*link = head->next_by_row;
+	head->by_row = false;
+}
+
+ZsSegmentHead *
+zsattr_head_find(Relation rel, uint16 treeno, zstid row)
+{
+	uint64		range = row / ZS_SEGMENT_ROWS;
+
+	if (cache_context == NULL)
+		return NULL;
+
+	/* it begins in the row's range or in the one before */
+	for (int i = 0; i < 2 && range >= i; i++)
+	{
+		for (ZsSegmentHead *head = *by_row_bucket(rel->rd_locator.relNumber, treeno, range - i);
+			 head != NULL; head = head->next_by_row)
+		{
+			if (head->treeno == treeno && zsattr_item_covers(&head->item, row) &&
+				RelFileLocatorEquals(head->locator, rel->rd_locator))
+			{
+				head->nusers++;
+				dlist_move_head(&lru, &head->lru);
+				return head;
+			}
+		}
+	}
+	return NULL;
 }
 
 static void
@@ -68,6 +164,7 @@ drop_head(ZsSegmentHead *head)
 	while (*link != head)
 		link = &(*link)->next;
 	*link = head->next;
+	zsattr_head_gone(head);
 	dlist_delete(&head->lru);
 	Assert(cache_used >= head->size);
 	cache_used -= head->size;
@@ -91,6 +188,20 @@ evict(Size size)
 	}
 }
 
+/* Enters a head in the index by row. */
+static void
+enter_by_row(ZsSegmentHead *head)
+{
+	ZsSegmentHead **link;
+
+	if (head->by_row)
+		return;
+	link = by_row_bucket_of(head);
+	head->next_by_row = *link;
+	*link = head;
+	head->by_row = true;
+}
+
 ZsSegmentHead *
 zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item)
 {
@@ -102,6 +213,8 @@ zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item)
 			RelFileLocatorEquals(head->locator, rel->rd_locator))
 		{
 			head->nusers++;
+			head->relid = RelationGetRelid(rel);
+			enter_by_row(head);
 			dlist_move_head(&lru, &head->lru);
 			return head;
 		}
@@ -122,6 +235,7 @@ zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 	entry = MemoryContextAllocZero(cache_context, sizeof(ZsSegmentHead));
 	entry->item = head->item;
 	entry->info = head->info;
+	entry->relid = RelationGetRelid(rel);
 	entry->locator = rel->rd_locator;
 	entry->treeno = treeno;
 	entry->cached = true;
@@ -132,6 +246,7 @@ zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 	link = bucket_of(&entry->item);
 	entry->next = *link;
 	*link = entry;
+	enter_by_row(entry);
 	dlist_push_head(&lru, &entry->lru);
 	cache_used += entry->size;
 	return entry;

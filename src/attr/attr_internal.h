@@ -183,13 +183,26 @@ typedef struct ZsSegmentHead
 
 	/* of heads in the cache */
 	bool		cached;
+	bool		by_row;			/* zsattr_head_find() may return it */
 	int			nusers;			/* readers that have it open */
 	Size		size;			/* bytes it counts for */
+	Oid			relid;
 	RelFileLocator locator;
 	uint16		treeno;
 	struct ZsSegmentHead *next; /* in its bucket */
+	struct ZsSegmentHead *next_by_row;	/* the same, while by_row */
 	dlist_node	lru;
 } ZsSegmentHead;
+
+/*
+ * The head of a segment that covers row, in use by the caller, or NULL when none is in the cache.
+ * The tree may have another segment in its place meanwhile: while its pages are what they
+ * were, its values are right all the same; else the caller learns it from them.
+ */
+extern ZsSegmentHead *zsattr_head_find(Relation rel, uint16 treeno, zstid row);
+
+/* The head's segment is gone from the tree: zsattr_head_find() returns it no more. */
+extern void zsattr_head_gone(ZsSegmentHead *head);
 
 /* The head of exactly this segment, in use by the caller, or NULL. */
 extern ZsSegmentHead *zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item);
@@ -244,6 +257,8 @@ struct ZsAttrReader
 	zstid		vec_stripe;		/* fully decoded in space->vec, or
 								 * ZS_INVALID_ROW; of the open segment */
 	bool		want_scaled;
+	zstid		value_row;		/* of the value decoded last, if it is still in
+								 * space->vec */
 	zstid		value_stripe;	/* of the single value decoded last */
 	int			nvalues;		/* in a row in that stripe */
 

@@ -68,9 +68,13 @@ zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *item,
 				 uint32 position, uint32 from, uint32 to,
 				 BufferAccessStrategy strategy, uint8 *dst)
 {
-	Buffer		buf = zspage_read(rel, item->start + position, strategy);
+	Buffer		buf;
 	bool		found;
 
+	/* the file may have become shorter since the segment was found */
+	if (unlikely(!zspage_exists(rel, item->start + position)))
+		return false;
+	buf = zspage_read(rel, item->start + position, strategy);
 	found = zsattr_page_copy(rel, buf, treeno, item, position, from, to, dst);
 	ReleaseBuffer(buf);
 	return found;

@@ -66,6 +66,7 @@ zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
 	zsattr_kind(att, &reader->kind);
 	reader->context = context;
 	reader->vec_stripe = ZS_INVALID_ROW;
+	reader->value_row = ZS_INVALID_ROW;
 	reader->value_stripe = ZS_INVALID_ROW;
 	reader->space = zsattr_space_get();
 	reader->callback.func = release_reader;
@@ -238,6 +239,7 @@ zsattr_reader_vector(ZsAttrReader *reader, zstid stripe)
 	}
 
 	reader->vec_stripe = ZS_INVALID_ROW;
+	reader->value_row = ZS_INVALID_ROW;
 	vec->want_scaled = reader->want_scaled;
 	error = zscodec_vector_decode(&head->info, vecno, bytes, head->info.vectors[vecno].len,
 								  &head->shared, vec);
@@ -311,12 +313,14 @@ decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 	}
 
 	reader->vec_stripe = ZS_INVALID_ROW;
+	reader->value_row = ZS_INVALID_ROW;
 	error = zscodec_vector_decode_one(&head->info, vecno, bytes, head->info.vectors[vecno].len,
 									  &head->shared, idx, vec);
 	if (unlikely(error != NULL))
 		zsattr_segment_corrupted(reader, &head->item, error);
 	if (unlikely(needs_reshape(&reader->kind)))
 		reshape_values(reader, vec, idx, idx);
+	reader->value_row = row;
 	extract_value(reader, vec, idx, value, isnull);
 	return true;
 }
@@ -338,6 +342,12 @@ zsattr_reader_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 
 	if (stripe != reader->vec_stripe)
 	{
+		/* an UPDATE asks for the old row's values more than once */
+		if (row == reader->value_row)
+		{
+			extract_value(reader, &reader->space->vec, row % ZS_STRIPE_ROWS, value, isnull);
+			return true;
+		}
 		if (stripe != reader->value_stripe)
 		{
 			reader->value_stripe = stripe;

@@ -57,6 +57,7 @@ zsattr_segment_close(ZsAttrReader *reader)
 	reader->head = NULL;
 	reader->window_len = 0;
 	reader->vec_stripe = ZS_INVALID_ROW;
+	reader->value_row = ZS_INVALID_ROW;
 	if (head != NULL)
 		zsattr_head_release(head);
 }
@@ -289,6 +290,17 @@ load_segment(ZsAttrReader *reader, zstid row, bool scan, const ZsSegmentItem *go
 
 	if (gone != NULL)
 		previous = *gone;
+	else if (!scan && zs_enable_fetch_cache)
+	{
+		ZsSegmentHead *head = zsattr_head_find(reader->rel, reader->treeno, row);
+
+		if (head != NULL)
+		{
+			zsattr_segment_close(reader);
+			reader->head = head;
+			return head;
+		}
+	}
 	for (int tries = 0; tries < MAX_RETRIES; tries++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -317,6 +329,8 @@ zsattr_segment_reload(ZsAttrReader *reader, zstid row, bool scan)
 {
 	ZsSegmentItem gone = reader->head->item;
 
+	if (reader->head->cached)
+		zsattr_head_gone(reader->head);
 	zsattr_segment_close(reader);
 	return load_segment(reader, row, scan, &gone);
 }

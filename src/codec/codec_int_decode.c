@@ -352,11 +352,42 @@ get_rle(ZsReader *r, uint32 n, uint32 idx, uint64 *value)
 	return get_value(r, nruns, run, LEVEL_SIMPLE, value);
 }
 
+/* One value of a DELTA stream: the first one and the differences up to it. */
+static const char *
+get_delta(ZsReader *r, uint32 n, uint32 idx, int nbytes, uint64 *value)
+{
+	uint64		diffs[ZS_VECTOR_ROWS];
+	ZsReader	inner;
+	const char *err;
+	int			encoding;
+	uint64		diff;
+
+	if ((err = read_base(r, nbytes, value)) != NULL)
+		return err;
+	if (n < 2)
+		return "difference stream too short";
+	inner = *r;
+	if ((err = read_tag(&inner, LEVEL_FLAT, &encoding, &nbytes)) != NULL)
+		return err;
+
+	/* a sequence */
+	if (encoding == ZS_ENC_CONST)
+	{
+		if ((err = read_base(&inner, nbytes, &diff)) != NULL)
+			return err;
+		*value += idx * diff;
+		return NULL;
+	}
+	if ((err = decode_stream(r, n - 1, LEVEL_FLAT, diffs)) != NULL)
+		return err;
+	for (uint32 i = 0; i < idx; i++)
+		*value += diffs[i];
+	return NULL;
+}
+
 static const char *
 get_value(ZsReader *r, uint32 n, uint32 idx, StreamLevel level, uint64 *value)
 {
-	uint64		all[ZS_VECTOR_ROWS];
-	ZsReader	start = *r;
 	const char *err;
 	int			encoding;
 	int			nbytes;
@@ -372,6 +403,8 @@ get_value(ZsReader *r, uint32 n, uint32 idx, StreamLevel level, uint64 *value)
 			return read_base(r, nbytes, value);
 		case ZS_ENC_FOR:
 			return get_for(r, n, idx, nbytes, value);
+		case ZS_ENC_DELTA:
+			return get_delta(r, n, idx, nbytes, value);
 		case ZS_ENC_RLE:
 			return get_rle(r, n, idx, value);
 		case ZS_ENC_DICT:
@@ -384,12 +417,7 @@ get_value(ZsReader *r, uint32 n, uint32 idx, StreamLevel level, uint64 *value)
 			*value = base + *value * factor;
 			return NULL;
 	}
-	*r = start;
-	if ((err = decode_stream(r, n, level, all)) != NULL)
-		return err;
-	Assert(r->p <= r->end);
-	*value = all[idx];
-	return NULL;
+	return "integer encoding is unknown or misplaced";
 }
 
 /*

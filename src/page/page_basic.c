@@ -143,6 +143,16 @@ zspage_new_buffer(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy
 	return ReadBufferExtended(rel, MAIN_FORKNUM, blkno, RBM_ZERO_AND_LOCK, strategy);
 }
 
+bool
+zspage_exists(Relation rel, BlockNumber blkno)
+{
+	ZsRelCache *cache = zspage_rel_cache(rel);
+
+	if (unlikely(blkno >= cache->file_blocks))
+		cache->file_blocks = zspage_physical_blocks(rel);
+	return blkno < cache->file_blocks;
+}
+
 /*
  * The cached file length spares a system call for each read; it only ever lags
  * behind, except after a truncation, which invalidates the relation's cache.

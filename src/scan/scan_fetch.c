@@ -104,10 +104,11 @@ static LocalTransactionId row_cache_lxid;
 
 /*
  * Drops all sources.  Slots that read from them keep their values, unless the transaction ends, when
- * nobody looks at them any more and the memory goes with the transaction's.
+ * nobody looks at them any more and the memory goes with the transaction's.  Readers are ended
+ * in good order unless something failed, so that their working memory is kept for the next ones.
  */
 static void
-drop_row_cache(bool transaction_ends)
+drop_row_cache(bool transaction_ends, bool failed)
 {
 	HASH_SEQ_STATUS status;
 	RowCacheEntry *entry;
@@ -123,6 +124,8 @@ drop_row_cache(bool transaction_ends)
 			zsslot_abandon(&entry->source->base);
 		else
 			zsslot_detach(&entry->source->base);
+		if (!failed)
+			zsscan_source_end_readers(entry->source);
 	}
 	row_cache = NULL;
 	if (!transaction_ends)
@@ -136,7 +139,7 @@ row_cache_xact_callback(XactEvent event, void *arg)
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
 		event == XACT_EVENT_PREPARE || event == XACT_EVENT_PARALLEL_COMMIT ||
 		event == XACT_EVENT_PARALLEL_ABORT)
-		drop_row_cache(true);
+		drop_row_cache(true, event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT);
 }
 
 void
@@ -157,7 +160,7 @@ row_cache_source(Relation rel)
 	Oid			relid = RelationGetRelid(rel);
 
 	if (row_cache != NULL && (row_cache_cid != cid || row_cache_lxid != MyProc->vxid.lxid))
-		drop_row_cache(false);
+		drop_row_cache(false, false);
 	if (row_cache == NULL)
 	{
 		HASHCTL		ctl = {

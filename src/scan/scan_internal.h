@@ -76,6 +76,9 @@ extern ZsRowSource *zsscan_source_create(Relation rel, bool by_vector, bool stre
 /* Makes the source independent of the relation's descriptor, which may go before it. */
 extern void zsscan_source_copy_desc(ZsRowSource *source);
 extern void zsscan_source_range(ZsRowSource *source, zstid start, zstid end);
+
+/* Ends the readers of all columns, whose memory others can use then. */
+extern void zsscan_source_end_readers(ZsRowSource *source);
 extern void zsscan_source_free(ZsRowSource *source);
 
 /* Stores a row in a slot; decodes at once when lazy decoding is off. */

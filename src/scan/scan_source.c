@@ -59,6 +59,13 @@ end_columns(ZsRowSource *source)
 	pfree(source->columns);
 }
 
+void
+zsscan_source_end_readers(ZsRowSource *source)
+{
+	end_columns(source);
+	init_columns(source);
+}
+
 /* Do both descriptors say the same of stored rows? */
 static bool
 same_layout(TupleDesc a, TupleDesc b)
