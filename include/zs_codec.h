@@ -133,7 +133,11 @@ typedef struct ZsColumnInput
 	const uint8 *isnull;		/* one byte a row, nonzero = null; NULL = no nulls */
 	const uint8 *isext;			/* NUMERIC, BYTES: one byte a row, nonzero = the bytes are an overflow
 								 * pointer, opaque here; NULL = none */
-	const int64 *ints;			/* INT, FLOAT4, FLOAT8; content at null rows is ignored */
+	const int64 *ints;			/* INT, FLOAT4, FLOAT8; content at null rows is ignored.  NUMERIC: if not
+								 * NULL, value i is ints[i] / 10^scale as zscodec_numeric_to_int() says, and
+								 * there are no bytes, offsets and isext */
+	int			scale;			/* NUMERIC with ints: one for all values */
+	uint64		raw_bytes;		/* NUMERIC with ints: about what the payloads would take, for statistics */
 	const uint8 *bytes;			/* other kinds: value i is bytes[offsets[i] .. offsets[i + 1]) */
 	const uint64 *offsets;		/* nrows + 1 entries; null rows are empty; FIXED values have width bytes
 								 * each, null rows are empty too */
@@ -145,7 +149,7 @@ typedef struct ZsEncodeOptions
 	int			level;			/* 0 = default; LZ4: 1 fast, 2-12 high compression; zstd: 1-22 */
 } ZsEncodeOptions;
 
-#define ZS_ENCODER_BUFS		12
+#define ZS_ENCODER_BUFS		13
 
 /* Scratch memory of encoding, kept between segments.  Private to the codec. */
 typedef struct ZsEncoder
@@ -163,6 +167,16 @@ extern void zscodec_encoder_free(ZsEncoder *enc);
 /* Encodes a segment; out->len is reset first.  The caller lays out->data[0 .. out->len) over its pages. */
 extern const char *zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input,
 										  const ZsEncodeOptions *options, ZsCodecBuf *out);
+
+/*
+ * Numeric payloads as integers.  zscodec_numeric_to_int() says whether a payload is value / 10^scale with scale as
+ * its display scale, in the form that zscodec_numeric_from_int() makes from the two: at most
+ * ZS_NUMERIC_PAYLOAD_MAX bytes, whose number is returned.
+ */
+#define ZS_NUMERIC_PAYLOAD_MAX	16
+
+extern bool zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *value);
+extern size_t zscodec_numeric_from_int(int64 value, int scale, uint8 *payload);
 
 /* No payload of this input is longer than this (what zscodec_segment_encode() may grow out to). */
 extern size_t zscodec_segment_max_size(const ZsColumnInput *input);

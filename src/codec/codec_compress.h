@@ -16,6 +16,7 @@ typedef enum ZsEncoderBuf
 	ZS_BUF_VECTORS,				/* all vectors, one after the other */
 	ZS_BUF_SHARED,				/* the shared area's body, then the area */
 	ZS_BUF_DICT,				/* dictionary: hash table, entries */
+	ZS_BUF_PAYLOADS,			/* its entries where they came as integers */
 	ZS_BUF_CODES,				/* dictionary code of each row */
 	ZS_BUF_SYMBOLS,				/* symbol table being built or used */
 	ZS_BUF_COUNTS,				/* its statistics */

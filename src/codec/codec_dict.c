@@ -153,11 +153,18 @@ is_set(const uint8 *flags, uint32 row)
 	return flags != NULL && flags[row] != 0;
 }
 
+/* Do values come as integers? */
+static inline bool
+as_ints(const ZsColumnInput *in)
+{
+	return in->kind < ZS_KIND_NUMERIC || in->ints != NULL;
+}
+
 /* The code of a row's value. */
 static inline uint32
 code_of_row(DictTable *t, const ZsColumnInput *in, uint32 row, uint32 limit)
 {
-	if (in->kind >= ZS_KIND_NUMERIC)
+	if (!as_ints(in))
 		return code_of_bytes(t, in->bytes + in->offsets[row],
 							 (uint32) (in->offsets[row + 1] - in->offsets[row]), limit);
 	return code_of_int(t, (uint64) in->ints[row], limit);
@@ -350,6 +357,29 @@ keep_frequent(DictTable *t, uint32 *codes, uint32 nrows)
 	return true;
 }
 
+/* Entries of a numeric column that came as integers become payloads. */
+static const char *
+make_payloads(ZsEncoder *enc, DictTable *t, int scale)
+{
+	ZsCodecBuf *buf = &enc->bufs[ZS_BUF_PAYLOADS];
+
+	buf->len = 0;
+	if (!zscodec_buf_reserve(buf, (size_t) t->n * ZS_NUMERIC_PAYLOAD_MAX))
+		return ZS_ERR_MEMORY;
+	t->raw_bytes = 0;
+	for (uint32 i = 0; i < t->n; i++)
+	{
+		ZsDictEntry *e = &t->entries[i];
+		uint8	   *payload = buf->data + buf->len;
+
+		e->len = (uint32) zscodec_numeric_from_int((int64) e->value, scale, payload);
+		e->ptr = payload;
+		buf->len += e->len;
+		t->raw_bytes += e->len;
+	}
+	return NULL;
+}
+
 /*
  * Builds a dictionary of the values of a column; dict->n = 0 when it would not pay.  Its memory belongs to
  * the encoder and lasts until the next call.
@@ -360,6 +390,7 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 	DictTable  *t;
 	uint32		limit = Min(ZS_DICT_ENTRIES_MAX, in->nrows / 2);
 	bool		strings = in->kind >= ZS_KIND_FIXED;
+	const char *err;
 
 	memset(dict, 0, sizeof(*dict));
 	if (in->nrows < MIN_ROWS)
@@ -380,7 +411,7 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 			dict->codes[row] = 0;
 		else if (is_set(in->isext, row))
 			dict->codes[row] = ZS_DICT_NO_CODE;
-		else if (row > 0 && in->kind < ZS_KIND_NUMERIC && in->ints[row] == in->ints[row - 1] &&
+		else if (row > 0 && as_ints(in) && in->ints[row] == in->ints[row - 1] &&
 				 !is_set(in->isnull, row - 1))
 			dict->codes[row] = dict->codes[row - 1];
 		else if ((dict->codes[row] = code_of_row(t, in, row, strings ? MAX_ENTRIES : limit)) == ZS_DICT_NO_CODE)
@@ -399,6 +430,8 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 		clear_null_codes(in, dict->codes);
 	}
 	dict->by_ref = in->kind >= ZS_KIND_NUMERIC;
+	if (dict->by_ref && as_ints(in) && (err = make_payloads(enc, t, in->scale)) != NULL)
+		return err;
 	dict->sorted = !dict->by_ref || t->n <= SORT_STRINGS_MAX;
 	if (dict->sorted)
 		sort_entries(t, dict->by_ref, dict->codes, in->nrows);

@@ -31,7 +31,7 @@ typedef struct ZsVectorRows
 	uint32		n;				/* non-null rows: entries of the arrays below */
 	uint32		nnulls;
 	uint32		next;
-	bool		all_equal;		/* by-reference values only */
+	bool		all_equal;		/* numerics and by-reference values only */
 	const uint8 *bytes;			/* by-reference values, side by side */
 	size_t		total;
 	uint64		vals[ZS_VECTOR_ROWS];
@@ -48,7 +48,7 @@ typedef struct ZsSegmentEncoder
 	ZsEncoder  *enc;
 	const ZsColumnInput *in;
 	const ZsEncodeOptions *options;
-	bool		by_ref;
+	bool		by_ref;			/* values come as bytes */
 	uint32		nvectors;
 
 	/* choices for the segment */

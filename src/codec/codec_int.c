@@ -76,6 +76,22 @@ collect_stats(const uint64 *restrict vals, uint32 n, IntStats *restrict st)
 	Assert(min <= max && st->nruns <= n);
 }
 
+/* Smallest and largest of n > 0 values. */
+ZS_CLONES void
+zscodec_ints_bounds(const uint64 *vals, uint32 n, int64 *min, int64 *max)
+{
+	int64		lo = (int64) vals[0];
+	int64		hi = (int64) vals[0];
+
+	for (uint32 i = 1; i < n; i++)
+	{
+		lo = (int64) vals[i] < lo ? (int64) vals[i] : lo;
+		hi = (int64) vals[i] > hi ? (int64) vals[i] : hi;
+	}
+	*min = lo;
+	*max = hi;
+}
+
 /* Bytes that hold v when sign-extended. */
 static int
 signed_bytes(uint64 v)

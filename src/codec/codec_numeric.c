@@ -27,8 +27,6 @@
 #define NUM_FLAG_EXCEPTIONS		0x01
 #define NUM_FLAG_SCALES			0x02
 
-/* 16 decimals are four digits of base 10000 that fit 64 bits. */
-#define NUM_SCALE_MAX			16
 
 /* Scaled integers stay below this, so that at most six digits of base 10000 come out. */
 #define NUM_INT_LIMIT			UINT64CONST(1000000000000000000)
@@ -110,7 +108,7 @@ scale_payload(const uint8 *payload, uint32 len, int scale, int64 *result)
 	int			exponent = 4 * (NUM_SHORT_WEIGHT(h) - ndigits + 1) + scale;
 	uint64		v = 0;
 
-	Assert(is_canonical(payload, len) && scale <= NUM_SCALE_MAX);
+	Assert(is_canonical(payload, len) && scale <= ZS_NUMERIC_SCALE_MAX);
 	for (int i = 0; i < ndigits; i++)
 	{
 		uint16		digit = load16(payload + 2 + 2 * i);
@@ -158,7 +156,7 @@ choose_scale(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, u
 		counts[NUM_SHORT_DSCALE(load16(ptrs[i]))]++;
 		ncanonical++;
 	}
-	for (int s = 0; s <= NUM_SCALE_MAX; s++)
+	for (int s = 0; s <= ZS_NUMERIC_SCALE_MAX; s++)
 	{
 		if (counts[s] > counts[mode])
 			mode = s;
@@ -166,8 +164,31 @@ choose_scale(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, u
 			largest = s;
 	}
 	*mixed = counts[mode] < ncanonical - ncanonical / 64;
-	Assert(mode <= NUM_SCALE_MAX && largest <= NUM_SCALE_MAX);
+	Assert(mode <= ZS_NUMERIC_SCALE_MAX && largest <= ZS_NUMERIC_SCALE_MAX);
 	return *mixed ? largest : mode;
+}
+
+bool
+zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *value)
+{
+	if (unlikely(len > ZS_NUMERIC_PAYLOAD_MAX || !is_canonical(payload, (uint32) len)))
+		return false;
+	*scale = NUM_SHORT_DSCALE(load16(payload));
+	return *scale <= ZS_NUMERIC_SCALE_MAX && scale_payload(payload, (uint32) len, *scale, value);
+}
+
+/* Writes a vector of integers of one scale, which must fit it; returns its length. */
+size_t
+zscodec_numeric_encode_ints(const uint64 *ints, uint32 n, int scale, uint8 *out, int64 *zone_min, int64 *zone_max)
+{
+	int64		min;
+	int64		max;
+
+	out[0] = 0;
+	out[1] = (uint8) scale;
+	zscodec_ints_bounds(ints, n, &min, &max);
+	zscodec_zone_from_scaled(min, max, scale, zone_min, zone_max);
+	return 2 + zscodec_ints_encode(ints, n, out + 2);
 }
 
 /*
@@ -283,7 +304,7 @@ build_large_numeric(uint8 *p, uint64 v, bool negative, int scale, uint32 dscale)
 	int			last = 16;
 	int			weight;
 
-	Assert(scale <= NUM_SCALE_MAX && v < NUM_INT_LIMIT && dscale <= 0x3F);
+	Assert(scale <= ZS_NUMERIC_SCALE_MAX && v < NUM_INT_LIMIT && dscale <= 0x3F);
 	for (int i = 0; i < nfraction; i++, fraction /= 10000)
 		digits[--first] = (uint16) (fraction % 10000);
 	weight = -1;
@@ -322,6 +343,20 @@ build_numeric(uint8 *p, int64 value, int scale, uint32 dscale)
 	whole = small / (uint32) powers[scale];
 	fraction = scale == 0 ? 0 : (small - whole * (uint32) powers[scale]) * (uint32) powers[4 - scale];
 	write_numeric(p, (whole / 10000) | ((whole % 10000) << 16) | ((uint64) fraction << 32), 1, negative, dscale);
+}
+
+size_t
+zscodec_numeric_from_int(int64 value, int scale, uint8 *payload)
+{
+	uint8		varlena[ZS_NUMERIC_STRIDE];
+	size_t		len;
+
+	Assert(scale >= 0 && scale <= ZS_NUMERIC_SCALE_MAX);
+	build_numeric(varlena, value, scale, (uint32) scale);
+	len = (load32(varlena) >> 2) - 4;
+	Assert(len <= ZS_NUMERIC_PAYLOAD_MAX);
+	memcpy(payload, varlena + 4, len);
+	return len;
 }
 
 /* Any scale, any size. */
@@ -417,7 +452,7 @@ read_parts(ZsReader *r, uint32 n, NumericParts *parts)
 	flags = r->p[0];
 	parts->scale = r->p[1];
 	r->p += 2;
-	if (parts->scale > NUM_SCALE_MAX || flags > (NUM_FLAG_EXCEPTIONS | NUM_FLAG_SCALES))
+	if (parts->scale > ZS_NUMERIC_SCALE_MAX || flags > (NUM_FLAG_EXCEPTIONS | NUM_FLAG_SCALES))
 		return "numeric header is invalid";
 	parts->mixed = (flags & NUM_FLAG_SCALES) != 0;
 	parts->nexceptions = 0;

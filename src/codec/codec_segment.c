@@ -32,6 +32,10 @@ check_input(const ZsColumnInput *in)
 				return "fixed-length values cannot be overflow pointers";
 			break;
 		case ZS_KIND_NUMERIC:
+			if (in->ints != NULL)
+				return in->isext != NULL ? "integers cannot be overflow pointers" :
+					in->scale < 0 || in->scale > ZS_NUMERIC_SCALE_MAX ? "scale out of range" : NULL;
+			break;
 		case ZS_KIND_BYTES:
 			break;
 		default:
@@ -124,6 +128,8 @@ write_head(const ZsSegmentEncoder *se, const ZsSegmentInfo *info, uint32 zone_wi
 	const ZsColumnInput *in = se->in;
 	bool		bounds = info->zone_min <= info->zone_max;
 	uint64		raw_size = se->by_ref ? in->offsets[in->nrows] - in->offsets[0] :
+		in->kind == ZS_KIND_NUMERIC ?
+		Min(in->raw_bytes, (uint64) (in->nrows - info->nnulls) * ZS_NUMERIC_PAYLOAD_MAX) :
 		(uint64) (in->nrows - info->nnulls) *
 		(in->kind == ZS_KIND_INT ? in->width : in->kind == ZS_KIND_FLOAT4 ? 4 : 8);
 	uint8	   *p = out;
@@ -219,7 +225,7 @@ zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input, const ZsEncod
 	se.enc = enc;
 	se.in = input;
 	se.options = options;
-	se.by_ref = input->kind >= ZS_KIND_NUMERIC;
+	se.by_ref = input->kind >= ZS_KIND_NUMERIC && input->ints == NULL;
 	se.nvectors = (input->nrows + ZS_VECTOR_ROWS - 1) / ZS_VECTOR_ROWS;
 	zscodec_compress_begin(enc);
 	if ((err = zscodec_segment_choose(&se)) != NULL ||
@@ -227,7 +233,7 @@ zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input, const ZsEncod
 		(err = write_shared(&se, &area, &area_len)) != NULL)
 		return err;
 	if (se.use_dict && input->kind < ZS_KIND_FIXED && area_len > 0 &&
-		se.dict_saved + (se.by_ref ? se.native_total / 32 : 0) < area_len)
+		se.dict_saved + (input->kind == ZS_KIND_NUMERIC ? se.native_total / 32 : 0) < area_len)
 	{
 		se.use_dict = false;
 		if ((err = encode_vectors(&se)) != NULL ||
@@ -241,7 +247,7 @@ size_t
 zscodec_segment_max_size(const ZsColumnInput *input)
 {
 	size_t		nvectors = (input->nrows + ZS_VECTOR_ROWS - 1) / ZS_VECTOR_ROWS;
-	size_t		bytes = input->kind >= ZS_KIND_NUMERIC ?
+	size_t		bytes = input->kind >= ZS_KIND_NUMERIC && input->ints == NULL ?
 		(size_t) (input->offsets[input->nrows] - input->offsets[0]) : 0;
 
 	/* Plain bytes or whole integers, lengths or exceptions, position sets; a shared area that paid for itself. */

@@ -87,6 +87,17 @@ gather_bytes(const ZsColumnInput *in, uint32 first, ZsVectorRows *v)
 	return NULL;
 }
 
+static bool
+ints_equal(const uint64 *vals, uint32 n)
+{
+	for (uint32 i = 1; i < n; i++)
+	{
+		if (vals[i] != vals[0])
+			return false;
+	}
+	return true;
+}
+
 /* Fills se->rows with the rows of a vector. */
 const char *
 zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno)
@@ -111,6 +122,8 @@ zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno)
 			for (uint32 i = 0; i < v->n; i++)
 				v->vals[i] = ints[v->rows[i]];
 		}
+		if (in->kind == ZS_KIND_NUMERIC)
+			v->all_equal = ints_equal(v->vals, v->n);
 		return NULL;
 	}
 	if ((err = gather_bytes(in, first, v)) != NULL)
@@ -126,21 +139,6 @@ zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno)
 	if (v->next > 0 && v->next < v->n)
 		v->all_equal = false;
 	return NULL;
-}
-
-static ZS_CLONES void
-bound_ints(const uint64 *vals, uint32 n, int64 *min, int64 *max)
-{
-	int64		lo = (int64) vals[0];
-	int64		hi = (int64) vals[0];
-
-	for (uint32 i = 1; i < n; i++)
-	{
-		lo = (int64) vals[i] < lo ? (int64) vals[i] : lo;
-		hi = (int64) vals[i] > hi ? (int64) vals[i] : hi;
-	}
-	*min = lo;
-	*max = hi;
 }
 
 /* The image of entry i, or an interval around it. */
@@ -173,7 +171,7 @@ compute_zone(const ZsColumnInput *in, const ZsVectorRows *v, ZsVectorInfo *vi)
 		return;
 	if (in->kind == ZS_KIND_INT && !in->is_unsigned)
 	{
-		bound_ints(v->vals, v->n, &vi->zone_min, &vi->zone_max);
+		zscodec_ints_bounds(v->vals, v->n, &vi->zone_min, &vi->zone_max);
 		vi->has_zone = true;
 		return;
 	}
@@ -298,6 +296,25 @@ encode_mixed(ZsSegmentEncoder *se, uint32 vecno, uint8 *out)
 	return (size_t) (p - out);
 }
 
+/* Numerics that came as integers of one scale. */
+static size_t
+encode_scaled_numerics(const ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out)
+{
+	const ZsVectorRows *v = &se->rows;
+
+	if (v->all_equal)
+	{
+		vi->encoding = ZS_ENC_CONST;
+		zscodec_zone_from_scaled((int64) v->vals[0], (int64) v->vals[0], se->in->scale,
+								 &vi->zone_min, &vi->zone_max);
+		vi->has_zone = true;
+		return zscodec_numeric_from_int((int64) v->vals[0], se->in->scale, out);
+	}
+	vi->encoding = ZS_ENC_NUMERIC;
+	vi->has_zone = true;
+	return zscodec_numeric_encode_ints(v->vals, v->n, se->in->scale, out, &vi->zone_min, &vi->zone_max);
+}
+
 /* The values of a vector in the encoding of their kind; returns the size. */
 static size_t
 encode_native(ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out)
@@ -318,6 +335,8 @@ encode_native(ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out)
 			size = encode_floats(se, out, &encoding);
 			break;
 		case ZS_KIND_NUMERIC:
+			if (!se->by_ref)
+				return encode_scaled_numerics(se, vi, out);
 			if (!v->all_equal || v->next > 0)
 				size = zscodec_numeric_encode(v->ptrs, v->lens, v->isext, v->n, out,
 											  &vi->has_zone, &vi->zone_min, &vi->zone_max);
@@ -348,7 +367,7 @@ encode_codes(const ZsSegmentEncoder *se, uint32 vecno, uint8 *out)
 		if (wide[i] == ZS_DICT_NO_CODE)
 			return 0;
 	}
-	if (se->by_ref)
+	if (se->in->kind >= ZS_KIND_NUMERIC)
 		return zscodec_ints_encode_codes(wide, v->n, out);
 	*out = ZS_ENC_DICT;
 	return 1 + zscodec_ints_encode_codes(wide, v->n, out + 1);
@@ -373,7 +392,7 @@ encode_values(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, ZsCodecBuf *
 	size_t		dict_size = 0;
 	size_t		size;
 
-	if (se->use_dict && !(se->by_ref && v->all_equal))
+	if (se->use_dict && !v->all_equal)
 	{
 		other->len = 0;
 		if (!zscodec_buf_reserve(other, ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 1))
