@@ -18,6 +18,8 @@
 
 #include "postgres.h"
 
+#include "storage/relfilelocator.h"
+
 #include "zs_format.h"
 
 /* Resource manager id and name; recorded on PostgreSQL's wiki page. */
