@@ -64,13 +64,15 @@ discard(ZsWriteBuffer *buf)
 	buf->nrows = 0;
 	buf->nitems = 0;
 	buf->next = buf->end = 0;
+	buf->frozen_first = buf->frozen_end = 0;
 	buf->nsubxacts = 0;
 }
 
 static bool
 is_empty(const ZsWriteBuffer *buf)
 {
-	return buf->context == NULL || (buf->nrows == 0 && buf->nitems == 0 && buf->next >= buf->end);
+	return buf->context == NULL ||
+		(buf->nrows == 0 && buf->nitems == 0 && buf->next >= buf->end && buf->frozen_end == 0);
 }
 
 /* Writes all of the buffer and frees its memory. */
