@@ -330,7 +330,7 @@ zstid_mark_frozen(Relation rel, zstid start, zstid end)
 	Buffer		vmbuf = InvalidBuffer;
 	zstid		row = start & ~(zstid) (ZS_ROWS_PER_BLOCK - 1);
 
-	slot_bits[ZS_SLOT_FROZEN] = VISIBILITYMAP_VALID_BITS;
+	slot_bits[ZS_SLOT_FROZEN] = slot_bits[ZS_SLOT_RETIRED] = VISIBILITYMAP_VALID_BITS;
 	end = TYPEALIGN64(ZS_ROWS_PER_BLOCK, end);
 	while (row < end)
 	{
