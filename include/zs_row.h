@@ -75,5 +75,6 @@ extern const char *zsrow_leaf_check(Page page);
 extern const char *zsrow_merge_leaves(Page left, Page right, Page image, bool *merged);
 
 extern void zsrow_redo(XLogReaderState *record);
+extern void zsrow_mask_page(char *page);
 
 #endif							/* ZS_ROW_H */

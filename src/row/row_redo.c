@@ -95,3 +95,22 @@ zsrow_redo(XLogReaderState *record)
 			elog(PANIC, "zsrow_redo: unknown op code %u", info);
 	}
 }
+
+/*
+ * Clears the bytes that align a leaf's items, for wal_consistency_checking: they are
+ * what was there before, and a full page image leaves out the hole where items grow into.
+ */
+void
+zsrow_mask_page(char *page)
+{
+	OffsetNumber maxoff = PageGetMaxOffsetNumber(page);
+
+	for (OffsetNumber offset = FirstOffsetNumber; offset <= maxoff; offset++)
+	{
+		ItemId		id = PageGetItemId(page, offset);
+		Size		len = ItemIdGetLength(id);
+
+		if (ItemIdHasStorage(id))
+			memset(page + ItemIdGetOffset(id) + len, 0, MAXALIGN(len) - len);
+	}
+}

@@ -183,6 +183,8 @@ zs_rmgr_mask(char *pagedata, BlockNumber blkno)
 	mask_unused_space(page);
 	if (ZsPageGetOpaque(page)->page_type == ZS_PAGE_TID_LEAF)
 		zstid_mask_page(pagedata);
+	else if (ZsPageGetOpaque(page)->page_type == ZS_PAGE_ROW_LEAF)
+		zsrow_mask_page(pagedata);
 }
 
 static const RmgrData zs_rmgr = {
