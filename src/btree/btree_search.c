@@ -86,7 +86,8 @@ zsbtree_check_page(Page page, uint16 treeno, const char **reason)
 		return verdict;
 
 	opaque = ZsPageGetOpaque(page);
-	if ((opaque->page_type == ZS_PAGE_INNER) != (opaque->level > zsbtree_bottom_level(treeno)))
+	if (opaque->level < zsbtree_bottom_level(treeno) ||
+		(opaque->page_type == ZS_PAGE_INNER) != (opaque->level > zsbtree_bottom_level(treeno)))
 	{
 		*reason = "level does not fit the page type";
 		return ZS_PAGE_BROKEN;
