@@ -137,12 +137,6 @@ zspage_physical_blocks(Relation rel)
 	return smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
 }
 
-Buffer
-zspage_new_buffer(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
-{
-	return ReadBufferExtended(rel, MAIN_FORKNUM, blkno, RBM_ZERO_AND_LOCK, strategy);
-}
-
 bool
 zspage_exists(Relation rel, BlockNumber blkno)
 {
@@ -151,6 +145,20 @@ zspage_exists(Relation rel, BlockNumber blkno)
 	if (unlikely(blkno >= cache->file_blocks))
 		cache->file_blocks = zspage_physical_blocks(rel);
 	return blkno < cache->file_blocks;
+}
+
+/*
+ * Free blocks lie in the file.  A buffer for one that does not could never be written,
+ * and no checkpoint would succeed any more.
+ */
+Buffer
+zspage_new_buffer(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
+{
+	if (unlikely(!zspage_exists(rel, blkno)))
+		zsbase_corrupted(rel, blkno,
+						 "The free page map lists this block, but the file has only %u blocks.",
+						 zspage_physical_blocks(rel));
+	return ReadBufferExtended(rel, MAIN_FORKNUM, blkno, RBM_ZERO_AND_LOCK, strategy);
 }
 
 /*
