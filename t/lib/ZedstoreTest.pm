@@ -20,6 +20,7 @@ use Time::HiRes qw(usleep);
 our @EXPORT = qw(
   new_node
   standby_of
+  kill_server
   kill_and_restart
   zs_check_all
   zs_problems
@@ -74,13 +75,45 @@ sub standby_of
 	return $standby;
 }
 
+# kill -9 all processes of a server at once: nothing is written any more, not even
+# by backends that notice the postmaster's death.  With optional => 1 it may be
+# down already; returns whether it was up.
+sub kill_server
+{
+	my ($node, %opts) = @_;
+	my $pidfile = $node->data_dir . '/postmaster.pid';
+	my ($pid) = -f $pidfile ? slurp_file($pidfile) =~ /^(\d+)\n/ : ();
+	my @children;
+
+	if (!$pid || !kill 'STOP', $pid)
+	{
+		die 'the server is not running' if !$opts{optional};
+		return 0;
+	}
+	@children = map { /^\s*(\d+)\s+$pid\s*$/ ? $1 : () } `ps -A -o pid=,ppid=`;
+	kill 'KILL', @children, $pid;
+
+	# Until init has collected them they hold the shared memory and the lock files.
+	for my $p ($pid, @children)
+	{
+		for (1 .. $PostgreSQL::Test::Utils::timeout_default * 100)
+		{
+			last if !kill 0, $p;
+			usleep(10_000);
+		}
+	}
+	$node->{_pid} = undef;
+	return 1;
+}
+
 # kill -9 the postmaster and start again.  Its children notice only after a
 # moment and hold the shared memory until then, so starting is tried again.
+# With killed => 1 that was done before.
 sub kill_and_restart
 {
-	my ($node) = @_;
+	my ($node, %opts) = @_;
 
-	$node->kill9;
+	$node->kill9 if !$opts{killed};
 	for (1 .. $PostgreSQL::Test::Utils::timeout_default * 10)
 	{
 		return if $node->start(fail_ok => 1);
