@@ -75,14 +75,15 @@ typedef struct ZsAttrColumn
  * first_row + nrows), writes their segments and links them: encode all,
  * allocate all runs with one call, write pages, link.  first_row is aligned
  * to ZS_STRIPE_ROWS, nrows <= ZS_ATTR_WRITE_ROWS.  The segments of one column
- * are adjacent.
+ * are adjacent.  natts is the number of attributes that the table had when the
+ * rows were formed, which is less than now when columns were added since.
  *
  * A crash before the last link leaves runs that no tree points to (until
  * VACUUM FULL) or some columns linked for rows whose inserter did not commit.
  * Memory is taken from a context of its own and given back.
  */
 extern void zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
-								  ZsAttrColumn *columns, int ncolumns,
+								  int natts, ZsAttrColumn *columns, int ncolumns,
 								  BufferAccessStrategy strategy);
 
 /* ---- reading (attr_read.c, attr_stream.c) ------------------------------ */

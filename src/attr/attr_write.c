@@ -85,8 +85,8 @@ fill_item(ZsSegmentItem *item, zstid first_row, int natts, const ZsSegmentInfo *
 }
 
 static void
-encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrColumn *column,
-			  ZsCodecBuf *payload, ZsSegmentItem *item)
+encode_column(Relation rel, zstid first_row, int natts, ZsEncoder *encoder,
+			  const ZsAttrColumn *column, ZsCodecBuf *payload, ZsSegmentItem *item)
 {
 	ZsEncodeOptions options = {column->compression, column->compression_level};
 	ZsSegmentInfo info;
@@ -109,7 +109,7 @@ encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrCol
 		elog(ERROR, "encoded column %d of table \"%s\" cannot be read back: %s",
 			 column->attno, RelationGetRelationName(rel),
 			 error != NULL ? error : "sizes differ");
-	fill_item(item, first_row, RelationGetNumberOfAttributes(rel), &info);
+	fill_item(item, first_row, natts, &info);
 }
 
 /*
@@ -222,7 +222,7 @@ write_run(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item, const
 
 void
 zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
-					  ZsAttrColumn *columns, int ncolumns,
+					  int natts, ZsAttrColumn *columns, int ncolumns,
 					  BufferAccessStrategy strategy)
 {
 	MemoryContext context;
@@ -263,7 +263,7 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 
 			CHECK_FOR_INTERRUPTS();
 			zscodec_buf_init(&payloads[n], &alloc);
-			encode_column(rel, first_row + done, &encoder, &part, &payloads[n], &items[n]);
+			encode_column(rel, first_row + done, natts, &encoder, &part, &payloads[n], &items[n]);
 			if (count >= ZS_STRIPE_ROWS)
 				columns[i].stripe_bytes = payloads[n].len / (count / ZS_STRIPE_ROWS);
 			attnos[n++] = columns[i].attno;

@@ -531,7 +531,7 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 		table_compression(rel, i + 1, &to->compression, &to->compression_level);
 	}
 	if (n > 0)
-		zsattr_write_segments(rel, buf->first, nrows, columns, n, strategy);
+		zsattr_write_segments(rel, buf->first, nrows, buf->natts, columns, n, strategy);
 	for (int i = 0; i < n; i++)
 		buf->columns[columns[i].attno - 1].stripe_bytes = columns[i].stripe_bytes;
 	FreeAccessStrategy(strategy);
