@@ -103,6 +103,12 @@ extern bool zsbase_is_zedstore(Relation rel);
  */
 extern bool zsbase_is_zedstore_am(Oid amoid);
 
+/*
+ * The access method that the ALTER TABLE being executed gives to this zedstore
+ * table, InvalidOid if there is none (base_utility.c).
+ */
+extern Oid	zsbase_leaving_for(Oid relid);
+
 /* Is the extension created in this database?  Needs a transaction. */
 extern bool zsbase_is_installed(void);
 

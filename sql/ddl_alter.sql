@@ -77,6 +77,40 @@ select test.same('select * from t_@ where a between 10 and 20');
 reset enable_seqscan;
 select test.check_tight('t_z');
 
+-- values that heap keeps in a TOAST table
+create table big_z (a int, b text) using zedstore;
+insert into big_z select i, (select string_agg(md5((i * j)::text), '') from generate_series(1, 2000) j) from generate_series(1, 10) i;
+create table big_md5 as select a, md5(b) as m from big_z;
+alter table big_z set access method heap;
+select reltoastrelid <> 0 as has_toast from pg_class where oid = 'big_z'::regclass;
+insert into big_z select a + 10, b || a from big_z;
+select count(*), bool_and(md5(b) = m) filter (where m is not null) from big_z left join big_md5 using (a);
+alter table big_z disable trigger all;
+alter table big_z set access method zedstore;
+select reltoastrelid <> 0 as has_toast from pg_class where oid = 'big_z'::regclass;
+select count(*), bool_and(md5(b) = m) filter (where m is not null) from big_z left join big_md5 using (a);
+begin;
+alter table big_z set access method heap;
+rollback;
+select reltoastrelid <> 0 as has_toast, amname from pg_class c join pg_am a on a.oid = relam where c.oid = 'big_z'::regclass;
+select test.check('big_z');
+drop table big_z, big_md5;
+
+-- rows in the write buffer when a column is added
+create table young_h (a int, b text) using heap;
+create table young_z (a int, b text) using zedstore;
+begin;
+insert into young_h select i, 'b' || i from generate_series(1, 6000) i;
+insert into young_z select i, 'b' || i from generate_series(1, 6000) i;
+alter table young_h add column c money, add column d int default 5, drop column b;
+alter table young_z add column c money, add column d int default 5, drop column b;
+insert into young_h select i, '1', i from generate_series(1, 6000) i;
+insert into young_z select i, '1', i from generate_series(1, 6000) i;
+commit;
+select test.same('select * from young_@');
+select test.check_tight('young_z');
+drop table young_h, young_z;
+
 -- VACUUM FULL and CLUSTER
 select test.both('delete from t_@ where a % 2 = 0');
 vacuum full t_z;

@@ -16,8 +16,10 @@
 #include "access/tableam.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/pg_am.h"
 #include "fmgr.h"
 #include "storage/predicate.h"
+#include "utils/syscache.h"
 
 #include "zs_am.h"
 #include "zs_base.h"
@@ -89,11 +91,42 @@ zs_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid
 
 /* ---- others ---------------------------------------------------------------- */
 
+/* The access method that ALTER TABLE is about to give to the table, NULL if it is not. */
+static const TableAmRoutine *
+next_access_method(Relation rel)
+{
+	Oid			amoid = zsbase_leaving_for(RelationGetRelid(rel));
+	HeapTuple	tuple;
+	Oid			handler;
+
+	if (!OidIsValid(amoid))
+		return NULL;
+	tuple = SearchSysCache1(AMOID, ObjectIdGetDatum(amoid));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for access method %u", amoid);
+	handler = ((Form_pg_am) GETSTRUCT(tuple))->amhandler;
+	ReleaseSysCache(tuple);
+	return GetTableAmRoutine(handler);
+}
+
+/*
+ * Large values have overflow pages of their own.  But when the table gets another access method,
+ * the new file gets a TOAST table only if the table has one before.
+ */
 static bool
 zs_needs_toast_table(Relation rel)
 {
-	/* large values have overflow pages of their own */
-	return false;
+	const TableAmRoutine *next = next_access_method(rel);
+
+	return next != NULL && next->relation_needs_toast_table(rel);
+}
+
+static Oid
+zs_toast_am(Relation rel)
+{
+	const TableAmRoutine *next = next_access_method(rel);
+
+	return next != NULL ? next->relation_toast_am(rel) : HEAP_TABLE_AM_OID;
 }
 
 const TableAmRoutine zs_table_am_routine = {
@@ -144,6 +177,7 @@ const TableAmRoutine zs_table_am_routine = {
 
 	.relation_size = zsam_relation_size,
 	.relation_needs_toast_table = zs_needs_toast_table,
+	.relation_toast_am = zs_toast_am,
 	.relation_estimate_size = zsam_estimate_size,
 
 #ifndef ZS_PG18

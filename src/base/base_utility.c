@@ -46,6 +46,12 @@
  * that the table has at the end, so that one command may change to ours
  * and set them.
  *
+ * The rewrite of a table that leaves gives the new file a TOAST table only if
+ * the old one has one, and zedstore tables have none.  Core looks whether a table
+ * needs a TOAST table after the catalog changes of ALTER TABLE and before the
+ * rewrite; zsbase_leaving_for() tells our callback then to answer for the
+ * access method to come.
+ *
  * Commands that run inside others (event triggers, functions called by CREATE
  * TABLE AS, parts of CREATE SCHEMA, sequences of serial columns) pass
  * through the ProcessUtility hook themselves; current_command is the innermost.
@@ -88,6 +94,9 @@ typedef struct ZsDdlCommand
 	Datum		options;		/* our options, as a text array: those that
 								 * the command gives (creating), or those that
 								 * the table has afterwards (altering) */
+	Oid			leaving;		/* zedstore table that gets another access
+								 * method */
+	Oid			leaving_for;	/* that one */
 } ZsDdlCommand;
 
 /* the innermost utility command, NULL when it does not concern us */
@@ -335,6 +344,8 @@ prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 	AlterTableCmd *reset;
 	List	   *cmds;
 	Oid			relid;
+	Oid			amoid;
+	Oid			final_amoid;
 	char		relkind;
 	bool		allowed;
 	Datum		stored;
@@ -353,9 +364,15 @@ prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 	Assert(CheckRelationOidLockedByMe(relid, ShareUpdateExclusiveLock, true));
 
 	relkind = get_rel_relkind(relid);
-	allowed = zsbase_options_allowed(relkind,
-									 final_access_method(stmt, relkind,
-														 get_rel_relam(relid)));
+	amoid = get_rel_relam(relid);
+	final_amoid = final_access_method(stmt, relkind, amoid);
+	if (zsbase_is_zedstore_am(amoid) && OidIsValid(final_amoid) &&
+		!zsbase_is_zedstore_am(final_amoid))
+	{
+		command->leaving = relid;
+		command->leaving_for = final_amoid;
+	}
+	allowed = zsbase_options_allowed(relkind, final_amoid);
 	stored = zsbase_options_fetch(relid);
 	wanted = stored;
 
@@ -384,6 +401,14 @@ prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 	((AlterTableStmt *) pstmt->utilityStmt)->cmds =
 		lcons(reset, copyObject(cmds));
 	return pstmt;
+}
+
+Oid
+zsbase_leaving_for(Oid relid)
+{
+	if (current_command == NULL || current_command->leaving != relid)
+		return InvalidOid;
+	return current_command->leaving_for;
 }
 
 /* ---- hooks ----------------------------------------------------------------- */
@@ -497,7 +522,8 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 		pstmt = prepare_creation(pstmt, &command);
 
 	Assert(command.creating == NULL || !OidIsValid(command.altering));
-	if (command.creating != NULL || OidIsValid(command.altering))
+	if (command.creating != NULL || OidIsValid(command.altering) ||
+		OidIsValid(command.leaving))
 		call_next_within(&command, pstmt, queryString, readOnlyTree, context,
 						 params, queryEnv, dest, qc);
 	else if (current_command != NULL)
