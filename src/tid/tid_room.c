@@ -119,7 +119,12 @@ fold_leaf(ZsTidTarget *target)
 		zsbase_corrupted(target->rel, BufferGetBlockNumber(target->buf),
 						 "TID tree leaf: %s.", reason);
 
-	vistest = GlobalVisTestFor(target->rel);
+	/*
+	 * Nobody but us can see a table made in this transaction, concludes core.  But VACUUM FULL and
+	 * CLUSTER put rows into a new table that older snapshots are going to look at.
+	 */
+	vistest = GlobalVisTestFor(target->rel->rd_createSubid != InvalidSubTransactionId &&
+							   !target->rel->rd_islocaltemp ? NULL : target->rel);
 	fold.nslots = walk.nslots;
 	fold.nchanged = fold.nreplaced = 0;
 	fold.horizon = InvalidTransactionId;
