@@ -26,6 +26,7 @@ SHLIB_LINK = $(shell $(PKG_CONFIG) --libs liblz4 libzstd) -lm
 
 # Targets that must work where there is no supported pg_config yet.
 HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release
+HELPERS += $(if $(wildcard scripts/difftest),difftest)
 HELPERS += $(if $(wildcard bench/run),bench) $(if $(wildcard fuzz/run),fuzz) $(if $(wildcard scripts/core-suite),core-suite)
 
 all:
@@ -42,6 +43,7 @@ help:
 	@echo "make print-pg-config-release  pg_config of the optimised server"
 	@$(if $(filter bench,$(HELPERS)),echo "make bench                    the figures of docs/benchmarks.md",:)
 	@$(if $(filter fuzz,$(HELPERS)),echo "make fuzz                     fuzz codecs and pages",:)
+	@$(if $(filter difftest,$(HELPERS)),echo "make difftest [SECONDS=..] [SEED=..]  random statements on heap and zedstore, an hour",:)
 	@$(if $(filter core-suite,$(HELPERS)),echo "make core-suite               PostgreSQL's own tests with zedstore as the default",:)
 	@echo "make, make install, make installcheck PG_CONFIG=...   for a server of your own"
 
@@ -76,6 +78,10 @@ endif
 ifneq ($(filter fuzz,$(HELPERS)),)
 fuzz:
 	@fuzz/run $(FUZZ)
+endif
+ifneq ($(filter difftest,$(HELPERS)),)
+difftest:
+	@PG='$(PG)' scripts/difftest $(if $(SECONDS),--seconds=$(SECONDS)) $(if $(SEED),--seed=$(SEED)) $(DIFFTEST)
 endif
 ifneq ($(filter core-suite,$(HELPERS)),)
 core-suite:

@@ -1,0 +1,473 @@
+/*
+ * twins.c
+ *		The sessions of both sides, and the comparison of what they answer.
+ *
+ * Errors: both sides must fail or none.  When both fail, SQLSTATE and message
+ * must agree, except among errors about the data: of several rows that violate
+ * something, the one that is visited first is reported.
+ */
+#include "difftest.h"
+
+#include <poll.h>
+
+typedef struct Outcome
+{
+	bool		failed;
+	bool		lost;			/* the connection */
+	char		sqlstate[6];
+	Buf			message;		/* error, tag */
+	Buf			rows;
+	char	  **lines;			/* into rows */
+	int			nlines;
+	int			nwarnings;
+	Buf			warnings;
+} Outcome;
+
+static PGconn *conns[2][NSESSIONS + 1];	/* the last one looks at the others */
+static Outcome outcomes[2];
+static const char *const databases[2] = {"difftest_h", "difftest_z"};
+static const char *const access_methods[2] = {"heap", "zedstore"};
+long		statements_run;
+long		statements_failed;
+static double sent_at;
+
+/* ---- sessions */
+
+/* Warnings about a leaked resource, say, would go unseen otherwise. */
+static void
+receive_notice(void *arg, const PGresult *res)
+{
+	Outcome    *outcome = arg;
+	const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
+
+	if (severity == NULL || strcmp(severity, "WARNING") != 0)
+		return;
+	outcome->nwarnings++;
+	buf_add(&outcome->warnings, "%s; ", PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY));
+}
+
+void
+twins_connect(void)
+{
+	for (int side = HEAP; side <= ZED; side++)
+	{
+		for (int i = 0; i <= NSESSIONS; i++)
+		{
+			conns[side][i] = connect_to(databases[side], "");
+			exec_or_die(conns[side][i], S("set default_table_access_method = %s", access_methods[side]));
+			exec_or_die(conns[side][i], "set timezone = 'UTC'; set extra_float_digits = 3; set statement_timeout = '600s';"
+						"set lock_timeout = '400ms'; set search_path = w, public; set client_min_messages = warning;"
+						"set deadlock_timeout = '100s'; set jit = off; set max_parallel_workers_per_gather = 0;"
+						"set default_transaction_read_only = off");
+			PQsetNoticeReceiver(conns[side][i], receive_notice, &outcomes[side]);
+		}
+	}
+}
+
+void
+twins_disconnect(void)
+{
+	for (int side = HEAP; side <= ZED; side++)
+	{
+		for (int i = 0; i <= NSESSIONS; i++)
+		{
+			PQfinish(conns[side][i]);
+			conns[side][i] = NULL;
+		}
+	}
+}
+
+/* An empty schema, and new sessions. */
+void
+twins_reset(void)
+{
+	twins_disconnect();
+	for (int side = HEAP; side <= ZED; side++)
+	{
+		PGconn	   *conn = connect_to(databases[side], "");
+		PGresult   *res = PQexec(conn, "select gid from pg_prepared_xacts where database = current_database()");
+
+		for (int i = 0; i < PQntuples(res); i++)
+			exec_or_die(conn, S("rollback prepared '%s'", PQgetvalue(res, i, 0)));
+		PQclear(res);
+		exec_or_die(conn, "set client_min_messages = error; drop schema if exists w cascade; create schema w; set search_path = w, public;");
+		exec_or_die(conn, types_ddl);
+		PQfinish(conn);
+	}
+	twins_connect();
+}
+
+PGTransactionStatusType
+status_of(int session)
+{
+	return PQtransactionStatus(conns[HEAP][session]);
+}
+
+/* ---- one statement */
+
+static char *
+for_side(const char *sql, Side side)
+{
+	static Buf	texts[2];
+	Buf		   *buf = &texts[side];
+
+	buf_clear(buf);
+	while (*sql != '\0')
+	{
+		size_t		plain = strcspn(sql, "$");
+
+		buf_bytes(buf, sql, plain);
+		sql += plain;
+		if (strncmp(sql, "$AM", 3) == 0)
+		{
+			buf_add(buf, "%s", access_methods[side]);
+			sql += 3;
+		}
+		else if (strncmp(sql, "$SIDE", 5) == 0)
+		{
+			buf_add(buf, "%s", side == HEAP ? "h" : "z");
+			sql += 5;
+		}
+		else if (*sql != '\0')
+			buf_bytes(buf, sql++, 1);
+	}
+	return buf->data;
+}
+
+static void
+outcome_clear(Outcome *outcome)
+{
+	outcome->failed = outcome->lost = false;
+	outcome->sqlstate[0] = '\0';
+	outcome->nlines = 0;
+	outcome->nwarnings = 0;
+	buf_clear(&outcome->message);
+	buf_clear(&outcome->rows);
+	buf_clear(&outcome->warnings);
+}
+
+static void
+take_result(Outcome *outcome, PGconn *conn, PGresult *res)
+{
+	switch (PQresultStatus(res))
+	{
+		case PGRES_COMMAND_OK:
+			buf_add(&outcome->message, "%s; ", PQcmdStatus(res));
+			break;
+		case PGRES_TUPLES_OK:
+			buf_add(&outcome->message, "%s; ", PQcmdStatus(res));
+			for (int row = 0; row < PQntuples(res); row++)
+			{
+				for (int col = 0; col < PQnfields(res); col++)
+				{
+					if (PQgetisnull(res, row, col))
+						buf_add(&outcome->rows, "(null)|");
+					else
+					{
+						buf_bytes(&outcome->rows, PQgetvalue(res, row, col), (size_t) PQgetlength(res, row, col));
+						buf_add(&outcome->rows, "|");
+					}
+				}
+				buf_bytes(&outcome->rows, "", 1);
+				outcome->nlines++;
+			}
+			break;
+		case PGRES_COPY_OUT:
+			{
+				char	   *line;
+				int			len;
+
+				while ((len = PQgetCopyData(conn, &line, 0)) > 0)
+				{
+					buf_bytes(&outcome->rows, line, (size_t) len);
+					buf_bytes(&outcome->rows, "", 1);
+					outcome->nlines++;
+					PQfreemem(line);
+				}
+				break;
+			}
+		case PGRES_COPY_IN:
+			break;
+		default:
+			outcome->failed = true;
+			if (PQresultErrorField(res, PG_DIAG_SQLSTATE) != NULL)
+				snprintf(outcome->sqlstate, sizeof(outcome->sqlstate), "%s", PQresultErrorField(res, PG_DIAG_SQLSTATE));
+			buf_add(&outcome->message, "%s", PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) != NULL ?
+					PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) : PQresultErrorMessage(res));
+			break;
+	}
+}
+
+static int
+compare_lines(const void *a, const void *b)
+{
+	return strcmp(*(char *const *) a, *(char *const *) b);
+}
+
+static void
+outcome_finish(Outcome *outcome, PGconn *conn, Compare compare)
+{
+	char	   *line = outcome->rows.data;
+
+	outcome->lost = PQstatus(conn) != CONNECTION_OK;
+	outcome->lines = realloc(outcome->lines, sizeof(char *) * ((size_t) outcome->nlines + 1));
+	for (int i = 0; i < outcome->nlines; i++)
+	{
+		outcome->lines[i] = line;
+		line += strlen(line) + 1;
+	}
+	if (compare == CMP_ROWS)
+		qsort(outcome->lines, (size_t) outcome->nlines, sizeof(char *), compare_lines);
+}
+
+/* Errors that depend on which row comes first. */
+static bool
+is_about_data(const char *sqlstate)
+{
+	return strncmp(sqlstate, "22", 2) == 0 || strncmp(sqlstate, "23", 2) == 0 || strncmp(sqlstate, "40", 2) == 0 ||
+		strncmp(sqlstate, "54", 2) == 0 || strncmp(sqlstate, "55P03", 5) == 0 || strncmp(sqlstate, "21000", 5) == 0;
+}
+
+static void
+report(const char *what)
+{
+	Outcome    *h = &outcomes[HEAP];
+	Outcome    *z = &outcomes[ZED];
+
+	difference("%s\n  heap:     %.600s %.400s\n  zedstore: %.600s %.400s", what, h->message.data, h->warnings.data,
+			   z->message.data, z->warnings.data);
+}
+
+static void
+compare_outcomes(Compare compare)
+{
+	Outcome    *h = &outcomes[HEAP];
+	Outcome    *z = &outcomes[ZED];
+
+	if (h->lost || z->lost)
+		report("a connection is lost, the server may have crashed");
+	else if (h->failed != z->failed)
+		report("only one side failed");
+	else if (h->failed && strcmp(z->sqlstate, "57014") == 0)
+		report("statement timeout");
+	else if (h->failed && (strncmp(z->sqlstate, "XX", 2) == 0 || strcmp(h->sqlstate, z->sqlstate) != 0) &&
+			 !(is_about_data(h->sqlstate) && is_about_data(z->sqlstate)))
+		report("different errors");
+	else if (h->failed && strcmp(h->message.data, z->message.data) != 0 && !is_about_data(h->sqlstate))
+		report("different messages");
+	else if (!h->failed && strcmp(h->message.data, z->message.data) != 0)
+		report("different row counts");
+	else if (h->nwarnings != z->nwarnings)
+		report("different warnings");
+	else if (compare != CMP_TAG)
+	{
+		int			i = 0;
+
+		while (i < h->nlines && i < z->nlines && strcmp(h->lines[i], z->lines[i]) == 0)
+			i++;
+		if (i < h->nlines || i < z->nlines)
+			difference("different rows, the first at %d of %d and %d\n  heap:     %.1500s\n  zedstore: %.1500s", i + 1,
+					   h->nlines, z->nlines, i < h->nlines ? h->lines[i] : "(none)", i < z->nlines ? z->lines[i] : "(none)");
+	}
+}
+
+void
+both_send(int session, const char *sql)
+{
+	log_line("%d %s", session, sql);
+	statements_run++;
+	sent_at = now_seconds();
+	for (int side = HEAP; side <= ZED; side++)
+	{
+		outcome_clear(&outcomes[side]);
+		if (!PQsendQuery(conns[side][session], for_side(sql, side)))
+			difference("cannot send: %s", PQerrorMessage(conns[side][session]));
+	}
+}
+
+bool
+both_finish(int session, Compare compare)
+{
+	double		heap_at = 0;
+
+	for (int side = HEAP; side <= ZED; side++)
+	{
+		PGresult   *res;
+
+		while ((res = PQgetResult(conns[side][session])) != NULL)
+		{
+			bool		stop = PQresultStatus(res) == PGRES_COPY_IN;
+
+			take_result(&outcomes[side], conns[side][session], res);
+			PQclear(res);
+			if (stop)
+				PQputCopyEnd(conns[side][session], "unexpected COPY FROM STDIN");
+		}
+		outcome_finish(&outcomes[side], conns[side][session], compare);
+		if (side == HEAP)
+			heap_at = now_seconds();
+	}
+	compare_outcomes(compare);
+	if (now_seconds() - sent_at > 3)
+		log_line("# slow: heap %.1f s, both %.1f s", heap_at - sent_at, now_seconds() - sent_at);
+	if (outcomes[HEAP].failed)
+	{
+		statements_failed++;
+		log_line("# %s %s", outcomes[HEAP].sqlstate, outcomes[HEAP].message.data);
+	}
+	else if (compare == CMP_TAG)
+		log_line("# %s", outcomes[HEAP].message.data);
+	else
+		log_line("# %s %d rows", outcomes[HEAP].message.data, outcomes[HEAP].nlines);
+	return !outcomes[HEAP].failed;
+}
+
+bool
+both(int session, Compare compare, const char *sql)
+{
+	both_send(session, sql);
+	return both_finish(session, compare);
+}
+
+/* Waits until what was sent has ended or waits for a lock, on both sides. */
+void
+both_wait_blocked(int session)
+{
+	for (int side = HEAP; side <= ZED; side++)
+	{
+		PGconn	   *conn = conns[side][session];
+		PGconn	   *observer = conns[side][NSESSIONS];
+		char	   *query = S("select 1 from pg_stat_activity where pid = %d and wait_event_type = 'Lock'", PQbackendPID(conn));
+
+		for (int tries = 0; tries < 30000; tries++)
+		{
+			struct pollfd fd = {PQsocket(conn), POLLIN, 0};
+			PGresult   *res;
+			bool		waits;
+
+			(void) poll(&fd, 1, 2);
+			if (!PQconsumeInput(conn) || !PQisBusy(conn))
+				break;
+			res = PQexec(observer, query);
+			waits = PQntuples(res) > 0;
+			PQclear(res);
+			if (waits)
+				break;
+		}
+	}
+}
+
+bool
+both_copy_in(int session, const char *sql, const char *data, size_t len)
+{
+	log_line("%d %s", session, sql);
+	log_line("+ %zu bytes", len);
+	statements_run++;
+	for (int side = HEAP; side <= ZED; side++)
+	{
+		PGconn	   *conn = conns[side][session];
+		PGresult   *res = PQexec(conn, for_side(sql, side));
+
+		outcome_clear(&outcomes[side]);
+		take_result(&outcomes[side], conn, res);
+		if (PQresultStatus(res) == PGRES_COPY_IN)
+		{
+			for (size_t at = 0; at < len; at += 60000)
+				PQputCopyData(conn, data + at, (int) (len - at < 60000 ? len - at : 60000));
+			PQputCopyEnd(conn, NULL);
+		}
+		PQclear(res);
+	}
+	return both_finish(session, CMP_TAG);
+}
+
+bool
+one_side(Side side, int session, const char *sql)
+{
+	PGresult   *res;
+	bool		ok;
+
+	log_line("%d %c %s", session, side == HEAP ? 'h' : 'z', sql);
+	res = PQexec(conns[side][session], sql);
+	ok = PQresultStatus(res) == PGRES_COMMAND_OK || PQresultStatus(res) == PGRES_TUPLES_OK;
+	if (!ok)
+		log_line("# %s", PQerrorMessage(conns[side][session]));
+	if (PQstatus(conns[side][session]) != CONNECTION_OK)
+		difference("a connection is lost, the server may have crashed");
+	PQclear(res);
+	return ok;
+}
+
+PGresult *
+ask_rows(int session, const char *sql)
+{
+	PGresult   *res = PQexec(conns[HEAP][session], sql);
+
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+	{
+		log_line("? %s", sql);
+		difference("%s", PQerrorMessage(conns[HEAP][session]));
+	}
+	return res;
+}
+
+char *
+ask(const char *sql)
+{
+	PGresult   *res = ask_rows(0, sql);
+	char	   *value = NULL;
+
+	if (PQntuples(res) > 0 && !PQgetisnull(res, 0, 0))
+		value = S("%s", PQgetvalue(res, 0, 0));
+	PQclear(res);
+	return value;
+}
+
+/* The output of COPY TO STDOUT of the heap side. */
+bool
+copy_out(const char *sql, Buf *data)
+{
+	PGconn	   *conn = conns[HEAP][0];
+	PGresult   *res = PQexec(conn, sql);
+	bool		ok = PQresultStatus(res) == PGRES_COPY_OUT;
+
+	buf_clear(data);
+	if (ok)
+	{
+		char	   *line;
+		int			len;
+
+		while ((len = PQgetCopyData(conn, &line, 0)) > 0)
+		{
+			buf_bytes(data, line, (size_t) len);
+			PQfreemem(line);
+		}
+	}
+	PQclear(res);
+	while ((res = PQgetResult(conn)) != NULL)
+	{
+		ok = ok && PQresultStatus(res) == PGRES_COMMAND_OK;
+		PQclear(res);
+	}
+	return ok;
+}
+
+void
+expect_nothing(int session, const char *sql)
+{
+	PGresult   *res = PQexec(conns[ZED][session], sql);
+
+	log_line("%d z %s", session, sql);
+	if (PQresultStatus(res) != PGRES_TUPLES_OK)
+		difference("%.1000s\n  %s", sql, PQerrorMessage(conns[ZED][session]));
+	for (int row = 0; row < PQntuples(res) && row < 10; row++)
+	{
+		Buf			text = {0};
+
+		for (int col = 0; col < PQnfields(res); col++)
+			buf_add(&text, "%s|", PQgetvalue(res, row, col));
+		difference("%.1000s\n  %s", sql, text.data);
+		buf_free(&text);
+	}
+	PQclear(res);
+}
