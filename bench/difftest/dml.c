@@ -404,9 +404,9 @@ step_cursor(void)
 		return;
 	if (!in_transaction)
 		both(0, CMP_TAG, "begin");
-	if (table->kind != 'm' && chance(50))
+	if (table->kind != 'm' && table->unique_id && chance(50))
 	{
-		if (both(0, CMP_TAG, S("declare cu cursor for select * from %s where id = %d for update", table->name, some_id())) &&
+		if (both(0, CMP_TAG, S("declare cu cursor for select * from %s where id = (select id from %s order by id offset %d limit 1) for update", table->name, table->name, rnd(0, 300))) &&
 			both(0, CMP_ROWS, "fetch cu") &&
 			both(0, CMP_TAG, chance(60) ? S("update %s set %s where current of cu", table->name, assignments(table, table->name)) :
 				 S("delete from %s where current of cu", table->name)))

@@ -115,6 +115,9 @@ condition(Table *table, const char *alias)
 
 				if (other != NULL && other->type == column->type)
 					return S("%s %s %s.%s", name, pick(comparisons), alias, other->name);
+				/* ANY would look into arrays */
+				if (strchr(column->type->name, '[') != NULL)
+					return S("%s = %s", name, constant_for(column));
 				return S("%s = any (array[%s, %s])", name, constant_for(column), constant_for(column));
 			}
 		case 4:

@@ -214,7 +214,7 @@ literal(const Type *type, bool may_be_big)
 		case K_BIT:
 			return S("(%d)::bit(11)", rnd(0, 2047));
 		case K_VARBIT:
-			return S("substring(%d::bit(32), 1, %d)::varbit(70)", some_int(), rnd(0, 32));
+			return S("substring((%d)::bit(32), 1, %d)::varbit(70)", some_int(), rnd(0, 32));
 		case K_JSONB:
 			if (may_be_big && chance(5))
 				return S("jsonb_build_object('big', %s)", some_text(true));
