@@ -93,10 +93,11 @@ extern bool zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key,
 extern int	zsbtree_root_level(Relation rel, uint16 treeno);
 
 /*
- * Copies the page of the given level that holds key; false when the tree is empty or not that
- * high.  For walks that look at many downlinks.
+ * Copies the page of the given level that holds key; *blkno (may be NULL) is where it is.  False when the
+ * tree is empty or not that high.  For walks that look at many items.
  */
-extern bool zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key, Page copy);
+extern bool zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key,
+							  Page copy, BlockNumber *blkno);
 
 /*
  * Forms the contents of two neighbouring pages on image, which zspage_init() made with the key

@@ -146,6 +146,9 @@ extern void zspage_cursor_move(Relation rel, int cursorno, uint64 stripe);
 /* Copies of metapage fields, for inspection. */
 extern void zspage_meta_read(Relation rel, ZsMetaPageData *meta);
 
+/* How many trees the directory has entries for, empty ones included. */
+extern int	zspage_tree_count(const ZsMetaPageData *meta);
+
 /* Error unless the page is a metapage of a format version that we know. */
 extern void zspage_meta_check(Relation rel, Page page);
 
@@ -162,7 +165,7 @@ typedef struct ZsAllocRequest
  * Takes one block from the tree's free page map, filling it up from the table's map
  * or by extending the file when it is empty.  The caller may hold locks on
  * tree pages, none on the metapage or directory.  A crash before the block is
- * linked into its tree leaks it until VACUUM FULL.
+ * linked into its tree leaks it until a later VACUUM finds it.
  */
 extern BlockNumber zspage_alloc(Relation rel, uint16 treeno);
 
@@ -179,12 +182,57 @@ extern void zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nreque
 extern void zspage_free_run(Relation rel, uint16 treeno, BlockNumber start,
 							uint32 nblocks);
 
+/*
+ * Gives a block back that was taken for nothing: another backend was faster.  For writers; all other
+ * freeing is VACUUM's.  While VACUUM looks for leaked blocks it is left for that: VACUUM then holds
+ * ShareLock on heavyweight page 0 of the table and relies on nobody else filling maps.
+ */
+extern void zspage_give_back(Relation rel, uint16 treeno, BlockNumber blkno);
+
 /* Blocks by which the tree's map is filled up next time. */
 extern uint32 zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks);
 
+/* A tree's free page map as of one moment; arrays are palloc'd or NULL. */
+typedef struct ZsFpmCopy
+{
+	ZsTreeEntry entry;
+	int			nextents;
+	ZsExtent   *extents;		/* in no order */
+	int			npages;
+	BlockNumber *pages;			/* FPM pages */
+} ZsFpmCopy;
+
+extern void zspage_fpm_copy(Relation rel, uint16 treeno, ZsFpmCopy *copy);
+extern void zspage_fpm_copy_free(ZsFpmCopy *copy);
+
 /*
- * Calls fn for every extent in the tree's free page map, in order.  For inspection
- * and VACUUM; reads FPM pages under share locks.
+ * Puts the tree's free page map in order: neighbours are merged, the lowest extents stand in the
+ * directory entry, FPM pages that are not needed become free blocks.  One WAL record, or none when there is
+ * nothing to gain.  For VACUUM.  Returns how many FPM pages were freed.
+ */
+extern int	zspage_fpm_tidy(Relation rel, uint16 treeno);
+
+/*
+ * Moves free extents of at least minblocks blocks from the tree's map to the
+ * table's, where every tree finds them; one WAL record for each.  For VACUUM.  Returns how many blocks.
+ */
+extern uint64 zspage_return_extents(Relation rel, uint16 treeno, uint32 minblocks);
+
+/*
+ * First block of the file's free tail: all blocks from there on are free, or unknown to
+ * the maps.  The length of the file when there is none.
+ */
+extern BlockNumber zspage_free_tail(Relation rel);
+
+/*
+ * Takes the free tail out of the maps, as of now, and shortens the file.  The caller holds
+ * AccessExclusiveLock on the table.  Returns the new length in blocks; *old_blocks is the length before.
+ */
+extern BlockNumber zspage_truncate_tail(Relation rel, BlockNumber *old_blocks);
+
+/*
+ * Calls fn for every extent in the tree's free page map, in ascending order.  For inspection
+ * and VACUUM.
  */
 typedef void (*ZsExtentVisitor) (uint16 treeno, ZsExtent extent, void *arg);
 extern void zspage_fpm_visit(Relation rel, uint16 treeno, ZsExtentVisitor fn, void *arg);

@@ -104,7 +104,6 @@ typedef struct ZsFpmOp
 #define ZS_FPM_SPILL_OUT		8	/* extent moves from the entry to an FPM page */
 #define ZS_FPM_SPILL_TAKE		9	/* blocks on an FPM page are used by the tree */
 #define ZS_FPM_SPILL_LOSE		10	/* free blocks on an FPM page leave the tree */
-#define ZS_FPM_LOSE_USED		11	/* blocks that the tree had in use leave it */
 
 /*
  * XLOG_ZS_PAGE_TREE: a tree gets its root, or the directory a page.

@@ -7,6 +7,7 @@
 \i :include
 create schema vacuum_space;
 set search_path = vacuum_space, public;
+create extension if not exists pg_visibility;
 
 set zedstore.min_segment_rows = 65536;
 create table pages_z (a int, b text) using zedstore with (autovacuum_enabled = off);
@@ -48,4 +49,93 @@ select sum(pages) <= :before as same from tree_pages;
 select count(*), sum(a) from pages_z;
 select test.check_tight('pages_z');
 drop view tree_pages;
+reset zedstore.min_segment_rows;
+
+-- The end of the file is free afterwards: it is cut off, the visibility map is not.
+set zedstore.min_segment_rows = 65536;
+create table file_z (a int, b text) using zedstore with (autovacuum_enabled = off);
+alter table file_z alter b set storage plain;
+create function file_blocks(t regclass) returns bigint language sql as
+	$$ select pg_relation_size(t) / 8192 $$;
+insert into file_z select i, repeat('x', 1000) from generate_series(1, 12000) i;
+select file_blocks('file_z') as full_size \gset
+delete from file_z where a > 3000;
+vacuum (truncate off) file_z;
+select file_blocks('file_z') = :full_size as not_asked_for;
+alter table file_z set (vacuum_truncate = off);
+vacuum file_z;
+select file_blocks('file_z') = :full_size as not_allowed;
+alter table file_z reset (vacuum_truncate);
+vacuum (freeze) file_z;
+select file_blocks('file_z') < :full_size / 3 as truncated;
+select count(*), sum(a), sum(length(b)) from file_z;
+select test.check_tight('file_z');
+select count(*) > 0 as map_is_whole from pg_visibility_map('file_z') where all_visible;
+
+-- Loading and deleting again and again takes no more space.
+insert into file_z select i, repeat('y', 1000) from generate_series(3001, 12000) i;
+select file_blocks('file_z') <= :full_size as same;
+delete from file_z where a > 3000;
+vacuum (truncate off) file_z;
+insert into file_z select i, repeat('y', 1000) from generate_series(3001, 12000) i;
+select file_blocks('file_z') <= :full_size as same;
+select test.check_tight('file_z');
+
+-- Gaps between what is left: a map with many short extents, and in the end none
+delete from file_z where (a / 50) % 2 = 1;
+vacuum (truncate off) file_z;
+select count(*) > 12 as many from pg_zs_free_pages('file_z');
+select test.check_tight('file_z');
+delete from file_z;
+vacuum file_z;
+select file_blocks('file_z') < :full_size / 2 as truncated, count(*) <= 12 as few
+from pg_zs_free_pages('file_z');
+select test.check_tight('file_z');
+insert into file_z select i, 'z' from generate_series(1, 1000) i;
+select count(*), sum(a) from file_z;
+
+-- Rows of one tree, then of another: long free extents are everybody's.
+create table reuse_z (a int, b text) using zedstore with (autovacuum_enabled = off);
+alter table reuse_z alter b set storage plain;
+insert into reuse_z select i, repeat('x', 1000) from generate_series(1, 12000) i;
+delete from reuse_z where a < 12000;
+vacuum (truncate off) reuse_z;
+select attno, sum(length) > 1000 as many from pg_zs_free_pages('reuse_z') group by 1;
+select file_blocks('reuse_z') as size_before \gset
+set zedstore.min_segment_rows = 1;
+insert into reuse_z select i, md5(i::text) || md5((i + 1)::text) from generate_series(1, 60000) i;
+select file_blocks('reuse_z') = :size_before as reused;
+select test.check_tight('reuse_z');
+
+-- So is what a dropped column had left.
+create table drop_z (a int, b text, c int) using zedstore
+	with (autovacuum_enabled = off, zedstore_rel_extension_factor = 40);
+insert into drop_z select i, md5(i::text), i from generate_series(1, 2000) i;
+alter table drop_z drop c;
+select attno, sum(length) > 30 as rest from pg_zs_free_pages('drop_z') where attno is null or attno = 3 group by 1;
+vacuum (truncate off) drop_z;
+select attno, sum(length) > 30 as rest from pg_zs_free_pages('drop_z') where attno is null or attno = 3 group by 1;
+select test.check_tight('drop_z');
+
+-- A table that is to grow in large steps keeps one.
+create table step_z (a int) using zedstore with (autovacuum_enabled = off, zedstore_rel_extension_factor = 200);
+insert into step_z values (1);
+select file_blocks('step_z') as size_before \gset
+vacuum step_z;
+select file_blocks('step_z') = :size_before as kept;
+
+-- Temporary and unlogged tables
+create temp table temp_z (a int, b text) using zedstore;
+create unlogged table unlogged_z (a int, b text) using zedstore with (autovacuum_enabled = off);
+set zedstore.min_segment_rows = 65536;
+insert into temp_z select i, repeat('x', 100) from generate_series(1, 30000) i;
+insert into unlogged_z select i, repeat('x', 100) from generate_series(1, 30000) i;
+delete from temp_z where a > 10;
+delete from unlogged_z where a > 10;
+vacuum temp_z, unlogged_z;
+select file_blocks('temp_z') < 20 as temp, file_blocks('unlogged_z') < 20 as unlogged;
+select count(*) from temp_z;
+select count(*) from unlogged_z;
+select test.check_tight('temp_z');
+select test.check_tight('unlogged_z');
 reset zedstore.min_segment_rows;

@@ -299,7 +299,7 @@ zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key)
 		created = zspage_tree_create(rel, treeno, buf, image.data);
 		UnlockReleaseBuffer(buf);
 		if (!created)
-			zspage_free_run(rel, treeno, blkno, 1);
+			zspage_give_back(rel, treeno, blkno);
 	}
 }
 
@@ -357,13 +357,16 @@ zsbtree_root_level(Relation rel, uint16 treeno)
 }
 
 bool
-zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key, Page copy)
+zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key, Page copy,
+				  BlockNumber *blkno)
 {
 	Buffer		buf = zsbtree_search_level(rel, treeno, key, level, BUFFER_LOCK_SHARE);
 
 	if (!BufferIsValid(buf))
 		return false;
 	memcpy(copy, BufferGetPage(buf), BLCKSZ);
+	if (blkno != NULL)
+		*blkno = BufferGetBlockNumber(buf);
 	UnlockReleaseBuffer(buf);
 	return true;
 }

@@ -58,46 +58,49 @@ zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks)
 }
 
 /*
- * Takes up to nwanted, at least nblocks blocks from the table's own map: *got blocks
- * from the returned one, or 0.
+ * Moves up to nwanted, at least nblocks blocks from the table's own map to the tree, in one
+ * record; the first nblocks are in use at once, the rest is free.  Returns the first, or 0.
  */
 static BlockNumber
-take_from_table(Relation rel, uint32 nblocks, uint32 nwanted, uint32 *got)
+take_from_table(Relation rel, uint16 treeno, uint32 nblocks, uint32 nwanted)
 {
-	ZsFpmOp		op;
-	ZsFpmChange change = {.first_treeno = 0, .ops = &op, .maxops = 1};
-	ZsTreeEntry *entry;
+	ZsFpmOp		ops[3];
+	ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
+	ZsTreeEntry copy;
+	ZsTreeEntry *table;
 	BlockNumber start;
 
-	/* this is the usual case, and share locks do not hurt each other */
-	{
-		ZsTreeEntry copy;
+	/* nothing there is the usual case, and share locks do not hurt each other */
+	zspage_tree_entry(rel, ZS_TREE_TABLE, &copy);
+	if (copy.nfree < nblocks)
+		return 0;
+	if (zspage_entry_find(&copy, nblocks) == 0)
+		return zspage_spill_take(rel, ZS_TREE_TABLE, treeno, nblocks);
 
-		zspage_tree_entry(rel, ZS_TREE_TABLE, &copy);
-		if (copy.nfree < nblocks)
-			return 0;
-		if (zspage_entry_find(&copy, nblocks) == 0)
-		{
-			start = zspage_spill_take(rel, ZS_TREE_TABLE, nblocks);
-			*got = nblocks;
-			return start;
-		}
-	}
-
-	change.dirbuf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
-	entry = zspage_page_entry(BufferGetPage(change.dirbuf), 0, ZS_TREE_TABLE);
-	start = zspage_entry_find(entry, nblocks);
+	zspage_change_lock_both(rel, treeno, &change);
+	table = zspage_change_entry(&change, ZS_TREE_TABLE);
+	start = zspage_entry_find(table, nblocks);
 	if (start != 0)
 	{
-		for (int i = 0; i < entry->nextents; i++)
+		ZsFpmOp		gain = {.treeno = treeno, .op = ZS_FPM_GAIN, .start = start + nblocks};
+		uint32		got = nblocks;
+
+		for (int i = 0; i < table->nextents; i++)
 		{
-			if (entry->extents[i].start == start)
-				*got = Min(entry->extents[i].length, nwanted);
+			if (table->extents[i].start == start)
+				got = Min(table->extents[i].length, nwanted);
 		}
-		zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_LOSE, start, *got);
+		gain.length = got - nblocks;
+		copy = *zspage_change_entry(&change, treeno);
+		if (got > nblocks && !zspage_entry_apply(&copy, &gain))
+			got = nblocks;
+		zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_LOSE, start, got);
+		zspage_change_add(&change, treeno, ZS_FPM_GAIN_USED, start, nblocks);
+		if (got > nblocks)
+			zspage_change_add(&change, treeno, ZS_FPM_GAIN, gain.start, gain.length);
 		zspage_change_apply(rel, &change);
 	}
-	UnlockReleaseBuffer(change.dirbuf);
+	zspage_change_unlock(&change);
 	return start;
 }
 
@@ -143,26 +146,16 @@ extend_file(Relation rel, uint32 nblocks, BlockNumber *file_blocks)
 	return known;
 }
 
-static void
-release_directory(ZsFpmChange *change)
-{
-	UnlockReleaseBuffer(change->dirbuf);
-	if (BufferIsValid(change->metabuf) && change->metabuf != change->dirbuf)
-		UnlockReleaseBuffer(change->metabuf);
-}
-
 /*
  * Adds the run [start, start + length) to the tree, the first nblocks of it in use at
- * once, the rest free.  With file_blocks the known end of the file moves too.
+ * once, the rest free.  The known end of the file moves to file_blocks.
  */
 static void
 give_to_tree(Relation rel, uint16 treeno, BlockNumber start, uint32 length,
 			 uint32 nblocks, BlockNumber file_blocks)
 {
-	int			directory = zspage_directory_index(treeno);
 	ZsFpmOp		ops[2];
 	ZsFpmChange change = {
-		.first_treeno = zspage_directory_first(directory),
 		.file_blocks = file_blocks,
 		.ops = ops,
 		.maxops = lengthof(ops)
@@ -178,28 +171,20 @@ give_to_tree(Relation rel, uint16 treeno, BlockNumber start, uint32 length,
 	{
 		ZsTreeEntry copy;
 
-		/* metapage before directory page; the page is read before either is locked */
-		change.metabuf = InvalidBuffer;
-		change.dirbuf = directory < 0 ? InvalidBuffer : zspage_pin_directory(rel, treeno, false);
-		if (file_blocks != 0 || directory < 0)
-			change.metabuf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
-		if (directory < 0)
-			change.dirbuf = change.metabuf;
-		else
-			zspage_lock_pinned_directory(rel, treeno, change.dirbuf, BUFFER_LOCK_EXCLUSIVE);
-		copy = *zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
+		zspage_change_lock_both(rel, treeno, &change);
+		copy = *zspage_change_entry(&change, treeno);
 		if (gain.length == 0 || zspage_entry_apply(&copy, &gain) ||
 			copy.nextents < ZS_ENTRY_EXTENTS)
 			break;
 
-		release_directory(&change);
+		zspage_change_unlock(&change);
 		zspage_spill_out(rel, treeno);
 	}
 	zspage_change_add(&change, treeno, ZS_FPM_GAIN_USED, start, nblocks);
 	if (gain.length > 0)
 		zspage_change_add(&change, treeno, ZS_FPM_GAIN, gain.start, gain.length);
 	zspage_change_apply(rel, &change);
-	release_directory(&change);
+	zspage_change_unlock(&change);
 	ZS_INJECTION_POINT("zs-page-gain");
 }
 
@@ -234,11 +219,10 @@ zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks)
 	bool		need_lock = !RELATION_IS_LOCAL(rel);
 	ZsTreeEntry entry;
 	uint32		nwanted;
-	uint32		got = 0;
 	BlockNumber start;
 	BlockNumber file_blocks;
 
-	start = zspage_spill_take(rel, treeno, nblocks);
+	start = zspage_spill_take(rel, treeno, treeno, nblocks);
 	if (start != 0)
 		return start;
 
@@ -246,11 +230,10 @@ zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks)
 	nwanted = zspage_extension_blocks(rel, entry.nblocks, nblocks);
 	if (treeno != ZS_TREE_TABLE)
 	{
-		start = take_from_table(rel, nblocks, nwanted, &got);
+		start = take_from_table(rel, treeno, nblocks, nwanted);
 		if (start != 0)
 		{
 			ZS_INJECTION_POINT("zs-page-take-table");
-			give_to_tree(rel, treeno, start, got, nblocks, 0);
 			return start;
 		}
 	}

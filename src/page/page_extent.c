@@ -179,6 +179,12 @@ zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op)
 				return false;
 			entry->nfree -= op->length;
 			return true;
+		case ZS_FPM_SPILL_LOSE:
+			if (op->length > entry->nfree || op->length > entry->nblocks)
+				return false;
+			entry->nfree -= op->length;
+			entry->nblocks -= op->length;
+			return true;
 	}
 	return false;
 }

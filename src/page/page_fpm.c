@@ -13,7 +13,7 @@
  * extents.  Blocks are neither read nor written here.
  *
  * Crash: blocks that were taken and not linked into their tree are in no map
- * and on no tree; zs_check() finds them, VACUUM FULL gives them back.
+ * and on no tree; VACUUM finds them and gives them back.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -26,6 +26,7 @@
 #include "access/xloginsert.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "utils/rel.h"
 
 #include "page_internal.h"
@@ -48,9 +49,66 @@ zspage_change_add(ZsFpmChange *change, uint16 treeno, uint8 op,
 	o->length = length;
 }
 
+void
+zspage_change_lock_both(Relation rel, uint16 treeno, ZsFpmChange *change)
+{
+	int			directory = zspage_directory_index(treeno);
+
+	/* metapage before directory page; the page is read before either is locked */
+	change->first_treeno = zspage_directory_first(directory);
+	change->dirbuf = directory < 0 ? InvalidBuffer : zspage_pin_directory(rel, treeno, true);
+	change->metabuf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
+	if (directory < 0)
+		change->dirbuf = change->metabuf;
+	else
+		zspage_lock_pinned_directory(rel, treeno, change->dirbuf, BUFFER_LOCK_EXCLUSIVE);
+}
+
+void
+zspage_change_unlock(ZsFpmChange *change)
+{
+	UnlockReleaseBuffer(change->dirbuf);
+	if (BufferIsValid(change->metabuf) && change->metabuf != change->dirbuf)
+		UnlockReleaseBuffer(change->metabuf);
+}
+
+/* Logs a change that was applied to the pages; in its critical section. */
+static void
+log_change(ZsFpmChange *change, bool has_meta, const ZsFpmOp *dirops, int ndirops,
+		   const ZsFpmOp *metaops, int nmetaops)
+{
+	xl_zs_page_fpm xlrec = {
+		.file_blocks = change->file_blocks,
+		.first_treeno = change->first_treeno
+	};
+	XLogRecPtr	lsn;
+
+	if (change->file_blocks != 0)
+		xlrec.flags |= ZS_FPMF_FILE_BLOCKS;
+	if (BufferIsValid(change->spillbuf))
+		xlrec.flags |= ZS_FPMF_SPILL;
+	XLogBeginInsert();
+	XLogRegisterData(&xlrec, SizeOfZsPageFpm);
+	XLogRegisterBuffer(0, change->dirbuf, REGBUF_STANDARD);
+	if (ndirops > 0)
+		XLogRegisterBufData(0, dirops, ndirops * sizeof(ZsFpmOp));
+	if (has_meta)
+		XLogRegisterBuffer(1, change->metabuf, REGBUF_STANDARD);
+	if (nmetaops > 0)
+		XLogRegisterBufData(1, metaops, nmetaops * sizeof(ZsFpmOp));
+	if (BufferIsValid(change->spillbuf))
+		XLogRegisterBuffer(2, change->spillbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
+	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_FPM);
+	PageSetLSN(BufferGetPage(change->dirbuf), lsn);
+	if (has_meta)
+		PageSetLSN(BufferGetPage(change->metabuf), lsn);
+	if (BufferIsValid(change->spillbuf))
+		PageSetLSN(BufferGetPage(change->spillbuf), lsn);
+}
+
 /*
- * Applies the collected operations to the page and logs them.  They are tried
- * on a copy first, so that a directory entry that contradicts them is reported
+ * Applies the collected operations to the pages and logs them.  They are tried
+ * on copies first, so that a directory entry that contradicts them is reported
  * as the corruption it is, before anything changed.
  */
 void
@@ -58,18 +116,41 @@ zspage_change_apply(Relation rel, ZsFpmChange *change)
 {
 	Page		page = BufferGetPage(change->dirbuf);
 	PGAlignedBlock copy;
-	bool		has_meta = change->file_blocks != 0 && change->metabuf != change->dirbuf;
+	ZsTreeEntry table = {0};
+	ZsFpmOp    *ops = palloc_array(ZsFpmOp, change->nops);
+	int			ndirops = 0;
+	int			nmetaops = 0;
+	bool		has_meta;
 
 	Assert(change->nops > 0);
 	memcpy(copy.data, page, BLCKSZ);
+	if (change->first_treeno > ZS_TREE_TABLE && BufferIsValid(change->metabuf))
+		table = *zspage_page_entry(BufferGetPage(change->metabuf), 0, ZS_TREE_TABLE);
+
+	/* those about the table's own entry go to the end, in their order */
 	for (int i = 0; i < change->nops; i++)
 	{
-		ZsFpmOp    *op = &change->ops[i];
+		if (change->ops[i].treeno >= change->first_treeno)
+			ops[ndirops++] = change->ops[i];
+	}
+	for (int i = 0; i < change->nops; i++)
+	{
+		if (change->ops[i].treeno < change->first_treeno)
+			ops[ndirops + nmetaops++] = change->ops[i];
+	}
+	Assert(nmetaops == 0 || BufferIsValid(change->metabuf));
+	has_meta = BufferIsValid(change->metabuf) && change->metabuf != change->dirbuf &&
+		(change->file_blocks != 0 || nmetaops > 0);
 
-		if (!zspage_entry_apply(zspage_page_entry(copy.data, change->first_treeno, op->treeno), op))
+	for (int i = 0; i < change->nops; i++)
+	{
+		ZsTreeEntry *entry = i < ndirops ?
+			zspage_page_entry(copy.data, change->first_treeno, ops[i].treeno) : &table;
+
+		if (!zspage_entry_apply(entry, &ops[i]))
 			zsbase_corrupted(rel, BufferGetBlockNumber(change->dirbuf),
 							 "The free page map of tree %u contradicts operation %u on %u blocks from block %u.",
-							 op->treeno, op->op, op->length, op->start);
+							 ops[i].treeno, ops[i].op, ops[i].length, ops[i].start);
 	}
 	if (change->file_blocks != 0 && !has_meta)
 		zspage_meta_data(copy.data)->file_blocks = change->file_blocks;
@@ -79,7 +160,12 @@ zspage_change_apply(Relation rel, ZsFpmChange *change)
 	MarkBufferDirty(change->dirbuf);
 	if (has_meta)
 	{
-		zspage_meta_data(BufferGetPage(change->metabuf))->file_blocks = change->file_blocks;
+		Page		metapage = BufferGetPage(change->metabuf);
+
+		if (nmetaops > 0)
+			*zspage_page_entry(metapage, 0, ZS_TREE_TABLE) = table;
+		if (change->file_blocks != 0)
+			zspage_meta_data(metapage)->file_blocks = change->file_blocks;
 		MarkBufferDirty(change->metabuf);
 	}
 	if (BufferIsValid(change->spillbuf))
@@ -88,33 +174,9 @@ zspage_change_apply(Relation rel, ZsFpmChange *change)
 		MarkBufferDirty(change->spillbuf);
 	}
 	if (RelationNeedsWAL(rel))
-	{
-		xl_zs_page_fpm xlrec = {
-			.file_blocks = change->file_blocks,
-			.first_treeno = change->first_treeno
-		};
-		XLogRecPtr	lsn;
-
-		if (change->file_blocks != 0)
-			xlrec.flags |= ZS_FPMF_FILE_BLOCKS;
-		if (BufferIsValid(change->spillbuf))
-			xlrec.flags |= ZS_FPMF_SPILL;
-		XLogBeginInsert();
-		XLogRegisterData(&xlrec, SizeOfZsPageFpm);
-		XLogRegisterBuffer(0, change->dirbuf, REGBUF_STANDARD);
-		XLogRegisterBufData(0, change->ops, change->nops * sizeof(ZsFpmOp));
-		if (has_meta)
-			XLogRegisterBuffer(1, change->metabuf, REGBUF_STANDARD);
-		if (BufferIsValid(change->spillbuf))
-			XLogRegisterBuffer(2, change->spillbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_FPM);
-		PageSetLSN(page, lsn);
-		if (has_meta)
-			PageSetLSN(BufferGetPage(change->metabuf), lsn);
-		if (BufferIsValid(change->spillbuf))
-			PageSetLSN(BufferGetPage(change->spillbuf), lsn);
-	}
+		log_change(change, has_meta, ops, ndirops, ops + ndirops, nmetaops);
 	END_CRIT_SECTION();
+	pfree(ops);
 }
 
 /*
@@ -238,34 +300,13 @@ zspage_free_run(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 }
 
 void
-zspage_fpm_visit(Relation rel, uint16 treeno, ZsExtentVisitor fn, void *arg)
+zspage_give_back(Relation rel, uint16 treeno, BlockNumber blkno)
 {
-	ZsTreeEntry entry;
-	BlockNumber blkno;
-	uint64		steps = 0;
+	bool		local = RELATION_IS_LOCAL(rel);
 
-	zspage_tree_entry(rel, treeno, &entry);
-	for (int i = 0; i < entry.nextents; i++)
-		fn(treeno, entry.extents[i], arg);
-
-	for (blkno = entry.spill; blkno != 0;)
-	{
-		Buffer		buf = zspage_read(rel, blkno, NULL);
-		PGAlignedBlock copy;
-		const char *reason;
-		int			n;
-
-		CHECK_FOR_INTERRUPTS();
-		LockBuffer(buf, BUFFER_LOCK_SHARE);
-		memcpy(copy.data, BufferGetPage(buf), BLCKSZ);
-		UnlockReleaseBuffer(buf);
-		if (zspage_verify(copy.data, ZS_PAGE_FPM, treeno, &reason) != ZS_PAGE_OK)
-			zsbase_corrupted(rel, blkno, "Free page map page of tree %u: %s.", treeno, reason);
-		if (++steps > zspage_physical_blocks(rel))
-			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.", treeno);
-		n = zspage_fpm_count(copy.data);
-		for (int i = 0; i < n; i++)
-			fn(treeno, zspage_fpm_extents(copy.data)[i], arg);
-		blkno = ZsPageGetOpaque(copy.data)->right;
-	}
+	if (!local && !ConditionalLockPage(rel, ZS_META_BLKNO, RowExclusiveLock))
+		return;
+	zspage_free_run(rel, treeno, blkno, 1);
+	if (!local)
+		UnlockPage(rel, ZS_META_BLKNO, RowExclusiveLock);
 }

@@ -95,12 +95,15 @@ extern BlockNumber zspage_entry_find(const ZsTreeEntry *entry, uint32 nblocks);
 
 /*
  * One change of directory entries: collected first, then applied and logged.
+ * Operations are about trees of dirbuf, and about the table's own map if the
+ * metapage is locked.
  */
 typedef struct ZsFpmChange
 {
 	Buffer		dirbuf;			/* metapage or directory page, exclusively locked */
 	uint16		first_treeno;	/* of dirbuf */
-	Buffer		metabuf;		/* exclusively locked, with file_blocks; else Invalid */
+	Buffer		metabuf;		/* exclusively locked, when it changes; may be
+								 * dirbuf; else Invalid */
 	BlockNumber file_blocks;	/* new end of the known file, 0 = unchanged */
 	Buffer		spillbuf;		/* FPM page, exclusively locked, or Invalid */
 	Page		spillimage;		/* its new contents */
@@ -113,9 +116,33 @@ extern void zspage_change_add(ZsFpmChange *change, uint16 treeno, uint8 op,
 							  BlockNumber start, uint32 length);
 extern void zspage_change_apply(Relation rel, ZsFpmChange *change);
 
+/*
+ * Locks the metapage and the page with the tree's entry, which exists, exclusively and
+ * sets dirbuf, first_treeno and metabuf.
+ */
+extern void zspage_change_lock_both(Relation rel, uint16 treeno, ZsFpmChange *change);
+extern void zspage_change_unlock(ZsFpmChange *change);
+
+/* The tree's entry on a locked page of the change. */
+static inline ZsTreeEntry *
+zspage_change_entry(ZsFpmChange *change, uint16 treeno)
+{
+	if (treeno < change->first_treeno)
+		return zspage_page_entry(BufferGetPage(change->metabuf), 0, treeno);
+	return zspage_page_entry(BufferGetPage(change->dirbuf), change->first_treeno, treeno);
+}
+
 /* FPM pages (page_spill.c); no lock held on entry. */
 extern void zspage_spill_out(Relation rel, uint16 treeno);
-extern BlockNumber zspage_spill_take(Relation rel, uint16 treeno, uint32 nblocks);
+extern BlockNumber zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks);
+extern void zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode);
+extern void zspage_spill_remove(Page image, BlockNumber start, uint32 length);
+
+static inline void
+zspage_fpm_set_count(Page page, int n)
+{
+	((PageHeader) page)->pd_lower = (char *) (zspage_fpm_extents(page) + n) - (char *) page;
+}
 
 /* Takes a run that the tree's own map does not have (page_extend.c). */
 extern BlockNumber zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks);

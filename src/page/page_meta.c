@@ -139,6 +139,12 @@ zspage_meta_read(Relation rel, ZsMetaPageData *meta)
 	UnlockReleaseBuffer(buf);
 }
 
+int
+zspage_tree_count(const ZsMetaPageData *meta)
+{
+	return Min(ZS_META_ENTRIES + (int) meta->ndirectory * ZS_DIRECTORY_ENTRIES, ZS_MAX_TREES);
+}
+
 /* ---- the backend's cache ---------------------------------------------------- */
 
 ZsRelCache *
@@ -200,7 +206,7 @@ create_directory_page(Relation rel, int directory)
 	{
 		UnlockReleaseBuffer(metabuf);
 		UnlockReleaseBuffer(buf);
-		zspage_free_run(rel, ZS_TREE_TABLE, blkno, 1);
+		zspage_give_back(rel, ZS_TREE_TABLE, blkno);
 		return;
 	}
 

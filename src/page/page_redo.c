@@ -69,55 +69,70 @@ redo_file_length(XLogReaderState *record, BlockNumber file_blocks)
 		smgrzeroextend(smgr, MAIN_FORKNUM, nblocks, (int) (file_blocks - nblocks), false);
 }
 
+/* Operations of a record on the entries of a page whose first tree is first. */
+static void
+redo_operations(XLogReaderState *record, uint8 block_id, Page page, uint16 first)
+{
+	Size		len = 0;
+	char	   *data = XLogRecGetBlockData(record, block_id, &len);
+
+	for (Size done = 0; data != NULL && done + sizeof(ZsFpmOp) <= len; done += sizeof(ZsFpmOp))
+	{
+		ZsFpmOp		op;
+
+		/* block data is not aligned */
+		memcpy(&op, data + done, sizeof(op));
+		if (!zspage_entry_apply(zspage_page_entry(page, first, op.treeno), &op))
+			elog(PANIC, "free page map of tree %u contradicts the WAL", op.treeno);
+	}
+}
+
+/*
+ * The directory page stays locked until the FPM pages are restored, as when the change was made: who reads a
+ * map on a standby finds them as the entry says.
+ */
 static void
 redo_fpm(XLogReaderState *record)
 {
 	xl_zs_page_fpm *xlrec = (xl_zs_page_fpm *) XLogRecGetData(record);
+	Buffer		metabuf = InvalidBuffer;
 	Buffer		buf;
 
 	if (xlrec->flags & ZS_FPMF_FILE_BLOCKS)
 		redo_file_length(record, xlrec->file_blocks);
 
+	/* metapage before directory page */
+	if (XLogRecHasBlockRef(record, 1) &&
+		XLogReadBufferForRedo(record, 1, &metabuf) == BLK_NEEDS_REDO)
+	{
+		redo_operations(record, 1, BufferGetPage(metabuf), 0);
+		if (xlrec->flags & ZS_FPMF_FILE_BLOCKS)
+			zspage_meta_data(BufferGetPage(metabuf))->file_blocks = xlrec->file_blocks;
+		PageSetLSN(BufferGetPage(metabuf), record->EndRecPtr);
+		MarkBufferDirty(metabuf);
+	}
 	if (XLogReadBufferForRedo(record, 0, &buf) == BLK_NEEDS_REDO)
 	{
 		Page		page = BufferGetPage(buf);
-		Size		len;
-		ZsFpmOp    *ops = (ZsFpmOp *) XLogRecGetBlockData(record, 0, &len);
 
-		for (int i = 0; i < (int) (len / sizeof(ZsFpmOp)); i++)
-		{
-			ZsFpmOp		op;
-
-			/* block data is not aligned */
-			memcpy(&op, &ops[i], sizeof(op));
-			if (!zspage_entry_apply(zspage_page_entry(page, xlrec->first_treeno, op.treeno), &op))
-				elog(PANIC, "free page map of tree %u contradicts the WAL", op.treeno);
-		}
+		redo_operations(record, 0, page, xlrec->first_treeno);
 		if ((xlrec->flags & ZS_FPMF_FILE_BLOCKS) && xlrec->first_treeno == 0)
 			zspage_meta_data(page)->file_blocks = xlrec->file_blocks;
 		PageSetLSN(page, record->EndRecPtr);
 		MarkBufferDirty(buf);
 	}
+	for (int i = 2; (xlrec->flags & ZS_FPMF_SPILL) && i <= XLogRecMaxBlockId(record); i++)
+	{
+		Buffer		spillbuf;
+
+		if (XLogReadBufferForRedo(record, i, &spillbuf) != BLK_RESTORED)
+			elog(ERROR, "zedstore free page map record without image");
+		UnlockReleaseBuffer(spillbuf);
+	}
 	if (BufferIsValid(buf))
 		UnlockReleaseBuffer(buf);
-
-	if (XLogRecHasBlockRef(record, 1))
-	{
-		if (XLogReadBufferForRedo(record, 1, &buf) == BLK_NEEDS_REDO)
-		{
-			zspage_meta_data(BufferGetPage(buf))->file_blocks = xlrec->file_blocks;
-			PageSetLSN(BufferGetPage(buf), record->EndRecPtr);
-			MarkBufferDirty(buf);
-		}
-		if (BufferIsValid(buf))
-			UnlockReleaseBuffer(buf);
-	}
-	if (xlrec->flags & ZS_FPMF_SPILL)
-	{
-		if (XLogReadBufferForRedo(record, 2, &buf) != BLK_RESTORED)
-			elog(ERROR, "zedstore free page map record without image");
-		UnlockReleaseBuffer(buf);
-	}
+	if (BufferIsValid(metabuf))
+		UnlockReleaseBuffer(metabuf);
 }
 
 static void

@@ -11,7 +11,9 @@
  *
  * Pages are read and pinned before the directory page is locked, and looked at
  * again under both locks (directory page first): no disk read happens under
- * the directory lock.
+ * the directory lock.  VACUUM takes pages out of the chain (page_tidy.c); these
+ * become ZS_PAGE_FREE in the same record, so what is an FPM page of the tree
+ * under the directory lock is in the chain.
  *
  * One record changes the entry and one FPM page (full image), so there is no
  * crash in between.
@@ -35,12 +37,10 @@
 /* How many extents move between entry and FPM page at a time. */
 #define SPILL_BATCH		(ZS_ENTRY_EXTENTS / 2)
 
-static void
-set_count(Page page, int n)
-{
-	((PageHeader) page)->pd_lower =
-		(char *) (zspage_fpm_extents(page) + n) - (char *) page;
-}
+/*
+ * How often the chain may change under a reader's feet before it counts as broken.
+ */
+#define MAX_RETRIES		1000
 
 /* Inserts an extent into a page image that has room; merges neighbours. */
 static void
@@ -74,12 +74,15 @@ page_add_extent(Page page, ZsExtent add)
 		e[i] = add;
 		n++;
 	}
-	set_count(page, n);
+	zspage_fpm_set_count(page, n);
 }
 
-/* Reads and locks FPM page blkno; verified. */
-static Buffer
-lock_fpm_page(Relation rel, uint16 treeno, Buffer buf, int lockmode)
+/*
+ * Locks a page that is known to be in the tree's chain: by its directory entry, or by the page before, with
+ * the directory page locked.
+ */
+void
+zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode)
 {
 	const char *reason;
 
@@ -87,12 +90,11 @@ lock_fpm_page(Relation rel, uint16 treeno, Buffer buf, int lockmode)
 	if (zspage_verify(BufferGetPage(buf), ZS_PAGE_FPM, treeno, &reason) != ZS_PAGE_OK)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
 						 "Free page map page of tree %u: %s.", treeno, reason);
-	return buf;
 }
 
 /*
- * Gives the chain a new first page.  The page is one of the tree's own free blocks, the last of the
- * highest extent, which is where it disturbs later runs least.
+ * Gives the chain a new first page.  The page is one of the tree's own free blocks, the first of the
+ * lowest extent: FPM pages at the end of the file would keep it from being truncated.
  */
 static void
 push_fpm_page(Relation rel, uint16 treeno)
@@ -107,7 +109,6 @@ push_fpm_page(Relation rel, uint16 treeno)
 	ZsTreeEntry *entry;
 	PGAlignedBlock image;
 	BlockNumber blkno;
-	const ZsExtent *highest;
 
 	change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
 	entry = zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
@@ -117,28 +118,28 @@ push_fpm_page(Relation rel, uint16 treeno)
 		UnlockReleaseBuffer(change.dirbuf);
 		return;
 	}
-	highest = &entry->extents[entry->nextents - 1];
-	blkno = highest->start + highest->length - 1;
+	blkno = entry->extents[0].start;
 	zspage_change_add(&change, treeno, ZS_FPM_TAKE, blkno, 1);
 	zspage_change_apply(rel, &change);
 	UnlockReleaseBuffer(change.dirbuf);
-
 	ZS_INJECTION_POINT("zs-page-spill-take-page");
 
 	/* the block is ours alone now: its buffer may be made without the lock */
 	change.spillbuf = zspage_new_buffer(rel, blkno, NULL);
+	LockBuffer(change.spillbuf, BUFFER_LOCK_UNLOCK);
 	zspage_init(image.data, ZS_PAGE_FPM, treeno, 0, 0, PG_UINT64_MAX);
-	set_count(image.data, 0);
+	zspage_fpm_set_count(image.data, 0);
 	change.spillimage = image.data;
 
 	change.nops = 0;
 	change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
+	LockBuffer(change.spillbuf, BUFFER_LOCK_EXCLUSIVE);
 	entry = zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
 	ZsPageGetOpaque(image.data)->right = entry->spill;
 	zspage_change_add(&change, treeno, ZS_FPM_SPILL, blkno, entry->spill_maxlen);
 	zspage_change_apply(rel, &change);
-	UnlockReleaseBuffer(change.dirbuf);
 	UnlockReleaseBuffer(change.spillbuf);
+	UnlockReleaseBuffer(change.dirbuf);
 	ZS_INJECTION_POINT("zs-page-spill-push");
 }
 
@@ -179,7 +180,7 @@ zspage_spill_out(Relation rel, uint16 treeno)
 		ReleaseBuffer(change.spillbuf);
 		return;
 	}
-	lock_fpm_page(rel, treeno, change.spillbuf, BUFFER_LOCK_EXCLUSIVE);
+	zspage_spill_lock(rel, treeno, change.spillbuf, BUFFER_LOCK_EXCLUSIVE);
 	memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
 	if (zspage_fpm_count(image.data) + SPILL_BATCH > (int) ZS_FPM_PAGE_EXTENTS)
 	{
@@ -209,123 +210,199 @@ zspage_spill_out(Relation rel, uint16 treeno)
 
 /*
  * Looks through the chain under share locks, one page at a time: which page has the lowest
- * extent of at least nblocks?  *maxlen: longest extent seen.
+ * extent of at least nblocks, and that one?  Sets *maxlen to the longest extent seen.  False when the chain
+ * changed on the way.
  */
-static BlockNumber
-find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks, uint32 *maxlen)
+static bool
+find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks, BlockNumber *best,
+			 uint32 *maxlen)
 {
-	BlockNumber best = 0;
 	BlockNumber best_start = InvalidBlockNumber;
 	uint32		npages = 0;
 
 	*maxlen = 0;
+	*best = 0;
 	for (BlockNumber blkno = head; blkno != 0;)
 	{
-		Buffer		buf = lock_fpm_page(rel, treeno, zspage_read(rel, blkno, NULL),
-										BUFFER_LOCK_SHARE);
+		Buffer		buf = zspage_read(rel, blkno, NULL);
 		Page		page = BufferGetPage(buf);
 		const ZsExtent *e = zspage_fpm_extents(page);
-		int			n = zspage_fpm_count(page);
-		BlockNumber next = ZsPageGetOpaque(page)->right;
+		BlockNumber next;
+		int			n;
 
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		if (zspage_verify(page, ZS_PAGE_FPM, treeno, NULL) != ZS_PAGE_OK ||
+			++npages > zspage_physical_blocks(rel))
+		{
+			UnlockReleaseBuffer(buf);
+			return false;
+		}
+		n = zspage_fpm_count(page);
+		next = ZsPageGetOpaque(page)->right;
 		for (int i = 0; i < n; i++)
 		{
 			*maxlen = Max(*maxlen, e[i].length);
 			if (e[i].length >= nblocks && e[i].start < best_start)
 			{
-				best = blkno;
+				*best = blkno;
 				best_start = e[i].start;
 			}
 		}
 		UnlockReleaseBuffer(buf);
-		if (++npages > zspage_physical_blocks(rel))
-			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.", treeno);
 		blkno = next;
 		CHECK_FOR_INTERRUPTS();
 	}
-	return best;
+	return true;
 }
 
 /*
- * Takes nblocks adjacent blocks from an FPM page, and moves a few of that page's lowest extents
- * into the entry when it has room, so that the next requests need not come here.
- * Returns 0 if no page has such a run.
+ * Pins the FPM page with the lowest extent of at least nblocks; InvalidBuffer if there is none, and
+ * then remembers in the entry that there is none that long.
  */
-BlockNumber
-zspage_spill_take(Relation rel, uint16 treeno, uint32 nblocks)
+static Buffer
+pin_spilled(Relation rel, uint16 treeno, uint32 nblocks)
 {
 	int			directory = zspage_directory_index(treeno);
-	ZsFpmOp		ops[SPILL_BATCH + 2];
+	ZsFpmOp		op;
 	ZsFpmChange change = {
 		.first_treeno = zspage_directory_first(directory),
-		.ops = ops,
-		.maxops = lengthof(ops)
+		.ops = &op,
+		.maxops = 1
 	};
-	ZsTreeEntry entry;
-	PGAlignedBlock image;
-	BlockNumber page_blkno;
-	BlockNumber start = 0;
+	BlockNumber blkno;
 	uint32		maxlen;
-	ZsExtent   *e;
-	int			n;
 
-	zspage_tree_entry(rel, treeno, &entry);
-	if (entry.spill == 0 || entry.spill_maxlen < nblocks)
-		return 0;
-	page_blkno = find_spilled(rel, treeno, entry.spill, nblocks, &maxlen);
-
-	change.spillbuf = page_blkno != 0 ? zspage_read(rel, page_blkno, NULL) : InvalidBuffer;
-	change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
-	entry = *zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
-	if (page_blkno == 0)
+	for (int i = 0; i < MAX_RETRIES; i++)
 	{
-		/* remember that the chain has no run that long; a lower bound would do harm only if wrong */
-		if (maxlen < nblocks && entry.spill_maxlen >= nblocks)
+		ZsTreeEntry entry;
+		ZsTreeEntry now;
+
+		zspage_tree_entry(rel, treeno, &entry);
+		if (entry.spill == 0 || entry.spill_maxlen < nblocks)
+			return InvalidBuffer;
+		if (!find_spilled(rel, treeno, entry.spill, nblocks, &blkno, &maxlen))
+			continue;
+		if (blkno != 0)
+			return zspage_read(rel, blkno, NULL);
+
+		/* only if nothing moved meanwhile: too low a bound would hide extents */
+		change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
+		now = *zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
+		if (memcmp(&now, &entry, sizeof(ZsTreeEntry)) == 0)
 		{
-			zspage_change_add(&change, treeno, ZS_FPM_SPILL, entry.spill,
-							  Max(maxlen, nblocks - 1));
+			zspage_change_add(&change, treeno, ZS_FPM_SPILL, entry.spill, maxlen);
 			zspage_change_apply(rel, &change);
 		}
 		UnlockReleaseBuffer(change.dirbuf);
-		return 0;
+		return InvalidBuffer;
 	}
+	zsbase_corrupted(rel, ZS_META_BLKNO, "The free page map pages of tree %u are not in order.", treeno);
+}
 
-	lock_fpm_page(rel, treeno, change.spillbuf, BUFFER_LOCK_EXCLUSIVE);
-	memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
-	e = zspage_fpm_extents(image.data);
-	n = zspage_fpm_count(image.data);
+/*
+ * Takes nblocks adjacent blocks from an FPM page of one tree's map, for the use of treeno, the same tree or,
+ * if from is the table, any.  Also moves a few of that page's lowest extents into the entry when it has room, so that the next
+ * requests need not come here.  Returns 0 if no page has such a run.
+ */
+BlockNumber
+zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
+{
+	for (int retry = 0; retry < MAX_RETRIES; retry++)
+	{
+		ZsFpmOp		ops[SPILL_BATCH + 2];
+		ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
+		PGAlignedBlock image;
+		BlockNumber start = 0;
+		ZsTreeEntry *entry;
+		ZsExtent   *e = zspage_fpm_extents(image.data);
+		int			n;
+
+		CHECK_FOR_INTERRUPTS();
+		change.spillbuf = pin_spilled(rel, from, nblocks);
+		if (!BufferIsValid(change.spillbuf))
+			return 0;
+		if (from == treeno)
+		{
+			change.first_treeno = zspage_directory_first(zspage_directory_index(treeno));
+			change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
+		}
+		else
+			zspage_change_lock_both(rel, treeno, &change);
+
+		/*
+		 * VACUUM may have taken the page out of the chain, and a page of another
+		 * kind may be locked by somebody who waits for us.
+		 */
+		if (!ConditionalLockBuffer(change.spillbuf))
+		{
+			zspage_change_unlock(&change);
+			ReleaseBuffer(change.spillbuf);
+			continue;
+		}
+		if (zspage_verify(BufferGetPage(change.spillbuf), ZS_PAGE_FPM, from, NULL) == ZS_PAGE_OK)
+		{
+			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
+			n = zspage_fpm_count(image.data);
+			for (int i = 0; i < n && start == 0; i++)
+			{
+				if (e[i].length >= nblocks)
+					start = e[i].start;
+			}
+		}
+		if (start != 0)
+		{
+			zspage_spill_remove(image.data, start, nblocks);
+			n = zspage_fpm_count(image.data);
+			if (from == treeno)
+				zspage_change_add(&change, from, ZS_FPM_SPILL_TAKE, start, nblocks);
+			else
+			{
+				zspage_change_add(&change, from, ZS_FPM_SPILL_LOSE, start, nblocks);
+				zspage_change_add(&change, treeno, ZS_FPM_GAIN_USED, start, nblocks);
+			}
+			entry = zspage_change_entry(&change, from);
+			if (entry->nextents == 0)
+			{
+				int			moved = Min(n, SPILL_BATCH);
+
+				for (int i = 0; i < moved; i++)
+					zspage_change_add(&change, from, ZS_FPM_SPILL_IN, e[i].start, e[i].length);
+				memmove(&e[0], &e[moved], (n - moved) * sizeof(ZsExtent));
+				zspage_fpm_set_count(image.data, n - moved);
+			}
+			change.spillimage = image.data;
+			zspage_change_apply(rel, &change);
+		}
+		UnlockReleaseBuffer(change.spillbuf);
+		zspage_change_unlock(&change);
+		ZS_INJECTION_POINT("zs-page-spill-in");
+		if (start != 0)
+			return start;
+	}
+	zsbase_corrupted(rel, ZS_META_BLKNO, "The free page map pages of tree %u are not in order.", from);
+}
+
+/* Takes blocks from one end of an extent out of an image of an FPM page, which has them. */
+void
+zspage_spill_remove(Page image, BlockNumber start, uint32 length)
+{
+	ZsExtent   *e = zspage_fpm_extents(image);
+	int			n = zspage_fpm_count(image);
+
 	for (int i = 0; i < n; i++)
 	{
-		if (e[i].length < nblocks)
+		if (start < e[i].start || start + length > e[i].start + e[i].length)
 			continue;
-		start = e[i].start;
-		e[i].start += nblocks;
-		e[i].length -= nblocks;
+		Assert(start == e[i].start || start + length == e[i].start + e[i].length);
+		if (start == e[i].start)
+			e[i].start += length;
+		e[i].length -= length;
 		if (e[i].length == 0)
 		{
 			memmove(&e[i], &e[i + 1], (n - i - 1) * sizeof(ZsExtent));
-			n--;
+			zspage_fpm_set_count(image, n - 1);
 		}
-		zspage_change_add(&change, treeno, ZS_FPM_SPILL_TAKE, start, nblocks);
-		break;
+		return;
 	}
-	if (start != 0)
-	{
-		if (entry.nextents == 0)
-		{
-			int			moved = Min(n, SPILL_BATCH);
-
-			for (int i = 0; i < moved; i++)
-				zspage_change_add(&change, treeno, ZS_FPM_SPILL_IN, e[i].start, e[i].length);
-			memmove(&e[0], &e[moved], (n - moved) * sizeof(ZsExtent));
-			n -= moved;
-		}
-		set_count(image.data, n);
-		change.spillimage = image.data;
-		zspage_change_apply(rel, &change);
-	}
-	UnlockReleaseBuffer(change.spillbuf);
-	UnlockReleaseBuffer(change.dirbuf);
-	ZS_INJECTION_POINT("zs-page-spill-in");
-	return start;
+	elog(ERROR, "free page map page does not hold block %u", start);
 }

@@ -13,8 +13,8 @@
 
 #include "row_internal.h"
 
-/* What two leaves that both have rows may take together. */
-#define MAX_MERGED_SIZE		(ZS_PAGE_CAPACITY * 6 / 10)
+/* What two leaves that both have rows may take together: rows seldom come to them later. */
+#define MAX_MERGED_SIZE		(ZS_PAGE_CAPACITY * 9 / 10)
 
 /* Bytes that the items of a leaf take, line pointers included. */
 static Size

@@ -14,6 +14,7 @@
 
 #include "postgres.h"
 
+#include "storage/bufmgr.h"
 #include "utils/rel.h"
 
 #include "zs_format.h"
@@ -47,12 +48,28 @@ typedef struct ZsReclaim
 	ZsTouched	row;			/* rows that left the row tree */
 	bool		attributes;		/* segments left attribute trees */
 
+	bool		verbose;
+	bool		truncate;		/* the file may be shortened */
+
 	uint64		pages_merged;
+	uint64		blocks_returned;	/* from trees to the table */
+	BlockNumber blocks_truncated;
 } ZsReclaim;
 
 /*
  * Merges pages of all trees with their right neighbours where that pays.
  */
 extern void zsvacuum_merge_pages(ZsReclaim *reclaim);
+
+/* ---- free space (vacuum_truncate.c) ------------------------------------------------ */
+
+/*
+ * Puts free page maps in order and moves long free extents of trees, and all of
+ * dropped columns, to the table's map.
+ */
+extern void zsvacuum_return_space(ZsReclaim *reclaim);
+
+/* Shortens the file if its end is free and that is worth it. */
+extern void zsvacuum_truncate(ZsReclaim *reclaim);
 
 #endif							/* VACUUM_INTERNAL_H */

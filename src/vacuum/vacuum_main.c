@@ -439,6 +439,8 @@ reclaim_space(VacuumRun *run)
 	run->reclaim.rel = run->rel;
 	run->reclaim.aggressive = run->aggressive;
 	zsvacuum_merge_pages(&run->reclaim);
+	zsvacuum_return_space(&run->reclaim);
+	zsvacuum_truncate(&run->reclaim);
 }
 
 /* ---- results ---------------------------------------------------------------------- */
@@ -496,10 +498,11 @@ log_results(VacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsag
 					   UINT64_FORMAT " are dead but not yet removable\n"
 					   "frozen: " UINT64_FORMAT " tuples\n"
 					   "new relfrozenxid: %u\n"
-					   "pages: " UINT64_FORMAT " merged\n"
+					   "pages: " UINT64_FORMAT " merged, " UINT64_FORMAT " free ones returned from columns to the table, %u truncated\n"
 					   "system usage: %s",
 					   run->removed_rows, run->live_rows, run->recently_dead_rows,
 					   run->frozen_rows, run->new_relfrozenxid, run->reclaim.pages_merged,
+					   run->reclaim.blocks_returned, run->reclaim.blocks_truncated,
 					   pg_rusage_show(ru0))));
 }
 
@@ -516,6 +519,8 @@ zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strat
 	run.rel = rel;
 	run.strategy = strategy;
 	run.elevel = (params->options & VACOPT_VERBOSE) ? INFO : DEBUG2;
+	run.reclaim.verbose = (params->options & VACOPT_VERBOSE) != 0;
+	run.reclaim.truncate = params->truncate != VACOPTVALUE_DISABLED;
 	run.do_index_vacuuming = run.do_index_cleanup =
 		params->index_cleanup != VACOPTVALUE_DISABLED;
 	VacuumFailsafeActive = false;

@@ -175,7 +175,7 @@ merge_level(Relation rel, uint16 treeno, int level, const ZsTouched *touched, Zs
 	zstid		row = 0;
 
 	while ((row = next_touched(touched, row)) != ZS_INVALID_ROW &&
-		   zsbtree_copy_page(rel, treeno, level + 1, row, parent.data))
+		   zsbtree_copy_page(rel, treeno, level + 1, row, parent.data, NULL))
 	{
 		CHECK_FOR_INTERRUPTS();
 		nmerged += merge_children(rel, treeno, level, parent.data, touched, fn);

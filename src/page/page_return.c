@@ -1,0 +1,322 @@
+/*-------------------------------------------------------------------------
+ *
+ * page_return.c
+ *	  Free space goes back: from a tree to the table, from the table to the
+ *	  operating system.
+ *
+ * A tree that has lost many pages keeps long runs of free blocks that no
+ * other tree can use.  VACUUM moves them to the table's own map, where
+ * zspage_alloc_runs() looks before it extends the file.
+ *
+ * When free extents of any map reach the end of the file, VACUUM cuts them
+ * off.  From the end downwards one record each takes an extent out of its map
+ * and moves file_blocks to where it began; then the file itself is truncated, by
+ * core's record, of which only the main fork is made use of: the visibility
+ * map's blocks are logical ones.
+ *
+ * Crash: after each record the maps are valid.  What lies beyond file_blocks
+ * is used by the next extension, or cut off by the next VACUUM.
+ *
+ * Locks: metapage, then directory page, then FPM page; for truncation
+ * AccessExclusiveLock on the table too, so that no reader, here or on a
+ * standby, follows a pointer into what is cut off.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/page/page_return.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xlog.h"
+#include "access/xloginsert.h"
+#include "catalog/storage.h"
+#include "catalog/storage_xlog.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/lmgr.h"
+#include "storage/proc.h"
+#include "storage/smgr.h"
+#include "utils/inval.h"
+#include "utils/rel.h"
+
+#include "page_internal.h"
+#include "zs_page.h"
+#include "zs_walrec.h"
+
+/* Does the entry of a locked page hold the whole extent? */
+static bool
+entry_has(const ZsTreeEntry *entry, ZsExtent extent)
+{
+	for (int i = 0; i < entry->nextents; i++)
+	{
+		if (entry->extents[i].start == extent.start)
+			return entry->extents[i].length == extent.length;
+	}
+	return false;
+}
+
+/*
+ * Locks the FPM page of the tree that holds the extent; the directory page is locked.  InvalidBuffer if there is none.
+ * Walks the chain, so pages are read under the directory page's lock: the caller has just read them.
+ */
+static Buffer
+lock_spilled(Relation rel, uint16 treeno, const ZsTreeEntry *entry, ZsExtent extent)
+{
+	for (BlockNumber blkno = entry->spill; blkno != 0;)
+	{
+		Buffer		buf = zspage_read(rel, blkno, NULL);
+		const ZsExtent *e = zspage_fpm_extents(BufferGetPage(buf));
+
+		zspage_spill_lock(rel, treeno, buf, BUFFER_LOCK_EXCLUSIVE);
+		for (int i = 0; i < zspage_fpm_count(BufferGetPage(buf)); i++)
+		{
+			if (e[i].start == extent.start && e[i].length == extent.length)
+				return buf;
+		}
+		blkno = ZsPageGetOpaque(BufferGetPage(buf))->right;
+		UnlockReleaseBuffer(buf);
+	}
+	return InvalidBuffer;
+}
+
+/*
+ * Takes a free extent, as zspage_fpm_copy() showed it, away from the tree: to the table's map, or, with to_table
+ * false, off the end of the file.  One record.  False when the extent is not there any more, or the
+ * table's entry has no room for it (*full).
+ */
+static bool
+take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *full)
+{
+	ZsFpmOp		ops[2];
+	ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
+	ZsFpmOp		gain = {.op = ZS_FPM_GAIN, .start = extent.start, .length = extent.length};
+	PGAlignedBlock image;
+	ZsTreeEntry *entry;
+	ZsTreeEntry table;
+	bool		done = false;
+
+	*full = false;
+	zspage_change_lock_both(rel, treeno, &change);
+	entry = zspage_change_entry(&change, treeno);
+	table = *zspage_change_entry(&change, ZS_TREE_TABLE);
+	if (to_table && !zspage_entry_apply(&table, &gain) && table.nextents == ZS_ENTRY_EXTENTS)
+	{
+		*full = true;
+		zspage_change_unlock(&change);
+		return false;
+	}
+
+	if (entry_has(entry, extent))
+	{
+		zspage_change_add(&change, treeno, ZS_FPM_LOSE, extent.start, extent.length);
+		done = true;
+	}
+	else
+	{
+		change.spillbuf = lock_spilled(rel, treeno, entry, extent);
+		if (BufferIsValid(change.spillbuf))
+		{
+			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
+			zspage_spill_remove(image.data, extent.start, extent.length);
+			change.spillimage = image.data;
+			zspage_change_add(&change, treeno, ZS_FPM_SPILL_LOSE, extent.start, extent.length);
+			done = true;
+		}
+	}
+	if (done)
+	{
+		if (to_table)
+			zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_GAIN, extent.start, extent.length);
+		else
+		{
+			change.file_blocks = extent.start;
+			Assert(zspage_meta_data(BufferGetPage(change.metabuf))->file_blocks ==
+				   extent.start + extent.length);
+		}
+		zspage_change_apply(rel, &change);
+	}
+	if (BufferIsValid(change.spillbuf))
+		UnlockReleaseBuffer(change.spillbuf);
+	zspage_change_unlock(&change);
+	return done;
+}
+
+uint64
+zspage_return_extents(Relation rel, uint16 treeno, uint32 minblocks)
+{
+	ZsFpmCopy	map;
+	uint64		result = 0;
+
+	Assert(treeno != ZS_TREE_TABLE && minblocks > 0);
+	zspage_fpm_copy(rel, treeno, &map);
+	for (int i = 0; i < map.nextents; i++)
+	{
+		bool		full = true;
+		bool		done = false;
+
+		if (map.extents[i].length < minblocks)
+			continue;
+
+		/* an extent that somebody just took from is left alone */
+		while (!done && full)
+		{
+			CHECK_FOR_INTERRUPTS();
+			done = take_away(rel, treeno, map.extents[i], true, &full);
+			if (!done && full)
+				zspage_spill_out(rel, ZS_TREE_TABLE);
+		}
+		if (done)
+			result += map.extents[i].length;
+	}
+	zspage_fpm_copy_free(&map);
+	return result;
+}
+
+/* ---- the end of the file --------------------------------------------------------------- */
+
+typedef struct OwnedExtent
+{
+	ZsExtent	extent;
+	uint16		treeno;
+} OwnedExtent;
+
+/* Highest first. */
+static int
+compare_owned(const void *a, const void *b)
+{
+	BlockNumber x = ((const OwnedExtent *) a)->extent.start;
+	BlockNumber y = ((const OwnedExtent *) b)->extent.start;
+
+	return x < y ? 1 : x > y ? -1 : 0;
+}
+
+/*
+ * Extents of all maps from the end of the known file down, without gaps; *n of them.
+ */
+static OwnedExtent *
+tail_extents(Relation rel, int *n)
+{
+	ZsMetaPageData meta;
+	OwnedExtent *tail = NULL;
+	int			ntail = 0;
+	int			maxtail = 0;
+	BlockNumber end;
+
+	zspage_meta_read(rel, &meta);
+	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
+	{
+		ZsFpmCopy	map;
+
+		CHECK_FOR_INTERRUPTS();
+		zspage_fpm_copy(rel, (uint16) treeno, &map);
+		if (ntail + map.nextents > maxtail)
+		{
+			maxtail = Max(2 * maxtail, ntail + map.nextents);
+			tail = tail == NULL ?
+				palloc_extended(maxtail * sizeof(OwnedExtent), MCXT_ALLOC_HUGE) :
+				repalloc_huge(tail, maxtail * sizeof(OwnedExtent));
+		}
+		for (int i = 0; i < map.nextents; i++)
+		{
+			tail[ntail].extent = map.extents[i];
+			tail[ntail++].treeno = (uint16) treeno;
+		}
+		zspage_fpm_copy_free(&map);
+	}
+	if (ntail > 0)
+		qsort(tail, ntail, sizeof(OwnedExtent), compare_owned);
+
+	end = meta.file_blocks;
+	for (*n = 0; *n < ntail && tail[*n].extent.start + tail[*n].extent.length == end; (*n)++)
+		end = tail[*n].extent.start;
+	return tail;
+}
+
+BlockNumber
+zspage_free_tail(Relation rel)
+{
+	ZsMetaPageData meta;
+	int			n;
+	OwnedExtent *tail = tail_extents(rel, &n);
+	BlockNumber result;
+
+	zspage_meta_read(rel, &meta);
+	result = n > 0 ? tail[n - 1].extent.start : meta.file_blocks;
+	if (tail != NULL)
+		pfree(tail);
+	return Min(result, zspage_physical_blocks(rel));
+}
+
+/*
+ * Shortens the main fork: RelationTruncate() without the other forks.  The comments there say why each step
+ * is where it is.
+ */
+static void
+truncate_file(Relation rel, BlockNumber old_blocks, BlockNumber new_blocks)
+{
+	SMgrRelation smgr = RelationGetSmgr(rel);
+	ForkNumber	fork = MAIN_FORKNUM;
+
+	smgr->smgr_targblock = InvalidBlockNumber;
+	for (int i = 0; i <= MAX_FORKNUM; i++)
+		smgr->smgr_cached_nblocks[i] = InvalidBlockNumber;
+	RelationPreTruncate(rel);
+
+	Assert((MyProc->delayChkptFlags & (DELAY_CHKPT_START | DELAY_CHKPT_COMPLETE)) == 0);
+	MyProc->delayChkptFlags |= DELAY_CHKPT_START | DELAY_CHKPT_COMPLETE;
+
+	START_CRIT_SECTION();
+	if (RelationNeedsWAL(rel))
+	{
+		xl_smgr_truncate xlrec = {
+			.blkno = new_blocks,
+			.rlocator = rel->rd_locator,
+			.flags = SMGR_TRUNCATE_HEAP
+		};
+		XLogRecPtr	lsn;
+
+		XLogBeginInsert();
+		XLogRegisterData(&xlrec, sizeof(xlrec));
+		lsn = XLogInsert(RM_SMGR_ID, XLOG_SMGR_TRUNCATE | XLR_SPECIAL_REL_UPDATE);
+		XLogFlush(lsn);
+	}
+	zs_smgrtruncate(RelationGetSmgr(rel), &fork, 1, &old_blocks, &new_blocks);
+	END_CRIT_SECTION();
+
+	MyProc->delayChkptFlags &= ~(DELAY_CHKPT_START | DELAY_CHKPT_COMPLETE);
+}
+
+BlockNumber
+zspage_truncate_tail(Relation rel, BlockNumber *old_blocks)
+{
+	ZsMetaPageData meta;
+	int			n;
+	OwnedExtent *tail = tail_extents(rel, &n);
+
+	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
+	for (int i = 0; i < n; i++)
+	{
+		bool		full;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!take_away(rel, tail[i].treeno, tail[i].extent, false, &full))
+			elog(ERROR, "free page map of tree %u changed under an exclusive lock",
+				 tail[i].treeno);
+		ZS_INJECTION_POINT("zs-tail-extent-cut");
+	}
+	if (tail != NULL)
+		pfree(tail);
+
+	zspage_meta_read(rel, &meta);
+	*old_blocks = zspage_physical_blocks(rel);
+	if (*old_blocks <= meta.file_blocks)
+		return *old_blocks;
+	truncate_file(rel, *old_blocks, meta.file_blocks);
+
+	/* the length of the file is remembered there; others lose it with VACUUM's invalidation */
+	zspage_forget_roots(rel);
+	CacheInvalidateRelcache(rel);
+	return meta.file_blocks;
+}

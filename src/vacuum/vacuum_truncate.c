@@ -1,0 +1,147 @@
+/*-------------------------------------------------------------------------
+ *
+ * vacuum_truncate.c
+ *	  VACUUM: free space goes back to the table and to the operating system.
+ *
+ * When to truncate and how to get the lock is heap's (vacuumlazy.c): only for
+ * a goodly number of blocks, since the lock is disruptive, on standbys above
+ * all; never waiting for it for long; not in failsafe mode, and not when
+ * vacuum_truncate says no.
+ *
+ * Crash: see page_return.c.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vacuum/vacuum_truncate.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/progress.h"
+#include "commands/vacuum.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/latch.h"
+#include "storage/lmgr.h"
+#include "utils/wait_event.h"
+
+#include "vacuum_internal.h"
+#include "zs_base.h"
+#include "zs_page.h"
+
+/* heap's numbers */
+#define TRUNCATE_MINIMUM			1000	/* blocks, or ... */
+#define TRUNCATE_FRACTION			16	/* ... this part of the file */
+#define TRUNCATE_LOCK_WAIT_INTERVAL 50	/* ms */
+#define TRUNCATE_LOCK_TIMEOUT		5000	/* ms */
+
+/* Shorter free extents stay with their tree in any case. */
+#define MIN_RETURNED_EXTENT			64
+
+/* Is the tree that of a column that was dropped? */
+static bool
+is_dropped(Relation rel, uint16 treeno)
+{
+	int			attno = ZsAttrOfTree(treeno);
+
+	return attno >= 1 && attno <= RelationGetNumberOfAttributes(rel) &&
+		TupleDescAttr(RelationGetDescr(rel), attno - 1)->attisdropped;
+}
+
+/*
+ * What is shorter than an extension of the file is left over from the last one, and the
+ * tree is going to use it; longer extents come from pages that were freed.
+ */
+void
+zsvacuum_return_space(ZsReclaim *reclaim)
+{
+	Relation	rel = reclaim->rel;
+	ZsMetaPageData meta;
+
+	zspage_meta_read(rel, &meta);
+	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
+	{
+		ZsTreeEntry entry;
+		uint32		minblocks;
+
+		vacuum_delay_point_compat();
+		zspage_tree_entry(rel, (uint16) treeno, &entry);
+		if (entry.spill != 0)
+		{
+			(void) zspage_fpm_tidy(rel, (uint16) treeno);
+			zspage_tree_entry(rel, (uint16) treeno, &entry);
+		}
+		if (treeno == ZS_TREE_TABLE)
+			continue;
+		minblocks = is_dropped(rel, (uint16) treeno) ? 1 :
+			Max(zspage_extension_blocks(rel, entry.nblocks, 1), MIN_RETURNED_EXTENT);
+		if (entry.nfree >= minblocks)
+			reclaim->blocks_returned += zspage_return_extents(rel, (uint16) treeno, minblocks);
+	}
+}
+
+/* Is it worth the lock to cut off what lies behind tail? */
+static bool
+is_worth_truncating(Relation rel, BlockNumber tail)
+{
+	BlockNumber nblocks = zspage_physical_blocks(rel);
+	BlockNumber freeable = nblocks - Min(tail, nblocks);
+	ZsTableOptions options;
+
+	/* a table that is to grow in steps keeps one */
+	zsbase_table_options(rel, &options);
+	return freeable > (BlockNumber) options.rel_extension_factor &&
+		(freeable >= TRUNCATE_MINIMUM || freeable >= nblocks / TRUNCATE_FRACTION);
+}
+
+/* Takes the lock if that is possible without keeping others waiting. */
+static bool
+lock_for_truncation(ZsReclaim *reclaim)
+{
+	for (int waited = 0; !ConditionalLockRelation(reclaim->rel, AccessExclusiveLock);
+		 waited += TRUNCATE_LOCK_WAIT_INTERVAL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (waited >= TRUNCATE_LOCK_TIMEOUT)
+		{
+			ereport(reclaim->verbose ? INFO : DEBUG2,
+					(errmsg("\"%s\": stopping truncate due to conflicting lock request",
+							RelationGetRelationName(reclaim->rel))));
+			return false;
+		}
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 TRUNCATE_LOCK_WAIT_INTERVAL, WAIT_EVENT_VACUUM_TRUNCATE);
+		ResetLatch(MyLatch);
+	}
+	return true;
+}
+
+void
+zsvacuum_truncate(ZsReclaim *reclaim)
+{
+	Relation	rel = reclaim->rel;
+	BlockNumber old_blocks;
+	BlockNumber new_blocks;
+
+	if (!reclaim->truncate || VacuumFailsafeActive ||
+		!is_worth_truncating(rel, zspage_free_tail(rel)))
+		return;
+
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_TRUNCATE);
+	if (!lock_for_truncation(reclaim))
+		return;
+	if (!is_worth_truncating(rel, zspage_free_tail(rel)))
+	{
+		UnlockRelation(rel, AccessExclusiveLock);
+		return;
+	}
+	new_blocks = zspage_truncate_tail(rel, &old_blocks);
+
+	/* as heap: whoever gets a lock now has heard that the file is shorter */
+	UnlockRelation(rel, AccessExclusiveLock);
+	reclaim->blocks_truncated += old_blocks - new_blocks;
+	ereport(reclaim->verbose ? INFO : DEBUG2,
+			(errmsg("table \"%s\": truncated %u to %u pages",
+					RelationGetRelationName(rel), old_blocks, new_blocks)));
+}
