@@ -55,9 +55,15 @@ extern void zsattr_kind(Form_pg_attribute att, ZsAttrKind *kind);
 
 /* ---- writing (attr_write.c) -------------------------------------------- */
 
+/* What stands in ZsColumnInput.isnull. */
+#define ZS_NULL_VALUE		1	/* the row's value is NULL */
+#define ZS_NULL_HOLE		2	/* there is no such row */
+
 typedef struct ZsAttrColumn
 {
 	AttrNumber	attno;
+	int			natts;			/* attributes that the rows have at least; 0 =
+								 * as many as the table */
 	ZsColumnInput input;		/* input.nrows equal for all columns; values
 								 * with isext set are 16 bytes, a
 								 * ZsOverflowPointer */
@@ -86,6 +92,45 @@ extern void zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 								  int natts, ZsAttrColumn *columns, int ncolumns,
 								  BufferAccessStrategy strategy);
 
+/* ---- replacing (attr_replace.c) ---- */
+
+/*
+ * One column of a rewrite: its rows from first_row on, column.input.nrows of them, are written anew, and all
+ * segments that lie there go away.  No segment may lie there with a part of its rows.
+ */
+typedef struct ZsAttrRewrite
+{
+	ZsAttrColumn column;
+	zstid		first_row;
+	bool		done;			/* out: false if the tree changed meanwhile in a way
+								 * that needs another attempt; nothing is changed */
+} ZsAttrRewrite;
+
+/* Called with a segment that has left the tree, before its blocks are freed. */
+typedef void (*ZsSegmentVisitor) (AttrNumber attno, const ZsSegmentItem *item, void *arg);
+
+/*
+ * Writes the segments of all columns, then replaces column by column: each change is one WAL record, so that
+ * readers find old or new segments at any moment.  The old ones' blocks are freed at
+ * once.  gone may be NULL.  The caller made sure that nobody else writes to these rows.
+ */
+extern void zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites,
+						   BufferAccessStrategy strategy, ZsSegmentVisitor gone, void *arg);
+
+/*
+ * Takes the segments that start in [first, end), none of which may reach beyond, out of the tree and
+ * frees their blocks.  For rows that nobody will ask for any more.
+ */
+extern void zsattr_drop_segments(Relation rel, AttrNumber attno, zstid first, zstid end,
+								 ZsSegmentVisitor gone, void *arg);
+
+/*
+ * The items of the index page that holds row, copied to items, which has room for
+ * ZS_SEGMENT_INDEX_CAPACITY; returns how many.  *end is where the page's range ends.
+ */
+extern int	zsattr_index_page_items(Relation rel, AttrNumber attno, zstid row,
+									ZsSegmentItem *items, zstid *end);
+
 /* ---- reading (attr_read.c, attr_stream.c) ------------------------------ */
 
 /*
@@ -94,9 +139,10 @@ extern void zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
  * payload pages read so far) and the vector decoded last.  Holds no buffer
  * lock between calls, and a pin only inside a read stream.
  *
- * What a reader keeps is a copy that VACUUM may replace behind its back.  The
- * rows of a registered snapshot stay right; a caller that keeps a reader
- * beyond that calls zsattr_reader_forget() with each new snapshot.
+ * What a reader keeps is a copy that VACUUM may replace behind its back.  A row
+ * that it covers is right as long as anybody may see it; one that it does not cover may have come
+ * into a segment since.  So a caller that finds no value for a row which is not in the row tree either
+ * calls zsattr_reader_forget() and asks again.
  */
 typedef struct ZsAttrReader ZsAttrReader;
 
@@ -152,7 +198,7 @@ extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader);
 
 /*
  * One value: decodes as little as possible.  Returns false when no segment
- * covers the row.  Overflow values are fetched; the result is valid until the
+ * covers the row, which was looked up in the tree then.  Overflow values are fetched; the result is valid until the
  * next call for this reader.
  */
 extern bool zsattr_reader_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull);
@@ -181,14 +227,6 @@ extern bool zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool 
  */
 extern bool zsattr_read_payload(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 								uint32 offset, uint32 len, uint8 *dst);
-
-/*
- * Takes the segment that starts at first_row out of the tree and frees its
- * run.  For VACUUM and replacement; the caller made sure that its rows are
- * gone or stand in a new segment.  A crash in between leaks the run until
- * VACUUM FULL.
- */
-extern void zsattr_unlink_segment(Relation rel, AttrNumber attno, zstid first_row);
 
 /* ---- overflow values (attr_overflow.c) --------------------------------- */
 
@@ -219,8 +257,18 @@ extern void zsattr_overflow_write(Relation rel, AttrNumber attno, const char *da
 extern struct varlena *zsattr_overflow_read(Relation rel, AttrNumber attno,
 											const ZsOverflowPointer *pointer);
 
-/* Frees the pages. */
-extern void zsattr_overflow_free(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer);
+/*
+ * Frees the pages.  False, with nothing changed, if the pointer leads to no value.
+ */
+extern bool zsattr_overflow_free(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer);
+
+/*
+ * Calls fn for each overflow pointer in a segment, whatever the column's type is today, until it returns false.
+ * The item may have left the tree already, if its blocks are still its own.
+ */
+typedef bool (*ZsPointerVisitor) (zstid row, const ZsOverflowPointer *pointer, void *arg);
+extern void zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
+								  ZsPointerVisitor fn, void *arg);
 
 /*
  * An external varlena (VARTAG_ONDISK) that carries pointer, written to dst (18

@@ -255,14 +255,20 @@ typedef struct ZsSegmentItem
 	uint32		flags;			/* 44: ZS_SEGF_* */
 	uint32		payload_size;	/* 48: bytes of payload on the run */
 	uint32		raw_size;		/* 52: bytes before encoding, capped */
+	uint32		nholes;			/* 56: rows of nnulls that did not exist when it
+								 * was written */
+	uint32		unused;			/* 60: zero */
 } ZsSegmentItem;
 
-StaticAssertDecl(sizeof(ZsSegmentItem) == 56, "on-disk size of ZsSegmentItem");
+StaticAssertDecl(sizeof(ZsSegmentItem) == 64, "on-disk size of ZsSegmentItem");
 
 #define ZS_SEGF_ZONE_MAP		0x0001	/* zone_min, zone_max are valid */
 #define ZS_SEGF_HAS_NULLS		0x0002
 #define ZS_SEGF_HAS_OVERFLOW	0x0004	/* some values are overflow pointers */
-/* upper half of flags: how many attributes the table had when it was written */
+/*
+ * Upper half of flags: how many attributes the rows have at least; if the
+ * segment was written by their inserter, as many as the table had.
+ */
 #define ZsSegmentFlagsNatts(flags)	((int) ((flags) >> 16))
 #define ZsSegmentNattsFlags(natts)	((uint32) (natts) << 16)
 

@@ -39,7 +39,7 @@
 #define XLOG_ZS_ROW_INSERT		0x90	/* row_redo.c */
 #define XLOG_ZS_ROW_DELETE		0xA0	/* row_redo.c */
 #define XLOG_ZS_ATTR_LINK		0xB0	/* attr_redo.c */
-#define XLOG_ZS_ATTR_UNLINK		0xC0	/* attr_redo.c */
+#define XLOG_ZS_ATTR_REPLACE	0xC0	/* attr_redo.c */
 #define XLOG_ZS_LOGICAL			0xD0	/* wal_decode.c; nothing to redo */
 #define XLOG_ZS_BTREE_MERGE		0xF0	/* btree_redo.c */
 
@@ -315,16 +315,16 @@ typedef struct xl_zs_attr_link
 #define SizeOfZsAttrLink		sizeof(xl_zs_attr_link)
 
 /*
- * XLOG_ZS_ATTR_UNLINK: an item leaves a segment index page.
- * Block 0: segment index page.
+ * XLOG_ZS_ATTR_REPLACE: neighbouring items of a segment index page give way to others, or to none.
+ * Block 0: segment index page; its data is the new ZsSegmentItems.
  */
-typedef struct xl_zs_attr_unlink
+typedef struct xl_zs_attr_replace
 {
-	uint64		first_row;		/* 0: of the segment, for checking */
-	uint16		index;			/* 8 */
-} xl_zs_attr_unlink;
+	uint16		index;			/* 0: of the first item */
+	uint16		nold;			/* 2: items that go */
+} xl_zs_attr_replace;
 
-#define SizeOfZsAttrUnlink		(offsetof(xl_zs_attr_unlink, index) + sizeof(uint16))
+#define SizeOfZsAttrReplace		sizeof(xl_zs_attr_replace)
 
 /* ---- logical decoding ------------------------------------------------------ */
 

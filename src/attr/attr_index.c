@@ -17,10 +17,10 @@
  * he wants looks at the page to the left too.  A segment covers 65,536 rows
  * at most, which bounds how far to the left.
  *
- * Locks: one index page at a time; linking and unlinking hold it exclusively,
+ * Locks: one index page at a time; linking and replacing hold it exclusively,
  * for the time of one memmove and one WAL record.
  *
- * WAL: XLOG_ZS_ATTR_LINK, XLOG_ZS_ATTR_UNLINK, and those of zsbtree_split().
+ * WAL: XLOG_ZS_ATTR_LINK, XLOG_ZS_ATTR_REPLACE, and those of zsbtree_split().
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -51,7 +51,7 @@ zsattr_item_check(const ZsSegmentItem *item)
 	if (item->nrows == 0 || item->nrows > ZS_SEGMENT_ROWS ||
 		item->first_row > ZS_MAX_ROW - item->nrows)
 		return "segment's row count is out of range";
-	if (item->nnulls > item->nrows)
+	if (item->nnulls > item->nrows || item->nholes > item->nnulls)
 		return "segment has more nulls than rows";
 	if (item->payload_size == 0 || item->payload_size > MaxAllocSize ||
 		item->nblocks != (item->payload_size + ZS_PAGE_CAPACITY - 1) / ZS_PAGE_CAPACITY)
@@ -63,6 +63,8 @@ zsattr_item_check(const ZsSegmentItem *item)
 	if (ZsSegmentFlagsNatts(item->flags) < 1 ||
 		ZsSegmentFlagsNatts(item->flags) > MaxHeapAttributeNumber)
 		return "segment's attribute count is out of range";
+	if (item->unused != 0)
+		return "segment's item has unknown contents";
 	return NULL;
 }
 
@@ -247,34 +249,20 @@ zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 /* ---- linking ----------------------------------------------------------- */
 
 /*
- * Splits the full page in buf, into which item is to go at `position`.
- *
- * Rows come in ascending order but for several sessions that overtake each
- * other, so left pages should stay full: a split for an item behind all others
- * moves nothing, one on the rightmost page leaves nine tenths on the left.
+ * Splits the page in buf: its first nleft items stay, rows from splitkey on go to a new page.
  */
 static void
-split_page(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item, int position)
+split_page_at(Relation rel, AttrNumber attno, Buffer buf, int nleft, zstid splitkey)
 {
 	Page		page = BufferGetPage(buf);
 	const ZsPageOpaque *opaque = ZsPageGetOpaque(page);
 	const ZsSegmentItem *items = zsattr_index_items(page);
 	uint16		treeno = ZsTreeOfAttr(attno);
 	int			nitems = zsattr_index_count(page);
-	int			nleft;
-	zstid		splitkey;
 	PGAlignedBlock left;
 	PGAlignedBlock right;
 
-	if (position == nitems)
-		nleft = nitems;
-	else if (opaque->hikey == PG_UINT64_MAX)
-		nleft = nitems * 9 / 10;
-	else
-		nleft = nitems / 2;
-	splitkey = nleft == nitems ? item->first_row : items[nleft].first_row;
 	Assert(opaque->lokey < splitkey && splitkey < opaque->hikey);
-
 	zspage_init((Page) left.data, ZS_PAGE_SEGMENT_INDEX, treeno,
 				zsbtree_bottom_level(treeno), opaque->lokey, splitkey);
 	memcpy(zsattr_index_items((Page) left.data), items, nleft * sizeof(ZsSegmentItem));
@@ -288,6 +276,33 @@ split_page(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item
 
 	zsbtree_split(rel, treeno, buf, splitkey, (Page) left.data, (Page) right.data,
 				  nleft == nitems);
+}
+
+/*
+ * Splits the full page in buf, into which item is to go at `position`.
+ *
+ * Rows come in ascending order but for several sessions that overtake each
+ * other, so left pages should stay full: a split for an item behind all others
+ * moves nothing, one on the rightmost page leaves nine tenths on the left.
+ */
+static void
+split_page(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item, int position)
+{
+	Page		page = BufferGetPage(buf);
+	const ZsPageOpaque *opaque = ZsPageGetOpaque(page);
+	const ZsSegmentItem *items = zsattr_index_items(page);
+	int			nitems = zsattr_index_count(page);
+	int			nleft;
+	zstid		splitkey;
+
+	if (position == nitems)
+		nleft = nitems;
+	else if (opaque->hikey == PG_UINT64_MAX)
+		nleft = nitems * 9 / 10;
+	else
+		nleft = nitems / 2;
+	splitkey = nleft == nitems ? item->first_row : items[nleft].first_row;
+	split_page_at(rel, attno, buf, nleft, splitkey);
 }
 
 static void
@@ -370,59 +385,130 @@ zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 	}
 }
 
-/* ---- unlinking --------------------------------------------------------- */
+/* ---- replacing --------------------------------------------------------- */
 
 static void
-log_unlink(Relation rel, Buffer buf, zstid first_row, int position)
+log_replace(Buffer buf, int position, int nold, const ZsSegmentItem *items, int nitems)
 {
-	xl_zs_attr_unlink xlrec;
+	xl_zs_attr_replace xlrec;
 	XLogRecPtr	lsn;
 
-	xlrec.first_row = first_row;
 	xlrec.index = (uint16) position;
+	xlrec.nold = (uint16) nold;
 	XLogBeginInsert();
-	XLogRegisterData(&xlrec, SizeOfZsAttrUnlink);
+	XLogRegisterData(&xlrec, SizeOfZsAttrReplace);
 	XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
-	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_ATTR_UNLINK);
+	if (nitems > 0)
+		XLogRegisterBufData(0, items, nitems * sizeof(ZsSegmentItem));
+	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_ATTR_REPLACE);
 	PageSetLSN(BufferGetPage(buf), lsn);
 }
 
+/*
+ * Puts nitems items in the place of nold ones from position on; used by redo, too.  The page has
+ * room for them.
+ */
 void
-zsattr_unlink_segment(Relation rel, AttrNumber attno, zstid first_row)
+zsattr_index_replace(Page page, int position, int nold, const ZsSegmentItem *items, int nitems)
 {
-	uint16		treeno = ZsTreeOfAttr(attno);
-	ZsSegmentItem item = {0};
-	Buffer		buf;
-	Page		page;
-	ZsSegmentItem *items;
-	int			nitems;
-	int			position;
+	ZsSegmentItem *all = zsattr_index_items(page);
+	int			count = zsattr_index_count(page);
 
-	buf = zsbtree_search(rel, treeno, first_row, BUFFER_LOCK_EXCLUSIVE);
-	if (!BufferIsValid(buf))
-		elog(ERROR, "attribute %d of table \"%s\" has no segments",
-			 attno, RelationGetRelationName(rel));
-	page = BufferGetPage(buf);
-	check_page(rel, attno, BufferGetBlockNumber(buf), page);
-	items = zsattr_index_items(page);
-	nitems = zsattr_index_count(page);
-	position = zsattr_index_position(items, nitems, first_row) - 1;
-	if (position < 0 || items[position].first_row != first_row)
-		elog(ERROR, "attribute %d of table \"%s\" has no segment that starts at row " UINT64_FORMAT,
-			 attno, RelationGetRelationName(rel), first_row);
-	item = items[position];
+	memmove(&all[position + nitems], &all[position + nold],
+			(count - position - nold) * sizeof(ZsSegmentItem));
+	if (nitems > 0)
+		memcpy(&all[position], items, nitems * sizeof(ZsSegmentItem));
+	zsattr_index_set_count(page, count - nold + nitems);
+}
 
-	START_CRIT_SECTION();
-	memmove(&items[position], &items[position + 1],
-			(nitems - position - 1) * sizeof(ZsSegmentItem));
-	zsattr_index_set_count(page, nitems - 1);
-	MarkBufferDirty(buf);
-	if (RelationNeedsWAL(rel))
-		log_unlink(rel, buf, first_row, position);
-	END_CRIT_SECTION();
+/*
+ * Splits the page in buf so that what lies in [first, end) stays together: in front of it or behind,
+ * whichever leaves less on its page.
+ */
+static void
+split_around(Relation rel, AttrNumber attno, Buffer buf, zstid first, zstid end)
+{
+	Page		page = BufferGetPage(buf);
+	const ZsSegmentItem *items = zsattr_index_items(page);
+	int			nitems = zsattr_index_count(page);
+	int			nbefore = 0;
+	int			nuntil;
 
-	Assert(zsattr_index_page_check(page) == NULL);
-	UnlockReleaseBuffer(buf);
-	ZS_INJECTION_POINT("zs-attr-unlink");
-	zspage_free_run(rel, treeno, item.start, item.nblocks);
+	while (nbefore < nitems && items[nbefore].first_row < first)
+		nbefore++;
+	nuntil = nbefore;
+	while (nuntil < nitems && items[nuntil].first_row < end)
+		nuntil++;
+	if (nitems - nuntil > nbefore)
+		split_page_at(rel, attno, buf, nuntil, items[nuntil].first_row);
+	else
+		split_page_at(rel, attno, buf, nbefore, first);
+}
+
+bool
+zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
+						const ZsSegmentItem *items, int nitems, ZsSegmentItem *old, int *nold)
+{
+	for (;;)
+	{
+		Buffer		buf;
+		Page		page;
+		ZsSegmentItem *all;
+		int			count;
+		int			position = 0;
+		int			until;
+
+		CHECK_FOR_INTERRUPTS();
+		buf = nitems > 0 ? zsbtree_search_or_create(rel, ZsTreeOfAttr(attno), first) :
+			zsbtree_search(rel, ZsTreeOfAttr(attno), first, BUFFER_LOCK_EXCLUSIVE);
+		if (!BufferIsValid(buf))
+		{
+			*nold = 0;
+			return true;
+		}
+		page = BufferGetPage(buf);
+		check_page(rel, attno, BufferGetBlockNumber(buf), page);
+		if (ZsPageGetOpaque(page)->hikey < end)
+		{
+			/* a split since the caller looked; nothing is changed */
+			UnlockReleaseBuffer(buf);
+			return false;
+		}
+		all = zsattr_index_items(page);
+		count = zsattr_index_count(page);
+		while (position < count && all[position].first_row < first)
+			position++;
+		until = position;
+		while (until < count && all[until].first_row < end)
+			until++;
+		if ((position > 0 && zsattr_item_covers(&all[position - 1], first)) ||
+			(until > position && all[until - 1].first_row + all[until - 1].nrows > end))
+			zsbase_corrupted(rel, BufferGetBlockNumber(buf),
+							 "Segment index page of attribute %d: rows " UINT64_FORMAT " to " UINT64_FORMAT " are replaced, but some segment has only a part of them.",
+							 attno, first, end - 1);
+		if (count - (until - position) + nitems > (int) ZS_SEGMENT_INDEX_CAPACITY)
+		{
+			split_around(rel, attno, buf, first, end);
+			continue;
+		}
+
+		*nold = until - position;
+		memcpy(old, &all[position], *nold * sizeof(ZsSegmentItem));
+		if (*nold == 0 && nitems == 0)
+		{
+			UnlockReleaseBuffer(buf);
+			return true;
+		}
+
+		START_CRIT_SECTION();
+		zsattr_index_replace(page, position, *nold, items, nitems);
+		MarkBufferDirty(buf);
+		if (RelationNeedsWAL(rel))
+			log_replace(buf, position, *nold, items, nitems);
+		END_CRIT_SECTION();
+
+		Assert(zsattr_index_page_check(page) == NULL);
+		UnlockReleaseBuffer(buf);
+		return true;
+	}
 }

@@ -28,6 +28,42 @@
 /* Allocator over a memory context that outlives what it serves. */
 extern void zsattr_allocator(MemoryContext context, ZsAllocator *alloc);
 
+/* ---- segments that are being written (attr_write.c) ---- */
+
+/* A segment that is encoded and not linked yet. */
+typedef struct ZsSegmentDraft
+{
+	AttrNumber	attno;
+	ZsSegmentItem item;
+	ZsCodecBuf	payload;
+} ZsSegmentDraft;
+
+/* Memory is that of the context which was current at begin. */
+typedef struct ZsDrafts
+{
+	Relation	rel;
+	ZsAllocator alloc;
+	ZsEncoder	encoder;
+	ZsSegmentDraft *drafts;
+	int			n;
+	int			max;
+} ZsDrafts;
+
+/* Segments that are linked in one step. */
+#define ZS_REWRITE_MAX_SEGMENTS		16
+
+extern void zsattr_drafts_begin(ZsDrafts *drafts, Relation rel);
+
+/*
+ * Encodes rows [first_row, first_row + nrows) of a column, which start at row `done` of its input, as
+ * one draft or a few.
+ */
+extern void zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row,
+							  uint32 done, uint32 nrows);
+
+/* Gives the drafts their blocks and writes their pages; those of one column must be neighbours. */
+extern void zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy);
+
 /* ---- page images (attr_batch.c) ---------------------------------------- */
 
 /*
@@ -96,6 +132,22 @@ extern const char *zsattr_item_check(const ZsSegmentItem *item);
  * An overlap with another segment is an error (corruption).
  */
 extern void zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item);
+
+/*
+ * Puts nitems items in the place of nold ones from position on; no WAL, no checks.  For redo, too.
+ */
+extern void zsattr_index_replace(Page page, int position, int nold, const ZsSegmentItem *items,
+								 int nitems);
+
+/*
+ * Takes the segments that lie in [first, end) out of the tree, and puts items (in order, within that range)
+ * in their place, in one WAL record.  No segment may lie in the range with a part of its rows.  The
+ * old ones are copied to old, which has room for ZS_SEGMENT_INDEX_CAPACITY; their runs are the
+ * caller's to free.  Returns false, with nothing changed, if the range lies on two index pages.
+ */
+extern bool zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
+									const ZsSegmentItem *items, int nitems,
+									ZsSegmentItem *old, int *nold);
 
 /*
  * Copies the segment index page that holds row to copy (BLCKSZ bytes) and

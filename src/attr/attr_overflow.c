@@ -12,9 +12,10 @@
  *				   '------ run 0 ------'       '-------- run 1 --------'
  *
  * Every page carries the value's stamp and its position, and is compared with
- * them on reading.  A pointer stands in a row that somebody may see, or is
- * about to be freed by VACUUM, so a page that is not the one wanted is
- * corruption here, other than with segments.
+ * them on reading.  A pointer that is followed stands in a row that somebody may
+ * see, so a page that is not the one wanted is corruption here, other than
+ * with segments.  Freeing is more careful: the bytes of a dead row may be those of an
+ * aborted transaction with other columns, and what does not lead to a value is left alone.
  *
  * WAL: XLOG_ZS_PAGE_FPM and XLOG_ZS_PAGE_IMAGES.  A crash before a row with
  * the pointer was written leaks blocks until VACUUM FULL, and so does one
@@ -84,17 +85,24 @@ zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx, ZsOverflowPointe
 	memcpy(pointer, VARDATA_ANY(datum), sizeof(ZsOverflowPointer));
 }
 
-/* Errors unless the pointer's sizes are possible. */
-static void
-check_pointer(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)
+/* Are the pointer's sizes possible? */
+static bool
+pointer_is_sane(const ZsOverflowPointer *pointer)
 {
 	uint32		stored = pointer->stored_size & ZS_OVERFLOW_SIZE_MASK;
 	uint32		compression = pointer->stored_size & ~ZS_OVERFLOW_SIZE_MASK;
 
-	if (pointer->start == ZS_META_BLKNO || !BlockNumberIsValid(pointer->start) ||
-		pointer->raw_size == 0 || pointer->raw_size > MAX_OVERFLOW_SIZE || stored == 0 ||
-		stored > pointer->raw_size || compression > ZS_OVERFLOW_ZSTD ||
-		(compression == ZS_OVERFLOW_PLAIN && stored != pointer->raw_size))
+	return pointer->start != ZS_META_BLKNO && BlockNumberIsValid(pointer->start) &&
+		pointer->raw_size > 0 && pointer->raw_size <= MAX_OVERFLOW_SIZE && stored > 0 &&
+		stored <= pointer->raw_size && compression <= ZS_OVERFLOW_ZSTD &&
+		(compression != ZS_OVERFLOW_PLAIN || stored == pointer->raw_size);
+}
+
+/* Errors unless they are. */
+static void
+check_pointer(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)
+{
+	if (!pointer_is_sane(pointer))
 		zsbase_corrupted(rel, pointer->start,
 						 "Overflow pointer of attribute %d: sizes are out of range.", attno);
 }
@@ -227,10 +235,10 @@ begin_chain(OverflowChain *chain, Relation rel, AttrNumber attno,
 /*
  * Looks at page `position` of the value in buf (pinned): its identity is
  * checked, its bytes are copied to dst (may be NULL) and its right link
- * returned.
+ * returned.  *reason: what is wrong, or NULL.
  */
 static BlockNumber
-visit_page(OverflowChain *chain, Buffer buf, uint32 position, char *dst)
+look_at_page(OverflowChain *chain, Buffer buf, uint32 position, char *dst, const char **reason_p)
 {
 	Page		page = BufferGetPage(buf);
 	Size		start = (Size) position * ZS_PAGE_CAPACITY;
@@ -253,13 +261,24 @@ visit_page(OverflowChain *chain, Buffer buf, uint32 position, char *dst)
 				  right != BufferGetBlockNumber(buf) + 1))
 			reason = "link to the next page is wrong";
 	}
+	if (reason == NULL && dst != NULL)
+		memcpy(dst, PageGetContents(page), len);
+	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+	*reason_p = reason;
+	return right;
+}
+
+/* Same; what is wrong is an error. */
+static BlockNumber
+visit_page(OverflowChain *chain, Buffer buf, uint32 position, char *dst)
+{
+	const char *reason;
+	BlockNumber right = look_at_page(chain, buf, position, dst, &reason);
+
 	if (reason != NULL)
 		zsbase_corrupted(chain->rel, BufferGetBlockNumber(buf),
 						 "Overflow page %u of attribute %d: %s.",
 						 position, chain->attno, reason);
-	if (dst != NULL)
-		memcpy(dst, PageGetContents(page), len);
-	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
 	return right;
 }
 
@@ -413,34 +432,42 @@ zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *po
  * one begins; the pages in between need not be read.  All runs are looked at
  * before the first one is freed.
  */
-void
+bool
 zsattr_overflow_free(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)
 {
+	BlockNumber limit = zspage_physical_blocks(rel);
 	OverflowChain chain;
 	BlockNumber *starts;
 	uint32		nruns = 0;
+	const char *reason = NULL;
 
+	if (!pointer_is_sane(pointer))
+		return false;
 	begin_chain(&chain, rel, attno, pointer);
 	starts = palloc_array(BlockNumber, chain.nblocks / ZS_OVERFLOW_RUN_BLOCKS + 1);
-	while (chain.position < chain.nblocks)
+	while (chain.position < chain.nblocks && reason == NULL)
 	{
 		uint32		len = Min(chain.nblocks - chain.position, (uint32) ZS_OVERFLOW_RUN_BLOCKS);
 		BlockNumber start = chain.next;
 		Buffer		buf;
 
 		CHECK_FOR_INTERRUPTS();
-		starts[nruns++] = start;
-		for (uint32 i = 0; i < len; i += Max(len - 1, 1))
+		if (start >= limit || len > limit - start)
+			reason = "value reaches beyond the end of the file";
+		else
+			starts[nruns++] = start;
+		for (uint32 i = 0; i < len && reason == NULL; i += Max(len - 1, 1))
 		{
 			buf = zspage_read(rel, start + i, NULL);
-			chain.next = visit_page(&chain, buf, chain.position + i, NULL);
+			chain.next = look_at_page(&chain, buf, chain.position + i, NULL, &reason);
 			ReleaseBuffer(buf);
 		}
 		chain.position += len;
 	}
 
-	for (uint32 i = 0; i < nruns; i++)
+	for (uint32 i = 0; i < nruns && reason == NULL; i++)
 		zspage_free_run(rel, ZsTreeOfAttr(attno), starts[i],
 						Min(chain.nblocks - i * ZS_OVERFLOW_RUN_BLOCKS, ZS_OVERFLOW_RUN_BLOCKS));
 	pfree(starts);
+	return reason == NULL;
 }

@@ -7,7 +7,7 @@
  * it was made under:
  *
  *	  index page	the items of the segments around, so that a scan descends
- *					the tree once in 145 segments
+ *					the tree once in 127 segments
  *	  segment		the open one: its head (directory, shared dictionary), and a
  *					window of its payload
  *	  vector		the stripe decoded last
@@ -358,8 +358,12 @@ zsattr_reader_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 		if (zsattr_reader_vector(reader, stripe) == NULL)
 			return false;
 	}
-	if (row % ZS_STRIPE_ROWS >= reader->space->vec.nrows)
-		return false;
+	if (unlikely(row % ZS_STRIPE_ROWS >= reader->space->vec.nrows))
+	{
+		/* the row may have come into a segment since the vector was decoded */
+		zsattr_reader_forget(reader);
+		return decode_value(reader, row, value, isnull);
+	}
 	extract_value(reader, &reader->space->vec, row % ZS_STRIPE_ROWS, value, isnull);
 	return true;
 }

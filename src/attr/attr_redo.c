@@ -47,23 +47,26 @@ redo_link(XLogReaderState *record)
 }
 
 static void
-redo_unlink(XLogReaderState *record)
+redo_replace(XLogReaderState *record)
 {
-	const xl_zs_attr_unlink *xlrec = (const xl_zs_attr_unlink *) XLogRecGetData(record);
+	const xl_zs_attr_replace *xlrec = (const xl_zs_attr_replace *) XLogRecGetData(record);
 	Buffer		buf;
 
 	if (XLogReadBufferForRedo(record, 0, &buf) == BLK_NEEDS_REDO)
 	{
 		Page		page = BufferGetPage(buf);
-		ZsSegmentItem *items = zsattr_index_items(page);
-		int			nitems = zsattr_index_count(page);
+		int			count = zsattr_index_count(page);
+		Size		len = 0;
+		char	   *data = XLogRecHasBlockData(record, 0) ?
+			XLogRecGetBlockData(record, 0, &len) : NULL;
+		int			nitems = (int) (len / sizeof(ZsSegmentItem));
 
-		if (xlrec->index >= nitems || items[xlrec->index].first_row != xlrec->first_row)
-			elog(PANIC, "segment index page does not match the unlink record: item %u of %d",
-				 xlrec->index, nitems);
-		memmove(&items[xlrec->index], &items[xlrec->index + 1],
-				(nitems - xlrec->index - 1) * sizeof(ZsSegmentItem));
-		zsattr_index_set_count(page, nitems - 1);
+		if (len % sizeof(ZsSegmentItem) != 0 || xlrec->index + xlrec->nold > count ||
+			count - xlrec->nold + nitems > (int) ZS_SEGMENT_INDEX_CAPACITY)
+			elog(PANIC, "segment index page does not match the replace record: items %u to %u of %d",
+				 xlrec->index, xlrec->index + xlrec->nold, count);
+		zsattr_index_replace(page, xlrec->index, xlrec->nold, (ZsSegmentItem *) data, nitems);
+		Assert(zsattr_index_page_check(page) == NULL);
 		PageSetLSN(page, record->EndRecPtr);
 		MarkBufferDirty(buf);
 	}
@@ -81,8 +84,8 @@ zsattr_redo(XLogReaderState *record)
 		case XLOG_ZS_ATTR_LINK:
 			redo_link(record);
 			break;
-		case XLOG_ZS_ATTR_UNLINK:
-			redo_unlink(record);
+		case XLOG_ZS_ATTR_REPLACE:
+			redo_replace(record);
 			break;
 		default:
 			elog(PANIC, "zsattr_redo: unknown op code %u", info);

@@ -84,9 +84,19 @@ fill_item(ZsSegmentItem *item, zstid first_row, int natts, const ZsSegmentInfo *
 		item->flags |= ZS_SEGF_HAS_OVERFLOW;
 }
 
+static uint32
+count_holes(const ZsColumnInput *input)
+{
+	uint32		n = 0;
+
+	for (uint32 i = 0; input->isnull != NULL && i < input->nrows; i++)
+		n += input->isnull[i] == ZS_NULL_HOLE;
+	return n;
+}
+
 static void
-encode_column(Relation rel, zstid first_row, int natts, ZsEncoder *encoder,
-			  const ZsAttrColumn *column, ZsCodecBuf *payload, ZsSegmentItem *item)
+encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrColumn *column,
+			  ZsCodecBuf *payload, ZsSegmentItem *item)
 {
 	ZsEncodeOptions options = {column->compression, column->compression_level};
 	ZsSegmentInfo info;
@@ -109,7 +119,9 @@ encode_column(Relation rel, zstid first_row, int natts, ZsEncoder *encoder,
 		elog(ERROR, "encoded column %d of table \"%s\" cannot be read back: %s",
 			 column->attno, RelationGetRelationName(rel),
 			 error != NULL ? error : "sizes differ");
-	fill_item(item, first_row, natts, &info);
+	fill_item(item, first_row, column->natts > 0 ? column->natts :
+			  RelationGetNumberOfAttributes(rel), &info);
+	item->nholes = count_holes(&column->input);
 }
 
 /*
@@ -167,34 +179,38 @@ cut_column(const ZsAttrColumn *column, uint32 first, uint32 nrows)
 }
 
 /*
- * Gives the segments their blocks; those of one column follow each other in items and on disk.
+ * Gives the drafts their blocks; those of one column follow each other in order and on disk.
  */
 static void
-allocate_runs(Relation rel, const AttrNumber *attnos, ZsSegmentItem *items, int nitems)
+allocate_runs(ZsDrafts *drafts)
 {
-	ZsAllocRequest *requests = palloc_array(ZsAllocRequest, nitems);
+	ZsAllocRequest *requests = palloc_array(ZsAllocRequest, drafts->n);
 	int			nrequests = 0;
 
-	for (int i = 0; i < nitems; i++)
+	for (int i = 0; i < drafts->n; i++)
 	{
-		if (i > 0 && attnos[i] == attnos[i - 1])
+		ZsSegmentDraft *draft = &drafts->drafts[i];
+
+		if (i > 0 && draft->attno == draft[-1].attno)
 		{
-			requests[nrequests - 1].nblocks += items[i].nblocks;
+			requests[nrequests - 1].nblocks += draft->item.nblocks;
 			continue;
 		}
-		requests[nrequests].treeno = ZsTreeOfAttr(attnos[i]);
-		requests[nrequests].nblocks = items[i].nblocks;
+		requests[nrequests].treeno = ZsTreeOfAttr(draft->attno);
+		requests[nrequests].nblocks = draft->item.nblocks;
 		requests[nrequests++].start = 0;
 	}
-	zspage_alloc_runs(rel, requests, nrequests);
+	zspage_alloc_runs(drafts->rel, requests, nrequests);
 	nrequests = 0;
-	for (int i = 0; i < nitems; i++)
+	for (int i = 0; i < drafts->n; i++)
 	{
-		if (i > 0 && attnos[i] == attnos[i - 1])
-			items[i].start = items[i - 1].start + items[i - 1].nblocks;
+		ZsSegmentDraft *draft = &drafts->drafts[i];
+
+		if (i > 0 && draft->attno == draft[-1].attno)
+			draft->item.start = draft[-1].item.start + draft[-1].item.nblocks;
 		else
-			items[i].start = requests[nrequests++].start;
-		Assert(items[i].start != ZS_META_BLKNO);
+			draft->item.start = requests[nrequests++].start;
+		Assert(draft->item.start != ZS_META_BLKNO);
 	}
 	pfree(requests);
 }
@@ -221,20 +237,74 @@ write_run(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item, const
 }
 
 void
+zsattr_drafts_begin(ZsDrafts *drafts, Relation rel)
+{
+	drafts->rel = rel;
+	drafts->n = 0;
+	drafts->max = 16;
+	drafts->drafts = palloc_array(ZsSegmentDraft, drafts->max);
+	zsattr_allocator(CurrentMemoryContext, &drafts->alloc);
+	zscodec_encoder_init(&drafts->encoder, &drafts->alloc);
+}
+
+void
+zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint32 done, uint32 nrows)
+{
+	uint32		end = done + nrows;
+
+	while (done < end)
+	{
+		uint32		count = choose_segment_rows(end - done, column->stripe_bytes);
+		ZsAttrColumn part = cut_column(column, done, count);
+		ZsSegmentDraft *draft;
+
+		CHECK_FOR_INTERRUPTS();
+		if (drafts->n == drafts->max)
+		{
+			drafts->max *= 2;
+			drafts->drafts = repalloc_array(drafts->drafts, ZsSegmentDraft, drafts->max);
+		}
+		draft = &drafts->drafts[drafts->n++];
+		draft->attno = column->attno;
+		zscodec_buf_init(&draft->payload, &drafts->alloc);
+		encode_column(drafts->rel, first_row, &drafts->encoder, &part, &draft->payload, &draft->item);
+		if (count >= ZS_STRIPE_ROWS)
+			column->stripe_bytes = draft->payload.len / (count / ZS_STRIPE_ROWS);
+		first_row += count;
+		done += count;
+	}
+}
+
+void
+zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
+{
+	ZsPageBatch batch;
+
+	zscodec_encoder_free(&drafts->encoder);
+	if (drafts->n == 0)
+		return;
+	allocate_runs(drafts);
+	ZS_INJECTION_POINT("zs-attr-allocate");
+	zsattr_batch_begin(&batch, drafts->rel, strategy);
+	for (int i = 0; i < drafts->n; i++)
+	{
+		ZsSegmentDraft *draft = &drafts->drafts[i];
+
+		write_run(&batch, draft->attno, &draft->item, draft->payload.data);
+		zscodec_buf_free(&draft->payload);
+	}
+	zsattr_batch_end(&batch);
+	ZS_INJECTION_POINT("zs-attr-write");
+}
+
+void
 zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 					  int natts, ZsAttrColumn *columns, int ncolumns,
 					  BufferAccessStrategy strategy)
 {
 	MemoryContext context;
 	MemoryContext oldcontext;
-	ZsAllocator alloc;
-	ZsEncoder	encoder;
-	ZsCodecBuf *payloads;
-	ZsSegmentItem *items;
-	AttrNumber *attnos;
-	ZsPageBatch batch;
-	int			maxitems = ncolumns * ((nrows + ZS_SEGMENT_ROWS - 1) / ZS_SEGMENT_ROWS);
-	int			n = 0;
+	ZsDrafts	drafts;
 
 	Assert(first_row % ZS_STRIPE_ROWS == 0);
 	Assert(nrows > 0 && nrows <= ZS_ATTR_WRITE_ROWS);
@@ -245,50 +315,18 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore segment write",
 									ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(context);
-	zsattr_allocator(context, &alloc);
-	payloads = palloc_array(ZsCodecBuf, maxitems);
-	items = palloc_array(ZsSegmentItem, maxitems);
-	attnos = palloc_array(AttrNumber, maxitems);
-
-	zscodec_encoder_init(&encoder, &alloc);
+	zsattr_drafts_begin(&drafts, rel);
 	for (int i = 0; i < ncolumns; i++)
 	{
-		uint32		done = 0;
-
 		Assert(columns[i].input.nrows == nrows);
-		while (done < nrows)
-		{
-			uint32		count = choose_segment_rows(nrows - done, columns[i].stripe_bytes);
-			ZsAttrColumn part = cut_column(&columns[i], done, count);
-
-			CHECK_FOR_INTERRUPTS();
-			zscodec_buf_init(&payloads[n], &alloc);
-			encode_column(rel, first_row + done, natts, &encoder, &part, &payloads[n], &items[n]);
-			if (count >= ZS_STRIPE_ROWS)
-				columns[i].stripe_bytes = payloads[n].len / (count / ZS_STRIPE_ROWS);
-			attnos[n++] = columns[i].attno;
-			done += count;
-		}
+		columns[i].natts = natts;
+		zsattr_drafts_add(&drafts, &columns[i], first_row, 0, nrows);
 	}
-	Assert(n <= maxitems);
-	zscodec_encoder_free(&encoder);
-
-	allocate_runs(rel, attnos, items, n);
-	ZS_INJECTION_POINT("zs-attr-allocate");
-
-	zsattr_batch_begin(&batch, rel, strategy);
-	for (int i = 0; i < n; i++)
-	{
-		write_run(&batch, attnos[i], &items[i], payloads[i].data);
-		zscodec_buf_free(&payloads[i]);
-	}
-	zsattr_batch_end(&batch);
-	ZS_INJECTION_POINT("zs-attr-write");
-
-	for (int i = 0; i < n; i++)
+	zsattr_drafts_write(&drafts, strategy);
+	for (int i = 0; i < drafts.n; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		zsattr_segment_link(rel, attnos[i], &items[i]);
+		zsattr_segment_link(rel, drafts.drafts[i].attno, &drafts.drafts[i].item);
 		ZS_INJECTION_POINT("zs-attr-link");
 	}
 

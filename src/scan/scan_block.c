@@ -41,6 +41,10 @@ load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
 	scan->block = block;
 	scan->source->by_vector = by_vector;
 	scan->source->row_located = false;
+
+	/* rows may have come since the block before was looked at */
+	if (scan->rs_base.rs_flags & SO_TYPE_ANALYZE)
+		scan->source->batch_stripe = ZS_INVALID_ROW;
 	zsscan_load_window(scan, start, start + ZS_ROWS_PER_BLOCK);
 	scan->view = -1;
 }

@@ -29,6 +29,8 @@ typedef struct ZsSourceColumn
 	ZsAttrReader *reader;		/* NULL until somebody looks at the column */
 	zstid		stripe;			/* the stripe vector belongs to, or INVALID */
 	const ZsVectorOut *vector;	/* NULL: no segment covers the stripe */
+	uint64		asked_again;	/* row_looks when what vector lacks was looked up
+								 * past all copies; 0 = never */
 } ZsSourceColumn;
 
 /*
@@ -60,6 +62,8 @@ typedef struct ZsRowSource
 	zstid		batch_stripe;
 	ZsRowBatch *batch;
 	int			batch_pos;
+	uint64		row_looks;		/* counts how often rows were looked for in the
+								 * row tree */
 	zstid		next_tree_row;	/* no row-tree row in [.., this); 0 = not known */
 	bool		trust_next_tree_row;	/* MVCC snapshot: rows that come later are
 										 * not ours to see */

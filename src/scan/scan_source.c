@@ -6,6 +6,8 @@
  * A row is looked for in the row tree first: rows only ever move from there
  * into segments, the segments are written before the row-tree copy goes, so a
  * reader in this order never misses a row.  Everything else is in the segments.
+ * What was copied from them before the look into the row tree may lack the row; so
+ * before a column counts as absent it is looked up once more, past all copies.
  *
  * A column may have no segment for a row because the column was added later;
  * its value is the attribute's missing value.  Segments remember how many
@@ -168,6 +170,7 @@ load_batch(ZsRowSource *source, zstid stripe)
 {
 	source->batch_stripe = stripe;
 	source->batch_pos = 0;
+	source->row_looks++;
 	if (source->batch != NULL)
 		source->batch->nitems = 0;
 	if (source->trust_next_tree_row && source->next_tree_row >= stripe + ZS_STRIPE_ROWS &&
@@ -359,7 +362,16 @@ vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 	}
 	vector = column->vector;
 	if (unlikely(vector == NULL || index >= vector->nrows))
-		return missing_value(source, slot, attno, isnull);
+	{
+		if (column->asked_again != source->row_looks && column->reader != NULL)
+		{
+			zsattr_reader_forget(column->reader);
+			vector = column->vector = zsattr_reader_vector(column->reader, stripe);
+			column->asked_again = source->row_looks;
+		}
+		if (vector == NULL || index >= vector->nrows)
+			return missing_value(source, slot, attno, isnull);
+	}
 	*isnull = vector->isnull[index];
 	if (unlikely(vector->has_ext && vector->isext[index]))
 	{

@@ -51,7 +51,7 @@ static const struct
 	{XLOG_ZS_ROW_INSERT, "ROW_INSERT", zsrow_redo},
 	{XLOG_ZS_ROW_DELETE, "ROW_DELETE", zsrow_redo},
 	{XLOG_ZS_ATTR_LINK, "ATTR_LINK", zsattr_redo},
-	{XLOG_ZS_ATTR_UNLINK, "ATTR_UNLINK", zsattr_redo},
+	{XLOG_ZS_ATTR_REPLACE, "ATTR_REPLACE", zsattr_redo},
 	{XLOG_ZS_LOGICAL, "LOGICAL", redo_nothing},
 };
 
@@ -159,6 +159,17 @@ zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 								 xlrec->locator.spcOid, xlrec->locator.dbOid,
 								 xlrec->locator.relNumber, xlrec->op, xlrec->flags,
 								 xlrec->nrows, xlrec->raw_len);
+				break;
+			}
+		case XLOG_ZS_ATTR_REPLACE:
+			{
+				xl_zs_attr_replace *xlrec = (xl_zs_attr_replace *) data;
+				Size		len = 0;
+
+				if (XLogRecHasBlockData(record, 0))
+					(void) XLogRecGetBlockData(record, 0, &len);
+				appendStringInfo(buf, "index: %u, nold: %u, nnew: %d",
+								 xlrec->index, xlrec->nold, (int) (len / sizeof(ZsSegmentItem)));
 				break;
 			}
 		default:
