@@ -247,6 +247,7 @@ typedef struct ZsTidLeafResult
 {
 	zstid		lokey;			/* range of the leaf that was processed */
 	zstid		hikey;
+	bool		was_settled;	/* marked all-frozen before */
 	uint64		live_rows;
 	uint64		recently_dead_rows;
 	uint64		new_dead_rows;

@@ -18,6 +18,7 @@
 #include "executor/tuptable.h"
 #include "utils/rel.h"
 
+#include "zs_compression.h"
 #include "zs_format.h"
 
 /*
@@ -53,6 +54,10 @@ extern void zswrite_flush(Relation rel);
 
 /* Same, if the row is in the buffer. */
 extern void zswrite_flush_row(Relation rel, zstid row);
+
+/* How values of a column are to be compressed. */
+extern void zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression,
+								int *level);
 
 /* Writes the buffers of all tables. */
 extern void zswrite_flush_all(void);

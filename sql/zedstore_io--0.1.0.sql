@@ -13,6 +13,14 @@ LANGUAGE C;
 CREATE ACCESS METHOD zedstore TYPE TABLE HANDLER zedstore_tableam_handler;
 COMMENT ON ACCESS METHOD zedstore IS 'columnar, compressed table access method';
 
+/* ---- maintenance ------------------------------------------------------------- */
+
+CREATE FUNCTION zs_compact(relid regclass)
+RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT COST 10000;
+COMMENT ON FUNCTION zs_compact(regclass)
+IS 'turn rows of a zedstore table into columns, and replace sparse and small segments';
+
 /* ---- inspection (docs/inspection.md) ---------------------------------------- */
 
 CREATE FUNCTION pg_zs_btree_pages(relid regclass,

@@ -35,6 +35,7 @@ bool		zs_enable_read_stream = true;
 bool		zs_enable_zone_maps = true;
 bool		zs_enable_topn = true;
 bool		zs_enable_fetch_cache = true;
+bool		zs_enable_compaction = true;
 
 /* also the spellings of the table option zedstore_compression */
 static const struct config_enum_entry compression_methods[] = {
@@ -70,8 +71,8 @@ zsbase_guc_init(void)
 
 	DefineCustomIntVariable("zedstore.min_segment_rows",
 							"Sets the number of rows from which on a write is stored as columns.",
-							"Smaller writes are stored as whole rows; VACUUM FULL and "
-							"CLUSTER turn these into columns.",
+							"Smaller writes are stored as whole rows; VACUUM turns these "
+							"into columns when there are as many of them.",
 							&zs_min_segment_rows,
 							4096, 1, ZS_MAX_SEGMENT_ROWS,
 							PGC_USERSET, 0,
@@ -111,6 +112,13 @@ zsbase_guc_init(void)
 				  "Enables keeping decoded values between fetches of single rows.",
 				  "When off, every row that an index points to is decoded anew.",
 				  &zs_enable_fetch_cache);
+
+	DefineCustomBoolVariable("zedstore.enable_compaction",
+							 "Enables VACUUM to write columns.",
+							 "When off, VACUUM neither turns rows into columns nor takes space "
+							 "back that deleted rows have in columns.",
+							 &zs_enable_compaction, true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
 }
 
 /*

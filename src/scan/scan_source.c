@@ -390,6 +390,8 @@ single_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 {
 	Datum		value;
 
+	/* the reader may need the memory of the vector that the column has */
+	source->columns[attno].stripe = ZS_INVALID_ROW;
 	if (TupleDescAttr(source->desc, attno)->attisdropped ||
 		!zsattr_reader_value(column_reader(source, attno), slot->row, &value, isnull))
 		return missing_value(source, slot, attno, isnull);

@@ -180,6 +180,7 @@ process_leaf(LeafPass *pass, zstid row)
 
 	memset(pass->result, 0, sizeof(ZsTidLeafResult));
 	pass->result->lokey = opaque->lokey;
+	pass->result->was_settled = (opaque->flags & ZS_PAGEF_ALL_FROZEN) != 0;
 	pass->result->hikey = walk.limit;
 	pass->result->new_relfrozenxid = pass->cutoffs->oldest_xmin;
 	pass->result->new_relminmxid = pass->cutoffs->oldest_mxact;

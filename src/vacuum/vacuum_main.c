@@ -5,9 +5,10 @@
  *
  * Three passes, as heap's lazy vacuum: over the TID tree, which marks dead
  * rows, freezes and sets the visibility map; over the indexes, which lose the
- * entries of dead rows; over the dead rows, whose numbers are retired.  The
- * columns are not read.  When the memory for dead row numbers is full, the last
- * two passes run and the first goes on.
+ * entries of dead rows; over the dead rows, whose numbers are retired.  When
+ * the memory for dead row numbers is full, the last two passes run and the first
+ * goes on.  These passes do not read the columns.  What became of these is the
+ * business of the last step (vacuum_compact.c).
  *
  * Only ShareUpdateExclusiveLock on the table is held, and page locks for
  * single leaves; readers and writers go on.
@@ -39,6 +40,7 @@
 #include "utils/pg_rusage.h"
 #include "utils/rel.h"
 
+#include "vacuum_compact.h"
 #include "vacuum_internal.h"
 #include "zs_base.h"
 #include "zs_btree.h"
@@ -76,6 +78,11 @@ typedef struct VacuumRun
 	BlockNumber pending_block;	/* rows of this block are not in dead yet */
 	int			npending;
 	OffsetNumber pending[ZS_ROWS_PER_BLOCK];
+
+	ZsDoomedList doomed;		/* overflow values of dead rows */
+	ZsRowBatch *row_batch;		/* NULL: no column has such values */
+	ZsRanges	changed;		/* leaves that were not all-frozen */
+	ZsCompaction *compaction;	/* its results, or NULL */
 
 	/* results */
 	uint64		live_rows;
@@ -259,6 +266,8 @@ remove_batch(VacuumRun *run, RemovalBatch *batch)
 			batch->next_tree_row = zsrow_next(run->rel, first);
 		if (batch->next_tree_row < end)
 		{
+			if (run->row_batch != NULL)
+				zsvacuum_doom_rows(&run->doomed, first, end, run->row_batch);
 			zsrow_delete_range(run->rel, first, end);
 			zsvacuum_touch(&run->reclaim.row, first, end);
 		}
@@ -266,6 +275,7 @@ remove_batch(VacuumRun *run, RemovalBatch *batch)
 	}
 	ZS_INJECTION_POINT("zs-vacuum-delete-rows");
 	run->removed_rows += zstid_remove_dead_runs(run->rel, batch->runs, batch->nruns);
+	zsvacuum_doomed_free(&run->doomed);
 	batch->nruns = 0;
 }
 
@@ -416,6 +426,8 @@ scan_rows(VacuumRun *run)
 		if (result.size <= ZS_TID_MERGE_SIZE / 2)
 			zsvacuum_touch(&run->reclaim.tid, result.lokey, result.hikey);
 
+		if (!result.was_settled)
+			zsvacuum_add_range(&run->changed, result.lokey, Min(result.hikey, end));
 		Assert(result.hikey > row);
 		row = result.hikey;
 		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED,
@@ -483,12 +495,20 @@ static void
 log_results(VacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsage *ru0)
 {
 	bool		verbose = (params->options & VACOPT_VERBOSE) != 0;
+	const char *compaction = "";
 
 	if (!verbose && !(AmAutoVacuumWorkerProcess() && params->log_min_duration >= 0 &&
 					  (params->log_min_duration == 0 ||
 					   TimestampDifferenceExceeds(starttime, GetCurrentTimestamp(),
 												  params->log_min_duration))))
 		return;
+	if (run->compaction != NULL)
+		compaction = psprintf("columns: " UINT64_FORMAT " rows moved into them, " UINT64_FORMAT
+							  " segments replaced, " UINT64_FORMAT " dropped, "
+							  UINT64_FORMAT " overflow values freed\n",
+							  run->compaction->rows_moved, run->compaction->nreplaced,
+							  run->compaction->ndropped,
+							  run->doomed.nfreed + run->compaction->doomed.nfreed);
 	ereport(verbose ? INFO : LOG,
 			(errmsg("finished vacuuming \"%s.%s.%s\": index scans: %d",
 					get_database_name(MyDatabaseId),
@@ -497,11 +517,12 @@ log_results(VacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsag
 			 errdetail("tuples: " UINT64_FORMAT " removed, " UINT64_FORMAT " remain, "
 					   UINT64_FORMAT " are dead but not yet removable\n"
 					   "frozen: " UINT64_FORMAT " tuples\n"
+					   "%s"
 					   "new relfrozenxid: %u\n"
 					   "pages: " UINT64_FORMAT " merged, " UINT64_FORMAT " free ones returned from columns to the table, %u truncated\n"
 					   "system usage: %s",
 					   run->removed_rows, run->live_rows, run->recently_dead_rows,
-					   run->frozen_rows, run->new_relfrozenxid, run->reclaim.pages_merged,
+					   run->frozen_rows, compaction, run->new_relfrozenxid, run->reclaim.pages_merged,
 					   run->reclaim.blocks_returned, run->reclaim.blocks_truncated,
 					   pg_rusage_show(ru0))));
 }
@@ -540,6 +561,12 @@ zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strat
 						get_namespace_name(RelationGetNamespace(rel)),
 						RelationGetRelationName(rel))));
 
+	zsvacuum_doomed_init(&run.doomed, rel);
+	for (int i = 0; i < RelationGetDescr(rel)->natts; i++)
+	{
+		if (TupleDescAttr(RelationGetDescr(rel), i)->attlen == -1 && run.row_batch == NULL)
+			run.row_batch = zsrow_batch_create(CurrentMemoryContext);
+	}
 	check_failsafe(&run);
 	create_dead_store(&run, params->nworkers);
 	scan_rows(&run);
@@ -552,6 +579,14 @@ zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strat
 	if (run.do_index_cleanup)
 		update_index_stats(&run);
 	vac_close_indexes(run.nindexes, run.indexes, NoLock);
+	check_failsafe(&run);
+	if (zs_enable_compaction && !VacuumFailsafeActive)
+	{
+		pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_HEAP);
+		run.compaction = palloc(sizeof(ZsCompaction));
+		zsvacuum_compact(rel, run.strategy, false, &run.changed, run.compaction);
+		zsvacuum_touch_moved(run.compaction, &run.reclaim);
+	}
 	reclaim_space(&run);
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_FINAL_CLEANUP);

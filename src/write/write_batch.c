@@ -228,8 +228,8 @@ mark_ext(ZsWriteBuffer *buf, ZsWriteColumn *column)
 	column->any_ext = true;
 }
 
-static void
-table_compression(Relation rel, AttrNumber attno, ZsCompression *compression, int *level)
+void
+zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression, int *level)
 {
 	ZsTableOptions options;
 	char		attcompression = TupleDescAttr(RelationGetDescr(rel), attno - 1)->attcompression;
@@ -266,7 +266,7 @@ append_varlena(Relation rel, ZsWriteBuffer *buf, AttrNumber attno, Datum value)
 		ZsCompression compression;
 		int			level;
 
-		table_compression(rel, attno, &compression, &level);
+		zswrite_compression(rel, attno, &compression, &level);
 		zsattr_overflow_write(rel, attno, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain),
 							  compression, level, &pointer);
 		mark_ext(buf, column);
@@ -528,7 +528,7 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 		to->input.bytes = from->bytes != NULL ? from->bytes : (const uint8 *) "";
 		to->input.offsets = from->offsets;
 		to->stripe_bytes = from->stripe_bytes;
-		table_compression(rel, i + 1, &to->compression, &to->compression_level);
+		zswrite_compression(rel, i + 1, &to->compression, &to->compression_level);
 	}
 	if (n > 0)
 		zsattr_write_segments(rel, buf->first, nrows, buf->natts, columns, n, strategy);
@@ -569,7 +569,7 @@ push_out_largest(Relation rel, Datum *values, const bool *isnull)
 		return false;
 
 	v = (struct varlena *) DatumGetPointer(values[victim]);
-	table_compression(rel, victim + 1, &compression, &level);
+	zswrite_compression(rel, victim + 1, &compression, &level);
 	zsattr_overflow_write(rel, victim + 1, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v),
 						  compression, level, &pointer);
 	datum = palloc(ZS_OVERFLOW_DATUM_SIZE);

@@ -1,0 +1,208 @@
+/*-------------------------------------------------------------------------
+ *
+ * vacuum_compact.h
+ *	  Private to src/vacuum: compaction and overflow values.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vacuum/vacuum_compact.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VACUUM_COMPACT_H
+#define VACUUM_COMPACT_H
+
+#include "postgres.h"
+
+#include "utils/rel.h"
+
+#include "zs_attr.h"
+#include "zs_base.h"
+#include "zs_page.h"
+#include "zs_row.h"
+#include "zs_tid.h"
+
+/* ---- overflow values (vacuum_overflow.c) ----------------------------------- */
+
+/* Values whose pages are to be freed when nothing points to them any more. */
+typedef struct ZsDoomedValue
+{
+	AttrNumber	attno;
+	ZsOverflowPointer pointer;
+} ZsDoomedValue;
+
+typedef struct ZsDoomedList
+{
+	Relation	rel;
+	MemoryContext context;
+	ZsDoomedValue *values;
+	int			n;
+	int			max;
+	uint64		nfreed;
+} ZsDoomedList;
+
+extern void zsvacuum_doomed_init(ZsDoomedList *list, Relation rel);
+extern void zsvacuum_doomed_add(ZsDoomedList *list, AttrNumber attno,
+								const ZsOverflowPointer *pointer);
+
+/* Frees what is on the list, and empties it. */
+extern void zsvacuum_doomed_free(ZsDoomedList *list);
+
+/*
+ * Puts the overflow values of dead rows [first, end) of the row tree on the list, which are going to leave
+ * it.
+ */
+extern void zsvacuum_doom_rows(ZsDoomedList *list, zstid first, zstid end, ZsRowBatch *batch);
+
+/*
+ * Same for the values that the row has in columns that were dropped.
+ */
+extern void zsvacuum_doom_dropped(ZsDoomedList *list, const MinimalTupleData *item);
+
+/* ---- compaction (vacuum_compact.c) ------------------------------------------ */
+
+/* Ascending ranges of rows. */
+typedef struct ZsRanges
+{
+	MemoryContext context;		/* NULL: the current one at the first use */
+	int			n;
+	int			max;
+	struct ZsRange
+	{
+		zstid		first;
+		zstid		end;
+	}		   *ranges;
+} ZsRanges;
+
+/* [first, end) is where something changed; called in ascending order or nearly so. */
+extern void zsvacuum_add_range(ZsRanges *ranges, zstid first, zstid end);
+
+/* Sorts them and joins those that overlap. */
+extern void zsvacuum_sort_ranges(ZsRanges *ranges);
+
+typedef struct ZsCompaction
+{
+	Relation	rel;
+	BufferAccessStrategy strategy;
+	bool		force;			/* move few rows, too */
+	MemoryContext context;		/* of one step; reset by each */
+	ZsDoomedList doomed;
+	struct ZsColumnBuilder **builders;	/* columns that are being rewritten */
+	int			nbuilders;
+	ZsRanges	changed;		/* where segments are looked at */
+	ZsRanges	moved;			/* rows that left the row tree */
+	ZsRanges	covered;		/* stripes whose rows may have come into all
+								 * columns */
+	zstid		next_row;
+	zstid		cursors[ZS_INSERT_CURSORS];
+
+	/* results */
+	uint64		rows_moved;		/* from the row tree to columns */
+	uint64		rows_rewritten; /* from segments to others, once a column */
+	uint64		nreplaced;		/* segments that gave way to others */
+	uint64		ndropped;		/* segments that were dropped */
+} ZsCompaction;
+
+/* What is known about the row numbers of a stripe. */
+typedef enum ZsFate
+{
+	ZS_FATE_NONE = 0,			/* no row */
+	ZS_FATE_DEAD,				/* a row that nobody will see, its index entries
+								 * may remain */
+	ZS_FATE_LIVE,				/* a row that somebody may ask for */
+} ZsFate;
+
+typedef struct ZsStripe
+{
+	zstid		first;
+	bool		settled;		/* no inserter is running */
+	bool		unused;			/* some row number may be handed out */
+	uint32		nlive;
+	uint8		fates[ZS_STRIPE_ROWS];
+} ZsStripe;
+
+extern void zsvacuum_load_stripe(ZsCompaction *compaction, zstid first, ZsStripe *stripe);
+
+/*
+ * Loads a stripe that has data, and its rows in the row tree, after its unused row numbers were
+ * retired.  False when it is not to be touched: small inserts go there, or an inserter is running.
+ */
+extern bool zsvacuum_close_stripe(ZsCompaction *compaction, zstid first, ZsStripe *stripe,
+								  ZsRowBatch *batch);
+
+/* Is the stripe one that small inserts fill? */
+extern bool zsvacuum_stripe_is_open(const ZsCompaction *compaction, zstid first);
+
+/* Rows of the batch that somebody may ask for; *natts: attributes of the longest. */
+extern uint32 zsvacuum_count_live(const ZsStripe *stripe, const ZsRowBatch *batch, int *natts);
+
+/* Takes the live rows of a stripe, which all columns have now, out of the row tree. */
+extern void zsvacuum_forget_rows(ZsCompaction *compaction, const ZsStripe *stripe);
+
+/* ZsSegmentVisitor: the values of rows that are gone are freed with the segment. */
+extern void zsvacuum_segment_gone(AttrNumber attno, const ZsSegmentItem *item, void *arg);
+
+/* ---- columns that are put together (vacuum_column.c) -------------------------- */
+
+typedef struct ZsColumnBuilder
+{
+	Relation	rel;
+	AttrNumber	attno;
+	ZsAttrKind	kind;
+	int16		attlen;
+	bool		by_value;
+	zstid		first;			/* row number of the first row */
+	uint32		nrows;
+	int			natts;			/* attributes that all rows have at least */
+	Size		size;			/* bytes of memory */
+	bool		any_null;
+	bool		any_ext;
+	uint32		maxrows;
+	uint8	   *isnull;			/* 0, ZS_NULL_VALUE, ZS_NULL_HOLE */
+	uint8	   *isext;
+	int64	   *ints;
+	uint8	   *bytes;
+	uint64	   *offsets;
+	Size		nbytes;
+	Size		maxbytes;
+
+	/* where values come from that are in segments */
+	ZsAttrReader *reader;
+	zstid		stripe;			/* that vector is of */
+	const ZsVectorOut *vector;
+} ZsColumnBuilder;
+
+extern ZsColumnBuilder *zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first);
+extern void zsvacuum_builder_end(ZsColumnBuilder *builder);
+
+/*
+ * Appends the first nrows rows of a stripe to all builders: from the row tree's batch (may be NULL)
+ * if it has them, else from the segments, else what the column has for rows that are older than it.  What
+ * nobody will ask for becomes a hole.  Returns how many rows came from the batch.
+ */
+extern uint32 zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *stripe,
+							  uint32 nrows, const ZsRowBatch *batch);
+
+/* The builder's rows as a column to be written. */
+extern void zsvacuum_builder_rewrite(ZsColumnBuilder *builder, ZsAttrRewrite *rewrite);
+
+/* ---- the two passes ------------------------------------------------------------ */
+
+/* Rows of the row tree become columns (vacuum_move.c). */
+extern void zsvacuum_move_rows(ZsCompaction *compaction);
+
+/* Segments in the changed ranges are dropped, replaced and merged (vacuum_merge.c). */
+extern void zsvacuum_merge_segments(ZsCompaction *compaction);
+
+/*
+ * The last step of VACUUM: turns rows into columns, and gives back what columns lost.  changed: the rows
+ * whose TID tree leaves VACUUM looked at.  Frees changed.  The result's counters are filled.
+ */
+extern void zsvacuum_compact(Relation rel, BufferAccessStrategy strategy, bool force,
+							 ZsRanges *changed, ZsCompaction *result);
+
+/* Tells where pages may have become empty by it. */
+struct ZsReclaim;
+extern void zsvacuum_touch_moved(ZsCompaction *compaction, struct ZsReclaim *reclaim);
+
+#endif							/* VACUUM_COMPACT_H */

@@ -1,0 +1,188 @@
+/*-------------------------------------------------------------------------
+ *
+ * vacuum_overflow.c
+ *	  Overflow values of rows that are gone.
+ *
+ * A value's pages are freed after the last pointer to them is gone.  While rows
+ * move, a pointer may stand in the row tree and in a segment.  Then the segment owns the value
+ * if both say the same, and who takes the row out of the row tree leaves it alone; who
+ * throws a segment away leaves alone what the row tree still has.
+ *
+ * The attributes of a dead row are looked at with care: it may be of a transaction
+ * that added a column and aborted, whose attribute number has another type today.  What
+ * does not lead to a value of the column is no pointer.
+ *
+ * Crash: values that are on the list, and whose pointers are gone, are leaked.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vacuum/vacuum_overflow.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/tupmacs.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "varatt.h"
+
+#include "vacuum_compact.h"
+
+void
+zsvacuum_doomed_init(ZsDoomedList *list, Relation rel)
+{
+	memset(list, 0, sizeof(ZsDoomedList));
+	list->rel = rel;
+	list->context = CurrentMemoryContext;
+}
+
+void
+zsvacuum_doomed_add(ZsDoomedList *list, AttrNumber attno, const ZsOverflowPointer *pointer)
+{
+	if (list->n == list->max)
+	{
+		int			max = Max(list->max * 2, 64);
+
+		if (list->values == NULL)
+			list->values = MemoryContextAllocHuge(list->context, max * sizeof(ZsDoomedValue));
+		else
+			list->values = repalloc_huge(list->values, max * sizeof(ZsDoomedValue));
+		list->max = max;
+	}
+	list->values[list->n].attno = attno;
+	list->values[list->n++].pointer = *pointer;
+}
+
+void
+zsvacuum_doomed_free(ZsDoomedList *list)
+{
+	if (list->n == 0)
+		return;
+	ZS_INJECTION_POINT("zs-compact-free-overflow");
+	for (int i = 0; i < list->n; i++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (zsattr_overflow_free(list->rel, list->values[i].attno, &list->values[i].pointer))
+			list->nfreed++;
+	}
+	list->n = 0;
+}
+
+/* ---- rows of the row tree ----------------------------------------------------------- */
+
+/* Looks for a pointer in a segment. */
+typedef struct PointerSearch
+{
+	zstid		row;
+	const ZsOverflowPointer *pointer;
+	bool		found;
+} PointerSearch;
+
+/* ZsPointerVisitor */
+static bool
+compare_pointer(zstid row, const ZsOverflowPointer *pointer, void *arg)
+{
+	PointerSearch *search = arg;
+
+	if (row == search->row)
+		search->found = memcmp(pointer, search->pointer, sizeof(ZsOverflowPointer)) == 0;
+	return row < search->row;
+}
+
+/* Does a segment of the column hold the same pointer for the row? */
+static bool
+segment_has_pointer(Relation rel, AttrNumber attno, zstid row, const ZsOverflowPointer *pointer)
+{
+	PointerSearch search = {.row = row, .pointer = pointer};
+	ZsSegmentItem item;
+
+	if (zsattr_find_segment(rel, attno, row, true, &item))
+		zsattr_visit_pointers(rel, attno, &item, compare_pointer, &search);
+	return search.found;
+}
+
+/*
+ * Length of the attribute at data + *off, of which there are len bytes; *off is aligned first.  0 if it does
+ * not fit.
+ */
+static uint32
+attribute_length(Form_pg_attribute att, const char *data, uint32 *off, uint32 len)
+{
+	const char *datum;
+	uint32		left;
+	uint32		size;
+
+	if (att->attlen != -1 || (*off < len && !VARATT_NOT_PAD_BYTE(data + *off)))
+		*off = (uint32) att_align_nominal(*off, att->attalign);
+	if (*off >= len)
+		return 0;
+	datum = data + *off;
+	left = len - *off;
+	if (att->attlen > 0)
+		size = att->attlen;
+	else if (att->attlen == -2)
+		size = (uint32) strnlen(datum, left) + 1;
+	else if (VARATT_IS_1B_E(datum))
+		size = left >= ZS_OVERFLOW_DATUM_SIZE && VARTAG_EXTERNAL(datum) == VARTAG_ONDISK ?
+			ZS_OVERFLOW_DATUM_SIZE : 0;
+	else if (VARATT_IS_1B(datum))
+		size = VARSIZE_1B(datum);
+	else
+		size = left >= VARHDRSZ ? VARSIZE_4B(datum) : 0;
+	return size <= left ? size : 0;
+}
+
+/* Puts the item's values on the list; with only_dropped, those of dropped columns. */
+static void
+doom_item(ZsDoomedList *list, const MinimalTupleData *item, bool only_dropped)
+{
+	TupleDesc	desc = RelationGetDescr(list->rel);
+	const char *data = (const char *) item + item->t_hoff - MINIMAL_TUPLE_OFFSET;
+	uint32		len = item->t_len - (item->t_hoff - MINIMAL_TUPLE_OFFSET);
+	bool		has_nulls = (item->t_infomask & HEAP_HASNULL) != 0;
+	int			natts = Min(HeapTupleHeaderGetNatts(item), desc->natts);
+	uint32		off = 0;
+
+	for (int i = 0; i < natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+		uint32		size;
+
+		if (has_nulls && att_isnull(i, item->t_bits))
+			continue;
+		size = attribute_length(att, data, &off, len);
+		if (size == 0)
+			return;
+		if (att->attlen == -1 && VARATT_IS_1B_E(data + off) &&
+			(att->attisdropped || !only_dropped))
+		{
+			zstid		row = zsrow_item_row(item);
+			ZsOverflowPointer pointer;
+
+			zsattr_overflow_from_datum((const struct varlena *) (data + off), &pointer);
+			if (!segment_has_pointer(list->rel, i + 1, row, &pointer))
+				zsvacuum_doomed_add(list, i + 1, &pointer);
+		}
+		off += size;
+	}
+}
+
+void
+zsvacuum_doom_rows(ZsDoomedList *list, zstid first, zstid end, ZsRowBatch *batch)
+{
+	zsrow_fetch_range(list->rel, first, end, batch);
+	for (int i = 0; i < batch->nitems; i++)
+	{
+		if ((batch->items[i]->t_infomask & HEAP_HASEXTERNAL) != 0)
+			doom_item(list, batch->items[i], false);
+	}
+}
+
+void
+zsvacuum_doom_dropped(ZsDoomedList *list, const MinimalTupleData *item)
+{
+	if ((item->t_infomask & HEAP_HASEXTERNAL) != 0)
+		doom_item(list, item, true);
+}
