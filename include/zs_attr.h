@@ -85,7 +85,7 @@ typedef struct ZsAttrColumn
  * rows were formed, which is less than now when columns were added since.
  *
  * A crash before the last link leaves runs that no tree points to (until
- * VACUUM FULL) or some columns linked for rows whose inserter did not commit.
+ * VACUUM finds them) or some columns linked for rows whose inserter did not commit.
  * Memory is taken from a context of its own and given back.
  */
 extern void zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
@@ -245,7 +245,7 @@ extern bool zsattr_read_payload(Relation rel, AttrNumber attno, const ZsSegmentI
  * Writes a value's payload bytes (no varlena header), compressed when that
  * helps, to overflow pages of attribute attno.  Fills *pointer.  Size up to
  * 1 GB.  A crash before something points to the value leaks the blocks until
- * VACUUM FULL.
+ * VACUUM finds it.
  */
 extern void zsattr_overflow_write(Relation rel, AttrNumber attno, const char *data, Size size,
 								  ZsCompression compression, int level, ZsOverflowPointer *pointer);

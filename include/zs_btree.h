@@ -93,26 +93,26 @@ extern bool zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key,
 extern int	zsbtree_root_level(Relation rel, uint16 treeno);
 
 /*
- * Copies the page of the given level that holds key; *blkno (may be NULL) is where it is.  False when the
- * tree is empty or not that high.  For walks that look at many items.
+ * Copies the page of the given level that holds key; *blkno (may be NULL) is where it is.
+ * False when the tree is empty or not that high. For walks that look at many items.
  */
 extern bool zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key,
 							  Page copy, BlockNumber *blkno);
 
 /*
  * Forms the contents of two neighbouring pages on image, which zspage_init() made with the key
- * range of both; pages are locked.  Sets *merged to false when they are better left alone.  Returns NULL,
- * or what is wrong with one of the pages.  No locks, no change of the pages.
+ * range of both; pages are locked. Sets *merged to false when they are better left alone.
+ * Returns NULL, or what is wrong with one of the pages. No locks, no change of the pages.
  */
 typedef const char *(*ZsMergeFunc) (Page left, Page right, Page image, bool *merged);
 
 /*
  * Merges the page of the given level that holds key with its right sibling, if both have the
- * same parent and fn agrees (NULL: inner pages), in one WAL record.  The right page's block goes back to the tree's free
- * page map; readers that still come there start again from the root.  *end is where the page
- * that holds key ends afterwards.  Returns whether pages were merged.  No lock is held on
- * entry.  A crash before the block reaches the map leaks it.
- * Errors: ERRCODE_DATA_CORRUPTED.
+ * same parent and fn agrees (NULL: inner pages), in one WAL record. The right page's block
+ * goes back to the tree's free page map; readers that still come there start again from the
+ * root. *end is where the page that holds key ends afterwards. Returns whether pages were
+ * merged. No lock is held on entry. A crash before the block reaches the map leaks it. Errors:
+ * ERRCODE_DATA_CORRUPTED.
  */
 extern bool zsbtree_merge_right(Relation rel, uint16 treeno, int level, uint64 key,
 								ZsMergeFunc fn, uint64 *end);

@@ -123,8 +123,8 @@ extern uint64 zspage_next_row(Relation rel);
 extern uint64 zspage_reserve_rows(Relation rel, uint64 nrows);
 
 /*
- * Gives rows [first, end) of an earlier reservation back if nothing was handed out behind
- * them since; otherwise returns false, and they are still the caller's.  first is aligned; the rows
+ * Gives rows [first, end) of an earlier reservation back if nothing was handed out behind them
+ * since; otherwise returns false, and they are still the caller's. first is aligned; the rows
  * must be unused in the TID tree.
  */
 extern bool zspage_unreserve_rows(Relation rel, uint64 first, uint64 end);
@@ -183,9 +183,10 @@ extern void zspage_free_run(Relation rel, uint16 treeno, BlockNumber start,
 							uint32 nblocks);
 
 /*
- * Gives a block back that was taken for nothing: another backend was faster.  For writers; all other
- * freeing is VACUUM's.  While VACUUM looks for leaked blocks it is left for that: VACUUM then holds
- * ShareLock on heavyweight page 0 of the table and relies on nobody else filling maps.
+ * Gives a block back that was taken for nothing: another backend was faster. For writers; all
+ * other freeing is VACUUM's. While VACUUM looks for leaked blocks it is left for that: VACUUM
+ * then holds ShareLock on heavyweight page 0 of the table and relies on nobody else filling
+ * maps.
  */
 extern void zspage_give_back(Relation rel, uint16 treeno, BlockNumber blkno);
 
@@ -206,15 +207,15 @@ extern void zspage_fpm_copy(Relation rel, uint16 treeno, ZsFpmCopy *copy);
 extern void zspage_fpm_copy_free(ZsFpmCopy *copy);
 
 /*
- * Puts the tree's free page map in order: neighbours are merged, the lowest extents stand in the
- * directory entry, FPM pages that are not needed become free blocks.  One WAL record, or none when there is
- * nothing to gain.  For VACUUM.  Returns how many FPM pages were freed.
+ * Puts the tree's free page map in order: neighbours are merged, the lowest extents stand in
+ * the directory entry, FPM pages that are not needed become free blocks. One WAL record, or
+ * none when there is nothing to gain. For VACUUM. Returns how many FPM pages were freed.
  */
 extern int	zspage_fpm_tidy(Relation rel, uint16 treeno);
 
 /*
- * Moves free extents of at least minblocks blocks from the tree's map to the
- * table's, where every tree finds them; one WAL record for each.  For VACUUM.  Returns how many blocks.
+ * Moves free extents of at least minblocks blocks from the tree's map to the table's, where
+ * every tree finds them; one WAL record for each. For VACUUM. Returns how many blocks.
  */
 extern uint64 zspage_return_extents(Relation rel, uint16 treeno, uint32 minblocks);
 
@@ -225,8 +226,9 @@ extern uint64 zspage_return_extents(Relation rel, uint16 treeno, uint32 minblock
 extern BlockNumber zspage_free_tail(Relation rel);
 
 /*
- * Takes the free tail out of the maps, as of now, and shortens the file.  The caller holds
- * AccessExclusiveLock on the table.  Returns the new length in blocks; *old_blocks is the length before.
+ * Takes the free tail out of the maps, as of now, and shortens the file. The caller holds
+ * AccessExclusiveLock on the table. Returns the new length in blocks; *old_blocks is the
+ * length before.
  */
 extern BlockNumber zspage_truncate_tail(Relation rel, BlockNumber *old_blocks);
 

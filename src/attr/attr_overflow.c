@@ -18,7 +18,7 @@
  * aborted transaction with other columns, and what does not lead to a value is left alone.
  *
  * WAL: XLOG_ZS_PAGE_FPM and XLOG_ZS_PAGE_IMAGES.  A crash before a row with
- * the pointer was written leaks blocks until VACUUM FULL, and so does one
+ * the pointer was written leaks blocks until VACUUM finds them, and so does one
  * between the steps of freeing.
  *
  * Locks: one page's share lock, for the time of a memcpy.

@@ -230,7 +230,7 @@ zsbtree_merge_right(Relation rel, uint16 treeno, int level, uint64 key, ZsMergeF
 	UnlockReleaseBuffer(lbuf);
 	if (merged)
 	{
-		ZS_INJECTION_POINT("zs-btree-merged");
+		ZS_INJECTION_POINT("zs-btree-merge");
 		zspage_free_run(rel, treeno, rblkno, 1);
 	}
 	return merged;

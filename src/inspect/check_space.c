@@ -339,7 +339,7 @@ report_leaks(ZsCheck *check)
 		if (++nruns <= MAX_LEAKS)
 		{
 			zscheck_report(check, ZS_SEVERITY_NOTICE, start, ZS_TREE_TABLE,
-						   "leaked: nothing points to the %u blocks from here on; VACUUM FULL gives them back",
+						   "leaked: nothing points to the %u blocks from here on; VACUUM (DISABLE_PAGE_SKIPPING) gives them back",
 						   blkno - start);
 			nlisted += blkno - start;
 		}

@@ -14,7 +14,7 @@
  * WAL and crashes: row numbers are handed out by a record of their own before
  * rows with them are written; a crash in between leaves row numbers unused.
  * A directory page or root is linked by the record that carries its image; a
- * crash before that leaves a block that no page points to, until VACUUM FULL.
+ * crash before that leaves a block that no page points to, until VACUUM finds it.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *

@@ -88,8 +88,8 @@ redo_operations(XLogReaderState *record, uint8 block_id, Page page, uint16 first
 }
 
 /*
- * The directory page stays locked until the FPM pages are restored, as when the change was made: who reads a
- * map on a standby finds them as the entry says.
+ * The directory page stays locked until the FPM pages are restored, as when the change was
+ * made: who reads a map on a standby finds them as the entry says.
  */
 static void
 redo_fpm(XLogReaderState *record)

@@ -58,8 +58,9 @@ entry_has(const ZsTreeEntry *entry, ZsExtent extent)
 }
 
 /*
- * Locks the FPM page of the tree that holds the extent; the directory page is locked.  InvalidBuffer if there is none.
- * Walks the chain, so pages are read under the directory page's lock: the caller has just read them.
+ * Locks the FPM page of the tree that holds the extent; the directory page is locked.
+ * InvalidBuffer if there is none. Walks the chain, so pages are read under the directory
+ * page's lock: the caller has just read them.
  */
 static Buffer
 lock_spilled(Relation rel, uint16 treeno, const ZsTreeEntry *entry, ZsExtent extent)
@@ -82,9 +83,9 @@ lock_spilled(Relation rel, uint16 treeno, const ZsTreeEntry *entry, ZsExtent ext
 }
 
 /*
- * Takes a free extent, as zspage_fpm_copy() showed it, away from the tree: to the table's map, or, with to_table
- * false, off the end of the file.  One record.  False when the extent is not there any more, or the
- * table's entry has no room for it (*full).
+ * Takes a free extent, as zspage_fpm_copy() showed it, away from the tree: to the table's map,
+ * or, with to_table false, off the end of the file. One record. False when the extent is not
+ * there any more, or the table's entry has no room for it (*full).
  */
 static bool
 take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *full)
@@ -167,6 +168,7 @@ zspage_return_extents(Relation rel, uint16 treeno, uint32 minblocks)
 			if (!done && full)
 				zspage_spill_out(rel, ZS_TREE_TABLE);
 		}
+		ZS_INJECTION_POINT("zs-page-return");
 		if (done)
 			result += map.extents[i].length;
 	}
@@ -250,8 +252,8 @@ zspage_free_tail(Relation rel)
 }
 
 /*
- * Shortens the main fork: RelationTruncate() without the other forks.  The comments there say why each step
- * is where it is.
+ * Shortens the main fork: RelationTruncate() without the other forks. The comments there say
+ * why each step is where it is.
  */
 static void
 truncate_file(Relation rel, BlockNumber old_blocks, BlockNumber new_blocks)
@@ -304,11 +306,12 @@ zspage_truncate_tail(Relation rel, BlockNumber *old_blocks)
 		if (!take_away(rel, tail[i].treeno, tail[i].extent, false, &full))
 			elog(ERROR, "free page map of tree %u changed under an exclusive lock",
 				 tail[i].treeno);
-		ZS_INJECTION_POINT("zs-tail-extent-cut");
+		ZS_INJECTION_POINT("zs-page-cut-tail");
 	}
 	if (tail != NULL)
 		pfree(tail);
 
+	ZS_INJECTION_POINT("zs-page-truncate");
 	zspage_meta_read(rel, &meta);
 	*old_blocks = zspage_physical_blocks(rel);
 	if (*old_blocks <= meta.file_blocks)

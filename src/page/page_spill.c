@@ -78,8 +78,8 @@ page_add_extent(Page page, ZsExtent add)
 }
 
 /*
- * Locks a page that is known to be in the tree's chain: by its directory entry, or by the page before, with
- * the directory page locked.
+ * Locks a page that is known to be in the tree's chain: by its directory entry, or by the page
+ * before, with the directory page locked.
  */
 void
 zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode)
@@ -93,8 +93,8 @@ zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode)
 }
 
 /*
- * Gives the chain a new first page.  The page is one of the tree's own free blocks, the first of the
- * lowest extent: FPM pages at the end of the file would keep it from being truncated.
+ * Gives the chain a new first page. The page is one of the tree's own free blocks, the first
+ * of the lowest extent: FPM pages at the end of the file would keep it from being truncated.
  */
 static void
 push_fpm_page(Relation rel, uint16 treeno)
@@ -210,8 +210,8 @@ zspage_spill_out(Relation rel, uint16 treeno)
 
 /*
  * Looks through the chain under share locks, one page at a time: which page has the lowest
- * extent of at least nblocks, and that one?  Sets *maxlen to the longest extent seen.  False when the chain
- * changed on the way.
+ * extent of at least nblocks, and that one? Sets *maxlen to the longest extent seen. False
+ * when the chain changed on the way.
  */
 static bool
 find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks, BlockNumber *best,
@@ -256,8 +256,8 @@ find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks, Bloc
 }
 
 /*
- * Pins the FPM page with the lowest extent of at least nblocks; InvalidBuffer if there is none, and
- * then remembers in the entry that there is none that long.
+ * Pins the FPM page with the lowest extent of at least nblocks; InvalidBuffer if there is
+ * none, and then remembers in the entry that there is none that long.
  */
 static Buffer
 pin_spilled(Relation rel, uint16 treeno, uint32 nblocks)
@@ -300,9 +300,10 @@ pin_spilled(Relation rel, uint16 treeno, uint32 nblocks)
 }
 
 /*
- * Takes nblocks adjacent blocks from an FPM page of one tree's map, for the use of treeno, the same tree or,
- * if from is the table, any.  Also moves a few of that page's lowest extents into the entry when it has room, so that the next
- * requests need not come here.  Returns 0 if no page has such a run.
+ * Takes nblocks adjacent blocks from an FPM page of one tree's map, for the use of treeno, the
+ * same tree or, if from is the table, any. Also moves a few of that page's lowest extents into
+ * the entry when it has room, so that the next requests need not come here. Returns 0 if no
+ * page has such a run.
  */
 BlockNumber
 zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)

@@ -66,8 +66,8 @@ release_chain(Chain *chain)
 }
 
 /*
- * Pins the pages from head on.  Since nothing keeps the chain from changing, it is compared again under the
- * directory page's lock.
+ * Pins the pages from head on. Since nothing keeps the chain from changing, it is compared
+ * again under the directory page's lock.
  */
 static void
 pin_chain(Relation rel, uint16 treeno, BlockNumber head, Chain *chain)
@@ -94,8 +94,8 @@ unlock_chain(Chain *chain, int nlocked)
 }
 
 /*
- * Locks the pinned pages.  The directory page is locked, so a page whose predecessor leads to it is the
- * tree's FPM page for now.  False, with nothing locked, when the chain has changed.
+ * Locks the pinned pages. The directory page is locked, so a page whose predecessor leads to
+ * it is the tree's FPM page for now. False, with nothing locked, when the chain has changed.
  */
 static bool
 lock_chain(Relation rel, uint16 treeno, BlockNumber head, Chain *chain, int lockmode)
@@ -293,8 +293,8 @@ compare_buffers(const void *a, const void *b)
 }
 
 /*
- * How the extents of a map fit on the lowest nkept pages of the chain, the other pages becoming free; false if
- * they do not.
+ * How the extents of a map fit on the lowest nkept pages of the chain, the other pages
+ * becoming free; false if they do not.
  */
 static bool
 lay_out(const ExtentArray *all, const Chain *chain, int nkept, Layout *layout)
@@ -457,6 +457,7 @@ zspage_fpm_tidy(Relation rel, uint16 treeno)
 		}
 		UnlockReleaseBuffer(dirbuf);
 		release_chain(&chain);
+		ZS_INJECTION_POINT("zs-page-tidy");
 		if (result >= 0)
 			return result;
 	}

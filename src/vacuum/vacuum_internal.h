@@ -44,6 +44,7 @@ typedef struct ZsReclaim
 {
 	Relation	rel;
 	bool		aggressive;		/* look at every page that can be merged */
+	bool		thorough;		/* follow all pointers to find leaked blocks */
 	ZsTouched	tid;			/* leaves of the TID tree that have room */
 	ZsTouched	row;			/* rows that left the row tree */
 	bool		attributes;		/* segments left attribute trees */
@@ -54,6 +55,7 @@ typedef struct ZsReclaim
 	uint64		pages_merged;
 	uint64		blocks_returned;	/* from trees to the table */
 	BlockNumber blocks_truncated;
+	uint64		blocks_leaked;	/* found and given back */
 } ZsReclaim;
 
 /*
@@ -71,5 +73,12 @@ extern void zsvacuum_return_space(ZsReclaim *reclaim);
 
 /* Shortens the file if its end is free and that is worth it. */
 extern void zsvacuum_truncate(ZsReclaim *reclaim);
+
+/* ---- leaked blocks (vacuum_leaks.c) -------------------------------------------------- */
+
+/*
+ * Finds blocks that no tree and no map has, and gives them back to maps.
+ */
+extern void zsvacuum_find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy);
 
 #endif							/* VACUUM_INTERNAL_H */

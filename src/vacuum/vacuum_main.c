@@ -53,6 +53,9 @@
 /* How many rows go by between two looks at the wraparound failsafe. */
 #define FAILSAFE_EVERY_ROWS		(UINT64CONST(16) * 1024 * 1024)
 
+/* Up to this size leaked blocks are looked for in every VACUUM; in blocks. */
+#define LEAK_SEARCH_ALWAYS		131072
+
 /* Runs of dead rows that are removed together. */
 #define REMOVAL_RUNS			4096
 
@@ -451,6 +454,11 @@ reclaim_space(VacuumRun *run)
 	run->reclaim.rel = run->rel;
 	run->reclaim.aggressive = run->aggressive;
 	zsvacuum_merge_pages(&run->reclaim);
+
+	/* reading the pages above the bottom of a large table is too much for nothing */
+	if (run->aggressive || run->removed_rows > 0 ||
+		zspage_physical_blocks(run->rel) <= LEAK_SEARCH_ALWAYS)
+		zsvacuum_find_leaks(&run->reclaim, run->strategy);
 	zsvacuum_return_space(&run->reclaim);
 	zsvacuum_truncate(&run->reclaim);
 }
@@ -519,10 +527,12 @@ log_results(VacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsag
 					   "frozen: " UINT64_FORMAT " tuples\n"
 					   "%s"
 					   "new relfrozenxid: %u\n"
-					   "pages: " UINT64_FORMAT " merged, " UINT64_FORMAT " free ones returned from columns to the table, %u truncated\n"
+					   "pages: " UINT64_FORMAT " merged, " UINT64_FORMAT " leaked ones found, "
+					   UINT64_FORMAT " free ones returned from columns to the table, %u truncated\n"
 					   "system usage: %s",
 					   run->removed_rows, run->live_rows, run->recently_dead_rows,
-					   run->frozen_rows, compaction, run->new_relfrozenxid, run->reclaim.pages_merged,
+					   run->frozen_rows, compaction, run->new_relfrozenxid,
+					   run->reclaim.pages_merged, run->reclaim.blocks_leaked,
 					   run->reclaim.blocks_returned, run->reclaim.blocks_truncated,
 					   pg_rusage_show(ru0))));
 }
@@ -540,6 +550,8 @@ zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strat
 	run.rel = rel;
 	run.strategy = strategy;
 	run.elevel = (params->options & VACOPT_VERBOSE) ? INFO : DEBUG2;
+	run.reclaim.thorough = params->is_wraparound ||
+		(params->options & VACOPT_DISABLE_PAGE_SKIPPING) != 0;
 	run.reclaim.verbose = (params->options & VACOPT_VERBOSE) != 0;
 	run.reclaim.truncate = params->truncate != VACOPTVALUE_DISABLED;
 	run.do_index_vacuuming = run.do_index_cleanup =

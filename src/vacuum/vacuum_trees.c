@@ -6,8 +6,9 @@
  * The pages above the bottom tell which pages are neighbours, so only these
  * are read, and only bottom pages around rows that this VACUUM touched: leaves
  * of the TID tree that it looked at and found room on, leaves of the row tree
- * that rows were taken from.  Index pages of attributes are few; they are
- * looked at when segments left.  An aggressive VACUUM looks at all.
+ * that rows were taken from (all of them if they are few).  Index pages of
+ * attributes are few; they are looked at when segments left.  An aggressive
+ * VACUUM looks at all.
  *
  * When bottom pages were merged, the levels above are gone through too, from
  * below; and when parents were merged, their children once more.
@@ -29,11 +30,18 @@
 #include "zs_attr.h"
 #include "zs_btree.h"
 #include "zs_compat.h"
+#include "zs_page.h"
 #include "zs_row.h"
 #include "zs_tid.h"
 
 /* Ranges that are remembered; with more, all rows count as touched. */
 #define MAX_RANGES		65536
+
+/*
+ * A row tree of at most so many pages is gone through in any case: nothing tells of leaves that
+ * lost their rows to a VACUUM that did not come to its end.
+ */
+#define SMALL_ROW_TREE	2048
 
 /* ---- touched rows ------------------------------------------------------------- */
 
@@ -218,13 +226,16 @@ zsvacuum_merge_pages(ZsReclaim *reclaim)
 {
 	Relation	rel = reclaim->rel;
 	ZsTouched	all = {.everything = true};
+	ZsTreeEntry rows;
 
+	zspage_tree_entry(rel, ZS_TREE_ROW, &rows);
 	reclaim->pages_merged +=
 		merge_tree(rel, ZS_TREE_TID, reclaim->aggressive ? &all : &reclaim->tid,
 				   zstid_merge_leaves);
 	reclaim->pages_merged +=
-		merge_tree(rel, ZS_TREE_ROW, reclaim->aggressive ? &all : &reclaim->row,
-				   zsrow_merge_leaves);
+		merge_tree(rel, ZS_TREE_ROW,
+				   reclaim->aggressive || rows.nblocks - rows.nfree <= SMALL_ROW_TREE ?
+				   &all : &reclaim->row, zsrow_merge_leaves);
 	if (!reclaim->attributes && !reclaim->aggressive)
 		return;
 	for (int attno = 1; attno <= RelationGetNumberOfAttributes(rel); attno++)

@@ -1,0 +1,266 @@
+# Space below the level of rows: crashes between the records of VACUUM's merges,
+# returns and truncation; blocks leaked by errors and crashes; a standby that
+# follows all that; writers and readers while pages split and merge.
+use strict;
+use warnings FATAL => 'all';
+
+use ZedstoreTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $primary = new_node(
+	'primary',
+	allows_streaming => 1,
+	conf => <<'CONF');
+wal_consistency_checking = 'all'
+shared_buffers = 8MB
+wal_keep_size = 8GB
+max_wal_size = 4GB
+CONF
+plan skip_all => 'no injection points in this build'
+  if !has_injection_points($primary);
+$primary->safe_psql('postgres', 'create extension injection_points');
+my $standby = standby_of(
+	$primary, 'standby', conf => <<'CONF');
+max_standby_streaming_delay = 0
+hot_standby_feedback = off
+CONF
+
+# What zs_check() says of all tables, notices too.
+sub all_problems
+{
+	my ($node) = @_;
+	return $node->safe_psql(
+		'postgres', q{
+		select c.oid::regclass, k.*
+		from pg_class c join pg_am a on a.oid = c.relam,
+			lateral zs_check(c.oid::regclass) k
+		where a.amname = 'zedstore' and c.relkind = 'r'});
+}
+
+sub leaked
+{
+	return $primary->safe_psql('postgres',
+		qq{select count(*) > 0 from zs_check('$_[0]') where message like 'leaked%'});
+}
+
+sub blocks
+{
+	my ($node, $table) = @_;
+	return $node->safe_psql('postgres', "select pg_relation_size('$table') / 8192");
+}
+
+sub check_standby
+{
+	my ($title) = @_;
+	$primary->wait_for_catchup($standby);
+	is(all_problems($standby), '', "$title: nothing wrong on the standby");
+	return;
+}
+
+# ---- blocks that errors leak
+
+$primary->safe_psql(
+	'postgres', q{
+	create table seg (a int, b text) using zedstore with (autovacuum_enabled = off);
+	insert into seg select i, md5(i::text) from generate_series(1, 20000) i;
+	create table big (a int, b text) using zedstore with (autovacuum_enabled = off);
+	alter table big alter b set storage external;
+	insert into big select i, repeat('v', 30000) from generate_series(1, 10) i;
+	create table small (a int, b text) using zedstore with (autovacuum_enabled = off);
+	insert into small values (0, 'x')});
+
+my %statements = (
+	'zs-attr-allocate' => [ 'seg', "insert into seg select i, md5(i::text) from generate_series(1, 20000) i" ],
+	'zs-attr-write' => [ 'seg', "insert into seg select i, md5(i::text) from generate_series(1, 20000) i" ],
+	'zs-attr-overflow-allocate' => [ 'big', "insert into big values (11, repeat('w', 100000))" ],
+	'zs-attr-overflow-write' => [ 'big', "insert into big values (11, repeat('w', 100000))" ],
+	'zs-btree-split-block' => [ 'small', "insert into small select i, repeat('x', 500) from generate_series(1, 1000) i" ],
+	'zs-btree-split' => [ 'small', "insert into small select i, repeat('x', 500) from generate_series(1, 1000) i" ]);
+
+sub count_all
+{
+	return $primary->safe_psql('postgres',
+		q{select (select count(*) from seg), (select sum(length(b)) from big), (select count(*) from small)});
+}
+
+$primary->safe_psql('postgres',
+	"insert into small select i, repeat('x', 500) from generate_series(1, 100) i");
+my $count = count_all();
+for my $point (sort keys %statements)
+{
+	my ($table, $statement) = @{ $statements{$point} };
+	my ($ret, $out, $err) = $primary->psql(
+		'postgres', qq{
+		select injection_points_set_local();
+		select injection_points_attach('$point', 'error');
+		$statement});
+
+	like($err, qr/error triggered for injection point $point/, "$point: error");
+	is(leaked($table), $point eq 'zs-btree-split' ? 'f' : 't', "$point: leak");
+	$primary->safe_psql('postgres', "vacuum $table");
+	is(leaked($table), 'f', "$point: VACUUM finds the blocks");
+	is($primary->safe_psql('postgres', "select * from zs_check('$table') where severity <> 'notice'"),
+		'', "$point: nothing else is wrong");
+}
+is(count_all(), $count, 'all rows are there');
+
+# A writer that is about to use its blocks keeps them, and others' leaks are found nevertheless.
+$primary->safe_psql('postgres', "select injection_points_attach('zs-attr-write', 'wait')");
+my $writer = $primary->background_psql('postgres');
+$writer->query_until(qr/start/, q{
+	\echo start
+	insert into seg select i, md5(i::text) from generate_series(20001, 40000) i;
+});
+$primary->wait_for_event('client backend', 'zs-attr-write');
+is(leaked('seg'), 't', 'blocks in the hands of a writer look like leaked ones');
+$primary->safe_psql('postgres', 'vacuum seg');
+$primary->safe_psql('postgres', q{
+	select injection_points_detach('zs-attr-write');
+	select injection_points_wakeup('zs-attr-write')});
+$writer->quit;
+is($primary->safe_psql('postgres', 'select count(*), count(distinct a), sum(length(b)) from seg'),
+	'40000|40000|1280000', 'VACUUM leaves them alone');
+is(all_problems($primary), '', 'nothing is wrong after that');
+check_standby('leaks');
+
+# ---- crashes
+
+# A session that stops at the point, then kill -9 and restart.
+sub crash_at
+{
+	my ($point, $statement) = @_;
+
+	$primary->safe_psql('postgres', "select injection_points_attach('$point', 'wait')");
+	my $session = $primary->background_psql('postgres', on_error_stop => 0);
+	$session->query_until(qr/start/, "\\echo start\n$statement;\n");
+	$primary->wait_for_event('client backend', $point);
+	kill_and_restart($primary);
+	eval { $session->quit };
+	return;
+}
+
+for my $point (sort keys %statements)
+{
+	my ($table, $statement) = @{ $statements{$point} };
+
+	crash_at($point, $statement);
+	$primary->safe_psql('postgres', "vacuum $table");
+	is(all_problems($primary), '', "$point: VACUUM after a crash sees to everything");
+}
+is(count_all(), $count =~ s/^20000/40000/r, 'all rows are there');
+
+my @fill = (
+	'truncate file',
+	"insert into file select i, repeat('x', 1000) from generate_series(1, 8000) i",
+	'delete from file where a > 1000 and (a / 50) % 3 <> 0',
+	'vacuum (truncate off) file',
+	'delete from file where a > 1000');
+$primary->safe_psql(
+	'postgres', q{
+	create table file (a int, b text) using zedstore with (autovacuum_enabled = off);
+	alter table file alter b set storage plain});
+for my $point (
+	qw(zs-btree-merge zs-page-tidy zs-page-return zs-page-cut-tail zs-page-truncate))
+{
+	$primary->safe_psql('postgres', "set zedstore.min_segment_rows = 65536; $_") for @fill;
+	my $before = blocks($primary, 'file');
+
+	crash_at($point, 'vacuum file');
+	is($primary->safe_psql('postgres', 'select count(*), sum(a), sum(length(b)) from file'),
+		'1000|500500|1000000', "$point: rows after the crash");
+	zs_check_all($primary, 'postgres', "$point: zs_check after the crash");
+
+	# what the crash left is used, or found
+	$primary->safe_psql('postgres',
+		"insert into file select i, 'y' from generate_series(10001, 10100) i; delete from file where a > 10000; vacuum file");
+	is(all_problems($primary), '', "$point: nothing is left after VACUUM");
+	cmp_ok(blocks($primary, 'file'), '<', $before * 3 / 4, "$point: the file is shorter");
+	check_standby($point);
+	is(blocks($standby, 'file'), blocks($primary, 'file'), "$point: on the standby too");
+}
+
+# ---- a query on the standby that is in the way of a truncation
+
+$primary->safe_psql('postgres', "set zedstore.min_segment_rows = 65536; $_") for @fill;
+$primary->wait_for_catchup($standby);
+my $reader = $standby->background_psql('postgres', on_error_stop => 0);
+$reader->query_safe('begin; declare c cursor for select a, length(b) from file');
+$reader->query_safe('fetch 10 from c');
+my $log = -s $standby->logfile;
+$primary->safe_psql('postgres', 'vacuum file');
+$standby->wait_for_log(qr/conflict with recovery/, $log);
+ok($standby->log_contains(qr/holding a relation lock for too long/, $log),
+	'a query that is in the way is cancelled');
+$primary->wait_for_catchup($standby);
+eval { $reader->quit };
+is($standby->safe_psql('postgres', 'select count(*), sum(a) from file'),
+	'1000|500500', 'the next one sees the rows');
+is(blocks($standby, 'file'), blocks($primary, 'file'), 'the standby truncated too');
+
+# ---- splits and merges under load
+
+$primary->safe_psql(
+	'postgres', q{
+	create table load (id int, v int) using zedstore with (autovacuum_enabled = off);
+	create unique index load_id on load (id);
+	insert into load select i, 100 from generate_series(1, 5000) i;
+	create extension pg_walinspect});
+my $lsn = $primary->lsn('insert');
+my $dir = PostgreSQL::Test::Utils::tempdir;
+append_to_file("$dir/move.sql", <<'SQL');
+\set one random(1, 2500)
+\set two random(2501, 5000)
+\set n random(1, 10)
+begin;
+update load set v = v - :n where id = :one;
+update load set v = v + :n where id = :two;
+commit;
+SQL
+append_to_file("$dir/come_and_go.sql", <<'SQL');
+\set id random(100000, 1000000000)
+insert into load values (:id, 0) on conflict do nothing;
+delete from load where id = :id;
+SQL
+append_to_file("$dir/read.sql", <<'SQL');
+select 1 / (sum(v) = 500000)::int from load;
+SQL
+append_to_file("$dir/lookup.sql", <<'SQL');
+\set id random(1, 5000)
+select 1 / (count(*) = 1)::int from load where id = :id;
+SQL
+my ($out, $err) = ('', '');
+my $bench = IPC::Run::start(
+	[
+		'pgbench', '-n', '-c', 6, '-j', 2, '-t', 1500,
+		'-h', $primary->host, '-p', $primary->port,
+		'-f', "$dir/move.sql\@10", '-f', "$dir/come_and_go.sql\@8",
+		'-f', "$dir/read.sql\@1", '-f', "$dir/lookup.sql\@6",
+		'postgres'
+	],
+	'<', '/dev/null', '>', \$out, '2>', \$err);
+my $vacuums = 0;
+while ($bench->pumpable)
+{
+	$primary->safe_psql('postgres', 'vacuum load');
+	$vacuums++;
+	$bench->pump_nb;
+}
+$bench->finish;
+unlike($err, qr/ERROR|FATAL|aborted/, 'no error under load');
+cmp_ok($vacuums, '>', 1, 'VACUUM ran meanwhile');
+is($primary->safe_psql('postgres', 'select count(*), sum(v) from load where id <= 5000'),
+	'5000|500000', 'nothing is lost');
+$primary->safe_psql('postgres', 'vacuum load');
+is($primary->safe_psql('postgres', qq{
+	select record_type, count(*) > 5
+	from pg_get_wal_records_info('$lsn', pg_current_wal_insert_lsn())
+	where record_type in ('BTREE_SPLIT', 'BTREE_MERGE') group by 1 order by 1}),
+	"BTREE_MERGE|t\nBTREE_SPLIT|t", 'pages were split and merged');
+is(all_problems($primary), '', 'nothing is wrong and nothing has leaked');
+check_standby('load');
+
+$standby->stop;
+$primary->stop;
+done_testing();
