@@ -69,16 +69,6 @@ $primary->safe_psql('postgres', "insert into small values ($_, 'small')")
   for 1 .. 100;
 check_same('after loading');
 
-# Bytes that align rows on a leaf are left over from rows that VACUUM removed, but not
-# on a standby that got the leaf as an image without its hole.
-$primary->safe_psql('postgres', $_) for
-  'create table padded (a int, b text) using zedstore',
-  q{do $$ begin for i in 1 .. 40 loop insert into padded values (i, repeat('x', 60 + i)); end loop; end $$},
-  'delete from padded', 'vacuum padded', 'checkpoint',
-  q{insert into padded values (1, 'a')},
-  q{insert into padded values (2, 'ab'), (3, 'abc'), (4, 'abcd')};
-check_same('rows on a leaf that was emptied');
-
 # Reads while the primary writes: a transaction sees all of its rows or none.
 my $reader = $standby->background_psql('postgres');
 my $bad = 0;
