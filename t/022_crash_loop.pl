@@ -32,7 +32,7 @@ my $nvolatile = 40;   # rows that all sessions insert and delete
 
 # Errors that sessions may make each other.
 my $usual_error =
-  qr/could not serialize|deadlock detected|duplicate key|current transaction is aborted|due to lock timeout|due to conflict with recovery|terminating connection|the database system is|connection to server|server closed|prepared transaction .* does not exist|no connection to the server|could not receive data|could not send data|in recovery mode|This probably means|before or while processing|Connection refused|Is the server running|another command is already in progress|canceling statement|no COPY in progress|postmaster exited during/;
+  qr/could not serialize|deadlock detected|duplicate key|current transaction is aborted|due to lock timeout|due to conflict with recovery|terminating connection|the database system is|connection to server|server closed|prepared transaction .* does not exist|no connection to the server|could not receive data|could not send data|in recovery mode|This probably means|before or while processing|Connection refused|Is the server running|another command is already in progress|canceling statement|no COPY in progress|postmaster exited during|lost connection to parallel worker/;
 
 # ---- the work --------------------------------------------------------------------------
 
