@@ -102,9 +102,12 @@ static void
 compare(char *page, uint64 seed)
 {
 	static ZsTidLeaf leaf;
+	static XLogRecPtr version = 0;
 	const char *reason = zstid_leaf_read(page, &leaf);
 	int			run = 0;
 
+	/* within this call walks over the page may go on where earlier ones came to */
+	version++;
 	if (reason != NULL)
 		fail(reason, seed);
 	for (int i = 0; i < NROWS; i++)
@@ -127,7 +130,8 @@ compare(char *page, uint64 seed)
 			ZsTidRun	found;
 			ZsVisSlot  *found_slot;
 
-			reason = zstid_leaf_find(page, base + i, &found, &found_slot, NULL);
+			(void) zstid_leaf_find(page, version, base + rnd(NROWS), &found, &found_slot, NULL);
+			reason = zstid_leaf_find(page, version, base + i, &found, &found_slot, NULL);
 			if (reason != NULL || found.slotno != slotno || found.first > base + i ||
 				found.first + found.count <= base + i)
 				fail("search finds another run", seed);
@@ -158,7 +162,7 @@ apply(char *page, const ZsTidChange *change, uint64 seed)
 		fail("record cannot be read", seed);
 	/* a session knows where the row is, replay does not */
 	if (rnd(2))
-		reason = zstid_leaf_find(page, change->first, &run, &slot, &near);
+		reason = zstid_leaf_find(page, InvalidXLogRecPtr, change->first, &run, &slot, &near);
 	else
 		near_known = false;
 	if (reason == NULL)
@@ -459,7 +463,7 @@ test_changes(uint64 seed)
 			((PageHeader) heap_page)->pd_lower = SizeOfPageHeaderData + rnd(ZS_PAGE_CAPACITY);
 		(void) zstid_leaf_read(heap_page, &leaf);
 		for (int k = 0; k < 20; k++)
-			(void) zstid_leaf_find(heap_page, base + rnd(NROWS), &run, &slot, NULL);
+			(void) zstid_leaf_find(heap_page, InvalidXLogRecPtr, base + rnd(NROWS), &run, &slot, NULL);
 		(void) zstid_walk_begin(&walk, heap_page);
 		free(heap_page);
 	}

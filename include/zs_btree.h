@@ -47,7 +47,14 @@ extern uint8 zsbtree_bottom_level(uint16 treeno);
 extern Buffer zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode);
 
 /*
- * Same, but creates the root, empty, when the tree is empty; always exclusive.
+ * The bottom page in block blkno, exclusively locked, if it is the one that holds key and its
+ * lock is free; else InvalidBuffer.  Never waits for a lock, so the caller may hold others, those of
+ * pages of this tree too (but not of this page).
+ */
+extern Buffer zsbtree_try_bottom(Relation rel, uint16 treeno, uint64 key, BlockNumber blkno);
+
+/*
+ * Same as zsbtree_search(), but creates the root, empty, when the tree is empty; always exclusive.
  * An empty bottom page is made by zspage_init() alone (pd_lower right behind
  * the page header); each module takes that for an empty page.
  */

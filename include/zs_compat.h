@@ -93,14 +93,6 @@
 	((void) (log), ConditionalLockTuple((rel), (tid), (mode)))
 #endif
 
-/* 18's injection points take an argument */
-#include "utils/injection_point.h"
-#ifdef ZS_PG18
-#define ZS_INJECTION_POINT(name)	INJECTION_POINT(name, NULL)
-#else
-#define ZS_INJECTION_POINT(name)	INJECTION_POINT(name)
-#endif
-
 /* 18 wants to know how long the forks were */
 #ifdef ZS_PG18
 #define zs_smgrtruncate(reln, forks, nforks, old_blocks, blocks) \

@@ -17,9 +17,11 @@
 #include "access/htup.h"
 #include "access/htup_details.h"
 #include "access/xlogreader.h"
+#include "storage/bufmgr.h"
 #include "utils/rel.h"
 
 #include "zs_format.h"
+#include "zs_walrec.h"
 
 /* Row number in a row-tree item (the tuple's padding bytes). */
 extern zstid zsrow_item_row(const MinimalTupleData *item);
@@ -32,6 +34,29 @@ extern void zsrow_item_set_row(MinimalTuple item, zstid row);
  * error (corruption).  As many rows as fit go into one WAL record.
  */
 extern void zsrow_insert(Relation rel, MinimalTuple *items, int nitems);
+
+/*
+ * Place for one row on a leaf, for a caller that changes and logs other pages with it
+ * (write_single.c).
+ *
+ * find: takes the leaf's lock if it is free and the row simply goes behind the leaf's last one;
+ * else returns false, with nothing held.  Within a critical section: put stores the row, register
+ * adds the leaf to the record in the making, as block 0, finish sets the LSN if it is valid.
+ * Behind it, end unlocks the leaf.
+ */
+typedef struct ZsRowPlace
+{
+	Buffer		buf;
+	OffsetNumber offset;
+	MinimalTuple item;
+	xl_zs_row_single xlrec;
+} ZsRowPlace;
+
+extern bool zsrow_place_find(Relation rel, MinimalTuple item, ZsRowPlace *place);
+extern void zsrow_place_put(ZsRowPlace *place);
+extern void zsrow_place_register(ZsRowPlace *place);
+extern void zsrow_place_finish(ZsRowPlace *place, XLogRecPtr lsn);
+extern void zsrow_place_end(ZsRowPlace *place);
 
 /* Copy of one row, palloc'd in the current context, or NULL. */
 extern MinimalTuple zsrow_fetch(Relation rel, zstid row);
@@ -76,5 +101,8 @@ extern const char *zsrow_merge_leaves(Page left, Page right, Page image, bool *m
 
 extern void zsrow_redo(XLogReaderState *record);
 extern void zsrow_mask_page(char *page);
+
+/* Redo of the row leaf of an XLOG_ZS_WRITE_ROW record. */
+extern void zsrow_single_redo(XLogReaderState *record, zstid row);
 
 #endif							/* ZS_ROW_H */

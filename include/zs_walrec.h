@@ -5,7 +5,7 @@
  *	  function that reads it.
  *
  * Redo lives beside the code that logs (page_redo.c, btree_redo.c,
- * tid_redo.c, row_redo.c, attr_redo.c); wal_rmgr.c only dispatches.
+ * tid_redo.c, row_redo.c, attr_redo.c, write_redo.c); wal_rmgr.c only dispatches.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -41,6 +41,7 @@
 #define XLOG_ZS_ATTR_LINK		0xB0	/* attr_redo.c */
 #define XLOG_ZS_ATTR_REPLACE	0xC0	/* attr_redo.c */
 #define XLOG_ZS_LOGICAL			0xD0	/* wal_decode.c; nothing to redo */
+#define XLOG_ZS_WRITE_ROW		0xE0	/* write_redo.c */
 #define XLOG_ZS_BTREE_MERGE		0xF0	/* btree_redo.c */
 
 /* ---- page ----------------------------------------------------------------- */
@@ -367,5 +368,45 @@ typedef struct xl_zs_logical_row
 } xl_zs_logical_row;
 
 #define SizeOfZsLogicalRow		(offsetof(xl_zs_logical_row, hoff) + sizeof(uint8))
+
+/* ---- write ------------------------------------------------------------------ */
+
+/*
+ * XLOG_ZS_WRITE_ROW: one row of the record's transaction, in all trees that hold it; by INSERT, or
+ * with ZS_WRITEF_UPDATE as the new version of a row that gets its xmax.
+ * Block 0: row leaf; its data is xl_zs_row_single and the row.
+ * Block 1: TID leaf of the row.
+ * Block 2 (ZS_WRITEF_OTHER_LEAF): TID leaf of the old version, if it is another one.
+ * Block 3 (ZS_WRITEF_VM): visibility map page of the old version, whose bits are cleared.
+ *
+ * Behind the fixed part, integers marked v being varints (tid_record.c): v command id; with
+ * ZS_WRITEF_TOKEN v speculative token; with ZS_WRITEF_UPDATE uint8 infobits (ZS_TIDX_*) of
+ * the old version, v new row - old row, zigzag.
+ */
+typedef struct xl_zs_write_row
+{
+	uint32		row_low;		/* 0: row number, lower 32 bits */
+	uint8		row_high;		/* 4: upper 8 bits */
+	uint8		flags;			/* 5: ZS_WRITEF_* */
+} xl_zs_write_row;
+
+#define SizeOfZsWriteRow		(offsetof(xl_zs_write_row, flags) + sizeof(uint8))
+#define ZS_WRITEF_UPDATE		0x01
+#define ZS_WRITEF_OTHER_LEAF	0x02
+#define ZS_WRITEF_VM			0x04
+#define ZS_WRITEF_TOKEN			0x08
+
+/*
+ * The row of XLOG_ZS_WRITE_ROW: followed by its null bitmap, if it has one, and the values.  What else
+ * stands in the item's header follows from these.
+ */
+typedef struct xl_zs_row_single
+{
+	uint16		offset;			/* 0: offset number */
+	uint16		infomask2;		/* 2 */
+	uint16		infomask;		/* 4 */
+} xl_zs_row_single;
+
+#define SizeOfZsRowSingle		sizeof(xl_zs_row_single)
 
 #endif							/* ZS_WALREC_H */

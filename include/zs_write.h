@@ -82,6 +82,9 @@ extern void zswrite_refuse_catalog(Relation rel);
 /* Ends a bulk load (finish_bulk_insert). */
 extern void zswrite_finish_bulk(Relation rel, int options);
 
+/* Redo of XLOG_ZS_WRITE_ROW. */
+extern void zswrite_redo(XLogReaderState *record);
+
 /* Installs the transaction callbacks. */
 extern void zswrite_init(void);
 

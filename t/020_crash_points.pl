@@ -153,6 +153,11 @@ my @cases = (
 	{ point => 'zs-tid-insert-small', sql => 'insert into T values (1, \'one\', 1), (2, \'two\', 2)' },
 	{ point => 'zs-tid-release', sql => sprintf($rows, 1, 1500) },
 	{ point => 'zs-row-insert', locked => 1, sql => sprintf($single, 1, 200), skip => 2 },
+	{ point => 'zs-write-row', title => 'insert', sql => sprintf($single, 1, 20), skip => 5 },
+	{
+		point => 'zs-write-row', title => 'update', setup => sprintf($rows, 1, 100),
+		sql => 'do $$ begin for i in 1 .. 20 loop update T set b = null where a = i; end loop; end $$', skip => 5
+	},
 	{ point => 'zs-attr-allocate', sql => sprintf($rows, 1, 20000) },
 	{ point => 'zs-attr-write', sql => sprintf($rows, 1, 20000) },
 	{ point => 'zs-attr-link', title => 'first column', sql => sprintf($rows, 1, 20000) },

@@ -278,6 +278,33 @@ zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode)
 }
 
 Buffer
+zsbtree_try_bottom(Relation rel, uint16 treeno, uint64 key, BlockNumber blkno)
+{
+	const char *reason;
+	ZsPageOpaque *opaque;
+	Buffer		buf;
+
+	if (!zspage_exists(rel, blkno))
+		return InvalidBuffer;
+	buf = zspage_read(rel, blkno, NULL);
+	if (!ConditionalLockBuffer(buf))
+	{
+		ReleaseBuffer(buf);
+		return InvalidBuffer;
+	}
+	if (zsbtree_check_page(BufferGetPage(buf), treeno, &reason) == ZS_PAGE_OK)
+	{
+		opaque = ZsPageGetOpaque(BufferGetPage(buf));
+		if (opaque->level == zsbtree_bottom_level(treeno) &&
+			opaque->lokey <= key && key < opaque->hikey &&
+			!(opaque->flags & ZS_PAGEF_INCOMPLETE_SPLIT))
+			return buf;
+	}
+	UnlockReleaseBuffer(buf);
+	return InvalidBuffer;
+}
+
+Buffer
 zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key)
 {
 	for (;;)

@@ -225,6 +225,7 @@ insert_into_leaf(Relation rel, Buffer buf, MinimalTuple *items, int nitems)
 		ZS_INJECTION_POINT("zs-row-insert");
 		done += n;
 	}
+	zsrow_leaf_remember(rel, buf);
 	UnlockReleaseBuffer(buf);
 	return done;
 }

@@ -51,4 +51,7 @@ extern OffsetNumber zsrow_leaf_search(Relation rel, Buffer buf, zstid row);
  */
 extern void zsrow_leaf_delete(Page page, OffsetNumber first, int nitems);
 
+/* Rows were put on the leaf in buf; the next single row may follow them (row_single.c). */
+extern void zsrow_leaf_remember(Relation rel, Buffer buf);
+
 #endif							/* ROW_INTERNAL_H */

@@ -132,8 +132,8 @@ zstid_target_release(ZsTidTarget *target)
 void
 zstid_target_find(ZsTidTarget *target, zstid row, ZsTidRun *run, ZsVisSlot **slot)
 {
-	const char *reason = zstid_leaf_find(BufferGetPage(target->buf), row, run, slot,
-										 &target->near);
+	Page		page = BufferGetPage(target->buf);
+	const char *reason = zstid_leaf_find(page, PageGetLSN(page), row, run, slot, &target->near);
 
 	target->near_row = row;
 	if (reason != NULL)
@@ -151,7 +151,7 @@ leaf_is_sound(Page page)
 	return zstid_leaf_read(page, &zstid_scratch) == NULL;
 }
 
-/* Visibility map bits that a change invalidates, as ZS_TIDF_VM_*. */
+/* Visibility map bits that a change may invalidate, as ZS_TIDF_VM_*. */
 static uint8
 vm_flags_of_change(const ZsTidChange *change)
 {
@@ -193,6 +193,23 @@ last_block(const ZsTidChange *change)
 }
 
 /*
+ * Visibility map bits that have to be cleared with a change of the target's leaf, as
+ * ZS_TIDF_VM_*.
+ */
+uint8
+zstid_change_vm_flags(ZsTidTarget *target, const ZsTidChange *change)
+{
+	uint8		vm_flags = vm_flags_of_change(change);
+
+	if (vm_flags != 0 &&
+		(!(ZsPageGetOpaque(BufferGetPage(target->buf))->flags & ZS_PAGEF_ANY_VISIBLE) ||
+		 !zstid_vm_test(target->vmbuf, first_block(change), last_block(change),
+						vm_bits_of_flags(vm_flags))))
+		vm_flags = 0;
+	return vm_flags;
+}
+
+/*
  * Does what vm_flags (ZS_TIDF_VM_*) say on the map page: redo and the change
  * itself use this.
  */
@@ -213,7 +230,7 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 	Buffer		buf = target->buf;
 	Page		page = BufferGetPage(buf);
 	ZsPageOpaque *opaque = ZsPageGetOpaque(page);
-	uint8		vm_flags = vm_flags_of_change(change);
+	uint8		vm_flags = zstid_change_vm_flags(target, change);
 	PGAlignedBlock image;
 	char		data[ZS_TID_MAX_RECORD];
 	const char *reason;
@@ -230,11 +247,6 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 						 "TID tree leaf, row " UINT64_FORMAT ", operation %d: %s.",
 						 change->first, change->op, reason);
 
-	if (vm_flags != 0 &&
-		(!(opaque->flags & ZS_PAGEF_ANY_VISIBLE) ||
-		 !zstid_vm_test(target->vmbuf, first_block(change), last_block(change),
-						vm_bits_of_flags(vm_flags))))
-		vm_flags = 0;
 	if (vm_flags != 0)
 		LockBuffer(target->vmbuf, BUFFER_LOCK_EXCLUSIVE);
 

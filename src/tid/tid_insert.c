@@ -31,19 +31,9 @@
 #include "zs_btree.h"
 #include "zs_page.h"
 
-/* Where this backend inserted last, per table and cursor. */
-typedef struct CursorCache
-{
-	RelFileLocator locator;
-	Oid			relid;			/* InvalidOid = entry is free */
-	int			cursorno;
-	zstid		stripe;
-	zstid		next;			/* rows of the stripe before are taken */
-} CursorCache;
-
 #define CURSOR_CACHE_SIZE	32
 
-static CursorCache cursor_cache[CURSOR_CACHE_SIZE];
+static ZsTidCursor cursor_cache[CURSOR_CACHE_SIZE];
 static bool callback_registered = false;
 
 /* Forgets the cursors of a table, or of all with InvalidOid. */
@@ -64,10 +54,10 @@ zstid_forget_cursors(Relation rel)
 }
 
 /* The cache entry for a cursor; its stripe is invalid when nothing is known. */
-static CursorCache *
-find_cursor(Relation rel, int cursorno)
+ZsTidCursor *
+zstid_cursor_find(Relation rel, int cursorno)
 {
-	CursorCache *cache;
+	ZsTidCursor *cache;
 
 	if (!callback_registered)
 	{
@@ -82,6 +72,7 @@ find_cursor(Relation rel, int cursorno)
 		cache->cursorno = cursorno;
 		cache->locator = rel->rd_locator;
 		cache->stripe = cache->next = ZS_INVALID_ROW;
+		cache->leaf = 0;
 	}
 	return cache;
 }
@@ -126,31 +117,37 @@ zstid_insert_rows(Relation rel, zstid first, uint32 count, TransactionId xid, Co
 
 /*
  * First unused row of [start, end) in the locked leaf, and how many follow it.  Returns
- * ZS_INVALID_ROW if there is none.
+ * ZS_INVALID_ROW if there is none.  The target remembers where the row is.
  */
-static zstid
-find_unused(ZsTidTarget *target, zstid start, zstid end, uint64 *count)
+zstid
+zstid_find_unused(ZsTidTarget *target, zstid start, zstid end, uint64 *count)
 {
+	Page		page = BufferGetPage(target->buf);
 	ZsTidWalk	walk;
+	ZsTidWalk	before;			/* in front of the run that was read last */
 	ZsTidRun	run;
-	const char *reason = zstid_walk_begin(&walk, BufferGetPage(target->buf));
+	const char *reason = zstid_walk_begin(&walk, page);
 
-	if (reason == NULL)
+	/* so that the run before the one looked for is passed, too */
+	if (reason == NULL && start > walk.row)
+		zstid_walk_seek(&walk, PageGetLSN(page), start - 1);
+	before = walk;
+	target->near = walk;
+	while (reason == NULL && walk.row < end && zstid_walk_next(&walk, &run, &reason))
 	{
-		zstid_walk_skip(&walk, start);
-		while (zstid_walk_next(&walk, &run, &reason))
-		{
-			zstid		run_end = Min(run.first + run.count, end);
+		zstid		run_end = Min(run.first + run.count, end);
 
-			if (run.slotno == ZS_SLOT_UNUSED && run_end > start && run.first < end)
-			{
-				start = Max(run.first, start);
-				*count = run_end - start;
-				return start;
-			}
-			if (run.first >= end)
-				return ZS_INVALID_ROW;
+		if (run.slotno == ZS_SLOT_UNUSED && run_end > start)
+		{
+			start = Max(run.first, start);
+			*count = run_end - start;
+			if (run.first < start)
+				target->near = before;
+			target->near_row = start;
+			return start;
 		}
+		target->near = before;
+		before = walk;
 	}
 	if (reason != NULL)
 		zsbase_corrupted(target->rel, BufferGetBlockNumber(target->buf),
@@ -161,15 +158,16 @@ find_unused(ZsTidTarget *target, zstid start, zstid end, uint64 *count)
 	if (start >= end)
 		return ZS_INVALID_ROW;
 	*count = end - start;
+	target->near_row = start;
 	return start;
 }
 
 /*
- * Takes unused rows of [*start, end), one leaf at a time; *start is advanced
- * over leaves without any.  Returns how many rows were taken, from *start on.
+ * Finds unused rows of [*start, end), one leaf at a time, and makes the change be about up to
+ * nwanted of them; their leaf stays locked.  *start is advanced over leaves without any.
  */
-static uint32
-take_rows(ZsTidTarget *target, zstid *start, zstid end, ZsTidChange *change, uint32 nwanted)
+static bool
+lock_unused(ZsTidTarget *target, zstid *start, zstid end, ZsTidChange *change, uint32 nwanted)
 {
 	while (*start < end)
 	{
@@ -180,23 +178,64 @@ take_rows(ZsTidTarget *target, zstid *start, zstid end, ZsTidChange *change, uin
 		CHECK_FOR_INTERRUPTS();
 		zstid_target_lock(target, *start, true);
 		leaf_end = Min(end, step_end(target, *start));
-		row = find_unused(target, *start, leaf_end, &count);
+		row = zstid_find_unused(target, *start, leaf_end, &count);
 		if (row != ZS_INVALID_ROW)
 		{
 			Assert(row >= *start && row + count <= leaf_end);
-			CheckForSerializableConflictIn(target->rel, NULL, InvalidBlockNumber);
 			change->first = row;
 			change->count = Min(count, nwanted);
-			zstid_target_change(target, change);
-			zstid_target_unlock(target);
-			ZS_INJECTION_POINT("zs-tid-insert-small");
-			*start = row;
-			return (uint32) change->count;
+			return true;
 		}
 		zstid_target_unlock(target);
 		*start = leaf_end;
 	}
-	return 0;
+	return false;
+}
+
+/*
+ * Takes up to nwanted unused rows of the cursor's stripe for a change, which says the rest.  With
+ * keep_lock the change is not made: the leaf stays locked for the caller to do so.  Otherwise the
+ * target is let go.
+ */
+void
+zstid_take_rows(Relation rel, int cursorno, uint32 nwanted, ZsTidChange *change,
+				ZsTidTarget *target, bool keep_lock)
+{
+	ZsTidCursor *cache = zstid_cursor_find(rel, cursorno);
+	zstid		stripe = cache->stripe;
+	zstid		start = cache->next;
+	BlockNumber leaf;
+
+	Assert(nwanted > 0 && cursorno >= 0 && cursorno < ZS_INSERT_CURSORS);
+	zstid_target_init(target, rel);
+	if (stripe == ZS_INVALID_ROW)
+		start = stripe = zspage_cursor_stripe(rel, cursorno, ZS_INVALID_ROW);
+
+	for (;;)
+	{
+		if (stripe != ZS_INVALID_ROW)
+		{
+			Assert(stripe % ZS_STRIPE_ROWS == 0);
+			if (lock_unused(target, &start, stripe + ZS_STRIPE_ROWS, change, nwanted))
+				break;
+		}
+		/* full, or there is none yet; another session may have been faster */
+		start = stripe = zspage_cursor_stripe(rel, cursorno, stripe);
+	}
+	leaf = BufferGetBlockNumber(target->buf);
+	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
+	if (!keep_lock)
+	{
+		zstid_target_change(target, change);
+		zstid_target_release(target);
+		ZS_INJECTION_POINT("zs-tid-insert-small");
+	}
+
+	/* an invalidation may have emptied the entry meanwhile */
+	cache = zstid_cursor_find(rel, cursorno);
+	cache->stripe = stripe;
+	cache->next = change->first + change->count;
+	cache->leaf = leaf;
 }
 
 uint32
@@ -210,36 +249,10 @@ zstid_insert_small(Relation rel, int cursorno, uint32 nwanted, TransactionId xid
 		.cid = cid,
 		.token = speculative_token
 	};
-	CursorCache *cache = find_cursor(rel, cursorno);
-	zstid		stripe = cache->stripe;
-	zstid		start = cache->next;
-	uint32		ntaken;
 
-	Assert(nwanted > 0 && cursorno >= 0 && cursorno < ZS_INSERT_CURSORS);
-	zstid_target_init(&target, rel);
-	if (stripe == ZS_INVALID_ROW)
-		start = stripe = zspage_cursor_stripe(rel, cursorno, ZS_INVALID_ROW);
-
-	for (;;)
-	{
-		if (stripe != ZS_INVALID_ROW)
-		{
-			Assert(stripe % ZS_STRIPE_ROWS == 0);
-			ntaken = take_rows(&target, &start, stripe + ZS_STRIPE_ROWS, &change, nwanted);
-			if (ntaken > 0)
-				break;
-		}
-		/* full, or there is none yet; another session may have been faster */
-		start = stripe = zspage_cursor_stripe(rel, cursorno, stripe);
-	}
-	zstid_target_release(&target);
-	*first = start;
-
-	/* an invalidation may have emptied the entry meanwhile */
-	cache = find_cursor(rel, cursorno);
-	cache->stripe = stripe;
-	cache->next = start + ntaken;
-	return ntaken;
+	zstid_take_rows(rel, cursorno, nwanted, &change, &target, false);
+	*first = change.first;
+	return (uint32) change.count;
 }
 
 /*
@@ -251,7 +264,7 @@ step_back(Relation rel, zstid first, zstid end)
 {
 	for (int i = 0; i < CURSOR_CACHE_SIZE; i++)
 	{
-		CursorCache *cache = &cursor_cache[i];
+		ZsTidCursor *cache = &cursor_cache[i];
 
 		if (cache->relid == RelationGetRelid(rel) && cache->next == end &&
 			first >= cache->stripe && first < cache->stripe + ZS_STRIPE_ROWS &&

@@ -38,6 +38,12 @@
 	((ZS_PAGE_CAPACITY - sizeof(ZsTidLeafHeader)) / (sizeof(ZsVisSlot) + 2))
 
 /*
+ * A leaf whose runs take this many bytes is full: rows are found by walking over the runs, and
+ * the thousands of them that random updates leave behind would cost more than an inner page.
+ */
+#define ZS_TID_MAX_STREAM	3072
+
+/*
  * No change of one range of rows makes a leaf's contents grow by more: one new
  * slot, and three runs of at most 6 + 2 bytes in place of one.
  */
@@ -68,6 +74,7 @@ typedef struct ZsTidWalk
 extern const char *zstid_walk_begin(ZsTidWalk *walk, Page page);
 extern bool zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason);
 extern void zstid_walk_skip(ZsTidWalk *walk, zstid row);
+extern void zstid_walk_seek(ZsTidWalk *walk, XLogRecPtr version, zstid row);
 
 /* Slot of a run that the walk returned; NULL for the fixed slot numbers. */
 static inline ZsVisSlot *
@@ -102,8 +109,8 @@ zstid_put_varint(uint8 *ptr, uint64 value)
 	return ptr;
 }
 
-extern const char *zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot,
-								   ZsTidWalk *near);
+extern const char *zstid_leaf_find(Page page, XLogRecPtr version, zstid row, ZsTidRun *run,
+								   ZsVisSlot **slot, ZsTidWalk *near);
 extern const char *zstid_leaf_read(Page page, ZsTidLeaf *leaf);
 extern Size zstid_leaf_size(const ZsTidLeaf *leaf);
 extern bool zstid_leaf_write(const ZsTidLeaf *leaf, Page image);
@@ -164,12 +171,24 @@ extern void zstid_edit_fold(ZsTidLeaf *leaf, const ZsTidFold *fold);
 extern const char *zstid_change_compute(Page page, const ZsTidChange *change,
 										const ZsTidWalk *near, Page image);
 
-#define ZS_TID_MAX_RECORD		64
+#define ZS_TID_MAX_RECORD		ZS_TID_MAX_SINGLE
 
 extern int	zstid_record_encode(const ZsTidChange *change, TransactionId record_xid,
 								uint8 vm_flags, char *buf);
 extern bool zstid_record_decode(const char *data, Size size, TransactionId record_xid,
 								ZsTidChange *change, uint8 *vm_flags);
+
+/* What XLOG_ZS_WRITE_ROW says about TID leaves, besides its block references. */
+typedef struct ZsTidSingle
+{
+	uint8		flags;			/* ZS_WRITEF_* */
+	ZsTidChange insert;
+	ZsTidChange xmax;			/* with ZS_WRITEF_UPDATE */
+} ZsTidSingle;
+
+extern int	zstid_single_encode(const ZsTidSingle *single, char *buf);
+extern bool zstid_single_decode(const char *data, Size size, TransactionId record_xid,
+								ZsTidSingle *single);
 
 /* ---- doing changes (tid_change.c, tid_room.c) --------------------------------- */
 
@@ -199,9 +218,26 @@ extern bool zstid_fold_decode(const char *data, Size size, const ZsVisSlot *slot
 							  ZsTidFold *fold);
 extern void zstid_target_find(ZsTidTarget *target, zstid row, ZsTidRun *run,
 							  ZsVisSlot **slot);
+extern uint8 zstid_change_vm_flags(ZsTidTarget *target, const ZsTidChange *change);
 extern void zstid_make_room(ZsTidTarget *target);
 extern void zstid_advance_horizon(TransactionId *horizon, TransactionId xid);
 extern void zstid_advance_dead_horizon(const ZsVisSlot *vis, TransactionId *horizon);
+
+/* Where new rows go (tid_insert.c): what the backend remembers of a cursor. */
+typedef struct ZsTidCursor
+{
+	RelFileLocator locator;
+	Oid			relid;			/* InvalidOid = entry is free */
+	int			cursorno;
+	zstid		stripe;
+	zstid		next;			/* rows of the stripe before are taken */
+	BlockNumber leaf;			/* that holds them, most likely; 0 = not known */
+} ZsTidCursor;
+
+extern ZsTidCursor *zstid_cursor_find(Relation rel, int cursorno);
+extern zstid zstid_find_unused(ZsTidTarget *target, zstid start, zstid end, uint64 *count);
+extern void zstid_take_rows(Relation rel, int cursorno, uint32 nwanted, ZsTidChange *change,
+							ZsTidTarget *target, bool keep_lock);
 
 /* Page range that the visibility map page of row covers ends here. */
 extern zstid zstid_vm_page_end(zstid row);
@@ -340,6 +376,25 @@ extern bool zstid_row_lock(ZsTidRow *r);
 extern void zstid_row_find(ZsTidRow *r);
 extern void zstid_row_failure(const ZsVisSlot *vis, zstid row, TM_Result result,
 							  TM_FailureData *tmfd);
+/* One attempt to modify a row (tid_modify.c). */
+typedef struct ZsTidModify
+{
+	ZsTidRow	r;
+	LockTupleMode mode;
+	XLTW_Oper	oper;			/* XLTW_Delete or XLTW_Update */
+	CommandId	cid;
+	Snapshot	crosscheck;
+	bool		wait;
+	bool		have_tuple_lock;	/* heavyweight; set when we waited */
+	bool		lockers_checked;	/* lockers_remain is valid */
+	bool		lockers_remain; /* somebody in xmax may still hold a lock */
+} ZsTidModify;
+
+extern void zstid_modify_init(ZsTidModify *m, Relation rel, zstid row, LockTupleMode mode,
+							  XLTW_Oper oper, CommandId cid, Snapshot crosscheck, bool wait);
+extern void zstid_modify_end(ZsTidModify *m);
+extern TM_Result zstid_modify_check(ZsTidModify *m, TM_FailureData *tmfd);
+extern void zstid_modify_postpone(ZsTidModify *m);
 extern TM_Result zstid_lock_chain(Relation rel, const ZsVisSlot *prior, zstid prior_row,
 								  TransactionId xid, LockTupleMode mode);
 

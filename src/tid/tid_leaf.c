@@ -238,19 +238,88 @@ zstid_walk_skip(ZsTidWalk *walk, zstid row)
 			break;
 		at += count;
 		ptr = next;
+
+#ifndef WORDS_BIGENDIAN
+
+		/*
+		 * Where lengths of one and of two bytes alternate, which to expect cannot be predicted:
+		 * runs of either with a slot number of one byte are taken without a branch.
+		 */
+		while (end - ptr >= 4)
+		{
+			uint32		word;
+			uint32		two;
+
+			memcpy(&word, ptr, sizeof(word));
+			two = (word >> 7) & 1;
+			count = (word & 0x7F) | ((word >> 1) & 0x3F80 & (0 - two));
+			if ((word & (two ? 0x808000 : 0x8000)) != 0 || count == 0 || at + count > row)
+				break;
+			at += count;
+			ptr += 2 + two;
+		}
+#endif
 	}
 	walk->ptr = ptr;
 	walk->row = at;
 }
 
 /*
+ * How far a walk came in one version of a leaf.  A statement looks for the same row several times,
+ * and mostly the leaf has not changed in between.
+ */
+typedef struct WalkMemo
+{
+	XLogRecPtr	version;		/* page's LSN */
+	zstid		lokey;			/* two pages can have the LSN of one record */
+	zstid		row;			/* the run at offset begins with it */
+	uint32		offset;			/* in the run stream */
+} WalkMemo;
+
+#define MEMO_SIZE	16
+
+static WalkMemo memos[MEMO_SIZE];
+
+/*
+ * Like zstid_walk_skip() for a walk that was just begun over a page with the LSN version, which
+ * stands for the page's run stream: changes of the stream that are not logged happen only in
+ * relations whose pages have no LSN.  InvalidXLogRecPtr: not known, or a page that was changed since
+ * it had its LSN.
+ */
+void
+zstid_walk_seek(ZsTidWalk *walk, XLogRecPtr version, zstid row)
+{
+	const uint8 *stream = walk->ptr;
+	zstid		lokey = walk->row;
+	WalkMemo   *memo = &memos[(version ^ lokey) % MEMO_SIZE];
+
+	if (XLogRecPtrIsInvalid(version) || stream == NULL)
+	{
+		zstid_walk_skip(walk, row);
+		return;
+	}
+	if (memo->version == version && memo->lokey == lokey && memo->row <= row &&
+		memo->offset <= walk->end - stream)
+	{
+		walk->ptr = stream + memo->offset;
+		walk->row = memo->row;
+	}
+	zstid_walk_skip(walk, row);
+	memo->version = version;
+	memo->lokey = lokey;
+	memo->row = walk->row;
+	memo->offset = walk->ptr - stream;
+}
+
+/*
  * The run that holds row, which lies within the page's key range, and its slot
  * in the page (NULL for the fixed numbers).  Rows behind the last run are
  * one unused run up to the end of the range.  *near (may be NULL) is a walk that has not
- * passed the run before.
+ * passed the run before.  version: see zstid_walk_seek().
  */
 const char *
-zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot, ZsTidWalk *near)
+zstid_leaf_find(Page page, XLogRecPtr version, zstid row, ZsTidRun *run, ZsVisSlot **slot,
+				ZsTidWalk *near)
 {
 	ZsTidWalk	walk;
 	const char *reason = zstid_walk_begin(&walk, page);
@@ -260,7 +329,7 @@ zstid_leaf_find(Page page, zstid row, ZsTidRun *run, ZsVisSlot **slot, ZsTidWalk
 	Assert(row >= walk.row && row < walk.limit);
 
 	if (row > walk.row)
-		zstid_walk_skip(&walk, row - 1);
+		zstid_walk_seek(&walk, version, row - 1);
 	if (near != NULL)
 		*near = walk;
 	while (zstid_walk_next(&walk, run, &reason))
@@ -394,10 +463,13 @@ Size
 zstid_leaf_free_space(Page page)
 {
 	int			pd_lower = Max(((PageHeader) page)->pd_lower, (int) ZS_TID_CONTENTS_OFFSET);
+	const ZsTidLeafHeader *header = (const ZsTidLeafHeader *) ((char *) page + ZS_TID_CONTENTS_OFFSET);
 	Size		used = pd_lower - ZS_TID_CONTENTS_OFFSET;
 
 	/* the first run brings the header with it */
 	if (used == 0)
-		used = sizeof(ZsTidLeafHeader);
-	return used >= ZS_PAGE_CAPACITY ? 0 : ZS_PAGE_CAPACITY - used;
+		return ZS_TID_MAX_STREAM;
+	if (used >= ZS_PAGE_CAPACITY || header->stream_size >= ZS_TID_MAX_STREAM)
+		return 0;
+	return Min(ZS_PAGE_CAPACITY - used, (Size) (ZS_TID_MAX_STREAM - header->stream_size));
 }

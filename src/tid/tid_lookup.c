@@ -48,7 +48,8 @@ lock_row(Relation rel, zstid row, ZsTidRun *run, ZsVisSlot **vis, ZsVisSlot *fro
 	if (!BufferIsValid(buf))
 		return InvalidBuffer;
 
-	reason = zstid_leaf_find(BufferGetPage(buf), row, run, vis, NULL);
+	/* hint bits change the LSN under a share lock, hence not PageGetLSN() */
+	reason = zstid_leaf_find(BufferGetPage(buf), BufferGetLSNAtomic(buf), row, run, vis, NULL);
 	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf), "TID tree leaf: %s.", reason);
 	if (run->slotno == ZS_SLOT_FROZEN)

@@ -8,7 +8,7 @@
  * transaction is in the way, unlock, wait, lock again, and start over unless
  * xmax is still what it was.
  *
- * An UPDATE is two calls: zstid_update_check() before the new row is made, so that
+ * An UPDATE is one call where it can be (tid_stage.c), else two: zstid_update_check() before the new row is made, so that
  * no work is done for nothing, and zstid_mark_updated() after.  Between them
  * another session may get ahead.  To keep waiting sessions in the order they
  * came, the check locks the row if it had to wait, as heap does when it must
@@ -41,23 +41,9 @@
 
 #include "tid_internal.h"
 
-/* One attempt to modify a row. */
-typedef struct Modify
-{
-	ZsTidRow	r;
-	LockTupleMode mode;
-	XLTW_Oper	oper;			/* XLTW_Delete or XLTW_Update */
-	CommandId	cid;
-	Snapshot	crosscheck;
-	bool		wait;
-	bool		have_tuple_lock;	/* heavyweight; set when we waited */
-	bool		lockers_checked;	/* lockers_remain is valid */
-	bool		lockers_remain; /* somebody in xmax may still hold a lock */
-} Modify;
-
-static void
-modify_init(Modify *m, Relation rel, zstid row, LockTupleMode mode, XLTW_Oper oper,
-			CommandId cid, Snapshot crosscheck, bool wait)
+void
+zstid_modify_init(ZsTidModify *m, Relation rel, zstid row, LockTupleMode mode, XLTW_Oper oper,
+				  CommandId cid, Snapshot crosscheck, bool wait)
 {
 	zstid_row_init(&m->r, rel, row);
 	m->mode = mode;
@@ -70,8 +56,8 @@ modify_init(Modify *m, Relation rel, zstid row, LockTupleMode mode, XLTW_Oper op
 }
 
 /* Lets go of everything. */
-static void
-modify_end(Modify *m)
+void
+zstid_modify_end(ZsTidModify *m)
 {
 	zstid_target_release(&m->r.target);
 	zstid_tuplock_release(m->r.target.rel, &m->r.tid, m->mode, &m->have_tuple_lock);
@@ -83,7 +69,7 @@ modify_end(Modify *m)
  * locked and the caller starts over.
  */
 static bool
-wait_for_xmax(Modify *m)
+wait_for_xmax(ZsTidModify *m)
 {
 	Relation	rel = m->r.target.rel;
 	ZsVisSlot	seen = *m->r.vis;
@@ -137,9 +123,9 @@ wait_for_xmax(Modify *m)
 
 /* Error of a caller that hands us a row it cannot have seen. */
 static void
-invisible_row(Modify *m)
+invisible_row(ZsTidModify *m)
 {
-	modify_end(m);
+	zstid_modify_end(m);
 	if (m->oper == XLTW_Delete)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
@@ -154,8 +140,8 @@ invisible_row(Modify *m)
  * Waits and checks until it is known whether we may modify the row.  With
  * TM_Ok the leaf is locked; otherwise everything is let go, and *tmfd says why.
  */
-static TM_Result
-modify_check(Modify *m, TM_FailureData *tmfd)
+TM_Result
+zstid_modify_check(ZsTidModify *m, TM_FailureData *tmfd)
 {
 	TM_Result	result;
 
@@ -168,7 +154,7 @@ modify_check(Modify *m, TM_FailureData *tmfd)
 		{
 			/* pruned; only possible for a caller without a snapshot on the row */
 			zstid_row_failure(NULL, m->r.row, TM_Deleted, tmfd);
-			modify_end(m);
+			zstid_modify_end(m);
 			return TM_Deleted;
 		}
 
@@ -203,16 +189,16 @@ modify_check(Modify *m, TM_FailureData *tmfd)
 	if (result != TM_Ok)
 	{
 		zstid_row_failure(m->r.vis, m->r.row, result, tmfd);
-		modify_end(m);
+		zstid_modify_end(m);
 	}
 	return result;
 }
 
 /*
- * Writes the new xmax; modify_check() said TM_Ok.  Lets go of everything.
+ * Writes the new xmax; zstid_modify_check() said TM_Ok.  Lets go of everything.
  */
 static void
-modify_apply(Modify *m, uint16 infomask2, int64 successor)
+modify_apply(ZsTidModify *m, uint16 infomask2, int64 successor)
 {
 	ZsTidChange change = {
 		.op = ZS_TID_XMAX,
@@ -233,7 +219,7 @@ modify_apply(Modify *m, uint16 infomask2, int64 successor)
 	zstid_compute_xmax(m->r.vis, GetCurrentTransactionId(), m->mode, true, &change);
 	change.infomask2 |= infomask2;
 	zstid_target_change(&m->r.target, &change);
-	modify_end(m);
+	zstid_modify_end(m);
 	ZS_INJECTION_POINT("zs-tid-xmax");
 }
 
@@ -241,7 +227,7 @@ TM_Result
 zstid_delete(Relation rel, zstid row, CommandId cid, Snapshot crosscheck, bool wait,
 			 TM_FailureData *tmfd, bool moved)
 {
-	Modify		m;
+	ZsTidModify		m;
 	TM_Result	result;
 
 	if (IsInParallelMode())
@@ -252,18 +238,37 @@ zstid_delete(Relation rel, zstid row, CommandId cid, Snapshot crosscheck, bool w
 	/* not under the leaf's lock */
 	(void) GetCurrentTransactionId();
 
-	modify_init(&m, rel, row, LockTupleExclusive, XLTW_Delete, cid, crosscheck, wait);
-	result = modify_check(&m, tmfd);
+	zstid_modify_init(&m, rel, row, LockTupleExclusive, XLTW_Delete, cid, crosscheck, wait);
+	result = zstid_modify_check(&m, tmfd);
 	if (result == TM_Ok)
 		modify_apply(&m, moved ? ZS_VIS2_MOVED_PARTITION : 0, 0);
 	return result;
+}
+
+/*
+ * The row may be updated, but that happens later.  Lets go of everything.
+ */
+void
+zstid_modify_postpone(ZsTidModify *m)
+{
+	/* others wait for this row: hold it until it is marked */
+	if (m->have_tuple_lock)
+	{
+		ZsTidChange change = {.op = ZS_TID_LOCK, .first = m->r.row, .count = 1};
+
+		MultiXactIdSetOldestMember();
+		zstid_compute_xmax(m->r.vis, GetCurrentTransactionId(), m->mode, false, &change);
+		zstid_target_change(&m->r.target, &change);
+		ZS_INJECTION_POINT("zs-tid-update-lock");
+	}
+	zstid_modify_end(m);
 }
 
 TM_Result
 zstid_update_check(Relation rel, zstid row, CommandId cid, Snapshot crosscheck, bool wait,
 				   LockTupleMode mode, TM_FailureData *tmfd)
 {
-	Modify		m;
+	ZsTidModify		m;
 	TM_Result	result;
 
 	Assert(mode == LockTupleNoKeyExclusive || mode == LockTupleExclusive);
@@ -273,23 +278,11 @@ zstid_update_check(Relation rel, zstid row, CommandId cid, Snapshot crosscheck, 
 				 errmsg("cannot update tuples during a parallel operation")));
 	(void) GetCurrentTransactionId();
 
-	modify_init(&m, rel, row, mode, XLTW_Update, cid, crosscheck, wait);
-	result = modify_check(&m, tmfd);
-	if (result != TM_Ok)
-		return result;
-
-	/* others wait for this row: hold it until it is marked */
-	if (m.have_tuple_lock)
-	{
-		ZsTidChange change = {.op = ZS_TID_LOCK, .first = row, .count = 1};
-
-		MultiXactIdSetOldestMember();
-		zstid_compute_xmax(m.r.vis, GetCurrentTransactionId(), mode, false, &change);
-		zstid_target_change(&m.r.target, &change);
-		ZS_INJECTION_POINT("zs-tid-update-lock");
-	}
-	modify_end(&m);
-	return TM_Ok;
+	zstid_modify_init(&m, rel, row, mode, XLTW_Update, cid, crosscheck, wait);
+	result = zstid_modify_check(&m, tmfd);
+	if (result == TM_Ok)
+		zstid_modify_postpone(&m);
+	return result;
 }
 
 /* Row locks in xmax that the new version must inherit. */
@@ -304,7 +297,7 @@ typedef struct Inherited
  * What the new version inherits from the old one, which is checked and locked.
  */
 static void
-find_inherited(const Modify *m, Inherited *inherited)
+find_inherited(const ZsTidModify *m, Inherited *inherited)
 {
 	const ZsVisSlot *vis = m->r.vis;
 
@@ -352,14 +345,14 @@ TM_Result
 zstid_mark_updated(Relation rel, zstid row, zstid successor, CommandId cid,
 				   Snapshot crosscheck, bool wait, LockTupleMode mode, TM_FailureData *tmfd)
 {
-	Modify		m;
+	ZsTidModify		m;
 	Inherited	done = {.xmax = InvalidTransactionId};
 
 	Assert(row != successor);
-	modify_init(&m, rel, row, mode, XLTW_Update, cid, crosscheck, wait);
+	zstid_modify_init(&m, rel, row, mode, XLTW_Update, cid, crosscheck, wait);
 	for (;;)
 	{
-		TM_Result	result = modify_check(&m, tmfd);
+		TM_Result	result = zstid_modify_check(&m, tmfd);
 		Inherited	inherited;
 
 		if (result != TM_Ok)

@@ -232,3 +232,74 @@ zstid_record_decode(const char *data, Size size, TransactionId record_xid,
 	}
 	return ptr == end;
 }
+
+/*
+ * The same for the main data of XLOG_ZS_WRITE_ROW.  The record's own transaction is the one that
+ * inserts and, in an UPDATE, also the old version's xmax.
+ */
+int
+zstid_single_encode(const ZsTidSingle *single, char *buf)
+{
+	xl_zs_write_row xlrec;
+	char	   *ptr = buf + SizeOfZsWriteRow;
+
+	Assert(single->insert.op == ZS_TID_INSERT && single->insert.count == 1);
+
+	xlrec.row_low = (uint32) single->insert.first;
+	xlrec.row_high = (uint8) (single->insert.first >> 32);
+	xlrec.flags = single->flags;
+	memcpy(buf, &xlrec, SizeOfZsWriteRow);
+	ptr = put_integer(ptr, single->insert.cid);
+	if (single->flags & ZS_WRITEF_TOKEN)
+		ptr = put_integer(ptr, single->insert.token);
+	if (single->flags & ZS_WRITEF_UPDATE)
+	{
+		Assert(single->xmax.op == ZS_TID_XMAX && single->xmax.count == 1);
+		Assert(single->xmax.xid == single->insert.xid && single->xmax.cid == single->insert.cid);
+		Assert(single->xmax.first + single->xmax.successor == single->insert.first);
+		*ptr++ = (char) pack_infobits(single->xmax.infomask, single->xmax.infomask2);
+		ptr = put_integer(ptr, zigzag(single->xmax.successor));
+	}
+	Assert(ptr - buf <= ZS_TID_MAX_RECORD);
+	return (int) (ptr - buf);
+}
+
+bool
+zstid_single_decode(const char *data, Size size, TransactionId record_xid, ZsTidSingle *single)
+{
+	const char *ptr = data + SizeOfZsWriteRow;
+	const char *end = data + size;
+	xl_zs_write_row xlrec;
+	uint64		value = 0;
+
+	memset(single, 0, sizeof(ZsTidSingle));
+	if (size < SizeOfZsWriteRow)
+		return false;
+	memcpy(&xlrec, data, SizeOfZsWriteRow);
+	single->flags = xlrec.flags;
+	single->insert.op = ZS_TID_INSERT;
+	single->insert.first = ((uint64) xlrec.row_high << 32) | xlrec.row_low;
+	single->insert.count = 1;
+	single->insert.xid = record_xid;
+	ptr = get_integer(ptr, end, &value);
+	single->insert.cid = (CommandId) value;
+	if (xlrec.flags & ZS_WRITEF_TOKEN)
+	{
+		ptr = get_integer(ptr, end, &value);
+		single->insert.token = (uint32) value;
+	}
+	if (xlrec.flags & ZS_WRITEF_UPDATE)
+	{
+		if (ptr == NULL || ptr >= end)
+			return false;
+		single->xmax.op = ZS_TID_XMAX;
+		single->xmax.count = 1;
+		single->xmax.xid = record_xid;
+		single->xmax.cid = single->insert.cid;
+		unpack_infobits((uint8) *ptr++, &single->xmax.infomask, &single->xmax.infomask2);
+		ptr = get_integer(ptr, end, &value);
+		single->xmax.successor = unzigzag(value);
+		single->xmax.first = single->insert.first - single->xmax.successor;
+	}
+	return ptr == end;
+}

@@ -42,8 +42,8 @@
 /* A cut between logical blocks may make one half this large. */
 #define MAX_ALIGNED_HALF	(ZS_PAGE_CAPACITY * 3 / 4)
 
-/* With as much of the contents before a row, changes come in ascending order. */
-#define MIN_ASCENDING		(ZS_PAGE_CAPACITY * 15 / 16)
+/* With this share of the contents before a row, in sixteenths, changes come in ascending order. */
+#define MIN_ASCENDING		15
 
 /* Advances the conflict horizon to xid. */
 void
@@ -208,7 +208,7 @@ choose_split_row(const ZsTidLeaf *leaf, zstid row, ZsTidLeaf *part)
 	Assert(leaf->nruns > 0);
 	high = leaf->runs[leaf->nruns - 1].first + leaf->runs[leaf->nruns - 1].count;
 
-	if (row > leaf->lokey && part_size(leaf, leaf->lokey, row, part) >= MIN_ASCENDING)
+	if (row > leaf->lokey && part_size(leaf, leaf->lokey, row, part) * 16 >= total * MIN_ASCENDING)
 	{
 		zstid		key = row & ~(zstid) (ZS_ROWS_PER_BLOCK - 1);
 

@@ -25,6 +25,7 @@
 #include "zs_tid.h"
 #include "zs_wal.h"
 #include "zs_walrec.h"
+#include "zs_write.h"
 
 /* Row images change no page. */
 static void
@@ -53,6 +54,7 @@ static const struct
 	{XLOG_ZS_ATTR_LINK, "ATTR_LINK", zsattr_redo},
 	{XLOG_ZS_ATTR_REPLACE, "ATTR_REPLACE", zsattr_redo},
 	{XLOG_ZS_LOGICAL, "LOGICAL", redo_nothing},
+	{XLOG_ZS_WRITE_ROW, "WRITE_ROW", zswrite_redo},
 };
 
 /* Index in records[] of a record's info byte, -1 if unknown. */
@@ -172,6 +174,9 @@ zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 								 xlrec->index, xlrec->nold, (int) (len / sizeof(ZsSegmentItem)));
 				break;
 			}
+		case XLOG_ZS_WRITE_ROW:
+			zstid_single_desc(buf, record);
+			break;
 		default:
 			appendStringInfo(buf, "data: %u bytes", XLogRecGetDataLen(record));
 			break;

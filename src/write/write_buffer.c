@@ -93,6 +93,14 @@ find_buffer(Oid relid)
 	return buffers == NULL ? NULL : hash_search(buffers, &relid, HASH_FIND, NULL);
 }
 
+bool
+zswrite_command_has_rows(Relation rel, TransactionId xid, CommandId cid)
+{
+	ZsWriteBuffer *buf = find_buffer(RelationGetRelid(rel));
+
+	return buf != NULL && buf->context != NULL && buf->xid == xid && buf->cid == cid;
+}
+
 /*
  * The buffer of rel, made ready for the table's present shape.
  */

@@ -84,6 +84,12 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
 	xid = inserting_xid(options);
+	if (!bulk && zswrite_insert_single(rel, slot, xid, cid))
+	{
+		zswrite_log_insert(rel, &slot, 1, options);
+		pgstat_count_heap_insert(rel, 1);
+		return;
+	}
 	buf = zswrite_buffer(rel);
 	insert_row(rel, buf, slot, xid, cid, bulk);
 	zswrite_count_rows(buf, 1);
@@ -121,25 +127,25 @@ zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, in
 						   uint32 token)
 {
 	TransactionId xid;
-	ZsWriteBuffer *buf;
 	MinimalTuple item;
 	zstid		row;
 
 	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
 	xid = inserting_xid(options);
-	buf = zswrite_buffer(rel);
-	if (!zswrite_fits_item(rel, slot))
-		ereport(ERROR,
-				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
-				 errmsg("row is too wide for INSERT ... ON CONFLICT into a zedstore table"),
-				 errhint("Use columns of variable length, which may be stored apart from the row.")));
-	item = zswrite_form_item(rel, buf, slot);
-	zstid_insert_small(rel, MyProcNumber % ZS_INSERT_CURSORS, 1, xid, cid, token, &row);
+	item = zswrite_form_simple_item(rel, slot);
+	if (item == NULL)
+	{
+		if (!zswrite_fits_item(rel, slot))
+			ereport(ERROR,
+					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+					 errmsg("row is too wide for INSERT ... ON CONFLICT into a zedstore table"),
+					 errhint("Use columns of variable length, which may be stored apart from the row.")));
+		item = zswrite_form_item(rel, zswrite_buffer(rel), slot);
+	}
 
 	/* others compare their rows with ours before we commit: write it now */
-	zsrow_item_set_row(item, row);
-	zsrow_insert(rel, &item, 1);
+	row = zswrite_insert_item(rel, item, xid, cid, token);
 	ZS_INJECTION_POINT("zs-write-speculative");
 	pfree(item);
 	zs_tid_from_row(row, &slot->tts_tid);
@@ -167,6 +173,15 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
 				 errmsg("cannot update tuples during a parallel operation")));
 	*update_indexes = TU_None;
+	if (zswrite_update_single(rel, oldrow, slot, cid, crosscheck, wait, lockmode, tmfd, &result))
+	{
+		if (result == TM_Ok)
+		{
+			pgstat_count_heap_update(rel, false, false);
+			*update_indexes = TU_All;
+		}
+		return result;
+	}
 	result = zstid_update_check(rel, oldrow, cid, crosscheck, wait, lockmode, tmfd);
 	if (result != TM_Ok)
 		return result;

@@ -117,6 +117,37 @@ extern void zswrite_account(ZsWriteBuffer *buf, int64 delta);
 extern bool zswrite_memory_allows(Size more);
 extern void zswrite_count_rows(ZsWriteBuffer *buf, int64 nrows);
 
+/* Does the buffer know of rows that this command wrote to the table? */
+extern bool zswrite_command_has_rows(Relation rel, TransactionId xid, CommandId cid);
+
+/* ---- write_single.c: one row at a time ---- */
+
+/* Was the command's first row in the table written by itself? */
+extern bool zswrite_command_wrote_single(Relation rel, TransactionId xid, CommandId cid);
+
+/*
+ * The slot's row as an item for the row tree, palloc'd, if that takes no more than putting
+ * the values side by side; else NULL.
+ */
+extern MinimalTuple zswrite_form_simple_item(Relation rel, TupleTableSlot *slot);
+
+/* Inserts an item of the row tree, which gets a row number of an open stripe; returns that. */
+extern zstid zswrite_insert_item(Relation rel, MinimalTuple item, TransactionId xid,
+								 CommandId cid, uint32 token);
+
+/*
+ * Inserts the slot's row, if it is the first one that the command writes to the table, and a simple
+ * one; else returns false, with nothing done.
+ */
+extern bool zswrite_insert_single(Relation rel, TupleTableSlot *slot, TransactionId xid,
+								  CommandId cid);
+
+/* The same for zswrite_update(). */
+extern bool zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot,
+								  CommandId cid, Snapshot crosscheck, bool wait,
+								  LockTupleMode lockmode, TM_FailureData *tmfd,
+								  TM_Result *result);
+
 /* ---- write_batch.c: the two batches ---- */
 
 extern void zswrite_batch_init(Relation rel, ZsWriteBuffer *buf);

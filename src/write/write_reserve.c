@@ -3,7 +3,7 @@
  * write_reserve.c
  *	  Row numbers for new rows.
  *
- * A single INSERT takes the next free row number of an open stripe, which it
+ * A single INSERT (write_single.c) takes the next free row number of an open stripe, which it
  * shares with other sessions.  A command that goes on inserting reserves in
  * doubling steps and soon gets stripes of its own; bulk loaders get them at
  * once.  Rows in stripes of our own become segments directly, the others go
@@ -85,7 +85,7 @@ zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 
 	zswrite_release_rows(rel, buf);
 	if (!same_command)
-		buf->step = 1;
+		buf->step = zswrite_command_wrote_single(rel, xid, cid) ? 2 : 1;
 	else if (buf->step >= ZS_STRIPE_ROWS)
 		buf->step = Min(buf->step * BULK_GROWTH, ZSWRITE_BATCH_ROWS);
 	else

@@ -1,0 +1,436 @@
+/*-------------------------------------------------------------------------
+ *
+ * tid_stage.c
+ *	  The TID tree's part in writing one row with one WAL record.
+ *
+ * A session that inserts or updates a single row changes two or three pages:
+ * the row leaf, the TID leaf of the row, and, in an UPDATE, the TID leaf of
+ * the old version.  With one record for all of them (write_single.c) a
+ * statement logs one header instead of three.  For that, all pages have to
+ * be locked at the same time.
+ *
+ * Staging finds and locks the leaves and computes their new contents:
+ *
+ *	  INSERT	the leaf of the new row, waiting for its lock as usual
+ *	  UPDATE	the leaf of the old row, waiting, with all the checks and waits of an
+ *				update; then the leaf of the new row, if its lock is free
+ *
+ * Only the first lock is ever waited for, the others are taken if they are
+ * free and the change is a simple one.  So no order among them is needed, and
+ * no deadlock is possible.  If something is not simple, the caller does the
+ * same in several steps, each with its own record.
+ *
+ * Simple means: the backend remembers the leaf that its open stripe is in;
+ * there is room on the leaves; the new row clears no visibility map bits; the
+ * old row has no row locks of others that the new one would inherit.
+ *
+ * WAL: the caller's XLOG_ZS_WRITE_ROW, of which blocks 1 to 3 are ours.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/tid/tid_stage.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/multixact.h"
+#include "access/visibilitymap.h"
+#include "access/xact.h"
+#include "access/xloginsert.h"
+#include "access/xlogutils.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/predicate.h"
+#include "utils/rel.h"
+
+#include "tid_internal.h"
+#include "zs_btree.h"
+#include "zs_page.h"
+
+struct ZsTidStage
+{
+	Relation	rel;
+	ZsTidSingle single;
+	ZsTidTarget target;			/* leaf of the new row; its buffer is the old
+								 * row's if both are on one leaf */
+	ZsTidModify modify;			/* UPDATE: the old row */
+	PGAlignedBlock image;		/* new contents of the new row's leaf */
+	PGAlignedBlock old_image;	/* ... of the old row's, if it is another one */
+};
+
+/* Memory of the one change that a backend can have staged; an error just leaves it. */
+static ZsTidStage staged_change;
+
+/* Are old and new row on different leaves? */
+static inline bool
+has_other_leaf(const ZsTidStage *stage)
+{
+	return (stage->single.flags & ZS_WRITEF_OTHER_LEAF) != 0;
+}
+
+static ZsTidStage *
+begin_stage(Relation rel, TransactionId xid, CommandId cid)
+{
+	ZsTidStage *stage = &staged_change;
+
+	stage->rel = rel;
+	stage->single.flags = 0;
+	stage->single.insert = (ZsTidChange)
+	{
+		.op = ZS_TID_INSERT, .count = 1, .xid = xid, .cid = cid
+	};
+	zstid_target_init(&stage->target, rel);
+	return stage;
+}
+
+/* Computes the contents of a page after a change; what does not fit it is corruption. */
+static void
+compute_image(ZsTidStage *stage, ZsTidTarget *target, Page page, const ZsTidChange *change,
+			  Page image)
+{
+	const ZsTidWalk *near = target != NULL && target->near_row == change->first ?
+		&target->near : NULL;
+	const char *reason = zstid_change_compute(page, change, near, image);
+
+	if (reason != NULL)
+		zsbase_corrupted(stage->rel,
+						 BufferGetBlockNumber(target != NULL ? target->buf : stage->modify.r.target.buf),
+						 "TID tree leaf, row " UINT64_FORMAT ", operation %d: %s.",
+						 change->first, change->op, reason);
+}
+
+ZsTidStage *
+zstid_stage_insert(Relation rel, int cursorno, TransactionId xid, CommandId cid, uint32 token,
+				   zstid *row)
+{
+	ZsTidStage *stage = begin_stage(rel, xid, cid);
+	ZsTidChange *change = &stage->single.insert;
+
+	if (token != 0)
+		stage->single.flags |= ZS_WRITEF_TOKEN;
+	change->token = token;
+	zstid_take_rows(rel, cursorno, 1, change, &stage->target, true);
+	*row = change->first;
+
+	/* a frozen row has nothing to inherit from the record's transaction */
+	Assert(TransactionIdIsNormal(xid));
+	if (zstid_change_vm_flags(&stage->target, change) != 0)
+	{
+		zstid_stage_apply_alone(stage);
+		return NULL;
+	}
+	compute_image(stage, &stage->target, BufferGetPage(stage->target.buf), change,
+				  stage->image.data);
+	return stage;
+}
+
+void
+zstid_stage_apply_alone(ZsTidStage *stage)
+{
+	Assert((stage->single.flags & ZS_WRITEF_UPDATE) == 0);
+	zstid_target_change(&stage->target, &stage->single.insert);
+	zstid_target_release(&stage->target);
+}
+
+/* Is the row's xmax one that an update by xid just replaces?  Nobody's, or xid's own lock. */
+static bool
+xmax_is_simple(const ZsVisSlot *vis, TransactionId xid)
+{
+	if (vis->infomask & HEAP_XMAX_INVALID)
+		return true;
+	return (vis->infomask & HEAP_XMAX_IS_MULTI) == 0 && vis->xmax == xid;
+}
+
+/*
+ * Locks the leaf for the new row of an UPDATE, whose old row's leaf is locked, if that is free, and
+ * chooses the row.
+ */
+static bool
+find_new_row(ZsTidStage *stage, int cursorno)
+{
+	ZsTidCursor *cursor = zstid_cursor_find(stage->rel, cursorno);
+	ZsTidTarget *old = &stage->modify.r.target;
+	ZsTidTarget *target = &stage->target;
+	ZsTidChange *change = &stage->single.insert;
+	Size		growth = ZS_TID_MAX_GROWTH;
+	ZsPageOpaque *opaque;
+	uint64		count;
+
+	if (cursor->stripe == ZS_INVALID_ROW || cursor->leaf == 0)
+		return false;
+	if (BufferGetBlockNumber(old->buf) == cursor->leaf)
+	{
+		target->buf = old->buf;
+		growth *= 2;
+	}
+	else
+	{
+		target->buf = zsbtree_try_bottom(stage->rel, ZS_TREE_TID, cursor->next, cursor->leaf);
+		stage->single.flags |= ZS_WRITEF_OTHER_LEAF;
+	}
+	if (!BufferIsValid(target->buf))
+		return false;
+
+	opaque = ZsPageGetOpaque(BufferGetPage(target->buf));
+	target->row = cursor->next;
+	if (cursor->next < opaque->lokey || cursor->next >= opaque->hikey ||
+		(has_other_leaf(stage) && (opaque->flags & ZS_PAGEF_ALL_FROZEN) != 0 &&
+		 (opaque->flags & ZS_PAGEF_ROOT) == 0) ||
+		zstid_leaf_free_space(BufferGetPage(target->buf)) < growth)
+		return false;
+	change->first = zstid_find_unused(target, cursor->next,
+									  Min(opaque->hikey, cursor->stripe + ZS_STRIPE_ROWS), &count);
+	if (change->first == ZS_INVALID_ROW)
+		return false;
+
+	/* the map page that the old row needs usually serves the new one too */
+	if (opaque->flags & ZS_PAGEF_ANY_VISIBLE)
+	{
+		BlockNumber blkno = (BlockNumber) (change->first >> 8);
+
+		if (!visibilitymap_pin_ok(blkno, old->vmbuf) ||
+			zstid_vm_test(old->vmbuf, blkno, blkno, VISIBILITYMAP_VALID_BITS))
+			return false;
+	}
+	cursor->next = change->first + 1;
+	return true;
+}
+
+/* Lets go of the new row's leaf, but not of the old one's. */
+static void
+release_new_leaf(ZsTidStage *stage)
+{
+	if (has_other_leaf(stage))
+		zstid_target_unlock(&stage->target);
+	stage->target.buf = InvalidBuffer;
+}
+
+/* Computes what both leaves will look like. */
+static void
+compute_update(ZsTidStage *stage)
+{
+	ZsTidTarget *old = &stage->modify.r.target;
+	Page		page = BufferGetPage(stage->target.buf);
+
+	if (has_other_leaf(stage))
+	{
+		compute_image(stage, &stage->target, page, &stage->single.insert, stage->image.data);
+		compute_image(stage, old, BufferGetPage(old->buf), &stage->single.xmax,
+					  stage->old_image.data);
+	}
+	else
+	{
+		PGAlignedBlock between;
+
+		compute_image(stage, &stage->target, page, &stage->single.insert, stage->image.data);
+		memcpy(between.data, page, BLCKSZ);
+		zstid_leaf_install(between.data, stage->image.data);
+		compute_image(stage, NULL, between.data, &stage->single.xmax, stage->image.data);
+	}
+}
+
+TM_Result
+zstid_stage_update(Relation rel, zstid oldrow, int cursorno, CommandId cid, Snapshot crosscheck,
+				   bool wait, LockTupleMode mode, TM_FailureData *tmfd, zstid *row,
+				   ZsTidStage **result)
+{
+	TransactionId xid = GetCurrentTransactionId();
+	ZsTidStage *stage = begin_stage(rel, xid, cid);
+	ZsTidModify *m = &stage->modify;
+	ZsTidChange *xmax = &stage->single.xmax;
+	TM_Result	outcome;
+
+	*result = NULL;
+	MultiXactIdSetOldestMember();
+	stage->single.flags |= ZS_WRITEF_UPDATE;
+	zstid_modify_init(m, rel, oldrow, mode, XLTW_Update, cid, crosscheck, wait);
+	outcome = zstid_modify_check(m, tmfd);
+	if (outcome != TM_Ok)
+		return outcome;
+
+	if (m->have_tuple_lock || !xmax_is_simple(m->r.vis, xid) || !find_new_row(stage, cursorno))
+	{
+		release_new_leaf(stage);
+		zstid_modify_postpone(m);
+		return TM_Ok;
+	}
+	*row = stage->single.insert.first;
+	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
+	CheckForSerializableConflictIn(rel, &m->r.tid, ItemPointerGetBlockNumber(&m->r.tid));
+	tmfd->xmax = (m->r.vis->infomask & HEAP_XMAX_INVALID) ? InvalidTransactionId : m->r.vis->xmax;
+
+	*xmax = (ZsTidChange)
+	{
+		.op = ZS_TID_XMAX, .first = oldrow, .count = 1, .cid = cid,
+		.successor = (int64) *row - (int64) oldrow
+	};
+	zstid_compute_xmax(m->r.vis, xid, mode, true, xmax);
+	xmax->infomask2 |= ZS_VIS2_UPDATED;
+
+	Assert(xmax->xid == xid && (xmax->infomask & HEAP_XMAX_IS_MULTI) == 0);
+	compute_update(stage);
+	if (zstid_change_vm_flags(&m->r.target, xmax) != 0)
+		stage->single.flags |= ZS_WRITEF_VM;
+	*result = stage;
+	return TM_Ok;
+}
+
+void
+zstid_stage_cancel(ZsTidStage *stage)
+{
+	Assert((stage->single.flags & ZS_WRITEF_UPDATE) != 0);
+	release_new_leaf(stage);
+	zstid_modify_postpone(&stage->modify);
+}
+
+void
+zstid_stage_prepare(ZsTidStage *stage)
+{
+	if (stage->single.flags & ZS_WRITEF_VM)
+		LockBuffer(stage->modify.r.target.vmbuf, BUFFER_LOCK_EXCLUSIVE);
+}
+
+/* Puts computed contents on a leaf. */
+static void
+install(Buffer buf, Page image)
+{
+	zstid_leaf_install(BufferGetPage(buf), image);
+	ZsPageGetOpaque(BufferGetPage(buf))->flags &= ~ZS_PAGEF_ALL_FROZEN;
+	MarkBufferDirty(buf);
+}
+
+void
+zstid_stage_put(ZsTidStage *stage)
+{
+	ZsTidTarget *old = &stage->modify.r.target;
+
+	if (stage->single.flags & ZS_WRITEF_VM)
+		zstid_change_clear_vm(old->vmbuf, &stage->single.xmax, ZS_TIDF_VM_VISIBLE);
+	install(stage->target.buf, stage->image.data);
+	if (has_other_leaf(stage))
+		install(old->buf, stage->old_image.data);
+}
+
+int
+zstid_stage_register(ZsTidStage *stage, char *data)
+{
+	ZsTidTarget *old = &stage->modify.r.target;
+
+	XLogRegisterBuffer(1, stage->target.buf, REGBUF_STANDARD);
+	if (has_other_leaf(stage))
+		XLogRegisterBuffer(2, old->buf, REGBUF_STANDARD);
+	if (stage->single.flags & ZS_WRITEF_VM)
+		XLogRegisterBuffer(3, old->vmbuf, 0);
+	return zstid_single_encode(&stage->single, data);
+}
+
+void
+zstid_stage_finish(ZsTidStage *stage, XLogRecPtr lsn)
+{
+	ZsTidTarget *old = &stage->modify.r.target;
+
+	if (!XLogRecPtrIsInvalid(lsn))
+	{
+		PageSetLSN(BufferGetPage(stage->target.buf), lsn);
+		if (has_other_leaf(stage))
+			PageSetLSN(BufferGetPage(old->buf), lsn);
+		if (stage->single.flags & ZS_WRITEF_VM)
+			PageSetLSN(BufferGetPage(old->vmbuf), lsn);
+	}
+}
+
+void
+zstid_stage_end(ZsTidStage *stage)
+{
+	if (stage->single.flags & ZS_WRITEF_VM)
+		LockBuffer(stage->modify.r.target.vmbuf, BUFFER_LOCK_UNLOCK);
+	if (stage->single.flags & ZS_WRITEF_UPDATE)
+	{
+		release_new_leaf(stage);
+		zstid_modify_end(&stage->modify);
+	}
+	else
+		zstid_target_release(&stage->target);
+}
+
+/* ---- redo ---------------------------------------------------------------------- */
+
+/* Applies one or two changes to block block_id of the record. */
+static void
+redo_leaf(XLogReaderState *record, uint8 block_id, const ZsTidChange *first,
+		  const ZsTidChange *second)
+{
+	Buffer		buf;
+
+	if (XLogReadBufferForRedo(record, block_id, &buf) == BLK_NEEDS_REDO)
+	{
+		Page		page = BufferGetPage(buf);
+
+		for (const ZsTidChange *change = first; change != NULL;
+			 change = change == first ? second : NULL)
+		{
+			PGAlignedBlock image;
+			const char *reason = zstid_change_compute(page, change, NULL, image.data);
+
+			if (reason != NULL)
+				elog(PANIC, "could not replay change %d of row " UINT64_FORMAT " in the TID tree: %s",
+					 change->op, change->first, reason);
+			zstid_leaf_install(page, image.data);
+		}
+		ZsPageGetOpaque(page)->flags &= ~ZS_PAGEF_ALL_FROZEN;
+		PageSetLSN(page, record->EndRecPtr);
+		MarkBufferDirty(buf);
+	}
+	if (BufferIsValid(buf))
+		UnlockReleaseBuffer(buf);
+}
+
+void
+zstid_single_redo(XLogReaderState *record)
+{
+	ZsTidSingle single;
+	Buffer		buf;
+
+	if (!zstid_single_decode(XLogRecGetData(record), XLogRecGetDataLen(record),
+							 XLogRecGetXid(record), &single))
+		elog(PANIC, "single row record is broken");
+
+	if (single.flags & ZS_WRITEF_VM)
+	{
+		if (XLogReadBufferForRedo(record, 3, &buf) == BLK_NEEDS_REDO)
+		{
+			zstid_change_clear_vm(buf, &single.xmax, ZS_TIDF_VM_VISIBLE);
+			PageSetLSN(BufferGetPage(buf), record->EndRecPtr);
+		}
+		if (BufferIsValid(buf))
+			UnlockReleaseBuffer(buf);
+	}
+	redo_leaf(record, 1, &single.insert,
+			  (single.flags & (ZS_WRITEF_UPDATE | ZS_WRITEF_OTHER_LEAF)) == ZS_WRITEF_UPDATE ?
+			  &single.xmax : NULL);
+	if (single.flags & ZS_WRITEF_OTHER_LEAF)
+		redo_leaf(record, 2, &single.xmax, NULL);
+}
+
+void
+zstid_single_desc(StringInfo buf, XLogReaderState *record)
+{
+	ZsTidSingle single;
+
+	if (!zstid_single_decode(XLogRecGetData(record), XLogRecGetDataLen(record),
+							 XLogRecGetXid(record), &single))
+	{
+		appendStringInfoString(buf, "invalid record");
+		return;
+	}
+	appendStringInfo(buf, "row: " UINT64_FORMAT ", cmin: %u", single.insert.first, single.insert.cid);
+	if (single.flags & ZS_WRITEF_TOKEN)
+		appendStringInfo(buf, ", token: %u", single.insert.token);
+	if (single.flags & ZS_WRITEF_UPDATE)
+		appendStringInfo(buf, ", updated: " UINT64_FORMAT ", infomask: 0x%04X, infomask2: 0x%04X",
+						 single.xmax.first, single.xmax.infomask, single.xmax.infomask2);
+	if (single.flags & ZS_WRITEF_VM)
+		appendStringInfoString(buf, ", clears all-visible");
+}

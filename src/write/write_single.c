@@ -1,0 +1,217 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_single.c
+ *	  INSERT and UPDATE of one row, with one WAL record.
+ *
+ * A statement that writes one row and ends its transaction gains nothing from
+ * the write buffer, and pays for it: the row number is logged when it is taken,
+ * the row at commit, the old version's xmax in between.  Here the row goes
+ * into the row tree, gets its visibility slot, and the old version gets
+ * its xmax, in one step and one record.
+ *
+ * The first row that a command writes to a table takes this way; the rows that
+ * follow go through the write buffer, so that commands with many rows are
+ * written in batches.
+ *
+ * Both the TID leaves and the row leaf are locked meanwhile: this is the only
+ * place where pages of two trees are.  The first lock, that of a TID leaf, is
+ * waited for; the others are taken if they are free, and otherwise the row is
+ * written in several steps (tid_stage.c, row_single.c).  So there can be no
+ * deadlock.
+ *
+ * WAL: XLOG_ZS_WRITE_ROW; nothing is left half done by a crash.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/write/write_single.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "access/transam.h"
+#include "access/xloginsert.h"
+#include "miscadmin.h"
+#include "storage/proc.h"
+#include "utils/rel.h"
+
+#include "write_internal.h"
+#include "zs_compat.h"
+#include "zs_tid.h"
+#include "zs_walrec.h"
+
+/* The command that wrote a row this way last. */
+static struct
+{
+	Oid			relid;
+	TransactionId xid;
+	CommandId	cid;
+}			last_command;
+
+bool
+zswrite_command_wrote_single(Relation rel, TransactionId xid, CommandId cid)
+{
+	return last_command.relid == RelationGetRelid(rel) && last_command.xid == xid &&
+		last_command.cid == cid;
+}
+
+/*
+ * Is this the first row that the command writes to the table?  Remembers the command.
+ */
+static bool
+is_first_row(Relation rel, TransactionId xid, CommandId cid)
+{
+	if (zswrite_command_wrote_single(rel, xid, cid) || zswrite_command_has_rows(rel, xid, cid))
+		return false;
+	last_command.relid = RelationGetRelid(rel);
+	last_command.xid = xid;
+	last_command.cid = cid;
+	return true;
+}
+
+MinimalTuple
+zswrite_form_simple_item(Relation rel, TupleTableSlot *slot)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	MinimalTuple item;
+
+	slot_getallattrs(slot);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		struct varlena *v = (struct varlena *) DatumGetPointer(slot->tts_values[i]);
+
+		if (!slot->tts_isnull[i] && TupleDescAttr(desc, i)->attlen == -1 &&
+			(VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v) ||
+			 VARSIZE_ANY(v) > ZS_ROW_MAX_ITEM))
+			return NULL;
+	}
+#ifdef ZS_PG18
+	item = heap_form_minimal_tuple(desc, slot->tts_values, slot->tts_isnull, 0);
+#else
+	item = heap_form_minimal_tuple(desc, slot->tts_values, slot->tts_isnull);
+#endif
+	if (item->t_len <= ZS_ROW_MAX_ITEM)
+		return item;
+	pfree(item);
+	return NULL;
+}
+
+/* Changes and logs all pages; the stage is over afterwards. */
+static void
+write_staged(Relation rel, ZsTidStage *stage, ZsRowPlace *place)
+{
+	XLogRecPtr	lsn = InvalidXLogRecPtr;
+	char		data[ZS_TID_MAX_SINGLE];
+
+	zstid_stage_prepare(stage);
+	START_CRIT_SECTION();
+	zsrow_place_put(place);
+	zstid_stage_put(stage);
+	if (RelationNeedsWAL(rel))
+	{
+		int			len;
+
+		XLogBeginInsert();
+		zsrow_place_register(place);
+		len = zstid_stage_register(stage, data);
+		XLogRegisterData(data, len);
+		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_WRITE_ROW);
+	}
+	zstid_stage_finish(stage, lsn);
+	zsrow_place_finish(place, lsn);
+	END_CRIT_SECTION();
+	zsrow_place_end(place);
+	zstid_stage_end(stage);
+	ZS_INJECTION_POINT("zs-write-row");
+}
+
+zstid
+zswrite_insert_item(Relation rel, MinimalTuple item, TransactionId xid, CommandId cid,
+					uint32 token)
+{
+	zstid		row;
+	ZsTidStage *stage = zstid_stage_insert(rel, MyProcNumber % ZS_INSERT_CURSORS, xid, cid,
+										   token, &row);
+	ZsRowPlace	place;
+
+	zsrow_item_set_row(item, row);
+	if (stage != NULL && zsrow_place_find(rel, item, &place))
+		write_staged(rel, stage, &place);
+	else
+	{
+		if (stage != NULL)
+			zstid_stage_apply_alone(stage);
+		zsrow_insert(rel, &item, 1);
+	}
+	return row;
+}
+
+bool
+zswrite_insert_single(Relation rel, TupleTableSlot *slot, TransactionId xid, CommandId cid)
+{
+	MinimalTuple item;
+	zstid		row;
+
+	if (!TransactionIdIsNormal(xid) || !is_first_row(rel, xid, cid))
+		return false;
+	item = zswrite_form_simple_item(rel, slot);
+	if (item == NULL)
+		return false;
+	row = zswrite_insert_item(rel, item, xid, cid, 0);
+	pfree(item);
+	zs_tid_from_row(row, &slot->tts_tid);
+	slot->tts_tableOid = RelationGetRelid(rel);
+	return true;
+}
+
+bool
+zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot, CommandId cid,
+					  Snapshot crosscheck, bool wait, LockTupleMode lockmode,
+					  TM_FailureData *tmfd, TM_Result *result)
+{
+	MinimalTuple item;
+	ZsTidStage *stage;
+	ZsRowPlace	place;
+	zstid		row;
+
+	if (!is_first_row(rel, GetCurrentTransactionId(), cid))
+		return false;
+	item = zswrite_form_simple_item(rel, slot);
+	if (item == NULL)
+		return false;
+	*result = zstid_stage_update(rel, oldrow, MyProcNumber % ZS_INSERT_CURSORS, cid, crosscheck,
+								 wait, lockmode, tmfd, &row, &stage);
+	if (*result != TM_Ok)
+	{
+		pfree(item);
+		return true;
+	}
+	if (stage != NULL)
+		zsrow_item_set_row(item, row);
+	if (stage == NULL || !zsrow_place_find(rel, item, &place))
+	{
+		if (stage != NULL)
+			zstid_stage_cancel(stage);
+
+		/* the row is checked; what remains to be done is the same as for a new row */
+		row = zswrite_insert_item(rel, item, GetCurrentTransactionId(), cid, 0);
+		pfree(item);
+		*result = zstid_mark_updated(rel, oldrow, row, cid, crosscheck, wait, lockmode, tmfd);
+		if (*result != TM_Ok)
+		{
+			/* nobody has seen it, and no index entry points to it */
+			zsrow_delete_range(rel, row, row + 1);
+			zstid_release_rows(rel, row, 1);
+			return true;
+		}
+	}
+	else
+	{
+		write_staged(rel, stage, &place);
+		pfree(item);
+	}
+	zs_tid_from_row(row, &slot->tts_tid);
+	slot->tts_tableOid = RelationGetRelid(rel);
+	return true;
+}
