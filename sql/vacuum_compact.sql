@@ -20,8 +20,8 @@ $$;
 create function insert_rows(first int, last int) returns void language plpgsql as $$
 begin
 	for k in first .. last loop
-		execute 'insert into t_h select * from new_row($1)' using k;
-		execute 'insert into t_z select * from new_row($1)' using k;
+		insert into t_h select * from new_row(k);
+		insert into t_z select * from new_row(k);
 	end loop;
 end $$;
 

@@ -110,8 +110,8 @@ $node->safe_psql(
 	declare s int := 100000 + nextval('batch') * 10000;
 	begin
 		for k in 1 .. n loop
-			insert into z values (s + k, k % 1000, case when k % 500 = 0 then repeat(md5(k::text), 400) else 'single' end, k);
-			insert into h values (s + k, k % 1000, case when k % 500 = 0 then repeat(md5(k::text), 400) else 'single' end, k);
+			insert into z values (s + k, k % 1000, case when k % 501 = 0 then repeat(md5(k::text), 400) else 'single' end, k);
+			insert into h values (s + k, k % 1000, case when k % 501 = 0 then repeat(md5(k::text), 400) else 'single' end, k);
 		end loop;
 	end $$;
 	alter database postgres set synchronous_commit = off;
@@ -199,7 +199,7 @@ SKIP:
 		# rows to move, and segments that lost most of their rows
 		$node->safe_psql(
 			'postgres', q{
-			select singles(3000), load(3000);
+			select singles(3000), load(2000);
 			checkpoint;
 			delete from z where id % 5 <> 0;
 			delete from h where id % 5 <> 0;

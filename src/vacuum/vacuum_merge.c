@@ -7,7 +7,8 @@
  * their rows are left; the TID tree tells, columns are not read for it:
  *
  *	- a segment without a row that somebody may ask for is dropped;
- *	- one that lost more than half of the rows it had is written anew;
+ *	- one that lost more than a third of the rows it had is written anew, so that a
+ *	  table of which random rows are updated takes no more than half as much again;
  *	- neighbours that together have at least twice the rows of the largest of
  *	  them become one, as long as that is no longer than 64 stripes.  So a
  *	  row that came with a trickle is written anew a number of times that grows
@@ -121,7 +122,7 @@ typedef struct Candidate
 {
 	ZsSegmentItem item;
 	uint64		nlive;
-	bool		sparse;			/* lost more than half of its rows */
+	bool		sparse;			/* lost more than a third of its rows */
 } Candidate;
 
 /* Can the segments a and b, neighbours, become parts of one?  The stripes of both and between are closed. */
@@ -286,7 +287,7 @@ process_items(Window *window, AttrNumber attno, const ZsSegmentItem *items, int 
 		vacuum_delay_point_compat();
 		candidate->item = items[i];
 		candidate->nlive = count_live(window, first, end);
-		candidate->sparse = candidate->nlive * 2 < items[i].nrows - items[i].nholes;
+		candidate->sparse = candidate->nlive * 3 < (uint64) (items[i].nrows - items[i].nholes) * 2;
 		if (candidate->nlive == 0 && is_dead(window, &items[i]))
 		{
 			drop_segment(window, attno, &items[i]);
