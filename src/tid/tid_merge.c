@@ -72,6 +72,16 @@ append_leaf(ZsTidLeaf *left, const ZsTidLeaf *right)
 	left->hikey = right->hikey;
 }
 
+/* Bytes of a leaf's run stream; what they say was not verified. */
+static int
+stream_size(Page page)
+{
+	const char *contents = (const char *) page + ZS_TID_CONTENTS_OFFSET;
+
+	return ((PageHeader) page)->pd_lower <= (int) ZS_TID_CONTENTS_OFFSET ? 0 :
+		((const ZsTidLeafHeader *) contents)->stream_size;
+}
+
 const char *
 zstid_merge_leaves(Page left, Page right, Page image, bool *merged)
 {
@@ -85,7 +95,8 @@ zstid_merge_leaves(Page left, Page right, Page image, bool *merged)
 	*merged = false;
 	if (((ZsPageGetOpaque(left)->flags ^ ZsPageGetOpaque(right)->flags) & ZS_PAGEF_ALL_FROZEN) ||
 		(int) (((PageHeader) left)->pd_lower + ((PageHeader) right)->pd_lower) -
-		2 * (int) ZS_TID_CONTENTS_OFFSET > (int) ZS_TID_MERGE_SIZE)
+		2 * (int) ZS_TID_CONTENTS_OFFSET > (int) ZS_TID_MERGE_SIZE ||
+		stream_size(left) + stream_size(right) > ZS_TID_MAX_STREAM * 6 / 10)
 		return NULL;
 
 	leaves = palloc_array(ZsTidLeaf, 2);

@@ -259,7 +259,8 @@ zstid_stage_update(Relation rel, zstid oldrow, int cursorno, CommandId cid, Snap
 	*row = stage->single.insert.first;
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
 	CheckForSerializableConflictIn(rel, &m->r.tid, ItemPointerGetBlockNumber(&m->r.tid));
-	tmfd->xmax = (m->r.vis->infomask & HEAP_XMAX_INVALID) ? InvalidTransactionId : m->r.vis->xmax;
+	tmfd->xmax = (m->r.vis->infomask & HEAP_XMAX_INVALID) ||
+		(m->lockers_checked && !m->lockers_remain) ? InvalidTransactionId : m->r.vis->xmax;
 
 	*xmax = (ZsTidChange)
 	{

@@ -57,7 +57,8 @@ zswrite_command_wrote_single(Relation rel, TransactionId xid, CommandId cid)
 }
 
 /*
- * Is this the first row that the command writes to the table?  Remembers the command.
+ * Is this the first row that the command writes to the table?  Remembers the command, which
+ * forget_command() undoes.
  */
 static bool
 is_first_row(Relation rel, TransactionId xid, CommandId cid)
@@ -68,6 +69,13 @@ is_first_row(Relation rel, TransactionId xid, CommandId cid)
 	last_command.xid = xid;
 	last_command.cid = cid;
 	return true;
+}
+
+/* The row will not be written by itself after all. */
+static void
+forget_command(void)
+{
+	last_command.relid = InvalidOid;
 }
 
 MinimalTuple
@@ -157,7 +165,10 @@ zswrite_insert_single(Relation rel, TupleTableSlot *slot, TransactionId xid, Com
 		return false;
 	item = zswrite_form_simple_item(rel, slot);
 	if (item == NULL)
+	{
+		forget_command();
 		return false;
+	}
 	row = zswrite_insert_item(rel, item, xid, cid, 0);
 	pfree(item);
 	zs_tid_from_row(row, &slot->tts_tid);
@@ -179,7 +190,10 @@ zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot, CommandI
 		return false;
 	item = zswrite_form_simple_item(rel, slot);
 	if (item == NULL)
+	{
+		forget_command();
 		return false;
+	}
 	*result = zstid_stage_update(rel, oldrow, MyProcNumber % ZS_INSERT_CURSORS, cid, crosscheck,
 								 wait, lockmode, tmfd, &row, &stage);
 	if (*result != TM_Ok)
