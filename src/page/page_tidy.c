@@ -426,9 +426,11 @@ tidy_locked(Relation rel, uint16 treeno, Buffer dirbuf, ZsTreeEntry entry, Chain
 		pfree(images);
 		result = layout->ndropped;
 	}
-	pfree(layout->extents.e);
+	if (layout->extents.e != NULL)
+		pfree(layout->extents.e);
 	pfree(layout);
-	pfree(all.e);
+	if (all.e != NULL)			/* no extent is free, all pages are empty */
+		pfree(all.e);
 	return result;
 }
 
