@@ -168,3 +168,32 @@ insert into leak_z select i, repeat('w', 20000), 1 / (230 - i) from generate_ser
 vacuum (disable_page_skipping) leak_z;
 select test.check('leak_z');
 select count(*), sum(length(b)) from leak_z;
+
+-- More long extents than the table's directory entry takes: the others stand on a page, and are
+-- found there.
+create table spill_z (a int, b text) using zedstore with (autovacuum_enabled = off);
+alter table spill_z alter b set storage plain;
+set zedstore.min_segment_rows = 65536;
+insert into spill_z select i, repeat('x', 1000) from generate_series(1, 30000) i;
+delete from spill_z where a % 1300 > 100;
+vacuum (truncate off) spill_z;
+select file_blocks('spill_z') as size_before \gset
+select spill is not null as spilled, nextents > 0 as some from pg_zs_trees('spill_z') where treeno = 0;
+set zedstore.min_segment_rows = 1;
+do $$
+begin
+	for i in 1 .. 40 loop
+		insert into spill_z select k, (select string_agg(md5((i * k + j)::text), '') from generate_series(1, 45) j)
+		from generate_series(100000 + i * 1000, 100999 + i * 1000) k;
+	end loop;
+end $$;
+select file_blocks('spill_z') = :size_before as reused;
+select coalesce(sum(length), 0) < 1500 as most_are_used from pg_zs_free_pages('spill_z') where attno is null;
+select test.check_tight('spill_z');
+vacuum (truncate off) spill_z;
+select test.check_tight('spill_z');
+delete from spill_z where a < 100000;
+vacuum spill_z;
+select test.check_tight('spill_z');
+select count(*), sum(a) from spill_z;
+reset zedstore.min_segment_rows;

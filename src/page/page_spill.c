@@ -37,10 +37,8 @@
 /* How many extents move between entry and FPM page at a time. */
 #define SPILL_BATCH		(ZS_ENTRY_EXTENTS / 2)
 
-/*
- * How often the chain may change under a reader's feet before it counts as broken.
- */
-#define MAX_RETRIES		1000
+/* FPM pages that are pinned before the directory page is locked. */
+#define MAX_PINNED		30
 
 /* Inserts an extent into a page image that has room; merges neighbours. */
 static void
@@ -209,119 +207,166 @@ zspage_spill_out(Relation rel, uint16 treeno)
 }
 
 /*
- * Looks through the chain under share locks, one page at a time: which page has the lowest
- * extent of at least nblocks, and that one? Sets *maxlen to the longest extent seen. False
- * when the chain changed on the way.
+ * FPM pages that were read before the directory page was locked: a chain is walked until a page
+ * is met that is not among them, which is then read without a lock, and so on.
  */
-static bool
-find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks, BlockNumber *best,
-			 uint32 *maxlen)
+typedef struct PinnedPages
+{
+	int			n;
+	Buffer		pages[MAX_PINNED];
+} PinnedPages;
+
+static Buffer
+find_pinned(const PinnedPages *pinned, BlockNumber blkno)
+{
+	for (int i = 0; i < pinned->n; i++)
+	{
+		if (BufferGetBlockNumber(pinned->pages[i]) == blkno)
+			return pinned->pages[i];
+	}
+	return InvalidBuffer;
+}
+
+static void
+release_pinned(PinnedPages *pinned)
+{
+	for (int i = 0; i < pinned->n; i++)
+		ReleaseBuffer(pinned->pages[i]);
+	pinned->n = 0;
+}
+
+/*
+ * Looks through the chain from head on; the directory page is locked, so the pages are what
+ * they are said to be.  Which page has the lowest extent of at least nblocks?  *best (pinned
+ * once more, or Invalid) is the answer, *maxlen the longest extent seen.  Returns 0, or the
+ * page that has to be pinned first.
+ */
+static BlockNumber
+find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks,
+			 const PinnedPages *pinned, Buffer *best, uint32 *maxlen)
 {
 	BlockNumber best_start = InvalidBlockNumber;
 	uint32		npages = 0;
 
 	*maxlen = 0;
-	*best = 0;
+	*best = InvalidBuffer;
 	for (BlockNumber blkno = head; blkno != 0;)
 	{
-		Buffer		buf = zspage_read(rel, blkno, NULL);
-		Page		page = BufferGetPage(buf);
-		const ZsExtent *e = zspage_fpm_extents(page);
-		BlockNumber next;
+		Buffer		buf = find_pinned(pinned, blkno);
+		const ZsExtent *e;
 		int			n;
+		bool		better = false;
 
-		LockBuffer(buf, BUFFER_LOCK_SHARE);
-		if (zspage_verify(page, ZS_PAGE_FPM, treeno, NULL) != ZS_PAGE_OK ||
-			++npages > zspage_physical_blocks(rel))
+		if (BufferIsValid(buf))
+			IncrBufferRefCount(buf);
+		else if (pinned->n == MAX_PINNED)
+			buf = zspage_read(rel, blkno, NULL);
+		else
 		{
-			UnlockReleaseBuffer(buf);
-			return false;
+			if (BufferIsValid(*best))
+				ReleaseBuffer(*best);
+			return blkno;
 		}
-		n = zspage_fpm_count(page);
-		next = ZsPageGetOpaque(page)->right;
+		if (++npages > MAX_PINNED && npages > zspage_physical_blocks(rel))
+			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.", treeno);
+
+		zspage_spill_lock(rel, treeno, buf, BUFFER_LOCK_SHARE);
+		e = zspage_fpm_extents(BufferGetPage(buf));
+		n = zspage_fpm_count(BufferGetPage(buf));
 		for (int i = 0; i < n; i++)
 		{
 			*maxlen = Max(*maxlen, e[i].length);
 			if (e[i].length >= nblocks && e[i].start < best_start)
 			{
-				*best = blkno;
 				best_start = e[i].start;
+				better = true;
 			}
 		}
-		UnlockReleaseBuffer(buf);
-		blkno = next;
-		CHECK_FOR_INTERRUPTS();
+		blkno = ZsPageGetOpaque(BufferGetPage(buf))->right;
+		LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+		if (better)
+		{
+			if (BufferIsValid(*best))
+				ReleaseBuffer(*best);
+			*best = buf;
+		}
+		else
+			ReleaseBuffer(buf);
 	}
-	return true;
+	return 0;
 }
 
 /*
- * Pins the FPM page with the lowest extent of at least nblocks; InvalidBuffer if there is
- * none, and then remembers in the entry that there is none that long.
+ * Takes nblocks adjacent blocks from the FPM page that change->spillbuf is, pinned, of one tree's
+ * map for the use of treeno.  The pages with the entries are locked.  Returns the first block.
  */
-static Buffer
-pin_spilled(Relation rel, uint16 treeno, uint32 nblocks)
+static BlockNumber
+take_from_page(Relation rel, uint16 from, uint16 treeno, uint32 nblocks, ZsFpmChange *change)
 {
-	int			directory = zspage_directory_index(treeno);
-	ZsFpmOp		op;
-	ZsFpmChange change = {
-		.first_treeno = zspage_directory_first(directory),
-		.ops = &op,
-		.maxops = 1
-	};
-	BlockNumber blkno;
-	uint32		maxlen;
+	PGAlignedBlock image;
+	ZsExtent   *e = zspage_fpm_extents(image.data);
+	BlockNumber start = 0;
+	int			n;
 
-	for (int i = 0; i < MAX_RETRIES; i++)
+	zspage_spill_lock(rel, from, change->spillbuf, BUFFER_LOCK_EXCLUSIVE);
+	memcpy(image.data, BufferGetPage(change->spillbuf), BLCKSZ);
+	n = zspage_fpm_count(image.data);
+	for (int i = 0; i < n && start == 0; i++)
 	{
-		ZsTreeEntry entry;
-		ZsTreeEntry now;
-
-		zspage_tree_entry(rel, treeno, &entry);
-		if (entry.spill == 0 || entry.spill_maxlen < nblocks)
-			return InvalidBuffer;
-		if (!find_spilled(rel, treeno, entry.spill, nblocks, &blkno, &maxlen))
-			continue;
-		if (blkno != 0)
-			return zspage_read(rel, blkno, NULL);
-
-		/* only if nothing moved meanwhile: too low a bound would hide extents */
-		change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
-		now = *zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
-		if (memcmp(&now, &entry, sizeof(ZsTreeEntry)) == 0)
-		{
-			zspage_change_add(&change, treeno, ZS_FPM_SPILL, entry.spill, maxlen);
-			zspage_change_apply(rel, &change);
-		}
-		UnlockReleaseBuffer(change.dirbuf);
-		return InvalidBuffer;
+		if (e[i].length >= nblocks)
+			start = e[i].start;
 	}
-	zsbase_corrupted(rel, ZS_META_BLKNO, "The free page map pages of tree %u are not in order.", treeno);
+	Assert(start != 0);
+	zspage_spill_remove(image.data, start, nblocks);
+	n = zspage_fpm_count(image.data);
+	if (from == treeno)
+		zspage_change_add(change, from, ZS_FPM_SPILL_TAKE, start, nblocks);
+	else
+	{
+		zspage_change_add(change, from, ZS_FPM_SPILL_LOSE, start, nblocks);
+		zspage_change_add(change, treeno, ZS_FPM_GAIN_USED, start, nblocks);
+	}
+	if (zspage_change_entry(change, from)->nextents == 0)
+	{
+		int			moved = Min(n, SPILL_BATCH);
+
+		for (int i = 0; i < moved; i++)
+			zspage_change_add(change, from, ZS_FPM_SPILL_IN, e[i].start, e[i].length);
+		memmove(&e[0], &e[moved], (n - moved) * sizeof(ZsExtent));
+		zspage_fpm_set_count(image.data, n - moved);
+	}
+	change->spillimage = image.data;
+	zspage_change_apply(rel, change);
+	LockBuffer(change->spillbuf, BUFFER_LOCK_UNLOCK);
+	return start;
 }
 
 /*
  * Takes nblocks adjacent blocks from an FPM page of one tree's map, for the use of treeno, the
- * same tree or, if from is the table, any. Also moves a few of that page's lowest extents into
- * the entry when it has room, so that the next requests need not come here. Returns 0 if no
+ * same tree or, if from is the table, any.  Also moves a few of that page's lowest extents into
+ * the entry when it has none, so that the next requests need not come here.  Returns 0 if no
  * page has such a run.
  */
 BlockNumber
 zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
 {
-	for (int retry = 0; retry < MAX_RETRIES; retry++)
+	ZsFpmOp		ops[SPILL_BATCH + 2];
+	ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
+	PinnedPages pinned = {0};
+	ZsTreeEntry entry;
+	BlockNumber start = 0;
+	BlockNumber missing;
+
+	/* share locks do not hurt each other */
+	zspage_tree_entry(rel, from, &entry);
+	if (entry.spill == 0 || entry.spill_maxlen < nblocks)
+		return 0;
+
+	do
 	{
-		ZsFpmOp		ops[SPILL_BATCH + 2];
-		ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
-		PGAlignedBlock image;
-		BlockNumber start = 0;
-		ZsTreeEntry *entry;
-		ZsExtent   *e = zspage_fpm_extents(image.data);
-		int			n;
+		uint32		maxlen;
 
 		CHECK_FOR_INTERRUPTS();
-		change.spillbuf = pin_spilled(rel, from, nblocks);
-		if (!BufferIsValid(change.spillbuf))
-			return 0;
 		if (from == treeno)
 		{
 			change.first_treeno = zspage_directory_first(zspage_directory_index(treeno));
@@ -330,57 +375,27 @@ zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
 		else
 			zspage_change_lock_both(rel, treeno, &change);
 
-		/*
-		 * VACUUM may have taken the page out of the chain, and a page of another
-		 * kind may be locked by somebody who waits for us.
-		 */
-		if (!ConditionalLockBuffer(change.spillbuf))
+		entry = *zspage_change_entry(&change, from);
+		missing = find_spilled(rel, from, entry.spill, nblocks, &pinned, &change.spillbuf, &maxlen);
+		if (missing == 0 && BufferIsValid(change.spillbuf))
 		{
-			zspage_change_unlock(&change);
+			start = take_from_page(rel, from, treeno, nblocks, &change);
 			ReleaseBuffer(change.spillbuf);
-			continue;
 		}
-		if (zspage_verify(BufferGetPage(change.spillbuf), ZS_PAGE_FPM, from, NULL) == ZS_PAGE_OK)
+		else if (missing == 0 && maxlen < entry.spill_maxlen)
 		{
-			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
-			n = zspage_fpm_count(image.data);
-			for (int i = 0; i < n && start == 0; i++)
-			{
-				if (e[i].length >= nblocks)
-					start = e[i].start;
-			}
-		}
-		if (start != 0)
-		{
-			zspage_spill_remove(image.data, start, nblocks);
-			n = zspage_fpm_count(image.data);
-			if (from == treeno)
-				zspage_change_add(&change, from, ZS_FPM_SPILL_TAKE, start, nblocks);
-			else
-			{
-				zspage_change_add(&change, from, ZS_FPM_SPILL_LOSE, start, nblocks);
-				zspage_change_add(&change, treeno, ZS_FPM_GAIN_USED, start, nblocks);
-			}
-			entry = zspage_change_entry(&change, from);
-			if (entry->nextents == 0)
-			{
-				int			moved = Min(n, SPILL_BATCH);
-
-				for (int i = 0; i < moved; i++)
-					zspage_change_add(&change, from, ZS_FPM_SPILL_IN, e[i].start, e[i].length);
-				memmove(&e[0], &e[moved], (n - moved) * sizeof(ZsExtent));
-				zspage_fpm_set_count(image.data, n - moved);
-			}
-			change.spillimage = image.data;
+			/* remember how long the longest run there is */
+			zspage_change_add(&change, from, ZS_FPM_SPILL, entry.spill, maxlen);
 			zspage_change_apply(rel, &change);
 		}
-		UnlockReleaseBuffer(change.spillbuf);
 		zspage_change_unlock(&change);
+		if (missing != 0)
+			pinned.pages[pinned.n++] = zspage_read(rel, missing, NULL);
+	} while (missing != 0);
+	release_pinned(&pinned);
+	if (start != 0)
 		ZS_INJECTION_POINT("zs-page-spill-in");
-		if (start != 0)
-			return start;
-	}
-	zsbase_corrupted(rel, ZS_META_BLKNO, "The free page map pages of tree %u are not in order.", from);
+	return start;
 }
 
 /* Takes blocks from one end of an extent out of an image of an FPM page, which has them. */
