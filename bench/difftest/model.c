@@ -67,7 +67,7 @@ model_load(void)
 	PQclear(res);
 
 	res = ask_rows(0,
-				   "select c.relname, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated <> '', a.attidentity = 'a',"
+				   "select c.relname, quote_ident(a.attname), format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated <> '', a.attidentity <> '',"
 				   " exists (select from pg_constraint k where k.conrelid = c.oid and k.contype = 'f' and k.conkey = array[a.attnum])"
 				   " from pg_class c join pg_attribute a on a.attrelid = c.oid"
 				   " where relnamespace = 'w'::regnamespace and relkind in ('r', 'p', 'm') and a.attnum > 0 and not a.attisdropped"
