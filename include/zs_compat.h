@@ -16,6 +16,9 @@
 
 #include "postgres.h"
 
+#include "access/tupdesc.h"
+#include "access/tupmacs.h"
+
 #if PG_VERSION_NUM < 170000 || PG_VERSION_NUM >= 190000
 #error "zedstore_io supports PostgreSQL 17 and 18"
 #endif
@@ -115,6 +118,21 @@
 	vac_update_relstats(rel, pages, tuples, visible, hasindex, xid, multi, NULL, NULL, false)
 #define pgstat_report_vacuum_compat(rel, live, dead, starttime) \
 	pgstat_report_vacuum(RelationGetRelid(rel), (rel)->rd_rel->relisshared, live, dead)
+#endif
+
+/*
+ * Length, passing and alignment of an attribute: 18 has a copy of these that is quick to walk through.
+ */
+#ifdef ZS_PG18
+typedef CompactAttribute ZsAttrShape;
+
+#define ZsTupleDescShape(desc, i)	TupleDescCompactAttr(desc, i)
+#define ZsShapeAlign(offset, att)	TYPEALIGN((att)->attalignby, offset)
+#else
+typedef FormData_pg_attribute ZsAttrShape;
+
+#define ZsTupleDescShape(desc, i)	TupleDescAttr(desc, i)
+#define ZsShapeAlign(offset, att)	att_align_nominal(offset, (att)->attalign)
 #endif
 
 /* The ordering operator of a pathkey for a type; needs optimizer and lsyscache headers. */

@@ -66,7 +66,8 @@ struct ZsSlot
 	ZsZoneFilter *filters;
 	MemoryContext values_context;	/* large values fetched for this row; made when
 									 * first needed */
-	char	   *data;			/* values after materialization */
+	char	   *data;			/* values after materialization, kept for the next row's */
+	Size		data_size;
 	MemoryContextCallback gone; /* see zsslot_watch() */
 };
 

@@ -167,6 +167,7 @@ cut_column(const ZsAttrColumn *column, uint32 first, uint32 nrows)
 	ZsAttrColumn part = *column;
 
 	part.input.nrows = nrows;
+	part.input.raw_bytes = column->input.raw_bytes * nrows / column->input.nrows;
 	if (part.input.isnull != NULL)
 		part.input.isnull += first;
 	if (part.input.isext != NULL)

@@ -204,6 +204,7 @@ static bool
 sample_repeats(DictTable *t, const ZsColumnInput *in)
 {
 	uint32		step = Max(in->nrows / SAMPLE_ROWS, 1);
+	uint32		most = in->kind >= ZS_KIND_FIXED ? in->nrows : (in->nrows / step + 1) / 4;
 	uint32	   *seen = t->order;	/* how often, by code */
 	uint32		nseen = 0;
 	uint32		nknown = 0;
@@ -219,7 +220,7 @@ sample_repeats(DictTable *t, const ZsColumnInput *in)
 		if (is_set(in->isnull, row) || is_set(in->isext, row))
 			continue;
 		code = code_of_row(t, in, row, ZS_DICT_ENTRIES_MAX);
-		if (code == ZS_DICT_NO_CODE)
+		if (code == ZS_DICT_NO_CODE || t->n > most)
 			return false;
 		if (t->n > nknown)
 			seen[nknown++] = 0;

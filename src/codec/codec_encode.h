@@ -34,7 +34,8 @@ typedef struct ZsVectorRows
 	bool		all_equal;		/* numerics and by-reference values only */
 	const uint8 *bytes;			/* by-reference values, side by side */
 	size_t		total;
-	uint64		vals[ZS_VECTOR_ROWS];
+	const uint64 *vals;			/* integers: the input's, or those of dense */
+	uint64		dense[ZS_VECTOR_ROWS];
 	const uint8 *ptrs[ZS_VECTOR_ROWS];
 	uint32		lens[ZS_VECTOR_ROWS];
 	uint8		isext[ZS_VECTOR_ROWS];

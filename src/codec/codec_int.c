@@ -76,22 +76,6 @@ collect_stats(const uint64 *restrict vals, uint32 n, IntStats *restrict st)
 	Assert(min <= max && st->nruns <= n);
 }
 
-/* Smallest and largest of n > 0 values. */
-ZS_CLONES void
-zscodec_ints_bounds(const uint64 *vals, uint32 n, int64 *min, int64 *max)
-{
-	int64		lo = (int64) vals[0];
-	int64		hi = (int64) vals[0];
-
-	for (uint32 i = 1; i < n; i++)
-	{
-		lo = (int64) vals[i] < lo ? (int64) vals[i] : lo;
-		hi = (int64) vals[i] > hi ? (int64) vals[i] : hi;
-	}
-	*min = lo;
-	*max = hi;
-}
-
 /* Bytes that hold v when sign-extended. */
 static int
 signed_bytes(uint64 v)
@@ -135,24 +119,70 @@ count_widths(const uint64 *restrict vals, uint32 n, uint64 base, uint32 *restric
 		counts[w] = (uint32) tables[0][w] + tables[1][w] + tables[2][w] + tables[3][w];
 }
 
-/* The best width for values over this base. */
+/* The bits that any distance from base has. */
+static ZS_CLONES uint64
+all_bits(const uint64 *restrict vals, uint32 n, uint64 base)
+{
+	uint64		bits = 0;
+
+	for (uint32 i = 0; i < n; i++)
+		bits |= vals[i] - base;
+	return bits;
+}
+
+/* How many distances from base need at least so many bits: *all `full`, *most one less. */
+static ZS_CLONES void
+count_wide(const uint64 *restrict vals, uint32 n, uint64 base, int full, uint32 *all, uint32 *most)
+{
+	uint64		k_all = 0;
+	uint64		k_most = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint64		top = (vals[i] - base) >> (full - 2);
+
+		k_all += top >= 2;
+		k_most += top >= 1;
+	}
+	*all = (uint32) k_all;
+	*most = (uint32) k_most;
+}
+
+/*
+ * Can patches save anything?  To save one bit of each value, few may need all bits, since a position and a
+ * patch take five and more; to save more, no more than may be patched at all.  This is seen more quickly
+ * than a histogram is made.
+ */
+static bool
+patches_may_pay(const uint64 *vals, uint32 n, uint64 base, int full)
+{
+	uint32		all;
+	uint32		most;
+
+	if (full < 2)
+		return full > 0;
+	count_wide(vals, n, base, full, &all, &most);
+	return all <= n / 6 || most <= n / PATCH_SHARE;
+}
+
+/* The best width for values over this base, of which the largest distance has `full` bits. */
 static void
-plan_for_base(const uint64 *vals, uint32 n, uint64 base, ForPlan *plan)
+plan_for_base(const uint64 *vals, uint32 n, uint64 base, int full, ForPlan *plan)
 {
 	uint32		counts[65];
 	uint32		above = 0;
-	int			full = 64;
 	size_t		plain;
 
 	Assert(n <= ZS_VECTOR_ROWS);
-	count_widths(vals, n, base, counts);
-	while (full > 0 && counts[full] == 0)
-		full--;
 	plan->base = base;
 	plan->width = packed_width(full);
 	plan->patch_width = 0;
 	plan->npatches = 0;
 	plan->size = plain = packed_size(n, plan->width);
+	if (!patches_may_pay(vals, n, base, full))
+		return;
+	count_widths(vals, n, base, counts);
+	Assert(counts[full] > 0);
 	for (int w = full - 1; w >= 0; w--)
 	{
 		int			patch_width = packed_width(full - w);
@@ -184,9 +214,10 @@ plan_for(const uint64 *vals, uint32 n, int64 min, int64 max, ForPlan *plan)
 {
 	int			width = bit_width((uint64) max - (uint64) min);
 	int64		sample[16];
+	uint64		base;
 	ForPlan		other;
 
-	plan_for_base(vals, n, (uint64) min, plan);
+	plan_for_base(vals, n, (uint64) min, width, plan);
 	if (n < 128 || width < 4)
 		return;
 	for (uint32 i = 0; i < 16; i++)
@@ -201,7 +232,8 @@ plan_for(const uint64 *vals, uint32 n, int64 min, int64 max, ForPlan *plan)
 	/* Worth a look only if the middle of the sample is much narrower than the frame. */
 	if (bit_width((uint64) sample[14] - (uint64) sample[1]) + 3 > plan->width)
 		return;
-	plan_for_base(vals, n, (uint64) sample[1] - ((uint64) sample[14] - (uint64) sample[1]) / 4, &other);
+	base = (uint64) sample[1] - ((uint64) sample[14] - (uint64) sample[1]) / 4;
+	plan_for_base(vals, n, base, bit_width(all_bits(vals, n, base)), &other);
 	if (other.size + 8 < plan->size)
 		*plan = other;
 }
@@ -436,11 +468,23 @@ encode_scaled(const uint64 *vals, uint32 n, const IntStats *st, uint64 factor, u
 size_t
 zscodec_ints_encode(const uint64 *vals, uint32 n, uint8 *out)
 {
+	int64		min;
+	int64		max;
+
+	return zscodec_ints_encode_bounds(vals, n, out, &min, &max);
+}
+
+/* The same, and says what it found on the way: the smallest and the largest. */
+size_t
+zscodec_ints_encode_bounds(const uint64 *vals, uint32 n, uint8 *out, int64 *min, int64 *max)
+{
 	IntStats	st;
 	uint64		factor;
 
 	Assert(n >= 1 && n <= ZS_VECTOR_ROWS);
 	collect_stats(vals, n, &st);
+	*min = st.min;
+	*max = st.max;
 	if (st.min != st.max && st.nruns > 2)
 	{
 		factor = common_factor(vals, n, &st);

@@ -277,8 +277,8 @@ extern size_t zscodec_posset_size(uint32 k, uint32 n);
 extern const char *zscodec_posset_decode(ZsReader *r, uint32 n, uint16 *pos, uint32 *k);
 
 /* codec_int.c, codec_int_decode.c */
-extern void zscodec_ints_bounds(const uint64 *vals, uint32 n, int64 *min, int64 *max);
 extern size_t zscodec_ints_encode(const uint64 *vals, uint32 n, uint8 *out);
+extern size_t zscodec_ints_encode_bounds(const uint64 *vals, uint32 n, uint8 *out, int64 *min, int64 *max);
 extern size_t zscodec_ints_encode_codes(const uint64 *codes, uint32 n, uint8 *out);
 extern const char *zscodec_ints_decode(ZsReader *r, uint32 n, uint64 *out);
 extern const char *zscodec_ints_get(ZsReader *r, uint32 n, uint32 idx, uint64 *value);

@@ -168,13 +168,50 @@ choose_scale(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, u
 	return *mixed ? largest : mode;
 }
 
-bool
-zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *value)
+static pg_noinline bool
+slow_to_int(const uint8 *payload, size_t len, int *scale, int64 *value)
 {
 	if (unlikely(len > ZS_NUMERIC_PAYLOAD_MAX || !is_canonical(payload, (uint32) len)))
 		return false;
 	*scale = NUM_SHORT_DSCALE(load16(payload));
 	return *scale <= ZS_NUMERIC_SCALE_MAX && scale_payload(payload, (uint32) len, *scale, value);
+}
+
+/*
+ * Most have one to three digits and a few decimals.  Which of these varies from value to value, so that a branch would
+ * often be guessed wrong: weights by the number of digits instead, and the power of ten by a table.
+ */
+bool
+zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *value)
+{
+	static const uint32 weights[3][3] = {{1, 0, 0}, {10000, 0, 1}, {100000000, 10000, 1}};
+
+	if (likely(len == 4 || len == 6 || len == 8))
+	{
+		uint16		h = load16(payload);
+		int			ndigits = (int) len / 2 - 1;
+		const uint32 *weight = weights[ndigits - 1];
+		uint64		first = load16(payload + 2);
+		uint64		middle = load16(payload + 2 + 2 * (ndigits > 1));
+		uint64		last = load16(payload + len - 2);
+		uint64		v = first * weight[0] + middle * weight[1] + last * weight[2];
+		int			dscale = NUM_SHORT_DSCALE(h);
+		uint32		exponent = (uint32) (4 * (NUM_SHORT_WEIGHT(h) - ndigits + 1) + dscale + 3);
+
+		if (likely((h & NUM_KIND_MASK) == NUM_SHORT && (first - 1 < 9999) & (last - 1 < 9999) & (middle <= 9999) &&
+				   dscale <= ZS_NUMERIC_SCALE_MAX && exponent <= 6))
+		{
+			/* at most 10^12 times 10^6 */
+			uint64		thousandths = v * powers[exponent];
+			int64		sign = -(int64) ((h & NUM_SHORT_NEGATIVE) != 0);
+
+			v = thousandths / 1000;
+			*scale = dscale;
+			*value = ((int64) v ^ sign) - sign;
+			return v * 1000 == thousandths;
+		}
+	}
+	return slow_to_int(payload, len, scale, value);
 }
 
 /* Writes a vector of integers of one scale, which must fit it; returns its length. */
@@ -183,12 +220,13 @@ zscodec_numeric_encode_ints(const uint64 *ints, uint32 n, int scale, uint8 *out,
 {
 	int64		min;
 	int64		max;
+	size_t		size;
 
 	out[0] = 0;
 	out[1] = (uint8) scale;
-	zscodec_ints_bounds(ints, n, &min, &max);
+	size = zscodec_ints_encode_bounds(ints, n, out + 2, &min, &max);
 	zscodec_zone_from_scaled(min, max, scale, zone_min, zone_max);
-	return 2 + zscodec_ints_encode(ints, n, out + 2);
+	return 2 + size;
 }
 
 /*

@@ -78,12 +78,8 @@ zscodec_posset_encode(const uint16 *pos, uint32 k, uint32 n, uint8 *out)
 		uint32		bit = (uint32) (pos[i] >> l) + i;
 
 		Assert(pos[i] < n && (i == 0 || pos[i] > pos[i - 1]));
-		for (int j = 0; j < l; j++)
-		{
-			uint32		at = i * l + j;
-
-			out[at >> 3] |= (uint8) (((low >> j) & 1) << (at & 7));
-		}
+		/* up to 10 bits, any position: four bytes have them, three of these perhaps of what follows */
+		store32(out + (i * l >> 3), load32(out + (i * l >> 3)) | (low << (i * l & 7)));
 		high[bit >> 3] |= (uint8) (1 << (bit & 7));
 	}
 	return 2 + ef_size;

@@ -29,6 +29,16 @@ is_set(const uint8 *flags, uint32 row)
 	return flags != NULL && flags[row] != 0;
 }
 
+static ZS_CLONES bool
+any_set(const uint8 *flags, uint32 n)
+{
+	uint8		any = 0;
+
+	for (uint32 i = 0; i < n; i++)
+		any |= flags[i];
+	return any != 0;
+}
+
 /* Splits the rows into nulls and values. */
 static void
 split_nulls(const ZsColumnInput *in, uint32 first, ZsVectorRows *v)
@@ -36,7 +46,7 @@ split_nulls(const ZsColumnInput *in, uint32 first, ZsVectorRows *v)
 	uint32		n = 0;
 	uint32		nnulls = 0;
 
-	if (in->isnull == NULL)
+	if (in->isnull == NULL || !any_set(in->isnull + first, v->nrows))
 	{
 		for (uint32 i = 0; i < v->nrows; i++)
 			v->rows[i] = (uint16) i;
@@ -56,6 +66,39 @@ split_nulls(const ZsColumnInput *in, uint32 first, ZsVectorRows *v)
 	Assert(n + nnulls == v->nrows);
 	v->n = n;
 	v->nnulls = nnulls;
+}
+
+/* Splits the rows of an integer column into nulls and values. */
+static void
+split_ints(const ZsColumnInput *in, uint32 first, bool want_rows, ZsVectorRows *v)
+{
+	const uint64 *ints = (const uint64 *) in->ints + first;
+	uint32		n = 0;
+	uint32		nnulls = 0;
+
+	if (in->isnull == NULL || !any_set(in->isnull + first, v->nrows))
+	{
+		v->vals = ints;
+		v->n = v->nrows;
+		v->nnulls = 0;
+	}
+	else
+	{
+		for (uint32 i = 0; i < v->nrows; i++)
+		{
+			bool		null = in->isnull[first + i] != 0;
+
+			v->dense[n] = ints[i];
+			v->null_pos[nnulls] = (uint16) i;
+			n += !null;
+			nnulls += null;
+		}
+		v->vals = v->dense;
+		v->n = n;
+		v->nnulls = nnulls;
+	}
+	if (want_rows)
+		split_nulls(in, first, v);
 }
 
 /* Addresses and lengths of by-reference values. */
@@ -110,22 +153,14 @@ zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno)
 	v->nrows = Min(in->nrows - first, ZS_VECTOR_ROWS);
 	v->next = 0;
 	v->all_equal = false;
-	split_nulls(in, first, v);
 	if (!se->by_ref)
 	{
-		const uint64 *ints = (const uint64 *) in->ints + first;
-
-		if (v->nnulls == 0)
-			memcpy(v->vals, ints, v->nrows * sizeof(uint64));
-		else
-		{
-			for (uint32 i = 0; i < v->n; i++)
-				v->vals[i] = ints[v->rows[i]];
-		}
+		split_ints(in, first, se->use_dict, v);
 		if (in->kind == ZS_KIND_NUMERIC)
 			v->all_equal = ints_equal(v->vals, v->n);
 		return NULL;
 	}
+	split_nulls(in, first, v);
 	if ((err = gather_bytes(in, first, v)) != NULL)
 		return err;
 	for (uint32 i = 0; i < v->n; i++)
@@ -169,12 +204,6 @@ compute_zone(const ZsColumnInput *in, const ZsVectorRows *v, ZsVectorInfo *vi)
 	vi->has_zone = false;
 	if (v->n == 0 || v->next > 0)
 		return;
-	if (in->kind == ZS_KIND_INT && !in->is_unsigned)
-	{
-		zscodec_ints_bounds(v->vals, v->n, &vi->zone_min, &vi->zone_max);
-		vi->has_zone = true;
-		return;
-	}
 	vi->zone_min = PG_INT64_MAX;
 	vi->zone_max = PG_INT64_MIN;
 	for (uint32 i = 0; i < v->n; i++)
@@ -327,7 +356,8 @@ encode_native(ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out)
 	switch (in->kind)
 	{
 		case ZS_KIND_INT:
-			size = zscodec_ints_encode(v->vals, v->n, out);
+			size = zscodec_ints_encode_bounds(v->vals, v->n, out, &vi->zone_min, &vi->zone_max);
+			vi->has_zone = !in->is_unsigned;
 			encoding = (ZsEncoding) (out[0] & 0x0F);
 			break;
 		case ZS_KIND_FLOAT4:

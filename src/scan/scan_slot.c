@@ -33,6 +33,9 @@
 #include "zs_slot.h"
 #include "zs_tid.h"
 
+/* Memory for materialized values that a slot keeps for the next row, since a loader fills it again at once. */
+#define KEPT_DATA_SIZE	8192
+
 #ifdef USE_ASSERT_CHECKING
 #define POISON ((Datum) UINT64CONST(0x7F7F7F7F7F7F7F7F))
 #endif
@@ -63,12 +66,13 @@ zs_slot_clear(TupleTableSlot *slot)
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
 	unlink_source(zslot);
-	if (unlikely(TTS_SHOULDFREE(slot)))
+	if (unlikely(zslot->data_size > KEPT_DATA_SIZE))
 	{
 		pfree(zslot->data);
 		zslot->data = NULL;
-		slot->tts_flags &= ~TTS_FLAG_SHOULDFREE;
+		zslot->data_size = 0;
 	}
+	slot->tts_flags &= ~TTS_FLAG_SHOULDFREE;
 	if (unlikely(zslot->values_context != NULL))
 		MemoryContextReset(zslot->values_context);
 	zslot->has_vis = false;
@@ -86,6 +90,10 @@ zs_slot_release(TupleTableSlot *slot)
 	if (zslot->values_context != NULL)
 		MemoryContextDelete(zslot->values_context);
 	zslot->values_context = NULL;
+	if (zslot->data != NULL)
+		pfree(zslot->data);
+	zslot->data = NULL;
+	zslot->data_size = 0;
 }
 
 static void
@@ -161,80 +169,105 @@ zs_slot_is_current_xact_tuple(TupleTableSlot *slot)
 	return zstid_is_current_xact(&zslot->vis);
 }
 
-/* Bytes that the by-reference values take when copied one behind the other. */
-static Size
-copied_size(TupleTableSlot *slot)
+/* memcpy() for lengths that are mostly small and differ all the time. */
+static inline void
+copy_short(char *to, const char *from, Size len)
 {
-	TupleDesc	desc = slot->tts_tupleDescriptor;
-	Size		size = 0;
-
-	for (int i = 0; i < desc->natts; i++)
+	if (len >= 8 && len <= 16)
 	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-		Datum		value = slot->tts_values[i];
+		uint64		head;
+		uint64		tail;
 
-		if (att->attbyval || slot->tts_isnull[i])
-			continue;
-		if (att->attlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
-		{
-			size = att_align_nominal(size, att->attalign);
-			size += EOH_get_flat_size(DatumGetEOHP(value));
-		}
-		else
-		{
-			size = att_align_nominal(size, att->attalign);
-			size = att_addlength_datum(size, att->attlen, value);
-		}
+		memcpy(&head, from, 8);
+		memcpy(&tail, from + len - 8, 8);
+		memcpy(to, &head, 8);
+		memcpy(to + len - 8, &tail, 8);
 	}
-	return size;
+	else
+		memcpy(to, from, len);
+}
+
+/* Size of a by-reference value as a copy of it will be. */
+static inline Size
+value_size(int attlen, Datum value)
+{
+	if (attlen > 0)
+		return attlen;
+	if (attlen == -1)
+	{
+		struct varlena *v = (struct varlena *) DatumGetPointer(value);
+
+		if (likely(VARATT_IS_4B_U(v)))
+			return VARSIZE_4B(v);
+		if (VARATT_IS_EXTERNAL_EXPANDED(v))
+			return EOH_get_flat_size(DatumGetEOHP(value));
+		return VARSIZE_ANY(v);
+	}
+	return strlen(DatumGetCString(value)) + 1;
 }
 
 /*
- * Copies all values into memory of the slot and lets go of the source.
+ * Copies all values into memory of the slot and lets go of the source.  TTS_FLAG_SHOULDFREE says that they are
+ * there; the memory itself outlives the row.
+ *
+ * COPY does this for each row, so the loops stay short: the first finds the by-reference values and what they
+ * take, the second copies these.
  */
 static void
 zs_slot_materialize(TupleTableSlot *slot)
 {
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 	TupleDesc	desc = slot->tts_tupleDescriptor;
-	Size		size;
-	Size		offset = 0;
+	int16		attnos[MaxTupleAttributeNumber];
+	Size		offsets[MaxTupleAttributeNumber];
+	int			n = 0;
+	Size		size = 0;
 
 	if (TTS_SHOULDFREE(slot))
 		return;
 	fill_all(zslot);
-	size = copied_size(slot);
-	unlink_source(zslot);
-	if (size == 0)
-		return;
-
-	zslot->data = MemoryContextAlloc(slot->tts_mcxt, size);
-	slot->tts_flags |= TTS_FLAG_SHOULDFREE;
 	for (int i = 0; i < desc->natts; i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-		Datum		value = slot->tts_values[i];
-		Size		len;
+		ZsAttrShape *att = ZsTupleDescShape(desc, i);
 
 		if (att->attbyval || slot->tts_isnull[i])
 			continue;
-		offset = att_align_nominal(offset, att->attalign);
-		if (att->attlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(value)))
-		{
-			ExpandedObjectHeader *eoh = DatumGetEOHP(value);
+		size = ZsShapeAlign(size, att);
+		attnos[n] = i;
+		offsets[n++] = size;
+		size += value_size(att->attlen, slot->tts_values[i]);
+	}
+	unlink_source(zslot);
+	if (n == 0)
+		return;
 
-			len = EOH_get_flat_size(eoh);
-			EOH_flatten_into(eoh, zslot->data + offset, len);
+	if (size > zslot->data_size)
+	{
+		if (zslot->data != NULL)
+			pfree(zslot->data);
+		zslot->data = NULL;
+		zslot->data_size = 0;
+		/* a little more, so that the next row fits as well */
+		zslot->data = MemoryContextAllocHuge(slot->tts_mcxt, size + size / 4);
+		zslot->data_size = size + size / 4;
+	}
+	slot->tts_flags |= TTS_FLAG_SHOULDFREE;
+	for (int k = 0; k < n; k++)
+	{
+		Datum	   *value = &slot->tts_values[attnos[k]];
+		int			attlen = ZsTupleDescShape(desc, attnos[k])->attlen;
+		char	   *to = zslot->data + offsets[k];
+
+		if (unlikely(attlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(*value))))
+		{
+			ExpandedObjectHeader *eoh = DatumGetEOHP(*value);
+
+			EOH_flatten_into(eoh, to, EOH_get_flat_size(eoh));
 		}
 		else
-		{
-			len = att_addlength_datum(0, att->attlen, value);
-			memcpy(zslot->data + offset, DatumGetPointer(value), len);
-		}
-		slot->tts_values[i] = PointerGetDatum(zslot->data + offset);
-		offset += len;
+			copy_short(to, DatumGetPointer(*value), value_size(attlen, *value));
+		*value = PointerGetDatum(to);
 	}
-	Assert(offset <= size);
 }
 
 static void

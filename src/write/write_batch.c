@@ -70,8 +70,8 @@ static void free_columns(ZsWriteBuffer *buf);
 
 /* ---- memory of the column batch ------------------------------------------------ */
 
-static void *
-grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size)
+void *
+zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size)
 {
 	zswrite_account(buf, (int64) new_size - (int64) old_size);
 	if (old == NULL)
@@ -79,8 +79,8 @@ grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size)
 	return repalloc_huge(old, new_size);
 }
 
-static void
-init_columns(Relation rel, ZsWriteBuffer *buf)
+void
+zswrite_init_columns(Relation rel, ZsWriteBuffer *buf)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 
@@ -93,15 +93,13 @@ init_columns(Relation rel, ZsWriteBuffer *buf)
 		buf->columns[i].dropped = att->attisdropped;
 		buf->columns[i].attlen = att->attlen;
 		if (!att->attisdropped)
+		{
 			zsattr_kind(att, &buf->columns[i].kind);
+			buf->columns[i].as_ints = ZsColumnIsByValue(&buf->columns[i]) ||
+				buf->columns[i].kind.kind == ZS_KIND_NUMERIC;
+			buf->columns[i].scale = -1;
+		}
 	}
-}
-
-static inline bool
-by_value(const ZsWriteColumn *column)
-{
-	return column->kind.kind == ZS_KIND_INT || column->kind.kind == ZS_KIND_FLOAT4 ||
-		column->kind.kind == ZS_KIND_FLOAT8;
 }
 
 /* Gives the arrays of all columns room for `new` rows instead of maxrows. */
@@ -117,18 +115,18 @@ resize_rows(ZsWriteBuffer *buf, uint32 new)
 
 		if (column->dropped)
 			continue;
-		column->isnull = grow(buf, column->isnull, old, new);
+		column->isnull = zswrite_grow(buf, column->isnull, old, new);
 		if (column->isext != NULL)
 		{
-			column->isext = grow(buf, column->isext, old, new);
+			column->isext = zswrite_grow(buf, column->isext, old, new);
 			if (new > old)
 				memset(column->isext + old, 0, new - old);
 		}
-		if (by_value(column))
-			column->ints = grow(buf, column->ints, old * sizeof(int64), new * sizeof(int64));
+		if (column->as_ints)
+			column->ints = zswrite_grow(buf, column->ints, old * sizeof(int64), new * sizeof(int64));
 		else
 		{
-			column->offsets = grow(buf, column->offsets, old == 0 ? 0 : (old + 1) * sizeof(uint64),
+			column->offsets = zswrite_grow(buf, column->offsets, old == 0 ? 0 : (old + 1) * sizeof(uint64),
 								   (new + 1) * sizeof(uint64));
 			if (old == 0)
 				column->offsets[0] = 0;
@@ -137,9 +135,8 @@ resize_rows(ZsWriteBuffer *buf, uint32 new)
 	buf->maxrows = new;
 }
 
-/* Makes room for more rows in all columns. */
-static void
-grow_rows(ZsWriteBuffer *buf)
+void
+zswrite_grow_rows(ZsWriteBuffer *buf)
 {
 	resize_rows(buf, buf->maxrows == 0 ? INITIAL_ROWS : Min(buf->maxrows * 2, ZSWRITE_BATCH_ROWS));
 }
@@ -192,40 +189,9 @@ zswrite_trim_columns(ZsWriteBuffer *buf)
 
 		if (column->dropped || size >= column->maxbytes)
 			continue;
-		column->bytes = grow(buf, column->bytes, column->maxbytes, size);
+		column->bytes = zswrite_grow(buf, column->bytes, column->maxbytes, size);
 		column->maxbytes = size;
 	}
-}
-
-static inline void
-append_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const void *data, Size len)
-{
-	if (unlikely(column->nbytes + len > column->maxbytes))
-	{
-		Size		new = Max(column->maxbytes * 2, 1024);
-
-		while (new < column->nbytes + len)
-			new *= 2;
-		column->bytes = grow(buf, column->bytes, column->maxbytes, new);
-		column->maxbytes = new;
-	}
-	memcpy(column->bytes + column->nbytes, data, len);
-	column->nbytes += len;
-}
-
-/* ---- one value -------------------------------------------------------------------- */
-
-/* Marks the batch's next row of the column as an overflow pointer. */
-static void
-mark_ext(ZsWriteBuffer *buf, ZsWriteColumn *column)
-{
-	if (column->isext == NULL)
-	{
-		column->isext = grow(buf, NULL, 0, buf->maxrows);
-		memset(column->isext, 0, buf->maxrows);
-	}
-	column->isext[buf->nrows] = 1;
-	column->any_ext = true;
 }
 
 void
@@ -245,81 +211,6 @@ zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression, 
 		*compression = ZS_COMPRESSION_ZSTD;
 }
 
-static void
-append_varlena(Relation rel, ZsWriteBuffer *buf, AttrNumber attno, Datum value)
-{
-	ZsWriteColumn *column = &buf->columns[attno - 1];
-	struct varlena *v = (struct varlena *) DatumGetPointer(value);
-	struct varlena *plain = v;
-
-	/* nearly all values are short and as they are */
-	if (likely(VARATT_IS_4B_U(v) && VARSIZE_4B(v) - VARHDRSZ <= ZS_OVERFLOW_THRESHOLD))
-	{
-		append_bytes(buf, column, VARDATA_4B(v), VARSIZE_4B(v) - VARHDRSZ);
-		return;
-	}
-	if (VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v))
-		plain = detoast_attr(v);
-	if (VARSIZE_ANY_EXHDR(plain) > ZS_OVERFLOW_THRESHOLD)
-	{
-		ZsOverflowPointer pointer;
-		ZsCompression compression;
-		int			level;
-
-		zswrite_compression(rel, attno, &compression, &level);
-		zsattr_overflow_write(rel, attno, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain),
-							  compression, level, &pointer);
-		mark_ext(buf, column);
-		append_bytes(buf, column, &pointer, sizeof(pointer));
-	}
-	else
-		append_bytes(buf, column, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain));
-	if (plain != v)
-		pfree(plain);
-}
-
-/* By-value datum as the codec wants it: sign-extended from the type's width. */
-static inline int64
-value_to_int(Datum value, int16 attlen)
-{
-	switch (attlen)
-	{
-		case 1:
-			return (int8) DatumGetChar(value);
-		case 2:
-			return DatumGetInt16(value);
-		case 4:
-			return DatumGetInt32(value);
-		default:
-			return DatumGetInt64(value);
-	}
-}
-
-static void
-append_value(Relation rel, ZsWriteBuffer *buf, AttrNumber attno, Datum value, bool isnull)
-{
-	ZsWriteColumn *column = &buf->columns[attno - 1];
-	uint32		n = buf->nrows;
-
-	column->isnull[n] = isnull;
-	if (isnull)
-		column->any_null = true;
-	if (by_value(column))
-		column->ints[n] = isnull ? 0 : value_to_int(value, column->attlen);
-	else
-	{
-		if (isnull)
-			;
-		else if (column->attlen == -1)
-			append_varlena(rel, buf, attno, value);
-		else if (column->attlen == -2)
-			append_bytes(buf, column, DatumGetCString(value), strlen(DatumGetCString(value)) + 1);
-		else
-			append_bytes(buf, column, DatumGetPointer(value), column->attlen);
-		column->offsets[n + 1] = column->nbytes;
-	}
-}
-
 /* ---- the column batch ---------------------------------------------------------------- */
 
 /*
@@ -336,79 +227,6 @@ zswrite_columns_accept(Relation rel, const ZsWriteBuffer *buf, zstid row)
 		return row < buf->first + ZSWRITE_BATCH_ROWS;
 	return row > end && row < buf->first + ZSWRITE_BATCH_ROWS && row - end < MAX_GAP &&
 		zstid_retire_gap(rel, end, row);
-}
-
-/* A row that does not exist: it repeats integers, so that it costs nothing. */
-static void
-append_gap_row(Relation rel, ZsWriteBuffer *buf)
-{
-	if (buf->nrows == buf->maxrows)
-		grow_rows(buf);
-	for (int i = 0; i < buf->natts; i++)
-	{
-		ZsWriteColumn *column = &buf->columns[i];
-		uint32		n = buf->nrows;
-
-		if (column->dropped)
-			continue;
-		if (by_value(column))
-		{
-			column->ints[n] = column->ints[n - 1];
-			column->isnull[n] = column->isnull[n - 1];
-		}
-		else
-		{
-			column->isnull[n] = true;
-			column->any_null = true;
-			column->offsets[n + 1] = column->nbytes;
-		}
-	}
-	buf->nrows++;
-}
-
-/* Fills the row numbers up to row, and remembers that they are not the batch's. */
-static void
-append_gap(Relation rel, ZsWriteBuffer *buf, zstid row)
-{
-	ZsWriteGap *gap;
-
-	if (buf->ngaps == buf->maxgaps)
-	{
-		int			n = Max(8, buf->maxgaps * 2);
-
-		buf->gaps = grow(buf, buf->gaps, buf->maxgaps * sizeof(ZsWriteGap), n * sizeof(ZsWriteGap));
-		buf->maxgaps = n;
-	}
-	gap = &buf->gaps[buf->ngaps++];
-	gap->first = buf->first + buf->nrows;
-	gap->count = (uint32) (row - gap->first);
-	while (buf->first + buf->nrows < row)
-		append_gap_row(rel, buf);
-}
-
-void
-zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot *slot)
-{
-	Assert(buf->nrows == 0 ? row % ZS_STRIPE_ROWS == 0 : row >= buf->first + buf->nrows);
-	if (buf->columns == NULL)
-		init_columns(rel, buf);
-	if (buf->nrows == 0)
-	{
-		buf->first = row;
-		buf->ngaps = 0;
-	}
-	if (buf->first + buf->nrows < row)
-		append_gap(rel, buf, row);
-	if (buf->nrows == buf->maxrows)
-		grow_rows(buf);
-
-	slot_getallattrs(slot);
-	for (int i = 0; i < buf->natts; i++)
-	{
-		if (!buf->columns[i].dropped)
-			append_value(rel, buf, i + 1, slot->tts_values[i], slot->tts_isnull[i]);
-	}
-	buf->nrows++;
 }
 
 void
@@ -431,7 +249,7 @@ zswrite_pop(ZsWriteBuffer *buf, zstid row)
 				continue;
 			if (column->isext != NULL)
 				column->isext[buf->nrows] = 0;
-			if (!by_value(column))
+			if (!column->as_ints)
 				column->nbytes = column->offsets[buf->nrows];
 		}
 	}
@@ -455,8 +273,11 @@ drop_rows(ZsWriteBuffer *buf, uint32 n)
 			memmove(column->isext, column->isext + n, rest);
 			memset(column->isext + rest, 0, buf->maxrows - rest);
 		}
-		if (by_value(column))
+		if (column->as_ints)
+		{
 			memmove(column->ints, column->ints + n, rest * sizeof(int64));
+			column->nbytes = column->nbytes * rest / buf->nrows;
+		}
 		else
 		{
 			Size		cut = column->offsets[n];
@@ -467,7 +288,10 @@ drop_rows(ZsWriteBuffer *buf, uint32 n)
 				column->offsets[k] = column->offsets[n + k] - cut;
 		}
 		if (rest == 0)
+		{
 			column->any_null = column->any_ext = false;
+			column->scale = -1;
+		}
 	}
 	buf->first += n;
 	buf->nrows = rest;
@@ -523,7 +347,9 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 		to->input.nrows = nrows;
 		to->input.isnull = from->any_null ? from->isnull : NULL;
 		to->input.isext = from->any_ext ? from->isext : NULL;
-		to->input.ints = from->ints;
+		to->input.ints = from->as_ints ? from->ints : NULL;
+		to->input.scale = Max(from->scale, 0);
+		to->input.raw_bytes = from->nbytes;
 		/* no bytes were appended if all values are NULL or empty */
 		to->input.bytes = from->bytes != NULL ? from->bytes : (const uint8 *) "";
 		to->input.offsets = from->offsets;
@@ -688,7 +514,7 @@ zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item)
 	{
 		int			n = Max(8, buf->maxitems * 2);
 
-		buf->items = grow(buf, buf->items, buf->maxitems * sizeof(MinimalTuple),
+		buf->items = zswrite_grow(buf, buf->items, buf->maxitems * sizeof(MinimalTuple),
 						  n * sizeof(MinimalTuple));
 		buf->maxitems = n;
 	}
@@ -762,8 +588,15 @@ column_datum(const ZsWriteColumn *column, uint32 n)
 	Size		len;
 	char	   *result;
 
-	if (by_value(column))
+	if (ZsColumnIsByValue(column))
 		return (Datum) column->ints[n];
+	if (column->as_ints)
+	{
+		result = palloc(VARHDRSZ + ZS_NUMERIC_PAYLOAD_MAX);
+		len = zscodec_numeric_from_int(column->ints[n], column->scale, (uint8 *) VARDATA(result));
+		SET_VARSIZE(result, VARHDRSZ + len);
+		return PointerGetDatum(result);
+	}
 	data = column->bytes + column->offsets[n];
 	len = column->offsets[n + 1] - column->offsets[n];
 	if (column->any_ext && column->isext[n])

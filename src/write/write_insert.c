@@ -45,18 +45,20 @@ inserting_xid(int options)
 }
 
 /*
- * Reserves a row number for the slot's row and appends it to the buffer.
+ * Reserves row numbers for the rows of slots, at least one, and appends them to the buffer.  Returns how
+ * many rows that was; they have consecutive numbers, and *first is the first.
  */
-static zstid
-insert_row(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot, TransactionId xid,
-		   CommandId cid, bool bulk)
+static int
+insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots, TransactionId xid,
+			CommandId cid, bool bulk, zstid *first)
 {
 	bool		owned;
 	zstid		row;
+	int			n = 1;
 
 	/* a row that is too wide for the row tree needs stripes of its own */
 	if (!bulk && !(buf->owned && buf->next < buf->end && buf->xid == xid && buf->cid == cid))
-		bulk = !zswrite_fits_item(rel, slot);
+		bulk = !zswrite_fits_item(rel, slots[0]);
 	row = zswrite_reserve_row(rel, buf, xid, cid, bulk, &owned);
 
 	/* only now, because forming an item may write large values to overflow pages */
@@ -64,15 +66,21 @@ insert_row(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot, TransactionId
 	{
 		if (!zswrite_columns_accept(rel, buf, row))
 			zswrite_write_columns(rel, buf, false);
-		zswrite_append_columns(rel, buf, row, slot);
+		n = zswrite_append_columns(rel, buf, row, slots,
+								   (int) Min((uint64) nslots, 1 + (buf->end - buf->next)));
+		buf->next += n - 1;
 		if (unlikely(zswrite_columns_full(buf)))
 			zswrite_write_columns(rel, buf, true);
 	}
 	else
-		zswrite_append_item(buf, row, zswrite_form_item(rel, buf, slot));
-	zs_tid_from_row(row, &slot->tts_tid);
-	slot->tts_tableOid = RelationGetRelid(rel);
-	return row;
+		zswrite_append_item(buf, row, zswrite_form_item(rel, buf, slots[0]));
+	for (int i = 0; i < n; i++)
+	{
+		zs_tid_from_row(row + i, &slots[i]->tts_tid);
+		slots[i]->tts_tableOid = RelationGetRelid(rel);
+	}
+	*first = row;
+	return n;
 }
 
 void
@@ -80,6 +88,7 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 {
 	TransactionId xid;
 	ZsWriteBuffer *buf;
+	zstid		row;
 
 	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
@@ -91,7 +100,7 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 		return;
 	}
 	buf = zswrite_buffer(rel);
-	insert_row(rel, buf, slot, xid, cid, bulk);
+	insert_rows(rel, buf, &slot, 1, xid, cid, bulk, &row);
 	zswrite_count_rows(buf, 1);
 	zswrite_buffer_check_limit(rel, buf);
 	zswrite_log_insert(rel, &slot, 1, options);
@@ -112,11 +121,14 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandI
 
 	/* a short COPY is no bulk load, unless it is the end of one */
 	bulk = bulk && (ntuples >= BULK_ROWS || (buf->owned && buf->xid == xid && buf->cid == cid));
-	for (int i = 0; i < ntuples; i++)
+	for (int done = 0; done < ntuples;)
 	{
-		insert_row(rel, buf, slots[i], xid, cid, bulk);
-		zswrite_count_rows(buf, 1);
+		zstid		row;
+		int			n = insert_rows(rel, buf, slots + done, ntuples - done, xid, cid, bulk, &row);
+
+		zswrite_count_rows(buf, n);
 		zswrite_buffer_check_limit(rel, buf);
+		done += n;
 	}
 	zswrite_log_insert(rel, slots, ntuples, options);
 	pgstat_count_heap_insert(rel, ntuples);
@@ -188,7 +200,7 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 
 	/* the new version first: a successor that is not there would be corruption */
 	buf = zswrite_buffer(rel);
-	newrow = insert_row(rel, buf, slot, xid, cid, false);
+	insert_rows(rel, buf, &slot, 1, xid, cid, false, &newrow);
 	ZS_INJECTION_POINT("zs-write-new-version");
 	result = zstid_mark_updated(rel, oldrow, newrow, cid, crosscheck, wait, lockmode, tmfd);
 	if (result != TM_Ok)

@@ -39,13 +39,23 @@ typedef struct ZsWriteColumn
 	bool		any_ext;
 	uint8	   *isnull;			/* one byte a row */
 	uint8	   *isext;			/* NULL until the first overflow value */
-	int64	   *ints;			/* by-value types */
+	bool		as_ints;		/* values are in ints: by-value types, and numerics as long as all have
+								 * one scale and fit (zscodec_numeric_to_int()) */
+	int			scale;			/* of these numerics; -1 = none yet */
+	int64	   *ints;
 	uint8	   *bytes;			/* others */
 	uint64	   *offsets;		/* maxrows + 1 */
-	Size		nbytes;
+	Size		nbytes;			/* numerics as integers: about what they would take */
 	Size		maxbytes;
 	uint32		stripe_bytes;	/* what a stripe took in the last segment; 0 = none yet */
 } ZsWriteColumn;
+
+static inline bool
+ZsColumnIsByValue(const ZsWriteColumn *column)
+{
+	return column->kind.kind == ZS_KIND_INT || column->kind.kind == ZS_KIND_FLOAT4 ||
+		column->kind.kind == ZS_KIND_FLOAT8;
+}
 
 /* Rows of the batch that one live (sub)transaction wrote. */
 typedef struct ZsSubxactRows
@@ -152,9 +162,17 @@ extern bool zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *sl
 
 extern void zswrite_batch_init(Relation rel, ZsWriteBuffer *buf);
 
-/* Appends row number row (behind all earlier ones) to the column batch. */
-extern void zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
-								   TupleTableSlot *slot);
+extern void zswrite_init_columns(Relation rel, ZsWriteBuffer *buf);
+
+/* Makes room for more rows in all columns. */
+extern void zswrite_grow_rows(ZsWriteBuffer *buf);
+
+/* Memory of the batch, accounted for; old may be NULL. */
+extern void *zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size);
+
+/* How large values of a column are to be compressed. */
+extern void zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression,
+								int *level);
 
 /* Can the row join the present column batch? */
 extern bool zswrite_columns_accept(Relation rel, const ZsWriteBuffer *buf, zstid row);
@@ -177,6 +195,16 @@ extern void zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full);
 /* Gives back the memory that the rows of the column batch do not need. */
 extern void zswrite_trim_columns(ZsWriteBuffer *buf);
 extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
+
+/* ---- write_append.c: rows into the column batch ---- */
+
+/*
+ * Appends rows to the column batch, which must accept the first: as many of the nslots as there is
+ * room for, at least one.  They get row numbers from row on, which must be behind all earlier ones.  Returns
+ * their number.  May write overflow values; after an error the batch is as before.
+ */
+extern int	zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
+								   TupleTableSlot **slots, int nslots);
 
 /* ---- write_reserve.c: row numbers ---- */
 

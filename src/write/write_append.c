@@ -1,0 +1,383 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_append.c
+ *	  Rows from slots into the column batch.
+ *
+ * Rows come in groups, and a group is appended column by column: what a column is, is looked at once
+ * for a group, and a group is small enough that slots and values are still in the processor's cache when the
+ * last column takes its turn.
+ *
+ * Numerics become integers on the way, which is what the codec wants in the end.  The first one that is
+ * none, or is of another scale, turns the column's values into bytes.
+ *
+ * The batch counts the new rows when all columns have them.  An error in between leaves more bytes in
+ * some columns than the rows have; the next group starts by cutting them off.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/write/write_append.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/detoast.h"
+
+#include "write_internal.h"
+
+/* Rows of a group. */
+#define GROUP_ROWS		64
+
+/* The rows that are being appended. */
+typedef struct RowGroup
+{
+	Relation	rel;
+	ZsWriteBuffer *buf;
+	uint32		first;			/* index of the first in the batch */
+	int			n;
+	const Datum *values[GROUP_ROWS];
+	const bool *isnull[GROUP_ROWS];
+} RowGroup;
+
+static void
+reserve_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, Size len)
+{
+	Size		new = Max(column->maxbytes * 2, 1024);
+
+	while (new < column->nbytes + len)
+		new *= 2;
+	column->bytes = zswrite_grow(buf, column->bytes, column->maxbytes, new);
+	column->maxbytes = new;
+}
+
+static inline void
+append_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const void *data, Size len)
+{
+	if (unlikely(column->nbytes + len > column->maxbytes))
+		reserve_bytes(buf, column, len);
+	memcpy(column->bytes + column->nbytes, data, len);
+	column->nbytes += len;
+}
+
+/* ---- numerics as integers -------------------------------------------------------- */
+
+/*
+ * Turns the integers of a numeric column, and those of the group's first nrows rows, into bytes.
+ */
+static void
+ints_to_bytes(const RowGroup *group, ZsWriteColumn *column, int nrows)
+{
+	ZsWriteBuffer *buf = group->buf;
+	uint32		total = group->first + nrows;
+
+	Assert(column->kind.kind == ZS_KIND_NUMERIC && column->as_ints && column->offsets == NULL);
+	column->nbytes = 0;
+	column->offsets = zswrite_grow(buf, NULL, 0, (buf->maxrows + 1) * sizeof(uint64));
+	column->offsets[0] = 0;
+	for (uint32 i = 0; i < total; i++)
+	{
+		if (column->nbytes + ZS_NUMERIC_PAYLOAD_MAX > column->maxbytes)
+			reserve_bytes(buf, column, ZS_NUMERIC_PAYLOAD_MAX);
+		if (!column->isnull[i])
+			column->nbytes += zscodec_numeric_from_int(column->ints[i], column->scale,
+													   column->bytes + column->nbytes);
+		column->offsets[i + 1] = column->nbytes;
+	}
+	column->as_ints = false;
+	zswrite_account(buf, -(int64) (buf->maxrows * sizeof(int64)));
+	pfree(column->ints);
+	column->ints = NULL;
+}
+
+/* Appends numerics as long as they can be integers; returns how many rows that was. */
+static int
+append_numerics(const RowGroup *group, ZsWriteColumn *column, int c)
+{
+	int64	   *ints = column->ints + group->first;
+	uint8	   *isnull = column->isnull + group->first;
+	Size		nbytes = 0;
+
+	for (int i = 0; i < group->n; i++)
+	{
+		struct varlena *v = (struct varlena *) DatumGetPointer(group->values[i][c]);
+		int			scale;
+		Size		len;
+
+		isnull[i] = group->isnull[i][c];
+		ints[i] = 0;
+		if (isnull[i])
+		{
+			column->any_null = true;
+			continue;
+		}
+		if (unlikely(VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v)))
+			return i;
+		len = VARSIZE_ANY_EXHDR(v);
+		if (unlikely(!zscodec_numeric_to_int((uint8 *) VARDATA_ANY(v), len, &scale, &ints[i])))
+			return i;
+		if (unlikely(scale != column->scale))
+		{
+			if (column->scale >= 0)
+				return i;
+			column->scale = scale;
+		}
+		nbytes += len;
+	}
+	column->nbytes += nbytes;
+	return group->n;
+}
+
+/* ---- values as bytes ---------------------------------------------------------------- */
+
+/* Marks a row of the batch as an overflow pointer. */
+static void
+mark_ext(ZsWriteBuffer *buf, ZsWriteColumn *column, uint32 row)
+{
+	if (column->isext == NULL)
+	{
+		column->isext = zswrite_grow(buf, NULL, 0, buf->maxrows);
+		memset(column->isext, 0, buf->maxrows);
+	}
+	column->isext[row] = 1;
+	column->any_ext = true;
+}
+
+/* Anything but a short value as it is; row is its place in the batch. */
+static pg_noinline void
+append_unusual_varlena(const RowGroup *group, ZsWriteColumn *column, int c, uint32 row, struct varlena *v)
+{
+	struct varlena *plain = v;
+
+	if (VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v))
+		plain = detoast_attr(v);
+	if (VARSIZE_ANY_EXHDR(plain) > ZS_OVERFLOW_THRESHOLD)
+	{
+		ZsOverflowPointer pointer;
+		ZsCompression compression;
+		int			level;
+
+		zswrite_compression(group->rel, c + 1, &compression, &level);
+		zsattr_overflow_write(group->rel, c + 1, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain),
+							  compression, level, &pointer);
+		mark_ext(group->buf, column, row);
+		append_bytes(group->buf, column, &pointer, sizeof(pointer));
+	}
+	else
+		append_bytes(group->buf, column, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain));
+	if (plain != v)
+		pfree(plain);
+}
+
+/* Appends by-reference values of the group from its row `start` on. */
+static void
+append_by_reference(const RowGroup *group, ZsWriteColumn *column, int c, int start)
+{
+	ZsWriteBuffer *buf = group->buf;
+	uint8	   *isnull = column->isnull + group->first;
+	uint64	   *offsets = column->offsets + group->first;
+
+	for (int i = start; i < group->n; i++)
+	{
+		Datum		value = group->values[i][c];
+
+		isnull[i] = group->isnull[i][c];
+		if (isnull[i])
+			column->any_null = true;
+		else if (column->attlen == -1)
+		{
+			struct varlena *v = (struct varlena *) DatumGetPointer(value);
+
+			if (likely(VARATT_IS_4B_U(v) && VARSIZE_4B(v) - VARHDRSZ <= ZS_OVERFLOW_THRESHOLD))
+				append_bytes(buf, column, VARDATA_4B(v), VARSIZE_4B(v) - VARHDRSZ);
+			else
+				append_unusual_varlena(group, column, c, group->first + i, v);
+		}
+		else if (column->attlen == -2)
+			append_bytes(buf, column, DatumGetCString(value), strlen(DatumGetCString(value)) + 1);
+		else
+			append_bytes(buf, column, DatumGetPointer(value), column->attlen);
+		offsets[i + 1] = column->nbytes;
+	}
+}
+
+/* ---- by-value types ----------------------------------------------------------------- */
+
+/* By-value datum as the codec wants it: sign-extended from the type's width. */
+static pg_attribute_always_inline int64
+value_to_int(Datum value, int16 attlen)
+{
+	switch (attlen)
+	{
+		case 1:
+			return (int8) DatumGetChar(value);
+		case 2:
+			return DatumGetInt16(value);
+		case 4:
+			return DatumGetInt32(value);
+		default:
+			return DatumGetInt64(value);
+	}
+}
+
+/* attlen is known where this is called. */
+static pg_attribute_always_inline void
+append_ints_loop(const RowGroup *group, ZsWriteColumn *column, int c, int16 attlen)
+{
+	int64	   *ints = column->ints + group->first;
+	uint8	   *isnull = column->isnull + group->first;
+	bool		any_null = false;
+
+	for (int i = 0; i < group->n; i++)
+	{
+		bool		null = group->isnull[i][c];
+
+		ints[i] = null ? 0 : value_to_int(group->values[i][c], attlen);
+		isnull[i] = null;
+		any_null |= null;
+	}
+	if (any_null)
+		column->any_null = true;
+}
+
+static void
+append_ints(const RowGroup *group, ZsWriteColumn *column, int c)
+{
+	switch (column->attlen)
+	{
+		case 1:
+			append_ints_loop(group, column, c, 1);
+			break;
+		case 2:
+			append_ints_loop(group, column, c, 2);
+			break;
+		case 4:
+			append_ints_loop(group, column, c, 4);
+			break;
+		default:
+			append_ints_loop(group, column, c, 8);
+	}
+}
+
+/* ---- rows --------------------------------------------------------------------------- */
+
+/* A row that does not exist: it repeats integers, so that it costs nothing. */
+static void
+append_gap_row(ZsWriteBuffer *buf)
+{
+	uint32		n = buf->nrows;
+
+	if (n == buf->maxrows)
+		zswrite_grow_rows(buf);
+	for (int i = 0; i < buf->natts; i++)
+	{
+		ZsWriteColumn *column = &buf->columns[i];
+
+		if (column->dropped)
+			continue;
+		if (column->as_ints)
+		{
+			column->ints[n] = column->ints[n - 1];
+			column->isnull[n] = column->isnull[n - 1];
+		}
+		else
+		{
+			column->isnull[n] = true;
+			column->any_null = true;
+			column->offsets[n + 1] = column->nbytes;
+		}
+	}
+	buf->nrows++;
+}
+
+/* Fills the row numbers up to row, and remembers that they are not the batch's. */
+static void
+append_gap(ZsWriteBuffer *buf, zstid row)
+{
+	ZsWriteGap *gap;
+
+	if (buf->ngaps == buf->maxgaps)
+	{
+		int			n = Max(8, buf->maxgaps * 2);
+
+		buf->gaps = zswrite_grow(buf, buf->gaps, buf->maxgaps * sizeof(ZsWriteGap), n * sizeof(ZsWriteGap));
+		buf->maxgaps = n;
+	}
+	gap = &buf->gaps[buf->ngaps++];
+	gap->first = buf->first + buf->nrows;
+	gap->count = (uint32) (row - gap->first);
+	while (buf->first + buf->nrows < row)
+		append_gap_row(buf);
+}
+
+/* Forgets what an append that failed left behind the last row. */
+static void
+cut_off_rest(ZsWriteBuffer *buf)
+{
+	for (int c = 0; c < buf->natts; c++)
+	{
+		ZsWriteColumn *column = &buf->columns[c];
+
+		if (column->dropped || column->as_ints)
+			continue;
+		column->nbytes = column->offsets[buf->nrows];
+		if (column->isext != NULL)
+			memset(column->isext + buf->nrows, 0, Min(GROUP_ROWS, buf->maxrows - buf->nrows));
+	}
+}
+
+int
+zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot **slots, int nslots)
+{
+	RowGroup	group;
+
+	Assert(nslots > 0);
+	Assert(buf->nrows == 0 ? row % ZS_STRIPE_ROWS == 0 : row >= buf->first + buf->nrows);
+	if (buf->columns == NULL)
+		zswrite_init_columns(rel, buf);
+	if (buf->maxrows == 0)
+		zswrite_grow_rows(buf);
+	cut_off_rest(buf);
+	if (buf->nrows == 0)
+	{
+		buf->first = row;
+		buf->ngaps = 0;
+	}
+	if (buf->first + buf->nrows < row)
+		append_gap(buf, row);
+	if (buf->nrows == buf->maxrows)
+		zswrite_grow_rows(buf);
+
+	group.rel = rel;
+	group.buf = buf;
+	group.first = buf->nrows;
+	group.n = Min(Min(nslots, GROUP_ROWS), (int) (buf->maxrows - buf->nrows));
+	for (int i = 0; i < group.n; i++)
+	{
+		slot_getallattrs(slots[i]);
+		group.values[i] = slots[i]->tts_values;
+		group.isnull[i] = slots[i]->tts_isnull;
+	}
+	for (int c = 0; c < buf->natts; c++)
+	{
+		ZsWriteColumn *column = &buf->columns[c];
+		int			done = 0;
+
+		if (column->dropped)
+			continue;
+		if (ZsColumnIsByValue(column))
+		{
+			append_ints(&group, column, c);
+			continue;
+		}
+		if (column->as_ints)
+		{
+			done = append_numerics(&group, column, c);
+			if (done == group.n)
+				continue;
+			ints_to_bytes(&group, column, done);
+		}
+		append_by_reference(&group, column, c, done);
+	}
+	buf->nrows += group.n;
+	return group.n;
+}
