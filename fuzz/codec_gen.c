@@ -371,6 +371,21 @@ gen_one_string(GenRandom *r, int pattern, size_t width, uint64 salt, GenColumn *
 				len = (size_t) snprintf(text, sizeof(text), "/visit/%llu", (unsigned long long) gen_next(r));
 			gen_append(col, text, width ? 0 : len);
 			break;
+		case 8:					/* text that has no end of different words */
+			for (int i = 2 + (int) gen_below(r, 8); i > 0; i--)
+			{
+				static const char syllables[] = "ka ro mitu lesanovipodequxy fum in. Erst";
+				uint64		v = gen_below(r, 40) * gen_below(r, 40);
+
+				for (; v > 0; v /= 10)
+					gen_append(col, syllables + v % 10 * 4, width ? 0 : 3 + v % 2);
+				if (gen_chance(r, 1))
+				{
+					buf[0] = (uint8) gen_next(r);
+					gen_append(col, buf, width ? 0 : 1);
+				}
+			}
+			break;
 		default:				/* now and then a long one */
 			for (int i = gen_chance(r, 1) ? 1 + (int) gen_below(r, 16000) : 1; i > 0; i--)
 			{
@@ -393,7 +408,7 @@ gen_one_string(GenRandom *r, int pattern, size_t width, uint64 salt, GenColumn *
 static void
 gen_strings(GenRandom *r, ZsValueKind kind, uint32 nrows, GenColumn *col)
 {
-	int			pattern = (int) gen_below(r, kind == ZS_KIND_NUMERIC ? 10 : 9);
+	int			pattern = (int) gen_below(r, 10);
 	int			scale = (int) gen_below(r, gen_chance(r, 80) ? 6 : 20);
 	int			ext_percent = kind != ZS_KIND_FIXED && gen_chance(r, 20) ? (int) gen_below(r, 100) + 1 : 0;
 	uint64		salt = gen_next(r);

@@ -291,6 +291,8 @@ main(int argc, char **argv)
 		ZsEncodeOptions options = {(ZsCompression) gen_below(&r, 3), gen_chance(&r, 90) ? 0 : (int) gen_below(&r, 10)};
 
 		gen_column(&r, (ZsValueKind) (1 + gen_below(&r, 6)), nrows, &col);
+		/* a hint that is mostly wrong here must do no harm */
+		col.in.continues = gen_chance(&r, 50);
 		current = &col;
 		check_column(&col, &col.in, &enc, out, &options, &r);
 		if (col.in.kind == ZS_KIND_NUMERIC)

@@ -94,6 +94,7 @@ typedef enum ZsEncoding
 	ZS_ENC_PLAIN,				/* lengths and bytes */
 	ZS_ENC_FSST,				/* lengths and bytes coded by the segment's symbol table */
 	ZS_ENC_MIXED,				/* codes for values in the dictionary, the others plain or by symbols */
+	ZS_ENC_WORDS,				/* lengths and prefix codes of the segment's frequent pieces of text */
 	ZS_ENC_COUNT
 } ZsEncoding;
 
@@ -141,6 +142,8 @@ typedef struct ZsColumnInput
 	const uint8 *bytes;			/* other kinds: value i is bytes[offsets[i] .. offsets[i + 1]) */
 	const uint64 *offsets;		/* nrows + 1 entries; null rows are empty; FIXED values have width bytes
 								 * each, null rows are empty too */
+	bool		continues;		/* the segment that this encoder wrote last ended where this one begins: what
+								 * was chosen then is likely to be good for this one */
 } ZsColumnInput;
 
 typedef struct ZsEncodeOptions
@@ -149,13 +152,15 @@ typedef struct ZsEncodeOptions
 	int			level;			/* 0 = default; LZ4: 1 fast, 2-12 high compression; zstd: 1-22 */
 } ZsEncodeOptions;
 
-#define ZS_ENCODER_BUFS		13
+#define ZS_ENCODER_BUFS		15
 
 /* Scratch memory of encoding, kept between segments.  Private to the codec. */
 typedef struct ZsEncoder
 {
 	ZsAllocator alloc;
 	ZsCodecBuf	bufs[ZS_ENCODER_BUFS];
+	int			last_mode;		/* of strings, in the last segment; -1 = none */
+	bool		has_words;		/* the last segment's table is still there */
 } ZsEncoder;
 
 extern void zscodec_buf_init(ZsCodecBuf *buf, const ZsAllocator *alloc);
@@ -245,6 +250,7 @@ typedef struct ZsSharedState
 	uint32		nsymbols;		/* FSST */
 	const uint64 *symbols;
 	const uint8 *symbol_lens;
+	const struct ZsWordReader *words;
 	const uint8 *prefix;		/* raw content in front of each vector's LZ4 or zstd window */
 	uint32		prefix_len;
 } ZsSharedState;

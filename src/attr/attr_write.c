@@ -260,6 +260,8 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 		ZsSegmentDraft *draft;
 
 		CHECK_FOR_INTERRUPTS();
+		part.input.continues = drafts->n > 0 &&
+			drafts->drafts[drafts->n - 1].attno == column->attno;
 		if (drafts->n == drafts->max)
 		{
 			drafts->max *= 2;

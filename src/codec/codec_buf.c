@@ -93,6 +93,8 @@ zscodec_encoder_init(ZsEncoder *enc, const ZsAllocator *alloc)
 {
 	Assert(alloc->alloc != NULL && alloc->free != NULL);
 	enc->alloc = *alloc;
+	enc->last_mode = -1;
+	enc->has_words = false;
 	for (int i = 0; i < ZS_ENCODER_BUFS; i++)
 		zscodec_buf_init(&enc->bufs[i], alloc);
 }

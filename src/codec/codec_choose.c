@@ -14,6 +14,15 @@
 #define MIN_FSST_BYTES		4096
 #define MIN_PREFIX_BYTES	65536
 
+/* Nor a table of words: it takes some kilobytes. */
+#define MIN_WORDS_BYTES		(128 * 1024)
+
+/* Strings sampled for the table of words. */
+#define WORDS_STRINGS		8192
+
+/* What words must save over what is as easy to look up. */
+#define WORDS_SAVING		8
+
 /* The prefix: pieces from all over the segment, together at most this share of it. */
 #define PREFIX_SHARE		24
 #define PREFIX_PIECES		48
@@ -56,6 +65,48 @@ build_symbols(ZsSegmentEncoder *se)
 		lens[i] = Min(lens[i], 4 * share);
 	zscodec_fsst_build((ZsSymbolTable *) buf->data, scratch->data, strings, lens, n);
 	se->symbols = (const ZsSymbolTable *) buf->data;
+	return NULL;
+}
+
+/*
+ * Builds a table of words from strings all over the segment, or refines the one of the segment before.
+ */
+static const char *
+build_words(ZsSegmentEncoder *se)
+{
+	const ZsColumnInput *in = se->in;
+	ZsCodecBuf *buf = &se->enc->bufs[ZS_BUF_WORDS];
+	ZsCodecBuf *scratch = &se->enc->bufs[ZS_BUF_WORD_COUNTS];
+	uint64		total = in->offsets[in->nrows] - in->offsets[0];
+	uint32		step = Max((uint32) (total / ZS_WORDS_SAMPLE_MAX), in->nrows / WORDS_STRINGS) + 1;
+	uint32		most = 4 * Max(ZS_WORDS_SAMPLE_MAX / (in->nrows / step + 1), 16);
+	uint32		left = ZS_WORDS_SAMPLE_MAX;
+	const uint8 **strings;
+	uint32	   *lens;
+	uint32		n = 0;
+
+	if (!zscodec_buf_reserve(buf, sizeof(ZsWordTable)) ||
+		!zscodec_buf_reserve(scratch, zscodec_words_scratch_size() +
+							 WORDS_STRINGS * (sizeof(*strings) + sizeof(*lens))))
+		return ZS_ERR_MEMORY;
+	strings = (const uint8 **) (scratch->data + zscodec_words_scratch_size());
+	lens = (uint32 *) (strings + WORDS_STRINGS);
+	for (uint32 row = 0; row < in->nrows && left > 0; row += step)
+	{
+		uint64		len = in->offsets[row + 1] - in->offsets[row];
+
+		if (len == 0 || (in->isext != NULL && in->isext[row]))
+			continue;
+		Assert(n < WORDS_STRINGS);
+		strings[n] = in->bytes + in->offsets[row];
+		lens[n] = (uint32) Min(len, Min(most, left));
+		left -= lens[n++];
+	}
+	if (n == 0)
+		return NULL;
+	zscodec_words_build((ZsWordTable *) buf->data, scratch->data, strings, lens, n, total, se->enc->has_words);
+	se->enc->has_words = true;
+	se->words = (const ZsWordTable *) buf->data;
 	return NULL;
 }
 
@@ -116,6 +167,8 @@ mode_applies(const ZsSegmentEncoder *se, ZsStringMode mode, uint64 total)
 			return true;
 		case ZS_STRINGS_FSST:
 			return total >= MIN_FSST_BYTES;
+		case ZS_STRINGS_WORDS:
+			return total >= MIN_WORDS_BYTES;
 		case ZS_STRINGS_PACKED:
 			return compress;
 		case ZS_STRINGS_PREFIXED:
@@ -149,6 +202,13 @@ prepare_mode(ZsSegmentEncoder *se, ZsStringMode mode, uint64 *cost)
 			return err;
 		parts.symbols = se->symbols;
 		parts.dict = mode == ZS_STRINGS_MIXED ? &se->dict : NULL;
+		return shared_cost(se, &parts, cost);
+	}
+	if (mode == ZS_STRINGS_WORDS)
+	{
+		if (se->words == NULL && (err = build_words(se)) != NULL)
+			return err;
+		parts.words = se->words;
 		return shared_cost(se, &parts, cost);
 	}
 	if (mode == ZS_STRINGS_PREFIXED)
@@ -187,6 +247,33 @@ trial_size(ZsSegmentEncoder *se, uint64 *size)
 	return NULL;
 }
 
+/* Settles on a mode. */
+static const char *
+take_mode(ZsSegmentEncoder *se, ZsStringMode mode)
+{
+	uint64		cost;
+	const char *err;
+
+	if ((err = prepare_mode(se, mode, &cost)) != NULL)
+		return err;
+	if (mode != ZS_STRINGS_FSST && mode != ZS_STRINGS_FSST_PACKED && mode != ZS_STRINGS_MIXED)
+		se->symbols = NULL;
+	if (mode != ZS_STRINGS_WORDS)
+		se->words = NULL;
+	se->enc->last_mode = (int) mode;
+	return NULL;
+}
+
+/* Is the last segment's mode good for this one without further trial? */
+static bool
+repeat_mode(const ZsSegmentEncoder *se, uint64 total)
+{
+	ZsStringMode last = (ZsStringMode) se->enc->last_mode;
+
+	return se->in->continues && se->enc->last_mode >= 0 && mode_applies(se, last, total) &&
+		(se->dict.n > 0) == (last == ZS_STRINGS_DICT || last == ZS_STRINGS_MIXED);
+}
+
 /* Chooses the mode of a FIXED or BYTES segment. */
 static const char *
 choose_string_mode(ZsSegmentEncoder *se)
@@ -198,11 +285,17 @@ choose_string_mode(ZsSegmentEncoder *se)
 	uint64		cost;
 	const char *err;
 
+	if (repeat_mode(se, total))
+		return take_mode(se, (ZsStringMode) se->enc->last_mode);
 	for (int m = 0; m < ZS_STRINGS_MODES; m++)
 	{
 		uint64		size;
+		int			saving = m == ZS_STRINGS_WORDS ? WORDS_SAVING : 32;
 
 		if (!mode_applies(se, (ZsStringMode) m, total))
+			continue;
+		/* where symbols find nothing, there are no words */
+		if (m == ZS_STRINGS_WORDS && best == ZS_STRINGS_PLAIN)
 			continue;
 		if ((err = prepare_mode(se, (ZsStringMode) m, &cost)) != NULL)
 			return err;
@@ -211,7 +304,7 @@ choose_string_mode(ZsSegmentEncoder *se)
 			return err;
 		se->symbols = symbols;
 		size += cost;
-		if (best_size == PG_UINT64_MAX || size < best_size - best_size / 32)
+		if (best_size == PG_UINT64_MAX || size < best_size - best_size / saving)
 		{
 			best_size = size;
 			best = (ZsStringMode) m;
@@ -220,11 +313,7 @@ choose_string_mode(ZsSegmentEncoder *se)
 		if (m == ZS_STRINGS_DICT && 4 * cost <= size && 3 * size <= total + se->in->nrows / 2)
 			break;
 	}
-	if ((err = prepare_mode(se, best, &cost)) != NULL)
-		return err;
-	if (best != ZS_STRINGS_FSST && best != ZS_STRINGS_FSST_PACKED && best != ZS_STRINGS_MIXED)
-		se->symbols = NULL;
-	return NULL;
+	return take_mode(se, best);
 }
 
 /* Float exponents, from a sample spread over the segment. */

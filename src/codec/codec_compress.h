@@ -20,6 +20,8 @@ typedef enum ZsEncoderBuf
 	ZS_BUF_CODES,				/* dictionary code of each row */
 	ZS_BUF_SYMBOLS,				/* symbol table being built or used */
 	ZS_BUF_COUNTS,				/* its statistics */
+	ZS_BUF_WORDS,				/* table of words being built or used */
+	ZS_BUF_WORD_COUNTS,			/* its statistics */
 	ZS_BUF_PREFIX,				/* compression prefix */
 	ZS_BUF_LZ4,					/* LZ4 states */
 	ZS_BUF_LZ4HC

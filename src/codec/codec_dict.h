@@ -7,6 +7,7 @@
 
 #include "codec_fsst.h"
 #include "codec_internal.h"
+#include "codec_words.h"
 
 /* A distinct value while the dictionary is built; by reference: ptr and len, else value. */
 typedef struct ZsDictEntry
@@ -41,6 +42,7 @@ typedef struct ZsSharedParts
 {
 	const ZsDictBuild *dict;
 	const ZsSymbolTable *symbols;
+	const ZsWordTable *words;
 	const uint8 *prefix;
 	size_t		prefix_len;
 } ZsSharedParts;

@@ -10,6 +10,7 @@
 #include "codec_dict.h"
 #include "codec_fsst.h"
 #include "codec_internal.h"
+#include "codec_words.h"
 
 /* How the by-reference vectors of a segment are written, cheapest to decode first. */
 typedef enum ZsStringMode
@@ -17,6 +18,7 @@ typedef enum ZsStringMode
 	ZS_STRINGS_DICT = 0,		/* codes; vectors with overflow pointers fall back to packed */
 	ZS_STRINGS_PLAIN,			/* as they are */
 	ZS_STRINGS_FSST,
+	ZS_STRINGS_WORDS,			/* codes for pieces of text */
 	ZS_STRINGS_PACKED,			/* plain, then LZ4 or zstd */
 	ZS_STRINGS_PREFIXED,		/* the same behind a prefix from the segment */
 	ZS_STRINGS_FSST_PACKED,		/* symbols, then LZ4 or zstd */
@@ -58,6 +60,7 @@ typedef struct ZsSegmentEncoder
 	ZsAlpChoice alp;
 	ZsStringMode mode;
 	const ZsSymbolTable *symbols;	/* NULL = none */
+	const ZsWordTable *words;	/* NULL = none */
 	const uint8 *prefix;
 	size_t		prefix_len;
 

@@ -504,3 +504,17 @@ zscodec_ints_encode_codes(const uint64 *codes, uint32 n, uint8 *out)
 	collect_stats(codes, n, &st);
 	return encode_unscaled(codes, n, &st, out);
 }
+
+/* As CONST or FOR. */
+size_t
+zscodec_ints_encode_flat(const uint64 *vals, uint32 n, uint8 *out)
+{
+	IntStats	st;
+	ForPlan		plan = {0};
+
+	Assert(n >= 1 && n <= ZS_VECTOR_ROWS);
+	collect_stats(vals, n, &st);
+	if (st.min != st.max)
+		plan_for(vals, n, st.min, st.max, &plan);
+	return encode_flat(vals, n, st.min, st.max, &plan, out);
+}

@@ -431,6 +431,43 @@ zscodec_ints_decode(ZsReader *r, uint32 n, uint64 *out)
 	return decode_stream(r, n, LEVEL_TOP, out);
 }
 
+/*
+ * Reads values first .. first + count - 1 of a stream of n into out and moves the reader behind the stream, which
+ * must be a flat one (zscodec_ints_flat()).
+ */
+const char *
+zscodec_ints_get_some(ZsReader *r, uint32 n, uint32 first, uint32 count, uint64 *out)
+{
+	ForParts	f;
+	const char *err;
+	int			encoding;
+	int			nbytes;
+	uint64		base;
+
+	Assert(n >= 1 && n <= ZS_VECTOR_ROWS && first + count <= n);
+	if ((err = read_tag(r, LEVEL_FLAT, &encoding, &nbytes)) != NULL)
+		return err;
+	if (encoding == ZS_ENC_CONST)
+	{
+		if ((err = read_base(r, nbytes, &base)) != NULL)
+			return err;
+		for (uint32 i = 0; i < count; i++)
+			out[i] = base;
+		return NULL;
+	}
+	if ((err = read_for(r, n, nbytes, &f)) != NULL)
+		return err;
+	for (uint32 i = 0; i < count; i++)
+		out[i] = f.base + zscodec_bits_get(f.packed, f.packed_len, first + i, f.width);
+	for (uint32 i = 0; i < f.npatches; i++)
+	{
+		if (f.pos[i] >= first && f.pos[i] < first + count)
+			out[f.pos[i] - first] += zscodec_bits_get(f.patches, packed_size(f.npatches, f.patch_width), i,
+													  f.patch_width) << f.width;
+	}
+	return NULL;
+}
+
 /* Reads value idx of a stream of n; where the reader stands afterwards is undefined. */
 const char *
 zscodec_ints_get(ZsReader *r, uint32 n, uint32 idx, uint64 *value)

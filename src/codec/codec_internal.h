@@ -30,11 +30,11 @@
  *
  * SHARED AREA
  *
- *		u8 flags (1 dictionary, 2 symbol table, 4 prefix); u8 compression; u32 body length; body
+ *		u8 flags (1 dictionary, 2 symbol table, 4 prefix, 8 words); u8 compression; u32 body length; body
  *
  * The body has, in this order: the dictionary (u8 sorted, u32 entries, integer streams of at most 1024
  * values each: the values, or the lengths followed by the bytes), the symbol table (u8 count, the
- * lengths, the symbols), the prefix (u32 length, bytes).
+ * lengths, the symbols), the words (see codec_words.c), the prefix (u32 length, bytes).
  *
  * VECTOR
  *
@@ -46,8 +46,9 @@
  *		integers			integer stream
  *		bytes CONST			the value
  *		bytes DICT			integer stream of codes (integers: inside a DICT stream)
- *		bytes PLAIN			integer stream of lengths (not for FIXED); the bytes
- *		bytes FSST			integer stream of decoded lengths; the codes
+ *		bytes PLAIN			integer stream of lengths, anchors (not for FIXED); the bytes
+ *		bytes FSST			integer stream of decoded lengths, anchors; the codes
+ *		bytes WORDS			integer stream of decoded lengths, anchors; the codes, high bits first
  *		bytes MIXED			position set of the values not in the dictionary; integer stream of the others'
  *							codes, if any; u8 PLAIN or FSST; those values as above
  *		FLOAT ALP			u8 e, u8 f, u8 has exceptions, [position set, patterns], integer stream
@@ -67,6 +68,11 @@
  * Arithmetic is modulo 2^64.  A base is sign-extended.  Packed: value i occupies bits [i * width, (i + 1) *
  * width), low bits first; widths 57..63 do not occur.  A patch at position p adds patch << width to
  * value p.
+ *
+ * ANCHORS of n values (n is known from outside)
+ *
+ *		u8 width; packed: where values 32, 64, ... begin in what follows, in bytes, WORDS: in bits.  Width 0: there
+ *		are none, one has to start from the first value.
  *
  * POSITION SET of k positions below n (n is known from outside)
  *
@@ -98,6 +104,8 @@
 #define ZS_SHARED_HAS_DICT		0x01
 #define ZS_SHARED_HAS_SYMBOLS	0x02
 #define ZS_SHARED_HAS_PREFIX	0x04
+#define ZS_SHARED_HAS_WORDS		0x08
+#define ZS_SHARED_KNOWN_FLAGS	0x0F
 #define ZS_SHARED_HEADER_SIZE	6
 
 /* One directory entry as it lies in the payload. */
@@ -280,7 +288,17 @@ extern const char *zscodec_posset_decode(ZsReader *r, uint32 n, uint16 *pos, uin
 extern size_t zscodec_ints_encode(const uint64 *vals, uint32 n, uint8 *out);
 extern size_t zscodec_ints_encode_bounds(const uint64 *vals, uint32 n, uint8 *out, int64 *min, int64 *max);
 extern size_t zscodec_ints_encode_codes(const uint64 *codes, uint32 n, uint8 *out);
+extern size_t zscodec_ints_encode_flat(const uint64 *vals, uint32 n, uint8 *out);
 extern const char *zscodec_ints_decode(ZsReader *r, uint32 n, uint64 *out);
+
+/* Is the stream at p CONST or FOR, so that any part of it can be had alone? */
+static inline bool
+zscodec_ints_flat(const uint8 *p)
+{
+	return (*p & 0x0F) == ZS_ENC_CONST || (*p & 0x0F) == ZS_ENC_FOR;
+}
+
+extern const char *zscodec_ints_get_some(ZsReader *r, uint32 n, uint32 first, uint32 count, uint64 *out);
 extern const char *zscodec_ints_get(ZsReader *r, uint32 n, uint32 idx, uint64 *value);
 
 /* 16 decimals of a numeric are four digits of base 10000 that fit 64 bits. */

@@ -28,6 +28,7 @@ static const char *const encoding_names[ZS_ENC_COUNT] = {
 	[ZS_ENC_PLAIN] = "plain",
 	[ZS_ENC_FSST] = "fsst",
 	[ZS_ENC_MIXED] = "mixed",
+	[ZS_ENC_WORDS] = "words",
 };
 
 const char *
@@ -93,6 +94,7 @@ encoding_fits(ZsValueKind kind, int encoding)
 			return kind == ZS_KIND_NUMERIC;
 		case ZS_ENC_PLAIN:
 		case ZS_ENC_FSST:
+		case ZS_ENC_WORDS:
 			return kind >= ZS_KIND_NUMERIC;
 		case ZS_ENC_MIXED:
 			return kind >= ZS_KIND_FIXED;

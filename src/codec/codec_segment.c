@@ -78,6 +78,7 @@ write_shared(ZsSegmentEncoder *se, const uint8 **area, size_t *area_len)
 	{
 		parts.dict = se->use_dict ? &se->dict : NULL;
 		parts.symbols = se->symbols;
+		parts.words = se->words;
 		parts.prefix = se->prefix;
 		parts.prefix_len = se->prefix_len;
 	}
@@ -228,6 +229,11 @@ zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input, const ZsEncod
 	se.by_ref = input->kind >= ZS_KIND_NUMERIC && input->ints == NULL;
 	se.nvectors = (input->nrows + ZS_VECTOR_ROWS - 1) / ZS_VECTOR_ROWS;
 	zscodec_compress_begin(enc);
+	if (!input->continues)
+	{
+		enc->last_mode = -1;
+		enc->has_words = false;
+	}
 	if ((err = zscodec_segment_choose(&se)) != NULL ||
 		(err = encode_vectors(&se)) != NULL ||
 		(err = write_shared(&se, &area, &area_len)) != NULL)
@@ -253,5 +259,5 @@ zscodec_segment_max_size(const ZsColumnInput *input)
 	/* Plain bytes or whole integers, lengths or exceptions, position sets; a shared area that paid for itself. */
 	return ZS_SEGMENT_HEAD_MAX + 2 * bytes +
 		nvectors * (4 * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 4 * ZS_POSSET_SIZE_MAX(ZS_VECTOR_ROWS)) +
-		ZS_DICT_BYTES_MAX / 4 + ZS_PREFIX_MAX + ZS_FSST_TABLE_SIZE_MAX;
+		ZS_DICT_BYTES_MAX / 4 + ZS_PREFIX_MAX + ZS_FSST_TABLE_SIZE_MAX + ZS_WORDS_TABLE_SIZE_MAX;
 }

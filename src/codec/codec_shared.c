@@ -2,7 +2,7 @@
  * codec_shared.c
  *	  The area that the vectors of a segment share: writing and opening it.
  *
- * It holds at most three things, in this order: the dictionary, the FSST symbol table, the compression prefix.  The
+ * It holds at most these, in this order: the dictionary, the FSST symbol table, the words, the compression prefix.  The
  * body is compressed as a whole if that helps; dictionary entries that begin alike then cost little.  Opening
  * it forms the dictionary's values once as vectors hand them out, so that decoding a dictionary vector copies
  * addresses and nothing else.
@@ -12,7 +12,8 @@
 
 /* No area of ours is longer: dictionary with its lengths, symbol table, prefix. */
 #define BODY_SIZE_MAX \
-	(ZS_DICT_BYTES_MAX + ZS_DICT_ENTRIES_MAX * 16 + ZS_FSST_TABLE_SIZE_MAX + ZS_PREFIX_MAX + 65536)
+	(ZS_DICT_BYTES_MAX + ZS_DICT_ENTRIES_MAX * 16 + ZS_FSST_TABLE_SIZE_MAX + ZS_WORDS_TABLE_SIZE_MAX + \
+	 ZS_PREFIX_MAX + 65536)
 
 /* Compression below this saves nothing. */
 #define MIN_COMPRESS_SIZE	64
@@ -36,7 +37,7 @@ zscodec_shared_write(ZsEncoder *enc, const ZsEncodeOptions *options, const ZsSha
 	*area_len = 0;
 	body->len = 0;
 	packed->len = 0;
-	if (parts->dict == NULL && parts->symbols == NULL && parts->prefix_len == 0)
+	if (parts->dict == NULL && parts->symbols == NULL && parts->words == NULL && parts->prefix_len == 0)
 		return NULL;
 	if (!zscodec_buf_reserve(body, ZS_SHARED_HEADER_SIZE + ZS_FSST_TABLE_SIZE_MAX + 4 + parts->prefix_len))
 		return ZS_ERR_MEMORY;
@@ -53,6 +54,13 @@ zscodec_shared_write(ZsEncoder *enc, const ZsEncodeOptions *options, const ZsSha
 		if (!zscodec_buf_reserve(body, body->len + ZS_FSST_TABLE_SIZE_MAX))
 			return ZS_ERR_MEMORY;
 		body->len += zscodec_fsst_write(parts->symbols, body->data + body->len);
+	}
+	if (parts->words != NULL)
+	{
+		flags |= ZS_SHARED_HAS_WORDS;
+		if (!zscodec_buf_reserve(body, body->len + ZS_WORDS_TABLE_SIZE_MAX + ZS_SLACK))
+			return ZS_ERR_MEMORY;
+		body->len += zscodec_words_write(parts->words, body->data + body->len);
 	}
 	if (parts->prefix_len > 0)
 	{
@@ -140,7 +148,7 @@ open_dict(const ZsSegmentInfo *info, ZsReader *r, ZsSharedState *shared, uint64 
 /* Reads the parts out of a body; the arrays were laid out by zscodec_shared_open(). */
 static const char *
 open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *shared, uint64 *symbols,
-		   uint8 *symbol_lens, uint64 *values, uint8 *arena)
+		   uint8 *symbol_lens, ZsWordReader *words, uint64 *values, uint8 *arena)
 {
 	const char *err;
 
@@ -158,6 +166,12 @@ open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *sha
 			return err;
 		shared->symbols = symbols;
 		shared->symbol_lens = symbol_lens;
+	}
+	if (flags & ZS_SHARED_HAS_WORDS)
+	{
+		if ((err = zscodec_words_read(r, words)) != NULL)
+			return err;
+		shared->words = words;
 	}
 	if (flags & ZS_SHARED_HAS_PREFIX)
 	{
@@ -179,7 +193,7 @@ open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *sha
 /*
  * The memory of an open area:
  *
- *		symbols 256 * 8 | symbol lengths 256 | dictionary values | formed entries | body
+ *		symbols 256 * 8 | symbol lengths 256 | words | dictionary values | formed entries | body
  */
 static const char *
 open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedState *shared)
@@ -200,10 +214,12 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 	flags = bytes[0];
 	compression = bytes[1];
 	body_len = load32(bytes + 2);
-	if (flags == 0 || flags > 7)
+	if (flags == 0 || flags > ZS_SHARED_KNOWN_FLAGS)
 		return "shared area has unknown parts";
 	if (body_len < 5 || body_len > BODY_SIZE_MAX)
 		return "shared area has an impossible length";
+	if (flags & ZS_SHARED_HAS_WORDS)
+		values_off += (sizeof(ZsWordReader) + 7) & ~(size_t) 7;
 	bytes += ZS_SHARED_HEADER_SIZE;
 	len -= ZS_SHARED_HEADER_SIZE;
 	if (compression == ZS_COMPRESSION_NONE ? body_len != len :
@@ -232,7 +248,9 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 			return "dictionary has an impossible number of entries";
 	}
 	return open_parts(info, &r, flags, shared, (uint64 *) shared->mem,
-					  shared->mem + 256 * sizeof(uint64), (uint64 *) (shared->mem + values_off),
+					  shared->mem + 256 * sizeof(uint64),
+					  (ZsWordReader *) (shared->mem + 256 * sizeof(uint64) + 256),
+					  (uint64 *) (shared->mem + values_off),
 					  shared->mem + values_off + shared->ndict * sizeof(uint64));
 }
 

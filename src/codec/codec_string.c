@@ -1,9 +1,10 @@
 /*
  * codec_string.c
- *	  By-reference values: one for all, plain, or coded by a symbol table.
+ *	  By-reference values: one for all, plain, or coded by a table of symbols or words.
  *
  * Values lie side by side without separators, their lengths in an integer stream in front; a fixed-length type
- * has no lengths unless symbols are used.  Decoding lays the values into the arena as PostgreSQL wants to see them:
+ * has no lengths unless symbols are used.  To find one value without walking over all before it, anchors say where
+ * every 32nd begins.  Decoding lays the values into the arena as PostgreSQL wants to see them:
  * with a varlena header, or aligned.  The arena's size follows from lengths that were checked against the
  * bytes at hand (or, for symbols, against eight times as many), so broken lengths cannot make it large.
  */
@@ -16,23 +17,69 @@
 /* A code stands for at most 8 bytes. */
 #define FSST_EXPANSION		8
 
-/* Writes the lengths as a stream; returns its size. */
+/* What a flat stream of lengths may take more than the best: one in so many bytes. */
+#define FLAT_LENS_SHARE		128
+
+/*
+ * Writes the lengths as a stream; returns its size.  Where there are anchors, some of the lengths are to be had without the
+ * others, if that costs little.
+ */
 static size_t
-encode_lens(const uint32 *lens, uint32 n, uint8 *out)
+encode_lens(const uint32 *lens, uint32 n, bool with_anchors, uint8 *out)
 {
 	uint64		wide[ZS_VECTOR_ROWS];
+	uint64		total = 0;
+	size_t		best;
+	size_t		flat;
+	uint8		temp[ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS)];
 
 	for (uint32 i = 0; i < n; i++)
+	{
 		wide[i] = lens[i];
-	return zscodec_ints_encode(wide, n, out);
+		total += lens[i];
+	}
+	best = zscodec_ints_encode(wide, n, out);
+	if (!with_anchors || zscodec_ints_flat(out))
+		return best;
+	flat = zscodec_ints_encode_flat(wide, n, temp);
+	if (flat > best + total / FLAT_LENS_SHARE)
+		return best;
+	memcpy(out, temp, flat);
+	return flat;
 }
 
-/* Room: ZS_INTS_SIZE_MAX(n) + sum of the lengths.  Values that follow each other are copied together. */
-size_t
-zscodec_strings_encode_plain(const uint8 *const *ptrs, const uint32 *lens, uint32 n, bool with_lens, uint8 *out)
+/* Writes where values 32, 64, ... begin; returns the size. */
+static size_t
+encode_anchors(const uint64 *anchors, uint32 n, uint8 *out)
 {
-	uint8	   *p = out + (with_lens ? encode_lens(lens, n, out) : 0);
+	uint32		count = (n - 1) / ZS_ANCHOR_STRIDE;
+	int			width = count > 0 ? packed_width(bit_width(anchors[count - 1])) : 0;
 
+	*out = (uint8) width;
+	zscodec_bits_pack(anchors, count, width, 0, out + 1);
+	return 1 + packed_size(count, width);
+}
+
+/* Room: ZS_INTS_SIZE_MAX(n) + ZS_ANCHORS_SIZE_MAX + sum of the lengths.  Values that follow each other are copied together. */
+size_t
+zscodec_strings_encode_plain(const uint8 *const *ptrs, const uint32 *lens, uint32 n, bool with_lens,
+							 bool with_anchors, uint8 *out)
+{
+	uint8	   *p = out;
+	uint64		anchors[ZS_VECTOR_ROWS / ZS_ANCHOR_STRIDE];
+	uint64		total = 0;
+
+	if (with_lens)
+	{
+		p += encode_lens(lens, n, with_anchors, p);
+		for (uint32 i = 0; i < n; i++)
+		{
+			if (i > 0 && i % ZS_ANCHOR_STRIDE == 0)
+				anchors[i / ZS_ANCHOR_STRIDE - 1] = total;
+			total += lens[i];
+		}
+		p += encode_anchors(anchors, with_anchors ? n : 1, p);
+	}
 	for (uint32 i = 0; i < n;)
 	{
 		const uint8 *start = ptrs[i];
@@ -46,17 +93,58 @@ zscodec_strings_encode_plain(const uint8 *const *ptrs, const uint32 *lens, uint3
 	return (size_t) (p - out);
 }
 
-/* Room: ZS_INTS_SIZE_MAX(n) + ZS_FSST_ENCODED_MAX(sum of the lengths). */
+/*
+ * Room for anchors in front of what they lead to, whose size shows later: the codes are written behind it
+ * and then moved next to the anchors.
+ */
+static uint8 *
+finish_codes(const uint64 *anchors, uint32 n, bool with_anchors, uint8 *p, const uint8 *codes, size_t len)
+{
+	p += encode_anchors(anchors, with_anchors ? n : 1, p);
+	Assert(p <= codes);
+	memmove(p, codes, len);
+	return p + len;
+}
+
+/* Room: ZS_INTS_SIZE_MAX(n) + ZS_ANCHORS_SIZE_MAX + ZS_FSST_ENCODED_MAX(sum of the lengths). */
 size_t
 zscodec_strings_encode_fsst(const ZsSymbolTable *table, const uint8 *const *ptrs, const uint32 *lens, uint32 n,
-							const uint8 *limit, uint8 *out)
+							const uint8 *limit, bool with_anchors, uint8 *out)
 {
-	uint8	   *p = out + encode_lens(lens, n, out);
+	uint8	   *start = out + encode_lens(lens, n, with_anchors, out);
+	uint8	   *codes = start + ZS_ANCHORS_SIZE_MAX;
+	uint8	   *p = codes;
+	uint64		anchors[ZS_VECTOR_ROWS / ZS_ANCHOR_STRIDE];
 
 	Assert(table->nsymbols <= ZS_FSST_SYMBOLS_MAX);
 	for (uint32 i = 0; i < n; i++)
+	{
+		if (i > 0 && i % ZS_ANCHOR_STRIDE == 0)
+			anchors[i / ZS_ANCHOR_STRIDE - 1] = (uint64) (p - codes);
 		p = zscodec_fsst_encode(table, ptrs[i], lens[i], limit, p);
-	return (size_t) (p - out);
+	}
+	return (size_t) (finish_codes(anchors, n, with_anchors, start, codes, (size_t) (p - codes)) - out);
+}
+
+/* Room: ZS_INTS_SIZE_MAX(n) + ZS_ANCHORS_SIZE_MAX + ZS_WORDS_ENCODED_MAX(sum of the lengths). */
+size_t
+zscodec_strings_encode_words(const ZsWordTable *table, const uint8 *const *ptrs, const uint32 *lens, uint32 n,
+							 const uint8 *limit, uint8 *out)
+{
+	uint8	   *start = out + encode_lens(lens, n, true, out);
+	uint8	   *codes = start + ZS_ANCHORS_SIZE_MAX;
+	ZsBitWriter w = {codes, 0, 0};
+	uint64		anchors[ZS_VECTOR_ROWS / ZS_ANCHOR_STRIDE];
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (i > 0 && i % ZS_ANCHOR_STRIDE == 0)
+			anchors[i / ZS_ANCHOR_STRIDE - 1] = (uint64) (w.p - codes) * 8 + (uint64) w.nbits;
+		zscodec_words_encode(table, ptrs[i], lens[i], limit, &w);
+	}
+	if (w.nbits > 0)
+		w.p++;
+	return (size_t) (finish_codes(anchors, n, true, start, codes, (size_t) (w.p - codes)) - out);
 }
 
 static inline uint8 *
@@ -89,24 +177,45 @@ copy_value(uint8 *dst, const uint8 *src, size_t len, const uint8 *src_end)
 
 StaticAssertDecl(ZS_SLACK >= 16, "values may be copied in steps of 16");
 
-/* Lengths of n values whose sum must not exceed limit; FIXED types have their width. */
+/* What the anchors of n values take, without looking at them. */
 static const char *
-read_lens(const ZsSegmentInfo *info, ZsReader *r, uint32 n, bool stored, uint64 *lens, uint64 *total,
-		  uint64 expansion)
+skip_anchors(ZsReader *r, uint32 n)
 {
-	const char *err;
-	uint64		limit;
+	size_t		size;
 
-	if (!stored)
-	{
-		for (uint32 i = 0; i < n; i++)
-			lens[i] = info->width;
-		*total = (uint64) n * info->width;
-		return *total <= reader_left(r) * expansion ? NULL : ZS_ERR_SHORT;
-	}
-	if ((err = zscodec_ints_decode(r, n, lens)) != NULL)
+	if (reader_left(r) < 1)
+		return ZS_ERR_SHORT;
+	if (r->p[0] > ZS_WIDTH_MAX || r->p[0] != packed_width(r->p[0]))
+		return "bit width out of range";
+	size = 1 + packed_size((n - 1) / ZS_ANCHOR_STRIDE, r->p[0]);
+	if (reader_left(r) < size)
+		return ZS_ERR_SHORT;
+	r->p += size;
+	return NULL;
+}
+
+/* The anchor before value idx: *first is the value it leads to. */
+static const char *
+read_anchor(ZsReader *r, uint32 n, uint32 idx, uint32 *first, uint64 *anchor)
+{
+	const uint8 *p = r->p;
+	const char *err;
+
+	*first = 0;
+	*anchor = 0;
+	if ((err = skip_anchors(r, n)) != NULL)
 		return err;
-	limit = reader_left(r) * expansion;
+	if (p[0] == 0 || idx < ZS_ANCHOR_STRIDE)
+		return NULL;
+	*first = idx - idx % ZS_ANCHOR_STRIDE;
+	*anchor = zscodec_bits_get(p + 1, (size_t) (r->p - p) - 1, idx / ZS_ANCHOR_STRIDE - 1, p[0]);
+	return NULL;
+}
+
+/* The sum of lengths, which must not exceed limit. */
+static const char *
+sum_lens(const ZsSegmentInfo *info, const uint64 *lens, uint32 n, uint64 limit, uint64 *total)
+{
 	*total = 0;
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -117,6 +226,30 @@ read_lens(const ZsSegmentInfo *info, ZsReader *r, uint32 n, bool stored, uint64 
 		*total += lens[i];
 	}
 	return NULL;
+}
+
+/*
+ * Lengths of n values, whose sum must not exceed what is left times the expansion; FIXED types have their width.  Moves
+ * behind the anchors.
+ */
+static const char *
+read_lens(const ZsSegmentInfo *info, ZsReader *r, uint32 n, bool stored, uint64 *lens, uint64 *total,
+		  uint64 expansion)
+{
+	const char *err;
+
+	if (!stored)
+	{
+		for (uint32 i = 0; i < n; i++)
+			lens[i] = info->width;
+		*total = (uint64) n * info->width;
+		return *total <= reader_left(r) * expansion ? NULL : ZS_ERR_SHORT;
+	}
+	if ((err = zscodec_ints_decode(r, n, lens)) != NULL)
+		return err;
+	if ((err = skip_anchors(r, n)) != NULL)
+		return err;
+	return sum_lens(info, lens, n, reader_left(r) * expansion, total);
 }
 
 /* Room in the arena for n values of total bytes. */
@@ -210,6 +343,39 @@ decode_fsst(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedStat
 	return reader_left(r) == 0 ? NULL : "symbol codes do not add up";
 }
 
+static const char *
+decode_words(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared, ZsVectorOut *out)
+{
+	uint64		lens[ZS_VECTOR_ROWS];
+	uint64		total;
+	ZsBitReader bits;
+	const char *err;
+	uint8	   *p;
+
+	if (shared == NULL || shared->words == NULL)
+		return "table of words is missing";
+	if ((err = read_lens(info, r, n, true, lens, &total, ZS_WORDS_EXPANSION)) != NULL)
+		return err;
+	if (total > info->raw_size)
+		return "value lengths exceed the data";
+	if (!reserve_values(info, out, n, total))
+		return ZS_ERR_MEMORY;
+	p = out->arena;
+	if (!zscodec_words_start(&bits, r, 0))
+		return ZS_ERR_SHORT;
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint8	   *data;
+
+		out->values[i] = begin_value(info, &p, lens[i], &data);
+		if (!zscodec_words_decode(&bits, shared->words, data, lens[i]))
+			return "word codes are corrupted";
+		p = data + lens[i];
+	}
+	Assert(p <= out->arena + out->arena_size);
+	return zscodec_words_at_end(&bits) ? NULL : "word codes do not add up";
+}
+
 /* Decodes n values into out->values[0 .. n) and the arena. */
 const char *
 zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n,
@@ -223,50 +389,112 @@ zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uin
 			return decode_plain(info, r, n, out);
 		case ZS_ENC_FSST:
 			return decode_fsst(info, r, n, shared, out);
+		case ZS_ENC_WORDS:
+			return decode_words(info, r, n, shared, out);
 	}
 	return "encoding does not fit the type";
 }
 
-/* Decodes value idx of n alone. */
+/* A fixed-length value that lies there as it is. */
+static const char *
+decode_fixed_one(const ZsSegmentInfo *info, const ZsReader *r, uint32 n, uint32 idx, ZsVectorOut *out, uint64 *value)
+{
+	uint8	   *p;
+	uint8	   *data;
+
+	if ((uint64) n * info->width > reader_left(r))
+		return ZS_ERR_SHORT;
+	if (!reserve_values(info, out, 1, info->width))
+		return ZS_ERR_MEMORY;
+	p = out->arena;
+	*value = begin_value(info, &p, info->width, &data);
+	memcpy(data, r->p + (size_t) idx * info->width, info->width);
+	return NULL;
+}
+
+/*
+ * Decodes value idx of n alone.  Only the lengths from the last anchor on are looked at; nothing says that
+ * those before it are sound.
+ */
 const char *
 zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n, uint32 idx,
 						   const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)
 {
-	uint64		lens[ZS_VECTOR_ROWS];
+	uint64		all[ZS_VECTOR_ROWS];
+	const uint64 *lens;
+	bool		flat;
 	uint64		total;
-	uint64		before = 0;
-	bool		fsst = encoding == ZS_ENC_FSST;
+	uint64		before;
+	uint64		anchor;
+	uint32		first;
+	uint32		count;
+	ZsReader	stream = *r;
+	ZsBitReader bits;
 	const char *err;
 	uint8	   *p;
 	uint8	   *data;
 
-	if (encoding == ZS_ENC_CONST)
+	switch (encoding)
 	{
-		err = decode_const(info, r, 1, out);
-		*value = out->values[0];
-		return err;
+		case ZS_ENC_CONST:
+			err = decode_const(info, r, 1, out);
+			*value = out->values[0];
+			return err;
+		case ZS_ENC_PLAIN:
+			if (info->kind == ZS_KIND_FIXED)
+				return decode_fixed_one(info, r, n, idx, out, value);
+			break;
+		case ZS_ENC_FSST:
+			if (shared == NULL || shared->symbols == NULL)
+				return "symbol table is missing";
+			break;
+		case ZS_ENC_WORDS:
+			if (shared == NULL || shared->words == NULL)
+				return "table of words is missing";
+			break;
+		default:
+			return "encoding does not fit the type";
 	}
-	if (encoding != ZS_ENC_PLAIN && !fsst)
-		return "encoding does not fit the type";
-	if (fsst && (shared == NULL || shared->symbols == NULL))
-		return "symbol table is missing";
-	err = read_lens(info, r, n, fsst || info->kind != ZS_KIND_FIXED, lens, &total, fsst ? FSST_EXPANSION : 1);
+
+	/* the lengths come first, but which of them matter the anchors behind them say */
+	flat = reader_left(r) > 0 && zscodec_ints_flat(r->p);
+	if ((err = flat ? zscodec_ints_get_some(r, n, 0, 0, all) : zscodec_ints_decode(r, n, all)) != NULL ||
+		(err = read_anchor(r, n, idx, &first, &anchor)) != NULL)
+		return err;
+	count = idx - first + 1;
+	lens = flat ? all : all + first;
+	if (flat && (err = zscodec_ints_get_some(&stream, n, first, count, all)) != NULL)
+		return err;
+	err = sum_lens(info, lens, count, encoding == ZS_ENC_PLAIN ? reader_left(r) :
+				   encoding == ZS_ENC_FSST ? reader_left(r) * FSST_EXPANSION :
+				   Min(reader_left(r) * ZS_WORDS_EXPANSION, info->raw_size), &total);
 	if (err != NULL)
 		return err;
-	for (uint32 i = 0; i < idx; i++)
-		before += lens[i];
-	if (!reserve_values(info, out, 1, lens[idx]))
+	before = total - lens[count - 1];
+	if (!reserve_values(info, out, 1, lens[count - 1]))
 		return ZS_ERR_MEMORY;
 	p = out->arena;
-	*value = begin_value(info, &p, lens[idx], &data);
-	if (fsst)
+	*value = begin_value(info, &p, lens[count - 1], &data);
+	if (encoding == ZS_ENC_WORDS)
+	{
+		if (!zscodec_words_start(&bits, r, anchor) ||
+			!zscodec_words_skip(&bits, shared->words, before) ||
+			!zscodec_words_decode(&bits, shared->words, data, lens[count - 1]))
+			return "word codes are corrupted";
+		return NULL;
+	}
+	if (anchor > reader_left(r))
+		return "value lengths exceed the data";
+	r->p += anchor;
+	if (encoding == ZS_ENC_FSST)
 	{
 		if (!zscodec_fsst_skip(r, shared->symbol_lens, before) ||
-			!zscodec_fsst_decode(r, shared->symbols, shared->symbol_lens, data, lens[idx]))
+			!zscodec_fsst_decode(r, shared->symbols, shared->symbol_lens, data, lens[count - 1]))
 			return "symbol codes are corrupted";
 		return NULL;
 	}
-	Assert(before + lens[idx] <= reader_left(r));
-	memcpy(data, r->p + before, lens[idx]);
+	if (total > reader_left(r))
+		return "value lengths exceed the data";
+	memcpy(data, r->p + before, lens[count - 1]);
 	return NULL;
 }

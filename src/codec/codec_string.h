@@ -7,11 +7,20 @@
 
 #include "codec_fsst.h"
 #include "codec_internal.h"
+#include "codec_words.h"
+
+/* Every so many values it is written down where the next one begins. */
+#define ZS_ANCHOR_STRIDE		32
+
+/* Room for the anchors of a vector. */
+#define ZS_ANCHORS_SIZE_MAX		(1 + ZS_VECTOR_ROWS / ZS_ANCHOR_STRIDE * 8 + ZS_SLACK)
 
 extern size_t zscodec_strings_encode_plain(const uint8 *const *ptrs, const uint32 *lens, uint32 n, bool with_lens,
-										   uint8 *out);
-extern size_t zscodec_strings_encode_fsst(const ZsSymbolTable *table, const uint8 *const *ptrs,
-										  const uint32 *lens, uint32 n, const uint8 *limit, uint8 *out);
+										   bool with_anchors, uint8 *out);
+extern size_t zscodec_strings_encode_fsst(const ZsSymbolTable *table, const uint8 *const *ptrs, const uint32 *lens,
+										  uint32 n, const uint8 *limit, bool with_anchors, uint8 *out);
+extern size_t zscodec_strings_encode_words(const ZsWordTable *table, const uint8 *const *ptrs, const uint32 *lens,
+										   uint32 n, const uint8 *limit, uint8 *out);
 
 extern const char *zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n,
 										  const ZsSharedState *shared, ZsVectorOut *out);

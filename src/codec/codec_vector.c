@@ -252,20 +252,31 @@ encode_literals(ZsSegmentEncoder *se, const uint8 *const *ptrs, const uint32 *le
 				uint8 *out, ZsEncoding *encoding)
 {
 	const ZsColumnInput *in = se->in;
+	const uint8 *limit = in->bytes + in->offsets[in->nrows];
 	bool		fsst = se->symbols != NULL &&
 		(se->mode == ZS_STRINGS_FSST || se->mode == ZS_STRINGS_FSST_PACKED || se->mode == ZS_STRINGS_MIXED);
 
+	/* of what LZ4 or zstd packs as a whole, no value is found by an anchor */
+	bool		anchors = se->mode == ZS_STRINGS_PLAIN || se->mode == ZS_STRINGS_FSST ||
+		se->mode == ZS_STRINGS_WORDS;
+	size_t		size;
+
 	if (fsst)
 	{
-		size_t		size = zscodec_strings_encode_fsst(se->symbols, ptrs, lens, n,
-													   in->bytes + in->offsets[in->nrows], out);
-
+		size = zscodec_strings_encode_fsst(se->symbols, ptrs, lens, n, limit, anchors, out);
 		*encoding = ZS_ENC_FSST;
 		if (size < total)
 			return size;
 	}
+	if (se->mode == ZS_STRINGS_WORDS && se->words != NULL)
+	{
+		size = zscodec_strings_encode_words(se->words, ptrs, lens, n, limit, out);
+		*encoding = ZS_ENC_WORDS;
+		if (size < total)
+			return size;
+	}
 	*encoding = ZS_ENC_PLAIN;
-	return zscodec_strings_encode_plain(ptrs, lens, n, in->kind != ZS_KIND_FIXED, out);
+	return zscodec_strings_encode_plain(ptrs, lens, n, in->kind != ZS_KIND_FIXED, anchors, out);
 }
 
 /* By-reference values without the dictionary. */
@@ -451,7 +462,7 @@ encode_values(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, ZsCodecBuf *
 		vi->needs_shared = true;
 		size = dict_size;
 	}
-	if (vi->encoding == ZS_ENC_FSST)
+	if (vi->encoding == ZS_ENC_FSST || vi->encoding == ZS_ENC_WORDS)
 		vi->needs_shared = true;
 	body->len += size;
 	Assert(body->len + ZS_SLACK <= body->size && vi->encoding != ZS_ENC_INVALID);
@@ -466,6 +477,8 @@ worth_compressing(const ZsSegmentEncoder *se, const ZsVectorInfo *vi, uint32 vec
 		return false;
 	if (vi->encoding == ZS_ENC_PLAIN)
 		return se->mode != ZS_STRINGS_PLAIN;
+	if (vi->encoding == ZS_ENC_WORDS)
+		return false;
 	if (vi->encoding == ZS_ENC_FSST && se->mode == ZS_STRINGS_FSST)
 		return false;
 	if (vi->encoding == ZS_ENC_FSST || vi->encoding == ZS_ENC_MIXED || vi->encoding == ZS_ENC_CONST)
@@ -531,9 +544,11 @@ zscodec_vector_encode(ZsSegmentEncoder *se, uint32 vecno, const uint8 **bytes)
 		*bytes = NULL;
 		return NULL;
 	}
-	if (se->symbols != NULL)
+	if (se->words != NULL)
+		room *= 3;
+	else if (se->symbols != NULL)
 		room *= 2;
-	if (!zscodec_buf_reserve(body, room + 4 * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 8 * ZS_VECTOR_ROWS +
+	if (!zscodec_buf_reserve(body, room + ZS_ANCHORS_SIZE_MAX + 4 * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 8 * ZS_VECTOR_ROWS +
 							 4 * ZS_POSSET_SIZE_MAX(ZS_VECTOR_ROWS)))
 		return ZS_ERR_MEMORY;
 	if (v->nnulls > 0)
