@@ -815,6 +815,7 @@ concurrent_round(uint64_t seed)
 	PGconn	   *sentinel = connect_to("difftest_c", "");
 	PGresult   *res;
 
+	PQsetNoticeReceiver(sentinel, ignore_notice, NULL);
 	options.sessions = n;
 	rng_seed(seed);
 	killing = stopping = false;
