@@ -15,6 +15,7 @@ shared_buffers = 4MB
 zedstore.write_buffer_size = 1MB
 zedstore.min_segment_rows = 1
 max_wal_size = 128MB
+wal_keep_size = 4GB
 checkpoint_timeout = 1h
 wal_consistency_checking = 'all'
 CONF
