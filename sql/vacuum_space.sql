@@ -185,6 +185,7 @@ begin
 	for i in 1 .. 40 loop
 		insert into spill_z select k, (select string_agg(md5((i * k + j)::text), '') from generate_series(1, 45) j)
 		from generate_series(100000 + i * 1000, 100999 + i * 1000) k;
+		commit;
 	end loop;
 end $$;
 select file_blocks('spill_z') = :size_before as reused;
