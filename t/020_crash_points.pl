@@ -257,7 +257,12 @@ my @cases = (
 				setup => [ sprintf($rows, 1, 2000), $long_rows, 'delete from T' ],
 				sql => 'vacuum T'
 			}
-		} qw(zs-page-return zs-page-cut-tail zs-page-truncate)),
+		} qw(zs-page-cut-tail zs-page-truncate)),
+	{
+		point => 'zs-page-return', alone => 1,
+		setup => [ "insert into T select 1, string_agg(md5(i::text), ''), 1 from generate_series(1, 60000) i", sprintf($rows, 100, 2000), 'delete from T where a = 1' ],
+		sql => 'vacuum T'
+	},
 	spilled('zs-page-tidy', alone => 1, filled => 1, late => ['delete from T where a % 3 > 0'], sql => 'vacuum T', locked => 0),
 	{
 		point => 'zs-tid-assign', alone => 1,
