@@ -21,8 +21,15 @@ ISOLATION = $(basename $(notdir $(sort $(wildcard specs/*.spec))))
 ISOLATION_OPTS = --load-extension=zedstore_io
 
 PKG_CONFIG ?= pkg-config
-PG_CPPFLAGS = -I$(srcdir)/include $(shell $(PKG_CONFIG) --cflags liblz4 libzstd)
-SHLIB_LINK = $(shell $(PKG_CONFIG) --libs liblz4 libzstd) -lm
+LIBS_USED = liblz4 libzstd
+PG_CPPFLAGS = -I$(srcdir)/include $(shell $(PKG_CONFIG) --cflags $(LIBS_USED))
+SHLIB_LINK = $(shell $(PKG_CONFIG) --libs $(LIBS_USED)) -lm
+# io_uring, where there is one; "make LIBURING=" builds without
+LIBURING ?= $(shell $(PKG_CONFIG) --exists 'liburing >= 2.2' && echo liburing)
+ifneq ($(LIBURING),)
+PG_CPPFLAGS += -DUSE_ZS_URING $(shell $(PKG_CONFIG) --cflags liburing)
+SHLIB_LINK += $(shell $(PKG_CONFIG) --libs liburing)
+endif
 
 # Targets that must work where there is no supported pg_config yet.
 HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release

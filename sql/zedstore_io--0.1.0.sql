@@ -94,3 +94,21 @@ GRANT EXECUTE ON FUNCTION pg_zs_free_pages(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_zs_segments(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_zs_tid_items(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION zs_check(regclass, boolean) TO pg_monitor;
+
+CREATE FUNCTION pg_stat_get_zedstore_io(
+	OUT worker int4, OUT pid int4, OUT method text, OUT role text,
+	OUT rounds int8, OUT requests int8, OUT blocks int8, OUT write_bytes int8,
+	OUT write_time float8, OUT pace_time float8, OUT blocks_skipped int8,
+	OUT errors int8, OUT buffered_files int8, OUT sync_requests_refused int8,
+	OUT io_window int4, OUT checkpoint_blocks_total int8, OUT checkpoint_blocks_done int8,
+	OUT latency_histogram int8[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION pg_stat_get_zedstore_io()
+IS 'what the I/O workers wrote since the server started';
+
+CREATE VIEW pg_stat_zedstore_io AS SELECT * FROM pg_stat_get_zedstore_io();
+
+REVOKE ALL ON FUNCTION pg_stat_get_zedstore_io() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_io() TO pg_monitor;
+GRANT SELECT ON pg_stat_zedstore_io TO pg_monitor;

@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 
 #include "zs_base.h"
+#include "zs_io.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
 #include "zs_vector.h"
@@ -41,6 +42,7 @@ void
 _PG_init(void)
 {
 	zsbase_guc_init();
+	zsio_guc_init();
 	zsbase_guc_reserve();
 	if (!process_shared_preload_libraries_in_progress)
 		return;
@@ -51,5 +53,6 @@ _PG_init(void)
 	zsbase_reloptions_init();
 	zsscan_projection_init();
 	zsvector_topn_init();
+	zsio_init();
 	zs_preloaded = true;
 }

@@ -1,0 +1,354 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_checkpoint.c
+ *	  Writing for checkpoints and restartpoints.
+ *
+ * That a checkpoint started shows in the REDO pointer, which changes for nothing else.  The
+ * worker then collects the dirty buffers and writes them in the order in which the checkpointer
+ * is going to.
+ *
+ * Gate: CreateCheckPoint() waits, between REDO and BufferSync(), for transactions that are
+ * delaying it (DELAY_CHKPT_START).  The worker is such a transaction all the time,
+ * and lets go when its first run is claimed, which takes milliseconds.
+ *
+ * Fence: the checkpointer walks the same list.  It waits for a buffer that is being
+ * written, so it stays behind the worker, also while the worker keeps to its limits; for that
+ * the next run is always claimed before the present ones are reaped.
+ *
+ * The gate is armed again, with a new virtual transaction, when pg_control says that the checkpoint is
+ * complete.  Earlier would be a mistake: a checkpointer that has not yet made its list of
+ * transactions to wait for would find the new one there, and wait for a worker that
+ * waits for it.  A checkpointer that waits without a change of REDO is let go
+ * at once.  Restartpoints have no gate.
+ *
+ * Whatever the worker does not write, for whatever reason, the checkpointer does.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_checkpoint.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "access/xlogrecovery.h"
+#include "catalog/pg_control.h"
+#include "common/controldata_utils.h"
+#include "miscadmin.h"
+#include "postmaster/bgwriter.h"
+#include "postmaster/interrupt.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "storage/procarray.h"
+#include "utils/backend_status.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "io_internal.h"
+
+/* Longest nap while a checkpoint is under way, in microseconds. */
+#define NAP_US			10000
+
+/* How far a spread checkpoint's writes stay ahead of the checkpointer's schedule. */
+#define AHEAD			0.05
+
+static ZsIoWorkerShared *self;
+static int	self_no;
+static XLogRecPtr last_redo;
+static bool armed = false;
+static XLogRecPtr completed_redo;	/* newest that pg_control was seen to have */
+static TimestampTz last_start;
+static uint32 starts_seen;
+static TimestampTz next_control_look;
+
+/* ---- the gate --------------------------------------------------------------------- */
+
+static void
+arm(void)
+{
+	if (armed || RecoveryInProgress())
+		return;
+
+	/* a new virtual transaction id: the old one may be in a checkpointer's list */
+	CommitTransactionCommand();
+	StartTransactionCommand();
+	pgstat_report_xact_timestamp(0);
+	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
+	armed = true;
+}
+
+void
+zsio_checkpoint_disarm(void)
+{
+	if (armed)
+		MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
+	armed = false;
+}
+
+/* Is the checkpointer waiting at the gate? */
+static bool
+checkpointer_waits(void)
+{
+	static int	pid = 0;
+	PGPROC	   *proc;
+
+	if (pid == 0)
+	{
+		int			n = pgstat_fetch_stat_numbackends();
+
+		for (int i = 1; i <= n; i++)
+		{
+			LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(i);
+
+			if (local->backendStatus.st_backendType == B_CHECKPOINTER)
+				pid = local->backendStatus.st_procpid;
+		}
+		pgstat_clear_backend_activity_snapshot();
+	}
+	proc = pid == 0 ? NULL : AuxiliaryPidGetProc(pid);
+	if (proc == NULL)
+	{
+		pid = 0;
+		return false;
+	}
+	return *(volatile uint32 *) &proc->wait_event_info == WAIT_EVENT_CHECKPOINT_DELAY_START;
+}
+
+/* REDO of the last checkpoint that is complete. */
+static XLogRecPtr
+control_redo(void)
+{
+	ControlFileData *control;
+	bool		crc_ok;
+	XLogRecPtr	redo;
+
+	LWLockAcquire(ControlFileLock, LW_SHARED);
+	control = get_controlfile(DataDir, &crc_ok);
+	LWLockRelease(ControlFileLock);
+	redo = crc_ok ? control->checkPointCopy.redo : InvalidXLogRecPtr;
+	pfree(control);
+	return redo;
+}
+
+/* Is the last checkpoint that began complete?  Looks at pg_control ten times a second. */
+static bool
+last_is_complete(void)
+{
+	TimestampTz now;
+
+	if (completed_redo >= last_redo)
+		return true;
+	now = GetCurrentTimestamp();
+	if (now < next_control_look)
+		return false;
+	next_control_look = now + 100000;
+	completed_redo = control_redo();
+	return completed_redo >= last_redo;
+}
+
+/* ---- the schedule ------------------------------------------------------------------- */
+
+typedef struct Round
+{
+	ZsIoItem   *items;
+	int			nitems;
+	int			pos;
+	TimestampTz started;
+	XLogRecPtr	start_lsn;
+	bool		immediate;
+	bool		kind_known;
+	bool		probably_spread;
+} Round;
+
+static XLogRecPtr
+current_lsn(void)
+{
+	return RecoveryInProgress() ? GetXLogReplayRecPtr(NULL) : GetInsertRecPtr();
+}
+
+/*
+ * Part of the time, or of the WAL, that the checkpoint has until the next is due, which has
+ * passed: as IsCheckpointOnSchedule().
+ */
+static double
+elapsed_part(Round *round)
+{
+	double		by_time = (GetCurrentTimestamp() - round->started) / 1000000.0 / CheckPointTimeout;
+	double		by_wal = (double) (current_lsn() - round->start_lsn) / wal_segment_size /
+		CheckPointSegments;
+
+	return Max(by_time, by_wal) / CheckPointCompletionTarget;
+}
+
+/*
+ * May the next run wait?  A checkpoint of which it is not known (yet) whether it is
+ * immediate counts as such, unless it comes when a timed one is due.
+ */
+static bool
+ahead_of_schedule(Round *round)
+{
+	if (!round->kind_known && pg_atomic_read_u32(&zsio_shared->starts) != starts_seen)
+	{
+		starts_seen = pg_atomic_read_u32(&zsio_shared->starts);
+		round->immediate = pg_atomic_read_u32(&zsio_shared->start_immediate) != 0;
+		round->kind_known = true;
+	}
+	if (round->kind_known ? round->immediate : !round->probably_spread)
+		return false;
+	return (double) round->pos / round->nitems > elapsed_part(round) + AHEAD;
+}
+
+/* ---- one checkpoint ------------------------------------------------------------------- */
+
+/* Has another checkpoint begun, or the worker something better to do? */
+static bool
+round_is_over(void)
+{
+	if (ConfigReloadPending)
+		return true;
+	return GetRedoRecPtr() != last_redo;
+}
+
+/* Waits, and finishes what ends meanwhile. */
+static void
+nap(long us)
+{
+	us = Min(us, NAP_US);
+	if (zsio_run_busy() > 0)
+		zsio_run_reap(us);
+	else
+		pg_usleep(us);
+	CHECK_FOR_INTERRUPTS();
+}
+
+static void
+write_round(Round *round)
+{
+	ZsIoRoleStats *stats = &self->roles[ZSIO_ROLE_CHECKPOINT];
+	ZsIoRun    *run = NULL;
+
+	while (round->pos < round->nitems || run != NULL)
+	{
+		long		delay;
+
+		CHECK_FOR_INTERRUPTS();
+		if (run == NULL)
+		{
+			if (round_is_over())
+				break;
+			if (ahead_of_schedule(round))
+			{
+				zsio_checkpoint_disarm();
+				nap(NAP_US);
+				continue;
+			}
+			run = zsio_run_claim(round->items, round->nitems, &round->pos, ZSIO_ROLE_CHECKPOINT);
+			zsio_checkpoint_disarm();
+			if (run == NULL)
+				continue;
+		}
+
+		/* the claimed run is the fence, so older ones may end now */
+		if (zsio_run_busy() >= zsio_run_depth())
+		{
+			nap(NAP_US);
+			continue;
+		}
+		delay = zsio_pace_delay(run->nblocks);
+		if (delay > 0)
+		{
+			delay = Min(delay, NAP_US);
+			zsio_count(&stats->pace_us, delay);
+			nap(delay);
+			continue;
+		}
+		zsio_pace_charge(run->nblocks);
+		zsio_run_submit(run);
+		run = NULL;
+		zsio_run_reap(0);
+		pg_atomic_write_u64(&self->round_done, round->pos);
+	}
+	zsio_checkpoint_disarm();
+	zsio_run_drain();
+	pg_atomic_write_u64(&self->round_done, round->pos);
+}
+
+static void
+log_round(Round *round, uint64 requests, uint64 blocks)
+{
+	if (!log_checkpoints || blocks == 0)
+		return;
+	ereport(LOG,
+			(errmsg("I/O worker %d wrote " UINT64_FORMAT " of %d dirty buffers for the checkpoint with " UINT64_FORMAT " requests in %.3f s",
+					self_no + 1, blocks, round->nitems, requests,
+					(GetCurrentTimestamp() - round->started) / 1000000.0)));
+}
+
+static void
+run_round(void)
+{
+	ZsIoRoleStats *stats = &self->roles[ZSIO_ROLE_CHECKPOINT];
+	uint64		requests = pg_atomic_read_u64(&stats->requests);
+	uint64		blocks = pg_atomic_read_u64(&stats->blocks);
+	Round		round = {0};
+
+	round.started = GetCurrentTimestamp();
+	round.start_lsn = current_lsn();
+	round.probably_spread = last_start != 0 &&
+		round.started - last_start >= CheckPointTimeout * INT64CONST(1000000) * 95 / 100;
+	last_start = round.started;
+	round.nitems = zsio_collect_dirty(self_no, Max(zsio_workers, 1), &round.items);
+
+	zsio_count(&stats->rounds, 1);
+	pg_atomic_write_u64(&self->round_total, round.nitems);
+	pg_atomic_write_u64(&self->round_done, 0);
+	pg_atomic_write_u32(&self->round_active, 1);
+	write_round(&round);
+	pg_atomic_write_u32(&self->round_active, 0);
+	log_round(&round, pg_atomic_read_u64(&stats->requests) - requests,
+			  pg_atomic_read_u64(&stats->blocks) - blocks);
+	pfree(round.items);
+}
+
+/* ---- the watch -------------------------------------------------------------------------- */
+
+void
+zsio_checkpoint_init(ZsIoWorkerShared *me, int worker)
+{
+	self = me;
+	self_no = worker;
+	last_redo = GetRedoRecPtr();
+	completed_redo = InvalidXLogRecPtr;
+	last_start = 0;
+	starts_seen = pg_atomic_read_u32(&zsio_shared->starts);
+	next_control_look = 0;
+}
+
+bool
+zsio_checkpoint_poll(void)
+{
+	XLogRecPtr	redo = GetRedoRecPtr();
+
+	if (redo != last_redo)
+	{
+		last_redo = redo;
+		run_round();
+		return true;
+	}
+	if (armed)
+	{
+		/* nobody may wait for us for anything but a new REDO pointer */
+		if (checkpointer_waits() && GetRedoRecPtr() == last_redo)
+			zsio_checkpoint_disarm();
+	}
+	else if (last_is_complete() && !checkpointer_waits())
+	{
+		/* nothing is in flight, and what was written is synced */
+		zsio_hazard_forget(self_no);
+		arm();
+	}
+	return false;
+}

@@ -1,0 +1,204 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_file.c
+ *	  Segment files of relations, opened for direct writes.
+ *
+ * The server's own file descriptors are buffered ones, so workers open the
+ * files themselves.  A path may come to mean another file: relations move, file numbers are
+ * used again.  So each use compares the open file with what the path names now;
+ * the caller owns BM_IO_IN_PROGRESS of a block in it, for which everyone waits
+ * who is about to remove or shorten the file, so it cannot change after that.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_file.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "storage/fd.h"
+
+#include "io_internal.h"
+
+#define MAX_FILES	32
+
+static ZsIoFile files[MAX_FILES];
+static bool initialized = false;
+static uint64 clock_now = 0;
+
+static void
+close_file(ZsIoFile *file)
+{
+	Assert(file->users == 0);
+	close(file->fd);
+	ReleaseExternalFD();
+	file->fd = -1;
+}
+
+/* Where the entry for the file is, or may be put; NULL if all are in use. */
+static ZsIoFile *
+find_entry(const RelFileLocator *locator, ForkNumber forknum, BlockNumber segno)
+{
+	ZsIoFile   *victim = NULL;
+
+	if (!initialized)
+	{
+		for (int i = 0; i < MAX_FILES; i++)
+			files[i].fd = -1;
+		initialized = true;
+	}
+	for (int i = 0; i < MAX_FILES; i++)
+	{
+		ZsIoFile   *file = &files[i];
+
+		if (file->fd >= 0 && file->segno == segno && file->forknum == forknum &&
+			RelFileLocatorEquals(file->locator, *locator))
+			return file;
+		if (file->users == 0 &&
+			(victim == NULL || file->fd < 0 || (victim->fd >= 0 && file->used < victim->used)))
+			victim = file;
+	}
+	if (victim != NULL)
+	{
+		if (victim->fd >= 0)
+			close_file(victim);
+		victim->locator = *locator;
+		victim->forknum = forknum;
+		victim->segno = segno;
+	}
+	return victim;
+}
+
+static void
+make_path(ZsIoFile *file)
+{
+#ifdef ZS_PG18
+	RelPathStr	path = relpathperm(file->locator, file->forknum);
+
+	if (file->segno == 0)
+		strlcpy(file->path, path.str, MAXPGPATH);
+	else
+		snprintf(file->path, MAXPGPATH, "%s.%u", path.str, file->segno);
+#else
+	char	   *path = relpathperm(file->locator, file->forknum);
+
+	if (file->segno == 0)
+		strlcpy(file->path, path, MAXPGPATH);
+	else
+		snprintf(file->path, MAXPGPATH, "%s.%u", path, file->segno);
+	pfree(path);
+#endif
+}
+
+/* Opens the entry's file; false: it is not there, or cannot be opened now. */
+static bool
+open_file(ZsIoFile *file)
+{
+	struct stat st;
+
+	if (!AcquireExternalFD())
+		return false;
+	make_path(file);
+	file->direct = false;
+	file->recorded = false;
+	file->fallback_counted = false;
+	file->fd = -1;
+	if (zsio_direct && PG_O_DIRECT != 0)
+	{
+		file->fd = open(file->path, O_RDWR | O_CLOEXEC | PG_O_DIRECT);
+		file->direct = file->fd >= 0;
+	}
+	if (file->fd < 0 && (!zsio_direct || PG_O_DIRECT == 0 || errno == EINVAL))
+		file->fd = open(file->path, O_RDWR | O_CLOEXEC);
+	if (file->fd < 0)
+	{
+		ReleaseExternalFD();
+		return false;
+	}
+	if (fstat(file->fd, &st) != 0)
+	{
+		close_file(file);
+		return false;
+	}
+	file->dev = st.st_dev;
+	file->ino = st.st_ino;
+	return true;
+}
+
+ZsIoFile *
+zsio_file_get(const RelFileLocator *locator, ForkNumber forknum, BlockNumber segno)
+{
+	ZsIoFile   *file = find_entry(locator, forknum, segno);
+
+	if (file == NULL)
+		return NULL;
+	if (file->fd >= 0)
+	{
+		struct stat st;
+
+		if (stat(file->path, &st) != 0)
+		{
+			if (file->users == 0)
+				close_file(file);
+			return NULL;
+		}
+		if (st.st_dev != file->dev || st.st_ino != file->ino)
+		{
+			/* requests in flight go to the old file: come back later */
+			if (file->users > 0)
+				return NULL;
+			close_file(file);
+		}
+	}
+	if (file->fd < 0 && !open_file(file))
+		return NULL;
+	file->users++;
+	file->used = ++clock_now;
+	return file;
+}
+
+void
+zsio_file_put(ZsIoFile *file)
+{
+	Assert(file->users > 0);
+	file->users--;
+}
+
+/*
+ * The flag goes from the open file description, so that requests of the same
+ * file that are in flight are not disturbed.
+ */
+bool
+zsio_file_make_buffered(ZsIoFile *file)
+{
+	int			flags = fcntl(file->fd, F_GETFL);
+
+	if (!file->direct)
+		return true;
+	if (flags < 0 || fcntl(file->fd, F_SETFL, flags & ~PG_O_DIRECT) < 0)
+		return false;
+	file->direct = false;
+	return true;
+}
+
+void
+zsio_file_close_all(void)
+{
+	for (int i = 0; initialized && i < MAX_FILES; i++)
+	{
+		if (files[i].fd >= 0 && files[i].users == 0)
+			close_file(&files[i]);
+	}
+}
+
+void
+zsio_file_forget_records(void)
+{
+	for (int i = 0; initialized && i < MAX_FILES; i++)
+		files[i].recorded = false;
+}

@@ -1,0 +1,88 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_guc.c
+ *	  Settings of the I/O workers: zedstore.io_*.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_guc.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <limits.h>
+
+#include "utils/guc.h"
+
+#include "io_internal.h"
+
+int			zsio_workers = 0;
+int			zsio_method = ZSIO_METHOD_AUTO;
+int			zsio_request_blocks = 32;
+int			zsio_queue_depth = 32;
+int			zsio_max_iops = 0;
+int			zsio_max_bandwidth = 0;
+bool		zsio_direct = true;
+bool		zsio_checkpoint = true;
+
+static const struct config_enum_entry methods[] = {
+	{"auto", ZSIO_METHOD_AUTO, false},
+	{"io_uring", ZSIO_METHOD_URING, false},
+	{"pwritev", ZSIO_METHOD_PWRITEV, false},
+	{NULL, 0, false}
+};
+
+void
+zsio_guc_init(void)
+{
+	DefineCustomIntVariable("zedstore.io_workers",
+							"Sets the number of processes that write dirty buffers for the checkpointer.",
+							"0 leaves all writing to the server's own processes.  To have "
+							"workers in a server that was started with 0, restart it.",
+							&zsio_workers,
+							0, 0, ZSIO_MAX_WORKERS,
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("zedstore.io_method",
+							 "Selects how the I/O workers write.",
+							 "\"auto\" takes io_uring where the system has it.",
+							 &zsio_method,
+							 ZSIO_METHOD_AUTO, methods,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("zedstore.io_request_size",
+							"Sets how much the I/O workers write with one request at most.",
+							"Cloud volumes count requests of up to 256 kB as one.",
+							&zsio_request_blocks,
+							32, 1, ZSIO_MAX_RUN_BLOCKS,
+							PGC_SIGHUP, GUC_UNIT_BLOCKS, NULL, NULL, NULL);
+	DefineCustomIntVariable("zedstore.io_queue_depth",
+							"Sets how many requests an I/O worker keeps in flight.",
+							NULL,
+							&zsio_queue_depth,
+							32, 1, ZSIO_MAX_DEPTH,
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("zedstore.io_max_iops",
+							"Limits the requests per second of all I/O workers together.",
+							"0 means no limit.",
+							&zsio_max_iops,
+							0, 0, INT_MAX,
+							PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomIntVariable("zedstore.io_max_bandwidth",
+							"Limits what all I/O workers together write per second.",
+							"0 means no limit.",
+							&zsio_max_bandwidth,
+							0, 0, INT_MAX,
+							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
+	DefineCustomBoolVariable("zedstore.io_direct",
+							 "Writes around the page cache.",
+							 "Where the file system refuses that, files are written through it.",
+							 &zsio_direct,
+							 true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("zedstore.io_checkpoint",
+							 "Lets the I/O workers write for checkpoints.",
+							 NULL,
+							 &zsio_checkpoint,
+							 true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+}

@@ -1,0 +1,193 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_hazard.c
+ *	  Writes that outlive the process that started them.
+ *
+ * What io_uring submitted goes on when the process is killed: it may reach the disk
+ * seconds later, when crash recovery is already writing the same blocks.
+ * A synchronous write cannot do that.  So:
+ *
+ *	1. the first asynchronous write to a segment file since the last
+ *	   checkpoint is preceded by a record of the file's path in a list that is
+ *	   on disk before the write is submitted;
+ *	2. before recovery begins, the postmaster puts a barrier on each recorded
+ *	   file: fallocate() of a range that exists waits for direct I/O in flight on
+ *	   ext4 and xfs (fsync and ftruncate to the same size do not, on ext4);
+ *	3. on other file systems, and when the list cannot be written, files are
+ *	   written synchronously.
+ *
+ * A list is one file per worker in the data directory, a path per line.
+ * Entries that are out of date cost a barrier more, and nothing else.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_hazard.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+#ifdef __linux__
+#include <linux/falloc.h>
+#include <sys/vfs.h>
+#endif
+
+#include "common/file_perm.h"
+#include "miscadmin.h"
+#include "storage/fd.h"
+
+#include "io_internal.h"
+
+#define LIST_NAME		"zedstore_io_worker"
+
+/* statfs() */
+#define MAGIC_EXT4		0xEF53
+#define MAGIC_XFS		0x58465342
+
+static int	list_fd = -1;
+static bool list_broken = false;
+
+bool
+zsio_barrier_works(int fd)
+{
+#ifdef __linux__
+	struct statfs fs;
+
+	if (fstatfs(fd, &fs) != 0)
+		return false;
+	return (uint32) fs.f_type == MAGIC_EXT4 || (uint32) fs.f_type == MAGIC_XFS;
+#else
+	return false;
+#endif
+}
+
+/* Opens this worker's list; the file and its name are on disk then. */
+static bool
+open_list(int worker)
+{
+	char		name[MAXPGPATH];
+
+	snprintf(name, sizeof(name), "%s.%d", LIST_NAME, worker);
+	list_fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, pg_file_create_mode);
+	if (list_fd < 0)
+		return false;
+	if (pg_fsync(list_fd) != 0)
+	{
+		close(list_fd);
+		list_fd = -1;
+		return false;
+	}
+	fsync_fname(".", true);
+	return true;
+}
+
+bool
+zsio_hazard_record(int worker, ZsIoFile *file)
+{
+	char		line[MAXPGPATH + 1];
+	int			len;
+
+	if (file->recorded)
+		return true;
+	if (list_broken)
+		return false;
+	len = snprintf(line, sizeof(line), "%s\n", file->path);
+	if ((list_fd < 0 && !open_list(worker)) ||
+		write(list_fd, line, len) != len || pg_fsync(list_fd) != 0)
+	{
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not write file \"%s.%d\": %m", LIST_NAME, worker),
+				 errdetail("The I/O worker writes synchronously from now on.")));
+		list_broken = true;
+		return false;
+	}
+	file->recorded = true;
+	return true;
+}
+
+void
+zsio_hazard_forget(int worker)
+{
+	if (list_fd >= 0 && ftruncate(list_fd, 0) == 0)
+		zsio_file_forget_records();
+}
+
+/* Waits until direct writes in flight to the file have landed. */
+static void
+wait_for_writes(const char *path)
+{
+#ifdef __linux__
+	int			fd = open(path, O_RDWR | O_CLOEXEC);
+
+	if (fd < 0)
+	{
+		if (errno != ENOENT)
+			ereport(LOG,
+					(errcode_for_file_access(),
+					 errmsg("could not open file \"%s\": %m", path)));
+		return;
+	}
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, BLCKSZ) != 0)
+		ereport(LOG,
+				(errcode_for_file_access(),
+				 errmsg("could not wait for writes to file \"%s\": %m", path)));
+	close(fd);
+#endif
+}
+
+/* A path that a worker would have recorded? */
+static bool
+path_is_sane(const char *path)
+{
+	return (strncmp(path, "base/", 5) == 0 || strncmp(path, "global/", 7) == 0 ||
+			strncmp(path, "pg_tblspc/", 10) == 0) && strstr(path, "..") == NULL;
+}
+
+void
+zsio_hazard_barrier(void)
+{
+	for (int worker = 0; worker < ZSIO_MAX_WORKERS; worker++)
+	{
+		char		name[MAXPGPATH];
+		char		line[MAXPGPATH + 2];
+		int			nfiles = 0;
+		FILE	   *list;
+
+		snprintf(name, sizeof(name), "%s.%d", LIST_NAME, worker);
+		list = AllocateFile(name, "r");
+		if (list == NULL)
+		{
+			if (errno != ENOENT)
+				ereport(LOG,
+						(errcode_for_file_access(),
+						 errmsg("could not open file \"%s\": %m", name)));
+			continue;
+		}
+		while (fgets(line, sizeof(line), list) != NULL)
+		{
+			size_t		len = strlen(line);
+
+			/* a line that was cut off was not acted upon */
+			if (len == 0 || line[len - 1] != '\n')
+				break;
+			line[len - 1] = '\0';
+			if (!path_is_sane(line))
+				continue;
+			wait_for_writes(line);
+			nfiles++;
+		}
+		FreeFile(list);
+		if (nfiles > 0)
+			ereport(LOG,
+					(errmsg_plural("waited for writes in flight to %d file that I/O worker %d was writing",
+								   "waited for writes in flight to %d files that I/O worker %d was writing",
+								   nfiles, nfiles, worker + 1)));
+		if (unlink(name) != 0)
+			ereport(LOG,
+					(errcode_for_file_access(),
+					 errmsg("could not remove file \"%s\": %m", name)));
+	}
+}

@@ -1,0 +1,318 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_internal.h
+ *	  What the files of src/io share.
+ *
+ * A worker collects dirty buffers, cuts the sorted list into runs of adjacent
+ * blocks of one segment file, and writes each run with one request.  Between
+ * zsio_run_begin() and zsio_run_end() the run's buffers are pinned and carry
+ * BM_IO_IN_PROGRESS; their pages were copied, so no content lock is held.
+ *
+ * Locks: a worker takes content locks conditionally only, and never waits for
+ * anything but WAL flushes and its own writes while it owns a buffer's
+ * BM_IO_IN_PROGRESS.  Shared counters are atomics; the spinlock of
+ * ZsIoShared protects a few words and is held for their assignment.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef IO_INTERNAL_H
+#define IO_INTERNAL_H
+
+#include "postgres.h"
+
+#include "access/xlogdefs.h"
+#include "common/relpath.h"
+#include "port/atomics.h"
+#include "storage/block.h"
+#include "storage/buf.h"
+#include "storage/latch.h"
+#include "storage/relfilelocator.h"
+#include "storage/spin.h"
+#include "utils/timestamp.h"
+
+#include "zs_compat.h"
+#include "zs_io.h"
+
+#define ZSIO_MAX_WORKERS		8
+/* blocks that one request writes at most: 1 MiB */
+#define ZSIO_MAX_RUN_BLOCKS		128
+/* requests that one worker has in flight at most */
+#define ZSIO_MAX_DEPTH			128
+/* buckets of the latency histogram: below 2^i * 64 microseconds */
+#define ZSIO_LATENCY_BUCKETS	20
+
+/* What a worker writes for. */
+typedef enum ZsIoRole
+{
+	ZSIO_ROLE_CHECKPOINT = 0,
+} ZsIoRole;
+
+#define ZSIO_ROLES				1
+
+/* ---- settings (io_guc.c) ------------------------------------------------------- */
+
+typedef enum ZsIoMethod
+{
+	ZSIO_METHOD_AUTO = 0,
+	ZSIO_METHOD_URING,
+	ZSIO_METHOD_PWRITEV,
+} ZsIoMethod;
+
+extern int	zsio_workers;
+extern int	zsio_method;
+extern int	zsio_request_blocks;	/* blocks of 8 kB; 0 = by profile */
+extern int	zsio_queue_depth;
+extern int	zsio_max_iops;		/* requests a second, all workers; 0 = no limit */
+extern int	zsio_max_bandwidth; /* kB a second, all workers; 0 = no limit */
+extern bool zsio_direct;
+extern bool zsio_checkpoint;
+
+/* ---- shared memory (io_shmem.c) ------------------------------------------------ */
+
+/* Counters of one role of one worker; written by that worker only. */
+typedef struct ZsIoRoleStats
+{
+	pg_atomic_uint64 rounds;
+	pg_atomic_uint64 requests;
+	pg_atomic_uint64 blocks;
+	pg_atomic_uint64 write_us;	/* sum of the requests' times */
+	pg_atomic_uint64 skipped;	/* blocks left to core: locked, in use, gone */
+	pg_atomic_uint64 pace_us;	/* time slept to stay within the limits */
+} ZsIoRoleStats;
+
+typedef struct ZsIoWorkerShared
+{
+	pid_t		pid;			/* 0: not running */
+	Latch	   *latch;
+	int			method;			/* ZsIoMethod in use */
+	ZsIoRoleStats roles[ZSIO_ROLES];
+	pg_atomic_uint64 errors;
+	pg_atomic_uint64 fallbacks; /* files written buffered, though direct was asked for */
+	pg_atomic_uint64 sync_requests_refused; /* synced by the worker itself */
+	pg_atomic_uint64 latency[ZSIO_LATENCY_BUCKETS];
+
+	/* the checkpoint round under way */
+	pg_atomic_uint32 round_active;
+	pg_atomic_uint64 round_total;	/* blocks */
+	pg_atomic_uint64 round_done;
+	pg_atomic_uint32 window;	/* requests in flight allowed now */
+} ZsIoWorkerShared;
+
+typedef struct ZsIoShared
+{
+	slock_t		mutex;			/* pid and latch of the workers */
+
+	/* what the checkpointer's log message said of the checkpoint that started last */
+	pg_atomic_uint32 starts;	/* counts messages */
+	pg_atomic_uint32 start_immediate;	/* 1: immediate, 0: spread */
+
+	ZsIoWorkerShared workers[ZSIO_MAX_WORKERS];
+} ZsIoShared;
+
+extern ZsIoShared *zsio_shared;
+
+static inline void
+zsio_count(pg_atomic_uint64 *counter, uint64 n)
+{
+	/* one writer */
+	pg_atomic_write_u64(counter, pg_atomic_read_u64(counter) + n);
+}
+
+/* ---- buffers (io_buffer.c): all that knows buffer headers ------------------------ */
+
+/* A dirty buffer as it was seen. */
+typedef struct ZsIoItem
+{
+	RelFileLocator locator;
+	ForkNumber	forknum;
+	BlockNumber blkno;
+	int			buf_id;
+} ZsIoItem;
+
+/*
+ * Collects dirty, valid buffers of permanent relations, ordered as core's
+ * checkpointer orders them.  With nworkers > 1 only those in segment files that are this
+ * worker's.  *items is palloc'd.  Takes buffer header locks one at a time.
+ */
+extern int	zsio_collect_dirty(int worker, int nworkers, ZsIoItem **items);
+
+extern int	zsio_compare_items(const void *a, const void *b);
+
+/*
+ * Makes the buffer this process's to write: pins it, sets BM_IO_IN_PROGRESS and copies the page to
+ * dst (BLCKSZ bytes, checksum set).  *lsn is moved forward to the page's LSN.  Never
+ * waits: false, and nothing held, when the buffer was replaced, is clean, locked
+ * exclusively or being written.  Needs a current resource owner.
+ */
+extern bool zsio_buffer_begin(const ZsIoItem *item, char *dst, XLogRecPtr *lsn);
+
+typedef enum ZsIoResult
+{
+	ZSIO_WRITTEN,				/* clean, unless it was changed meanwhile */
+	ZSIO_FAILED,				/* stays dirty, marked with BM_IO_ERROR */
+	ZSIO_GIVEN_UP,				/* stays dirty; nothing was tried */
+} ZsIoResult;
+
+/* The write ended.  Unpins the buffer. */
+extern void zsio_buffer_end(int buf_id, ZsIoResult result);
+
+/* ---- files (io_file.c) --------------------------------------------------------------- */
+
+typedef struct ZsIoFile
+{
+	RelFileLocator locator;
+	ForkNumber	forknum;
+	BlockNumber segno;
+	int			fd;				/* -1: entry is free */
+	bool		direct;
+	bool		async;			/* may be written asynchronously */
+	dev_t		dev;
+	ino_t		ino;
+	int			users;			/* requests in flight */
+	uint64		used;			/* for replacement */
+	bool		fallback_counted;
+	bool		recorded;		/* in the list of segments with writes in flight */
+	char		path[MAXPGPATH];
+} ZsIoFile;
+
+/*
+ * The segment file of a block, open for writing; NULL when it does not exist (any more)
+ * or no descriptor is free.  The caller owns BM_IO_IN_PROGRESS of a block in it, so
+ * the file cannot go away while the request runs.
+ */
+extern ZsIoFile *zsio_file_get(const RelFileLocator *locator, ForkNumber forknum,
+							   BlockNumber segno);
+extern void zsio_file_put(ZsIoFile *file);
+/* From now on the file is written through the page cache; false: that cannot be done. */
+extern bool zsio_file_make_buffered(ZsIoFile *file);
+/* Closes files without requests in flight. */
+extern void zsio_file_close_all(void);
+/* None of the open files is in the list of io_hazard.c any more. */
+extern void zsio_file_forget_records(void);
+
+/* ---- segments with asynchronous writes in flight (io_hazard.c) ------------------------- */
+
+/* Are writes of a killed process known to be waited for by the barrier on this file's file system? */
+extern bool zsio_barrier_works(int fd);
+
+/*
+ * Records the file before its first asynchronous write since the last
+ * zsio_hazard_forget().  Durable when it returns.  False: it could not be
+ * recorded, the file must be written synchronously.
+ */
+extern bool zsio_hazard_record(int worker, ZsIoFile *file);
+
+/* This worker has nothing in flight: empties its list. */
+extern void zsio_hazard_forget(int worker);
+
+/* In the postmaster, before recovery: waits until writes to recorded files have landed. */
+extern void zsio_hazard_barrier(void);
+
+/* ---- methods (io_method.c, io_uring.c) ------------------------------------------------- */
+
+typedef struct ZsIoRun
+{
+	int			state;			/* RunState of io_run.c */
+	ZsIoFile   *file;
+	ZsIoRole	role;
+	ZsIoItem	first;			/* its first block */
+	XLogRecPtr	lsn;			/* WAL must be flushed up to here */
+	int			nblocks;
+	int			buf_ids[ZSIO_MAX_RUN_BLOCKS];
+	BlockNumber blkno;			/* first block, from the start of the relation fork */
+	off_t		offset;			/* in the file */
+	uint32		done;			/* bytes that earlier, short writes wrote */
+	char	   *data;			/* the pages, aligned for direct I/O */
+	TimestampTz started;
+	int			error;			/* errno of the write, 0 = it went well */
+} ZsIoRun;
+
+typedef struct ZsIoMethodOps
+{
+	const char *name;
+	ZsIoMethod	method;
+
+	/* false, with a message in *reason: not available here */
+	bool		(*init) (int depth, const char **reason);
+
+	/*
+	 * Starts the write of a run.  Synchronous methods finish it, and set
+	 * run->error; then true.
+	 */
+	bool		(*submit) (ZsIoRun *run);
+
+	/*
+	 * Next run that ended, or NULL.  timeout_us < 0: waits as long as it takes; 0:
+	 * does not wait.
+	 */
+	ZsIoRun    *(*reap) (long timeout_us);
+
+	void		(*shutdown) (void);
+} ZsIoMethodOps;
+
+extern const ZsIoMethodOps *zsio_method_start(int depth);
+extern const ZsIoMethodOps zsio_pwritev_ops;
+#ifdef USE_ZS_URING
+extern const ZsIoMethodOps zsio_uring_ops;
+#endif
+
+/* Writes what is missing of a run, synchronously; returns errno or 0. */
+extern int	zsio_write_rest(ZsIoRun *run);
+
+/* ---- runs (io_run.c) --------------------------------------------------------------------- */
+
+/*
+ * Sets up slots and method of this worker from the settings; again after a change of
+ * settings, with nothing in flight.
+ */
+extern void zsio_run_setup(ZsIoWorkerShared *me, int worker);
+
+/*
+ * Claims blocks from items[*pos] on as one run: they are pinned, marked as being
+ * written, and copied.  *pos is advanced over them and over blocks that cannot be had.  NULL when
+ * there is none.  Needs a free slot: fewer than zsio_run_depth() + 1 runs claimed or in flight.
+ */
+extern ZsIoRun *zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role);
+
+/* Starts to write a claimed run; the WAL is flushed as far as its pages need. */
+extern void zsio_run_submit(ZsIoRun *run);
+
+/* Requests in flight, and how many there may be. */
+extern int	zsio_run_busy(void);
+extern int	zsio_run_depth(void);
+
+/*
+ * Finishes runs that ended; waits up to timeout_us for the first (0: does not
+ * wait).
+ */
+extern void zsio_run_reap(long timeout_us);
+
+/*
+ * Finishes all runs, waiting as long as it takes, and gives claimed ones up.  No errors: part of every
+ * way out of a worker.
+ */
+extern void zsio_run_drain(void);
+
+extern void zsio_run_shutdown(void);
+
+/* ---- limits (io_pace.c) ------------------------------------------------------------------- */
+
+/* Time in microseconds until a request of that many blocks fits the limits; 0 = now. */
+extern long zsio_pace_delay(int nblocks);
+
+/* A request of that many blocks was started. */
+extern void zsio_pace_charge(int nblocks);
+
+/* ---- checkpoints (io_checkpoint.c) ----------------------------------------------------------- */
+
+extern void zsio_checkpoint_init(ZsIoWorkerShared *me, int worker);
+
+/* Watches for a checkpoint, and works for it when one starts.  Returns false if there was none. */
+extern bool zsio_checkpoint_poll(void);
+extern void zsio_checkpoint_disarm(void);
+
+#endif							/* IO_INTERNAL_H */

@@ -1,0 +1,320 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_run.c
+ *	  Runs: adjacent dirty blocks on their way to the file.
+ *
+ * A run is claimed (its buffers are pinned and BM_IO_IN_PROGRESS, its pages copied),
+ * submitted (WAL flushed, write under way) and finished.  When it is finished
+ * successfully the checkpointer is asked to sync the file first, then the buffers become
+ * clean: a checkpoint that finds them clean must know of the file.
+ *
+ * An error anywhere leaves by way of zsio_run_drain(), which waits for what is in
+ * flight before resource owners let go of the buffers.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_run.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "storage/bufmgr.h"
+#include "storage/fd.h"
+#include "storage/sync.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "io_internal.h"
+
+/* Seconds between two messages about failed writes. */
+#define ERROR_LOG_INTERVAL	10
+
+typedef enum RunState
+{
+	RUN_FREE = 0,
+	RUN_CLAIMED,
+	RUN_IN_FLIGHT,
+} RunState;
+
+static ZsIoWorkerShared *self = NULL;
+static int	self_no;
+static const ZsIoMethodOps *ops = NULL;
+static MemoryContext run_context = NULL;
+static ZsIoRun *runs = NULL;	/* depth + 1: one may be claimed ahead */
+static int	depth = 0;
+static int	run_blocks = 0;		/* blocks that a slot has memory for */
+static int	nbusy = 0;
+static TimestampTz last_error_logged = 0;
+
+void
+zsio_run_setup(ZsIoWorkerShared *me, int worker)
+{
+	int			max_pinned = Max(NBuffers / 8, 16);
+
+	Assert(nbusy == 0);
+	zsio_run_shutdown();
+	self = me;
+	self_no = worker;
+	run_blocks = Min(zsio_request_blocks, max_pinned / 2);
+	depth = Max(Min(zsio_queue_depth, max_pinned / run_blocks - 1), 1);
+
+	run_context = AllocSetContextCreate(TopMemoryContext, "zedstore I/O runs",
+										ALLOCSET_DEFAULT_SIZES);
+	runs = MemoryContextAllocZero(run_context, (depth + 1) * sizeof(ZsIoRun));
+	for (int i = 0; i <= depth; i++)
+		runs[i].data = MemoryContextAllocAligned(run_context, (Size) run_blocks * BLCKSZ,
+												 PG_IO_ALIGN_SIZE, MCXT_ALLOC_HUGE);
+	ops = zsio_method_start(depth + 1);
+	self->method = ops->method;
+	pg_atomic_write_u32(&self->window, depth);
+}
+
+void
+zsio_run_shutdown(void)
+{
+	Assert(nbusy == 0);
+	if (ops != NULL)
+		ops->shutdown();
+	ops = NULL;
+	if (run_context != NULL)
+		MemoryContextDelete(run_context);
+	run_context = NULL;
+	runs = NULL;
+	depth = 0;
+}
+
+int
+zsio_run_busy(void)
+{
+	return nbusy;
+}
+
+int
+zsio_run_depth(void)
+{
+	return depth;
+}
+
+/* ---- the end of a run -------------------------------------------------------------- */
+
+static void
+release(ZsIoRun *run, ZsIoResult result)
+{
+	for (int i = 0; i < run->nblocks; i++)
+		zsio_buffer_end(run->buf_ids[i], result);
+	if (run->file != NULL)
+		zsio_file_put(run->file);
+	run->file = NULL;
+	run->nblocks = 0;
+	run->state = RUN_FREE;
+}
+
+/* Sees to it that the next checkpoint syncs the file; false: its contents may be lost. */
+static bool
+request_sync(ZsIoRun *run)
+{
+	FileTag		tag;
+
+	memset(&tag, 0, sizeof(tag));
+	tag.handler = SYNC_HANDLER_MD;
+	tag.rlocator = run->file->locator;
+	tag.forknum = run->file->forknum;
+	tag.segno = run->file->segno;
+	if (RegisterSyncRequest(&tag, SYNC_REQUEST, false))
+		return true;
+
+	/* the queue is full */
+	zsio_count(&self->sync_requests_refused, 1);
+	return pg_fdatasync(run->file->fd) == 0;
+}
+
+static void
+log_error(ZsIoRun *run)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	zsio_count(&self->errors, 1);
+	if (!TimestampDifferenceExceeds(last_error_logged, now, ERROR_LOG_INTERVAL * 1000))
+		return;
+	last_error_logged = now;
+	errno = run->error;
+	ereport(LOG,
+			(errcode_for_file_access(),
+			 errmsg("could not write blocks %u..%u in file \"%s\": %m",
+					run->blkno, run->blkno + run->nblocks - 1, run->file->path),
+			 errdetail("The pages stay dirty in shared buffers.")));
+}
+
+static void
+count_run(ZsIoRun *run)
+{
+	ZsIoRoleStats *stats = &self->roles[run->role];
+	uint64		us = GetCurrentTimestamp() - run->started;
+	int			bucket = 0;
+
+	zsio_count(&stats->requests, 1);
+	zsio_count(&stats->blocks, run->nblocks);
+	zsio_count(&stats->write_us, us);
+	while (bucket < ZSIO_LATENCY_BUCKETS - 1 && us >= (UINT64CONST(64) << bucket))
+		bucket++;
+	zsio_count(&self->latency[bucket], 1);
+#ifdef ZS_PG18
+	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_WRITE, 1,
+					   (uint64) run->nblocks * BLCKSZ);
+#else
+	pgstat_count_io_op_n(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_WRITE, run->nblocks);
+#endif
+}
+
+static void
+finish(ZsIoRun *run)
+{
+	Assert(run->state == RUN_IN_FLIGHT && nbusy > 0);
+	nbusy--;
+	if (run->error == 0 && !request_sync(run))
+		run->error = errno;
+	if (run->error != 0)
+	{
+		log_error(run);
+		release(run, ZSIO_FAILED);
+		return;
+	}
+	count_run(run);
+	release(run, ZSIO_WRITTEN);
+}
+
+void
+zsio_run_reap(long timeout_us)
+{
+	ZsIoRun    *run;
+
+	while (nbusy > 0 && (run = ops->reap(timeout_us)) != NULL)
+	{
+		finish(run);
+		timeout_us = 0;
+	}
+}
+
+void
+zsio_run_drain(void)
+{
+	while (nbusy > 0)
+	{
+		ZsIoRun    *run = ops->reap(-1);
+
+		if (run != NULL)
+			finish(run);
+	}
+	for (int i = 0; runs != NULL && i <= depth; i++)
+	{
+		if (runs[i].state == RUN_CLAIMED)
+			release(&runs[i], ZSIO_GIVEN_UP);
+	}
+}
+
+/* ---- the beginning ------------------------------------------------------------------- */
+
+static ZsIoRun *
+free_slot(void)
+{
+	for (int i = 0; i <= depth; i++)
+	{
+		if (runs[i].state == RUN_FREE)
+			return &runs[i];
+	}
+	return NULL;
+}
+
+/* Does the block follow the last one of the run, in the same file? */
+static bool
+continues(const ZsIoItem *last, const ZsIoItem *item)
+{
+	return item->blkno == last->blkno + 1 && item->blkno % RELSEG_SIZE != 0 &&
+		item->forknum == last->forknum && RelFileLocatorEquals(item->locator, last->locator);
+}
+
+ZsIoRun *
+zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
+{
+	ZsIoRun    *run = free_slot();
+	const ZsIoItem *last = NULL;
+
+	if (run == NULL)
+		return NULL;
+	Assert(run->nblocks == 0 && run->file == NULL);
+	run->lsn = InvalidXLogRecPtr;
+	while (*pos < nitems && run->nblocks < run_blocks)
+	{
+		const ZsIoItem *item = &items[*pos];
+
+		if (last != NULL && !continues(last, item))
+			break;
+		(*pos)++;
+		if (zsio_buffer_begin(item, run->data + (Size) run->nblocks * BLCKSZ, &run->lsn))
+		{
+			/* from here on it is given back whatever happens */
+			run->state = RUN_CLAIMED;
+			run->buf_ids[run->nblocks++] = item->buf_id;
+			if (last == NULL)
+			{
+				run->first = *item;
+				run->blkno = item->blkno;
+			}
+			last = item;
+			continue;
+		}
+		zsio_count(&self->roles[role].skipped, 1);
+		if (last != NULL)
+			break;
+		CHECK_FOR_INTERRUPTS();
+	}
+	if (last == NULL)
+		return NULL;
+	run->role = role;
+	run->done = 0;
+	run->error = 0;
+	run->offset = (off_t) (run->blkno % RELSEG_SIZE) * BLCKSZ;
+	return run;
+}
+
+/* May the run's file be written asynchronously? */
+static bool
+may_be_async(ZsIoFile *file)
+{
+	return ops->method == ZSIO_METHOD_URING && file->direct && zsio_barrier_works(file->fd) &&
+		zsio_hazard_record(self_no, file);
+}
+
+void
+zsio_run_submit(ZsIoRun *run)
+{
+	Assert(run->state == RUN_CLAIMED);
+	run->file = zsio_file_get(&run->first.locator, run->first.forknum,
+							  run->first.blkno / RELSEG_SIZE);
+	if (run->file == NULL)
+	{
+		/* removed or moved: whoever did it does not need these pages written */
+		zsio_count(&self->roles[run->role].skipped, run->nblocks);
+		release(run, ZSIO_GIVEN_UP);
+		return;
+	}
+	if (zsio_direct && !run->file->direct && !run->file->fallback_counted)
+	{
+		zsio_count(&self->fallbacks, 1);
+		run->file->fallback_counted = true;
+	}
+	run->file->async = may_be_async(run->file);
+
+	if (!XLogRecPtrIsInvalid(run->lsn))
+		XLogFlush(run->lsn);
+	run->started = GetCurrentTimestamp();
+	run->state = RUN_IN_FLIGHT;
+	nbusy++;
+	(void) ops->submit(run);
+}

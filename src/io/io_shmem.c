@@ -1,0 +1,148 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_shmem.c
+ *	  Shared memory of the I/O workers, and the hooks that need it.
+ *
+ * Hooks: shmem_startup_hook runs in the postmaster before the startup process,
+ * at the first start and after every crash; the barrier of io_hazard.c belongs
+ * there.  emit_log_hook sees the checkpointer's "checkpoint starting" message
+ * inside of a critical section: it touches atomics and latches only.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_shmem.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "postmaster/bgworker.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/shmem.h"
+#include "utils/elog.h"
+
+#include "io_internal.h"
+
+ZsIoShared *zsio_shared = NULL;
+
+static shmem_request_hook_type prev_shmem_request_hook = NULL;
+static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
+static emit_log_hook_type prev_emit_log_hook = NULL;
+
+static void
+request_shmem(void)
+{
+	if (prev_shmem_request_hook)
+		prev_shmem_request_hook();
+	RequestAddinShmemSpace(MAXALIGN(sizeof(ZsIoShared)));
+}
+
+static void
+init_worker(ZsIoWorkerShared *worker)
+{
+	memset(worker, 0, sizeof(ZsIoWorkerShared));
+	for (int i = 0; i < ZSIO_ROLES; i++)
+	{
+		ZsIoRoleStats *role = &worker->roles[i];
+
+		pg_atomic_init_u64(&role->rounds, 0);
+		pg_atomic_init_u64(&role->requests, 0);
+		pg_atomic_init_u64(&role->blocks, 0);
+		pg_atomic_init_u64(&role->write_us, 0);
+		pg_atomic_init_u64(&role->skipped, 0);
+		pg_atomic_init_u64(&role->pace_us, 0);
+	}
+	pg_atomic_init_u64(&worker->errors, 0);
+	pg_atomic_init_u64(&worker->fallbacks, 0);
+	pg_atomic_init_u64(&worker->sync_requests_refused, 0);
+	for (int i = 0; i < ZSIO_LATENCY_BUCKETS; i++)
+		pg_atomic_init_u64(&worker->latency[i], 0);
+	pg_atomic_init_u32(&worker->round_active, 0);
+	pg_atomic_init_u64(&worker->round_total, 0);
+	pg_atomic_init_u64(&worker->round_done, 0);
+	pg_atomic_init_u32(&worker->window, 0);
+}
+
+static void
+startup_shmem(void)
+{
+	bool		found;
+
+	if (prev_shmem_startup_hook)
+		prev_shmem_startup_hook();
+
+	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
+	zsio_shared = ShmemInitStruct("zedstore I/O workers", sizeof(ZsIoShared), &found);
+	if (!found)
+	{
+		SpinLockInit(&zsio_shared->mutex);
+		pg_atomic_init_u32(&zsio_shared->starts, 0);
+		pg_atomic_init_u32(&zsio_shared->start_immediate, 0);
+		for (int i = 0; i < ZSIO_MAX_WORKERS; i++)
+			init_worker(&zsio_shared->workers[i]);
+	}
+	LWLockRelease(AddinShmemInitLock);
+
+	if (!IsUnderPostmaster)
+		zsio_hazard_barrier();
+}
+
+/* Tells the workers at once that a checkpoint started, and how it is going to be paced. */
+static void
+watch_log(ErrorData *edata)
+{
+	if (MyBackendType == B_CHECKPOINTER && edata->elevel == LOG && edata->message_id != NULL &&
+		edata->message != NULL && zsio_shared != NULL &&
+		(strncmp(edata->message_id, "checkpoint starting:", 20) == 0 ||
+		 strncmp(edata->message_id, "restartpoint starting:", 22) == 0))
+	{
+		pg_atomic_write_u32(&zsio_shared->start_immediate,
+							strstr(edata->message, " immediate") != NULL);
+		pg_atomic_fetch_add_u32(&zsio_shared->starts, 1);
+		for (int i = 0; i < ZSIO_MAX_WORKERS; i++)
+		{
+			Latch	   *latch = zsio_shared->workers[i].latch;
+
+			if (latch != NULL)
+				SetLatch(latch);
+		}
+	}
+	if (prev_emit_log_hook)
+		prev_emit_log_hook(edata);
+}
+
+/*
+ * The first worker starts and stops the others; see io_worker.c.  A server that was started
+ * without workers has none of their processes.
+ */
+static void
+register_worker(void)
+{
+	BackgroundWorker worker;
+
+	memset(&worker, 0, sizeof(worker));
+	snprintf(worker.bgw_name, BGW_MAXLEN, "zedstore I/O worker 1");
+	snprintf(worker.bgw_type, BGW_MAXLEN, "zedstore I/O worker");
+	snprintf(worker.bgw_library_name, MAXPGPATH, "zedstore_io");
+	snprintf(worker.bgw_function_name, BGW_MAXLEN, "zsio_worker_main");
+	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker.bgw_start_time = BgWorkerStart_ConsistentState;
+	worker.bgw_restart_time = 5;
+	worker.bgw_main_arg = Int32GetDatum(0);
+	RegisterBackgroundWorker(&worker);
+}
+
+void
+zsio_init(void)
+{
+	prev_shmem_request_hook = shmem_request_hook;
+	shmem_request_hook = request_shmem;
+	prev_shmem_startup_hook = shmem_startup_hook;
+	shmem_startup_hook = startup_shmem;
+	prev_emit_log_hook = emit_log_hook;
+	emit_log_hook = watch_log;
+	if (zsio_workers > 0)
+		register_worker();
+}

@@ -1,0 +1,161 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_uring.c
+ *	  Asynchronous writes by io_uring.
+ *
+ * One ring per worker, one entry per run.  The worker alone submits and reaps, which the
+ * ring is told (SINGLE_ISSUER, DEFER_TASKRUN) where the kernel knows these flags.
+ *
+ * Files whose writes could not be waited for after a crash (io_hazard.c), and those
+ * that go through the page cache, are written synchronously here too.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_uring.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#ifdef USE_ZS_URING
+
+#include <liburing.h>
+
+#include "io_internal.h"
+
+static struct io_uring ring;
+static bool ring_exists = false;
+
+/* runs that were written synchronously and wait to be reaped */
+static ZsIoRun *finished[ZSIO_MAX_DEPTH + 1];
+static int	nfinished = 0;
+
+static bool
+uring_init(int depth, const char **reason)
+{
+	struct io_uring_params params;
+	int			error;
+
+	Assert(!ring_exists);
+	nfinished = 0;
+	memset(&params, 0, sizeof(params));
+#ifdef IORING_SETUP_DEFER_TASKRUN
+	params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
+#endif
+	error = io_uring_queue_init_params(depth, &ring, &params);
+	if (error == -EINVAL)
+	{
+		memset(&params, 0, sizeof(params));
+		error = io_uring_queue_init_params(depth, &ring, &params);
+	}
+	if (error < 0)
+	{
+		*reason = strerror(-error);
+		return false;
+	}
+	ring_exists = true;
+	return true;
+}
+
+static bool
+finish_now(ZsIoRun *run)
+{
+	run->error = zsio_write_rest(run);
+	Assert(nfinished < (int) lengthof(finished));
+	finished[nfinished++] = run;
+	return true;
+}
+
+static bool
+uring_submit(ZsIoRun *run)
+{
+	struct io_uring_sqe *sqe;
+	int			n;
+
+	if (!run->file->async)
+		return finish_now(run);
+	sqe = io_uring_get_sqe(&ring);
+	if (sqe == NULL)
+		return finish_now(run);
+	io_uring_prep_write(sqe, run->file->fd, run->data, run->nblocks * BLCKSZ, run->offset);
+	io_uring_sqe_set_data(sqe, run);
+	do
+	{
+		n = io_uring_submit(&ring);
+	} while (n == -EINTR || n == -EAGAIN || n == -EBUSY);
+
+	/* it stays in the queue and goes with the next submission; reaping submits as well */
+	return true;
+}
+
+static ZsIoRun *
+uring_reap(long timeout_us)
+{
+	struct io_uring_cqe *cqe = NULL;
+	struct __kernel_timespec timeout;
+	ZsIoRun    *run;
+	int			error;
+
+	if (nfinished > 0)
+		return finished[--nfinished];
+
+	if (timeout_us < 0)
+	{
+		do
+		{
+			error = io_uring_submit_and_wait(&ring, 1);
+		} while (error == -EINTR || error == -EAGAIN);
+		error = io_uring_peek_cqe(&ring, &cqe);
+	}
+	else
+	{
+		timeout.tv_sec = timeout_us / 1000000;
+		timeout.tv_nsec = timeout_us % 1000000 * 1000;
+		error = io_uring_wait_cqe_timeout(&ring, &cqe, &timeout);
+	}
+	if (error < 0 || cqe == NULL)
+		return NULL;
+
+	run = io_uring_cqe_get_data(cqe);
+	if (run == NULL)
+	{
+		/* a timeout of an old kernel */
+		io_uring_cqe_seen(&ring, cqe);
+		return NULL;
+	}
+	if (cqe->res < 0)
+		run->error = -cqe->res;
+	else
+	{
+		run->done = cqe->res;
+		run->error = 0;
+	}
+	io_uring_cqe_seen(&ring, cqe);
+
+	/* short, interrupted, or refused as direct: what is missing is written synchronously */
+	if (run->error == EINTR || run->error == EAGAIN || run->error == EINVAL)
+		run->error = 0;
+	if (run->error == 0 && run->done < run->nblocks * BLCKSZ)
+		run->error = zsio_write_rest(run);
+	return run;
+}
+
+static void
+uring_shutdown(void)
+{
+	Assert(nfinished == 0);
+	if (ring_exists)
+		io_uring_queue_exit(&ring);
+	ring_exists = false;
+}
+
+const ZsIoMethodOps zsio_uring_ops = {
+	.name = "io_uring",
+	.method = ZSIO_METHOD_URING,
+	.init = uring_init,
+	.submit = uring_submit,
+	.reap = uring_reap,
+	.shutdown = uring_shutdown
+};
+
+#endif							/* USE_ZS_URING */

@@ -1,0 +1,209 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_worker.c
+ *	  The background workers: life, settings, main loop.
+ *
+ * The first worker is registered with the postmaster when the server starts with
+ * zedstore.io_workers above 0, and stays; it starts the others when the setting asks
+ * for them, and sleeps when it is 0.  Others end themselves when they are too many.
+ *
+ * A worker has a transaction without a snapshot: it owns the pins, and its virtual id is what
+ * a checkpoint waits for (io_checkpoint.c).  It belongs to no database.
+ *
+ * Every way out leads through worker_exit() (errors and termination, the
+ * postmaster's death), which waits for the writes in flight before anybody lets go of the buffers;
+ * but for SIGQUIT and SIGKILL, for which there is io_hazard.c.  After an error the
+ * postmaster starts the worker again.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_worker.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "access/xlog.h"
+#include "miscadmin.h"
+#include "pgstat.h"
+#include "postmaster/bgworker.h"
+#include "postmaster/interrupt.h"
+#include "storage/condition_variable.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "tcop/tcopprot.h"
+#include "utils/backend_status.h"
+#include "utils/guc.h"
+#include "utils/memutils.h"
+#include "utils/pgstat_internal.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "io_internal.h"
+
+/* Milliseconds between two looks for a checkpoint, and of a worker that has nothing to do. */
+#define POLL_MS		50
+#define IDLE_MS		60000
+
+static ZsIoWorkerShared *self = NULL;
+static int	self_no = -1;
+static uint32 wait_main = 0;
+
+/* ---- life ------------------------------------------------------------------------- */
+
+static void
+worker_exit(int code, Datum arg)
+{
+	LWLockReleaseAll();
+	ConditionVariableCancelSleep();
+	zsio_checkpoint_disarm();
+	zsio_run_drain();
+	SpinLockAcquire(&zsio_shared->mutex);
+	self->pid = 0;
+	self->latch = NULL;
+	SpinLockRelease(&zsio_shared->mutex);
+}
+
+/* Makes this process the worker; exits when another one is. */
+static void
+enter(void)
+{
+	bool		taken;
+
+	SpinLockAcquire(&zsio_shared->mutex);
+	taken = self->pid != 0;
+	if (!taken)
+	{
+		self->pid = MyProcPid;
+		self->latch = MyLatch;
+	}
+	SpinLockRelease(&zsio_shared->mutex);
+	if (taken)
+		proc_exit(0);
+	before_shmem_exit(worker_exit, (Datum) 0);
+}
+
+/* Starts the other workers, as far as they are missing. */
+static void
+start_others(void)
+{
+	static BackgroundWorkerHandle *handles[ZSIO_MAX_WORKERS];
+
+	for (int i = 1; i < zsio_workers; i++)
+	{
+		BackgroundWorker worker;
+		MemoryContext old;
+		pid_t		pid;
+
+		if (handles[i] != NULL && GetBackgroundWorkerPid(handles[i], &pid) != BGWH_STOPPED)
+			continue;
+		if (handles[i] != NULL)
+			pfree(handles[i]);
+		handles[i] = NULL;
+		memset(&worker, 0, sizeof(worker));
+		snprintf(worker.bgw_name, BGW_MAXLEN, "zedstore I/O worker %d", i + 1);
+		snprintf(worker.bgw_type, BGW_MAXLEN, "zedstore I/O worker");
+		snprintf(worker.bgw_library_name, MAXPGPATH, "zedstore_io");
+		snprintf(worker.bgw_function_name, BGW_MAXLEN, "zsio_worker_main");
+		worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+		worker.bgw_start_time = BgWorkerStart_ConsistentState;
+		worker.bgw_restart_time = BGW_NEVER_RESTART;
+		worker.bgw_main_arg = Int32GetDatum(i);
+		old = MemoryContextSwitchTo(TopMemoryContext);
+		if (!RegisterDynamicBackgroundWorker(&worker, &handles[i]))
+		{
+			static int	complained = 0;
+
+			handles[i] = NULL;
+			if (complained != zsio_workers)
+				ereport(LOG,
+						(errmsg("could not start I/O worker %d", i + 1),
+						 errhint("Consider increasing the configuration parameter \"%s\".",
+								 "max_worker_processes")));
+			complained = zsio_workers;
+		}
+		MemoryContextSwitchTo(old);
+	}
+}
+
+/* ---- main loop ----------------------------------------------------------------------- */
+
+/* Settings may have changed: slots, method and files are made anew when they are needed. */
+static void
+reload(void)
+{
+	ConfigReloadPending = false;
+	ProcessConfigFile(PGC_SIGHUP);
+	zsio_run_drain();
+	zsio_run_shutdown();
+	zsio_file_close_all();
+}
+
+static void
+flush_statistics(void)
+{
+	static TimestampTz next = 0;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (now < next)
+		return;
+	next = now + 1000000;
+	(void) pgstat_flush_io(true);
+}
+
+void
+zsio_worker_main(Datum arg)
+{
+	MemoryContext context;
+
+	self_no = DatumGetInt32(arg);
+	Assert(self_no >= 0 && self_no < ZSIO_MAX_WORKERS);
+	self = &zsio_shared->workers[self_no];
+
+	pqsignal(SIGHUP, SignalHandlerForConfigReload);
+	pqsignal(SIGTERM, die);
+	BackgroundWorkerUnblockSignals();
+	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+	enter();
+	wait_main = WaitEventExtensionNew("ZedstoreIoMain");
+
+	context = AllocSetContextCreate(TopMemoryContext, "zedstore I/O worker",
+									ALLOCSET_DEFAULT_SIZES);
+	StartTransactionCommand();
+	pgstat_report_xact_timestamp(0);
+	zsio_checkpoint_init(self, self_no);
+
+	for (;;)
+	{
+		bool		active;
+		long		timeout = IDLE_MS;
+
+		ResetLatch(MyLatch);
+		CHECK_FOR_INTERRUPTS();
+		if (ConfigReloadPending)
+			reload();
+		if (self_no > 0 && self_no >= zsio_workers)
+			proc_exit(0);
+
+		MemoryContextSwitchTo(context);
+		active = self_no < zsio_workers && zsio_checkpoint;
+		if (!active)
+			zsio_checkpoint_disarm();
+		else
+		{
+			if (zsio_run_depth() == 0)
+				zsio_run_setup(self, self_no);
+			if (self_no == 0)
+				start_others();
+			(void) zsio_checkpoint_poll();
+			flush_statistics();
+			timeout = POLL_MS;
+		}
+		MemoryContextReset(context);
+
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+						 timeout, wait_main);
+	}
+}
