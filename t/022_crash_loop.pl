@@ -465,6 +465,24 @@ sub interrupt_recovery
 	return kill_server($node, optional => 1) ? 1 : 0;
 }
 
+# Waits until the standby has replayed everything; says why if it does not.
+sub catch_up
+{
+	my ($node, $standby) = @_;
+
+	return if eval { $node->wait_for_catchup($standby); 1 };
+	my $reason = $@;
+
+	for my $server ($node, $standby)
+	{
+		my @lines = split /\n/, slurp_file($server->logfile);
+
+		splice @lines, 0, -30 if @lines > 30;
+		diag($server->name . ": $_") for panics($server), @lines;
+	}
+	die $reason;
+}
+
 sub crash_loop
 {
 	my ($with_standby) = @_;
@@ -486,7 +504,6 @@ zedstore.write_buffer_size = 1MB
 zedstore.min_segment_rows = 64
 max_connections = 30
 log_checkpoints = off
-wal_keep_size = 1GB
 restart_after_crash = on
 wal_consistency_checking = '@{[ $with_standby ? 'all' : '' ]}'
 CONF
@@ -510,10 +527,16 @@ CONF
 		insert into t_z select i, 0, 0, 0, 'hot', 1 from generate_series(1, $nhot) i;
 		insert into t_h table t_z;
 	});
-	$standby = standby_of($node, 'standby', conf => <<'CONF') if $with_standby;
+	if ($with_standby)
+	{
+		# however far a standby falls behind that was killed: nothing may hang on wal_keep_size
+		$node->safe_psql('postgres', q{select pg_create_physical_replication_slot('standby', true)});
+		$standby = standby_of($node, 'standby', conf => <<'CONF');
+primary_slot_name = 'standby'
 hot_standby_feedback = off
 max_standby_streaming_delay = 200ms
 CONF
+	}
 
 	for my $cycle (1 .. $cycles)
 	{
@@ -552,7 +575,7 @@ CONF
 		push @wrong, wrong_acks($node), wrong_tables($node);
 		if ($standby)
 		{
-			$node->wait_for_catchup($standby);
+			catch_up($node, $standby);
 			push @wrong, map { "standby: $_" } wrong_tables($standby);
 			push @wrong, split /\n/, slurp_file("$dir/watch") if -s "$dir/watch";
 		}
