@@ -67,7 +67,12 @@ zsio_pace_delay(int nblocks)
 void
 zsio_pace_charge(int nblocks)
 {
-	/* volumes count a larger request as several of 256 kB */
-	requests_left -= (nblocks * BLCKSZ + 256 * 1024 - 1) / (256 * 1024);
-	bytes_left -= nblocks * BLCKSZ;
+	/* without a limit nothing flows in: there must be no debt when one is set */
+	if (zsio_max_iops > 0)
+	{
+		/* volumes count a larger request as several of 256 kB */
+		requests_left -= (nblocks * BLCKSZ + 256 * 1024 - 1) / (256 * 1024);
+	}
+	if (zsio_max_bandwidth > 0)
+		bytes_left -= nblocks * BLCKSZ;
 }

@@ -7,7 +7,7 @@
  * ring is told (SINGLE_ISSUER, DEFER_TASKRUN) where the kernel knows these flags.
  *
  * Files whose writes could not be waited for after a crash (io_hazard.c), and those
- * that go through the page cache, are written synchronously here too.
+ * that go through the page cache, are written by the other method here too.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -26,10 +26,6 @@
 static struct io_uring ring;
 static bool ring_exists = false;
 
-/* runs that were written synchronously and wait to be reaped */
-static ZsIoRun *finished[ZSIO_MAX_DEPTH + 1];
-static int	nfinished = 0;
-
 static bool
 uring_init(int depth, const char **reason)
 {
@@ -37,7 +33,6 @@ uring_init(int depth, const char **reason)
 	int			error;
 
 	Assert(!ring_exists);
-	nfinished = 0;
 	memset(&params, 0, sizeof(params));
 #ifdef IORING_SETUP_DEFER_TASKRUN
 	params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
@@ -54,16 +49,7 @@ uring_init(int depth, const char **reason)
 		return false;
 	}
 	ring_exists = true;
-	return true;
-}
-
-static bool
-finish_now(ZsIoRun *run)
-{
-	run->error = zsio_write_rest(run);
-	Assert(nfinished < (int) lengthof(finished));
-	finished[nfinished++] = run;
-	return true;
+	return zsio_pwritev_ops.init(depth, reason);
 }
 
 static bool
@@ -73,10 +59,10 @@ uring_submit(ZsIoRun *run)
 	int			n;
 
 	if (!run->file->async)
-		return finish_now(run);
+		return zsio_pwritev_ops.submit(run);
 	sqe = io_uring_get_sqe(&ring);
 	if (sqe == NULL)
-		return finish_now(run);
+		return zsio_pwritev_ops.submit(run);
 	io_uring_prep_write(sqe, run->file->fd, run->data, run->nblocks * BLCKSZ, run->offset);
 	io_uring_sqe_set_data(sqe, run);
 	do
@@ -93,11 +79,11 @@ uring_reap(long timeout_us)
 {
 	struct io_uring_cqe *cqe = NULL;
 	struct __kernel_timespec timeout;
-	ZsIoRun    *run;
+	ZsIoRun    *run = zsio_pwritev_ops.reap(0);
 	int			error;
 
-	if (nfinished > 0)
-		return finished[--nfinished];
+	if (run != NULL)
+		return run;
 
 	if (timeout_us < 0)
 	{
@@ -143,7 +129,7 @@ uring_reap(long timeout_us)
 static void
 uring_shutdown(void)
 {
-	Assert(nfinished == 0);
+	zsio_pwritev_ops.shutdown();
 	if (ring_exists)
 		io_uring_queue_exit(&ring);
 	ring_exists = false;
