@@ -53,6 +53,31 @@ typedef struct ZsAttrKind
 
 extern void zsattr_kind(Form_pg_attribute att, ZsAttrKind *kind);
 
+/* Does the codec take the type's values as integers? */
+static inline bool
+zsattr_kind_is_by_value(const ZsAttrKind *kind)
+{
+	return kind->kind == ZS_KIND_INT || kind->kind == ZS_KIND_FLOAT4 ||
+		kind->kind == ZS_KIND_FLOAT8;
+}
+
+/* By-value datum as the codec wants it: sign-extended from the type's width. */
+static pg_attribute_always_inline int64
+zsattr_value_to_int(Datum value, int16 attlen)
+{
+	switch (attlen)
+	{
+		case 1:
+			return (int8) DatumGetChar(value);
+		case 2:
+			return DatumGetInt16(value);
+		case 4:
+			return DatumGetInt32(value);
+		default:
+			return DatumGetInt64(value);
+	}
+}
+
 /* ---- writing (attr_write.c) -------------------------------------------- */
 
 /* What stands in ZsColumnInput.isnull. */
@@ -220,6 +245,14 @@ extern void zsattr_forget_segments(Relation rel);
  */
 extern bool zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 								ZsSegmentItem *item);
+
+/*
+ * Attribute attno has no segment for the row: error if it should have one, which another
+ * attribute's segment tells that covers the row.  desc as for zsattr_reader_begin().  Returns how many
+ * attributes the table had when that segment was written; MaxHeapAttributeNumber if there is none.
+ * Errors: ERRCODE_DATA_CORRUPTED.
+ */
+extern int	zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row);
 
 /*
  * Copies the segment's payload bytes [offset, offset + len) into dst.  False

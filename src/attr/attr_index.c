@@ -246,6 +246,28 @@ zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 	return !exact && find_next(rel, attno, row, item);
 }
 
+int
+zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row)
+{
+	for (int i = 0; i < desc->natts; i++)
+	{
+		ZsSegmentItem item;
+		int			natts;
+
+		if (TupleDescAttr(desc, i)->attisdropped || i + 1 == attno ||
+			!zsattr_find_segment(rel, i + 1, row, true, &item))
+			continue;
+		natts = ZsSegmentFlagsNatts(item.flags);
+		if (natts >= attno)
+			zsbase_corrupted(rel, zspage_tree_root(rel, ZsTreeOfAttr(attno)),
+							 "Column \"%s\" has no segment for row " UINT64_FORMAT ", which column \"%s\" has in block %u.",
+							 NameStr(TupleDescAttr(desc, attno - 1)->attname), row,
+							 NameStr(TupleDescAttr(desc, i)->attname), item.start);
+		return natts;
+	}
+	return MaxHeapAttributeNumber;
+}
+
 /* ---- linking ----------------------------------------------------------- */
 
 /*

@@ -281,21 +281,7 @@ check_missing(ZsRowSource *source, ZsSlot *slot, int attno)
 
 	if (source->missing_checked == stripe || row_is_unfinished(slot))
 		return;
-	for (int i = 0; i < source->desc->natts; i++)
-	{
-		ZsSegmentItem item;
-
-		if (TupleDescAttr(source->desc, i)->attisdropped || i == attno)
-			continue;
-		if (!zsattr_find_segment(source->rel, i + 1, slot->row, true, &item))
-			continue;
-		if (ZsSegmentFlagsNatts(item.flags) > attno)
-			zsbase_corrupted(source->rel, zspage_tree_root(source->rel, ZsTreeOfAttr(attno + 1)),
-							 "Column \"%s\" has no segment for row " UINT64_FORMAT ", which column \"%s\" has in block %u.",
-							 NameStr(TupleDescAttr(source->desc, attno)->attname), slot->row,
-							 NameStr(TupleDescAttr(source->desc, i)->attname), item.start);
-		break;
-	}
+	(void) zsattr_check_missing(source->rel, source->desc, attno + 1, slot->row);
 	source->missing_checked = stripe;
 }
 

@@ -214,6 +214,16 @@ extern void zstid_target_release(ZsTidTarget *target);
 extern void zstid_target_change(ZsTidTarget *target, const ZsTidChange *change);
 extern void zstid_target_fold(ZsTidTarget *target, const ZsTidFold *fold);
 extern void zstid_change_clear_vm(Buffer vmbuf, const ZsTidChange *change, uint8 vm_flags);
+
+/*
+ * Redo: clears the map bits of a change on block block_id of the record, and applies changes
+ * to the TID leaf that is block block_id.
+ */
+extern void zstid_redo_vm(XLogReaderState *record, uint8 block_id, const ZsTidChange *change,
+						  uint8 vm_flags);
+extern void zstid_redo_leaf(XLogReaderState *record, uint8 block_id,
+							const ZsTidChange *const *changes, int nchanges);
+
 extern bool zstid_fold_decode(const char *data, Size size, const ZsVisSlot *slots,
 							  ZsTidFold *fold);
 extern void zstid_target_find(ZsTidTarget *target, zstid row, ZsTidRun *run,

@@ -31,57 +31,72 @@
 
 /* Ends recovery: the record does not fit the page. */
 static void
-replay_failed(XLogReaderState *record, const char *reason)
+replay_failed(XLogReaderState *record, uint8 block_id, const char *reason)
 {
 	RelFileLocator locator;
 	BlockNumber blkno;
 
-	XLogRecGetBlockTag(record, 0, &locator, NULL, &blkno);
+	XLogRecGetBlockTag(record, block_id, &locator, NULL, &blkno);
 	elog(PANIC, "could not replay TID tree record at %X/%X for relation %u/%u/%u, block %u: %s",
 		 LSN_FORMAT_ARGS(record->ReadRecPtr),
 		 locator.spcOid, locator.dbOid, locator.relNumber, blkno, reason);
 }
 
-static void
-redo_change(XLogReaderState *record)
+void
+zstid_redo_vm(XLogReaderState *record, uint8 block_id, const ZsTidChange *change, uint8 vm_flags)
 {
-	ZsTidChange change;
-	uint8		vm_flags;
+	Buffer		vmbuf;
+
+	if (XLogReadBufferForRedo(record, block_id, &vmbuf) == BLK_NEEDS_REDO)
+	{
+		zstid_change_clear_vm(vmbuf, change, vm_flags);
+		PageSetLSN(BufferGetPage(vmbuf), record->EndRecPtr);
+	}
+	if (BufferIsValid(vmbuf))
+		UnlockReleaseBuffer(vmbuf);
+}
+
+void
+zstid_redo_leaf(XLogReaderState *record, uint8 block_id, const ZsTidChange *const *changes,
+				int nchanges)
+{
 	Buffer		buf;
 
-	if (!zstid_record_decode(XLogRecGetData(record), XLogRecGetDataLen(record),
-							 XLogRecGetXid(record), &change, &vm_flags))
-		replay_failed(record, "invalid record");
-
-	if (vm_flags != 0)
-	{
-		Buffer		vmbuf;
-
-		if (XLogReadBufferForRedo(record, 1, &vmbuf) == BLK_NEEDS_REDO)
-		{
-			zstid_change_clear_vm(vmbuf, &change, vm_flags);
-			PageSetLSN(BufferGetPage(vmbuf), record->EndRecPtr);
-		}
-		if (BufferIsValid(vmbuf))
-			UnlockReleaseBuffer(vmbuf);
-	}
-
-	if (XLogReadBufferForRedo(record, 0, &buf) == BLK_NEEDS_REDO)
+	if (XLogReadBufferForRedo(record, block_id, &buf) == BLK_NEEDS_REDO)
 	{
 		Page		page = BufferGetPage(buf);
-		PGAlignedBlock image;
-		const char *reason = zstid_change_compute(page, &change, NULL, image.data);
 
-		if (reason != NULL)
-			replay_failed(record, reason);
-		Assert(((PageHeader) image.data)->pd_lower >= (int) ZS_TID_CONTENTS_OFFSET);
-		zstid_leaf_install(page, image.data);
+		for (int i = 0; i < nchanges; i++)
+		{
+			PGAlignedBlock image;
+			const char *reason = zstid_change_compute(page, changes[i], NULL, image.data);
+
+			if (reason != NULL)
+				replay_failed(record, block_id, reason);
+			Assert(((PageHeader) image.data)->pd_lower >= (int) ZS_TID_CONTENTS_OFFSET);
+			zstid_leaf_install(page, image.data);
+		}
 		ZsPageGetOpaque(page)->flags &= ~ZS_PAGEF_ALL_FROZEN;
 		PageSetLSN(page, record->EndRecPtr);
 		MarkBufferDirty(buf);
 	}
 	if (BufferIsValid(buf))
 		UnlockReleaseBuffer(buf);
+}
+
+static void
+redo_change(XLogReaderState *record)
+{
+	ZsTidChange change;
+	const ZsTidChange *changes[] = {&change};
+	uint8		vm_flags;
+
+	if (!zstid_record_decode(XLogRecGetData(record), XLogRecGetDataLen(record),
+							 XLogRecGetXid(record), &change, &vm_flags))
+		replay_failed(record, 0, "invalid record");
+	if (vm_flags != 0)
+		zstid_redo_vm(record, 1, &change, vm_flags);
+	zstid_redo_leaf(record, 0, changes, 1);
 }
 
 /* Cancels queries on a standby whose snapshots are older than the horizon. */
@@ -120,10 +135,10 @@ redo_fold(XLogReaderState *record)
 							   zstid_scratch.slots, &fold))
 			reason = "invalid record";
 		if (reason != NULL)
-			replay_failed(record, reason);
+			replay_failed(record, 0, reason);
 		zstid_edit_fold(&zstid_scratch, &fold);
 		if (!zstid_leaf_write(&zstid_scratch, image.data))
-			replay_failed(record, "page is full");
+			replay_failed(record, 0, "page is full");
 		zstid_leaf_install(page, image.data);
 		if (xlrec.flags & ZS_TIDFOLDF_ALL_FROZEN)
 			ZsPageGetOpaque(page)->flags |= ZS_PAGEF_ALL_FROZEN;
@@ -163,7 +178,7 @@ redo_vismap(XLogReaderState *record)
 		const ZsTidVmRange *ranges = (const ZsTidVmRange *) XLogRecGetBlockData(record, 0, &size);
 
 		if (size != xlrec->nranges * sizeof(ZsTidVmRange))
-			replay_failed(record, "invalid record");
+			replay_failed(record, 0, "invalid record");
 		if (PageIsNew(page))
 			PageInit(page, BLCKSZ, 0);
 		if (xlrec->flags & ZS_TIDVMF_CLEAR)

@@ -39,7 +39,6 @@
 #include "access/visibilitymap.h"
 #include "access/xact.h"
 #include "access/xloginsert.h"
-#include "access/xlogutils.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
@@ -358,61 +357,23 @@ zstid_stage_end(ZsTidStage *stage)
 
 /* ---- redo ---------------------------------------------------------------------- */
 
-/* Applies one or two changes to block block_id of the record. */
-static void
-redo_leaf(XLogReaderState *record, uint8 block_id, const ZsTidChange *first,
-		  const ZsTidChange *second)
-{
-	Buffer		buf;
-
-	if (XLogReadBufferForRedo(record, block_id, &buf) == BLK_NEEDS_REDO)
-	{
-		Page		page = BufferGetPage(buf);
-
-		for (const ZsTidChange *change = first; change != NULL;
-			 change = change == first ? second : NULL)
-		{
-			PGAlignedBlock image;
-			const char *reason = zstid_change_compute(page, change, NULL, image.data);
-
-			if (reason != NULL)
-				elog(PANIC, "could not replay change %d of row " UINT64_FORMAT " in the TID tree: %s",
-					 change->op, change->first, reason);
-			zstid_leaf_install(page, image.data);
-		}
-		ZsPageGetOpaque(page)->flags &= ~ZS_PAGEF_ALL_FROZEN;
-		PageSetLSN(page, record->EndRecPtr);
-		MarkBufferDirty(buf);
-	}
-	if (BufferIsValid(buf))
-		UnlockReleaseBuffer(buf);
-}
-
 void
 zstid_single_redo(XLogReaderState *record)
 {
 	ZsTidSingle single;
-	Buffer		buf;
+	const ZsTidChange *changes[] = {&single.insert, &single.xmax};
+	bool		both;
 
 	if (!zstid_single_decode(XLogRecGetData(record), XLogRecGetDataLen(record),
 							 XLogRecGetXid(record), &single))
 		elog(PANIC, "single row record is broken");
 
 	if (single.flags & ZS_WRITEF_VM)
-	{
-		if (XLogReadBufferForRedo(record, 3, &buf) == BLK_NEEDS_REDO)
-		{
-			zstid_change_clear_vm(buf, &single.xmax, ZS_TIDF_VM_VISIBLE);
-			PageSetLSN(BufferGetPage(buf), record->EndRecPtr);
-		}
-		if (BufferIsValid(buf))
-			UnlockReleaseBuffer(buf);
-	}
-	redo_leaf(record, 1, &single.insert,
-			  (single.flags & (ZS_WRITEF_UPDATE | ZS_WRITEF_OTHER_LEAF)) == ZS_WRITEF_UPDATE ?
-			  &single.xmax : NULL);
+		zstid_redo_vm(record, 3, &single.xmax, ZS_TIDF_VM_VISIBLE);
+	both = (single.flags & (ZS_WRITEF_UPDATE | ZS_WRITEF_OTHER_LEAF)) == ZS_WRITEF_UPDATE;
+	zstid_redo_leaf(record, 1, changes, both ? 2 : 1);
 	if (single.flags & ZS_WRITEF_OTHER_LEAF)
-		redo_leaf(record, 2, &single.xmax, NULL);
+		zstid_redo_leaf(record, 2, &changes[1], 1);
 }
 
 void

@@ -36,8 +36,7 @@ zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first)
 	builder->attno = attno;
 	zsattr_kind(att, &builder->kind);
 	builder->attlen = att->attlen;
-	builder->by_value = builder->kind.kind == ZS_KIND_INT ||
-		builder->kind.kind == ZS_KIND_FLOAT4 || builder->kind.kind == ZS_KIND_FLOAT8;
+	builder->by_value = zsattr_kind_is_by_value(&builder->kind);
 	builder->first = first;
 	builder->natts = MaxHeapAttributeNumber;
 	builder->stripe = ZS_INVALID_ROW;
@@ -168,23 +167,6 @@ add_varlena(ZsColumnBuilder *builder, struct varlena *v)
 		pfree(plain);
 }
 
-/* By-value datum as the codec wants it: sign-extended from the type's width. */
-static inline int64
-value_to_int(Datum value, int16 attlen)
-{
-	switch (attlen)
-	{
-		case 1:
-			return (int8) DatumGetChar(value);
-		case 2:
-			return DatumGetInt16(value);
-		case 4:
-			return DatumGetInt32(value);
-		default:
-			return DatumGetInt64(value);
-	}
-}
-
 static void
 add_value(ZsColumnBuilder *builder, Datum value, bool isnull)
 {
@@ -198,7 +180,7 @@ add_value(ZsColumnBuilder *builder, Datum value, bool isnull)
 	{
 		n = add_row(builder, 0);
 		if (builder->by_value)
-			builder->ints[n] = value_to_int(value, builder->attlen);
+			builder->ints[n] = zsattr_value_to_int(value, builder->attlen);
 		else if (builder->attlen == -2)
 			add_bytes(builder, n, DatumGetCString(value), strlen(DatumGetCString(value)) + 1);
 		else
@@ -215,24 +197,10 @@ add_value(ZsColumnBuilder *builder, Datum value, bool isnull)
 static void
 check_missing(ZsColumnBuilder *builder, zstid row)
 {
-	TupleDesc	desc = RelationGetDescr(builder->rel);
+	int			natts = zsattr_check_missing(builder->rel, RelationGetDescr(builder->rel),
+											 builder->attno, row);
 
-	for (int i = 0; i < desc->natts; i++)
-	{
-		ZsSegmentItem item;
-
-		if (TupleDescAttr(desc, i)->attisdropped || i + 1 == builder->attno ||
-			!zsattr_find_segment(builder->rel, i + 1, row, true, &item))
-			continue;
-		if (ZsSegmentFlagsNatts(item.flags) >= builder->attno)
-			zsbase_corrupted(builder->rel,
-							 zspage_tree_root(builder->rel, ZsTreeOfAttr(builder->attno)),
-							 "Column \"%s\" has no segment for row " UINT64_FORMAT ", which column \"%s\" has in block %u.",
-							 NameStr(TupleDescAttr(desc, builder->attno - 1)->attname), row,
-							 NameStr(TupleDescAttr(desc, i)->attname), item.start);
-		builder->natts = Min(builder->natts, ZsSegmentFlagsNatts(item.flags));
-		return;
-	}
+	builder->natts = Min(builder->natts, natts);
 }
 
 /* Makes the vector of the stripe the present one. */

@@ -202,23 +202,6 @@ append_by_reference(const RowGroup *group, ZsWriteColumn *column, int c, int sta
 
 /* ---- by-value types ----------------------------------------------------------------- */
 
-/* By-value datum as the codec wants it: sign-extended from the type's width. */
-static pg_attribute_always_inline int64
-value_to_int(Datum value, int16 attlen)
-{
-	switch (attlen)
-	{
-		case 1:
-			return (int8) DatumGetChar(value);
-		case 2:
-			return DatumGetInt16(value);
-		case 4:
-			return DatumGetInt32(value);
-		default:
-			return DatumGetInt64(value);
-	}
-}
-
 /* attlen is known where this is called. */
 static pg_attribute_always_inline void
 append_ints_loop(const RowGroup *group, ZsWriteColumn *column, int c, int16 attlen)
@@ -231,7 +214,7 @@ append_ints_loop(const RowGroup *group, ZsWriteColumn *column, int c, int16 attl
 	{
 		bool		null = group->isnull[i][c];
 
-		ints[i] = null ? 0 : value_to_int(group->values[i][c], attlen);
+		ints[i] = null ? 0 : zsattr_value_to_int(group->values[i][c], attlen);
 		isnull[i] = null;
 		any_null |= null;
 	}
@@ -364,7 +347,7 @@ zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSl
 
 		if (column->dropped)
 			continue;
-		if (ZsColumnIsByValue(column))
+		if (zsattr_kind_is_by_value(&column->kind))
 		{
 			append_ints(&group, column, c);
 			continue;

@@ -95,7 +95,7 @@ zswrite_init_columns(Relation rel, ZsWriteBuffer *buf)
 		if (!att->attisdropped)
 		{
 			zsattr_kind(att, &buf->columns[i].kind);
-			buf->columns[i].as_ints = ZsColumnIsByValue(&buf->columns[i]) ||
+			buf->columns[i].as_ints = zsattr_kind_is_by_value(&buf->columns[i].kind) ||
 				buf->columns[i].kind.kind == ZS_KIND_NUMERIC;
 			buf->columns[i].scale = -1;
 		}
@@ -588,7 +588,7 @@ column_datum(const ZsWriteColumn *column, uint32 n)
 	Size		len;
 	char	   *result;
 
-	if (ZsColumnIsByValue(column))
+	if (zsattr_kind_is_by_value(&column->kind))
 		return (Datum) column->ints[n];
 	if (column->as_ints)
 	{

@@ -50,13 +50,6 @@ typedef struct ZsWriteColumn
 	uint32		stripe_bytes;	/* what a stripe took in the last segment; 0 = none yet */
 } ZsWriteColumn;
 
-static inline bool
-ZsColumnIsByValue(const ZsWriteColumn *column)
-{
-	return column->kind.kind == ZS_KIND_INT || column->kind.kind == ZS_KIND_FLOAT4 ||
-		column->kind.kind == ZS_KIND_FLOAT8;
-}
-
 /* Rows of the batch that one live (sub)transaction wrote. */
 typedef struct ZsSubxactRows
 {
