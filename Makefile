@@ -34,7 +34,7 @@ endif
 # Targets that must work where there is no supported pg_config yet.
 HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release
 HELPERS += $(if $(wildcard scripts/difftest),difftest)
-HELPERS += $(if $(wildcard bench/run),bench) $(if $(wildcard fuzz/run),fuzz) $(if $(wildcard scripts/core-suite),core-suite)
+HELPERS += $(if $(wildcard bench/run),bench bench-io) $(if $(wildcard fuzz/run),fuzz) $(if $(wildcard scripts/core-suite),core-suite)
 
 all:
 
@@ -49,6 +49,7 @@ help:
 	@echo "make print-pg-config          pg_config of the server with asserts, for tests"
 	@echo "make print-pg-config-release  pg_config of the optimised server"
 	@$(if $(filter bench,$(HELPERS)),echo "make bench                    the figures of docs/benchmarks.md",:)
+	@$(if $(filter bench,$(HELPERS)),echo "make bench-io                 I/O workers against core, on a throttled volume; needs root",:)
 	@$(if $(filter fuzz,$(HELPERS)),echo "make fuzz                     fuzz codecs and pages",:)
 	@$(if $(filter difftest,$(HELPERS)),echo "make difftest [SECONDS=..] [SEED=..]  random statements on heap and zedstore, an hour",:)
 	@$(if $(filter core-suite,$(HELPERS)),echo "make core-suite               PostgreSQL's own tests with zedstore as the default",:)
@@ -81,6 +82,9 @@ print-pg-config-release:
 ifneq ($(filter bench,$(HELPERS)),)
 bench:
 	@bench/run $(BENCH)
+
+bench-io:
+	@bench/io $(BENCH)
 endif
 ifneq ($(filter fuzz,$(HELPERS)),)
 fuzz:

@@ -12,6 +12,8 @@
 
 # shellcheck source=scripts/lib.sh
 . "$(dirname "${BASH_SOURCE[0]}")/../scripts/lib.sh"
+# shellcheck source=bench/results.sh
+. "$ZS_ROOT/bench/results.sh"
 
 : "${BENCH_CONNINFO:?start this script by bench/run}" "${BENCH_BIN:?}" "${BENCH_STAGE:?}" "${BENCH_RESULTS:?}"
 
@@ -37,11 +39,6 @@ time_of() {
 	done
 	sql "${prepare[@]}" -c '\timing on' -c '\o /dev/null' -c "$last" \
 		| sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' | tail -1
-}
-
-# Median of the lines of standard input.
-median() {
-	sort -n | awk '{ v[NR] = $1 } END { print (NR % 2) ? v[(NR + 1) / 2] : (v[NR / 2] + v[NR / 2 + 1]) / 2 }'
 }
 
 # Is one of these figures wanted?  BENCH_ONLY may name the keys of those that are.
