@@ -89,7 +89,10 @@ count_holes(const ZsColumnInput *input)
 {
 	uint32		n = 0;
 
-	for (uint32 i = 0; input->isnull != NULL && i < input->nrows; i++)
+	/* what a loader writes has none */
+	if (input->isnull == NULL || memchr(input->isnull, ZS_NULL_HOLE, input->nrows) == NULL)
+		return 0;
+	for (uint32 i = 0; i < input->nrows; i++)
 		n += input->isnull[i] == ZS_NULL_HOLE;
 	return n;
 }
