@@ -84,9 +84,35 @@ split_ints(const ZsColumnInput *in, uint32 first, bool want_rows, ZsVectorRows *
 	}
 	else
 	{
-		for (uint32 i = 0; i < v->nrows; i++)
+		const uint8 *isnull = in->isnull + first;
+		uint32		i = 0;
+
+		/*
+		 * Eight rows at a time: eight values are copied from where the last NULL was, and those too many are
+		 * overwritten.
+		 */
+		for (; i + 16 <= v->nrows; i += 8)
 		{
-			bool		null = in->isnull[first + i] != 0;
+			uint64		nulls = load64(isnull + i);
+			uint32		from = i;
+
+			memcpy(&v->dense[n], &ints[from], 8 * sizeof(uint64));
+			while (nulls != 0)
+			{
+				int			bit = __builtin_ctzll(nulls) & ~7;
+				uint32		null = i + bit / 8;
+
+				v->null_pos[nnulls++] = (uint16) null;
+				n += null - from;
+				from = null + 1;
+				memcpy(&v->dense[n], &ints[from], 8 * sizeof(uint64));
+				nulls &= ~(UINT64CONST(0xFF) << bit);
+			}
+			n += i + 8 - from;
+		}
+		for (; i < v->nrows; i++)
+		{
+			bool		null = isnull[i] != 0;
 
 			v->dense[n] = ints[i];
 			v->null_pos[nnulls] = (uint16) i;
