@@ -48,7 +48,7 @@ typedef struct ForPlan
 	size_t		size;			/* behind tag, width and base */
 } ForPlan;
 
-static ZS_CLONES void
+static ZS_WIDE_CLONES void
 collect_stats(const uint64 *restrict vals, uint32 n, IntStats *restrict st)
 {
 	int64		min = (int64) vals[0];
@@ -120,7 +120,7 @@ count_widths(const uint64 *restrict vals, uint32 n, uint64 base, uint32 *restric
 }
 
 /* The bits that any distance from base has. */
-static ZS_CLONES uint64
+static ZS_WIDE_CLONES uint64
 all_bits(const uint64 *restrict vals, uint32 n, uint64 base)
 {
 	uint64		bits = 0;
@@ -131,7 +131,7 @@ all_bits(const uint64 *restrict vals, uint32 n, uint64 base)
 }
 
 /* How many distances from base need at least so many bits: *all `full`, *most one less. */
-static ZS_CLONES void
+static ZS_WIDE_CLONES void
 count_wide(const uint64 *restrict vals, uint32 n, uint64 base, int full, uint32 *all, uint32 *most)
 {
 	uint64		k_all = 0;
@@ -360,20 +360,29 @@ encode_rle(const uint64 *vals, uint32 n, const IntStats *st, uint8 *out)
 	uint64		run_vals[ZS_VECTOR_ROWS];
 	uint64		run_lens[ZS_VECTOR_ROWS];
 	uint32		nruns = 0;
-	uint32		start = 0;
+	uint64		done = 0;
 	uint8	   *p = out;
 	IntStats	sub;
 
-	for (uint32 i = 1; i <= n; i++)
+	/* the present run ends here or goes on: no branch, which would often be guessed wrong */
+	for (uint32 i = 0; i < n - 1; i++)
 	{
-		if (i == n || vals[i] != vals[i - 1])
-		{
-			run_vals[nruns] = vals[start];
-			run_lens[nruns++] = i - start - 1;
-			start = i;
-		}
+		run_vals[nruns] = vals[i];
+		run_lens[nruns] = i;
+		nruns += vals[i] != vals[i + 1];
 	}
+	run_vals[nruns] = vals[n - 1];
+	run_lens[nruns++] = n - 1;
 	Assert(nruns == st->nruns);
+
+	/* from where runs end to how long they are, less one */
+	for (uint32 i = 0; i < nruns; i++)
+	{
+		uint64		end = run_lens[i];
+
+		run_lens[i] = end - done;
+		done = end + 1;
+	}
 	*p = ZS_ENC_RLE;
 	store16(p + 1, (uint16) nruns);
 	p += 3;
@@ -384,6 +393,18 @@ encode_rle(const uint64 *vals, uint32 n, const IntStats *st, uint8 *out)
 	return (size_t) (p - out);
 }
 
+/*
+ * May runs take less than half of what a frame takes?  Four bits for the length of each.  Where there are
+ * hardly any, differences may be smaller still.
+ */
+static bool
+runs_are_few(uint32 n, const IntStats *st)
+{
+	int			width = bit_width((uint64) st->max - (uint64) st->min);
+
+	return st->nruns >= 16 && st->nruns <= n / 4 && (uint64) st->nruns * (width + 4) < (uint64) n * width / 2;
+}
+
 /* Everything but SCALED and DICT. */
 static size_t
 encode_unscaled(const uint64 *vals, uint32 n, const IntStats *st, uint8 *out)
@@ -392,6 +413,16 @@ encode_unscaled(const uint64 *vals, uint32 n, const IntStats *st, uint8 *out)
 	size_t		best;
 	size_t		size;
 
+	/* Runs long enough to make the frame half as large need no rivals. */
+	if (st->min != st->max && runs_are_few(n, st))
+	{
+		ForPlan		plan;
+
+		plan_for(vals, n, st->min, st->max, &plan);
+		size = encode_rle(vals, n, st, out);
+		if (size < plan.size / 2)
+			return size;
+	}
 	best = encode_simple(vals, n, st, out);
 	if (st->min == st->max || st->nruns > n / 2)
 		return best;
