@@ -28,6 +28,9 @@
 /* Patches beyond this share of the values are slower than the bits they save. */
 #define PATCH_SHARE		3
 
+/* Widths below the largest for which values are counted before a histogram is made. */
+#define WIDE_LEVELS		4
+
 /* What one pass over the values tells. */
 typedef struct IntStats
 {
@@ -130,45 +133,41 @@ all_bits(const uint64 *restrict vals, uint32 n, uint64 base)
 	return bits;
 }
 
-/* How many distances from base need at least so many bits: *all `full`, *most one less. */
+/*
+ * tops[k]: how many distances from base, of which the largest has `full` bits, need at least full - k bits.
+ */
 static ZS_WIDE_CLONES void
-count_wide(const uint64 *restrict vals, uint32 n, uint64 base, int full, uint32 *all, uint32 *most)
+count_wide(const uint64 *restrict vals, uint32 n, uint64 base, int full, uint32 *restrict tops)
 {
-	uint64		k_all = 0;
-	uint64		k_most = 0;
+	uint64		limits[WIDE_LEVELS];
+	uint64		k0 = 0;
+	uint64		k1 = 0;
+	uint64		k2 = 0;
+	uint64		k3 = 0;
 
+	StaticAssertDecl(WIDE_LEVELS == 4, "one counter a level");
+	for (int k = 0; k < WIDE_LEVELS; k++)
+		limits[k] = UINT64CONST(1) << Max(full - 1 - k, 0);
 	for (uint32 i = 0; i < n; i++)
 	{
-		uint64		top = (vals[i] - base) >> (full - 2);
+		uint64		distance = vals[i] - base;
 
-		k_all += top >= 2;
-		k_most += top >= 1;
+		k0 += distance >= limits[0];
+		k1 += distance >= limits[1];
+		k2 += distance >= limits[2];
+		k3 += distance >= limits[3];
 	}
-	*all = (uint32) k_all;
-	*most = (uint32) k_most;
-}
-
-/*
- * Can patches save anything?  To save one bit of each value, few may need all bits, since a position and a
- * patch take five and more; to save more, no more than may be patched at all.  This is seen more quickly
- * than a histogram is made.
- */
-static bool
-patches_may_pay(const uint64 *vals, uint32 n, uint64 base, int full)
-{
-	uint32		all;
-	uint32		most;
-
-	if (full < 2)
-		return full > 0;
-	count_wide(vals, n, base, full, &all, &most);
-	return all <= n / 6 || most <= n / PATCH_SHARE;
+	tops[0] = (uint32) k0;
+	tops[1] = (uint32) k1;
+	tops[2] = (uint32) k2;
+	tops[3] = (uint32) k3;
 }
 
 /* The best width for values over this base, of which the largest distance has `full` bits. */
 static void
 plan_for_base(const uint64 *vals, uint32 n, uint64 base, int full, ForPlan *plan)
 {
+	uint32		tops[WIDE_LEVELS];
 	uint32		counts[65];
 	uint32		above = 0;
 	size_t		plain;
@@ -179,16 +178,30 @@ plan_for_base(const uint64 *vals, uint32 n, uint64 base, int full, ForPlan *plan
 	plan->patch_width = 0;
 	plan->npatches = 0;
 	plan->size = plain = packed_size(n, plan->width);
-	if (!patches_may_pay(vals, n, base, full))
+	if (full < 1)
 		return;
-	count_widths(vals, n, base, counts);
-	Assert(counts[full] > 0);
+	count_wide(vals, n, base, full, tops);
+	Assert(tops[0] > 0);
+
+	/*
+	 * Can patches save anything?  To save one bit of each value, few may need all bits, since a position and a patch
+	 * take five and more; to save more, no more than may be patched at all.
+	 */
+	if (full >= 2 && tops[0] > n / 6 && tops[1] > n / PATCH_SHARE)
+		return;
 	for (int w = full - 1; w >= 0; w--)
 	{
 		int			patch_width = packed_width(full - w);
+		int			level = full - 1 - w;
 		size_t		size;
 
-		above += counts[w + 1];
+		/* mostly the first widths tell; a histogram takes longer */
+		if (level == WIDE_LEVELS)
+			count_widths(vals, n, base, counts);
+		if (level < WIDE_LEVELS)
+			above = tops[level];
+		else
+			above += counts[w + 1];
 		if (above > n / PATCH_SHARE)
 			break;
 		if (w != packed_width(w))
