@@ -270,6 +270,43 @@ check_numeric_images(GenRandom *r)
 	}
 }
 
+/*
+ * zscodec_numerics_to_ints() against its plain sister: what it accepts must be the same, and it must accept
+ * all numerics below 10^8 of its scale.  Some bits are wrong in every fourth.
+ */
+static void
+check_memory_images(GenRandom *r)
+{
+	for (int i = 0; i < 200000; i++)
+	{
+		int			scale = (int) gen_below(r, 6);
+		int64		value = (int64) gen_next(r) >> (gen_below(r, 60) + 4);
+		uint64		image[3 * 2] = {0};
+		uint8	   *p = (uint8 *) (image + 2);
+		size_t		len = gen_numeric(value, scale, scale, p + 4);
+		bool		broken = gen_chance(r, 25);
+		bool		small;
+		int			s;
+		int64		expected;
+		int64		ints[3];
+		uint64		nbytes;
+
+		if (len + 4 > ZS_NUMERIC_IMAGE_SIZE)
+			continue;
+		*(uint32 *) p = (uint32) (len + 4) << 2;
+		if (broken)
+			p[4 + gen_below(r, (uint32) len)] ^= (uint8) (1 << gen_below(r, 8));
+		small = zscodec_numeric_to_int(p + 4, len, &s, &expected) && s == scale;
+		if (zscodec_numerics_to_ints(image, 3, scale, ints, &nbytes) ?
+			!small || ints[0] != 0 || ints[1] != expected || ints[2] != 0 || nbytes != len :
+			!broken && scale <= 4 && llabs(value) < pow(10, 8 + scale))
+		{
+			fprintf(stderr, "not ok: memory image of %lld, scale %d\n", (long long) value, scale);
+			abort();
+		}
+	}
+}
+
 int
 main(int argc, char **argv)
 {
@@ -280,6 +317,7 @@ main(int argc, char **argv)
 	GenRandom	images = {seed};
 
 	check_numeric_images(&images);
+	check_memory_images(&images);
 	zscodec_encoder_init(&enc, &gen_allocator);
 	zscodec_vector_init(out, &gen_allocator);
 	for (int c = 0; c < ncolumns; c++)

@@ -214,6 +214,90 @@ zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *valu
 	return slow_to_int(payload, len, scale, value);
 }
 
+/*
+ * Numerics below 10^8 of one scale of at most 4.  Digits of base 10000 go to lanes of 16 bits by what they are worth,
+ * and each lane has its factor:
+ *
+ *		lane	  1				  2				  3
+ *		worth	  10000^1		  10000^0		  10000^-1
+ *
+ * Whatever an image has against this, or against the canonical form, ends as some bit of `bad` or as the sign of
+ * `negative`: no branches, and one width for all, so that the loop vectorises.
+ */
+#define ALL_LANES(v)	((v) * UINT64CONST(0x0001000100010001))
+
+static pg_attribute_always_inline bool
+images_to_ints_loop(const uint64 *restrict images, uint32 n, int scale, uint64 inverse, int inverse_shift,
+					int64 *restrict ints, uint64 *nbytes)
+{
+	uint64		header = NUM_SHORT | (uint64) scale << 7;
+	uint64		bad = 0;
+	uint64		negative = 0;
+	uint64		total = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint64		w0 = images[2 * i];
+		uint64		w1 = images[2 * i + 1];
+		uint64		size = (w0 >> 2) & 0x3FFFFFFF;
+		uint64		h = (w0 >> 32) & 0xFFFF;
+		uint64		digits = (w0 >> 48) | (w1 << 16);
+		uint64		rank = (h + 1) & 0x7F;	/* weight + 1 */
+		uint64		shift = (48 - 16 * rank) & 63;
+		uint64		lanes = digits << shift;
+		uint64		d1 = (lanes >> 16) & 0xFFFF;
+		uint64		d2 = (lanes >> 32) & 0xFFFF;
+		uint64		d3 = lanes >> 48;
+		uint64		q = (d3 * inverse) >> inverse_shift;
+		uint64		v = (d1 * 10000 + d2) * powers[scale] + q;
+		uint64		sign = -((h >> 13) & 1);
+		uint64		present = w0 != 0 ? PG_UINT64_MAX : 0;
+		uint64		some = digits != 0 ? PG_UINT64_MAX : 0;
+
+		/* too many digits, or too large ones, or behind the decimal point */
+		bad |= (w1 >> 48) | ((digits >> 1) >> (63 - shift)) | (d3 - q * powers[4 - scale]);
+		bad |= (digits | (digits + ALL_LANES(0x4000 - 10000))) & ALL_LANES(0xC000);
+		negative |= 2 - rank;
+		/* another form of header; a zero of weight and sign */
+		bad |= ((h & 0xDF80) ^ header) & present;
+		bad |= ((h ^ header) | (size ^ 6)) & present & ~some;
+		/* zero digits at the ends, as the size says where these are */
+		negative |= (((digits & 0xFFFF) - 1) | (((digits >> ((8 * size) & 63)) & 0xFFFF) - 1)) & some;
+		bad |= (size & 1) | (w0 & 3);
+		negative |= ((size - 6) & present) | (14 - size);
+		ints[i] = (int64) ((v ^ sign) - sign);
+		total += size + (4 & ~present);
+	}
+	*nbytes = total - 4 * (uint64) n;
+	return bad == 0 && (int64) negative >= 0;
+}
+
+/* The usual scales are known at compile time. */
+static ZS_WIDE_CLONES bool
+images_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints, uint64 *nbytes)
+{
+	switch (scale)
+	{
+		case 0:
+			return images_to_ints_loop(images, n, 0, 0, 0, ints, nbytes);
+		case 1:
+			return images_to_ints_loop(images, n, 1, 8389, 23, ints, nbytes);
+		case 2:
+			return images_to_ints_loop(images, n, 2, 5243, 19, ints, nbytes);
+		case 3:
+			return images_to_ints_loop(images, n, 3, 52429, 19, ints, nbytes);
+		default:
+			Assert(scale == 4);
+			return images_to_ints_loop(images, n, 4, 1, 0, ints, nbytes);
+	}
+}
+
+bool
+zscodec_numerics_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints, uint64 *nbytes)
+{
+	return scale <= 4 && images_to_ints(images, n, scale, ints, nbytes);
+}
+
 /* Writes a vector of integers of one scale, which must fit it; returns its length. */
 size_t
 zscodec_numeric_encode_ints(const uint64 *ints, uint32 n, int scale, uint8 *out, int64 *zone_min, int64 *zone_max)
