@@ -20,6 +20,7 @@
 
 #include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
+#include "utils/rel.h"
 
 #include "zs_format.h"
 #include "zs_projection.h"
@@ -69,6 +70,10 @@ struct ZsSlot
 	char	   *data;			/* values after materialization, kept for the next row's */
 	Size		data_size;
 	MemoryContextCallback gone; /* see zsslot_watch() */
+	struct ZsRowStage *stage;	/* of a loader; it belongs to all slots that point to it */
+	int			stage_row;		/* the slot's place there */
+	bool		staged;			/* values that are not valid are there */
+	uint64		stage_group;
 };
 
 extern const TupleTableSlotOps TTSOpsZedstore;
@@ -99,6 +104,15 @@ extern void zsslot_watch(TupleTableSlot *slot);
 
 /* The transaction ends: the source forgets its user, who is not looked at any more. */
 extern void zsslot_abandon(ZsSlotSource *source);
+
+/*
+ * The loader fills these slots again and again, in this order: from now on they keep their values in a
+ * stage where they can.  Does nothing if they do that already.
+ */
+extern void zsslot_use_stage(Relation rel, TupleTableSlot **slots, int nslots);
+
+/* How many of these slots, from the first on, are the first rows of *stage? */
+extern int	zsslot_count_staged(TupleTableSlot **slots, int nslots, struct ZsRowStage **stage);
 
 /* Memory context for values that live as long as the row in the slot. */
 extern MemoryContext zsslot_values_context(ZsSlot *slot);

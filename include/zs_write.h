@@ -21,6 +21,9 @@
 #include "zs_compression.h"
 #include "zs_format.h"
 
+/* Rows of a loader's slots, as columns (write_stage.c). */
+typedef struct ZsRowStage ZsRowStage;
+
 /*
  * Reserves a row number for the slot's row, visible as "insert in progress" to
  * others from now on, and keeps the values in the write buffer.  Sets
@@ -29,8 +32,41 @@
  */
 extern void zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 						   bool bulk);
+
+/*
+ * The same for many rows.  Those of the first nstaged slots are the first ones of a stage as well, which
+ * may be NULL with 0.
+ */
 extern void zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
+								 const ZsRowStage *stage, int nstaged,
 								 CommandId cid, int options, bool bulk);
+
+/* Would a stage help to load the table? */
+extern bool zswrite_stage_helps(Relation rel);
+
+/*
+ * A stage for groups of up to nrows rows, in a memory context of its own below parent.  It has one user; it is
+ * freed when the last user leaves.
+ */
+extern ZsRowStage *zswrite_stage_create(TupleDesc desc, int nrows, MemoryContext parent);
+extern void zswrite_stage_join(ZsRowStage *stage);
+extern void zswrite_stage_leave(ZsRowStage *stage);
+
+/* The number of the group whose rows the stage holds. */
+extern uint64 zswrite_stage_group(const ZsRowStage *stage);
+
+/*
+ * Adds row number row of a group; 0 begins a new group.  False if the stage does not take it, which
+ * has to be kept elsewhere then.
+ */
+extern bool zswrite_stage_add(ZsRowStage *stage, int row, const Datum *values, const bool *isnull);
+
+/*
+ * The values first .. natts - 1 (counted from 0) of a row that was added; by-reference ones are
+ * palloc'd.
+ */
+extern void zswrite_stage_get(const ZsRowStage *stage, uint64 group, int row, int first, int natts,
+							  Datum *values, bool *isnull);
 
 /* Inserts speculatively: the row is written through at once. */
 extern void zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,

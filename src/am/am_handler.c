@@ -86,7 +86,13 @@ static void
 zs_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid, int options,
 				BulkInsertState bistate)
 {
-	zswrite_multi_insert(rel, slots, ntuples, cid, options, bistate != NULL);
+	ZsRowStage *stage;
+	int			nstaged = zsslot_count_staged(slots, ntuples, &stage);
+
+	zswrite_multi_insert(rel, slots, ntuples, stage, nstaged, cid, options, bistate != NULL);
+
+	/* what fills so many slots is likely to fill them again */
+	zsslot_use_stage(rel, slots, ntuples);
 }
 
 /* ---- others ---------------------------------------------------------------- */

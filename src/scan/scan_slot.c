@@ -32,9 +32,13 @@
 #include "zs_base.h"
 #include "zs_slot.h"
 #include "zs_tid.h"
+#include "zs_write.h"
 
 /* Memory for materialized values that a slot keeps for the next row, since a loader fills it again at once. */
 #define KEPT_DATA_SIZE	8192
+
+/* Fewer slots than these are not worth a stage. */
+#define STAGE_MIN_ROWS	64
 
 #ifdef USE_ASSERT_CHECKING
 #define POISON ((Datum) UINT64CONST(0x7F7F7F7F7F7F7F7F))
@@ -76,9 +80,20 @@ zs_slot_clear(TupleTableSlot *slot)
 	if (unlikely(zslot->values_context != NULL))
 		MemoryContextReset(zslot->values_context);
 	zslot->has_vis = false;
+	zslot->staged = false;
 	slot->tts_nvalid = 0;
 	slot->tts_flags |= TTS_FLAG_EMPTY;
 	ItemPointerSetInvalid(&slot->tts_tid);
+}
+
+/* The last one to leave a stage frees it. */
+static void
+leave_stage(ZsSlot *zslot)
+{
+	if (zslot->stage != NULL)
+		zswrite_stage_leave(zslot->stage);
+	zslot->stage = NULL;
+	zslot->staged = false;
 }
 
 static void
@@ -94,6 +109,28 @@ zs_slot_release(TupleTableSlot *slot)
 		pfree(zslot->data);
 	zslot->data = NULL;
 	zslot->data_size = 0;
+	leave_stage(zslot);
+}
+
+/* Makes the first natts attributes valid from the stage. */
+static pg_noinline void
+fill_from_stage(ZsSlot *zslot, int natts)
+{
+	TupleTableSlot *slot = &zslot->base;
+	MemoryContext old = CurrentMemoryContext;
+
+	for (int i = slot->tts_nvalid; i < natts; i++)
+	{
+		if (ZsTupleDescShape(slot->tts_tupleDescriptor, i)->attbyval)
+			continue;
+		/* an index on integers should not make a context for each slot */
+		MemoryContextSwitchTo(zsslot_values_context(zslot));
+		break;
+	}
+	zswrite_stage_get(zslot->stage, zslot->stage_group, zslot->stage_row, slot->tts_nvalid, natts,
+					  slot->tts_values, slot->tts_isnull);
+	MemoryContextSwitchTo(old);
+	slot->tts_nvalid = Max(slot->tts_nvalid, natts);
 }
 
 static void
@@ -101,6 +138,11 @@ zs_slot_getsomeattrs(TupleTableSlot *slot, int natts)
 {
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
+	if (zslot->staged)
+	{
+		fill_from_stage(zslot, natts);
+		return;
+	}
 	if (unlikely(zslot->source == NULL))
 		elog(ERROR, "zedstore slot has no source for attribute %d", natts);
 #ifdef USE_ASSERT_CHECKING
@@ -121,7 +163,9 @@ fill_all(ZsSlot *zslot)
 	TupleTableSlot *slot = &zslot->base;
 	int			natts = slot->tts_tupleDescriptor->natts;
 
-	if (zslot->source != NULL && (zslot->nneeded >= 0 || slot->tts_nvalid < natts))
+	if (zslot->staged)
+		fill_from_stage(zslot, natts);
+	else if (zslot->source != NULL && (zslot->nneeded >= 0 || slot->tts_nvalid < natts))
 	{
 		zslot->source->fill(zslot->source, zslot,
 							zslot->nneeded >= 0 ? 0 : slot->tts_nvalid, natts, false);
@@ -214,7 +258,7 @@ value_size(int attlen, Datum value)
  * take, the second copies these.
  */
 static void
-zs_slot_materialize(TupleTableSlot *slot)
+keep_values(TupleTableSlot *slot)
 {
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 	TupleDesc	desc = slot->tts_tupleDescriptor;
@@ -270,6 +314,28 @@ zs_slot_materialize(TupleTableSlot *slot)
 	}
 }
 
+/*
+ * Keeps the values, in the stage if the slot has one.  What is there is not valid in the slot any more, until
+ * somebody asks.
+ */
+static void
+zs_slot_materialize(TupleTableSlot *slot)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+
+	if (zslot->stage != NULL && !TTS_SHOULDFREE(slot) && zslot->source == NULL &&
+		slot->tts_nvalid == slot->tts_tupleDescriptor->natts &&
+		zswrite_stage_add(zslot->stage, zslot->stage_row, slot->tts_values, slot->tts_isnull))
+	{
+		zslot->staged = true;
+		zslot->stage_group = zswrite_stage_group(zslot->stage);
+		slot->tts_nvalid = 0;
+		slot->tts_flags |= TTS_FLAG_SHOULDFREE;
+		return;
+	}
+	keep_values(slot);
+}
+
 static void
 zs_slot_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
 {
@@ -297,7 +363,7 @@ zs_slot_copyslot(TupleTableSlot *dstslot, TupleTableSlot *srcslot)
 		((ZsSlot *) dstslot)->has_vis = ((ZsSlot *) srcslot)->has_vis;
 		((ZsSlot *) dstslot)->row = ((ZsSlot *) srcslot)->row;
 	}
-	zs_slot_materialize(dstslot);
+	keep_values(dstslot);
 }
 
 static HeapTuple
@@ -393,7 +459,7 @@ zsslot_detach(ZsSlotSource *source)
 	if (source->user != NULL && source->slot_keeps_values)
 		fill_all(source->user);
 	else if (source->user != NULL)
-		zs_slot_materialize(&source->user->base);
+		keep_values(&source->user->base);
 	/* a slot that was materialized before still counts as a user */
 	if (source->user != NULL)
 		unlink_source(source->user);
@@ -458,4 +524,50 @@ zsslot_values_context(ZsSlot *slot)
 													 "zedstore slot values",
 													 ALLOCSET_SMALL_SIZES);
 	return slot->values_context;
+}
+
+/* ---- loading ------------------------------------------------------------------ */
+
+void
+zsslot_use_stage(Relation rel, TupleTableSlot **slots, int nslots)
+{
+	ZsSlot	   *first = (ZsSlot *) slots[0];
+	MemoryContext context = slots[0]->tts_mcxt;
+
+	if (nslots < STAGE_MIN_ROWS || !TTS_IS_ZEDSTORE(slots[0]) || first->stage != NULL ||
+		!zswrite_stage_helps(rel))
+		return;
+	first->stage = zswrite_stage_create(RelationGetDescr(rel), nslots + nslots / 4, context);
+	first->stage_row = 0;
+	for (int i = 1; i < nslots; i++)
+	{
+		ZsSlot	   *zslot = (ZsSlot *) slots[i];
+
+		/* the stage goes with the memory of its slots */
+		if (!TTS_IS_ZEDSTORE(slots[i]) || slots[i]->tts_mcxt != context || zslot->stage != NULL)
+			break;
+		zswrite_stage_join(first->stage);
+		zslot->stage = first->stage;
+		zslot->stage_row = i;
+	}
+}
+
+int
+zsslot_count_staged(TupleTableSlot **slots, int nslots, struct ZsRowStage **stage)
+{
+	int			n = 0;
+
+	*stage = NULL;
+	for (; n < nslots; n++)
+	{
+		ZsSlot	   *zslot = (ZsSlot *) slots[n];
+
+		if (!TTS_IS_ZEDSTORE(slots[n]) || !zslot->staged || zslot->stage_row != n)
+			break;
+		if (n == 0)
+			*stage = zslot->stage;
+		else if (zslot->stage != *stage || zslot->stage_group != ((ZsSlot *) slots[0])->stage_group)
+			break;
+	}
+	return n;
 }

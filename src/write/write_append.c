@@ -89,7 +89,7 @@ ints_to_bytes(const RowGroup *group, ZsWriteColumn *column, int nrows)
 	column->ints = NULL;
 }
 
-/* Appends numerics as long as they can be integers; returns how many rows that was. */
+/* Appends numerics, element c of the rows, as long as they can be integers; returns how many rows that was. */
 static int
 append_numerics(const RowGroup *group, ZsWriteColumn *column, int c)
 {
@@ -144,7 +144,8 @@ mark_ext(ZsWriteBuffer *buf, ZsWriteColumn *column, uint32 row)
 
 /* Anything but a short value as it is; row is its place in the batch. */
 static pg_noinline void
-append_unusual_varlena(const RowGroup *group, ZsWriteColumn *column, int c, uint32 row, struct varlena *v)
+append_unusual_varlena(const RowGroup *group, ZsWriteColumn *column, AttrNumber attno, uint32 row,
+					   struct varlena *v)
 {
 	struct varlena *plain = v;
 
@@ -156,8 +157,8 @@ append_unusual_varlena(const RowGroup *group, ZsWriteColumn *column, int c, uint
 		ZsCompression compression;
 		int			level;
 
-		zswrite_compression(group->rel, c + 1, &compression, &level);
-		zsattr_overflow_write(group->rel, c + 1, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain),
+		zswrite_compression(group->rel, attno, &compression, &level);
+		zsattr_overflow_write(group->rel, attno, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain),
 							  compression, level, &pointer);
 		mark_ext(group->buf, column, row);
 		append_bytes(group->buf, column, &pointer, sizeof(pointer));
@@ -168,9 +169,9 @@ append_unusual_varlena(const RowGroup *group, ZsWriteColumn *column, int c, uint
 		pfree(plain);
 }
 
-/* Appends by-reference values of the group from its row `start` on. */
+/* Appends by-reference values, element c of the group's rows from `start` on. */
 static void
-append_by_reference(const RowGroup *group, ZsWriteColumn *column, int c, int start)
+append_by_reference(const RowGroup *group, ZsWriteColumn *column, AttrNumber attno, int c, int start)
 {
 	ZsWriteBuffer *buf = group->buf;
 	uint8	   *isnull = column->isnull + group->first;
@@ -190,7 +191,7 @@ append_by_reference(const RowGroup *group, ZsWriteColumn *column, int c, int sta
 			if (likely(VARATT_IS_4B_U(v) && VARSIZE_4B(v) - VARHDRSZ <= ZS_OVERFLOW_THRESHOLD))
 				append_bytes(buf, column, VARDATA_4B(v), VARSIZE_4B(v) - VARHDRSZ);
 			else
-				append_unusual_varlena(group, column, c, group->first + i, v);
+				append_unusual_varlena(group, column, attno, group->first + i, v);
 		}
 		else if (column->attlen == -2)
 			append_bytes(buf, column, DatumGetCString(value), strlen(DatumGetCString(value)) + 1);
@@ -308,12 +309,11 @@ cut_off_rest(ZsWriteBuffer *buf)
 	}
 }
 
-int
-zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot **slots, int nslots)
+/* Makes the batch ready for rows from `row` on; returns how many of n it has room for. */
+static int
+begin_append(Relation rel, ZsWriteBuffer *buf, zstid row, int n)
 {
-	RowGroup	group;
-
-	Assert(nslots > 0);
+	Assert(n > 0);
 	Assert(buf->nrows == 0 ? row % ZS_STRIPE_ROWS == 0 : row >= buf->first + buf->nrows);
 	if (buf->columns == NULL)
 		zswrite_init_columns(rel, buf);
@@ -329,11 +329,18 @@ zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSl
 		append_gap(buf, row);
 	if (buf->nrows == buf->maxrows)
 		zswrite_grow_rows(buf);
+	return Min(n, (int) (buf->maxrows - buf->nrows));
+}
 
+int
+zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot **slots, int nslots)
+{
+	RowGroup	group;
+
+	group.n = begin_append(rel, buf, row, Min(nslots, GROUP_ROWS));
 	group.rel = rel;
 	group.buf = buf;
 	group.first = buf->nrows;
-	group.n = Min(Min(nslots, GROUP_ROWS), (int) (buf->maxrows - buf->nrows));
 	for (int i = 0; i < group.n; i++)
 	{
 		slot_getallattrs(slots[i]);
@@ -359,8 +366,106 @@ zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSl
 				continue;
 			ints_to_bytes(&group, column, done);
 		}
-		append_by_reference(&group, column, c, done);
+		append_by_reference(&group, column, c + 1, c, done);
 	}
 	buf->nrows += group.n;
 	return group.n;
+}
+
+/* ---- rows of a stage ----------------------------------------------------------------- */
+
+/* Numerics of a stage that are not all integers of the batch's scale: one by one. */
+static void
+append_images_singly(Relation rel, ZsWriteBuffer *buf, ZsWriteColumn *column, AttrNumber attno,
+					 const ZsStageColumn *from, int start, int n)
+{
+	Datum		values[GROUP_ROWS];
+	RowGroup	group = {.rel = rel,.buf = buf};
+
+	for (int done = 0; done < n; done += group.n)
+	{
+		int			nints = 0;
+
+		group.first = buf->nrows + done;
+		group.n = Min(n - done, GROUP_ROWS);
+		for (int i = 0; i < group.n; i++)
+		{
+			int			at = start + done + i;
+
+			values[i] = PointerGetDatum(from->u.images + 2 * at);
+			group.values[i] = &values[i];
+			group.isnull[i] = (const bool *) &from->isnull[at];
+		}
+		if (column->as_ints)
+		{
+			nints = append_numerics(&group, column, 0);
+			if (nints == group.n)
+				continue;
+			ints_to_bytes(&group, column, nints);
+		}
+		append_by_reference(&group, column, attno, 0, nints);
+	}
+}
+
+static void
+append_images(Relation rel, ZsWriteBuffer *buf, ZsWriteColumn *column, AttrNumber attno,
+			  const ZsStageColumn *from, int start, int n)
+{
+	uint64		nbytes;
+
+	Assert(column->kind.kind == ZS_KIND_NUMERIC);
+	if (column->as_ints && column->scale >= 0 &&
+		zscodec_numerics_to_ints(from->u.images + 2 * start, n, column->scale,
+								 column->ints + buf->nrows, &nbytes))
+	{
+		memcpy(column->isnull + buf->nrows, from->isnull + start, n);
+		column->nbytes += nbytes;
+		if (memchr(from->isnull + start, true, n) != NULL)
+			column->any_null = true;
+	}
+	else
+		append_images_singly(rel, buf, column, attno, from, start, n);
+}
+
+static void
+append_staged_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const ZsStageColumn *from, int start, int n)
+{
+	uint32		skip = from->u.ends[start];
+	uint64	   *offsets = column->offsets + buf->nrows;
+	uint64		base = column->nbytes - skip;
+
+	Assert(!column->as_ints && offsets[0] == column->nbytes);
+	append_bytes(buf, column, from->bytes + skip, from->u.ends[start + n] - skip);
+	for (int i = 1; i <= n; i++)
+		offsets[i] = base + from->u.ends[start + i];
+}
+
+int
+zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row, const ZsRowStage *stage, int start, int n)
+{
+	n = begin_append(rel, buf, row, n);
+	Assert(stage->natts == buf->natts && start + n <= stage->nrows);
+	for (int c = 0; c < buf->natts; c++)
+	{
+		ZsWriteColumn *column = &buf->columns[c];
+		const ZsStageColumn *from = &stage->columns[c];
+
+		Assert(column->dropped == (from->form == ZS_STAGE_DROPPED));
+		if (column->dropped)
+			continue;
+		if (from->form == ZS_STAGE_NUMERIC)
+		{
+			append_images(rel, buf, column, c + 1, from, start, n);
+			continue;
+		}
+		if (zsattr_kind_is_by_value(&column->kind))
+			memcpy(column->ints + buf->nrows, from->u.ints + start, n * sizeof(int64));
+		else
+			append_staged_bytes(buf, column, from, start, n);
+		memcpy(column->isnull + buf->nrows, from->isnull + start, n);
+		if (memchr(from->isnull + start, true, n) != NULL)
+			column->any_null = true;
+	}
+	buf->nrows += n;
+	return n;
 }

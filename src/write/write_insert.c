@@ -46,10 +46,12 @@ inserting_xid(int options)
 
 /*
  * Reserves row numbers for the rows of slots, at least one, and appends them to the buffer.  Returns how
- * many rows that was; they have consecutive numbers, and *first is the first.
+ * many rows that was; they have consecutive numbers, and *first is the first.  The first nstaged
+ * of them are in the stage, too, from its row `start` on.
  */
 static int
-insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots, TransactionId xid,
+insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots,
+			const ZsRowStage *stage, int start, int nstaged, TransactionId xid,
 			CommandId cid, bool bulk, zstid *first)
 {
 	bool		owned;
@@ -66,8 +68,11 @@ insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots
 	{
 		if (!zswrite_columns_accept(rel, buf, row))
 			zswrite_write_columns(rel, buf, false);
-		n = zswrite_append_columns(rel, buf, row, slots,
-								   (int) Min((uint64) nslots, 1 + (buf->end - buf->next)));
+		n = (int) Min((uint64) (nstaged > 0 ? nstaged : nslots), 1 + (buf->end - buf->next));
+		if (nstaged > 0)
+			n = zswrite_append_staged(rel, buf, row, stage, start, n);
+		else
+			n = zswrite_append_columns(rel, buf, row, slots, n);
 		buf->next += n - 1;
 		if (unlikely(zswrite_columns_full(buf)))
 			zswrite_write_columns(rel, buf, true);
@@ -100,7 +105,7 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 		return;
 	}
 	buf = zswrite_buffer(rel);
-	insert_rows(rel, buf, &slot, 1, xid, cid, bulk, &row);
+	insert_rows(rel, buf, &slot, 1, NULL, 0, 0, xid, cid, bulk, &row);
 	zswrite_count_rows(buf, 1);
 	zswrite_buffer_check_limit(rel, buf);
 	zswrite_log_insert(rel, &slot, 1, options);
@@ -108,8 +113,8 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 }
 
 void
-zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid,
-					 int options, bool bulk)
+zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
+					 const ZsRowStage *stage, int nstaged, CommandId cid, int options, bool bulk)
 {
 	TransactionId xid;
 	ZsWriteBuffer *buf;
@@ -124,7 +129,8 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandI
 	for (int done = 0; done < ntuples;)
 	{
 		zstid		row;
-		int			n = insert_rows(rel, buf, slots + done, ntuples - done, xid, cid, bulk, &row);
+		int			n = insert_rows(rel, buf, slots + done, ntuples - done,
+									stage, done, Max(nstaged - done, 0), xid, cid, bulk, &row);
 
 		zswrite_count_rows(buf, n);
 		zswrite_buffer_check_limit(rel, buf);
@@ -200,7 +206,7 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 
 	/* the new version first: a successor that is not there would be corruption */
 	buf = zswrite_buffer(rel);
-	insert_rows(rel, buf, &slot, 1, xid, cid, false, &newrow);
+	insert_rows(rel, buf, &slot, 1, NULL, 0, 0, xid, cid, false, &newrow);
 	ZS_INJECTION_POINT("zs-write-new-version");
 	result = zstid_mark_updated(rel, oldrow, newrow, cid, crosscheck, wait, lockmode, tmfd);
 	if (result != TM_Ok)

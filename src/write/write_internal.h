@@ -112,6 +112,51 @@ typedef struct ZsWriteBuffer
 	int			maxsubxacts;
 } ZsWriteBuffer;
 
+/* How a stage holds the values of a column. */
+typedef enum ZsStageForm
+{
+	ZS_STAGE_INVALID = 0,
+	ZS_STAGE_INT,				/* by value: integers, 0 at null rows */
+	ZS_STAGE_NUMERIC,			/* images, see zscodec_numerics_to_ints(); all zero at null rows */
+	ZS_STAGE_VARLENA,			/* bytes without header */
+	ZS_STAGE_CSTRING,			/* bytes with the zero */
+	ZS_STAGE_FIXED,				/* bytes */
+	ZS_STAGE_DROPPED
+} ZsStageForm;
+
+/* What is looked at for each value stands in front, few columns to a cache line. */
+typedef struct ZsStageColumn
+{
+	union
+	{
+		int64	   *ints;
+		uint64	   *images;		/* two words a row */
+		uint32	   *ends;		/* bytes of row i: bytes[ends[i] .. ends[i + 1]) */
+	}			u;
+	uint8		form;			/* ZsStageForm */
+	uint8		shift;			/* INT: bits that a datum has too many */
+	int16		attlen;
+	uint32		maxbytes;
+	char	   *bytes;
+	uint8	   *isnull;			/* one byte a row */
+} ZsStageColumn;
+
+/* Rows of a loader's slots as columns: write_stage.c. */
+struct ZsRowStage
+{
+	MemoryContext context;		/* all of it */
+	int			nusers;
+	bool		ready;			/* the arrays are there */
+	bool		failed;			/* a row of this group was unusual */
+	int			nfailures;		/* groups in a row that had one */
+	uint64		group;			/* number of the group whose rows are here */
+	int			nrows;
+	int			maxrows;
+	int			natts;
+	uint8	   *nulls;			/* isnull of all columns, natts times maxrows */
+	ZsStageColumn columns[FLEXIBLE_ARRAY_MEMBER];
+};
+
 /* ---- write_buffer.c: the buffers of this transaction ---- */
 
 extern ZsWriteBuffer *zswrite_buffer(Relation rel);
@@ -198,6 +243,12 @@ extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
  */
 extern int	zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
 								   TupleTableSlot **slots, int nslots);
+
+/*
+ * The same for the rows [start, start + n) of a stage.
+ */
+extern int	zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row,
+								  const ZsRowStage *stage, int start, int n);
 
 /* ---- write_reserve.c: row numbers ---- */
 
