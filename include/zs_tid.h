@@ -262,8 +262,13 @@ extern TM_Result zstid_lock(Relation rel, zstid row, Snapshot snapshot, CommandI
 							LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 							ZsVisSlot *vis, TM_FailureData *tmfd);
 
-/* For index_delete_tuples: which of these rows are dead to everyone? */
-extern bool zstid_row_is_dead(Relation rel, zstid row, TransactionId *conflict_horizon);
+/*
+ * For index_delete_tuples: which of these rows, in ascending order, are dead to everyone?  Looks at those that
+ * lie on one leaf of the TID tree, at least one, and returns how many these are.
+ * *conflict_horizon is advanced as removing the dead ones demands.
+ */
+extern int	zstid_find_dead(Relation rel, const zstid *rows, int nrows, bool *dead,
+							TransactionId *conflict_horizon);
 
 /* ---- VACUUM's view (tid_vacuum.c) --------------------------------------------------- */
 

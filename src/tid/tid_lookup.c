@@ -174,29 +174,74 @@ zstid_latest_version(Relation rel, zstid *row, Snapshot snapshot)
 	}
 }
 
-bool
-zstid_row_is_dead(Relation rel, zstid row, TransactionId *conflict_horizon)
+/* Is a row with this history dead to everyone?  Advances *conflict_horizon if it is. */
+static bool
+is_dead(Relation rel, ZsVisSlot *vis, Buffer hintbuf, TransactionId *conflict_horizon)
 {
-	ZsTidRun	run;
-	ZsVisSlot	frozen;
-	ZsVisSlot  *vis;
-	bool		dead = true;
-	Buffer		buf = lock_row(rel, row, &run, &vis, &frozen);
+	TransactionId dead_after;
+	ZsVacuumState state = zstid_satisfies_vacuum_horizon(vis, hintbuf, &dead_after);
 
-	/* what killed the row without leaving a slot has logged its horizon then */
-	if (vis != NULL)
+	if (state != ZS_VACUUM_DEAD &&
+		!(state == ZS_VACUUM_RECENTLY_DEAD &&
+		  GlobalVisTestIsRemovableXid(GlobalVisTestFor(rel), dead_after)))
+		return false;
+	zstid_advance_dead_horizon(vis, conflict_horizon);
+	return true;
+}
+
+int
+zstid_find_dead(Relation rel, const zstid *rows, int nrows, bool *dead,
+				TransactionId *conflict_horizon)
+{
+	Buffer		buf;
+	Page		page;
+	ZsTidWalk	walk;
+	ZsTidRun	run = {.count = 0};
+	const char *reason;
+	int			judged = -1;	/* slot that verdict is about */
+	bool		verdict = false;
+	int			n;
+
+	Assert(nrows > 0);
+	buf = rows[0] < ZS_MAX_ROW ? zsbtree_search(rel, ZS_TREE_TID, rows[0], BUFFER_LOCK_SHARE) :
+		InvalidBuffer;
+	if (!BufferIsValid(buf))
 	{
-		TransactionId dead_after;
-		ZsVacuumState state = zstid_satisfies_vacuum_horizon(vis, hint_buffer(buf, vis, &frozen),
-															 &dead_after);
-
-		dead = state == ZS_VACUUM_DEAD ||
-			(state == ZS_VACUUM_RECENTLY_DEAD &&
-			 GlobalVisTestIsRemovableXid(GlobalVisTestFor(rel), dead_after));
-		if (dead)
-			zstid_advance_dead_horizon(vis, conflict_horizon);
+		/* there is no such row number */
+		dead[0] = true;
+		return 1;
 	}
-	if (BufferIsValid(buf))
-		UnlockReleaseBuffer(buf);
-	return dead;
+	page = BufferGetPage(buf);
+	reason = zstid_walk_begin(&walk, page);
+	for (n = 0; n < nrows && rows[n] < walk.limit && reason == NULL; n++)
+	{
+		Assert(n == 0 || rows[n] >= rows[n - 1]);
+		if (rows[n] >= walk.row)
+		{
+			zstid_walk_skip(&walk, rows[n]);
+			while (rows[n] >= walk.row && zstid_walk_next(&walk, &run, &reason))
+				;
+			if (reason != NULL)
+				break;
+			/* behind the last run */
+			if (rows[n] >= walk.row)
+				run.slotno = ZS_SLOT_UNUSED;
+		}
+
+		/* what killed a row without leaving a slot has logged its horizon then */
+		if (run.slotno < ZS_FIRST_REAL_SLOT)
+			dead[n] = run.slotno != ZS_SLOT_FROZEN;
+		else
+		{
+			if (judged != run.slotno)
+				verdict = is_dead(rel, zstid_walk_slot(&walk, run.slotno), buf,
+								  conflict_horizon);
+			judged = run.slotno;
+			dead[n] = verdict;
+		}
+	}
+	if (reason != NULL)
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf), "TID tree leaf: %s.", reason);
+	UnlockReleaseBuffer(buf);
+	return n;
 }
