@@ -82,6 +82,12 @@ extern void zsscan_fetch_init(void);
 extern void zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis,
 								 TupleTableSlot *slot);
 
+/*
+ * The slot with all columns of the row, if that is what zsscan_store_version() filled last for the
+ * table and it still holds the row; else NULL.
+ */
+extern TupleTableSlot *zsscan_stored_version(Relation rel, zstid row);
+
 /* scan_index_build.c */
 extern double zsscan_index_build_range(Relation rel, Relation index, IndexInfo *info,
 									   bool allow_sync, bool anyvisible, bool progress,

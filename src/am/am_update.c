@@ -39,7 +39,9 @@ typedef struct OldRow
 {
 	Relation	rel;
 	zstid		row;
+	TupleTableSlot *newslot;	/* of an update */
 	TupleTableSlot *slot;		/* NULL: not fetched */
+	bool		borrowed;		/* slot is the executor's */
 } OldRow;
 
 /* The slot with the row, NULL if there is no such row. */
@@ -48,6 +50,14 @@ fetch_old_row(OldRow *old, const Bitmapset *attrs, bool all)
 {
 	ZsVisSlot	vis;
 
+	/* the executor mostly has just fetched it */
+	if (old->slot == NULL)
+	{
+		old->slot = zsscan_stored_version(old->rel, old->row);
+		if (old->slot == old->newslot)
+			old->slot = NULL;
+		old->borrowed = old->slot != NULL;
+	}
 	if (old->slot == NULL && zstid_lookup(old->rel, old->row, &vis, NULL))
 	{
 		Bitmapset  *attnos = NULL;
@@ -69,7 +79,7 @@ fetch_old_row(OldRow *old, const Bitmapset *attrs, bool all)
 static void
 drop_old_row(OldRow *old)
 {
-	if (old->slot == NULL)
+	if (old->slot == NULL || old->borrowed)
 		return;
 	/* frees the set of columns, which a command of many rows must not pile up */
 	zsslot_set_needed(old->slot, NULL, true);
@@ -151,7 +161,7 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 				  Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
 				  LockTupleMode *lockmode, TU_UpdateIndexes *update_indexes)
 {
-	OldRow		old = {.rel = rel,.row = zs_row_from_tid(otid)};
+	OldRow		old = {.rel = rel,.row = zs_row_from_tid(otid),.newslot = slot};
 	Bitmapset  *keys = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
 	Bitmapset  *identity = identity_columns(rel);
 	bool		whole = logs_whole_row(rel);

@@ -35,8 +35,22 @@
 struct ZsIndexFetch
 {
 	IndexFetchTableData base;	/* first */
-	ZsRowSource *source;
+	MemoryContext context;		/* of the source */
+	ZsRowSource *source;		/* NULL: no row was found yet */
 };
+
+/*
+ * The row that an index scan found last, with a snapshot that keeps VACUUM from taking it away.  An UPDATE
+ * asks for it again by its TID.
+ */
+static struct
+{
+	RelFileLocator locator;
+	LocalTransactionId lxid;
+	CommandId	cid;
+	zstid		row;			/* ZS_INVALID_ROW: none */
+	ZsVisSlot	vis;
+}			last_indexed = {.row = ZS_INVALID_ROW};
 
 /* ---- index scans --------------------------------------------------------------- */
 
@@ -47,7 +61,7 @@ zsscan_index_begin(Relation rel)
 
 	zsbase_require_preload();
 	fetch->base.rel = rel;
-	fetch->source = zsscan_source_create(rel, false, false, NULL);
+	fetch->context = CurrentMemoryContext;
 	return &fetch->base;
 }
 
@@ -62,7 +76,8 @@ zsscan_index_end(IndexFetchTableData *fetch)
 {
 	ZsIndexFetch *zfetch = (ZsIndexFetch *) fetch;
 
-	zsscan_source_free(zfetch->source);
+	if (zfetch->source != NULL)
+		zsscan_source_free(zfetch->source);
 	pfree(zfetch);
 }
 
@@ -71,6 +86,7 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 				   TupleTableSlot *slot, bool *call_again, bool *all_dead)
 {
 	ZsIndexFetch *zfetch = (ZsIndexFetch *) fetch;
+	Relation	rel = fetch->rel;
 	zstid		row;
 	ZsVisSlot	vis;
 
@@ -80,9 +96,25 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 	if (unlikely(!zs_tid_is_sane(tid)))
 		return false;
 	row = zs_row_from_tid(tid);
-	if (!zstid_fetch_visible(fetch->rel, row, snapshot, &vis, all_dead))
+	if (!zstid_fetch_visible(rel, row, snapshot, &vis, all_dead))
 		return false;
 
+	last_indexed.row = ZS_INVALID_ROW;
+	if (zs_enable_fetch_cache && IsMVCCSnapshot(snapshot))
+	{
+		last_indexed.locator = rel->rd_locator;
+		last_indexed.lxid = MyProc->vxid.lxid;
+		last_indexed.cid = GetCurrentCommandId(false);
+		last_indexed.row = row;
+		last_indexed.vis = vis;
+	}
+	if (zfetch->source == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(zfetch->context);
+
+		zfetch->source = zsscan_source_create(rel, false, false, NULL);
+		MemoryContextSwitchTo(old);
+	}
 	zfetch->source->row_located = false;
 	zsscan_store(zfetch->source, slot, row, &vis);
 	return true;
@@ -216,6 +248,37 @@ zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSl
 	zsslot_watch(slot);
 }
 
+/*
+ * Did an index scan of this command find the row last?  Then it is still there for a snapshot that sees
+ * any version, and nobody asks such a version who changed it since.
+ */
+static inline bool
+was_indexed_last(Relation rel, zstid row)
+{
+	return last_indexed.row == row && last_indexed.lxid == MyProc->vxid.lxid &&
+		last_indexed.cid == GetCurrentCommandId(false) &&
+		RelFileLocatorEquals(last_indexed.locator, rel->rd_locator);
+}
+
+TupleTableSlot *
+zsscan_stored_version(Relation rel, zstid row)
+{
+	RowCacheEntry *entry;
+	Oid			relid = RelationGetRelid(rel);
+	ZsSlot	   *slot;
+
+	if (!zs_enable_fetch_cache || row_cache == NULL || row_cache_lxid != MyProc->vxid.lxid)
+		return NULL;
+	entry = hash_search(row_cache, &relid, HASH_FIND, NULL);
+	if (entry == NULL || entry->source == NULL || entry->source->rel != rel ||
+		!RelFileLocatorEquals(entry->locator, rel->rd_locator))
+		return NULL;
+	slot = entry->source->base.user;
+	if (slot == NULL || slot->row != row || slot->nneeded >= 0 || TTS_EMPTY(&slot->base))
+		return NULL;
+	return &slot->base;
+}
+
 bool
 zsscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot)
 {
@@ -227,7 +290,9 @@ zsscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot, Tuple
 	if (!zs_tid_is_sane(tid))
 		return false;
 	row = zs_row_from_tid(tid);
-	if (!zstid_fetch_visible(rel, row, snapshot, &vis, NULL))
+	if (snapshot->snapshot_type == SNAPSHOT_ANY && was_indexed_last(rel, row))
+		vis = last_indexed.vis;
+	else if (!zstid_fetch_visible(rel, row, snapshot, &vis, NULL))
 		return false;
 	zsscan_store_version(rel, row, &vis, slot);
 	return true;
