@@ -240,6 +240,12 @@ extern void zsattr_reader_end(ZsAttrReader *reader);
 extern void zsattr_forget_segments(Relation rel);
 
 /*
+ * Does this backend know of a segment of the column that covers row?  Then segments have the row's values,
+ * unless there never was such a row.
+ */
+extern bool zsattr_segment_is_known(Relation rel, AttrNumber attno, zstid row);
+
+/*
  * The segment item that covers row, straight from the tree (one descent);
  * false if none.  Also the next one after row when exact is false.
  */

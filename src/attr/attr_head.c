@@ -17,9 +17,9 @@
  * does no harm: the segment's pages carry its stamp, so a reader notices when
  * they are used for something else, and as long as they are not, what they say
  * of the rows that the segment covers is still right, because a row's values
- * never change and its number is not used for another row while a segment has
- * a value for it that somebody may take for the row's (readers look in the row
- * tree first).  What does change the meaning of a row number are another file
+ * never change and a number that a segment covers is not given to another row.  For
+ * the same reason a row that such a head covers need not be looked for in the row
+ * tree (zsattr_segment_is_known()).  What does change the meaning of a row number are another file
  * under the table's name and emptying the file in place: then, and whenever
  * else the relation cache is invalidated, the table's heads are not found by
  * row any more.
@@ -128,8 +128,8 @@ zsattr_head_gone(ZsSegmentHead *head)
 	head->by_row = false;
 }
 
-ZsSegmentHead *
-zsattr_head_find(Relation rel, uint16 treeno, zstid row)
+static ZsSegmentHead *
+find_by_row(Relation rel, uint16 treeno, zstid row)
 {
 	uint64		range = row / ZS_SEGMENT_ROWS;
 
@@ -144,14 +144,29 @@ zsattr_head_find(Relation rel, uint16 treeno, zstid row)
 		{
 			if (head->treeno == treeno && zsattr_item_covers(&head->item, row) &&
 				RelFileLocatorEquals(head->locator, rel->rd_locator))
-			{
-				head->nusers++;
-				dlist_move_head(&lru, &head->lru);
 				return head;
-			}
 		}
 	}
 	return NULL;
+}
+
+ZsSegmentHead *
+zsattr_head_find(Relation rel, uint16 treeno, zstid row)
+{
+	ZsSegmentHead *head = find_by_row(rel, treeno, row);
+
+	if (head != NULL)
+	{
+		head->nusers++;
+		dlist_move_head(&lru, &head->lru);
+	}
+	return head;
+}
+
+bool
+zsattr_segment_is_known(Relation rel, AttrNumber attno, zstid row)
+{
+	return zs_enable_fetch_cache && find_by_row(rel, ZsTreeOfAttr(attno), row) != NULL;
 }
 
 static void

@@ -55,6 +55,8 @@ typedef struct ZsRowSource
 	/* the row in the slot */
 	bool		row_located;	/* is tuple known for the row? */
 	zstid		row;
+	bool		presumed;		/* fetch: the row is presumed to be in segments */
+	bool		presumed_wrong; /* ... but a column has none for it */
 	MinimalTuple tuple;			/* from the row tree, or NULL */
 	bool		tuple_owned;	/* tuple is a copy of its own, not part of batch */
 

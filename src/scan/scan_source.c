@@ -378,9 +378,16 @@ single_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 
 	/* the reader may need the memory of the vector that the column has */
 	source->columns[attno].stripe = ZS_INVALID_ROW;
-	if (TupleDescAttr(source->desc, attno)->attisdropped ||
-		!zsattr_reader_value(column_reader(source, attno), slot->row, &value, isnull))
+	if (TupleDescAttr(source->desc, attno)->attisdropped)
 		return missing_value(source, slot, attno, isnull);
+	if (!zsattr_reader_value(column_reader(source, attno), slot->row, &value, isnull))
+	{
+		if (!source->presumed)
+			return missing_value(source, slot, attno, isnull);
+		source->presumed_wrong = true;
+		*isnull = true;
+		return (Datum) 0;
+	}
 	if (source->base.slot_keeps_values && !*isnull && !TupleDescAttr(source->desc, attno)->attbyval)
 	{
 		MemoryContext old = MemoryContextSwitchTo(zsslot_values_context(slot));
@@ -460,19 +467,14 @@ fill_column(ZsRowSource *source, ZsSlot *slot, int attno, zstid stripe, uint32 i
 		single_value(source, slot, attno, isnull);
 }
 
+/*
+ * Columns of the slot's row, which is not in the row tree.
+ */
 static void
-source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_needed)
+fill_columns(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_needed)
 {
-	ZsRowSource *source = (ZsRowSource *) base;
 	uint32		index = slot->row % ZS_STRIPE_ROWS;
 	zstid		stripe = slot->row - index;
-
-	locate_row(source, slot);
-	if (source->tuple != NULL)
-	{
-		fill_from_tuple(source, slot, first, natts, only_needed);
-		return;
-	}
 
 	natts = Min(natts, source->desc->natts);
 	if (only_needed && slot->nneeded >= 0)
@@ -486,6 +488,52 @@ source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_ne
 	}
 	for (int i = first; i < natts; i++)
 		fill_column(source, slot, i, stripe, index);
+}
+
+/*
+ * Does this backend know of a segment that covers the row, one of the first column that is wanted?  Then the
+ * row has its values in segments, and a look into the row tree is spared.  A segment covers no number of a row
+ * that came later, so it does not matter how old that knowledge is.
+ */
+static bool
+is_in_known_segment(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_needed)
+{
+	int			attno = first;
+
+	if (only_needed && slot->nneeded >= 0)
+	{
+		int			k = 0;
+
+		while (k < slot->nneeded && slot->needed[k] < first)
+			k++;
+		attno = k < slot->nneeded ? slot->needed[k] : natts;
+	}
+	return attno < Min(natts, source->desc->natts) &&
+		zsattr_segment_is_known(source->rel, attno + 1, slot->row);
+}
+
+static void
+source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_needed)
+{
+	ZsRowSource *source = (ZsRowSource *) base;
+
+	if (!source->by_vector && !(source->row_located && source->row == slot->row) &&
+		is_in_known_segment(source, slot, first, natts, only_needed))
+	{
+		source->presumed = true;
+		source->presumed_wrong = false;
+		fill_columns(source, slot, first, natts, only_needed);
+		if (likely(!source->presumed_wrong))
+			return;
+		/* VACUUM is moving the row, or a column was added later */
+	}
+
+	source->presumed = false;
+	locate_row(source, slot);
+	if (source->tuple != NULL)
+		fill_from_tuple(source, slot, first, natts, only_needed);
+	else
+		fill_columns(source, slot, first, natts, only_needed);
 }
 
 void
