@@ -64,6 +64,13 @@
 #define ReorderBufferAllocTupleBuf	ReorderBufferGetTupleBuf
 #endif
 
+/* 18 counts bytes, too */
+#ifdef ZS_PG18
+#define zs_count_io_hit(object)	pgstat_count_io_op((object), IOCONTEXT_NORMAL, IOOP_HIT, 1, 0)
+#else
+#define zs_count_io_hit(object)	pgstat_count_io_op((object), IOCONTEXT_NORMAL, IOOP_HIT)
+#endif
+
 /* goes in front of a declaration */
 #ifdef ZS_PG18
 #define ZS_NORETURN pg_noreturn

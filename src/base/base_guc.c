@@ -109,8 +109,8 @@ zsbase_guc_init(void)
 				  "only for the rows that remain.",
 				  &zs_enable_topn);
 	define_switch("zedstore.enable_fetch_cache",
-				  "Enables keeping decoded values between fetches of single rows.",
-				  "When off, every row that an index points to is decoded anew.",
+				  "Enables keeping what was found between fetches of single rows.",
+				  "When off, every row that an index points to is looked up and decoded anew.",
 				  &zs_enable_fetch_cache);
 
 	DefineCustomBoolVariable("zedstore.enable_compaction",

@@ -16,12 +16,15 @@
 #include "postgres.h"
 
 #include "access/xloginsert.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
 #include "page_internal.h"
+#include "zs_compat.h"
 #include "zs_page.h"
 #include "zs_walrec.h"
 
@@ -162,6 +165,50 @@ zspage_new_buffer(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy
 }
 
 /*
+ * Buffers that blocks were found in last, so that they are found again without the shared
+ * table of buffers.  What stands here may be out of date; a buffer is asked what it holds.
+ */
+typedef struct BufferHint
+{
+	RelFileNumber relnumber;
+	BlockNumber blkno;
+	Buffer		buf;			/* InvalidBuffer: none */
+	uint32		nreads;
+} BufferHint;
+
+#define NHINTS		4096		/* a power of two */
+
+/*
+ * One read in so many goes the usual way all the same: only that raises the buffer's usage count, without which
+ * the pages used most would be evicted first.
+ */
+#define READS_PER_HINT	8
+
+static BufferHint buffer_hints[NHINTS];
+
+static inline BufferHint *
+find_hint(RelFileNumber relnumber, BlockNumber blkno)
+{
+	return &buffer_hints[murmurhash32(relnumber * 31 + blkno) % NHINTS];
+}
+
+/* The block's buffer, pinned, if the hint still leads there.  Counts as a hit like any other. */
+static inline bool
+read_hinted(Relation rel, BlockNumber blkno, BufferHint *hint)
+{
+	if (!zs_enable_fetch_cache || hint->blkno != blkno || hint->relnumber != rel->rd_locator.relNumber ||
+		!BufferIsValid(hint->buf) || ++hint->nreads % READS_PER_HINT == 0 ||
+		!ReadRecentBuffer(rel->rd_locator, MAIN_FORKNUM, blkno, hint->buf))
+		return false;
+	pgstat_count_buffer_read(rel);
+	pgstat_count_buffer_hit(rel);
+	zs_count_io_hit(BufferIsLocal(hint->buf) ? IOOBJECT_TEMP_RELATION : IOOBJECT_RELATION);
+	if (VacuumCostActive)
+		VacuumCostBalance += VacuumCostPageHit;
+	return true;
+}
+
+/*
  * The cached file length spares a system call for each read; it only ever lags
  * behind, except after a truncation, which invalidates the relation's cache.
  */
@@ -169,6 +216,7 @@ Buffer
 zspage_read(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
 {
 	ZsRelCache *cache = zspage_rel_cache(rel);
+	BufferHint *hint;
 
 	if (unlikely(blkno >= cache->file_blocks))
 	{
@@ -178,7 +226,17 @@ zspage_read(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
 							 "A pointer leads to this block, but the file has only %u blocks.",
 							 cache->file_blocks);
 	}
-	return ReadBufferExtended(rel, MAIN_FORKNUM, blkno, RBM_NORMAL, strategy);
+	if (strategy != NULL)
+		return ReadBufferExtended(rel, MAIN_FORKNUM, blkno, RBM_NORMAL, strategy);
+
+	hint = find_hint(rel->rd_locator.relNumber, blkno);
+	if (!read_hinted(rel, blkno, hint))
+	{
+		hint->buf = ReadBufferExtended(rel, MAIN_FORKNUM, blkno, RBM_NORMAL, NULL);
+		hint->relnumber = rel->rd_locator.relNumber;
+		hint->blkno = blkno;
+	}
+	return hint->buf;
 }
 
 /* Writes and logs up to MAX_IMAGES pages with one record. */
