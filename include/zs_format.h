@@ -349,14 +349,23 @@ StaticAssertDecl(sizeof(ZsVisSlot) == 32, "on-disk size of ZsVisSlot");
  * behind the page header and no ZsTidLeafHeader).  pd_lower ends the stream.
  * Neighbouring runs differ in their slot.  Every slot is used by some run.
  */
+#define ZS_TID_MARKS	8
+
 typedef struct ZsTidLeafHeader
 {
 	uint16		nslots;			/* 0 */
 	uint16		stream_size;	/* 2: bytes */
 	uint32		nruns;			/* 4 */
+
+	/*
+	 * Marks, in ascending order: the run at mark_offset of the stream begins with row lokey + mark_row.  The
+	 * first offset 0 ends them.
+	 */
+	uint32		mark_row[ZS_TID_MARKS]; /* 8 */
+	uint16		mark_offset[ZS_TID_MARKS];	/* 40 */
 } ZsTidLeafHeader;
 
-StaticAssertDecl(sizeof(ZsTidLeafHeader) == 8, "on-disk size of ZsTidLeafHeader");
+StaticAssertDecl(sizeof(ZsTidLeafHeader) == 56, "on-disk size of ZsTidLeafHeader");
 
 /* ---- row tree ----------------------------------------------------------- */
 

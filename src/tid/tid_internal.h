@@ -63,6 +63,9 @@ typedef struct ZsTidLeaf
 /* Reads the runs of a leaf one after the other, without unpacking it. */
 typedef struct ZsTidWalk
 {
+	const ZsTidLeafHeader *header;	/* in the page; NULL: an empty leaf */
+	const uint8 *stream;
+	zstid		lokey;
 	ZsVisSlot  *slots;			/* in the page */
 	int			nslots;
 	const uint8 *ptr;			/* next run */
@@ -109,6 +112,14 @@ zstid_put_varint(uint8 *ptr, uint64 value)
 	return ptr;
 }
 
+/* Bytes of the stream between two marks that are tolerated. */
+static inline uint32
+zstid_mark_distance(uint32 stream_size)
+{
+	return Max(256, 2 * stream_size / (ZS_TID_MARKS + 1));
+}
+
+extern void zstid_marks_build(ZsTidLeafHeader *header, const uint8 *stream);
 extern const char *zstid_leaf_find(Page page, XLogRecPtr version, zstid row, ZsTidRun *run,
 								   ZsVisSlot **slot, ZsTidWalk *near);
 extern const char *zstid_leaf_read(Page page, ZsTidLeaf *leaf);

@@ -10,6 +10,10 @@
  * the page's key range from lokey on without gaps; rows behind the last run
  * are unused.  Millions of rows with one history are one pair.
  *
+ * The header has up to ZS_TID_MARKS marks, which say where in the stream some rows
+ * are, so that a search walks over a part of it only.  They need not lie evenly: a
+ * change moves them along, and sets them anew where the stream between two has grown long.
+ *
  * Nothing here trusts the page: every function returns the reason when the
  * bytes are wrong, and reads no byte outside of the contents.  Invariants of a
  * sound leaf:
@@ -19,6 +23,7 @@
  *	  3. slot numbers are fixed ones or below ZS_FIRST_REAL_SLOT + nslots
  *	  4. neighbouring runs have different slots; the last one is not unused
  *	  5. every slot is used by some run
+ *	  6. marks ascend, and each says the row with which a run begins
  *
  * zstid_leaf_read() checks all of them.  A walk checks what it steps on (2 and 3
  * for the runs that it returns), which is enough to stay within the page.
@@ -83,11 +88,12 @@ zstid_walk_begin(ZsTidWalk *walk, Page page)
 	Size		size;
 	Size		slots_size;
 
-	walk->row = opaque->lokey;
+	walk->header = NULL;
+	walk->row = walk->lokey = opaque->lokey;
 	walk->limit = Min(opaque->hikey, ZS_MAX_ROW);
 	walk->nslots = 0;
 	walk->slots = NULL;
-	walk->ptr = walk->end = NULL;
+	walk->ptr = walk->end = walk->stream = NULL;
 	if (opaque->lokey >= walk->limit)
 		return "key range is beyond the largest row number";
 
@@ -104,7 +110,8 @@ zstid_walk_begin(ZsTidWalk *walk, Page page)
 		return "sizes in the header do not add up";
 	walk->nslots = header->nslots;
 	walk->slots = (ZsVisSlot *) (contents + sizeof(ZsTidLeafHeader));
-	walk->ptr = (const uint8 *) (walk->slots + walk->nslots);
+	walk->header = header;
+	walk->ptr = walk->stream = (const uint8 *) (walk->slots + walk->nslots);
 	walk->end = walk->ptr + header->stream_size;
 	return NULL;
 }
@@ -185,6 +192,30 @@ add_short_runs(const uint8 *ptr, int nbytes, uint64 *sum)
 }
 #endif
 
+/* Goes to the last mark at or before row, if that is ahead. */
+static inline void
+jump_to_mark(ZsTidWalk *walk, zstid row)
+{
+	const ZsTidLeafHeader *header = walk->header;
+
+	if (header == NULL)
+		return;
+	for (int i = ZS_TID_MARKS - 1; i >= 0; i--)
+	{
+		uint16		offset = header->mark_offset[i];
+		zstid		mark = walk->lokey + header->mark_row[i];
+
+		if (offset == 0 || mark > row)
+			continue;
+		if (mark > walk->row && offset < header->stream_size)
+		{
+			walk->ptr = walk->stream + offset;
+			walk->row = mark;
+		}
+		break;
+	}
+}
+
 /*
  * Skips runs that end at or before row; may stop up to three runs early.
  * Takes many runs at a time where each is two bytes long, which is what long
@@ -193,12 +224,15 @@ add_short_runs(const uint8 *ptr, int nbytes, uint64 *sum)
 void
 zstid_walk_skip(ZsTidWalk *walk, zstid row)
 {
-	const uint8 *ptr = walk->ptr;
+	const uint8 *ptr;
 	const uint8 *end = walk->end;
-	zstid		at = walk->row;
+	zstid		at;
 
 	/* no run that is skipped may leave the page's range */
 	row = Min(row, walk->limit);
+	jump_to_mark(walk, row);
+	ptr = walk->ptr;
+	at = walk->row;
 	while (ptr < end)
 	{
 		const uint8 *next;
@@ -349,6 +383,58 @@ zstid_leaf_find(Page page, XLogRecPtr version, zstid row, ZsTidRun *run, ZsVisSl
 }
 
 /*
+ * Sets marks at equal distances in a stream whose runs and size are in the header.
+ */
+void
+zstid_marks_build(ZsTidLeafHeader *header, const uint8 *stream)
+{
+	const uint8 *ptr = stream;
+	const uint8 *end = stream + header->stream_size;
+	uint32		distance = header->stream_size / (ZS_TID_MARKS + 1) + 1;
+	uint32		next = distance;
+	uint64		row = 0;
+	int			n = 0;
+
+	memset(header->mark_row, 0, sizeof(header->mark_row));
+	memset(header->mark_offset, 0, sizeof(header->mark_offset));
+
+	/* in a short stream there is nothing to be spared */
+	if (header->stream_size < 64)
+		return;
+	while (ptr != NULL && ptr < end && n < ZS_TID_MARKS && row <= PG_UINT32_MAX)
+	{
+		uint64		count;
+		uint64		slotno;
+
+		if (ptr - stream >= next)
+		{
+			header->mark_offset[n] = ptr - stream;
+			header->mark_row[n++] = (uint32) row;
+			next = (ptr - stream) + distance;
+		}
+		ptr = get_varint(ptr, end, &count);
+		if (ptr != NULL)
+			ptr = get_varint(ptr, end, &slotno);
+		row += count;
+	}
+}
+
+/* Next mark of a leaf that is being read, whose walk is in front of a run. */
+static bool
+mark_fits(const ZsTidWalk *walk, int *next)
+{
+	const ZsTidLeafHeader *header = walk->header;
+	uint32		at = walk->ptr - walk->stream;
+
+	if (header == NULL || *next == ZS_TID_MARKS || header->mark_offset[*next] == 0 ||
+		header->mark_offset[*next] > at)
+		return true;
+	(*next)++;
+	return header->mark_offset[*next - 1] == at &&
+		walk->lokey + header->mark_row[*next - 1] == walk->row;
+}
+
+/*
  * Reads a whole leaf and checks all invariants.
  */
 const char *
@@ -358,6 +444,7 @@ zstid_leaf_read(Page page, ZsTidLeaf *leaf)
 	const char *reason = zstid_walk_begin(&walk, page);
 	bool		used[ZS_TID_MAX_SLOTS] = {false};
 	int			lastslot = -1;
+	int			nmarks = 0;
 
 	leaf->nslots = leaf->nruns = 0;
 	if (reason != NULL)
@@ -368,10 +455,15 @@ zstid_leaf_read(Page page, ZsTidLeaf *leaf)
 	if (walk.nslots > 0)
 		memcpy(leaf->slots, walk.slots, walk.nslots * sizeof(ZsVisSlot));
 
-	while (zstid_walk_next(&walk, &leaf->runs[leaf->nruns], &reason))
+	for (;;)
 	{
-		int			slotno = leaf->runs[leaf->nruns].slotno;
+		int			slotno;
 
+		if (walk.ptr < walk.end && !mark_fits(&walk, &nmarks))
+			return "mark is not where a run begins";
+		if (!zstid_walk_next(&walk, &leaf->runs[leaf->nruns], &reason))
+			break;
+		slotno = leaf->runs[leaf->nruns].slotno;
 		if (slotno == lastslot)
 			return "neighbouring runs have the same slot";
 		if (slotno >= ZS_FIRST_REAL_SLOT)
@@ -384,6 +476,8 @@ zstid_leaf_read(Page page, ZsTidLeaf *leaf)
 		return reason;
 	if (lastslot == ZS_SLOT_UNUSED)
 		return "unused rows at the end";
+	if (walk.header != NULL && nmarks < ZS_TID_MARKS && walk.header->mark_offset[nmarks] != 0)
+		return "mark is behind the last run";
 	for (int i = 0; i < leaf->nslots; i++)
 	{
 		if (!used[i])
@@ -437,6 +531,7 @@ zstid_leaf_write(const ZsTidLeaf *leaf, Page image)
 		header->nslots = leaf->nslots;
 		header->stream_size = ptr - stream;
 		header->nruns = leaf->nruns;
+		zstid_marks_build(header, stream);
 		Assert(ptr == (uint8 *) contents + size);
 	}
 	((PageHeader) image)->pd_lower = ZS_TID_CONTENTS_OFFSET + size;

@@ -36,6 +36,7 @@ typedef struct Splice
 {
 	ZsTidWalk	start;			/* in front of the first run that was read */
 	const uint8 *from;			/* bytes from here */
+	zstid		from_row;		/* with which the run there begins */
 	const uint8 *to;			/* to here are replaced */
 	int			nread;			/* runs in them */
 	ZsTidRun	before;			/* count = 0: none */
@@ -74,6 +75,7 @@ find_runs(Page page, const ZsTidChange *change, const ZsTidWalk *near, Splice *s
 	do
 	{
 		splice->from = walk.ptr;
+		splice->from_row = walk.row;
 		found = zstid_walk_next(&walk, &run, &reason);
 	} while (found && run.first + run.count < first);
 
@@ -184,6 +186,47 @@ place_slot(const Splice *splice, const ZsVisSlot *slot, bool old_is_lost,
 }
 
 /*
+ * Moves the marks along: those in the bytes that are written anew go to the beginning of these.
+ */
+static void
+splice_marks(const Splice *splice, ZsTidLeafHeader *header, const uint8 *target)
+{
+	const ZsTidLeafHeader *old = splice->start.header;
+	const uint8 *stream = splice->start.stream;
+	uint32		from = splice->from - stream;
+	uint32		to = splice->to - stream;
+	int			growth = (int) header->stream_size - (int) (splice->start.end - stream);
+	uint32		gap = 0;
+	uint32		last = 0;
+	int			n = 0;
+
+	memset(header->mark_row, 0, sizeof(header->mark_row));
+	memset(header->mark_offset, 0, sizeof(header->mark_offset));
+	for (int i = 0; old != NULL && i < ZS_TID_MARKS && old->mark_offset[i] != 0; i++)
+	{
+		uint32		offset = old->mark_offset[i];
+		uint32		row = old->mark_row[i];
+
+		if (offset > from && offset < to)
+		{
+			offset = from;
+			row = (uint32) (splice->from_row - splice->start.lokey);
+		}
+		else if (offset >= to)
+			offset += growth;
+		if (offset <= last)
+			continue;
+		header->mark_row[n] = row;
+		header->mark_offset[n++] = offset;
+		gap = Max(gap, offset - last);
+		last = offset;
+	}
+	gap = Max(gap, header->stream_size - last);
+	if (gap > zstid_mark_distance(header->stream_size))
+		zstid_marks_build(header, target);
+}
+
+/*
  * Writes the contents after the change into image.  Returns false if the change needs
  * the general way.
  */
@@ -195,7 +238,7 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 	ZsTidLeafHeader *header = (ZsTidLeafHeader *) contents;
 	ZsVisSlot  *slots = (ZsVisSlot *) (contents + sizeof(ZsTidLeafHeader));
 	const ZsTidRun *own = &splice->own;
-	const uint8 *stream = splice->start.ptr;
+	const uint8 *stream = splice->start.stream;
 	uint64		left = change->first - own->first;
 	uint64		right = own->count - left - change->count;
 	int			nslots = splice->start.nslots;
@@ -258,6 +301,7 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 	target += ptr - bytes;
 	if (splice->start.end > splice->to)
 		memcpy(target, splice->to, splice->start.end - splice->to);
+	splice_marks(splice, header, (const uint8 *) (slots + nslots));
 	return true;
 }
 
