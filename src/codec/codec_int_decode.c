@@ -357,7 +357,7 @@ static const char *
 get_delta(ZsReader *r, uint32 n, uint32 idx, int nbytes, uint64 *value)
 {
 	uint64		diffs[ZS_VECTOR_ROWS];
-	ZsReader	inner;
+	ForParts	f;
 	const char *err;
 	int			encoding;
 	uint64		diff;
@@ -366,22 +366,26 @@ get_delta(ZsReader *r, uint32 n, uint32 idx, int nbytes, uint64 *value)
 		return err;
 	if (n < 2)
 		return "difference stream too short";
-	inner = *r;
-	if ((err = read_tag(&inner, LEVEL_FLAT, &encoding, &nbytes)) != NULL)
+	if ((err = read_tag(r, LEVEL_FLAT, &encoding, &nbytes)) != NULL)
 		return err;
 
 	/* a sequence */
 	if (encoding == ZS_ENC_CONST)
 	{
-		if ((err = read_base(&inner, nbytes, &diff)) != NULL)
+		if ((err = read_base(r, nbytes, &diff)) != NULL)
 			return err;
 		*value += idx * diff;
 		return NULL;
 	}
-	if ((err = decode_stream(r, n - 1, LEVEL_FLAT, diffs)) != NULL)
+	Assert(encoding == ZS_ENC_FOR);
+	if ((err = read_for(r, n - 1, nbytes, &f)) != NULL)
 		return err;
+	zscodec_bits_unpack(f.packed, idx, f.width, f.base, diffs);
 	for (uint32 i = 0; i < idx; i++)
 		*value += diffs[i];
+	for (uint32 i = 0; i < f.npatches && f.pos[i] < idx; i++)
+		*value += zscodec_bits_get(f.patches, packed_size(f.npatches, f.patch_width), i,
+								   f.patch_width) << f.width;
 	return NULL;
 }
 
