@@ -176,7 +176,7 @@ typedef struct BufferHint
 	uint32		nreads;
 } BufferHint;
 
-#define NHINTS		4096		/* a power of two */
+#define NHINTS		16384		/* a power of two */
 
 /*
  * One read in so many goes the usual way all the same: only that raises the buffer's usage count, without which
