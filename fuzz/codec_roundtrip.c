@@ -29,6 +29,7 @@ static const char *current_step = "";
 
 static uint64 counts[ZS_ENC_COUNT];
 static uint64 ncompressed;
+static uint64 nparts;
 static uint64 nnumeric_ints;
 
 /* Does the value of a row equal the input? */
@@ -203,6 +204,28 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 			err = zscodec_vector_decode_one(&info, (int) v, bytes, vi->len, &shared, idx, out);
 			CHECK(err == NULL, "vector %u, one: %s", v, err);
 			check_value(col, first + idx, out, idx);
+
+			/* the same with no more bytes than it is said to take */
+			if (vi->len > 1)
+			{
+				uint32		head = 1 + (uint32) gen_below(r, Min(vi->len - 1, 1000));
+				uint32		from;
+				uint32		to;
+				uint8	   *part;
+
+				if (!zscodec_vector_part(&info, (int) v, bytes, head, idx, &from, &to))
+					continue;
+				nparts++;
+				CHECK(from >= head && from <= to && to <= vi->len, "vector %u: part", v);
+				part = malloc(vi->len);
+				memset(part, 0x7F, vi->len);
+				memcpy(part, bytes, head);
+				memcpy(part + from, bytes + from, to - from);
+				err = zscodec_vector_decode_one(&info, (int) v, part, vi->len, &shared, idx, out);
+				CHECK(err == NULL, "vector %u, part: %s", v, err);
+				check_value(col, first + idx, out, idx);
+				free(part);
+			}
 		}
 		free(bytes);
 	}
@@ -359,7 +382,7 @@ main(int argc, char **argv)
 	printf("ok: %d columns;", ncolumns);
 	for (int e = 1; e < ZS_ENC_COUNT; e++)
 		printf(" %s %llu", zscodec_encoding_name((ZsEncoding) e), (unsigned long long) counts[e]);
-	printf("; compressed %llu; columns of numerics as integers %llu\n", (unsigned long long) ncompressed,
-		   (unsigned long long) nnumeric_ints);
+	printf("; compressed %llu; columns of numerics as integers %llu; values from parts %llu\n",
+		   (unsigned long long) ncompressed, (unsigned long long) nnumeric_ints, (unsigned long long) nparts);
 	return 0;
 }

@@ -311,6 +311,13 @@ extern const char *zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, c
 										 const ZsSharedState *shared, ZsVectorOut *out);
 
 /*
+ * Which bytes of a vector does zscodec_vector_decode_one() look at for row idx?  head has its first head_len bytes,
+ * fewer than all; true: these and bytes [*from, *to) behind them, which may be none.  False: any.
+ */
+extern bool zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, size_t head_len,
+								uint32 idx, uint32 *from, uint32 *to);
+
+/*
  * Decodes row idx (0 .. nrows - 1) of a vector; values[idx], isnull[idx] and, when has_ext, isext[idx] of
  * out are set, all other rows are undefined.  The value stays valid until the next decode into out.
  */

@@ -359,4 +359,7 @@ extern ZsSegmentHead *zsattr_segment_reload(ZsAttrReader *reader, zstid row, boo
  */
 extern bool zsattr_segment_vector(ZsAttrReader *reader, int vecno, const uint8 **bytes);
 
+/* The same, but only those bytes are right that decoding row idx of the vector takes. */
+extern bool zsattr_segment_value(ZsAttrReader *reader, int vecno, uint32 idx, const uint8 **bytes);
+
 #endif							/* ATTR_INTERNAL_H */

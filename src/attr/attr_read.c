@@ -307,7 +307,9 @@ decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 			return false;
 		vecno = (int) ((row - head->item.first_row) / ZS_VECTOR_ROWS);
 		Assert(idx < head->info.vectors[vecno].nrows);
-		if (likely(zsattr_segment_vector(reader, vecno, &bytes)))
+		/* who asks for a second value of the stripe may ask for more */
+		if (likely(reader->nvalues > 1 ? zsattr_segment_vector(reader, vecno, &bytes) :
+				   zsattr_segment_value(reader, vecno, idx, &bytes)))
 			break;
 		head = zsattr_segment_reload(reader, row, false);
 	}

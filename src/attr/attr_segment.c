@@ -12,7 +12,8 @@
  * For a scan it holds whole pages and keeps those before, since the end of one
  * vector and the start of the next share a page; it moves only when it is
  * full.  So each page is copied once, and vectors are decoded where they lie.
- * For a lookup it holds the bytes of one vector.
+ * For a lookup it holds the bytes of one vector.  For the first lookup in a stripe it holds nothing that
+ * later calls may use: only the bytes that the value takes are copied to their places.
  *
  * Copies get stale.  An item that is missing in the copied index page is
  * looked up in the tree before it counts as missing.  A segment whose pages
@@ -37,6 +38,9 @@
 /* Pages that a window has room for, unless one vector needs more. */
 #define SCAN_WINDOW_PAGES	8
 #define VALUE_WINDOW_PAGES	2
+
+/* First bytes of a vector that are copied for one value: they mostly say where it is. */
+#define VALUE_HEAD_BYTES	768
 
 /* A segment that keeps being replaced while we try to read it. */
 #define MAX_RETRIES			100
@@ -355,6 +359,64 @@ open_shared(ZsAttrReader *reader, ZsSegmentHead *head, bool scan)
 		zsattr_segment_corrupted(reader, &head->item, error);
 	head->shared_open = true;
 	zsattr_head_grown(head);
+	return true;
+}
+
+/* Copies payload bytes [start, end) to dst; false when a page turned out to belong to something else. */
+static bool
+copy_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uint32 end, uint8 *dst)
+{
+	while (start < end)
+	{
+		uint32		position = start / ZS_PAGE_CAPACITY;
+		uint32		stop = Min(end, (position + 1) * ZS_PAGE_CAPACITY);
+
+		CHECK_FOR_INTERRUPTS();
+		if (!zsattr_page_read(reader->rel, reader->treeno, item, position, start % ZS_PAGE_CAPACITY,
+							  stop - position * ZS_PAGE_CAPACITY, reader->strategy, dst))
+			return false;
+		dst += stop - start;
+		start = stop;
+	}
+	return true;
+}
+
+bool
+zsattr_segment_value(ZsAttrReader *reader, int vecno, uint32 idx, const uint8 **bytes)
+{
+	ZsSegmentHead *head = reader->head;
+	const ZsVectorInfo *vector = &head->info.vectors[vecno];
+	uint32		start = vector->off;
+	uint32		from;
+	uint32		to;
+	uint8	   *window;
+
+	Assert(vecno < (int) head->info.nvectors);
+
+	if (!head->cached || vector->len <= 2 * VALUE_HEAD_BYTES ||
+		(start >= reader->window_start &&
+		 start + vector->len <= reader->window_start + reader->window_len))
+		return zsattr_segment_vector(reader, vecno, bytes);
+
+	*bytes = NULL;
+	if (vector->needs_shared && !head->shared_open && !open_shared(reader, head, false))
+		return false;
+	reader->window_len = 0;
+	move_window(reader, &head->item, false, start, start + vector->len);
+	window = reader->space->window;
+#ifdef USE_ASSERT_CHECKING
+	memset(window, 0x7F, vector->len);
+#endif
+	if (!copy_bytes(reader, &head->item, start, start + VALUE_HEAD_BYTES, window))
+		return false;
+	if (!zscodec_vector_part(&head->info, vecno, window, VALUE_HEAD_BYTES, idx, &from, &to))
+	{
+		from = VALUE_HEAD_BYTES;
+		to = vector->len;
+	}
+	if (!copy_bytes(reader, &head->item, start + from, start + to, window + from))
+		return false;
+	*bytes = window;
 	return true;
 }
 

@@ -443,3 +443,54 @@ zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec
 	}
 	return NULL;
 }
+
+bool
+zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, size_t head_len, uint32 idx,
+					uint32 *from, uint32 *to)
+{
+	const ZsVectorInfo *vi = &info->vectors[vecno];
+	ZsReader	r = {.p = head,.end = head + head_len};
+	uint32		entry = idx;
+	uint32		n = (uint32) vi->nrows - vi->nnulls;
+	uint64		start;
+	uint64		end;
+
+	if (head_len >= vi->len || vi->compression != ZS_COMPRESSION_NONE || vi->has_ext || idx >= vi->nrows || n < 1)
+		return false;
+	if (vi->nnulls > 0)
+	{
+		uint16		null_pos[ZS_VECTOR_ROWS];
+		uint32		nnulls;
+
+		if (zscodec_posset_decode(&r, vi->nrows, null_pos, &nnulls) != NULL || nnulls != vi->nnulls)
+			return false;
+		*from = *to = (uint32) head_len;
+		for (uint32 i = 0; i < nnulls && null_pos[i] <= idx; i++)
+		{
+			if (null_pos[i] == idx)
+				return true;
+			entry--;
+		}
+	}
+	switch (vi->encoding)
+	{
+		case ZS_ENC_FOR:
+			if (info->kind >= ZS_KIND_NUMERIC || !zscodec_ints_part(&r, n, entry, head, &start, &end))
+				return false;
+			break;
+		case ZS_ENC_PLAIN:
+		case ZS_ENC_FSST:
+		case ZS_ENC_WORDS:
+			if (info->kind < ZS_KIND_NUMERIC || info->kind == ZS_KIND_FIXED ||
+				!zscodec_strings_part(vi->encoding, &r, n, entry, head, &start, &end))
+				return false;
+			break;
+		default:
+			return false;
+	}
+	if (start > vi->len)
+		return false;
+	*from = (uint32) Max(start, head_len);
+	*to = (uint32) Max(Min(end, vi->len), *from);
+	return true;
+}

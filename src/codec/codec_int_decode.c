@@ -479,3 +479,27 @@ zscodec_ints_get(ZsReader *r, uint32 n, uint32 idx, uint64 *value)
 	Assert(n >= 1 && n <= ZS_VECTOR_ROWS && idx < n);
 	return get_value(r, n, idx, LEVEL_TOP, value);
 }
+
+/*
+ * Which bytes of a stream of n values does zscodec_ints_get() look at for value idx?  The reader is on the first bytes of
+ * the vector, from head on; the offsets are from there.  False: not known.
+ */
+bool
+zscodec_ints_part(ZsReader *r, uint32 n, uint32 idx, const uint8 *head, uint64 *from, uint64 *to)
+{
+	uint64		base;
+	int			encoding;
+	int			nbytes;
+	int			width;
+
+	if (read_tag(r, LEVEL_TOP, &encoding, &nbytes) != NULL || encoding != ZS_ENC_FOR || reader_left(r) < 1)
+		return false;
+
+	/* patches stand behind the values */
+	width = *r->p++;
+	if (width > ZS_WIDTH_MAX || width != packed_width(width) || read_base(r, nbytes, &base) != NULL)
+		return false;
+	*from = (uint64) (r->p - head) + (uint64) idx * width / 8;
+	*to = Min(*from + 8, (uint64) (r->p - head) + packed_size(n, width));
+	return true;
+}

@@ -301,6 +301,7 @@ zscodec_ints_flat(const uint8 *p)
 	return (*p & 0x0F) == ZS_ENC_CONST || (*p & 0x0F) == ZS_ENC_FOR;
 }
 
+extern bool zscodec_ints_part(ZsReader *r, uint32 n, uint32 idx, const uint8 *head, uint64 *from, uint64 *to);
 extern const char *zscodec_ints_get_some(ZsReader *r, uint32 n, uint32 first, uint32 count, uint64 *out);
 extern const char *zscodec_ints_get(ZsReader *r, uint32 n, uint32 idx, uint64 *value);
 

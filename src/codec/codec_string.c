@@ -498,3 +498,42 @@ zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r,
 	memcpy(data, r->p + before, lens[count - 1]);
 	return NULL;
 }
+
+/*
+ * Which bytes of a vector does zscodec_strings_decode_one() look at for value idx, besides those in front of the strings?
+ * The reader is on the first bytes of the vector, from head on; the offsets are from there.  False: not known.
+ */
+bool
+zscodec_strings_part(int encoding, ZsReader *r, uint32 n, uint32 idx, const uint8 *head, uint64 *from, uint64 *to)
+{
+	const uint8 *anchors;
+	size_t		size;
+	uint64		none;
+	uint32		group = idx / ZS_ANCHOR_STRIDE;
+	uint32		ngroups = (n - 1) / ZS_ANCHOR_STRIDE + 1;
+	uint64		start = 0;
+	uint64		end = UINT32_MAX;
+
+	if (reader_left(r) < 1 || !zscodec_ints_flat(r->p) || zscodec_ints_get_some(r, n, 0, 0, &none) != NULL)
+		return false;
+	anchors = r->p;
+	if (skip_anchors(r, n) != NULL || anchors[0] == 0)
+		return false;
+	size = (size_t) (r->p - anchors) - 1;
+	if (group > 0)
+		start = zscodec_bits_get(anchors + 1, size, group - 1, anchors[0]);
+	if (group + 1 < ngroups)
+		end = zscodec_bits_get(anchors + 1, size, group, anchors[0]);
+	if (start > end)
+		return false;
+
+	/* those of words count bits, and codes are read some bytes ahead */
+	if (encoding == ZS_ENC_WORDS)
+	{
+		start /= 8;
+		end /= 8;
+	}
+	*from = (uint64) (r->p - head) + start;
+	*to = (uint64) (r->p - head) + end + 2 * sizeof(uint64);
+	return true;
+}

@@ -28,4 +28,7 @@ extern const char *zscodec_strings_decode_one(const ZsSegmentInfo *info, int enc
 											  uint32 idx, const ZsSharedState *shared, ZsVectorOut *out,
 											  uint64 *value);
 
+extern bool zscodec_strings_part(int encoding, ZsReader *r, uint32 n, uint32 idx, const uint8 *head, uint64 *from,
+								 uint64 *to);
+
 #endif							/* CODEC_STRING_H */
