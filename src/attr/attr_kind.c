@@ -148,7 +148,9 @@ zsattr_kind(Form_pg_attribute att, ZsAttrKind *kind)
 	Assert(!att->attisdropped && OidIsValid(att->atttypid));
 
 	memset(kind, 0, sizeof(*kind));
-	type = getBaseType(att->atttypid);
+
+	/* types with fixed OIDs are no domains; this is called for each column of each query */
+	type = att->atttypid < FirstGenbkiObjectId ? att->atttypid : getBaseType(att->atttypid);
 	kind->align = align_bytes(att->attalign);
 	kind->zone_ordered = type_is_zone_ordered(type, att->attcollation);
 

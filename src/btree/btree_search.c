@@ -271,10 +271,63 @@ zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int loc
 					 key, treeno, reason);
 }
 
+/*
+ * The page of a level that holds key, which is likely to be blkno, locked.  The right link or
+ * the memory that leads there may be stale: the page may have been split, or merged with its neighbour.
+ */
+static Buffer
+page_at(Relation rel, uint16 treeno, int level, BlockNumber blkno, uint64 key, int lockmode)
+{
+	Buffer		buf = zspage_read(rel, blkno, NULL);
+	const char *reason;
+
+	LockBuffer(buf, lockmode);
+	if (zsbtree_check_page(BufferGetPage(buf), treeno, &reason) == ZS_PAGE_OK)
+	{
+		ZsPageOpaque *opaque = ZsPageGetOpaque(BufferGetPage(buf));
+
+		if (opaque->level == level && opaque->lokey <= key && key < opaque->hikey &&
+			(lockmode == BUFFER_LOCK_SHARE || !(opaque->flags & ZS_PAGEF_INCOMPLETE_SPLIT)))
+			return buf;
+	}
+	UnlockReleaseBuffer(buf);
+	return zsbtree_search_level(rel, treeno, key, level, lockmode);
+}
+
+/* Where a search of a TID tree ended last: a statement comes to the leaf of a row several times. */
+static struct
+{
+	RelFileLocator locator;
+	BlockNumber blkno;			/* 0: not known */
+	uint64		lokey;			/* what the page held then */
+	uint64		hikey;
+}			last_leaf;
+
 Buffer
 zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode)
 {
-	return zsbtree_search_level(rel, treeno, key, zsbtree_bottom_level(treeno), lockmode);
+	int			level = zsbtree_bottom_level(treeno);
+	Buffer		buf;
+
+	if (treeno != ZS_TREE_TID || !zs_enable_fetch_cache)
+		return zsbtree_search_level(rel, treeno, key, level, lockmode);
+
+	if (last_leaf.blkno != 0 && last_leaf.lokey <= key && key < last_leaf.hikey &&
+		RelFileLocatorEquals(last_leaf.locator, rel->rd_locator) &&
+		zspage_exists(rel, last_leaf.blkno))
+		buf = page_at(rel, treeno, level, last_leaf.blkno, key, lockmode);
+	else
+		buf = zsbtree_search_level(rel, treeno, key, level, lockmode);
+	if (BufferIsValid(buf))
+	{
+		const ZsPageOpaque *opaque = ZsPageGetOpaque(BufferGetPage(buf));
+
+		last_leaf.locator = rel->rd_locator;
+		last_leaf.blkno = BufferGetBlockNumber(buf);
+		last_leaf.lokey = opaque->lokey;
+		last_leaf.hikey = opaque->hikey;
+	}
+	return buf;
 }
 
 Buffer
@@ -328,29 +381,6 @@ zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key)
 		if (!created)
 			zspage_give_back(rel, treeno, blkno);
 	}
-}
-
-/*
- * The page of a level that holds key, which is likely to be blkno, locked.  The right link that
- * leads there may be stale: the page may have been split, or merged with its neighbour.
- */
-static Buffer
-page_at(Relation rel, uint16 treeno, int level, BlockNumber blkno, uint64 key, int lockmode)
-{
-	Buffer		buf = zspage_read(rel, blkno, NULL);
-	const char *reason;
-
-	LockBuffer(buf, lockmode);
-	if (zsbtree_check_page(BufferGetPage(buf), treeno, &reason) == ZS_PAGE_OK)
-	{
-		ZsPageOpaque *opaque = ZsPageGetOpaque(BufferGetPage(buf));
-
-		if (opaque->level == level && opaque->lokey <= key && key < opaque->hikey &&
-			(lockmode == BUFFER_LOCK_SHARE || !(opaque->flags & ZS_PAGEF_INCOMPLETE_SPLIT)))
-			return buf;
-	}
-	UnlockReleaseBuffer(buf);
-	return zsbtree_search_level(rel, treeno, key, level, lockmode);
 }
 
 Buffer
