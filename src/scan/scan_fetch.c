@@ -267,7 +267,8 @@ zsscan_stored_version(Relation rel, zstid row)
 	Oid			relid = RelationGetRelid(rel);
 	ZsSlot	   *slot;
 
-	if (!zs_enable_fetch_cache || row_cache == NULL || row_cache_lxid != MyProc->vxid.lxid)
+	if (!zs_enable_fetch_cache || row_cache == NULL || row_cache_lxid != MyProc->vxid.lxid ||
+		row_cache_cid != GetCurrentCommandId(false))
 		return NULL;
 	entry = hash_search(row_cache, &relid, HASH_FIND, NULL);
 	if (entry == NULL || entry->source == NULL || entry->source->rel != rel ||

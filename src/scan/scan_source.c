@@ -508,7 +508,10 @@ is_in_known_segment(ZsRowSource *source, ZsSlot *slot, int first, int natts, boo
 			k++;
 		attno = k < slot->nneeded ? slot->needed[k] : natts;
 	}
-	return attno < Min(natts, source->desc->natts) &&
+	natts = Min(natts, source->desc->natts);
+	while (attno < natts && TupleDescAttr(source->desc, attno)->attisdropped)
+		attno++;
+	return attno < natts &&
 		zsattr_segment_is_known(source->rel, attno + 1, slot->row);
 }
 
