@@ -156,6 +156,15 @@ extern void zsattr_drop_segments(Relation rel, AttrNumber attno, zstid first, zs
 extern int	zsattr_index_page_items(Relation rel, AttrNumber attno, zstid row,
 									ZsSegmentItem *items, zstid *end);
 
+/*
+ * Moves a segment's pages to the run of blocks that begins at `to`, which zspage_take_free() gave, and
+ * leads the tree there: images, then one WAL record.  Returns false, with the tree unchanged, if the
+ * segment is not in the tree any more.  The blocks that are free then, the old ones or the new
+ * ones, are the caller's to give back.  For VACUUM.
+ */
+extern bool zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
+								BlockNumber to, BufferAccessStrategy strategy);
+
 /* ---- reading (attr_read.c, attr_stream.c) ------------------------------ */
 
 /*

@@ -124,6 +124,17 @@ typedef const char *(*ZsMergeFunc) (Page left, Page right, Page image, bool *mer
 extern bool zsbtree_merge_right(Relation rel, uint16 treeno, int level, uint64 key,
 								ZsMergeFunc fn, uint64 *end);
 
+/*
+ * Moves the page of the given level that begins with key lokey, if it still lies in block `from`, to block
+ * `to`, which zspage_take_free() gave, in one WAL record.  The block that becomes free is the
+ * caller's to give back: `from`, or with false, and nothing changed, `to`.  No lock is held on
+ * entry.  Roots: with level and key of no meaning, zsbtree_move_root().  For VACUUM.
+ */
+extern bool zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lokey,
+							  BlockNumber from, BlockNumber to, BufferAccessStrategy strategy);
+extern bool zsbtree_move_root(Relation rel, uint16 treeno, BlockNumber from, BlockNumber to,
+							  BufferAccessStrategy strategy);
+
 /* Calls fn with a copy of each page, top level first, left to right; for inspection. */
 typedef void (*ZsTreePageVisitor) (Relation rel, BlockNumber blkno, Page copy, void *arg);
 extern void zsbtree_visit_pages(Relation rel, uint16 treeno, ZsTreePageVisitor fn, void *arg);

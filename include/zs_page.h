@@ -96,10 +96,13 @@ extern void zspage_write_images(Relation rel, int npages, const BlockNumber *blo
 extern void zspage_meta_create(const RelFileLocator *locator, char persistence,
 							   ForkNumber forknum);
 
-/* Root of a tree, 0 if the tree is empty.  Uses the relation's cache. */
+/*
+ * Root of a tree, 0 if the tree is empty.  Uses the relation's cache, which VACUUM may have made out of
+ * date: the page tells.
+ */
 extern BlockNumber zspage_tree_root(Relation rel, uint16 treeno);
 
-/* Drops the cached roots of this relcache entry (after truncation in place). */
+/* Drops the cached roots of this relcache entry. */
 extern void zspage_forget_roots(Relation rel);
 
 /* Copy of a tree's directory entry; zeroes when it has none yet. */
@@ -112,6 +115,18 @@ extern void zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry);
  */
 extern bool zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf,
 							   Page image);
+
+/*
+ * Moves the root of a tree from oldbuf to newbuf (from zspage_take_free()), both exclusively locked:
+ * one WAL record.  The old page becomes a free page, by which those notice who come there.
+ */
+extern void zspage_tree_move_root(Relation rel, uint16 treeno, Buffer oldbuf, Buffer newbuf);
+
+/*
+ * Moves directory page number directory from one block to another (from zspage_take_free()), in one WAL
+ * record; false, with nothing changed, if it is not there.  For VACUUM.
+ */
+extern bool zspage_move_directory(Relation rel, int directory, BlockNumber from, BlockNumber to);
 
 /* First row number never handed out: the table's logical end. */
 extern uint64 zspage_next_row(Relation rel);
@@ -218,6 +233,20 @@ extern int	zspage_fpm_tidy(Relation rel, uint16 treeno);
  * every tree finds them; one WAL record for each. For VACUUM. Returns how many blocks.
  */
 extern uint64 zspage_return_extents(Relation rel, uint16 treeno, uint32 minblocks);
+
+/*
+ * For VACUUM, which moves what lies at the end of the file to its front: takes these blocks out of the
+ * table's map for the use of the tree; false if they are not free there.  And gives blocks that
+ * the tree used to the table's map.  One WAL record each.
+ */
+extern bool zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks);
+extern void zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks);
+
+/*
+ * Moves the FPM pages of the table's map that lie at or beyond limit to lower blocks, if that can be
+ * done without ado.  For VACUUM.
+ */
+extern void zspage_fpm_lower(Relation rel, BlockNumber limit);
 
 /*
  * First block of the file's free tail: all blocks from there on are free, or unknown to

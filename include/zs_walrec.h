@@ -105,11 +105,13 @@ typedef struct ZsFpmOp
 #define ZS_FPM_SPILL_OUT		8	/* extent moves from the entry to an FPM page */
 #define ZS_FPM_SPILL_TAKE		9	/* blocks on an FPM page are used by the tree */
 #define ZS_FPM_SPILL_LOSE		10	/* free blocks on an FPM page leave the tree */
+#define ZS_FPM_LOSE_USED		11	/* blocks the tree used leave it */
 
 /*
- * XLOG_ZS_PAGE_TREE: a tree gets its root, or the directory a page.
+ * XLOG_ZS_PAGE_TREE: a tree gets its root, or the directory a page; or either of them moves.
  * Block 0: metapage or directory page whose entry changes.
- * Block 1: root page, or new directory page, full image.
+ * Block 1: root page, or directory page, full image.
+ * Block 2 (it moves): where the page was, which becomes a free page (made anew).
  */
 typedef struct xl_zs_page_tree
 {
@@ -162,16 +164,23 @@ typedef struct xl_zs_btree_inner
  * XLOG_ZS_BTREE_MERGE: a page takes over what its right sibling holds.
  * Block 0: left page, full image.  Block 1: right page, which becomes a free
  * page (made anew).  Block 2: their parent, which loses the right one's item.
+ *
+ * With ZS_MERGEF_MOVE a page moves to another block.  Block 0: the new place, full image.  Block 1: the
+ * old place, which becomes a free page (made anew).  Block 2: the parent, whose item leads to
+ * the new place.  Block 3, unless the page is the first of its level: the left sibling, whose right
+ * link does.
  */
 typedef struct xl_zs_btree_merge
 {
 	uint32		left_flags;		/* 0: flags of the left page's item */
-	uint16		index;			/* 4: of the right page's item */
+	uint16		index;			/* 4: of the right page's item, or the moved page's */
 	uint16		treeno;			/* 6 */
 	uint8		level;			/* 8: of the merged pages */
+	uint8		flags;			/* 9: ZS_MERGEF_* */
 } xl_zs_btree_merge;
 
-#define SizeOfZsBtreeMerge		(offsetof(xl_zs_btree_merge, level) + sizeof(uint8))
+#define SizeOfZsBtreeMerge		(offsetof(xl_zs_btree_merge, flags) + sizeof(uint8))
+#define ZS_MERGEF_MOVE			0x01
 
 /* ---- tid -------------------------------------------------------------------- */
 

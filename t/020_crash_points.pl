@@ -263,6 +263,21 @@ my @cases = (
 		setup => [ "insert into T select 1, string_agg(md5(i::text), ''), 1 from generate_series(1, 60000) i", sprintf($rows, 100, 2000), 'delete from T where a = 1' ],
 		sql => 'vacuum T'
 	},
+	(
+		map {
+			{
+				point => $_, alone => 1,
+				setup => [ sprintf($single, 1, 3000) ],
+				sql => 'vacuum T'
+			}
+		} qw(zs-relocate-planned zs-page-take-free zs-page-free-to-table zs-btree-move zs-btree-move-root
+		zs-attr-move-written zs-attr-moved)),
+	{
+		point => 'zs-page-move-directory', alone => 1,
+		columns => "$wide, d text",
+		setup => q{do $$ begin for i in 1 .. 3000 loop insert into T (a, d) values (i, repeat(md5(i::text), 58)); end loop; end $$},
+		sql => 'vacuum T'
+	},
 	spilled('zs-page-tidy', alone => 1, filled => 1, late => ['delete from T where a % 3 > 0'], sql => 'vacuum T', locked => 0),
 	{
 		point => 'zs-tid-assign', alone => 1,

@@ -115,6 +115,9 @@ $node->safe_psql('postgres', $_) for
 	(map { transaction(sprintf("insert into F select i, $two_blocks from generate_series(%d, %d) i", $_ * 200, $_ * 200 + 199)) } 1 .. 16),
 	both('vacuum freeze F'), transaction('delete from F where a % 90 = 0'), both('vacuum F'), transaction('truncate F'),
 	transaction("insert into F select i, 'again' from generate_series(1, 100) i"),
+	# columns behind the rows that they were made of, of one session: what is there moves to the front
+	join('', map { transaction(sprintf('insert into T select i, repeat(md5(i::text), 58), i from generate_series(%d, %d) i', $_ * 60, $_ * 60 + 59)) } 500 .. 540),
+	both('vacuum T'),
 	transaction('alter table W add column d int default 7', 'update W set d = 8 where a < 20'),
 	'vacuum full w_z';
 $node->safe_psql('postgres', both('begin', "insert into T values (6001, 'prepared', 0)", "update T set b = 'prepared' where a = 2") =~ s/begin;\nbegin;/begin;/r
@@ -125,6 +128,8 @@ my $end = $node->safe_psql('postgres', 'select pg_switch_wal()');
 my @records = map { [ split /\|/ ] } split /\n/, $node->safe_psql('postgres', qq{
 	select start_lsn, resource_manager, record_type from pg_get_wal_records_info('$start', '$end')
 	where record_type <> 'SWITCH' order by start_lsn});
+my $node_moves = $node->safe_psql('postgres', qq{
+	select count(*) from pg_get_wal_records_info('$start', '$end') where description like 'move, %'});
 $node->stop('immediate');
 eval { $open->quit };
 my $archive = $node->data_dir . '/pg_wal';
@@ -140,6 +145,8 @@ note scalar(@own) . ' records of zedstore, ' . scalar(@records) . ' in all: '
 my $source = slurp_file(dirname(dirname(__FILE__)) . '/src/wal/wal_rmgr.c');
 is(join(' ', sort keys %kinds), join(' ', sort grep { $_ ne 'LOGICAL' } $source =~ /\{XLOG_ZS_\w+, "(\w+)"/g),
 	'the workload writes all kinds of records');
+
+cmp_ok($node_moves, '>', 10, 'pages move');
 
 my @chosen;
 if ($long)

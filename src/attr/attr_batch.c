@@ -49,6 +49,23 @@ zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno)
 	return (Page) batch->images[batch->npages++];
 }
 
+Page
+zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item,
+						  uint32 position)
+{
+	Page		page = zsattr_batch_page(batch, item->start + position);
+	ZsPageOpaque *opaque;
+
+	zspage_init(page, ZS_PAGE_SEGMENT, ZsTreeOfAttr(attno), 0,
+				item->first_row, item->first_row + item->nrows);
+	opaque = ZsPageGetOpaque(page);
+	opaque->stamp = item->stamp;
+	opaque->position = position;
+	opaque->right = position + 1 < item->nblocks ? item->start + position + 1 : 0;
+	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + zsattr_page_length(item, position);
+	return page;
+}
+
 void
 zsattr_batch_end(ZsPageBatch *batch)
 {

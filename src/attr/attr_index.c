@@ -534,3 +534,35 @@ zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
 		return true;
 	}
 }
+
+bool
+zsattr_segment_repoint(Relation rel, AttrNumber attno, const ZsSegmentItem *old,
+					   const ZsSegmentItem *item)
+{
+	Buffer		buf = zsbtree_search(rel, ZsTreeOfAttr(attno), old->first_row,
+									 BUFFER_LOCK_EXCLUSIVE);
+	ZsSegmentItem *items;
+	int			position;
+
+	if (!BufferIsValid(buf))
+		return false;
+	check_page(rel, attno, BufferGetBlockNumber(buf), BufferGetPage(buf));
+	items = zsattr_index_items(BufferGetPage(buf));
+	position = zsattr_index_position(items, zsattr_index_count(BufferGetPage(buf)),
+									 old->first_row) - 1;
+	if (position < 0 || memcmp(&items[position], old, sizeof(ZsSegmentItem)) != 0)
+	{
+		UnlockReleaseBuffer(buf);
+		return false;
+	}
+
+	START_CRIT_SECTION();
+	items[position] = *item;
+	MarkBufferDirty(buf);
+	if (RelationNeedsWAL(rel))
+		log_replace(buf, position, 1, item, 1);
+	END_CRIT_SECTION();
+
+	UnlockReleaseBuffer(buf);
+	return true;
+}

@@ -88,6 +88,10 @@ extern void zsattr_batch_begin(ZsPageBatch *batch, Relation rel, BufferAccessStr
  */
 extern Page zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno);
 
+/* Same for page `position` of a segment, whose special space is filled in; the payload is the caller's. */
+extern Page zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item,
+									  uint32 position);
+
 /* Writes what is left and frees the memory. */
 extern void zsattr_batch_end(ZsPageBatch *batch);
 
@@ -148,6 +152,13 @@ extern void zsattr_index_replace(Page page, int position, int nold, const ZsSegm
 extern bool zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
 									const ZsSegmentItem *items, int nitems,
 									ZsSegmentItem *old, int *nold);
+
+/*
+ * Puts another item, which differs in where the segment lies only, in the place of old.  False, with
+ * nothing changed, if old is not in the tree any more.
+ */
+extern bool zsattr_segment_repoint(Relation rel, AttrNumber attno, const ZsSegmentItem *old,
+								   const ZsSegmentItem *item);
 
 /*
  * Copies the segment index page that holds row to copy (BLCKSZ bytes) and

@@ -225,18 +225,10 @@ write_run(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item, const
 {
 	for (uint32 position = 0; position < item->nblocks; position++)
 	{
-		uint32		len = zsattr_page_length(item, position);
-		Page		page = zsattr_batch_page(batch, item->start + position);
-		ZsPageOpaque *opaque;
+		Page		page = zsattr_batch_segment_page(batch, attno, item, position);
 
-		zspage_init(page, ZS_PAGE_SEGMENT, ZsTreeOfAttr(attno), 0,
-					item->first_row, item->first_row + item->nrows);
-		opaque = ZsPageGetOpaque(page);
-		opaque->stamp = item->stamp;
-		opaque->position = position;
-		opaque->right = position + 1 < item->nblocks ? item->start + position + 1 : 0;
-		memcpy(PageGetContents(page), payload + (Size) position * ZS_PAGE_CAPACITY, len);
-		((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + len;
+		memcpy(PageGetContents(page), payload + (Size) position * ZS_PAGE_CAPACITY,
+			   zsattr_page_length(item, position));
 	}
 }
 

@@ -36,6 +36,7 @@ bool		zs_enable_zone_maps = true;
 bool		zs_enable_topn = true;
 bool		zs_enable_fetch_cache = true;
 bool		zs_enable_compaction = true;
+bool		zs_enable_relocation = true;
 
 /* also the spellings of the table option zedstore_compression */
 static const struct config_enum_entry compression_methods[] = {
@@ -118,6 +119,12 @@ zsbase_guc_init(void)
 							 "When off, VACUUM neither turns rows into columns nor takes space "
 							 "back that deleted rows have in columns.",
 							 &zs_enable_compaction, true,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_relocation",
+							 "Enables VACUUM to move pages from the end of a file to its front.",
+							 "When off, VACUUM shortens a file only by what is free at its end already.",
+							 &zs_enable_relocation, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
 }
 

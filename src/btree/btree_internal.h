@@ -61,6 +61,9 @@ extern void zsbtree_drop_item(Page page, int index, uint32 left_flags);
 extern Buffer zsbtree_search_level(Relation rel, uint16 treeno, uint64 key,
 								   int level, int lockmode);
 
+/* The right sibling of a locked page, exclusively locked; nobody but VACUUM merges or moves it. */
+extern Buffer zsbtree_lock_right(Relation rel, uint16 treeno, const ZsPageOpaque *left);
+
 /*
  * Inserts the downlink of the right sibling of leftbuf (exclusively locked,
  * ZS_PAGEF_INCOMPLETE_SPLIT set) and clears the flag; leaves leftbuf locked.

@@ -73,9 +73,8 @@ merge_inner(Page left, Page right, Page image, bool *merged)
 	return NULL;
 }
 
-/* The right sibling of the locked page, exclusively locked. */
-static Buffer
-lock_right(Relation rel, uint16 treeno, const ZsPageOpaque *left)
+Buffer
+zsbtree_lock_right(Relation rel, uint16 treeno, const ZsPageOpaque *left)
 {
 	Buffer		buf = zspage_read(rel, left->right, NULL);
 	const ZsPageOpaque *opaque;
@@ -199,7 +198,7 @@ zsbtree_merge_right(Relation rel, uint16 treeno, int level, uint64 key, ZsMergeF
 	Assert(!(left->flags & (ZS_PAGEF_ROOT | ZS_PAGEF_INCOMPLETE_SPLIT)));
 
 	rblkno = left->right;
-	rbuf = lock_right(rel, treeno, left);
+	rbuf = zsbtree_lock_right(rel, treeno, left);
 	right = ZsPageGetOpaque(BufferGetPage(rbuf));
 
 	/* a split that is not complete has its turn when the caller comes to that page */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * btree_redo.c
- *	  Redo of splits, merges and inner page changes.
+ *	  Redo of splits, merges, moves and inner page changes.
  *
  * A standby's readers follow pointers while redo runs, so the pages a pointer
  * leads to are restored before, or together with, the page that holds it.
@@ -133,6 +133,50 @@ redo_merge(XLogReaderState *record)
 	UnlockReleaseBuffer(lbuf);
 }
 
+/* In the order of the move itself: the left sibling first, then the page, then the parent. */
+static void
+redo_move(XLogReaderState *record)
+{
+	xl_zs_btree_merge *xlrec = (xl_zs_btree_merge *) XLogRecGetData(record);
+	Buffer		lbuf = InvalidBuffer;
+	Buffer		newbuf;
+	Buffer		oldbuf;
+	Buffer		parent;
+	BlockNumber blkno;
+
+	XLogRecGetBlockTag(record, 0, NULL, NULL, &blkno);
+	if (XLogRecHasBlockRef(record, 3) &&
+		XLogReadBufferForRedo(record, 3, &lbuf) == BLK_NEEDS_REDO)
+	{
+		ZsPageGetOpaque(BufferGetPage(lbuf))->right = blkno;
+		PageSetLSN(BufferGetPage(lbuf), record->EndRecPtr);
+		MarkBufferDirty(lbuf);
+	}
+	newbuf = restore(record, 0);
+	oldbuf = XLogInitBufferForRedo(record, 1);
+	zspage_init(BufferGetPage(oldbuf), ZS_PAGE_FREE, xlrec->treeno, xlrec->level, 0, PG_UINT64_MAX);
+	PageSetLSN(BufferGetPage(oldbuf), record->EndRecPtr);
+	MarkBufferDirty(oldbuf);
+
+	if (XLogReadBufferForRedo(record, 2, &parent) == BLK_NEEDS_REDO)
+	{
+		Page		page = BufferGetPage(parent);
+
+		if (xlrec->index >= zsbtree_nitems(page))
+			elog(PANIC, "inner page does not match the move record: item %u of %d",
+				 xlrec->index, zsbtree_nitems(page));
+		zsbtree_items(page)[xlrec->index].child = blkno;
+		PageSetLSN(page, record->EndRecPtr);
+		MarkBufferDirty(parent);
+	}
+	if (BufferIsValid(parent))
+		UnlockReleaseBuffer(parent);
+	UnlockReleaseBuffer(oldbuf);
+	UnlockReleaseBuffer(newbuf);
+	if (BufferIsValid(lbuf))
+		UnlockReleaseBuffer(lbuf);
+}
+
 void
 zsbtree_redo(XLogReaderState *record)
 {
@@ -145,7 +189,10 @@ zsbtree_redo(XLogReaderState *record)
 			redo_inner(record);
 			break;
 		case XLOG_ZS_BTREE_MERGE:
-			redo_merge(record);
+			if (((xl_zs_btree_merge *) XLogRecGetData(record))->flags & ZS_MERGEF_MOVE)
+				redo_move(record);
+			else
+				redo_merge(record);
 			break;
 		default:
 			elog(PANIC, "unknown zedstore B-tree record");

@@ -7,7 +7,8 @@
  * page behind it anything may happen to that page: it may have split (the key
  * lies to the right: follow the right link), or it may have been freed and
  * used for something else (its identity tells: start again from the root).
- * The root's block never changes, so a cached root is always a start.
+ * Only VACUUM moves a root; a cached root that is none any more is told by its page, and the
+ * directory is read again.
  *
  * Invariants that each step checks:
  *	  1. the page belongs to the tree and has the level the pointer promised
@@ -264,7 +265,7 @@ zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int loc
 		CHECK_FOR_INTERRUPTS();
 		if (try_descent(rel, treeno, key, level, lockmode, &buf, &where, &reason))
 			return buf;
-		/* a root that is none any more: the cache outlived the file */
+		/* perhaps a root that is none any more: it moved, or the cache outlived the file */
 		zspage_forget_roots(rel);
 	}
 	zsbase_corrupted(rel, where, "Page on the way to row " UINT64_FORMAT " of tree %u: %s.",
@@ -397,20 +398,39 @@ zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf, uint64 nextkey, int 
 int
 zsbtree_root_level(Relation rel, uint16 treeno)
 {
-	BlockNumber root = zspage_tree_root(rel, treeno);
-	Buffer		buf;
-	const char *reason;
-	int			level;
+	const char *reason = "";
+	BlockNumber root = 0;
 
-	if (root == 0)
-		return -1;
-	buf = zspage_read(rel, root, NULL);
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	if (zsbtree_check_page(BufferGetPage(buf), treeno, &reason) != ZS_PAGE_OK)
-		zsbase_corrupted(rel, root, "Root of tree %u: %s.", treeno, reason);
-	level = ZsPageGetOpaque(BufferGetPage(buf))->level;
-	UnlockReleaseBuffer(buf);
-	return level;
+	for (int i = 0; i < MAX_RESTARTS; i++)
+	{
+		Buffer		buf;
+		ZsPageVerdict verdict;
+		bool		is_root = false;
+		int			level = -1;
+
+		CHECK_FOR_INTERRUPTS();
+		root = zspage_tree_root(rel, treeno);
+		if (root == 0)
+			return -1;
+		buf = zspage_read(rel, root, NULL);
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		verdict = zsbtree_check_page(BufferGetPage(buf), treeno, &reason);
+		if (verdict == ZS_PAGE_OK)
+		{
+			level = ZsPageGetOpaque(BufferGetPage(buf))->level;
+			is_root = (ZsPageGetOpaque(BufferGetPage(buf))->flags & ZS_PAGEF_ROOT) != 0;
+			reason = "page is not the root";
+		}
+		UnlockReleaseBuffer(buf);
+		if (is_root)
+			return level;
+		if (verdict == ZS_PAGE_BROKEN)
+			break;
+
+		/* it moved since the cache heard of it */
+		zspage_forget_roots(rel);
+	}
+	zsbase_corrupted(rel, root, "Root of tree %u: %s.", treeno, reason);
 }
 
 bool

@@ -185,6 +185,11 @@ zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op)
 			entry->nfree -= op->length;
 			entry->nblocks -= op->length;
 			return true;
+		case ZS_FPM_LOSE_USED:
+			if (op->length > entry->nblocks - entry->nfree)
+				return false;
+			entry->nblocks -= op->length;
+			return true;
 	}
 	return false;
 }

@@ -23,7 +23,8 @@
 
 /*
  * What a backend remembers of a table's file, in rd_amcache; gone with every
- * relcache invalidation.  Roots never move, so a root known is a root right.
+ * relcache invalidation, and emptied when the file was shortened (zspage_rel_cache()).
+ * VACUUM may move a root: the page where it was tells.
  */
 typedef struct ZsRelCache
 {
@@ -134,9 +135,11 @@ zspage_change_entry(ZsFpmChange *change, uint16 treeno)
 
 /* FPM pages (page_spill.c); no lock held on entry. */
 extern void zspage_spill_out(Relation rel, uint16 treeno);
+extern void zspage_spill_push(Relation rel, uint16 treeno);
 extern BlockNumber zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks);
 extern void zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode);
 extern void zspage_spill_remove(Page image, BlockNumber start, uint32 length);
+extern bool zspage_spill_cut(Page image, BlockNumber start, uint32 length);
 
 static inline void
 zspage_fpm_set_count(Page page, int n)

@@ -9,7 +9,7 @@
  *
  * Locks: each function locks the metapage or a directory page for the few
  * instructions that read or change it, and holds nothing else then.  Only the
- * creation of a root holds another page, the new root, which nobody knows yet.
+ * creation and the move of a root hold others: the new root, which nobody knows yet, and the old one.
  *
  * WAL and crashes: row numbers are handed out by a record of their own before
  * rows with them are written; a crash in between leaves row numbers unused.
@@ -147,11 +147,29 @@ zspage_tree_count(const ZsMetaPageData *meta)
 
 /* ---- the backend's cache ---------------------------------------------------- */
 
+/*
+ * What is known of a file must be forgotten when VACUUM shortened it: before the next access, not only when
+ * the invalidation that VACUUM's transaction sends at its end arrives.  The storage manager hears at
+ * once of a file that was truncated, and resets its target block, of which tables like ours make no
+ * other use.
+ */
+#define CACHE_IS_VALID	0
+
 ZsRelCache *
 zspage_rel_cache(Relation rel)
 {
 	ZsRelCache *cache = (ZsRelCache *) rel->rd_amcache;
 	int			ntrees = ZsTreeOfAttr(RelationGetNumberOfAttributes(rel)) + 1;
+
+	if (unlikely(RelationGetTargetBlock(rel) != CACHE_IS_VALID))
+	{
+		if (cache != NULL)
+		{
+			cache->file_blocks = 0;
+			memset(cache->roots, 0, cache->ntrees * sizeof(BlockNumber));
+		}
+		RelationSetTargetBlock(rel, CACHE_IS_VALID);
+	}
 
 	/* a column added in this command may not have reached the cache's size */
 	if (unlikely(cache == NULL || cache->ntrees < ntrees))
@@ -188,6 +206,30 @@ zspage_page_entry(Page page, uint16 first, uint16 treeno)
 	}
 	Assert(treeno - first < ZS_DIRECTORY_ENTRIES);
 	return &((ZsDirectoryPageData *) PageGetContents(page))->entries[treeno - first];
+}
+
+/* Logs that a root, or with directory >= 0 a directory page, has moved. */
+static void
+log_move(Buffer entrybuf, Buffer newbuf, Buffer oldbuf, uint16 treeno, uint16 first_treeno,
+		 int directory)
+{
+	xl_zs_page_tree xlrec = {
+		.treeno = treeno,
+		.first_treeno = first_treeno,
+		.blkno = BufferGetBlockNumber(newbuf),
+		.directory = directory
+	};
+	XLogRecPtr	lsn;
+
+	XLogBeginInsert();
+	XLogRegisterData(&xlrec, SizeOfZsPageTree);
+	XLogRegisterBuffer(0, entrybuf, REGBUF_STANDARD);
+	XLogRegisterBuffer(1, newbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
+	XLogRegisterBuffer(2, oldbuf, REGBUF_WILL_INIT | REGBUF_STANDARD);
+	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_TREE);
+	PageSetLSN(BufferGetPage(entrybuf), lsn);
+	PageSetLSN(BufferGetPage(newbuf), lsn);
+	PageSetLSN(BufferGetPage(oldbuf), lsn);
 }
 
 /* Adds directory page number directory, unless another backend just did. */
@@ -263,7 +305,20 @@ zspage_pin_directory(Relation rel, uint16 treeno, bool create)
 	}
 }
 
-/* Locks a pinned directory page and verifies it. */
+/* What is wrong with a directory page; NULL = nothing. */
+static const char *
+check_directory(Page page, int directory)
+{
+	const char *reason;
+
+	if (zspage_verify(page, ZS_PAGE_DIRECTORY, ZS_TREE_TABLE, &reason) != ZS_PAGE_OK)
+		return reason;
+	return ZsPageGetOpaque(page)->lokey == (uint64) directory ? NULL : "wrong position";
+}
+
+/*
+ * Locks the directory page that the metapage, which is locked, leads to, and which is pinned.
+ */
 void
 zspage_lock_pinned_directory(Relation rel, uint16 treeno, Buffer buf, int lockmode)
 {
@@ -271,24 +326,72 @@ zspage_lock_pinned_directory(Relation rel, uint16 treeno, Buffer buf, int lockmo
 	const char *reason;
 
 	LockBuffer(buf, lockmode);
-	if (zspage_verify(BufferGetPage(buf), ZS_PAGE_DIRECTORY, ZS_TREE_TABLE, &reason) != ZS_PAGE_OK ||
-		ZsPageGetOpaque(BufferGetPage(buf))->lokey != (uint64) directory)
+	reason = check_directory(BufferGetPage(buf), directory);
+	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
-						 "Tree directory page %d is not valid: %s.",
-						 directory, reason ? reason : "wrong position");
+						 "Tree directory page %d is not valid: %s.", directory, reason);
 }
 
 Buffer
 zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create)
 {
-	Buffer		buf;
+	int			directory = zspage_directory_index(treeno);
+	BlockNumber seen = 0;
 
-	if (zspage_directory_index(treeno) < 0)
+	if (directory < 0)
 		return zspage_lock_meta(rel, lockmode);
-	buf = zspage_pin_directory(rel, treeno, create);
-	if (BufferIsValid(buf))
-		zspage_lock_pinned_directory(rel, treeno, buf, lockmode);
-	return buf;
+	for (;;)
+	{
+		Buffer		buf = zspage_pin_directory(rel, treeno, create);
+		const char *reason;
+
+		if (!BufferIsValid(buf))
+			return buf;
+		LockBuffer(buf, lockmode);
+		reason = check_directory(BufferGetPage(buf), directory);
+		if (reason == NULL)
+			return buf;
+
+		/* VACUUM may have moved it after we looked where it is */
+		if (BufferGetBlockNumber(buf) == seen)
+			zsbase_corrupted(rel, seen, "Tree directory page %d is not valid: %s.",
+							 directory, reason);
+		seen = BufferGetBlockNumber(buf);
+		UnlockReleaseBuffer(buf);
+	}
+}
+
+bool
+zspage_move_directory(Relation rel, int directory, BlockNumber from, BlockNumber to)
+{
+	Buffer		newbuf = zspage_new_buffer(rel, to, NULL);
+	Buffer		oldbuf = zspage_read(rel, from, NULL);
+	Buffer		metabuf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
+	ZsMetaPageData *meta = zspage_meta_data(BufferGetPage(metabuf));
+	bool		moved = meta->directory[directory] == from;
+
+	if (moved)
+	{
+		zspage_lock_pinned_directory(rel, zspage_directory_first(directory), oldbuf,
+									 BUFFER_LOCK_EXCLUSIVE);
+
+		START_CRIT_SECTION();
+		memcpy(BufferGetPage(newbuf), BufferGetPage(oldbuf), BLCKSZ);
+		zspage_init(BufferGetPage(oldbuf), ZS_PAGE_FREE, ZS_TREE_TABLE, 0, 0, PG_UINT64_MAX);
+		meta->directory[directory] = to;
+		MarkBufferDirty(newbuf);
+		MarkBufferDirty(oldbuf);
+		MarkBufferDirty(metabuf);
+		if (RelationNeedsWAL(rel))
+			log_move(metabuf, newbuf, oldbuf, ZS_TREE_TABLE, 0, directory);
+		END_CRIT_SECTION();
+		LockBuffer(oldbuf, BUFFER_LOCK_UNLOCK);
+	}
+	UnlockReleaseBuffer(metabuf);
+	ReleaseBuffer(oldbuf);
+	UnlockReleaseBuffer(newbuf);
+	ZS_INJECTION_POINT("zs-page-move-directory");
+	return moved;
 }
 
 void
@@ -369,6 +472,33 @@ zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf, Page image)
 	UnlockReleaseBuffer(dirbuf);
 	ZS_INJECTION_POINT("zs-page-root");
 	return true;
+}
+
+void
+zspage_tree_move_root(Relation rel, uint16 treeno, Buffer oldbuf, Buffer newbuf)
+{
+	uint16		first = zspage_directory_first(zspage_directory_index(treeno));
+	Buffer		dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, false);
+	ZsTreeEntry *entry = BufferIsValid(dirbuf) ?
+		zspage_page_entry(BufferGetPage(dirbuf), first, treeno) : NULL;
+
+	if (entry == NULL || entry->root != BufferGetBlockNumber(oldbuf))
+		zsbase_corrupted(rel, BufferGetBlockNumber(oldbuf),
+						 "Page says that it is the root of tree %u, which the directory does not.", treeno);
+
+	START_CRIT_SECTION();
+	memcpy(BufferGetPage(newbuf), BufferGetPage(oldbuf), BLCKSZ);
+	zspage_init(BufferGetPage(oldbuf), ZS_PAGE_FREE, treeno, 0, 0, PG_UINT64_MAX);
+	entry->root = BufferGetBlockNumber(newbuf);
+	MarkBufferDirty(oldbuf);
+	MarkBufferDirty(newbuf);
+	MarkBufferDirty(dirbuf);
+	if (RelationNeedsWAL(rel))
+		log_move(dirbuf, newbuf, oldbuf, treeno, first, -1);
+	END_CRIT_SECTION();
+
+	UnlockReleaseBuffer(dirbuf);
+	zspage_forget_roots(rel);
 }
 
 /* ---- row numbers ------------------------------------------------------------------ */

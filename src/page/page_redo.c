@@ -141,10 +141,18 @@ redo_tree(XLogReaderState *record)
 	xl_zs_page_tree *xlrec = (xl_zs_page_tree *) XLogRecGetData(record);
 	Buffer		buf;
 	Buffer		newbuf;
+	Buffer		oldbuf = InvalidBuffer;
 
 	/* the new page first, so that no standby reader finds a pointer to nothing */
 	if (XLogReadBufferForRedo(record, 1, &newbuf) != BLK_RESTORED)
 		elog(ERROR, "zedstore tree record without image");
+	if (XLogRecHasBlockRef(record, 2))
+	{
+		oldbuf = XLogInitBufferForRedo(record, 2);
+		zspage_init(BufferGetPage(oldbuf), ZS_PAGE_FREE, xlrec->treeno, 0, 0, PG_UINT64_MAX);
+		PageSetLSN(BufferGetPage(oldbuf), record->EndRecPtr);
+		MarkBufferDirty(oldbuf);
+	}
 
 	if (XLogReadBufferForRedo(record, 0, &buf) == BLK_NEEDS_REDO)
 	{
@@ -164,6 +172,8 @@ redo_tree(XLogReaderState *record)
 	}
 	if (BufferIsValid(buf))
 		UnlockReleaseBuffer(buf);
+	if (BufferIsValid(oldbuf))
+		UnlockReleaseBuffer(oldbuf);
 	UnlockReleaseBuffer(newbuf);
 }
 

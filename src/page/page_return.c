@@ -8,6 +8,10 @@
  * other tree can use.  VACUUM moves them to the table's own map, where
  * zspage_alloc_runs() looks before it extends the file.
  *
+ * For what VACUUM moves to the front of the file (vacuum_relocate.c) it takes
+ * chosen blocks out of the table's map, and gives the old ones to it, so that
+ * they join what is free at the end.
+ *
  * When free extents of any map reach the end of the file, VACUUM cuts them
  * off.  From the end downwards one record each takes an extent out of its map
  * and moves file_blocks to where it began; then the file itself is truncated, by
@@ -45,20 +49,28 @@
 #include "zs_page.h"
 #include "zs_walrec.h"
 
-/* Does the entry of a locked page hold the whole extent? */
-static bool
-entry_has(const ZsTreeEntry *entry, ZsExtent extent)
+/* Is the second extent a part of the first? */
+static inline bool
+has_part(ZsExtent extent, ZsExtent part)
+{
+	return extent.start <= part.start &&
+		extent.start + extent.length >= part.start + part.length;
+}
+
+/* The extent in the entry of a locked page of which this is a part, or NULL. */
+static const ZsExtent *
+find_in_entry(const ZsTreeEntry *entry, ZsExtent part)
 {
 	for (int i = 0; i < entry->nextents; i++)
 	{
-		if (entry->extents[i].start == extent.start)
-			return entry->extents[i].length == extent.length;
+		if (has_part(entry->extents[i], part))
+			return &entry->extents[i];
 	}
-	return false;
+	return NULL;
 }
 
 /*
- * Locks the FPM page of the tree that holds the extent; the directory page is locked.
+ * Locks the FPM page of the tree that has an extent of which this is a part; the directory page is locked.
  * InvalidBuffer if there is none. Walks the chain, so pages are read under the directory
  * page's lock: the caller has just read them.
  */
@@ -73,13 +85,27 @@ lock_spilled(Relation rel, uint16 treeno, const ZsTreeEntry *entry, ZsExtent ext
 		zspage_spill_lock(rel, treeno, buf, BUFFER_LOCK_EXCLUSIVE);
 		for (int i = 0; i < zspage_fpm_count(BufferGetPage(buf)); i++)
 		{
-			if (e[i].start == extent.start && e[i].length == extent.length)
+			if (has_part(e[i], extent))
 				return buf;
 		}
 		blkno = ZsPageGetOpaque(BufferGetPage(buf))->right;
 		UnlockReleaseBuffer(buf);
 	}
 	return InvalidBuffer;
+}
+
+/* Is exactly this extent on the FPM page? */
+static bool
+is_on_page(Page page, ZsExtent extent)
+{
+	const ZsExtent *e = zspage_fpm_extents(page);
+
+	for (int i = 0; i < zspage_fpm_count(page); i++)
+	{
+		if (e[i].start == extent.start)
+			return e[i].length == extent.length;
+	}
+	return false;
 }
 
 /*
@@ -96,6 +122,7 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 	PGAlignedBlock image;
 	ZsTreeEntry *entry;
 	ZsTreeEntry table;
+	const ZsExtent *found;
 	bool		done = false;
 
 	*full = false;
@@ -109,15 +136,16 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 		return false;
 	}
 
-	if (entry_has(entry, extent))
+	found = find_in_entry(entry, extent);
+	if (found != NULL && found->start == extent.start && found->length == extent.length)
 	{
 		zspage_change_add(&change, treeno, ZS_FPM_LOSE, extent.start, extent.length);
 		done = true;
 	}
-	else
+	else if (found == NULL)
 	{
 		change.spillbuf = lock_spilled(rel, treeno, entry, extent);
-		if (BufferIsValid(change.spillbuf))
+		if (BufferIsValid(change.spillbuf) && is_on_page(BufferGetPage(change.spillbuf), extent))
 		{
 			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
 			zspage_spill_remove(image.data, extent.start, extent.length);
@@ -174,6 +202,101 @@ zspage_return_extents(Relation rel, uint16 treeno, uint32 minblocks)
 	}
 	zspage_fpm_copy_free(&map);
 	return result;
+}
+
+/* ---- blocks that change places ---------------------------------------------------------- */
+
+/*
+ * Operations that take part out of extent, which is in the table's entry, for the use of the tree.
+ */
+static void
+add_cut(ZsFpmChange *change, uint16 treeno, ZsExtent extent, ZsExtent part)
+{
+	BlockNumber behind = part.start + part.length;
+
+	zspage_change_add(change, ZS_TREE_TABLE, ZS_FPM_LOSE, extent.start, extent.length);
+	if (part.start > extent.start)
+		zspage_change_add(change, ZS_TREE_TABLE, ZS_FPM_GAIN, extent.start, part.start - extent.start);
+	if (behind < extent.start + extent.length)
+		zspage_change_add(change, ZS_TREE_TABLE, ZS_FPM_GAIN, behind,
+						  extent.start + extent.length - behind);
+	zspage_change_add(change, treeno, ZS_FPM_GAIN_USED, part.start, part.length);
+}
+
+bool
+zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
+{
+	ZsFpmOp		ops[4];
+	ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
+	ZsExtent	part = {.start = start, .length = nblocks};
+	PGAlignedBlock image;
+	const ZsTreeEntry *table;
+	const ZsExtent *extent;
+
+	for (;;)
+	{
+		zspage_change_lock_both(rel, treeno, &change);
+		table = zspage_change_entry(&change, ZS_TREE_TABLE);
+		extent = find_in_entry(table, part);
+		if (extent == NULL || table->nextents < ZS_ENTRY_EXTENTS ||
+			extent->start == start || extent->start + extent->length == start + nblocks)
+			break;
+		/* one extent becomes two */
+		zspage_change_unlock(&change);
+		CHECK_FOR_INTERRUPTS();
+		zspage_spill_out(rel, ZS_TREE_TABLE);
+	}
+	if (extent != NULL)
+		add_cut(&change, treeno, *extent, part);
+	else
+	{
+		change.spillbuf = lock_spilled(rel, ZS_TREE_TABLE, table, part);
+		if (BufferIsValid(change.spillbuf))
+		{
+			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
+			if (zspage_spill_cut(image.data, start, nblocks))
+			{
+				change.spillimage = image.data;
+				zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_SPILL_LOSE, start, nblocks);
+				zspage_change_add(&change, treeno, ZS_FPM_GAIN_USED, start, nblocks);
+			}
+		}
+	}
+	if (change.nops > 0)
+		zspage_change_apply(rel, &change);
+	if (BufferIsValid(change.spillbuf))
+		UnlockReleaseBuffer(change.spillbuf);
+	zspage_change_unlock(&change);
+	ZS_INJECTION_POINT("zs-page-take-free");
+	return change.nops > 0;
+}
+
+void
+zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
+{
+	ZsFpmOp		ops[2];
+	ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
+	ZsFpmOp		gain = {.op = ZS_FPM_GAIN, .start = start, .length = nblocks};
+
+	for (;;)
+	{
+		ZsTreeEntry table;
+
+		zspage_change_lock_both(rel, treeno, &change);
+		table = *zspage_change_entry(&change, ZS_TREE_TABLE);
+
+		/* as in zspage_free_run() */
+		if (zspage_entry_apply(&table, &gain) || table.nextents < ZS_ENTRY_EXTENTS)
+			break;
+		zspage_change_unlock(&change);
+		CHECK_FOR_INTERRUPTS();
+		zspage_spill_out(rel, ZS_TREE_TABLE);
+	}
+	zspage_change_add(&change, treeno, ZS_FPM_LOSE_USED, start, nblocks);
+	zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_GAIN, start, nblocks);
+	zspage_change_apply(rel, &change);
+	zspage_change_unlock(&change);
+	ZS_INJECTION_POINT("zs-page-free-to-table");
 }
 
 /* ---- the end of the file --------------------------------------------------------------- */

@@ -94,8 +94,8 @@ zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode)
  * Gives the chain a new first page. The page is one of the tree's own free blocks, the first
  * of the lowest extent: FPM pages at the end of the file would keep it from being truncated.
  */
-static void
-push_fpm_page(Relation rel, uint16 treeno)
+void
+zspage_spill_push(Relation rel, uint16 treeno)
 {
 	int			directory = zspage_directory_index(treeno);
 	ZsFpmOp		ops[2];
@@ -161,7 +161,7 @@ zspage_spill_out(Relation rel, uint16 treeno)
 	zspage_tree_entry(rel, treeno, &entry);
 	if (entry.spill == 0)
 	{
-		push_fpm_page(rel, treeno);
+		zspage_spill_push(rel, treeno);
 		zspage_tree_entry(rel, treeno, &entry);
 		if (entry.spill == 0)
 			return;
@@ -184,7 +184,7 @@ zspage_spill_out(Relation rel, uint16 treeno)
 	{
 		UnlockReleaseBuffer(change.spillbuf);
 		UnlockReleaseBuffer(change.dirbuf);
-		push_fpm_page(rel, treeno);
+		zspage_spill_push(rel, treeno);
 		return;
 	}
 
@@ -421,4 +421,34 @@ zspage_spill_remove(Page image, BlockNumber start, uint32 length)
 		return;
 	}
 	elog(ERROR, "free page map page does not hold block %u", start);
+}
+
+/*
+ * Takes blocks out of an image of an FPM page, from within an extent too; false, with nothing changed, if it
+ * does not have them in one extent, or has no room for the two parts that are left.
+ */
+bool
+zspage_spill_cut(Page image, BlockNumber start, uint32 length)
+{
+	ZsExtent   *e = zspage_fpm_extents(image);
+	int			n = zspage_fpm_count(image);
+	int			i = 0;
+
+	while (i < n && e[i].start + e[i].length < start + length)
+		i++;
+	if (i == n || e[i].start > start)
+		return false;
+	if (e[i].start == start || e[i].start + e[i].length == start + length)
+	{
+		zspage_spill_remove(image, start, length);
+		return true;
+	}
+	if (n == (int) ZS_FPM_PAGE_EXTENTS)
+		return false;
+	memmove(&e[i + 1], &e[i], (n - i) * sizeof(ZsExtent));
+	e[i].length = start - e[i].start;
+	e[i + 1].length -= start + length - e[i + 1].start;
+	e[i + 1].start = start + length;
+	zspage_fpm_set_count(image, n + 1);
+	return true;
 }

@@ -465,3 +465,22 @@ zspage_fpm_tidy(Relation rel, uint16 treeno)
 	}
 	zsbase_corrupted(rel, ZS_META_BLKNO, "The free page map pages of tree %u are not in order.", treeno);
 }
+
+void
+zspage_fpm_lower(Relation rel, BlockNumber limit)
+{
+	ZsFpmCopy	map;
+	bool		high = false;
+
+	zspage_fpm_copy(rel, ZS_TREE_TABLE, &map);
+	for (int i = 0; i < map.npages; i++)
+		high |= map.pages[i] >= limit;
+	zspage_fpm_copy_free(&map);
+	if (!high)
+		return;
+
+	/* the highest pages are those that go, so one more low page is enough for one of them */
+	if (map.npages < MAX_CHAIN)
+		zspage_spill_push(rel, ZS_TREE_TABLE);
+	(void) zspage_fpm_tidy(rel, ZS_TREE_TABLE);
+}

@@ -54,6 +54,7 @@ typedef struct ZsReclaim
 
 	uint64		pages_merged;
 	uint64		blocks_returned;	/* from trees to the table */
+	uint64		blocks_moved;	/* from the end of the file to its front */
 	BlockNumber blocks_truncated;
 	uint64		blocks_leaked;	/* found and given back */
 } ZsReclaim;
@@ -71,8 +72,19 @@ extern void zsvacuum_merge_pages(ZsReclaim *reclaim);
  */
 extern void zsvacuum_return_space(ZsReclaim *reclaim);
 
+/* Same for all free extents, however short: other trees are to move in there. */
+extern void zsvacuum_return_all(ZsReclaim *reclaim);
+
 /* Shortens the file if its end is free and that is worth it. */
 extern void zsvacuum_truncate(ZsReclaim *reclaim);
+
+/* ---- moving pages (vacuum_relocate.c) ------------------------------------------------ */
+
+/*
+ * Moves what lies at the end of the file to free blocks at its front, if the file can be made a
+ * good deal shorter by that.
+ */
+extern void zsvacuum_relocate(ZsReclaim *reclaim, BufferAccessStrategy strategy);
 
 /* ---- leaked blocks (vacuum_leaks.c) -------------------------------------------------- */
 

@@ -460,6 +460,7 @@ reclaim_space(VacuumRun *run)
 		zspage_physical_blocks(run->rel) <= LEAK_SEARCH_ALWAYS)
 		zsvacuum_find_leaks(&run->reclaim, run->strategy);
 	zsvacuum_return_space(&run->reclaim);
+	zsvacuum_relocate(&run->reclaim, run->strategy);
 	zsvacuum_truncate(&run->reclaim);
 }
 
@@ -528,12 +529,14 @@ log_results(VacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsag
 					   "%s"
 					   "new relfrozenxid: %u\n"
 					   "pages: " UINT64_FORMAT " merged, " UINT64_FORMAT " leaked ones found, "
-					   UINT64_FORMAT " free ones returned from columns to the table, %u truncated\n"
+					   UINT64_FORMAT " free ones returned from columns to the table, "
+					   UINT64_FORMAT " moved, %u truncated\n"
 					   "system usage: %s",
 					   run->removed_rows, run->live_rows, run->recently_dead_rows,
 					   run->frozen_rows, compaction, run->new_relfrozenxid,
 					   run->reclaim.pages_merged, run->reclaim.blocks_leaked,
-					   run->reclaim.blocks_returned, run->reclaim.blocks_truncated,
+					   run->reclaim.blocks_returned, run->reclaim.blocks_moved,
+					   run->reclaim.blocks_truncated,
 					   pg_rusage_show(ru0))));
 }
 

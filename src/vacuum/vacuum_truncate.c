@@ -81,6 +81,29 @@ zsvacuum_return_space(ZsReclaim *reclaim)
 	}
 }
 
+void
+zsvacuum_return_all(ZsReclaim *reclaim)
+{
+	Relation	rel = reclaim->rel;
+	ZsMetaPageData meta;
+
+	zspage_meta_read(rel, &meta);
+	for (int treeno = ZS_TREE_TID; treeno < zspage_tree_count(&meta); treeno++)
+	{
+		ZsTreeEntry entry;
+
+		vacuum_delay_point_compat();
+		zspage_tree_entry(rel, (uint16) treeno, &entry);
+		if (entry.nfree > 0)
+			reclaim->blocks_returned += zspage_return_extents(rel, (uint16) treeno, 1);
+
+		/* pages of a map that is empty now */
+		if (entry.spill != 0 && zspage_fpm_tidy(rel, (uint16) treeno) > 0)
+			reclaim->blocks_returned += zspage_return_extents(rel, (uint16) treeno, 1);
+	}
+	(void) zspage_fpm_tidy(rel, ZS_TREE_TABLE);
+}
+
 /* Is it worth the lock to cut off what lies behind tail? */
 static bool
 is_worth_truncating(Relation rel, BlockNumber tail)

@@ -120,7 +120,8 @@ zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 			{
 				xl_zs_page_tree *xlrec = (xl_zs_page_tree *) data;
 
-				appendStringInfo(buf, "treeno: %u, blkno: %u, directory: %d",
+				appendStringInfo(buf, "%streeno: %u, blkno: %u, directory: %d",
+								 XLogRecHasBlockRef(record, 2) ? "move, " : "",
 								 xlrec->treeno, xlrec->blkno, xlrec->directory);
 				break;
 			}
@@ -144,7 +145,8 @@ zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 			{
 				xl_zs_btree_merge *xlrec = (xl_zs_btree_merge *) data;
 
-				appendStringInfo(buf, "treeno: %u, level: %u, index: %u",
+				appendStringInfo(buf, "%streeno: %u, level: %u, index: %u",
+								 xlrec->flags & ZS_MERGEF_MOVE ? "move, " : "",
 								 xlrec->treeno, xlrec->level, xlrec->index);
 				break;
 			}

@@ -1,0 +1,57 @@
+/*-------------------------------------------------------------------------
+ *
+ * attr_move.c
+ *	  A segment moves to other blocks.
+ *
+ * The payload is copied as it is, page by page, under a new stamp.  The pages
+ * at the old place stay what they are until their blocks are used for
+ * something else, so a reader that has the old item reads the same values
+ * there, or finds another stamp and looks the segment up again.
+ *
+ * WAL: XLOG_ZS_PAGE_IMAGES, then one XLOG_ZS_ATTR_REPLACE.  A crash in between
+ * leaks the new run, one behind them the old one.
+ *
+ * Locks: none on entry; one page at a time inside.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/attr/attr_move.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/pg_prng.h"
+#include "miscadmin.h"
+
+#include "attr_internal.h"
+
+bool
+zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item, BlockNumber to,
+					BufferAccessStrategy strategy)
+{
+	ZsSegmentItem moved = *item;
+	ZsPageBatch batch;
+	bool		found = true;
+
+	moved.start = to;
+	moved.stamp = pg_prng_uint32(&pg_global_prng_state);
+	zsattr_batch_begin(&batch, rel, strategy);
+	for (uint32 position = 0; position < item->nblocks && found; position++)
+	{
+		Page		page = zsattr_batch_segment_page(&batch, attno, &moved, position);
+
+		CHECK_FOR_INTERRUPTS();
+		found = zsattr_page_read(rel, ZsTreeOfAttr(attno), item, position, 0,
+								 zsattr_page_length(item, position), strategy,
+								 (uint8 *) PageGetContents(page));
+	}
+	zsattr_batch_end(&batch);
+	ZS_INJECTION_POINT("zs-attr-move-written");
+	if (!found)
+		return false;
+	if (!zsattr_segment_repoint(rel, attno, item, &moved))
+		return false;
+	ZS_INJECTION_POINT("zs-attr-moved");
+	return true;
+}
