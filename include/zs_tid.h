@@ -292,7 +292,7 @@ typedef struct ZsTidLeafResult
 	uint64		frozen_rows;
 	TransactionId new_relfrozenxid; /* oldest xid left, or Invalid */
 	MultiXactId new_relminmxid;
-	uint32		size;			/* bytes of contents that are left */
+	uint32		size;			/* bytes of contents */
 } ZsTidLeafResult;
 
 /*
@@ -315,9 +315,12 @@ extern uint64 zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nru
 
 /*
  * ZsMergeFunc of zs_btree.h.  Leaves are merged when both together have at most ZS_TID_MERGE_SIZE
- * bytes of contents: a leaf that is fuller is split by the next writers.
+ * bytes of contents: a leaf that is fuller is split by the next writers.  Leaves whose rows are all
+ * settled may get larger: where random rows were updated they are much of the table, and many of
+ * them are not written to again.
  */
 #define ZS_TID_MERGE_SIZE	(ZS_PAGE_CAPACITY / 2)
+#define ZS_TID_SETTLED_SIZE	(ZS_PAGE_CAPACITY * 9 / 16)
 extern const char *zstid_merge_leaves(Page left, Page right, Page image, bool *merged);
 
 /* ---- leaf contents for inspection (tid_leaf.c) ---------------------------------------- */

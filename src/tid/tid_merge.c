@@ -72,14 +72,32 @@ append_leaf(ZsTidLeaf *left, const ZsTidLeaf *right)
 	left->hikey = right->hikey;
 }
 
-/* Bytes of a leaf's run stream; what they say was not verified. */
+/* Bytes of a leaf's run stream, and number of its slots; what they say was not verified. */
 static int
-stream_size(Page page)
+stream_size(Page page, int *nslots)
 {
-	const char *contents = (const char *) page + ZS_TID_CONTENTS_OFFSET;
+	const ZsTidLeafHeader *header = (const ZsTidLeafHeader *) ((char *) page + ZS_TID_CONTENTS_OFFSET);
 
-	return ((PageHeader) page)->pd_lower <= (int) ZS_TID_CONTENTS_OFFSET ? 0 :
-		((const ZsTidLeafHeader *) contents)->stream_size;
+	*nslots = 0;
+	if (((PageHeader) page)->pd_lower <= (int) ZS_TID_CONTENTS_OFFSET)
+		return 0;
+	*nslots = header->nslots;
+	return header->stream_size;
+}
+
+/* Are the two leaves better off as one? */
+static bool
+are_small(Page left, Page right)
+{
+	int			left_slots;
+	int			right_slots;
+	int			stream = stream_size(left, &left_slots) + stream_size(right, &right_slots);
+	int			size = (int) (((PageHeader) left)->pd_lower + ((PageHeader) right)->pd_lower) -
+		2 * (int) ZS_TID_CONTENTS_OFFSET;
+
+	if (left_slots + right_slots == 0)
+		return size <= (int) ZS_TID_SETTLED_SIZE;
+	return size <= (int) ZS_TID_MERGE_SIZE && stream <= ZS_TID_MAX_STREAM * 6 / 10;
 }
 
 const char *
@@ -94,9 +112,7 @@ zstid_merge_leaves(Page left, Page right, Page image, bool *merged)
 	 */
 	*merged = false;
 	if (((ZsPageGetOpaque(left)->flags ^ ZsPageGetOpaque(right)->flags) & ZS_PAGEF_ALL_FROZEN) ||
-		(int) (((PageHeader) left)->pd_lower + ((PageHeader) right)->pd_lower) -
-		2 * (int) ZS_TID_CONTENTS_OFFSET > (int) ZS_TID_MERGE_SIZE ||
-		stream_size(left) + stream_size(right) > ZS_TID_MAX_STREAM * 6 / 10)
+		!are_small(left, right))
 		return NULL;
 
 	leaves = palloc_array(ZsTidLeaf, 2);

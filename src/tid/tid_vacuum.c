@@ -215,7 +215,8 @@ process_leaf(LeafPass *pass, zstid row)
 		ZS_INJECTION_POINT("zs-tid-vacuum-vismap");
 	}
 
-	pass->result->size = ZS_PAGE_CAPACITY - (uint32) zstid_leaf_free_space(page);
+	pass->result->size = Max(((PageHeader) page)->pd_lower, (int) ZS_TID_CONTENTS_OFFSET) -
+		(int) ZS_TID_CONTENTS_OFFSET;
 	(void) zstid_walk_begin(&walk, page);
 	while (zstid_walk_next(&walk, &run, &reason))
 		rows_end = run.first + run.count;

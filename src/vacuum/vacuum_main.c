@@ -426,7 +426,7 @@ scan_rows(VacuumRun *run)
 			run->new_relminmxid = result.new_relminmxid;
 
 		/* a leaf that would be less than half of a merged one may have such a neighbour */
-		if (result.size <= ZS_TID_MERGE_SIZE / 2)
+		if (result.size <= ZS_TID_SETTLED_SIZE / 2)
 			zsvacuum_touch(&run->reclaim.tid, result.lokey, result.hikey);
 
 		if (!result.was_settled)
