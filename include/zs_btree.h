@@ -9,11 +9,11 @@
  *
  * After Lehman and Yao, "Efficient Locking for Concurrent Operations on
  * B-Trees" (1981): right links and high keys, one page locked at a time on
- * the way down.  The root never moves: when it splits, its content goes into
+ * the way down.  The root keeps its block when it splits: its content goes into
  * two new children.  A page whose right sibling has no downlink yet carries
  * ZS_PAGEF_INCOMPLETE_SPLIT; the next writer that meets it finishes the split.
  * VACUUM merges pages that have become empty or nearly so with their left
- * neighbour.
+ * neighbour, and moves pages, roots too, to the front of the file.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *

@@ -87,7 +87,7 @@ typedef enum ZsPageType
 } ZsPageType;
 
 /* ZsPageOpaque.flags */
-#define ZS_PAGEF_ROOT			0x0001	/* fixed root of its tree */
+#define ZS_PAGEF_ROOT			0x0001	/* root of its tree */
 #define ZS_PAGEF_INCOMPLETE_SPLIT 0x0002	/* right sibling has no downlink yet */
 #define ZS_PAGEF_ALL_FROZEN		0x0004	/* TID leaf: nothing to freeze or remove */
 #define ZS_PAGEF_ANY_VISIBLE	0x0008	/* TID leaf: some logical block of its
@@ -152,8 +152,8 @@ typedef struct ZsExtent
  */
 typedef struct ZsTreeEntry
 {
-	BlockNumber root;			/* 0: fixed for the life of the file; 0 = tree
-								 * is empty */
+	BlockNumber root;			/* 0: only VACUUM moves it; 0 = tree is
+								 * empty */
 	uint32		nblocks;		/* 4: blocks that the tree owns, free or not */
 	uint32		nfree;			/* 8: of these, blocks in the free page map */
 	BlockNumber spill;			/* 12: first FPM page, 0 = none */
