@@ -320,7 +320,7 @@ extern uint64 zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nru
  * them are not written to again.
  */
 #define ZS_TID_MERGE_SIZE	(ZS_PAGE_CAPACITY / 2)
-#define ZS_TID_SETTLED_SIZE	(ZS_PAGE_CAPACITY * 9 / 16)
+#define ZS_TID_SETTLED_SIZE	(ZS_PAGE_CAPACITY * 3 / 4)
 extern const char *zstid_merge_leaves(Page left, Page right, Page image, bool *merged);
 
 /* ---- leaf contents for inspection (tid_leaf.c) ---------------------------------------- */
