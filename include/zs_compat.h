@@ -46,15 +46,20 @@
 /*
  * A place where tests stop, fail or crash a session; nothing unless the server
  * was built for that.  Not in critical sections.
+ *
+ * The second kind passes something on that a test may change; 17 has no means for that.
  */
 #ifndef USE_INJECTION_POINTS
 #define ZS_INJECTION_POINT(name)	((void) 0)
+#define ZS_INJECTION_POINT_ARG(name, arg)	((void) (arg))
 #else
 #include "utils/injection_point.h"
 #ifdef ZS_PG18
 #define ZS_INJECTION_POINT(name)	INJECTION_POINT(name, NULL)
+#define ZS_INJECTION_POINT_ARG(name, arg)	INJECTION_POINT(name, arg)
 #else
 #define ZS_INJECTION_POINT(name)	INJECTION_POINT(name)
+#define ZS_INJECTION_POINT_ARG(name, arg)	((void) (arg), INJECTION_POINT(name))
 #endif
 #endif
 

@@ -108,6 +108,7 @@ open_file(ZsIoFile *file)
 	file->recorded = false;
 	file->fallback_counted = false;
 	file->fd = -1;
+	file->may_be_async = false;
 	if (zsio_direct && PG_O_DIRECT != 0)
 	{
 		file->fd = open(file->path, O_RDWR | O_CLOEXEC | PG_O_DIRECT);
@@ -120,13 +121,17 @@ open_file(ZsIoFile *file)
 		ReleaseExternalFD();
 		return false;
 	}
-	if (fstat(file->fd, &st) != 0)
+	if (fstat(file->fd, &st) != 0 ||
+		(file->direct && !zsio_cache_bypassed() && !zsio_known_file_system(file->fd) &&
+		 !zsio_file_make_buffered(file)))
 	{
 		close_file(file);
 		return false;
 	}
 	file->dev = st.st_dev;
 	file->ino = st.st_ino;
+	file->may_be_async = file->direct && zsio_barrier_works(file->fd) &&
+		(zsio_cache_bypassed() || zsio_cache_allows_async(file->path, file->dev));
 	return true;
 }
 

@@ -13,7 +13,7 @@
  *	2. before recovery begins, the postmaster puts a barrier on each recorded
  *	   file: fallocate() of a range that exists waits for direct I/O in flight on
  *	   ext4 and xfs (fsync and ftruncate to the same size do not, on ext4);
- *	3. on other file systems, and when the list cannot be written, files are
+ *	3. where the barrier does not work, and when the list cannot be written, files are
  *	   written synchronously.
  *
  * A list is one file per worker in the data directory, a path per line.
@@ -48,9 +48,10 @@
 
 static int	list_fd = -1;
 static bool list_broken = false;
+static bool list_used = false;	/* it has entries */
 
 bool
-zsio_barrier_works(int fd)
+zsio_known_file_system(int fd)
 {
 #ifdef __linux__
 	struct statfs fs;
@@ -61,6 +62,31 @@ zsio_barrier_works(int fd)
 #else
 	return false;
 #endif
+}
+
+/* Waits for direct I/O in flight.  The first block is there, so nothing changes. */
+static bool
+barrier(int fd)
+{
+#ifdef __linux__
+	int			result;
+
+	do
+	{
+		result = fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, BLCKSZ);
+	} while (result != 0 && errno == EINTR);
+	return result == 0;
+#else
+	errno = ENOSYS;
+	return false;
+#endif
+}
+
+bool
+zsio_barrier_works(int fd)
+{
+	/* refused by ext2, and for files with block maps that ext3 left on ext4 */
+	return zsio_known_file_system(fd) && barrier(fd);
 }
 
 /* Opens this worker's list; the file and its name are on disk then. */
@@ -104,22 +130,24 @@ zsio_hazard_record(int worker, ZsIoFile *file)
 		list_broken = true;
 		return false;
 	}
-	file->recorded = true;
+	file->recorded = list_used = true;
 	return true;
 }
 
 void
 zsio_hazard_forget(int worker)
 {
-	if (list_fd >= 0 && ftruncate(list_fd, 0) == 0)
+	if (list_used && ftruncate(list_fd, 0) == 0)
+	{
+		list_used = false;
 		zsio_file_forget_records();
+	}
 }
 
 /* Waits until direct writes in flight to the file have landed. */
 static void
 wait_for_writes(const char *path)
 {
-#ifdef __linux__
 	int			fd = open(path, O_RDWR | O_CLOEXEC);
 
 	if (fd < 0)
@@ -130,12 +158,11 @@ wait_for_writes(const char *path)
 					 errmsg("could not open file \"%s\": %m", path)));
 		return;
 	}
-	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, BLCKSZ) != 0)
+	if (!barrier(fd))
 		ereport(LOG,
 				(errcode_for_file_access(),
 				 errmsg("could not wait for writes to file \"%s\": %m", path)));
 	close(fd);
-#endif
 }
 
 /* A path that a worker would have recorded? */

@@ -169,7 +169,8 @@ typedef struct ZsIoFile
 	BlockNumber segno;
 	int			fd;				/* -1: entry is free */
 	bool		direct;
-	bool		async;			/* may be written asynchronously */
+	bool		may_be_async;	/* asynchronous writes would do no harm */
+	bool		async;			/* the request under way is asynchronous */
 	dev_t		dev;
 	ino_t		ino;
 	int			users;			/* requests in flight */
@@ -189,14 +190,28 @@ extern ZsIoFile *zsio_file_get(const RelFileLocator *locator, ForkNumber forknum
 extern void zsio_file_put(ZsIoFile *file);
 /* From now on the file is written through the page cache; false: that cannot be done. */
 extern bool zsio_file_make_buffered(ZsIoFile *file);
-/* Closes files without requests in flight. */
+/* Closes files without requests in flight: an open one keeps the space of a file that was dropped. */
 extern void zsio_file_close_all(void);
 /* None of the open files is in the list of io_hazard.c any more. */
 extern void zsio_file_forget_records(void);
 
+/* ---- direct beside buffered writes (io_cache.c) ---------------------------------------- */
+
+/* Does the server itself open relation files for direct I/O? */
+extern bool zsio_cache_bypassed(void);
+
+/*
+ * Do asynchronous direct writes to a file on this device go together with the
+ * server's buffered ones?  Finds out when it is asked for a device first.
+ */
+extern bool zsio_cache_allows_async(const char *path, dev_t dev);
+
 /* ---- segments with asynchronous writes in flight (io_hazard.c) ------------------------- */
 
-/* Are writes of a killed process known to be waited for by the barrier on this file's file system? */
+/* One of the file systems of which this is known? */
+extern bool zsio_known_file_system(int fd);
+
+/* Are writes of a killed process waited for by the barrier on this file?  It is tried. */
 extern bool zsio_barrier_works(int fd);
 
 /*
@@ -260,6 +275,9 @@ extern const ZsIoMethodOps zsio_pwritev_ops;
 extern const ZsIoMethodOps zsio_uring_ops;
 #endif
 
+/* The run ended already when it was submitted: the next to be reaped. */
+extern void zsio_method_finished(ZsIoRun *run);
+
 /* Writes what is missing of a run, synchronously; returns errno or 0. */
 extern int	zsio_write_rest(ZsIoRun *run);
 
@@ -314,5 +332,12 @@ extern void zsio_checkpoint_init(ZsIoWorkerShared *me, int worker);
 /* Watches for a checkpoint, and works for it when one starts.  Returns false if there was none. */
 extern bool zsio_checkpoint_poll(void);
 extern void zsio_checkpoint_disarm(void);
+/* Ends the transaction of the gate.  With nothing claimed. */
+extern void zsio_checkpoint_rest(void);
+
+/* ---- processes (io_worker.c) --------------------------------------------------------------- */
+
+/* Makes the worker's own resource owner the current one, as it must be when buffers are claimed. */
+extern void zsio_own_resources(void);
 
 #endif							/* IO_INTERNAL_H */

@@ -24,6 +24,24 @@
 
 /* ---- one write ------------------------------------------------------------------ */
 
+/*
+ * As pwrite().  Tests make it fail, or write less: they change the length, to
+ * -errno.
+ */
+static ssize_t
+write_some(int fd, const char *data, size_t size, off_t offset)
+{
+	ssize_t		length = size;
+
+	ZS_INJECTION_POINT_ARG("zs-io-pwrite", &length);
+	if (length < 0)
+	{
+		errno = -length;
+		return -1;
+	}
+	return pg_pwrite(fd, data, length, offset);
+}
+
 int
 zsio_write_rest(ZsIoRun *run)
 {
@@ -33,15 +51,16 @@ zsio_write_rest(ZsIoRun *run)
 	{
 		ssize_t		n;
 
+		/* direct writes must begin at a boundary */
+		run->done -= run->done % PG_IO_ALIGN_SIZE;
 		errno = 0;
-		n = pg_pwrite(run->file->fd, run->data + run->done, size - run->done,
-					  run->offset + run->done);
+		n = write_some(run->file->fd, run->data + run->done, size - run->done,
+					   run->offset + run->done);
 		if (n > 0)
 		{
 			run->done += n;
-			/* what is left may not be aligned any more */
-			if (run->done < size && run->done % 4096 != 0 && !zsio_file_make_buffered(run->file))
-				return EIO;
+			if (n < PG_IO_ALIGN_SIZE && run->done < size)
+				return ENOSPC;
 		}
 		else if (n < 0 && errno == EINTR)
 			continue;
@@ -73,9 +92,15 @@ static bool
 pwritev_submit(ZsIoRun *run)
 {
 	run->error = zsio_write_rest(run);
+	zsio_method_finished(run);
+	return true;
+}
+
+void
+zsio_method_finished(ZsIoRun *run)
+{
 	Assert(nfinished < (int) lengthof(finished));
 	finished[nfinished++] = run;
-	return true;
 }
 
 static ZsIoRun *

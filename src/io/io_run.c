@@ -55,7 +55,8 @@ static TimestampTz last_error_logged = 0;
 void
 zsio_run_setup(ZsIoWorkerShared *me, int worker)
 {
-	int			max_pinned = Max(NBuffers / 8, 16);
+	/* of all workers together an eighth */
+	int			max_pinned = Max(NBuffers / 8 / Max(zsio_workers, 1), 4);
 
 	Assert(nbusy == 0);
 	zsio_run_shutdown();
@@ -177,6 +178,7 @@ finish(ZsIoRun *run)
 {
 	Assert(run->state == RUN_IN_FLIGHT && nbusy > 0);
 	nbusy--;
+	ZS_INJECTION_POINT_ARG("zs-io-written", NULL);
 	if (run->error == 0 && !request_sync(run))
 		run->error = errno;
 	if (run->error != 0)
@@ -186,6 +188,7 @@ finish(ZsIoRun *run)
 		return;
 	}
 	count_run(run);
+	ZS_INJECTION_POINT_ARG("zs-io-release", NULL);
 	release(run, ZSIO_WRITTEN);
 }
 
@@ -276,6 +279,7 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 	}
 	if (last == NULL)
 		return NULL;
+	ZS_INJECTION_POINT_ARG("zs-io-claimed", NULL);
 	run->role = role;
 	run->done = 0;
 	run->error = 0;
@@ -287,7 +291,7 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 static bool
 may_be_async(ZsIoFile *file)
 {
-	return ops->method == ZSIO_METHOD_URING && file->direct && zsio_barrier_works(file->fd) &&
+	return ops->method == ZSIO_METHOD_URING && file->direct && file->may_be_async &&
 		zsio_hazard_record(self_no, file);
 }
 
@@ -295,6 +299,7 @@ void
 zsio_run_submit(ZsIoRun *run)
 {
 	Assert(run->state == RUN_CLAIMED);
+	ZS_INJECTION_POINT_ARG("zs-io-open", NULL);
 	run->file = zsio_file_get(&run->first.locator, run->first.forknum,
 							  run->first.blkno / RELSEG_SIZE);
 	if (run->file == NULL)
@@ -311,8 +316,10 @@ zsio_run_submit(ZsIoRun *run)
 	}
 	run->file->async = may_be_async(run->file);
 
+	ZS_INJECTION_POINT_ARG("zs-io-flush", NULL);
 	if (!XLogRecPtrIsInvalid(run->lsn))
 		XLogFlush(run->lsn);
+	ZS_INJECTION_POINT_ARG("zs-io-submit", NULL);
 	run->started = GetCurrentTimestamp();
 	run->state = RUN_IN_FLIGHT;
 	nbusy++;

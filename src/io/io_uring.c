@@ -52,25 +52,62 @@ uring_init(int depth, const char **reason)
 	return zsio_pwritev_ops.init(depth, reason);
 }
 
+/* The write ended with that many bytes, or -errno. */
+static void
+complete(ZsIoRun *run, int result)
+{
+	run->done = Max(result, 0);
+	run->error = Max(-result, 0);
+
+	/* short, interrupted, or refused as direct: what is missing is written synchronously */
+	if (run->error == EINTR || run->error == EAGAIN || run->error == ECANCELED ||
+		run->error == EINVAL)
+		run->error = 0;
+	if (run->error == 0 && run->done < run->nblocks * BLCKSZ)
+		run->error = zsio_write_rest(run);
+}
+
+/*
+ * What is in flight can no longer be learnt if the ring does not work.  Nobody may have the buffers
+ * then: the server restarts, and waits for the writes first (io_hazard.c).
+ */
+static void
+check_ring(int error)
+{
+	if (error == -EINTR || error == -EAGAIN || error == -EBUSY || error == -ENOMEM ||
+		error == -ETIME)
+		return;
+	errno = -error;
+	ereport(PANIC,
+			(errmsg("io_uring of an I/O worker failed: %m")));
+}
+
 static bool
 uring_submit(ZsIoRun *run)
 {
 	struct io_uring_sqe *sqe;
+	int			length = run->nblocks * BLCKSZ;
 	int			n;
 
 	if (!run->file->async)
 		return zsio_pwritev_ops.submit(run);
+	ZS_INJECTION_POINT_ARG("zs-io-uring", &length);
+	if (length < 0)
+	{
+		complete(run, length);
+		zsio_method_finished(run);
+		return true;
+	}
 	sqe = io_uring_get_sqe(&ring);
 	if (sqe == NULL)
 		return zsio_pwritev_ops.submit(run);
-	io_uring_prep_write(sqe, run->file->fd, run->data, run->nblocks * BLCKSZ, run->offset);
+	io_uring_prep_write(sqe, run->file->fd, run->data, length, run->offset);
 	io_uring_sqe_set_data(sqe, run);
-	do
-	{
-		n = io_uring_submit(&ring);
-	} while (n == -EINTR || n == -EAGAIN || n == -EBUSY);
+	n = io_uring_submit(&ring);
 
-	/* it stays in the queue and goes with the next submission; reaping submits as well */
+	/* else it stays in the queue and goes with the next submission; reaping submits as well */
+	if (n < 0)
+		check_ring(n);
 	return true;
 }
 
@@ -87,10 +124,9 @@ uring_reap(long timeout_us)
 
 	if (timeout_us < 0)
 	{
-		do
-		{
-			error = io_uring_submit_and_wait(&ring, 1);
-		} while (error == -EINTR || error == -EAGAIN);
+		error = io_uring_submit_and_wait(&ring, 1);
+		if (error < 0)
+			check_ring(error);
 		error = io_uring_peek_cqe(&ring, &cqe);
 	}
 	else
@@ -99,6 +135,8 @@ uring_reap(long timeout_us)
 		timeout.tv_nsec = timeout_us % 1000000 * 1000;
 		error = io_uring_wait_cqe_timeout(&ring, &cqe, &timeout);
 	}
+	if (error < 0)
+		check_ring(error);
 	if (error < 0 || cqe == NULL)
 		return NULL;
 
@@ -109,20 +147,8 @@ uring_reap(long timeout_us)
 		io_uring_cqe_seen(&ring, cqe);
 		return NULL;
 	}
-	if (cqe->res < 0)
-		run->error = -cqe->res;
-	else
-	{
-		run->done = cqe->res;
-		run->error = 0;
-	}
+	complete(run, cqe->res);
 	io_uring_cqe_seen(&ring, cqe);
-
-	/* short, interrupted, or refused as direct: what is missing is written synchronously */
-	if (run->error == EINTR || run->error == EAGAIN || run->error == EINVAL)
-		run->error = 0;
-	if (run->error == 0 && run->done < run->nblocks * BLCKSZ)
-		run->error = zsio_write_rest(run);
 	return run;
 }
 

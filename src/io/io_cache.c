@@ -1,0 +1,125 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_cache.c
+ *	  Direct writes beside the server's buffered ones.
+ *
+ * The server reads and writes relation files through the page cache (unless debug_io_direct says
+ * otherwise), the workers write around it.  After a direct write the kernel
+ * drops what the cache holds of the range.  If it cannot, because the folio was made dirty
+ * meanwhile, it reports EIO to the next fsync() of the file, and the server panics.
+ * Nobody dirties the blocks that a worker is writing, but a large folio holds neighbours too.
+ *
+ * Synchronous direct writes are safe on ext4 and xfs: both hold the inode's lock until
+ * the cache is clean again, and buffered writes need that lock.  Asynchronous
+ * ones give it back when they are submitted; they are safe where folios
+ * are not larger than what the workers write, which a trial shows: of a range that
+ * was written at once, a part is thrown out of the cache; with a large folio the part stays.
+ *
+ * Other file systems are not known to order the two, so there files are written through
+ * the cache.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_cache.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "storage/fd.h"
+
+#include "io_internal.h"
+
+#define TRIAL_SIZE		(64 * 1024)
+#define TRIALS			4
+#define MAX_DEVICES		16
+
+typedef struct Device
+{
+	dev_t		dev;
+	bool		large_folios;
+} Device;
+
+static Device devices[MAX_DEVICES];
+static int	ndevices = 0;
+
+bool
+zsio_cache_bypassed(void)
+{
+	return (io_direct_flags & IO_DIRECT_DATA) != 0;
+}
+
+#if defined(O_TMPFILE) && defined(RWF_NOWAIT) && defined(POSIX_FADV_DONTNEED)
+
+/* Is the start of a range still cached that was thrown out?  True also if that cannot be told. */
+static bool
+survives(int fd, const char *data, off_t offset)
+{
+	char		buffer[512];
+	struct iovec iov = {buffer, sizeof(buffer)};
+
+	if (pg_pwrite(fd, data, TRIAL_SIZE, offset) != TRIAL_SIZE || fdatasync(fd) != 0 ||
+		posix_fadvise(fd, offset, BLCKSZ, POSIX_FADV_DONTNEED) != 0)
+		return true;
+	return preadv2(fd, &iov, 1, offset, RWF_NOWAIT) >= 0 || errno != EAGAIN;
+}
+
+/* Does the page cache hold files of this directory in folios larger than a block?  Writes a nameless file. */
+static bool
+has_large_folios(const char *dir)
+{
+	char	   *data;
+	int			fd = open(dir, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	bool		large = false;
+
+	if (fd < 0)
+		return true;
+	data = palloc0(TRIAL_SIZE);
+	for (int i = 0; i < TRIALS && !large; i++)
+		large = survives(fd, data, (off_t) i * TRIAL_SIZE);
+	pfree(data);
+	close(fd);
+	return large;
+}
+
+#else
+
+static bool
+has_large_folios(const char *dir)
+{
+	return true;
+}
+
+#endif
+
+bool
+zsio_cache_allows_async(const char *path, dev_t dev)
+{
+	char		dir[MAXPGPATH];
+	Device	   *device;
+
+	for (int i = 0; i < ndevices; i++)
+	{
+		if (devices[i].dev == dev)
+			return !devices[i].large_folios;
+	}
+	if (ndevices == MAX_DEVICES)
+		return false;
+	strlcpy(dir, path, sizeof(dir));
+	get_parent_directory(dir);
+	device = &devices[ndevices++];
+	device->dev = dev;
+	device->large_folios = has_large_folios(dir);
+	if (device->large_folios)
+		ereport(LOG,
+				(errmsg("I/O worker writes synchronously to files in the file system of \"%s\"", dir),
+				 errdetail("Asynchronous direct writes and the server's buffered writes would get in each other's way, "
+						   "because its page cache has large folios."),
+				 errhint("More workers (%s) write in parallel.", "zedstore.io_workers")));
+	return !device->large_folios;
+}
