@@ -190,10 +190,14 @@ zsio_buffer_begin(const ZsIoItem *item, char *dst, XLogRecPtr *lsn)
 
 	/* hint bits may change under the share lock: those set from here on count as new changes */
 	state = LockBufHdr(hdr);
-	page_lsn = PageGetLSN(BufferGetPage(buffer));
 	UnlockBufHdr(hdr, state & ~BM_JUST_DIRTIED);
 
 	memcpy(dst, BufferGetPage(buffer), BLCKSZ);
+
+	/* of the time after the copy, which may have a hint bit whose page image is that new */
+	state = LockBufHdr(hdr);
+	page_lsn = PageGetLSN(BufferGetPage(buffer));
+	UnlockBufHdr(hdr, state);
 	LWLockRelease(lock);
 
 	/* pages of unlogged relations may bear LSNs that are none */
