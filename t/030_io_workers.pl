@@ -1,8 +1,8 @@
 # I/O workers: they write for checkpoints what core would write, beside
 # everything that makes, moves and removes files, and whoever dies meanwhile.
 #
-# Each group runs with both methods.  After each: checksums of all files, heap
-# and zedstore twins, indexes, zs_check.
+# Each group runs with both methods.  After each: checksums of all files, heap and
+# zedstore twins, indexes, zs_check.
 
 use strict;
 use warnings FATAL => 'all';
@@ -10,95 +10,8 @@ use warnings FATAL => 'all';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use ZedstoreIo;
 use ZedstoreTest;
-
-my $conf = <<'CONF';
-zedstore.io_workers = 1
-shared_buffers = 16MB
-max_wal_size = 2GB
-checkpoint_timeout = 1h
-log_checkpoints = on
-max_worker_processes = 12
-restart_after_crash = on
-CONF
-
-# Blocks that the workers wrote for checkpoints, of a server that runs.
-sub written
-{
-	my ($node) = @_;
-	return $node->safe_psql('postgres', q{
-		select coalesce(sum(blocks), 0) from pg_stat_zedstore_io where role = 'checkpoint'});
-}
-
-# As many workers run as the settings ask for; the first is always there.
-sub wait_for_worker
-{
-	my ($node) = @_;
-	wait_for_sql($node, q{
-		select count(*) = greatest(current_setting('zedstore.io_workers')::int, 1)
-		from pg_stat_activity where backend_type = 'zedstore I/O worker'});
-	return;
-}
-
-# Twins: the same rows in a heap and a zedstore table, with an index each.
-sub make_twins
-{
-	my ($node) = @_;
-	$node->safe_psql('postgres', q{
-		create table h (id int primary key, v int, pad text);
-		create table z (id int primary key, v int, pad text) using zedstore;
-		insert into h select i, 0, repeat(md5(i::text), 6) from generate_series(1, 20000) i;
-		insert into z select * from h;
-		create unlogged table u (a int);
-		create extension if not exists amcheck});
-	return;
-}
-
-sub check_twins
-{
-	my ($node, $title) = @_;
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is($node->safe_psql('postgres', q{
-		select count(*) from (
-			(select * from h except select * from z) union all
-			(select * from z except select * from h)) d}), '0', "$title: twins agree");
-	is($node->safe_psql('postgres', q{
-		select count(*) from (select bt_index_check(c.oid, true) from pg_class c
-			join pg_index i on i.indexrelid = c.oid
-			where i.indrelid in ('h'::regclass, 'z'::regclass)) x}), '2', "$title: indexes");
-	zs_check_all($node, 'postgres', "$title: zs_check");
-	return;
-}
-
-# Stops the server and verifies the checksums of all its files.
-sub check_files
-{
-	my ($node, $title) = @_;
-	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	$node->stop('fast');
-	command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], "$title: checksums");
-	$node->start;
-	wait_for_worker($node);
-	return;
-}
-
-# Work on the twins in the background, the same in both.
-sub start_load
-{
-	my ($node, $seconds) = @_;
-	my $script = $node->basedir . '/load.sql';
-	append_to_file($script, <<'SQL') unless -e $script;
-\set id random(1, 20000)
-\set d random(-100, 100)
-begin;
-update h set v = v + :d where id = :id;
-update z set v = v + :d where id = :id;
-commit;
-SQL
-	return IPC::Run::start(
-		[ 'pgbench', '-n', '-f', $script, '-c', '3', '-T', $seconds, $node->connstr('postgres') ],
-		'>', '/dev/null', '2>', '/dev/null');
-}
 
 # Checkpoints one after the other while the load runs; returns how many.
 sub checkpoint_storm
@@ -116,22 +29,19 @@ sub checkpoint_storm
 
 foreach my $method ('pwritev', 'io_uring')
 {
-	my $node = new_node("main_$method", conf => "$conf\nzedstore.io_method = $method\n");
-	wait_for_worker($node);
-	my $used = $node->safe_psql('postgres', 'select distinct method from pg_stat_zedstore_io');
-	if ($used ne $method)
+	my $node = new_node("main_$method", conf => io_conf($method));
+	if (!io_method_works($node, $method))
 	{
-		diag "SKIPPED: no $method on this machine";
 		$node->stop;
 		next;
 	}
 
 	# -- one checkpoint
 	make_twins($node);
-	my $before = written($node);
+	my $before = blocks_written($node);
 	$node->safe_psql('postgres', 'checkpoint');
 	my $lsn = $node->lsn('insert');
-	cmp_ok(written($node), '>', $before, "$method: a worker wrote for a checkpoint");
+	cmp_ok(blocks_written($node), '>', $before, "$method: a worker wrote for a checkpoint");
 	is($node->safe_psql('postgres', q{
 		select count(*) from pg_stat_zedstore_io where errors > 0}), '0', "$method: no errors");
 	ok($node->log_contains(qr/I\/O worker 1 wrote \d+ of \d+ dirty buffers for the checkpoint/),
@@ -176,7 +86,7 @@ foreach my $method ('pwritev', 'io_uring')
 		$node->append_conf('postgresql.conf', "zedstore.io_workers = $n\n");
 		$node->reload;
 		wait_for_sql($node, "select current_setting('zedstore.io_workers') = '$n'");
-		wait_for_worker($node);
+		wait_for_workers($node);
 		$node->safe_psql('postgres', 'update h set v = v + 1 where id % 10 = 0; update z set v = v + 1 where id % 10 = 0; checkpoint');
 	}
 	check_files($node, "$method, workers come and go") if $method eq 'pwritev';
@@ -238,10 +148,10 @@ foreach my $method ('pwritev', 'io_uring')
 
 # -- a standby with workers, and its promotion
 my $primary = new_node('primary', allows_streaming => 1,
-	conf => "$conf\nzedstore.io_workers = 2\n");
+	conf => io_conf() . "zedstore.io_workers = 2\n");
 make_twins($primary);
 my $standby = standby_of($primary, 'standby');
-wait_for_worker($standby);
+wait_for_workers($standby);
 my $load = start_load($primary, 5);
 while ($load->pumpable)
 {
@@ -252,7 +162,7 @@ $load->finish;
 $primary->safe_psql('postgres', 'checkpoint');
 $primary->wait_for_catchup($standby);
 $standby->safe_psql('postgres', 'checkpoint');
-cmp_ok(written($standby), '>', 0, 'standby: workers wrote for a restartpoint');
+cmp_ok(blocks_written($standby), '>', 0, 'standby: workers wrote for a restartpoint');
 check_twins($standby, 'standby');
 $standby->promote;
 $standby->safe_psql('postgres', 'update h set v = v + 1; update z set v = v + 1; checkpoint');

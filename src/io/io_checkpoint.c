@@ -19,7 +19,7 @@
  * complete.  Earlier would be a mistake: a checkpointer that has not yet made its list of
  * transactions to wait for would find the new one there, and wait for a worker that
  * waits for it.  A checkpointer that waits without a change of REDO is let go
- * at once.  Restartpoints have no gate.
+ * at once.  Restartpoints have no gate, and the worker no transaction during recovery.
  *
  * Whatever the worker does not write, for whatever reason, the checkpointer does.
  *
@@ -39,7 +39,9 @@
 #include "miscadmin.h"
 #include "postmaster/bgwriter.h"
 #include "postmaster/interrupt.h"
+#include "storage/ipc.h"
 #include "storage/lwlock.h"
+#include "storage/pmsignal.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "utils/backend_status.h"
@@ -73,9 +75,10 @@ arm(void)
 		return;
 
 	/* a new virtual transaction id: the old one may be in a checkpointer's list */
-	CommitTransactionCommand();
+	zsio_checkpoint_rest();
 	StartTransactionCommand();
 	pgstat_report_xact_timestamp(0);
+	zsio_own_resources();
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
 	armed = true;
 }
@@ -86,6 +89,15 @@ zsio_checkpoint_disarm(void)
 	if (armed)
 		MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
 	armed = false;
+}
+
+void
+zsio_checkpoint_rest(void)
+{
+	zsio_checkpoint_disarm();
+	if (IsTransactionState())
+		CommitTransactionCommand();
+	zsio_own_resources();
 }
 
 /* Is the checkpointer waiting at the gate? */
@@ -222,6 +234,10 @@ nap(long us)
 	else
 		pg_usleep(us);
 	CHECK_FOR_INTERRUPTS();
+
+	/* the next postmaster cannot start before this process is gone */
+	if (!PostmasterIsAlive())
+		proc_exit(1);
 }
 
 static void
@@ -311,6 +327,7 @@ run_round(void)
 	log_round(&round, pg_atomic_read_u64(&stats->requests) - requests,
 			  pg_atomic_read_u64(&stats->blocks) - blocks);
 	pfree(round.items);
+	zsio_file_close_all();
 }
 
 /* ---- the watch -------------------------------------------------------------------------- */

@@ -38,8 +38,7 @@ zsio_guc_init(void)
 {
 	DefineCustomIntVariable("zedstore.io_workers",
 							"Sets the number of processes that write dirty buffers for the checkpointer.",
-							"0 leaves all writing to the server's own processes.  To have "
-							"workers in a server that was started with 0, restart it.",
+							"0 leaves all writing to the server's own processes.",
 							&zsio_workers,
 							0, 0, ZSIO_MAX_WORKERS,
 							PGC_SIGHUP, 0, NULL, NULL, NULL);

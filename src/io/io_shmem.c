@@ -114,8 +114,8 @@ watch_log(ErrorData *edata)
 }
 
 /*
- * The first worker starts and stops the others; see io_worker.c.  A server that was started
- * without workers has none of their processes.
+ * The first worker starts and stops the others; see io_worker.c.  It is there, idle, in a server
+ * without workers too: only what was registered now can come back after a crash.
  */
 static void
 register_worker(void)
@@ -143,6 +143,5 @@ zsio_init(void)
 	shmem_startup_hook = startup_shmem;
 	prev_emit_log_hook = emit_log_hook;
 	emit_log_hook = watch_log;
-	if (zsio_workers > 0)
-		register_worker();
+	register_worker();
 }

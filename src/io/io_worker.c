@@ -3,12 +3,14 @@
  * io_worker.c
  *	  The background workers: life, settings, main loop.
  *
- * The first worker is registered with the postmaster when the server starts with
- * zedstore.io_workers above 0, and stays; it starts the others when the setting asks
- * for them, and sleeps when it is 0.  Others end themselves when they are too many.
+ * The first worker is registered with the postmaster when the server starts, and stays: it starts
+ * the others when the setting asks for them, and when it asks for none it is an idle process that
+ * wakes up for a reload only.  Others end themselves when they are too many.
  *
- * A worker has a transaction without a snapshot: it owns the pins, and its virtual id is what
- * a checkpoint waits for (io_checkpoint.c).  It belongs to no database.
+ * A resource owner of the worker's own has the pins.  While it watches for checkpoints it also has a
+ * transaction without a snapshot, whose virtual id is what a checkpoint waits for
+ * (io_checkpoint.c); not during recovery, where conflicts would be resolved with
+ * it.  It belongs to no database.
  *
  * Every way out leads through worker_exit() (errors and termination, the
  * postmaster's death), which waits for the writes in flight before anybody lets go of the buffers;
@@ -38,20 +40,29 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/pgstat_internal.h"
+#include "utils/resowner.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
 #include "io_internal.h"
 
-/* Milliseconds between two looks for a checkpoint, and of a worker that has nothing to do. */
+/* Milliseconds between two looks for a checkpoint. */
 #define POLL_MS		50
-#define IDLE_MS		60000
 
 static ZsIoWorkerShared *self = NULL;
 static int	self_no = -1;
 static uint32 wait_main = 0;
+static ResourceOwner owner = NULL;
 
 /* ---- life ------------------------------------------------------------------------- */
+
+void
+zsio_own_resources(void)
+{
+	if (owner == NULL)
+		owner = ResourceOwnerCreate(NULL, "zedstore I/O worker");
+	CurrentResourceOwner = owner;
+}
 
 static void
 worker_exit(int code, Datum arg)
@@ -59,7 +70,12 @@ worker_exit(int code, Datum arg)
 	LWLockReleaseAll();
 	ConditionVariableCancelSleep();
 	zsio_checkpoint_disarm();
+	zsio_own_resources();
 	zsio_run_drain();
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, true);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, false, true);
+	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, false, true);
+	CurrentResourceOwner = NULL;
 	SpinLockAcquire(&zsio_shared->mutex);
 	self->pid = 0;
 	self->latch = NULL;
@@ -97,6 +113,12 @@ start_others(void)
 		MemoryContext old;
 		pid_t		pid;
 
+		/* it may have been started by this process's predecessor */
+		SpinLockAcquire(&zsio_shared->mutex);
+		pid = zsio_shared->workers[i].pid;
+		SpinLockRelease(&zsio_shared->mutex);
+		if (pid != 0)
+			continue;
 		if (handles[i] != NULL && GetBackgroundWorkerPid(handles[i], &pid) != BGWH_STOPPED)
 			continue;
 		if (handles[i] != NULL)
@@ -171,14 +193,13 @@ zsio_worker_main(Datum arg)
 
 	context = AllocSetContextCreate(TopMemoryContext, "zedstore I/O worker",
 									ALLOCSET_DEFAULT_SIZES);
-	StartTransactionCommand();
-	pgstat_report_xact_timestamp(0);
+	zsio_own_resources();
 	zsio_checkpoint_init(self, self_no);
 
 	for (;;)
 	{
 		bool		active;
-		long		timeout = IDLE_MS;
+		long		timeout = -1;
 
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
@@ -190,7 +211,7 @@ zsio_worker_main(Datum arg)
 		MemoryContextSwitchTo(context);
 		active = self_no < zsio_workers && zsio_checkpoint;
 		if (!active)
-			zsio_checkpoint_disarm();
+			zsio_checkpoint_rest();
 		else
 		{
 			if (zsio_run_depth() == 0)
@@ -203,7 +224,7 @@ zsio_worker_main(Datum arg)
 		}
 		MemoryContextReset(context);
 
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
+		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (timeout > 0 ? WL_TIMEOUT : 0),
 						 timeout, wait_main);
 	}
 }

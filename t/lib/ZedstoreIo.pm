@@ -1,0 +1,159 @@
+# Helpers for the tests of the I/O workers.
+#
+# Twins are a heap and a zedstore table with the same rows and an index each,
+# that the same transactions change.
+
+package ZedstoreIo;
+
+use strict;
+use warnings FATAL => 'all';
+
+use Exporter 'import';
+use Fcntl;
+use IPC::Run;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZedstoreTest;
+
+our @EXPORT = qw(
+  %io_methods
+  io_conf
+  io_method_works
+  blocks_written
+  wait_for_workers
+  make_twins
+  change_twins
+  check_twins
+  check_files
+  start_load
+  start_sql
+);
+
+# Settings that give each method something to do: io_uring in a server that itself writes directly,
+# because else it is not used where the page cache has large folios (io_cache.c).
+our %io_methods = (
+	pwritev => "zedstore.io_method = pwritev\n",
+	io_uring => "zedstore.io_method = io_uring\ndebug_io_direct = data\n");
+
+sub io_conf
+{
+	my ($method) = @_;
+	return <<"CONF" . ($method ? $io_methods{$method} : '');
+zedstore.io_workers = 1
+shared_buffers = 16MB
+max_wal_size = 2GB
+checkpoint_timeout = 1h
+log_checkpoints = on
+max_worker_processes = 12
+restart_after_crash = on
+CONF
+}
+
+# Can the method be had in this server?  Says so if not.
+sub io_method_works
+{
+	my ($node, $method) = @_;
+	wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io');
+	my $used = $node->safe_psql('postgres', 'select distinct method from pg_stat_zedstore_io');
+	return 1 if $used eq $method;
+	diag "SKIPPED: no $method on this machine";
+	return 0;
+}
+
+# Blocks that the workers wrote for checkpoints since the server started.
+sub blocks_written
+{
+	my ($node) = @_;
+	return $node->safe_psql('postgres', q{
+		select coalesce(sum(blocks), 0) from pg_stat_zedstore_io where role = 'checkpoint'});
+}
+
+# As many workers run as the settings ask for; the first is always there.
+sub wait_for_workers
+{
+	my ($node) = @_;
+	wait_for_sql($node, q{
+		select count(*) = greatest(current_setting('zedstore.io_workers')::int, 1)
+		from pg_stat_activity where backend_type = 'zedstore I/O worker'});
+	return;
+}
+
+sub make_twins
+{
+	my ($node) = @_;
+	$node->safe_psql('postgres', q{
+		create table h (id int primary key, v int, pad text);
+		create table z (id int primary key, v int, pad text) using zedstore;
+		insert into h select i, 0, repeat(md5(i::text), 6) from generate_series(1, 10000) i;
+		insert into z select * from h;
+		create unlogged table u (a int);
+		create extension if not exists amcheck});
+	return;
+}
+
+# Dirties some thousand blocks.
+sub change_twins
+{
+	my ($node) = @_;
+	$node->safe_psql('postgres', 'update h set v = v + 1 where id % 3 = 0; update z set v = v + 1 where id % 3 = 0');
+	return;
+}
+
+sub check_twins
+{
+	my ($node, $title) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is($node->safe_psql('postgres', q{
+		select count(*) from (
+			(select * from h except select * from z) union all
+			(select * from z except select * from h)) d}), '0', "$title: twins agree");
+	is($node->safe_psql('postgres', q{
+		select count(*) from (select bt_index_check(c.oid, true) from pg_class c
+			join pg_index i on i.indexrelid = c.oid
+			where i.indrelid in ('h'::regclass, 'z'::regclass)) x}), '2', "$title: indexes");
+	zs_check_all($node, 'postgres', "$title: zs_check");
+	return;
+}
+
+# Stops the server and verifies the checksums of all its files; start => 0: leaves it stopped.
+sub check_files
+{
+	my ($node, $title, %opts) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	$node->stop('fast');
+	command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], "$title: checksums");
+	return if !($opts{start} // 1);
+	$node->start;
+	wait_for_workers($node);
+	return;
+}
+
+# Work on the twins in the background, the same in both.
+sub start_load
+{
+	my ($node, $seconds) = @_;
+	my $script = $node->basedir . '/load.sql';
+	append_to_file($script, <<'SQL') unless -e $script;
+\set id random(1, 10000)
+\set d random(-100, 100)
+begin;
+update h set v = v + :d where id = :id;
+update z set v = v + :d where id = :id;
+commit;
+SQL
+	return IPC::Run::start(
+		[ 'pgbench', '-n', '-f', $script, '-c', '3', '-T', $seconds, $node->connstr('postgres') ],
+		'>', '/dev/null', '2>', '/dev/null');
+}
+
+# A psql in the background.
+sub start_sql
+{
+	my ($node, @sql) = @_;
+	return IPC::Run::start(
+		[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), map { ('-c', $_) } @sql ],
+		'<', '/dev/null', '>', '/dev/null', '2>', '/dev/null');
+}
+
+1;
