@@ -86,7 +86,7 @@ static bool
 uring_submit(ZsIoRun *run)
 {
 	struct io_uring_sqe *sqe;
-	int			length = run->nblocks * BLCKSZ;
+	ssize_t		length = run->nblocks * BLCKSZ;
 	int			n;
 
 	if (!run->file->async)

@@ -1,0 +1,197 @@
+# Writes of the I/O workers that fail or are cut short, and systems that refuse io_uring or
+# direct writes.  Each time the pages stay dirty and the checkpointer writes them: the
+# server is then stopped at once and recovers from that checkpoint, so what was not
+# written would be missing.
+
+use strict;
+use warnings FATAL => 'all';
+
+use Errno qw(EAGAIN EINTR EINVAL EIO ENOSPC);
+use File::Basename;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZedstoreIo;
+use ZedstoreTest;
+
+my $source = dirname(__FILE__) . '/lib';
+my $tmp = PostgreSQL::Test::Utils::tempdir_short();
+my $pg_config = $ENV{TEST_PG_CONFIG} // 'pg_config';
+my $cc = $ENV{CC} // 'cc';
+
+sub build
+{
+	my ($name, @options) = @_;
+	return system_log($cc, '-O1', @options, '-o', "$tmp/$name", "$source/" . basename($name, '.so') . '.c') == 0;
+}
+
+# Sum of the changes made to each twin.
+my $expected = 0;
+
+sub change
+{
+	my ($node) = @_;
+	$node->safe_psql('postgres', 'update h set v = v + 1 where id % 3 = 0; update z set v = v + 1 where id % 3 = 0');
+	$expected += 3333;
+	return;
+}
+
+sub stop_at_once
+{
+	my ($node, $title) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	$node->stop('immediate');
+	$node->start;
+	wait_for_workers($node);
+	is($node->safe_psql('postgres', 'select (select sum(v) from h), (select sum(v) from z)'),
+		"$expected|$expected", "$title: everything was written");
+	return;
+}
+
+sub counters
+{
+	my ($node) = @_;
+	return $node->safe_psql('postgres', q{
+		select sum(errors) > 0, sum(blocks) > 0, sum(errors) from pg_stat_zedstore_io});
+}
+
+# ---- injected faults ---------------------------------------------------------------------------
+
+#   result    -errno, or the bytes that are written
+#   error     it is one that counts, and the checkpointer has to write
+#   times     how often; always if not given
+my %faults = (
+	pwritev => [
+		{ title => 'EIO', result => -EIO(), error => 1 },
+		{ title => 'ENOSPC', result => -ENOSPC(), error => 1 },
+		{ title => 'EIO once', result => -EIO(), error => 1, times => 1 },
+		{ title => 'short writes', result => 4096 },
+		{ title => 'a write of some bytes', result => 100, error => 1 },
+		{ title => 'an unaligned short write', result => 5000 },
+		{ title => 'EINTR', result => -EINTR(), times => 3 },
+		{ title => 'direct writes refused', result => -EINVAL(), times => 1 },
+		{ title => 'EAGAIN', result => -EAGAIN(), error => 1 } ],
+	io_uring => [
+		{ title => 'EIO', result => -EIO(), error => 1 },
+		{ title => 'ENOSPC', result => -ENOSPC(), error => 1 },
+		{ title => 'short writes', result => 4096 },
+		{ title => 'writes of some bytes', result => 512 },
+		{ title => 'EAGAIN', result => -EAGAIN() },
+		{ title => 'direct writes refused', result => -EINVAL() } ]);
+
+sub test_faults
+{
+	my ($node, $method) = @_;
+	my $point = $method eq 'pwritev' ? 'zs-io-pwrite' : 'zs-io-uring';
+	my $library = '../' x 20 . substr("$tmp/io_faults", 1);
+
+	$node->safe_psql('postgres', qq{
+		create function io_fault_attach(text, text, int, int) returns void as '$tmp/io_faults' language c;
+		create function io_fault_detach(text) returns bool as '$tmp/io_faults' language c});
+	foreach my $fault (@{ $faults{$method} })
+	{
+		my $title = "$method, $fault->{title}";
+		my $log_end = -s $node->logfile;
+
+		change($node);
+		$node->safe_psql('postgres', "select io_fault_attach('$point', '$library', $fault->{result}, " . ($fault->{times} // 0) . ')');
+		$node->safe_psql('postgres', 'checkpoint');
+		my ($errors, $written) = split /\|/, counters($node);
+		$node->safe_psql('postgres', "select io_fault_detach('$point')");
+		my $messages = () = slurp_file($node->logfile, $log_end) =~ /could not write blocks/g;
+
+		is($errors, $fault->{error} ? 't' : 'f', "$title: errors are counted");
+		is($messages, $fault->{error} ? 1 : 0, "$title: the log has one message");
+		is($written, $fault->{error} && !$fault->{times} ? 'f' : 't', "$title: what the worker wrote");
+		stop_at_once($node, $title);
+	}
+	return;
+}
+
+my $have_faults = build('io_faults.so', '-shared', '-fPIC', '-I', `$pg_config --includedir-server` =~ s/\n//r);
+
+foreach my $method ('pwritev', 'io_uring')
+{
+	my $node = new_node($method, conf => io_conf($method) . "restart_after_crash = on\n");
+	if (!io_method_works($node, $method))
+	{
+		$node->stop;
+		next;
+	}
+	make_twins($node);
+	$expected = 0;
+	if (!has_injection_points($node) || $node->pg_version < 18 || !$have_faults)
+	{
+		diag 'SKIPPED: faults need injection points with arguments, and a compiler';
+	}
+	else
+	{
+		test_faults($node, $method);
+	}
+	check_files($node, $method);
+
+	# -- file systems that are none for direct, or not for asynchronous writes
+	if ($ENV{ZS_TINY_FS})
+	{
+		my $location = "$ENV{ZS_TINY_FS}/032_$$";
+		mkdir $location;
+		$node->safe_psql('postgres', "create tablespace tiny location '$location'");
+		$node->safe_psql('postgres', "alter table $_ set tablespace tiny") for 'h', 'z';
+		change($node);
+		$node->safe_psql('postgres', 'checkpoint');
+		cmp_ok(blocks_written($node), '>', 0, "$method, tmpfs: the worker writes there");
+		cmp_ok($node->safe_psql('postgres', 'select sum(buffered_files) from pg_stat_zedstore_io'), '>', 0,
+			"$method, tmpfs: through the cache")
+		  if $method eq 'pwritev';
+		stop_at_once($node, "$method, tmpfs");
+		$node->safe_psql('postgres', "alter table $_ set tablespace pg_default") for 'h', 'z';
+		$node->safe_psql('postgres', 'drop tablespace tiny');
+		rmdir $location;
+	}
+	else
+	{
+		diag 'SKIPPED: no tmpfs (ZS_TINY_FS)';
+	}
+	check_twins($node, $method);
+	$node->stop;
+
+	# -- systems that refuse it
+	next if $method ne 'io_uring';
+	my $path = $ENV{PATH};
+	$ENV{PATH} = "$tmp/bin:$path";
+	mkdir "$tmp/bin";
+	foreach my $limits ('no_io_uring', 'ulimit -l 0')
+	{
+		if ($limits eq 'no_io_uring' &&
+			(!build('no_io_uring') || system_log("$tmp/no_io_uring", 'true') != 0))
+		{
+			diag 'SKIPPED: no seccomp, or no compiler';
+			next;
+		}
+		my $run = $limits eq 'no_io_uring' ? "exec $tmp/no_io_uring" : "$limits; exec";
+		open my $script, '>', "$tmp/bin/pg_ctl" or die;
+		print $script "#!/bin/sh\nPATH='$path'\n$run pg_ctl \"\$\@\"\n";
+		close $script;
+		chmod 0755, "$tmp/bin/pg_ctl";
+
+		my $log_end = -s $node->logfile;
+		$node->start;
+		wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io');
+		change($node);
+		$node->safe_psql('postgres', 'checkpoint');
+		cmp_ok(blocks_written($node), '>', 0, "$limits: the worker writes");
+		if ($limits eq 'no_io_uring')
+		{
+			is($node->safe_psql('postgres', 'select distinct method from pg_stat_zedstore_io'), 'pwritev', "$limits: the other method is used");
+			$node->log_check("$limits: the log tells why", $log_end,
+				log_like => [qr/io_uring is not available: Operation not permitted/]);
+		}
+		stop_at_once($node, $limits);
+		check_twins($node, $limits);
+		$node->stop;
+	}
+	$ENV{PATH} = $path;
+	unlink "$tmp/bin/pg_ctl";
+}
+
+done_testing();
