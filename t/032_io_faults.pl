@@ -8,11 +8,13 @@ use warnings FATAL => 'all';
 
 use Errno qw(EAGAIN EINTR EINVAL EIO ENOSPC);
 use File::Basename;
+use IO::Handle;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use ZedstoreIo;
 use ZedstoreTest;
+use ZedstoreVolume;
 
 my $source = dirname(__FILE__) . '/lib';
 my $tmp = PostgreSQL::Test::Utils::tempdir_short();
@@ -108,6 +110,62 @@ sub test_faults
 	return;
 }
 
+# ---- a file system that is full -------------------------------------------------------------------
+
+# Writes to the file until the file system has no room at all.
+sub fill
+{
+	my ($path) = @_;
+	open my $file, '>', $path or die "$path: $!";
+	for my $size (1024 * 1024, 4096)
+	{
+		1 while (syswrite($file, 'x' x $size) // 0) == $size;
+	}
+	$file->sync;
+	close $file;
+	return;
+}
+
+# Files that share their blocks with others take new ones when they are written to.
+sub test_full
+{
+	my ($node, $method) = @_;
+	my $title = "$method, full file system";
+	my $volume = volumes_possible() ? eval { new_volume('xfs', 400) } : undef;
+
+	if (!$volume || $node->pg_version < 18)
+	{
+		diag 'SKIPPED: a full file system needs xfs on a loop device, and PostgreSQL 18 that clones';
+		return;
+	}
+	mkdir "$volume->{dir}/ts";
+	$node->safe_psql('postgres', "create tablespace full_ts location '$volume->{dir}/ts'");
+	$node->safe_psql('postgres', 'create database original tablespace full_ts');
+	$node->safe_psql('original', q{
+		create table t (a int, v int, pad text) with (fillfactor = 40);
+		insert into t select i, 0, repeat('x', 200) from generate_series(1, 5000) i});
+	$node->safe_psql('original', 'vacuum freeze t');
+	$node->safe_psql('postgres', q{
+		set file_copy_method = clone; create database copy template original strategy file_copy});
+	$node->safe_psql('postgres', 'checkpoint');
+	fill("$volume->{dir}/fill");
+	my $log_end = -s $node->logfile;
+	$node->safe_psql('copy', 'update t set v = v + 1');
+	my ($status, undef, $errors) = $node->psql('postgres', 'checkpoint');
+	isnt($status, 0, "$title: the checkpointer cannot write either");
+	like(slurp_file($node->logfile, $log_end), qr/could not write blocks .*No space left on device/, "$title: the log tells");
+	is((split /\|/, counters($node))[0], 't', "$title: errors are counted");
+	is($node->safe_psql('copy', 'select sum(v), count(*) from t'), '5000|5000', "$title: the server goes on");
+	unlink "$volume->{dir}/fill";
+	$node->safe_psql('postgres', 'checkpoint');
+	stop_at_once($node, $title);
+	is($node->safe_psql('copy', 'select sum(v), count(*) from t'), '5000|5000', "$title: everything was written when there was room");
+	is($node->safe_psql('original', 'select sum(v), count(*) from t'), '0|5000', "$title: and to the copy only");
+	$node->safe_psql('postgres', "drop database $_") for 'copy', 'original';
+	$node->safe_psql('postgres', 'drop tablespace full_ts');
+	return;
+}
+
 my $have_faults = build('io_faults.so', '-shared', '-fPIC', '-I', `$pg_config --includedir-server` =~ s/\n//r);
 
 foreach my $method ('pwritev', 'io_uring')
@@ -152,6 +210,7 @@ foreach my $method ('pwritev', 'io_uring')
 	{
 		diag 'SKIPPED: no tmpfs (ZS_TINY_FS)';
 	}
+	test_full($node, $method);
 	check_twins($node, $method);
 	$node->stop;
 
@@ -193,5 +252,24 @@ foreach my $method ('pwritev', 'io_uring')
 	$ENV{PATH} = $path;
 	unlink "$tmp/bin/pg_ctl";
 }
+
+# ---- a server that goes through the page cache -----------------------------------------------------
+
+my $node = new_node('buffered', conf => io_conf() . "zedstore.io_method = io_uring\n");
+if (io_method_works($node, 'io_uring'))
+{
+	make_twins($node);
+	$expected = 0;
+	change($node);
+	$node->safe_psql('postgres', 'checkpoint');
+	cmp_ok(blocks_written($node), '>', 0, 'buffered: the worker writes');
+	# the list is made for the first asynchronous write
+	my $asynchronous = -e $node->data_dir . '/zedstore_io_worker.0';
+	my $said_no = $node->log_contains(qr/I\/O worker writes synchronously to files in the file system/);
+	ok(!$asynchronous == !!$said_no, 'buffered: asynchronously, or the log tells that it does not');
+	stop_at_once($node, 'buffered');
+	check_files($node, 'buffered');
+}
+$node->stop;
 
 done_testing();
