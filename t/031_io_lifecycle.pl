@@ -95,6 +95,19 @@ is(blocks_written($node), $before, 'the checkpoint role can be turned off');
 set_and_reload($node, 'zedstore.io_checkpoint' => 'on');
 wait_for_workers($node);
 
+# workers have a transaction all the time
+my $pid = worker_pid($node, 1);
+{
+	local $ENV{PGOPTIONS} = '-c transaction_timeout=0';
+	$node->append_conf('postgresql.conf', "transaction_timeout = 200ms\n");
+	$node->reload;
+	$node->safe_psql('postgres', 'select pg_sleep(0.5)');
+	$node->safe_psql('postgres', 'checkpoint');
+	is(worker_pid($node, 1), $pid, 'transaction_timeout does not end them');
+	$node->append_conf('postgresql.conf', "transaction_timeout = 0\n");
+	$node->reload;
+}
+
 # a method and other settings in the midst of a checkpoint
 my $slow = start_slow_checkpoint($node);
 full_speed($node);

@@ -137,6 +137,7 @@ zsio_hazard_record(int worker, ZsIoFile *file)
 void
 zsio_hazard_forget(int worker)
 {
+	Assert(zsio_run_busy() == 0);
 	if (list_used && ftruncate(list_fd, 0) == 0)
 	{
 		list_used = false;

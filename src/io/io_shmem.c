@@ -143,5 +143,6 @@ zsio_init(void)
 	shmem_startup_hook = startup_shmem;
 	prev_emit_log_hook = emit_log_hook;
 	emit_log_hook = watch_log;
-	register_worker();
+	if (!IsBinaryUpgrade && (max_worker_processes > 0 || zsio_workers > 0))
+		register_worker();
 }

@@ -49,10 +49,14 @@
 /* Milliseconds between two looks for a checkpoint. */
 #define POLL_MS		50
 
+/* Seconds until a worker is started again that ended by itself. */
+#define RESTART_SECONDS	5
+
 static ZsIoWorkerShared *self = NULL;
 static int	self_no = -1;
 static uint32 wait_main = 0;
 static ResourceOwner owner = NULL;
+static TimestampTz started[ZSIO_MAX_WORKERS];	/* the other workers, by the first */
 
 /* ---- life ------------------------------------------------------------------------- */
 
@@ -121,6 +125,10 @@ start_others(void)
 			continue;
 		if (handles[i] != NULL && GetBackgroundWorkerPid(handles[i], &pid) != BGWH_STOPPED)
 			continue;
+		if (started[i] != 0 &&
+			!TimestampDifferenceExceeds(started[i], GetCurrentTimestamp(), RESTART_SECONDS * 1000))
+			continue;
+		started[i] = GetCurrentTimestamp();
 		if (handles[i] != NULL)
 			pfree(handles[i]);
 		handles[i] = NULL;
@@ -161,6 +169,7 @@ reload(void)
 	zsio_run_drain();
 	zsio_run_shutdown();
 	zsio_file_close_all();
+	memset(started, 0, sizeof(started));
 }
 
 static void
@@ -188,6 +197,7 @@ zsio_worker_main(Datum arg)
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
+	SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
 	enter();
 	wait_main = WaitEventExtensionNew("ZedstoreIoMain");
 
