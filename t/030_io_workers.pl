@@ -49,6 +49,16 @@ foreach my $method ('pwritev', 'io_uring')
 	check_files($node, $method);
 	check_twins($node, $method);
 
+	# -- the checkpointer stays behind the worker, and finds nothing left to write
+	change_twins($node);
+	wait_for_sql($node, q{select count(*) > 0 from pg_locks where locktype = 'virtualxid'
+		and pid in (select pid from pg_stat_zedstore_io)});
+	my $log_end = -s $node->logfile;
+	$node->safe_psql('postgres', 'checkpoint');
+	$node->wait_for_log(qr/I\/O worker 1 wrote (\d+) of (\d+) dirty buffers/, $log_end);
+	my ($wrote, $of) = slurp_file($node->logfile, $log_end) =~ /I\/O worker 1 wrote (\d+) of (\d+) dirty buffers/;
+	cmp_ok($wrote, '>=', 0.95 * $of, "$method: the worker wrote it all");
+
 	# -- under load, with settings that make many small requests
 	$node->append_conf('postgresql.conf', "zedstore.io_queue_depth = 4\nzedstore.io_request_size = 2\n");
 	$node->reload;
@@ -124,7 +134,7 @@ foreach my $method ('pwritev', 'io_uring')
 	$node->safe_psql('postgres', 'checkpoint');
 	my $pid = $node->safe_psql('postgres', q{
 		select min(pid) from pg_stat_activity where backend_type = 'zedstore I/O worker'});
-	my $log_end = -s $node->logfile;
+	$log_end = -s $node->logfile;
 	kill 'KILL', $pid;
 	$load->finish;
 	$node->wait_for_log(qr/database system is ready to accept connections/, $log_end);

@@ -36,7 +36,7 @@ sub settings
 		'zedstore.io_max_iops = ' . pick(0, 0, 100, 1000));
 }
 
-my $primary = new_node('primary', allows_streaming => 1, conf => io_conf() . "shared_buffers = 8MB\nmax_wal_size = 512MB\n");
+my $primary = new_node('primary', allows_streaming => 1, conf => io_conf() . "shared_buffers = 8MB\nmax_wal_size = 512MB\nbgwriter_lru_maxpages = 100\nbgwriter_delay = 10ms\n");
 $primary->safe_psql('postgres', qq{
 	create extension amcheck;
 	create table h (id int primary key, v bigint, pad text);

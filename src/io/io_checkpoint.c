@@ -267,7 +267,8 @@ write_round(Round *round)
 				continue;
 		}
 
-		/* the claimed run is the fence, so older ones may end now */
+		/* the claimed run is the fence, so older ones may end now, also those written synchronously */
+		zsio_run_reap(0);
 		if (zsio_run_busy() >= zsio_run_depth())
 		{
 			nap(NAP_US);
@@ -284,7 +285,6 @@ write_round(Round *round)
 		zsio_pace_charge(run->nblocks);
 		zsio_run_submit(run);
 		run = NULL;
-		zsio_run_reap(0);
 		pg_atomic_write_u64(&self->round_done, round->pos);
 	}
 	zsio_checkpoint_disarm();

@@ -45,6 +45,7 @@ shared_buffers = 16MB
 max_wal_size = 2GB
 checkpoint_timeout = 1h
 log_checkpoints = on
+bgwriter_lru_maxpages = 0
 max_worker_processes = 12
 restart_after_crash = on
 CONF
