@@ -51,8 +51,7 @@ foreach my $method ('pwritev', 'io_uring')
 
 	# -- the checkpointer stays behind the worker, and finds nothing left to write
 	change_twins($node);
-	wait_for_sql($node, q{select count(*) > 0 from pg_locks where locktype = 'virtualxid'
-		and pid in (select pid from pg_stat_zedstore_io)});
+	wait_for_gate($node);
 	my $log_end = -s $node->logfile;
 	$node->safe_psql('postgres', 'checkpoint');
 	$node->wait_for_log(qr/I\/O worker 1 wrote (\d+) of (\d+) dirty buffers/, $log_end);

@@ -47,6 +47,7 @@ sub start_slow_checkpoint
 	my ($node) = @_;
 	set_and_reload($node, 'zedstore.io_max_iops' => 2, 'zedstore.io_request_size' => '8kB');
 	change_twins($node);
+	wait_for_gate($node);
 	my $checkpoint = start_sql($node, 'checkpoint');
 	wait_for_sql($node, 'select bool_or(checkpoint_blocks_done > 0 and
 		checkpoint_blocks_done < checkpoint_blocks_total - 200) from pg_stat_zedstore_io');
@@ -246,8 +247,7 @@ $slow->finish;
 is($slow->result(0), 0, 'promotion during a restartpoint');
 # the gate is armed when the checkpoint after the promotion is complete
 $standby->safe_psql('postgres', 'checkpoint');
-$pids = join ',', workers($standby);
-wait_for_sql($standby, "select count(*) = 2 from pg_locks where locktype = 'virtualxid' and pid in ($pids)");
+wait_for_gate($standby);
 $before = blocks_written($standby);
 change_twins($standby);
 $standby->safe_psql('postgres', 'checkpoint');

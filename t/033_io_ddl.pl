@@ -51,8 +51,7 @@ sub stop_worker
 
 	# so that the table's are the only dirty blocks
 	$node->safe_psql('postgres', 'checkpoint');
-	wait_for_sql($node, q{select count(*) > 0 from pg_locks where locktype = 'virtualxid'
-		and pid in (select pid from pg_stat_zedstore_io)});
+	wait_for_gate($node);
 	$node->safe_psql($dbname, $sql);
 	$node->safe_psql('postgres', "select injection_points_attach('$point', 'wait')");
 	my $checkpoint = start_sql($node, 'checkpoint');

@@ -39,6 +39,7 @@ sub fill_queue
 	$node->restart;
 	wait_for_workers($node);
 	change_twins($node);
+	wait_for_gate($node);
 	slow_down($volume, $iops);
 	$checkpoint = start_sql($node, 'checkpoint');
 	for (1 .. $tries)

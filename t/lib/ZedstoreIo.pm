@@ -22,6 +22,7 @@ our @EXPORT = qw(
   io_method_works
   blocks_written
   wait_for_workers
+  wait_for_gate
   make_twins
   change_twins
   check_twins
@@ -77,6 +78,17 @@ sub wait_for_workers
 	wait_for_sql($node, q{
 		select count(*) = greatest(current_setting('zedstore.io_workers')::int, 1)
 		from pg_stat_activity where backend_type = 'zedstore I/O worker'});
+	return;
+}
+
+# The next checkpoint will wait until all workers have begun to write for it.
+sub wait_for_gate
+{
+	my ($node) = @_;
+	wait_for_sql($node, q{
+		select count(*) = current_setting('zedstore.io_workers')::int
+		from pg_locks l join pg_stat_activity a using (pid)
+		where a.backend_type = 'zedstore I/O worker' and l.locktype = 'virtualxid'});
 	return;
 }
 
