@@ -117,9 +117,8 @@ zsio_cache_allows_async(const char *path, dev_t dev)
 	device->large_folios = has_large_folios(dir);
 	if (device->large_folios)
 		ereport(LOG,
-				(errmsg("I/O worker writes synchronously to files in the file system of \"%s\"", dir),
-				 errdetail("Asynchronous direct writes and the server's buffered writes would get in each other's way, "
-						   "because its page cache has large folios."),
-				 errhint("More workers (%s) write in parallel.", "zedstore.io_workers")));
+				(errmsg("I/O worker writes with threads to files in the file system of \"%s\"", dir),
+				 errdetail("Writes by io_uring and the server's buffered writes would get in each other's way, "
+						   "because its page cache has large folios.")));
 	return !device->large_folios;
 }

@@ -227,7 +227,7 @@ extern void zsio_hazard_forget(int worker);
 /* In the postmaster, before recovery: waits until writes to recorded files have landed. */
 extern void zsio_hazard_barrier(void);
 
-/* ---- methods (io_method.c, io_uring.c) ------------------------------------------------- */
+/* ---- methods (io_method.c, io_pool.c, io_uring.c) ------------------------------------------------- */
 
 typedef struct ZsIoRun
 {
@@ -241,6 +241,7 @@ typedef struct ZsIoRun
 	BlockNumber blkno;			/* first block, from the start of the relation fork */
 	off_t		offset;			/* in the file */
 	uint32		done;			/* bytes that earlier, short writes wrote */
+	ssize_t		first_length;	/* of the next write, or -errno; 0: what is missing */
 	char	   *data;			/* the pages, aligned for direct I/O */
 	TimestampTz started;
 	int			error;			/* errno of the write, 0 = it went well */
@@ -254,10 +255,7 @@ typedef struct ZsIoMethodOps
 	/* false, with a message in *reason: not available here */
 	bool		(*init) (int depth, const char **reason);
 
-	/*
-	 * Starts the write of a run.  Synchronous methods finish it, and set
-	 * run->error; then true.
-	 */
+	/* Starts the write of a run. */
 	bool		(*submit) (ZsIoRun *run);
 
 	/*
@@ -278,7 +276,13 @@ extern const ZsIoMethodOps zsio_uring_ops;
 /* The run ended already when it was submitted: the next to be reaped. */
 extern void zsio_method_finished(ZsIoRun *run);
 
-/* Writes what is missing of a run, synchronously; returns errno or 0. */
+/* Runs that the pool has, and that are to be reaped from it. */
+extern int	zsio_pool_pending(void);
+
+/*
+ * Writes what is missing of a run, synchronously; returns errno or 0.  Also called by threads: it
+ * must not report errors, allocate memory or look at anything but the run and its file.
+ */
 extern int	zsio_write_rest(ZsIoRun *run);
 
 /* ---- runs (io_run.c) --------------------------------------------------------------------- */

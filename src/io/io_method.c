@@ -1,11 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * io_method.c
- *	  How a run gets to the file: the choice, and the synchronous method.
- *
- * "pwritev" writes each run at once with pwrite().  It is what is left where the system
- * has no io_uring or refuses it, where writes of a killed process could not be waited
- * for (io_hazard.c), and the reference that tests compare with.
+ *	  How a run gets to the file: the choice of the method, and one synchronous write.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -17,35 +13,34 @@
 
 #include <unistd.h>
 
-#include "lib/ilist.h"
 #include "storage/fd.h"
 
 #include "io_internal.h"
 
 /* ---- one write ------------------------------------------------------------------ */
 
-/*
- * As pwrite().  Tests make it fail, or write less: they change the length, to
- * -errno.
- */
+/* As pwrite(), but for the first time as tests want it: of another length, or -errno. */
 static ssize_t
-write_some(int fd, const char *data, size_t size, off_t offset)
+write_some(ZsIoRun *run)
 {
-	ssize_t		length = size;
+	ssize_t		length = run->nblocks * BLCKSZ - run->done;
 
-	ZS_INJECTION_POINT_ARG("zs-io-pwrite", &length);
+	if (run->first_length != 0)
+		length = Min(length, run->first_length);
+	run->first_length = 0;
 	if (length < 0)
 	{
 		errno = -length;
 		return -1;
 	}
-	return pg_pwrite(fd, data, length, offset);
+	return pg_pwrite(run->file->fd, run->data + run->done, length, run->offset + run->done);
 }
 
 int
 zsio_write_rest(ZsIoRun *run)
 {
 	uint32		size = run->nblocks * BLCKSZ;
+	bool		refused = false;
 
 	while (run->done < size)
 	{
@@ -54,8 +49,7 @@ zsio_write_rest(ZsIoRun *run)
 		/* direct writes must begin at a boundary */
 		run->done -= run->done % PG_IO_ALIGN_SIZE;
 		errno = 0;
-		n = write_some(run->file->fd, run->data + run->done, size - run->done,
-					   run->offset + run->done);
+		n = write_some(run);
 		if (n > 0)
 		{
 			run->done += n;
@@ -64,9 +58,10 @@ zsio_write_rest(ZsIoRun *run)
 		}
 		else if (n < 0 && errno == EINTR)
 			continue;
-		else if (n < 0 && errno == EINVAL && run->file->direct)
+		else if (n < 0 && errno == EINVAL && !refused)
 		{
-			/* opened, but does not write directly */
+			/* opened, but does not write directly; another thread may have seen that first */
+			refused = true;
 			if (!zsio_file_make_buffered(run->file))
 				return EINVAL;
 		}
@@ -75,54 +70,6 @@ zsio_write_rest(ZsIoRun *run)
 	}
 	return 0;
 }
-
-/* ---- the synchronous method -------------------------------------------------------- */
-
-static ZsIoRun *finished[ZSIO_MAX_DEPTH + 1];
-static int	nfinished = 0;
-
-static bool
-pwritev_init(int depth, const char **reason)
-{
-	nfinished = 0;
-	return true;
-}
-
-static bool
-pwritev_submit(ZsIoRun *run)
-{
-	run->error = zsio_write_rest(run);
-	zsio_method_finished(run);
-	return true;
-}
-
-void
-zsio_method_finished(ZsIoRun *run)
-{
-	Assert(nfinished < (int) lengthof(finished));
-	finished[nfinished++] = run;
-}
-
-static ZsIoRun *
-pwritev_reap(long timeout_us)
-{
-	return nfinished > 0 ? finished[--nfinished] : NULL;
-}
-
-static void
-pwritev_shutdown(void)
-{
-	Assert(nfinished == 0);
-}
-
-const ZsIoMethodOps zsio_pwritev_ops = {
-	.name = "pwritev",
-	.method = ZSIO_METHOD_PWRITEV,
-	.init = pwritev_init,
-	.submit = pwritev_submit,
-	.reap = pwritev_reap,
-	.shutdown = pwritev_shutdown
-};
 
 /* ---- the choice ----------------------------------------------------------------------- */
 

@@ -282,6 +282,7 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 	ZS_INJECTION_POINT_ARG("zs-io-claimed", NULL);
 	run->role = role;
 	run->done = 0;
+	run->first_length = 0;
 	run->error = 0;
 	run->offset = (off_t) (run->blkno % RELSEG_SIZE) * BLCKSZ;
 	return run;

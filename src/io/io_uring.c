@@ -7,7 +7,7 @@
  * ring is told (SINGLE_ISSUER, DEFER_TASKRUN) where the kernel knows these flags.
  *
  * Files whose writes could not be waited for after a crash (io_hazard.c), and those
- * that go through the page cache, are written by the other method here too.
+ * that go through the page cache, are written by the other method (io_pool.c) here too.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -25,6 +25,7 @@
 
 static struct io_uring ring;
 static bool ring_exists = false;
+static int	nin_ring = 0;		/* requests in flight in the ring */
 
 static bool
 uring_init(int depth, const char **reason)
@@ -103,6 +104,7 @@ uring_submit(ZsIoRun *run)
 		return zsio_pwritev_ops.submit(run);
 	io_uring_prep_write(sqe, run->file->fd, run->data, length, run->offset);
 	io_uring_sqe_set_data(sqe, run);
+	nin_ring++;
 	n = io_uring_submit(&ring);
 
 	/* else it stays in the queue and goes with the next submission; reaping submits as well */
@@ -121,6 +123,12 @@ uring_reap(long timeout_us)
 
 	if (run != NULL)
 		return run;
+
+	/* of two places to wait at, look at the other one soon */
+	if (nin_ring == 0)
+		return zsio_pwritev_ops.reap(timeout_us);
+	if (zsio_pool_pending() > 0 && (timeout_us < 0 || timeout_us > 1000))
+		timeout_us = 1000;
 
 	if (timeout_us < 0)
 	{
@@ -147,6 +155,7 @@ uring_reap(long timeout_us)
 		io_uring_cqe_seen(&ring, cqe);
 		return NULL;
 	}
+	nin_ring--;
 	complete(run, cqe->res);
 	io_uring_cqe_seen(&ring, cqe);
 	return run;
