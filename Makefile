@@ -23,7 +23,7 @@ ISOLATION_OPTS = --load-extension=zedstore_io
 PKG_CONFIG ?= pkg-config
 LIBS_USED = liblz4 libzstd
 PG_CPPFLAGS = -I$(srcdir)/include $(shell $(PKG_CONFIG) --cflags $(LIBS_USED))
-SHLIB_LINK = $(shell $(PKG_CONFIG) --libs $(LIBS_USED)) -lm
+SHLIB_LINK = $(shell $(PKG_CONFIG) --libs $(LIBS_USED)) -lm -pthread
 # io_uring, where there is one; "make LIBURING=" builds without
 LIBURING ?= $(shell $(PKG_CONFIG) --exists 'liburing >= 2.2' && echo liburing)
 ifneq ($(LIBURING),)
