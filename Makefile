@@ -90,6 +90,8 @@ ifneq ($(filter fuzz,$(HELPERS)),)
 fuzz:
 	@fuzz/run $(FUZZ)
 endif
+# bash would take it for its own clock
+unexport SECONDS
 ifneq ($(filter difftest,$(HELPERS)),)
 difftest:
 	@PG='$(PG)' scripts/difftest $(if $(SECONDS),--seconds=$(SECONDS)) $(if $(SEED),--seed=$(SEED)) $(DIFFTEST)
