@@ -54,7 +54,7 @@
 
 /* At least so many blocks must be gained, and this part of the file. */
 #define RELOCATE_MINIMUM	64
-#define RELOCATE_FRACTION	16
+#define RELOCATE_FRACTION	32
 
 /* This part of the blocks in use is left free, so that there is some choice. */
 #define SLACK_FRACTION		64

@@ -32,7 +32,8 @@
 
 /* heap's numbers */
 #define TRUNCATE_MINIMUM			1000	/* blocks, or ... */
-#define TRUNCATE_FRACTION			16	/* ... this part of the file */
+#define TRUNCATE_FRACTION			16	/* ... this part of the file, ... */
+#define TRUNCATE_MOVED_FRACTION		32	/* ... or this one after what lay there was moved */
 #define TRUNCATE_LOCK_WAIT_INTERVAL 50	/* ms */
 #define TRUNCATE_LOCK_TIMEOUT		5000	/* ms */
 
@@ -106,8 +107,10 @@ zsvacuum_return_all(ZsReclaim *reclaim)
 
 /* Is it worth the lock to cut off what lies behind tail? */
 static bool
-is_worth_truncating(Relation rel, BlockNumber tail)
+is_worth_truncating(const ZsReclaim *reclaim, BlockNumber tail)
 {
+	Relation	rel = reclaim->rel;
+	int			fraction = reclaim->blocks_moved > 0 ? TRUNCATE_MOVED_FRACTION : TRUNCATE_FRACTION;
 	BlockNumber nblocks = zspage_physical_blocks(rel);
 	BlockNumber freeable = nblocks - Min(tail, nblocks);
 	ZsTableOptions options;
@@ -115,7 +118,7 @@ is_worth_truncating(Relation rel, BlockNumber tail)
 	/* a table that is to grow in steps keeps one */
 	zsbase_table_options(rel, &options);
 	return freeable > (BlockNumber) options.rel_extension_factor &&
-		(freeable >= TRUNCATE_MINIMUM || freeable >= nblocks / TRUNCATE_FRACTION);
+		(freeable >= TRUNCATE_MINIMUM || freeable >= nblocks / fraction);
 }
 
 /* Takes the lock if that is possible without keeping others waiting. */
@@ -148,13 +151,13 @@ zsvacuum_truncate(ZsReclaim *reclaim)
 	BlockNumber new_blocks;
 
 	if (!reclaim->truncate || VacuumFailsafeActive ||
-		!is_worth_truncating(rel, zspage_free_tail(rel)))
+		!is_worth_truncating(reclaim, zspage_free_tail(rel)))
 		return;
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_TRUNCATE);
 	if (!lock_for_truncation(reclaim))
 		return;
-	if (!is_worth_truncating(rel, zspage_free_tail(rel)))
+	if (!is_worth_truncating(reclaim, zspage_free_tail(rel)))
 	{
 		UnlockRelation(rel, AccessExclusiveLock);
 		return;
