@@ -112,3 +112,13 @@ CREATE VIEW pg_stat_zedstore_io AS SELECT * FROM pg_stat_get_zedstore_io();
 REVOKE ALL ON FUNCTION pg_stat_get_zedstore_io() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_io() TO pg_monitor;
 GRANT SELECT ON pg_stat_zedstore_io TO pg_monitor;
+
+CREATE FUNCTION zs_io_report(
+	OUT item text, OUT object text, OUT setting text, OUT advice text, OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 60;
+COMMENT ON FUNCTION zs_io_report()
+IS 'what limits I/O on this host, with advice';
+
+REVOKE ALL ON FUNCTION zs_io_report() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zs_io_report() TO pg_monitor;

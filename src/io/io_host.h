@@ -1,0 +1,81 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_host.h
+ *	  What the host says about volumes: file system, device, limits.
+ *
+ * Nothing here fails: what cannot be found out is left unknown, which is also what
+ * other systems than Linux answer.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_host.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef IO_HOST_H
+#define IO_HOST_H
+
+#include "postgres.h"
+
+/* ---- files of /proc and /sys --------------------------------------------------- */
+
+/*
+ * The first line of a small file without its line feed; false, and an empty line, when
+ * it cannot be read.
+ */
+extern bool zsio_host_line(const char *path, char *line, size_t size);
+
+/* The value behind "key" in a file of "key value" or "key: value" lines; false: not there. */
+extern bool zsio_host_field(const char *path, const char *key, char *value, size_t size);
+
+/* ---- volumes --------------------------------------------------------------------- */
+
+/* Read and write limits of a cgroup for one device; 0 = none. */
+typedef struct ZsIoCgroupLimits
+{
+	bool		known;			/* a controller for block devices was found */
+	int			version;		/* of that controller */
+	uint64		read_iops;
+	uint64		write_iops;
+	uint64		read_bytes;
+	uint64		write_bytes;
+} ZsIoCgroupLimits;
+
+/* Answers of statx() for a file of the volume. */
+typedef struct ZsIoAlignment
+{
+	bool		file_found;		/* there was a file to ask */
+	bool		direct_known;
+	uint32		direct_memory;	/* alignment of memory; 0: no direct I/O */
+	uint32		direct_offset;	/* alignment of offset and size */
+	bool		atomic_known;
+	uint32		atomic_min;		/* untorn writes of that size up to ... */
+	uint32		atomic_max;		/* ... that; 0: none */
+	bool		opens_direct;	/* open() with O_DIRECT went well */
+	bool		hints_known;
+	bool		hints;			/* the file takes write-lifetime hints */
+} ZsIoAlignment;
+
+typedef struct ZsIoVolume
+{
+	char		file_system[32];	/* empty: unknown, as everywhere below */
+	char		device[64];		/* whole disk, as in /sys/block */
+	char		device_no[32];	/* its "major:minor" */
+	char		model[64];
+	char		scheduler[32];
+	int			rotational;		/* -1: unknown */
+} ZsIoVolume;
+
+/* Where the files of a tablespace are, from the data directory. */
+extern void zsio_host_tablespace_path(Oid tablespace, char path[MAXPGPATH]);
+
+extern void zsio_host_volume(const char *path, ZsIoVolume *volume);
+extern void zsio_host_cgroup(const ZsIoVolume *volume, ZsIoCgroupLimits *limits);
+extern void zsio_host_alignment(const char *path, ZsIoAlignment *alignment);
+
+/* ---- io_uring ---------------------------------------------------------------------- */
+
+/* Makes a small ring and throws it away; returns errno, 0 = there is io_uring. */
+extern int	zsio_host_try_uring(void);
+
+#endif							/* IO_HOST_H */
