@@ -122,3 +122,24 @@ IS 'what limits I/O on this host, with advice';
 
 REVOKE ALL ON FUNCTION zs_io_report() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION zs_io_report() TO pg_monitor;
+
+CREATE FUNCTION zs_io_profiles(
+	OUT profile text, OUT iops float8, OUT iops_per_gib float8, OUT max_iops float8,
+	OUT bandwidth float8, OUT bandwidth_per_gib float8, OUT max_bandwidth float8,
+	OUT counted_kb int4, OUT request_kb int4, OUT queue_depth int4, OUT tier_gib int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT STABLE ROWS 40;
+COMMENT ON FUNCTION zs_io_profiles()
+IS 'storage profiles: what kinds of volumes are limited to, in MiB/s and requests per second';
+
+CREATE FUNCTION zs_io_volumes(
+	OUT tablespace text, OUT setting text, OUT profile text, OUT device text, OUT gib float8,
+	OUT read_iops float8, OUT write_iops float8, OUT read_bandwidth float8,
+	OUT write_bandwidth float8, OUT counted_kb int4, OUT request_kb int4, OUT queue_depth int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION zs_io_volumes()
+IS 'storage profile and limits that hold for each tablespace';
+
+REVOKE ALL ON FUNCTION zs_io_volumes() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zs_io_volumes() TO pg_monitor;

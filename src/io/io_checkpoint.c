@@ -50,6 +50,7 @@
 #include "utils/wait_event.h"
 
 #include "io_internal.h"
+#include "io_profile.h"
 
 /* Longest nap while a checkpoint is under way, in microseconds. */
 #define NAP_US			10000
@@ -274,7 +275,7 @@ write_round(Round *round)
 			nap(NAP_US);
 			continue;
 		}
-		delay = zsio_pace_delay(run->nblocks);
+		delay = zsio_pace_delay(run);
 		if (delay > 0)
 		{
 			delay = Min(delay, NAP_US);
@@ -282,7 +283,7 @@ write_round(Round *round)
 			nap(delay);
 			continue;
 		}
-		zsio_pace_charge(run->nblocks);
+		zsio_pace_charge(run);
 		zsio_run_submit(run);
 		run = NULL;
 		pg_atomic_write_u64(&self->round_done, round->pos);
@@ -365,6 +366,7 @@ zsio_checkpoint_poll(void)
 	{
 		/* nothing is in flight, and what was written is synced */
 		zsio_hazard_forget(self_no);
+		zsio_volumes_refresh_if_old();
 		arm();
 	}
 	return false;

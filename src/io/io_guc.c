@@ -16,13 +16,14 @@
 #include "utils/guc.h"
 
 #include "io_internal.h"
+#include "io_profile.h"
 
 int			zsio_workers = 0;
 int			zsio_method = ZSIO_METHOD_AUTO;
-int			zsio_request_blocks = 32;
-int			zsio_queue_depth = 32;
-int			zsio_max_iops = 0;
-int			zsio_max_bandwidth = 0;
+int			zsio_request_blocks = -1;
+int			zsio_queue_depth = -1;
+int			zsio_max_iops = -1;
+int			zsio_max_bandwidth = -1;
 bool		zsio_direct = true;
 bool		zsio_checkpoint = true;
 
@@ -50,27 +51,29 @@ zsio_guc_init(void)
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("zedstore.io_request_size",
 							"Sets how much the I/O workers write with one request at most.",
-							"Cloud volumes count requests of up to 256 kB as one.",
+							"-1 takes the size from the storage profile.",
 							&zsio_request_blocks,
-							32, 1, ZSIO_MAX_RUN_BLOCKS,
+							-1, -1, ZSIO_MAX_RUN_BLOCKS,
 							PGC_SIGHUP, GUC_UNIT_BLOCKS, NULL, NULL, NULL);
 	DefineCustomIntVariable("zedstore.io_queue_depth",
 							"Sets how many requests an I/O worker keeps in flight.",
-							NULL,
+							"-1 takes the number from the storage profile.",
 							&zsio_queue_depth,
-							32, 1, ZSIO_MAX_DEPTH,
+							-1, -1, ZSIO_MAX_DEPTH,
 							PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("zedstore.io_max_iops",
 							"Limits the requests per second of all I/O workers together.",
-							"0 means no limit.",
+							"It holds for each device.  0 means no limit, -1 takes the limit from the "
+							"storage profile.",
 							&zsio_max_iops,
-							0, 0, INT_MAX,
+							-1, -1, INT_MAX,
 							PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomIntVariable("zedstore.io_max_bandwidth",
 							"Limits what all I/O workers together write per second.",
-							"0 means no limit.",
+							"It holds for each device.  0 means no limit, -1 takes the limit from the "
+							"storage profile.",
 							&zsio_max_bandwidth,
-							0, 0, INT_MAX,
+							-1, -1, INT_MAX,
 							PGC_SIGHUP, GUC_UNIT_KB, NULL, NULL, NULL);
 	DefineCustomBoolVariable("zedstore.io_direct",
 							 "Writes around the page cache.",
@@ -84,4 +87,5 @@ zsio_guc_init(void)
 							 &zsio_checkpoint,
 							 true,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	zsio_profile_guc_init();
 }

@@ -64,7 +64,8 @@ typedef enum ZsIoMethod
 
 extern int	zsio_workers;
 extern int	zsio_method;
-extern int	zsio_request_blocks;	/* blocks of 8 kB; 0 = by profile */
+/* these override what the storage profile says, unless they are -1 */
+extern int	zsio_request_blocks;	/* blocks of 8 kB */
 extern int	zsio_queue_depth;
 extern int	zsio_max_iops;		/* requests a second, all workers; 0 = no limit */
 extern int	zsio_max_bandwidth; /* kB a second, all workers; 0 = no limit */
@@ -234,6 +235,7 @@ typedef struct ZsIoRun
 	int			state;			/* RunState of io_run.c */
 	ZsIoFile   *file;
 	ZsIoRole	role;
+	int			volume;			/* where its tablespace is */
 	ZsIoItem	first;			/* its first block */
 	XLogRecPtr	lsn;			/* WAL must be flushed up to here */
 	int			nblocks;
@@ -323,11 +325,18 @@ extern void zsio_run_shutdown(void);
 
 /* ---- limits (io_pace.c) ------------------------------------------------------------------- */
 
-/* Time in microseconds until a request of that many blocks fits the limits; 0 = now. */
-extern long zsio_pace_delay(int nblocks);
+/*
+ * Time in microseconds until the run fits the limits of the volume that it goes to; 0 =
+ * now.
+ */
+extern long zsio_pace_delay(const ZsIoRun *run);
 
-/* A request of that many blocks was started. */
-extern void zsio_pace_charge(int nblocks);
+/* The run is about to be submitted. */
+extern void zsio_pace_charge(const ZsIoRun *run);
+
+/* It is in flight; it ended. */
+extern void zsio_pace_started(const ZsIoRun *run);
+extern void zsio_pace_ended(const ZsIoRun *run);
 
 /* ---- checkpoints (io_checkpoint.c) ----------------------------------------------------------- */
 

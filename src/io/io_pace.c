@@ -3,7 +3,7 @@
  * io_pace.c
  *	  Limits: requests and bytes per second.
  *
- * Two token buckets, each worker with its share of the settings' limits.  A bucket holds what
+ * Two token buckets for each volume, each worker with its share of the volume's limits.  A bucket holds what
  * 20 ms bring, at least one request, so that a worker that was idle does not start with
  * a burst that foreground requests would have to wait behind.
  *
@@ -18,61 +18,91 @@
 #include "portability/instr_time.h"
 
 #include "io_internal.h"
+#include "io_profile.h"
 
 #define BURST_SECONDS	0.02
 
-static instr_time last_refill;
-static double requests_left = 0;
-static double bytes_left = 0;
+/* While the volume has all the requests in flight that it should have. */
+#define QUEUE_WAIT_US	1000
 
-static double
-share(int limit, double unit)
+typedef struct Bucket
 {
-	return limit * unit / Max(zsio_workers, 1);
+	instr_time	last_refill;
+	double		requests_left;
+	double		bytes_left;
+	int			in_flight;
+} Bucket;
+
+static Bucket buckets[ZSIO_MAX_VOLUMES];
+
+/* This worker's part of a limit; 0 = no limit. */
+static double
+share(double limit)
+{
+	return limit / Max(zsio_workers, 1);
 }
 
 static void
-refill(void)
+refill(Bucket *bucket, const ZsIoLimits *limits)
 {
 	instr_time	now;
 	double		seconds;
 	double		rate;
 
 	INSTR_TIME_SET_CURRENT(now);
-	if (INSTR_TIME_IS_ZERO(last_refill))
-		last_refill = now;
-	seconds = INSTR_TIME_GET_DOUBLE(now) - INSTR_TIME_GET_DOUBLE(last_refill);
-	last_refill = now;
+	if (INSTR_TIME_IS_ZERO(bucket->last_refill))
+		bucket->last_refill = now;
+	seconds = INSTR_TIME_GET_DOUBLE(now) - INSTR_TIME_GET_DOUBLE(bucket->last_refill);
+	bucket->last_refill = now;
 
-	rate = share(zsio_max_iops, 1);
-	requests_left = Min(requests_left + seconds * rate, Max(rate * BURST_SECONDS, 1));
-	rate = share(zsio_max_bandwidth, 1024);
-	bytes_left = Min(bytes_left + seconds * rate,
-					 Max(rate * BURST_SECONDS, zsio_request_blocks * BLCKSZ));
+	rate = share(limits->write_iops);
+	bucket->requests_left = Min(bucket->requests_left + seconds * rate,
+								Max(rate * BURST_SECONDS, 1));
+	rate = share(limits->write_bytes);
+	bucket->bytes_left = Min(bucket->bytes_left + seconds * rate,
+							 Max(rate * BURST_SECONDS, limits->request_blocks * BLCKSZ));
 }
 
 long
-zsio_pace_delay(int nblocks)
+zsio_pace_delay(const ZsIoRun *run)
 {
+	const ZsIoLimits *limits = zsio_volume_limits(run->volume);
+	Bucket	   *bucket = &buckets[run->volume];
+	double		bytes = run->nblocks * BLCKSZ;
 	double		delay = 0;
 
-	refill();
-	if (zsio_max_iops > 0 && requests_left < 1)
-		delay = Max(delay, (1 - requests_left) / share(zsio_max_iops, 1));
-	if (zsio_max_bandwidth > 0 && bytes_left < nblocks * BLCKSZ)
-		delay = Max(delay, (nblocks * BLCKSZ - bytes_left) / share(zsio_max_bandwidth, 1024));
+	if (bucket->in_flight >= limits->queue_depth)
+		return QUEUE_WAIT_US;
+	refill(bucket, limits);
+	if (limits->write_iops > 0 && bucket->requests_left < 1)
+		delay = Max(delay, (1 - bucket->requests_left) / share(limits->write_iops));
+	if (limits->write_bytes > 0 && bucket->bytes_left < bytes)
+		delay = Max(delay, (bytes - bucket->bytes_left) / share(limits->write_bytes));
 	return delay == 0 ? 0 : (long) (delay * 1000000) + 1;
 }
 
 void
-zsio_pace_charge(int nblocks)
+zsio_pace_charge(const ZsIoRun *run)
 {
+	const ZsIoLimits *limits = zsio_volume_limits(run->volume);
+	Bucket	   *bucket = &buckets[run->volume];
+
 	/* without a limit nothing flows in: there must be no debt when one is set */
-	if (zsio_max_iops > 0)
-	{
-		/* volumes count a larger request as several of 256 kB */
-		requests_left -= (nblocks * BLCKSZ + 256 * 1024 - 1) / (256 * 1024);
-	}
-	if (zsio_max_bandwidth > 0)
-		bytes_left -= nblocks * BLCKSZ;
+	if (limits->write_iops > 0)
+		bucket->requests_left -= zsio_requests_counted(limits, run->nblocks * BLCKSZ);
+	if (limits->write_bytes > 0)
+		bucket->bytes_left -= run->nblocks * BLCKSZ;
+}
+
+void
+zsio_pace_started(const ZsIoRun *run)
+{
+	buckets[run->volume].in_flight++;
+}
+
+void
+zsio_pace_ended(const ZsIoRun *run)
+{
+	Assert(buckets[run->volume].in_flight > 0);
+	buckets[run->volume].in_flight--;
 }

@@ -35,6 +35,7 @@
 
 #include "io_host.h"
 #include "io_internal.h"
+#include "io_profile.h"
 
 PG_FUNCTION_INFO_V1(zs_io_report);
 
@@ -232,6 +233,22 @@ limit_text(const char *name, uint64 value, uint64 unit)
 	return value == 0 ? "" : psprintf("%s " UINT64_FORMAT " ", name, value / unit);
 }
 
+/* Disks of clouds say whose they are, but not what was bought. */
+static bool
+is_cloud_volume(const char *model)
+{
+	static const char *const models[] = {
+		"Amazon Elastic Block Store", "PersistentDisk", "nvme_card-pd", "MSFT NVMe", "Virtual Disk",
+	};
+
+	for (int i = 0; i < (int) lengthof(models); i++)
+	{
+		if (strncmp(model, models[i], strlen(models[i])) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void
 report_device(ReturnSetInfo *rsinfo, const char *object, const ZsIoVolume *volume)
 {
@@ -246,7 +263,9 @@ report_device(ReturnSetInfo *rsinfo, const char *object, const ZsIoVolume *volum
 		volume->device[0] == '\0' ? UNKNOWN :
 		volume->model[0] == '\0' ? volume->device :
 		psprintf("%s (%s)", volume->device, volume->model),
-		NULL, "Tablespaces on one device share its limits.");
+		is_cloud_volume(volume->model) && zsio_profile == ZSIO_PROFILE_AUTO ?
+		"Name the type of the volume in zedstore.io_profile." : NULL,
+		"Tablespaces on one device share its limits.");
 	put(rsinfo, "rotational", object,
 		volume->rotational < 0 ? UNKNOWN : rotational ? "yes" : "no", NULL,
 		"Virtual disks often say so wrongly; zedstore.io_profile names the kind of volume.");

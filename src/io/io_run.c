@@ -31,6 +31,7 @@
 #include "utils/timestamp.h"
 
 #include "io_internal.h"
+#include "io_profile.h"
 
 /* Seconds between two messages about failed writes. */
 #define ERROR_LOG_INTERVAL	10
@@ -62,8 +63,10 @@ zsio_run_setup(ZsIoWorkerShared *me, int worker)
 	zsio_run_shutdown();
 	self = me;
 	self_no = worker;
-	run_blocks = Min(zsio_request_blocks, max_pinned / 2);
-	depth = Max(Min(zsio_queue_depth, max_pinned / run_blocks - 1), 1);
+	zsio_volumes_refresh();
+	zsio_volumes_largest(&run_blocks, &depth);
+	run_blocks = Min(run_blocks, max_pinned / 2);
+	depth = Max(Min(depth, max_pinned / run_blocks - 1), 1);
 
 	run_context = AllocSetContextCreate(TopMemoryContext, "zedstore I/O runs",
 										ALLOCSET_DEFAULT_SIZES);
@@ -178,6 +181,7 @@ finish(ZsIoRun *run)
 {
 	Assert(run->state == RUN_IN_FLIGHT && nbusy > 0);
 	nbusy--;
+	zsio_pace_ended(run);
 	ZS_INJECTION_POINT_ARG("zs-io-written", NULL);
 	if (run->error == 0 && !request_sync(run))
 		run->error = errno;
@@ -247,12 +251,13 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 {
 	ZsIoRun    *run = free_slot();
 	const ZsIoItem *last = NULL;
+	int			most = run_blocks;
 
 	if (run == NULL)
 		return NULL;
 	Assert(run->nblocks == 0 && run->file == NULL);
 	run->lsn = InvalidXLogRecPtr;
-	while (*pos < nitems && run->nblocks < run_blocks)
+	while (*pos < nitems && run->nblocks < most)
 	{
 		const ZsIoItem *item = &items[*pos];
 
@@ -268,6 +273,8 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 			{
 				run->first = *item;
 				run->blkno = item->blkno;
+				run->volume = zsio_volume_of(item->locator.spcOid);
+				most = Min(run_blocks, zsio_volume_limits(run->volume)->request_blocks);
 			}
 			last = item;
 			continue;
@@ -324,5 +331,6 @@ zsio_run_submit(ZsIoRun *run)
 	run->started = GetCurrentTimestamp();
 	run->state = RUN_IN_FLIGHT;
 	nbusy++;
+	zsio_pace_started(run);
 	(void) ops->submit(run);
 }

@@ -1,0 +1,524 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_volume.c
+ *	  Volumes: which device a tablespace is on, and the limits that hold there.
+ *
+ * Each process that needs them keeps its own small table; it is made from settings,
+ * pg_tablespace and what io_host.c finds.  A volume keeps its number, so that others can keep
+ * counters by it.
+ *
+ * I/O workers belong to no database and cannot open pg_tablespace as others do;
+ * they read its pages, as CREATE DATABASE reads another database's pg_class.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_volume.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <dirent.h>
+#include <math.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "access/genam.h"
+#include "access/heapam.h"
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "catalog/pg_tablespace.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/fd.h"
+#include "storage/lmgr.h"
+#include "storage/smgr.h"
+#include "utils/builtins.h"
+#include "utils/rel.h"
+#include "utils/relmapper.h"
+#include "utils/snapmgr.h"
+#include "utils/timestamp.h"
+
+#include "io_host.h"
+#include "io_internal.h"
+#include "io_profile.h"
+
+PG_FUNCTION_INFO_V1(zs_io_profiles);
+PG_FUNCTION_INFO_V1(zs_io_volumes);
+
+#define MAX_TABLESPACES		64
+#define REFRESH_SECONDS		60
+
+typedef struct Volume
+{
+	char		key[48];		/* device and profile */
+	const ZsIoProfile *profile; /* in effect */
+	double		gib;			/* 0: unknown */
+	ZsIoVolume	host;
+	ZsIoLimits	limits;
+} Volume;
+
+/* What is known of a tablespace. */
+typedef struct Tablespace
+{
+	Oid			oid;
+	int			volume;
+} Tablespace;
+
+/* Tablespaces that zedstore.io_tablespace_profiles names. */
+typedef struct Named
+{
+	Oid			oid;
+	int			profile;
+} Named;
+
+static Volume volumes[ZSIO_MAX_VOLUMES];
+static int	nvolumes = 0;
+static Tablespace tablespaces[MAX_TABLESPACES];
+static int	ntablespaces = 0;
+static Named named[MAX_TABLESPACES];
+static int	nnamed = 0;
+static TimestampTz refreshed = 0;
+
+/* Settings that the table was made from. */
+static struct
+{
+	int			profile;
+	uint64		overrides;
+	int			max_iops;
+	int			max_bandwidth;
+	int			request_blocks;
+	int			queue_depth;
+}			made_from;
+
+/* ---- names of tablespaces ------------------------------------------------------------ */
+
+/* A tablespace that may be one of those the settings name. */
+static void
+note_name(Oid oid, const char *name)
+{
+	for (int i = 0; i < zsio_overrides->n && nnamed < MAX_TABLESPACES; i++)
+	{
+		if (strcmp(zsio_overrides->items[i].name, name) == 0)
+		{
+			named[nnamed].oid = oid;
+			named[nnamed++].profile = zsio_overrides->items[i].profile;
+			return;
+		}
+	}
+}
+
+/* The usual way, of a process that belongs to a database. */
+static void
+read_names(void)
+{
+	Relation	rel = table_open(TableSpaceRelationId, AccessShareLock);
+	SysScanDesc scan = systable_beginscan(rel, InvalidOid, false, NULL, 0, NULL);
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		Form_pg_tablespace form = (Form_pg_tablespace) GETSTRUCT(tuple);
+
+		note_name(form->oid, NameStr(form->spcname));
+	}
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+}
+
+static void
+read_names_of_page(Buffer buf, Snapshot snapshot)
+{
+	Page		page = BufferGetPage(buf);
+
+	if (PageIsNew(page) || PageIsEmpty(page))
+		return;
+	for (OffsetNumber off = FirstOffsetNumber; off <= PageGetMaxOffsetNumber(page); off++)
+	{
+		ItemId		item = PageGetItemId(page, off);
+		HeapTupleData tuple;
+		Form_pg_tablespace form;
+
+		if (!ItemIdIsNormal(item))
+			continue;
+		ItemPointerSet(&tuple.t_self, BufferGetBlockNumber(buf), off);
+		tuple.t_data = (HeapTupleHeader) PageGetItem(page, item);
+		tuple.t_len = ItemIdGetLength(item);
+		tuple.t_tableOid = TableSpaceRelationId;
+		if (!HeapTupleSatisfiesVisibility(&tuple, snapshot, buf))
+			continue;
+		form = (Form_pg_tablespace) GETSTRUCT(&tuple);
+		note_name(form->oid, NameStr(form->spcname));
+	}
+}
+
+/* Without a database.  False when the catalog is locked: nobody is waited for. */
+static bool
+read_names_raw(void)
+{
+	RelFileLocator locator = {.spcOid = GLOBALTABLESPACE_OID};
+	Snapshot	snapshot;
+	BlockNumber nblocks;
+
+	if (!ConditionalLockRelationOid(TableSpaceRelationId, AccessShareLock))
+		return false;
+	locator.relNumber = RelationMapOidToFilenumber(TableSpaceRelationId, true);
+	nblocks = smgrnblocks(smgropen(locator, INVALID_PROC_NUMBER), MAIN_FORKNUM);
+	snapshot = RegisterSnapshot(GetCatalogSnapshot(TableSpaceRelationId));
+	for (BlockNumber blkno = 0; blkno < nblocks; blkno++)
+	{
+		Buffer		buf = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, blkno, RBM_NORMAL,
+													NULL, true);
+
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		read_names_of_page(buf, snapshot);
+		UnlockReleaseBuffer(buf);
+	}
+	UnregisterSnapshot(snapshot);
+	InvalidateCatalogSnapshot();
+	UnlockRelationOid(TableSpaceRelationId, AccessShareLock);
+	return true;
+}
+
+/* ---- a volume ------------------------------------------------------------------------ */
+
+static bool
+starts_with(const char *text, const char *prefix)
+{
+	return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+/* What a device looks like.  Virtual disks are no evidence of what is behind them. */
+static int
+guess_profile(const ZsIoVolume *host)
+{
+	const char *name = "none";
+	int			profile;
+
+	if (host->rotational == 0)
+		name = starts_with(host->device, "nvme") ? "nvme" : "ssd";
+	else if (host->rotational == 1 && starts_with(host->device, "sd") &&
+			 !starts_with(host->model, "QEMU") && strstr(host->model, "irtual") == NULL &&
+			 !starts_with(host->model, "PersistentDisk"))
+		name = "hdd";
+	(void) zsio_profile_find(name, &profile);
+	return profile;
+}
+
+static double
+size_in_gib(const char *path, const ZsIoVolume *host)
+{
+	char		name[MAXPGPATH];
+	char		line[64];
+	struct statvfs st;
+
+	snprintf(name, sizeof(name), "/sys/block/%s/size", host->device);
+	if (host->device[0] != '\0' && zsio_host_line(name, line, sizeof(line)))
+		return strtod(line, NULL) * 512 / (1024.0 * 1024 * 1024);
+	if (statvfs(path, &st) == 0)
+		return (double) st.f_blocks * st.f_frsize / (1024.0 * 1024 * 1024);
+	return 0;
+}
+
+static double
+smaller_limit(double a, uint64 b)
+{
+	return b == 0 ? a : a == 0 ? b : Min(a, b);
+}
+
+static void
+set_limits(Volume *volume, bool automatic)
+{
+	ZsIoLimits *limits = &volume->limits;
+	const ZsIoProfile *profile = volume->profile;
+
+	memset(limits, 0, sizeof(ZsIoLimits));
+	limits->read_iops = limits->write_iops = zsio_rate(&profile->iops, volume->gib);
+	limits->read_bytes = limits->write_bytes = zsio_rate(&profile->bandwidth, volume->gib) * 1024;
+	limits->counted_bytes = profile->counted_kb * 1024;
+	if (automatic)
+	{
+		ZsIoCgroupLimits group;
+
+		zsio_host_cgroup(&volume->host, &group);
+		limits->read_iops = smaller_limit(limits->read_iops, group.read_iops);
+		limits->write_iops = smaller_limit(limits->write_iops, group.write_iops);
+		limits->read_bytes = smaller_limit(limits->read_bytes, group.read_bytes);
+		limits->write_bytes = smaller_limit(limits->write_bytes, group.write_bytes);
+	}
+	if (zsio_max_iops >= 0)
+		limits->read_iops = limits->write_iops = zsio_max_iops;
+	if (zsio_max_bandwidth >= 0)
+		limits->read_bytes = limits->write_bytes = zsio_max_bandwidth * 1024.0;
+	limits->request_blocks = zsio_request_blocks > 0 ? zsio_request_blocks :
+		profile->request_kb * 1024 / BLCKSZ;
+	limits->queue_depth = zsio_queue_depth > 0 ? zsio_queue_depth : profile->queue_depth;
+	Assert(limits->request_blocks <= ZSIO_MAX_RUN_BLOCKS && limits->queue_depth <= ZSIO_MAX_DEPTH);
+}
+
+/* The entry for a key; the last one is shared by all that find no room. */
+static Volume *
+find_volume(const char *key)
+{
+	for (int i = 0; i < nvolumes; i++)
+	{
+		if (strcmp(volumes[i].key, key) == 0)
+			return &volumes[i];
+	}
+	if (nvolumes < ZSIO_MAX_VOLUMES)
+		nvolumes++;
+	strlcpy(volumes[nvolumes - 1].key, key, sizeof(volumes[nvolumes - 1].key));
+	return &volumes[nvolumes - 1];
+}
+
+static int
+profile_of(Oid tablespace)
+{
+	for (int i = 0; i < nnamed; i++)
+	{
+		if (named[i].oid == tablespace)
+			return named[i].profile;
+	}
+	return zsio_profile;
+}
+
+static Tablespace *
+add_tablespace(Oid oid)
+{
+	Tablespace *entry = &tablespaces[ntablespaces < MAX_TABLESPACES ? ntablespaces++ :
+									 MAX_TABLESPACES - 1];
+	int			profile = profile_of(oid);
+	Volume	   *volume;
+	ZsIoVolume	host;
+	char		path[MAXPGPATH];
+	char		key[48];
+	struct stat st;
+
+	zsio_host_tablespace_path(oid, path);
+	zsio_host_volume(path, &host);
+	if (host.device_no[0] != '\0')
+		snprintf(key, sizeof(key), "%s %d", host.device_no, profile);
+	else if (stat(path, &st) == 0)
+		snprintf(key, sizeof(key), "fs " UINT64_FORMAT " %d", (uint64) st.st_dev, profile);
+	else
+		snprintf(key, sizeof(key), "? %u", oid);
+	volume = find_volume(key);
+	volume->host = host;
+	volume->gib = size_in_gib(path, &host);
+	volume->profile = zsio_profile_tier(profile == ZSIO_PROFILE_AUTO ? guess_profile(&host) : profile,
+										volume->gib);
+	set_limits(volume, profile == ZSIO_PROFILE_AUTO);
+	entry->oid = oid;
+	entry->volume = volume - volumes;
+	return entry;
+}
+
+/* ---- the table -------------------------------------------------------------------------- */
+
+static bool
+settings_changed(void)
+{
+	return refreshed == 0 || made_from.profile != zsio_profile ||
+		made_from.overrides != zsio_overrides_generation || made_from.max_iops != zsio_max_iops ||
+		made_from.max_bandwidth != zsio_max_bandwidth ||
+		made_from.request_blocks != zsio_request_blocks ||
+		made_from.queue_depth != zsio_queue_depth;
+}
+
+static void
+note_settings(void)
+{
+	made_from.profile = zsio_profile;
+	made_from.overrides = zsio_overrides_generation;
+	made_from.max_iops = zsio_max_iops;
+	made_from.max_bandwidth = zsio_max_bandwidth;
+	made_from.request_blocks = zsio_request_blocks;
+	made_from.queue_depth = zsio_queue_depth;
+}
+
+/* The server's own, and those that have a link or a directory. */
+static void
+add_all_tablespaces(void)
+{
+	DIR		   *dir = AllocateDir("pg_tblspc");
+	struct dirent *entry;
+
+	(void) add_tablespace(DEFAULTTABLESPACE_OID);
+	(void) add_tablespace(GLOBALTABLESPACE_OID);
+	while ((entry = ReadDirExtended(dir, "pg_tblspc", LOG)) != NULL)
+	{
+		Oid			oid = atooid(entry->d_name);
+
+		if (OidIsValid(oid))
+			(void) add_tablespace(oid);
+	}
+	FreeDir(dir);
+}
+
+void
+zsio_volumes_refresh(void)
+{
+	Named		old[MAX_TABLESPACES];
+	int			nold = nnamed;
+	bool		same_names = made_from.overrides == zsio_overrides_generation;
+
+	memcpy(old, named, sizeof(named));
+	ntablespaces = 0;
+	nnamed = 0;
+	if (zsio_overrides != NULL)
+	{
+		if (OidIsValid(MyDatabaseId))
+			read_names();
+		else if (!read_names_raw() && same_names)
+		{
+			memcpy(named, old, sizeof(named));
+			nnamed = nold;
+		}
+	}
+	add_all_tablespaces();
+	note_settings();
+	refreshed = GetCurrentTimestamp();
+}
+
+void
+zsio_volumes_refresh_if_old(void)
+{
+	if (settings_changed() ||
+		TimestampDifferenceExceeds(refreshed, GetCurrentTimestamp(), REFRESH_SECONDS * 1000))
+		zsio_volumes_refresh();
+}
+
+int
+zsio_volume_of(Oid tablespace)
+{
+	for (int i = 0; i < ntablespaces; i++)
+	{
+		if (tablespaces[i].oid == tablespace)
+			return tablespaces[i].volume;
+	}
+	return add_tablespace(tablespace)->volume;
+}
+
+const ZsIoLimits *
+zsio_volume_limits(int volume)
+{
+	Assert(volume >= 0 && volume < nvolumes);
+	return &volumes[volume].limits;
+}
+
+void
+zsio_volumes_largest(int *request_blocks, int *queue_depth)
+{
+	*request_blocks = *queue_depth = 1;
+	for (int i = 0; i < ntablespaces; i++)
+	{
+		const ZsIoLimits *limits = zsio_volume_limits(tablespaces[i].volume);
+
+		*request_blocks = Max(*request_blocks, limits->request_blocks);
+		*queue_depth = Max(*queue_depth, limits->queue_depth);
+	}
+}
+
+/* ---- SQL ---------------------------------------------------------------------------------- */
+
+/* A limit as SQL shows it: NULL = none. */
+static Datum
+limit_datum(double value, bool *isnull)
+{
+	*isnull = value <= 0;
+	return Float8GetDatum(rint(value * 1000) / 1000);
+}
+
+static int
+put_rate(const ZsIoRate *rate, double unit, int n, Datum *values, bool *nulls)
+{
+	values[n] = limit_datum(rate->base / unit, &nulls[n]);
+	n++;
+	values[n] = limit_datum(rate->per_gib / unit, &nulls[n]);
+	n++;
+	values[n] = limit_datum(rate->max / unit, &nulls[n]);
+	return n + 1;
+}
+
+/* The table of profiles; bandwidth in MiB/s. */
+Datum
+zs_io_profiles(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	InitMaterializedSRF(fcinfo, 0);
+	for (int i = 0; i < zsio_nprofiles; i++)
+	{
+		const ZsIoProfile *profile = &zsio_profiles[i];
+		Datum		values[11];
+		bool		nulls[11] = {0};
+		int			n = 0;
+
+		values[n++] = CStringGetTextDatum(profile->name);
+		n = put_rate(&profile->iops, 1, n, values, nulls);
+		n = put_rate(&profile->bandwidth, 1024, n, values, nulls);
+		nulls[n] = profile->counted_kb == 0;
+		values[n++] = Int32GetDatum(profile->counted_kb);
+		values[n++] = Int32GetDatum(profile->request_kb);
+		values[n++] = Int32GetDatum(profile->queue_depth);
+		nulls[n] = profile->tier_gib == 0;
+		values[n++] = Int32GetDatum(profile->tier_gib);
+		Assert(n == lengthof(values));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+static void
+put_tablespace(ReturnSetInfo *rsinfo, Form_pg_tablespace form)
+{
+	const Volume *volume = &volumes[zsio_volume_of(form->oid)];
+	const ZsIoLimits *limits = &volume->limits;
+	Datum		values[12];
+	bool		nulls[12] = {0};
+	int			n = 0;
+
+	values[n++] = CStringGetTextDatum(NameStr(form->spcname));
+	values[n++] = CStringGetTextDatum(zsio_profile_name(profile_of(form->oid)));
+	values[n++] = CStringGetTextDatum(volume->profile->name);
+	nulls[n] = volume->host.device[0] == '\0';
+	values[n++] = CStringGetTextDatum(volume->host.device);
+	values[n] = limit_datum(volume->gib, &nulls[n]);
+	n++;
+	values[n] = limit_datum(limits->read_iops, &nulls[n]);
+	n++;
+	values[n] = limit_datum(limits->write_iops, &nulls[n]);
+	n++;
+	values[n] = limit_datum(limits->read_bytes / (1024 * 1024), &nulls[n]);
+	n++;
+	values[n] = limit_datum(limits->write_bytes / (1024 * 1024), &nulls[n]);
+	n++;
+	nulls[n] = limits->counted_bytes == 0;
+	values[n++] = Int32GetDatum(limits->counted_bytes / 1024);
+	values[n++] = Int32GetDatum(limits->request_blocks * (BLCKSZ / 1024));
+	values[n++] = Int32GetDatum(limits->queue_depth);
+	Assert(n == lengthof(values));
+	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+}
+
+/* What holds for each tablespace now. */
+Datum
+zs_io_volumes(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	Relation	rel;
+	SysScanDesc scan;
+	HeapTuple	tuple;
+
+	InitMaterializedSRF(fcinfo, 0);
+	zsio_volumes_refresh();
+	rel = table_open(TableSpaceRelationId, AccessShareLock);
+	scan = systable_beginscan(rel, TablespaceOidIndexId, true, NULL, 0, NULL);
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+		put_tablespace(rsinfo, (Form_pg_tablespace) GETSTRUCT(tuple));
+	systable_endscan(scan);
+	table_close(rel, AccessShareLock);
+	return (Datum) 0;
+}
