@@ -143,3 +143,14 @@ IS 'storage profile and limits that hold for each tablespace';
 
 REVOKE ALL ON FUNCTION zs_io_volumes() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION zs_io_volumes() TO pg_monitor;
+
+CREATE FUNCTION zs_io_calibrate(tablespace name DEFAULT 'pg_default', seconds float8 DEFAULT 10,
+	OUT operation text, OUT request_kb int4, OUT queue_depth int4, OUT requests int8,
+	OUT iops float8, OUT bandwidth float8, OUT latency float8, OUT max_latency float8,
+	OUT advice text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE COST 10000 ROWS 24;
+COMMENT ON FUNCTION zs_io_calibrate(name, float8)
+IS 'measure the device of a tablespace with a scratch file';
+
+REVOKE ALL ON FUNCTION zs_io_calibrate(name, float8) FROM PUBLIC;
