@@ -108,6 +108,13 @@
 	((void) (log), ConditionalLockTuple((rel), (tid), (mode)))
 #endif
 
+/* 18 submits the requests of a stream together if its callback takes no locks */
+#ifdef ZS_PG18
+#define ZS_READ_STREAM_USE_BATCHING READ_STREAM_USE_BATCHING
+#else
+#define ZS_READ_STREAM_USE_BATCHING 0
+#endif
+
 /* 18 wants to know how long the forks were */
 #ifdef ZS_PG18
 #define zs_smgrtruncate(reln, forks, nforks, old_blocks, blocks) \

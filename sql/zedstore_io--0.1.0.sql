@@ -21,6 +21,14 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT COST 10000;
 COMMENT ON FUNCTION zs_compact(regclass)
 IS 'turn rows of a zedstore table into columns, and replace sparse and small segments';
 
+CREATE FUNCTION zs_prewarm(relation regclass, columns text[] DEFAULT NULL,
+	mode text DEFAULT 'buffer', fork text DEFAULT 'main',
+	first_block int8 DEFAULT NULL, last_block int8 DEFAULT NULL)
+RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE COST 10000;
+COMMENT ON FUNCTION zs_prewarm(regclass, text[], text, text, int8, int8)
+IS 'read a relation, or columns of a zedstore table, into the buffer cache';
+
 /* ---- inspection (docs/inspection.md) ---------------------------------------- */
 
 CREATE FUNCTION pg_zs_btree_pages(relid regclass,
