@@ -198,6 +198,13 @@ extern ZsAttrReader *zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumbe
 extern void zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end);
 
 /*
+ * Makes a streaming reader that has a range take turns with other scans of the same device
+ * (zedstore.scan_scheduling).  The scan that it is part of goes on to scan_end, of which the range
+ * may be a part.
+ */
+extern void zsattr_reader_take_turns(ZsAttrReader *reader, zstid scan_end);
+
+/*
  * Which segments of the range will be asked for: look-ahead leaves out those
  * for which filter returns false.  Runs inside the read stream's callback: it
  * must not read pages.  Takes effect with the next zsattr_reader_range().

@@ -27,6 +27,39 @@ extern void zsio_guc_init(void);
  */
 extern void zsio_init(void);
 
+/* ---- turns of concurrent scans (io_arbiter.c) --------------------------------------- */
+
+extern bool zsio_scan_scheduling;
+
+/*
+ * A stream of reads ahead that takes its turn with those of other processes on the same
+ * device.
+ */
+typedef struct ZsIoScan
+{
+	int			volume;			/* -1: not scheduled */
+	double		remaining;		/* blocks, as told last */
+} ZsIoScan;
+
+/*
+ * Scheduled only if zedstore.scan_scheduling is on and the tablespace's device has a limit of
+ * reads.  Reads catalogs.
+ */
+extern void zsio_scan_open(ZsIoScan *scan, Oid tablespace);
+
+/* An estimate of what there is to read, before the first is asked for. */
+extern void zsio_scan_expect(ZsIoScan *scan, double remaining);
+
+/*
+ * Before nblocks more are read; remaining is an estimate of what there is still to read,
+ * these included.  May wait, interruptibly, and for a bounded time: no content lock or
+ * LWLock may be held.
+ */
+extern void zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining);
+
+/* May be called twice; part of error cleanup. */
+extern void zsio_scan_close(ZsIoScan *scan);
+
 /* Entry point of the background workers. */
 extern PGDLLEXPORT void zsio_worker_main(Datum arg);
 

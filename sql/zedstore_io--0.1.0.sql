@@ -162,3 +162,28 @@ COMMENT ON FUNCTION zs_io_calibrate(name, float8)
 IS 'measure the device of a tablespace with a scratch file';
 
 REVOKE ALL ON FUNCTION zs_io_calibrate(name, float8) FROM PUBLIC;
+
+CREATE FUNCTION pg_stat_get_zedstore_scans(
+	OUT pid int4, OUT leader_pid int4, OUT device text, OUT blocks_left int8,
+	OUT waiting boolean, OUT grants int8, OUT waits int8, OUT wait_time float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION pg_stat_get_zedstore_scans()
+IS 'scans that take turns on a device now';
+
+CREATE FUNCTION pg_stat_get_zedstore_scan_volumes(
+	OUT device text, OUT bandwidth float8, OUT grants int8, OUT waits int8, OUT overdue int8,
+	OUT wait_time float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION pg_stat_get_zedstore_scan_volumes()
+IS 'devices on which scans took turns since the server started';
+
+CREATE VIEW pg_stat_zedstore_scans AS SELECT * FROM pg_stat_get_zedstore_scans();
+CREATE VIEW pg_stat_zedstore_scan_volumes AS SELECT * FROM pg_stat_get_zedstore_scan_volumes();
+
+REVOKE ALL ON FUNCTION pg_stat_get_zedstore_scans() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_get_zedstore_scan_volumes() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_scans() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_scan_volumes() TO pg_monitor;
+GRANT SELECT ON pg_stat_zedstore_scans, pg_stat_zedstore_scan_volumes TO pg_monitor;

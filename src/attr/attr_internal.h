@@ -219,6 +219,9 @@ typedef struct ZsAttrStream ZsAttrStream;
 extern ZsAttrStream *zsattr_stream_begin(Relation rel, AttrNumber attno,
 										 BufferAccessStrategy strategy);
 
+/* Takes turns with other scans; scan_end as for zsattr_reader_take_turns(). */
+extern void zsattr_stream_take_turns(ZsAttrStream *stream, zstid scan_end);
+
 /* Look ahead over the segments of [start, end); filter may be NULL. */
 extern void zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
 								ZsSegmentFilter filter, void *filter_arg);

@@ -99,6 +99,13 @@ zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end)
 }
 
 void
+zsattr_reader_take_turns(ZsAttrReader *reader, zstid scan_end)
+{
+	if (reader->stream != NULL)
+		zsattr_stream_take_turns(reader->stream, scan_end);
+}
+
+void
 zsattr_reader_want_scaled(ZsAttrReader *reader, bool want)
 {
 	if (reader->want_scaled != want)

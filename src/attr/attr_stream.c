@@ -44,6 +44,8 @@
 #include "utils/memutils.h"
 
 #include "attr_internal.h"
+#include "zs_io.h"
+#include "zs_page.h"
 
 /* Streams of a backend; each holds pins.  More columns are read directly. */
 #define MAX_STREAMS			64
@@ -68,6 +70,11 @@ struct ZsAttrStream
 	ZsSegmentItem item;			/* segment that is being read */
 	uint32		position;		/* its next page */
 	BlockNumber file_blocks;	/* file length seen last */
+
+	/* its turn among other scans */
+	ZsIoScan	io;
+	zstid		scan_end;		/* the scan goes that far, in all its ranges */
+	double		blocks_per_row;
 	bool		index_valid;
 	char	   *index;			/* copy of an index page */
 };
@@ -123,6 +130,24 @@ check_extent(ZsAttrStream *stream, const ZsSegmentItem *item)
 						 stream->attno, item->first_row);
 }
 
+/* Blocks of the scan behind the segment that was found last, about. */
+static double
+blocks_to_come(const ZsAttrStream *stream)
+{
+	zstid		end = Max(stream->scan_end, stream->end);
+
+	return end > stream->next ? (end - stream->next) * stream->blocks_per_row : 0;
+}
+
+/* The next segment is about to be read. */
+static void
+ask_for_turn(ZsAttrStream *stream)
+{
+	if (stream->io.volume >= 0)
+		zsio_scan_ask(&stream->io, stream->item.nblocks,
+					  stream->item.nblocks + blocks_to_come(stream));
+}
+
 /* Makes the next segment of the range the one that is read. */
 static bool
 next_segment(ZsAttrStream *stream)
@@ -148,6 +173,7 @@ next_segment(ZsAttrStream *stream)
 			check_extent(stream, &item);
 			stream->item = item;
 			stream->position = 0;
+			ask_for_turn(stream);
 			return true;
 		}
 	}
@@ -171,8 +197,11 @@ next_block(ReadStream *read_stream, void *callback_private_data, void *per_buffe
 static void
 count_closed(void *arg)
 {
+	ZsAttrStream *stream = arg;
+
 	Assert(open_streams > 0);
 	open_streams--;
+	zsio_scan_close(&stream->io);
 }
 
 /*
@@ -188,12 +217,14 @@ zsattr_stream_begin(Relation rel, AttrNumber attno, BufferAccessStrategy strateg
 	if (!zs_enable_read_stream || open_streams >= MAX_STREAMS)
 		return NULL;
 
+	stream = palloc0_object(ZsAttrStream);
+	stream->io.volume = -1;
 	callback = palloc0_object(MemoryContextCallback);
 	callback->func = count_closed;
+	callback->arg = stream;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 	open_streams++;
 
-	stream = palloc0_object(ZsAttrStream);
 	stream->rel = rel;
 	stream->attno = attno;
 	stream->exhausted = true;
@@ -202,6 +233,22 @@ zsattr_stream_begin(Relation rel, AttrNumber attno, BufferAccessStrategy strateg
 	stream->stream = read_stream_begin_relation(READ_STREAM_DEFAULT, strategy, rel, MAIN_FORKNUM,
 												next_block, stream, 0);
 	return stream;
+}
+
+void
+zsattr_stream_take_turns(ZsAttrStream *stream, zstid scan_end)
+{
+	ZsTreeEntry entry;
+
+	stream->scan_end = scan_end;
+	if (stream->io.volume >= 0 || RelationUsesLocalBuffers(stream->rel))
+		return;
+	zsio_scan_open(&stream->io, stream->rel->rd_locator.spcOid);
+	if (stream->io.volume < 0)
+		return;
+	zspage_tree_entry(stream->rel, ZsTreeOfAttr(stream->attno), &entry);
+	stream->blocks_per_row = entry.nblocks / (double) Max(zspage_next_row(stream->rel), 1);
+	zsio_scan_expect(&stream->io, blocks_to_come(stream));
 }
 
 static void
@@ -241,6 +288,7 @@ void
 zsattr_stream_end(ZsAttrStream *stream)
 {
 	drop_pending(stream);
+	zsio_scan_close(&stream->io);
 	read_stream_end(stream->stream);
 	stream->stream = NULL;
 }

@@ -26,6 +26,7 @@ int			zsio_max_iops = -1;
 int			zsio_max_bandwidth = -1;
 bool		zsio_direct = true;
 bool		zsio_checkpoint = true;
+bool		zsio_scan_scheduling = false;
 
 static const struct config_enum_entry methods[] = {
 	{"auto", ZSIO_METHOD_AUTO, false},
@@ -87,5 +88,12 @@ zsio_guc_init(void)
 							 &zsio_checkpoint,
 							 true,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("zedstore.scan_scheduling",
+							 "Lets large scans of zedstore tables read one after the other.",
+							 "Only on devices whose storage profile has a limit: the scan with the "
+							 "least left to read goes first.",
+							 &zsio_scan_scheduling,
+							 false,
+							 PGC_SUSET, 0, NULL, NULL, NULL);
 	zsio_profile_guc_init();
 }

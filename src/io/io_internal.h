@@ -338,6 +338,11 @@ extern void zsio_pace_charge(const ZsIoRun *run);
 extern void zsio_pace_started(const ZsIoRun *run);
 extern void zsio_pace_ended(const ZsIoRun *run);
 
+/* ---- turns of concurrent scans (io_arbiter.c) ----------------------------------------------- */
+
+extern void zsio_arbiter_request_shmem(void);
+extern void zsio_arbiter_startup_shmem(void);
+
 /* ---- checkpoints (io_checkpoint.c) ----------------------------------------------------------- */
 
 extern void zsio_checkpoint_init(ZsIoWorkerShared *me, int worker);

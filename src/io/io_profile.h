@@ -81,6 +81,7 @@ extern void zsio_profile_guc_init(void);
 /* ---- volumes (io_volume.c) ------------------------------------------------------------- */
 
 #define ZSIO_MAX_VOLUMES	16
+#define ZSIO_VOLUME_NAME_LEN	48
 
 /* 0 = no limit */
 typedef struct ZsIoLimits
@@ -100,6 +101,9 @@ typedef struct ZsIoLimits
  */
 extern int	zsio_volume_of(Oid tablespace);
 extern const ZsIoLimits *zsio_volume_limits(int volume);
+
+/* Names the device, the same in all processes. */
+extern const char *zsio_volume_name(int volume);
 
 /* The largest requests and the deepest queue of the volumes that are known. */
 extern void zsio_volumes_largest(int *request_blocks, int *queue_depth);

@@ -37,6 +37,7 @@ request_shmem(void)
 	if (prev_shmem_request_hook)
 		prev_shmem_request_hook();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(ZsIoShared)));
+	zsio_arbiter_request_shmem();
 }
 
 static void
@@ -83,6 +84,7 @@ startup_shmem(void)
 		for (int i = 0; i < ZSIO_MAX_WORKERS; i++)
 			init_worker(&zsio_shared->workers[i]);
 	}
+	zsio_arbiter_startup_shmem();
 	LWLockRelease(AddinShmemInitLock);
 
 	if (!IsUnderPostmaster)

@@ -53,7 +53,8 @@ PG_FUNCTION_INFO_V1(zs_io_volumes);
 
 typedef struct Volume
 {
-	char		key[48];		/* device and profile */
+	char		key[ZSIO_VOLUME_NAME_LEN + 16]; /* device and profile */
+	char		name[ZSIO_VOLUME_NAME_LEN]; /* device, or what stands for it */
 	const ZsIoProfile *profile; /* in effect */
 	double		gib;			/* 0: unknown */
 	ZsIoVolume	host;
@@ -293,18 +294,21 @@ add_tablespace(Oid oid)
 	Volume	   *volume;
 	ZsIoVolume	host;
 	char		path[MAXPGPATH];
-	char		key[48];
+	char		name[ZSIO_VOLUME_NAME_LEN];
+	char		key[ZSIO_VOLUME_NAME_LEN + 16];
 	struct stat st;
 
 	zsio_host_tablespace_path(oid, path);
 	zsio_host_volume(path, &host);
-	if (host.device_no[0] != '\0')
-		snprintf(key, sizeof(key), "%s %d", host.device_no, profile);
+	if (host.device[0] != '\0')
+		strlcpy(name, host.device, sizeof(name));
 	else if (stat(path, &st) == 0)
-		snprintf(key, sizeof(key), "fs " UINT64_FORMAT " %d", (uint64) st.st_dev, profile);
+		snprintf(name, sizeof(name), "file system " UINT64_FORMAT, (uint64) st.st_dev);
 	else
-		snprintf(key, sizeof(key), "? %u", oid);
+		snprintf(name, sizeof(name), "tablespace %u", oid);
+	snprintf(key, sizeof(key), "%s %d", name, profile);
 	volume = find_volume(key);
+	strlcpy(volume->name, name, sizeof(volume->name));
 	volume->host = host;
 	volume->gib = size_in_gib(path, &host);
 	volume->profile = zsio_profile_tier(profile == ZSIO_PROFILE_AUTO ? guess_profile(&host) : profile,
@@ -406,6 +410,13 @@ zsio_volume_limits(int volume)
 {
 	Assert(volume >= 0 && volume < nvolumes);
 	return &volumes[volume].limits;
+}
+
+const char *
+zsio_volume_name(int volume)
+{
+	Assert(volume >= 0 && volume < nvolumes);
+	return volumes[volume].name;
 }
 
 void

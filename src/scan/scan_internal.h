@@ -51,6 +51,9 @@ typedef struct ZsRowSource
 	ZsSourceColumn *columns;	/* one per attribute */
 	zstid		range_start;	/* scan: rows it will read next */
 	zstid		range_end;
+	zstid		scan_end;		/* scan: takes turns with others up to that row; 0:
+								 * does not */
+	bool		all_readers;	/* all that are needed were opened for that */
 
 	/* the row in the slot */
 	bool		row_located;	/* is tuple known for the row? */

@@ -70,6 +70,8 @@ init_position(ZsScanDesc scan)
 	scan->block = InvalidBlockNumber;
 	scan->noffsets = -1;
 	scan->offset_pos = 0;
+	if (is_sequential(scan->rs_base.rs_flags))
+		scan->source->scan_end = scan->end;
 	zsscan_source_range(scan->source, scan->start, scan->end);
 }
 
@@ -505,6 +507,7 @@ zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
 	init_position(scan);
 	scan->end = Min(max, end);
 	scan->start = Min(min, scan->end);
+	scan->source->scan_end = scan->end;
 	zsscan_source_range(scan->source, scan->start, scan->end);
 }
 

@@ -33,6 +33,7 @@
 #include "utils/rel.h"
 
 #include "scan_internal.h"
+#include "zs_io.h"
 #include "zs_page.h"
 #include "zs_write.h"
 
@@ -150,7 +151,11 @@ zsscan_source_range(ZsRowSource *source, zstid start, zstid end)
 	{
 		source->columns[i].stripe = ZS_INVALID_ROW;
 		if (source->columns[i].reader != NULL)
+		{
 			zsattr_reader_range(source->columns[i].reader, start, end);
+			if (source->scan_end > 0)
+				zsattr_reader_take_turns(source->columns[i].reader, source->scan_end);
+		}
 	}
 }
 
@@ -299,11 +304,37 @@ missing_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 
 /* ---- values --------------------------------------------------------------------- */
 
+static ZsAttrReader *column_reader(ZsRowSource *source, int attno);
+
+/*
+ * Whose turn it is depends on what there is still to read, so a scan that takes turns opens all
+ * columns that it needs before it reads the first one.
+ */
+static void
+open_needed_readers(ZsRowSource *source)
+{
+	ZsSlot	   *slot = source->base.user;
+
+	source->all_readers = true;
+	if (slot == NULL)
+		return;
+	for (int k = 0; k < slot->nneeded && slot->needed[k] < source->desc->natts; k++)
+		(void) column_reader(source, slot->needed[k]);
+	for (int i = 0; slot->nneeded < 0 && i < source->desc->natts; i++)
+	{
+		if (!TupleDescAttr(source->desc, i)->attisdropped)
+			(void) column_reader(source, i);
+	}
+}
+
 static ZsAttrReader *
 column_reader(ZsRowSource *source, int attno)
 {
 	ZsSourceColumn *column = &source->columns[attno];
 
+	if (column->reader == NULL && zsio_scan_scheduling && source->scan_end > 0 &&
+		!source->all_readers)
+		open_needed_readers(source);
 	if (column->reader == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(source->context);
@@ -313,6 +344,8 @@ column_reader(ZsRowSource *source, int attno)
 											 source->strategy);
 		if (source->by_vector)
 			zsattr_reader_range(column->reader, source->range_start, source->range_end);
+		if (source->scan_end > 0)
+			zsattr_reader_take_turns(column->reader, source->scan_end);
 		MemoryContextSwitchTo(old);
 	}
 	return column->reader;

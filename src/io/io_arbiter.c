@@ -1,0 +1,543 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_arbiter.c
+ *	  Which of several large scans reads first (zedstore.scan_scheduling).
+ *
+ * A volume that is limited divides its requests fairly among all who read, so
+ * scans that run at the same time all end late.  Here a scan asks before it reads a
+ * segment ahead.  On each volume with a read limit:
+ *
+ *	- the scan with the least left to read never waits;
+ *	- the others read what it leaves of the limit: a bucket fills at a little less than the rate
+ *	  of the limit, what anybody reads is taken out of it, and they go on when it is full;
+ *	- what a scan has left counts for less the longer it has waited: as if it had been reading at a
+ *	  fifth of the limit all the time, so that scans that come later and are
+ *	  shorter do not keep it waiting for ever;
+ *	- no wait for one segment takes longer than twenty times what the volume needs for
+ *	  one of each waiting scan, so everyone gets at least a twentieth of the volume's rate together.
+ *
+ * Nobody waits for a scan, only for time or its turn: a scan that is held up, or whose
+ * cursor nobody fetches from, takes nothing out of the bucket, and stops counting after a second.
+ * What is in the buffer cache is not asked for after the first two segments.
+ * The processes of a parallel query have the same turn.
+ *
+ * Locks: the arbiter's LWLock, for a look at all slots; no other lock is taken
+ * under it.  A slot is given back when the last stream of its process is closed, also by
+ * an error (memory context callback of the stream), and before the process leaves
+ * shared memory.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_arbiter.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "fmgr.h"
+#include "funcapi.h"
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+#include "storage/condition_variable.h"
+#include "storage/ipc.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "storage/shmem.h"
+#include "utils/builtins.h"
+#include "utils/timestamp.h"
+#include "utils/wait_event.h"
+
+#include "io_internal.h"
+#include "io_profile.h"
+#include "zs_base.h"
+
+PG_FUNCTION_INFO_V1(pg_stat_get_zedstore_scans);
+PG_FUNCTION_INFO_V1(pg_stat_get_zedstore_scan_volumes);
+
+#define TRANCHE_NAME	"zedstore scan arbiter"
+
+#define MAX_SLOTS		64
+
+/* Seconds that the bucket holds, that it may be behind, and that a scan counts after it asked. */
+#define BURST_SECONDS	0.05
+#define DEBT_SECONDS	0.25
+#define ACTIVE_SECONDS	1.0
+
+/*
+ * The part of the limit at which the bucket fills.  Below 1: where two scans use all of the limit
+ * the bucket must run dry, or nobody would ever have to wait.
+ */
+#define FILL_PART		0.75
+
+/*
+ * The part of its limit by which a volume's time of waiting counts.  At 1 two equal scans would
+ * change places all the time.
+ */
+#define AGEING			0.2
+
+/* Milliseconds between two looks of a scan that waits. */
+#define NAP_MS			10
+
+/* A wait is at most that many times what the volume needs for a segment of each waiting scan. */
+#define WAIT_FACTOR		20
+#define WAIT_MIN		0.05
+#define WAIT_MAX		5.0
+
+/* Segments in a row without a read from the file, from which on a scan need not ask. */
+#define CACHED_ASKS		2
+
+typedef struct ScanVolume
+{
+	char		name[ZSIO_VOLUME_NAME_LEN]; /* empty: free */
+	double		rate;			/* bytes a second */
+	double		left;			/* in the bucket, bytes */
+	TimestampTz refilled;
+	ConditionVariable turn;		/* a scan ended */
+	uint64		grants;
+	uint64		waits;			/* grants that were waited for */
+	uint64		overdue;		/* of these, those that were not its turn */
+	double		wait_seconds;
+} ScanVolume;
+
+/* A process that scans. */
+typedef struct ScanSlot
+{
+	int			pid;			/* 0: free */
+	int			leader;			/* of the parallel query, or pid */
+	int			volume;
+	bool		waiting;
+	double		remaining;		/* bytes */
+	double		waited;			/* seconds */
+	TimestampTz active;
+	uint64		grants;
+	uint64		waits;
+} ScanSlot;
+
+typedef struct ScanArbiter
+{
+	ScanVolume	volumes[ZSIO_MAX_VOLUMES];
+	ScanSlot	slots[MAX_SLOTS];
+} ScanArbiter;
+
+static ScanArbiter *arbiter = NULL;
+static LWLock *arbiter_lock = NULL;
+
+/* of this process */
+static ScanSlot *my_slot = NULL;
+static int	open_scans = 0;
+static double remaining_blocks = 0; /* of all that are open */
+static int64 reads_seen = 0;
+static double blocks_granted = 0;	/* and not seen to be read yet */
+static int	cached_asks = 0;
+static uint32 wait_event = 0;
+
+/* ---- shared memory ------------------------------------------------------------------ */
+
+void
+zsio_arbiter_request_shmem(void)
+{
+	RequestAddinShmemSpace(MAXALIGN(sizeof(ScanArbiter)));
+	RequestNamedLWLockTranche(TRANCHE_NAME, 1);
+}
+
+/* Under AddinShmemInitLock. */
+void
+zsio_arbiter_startup_shmem(void)
+{
+	bool		found;
+
+	arbiter = ShmemInitStruct(TRANCHE_NAME, sizeof(ScanArbiter), &found);
+	arbiter_lock = &GetNamedLWLockTranche(TRANCHE_NAME)->lock;
+	if (found)
+		return;
+	memset(arbiter, 0, sizeof(ScanArbiter));
+	for (int i = 0; i < ZSIO_MAX_VOLUMES; i++)
+		ConditionVariableInit(&arbiter->volumes[i].turn);
+}
+
+/* ---- slots and volumes; all under the lock ------------------------------------------------ */
+
+static double
+seconds_between(TimestampTz from, TimestampTz to)
+{
+	return to > from ? (to - from) / 1000000.0 : 0;
+}
+
+/* The entry of a volume, made when there is none; -1: no room. */
+static int
+find_volume(const char *name)
+{
+	int			room = -1;
+
+	for (int i = 0; i < ZSIO_MAX_VOLUMES; i++)
+	{
+		if (strcmp(arbiter->volumes[i].name, name) == 0)
+			return i;
+		if (room < 0 && arbiter->volumes[i].name[0] == '\0')
+			room = i;
+	}
+	if (room >= 0)
+		strlcpy(arbiter->volumes[room].name, name, ZSIO_VOLUME_NAME_LEN);
+	return room;
+}
+
+static void
+refill(ScanVolume *volume, TimestampTz now)
+{
+	volume->left = Min(volume->left + seconds_between(volume->refilled, now) * volume->rate * FILL_PART,
+					   volume->rate * BURST_SECONDS);
+	volume->refilled = now;
+}
+
+/*
+ * Does the volume do less than it could?  A bucket that is merely not empty says little: whose turn
+ * it is takes a segment at a time.
+ */
+static bool
+is_full(const ScanVolume *volume)
+{
+	return volume->left >= volume->rate * BURST_SECONDS * 0.99;
+}
+
+static void
+take(ScanVolume *volume, double bytes)
+{
+	volume->left = Max(volume->left - bytes, -volume->rate * DEBT_SECONDS);
+}
+
+/* What counts when it is decided whose turn it is: less comes first. */
+static double
+rank(const ScanSlot *slot, const ScanVolume *volume)
+{
+	return slot->remaining - slot->waited * volume->rate * AGEING;
+}
+
+static bool
+is_competitor(const ScanSlot *slot, const ScanSlot *me, TimestampTz now)
+{
+	return slot->pid != 0 && slot->volume == me->volume && slot->leader != me->leader &&
+		(slot->waiting || seconds_between(slot->active, now) < ACTIVE_SECONDS);
+}
+
+/* Is it this scan's turn?  Equals go by their place. */
+static bool
+is_first(const ScanSlot *me, const ScanVolume *volume, TimestampTz now)
+{
+	double		mine = rank(me, volume);
+
+	for (int i = 0; i < MAX_SLOTS; i++)
+	{
+		const ScanSlot *slot = &arbiter->slots[i];
+		double		other;
+
+		if (!is_competitor(slot, me, now))
+			continue;
+		other = rank(slot, volume);
+		if (other < mine || (other == mine && slot < me))
+			return false;
+	}
+	return true;
+}
+
+static int
+count_waiting(int volume)
+{
+	int			n = 0;
+
+	for (int i = 0; i < MAX_SLOTS; i++)
+		n += arbiter->slots[i].pid != 0 && arbiter->slots[i].waiting &&
+			arbiter->slots[i].volume == volume;
+	return n;
+}
+
+/* ---- this process --------------------------------------------------------------------------- */
+
+static void
+give_slot_back(void)
+{
+	int			volume;
+
+	if (my_slot == NULL)
+		return;
+	LWLockAcquire(arbiter_lock, LW_EXCLUSIVE);
+	volume = my_slot->volume;
+	memset(my_slot, 0, sizeof(ScanSlot));
+	LWLockRelease(arbiter_lock);
+	my_slot = NULL;
+	ConditionVariableBroadcast(&arbiter->volumes[volume].turn);
+}
+
+/* before_shmem_exit callback */
+static void
+scan_exit(int code, Datum arg)
+{
+	LWLockReleaseAll();
+	give_slot_back();
+}
+
+/* Under the lock; false: all are taken, so this process is not scheduled. */
+static bool
+get_slot(void)
+{
+	for (int i = 0; i < MAX_SLOTS && my_slot == NULL; i++)
+	{
+		if (arbiter->slots[i].pid == 0)
+		{
+			my_slot = &arbiter->slots[i];
+			my_slot->pid = MyProcPid;
+			my_slot->leader = MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : MyProcPid;
+		}
+	}
+	return my_slot != NULL;
+}
+
+void
+zsio_scan_open(ZsIoScan *scan, Oid tablespace)
+{
+	static bool registered = false;
+	const ZsIoLimits *limits;
+	double		rate;
+	int			volume;
+
+	scan->volume = -1;
+	scan->remaining = 0;
+	if (!zsio_scan_scheduling || arbiter == NULL || !IsUnderPostmaster)
+		return;
+	zsio_volumes_refresh_if_old();
+	volume = zsio_volume_of(tablespace);
+	limits = zsio_volume_limits(volume);
+	rate = limits->read_bytes;
+	if (limits->read_iops > 0)
+	{
+		double		by_requests = limits->read_iops * io_combine_limit * BLCKSZ;
+
+		rate = rate > 0 ? Min(rate, by_requests) : by_requests;
+	}
+	if (rate <= 0)
+		return;
+
+	if (!registered)
+	{
+		before_shmem_exit(scan_exit, (Datum) 0);
+		wait_event = WaitEventExtensionNew("ZedstoreScanTurn");
+		registered = true;
+	}
+	LWLockAcquire(arbiter_lock, LW_EXCLUSIVE);
+	scan->volume = find_volume(zsio_volume_name(volume));
+	if (scan->volume >= 0)
+		arbiter->volumes[scan->volume].rate = rate;
+	LWLockRelease(arbiter_lock);
+	if (scan->volume < 0)
+		return;
+	if (open_scans++ == 0)
+	{
+		remaining_blocks = blocks_granted = 0;
+		cached_asks = 0;
+		reads_seen = pgBufferUsage.shared_blks_read;
+	}
+}
+
+void
+zsio_scan_expect(ZsIoScan *scan, double remaining)
+{
+	if (scan->volume < 0)
+		return;
+	remaining_blocks += remaining - scan->remaining;
+	scan->remaining = remaining;
+}
+
+void
+zsio_scan_close(ZsIoScan *scan)
+{
+	if (scan->volume < 0)
+		return;
+	scan->volume = -1;
+	remaining_blocks -= scan->remaining;
+	Assert(open_scans > 0);
+	if (--open_scans == 0)
+		give_slot_back();
+}
+
+/*
+ * Compares what was granted with what was read: what came from the cache is given
+ * back.  False: all does, there is nothing to ask for.
+ */
+static bool
+note_reads(ScanVolume *volume)
+{
+	int64		reads = pgBufferUsage.shared_blks_read - reads_seen;
+
+	reads_seen += reads;
+	if (reads > 0 || blocks_granted == 0)
+	{
+		cached_asks = 0;
+		blocks_granted = Max(blocks_granted - reads, 0);
+	}
+	else if (++cached_asks >= CACHED_ASKS)
+	{
+		refill(volume, GetCurrentTimestamp());
+		volume->left = Min(volume->left + blocks_granted * BLCKSZ, volume->rate * BURST_SECONDS);
+		blocks_granted = 0;
+		return false;
+	}
+	return true;
+}
+
+/* Waits for the turn or for what others leave.  Called and left with the lock held. */
+static void
+wait_for_turn(ScanVolume *volume, double bytes)
+{
+	ScanSlot   *slot = my_slot;
+	TimestampTz start = GetCurrentTimestamp();
+	TimestampTz now = start;
+	double		most = bytes / volume->rate * WAIT_FACTOR;
+
+	slot->waiting = true;
+	slot->waits++;
+	volume->waits++;
+	PG_TRY();
+	{
+		for (;;)
+		{
+			TimestampTz before = now;
+			double		limit = most * Max(count_waiting(slot->volume), 1);
+
+			LWLockRelease(arbiter_lock);
+			(void) ConditionVariableTimedSleep(&volume->turn, NAP_MS, wait_event);
+			LWLockAcquire(arbiter_lock, LW_EXCLUSIVE);
+
+			now = GetCurrentTimestamp();
+			slot->waited += seconds_between(before, now);
+			volume->wait_seconds += seconds_between(before, now);
+			refill(volume, now);
+			if (is_full(volume) || is_first(slot, volume, now))
+				break;
+			if (seconds_between(start, now) >= Min(Max(limit, WAIT_MIN), WAIT_MAX))
+			{
+				volume->overdue++;
+				break;
+			}
+		}
+	}
+	PG_FINALLY();
+	{
+		/* an error left the sleep without the lock; one word, of our own slot */
+		slot->waiting = false;
+	}
+	PG_END_TRY();
+	ConditionVariableCancelSleep();
+}
+
+void
+zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining)
+{
+	ScanVolume *volume;
+	TimestampTz now;
+	double		bytes = (double) nblocks * BLCKSZ;
+	bool		may_wait = INTERRUPTS_CAN_BE_PROCESSED();
+
+	if (scan->volume < 0)
+		return;
+	volume = &arbiter->volumes[scan->volume];
+	zsio_scan_expect(scan, remaining);
+
+	LWLockAcquire(arbiter_lock, LW_EXCLUSIVE);
+	if (my_slot == NULL && !get_slot())
+	{
+		LWLockRelease(arbiter_lock);
+		return;
+	}
+	if (note_reads(volume))
+	{
+		now = GetCurrentTimestamp();
+		my_slot->volume = scan->volume;
+		my_slot->remaining = remaining_blocks * BLCKSZ;
+		my_slot->active = now;
+		refill(volume, now);
+		if (!is_full(volume) && !is_first(my_slot, volume, now) && may_wait)
+		{
+			wait_for_turn(volume, bytes);
+			my_slot->active = GetCurrentTimestamp();
+		}
+		take(volume, bytes);
+		blocks_granted += nblocks;
+		my_slot->grants++;
+		volume->grants++;
+	}
+	LWLockRelease(arbiter_lock);
+}
+
+/* ---- statistics --------------------------------------------------------------------------------- */
+
+/* Prepares the function's result; returns what it is to show. */
+static ScanArbiter *
+begin_statistics(FunctionCallInfo fcinfo)
+{
+	ScanArbiter *copy = palloc(sizeof(ScanArbiter));
+
+	zsbase_require_preload();
+	InitMaterializedSRF(fcinfo, 0);
+	LWLockAcquire(arbiter_lock, LW_SHARED);
+	memcpy(copy, arbiter, sizeof(ScanArbiter));
+	LWLockRelease(arbiter_lock);
+	return copy;
+}
+
+/* One row for each process that has asked and still scans. */
+Datum
+pg_stat_get_zedstore_scans(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	ScanArbiter *copy = begin_statistics(fcinfo);
+
+	for (int i = 0; i < MAX_SLOTS; i++)
+	{
+		ScanSlot   *slot = &copy->slots[i];
+		Datum		values[8];
+		bool		nulls[8] = {0};
+		int			n = 0;
+
+		if (slot->pid == 0)
+			continue;
+		values[n++] = Int32GetDatum(slot->pid);
+		values[n++] = Int32GetDatum(slot->leader);
+		values[n++] = CStringGetTextDatum(copy->volumes[slot->volume].name);
+		values[n++] = Int64GetDatum((int64) (slot->remaining / BLCKSZ));
+		values[n++] = BoolGetDatum(slot->waiting);
+		values[n++] = Int64GetDatum((int64) slot->grants);
+		values[n++] = Int64GetDatum((int64) slot->waits);
+		values[n++] = Float8GetDatum(slot->waited * 1000);
+		Assert(n == lengthof(values));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
+
+/* One row for each volume where scans were scheduled since the server started. */
+Datum
+pg_stat_get_zedstore_scan_volumes(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+	ScanArbiter *copy = begin_statistics(fcinfo);
+
+	for (int i = 0; i < ZSIO_MAX_VOLUMES; i++)
+	{
+		ScanVolume *volume = &copy->volumes[i];
+		Datum		values[6];
+		bool		nulls[6] = {0};
+		int			n = 0;
+
+		if (volume->name[0] == '\0')
+			continue;
+		values[n++] = CStringGetTextDatum(volume->name);
+		values[n++] = Float8GetDatum(volume->rate / (1024 * 1024));
+		values[n++] = Int64GetDatum((int64) volume->grants);
+		values[n++] = Int64GetDatum((int64) volume->waits);
+		values[n++] = Int64GetDatum((int64) volume->overdue);
+		values[n++] = Float8GetDatum(volume->wait_seconds * 1000);
+		Assert(n == lengthof(values));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
+}
