@@ -15,6 +15,9 @@
 
 #include "postgres.h"
 
+#include "storage/block.h"
+#include "utils/relcache.h"
+
 /*
  * Defines the settings zedstore.io_*.  To be called once, from _PG_init, before
  * the prefix is reserved.
@@ -59,6 +62,14 @@ extern void zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining);
 
 /* May be called twice; part of error cleanup. */
 extern void zsio_scan_close(ZsIoScan *scan);
+
+/*
+ * The caller has made these blocks of the main fork dirty and is not going to change them
+ * soon: a worker may write them.  Ascending block numbers are best.  May wait for a few
+ * milliseconds when the worker is far behind, but not with a lightweight lock held.  Does
+ * nothing without workers.
+ */
+extern void zsio_hand_over(Relation rel, const BlockNumber *blocks, int nblocks);
 
 /* Entry point of the background workers. */
 extern PGDLLEXPORT void zsio_worker_main(Datum arg);

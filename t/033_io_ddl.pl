@@ -180,7 +180,7 @@ sub test_crashes
 		{
 			my $log_end = -s $node->logfile;
 
-			kill 'KILL', $node->safe_psql('postgres', 'select pid from pg_stat_zedstore_io where worker = 1');
+			kill 'KILL', $node->safe_psql('postgres', 'select distinct pid from pg_stat_zedstore_io where worker = 1');
 			$node->wait_for_log(qr/database system is ready to accept connections/, $log_end);
 		}
 		else

@@ -77,7 +77,7 @@ sub kill_and_check
 
 	if ($victim eq 'worker')
 	{
-		kill 'KILL', $node->safe_psql('postgres', 'select pid from pg_stat_zedstore_io where worker = 1');
+		kill 'KILL', $node->safe_psql('postgres', 'select distinct pid from pg_stat_zedstore_io where worker = 1');
 	}
 	else
 	{

@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "attr_internal.h"
+#include "zs_io.h"
 
 void
 zsattr_batch_begin(ZsPageBatch *batch, Relation rel, BufferAccessStrategy strategy)
@@ -33,8 +34,11 @@ static void
 write_batch(ZsPageBatch *batch)
 {
 	if (batch->npages > 0)
+	{
 		zspage_write_images(batch->rel, batch->npages, batch->blocks, batch->images,
 							batch->strategy);
+		zsio_hand_over(batch->rel, batch->blocks, batch->npages);
+	}
 	batch->npages = 0;
 }
 

@@ -81,14 +81,43 @@ look_at(int buf_id, ZsIoItem *item)
 	return wanted;
 }
 
-/* Which worker writes a segment file. */
+/*
+ * The same for a buffer that nobody has pinned and that is used little.  Then nobody changes the page
+ * either while its header is locked, and its LSN can be read.
+ */
+static bool
+look_at_idle(int buf_id, int max_usage, ZsIoItem *item, XLogRecPtr *lsn)
+{
+	BufferDesc *hdr = GetBufferDescriptor(buf_id);
+	uint32		state = LockBufHdr(hdr);
+	bool		wanted = (state & WANTED_BITS) == WANTED_BITS &&
+		(state & BM_IO_IN_PROGRESS) == 0 && BUF_STATE_GET_REFCOUNT(state) == 0 &&
+		BUF_STATE_GET_USAGECOUNT(state) <= max_usage;
+
+	if (wanted)
+	{
+		item->locator = BufTagGetRelFileLocator(&hdr->tag);
+		item->forknum = BufTagGetForkNum(&hdr->tag);
+		item->blkno = hdr->tag.blockNum;
+		item->buf_id = buf_id;
+		*lsn = PageGetLSN((Page) BufferGetPage(BufferDescriptorGetBuffer(hdr)));
+	}
+	UnlockBufHdr(hdr, state);
+	return wanted;
+}
+
+int
+zsio_file_owner(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno, int nworkers)
+{
+	uint32		hash = hash_combine(murmurhash32(locator->relNumber), blkno / RELSEG_SIZE);
+
+	return hash_combine(hash, forknum) % nworkers;
+}
+
 static int
 owner_of(const ZsIoItem *item, int nworkers)
 {
-	uint32		hash = hash_combine(murmurhash32(item->locator.relNumber),
-									item->blkno / RELSEG_SIZE);
-
-	return hash_combine(hash, item->forknum) % nworkers;
+	return zsio_file_owner(&item->locator, item->forknum, item->blkno, nworkers);
 }
 
 int
@@ -120,6 +149,118 @@ zsio_collect_dirty(int worker, int nworkers, ZsIoItem **items)
 	}
 	qsort(*items, nitems, sizeof(ZsIoItem), zsio_compare_items);
 	return nitems;
+}
+
+uint64
+zsio_clock_hand(void)
+{
+	uint32		passes;
+
+	/* core's background writer counts allocations: they are not asked for here */
+	int			hand = StrategySyncStart(&passes, NULL);
+
+	return (uint64) passes * NBuffers + hand;
+}
+
+int
+zsio_collect_ahead(const ZsIoWish *wish, uint64 *pos, uint64 end, ZsIoItem *items, int max,
+				   XLogRecPtr *lsn, int *unflushed)
+{
+	int			nitems = 0;
+
+	for (; *pos < end && nitems < max; (*pos)++)
+	{
+		int			buf_id = *pos % NBuffers;
+		uint32		state = pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state);
+		ZsIoItem   *item = &items[nitems];
+		XLogRecPtr	page_lsn;
+
+		if ((*pos & 0xffff) == 0)
+			CHECK_FOR_INTERRUPTS();
+		if ((state & WANTED_BITS) != WANTED_BITS || BUF_STATE_GET_REFCOUNT(state) != 0 ||
+			BUF_STATE_GET_USAGECOUNT(state) > wish->max_usage)
+			continue;
+		if (!look_at_idle(buf_id, wish->max_usage, item, &page_lsn) ||
+			(wish->nworkers > 1 && owner_of(item, wish->nworkers) != wish->worker))
+			continue;
+		*lsn = Max(*lsn, page_lsn);
+		*unflushed += page_lsn > wish->max_lsn;
+		nitems++;
+	}
+	return nitems;
+}
+
+bool
+zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator, ForkNumber forknum,
+				BlockNumber blkno, ZsIoItem *item)
+{
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *lock;
+	int			buf_id;
+	XLogRecPtr	lsn;
+
+	InitBufferTag(&tag, locator, forknum, blkno);
+	hash = BufTableHashCode(&tag);
+	lock = BufMappingPartitionLock(hash);
+	LWLockAcquire(lock, LW_SHARED);
+	buf_id = BufTableLookup(&tag, hash);
+	LWLockRelease(lock);
+	if (buf_id < 0 || !look_at_idle(buf_id, wish->max_usage, item, &lsn) || lsn > wish->max_lsn)
+		return false;
+
+	/* it may have been replaced since */
+	return item->blkno == blkno && item->forknum == forknum &&
+		RelFileLocatorEquals(item->locator, *locator) &&
+		(wish->nworkers <= 1 || owner_of(item, wish->nworkers) == wish->worker);
+}
+
+/* Relations that are considered when the right one is not known. */
+#define MAX_GUESSES		32
+
+bool
+zsio_find_relation(Oid database, Oid relid, BlockNumber from, BlockNumber to,
+				   RelFileLocator *locator, bool *exact)
+{
+	RelFileLocator guesses[MAX_GUESSES];
+	int			counts[MAX_GUESSES] = {0};
+	int			nguesses = 0;
+	int			best = 0;
+
+	*exact = false;
+	for (int i = 0; i < NBuffers; i++)
+	{
+		/* what is read while it changes is a wrong guess at worst */
+		BufferDesc *hdr = GetBufferDescriptor(i);
+		uint32		state = pg_atomic_read_u32(&hdr->state);
+		BufferTag	tag = hdr->tag;
+		int			k = 0;
+
+		if (i % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
+		if ((state & (BM_VALID | BM_PERMANENT)) != (BM_VALID | BM_PERMANENT) ||
+			tag.dbOid != database || BufTagGetForkNum(&tag) != MAIN_FORKNUM)
+			continue;
+		if (BufTagGetRelNumber(&tag) == relid)
+		{
+			*locator = BufTagGetRelFileLocator(&tag);
+			*exact = true;
+			return true;
+		}
+		if (!(state & BM_DIRTY) || tag.blockNum < from || tag.blockNum >= to)
+			continue;
+		while (k < nguesses && guesses[k].relNumber != BufTagGetRelNumber(&tag))
+			k++;
+		if (k == MAX_GUESSES)
+			continue;
+		if (k == nguesses)
+			guesses[nguesses++] = BufTagGetRelFileLocator(&tag);
+		if (++counts[k] > counts[best])
+			best = k;
+	}
+	if (nguesses > 0)
+		*locator = guesses[best];
+	return nguesses > 0;
 }
 
 /* ---- writing ------------------------------------------------------------------ */

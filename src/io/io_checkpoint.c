@@ -52,9 +52,6 @@
 #include "io_internal.h"
 #include "io_profile.h"
 
-/* Longest nap while a checkpoint is under way, in microseconds. */
-#define NAP_US			10000
-
 /* How far a spread checkpoint's writes stay ahead of the checkpointer's schedule. */
 #define AHEAD			0.05
 
@@ -63,6 +60,7 @@ static int	self_no;
 static XLogRecPtr last_redo;
 static bool armed = false;
 static XLogRecPtr completed_redo;	/* newest that pg_control was seen to have */
+static XLogRecPtr forgotten_redo;	/* notes of files were dropped after this one */
 static TimestampTz last_start;
 static uint32 starts_seen;
 static TimestampTz next_control_look;
@@ -95,9 +93,16 @@ zsio_checkpoint_disarm(void)
 void
 zsio_checkpoint_rest(void)
 {
+	MemoryContext old = CurrentMemoryContext;
+
 	zsio_checkpoint_disarm();
 	if (IsTransactionState())
+	{
+		/* other roles' requests may be in flight; no pins at the end of a transaction */
+		zsio_run_drain();
 		CommitTransactionCommand();
+		MemoryContextSwitchTo(old);
+	}
 	zsio_own_resources();
 }
 
@@ -171,10 +176,13 @@ typedef struct Round
 	int			pos;
 	TimestampTz started;
 	XLogRecPtr	start_lsn;
+	uint64		first_request;	/* requests of earlier ones */
 	bool		immediate;
 	bool		kind_known;
 	bool		probably_spread;
 } Round;
+
+static Round *this_round = NULL;
 
 static XLogRecPtr
 current_lsn(void)
@@ -214,6 +222,23 @@ ahead_of_schedule(Round *round)
 	return (double) round->pos / round->nitems > elapsed_part(round) + AHEAD;
 }
 
+/*
+ * The guard has to let through what is needed to be done in the time, and the WAL,
+ * that a spread checkpoint has.
+ */
+static void
+set_floor(Round *round)
+{
+	double		done = Max(elapsed_part(round), 0.001);
+	double		seconds = (GetCurrentTimestamp() - round->started) / 1000000.0;
+	double		left = seconds / done * Max(1 - done, 0.05);
+	uint64		requests = pg_atomic_read_u64(&self->roles[ZSIO_ROLE_CHECKPOINT].requests) -
+		round->first_request;
+	double		per_block = round->pos > 0 ? Min((double) (requests + 1) / round->pos, 1) : 1;
+
+	zsio_guard_floor((round->nitems - round->pos) * per_block / Max(left, 1));
+}
+
 /* ---- one checkpoint ------------------------------------------------------------------- */
 
 /* Has another checkpoint begun, or the worker something better to do? */
@@ -225,20 +250,14 @@ round_is_over(void)
 	return GetRedoRecPtr() != last_redo;
 }
 
-/* Waits, and finishes what ends meanwhile. */
-static void
-nap(long us)
+bool
+zsio_checkpoint_calls(void)
 {
-	us = Min(us, NAP_US);
-	if (zsio_run_busy() > 0)
-		zsio_run_reap(us);
-	else
-		pg_usleep(us);
-	CHECK_FOR_INTERRUPTS();
+	if (round_is_over() || (this_round != NULL && !ahead_of_schedule(this_round)))
+		return true;
 
-	/* the next postmaster cannot start before this process is gone */
-	if (!PostmasterIsAlive())
-		proc_exit(1);
+	/* it should not, but must not wait for long */
+	return armed && checkpointer_waits();
 }
 
 static void
@@ -259,28 +278,34 @@ write_round(Round *round)
 			if (ahead_of_schedule(round))
 			{
 				zsio_checkpoint_disarm();
-				nap(NAP_US);
+				zsio_guard_tick();
+				(void) zsio_vacuum_poll();
+				(void) zsio_clean_poll();
+				zsio_run_nap(ZSIO_NAP_US);
 				continue;
 			}
 			run = zsio_run_claim(round->items, round->nitems, &round->pos, ZSIO_ROLE_CHECKPOINT);
 			zsio_checkpoint_disarm();
 			if (run == NULL)
 				continue;
-		}
 
-		/* the claimed run is the fence, so older ones may end now, also those written synchronously */
-		zsio_run_reap(0);
-		if (zsio_run_busy() >= zsio_run_depth())
+			/* this run is the fence now, so older ones may end */
+			zsio_run_reap(0);
+		}
+		if (zsio_run_busy() >= zsio_guard_depth())
 		{
-			nap(NAP_US);
+			zsio_guard_held_up(false);
+			zsio_guard_tick();
+			zsio_run_nap(ZSIO_NAP_US);
 			continue;
 		}
-		delay = zsio_pace_delay(run);
+		set_floor(round);
+		delay = zsio_pace_delay(run->volume, run->nblocks);
 		if (delay > 0)
 		{
-			delay = Min(delay, NAP_US);
+			delay = Min(delay, ZSIO_NAP_US);
 			zsio_count(&stats->pace_us, delay);
-			nap(delay);
+			zsio_run_nap(delay);
 			continue;
 		}
 		zsio_pace_charge(run);
@@ -291,6 +316,9 @@ write_round(Round *round)
 	zsio_checkpoint_disarm();
 	zsio_run_drain();
 	pg_atomic_write_u64(&self->round_done, round->pos);
+
+	/* without a transaction until the gate is armed again, so that others can tell */
+	zsio_checkpoint_rest();
 }
 
 static void
@@ -314,6 +342,7 @@ run_round(void)
 
 	round.started = GetCurrentTimestamp();
 	round.start_lsn = current_lsn();
+	round.first_request = requests;
 	round.probably_spread = last_start != 0 &&
 		round.started - last_start >= CheckPointTimeout * INT64CONST(1000000) * 95 / 100;
 	last_start = round.started;
@@ -323,7 +352,10 @@ run_round(void)
 	pg_atomic_write_u64(&self->round_total, round.nitems);
 	pg_atomic_write_u64(&self->round_done, 0);
 	pg_atomic_write_u32(&self->round_active, 1);
+	this_round = &round;
 	write_round(&round);
+	this_round = NULL;
+	zsio_guard_floor(0);
 	pg_atomic_write_u32(&self->round_active, 0);
 	log_round(&round, pg_atomic_read_u64(&stats->requests) - requests,
 			  pg_atomic_read_u64(&stats->blocks) - blocks);
@@ -340,6 +372,7 @@ zsio_checkpoint_init(ZsIoWorkerShared *me, int worker)
 	self_no = worker;
 	last_redo = GetRedoRecPtr();
 	completed_redo = InvalidXLogRecPtr;
+	forgotten_redo = InvalidXLogRecPtr;
 	last_start = 0;
 	starts_seen = pg_atomic_read_u32(&zsio_shared->starts);
 	next_control_look = 0;
@@ -353,8 +386,11 @@ zsio_checkpoint_poll(void)
 	if (redo != last_redo)
 	{
 		last_redo = redo;
-		run_round();
-		return true;
+		if (zsio_checkpoint)
+		{
+			run_round();
+			return true;
+		}
 	}
 	if (armed)
 	{
@@ -364,10 +400,15 @@ zsio_checkpoint_poll(void)
 	}
 	else if (last_is_complete() && !checkpointer_waits())
 	{
-		/* nothing is in flight, and what was written is synced */
-		zsio_hazard_forget(self_no);
+		if (forgotten_redo != last_redo)
+		{
+			zsio_run_drain();
+			zsio_hazard_forget(self_no);
+			forgotten_redo = last_redo;
+		}
 		zsio_volumes_refresh_if_old();
-		arm();
+		if (zsio_checkpoint)
+			arm();
 	}
 	return false;
 }

@@ -95,6 +95,26 @@ make_path(ZsIoFile *file)
 #endif
 }
 
+/*
+ * Tells the device how long the contents are going to live, where it wants to know.  The
+ * hint stays with the file while the system remembers it.
+ */
+static void
+give_hint(ZsIoFile *file)
+{
+#ifdef F_SET_RW_HINT
+	static bool complained = false;
+	uint64		hint = zsio_write_hint;
+
+	if (hint == 0 || fcntl(file->fd, F_SET_RW_HINT, &hint) == 0 || complained)
+		return;
+	complained = true;
+	ereport(LOG,
+			(errcode_for_file_access(),
+			 errmsg("could not set the write hint of file \"%s\": %m", file->path)));
+#endif
+}
+
 /* Opens the entry's file; false: it is not there, or cannot be opened now. */
 static bool
 open_file(ZsIoFile *file)
@@ -105,7 +125,6 @@ open_file(ZsIoFile *file)
 		return false;
 	make_path(file);
 	file->direct = false;
-	file->recorded = false;
 	file->fallback_counted = false;
 	file->fd = -1;
 	file->may_be_async = false;
@@ -132,6 +151,7 @@ open_file(ZsIoFile *file)
 	file->ino = st.st_ino;
 	file->may_be_async = file->direct && zsio_barrier_works(file->fd) &&
 		(zsio_cache_bypassed() || zsio_cache_allows_async(file->path, file->dev));
+	give_hint(file);
 	return true;
 }
 
@@ -199,11 +219,4 @@ zsio_file_close_all(void)
 		if (files[i].fd >= 0 && files[i].users == 0)
 			close_file(&files[i]);
 	}
-}
-
-void
-zsio_file_forget_records(void)
-{
-	for (int i = 0; initialized && i < MAX_FILES; i++)
-		files[i].recorded = false;
 }

@@ -27,11 +27,33 @@ int			zsio_max_bandwidth = -1;
 bool		zsio_direct = true;
 bool		zsio_checkpoint = true;
 bool		zsio_scan_scheduling = false;
+bool		zsio_cleaner = true;
+bool		zsio_vacuum = true;
+bool		zsio_guard = true;
+int			zsio_priority = ZSIO_PRIORITY_NONE;
+int			zsio_write_hint = 0;
 
 static const struct config_enum_entry methods[] = {
 	{"auto", ZSIO_METHOD_AUTO, false},
 	{"io_uring", ZSIO_METHOD_URING, false},
 	{"pwritev", ZSIO_METHOD_PWRITEV, false},
+	{NULL, 0, false}
+};
+
+static const struct config_enum_entry priorities[] = {
+	{"none", ZSIO_PRIORITY_NONE, false},
+	{"low", ZSIO_PRIORITY_LOW, false},
+	{"idle", ZSIO_PRIORITY_IDLE, false},
+	{NULL, 0, false}
+};
+
+/* the values of RWH_WRITE_LIFE_* */
+static const struct config_enum_entry write_hints[] = {
+	{"none", 0, false},
+	{"short", 2, false},
+	{"medium", 3, false},
+	{"long", 4, false},
+	{"extreme", 5, false},
 	{NULL, 0, false}
 };
 
@@ -95,5 +117,35 @@ zsio_guc_init(void)
 							 &zsio_scan_scheduling,
 							 false,
 							 PGC_SUSET, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("zedstore.io_cleaner",
+							 "Lets the I/O workers clean buffers before backends need them.",
+							 NULL,
+							 &zsio_cleaner,
+							 true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("zedstore.io_vacuum",
+							 "Lets the I/O workers write what VACUUM and bulk writers leave dirty.",
+							 NULL,
+							 &zsio_vacuum,
+							 true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("zedstore.io_guard",
+							 "Lets the I/O workers slow down when clients wait for I/O.",
+							 NULL,
+							 &zsio_guard,
+							 true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("zedstore.io_priority",
+							 "Sets the I/O priority of the I/O workers' requests.",
+							 "Only some I/O schedulers of the system heed it.",
+							 &zsio_priority,
+							 ZSIO_PRIORITY_NONE, priorities,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomEnumVariable("zedstore.io_write_hint",
+							 "Tells devices how long what the I/O workers write is going to live.",
+							 NULL,
+							 &zsio_write_hint,
+							 0, write_hints,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	zsio_profile_guc_init();
 }

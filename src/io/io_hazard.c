@@ -37,6 +37,7 @@
 #include "common/file_perm.h"
 #include "miscadmin.h"
 #include "storage/fd.h"
+#include "utils/hsearch.h"
 
 #include "io_internal.h"
 
@@ -48,7 +49,16 @@
 
 static int	list_fd = -1;
 static bool list_broken = false;
-static bool list_used = false;	/* it has entries */
+
+/* What the list has: paths, by what makes them. */
+typedef struct FileKey
+{
+	RelFileLocator locator;
+	ForkNumber	forknum;
+	BlockNumber segno;
+} FileKey;
+
+static HTAB *recorded = NULL;
 
 bool
 zsio_known_file_system(int fd)
@@ -112,13 +122,20 @@ open_list(int worker)
 bool
 zsio_hazard_record(int worker, ZsIoFile *file)
 {
+	FileKey		key = {file->locator, file->forknum, file->segno};
 	char		line[MAXPGPATH + 1];
 	int			len;
 
-	if (file->recorded)
-		return true;
 	if (list_broken)
 		return false;
+	if (recorded == NULL)
+	{
+		HASHCTL		ctl = {.keysize = sizeof(FileKey),.entrysize = sizeof(FileKey)};
+
+		recorded = hash_create("zedstore I/O files", 64, &ctl, HASH_ELEM | HASH_BLOBS);
+	}
+	if (hash_search(recorded, &key, HASH_FIND, NULL) != NULL)
+		return true;
 	len = snprintf(line, sizeof(line), "%s\n", file->path);
 	if ((list_fd < 0 && !open_list(worker)) ||
 		write(list_fd, line, len) != len || pg_fsync(list_fd) != 0)
@@ -130,7 +147,7 @@ zsio_hazard_record(int worker, ZsIoFile *file)
 		list_broken = true;
 		return false;
 	}
-	file->recorded = list_used = true;
+	(void) hash_search(recorded, &key, HASH_ENTER, NULL);
 	return true;
 }
 
@@ -138,10 +155,10 @@ void
 zsio_hazard_forget(int worker)
 {
 	Assert(zsio_run_busy() == 0);
-	if (list_used && ftruncate(list_fd, 0) == 0)
+	if (recorded != NULL && ftruncate(list_fd, 0) == 0)
 	{
-		list_used = false;
-		zsio_file_forget_records();
+		hash_destroy(recorded);
+		recorded = NULL;
 	}
 }
 

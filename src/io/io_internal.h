@@ -8,6 +8,9 @@
  * zsio_run_begin() and zsio_run_end() the run's buffers are pinned and carry
  * BM_IO_IN_PROGRESS; their pages were copied, so no content lock is held.
  *
+ * A checkpoint comes first.  In between, and while a spread checkpoint is ahead of its
+ * schedule, a worker cleans buffers ahead of the clock hand.
+ *
  * Locks: a worker takes content locks conditionally only, and never waits for
  * anything but WAL flushes and its own writes while it owns a buffer's
  * BM_IO_IN_PROGRESS.  Shared counters are atomics; the spinlock of
@@ -49,9 +52,14 @@
 typedef enum ZsIoRole
 {
 	ZSIO_ROLE_CHECKPOINT = 0,
+	ZSIO_ROLE_CLEANER,
+	ZSIO_ROLE_VACUUM,
 } ZsIoRole;
 
-#define ZSIO_ROLES				1
+#define ZSIO_ROLES				3
+
+/* Longest nap of a worker that has work to do, in microseconds. */
+#define ZSIO_NAP_US				10000
 
 /* ---- settings (io_guc.c) ------------------------------------------------------- */
 
@@ -62,6 +70,17 @@ typedef enum ZsIoMethod
 	ZSIO_METHOD_PWRITEV,
 } ZsIoMethod;
 
+/* Class of requests that schedulers prefer others to. */
+typedef enum ZsIoPriority
+{
+	ZSIO_PRIORITY_NONE = 0,		/* as everybody */
+	ZSIO_PRIORITY_LOW,			/* lowest of the class that everybody is in */
+	ZSIO_PRIORITY_IDLE,			/* only when nobody else wants the device */
+} ZsIoPriority;
+
+extern int	zsio_priority;
+extern int	zsio_write_hint;	/* RWH_WRITE_LIFE_*; 0: none is given */
+
 extern int	zsio_workers;
 extern int	zsio_method;
 /* these override what the storage profile says, unless they are -1 */
@@ -71,6 +90,9 @@ extern int	zsio_max_iops;		/* requests a second, all workers; 0 = no limit */
 extern int	zsio_max_bandwidth; /* kB a second, all workers; 0 = no limit */
 extern bool zsio_direct;
 extern bool zsio_checkpoint;
+extern bool zsio_cleaner;
+extern bool zsio_vacuum;
+extern bool zsio_guard;
 
 /* ---- shared memory (io_shmem.c) ------------------------------------------------ */
 
@@ -101,6 +123,7 @@ typedef struct ZsIoWorkerShared
 	pg_atomic_uint64 round_total;	/* blocks */
 	pg_atomic_uint64 round_done;
 	pg_atomic_uint32 window;	/* requests in flight allowed now */
+	pg_atomic_uint32 rate;		/* requests per second allowed now; 0: no limit */
 } ZsIoWorkerShared;
 
 typedef struct ZsIoShared
@@ -115,6 +138,29 @@ typedef struct ZsIoShared
 } ZsIoShared;
 
 extern ZsIoShared *zsio_shared;
+
+/* Blocks that a backend has left dirty, of a relation's main fork, in one segment file. */
+typedef struct ZsIoRange
+{
+	RelFileLocator locator;
+	BlockNumber blkno;
+	uint32		nblocks;
+} ZsIoRange;
+
+#define ZSIO_QUEUE_SIZE			1024	/* a power of 2 */
+
+/* What is handed over to one worker. */
+typedef struct ZsIoQueue
+{
+	slock_t		mutex;			/* for all of it; may be looked at without */
+	volatile uint32 head;		/* next to take; counts on */
+	volatile uint32 tail;		/* next to put */
+	volatile uint32 pending;	/* blocks that are not written yet */
+	ZsIoRange	ranges[ZSIO_QUEUE_SIZE];
+} ZsIoQueue;
+
+/* One for each worker; NULL when the server was started without workers. */
+extern ZsIoQueue *zsio_queues;
 
 static inline void
 zsio_count(pg_atomic_uint64 *counter, uint64 n)
@@ -142,6 +188,46 @@ typedef struct ZsIoItem
 extern int	zsio_collect_dirty(int worker, int nworkers, ZsIoItem **items);
 
 extern int	zsio_compare_items(const void *a, const void *b);
+
+/* How many buffers the clock hand has passed since the server started. */
+extern uint64 zsio_clock_hand(void);
+
+/*
+ * Which dirty buffers to take: those that nobody has pinned, used max_usage times
+ * at most since the clock hand passed.
+ */
+typedef struct ZsIoWish
+{
+	int			max_usage;
+	XLogRecPtr	max_lsn;		/* WAL is flushed up to here */
+	int			worker;			/* of this worker's files only */
+	int			nworkers;
+} ZsIoWish;
+
+/*
+ * Collects dirty, unpinned buffers of permanent relations that the clock hand comes to
+ * between *pos and end, at most max of them, in the order of the hand; *pos is moved to where
+ * it ended.  Those beyond max_lsn are among them: *unflushed counts them, and *lsn moves
+ * forward to the pages' LSNs.
+ */
+extern int	zsio_collect_ahead(const ZsIoWish *wish, uint64 *pos, uint64 end, ZsIoItem *items,
+							   int max, XLogRecPtr *lsn, int *unflushed);
+
+/* Which of nworkers writes a segment file. */
+extern int	zsio_file_owner(const RelFileLocator *locator, ForkNumber forknum,
+							BlockNumber blkno, int nworkers);
+
+/*
+ * The relation of that number in the database, if one of its pages is in a buffer (*exact);
+ * else the one that has most dirty pages with block numbers [from, to) there.  Looks at all
+ * headers, without locks.
+ */
+extern bool zsio_find_relation(Oid database, Oid relid, BlockNumber from, BlockNumber to,
+							   RelFileLocator *locator, bool *exact);
+
+/* Finds the block among shared buffers, if the buffer is as wished. */
+extern bool zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator,
+							ForkNumber forknum, BlockNumber blkno, ZsIoItem *item);
 
 /*
  * Makes the buffer this process's to write: pins it, sets BM_IO_IN_PROGRESS and copies the page to
@@ -177,7 +263,6 @@ typedef struct ZsIoFile
 	int			users;			/* requests in flight */
 	uint64		used;			/* for replacement */
 	bool		fallback_counted;
-	bool		recorded;		/* in the list of segments with writes in flight */
 	char		path[MAXPGPATH];
 } ZsIoFile;
 
@@ -193,8 +278,6 @@ extern void zsio_file_put(ZsIoFile *file);
 extern bool zsio_file_make_buffered(ZsIoFile *file);
 /* Closes files without requests in flight: an open one keeps the space of a file that was dropped. */
 extern void zsio_file_close_all(void);
-/* None of the open files is in the list of io_hazard.c any more. */
-extern void zsio_file_forget_records(void);
 
 /* ---- direct beside buffered writes (io_cache.c) ---------------------------------------- */
 
@@ -243,6 +326,8 @@ typedef struct ZsIoRun
 	BlockNumber blkno;			/* first block, from the start of the relation fork */
 	off_t		offset;			/* in the file */
 	uint32		done;			/* bytes that earlier, short writes wrote */
+	uint16		priority;		/* as the kernel wants it; 0: none */
+	int			priority_error; /* errno of a thread that could not set it */
 	ssize_t		first_length;	/* of the next write, or -errno; 0: what is missing */
 	char	   *data;			/* the pages, aligned for direct I/O */
 	TimestampTz started;
@@ -287,6 +372,15 @@ extern int	zsio_pool_pending(void);
  */
 extern int	zsio_write_rest(ZsIoRun *run);
 
+/* The run's I/O priority as the kernel wants it; 0: none. */
+extern uint16 zsio_run_priority(const ZsIoRun *run);
+
+/* Sets that of the calling thread; returns errno or 0. */
+extern int	zsio_set_priority(uint16 priority);
+
+/* The kernel refuses priorities: it is said once, and they are not tried again. */
+extern void zsio_priority_refused(int error);
+
 /* ---- runs (io_run.c) --------------------------------------------------------------------- */
 
 /*
@@ -323,13 +417,53 @@ extern void zsio_run_drain(void);
 
 extern void zsio_run_shutdown(void);
 
-/* ---- limits (io_pace.c) ------------------------------------------------------------------- */
+/* Waits up to ZSIO_NAP_US, and finishes runs that end meanwhile. */
+extern void zsio_run_nap(long us);
 
 /*
- * Time in microseconds until the run fits the limits of the volume that it goes to; 0 =
- * now.
+ * Writes the sorted items.  Returns early when zsio_checkpoint_calls(), and may leave
+ * requests in flight then.
  */
-extern long zsio_pace_delay(const ZsIoRun *run);
+extern void zsio_run_write_all(const ZsIoItem *items, int nitems, ZsIoRole role);
+
+/* ---- foreground (io_guard.c) ------------------------------------------------------------------ */
+
+extern void zsio_guard_init(ZsIoWorkerShared *me);
+
+/*
+ * Looks at client backends when it is time to.  Cheap; to be called every 10 ms while it
+ * returns true, that is, while clients do I/O.
+ */
+extern bool zsio_guard_tick(void);
+
+/* Requests per second allowed now, 0: no limit; and requests in flight. */
+extern double zsio_guard_rate(void);
+extern int	zsio_guard_depth(void);
+
+/*
+ * Requests (as zsio_requests() counts) ended; the next one had to wait for the rate, or for
+ * the depth.
+ */
+extern void zsio_guard_completed(int requests);
+extern void zsio_guard_held_up(bool by_rate);
+
+/* Sets what the work at hand needs at least; 0: nothing. */
+extern void zsio_guard_floor(double requests_per_second);
+
+/* ---- limits (io_pace.c) ------------------------------------------------------------------- */
+
+/* As how many requests volumes count one of that many blocks: by 256 kB. */
+static inline int
+zsio_requests(int nblocks)
+{
+	return (nblocks * BLCKSZ + 256 * 1024 - 1) / (256 * 1024);
+}
+
+/*
+ * Time in microseconds until a request of that many blocks fits the limits of the volume;
+ * 0 = now.
+ */
+extern long zsio_pace_delay(int volume, int nblocks);
 
 /* The run is about to be submitted. */
 extern void zsio_pace_charge(const ZsIoRun *run);
@@ -347,7 +481,10 @@ extern void zsio_arbiter_startup_shmem(void);
 
 extern void zsio_checkpoint_init(ZsIoWorkerShared *me, int worker);
 
-/* Watches for a checkpoint, and works for it when one starts.  Returns false if there was none. */
+/*
+ * Watches for a checkpoint, and works for it when one starts and zedstore.io_checkpoint is on.  Returns
+ * false if there was no work.
+ */
 extern bool zsio_checkpoint_poll(void);
 extern void zsio_checkpoint_disarm(void);
 /* Ends the transaction of the gate.  With nothing claimed. */
@@ -357,5 +494,42 @@ extern void zsio_checkpoint_rest(void);
 
 /* Makes the worker's own resource owner the current one, as it must be when buffers are claimed. */
 extern void zsio_own_resources(void);
+
+/* Is there work for a checkpoint, or are there new settings, so that other work has to wait? */
+extern bool zsio_checkpoint_calls(void);
+
+/* ---- other processes (io_backends.c) ----------------------------------------------------------- */
+
+#define ZSIO_MAX_VACUUMS		32
+
+/* A backend that vacuums a relation. */
+typedef struct ZsIoVacuum
+{
+	int			pid;
+	Oid			database;
+	Oid			relid;
+	BlockNumber scanned;		/* positions of the first and the second pass over it */
+	BlockNumber vacuumed;
+} ZsIoVacuum;
+
+extern int	zsio_list_vacuums(ZsIoVacuum *vacuums, int max);
+
+/* How many client backends wait for WAL to be written or synced, and for reads, just now. */
+extern void zsio_count_waiting(int *nwal, int *nreads);
+
+/* ---- other work (io_vacuum.c, io_clean.c) ------------------------------------------------------ */
+
+extern void zsio_vacuum_init(int worker);
+
+/* Writes what was handed over, and behind running VACUUMs.  True if there was or is some work. */
+extern bool zsio_vacuum_poll(void);
+
+extern void zsio_clean_init(int worker);
+
+/*
+ * Sees to a supply of clean buffers ahead of the clock hand.  Returns true if the hand moves: look
+ * again soon.
+ */
+extern bool zsio_clean_poll(void);
 
 #endif							/* IO_INTERNAL_H */

@@ -12,10 +12,56 @@
 #include "postgres.h"
 
 #include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
 
 #include "storage/fd.h"
 
 #include "io_internal.h"
+
+/* ---- priorities ----------------------------------------------------------------- */
+
+/* from linux/ioprio.h, which is not everywhere */
+#define PRIORITY_LOW	((2 << 13) | 7) /* best effort, lowest level */
+#define PRIORITY_IDLE	(3 << 13)
+
+static bool priority_refused = false;
+
+/* Somebody waits for a checkpoint, so its requests must not starve. */
+uint16
+zsio_run_priority(const ZsIoRun *run)
+{
+	if (zsio_priority == ZSIO_PRIORITY_NONE || priority_refused)
+		return 0;
+	if (zsio_priority == ZSIO_PRIORITY_IDLE && run->role != ZSIO_ROLE_CHECKPOINT)
+		return PRIORITY_IDLE;
+	return PRIORITY_LOW;
+}
+
+void
+zsio_priority_refused(int error)
+{
+	if (priority_refused)
+		return;
+	priority_refused = true;
+	errno = error;
+	ereport(LOG,
+			(errmsg("could not set the I/O priority of requests: %m")));
+}
+
+int
+zsio_set_priority(uint16 priority)
+{
+#if defined(__linux__) && defined(SYS_ioprio_set)
+	/* 1 stands for a thread, 0 for this one */
+	if (syscall(SYS_ioprio_set, 1, 0, (int) priority) != 0)
+		return errno;
+	return 0;
+#else
+	return ENOSYS;
+#endif
+}
 
 /* ---- one write ------------------------------------------------------------------ */
 

@@ -3,9 +3,10 @@
  * io_pace.c
  *	  Limits: requests and bytes per second.
  *
- * Two token buckets for each volume, each worker with its share of the volume's limits.  A bucket holds what
- * 20 ms bring, at least one request, so that a worker that was idle does not start with
- * a burst that foreground requests would have to wait behind.
+ * Two token buckets for each volume, each worker with its share of the volume's limits;
+ * requests also by what the guard allows.  A bucket holds what 20 ms bring, at least one
+ * request, so that a worker that was idle does not start with a burst that foreground
+ * requests would have to wait behind.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -42,6 +43,18 @@ share(double limit)
 	return limit / Max(zsio_workers, 1);
 }
 
+/* Requests per second; 0: no limit. */
+static double
+request_rate(const ZsIoLimits *limits)
+{
+	double		limit = share(limits->write_iops);
+	double		guard = zsio_guard_rate();
+
+	if (limit == 0 || guard == 0)
+		return Max(limit, guard);
+	return Min(limit, guard);
+}
+
 static void
 refill(Bucket *bucket, const ZsIoLimits *limits)
 {
@@ -55,7 +68,7 @@ refill(Bucket *bucket, const ZsIoLimits *limits)
 	seconds = INSTR_TIME_GET_DOUBLE(now) - INSTR_TIME_GET_DOUBLE(bucket->last_refill);
 	bucket->last_refill = now;
 
-	rate = share(limits->write_iops);
+	rate = request_rate(limits);
 	bucket->requests_left = Min(bucket->requests_left + seconds * rate,
 								Max(rate * BURST_SECONDS, 1));
 	rate = share(limits->write_bytes);
@@ -64,18 +77,24 @@ refill(Bucket *bucket, const ZsIoLimits *limits)
 }
 
 long
-zsio_pace_delay(const ZsIoRun *run)
+zsio_pace_delay(int volume, int nblocks)
 {
-	const ZsIoLimits *limits = zsio_volume_limits(run->volume);
-	Bucket	   *bucket = &buckets[run->volume];
-	double		bytes = run->nblocks * BLCKSZ;
+	const ZsIoLimits *limits = zsio_volume_limits(volume);
+	Bucket	   *bucket = &buckets[volume];
+	double		bytes = nblocks * BLCKSZ;
 	double		delay = 0;
+	double		rate;
 
+	zsio_guard_tick();
 	if (bucket->in_flight >= limits->queue_depth)
 		return QUEUE_WAIT_US;
 	refill(bucket, limits);
-	if (limits->write_iops > 0 && bucket->requests_left < 1)
-		delay = Max(delay, (1 - bucket->requests_left) / share(limits->write_iops));
+	rate = request_rate(limits);
+	if (rate > 0 && bucket->requests_left < 1)
+	{
+		delay = (1 - bucket->requests_left) / rate;
+		zsio_guard_held_up(true);
+	}
 	if (limits->write_bytes > 0 && bucket->bytes_left < bytes)
 		delay = Max(delay, (bytes - bucket->bytes_left) / share(limits->write_bytes));
 	return delay == 0 ? 0 : (long) (delay * 1000000) + 1;
@@ -88,7 +107,7 @@ zsio_pace_charge(const ZsIoRun *run)
 	Bucket	   *bucket = &buckets[run->volume];
 
 	/* without a limit nothing flows in: there must be no debt when one is set */
-	if (limits->write_iops > 0)
+	if (request_rate(limits) > 0)
 		bucket->requests_left -= zsio_requests_counted(limits, run->nblocks * BLCKSZ);
 	if (limits->write_bytes > 0)
 		bucket->bytes_left -= run->nblocks * BLCKSZ;

@@ -72,6 +72,8 @@ pop(Queue *queue)
 static void *
 write_runs(void *arg)
 {
+	uint16		priority = 0;	/* of this thread */
+
 	pthread_mutex_lock(&mutex);
 	while (!stopping)
 	{
@@ -84,6 +86,10 @@ write_runs(void *arg)
 		}
 		run = pop(&waiting);
 		pthread_mutex_unlock(&mutex);
+		if (run->priority != priority)
+			run->priority_error = zsio_set_priority(run->priority);
+		if (run->priority_error == 0)
+			priority = run->priority;
 		run->error = zsio_write_rest(run);
 		pthread_mutex_lock(&mutex);
 		push(&finished, run);
@@ -145,6 +151,7 @@ pool_submit(ZsIoRun *run)
 		zsio_method_finished(run);
 		return true;
 	}
+	run->priority = zsio_run_priority(run);
 	npending++;
 	pthread_mutex_lock(&mutex);
 	push(&waiting, run);
@@ -179,8 +186,11 @@ pool_reap(long timeout_us)
 	if (finished.length > 0)
 		run = pop(&finished);
 	pthread_mutex_unlock(&mutex);
-	if (run != NULL)
-		npending--;
+	if (run == NULL)
+		return NULL;
+	npending--;
+	if (run->priority_error != 0)
+		zsio_priority_refused(run->priority_error);
 	return run;
 }
 

@@ -26,6 +26,8 @@
 #include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/fd.h"
+#include "storage/ipc.h"
+#include "storage/pmsignal.h"
 #include "storage/sync.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -164,6 +166,7 @@ count_run(ZsIoRun *run)
 
 	zsio_count(&stats->requests, 1);
 	zsio_count(&stats->blocks, run->nblocks);
+	zsio_guard_completed(zsio_requests(run->nblocks));
 	zsio_count(&stats->write_us, us);
 	while (bucket < ZSIO_LATENCY_BUCKETS - 1 && us >= (UINT64CONST(64) << bucket))
 		bucket++;
@@ -290,6 +293,8 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 	run->role = role;
 	run->done = 0;
 	run->first_length = 0;
+	run->priority = 0;
+	run->priority_error = 0;
 	run->error = 0;
 	run->offset = (off_t) (run->blkno % RELSEG_SIZE) * BLCKSZ;
 	return run;
@@ -333,4 +338,64 @@ zsio_run_submit(ZsIoRun *run)
 	nbusy++;
 	zsio_pace_started(run);
 	(void) ops->submit(run);
+}
+
+/* ---- lists of other roles --------------------------------------------------------------- */
+
+void
+zsio_run_nap(long us)
+{
+	us = Min(us, ZSIO_NAP_US);
+	if (nbusy > 0)
+		zsio_run_reap(us);
+	else
+		pg_usleep(us);
+	CHECK_FOR_INTERRUPTS();
+
+	/* the next postmaster cannot start before this process is gone */
+	if (!PostmasterIsAlive())
+		proc_exit(1);
+}
+
+void
+zsio_run_write_all(const ZsIoItem *items, int nitems, ZsIoRole role)
+{
+	ZsIoRoleStats *stats = &self->roles[role];
+	int			pos = 0;
+
+	zsio_count(&stats->rounds, 1);
+	while (pos < nitems && !zsio_checkpoint_calls())
+	{
+		ZsIoRun    *run;
+		long		delay;
+		int			volume;
+
+		CHECK_FOR_INTERRUPTS();
+		if (nbusy >= zsio_guard_depth())
+		{
+			zsio_guard_held_up(false);
+			zsio_guard_tick();
+			zsio_run_nap(ZSIO_NAP_US);
+			continue;
+		}
+
+		/* nobody waits behind these buffers: do not hold them while waiting */
+		volume = zsio_volume_of(items[pos].locator.spcOid);
+		delay = zsio_pace_delay(volume, zsio_volume_limits(volume)->request_blocks);
+		if (delay > 0)
+		{
+			delay = Min(delay, ZSIO_NAP_US);
+			zsio_count(&stats->pace_us, delay);
+			zsio_run_nap(delay);
+			continue;
+		}
+		run = zsio_run_claim(items, nitems, &pos, role);
+		if (run == NULL)
+			continue;
+		zsio_pace_charge(run);
+		zsio_run_submit(run);
+		zsio_run_reap(0);
+	}
+	while (nbusy > 0 && !zsio_checkpoint_calls())
+		zsio_run_nap(ZSIO_NAP_US);
 }

@@ -26,6 +26,10 @@
 #include "io_internal.h"
 
 ZsIoShared *zsio_shared = NULL;
+ZsIoQueue  *zsio_queues = NULL;
+
+/* The server was started with workers. */
+static bool registered = false;
 
 static shmem_request_hook_type prev_shmem_request_hook = NULL;
 static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
@@ -38,6 +42,8 @@ request_shmem(void)
 		prev_shmem_request_hook();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(ZsIoShared)));
 	zsio_arbiter_request_shmem();
+	if (registered)
+		RequestAddinShmemSpace(MAXALIGN(ZSIO_MAX_WORKERS * sizeof(ZsIoQueue)));
 }
 
 static void
@@ -64,6 +70,7 @@ init_worker(ZsIoWorkerShared *worker)
 	pg_atomic_init_u64(&worker->round_total, 0);
 	pg_atomic_init_u64(&worker->round_done, 0);
 	pg_atomic_init_u32(&worker->window, 0);
+	pg_atomic_init_u32(&worker->rate, 0);
 }
 
 static void
@@ -85,6 +92,15 @@ startup_shmem(void)
 			init_worker(&zsio_shared->workers[i]);
 	}
 	zsio_arbiter_startup_shmem();
+
+	if (registered)
+		zsio_queues = ShmemInitStruct("zedstore I/O queues",
+									  ZSIO_MAX_WORKERS * sizeof(ZsIoQueue), &found);
+	for (int i = 0; registered && !found && i < ZSIO_MAX_WORKERS; i++)
+	{
+		memset(&zsio_queues[i], 0, sizeof(ZsIoQueue));
+		SpinLockInit(&zsio_queues[i].mutex);
+	}
 	LWLockRelease(AddinShmemInitLock);
 
 	if (!IsUnderPostmaster)
@@ -145,6 +161,7 @@ zsio_init(void)
 	shmem_startup_hook = startup_shmem;
 	prev_emit_log_hook = emit_log_hook;
 	emit_log_hook = watch_log;
-	if (!IsBinaryUpgrade && (max_worker_processes > 0 || zsio_workers > 0))
+	registered = !IsBinaryUpgrade && (max_worker_processes > 0 || zsio_workers > 0);
+	if (registered)
 		register_worker();
 }

@@ -26,7 +26,7 @@
 
 PG_FUNCTION_INFO_V1(pg_stat_get_zedstore_io);
 
-static const char *const role_names[ZSIO_ROLES] = {"checkpoint"};
+static const char *const role_names[ZSIO_ROLES] = {"checkpoint", "cleaner", "vacuum"};
 
 static Datum
 counter(pg_atomic_uint64 *value)
@@ -74,8 +74,9 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 			ZsIoRoleStats *stats = &worker->roles[role];
 			bool		in_round = role == ZSIO_ROLE_CHECKPOINT &&
 				pg_atomic_read_u32(&worker->round_active) != 0;
-			Datum		values[18];
-			bool		nulls[18] = {0};
+			Datum		values[19];
+			bool		nulls[19] = {0};
+			uint32		rate = pg_atomic_read_u32(&worker->rate);
 			int			n = 0;
 
 			values[n++] = Int32GetDatum(i + 1);
@@ -95,6 +96,8 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 			values[n++] = counter(&worker->fallbacks);
 			values[n++] = counter(&worker->sync_requests_refused);
 			values[n++] = Int32GetDatum(pg_atomic_read_u32(&worker->window));
+			nulls[n] = rate == 0;
+			values[n++] = Int32GetDatum(rate);
 			nulls[n] = !in_round;
 			values[n++] = counter(&worker->round_total);
 			nulls[n] = !in_round;

@@ -60,6 +60,13 @@ complete(ZsIoRun *run, int result)
 	run->done = Max(result, 0);
 	run->error = Max(-result, 0);
 
+	/* not permitted, though the file is open */
+	if (run->error == EPERM && run->priority != 0)
+	{
+		zsio_priority_refused(EPERM);
+		run->error = 0;
+	}
+
 	/* short, interrupted, or refused as direct: what is missing is written synchronously */
 	if (run->error == EINTR || run->error == EAGAIN || run->error == ECANCELED ||
 		run->error == EINVAL)
@@ -104,6 +111,7 @@ uring_submit(ZsIoRun *run)
 		return zsio_pwritev_ops.submit(run);
 	io_uring_prep_write(sqe, run->file->fd, run->data, length, run->offset);
 	io_uring_sqe_set_data(sqe, run);
+	sqe->ioprio = run->priority = zsio_run_priority(run);
 	nin_ring++;
 	n = io_uring_submit(&ring);
 

@@ -46,7 +46,8 @@
 
 #include "io_internal.h"
 
-/* Milliseconds between two looks for a checkpoint. */
+/* Milliseconds between two looks: when there is work, and for a checkpoint. */
+#define WORK_MS		10
 #define POLL_MS		50
 
 /* Seconds until a worker is started again that ended by itself. */
@@ -204,7 +205,10 @@ zsio_worker_main(Datum arg)
 	context = AllocSetContextCreate(TopMemoryContext, "zedstore I/O worker",
 									ALLOCSET_DEFAULT_SIZES);
 	zsio_own_resources();
+	zsio_guard_init(self);
 	zsio_checkpoint_init(self, self_no);
+	zsio_clean_init(self_no);
+	zsio_vacuum_init(self_no);
 
 	for (;;)
 	{
@@ -219,18 +223,24 @@ zsio_worker_main(Datum arg)
 			proc_exit(0);
 
 		MemoryContextSwitchTo(context);
-		active = self_no < zsio_workers && zsio_checkpoint;
-		if (!active)
+		active = self_no < zsio_workers;
+		if (!active || !zsio_checkpoint)
 			zsio_checkpoint_rest();
-		else
+		if (active)
 		{
 			if (zsio_run_depth() == 0)
 				zsio_run_setup(self, self_no);
 			if (self_no == 0)
 				start_others();
-			(void) zsio_checkpoint_poll();
-			flush_statistics();
 			timeout = POLL_MS;
+			if (zsio_guard_tick())
+				timeout = WORK_MS;
+			if (zsio_checkpoint_poll() || zsio_vacuum_poll())
+				timeout = WORK_MS;
+			if (zsio_clean_poll() || zsio_run_busy() > 0)
+				timeout = WORK_MS;
+			zsio_run_reap(0);
+			flush_statistics();
 		}
 		MemoryContextReset(context);
 

@@ -34,6 +34,7 @@
 
 #include "tid_internal.h"
 #include "zs_btree.h"
+#include "zs_io.h"
 #include "zs_page.h"
 
 /* Most ranges of visibility map bits that one leaf can have. */
@@ -265,6 +266,7 @@ zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoffs *cutoffs,
 	zstid		row = start;
 	bool		first_time = true;
 	bool		more = true;
+	BlockNumber leaf;
 
 	zstid_target_init(&pass->target, rel);
 	pass->cutoffs = cutoffs;
@@ -292,7 +294,9 @@ zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoffs *cutoffs,
 		more = process_leaf(pass, row);
 		if (first_time)
 			memcpy(pass->copy.data, BufferGetPage(pass->target.buf), BLCKSZ);
+		leaf = BufferGetBlockNumber(pass->target.buf);
 		zstid_target_unlock(&pass->target);
+		zsio_hand_over(rel, &leaf, 1);
 
 		first_time = false;
 		pass->result = &again;

@@ -42,6 +42,11 @@ sub io_conf
 	my ($method) = @_;
 	return <<"CONF" . ($method ? $io_methods{$method} : '');
 zedstore.io_workers = 1
+# these tests watch checkpoints: other roles would come to their injection points first
+zedstore.io_cleaner = off
+zedstore.io_vacuum = off
+# its pauses would be taken for those of the limits
+zedstore.io_guard = off
 shared_buffers = 16MB
 max_wal_size = 2GB
 checkpoint_timeout = 1h

@@ -1,0 +1,102 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_backends.c
+ *	  What other processes show of what they do.
+ *
+ * This file alone knows the array of backend status entries.  Core exports a copy of it
+ * only, made of all entries with their texts: too much to look at every few
+ * milliseconds.  But each process has a pointer to its own entry, whose place in the array is
+ * its proc number.  Entries are read as core does: changed ones again, by their change count.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_backends.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "commands/progress.h"
+#include "miscadmin.h"
+#include "storage/lwlock.h"
+#include "storage/proc.h"
+#include "utils/backend_progress.h"
+#include "utils/backend_status.h"
+#include "utils/wait_event.h"
+
+#include "io_internal.h"
+
+/* How often an entry that changes all the time is read again. */
+#define MAX_TRIES	10
+
+static BlockNumber
+block_param(int64 value)
+{
+	return (BlockNumber) Min(Max(value, 0), MaxBlockNumber);
+}
+
+/* False if the entry shows no VACUUM. */
+static bool
+read_vacuum(volatile PgBackendStatus *entry, ZsIoVacuum *vacuum)
+{
+	for (int i = 0; i < MAX_TRIES; i++)
+	{
+		int			before;
+		int			after;
+		bool		is_vacuum;
+
+		pgstat_begin_read_activity(entry, before);
+		is_vacuum = entry->st_procpid > 0 &&
+			entry->st_progress_command == PROGRESS_COMMAND_VACUUM;
+		vacuum->pid = entry->st_procpid;
+		vacuum->database = entry->st_databaseid;
+		vacuum->relid = entry->st_progress_command_target;
+		vacuum->scanned = block_param(entry->st_progress_param[PROGRESS_VACUUM_HEAP_BLKS_SCANNED]);
+		vacuum->vacuumed = block_param(entry->st_progress_param[PROGRESS_VACUUM_HEAP_BLKS_VACUUMED]);
+		pgstat_end_read_activity(entry, after);
+		if (pgstat_read_activity_complete(before, after))
+			return is_vacuum;
+	}
+	return false;
+}
+
+int
+zsio_list_vacuums(ZsIoVacuum *vacuums, int max)
+{
+	volatile PgBackendStatus *entries = MyBEEntry - MyProcNumber;
+	int			n = 0;
+
+	for (int i = 0; i < MaxBackends && n < max; i++)
+	{
+		/* a look without care first */
+		if (entries[i].st_progress_command == PROGRESS_COMMAND_VACUUM &&
+			read_vacuum(&entries[i], &vacuums[n]))
+			n++;
+	}
+	return n;
+}
+
+void
+zsio_count_waiting(int *nwal, int *nreads)
+{
+	volatile PgBackendStatus *entries = MyBEEntry - MyProcNumber;
+	uint32		wal_lock = PG_WAIT_LWLOCK | WALWriteLock->tranche;
+
+	*nwal = *nreads = 0;
+	for (int i = 0; i < MaxBackends; i++)
+	{
+		uint32		event;
+
+		if (entries[i].st_procpid <= 0 || entries[i].st_backendType != B_BACKEND)
+			continue;
+		event = *(volatile uint32 *) &GetPGProcByNumber(i)->wait_event_info;
+		if (event == WAIT_EVENT_WAL_SYNC || event == WAIT_EVENT_WAL_WRITE || event == wal_lock)
+			(*nwal)++;
+		else if (event == WAIT_EVENT_DATA_FILE_READ
+#ifdef ZS_PG18
+				 || event == WAIT_EVENT_AIO_IO_COMPLETION
+#endif
+			)
+			(*nreads)++;
+	}
+}

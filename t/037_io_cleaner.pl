@@ -1,0 +1,118 @@
+# I/O workers clean buffers ahead of the clock hand: with them, backends that need buffers
+# find clean ones, and hardly write themselves.  With both methods; the results are those of a
+# heap twin, and checksums of all files hold.
+
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZedstoreTest;
+
+my $conf = <<'CONF';
+zedstore.io_workers = 1
+shared_buffers = 8MB
+max_wal_size = 2GB
+checkpoint_timeout = 1h
+# what core's background writer does would blur the figures
+bgwriter_lru_maxpages = 0
+autovacuum = off
+CONF
+
+sub set_conf
+{
+	my ($node, $name, $value) = @_;
+	$node->append_conf('postgresql.conf', "$name = $value\n");
+	$node->reload;
+	wait_for_sql($node, "select current_setting('$name') = '$value'");
+	return;
+}
+
+# Random updates of more than shared buffers hold; returns the blocks that client backends and the
+# cleaner wrote meanwhile.
+sub run_load
+{
+	my ($node) = @_;
+	my $count = q{
+		select (select sum(writes) from pg_stat_io
+				where backend_type = 'client backend' and object = 'relation' and context = 'normal'),
+			(select sum(blocks) from pg_stat_zedstore_io where role = 'cleaner')};
+
+	my @before = split /\|/, $node->safe_psql('postgres', $count);
+	$node->command_ok([ 'pgbench', '-n', '-f', $node->basedir . '/load.sql', '-c', '2', '-t', '5000',
+			'postgres' ], 'load');
+	my @after = split /\|/, $node->safe_psql('postgres', $count);
+	return ($after[0] - $before[0], $after[1] - $before[1]);
+}
+
+foreach my $method ('pwritev', 'io_uring')
+{
+	my $node = new_node("main_$method", conf => "$conf\nzedstore.io_method = $method\n");
+	wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io where pid is not null');
+	if ($node->safe_psql('postgres', 'select distinct method from pg_stat_zedstore_io') ne $method)
+	{
+		diag "SKIPPED: no $method on this machine";
+		$node->stop;
+		next;
+	}
+	append_to_file($node->basedir . '/load.sql', <<'SQL');
+\set id random(1, 40000)
+begin;
+update h set v = v + :id where id = :id;
+update z set v = v + :id where id = :id;
+commit;
+SQL
+	$node->safe_psql('postgres', q{
+		create table h (id int primary key, v int, pad text) with (fillfactor = 50);
+		create table z (id int primary key, v int, pad text) using zedstore;
+		insert into h select i, 0, repeat(md5(i::text), 10) from generate_series(1, 40000) i;
+		insert into z select * from h;
+		create extension amcheck;
+		checkpoint});
+
+	set_conf($node, 'zedstore.io_cleaner', 'off');
+	my ($alone) = run_load($node);
+	set_conf($node, 'zedstore.io_cleaner', 'on');
+	run_load($node);
+	my ($backends, $cleaner) = run_load($node);
+	note "$method: client backends wrote $alone blocks without, $backends with the cleaner, which wrote $cleaner";
+	cmp_ok($alone, '>', 1000, "$method: the load makes backends write");
+	cmp_ok($backends, '<', $cleaner, "$method: the cleaner writes the larger part");
+	cmp_ok($backends, '<', $alone / 2, "$method: backends write less");
+
+	# -- beside a burst of checkpoints; priorities and hints change nothing
+	set_conf($node, 'zedstore.io_priority', 'idle');
+	set_conf($node, 'zedstore.io_write_hint', 'long');
+	my $load = IPC::Run::start(
+		[ 'pgbench', '-n', '-f', $node->basedir . '/load.sql', '-c', '2', '-t', '3000',
+			$node->connstr('postgres') ], '>', '/dev/null', '2>', '/dev/null');
+	$node->safe_psql('postgres', 'checkpoint') while $load->pumpable;
+	$load->finish;
+	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0', "$method: no errors");
+
+	# -- a server that dies with the cleaner at work
+	foreach my $cycle (1 .. 2)
+	{
+		$load = IPC::Run::start(
+			[ 'pgbench', '-n', '-f', $node->basedir . '/load.sql', '-c', '2', '-T', '30',
+				$node->connstr('postgres') ], '>', '/dev/null', '2>', '/dev/null');
+		wait_for_sql($node, q{
+			select sum(blocks) > 500 from pg_stat_zedstore_io where role = 'cleaner'});
+		kill_and_restart($node);
+		$load->finish;
+		is($node->safe_psql('postgres', q{
+			select count(*) from (
+				(select * from h except select * from z) union all
+				(select * from z except select * from h)) d}), '0', "$method, killed $cycle: twins agree");
+	}
+	is($node->safe_psql('postgres', q{
+		select count(*) from (select bt_index_check(c.oid, true) from pg_class c
+			join pg_index i on i.indexrelid = c.oid
+			where i.indrelid in ('h'::regclass, 'z'::regclass)) x}), '2', "$method: indexes");
+	zs_check_all($node, 'postgres', "$method: zs_check");
+	$node->stop('fast');
+	command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], "$method: checksums");
+}
+
+done_testing();

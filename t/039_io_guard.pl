@@ -1,0 +1,106 @@
+# I/O workers slow down while clients wait for WAL, and go on slowly rather than not at all.  A client
+# that is stopped while it syncs WAL stands for a device that is too slow for both.
+
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use Time::HiRes qw(usleep);
+use ZedstoreTest;
+
+my $conf = <<'CONF';
+zedstore.io_workers = 1
+zedstore.io_cleaner = off
+zedstore.io_request_size = 1
+# so that the checkpoint takes long enough
+zedstore.io_max_iops = 200
+shared_buffers = 64MB
+max_wal_size = 2GB
+checkpoint_timeout = 1h
+bgwriter_lru_maxpages = 0
+autovacuum = off
+# or nobody would wait
+fsync = on
+CONF
+
+# Requests per second that the guard allows, and what the checkpoint has done; 0 without a limit.
+my $state = q{
+	select coalesce(io_rate, 0), coalesce(checkpoint_blocks_done, -1), requests
+	from pg_stat_zedstore_io where role = 'checkpoint'};
+
+foreach my $method ('pwritev', 'io_uring')
+{
+	my $node = new_node("main_$method", conf => "$conf\nzedstore.io_method = $method\n");
+	wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io where pid is not null');
+	if ($node->safe_psql('postgres', 'select distinct method from pg_stat_zedstore_io') ne $method)
+	{
+		diag "SKIPPED: no $method on this machine";
+		$node->stop;
+		next;
+	}
+	$node->safe_psql('postgres', q{
+		create table big (a int, pad text);
+		alter table big alter pad set storage plain;
+		insert into big select i, repeat('x', 3000) from generate_series(1, 8000) i;
+		create table small (a int);
+		insert into small select generate_series(1, 100);
+		checkpoint;
+		update big set a = a + 1 where a % 3 = 0});
+
+	append_to_file($node->basedir . '/load.sql', <<'SQL');
+\set id random(1, 100)
+update small set a = a where a = :id;
+SQL
+	my $load = IPC::Run::start(
+		[ 'pgbench', '-n', '-f', $node->basedir . '/load.sql', '-c', '3', '-T', '600', $node->connstr('postgres') ],
+		'>', '/dev/null', '2>', '/dev/null');
+	wait_for_sql($node, q{select count(*) = 3 from pg_stat_activity where query like 'update small%'});
+	my $checkpoint = IPC::Run::start([ 'psql', '-X', '-c', 'checkpoint', $node->connstr('postgres') ],
+		'>', '/dev/null', '2>', '/dev/null');
+	wait_for_sql($node, q{
+		select checkpoint_blocks_done > 10 from pg_stat_zedstore_io where role = 'checkpoint'});
+
+	# -- stop a client in the middle of a sync; nobody syncs until it goes on
+	my $stopped;
+	for (1 .. 500)
+	{
+		my $pid = $node->safe_psql('postgres', q{
+			select max(pid) from pg_stat_activity
+			where query like 'update small%' and wait_event in ('WalSync', 'WALSync')});
+		next if $pid eq '';
+		kill 'STOP', $pid;
+		usleep(20_000);
+		if ($node->safe_psql('postgres', "select wait_event from pg_stat_activity where pid = $pid") =~ /^walsync$/i)
+		{
+			$stopped = $pid;
+			last;
+		}
+		kill 'CONT', $pid;
+	}
+	ok($stopped, "$method: a client is stopped in a sync");
+	wait_for_sql($node, q{
+		select io_rate = 50 from pg_stat_zedstore_io where role = 'checkpoint'});
+	my ($rate, $done, $before) = split /\|/, $node->safe_psql('postgres', $state);
+	is($rate, 50, "$method: the worker slows down");
+	cmp_ok($done, '>', 0, "$method: while it works for a checkpoint");
+	wait_for_sql($node, qq{
+		select requests > $before + 10 from pg_stat_zedstore_io where role = 'checkpoint'});
+	pass("$method: and goes on");
+	kill 'CONT', $stopped;
+
+	# -- off
+	$node->append_conf('postgresql.conf', "zedstore.io_guard = off\nzedstore.io_max_iops = 0\n");
+	$node->reload;
+	wait_for_sql($node, q{select io_rate is null from pg_stat_zedstore_io where role = 'checkpoint'});
+	pass("$method: no limit without the guard");
+	$checkpoint->finish;
+	$load->signal('TERM');
+	$load->finish;
+	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0', "$method: no errors");
+	$node->stop('fast');
+	command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], "$method: checksums");
+}
+
+done_testing();
