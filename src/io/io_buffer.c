@@ -62,6 +62,16 @@ zsio_compare_items(const void *a, const void *b)
 	return 0;
 }
 
+/* The page that a buffer holds whose header is locked. */
+static void
+identify(const BufferDesc *hdr, int buf_id, ZsIoItem *item)
+{
+	item->locator = BufTagGetRelFileLocator(&hdr->tag);
+	item->forknum = BufTagGetForkNum(&hdr->tag);
+	item->blkno = hdr->tag.blockNum;
+	item->buf_id = buf_id;
+}
+
 /* Copies the identity of the buffer's page if its header has all the wanted bits. */
 static bool
 look_at(int buf_id, ZsIoItem *item)
@@ -71,12 +81,7 @@ look_at(int buf_id, ZsIoItem *item)
 	bool		wanted = (state & WANTED_BITS) == WANTED_BITS;
 
 	if (wanted)
-	{
-		item->locator = BufTagGetRelFileLocator(&hdr->tag);
-		item->forknum = BufTagGetForkNum(&hdr->tag);
-		item->blkno = hdr->tag.blockNum;
-		item->buf_id = buf_id;
-	}
+		identify(hdr, buf_id, item);
 	UnlockBufHdr(hdr, state);
 	return wanted;
 }
@@ -96,10 +101,7 @@ look_at_idle(int buf_id, int max_usage, ZsIoItem *item, XLogRecPtr *lsn)
 
 	if (wanted)
 	{
-		item->locator = BufTagGetRelFileLocator(&hdr->tag);
-		item->forknum = BufTagGetForkNum(&hdr->tag);
-		item->blkno = hdr->tag.blockNum;
-		item->buf_id = buf_id;
+		identify(hdr, buf_id, item);
 		*lsn = PageGetLSN((Page) BufferGetPage(BufferDescriptorGetBuffer(hdr)));
 	}
 	UnlockBufHdr(hdr, state);

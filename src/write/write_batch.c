@@ -580,6 +580,18 @@ zswrite_write_items(Relation rel, ZsWriteBuffer *buf)
 
 /* ---- from columns to rows ------------------------------------------------------------------- */
 
+Datum
+zswrite_form_datum(int16 attlen, const void *data, Size len)
+{
+	Size		header = attlen == -1 ? VARHDRSZ : 0;
+	char	   *result = palloc(header + len);
+
+	if (attlen == -1)
+		SET_VARSIZE(result, VARHDRSZ + len);
+	memcpy(result + header, data, len);
+	return PointerGetDatum(result);
+}
+
 /* The datum of row n of a column, palloc'd where it is by reference. */
 static Datum
 column_datum(const ZsWriteColumn *column, uint32 n)
@@ -606,19 +618,9 @@ column_datum(const ZsWriteColumn *column, uint32 n)
 		memcpy(&pointer, data, sizeof(pointer));
 		result = palloc(ZS_OVERFLOW_DATUM_SIZE);
 		zsattr_overflow_to_datum(&pointer, result);
+		return PointerGetDatum(result);
 	}
-	else if (column->attlen == -1)
-	{
-		result = palloc(VARHDRSZ + len);
-		SET_VARSIZE(result, VARHDRSZ + len);
-		memcpy(VARDATA(result), data, len);
-	}
-	else
-	{
-		result = palloc(len);
-		memcpy(result, data, len);
-	}
-	return PointerGetDatum(result);
+	return zswrite_form_datum(column->attlen, data, len);
 }
 
 /*

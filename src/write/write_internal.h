@@ -234,6 +234,9 @@ extern void zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full);
 extern void zswrite_trim_columns(ZsWriteBuffer *buf);
 extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
 
+/* A by-reference datum of the type's length, palloc'd; data are what follows its header. */
+extern Datum zswrite_form_datum(int16 attlen, const void *data, Size len);
+
 /* ---- write_append.c: rows into the column batch ---- */
 
 /*

@@ -285,31 +285,14 @@ zswrite_stage_group(const ZsRowStage *stage)
 static Datum
 form_datum(const ZsStageColumn *column, int row)
 {
-	Size		len;
-	const char *data;
-	char	   *result;
-
 	if (column->form == ZS_STAGE_NUMERIC)
 	{
-		len = VARSIZE_4B(column->u.images + 2 * row);
-		result = palloc(len);
-		memcpy(result, column->u.images + 2 * row, len);
-		return PointerGetDatum(result);
+		const struct varlena *image = (const struct varlena *) (column->u.images + 2 * row);
+
+		return zswrite_form_datum(-1, VARDATA_4B(image), VARSIZE_4B(image) - VARHDRSZ);
 	}
-	data = column->bytes + column->u.ends[row];
-	len = column->u.ends[row + 1] - column->u.ends[row];
-	if (column->form == ZS_STAGE_VARLENA)
-	{
-		result = palloc(VARHDRSZ + len);
-		SET_VARSIZE(result, VARHDRSZ + len);
-		memcpy(VARDATA(result), data, len);
-	}
-	else
-	{
-		result = palloc(len);
-		memcpy(result, data, len);
-	}
-	return PointerGetDatum(result);
+	return zswrite_form_datum(column->attlen, column->bytes + column->u.ends[row],
+							  column->u.ends[row + 1] - column->u.ends[row]);
 }
 
 void

@@ -20,6 +20,7 @@ our @EXPORT = qw(
   %io_methods
   io_conf
   io_method_works
+  set_io_conf
   blocks_written
   wait_for_workers
   wait_for_gate
@@ -61,11 +62,21 @@ CONF
 sub io_method_works
 {
 	my ($node, $method) = @_;
-	wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io');
-	my $used = $node->safe_psql('postgres', 'select distinct method from pg_stat_zedstore_io');
+	wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io where pid is not null and method is not null');
+	my $used = $node->safe_psql('postgres', 'select distinct method from pg_stat_zedstore_io where pid is not null');
 	return 1 if $used eq $method;
 	diag "SKIPPED: no $method on this machine";
 	return 0;
+}
+
+# Changes a setting by reload.
+sub set_io_conf
+{
+	my ($node, $name, $value) = @_;
+	$node->append_conf('postgresql.conf', "$name = $value\n");
+	$node->reload;
+	wait_for_sql($node, "select current_setting('$name') = '$value'");
+	return;
 }
 
 # Blocks that the workers wrote for checkpoints since the server started.
