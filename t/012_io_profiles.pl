@@ -6,6 +6,8 @@ use warnings FATAL => 'all';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
+use ZedstoreIo;
 use ZedstoreTest;
 
 my $node = new_node('main', conf => <<'CONF');
@@ -15,6 +17,7 @@ shared_buffers = 64MB
 checkpoint_timeout = 1h
 max_wal_size = 2GB
 allow_in_place_tablespaces = on
+wal_log_hints = on
 CONF
 
 # One column of zs_io_volumes() for a tablespace, once the setting holds.
@@ -36,6 +39,14 @@ sub set_to
 
 $node->safe_psql('postgres', "create tablespace slow location ''");
 $node->safe_psql('postgres', "create tablespace \"Two Words\" location ''");
+
+# the worker reads clean pages of pg_tablespace without hint bits, with its gate armed
+$node->safe_psql('postgres', 'checkpoint');
+wait_for_gate($node);
+my $log_start = -s $node->logfile;
+set_to('io_tablespace_profiles', '"Two Words" = st1');
+usleep(500_000);
+ok(!$node->log_contains('terminated by signal', $log_start), 'pages of pg_tablespace without hint bits');
 
 is(volume('setting, profile, write_iops', 'pg_default'), 'none|none|', 'no limits');
 

@@ -167,6 +167,12 @@ reload(void)
 {
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
+
+	/*
+	 * No gate while writes are waited for, and while pages of pg_tablespace are read, which may set
+	 * hint bits: MarkBufferDirtyHint() wants DELAY_CHKPT_START for itself.
+	 */
+	zsio_checkpoint_rest();
 	zsio_run_drain();
 	zsio_run_shutdown();
 	zsio_file_close_all();
