@@ -115,7 +115,7 @@ uring_submit(ZsIoRun *run)
 	nin_ring++;
 	n = io_uring_submit(&ring);
 
-	/* else it stays in the queue and goes with the next submission; reaping submits as well */
+	/* else it stays in the queue, and goes when runs are reaped, or with the next submission */
 	if (n < 0)
 		check_ring(n);
 	return true;
@@ -147,6 +147,9 @@ uring_reap(long timeout_us)
 	}
 	else
 	{
+		/* newer kernels' waits with a timeout do not submit what is left in the queue */
+		if (io_uring_sq_ready(&ring) > 0 && (error = io_uring_submit(&ring)) < 0)
+			check_ring(error);
 		timeout.tv_sec = timeout_us / 1000000;
 		timeout.tv_nsec = timeout_us % 1000000 * 1000;
 		error = io_uring_wait_cqe_timeout(&ring, &cqe, &timeout);
