@@ -121,7 +121,10 @@ release(ZsIoRun *run, ZsIoResult result)
 	run->state = RUN_FREE;
 }
 
-/* Sees to it that the next checkpoint syncs the file; false: its contents may be lost. */
+/*
+ * Sees to it that the next checkpoint syncs the file; false, with the run's error set: its contents may
+ * be lost.
+ */
 static bool
 request_sync(ZsIoRun *run)
 {
@@ -137,7 +140,18 @@ request_sync(ZsIoRun *run)
 
 	/* the queue is full */
 	zsio_count(&self->sync_requests_refused, 1);
-	return pg_fdatasync(run->file->fd) == 0;
+	if (pg_fdatasync(run->file->fd) == 0)
+		return true;
+
+	/*
+	 * The kernel reports an error once, and it may be about what others wrote to the
+	 * file: the checkpointer would not learn of it.
+	 */
+	run->error = errno;
+	ereport(data_sync_elevel(LOG),
+			(errcode_for_file_access(),
+			 errmsg("could not fsync file \"%s\": %m", run->file->path)));
+	return false;
 }
 
 static void
@@ -186,9 +200,7 @@ finish(ZsIoRun *run)
 	nbusy--;
 	zsio_pace_ended(run);
 	ZS_INJECTION_POINT_ARG("zs-io-written", NULL);
-	if (run->error == 0 && !request_sync(run))
-		run->error = errno;
-	if (run->error != 0)
+	if (run->error != 0 || !request_sync(run))
 	{
 		log_error(run);
 		release(run, ZSIO_FAILED);
