@@ -25,7 +25,8 @@
 
 #include "io_internal.h"
 
-#define MAX_FILES	32
+/* each request in flight may go to a file of its own */
+#define MAX_FILES	(ZSIO_MAX_DEPTH + 1)
 
 static ZsIoFile files[MAX_FILES];
 static bool initialized = false;
@@ -122,7 +123,12 @@ open_file(ZsIoFile *file)
 	struct stat st;
 
 	if (!AcquireExternalFD())
-		return false;
+	{
+		/* make room: files that nothing is written to now can be opened again */
+		zsio_file_close_all();
+		if (!AcquireExternalFD())
+			return false;
+	}
 	make_path(file);
 	file->direct = false;
 	file->fallback_counted = false;
