@@ -370,6 +370,8 @@ zsio_checkpoint_init(ZsIoWorkerShared *me, int worker)
 {
 	self = me;
 	self_no = worker;
+	/* the last worker of that number may have ended in the middle of a round */
+	pg_atomic_write_u32(&me->round_active, 0);
 	last_redo = GetRedoRecPtr();
 	completed_redo = InvalidXLogRecPtr;
 	forgotten_redo = InvalidXLogRecPtr;
@@ -391,6 +393,7 @@ zsio_checkpoint_poll(void)
 			run_round();
 			return true;
 		}
+		zsio_file_close_all();
 	}
 	if (armed)
 	{
