@@ -31,15 +31,19 @@
  */
 #include "postgres.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include "access/xact.h"
 #include "access/xlog.h"
+#include "access/xlog_internal.h"
 #include "access/xlogrecovery.h"
 #include "catalog/pg_control.h"
-#include "common/controldata_utils.h"
 #include "miscadmin.h"
 #include "postmaster/bgwriter.h"
 #include "postmaster/interrupt.h"
 #include "storage/ipc.h"
+#include "storage/fd.h"
 #include "storage/lwlock.h"
 #include "storage/pmsignal.h"
 #include "storage/proc.h"
@@ -135,20 +139,34 @@ checkpointer_waits(void)
 	return *(volatile uint32 *) &proc->wait_event_info == WAIT_EVENT_CHECKPOINT_DELAY_START;
 }
 
-/* REDO of the last checkpoint that is complete. */
+/*
+ * REDO of the last checkpoint that is complete; InvalidXLogRecPtr if it cannot be read now.
+ * get_controlfile() would end the server, for what is only a look.
+ */
 static XLogRecPtr
 control_redo(void)
 {
-	ControlFileData *control;
-	bool		crc_ok;
-	XLogRecPtr	redo;
+	ControlFileData control;
+	pg_crc32c	crc;
+	ssize_t		size = -1;
+	int			fd;
 
 	LWLockAcquire(ControlFileLock, LW_SHARED);
-	control = get_controlfile(DataDir, &crc_ok);
+	fd = BasicOpenFile(XLOG_CONTROL_FILE, O_RDONLY | PG_BINARY);
+	if (fd >= 0)
+	{
+		pgstat_report_wait_start(WAIT_EVENT_CONTROL_FILE_READ);
+		size = read(fd, &control, sizeof(control));
+		pgstat_report_wait_end();
+		close(fd);
+	}
 	LWLockRelease(ControlFileLock);
-	redo = crc_ok ? control->checkPointCopy.redo : InvalidXLogRecPtr;
-	pfree(control);
-	return redo;
+	if (size != sizeof(control))
+		return InvalidXLogRecPtr;
+	INIT_CRC32C(crc);
+	COMP_CRC32C(crc, &control, offsetof(ControlFileData, crc));
+	FIN_CRC32C(crc);
+	return EQ_CRC32C(crc, control.crc) ? control.checkPointCopy.redo : InvalidXLogRecPtr;
 }
 
 /* Is the last checkpoint that began complete?  Looks at pg_control ten times a second. */

@@ -224,15 +224,17 @@ zsio_clean_poll(void)
 {
 	uint64		hand = watch_hand();
 	uint64		lead = wanted_lead();
+	uint64		end = hand + lead;
 
 	if (!zsio_cleaner)
 		return false;
 	cleaned = Max(cleaned, hand);
 	if (cleaned - hand > lead / 2)
 		return speed > NBuffers / 16;
-	while (cleaned < hand + lead && !zsio_checkpoint_calls())
+	/* the other roles have their turn before the hand is chased on */
+	while (cleaned < end && !zsio_checkpoint_calls())
 	{
-		clean_batch(hand, hand + lead);
+		clean_batch(hand, end);
 		hand = watch_hand();
 		cleaned = Max(cleaned, hand);
 	}

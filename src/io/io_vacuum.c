@@ -203,6 +203,7 @@ static void
 write_found(ZsIoItem *items, int nitems)
 {
 	int			n = 0;
+	int			requests = 1;
 
 	if (nitems == 0)
 		return;
@@ -211,18 +212,21 @@ write_found(ZsIoItem *items, int nitems)
 	/* a block may have been handed over twice */
 	for (int i = 1; i < nitems; i++)
 	{
-		if (zsio_compare_items(&items[n], &items[i]) != 0)
-			items[++n] = items[i];
+		if (zsio_compare_items(&items[n], &items[i]) == 0)
+			continue;
+		if (items[i].blkno != items[n].blkno + 1 || n % WAKE_BLOCKS == 0)
+			requests++;
+		items[++n] = items[i];
 	}
 
 	/* rings come around soon */
-	zsio_guard_floor(4 * (n + 1));
+	zsio_guard_floor(4 * requests);
 	zsio_run_write_all(items, n + 1, ZSIO_ROLE_VACUUM);
 	zsio_guard_floor(0);
 }
 
 /*
- * Writes what was handed over; the first write flushes the WAL for the others too.  True if
+ * Writes what was handed over until now; the first write flushes the WAL for the others too.  True if
  * there was anything.
  */
 static bool
@@ -233,8 +237,10 @@ write_queue(void)
 	ZsIoItem   *items = NULL;
 	bool		worked = false;
 	ZsIoRange	range;
+	uint32		left = queue->pending;
 
-	while (!zsio_checkpoint_calls())
+	/* what comes meanwhile waits: the other roles have their turn */
+	while (left > 0 && !zsio_checkpoint_calls())
 	{
 		int			nitems = 0;
 		uint32		popped = 0;
@@ -250,6 +256,7 @@ write_queue(void)
 		}
 		if (popped == 0)
 			break;
+		left -= Min(left, popped);
 		worked = true;
 		write_found(items, nitems);
 		SpinLockAcquire(&queue->mutex);
@@ -308,9 +315,11 @@ find_file(Watched *entry, const ZsIoVacuum *vacuum, BlockNumber from, BlockNumbe
 
 	if (entry->exact || now < entry->next_find)
 		return entry->found;
-	entry->next_find = now + FIND_US;
 	entry->found = zsio_find_relation(vacuum->database, vacuum->relid, from, to,
 									  &entry->locator, &entry->exact);
+
+	/* that looks at all buffers if need be: a small part of the time */
+	entry->next_find = GetCurrentTimestamp() + Max(FIND_US, 20 * (GetCurrentTimestamp() - now));
 	return entry->found;
 }
 

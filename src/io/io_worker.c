@@ -33,6 +33,7 @@
 #include "postmaster/interrupt.h"
 #include "storage/condition_variable.h"
 #include "storage/ipc.h"
+#include "storage/lock.h"
 #include "storage/lwlock.h"
 #include "storage/proc.h"
 #include "tcop/tcopprot.h"
@@ -80,6 +81,7 @@ worker_exit(int code, Datum arg)
 	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, true);
 	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, false, true);
 	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, false, true);
+	LockReleaseAll(DEFAULT_LOCKMETHOD, true);
 	CurrentResourceOwner = NULL;
 	SpinLockAcquire(&zsio_shared->mutex);
 	self->pid = 0;
