@@ -78,6 +78,46 @@ CONF
 	is($node->safe_psql('postgres', 'set enable_seqscan = off; select count(*) from u where a > 0'), '5000', "$threshold: and usable");
 	zs_check_all($node, 'postgres', "$threshold: zs_check");
 
+	# What one session remembers of a leaf must not outlive changes of it that are not logged: its pages
+	# keep their LSNs when they are copied.
+	$node->safe_psql('postgres', q{
+		create table moved (a int) using zedstore;
+		insert into moved select generate_series(1, 1500);
+		delete from moved where hashint4(a) % 3 = 0;
+		vacuum moved;
+	});
+	my $session = $node->background_psql('postgres', on_error_stop => 1);
+	$session->query_safe(q{
+		create temp table tids as select a, ctid as t from moved where a >= 1000 order by a;
+		select count(*) from moved where ctid = (select t from tids limit 1)});
+	my $expected = $session->query_safe('select count(*) from tids');
+	$node->safe_psql('postgres', q{
+		set allow_in_place_tablespaces = on;
+		create tablespace elsewhere location '';
+	});
+	$node->safe_psql('postgres', q{
+		begin;
+		alter table moved set tablespace elsewhere;
+		delete from moved where a % 6 = 5 and a < 600;
+		commit;
+	});
+	is($session->query_safe(q{
+		do $$
+		declare
+			n int := 0;
+			r record;
+		begin
+			for r in select * from tids order by a loop
+				perform 1 from moved where ctid = r.t;
+				n := n + case when found then 1 else 0 end;
+			end loop;
+			perform set_config('zs.found', n::text, false);
+		end $$;
+		select current_setting('zs.found')}), $expected,
+		"$threshold: rows by TID after a change that was not logged");
+	$session->quit;
+	zs_check_all($node, 'postgres', "$threshold: zs_check after SET TABLESPACE");
+
 	kill_and_restart($node);
 	is($node->safe_psql('postgres', 'select count(*) from u'), '0', "$threshold: empty again after kill -9");
 	is($node->safe_psql('postgres', 'select count(*) from t'), '50002', "$threshold: rows after kill -9");

@@ -276,6 +276,8 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 		if (vm_flags != 0)
 			PageSetLSN(BufferGetPage(target->vmbuf), lsn);
 	}
+	else
+		PageSetLSN(page, InvalidXLogRecPtr);	/* see zstid_walk_seek() */
 	END_CRIT_SECTION();
 
 	if (vm_flags != 0)
@@ -393,6 +395,8 @@ zstid_target_fold(ZsTidTarget *target, const ZsTidFold *fold)
 		XLogRegisterBuffer(0, target->buf, REGBUF_STANDARD);
 		PageSetLSN(page, XLogInsert(ZS_RMGR_ID, XLOG_ZS_TID_FOLD));
 	}
+	else
+		PageSetLSN(page, InvalidXLogRecPtr);
 	END_CRIT_SECTION();
 	Assert(leaf_is_sound(page));
 }

@@ -316,8 +316,8 @@ static WalkMemo memos[MEMO_SIZE];
 
 /*
  * Like zstid_walk_skip() for a walk that was just begun over a page with the LSN version, which
- * stands for the page's run stream: changes of the stream that are not logged happen only in
- * relations whose pages have no LSN.  InvalidXLogRecPtr: not known, or a page that was changed since
+ * stands for the page's run stream: a change of the stream that is not logged takes the page's LSN
+ * away, which it may have from before the file was copied (SET TABLESPACE, wal_level = minimal).  InvalidXLogRecPtr: not known, or a page that was changed since
  * it had its LSN.
  */
 void

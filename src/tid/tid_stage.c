@@ -331,14 +331,12 @@ zstid_stage_finish(ZsTidStage *stage, XLogRecPtr lsn)
 {
 	ZsTidTarget *old = &stage->modify.r.target;
 
-	if (!XLogRecPtrIsInvalid(lsn))
-	{
-		PageSetLSN(BufferGetPage(stage->target.buf), lsn);
-		if (has_other_leaf(stage))
-			PageSetLSN(BufferGetPage(old->buf), lsn);
-		if (stage->single.flags & ZS_WRITEF_VM)
-			PageSetLSN(BufferGetPage(old->vmbuf), lsn);
-	}
+	/* leaves have none after a change that is not logged, see zstid_walk_seek() */
+	PageSetLSN(BufferGetPage(stage->target.buf), lsn);
+	if (has_other_leaf(stage))
+		PageSetLSN(BufferGetPage(old->buf), lsn);
+	if (!XLogRecPtrIsInvalid(lsn) && (stage->single.flags & ZS_WRITEF_VM))
+		PageSetLSN(BufferGetPage(old->vmbuf), lsn);
 }
 
 void
