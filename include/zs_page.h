@@ -105,6 +105,9 @@ extern BlockNumber zspage_tree_root(Relation rel, uint16 treeno);
 /* Drops the cached roots of this relcache entry. */
 extern void zspage_forget_roots(Relation rel);
 
+/* Drops the cached root of one tree. */
+extern void zspage_forget_root(Relation rel, uint16 treeno);
+
 /* Copy of a tree's directory entry; zeroes when it has none yet. */
 extern void zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry);
 

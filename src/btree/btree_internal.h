@@ -61,6 +61,9 @@ extern void zsbtree_drop_item(Page page, int index, uint32 left_flags);
 extern Buffer zsbtree_search_level(Relation rel, uint16 treeno, uint64 key,
 								   int level, int lockmode);
 
+/* The same, exclusively locked, for a caller that holds a page of the level below. */
+extern Buffer zsbtree_search_parent(Relation rel, uint16 treeno, uint64 key, int level);
+
 /* The right sibling of a locked page, exclusively locked; nobody but VACUUM merges or moves it. */
 extern Buffer zsbtree_lock_right(Relation rel, uint16 treeno, const ZsPageOpaque *left);
 

@@ -102,8 +102,7 @@ static Buffer
 lock_parent(Relation rel, uint16 treeno, Buffer lbuf, Buffer rbuf, int *index)
 {
 	const ZsPageOpaque *right = ZsPageGetOpaque(BufferGetPage(rbuf));
-	Buffer		buf = zsbtree_search_level(rel, treeno, right->lokey, right->level + 1,
-										   BUFFER_LOCK_EXCLUSIVE);
+	Buffer		buf = zsbtree_search_parent(rel, treeno, right->lokey, right->level + 1);
 	const ZsInnerItem *items;
 
 	if (!BufferIsValid(buf))

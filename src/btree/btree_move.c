@@ -18,8 +18,10 @@
  * Only VACUUM moves pages, and only VACUUM merges them (ShareUpdateExclusiveLock);
  * the page may be split meanwhile, which leaves its block and first key.
  *
- * Locks: the new page, of which nobody knows; left sibling, page, parent, all
- * exclusive, in this order.  A root: the root, then its directory page.
+ * Locks: left sibling, page, parent, the new page, all exclusive, in this order.
+ * Nobody knows of the new page, but somebody with an old pointer to its block may
+ * wait for it, with a page locked whose parent he looks for; so nothing is waited for once it is locked.
+ * A root: the root, the new page, then its directory page.
  *
  * Crash: the block comes from the table's map with a record before, and the old
  * one goes there with a record behind; a crash in between leaks one of them.
@@ -124,18 +126,15 @@ bool
 zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lokey, BlockNumber from,
 				  BlockNumber to, BufferAccessStrategy strategy)
 {
-	Buffer		newbuf = zspage_new_buffer(rel, to, strategy);
+	Buffer		newbuf;
 	Buffer		lbuf;
 	Buffer		buf;
 	Buffer		parent;
 	int			index;
 
 	if (!lock_with_left(rel, treeno, level, lokey, from, &lbuf, &buf))
-	{
-		UnlockReleaseBuffer(newbuf);
 		return false;
-	}
-	parent = zsbtree_search_level(rel, treeno, lokey, level + 1, BUFFER_LOCK_EXCLUSIVE);
+	parent = zsbtree_search_parent(rel, treeno, lokey, level + 1);
 	if (!BufferIsValid(parent))
 		zsbase_corrupted(rel, from, "Page of tree %u, level %d has no parent.", treeno, level);
 	index = zsbtree_find_item(BufferGetPage(parent), lokey);
@@ -146,6 +145,9 @@ zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lokey, BlockNum
 		zsbase_corrupted(rel, BufferGetBlockNumber(parent),
 						 "Inner page of tree %u: the item for row " UINT64_FORMAT " leads to block %u, not to %u.",
 						 treeno, lokey, zsbtree_items(BufferGetPage(parent))[index].child, from);
+
+	/* last, since somebody with an old pointer to its block may wait for it and hold the others */
+	newbuf = zspage_new_buffer(rel, to, strategy);
 	do_move(rel, treeno, lbuf, buf, newbuf, parent, index);
 	UnlockReleaseBuffer(parent);
 	UnlockReleaseBuffer(buf);
@@ -160,7 +162,6 @@ bool
 zsbtree_move_root(Relation rel, uint16 treeno, BlockNumber from, BlockNumber to,
 				  BufferAccessStrategy strategy)
 {
-	Buffer		newbuf = zspage_new_buffer(rel, to, strategy);
 	Buffer		buf = zspage_read(rel, from, NULL);
 	const char *reason;
 	bool		is_root;
@@ -169,9 +170,13 @@ zsbtree_move_root(Relation rel, uint16 treeno, BlockNumber from, BlockNumber to,
 	is_root = zsbtree_check_page(BufferGetPage(buf), treeno, &reason) == ZS_PAGE_OK &&
 		(ZsPageGetOpaque(BufferGetPage(buf))->flags & ZS_PAGEF_ROOT) != 0;
 	if (is_root)
+	{
+		Buffer		newbuf = zspage_new_buffer(rel, to, strategy);
+
 		zspage_tree_move_root(rel, treeno, buf, newbuf);
+		UnlockReleaseBuffer(newbuf);
+	}
 	UnlockReleaseBuffer(buf);
-	UnlockReleaseBuffer(newbuf);
 	if (is_root)
 		ZS_INJECTION_POINT("zs-btree-move-root");
 	return is_root;

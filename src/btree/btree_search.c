@@ -273,6 +273,17 @@ zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int loc
 }
 
 /*
+ * A cached root may have moved long ago, and its block may by now be a page whose owner waits for one
+ * that our caller holds; so the root is looked up anew.
+ */
+Buffer
+zsbtree_search_parent(Relation rel, uint16 treeno, uint64 key, int level)
+{
+	zspage_forget_root(rel, treeno);
+	return zsbtree_search_level(rel, treeno, key, level, BUFFER_LOCK_EXCLUSIVE);
+}
+
+/*
  * The page of a level that holds key, which is likely to be blkno, locked.  The right link or
  * the memory that leads there may be stale: the page may have been split, or merged with its neighbour.
  */

@@ -267,8 +267,7 @@ zsbtree_finish_split(Relation rel, uint16 treeno, Buffer leftbuf)
 	Assert(!(left->flags & ZS_PAGEF_ROOT));
 	for (;;)
 	{
-		Buffer		parent = zsbtree_search_level(rel, treeno, item.lokey, left->level + 1,
-												  BUFFER_LOCK_EXCLUSIVE);
+		Buffer		parent = zsbtree_search_parent(rel, treeno, item.lokey, left->level + 1);
 
 		if (!BufferIsValid(parent))
 			zsbase_corrupted(rel, BufferGetBlockNumber(leftbuf),
@@ -287,8 +286,7 @@ zsbtree_finish_split(Relation rel, uint16 treeno, Buffer leftbuf)
 void
 zsbtree_mark_frozen(Relation rel, uint16 treeno, uint64 key, bool frozen)
 {
-	Buffer		buf = zsbtree_search_level(rel, treeno, key, zsbtree_bottom_level(treeno) + 1,
-										   BUFFER_LOCK_EXCLUSIVE);
+	Buffer		buf = zsbtree_search_parent(rel, treeno, key, zsbtree_bottom_level(treeno) + 1);
 	Page		page;
 	int			index;
 	ZsInnerItem item;

@@ -193,6 +193,15 @@ zspage_forget_roots(Relation rel)
 	rel->rd_amcache = NULL;
 }
 
+void
+zspage_forget_root(Relation rel, uint16 treeno)
+{
+	ZsRelCache *cache = zspage_rel_cache(rel);
+
+	if (treeno < cache->ntrees)
+		cache->roots[treeno] = 0;
+}
+
 /* ---- directory ---------------------------------------------------------------- */
 
 ZsTreeEntry *
