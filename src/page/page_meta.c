@@ -345,28 +345,31 @@ Buffer
 zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create)
 {
 	int			directory = zspage_directory_index(treeno);
-	BlockNumber seen = 0;
 
 	if (directory < 0)
 		return zspage_lock_meta(rel, lockmode);
 	for (;;)
 	{
 		Buffer		buf = zspage_pin_directory(rel, treeno, create);
-		const char *reason;
+		Buffer		metabuf;
+		bool		is_there;
 
 		if (!BufferIsValid(buf))
 			return buf;
-		LockBuffer(buf, lockmode);
-		reason = check_directory(BufferGetPage(buf), directory);
-		if (reason == NULL)
-			return buf;
 
-		/* VACUUM may have moved it after we looked where it is */
-		if (BufferGetBlockNumber(buf) == seen)
-			zsbase_corrupted(rel, seen, "Tree directory page %d is not valid: %s.",
-							 directory, reason);
-		seen = BufferGetBlockNumber(buf);
-		UnlockReleaseBuffer(buf);
+		/*
+		 * VACUUM may have moved it after we looked where it is, and the block may belong to a tree now, for
+		 * whose page no one may wait here: the metapage's lock keeps it where it is.
+		 */
+		metabuf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
+		is_there = zspage_meta_data(BufferGetPage(metabuf))->directory[directory] ==
+			BufferGetBlockNumber(buf);
+		if (is_there)
+			zspage_lock_pinned_directory(rel, treeno, buf, lockmode);
+		UnlockReleaseBuffer(metabuf);
+		if (is_there)
+			return buf;
+		ReleaseBuffer(buf);
 	}
 }
 
