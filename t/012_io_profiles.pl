@@ -100,6 +100,7 @@ $node->safe_psql('postgres', 'create table fast (a int, b text)');
 $node->safe_psql('postgres', sprintf($fill, 'fast'));
 my $before = $node->safe_psql('postgres', $paced);
 my $blocks = $node->safe_psql('postgres', $written);
+wait_for_gate($node);
 $node->safe_psql('postgres', 'checkpoint');
 is($node->safe_psql('postgres', $paced), $before, 'a tablespace without limits');
 cmp_ok($node->safe_psql('postgres', $written), '>', $blocks + 500, 'the worker wrote it');
@@ -107,6 +108,7 @@ cmp_ok($node->safe_psql('postgres', $written), '>', $blocks + 500, 'the worker w
 $node->safe_psql('postgres', 'create table slow (a int, b text) tablespace slow');
 $node->safe_psql('postgres', sprintf($fill, 'slow'));
 $blocks = $node->safe_psql('postgres', $written);
+wait_for_gate($node);
 $node->safe_psql('postgres', 'checkpoint');
 cmp_ok($node->safe_psql('postgres', $paced), '>', $before, 'a tablespace with limits');
 cmp_ok($node->safe_psql('postgres', $written), '>', $blocks + 500, 'the worker wrote it too');
