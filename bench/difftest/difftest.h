@@ -220,6 +220,7 @@ extern Table *random_table(void);	/* NULL if none */
 extern Column *random_column(Table *table, int flags);	/* of a type with one of the flags, or any for 0 */
 extern Index *random_index(void);
 extern int	fresh_ids(int n);	/* first of n ids that no table has */
+extern int	used_ids(int last);	/* says that tables may have all up to this one; returns it */
 extern int	some_id(void);
 extern void reset_ids(void);
 

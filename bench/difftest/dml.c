@@ -248,7 +248,7 @@ dml_merge(int session, Table *table)
 	char	   *values;
 	char	   *names = column_list(table, &values);
 	int			lo = chance(50) ? some_id() : fresh_ids(20);
-	char	   *source = S("generate_series(%d, %d)", lo, lo + rnd(0, 100));
+	char	   *source = S("generate_series(%d, %d)", lo, used_ids(lo + rnd(0, 100)));
 
 	/* rows are numbered in the order in which the join finds them */
 	for (int i = 0; i < table->ncolumns; i++)
@@ -283,7 +283,7 @@ dml_conflict(int session, Table *table)
 	else
 		action = S("(id) do update set %s%s", assignments(table, table->name), chance(40) ? S(" where %s", predicate(table, table->name, 0)) : "");
 	both(session, CMP_ROWS, S("insert into %s (%s) select %s from generate_series(%d, %d) g on conflict %s%s", table->name, names, values,
-							  lo, lo + n, action, returning(table)));
+							  lo, used_ids(lo + n), action, returning(table)));
 }
 
 static void

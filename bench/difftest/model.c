@@ -151,6 +151,14 @@ fresh_ids(int n)
 }
 
 int
+used_ids(int last)
+{
+	if (last >= next_id)
+		(void) fresh_ids(last + 1 - next_id);
+	return last;
+}
+
+int
 some_id(void)
 {
 	int			at = nranges > 0 ? rnd(0, nranges - 1) : 0;
