@@ -247,3 +247,22 @@ select count(*), count(distinct a) from p_z where b = 'chunk';
 
 select test.check(oid) from pg_class
 where relnamespace = 'write_subxact'::regnamespace and relkind = 'r' and relname like '%\_z' order by relname;
+
+-- a table that a savepoint's rollback brings back has the rows that were still in the
+-- buffer when parallel workers started, before which buffers are written
+create table back_z (a int primary key, b text) using zedstore;
+begin;
+insert into back_z select i, 'row' from generate_series(1, 200) i;
+savepoint s;
+drop table back_z;
+set local max_parallel_workers_per_gather = 2;
+set local parallel_setup_cost = 0;
+set local parallel_tuple_cost = 0;
+set local min_parallel_table_scan_size = 0;
+explain (costs off) select count(*) from p_z;
+select count(*) > 0 from p_z;
+rollback to s;
+select count(*), sum(a), min(b), max(b) from back_z;
+commit;
+select count(*), sum(a), min(b), max(b) from back_z;
+drop table back_z;

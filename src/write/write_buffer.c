@@ -13,7 +13,8 @@
  *
  * Savepoints: rows of a rolled-back subtransaction stay in the batch (nobody
  * will see them) until it is written, unless all of it is theirs; then the buffer
- * is dropped, since the table may be gone, too.
+ * is dropped, since the table may be gone, too.  Rows of a table that a subtransaction
+ * has dropped stay, since that may be rolled back.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -24,7 +25,6 @@
 #include "postgres.h"
 
 #include "access/table.h"
-#include "access/transam.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "miscadmin.h"
@@ -150,7 +150,10 @@ zswrite_buffer(Relation rel)
 	return buf;
 }
 
-/* Opens the table of a buffer; NULL if it is gone or has another file now. */
+/*
+ * Opens the table of a buffer; NULL if it is gone or has another file now.  If that is the doing of a
+ * subtransaction, it may come back: see forget_gone().
+ */
 static Relation
 open_buffer_table(ZsWriteBuffer *buf)
 {
@@ -164,6 +167,17 @@ open_buffer_table(ZsWriteBuffer *buf)
 		return NULL;
 	}
 	return rel;
+}
+
+/*
+ * The table of the buffer cannot be opened.  A DROP in a subtransaction may be rolled back, and the rows are
+ * needed then; they stay in the buffer, which is written or discarded when the transaction ends.
+ */
+static void
+forget_gone(ZsWriteBuffer *buf)
+{
+	if (!IsSubTransaction())
+		discard(buf);
 }
 
 /*
@@ -195,7 +209,7 @@ zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf)
 	}
 	other_rel = open_buffer_table(largest);
 	if (other_rel == NULL)
-		discard(largest);
+		forget_gone(largest);
 	else
 	{
 		zswrite_write_items(other_rel, largest);
@@ -255,7 +269,7 @@ zswrite_flush_all(void)
 		rel = open_buffer_table(buf);
 		if (rel == NULL)
 		{
-			discard(buf);
+			forget_gone(buf);
 			continue;
 		}
 		flush_buffer(rel, buf);
