@@ -349,7 +349,7 @@ StaticAssertDecl(sizeof(ZsVisSlot) == 32, "on-disk size of ZsVisSlot");
  * behind the page header and no ZsTidLeafHeader).  pd_lower ends the stream.
  * Neighbouring runs differ in their slot.  Every slot is used by some run.
  */
-#define ZS_TID_MARKS	8
+#define ZS_TID_MARKS	16
 
 typedef struct ZsTidLeafHeader
 {
@@ -362,10 +362,10 @@ typedef struct ZsTidLeafHeader
 	 * first offset 0 ends them.
 	 */
 	uint32		mark_row[ZS_TID_MARKS]; /* 8 */
-	uint16		mark_offset[ZS_TID_MARKS];	/* 40 */
+	uint16		mark_offset[ZS_TID_MARKS];	/* 72 */
 } ZsTidLeafHeader;
 
-StaticAssertDecl(sizeof(ZsTidLeafHeader) == 56, "on-disk size of ZsTidLeafHeader");
+StaticAssertDecl(sizeof(ZsTidLeafHeader) == 104, "on-disk size of ZsTidLeafHeader");
 
 /* ---- row tree ----------------------------------------------------------- */
 

@@ -289,6 +289,7 @@ typedef struct ZsReaderSpace
 	MemoryContext context;		/* of this struct and what hangs on it */
 	ZsAllocator alloc;
 	struct ZsReaderSpace *next; /* while it is kept */
+	struct ZsAttrReader *reader;	/* the struct of its user */
 	char	   *index;			/* room for an index page, or NULL */
 	uint8	   *window;			/* room for payload bytes */
 	uint32		window_size;
@@ -303,6 +304,8 @@ extern void zsattr_space_put(ZsReaderSpace *space, bool sound);
 
 /* ---- open segments (attr_segment.c) ------------------------------------ */
 
+typedef struct ZsReaderGuard ZsReaderGuard;
+
 struct ZsAttrReader
 {
 	Relation	rel;
@@ -311,10 +314,9 @@ struct ZsAttrReader
 	int			flags;
 	BufferAccessStrategy strategy;
 	ZsAttrKind	kind;
-	MemoryContext context;		/* of this struct */
-	MemoryContextCallback callback; /* gives back head and space */
-	bool		ended;			/* in an orderly way */
-	ZsReaderSpace *space;
+	MemoryContext owner;		/* the reader does not outlive it */
+	ZsReaderGuard *guard;		/* in owner */
+	ZsReaderSpace *space;		/* of which this struct is a part */
 
 	bool		index_valid;	/* space->index is a copy of an index page */
 	ZsSegmentHead *head;		/* segment that is open, or NULL */
@@ -331,6 +333,7 @@ struct ZsAttrReader
 	MemoryContext value_context;	/* overflow value returned last */
 
 	ZsAttrStream *stream;
+	MemoryContext stream_context;	/* of the stream, or NULL */
 	ZsSegmentFilter filter;
 	void	   *filter_arg;
 };

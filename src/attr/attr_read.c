@@ -37,41 +37,59 @@
 
 /* ---- life of a reader -------------------------------------------------- */
 
-/* MemoryContextCallback: also runs when an error throws the reader away. */
+/*
+ * Stands in the memory context that a reader belongs to, and gives back what the reader has when that goes first:
+ * after an error.
+ */
+struct ZsReaderGuard
+{
+	MemoryContextCallback callback;
+	ZsAttrReader *reader;		/* NULL: has ended */
+};
+
+/* MemoryContextCallback; what the reader had in contexts below is gone already. */
 static void
 release_reader(void *arg)
 {
-	ZsAttrReader *reader = arg;
+	ZsReaderGuard *guard = arg;
 
-	zsattr_segment_close(reader);
-	zsattr_space_put(reader->space, reader->ended);
+	if (guard->reader == NULL)
+		return;
+	zsattr_segment_close(guard->reader);
+	zsattr_space_put(guard->reader->space, false);
 }
 
+/*
+ * The struct itself comes with the space, and a context of its own only has a reader that needs one: lookups begin
+ * and end one for each column.
+ */
 ZsAttrReader *
 zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
 					BufferAccessStrategy strategy)
 {
 	Form_pg_attribute att = TupleDescAttr(desc, attno - 1);
-	MemoryContext context;
-	ZsAttrReader *reader;
+	ZsReaderGuard *guard = palloc_object(ZsReaderGuard);
+	ZsReaderSpace *space = zsattr_space_get();
+	ZsAttrReader *reader = space->reader;
 
-	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore attribute reader",
-									ALLOCSET_SMALL_SIZES);
-	reader = MemoryContextAllocZero(context, sizeof(ZsAttrReader));
+	memset(reader, 0, sizeof(*reader));
+	reader->owner = CurrentMemoryContext;
+	reader->guard = guard;
+	reader->space = space;
+	guard->reader = reader;
+	guard->callback.func = release_reader;
+	guard->callback.arg = guard;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &guard->callback);
+
 	reader->rel = rel;
 	reader->attno = attno;
 	reader->treeno = ZsTreeOfAttr(attno);
 	reader->flags = flags;
 	reader->strategy = strategy;
 	zsattr_kind(att, &reader->kind);
-	reader->context = context;
 	reader->vec_stripe = ZS_INVALID_ROW;
 	reader->value_row = ZS_INVALID_ROW;
 	reader->value_stripe = ZS_INVALID_ROW;
-	reader->space = zsattr_space_get();
-	reader->callback.func = release_reader;
-	reader->callback.arg = reader;
-	MemoryContextRegisterResetCallback(context, &reader->callback);
 	return reader;
 }
 
@@ -89,8 +107,12 @@ zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end)
 		return;
 	if (reader->stream == NULL)
 	{
-		MemoryContext oldcontext = MemoryContextSwitchTo(reader->context);
+		MemoryContext oldcontext;
 
+		if (reader->stream_context == NULL)
+			reader->stream_context = AllocSetContextCreate(reader->owner, "zedstore attribute stream",
+														   ALLOCSET_SMALL_SIZES);
+		oldcontext = MemoryContextSwitchTo(reader->stream_context);
 		reader->stream = zsattr_stream_begin(reader->rel, reader->attno, reader->strategy);
 		MemoryContextSwitchTo(oldcontext);
 	}
@@ -133,8 +155,13 @@ zsattr_reader_end(ZsAttrReader *reader)
 {
 	if (reader->stream != NULL)
 		zsattr_stream_end(reader->stream);
-	reader->ended = true;
-	MemoryContextDelete(reader->context);
+	if (reader->stream_context != NULL)
+		MemoryContextDelete(reader->stream_context);
+	if (reader->value_context != NULL)
+		MemoryContextDelete(reader->value_context);
+	reader->guard->reader = NULL;
+	zsattr_segment_close(reader);
+	zsattr_space_put(reader->space, true);
 }
 
 /* ---- values as PostgreSQL wants them ----------------------------------- */
@@ -282,7 +309,7 @@ extract_value(ZsAttrReader *reader, const ZsVectorOut *vec, uint32 idx, Datum *v
 		struct varlena *whole;
 
 		if (reader->value_context == NULL)
-			reader->value_context = AllocSetContextCreate(reader->context,
+			reader->value_context = AllocSetContextCreate(reader->owner,
 														  "zedstore overflow value",
 														  ALLOCSET_SMALL_SIZES);
 		MemoryContextReset(reader->value_context);

@@ -40,7 +40,7 @@
 #define VALUE_WINDOW_PAGES	2
 
 /* First bytes of a vector that are copied for one value: they mostly say where it is. */
-#define VALUE_HEAD_BYTES	768
+#define VALUE_HEAD_BYTES	896
 
 /* A segment that keeps being replaced while we try to read it. */
 #define MAX_RETRIES			100
@@ -362,23 +362,64 @@ open_shared(ZsAttrReader *reader, ZsSegmentHead *head, bool scan)
 	return true;
 }
 
-/* Copies payload bytes [start, end) to dst; false when a page turned out to belong to something else. */
+/*
+ * Copies payload bytes [start, end) to dst; false when a page turned out to belong to something else.
+ * *buf is the page of the call before, pinned, or InvalidBuffer; then it is that of the last byte.
+ */
 static bool
-copy_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uint32 end, uint8 *dst)
+copy_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uint32 end, Buffer *buf, uint8 *dst)
 {
 	while (start < end)
 	{
 		uint32		position = start / ZS_PAGE_CAPACITY;
 		uint32		stop = Min(end, (position + 1) * ZS_PAGE_CAPACITY);
+		BlockNumber blkno = item->start + position;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!zsattr_page_read(reader->rel, reader->treeno, item, position, start % ZS_PAGE_CAPACITY,
-							  stop - position * ZS_PAGE_CAPACITY, reader->strategy, dst))
+		if (!BufferIsValid(*buf) || BufferGetBlockNumber(*buf) != blkno)
+		{
+			if (BufferIsValid(*buf))
+				ReleaseBuffer(*buf);
+			*buf = InvalidBuffer;
+
+			/* the file may have become shorter since the segment was found */
+			if (unlikely(!zspage_exists(reader->rel, blkno)))
+				return false;
+			*buf = zspage_read(reader->rel, blkno, reader->strategy);
+		}
+		if (!zsattr_page_copy(reader->rel, *buf, reader->treeno, item, position, start % ZS_PAGE_CAPACITY,
+							  stop - position * ZS_PAGE_CAPACITY, dst))
 			return false;
 		dst += stop - start;
 		start = stop;
 	}
 	return true;
+}
+
+/* The bytes of a vector that value idx needs, to their places in window: its head, and what that leads to. */
+static bool
+copy_part(ZsAttrReader *reader, int vecno, uint32 idx, uint8 *window)
+{
+	ZsSegmentHead *head = reader->head;
+	const ZsVectorInfo *vector = &head->info.vectors[vecno];
+	Buffer		buf = InvalidBuffer;
+	uint32		from;
+	uint32		to;
+	bool		found;
+
+	found = copy_bytes(reader, &head->item, vector->off, vector->off + VALUE_HEAD_BYTES, &buf, window);
+	if (found)
+	{
+		if (!zscodec_vector_part(&head->info, vecno, window, VALUE_HEAD_BYTES, idx, &from, &to))
+		{
+			from = VALUE_HEAD_BYTES;
+			to = vector->len;
+		}
+		found = copy_bytes(reader, &head->item, vector->off + from, vector->off + to, &buf, window + from);
+	}
+	if (BufferIsValid(buf))
+		ReleaseBuffer(buf);
+	return found;
 }
 
 bool
@@ -387,8 +428,6 @@ zsattr_segment_value(ZsAttrReader *reader, int vecno, uint32 idx, const uint8 **
 	ZsSegmentHead *head = reader->head;
 	const ZsVectorInfo *vector = &head->info.vectors[vecno];
 	uint32		start = vector->off;
-	uint32		from;
-	uint32		to;
 	uint8	   *window;
 
 	Assert(vecno < (int) head->info.nvectors);
@@ -407,14 +446,7 @@ zsattr_segment_value(ZsAttrReader *reader, int vecno, uint32 idx, const uint8 **
 #ifdef USE_ASSERT_CHECKING
 	memset(window, 0x7F, vector->len);
 #endif
-	if (!copy_bytes(reader, &head->item, start, start + VALUE_HEAD_BYTES, window))
-		return false;
-	if (!zscodec_vector_part(&head->info, vecno, window, VALUE_HEAD_BYTES, idx, &from, &to))
-	{
-		from = VALUE_HEAD_BYTES;
-		to = vector->len;
-	}
-	if (!copy_bytes(reader, &head->item, start + from, start + to, window + from))
+	if (!copy_part(reader, vecno, idx, window))
 		return false;
 	*bytes = window;
 	return true;

@@ -49,6 +49,7 @@ zsattr_space_get(void)
 									ALLOCSET_SMALL_SIZES);
 	space = MemoryContextAllocZero(context, sizeof(ZsReaderSpace));
 	space->context = context;
+	space->reader = MemoryContextAlloc(context, sizeof(ZsAttrReader));
 	zsattr_allocator(context, &space->alloc);
 	zscodec_vector_init(&space->vec, &space->alloc);
 	zscodec_shared_init(&space->own.shared, &space->alloc);

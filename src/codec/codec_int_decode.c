@@ -380,9 +380,14 @@ get_delta(ZsReader *r, uint32 n, uint32 idx, int nbytes, uint64 *value)
 	Assert(encoding == ZS_ENC_FOR);
 	if ((err = read_for(r, n - 1, nbytes, &f)) != NULL)
 		return err;
-	zscodec_bits_unpack(f.packed, idx, f.width, f.base, diffs);
-	for (uint32 i = 0; i < idx; i++)
-		*value += diffs[i];
+	if (f.width == 0)
+		*value += idx * f.base; /* but for the patches a sequence, too */
+	else
+	{
+		zscodec_bits_unpack(f.packed, idx, f.width, f.base, diffs);
+		for (uint32 i = 0; i < idx; i++)
+			*value += diffs[i];
+	}
 	for (uint32 i = 0; i < f.npatches && f.pos[i] < idx; i++)
 		*value += zscodec_bits_get(f.patches, packed_size(f.npatches, f.patch_width), i,
 								   f.patch_width) << f.width;

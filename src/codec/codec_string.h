@@ -10,7 +10,7 @@
 #include "codec_words.h"
 
 /* Every so many values it is written down where the next one begins. */
-#define ZS_ANCHOR_STRIDE		32
+#define ZS_ANCHOR_STRIDE		16
 
 /* Room for the anchors of a vector. */
 #define ZS_ANCHORS_SIZE_MAX		(1 + ZS_VECTOR_ROWS / ZS_ANCHOR_STRIDE * 8 + ZS_SLACK)

@@ -21,9 +21,9 @@
 #include "postgres.h"
 
 #include "access/xact.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
-#include "utils/hsearch.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -125,11 +125,26 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 typedef struct RowCacheEntry
 {
 	Oid			relid;			/* hash key */
+	char		status;			/* simplehash's */
 	RelFileLocator locator;
 	ZsRowSource *source;		/* in row_cache_context */
 } RowCacheEntry;
 
-static HTAB *row_cache = NULL;
+#define SH_PREFIX		row_cache
+#define SH_ELEMENT_TYPE	RowCacheEntry
+#define SH_KEY_TYPE		Oid
+#define SH_KEY			relid
+#define SH_HASH_KEY(tb, key)	murmurhash32(key)
+#define SH_EQUAL(tb, a, b)		((a) == (b))
+#define SH_SCOPE		static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+/* Tables of one command, mostly. */
+#define ROW_CACHE_SIZE	2
+
+static row_cache_hash *row_cache = NULL;
 static MemoryContext row_cache_context = NULL;
 static CommandId row_cache_cid;
 static LocalTransactionId row_cache_lxid;
@@ -142,13 +157,13 @@ static LocalTransactionId row_cache_lxid;
 static void
 drop_row_cache(bool transaction_ends, bool failed)
 {
-	HASH_SEQ_STATUS status;
+	row_cache_iterator iterator;
 	RowCacheEntry *entry;
 
 	if (row_cache == NULL)
 		return;
-	hash_seq_init(&status, row_cache);
-	while ((entry = hash_seq_search(&status)) != NULL)
+	row_cache_start_iterate(row_cache, &iterator);
+	while ((entry = row_cache_iterate(row_cache, &iterator)) != NULL)
 	{
 		if (entry->source == NULL)
 			continue;
@@ -195,21 +210,14 @@ row_cache_source(Relation rel)
 		drop_row_cache(false, false);
 	if (row_cache == NULL)
 	{
-		HASHCTL		ctl = {
-			.keysize = sizeof(Oid),
-			.entrysize = sizeof(RowCacheEntry),
-		};
-
 		row_cache_context = AllocSetContextCreate(TopTransactionContext, "zedstore row cache",
 												  ALLOCSET_DEFAULT_SIZES);
-		ctl.hcxt = row_cache_context;
-		row_cache = hash_create("zedstore row cache", 16, &ctl,
-								HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		row_cache = row_cache_create(row_cache_context, ROW_CACHE_SIZE, NULL);
 		row_cache_cid = cid;
 		row_cache_lxid = MyProc->vxid.lxid;
 	}
 
-	entry = hash_search(row_cache, &relid, HASH_ENTER, &found);
+	entry = row_cache_insert(row_cache, relid, &found);
 	if (found && entry->source != NULL &&
 		(!RelFileLocatorEquals(entry->locator, rel->rd_locator) ||
 		 entry->source->rel != rel))
@@ -270,7 +278,7 @@ zsscan_stored_version(Relation rel, zstid row)
 	if (!zs_enable_fetch_cache || row_cache == NULL || row_cache_lxid != MyProc->vxid.lxid ||
 		row_cache_cid != GetCurrentCommandId(false))
 		return NULL;
-	entry = hash_search(row_cache, &relid, HASH_FIND, NULL);
+	entry = row_cache_lookup(row_cache, relid);
 	if (entry == NULL || entry->source == NULL || entry->source->rel != rel ||
 		!RelFileLocatorEquals(entry->locator, rel->rd_locator))
 		return NULL;

@@ -48,19 +48,35 @@ zstid_slots_equal(const ZsVisSlot *a, const ZsVisSlot *b)
 		a->infomask2 == b->infomask2;
 }
 
+/*
+ * Index of the slot with these contents, or nslots.  Most slots of a leaf are other transactions', so their ids are
+ * looked at first.
+ */
+int
+zstid_slots_find(const ZsVisSlot *slots, int nslots, const ZsVisSlot *slot)
+{
+	int			i;
+
+	for (i = 0; i < nslots; i++)
+	{
+		if (slots[i].xmin == slot->xmin && slots[i].xmax == slot->xmax &&
+			zstid_slots_equal(&slots[i], slot))
+			break;
+	}
+	return i;
+}
+
 /* Number of the slot with these contents, which is added if there is none. */
 static int
 find_or_add_slot(ZsTidLeaf *leaf, const ZsVisSlot *slot)
 {
-	int			i;
+	int			i = zstid_slots_find(leaf->slots, leaf->nslots, slot);
 
-	for (i = 0; i < leaf->nslots; i++)
+	if (i == leaf->nslots)
 	{
-		if (zstid_slots_equal(&leaf->slots[i], slot))
-			return ZS_FIRST_REAL_SLOT + i;
+		Assert(leaf->nslots <= (int) ZS_TID_MAX_SLOTS);
+		leaf->slots[leaf->nslots++] = *slot;
 	}
-	Assert(leaf->nslots <= (int) ZS_TID_MAX_SLOTS);
-	leaf->slots[leaf->nslots++] = *slot;
 	return ZS_FIRST_REAL_SLOT + i;
 }
 

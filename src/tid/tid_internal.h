@@ -171,6 +171,7 @@ typedef struct ZsTidFold
 } ZsTidFold;
 
 extern bool zstid_slots_equal(const ZsVisSlot *a, const ZsVisSlot *b);
+extern int	zstid_slots_find(const ZsVisSlot *slots, int nslots, const ZsVisSlot *slot);
 extern const char *zstid_edit_slot(const ZsTidChange *change, int old_slotno,
 								   const ZsVisSlot *old, ZsVisSlot *slot, int *slotno);
 extern const char *zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change);

@@ -168,12 +168,11 @@ static int
 place_slot(const Splice *splice, const ZsVisSlot *slot, bool old_is_lost,
 		   ZsVisSlot *slots, int *nslots)
 {
-	for (int i = 0; i < *nslots; i++)
-	{
-		if (zstid_slots_equal(&slots[i], slot))
-			return old_is_lost && i != splice->own.slotno - ZS_FIRST_REAL_SLOT ? -1 :
-				ZS_FIRST_REAL_SLOT + i;
-	}
+	int			i = zstid_slots_find(slots, *nslots, slot);
+
+	if (i < *nslots)
+		return old_is_lost && i != splice->own.slotno - ZS_FIRST_REAL_SLOT ? -1 :
+			ZS_FIRST_REAL_SLOT + i;
 	if (old_is_lost)
 	{
 		slots[splice->own.slotno - ZS_FIRST_REAL_SLOT] = *slot;
