@@ -60,20 +60,9 @@ zspage_change_lock_both(Relation rel, uint16 treeno, ZsFpmChange *change)
 		change->dirbuf = change->metabuf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
 		return;
 	}
-	for (;;)
-	{
-		/* metapage before directory page; the page is read before either is locked */
-		change->dirbuf = zspage_pin_directory(rel, treeno, true);
-		change->metabuf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
-		if (zspage_meta_data(BufferGetPage(change->metabuf))->directory[directory] ==
-			BufferGetBlockNumber(change->dirbuf))
-			break;
-
-		/* VACUUM moved it in between */
-		UnlockReleaseBuffer(change->metabuf);
-		ReleaseBuffer(change->dirbuf);
-	}
-	zspage_lock_pinned_directory(rel, treeno, change->dirbuf, BUFFER_LOCK_EXCLUSIVE);
+	change->dirbuf = zspage_lock_directory_and_meta(rel, treeno, BUFFER_LOCK_EXCLUSIVE,
+													BUFFER_LOCK_EXCLUSIVE, true,
+													&change->metabuf);
 }
 
 void

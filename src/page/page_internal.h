@@ -69,8 +69,12 @@ extern Buffer zspage_lock_meta(Relation rel, int lockmode);
  */
 extern Buffer zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create);
 
-extern Buffer zspage_pin_directory(Relation rel, uint16 treeno, bool create);
-extern void zspage_lock_pinned_directory(Relation rel, uint16 treeno, Buffer buf, int lockmode);
+/*
+ * The directory page of treeno, which is not on the metapage, and the metapage before it, both pinned,
+ * locked, checked.  InvalidBuffer, and *metabuf too, if it does not exist and create is false.
+ */
+extern Buffer zspage_lock_directory_and_meta(Relation rel, uint16 treeno, int lockmode,
+											 int meta_lockmode, bool create, Buffer *metabuf);
 
 /* Extents on an FPM page that was verified. */
 static inline ZsExtent *

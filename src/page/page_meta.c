@@ -292,9 +292,10 @@ create_directory_page(Relation rel, int directory)
 
 /*
  * The directory page of treeno, which is not on the metapage, pinned only.
+ * InvalidBuffer if it does not exist and create is false.
  */
-Buffer
-zspage_pin_directory(Relation rel, uint16 treeno, bool create)
+static Buffer
+pin_directory(Relation rel, uint16 treeno, bool create)
 {
 	int			directory = zspage_directory_index(treeno);
 	BlockNumber blkno;
@@ -314,63 +315,66 @@ zspage_pin_directory(Relation rel, uint16 treeno, bool create)
 	}
 }
 
-/* What is wrong with a directory page; NULL = nothing. */
-static const char *
-check_directory(Page page, int directory)
-{
-	const char *reason;
-
-	if (zspage_verify(page, ZS_PAGE_DIRECTORY, ZS_TREE_TABLE, &reason) != ZS_PAGE_OK)
-		return reason;
-	return ZsPageGetOpaque(page)->lokey == (uint64) directory ? NULL : "wrong position";
-}
-
 /*
  * Locks the directory page that the metapage, which is locked, leads to, and which is pinned.
  */
-void
-zspage_lock_pinned_directory(Relation rel, uint16 treeno, Buffer buf, int lockmode)
+static void
+lock_pinned_directory(Relation rel, int directory, Buffer buf, int lockmode)
 {
-	int			directory = zspage_directory_index(treeno);
-	const char *reason;
+	const char *reason = NULL;
 
 	LockBuffer(buf, lockmode);
-	reason = check_directory(BufferGetPage(buf), directory);
+	if (zspage_verify(BufferGetPage(buf), ZS_PAGE_DIRECTORY, ZS_TREE_TABLE, &reason) == ZS_PAGE_OK)
+		reason = ZsPageGetOpaque(BufferGetPage(buf))->lokey == (uint64) directory ?
+			NULL : "wrong position";
 	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
 						 "Tree directory page %d is not valid: %s.", directory, reason);
 }
 
+/*
+ * Metapage before directory page; the page is read before either is locked.
+ * VACUUM may move it after we looked where it is, and the block may belong to a tree then, for
+ * whose page no one may wait here: the metapage's lock keeps it where it is.
+ */
 Buffer
-zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create)
+zspage_lock_directory_and_meta(Relation rel, uint16 treeno, int lockmode, int meta_lockmode,
+							   bool create, Buffer *metabuf)
 {
 	int			directory = zspage_directory_index(treeno);
 
-	if (directory < 0)
-		return zspage_lock_meta(rel, lockmode);
 	for (;;)
 	{
-		Buffer		buf = zspage_pin_directory(rel, treeno, create);
-		Buffer		metabuf;
-		bool		is_there;
+		Buffer		buf = pin_directory(rel, treeno, create);
 
+		*metabuf = InvalidBuffer;
 		if (!BufferIsValid(buf))
 			return buf;
-
-		/*
-		 * VACUUM may have moved it after we looked where it is, and the block may belong to a tree now, for
-		 * whose page no one may wait here: the metapage's lock keeps it where it is.
-		 */
-		metabuf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
-		is_there = zspage_meta_data(BufferGetPage(metabuf))->directory[directory] ==
-			BufferGetBlockNumber(buf);
-		if (is_there)
-			zspage_lock_pinned_directory(rel, treeno, buf, lockmode);
-		UnlockReleaseBuffer(metabuf);
-		if (is_there)
+		*metabuf = zspage_lock_meta(rel, meta_lockmode);
+		if (zspage_meta_data(BufferGetPage(*metabuf))->directory[directory] ==
+			BufferGetBlockNumber(buf))
+		{
+			lock_pinned_directory(rel, directory, buf, lockmode);
 			return buf;
+		}
+		UnlockReleaseBuffer(*metabuf);
 		ReleaseBuffer(buf);
 	}
+}
+
+Buffer
+zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create)
+{
+	Buffer		buf;
+	Buffer		metabuf;
+
+	if (zspage_directory_index(treeno) < 0)
+		return zspage_lock_meta(rel, lockmode);
+	buf = zspage_lock_directory_and_meta(rel, treeno, lockmode, BUFFER_LOCK_SHARE, create,
+										 &metabuf);
+	if (BufferIsValid(metabuf))
+		UnlockReleaseBuffer(metabuf);
+	return buf;
 }
 
 bool
@@ -384,8 +388,7 @@ zspage_move_directory(Relation rel, int directory, BlockNumber from, BlockNumber
 
 	if (moved)
 	{
-		zspage_lock_pinned_directory(rel, zspage_directory_first(directory), oldbuf,
-									 BUFFER_LOCK_EXCLUSIVE);
+		lock_pinned_directory(rel, directory, oldbuf, BUFFER_LOCK_EXCLUSIVE);
 
 		START_CRIT_SECTION();
 		memcpy(BufferGetPage(newbuf), BufferGetPage(oldbuf), BLCKSZ);
