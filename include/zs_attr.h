@@ -337,6 +337,22 @@ extern void zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPo
 extern void zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx,
 										ZsOverflowPointer *pointer);
 
+/* ---- segment index pages ----------------------------------------------- */
+
+/* Items of a page whose header was verified. */
+static inline ZsSegmentItem *
+zsattr_index_items(Page page)
+{
+	return (ZsSegmentItem *) PageGetContents(page);
+}
+
+static inline int
+zsattr_index_count(Page page)
+{
+	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
+				  sizeof(ZsSegmentItem));
+}
+
 /* ---- checks and redo --------------------------------------------------- */
 
 /*

@@ -36,6 +36,20 @@
 extern ZsPageType zsbtree_bottom_type(uint16 treeno);
 extern uint8 zsbtree_bottom_level(uint16 treeno);
 
+/* Items of an inner page whose header was verified. */
+static inline ZsInnerItem *
+zsbtree_items(Page page)
+{
+	return (ZsInnerItem *) PageGetContents(page);
+}
+
+static inline int
+zsbtree_nitems(Page page)
+{
+	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
+				  sizeof(ZsInnerItem));
+}
+
 /*
  * Finds the bottom page whose [lokey, hikey) holds key and returns it pinned
  * and locked in lockmode (BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE);

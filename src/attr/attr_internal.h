@@ -97,20 +97,6 @@ extern void zsattr_batch_end(ZsPageBatch *batch);
 
 /* ---- segment index pages (attr_index.c) -------------------------------- */
 
-static inline ZsSegmentItem *
-zsattr_index_items(Page page)
-{
-	return (ZsSegmentItem *) PageGetContents(page);
-}
-
-/* Items on a page whose header was verified. */
-static inline int
-zsattr_index_count(Page page)
-{
-	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
-				  sizeof(ZsSegmentItem));
-}
-
 static inline void
 zsattr_index_set_count(Page page, int nitems)
 {

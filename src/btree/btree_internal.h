@@ -20,19 +20,6 @@
 #include "zs_btree.h"
 #include "zs_page.h"
 
-static inline ZsInnerItem *
-zsbtree_items(Page page)
-{
-	return (ZsInnerItem *) PageGetContents(page);
-}
-
-static inline int
-zsbtree_nitems(Page page)
-{
-	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
-				  sizeof(ZsInnerItem));
-}
-
 static inline void
 zsbtree_set_nitems(Page page, int nitems)
 {

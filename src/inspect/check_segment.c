@@ -126,10 +126,8 @@ check_segment(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item)
 void
 zscheck_index_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, Page page, zstid *end)
 {
-	const ZsSegmentItem *items = (const ZsSegmentItem *) PageGetContents(page);
-	Size		size = ((PageHeader) page)->pd_lower -
-		Min(((PageHeader) page)->pd_lower, MAXALIGN(SizeOfPageHeaderData));
-	int			nitems = (int) (size / sizeof(ZsSegmentItem));
+	const ZsSegmentItem *items = zsattr_index_items(page);
+	int			nitems = zsattr_index_count(page);
 	const char *reason = zsattr_index_page_check(page);
 	zstid		next_row = zspage_next_row(check->rel);
 

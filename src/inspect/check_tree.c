@@ -202,12 +202,10 @@ static void
 visit_children(TreeWalk *walk, BlockNumber blkno, Page page)
 {
 	const ZsPageOpaque *opaque = ZsPageGetOpaque(page);
-	const ZsInnerItem *items = (const ZsInnerItem *) PageGetContents(page);
-	Size		size = ((PageHeader) page)->pd_lower -
-		Min(((PageHeader) page)->pd_lower, MAXALIGN(SizeOfPageHeaderData));
-	int			nitems = (int) (size / sizeof(ZsInnerItem));
+	const ZsInnerItem *items = zsbtree_items(page);
+	int			nitems = zsbtree_nitems(page);
 
-	if (size % sizeof(ZsInnerItem) != 0 || nitems == 0)
+	if (((PageHeader) page)->pd_lower != (char *) (items + nitems) - (char *) page || nitems == 0)
 	{
 		zscheck_error(walk->check, blkno, walk->treeno, "inner page: item array has a broken end");
 		return;

@@ -158,14 +158,14 @@ put_pending(Relation rel, PageList *list, BlockNumber next)
 static void
 put_segments(Relation rel, BlockNumber blkno, Page page, PageList *list)
 {
-	const ZsSegmentItem *items = (const ZsSegmentItem *) PageGetContents(page);
+	const ZsSegmentItem *items = zsattr_index_items(page);
 	const char *reason = zsattr_index_page_check(page);
 	int			nitems;
 
 	if (reason != NULL)
 		zsbase_corrupted(rel, blkno, "Segment index page of attribute %d: %s.",
 						 ZsAttrOfTree(list->treeno), reason);
-	nitems = (((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(ZsSegmentItem);
+	nitems = zsattr_index_count(page);
 	for (int i = 0; i < nitems; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -214,7 +214,6 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 	PageList   *list = arg;
 	PageHeader	phdr = (PageHeader) copy;
 	const ZsPageOpaque *opaque = ZsPageGetOpaque(copy);
-	Size		contents = phdr->pd_lower - Min(phdr->pd_lower, MAXALIGN(SizeOfPageHeaderData));
 	PageRow		row = {
 		.blkno = blkno,
 		.nextblk = zsinspect_shown_block(opaque->right),
@@ -228,7 +227,7 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 	switch (opaque->page_type)
 	{
 		case ZS_PAGE_INNER:
-			row.nitems = contents / sizeof(ZsInnerItem);
+			row.nitems = zsbtree_nitems(copy);
 			break;
 		case ZS_PAGE_TID_LEAF:
 			measure_tid_leaf(rel, blkno, copy, &row);
@@ -238,7 +237,7 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 			break;
 		default:
 			Assert(opaque->page_type == ZS_PAGE_SEGMENT_INDEX);
-			row.nitems = contents / sizeof(ZsSegmentItem);
+			row.nitems = zsattr_index_count(copy);
 	}
 	put_page(list, &row);
 	if (opaque->page_type == ZS_PAGE_SEGMENT_INDEX)

@@ -190,7 +190,7 @@ static void
 visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 {
 	SegmentList *list = arg;
-	const ZsSegmentItem *items = (const ZsSegmentItem *) PageGetContents(copy);
+	const ZsSegmentItem *items = zsattr_index_items(copy);
 	MemoryContext context;
 	MemoryContext old;
 	const char *reason;
@@ -205,7 +205,7 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore segment list",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
-	nitems = (((PageHeader) copy)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(ZsSegmentItem);
+	nitems = zsattr_index_count(copy);
 	for (int i = 0; i < nitems; i++)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -185,7 +185,7 @@ static void
 visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 {
 	Collector  *collector = arg;
-	const ZsSegmentItem *items = (const ZsSegmentItem *) PageGetContents(copy);
+	const ZsSegmentItem *items = zsattr_index_items(copy);
 	const char *reason;
 	int			nitems;
 
@@ -197,7 +197,7 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 	if (reason != NULL)
 		zsbase_corrupted(rel, blkno, "Segment index page of attribute %d: %s.",
 						 collector->attno, reason);
-	nitems = (((PageHeader) copy)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(ZsSegmentItem);
+	nitems = zsattr_index_count(copy);
 	for (int i = 0; i < nitems; i++)
 	{
 		uint64		end = (uint64) items[i].start + items[i].nblocks;

@@ -135,18 +135,16 @@ see(Search *search, uint16 treeno, BlockNumber start, uint32 nblocks, bool used)
 static void
 see_items(Search *search, uint16 treeno, Page page)
 {
-	Size		size = ((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData);
-
 	switch (ZsPageGetOpaque(page)->page_type)
 	{
 		case ZS_PAGE_INNER:
-			for (Size i = 0; i < size / sizeof(ZsInnerItem); i++)
-				see(search, treeno, ((ZsInnerItem *) PageGetContents(page))[i].child, 1, true);
+			for (int i = 0; i < zsbtree_nitems(page); i++)
+				see(search, treeno, zsbtree_items(page)[i].child, 1, true);
 			break;
 		case ZS_PAGE_SEGMENT_INDEX:
-			for (Size i = 0; i < size / sizeof(ZsSegmentItem); i++)
+			for (int i = 0; i < zsattr_index_count(page); i++)
 			{
-				const ZsSegmentItem *item = (ZsSegmentItem *) PageGetContents(page) + i;
+				const ZsSegmentItem *item = &zsattr_index_items(page)[i];
 
 				see(search, treeno, item->start, item->nblocks, true);
 			}
@@ -419,9 +417,8 @@ see_segment_values(Search *search, AttrNumber attno)
 
 	while (zsbtree_copy_page(rel, treeno, zsbtree_bottom_level(treeno), key, page.data, NULL))
 	{
-		const ZsSegmentItem *items = (ZsSegmentItem *) PageGetContents(page.data);
-		int			nitems = (((PageHeader) page.data)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
-			sizeof(ZsSegmentItem);
+		const ZsSegmentItem *items = zsattr_index_items(page.data);
+		int			nitems = zsattr_index_count(page.data);
 
 		for (int i = 0; i < nitems; i++)
 		{

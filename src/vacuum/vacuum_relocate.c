@@ -189,22 +189,21 @@ add_movable(Relocation *reloc, uint16 treeno, uint8 level, bool is_root, uint64 
 static void
 add_items(Relocation *reloc, uint16 treeno, Page page)
 {
-	Size		size = ((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData);
 	uint8		level = ZsPageGetOpaque(page)->level;
 
 	if (ZsPageGetOpaque(page)->page_type == ZS_PAGE_INNER)
 	{
-		const ZsInnerItem *items = (const ZsInnerItem *) PageGetContents(page);
+		const ZsInnerItem *items = zsbtree_items(page);
 
-		for (Size i = 0; i < size / sizeof(ZsInnerItem); i++)
+		for (int i = 0; i < zsbtree_nitems(page); i++)
 			add_movable(reloc, treeno, level - 1, false, items[i].lokey, items[i].child, 1);
 	}
 	else
 	{
-		const ZsSegmentItem *items = (const ZsSegmentItem *) PageGetContents(page);
+		const ZsSegmentItem *items = zsattr_index_items(page);
 
 		Assert(ZsPageGetOpaque(page)->page_type == ZS_PAGE_SEGMENT_INDEX);
-		for (Size i = 0; i < size / sizeof(ZsSegmentItem); i++)
+		for (int i = 0; i < zsattr_index_count(page); i++)
 			add_movable(reloc, treeno, 0, false, items[i].first_row, items[i].start,
 						items[i].nblocks);
 	}

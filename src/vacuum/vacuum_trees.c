@@ -147,9 +147,8 @@ static uint64
 merge_children(Relation rel, uint16 treeno, int level, Page parent, const ZsTouched *touched,
 			   ZsMergeFunc fn)
 {
-	const ZsInnerItem *items = (const ZsInnerItem *) PageGetContents(parent);
-	int			nitems = (((PageHeader) parent)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) /
-		sizeof(ZsInnerItem);
+	const ZsInnerItem *items = zsbtree_items(parent);
+	int			nitems = zsbtree_nitems(parent);
 	uint64		hikey = ZsPageGetOpaque(parent)->hikey;
 	uint64		nmerged = 0;
 
