@@ -194,7 +194,7 @@ typedef struct Round
 	int			pos;
 	TimestampTz started;
 	XLogRecPtr	start_lsn;
-	uint64		first_request;	/* requests of earlier ones */
+	double		requests;		/* submitted, as volumes count them */
 	bool		immediate;
 	bool		kind_known;
 	bool		probably_spread;
@@ -250,9 +250,7 @@ set_floor(Round *round)
 	double		done = Max(elapsed_part(round), 0.001);
 	double		seconds = (GetCurrentTimestamp() - round->started) / 1000000.0;
 	double		left = seconds / done * Max(1 - done, 0.05);
-	uint64		requests = pg_atomic_read_u64(&self->roles[ZSIO_ROLE_CHECKPOINT].requests) -
-		round->first_request;
-	double		per_block = round->pos > 0 ? Min((double) (requests + 1) / round->pos, 1) : 1;
+	double		per_block = round->pos > 0 ? Min((round->requests + 1) / round->pos, 1) : 1;
 
 	zsio_guard_floor((round->nitems - round->pos) * per_block / Max(left, 1));
 }
@@ -327,6 +325,7 @@ write_round(Round *round)
 			continue;
 		}
 		zsio_pace_charge(run);
+		round->requests += run->counted;
 		zsio_run_submit(run);
 		run = NULL;
 		pg_atomic_write_u64(&self->round_done, round->pos);
@@ -360,7 +359,6 @@ run_round(void)
 
 	round.started = GetCurrentTimestamp();
 	round.start_lsn = current_lsn();
-	round.first_request = requests;
 	round.probably_spread = last_start != 0 &&
 		round.started - last_start >= CheckPointTimeout * INT64CONST(1000000) * 95 / 100;
 	last_start = round.started;

@@ -16,9 +16,9 @@
  * follows slowly while it has: what lasts is not the worker's doing, or all that the
  * device can do.  Looks are equally far apart in both cases, since what is seen depends on it.
  *
- * The rate (requests of 256 kB per second) rises by small steps while all is well, and
- * falls by a large one when it is not: when a signal is high, or the device completes
- * much less than the rate allows.  It begins low, and rises faster until that happens
+ * The rate (requests per second, as the storage profile counts them) rises by small steps while
+ * all is well, and falls by a large one when it is not: when a signal is high, or the device
+ * completes much less than the rate allows.  It begins low, and rises faster until that happens
  * for the first time.  While clients do not wait for I/O at all the worker may go as fast
  * as it can; what it achieves then is the device's rate, and DEVICE_SHARE of it is the
  * most that it takes when there are clients again.

@@ -322,6 +322,7 @@ typedef struct ZsIoRun
 	ZsIoItem	first;			/* its first block */
 	XLogRecPtr	lsn;			/* WAL must be flushed up to here */
 	int			nblocks;
+	int			counted;		/* as so many requests the volume counts it */
 	int			buf_ids[ZSIO_MAX_RUN_BLOCKS];
 	BlockNumber blkno;			/* first block, from the start of the relation fork */
 	off_t		offset;			/* in the file */
@@ -441,7 +442,7 @@ extern double zsio_guard_rate(void);
 extern int	zsio_guard_depth(void);
 
 /*
- * Requests (as zsio_requests() counts) ended; the next one had to wait for the rate, or for
+ * Requests, as the volume counts them, ended; the next one had to wait for the rate, or for
  * the depth.
  */
 extern void zsio_guard_completed(int requests);
@@ -451,13 +452,6 @@ extern void zsio_guard_held_up(bool by_rate);
 extern void zsio_guard_floor(double requests_per_second);
 
 /* ---- limits (io_pace.c) ------------------------------------------------------------------- */
-
-/* As how many requests volumes count one of that many blocks: by 256 kB. */
-static inline int
-zsio_requests(int nblocks)
-{
-	return (nblocks * BLCKSZ + 256 * 1024 - 1) / (256 * 1024);
-}
 
 /*
  * Time in microseconds until a request of that many blocks fits the limits of the volume;

@@ -108,7 +108,7 @@ zsio_pace_charge(const ZsIoRun *run)
 
 	/* without a limit nothing flows in: there must be no debt when one is set */
 	if (request_rate(limits) > 0)
-		bucket->requests_left -= zsio_requests_counted(limits, run->nblocks * BLCKSZ);
+		bucket->requests_left -= run->counted;
 	if (limits->write_bytes > 0)
 		bucket->bytes_left -= run->nblocks * BLCKSZ;
 }

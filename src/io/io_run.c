@@ -180,7 +180,7 @@ count_run(ZsIoRun *run)
 
 	zsio_count(&stats->requests, 1);
 	zsio_count(&stats->blocks, run->nblocks);
-	zsio_guard_completed(zsio_requests(run->nblocks));
+	zsio_guard_completed(run->counted);
 	zsio_count(&stats->write_us, us);
 	while (bucket < ZSIO_LATENCY_BUCKETS - 1 && us >= (UINT64CONST(64) << bucket))
 		bucket++;
@@ -303,6 +303,7 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 		return NULL;
 	ZS_INJECTION_POINT_ARG("zs-io-claimed", NULL);
 	run->role = role;
+	run->counted = zsio_requests_counted(zsio_volume_limits(run->volume), run->nblocks * BLCKSZ);
 	run->done = 0;
 	run->first_length = 0;
 	run->priority = 0;
