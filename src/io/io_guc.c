@@ -61,7 +61,7 @@ void
 zsio_guc_init(void)
 {
 	DefineCustomIntVariable("zedstore.io_workers",
-							"Sets the number of processes that write dirty buffers for the checkpointer.",
+							"Sets the number of processes that write dirty buffers for the checkpointer, backends and VACUUM.",
 							"0 leaves all writing to the server's own processes.",
 							&zsio_workers,
 							0, 0, ZSIO_MAX_WORKERS,

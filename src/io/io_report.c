@@ -104,7 +104,7 @@ report_uring(ReturnSetInfo *rsinfo)
 #endif
 	put(rsinfo, "io_uring", NULL, error == 0 ? "available" : psprintf("refused: %s", strerror(error)),
 		advice,
-		"I/O workers keep many writes in flight with it; without it each writes one at a time.");
+		"I/O workers keep many writes in flight with it; without it a worker has up to 16 threads that write one at a time each.");
 	put(rsinfo, "kernel.io_uring_disabled", NULL,
 		disabled < 0 ? UNKNOWN : psprintf("%d", disabled),
 		disabled > 0 ? "Set it to 0 if the server may use io_uring." : NULL,
@@ -395,8 +395,8 @@ report_settings(ReturnSetInfo *rsinfo)
 				max_wal_size_mb < 4096 ? "Raise it until checkpoints are timed, not requested (pg_stat_checkpointer)." : NULL,
 				"A checkpoint starts early when that much WAL was written, and is the more hurried.");
 	put_setting(rsinfo, "zedstore.io_workers",
-				zsio_workers == 0 ? "Set it to 1 if checkpoints disturb other I/O." : NULL,
-				"Processes that write for checkpoints within limits, with large direct requests.");
+				zsio_workers == 0 ? "Set it to 1 if checkpoints, VACUUM or evicted buffers disturb other I/O." : NULL,
+				"Processes that write for checkpoints, ahead of backends that need buffers, and behind VACUUM: within limits, with large direct requests.");
 }
 
 Datum
