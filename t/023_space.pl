@@ -211,15 +211,7 @@ $primary->safe_psql(
 	create extension pg_walinspect});
 my $lsn = $primary->lsn('insert');
 my $dir = PostgreSQL::Test::Utils::tempdir;
-append_to_file("$dir/move.sql", <<'SQL');
-\set one random(1, 2500)
-\set two random(2501, 5000)
-\set n random(1, 10)
-begin;
-update load set v = v - :n where id = :one;
-update load set v = v + :n where id = :two;
-commit;
-SQL
+write_move_script("$dir/move.sql");
 append_to_file("$dir/come_and_go.sql", <<'SQL');
 \set id random(100000, 1000000000)
 insert into load values (:id, 0) on conflict do nothing;

@@ -179,15 +179,7 @@ $primary->safe_psql(
 	create unique index load_id on load (id);
 	insert into load select i, 100, md5(i::text) from generate_series(1, 5000) i});
 my $dir = PostgreSQL::Test::Utils::tempdir;
-append_to_file("$dir/move.sql", <<'SQL');
-\set one random(1, 2500)
-\set two random(2501, 5000)
-\set n random(1, 10)
-begin;
-update load set v = v - :n where id = :one;
-update load set v = v + :n where id = :two;
-commit;
-SQL
+write_move_script("$dir/move.sql");
 append_to_file("$dir/come_and_go.sql", <<'SQL');
 \set id random(10000, 100000000)
 insert into load select :id + i, 0, repeat('x', 900) from generate_series(1, 40) i on conflict do nothing;

@@ -25,6 +25,7 @@ our @EXPORT = qw(
   zs_check_all
   zs_problems
   wait_for_sql
+  write_move_script
   has_injection_points
 );
 
@@ -155,6 +156,24 @@ sub wait_for_sql
 
 	$node->poll_query_until($dbname // 'postgres', $query)
 	  or die "timed out waiting for: $query";
+	return;
+}
+
+# A script for pgbench: moves something from one of table load's rows 1 to 2500 to one of the rows up to
+# 5000, so that the sum of v stays the same.
+sub write_move_script
+{
+	my ($path) = @_;
+
+	append_to_file($path, <<'SQL');
+\set one random(1, 2500)
+\set two random(2501, 5000)
+\set n random(1, 10)
+begin;
+update load set v = v - :n where id = :one;
+update load set v = v + :n where id = :two;
+commit;
+SQL
 	return;
 }
 
