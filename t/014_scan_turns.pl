@@ -8,6 +8,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use ZedstoreTest;
+use ZedstoreVolume;
 
 my $node = new_node('main', conf => <<'CONF');
 shared_buffers = 16MB
@@ -162,23 +163,20 @@ is(value('set role monitor; select count(*) from pg_stat_zedstore_scans'), '0', 
 # -- four scans of cold tables on a slow volume
 SKIP:
 {
-	my $slow = $ENV{ZS_SLOW_FS} // '';
-	if (!-d $slow)
+	my $volume = volumes_possible() ? eval { new_volume('ext4', 512) } : undef;
+	if (!$volume || !eval { slow_down($volume, 0, 8); 1 })
 	{
-		diag 'NOT TESTED: scans of a slow volume, because ZS_SLOW_FS names no folder on one';
-		skip 'no ZS_SLOW_FS', 5;
+		diag 'NOT TESTED: scans of a slow volume: ' . ($@ || 'needs loop devices: run scripts/run-tests as root');
+		skip 'no slow volume', 5;
 	}
-	my $folder = "$slow/turns.$$";
-	mkdir $folder or die "mkdir $folder: $!";
-	chmod 0700, $folder;
 	$node->append_conf('postgresql.conf',
 		"zedstore.io_max_bandwidth = -1\nzedstore.io_profile = auto\nzedstore.scan_scheduling = on\n");
-	$node->safe_psql('postgres', "create tablespace slow location '$folder'");
+	$node->safe_psql('postgres', "create tablespace slow location '$volume->{dir}'");
 	$node->safe_psql('postgres', "create table t$_ (like small) using zedstore tablespace slow;
 		insert into t$_ select * from large limit 250000 * $_; analyze t$_") for 1 .. 4;
 	my @results = map { value("$sum t$_") } 1 .. 4;
 
-	# past the page cache, into empty shared buffers
+	# past the page cache, into empty shared buffers, and as slow as what this process starts from now on
 	$node->append_conf('postgresql.conf', "debug_io_direct = data\n");
 	$node->restart;
 	is(value("select read_bandwidth > 0 from zs_io_volumes() where tablespace = 'slow'"), 't',
@@ -196,7 +194,6 @@ SKIP:
 	is(value($slots), '0', 'no slot is left');
 	$node->safe_psql('postgres', "drop table t$_") for 1 .. 4;
 	$node->safe_psql('postgres', 'drop tablespace slow');
-	rmdir $folder;
 }
 
 $node->stop;

@@ -46,12 +46,12 @@ sub new_volume
 }
 
 # Limits what this process and those that it starts from now on write to the volume, in
-# requests per second; 0: no more.
+# requests per second, and what they read, in MiB per second; 0: no limit (any more).
 sub slow_down
 {
-	my ($volume, $iops) = @_;
+	my ($volume, $iops, $read_mbps) = @_;
 
-	request('slow', $volume->{number}, $iops);
+	request('slow', $volume->{number}, $iops, $read_mbps // 0);
 	return;
 }
 
