@@ -356,7 +356,9 @@ alter_table(Table *table)
 			both(0, CMP_TAG, S("alter table %s set access method %s", table->name, chance(75) ? "$AM" : "heap"));
 			break;
 		case 13:
-			both(0, CMP_TAG, S("alter table %s set tablespace %s", table->name, chance(50) ? "difftest_space" : "pg_default"));
+			/* in a transaction that rolls back, rows that follow leave index entries which lead nowhere, in heap too */
+			if (status_of(0) == PQTRANS_IDLE)
+				both(0, CMP_TAG, S("alter table %s set tablespace %s", table->name, chance(50) ? "difftest_space" : "pg_default"));
 			break;
 		case 14:
 			both(0, CMP_TAG, S("alter table %s set %s", table->name, chance(50) ? "unlogged" : "logged"));

@@ -29,6 +29,10 @@ typedef struct ZsSourceColumn
 	ZsAttrReader *reader;		/* NULL until somebody looks at the column */
 	zstid		stripe;			/* the stripe vector belongs to, or INVALID */
 	const ZsVectorOut *vector;	/* NULL: no segment covers the stripe */
+	uint32		ndirect;		/* rows of it whose values lie in these arrays:
+								 * all, or none if some are stored elsewhere */
+	const uint64 *values;
+	const bool *isnull;
 	uint64		asked_again;	/* row_looks when what vector lacks was looked up
 								 * past all copies; 0 = never */
 } ZsSourceColumn;

@@ -362,6 +362,21 @@ fetch_overflow(ZsRowSource *source, ZsSlot *slot, int attno, const ZsOverflowPoi
 	return PointerGetDatum(value);
 }
 
+/* The column's values for a stripe are in vector from now on; NULL = no segment covers it. */
+static void
+set_vector(ZsSourceColumn *column, zstid stripe, const ZsVectorOut *vector)
+{
+	column->stripe = stripe;
+	column->vector = vector;
+	column->ndirect = 0;
+	if (vector != NULL && !vector->has_ext)
+	{
+		column->ndirect = vector->nrows;
+		column->values = vector->values;
+		column->isnull = vector->isnull;
+	}
+}
+
 /* One column of the slot's row from the segments, whole vectors. */
 static Datum
 vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
@@ -373,11 +388,9 @@ vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 
 	if (unlikely(column->stripe != stripe))
 	{
-		if (TupleDescAttr(source->desc, attno)->attisdropped)
-			column->vector = NULL;
-		else
-			column->vector = zsattr_reader_vector(column_reader(source, attno), stripe);
-		column->stripe = stripe;
+		set_vector(column, stripe,
+				   TupleDescAttr(source->desc, attno)->attisdropped ? NULL :
+				   zsattr_reader_vector(column_reader(source, attno), stripe));
 	}
 	vector = column->vector;
 	if (unlikely(vector == NULL || index >= vector->nrows))
@@ -385,7 +398,8 @@ vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 		if (column->asked_again != source->row_looks && column->reader != NULL)
 		{
 			zsattr_reader_forget(column->reader);
-			vector = column->vector = zsattr_reader_vector(column->reader, stripe);
+			set_vector(column, stripe, zsattr_reader_vector(column->reader, stripe));
+			vector = column->vector;
 			column->asked_again = source->row_looks;
 		}
 		if (vector == NULL || index >= vector->nrows)
@@ -485,16 +499,11 @@ fill_column(ZsRowSource *source, ZsSlot *slot, int attno, zstid stripe, uint32 i
 	Datum	   *value = &slot->base.tts_values[attno];
 	bool	   *isnull = &slot->base.tts_isnull[attno];
 
-	if (likely(column->stripe == stripe && column->vector != NULL))
+	if (likely(column->stripe == stripe && index < column->ndirect))
 	{
-		const ZsVectorOut *vector = column->vector;
-
-		if (likely(index < vector->nrows && !vector->has_ext))
-		{
-			*value = (Datum) vector->values[index];
-			*isnull = vector->isnull[index];
-			return;
-		}
+		*value = (Datum) column->values[index];
+		*isnull = column->isnull[index];
+		return;
 	}
 	*value = source->by_vector ? vector_value(source, slot, attno, isnull) :
 		single_value(source, slot, attno, isnull);
