@@ -50,6 +50,9 @@ extern bool zstid_lookup(Relation rel, zstid row, ZsVisSlot *vis, bool *dead);
 extern bool zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot,
 								ZsVisSlot *vis, bool *all_dead);
 
+/* Has the row number no row now, and may it be handed out? */
+extern bool zstid_is_unused(Relation rel, zstid row);
+
 /*
  * Follows the update chain from *row to its latest version visible to the snapshot, as
  * heap_get_latest_tid(): leaves *row alone when there is none.

@@ -312,6 +312,56 @@ CONF
 	return;
 }
 
+# zs_check() notices a row number that a segment covers and that is going to be handed out all the same.
+sub unused_in_segment
+{
+	my $node = new_node('unused', conf => "zedstore.min_segment_rows = 64\nautovacuum = off");
+	my $check = q{select attno, message from zs_check('u') where severity = 'error'};
+
+	$node->safe_psql('postgres', $_)
+	  for 'create table u (a int, b int) using zedstore', 'insert into u select i, i from generate_series(1, 3000) i',
+	  'delete from u where a between 1001 and 1500', 'vacuum u';
+	is($node->safe_psql('postgres', $check), '', 'retired row numbers may be covered');
+	my @retired = split /\n/, $node->safe_psql('postgres', q{select first_row from pg_zs_tid_items('u') where slotno = 3});
+	my $path = $node->data_dir . '/' . $node->safe_psql('postgres', q{select pg_relation_filepath('u')});
+	$node->stop;
+	system_or_bail('pg_checksums', '--disable', '--no-sync', '-D', $node->data_dir);
+
+	my $file = slurp_file($path);
+	my $nchanged = 0;
+	for my $block (0 .. length($file) / $page_size - 1)
+	{
+		my $page = substr($file, $block * $page_size, $page_size);
+
+		next if $page_types[ unpack 'C', substr($page, -8, 1) ] ne 'tid';
+		# header, marks, visibility slots, then pairs of a length and a slot number
+		my ($nslots, $size) = unpack 'SS', substr($page, 24, 4);
+		my $at = 24 + 104 + 32 * $nslots;
+		my $end = $at + $size;
+
+		for (my $field = 0; $at < $end; $field++)
+		{
+			my $start = $at;
+
+			1 while ord(substr($page, $at++, 1)) & 0x80;
+			next if $field % 2 == 0 || substr($page, $start, 1) ne "\3";
+			substr($page, $start, 1) = "\2";
+			$nchanged++;
+		}
+		substr($file, $block * $page_size, $page_size) = $page;
+	}
+	cmp_ok($nchanged, '>', 0, 'there are retired row numbers');
+	is($nchanged, scalar @retired, 'all of them are called unused now');
+	write_file($path, $file);
+	$node->start;
+	is($node->safe_psql('postgres', $check),
+		join("\n", map { my $row = $_; map { qq{$_->[0]|column "$_->[1]" has a segment for row $row, which may still be handed out} } [ 1, 'a' ], [ 2, 'b' ] } @retired),
+		'zs_check tells of them');
+	$node->stop;
+	return;
+}
+
 corruption(0);
 corruption(1);
+unused_in_segment();
 done_testing();

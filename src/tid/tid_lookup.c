@@ -88,6 +88,20 @@ zstid_lookup(Relation rel, zstid row, ZsVisSlot *result, bool *dead)
 }
 
 bool
+zstid_is_unused(Relation rel, zstid row)
+{
+	ZsTidRun	run;
+	ZsVisSlot	frozen;
+	ZsVisSlot  *vis;
+	Buffer		buf = lock_row(rel, row, &run, &vis, &frozen);
+	bool		unused = BufferIsValid(buf) && vis == NULL && run.slotno == ZS_SLOT_UNUSED;
+
+	if (BufferIsValid(buf))
+		UnlockReleaseBuffer(buf);
+	return unused;
+}
+
+bool
 zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *result,
 					bool *all_dead)
 {
