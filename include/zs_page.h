@@ -77,6 +77,12 @@ extern bool zspage_exists(Relation rel, BlockNumber blkno);
 extern Buffer zspage_read(Relation rel, BlockNumber blkno,
 						  BufferAccessStrategy strategy);
 
+/*
+ * As LockBuffer() with BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE, but does not wait: false, and not
+ * locked, if the lock is not free.
+ */
+extern bool zspage_try_lock(Buffer buf, int lockmode);
+
 /* Blocks that the main fork has on disk. */
 extern BlockNumber zspage_physical_blocks(Relation rel);
 

@@ -19,8 +19,8 @@
  * the page may be split meanwhile, which leaves its block and first key.
  *
  * Locks: left sibling, page, parent, the new page, all exclusive, in this order.
- * Nobody knows of the new page, but somebody with an old pointer to its block may
- * wait for it, with a page locked whose parent he looks for; so nothing is waited for once it is locked.
+ * Nobody knows of the new page; somebody with an old pointer to its block may have that locked for a
+ * moment.
  * A root: the root, the new page, then its directory page.
  *
  * Crash: the block comes from the table's map with a record before, and the old
@@ -146,7 +146,6 @@ zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lokey, BlockNum
 						 "Inner page of tree %u: the item for row " UINT64_FORMAT " leads to block %u, not to %u.",
 						 treeno, lokey, zsbtree_items(BufferGetPage(parent))[index].child, from);
 
-	/* last, since somebody with an old pointer to its block may wait for it and hold the others */
 	newbuf = zspage_new_buffer(rel, to, strategy);
 	do_move(rel, treeno, lbuf, buf, newbuf, parent, index);
 	UnlockReleaseBuffer(parent);

@@ -7,6 +7,7 @@
  * page behind it anything may happen to that page: it may have split (the key
  * lies to the right: follow the right link), or it may have been freed and
  * used for something else (its identity tells: start again from the root).
+ * Who holds a page and looks for its parent waits for no lock on the way, but begins again.
  * Only VACUUM moves a root; a cached root that is none any more is told by its page, and the
  * directory is read again.
  *
@@ -25,7 +26,9 @@
 
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/s_lock.h"
 #include "utils/rel.h"
+#include "utils/wait_event.h"
 
 #include "btree_internal.h"
 
@@ -34,6 +37,12 @@
  * change at the right moment.
  */
 #define MAX_RESTARTS	1000
+
+/*
+ * A search from below tries that often to lock a page, and begins again that much later.
+ */
+#define BUSY_SPINS		100
+#define BUSY_SLEEP_US	100
 
 ZsPageType
 zsbtree_bottom_type(uint16 treeno)
@@ -166,12 +175,41 @@ choose_step(Relation rel, Buffer buf, uint16 treeno, uint64 key, int level,
 	return STEP_DOWN;
 }
 
+/* How an attempt ends. */
+typedef enum Descent
+{
+	DESCENT_DONE = 1,			/* the page, or the tree is too low */
+	DESCENT_STALE,				/* a pointer was */
+	DESCENT_BUSY,				/* a page on the way was locked (from_below) */
+} Descent;
+
 /*
- * One attempt.  Returns false when it met a stale pointer; *result is the page
- * or InvalidBuffer.
+ * Locks a page on the way, whose pointer may be stale: from below only if it is free, or becomes
+ * free at once.
  */
 static bool
-try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
+lock_page(Buffer buf, int lockmode, bool from_below)
+{
+	if (!from_below)
+		LockBuffer(buf, lockmode);
+	else
+	{
+		for (int i = 0; !zspage_try_lock(buf, lockmode); i++)
+		{
+			if (i == BUSY_SPINS)
+				return false;
+			SPIN_DELAY();
+		}
+	}
+	return true;
+}
+
+/*
+ * One attempt.  *result is the page or InvalidBuffer.  From below (the caller holds a page of the
+ * level below the wanted one) it never waits for a lock.
+ */
+static Descent
+try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, bool from_below,
 			Buffer *result, BlockNumber *where, const char **reason)
 {
 	BlockNumber blkno = zspage_tree_root(rel, treeno);
@@ -181,7 +219,9 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 
 	*result = InvalidBuffer;
 	if (blkno == 0)
-		return true;
+		return DESCENT_DONE;
+	if (from_below)
+		ZS_INJECTION_POINT_ARG("zs-btree-from-below", &blkno);
 
 	for (;;)
 	{
@@ -191,7 +231,11 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 		Step		step;
 
 		*where = blkno;
-		LockBuffer(buf, mode);
+		if (!lock_page(buf, mode, from_below))
+		{
+			ReleaseBuffer(buf);
+			return DESCENT_BUSY;
+		}
 		step = choose_step(rel, buf, treeno, key, level, expected_level, &blkno, reason);
 
 		/* only now it is known that the root is the page wanted */
@@ -199,7 +243,11 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 		{
 			LockBuffer(buf, BUFFER_LOCK_UNLOCK);
 			mode = lockmode;
-			LockBuffer(buf, mode);
+			if (!lock_page(buf, mode, from_below))
+			{
+				ReleaseBuffer(buf);
+				return DESCENT_BUSY;
+			}
 			step = choose_step(rel, buf, treeno, key, level, expected_level, &blkno, reason);
 		}
 
@@ -207,7 +255,7 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 		if (step == STEP_RESTART)
 		{
 			UnlockReleaseBuffer(buf);
-			return false;
+			return DESCENT_STALE;
 		}
 		opaque = ZsPageGetOpaque(BufferGetPage(buf));
 
@@ -219,13 +267,13 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 		{
 			case STEP_HERE:
 				*result = buf;
-				return true;
+				return DESCENT_DONE;
 			case STEP_RESTART:
 				Assert(false);
 				break;
 			case STEP_NONE:
 				UnlockReleaseBuffer(buf);
-				return true;
+				return DESCENT_DONE;
 			case STEP_DOWN:
 				expected_level = opaque->level - 1;
 				passed = 0;
@@ -241,7 +289,7 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 				{
 					UnlockReleaseBuffer(buf);
 					*reason = "right links do not ascend";
-					return false;
+					return DESCENT_STALE;
 				}
 				passed = opaque->hikey;
 				expected_level = opaque->level;
@@ -251,36 +299,68 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode,
 	}
 }
 
-Buffer
-zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode)
+/* Waits a moment for a page on the way to a parent, whose lock is not free. */
+static void
+wait_from_below(void)
+{
+	static uint32 wait_event = 0;
+
+	if (wait_event == 0)
+		wait_event = WaitEventExtensionNew("ZedstoreParentPage");
+	pgstat_report_wait_start(wait_event);
+	pg_usleep(BUSY_SLEEP_US);
+	pgstat_report_wait_end();
+}
+
+static Buffer
+search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, bool from_below)
 {
 	const char *reason = "";
 	BlockNumber where = 0;
+	int			nstale = 0;
 
 	Assert(lockmode == BUFFER_LOCK_SHARE || lockmode == BUFFER_LOCK_EXCLUSIVE);
-	for (int i = 0; i < MAX_RESTARTS; i++)
+	while (nstale < MAX_RESTARTS)
 	{
 		Buffer		buf;
 
 		CHECK_FOR_INTERRUPTS();
-		if (try_descent(rel, treeno, key, level, lockmode, &buf, &where, &reason))
-			return buf;
-		/* perhaps a root that is none any more: it moved, or the cache outlived the file */
-		zspage_forget_roots(rel);
+		switch (try_descent(rel, treeno, key, level, lockmode, from_below, &buf, &where, &reason))
+		{
+			case DESCENT_DONE:
+				return buf;
+			case DESCENT_STALE:
+				/* perhaps a root that is none any more: it moved, or the cache outlived the file */
+				nstale++;
+				zspage_forget_roots(rel);
+				break;
+			case DESCENT_BUSY:
+				/* perhaps because the pointer is stale */
+				wait_from_below();
+				zspage_forget_root(rel, treeno);
+				break;
+		}
 	}
 	zsbase_corrupted(rel, where, "Page on the way to row " UINT64_FORMAT " of tree %u: %s.",
 					 key, treeno, reason);
 }
 
+Buffer
+zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode)
+{
+	return search_level(rel, treeno, key, level, lockmode, false);
+}
+
 /*
- * A cached root may have moved long ago, and its block may by now be a page whose owner waits for one
- * that our caller holds; so the root is looked up anew.
+ * Any pointer on the way may be stale when the page behind it is to be locked, and the block may by then
+ * be a page whose owner waits for one that our caller holds.  So nothing is waited for here: what is
+ * locked is looked for again from the root on, which is not taken from the cache.
  */
 Buffer
 zsbtree_search_parent(Relation rel, uint16 treeno, uint64 key, int level)
 {
 	zspage_forget_root(rel, treeno);
-	return zsbtree_search_level(rel, treeno, key, level, BUFFER_LOCK_EXCLUSIVE);
+	return search_level(rel, treeno, key, level, BUFFER_LOCK_EXCLUSIVE, true);
 }
 
 /*

@@ -19,6 +19,7 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
@@ -237,6 +238,19 @@ zspage_read(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
 		hint->blkno = blkno;
 	}
 	return hint->buf;
+}
+
+bool
+zspage_try_lock(Buffer buf, int lockmode)
+{
+	if (lockmode == BUFFER_LOCK_EXCLUSIVE)
+		return ConditionalLockBuffer(buf);
+
+	/* core has no function for this */
+	Assert(lockmode == BUFFER_LOCK_SHARE);
+	return BufferIsLocal(buf) ||
+		LWLockConditionalAcquire(BufferDescriptorGetContentLock(GetBufferDescriptor(buf - 1)),
+								 LW_SHARED);
 }
 
 /* Writes and logs up to MAX_IMAGES pages with one record. */

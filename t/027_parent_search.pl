@@ -1,0 +1,90 @@
+# A writer that has a leaf locked and looks for its parent is sent, by a stale pointer, to the
+# leaf on the left, which VACUUM has locked while it waits for the writer's.  VACUUM moves pages, so a block can be
+# another page by the time that it is locked; nobody notices a deadlock of content locks.
+
+use strict;
+use warnings FATAL => 'all';
+
+use File::Basename;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZedstoreTest;
+
+my $source = dirname(__FILE__) . '/lib';
+my $tmp = PostgreSQL::Test::Utils::tempdir_short();
+my $pg_config = $ENV{TEST_PG_CONFIG} // 'pg_config';
+my $include = `$pg_config --includedir-server` =~ s/\n//r;
+my $node = new_node('main', conf => <<'CONF');
+autovacuum = off
+zedstore.min_segment_rows = 64
+CONF
+
+plan skip_all => 'needs injection points with arguments'
+  if !has_injection_points($node) || $node->pg_version < 18;
+plan skip_all => 'needs a compiler'
+  if system_log($ENV{CC} // 'cc', '-O1', '-shared', '-fPIC', "-I$include", '-o', "$tmp/stale_pointer.so",
+	"$source/stale_pointer.c") != 0;
+
+sub value
+{
+	my ($sql) = @_;
+	return $node->safe_psql('postgres', $sql);
+}
+
+# The session waits for that.
+sub wait_for_wait
+{
+	my ($pid, $event) = @_;
+	wait_for_sql($node, "select wait_event = '$event' from pg_stat_activity where pid = $pid");
+	return;
+}
+
+# Leaves of the TID tree: every second row is gone, so there are several, all of them frozen.
+value($_) for (
+	"create extension injection_points; create extension amcheck;
+	create function stale_pointer_attach(text, text, int, int, int) returns void as '$tmp/stale_pointer' language c",
+	q{create table t (a int primary key, b text) using zedstore;
+	insert into t select i, md5(i::text) from generate_series(1, 120000) i},
+	'delete from t where a % 2 = 0',
+	'vacuum freeze t', 'vacuum freeze t');
+my @leaves = map { [ split /\|/ ] } split /\n/, value(q{
+	select blkno, lokey, hikey from pg_zs_btree_pages('t') where attno = 0 and level = 0 order by lokey});
+cmp_ok(scalar @leaves, '>', 4, 'there are enough leaves');
+
+# Row numbers begin with 0.  The first two leaves lose their rows, so VACUUM merges them, and
+# stops before it looks whether the third one fits, too.
+value("delete from t where a <= $leaves[1][2]");
+my $vacuum = $node->background_psql('postgres');
+my $vacuum_pid = $vacuum->query_safe(q{
+	select injection_points_set_local();
+	select injection_points_attach('zs-btree-merge', 'wait');
+	select pg_backend_pid()}) =~ s/\D//gr;
+$vacuum->query_until(qr/started/, "\\echo started\nvacuum t;\n\\echo done\n");
+wait_for_wait($vacuum_pid, 'zs-btree-merge');
+
+# A writer clears the mark of the third leaf in its parent, with the leaf locked.
+my $row = $leaves[2][1] + 501;
+$row += 1 - $row % 2;
+my $writer = $node->background_psql('postgres');
+my $writer_pid = $writer->query_safe('select pg_backend_pid()');
+my $library = '../' x 20 . substr("$tmp/stale_pointer", 1);
+value("select stale_pointer_attach('zs-btree-from-below', '$library', $writer_pid, $vacuum_pid, $leaves[0][0])");
+$writer->query_until(qr/started/, "\\echo started\ndelete from t where a = $row;\n\\echo done\n");
+wait_for_wait($writer_pid, 'Extension');
+value(q{
+	select injection_points_detach('zs-btree-merge');
+	select injection_points_wakeup('zs-btree-merge')});
+
+# The writer goes on when VACUUM waits for its leaf.
+wait_for_sql($node, qq{
+	select count(*) = 2 from pg_stat_activity where pid in ($vacuum_pid, $writer_pid) and state = 'idle'});
+pass('neither waits for the other');
+$_->query_safe('select 1') for $writer, $vacuum;
+$_->quit for $writer, $vacuum;
+is(value("select count(*) from t where a = $row"), '0', 'the row is gone');
+is(value('select count(*) from t'), 60000 - int(($leaves[1][2] + 1) / 2) - 1, 'the others are there');
+is(value("select bt_index_check('t_pkey', true)"), '', 'index');
+zs_check_all($node);
+$node->stop;
+done_testing();
