@@ -165,6 +165,48 @@ sub test_full
 	return;
 }
 
+# ---- a device that breaks ---------------------------------------------------------------------------
+
+# Writes fail with EIO until it is repaired.  Then recovery must find everything in the WAL: no checkpoint may
+# have been completed without the pages that could not be written.
+sub test_broken
+{
+	my ($node, $method) = @_;
+	my $title = "$method, broken device";
+	my $volume = volumes_possible() ? eval { new_fragile_volume('ext4', 100) } : undef;
+
+	if (!$volume)
+	{
+		diag 'SKIPPED: a device that breaks needs loop devices: run scripts/run-tests as root';
+		return;
+	}
+	# the page cache takes what the device does not; that shows with the sync
+	set_io_conf($node, 'fsync', 'on');
+	$node->safe_psql('postgres', "create tablespace broken location '$volume->{dir}'");
+	$node->safe_psql('postgres', "alter table $_ set tablespace broken") for 'h', 'z';
+	change($node);
+	$node->safe_psql('postgres', 'checkpoint');
+	change($node);
+	wait_for_gate($node);
+	my $log_end = -s $node->logfile;
+	break_volume($volume);
+	my ($status) = $node->psql('postgres', 'checkpoint');
+	isnt($status, 0, "$title: the checkpointer cannot write either");
+	like(slurp_file($node->logfile, $log_end), qr/could not write blocks .*Input\/output error/, "$title: the log tells");
+	$node->stop('immediate', fail_ok => 1);
+	repair_volume($volume);
+	$node->start;
+	wait_for_workers($node);
+	stop_at_once($node, $title);
+	change($node);
+	$node->safe_psql('postgres', 'checkpoint');
+	stop_at_once($node, "$title, repaired");
+	$node->safe_psql('postgres', "alter table $_ set tablespace pg_default") for 'h', 'z';
+	$node->safe_psql('postgres', 'drop tablespace broken');
+	set_io_conf($node, 'fsync', 'off');
+	return;
+}
+
 my $have_faults = build('io_faults.so', '-shared', '-fPIC', '-I', `$pg_config --includedir-server` =~ s/\n//r);
 
 foreach my $method ('pwritev', 'io_uring')
@@ -210,6 +252,7 @@ foreach my $method ('pwritev', 'io_uring')
 		diag 'SKIPPED: no tmpfs (ZS_TINY_FS)';
 	}
 	test_full($node, $method);
+	test_broken($node, $method);
 	check_twins($node, $method);
 	$node->stop;
 

@@ -10,7 +10,7 @@ use Exporter 'import';
 use IO::Socket::UNIX;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(volumes_possible new_volume slow_down blocks_landed);
+our @EXPORT = qw(volumes_possible new_volume new_fragile_volume break_volume repair_volume slow_down blocks_landed);
 
 my $connection;
 
@@ -36,13 +36,42 @@ sub request
 	return $answer;
 }
 
+# The hash that an answer means.
+sub described
+{
+	my ($dir, $device, $number) = split ' ', $_[0];
+	return { dir => $dir, device => $device, number => $number };
+}
+
 # A new file system: a hash with dir, device and number.
 sub new_volume
 {
 	my ($type, $megabytes) = @_;
-	my ($dir, $device, $number) = split ' ', request('volume', $type, $megabytes);
+	return described(request('volume', $type, $megabytes));
+}
 
-	return { dir => $dir, device => $device, number => $number };
+# One on a device that can break.
+sub new_fragile_volume
+{
+	my ($type, $megabytes) = @_;
+	return described(request('fragile', $type, $megabytes));
+}
+
+# Every write to the device fails from now on (EIO).
+sub break_volume
+{
+	my ($volume) = @_;
+	request('break', $volume->{number});
+	return;
+}
+
+# The device is well again, as after a change of the cable; what failed is not there.  Nothing
+# on it may be in use.
+sub repair_volume
+{
+	my ($volume) = @_;
+	%$volume = %{ described(request('repair', $volume->{number})) };
+	return;
 }
 
 # Limits what this process and those that it starts from now on write to the volume, in
