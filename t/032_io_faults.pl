@@ -62,6 +62,7 @@ sub counters
 #   result    -errno, or the bytes that are written
 #   error     it is one that counts, and the checkpointer has to write
 #   times     how often; always if not given
+#   point     the injection point, if it is not the one in front of the write
 my %faults = (
 	pwritev => [
 		{ title => 'EIO', result => -EIO(), error => 1 },
@@ -78,25 +79,31 @@ my %faults = (
 		{ title => 'short writes', result => 4096 },
 		{ title => 'writes of some bytes', result => 512 },
 		{ title => 'EAGAIN', result => -EAGAIN() },
+		{ title => 'submissions refused', result => -EAGAIN(), point => 'zs-io-uring-submit' },
 		{ title => 'direct writes refused', result => -EINVAL() } ]);
 
 sub test_faults
 {
 	my ($node, $method) = @_;
-	my $point = $method eq 'pwritev' ? 'zs-io-pwrite' : 'zs-io-uring';
+	my $usual_point = $method eq 'pwritev' ? 'zs-io-pwrite' : 'zs-io-uring';
 	my $library = '../' x 20 . substr("$tmp/io_faults", 1);
 
 	$node->safe_psql('postgres', qq{
 		create function io_fault_attach(text, text, int, int) returns void as '$tmp/io_faults' language c;
 		create function io_fault_detach(text) returns bool as '$tmp/io_faults' language c});
+	# fewer than a checkpoint has, so that it has to wait for some
+	set_io_conf($node, 'zedstore.io_queue_depth', '4');
 	foreach my $fault (@{ $faults{$method} })
 	{
 		my $title = "$method, $fault->{title}";
+		my $point = $fault->{point} // $usual_point;
 		my $log_end = -s $node->logfile;
 
 		change($node);
 		$node->safe_psql('postgres', "select io_fault_attach('$point', '$library', $fault->{result}, " . ($fault->{times} // 0) . ')');
-		$node->safe_psql('postgres', 'checkpoint');
+		my ($status) = $node->psql('postgres', 'checkpoint', timeout => $PostgreSQL::Test::Utils::timeout_default,
+			timed_out => \my $timed_out);
+		ok(!$timed_out && $status == 0, "$title: the checkpoint is complete");
 		my ($errors, $written) = split /\|/, counters($node);
 		$node->safe_psql('postgres', "select io_fault_detach('$point')");
 		my $messages = () = slurp_file($node->logfile, $log_end) =~ /could not write blocks/g;
@@ -106,6 +113,7 @@ sub test_faults
 		is($written, $fault->{error} && !$fault->{times} ? 'f' : 't', "$title: what the worker wrote");
 		stop_at_once($node, $title);
 	}
+	set_io_conf($node, 'zedstore.io_queue_depth', '-1');
 	return;
 }
 

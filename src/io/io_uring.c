@@ -90,6 +90,16 @@ check_ring(int error)
 			(errmsg("io_uring of an I/O worker failed: %m")));
 }
 
+/* As io_uring_submit(); tests let it be refused. */
+static int
+submit_queued(void)
+{
+	ssize_t		refused = 0;
+
+	ZS_INJECTION_POINT_ARG("zs-io-uring-submit", &refused);
+	return refused < 0 ? (int) refused : io_uring_submit(&ring);
+}
+
 static bool
 uring_submit(ZsIoRun *run)
 {
@@ -113,7 +123,7 @@ uring_submit(ZsIoRun *run)
 	io_uring_sqe_set_data(sqe, run);
 	sqe->ioprio = run->priority = zsio_run_priority(run);
 	nin_ring++;
-	n = io_uring_submit(&ring);
+	n = submit_queued();
 
 	/* else it stays in the queue, and goes when runs are reaped, or with the next submission */
 	if (n < 0)
