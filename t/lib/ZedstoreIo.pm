@@ -130,15 +130,17 @@ sub change_twins
 	return;
 }
 
-# A test that both have the same rows.
+# A test that both have the same rows; other tables than h and z may be named.
 sub same_twins
 {
-	my ($node, $title) = @_;
+	my ($node, $title, $h, $z) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	return is($node->safe_psql('postgres', q{
+	$h //= 'h';
+	$z //= 'z';
+	return is($node->safe_psql('postgres', qq{
 		select count(*) from (
-			(select * from h except select * from z) union all
-			(select * from z except select * from h)) d}), '0', "$title: twins agree");
+			(select * from $h except all select * from $z) union all
+			(select * from $z except all select * from $h)) d}), '0', "$title: twins agree");
 }
 
 sub check_twins
