@@ -1,4 +1,4 @@
-# Crash loop of the I/O workers: pgbench on twins, a checkpoint each second, on a primary and its
+# Crash loop of the I/O workers: pgbench on twins, VACUUM, a checkpoint each second, on a primary and its
 # standby, with other settings each time; kill -9 of a worker, of the postmaster, of
 # all processes, also of the standby.  After each recovery: every acknowledged
 # transaction is there, twins are equal, indexes and zs_check() find nothing, the standby too;
@@ -19,7 +19,7 @@ use ZedstoreTest;
 my $cycles = $ENV{ZS_CRASH_CYCLES} // 4;
 my $seed = $ENV{ZS_CRASH_SEED} // 1;
 my $clients = 4;
-my $rows = 4000;
+my $rows = 12000;
 srand $seed;
 
 sub pick { return $_[ int rand @_ ]; }
@@ -33,10 +33,14 @@ sub settings
 		"debug_io_direct = '" . pick('data', 'data', '') . "'",
 		'zedstore.io_request_size = ' . pick(1, 4, 32),
 		'zedstore.io_queue_depth = ' . pick(2, 32, 128),
-		'zedstore.io_max_iops = ' . pick(0, 0, 100, 1000));
+		'zedstore.io_max_iops = ' . pick(0, 0, 100, 1000),
+		'zedstore.io_cleaner = ' . pick('on', 'off'),
+		'zedstore.io_vacuum = ' . pick('on', 'off'),
+		'zedstore.io_guard = ' . pick('on', 'off'),
+		'shared_buffers = ' . pick('2MB', '8MB'));
 }
 
-my $primary = new_node('primary', allows_streaming => 1, conf => io_conf() . "shared_buffers = 8MB\nmax_wal_size = 512MB\nbgwriter_lru_maxpages = 100\nbgwriter_delay = 10ms\n");
+my $primary = new_node('primary', allows_streaming => 1, conf => io_conf() . settings() . "max_wal_size = 512MB\nbgwriter_lru_maxpages = 100\nbgwriter_delay = 10ms\n");
 $primary->safe_psql('postgres', qq{
 	create extension amcheck;
 	create table h (id int primary key, v bigint, pad text);
@@ -61,6 +65,8 @@ commit;
 SQL
 my $checkpoint_script = $primary->basedir . '/checkpoint.sql';
 append_to_file($checkpoint_script, "checkpoint;\n\\sleep 700 ms\n");
+my $vacuum_script = $primary->basedir . '/vacuum.sql';
+append_to_file($vacuum_script, "vacuum (buffer_usage_limit '128kB') h, z;\n\\sleep 100 ms\n");
 
 sub start_pgbench
 {
@@ -136,6 +142,7 @@ foreach my $cycle (1 .. $cycles)
 	my $ignored = '';
 	my $load = start_pgbench($primary, $load_script, $clients, \$output);
 	my @checkpoints = map { start_pgbench($_, $checkpoint_script, 1, \$ignored) } $primary, $standby;
+	my $vacuum = start_pgbench($primary, $vacuum_script, 1, \$ignored);
 
 	sleep(0.3 + rand 2.5);
 	$ways{'standby: ' . crash($standby)}++ if pick(0, 0, 1);
@@ -143,7 +150,7 @@ foreach my $cycle (1 .. $cycles)
 
 	# sessions on the standby do not end by themselves
 	$checkpoints[1]->kill_kill;
-	$_->finish for $load, $checkpoints[0];
+	$_->finish for $load, $checkpoints[0], $vacuum;
 	$acknowledged += $1 if $output =~ /number of transactions actually processed: (\d+)/;
 
 	my $present = $primary->safe_psql('postgres', 'select count(*) from log_h');
