@@ -308,25 +308,31 @@ end_write(BufferDesc *hdr, bool clear_dirty, uint32 set_bits)
 }
 
 bool
+zsio_buffer_try_lock(Buffer buffer)
+{
+	return LWLockConditionalAcquire(BufferDescriptorGetContentLock(GetBufferDescriptor(buffer - 1)),
+									LW_SHARED);
+}
+
+bool
 zsio_buffer_begin(const ZsIoItem *item, char *dst, XLogRecPtr *lsn)
 {
 	BufferDesc *hdr = GetBufferDescriptor(item->buf_id);
 	Buffer		buffer = BufferDescriptorGetBuffer(hdr);
-	LWLock	   *lock = BufferDescriptorGetContentLock(hdr);
 	XLogRecPtr	page_lsn;
 	uint32		state;
 
 	/* pins it if it still holds the page, and leaves its usage count alone */
 	if (!ReadRecentBuffer(item->locator, item->forknum, item->blkno, buffer))
 		return false;
-	if (!LWLockConditionalAcquire(lock, LW_SHARED))
+	if (!zsio_buffer_try_lock(buffer))
 	{
 		ReleaseBuffer(buffer);
 		return false;
 	}
 	if (!start_write(hdr))
 	{
-		LWLockRelease(lock);
+		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 		ReleaseBuffer(buffer);
 		return false;
 	}
@@ -341,7 +347,7 @@ zsio_buffer_begin(const ZsIoItem *item, char *dst, XLogRecPtr *lsn)
 	state = LockBufHdr(hdr);
 	page_lsn = PageGetLSN(BufferGetPage(buffer));
 	UnlockBufHdr(hdr, state);
-	LWLockRelease(lock);
+	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
 
 	/* pages of unlogged relations may bear LSNs that are none */
 	if ((state & BM_PERMANENT) && page_lsn > *lsn)

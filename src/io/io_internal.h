@@ -229,6 +229,9 @@ extern bool zsio_find_relation(Oid database, Oid relid, BlockNumber from, BlockN
 extern bool zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator,
 							ForkNumber forknum, BlockNumber blkno, ZsIoItem *item);
 
+/* Locks the contents of a pinned shared buffer, shared, if that is possible at once. */
+extern bool zsio_buffer_try_lock(Buffer buffer);
+
 /*
  * Makes the buffer this process's to write: pins it, sets BM_IO_IN_PROGRESS and copies the page to
  * dst (BLCKSZ bytes, checksum set).  *lsn is moved forward to the page's LSN.  Never

@@ -155,32 +155,40 @@ read_names_of_page(Buffer buf, Snapshot snapshot)
 	}
 }
 
-/* Without a database.  False when the catalog is locked: nobody is waited for. */
+/*
+ * Without a database.  False when the catalog or a page of it is locked: nobody is waited for, since
+ * requests may be in flight.
+ */
 static bool
 read_names_raw(void)
 {
 	RelFileLocator locator = {.spcOid = GLOBALTABLESPACE_OID};
 	Snapshot	snapshot;
 	BlockNumber nblocks;
+	bool		complete = true;
 
 	if (!ConditionalLockRelationOid(TableSpaceRelationId, AccessShareLock))
 		return false;
 	locator.relNumber = RelationMapOidToFilenumber(TableSpaceRelationId, true);
 	nblocks = smgrnblocks(smgropen(locator, INVALID_PROC_NUMBER), MAIN_FORKNUM);
 	snapshot = RegisterSnapshot(GetCatalogSnapshot(TableSpaceRelationId));
-	for (BlockNumber blkno = 0; blkno < nblocks; blkno++)
+	for (BlockNumber blkno = 0; blkno < nblocks && complete; blkno++)
 	{
 		Buffer		buf = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, blkno, RBM_NORMAL,
 													NULL, true);
 
-		LockBuffer(buf, BUFFER_LOCK_SHARE);
-		read_names_of_page(buf, snapshot);
-		UnlockReleaseBuffer(buf);
+		complete = zsio_buffer_try_lock(buf);
+		if (complete)
+		{
+			read_names_of_page(buf, snapshot);
+			LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+		}
+		ReleaseBuffer(buf);
 	}
 	UnregisterSnapshot(snapshot);
 	InvalidateCatalogSnapshot();
 	UnlockRelationOid(TableSpaceRelationId, AccessShareLock);
-	return true;
+	return complete;
 }
 
 /* ---- a volume ------------------------------------------------------------------------ */
@@ -367,6 +375,7 @@ zsio_volumes_refresh(void)
 	Named		old[MAX_TABLESPACES];
 	int			nold = nnamed;
 	bool		same_names = made_from.overrides == zsio_overrides_generation;
+	bool		complete = true;
 
 	memcpy(old, named, sizeof(named));
 	ntablespaces = 0;
@@ -375,15 +384,23 @@ zsio_volumes_refresh(void)
 	{
 		if (OidIsValid(MyDatabaseId))
 			read_names();
-		else if (!read_names_raw() && same_names)
+		else if (!read_names_raw())
 		{
-			memcpy(named, old, sizeof(named));
-			nnamed = nold;
+			complete = false;
+			if (same_names)
+			{
+				memcpy(named, old, sizeof(named));
+				nnamed = nold;
+			}
 		}
 	}
 	add_all_tablespaces();
 	note_settings();
 	refreshed = GetCurrentTimestamp();
+
+	/* else try it again in a second */
+	if (!complete)
+		refreshed -= (REFRESH_SECONDS - 1) * INT64CONST(1000000);
 }
 
 void
