@@ -13,6 +13,8 @@ use ZedstoreTest;
 my $node = new_node('main', conf => <<'CONF');
 zedstore.io_workers = 1
 zedstore.io_profile = none
+# its pauses would be taken for those of the limits
+zedstore.io_guard = off
 shared_buffers = 64MB
 checkpoint_timeout = 1h
 max_wal_size = 2GB
