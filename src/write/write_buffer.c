@@ -345,7 +345,12 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 	 */
 	if (buf->xid != FrozenTransactionId && !TransactionIdIsCurrentTransactionId(buf->xid))
 		buf->next = buf->end = 0;
-	if (!live)
+
+	/*
+	 * Nothing is buffered, yet rows may be reserved that are the parent's: an UPDATE that could not mark
+	 * the old version takes its row out of the buffer again.  These must go back.
+	 */
+	if (!live && (buf->next >= buf->end || buf->xid == FrozenTransactionId))
 		discard(buf);
 }
 
