@@ -265,6 +265,7 @@ StaticAssertDecl(sizeof(ZsSegmentItem) == 64, "on-disk size of ZsSegmentItem");
 #define ZS_SEGF_ZONE_MAP		0x0001	/* zone_min, zone_max are valid */
 #define ZS_SEGF_HAS_NULLS		0x0002
 #define ZS_SEGF_HAS_OVERFLOW	0x0004	/* some values are overflow pointers */
+#define ZS_SEGF_UNSIGNED		0x0008	/* the zone map is that of an unsigned type */
 /*
  * Upper half of flags: how many attributes the rows have at least; if the
  * segment was written by their inserter, as many as the table had.

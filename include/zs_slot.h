@@ -49,6 +49,7 @@ typedef struct ZsSlotSource
 typedef struct ZsZoneFilter
 {
 	AttrNumber	attno;
+	bool		is_unsigned;	/* the column's type is ordered so */
 	int			strategy;
 	int64		low;
 	int64		high;

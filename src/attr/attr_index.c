@@ -39,7 +39,8 @@
 #include "zs_btree.h"
 #include "zs_walrec.h"
 
-#define ZS_SEGF_KNOWN	(ZS_SEGF_ZONE_MAP | ZS_SEGF_HAS_NULLS | ZS_SEGF_HAS_OVERFLOW)
+#define ZS_SEGF_KNOWN	(ZS_SEGF_ZONE_MAP | ZS_SEGF_HAS_NULLS | ZS_SEGF_HAS_OVERFLOW | \
+						 ZS_SEGF_UNSIGNED)
 
 /* ---- checks ------------------------------------------------------------ */
 

@@ -74,7 +74,7 @@ fill_item(ZsSegmentItem *item, zstid first_row, int natts, const ZsSegmentInfo *
 	item->flags = ZsSegmentNattsFlags(natts);
 	if (info->has_zone)
 	{
-		item->flags |= ZS_SEGF_ZONE_MAP;
+		item->flags |= ZS_SEGF_ZONE_MAP | (info->is_unsigned ? ZS_SEGF_UNSIGNED : 0);
 		item->zone_min = info->zone_min;
 		item->zone_max = info->zone_max;
 	}

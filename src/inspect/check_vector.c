@@ -150,7 +150,8 @@ check_head(SegmentWalk *walk)
 		(item_zone && (info->zone_min != item->zone_min || info->zone_max != item->zone_max)))
 		report(walk, "zone map differs from the tree's item");
 	if (((item->flags & ZS_SEGF_HAS_NULLS) != 0) != (item->nnulls > 0) ||
-		((item->flags & ZS_SEGF_HAS_OVERFLOW) != 0) != info->has_ext)
+		((item->flags & ZS_SEGF_HAS_OVERFLOW) != 0) != info->has_ext ||
+		((item->flags & ZS_SEGF_UNSIGNED) != 0 && !info->is_unsigned))
 		report(walk, "flags in the tree's item are wrong");
 	if (info->nvectors != (item->nrows + ZS_VECTOR_ROWS - 1) / ZS_VECTOR_ROWS)
 		report(walk, "number of vectors is wrong");

@@ -172,6 +172,7 @@ make_filter(Relation rel, Index scanrelid, const Expr *clause, ZsZoneFilter *fil
 		!(is_float(lefttype) && is_float(righttype)))
 		return false;
 	filter->attno = var->varattno;
+	filter->is_unsigned = kind.is_unsigned;
 	return map_constant(&kind, c, filter);
 }
 
@@ -197,10 +198,19 @@ zsscan_stamp_filters(ScanState *node)
 
 /* ---- applying them ---------------------------------------------------------------- */
 
-/* Can no value between zone_min and zone_max pass? */
+/*
+ * Can no value of the segment pass?  Its zone map says nothing about a column whose type was ordered
+ * otherwise when the segment was written (ALTER TABLE makes an integer an oid without a rewrite).
+ */
 static bool
-excludes(const ZsZoneFilter *filter, int64 zone_min, int64 zone_max)
+excludes(const ZsZoneFilter *filter, const ZsSegmentItem *item)
 {
+	int64		zone_min = item->zone_min;
+	int64		zone_max = item->zone_max;
+
+	if ((item->flags & ZS_SEGF_ZONE_MAP) == 0 ||
+		((item->flags & ZS_SEGF_UNSIGNED) != 0) != filter->is_unsigned)
+		return false;
 	switch (filter->strategy)
 	{
 		case BTLessStrategyNumber:
@@ -236,9 +246,7 @@ zsscan_zone_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end, 
 			continue;
 		}
 		segment_end = Min(item.first_row + item.nrows, end);
-		if ((item.flags & ZS_SEGF_ZONE_MAP) != 0 &&
-			excludes(filter, item.zone_min, item.zone_max) &&
-			zsrow_next(rel, row) >= segment_end)
+		if (excludes(filter, &item) && zsrow_next(rel, row) >= segment_end)
 		{
 			*until = segment_end;
 			return true;
