@@ -103,6 +103,77 @@ choose_action(Relation rel, ZsVisSlot *vis, zstid row, TransactionId oldest_xmin
 	return BUILD_SKIP;
 }
 
+/* ---- rows that others are inserting ------------------------------------------------- */
+
+/* Transactions that have to end before a range of rows can be summarized. */
+typedef struct Writers
+{
+	Relation	rel;
+	AttrNumber	last_attno;		/* the column that gets its segments last */
+	List	   *xids;
+} Writers;
+
+/*
+ * Are the values of all rows of the run in the file?  A writer has those of single rows there from the start; those of
+ * a bulk load wait in his memory.
+ */
+static bool
+run_is_written(const Writers *writers, const ZsTidRun *run)
+{
+	zstid		row = run->first;
+	zstid		end = run->first + run->count;
+
+	while (row < end)
+	{
+		ZsSegmentItem item;
+
+		CHECK_FOR_INTERRUPTS();
+		if (zsattr_find_segment(writers->rel, writers->last_attno, row, true, &item))
+			row = item.first_row + item.nrows;
+		else if (zsrow_next(writers->rel, row) == row)
+			row++;
+		else
+			return false;
+	}
+	return true;
+}
+
+/* ZsTidRunVisitor */
+static void
+find_writer(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
+{
+	Writers    *writers = arg;
+
+	if (vis != NULL && !zstid_is_current_xact(vis) && !list_member_xid(writers->xids, vis->xmin) &&
+		zstid_satisfies_vacuum(vis, InvalidTransactionId, InvalidBuffer) == ZS_VACUUM_INSERT_IN_PROGRESS &&
+		!run_is_written(writers, run))
+		writers->xids = lappend_xid(writers->xids, vis->xmin);
+}
+
+/*
+ * Summarizing a range of rows (BRIN) takes in rows that are being inserted: whoever inserted them found no summary
+ * then, and does not come back.  But their values may be in the inserter's memory still.  So wait for inserters
+ * of such rows.  Those who come later find the placeholder that the index has for the range by now.
+ */
+static void
+wait_for_writers(Relation rel, zstid first, zstid end)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	Writers		writers = {.rel = rel,.last_attno = desc->natts};
+	ListCell   *lc;
+
+	while (writers.last_attno > 0 && TupleDescAttr(desc, writers.last_attno - 1)->attisdropped)
+		writers.last_attno--;
+	if (writers.last_attno == 0)
+		return;
+	zstid_visit_runs(rel, first, end, find_writer, &writers);
+	foreach(lc, writers.xids)
+		XactLockTableWait(lfirst_xid(lc), NULL, NULL, XLTW_None);
+	list_free(writers.xids);
+}
+
+/* ---- building ---------------------------------------------------------------------- */
+
 static void
 report_progress(ZsScanDesc scan, zstid row)
 {
@@ -165,6 +236,8 @@ zsscan_index_build_range(Relation rel, Relation index, IndexInfo *info,
 					   start_blockno + numblocks - 1, ZS_ROWS_PER_BLOCK);
 		zsscan_set_tidrange(sscan, &min, &max);
 	}
+	if (anyvisible)
+		wait_for_writers(rel, scan->start, scan->end);
 	if (progress)
 		pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_TOTAL,
 									 (scan->end - scan->start) / ZS_ROWS_PER_BLOCK);
