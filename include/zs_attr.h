@@ -102,9 +102,26 @@ typedef struct ZsAttrColumn
 #define ZS_ATTR_WRITE_ROWS		(4 * ZS_SEGMENT_ROWS)
 
 /*
+ * Segments whose pages are written, in the order in which they are to be linked.
+ */
+typedef struct ZsAttrLink
+{
+	AttrNumber	attno;
+	ZsSegmentItem item;
+} ZsAttrLink;
+
+typedef struct ZsAttrLinks
+{
+	int			n;
+	int			next;			/* those before are linked */
+	ZsAttrLink	links[FLEXIBLE_ARRAY_MEMBER];
+} ZsAttrLinks;
+
+/*
  * Encodes the columns (all live attributes of the table) of rows [first_row,
- * first_row + nrows), writes their segments and links them: encode all,
- * allocate all runs with one call, write pages, link.  first_row is aligned
+ * first_row + nrows) and writes their segments: encode all,
+ * allocate all runs with one call, write pages.  Returns, in the current memory context, what
+ * zsattr_link_segments() has to link then.  first_row is aligned
  * to ZS_STRIPE_ROWS, nrows <= ZS_ATTR_WRITE_ROWS.  The segments of one column
  * are adjacent.  natts is the number of attributes that the table had when the
  * rows were formed, which is less than now when columns were added since.
@@ -113,9 +130,14 @@ typedef struct ZsAttrColumn
  * VACUUM finds them) or some columns linked for rows whose inserter did not commit.
  * Memory is taken from a context of its own and given back.
  */
-extern void zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
-								  int natts, ZsAttrColumn *columns, int ncolumns,
-								  BufferAccessStrategy strategy);
+extern ZsAttrLinks *zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
+										  int natts, ZsAttrColumn *columns, int ncolumns,
+										  BufferAccessStrategy strategy);
+
+/*
+ * Links the segments that are not linked yet.  After an error it can be called again.
+ */
+extern void zsattr_link_segments(Relation rel, ZsAttrLinks *links);
 
 /* ---- replacing (attr_replace.c) ---- */
 

@@ -32,8 +32,11 @@ extern void zsrow_item_set_row(MinimalTuple item, zstid row);
  * ZS_ROW_MAX_ITEM bytes, large values already in overflow pages), in
  * ascending order of row number.  A row number that is present already is an
  * error (corruption).  As many rows as fit go into one WAL record.
+ *
+ * *ndone says how many of them are there already, and is advanced with each record: after an error the
+ * caller knows which ones are left.
  */
-extern void zsrow_insert(Relation rel, MinimalTuple *items, int nitems);
+extern void zsrow_insert(Relation rel, MinimalTuple *items, int nitems, int *ndone);
 
 /*
  * Place for one row on a leaf, for a caller that changes and logs other pages with it

@@ -151,9 +151,11 @@ extern uint32 zstid_insert_small(Relation rel, int cursorno, uint32 nwanted,
 								 uint32 speculative_token, zstid *first);
 
 /*
- * Gives reserved row numbers back that were never filled nor indexed.  They become unused.
+ * Gives reserved row numbers [*first, end) back that were never filled nor indexed.  They become unused, and
+ * may be another session's at once: *first is advanced with each step, so that after an error the
+ * caller knows which rows are still his.
  */
-extern void zstid_release_rows(Relation rel, zstid first, uint32 count);
+extern void zstid_release_rows(Relation rel, zstid *first, zstid end);
 
 /*
  * After COPY FREEZE: sets the visibility map bits of the logical blocks within [start, end), the

@@ -295,7 +295,7 @@ zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 	ZS_INJECTION_POINT("zs-attr-write");
 }
 
-void
+ZsAttrLinks *
 zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 					  int natts, ZsAttrColumn *columns, int ncolumns,
 					  BufferAccessStrategy strategy)
@@ -303,12 +303,11 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 	MemoryContext context;
 	MemoryContext oldcontext;
 	ZsDrafts	drafts;
+	ZsAttrLinks *links;
 
 	Assert(first_row % ZS_STRIPE_ROWS == 0);
 	Assert(nrows > 0 && nrows <= ZS_ATTR_WRITE_ROWS);
-
-	if (ncolumns == 0)
-		return;
+	Assert(ncolumns > 0);
 
 	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore segment write",
 									ALLOCSET_DEFAULT_SIZES);
@@ -321,13 +320,30 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 		zsattr_drafts_add(&drafts, &columns[i], first_row, 0, nrows);
 	}
 	zsattr_drafts_write(&drafts, strategy);
+	MemoryContextSwitchTo(oldcontext);
+
+	links = palloc(offsetof(ZsAttrLinks, links) + drafts.n * sizeof(ZsAttrLink));
+	links->n = drafts.n;
+	links->next = 0;
 	for (int i = 0; i < drafts.n; i++)
 	{
+		links->links[i].attno = drafts.drafts[i].attno;
+		links->links[i].item = drafts.drafts[i].item;
+	}
+	MemoryContextDelete(context);
+	return links;
+}
+
+void
+zsattr_link_segments(Relation rel, ZsAttrLinks *links)
+{
+	while (links->next < links->n)
+	{
+		ZsAttrLink *link = &links->links[links->next];
+
 		CHECK_FOR_INTERRUPTS();
-		zsattr_segment_link(rel, drafts.drafts[i].attno, &drafts.drafts[i].item);
+		zsattr_segment_link(rel, link->attno, &link->item);
+		links->next++;
 		ZS_INJECTION_POINT("zs-attr-link");
 	}
-
-	MemoryContextSwitchTo(oldcontext);
-	MemoryContextDelete(context);
 }

@@ -192,18 +192,16 @@ add_items(Relation rel, Buffer buf, OffsetNumber offset, MinimalTuple *items, in
 }
 
 /*
- * Puts as many of the items as possible on the leaf in buf (exclusively
- * locked), which covers the first one's row number, and releases it.  Returns
- * how many; after a split 0.
+ * Puts as many of the items from *ndone on as possible on the leaf in buf (exclusively
+ * locked), which covers that item's row number, and releases it.  Advances
+ * *ndone; after a split not to the end of the leaf.
  */
-static int
-insert_into_leaf(Relation rel, Buffer buf, MinimalTuple *items, int nitems)
+static void
+insert_into_leaf(Relation rel, Buffer buf, MinimalTuple *items, int nitems, int *ndone)
 {
-	int			done = 0;
-
-	while (done < nitems)
+	while (*ndone < nitems)
 	{
-		zstid		row = zsrow_item_row(items[done]);
+		zstid		row = zsrow_item_row(items[*ndone]);
 		OffsetNumber offset;
 		int			n;
 
@@ -215,26 +213,23 @@ insert_into_leaf(Relation rel, Buffer buf, MinimalTuple *items, int nitems)
 			zsbase_corrupted(rel, BufferGetBlockNumber(buf),
 							 "Row tree leaf: row " UINT64_FORMAT " is to be inserted, but it is there already.",
 							 row);
-		n = count_fitting(rel, buf, offset, items + done, nitems - done);
+		n = count_fitting(rel, buf, offset, items + *ndone, nitems - *ndone);
 		if (n == 0)
 		{
 			split_leaf(rel, buf, row, offset);
-			return done;
+			return;
 		}
-		add_items(rel, buf, offset, items + done, n);
+		add_items(rel, buf, offset, items + *ndone, n);
+		*ndone += n;
 		ZS_INJECTION_POINT("zs-row-insert");
-		done += n;
 	}
 	zsrow_leaf_remember(rel, buf);
 	UnlockReleaseBuffer(buf);
-	return done;
 }
 
 void
-zsrow_insert(Relation rel, MinimalTuple *items, int nitems)
+zsrow_insert(Relation rel, MinimalTuple *items, int nitems, int *ndone)
 {
-	int			done = 0;
-
 #ifdef USE_ASSERT_CHECKING
 	for (int i = 0; i < nitems; i++)
 	{
@@ -243,12 +238,12 @@ zsrow_insert(Relation rel, MinimalTuple *items, int nitems)
 	}
 #endif
 
-	while (done < nitems)
+	while (*ndone < nitems)
 	{
 		Buffer		buf;
 
 		CHECK_FOR_INTERRUPTS();
-		buf = zsbtree_search_or_create(rel, ZS_TREE_ROW, zsrow_item_row(items[done]));
-		done += insert_into_leaf(rel, buf, items + done, nitems - done);
+		buf = zsbtree_search_or_create(rel, ZS_TREE_ROW, zsrow_item_row(items[*ndone]));
+		insert_into_leaf(rel, buf, items, nitems, ndone);
 	}
 }

@@ -274,25 +274,23 @@ step_back(Relation rel, zstid first, zstid end)
 }
 
 void
-zstid_release_rows(Relation rel, zstid first, uint32 count)
+zstid_release_rows(Relation rel, zstid *first, zstid end)
 {
 	ZsTidTarget target;
-	zstid		row = first;
-	zstid		end = first + count;
 
-	step_back(rel, first, end);
+	step_back(rel, *first, end);
 	zstid_target_init(&target, rel);
-	while (row < end)
+	while (*first < end)
 	{
-		ZsTidChange change = {.op = ZS_TID_RELEASE, .first = row};
+		ZsTidChange change = {.op = ZS_TID_RELEASE, .first = *first};
 
-		if (!zstid_target_lock(&target, row, false))
-			elog(ERROR, "could not find TID tree leaf of row " UINT64_FORMAT, row);
-		change.count = Min(end, step_end(&target, row)) - row;
+		if (!zstid_target_lock(&target, *first, false))
+			elog(ERROR, "could not find TID tree leaf of row " UINT64_FORMAT, *first);
+		change.count = Min(end, step_end(&target, *first)) - *first;
 		zstid_target_change(&target, &change);
+		*first += change.count;
 		zstid_target_unlock(&target);
 		ZS_INJECTION_POINT("zs-tid-release");
-		row += change.count;
 	}
 	zstid_target_release(&target);
 }

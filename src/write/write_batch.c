@@ -58,7 +58,9 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 	buf->gaps = NULL;
 	buf->ngaps = buf->maxgaps = 0;
 	buf->items = NULL;
-	buf->nitems = buf->maxitems = 0;
+	buf->nitems = buf->maxitems = buf->nwritten = 0;
+	buf->links = NULL;
+	buf->nlinks = 0;
 	buf->any_aborted = false;
 	buf->subxacts = NULL;
 	buf->nsubxacts = buf->maxsubxacts = 0;
@@ -324,6 +326,7 @@ free_columns(ZsWriteBuffer *buf)
 	buf->maxrows = 0;
 }
 
+/* Writes the segments of the first nrows rows; buf->links is what remains to be linked. */
 static void
 write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 {
@@ -357,7 +360,13 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 		zswrite_compression(rel, i + 1, &to->compression, &to->compression_level);
 	}
 	if (n > 0)
-		zsattr_write_segments(rel, buf->first, nrows, buf->natts, columns, n, strategy);
+	{
+		MemoryContext old = MemoryContextSwitchTo(buf->context);
+
+		buf->links = zsattr_write_segments(rel, buf->first, nrows, buf->natts, columns, n, strategy);
+		MemoryContextSwitchTo(old);
+	}
+	buf->nlinks = nrows;
 	for (int i = 0; i < n; i++)
 		buf->columns[columns[i].attno - 1].stripe_bytes = columns[i].stripe_bytes;
 	FreeAccessStrategy(strategy);
@@ -559,9 +568,34 @@ drop_aborted_items(Relation rel, ZsWriteBuffer *buf)
 	buf->nitems = kept;
 }
 
+/* Frees the first n items. */
+static void
+drop_items(ZsWriteBuffer *buf, int n)
+{
+	for (int i = 0; i < n; i++)
+	{
+		zswrite_account(buf, -(int64) buf->items[i]->t_len);
+		pfree(buf->items[i]);
+	}
+	buf->nitems -= n;
+	if (buf->nitems > 0)
+		memmove(buf->items, buf->items + n, buf->nitems * sizeof(MinimalTuple));
+}
+
+/* Drops the items that are in the row tree. */
+static void
+drop_written_items(ZsWriteBuffer *buf)
+{
+	int			n = buf->nwritten;
+
+	buf->nwritten = 0;
+	drop_items(buf, n);
+}
+
 void
 zswrite_write_items(Relation rel, ZsWriteBuffer *buf)
 {
+	drop_written_items(buf);
 	if (buf->any_aborted)
 		drop_aborted_items(rel, buf);
 	if (buf->nitems == 0)
@@ -569,13 +603,8 @@ zswrite_write_items(Relation rel, ZsWriteBuffer *buf)
 
 	/* stripes of the cursor ascend in time, but not always */
 	qsort(buf->items, buf->nitems, sizeof(MinimalTuple), compare_items);
-	zsrow_insert(rel, buf->items, buf->nitems);
-	for (int i = 0; i < buf->nitems; i++)
-	{
-		zswrite_account(buf, -(int64) buf->items[i]->t_len);
-		pfree(buf->items[i]);
-	}
-	buf->nitems = 0;
+	zsrow_insert(rel, buf->items, buf->nitems, &buf->nwritten);
+	drop_written_items(buf);
 }
 
 /* ---- from columns to rows ------------------------------------------------------------------- */
@@ -713,11 +742,41 @@ drop_aborted_ends(Relation rel, ZsWriteBuffer *buf)
 		drop_rows(buf, first);
 }
 
+/*
+ * Links the segments that were written, and drops their rows from the batch.  An error may be caught by a
+ * savepoint; then the rest is linked later, before the batch gets more rows.
+ */
+static void
+finish_segments(Relation rel, ZsWriteBuffer *buf)
+{
+	zstid		end = buf->first + buf->nlinks;
+
+	if (buf->links != NULL)
+		zsattr_link_segments(rel, buf->links);
+
+	/* rows that would follow within the last stripe cannot begin a batch */
+	if (buf->owned && buf->next >= end && buf->next < TYPEALIGN64(ZS_STRIPE_ROWS, end))
+		zswrite_release_rows(rel, buf);
+	drop_rows(buf, buf->nlinks);
+	buf->nlinks = 0;
+	if (buf->links != NULL)
+		pfree(buf->links);
+	buf->links = NULL;
+}
+
+void
+zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf)
+{
+	if (unlikely(buf->nlinks > 0))
+		finish_segments(rel, buf);
+}
+
 void
 zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 {
 	uint32		nrows;
 
+	zswrite_resume_columns(rel, buf);
 	if (buf->any_aborted && buf->nrows > 0)
 		drop_aborted_ends(rel, buf);
 	nrows = buf->nrows;
@@ -730,9 +789,10 @@ zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 	Assert(nrows <= ZSWRITE_BATCH_ROWS);
 	if (!full && nrows < (uint32) zs_min_segment_rows && columns_to_items(rel, buf))
 	{
-		zswrite_write_items(rel, buf);
+		/* they are items now, whatever happens to these */
 		drop_rows(buf, nrows);
 		free_columns(buf);
+		zswrite_write_items(rel, buf);
 		return;
 	}
 
@@ -740,9 +800,7 @@ zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 	if (full && nrows > ZS_STRIPE_ROWS)
 		nrows -= nrows % ZS_STRIPE_ROWS;
 	write_segments(rel, buf, nrows);
-	if (nrows % ZS_STRIPE_ROWS != 0 && full)
-		zswrite_release_rows(rel, buf);
-	drop_rows(buf, nrows);
+	finish_segments(rel, buf);
 
 	/* when more rows follow, they need the memory again */
 	if (buf->nrows == 0 && !full)

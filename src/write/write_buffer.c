@@ -62,7 +62,9 @@ discard(ZsWriteBuffer *buf)
 		MemoryContextDelete(buf->context);
 	buf->context = NULL;
 	buf->nrows = 0;
-	buf->nitems = 0;
+	buf->nitems = buf->nwritten = 0;
+	buf->links = NULL;
+	buf->nlinks = 0;
 	buf->next = buf->end = 0;
 	buf->frozen_first = buf->frozen_end = 0;
 	buf->nsubxacts = 0;
@@ -147,6 +149,7 @@ zswrite_buffer(Relation rel)
 		buf->locator = rel->rd_locator;
 		zswrite_batch_init(rel, buf);
 	}
+	zswrite_resume_columns(rel, buf);
 	return buf;
 }
 

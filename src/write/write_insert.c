@@ -213,7 +213,7 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 	{
 		buf = zswrite_buffer(rel);
 		zswrite_pop(buf, newrow);
-		zstid_release_rows(rel, newrow, 1);
+		zstid_release_rows(rel, &newrow, newrow + 1);
 		return result;
 	}
 	zswrite_count_rows(buf, 1);

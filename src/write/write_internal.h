@@ -84,11 +84,16 @@ typedef struct ZsWriteBuffer
 	ZsWriteGap *gaps;			/* ascending */
 	int			ngaps;
 	int			maxgaps;
+	ZsAttrLinks *links;			/* segments of the first nlinks rows, written but perhaps not all linked; or
+								 * NULL */
+	uint32		nlinks;
 
 	/* row batch */
 	MinimalTuple *items;
 	int			nitems;
 	int			maxitems;
+	int			nwritten;		/* the first ones that an interrupted write left in
+								 * the row tree */
 
 	Size		bytes;			/* memory of both batches */
 
@@ -229,6 +234,9 @@ extern void zswrite_pop(ZsWriteBuffer *buf, zstid row);
 
 /* Writes the batches; full: more rows follow, so the rows of the last stripe may stay. */
 extern void zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full);
+
+/* Finishes what an interrupted zswrite_write_columns() left; to be called before rows are appended. */
+extern void zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf);
 
 /* Gives back the memory that the rows of the column batch do not need. */
 extern void zswrite_trim_columns(ZsWriteBuffer *buf);

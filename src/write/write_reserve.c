@@ -114,12 +114,12 @@ zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
 
 	if (next >= end)
 		return;
-	/* whatever happens below, these rows are not handed out again */
-	buf->next = buf->end = 0;
+
+	/* an error may be caught by a savepoint: what is left is still reserved then, and goes back later */
+	zstid_release_rows(rel, &buf->next, end);
 
 	/* steps double from what was used: a command that reads as it writes stays with small ones */
 	buf->step -= Min(buf->step - 1, end - next);
-	zstid_release_rows(rel, next, (uint32) (end - next));
 	if (!buf->owned)
 		return;
 

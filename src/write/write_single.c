@@ -148,9 +148,11 @@ zswrite_insert_item(Relation rel, MinimalTuple item, TransactionId xid, CommandI
 		write_staged(rel, stage, &place);
 	else
 	{
+		int			ndone = 0;
+
 		if (stage != NULL)
 			zstid_stage_apply_alone(stage);
-		zsrow_insert(rel, &item, 1);
+		zsrow_insert(rel, &item, 1, &ndone);
 	}
 	return row;
 }
@@ -216,7 +218,7 @@ zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot, CommandI
 		{
 			/* nobody has seen it, and no index entry points to it */
 			zsrow_delete_range(rel, row, row + 1);
-			zstid_release_rows(rel, row, 1);
+			zstid_release_rows(rel, &row, row + 1);
 			return true;
 		}
 	}

@@ -1,0 +1,74 @@
+# Rows that wait in the write buffer are written when the table is read.  That may fail half way, and a savepoint
+# catch it; the transaction must be able to go on, and commit what it had inserted before.
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZedstoreTest;
+
+my $node = new_node('main', conf => "autovacuum = off\n");
+plan skip_all => 'the server comes without injection points'
+  if !has_injection_points($node);
+$node->safe_psql('postgres', 'create extension injection_points');
+
+# How many rows are inserted before the savepoint, and within it; where the write fails.
+my @cases = (
+	[ 'zs-attr-allocate', 5000, 0 ],
+	[ 'zs-attr-write', 5000, 0 ],
+	[ 'zs-attr-link', 5000, 0 ],
+	[ 'zs-attr-link', 5000, 3000 ],
+	[ 'zs-attr-link', 20000, 0 ],
+	[ 'zs-row-insert', 5, 0 ],
+	[ 'zs-row-insert', 50, 30 ],
+	[ 'zs-row-insert', 900, 0 ],
+	[ 'zs-btree-split', 900, 0 ],
+	[ 'zs-tid-release', 5, 0 ],
+	[ 'zs-tid-release', 5000, 2 ],
+	[ 'zs-page-unreserve-rows', 5000, 0 ]);
+my $row = "i, repeat('x', 20) || i, i / 8.0";
+
+foreach my $case (@cases)
+{
+	my ($point, $before, $within) = @$case;
+	my $name = "$point, $before and $within rows";
+	my $inserted = $within == 0 ? '' : "insert into t select $row from generate_series(1, $within) i;";
+	my ($ret, $stdout, $stderr) = $node->psql(
+		'postgres', qq{
+		drop table if exists t;
+		create table t (a int, b text, c numeric) using zedstore;
+		insert into t select $row from generate_series(1, 10) i;
+		select injection_points_set_local();
+		begin;
+		insert into t select $row from generate_series(1, $before) i;
+		savepoint s;
+		$inserted
+		select injection_points_attach('$point', 'error');
+		select count(*) from t;
+		rollback to s;
+		select injection_points_detach('$point');
+		insert into t select $row from generate_series(1, 7) i;
+		commit;
+		insert into t select $row from generate_series(1, 3) i;
+		},
+		on_error_stop => 0);
+
+	like($stderr, qr/error triggered for injection point $point/, "$name: the write failed");
+	unlike($stderr, qr/corrupted/, "$name: the commit did not");
+	is( $node->safe_psql('postgres', 'select count(*), sum(a), sum(length(b)), sum(c) from t'),
+		$node->safe_psql(
+			'postgres', qq{
+			select count(*), sum(a), sum(length(b)), sum(c)
+			from unnest(array[10, $before, 7, 3]) n,
+				lateral (select $row from generate_series(1, n) i) r (a, b, c)}),
+		"$name: rows");
+	is($node->safe_psql('postgres', "select message from zs_check('t', true) where severity = 'error'"),
+		'', "$name: zs_check");
+	$node->safe_psql('postgres', 'vacuum t');
+}
+zs_check_all($node);
+ok(!$node->log_contains('TRAP:|PANIC|corrupted'), 'no assertion failed');
+$node->stop;
+
+done_testing();
