@@ -238,3 +238,25 @@ select test.same('select * from un_@');
 
 select test.check(oid) from pg_class
 where relnamespace = 'write_dml'::regnamespace and relkind = 'r' and relname like '%\_z' and relname <> 'log_z' order by relname;
+
+-- parallel workers that run a function see what this transaction has in its write buffers
+CREATE TABLE wd_inner (a int, b int) USING zedstore;
+CREATE TABLE wd_outer (x int) USING heap;
+INSERT INTO wd_outer SELECT generate_series(1, 10000);
+ANALYZE wd_outer;
+CREATE FUNCTION wd_count(n int) RETURNS bigint LANGUAGE plpgsql PARALLEL SAFE AS
+	'BEGIN RETURN (SELECT count(b) FROM wd_inner WHERE a % 100 = n); END';
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET parallel_leader_participation = off;
+BEGIN;
+INSERT INTO wd_inner SELECT i, i FROM generate_series(1, 3000) i;
+SELECT sum(wd_count(x)) FROM wd_outer WHERE x <= 10;
+ROLLBACK;
+RESET parallel_setup_cost;
+RESET parallel_tuple_cost;
+RESET min_parallel_table_scan_size;
+RESET parallel_leader_participation;
+DROP FUNCTION wd_count(int);
+DROP TABLE wd_inner, wd_outer;

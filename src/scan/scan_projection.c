@@ -237,13 +237,14 @@ executor_start(QueryDesc *queryDesc, int eflags)
 	else
 		standard_ExecutorStart(queryDesc, eflags);
 
-	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0 || !uses_zedstore(queryDesc->estate))
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
 		return;
-	(void) prepare_scan_nodes(queryDesc->planstate, NULL);
 
-	/* workers do not see this backend's write buffers */
+	/* workers do not see this backend's write buffers, and functions may read tables that the plan does not name */
 	if (queryDesc->plannedstmt->parallelModeNeeded && !IsParallelWorker())
 		zswrite_flush_all();
+	if (uses_zedstore(queryDesc->estate))
+		(void) prepare_scan_nodes(queryDesc->planstate, NULL);
 }
 
 void
