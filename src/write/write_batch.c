@@ -31,9 +31,11 @@
 #include "access/htup_details.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "catalog/pg_index.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
+#include "utils/syscache.h"
 
 #include "write_internal.h"
 #include "zs_tid.h"
@@ -47,12 +49,40 @@
 /* Longest gap within a batch. */
 #define MAX_GAP			ZS_STRIPE_ROWS
 
+/*
+ * Others who check an exclusion constraint compare their values with those of rows that are being inserted,
+ * unless the index can tell for sure.
+ */
+static bool
+has_exclusion_constraint(Relation rel)
+{
+	bool		result = false;
+	List	   *indexes;
+	ListCell   *lc;
+
+	if (!rel->rd_rel->relhasindex)
+		return false;
+	indexes = RelationGetIndexList(rel);
+	foreach(lc, indexes)
+	{
+		HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(lfirst_oid(lc)));
+
+		if (!HeapTupleIsValid(tuple))
+			elog(ERROR, "cache lookup failed for index %u", lfirst_oid(lc));
+		result |= ((Form_pg_index) GETSTRUCT(tuple))->indisexclusion;
+		ReleaseSysCache(tuple);
+	}
+	list_free(indexes);
+	return result;
+}
+
 void
 zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 
 	buf->natts = desc->natts;
+	buf->write_through = has_exclusion_constraint(rel);
 	buf->columns = NULL;
 	buf->nrows = buf->maxrows = 0;
 	buf->gaps = NULL;

@@ -27,6 +27,18 @@
 /* From this many rows in one call on a loader gets stripes of its own. */
 #define BULK_ROWS	64
 
+/*
+ * The rows of a call are in the buffer.  Writes them now if the table wants that, else if memory is short.
+ */
+static void
+end_insert(Relation rel, ZsWriteBuffer *buf)
+{
+	if (buf->write_through)
+		zswrite_flush(rel);
+	else
+		zswrite_buffer_check_limit(rel, buf);
+}
+
 static void
 check_may_insert(Relation rel)
 {
@@ -107,7 +119,7 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 	buf = zswrite_buffer(rel);
 	insert_rows(rel, buf, &slot, 1, NULL, 0, 0, xid, cid, bulk, &row);
 	zswrite_count_rows(buf, 1);
-	zswrite_buffer_check_limit(rel, buf);
+	end_insert(rel, buf);
 	zswrite_log_insert(rel, &slot, 1, options);
 	pgstat_count_heap_insert(rel, 1);
 }
@@ -133,8 +145,11 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 									stage, done, Max(nstaged - done, 0), xid, cid, bulk, &row);
 
 		zswrite_count_rows(buf, n);
-		zswrite_buffer_check_limit(rel, buf);
 		done += n;
+		if (done == ntuples)
+			end_insert(rel, buf);
+		else
+			zswrite_buffer_check_limit(rel, buf);
 	}
 	zswrite_log_insert(rel, slots, ntuples, options);
 	pgstat_count_heap_insert(rel, ntuples);
@@ -217,7 +232,7 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 		return result;
 	}
 	zswrite_count_rows(buf, 1);
-	zswrite_buffer_check_limit(rel, buf);
+	end_insert(rel, buf);
 	pgstat_count_heap_update(rel, false, false);
 	*update_indexes = TU_All;
 	return TM_Ok;

@@ -75,6 +75,8 @@ typedef struct ZsWriteBuffer
 	RelFileLocator locator;
 	MemoryContext context;		/* all of the below */
 	int			natts;
+	bool		write_through;	/* rows must be written before the index entries
+								 * for them are made */
 
 	/* column batch: rows [first, first + nrows) */
 	ZsWriteColumn *columns;
