@@ -106,7 +106,7 @@ GRANT EXECUTE ON FUNCTION zs_check(regclass, boolean) TO pg_monitor;
 CREATE FUNCTION pg_stat_get_zedstore_io(
 	OUT worker int4, OUT pid int4, OUT method text, OUT role text,
 	OUT rounds int8, OUT requests int8, OUT blocks int8, OUT write_bytes int8,
-	OUT write_time float8, OUT pace_time float8, OUT blocks_skipped int8,
+	OUT write_time float8, OUT pace_time float8, OUT blocks_skipped int8, OUT cached_requests int8,
 	OUT errors int8, OUT buffered_files int8, OUT sync_requests_refused int8,
 	OUT io_window int4, OUT io_rate int4, OUT checkpoint_blocks_total int8, OUT checkpoint_blocks_done int8,
 	OUT latency_histogram int8[])

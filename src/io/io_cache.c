@@ -18,6 +18,13 @@
  * Other file systems are not known to order the two, so there files are written through
  * the cache.
  *
+ * A page that is evicted from shared buffers is often read again, and then it is good to
+ * have it in the cache: a host with much memory holds all of a database there.  A direct write would drop
+ * it.  So blocks that the cache holds are written through it, and to the device at once: the request
+ * ends when they are there, as a direct one does, and nothing piles up in the cache.  On a host
+ * where memory is short the cache has lost the block long before its buffer is cleaned, and
+ * the write is direct.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/io/io_cache.c
@@ -28,6 +35,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -121,4 +129,53 @@ zsio_cache_allows_async(const char *path, dev_t dev)
 				 errdetail("Writes by io_uring and the server's buffered writes would get in each other's way, "
 						   "because its page cache has large folios.")));
 	return !device->large_folios;
+}
+
+/* ---- what the cache holds ------------------------------------------------------- */
+
+/* from linux/mman.h of Linux 6.5, which is not everywhere */
+#if defined(__linux__) && !defined(SYS_cachestat) && !defined(__alpha__)
+#define SYS_cachestat	451
+#endif
+
+bool
+zsio_cache_holds(int fd, off_t offset, off_t length)
+{
+#ifdef SYS_cachestat
+	static bool refused = false;
+	struct
+	{
+		uint64		offset;
+		uint64		length;
+	}			range = {offset, length};
+	struct
+	{
+		uint64		cached;
+		uint64		dirty;
+		uint64		writeback;
+		uint64		evicted;
+		uint64		recently_evicted;
+	}			pages;
+
+	if (refused)
+		return false;
+	if (syscall(SYS_cachestat, fd, &range, &pages, 0) == 0)
+		return pages.cached * sysconf(_SC_PAGESIZE) * 2 >= length;
+	/* what is wrong with one file only says nothing about others */
+	refused = errno == ENOSYS || errno == EPERM || errno == EACCES;
+#endif
+	return false;
+}
+
+int
+zsio_cache_write_back(int fd, off_t offset, off_t length)
+{
+#if defined(HAVE_SYNC_FILE_RANGE)
+	/* where that does not work the checkpoint's sync writes it */
+	if (sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WAIT_BEFORE |
+						SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) != 0 &&
+		errno != ENOSYS && errno != ESPIPE)
+		return errno;
+#endif
+	return 0;
 }

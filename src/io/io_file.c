@@ -39,6 +39,12 @@ close_file(ZsIoFile *file)
 	close(file->fd);
 	ReleaseExternalFD();
 	file->fd = -1;
+	if (file->cached_fd >= 0)
+	{
+		close(file->cached_fd);
+		ReleaseExternalFD();
+		file->cached_fd = -1;
+	}
 }
 
 /* Where the entry for the file is, or may be put; NULL if all are in use. */
@@ -50,7 +56,7 @@ find_entry(const RelFileLocator *locator, ForkNumber forknum, BlockNumber segno)
 	if (!initialized)
 	{
 		for (int i = 0; i < MAX_FILES; i++)
-			files[i].fd = -1;
+			files[i].fd = files[i].cached_fd = -1;
 		initialized = true;
 	}
 	for (int i = 0; i < MAX_FILES; i++)
@@ -198,6 +204,28 @@ zsio_file_put(ZsIoFile *file)
 {
 	Assert(file->users > 0);
 	file->users--;
+}
+
+int
+zsio_file_cached_fd(ZsIoFile *file)
+{
+	struct stat st;
+
+	if (!file->direct)
+		return file->fd;
+	if (file->cached_fd >= 0 || !AcquireExternalFD())
+		return file->cached_fd;
+	file->cached_fd = open(file->path, O_RDWR | O_CLOEXEC);
+	if (file->cached_fd >= 0 &&
+		fstat(file->cached_fd, &st) == 0 && st.st_dev == file->dev && st.st_ino == file->ino)
+		return file->cached_fd;
+
+	/* it should be there, with the caller's BM_IO_IN_PROGRESS: then it is written directly */
+	if (file->cached_fd >= 0)
+		close(file->cached_fd);
+	file->cached_fd = -1;
+	ReleaseExternalFD();
+	return -1;
 }
 
 /*

@@ -25,6 +25,7 @@ int			zsio_queue_depth = -1;
 int			zsio_max_iops = -1;
 int			zsio_max_bandwidth = -1;
 bool		zsio_direct = true;
+bool		zsio_keep_cached = true;
 bool		zsio_checkpoint = true;
 bool		zsio_scan_scheduling = false;
 bool		zsio_cleaner = true;
@@ -102,6 +103,13 @@ zsio_guc_init(void)
 							 "Writes around the page cache.",
 							 "Where the file system refuses that, files are written through it.",
 							 &zsio_direct,
+							 true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("zedstore.io_keep_cached",
+							 "Writes blocks through the page cache that it holds.",
+							 "A direct write would drop them, and who needs them next would have to "
+							 "read them from the device.",
+							 &zsio_keep_cached,
 							 true,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomBoolVariable("zedstore.io_checkpoint",

@@ -89,6 +89,7 @@ extern int	zsio_queue_depth;
 extern int	zsio_max_iops;		/* requests a second, all workers; 0 = no limit */
 extern int	zsio_max_bandwidth; /* kB a second, all workers; 0 = no limit */
 extern bool zsio_direct;
+extern bool zsio_keep_cached;
 extern bool zsio_checkpoint;
 extern bool zsio_cleaner;
 extern bool zsio_vacuum;
@@ -105,6 +106,7 @@ typedef struct ZsIoRoleStats
 	pg_atomic_uint64 write_us;	/* sum of the requests' times */
 	pg_atomic_uint64 skipped;	/* blocks left to core: locked, in use, gone */
 	pg_atomic_uint64 pace_us;	/* time slept to stay within the limits */
+	pg_atomic_uint64 cached;	/* requests through the page cache, for what it holds */
 } ZsIoRoleStats;
 
 typedef struct ZsIoWorkerShared
@@ -258,6 +260,7 @@ typedef struct ZsIoFile
 	ForkNumber	forknum;
 	BlockNumber segno;
 	int			fd;				/* -1: entry is free */
+	int			cached_fd;		/* the same file without O_DIRECT; -1: not open */
 	bool		direct;
 	bool		may_be_async;	/* asynchronous writes would do no harm */
 	bool		async;			/* the request under way is asynchronous */
@@ -277,6 +280,8 @@ typedef struct ZsIoFile
 extern ZsIoFile *zsio_file_get(const RelFileLocator *locator, ForkNumber forknum,
 							   BlockNumber segno);
 extern void zsio_file_put(ZsIoFile *file);
+/* A descriptor of the file for writes through the page cache; -1: there is none to be had. */
+extern int	zsio_file_cached_fd(ZsIoFile *file);
 /* From now on the file is written through the page cache; false: that cannot be done. */
 extern bool zsio_file_make_buffered(ZsIoFile *file);
 /* Closes files without requests in flight: an open one keeps the space of a file that was dropped. */
@@ -292,6 +297,15 @@ extern bool zsio_cache_bypassed(void);
  * server's buffered ones?  Finds out when it is asked for a device first.
  */
 extern bool zsio_cache_allows_async(const char *path, dev_t dev);
+
+/*
+ * Does the page cache hold at least half of the range?  False where the kernel does not tell (before
+ * Linux 6.5).
+ */
+extern bool zsio_cache_holds(int fd, off_t offset, off_t length);
+
+/* Writes a range of the page cache to the device, and waits for that; returns errno or 0. */
+extern int	zsio_cache_write_back(int fd, off_t offset, off_t length);
 
 /* ---- segments with asynchronous writes in flight (io_hazard.c) ------------------------- */
 
@@ -320,6 +334,8 @@ typedef struct ZsIoRun
 {
 	int			state;			/* RunState of io_run.c */
 	ZsIoFile   *file;
+	int			fd;				/* one of the file's */
+	bool		cached;			/* through the page cache, which holds these blocks */
 	ZsIoRole	role;
 	int			volume;			/* where its tablespace is */
 	ZsIoItem	first;			/* its first block */

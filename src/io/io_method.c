@@ -79,7 +79,7 @@ write_some(ZsIoRun *run)
 		errno = -length;
 		return -1;
 	}
-	return pg_pwrite(run->file->fd, run->data + run->done, length, run->offset + run->done);
+	return pg_pwrite(run->fd, run->data + run->done, length, run->offset + run->done);
 }
 
 int
@@ -108,13 +108,13 @@ zsio_write_rest(ZsIoRun *run)
 		{
 			/* opened, but does not write directly; another thread may have seen that first */
 			refused = true;
-			if (!zsio_file_make_buffered(run->file))
+			if (run->cached || !zsio_file_make_buffered(run->file))
 				return EINVAL;
 		}
 		else
 			return errno != 0 ? errno : ENOSPC;
 	}
-	return 0;
+	return run->cached ? zsio_cache_write_back(run->fd, run->offset, size) : 0;
 }
 
 /* ---- the choice ----------------------------------------------------------------------- */

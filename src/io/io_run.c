@@ -180,6 +180,7 @@ count_run(ZsIoRun *run)
 
 	zsio_count(&stats->requests, 1);
 	zsio_count(&stats->blocks, run->nblocks);
+	zsio_count(&stats->cached, run->cached);
 	zsio_guard_completed(run->counted);
 	zsio_count(&stats->write_us, us);
 	while (bucket < ZSIO_LATENCY_BUCKETS - 1 && us >= (UINT64CONST(64) << bucket))
@@ -321,6 +322,26 @@ may_be_async(ZsIoFile *file)
 		zsio_hazard_record(self_no, file);
 }
 
+/*
+ * Chooses the way into the file.  Blocks that the page cache holds are written through it, if they would
+ * have to be read from the device otherwise when a buffer is needed for them again.
+ */
+static void
+choose_descriptor(ZsIoRun *run)
+{
+	ZsIoFile   *file = run->file;
+
+	run->fd = file->fd;
+	run->cached = false;
+	if (!zsio_keep_cached || !file->direct || zsio_cache_bypassed() ||
+		!zsio_cache_holds(file->fd, run->offset, (off_t) run->nblocks * BLCKSZ))
+		return;
+	run->fd = zsio_file_cached_fd(file);
+	run->cached = run->fd >= 0;
+	if (!run->cached)
+		run->fd = file->fd;
+}
+
 void
 zsio_run_submit(ZsIoRun *run)
 {
@@ -340,7 +361,8 @@ zsio_run_submit(ZsIoRun *run)
 		zsio_count(&self->fallbacks, 1);
 		run->file->fallback_counted = true;
 	}
-	run->file->async = may_be_async(run->file);
+	choose_descriptor(run);
+	run->file->async = !run->cached && may_be_async(run->file);
 
 	ZS_INJECTION_POINT_ARG("zs-io-flush", NULL);
 	if (!XLogRecPtrIsInvalid(run->lsn))

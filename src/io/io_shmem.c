@@ -60,6 +60,7 @@ init_worker(ZsIoWorkerShared *worker)
 		pg_atomic_init_u64(&role->write_us, 0);
 		pg_atomic_init_u64(&role->skipped, 0);
 		pg_atomic_init_u64(&role->pace_us, 0);
+		pg_atomic_init_u64(&role->cached, 0);
 	}
 	pg_atomic_init_u64(&worker->errors, 0);
 	pg_atomic_init_u64(&worker->fallbacks, 0);

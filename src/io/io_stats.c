@@ -74,8 +74,8 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 			ZsIoRoleStats *stats = &worker->roles[role];
 			bool		in_round = role == ZSIO_ROLE_CHECKPOINT &&
 				pg_atomic_read_u32(&worker->round_active) != 0;
-			Datum		values[19];
-			bool		nulls[19] = {0};
+			Datum		values[20];
+			bool		nulls[20] = {0};
 			uint32		rate = pg_atomic_read_u32(&worker->rate);
 			int			n = 0;
 
@@ -92,6 +92,7 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 			values[n++] = duration(&stats->write_us);
 			values[n++] = duration(&stats->pace_us);
 			values[n++] = counter(&stats->skipped);
+			values[n++] = counter(&stats->cached);
 			values[n++] = counter(&worker->errors);
 			values[n++] = counter(&worker->fallbacks);
 			values[n++] = counter(&worker->sync_requests_refused);

@@ -107,7 +107,7 @@ uring_submit(ZsIoRun *run)
 	ssize_t		length = run->nblocks * BLCKSZ;
 	int			n;
 
-	if (!run->file->async)
+	if (run->cached || !run->file->async)
 		return zsio_pwritev_ops.submit(run);
 	ZS_INJECTION_POINT_ARG("zs-io-uring", &length);
 	if (length < 0)
@@ -119,7 +119,7 @@ uring_submit(ZsIoRun *run)
 	sqe = io_uring_get_sqe(&ring);
 	if (sqe == NULL)
 		return zsio_pwritev_ops.submit(run);
-	io_uring_prep_write(sqe, run->file->fd, run->data, length, run->offset);
+	io_uring_prep_write(sqe, run->fd, run->data, length, run->offset);
 	io_uring_sqe_set_data(sqe, run);
 	sqe->ioprio = run->priority = zsio_run_priority(run);
 	nin_ring++;

@@ -34,9 +34,10 @@ our @EXPORT = qw(
 );
 
 # Settings that give each method something to do: io_uring in a server that itself writes directly,
-# because else it is not used where the page cache has large folios (io_cache.c).
+# because else it is not used where the page cache has large folios (io_cache.c).  Threads write
+# directly, too, whatever the page cache holds.
 our %io_methods = (
-	pwritev => "zedstore.io_method = pwritev\n",
+	pwritev => "zedstore.io_method = pwritev\nzedstore.io_keep_cached = off\n",
 	io_uring => "zedstore.io_method = io_uring\ndebug_io_direct = data\n");
 
 sub io_conf
