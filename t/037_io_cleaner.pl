@@ -8,6 +8,7 @@ use warnings FATAL => 'all';
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
+use Time::HiRes qw(usleep);
 use ZedstoreIo;
 use ZedstoreTest;
 
@@ -36,6 +37,24 @@ sub run_load
 			'postgres' ], 'load');
 	my @after = split /\|/, $node->safe_psql('postgres', $count);
 	return ($after[0] - $before[0], $after[1] - $before[1]);
+}
+
+# Does the cleaner write between two looks at the same round of a checkpoint?
+sub cleans_in_round
+{
+	my ($node) = @_;
+	my ($round, $blocks) = (-1, 0);
+	for (1 .. 1000)
+	{
+		my ($now, $under_way, $written) = split /\|/, $node->safe_psql('postgres', q{
+			select c.rounds, c.checkpoint_blocks_total is not null, k.blocks
+			from pg_stat_zedstore_io c, pg_stat_zedstore_io k where c.role = 'checkpoint' and k.role = 'cleaner'});
+
+		return 1 if $under_way eq 't' && $now == $round && $written > $blocks;
+		($round, $blocks) = ($under_way eq 't' ? $now : -1, $written);
+		usleep(50_000);
+	}
+	return 0;
 }
 
 foreach my $method ('pwritev', 'io_uring')
@@ -80,6 +99,19 @@ SQL
 	$node->safe_psql('postgres', 'checkpoint') while $load->pumpable;
 	$load->finish;
 	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0', "$method: no errors");
+
+	# -- a spread checkpoint that is late, because much WAL comes and the worker may write little: buffers are
+	# cleaned meanwhile
+	$node->append_conf('postgresql.conf', "max_wal_size = 32MB\nzedstore.io_max_iops = 40\n");
+	$node->reload;
+	$load = IPC::Run::start(
+		[ 'pgbench', '-n', '-f', $node->basedir . '/load.sql', '-c', '2', '-T', '600',
+			$node->connstr('postgres') ], '>', '/dev/null', '2>', '/dev/null');
+	ok(cleans_in_round($node), "$method: buffers are cleaned in the middle of a late checkpoint");
+	$load->signal('TERM');
+	$load->finish;
+	$node->append_conf('postgresql.conf', "max_wal_size = 2GB\nzedstore.io_max_iops = 0\n");
+	$node->reload;
 
 	# -- a server that dies with the cleaner at work
 	foreach my $cycle (1 .. 2)

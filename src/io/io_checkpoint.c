@@ -198,6 +198,8 @@ typedef struct Round
 	bool		immediate;
 	bool		kind_known;
 	bool		probably_spread;
+	bool		cleaning;		/* the cleaner has its turn */
+	TimestampTz next_turn;		/* not before */
 } Round;
 
 static Round *this_round = NULL;
@@ -227,7 +229,7 @@ elapsed_part(Round *round)
  * immediate counts as such, unless it comes when a timed one is due.
  */
 static bool
-ahead_of_schedule(Round *round)
+is_immediate(Round *round)
 {
 	if (!round->kind_known && pg_atomic_read_u32(&zsio_shared->starts) != starts_seen)
 	{
@@ -235,14 +237,21 @@ ahead_of_schedule(Round *round)
 		round->immediate = pg_atomic_read_u32(&zsio_shared->start_immediate) != 0;
 		round->kind_known = true;
 	}
-	if (round->kind_known ? round->immediate : !round->probably_spread)
+	return round->kind_known ? round->immediate : !round->probably_spread;
+}
+
+static bool
+ahead_of_schedule(Round *round)
+{
+	if (is_immediate(round))
 		return false;
 	return (double) round->pos / round->nitems > elapsed_part(round) + AHEAD;
 }
 
 /*
  * The guard has to let through what is needed to be done in the time, and the WAL,
- * that a spread checkpoint has.
+ * that a spread checkpoint has.  One that is due faster than the device writes is late in any
+ * case: clients need not suffer for it, too.
  */
 static void
 set_floor(Round *round)
@@ -252,7 +261,31 @@ set_floor(Round *round)
 	double		left = seconds / done * Max(1 - done, 0.05);
 	double		per_block = round->pos > 0 ? Min((round->requests + 1) / round->pos, 1) : 1;
 
-	zsio_guard_floor((round->nitems - round->pos) * per_block / Max(left, 1));
+	zsio_guard_floor(Min((round->nitems - round->pos) * per_block / Max(left, 1),
+						 zsio_guard_share()));
+}
+
+/*
+ * A spread checkpoint that is late is no reason for clients to write themselves: buffers are cleaned
+ * ahead of the clock hand in every other piece of time.  Many of them are the checkpoint's, too.
+ */
+static void
+take_turns(Round *round)
+{
+	TimestampTz started = GetCurrentTimestamp();
+
+	if (started < round->next_turn || is_immediate(round))
+		return;
+	round->cleaning = true;
+	if (zsio_clean_turn())
+	{
+		TimestampTz ended = GetCurrentTimestamp();
+
+		round->next_turn = ended + (ended - started);
+	}
+	else
+		round->next_turn = started + ZSIO_NAP_US;
+	round->cleaning = false;
 }
 
 /* ---- one checkpoint ------------------------------------------------------------------- */
@@ -269,7 +302,8 @@ round_is_over(void)
 bool
 zsio_checkpoint_calls(void)
 {
-	if (round_is_over() || (this_round != NULL && !ahead_of_schedule(this_round)))
+	if (round_is_over() ||
+		(this_round != NULL && !this_round->cleaning && !ahead_of_schedule(this_round)))
 		return true;
 
 	/* it should not, but must not wait for long */
@@ -300,6 +334,7 @@ write_round(Round *round)
 				zsio_run_nap(ZSIO_NAP_US);
 				continue;
 			}
+			take_turns(round);
 			run = zsio_run_claim(round->items, round->nitems, &round->pos, ZSIO_ROLE_CHECKPOINT);
 			zsio_checkpoint_disarm();
 			if (run == NULL)

@@ -11,8 +11,8 @@
  * hand arrives.
  *
  * The worker keeps a lead on the hand: as far as the hand goes in LEAD_SECONDS at the speed
- * it had lately.  When half of that is used up, it goes on to the full lead, and writes
- * what it found in the order of files, together with dirty neighbours, which cost no
+ * it had lately, and a part of all buffers at least.  When a quarter of that is used up, it goes on to the
+ * full lead, and writes what it found in the order of files, together with dirty neighbours, which cost no
  * request of their own.  It stands still when the hand does.
  *
  * WAL: pages whose WAL is not flushed yet are left out when they are few; else it is
@@ -36,10 +36,16 @@
 #include "io_internal.h"
 #include "io_profile.h"
 
-#define LEAD_SECONDS	1.0
+#define LEAD_SECONDS	2.0
+/* At least that part of all buffers, so that core's background writer finds them clean, too. */
+#define LEAD_PART		8
+/* What of the lead may be used up before it is seen to. */
+#define LEAD_SLACK		4
 /* Buffers that are collected, and written together with neighbours, at a time. */
 #define MAX_FOUND		2048
 #define MAX_WRITTEN		8192
+/* The same in the middle of a checkpoint. */
+#define MAX_TURN		64
 /* Unflushed WAL of fewer than one page in so many is not worth a flush. */
 #define FLUSH_SHARE		16
 
@@ -81,7 +87,7 @@ watch_hand(void)
 static uint64
 wanted_lead(void)
 {
-	double		lead = Max(speed * LEAD_SECONDS, NBuffers / 16);
+	double		lead = Max(speed * LEAD_SECONDS, NBuffers / LEAD_PART);
 
 	return Min(lead, NBuffers);
 }
@@ -168,20 +174,21 @@ add_neighbours(const ZsIoWish *wish, const ZsIoItem *items, int nitems)
 
 /* ---- one batch ---------------------------------------------------------------- */
 
-/* Cleans what the hand comes to next, up to end at most. */
+/* Cleans what the hand comes to next, up to end at most, and max buffers without their neighbours. */
 static void
-clean_batch(uint64 hand, uint64 end)
+clean_batch(uint64 hand, uint64 end, int max)
 {
 	bool		recovery = RecoveryInProgress();
 	ZsIoWish	wish = {.worker = self_no,.nworkers = Max(zsio_workers, 1)};
 	ZsIoItem   *items = palloc(MAX_FOUND * sizeof(ZsIoItem));
 	XLogRecPtr	lsn = InvalidXLogRecPtr;
+	uint64		begin = cleaned;
 	int			unflushed = 0;
 	int			nitems;
 	Batch		batch;
 
 	wish.max_lsn = recovery ? PG_UINT64_MAX : GetFlushRecPtr(NULL);
-	nitems = zsio_collect_ahead(&wish, &cleaned, end, items, MAX_FOUND, &lsn, &unflushed);
+	nitems = zsio_collect_ahead(&wish, &cleaned, end, items, max, &lsn, &unflushed);
 	if (unflushed * FLUSH_SHARE >= nitems && unflushed > 0)
 	{
 		XLogFlush(lsn);
@@ -214,6 +221,10 @@ clean_batch(uint64 hand, uint64 end)
 		zsio_guard_floor(2 * nitems / Max(seconds, 0.01));
 		zsio_run_write_all(batch.items, batch.nitems, ZSIO_ROLE_CLEANER);
 		zsio_guard_floor(0);
+
+		/* it may have left some: then they are looked at again */
+		if (zsio_checkpoint_calls())
+			cleaned = begin;
 	}
 	pfree(batch.items);
 	pfree(items);
@@ -229,14 +240,27 @@ zsio_clean_poll(void)
 	if (!zsio_cleaner)
 		return false;
 	cleaned = Max(cleaned, hand);
-	if (cleaned - hand > lead / 2)
+	if (cleaned - hand > lead - lead / LEAD_SLACK)
 		return speed > NBuffers / 16;
 	/* the other roles have their turn before the hand is chased on */
 	while (cleaned < end && !zsio_checkpoint_calls())
 	{
-		clean_batch(hand, end);
+		clean_batch(hand, end, MAX_FOUND);
 		hand = watch_hand();
 		cleaned = Max(cleaned, hand);
 	}
+	return true;
+}
+
+bool
+zsio_clean_turn(void)
+{
+	uint64		hand = watch_hand();
+	uint64		lead = wanted_lead();
+
+	cleaned = Max(cleaned, hand);
+	if (!zsio_cleaner || cleaned - hand > lead - lead / LEAD_SLACK)
+		return false;
+	clean_batch(hand, hand + lead, MAX_TURN);
 	return true;
 }

@@ -25,8 +25,8 @@
  * The queue's depth follows the rate: what is in flight has to be done in QUEUE_SECONDS.
  *
  * The rate does not fall below a floor: what a checkpoint needs to be complete before the
- * next is due, and a small share of the device's rate; what keeps the cleaner ahead of
- * the clock hand, or clients would have to write the same pages.
+ * next is due, but not more than DEVICE_SHARE, and a small share of the device's rate; what keeps
+ * the cleaner ahead of the clock hand, or clients would have to write the same pages.
  *
  * Each worker guards for itself, as connections do that share a line.
  *
@@ -282,6 +282,12 @@ zsio_guard_held_up(bool by_rate)
 		paced = true;
 	else
 		queued = true;
+}
+
+double
+zsio_guard_share(void)
+{
+	return device > 0 ? device * DEVICE_SHARE : RATE_MAX;
 }
 
 void

@@ -470,6 +470,9 @@ extern void zsio_guard_held_up(bool by_rate);
 /* Sets what the work at hand needs at least; 0: nothing. */
 extern void zsio_guard_floor(double requests_per_second);
 
+/* Requests per second that are the most beside clients; very many while the device's rate is not known. */
+extern double zsio_guard_share(void);
+
 /* ---- limits (io_pace.c) ------------------------------------------------------------------- */
 
 /*
@@ -544,5 +547,11 @@ extern void zsio_clean_init(int worker);
  * again soon.
  */
 extern bool zsio_clean_poll(void);
+
+/*
+ * The same in the middle of a checkpoint that is late: cleans a few buffers if the supply runs
+ * short.  False: it did not.
+ */
+extern bool zsio_clean_turn(void);
 
 #endif							/* IO_INTERNAL_H */
