@@ -99,7 +99,7 @@ zs_check_all($node);
 # become rows when a savepoint is rolled back before the table is read.
 SKIP:
 {
-	skip 'injection points are not there', 2 unless has_injection_points($node);
+	skip 'injection points are not there', 4 unless has_injection_points($node);
 	my $point = 'zs-write-new-version';
 	$node->safe_psql(
 		'postgres', q{
@@ -125,6 +125,31 @@ SKIP:
 	$session->quit;
 	is($node->safe_psql('postgres', 'select a, b from late order by a'),
 		"1|2\n2|100", 'rows of an UPDATE that came too late');
+	zs_check_all($node);
+
+	# The same with the row that fills the buffer, which must not be written before it is known to stay.
+	$node->safe_psql(
+		'postgres', q{
+		create function attach_at(a int, b int) returns int language plpgsql as $$
+		begin
+			if a = 29823 then
+				perform injection_points_attach('zs-write-new-version', 'wait');
+			end if;
+			return b + 1;
+		end $$;
+		truncate late;
+		insert into late select i, 0 from generate_series(1, 30000) i});
+	$session = $node->background_psql('postgres', on_error_stop => 0);
+	$session->query_safe(
+		"select injection_points_set_local(); set zedstore.write_buffer_size = '1MB'");
+	$session->query_until(qr/started/,
+		"\\echo started\nupdate late set b = attach_at(a, b) where b < 10 and a <= 29823;\n");
+	$node->wait_for_event('client backend', $point);
+	$node->safe_psql('postgres', 'update late set b = 100 where a = 29823');
+	$node->safe_psql('postgres', "select injection_points_wakeup('$point')");
+	$session->quit;
+	is($node->safe_psql('postgres', 'select count(*), sum(b) from late'),
+		'30000|29922', 'rows of an UPDATE whose last one came too late');
 	zs_check_all($node);
 }
 ok(!$node->log_contains('TRAP:|PANIC|corrupted'), 'no assertion failed');

@@ -27,16 +27,23 @@
 /* From this many rows in one call on a loader gets stripes of its own. */
 #define BULK_ROWS	64
 
-/*
- * The rows of a call are in the buffer.  Writes them now if the table wants that, else if memory is short.
- */
+/* Rows are in the buffer to stay.  Writes what it is full of. */
+static void
+write_if_full(Relation rel, ZsWriteBuffer *buf)
+{
+	if (unlikely(zswrite_columns_full(buf)))
+		zswrite_write_columns(rel, buf, true);
+	zswrite_buffer_check_limit(rel, buf);
+}
+
+/* The same for the last rows of a call.  Writes all if the table wants that. */
 static void
 end_insert(Relation rel, ZsWriteBuffer *buf)
 {
 	if (buf->write_through)
 		zswrite_flush(rel);
 	else
-		zswrite_buffer_check_limit(rel, buf);
+		write_if_full(rel, buf);
 }
 
 static void
@@ -86,8 +93,6 @@ insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots
 		else
 			n = zswrite_append_columns(rel, buf, row, slots, n);
 		buf->next += n - 1;
-		if (unlikely(zswrite_columns_full(buf)))
-			zswrite_write_columns(rel, buf, true);
 	}
 	else
 		zswrite_append_item(buf, row, zswrite_form_item(rel, buf, slots[0]));
@@ -149,7 +154,7 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 		if (done == ntuples)
 			end_insert(rel, buf);
 		else
-			zswrite_buffer_check_limit(rel, buf);
+			write_if_full(rel, buf);
 	}
 	zswrite_log_insert(rel, slots, ntuples, options);
 	pgstat_count_heap_insert(rel, ntuples);
