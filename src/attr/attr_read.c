@@ -335,6 +335,9 @@ decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 	const char *error;
 	int			vecno;
 
+	/* what was decoded before may lie in the window, which is going to move; an error may end that half way */
+	reader->vec_stripe = ZS_INVALID_ROW;
+	reader->value_row = ZS_INVALID_ROW;
 	for (;;)
 	{
 		if (head == NULL)
@@ -348,8 +351,6 @@ decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 		head = zsattr_segment_reload(reader, row, false);
 	}
 
-	reader->vec_stripe = ZS_INVALID_ROW;
-	reader->value_row = ZS_INVALID_ROW;
 	error = zscodec_vector_decode_one(&head->info, vecno, bytes, head->info.vectors[vecno].len,
 									  &head->shared, idx, vec);
 	if (unlikely(error != NULL))
