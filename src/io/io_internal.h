@@ -441,9 +441,12 @@ extern void zsio_run_shutdown(void);
 extern void zsio_run_nap(long us);
 
 /*
- * Writes the sorted items.  Returns early when zsio_checkpoint_calls(), and may leave
- * requests in flight then.
+ * Starts to write the sorted items, as fast as limits allow.  Returns early when
+ * zsio_checkpoint_calls(); leaves requests in flight.
  */
+extern void zsio_run_start_all(const ZsIoItem *items, int nitems, ZsIoRole role);
+
+/* The same, and waits until they are written, unless it returns early. */
 extern void zsio_run_write_all(const ZsIoItem *items, int nitems, ZsIoRole role);
 
 /* ---- foreground (io_guard.c) ------------------------------------------------------------------ */

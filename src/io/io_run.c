@@ -377,6 +377,20 @@ zsio_run_submit(ZsIoRun *run)
 
 /* ---- lists of other roles --------------------------------------------------------------- */
 
+/* Submits claimed runs; the WAL is flushed at once as far as any of them needs. */
+static void
+submit_all(ZsIoRun **claimed, int nclaimed)
+{
+	XLogRecPtr	lsn = InvalidXLogRecPtr;
+
+	for (int i = 0; i < nclaimed; i++)
+		lsn = Max(lsn, claimed[i]->lsn);
+	if (!XLogRecPtrIsInvalid(lsn))
+		XLogFlush(lsn);
+	for (int i = 0; i < nclaimed; i++)
+		zsio_run_submit(claimed[i]);
+}
+
 void
 zsio_run_nap(long us)
 {
@@ -392,45 +406,86 @@ zsio_run_nap(long us)
 		proc_exit(1);
 }
 
+/* Runs that are claimed or in flight on a volume. */
+static int
+runs_on_volume(int volume)
+{
+	int			n = 0;
+
+	for (int i = 0; i <= depth; i++)
+		n += runs[i].state != RUN_FREE && runs[i].volume == volume;
+	return n;
+}
+
+/*
+ * How many microseconds until the run that starts with the item may be written; 0: now.
+ */
+static long
+wait_for_turn(const ZsIoItem *item, int nclaimed, ZsIoRoleStats *stats)
+{
+	const ZsIoLimits *limits;
+	int			volume;
+	long		delay;
+
+	if (nbusy + nclaimed >= zsio_guard_depth())
+	{
+		zsio_guard_held_up(false);
+		zsio_guard_tick();
+		return ZSIO_NAP_US;
+	}
+	volume = zsio_volume_of(item->locator.spcOid);
+	limits = zsio_volume_limits(volume);
+	if (nclaimed > 0 && runs_on_volume(volume) >= limits->queue_depth)
+		return ZSIO_NAP_US;
+	delay = Min(zsio_pace_delay(volume, limits->request_blocks), ZSIO_NAP_US);
+	if (nclaimed == 0)
+		zsio_count(&stats->pace_us, delay);
+	return delay;
+}
+
 void
-zsio_run_write_all(const ZsIoItem *items, int nitems, ZsIoRole role)
+zsio_run_start_all(const ZsIoItem *items, int nitems, ZsIoRole role)
 {
 	ZsIoRoleStats *stats = &self->roles[role];
+	ZsIoRun    *claimed[ZSIO_MAX_DEPTH + 1];
+	int			nclaimed = 0;
 	int			pos = 0;
 
 	zsio_count(&stats->rounds, 1);
-	while (pos < nitems && !zsio_checkpoint_calls())
+	for (;;)
 	{
-		ZsIoRun    *run;
-		long		delay;
-		int			volume;
+		bool		more = pos < nitems && !zsio_checkpoint_calls();
+		long		delay = more ? wait_for_turn(&items[pos], nclaimed, stats) : 0;
 
 		CHECK_FOR_INTERRUPTS();
-		if (nbusy >= zsio_guard_depth())
+		if (more && delay == 0)
 		{
-			zsio_guard_held_up(false);
-			zsio_guard_tick();
-			zsio_run_nap(ZSIO_NAP_US);
-			continue;
-		}
+			/* who is about to evict these pages does not find them; WAL is flushed once for all */
+			ZsIoRun    *run = zsio_run_claim(items, nitems, &pos, role);
 
-		/* nobody waits behind these buffers: do not hold them while waiting */
-		volume = zsio_volume_of(items[pos].locator.spcOid);
-		delay = zsio_pace_delay(volume, zsio_volume_limits(volume)->request_blocks);
-		if (delay > 0)
-		{
-			delay = Min(delay, ZSIO_NAP_US);
-			zsio_count(&stats->pace_us, delay);
-			zsio_run_nap(delay);
-			continue;
+			if (run == NULL)
+				continue;
+			zsio_pace_charge(run);
+			claimed[nclaimed++] = run;
 		}
-		run = zsio_run_claim(items, nitems, &pos, role);
-		if (run == NULL)
-			continue;
-		zsio_pace_charge(run);
-		zsio_run_submit(run);
-		zsio_run_reap(0);
+		else if (nclaimed > 0)
+		{
+			/* nobody waits behind these buffers: do not hold them while waiting */
+			submit_all(claimed, nclaimed);
+			nclaimed = 0;
+			zsio_run_reap(0);
+		}
+		else if (more)
+			zsio_run_nap(delay);
+		else
+			break;
 	}
+}
+
+void
+zsio_run_write_all(const ZsIoItem *items, int nitems, ZsIoRole role)
+{
+	zsio_run_start_all(items, nitems, role);
 	while (nbusy > 0 && !zsio_checkpoint_calls())
 		zsio_run_nap(ZSIO_NAP_US);
 }
