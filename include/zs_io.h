@@ -71,6 +71,12 @@ extern void zsio_scan_close(ZsIoScan *scan);
  */
 extern void zsio_hand_over(Relation rel, const BlockNumber *blocks, int nblocks);
 
+/*
+ * The caller is about to vacuum that index, in the order of its blocks; NULL: it is done with
+ * indexes.  A hint for the workers, which forget it when it is out of date.
+ */
+extern void zsio_vacuum_index(Relation index);
+
 /* Entry point of the background workers. */
 extern PGDLLEXPORT void zsio_worker_main(Datum arg);
 

@@ -108,7 +108,7 @@ CREATE FUNCTION pg_stat_get_zedstore_io(
 	OUT rounds int8, OUT requests int8, OUT blocks int8, OUT write_bytes int8,
 	OUT write_time float8, OUT pace_time float8, OUT blocks_skipped int8, OUT cached_requests int8,
 	OUT errors int8, OUT buffered_files int8, OUT sync_requests_refused int8,
-	OUT io_window int4, OUT io_rate int4, OUT checkpoint_blocks_total int8, OUT checkpoint_blocks_done int8,
+	OUT io_window int4, OUT io_rate int4, OUT vacuum_sleep float8, OUT checkpoint_blocks_total int8, OUT checkpoint_blocks_done int8,
 	OUT latency_histogram int8[])
 RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;

@@ -108,6 +108,22 @@ foreach my $method ('pwritev', 'io_uring')
 		cmp_ok($beside, '<', $workers, "$title: the larger part") if !$rewritten;
 	}
 	cmp_ok($alone, '>', 500, "$method: VACUUM of a heap table writes itself when alone");
+
+	# -- into an index
+	$node->safe_psql('postgres', $_)
+	  for 'create index h_pad on h (left(pad, 400))', 'create index z_pad on z (left(pad, 400))',
+		'delete from h where id % 11 = 3', 'delete from z where id % 11 = 3', 'checkpoint';
+	foreach my $table ('h', 'z')
+	{
+		my $pages = $node->safe_psql('postgres', "select pg_relation_size('${table}_pad') / 8192");
+		$own = own_writes($node, 'vacuum');
+		$node->safe_psql('postgres', $heap_vacuum =~ s/\bh$/$table/r =~ s/400/100/r);
+		my $beside = own_writes($node, 'vacuum') - $own;
+		note "$method: VACUUM of $table with an index of $pages blocks wrote $beside blocks";
+		cmp_ok($beside, '<', $pages / 2, "$method: a worker wrote pages of an index of $table");
+	}
+	$node->safe_psql('postgres', "select bt_index_check('$_', true)") for 'h_pad', 'z_pad';
+	$node->safe_psql('postgres', 'drop index h_pad, z_pad');
 	check_all($node, "$method, vacuum");
 
 	# -- tables that are dropped, truncated and moved with blocks in the queue

@@ -52,6 +52,9 @@ read_vacuum(volatile PgBackendStatus *entry, ZsIoVacuum *vacuum)
 		vacuum->database = entry->st_databaseid;
 		vacuum->relid = entry->st_progress_command_target;
 		vacuum->scanned = block_param(entry->st_progress_param[PROGRESS_VACUUM_HEAP_BLKS_SCANNED]);
+		vacuum->in_indexes =
+			entry->st_progress_param[PROGRESS_VACUUM_PHASE] == PROGRESS_VACUUM_PHASE_VACUUM_INDEX ||
+			entry->st_progress_param[PROGRESS_VACUUM_PHASE] == PROGRESS_VACUUM_PHASE_INDEX_CLEANUP;
 		vacuum->vacuumed = block_param(entry->st_progress_param[PROGRESS_VACUUM_HEAP_BLKS_VACUUMED]);
 		pgstat_end_read_activity(entry, after);
 		if (pgstat_read_activity_complete(before, after))
@@ -77,17 +80,26 @@ zsio_list_vacuums(ZsIoVacuum *vacuums, int max)
 }
 
 void
-zsio_count_waiting(int *nwal, int *nreads)
+zsio_count_waiting(int *nwal, int *nreads, int *nvacuums)
 {
 	volatile PgBackendStatus *entries = MyBEEntry - MyProcNumber;
 	uint32		wal_lock = PG_WAIT_LWLOCK | WALWriteLock->tranche;
 
-	*nwal = *nreads = 0;
+	*nwal = *nreads = *nvacuums = 0;
 	for (int i = 0; i < MaxBackends; i++)
 	{
 		uint32		event;
 
-		if (entries[i].st_procpid <= 0 || entries[i].st_backendType != B_BACKEND)
+		if (entries[i].st_procpid <= 0)
+			continue;
+
+		/* that is background work, whoever does it */
+		if (zsio_is_maintenance(entries[i].st_progress_command))
+		{
+			(*nvacuums)++;
+			continue;
+		}
+		if (entries[i].st_backendType != B_BACKEND)
 			continue;
 		event = *(volatile uint32 *) &GetPGProcByNumber(i)->wait_event_info;
 		if (event == WAIT_EVENT_WAL_SYNC || event == WAIT_EVENT_WAL_WRITE || event == wal_lock)

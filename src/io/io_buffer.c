@@ -192,15 +192,13 @@ zsio_collect_ahead(const ZsIoWish *wish, uint64 *pos, uint64 end, ZsIoItem *item
 	return nitems;
 }
 
-bool
-zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator, ForkNumber forknum,
-				BlockNumber blkno, ZsIoItem *item)
+int
+zsio_find_buffer(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno)
 {
 	BufferTag	tag;
 	uint32		hash;
 	LWLock	   *lock;
 	int			buf_id;
-	XLogRecPtr	lsn;
 
 	InitBufferTag(&tag, locator, forknum, blkno);
 	hash = BufTableHashCode(&tag);
@@ -208,13 +206,28 @@ zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator, ForkNumber 
 	LWLockAcquire(lock, LW_SHARED);
 	buf_id = BufTableLookup(&tag, hash);
 	LWLockRelease(lock);
-	if (buf_id < 0 || !look_at_idle(buf_id, wish->max_usage, item, &lsn) || lsn > wish->max_lsn)
-		return false;
+	return buf_id;
+}
+
+bool
+zsio_look_at(const ZsIoWish *wish, int buf_id, ZsIoItem *item)
+{
+	XLogRecPtr	lsn;
+
+	return look_at_idle(buf_id, wish->max_usage, item, &lsn) && lsn <= wish->max_lsn &&
+		(wish->nworkers <= 1 || owner_of(item, wish->nworkers) == wish->worker);
+}
+
+bool
+zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator, ForkNumber forknum,
+				BlockNumber blkno, ZsIoItem *item)
+{
+	int			buf_id = zsio_find_buffer(locator, forknum, blkno);
 
 	/* it may have been replaced since */
-	return item->blkno == blkno && item->forknum == forknum &&
-		RelFileLocatorEquals(item->locator, *locator) &&
-		(wish->nworkers <= 1 || owner_of(item, wish->nworkers) == wish->worker);
+	return buf_id >= 0 && zsio_look_at(wish, buf_id, item) &&
+		item->blkno == blkno && item->forknum == forknum &&
+		RelFileLocatorEquals(item->locator, *locator);
 }
 
 /* Relations that are considered when the right one is not known. */

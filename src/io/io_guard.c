@@ -28,6 +28,11 @@
  * next is due, but not more than DEVICE_SHARE, and a small share of the device's rate; what keeps
  * the cleaner ahead of the clock hand, or clients would have to write the same pages.
  *
+ * A VACUUM that takes the device is held back in the same way (io_throttle.c): the sleep
+ * that is asked of it grows by a large factor when a signal is high, and shrinks slowly while all is
+ * well.  So it does when the worker cannot write its pages before it comes around in its
+ * ring; unless nobody else wants the device.
+ *
  * Each worker guards for itself, as connections do that share a line.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -68,6 +73,23 @@
 #define FLOOR_SHARE		0.1
 #define QUEUE_SECONDS	0.01
 
+/*
+ * Microseconds that a VACUUM sleeps: when it begins while clients wait for I/O, the first step else, and
+ * what is as good as nothing.
+ */
+#define SLEEP_FIRST		(ZSIO_MAX_VACUUM_SLEEP / 4.0)
+#define SLEEP_START		1000.0
+#define SLEEP_MIN		50.0
+#define SLEEP_GROWTH	2.0
+/* Microseconds between two steps: two ticks of its timer. */
+#define SLEEP_STEP_US	100000
+/* Nobody is in the way of clients that wait for I/O less than that part of the last time. */
+#define WAITING_SHARE	0.1
+#define WAITING_SECONDS	1.0
+/* Time constants of the way back, in seconds. */
+#define SLEEP_SECONDS	10.0
+#define AHEAD_SECONDS	1.0
+
 /* requests per second */
 #define RATE_START		100.0
 #define RATE_MIN		50.0
@@ -104,6 +126,18 @@ static double completed_before = 0; /* in the step before */
 static bool paced = false;		/* was the rate what held the worker up? */
 static bool queued = false;		/* was it the depth? */
 
+/* What is asked of VACUUMs. */
+typedef struct Sleep
+{
+	double		us;
+	TimestampTz last_step;
+} Sleep;
+
+static Sleep sleep_for_clients;
+static Sleep sleep_for_worker;
+static int	vacuums = 0;		/* that go on */
+static double waiting_share = 0;	/* of the time somebody waited for I/O, lately */
+
 void
 zsio_guard_init(ZsIoWorkerShared *me)
 {
@@ -115,7 +149,7 @@ zsio_guard_init(ZsIoWorkerShared *me)
 static bool
 working(TimestampTz now)
 {
-	return zsio_run_busy() > 0 || now - last_work < STEP_US;
+	return zsio_run_busy() > 0 || now - last_work < STEP_US || vacuums > 0;
 }
 
 /* Takes a step of that time constant towards the value. */
@@ -158,23 +192,69 @@ stall_age(int nwaiting, TimestampTz now)
 	return (now - wal_wait_since) / 1000.0;
 }
 
+/* ---- VACUUMs ------------------------------------------------------------------ */
+
+/* Longer at once, shorter by and by. */
+static void
+step_sleep(Sleep *sleep, bool longer, double seconds, double constant, TimestampTz now)
+{
+	if (vacuums == 0)
+		sleep->us = 0;
+	else if (!longer)
+		follow(&sleep->us, 0, seconds, constant);
+	else if (now - sleep->last_step >= SLEEP_STEP_US)
+	{
+		sleep->us = Min(Max(sleep->us * SLEEP_GROWTH, SLEEP_START), ZSIO_MAX_VACUUM_SLEEP);
+		sleep->last_step = now;
+	}
+}
+
+/* Tells VACUUMs how long to sleep. */
+static void
+throttle(TimestampTz now)
+{
+	double		us = 0;
+
+	if (waiting_share > WAITING_SHARE)
+		us = vacuums > 0 ? Max(sleep_for_clients.us, sleep_for_worker.us) : SLEEP_FIRST;
+	zsio_throttle_set(self, us < SLEEP_MIN ? 0 : us);
+}
+
+void
+zsio_guard_vacuum_ahead(bool ahead)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	static TimestampTz last = 0;
+
+	step_sleep(&sleep_for_worker, ahead, (now - last) / 1000000.0, AHEAD_SECONDS, now);
+	last = now;
+}
+
 static void
 look(TimestampTz now)
 {
 	int			nwal;
 	int			nreads;
+	int			nvacuums;
 	double		age;
+	bool		high;
 
 	if (now - last_look < LOOK_US)
 		return;
-	zsio_count_waiting(&nwal, &nreads);
+	zsio_count_waiting(&nwal, &nreads, &nvacuums);
+	follow(&waiting_share, nwal + nreads > 0, (now - last_look) / 1000000.0, WAITING_SECONDS);
+	if (nvacuums > vacuums && waiting_share > WAITING_SHARE)
+		sleep_for_clients.us = Max(sleep_for_clients.us, SLEEP_FIRST);
+	vacuums = nvacuums;
 	age = stall_age(nwal, now);
-	if (update(&stalls, age, STALL_SLACK, now) || age > LONG_STALL + 4 * stalls.usual)
-		congested = true;
-	if (update(&reads, nreads, READ_SLACK, now))
+	high = update(&stalls, age, STALL_SLACK, now) || age > LONG_STALL + 4 * stalls.usual;
+	high = update(&reads, nreads, READ_SLACK, now) || high;
+	if (high)
 		congested = true;
 	if (nwal + nreads > 0)
 		last_active = now;
+	step_sleep(&sleep_for_clients, high, (now - last_look) / 1000000.0, SLEEP_SECONDS, now);
+	throttle(now);
 	last_look = now;
 }
 
@@ -241,6 +321,7 @@ zsio_guard_tick(void)
 	{
 		pg_atomic_write_u32(&self->rate, 0);
 		pg_atomic_write_u32(&self->window, zsio_run_depth());
+		zsio_throttle_set(self, 0);
 		return false;
 	}
 	now = GetCurrentTimestamp();

@@ -31,6 +31,7 @@ bool		zsio_scan_scheduling = false;
 bool		zsio_cleaner = true;
 bool		zsio_vacuum = true;
 bool		zsio_guard = true;
+bool		zsio_throttle = true;
 int			zsio_priority = ZSIO_PRIORITY_NONE;
 int			zsio_write_hint = 0;
 
@@ -141,6 +142,12 @@ zsio_guc_init(void)
 							 "Lets the I/O workers slow down when clients wait for I/O.",
 							 NULL,
 							 &zsio_guard,
+							 true,
+							 PGC_SIGHUP, 0, NULL, NULL, NULL);
+	DefineCustomBoolVariable("zedstore.io_vacuum_throttle",
+							 "Lets the I/O workers slow VACUUM down when clients wait for I/O.",
+							 "Also when they cannot write behind it as fast as it goes.",
+							 &zsio_throttle,
 							 true,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);
 	DefineCustomEnumVariable("zedstore.io_priority",

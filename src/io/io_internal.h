@@ -35,6 +35,7 @@
 #include "storage/latch.h"
 #include "storage/relfilelocator.h"
 #include "storage/spin.h"
+#include "utils/backend_progress.h"
 #include "utils/timestamp.h"
 
 #include "zs_compat.h"
@@ -94,6 +95,7 @@ extern bool zsio_checkpoint;
 extern bool zsio_cleaner;
 extern bool zsio_vacuum;
 extern bool zsio_guard;
+extern bool zsio_throttle;
 
 /* ---- shared memory (io_shmem.c) ------------------------------------------------ */
 
@@ -126,11 +128,27 @@ typedef struct ZsIoWorkerShared
 	pg_atomic_uint64 round_done;
 	pg_atomic_uint32 window;	/* requests in flight allowed now */
 	pg_atomic_uint32 rate;		/* requests per second allowed now; 0: no limit */
+
+	/* how long VACUUMs shall sleep (io_throttle.c), and when that was said */
+	pg_atomic_uint32 vacuum_sleep;	/* microseconds */
+	pg_atomic_uint64 vacuum_sleep_set;
 } ZsIoWorkerShared;
+
+/* The index that a process vacuums. */
+typedef struct ZsIoIndex
+{
+	int			pid;			/* 0: none */
+	RelFileLocator locator;
+} ZsIoIndex;
+
+#define ZSIO_MAX_VACUUMS		32
 
 typedef struct ZsIoShared
 {
-	slock_t		mutex;			/* pid and latch of the workers */
+	slock_t		mutex;			/* pid and latch of the workers, and indexes */
+
+	/* as zsio_vacuum_index() was told, some may be out of date */
+	ZsIoIndex	indexes[ZSIO_MAX_VACUUMS];
 
 	/* what the checkpointer's log message said of the checkpoint that started last */
 	pg_atomic_uint32 starts;	/* counts messages */
@@ -226,6 +244,12 @@ extern int	zsio_file_owner(const RelFileLocator *locator, ForkNumber forknum,
  */
 extern bool zsio_find_relation(Oid database, Oid relid, BlockNumber from, BlockNumber to,
 							   RelFileLocator *locator, bool *exact);
+
+/* The buffer that holds the block, -1 if none does.  It may be replaced any time. */
+extern int	zsio_find_buffer(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno);
+
+/* Which block the buffer holds, if it is dirty and as wished. */
+extern bool zsio_look_at(const ZsIoWish *wish, int buf_id, ZsIoItem *item);
 
 /* Finds the block among shared buffers, if the buffer is as wished. */
 extern bool zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator,
@@ -476,6 +500,20 @@ extern void zsio_guard_floor(double requests_per_second);
 /* Requests per second that are the most beside clients; very many while the device's rate is not known. */
 extern double zsio_guard_share(void);
 
+/* A worker could not write behind a VACUUM before that came around in its ring; or could. */
+extern void zsio_guard_vacuum_ahead(bool ahead);
+
+/* ---- VACUUMs that are held back (io_throttle.c) ------------------------------------------- */
+
+/* Microseconds: what a VACUUM sleeps for 200 units of cost, at most. */
+#define ZSIO_MAX_VACUUM_SLEEP	50000
+
+/* In the postmaster: installs hooks. */
+extern void zsio_throttle_init(void);
+
+/* What this worker wants VACUUMs to sleep, in microseconds; to be repeated every few seconds. */
+extern void zsio_throttle_set(ZsIoWorkerShared *me, double sleep_us);
+
 /* ---- limits (io_pace.c) ------------------------------------------------------------------- */
 
 /*
@@ -519,8 +557,6 @@ extern bool zsio_checkpoint_calls(void);
 
 /* ---- other processes (io_backends.c) ----------------------------------------------------------- */
 
-#define ZSIO_MAX_VACUUMS		32
-
 /* A backend that vacuums a relation. */
 typedef struct ZsIoVacuum
 {
@@ -529,12 +565,23 @@ typedef struct ZsIoVacuum
 	Oid			relid;
 	BlockNumber scanned;		/* positions of the first and the second pass over it */
 	BlockNumber vacuumed;
+	bool		in_indexes;		/* it is at its indexes now */
 } ZsIoVacuum;
+
+/* Work that is held back when it is in clients' way: VACUUM and ANALYZE. */
+static inline bool
+zsio_is_maintenance(ProgressCommandType command)
+{
+	return command == PROGRESS_COMMAND_VACUUM || command == PROGRESS_COMMAND_ANALYZE;
+}
 
 extern int	zsio_list_vacuums(ZsIoVacuum *vacuums, int max);
 
-/* How many client backends wait for WAL to be written or synced, and for reads, just now. */
-extern void zsio_count_waiting(int *nwal, int *nreads);
+/*
+ * How many client backends wait for WAL to be written or synced, and for reads, just now, those
+ * that vacuum or analyze not among them; and how many processes do that.
+ */
+extern void zsio_count_waiting(int *nwal, int *nreads, int *nvacuums);
 
 /* ---- other work (io_vacuum.c, io_clean.c) ------------------------------------------------------ */
 

@@ -72,6 +72,8 @@ init_worker(ZsIoWorkerShared *worker)
 	pg_atomic_init_u64(&worker->round_done, 0);
 	pg_atomic_init_u32(&worker->window, 0);
 	pg_atomic_init_u32(&worker->rate, 0);
+	pg_atomic_init_u32(&worker->vacuum_sleep, 0);
+	pg_atomic_init_u64(&worker->vacuum_sleep_set, 0);
 }
 
 static void
@@ -87,6 +89,7 @@ startup_shmem(void)
 	if (!found)
 	{
 		SpinLockInit(&zsio_shared->mutex);
+		memset(zsio_shared->indexes, 0, sizeof(zsio_shared->indexes));
 		pg_atomic_init_u32(&zsio_shared->starts, 0);
 		pg_atomic_init_u32(&zsio_shared->start_immediate, 0);
 		for (int i = 0; i < ZSIO_MAX_WORKERS; i++)
@@ -162,6 +165,7 @@ zsio_init(void)
 	shmem_startup_hook = startup_shmem;
 	prev_emit_log_hook = emit_log_hook;
 	emit_log_hook = watch_log;
+	zsio_throttle_init();
 	registered = !IsBinaryUpgrade && (max_worker_processes > 0 || zsio_workers > 0);
 	if (registered)
 		register_worker();

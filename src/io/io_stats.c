@@ -74,8 +74,8 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 			ZsIoRoleStats *stats = &worker->roles[role];
 			bool		in_round = role == ZSIO_ROLE_CHECKPOINT &&
 				pg_atomic_read_u32(&worker->round_active) != 0;
-			Datum		values[20];
-			bool		nulls[20] = {0};
+			Datum		values[21];
+			bool		nulls[21] = {0};
 			uint32		rate = pg_atomic_read_u32(&worker->rate);
 			int			n = 0;
 
@@ -99,6 +99,7 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 			values[n++] = Int32GetDatum(pg_atomic_read_u32(&worker->window));
 			nulls[n] = rate == 0;
 			values[n++] = Int32GetDatum(rate);
+			values[n++] = Float8GetDatum(pg_atomic_read_u32(&worker->vacuum_sleep) / 1000.0);
 			nulls[n] = !in_round;
 			values[n++] = counter(&worker->round_total);
 			nulls[n] = !in_round;

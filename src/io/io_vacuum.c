@@ -20,6 +20,11 @@
  * buffers, by its number, which is the OID unless the relation was rewritten; else
  * it is the relation of that database that has most dirty pages where VACUUM has just been.
  * A wrong guess costs some early writes.
+ * The buffers in which these blocks are found are VACUUM's ring.  It uses it for the indexes,
+ * too, of which the status shows no position: there the worker looks into the ring.
+ *
+ * While a VACUUM goes on the worker does not wait for its writes: who looks again late finds that
+ * VACUUM has come around in its ring.
  *
  * Locks: a queue's spinlock, for a few instructions, with no other; the holder
  * takes no lock.
@@ -57,8 +62,23 @@
 /* How far behind a VACUUM's position its pages are looked for: 32 MB. */
 #define WINDOW_BLOCKS	4096
 /* Microseconds between two looks for VACUUMs, and for a relation that was not found. */
-#define LOOK_US			100000
+#define LOOK_US			10000
 #define FIND_US			1000000
+/* Time that a worker stays with VACUUMs until other roles have their turn, and between two looks. */
+#define TURN_US			50000
+#define PAUSE_US		2000
+/* Blocks of an index that are looked for where it was left. */
+#define AHEAD_BLOCKS	512
+/* Evicted blocks that show that VACUUM is ahead, and dirty ones that make it matter: parts of all. */
+#define AHEAD_SHARE		16
+#define DIRTY_SHARE		64
+/* VACUUM's pages are written when they are that part of a ring, or so old. */
+#define RING_SHARE		4
+#define WRITE_US		20000
+/* Buffers that are remembered as those of a ring: 16 MB. */
+#define MAX_RING		2048
+/* How much faster VACUUM's pages are written than they become dirty. */
+#define KEEP_UP			1.2
 
 static int	self_no;
 
@@ -171,6 +191,56 @@ zsio_hand_over(Relation rel, const BlockNumber *blocks, int nblocks)
 	hand_over_range(&range);
 }
 
+/* ---- indexes of zedstore tables ------------------------------------------------ */
+
+void
+zsio_vacuum_index(Relation index)
+{
+	ZsIoIndex  *mine = NULL;
+
+	if (zsio_queues == NULL || zsio_workers == 0)
+		return;
+	SpinLockAcquire(&zsio_shared->mutex);
+	for (int i = 0; i < ZSIO_MAX_VACUUMS; i++)
+	{
+		ZsIoIndex  *entry = &zsio_shared->indexes[i];
+
+		if (entry->pid == MyProcPid || (entry->pid == 0 && mine == NULL))
+			mine = entry;
+		if (entry->pid == MyProcPid)
+			break;
+	}
+
+	/* who ended in an error has left his behind */
+	if (mine == NULL)
+		mine = &zsio_shared->indexes[MyProcPid % ZSIO_MAX_VACUUMS];
+	if (index == NULL)
+		mine->pid = mine->pid == MyProcPid ? 0 : mine->pid;
+	else
+	{
+		mine->pid = MyProcPid;
+		mine->locator = index->rd_locator;
+	}
+	SpinLockRelease(&zsio_shared->mutex);
+}
+
+/* The index that a process vacuums, if it has told. */
+static bool
+told_index(int pid, RelFileLocator *locator)
+{
+	bool		found = false;
+
+	SpinLockAcquire(&zsio_shared->mutex);
+	for (int i = 0; i < ZSIO_MAX_VACUUMS && !found; i++)
+	{
+		found = zsio_shared->indexes[i].pid == pid;
+		if (found)
+			*locator = zsio_shared->indexes[i].locator;
+	}
+	SpinLockRelease(&zsio_shared->mutex);
+	return found;
+}
+
 /* ---- the queue: worker -------------------------------------------------------- */
 
 static bool
@@ -199,8 +269,12 @@ find_blocks(const ZsIoWish *wish, const RelFileLocator *locator, BlockNumber fro
 	return nitems;
 }
 
+/*
+ * Writes what was found, at least as fast as it became dirty, which took so many microseconds: rings come
+ * around soon, and what VACUUM writes itself is in clients' way, too.
+ */
 static void
-write_found(ZsIoItem *items, int nitems)
+write_found(ZsIoItem *items, int nitems, int64 us)
 {
 	int			n = 0;
 	int			requests = 1;
@@ -219,9 +293,8 @@ write_found(ZsIoItem *items, int nitems)
 		items[++n] = items[i];
 	}
 
-	/* rings come around soon */
-	zsio_guard_floor(4 * requests);
-	zsio_run_write_all(items, n + 1, ZSIO_ROLE_VACUUM);
+	zsio_guard_floor(Max(4.0, KEEP_UP * 1000000 / Max(us, PAUSE_US)) * requests);
+	zsio_run_start_all(items, n + 1, ZSIO_ROLE_VACUUM);
 	zsio_guard_floor(0);
 }
 
@@ -258,7 +331,7 @@ write_queue(void)
 			break;
 		left -= Min(left, popped);
 		worked = true;
-		write_found(items, nitems);
+		write_found(items, nitems, TURN_US);
 		SpinLockAcquire(&queue->mutex);
 		queue->pending -= popped;
 		SpinLockRelease(&queue->mutex);
@@ -279,6 +352,10 @@ typedef struct Watched
 	bool		exact;			/* and is no guess */
 	RelFileLocator locator;
 	TimestampTz next_find;
+	TimestampTz last_write;
+	uint32		nring;			/* buffers where its blocks were found; counts on */
+	int			ring[MAX_RING];
+	ZsIoItem	position;		/* in an index; no fork: not known */
 } Watched;
 
 static Watched watched[ZSIO_MAX_VACUUMS];
@@ -304,6 +381,7 @@ watched_entry(const ZsIoVacuum *vacuum)
 	memset(entry, 0, sizeof(Watched));
 	entry->vacuum = *vacuum;
 	entry->vacuum.scanned = entry->vacuum.vacuumed = 0;
+	entry->position.forknum = InvalidForkNumber;
 	return entry;
 }
 
@@ -323,14 +401,38 @@ find_file(Watched *entry, const ZsIoVacuum *vacuum, BlockNumber from, BlockNumbe
 	return entry->found;
 }
 
+typedef enum Found
+{
+	FOUND_NOT,					/* it was evicted */
+	FOUND_CLEAN,				/* or in use */
+	FOUND_DIRTY,
+} Found;
+
+/* Looks for a block that VACUUM has been at, and remembers its buffer. */
+static Found
+find_in_ring(Watched *entry, const ZsIoWish *wish, const RelFileLocator *locator,
+			 BlockNumber blkno, ZsIoItem *item)
+{
+	int			buf_id = zsio_find_buffer(locator, MAIN_FORKNUM, blkno);
+
+	if (buf_id < 0)
+		return FOUND_NOT;
+	entry->ring[entry->nring++ % MAX_RING] = buf_id;
+	return zsio_look_at(wish, buf_id, item) && item->blkno == blkno &&
+		item->forknum == MAIN_FORKNUM && RelFileLocatorEquals(item->locator, *locator) ?
+		FOUND_DIRTY : FOUND_CLEAN;
+}
+
 /* Writes what VACUUM left dirty between two positions. */
 static void
-follow(Watched *entry, const ZsIoVacuum *vacuum, BlockNumber from, BlockNumber to)
+follow(Watched *entry, const ZsIoVacuum *vacuum, BlockNumber from, BlockNumber to,
+	   int64 us)
 {
 	ZsIoWish	wish = {.max_usage = BM_MAX_USAGE_COUNT,.max_lsn = PG_UINT64_MAX,
 	.worker = self_no,.nworkers = Max(zsio_workers, 1)};
 	ZsIoItem   *items;
 	int			nitems;
+	int			counts[FOUND_DIRTY + 1] = {0};
 
 	/* what is farther behind has left the ring */
 	if (to > WINDOW_BLOCKS)
@@ -338,37 +440,130 @@ follow(Watched *entry, const ZsIoVacuum *vacuum, BlockNumber from, BlockNumber t
 	if (from >= to || !find_file(entry, vacuum, from, to))
 		return;
 	items = palloc((to - from) * sizeof(ZsIoItem));
-	nitems = find_blocks(&wish, &entry->locator, from, to, items, 0, to - from);
-	write_found(items, nitems);
+	for (BlockNumber blkno = from; blkno < to; blkno++)
+		counts[find_in_ring(entry, &wish, &entry->locator, blkno, &items[counts[FOUND_DIRTY]])]++;
+	nitems = counts[FOUND_DIRTY];
+
+	/* of what was evicted as many were dirty as of the rest, and written one by one */
+	zsio_guard_vacuum_ahead(counts[FOUND_NOT] > (to - from) / AHEAD_SHARE &&
+							nitems > (to - from) / DIRTY_SHARE);
+	write_found(items, nitems, us);
 	pfree(items);
 }
 
-/* True if a VACUUM goes on. */
+/*
+ * Writes what VACUUM left dirty in its ring, if it is enough or was not done for us microseconds: true
+ * then.  Buffers that are being written when their turn comes are replaced by others in the ring, so it
+ * is looked where the last index was left, too.
+ */
 static bool
-watch_vacuums(void)
+look_into_ring(Watched *entry, int64 us)
+{
+	ZsIoWish	wish = {.max_usage = BM_MAX_USAGE_COUNT,.max_lsn = PG_UINT64_MAX,
+	.worker = self_no,.nworkers = Max(zsio_workers, 1)};
+	ZsIoItem   *items = palloc((MAX_RING + AHEAD_BLOCKS) * sizeof(ZsIoItem));
+	int			nring = Min(entry->nring, (uint32) MAX_RING);
+	int			nitems = 0;
+	RelFileLocator index;
+	ZsIoItem	position;
+	BlockNumber reached;
+	bool		told;
+	bool		enough;
+
+	told = told_index(entry->vacuum.pid, &index);
+	if (told &&
+		!(entry->position.forknum == MAIN_FORKNUM &&
+		  RelFileLocatorEquals(index, entry->position.locator)))
+	{
+		entry->position.locator = index;
+		entry->position.forknum = MAIN_FORKNUM;
+		entry->position.blkno = 0;
+	}
+	position = entry->position;
+	reached = position.blkno;
+	for (int i = 0; i < nring; i++)
+	{
+		if (zsio_look_at(&wish, entry->ring[i], &items[nitems]) &&
+			items[nitems].locator.dbOid == entry->vacuum.database &&
+			items[nitems].forknum == MAIN_FORKNUM)
+			nitems++;
+	}
+	for (int i = 0; i < AHEAD_BLOCKS && position.forknum == MAIN_FORKNUM; i++)
+	{
+		Found		found = find_in_ring(entry, &wish, &position.locator, position.blkno + i,
+										 &items[nitems]);
+
+		if (found != FOUND_NOT)
+			reached = position.blkno + i;
+		if (found == FOUND_DIRTY)
+			nitems++;
+	}
+	if (reached > AHEAD_BLOCKS / 2)
+		entry->position.blkno = Max(position.blkno, reached - AHEAD_BLOCKS / 2);
+
+	/* an index is read from its beginning to its end */
+	for (int i = 0; i < nitems; i++)
+	{
+		if (RelFileLocatorEquals(items[i].locator, entry->position.locator) ?
+			items[i].blkno > entry->position.blkno : !told)
+			entry->position = items[i];
+	}
+	enough = nitems >= WAKE_BLOCKS || us >= WRITE_US;
+	if (enough)
+		write_found(items, nitems, us);
+	pfree(items);
+	return enough;
+}
+
+/*
+ * Writes behind VACUUM's position in the table if it has gone far enough or that was not done for us
+ * microseconds: true then.  Each time WAL has to be flushed; but VACUUM must not get round in its ring, of
+ * which half is for what it reads ahead.
+ */
+static bool
+follow_position(Watched *entry, const ZsIoVacuum *now, int64 us)
+{
+	ZsIoVacuum	last = entry->vacuum;
+	BlockNumber went = (now->scanned - last.scanned) + (now->vacuumed - last.vacuumed);
+	BlockNumber wanted = Min(Max(VacuumBufferUsageLimit / (BLCKSZ / 1024) / RING_SHARE,
+								 WAKE_BLOCKS), BATCH_BLOCKS);
+
+	if (went < wanted && us < WRITE_US)
+		return false;
+	entry->vacuum = *now;
+	follow(entry, now, last.scanned, now->scanned, us);
+	follow(entry, now, last.vacuumed, now->vacuumed, us);
+	return true;
+}
+
+/* One look at all VACUUMs; true if one goes on. */
+static bool
+look_at_vacuums(void)
 {
 	ZsIoVacuum	vacuums[ZSIO_MAX_VACUUMS];
-	TimestampTz now = GetCurrentTimestamp();
-	int			n;
+	int			n = zsio_list_vacuums(vacuums, ZSIO_MAX_VACUUMS);
 
-	if (nwatched == 0 && now < next_look)
-		return false;
-	next_look = now + LOOK_US;
-	n = zsio_list_vacuums(vacuums, ZSIO_MAX_VACUUMS);
 	for (int i = 0; i < nwatched; i++)
 		watched[i].seen = false;
-	for (int i = 0; i < n && !zsio_checkpoint_calls(); i++)
+	for (int i = 0; i < n; i++)
 	{
 		Watched    *entry = watched_entry(&vacuums[i]);
-		ZsIoVacuum	last;
+		TimestampTz now;
+		int64		us;
+		bool		wrote;
 
 		if (entry == NULL)
 			continue;
-		last = entry->vacuum;
-		entry->vacuum = vacuums[i];
 		entry->seen = true;
-		follow(entry, &vacuums[i], last.scanned, vacuums[i].scanned);
-		follow(entry, &vacuums[i], last.vacuumed, vacuums[i].vacuumed);
+		if (zsio_checkpoint_calls())
+			continue;
+		now = GetCurrentTimestamp();
+		us = Min(now - entry->last_write, FIND_US);
+		wrote = follow_position(entry, &vacuums[i], us);
+		if (vacuums[i].in_indexes && look_into_ring(entry, us))
+			wrote = true;
+		if (wrote)
+			entry->last_write = now;
 	}
 	for (int i = 0; i < nwatched;)
 	{
@@ -378,6 +573,26 @@ watch_vacuums(void)
 			watched[i] = watched[--nwatched];
 	}
 	return nwatched > 0;
+}
+
+/* Stays with running VACUUMs for a while; true if one goes on. */
+static bool
+watch_vacuums(void)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz end = now + TURN_US;
+
+	if (nwatched == 0 && now < next_look)
+		return false;
+	next_look = now + LOOK_US;
+	while (look_at_vacuums())
+	{
+		if (zsio_checkpoint_calls() || GetCurrentTimestamp() >= end)
+			return true;
+		zsio_guard_tick();
+		zsio_run_nap(PAUSE_US);
+	}
+	return false;
 }
 
 /* ---- main --------------------------------------------------------------------- */

@@ -76,6 +76,7 @@ worker_exit(int code, Datum arg)
 	LWLockReleaseAll();
 	ConditionVariableCancelSleep();
 	zsio_checkpoint_disarm();
+	zsio_throttle_set(self, 0);
 	zsio_own_resources();
 	zsio_run_drain();
 	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, true);

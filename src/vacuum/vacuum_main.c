@@ -44,6 +44,7 @@
 #include "vacuum_internal.h"
 #include "zs_base.h"
 #include "zs_btree.h"
+#include "zs_io.h"
 #include "zs_page.h"
 #include "zs_row.h"
 #include "zs_tid.h"
@@ -202,9 +203,11 @@ vacuum_indexes(VacuumRun *run)
 			init_index_info(run, run->indexes[i], &info);
 			info.estimated_count = true;
 			info.num_heap_tuples = old_live;
+			zsio_vacuum_index(run->indexes[i]);
 			run->indstats[i] = vac_bulkdel_one_index(&info, run->indstats[i], run->dead,
 													 run->dead_info);
 		}
+		zsio_vacuum_index(NULL);
 	}
 	run->num_index_scans++;
 	pgstat_progress_update_param(PROGRESS_VACUUM_NUM_INDEX_VACUUMS, run->num_index_scans);
@@ -227,8 +230,10 @@ cleanup_indexes(VacuumRun *run)
 		init_index_info(run, run->indexes[i], &info);
 		info.estimated_count = run->skipped;
 		info.num_heap_tuples = run->live_rows;
+		zsio_vacuum_index(run->indexes[i]);
 		run->indstats[i] = vac_cleanup_one_index(&info, run->indstats[i]);
 	}
+	zsio_vacuum_index(NULL);
 }
 
 /* Offsets of a block's dead rows, ascending; returns how many. */
