@@ -172,7 +172,11 @@ zsattr_page_length(const ZsSegmentItem *item, uint32 position)
 extern bool zsattr_page_copy(Relation rel, Buffer buf, uint16 treeno, const ZsSegmentItem *item,
 							 uint32 position, uint32 from, uint32 to, uint8 *dst);
 
-/* Same, reading the page first. */
+/* Pins a page of a segment; InvalidBuffer when the file does not reach that far any more. */
+extern Buffer zsattr_page_pin(Relation rel, const ZsSegmentItem *item, uint32 position,
+							  BufferAccessStrategy strategy);
+
+/* As zsattr_page_copy(), of a page that is read first. */
 extern bool zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *item,
 							 uint32 position, uint32 from, uint32 to,
 							 BufferAccessStrategy strategy, uint8 *dst);

@@ -63,18 +63,25 @@ zsattr_page_copy(Relation rel, Buffer buf, uint16 treeno, const ZsSegmentItem *i
 	return true;
 }
 
+Buffer
+zsattr_page_pin(Relation rel, const ZsSegmentItem *item, uint32 position, BufferAccessStrategy strategy)
+{
+	/* the file may have become shorter since the segment was found */
+	if (unlikely(!zspage_exists(rel, item->start + position)))
+		return InvalidBuffer;
+	return zspage_read(rel, item->start + position, strategy);
+}
+
 bool
 zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *item,
 				 uint32 position, uint32 from, uint32 to,
 				 BufferAccessStrategy strategy, uint8 *dst)
 {
-	Buffer		buf;
+	Buffer		buf = zsattr_page_pin(rel, item, position, strategy);
 	bool		found;
 
-	/* the file may have become shorter since the segment was found */
-	if (unlikely(!zspage_exists(rel, item->start + position)))
+	if (!BufferIsValid(buf))
 		return false;
-	buf = zspage_read(rel, item->start + position, strategy);
 	found = zsattr_page_copy(rel, buf, treeno, item, position, from, to, dst);
 	ReleaseBuffer(buf);
 	return found;

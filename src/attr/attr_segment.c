@@ -373,19 +373,15 @@ copy_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uint32
 	{
 		uint32		position = start / ZS_PAGE_CAPACITY;
 		uint32		stop = Min(end, (position + 1) * ZS_PAGE_CAPACITY);
-		BlockNumber blkno = item->start + position;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!BufferIsValid(*buf) || BufferGetBlockNumber(*buf) != blkno)
+		if (!BufferIsValid(*buf) || BufferGetBlockNumber(*buf) != item->start + position)
 		{
 			if (BufferIsValid(*buf))
 				ReleaseBuffer(*buf);
-			*buf = InvalidBuffer;
-
-			/* the file may have become shorter since the segment was found */
-			if (unlikely(!zspage_exists(reader->rel, blkno)))
+			*buf = zsattr_page_pin(reader->rel, item, position, reader->strategy);
+			if (!BufferIsValid(*buf))
 				return false;
-			*buf = zspage_read(reader->rel, blkno, reader->strategy);
 		}
 		if (!zsattr_page_copy(reader->rel, *buf, reader->treeno, item, position, start % ZS_PAGE_CAPACITY,
 							  stop - position * ZS_PAGE_CAPACITY, dst))

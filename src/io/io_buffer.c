@@ -219,15 +219,21 @@ zsio_look_at(const ZsIoWish *wish, int buf_id, ZsIoItem *item)
 }
 
 bool
+zsio_look_at_block(const ZsIoWish *wish, int buf_id, const RelFileLocator *locator,
+				   ForkNumber forknum, BlockNumber blkno, ZsIoItem *item)
+{
+	return zsio_look_at(wish, buf_id, item) &&
+		item->blkno == blkno && item->forknum == forknum &&
+		RelFileLocatorEquals(item->locator, *locator);
+}
+
+bool
 zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator, ForkNumber forknum,
 				BlockNumber blkno, ZsIoItem *item)
 {
 	int			buf_id = zsio_find_buffer(locator, forknum, blkno);
 
-	/* it may have been replaced since */
-	return buf_id >= 0 && zsio_look_at(wish, buf_id, item) &&
-		item->blkno == blkno && item->forknum == forknum &&
-		RelFileLocatorEquals(item->locator, *locator);
+	return buf_id >= 0 && zsio_look_at_block(wish, buf_id, locator, forknum, blkno, item);
 }
 
 /* Relations that are considered when the right one is not known. */

@@ -251,6 +251,10 @@ extern int	zsio_find_buffer(const RelFileLocator *locator, ForkNumber forknum, B
 /* Which block the buffer holds, if it is dirty and as wished. */
 extern bool zsio_look_at(const ZsIoWish *wish, int buf_id, ZsIoItem *item);
 
+/* The same, and whether it holds the block still that it was found for. */
+extern bool zsio_look_at_block(const ZsIoWish *wish, int buf_id, const RelFileLocator *locator,
+							   ForkNumber forknum, BlockNumber blkno, ZsIoItem *item);
+
 /* Finds the block among shared buffers, if the buffer is as wished. */
 extern bool zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator,
 							ForkNumber forknum, BlockNumber blkno, ZsIoItem *item);

@@ -418,8 +418,7 @@ find_in_ring(Watched *entry, const ZsIoWish *wish, const RelFileLocator *locator
 	if (buf_id < 0)
 		return FOUND_NOT;
 	entry->ring[entry->nring++ % MAX_RING] = buf_id;
-	return zsio_look_at(wish, buf_id, item) && item->blkno == blkno &&
-		item->forknum == MAIN_FORKNUM && RelFileLocatorEquals(item->locator, *locator) ?
+	return zsio_look_at_block(wish, buf_id, locator, MAIN_FORKNUM, blkno, item) ?
 		FOUND_DIRTY : FOUND_CLEAN;
 }
 
