@@ -48,14 +48,7 @@ foreach my $method ('pwritev', 'io_uring')
 		checkpoint;
 		update big set a = a + 1 where a % 3 = 0});
 
-	append_to_file($node->basedir . '/load.sql', <<'SQL');
-\set id random(1, 100)
-update small set a = a where a = :id;
-SQL
-	my $load = IPC::Run::start(
-		[ 'pgbench', '-n', '-f', $node->basedir . '/load.sql', '-c', '3', '-T', '600', $node->connstr('postgres') ],
-		'>', '/dev/null', '2>', '/dev/null');
-	wait_for_sql($node, q{select count(*) = 3 from pg_stat_activity where query like 'update small%'});
+	my $load = start_commits($node, 600);
 	my $checkpoint = IPC::Run::start([ 'psql', '-X', '-c', 'checkpoint', $node->connstr('postgres') ],
 		'>', '/dev/null', '2>', '/dev/null');
 	wait_for_sql($node, q{

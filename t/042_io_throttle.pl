@@ -60,14 +60,7 @@ $node->safe_psql('postgres', q{
 	create index on z (v)});
 $node->safe_psql('postgres', 'vacuum analyze');
 
-append_to_file($node->basedir . '/load.sql', <<'SQL');
-\set id random(1, 100)
-update small set a = a where a = :id;
-SQL
-my $load = IPC::Run::start(
-	[ 'pgbench', '-n', '-f', $node->basedir . '/load.sql', '-c', '3', '-T', '900', $node->connstr('postgres') ],
-	'>', '/dev/null', '2>', '/dev/null');
-wait_for_sql($node, q{select count(*) = 3 from pg_stat_activity where query like 'update small%'});
+my $load = start_commits($node, 900);
 
 # -- VACUUM, heap and zedstore, whose VACUUM has less to do
 foreach my $table ('h', 'z')

@@ -30,6 +30,7 @@ our @EXPORT = qw(
   check_twins
   check_files
   start_load
+  start_commits
   start_sql
 );
 
@@ -186,6 +187,22 @@ SQL
 	return IPC::Run::start(
 		[ 'pgbench', '-n', '-f', $script, '-c', '3', '-T', $seconds, $node->connstr('postgres') ],
 		'>', '/dev/null', '2>', '/dev/null');
+}
+
+# Three clients that commit all the time, in a table "small" with the numbers from 1 to 100.
+sub start_commits
+{
+	my ($node, $seconds) = @_;
+	my $script = $node->basedir . '/commits.sql';
+	append_to_file($script, <<'SQL');
+\set id random(1, 100)
+update small set a = a where a = :id;
+SQL
+	my $load = IPC::Run::start(
+		[ 'pgbench', '-n', '-f', $script, '-c', '3', '-T', $seconds, $node->connstr('postgres') ],
+		'>', '/dev/null', '2>', '/dev/null');
+	wait_for_sql($node, q{select count(*) = 3 from pg_stat_activity where query like 'update small%'});
+	return $load;
 }
 
 # A psql in the background.
