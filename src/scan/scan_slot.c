@@ -156,7 +156,12 @@ zs_slot_getsomeattrs(TupleTableSlot *slot, int natts)
 	slot->tts_nvalid = Max(slot->tts_nvalid, natts);
 }
 
-/* Makes all attributes valid, whatever the mask. */
+/*
+ * Makes all attributes valid, whatever the mask.
+ *
+ * A sort has a slot copied straight into its bump context, where nothing can be freed.  But pages are read
+ * here, which evicts others, for which core allocates and frees (see CompactCheckpointerRequestQueue()).
+ */
 static void
 fill_all(ZsSlot *zslot)
 {
@@ -167,9 +172,12 @@ fill_all(ZsSlot *zslot)
 		fill_from_stage(zslot, natts);
 	else if (zslot->source != NULL && (zslot->nneeded >= 0 || slot->tts_nvalid < natts))
 	{
+		MemoryContext old = MemoryContextSwitchTo(zsslot_values_context(zslot));
+
 		zslot->source->fill(zslot->source, zslot,
 							zslot->nneeded >= 0 ? 0 : slot->tts_nvalid, natts, false);
 		slot->tts_nvalid = natts;
+		MemoryContextSwitchTo(old);
 	}
 }
 
