@@ -47,8 +47,11 @@ sub new_node
 
 	my $node = PostgreSQL::Test::Cluster->new($name);
 	$node->init(%opts);
+	# With allows_streaming there are but ten connections, of which a client that
+	# has just ended may still hold one.
 	$node->append_conf('postgresql.conf', <<"CONF");
 shared_preload_libraries = 'zedstore_io'
+max_connections = 50
 max_prepared_transactions = 10
 autovacuum_naptime = 1h
 $conf
