@@ -140,6 +140,9 @@ extern bool zspage_move_directory(Relation rel, int directory, BlockNumber from,
 /* First row number never handed out: the table's logical end. */
 extern uint64 zspage_next_row(Relation rel);
 
+/* Block numbers that TIDs of the table can have: those of its row numbers. */
+extern BlockNumber zspage_logical_blocks(Relation rel);
+
 /*
  * Hands out nrows consecutive row numbers, the first aligned to ZS_STRIPE_ROWS.
  * ERRCODE_PROGRAM_LIMIT_EXCEEDED when the table is full.

@@ -89,6 +89,14 @@ extern void zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis,
 extern TupleTableSlot *zsscan_stored_version(Relation rel, zstid row);
 
 /* scan_index_build.c */
+
+/*
+ * The first row whose values are still in the memory of another transaction that inserts it, or the number of
+ * row numbers handed out if there is none.  Block ranges up to there can be summarized without waiting.
+ * Walks the TID tree, and locks one of its leaves at a time, shared.
+ */
+extern zstid zsscan_summarizable_end(Relation rel);
+
 extern double zsscan_index_build_range(Relation rel, Relation index, IndexInfo *info,
 									   bool allow_sync, bool anyvisible, bool progress,
 									   BlockNumber start_blockno, BlockNumber numblocks,

@@ -21,6 +21,7 @@
 #include "miscadmin.h"
 #include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
+#include "storage/proc.h"
 #include "storage/procarray.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
@@ -30,6 +31,7 @@
 #include "zs_attr.h"
 #include "zs_base.h"
 #include "zs_page.h"
+#include "zs_scan.h"
 #include "zs_tid.h"
 #include "zs_write.h"
 
@@ -116,14 +118,20 @@ zsam_copy_data(Relation rel, const RelFileLocator *newrlocator)
 /*
  * Callers take the main fork's size for the range of block numbers in TIDs, so
  * this is the logical size.  pg_relation_size() looks at the file itself.
+ *
+ * In VACUUM it is BRIN that asks, to summarize all full ranges.  Summarizing one with rows that a bulk load
+ * has not written yet waits for the load.  VACUUM must not do that: for it the table ends there.  Its parallel
+ * workers have the flag, too.
  */
 uint64
 zsam_relation_size(Relation rel, ForkNumber forknum)
 {
 	uint64		nblocks = 0;
 
+	if (forknum == MAIN_FORKNUM && (MyProc->statusFlags & PROC_IN_VACUUM) != 0)
+		return zsscan_summarizable_end(rel) / ZS_ROWS_PER_BLOCK * BLCKSZ;
 	if (forknum == MAIN_FORKNUM)
-		return (zspage_next_row(rel) + ZS_ROWS_PER_BLOCK - 1) / ZS_ROWS_PER_BLOCK * BLCKSZ;
+		return (uint64) zspage_logical_blocks(rel) * BLCKSZ;
 	if (forknum == InvalidForkNumber)
 	{
 		for (int i = 0; i < MAX_FORKNUM; i++)
@@ -182,7 +190,7 @@ void
 zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double *tuples,
 				   double *allvisfrac)
 {
-	double		logical = (double) zsam_relation_size(rel, MAIN_FORKNUM) / BLCKSZ;
+	double		logical = zspage_logical_blocks(rel);
 	double		relpages = (double) rel->rd_rel->relpages;
 	double		reltuples = (double) rel->rd_rel->reltuples;
 	double		physical = zspage_physical_blocks(rel);

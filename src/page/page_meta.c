@@ -528,6 +528,12 @@ zspage_next_row(Relation rel)
 	return next_row;
 }
 
+BlockNumber
+zspage_logical_blocks(Relation rel)
+{
+	return (BlockNumber) ((zspage_next_row(rel) + ZS_ROWS_PER_BLOCK - 1) / ZS_ROWS_PER_BLOCK);
+}
+
 /* Logs and applies new values; cursorno -1 = no cursor changes.  buf is exclusively locked. */
 static void
 update_meta(Relation rel, Buffer buf, uint64 next_row, int cursorno, uint64 cursor)

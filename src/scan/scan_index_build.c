@@ -105,20 +105,21 @@ choose_action(Relation rel, ZsVisSlot *vis, zstid row, TransactionId oldest_xmin
 
 /* ---- rows that others are inserting ------------------------------------------------- */
 
-/* Transactions that have to end before a range of rows can be summarized. */
-typedef struct Writers
+/* Rows that others have begun to insert, without values in the file. */
+typedef struct UnwrittenRows
 {
 	Relation	rel;
 	AttrNumber	last_attno;		/* the column that gets its segments last */
-	List	   *xids;
-} Writers;
+	zstid		first;			/* ZS_MAX_ROW if there is none */
+	List	   *xids;			/* their transactions */
+} UnwrittenRows;
 
 /*
- * Are the values of all rows of the run in the file?  A writer has those of single rows there from the start; those of
- * a bulk load wait in his memory.
+ * First row of the run without its values in the file, ZS_MAX_ROW if all have them.  A writer has those of
+ * single rows there from the start; those of a bulk load wait in his memory.
  */
-static bool
-run_is_written(const Writers *writers, const ZsTidRun *run)
+static zstid
+find_unwritten(const UnwrittenRows *unwritten, const ZsTidRun *run)
 {
 	zstid		row = run->first;
 	zstid		end = run->first + run->count;
@@ -128,26 +129,48 @@ run_is_written(const Writers *writers, const ZsTidRun *run)
 		ZsSegmentItem item;
 
 		CHECK_FOR_INTERRUPTS();
-		if (zsattr_find_segment(writers->rel, writers->last_attno, row, true, &item))
+		if (zsattr_find_segment(unwritten->rel, unwritten->last_attno, row, true, &item))
 			row = item.first_row + item.nrows;
-		else if (zsrow_next(writers->rel, row) == row)
+		else if (zsrow_next(unwritten->rel, row) == row)
 			row++;
 		else
-			return false;
+			return row;
 	}
-	return true;
+	return ZS_MAX_ROW;
 }
 
 /* ZsTidRunVisitor */
 static void
-find_writer(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
+note_unwritten(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
 {
-	Writers    *writers = arg;
+	UnwrittenRows *unwritten = arg;
+	zstid		row;
 
-	if (vis != NULL && !zstid_is_current_xact(vis) && !list_member_xid(writers->xids, vis->xmin) &&
-		zstid_satisfies_vacuum(vis, InvalidTransactionId, InvalidBuffer) == ZS_VACUUM_INSERT_IN_PROGRESS &&
-		!run_is_written(writers, run))
-		writers->xids = lappend_xid(writers->xids, vis->xmin);
+	if (vis == NULL || zstid_is_current_xact(vis) ||
+		zstid_satisfies_vacuum(vis, InvalidTransactionId, InvalidBuffer) != ZS_VACUUM_INSERT_IN_PROGRESS)
+		return;
+	row = find_unwritten(unwritten, run);
+	if (row == ZS_MAX_ROW)
+		return;
+	unwritten->first = Min(unwritten->first, row);
+	if (!list_member_xid(unwritten->xids, vis->xmin))
+		unwritten->xids = lappend_xid(unwritten->xids, vis->xmin);
+}
+
+static void
+find_unwritten_rows(UnwrittenRows *unwritten, Relation rel, zstid first, zstid end)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	unwritten->rel = rel;
+	unwritten->last_attno = desc->natts;
+	unwritten->first = ZS_MAX_ROW;
+	unwritten->xids = NIL;
+	while (unwritten->last_attno > 0 &&
+		   TupleDescAttr(desc, unwritten->last_attno - 1)->attisdropped)
+		unwritten->last_attno--;
+	if (unwritten->last_attno > 0)
+		zstid_visit_runs(rel, first, end, note_unwritten, unwritten);
 }
 
 /*
@@ -158,18 +181,24 @@ find_writer(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
 static void
 wait_for_writers(Relation rel, zstid first, zstid end)
 {
-	TupleDesc	desc = RelationGetDescr(rel);
-	Writers		writers = {.rel = rel,.last_attno = desc->natts};
+	UnwrittenRows unwritten;
 	ListCell   *lc;
 
-	while (writers.last_attno > 0 && TupleDescAttr(desc, writers.last_attno - 1)->attisdropped)
-		writers.last_attno--;
-	if (writers.last_attno == 0)
-		return;
-	zstid_visit_runs(rel, first, end, find_writer, &writers);
-	foreach(lc, writers.xids)
+	find_unwritten_rows(&unwritten, rel, first, end);
+	foreach(lc, unwritten.xids)
 		XactLockTableWait(lfirst_xid(lc), NULL, NULL, XLTW_None);
-	list_free(writers.xids);
+	list_free(unwritten.xids);
+}
+
+zstid
+zsscan_summarizable_end(Relation rel)
+{
+	UnwrittenRows unwritten;
+	zstid		end = zspage_next_row(rel);
+
+	find_unwritten_rows(&unwritten, rel, 0, end);
+	list_free(unwritten.xids);
+	return Min(unwritten.first, end);
 }
 
 /* ---- building ---------------------------------------------------------------------- */

@@ -488,7 +488,7 @@ update_index_stats(VacuumRun *run)
 static void
 update_table_stats(VacuumRun *run, TimestampTz starttime)
 {
-	BlockNumber nblocks = (BlockNumber) (RelationGetNumberOfBlocks(run->rel));
+	BlockNumber nblocks = zspage_logical_blocks(run->rel);
 	BlockNumber nvisible;
 	BlockNumber nfrozen;
 	double		live = run->live_rows;
