@@ -23,6 +23,8 @@ my @cases = (
 	[ 'zs-row-insert', 5, 0 ],
 	[ 'zs-row-insert', 50, 30 ],
 	[ 'zs-row-insert', 900, 0 ],
+	[ 'zs-write-item', 900, 0 ],
+	[ 'zs-write-item', 3000, 20 ],
 	[ 'zs-btree-split', 900, 0 ],
 	[ 'zs-tid-release', 5, 0 ],
 	[ 'zs-tid-release', 5000, 2 ],

@@ -682,57 +682,85 @@ column_datum(const ZsWriteColumn *column, uint32 n)
 	return zswrite_form_datum(column->attlen, data, len);
 }
 
-/*
- * Turns the column batch into items of the row batch.  False, with nothing done, when a row is too
- * wide.
- */
-static bool
-columns_to_items(Relation rel, ZsWriteBuffer *buf)
+/* Takes the last items of the row batch away again. */
+static void
+drop_last_items(ZsWriteBuffer *buf, int nitems)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore rows",
-												  ALLOCSET_DEFAULT_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	Datum	   *values = palloc(Max(buf->natts, 1) * sizeof(Datum));
-	bool	   *isnull = palloc(Max(buf->natts, 1) * sizeof(bool));
-	MemoryContext per_row = AllocSetContextCreate(context, "zedstore row", ALLOCSET_DEFAULT_SIZES);
-	int			nitems_before = buf->nitems;
-	int			gapno = 0;
-	bool		fits = RelationGetNumberOfAttributes(rel) == buf->natts;
-
-	for (uint32 n = 0; n < buf->nrows && fits; n++)
-	{
-		zstid		row = buf->first + n;
-		MinimalTuple item;
-
-		while (gapno < buf->ngaps && row >= buf->gaps[gapno].first + buf->gaps[gapno].count)
-			gapno++;
-		if (gapno < buf->ngaps && row >= buf->gaps[gapno].first)
-			continue;
-		MemoryContextReset(per_row);
-		MemoryContextSwitchTo(per_row);
-		for (int i = 0; i < buf->natts; i++)
-		{
-			ZsWriteColumn *column = &buf->columns[i];
-
-			isnull[i] = column->dropped || column->isnull[n];
-			values[i] = isnull[i] ? (Datum) 0 : column_datum(column, n);
-		}
-		/* large values are on overflow pages already; pushing more out here would strand them if a
-		 * later row does not fit */
-		item = item_size(RelationGetDescr(rel), values, isnull) > ZS_ROW_MAX_ITEM ? NULL :
-			form_item(rel, buf, values, isnull);
-		if (item == NULL)
-			fits = false;
-		else
-			zswrite_append_item(buf, row, item);
-	}
-	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
-	while (!fits && buf->nitems > nitems_before)
+	while (buf->nitems > nitems)
 	{
 		zswrite_account(buf, -(int64) buf->items[--buf->nitems]->t_len);
 		pfree(buf->items[buf->nitems]);
 	}
+}
+
+/* The item for row n of the column batch, in the current context; NULL if the row is too wide. */
+static MinimalTuple
+column_item(Relation rel, ZsWriteBuffer *buf, uint32 n, Datum *values, bool *isnull)
+{
+	for (int i = 0; i < buf->natts; i++)
+	{
+		ZsWriteColumn *column = &buf->columns[i];
+
+		isnull[i] = column->dropped || column->isnull[n];
+		values[i] = isnull[i] ? (Datum) 0 : column_datum(column, n);
+	}
+
+	/* large values are on overflow pages already; pushing more out here would strand them if a later row does not fit */
+	if (item_size(RelationGetDescr(rel), values, isnull) > ZS_ROW_MAX_ITEM)
+		return NULL;
+	return form_item(rel, buf, values, isnull);
+}
+
+/*
+ * Turns the column batch into items of the row batch.  False, with nothing done, when a row is too
+ * wide.  An error leaves no items either: a savepoint may catch it, and all this be done again.
+ */
+static bool
+columns_to_items(Relation rel, ZsWriteBuffer *buf)
+{
+	MemoryContext old = CurrentMemoryContext;
+	MemoryContext per_row = AllocSetContextCreate(old, "zedstore row", ALLOCSET_DEFAULT_SIZES);
+	Datum	   *values = palloc_array(Datum, Max(buf->natts, 1));
+	bool	   *isnull = palloc_array(bool, Max(buf->natts, 1));
+	int			nitems_before = buf->nitems;
+	volatile bool fits = RelationGetNumberOfAttributes(rel) == buf->natts;
+
+	PG_TRY();
+	{
+		int			gapno = 0;
+
+		for (uint32 n = 0; n < buf->nrows && fits; n++)
+		{
+			zstid		row = buf->first + n;
+			MinimalTuple item;
+
+			while (gapno < buf->ngaps && row >= buf->gaps[gapno].first + buf->gaps[gapno].count)
+				gapno++;
+			if (gapno < buf->ngaps && row >= buf->gaps[gapno].first)
+				continue;
+			MemoryContextReset(per_row);
+			MemoryContextSwitchTo(per_row);
+			item = column_item(rel, buf, n, values, isnull);
+			if (item == NULL)
+				fits = false;
+			else
+				zswrite_append_item(buf, row, item);
+			ZS_INJECTION_POINT("zs-write-item");
+		}
+		MemoryContextSwitchTo(old);
+	}
+	PG_CATCH();
+	{
+		drop_last_items(buf, nitems_before);
+		PG_RE_THROW();
+	}
+	PG_END_TRY();
+
+	MemoryContextDelete(per_row);
+	pfree(values);
+	pfree(isnull);
+	if (!fits)
+		drop_last_items(buf, nitems_before);
 	return fits;
 }
 
