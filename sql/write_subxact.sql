@@ -266,3 +266,27 @@ select count(*), sum(a), min(b), max(b) from back_z;
 commit;
 select count(*), sum(a), min(b), max(b) from back_z;
 drop table back_z;
+
+-- A leaf of the TID tree splits within a logical block that is on another page of the visibility map
+-- than the row that wants room. Each row has a deleter of its own, so that nothing can be settled.
+create table map_z (a bool) using zedstore;
+insert into map_z select true from generate_series(1, 8380000);
+vacuum map_z;
+create function delete_one(place tid) returns void language plpgsql as $$
+begin
+	delete from map_z where ctid = place;
+exception when division_by_zero then
+	raise;
+end $$;
+do $$
+begin
+	for i in 30 .. 225 loop
+		perform delete_one(format('(32671,%s)', i)::tid);
+	end loop;
+	for i in reverse 90 .. 20 loop
+		perform delete_one(format('(32672,%s)', i)::tid);
+	end loop;
+end $$;
+select count(*) from map_z;
+select test.check('map_z');
+drop table map_z;

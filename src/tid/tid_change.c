@@ -48,6 +48,7 @@ zstid_target_init(ZsTidTarget *target, Relation rel)
 	target->row = ZS_INVALID_ROW;
 	target->buf = InvalidBuffer;
 	target->vmbuf = InvalidBuffer;
+	target->cut_vmbuf = InvalidBuffer;
 	target->near_row = ZS_INVALID_ROW;
 }
 
@@ -106,7 +107,7 @@ zstid_target_lock(ZsTidTarget *target, zstid row, bool create)
 	}
 }
 
-/* Unlocks and unpins the leaf; keeps the visibility map pin. */
+/* Unlocks and unpins the leaf; keeps the visibility map pins. */
 void
 zstid_target_unlock(ZsTidTarget *target)
 {
@@ -122,7 +123,9 @@ zstid_target_release(ZsTidTarget *target)
 	zstid_target_unlock(target);
 	if (BufferIsValid(target->vmbuf))
 		ReleaseBuffer(target->vmbuf);
-	target->vmbuf = InvalidBuffer;
+	if (BufferIsValid(target->cut_vmbuf))
+		ReleaseBuffer(target->cut_vmbuf);
+	target->vmbuf = target->cut_vmbuf = InvalidBuffer;
 }
 
 /*

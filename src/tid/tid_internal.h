@@ -214,6 +214,8 @@ typedef struct ZsTidTarget
 	zstid		row;
 	Buffer		buf;
 	Buffer		vmbuf;
+	Buffer		cut_vmbuf;		/* map page of a block that a split cuts, if it
+								 * is another one, pinned */
 	zstid		near_row;		/* near is a walk in front of this row; Invalid
 								 * = none; until the leaf changes */
 	ZsTidWalk	near;

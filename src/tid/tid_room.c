@@ -255,25 +255,28 @@ form_image(const ZsTidLeaf *leaf, zstid lokey, zstid hikey, ZsTidLeaf *part, Pag
 /*
  * If splitkey lies within a logical block: takes the block's visibility map
  * bits away.  Returns false when the map page was not pinned; the leaf has been
- * released then.
+ * released then.  The page may be another one than that of the target's row, which the caller is going to
+ * ask for again; so each has its own pin.
  */
 static bool
 clear_cut_block(ZsTidTarget *target, zstid splitkey)
 {
 	ZsPageOpaque *opaque = ZsPageGetOpaque(BufferGetPage(target->buf));
 	BlockNumber blkno = (BlockNumber) (splitkey >> 8);
+	Buffer	   *vmbuf = visibilitymap_pin_ok(blkno, target->vmbuf) ?
+		&target->vmbuf : &target->cut_vmbuf;
 
 	if (splitkey % ZS_ROWS_PER_BLOCK == 0 || !(opaque->flags & ZS_PAGEF_ANY_VISIBLE))
 		return true;
-	if (!visibilitymap_pin_ok(blkno, target->vmbuf))
+	if (!visibilitymap_pin_ok(blkno, *vmbuf))
 	{
 		zstid_target_unlock(target);
-		visibilitymap_pin(target->rel, blkno, &target->vmbuf);
+		visibilitymap_pin(target->rel, blkno, vmbuf);
 		return false;
 	}
-	if (zstid_vm_test(target->vmbuf, blkno, blkno, VISIBILITYMAP_VALID_BITS))
+	if (zstid_vm_test(*vmbuf, blkno, blkno, VISIBILITYMAP_VALID_BITS))
 	{
-		zstid_vm_clear_block(target->rel, target->vmbuf, blkno);
+		zstid_vm_clear_block(target->rel, *vmbuf, blkno);
 		ZS_INJECTION_POINT("zs-tid-room-vismap");
 	}
 	return true;
