@@ -49,6 +49,15 @@ extern void zsvacuum_doomed_add(ZsDoomedList *list, AttrNumber attno,
 extern void zsvacuum_doomed_free(ZsDoomedList *list);
 
 /*
+ * Calls fn for each overflow pointer of a row of the row tree.  The row may be a dead one whose attributes had
+ * other types, so bytes that cannot be a value end the walk, and what looks like a pointer need not be one.
+ * False if the row does not look like one of today's attributes, so that it may have others.
+ */
+typedef void (*ZsItemPointerVisitor) (AttrNumber attno, const ZsOverflowPointer *pointer, void *arg);
+extern bool zsvacuum_visit_item(Relation rel, const MinimalTupleData *item, ZsItemPointerVisitor fn,
+								void *arg);
+
+/*
  * Puts the overflow values of dead rows [first, end) of the row tree on the list, which are going to leave
  * it.
  */

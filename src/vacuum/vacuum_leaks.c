@@ -40,7 +40,6 @@
  */
 #include "postgres.h"
 
-#include "access/htup_details.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
@@ -49,8 +48,8 @@
 #include "storage/lock.h"
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
-#include "varatt.h"
 
+#include "vacuum_compact.h"
 #include "vacuum_internal.h"
 #include "zs_attr.h"
 #include "zs_base.h"
@@ -357,23 +356,28 @@ see_value(Search *search, uint16 treeno, const ZsOverflowPointer *pointer)
 			!is_page_of_value(search, treeno, start + n - 1, pointer->stamp, position + n - 1,
 							  &right))
 			return;
-		/* a block that came after the maps were read is not counted there either */
-		if (start + n <= search->nblocks)
+		/* a block, or a tree, that came after the maps were read is not counted there either */
+		if (start + n <= search->nblocks && treeno < search->ntrees)
 			see(search, treeno, start, n, true);
 		position += n;
 		start = right;
 	}
 }
 
-/* Values of the rows in the row tree. */
+/* ZsItemPointerVisitor */
 static void
+see_item_value(AttrNumber attno, const ZsOverflowPointer *pointer, void *arg)
+{
+	see_value(arg, ZsTreeOfAttr(attno), pointer);
+}
+
+/* Values of the rows in the row tree; false if there may be others, of dead rows with other attributes. */
+static bool
 see_row_values(Search *search)
 {
 	Relation	rel = search->rel;
-	TupleDesc	desc = RelationGetDescr(rel);
-	Datum	   *values = palloc_array(Datum, desc->natts);
-	bool	   *isnull = palloc_array(bool, desc->natts);
 	ZsRowBatch *batch = zsrow_batch_create(CurrentMemoryContext);
+	bool		complete = true;
 
 	for (zstid row = zsrow_next(rel, 0); row != ZS_INVALID_ROW;
 		 row = zsrow_next(rel, row + ROW_BATCH))
@@ -381,37 +385,35 @@ see_row_values(Search *search)
 		vacuum_delay_point_compat();
 		zsrow_fetch_range(rel, row, row + ROW_BATCH, batch);
 		for (int i = 0; i < batch->nitems; i++)
-		{
-			HeapTupleData tuple = {
-				.t_len = batch->items[i]->t_len + MINIMAL_TUPLE_OFFSET,
-				.t_data = (HeapTupleHeader) ((char *) batch->items[i] - MINIMAL_TUPLE_OFFSET)
-			};
-
-			heap_deform_tuple(&tuple, desc, values, isnull);
-			for (int k = 0; k < desc->natts; k++)
-			{
-				ZsOverflowPointer pointer;
-
-				if (isnull[k] || TupleDescAttr(desc, k)->attlen != -1 ||
-					!VARATT_IS_EXTERNAL_ONDISK(DatumGetPointer(values[k])))
-					continue;
-				zsattr_overflow_from_datum((struct varlena *) DatumGetPointer(values[k]), &pointer);
-				see_value(search, ZsTreeOfAttr(k + 1), &pointer);
-			}
-		}
+			complete &= zsvacuum_visit_item(rel, batch->items[i], see_item_value, search);
 	}
 	zsrow_batch_free(batch);
-	pfree(values);
-	pfree(isnull);
+	return complete;
 }
 
-/* Values of one attribute's segments. */
+/* The tree whose segments are looked at. */
+typedef struct ValueTree
+{
+	Search	   *search;
+	uint16		treeno;
+} ValueTree;
+
+/* ZsPointerVisitor */
+static bool
+see_segment_value(zstid row, const ZsOverflowPointer *pointer, void *arg)
+{
+	ValueTree  *tree = arg;
+
+	see_value(tree->search, tree->treeno, pointer);
+	return true;
+}
+
+/* Values of one tree's segments. */
 static void
-see_segment_values(Search *search, AttrNumber attno)
+see_segment_values(Search *search, uint16 treeno)
 {
 	Relation	rel = search->rel;
-	uint16		treeno = ZsTreeOfAttr(attno);
-	ZsAttrReader *reader = NULL;
+	ValueTree	tree = {.search = search, .treeno = treeno};
 	PGAlignedBlock page;
 	uint64		key = 0;
 
@@ -422,62 +424,28 @@ see_segment_values(Search *search, AttrNumber attno)
 
 		for (int i = 0; i < nitems; i++)
 		{
-			if (!(items[i].flags & ZS_SEGF_HAS_OVERFLOW))
-				continue;
-			if (reader == NULL)
-				reader = zsattr_reader_begin(rel, RelationGetDescr(rel), attno, 0,
-											 search->strategy);
-			for (zstid stripe = items[i].first_row; stripe < items[i].first_row + items[i].nrows;
-				 stripe += ZS_STRIPE_ROWS)
-			{
-				const ZsVectorOut *vec;
-
-				vacuum_delay_point_compat();
-				vec = zsattr_reader_vector(reader, stripe);
-				for (uint32 k = 0; vec != NULL && vec->has_ext && k < vec->nrows; k++)
-				{
-					ZsOverflowPointer pointer;
-
-					if (!vec->isext[k] || vec->isnull[k])
-						continue;
-					zsattr_overflow_from_vector(vec, k, &pointer);
-					see_value(search, treeno, &pointer);
-				}
-			}
+			vacuum_delay_point_compat();
+			zsattr_visit_pointers(rel, ZsAttrOfTree(treeno), &items[i], see_segment_value, &tree);
 		}
 		key = ZsPageGetOpaque(page.data)->hikey;
 		if (key == PG_UINT64_MAX)
 			break;
 	}
-	if (reader != NULL)
-		zsattr_reader_end(reader);
 }
 
 /*
- * Follows all pointers to values.  Returns false if there may be others: in segments of dropped
- * columns, which cannot be decoded.
+ * Follows all pointers to values.  Returns false if there may be others.
+ *
+ * Segments tell by themselves what they hold: a dropped column has some, and so has an attribute number that a
+ * transaction added and that aborted, whether or not there is another column of that number today.  They go
+ * some day and free their values then, which must not be free at that time.
  */
 static bool
 see_values(Search *search)
 {
-	Relation	rel = search->rel;
-
-	for (int attno = 1; attno <= RelationGetNumberOfAttributes(rel); attno++)
-	{
-		if (has_values(rel, ZsTreeOfAttr(attno)) &&
-			TupleDescAttr(RelationGetDescr(rel), attno - 1)->attisdropped &&
-			ZsTreeOfAttr(attno) < search->ntrees &&
-			missing_blocks(search, ZsTreeOfAttr(attno)) > 0)
-			return false;
-	}
-	see_row_values(search);
-	for (int attno = 1; attno <= RelationGetNumberOfAttributes(rel); attno++)
-	{
-		if (has_values(rel, ZsTreeOfAttr(attno)) &&
-			!TupleDescAttr(RelationGetDescr(rel), attno - 1)->attisdropped)
-			see_segment_values(search, (AttrNumber) attno);
-	}
-	return true;
+	for (int treeno = ZS_TREE_ROW + 1; treeno < search->ntrees; treeno++)
+		see_segment_values(search, (uint16) treeno);
+	return see_row_values(search);
 }
 
 /* ---- candidates ----------------------------------------------------------------------- */
@@ -524,7 +492,7 @@ judge(Search *search, Leak *leak)
 			}
 			return LEAKED;
 		case ZS_PAGE_OVERFLOW:
-			return has_values(rel, opaque.treeno) ? A_VALUE : LEAKED;
+			return opaque.treeno > ZS_TREE_ROW ? A_VALUE : LEAKED;
 		default:
 			return LEAKED;
 	}

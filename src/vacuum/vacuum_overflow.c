@@ -134,17 +134,18 @@ attribute_length(Form_pg_attribute att, const char *data, uint32 *off, uint32 le
 	return size <= left ? size : 0;
 }
 
-/* Puts the item's values on the list; with only_dropped, those of dropped columns. */
-static void
-doom_item(ZsDoomedList *list, const MinimalTupleData *item, bool only_dropped)
+bool
+zsvacuum_visit_item(Relation rel, const MinimalTupleData *item, ZsItemPointerVisitor fn, void *arg)
 {
-	TupleDesc	desc = RelationGetDescr(list->rel);
+	TupleDesc	desc = RelationGetDescr(rel);
 	const char *data = (const char *) item + item->t_hoff - MINIMAL_TUPLE_OFFSET;
 	uint32		len = item->t_len - (item->t_hoff - MINIMAL_TUPLE_OFFSET);
 	bool		has_nulls = (item->t_infomask & HEAP_HASNULL) != 0;
 	int			natts = Min(HeapTupleHeaderGetNatts(item), desc->natts);
 	uint32		off = 0;
 
+	if ((item->t_infomask & HEAP_HASEXTERNAL) == 0)
+		return true;
 	for (int i = 0; i < natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
@@ -154,19 +155,51 @@ doom_item(ZsDoomedList *list, const MinimalTupleData *item, bool only_dropped)
 			continue;
 		size = attribute_length(att, data, &off, len);
 		if (size == 0)
-			return;
-		if (att->attlen == -1 && VARATT_IS_1B_E(data + off) &&
-			(att->attisdropped || !only_dropped))
+			return false;
+		if (att->attlen == -1 && VARATT_IS_1B_E(data + off))
 		{
-			zstid		row = zsrow_item_row(item);
 			ZsOverflowPointer pointer;
 
 			zsattr_overflow_from_datum((const struct varlena *) (data + off), &pointer);
-			if (!segment_has_pointer(list->rel, i + 1, row, &pointer))
-				zsvacuum_doomed_add(list, i + 1, &pointer);
+			fn(i + 1, &pointer, arg);
 		}
 		off += size;
 	}
+	return natts == HeapTupleHeaderGetNatts(item) && off == len;
+}
+
+/* An item whose values are put on the list; with only_dropped, those of dropped columns. */
+typedef struct DoomedItem
+{
+	ZsDoomedList *list;
+	zstid		row;
+	bool		only_dropped;
+} DoomedItem;
+
+/* ZsItemPointerVisitor */
+static void
+doom_value(AttrNumber attno, const ZsOverflowPointer *pointer, void *arg)
+{
+	DoomedItem *doomed = arg;
+	ZsDoomedList *list = doomed->list;
+
+	if (doomed->only_dropped && !TupleDescAttr(RelationGetDescr(list->rel), attno - 1)->attisdropped)
+		return;
+	if (!segment_has_pointer(list->rel, attno, doomed->row, pointer))
+		zsvacuum_doomed_add(list, attno, pointer);
+}
+
+/* Puts the item's values on the list. */
+static void
+doom_item(ZsDoomedList *list, const MinimalTupleData *item, bool only_dropped)
+{
+	DoomedItem	doomed = {
+		.list = list,
+		.row = zsrow_item_row(item),
+		.only_dropped = only_dropped
+	};
+
+	(void) zsvacuum_visit_item(list->rel, item, doom_value, &doomed);
 }
 
 void
@@ -174,15 +207,11 @@ zsvacuum_doom_rows(ZsDoomedList *list, zstid first, zstid end, ZsRowBatch *batch
 {
 	zsrow_fetch_range(list->rel, first, end, batch);
 	for (int i = 0; i < batch->nitems; i++)
-	{
-		if ((batch->items[i]->t_infomask & HEAP_HASEXTERNAL) != 0)
-			doom_item(list, batch->items[i], false);
-	}
+		doom_item(list, batch->items[i], false);
 }
 
 void
 zsvacuum_doom_dropped(ZsDoomedList *list, const MinimalTupleData *item)
 {
-	if ((item->t_infomask & HEAP_HASEXTERNAL) != 0)
-		doom_item(list, item, true);
+	doom_item(list, item, true);
 }
