@@ -35,6 +35,8 @@
 #include "write_internal.h"
 #include "zs_tid.h"
 
+bool		zswrite_committing = false;
+
 static HTAB *buffers = NULL;	/* Oid -> ZsWriteBuffer, in TopTransactionContext */
 static Size total_bytes = 0;	/* of all buffers */
 
@@ -378,6 +380,7 @@ xact_callback(XactEvent event, void *arg)
 		case XACT_EVENT_PRE_COMMIT:
 		case XACT_EVENT_PRE_PREPARE:
 			zswrite_flush_all();
+			zswrite_committing = true;
 			break;
 		case XACT_EVENT_COMMIT:
 		case XACT_EVENT_ABORT:
@@ -387,6 +390,7 @@ xact_callback(XactEvent event, void *arg)
 			/* the memory goes with the transaction's */
 			buffers = NULL;
 			total_bytes = 0;
+			zswrite_committing = false;
 			break;
 		case XACT_EVENT_PARALLEL_PRE_COMMIT:
 			break;

@@ -36,11 +36,11 @@ write_if_full(Relation rel, ZsWriteBuffer *buf)
 	zswrite_buffer_check_limit(rel, buf);
 }
 
-/* The same for the last rows of a call.  Writes all if the table wants that. */
+/* The same for the last rows of a call.  Writes all if the table wants that, or nobody else is going to. */
 static void
 end_insert(Relation rel, ZsWriteBuffer *buf)
 {
-	if (buf->write_through)
+	if (buf->write_through || zswrite_committing)
 		zswrite_flush(rel);
 	else
 		write_if_full(rel, buf);

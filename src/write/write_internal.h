@@ -166,6 +166,9 @@ struct ZsRowStage
 
 /* ---- write_buffer.c: the buffers of this transaction ---- */
 
+/* All buffers have been written for the commit: who inserts now, in a callback, writes his rows himself. */
+extern bool zswrite_committing;
+
 extern ZsWriteBuffer *zswrite_buffer(Relation rel);
 extern void zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_account(ZsWriteBuffer *buf, int64 delta);
