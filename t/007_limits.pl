@@ -297,6 +297,51 @@ is( $node->safe_psql(
 	'COPY and CREATE INDEX work afterwards');
 zs_check_all($node);
 
+# ---- file numbers that come again
+
+# When the counter of OIDs has gone round, a temporary table may get the file number of another
+# table, if that is no OID in pg_class.
+$node->safe_psql(
+	'postgres', q{
+	create table again (a bigint, b text) using zedstore;
+	alter table again alter a type int;
+	insert into again select i, 'permanent' from generate_series(1, 50) i});
+$node->safe_psql('postgres', 'vacuum pg_class');
+my $number = $node->safe_psql('postgres', q{select pg_relation_filenode('again')});
+$node->stop;
+command_ok([ 'pg_resetwal', '-o', $number - 100, $node->data_dir ], 'the counter of OIDs is set back');
+$node->start;
+
+my $both = 'select count(*), min(b), max(b) from ';
+is( $node->safe_psql(
+		'postgres', qq{
+		set client_min_messages = warning;
+		$both again;
+		create temp table takes_oids (a int);
+		do \$\$
+		declare
+			next bigint := 0;
+		begin
+			while next < $number - 1 loop
+				next := lo_create(0);
+			end loop;
+		end \$\$;
+		create temp table temp_again (a int, b text) using zedstore;
+		select pg_relation_filenode('temp_again') = $number;
+		insert into temp_again select i, 'temporary' from generate_series(1, 20) i;
+		$both again;
+		$both temp_again;
+		insert into again values (51, 'permanent');
+		$both temp_again;
+		$both again}),
+	join("\n",
+		'50|permanent|permanent', 't',
+		'50|permanent|permanent', '20|temporary|temporary',
+		'20|temporary|temporary', '51|permanent|permanent'),
+	'a temporary table and another one with its file number');
+is($node->safe_psql('postgres', "$both again"), '51|permanent|permanent', 'another session agrees');
+zs_check_all($node);
+
 ok(!$node->log_contains('TRAP:|PANIC|terminated by signal [46]|terminated by signal 11'),
 	'no assertion failed');
 $node->stop;

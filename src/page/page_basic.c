@@ -193,12 +193,16 @@ find_hint(RelFileNumber relnumber, BlockNumber blkno)
 	return &buffer_hints[murmurhash32(relnumber * 31 + blkno) % NHINTS];
 }
 
-/* The block's buffer, pinned, if the hint still leads there.  Counts as a hit like any other. */
+/*
+ * The block's buffer, pinned, if the hint still leads there.  Counts as a hit like any other.  A temporary table may
+ * have the file number of another one, and then their buffers differ in nothing but whose they are.
+ */
 static inline bool
 read_hinted(Relation rel, BlockNumber blkno, BufferHint *hint)
 {
 	if (!zs_enable_fetch_cache || hint->blkno != blkno || hint->relnumber != rel->rd_locator.relNumber ||
-		!BufferIsValid(hint->buf) || ++hint->nreads % READS_PER_HINT == 0 ||
+		!BufferIsValid(hint->buf) || BufferIsLocal(hint->buf) != RelationUsesLocalBuffers(rel) ||
+		++hint->nreads % READS_PER_HINT == 0 ||
 		!ReadRecentBuffer(rel->rd_locator, MAIN_FORKNUM, blkno, hint->buf))
 		return false;
 	pgstat_count_buffer_read(rel);
