@@ -303,6 +303,65 @@ foreach my $method ('pwritev', 'io_uring')
 	unlink "$tmp/bin/pg_ctl";
 }
 
+# ---- page cache that cannot be written back ----------------------------------------------------------
+
+# The kernel tells the worker, and then nobody else.  What it could not write may be others', so the server
+# has to recover; with data_sync_retry the kernel is trusted to keep it.
+sub test_write_back
+{
+	my ($retry) = @_;
+	my $title = "write-back fails, data_sync_retry = $retry";
+	my $library = '../' x 20 . substr("$tmp/io_faults", 1);
+	my $node = new_node("write_back_$retry", conf => io_conf() . <<"CONF");
+zedstore.io_method = pwritev
+data_sync_retry = $retry
+# the twins stay in shared buffers, so nothing is read into the page cache once more
+shared_buffers = 64MB
+CONF
+	if (!has_injection_points($node) || $node->pg_version < 18 || !$have_faults)
+	{
+		diag 'SKIPPED: faults need injection points with arguments, and a compiler';
+		$node->stop;
+		return;
+	}
+	make_twins($node);
+	$expected = 0;
+	change($node);
+	$node->safe_psql('postgres', 'checkpoint');
+	if ($node->safe_psql('postgres', 'select sum(cached_requests) from pg_stat_zedstore_io') == 0)
+	{
+		diag 'SKIPPED: no direct I/O in this file system, or the kernel does not tell what it has cached';
+		$node->stop;
+		return;
+	}
+	set_io_conf($node, 'fsync', 'on');
+	change($node);
+	$node->safe_psql('postgres', qq{
+		create function io_fault_attach(text, text, int, int) returns void as '$tmp/io_faults' language c;
+		select io_fault_attach('zs-io-write-back', '$library', -${\ EIO()}, 1)});
+	wait_for_gate($node);
+	my $log_end = -s $node->logfile;
+	my ($status) = $node->psql('postgres', 'checkpoint');
+	if ($retry eq 'on')
+	{
+		is($status, 0, "$title: the checkpoint is complete");
+		is((counters($node))[0] =~ s/\|.*//r, 't', "$title: errors are counted");
+	}
+	else
+	{
+		isnt($status, 0, "$title: the server restarts");
+		wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io where pid is not null');
+	}
+	my $level = $retry eq 'on' ? 'LOG' : 'PANIC';
+	like(slurp_file($node->logfile, $log_end), qr/$level:  could not fsync file .*Input\/output error/, "$title: the log tells");
+	stop_at_once($node, $title);
+	check_twins($node, $title);
+	$node->stop;
+	return;
+}
+
+test_write_back($_) for 'off', 'on';
+
 # ---- a server that goes through the page cache -----------------------------------------------------
 
 my $node = new_node('buffered', conf => io_conf() . "zedstore.io_method = io_uring\n");

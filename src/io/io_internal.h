@@ -377,6 +377,8 @@ typedef struct ZsIoRun
 	uint16		priority;		/* as the kernel wants it; 0: none */
 	int			priority_error; /* errno of a thread that could not set it */
 	ssize_t		first_length;	/* of the next write, or -errno; 0: what is missing */
+	ssize_t		write_back;		/* -errno: how tests want writing the page cache back to end */
+	bool		write_back_failed;	/* the error is from that */
 	char	   *data;			/* the pages, aligned for direct I/O */
 	TimestampTz started;
 	int			error;			/* errno of the write, 0 = it went well */

@@ -82,6 +82,17 @@ write_some(ZsIoRun *run)
 	return pg_pwrite(run->fd, run->data + run->done, length, run->offset + run->done);
 }
 
+/* Has what was written through the page cache brought to the device; returns errno or 0. */
+static int
+write_back(ZsIoRun *run)
+{
+	int			error = run->write_back < 0 ? -run->write_back :
+		zsio_cache_write_back(run->fd, run->offset, run->nblocks * BLCKSZ);
+
+	run->write_back_failed = error != 0;
+	return error;
+}
+
 int
 zsio_write_rest(ZsIoRun *run)
 {
@@ -114,7 +125,7 @@ zsio_write_rest(ZsIoRun *run)
 		else
 			return errno != 0 ? errno : ENOSPC;
 	}
-	return run->cached ? zsio_cache_write_back(run->fd, run->offset, size) : 0;
+	return run->cached ? write_back(run) : 0;
 }
 
 /* ---- the choice ----------------------------------------------------------------------- */

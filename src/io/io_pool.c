@@ -142,6 +142,8 @@ pool_submit(ZsIoRun *run)
 	/* tests make the first write fail, or write less */
 	run->first_length = run->nblocks * BLCKSZ - run->done;
 	ZS_INJECTION_POINT_ARG("zs-io-pwrite", &run->first_length);
+	if (run->cached)
+		ZS_INJECTION_POINT_ARG("zs-io-write-back", &run->write_back);
 
 	if (!started)
 		start_threads();

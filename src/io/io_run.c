@@ -122,6 +122,19 @@ release(ZsIoRun *run, ZsIoResult result)
 }
 
 /*
+ * The kernel has reported that page cache of the file could not be written.  It does that once, and
+ * it may be about what others wrote to the file: the checkpointer would not learn of it.
+ */
+static void
+report_lost_error(ZsIoRun *run, int error)
+{
+	errno = error;
+	ereport(enableFsync ? data_sync_elevel(LOG) : LOG,
+			(errcode_for_file_access(),
+			 errmsg("could not fsync file \"%s\": %m", run->file->path)));
+}
+
+/*
  * Sees to it that the next checkpoint syncs the file; false, with the run's error set: its contents may
  * be lost.
  */
@@ -143,14 +156,8 @@ request_sync(ZsIoRun *run)
 	if (pg_fdatasync(run->file->fd) == 0)
 		return true;
 
-	/*
-	 * The kernel reports an error once, and it may be about what others wrote to the
-	 * file: the checkpointer would not learn of it.
-	 */
 	run->error = errno;
-	ereport(data_sync_elevel(LOG),
-			(errcode_for_file_access(),
-			 errmsg("could not fsync file \"%s\": %m", run->file->path)));
+	report_lost_error(run, errno);
 	return false;
 }
 
@@ -201,6 +208,8 @@ finish(ZsIoRun *run)
 	nbusy--;
 	zsio_pace_ended(run);
 	ZS_INJECTION_POINT_ARG("zs-io-written", NULL);
+	if (run->write_back_failed)
+		report_lost_error(run, run->error);
 	if (run->error != 0 || !request_sync(run))
 	{
 		log_error(run);
@@ -307,6 +316,8 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 	run->counted = zsio_requests_counted(zsio_volume_limits(run->volume), run->nblocks * BLCKSZ);
 	run->done = 0;
 	run->first_length = 0;
+	run->write_back = 0;
+	run->write_back_failed = false;
 	run->priority = 0;
 	run->priority_error = 0;
 	run->error = 0;
