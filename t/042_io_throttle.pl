@@ -74,13 +74,16 @@ foreach my $table ('h', 'z')
 	ok($vacuum->finish, 'and ends');
 }
 
-# -- autovacuum
-kill_rows(2);
+# -- autovacuum, again and again: one that is quick may not be seen
 set_io_conf($node, 'autovacuum', 'on');
+my $updates = start_sql($node, map {
+		("update h set v = v where id % 20 = $_ % 20", "update z set v = v where id % 20 = $_ % 20", 'select pg_sleep(1)')
+	} 1 .. 300);
 wait_for_sql($node, q{
 	select count(*) > 0 from pg_stat_activity
 	where backend_type = 'autovacuum worker' and wait_event = 'VacuumDelay'});
 pass('autovacuum is held back');
+$updates->kill_kill;
 set_io_conf($node, 'autovacuum', 'off');
 wait_for_sql($node, q{select count(*) = 0 from pg_stat_activity where backend_type = 'autovacuum worker'});
 
