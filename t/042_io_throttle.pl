@@ -119,6 +119,24 @@ kill_rows(7);
 $session->query_safe('vacuum analyze h');
 $session->query_safe('vacuum analyze z');
 is($session->query_safe('show vacuum_cost_delay'), '1ms', 'the user\'s setting is as it was');
+
+# -- the user's own sleeps, which a timer would end too early: they are as long as they have to be at least
+SKIP:
+{
+	skip 'PostgreSQL 18 tells how long VACUUM slept', 2 if !$pg18;
+	$node->safe_psql('postgres', q{
+		create table c as select i, repeat('x', 500) from generate_series(1, 3000) i; vacuum freeze c});
+	$session->query_safe("set vacuum_cost_delay = 100; set vacuum_cost_limit = 20");
+	# a page and the free space map cost 1 each time at least; what is below the limit at the end is not slept for
+	my $pages = $node->safe_psql('postgres', q{select pg_relation_size('c') / 8192});
+	my $wanted = ($pages * 2 / 20 - 1) * 100;
+	foreach my $workers (1, 0)
+	{
+		set_io_conf($node, 'zedstore.io_workers', $workers);
+		cmp_ok(delay_of($session, 'vacuum (freeze, disable_page_skipping, verbose) c'), '>', 0.75 * $wanted,
+			"a VACUUM with a long cost delay is not faster than its user wants, workers: $workers");
+	}
+}
 $session->quit;
 
 $load->signal('TERM');

@@ -15,7 +15,8 @@
  * handler is a signal handler: it reads shared atomics and sets core's variables.
  * What core itself assigns to them meanwhile is what the user has asked for since.
  *
- * A sleep ends with the next tick of the timer.  The emergency VACUUM that prevents
+ * A sleep ends with the next tick of the timer.  So ticks are the rarer the longer the user wants VACUUM to
+ * sleep, and without workers there are none.  The emergency VACUUM that prevents
  * wraparound (VacuumFailsafeActive) is not held back, nor are parallel workers.
  *
  * Locks: none.
@@ -40,9 +41,11 @@
 
 #include "io_internal.h"
 
-/* Milliseconds until the timer's first tick, and between two; no sleep is longer. */
+/* Milliseconds until the timer's first tick, and between two, at least; no sleep for workers is longer. */
 #define FIRST_TICK_MS	5
 #define TICK_MS			50
+/* As many of the user's own sleeps are between two ticks, which cut one short. */
+#define TICK_SLEEPS		20
 /* Work that the sleep is for, in the units of vacuum_cost_limit: its default. */
 #define COST_UNITS		200
 /* What workers said longer ago than that does not count. */
@@ -51,6 +54,7 @@
 static ProcessUtility_hook_type next_utility_hook = NULL;
 
 static TimeoutId timer = MAX_TIMEOUTS;
+static int	period;				/* of the timer, while it is active */
 
 /* what the timer has set, and what was there before */
 static volatile bool held = false;
@@ -110,7 +114,7 @@ static void
 tick(void)
 {
 	uint32		us = wanted_sleep();
-	double		delay = us / 1000.0 * vacuum_cost_limit / COST_UNITS;
+	double		delay = Min(us / 1000.0 * vacuum_cost_limit / COST_UNITS, TICK_MS);
 
 	/* core has set it, or it is the first time */
 	if (!held || vacuum_cost_delay != set_delay)
@@ -121,35 +125,48 @@ tick(void)
 		return;
 	}
 	held = true;
-	set_delay = Min(delay, TICK_MS);
+	set_delay = delay;
 	vacuum_cost_delay = set_delay;
 	VacuumCostActive = true;
 }
 
+/* Starts the timer for a VACUUM whose cost delay, in milliseconds, is the user's. */
 static void
-start_timer(void)
+start_timer(double delay)
 {
+	int			wanted = Max(TICK_MS, (int) (delay * TICK_SLEEPS));
+
 	if (timer == MAX_TIMEOUTS)
 		timer = RegisterTimeout(USER_TIMEOUT, tick);
-	if (!get_timeout_active(timer))
-		enable_timeout_every(timer,
-							 TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIRST_TICK_MS),
-							 TICK_MS);
+	if (get_timeout_active(timer) && period == wanted)
+		return;
+	period = wanted;
+	enable_timeout_every(timer,
+						 TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIRST_TICK_MS),
+						 period);
 }
 
 static void
 stop_timer(void)
 {
-	disable_timeout(timer, false);
+	if (timer != MAX_TIMEOUTS)
+		disable_timeout(timer, false);
 	let_go();
 }
 
-/* An autovacuum worker keeps its timer until it ends. */
+/*
+ * An autovacuum worker keeps its timer until it ends.  A transaction ends after it has taken the
+ * delay of the next table.
+ */
 static void
 watch_transactions(XactEvent event, void *arg)
 {
-	if (AmAutoVacuumWorkerProcess() && event == XACT_EVENT_COMMIT && zsio_throttle)
-		start_timer();
+	if (!AmAutoVacuumWorkerProcess() || event != XACT_EVENT_COMMIT)
+		return;
+	if (zsio_throttle && zsio_workers > 0)
+		start_timer(held && vacuum_cost_delay == set_delay ? user_delay : vacuum_cost_delay);
+	else
+		stop_timer();
 }
 
 static void
@@ -160,19 +177,26 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 {
 	ProcessUtility_hook_type next = next_utility_hook ? next_utility_hook : standard_ProcessUtility;
 
-	if (!IsA(pstmt->utilityStmt, VacuumStmt) || !zsio_throttle)
+	/* one within another is about to fail */
+	bool		nested = timer != MAX_TIMEOUTS && get_timeout_active(timer);
+
+	if (!IsA(pstmt->utilityStmt, VacuumStmt) || !zsio_throttle || zsio_workers == 0 || nested)
 	{
 		next(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 		return;
 	}
 	PG_TRY();
 	{
-		start_timer();
+		start_timer(VacuumCostDelay);
 		next(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 	}
 	PG_FINALLY();
 	{
 		stop_timer();
+
+		/* as vacuum() left it: a tick may have come between an error there and here */
+		VacuumCostActive = false;
+		VacuumCostBalance = 0;
 	}
 	PG_END_TRY();
 }
