@@ -305,7 +305,8 @@ $node->safe_psql(
 	'postgres', q{
 	create table again (a bigint, b text) using zedstore;
 	alter table again alter a type int;
-	insert into again select i, 'permanent' from generate_series(1, 50) i});
+	create index on again (a);
+	insert into again select i, 'permanent' from generate_series(1, 5000) i});
 $node->safe_psql('postgres', 'vacuum pg_class');
 my $number = $node->safe_psql('postgres', q{select pg_relation_filenode('again')});
 $node->stop;
@@ -331,15 +332,25 @@ is( $node->safe_psql(
 		insert into temp_again select i, 'temporary' from generate_series(1, 20) i;
 		$both again;
 		$both temp_again;
-		insert into again values (51, 'permanent');
+		insert into again values (5001, 'permanent');
 		$both temp_again;
-		$both again}),
+		$both again;
+		create index on temp_again (a);
+		set enable_seqscan = off; set enable_bitmapscan = off;
+		$both again where a = 5;
+		$both temp_again where a = 5;
+		update again set b = 'changed' where a = 5;
+		update temp_again set b = 'temporarily' where a = 5;
+		$both again where a = 5;
+		$both temp_again where a = 5}),
 	join("\n",
-		'50|permanent|permanent', 't',
-		'50|permanent|permanent', '20|temporary|temporary',
-		'20|temporary|temporary', '51|permanent|permanent'),
+		'5000|permanent|permanent', 't',
+		'5000|permanent|permanent', '20|temporary|temporary',
+		'20|temporary|temporary', '5001|permanent|permanent',
+		'1|permanent|permanent', '1|temporary|temporary',
+		'1|changed|changed', '1|temporarily|temporarily'),
 	'a temporary table and another one with its file number');
-is($node->safe_psql('postgres', "$both again"), '51|permanent|permanent', 'another session agrees');
+is($node->safe_psql('postgres', "$both again"), '5001|changed|permanent', 'another session agrees');
 zs_check_all($node);
 
 ok(!$node->log_contains('TRAP:|PANIC|terminated by signal [46]|terminated by signal 11'),

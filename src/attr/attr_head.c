@@ -128,6 +128,13 @@ zsattr_head_gone(ZsSegmentHead *head)
 	head->by_row = false;
 }
 
+/* Is the segment one of the table's? */
+static inline bool
+is_file_of(const ZsSegmentHead *head, Relation rel)
+{
+	return RelFileLocatorEquals(head->locator, rel->rd_locator) && head->backend == rel->rd_backend;
+}
+
 static ZsSegmentHead *
 find_by_row(Relation rel, uint16 treeno, zstid row)
 {
@@ -143,7 +150,7 @@ find_by_row(Relation rel, uint16 treeno, zstid row)
 			 head != NULL; head = head->next_by_row)
 		{
 			if (head->treeno == treeno && zsattr_item_covers(&head->item, row) &&
-				RelFileLocatorEquals(head->locator, rel->rd_locator))
+				is_file_of(head, rel))
 				return head;
 		}
 	}
@@ -225,7 +232,7 @@ zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item)
 	for (ZsSegmentHead *head = *bucket_of(item); head != NULL; head = head->next)
 	{
 		if (memcmp(&head->item, item, sizeof(ZsSegmentItem)) == 0 && head->treeno == treeno &&
-			RelFileLocatorEquals(head->locator, rel->rd_locator))
+			is_file_of(head, rel))
 		{
 			head->nusers++;
 			head->relid = RelationGetRelid(rel);
@@ -252,6 +259,7 @@ zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 	entry->info = head->info;
 	entry->relid = RelationGetRelid(rel);
 	entry->locator = rel->rd_locator;
+	entry->backend = rel->rd_backend;
 	entry->treeno = treeno;
 	entry->cached = true;
 	entry->nusers = 1;

@@ -244,6 +244,7 @@ typedef struct ZsSegmentHead
 	Size		size;			/* bytes it counts for */
 	Oid			relid;
 	RelFileLocator locator;
+	ProcNumber	backend;		/* a temporary table may have the locator of another one */
 	uint16		treeno;
 	struct ZsSegmentHead *next; /* in its bucket */
 	struct ZsSegmentHead *next_by_row;	/* the same, while by_row */

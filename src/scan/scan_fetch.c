@@ -46,6 +46,7 @@ struct ZsIndexFetch
 static struct
 {
 	RelFileLocator locator;
+	ProcNumber	backend;
 	LocalTransactionId lxid;
 	CommandId	cid;
 	zstid		row;			/* ZS_INVALID_ROW: none */
@@ -103,6 +104,7 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 	if (zs_enable_fetch_cache && IsMVCCSnapshot(snapshot))
 	{
 		last_indexed.locator = rel->rd_locator;
+		last_indexed.backend = rel->rd_backend;
 		last_indexed.lxid = MyProc->vxid.lxid;
 		last_indexed.cid = GetCurrentCommandId(false);
 		last_indexed.row = row;
@@ -265,7 +267,8 @@ was_indexed_last(Relation rel, zstid row)
 {
 	return last_indexed.row == row && last_indexed.lxid == MyProc->vxid.lxid &&
 		last_indexed.cid == GetCurrentCommandId(false) &&
-		RelFileLocatorEquals(last_indexed.locator, rel->rd_locator);
+		RelFileLocatorEquals(last_indexed.locator, rel->rd_locator) &&
+		last_indexed.backend == rel->rd_backend;
 }
 
 TupleTableSlot *
