@@ -260,3 +260,17 @@ RESET min_parallel_table_scan_size;
 RESET parallel_leader_participation;
 DROP FUNCTION wd_count(int);
 DROP TABLE wd_inner, wd_outer;
+
+-- a trigger on a table that was emptied in place, which is not a command of its own, sees the new rows
+CREATE FUNCTION wd_tell() RETURNS trigger LANGUAGE plpgsql AS
+	'BEGIN RAISE NOTICE ''% %'', new.id, new.c; RETURN NULL; END';
+BEGIN;
+CREATE TABLE wd_reload (id int, c text) USING zedstore;
+CREATE TRIGGER tell AFTER INSERT ON wd_reload FOR EACH ROW WHEN (new.id % 10000 = 9999) EXECUTE FUNCTION wd_tell();
+INSERT INTO wd_reload SELECT i, 'old' FROM generate_series(1, 20000) i;
+SELECT c, id FROM wd_reload WHERE ctid = (SELECT ctid FROM wd_reload WHERE id = 9999);
+TRUNCATE wd_reload;
+INSERT INTO wd_reload SELECT i, 'new' FROM generate_series(1, 20000) i;
+COMMIT;
+DROP TABLE wd_reload;
+DROP FUNCTION wd_tell();

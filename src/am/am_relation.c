@@ -80,6 +80,7 @@ void
 zsam_nontransactional_truncate(Relation rel)
 {
 	zswrite_flush(rel);
+	zsscan_forget_rows(rel);
 	RelationTruncate(rel, 0);
 	zspage_forget_roots(rel);
 	zstid_forget_cursors(rel);

@@ -9,8 +9,9 @@
  * tuple_fetch_row_version has no scan to keep anything in.  UPDATE calls it for
  * each row, so the backend keeps one source per table for the length of a
  * statement: it is dropped when the command counter, the transaction or the
- * table's file changes.  Within one command no row that the command may see
- * can go away, so what was cached stays right.
+ * table's file changes, and when the file is emptied in place, which does not
+ * count as a command.  Otherwise no row that a command may see can go away within
+ * it, so what was cached stays right.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -256,6 +257,20 @@ zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSl
 	source->row_located = false;
 	zsscan_store(source, slot, row, vis);
 	zsslot_watch(slot);
+}
+
+void
+zsscan_forget_rows(Relation rel)
+{
+	RowCacheEntry *entry = NULL;
+
+	last_indexed.row = ZS_INVALID_ROW;
+	if (row_cache != NULL)
+		entry = row_cache_lookup(row_cache, RelationGetRelid(rel));
+	if (entry == NULL || entry->source == NULL)
+		return;
+	zsscan_source_free(entry->source);
+	entry->source = NULL;
 }
 
 /*
