@@ -75,6 +75,9 @@ extern TransactionId zsscan_index_delete_tuples(Relation rel, TM_IndexDeleteOp *
 /* Installs the callbacks that drop the backend's fetch cache. */
 extern void zsscan_fetch_init(void);
 
+/* The row is deleted: who asks for it again by its TID wants to see that. */
+extern void zsscan_forget_version(Relation rel, zstid row);
+
 /* Forgets all rows of the table, which is about to be emptied in place.  A slot that has one keeps its values. */
 extern void zsscan_forget_rows(Relation rel);
 

@@ -261,6 +261,15 @@ RESET parallel_leader_participation;
 DROP FUNCTION wd_count(int);
 DROP TABLE wd_inner, wd_outer;
 
+-- DELETE returns its own transaction in xmax, also where an index scan found the row
+SET enable_seqscan = off;
+SET enable_bitmapscan = off;
+BEGIN;
+DELETE FROM un_z WHERE id = 9 RETURNING id, xmax = pg_current_xact_id()::xid AS own;
+ROLLBACK;
+RESET enable_seqscan;
+RESET enable_bitmapscan;
+
 -- a trigger on a table that was emptied in place, which is not a command of its own, sees the new rows
 CREATE FUNCTION wd_tell() RETURNS trigger LANGUAGE plpgsql AS
 	'BEGIN RAISE NOTICE ''% %'', new.id, new.c; RETURN NULL; END';

@@ -211,6 +211,7 @@ zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapsho
 	result = zstid_delete(rel, zs_row_from_tid(tid), cid, crosscheck, wait, tmfd, changing_part);
 	if (result != TM_Ok)
 		return result;
+	zsscan_forget_version(rel, zs_row_from_tid(tid));
 
 	if (RelationIsLogicallyLogged(rel))
 	{

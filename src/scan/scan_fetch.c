@@ -260,6 +260,13 @@ zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSl
 }
 
 void
+zsscan_forget_version(Relation rel, zstid row)
+{
+	if (last_indexed.row == row && RelFileLocatorEquals(last_indexed.locator, rel->rd_locator))
+		last_indexed.row = ZS_INVALID_ROW;
+}
+
+void
 zsscan_forget_rows(Relation rel)
 {
 	RowCacheEntry *entry = NULL;
