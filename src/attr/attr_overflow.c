@@ -401,6 +401,7 @@ zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *po
 	struct varlena *result;
 	const char *reason = NULL;
 
+	ZS_INJECTION_POINT("zs-attr-overflow-read");
 	begin_chain(&chain, rel, attno, pointer);
 	result = palloc(size + VARHDRSZ);
 	SET_VARSIZE(result, size + VARHDRSZ);

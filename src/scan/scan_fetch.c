@@ -256,7 +256,6 @@ zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSl
 	zsslot_detach(&source->base);
 	source->row_located = false;
 	zsscan_store(source, slot, row, vis);
-	zsslot_watch(slot);
 }
 
 void

@@ -596,6 +596,9 @@ zsscan_store(ZsRowSource *source, TupleTableSlot *slot, zstid row, const ZsVisSl
 		adopt_descriptor(source, slot->tts_tupleDescriptor);
 	zsslot_store(slot, &source->base, row, vis);
 	slot->tts_tableOid = RelationGetRelid(source->rel);
+	/* before anything can fail: the source may outlive the slot */
+	if (source->base.slot_keeps_values)
+		zsslot_watch(slot);
 	if (unlikely(!zs_enable_lazy_decode))
 		slot_getsomeattrs(slot, slot->tts_tupleDescriptor->natts);
 }
