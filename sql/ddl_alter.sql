@@ -327,3 +327,26 @@ drop user zs_ddl_alter_user;
 
 select test.check(oid) from pg_class
 where relnamespace = 'ddl_alter'::regnamespace and relkind in ('r', 'm') and relam = (select oid from pg_am where amname = 'zedstore') order by relname;
+
+-- rows are read by TID and changed right after a savepoint took ALTER TABLE back
+create table sp_z (a int, b text, c int, d int) using zedstore;
+insert into sp_z select i, 'b' || i, i, -i from generate_series(1, 20000) i;
+begin;
+savepoint s;
+alter table sp_z drop column b;
+select * from sp_z where ctid = (select ctid from sp_z where a = 15000);
+rollback to s;
+select * from sp_z where ctid = (select ctid from sp_z where a = 15000);
+update sp_z set d = 0 where ctid = (select ctid from sp_z where a = 15000);
+select * from sp_z where a = 15000;
+rollback to s;
+alter table sp_z add column e int default 5;
+savepoint t;
+alter table sp_z drop column c;
+select * from sp_z where ctid = (select ctid from sp_z where a = 15000);
+rollback to t;
+update sp_z set d = 0 where ctid = (select ctid from sp_z where a = 15000);
+select * from sp_z where a = 15000;
+rollback;
+select * from sp_z where ctid = (select ctid from sp_z where a = 15000);
+drop table sp_z;

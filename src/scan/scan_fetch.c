@@ -8,10 +8,10 @@
  *
  * tuple_fetch_row_version has no scan to keep anything in.  UPDATE calls it for
  * each row, so the backend keeps one source per table for the length of a
- * statement: it is dropped when the command counter, the transaction or the
- * table's file changes, and when the file is emptied in place, which does not
- * count as a command.  Otherwise no row that a command may see can go away within
- * it, so what was cached stays right.
+ * statement: it is dropped when the command counter, the transaction, the
+ * table's file or its definition changes, and when the file is emptied in place,
+ * which does not count as a command.  Otherwise no row that a command may see
+ * can go away within it, so what was cached stays right.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -129,6 +129,7 @@ typedef struct RowCacheEntry
 {
 	Oid			relid;			/* hash key */
 	char		status;			/* simplehash's */
+	bool		stale;			/* the table's relation cache entry was invalidated since */
 	RelFileLocator locator;
 	ZsRowSource *source;		/* in row_cache_context */
 } RowCacheEntry;
@@ -192,10 +193,31 @@ row_cache_xact_callback(XactEvent event, void *arg)
 		drop_row_cache(true, event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT);
 }
 
+/*
+ * Relcache callback.  A subtransaction that is rolled back takes its ALTER TABLE with it, which does not count as a
+ * command; and the new descriptor may lie where the old one was, by which a source would know it.
+ */
+static void
+row_cache_relcache_callback(Datum arg, Oid relid)
+{
+	row_cache_iterator iterator;
+	RowCacheEntry *entry;
+
+	if (row_cache == NULL)
+		return;
+	row_cache_start_iterate(row_cache, &iterator);
+	while ((entry = row_cache_iterate(row_cache, &iterator)) != NULL)
+	{
+		if (!OidIsValid(relid) || entry->relid == relid)
+			entry->stale = true;
+	}
+}
+
 void
 zsscan_fetch_init(void)
 {
 	RegisterXactCallback(row_cache_xact_callback, NULL);
+	CacheRegisterRelcacheCallback(row_cache_relcache_callback, (Datum) 0);
 }
 
 /*
@@ -222,7 +244,7 @@ row_cache_source(Relation rel)
 
 	entry = row_cache_insert(row_cache, relid, &found);
 	if (found && entry->source != NULL &&
-		(!RelFileLocatorEquals(entry->locator, rel->rd_locator) ||
+		(entry->stale || !RelFileLocatorEquals(entry->locator, rel->rd_locator) ||
 		 entry->source->rel != rel))
 	{
 		zsscan_source_free(entry->source);
@@ -233,6 +255,7 @@ row_cache_source(Relation rel)
 		MemoryContext old = MemoryContextSwitchTo(row_cache_context);
 
 		entry->source = NULL;
+		entry->stale = false;
 		entry->locator = rel->rd_locator;
 		entry->source = zsscan_source_create(rel, false, false, NULL);
 		zsscan_source_copy_desc(entry->source);
@@ -303,7 +326,7 @@ zsscan_stored_version(Relation rel, zstid row)
 		row_cache_cid != GetCurrentCommandId(false))
 		return NULL;
 	entry = row_cache_lookup(row_cache, relid);
-	if (entry == NULL || entry->source == NULL || entry->source->rel != rel ||
+	if (entry == NULL || entry->source == NULL || entry->stale || entry->source->rel != rel ||
 		!RelFileLocatorEquals(entry->locator, rel->rd_locator))
 		return NULL;
 	slot = entry->source->base.user;
