@@ -47,10 +47,13 @@ model_load(void)
 	PGresult   *res;
 
 	ntables = nindexes = 0;
+
+	/* ids of a table that others inherit from are not unique: children may have the same */
 	res = ask_rows(0,
 				   "select c.relname, c.relkind, c.relispartition, exists (select from pg_index i where i.indrelid = c.oid"
 				   " and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null and i.indnkeyatts = 1"
 				   " and i.indkey[0] = (select attnum from pg_attribute where attrelid = c.oid and attname = 'id'))"
+				   " and (c.relkind <> 'r' or not exists (select from pg_inherits where inhparent = c.oid))"
 				   " from pg_class c where relnamespace = 'w'::regnamespace and relkind in ('r', 'p', 'm')"
 				   " and relname not like 'trlog%' and relispopulated and exists (select from pg_attribute where attrelid = c.oid and attname = 'id')"
 				   " order by relname");
