@@ -94,6 +94,21 @@ select * from fr_z;
 commit;
 select * from fr_z;
 
+-- ... and what it wrote stays where a subtransaction's rows go
+create table tr_z (n int, t text) using zedstore;
+begin;
+truncate tr_z;
+copy tr_z from stdin (freeze);
+1	frozen
+2	frozen
+\.
+savepoint a;
+insert into tr_z select i, 'gone' from generate_series(10, 15) i;
+rollback to a;
+insert into tr_z select i, 'after' from generate_series(3, 4) i;
+commit;
+select * from tr_z order by n;
+
 -- exceptions in blocks, one subtransaction for each row
 create function load_with_errors(twin text) returns void language plpgsql as $$
 begin

@@ -572,6 +572,23 @@ compare_items(const void *a, const void *b)
 }
 
 /*
+ * Is the buffered row one that the transaction may still commit?  Frozen rows are, but only those that were
+ * reserved as such: VACUUM may have given the row number of a rolled-back one to others, and frozen theirs.
+ * VACUUM FULL, which writes frozen rows only, has changed their slots since.
+ */
+static bool
+row_may_live(Relation rel, const ZsWriteBuffer *buf, zstid row)
+{
+	ZsVisSlot	vis;
+
+	if (!zstid_lookup(rel, row, &vis, NULL))
+		return false;
+	if (vis.xmin == FrozenTransactionId && row >= buf->frozen_first && row < buf->frozen_end)
+		return true;
+	return buf->xid == FrozenTransactionId || TransactionIdIsCurrentTransactionId(vis.xmin);
+}
+
+/*
  * Drops the rows of subtransactions that were rolled back.  VACUUM may have taken their row numbers
  * already, and given them to others; those of our own live rows it leaves alone.
  */
@@ -583,11 +600,9 @@ drop_aborted_items(Relation rel, ZsWriteBuffer *buf)
 	for (int i = 0; i < buf->nitems; i++)
 	{
 		MinimalTuple item = buf->items[i];
-		ZsVisSlot	vis;
 
 		CHECK_FOR_INTERRUPTS();
-		if (zstid_lookup(rel, zsrow_item_row(item), &vis, NULL) &&
-			(TransactionIdIsCurrentTransactionId(vis.xmin) || buf->xid == FrozenTransactionId))
+		if (row_may_live(rel, buf, zsrow_item_row(item)))
 		{
 			buf->items[kept++] = item;
 			continue;
@@ -765,18 +780,6 @@ columns_to_items(Relation rel, ZsWriteBuffer *buf)
 }
 
 /*
- * Is row n of the batch one that the transaction may still commit?
- */
-static bool
-row_may_live(Relation rel, const ZsWriteBuffer *buf, uint32 n)
-{
-	ZsVisSlot	vis;
-
-	return zstid_lookup(rel, buf->first + n, &vis, NULL) &&
-		(vis.xmin == FrozenTransactionId || TransactionIdIsCurrentTransactionId(vis.xmin));
-}
-
-/*
  * Drops rows of rolled-back subtransactions at both ends of the column batch, whole stripes in
  * front.
  */
@@ -785,12 +788,12 @@ drop_aborted_ends(Relation rel, ZsWriteBuffer *buf)
 {
 	uint32		first = 0;
 
-	while (buf->nrows > 0 && !row_may_live(rel, buf, buf->nrows - 1))
+	while (buf->nrows > 0 && !row_may_live(rel, buf, buf->first + buf->nrows - 1))
 	{
 		CHECK_FOR_INTERRUPTS();
 		zswrite_pop(buf, buf->first + buf->nrows - 1);
 	}
-	while (first < buf->nrows && !row_may_live(rel, buf, first))
+	while (first < buf->nrows && !row_may_live(rel, buf, buf->first + first))
 	{
 		CHECK_FOR_INTERRUPTS();
 		first++;
