@@ -300,6 +300,19 @@ create temp table keep_z using zedstore on commit preserve rows as select genera
 select count(*) from keep_z;
 drop table keep_z, del_z, tmp_z;
 
+-- a rewrite that changes no type keeps the defaults of rows that lack a column, in segments and in the row tree
+create table len_h (a int, b varchar(20)) using heap;
+create table len_z (a int, b varchar(20)) using zedstore;
+select test.both('insert into len_@ select i, ''b'' || i from generate_series(1, 9000) i');
+select test.both('insert into len_@ values (0, ''single'')');
+select test.both('alter table len_@ add column c int default 7, add column d text default ''fast''');
+select test.both('insert into len_@ values (-1, ''new'', 8, null)');
+select file_of('len_z') as before \gset
+select test.both('alter table len_@ alter b type varchar(30) using b::text');
+select file_of('len_z') <> :before as rewritten;
+select test.same('select * from len_@');
+select count(*), count(c), sum(c), count(d) from len_z;
+
 -- unlogged
 create unlogged table unl_z (a int) using zedstore;
 insert into unl_z select generate_series(1, 5000);

@@ -69,18 +69,23 @@ zsscan_source_end_readers(ZsRowSource *source)
 	init_columns(source);
 }
 
-/* Do both descriptors say the same of stored rows? */
+/*
+ * Does the source's descriptor say the same of stored rows as that of its slot?  ALTER TABLE takes missing
+ * values out of the table's before it rewrites the rows, even if no type changes.  A slot's may lack
+ * them for other reasons, since not all copies of a descriptor have them.
+ */
 static bool
-same_layout(TupleDesc a, TupleDesc b)
+same_layout(TupleDesc source_desc, TupleDesc slot_desc)
 {
-	if (a->natts != b->natts)
+	if (source_desc->natts != slot_desc->natts)
 		return false;
-	for (int i = 0; i < a->natts; i++)
+	for (int i = 0; i < source_desc->natts; i++)
 	{
-		Form_pg_attribute x = TupleDescAttr(a, i);
-		Form_pg_attribute y = TupleDescAttr(b, i);
+		Form_pg_attribute x = TupleDescAttr(source_desc, i);
+		Form_pg_attribute y = TupleDescAttr(slot_desc, i);
 
-		if (x->atttypid != y->atttypid || x->attisdropped != y->attisdropped)
+		if (x->atttypid != y->atttypid || x->attisdropped != y->attisdropped ||
+			(y->atthasmissing && !x->atthasmissing))
 			return false;
 	}
 	return true;
