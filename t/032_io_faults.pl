@@ -350,6 +350,7 @@ CONF
 	else
 	{
 		isnt($status, 0, "$title: the server restarts");
+		$node->wait_for_log(qr/database system is ready to accept connections/, $log_end);
 		wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io where pid is not null');
 	}
 	my $level = $retry eq 'on' ? 'LOG' : 'PANIC';
