@@ -363,3 +363,12 @@ select * from sp_z where a = 15000;
 rollback;
 select * from sp_z where ctid = (select ctid from sp_z where a = 15000);
 drop table sp_z;
+
+-- rows that wait in the write buffer when the table's columns change
+create table buf_z (a int, b text, c int, d numeric) using zedstore;
+begin;
+insert into buf_z select i, null, i % 11, i / 7.0 from generate_series(1, 300) i;
+alter table buf_z alter column c type bigint;
+select count(*), sum(a), count(b), sum(c), round(sum(d)) from buf_z;
+commit;
+drop table buf_z;
