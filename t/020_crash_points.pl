@@ -168,6 +168,11 @@ my @cases = (
 				sql => "insert into T select 11, string_agg(md5(i::text), ''), 1 from generate_series(1, 20000) i"
 			}
 		} qw(zs-attr-overflow-allocate zs-attr-overflow-write)),
+	{
+		point => 'zs-attr-overflow-read',
+		setup => "insert into T values (1, (select string_agg(md5(k::text), '') from generate_series(1, 1000) k), 1)",
+		sql => "update T set c = length(b), b = b || 'x'"
+	},
 
 	# changes of rows
 	{ point => 'zs-tid-xmax', title => 'delete', setup => sprintf($rows, 1, 100), sql => 'delete from T where a between 20 and 40', skip => 5 },
