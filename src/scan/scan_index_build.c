@@ -146,15 +146,15 @@ note_unwritten(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
 	UnwrittenRows *unwritten = arg;
 	zstid		row;
 
-	if (vis == NULL || zstid_is_current_xact(vis) ||
+	/* runs ascend, so those of an inserter that is known by now say nothing new */
+	if (vis == NULL || zstid_is_current_xact(vis) || list_member_xid(unwritten->xids, vis->xmin) ||
 		zstid_satisfies_vacuum(vis, InvalidTransactionId, InvalidBuffer) != ZS_VACUUM_INSERT_IN_PROGRESS)
 		return;
 	row = find_unwritten(unwritten, run);
 	if (row == ZS_MAX_ROW)
 		return;
 	unwritten->first = Min(unwritten->first, row);
-	if (!list_member_xid(unwritten->xids, vis->xmin))
-		unwritten->xids = lappend_xid(unwritten->xids, vis->xmin);
+	unwritten->xids = lappend_xid(unwritten->xids, vis->xmin);
 }
 
 static void
