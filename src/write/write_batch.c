@@ -261,13 +261,20 @@ zswrite_columns_accept(Relation rel, const ZsWriteBuffer *buf, zstid row)
 		zstid_retire_gap(rel, end, row);
 }
 
+/* Frees an item that leaves the row batch. */
+static void
+free_item(ZsWriteBuffer *buf, MinimalTuple item)
+{
+	zswrite_account(buf, -(int64) item->t_len);
+	pfree(item);
+}
+
 void
 zswrite_pop(ZsWriteBuffer *buf, zstid row)
 {
 	if (buf->nitems > 0 && zsrow_item_row(buf->items[buf->nitems - 1]) == row)
 	{
-		zswrite_account(buf, -(int64) buf->items[buf->nitems - 1]->t_len);
-		pfree(buf->items[--buf->nitems]);
+		free_item(buf, buf->items[--buf->nitems]);
 		return;
 	}
 	if (buf->nrows > 0 && buf->first + buf->nrows - 1 == row)
@@ -607,8 +614,7 @@ drop_aborted_items(Relation rel, ZsWriteBuffer *buf)
 			buf->items[kept++] = item;
 			continue;
 		}
-		zswrite_account(buf, -(int64) item->t_len);
-		pfree(item);
+		free_item(buf, item);
 	}
 	buf->nitems = kept;
 }
@@ -618,10 +624,7 @@ static void
 drop_items(ZsWriteBuffer *buf, int n)
 {
 	for (int i = 0; i < n; i++)
-	{
-		zswrite_account(buf, -(int64) buf->items[i]->t_len);
-		pfree(buf->items[i]);
-	}
+		free_item(buf, buf->items[i]);
 	buf->nitems -= n;
 	if (buf->nitems > 0)
 		memmove(buf->items, buf->items + n, buf->nitems * sizeof(MinimalTuple));
@@ -697,15 +700,12 @@ column_datum(const ZsWriteColumn *column, uint32 n)
 	return zswrite_form_datum(column->attlen, data, len);
 }
 
-/* Takes the last items of the row batch away again. */
+/* Takes the last items of the row batch away again; nitems stay. */
 static void
 drop_last_items(ZsWriteBuffer *buf, int nitems)
 {
 	while (buf->nitems > nitems)
-	{
-		zswrite_account(buf, -(int64) buf->items[--buf->nitems]->t_len);
-		pfree(buf->items[buf->nitems]);
-	}
+		free_item(buf, buf->items[--buf->nitems]);
 }
 
 /* The item for row n of the column batch, in the current context; NULL if the row is too wide. */
