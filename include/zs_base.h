@@ -100,6 +100,25 @@ extern const struct TableAmRoutine zs_table_am_routine;
 extern bool zsbase_is_zedstore(Relation rel);
 
 /*
+ * The table's file, to remember something of it.  A temporary table's may have the locator of another table's:
+ * it is the backend that tells them apart.
+ */
+static inline RelFileLocatorBackend
+zsbase_file(Relation rel)
+{
+	RelFileLocatorBackend file = {.locator = rel->rd_locator, .backend = rel->rd_backend};
+
+	return file;
+}
+
+/* Is it the table's file? */
+static inline bool
+zsbase_has_file(Relation rel, const RelFileLocatorBackend *file)
+{
+	return RelFileLocatorEquals(file->locator, rel->rd_locator) && file->backend == rel->rd_backend;
+}
+
+/*
  * Same for a pg_class.relam value: is it an access method with our handler,
  * whatever its name?  Cached.
  */

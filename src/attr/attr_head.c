@@ -110,7 +110,7 @@ by_row_bucket(RelFileNumber relnumber, uint16 treeno, uint64 range)
 static ZsSegmentHead **
 by_row_bucket_of(const ZsSegmentHead *head)
 {
-	return by_row_bucket(head->locator.relNumber, head->treeno,
+	return by_row_bucket(head->file.locator.relNumber, head->treeno,
 						 head->item.first_row / ZS_SEGMENT_ROWS);
 }
 
@@ -128,13 +128,6 @@ zsattr_head_gone(ZsSegmentHead *head)
 	head->by_row = false;
 }
 
-/* Is the segment one of the table's? */
-static inline bool
-is_file_of(const ZsSegmentHead *head, Relation rel)
-{
-	return RelFileLocatorEquals(head->locator, rel->rd_locator) && head->backend == rel->rd_backend;
-}
-
 static ZsSegmentHead *
 find_by_row(Relation rel, uint16 treeno, zstid row)
 {
@@ -150,7 +143,7 @@ find_by_row(Relation rel, uint16 treeno, zstid row)
 			 head != NULL; head = head->next_by_row)
 		{
 			if (head->treeno == treeno && zsattr_item_covers(&head->item, row) &&
-				is_file_of(head, rel))
+				zsbase_has_file(rel, &head->file))
 				return head;
 		}
 	}
@@ -232,7 +225,7 @@ zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item)
 	for (ZsSegmentHead *head = *bucket_of(item); head != NULL; head = head->next)
 	{
 		if (memcmp(&head->item, item, sizeof(ZsSegmentItem)) == 0 && head->treeno == treeno &&
-			is_file_of(head, rel))
+			zsbase_has_file(rel, &head->file))
 		{
 			head->nusers++;
 			head->relid = RelationGetRelid(rel);
@@ -258,8 +251,7 @@ zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 	entry->item = head->item;
 	entry->info = head->info;
 	entry->relid = RelationGetRelid(rel);
-	entry->locator = rel->rd_locator;
-	entry->backend = rel->rd_backend;
+	entry->file = zsbase_file(rel);
 	entry->treeno = treeno;
 	entry->cached = true;
 	entry->nusers = 1;

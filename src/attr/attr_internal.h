@@ -243,8 +243,7 @@ typedef struct ZsSegmentHead
 	int			nusers;			/* readers that have it open */
 	Size		size;			/* bytes it counts for */
 	Oid			relid;
-	RelFileLocator locator;
-	ProcNumber	backend;		/* a temporary table may have the locator of another one */
+	RelFileLocatorBackend file;
 	uint16		treeno;
 	struct ZsSegmentHead *next; /* in its bucket */
 	struct ZsSegmentHead *next_by_row;	/* the same, while by_row */

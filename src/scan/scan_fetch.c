@@ -46,8 +46,7 @@ struct ZsIndexFetch
  */
 static struct
 {
-	RelFileLocator locator;
-	ProcNumber	backend;
+	RelFileLocatorBackend file;
 	LocalTransactionId lxid;
 	CommandId	cid;
 	zstid		row;			/* ZS_INVALID_ROW: none */
@@ -104,8 +103,7 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 	last_indexed.row = ZS_INVALID_ROW;
 	if (zs_enable_fetch_cache && IsMVCCSnapshot(snapshot))
 	{
-		last_indexed.locator = rel->rd_locator;
-		last_indexed.backend = rel->rd_backend;
+		last_indexed.file = zsbase_file(rel);
 		last_indexed.lxid = MyProc->vxid.lxid;
 		last_indexed.cid = GetCurrentCommandId(false);
 		last_indexed.row = row;
@@ -129,8 +127,8 @@ typedef struct RowCacheEntry
 {
 	Oid			relid;			/* hash key */
 	char		status;			/* simplehash's */
-	bool		stale;			/* the table's relation cache entry was invalidated since */
 	RelFileLocator locator;
+	uint64		relcache_changes;	/* when the source was made */
 	ZsRowSource *source;		/* in row_cache_context */
 } RowCacheEntry;
 
@@ -152,6 +150,7 @@ static row_cache_hash *row_cache = NULL;
 static MemoryContext row_cache_context = NULL;
 static CommandId row_cache_cid;
 static LocalTransactionId row_cache_lxid;
+static uint64 relcache_changes = 0; /* how often entries of the relation cache were invalidated */
 
 /*
  * Drops all sources.  Slots that read from them keep their values, unless the transaction ends, when
@@ -195,22 +194,13 @@ row_cache_xact_callback(XactEvent event, void *arg)
 
 /*
  * Relcache callback.  A subtransaction that is rolled back takes its ALTER TABLE with it, which does not count as a
- * command; and the new descriptor may lie where the old one was, by which a source would know it.
+ * command; and the new descriptor may lie where the old one was, by which a source would know it.  Seldom enough to
+ * forget the sources of all tables.
  */
 static void
 row_cache_relcache_callback(Datum arg, Oid relid)
 {
-	row_cache_iterator iterator;
-	RowCacheEntry *entry;
-
-	if (row_cache == NULL)
-		return;
-	row_cache_start_iterate(row_cache, &iterator);
-	while ((entry = row_cache_iterate(row_cache, &iterator)) != NULL)
-	{
-		if (!OidIsValid(relid) || entry->relid == relid)
-			entry->stale = true;
-	}
+	relcache_changes++;
 }
 
 void
@@ -244,8 +234,8 @@ row_cache_source(Relation rel)
 
 	entry = row_cache_insert(row_cache, relid, &found);
 	if (found && entry->source != NULL &&
-		(entry->stale || !RelFileLocatorEquals(entry->locator, rel->rd_locator) ||
-		 entry->source->rel != rel))
+		(entry->relcache_changes != relcache_changes ||
+		 !RelFileLocatorEquals(entry->locator, rel->rd_locator) || entry->source->rel != rel))
 	{
 		zsscan_source_free(entry->source);
 		entry->source = NULL;
@@ -255,7 +245,7 @@ row_cache_source(Relation rel)
 		MemoryContext old = MemoryContextSwitchTo(row_cache_context);
 
 		entry->source = NULL;
-		entry->stale = false;
+		entry->relcache_changes = relcache_changes;
 		entry->locator = rel->rd_locator;
 		entry->source = zsscan_source_create(rel, false, false, NULL);
 		zsscan_source_copy_desc(entry->source);
@@ -284,7 +274,7 @@ zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSl
 void
 zsscan_forget_version(Relation rel, zstid row)
 {
-	if (last_indexed.row == row && RelFileLocatorEquals(last_indexed.locator, rel->rd_locator))
+	if (last_indexed.row == row && zsbase_has_file(rel, &last_indexed.file))
 		last_indexed.row = ZS_INVALID_ROW;
 }
 
@@ -311,8 +301,7 @@ was_indexed_last(Relation rel, zstid row)
 {
 	return last_indexed.row == row && last_indexed.lxid == MyProc->vxid.lxid &&
 		last_indexed.cid == GetCurrentCommandId(false) &&
-		RelFileLocatorEquals(last_indexed.locator, rel->rd_locator) &&
-		last_indexed.backend == rel->rd_backend;
+		zsbase_has_file(rel, &last_indexed.file);
 }
 
 TupleTableSlot *
@@ -326,7 +315,8 @@ zsscan_stored_version(Relation rel, zstid row)
 		row_cache_cid != GetCurrentCommandId(false))
 		return NULL;
 	entry = row_cache_lookup(row_cache, relid);
-	if (entry == NULL || entry->source == NULL || entry->stale || entry->source->rel != rel ||
+	if (entry == NULL || entry->source == NULL || entry->source->rel != rel ||
+		entry->relcache_changes != relcache_changes ||
 		!RelFileLocatorEquals(entry->locator, rel->rd_locator))
 		return NULL;
 	slot = entry->source->base.user;
