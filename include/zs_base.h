@@ -130,6 +130,12 @@ extern bool zsbase_is_zedstore_am(Oid amoid);
  */
 extern Oid	zsbase_leaving_for(Oid relid);
 
+/*
+ * Has fn called before each ALTER TABLE and DROP, which may change columns of tables; it may raise
+ * errors.  For the one module that keeps rows in memory.
+ */
+extern void zsbase_before_alteration(void (*fn) (void));
+
 /* Is the extension created in this database?  Needs a transaction. */
 extern bool zsbase_is_installed(void);
 

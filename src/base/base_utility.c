@@ -104,6 +104,7 @@ static ZsDdlCommand *current_command = NULL;
 
 static ProcessUtility_hook_type next_utility_hook = NULL;
 static object_access_hook_type next_object_access_hook = NULL;
+static void (*before_alteration) (void) = NULL;
 
 /* ---- lists of options ------------------------------------------------------ */
 
@@ -516,6 +517,10 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 {
 	ZsDdlCommand command = {0};
 
+	if (before_alteration != NULL &&
+		(IsA(pstmt->utilityStmt, AlterTableStmt) || IsA(pstmt->utilityStmt, DropStmt)))
+		before_alteration();
+
 	if (IsA(pstmt->utilityStmt, AlterTableStmt))
 		pstmt = prepare_alteration(pstmt, &command);
 	else
@@ -535,6 +540,12 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 
 	if (OidIsValid(command.altering) && command.options != (Datum) 0)
 		zsbase_options_store(command.altering, command.options);
+}
+
+void
+zsbase_before_alteration(void (*fn) (void))
+{
+	before_alteration = fn;
 }
 
 /*

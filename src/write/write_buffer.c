@@ -28,7 +28,6 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "miscadmin.h"
-#include "tcop/utility.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -40,7 +39,6 @@ bool		zswrite_committing = false;
 
 static HTAB *buffers = NULL;	/* Oid -> ZsWriteBuffer, in TopTransactionContext */
 static Size total_bytes = 0;	/* of all buffers */
-static ProcessUtility_hook_type next_utility_hook = NULL;
 
 void
 zswrite_account(ZsWriteBuffer *buf, int64 delta)
@@ -399,28 +397,15 @@ xact_callback(XactEvent event, void *arg)
 	}
 }
 
-/*
- * ALTER TABLE has the table's descriptor changed before it reads the rows, and a column may go with its type.
- * Buffered rows have the old layout, so they are written before.
- */
-static void
-flush_before_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-					 ProcessUtilityContext context, ParamListInfo params,
-					 QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
-{
-	if (IsA(pstmt->utilityStmt, AlterTableStmt) || IsA(pstmt->utilityStmt, DropStmt))
-		zswrite_flush_all();
-	if (next_utility_hook != NULL)
-		next_utility_hook(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
-	else
-		standard_ProcessUtility(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
-}
-
 void
 zswrite_init(void)
 {
 	RegisterXactCallback(xact_callback, NULL);
 	RegisterSubXactCallback(subxact_callback, NULL);
-	next_utility_hook = ProcessUtility_hook;
-	ProcessUtility_hook = flush_before_utility;
+
+	/*
+	 * ALTER TABLE has the table's descriptor changed before it reads the rows, and a column may go with its
+	 * type.  Buffered rows have the old layout, so they are written before.
+	 */
+	zsbase_before_alteration(zswrite_flush_all);
 }
