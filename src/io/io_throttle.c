@@ -177,10 +177,9 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 {
 	ProcessUtility_hook_type next = next_utility_hook ? next_utility_hook : standard_ProcessUtility;
 
-	/* one within another is about to fail */
-	bool		nested = timer != MAX_TIMEOUTS && get_timeout_active(timer);
-
-	if (!IsA(pstmt->utilityStmt, VacuumStmt) || !zsio_throttle || zsio_workers == 0 || nested)
+	/* one within another, which has the timer, is about to fail */
+	if (!IsA(pstmt->utilityStmt, VacuumStmt) || !zsio_throttle || zsio_workers == 0 ||
+		(timer != MAX_TIMEOUTS && get_timeout_active(timer)))
 	{
 		next(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 		return;
