@@ -3,20 +3,13 @@
 use strict;
 use warnings FATAL => 'all';
 
-use File::Basename;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use ZedstoreTest;
 
-my $source = dirname(__FILE__) . '/lib';
 my $tmp = PostgreSQL::Test::Utils::tempdir_short();
-my $pg_config = $ENV{TEST_PG_CONFIG} // 'pg_config';
-my $include = `$pg_config --includedir-server` =~ s/\n//r;
-
-plan skip_all => 'needs a compiler'
-  if system_log($ENV{CC} // 'cc', '-O1', '-shared', '-fPIC', "-I$include", '-o', "$tmp/commit_insert.so",
-	"$source/commit_insert.c") != 0;
+plan skip_all => 'needs a compiler' if !build_c($tmp, 'commit_insert.so');
 
 my $node = new_node('main', conf => "shared_preload_libraries = '$tmp/commit_insert,zedstore_io'\n");
 $node->safe_psql('postgres', 'create table t (a int primary key, b text) using zedstore; create sequence s');

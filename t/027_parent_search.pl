@@ -5,16 +5,12 @@
 use strict;
 use warnings FATAL => 'all';
 
-use File::Basename;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use ZedstoreTest;
 
-my $source = dirname(__FILE__) . '/lib';
 my $tmp = PostgreSQL::Test::Utils::tempdir_short();
-my $pg_config = $ENV{TEST_PG_CONFIG} // 'pg_config';
-my $include = `$pg_config --includedir-server` =~ s/\n//r;
 my $node = new_node('main', conf => <<'CONF');
 autovacuum = off
 zedstore.min_segment_rows = 64
@@ -22,9 +18,7 @@ CONF
 
 plan skip_all => 'needs injection points with arguments'
   if !has_injection_points($node) || $node->pg_version < 18;
-plan skip_all => 'needs a compiler'
-  if system_log($ENV{CC} // 'cc', '-O1', '-shared', '-fPIC', "-I$include", '-o', "$tmp/stale_pointer.so",
-	"$source/stale_pointer.c") != 0;
+plan skip_all => 'needs a compiler' if !build_c($tmp, 'stale_pointer.so');
 
 sub value
 {

@@ -7,7 +7,6 @@ use strict;
 use warnings FATAL => 'all';
 
 use Errno qw(EAGAIN EINTR EINVAL EIO ENOSPC);
-use File::Basename;
 use IO::Handle;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -16,16 +15,9 @@ use ZedstoreIo;
 use ZedstoreTest;
 use ZedstoreVolume;
 
-my $source = dirname(__FILE__) . '/lib';
 my $tmp = PostgreSQL::Test::Utils::tempdir_short();
-my $pg_config = $ENV{TEST_PG_CONFIG} // 'pg_config';
-my $cc = $ENV{CC} // 'cc';
-
-sub build
-{
-	my ($name, @options) = @_;
-	return system_log($cc, '-O1', @options, '-o', "$tmp/$name", "$source/" . basename($name, '.so') . '.c') == 0;
-}
+# injection points find it from the server's folder of libraries
+my $library = '../' x 20 . substr("$tmp/io_faults", 1);
 
 # Sum of the changes made to each twin.
 my $expected = 0;
@@ -86,7 +78,6 @@ sub test_faults
 {
 	my ($node, $method) = @_;
 	my $usual_point = $method eq 'pwritev' ? 'zs-io-pwrite' : 'zs-io-uring';
-	my $library = '../' x 20 . substr("$tmp/io_faults", 1);
 
 	$node->safe_psql('postgres', qq{
 		create function io_fault_attach(text, text, int, int) returns void as '$tmp/io_faults' language c;
@@ -215,7 +206,7 @@ sub test_broken
 	return;
 }
 
-my $have_faults = build('io_faults.so', '-shared', '-fPIC', '-I', `$pg_config --includedir-server` =~ s/\n//r);
+my $have_faults = build_c($tmp, 'io_faults.so');
 
 foreach my $method ('pwritev', 'io_uring')
 {
@@ -272,7 +263,7 @@ foreach my $method ('pwritev', 'io_uring')
 	foreach my $limits ('no_io_uring', 'ulimit -l 0')
 	{
 		if ($limits eq 'no_io_uring' &&
-			(!build('no_io_uring') || system_log("$tmp/no_io_uring", 'true') != 0))
+			(!build_c($tmp, 'no_io_uring') || system_log("$tmp/no_io_uring", 'true') != 0))
 		{
 			diag 'SKIPPED: no seccomp, or no compiler';
 			next;
@@ -311,7 +302,6 @@ sub test_write_back
 {
 	my ($retry) = @_;
 	my $title = "write-back fails, data_sync_retry = $retry";
-	my $library = '../' x 20 . substr("$tmp/io_faults", 1);
 	my $node = new_node("write_back_$retry", conf => io_conf() . <<"CONF");
 zedstore.io_method = pwritev
 data_sync_retry = $retry

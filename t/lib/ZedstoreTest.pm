@@ -12,6 +12,7 @@ use strict;
 use warnings FATAL => 'all';
 
 use Exporter 'import';
+use File::Basename;
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -27,6 +28,7 @@ our @EXPORT = qw(
   wait_for_sql
   write_move_script
   has_injection_points
+  build_c
 );
 
 # A cluster with checksums that preloads zedstore_io.
@@ -126,6 +128,24 @@ sub kill_and_restart
 		$node->stop('fast', fail_ok => 1);
 	}
 	die 'the server did not start after kill -9';
+}
+
+# Compiles t/lib/NAME.c to the program NAME, or for NAME.so to a library of the server, in a folder.  False if that is
+# not possible here.
+sub build_c
+{
+	my ($folder, $name) = @_;
+	my $source = dirname(__FILE__) . '/' . basename($name, '.so') . '.c';
+	my @options = ('-O1');
+
+	if ($name =~ /\.so$/)
+	{
+		my $pg_config = $ENV{TEST_PG_CONFIG} // 'pg_config';
+		my $include = `$pg_config --includedir-server` =~ s/\n//r;
+
+		push @options, '-shared', '-fPIC', '-I', $include;
+	}
+	return system_log($ENV{CC} // 'cc', @options, '-o', "$folder/$name", $source) == 0;
 }
 
 # What zs_check() finds in the zedstore tables of a database, as text.  Its
