@@ -48,11 +48,17 @@ foreach my $method ('pwritev', 'io_uring')
 		checkpoint;
 		update big set a = a + 1 where a % 3 = 0});
 
-	my $load = start_commits($node, 600);
+	# -- nobody else is there; who has waited for the UPDATE's WAL has left
 	my $checkpoint = IPC::Run::start([ 'psql', '-X', '-c', 'checkpoint', $node->connstr('postgres') ],
 		'>', '/dev/null', '2>', '/dev/null');
 	wait_for_sql($node, q{
 		select checkpoint_blocks_done > 10 from pg_stat_zedstore_io where role = 'checkpoint'});
+	is((split /\|/, $node->safe_psql('postgres', $state))[0], 0, "$method: no limit while nobody waits but for the checkpoint");
+
+	my $load = start_commits($node, 600);
+	wait_for_sql($node, q{
+		select io_rate is not null from pg_stat_zedstore_io where role = 'checkpoint'});
+	pass("$method: a limit when clients commit");
 
 	# -- stop a client in the middle of a sync; nobody syncs until it goes on
 	my $stopped;

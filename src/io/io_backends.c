@@ -22,6 +22,7 @@
 #include "storage/proc.h"
 #include "utils/backend_progress.h"
 #include "utils/backend_status.h"
+#include "utils/memutils.h"
 #include "utils/wait_event.h"
 
 #include "io_internal.h"
@@ -79,36 +80,60 @@ zsio_list_vacuums(ZsIoVacuum *vacuums, int max)
 	return n;
 }
 
+/* Does the client of that wait event wait for the device? */
+static bool
+waits_for_wal(uint32 event)
+{
+	return event == WAIT_EVENT_WAL_SYNC || event == WAIT_EVENT_WAL_WRITE ||
+		event == (PG_WAIT_LWLOCK | WALWriteLock->tranche);
+}
+
+static bool
+waits_for_read(uint32 event)
+{
+#ifdef ZS_PG18
+	if (event == WAIT_EVENT_AIO_IO_COMPLETION)
+		return true;
+#endif
+	return event == WAIT_EVENT_DATA_FILE_READ;
+}
+
 void
-zsio_count_waiting(int *nwal, int *nreads, int *nvacuums)
+zsio_look_at_clients(TimestampTz now, ZsIoClients *clients)
 {
 	volatile PgBackendStatus *entries = MyBEEntry - MyProcNumber;
-	uint32		wal_lock = PG_WAIT_LWLOCK | WALWriteLock->tranche;
+	static TimestampTz *waited = NULL;	/* when we last saw each process wait */
 
-	*nwal = *nreads = *nvacuums = 0;
+	if (waited == NULL)
+		waited = MemoryContextAllocZero(TopMemoryContext, MaxBackends * sizeof(TimestampTz));
+
+	memset(clients, 0, sizeof(ZsIoClients));
 	for (int i = 0; i < MaxBackends; i++)
 	{
 		uint32		event;
-
-		if (entries[i].st_procpid <= 0)
-			continue;
+		bool		wal;
+		bool		read;
 
 		/* that is background work, whoever does it */
-		if (zsio_is_maintenance(entries[i].st_progress_command))
+		if (entries[i].st_procpid > 0 && zsio_is_maintenance(entries[i].st_progress_command))
 		{
-			(*nvacuums)++;
+			clients->nvacuums++;
 			continue;
 		}
-		if (entries[i].st_backendType != B_BACKEND)
+		if (entries[i].st_procpid <= 0 || entries[i].st_backendType != B_BACKEND)
+		{
+			waited[i] = 0;
 			continue;
+		}
 		event = *(volatile uint32 *) &GetPGProcByNumber(i)->wait_event_info;
-		if (event == WAIT_EVENT_WAL_SYNC || event == WAIT_EVENT_WAL_WRITE || event == wal_lock)
-			(*nwal)++;
-		else if (event == WAIT_EVENT_DATA_FILE_READ
-#ifdef ZS_PG18
-				 || event == WAIT_EVENT_AIO_IO_COMPLETION
-#endif
-			)
-			(*nreads)++;
+		wal = waits_for_wal(event);
+		read = waits_for_read(event);
+		if (wal || read)
+			waited[i] = now;
+		clients->nwal += wal;
+		clients->nreads += read;
+		if (now - waited[i] < ZSIO_ACTIVE_US &&
+			event != WAIT_EVENT_CHECKPOINT_START && event != WAIT_EVENT_CHECKPOINT_DONE)
+			clients->active = true;
 	}
 }

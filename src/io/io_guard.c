@@ -19,9 +19,9 @@
  * The rate (requests per second, as the storage profile counts them) rises by small steps while
  * all is well, and falls by a large one when it is not: when a signal is high, or the device
  * completes much less than the rate allows.  It begins low, and rises faster until that happens
- * for the first time.  While clients do not wait for I/O at all the worker may go as fast
- * as it can; what it achieves then is the device's rate, and DEVICE_SHARE of it is the
- * most that it takes when there are clients again.
+ * for the first time.  While no client waits for I/O, other than for the checkpoint, the worker
+ * goes as fast as it can; what it achieves then is the device's rate, and DEVICE_SHARE of it is
+ * the most that it takes when there are clients again.
  * The queue's depth follows the rate: what is in flight has to be done in QUEUE_SECONDS.
  *
  * The rate does not fall below a floor: what a checkpoint needs to be complete before the
@@ -64,8 +64,6 @@
 #define READ_SLACK		1.0
 /* A sync that alone is one (ms). */
 #define LONG_STALL		50.0
-/* Clients count as active that long after the last of them waited for I/O. */
-#define ACTIVE_US		1000000
 
 /* A reduction leaves that share of the rate. */
 #define EASE			0.6
@@ -110,7 +108,8 @@ static TimestampTz wal_wait_since = 0;
 static XLogRecPtr wal_flushed;
 static Signal stalls;			/* age of the sync that is waited for, ms */
 static Signal reads;			/* backends that wait for a read */
-static TimestampTz last_active = 0;
+static bool active = false;		/* at the last look */
+static bool was_active = false; /* since the last step */
 static bool congested = false;	/* since the last step */
 
 /* the rate */
@@ -118,6 +117,7 @@ static double rate = RATE_START;
 static double device = 0;		/* the device's rate, 0: not known */
 static double floor_rate = 0;
 static bool slow_start = true;
+static bool unguarded = false;	/* nobody was active in the last step: no limit */
 static TimestampTz last_step = 0;
 static TimestampTz last_work = 0;
 static double completed = 0;	/* requests since the last step */
@@ -233,26 +233,24 @@ zsio_guard_vacuum_ahead(bool ahead)
 static void
 look(TimestampTz now)
 {
-	int			nwal;
-	int			nreads;
-	int			nvacuums;
+	ZsIoClients clients;
 	double		age;
 	bool		high;
 
 	if (now - last_look < LOOK_US)
 		return;
-	zsio_count_waiting(&nwal, &nreads, &nvacuums);
-	follow(&waiting_share, nwal + nreads > 0, (now - last_look) / 1000000.0, WAITING_SECONDS);
-	if (nvacuums > vacuums && waiting_share > WAITING_SHARE)
+	zsio_look_at_clients(now, &clients);
+	follow(&waiting_share, clients.nwal + clients.nreads > 0, (now - last_look) / 1000000.0, WAITING_SECONDS);
+	if (clients.nvacuums > vacuums && waiting_share > WAITING_SHARE)
 		sleep_for_clients.us = Max(sleep_for_clients.us, SLEEP_FIRST);
-	vacuums = nvacuums;
-	age = stall_age(nwal, now);
+	vacuums = clients.nvacuums;
+	age = stall_age(clients.nwal, now);
 	high = update(&stalls, age, STALL_SLACK, now) || age > LONG_STALL + 4 * stalls.usual;
-	high = update(&reads, nreads, READ_SLACK, now) || high;
+	high = update(&reads, clients.nreads, READ_SLACK, now) || high;
 	if (high)
 		congested = true;
-	if (nwal + nreads > 0)
-		last_active = now;
+	active = clients.active;
+	was_active |= active;
 	step_sleep(&sleep_for_clients, high, (now - last_look) / 1000000.0, SLEEP_SECONDS, now);
 	throttle(now);
 	last_look = now;
@@ -260,29 +258,34 @@ look(TimestampTz now)
 
 /* ---- the rate ----------------------------------------------------------------- */
 
+static double
+allowed_rate(void)
+{
+	return unguarded ? RATE_MAX : Max(rate, floor_rate);
+}
+
 static void
 step(TimestampTz now)
 {
 	double		seconds = (now - last_step) / 1000000.0;
-	bool		active = now - last_active < ACTIVE_US;
-	double		limit = device > 0 ? device * DEVICE_SHARE : RATE_MAX;
 
 	if (now - last_step < STEP_US)
 		return;
-	if (completed == 0 && now - last_work > ACTIVE_US)
+	if (completed == 0 && now - last_work > ZSIO_ACTIVE_US)
 	{
 		/* it did nothing lately: where to begin */
 		slow_start = device == 0;
-		rate = !active ? RATE_MAX : slow_start ? RATE_START : Min(rate, limit);
+		if (slow_start)
+			rate = RATE_START;
 	}
 	else
 	{
 		double		speed = completed / seconds;
-		bool		saturated = queued && completed_before > 0 && speed < rate / 2;
+		bool		saturated = queued && completed_before > 0 && speed < allowed_rate() / 2;
 
 		if (saturated && zsio_guard_depth() == zsio_run_depth())
 			device = Max(speed, device + (speed - device) * 0.1);
-		if ((congested || (active && saturated)) && completed > 0)
+		if (was_active && (congested || saturated) && completed > 0)
 		{
 			/* volumes become slow when their credit is used up */
 			device = Max(Min(device, speed), device * 0.9);
@@ -294,22 +297,21 @@ step(TimestampTz now)
 			}
 			slow_start = false;
 		}
-		else if (!active)
-			rate = rate * 1.5;
-		else if (paced && rate >= limit)
+		else if (was_active && paced && rate >= zsio_guard_share())
 			device *= 1.02;
-		else if (paced)
+		else if (was_active && paced)
 			rate = slow_start ? rate * 1.2 : rate + Max(rate * 0.03, 5);
-		if (active && rate > limit)
-			rate = limit;
 	}
+	unguarded = !was_active;
+	if (device > 0)
+		rate = unguarded ? zsio_guard_share() : Min(rate, zsio_guard_share());
 	rate = Min(Max(rate, RATE_MIN), RATE_MAX);
 	pg_atomic_write_u32(&self->window, zsio_guard_depth());
 	pg_atomic_write_u32(&self->rate, (uint32) zsio_guard_rate());
 	last_step = now;
 	completed_before = completed;
 	completed = 0;
-	congested = paced = queued = false;
+	congested = paced = queued = was_active = false;
 }
 
 bool
@@ -327,13 +329,13 @@ zsio_guard_tick(void)
 	now = GetCurrentTimestamp();
 	look(now);
 	step(now);
-	return now - last_active < ACTIVE_US;
+	return active;
 }
 
 double
 zsio_guard_rate(void)
 {
-	double		allowed = Max(rate, floor_rate);
+	double		allowed = allowed_rate();
 
 	return zsio_guard && allowed < RATE_MAX ? allowed : 0;
 }
@@ -341,7 +343,7 @@ zsio_guard_rate(void)
 int
 zsio_guard_depth(void)
 {
-	double		allowed = Max(rate, floor_rate) * QUEUE_SECONDS;
+	double		allowed = allowed_rate() * QUEUE_SECONDS;
 	int			depth = zsio_run_depth();
 
 	if (zsio_guard && allowed < depth)

@@ -583,11 +583,28 @@ zsio_is_maintenance(ProgressCommandType command)
 
 extern int	zsio_list_vacuums(ZsIoVacuum *vacuums, int max);
 
+/* A client counts as active that long after it was last seen to wait for I/O (microseconds). */
+#define ZSIO_ACTIVE_US	1000000
+
+/* What client backends do just now, those that vacuum or analyze not among them. */
+typedef struct ZsIoClients
+{
+	int			nwal;			/* that wait for WAL to be written or synced */
+	int			nreads;			/* that wait for a read */
+	int			nvacuums;		/* processes that vacuum or analyze */
+
+	/*
+	 * Is there one that has waited for I/O in the last ZSIO_ACTIVE_US?  Who has left does not count,
+	 * and who waits for a checkpoint is not in that one's way.
+	 */
+	bool		active;
+} ZsIoClients;
+
 /*
- * How many client backends wait for WAL to be written or synced, and for reads, just now, those
- * that vacuum or analyze not among them; and how many processes do that.
+ * Looks at all of them.  Remembers in TopMemoryContext when each was seen to wait, 8 bytes for each
+ * possible backend.
  */
-extern void zsio_count_waiting(int *nwal, int *nreads, int *nvacuums);
+extern void zsio_look_at_clients(TimestampTz now, ZsIoClients *clients);
 
 /* ---- other work (io_vacuum.c, io_clean.c) ------------------------------------------------------ */
 
