@@ -131,8 +131,8 @@ extern bool zsbase_is_zedstore_am(Oid amoid);
 extern Oid	zsbase_leaving_for(Oid relid);
 
 /*
- * Has fn called before each ALTER TABLE and DROP, which may change columns of tables; it may raise
- * errors.  For the one module that keeps rows in memory.
+ * Has fn called before each command that may change columns of tables: ALTER TABLE, DROP, DROP OWNED, DISCARD
+ * TEMP.  It may raise errors.  For the one module that keeps rows in memory.
  */
 extern void zsbase_before_alteration(void (*fn) (void));
 

@@ -372,3 +372,26 @@ alter table buf_z alter column c type bigint;
 select count(*), sum(a), count(b), sum(c), round(sum(d)) from buf_z;
 commit;
 drop table buf_z;
+
+-- or go with their types
+create role regress_zs_types;
+create type mood as enum ('well', 'ill');
+alter type mood owner to regress_zs_types;
+select current_setting('data_directory') || '/zedstore_ddl_alter.data' as file \gset
+select format('copy (select i, repeat(''t'', i %% 50), i / 7.0 from generate_series(1, 2000) i) to %L', :'file') as command \gset
+:command;
+create table buf_z (a int, m mood default 'ill', t text, d numeric) using zedstore;
+begin;
+copy buf_z (a, t, d) from :'file';
+drop owned by regress_zs_types cascade;
+copy buf_z (a, t, d) from :'file';
+select count(*), sum(a), sum(length(t)), round(sum(d)) from buf_z;
+create temp table row_t (x int, y text);
+alter table buf_z add column r row_t default row(1, 'y');
+copy buf_z (a, t, d) from :'file';
+discard temp;
+copy buf_z (a, t, d) from :'file';
+select count(*), sum(a), sum(length(t)), round(sum(d)) from buf_z;
+commit;
+drop table buf_z;
+drop role regress_zs_types;

@@ -509,6 +509,28 @@ call_next_within(ZsDdlCommand *command,
 	PG_END_TRY();
 }
 
+/*
+ * May the command change the columns of an existing table, or drop some with their type?  Of those that
+ * alter types only ALTER TYPE ... ATTRIBUTE does, to typed tables, and that is an ALTER TABLE here.  Scripts
+ * of extensions and CREATE SCHEMA come here with each of their commands.
+ */
+static bool
+may_change_columns(const Node *stmt)
+{
+	switch (nodeTag(stmt))
+	{
+		case T_AlterTableStmt:
+		case T_DropStmt:
+		case T_DropOwnedStmt:
+			return true;
+		case T_DiscardStmt:
+			/* temporary tables go with their row types */
+			return ((const DiscardStmt *) stmt)->target == DISCARD_TEMP;
+		default:
+			return false;
+	}
+}
+
 static void
 process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 				ProcessUtilityContext context, ParamListInfo params,
@@ -517,8 +539,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 {
 	ZsDdlCommand command = {0};
 
-	if (before_alteration != NULL &&
-		(IsA(pstmt->utilityStmt, AlterTableStmt) || IsA(pstmt->utilityStmt, DropStmt)))
+	if (before_alteration != NULL && may_change_columns(pstmt->utilityStmt))
 		before_alteration();
 
 	if (IsA(pstmt->utilityStmt, AlterTableStmt))
