@@ -94,6 +94,13 @@ extern void zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis,
  */
 extern TupleTableSlot *zsscan_stored_version(Relation rel, zstid row);
 
+/*
+ * The current command has deleted or updated the row: a slot that zsscan_store_version() filled last for the table
+ * shows that if it holds the row, as a slot of heap does, which points to the page (RETURNING old.xmax).  Without
+ * xmax, which may be a MultiXactId, the row is looked up; locks a TID leaf shared then.
+ */
+extern void zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, CommandId cmax);
+
 /* scan_index_build.c */
 
 /*

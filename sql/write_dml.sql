@@ -267,6 +267,25 @@ SET enable_bitmapscan = off;
 BEGIN;
 DELETE FROM un_z WHERE id = 9 RETURNING id, xmax = pg_current_xact_id()::xid AS own;
 ROLLBACK;
+-- ... MERGE too, and an UPDATE in the old row, which 17 cannot show; a row lock of its own may be there before
+CREATE FUNCTION wd_old(command text) RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+	own boolean := true;
+BEGIN
+	IF current_setting('server_version_num')::int >= 180000 THEN
+		EXECUTE command || ' RETURNING old.xmax = pg_current_xact_id()::xid' INTO own;
+	END IF;
+	RETURN own;
+END $$;
+BEGIN;
+MERGE INTO un_z t USING (VALUES (9)) s(id) ON t.id = s.id WHEN MATCHED THEN DELETE
+	RETURNING t.id, t.xmax = pg_current_xact_id()::xid AS own;
+SELECT wd_old('UPDATE un_z SET v = v + 10000 WHERE id = 10');
+SELECT wd_old('UPDATE un_z SET id = -id WHERE id = 10');
+SELECT wd_old('MERGE INTO un_z t USING (VALUES (11)) s(id) ON t.id = s.id WHEN MATCHED THEN UPDATE SET v = v + 10000');
+SELECT wd_old('INSERT INTO un_z VALUES (12, 12) ON CONFLICT (id) DO UPDATE SET v = un_z.v + 10000');
+ROLLBACK;
+DROP FUNCTION wd_old(text);
 RESET enable_seqscan;
 RESET enable_bitmapscan;
 

@@ -188,6 +188,9 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 							update_indexes);
 	if (result == TM_Ok)
 	{
+		/* locks that were on the row make it a MultiXactId */
+		zsscan_version_changed(rel, old.row, TransactionIdIsValid(tmfd->xmax) ? InvalidTransactionId :
+							   GetCurrentTransactionId(), cid);
 		if (RelationIsLogicallyLogged(rel))
 			zswrite_log_update(rel, old_row_to_log(&old, identity, whole), slot, identity_changed);
 
@@ -212,6 +215,7 @@ zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapsho
 	if (result != TM_Ok)
 		return result;
 	zsscan_forget_version(rel, zs_row_from_tid(tid));
+	zsscan_version_changed(rel, zs_row_from_tid(tid), InvalidTransactionId, cid);
 
 	if (RelationIsLogicallyLogged(rel))
 	{

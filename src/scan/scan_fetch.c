@@ -325,6 +325,31 @@ zsscan_stored_version(Relation rel, zstid row)
 	return &slot->base;
 }
 
+void
+zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, CommandId cmax)
+{
+	RowCacheEntry *entry;
+	ZsSlot	   *slot;
+	ZsVisSlot	vis;
+
+	if (row_cache == NULL || row_cache_lxid != MyProc->vxid.lxid)
+		return;
+	entry = row_cache_lookup(row_cache, RelationGetRelid(rel));
+	if (entry == NULL || entry->source == NULL ||
+		!RelFileLocatorEquals(entry->locator, rel->rd_locator))
+		return;
+	slot = entry->source->base.user;
+	if (slot == NULL || slot->row != row || !slot->has_vis)
+		return;
+	if (TransactionIdIsValid(xmax))
+	{
+		slot->vis.xmax = xmax;
+		slot->vis.cmax = cmax;
+	}
+	else if (zstid_lookup(rel, row, &vis, NULL))
+		slot->vis = vis;
+}
+
 bool
 zsscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot)
 {
