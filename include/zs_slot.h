@@ -94,7 +94,10 @@ extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,
 extern void zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, TransactionId xmax,
 								CommandId cmin);
 
-/* The source is about to forget the row: its user keeps the values. */
+/*
+ * The source is about to forget the row: its user keeps the values, unless it is the slot of a scan node that projects
+ * columns (zsslot_set_needed()); such a slot has none until its next row.
+ */
 extern void zsslot_detach(ZsSlotSource *source);
 
 /*

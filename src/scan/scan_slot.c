@@ -179,6 +179,8 @@ fill_all(ZsSlot *zslot)
 		slot->tts_nvalid = natts;
 		MemoryContextSwitchTo(old);
 	}
+	else if (unlikely(slot->tts_nvalid == 0 && natts > 0))
+		elog(ERROR, "zedstore slot has no source for attribute %d", natts);
 }
 
 static void
@@ -464,10 +466,22 @@ zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, TransactionId xmax
 void
 zsslot_detach(ZsSlotSource *source)
 {
-	if (source->user != NULL && source->slot_keeps_values)
-		fill_all(source->user);
-	else if (source->user != NULL)
-		keep_values(&source->user->base);
+	ZsSlot	   *user = source->user;
+
+	if (user == NULL)
+		return;
+	if (source->slot_keeps_values)
+		fill_all(user);
+	else if (user->nneeded >= 0 && !TTS_SHOULDFREE(&user->base))
+	{
+		/*
+		 * A scan node's own slot, which nobody else sees: the node has asked for its next row, or ends.  Whole
+		 * rows would be decoded for nothing then, at each LIMIT.
+		 */
+		user->base.tts_nvalid = 0;
+	}
+	else
+		keep_values(&user->base);
 	/* a slot that was materialized before still counts as a user */
 	if (source->user != NULL)
 		unlink_source(source->user);
