@@ -9,6 +9,9 @@
  * the caller owns BM_IO_IN_PROGRESS of a block in it, for which everyone waits
  * who is about to remove or shorten the file, so it cannot change after that.
  *
+ * Who drops a table truncates its files, but those of a database are removed as they are, and an
+ * open one keeps its space.  So none stays open that nothing was written to lately.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/io/io_file.c
@@ -22,15 +25,19 @@
 #include <unistd.h>
 
 #include "storage/fd.h"
+#include "utils/timestamp.h"
 
 #include "io_internal.h"
+
+/* Microseconds until a file is closed that nothing is written to, and between two looks. */
+#define IDLE_US		5000000
+#define LOOK_US		1000000
 
 /* each request in flight may go to a file of its own */
 #define MAX_FILES	(ZSIO_MAX_DEPTH + 1)
 
 static ZsIoFile files[MAX_FILES];
 static bool initialized = false;
-static uint64 clock_now = 0;
 
 static void
 close_file(ZsIoFile *file)
@@ -195,7 +202,7 @@ zsio_file_get(const RelFileLocator *locator, ForkNumber forknum, BlockNumber seg
 	if (file->fd < 0 && !open_file(file))
 		return NULL;
 	file->users++;
-	file->used = ++clock_now;
+	file->used = GetCurrentTimestamp();
 	return file;
 }
 
@@ -245,12 +252,31 @@ zsio_file_make_buffered(ZsIoFile *file)
 	return true;
 }
 
-void
-zsio_file_close_all(void)
+/* Closes files without requests in flight that were used last before that time. */
+static void
+close_files(TimestampTz before)
 {
 	for (int i = 0; initialized && i < MAX_FILES; i++)
 	{
-		if (files[i].fd >= 0 && files[i].users == 0)
+		if (files[i].fd >= 0 && files[i].users == 0 && files[i].used < before)
 			close_file(&files[i]);
 	}
+}
+
+void
+zsio_file_close_all(void)
+{
+	close_files(DT_NOEND);
+}
+
+void
+zsio_file_close_idle(void)
+{
+	static TimestampTz next_look = 0;
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (now < next_look)
+		return;
+	next_look = now + LOOK_US;
+	close_files(now - IDLE_US);
 }

@@ -295,7 +295,7 @@ typedef struct ZsIoFile
 	dev_t		dev;
 	ino_t		ino;
 	int			users;			/* requests in flight */
-	uint64		used;			/* for replacement */
+	TimestampTz used;			/* last time */
 	bool		fallback_counted;
 	char		path[MAXPGPATH];
 } ZsIoFile;
@@ -312,8 +312,10 @@ extern void zsio_file_put(ZsIoFile *file);
 extern int	zsio_file_cached_fd(ZsIoFile *file);
 /* From now on the file is written through the page cache; false: that cannot be done. */
 extern bool zsio_file_make_buffered(ZsIoFile *file);
-/* Closes files without requests in flight: an open one keeps the space of a file that was dropped. */
+/* Closes files without requests in flight: an open one keeps the space of a file that was removed. */
 extern void zsio_file_close_all(void);
+/* Those of them that were not used for seconds.  Cheap; to be called while a worker waits. */
+extern void zsio_file_close_idle(void);
 
 /* ---- direct beside buffered writes (io_cache.c) ---------------------------------------- */
 

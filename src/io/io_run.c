@@ -410,6 +410,7 @@ zsio_run_nap(long us)
 		zsio_run_reap(us);
 	else
 		pg_usleep(us);
+	zsio_file_close_idle();
 	CHECK_FOR_INTERRUPTS();
 
 	/* the next postmaster cannot start before this process is gone */

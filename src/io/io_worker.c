@@ -249,6 +249,7 @@ zsio_worker_main(Datum arg)
 			if (zsio_clean_poll() || zsio_run_busy() > 0)
 				timeout = WORK_MS;
 			zsio_run_reap(0);
+			zsio_file_close_idle();
 			flush_statistics();
 		}
 		MemoryContextReset(context);
