@@ -73,9 +73,13 @@ is($node->safe_psql('postgres', "select count(*) from pg_locks where pid = $idle
 $node->safe_psql('postgres', 'checkpoint');
 is(blocks_written($node), 0, 'the checkpointer wrote alone');
 
+change_twins($node);
 set_and_reload($node, 'zedstore.io_workers' => 3);
 wait_for_workers($node);
 worker_pid($node, $_) for 1 .. 3;
+wait_for_gate($node);
+is($node->safe_psql('postgres', q{select sum(rounds) from pg_stat_zedstore_io where role = 'checkpoint'}), '0',
+	'workers that are started wait for the next checkpoint');
 change_twins($node);
 $node->safe_psql('postgres', 'checkpoint');
 cmp_ok(blocks_written($node), '>', 0, 'a reload starts workers');

@@ -182,6 +182,18 @@ reload(void)
 	memset(started, 0, sizeof(started));
 }
 
+/*
+ * The roles take notice of how things are now: of checkpoints since the worker was started, or had work
+ * last, it knows nothing, and none of them is its business.
+ */
+static void
+begin_work(void)
+{
+	zsio_checkpoint_init(self, self_no);
+	zsio_clean_init(self_no);
+	zsio_vacuum_init(self_no);
+}
+
 static void
 flush_statistics(void)
 {
@@ -198,6 +210,7 @@ void
 zsio_worker_main(Datum arg)
 {
 	MemoryContext context;
+	bool		was_active = false;
 
 	self_no = DatumGetInt32(arg);
 	Assert(self_no >= 0 && self_no < ZSIO_MAX_WORKERS);
@@ -215,9 +228,6 @@ zsio_worker_main(Datum arg)
 									ALLOCSET_DEFAULT_SIZES);
 	zsio_own_resources();
 	zsio_guard_init(self);
-	zsio_checkpoint_init(self, self_no);
-	zsio_clean_init(self_no);
-	zsio_vacuum_init(self_no);
 
 	for (;;)
 	{
@@ -233,6 +243,9 @@ zsio_worker_main(Datum arg)
 
 		MemoryContextSwitchTo(context);
 		active = self_no < zsio_workers;
+		if (active && !was_active)
+			begin_work();
+		was_active = active;
 		if (!active || !zsio_checkpoint)
 			zsio_checkpoint_rest();
 		if (active)
