@@ -228,6 +228,7 @@ my @cases = (
 	vacuum('zs-vacuum-delete-rows'),
 	vacuum('zs-tid-remove', locked => 1),
 	vacuum('zs-tid-remove-vismap', locked => 1),
+	vacuum('zs-vacuum-leaks'),
 
 	# compaction, and blocks that are given back
 	(

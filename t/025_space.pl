@@ -123,6 +123,36 @@ $writer->quit;
 is($primary->safe_psql('postgres', 'select count(*), count(distinct a), sum(length(b)) from seg'),
 	'40000|40000|1280000', 'VACUUM leaves them alone');
 is(all_problems($primary), '', 'nothing is wrong after that');
+
+# A writer gives the tree directory its first page, out of the table's map, after VACUUM has looked how many
+# trees there are.
+$primary->safe_psql('postgres', $_) for (
+	'create table wide (c1 int, c2 text) using zedstore with (autovacuum_enabled = off)',
+	'insert into wide values (0)',
+	'insert into wide select i, repeat(md5(i::text), 4) from generate_series(1, 60000) i',
+	'delete from wide where c1 > 0',
+	'alter table wide drop column c2',
+	'vacuum (truncate off) wide',
+	'alter table wide ' . join(', ', map { "add c$_ int" } 3 .. 100));
+cmp_ok($primary->safe_psql('postgres', q{select nfree from pg_zs_trees('wide') where treeno = 0}),
+	'>', 64, 'the table has free blocks for all');
+$primary->safe_psql('postgres', "select injection_points_attach('zs-vacuum-leaks', 'wait')");
+my $leak_vacuum = $primary->background_psql('postgres');
+$leak_vacuum->query_until(qr/start/, "\\echo start\nvacuum (truncate off) wide;\n");
+$primary->wait_for_event('client backend', 'zs-vacuum-leaks');
+$primary->safe_psql('postgres', q{
+	set zedstore.min_segment_rows = 64;
+	insert into wide (c1, c100) select i, i from generate_series(1, 3000) i});
+is($primary->safe_psql('postgres', q{select root is not null from pg_zs_trees('wide') where attname = 'c100'}),
+	't', 'the directory has another page');
+$primary->safe_psql('postgres', q{
+	select injection_points_detach('zs-vacuum-leaks');
+	select injection_points_wakeup('zs-vacuum-leaks')});
+$leak_vacuum->quit;
+is(all_problems($primary), '', 'VACUUM leaves a new page of the tree directory alone');
+$primary->safe_psql('postgres', 'insert into wide (c1, c100) select i, i from generate_series(3001, 9000) i');
+is($primary->safe_psql('postgres', 'select count(*), count(c100), sum(c1), sum(c100) from wide'),
+	'9001|9000|40504500|40504500', 'and its trees');
 check_standby('leaks');
 
 # ---- crashes

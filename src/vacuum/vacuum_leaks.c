@@ -212,18 +212,19 @@ find_writers(Relation rel, int *nwriters)
 }
 
 /*
- * Finds what can be found. Trees come before maps, so that what was found in a tree is counted
- * as in use by its entry; the table's map comes before those of the trees, into which blocks
- * move from it.
+ * Finds what can be found in the directory's trees. Trees come before maps, so that what was found in
+ * a tree is counted as in use by its entry; the table's map comes before those of the trees, into which
+ * blocks move from it.
  */
 static Search *
-run_search(Relation rel, BufferAccessStrategy strategy)
+search_trees(Relation rel, BufferAccessStrategy strategy)
 {
 	Search	   *search = palloc0(sizeof(Search));
 	ZsTreeEntry *before;
 	ZsMetaPageData meta;
 
 	zspage_meta_read(rel, &meta);
+	ZS_INJECTION_POINT("zs-vacuum-leaks");
 	search->rel = rel;
 	search->strategy = strategy;
 	search->nblocks = meta.file_blocks;
@@ -258,6 +259,26 @@ run_search(Relation rel, BufferAccessStrategy strategy)
 	pfree(before);
 	search->writers = find_writers(rel, &search->nwriters);
 	return search;
+}
+
+/*
+ * A writer may have given the directory another page meanwhile.  That page, the trees that stand there, and
+ * blocks in their maps would count as found nowhere; so the search begins anew.
+ */
+static Search *
+run_search(Relation rel, BufferAccessStrategy strategy)
+{
+	for (;;)
+	{
+		Search	   *search = search_trees(rel, strategy);
+		ZsMetaPageData meta;
+
+		zspage_meta_read(rel, &meta);
+		if (zspage_tree_count(&meta) == search->ntrees)
+			return search;
+		pfree(search->seen);
+		CHECK_FOR_INTERRUPTS();
+	}
 }
 
 /* Blocks that a tree's entry counts as in use and that were not found. */
