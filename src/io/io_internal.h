@@ -138,6 +138,7 @@ typedef struct ZsIoWorkerShared
 typedef struct ZsIoIndex
 {
 	int			pid;			/* 0: none */
+	Oid			relid;			/* the table */
 	RelFileLocator locator;
 } ZsIoIndex;
 

@@ -211,7 +211,7 @@ zsio_vacuum_index(Relation index)
 			break;
 	}
 
-	/* who ended in an error has left his behind */
+	/* who ended in an error has left his behind: others may have it */
 	if (mine == NULL)
 		mine = &zsio_shared->indexes[MyProcPid % ZSIO_MAX_VACUUMS];
 	if (index == NULL)
@@ -219,23 +219,30 @@ zsio_vacuum_index(Relation index)
 	else
 	{
 		mine->pid = MyProcPid;
+		mine->relid = index->rd_index->indrelid;
 		mine->locator = index->rd_locator;
 	}
 	SpinLockRelease(&zsio_shared->mutex);
 }
 
-/* The index that a process vacuums, if it has told. */
+/*
+ * The index that a VACUUM is at, if it has told.  What the process told before is not meant: a VACUUM that was cancelled
+ * takes nothing back, and the next one may be of a heap table, which tells nothing.
+ */
 static bool
-told_index(int pid, RelFileLocator *locator)
+told_index(const ZsIoVacuum *vacuum, RelFileLocator *locator)
 {
 	bool		found = false;
 
 	SpinLockAcquire(&zsio_shared->mutex);
 	for (int i = 0; i < ZSIO_MAX_VACUUMS && !found; i++)
 	{
-		found = zsio_shared->indexes[i].pid == pid;
+		ZsIoIndex  *entry = &zsio_shared->indexes[i];
+
+		found = entry->pid == vacuum->pid && entry->relid == vacuum->relid &&
+			entry->locator.dbOid == vacuum->database;
 		if (found)
-			*locator = zsio_shared->indexes[i].locator;
+			*locator = entry->locator;
 	}
 	SpinLockRelease(&zsio_shared->mutex);
 	return found;
@@ -469,7 +476,7 @@ look_into_ring(Watched *entry, int64 us)
 	bool		told;
 	bool		enough;
 
-	told = told_index(entry->vacuum.pid, &index);
+	told = told_index(&entry->vacuum, &index);
 	if (told &&
 		!(entry->position.forknum == MAIN_FORKNUM &&
 		  RelFileLocatorEquals(index, entry->position.locator)))
