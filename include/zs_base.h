@@ -86,7 +86,8 @@ typedef struct ZsTableOptions
 
 /*
  * Options of a zedstore table as stored in pg_class.reloptions, defaults
- * filled in.  Cached; cheap enough for every flush, not for every row.
+ * filled in.  Cached; cheap enough for every flush, not for every row.  What is not cached is read from the catalog,
+ * so the caller holds no lock on a page.
  */
 extern void zsbase_table_options(Relation rel, ZsTableOptions *options);
 

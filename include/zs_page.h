@@ -191,7 +191,7 @@ typedef struct ZsAllocRequest
 /*
  * Takes one block from the tree's free page map, filling it up from the table's map
  * or by extending the file when it is empty.  The caller may hold locks on
- * tree pages, none on the metapage or directory.  A crash before the block is
+ * tree pages if it has called zspage_prepare_extension(), none on the metapage or directory.  A crash before the block is
  * linked into its tree leaks it until a later VACUUM finds it.
  */
 extern BlockNumber zspage_alloc(Relation rel, uint16 treeno);
@@ -216,6 +216,13 @@ extern void zspage_free_run(Relation rel, uint16 treeno, BlockNumber start,
  * maps.
  */
 extern void zspage_give_back(Relation rel, uint16 treeno, BlockNumber blkno);
+
+/*
+ * Has this relcache entry know how the file is to be extended.  Reads the catalog if need be, and may wait for a lock
+ * there, so no page is locked: to be called before the first lock of each change in which zspage_alloc() may be
+ * called.  Searches of the trees for a change do it.
+ */
+extern void zspage_prepare_extension(Relation rel);
 
 /* Blocks by which the tree's map is filled up next time. */
 extern uint32 zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks);

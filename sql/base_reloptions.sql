@@ -366,5 +366,20 @@ DROP EVENT TRIGGER report_start;
 DROP EVENT TRIGGER report_end;
 SELECT options('e');
 
+-- pages are split and the file is extended when the options have just been forgotten
+create table split_z (a int primary key, b text) using zedstore with (zedstore_rel_extension_factor = 3);
+do $$
+begin
+	for i in 1..200 loop
+		insert into split_z select i * 10 + j, repeat('b', 1500) from generate_series(0, 1) j;
+		execute format('alter table split_z set (parallel_workers = %s)', i);
+		insert into split_z values (i * 10 + 5, repeat('c', 1500));
+		delete from split_z where a = i * 10;
+	end loop;
+end $$;
+select count(*), sum(length(b)) from split_z;
+select * from zs_check('split_z');
+drop table split_z;
+
 DROP OWNED BY regress_zs_reloptions;
 DROP ROLE regress_zs_reloptions;

@@ -38,6 +38,7 @@
 #include "catalog/pg_proc.h"
 #include "catalog/pg_type.h"
 #include "commands/defrem.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "storage/lmgr.h"
 #include "utils/array.h"
@@ -412,6 +413,9 @@ zsbase_table_options(Relation rel, ZsTableOptions *options)
 	if (entry == NULL)
 	{
 		ZsCachedOptions fresh;
+
+		/* this may wait for a lock on pg_class, whose holder may wait for a page that the caller has locked */
+		Assert(InterruptHoldoffCount == 0);
 
 		/*
 		 * Reading may process invalidations, so enter the result afterwards;

@@ -348,6 +348,8 @@ search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, b
 Buffer
 zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode)
 {
+	if (lockmode == BUFFER_LOCK_EXCLUSIVE)
+		zspage_prepare_extension(rel);
 	return search_level(rel, treeno, key, level, lockmode, false);
 }
 
@@ -401,6 +403,8 @@ zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode)
 	int			level = zsbtree_bottom_level(treeno);
 	Buffer		buf;
 
+	if (lockmode == BUFFER_LOCK_EXCLUSIVE)
+		zspage_prepare_extension(rel);
 	if (treeno != ZS_TREE_TID || !zs_enable_fetch_cache)
 		return zsbtree_search_level(rel, treeno, key, level, lockmode);
 

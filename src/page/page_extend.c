@@ -39,6 +39,20 @@
 #define MAX_DEFAULT_FACTOR	1024
 #define TREE_SHARE			32
 
+void
+zspage_prepare_extension(Relation rel)
+{
+	ZsTableOptions options;
+
+	if (likely(zspage_rel_cache(rel)->extension_factor >= 0))
+		return;
+	zsbase_table_options(rel, &options);
+	Assert(options.rel_extension_factor >= 0);
+
+	/* reading the catalog may have processed invalidations */
+	zspage_rel_cache(rel)->extension_factor = options.rel_extension_factor;
+}
+
 /*
  * How many blocks to get for a tree that has tree_blocks and needs a run of nblocks.
  * Small tables stay small: the default is a share of what the tree has.
@@ -46,13 +60,14 @@
 uint32
 zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks)
 {
-	ZsTableOptions options;
+	int			factor;
 	uint32		share;
 
 	Assert(nblocks > 0);
-	zsbase_table_options(rel, &options);
-	if (options.rel_extension_factor > 0)
-		return Max((uint32) options.rel_extension_factor, nblocks);
+	zspage_prepare_extension(rel);
+	factor = zspage_rel_cache(rel)->extension_factor;
+	if (factor > 0)
+		return Max((uint32) factor, nblocks);
 	share = Min(tree_blocks / TREE_SHARE, MAX_DEFAULT_FACTOR);
 	return Max(share - share % nblocks, nblocks);
 }

@@ -180,6 +180,7 @@ zspage_rel_cache(Relation rel)
 		cache = MemoryContextAllocZero(CacheMemoryContext,
 									   offsetof(ZsRelCache, roots) + ntrees * sizeof(BlockNumber));
 		cache->ntrees = ntrees;
+		cache->extension_factor = -1;
 		rel->rd_amcache = cache;
 	}
 	return cache;
