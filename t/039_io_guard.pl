@@ -63,8 +63,8 @@ foreach my $method ('pwritev', 'io_uring')
 		usleep(100_000);
 	}
 	is($allowed, 0, "$method: no limit while nobody waits but for the checkpoint");
-	# 1.5 seconds as the worker counts
-	cmp_ok($guarded, '<', 300, "$method: and at once");
+	# half a second as the worker counts
+	cmp_ok($guarded, '<', 100, "$method: and at once");
 	$watch->quit;
 
 	my $load = start_commits($node, 600);
