@@ -348,10 +348,9 @@ extern void zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmen
 								  ZsPointerVisitor fn, void *arg);
 
 /*
- * An external varlena (VARTAG_ONDISK) that carries pointer, written to dst (18
+ * An external varlena (VARTAG_ONDISK) that carries pointer, written to dst (ZS_OVERFLOW_DATUM_SIZE
  * bytes), and back.  Core's own TOAST pointers never reach a tree.
  */
-#define ZS_OVERFLOW_DATUM_SIZE	18
 extern void zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst);
 extern void zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPointer *pointer);
 

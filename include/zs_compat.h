@@ -43,6 +43,11 @@
 	XLogRegisterBufData((id), (char *) (data), (len))
 #endif
 
+/* in no header of 17 */
+#ifndef ZS_PG18
+extern PGDLLIMPORT bool ignore_checksum_failure;
+#endif
+
 /*
  * A place where tests stop, fail or crash a session; nothing unless the server
  * was built for that.  Not in critical sections.

@@ -298,6 +298,9 @@ typedef struct ZsOverflowPointer
 
 StaticAssertDecl(sizeof(ZsOverflowPointer) == 16, "on-disk size of ZsOverflowPointer");
 
+/* in an item of the row tree: behind the header and the tag of an external varlena */
+#define ZS_OVERFLOW_DATUM_SIZE	(2 + sizeof(ZsOverflowPointer))
+
 #define ZS_OVERFLOW_SIZE_MASK	0x3FFFFFFF
 #define ZS_OVERFLOW_PLAIN		0x00000000
 #define ZS_OVERFLOW_LZ4			0x40000000

@@ -94,6 +94,38 @@ extern zstid zsrow_next(Relation rel, zstid row);
  */
 extern uint64 zsrow_delete_range(Relation rel, zstid first, zstid end);
 
+/*
+ * A walk over the attributes of an item as it is stored, within its bytes, whatever they are.  The
+ * item's header has been checked (that of every item which this module hands out has); desc is the table's.
+ *
+ * next: true with the next attribute that the item has and that is not null; else false, with reason
+ * set if what stands at attno goes beyond the item or cannot be.
+ */
+typedef struct ZsRowWalk
+{
+	TupleDesc	desc;
+	const MinimalTupleData *item;
+	int			natts;			/* to look at */
+	const char *data;			/* first attribute */
+	uint32		len;			/* bytes from there on */
+	uint32		off;			/* behind the attribute */
+	AttrNumber	attno;
+	const char *value;			/* its bytes */
+	bool		is_pointer;		/* an overflow pointer */
+	const char *reason;
+} ZsRowWalk;
+
+extern void zsrow_walk_begin(ZsRowWalk *walk, TupleDesc desc, const MinimalTupleData *item);
+extern bool zsrow_walk_next(ZsRowWalk *walk);
+
+/*
+ * Takes an item apart as core takes a tuple: all attributes of desc, what the item lacks as missing values.  Values
+ * by reference point into the item, large ones are external varlenas.  Error (data corrupted) if lengths
+ * in it lead beyond its end; where data checksums are verified that is not looked for.
+ */
+extern void zsrow_deform(Relation rel, TupleDesc desc, const MinimalTupleData *item, Datum *values,
+						 bool *isnull);
+
 /* What is wrong with a row leaf (a copy, or locked); NULL = nothing. */
 extern const char *zsrow_leaf_check(Page page);
 

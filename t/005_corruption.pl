@@ -45,6 +45,18 @@ my %damages = (
 		substr($page, 24 + int rand($end - 24), 1) = random_bytes(1) for 1 .. 8;
 		return $page;
 	},
+	# the length of the second attribute of each row
+	lengths => sub {
+		my ($page) = @_;
+
+		for my $pointer (unpack 'L*', substr($page, 24, unpack('S', substr($page, 12, 2)) - 24))
+		{
+			my $item = $pointer & 0x7FFF;
+
+			substr($page, $item + unpack('C', substr($page, $item + 14, 1)) - 8 + 4, 4) = pack 'L', 0x3FFFFFFC;
+		}
+		return $page;
+	},
 	# free blocks behind the end of the file
 	extents => sub {
 		my ($page) = @_;
@@ -183,8 +195,8 @@ CONF
 		{
 			my @blocks = @{ $by_type{$type} };
 
-			next if $damage eq 'extents' && $type ne 'meta';
-			next if !$checksums && !$ENV{ZS_LONG_TESTS} && $damage ne 'extents' && $damage ne 'level' && rand() < 0.6;
+			next if $damage eq 'extents' && $type ne 'meta' || $damage eq 'lengths' && $type ne 'row';
+			next if !$checksums && !$ENV{ZS_LONG_TESTS} && $damage !~ /^(extents|level|lengths)$/ && rand() < 0.6;
 			# with checksums all of them look alike
 			next if $checksums && $damage !~ /^(zeroes|bytes|cut)$/;
 			push @jobs, { table => 'd' . @jobs, type => $type, damage => $damage, block => $blocks[ int rand @blocks ] };

@@ -17,23 +17,10 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/tupmacs.h"
 #include "miscadmin.h"
-#include "varatt.h"
 
 #include "check_internal.h"
 #include "zs_row.h"
-
-/* One row that is being taken apart. */
-typedef struct RowWalk
-{
-	ZsCheck    *check;
-	MinimalTuple item;
-	zstid		row;
-	const char *data;			/* first attribute */
-	uint32		len;			/* bytes from there on */
-	uint32		off;			/* next attribute */
-} RowWalk;
 
 typedef struct LeafRows
 {
@@ -50,71 +37,6 @@ leaf_item(Page page, OffsetNumber offset)
 }
 
 /* ---- attributes -------------------------------------------------------------------- */
-
-/* A varlena attribute at walk->off; steps over it.  What is wrong, or NULL. */
-static const char *
-check_varlena(RowWalk *walk, Form_pg_attribute att)
-{
-	const char *datum;
-	uint32		left;
-	uint32		size;
-
-	/* a zero byte is padding in front of a four-byte header */
-	if (walk->off < walk->len && !VARATT_NOT_PAD_BYTE(walk->data + walk->off))
-		walk->off = (uint32) att_align_nominal(walk->off, att->attalign);
-	if (walk->off >= walk->len)
-		return "ends too early";
-	datum = walk->data + walk->off;
-	left = walk->len - walk->off;
-
-	if (VARATT_IS_1B_E(datum))
-	{
-		ZsOverflowPointer pointer;
-
-		if (left < VARHDRSZ_EXTERNAL || VARTAG_EXTERNAL(datum) != VARTAG_ONDISK ||
-			left < ZS_OVERFLOW_DATUM_SIZE)
-			return "has an overflow pointer of unknown form";
-		zsattr_overflow_from_datum((const struct varlena *) datum, &pointer);
-		zscheck_overflow(walk->check, ZsTreeOfAttr(att->attnum), walk->row, &pointer);
-		size = ZS_OVERFLOW_DATUM_SIZE;
-	}
-	else if (VARATT_IS_1B(datum))
-		size = VARSIZE_1B(datum);
-	else
-	{
-		if (left < VARHDRSZ || VARSIZE_4B(datum) < VARHDRSZ)
-			return "has a broken header";
-		size = VARSIZE_4B(datum);
-	}
-	if (size > left)
-		return "is longer than the row";
-	walk->off += size;
-	return NULL;
-}
-
-/* Any attribute that is not null. */
-static const char *
-check_attribute(RowWalk *walk, Form_pg_attribute att)
-{
-	if (att->attlen == -1)
-		return check_varlena(walk, att);
-
-	walk->off = (uint32) att_align_nominal(walk->off, att->attalign);
-	if (att->attlen == -2)
-	{
-		const char *end;
-
-		if (walk->off >= walk->len)
-			return "ends too early";
-		end = memchr(walk->data + walk->off, 0, walk->len - walk->off);
-		if (end == NULL)
-			return "is not terminated";
-		walk->off = (uint32) (end + 1 - walk->data);
-		return NULL;
-	}
-	walk->off += att->attlen;
-	return walk->off <= walk->len ? NULL : "ends too early";
-}
 
 /* ZsCheckStep */
 static void
@@ -139,29 +61,25 @@ row_is_needed(ZsCheck *check, zstid row)
 
 /* All attributes of one row. */
 static void
-check_attributes(RowWalk *walk, BlockNumber blkno)
+check_attributes(ZsCheck *check, BlockNumber blkno, MinimalTuple item)
 {
-	TupleDesc	desc = RelationGetDescr(walk->check->rel);
-	const MinimalTupleData *item = walk->item;
-	bool		has_nulls = (item->t_infomask & HEAP_HASNULL) != 0;
-	int			natts = HeapTupleHeaderGetNatts(item);
+	zstid		row = zsrow_item_row(item);
+	ZsRowWalk	walk;
 
-	for (int i = 0; i < Min(natts, desc->natts); i++)
+	zsrow_walk_begin(&walk, RelationGetDescr(check->rel), item);
+	while (zsrow_walk_next(&walk))
 	{
-		const char *reason;
+		ZsOverflowPointer pointer;
 
-		if (has_nulls && att_isnull(i, item->t_bits))
+		if (!walk.is_pointer)
 			continue;
-		reason = check_attribute(walk, TupleDescAttr(desc, i));
-		if (reason != NULL)
-		{
-			if (row_is_needed(walk->check, walk->row))
-				zscheck_error(walk->check, blkno, ZS_TREE_ROW,
-							  "row tree leaf: attribute %d of row " UINT64_FORMAT " %s",
-							  i + 1, walk->row, reason);
-			return;
-		}
+		zsattr_overflow_from_datum((const struct varlena *) walk.value, &pointer);
+		zscheck_overflow(check, ZsTreeOfAttr(walk.attno), row, &pointer);
 	}
+	if (walk.reason != NULL && row_is_needed(check, row))
+		zscheck_error(check, blkno, ZS_TREE_ROW,
+					  "row tree leaf: attribute %d of row " UINT64_FORMAT " %s",
+					  walk.attno, row, walk.reason);
 }
 
 /* ---- leaves ------------------------------------------------------------------------- */
@@ -199,17 +117,15 @@ compare_with_tids(ZsCheck *check, void *arg)
 static void
 check_item(ZsCheck *check, BlockNumber blkno, MinimalTuple item)
 {
-	RowWalk		walk = {.check = check, .item = item, .row = zsrow_item_row(item)};
+	zstid		row = zsrow_item_row(item);
 
-	walk.data = (const char *) item + item->t_hoff - MINIMAL_TUPLE_OFFSET;
-	walk.len = item->t_len - (item->t_hoff - MINIMAL_TUPLE_OFFSET);
-	check_attributes(&walk, blkno);
+	check_attributes(check, blkno, item);
 
 	if (HeapTupleHeaderGetNatts(item) > RelationGetNumberOfAttributes(check->rel) &&
-		row_is_needed(check, walk.row))
+		row_is_needed(check, row))
 		zscheck_error(check, blkno, ZS_TREE_ROW,
 					  "row tree leaf: row " UINT64_FORMAT " has %d attributes, the table has %d",
-					  walk.row, HeapTupleHeaderGetNatts(item),
+					  row, HeapTupleHeaderGetNatts(item),
 					  RelationGetNumberOfAttributes(check->rel));
 }
 

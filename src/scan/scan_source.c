@@ -458,18 +458,10 @@ static void
 fill_from_tuple(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_needed)
 {
 	TupleTableSlot *base = &slot->base;
-	HeapTupleData tuple;
-	int			ntuple;
+	int			ntuple = HeapTupleHeaderGetNatts(source->tuple);
 
-	tuple.t_len = source->tuple->t_len + MINIMAL_TUPLE_OFFSET;
-	tuple.t_data = (HeapTupleHeader) ((char *) source->tuple - MINIMAL_TUPLE_OFFSET);
-	ItemPointerSetInvalid(&tuple.t_self);
-	tuple.t_tableOid = RelationGetRelid(source->rel);
-	ntuple = HeapTupleHeaderGetNatts(tuple.t_data);
-
-	/* fills what the tuple lacks with missing values, too */
-	heap_deform_tuple(&tuple, source->desc, base->tts_values, base->tts_isnull);
-	if (!HeapTupleHasExternal(&tuple))
+	zsrow_deform(source->rel, source->desc, source->tuple, base->tts_values, base->tts_isnull);
+	if ((source->tuple->t_infomask & HEAP_HASEXTERNAL) == 0)
 	{
 		base->tts_nvalid = source->desc->natts;
 		return;

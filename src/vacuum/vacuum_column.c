@@ -278,13 +278,7 @@ zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *strip
 		}
 		else if (in_batch)
 		{
-			HeapTupleData tuple;
-
-			tuple.t_len = batch->items[pos]->t_len + MINIMAL_TUPLE_OFFSET;
-			tuple.t_data = (HeapTupleHeader) ((char *) batch->items[pos] - MINIMAL_TUPLE_OFFSET);
-			ItemPointerSetInvalid(&tuple.t_self);
-			tuple.t_tableOid = RelationGetRelid(rel);
-			heap_deform_tuple(&tuple, desc, values, isnull);
+			zsrow_deform(rel, desc, batch->items[pos], values, isnull);
 			for (int k = 0; k < nbuilders; k++)
 			{
 				int			attno = builders[k]->attno;

@@ -23,10 +23,8 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
-#include "access/tupmacs.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
-#include "varatt.h"
 
 #include "vacuum_compact.h"
 
@@ -103,69 +101,24 @@ segment_has_pointer(Relation rel, AttrNumber attno, zstid row, const ZsOverflowP
 	return search.found;
 }
 
-/*
- * Length of the attribute at data + *off, of which there are len bytes; *off is aligned first.  0 if it does
- * not fit.
- */
-static uint32
-attribute_length(Form_pg_attribute att, const char *data, uint32 *off, uint32 len)
-{
-	const char *datum;
-	uint32		left;
-	uint32		size;
-
-	if (att->attlen != -1 || (*off < len && !VARATT_NOT_PAD_BYTE(data + *off)))
-		*off = (uint32) att_align_nominal(*off, att->attalign);
-	if (*off >= len)
-		return 0;
-	datum = data + *off;
-	left = len - *off;
-	if (att->attlen > 0)
-		size = att->attlen;
-	else if (att->attlen == -2)
-		size = (uint32) strnlen(datum, left) + 1;
-	else if (VARATT_IS_1B_E(datum))
-		size = left >= ZS_OVERFLOW_DATUM_SIZE && VARTAG_EXTERNAL(datum) == VARTAG_ONDISK ?
-			ZS_OVERFLOW_DATUM_SIZE : 0;
-	else if (VARATT_IS_1B(datum))
-		size = VARSIZE_1B(datum);
-	else
-		size = left >= VARHDRSZ ? VARSIZE_4B(datum) : 0;
-	return size <= left ? size : 0;
-}
-
 bool
 zsvacuum_visit_item(Relation rel, const MinimalTupleData *item, ZsItemPointerVisitor fn, void *arg)
 {
-	TupleDesc	desc = RelationGetDescr(rel);
-	const char *data = (const char *) item + item->t_hoff - MINIMAL_TUPLE_OFFSET;
-	uint32		len = item->t_len - (item->t_hoff - MINIMAL_TUPLE_OFFSET);
-	bool		has_nulls = (item->t_infomask & HEAP_HASNULL) != 0;
-	int			natts = Min(HeapTupleHeaderGetNatts(item), desc->natts);
-	uint32		off = 0;
+	ZsRowWalk	walk;
 
 	if ((item->t_infomask & HEAP_HASEXTERNAL) == 0)
 		return true;
-	for (int i = 0; i < natts; i++)
+	zsrow_walk_begin(&walk, RelationGetDescr(rel), item);
+	while (zsrow_walk_next(&walk))
 	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
-		uint32		size;
+		ZsOverflowPointer pointer;
 
-		if (has_nulls && att_isnull(i, item->t_bits))
+		if (!walk.is_pointer)
 			continue;
-		size = attribute_length(att, data, &off, len);
-		if (size == 0)
-			return false;
-		if (att->attlen == -1 && VARATT_IS_1B_E(data + off))
-		{
-			ZsOverflowPointer pointer;
-
-			zsattr_overflow_from_datum((const struct varlena *) (data + off), &pointer);
-			fn(i + 1, &pointer, arg);
-		}
-		off += size;
+		zsattr_overflow_from_datum((const struct varlena *) walk.value, &pointer);
+		fn(walk.attno, &pointer, arg);
 	}
-	return natts == HeapTupleHeaderGetNatts(item) && off == len;
+	return walk.reason == NULL && walk.natts == HeapTupleHeaderGetNatts(item) && walk.off == walk.len;
 }
 
 /* An item whose values are put on the list; with only_dropped, those of dropped columns. */
