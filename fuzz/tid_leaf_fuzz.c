@@ -51,7 +51,7 @@ ExceptionalCondition(const char *condition, const char *file, int line)
 }
 #endif
 
-/* one row of the model; state is a fixed slot number or ZS_FIRST_REAL_SLOT */
+/* one row of the model, with its own successor; state is a fixed slot number or ZS_FIRST_REAL_SLOT */
 typedef struct ModelRow
 {
 	int			state;
@@ -61,6 +61,7 @@ typedef struct ModelRow
 static uint64 rng_state;
 static ModelRow model[NROWS];
 static zstid base;
+static zstid next_successor;
 
 static uint32
 rnd(uint32 limit)
@@ -93,32 +94,47 @@ init_page(char *page, zstid lokey, zstid hikey)
 	opaque->hikey = hikey;
 }
 
+/* Do two slots of one row say the same? */
+static bool
+slots_equal(const ZsVisSlot *a, const ZsVisSlot *b)
+{
+	return zstid_slots_alike(a, b) && a->successor == b->successor;
+}
+
 /* Does the page say what the model says? */
 static void
 compare(char *page, uint64 seed)
 {
 	static ZsTidLeaf leaf;
+	static uint64 rank[ZS_TID_MAX_SLOTS + 2];
 	static XLogRecPtr version = 0;
 	const char *reason = zstid_leaf_read(page, &leaf);
 	int			run = 0;
 
 	/* within this call walks over the page may go on where earlier ones came to */
 	version++;
+	memset(rank, 0, sizeof(rank));
 	if (reason != NULL)
 		fail(reason, seed);
 	for (int i = 0; i < NROWS; i++)
 	{
 		int			slotno = ZS_SLOT_UNUSED;
 		const ZsVisSlot *slot = NULL;
+		ZsVisSlot	own;
 
 		while (run < leaf.nruns && leaf.runs[run].first + leaf.runs[run].count <= base + i)
 			run++;
 		if (run < leaf.nruns)
 			slotno = leaf.runs[run].slotno;
 		if (slotno >= ZS_FIRST_REAL_SLOT)
-			slot = &leaf.slots[slotno - ZS_FIRST_REAL_SLOT];
+		{
+			own = leaf.slots[slotno - ZS_FIRST_REAL_SLOT];
+			if (zstid_slot_has_successors(&own))
+				own.successor += rank[slotno - ZS_FIRST_REAL_SLOT]++;
+			slot = &own;
+		}
 		if (Min(slotno, ZS_FIRST_REAL_SLOT) != model[i].state ||
-			(slot != NULL && !zstid_slots_equal(slot, &model[i].slot)))
+			(slot != NULL && !slots_equal(slot, &model[i].slot)))
 			fail("page and model differ", seed);
 
 		if (rnd(50) == 0)
@@ -131,8 +147,14 @@ compare(char *page, uint64 seed)
 			if (reason != NULL || found.slotno != slotno || found.first > base + i ||
 				found.first + found.count <= base + i)
 				fail("search finds another run", seed);
-			if (slot != NULL && !zstid_slots_equal(slot, found_slot))
-				fail("search finds another slot", seed);
+			if (slot != NULL)
+			{
+				ZsVisSlot	copy;
+
+				zstid_slot_of_row(page, &found, found_slot, base + i, &copy);
+				if (!slots_equal(slot, &copy))
+					fail("search finds another slot", seed);
+			}
 		}
 	}
 }
@@ -204,15 +226,52 @@ pages_equal(char *a, char *b)
 	return memcmp(ca.data, cb.data, ((PageHeader) a)->pd_lower) == 0;
 }
 
+/* An UPDATE of rows here and there in ascending order. */
+static int	update_left;
+static int	update_row;
+static TransactionId update_xid;
+
+static bool
+pick_update(ZsTidChange *change)
+{
+	while (update_row < NROWS && model[update_row].state != ZS_SLOT_FROZEN &&
+		   model[update_row].state != ZS_FIRST_REAL_SLOT)
+		update_row++;
+	if (update_row >= NROWS)
+	{
+		update_left = 0;
+		return false;
+	}
+	update_left--;
+	memset(change, 0, sizeof(*change));
+	change->op = ZS_TID_XMAX;
+	change->first = base + update_row;
+	change->count = 1;
+	change->xid = update_xid;
+	change->infomask2 = ZS_VIS2_UPDATED;
+	change->successor = (int64) (next_successor++ - change->first);
+	update_row += 1 + rnd(4);
+	return true;
+}
+
 /* Picks a change that the model allows. */
 static bool
 pick_change(ZsTidChange *change)
 {
 	int			row = rnd(NROWS);
-	int			count = rnd(3) == 0 ? 1 + rnd(200) : 1 + rnd(3);
+	int			count = rnd(3) == 0 ? 1 + rnd(rnd(4) ? 200 : NROWS) : 1 + rnd(3);
 	int			end = Min(row + count, NROWS);
 	ModelRow   *m = &model[row];
 
+	if (update_left > 0 && rnd(10))
+		return pick_update(change);
+	if (update_left == 0 && rnd(30) == 0)
+	{
+		update_left = 1 + rnd(200);
+		update_row = rnd(NROWS);
+		update_xid = 200 + rnd(3);
+		next_successor = rnd(2000000000);
+	}
 	memset(change, 0, sizeof(*change));
 	change->first = base + row;
 	change->count = 1;
@@ -254,8 +313,12 @@ pick_change(ZsTidChange *change)
 			return m->state == ZS_SLOT_FROZEN || m->state == ZS_FIRST_REAL_SLOT;
 		case 5:
 			change->op = rnd(2) ? ZS_TID_RELEASE : ZS_TID_KILL;
-			change->count = end - row;
-			return true;
+			for (change->count = 0; row < end; row++, change->count++)
+			{
+				if (model[row].state == ZS_FIRST_REAL_SLOT && zstid_slot_has_successors(&model[row].slot))
+					break;
+			}
+			return change->count > 0;
 		case 8:
 			change->op = ZS_TID_ASSIGN;
 			change->slot = &change->slot_buffer;
@@ -303,7 +366,8 @@ apply_to_model(const ZsTidChange *change)
 				{
 					m->slot.infomask2 &= ~(ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION);
 					m->slot.cmax = change->cid;
-					m->slot.successor = change->successor;
+					m->slot.successor = change->infomask2 & ZS_VIS2_UPDATED ?
+						(int64) change->first + change->successor : 0;
 				}
 				else if (change->infomask & HEAP_XMAX_LOCK_ONLY)
 				{
@@ -402,6 +466,17 @@ fold_random(char *page, char *twin, int rate, uint64 seed)
 	}
 }
 
+/* What slot numbers that become longer may take. */
+static Size
+numbers_growth(Page page)
+{
+	ZsTidWalk	walk;
+
+	if (zstid_walk_begin(&walk, page) != NULL || walk.header == NULL)
+		return sizeof(ZsTidLeafHeader);
+	return ZS_FIRST_REAL_SLOT + walk.nslots + 2 > 0x80 ? walk.header->nruns : 0;
+}
+
 static void
 test_changes(uint64 seed)
 {
@@ -414,11 +489,13 @@ test_changes(uint64 seed)
 	memcpy(twin.data, page.data, BLCKSZ);
 	for (int i = 0; i < NROWS; i++)
 		model[i].state = ZS_SLOT_UNUSED;
+	update_left = 0;
 
 	for (int n = 0; n < nchanges; n++)
 	{
 		ZsTidChange change;
 		Size		before = zstid_leaf_free_space(page.data);
+		Size		growth;
 
 		if (before < ZS_TID_MAX_GROWTH)
 			fold_random(page.data, twin.data, 100, seed);
@@ -428,11 +505,12 @@ test_changes(uint64 seed)
 			break;
 		if (!pick_change(&change))
 			continue;
-		before = zstid_leaf_free_space(page.data);
+		before = ((PageHeader) page.data)->pd_lower;
+		growth = ZS_TID_MAX_GROWTH + numbers_growth(page.data);
 		set_random_hints(twin.data);
 		apply(page.data, &change, seed);
 		apply(twin.data, &change, seed);
-		if (zstid_leaf_free_space(page.data) + ZS_TID_MAX_GROWTH < before)
+		if (((PageHeader) page.data)->pd_lower > before + growth)
 			fail("change takes more than the promised room", seed);
 		apply_to_model(&change);
 		if (!pages_equal(page.data, twin.data))

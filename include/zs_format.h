@@ -68,7 +68,7 @@ typedef uint64 zstid;
 /* ---- page identity ----------------------------------------------------- */
 
 #define ZS_PAGE_ID				0xF2ED	/* last two bytes of every page */
-#define ZS_FORMAT_VERSION		1
+#define ZS_FORMAT_VERSION		2
 
 typedef enum ZsPageType
 {
@@ -319,8 +319,10 @@ typedef struct ZsVisSlot
 	TransactionId xmax;			/* 4: or a MultiXactId; 0 = none */
 	CommandId	cmin;			/* 8 */
 	CommandId	cmax;			/* 12 */
-	int64		successor;		/* 16: UPDATE: new row number - old one;
-								 * speculative insertion: the token */
+	int64		successor;		/* 16: UPDATE: new row number of the first of the
+								 * slot's rows in the leaf, the next one's is
+								 * the next one; speculative insertion: the
+								 * token */
 	uint16		infomask;		/* 24: HEAP_XMIN_*, HEAP_XMAX_* bits as in
 								 * htup_details.h */
 	uint16		infomask2;		/* 26: HEAP_KEYS_UPDATED and ZS_VIS2_* */

@@ -35,7 +35,8 @@ typedef struct ZsTidRun
 /*
  * State of one row.  Returns false when the row number is unused or beyond the
  * end, or dead (*dead is set then; dead may be NULL).  A frozen row yields a slot with
- * xmin = FrozenTransactionId and HEAP_XMIN_FROZEN.  Takes a share lock on one
+ * xmin = FrozenTransactionId and HEAP_XMIN_FROZEN.  A successor in *vis is the row's own, as in those that
+ * zstid_fetch_visible() and zstid_lock() give; elsewhere it is that of the slot's first row.  Takes a share lock on one
  * leaf at a time; no snapshot, no hint bits.
  */
 extern bool zstid_lookup(Relation rel, zstid row, ZsVisSlot *vis, bool *dead);
@@ -331,11 +332,12 @@ extern const char *zstid_merge_leaves(Page left, Page right, Page image, bool *m
 /* ---- leaf contents for inspection (tid_leaf.c) ---------------------------------------- */
 
 /*
- * Unpacks a leaf page (a copy, or locked) into slots and runs; arrays are palloc'd.
+ * Unpacks a leaf page (a copy, or locked) into slots and runs; arrays are palloc'd.  successors (may be NULL) has for
+ * each run that of its first row, ZS_INVALID_ROW if it has none; those of the other rows follow one by one.
  * Returns NULL, or what is wrong with the page.
  */
 extern const char *zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots,
-									 int *nruns, ZsTidRun **runs);
+									 int *nruns, ZsTidRun **runs, zstid **successors);
 
 /* ---- redo (tid_redo.c), description (tid_desc.c), consistency mask ----------------------- */
 

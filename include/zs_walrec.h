@@ -195,7 +195,7 @@ typedef struct xl_zs_btree_merge
  *	  ZS_TIDF_XID: TransactionId; otherwise the record's own transaction
  *	  INSERT: v cmin; with ZS_TIDF_TOKEN: v speculative token
  *	  XMAX, LOCK: uint8 infobits (ZS_TIDX_*); XMAX: v cmax;
- *		with ZS_TIDX_UPDATED: v successor, zigzag
+ *		with ZS_TIDX_UPDATED: v successor - row, zigzag
  *	  ASSIGN: ZsVisSlot
  */
 typedef struct xl_zs_tid_change

@@ -125,7 +125,7 @@ follow_chain(Relation rel, ItemPointer tid, TransactionId *prior_xmax, CommandId
 	if (vis.infomask2 & ZS_VIS2_MOVED_PARTITION)
 		ItemPointerSetMovedPartitions(tid);
 	else
-		zs_tid_from_row(row + vis.successor, tid);
+		zs_tid_from_row(vis.successor, tid);
 	return CHAIN_NEXT;
 }
 

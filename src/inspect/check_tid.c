@@ -201,6 +201,7 @@ typedef struct LeafCheck
 	ZsVisSlot  *slots;
 	int			nruns;
 	ZsTidRun   *runs;
+	zstid	   *successors;		/* of the first row of each run */
 	ZsRowFate  *fates;			/* one a run */
 } LeafCheck;
 
@@ -246,7 +247,7 @@ check_runs(ZsCheck *check, LeafCheck *leaf)
 	for (int i = 0; i < leaf->nruns; i++)
 	{
 		const ZsTidRun *run = &leaf->runs[i];
-		const ZsVisSlot *vis;
+		zstid		successor = leaf->successors[i];
 
 		if (run->slotno == ZS_SLOT_UNUSED)
 			continue;
@@ -260,16 +261,11 @@ check_runs(ZsCheck *check, LeafCheck *leaf)
 		}
 		if (run->slotno != ZS_SLOT_FROZEN && run->slotno != ZS_SLOT_RETIRED)
 			settled = false;
-		if (run->slotno < ZS_FIRST_REAL_SLOT)
-			continue;
-
-		vis = &leaf->slots[run->slotno - ZS_FIRST_REAL_SLOT];
-		if ((vis->infomask2 & ZS_VIS2_UPDATED) != 0 &&
-			(run->first + vis->successor >= next_row ||
-			 run->first + run->count - 1 + vis->successor >= next_row))
+		if (successor != ZS_INVALID_ROW &&
+			(successor >= next_row || successor + run->count > next_row))
 			zscheck_error(check, leaf->blkno, ZS_TREE_TID,
-						  "row " UINT64_FORMAT " was updated to row " INT64_FORMAT ", which does not exist",
-						  run->first, (int64) run->first + vis->successor);
+						  "row " UINT64_FORMAT " was updated to row " UINT64_FORMAT ", which does not exist",
+						  run->first, successor);
 	}
 	if (!settled && (ZsPageGetOpaque(leaf->page)->flags & ZS_PAGEF_ALL_FROZEN) != 0)
 		zscheck_error(check, leaf->blkno, ZS_TREE_TID, "leaf is marked as all-frozen and is not");
@@ -297,7 +293,8 @@ zscheck_tid_leaf(ZsCheck *check, BlockNumber blkno, Page page, bool marked_froze
 	const char *reason;
 	char	   *error;
 
-	reason = zstid_leaf_unpack(page, &leaf.nslots, &leaf.slots, &leaf.nruns, &leaf.runs);
+	reason = zstid_leaf_unpack(page, &leaf.nslots, &leaf.slots, &leaf.nruns, &leaf.runs,
+							   &leaf.successors);
 	if (reason != NULL)
 		zscheck_error(check, blkno, ZS_TREE_TID, "TID tree leaf: %s", reason);
 	else if ((error = zscheck_protect(check, check_leaf, &leaf)) != NULL)

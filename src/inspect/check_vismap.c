@@ -68,7 +68,7 @@ judge_block(ZsCheck *check, Page leaf, BlockNumber block, uint8 bits)
 		return "is marked, but its rows lie on two leaves";
 	if ((opaque->flags & ZS_PAGEF_ANY_VISIBLE) == 0)
 		return "is marked, but the leaf says that none of its blocks is";
-	if (zstid_leaf_unpack(leaf, &nslots, &slots, &nruns, &runs) != NULL)
+	if (zstid_leaf_unpack(leaf, &nslots, &slots, &nruns, &runs, NULL) != NULL)
 		return NULL;			/* reported elsewhere */
 
 	for (int i = 0; i < nruns; i++)

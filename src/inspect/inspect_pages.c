@@ -183,7 +183,7 @@ measure_tid_leaf(Relation rel, BlockNumber blkno, Page page, PageRow *row)
 	ZsVisSlot  *slots;
 	ZsTidRun   *runs;
 	int			nslots;
-	const char *reason = zstid_leaf_unpack(page, &nslots, &slots, &row->nitems, &runs);
+	const char *reason = zstid_leaf_unpack(page, &nslots, &slots, &row->nitems, &runs, NULL);
 
 	if (reason != NULL)
 		zsbase_corrupted(rel, blkno, "TID tree leaf: %s.", reason);

@@ -24,11 +24,11 @@
 PG_FUNCTION_INFO_V1(pg_zs_tid_items);
 
 /*
- * One row.  vis is NULL for the slots with a fixed meaning.  Rows of a run that was updated in one
- * command have successors at the same distance; shown is that of the run's first row.
+ * One row.  vis is NULL for the slots with a fixed meaning.  Rows of a run that was updated have
+ * successors one after the other; shown is that of the run's first row.
  */
 static void
-put_run(ReturnSetInfo *rsinfo, const ZsTidRun *run, const ZsVisSlot *vis)
+put_run(ReturnSetInfo *rsinfo, const ZsTidRun *run, const ZsVisSlot *vis, zstid successor)
 {
 	Datum		values[9];
 	bool		nulls[9] = {0};
@@ -49,8 +49,8 @@ put_run(ReturnSetInfo *rsinfo, const ZsTidRun *run, const ZsVisSlot *vis)
 		values[4] = TransactionIdGetDatum(vis->xmax);
 		values[5] = CommandIdGetDatum(vis->cmin);
 		values[6] = CommandIdGetDatum(vis->cmax);
-		values[8] = Int64GetDatum((int64) run->first + vis->successor);
-		nulls[8] = (vis->infomask2 & ZS_VIS2_UPDATED) == 0;
+		values[8] = Int64GetDatum((int64) successor);
+		nulls[8] = successor == ZS_INVALID_ROW;
 	}
 	zsinspect_put(rsinfo, values, nulls);
 }
@@ -64,6 +64,7 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 	MemoryContext old;
 	ZsVisSlot  *slots;
 	ZsTidRun   *runs;
+	zstid	   *successors;
 	int			nslots;
 	int			nruns;
 	const char *reason;
@@ -74,7 +75,7 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore TID leaf",
 									ALLOCSET_DEFAULT_SIZES);
 	old = MemoryContextSwitchTo(context);
-	reason = zstid_leaf_unpack(copy, &nslots, &slots, &nruns, &runs);
+	reason = zstid_leaf_unpack(copy, &nslots, &slots, &nruns, &runs, &successors);
 	if (reason != NULL)
 		zsbase_corrupted(rel, blkno, "TID tree leaf: %s.", reason);
 	for (int i = 0; i < nruns; i++)
@@ -82,7 +83,7 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 		uint16		slotno = runs[i].slotno;
 
 		put_run(rsinfo, &runs[i],
-				slotno < ZS_FIRST_REAL_SLOT ? NULL : &slots[slotno - ZS_FIRST_REAL_SLOT]);
+				slotno < ZS_FIRST_REAL_SLOT ? NULL : &slots[slotno - ZS_FIRST_REAL_SLOT], successors[i]);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

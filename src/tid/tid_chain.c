@@ -149,7 +149,7 @@ lock_version(Relation rel, zstid row, TransactionId prior_xmax, TransactionId xi
 			ZS_INJECTION_POINT("zs-tid-lock-chain");
 			zstid_row_find(&r);
 		}
-		*vis = *r.vis;
+		zstid_row_copy(&r, vis);
 		*last = chain_ends(vis);
 		break;
 	}
@@ -158,16 +158,14 @@ lock_version(Relation rel, zstid row, TransactionId prior_xmax, TransactionId xi
 }
 
 /*
- * Locks all versions newer than the prior one, whose slot and row number are
+ * Locks all versions newer than the prior one, of whose slot a copy (zstid_row_copy()) is
  * given, for transaction xid.  No leaf is locked.  TM_Updated or TM_Deleted if a
  * version was modified by a transaction that committed and conflicts.
  */
 TM_Result
-zstid_lock_chain(Relation rel, const ZsVisSlot *prior, zstid prior_row,
-				 TransactionId xid, LockTupleMode mode)
+zstid_lock_chain(Relation rel, const ZsVisSlot *prior, TransactionId xid, LockTupleMode mode)
 {
 	ZsVisSlot	vis = *prior;
-	zstid		row = prior_row;
 	bool		last = (vis.infomask2 & ZS_VIS2_MOVED_PARTITION) ||
 		!(vis.infomask2 & ZS_VIS2_UPDATED);
 
@@ -176,10 +174,8 @@ zstid_lock_chain(Relation rel, const ZsVisSlot *prior, zstid prior_row,
 	while (!last)
 	{
 		TransactionId prior_xmax = zstid_update_xid(&vis);
-		TM_Result	result;
+		TM_Result	result = lock_version(rel, vis.successor, prior_xmax, xid, mode, &vis, &last);
 
-		row += vis.successor;
-		result = lock_version(rel, row, prior_xmax, xid, mode, &vis, &last);
 		if (result != TM_Ok)
 			return result;
 	}

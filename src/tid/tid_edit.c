@@ -37,55 +37,110 @@ const ZsVisSlot zstid_frozen_slot = {
 	.infomask = HEAP_XMIN_FROZEN | HEAP_XMAX_INVALID
 };
 
-/* Do two slots say the same?  Hint bits follow from the rest. */
+/*
+ * Do two slots say the same, but for which rows are the successors of updated ones?  Hint bits follow from the
+ * rest.
+ */
 bool
-zstid_slots_equal(const ZsVisSlot *a, const ZsVisSlot *b)
+zstid_slots_alike(const ZsVisSlot *a, const ZsVisSlot *b)
 {
 	return a->xmin == b->xmin && a->xmax == b->xmax &&
 		a->cmin == b->cmin && a->cmax == b->cmax &&
-		a->successor == b->successor &&
+		(a->successor == b->successor || zstid_slot_has_successors(a)) &&
 		((a->infomask ^ b->infomask) & ~ZS_VIS_HINT_BITS) == 0 &&
 		a->infomask2 == b->infomask2;
 }
 
-/*
- * Index of the slot with these contents, or nslots.  Most slots of a leaf are other transactions', so their ids are
- * looked at first.
- */
-int
-zstid_slots_find(const ZsVisSlot *slots, int nslots, const ZsVisSlot *slot)
+/* How many rows with the slot number come before row, and behind it. */
+static uint64
+rank_of_row(const ZsTidLeaf *leaf, int slotno, zstid row, uint64 *behind)
 {
-	int			i;
+	uint64		before = 0;
 
-	for (i = 0; i < nslots; i++)
+	*behind = 0;
+	for (int i = 0; i < leaf->nruns; i++)
 	{
-		if (slots[i].xmin == slot->xmin && slots[i].xmax == slot->xmax &&
-			zstid_slots_equal(&slots[i], slot))
-			break;
+		const ZsTidRun *run = &leaf->runs[i];
+		zstid		end = run->first + run->count;
+
+		if (run->slotno != slotno)
+			continue;
+		if (run->first < row)
+			before += Min(end, row) - run->first;
+		if (end > row + 1)
+			*behind += end - Max(run->first, row + 1);
 	}
-	return i;
+	return before;
 }
 
-/* Number of the slot with these contents, which is added if there is none. */
+/*
+ * Number of the slot with these contents for a row, which is added if there is none.  A row with a successor
+ * can only be the last one of a slot.
+ */
 static int
-find_or_add_slot(ZsTidLeaf *leaf, const ZsVisSlot *slot)
+find_or_add_slot(ZsTidLeaf *leaf, const ZsVisSlot *slot, zstid row)
 {
-	int			i = zstid_slots_find(leaf->slots, leaf->nslots, slot);
-
-	if (i == leaf->nslots)
+	for (int i = 0; i < leaf->nslots; i++)
 	{
-		Assert(leaf->nslots <= (int) ZS_TID_MAX_SLOTS);
-		leaf->slots[leaf->nslots++] = *slot;
+		uint64		behind;
+
+		if (!zstid_slots_alike(&leaf->slots[i], slot))
+			continue;
+		if (!zstid_slot_has_successors(slot) ||
+			(leaf->slots[i].successor +
+			 (int64) rank_of_row(leaf, ZS_FIRST_REAL_SLOT + i, row, &behind) == slot->successor &&
+			 behind == 0))
+			return ZS_FIRST_REAL_SLOT + i;
 	}
-	return ZS_FIRST_REAL_SLOT + i;
+	Assert(leaf->nslots < (int) lengthof(leaf->slots));
+	leaf->slots[leaf->nslots++] = *slot;
+	return ZS_FIRST_REAL_SLOT + leaf->nslots - 1;
+}
+
+/*
+ * Row, in run i, is going to leave its slot, which has successors: those of the rows behind it must
+ * stay what they are.
+ */
+static void
+detach_row(ZsTidLeaf *leaf, int i, zstid row, uint64 before, uint64 behind)
+{
+	int			slotno = leaf->runs[i].slotno;
+	ZsVisSlot  *slot = &leaf->slots[slotno - ZS_FIRST_REAL_SLOT];
+	zstid		end = leaf->runs[i].first + leaf->runs[i].count;
+	int			newno = ZS_FIRST_REAL_SLOT + leaf->nslots;
+
+	if (behind == 0)
+		return;
+	if (before == 0)
+	{
+		slot->successor++;
+		return;
+	}
+
+	Assert(leaf->nslots < (int) lengthof(leaf->slots));
+	leaf->slots[leaf->nslots] = *slot;
+	leaf->slots[leaf->nslots++].successor += before + 1;
+	if (end > row + 1)
+	{
+		memmove(&leaf->runs[i + 1], &leaf->runs[i], (leaf->nruns - i) * sizeof(ZsTidRun));
+		leaf->nruns++;
+		leaf->runs[i].count = row + 1 - leaf->runs[i].first;
+		leaf->runs[i + 1].first = row + 1;
+		leaf->runs[i + 1].count = end - (row + 1);
+	}
+	for (int j = i + 1; j < leaf->nruns; j++)
+	{
+		if (leaf->runs[j].slotno == slotno)
+			leaf->runs[j].slotno = newno;
+	}
 }
 
 /* Removes slots that no run uses any more; keeps the order of the others. */
 static void
 drop_unused_slots(ZsTidLeaf *leaf)
 {
-	bool		used[ZS_TID_MAX_SLOTS + 1] = {false};
-	uint16		newno[ZS_TID_MAX_SLOTS + 1];
+	bool		used[ZS_TID_MAX_SLOTS + 2] = {false};
+	uint16		newno[ZS_TID_MAX_SLOTS + 2];
 	int			nslots = 0;
 
 	for (int i = 0; i < leaf->nruns; i++)
@@ -291,7 +346,7 @@ set_xmax(const ZsTidChange *change, ZsVisSlot *slot)
 	{
 		slot->infomask2 = (slot->infomask2 & ~XMAX_BITS2) | change->infomask2;
 		slot->cmax = change->cid;
-		slot->successor = change->successor;
+		slot->successor = zstid_slot_has_successors(slot) ? (int64) change->first + change->successor : 0;
 		return;
 	}
 
@@ -309,9 +364,9 @@ set_xmax(const ZsTidChange *change, ZsVisSlot *slot)
 
 /*
  * The slot that rows have after a change, which all had the slot old_slotno before
- * (old: its contents, if it is in the slot table).  *slotno is a fixed number, or
- * ZS_SLOT_IN_TABLE, and then *slot has the contents.  Returns NULL, or why these rows
- * cannot be changed so.
+ * (old: its contents, if it is in the slot table, with the successor of the first of these rows).
+ * *slotno is a fixed number, or ZS_SLOT_IN_TABLE, and then *slot has the contents.  Returns NULL, or
+ * why these rows cannot be changed so.
  */
 const char *
 zstid_edit_slot(const ZsTidChange *change, int old_slotno, const ZsVisSlot *old,
@@ -358,10 +413,10 @@ zstid_edit_slot(const ZsTidChange *change, int old_slotno, const ZsVisSlot *old,
 			*slot = *change->slot;
 			return NULL;
 		case ZS_TID_KILL:
-			*slotno = ZS_SLOT_DEAD;
-			return NULL;
 		case ZS_TID_RELEASE:
-			*slotno = ZS_SLOT_UNUSED;
+			if (old_slotno >= ZS_FIRST_REAL_SLOT && zstid_slot_has_successors(old))
+				return "row has a successor";
+			*slotno = change->op == ZS_TID_KILL ? ZS_SLOT_DEAD : ZS_SLOT_UNUSED;
 			return NULL;
 	}
 	return "unknown operation";
@@ -376,9 +431,11 @@ zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change)
 {
 	int			i;
 	int			old_slotno = ZS_SLOT_UNUSED;
-	const ZsVisSlot *old = NULL;
+	ZsVisSlot	old;
 	ZsVisSlot	slot;
 	int			slotno;
+	uint64		before = 0;
+	uint64		behind = 0;
 	const char *reason;
 
 	if (change->count == 0 || change->first < leaf->lokey ||
@@ -397,16 +454,33 @@ zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change)
 	{
 		old_slotno = leaf->runs[i].slotno;
 		if (old_slotno >= ZS_FIRST_REAL_SLOT)
-			old = &leaf->slots[old_slotno - ZS_FIRST_REAL_SLOT];
+		{
+			old = leaf->slots[old_slotno - ZS_FIRST_REAL_SLOT];
+			if (zstid_slot_has_successors(&old))
+			{
+				before = rank_of_row(leaf, old_slotno, change->first, &behind);
+				old.successor += before;
+			}
+		}
 		if (change->op == ZS_TID_INSERT &&
 			change->first + change->count > run_end(&leaf->runs[i]))
 			return "row is in use already";
 	}
-	reason = zstid_edit_slot(change, old_slotno, old, &slot, &slotno);
+	reason = zstid_edit_slot(change, old_slotno, &old, &slot, &slotno);
 	if (reason != NULL)
 		return reason;
+
+	/* what concerns several runs */
+	for (int j = i + 1; j < leaf->nruns && leaf->runs[j].first < change->first + change->count; j++)
+	{
+		if (leaf->runs[j].slotno >= ZS_FIRST_REAL_SLOT &&
+			zstid_slot_has_successors(&leaf->slots[leaf->runs[j].slotno - ZS_FIRST_REAL_SLOT]))
+			return "row has a successor";
+	}
+	if (old_slotno >= ZS_FIRST_REAL_SLOT && zstid_slot_has_successors(&old))
+		detach_row(leaf, i, change->first, before, behind);
 	if (slotno == ZS_SLOT_IN_TABLE)
-		slotno = find_or_add_slot(leaf, &slot);
+		slotno = find_or_add_slot(leaf, &slot, change->first);
 	set_range(leaf, change->first, change->count, slotno);
 	return NULL;
 }
@@ -417,7 +491,7 @@ zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change)
 void
 zstid_edit_fold(ZsTidLeaf *leaf, const ZsTidFold *fold)
 {
-	uint16		newno[ZS_TID_MAX_SLOTS + 1];
+	uint16		newno[ZS_TID_MAX_SLOTS + 2];
 
 	Assert(fold->nslots == leaf->nslots);
 	for (int i = 0; i < leaf->nslots; i++)
@@ -442,15 +516,15 @@ zstid_edit_fold(ZsTidLeaf *leaf, const ZsTidFold *fold)
 		}
 	}
 
-	/* slots may have become equal */
+	/* slots may have become equal; those with successors are as different as these */
 	for (int i = 0; i < leaf->nslots && fold->nreplaced > 0; i++)
 	{
-		if (newno[i] < ZS_FIRST_REAL_SLOT)
+		if (newno[i] < ZS_FIRST_REAL_SLOT || zstid_slot_has_successors(&leaf->slots[i]))
 			continue;
 		for (int j = 0; j < i; j++)
 		{
 			if (newno[j] == ZS_FIRST_REAL_SLOT + j &&
-				zstid_slots_equal(&leaf->slots[i], &leaf->slots[j]))
+				zstid_slots_alike(&leaf->slots[i], &leaf->slots[j]))
 			{
 				newno[i] = newno[j];
 				break;

@@ -14,7 +14,8 @@
 #include "tid_internal.h"
 
 const char *
-zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots, int *nruns, ZsTidRun **runs)
+zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots, int *nruns, ZsTidRun **runs,
+				  zstid **successors)
 {
 	ZsTidLeaf  *leaf = palloc(sizeof(ZsTidLeaf));
 	const char *reason = zstid_leaf_read(page, leaf);
@@ -22,6 +23,8 @@ zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots, int *nruns, ZsTidRu
 	*nslots = *nruns = 0;
 	*slots = NULL;
 	*runs = NULL;
+	if (successors != NULL)
+		*successors = NULL;
 	if (reason == NULL)
 	{
 		*nslots = leaf->nslots;
@@ -30,6 +33,20 @@ zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots, int *nruns, ZsTidRu
 		*runs = palloc(Max(leaf->nruns, 1) * sizeof(ZsTidRun));
 		memcpy(*slots, leaf->slots, leaf->nslots * sizeof(ZsVisSlot));
 		memcpy(*runs, leaf->runs, leaf->nruns * sizeof(ZsTidRun));
+
+		if (successors != NULL)
+			*successors = palloc(Max(leaf->nruns, 1) * sizeof(zstid));
+		for (int i = 0; i < leaf->nruns && successors != NULL; i++)
+		{
+			ZsVisSlot  *slot = leaf->runs[i].slotno < ZS_FIRST_REAL_SLOT ? NULL :
+				&leaf->slots[leaf->runs[i].slotno - ZS_FIRST_REAL_SLOT];
+
+			(*successors)[i] = ZS_INVALID_ROW;
+			if (slot == NULL || !zstid_slot_has_successors(slot))
+				continue;
+			(*successors)[i] = slot->successor;
+			slot->successor += leaf->runs[i].count;
+		}
 	}
 	pfree(leaf);
 	return reason;

@@ -41,13 +41,14 @@
  * A leaf whose runs take this many bytes is full: rows are found by walking over the runs, and
  * the thousands of them that random updates leave behind would cost more than an inner page.
  */
-#define ZS_TID_MAX_STREAM	3072
+#define ZS_TID_MAX_STREAM	6144
 
 /*
- * No change of one range of rows makes a leaf's contents grow by more: one new
- * slot, and three runs of at most 6 + 2 bytes in place of one.
+ * No change of one range of rows makes a leaf's contents grow by more: two new
+ * slots (one for the rows, one for those behind them that had their slot before), and three runs of
+ * at most 6 + 2 bytes in place of one.  zstid_leaf_free_space() sees to what the numbers of the others may take.
  */
-#define ZS_TID_MAX_GROWTH		(sizeof(ZsVisSlot) + 32)
+#define ZS_TID_MAX_GROWTH		(2 * sizeof(ZsVisSlot) + 32)
 
 /* A leaf in memory; slots[i] has the number ZS_FIRST_REAL_SLOT + i. */
 typedef struct ZsTidLeaf
@@ -56,7 +57,7 @@ typedef struct ZsTidLeaf
 	zstid		hikey;			/* at most ZS_MAX_ROW */
 	int			nslots;
 	int			nruns;
-	ZsVisSlot	slots[ZS_TID_MAX_SLOTS + 1];
+	ZsVisSlot	slots[ZS_TID_MAX_SLOTS + 2];
 	ZsTidRun	runs[ZS_TID_MAX_RUNS + 4];
 } ZsTidLeaf;
 
@@ -127,6 +128,16 @@ extern Size zstid_leaf_size(const ZsTidLeaf *leaf);
 extern bool zstid_leaf_write(const ZsTidLeaf *leaf, Page image);
 extern void zstid_leaf_install(Page page, Page image);
 extern Size zstid_leaf_free_space(Page page);
+extern uint64 zstid_count_rows(const uint8 *ptr, const uint8 *end, int slotno);
+extern void zstid_slot_of_row(Page page, const ZsTidRun *run, const ZsVisSlot *slot, zstid row,
+							  ZsVisSlot *copy);
+
+/* Do the rows of a slot have successors? */
+static inline bool
+zstid_slot_has_successors(const ZsVisSlot *slot)
+{
+	return (slot->infomask2 & ZS_VIS2_UPDATED) != 0;
+}
 
 /* Shared scratch copies; nothing that uses them calls anything that might. */
 extern ZsTidLeaf zstid_scratch;
@@ -145,7 +156,8 @@ typedef struct ZsTidChange
 	uint32		token;			/* INSERT: speculative token or 0 */
 	uint16		infomask;		/* XMAX, LOCK: new HEAP_XMAX_* bits */
 	uint16		infomask2;		/* XMAX, LOCK: HEAP_KEYS_UPDATED, ZS_VIS2_* */
-	int64		successor;		/* XMAX with ZS_VIS2_UPDATED */
+	int64		successor;		/* XMAX with ZS_VIS2_UPDATED: its row number -
+								 * that of the row */
 	const ZsVisSlot *slot;		/* ASSIGN */
 	ZsVisSlot	slot_buffer;	/* what it points to after decoding */
 } ZsTidChange;
@@ -170,8 +182,7 @@ typedef struct ZsTidFold
 	ZsVisSlot	contents[ZS_TID_MAX_SLOTS]; /* for REPLACE */
 } ZsTidFold;
 
-extern bool zstid_slots_equal(const ZsVisSlot *a, const ZsVisSlot *b);
-extern int	zstid_slots_find(const ZsVisSlot *slots, int nslots, const ZsVisSlot *slot);
+extern bool zstid_slots_alike(const ZsVisSlot *a, const ZsVisSlot *b);
 extern const char *zstid_edit_slot(const ZsTidChange *change, int old_slotno,
 								   const ZsVisSlot *old, ZsVisSlot *slot, int *slotno);
 extern const char *zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change);
@@ -390,6 +401,7 @@ typedef struct ZsTidRow
 	ZsTidTarget target;
 	zstid		row;
 	ItemPointerData tid;
+	ZsTidRun	run;
 	ZsVisSlot  *vis;
 	Buffer		hintbuf;
 	ZsVisSlot	frozen;
@@ -398,6 +410,7 @@ typedef struct ZsTidRow
 extern void zstid_row_init(ZsTidRow *r, Relation rel, zstid row);
 extern bool zstid_row_lock(ZsTidRow *r);
 extern void zstid_row_find(ZsTidRow *r);
+extern void zstid_row_copy(const ZsTidRow *r, ZsVisSlot *copy);
 extern void zstid_row_failure(const ZsVisSlot *vis, zstid row, TM_Result result,
 							  TM_FailureData *tmfd);
 /* One attempt to modify a row (tid_modify.c). */
@@ -419,7 +432,7 @@ extern void zstid_modify_init(ZsTidModify *m, Relation rel, zstid row, LockTuple
 extern void zstid_modify_end(ZsTidModify *m);
 extern TM_Result zstid_modify_check(ZsTidModify *m, TM_FailureData *tmfd);
 extern void zstid_modify_postpone(ZsTidModify *m);
-extern TM_Result zstid_lock_chain(Relation rel, const ZsVisSlot *prior, zstid prior_row,
-								  TransactionId xid, LockTupleMode mode);
+extern TM_Result zstid_lock_chain(Relation rel, const ZsVisSlot *prior, TransactionId xid,
+								  LockTupleMode mode);
 
 #endif							/* TID_INTERNAL_H */

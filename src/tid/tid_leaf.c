@@ -10,6 +10,11 @@
  * the page's key range from lokey on without gaps; rows behind the last run
  * are unused.  Millions of rows with one history are one pair.
  *
+ * Rows that were updated have a successor each, and rows that one command updated one after the other
+ * have successors with consecutive numbers.  So the slot has that of its first row, and
+ * a row's own follows from how many rows of the slot come before it in the leaf: an UPDATE of rows here and there
+ * is one slot, too.
+ *
  * The header has up to ZS_TID_MARKS marks, which say where in the stream some rows
  * are, so that a search walks over a part of it only.  They need not lie evenly: a
  * change moves them along, and sets them anew where the stream between two has grown long.
@@ -383,6 +388,71 @@ zstid_leaf_find(Page page, XLogRecPtr version, zstid row, ZsTidRun *run, ZsVisSl
 }
 
 /*
+ * Rows of the runs with the slot number among those in [ptr, end), which begins with a run.
+ */
+uint64
+zstid_count_rows(const uint8 *ptr, const uint8 *end, int slotno)
+{
+	uint64		result = 0;
+
+	while (ptr < end)
+	{
+		uint64		count;
+		uint64		other;
+
+#ifndef WORDS_BIGENDIAN
+		/* four short runs at once: lanes of 16 bits, length below, slot number above */
+		while (slotno < 0x80 && end - ptr >= 8)
+		{
+			const uint64 low7 = UINT64CONST(0x007F007F007F007F);
+			uint64		word;
+			uint64		equal;
+
+			memcpy(&word, ptr, sizeof(word));
+			if (word & UINT64CONST(0x8080808080808080))
+				break;
+			equal = ((word >> 8) & low7) ^ (UINT64CONST(0x0001000100010001) * slotno);
+			equal = ~(equal + low7) & UINT64CONST(0x0080008000800080);
+			word &= (equal << 1) - (equal >> 7);
+			result += (word & 0xFFFF) + ((word >> 16) & 0xFFFF) +
+				((word >> 32) & 0xFFFF) + (word >> 48);
+			ptr += 8;
+		}
+#endif
+		ptr = get_varint(ptr, end, &count);
+		if (ptr != NULL)
+			ptr = get_varint(ptr, end, &other);
+		if (ptr == NULL)
+			break;
+		if (other == (uint64) slotno)
+			result += count;
+	}
+	return result;
+}
+
+/*
+ * A copy of the slot of a row, which lies in run; its successor, if it has one, is the row's.  The page was read
+ * without complaint.
+ */
+void
+zstid_slot_of_row(Page page, const ZsTidRun *run, const ZsVisSlot *slot, zstid row, ZsVisSlot *copy)
+{
+	ZsTidWalk	walk;
+	ZsTidRun	other;
+	const char *reason;
+
+	*copy = *slot;
+	if (run->slotno < ZS_FIRST_REAL_SLOT || !zstid_slot_has_successors(slot) ||
+		zstid_walk_begin(&walk, page) != NULL)
+		return;
+	if (run->first > walk.row)
+		zstid_walk_skip(&walk, run->first - 1);
+	while (walk.row < run->first && zstid_walk_next(&walk, &other, &reason))
+		;
+	copy->successor += zstid_count_rows(walk.stream, walk.ptr, run->slotno) + (row - run->first);
+}
+
+/*
  * Sets marks at equal distances in a stream whose runs and size are in the header.
  */
 void
@@ -553,18 +623,25 @@ zstid_leaf_install(Page page, Page image)
 	((PageHeader) page)->pd_lower = pd_lower;
 }
 
-/* Bytes by which the contents may grow. */
+/*
+ * Bytes by which the contents may grow.  Kept back is a byte for each run where a new slot's
+ * number takes two bytes: the rows behind one that leaves its slot get another number (tid_edit.c).
+ */
 Size
 zstid_leaf_free_space(Page page)
 {
 	int			pd_lower = Max(((PageHeader) page)->pd_lower, (int) ZS_TID_CONTENTS_OFFSET);
 	const ZsTidLeafHeader *header = (const ZsTidLeafHeader *) ((char *) page + ZS_TID_CONTENTS_OFFSET);
 	Size		used = pd_lower - ZS_TID_CONTENTS_OFFSET;
+	Size		kept;
 
 	/* the first run brings the header with it */
 	if (used == 0)
 		return ZS_TID_MAX_STREAM;
 	if (used >= ZS_PAGE_CAPACITY || header->stream_size >= ZS_TID_MAX_STREAM)
 		return 0;
-	return Min(ZS_PAGE_CAPACITY - used, (Size) (ZS_TID_MAX_STREAM - header->stream_size));
+	kept = ZS_FIRST_REAL_SLOT + header->nslots + 2 > 0x80 ? header->nruns : 0;
+	if (kept >= ZS_PAGE_CAPACITY - used)
+		return 0;
+	return Min(ZS_PAGE_CAPACITY - used - kept, (Size) (ZS_TID_MAX_STREAM - header->stream_size));
 }

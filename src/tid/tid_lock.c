@@ -141,7 +141,7 @@ follow_chain(RowLock *lock)
 	if (!lock->follow_updates || HEAP_XMAX_IS_LOCKED_ONLY(lock->seen.infomask) ||
 		!zstid_vis_is_updated(&lock->seen))
 		return TM_Ok;
-	return zstid_lock_chain(lock_rel(lock), &lock->seen, lock->r.row,
+	return zstid_lock_chain(lock_rel(lock), &lock->seen,
 							GetCurrentTransactionId(), lock->mode);
 }
 
@@ -265,7 +265,7 @@ settle_holders(RowLock *lock, TM_Result *result)
 	bool		sleep = true;
 	const ZsVisSlot *vis;
 
-	lock->seen = *lock->r.vis;
+	zstid_row_copy(&lock->r, &lock->seen);
 	zstid_target_unlock(&lock->r.target);
 
 	/*
@@ -324,7 +324,7 @@ settle_holders(RowLock *lock, TM_Result *result)
 		return LOCK_GRANTED;
 	}
 	*result = zstid_vis_is_updated(vis) ? TM_Updated : TM_Deleted;
-	lock->seen = *vis;
+	zstid_row_copy(&lock->r, &lock->seen);
 	zstid_target_unlock(&lock->r.target);
 	return LOCK_FAILED;
 }
@@ -362,7 +362,7 @@ lock_row(RowLock *lock, CommandId cid, ZsVisSlot *vis, TM_FailureData *tmfd)
 			return TM_Deleted;
 		}
 		result = zstid_satisfies_update(lock->r.vis, cid, lock->r.hintbuf);
-		*vis = *lock->r.vis;
+		zstid_row_copy(&lock->r, vis);
 
 		/* possible for ON CONFLICT, which has an error of its own for it */
 		if (result == TM_Invisible)
@@ -388,7 +388,7 @@ lock_row(RowLock *lock, CommandId cid, ZsVisSlot *vis, TM_FailureData *tmfd)
 				return result;
 			case LOCK_GRANTED:
 				apply_lock(lock);
-				*vis = *lock->r.vis;
+				zstid_row_copy(&lock->r, vis);
 				return TM_Ok;
 		}
 	}

@@ -80,7 +80,7 @@ zstid_lookup(Relation rel, zstid row, ZsVisSlot *result, bool *dead)
 	if (!BufferIsValid(buf))
 		return false;
 	if (vis != NULL)
-		*result = *vis;
+		zstid_slot_of_row(BufferGetPage(buf), &run, vis, row, result);
 	else if (dead != NULL)
 		*dead = run.slotno == ZS_SLOT_DEAD;
 	UnlockReleaseBuffer(buf);
@@ -134,7 +134,7 @@ zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *resul
 
 		zs_tid_from_row(row, &tid);
 		PredicateLockTID(rel, &tid, snapshot, vis->xmin);
-		*result = *vis;
+		zstid_slot_of_row(BufferGetPage(buf), &run, vis, row, result);
 	}
 	if (all_dead != NULL)
 		*all_dead = !valid && zstid_is_surely_dead(vis, GlobalVisTestFor(rel));
@@ -179,8 +179,11 @@ zstid_latest_version(Relation rel, zstid *row, Snapshot snapshot)
 			!(vis->infomask2 & ZS_VIS2_UPDATED);
 		if (!last)
 		{
-			current += vis->successor;
-			prior_xmax = zstid_update_xid(vis);
+			ZsVisSlot	copy;
+
+			zstid_slot_of_row(BufferGetPage(buf), &run, vis, current, &copy);
+			current = copy.successor;
+			prior_xmax = zstid_update_xid(&copy);
 		}
 		UnlockReleaseBuffer(buf);
 		if (last)

@@ -188,7 +188,10 @@ zstid_modify_check(ZsTidModify *m, TM_FailureData *tmfd)
 
 	if (result != TM_Ok)
 	{
-		zstid_row_failure(m->r.vis, m->r.row, result, tmfd);
+		ZsVisSlot	copy;
+
+		zstid_row_copy(&m->r, &copy);
+		zstid_row_failure(&copy, m->r.row, result, tmfd);
 		zstid_modify_end(m);
 	}
 	return result;

@@ -148,6 +148,7 @@ static void
 copy_part(const ZsTidLeaf *leaf, zstid lokey, zstid hikey, ZsTidLeaf *part)
 {
 	uint16		newno[ZS_TID_MAX_SLOTS + ZS_FIRST_REAL_SLOT] = {0};
+	uint64		before[ZS_TID_MAX_SLOTS + ZS_FIRST_REAL_SLOT] = {0};	/* rows left of the part */
 
 	part->lokey = lokey;
 	part->hikey = hikey;
@@ -157,6 +158,8 @@ copy_part(const ZsTidLeaf *leaf, zstid lokey, zstid hikey, ZsTidLeaf *part)
 		ZsTidRun	run = leaf->runs[i];
 		zstid		end = Min(run.first + run.count, hikey);
 
+		if (run.first < lokey)
+			before[run.slotno] += Min(end, lokey) - run.first;
 		run.first = Max(run.first, lokey);
 		if (run.first >= end)
 			continue;
@@ -173,7 +176,10 @@ copy_part(const ZsTidLeaf *leaf, zstid lokey, zstid hikey, ZsTidLeaf *part)
 		if (newno[i + ZS_FIRST_REAL_SLOT] == 0)
 			continue;
 		newno[i + ZS_FIRST_REAL_SLOT] = ZS_FIRST_REAL_SLOT + part->nslots;
-		part->slots[part->nslots++] = leaf->slots[i];
+		part->slots[part->nslots] = leaf->slots[i];
+		if (zstid_slot_has_successors(&leaf->slots[i]))
+			part->slots[part->nslots].successor += before[i + ZS_FIRST_REAL_SLOT];
+		part->nslots++;
 	}
 	for (int i = 0; i < part->nruns; i++)
 	{

@@ -36,11 +36,9 @@ zstid_row_init(ZsTidRow *r, Relation rel, zstid row)
 void
 zstid_row_find(ZsTidRow *r)
 {
-	ZsTidRun	run;
-
-	zstid_target_find(&r->target, r->row, &run, &r->vis);
+	zstid_target_find(&r->target, r->row, &r->run, &r->vis);
 	r->hintbuf = r->target.buf;
-	if (run.slotno == ZS_SLOT_FROZEN)
+	if (r->run.slotno == ZS_SLOT_FROZEN)
 	{
 		r->frozen = zstid_frozen_slot;
 		r->vis = &r->frozen;
@@ -64,6 +62,13 @@ zstid_row_lock(ZsTidRow *r)
 	return false;
 }
 
+/* A copy of the slot of the row, whose leaf is locked; a successor in it is the row's. */
+void
+zstid_row_copy(const ZsTidRow *r, ZsVisSlot *copy)
+{
+	zstid_slot_of_row(BufferGetPage(r->target.buf), &r->run, r->vis, r->row, copy);
+}
+
 /* TID that heap would have in t_ctid. */
 static void
 successor_tid(const ZsVisSlot *vis, zstid row, ItemPointer tid)
@@ -71,14 +76,14 @@ successor_tid(const ZsVisSlot *vis, zstid row, ItemPointer tid)
 	if (vis->infomask2 & ZS_VIS2_MOVED_PARTITION)
 		ItemPointerSetMovedPartitions(tid);
 	else if (vis->infomask2 & ZS_VIS2_UPDATED)
-		zs_tid_from_row(row + vis->successor, tid);
+		zs_tid_from_row(vis->successor, tid);
 	else
 		zs_tid_from_row(row, tid);
 }
 
 /*
- * Tells the caller why the row could not be changed or locked.  vis is NULL if the row
- * is gone.
+ * Tells the caller why the row could not be changed or locked.  vis is a copy of its slot (zstid_row_copy()),
+ * NULL if the row is gone.
  */
 void
 zstid_row_failure(const ZsVisSlot *vis, zstid row, TM_Result result, TM_FailureData *tmfd)

@@ -152,7 +152,7 @@ store_hints(ZsTidScan *scan)
 
 		for (int i = 0; i < nslots; i++)
 		{
-			if (zstid_slots_equal(&walk.slots[i], &scan->walk.slots[i]))
+			if (zstid_slots_alike(&walk.slots[i], &scan->walk.slots[i]))
 				zstid_copy_hints(&walk.slots[i], &scan->walk.slots[i], buf);
 		}
 	}

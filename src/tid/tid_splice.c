@@ -13,6 +13,9 @@
  * where neighbours with equal slots merge.  The bytes of these runs are
  * written anew, what is left and right of them is copied.
  *
+ * A row that leaves a slot with successors may change those of the rows behind it (tid_leaf.c): only if it is
+ * the slot's only one this is a matter of a few runs.
+ *
  * The slot table keeps its order: the new slot is one that is there, or takes the place of
  * the one that the change leaves without rows, or is appended.  Whatever
  * does not fit this pattern (a slot goes and none comes, rows of several runs)
@@ -63,7 +66,7 @@ find_runs(Page page, const ZsTidChange *change, const ZsTidWalk *near, Splice *s
 		return false;
 
 	splice->start = walk;
-	splice->before.count = splice->behind.count = 0;
+	splice->before = splice->behind = (ZsTidRun) {0};
 	splice->nread = 0;
 	if (near != NULL)
 		walk = *near;
@@ -161,6 +164,50 @@ push_run(ZsTidRun *list, int *n, uint64 count, int slotno)
 }
 
 /*
+ * How many rows of a slot come before the rows that are changed, and behind them?  Of the run that holds
+ * these, none.
+ */
+static uint64
+rows_before(const Splice *splice, int slotno)
+{
+	return zstid_count_rows(splice->start.stream, splice->from, slotno) +
+		(splice->before.slotno == slotno ? splice->before.count : 0);
+}
+
+static uint64
+rows_behind(const Splice *splice, int slotno)
+{
+	return zstid_count_rows(splice->to, splice->start.end, slotno) +
+		(splice->behind.slotno == slotno ? splice->behind.count : 0);
+}
+
+/*
+ * Index of the slot with these contents, or nslots.  A row with a successor can only be the last one of
+ * a slot.
+ */
+static int
+find_slot(const Splice *splice, const ZsVisSlot *slot, const ZsVisSlot *slots, int nslots)
+{
+	int			i;
+
+	for (i = 0; i < nslots; i++)
+	{
+		int			slotno = ZS_FIRST_REAL_SLOT + i;
+
+		/* most slots of a leaf are other transactions' */
+		if (slots[i].xmin != slot->xmin || slots[i].xmax != slot->xmax ||
+			!zstid_slots_alike(&slots[i], slot))
+			continue;
+		if (!zstid_slot_has_successors(slot))
+			break;
+		if (slot->successor - slots[i].successor == (int64) rows_before(splice, slotno) &&
+			rows_behind(splice, slotno) == 0)
+			break;
+	}
+	return i;
+}
+
+/*
  * Number for the new slot.  *nslots grows if it is appended; slots may be written.
  * Returns -1 if the slot table needs more than that.
  */
@@ -168,7 +215,7 @@ static int
 place_slot(const Splice *splice, const ZsVisSlot *slot, bool old_is_lost,
 		   ZsVisSlot *slots, int *nslots)
 {
-	int			i = zstid_slots_find(slots, *nslots, slot);
+	int			i = find_slot(splice, slot, slots, *nslots);
 
 	if (i < *nslots)
 		return old_is_lost && i != splice->own.slotno - ZS_FIRST_REAL_SLOT ? -1 :
@@ -258,6 +305,9 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 
 	old_is_lost = own->slotno >= ZS_FIRST_REAL_SLOT && left == 0 && right == 0 &&
 		!slot_used_elsewhere(splice, own->slotno);
+	if (own->slotno >= ZS_FIRST_REAL_SLOT && !old_is_lost &&
+		zstid_slot_has_successors(&splice->start.slots[own->slotno - ZS_FIRST_REAL_SLOT]))
+		return false;
 
 	if (nslots > 0)
 		memcpy(slots, splice->start.slots, nslots * sizeof(ZsVisSlot));
@@ -320,12 +370,17 @@ zstid_change_compute(Page page, const ZsTidChange *change, const ZsTidWalk *near
 	if (change->op != ZS_TID_REMOVE_DEAD && change->op != ZS_TID_RETIRE &&
 		find_runs(page, change, near, &splice))
 	{
+		const ZsVisSlot *old = zstid_walk_slot(&splice.start, splice.own.slotno);
+		ZsVisSlot	copy;
 		ZsVisSlot	slot;
 		int			slotno;
 
-		reason = zstid_edit_slot(change, splice.own.slotno,
-								 zstid_walk_slot(&splice.start, splice.own.slotno),
-								 &slot, &slotno);
+		if (old != NULL)
+		{
+			zstid_slot_of_row(page, &splice.own, old, change->first, &copy);
+			old = &copy;
+		}
+		reason = zstid_edit_slot(change, splice.own.slotno, old, &slot, &slotno);
 		if (reason != NULL)
 			return reason;
 		if (splice_runs(&splice, change, &slot, slotno, image))

@@ -71,7 +71,7 @@ zstid_copy_hints(ZsVisSlot *to, const ZsVisSlot *from, Buffer buffer)
 {
 	uint16		missing = from->infomask & ~to->infomask & ZS_VIS_HINT_BITS;
 
-	Assert(zstid_slots_equal(to, from));
+	Assert(zstid_slots_alike(to, from));
 	if (missing & HEAP_XMIN_COMMITTED)
 		zstid_set_hint(to, buffer, HEAP_XMIN_COMMITTED, from->xmin);
 	if (missing & HEAP_XMAX_COMMITTED)
