@@ -13,8 +13,8 @@
  * where neighbours with equal slots merge.  The bytes of these runs are
  * written anew, what is left and right of them is copied.
  *
- * A row that leaves a slot with successors may change those of the rows behind it (tid_leaf.c): only if it is
- * the slot's only one this is a matter of a few runs.
+ * The first row that leaves a slot with successors takes its one along (tid_leaf.c), the last one none. One in the
+ * middle would change those behind it.
  *
  * The slot table keeps its order: the new slot is one that is there, or takes the place of
  * the one that the change leaves without rows, or is appended.  Whatever
@@ -200,7 +200,8 @@ find_slot(const Splice *splice, const ZsVisSlot *slot, const ZsVisSlot *slots, i
 			continue;
 		if (!zstid_slot_has_successors(slot))
 			break;
-		if (slot->successor - slots[i].successor == (int64) rows_before(splice, slotno) &&
+		if (slotno != splice->own.slotno &&
+			slot->successor - slots[i].successor == (int64) rows_before(splice, slotno) &&
 			rows_behind(splice, slotno) == 0)
 			break;
 	}
@@ -290,6 +291,7 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 	int			nslots = splice->start.nslots;
 	uint32		old_nruns = 0;
 	bool		old_is_lost;
+	bool		is_first = false;	/* of a slot with successors, and not the only one */
 	ZsTidRun	list[5];
 	int			n = 0;
 	uint8		bytes[5 * 8];
@@ -307,10 +309,16 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 		!slot_used_elsewhere(splice, own->slotno);
 	if (own->slotno >= ZS_FIRST_REAL_SLOT && !old_is_lost &&
 		zstid_slot_has_successors(&splice->start.slots[own->slotno - ZS_FIRST_REAL_SLOT]))
-		return false;
+	{
+		is_first = left == 0 && rows_before(splice, own->slotno) == 0;
+		if (!is_first && (right > 0 || rows_behind(splice, own->slotno) > 0))
+			return false;
+	}
 
 	if (nslots > 0)
 		memcpy(slots, splice->start.slots, nslots * sizeof(ZsVisSlot));
+	if (is_first)
+		slots[own->slotno - ZS_FIRST_REAL_SLOT].successor += change->count;
 	if (slotno == ZS_SLOT_IN_TABLE)
 		slotno = place_slot(splice, slot, old_is_lost, slots, &nslots);
 	else if (old_is_lost)
