@@ -146,3 +146,48 @@ select test.same('select id, n from small_@ where id = 77');
 reset enable_seqscan;
 select test.same('select * from small_@');
 select test.check('small_z');
+
+-- rows that one command updates here and there share a slot: each has its own successor all the same
+CREATE TABLE write_update_chain (id int, v int) USING zedstore;
+INSERT INTO write_update_chain SELECT i, 0 FROM generate_series(1, 6000) i;
+CREATE FUNCTION write_update_row(tid) RETURNS int8 LANGUAGE sql
+RETURN ($1::text::point)[0]::int8 * 256 + ($1::text::point)[1]::int8 - 1;
+CREATE VIEW write_update_successors AS
+SELECT first_row + i AS row, successor + i AS successor, slotno
+FROM pg_zs_tid_items('write_update_chain'), generate_series(0, nrows - 1) i WHERE successor IS NOT NULL;
+-- old and new row numbers of those that were updated in between
+CREATE TEMP TABLE write_update_old AS SELECT id, write_update_row(ctid) AS row FROM write_update_chain;
+CREATE TEMP VIEW write_update_wrong AS
+SELECT o.id, s.successor, write_update_row(n.ctid) AS new
+FROM write_update_old o JOIN write_update_chain n USING (id) LEFT JOIN write_update_successors s USING (row)
+WHERE write_update_row(n.ctid) <> o.row AND s.successor IS DISTINCT FROM write_update_row(n.ctid);
+-- in one transaction, so that no old version goes
+BEGIN;
+UPDATE write_update_chain SET v = 1 WHERE id % 3 = 0;
+SELECT count(*) AS updated, count(DISTINCT slotno) < 5 AS shared FROM write_update_successors;
+SELECT * FROM write_update_wrong;
+-- one that aborted, then some of its rows: the first, the last, and others, one by one
+SAVEPOINT s;
+UPDATE write_update_chain SET v = 2 WHERE id % 3 = 1;
+ROLLBACK TO s;
+UPDATE write_update_chain SET v = 3 WHERE id = 1;
+UPDATE write_update_chain SET v = 3 WHERE id = 5998;
+DO $$
+BEGIN
+	FOR i IN 1 .. 60 LOOP
+		UPDATE write_update_chain SET v = 3 WHERE id = i * 37 % 60 * 99 + 4;
+	END LOOP;
+END $$;
+SELECT count(*) FROM write_update_chain WHERE v = 3;
+SELECT * FROM write_update_wrong;
+-- all that are left, and rows that are locked only
+SELECT count(*) FROM (SELECT FROM write_update_chain WHERE id % 7 = 1 FOR UPDATE) x;
+UPDATE write_update_chain SET v = 4 WHERE id % 3 = 1 AND v = 0;
+SELECT * FROM write_update_wrong;
+COMMIT;
+SELECT v, count(*) FROM write_update_chain GROUP BY 1 ORDER BY 1;
+SELECT * FROM zs_check('write_update_chain');
+VACUUM write_update_chain;
+SELECT v, count(*) FROM write_update_chain GROUP BY 1 ORDER BY 1;
+DROP VIEW write_update_wrong, write_update_successors;
+DROP FUNCTION write_update_row;
