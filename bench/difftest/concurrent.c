@@ -41,6 +41,7 @@ typedef struct Worker
 	uint64_t	seed;
 	PGconn	   *conn;
 	volatile int pid;			/* of the server process, for the killer */
+	volatile int gid;			/* of the prepared transaction that it is going to end itself, or 0 */
 	bool		failed;			/* the transaction is to be given up */
 	char		sqlstate[6];
 	char	  **rows;			/* of the last statement, sorted */
@@ -224,8 +225,10 @@ finish(Worker *w)
 			pthread_mutex_lock(&gid_lock);
 			gid = ++next_gid;
 			pthread_mutex_unlock(&gid_lock);
+			w->gid = gid;
 			if (run(w, S("prepare transaction 'difftest_c%d'", gid)))
 				run(w, S("%s prepared 'difftest_c%d'", chance(70) ? "commit" : "rollback", gid));
+			w->gid = 0;
 			break;
 		default:
 			run(w, "commit");
@@ -631,14 +634,29 @@ attempt(Worker *w, const char *sql)
 	}
 }
 
-/* Prepared transactions whose session is gone. */
-static void
-resolve_prepared(Worker *w, const char *age)
+/* Is a session about to end the prepared transaction? */
+static bool
+is_in_hand(const char *gid)
 {
-	PGresult   *res = PQexec(w->conn, S("select gid from pg_prepared_xacts where database = 'difftest_c' and prepared < now() - '%s'::interval", age));
+	for (int i = 0; i < MAX_SESSIONS; i++)
+	{
+		if (workers[i].gid != 0 && strcmp(gid, S("difftest_c%d", workers[i].gid)) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Prepared transactions that no session is going to end any more. */
+static void
+resolve_prepared(Worker *w)
+{
+	PGresult   *res = PQexec(w->conn, "select gid from pg_prepared_xacts where database = 'difftest_c'");
 
 	for (int i = 0; i < PQntuples(res); i++)
-		attempt(w, S("%s prepared '%s'", chance(50) ? "commit" : "rollback", PQgetvalue(res, i, 0)));
+	{
+		if (!is_in_hand(PQgetvalue(res, i, 0)))
+			attempt(w, S("%s prepared '%s'", chance(50) ? "commit" : "rollback", PQgetvalue(res, i, 0)));
+	}
 	PQclear(res);
 }
 
@@ -657,7 +675,7 @@ maintain(void *arg)
 		const char *table = pick(tables);
 
 		forget_strings();
-		resolve_prepared(w, "3 s");
+		resolve_prepared(w);
 		switch (rnd(0, 15))
 		{
 			case 0:
@@ -706,7 +724,7 @@ maintain(void *arg)
 		}
 		usleep((unsigned) rnd(0, 200000));
 	}
-	resolve_prepared(w, "-1 s");
+	resolve_prepared(w);
 	PQfinish(w->conn);
 	w->conn = NULL;
 	forget_strings();
@@ -794,7 +812,7 @@ verify_all(Worker *w)
 {
 	w->failed = false;
 	reconnect(w);
-	resolve_prepared(w, "-1 s");
+	resolve_prepared(w);
 	check_snapshot(w);
 	expect_none(w, "duty", "select pair from duty group by pair having not bool_or(on_duty)");
 	expect_none(w, "zs_check", "select c.oid::regclass, k.* from pg_class c join pg_am a on a.oid = c.relam, lateral zs_check(c.oid::regclass) k"
@@ -825,6 +843,7 @@ concurrent_round(uint64_t seed)
 		workers[i].number = i;
 		workers[i].seed = seed * 1000 + (uint64_t) i;
 		workers[i].failed = false;
+		workers[i].gid = 0;
 		workers[i].commits = workers[i].giveups = 0;
 		if (pthread_create(&workers[i].thread, NULL, i < n ? work : i == n ? maintain : kill_sessions, &workers[i]) != 0)
 			fatal("cannot create a thread");
