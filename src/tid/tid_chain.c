@@ -95,7 +95,7 @@ chain_ends(const ZsVisSlot *vis)
 {
 	return (vis->infomask & HEAP_XMAX_INVALID) ||
 		(vis->infomask2 & ZS_VIS2_MOVED_PARTITION) ||
-		!(vis->infomask2 & ZS_VIS2_UPDATED) ||
+		!zstid_slot_has_successors(vis) ||
 		zstid_is_only_locked(vis);
 }
 
@@ -167,7 +167,7 @@ zstid_lock_chain(Relation rel, const ZsVisSlot *prior, TransactionId xid, LockTu
 {
 	ZsVisSlot	vis = *prior;
 	bool		last = (vis.infomask2 & ZS_VIS2_MOVED_PARTITION) ||
-		!(vis.infomask2 & ZS_VIS2_UPDATED);
+		!zstid_slot_has_successors(&vis);
 
 	if (!last)
 		MultiXactIdSetOldestMember();

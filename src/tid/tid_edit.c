@@ -52,8 +52,8 @@ zstid_slots_alike(const ZsVisSlot *a, const ZsVisSlot *b)
 }
 
 /* How many rows with the slot number come before row, and behind it. */
-static uint64
-rank_of_row(const ZsTidLeaf *leaf, int slotno, zstid row, uint64 *behind)
+uint64
+zstid_leaf_rank(const ZsTidLeaf *leaf, int slotno, zstid row, uint64 *behind)
 {
 	uint64		before = 0;
 
@@ -88,7 +88,7 @@ find_or_add_slot(ZsTidLeaf *leaf, const ZsVisSlot *slot, zstid row)
 			continue;
 		if (!zstid_slot_has_successors(slot) ||
 			(leaf->slots[i].successor +
-			 (int64) rank_of_row(leaf, ZS_FIRST_REAL_SLOT + i, row, &behind) == slot->successor &&
+			 (int64) zstid_leaf_rank(leaf, ZS_FIRST_REAL_SLOT + i, row, &behind) == slot->successor &&
 			 behind == 0))
 			return ZS_FIRST_REAL_SLOT + i;
 	}
@@ -99,18 +99,16 @@ find_or_add_slot(ZsTidLeaf *leaf, const ZsVisSlot *slot, zstid row)
 
 /*
  * Row, in run i, is going to leave its slot, which has successors: those of the rows behind it must
- * stay what they are.
+ * stay what they are.  before: how many rows of the slot come before it.
  */
 static void
-detach_row(ZsTidLeaf *leaf, int i, zstid row, uint64 before, uint64 behind)
+detach_row(ZsTidLeaf *leaf, int i, zstid row, uint64 before)
 {
 	int			slotno = leaf->runs[i].slotno;
 	ZsVisSlot  *slot = &leaf->slots[slotno - ZS_FIRST_REAL_SLOT];
 	zstid		end = leaf->runs[i].first + leaf->runs[i].count;
 	int			newno = ZS_FIRST_REAL_SLOT + leaf->nslots;
 
-	if (behind == 0)
-		return;
 	if (before == 0)
 	{
 		slot->successor++;
@@ -434,7 +432,7 @@ zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change)
 	ZsVisSlot	old;
 	ZsVisSlot	slot;
 	int			slotno;
-	uint64		before = 0;
+	uint64		before = 0;		/* rows of the same slot, if that has successors */
 	uint64		behind = 0;
 	const char *reason;
 
@@ -458,7 +456,7 @@ zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change)
 			old = leaf->slots[old_slotno - ZS_FIRST_REAL_SLOT];
 			if (zstid_slot_has_successors(&old))
 			{
-				before = rank_of_row(leaf, old_slotno, change->first, &behind);
+				before = zstid_leaf_rank(leaf, old_slotno, change->first, &behind);
 				old.successor += before;
 			}
 		}
@@ -477,8 +475,8 @@ zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change)
 			zstid_slot_has_successors(&leaf->slots[leaf->runs[j].slotno - ZS_FIRST_REAL_SLOT]))
 			return "row has a successor";
 	}
-	if (old_slotno >= ZS_FIRST_REAL_SLOT && zstid_slot_has_successors(&old))
-		detach_row(leaf, i, change->first, before, behind);
+	if (behind > 0)
+		detach_row(leaf, i, change->first, before);
 	if (slotno == ZS_SLOT_IN_TABLE)
 		slotno = find_or_add_slot(leaf, &slot, change->first);
 	set_range(leaf, change->first, change->count, slotno);

@@ -183,6 +183,7 @@ typedef struct ZsTidFold
 } ZsTidFold;
 
 extern bool zstid_slots_alike(const ZsVisSlot *a, const ZsVisSlot *b);
+extern uint64 zstid_leaf_rank(const ZsTidLeaf *leaf, int slotno, zstid row, uint64 *behind);
 extern const char *zstid_edit_slot(const ZsTidChange *change, int old_slotno,
 								   const ZsVisSlot *old, ZsVisSlot *slot, int *slotno);
 extern const char *zstid_edit_apply(ZsTidLeaf *leaf, const ZsTidChange *change);

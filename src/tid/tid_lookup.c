@@ -176,7 +176,7 @@ zstid_latest_version(Relation rel, zstid *row, Snapshot snapshot)
 
 		last = (vis->infomask & HEAP_XMAX_INVALID) || zstid_is_only_locked(vis) ||
 			(vis->infomask2 & ZS_VIS2_MOVED_PARTITION) ||
-			!(vis->infomask2 & ZS_VIS2_UPDATED);
+			!zstid_slot_has_successors(vis);
 		if (!last)
 		{
 			ZsVisSlot	copy;

@@ -36,20 +36,6 @@ append_run(ZsTidLeaf *leaf, zstid first, uint64 count, uint16 slotno)
 	leaf->runs[leaf->nruns++].slotno = slotno;
 }
 
-/* Rows with a slot number. */
-static uint64
-count_rows(const ZsTidLeaf *leaf, int slotno)
-{
-	uint64		nrows = 0;
-
-	for (int i = 0; i < leaf->nruns; i++)
-	{
-		if (leaf->runs[i].slotno == slotno)
-			nrows += leaf->runs[i].count;
-	}
-	return nrows;
-}
-
 /*
  * Number of a slot for rows behind those of the leaf in its table, to which it is added if it is not there.
  */
@@ -59,10 +45,11 @@ add_slot(ZsTidLeaf *leaf, const ZsVisSlot *slot)
 	for (int i = 0; i < leaf->nslots; i++)
 	{
 		ZsVisSlot	next = leaf->slots[i];
+		uint64		behind;
 
 		/* the successors go on where those of the rows here end */
 		if (zstid_slot_has_successors(&next))
-			next.successor += count_rows(leaf, ZS_FIRST_REAL_SLOT + i);
+			next.successor += zstid_leaf_rank(leaf, ZS_FIRST_REAL_SLOT + i, leaf->hikey, &behind);
 		if (memcmp(&next, slot, sizeof(ZsVisSlot)) == 0)
 			return ZS_FIRST_REAL_SLOT + i;
 	}

@@ -75,7 +75,7 @@ successor_tid(const ZsVisSlot *vis, zstid row, ItemPointer tid)
 {
 	if (vis->infomask2 & ZS_VIS2_MOVED_PARTITION)
 		ItemPointerSetMovedPartitions(tid);
-	else if (vis->infomask2 & ZS_VIS2_UPDATED)
+	else if (zstid_slot_has_successors(vis))
 		zs_tid_from_row(vis->successor, tid);
 	else
 		zs_tid_from_row(row, tid);

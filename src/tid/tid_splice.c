@@ -13,8 +13,8 @@
  * where neighbours with equal slots merge.  The bytes of these runs are
  * written anew, what is left and right of them is copied.
  *
- * The first row that leaves a slot with successors takes its one along (tid_leaf.c), the last one none. One in the
- * middle would change those behind it.
+ * Where the slot has successors (tid_leaf.c), its first row may leave it, which then begins with the next one's, and its
+ * last one.  One in the middle would change those of the rows behind it.
  *
  * The slot table keeps its order: the new slot is one that is there, or takes the place of
  * the one that the change leaves without rows, or is appended.  Whatever
@@ -45,6 +45,8 @@ typedef struct Splice
 	ZsTidRun	before;			/* count = 0: none */
 	ZsTidRun	own;			/* the run that holds the rows */
 	ZsTidRun	behind;			/* count = 0: none */
+	uint64		rank;			/* of the rows' first one among those of its slot, if that has
+								 * successors */
 } Splice;
 
 /*
@@ -310,7 +312,7 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 	if (own->slotno >= ZS_FIRST_REAL_SLOT && !old_is_lost &&
 		zstid_slot_has_successors(&splice->start.slots[own->slotno - ZS_FIRST_REAL_SLOT]))
 	{
-		is_first = left == 0 && rows_before(splice, own->slotno) == 0;
+		is_first = splice->rank == 0;
 		if (!is_first && (right > 0 || rows_behind(splice, own->slotno) > 0))
 			return false;
 	}
@@ -383,9 +385,11 @@ zstid_change_compute(Page page, const ZsTidChange *change, const ZsTidWalk *near
 		ZsVisSlot	slot;
 		int			slotno;
 
-		if (old != NULL)
+		if (old != NULL && zstid_slot_has_successors(old))
 		{
-			zstid_slot_of_row(page, &splice.own, old, change->first, &copy);
+			splice.rank = rows_before(&splice, splice.own.slotno) + (change->first - splice.own.first);
+			copy = *old;
+			copy.successor += splice.rank;
 			old = &copy;
 		}
 		reason = zstid_edit_slot(change, splice.own.slotno, old, &slot, &slotno);
