@@ -139,6 +139,11 @@ extern ZsAttrLinks *zsattr_write_segments(Relation rel, zstid first_row, uint32 
  */
 extern void zsattr_link_segments(Relation rel, ZsAttrLinks *links);
 
+/* ---- memory for the codec (attr_write.c) ---- */
+
+/* Allocator over a memory context that outlives what it serves. */
+extern void zsattr_allocator(MemoryContext context, ZsAllocator *alloc);
+
 /* ---- replacing (attr_replace.c) ---- */
 
 /*
@@ -160,8 +165,11 @@ typedef void (*ZsSegmentVisitor) (AttrNumber attno, const ZsSegmentItem *item, v
  * Writes the segments of all columns, then replaces column by column: each change is one WAL record, so that
  * readers find old or new segments at any moment.  The old ones' blocks are freed at
  * once.  gone may be NULL.  The caller made sure that nobody else writes to these rows.
+ *
+ * encoder may be NULL; with one, which the caller has begun and frees, the first column may
+ * continue (column.input.continues) the last one of the call before.
  */
-extern void zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites,
+extern void zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites, ZsEncoder *encoder,
 						   BufferAccessStrategy strategy, ZsSegmentVisitor gone, void *arg);
 
 /*

@@ -68,7 +68,7 @@ select test.same('select * from t_@');
 select test.check('t_z');
 
 -- few rows lost: the segment stays; more than half: it is replaced; overflow values go
-select test.both('delete from t_@ where i % 4 = 0');
+select test.both('delete from t_@ where i % 8 = 0');
 vacuum t_z;
 select shape('t_z');
 select test.same('select * from t_@');

@@ -23,11 +23,6 @@
 #include "zs_attr.h"
 #include "zs_page.h"
 
-/* ---- memory for the codec (attr_write.c) ------------------------------- */
-
-/* Allocator over a memory context that outlives what it serves. */
-extern void zsattr_allocator(MemoryContext context, ZsAllocator *alloc);
-
 /* ---- segments that are being written (attr_write.c) ---- */
 
 /* A segment that is encoded and not linked yet. */
@@ -43,7 +38,8 @@ typedef struct ZsDrafts
 {
 	Relation	rel;
 	ZsAllocator alloc;
-	ZsEncoder	encoder;
+	ZsEncoder  *encoder;
+	ZsEncoder	own;			/* unless the caller has one */
 	ZsSegmentDraft *drafts;
 	int			n;
 	int			max;
@@ -52,7 +48,8 @@ typedef struct ZsDrafts
 /* Segments that are linked in one step. */
 #define ZS_REWRITE_MAX_SEGMENTS		16
 
-extern void zsattr_drafts_begin(ZsDrafts *drafts, Relation rel);
+/* encoder: NULL, or one that the caller goes on with. */
+extern void zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder);
 
 /*
  * Encodes rows [first_row, first_row + nrows) of a column, which start at row `done` of its input, as

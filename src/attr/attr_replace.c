@@ -157,8 +157,8 @@ replace_column(ZsDrafts *drafts, int i, ZsAttrRewrite *rewrite, ZsSegmentVisitor
 }
 
 void
-zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites, BufferAccessStrategy strategy,
-			   ZsSegmentVisitor gone, void *arg)
+zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites, ZsEncoder *encoder,
+			   BufferAccessStrategy strategy, ZsSegmentVisitor gone, void *arg)
 {
 	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore segment rewrite",
 												  ALLOCSET_DEFAULT_SIZES);
@@ -166,7 +166,7 @@ zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites, BufferAcces
 	ZsDrafts	drafts;
 	int			next = 0;
 
-	zsattr_drafts_begin(&drafts, rel);
+	zsattr_drafts_begin(&drafts, rel, encoder);
 	for (int i = 0; i < nrewrites; i++)
 	{
 		Assert(rewrites[i].first_row % ZS_STRIPE_ROWS == 0);

@@ -233,14 +233,15 @@ write_run(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item, const
 }
 
 void
-zsattr_drafts_begin(ZsDrafts *drafts, Relation rel)
+zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder)
 {
 	drafts->rel = rel;
 	drafts->n = 0;
 	drafts->max = 16;
 	drafts->drafts = palloc_array(ZsSegmentDraft, drafts->max);
 	zsattr_allocator(CurrentMemoryContext, &drafts->alloc);
-	zscodec_encoder_init(&drafts->encoder, &drafts->alloc);
+	zscodec_encoder_init(&drafts->own, &drafts->alloc);
+	drafts->encoder = encoder != NULL ? encoder : &drafts->own;
 }
 
 void
@@ -255,8 +256,8 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 		ZsSegmentDraft *draft;
 
 		CHECK_FOR_INTERRUPTS();
-		part.input.continues = drafts->n > 0 &&
-			drafts->drafts[drafts->n - 1].attno == column->attno;
+		if (drafts->n > 0)
+			part.input.continues = drafts->drafts[drafts->n - 1].attno == column->attno;
 		if (drafts->n == drafts->max)
 		{
 			drafts->max *= 2;
@@ -265,7 +266,7 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 		draft = &drafts->drafts[drafts->n++];
 		draft->attno = column->attno;
 		zscodec_buf_init(&draft->payload, &drafts->alloc);
-		encode_column(drafts->rel, first_row, &drafts->encoder, &part, &draft->payload, &draft->item);
+		encode_column(drafts->rel, first_row, drafts->encoder, &part, &draft->payload, &draft->item);
 		if (count >= ZS_STRIPE_ROWS)
 			column->stripe_bytes = draft->payload.len / (count / ZS_STRIPE_ROWS);
 		first_row += count;
@@ -278,7 +279,7 @@ zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 {
 	ZsPageBatch batch;
 
-	zscodec_encoder_free(&drafts->encoder);
+	zscodec_encoder_free(&drafts->own);
 	if (drafts->n == 0)
 		return;
 	allocate_runs(drafts);
@@ -312,7 +313,7 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore segment write",
 									ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(context);
-	zsattr_drafts_begin(&drafts, rel);
+	zsattr_drafts_begin(&drafts, rel, NULL);
 	for (int i = 0; i < ncolumns; i++)
 	{
 		Assert(columns[i].input.nrows == nrows);

@@ -76,7 +76,8 @@
  *
  * POSITION SET of k positions below n (n is known from outside)
  *
- *		u16 k; then either a bitmap of n bits or an Elias-Fano list, whichever is shorter; see codec_posset.c
+ *		u16 k; then a bitmap of n bits or an Elias-Fano list of the positions or of the others, whichever is
+ *		shortest; see codec_posset.c
  */
 #ifndef CODEC_INTERNAL_H
 #define CODEC_INTERNAL_H

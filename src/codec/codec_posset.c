@@ -11,7 +11,10 @@
  *		low bits	3 1 2 3			packed, 2 bits each
  *		high part	0 1 3 3			0 -> "1", step to 1 "0", "1", steps to 3 "00", "1", "1"  =  1010011
  *
- * Both forms are exact functions of k and n, so the shorter one is taken without saying which.
+ * A set of more than half of the positions is given by those that are not in it: of a segment written anew, most
+ * rows can be holes.
+ *
+ * The sizes are exact functions of k and n, so the shortest form is taken without saying which.
  */
 #include "codec_internal.h"
 
@@ -37,40 +40,86 @@ elias_fano_size(uint32 k, uint32 n)
 	return packed_size(k, l) + (high_bits(k, n, l) + 7) / 8;
 }
 
+typedef enum PossetForm
+{
+	FORM_BITMAP,
+	FORM_LIST,
+	FORM_COMPLEMENT				/* list of the others */
+} PossetForm;
+
+/* The form of a set, and its size without the count. */
+static inline PossetForm
+choose_form(uint32 k, uint32 n, size_t *size)
+{
+	uint32		nlisted = Min(k, n - k);
+
+	*size = nlisted == 0 ? 0 : elias_fano_size(nlisted, n);
+	if (*size >= (n + 7) / 8 && nlisted > 0)
+	{
+		*size = (n + 7) / 8;
+		return FORM_BITMAP;
+	}
+	return nlisted == k ? FORM_LIST : FORM_COMPLEMENT;
+}
+
 /* Bytes of the set, count included. */
 size_t
 zscodec_posset_size(uint32 k, uint32 n)
 {
+	size_t		size;
+
 	Assert(k <= n);
-	if (k == 0)
-		return 2;
-	return 2 + Min(elias_fano_size(k, n), (size_t) (n + 7) / 8);
+	(void) choose_form(k, n, &size);
+	return 2 + size;
+}
+
+/* Positions below n that are not among the k ascending ones; returns how many. */
+static uint32
+complement(const uint16 *pos, uint32 k, uint32 n, uint16 *others)
+{
+	uint32		nothers = 0;
+	uint32		at = 0;
+
+	for (uint32 i = 0; i < k; i++)
+	{
+		while (at < pos[i])
+			others[nothers++] = (uint16) at++;
+		at++;
+	}
+	while (at < n)
+		others[nothers++] = (uint16) at++;
+	return nothers;
 }
 
 /* Writes k ascending positions below n; returns the bytes written, zscodec_posset_size(k, n). */
 size_t
 zscodec_posset_encode(const uint16 *pos, uint32 k, uint32 n, uint8 *out)
 {
-	size_t		ef_size;
+	size_t		size;
+	PossetForm	form = choose_form(k, n, &size);
+	uint16		others[ZS_VECTOR_ROWS];
 	uint8	   *high;
 	int			l;
 
 	Assert(k <= n && n <= ZS_VECTOR_ROWS);
 	store16(out, (uint16) k);
 	out += 2;
-	if (k == 0)
+	memset(out, 0, size);
+	if (size == 0)
 		return 2;
-	ef_size = elias_fano_size(k, n);
-	if (ef_size >= (n + 7) / 8)
+	if (form == FORM_BITMAP)
 	{
-		memset(out, 0, (n + 7) / 8);
 		for (uint32 i = 0; i < k; i++)
 			out[pos[i] >> 3] |= (uint8) (1 << (pos[i] & 7));
-		return 2 + (n + 7) / 8;
+		return 2 + size;
+	}
+	if (form == FORM_COMPLEMENT)
+	{
+		k = complement(pos, k, n, others);
+		pos = others;
 	}
 	l = low_width(k, n);
 	Assert(l <= 10 && high_bits(k, n, l) <= 2 * (uint32) ZS_VECTOR_ROWS);
-	memset(out, 0, ef_size);
 	high = out + packed_size(k, l);
 	for (uint32 i = 0; i < k; i++)
 	{
@@ -82,7 +131,7 @@ zscodec_posset_encode(const uint16 *pos, uint32 k, uint32 n, uint8 *out)
 		store32(out + (i * l >> 3), load32(out + (i * l >> 3)) | (low << (i * l & 7)));
 		high[bit >> 3] |= (uint8) (1 << (bit & 7));
 	}
-	return 2 + ef_size;
+	return 2 + size;
 }
 
 /* Up to 8 bytes at p, zero-padded. */
@@ -161,8 +210,10 @@ decode_elias_fano(const uint8 *p, uint32 n, uint32 k, uint16 *pos)
 const char *
 zscodec_posset_decode(ZsReader *r, uint32 n, uint16 *pos, uint32 *k)
 {
+	uint16		others[ZS_VECTOR_ROWS];
+	PossetForm	form;
 	size_t		size;
-	bool		ok;
+	bool		ok = true;
 
 	Assert(n <= ZS_VECTOR_ROWS);
 	if (reader_left(r) < 2)
@@ -170,18 +221,21 @@ zscodec_posset_decode(ZsReader *r, uint32 n, uint16 *pos, uint32 *k)
 	*k = load16(r->p);
 	if (*k > n)
 		return "position set has too many entries";
-	size = zscodec_posset_size(*k, n);
-	if (reader_left(r) < size)
+	form = choose_form(*k, n, &size);
+	if (reader_left(r) < 2 + size)
 		return ZS_ERR_SHORT;
-	if (*k > 0)
+	if (form == FORM_BITMAP)
+		ok = decode_bitmap(r->p + 2, n, *k, pos);
+	else if (form == FORM_COMPLEMENT)
 	{
-		if (elias_fano_size(*k, n) >= (n + 7) / 8)
-			ok = decode_bitmap(r->p + 2, n, *k, pos);
-		else
-			ok = decode_elias_fano(r->p + 2, n, *k, pos);
-		if (!ok)
-			return "position set is inconsistent";
+		ok = size == 0 || decode_elias_fano(r->p + 2, n, n - *k, others);
+		if (ok)
+			(void) complement(others, n - *k, n, pos);
 	}
-	r->p += size;
+	else if (size > 0)
+		ok = decode_elias_fano(r->p + 2, n, *k, pos);
+	if (!ok)
+		return "position set is inconsistent";
+	r->p += 2 + size;
 	return NULL;
 }

@@ -7,8 +7,9 @@
  * their rows are left; the TID tree tells, columns are not read for it:
  *
  *	- a segment without a row that somebody may ask for is dropped;
- *	- one that lost more than a third of the rows it had is written anew, so that a
- *	  table of which random rows are updated takes no more than half as much again;
+ *	- one that lost more than a sixth of the rows it had is written anew.  Autovacuum comes
+ *	  when a fifth of a table has changed, and then makes it as small as it can be: of heap it
+ *	  would write as many pages, and larger ones;
  *	- neighbours that together have at least twice the rows of the largest of
  *	  them become one, as long as that is no longer than 64 stripes.  So a
  *	  row that came with a trickle is written anew a number of times that grows
@@ -36,6 +37,9 @@
 /* Stripes that are looked at together; segments may reach beyond by one segment less a stripe. */
 #define WINDOW_STRIPES		1024
 
+/* As many groups in a row are encoded as was chosen for the first, like those of a flush. */
+#define MAX_CONTINUED		4
+
 #define STRIPE_UNSETTLED	0x01	/* an inserter is running, or a cursor is there */
 #define STRIPE_UNUSED		0x02	/* some row number may be handed out */
 
@@ -47,6 +51,11 @@ typedef struct Window
 	zstid		known_end;		/* of the stripes below */
 	uint16		nlive[WINDOW_STRIPES + SEGMENT_STRIPES];
 	uint8		flags[WINDOW_STRIPES + SEGMENT_STRIPES];
+
+	/* of the column that is being written */
+	ZsEncoder	encoder;
+	int			nwritten;		/* groups since the encoder chose anew; 0 = it does next */
+	uint64		chosen_for;		/* live rows of the group it chose for */
 } Window;
 
 /* ---- the window ---------------------------------------------------------------------- */
@@ -122,7 +131,7 @@ typedef struct Candidate
 {
 	ZsSegmentItem item;
 	uint64		nlive;
-	bool		sparse;			/* lost more than a third of its rows */
+	bool		sparse;			/* lost more than a sixth of its rows */
 } Candidate;
 
 /* Can the segments a and b, neighbours, become parts of one?  The stripes of both and between are closed. */
@@ -180,6 +189,24 @@ choose_group(const Window *window, const Candidate *candidates, int ncandidates)
 
 /* ---- rewriting --------------------------------------------------------------------------- */
 
+/*
+ * May a group with so many rows be encoded as the ones before?  To choose takes most of the time that
+ * strings take.
+ */
+static bool
+continue_column(Window *window, uint64 nlive)
+{
+	if (window->nwritten == 0 || window->nwritten >= MAX_CONTINUED ||
+		nlive > 2 * window->chosen_for || nlive < window->chosen_for / 2)
+	{
+		window->nwritten = 1;
+		window->chosen_for = nlive;
+		return false;
+	}
+	window->nwritten++;
+	return true;
+}
+
 /* Writes the rows of the group anew.  False if that could not be done. */
 static bool
 rewrite_group(Window *window, AttrNumber attno, const Candidate *candidates, int n)
@@ -192,10 +219,14 @@ rewrite_group(Window *window, AttrNumber attno, const Candidate *candidates, int
 	ZsRowBatch *batch = zsrow_batch_create(CurrentMemoryContext);
 	ZsStripe   *stripe = palloc(sizeof(ZsStripe));
 	zstid		next_tree_row = zsrow_next(rel, first);
+	uint64		nlive = 0;
 	ZsAttrRewrite rewrite;
 
 	for (int i = 0; i < n; i++)
+	{
 		builder->natts = Min(builder->natts, ZsSegmentFlagsNatts(candidates[i].item.flags));
+		nlive += candidates[i].nlive;
+	}
 	for (zstid row = first; row < end; row += ZS_STRIPE_ROWS)
 	{
 		uint32		nrows = (uint32) Min(end - row, (zstid) ZS_STRIPE_ROWS);
@@ -221,13 +252,14 @@ rewrite_group(Window *window, AttrNumber attno, const Candidate *candidates, int
 	zsvacuum_builder_rewrite(builder, &rewrite);
 	compaction->builders = &builder;
 	compaction->nbuilders = 1;
-	zsattr_rewrite(rel, &rewrite, 1, compaction->strategy, zsvacuum_segment_gone, compaction);
+	rewrite.column.input.continues = continue_column(window, nlive);
+	zsattr_rewrite(rel, &rewrite, 1, &window->encoder, compaction->strategy,
+				   zsvacuum_segment_gone, compaction);
 	compaction->nbuilders = 0;
 	if (!rewrite.done)
 		return false;
 	compaction->nreplaced += n;
-	for (int i = 0; i < n; i++)
-		compaction->rows_rewritten += candidates[i].nlive;
+	compaction->rows_rewritten += nlive;
 	return true;
 }
 
@@ -287,7 +319,7 @@ process_items(Window *window, AttrNumber attno, const ZsSegmentItem *items, int 
 		vacuum_delay_point_compat();
 		candidate->item = items[i];
 		candidate->nlive = count_live(window, first, end);
-		candidate->sparse = candidate->nlive * 3 < (uint64) (items[i].nrows - items[i].nholes) * 2;
+		candidate->sparse = candidate->nlive * 6 < (uint64) (items[i].nrows - items[i].nholes) * 5;
 		if (candidate->nlive == 0 && is_dead(window, &items[i]))
 		{
 			drop_segment(window, attno, &items[i]);
@@ -321,6 +353,7 @@ process_column(Window *window, AttrNumber attno)
 	ZsSegmentItem *items = palloc_array(ZsSegmentItem, ZS_SEGMENT_INDEX_CAPACITY);
 	zstid		row = window->first;
 
+	window->nwritten = 0;
 	while (row < window->end)
 	{
 		zstid		page_end;
@@ -339,14 +372,18 @@ process_window(ZsCompaction *compaction, zstid first, zstid end)
 {
 	TupleDesc	desc = RelationGetDescr(compaction->rel);
 	Window	   *window = palloc(sizeof(Window));
+	ZsAllocator alloc;
 
 	window->compaction = compaction;
+	zsattr_allocator(CurrentMemoryContext, &alloc);
+	zscodec_encoder_init(&window->encoder, &alloc);
 	load_window(window, first, end);
 	for (int i = 0; i < desc->natts; i++)
 	{
 		if (!TupleDescAttr(desc, i)->attisdropped)
 			process_column(window, i + 1);
 	}
+	zscodec_encoder_free(&window->encoder);
 	pfree(window);
 }
 

@@ -286,7 +286,7 @@ write_columns(MoveUnit *unit)
 	}
 	compaction->builders = unit->builders;
 	compaction->nbuilders = unit->ncolumns;
-	zsattr_rewrite(compaction->rel, rewrites, unit->ncolumns, compaction->strategy,
+	zsattr_rewrite(compaction->rel, rewrites, unit->ncolumns, NULL, compaction->strategy,
 				   zsvacuum_segment_gone, compaction);
 	compaction->nbuilders = 0;
 	for (int k = 0; k < unit->ncolumns; k++)
