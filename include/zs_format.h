@@ -349,12 +349,21 @@ StaticAssertDecl(sizeof(ZsVisSlot) == 32, "on-disk size of ZsVisSlot");
 
 /*
  * TID leaf: behind the page header stands ZsTidLeafHeader, then nslots
- * ZsVisSlots, then the run stream of stream_size bytes: pairs of varints
- * (run length, slot number) that together cover [lokey, hikey) except for a
+ * ZsVisSlots, then the run stream of stream_size bytes: runs that together
+ * cover [lokey, hikey) except for a
  * tail of unused rows, which is not stored (an empty leaf has pd_lower right
  * behind the page header and no ZsTidLeafHeader).  pd_lower ends the stream.
  * Neighbouring runs differ in their slot.  Every slot is used by some run.
+ *
+ * A run with a fixed slot number is a byte 0cccccss: s the slot number, c the length - 1; with c = 31
+ * a varint follows, the length - 32.  Other runs are a byte 1sssssss, s the slot number -
+ * ZS_FIRST_REAL_SLOT; with s = 127 a varint follows, the slot number - ZS_FIRST_REAL_SLOT - 127; then a
+ * varint, the length.  Varints have the low seven bits first, the top bit says that more bytes follow.
  */
+#define ZS_RUN_REAL				0x80
+#define ZS_RUN_LONG				31	/* c of lengths from 32 on */
+#define ZS_RUN_FAR				127 /* s of slot numbers from ZS_FIRST_REAL_SLOT + 127 on */
+
 #define ZS_TID_MARKS	16
 
 typedef struct ZsTidLeafHeader

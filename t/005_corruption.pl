@@ -346,19 +346,23 @@ sub unused_in_segment
 		my $page = substr($file, $block * $page_size, $page_size);
 
 		next if $page_types[ unpack 'C', substr($page, -8, 1) ] ne 'tid';
-		# header, marks, visibility slots, then pairs of a length and a slot number
+		# header, marks, visibility slots, then runs
 		my ($nslots, $size) = unpack 'SS', substr($page, 24, 4);
 		my $at = 24 + 104 + 32 * $nslots;
 		my $end = $at + $size;
 
-		for (my $field = 0; $at < $end; $field++)
+		while ($at < $end)
 		{
-			my $start = $at;
+			my $byte = ord substr($page, $at, 1);
 
+			if (!($byte & 0x80) && ($byte & 3) == 3)
+			{
+				substr($page, $at, 1) = chr($byte - 1);
+				$nchanged++;
+			}
+			$at++;
+			next if !($byte & 0x80) && $byte >> 2 < 31;
 			1 while ord(substr($page, $at++, 1)) & 0x80;
-			next if $field % 2 == 0 || substr($page, $start, 1) ne "\3";
-			substr($page, $start, 1) = "\2";
-			$nchanged++;
 		}
 		substr($file, $block * $page_size, $page_size) = $page;
 	}

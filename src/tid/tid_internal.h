@@ -31,9 +31,9 @@
 
 #define ZS_TID_CONTENTS_OFFSET	MAXALIGN(SizeOfPageHeaderData)
 
-/* a run takes two bytes at least, and each slot needs a run */
+/* a run takes a byte at least, two with a slot, and each slot needs a run */
 #define ZS_TID_MAX_RUNS \
-	((ZS_PAGE_CAPACITY - sizeof(ZsTidLeafHeader)) / 2)
+	(ZS_PAGE_CAPACITY - sizeof(ZsTidLeafHeader))
 #define ZS_TID_MAX_SLOTS \
 	((ZS_PAGE_CAPACITY - sizeof(ZsTidLeafHeader)) / (sizeof(ZsVisSlot) + 2))
 
@@ -46,7 +46,7 @@
 /*
  * No change of one range of rows makes a leaf's contents grow by more: two new
  * slots (one for the rows, one for those behind them that had their slot before), and three runs of
- * at most 6 + 2 bytes in place of one.  zstid_leaf_free_space() sees to what the numbers of the others may take.
+ * at most 8 bytes in place of one.  zstid_leaf_free_space() sees to what the numbers of the others may take.
  */
 #define ZS_TID_MAX_GROWTH		(2 * sizeof(ZsVisSlot) + 32)
 
@@ -87,7 +87,9 @@ zstid_walk_slot(const ZsTidWalk *walk, uint16 slotno)
 	return slotno < ZS_FIRST_REAL_SLOT ? NULL : &walk->slots[slotno - ZS_FIRST_REAL_SLOT];
 }
 
-/* Varints of the run stream. */
+/* Longest run in the stream: its slot, and a varint of a row count. */
+#define ZS_TID_RUN_BYTES	8
+
 static inline Size
 zstid_varint_size(uint64 value)
 {
@@ -111,6 +113,37 @@ zstid_put_varint(uint8 *ptr, uint64 value)
 	}
 	*ptr++ = (uint8) value;
 	return ptr;
+}
+
+/* Bytes of a run in the stream (zs_format.h). */
+static inline Size
+zstid_run_size(uint64 count, int slotno)
+{
+	if (slotno < ZS_FIRST_REAL_SLOT)
+		return count <= ZS_RUN_LONG ? 1 : 1 + zstid_varint_size(count - ZS_RUN_LONG - 1);
+	slotno -= ZS_FIRST_REAL_SLOT;
+	return 1 + (slotno < ZS_RUN_FAR ? 0 : zstid_varint_size(slotno - ZS_RUN_FAR)) +
+		zstid_varint_size(count);
+}
+
+static inline uint8 *
+zstid_put_run(uint8 *ptr, uint64 count, int slotno)
+{
+	if (slotno < ZS_FIRST_REAL_SLOT)
+	{
+		if (count <= ZS_RUN_LONG)
+		{
+			*ptr++ = (uint8) ((count - 1) << 2 | slotno);
+			return ptr;
+		}
+		*ptr++ = (uint8) (ZS_RUN_LONG << 2 | slotno);
+		return zstid_put_varint(ptr, count - ZS_RUN_LONG - 1);
+	}
+	slotno -= ZS_FIRST_REAL_SLOT;
+	*ptr++ = (uint8) (ZS_RUN_REAL | Min(slotno, ZS_RUN_FAR));
+	if (slotno >= ZS_RUN_FAR)
+		ptr = zstid_put_varint(ptr, slotno - ZS_RUN_FAR);
+	return zstid_put_varint(ptr, count);
 }
 
 /* Bytes of the stream between two marks that are tolerated. */

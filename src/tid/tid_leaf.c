@@ -5,10 +5,10 @@
  *
  *	  page header | ZsTidLeafHeader | slot 4 | slot 5 | ... | run stream | hole
  *
- * The stream is a sequence of pairs of varints (run length, slot number); low
- * seven bits first, the top bit says that more bytes follow.  The runs cover
+ * The stream is a sequence of runs, each a number of rows with the same slot; a byte or two are enough
+ * for most (zs_format.h).  The runs cover
  * the page's key range from lokey on without gaps; rows behind the last run
- * are unused.  Millions of rows with one history are one pair.
+ * are unused.  Millions of rows with one history are one run.
  *
  * Rows that were updated have a successor each, and rows that one command updated one after the other
  * have successors with consecutive numbers.  So the slot has that of its first row, and
@@ -48,7 +48,7 @@
 
 #include "tid_internal.h"
 
-/* Longest varint that a row count or slot number can take. */
+/* Longest varint that a row count can take. */
 #define MAX_VARINT_BYTES	6
 
 ZsTidLeaf	zstid_scratch;
@@ -76,6 +76,40 @@ get_varint(const uint8 *ptr, const uint8 *end, uint64 *value)
 		}
 	}
 	return NULL;
+}
+
+/*
+ * Reads the run at ptr; returns the byte behind it, or NULL if the bytes are none.  The slot number is
+ * whatever they say, the count may be 0.
+ */
+static inline const uint8 *
+get_run(const uint8 *ptr, const uint8 *end, uint64 *count, uint64 *slotno)
+{
+	uint8		head;
+
+	if (ptr >= end)
+		return NULL;
+	head = *ptr++;
+	if (head & ZS_RUN_REAL)
+	{
+		*slotno = head & ~ZS_RUN_REAL;
+		if (unlikely(*slotno == ZS_RUN_FAR))
+		{
+			ptr = get_varint(ptr, end, slotno);
+			if (ptr == NULL)
+				return NULL;
+			*slotno += ZS_RUN_FAR;
+		}
+		*slotno += ZS_FIRST_REAL_SLOT;
+		return get_varint(ptr, end, count);
+	}
+	*slotno = head & (ZS_FIRST_REAL_SLOT - 1);
+	*count = (head >> 2) + 1;
+	if (*count <= ZS_RUN_LONG)
+		return ptr;
+	ptr = get_varint(ptr, end, count);
+	*count += ZS_RUN_LONG + 1;
+	return ptr;
 }
 
 /*
@@ -134,23 +168,12 @@ zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason)
 	if (walk->ptr >= walk->end)
 		return false;
 
-	if (likely(walk->end - walk->ptr >= 2 && ((walk->ptr[0] | walk->ptr[1]) & 0x80) == 0))
+	walk->ptr = get_run(walk->ptr, walk->end, &count, &slotno);
+	if (walk->ptr == NULL)
 	{
-		count = walk->ptr[0];
-		slotno = walk->ptr[1];
-		walk->ptr += 2;
-	}
-	else
-	{
-		walk->ptr = get_varint(walk->ptr, walk->end, &count);
-		if (walk->ptr != NULL)
-			walk->ptr = get_varint(walk->ptr, walk->end, &slotno);
-		if (walk->ptr == NULL)
-		{
-			*reason = "run stream is cut off";
-			walk->ptr = walk->end;
-			return false;
-		}
+		*reason = "run stream is cut off";
+		walk->ptr = walk->end;
+		return false;
 	}
 	if (count == 0 || count > walk->limit - walk->row)
 		*reason = "run leaves the page's key range";
@@ -168,32 +191,64 @@ zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason)
 
 #ifndef WORDS_BIGENDIAN
 
-/* Bytes of the stream that are skipped at once. */
-#define SKIP_BYTES	64
+#define EACH_BYTE(x)	(UINT64CONST(0x0101010101010101) * (x))
 
-/*
- * Sum of the lengths of the runs in nbytes (8 to 1024) of the stream, if all of them are
- * two bytes long.
- */
-static inline bool
-add_short_runs(const uint8 *ptr, int nbytes, uint64 *sum)
+/* Eight bytes of the stream, which begin with a run. */
+typedef struct RunWord
 {
-	uint64		any = 0;
-	uint64		lanes = 0;
+	uint64		word;
+	uint64		heads;			/* 0x80 in bytes 1sssssss */
+	uint64		counts;			/* 0x80 in bytes behind them, their lengths */
+	int			nbytes;			/* 7 if a run begins with the last byte and ends behind it, else 8 */
+} RunWord;
 
-	/* the lengths are the even bytes, added up in four lanes of 16 bits */
-#pragma GCC unroll 8
-	for (int i = 0; i < nbytes; i += 8)
-	{
-		uint64		word;
+/* All bits of the bytes that have the top one. */
+static inline uint64
+spread_top_bits(uint64 tops)
+{
+	return (tops >> 7) * 0xFF;
+}
 
-		memcpy(&word, ptr + i, sizeof(word));
-		any |= word;
-		lanes += word & UINT64CONST(0x00FF00FF00FF00FF);
-	}
-	*sum = (lanes & 0xFFFF) + ((lanes >> 16) & 0xFFFF) +
-		((lanes >> 32) & 0xFFFF) + (lanes >> 48);
-	return (any & UINT64CONST(0x8080808080808080)) == 0;
+/* Sum of eight bytes. */
+static inline uint64
+add_bytes(uint64 word)
+{
+	word = (word & UINT64CONST(0x00FF00FF00FF00FF)) +
+		((word >> 8) & UINT64CONST(0x00FF00FF00FF00FF));
+	return (word * UINT64CONST(0x0001000100010001)) >> 48;
+}
+
+/* Loads eight bytes; false if some run in them has one of the longer forms. */
+static inline bool
+load_run_word(const uint8 *ptr, RunWord *runs)
+{
+	uint64		word;
+	uint64		heads;
+	uint64		fixed;
+
+	memcpy(&word, ptr, sizeof(word));
+	heads = word & EACH_BYTE(0x80);
+	runs->word = word;
+	runs->heads = heads;
+	runs->counts = heads << 8;
+	runs->nbytes = 8 - (int) (heads >> 63);
+
+	/* neither lengths from 128 on, nor far slot numbers, nor long runs of fixed slots */
+	fixed = EACH_BYTE(0x80) & ~(heads | runs->counts);
+	return ((heads & runs->counts) |
+			(((word & EACH_BYTE(0x7F)) + EACH_BYTE(0x01)) & heads) |
+			(((word & EACH_BYTE(0x7F)) + EACH_BYTE(0x80 - (ZS_RUN_LONG << 2))) & fixed)) == 0;
+}
+
+/* Rows of the runs in it. */
+static inline uint64
+add_runs(const RunWord *runs)
+{
+	uint64		counts = spread_top_bits(runs->counts);
+	uint64		fixed = ~(counts | spread_top_bits(runs->heads));
+
+	return add_bytes((runs->word & counts) |
+					 ((((runs->word >> 2) & EACH_BYTE(ZS_RUN_LONG)) + EACH_BYTE(1)) & fixed));
 }
 #endif
 
@@ -222,9 +277,9 @@ jump_to_mark(ZsTidWalk *walk, zstid row)
 }
 
 /*
- * Skips runs that end at or before row; may stop up to three runs early.
- * Takes many runs at a time where each is two bytes long, which is what long
- * streams are made of.  Stops at wrong bytes, for zstid_walk_next() to find.
+ * Skips runs that end at or before row; may stop up to seven runs early.
+ * Takes eight bytes at a time where all runs in them are short.
+ * Stops at wrong bytes, for zstid_walk_next() to find.
  */
 void
 zstid_walk_skip(ZsTidWalk *walk, zstid row)
@@ -245,59 +300,24 @@ zstid_walk_skip(ZsTidWalk *walk, zstid row)
 		uint64		slotno;
 
 #ifndef WORDS_BIGENDIAN
-		if (end - ptr >= SKIP_BYTES)
-		{
-			uint64		sum;
+		RunWord		runs;
 
-			if (add_short_runs(ptr, SKIP_BYTES, &sum) && at + sum <= row)
-			{
-				at += sum;
-				ptr += SKIP_BYTES;
-				continue;
-			}
-		}
-		if (end - ptr >= 8)
+		if (end - ptr >= 8 && load_run_word(ptr, &runs))
 		{
-			uint64		sum;
+			uint64		sum = add_runs(&runs);
 
-			if (add_short_runs(ptr, 8, &sum))
-			{
-				if (at + sum > row)
-					break;
-				at += sum;
-				ptr += 8;
-				continue;
-			}
+			if (at + sum > row)
+				break;
+			at += sum;
+			ptr += runs.nbytes;
+			continue;
 		}
 #endif
-		next = get_varint(ptr, end, &count);
-		if (next != NULL)
-			next = get_varint(next, end, &slotno);
+		next = get_run(ptr, end, &count, &slotno);
 		if (next == NULL || count == 0 || count > row || at > row - count)
 			break;
 		at += count;
 		ptr = next;
-
-#ifndef WORDS_BIGENDIAN
-
-		/*
-		 * Where lengths of one and of two bytes alternate, which to expect cannot be predicted:
-		 * runs of either with a slot number of one byte are taken without a branch.
-		 */
-		while (end - ptr >= 4)
-		{
-			uint32		word;
-			uint32		two;
-
-			memcpy(&word, ptr, sizeof(word));
-			two = (word >> 7) & 1;
-			count = (word & 0x7F) | ((word >> 1) & 0x3F80 & (0 - two));
-			if ((word & (two ? 0x808000 : 0x8000)) != 0 || count == 0 || at + count > row)
-				break;
-			at += count;
-			ptr += 2 + two;
-		}
-#endif
 	}
 	walk->ptr = ptr;
 	walk->row = at;
@@ -388,40 +408,34 @@ zstid_leaf_find(Page page, XLogRecPtr version, zstid row, ZsTidRun *run, ZsVisSl
 }
 
 /*
- * Rows of the runs with the slot number among those in [ptr, end), which begins with a run.
+ * Rows of the runs with the slot number, no fixed one, among those in [ptr, end), which begins with a run.
  */
 uint64
 zstid_count_rows(const uint8 *ptr, const uint8 *end, int slotno)
 {
 	uint64		result = 0;
 
+	Assert(slotno >= ZS_FIRST_REAL_SLOT);
 	while (ptr < end)
 	{
 		uint64		count;
 		uint64		other;
 
 #ifndef WORDS_BIGENDIAN
-		/* four short runs at once: lanes of 16 bits, length below, slot number above */
-		while (slotno < 0x80 && end - ptr >= 8)
-		{
-			const uint64 low7 = UINT64CONST(0x007F007F007F007F);
-			uint64		word;
-			uint64		equal;
+		RunWord		runs;
 
-			memcpy(&word, ptr, sizeof(word));
-			if (word & UINT64CONST(0x8080808080808080))
-				break;
-			equal = ((word >> 8) & low7) ^ (UINT64CONST(0x0001000100010001) * slotno);
-			equal = ~(equal + low7) & UINT64CONST(0x0080008000800080);
-			word &= (equal << 1) - (equal >> 7);
-			result += (word & 0xFFFF) + ((word >> 16) & 0xFFFF) +
-				((word >> 32) & 0xFFFF) + (word >> 48);
-			ptr += 8;
+		if (slotno - ZS_FIRST_REAL_SLOT < ZS_RUN_FAR && end - ptr >= 8 && load_run_word(ptr, &runs))
+		{
+			uint64		differ = (runs.word ^ EACH_BYTE(ZS_RUN_REAL | (slotno - ZS_FIRST_REAL_SLOT)));
+			uint64		equal = ~((differ & EACH_BYTE(0x7F)) + EACH_BYTE(0x7F)) & runs.heads;
+
+			if (equal != 0)
+				result += add_bytes(runs.word & spread_top_bits(equal << 8));
+			ptr += runs.nbytes;
+			continue;
 		}
 #endif
-		ptr = get_varint(ptr, end, &count);
-		if (ptr != NULL)
-			ptr = get_varint(ptr, end, &other);
+		ptr = get_run(ptr, end, &count, &other);
 		if (ptr == NULL)
 			break;
 		if (other == (uint64) slotno)
@@ -482,10 +496,9 @@ zstid_marks_build(ZsTidLeafHeader *header, const uint8 *stream)
 			header->mark_row[n++] = (uint32) row;
 			next = (ptr - stream) + distance;
 		}
-		ptr = get_varint(ptr, end, &count);
+		ptr = get_run(ptr, end, &count, &slotno);
 		if (ptr != NULL)
-			ptr = get_varint(ptr, end, &slotno);
-		row += count;
+			row += count;
 	}
 }
 
@@ -565,7 +578,7 @@ zstid_leaf_size(const ZsTidLeaf *leaf)
 	if (leaf->nruns == 0)
 		return 0;
 	for (int i = 0; i < leaf->nruns; i++)
-		size += zstid_varint_size(leaf->runs[i].count) + zstid_varint_size(leaf->runs[i].slotno);
+		size += zstid_run_size(leaf->runs[i].count, leaf->runs[i].slotno);
 	return size;
 }
 
@@ -594,10 +607,7 @@ zstid_leaf_write(const ZsTidLeaf *leaf, Page image)
 			leaf->nslots * sizeof(ZsVisSlot);
 		ptr = stream;
 		for (int i = 0; i < leaf->nruns; i++)
-		{
-			ptr = zstid_put_varint(ptr, leaf->runs[i].count);
-			ptr = zstid_put_varint(ptr, leaf->runs[i].slotno);
-		}
+			ptr = zstid_put_run(ptr, leaf->runs[i].count, leaf->runs[i].slotno);
 		header->nslots = leaf->nslots;
 		header->stream_size = ptr - stream;
 		header->nruns = leaf->nruns;
@@ -640,7 +650,7 @@ zstid_leaf_free_space(Page page)
 		return ZS_TID_MAX_STREAM;
 	if (used >= ZS_PAGE_CAPACITY || header->stream_size >= ZS_TID_MAX_STREAM)
 		return 0;
-	kept = ZS_FIRST_REAL_SLOT + header->nslots + 2 > 0x80 ? header->nruns : 0;
+	kept = header->nslots + 2 > ZS_RUN_FAR ? header->nruns : 0;
 	if (kept >= ZS_PAGE_CAPACITY - used)
 		return 0;
 	return Min(ZS_PAGE_CAPACITY - used - kept, (Size) (ZS_TID_MAX_STREAM - header->stream_size));

@@ -111,44 +111,6 @@ find_runs(Page page, const ZsTidChange *change, const ZsTidWalk *near, Splice *s
 	return reason == NULL;
 }
 
-/* Is the slot used by a run outside of the bytes [from, to)? */
-static bool
-slot_used_elsewhere(const Splice *splice, int slotno)
-{
-	ZsTidWalk	walk = splice->start;
-	ZsTidRun	run;
-	const char *reason;
-
-	for (;;)
-	{
-#ifndef WORDS_BIGENDIAN
-		/* four short runs at once: is one of the odd bytes equal to slotno? */
-		while (slotno < 0x80 && walk.end - walk.ptr >= 8)
-		{
-			uint64		word;
-			uint64		diff;
-
-			memcpy(&word, walk.ptr, sizeof(word));
-			if (word & UINT64CONST(0x8080808080808080))
-				break;
-			diff = (word ^ (UINT64CONST(0x0100010001000100) * slotno)) |
-				UINT64CONST(0x0001000100010001);
-			if ((diff - UINT64CONST(0x0101010101010101)) & ~diff &
-				UINT64CONST(0x8000800080008000))
-				break;
-			walk.ptr += 8;
-		}
-#endif
-		walk.row = 0;			/* not known any more, and of no interest */
-		if (walk.ptr == splice->from)
-			walk.ptr = splice->to;
-		if (!zstid_walk_next(&walk, &run, &reason))
-			return false;
-		if (run.slotno == slotno && (walk.ptr <= splice->from || walk.ptr > splice->to))
-			return true;
-	}
-}
-
 /* Appends to the new runs, merging. */
 static void
 push_run(ZsTidRun *list, int *n, uint64 count, int slotno)
@@ -296,7 +258,7 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 	bool		is_first = false;	/* of a slot with successors, and not the only one */
 	ZsTidRun	list[5];
 	int			n = 0;
-	uint8		bytes[5 * 8];
+	uint8		bytes[5 * ZS_TID_RUN_BYTES];
 	uint8	   *ptr = bytes;
 	uint8	   *target;
 	Size		size;
@@ -308,7 +270,8 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 		return false;
 
 	old_is_lost = own->slotno >= ZS_FIRST_REAL_SLOT && left == 0 && right == 0 &&
-		!slot_used_elsewhere(splice, own->slotno);
+		zstid_count_rows(stream, splice->from, own->slotno) == 0 &&
+		zstid_count_rows(splice->to, splice->start.end, own->slotno) == 0;
 	if (own->slotno >= ZS_FIRST_REAL_SLOT && !old_is_lost &&
 		zstid_slot_has_successors(&splice->start.slots[own->slotno - ZS_FIRST_REAL_SLOT]))
 	{
@@ -334,10 +297,7 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 	push_run(list, &n, right, own->slotno);
 	push_run(list, &n, splice->behind.count, splice->behind.slotno);
 	for (int i = 0; i < n; i++)
-	{
-		ptr = zstid_put_varint(ptr, list[i].count);
-		ptr = zstid_put_varint(ptr, list[i].slotno);
-	}
+		ptr = zstid_put_run(ptr, list[i].count, list[i].slotno);
 
 	size = (splice->from - stream) + (ptr - bytes) + (splice->start.end - splice->to);
 	if (sizeof(ZsTidLeafHeader) + nslots * sizeof(ZsVisSlot) + size > ZS_PAGE_CAPACITY)
