@@ -125,11 +125,11 @@ $primary->wait_for_catchup($standby);
 is($_->query_safe($lookup), 40 * 33, 'lookups afterwards') for @sessions;
 compare_twins($standby, 'single', 'standby again');
 
-# ---- rounds of updates
+# ---- rounds of updates; of fewer rows one segment would take most of the file, and have no place to go to
 
 create_twins('round');
 $primary->safe_psql('postgres', qq{
-	insert into round_$_ select i, hashint4(i), i * 37, i % 1000, md5(i::text) from generate_series(1, 60000) i}) for qw(h z);
+	insert into round_$_ select i, hashint4(i), i * 37, i % 1000, md5(i::text) from generate_series(1, 150000) i}) for qw(h z);
 for my $round (1 .. 6)
 {
 	$primary->safe_psql('postgres', "update round_$_ set c = c + 1 where hashint4(id # $round) % 5 = 0") for qw(h z);

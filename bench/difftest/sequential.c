@@ -62,8 +62,9 @@ check_everything(void)
 	check_tids(0);
 	expect_nothing(0, "select c.oid::regclass, k.* from pg_class c join pg_am a on a.oid = c.relam, lateral zs_check(c.oid::regclass) k"
 				   " where a.amname = 'zedstore' and c.relkind in ('r', 'm', 't') and k.severity <> 'notice'");
+	/* a deferred unique constraint does not hold if its trigger was disabled, in either table */
 	expect_nothing(0, "select i.indexrelid::regclass from pg_index i join pg_class c on c.oid = i.indexrelid,"
-				   " lateral (select bt_index_check(index => i.indexrelid, heapallindexed => true, checkunique => indisunique)::text as said) k"
+				   " lateral (select bt_index_check(index => i.indexrelid, heapallindexed => true, checkunique => indisunique and indimmediate)::text as said) k"
 				   " where c.relam = 403 and c.relnamespace = 'w'::regnamespace and c.relkind = 'i' and i.indisvalid and i.indisready and k.said <> ''");
 }
 
