@@ -4,7 +4,7 @@
  *	  Random changes of a TID tree leaf against a plain array of rows.
  *
  * Built from the leaf's source files and a server's headers, without a
- * server.  Three tests, repeated with different seeds:
+ * server.  Four tests, repeated with different seeds:
  *
  *	  1. Random changes on a page and on an array with one slot per row; after
  *		 each, the page must say what the array says, through the walk,
@@ -14,6 +14,8 @@
  *		 differ at random; the pages must be equal but for hint bits.
  *	  3. Pages with random wrong bytes: every reader must return, within the page
  *		 (build with -fsanitize=address,undefined).
+ *	  4. Leaves with about as many slots as have short numbers, filled up to what zstid_leaf_free_space()
+ *		 keeps: a row that leaves the middle of a long slot with successors must find room.
  *
  *	  make build/tid_leaf_fuzz [PG_CONFIG=...]
  *
@@ -474,30 +476,129 @@ numbers_growth(Page page)
 
 	if (zstid_walk_begin(&walk, page) != NULL || walk.header == NULL)
 		return sizeof(ZsTidLeafHeader);
-	return ZS_FIRST_REAL_SLOT + walk.nslots + 2 > 0x80 ? walk.header->nruns : 0;
+	return walk.nslots + 2 > ZS_RUN_FAR ? walk.header->nruns : 0;
 }
 
-static void
-test_changes(uint64 seed)
-{
-	static PGAlignedBlock page;
-	static PGAlignedBlock twin;
-	int			nchanges = 200 + rnd(1500);
+static PGAlignedBlock page;
+static PGAlignedBlock twin;
 
+/* Empty pages and an empty model. */
+static void
+begin_test(void)
+{
 	base = rnd(3) == 0 ? 0 : (zstid) rnd(1 << 30) << rnd(9);
 	init_page(page.data, base, rnd(2) ? base + NROWS : PG_UINT64_MAX);
 	memcpy(twin.data, page.data, BLCKSZ);
 	for (int i = 0; i < NROWS; i++)
 		model[i].state = ZS_SLOT_UNUSED;
 	update_left = 0;
+}
 
+/* Applies a change to the pages and to the model. */
+static void
+apply_everywhere(const ZsTidChange *change, uint64 seed)
+{
+	Size		before = ((PageHeader) page.data)->pd_lower;
+	Size		growth = ZS_TID_MAX_GROWTH + numbers_growth(page.data);
+
+	set_random_hints(twin.data);
+	apply(page.data, change, seed);
+	apply(twin.data, change, seed);
+	if (((PageHeader) page.data)->pd_lower > before + growth)
+		fail("change takes more than the promised room", seed);
+	apply_to_model(change);
+	if (!pages_equal(page.data, twin.data))
+		fail("replayed page differs", seed);
+}
+
+/* Is the row, which exists, updated by xid? */
+static bool
+is_updated_by(int row, TransactionId xid)
+{
+	return model[row].state == ZS_FIRST_REAL_SLOT && model[row].slot.xmax == xid;
+}
+
+/* xid updates a frozen row; if it is another one, nothing happens. */
+static void
+update_frozen(int row, TransactionId xid, uint64 seed)
+{
+	ZsTidChange change = {.op = ZS_TID_XMAX, .first = base + row, .count = 1, .xid = xid,
+	.infomask2 = ZS_VIS2_UPDATED};
+
+	if (model[row].state != ZS_SLOT_FROZEN)
+		return;
+	change.successor = (int64) (next_successor++ - change.first);
+	apply_everywhere(&change, seed);
+}
+
+/*
+ * A row leaves the middle of a slot with hundreds of runs: those behind it get the number of a new slot, which may
+ * be a byte longer.  That it fits is up to zstid_leaf_free_space(), which may also have been asked for
+ * room for two changes, an insertion before (tid_stage.c).
+ */
+static void
+test_crowded(uint64 seed)
+{
+	const TransactionId updater = 50;
+	int			nslots = ZS_RUN_FAR - 8 + rnd(16);
+	int			nfrozen = NROWS - 1 - rnd(100);
+	int			nchanges = 1 + rnd(2);
+	Size		needed = nchanges * ZS_TID_MAX_GROWTH;
+	int			row;
+	ZsTidChange change = {.op = ZS_TID_INSERT, .count = nfrozen, .xid = FrozenTransactionId};
+
+	begin_test();
+	change.first = base;
+	apply_everywhere(&change, seed);
+
+	/* the slot's first row, the other slots, then the slot's other rows, as long as there is room */
+	next_successor = rnd(2000000000);
+	update_frozen(0, updater, seed);
+	for (int n = 1; n < nslots; n++)
+		update_frozen(1 + rnd(nfrozen - 1), 100 + n, seed);
+	next_successor = model[0].slot.successor + 1;
+	for (row = 1 + rnd(2); row < nfrozen; row += 2 + (rnd(8) == 0))
+	{
+		if (zstid_leaf_free_space(page.data) < needed + 8)
+			break;
+		update_frozen(row, updater, seed);
+	}
+	compare(page.data, seed);
+	if (zstid_leaf_free_space(page.data) < needed)
+		fail("leaf is fuller than it should be", seed);
+
+	if (nchanges == 2)
+	{
+		change.first = base + nfrozen;
+		change.count = 1;
+		change.xid = 99;
+		apply_everywhere(&change, seed);
+	}
+	row = 1 + rnd(row - 1);
+	while (row > 0 && !is_updated_by(row, updater))
+		row--;
+	change = (ZsTidChange)
+	{
+		.op = rnd(2) ? ZS_TID_LOCK : ZS_TID_XMAX, .first = base + row, .count = 1, .xid = 98
+	};
+	if (change.op == ZS_TID_LOCK)
+		change.infomask = HEAP_XMAX_LOCK_ONLY | HEAP_XMAX_KEYSHR_LOCK;
+	apply_everywhere(&change, seed);
+	compare(page.data, seed);
+	compare(twin.data, seed);
+}
+
+static void
+test_changes(uint64 seed)
+{
+	int			nchanges = 200 + rnd(1500);
+
+	begin_test();
 	for (int n = 0; n < nchanges; n++)
 	{
 		ZsTidChange change;
-		Size		before = zstid_leaf_free_space(page.data);
-		Size		growth;
 
-		if (before < ZS_TID_MAX_GROWTH)
+		if (zstid_leaf_free_space(page.data) < ZS_TID_MAX_GROWTH)
 			fold_random(page.data, twin.data, 100, seed);
 		else if (rnd(60) == 0)
 			fold_random(page.data, twin.data, rnd(100), seed);
@@ -505,16 +606,7 @@ test_changes(uint64 seed)
 			break;
 		if (!pick_change(&change))
 			continue;
-		before = ((PageHeader) page.data)->pd_lower;
-		growth = ZS_TID_MAX_GROWTH + numbers_growth(page.data);
-		set_random_hints(twin.data);
-		apply(page.data, &change, seed);
-		apply(twin.data, &change, seed);
-		if (((PageHeader) page.data)->pd_lower > before + growth)
-			fail("change takes more than the promised room", seed);
-		apply_to_model(&change);
-		if (!pages_equal(page.data, twin.data))
-			fail("replayed page differs", seed);
+		apply_everywhere(&change, seed);
 		if (rnd(8) == 0)
 			compare(page.data, seed);
 	}
@@ -555,6 +647,7 @@ main(int argc, char **argv)
 	{
 		rng_state = (seed + 1) * UINT64CONST(0x9E3779B97F4A7C15);
 		test_changes(seed);
+		test_crowded(seed);
 		seed++;
 		nrounds++;
 	} while (time(NULL) < end);
