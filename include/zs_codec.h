@@ -160,6 +160,7 @@ typedef struct ZsEncoder
 	ZsAllocator alloc;
 	ZsCodecBuf	bufs[ZS_ENCODER_BUFS];
 	int			last_mode;		/* of strings, in the last segment; -1 = none */
+	uint64		last_total;		/* bytes of the segment for which it was chosen */
 	bool		has_words;		/* the last segment's table is still there */
 } ZsEncoder;
 

@@ -94,6 +94,7 @@ zscodec_encoder_init(ZsEncoder *enc, const ZsAllocator *alloc)
 	Assert(alloc->alloc != NULL && alloc->free != NULL);
 	enc->alloc = *alloc;
 	enc->last_mode = -1;
+	enc->last_total = 0;
 	enc->has_words = false;
 	for (int i = 0; i < ZS_ENCODER_BUFS; i++)
 		zscodec_buf_init(&enc->bufs[i], alloc);

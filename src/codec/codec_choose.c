@@ -270,7 +270,8 @@ repeat_mode(const ZsSegmentEncoder *se, uint64 total)
 {
 	ZsStringMode last = (ZsStringMode) se->enc->last_mode;
 
-	return se->in->continues && se->enc->last_mode >= 0 && mode_applies(se, last, total) &&
+	/* where there was next to nothing, nothing was found that saves */
+	return se->in->continues && se->enc->last_mode >= 0 && total / 4 <= se->enc->last_total && mode_applies(se, last, total) &&
 		(se->dict.n > 0) == (last == ZS_STRINGS_DICT || last == ZS_STRINGS_MIXED);
 }
 
@@ -313,6 +314,7 @@ choose_string_mode(ZsSegmentEncoder *se)
 		if (m == ZS_STRINGS_DICT && 4 * cost <= size && 3 * size <= total + se->in->nrows / 2)
 			break;
 	}
+	se->enc->last_total = total;
 	return take_mode(se, best);
 }
 
