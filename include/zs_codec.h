@@ -142,8 +142,8 @@ typedef struct ZsColumnInput
 	const uint8 *bytes;			/* other kinds: value i is bytes[offsets[i] .. offsets[i + 1]) */
 	const uint64 *offsets;		/* nrows + 1 entries; null rows are empty; FIXED values have width bytes
 								 * each, null rows are empty too */
-	bool		continues;		/* the segment that this encoder wrote last ended where this one begins: what
-								 * was chosen then is likely to be good for this one */
+	bool		continues;		/* the segment that this encoder wrote last is of this column, not far away, and
+								 * has as many rows or so: what was chosen then is likely to be good for this one */
 } ZsColumnInput;
 
 typedef struct ZsEncodeOptions

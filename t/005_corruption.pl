@@ -361,8 +361,11 @@ sub unused_in_segment
 				$nchanged++;
 			}
 			$at++;
-			next if !($byte & 0x80) && $byte >> 2 < 31;
-			1 while ord(substr($page, $at++, 1)) & 0x80;
+			my $varints = $byte & 0x80 ? 1 + ($byte == 0xFF) : $byte >> 2 == 31;
+			for (1 .. $varints)
+			{
+				1 while ord(substr($page, $at++, 1)) & 0x80;
+			}
 		}
 		substr($file, $block * $page_size, $page_size) = $page;
 	}

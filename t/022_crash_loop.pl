@@ -399,8 +399,9 @@ sub wrong_tables
 	return @wrong;
 }
 
-# Lines of a server's log that must not be there.  Two assertions of core fail by themselves.
-# When the postmaster dies during a parallel VACUUM, its leader ends within its end.  And the xmin of snapshots
+# Lines of a server's log that must not be there.  Three assertions of core fail by themselves.
+# When the postmaster dies during a parallel VACUUM, its leader ends within its end, where it may still hold a
+# handle for I/O that it was about to begin.  And the xmin of snapshots
 # on a standby goes back after a primary lost numbers of transactions that had logged nothing: the checkpoint
 # that ends its recovery counts them as complete (latestCompletedXid), but the next transaction's
 # first record makes the standby take them for running (RecordKnownAssignedTransactionIds).
@@ -411,6 +412,7 @@ sub panics
 	return grep {
 		/TRAP:|PANIC:|inconsistent page/
 		  && !/IsTransactionOrTransactionBlock.*pgstat\.c/
+		  && !/!pgaio_my_backend->handed_out_io.*aio\.c/
 		  && !/TransactionIdPrecedesOrEquals\(TransactionXmin, RecentXmin\).*procarray\.c/
 	  }
 	  split /\n/, slurp_file($node->logfile);

@@ -271,7 +271,8 @@ repeat_mode(const ZsSegmentEncoder *se, uint64 total)
 	ZsStringMode last = (ZsStringMode) se->enc->last_mode;
 
 	/* where there was next to nothing, nothing was found that saves */
-	return se->in->continues && se->enc->last_mode >= 0 && total / 4 <= se->enc->last_total && mode_applies(se, last, total) &&
+	return se->in->continues && se->enc->last_mode >= 0 && total / 4 <= se->enc->last_total &&
+		mode_applies(se, last, total) &&
 		(se->dict.n > 0) == (last == ZS_STRINGS_DICT || last == ZS_STRINGS_MIXED);
 }
 

@@ -225,7 +225,7 @@ process_leaf(LeafPass *pass, zstid row)
 		return true;
 
 	/* nothing is missing any more: VACUUM need not come here until the leaf changes */
-	if (fold->all_frozen && !(opaque->flags & ZS_PAGEF_ROOT))
+	if (fold->all_frozen && nranges < (int) MAX_VM_RANGES && !(opaque->flags & ZS_PAGEF_ROOT))
 		zsbtree_mark_frozen(target->rel, ZS_TREE_TID, opaque->lokey, true);
 	return false;
 }

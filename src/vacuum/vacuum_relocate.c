@@ -654,12 +654,10 @@ move(Relocation *reloc, const Movable *movable)
 	return moved;
 }
 
-/* Moves what was given a place; returns whether that was all. */
-static bool
+/* Moves what was given a place, unless somebody took that. */
+static void
 move_all(Relocation *reloc, ZsReclaim *reclaim)
 {
-	bool		result = true;
-
 	for (Size i = 0; i < reloc->n; i++)
 	{
 		vacuum_delay_point_compat();
@@ -667,10 +665,7 @@ move_all(Relocation *reloc, ZsReclaim *reclaim)
 			continue;
 		if (move(reloc, &reloc->movables[i]))
 			reclaim->blocks_moved += reloc->movables[i].nblocks;
-		else
-			result = false;
 	}
-	return result;
 }
 
 /*
@@ -713,8 +708,6 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	BlockNumber used = used_blocks(rel, &reloc->end_blocks, &ntrees);
 	BlockNumber target = used + used / SLACK_FRACTION + 1;
 	bool		planned;
-	bool		packed = false;
-	bool		complete;
 
 	/* trees that are to grow in steps keep one each */
 	zsbase_table_options(rel, &options);
@@ -732,8 +725,7 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	{
 		BlockNumber limit = reloc->limit;
 
-		packed = plan_packing(reloc, target, planned ? limit : reloc->end_blocks);
-		if (!packed)
+		if (!plan_packing(reloc, target, planned ? limit : reloc->end_blocks))
 		{
 			reloc->limit = limit;
 			if (!planned || !plan_tail(reloc))
@@ -741,10 +733,10 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 		}
 	}
 	ZS_INJECTION_POINT("zs-relocate-planned");
-	complete = move_all(reloc, reclaim);
+	move_all(reloc, reclaim);
 
-	/* packing once more brings pieces together that were between others */
-	return !complete || packed;
+	/* what is left may be worth another round: places were taken, or free pieces have come together */
+	return true;
 }
 
 void
