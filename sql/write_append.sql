@@ -166,3 +166,19 @@ reset enable_seqscan;
 reset enable_bitmapscan;
 
 select test.check(r) from unnest(array['n_z', 'o_z', 'r_z', 'l_z', 'w_z', 'x_z', 's_z', 't_z']::regclass[]) r;
+
+-- a segment without strings does not decide how the ones behind it are encoded, neither in a load nor in VACUUM
+create table late (i int, t text) using zedstore;
+insert into late
+	select i, case when i > 65536 then 'the same words ' || i || ' again and again ' || i % 1000 end
+	from generate_series(1, 200000) i;
+create view late_segments as
+	select bool_or(encodings ~ 'allnull') as some_null, bool_or(encodings ~ 'plain:') as some_plain
+	from pg_zs_segments('late') where attname = 't';
+select * from late_segments;
+delete from late where i % 4 = 0;
+vacuum late;
+select * from late_segments;
+select count(*), count(t), sum(length(t)) from late;
+drop view late_segments;
+drop table late;
