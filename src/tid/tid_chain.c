@@ -90,8 +90,8 @@ judge_holders(const ZsVisSlot *vis, LockTupleMode mode, TransactionId *wait_for)
 }
 
 /* Is this the last version of the chain? */
-static bool
-chain_ends(const ZsVisSlot *vis)
+bool
+zstid_chain_ends(const ZsVisSlot *vis)
 {
 	return (vis->infomask & HEAP_XMAX_INVALID) ||
 		(vis->infomask2 & ZS_VIS2_MOVED_PARTITION) ||
@@ -150,7 +150,7 @@ lock_version(Relation rel, zstid row, TransactionId prior_xmax, TransactionId xi
 			zstid_row_find(&r);
 		}
 		zstid_row_copy(&r, vis);
-		*last = chain_ends(vis);
+		*last = zstid_chain_ends(vis);
 		break;
 	}
 	zstid_target_release(&r.target);

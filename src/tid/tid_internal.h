@@ -87,9 +87,7 @@ zstid_walk_slot(const ZsTidWalk *walk, uint16 slotno)
 	return slotno < ZS_FIRST_REAL_SLOT ? NULL : &walk->slots[slotno - ZS_FIRST_REAL_SLOT];
 }
 
-/* Longest run in the stream: its slot, and a varint of a row count. */
-#define ZS_TID_RUN_BYTES	8
-
+/* Varints of the run stream and of WAL records. */
 static inline Size
 zstid_varint_size(uint64 value)
 {
@@ -114,6 +112,9 @@ zstid_put_varint(uint8 *ptr, uint64 value)
 	*ptr++ = (uint8) value;
 	return ptr;
 }
+
+/* Longest run in the stream: its slot, and a varint of a row count. */
+#define ZS_TID_RUN_BYTES	8
 
 /* Bytes of a run in the stream (zs_format.h). */
 static inline Size
@@ -466,6 +467,7 @@ extern void zstid_modify_init(ZsTidModify *m, Relation rel, zstid row, LockTuple
 extern void zstid_modify_end(ZsTidModify *m);
 extern TM_Result zstid_modify_check(ZsTidModify *m, TM_FailureData *tmfd);
 extern void zstid_modify_postpone(ZsTidModify *m);
+extern bool zstid_chain_ends(const ZsVisSlot *vis);
 extern TM_Result zstid_lock_chain(Relation rel, const ZsVisSlot *prior, TransactionId xid,
 								  LockTupleMode mode);
 

@@ -174,9 +174,7 @@ zstid_latest_version(Relation rel, zstid *row, Snapshot snapshot)
 		if (valid)
 			*row = current;
 
-		last = (vis->infomask & HEAP_XMAX_INVALID) || zstid_is_only_locked(vis) ||
-			(vis->infomask2 & ZS_VIS2_MOVED_PARTITION) ||
-			!zstid_slot_has_successors(vis);
+		last = zstid_chain_ends(vis);
 		if (!last)
 		{
 			ZsVisSlot	copy;

@@ -68,13 +68,7 @@ unpack_infobits(uint8 bits, uint16 *infomask, uint16 *infomask2)
 static char *
 put_integer(char *ptr, uint64 value)
 {
-	while (value >= 0x80)
-	{
-		*ptr++ = (char) (value | 0x80);
-		value >>= 7;
-	}
-	*ptr++ = (char) value;
-	return ptr;
+	return (char *) zstid_put_varint((uint8 *) ptr, value);
 }
 
 /* Returns NULL at the end of the data. */

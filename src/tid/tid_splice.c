@@ -270,8 +270,7 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 		return false;
 
 	old_is_lost = own->slotno >= ZS_FIRST_REAL_SLOT && left == 0 && right == 0 &&
-		zstid_count_rows(stream, splice->from, own->slotno) == 0 &&
-		zstid_count_rows(splice->to, splice->start.end, own->slotno) == 0;
+		rows_before(splice, own->slotno) == 0 && rows_behind(splice, own->slotno) == 0;
 	if (own->slotno >= ZS_FIRST_REAL_SLOT && !old_is_lost &&
 		zstid_slot_has_successors(&splice->start.slots[own->slotno - ZS_FIRST_REAL_SLOT]))
 	{
