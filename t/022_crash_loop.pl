@@ -408,14 +408,16 @@ sub wrong_tables
 sub panics
 {
 	my ($node) = @_;
+	my $log = slurp_file($node->logfile);
+	my %orphan = map { $_ => 1 } $log =~ /\[(\d+)\].*FATAL:  postmaster exited during a parallel transaction/g;
 
 	return grep {
 		/TRAP:|PANIC:|inconsistent page/
 		  && !/IsTransactionOrTransactionBlock.*pgstat\.c/
-		  && !/!pgaio_my_backend->handed_out_io.*aio\.c/
+		  && !(/!pgaio_my_backend->handed_out_io.*aio\.c.*PID: (\d+)/ && $orphan{$1})
 		  && !/TransactionIdPrecedesOrEquals\(TransactionXmin, RecentXmin\).*procarray\.c/
 	  }
-	  split /\n/, slurp_file($node->logfile);
+	  split /\n/, $log;
 }
 
 # ---- one run ----------------------------------------------------------------------------------

@@ -209,6 +209,7 @@ my $bench = IPC::Run::start(
 	],
 	'<', '/dev/null', '>', \$bench_out, '2>', \$bench_err);
 my $moved = 0;
+my $vacuums = 0;
 my $wrong = '';
 for (my $round = 1; $round <= 3 || $bench->pumpable; $round++)
 {
@@ -223,9 +224,12 @@ for (my $round = 1; $round <= 3 || $bench->pumpable; $round++)
 	my $seen = $standby->safe_psql('postgres', 'select sum(v), count(*) filter (where id <= 5000 and pad = md5(id::text)) from load');
 	$wrong .= "$seen\n" if $seen ne '500000|5000' && $seen ne '|0';
 	$bench->pump_nb if $bench->pumpable;
+	$vacuums++ if $bench->pumpable;
 }
 $bench->finish;
 unlike($bench_err, qr/ERROR|FATAL|aborted/, 'no error under load');
+note "VACUUM came $vacuums times meanwhile";
+cmp_ok($vacuums, '>', 1, 'VACUUM ran meanwhile');
 is($wrong, '', 'the standby saw no wrong sum');
 cmp_ok($moved, '>', 0, 'pages moved');
 $primary->safe_psql('postgres', 'vacuum load');
