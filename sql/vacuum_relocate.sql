@@ -60,6 +60,22 @@ select is_tight('rows_z', 1.25);
 select test.check_tight('rows_z');
 select test.same('table rows_@');
 
+-- A long segment at the end finds no place until shorter pieces make room for it.
+create table pieces_h (a int, b int, c text) using heap;
+create table pieces_z (a int, b int, c text) using zedstore with (autovacuum_enabled = off);
+select test.both($$ insert into pieces_@ select i, hashint4(i), md5(i::text) from generate_series(1, 100000) i $$);
+do $$
+begin
+	for round in 1 .. 2 loop
+		execute format('update pieces_z set b = b + 1 where hashint4(a # %s) %% 5 = 0', round);
+		execute format('update pieces_h set b = b + 1 where hashint4(a # %s) %% 5 = 0', round);
+	end loop;
+end $$;
+vacuum pieces_z;
+select is_tight('pieces_z', 1.03);
+select test.check_tight('pieces_z');
+select test.same('table pieces_@');
+
 -- All that is left is one row at the end: roots and the last pages move.
 select test.both($$ delete from rows_@ where a <> 29990 $$);
 vacuum rows_z;

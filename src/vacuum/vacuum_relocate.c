@@ -18,11 +18,9 @@
  * neither free nor found, such as pages of large values, to which rows point,
  * stays, and the limit is raised beyond it.
  *
- * If too little would be gained because free space is in pieces, the whole file,
- * or its upper part, is packed: from its front to its end everything moves down
- * to the first free place where it fits, so that free space comes together.
- * That may write several times as many blocks as it frees at the end, the other
- * way never more than these.
+ * If too little would be gained because free space is in pieces, the whole file
+ * is looked at: short pieces may make room for a long segment (vacuum_place.c).  That
+ * may write several times as many blocks as it gains, the other way never more than these.
  *
  * Readers and writers go on.  A writer may take a block that was meant for a
  * page, or put something new at the end; so there are a few rounds, and what
@@ -47,6 +45,7 @@
 #include "utils/memutils.h"
 
 #include "vacuum_internal.h"
+#include "vacuum_relocate.h"
 #include "zs_attr.h"
 #include "zs_base.h"
 #include "zs_btree.h"
@@ -61,54 +60,6 @@
 
 /* How often it is tried when writers come in between. */
 #define MAX_ROUNDS			3
-
-/* How often the limit is raised for what finds no place. */
-#define MAX_PLANS			16
-
-/* The file is packed if the other way gains less than this part of what is free. */
-#define GOOD_GAIN(x)		((x) / 4 * 3)
-
-/* For packing, so many blocks may be moved for each that is gained, and so many pieces looked at. */
-#define PACKING_COST		4
-#define PACKING_MAX_PIECES	100000
-
-/* Packing begins at one of so many places: the front of the file, or in the midst of it. */
-#define PACKING_STARTS		8
-
-/* What is to be moved: a page of a tree, a segment, or (treeno 0) a page of the tree directory. */
-typedef struct Movable
-{
-	BlockNumber start;
-	uint32		nblocks;
-	BlockNumber to;				/* its new place */
-	uint16		treeno;
-	uint8		level;			/* of a page; 0 in attribute trees: a segment */
-	bool		is_root;
-	uint64		key;			/* first row, or number in the directory */
-} Movable;
-
-typedef struct Relocation
-{
-	Relation	rel;
-	BufferAccessStrategy strategy;
-	BlockNumber end_blocks;		/* what lies behind is free */
-	uint64		least_gain;
-	BlockNumber limit;			/* what lies at or beyond is to be moved */
-
-	Movable    *movables;
-	Size		n;
-	Size		max;
-	bool		overflow;		/* there are more than memory holds */
-
-	/* blocks from first_bit on that are free or can be moved */
-	BlockNumber first_bit;
-	uint64	   *known;
-
-	/* free extents below limit, by length and place */
-	ZsExtent   *extents;
-	int			nextents;
-	int			first_extent;	/* those before are used up */
-} Relocation;
 
 /* ---- is it worth it? --------------------------------------------------------------- */
 
@@ -133,8 +84,8 @@ used_blocks(Relation rel, BlockNumber *end, int *ntrees)
 	return (BlockNumber) (meta.file_blocks - Min(nfree, (uint64) meta.file_blocks - 1));
 }
 
-static bool
-is_worth_it(const Relocation *reloc, BlockNumber limit)
+bool
+zsvacuum_is_worth_relocating(const ZsRelocation *reloc, BlockNumber limit)
 {
 	BlockNumber gain = reloc->end_blocks - Min(limit, reloc->end_blocks);
 
@@ -144,7 +95,7 @@ is_worth_it(const Relocation *reloc, BlockNumber limit)
 /* ---- what lies where ------------------------------------------------------------------ */
 
 static void
-mark_known(Relocation *reloc, BlockNumber start, uint32 nblocks)
+mark_known(ZsRelocation *reloc, BlockNumber start, uint32 nblocks)
 {
 	BlockNumber end = Min(start + nblocks, reloc->end_blocks);
 
@@ -153,17 +104,17 @@ mark_known(Relocation *reloc, BlockNumber start, uint32 nblocks)
 }
 
 static void
-add_movable(Relocation *reloc, uint16 treeno, uint8 level, bool is_root, uint64 key,
+add_movable(ZsRelocation *reloc, uint16 treeno, uint8 level, bool is_root, uint64 key,
 			BlockNumber start, uint32 nblocks)
 {
-	Movable    *movable;
+	ZsMovable    *movable;
 
 	if ((uint64) start + nblocks <= reloc->limit || start >= reloc->end_blocks)
 		return;
 	mark_known(reloc, start, nblocks);
 	if (reloc->n == reloc->max)
 	{
-		Size		limit = Max((Size) maintenance_work_mem * 1024 / sizeof(Movable), 1024);
+		Size		limit = Max((Size) maintenance_work_mem * 1024 / sizeof(ZsMovable), 1024);
 
 		if (reloc->max >= limit)
 		{
@@ -172,8 +123,8 @@ add_movable(Relocation *reloc, uint16 treeno, uint8 level, bool is_root, uint64 
 		}
 		reloc->max = Min(Max(reloc->max * 2, 1024), limit);
 		reloc->movables = reloc->movables == NULL ?
-			palloc_extended(reloc->max * sizeof(Movable), MCXT_ALLOC_HUGE) :
-			repalloc_huge(reloc->movables, reloc->max * sizeof(Movable));
+			palloc_extended(reloc->max * sizeof(ZsMovable), MCXT_ALLOC_HUGE) :
+			repalloc_huge(reloc->movables, reloc->max * sizeof(ZsMovable));
 	}
 	movable = &reloc->movables[reloc->n++];
 	movable->start = start;
@@ -187,7 +138,7 @@ add_movable(Relocation *reloc, uint16 treeno, uint8 level, bool is_root, uint64 
 
 /* What the items of a page lead to. */
 static void
-add_items(Relocation *reloc, uint16 treeno, Page page)
+add_items(ZsRelocation *reloc, uint16 treeno, Page page)
 {
 	uint8		level = ZsPageGetOpaque(page)->level;
 
@@ -210,7 +161,7 @@ add_items(Relocation *reloc, uint16 treeno, Page page)
 }
 
 static void
-add_tree(Relocation *reloc, uint16 treeno)
+add_tree(ZsRelocation *reloc, uint16 treeno)
 {
 	int			root_level = zsbtree_root_level(reloc->rel, treeno);
 	PGAlignedBlock page;
@@ -235,52 +186,12 @@ add_tree(Relocation *reloc, uint16 treeno)
 	}
 }
 
-/* By length, then by place. */
-static int
-compare_extents(const void *a, const void *b)
-{
-	const ZsExtent *x = a;
-	const ZsExtent *y = b;
-
-	if (x->length != y->length)
-		return x->length < y->length ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-/*
- * The table's free extents below the limit; those of other trees are known, but have become
- * free only now.
- */
-static void
-load_extents(Relocation *reloc)
-{
-	ZsFpmCopy	map;
-	int			n = 0;
-
-	zspage_fpm_copy(reloc->rel, ZS_TREE_TABLE, &map);
-	reloc->extents = palloc_extended(Max(map.nextents, 1) * sizeof(ZsExtent), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < map.nextents; i++)
-	{
-		ZsExtent	extent = map.extents[i];
-
-		if (extent.start >= reloc->limit)
-			continue;
-		extent.length = Min(extent.length, reloc->limit - extent.start);
-		reloc->extents[n++] = extent;
-	}
-	if (n > 0)
-		qsort(reloc->extents, n, sizeof(ZsExtent), compare_extents);
-	reloc->nextents = n;
-	reloc->first_extent = 0;
-	zspage_fpm_copy_free(&map);
-}
-
 /*
  * Finds out what lies at or beyond the limit.  Returns one past the last block there that can neither be
  * moved nor is free, or the limit if there is none.
  */
 static BlockNumber
-look_around(Relocation *reloc)
+look_around(ZsRelocation *reloc)
 {
 	ZsMetaPageData meta;
 	BlockNumber result = reloc->limit;
@@ -320,308 +231,11 @@ look_around(Relocation *reloc)
 	return result;
 }
 
-/* ---- places ------------------------------------------------------------------------------- */
-
-/* Columns one after the other, each in the order of its rows. */
-static int
-compare_by_key(const void *a, const void *b)
-{
-	const Movable *x = a;
-	const Movable *y = b;
-	bool		x_run = x->nblocks > 1;
-	bool		y_run = y->nblocks > 1;
-
-	if (x_run != y_run)
-		return x_run ? -1 : 1;
-	if (x->treeno != y->treeno)
-		return x->treeno < y->treeno ? -1 : 1;
-	if (x->level != y->level)
-		return x->level < y->level ? -1 : 1;
-	return x->key < y->key ? -1 : x->key > y->key;
-}
-
-/* Long ones first. */
-static int
-compare_by_length(const void *a, const void *b)
-{
-	const Movable *x = a;
-	const Movable *y = b;
-
-	if (x->nblocks != y->nblocks)
-		return x->nblocks > y->nblocks ? -1 : 1;
-	return compare_by_key(a, b);
-}
-
-/* From the front of the file on, ... */
-static int
-compare_by_place(const void *a, const void *b)
-{
-	BlockNumber x = ((const Movable *) a)->start;
-	BlockNumber y = ((const Movable *) b)->start;
-
-	return x < y ? -1 : x > y;
-}
-
-/* ... and from its end down. */
-static int
-compare_by_end(const void *a, const void *b)
-{
-	return compare_by_place(b, a);
-}
-
-/* Takes nblocks from the shortest extent that has them; 0 if none has. */
-static BlockNumber
-find_place(Relocation *reloc, uint32 nblocks)
-{
-	int			low = reloc->first_extent;
-	int			high = reloc->nextents;
-	ZsExtent	extent;
-	BlockNumber result;
-	int			i;
-
-	while (low < high)
-	{
-		int			mid = low + (high - low) / 2;
-
-		if (reloc->extents[mid].length < nblocks)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == reloc->nextents)
-		return 0;
-
-	/* what is left of it moves to where its length belongs */
-	extent = reloc->extents[low];
-	result = extent.start;
-	extent.start += nblocks;
-	extent.length -= nblocks;
-	for (i = low; i > reloc->first_extent && compare_extents(&reloc->extents[i - 1], &extent) > 0; i--)
-		reloc->extents[i] = reloc->extents[i - 1];
-	reloc->extents[i] = extent;
-	if (extent.length == 0)
-	{
-		Assert(i == reloc->first_extent);
-		reloc->first_extent++;
-	}
-	return result;
-}
-
-/*
- * Gives a place to everything beyond the limit, in the order of the array. Returns one past the last block
- * of what found none, or the limit.
- */
-static BlockNumber
-give_places(Relocation *reloc)
-{
-	BlockNumber result = reloc->limit;
-
-	load_extents(reloc);
-	for (Size i = 0; i < reloc->n; i++)
-	{
-		Movable    *movable = &reloc->movables[i];
-
-		movable->to = InvalidBlockNumber;
-		if (movable->start + movable->nblocks <= reloc->limit)
-			continue;
-		movable->to = find_place(reloc, movable->nblocks);
-		if (movable->to == 0)
-			result = Max(result, movable->start + movable->nblocks);
-	}
-	pfree(reloc->extents);
-	return result;
-}
-
-/* Plans all moves; false if there is too little to gain. */
-static bool
-plan_moves(Relocation *reloc)
-{
-	for (int i = 0; i < MAX_PLANS; i++)
-	{
-		BlockNumber needed;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!is_worth_it(reloc, reloc->limit))
-			return false;
-
-		/* neighbours stay together if there is room enough */
-		qsort(reloc->movables, reloc->n, sizeof(Movable), compare_by_key);
-		needed = give_places(reloc);
-		if (needed > reloc->limit)
-		{
-			qsort(reloc->movables, reloc->n, sizeof(Movable), compare_by_length);
-			needed = give_places(reloc);
-		}
-		if (needed == reloc->limit)
-			return true;
-
-		/* a higher limit leaves more room, and less to move */
-		reloc->limit = Min(needed, reloc->limit +
-						   Max((reloc->end_blocks - reloc->limit) / MAX_PLANS, 1));
-	}
-	return false;
-}
-
-/* ---- packing ------------------------------------------------------------------------------ */
-
-static int
-compare_places(const void *a, const void *b)
-{
-	BlockNumber x = ((const ZsExtent *) a)->start;
-	BlockNumber y = ((const ZsExtent *) b)->start;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Takes nblocks below end from the first extent that has them; 0 if none has. Extents are in order. */
-static BlockNumber
-first_place(Relocation *reloc, uint32 nblocks, BlockNumber end)
-{
-	for (int i = reloc->first_extent; i < reloc->nextents; i++)
-	{
-		ZsExtent   *e = &reloc->extents[i];
-		BlockNumber result = e->start;
-
-		if (e->start >= end)
-			break;
-		if (e->length < nblocks)
-			continue;
-		e->start += nblocks;
-		e->length -= nblocks;
-		if (i == reloc->first_extent && e->length == 0)
-			reloc->first_extent++;
-		return result;
-	}
-	return 0;
-}
-
-/* Blocks become free; there is room for another extent. */
-static void
-add_place(Relocation *reloc, BlockNumber start, uint32 nblocks)
-{
-	ZsExtent   *e = reloc->extents;
-	int			low = reloc->first_extent;
-	int			high = reloc->nextents;
-
-	while (low < high)
-	{
-		int			mid = low + (high - low) / 2;
-
-		if (e[mid].start < start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	/* an extent that was used up stays as an empty one, so all ends are where they were */
-	if (low > reloc->first_extent && e[low - 1].start + e[low - 1].length == start)
-	{
-		e[low - 1].length += nblocks;
-		if (low < reloc->nextents && e[low].start == start + nblocks)
-		{
-			e[low - 1].length += e[low].length;
-			e[low].start += e[low].length;
-			e[low].length = 0;
-		}
-	}
-	else if (low < reloc->nextents && e[low].start == start + nblocks)
-	{
-		e[low].start = start;
-		e[low].length += nblocks;
-	}
-	else
-	{
-		memmove(&e[low + 1], &e[low], (reloc->nextents - low) * sizeof(ZsExtent));
-		e[low].start = start;
-		e[low].length = nblocks;
-		reloc->nextents++;
-	}
-}
-
-/*
- * Gives everything from block `from` on the first place below where it is. The array is in the order of
- * places. Returns the end of the file afterwards, unless something else ends behind; *cost is how
- * many blocks are moved.
- */
-static BlockNumber
-pack(Relocation *reloc, const ZsFpmCopy *map, BlockNumber from, uint64 *cost)
-{
-	BlockNumber end = 0;
-
-	*cost = 0;
-	reloc->first_extent = 0;
-	reloc->nextents = map->nextents;
-	memcpy(reloc->extents, map->extents, map->nextents * sizeof(ZsExtent));
-	for (Size i = 0; i < reloc->n; i++)
-	{
-		Movable    *movable = &reloc->movables[i];
-		BlockNumber place;
-
-		if (i % 1024 == 0)
-			CHECK_FOR_INTERRUPTS();
-		movable->to = InvalidBlockNumber;
-		if (movable->start >= from &&
-			(place = first_place(reloc, movable->nblocks, movable->start)) != 0)
-		{
-			movable->to = place;
-			add_place(reloc, movable->start, movable->nblocks);
-			*cost += movable->nblocks;
-		}
-		else
-			place = movable->start;
-		end = Max(end, place + movable->nblocks);
-	}
-	return end;
-}
-
-/*
- * Plans to pack the file so that it ends before block better_than; false if that cannot be done, or gains too
- * little for what it costs.
- */
-static bool
-plan_packing(Relocation *reloc, BlockNumber target, BlockNumber better_than)
-{
-	ZsFpmCopy	map;
-	BlockNumber unmovable;
-	BlockNumber best_end = better_than;
-	BlockNumber best_from = 0;
-	uint64		cost;
-
-	reloc->limit = ZS_META_BLKNO + 1;
-	reloc->n = 0;
-	reloc->overflow = false;
-	unmovable = look_around(reloc);
-	if (reloc->overflow || reloc->n > PACKING_MAX_PIECES)
-		return false;
-	qsort(reloc->movables, reloc->n, sizeof(Movable), compare_by_place);
-	zspage_fpm_copy(reloc->rel, ZS_TREE_TABLE, &map);
-	if (map.nextents == 0)
-		return false;
-	qsort(map.extents, map.nextents, sizeof(ZsExtent), compare_places);
-	reloc->extents = palloc_extended((map.nextents + reloc->n) * sizeof(ZsExtent), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < PACKING_STARTS; i++)
-	{
-		BlockNumber from = target / PACKING_STARTS * i;
-		BlockNumber end;
-
-		CHECK_FOR_INTERRUPTS();
-		end = Max(pack(reloc, &map, from, &cost), unmovable);
-		if (end < best_end && is_worth_it(reloc, end) &&
-			cost <= PACKING_COST * (uint64) (reloc->end_blocks - end))
-		{
-			best_end = end;
-			best_from = from;
-		}
-	}
-	if (best_end < better_than)
-		(void) pack(reloc, &map, best_from, &cost);
-	return best_end < better_than;
-}
-
 /* ---- moving ------------------------------------------------------------------------------- */
 
 /* Moves one page or segment; false if it is not there any more, or its place was taken. */
 static bool
-move(Relocation *reloc, const Movable *movable)
+move(ZsRelocation *reloc, const ZsMovable *movable)
 {
 	Relation	rel = reloc->rel;
 	uint16		treeno = movable->treeno;
@@ -656,7 +270,7 @@ move(Relocation *reloc, const Movable *movable)
 
 /* Moves what was given a place, unless somebody took that. */
 static void
-move_all(Relocation *reloc, ZsReclaim *reclaim)
+move_all(ZsRelocation *reloc, ZsReclaim *reclaim)
 {
 	for (Size i = 0; i < reloc->n; i++)
 	{
@@ -668,11 +282,21 @@ move_all(Relocation *reloc, ZsReclaim *reclaim)
 	}
 }
 
+/* From the end of the file down. */
+static int
+compare_by_end(const void *a, const void *b)
+{
+	BlockNumber x = ((const ZsMovable *) a)->start;
+	BlockNumber y = ((const ZsMovable *) b)->start;
+
+	return x > y ? -1 : x < y;
+}
+
 /*
  * Plans to empty the end of the file from the limit on, or from a higher one; false if that gains too little.
  */
 static bool
-plan_tail(Relocation *reloc)
+plan_tail(ZsRelocation *reloc)
 {
 	BlockNumber needed;
 
@@ -685,16 +309,35 @@ plan_tail(Relocation *reloc)
 		if (!reloc->overflow)
 			break;
 		reloc->limit += (reloc->end_blocks - reloc->limit) / 2;
-		if (!is_worth_it(reloc, reloc->limit))
+		if (!zsvacuum_is_worth_relocating(reloc, reloc->limit))
 			return false;
 	}
 	reloc->limit = needed;
-	if (!plan_moves(reloc))
+	if (!zsvacuum_place_tail(reloc))
 		return false;
 
 	/* freed blocks join the file's free end at once */
-	qsort(reloc->movables, reloc->n, sizeof(Movable), compare_by_end);
+	qsort(reloc->movables, reloc->n, sizeof(ZsMovable), compare_by_end);
 	return true;
+}
+
+/*
+ * Plans to move anything anywhere, so that the file ends before block better_than, with the target as
+ * the best end; false if that cannot be done, or gains too little for what it costs.
+ */
+static bool
+plan_all(ZsRelocation *reloc, BlockNumber target, BlockNumber better_than)
+{
+	BlockNumber unmovable;
+
+	reloc->limit = ZS_META_BLKNO + 1;
+	reloc->n = 0;
+	reloc->overflow = false;
+	unmovable = look_around(reloc);
+	if (reloc->overflow || reloc->n > ZS_RELOCATE_MAX_PIECES)
+		return false;
+	reloc->limit = Max(target, unmovable);
+	return zsvacuum_place_all(reloc, better_than);
 }
 
 /* One round; returns whether another one may help. */
@@ -702,7 +345,7 @@ static bool
 run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 {
 	Relation	rel = reclaim->rel;
-	Relocation *reloc = palloc0_object(Relocation);
+	ZsRelocation *reloc = palloc0_object(ZsRelocation);
 	ZsTableOptions options;
 	int			ntrees;
 	BlockNumber used = used_blocks(rel, &reloc->end_blocks, &ntrees);
@@ -712,7 +355,7 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	/* trees that are to grow in steps keep one each */
 	zsbase_table_options(rel, &options);
 	reloc->least_gain = Max((uint64) Max(options.rel_extension_factor, 0) * ntrees, RELOCATE_MINIMUM);
-	if (!is_worth_it(reloc, target))
+	if (!zsvacuum_is_worth_relocating(reloc, target))
 		return false;
 	zsvacuum_return_all(reclaim);
 
@@ -720,12 +363,11 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	reloc->strategy = strategy;
 	reloc->limit = target;
 	planned = plan_tail(reloc);
-	if (!planned ||
-		reloc->end_blocks - reloc->limit < GOOD_GAIN(reloc->end_blocks - target))
+	if (!planned || reloc->limit - target >= target / RELOCATE_FRACTION)
 	{
 		BlockNumber limit = reloc->limit;
 
-		if (!plan_packing(reloc, target, planned ? limit : reloc->end_blocks))
+		if (!plan_all(reloc, target, planned ? limit : reloc->end_blocks))
 		{
 			reloc->limit = limit;
 			if (!planned || !plan_tail(reloc))

@@ -1,0 +1,644 @@
+/*-------------------------------------------------------------------------
+ *
+ * vacuum_place.c
+ *	  VACUUM: places at the front of the file for what lies at its end.
+ *
+ * Pages fit anywhere, but a segment needs adjacent blocks.  All places are
+ * chosen in memory before the first block is moved, in the cheapest way that
+ * gains enough:
+ *
+ *	- Tail: what lies beyond the limit goes to the shortest free extent that
+ *	  holds it.  Whatever finds none raises the limit.
+ *
+ *	- Clearing: a long segment gets a window from which shorter pieces are
+ *	  moved away first, into free extents elsewhere; the window with the fewest
+ *	  blocks in use is taken:
+ *
+ *		[.. a .. b ..][c][.][d][.] | [ L L L L L L ]
+ *		[ L L L L L L ][c][a][d][b] |
+ *
+ * The second writes more blocks than it frees at the end, which is bounded
+ * (MAX_COST).
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vacuum/vacuum_place.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "vacuum_relocate.h"
+#include "zs_page.h"
+
+/* How often the limit is raised for what finds no place. */
+#define MAX_PLANS			16
+
+/* So many blocks may be moved for each that is gained beyond what the tail gains. */
+#define MAX_COST			4
+
+/* So many windows are tried for a segment. */
+#define MAX_WINDOWS			8
+
+/* So many free extents are looked at, about a second of processor time. */
+#define MAX_EFFORT			UINT64CONST(500000000)
+
+/* ---- orders ------------------------------------------------------------------------- */
+
+/* By length, then by place. */
+static int
+compare_extents(const void *a, const void *b)
+{
+	const ZsExtent *x = a;
+	const ZsExtent *y = b;
+
+	if (x->length != y->length)
+		return x->length < y->length ? -1 : 1;
+	return x->start < y->start ? -1 : x->start > y->start;
+}
+
+static int
+compare_places(const void *a, const void *b)
+{
+	BlockNumber x = ((const ZsExtent *) a)->start;
+	BlockNumber y = ((const ZsExtent *) b)->start;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Columns one after the other, each in the order of its rows. */
+static int
+compare_by_key(const void *a, const void *b)
+{
+	const ZsMovable *x = a;
+	const ZsMovable *y = b;
+	bool		x_run = x->nblocks > 1;
+	bool		y_run = y->nblocks > 1;
+
+	if (x_run != y_run)
+		return x_run ? -1 : 1;
+	if (x->treeno != y->treeno)
+		return x->treeno < y->treeno ? -1 : 1;
+	if (x->level != y->level)
+		return x->level < y->level ? -1 : 1;
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+/* Long ones first. */
+static int
+compare_by_length(const void *a, const void *b)
+{
+	const ZsMovable *x = a;
+	const ZsMovable *y = b;
+
+	if (x->nblocks != y->nblocks)
+		return x->nblocks > y->nblocks ? -1 : 1;
+	return compare_by_key(a, b);
+}
+
+static int
+compare_pointers_by_length(const void *a, const void *b)
+{
+	return compare_by_length(*(ZsMovable *const *) a, *(ZsMovable *const *) b);
+}
+
+/* From the front of the file on. */
+static int
+compare_by_place(const void *a, const void *b)
+{
+	BlockNumber x = ((const ZsMovable *) a)->start;
+	BlockNumber y = ((const ZsMovable *) b)->start;
+
+	return x < y ? -1 : x > y;
+}
+
+/* As they are to be moved. */
+static int
+compare_by_turn(const void *a, const void *b)
+{
+	uint32		x = ((const ZsMovable *) a)->turn;
+	uint32		y = ((const ZsMovable *) b)->turn;
+
+	return x < y ? -1 : x > y;
+}
+
+/* ---- the tail ------------------------------------------------------------------------- */
+
+/*
+ * The table's free extents below the limit, by length; those of other trees are known, but have become
+ * free only now.
+ */
+static void
+load_extents(ZsRelocation *reloc)
+{
+	ZsFpmCopy	map;
+	int			n = 0;
+
+	zspage_fpm_copy(reloc->rel, ZS_TREE_TABLE, &map);
+	reloc->extents = palloc_extended(Max(map.nextents, 1) * sizeof(ZsExtent), MCXT_ALLOC_HUGE);
+	for (int i = 0; i < map.nextents; i++)
+	{
+		ZsExtent	extent = map.extents[i];
+
+		if (extent.start >= reloc->limit)
+			continue;
+		extent.length = Min(extent.length, reloc->limit - extent.start);
+		reloc->extents[n++] = extent;
+	}
+	if (n > 0)
+		qsort(reloc->extents, n, sizeof(ZsExtent), compare_extents);
+	reloc->nextents = n;
+	reloc->first_extent = 0;
+	zspage_fpm_copy_free(&map);
+}
+
+/* Takes nblocks from the shortest extent that has them; 0 if none has. */
+static BlockNumber
+find_place(ZsRelocation *reloc, uint32 nblocks)
+{
+	int			low = reloc->first_extent;
+	int			high = reloc->nextents;
+	ZsExtent	extent;
+	BlockNumber result;
+	int			i;
+
+	while (low < high)
+	{
+		int			mid = low + (high - low) / 2;
+
+		if (reloc->extents[mid].length < nblocks)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low == reloc->nextents)
+		return 0;
+
+	/* what is left of it moves to where its length belongs */
+	extent = reloc->extents[low];
+	result = extent.start;
+	extent.start += nblocks;
+	extent.length -= nblocks;
+	for (i = low; i > reloc->first_extent && compare_extents(&reloc->extents[i - 1], &extent) > 0; i--)
+		reloc->extents[i] = reloc->extents[i - 1];
+	reloc->extents[i] = extent;
+	if (extent.length == 0)
+	{
+		Assert(i == reloc->first_extent);
+		reloc->first_extent++;
+	}
+	return result;
+}
+
+/*
+ * Gives a place to everything beyond the limit, in the order of the array. Returns one past the last block
+ * of what found none, or the limit.
+ */
+static BlockNumber
+give_places(ZsRelocation *reloc)
+{
+	BlockNumber result = reloc->limit;
+
+	load_extents(reloc);
+	for (Size i = 0; i < reloc->n; i++)
+	{
+		ZsMovable  *movable = &reloc->movables[i];
+
+		movable->to = InvalidBlockNumber;
+		if (movable->start + movable->nblocks <= reloc->limit)
+			continue;
+		movable->to = find_place(reloc, movable->nblocks);
+		if (movable->to == 0)
+			result = Max(result, movable->start + movable->nblocks);
+	}
+	pfree(reloc->extents);
+	return result;
+}
+
+/* A higher limit leaves more room, and less to move. */
+static BlockNumber
+raise_limit(const ZsRelocation *reloc)
+{
+	return reloc->limit + Max((reloc->end_blocks - reloc->limit) / MAX_PLANS, 1);
+}
+
+bool
+zsvacuum_place_tail(ZsRelocation *reloc)
+{
+	for (int i = 0; i < MAX_PLANS; i++)
+	{
+		BlockNumber needed;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!zsvacuum_is_worth_relocating(reloc, reloc->limit))
+			return false;
+
+		/* neighbours stay together if there is room enough */
+		qsort(reloc->movables, reloc->n, sizeof(ZsMovable), compare_by_key);
+		needed = give_places(reloc);
+		if (needed > reloc->limit)
+		{
+			qsort(reloc->movables, reloc->n, sizeof(ZsMovable), compare_by_length);
+			needed = give_places(reloc);
+		}
+		if (needed == reloc->limit)
+			return true;
+		reloc->limit = Min(needed, raise_limit(reloc));
+	}
+	return false;
+}
+
+/* ---- free extents by place ---------------------------------------------------------------- */
+
+/* All free extents of the table, neighbours joined; there is room for those that moves leave. */
+static ZsExtent *
+all_extents(ZsRelocation *reloc, int *nextents)
+{
+	ZsFpmCopy	map;
+	ZsExtent   *result;
+	int			n = 0;
+
+	zspage_fpm_copy(reloc->rel, ZS_TREE_TABLE, &map);
+	if (map.nextents > 0)
+		qsort(map.extents, map.nextents, sizeof(ZsExtent), compare_places);
+	for (int i = 0; i < map.nextents; i++)
+	{
+		ZsExtent	extent = map.extents[i];
+
+		if (n > 0 && map.extents[n - 1].start + map.extents[n - 1].length == extent.start)
+			map.extents[n - 1].length += extent.length;
+		else
+			map.extents[n++] = extent;
+	}
+	result = palloc_extended(Max(n, 1) * sizeof(ZsExtent), MCXT_ALLOC_HUGE);
+	if (n > 0)
+		memcpy(result, map.extents, n * sizeof(ZsExtent));
+	zspage_fpm_copy_free(&map);
+	*nextents = n;
+
+	/* a move leaves one piece, and a window cuts an extent in two */
+	reloc->extents = palloc_extended((n + 2 * reloc->n + 1) * sizeof(ZsExtent), MCXT_ALLOC_HUGE);
+	return result;
+}
+
+/* Those below the limit become the free ones. */
+static void
+reset_extents(ZsRelocation *reloc, const ZsExtent *extents, int nextents)
+{
+	reloc->first_extent = 0;
+	reloc->nextents = 0;
+	for (int i = 0; i < nextents && extents[i].start < reloc->limit; i++)
+	{
+		ZsExtent   *e = &reloc->extents[reloc->nextents++];
+
+		*e = extents[i];
+		e->length = Min(e->length, reloc->limit - e->start);
+	}
+}
+
+/* Takes nblocks from the beginning of extent i. */
+static BlockNumber
+take_place(ZsRelocation *reloc, int i, uint32 nblocks)
+{
+	ZsExtent   *e = &reloc->extents[i];
+	BlockNumber result = e->start;
+
+	e->start += nblocks;
+	e->length -= nblocks;
+	if (e->length > 0)
+		return result;
+	if (i == reloc->first_extent)
+		reloc->first_extent++;
+	else
+		memmove(e, e + 1, (--reloc->nextents - i) * sizeof(ZsExtent));
+	return result;
+}
+
+/* Blocks become free. */
+static void
+add_place(ZsRelocation *reloc, BlockNumber start, uint32 nblocks)
+{
+	ZsExtent   *e = reloc->extents;
+	int			low = reloc->first_extent;
+	int			high = reloc->nextents;
+
+	while (low < high)
+	{
+		int			mid = low + (high - low) / 2;
+
+		if (e[mid].start < start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	if (low > reloc->first_extent && e[low - 1].start + e[low - 1].length == start)
+	{
+		e[low - 1].length += nblocks;
+		if (low < reloc->nextents && e[low].start == start + nblocks)
+		{
+			e[low - 1].length += e[low].length;
+			memmove(&e[low], &e[low + 1], (--reloc->nextents - low) * sizeof(ZsExtent));
+		}
+	}
+	else if (low < reloc->nextents && e[low].start == start + nblocks)
+	{
+		e[low].start = start;
+		e[low].length += nblocks;
+	}
+	else
+	{
+		memmove(&e[low + 1], &e[low], (reloc->nextents - low) * sizeof(ZsExtent));
+		e[low].start = start;
+		e[low].length = nblocks;
+		reloc->nextents++;
+	}
+}
+
+/* The blocks [start, end), which begin with a free extent, are not to be taken. */
+static void
+withdraw(ZsRelocation *reloc, BlockNumber start, BlockNumber end)
+{
+	ZsExtent   *extents = reloc->extents;
+	ZsExtent	last;
+	int			from;
+	int			to;
+
+	for (from = reloc->first_extent; extents[from].start < start; from++)
+		;
+	for (to = from + 1; to < reloc->nextents && extents[to].start < end; to++)
+		;
+	last = extents[to - 1];
+	memmove(&extents[from], &extents[to], (reloc->nextents - to) * sizeof(ZsExtent));
+	reloc->nextents -= to - from;
+	if (last.start + last.length > end)
+		add_place(reloc, end, last.start + last.length - end);
+}
+
+/* ---- clearing ----------------------------------------------------------------------------- */
+
+/* Blocks that a segment could have if what is in them went elsewhere. */
+typedef struct Window
+{
+	BlockNumber start;
+	uint64		cost;			/* blocks to be moved away */
+} Window;
+
+/* Takes nblocks from the shortest extent that has them, the first of these; 0 if none has. */
+static BlockNumber
+best_place(ZsRelocation *reloc, uint32 nblocks)
+{
+	int			best = -1;
+
+	for (int i = reloc->first_extent; i < reloc->nextents; i++)
+	{
+		uint32		length = reloc->extents[i].length;
+
+		reloc->effort++;
+		if (length >= nblocks && (best < 0 || length < reloc->extents[best].length))
+			best = i;
+		if (length == nblocks)
+			break;
+	}
+	return best < 0 ? 0 : take_place(reloc, best, nblocks);
+}
+
+/* Can it be moved out of the way?  What has moved stays, and what is beyond the limit has its own turn. */
+static inline bool
+is_in_the_way(const ZsRelocation *reloc, const ZsMovable *movable)
+{
+	return movable->to == InvalidBlockNumber && movable->start + movable->nblocks <= reloc->limit;
+}
+
+static inline uint64
+reaches_beyond(BlockNumber start, uint32 nblocks, BlockNumber end)
+{
+	return start + nblocks > end ? start + nblocks - end : 0;
+}
+
+/*
+ * Finds windows of nblocks below the limit that begin with a free block and have nothing in them but free
+ * blocks and what can be moved, at most max_cost blocks.  Returns how many there are, the cheapest first.
+ */
+static int
+find_windows(const ZsRelocation *reloc, uint32 nblocks, uint64 max_cost, Window *windows)
+{
+	BlockNumber limit = reloc->limit;
+	const ZsExtent *extents = reloc->extents;
+	const ZsMovable *movables = reloc->movables;
+	const ZsMovable *last = NULL;	/* of those in the way, before the window's end */
+	int			next_extent = reloc->first_extent;
+	Size		first = 0;		/* movables[first .. next) begin in the window */
+	Size		next = 0;
+	uint64		nfree = 0;		/* of extents, and of movables, that begin in the window */
+	uint64		nmoved = 0;
+	int			nwindows = 0;
+
+	for (int i = reloc->first_extent; i < reloc->nextents; i++)
+	{
+		BlockNumber start = extents[i].start;
+		BlockNumber end = start + nblocks;
+		uint64		inside;
+		int			at;
+
+		if (end > limit)
+			break;
+		if (i % 1024 == 0)
+			CHECK_FOR_INTERRUPTS();
+		for (; next_extent < reloc->nextents && extents[next_extent].start < end; next_extent++)
+			nfree += extents[next_extent].length;
+		for (; next < reloc->n && movables[next].start < end; next++)
+		{
+			if (!is_in_the_way(reloc, &movables[next]))
+				continue;
+			nmoved += movables[next].nblocks;
+			last = &movables[next];
+		}
+		for (; first < next && movables[first].start < start; first++)
+		{
+			if (is_in_the_way(reloc, &movables[first]))
+				nmoved -= movables[first].nblocks;
+		}
+		inside = nfree + nmoved -
+			reaches_beyond(extents[next_extent - 1].start, extents[next_extent - 1].length, end);
+		if (last != NULL)
+			inside -= reaches_beyond(last->start, last->nblocks, end);
+		if (inside == nblocks && nmoved <= max_cost)
+		{
+			for (at = nwindows; at > 0 && windows[at - 1].cost > nmoved; at--)
+			{
+				if (at < MAX_WINDOWS)
+					windows[at] = windows[at - 1];
+			}
+			if (at < MAX_WINDOWS)
+			{
+				windows[at].start = start;
+				windows[at].cost = nmoved;
+				nwindows = Min(nwindows + 1, MAX_WINDOWS);
+			}
+		}
+		nfree -= extents[i].length;
+	}
+	return nwindows;
+}
+
+/*
+ * Gives places elsewhere to what is in the window, whose blocks are then nobody's.  False, and nothing
+ * has changed, if there are not enough.
+ */
+static bool
+clear_window(ZsRelocation *reloc, const Window *window, uint32 nblocks, uint32 *turn)
+{
+	BlockNumber end = window->start + nblocks;
+	int			first_extent = reloc->first_extent;
+	int			nextents = reloc->nextents;
+	ZsExtent   *saved = palloc_extended(nextents * sizeof(ZsExtent), MCXT_ALLOC_HUGE);
+	ZsMovable **evicted = palloc_array(ZsMovable *, nblocks);
+	BlockNumber evicted_end = end;
+	bool		success;
+	int			n = 0;
+	int			placed;
+	Size		low = 0;
+	Size		high = reloc->n;
+
+	memcpy(saved, reloc->extents, nextents * sizeof(ZsExtent));
+	while (low < high)
+	{
+		Size		mid = low + (high - low) / 2;
+
+		if (reloc->movables[mid].start < window->start)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	for (; low < reloc->n && reloc->movables[low].start < end; low++)
+	{
+		ZsMovable  *movable = &reloc->movables[low];
+
+		if (!is_in_the_way(reloc, movable))
+			continue;
+		evicted[n++] = movable;
+		evicted_end = Max(evicted_end, movable->start + movable->nblocks);
+	}
+
+	withdraw(reloc, window->start, end);
+	if (n > 0)
+		qsort(evicted, n, sizeof(ZsMovable *), compare_pointers_by_length);
+	for (placed = 0; placed < n; placed++)
+	{
+		BlockNumber place = best_place(reloc, evicted[placed]->nblocks);
+
+		if (place == 0)
+			break;
+		evicted[placed]->to = place;
+		evicted[placed]->turn = ++*turn;
+	}
+	success = placed == n;
+	if (success && evicted_end > end)
+		add_place(reloc, end, evicted_end - end);
+	if (!success)
+	{
+		while (placed-- > 0)
+			evicted[placed]->to = InvalidBlockNumber;
+		memcpy(reloc->extents, saved, nextents * sizeof(ZsExtent));
+		reloc->first_extent = first_extent;
+		reloc->nextents = nextents;
+	}
+	pfree(saved);
+	pfree(evicted);
+	return success;
+}
+
+/*
+ * Gives a place below the limit to everything beyond it, long pieces first.  The array is in the order of places.
+ * False if something finds none, or more blocks would move than may, or it takes too long to find out.
+ */
+static bool
+clear(ZsRelocation *reloc, uint64 max_cost)
+{
+	BlockNumber limit = reloc->limit;
+	uint64		cost = 0;
+	uint32		turn = 0;
+	Size		ntail = 0;
+	ZsMovable **tail = palloc_extended(Max(reloc->n, 1) * sizeof(ZsMovable *), MCXT_ALLOC_HUGE);
+
+	for (Size i = 0; i < reloc->n; i++)
+	{
+		ZsMovable  *movable = &reloc->movables[i];
+
+		movable->to = InvalidBlockNumber;
+		movable->turn = 0;
+		if (movable->start + movable->nblocks > limit)
+			tail[ntail++] = movable;
+	}
+	if (ntail > 0)
+		qsort(tail, ntail, sizeof(ZsMovable *), compare_pointers_by_length);
+	for (Size i = 0; i < ntail; i++)
+	{
+		ZsMovable  *movable = tail[i];
+		BlockNumber place = best_place(reloc, movable->nblocks);
+
+		CHECK_FOR_INTERRUPTS();
+		cost += movable->nblocks;
+		if (place == 0 && cost <= max_cost)
+		{
+			Window		windows[MAX_WINDOWS];
+			int			n = find_windows(reloc, movable->nblocks, max_cost - cost, windows);
+
+			for (int w = 0; w < n && place == 0; w++)
+			{
+				if (!clear_window(reloc, &windows[w], movable->nblocks, &turn))
+					continue;
+				place = windows[w].start;
+				cost += windows[w].cost;
+			}
+		}
+		if (place == 0 || cost > max_cost || reloc->effort > MAX_EFFORT)
+		{
+			pfree(tail);
+			return false;
+		}
+		movable->to = place;
+		movable->turn = ++turn;
+		if (movable->start < limit)
+			add_place(reloc, movable->start, limit - movable->start);
+	}
+	pfree(tail);
+	return true;
+}
+
+/* ---- the whole file ------------------------------------------------------------------------- */
+
+/*
+ * How many blocks may move so that the file ends at the limit instead of better_than, which takes one for
+ * each that is gained.
+ */
+static uint64
+allowed_cost(const ZsRelocation *reloc, BlockNumber better_than)
+{
+	return (uint64) (reloc->end_blocks - better_than) +
+		MAX_COST * (uint64) (better_than - reloc->limit);
+}
+
+bool
+zsvacuum_place_all(ZsRelocation *reloc, BlockNumber better_than)
+{
+	int			nextents;
+	ZsExtent   *extents = all_extents(reloc, &nextents);
+
+	qsort(reloc->movables, reloc->n, sizeof(ZsMovable), compare_by_place);
+	reloc->effort = 0;
+	while (reloc->limit < better_than && reloc->effort <= MAX_EFFORT &&
+		   zsvacuum_is_worth_relocating(reloc, reloc->limit))
+	{
+		reset_extents(reloc, extents, nextents);
+		if (clear(reloc, allowed_cost(reloc, better_than)))
+		{
+			qsort(reloc->movables, reloc->n, sizeof(ZsMovable), compare_by_turn);
+			return true;
+		}
+		reloc->limit = raise_limit(reloc);
+	}
+	return false;
+}

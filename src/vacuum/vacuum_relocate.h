@@ -1,0 +1,78 @@
+/*-------------------------------------------------------------------------
+ *
+ * vacuum_relocate.h
+ *	  What VACUUM moves within a file, and where to.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vacuum/vacuum_relocate.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VACUUM_RELOCATE_H
+#define VACUUM_RELOCATE_H
+
+#include "postgres.h"
+
+#include "storage/bufmgr.h"
+#include "utils/rel.h"
+
+#include "zs_format.h"
+
+/* What can be moved: a page of a tree, a segment, or (treeno 0) a page of the tree directory. */
+typedef struct ZsMovable
+{
+	BlockNumber start;
+	uint32		nblocks;
+	BlockNumber to;				/* its new place, or InvalidBlockNumber */
+	uint32		turn;			/* when it is moved */
+	uint16		treeno;
+	uint8		level;			/* of a page; 0 in attribute trees: a segment */
+	bool		is_root;
+	uint64		key;			/* first row, or number in the directory */
+} ZsMovable;
+
+typedef struct ZsRelocation
+{
+	Relation	rel;
+	BufferAccessStrategy strategy;
+	BlockNumber end_blocks;		/* what lies behind is free */
+	uint64		least_gain;
+	BlockNumber limit;			/* what lies at or beyond is to be moved */
+
+	ZsMovable  *movables;
+	Size		n;
+	Size		max;
+	bool		overflow;		/* there are more than memory holds */
+
+	/* blocks from first_bit on that are free or can be moved */
+	BlockNumber first_bit;
+	uint64	   *known;
+
+	/* free extents below limit, by length or by place */
+	ZsExtent   *extents;
+	int			nextents;
+	int			first_extent;	/* those before are used up */
+	uint64		effort;			/* extents looked at */
+} ZsRelocation;
+
+/* With more pieces than that the whole file is not looked at. */
+#define ZS_RELOCATE_MAX_PIECES	100000
+
+/* Is it worth it to make the file end at the limit? */
+extern bool zsvacuum_is_worth_relocating(const ZsRelocation *reloc, BlockNumber limit);
+
+/*
+ * Gives places below the limit to all that lies at or beyond it; raises the limit if need be.  movables has
+ * what lies there.  False if there is too little to gain.
+ */
+extern bool zsvacuum_place_tail(ZsRelocation *reloc);
+
+/*
+ * Same by moving other things out of the way as well, so that the file ends before block better_than; movables has
+ * everything in the file that can be moved.  False if that cannot be done, or costs too much for what it
+ * gains.
+ */
+extern bool zsvacuum_place_all(ZsRelocation *reloc, BlockNumber better_than);
+
+#endif							/* VACUUM_RELOCATE_H */
