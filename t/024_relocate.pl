@@ -123,6 +123,7 @@ cmp_ok(blocks($primary, 'single_z'), '<=', used('single_z') * 1.1 + 8, 'the file
 compare_twins($primary, 'single', 'again');
 $primary->wait_for_catchup($standby);
 is($_->query_safe($lookup), 40 * 33, 'lookups afterwards') for @sessions;
+$_->quit for @sessions;
 compare_twins($standby, 'single', 'standby again');
 
 # ---- rounds of updates; of fewer rows one segment would take most of the file, and have no place to go to
@@ -239,7 +240,6 @@ is($primary->safe_psql('postgres', "select * from zs_check('load')"), '', 'load:
 $primary->wait_for_catchup($standby);
 is($standby->safe_psql('postgres', "select * from zs_check('load')"), '', 'load: zs_check on the standby');
 
-$_->quit for @sessions;
 $standby->stop;
 $primary->stop;
 done_testing();
