@@ -255,8 +255,10 @@ extern uint64 zspage_return_extents(Relation rel, uint16 treeno, uint32 minblock
 
 /*
  * For VACUUM, which moves what lies at the end of the file to its front: takes these blocks out of the
- * table's map for the use of the tree; false if they are not free there.  And gives blocks that
- * the tree used to the table's map.  One WAL record each.
+ * table's map for the use of the tree; false if they are not free there, or, with more than a thousand extents, in
+ * the midst of one that the map has no room to divide.  One WAL record for each piece of the map that they stand
+ * in; a crash in between leaks those taken.  And gives blocks that the tree used to the table's map, with one
+ * record.
  */
 extern bool zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks);
 extern void zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks);

@@ -223,12 +223,30 @@ add_cut(ZsFpmChange *change, uint16 treeno, ZsExtent extent, ZsExtent part)
 	zspage_change_add(change, treeno, ZS_FPM_GAIN_USED, part.start, part.length);
 }
 
-bool
-zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
+/* How many blocks from start on are free in the locked FPM page as one extent? */
+static uint32
+free_on_page(Page page, BlockNumber start)
+{
+	const ZsExtent *e = zspage_fpm_extents(page);
+
+	for (int i = 0; i < zspage_fpm_count(page); i++)
+	{
+		if (has_part(e[i], (ZsExtent) {.start = start, .length = 1}))
+			return e[i].start + e[i].length - start;
+	}
+	return 0;
+}
+
+/*
+ * Takes the first of nblocks blocks out of the table's map, as many as stand in one extent. Returns how
+ * many; 0 if start is not free, or the extent is on a full page and would become two.
+ */
+static uint32
+take_piece(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 {
 	ZsFpmOp		ops[4];
 	ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
-	ZsExtent	part = {.start = start, .length = nblocks};
+	ZsExtent	part = {.start = start, .length = 1};
 	PGAlignedBlock image;
 	const ZsTreeEntry *table;
 	const ZsExtent *extent;
@@ -238,8 +256,8 @@ zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 		zspage_change_lock_both(rel, treeno, &change);
 		table = zspage_change_entry(&change, ZS_TREE_TABLE);
 		extent = find_in_entry(table, part);
-		if (extent == NULL || table->nextents < ZS_ENTRY_EXTENTS ||
-			extent->start == start || extent->start + extent->length == start + nblocks)
+		if (extent == NULL || table->nextents < ZS_ENTRY_EXTENTS || extent->start == start ||
+			extent->start + extent->length <= start + nblocks)
 			break;
 		/* one extent becomes two */
 		zspage_change_unlock(&change);
@@ -247,18 +265,22 @@ zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 		zspage_spill_out(rel, ZS_TREE_TABLE);
 	}
 	if (extent != NULL)
+	{
+		part.length = Min(nblocks, extent->start + extent->length - start);
 		add_cut(&change, treeno, *extent, part);
+	}
 	else
 	{
 		change.spillbuf = lock_spilled(rel, ZS_TREE_TABLE, table, part);
 		if (BufferIsValid(change.spillbuf))
 		{
 			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
-			if (zspage_spill_cut(image.data, start, nblocks))
+			part.length = Min(nblocks, free_on_page(image.data, start));
+			if (zspage_spill_cut(image.data, start, part.length))
 			{
 				change.spillimage = image.data;
-				zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_SPILL_LOSE, start, nblocks);
-				zspage_change_add(&change, treeno, ZS_FPM_GAIN_USED, start, nblocks);
+				zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_SPILL_LOSE, start, part.length);
+				zspage_change_add(&change, treeno, ZS_FPM_GAIN_USED, start, part.length);
 			}
 		}
 	}
@@ -268,7 +290,28 @@ zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 		UnlockReleaseBuffer(change.spillbuf);
 	zspage_change_unlock(&change);
 	ZS_INJECTION_POINT("zs-page-take-free");
-	return change.nops > 0;
+	return change.nops > 0 ? part.length : 0;
+}
+
+bool
+zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
+{
+	uint32		taken = 0;
+
+	/* neighbours may stand in different places of the map */
+	while (taken < nblocks)
+	{
+		uint32		n = take_piece(rel, treeno, start + taken, nblocks - taken);
+
+		if (n == 0)
+		{
+			if (taken > 0)
+				zspage_free_to_table(rel, treeno, start, taken);
+			return false;
+		}
+		taken += n;
+	}
+	return true;
 }
 
 void

@@ -33,8 +33,9 @@
 #include "vacuum_relocate.h"
 #include "zs_page.h"
 
-/* How often the limit is raised for what finds no place. */
+/* How often the limit is raised for what finds no place; in the other way it is halved in on. */
 #define MAX_PLANS			16
+#define MAX_BISECTIONS		5
 
 /* So many blocks may be moved for each that is gained beyond what the tail gains. */
 #define MAX_COST			4
@@ -124,6 +125,25 @@ compare_by_turn(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/*
+ * The lowest free block is not given out: the map takes it when it needs another page for itself
+ * (zspage_spill_push()), as it may when extents are divided.
+ */
+static void
+spare_lowest(ZsExtent *extents, int *n)
+{
+	ZsExtent   *lowest = extents;
+
+	for (int i = 1; i < *n; i++)
+	{
+		if (extents[i].start < lowest->start)
+			lowest = &extents[i];
+	}
+	lowest->start++;
+	if (--lowest->length == 0)
+		memmove(lowest, lowest + 1, (--*n - (lowest - extents)) * sizeof(ZsExtent));
+}
+
 /* ---- the tail ------------------------------------------------------------------------- */
 
 /*
@@ -148,7 +168,10 @@ load_extents(ZsRelocation *reloc)
 		reloc->extents[n++] = extent;
 	}
 	if (n > 0)
+	{
+		spare_lowest(reloc->extents, &n);
 		qsort(reloc->extents, n, sizeof(ZsExtent), compare_extents);
+	}
 	reloc->nextents = n;
 	reloc->first_extent = 0;
 	zspage_fpm_copy_free(&map);
@@ -272,6 +295,8 @@ all_extents(ZsRelocation *reloc, int *nextents)
 		else
 			map.extents[n++] = extent;
 	}
+	if (n > 0)
+		spare_lowest(map.extents, &n);
 	result = palloc_extended(Max(n, 1) * sizeof(ZsExtent), MCXT_ALLOC_HUGE);
 	if (n > 0)
 		memcpy(result, map.extents, n * sizeof(ZsExtent));
@@ -417,6 +442,25 @@ reaches_beyond(BlockNumber start, uint32 nblocks, BlockNumber end)
 	return start + nblocks > end ? start + nblocks - end : 0;
 }
 
+/* Index of the first movable that begins at the block or behind; they are in the order of places. */
+static Size
+find_movable(const ZsRelocation *reloc, BlockNumber blkno)
+{
+	Size		low = 0;
+	Size		high = reloc->n;
+
+	while (low < high)
+	{
+		Size		mid = low + (high - low) / 2;
+
+		if (reloc->movables[mid].start < blkno)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /*
  * Finds windows of nblocks below the limit that begin with a free block and have nothing in them but free
  * blocks and what can be moved, at most max_cost blocks.  Returns how many there are, the cheapest first.
@@ -448,6 +492,8 @@ find_windows(const ZsRelocation *reloc, uint32 nblocks, uint64 max_cost, Window 
 			CHECK_FOR_INTERRUPTS();
 		for (; next_extent < reloc->nextents && extents[next_extent].start < end; next_extent++)
 			nfree += extents[next_extent].length;
+		if (first == next && next < reloc->n && movables[next].start < start)
+			first = next = find_movable(reloc, start);
 		for (; next < reloc->n && movables[next].start < end; next++)
 		{
 			if (!is_in_the_way(reloc, &movables[next]))
@@ -499,22 +545,12 @@ clear_window(ZsRelocation *reloc, const Window *window, uint32 nblocks, uint32 *
 	bool		success;
 	int			n = 0;
 	int			placed;
-	Size		low = 0;
-	Size		high = reloc->n;
 
 	memcpy(saved, reloc->extents, nextents * sizeof(ZsExtent));
-	while (low < high)
+	for (Size i = find_movable(reloc, window->start);
+		 i < reloc->n && reloc->movables[i].start < end; i++)
 	{
-		Size		mid = low + (high - low) / 2;
-
-		if (reloc->movables[mid].start < window->start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (; low < reloc->n && reloc->movables[low].start < end; low++)
-	{
-		ZsMovable  *movable = &reloc->movables[low];
+		ZsMovable  *movable = &reloc->movables[i];
 
 		if (!is_in_the_way(reloc, movable))
 			continue;
@@ -586,8 +622,10 @@ clear(ZsRelocation *reloc, uint64 max_cost)
 			Window		windows[MAX_WINDOWS];
 			int			n = find_windows(reloc, movable->nblocks, max_cost - cost, windows);
 
+			reloc->effort += reloc->nextents;
 			for (int w = 0; w < n && place == 0; w++)
 			{
+				reloc->effort += reloc->nextents;
 				if (!clear_window(reloc, &windows[w], movable->nblocks, &turn))
 					continue;
 				place = windows[w].start;
@@ -621,24 +659,45 @@ allowed_cost(const ZsRelocation *reloc, BlockNumber better_than)
 		MAX_COST * (uint64) (better_than - reloc->limit);
 }
 
+/* Plans to make the file end at the limit. */
+static bool
+clear_from(ZsRelocation *reloc, const ZsExtent *extents, int nextents, BlockNumber limit,
+		   BlockNumber better_than)
+{
+	if (limit >= better_than || reloc->effort > MAX_EFFORT ||
+		!zsvacuum_is_worth_relocating(reloc, limit))
+		return false;
+	reloc->limit = limit;
+	reset_extents(reloc, extents, nextents);
+	return clear(reloc, allowed_cost(reloc, better_than));
+}
+
 bool
 zsvacuum_place_all(ZsRelocation *reloc, BlockNumber better_than)
 {
 	int			nextents;
 	ZsExtent   *extents = all_extents(reloc, &nextents);
+	BlockNumber bad = reloc->limit;
+	BlockNumber good = better_than;
 
 	qsort(reloc->movables, reloc->n, sizeof(ZsMovable), compare_by_place);
 	reloc->effort = 0;
-	while (reloc->limit < better_than && reloc->effort <= MAX_EFFORT &&
-		   zsvacuum_is_worth_relocating(reloc, reloc->limit))
+	if (!clear_from(reloc, extents, nextents, bad, better_than))
 	{
-		reset_extents(reloc, extents, nextents);
-		if (clear(reloc, allowed_cost(reloc, better_than)))
+		/* a higher limit leaves more room, and less to move */
+		for (int i = 0; i < MAX_BISECTIONS; i++)
 		{
-			qsort(reloc->movables, reloc->n, sizeof(ZsMovable), compare_by_turn);
-			return true;
+			BlockNumber limit = bad + (good - bad) / 2;
+
+			if (clear_from(reloc, extents, nextents, limit, better_than))
+				good = limit;
+			else
+				bad = limit;
 		}
-		reloc->limit = raise_limit(reloc);
+		reloc->effort = 0;
+		if (!clear_from(reloc, extents, nextents, good, better_than))
+			return false;
 	}
-	return false;
+	qsort(reloc->movables, reloc->n, sizeof(ZsMovable), compare_by_turn);
+	return true;
 }

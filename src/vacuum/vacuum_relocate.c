@@ -58,6 +58,9 @@
 /* This part of the blocks in use is left free, so that there is some choice. */
 #define SLACK_FRACTION		64
 
+/* With more pieces than that the whole file is not looked at. */
+#define MAX_PIECES			100000
+
 /* How often it is tried when writers come in between. */
 #define MAX_ROUNDS			3
 
@@ -107,21 +110,19 @@ static void
 add_movable(ZsRelocation *reloc, uint16 treeno, uint8 level, bool is_root, uint64 key,
 			BlockNumber start, uint32 nblocks)
 {
-	ZsMovable    *movable;
+	ZsMovable  *movable;
 
 	if ((uint64) start + nblocks <= reloc->limit || start >= reloc->end_blocks)
 		return;
 	mark_known(reloc, start, nblocks);
+	if (reloc->n >= reloc->max_pieces)
+	{
+		reloc->overflow = true;
+		return;
+	}
 	if (reloc->n == reloc->max)
 	{
-		Size		limit = Max((Size) maintenance_work_mem * 1024 / sizeof(ZsMovable), 1024);
-
-		if (reloc->max >= limit)
-		{
-			reloc->overflow = true;
-			return;
-		}
-		reloc->max = Min(Max(reloc->max * 2, 1024), limit);
+		reloc->max = Max(reloc->max * 2, 1024);
 		reloc->movables = reloc->movables == NULL ?
 			palloc_extended(reloc->max * sizeof(ZsMovable), MCXT_ALLOC_HUGE) :
 			repalloc_huge(reloc->movables, reloc->max * sizeof(ZsMovable));
@@ -175,7 +176,8 @@ add_tree(ZsRelocation *reloc, uint16 treeno)
 	{
 		uint64		key = 0;
 
-		while (zsbtree_copy_page(reloc->rel, treeno, level, key, page.data, NULL))
+		while (!reloc->overflow &&
+			   zsbtree_copy_page(reloc->rel, treeno, level, key, page.data, NULL))
 		{
 			vacuum_delay_point_compat();
 			add_items(reloc, treeno, page.data);
@@ -188,7 +190,7 @@ add_tree(ZsRelocation *reloc, uint16 treeno)
 
 /*
  * Finds out what lies at or beyond the limit.  Returns one past the last block there that can neither be
- * moved nor is free, or the limit if there is none.
+ * moved nor is free, or the limit if there is none.  With more than max_pieces of them the result means nothing.
  */
 static BlockNumber
 look_around(ZsRelocation *reloc)
@@ -205,9 +207,9 @@ look_around(ZsRelocation *reloc)
 		add_movable(reloc, ZS_TREE_TABLE, 0, false, i, meta.directory[i], 1);
 
 	/* what moves from a tree to a map meanwhile is seen in one of them */
-	for (int treeno = ZS_TREE_TID; treeno < zspage_tree_count(&meta); treeno++)
+	for (int treeno = ZS_TREE_TID; treeno < zspage_tree_count(&meta) && !reloc->overflow; treeno++)
 		add_tree(reloc, (uint16) treeno);
-	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
+	for (int treeno = 0; treeno < zspage_tree_count(&meta) && !reloc->overflow; treeno++)
 	{
 		ZsFpmCopy	map;
 
@@ -243,7 +245,10 @@ move(ZsRelocation *reloc, const ZsMovable *movable)
 
 	if (!zspage_take_free(rel, treeno, movable->to, movable->nblocks))
 	{
-		/* the blocks may be free and stand in different places of the map */
+		/* a full page of the map cannot divide an extent */
+		if (reloc->tidied)
+			return false;
+		reloc->tidied = true;
 		(void) zspage_fpm_tidy(rel, ZS_TREE_TABLE);
 		if (!zspage_take_free(rel, treeno, movable->to, movable->nblocks))
 			return false;
@@ -301,6 +306,7 @@ plan_tail(ZsRelocation *reloc)
 	BlockNumber needed;
 
 	/* what memory does not hold is left for the next VACUUM */
+	reloc->max_pieces = Max((Size) maintenance_work_mem * 1024 / sizeof(ZsMovable), 1024);
 	for (;;)
 	{
 		reloc->n = 0;
@@ -332,9 +338,10 @@ plan_all(ZsRelocation *reloc, BlockNumber target, BlockNumber better_than)
 
 	reloc->limit = ZS_META_BLKNO + 1;
 	reloc->n = 0;
+	reloc->max_pieces = Min(reloc->max_pieces, MAX_PIECES);
 	reloc->overflow = false;
 	unmovable = look_around(reloc);
-	if (reloc->overflow || reloc->n > ZS_RELOCATE_MAX_PIECES)
+	if (reloc->overflow)
 		return false;
 	reloc->limit = Max(target, unmovable);
 	return zsvacuum_place_all(reloc, better_than);

@@ -43,7 +43,9 @@ typedef struct ZsRelocation
 	ZsMovable  *movables;
 	Size		n;
 	Size		max;
-	bool		overflow;		/* there are more than memory holds */
+	Size		max_pieces;		/* as many as memory holds, or may be looked at */
+	bool		overflow;		/* there are more */
+	bool		tidied;			/* the table's map, since moving began */
 
 	/* blocks from first_bit on that are free or can be moved */
 	BlockNumber first_bit;
@@ -55,9 +57,6 @@ typedef struct ZsRelocation
 	int			first_extent;	/* those before are used up */
 	uint64		effort;			/* extents looked at */
 } ZsRelocation;
-
-/* With more pieces than that the whole file is not looked at. */
-#define ZS_RELOCATE_MAX_PIECES	100000
 
 /* Is it worth it to make the file end at the limit? */
 extern bool zsvacuum_is_worth_relocating(const ZsRelocation *reloc, BlockNumber limit);
