@@ -198,6 +198,7 @@ typedef struct Table
 	char		kind;			/* relkind */
 	bool		is_partition;
 	bool		unique_id;		/* id is unique at any time */
+	bool		invalid_index;	/* of a CREATE INDEX CONCURRENTLY that failed */
 	int			ncolumns;
 	Column		columns[MAX_COLUMNS];
 } Table;

@@ -53,7 +53,8 @@ model_load(void)
 				   "select c.relname, c.relkind, c.relispartition, exists (select from pg_index i where i.indrelid = c.oid"
 				   " and i.indisunique and i.indimmediate and i.indisvalid and i.indpred is null and i.indnkeyatts = 1"
 				   " and i.indkey[0] = (select attnum from pg_attribute where attrelid = c.oid and attname = 'id'))"
-				   " and (c.relkind <> 'r' or not exists (select from pg_inherits where inhparent = c.oid))"
+				   " and (c.relkind <> 'r' or not exists (select from pg_inherits where inhparent = c.oid)),"
+				   " exists (select from pg_index i where i.indrelid = c.oid and not i.indisvalid)"
 				   " from pg_class c where relnamespace = 'w'::regnamespace and relkind in ('r', 'p', 'm')"
 				   " and relname not like 'trlog%' and relispopulated and exists (select from pg_attribute where attrelid = c.oid and attname = 'id')"
 				   " order by relname");
@@ -66,6 +67,7 @@ model_load(void)
 		table->kind = *PQgetvalue(res, i, 1);
 		table->is_partition = is_true(res, i, 2);
 		table->unique_id = is_true(res, i, 3);
+		table->invalid_index = is_true(res, i, 4);
 	}
 	PQclear(res);
 
