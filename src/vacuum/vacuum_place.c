@@ -14,8 +14,8 @@
  *	  moved away first, into free extents elsewhere; the window with the fewest
  *	  blocks in use is taken:
  *
- *		[.. a .. b ..][c][.][d][.] | [ L L L L L L ]
- *		[ L L L L L L ][c][a][d][b] |
+ *		[. a . . b .][c . d .] | [L L L L L L]
+ *		[L L L L L L][c a d b] |
  *
  * The second writes more blocks than it frees at the end, which is bounded
  * (MAX_COST).

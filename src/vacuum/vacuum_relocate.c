@@ -395,13 +395,15 @@ zsvacuum_relocate(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	bool		again = zs_enable_relocation && reclaim->truncate && !VacuumFailsafeActive;
+	bool		planned = false;
 
 	for (int round = 0; again && round < MAX_ROUNDS; round++)
 	{
 		again = run_round(reclaim, strategy);
+		planned |= again;
 		MemoryContextReset(context);
 	}
-	if (reclaim->blocks_moved > 0)
+	if (planned)
 	{
 		/* freed blocks may have filled pages of the map */
 		(void) zspage_fpm_tidy(reclaim->rel, ZS_TREE_TABLE);
