@@ -32,7 +32,7 @@ $node->safe_psql('postgres', q{
 	create extension amcheck;
 	create function waits_at(session text, event text) returns bool language plpgsql as $$
 	begin
-		for i in 1 .. 500 loop
+		for i in 1 .. 30000 loop
 			if exists (select from pg_stat_activity where application_name = session and wait_event = event) then
 				return true;
 			end if;

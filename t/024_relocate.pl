@@ -22,7 +22,7 @@ max_wal_size = 4GB
 CONF
 my $standby = standby_of(
 	$primary, 'standby', conf => <<'CONF');
-max_standby_streaming_delay = 60s
+max_standby_streaming_delay = -1
 hot_standby_feedback = off
 CONF
 $primary->safe_psql('postgres', 'create extension pg_walinspect');

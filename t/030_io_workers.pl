@@ -39,13 +39,14 @@ foreach my $method ('pwritev', 'io_uring')
 	# -- one checkpoint
 	make_twins($node);
 	my $before = blocks_written($node);
+	wait_for_gate($node);
 	$node->safe_psql('postgres', 'checkpoint');
 	my $lsn = $node->lsn('insert');
 	cmp_ok(blocks_written($node), '>', $before, "$method: a worker wrote for a checkpoint");
 	is($node->safe_psql('postgres', q{
 		select count(*) from pg_stat_zedstore_io where errors > 0}), '0', "$method: no errors");
-	ok($node->log_contains(qr/I\/O worker 1 wrote \d+ of \d+ dirty buffers for the checkpoint/),
-		"$method: the log tells");
+	$node->wait_for_log(qr/I\/O worker 1 wrote \d+ of \d+ dirty buffers for the checkpoint/);
+	pass("$method: the log tells");
 	check_files($node, $method);
 	check_twins($node, $method);
 

@@ -91,6 +91,7 @@ sub test_faults
 		my $log_end = -s $node->logfile;
 
 		change($node);
+		wait_for_gate($node);
 		$node->safe_psql('postgres', "select io_fault_attach('$point', '$library', $fault->{result}, " . ($fault->{times} // 0) . ')');
 		my ($status) = $node->psql('postgres', 'checkpoint', timeout => $PostgreSQL::Test::Utils::timeout_default,
 			timed_out => \my $timed_out);
@@ -236,6 +237,7 @@ foreach my $method ('pwritev', 'io_uring')
 		$node->safe_psql('postgres', "create tablespace tiny location '$location'");
 		$node->safe_psql('postgres', "alter table $_ set tablespace tiny") for 'h', 'z';
 		change($node);
+		wait_for_gate($node);
 		$node->safe_psql('postgres', 'checkpoint');
 		cmp_ok(blocks_written($node), '>', 0, "$method, tmpfs: the worker writes there");
 		cmp_ok($node->safe_psql('postgres', 'select sum(buffered_files) from pg_stat_zedstore_io'), '>', 0,
@@ -278,6 +280,7 @@ foreach my $method ('pwritev', 'io_uring')
 		$node->start;
 		wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io');
 		change($node);
+		wait_for_gate($node);
 		$node->safe_psql('postgres', 'checkpoint');
 		cmp_ok(blocks_written($node), '>', 0, "$limits: the worker writes");
 		if ($limits eq 'no_io_uring')
@@ -361,6 +364,7 @@ if (io_method_works($node, 'io_uring'))
 	make_twins($node);
 	$expected = 0;
 	change($node);
+	wait_for_gate($node);
 	$node->safe_psql('postgres', 'checkpoint');
 	cmp_ok(blocks_written($node), '>', 0, 'buffered: the worker writes');
 	# the list is made for the first asynchronous write

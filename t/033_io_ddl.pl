@@ -156,6 +156,7 @@ sub test_errors
 		my $log_end = -s $node->logfile;
 
 		change_twins($node);
+		wait_for_gate($node);
 		$node->safe_psql('postgres', "select injection_points_attach('$point', 'error')");
 		$node->safe_psql('postgres', 'checkpoint');
 		$node->safe_psql('postgres', "select injection_points_detach('$point')");
@@ -246,6 +247,7 @@ foreach my $method ('pwritev', 'io_uring')
 	$node->start;
 	wait_for_workers($node);
 	change_twins($node);
+	wait_for_gate($node);
 	$node->safe_psql('postgres', 'checkpoint');
 	cmp_ok(blocks_written($node), '>', 0, "$method: without checksums");
 	$node->stop('immediate');

@@ -81,8 +81,11 @@ sub kill_and_check
 	}
 	else
 	{
+		# the device waits until somebody has looked
+		slow_down($volume, 1);
 		kill_server($node);
 		cmp_ok(blocks_landed($volume), '<', $goal, "$title: writes outlive their process");
+		slow_down($volume, $iops);
 		unlink $node->data_dir . '/postmaster.pid';
 		system_log('pg_ctl', '-D', $node->data_dir, '-W', '-l', $node->logfile, 'start');
 	}

@@ -135,7 +135,7 @@ foreach my $method ('pwritev', 'io_uring')
 	for my $victim ('worker', 'cluster')
 	{
 		my @before = blocks_of_roles($node);
-		@work = start_work($node, 60);
+		@work = start_work($node, 600);
 		wait_for_sql($node, qq{
 			select (select sum(blocks) from pg_stat_zedstore_io where role = 'cleaner') > $before[1] + 500
 				and (select sum(blocks) from pg_stat_zedstore_io where role = 'vacuum') > $before[2]});

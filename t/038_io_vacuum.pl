@@ -25,7 +25,7 @@ sub handed_over
 {
 	my ($node) = @_;
 	return $node->safe_psql('postgres', q{
-		select sum(blocks) from pg_stat_zedstore_io where role = 'vacuum'});
+		select coalesce(sum(blocks), 0) from pg_stat_zedstore_io where role = 'vacuum'});
 }
 
 # Blocks that client backends wrote in a kind of ring.
@@ -50,9 +50,10 @@ sub check_all
 # A VACUUM that is slow enough for a worker to keep up with it.
 sub slow_vacuum
 {
-	my ($node, $table, $cost_limit) = @_;
+	my ($node, $table, $cost_limit, $delay) = @_;
+	$delay //= 2;
 	$node->safe_psql('postgres', qq{
-		set vacuum_cost_delay = '2ms';
+		set vacuum_cost_delay = $delay;
 		set vacuum_cost_limit = $cost_limit;
 		vacuum (buffer_usage_limit '1MB') $table});
 	return;
@@ -68,7 +69,8 @@ sub vacuum_beside_worker
 	my ($node, $table, $cost_limit, $is_wanted) = @_;
 	my ($beside, $workers);
 
-	foreach my $attempt (1 .. 5)
+	# slower each time, for a machine or a device that cannot follow
+	foreach my $delay (2, 8, 32)
 	{
 		my $remainder = shift @remainders;
 		last if !defined $remainder;
@@ -77,7 +79,7 @@ sub vacuum_beside_worker
 			'vacuum ' . ($table eq 'h' ? 'z' : 'h'), 'checkpoint';
 		my $own = own_writes($node, 'vacuum');
 		my $before = handed_over($node);
-		slow_vacuum($node, $table, $cost_limit);
+		slow_vacuum($node, $table, $cost_limit, $delay);
 		$beside = own_writes($node, 'vacuum') - $own;
 		wait_for_sql($node, "select sum(blocks) > $before from pg_stat_zedstore_io where role = 'vacuum'");
 		$workers = handed_over($node) - $before;
@@ -175,7 +177,7 @@ foreach my $method ('pwritev', 'io_uring')
 	my $log_end = -s $node->logfile;
 	$node->safe_psql('postgres', 'create table d using zedstore as select * from z');
 	$node->safe_psql('postgres', "select pg_terminate_backend($pid)");
-	wait_for_sql($node, 'select count(*) = 0 from pg_stat_zedstore_io where pid is not null');
+	wait_for_sql($node, "select count(*) = 0 from pg_stat_zedstore_io where pid = $pid");
 	$node->safe_psql('postgres', 'create table e using zedstore as select * from z');
 	set_io_conf($node, 'zedstore.io_max_iops', '0');
 	wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io where pid is not null');
@@ -187,11 +189,11 @@ foreach my $method ('pwritev', 'io_uring')
 	# -- the cluster dies
 	foreach my $cycle (1 .. 2)
 	{
+		$before = handed_over($node);
 		my $psql = IPC::Run::start(
 			[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-c', 'insert into d select * from z',
 				'-c', 'vacuum d', '-c', 'insert into d select * from e', '-c', 'delete from d', '-c', 'vacuum d' ],
 			'>', '/dev/null', '2>', '/dev/null');
-		$before = handed_over($node);
 		wait_for_sql($node, "select sum(blocks) > $before from pg_stat_zedstore_io where role = 'vacuum'");
 		kill_and_restart($node);
 		$psql->finish;

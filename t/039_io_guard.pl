@@ -82,7 +82,13 @@ foreach my $method ('pwritev', 'io_uring')
 		next if $pid eq '';
 		kill 'STOP', $pid;
 		usleep(20_000);
-		if ($node->safe_psql('postgres', "select wait_event from pg_stat_activity where pid = $pid") =~ /^walsync$/i)
+		# it may have been stopped with a lock that others need to connect
+		my $event = '';
+		eval {
+			$node->psql('postgres', "select wait_event from pg_stat_activity where pid = $pid",
+				stdout => \$event, timeout => 10, timed_out => \my $timed_out);
+		};
+		if (($event // '') =~ /^walsync$/i)
 		{
 			$stopped = $pid;
 			last;
