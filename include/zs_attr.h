@@ -343,9 +343,33 @@ extern struct varlena *zsattr_overflow_read(Relation rel, AttrNumber attno,
 											const ZsOverflowPointer *pointer);
 
 /*
- * Frees the pages.  False, with nothing changed, if the pointer leads to no value.
+ * A row has no pointer to the value any more.  Frees the pages, and returns true, if it was the last one.  False
+ * if other rows share the value, and if the pointer leads to no value, when nothing is changed.
+ * Takes the first page's lock exclusively.
  */
 extern bool zsattr_overflow_free(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer);
+
+/*
+ * The value gets one pointer more, in a row that is going to be written.  The caller has another row with
+ * the pointer that cannot be removed meanwhile: its snapshot sees it, or it has locked it.  buf: from
+ * zsattr_overflow_pin(), which reads the value's first page; it stays pinned.  Takes that page's lock for the time of a WAL
+ * record, and nothing else, so the caller may hold locks of TID and row leaves.
+ * zsattr_overflow_free() takes it back.
+ */
+extern Buffer zsattr_overflow_pin(Relation rel, const ZsOverflowPointer *pointer);
+extern void zsattr_overflow_share(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer,
+								  Buffer buf);
+
+/* How many pointers beyond one a value has, from its first page, which was verified; and the change of that. */
+extern uint64 zsattr_overflow_shares(Page page);
+extern void zsattr_overflow_change_shares(Page page, int change);
+
+/*
+ * The overflow pointer that the column's segments have for the row; false if they have none.  Reads one
+ * vector.
+ */
+extern bool zsattr_find_pointer(Relation rel, AttrNumber attno, zstid row,
+								ZsOverflowPointer *pointer);
 
 /*
  * Calls fn for each overflow pointer in a segment, whatever the column's type is today, until it returns false.

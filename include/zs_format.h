@@ -68,7 +68,7 @@ typedef uint64 zstid;
 /* ---- page identity ----------------------------------------------------- */
 
 #define ZS_PAGE_ID				0xF2ED	/* last two bytes of every page */
-#define ZS_FORMAT_VERSION		2
+#define ZS_FORMAT_VERSION		3
 
 typedef enum ZsPageType
 {
@@ -98,7 +98,9 @@ typedef enum ZsPageType
  */
 typedef struct ZsPageOpaque
 {
-	uint64		lokey;			/* 0: first row number that the page covers */
+	uint64		lokey;			/* 0: first row number that the page covers;
+								 * first page of an overflow value: how many
+								 * pointers beyond one lead to it */
 	uint64		hikey;			/* 8: one past the last, PG_UINT64_MAX for the
 								 * rightmost page of a level */
 	BlockNumber right;			/* 16: next page of the level in key order, 0

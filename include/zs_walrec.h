@@ -38,7 +38,7 @@
 #define XLOG_ZS_TID_VISMAP		0x80	/* tid_redo.c */
 #define XLOG_ZS_ROW_INSERT		0x90	/* row_redo.c */
 #define XLOG_ZS_ROW_DELETE		0xA0	/* row_redo.c */
-#define XLOG_ZS_ATTR_LINK		0xB0	/* attr_redo.c */
+#define XLOG_ZS_ATTR_SHARE		0xB0	/* attr_redo.c */
 #define XLOG_ZS_ATTR_REPLACE	0xC0	/* attr_redo.c */
 #define XLOG_ZS_LOGICAL			0xD0	/* wal_decode.c; nothing to redo */
 #define XLOG_ZS_WRITE_ROW		0xE0	/* write_redo.c */
@@ -314,24 +314,25 @@ typedef struct xl_zs_row_delete
 /* ---- attr ------------------------------------------------------------------- */
 
 /*
- * XLOG_ZS_ATTR_LINK: an item enters a segment index page.
- * Block 0: segment index page; its data is the ZsSegmentItem.
+ * XLOG_ZS_ATTR_SHARE: one row more has a pointer to an overflow value, or one less of several.
+ * Block 0: first page of the value.
  */
-typedef struct xl_zs_attr_link
+typedef struct xl_zs_attr_share
 {
-	uint16		index;			/* 0: position in the array */
-} xl_zs_attr_link;
+	int8		change;			/* 0: 1 or -1 */
+} xl_zs_attr_share;
 
-#define SizeOfZsAttrLink		sizeof(xl_zs_attr_link)
+#define SizeOfZsAttrShare		sizeof(xl_zs_attr_share)
 
 /*
- * XLOG_ZS_ATTR_REPLACE: neighbouring items of a segment index page give way to others, or to none.
+ * XLOG_ZS_ATTR_REPLACE: neighbouring items of a segment index page (or none of them, when a new one enters
+ * between two) give way to others, or to none.
  * Block 0: segment index page; its data is the new ZsSegmentItems.
  */
 typedef struct xl_zs_attr_replace
 {
 	uint16		index;			/* 0: of the first item */
-	uint16		nold;			/* 2: items that go */
+	uint16		nold;			/* 2: items that go, may be 0 */
 } xl_zs_attr_replace;
 
 #define SizeOfZsAttrReplace		sizeof(xl_zs_attr_replace)

@@ -16,6 +16,8 @@
 
 #include "access/tableam.h"
 #include "executor/tuptable.h"
+#include "nodes/bitmapset.h"
+#include "storage/buf.h"
 #include "utils/rel.h"
 
 #include "zs_compression.h"
@@ -72,13 +74,44 @@ extern void zswrite_stage_get(const ZsRowStage *stage, uint64 group, int row, in
 extern void zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 									   int options, uint32 token);
 
+/* No value of at most so many bytes, header included, is worth a pointer to overflow pages. */
+#define ZSWRITE_KEEP_THRESHOLD	(4 * ZS_OVERFLOW_DATUM_SIZE)
+
+/*
+ * Large values of an updated row that the new version may share with the old one (write_keep.c), for the
+ * columns attno (ascending).  find is called at most once, when the new row is a wide one;
+ * it sets n and values, which the caller of zswrite_update() frees.
+ */
+typedef struct ZsKeptValue
+{
+	AttrNumber	attno;
+	ZsOverflowPointer pointer;	/* the old row's */
+	Buffer		buf;			/* the value's first page, while it is pinned */
+} ZsKeptValue;
+
+typedef struct ZsKeptValues
+{
+	void		(*find) (struct ZsKeptValues *kept);
+	void	   *arg;			/* find's */
+	bool		asked;
+	int			n;
+	ZsKeptValue *values;		/* palloc'd, or NULL */
+} ZsKeptValues;
+
+/*
+ * The overflow pointers that the columns attnos of a stored row have; returns how many.  values has room for one
+ * a column.
+ */
+extern int	zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attnos,
+									ZsKeptValue *values);
+
 /*
  * tuple_update of the table access method; lockmode is LockTupleExclusive when a key that
  * foreign keys may refer to changes, else LockTupleNoKeyExclusive.
  */
 extern TM_Result zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
 								CommandId cid, Snapshot crosscheck, bool wait,
-								LockTupleMode lockmode, TM_FailureData *tmfd,
+								LockTupleMode lockmode, ZsKeptValues *kept, TM_FailureData *tmfd,
 								TU_UpdateIndexes *update_indexes);
 
 /*

@@ -174,6 +174,17 @@ my @cases = (
 		sql => "update T set c = length(b), b = b || 'x'"
 	},
 
+	{
+		point => 'zs-write-share', locked => 1,
+		setup => "insert into T select i, (select string_agg(md5((k * i)::text), '') from generate_series(1, 1000) k), 1 from generate_series(1, 9) i",
+		sql => 'do $$ begin for i in 1 .. 9 loop update T set c = 2 where a = i; end loop; end $$', skip => 3
+	},
+	{
+		point => 'zs-write-share-buffered',
+		setup => "insert into T select i, (select string_agg(md5((k * i)::text), '') from generate_series(1, 1000) k), 1 from generate_series(1, 9) i",
+		sql => 'update T set c = 2', skip => 3
+	},
+
 	# changes of rows
 	{ point => 'zs-tid-xmax', title => 'delete', setup => sprintf($rows, 1, 100), sql => 'delete from T where a between 20 and 40', skip => 5 },
 	{ point => 'zs-tid-xmax', title => 'update', setup => sprintf($rows, 1, 100), sql => 'update T set b = null where a between 20 and 40', skip => 5 },

@@ -98,6 +98,8 @@ my @operations = (
 			  . (10 + pick(2000)) . ') i');
 	},
 	sub { return both("update T set v = v + 1, n = $n, b = b || 'u' where " . own_range(60)); },
+	sub { return both("update T set v = v + 1, n = $n where " . own_range(30)); },
+	sub { return both("update T set c = c + 1, n = $n where id = (select max(id) from T where w = $w and length(b) > 2500)"); },
 	sub { return both("update T set id = id, b = null where " . own_range(5)); },
 	sub { return both('delete from T where ' . own_range(120)); },
 	sub { return both("delete from T where w = $w and id < " . ($w * 1_000_000 + $next_id - 2500)); },

@@ -4,8 +4,9 @@
  *	  tuple_update and tuple_delete: which row lock an UPDATE needs, and what
  *	  logical decoding has to know of the old row.
  *
- * The old row's columns are read for these two reasons only: of a key that foreign keys may refer
- * to, of the replica identity, or all of them if that is FULL.
+ * The old row's columns are read for three reasons only: of a key that foreign keys may refer
+ * to, of the replica identity, or all of them if that is FULL; and large values, if the new row has some of
+ * the same length, which the two versions may share then (write_keep.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -15,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "access/detoast.h"
 #include "access/sysattr.h"
 #include "access/xact.h"
 #include "nodes/bitmapset.h"
@@ -118,6 +120,69 @@ columns_differ(Relation rel, const Bitmapset *attrs, TupleTableSlot *oldslot,
 	return differ;
 }
 
+/*
+ * Of the overflow pointers that a row has, keeps those whose value is also the new row's; returns how
+ * many.
+ */
+static int
+keep_unchanged(OldRow *old, const Bitmapset *attrs, ZsKeptValue *values, int n)
+{
+	OldRow		whole = {.rel = old->rel,.row = old->row,.newslot = old->newslot};
+	int			nkept = 0;
+
+	for (int i = 0; i < n; i++)
+	{
+		AttrNumber	attno = values[i].attno;
+		Datum		newvalue = old->newslot->tts_values[attno - 1];
+		Datum		oldvalue;
+		bool		isnull;
+
+		if (toast_raw_datum_size(newvalue) - VARHDRSZ != values[i].pointer.raw_size)
+			continue;
+		if (fetch_old_row(&whole, attrs, false) == NULL)
+			break;
+		oldvalue = slot_getattr(whole.slot, attno, &isnull);
+		if (!isnull && (DatumGetPointer(oldvalue) == DatumGetPointer(newvalue) ||
+						datum_image_eq(oldvalue, newvalue, false, -1)))
+			values[nkept++] = values[i];
+	}
+	drop_old_row(&whole);
+	return nkept;
+}
+
+/*
+ * Large values of the old row (arg) that its new version has, too: ZsKeptValues.find.
+ */
+static void
+find_kept_values(ZsKeptValues *kept)
+{
+	OldRow	   *old = kept->arg;
+	TupleDesc	desc = RelationGetDescr(old->rel);
+	TupleTableSlot *slot = old->newslot;
+	Bitmapset  *attnos = NULL;
+	Bitmapset  *attrs = NULL;
+	int			n = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (slot->tts_isnull[i] || TupleDescAttr(desc, i)->attlen != -1 ||
+			TupleDescAttr(desc, i)->attisdropped ||
+			toast_raw_datum_size(slot->tts_values[i]) <= ZSWRITE_KEEP_THRESHOLD)
+			continue;
+		attnos = bms_add_member(attnos, i + 1);
+		attrs = bms_add_member(attrs, i + 1 - FirstLowInvalidHeapAttributeNumber);
+		n++;
+	}
+	if (n > 0)
+	{
+		kept->values = palloc_array(ZsKeptValue, n);
+		n = zswrite_stored_pointers(old->rel, old->row, attnos, kept->values);
+		kept->n = keep_unchanged(old, attrs, kept->values, n);
+	}
+	bms_free(attnos);
+	bms_free(attrs);
+}
+
 /* Is the whole old row to be logged? */
 static inline bool
 logs_whole_row(Relation rel)
@@ -162,6 +227,7 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 				  LockTupleMode *lockmode, TU_UpdateIndexes *update_indexes)
 {
 	OldRow		old = {.rel = rel,.row = zs_row_from_tid(otid),.newslot = slot};
+	ZsKeptValues kept = {.find = find_kept_values,.arg = &old};
 	Bitmapset  *keys = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
 	Bitmapset  *identity = identity_columns(rel);
 	bool		whole = logs_whole_row(rel);
@@ -184,8 +250,10 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 		bms_free(attrs);
 	}
 
-	result = zswrite_update(rel, otid, slot, cid, crosscheck, wait, *lockmode, tmfd,
+	result = zswrite_update(rel, otid, slot, cid, crosscheck, wait, *lockmode, &kept, tmfd,
 							update_indexes);
+	if (kept.values != NULL)
+		pfree(kept.values);
 	if (result == TM_Ok)
 	{
 		/* locks that were on the row make it a MultiXactId */

@@ -20,7 +20,7 @@
  * Locks: one index page at a time; linking and replacing hold it exclusively,
  * for the time of one memmove and one WAL record.
  *
- * WAL: XLOG_ZS_ATTR_LINK, XLOG_ZS_ATTR_REPLACE, and those of zsbtree_split().
+ * WAL: XLOG_ZS_ATTR_REPLACE, and those of zsbtree_split().
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -329,88 +329,6 @@ split_page(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item
 }
 
 static void
-log_link(Relation rel, Buffer buf, const ZsSegmentItem *item, int position)
-{
-	xl_zs_attr_link xlrec;
-	XLogRecPtr	lsn;
-
-	xlrec.index = (uint16) position;
-	XLogBeginInsert();
-	XLogRegisterData(&xlrec, SizeOfZsAttrLink);
-	XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
-	XLogRegisterBufData(0, item, sizeof(ZsSegmentItem));
-	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_ATTR_LINK);
-	PageSetLSN(BufferGetPage(buf), lsn);
-}
-
-/*
- * Puts item on the exclusively locked page in buf, or splits that page and
- * returns false.  Releases buf.
- */
-static bool
-insert_item(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item)
-{
-	Page		page = BufferGetPage(buf);
-	ZsSegmentItem *items = zsattr_index_items(page);
-	int			nitems;
-	int			position;
-
-	check_page(rel, attno, BufferGetBlockNumber(buf), page);
-	nitems = zsattr_index_count(page);
-	position = zsattr_index_position(items, nitems, item->first_row);
-	if ((position > 0 && zsattr_item_covers(&items[position - 1], item->first_row)) ||
-		(position < nitems && zsattr_item_covers(item, items[position].first_row)))
-		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
-						 "Segment index page of attribute %d: new segment at row " UINT64_FORMAT " overlaps another one.",
-						 attno, item->first_row);
-
-	if (nitems == ZS_SEGMENT_INDEX_CAPACITY)
-	{
-		split_page(rel, attno, buf, item, position);
-		return false;
-	}
-
-	START_CRIT_SECTION();
-	memmove(&items[position + 1], &items[position], (nitems - position) * sizeof(ZsSegmentItem));
-	items[position] = *item;
-	zsattr_index_set_count(page, nitems + 1);
-	MarkBufferDirty(buf);
-	if (RelationNeedsWAL(rel))
-		log_link(rel, buf, item, position);
-	END_CRIT_SECTION();
-
-	Assert(zsattr_index_page_check(page) == NULL);
-	UnlockReleaseBuffer(buf);
-	return true;
-}
-
-void
-zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
-{
-	ZsSegmentItem other;
-
-	Assert(zsattr_item_check(item) == NULL);
-
-	/* overlaps with neighbouring pages; insert_item() checks its own */
-	if (zsattr_find_segment(rel, attno, item->first_row, false, &other) &&
-		other.first_row < item->first_row + item->nrows)
-		zsbase_corrupted(rel, other.start,
-						 "Attribute %d: new segment at row " UINT64_FORMAT " overlaps the one at row " UINT64_FORMAT ".",
-						 attno, item->first_row, other.first_row);
-
-	for (;;)
-	{
-		Buffer		buf = zsbtree_search_or_create(rel, ZsTreeOfAttr(attno), item->first_row);
-
-		if (insert_item(rel, attno, buf, item))
-			return;
-		CHECK_FOR_INTERRUPTS();
-	}
-}
-
-/* ---- replacing --------------------------------------------------------- */
-
-static void
 log_replace(Buffer buf, int position, int nold, const ZsSegmentItem *items, int nitems)
 {
 	xl_zs_attr_replace xlrec;
@@ -443,6 +361,71 @@ zsattr_index_replace(Page page, int position, int nold, const ZsSegmentItem *ite
 		memcpy(&all[position], items, nitems * sizeof(ZsSegmentItem));
 	zsattr_index_set_count(page, count - nold + nitems);
 }
+
+/*
+ * Puts item on the exclusively locked page in buf, or splits that page and
+ * returns false.  Releases buf.
+ */
+static bool
+insert_item(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item)
+{
+	Page		page = BufferGetPage(buf);
+	ZsSegmentItem *items = zsattr_index_items(page);
+	int			nitems;
+	int			position;
+
+	check_page(rel, attno, BufferGetBlockNumber(buf), page);
+	nitems = zsattr_index_count(page);
+	position = zsattr_index_position(items, nitems, item->first_row);
+	if ((position > 0 && zsattr_item_covers(&items[position - 1], item->first_row)) ||
+		(position < nitems && zsattr_item_covers(item, items[position].first_row)))
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
+						 "Segment index page of attribute %d: new segment at row " UINT64_FORMAT " overlaps another one.",
+						 attno, item->first_row);
+
+	if (nitems == ZS_SEGMENT_INDEX_CAPACITY)
+	{
+		split_page(rel, attno, buf, item, position);
+		return false;
+	}
+
+	START_CRIT_SECTION();
+	zsattr_index_replace(page, position, 0, item, 1);
+	MarkBufferDirty(buf);
+	if (RelationNeedsWAL(rel))
+		log_replace(buf, position, 0, item, 1);
+	END_CRIT_SECTION();
+
+	Assert(zsattr_index_page_check(page) == NULL);
+	UnlockReleaseBuffer(buf);
+	return true;
+}
+
+void
+zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
+{
+	ZsSegmentItem other;
+
+	Assert(zsattr_item_check(item) == NULL);
+
+	/* overlaps with neighbouring pages; insert_item() checks its own */
+	if (zsattr_find_segment(rel, attno, item->first_row, false, &other) &&
+		other.first_row < item->first_row + item->nrows)
+		zsbase_corrupted(rel, other.start,
+						 "Attribute %d: new segment at row " UINT64_FORMAT " overlaps the one at row " UINT64_FORMAT ".",
+						 attno, item->first_row, other.first_row);
+
+	for (;;)
+	{
+		Buffer		buf = zsbtree_search_or_create(rel, ZsTreeOfAttr(attno), item->first_row);
+
+		if (insert_item(rel, attno, buf, item))
+			return;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* ---- replacing --------------------------------------------------------- */
 
 /*
  * Splits the page in buf so that what lies in [first, end) stays together: in front of it or behind,

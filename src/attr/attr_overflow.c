@@ -17,11 +17,17 @@
  * with segments.  Freeing is more careful: the bytes of a dead row may be those of an
  * aborted transaction with other columns, and what does not lead to a value is left alone.
  *
- * WAL: XLOG_ZS_PAGE_FPM and XLOG_ZS_PAGE_IMAGES.  A crash before a row with
- * the pointer was written leaks blocks until VACUUM finds them, and so does one
- * between the steps of freeing.
+ * A version of a row that an UPDATE writes may have the same pointer as the one before, if it has the
+ * same value (write_share.c).  The first page counts these further pointers in its lokey, for which
+ * overflow pages have no other use.  Freeing a shared value takes one off; the last one frees the pages.
  *
- * Locks: one page's share lock, for the time of a memcpy.
+ * WAL: XLOG_ZS_PAGE_FPM and XLOG_ZS_PAGE_IMAGES; XLOG_ZS_ATTR_SHARE.  A crash before a row with
+ * the pointer was written leaks blocks until VACUUM finds them, and so does one
+ * between the steps of freeing.  A crash before a row that shares a value was written leaves it
+ * counted once too often: its pages leak when the last pointer goes.
+ *
+ * Locks: one page's share lock, for the time of a memcpy; the first page's exclusive lock to change
+ * its count.  Who holds one takes no other lock, so leaves may be locked.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -31,6 +37,7 @@
  */
 #include "postgres.h"
 
+#include "access/xloginsert.h"
 #include "common/pg_prng.h"
 #include "miscadmin.h"
 #include "storage/read_stream.h"
@@ -38,6 +45,7 @@
 #include "varatt.h"
 
 #include "attr_internal.h"
+#include "zs_walrec.h"
 
 /* Largest payload of a varlena that palloc() can hold. */
 #define MAX_OVERFLOW_SIZE	(MaxAllocSize - VARHDRSZ)
@@ -233,12 +241,13 @@ begin_chain(OverflowChain *chain, Relation rel, AttrNumber attno,
 }
 
 /*
- * Looks at page `position` of the value in buf (pinned): its identity is
+ * Looks at page `position` of the value in buf (locked): its identity is
  * checked, its bytes are copied to dst (may be NULL) and its right link
  * returned.  *reason: what is wrong, or NULL.
  */
 static BlockNumber
-look_at_page(OverflowChain *chain, Buffer buf, uint32 position, char *dst, const char **reason_p)
+look_at_locked_page(const OverflowChain *chain, Buffer buf, uint32 position, char *dst,
+					const char **reason_p)
 {
 	Page		page = BufferGetPage(buf);
 	Size		start = (Size) position * ZS_PAGE_CAPACITY;
@@ -247,7 +256,6 @@ look_at_page(OverflowChain *chain, Buffer buf, uint32 position, char *dst, const
 	const ZsPageOpaque *opaque;
 	const char *reason;
 
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
 	if (zspage_verify(page, ZS_PAGE_OVERFLOW, ZsTreeOfAttr(chain->attno), &reason) == ZS_PAGE_OK)
 	{
 		opaque = ZsPageGetOpaque(page);
@@ -263,22 +271,38 @@ look_at_page(OverflowChain *chain, Buffer buf, uint32 position, char *dst, const
 	}
 	if (reason == NULL && dst != NULL)
 		memcpy(dst, PageGetContents(page), len);
-	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
 	*reason_p = reason;
 	return right;
 }
 
-/* Same; what is wrong is an error. */
+/* Same, of a page that is pinned only. */
 static BlockNumber
-visit_page(OverflowChain *chain, Buffer buf, uint32 position, char *dst)
+look_at_page(const OverflowChain *chain, Buffer buf, uint32 position, char *dst, const char **reason)
+{
+	BlockNumber right;
+
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	right = look_at_locked_page(chain, buf, position, dst, reason);
+	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+	return right;
+}
+
+static void
+page_failed(const OverflowChain *chain, Buffer buf, uint32 position, const char *reason)
+{
+	zsbase_corrupted(chain->rel, BufferGetBlockNumber(buf), "Overflow page %u of attribute %d: %s.",
+					 position, chain->attno, reason);
+}
+
+/* Same as look_at_page(); what is wrong is an error. */
+static BlockNumber
+visit_page(const OverflowChain *chain, Buffer buf, uint32 position, char *dst)
 {
 	const char *reason;
 	BlockNumber right = look_at_page(chain, buf, position, dst, &reason);
 
 	if (reason != NULL)
-		zsbase_corrupted(chain->rel, BufferGetBlockNumber(buf),
-						 "Overflow page %u of attribute %d: %s.",
-						 position, chain->attno, reason);
+		page_failed(chain, buf, position, reason);
 	return right;
 }
 
@@ -426,6 +450,83 @@ zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *po
 	return result;
 }
 
+/* ---- sharing ----------------------------------------------------------- */
+
+uint64
+zsattr_overflow_shares(Page page)
+{
+	return ZsPageGetOpaque(page)->lokey;
+}
+
+void
+zsattr_overflow_change_shares(Page page, int change)
+{
+	ZsPageGetOpaque(page)->lokey += change;
+}
+
+/* Changes and logs the count on a value's first page, which is locked exclusively. */
+static void
+change_shares(Relation rel, Buffer buf, int change)
+{
+	Page		page = BufferGetPage(buf);
+
+	START_CRIT_SECTION();
+	zsattr_overflow_change_shares(page, change);
+	MarkBufferDirty(buf);
+	if (RelationNeedsWAL(rel))
+	{
+		xl_zs_attr_share xlrec = {.change = (int8) change};
+
+		XLogBeginInsert();
+		XLogRegisterData(&xlrec, SizeOfZsAttrShare);
+		XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
+		PageSetLSN(page, XLogInsert(ZS_RMGR_ID, XLOG_ZS_ATTR_SHARE));
+	}
+	END_CRIT_SECTION();
+}
+
+Buffer
+zsattr_overflow_pin(Relation rel, const ZsOverflowPointer *pointer)
+{
+	return zspage_read(rel, pointer->start, NULL);
+}
+
+void
+zsattr_overflow_share(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer, Buffer buf)
+{
+	OverflowChain chain;
+	const char *reason;
+
+	begin_chain(&chain, rel, attno, pointer);
+	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+	(void) look_at_locked_page(&chain, buf, 0, NULL, &reason);
+	if (reason != NULL)
+		page_failed(&chain, buf, 0, reason);
+	change_shares(rel, buf, 1);
+	LockBuffer(buf, BUFFER_LOCK_UNLOCK);
+}
+
+/*
+ * Takes one off the count of a value that several rows have.  False, with nothing changed, if it is
+ * only one, or the pointer leads to no value.
+ */
+static bool
+unshare(const OverflowChain *chain)
+{
+	Buffer		buf = zspage_read(chain->rel, chain->next, NULL);
+	bool		shared = false;
+	const char *reason;
+
+	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
+	(void) look_at_locked_page(chain, buf, 0, NULL, &reason);
+	if (reason == NULL)
+		shared = zsattr_overflow_shares(BufferGetPage(buf)) > 0;
+	if (shared)
+		change_shares(chain->rel, buf, -1);
+	UnlockReleaseBuffer(buf);
+	return shared;
+}
+
 /* ---- freeing ----------------------------------------------------------- */
 
 /*
@@ -445,6 +546,8 @@ zsattr_overflow_free(Relation rel, AttrNumber attno, const ZsOverflowPointer *po
 	if (!pointer_is_sane(pointer))
 		return false;
 	begin_chain(&chain, rel, attno, pointer);
+	if (chain.next >= limit || unshare(&chain))
+		return false;
 	starts = palloc_array(BlockNumber, chain.nblocks / ZS_OVERFLOW_RUN_BLOCKS + 1);
 	while (chain.position < chain.nblocks && reason == NULL)
 	{

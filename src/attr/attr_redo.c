@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * attr_redo.c
- *	  Redo of changes to segment index pages.
+ *	  Redo of changes to segment index pages, and to the count in an overflow value.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -17,28 +17,18 @@
 #include "zs_walrec.h"
 
 static void
-redo_link(XLogReaderState *record)
+redo_share(XLogReaderState *record)
 {
-	const xl_zs_attr_link *xlrec = (const xl_zs_attr_link *) XLogRecGetData(record);
+	const xl_zs_attr_share *xlrec = (const xl_zs_attr_share *) XLogRecGetData(record);
 	Buffer		buf;
 
 	if (XLogReadBufferForRedo(record, 0, &buf) == BLK_NEEDS_REDO)
 	{
 		Page		page = BufferGetPage(buf);
-		ZsSegmentItem *items = zsattr_index_items(page);
-		int			nitems = zsattr_index_count(page);
-		Size		len;
-		char	   *data = XLogRecGetBlockData(record, 0, &len);
 
-		if (len != sizeof(ZsSegmentItem) || xlrec->index > nitems ||
-			nitems >= (int) ZS_SEGMENT_INDEX_CAPACITY)
-			elog(PANIC, "segment index page does not match the link record: item %u of %d",
-				 xlrec->index, nitems);
-		memmove(&items[xlrec->index + 1], &items[xlrec->index],
-				(nitems - xlrec->index) * sizeof(ZsSegmentItem));
-		memcpy(&items[xlrec->index], data, sizeof(ZsSegmentItem));
-		zsattr_index_set_count(page, nitems + 1);
-		Assert(zsattr_index_page_check(page) == NULL);
+		if (xlrec->change < 0 && zsattr_overflow_shares(page) == 0)
+			elog(PANIC, "overflow value does not match the share record: nobody shares it");
+		zsattr_overflow_change_shares(page, xlrec->change);
 		PageSetLSN(page, record->EndRecPtr);
 		MarkBufferDirty(buf);
 	}
@@ -81,8 +71,8 @@ zsattr_redo(XLogReaderState *record)
 
 	switch (info)
 	{
-		case XLOG_ZS_ATTR_LINK:
-			redo_link(record);
+		case XLOG_ZS_ATTR_SHARE:
+			redo_share(record);
 			break;
 		case XLOG_ZS_ATTR_REPLACE:
 			redo_replace(record);

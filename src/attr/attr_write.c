@@ -18,7 +18,7 @@
  * begins on a new page, so where the rows are divided decides how full the
  * last pages are; what earlier segments took per stripe tells.
  *
- * WAL: XLOG_ZS_PAGE_FPM (2), XLOG_ZS_PAGE_IMAGES (3), XLOG_ZS_ATTR_LINK (4).  A
+ * WAL: XLOG_ZS_PAGE_FPM (2), XLOG_ZS_PAGE_IMAGES (3), XLOG_ZS_ATTR_REPLACE (4).  A
  * crash after 2 or 3 leaves runs that nothing points to; VACUUM gives them back.
  * A crash during 4 leaves segments whose rows nobody can see, since their
  * inserter did not commit.

@@ -35,6 +35,7 @@ bool		zs_enable_read_stream = true;
 bool		zs_enable_zone_maps = true;
 bool		zs_enable_topn = true;
 bool		zs_enable_fetch_cache = true;
+bool		zs_enable_value_sharing = true;
 bool		zs_enable_compaction = true;
 bool		zs_enable_relocation = true;
 
@@ -113,6 +114,10 @@ zsbase_guc_init(void)
 				  "Enables keeping what was found between fetches of single rows.",
 				  "When off, every row that an index points to is looked up and decoded anew.",
 				  &zs_enable_fetch_cache);
+	define_switch("zedstore.enable_value_sharing",
+				  "Enables new versions of rows to share large values with the old ones.",
+				  "When off, an UPDATE writes large values again that it does not change.",
+				  &zs_enable_value_sharing);
 
 	DefineCustomBoolVariable("zedstore.enable_compaction",
 							 "Enables VACUUM to write columns.",

@@ -62,6 +62,7 @@ typedef struct ZsCheck
 	uint64	   *nfound;			/* per tree: blocks that were found */
 	uint64	   *used;			/* bitmap: block was found */
 	uint64	   *overflow;		/* bitmap: as part of an overflow value */
+	struct check_values_hash *values;	/* check_overflow.c: the values met */
 
 	struct ZsCover *cover;		/* check_cover.c */
 	struct ZsDecoder *decoder;	/* check_vector.c */
@@ -148,9 +149,12 @@ extern void zscheck_index_page(ZsCheck *check, uint16 treeno, BlockNumber blkno,
 extern void zscheck_payload(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item,
 							const uint8 *payload);
 
-/* Value of a row that stands on overflow pages. */
+/* Value of a row that stands on overflow pages; in_segment: the pointer does not stand in the row tree. */
 extern void zscheck_overflow(ZsCheck *check, uint16 treeno, zstid row,
-							 const ZsOverflowPointer *pointer);
+							 const ZsOverflowPointer *pointer, bool in_segment);
+
+/* After all pointers: does each value know how many it has? */
+extern void zscheck_overflow_counts(ZsCheck *check);
 
 /* ---- completeness (check_cover.c) ------------------------------------------------------ */
 

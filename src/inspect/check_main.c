@@ -217,6 +217,7 @@ check_trees(ZsCheck *check)
 		if (entry->nblocks > 0 || entry->nfree > 0 || entry->nextents > 0 || entry->spill != 0)
 			zscheck_free_space(check, (uint16) treeno);
 	}
+	zscheck_overflow_counts(check);
 	zscheck_account_blocks(check);
 }
 

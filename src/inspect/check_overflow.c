@@ -11,6 +11,11 @@
  * holds its pointer, so a chain that is broken counts only when somebody may
  * still ask for the row.
  *
+ * Versions of a row may share a value, which counts its pointers.  They are counted here, too; the value is
+ * asked after that, so that versions that come meanwhile make the sum too small rather than too large.  More than
+ * it counts are an error: it would be freed too early.  Fewer are what a crash leaves.  A row that
+ * stands in the row tree and in a segment counts once.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/inspect/check_overflow.c
@@ -19,13 +24,39 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "check_internal.h"
+#include "zs_row.h"
 
 /* Larger values are not decompressed. */
 #define MAX_DECOMPRESS		(64 * 1024 * 1024)
+
+/* A value that was met. */
+typedef struct MetValue
+{
+	BlockNumber start;			/* hash key */
+	char		status;			/* simplehash's */
+	uint16		treeno;
+	uint32		stamp;
+	zstid		row;			/* one of those that have it */
+	uint64		npointers;
+} MetValue;
+
+#define SH_PREFIX		check_values
+#define SH_ELEMENT_TYPE	MetValue
+#define SH_KEY_TYPE		BlockNumber
+#define SH_KEY			start
+#define SH_HASH_KEY(tb, key)	murmurhash32(key)
+#define SH_EQUAL(tb, a, b)		((a) == (b))
+#define SH_SCOPE		static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+#define INITIAL_VALUES	64
 
 typedef struct ValueCheck
 {
@@ -34,6 +65,7 @@ typedef struct ValueCheck
 	const ZsOverflowPointer *pointer;
 	BlockNumber blkno;			/* where it went wrong */
 	bool		needed;
+	bool		in_row_tree;	/* the row tree has the same pointer for the row */
 	Page		page;
 } ValueCheck;
 
@@ -91,6 +123,8 @@ check_page(const ValueCheck *value, uint32 position, uint32 nblocks)
 	if (opaque->right != 0 && (position + 1) % ZS_OVERFLOW_RUN_BLOCKS != 0 &&
 		opaque->right != value->blkno + 1)
 		return "pages of one run are not adjacent";
+	if (opaque->hikey != PG_UINT64_MAX || (position > 0 && opaque->lokey != 0))
+		return "page has a key range";
 	return NULL;
 }
 
@@ -129,8 +163,102 @@ walk_chain(ZsCheck *check, ValueCheck *value)
 	return NULL;
 }
 
+/* ---- counting ---------------------------------------------------------------- */
+
+/* ZsCheckStep */
+static void
+look_into_row_tree(ZsCheck *check, void *arg)
+{
+	ValueCheck *value = arg;
+	MinimalTuple item = zsrow_fetch(check->rel, value->row);
+	ZsRowWalk	walk;
+
+	if (item == NULL)
+		return;
+	zsrow_walk_begin(&walk, RelationGetDescr(check->rel), item);
+	while (zsrow_walk_next(&walk))
+	{
+		ZsOverflowPointer pointer;
+
+		if (!walk.is_pointer || ZsTreeOfAttr(walk.attno) != value->treeno)
+			continue;
+		zsattr_overflow_from_datum((const struct varlena *) walk.value, &pointer);
+		value->in_row_tree = memcmp(&pointer, value->pointer, sizeof(pointer)) == 0;
+	}
+	pfree(item);
+}
+
+/*
+ * One pointer more to a value that is in order.  The row tree was looked through before the segments, so a row can
+ * only stand in both if its value was met.
+ */
+static void
+count_pointer(ZsCheck *check, ValueCheck *value, bool in_segment)
+{
+	BlockNumber start = value->pointer->start;
+	MetValue   *met;
+	bool		found;
+
+	if (check->values == NULL)
+		check->values = check_values_create(CurrentMemoryContext, INITIAL_VALUES, NULL);
+	if (in_segment && check_values_lookup(check->values, start) != NULL)
+	{
+		(void) zscheck_protect(check, look_into_row_tree, value);
+		if (value->in_row_tree)
+			return;
+	}
+	met = check_values_insert(check->values, start, &found);
+	if (!found)
+	{
+		met->treeno = value->treeno;
+		met->stamp = value->pointer->stamp;
+		met->row = value->row;
+		met->npointers = 0;
+	}
+	met->npointers++;
+}
+
+/* Compares what was found with what the value knows now. */
+static void
+check_count(ZsCheck *check, const MetValue *met)
+{
+	PGAlignedBlock copy;
+	uint64		known;
+
+	if (!zscheck_read_page(check, met->treeno, met->start, "overflow value", copy.data) ||
+		zspage_verify(copy.data, ZS_PAGE_OVERFLOW, met->treeno, NULL) != ZS_PAGE_OK ||
+		ZsPageGetOpaque(copy.data)->stamp != met->stamp)
+		return;
+	known = zsattr_overflow_shares(copy.data) + 1;
+	if (met->npointers > known)
+		zscheck_error(check, met->start, met->treeno,
+					  "overflow value of row " UINT64_FORMAT " has " UINT64_FORMAT " pointers, but counts " UINT64_FORMAT,
+					  met->row, met->npointers, known);
+	else if (met->npointers < known)
+		zscheck_report(check, ZS_SEVERITY_NOTICE, met->start, met->treeno,
+					   "leaked: overflow value of row " UINT64_FORMAT " counts " UINT64_FORMAT " pointers, but has " UINT64_FORMAT "; VACUUM (DISABLE_PAGE_SKIPPING) frees it when these are gone",
+					   met->row, known, met->npointers);
+}
+
 void
-zscheck_overflow(ZsCheck *check, uint16 treeno, zstid row, const ZsOverflowPointer *pointer)
+zscheck_overflow_counts(ZsCheck *check)
+{
+	check_values_iterator iterator;
+	MetValue   *met;
+
+	if (check->values == NULL)
+		return;
+	check_values_start_iterate(check->values, &iterator);
+	while ((met = check_values_iterate(check->values, &iterator)) != NULL)
+	{
+		CHECK_FOR_INTERRUPTS();
+		check_count(check, met);
+	}
+}
+
+void
+zscheck_overflow(ZsCheck *check, uint16 treeno, zstid row, const ZsOverflowPointer *pointer,
+				 bool in_segment)
 {
 	PGAlignedBlock copy;
 	ValueCheck	value = {
@@ -148,7 +276,10 @@ zscheck_overflow(ZsCheck *check, uint16 treeno, zstid row, const ZsOverflowPoint
 		reason = zscheck_protect(check, read_value, &value);
 	}
 	if (reason == NULL)
+	{
+		count_pointer(check, &value, in_segment);
 		return;
+	}
 
 	value.needed = true;
 	(void) zscheck_protect(check, ask_whether_needed, &value);

@@ -74,7 +74,7 @@ check_attributes(ZsCheck *check, BlockNumber blkno, MinimalTuple item)
 		if (!walk.is_pointer)
 			continue;
 		zsattr_overflow_from_datum((const struct varlena *) walk.value, &pointer);
-		zscheck_overflow(check, ZsTreeOfAttr(walk.attno), row, &pointer);
+		zscheck_overflow(check, ZsTreeOfAttr(walk.attno), row, &pointer, false);
 	}
 	if (walk.reason != NULL && row_is_needed(check, row))
 		zscheck_error(check, blkno, ZS_TREE_ROW,

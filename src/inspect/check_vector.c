@@ -232,7 +232,7 @@ check_pointer(SegmentWalk *walk, uint32 vecno, uint32 index, uint64 value)
 	}
 	memcpy(&pointer, VARDATA_ANY(datum), sizeof(pointer));
 	zscheck_overflow(walk->check, walk->treeno,
-					 walk->item->first_row + (zstid) vecno * ZS_VECTOR_ROWS + index, &pointer);
+					 walk->item->first_row + (zstid) vecno * ZS_VECTOR_ROWS + index, &pointer, true);
 }
 
 /* Compares decoded values with what the directory says about them. */

@@ -3,7 +3,8 @@
  * vacuum_overflow.c
  *	  Overflow values of rows that are gone.
  *
- * A value's pages are freed after the last pointer to them is gone.  While rows
+ * A value's pages are freed after the last pointer to them is gone: versions of a row may share
+ * a value (attr_overflow.c), which counts them, so each must be put on the list once.  While rows
  * move, a pointer may stand in the row tree and in a segment.  Then the segment owns the value
  * if both say the same, and who takes the row out of the row tree leaves it alone; who
  * throws a segment away leaves alone what the row tree still has.
@@ -70,35 +71,14 @@ zsvacuum_doomed_free(ZsDoomedList *list)
 
 /* ---- rows of the row tree ----------------------------------------------------------- */
 
-/* Looks for a pointer in a segment. */
-typedef struct PointerSearch
-{
-	zstid		row;
-	const ZsOverflowPointer *pointer;
-	bool		found;
-} PointerSearch;
-
-/* ZsPointerVisitor */
-static bool
-compare_pointer(zstid row, const ZsOverflowPointer *pointer, void *arg)
-{
-	PointerSearch *search = arg;
-
-	if (row == search->row)
-		search->found = memcmp(pointer, search->pointer, sizeof(ZsOverflowPointer)) == 0;
-	return row < search->row;
-}
-
 /* Does a segment of the column hold the same pointer for the row? */
 static bool
 segment_has_pointer(Relation rel, AttrNumber attno, zstid row, const ZsOverflowPointer *pointer)
 {
-	PointerSearch search = {.row = row, .pointer = pointer};
-	ZsSegmentItem item;
+	ZsOverflowPointer found;
 
-	if (zsattr_find_segment(rel, attno, row, true, &item))
-		zsattr_visit_pointers(rel, attno, &item, compare_pointer, &search);
-	return search.found;
+	return zsattr_find_pointer(rel, attno, row, &found) &&
+		memcmp(&found, pointer, sizeof(ZsOverflowPointer)) == 0;
 }
 
 bool

@@ -51,7 +51,7 @@ static const struct
 	{XLOG_ZS_TID_VISMAP, "TID_VISMAP", zstid_redo},
 	{XLOG_ZS_ROW_INSERT, "ROW_INSERT", zsrow_redo},
 	{XLOG_ZS_ROW_DELETE, "ROW_DELETE", zsrow_redo},
-	{XLOG_ZS_ATTR_LINK, "ATTR_LINK", zsattr_redo},
+	{XLOG_ZS_ATTR_SHARE, "ATTR_SHARE", zsattr_redo},
 	{XLOG_ZS_ATTR_REPLACE, "ATTR_REPLACE", zsattr_redo},
 	{XLOG_ZS_LOGICAL, "LOGICAL", redo_nothing},
 	{XLOG_ZS_WRITE_ROW, "WRITE_ROW", zswrite_redo},
@@ -165,6 +165,9 @@ zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 								 xlrec->nrows, xlrec->raw_len);
 				break;
 			}
+		case XLOG_ZS_ATTR_SHARE:
+			appendStringInfo(buf, "change: %d", ((xl_zs_attr_share *) data)->change);
+			break;
 		case XLOG_ZS_ATTR_REPLACE:
 			{
 				xl_zs_attr_replace *xlrec = (xl_zs_attr_replace *) data;

@@ -44,7 +44,7 @@
 #define INITIAL_ROWS	58
 
 /* Values of the row batch that are larger than this may leave for overflow pages. */
-#define PUSH_OUT_THRESHOLD	(4 * ZS_OVERFLOW_DATUM_SIZE)
+#define PUSH_OUT_THRESHOLD	ZSWRITE_KEEP_THRESHOLD
 
 /* Longest gap within a batch. */
 #define MAX_GAP			ZS_STRIPE_ROWS
@@ -89,6 +89,8 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 	buf->ngaps = buf->maxgaps = 0;
 	buf->items = NULL;
 	buf->nitems = buf->maxitems = buf->nwritten = 0;
+	buf->kept = NULL;
+	buf->nkept = buf->maxkept = 0;
 	buf->links = NULL;
 	buf->nlinks = 0;
 	buf->any_aborted = false;
@@ -272,6 +274,7 @@ free_item(ZsWriteBuffer *buf, MinimalTuple item)
 void
 zswrite_pop(ZsWriteBuffer *buf, zstid row)
 {
+	zswrite_keep_forget(buf, row);
 	if (buf->nitems > 0 && zsrow_item_row(buf->items[buf->nitems - 1]) == row)
 	{
 		free_item(buf, buf->items[--buf->nitems]);
@@ -498,9 +501,29 @@ zswrite_fits_item(Relation rel, TupleTableSlot *slot)
 	return size <= ZS_ROW_MAX_ITEM;
 }
 
-/* Forms the item in the buffer's context; values may be changed. */
+bool
+zswrite_is_wide(Relation rel, TupleTableSlot *slot)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+
+	slot_getallattrs(slot);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		struct varlena *v = (struct varlena *) DatumGetPointer(slot->tts_values[i]);
+
+		if (!slot->tts_isnull[i] && TupleDescAttr(desc, i)->attlen == -1 &&
+			(VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v)))
+			return true;
+	}
+	return item_size(desc, slot->tts_values, slot->tts_isnull) > ZS_ROW_MAX_ITEM;
+}
+
+/*
+ * Forms the item in a context; values may be changed.  NULL if it does not fit, after values were pushed
+ * out if that is allowed.
+ */
 static MinimalTuple
-form_item(Relation rel, ZsWriteBuffer *buf, Datum *values, const bool *isnull)
+form_item(Relation rel, MemoryContext context, Datum *values, const bool *isnull, bool push_out)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	MemoryContext old;
@@ -508,10 +531,10 @@ form_item(Relation rel, ZsWriteBuffer *buf, Datum *values, const bool *isnull)
 
 	while (item_size(desc, values, isnull) > ZS_ROW_MAX_ITEM)
 	{
-		if (!push_out_largest(rel, values, isnull))
+		if (!push_out || !push_out_largest(rel, values, isnull))
 			return NULL;
 	}
-	old = MemoryContextSwitchTo(buf->context);
+	old = MemoryContextSwitchTo(context);
 #ifdef ZS_PG18
 	item = heap_form_minimal_tuple(desc, values, (bool *) isnull, 0);
 #else
@@ -522,34 +545,55 @@ form_item(Relation rel, ZsWriteBuffer *buf, Datum *values, const bool *isnull)
 	return item;
 }
 
+/* Puts pointers in the place of values that are kept. */
+static void
+set_kept(const ZsKeptValues *kept, Datum *values)
+{
+	for (int i = 0; kept != NULL && i < kept->n; i++)
+	{
+		char	   *datum = palloc(ZS_OVERFLOW_DATUM_SIZE);
+
+		zsattr_overflow_to_datum(&kept->values[i].pointer, datum);
+		values[kept->values[i].attno - 1] = PointerGetDatum(datum);
+	}
+}
+
 MinimalTuple
-zswrite_form_item(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot)
+zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
+				  const ZsKeptValues *kept, bool push_out)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore row",
-												  ALLOCSET_SMALL_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
+	MemoryContext work = AllocSetContextCreate(CurrentMemoryContext, "zedstore row",
+											   ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(work);
 	Datum	   *values = palloc(Max(desc->natts, 1) * sizeof(Datum));
+	int			nextkept = 0;
 	MinimalTuple item;
 
 	slot_getallattrs(slot);
 	for (int i = 0; i < desc->natts; i++)
 	{
-		values[i] = slot->tts_values[i];
-		if (!slot->tts_isnull[i] && TupleDescAttr(desc, i)->attlen == -1)
-		{
-			struct varlena *v = (struct varlena *) DatumGetPointer(values[i]);
+		struct varlena *v;
 
-			if (VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v))
-				values[i] = PointerGetDatum(detoast_attr(v));
+		values[i] = slot->tts_values[i];
+		if (kept != NULL && nextkept < kept->n && kept->values[nextkept].attno == i + 1)
+		{
+			nextkept++;
+			continue;
 		}
+		if (slot->tts_isnull[i] || TupleDescAttr(desc, i)->attlen != -1)
+			continue;
+		v = (struct varlena *) DatumGetPointer(values[i]);
+		if (VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v))
+			values[i] = PointerGetDatum(detoast_attr(v));
 	}
-	item = form_item(rel, buf, values, slot->tts_isnull);
-	if (item == NULL)
+	set_kept(kept, values);
+	item = form_item(rel, context, values, slot->tts_isnull, push_out);
+	if (item == NULL && push_out)
 		elog(ERROR, "row of table \"%s\" does not fit an item of the row tree",
 			 RelationGetRelationName(rel));
 	MemoryContextSwitchTo(old);
-	MemoryContextDelete(context);
+	MemoryContextDelete(work);
 	return item;
 }
 
@@ -647,10 +691,14 @@ zswrite_write_items(Relation rel, ZsWriteBuffer *buf)
 	if (buf->any_aborted)
 		drop_aborted_items(rel, buf);
 	if (buf->nitems == 0)
+	{
+		buf->nkept = 0;
 		return;
+	}
 
 	/* stripes of the cursor ascend in time, but not always */
 	qsort(buf->items, buf->nitems, sizeof(MinimalTuple), compare_items);
+	zswrite_keep_share_buffered(rel, buf);
 	zsrow_insert(rel, buf->items, buf->nitems, &buf->nwritten);
 	drop_written_items(buf);
 }
@@ -721,9 +769,7 @@ column_item(Relation rel, ZsWriteBuffer *buf, uint32 n, Datum *values, bool *isn
 	}
 
 	/* large values are on overflow pages already; pushing more out here would strand them if a later row does not fit */
-	if (item_size(RelationGetDescr(rel), values, isnull) > ZS_ROW_MAX_ITEM)
-		return NULL;
-	return form_item(rel, buf, values, isnull);
+	return form_item(rel, buf->context, values, isnull, false);
 }
 
 /*

@@ -65,6 +65,7 @@ discard(ZsWriteBuffer *buf)
 	buf->context = NULL;
 	buf->nrows = 0;
 	buf->nitems = buf->nwritten = 0;
+	buf->nkept = 0;
 	buf->links = NULL;
 	buf->nlinks = 0;
 	buf->next = buf->end = 0;

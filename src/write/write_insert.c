@@ -66,21 +66,23 @@ inserting_xid(int options)
 /*
  * Reserves row numbers for the rows of slots, at least one, and appends them to the buffer.  Returns how
  * many rows that was; they have consecutive numbers, and *first is the first.  The first nstaged
- * of them are in the stage, too, from its row `start` on.
+ * of them are in the stage, too, from its row `start` on.  kept (for one row, or NULL): values that it shares.
  */
 static int
 insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots,
 			const ZsRowStage *stage, int start, int nstaged, TransactionId xid,
-			CommandId cid, bool bulk, zstid *first)
+			CommandId cid, bool bulk, const ZsKeptValues *kept, zstid *first)
 {
+	bool		keeps = kept != NULL && kept->n > 0;
 	bool		owned;
 	zstid		row;
 	int			n = 1;
 
 	/* a row that is too wide for the row tree needs stripes of its own */
-	if (!bulk && !(buf->owned && buf->next < buf->end && buf->xid == xid && buf->cid == cid))
+	if (!bulk && (keeps || !(buf->owned && buf->next < buf->end && buf->xid == xid && buf->cid == cid)))
 		bulk = !zswrite_fits_item(rel, slots[0]);
-	row = zswrite_reserve_row(rel, buf, xid, cid, bulk, &owned);
+	keeps = keeps && !bulk;
+	row = zswrite_reserve_row(rel, buf, xid, cid, bulk, keeps, &owned);
 
 	/* only now, because forming an item may write large values to overflow pages */
 	if (owned)
@@ -95,7 +97,13 @@ insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots
 		buf->next += n - 1;
 	}
 	else
-		zswrite_append_item(buf, row, zswrite_form_item(rel, buf, slots[0]));
+	{
+		MinimalTuple item = zswrite_form_item(rel, buf->context, slots[0], keeps ? kept : NULL, true);
+
+		zswrite_append_item(buf, row, item);
+		if (keeps)
+			zswrite_keep_remember(buf, row, kept);
+	}
 	for (int i = 0; i < n; i++)
 	{
 		zs_tid_from_row(row + i, &slots[i]->tts_tid);
@@ -122,7 +130,7 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 		return;
 	}
 	buf = zswrite_buffer(rel);
-	insert_rows(rel, buf, &slot, 1, NULL, 0, 0, xid, cid, bulk, &row);
+	insert_rows(rel, buf, &slot, 1, NULL, 0, 0, xid, cid, bulk, NULL, &row);
 	zswrite_count_rows(buf, 1);
 	end_insert(rel, buf);
 	zswrite_log_insert(rel, &slot, 1, options);
@@ -147,7 +155,8 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 	{
 		zstid		row;
 		int			n = insert_rows(rel, buf, slots + done, ntuples - done,
-									stage, done, Max(nstaged - done, 0), xid, cid, bulk, &row);
+									stage, done, Max(nstaged - done, 0), xid, cid, bulk, NULL,
+									&row);
 
 		zswrite_count_rows(buf, n);
 		done += n;
@@ -179,7 +188,7 @@ zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, in
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("row is too wide for INSERT ... ON CONFLICT into a zedstore table"),
 					 errhint("Use columns of variable length, which may be stored apart from the row.")));
-		item = zswrite_form_item(rel, zswrite_buffer(rel), slot);
+		item = zswrite_form_item(rel, CurrentMemoryContext, slot, NULL, true);
 	}
 
 	/* others compare their rows with ours before we commit: write it now */
@@ -195,8 +204,8 @@ zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, in
 
 TM_Result
 zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
-			   Snapshot crosscheck, bool wait, LockTupleMode lockmode, TM_FailureData *tmfd,
-			   TU_UpdateIndexes *update_indexes)
+			   Snapshot crosscheck, bool wait, LockTupleMode lockmode, ZsKeptValues *kept,
+			   TM_FailureData *tmfd, TU_UpdateIndexes *update_indexes)
 {
 	zstid		oldrow = zs_row_from_tid(otid);
 	TransactionId xid = GetCurrentTransactionId();
@@ -211,7 +220,8 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 				(errcode(ERRCODE_INVALID_TRANSACTION_STATE),
 				 errmsg("cannot update tuples during a parallel operation")));
 	*update_indexes = TU_None;
-	if (zswrite_update_single(rel, oldrow, slot, cid, crosscheck, wait, lockmode, tmfd, &result))
+	if (zswrite_update_single(rel, oldrow, slot, cid, crosscheck, wait, lockmode, kept, tmfd,
+							  &result))
 	{
 		if (result == TM_Ok)
 		{
@@ -224,9 +234,11 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 	if (result != TM_Ok)
 		return result;
 
+	zswrite_keep_find(kept, rel, slot);
+
 	/* the new version first: a successor that is not there would be corruption */
 	buf = zswrite_buffer(rel);
-	insert_rows(rel, buf, &slot, 1, NULL, 0, 0, xid, cid, false, &newrow);
+	insert_rows(rel, buf, &slot, 1, NULL, 0, 0, xid, cid, false, kept, &newrow);
 	ZS_INJECTION_POINT("zs-write-new-version");
 	result = zstid_mark_updated(rel, oldrow, newrow, cid, crosscheck, wait, lockmode, tmfd);
 	if (result != TM_Ok)

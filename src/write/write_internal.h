@@ -64,6 +64,14 @@ typedef struct ZsWriteGap
 	uint32		count;
 } ZsWriteGap;
 
+/* A buffered row's pointer to a value that it shares, which does not count it yet. */
+typedef struct ZsKeptPointer
+{
+	zstid		row;
+	AttrNumber	attno;
+	ZsOverflowPointer pointer;
+} ZsKeptPointer;
+
 /*
  * Rows of one table that this transaction inserted and that are not written
  * yet.  Two batches: columns of rows in stripes of our own, and whole rows for
@@ -96,6 +104,9 @@ typedef struct ZsWriteBuffer
 	int			maxitems;
 	int			nwritten;		/* the first ones that an interrupted write left in
 								 * the row tree */
+	ZsKeptPointer *kept;		/* what they share */
+	int			nkept;
+	int			maxkept;
 
 	Size		bytes;			/* memory of both batches */
 
@@ -103,6 +114,7 @@ typedef struct ZsWriteBuffer
 	zstid		next;
 	zstid		end;
 	bool		owned;			/* in stripes of our own */
+	bool		rows_only;		/* the command has rows that must go into the row tree */
 	TransactionId xid;
 	CommandId	cid;
 	uint32		step;			/* size of the last reservation in this command */
@@ -203,8 +215,28 @@ extern bool zswrite_insert_single(Relation rel, TupleTableSlot *slot, Transactio
 /* The same for zswrite_update(). */
 extern bool zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot,
 								  CommandId cid, Snapshot crosscheck, bool wait,
-								  LockTupleMode lockmode, TM_FailureData *tmfd,
-								  TM_Result *result);
+								  LockTupleMode lockmode, ZsKeptValues *kept,
+								  TM_FailureData *tmfd, TM_Result *result);
+
+/* ---- write_keep.c: values that an UPDATE leaves as they are ---- */
+
+/* Has them looked for, unless that was done or the new row is not a wide one. */
+extern void zswrite_keep_find(ZsKeptValues *kept, Relation rel, TupleTableSlot *slot);
+
+/* Pins the values' first pages, for zswrite_keep_share(), and lets go of them. */
+extern void zswrite_keep_pin(ZsKeptValues *kept, Relation rel);
+extern void zswrite_keep_unpin(ZsKeptValues *kept);
+
+/* The values count one pointer more each, and one less. */
+extern void zswrite_keep_share(const ZsKeptValues *kept, Relation rel);
+extern void zswrite_keep_unshare(const ZsKeptValues *kept, Relation rel);
+
+/* The same for a row in the buffer: to be counted when it is written.  forget: the last row is none any more. */
+extern void zswrite_keep_remember(ZsWriteBuffer *buf, zstid row, const ZsKeptValues *kept);
+extern void zswrite_keep_forget(ZsWriteBuffer *buf, zstid row);
+
+/* Counts those of all buffered items, which are in order and about to be written. */
+extern void zswrite_keep_share_buffered(Relation rel, ZsWriteBuffer *buf);
 
 /* ---- write_batch.c: the two batches ---- */
 
@@ -230,8 +262,16 @@ extern bool zswrite_columns_full(const ZsWriteBuffer *buf);
 
 extern bool zswrite_fits_item(Relation rel, TupleTableSlot *slot);
 
-/* The slot's row, which must fit, as an item for the row tree; may write overflow values. */
-extern MinimalTuple zswrite_form_item(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot);
+/* Would the row, with all its values in it, be too large for an item? */
+extern bool zswrite_is_wide(Relation rel, TupleTableSlot *slot);
+
+/*
+ * The slot's row as an item for the row tree, palloc'd in context.  kept (may be NULL): pointers that stand for values.
+ * push_out: writes other large values to overflow pages, as many as are needed; the row must fit then
+ * (zswrite_fits_item()).  Else NULL if it does not.
+ */
+extern MinimalTuple zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
+									  const ZsKeptValues *kept, bool push_out);
 extern void zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item);
 
 /* Takes the last row that was appended out again. */
@@ -270,10 +310,11 @@ extern int	zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row,
 
 /*
  * Row number for the next row; *owned tells where it must be stored.  bulk:
- * take stripes of our own at once.
+ * take stripes of our own at once.  rows_only: it must be stored in the row tree, as the rows of this
+ * command that follow.
  */
 extern zstid zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
-								 CommandId cid, bool bulk, bool *owned);
+								 CommandId cid, bool bulk, bool rows_only, bool *owned);
 extern void zswrite_release_rows(Relation rel, ZsWriteBuffer *buf);
 
 #endif							/* WRITE_INTERNAL_H */

@@ -16,6 +16,9 @@
  * COPY FREEZE reserves rows as frozen.  The range they lie in is remembered, and gets its
  * bits in the visibility map when the buffer is flushed and nothing is reserved any more.
  *
+ * An UPDATE whose rows share large values with their old versions (write_keep.c) stays with small reservations,
+ * since these rows go into the row tree.
+ *
  * The tail of a bulk load's last stripe becomes the open stripe of the session's cursor, so that rows
  * that follow get the row numbers that follow.
  *
@@ -73,11 +76,13 @@ reserve_stripes(Relation rel, ZsWriteBuffer *buf)
 
 zstid
 zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
-					CommandId cid, bool bulk, bool *owned)
+					CommandId cid, bool bulk, bool rows_only, bool *owned)
 {
 	bool		same_command = buf->xid == xid && buf->cid == cid;
 
-	if (likely(same_command && buf->next < buf->end && (buf->owned || !bulk)))
+	Assert(!(bulk && rows_only));
+	buf->rows_only = rows_only || (same_command && buf->rows_only);
+	if (likely(same_command && buf->next < buf->end && (buf->owned ? !rows_only : !bulk)))
 	{
 		*owned = buf->owned;
 		return buf->next++;
@@ -92,6 +97,8 @@ zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 		buf->step = buf->step * 2;
 	buf->xid = xid;
 	buf->cid = cid;
+	if (buf->rows_only && !bulk)
+		buf->step = Min(buf->step, SMALL_ROWS);
 	if (bulk || buf->step > SMALL_ROWS)
 		reserve_stripes(rel, buf);
 	else

@@ -19,7 +19,8 @@
  * written in several steps (tid_stage.c, row_single.c).  So there can be no
  * deadlock.
  *
- * WAL: XLOG_ZS_WRITE_ROW; nothing is left half done by a crash.
+ * WAL: XLOG_ZS_WRITE_ROW; nothing is left half done by a crash.  If the row shares large values with
+ * the old one, XLOG_ZS_ATTR_SHARE before it (write_keep.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -178,14 +179,54 @@ zswrite_insert_single(Relation rel, TupleTableSlot *slot, TransactionId xid, Com
 	return true;
 }
 
+/*
+ * Writes the item as the new version of oldrow, *row, if that may be updated.
+ */
+static TM_Result
+update_with_item(Relation rel, zstid oldrow, MinimalTuple item, CommandId cid, Snapshot crosscheck,
+				 bool wait, LockTupleMode lockmode, const ZsKeptValues *kept, TM_FailureData *tmfd,
+				 zstid *row)
+{
+	ZsTidStage *stage;
+	ZsRowPlace	place;
+	TM_Result	result;
+
+	result = zstid_stage_update(rel, oldrow, MyProcNumber % ZS_INSERT_CURSORS, cid, crosscheck,
+								wait, lockmode, tmfd, row, &stage);
+	if (result != TM_Ok)
+		return result;
+	if (stage != NULL)
+	{
+		zsrow_item_set_row(item, *row);
+		if (zsrow_place_find(rel, item, &place))
+		{
+			zswrite_keep_share(kept, rel);
+			write_staged(rel, stage, &place);
+			return TM_Ok;
+		}
+		zstid_stage_cancel(stage);
+	}
+
+	/* the row is checked; what remains to be done is the same as for a new row */
+	zswrite_keep_share(kept, rel);
+	*row = zswrite_insert_item(rel, item, GetCurrentTransactionId(), cid, 0);
+	result = zstid_mark_updated(rel, oldrow, *row, cid, crosscheck, wait, lockmode, tmfd);
+	if (result != TM_Ok)
+	{
+		/* nobody has seen it, and no index entry points to it */
+		zsrow_delete_range(rel, *row, *row + 1);
+		zswrite_keep_unshare(kept, rel);
+		zstid_release_rows(rel, row, *row + 1);
+	}
+	return result;
+}
+
 bool
 zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot, CommandId cid,
-					  Snapshot crosscheck, bool wait, LockTupleMode lockmode,
+					  Snapshot crosscheck, bool wait, LockTupleMode lockmode, ZsKeptValues *kept,
 					  TM_FailureData *tmfd, TM_Result *result)
 {
 	MinimalTuple item;
-	ZsTidStage *stage;
-	ZsRowPlace	place;
 	zstid		row;
 
 	if (!is_first_row(rel, GetCurrentTransactionId(), cid))
@@ -193,41 +234,25 @@ zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot, CommandI
 	item = zswrite_form_simple_item(rel, slot);
 	if (item == NULL)
 	{
+		zswrite_keep_find(kept, rel, slot);
+		if (kept->n > 0)
+			item = zswrite_form_item(rel, CurrentMemoryContext, slot, kept, false);
+	}
+	if (item == NULL)
+	{
 		forget_command();
 		return false;
 	}
-	*result = zstid_stage_update(rel, oldrow, MyProcNumber % ZS_INSERT_CURSORS, cid, crosscheck,
-								 wait, lockmode, tmfd, &row, &stage);
-	if (*result != TM_Ok)
-	{
-		pfree(item);
-		return true;
-	}
-	if (stage != NULL)
-		zsrow_item_set_row(item, row);
-	if (stage == NULL || !zsrow_place_find(rel, item, &place))
-	{
-		if (stage != NULL)
-			zstid_stage_cancel(stage);
 
-		/* the row is checked; what remains to be done is the same as for a new row */
-		row = zswrite_insert_item(rel, item, GetCurrentTransactionId(), cid, 0);
-		pfree(item);
-		*result = zstid_mark_updated(rel, oldrow, row, cid, crosscheck, wait, lockmode, tmfd);
-		if (*result != TM_Ok)
-		{
-			/* nobody has seen it, and no index entry points to it */
-			zsrow_delete_range(rel, row, row + 1);
-			zstid_release_rows(rel, &row, row + 1);
-			return true;
-		}
-	}
-	else
+	/* pinned now, since leaves will be locked when they are counted */
+	zswrite_keep_pin(kept, rel);
+	*result = update_with_item(rel, oldrow, item, cid, crosscheck, wait, lockmode, kept, tmfd, &row);
+	zswrite_keep_unpin(kept);
+	pfree(item);
+	if (*result == TM_Ok)
 	{
-		write_staged(rel, stage, &place);
-		pfree(item);
+		zs_tid_from_row(row, &slot->tts_tid);
+		slot->tts_tableOid = RelationGetRelid(rel);
 	}
-	zs_tid_from_row(row, &slot->tts_tid);
-	slot->tts_tableOid = RelationGetRelid(rel);
 	return true;
 }

@@ -1,0 +1,196 @@
+/*-------------------------------------------------------------------------
+ *
+ * write_keep.c
+ *	  Large values that an UPDATE leaves as they are.
+ *
+ * A value that is too large for a row lies on pages of its own, and the row has a pointer
+ * (attr_overflow.c).  An UPDATE of another column would write the value again, whole,
+ * to new pages and to the log.  Instead the new version gets the old one's pointer, and
+ * the value counts that it has one more.
+ *
+ * That is found out only for rows that do not fit the row tree as they are: then the old row's pointers
+ * are looked up, and the values of the same length compared with the new row's (which
+ * mostly is a comparison of addresses).
+ *
+ * The value counts a pointer before the row that has it is written, so that it never has more than it knows of.  For a single row that is
+ * in the same step; for buffered ones when they are written, since a transaction that is
+ * rolled back before does not write them.  Rows with such a pointer go into the row tree, not
+ * into column batches, where rows of rolled-back subtransactions may be written with the others.
+ *
+ * Why the value is there still: the old version is visible to the snapshot of the UPDATE, or locked by
+ * it; from then on its xmax is ours.  It cannot be removed before we end, unless a
+ * subtransaction of ours does, whose buffered rows are dropped then.
+ *
+ * Crash, or an error, between the count and the row: the value counts one pointer too many
+ * (docs/wal.md).
+ *
+ * As in heap, where a new version has the same TOAST pointer; heap does not need to count, because the
+ * version that gives a value up marks it deleted.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/write/write_keep.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "storage/bufmgr.h"
+
+#include "write_internal.h"
+#include "zs_compat.h"
+
+int
+zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attnos, ZsKeptValue *values)
+{
+	MinimalTuple item = zsrow_fetch(rel, row);
+	int			n = 0;
+
+	/* rows leave the row tree after their segments are there */
+	if (item != NULL)
+	{
+		ZsRowWalk	walk;
+
+		if (item->t_infomask & HEAP_HASEXTERNAL)
+		{
+			zsrow_walk_begin(&walk, RelationGetDescr(rel), item);
+			while (zsrow_walk_next(&walk))
+			{
+				if (!walk.is_pointer || !bms_is_member(walk.attno, attnos))
+					continue;
+				values[n].attno = walk.attno;
+				zsattr_overflow_from_datum((const struct varlena *) walk.value, &values[n].pointer);
+				n++;
+			}
+		}
+		pfree(item);
+	}
+	else
+	{
+		int			attno = -1;
+
+		while ((attno = bms_next_member(attnos, attno)) >= 0)
+		{
+			if (zsattr_find_pointer(rel, (AttrNumber) attno, row, &values[n].pointer))
+				values[n++].attno = (AttrNumber) attno;
+		}
+	}
+	return n;
+}
+
+void
+zswrite_keep_find(ZsKeptValues *kept, Relation rel, TupleTableSlot *slot)
+{
+	if (kept->asked)
+		return;
+	kept->asked = true;
+	if (zs_enable_value_sharing && zswrite_is_wide(rel, slot))
+		kept->find(kept);
+}
+
+/* ---- counting ---------------------------------------------------------------- */
+
+void
+zswrite_keep_pin(ZsKeptValues *kept, Relation rel)
+{
+	for (int i = 0; i < kept->n; i++)
+		kept->values[i].buf = zsattr_overflow_pin(rel, &kept->values[i].pointer);
+}
+
+void
+zswrite_keep_unpin(ZsKeptValues *kept)
+{
+	for (int i = 0; i < kept->n; i++)
+		ReleaseBuffer(kept->values[i].buf);
+}
+
+void
+zswrite_keep_share(const ZsKeptValues *kept, Relation rel)
+{
+	for (int i = 0; i < kept->n; i++)
+		zsattr_overflow_share(rel, kept->values[i].attno, &kept->values[i].pointer,
+							  kept->values[i].buf);
+	if (kept->n > 0)
+		ZS_INJECTION_POINT("zs-write-share");
+}
+
+void
+zswrite_keep_unshare(const ZsKeptValues *kept, Relation rel)
+{
+	for (int i = 0; i < kept->n; i++)
+		(void) zsattr_overflow_free(rel, kept->values[i].attno, &kept->values[i].pointer);
+}
+
+/* ---- rows in the buffer --------------------------------------------------------- */
+
+void
+zswrite_keep_remember(ZsWriteBuffer *buf, zstid row, const ZsKeptValues *kept)
+{
+	if (buf->nkept + kept->n > buf->maxkept)
+	{
+		int			n = Max(buf->maxkept * 2, buf->nkept + kept->n);
+
+		buf->kept = zswrite_grow(buf, buf->kept, buf->maxkept * sizeof(ZsKeptPointer),
+								 n * sizeof(ZsKeptPointer));
+		buf->maxkept = n;
+	}
+	for (int i = 0; i < kept->n; i++)
+	{
+		ZsKeptPointer *to = &buf->kept[buf->nkept++];
+
+		to->row = row;
+		to->attno = kept->values[i].attno;
+		to->pointer = kept->values[i].pointer;
+	}
+}
+
+void
+zswrite_keep_forget(ZsWriteBuffer *buf, zstid row)
+{
+	while (buf->nkept > 0 && buf->kept[buf->nkept - 1].row == row)
+		buf->nkept--;
+}
+
+/* Is the row among the items, which are in order? */
+static bool
+has_item(const ZsWriteBuffer *buf, zstid row)
+{
+	int			lower = 0;
+	int			upper = buf->nitems;
+
+	while (lower < upper)
+	{
+		int			middle = lower + (upper - lower) / 2;
+		zstid		found = zsrow_item_row(buf->items[middle]);
+
+		if (found == row)
+			return true;
+		if (found < row)
+			lower = middle + 1;
+		else
+			upper = middle;
+	}
+	return false;
+}
+
+void
+zswrite_keep_share_buffered(Relation rel, ZsWriteBuffer *buf)
+{
+	/* one after the other leaves the list: an error may be caught by a savepoint, and all this be done again */
+	while (buf->nkept > 0)
+	{
+		const ZsKeptPointer *kept = &buf->kept[buf->nkept - 1];
+
+		CHECK_FOR_INTERRUPTS();
+		if (has_item(buf, kept->row))
+		{
+			Buffer		pin = zsattr_overflow_pin(rel, &kept->pointer);
+
+			zsattr_overflow_share(rel, kept->attno, &kept->pointer, pin);
+			ReleaseBuffer(pin);
+		}
+		buf->nkept--;
+		ZS_INJECTION_POINT("zs-write-share-buffered");
+	}
+}
