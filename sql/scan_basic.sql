@@ -282,6 +282,23 @@ select xmin = pg_current_xact_id()::xid as own, cmin, cmax, xmax, a from s_z;
 commit;
 select count(distinct xmin::text), bool_and(xmax::text = '0') from t_z where b = 1 and a between 9000 and 20000;
 
+-- backward, from stripes without row-tree rows to those that have some
+create table back_z (a int not null, b text) using zedstore;
+do $$ begin for i in 1 .. 100 loop insert into back_z values (i, 'r' || i); end loop; end $$;
+insert into back_z select i, 'c' || i from generate_series(1001, 12000) i;
+begin;
+declare c scroll cursor for select * from back_z;
+move last in c;
+move forward in c;
+fetch backward 1 in c;
+move backward 10995 in c;
+fetch backward 8 in c;
+fetch absolute -11050 in c;
+fetch prior in c;
+fetch first in c;
+commit;
+
 select test.check('t_z');
+select test.check('back_z');
 select test.check('l_z');
 select test.check('s_z');

@@ -68,6 +68,15 @@ FETCH 3 FROM c;
 FETCH BACKWARD 2 FROM c;
 FETCH ALL FROM c;
 COMMIT;
+-- the filter is asked once for each row, whatever becomes of what it depends on while a cursor is open
+SET topn.wanted = '3';
+BEGIN;
+DECLARE c CURSOR FOR SELECT id, id % 5 AS fifth FROM topn WHERE id % 5 = current_setting('topn.wanted')::int ORDER BY id LIMIT 4;
+FETCH 2 FROM c;
+SET LOCAL topn.wanted = '4';
+FETCH ALL FROM c;
+COMMIT;
+SELECT count(*) FROM (SELECT id FROM topn WHERE (SELECT random() + topn.id * 0) < 0.5 ORDER BY n, id LIMIT 50) s;
 PREPARE p(int) AS SELECT id FROM topn ORDER BY id LIMIT $1;
 EXECUTE p(2);
 EXECUTE p(3);

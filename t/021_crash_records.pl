@@ -86,6 +86,7 @@ $node->safe_psql('postgres', transaction($_)) for
 	"insert into T values (2, 'two', 2), (3, 'three', 3)",
 	"insert into T select i, md5(i::text), i / 7.0 from generate_series(10, 3000) i",
 	"insert into T values (4, (select string_agg(md5(i::text), '') from generate_series(1, 3000) i), 4)",
+	'update T set c = c + 1 where a = 4',
 	"insert into W (a, c1, c62) select i, i, -i from generate_series(1, 1500) i",
 	"insert into T values (5, 'five', 5) on conflict (a) do update set b = 'conflict'",
 	"insert into T values (5, 'five', 5) on conflict (a) do update set b = 'conflict'";

@@ -176,7 +176,8 @@ heap_density(Relation rel, int32 *attr_widths)
 }
 
 /*
- * Tuples: the row density that VACUUM or ANALYZE found refers to logical blocks.  A table that
+ * Tuples: the row density that VACUUM or ANALYZE found refers to logical blocks.  Row numbers are not used
+ * again, so what came since then are rows, however many of the others have gone.  A table that
  * neither has seen yet is assumed to have at least ten heap pages of rows, as heap does, because
  * plans for tables that have just been created are often kept and used when they have
  * grown.  If it is small its rows are counted; else its row numbers, which bulk loads fill densely,
@@ -200,7 +201,9 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 
 	if (reltuples < 0 && !rel->rd_rel->relhassubclass)
 		min_pages = MIN_GUESSED_PAGES;
-	if (reltuples >= 0 && relpages > 0)
+	if (reltuples >= 0 && relpages > 0 && logical > relpages)
+		*tuples = reltuples + (logical - relpages) * ZS_ROWS_PER_BLOCK;
+	else if (reltuples >= 0 && relpages > 0)
 		*tuples = rint(reltuples / relpages * logical);
 	else
 	{

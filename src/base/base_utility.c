@@ -56,6 +56,9 @@
  * TABLE AS, parts of CREATE SCHEMA, sequences of serial columns) pass
  * through the ProcessUtility hook themselves; current_command is the innermost.
  *
+ * A function that zsbase_before_alteration() names is called before a command
+ * changes a table's columns: rows may wait in a write buffer.
+ *
  * In databases without the extension every command passes unchanged.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors

@@ -143,6 +143,20 @@ next_segment(ZsCheck *check, zstid row)
 	return next;
 }
 
+/* Has some column a segment that begins before row? */
+static bool
+has_segment_before(ZsCheck *check, zstid row)
+{
+	for (int attno = 1; attno <= get_cover(check)->natts; attno++)
+	{
+		ZsSegmentItem item;
+
+		if (zsattr_find_segment(check->rel, attno, 0, false, &item) && item.first_row < row)
+			return true;
+	}
+	return false;
+}
+
 /*
  * No segment of the column covers row, which is not in the row tree: is that an error?
  * Settles the question up to the next segment of this or another column.
@@ -162,7 +176,15 @@ settle_gap(ZsCheck *check, int attno, zstid row)
 	column->gap_first = row;
 	column->gap_end = Max(end, row + 1);
 
-	if (attno <= natts || attno == 1)
+	/* the first rows may be of a time when the table had no columns at all, of which nothing tells */
+	if (natts == 0 && attno == 1 && !has_segment_before(check, row))
+	{
+		zscheck_report(check, ZS_SEVERITY_NOTICE, InvalidBlockNumber, ZsTreeOfAttr(attno),
+					   "column \"%s\" has no data for row " UINT64_FORMAT ", which is right if the table had no columns then",
+					   NameStr(TupleDescAttr(RelationGetDescr(check->rel), attno - 1)->attname), row);
+		column->gap_end = Max(next_segment(check, row), row + 1);
+	}
+	else if (attno <= natts || attno == 1)
 		zscheck_error(check, check->entries[ZsTreeOfAttr(attno)].root != 0 ?
 					  check->entries[ZsTreeOfAttr(attno)].root : InvalidBlockNumber,
 					  ZsTreeOfAttr(attno),

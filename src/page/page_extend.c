@@ -158,6 +158,20 @@ extend_file(Relation rel, uint32 nblocks, BlockNumber *file_blocks)
 		smgrzeroextend(smgr, MAIN_FORKNUM, physical, (int) (*file_blocks - physical), false);
 		count_extension(rel, *file_blocks - physical);
 	}
+
+	/*
+	 * With wal_level = minimal commit may log the pages of a new file instead of syncing it, but no page that is
+	 * all zeroes.  After a crash of the machine the file would end before free blocks at its end.
+	 */
+	if (RelationIsPermanent(rel) && !RelationNeedsWAL(rel))
+	{
+		Buffer		buf = ReadBufferExtended(rel, MAIN_FORKNUM, *file_blocks - 1,
+											 RBM_ZERO_AND_LOCK, NULL);
+
+		zspage_init(BufferGetPage(buf), ZS_PAGE_FREE, ZS_TREE_TABLE, 0, 0, PG_UINT64_MAX);
+		MarkBufferDirty(buf);
+		UnlockReleaseBuffer(buf);
+	}
 	return known;
 }
 

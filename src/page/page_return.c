@@ -456,6 +456,35 @@ truncate_file(Relation rel, BlockNumber old_blocks, BlockNumber new_blocks)
 	MyProc->delayChkptFlags &= ~(DELAY_CHKPT_START | DELAY_CHKPT_COMPLETE);
 }
 
+/*
+ * Names the blocks that are going to be cut off in the WAL.  pg_rewind copies from the new primary what the
+ * WAL of the old one names.  What lies there may be in use on the other server, which parted from this one before the
+ * pages were freed; neither that nor zeroes, when the file grows again, leave a block reference.
+ */
+static void
+log_cut_blocks(Relation rel, BlockNumber start, BlockNumber end)
+{
+	PGAlignedBlock page;
+
+	/* pg_rewind needs one of the two */
+	if (!RelationNeedsWAL(rel) || !XLogHintBitIsNeeded() || start >= end)
+		return;
+	zspage_init(page.data, ZS_PAGE_FREE, ZS_TREE_TABLE, 0, 0, PG_UINT64_MAX);
+	XLogEnsureRecordSpace(XLR_MAX_BLOCK_ID - 1, 0);
+	while (start < end)
+	{
+		int			n = (int) Min(end - start, XLR_MAX_BLOCK_ID);
+
+		CHECK_FOR_INTERRUPTS();
+		XLogBeginInsert();
+		for (int i = 0; i < n; i++)
+			XLogRegisterBlock(i, &rel->rd_locator, MAIN_FORKNUM, start + i, page.data,
+							  REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
+		(void) XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_IMAGES);
+		start += n;
+	}
+}
+
 BlockNumber
 zspage_truncate_tail(Relation rel, BlockNumber *old_blocks)
 {
@@ -482,6 +511,7 @@ zspage_truncate_tail(Relation rel, BlockNumber *old_blocks)
 	*old_blocks = zspage_physical_blocks(rel);
 	if (*old_blocks <= meta.file_blocks)
 		return *old_blocks;
+	log_cut_blocks(rel, meta.file_blocks, *old_blocks);
 	truncate_file(rel, *old_blocks, meta.file_blocks);
 
 	/* the length of the file is remembered there; others lose it with VACUUM's invalidation */

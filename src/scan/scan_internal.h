@@ -73,7 +73,9 @@ typedef struct ZsRowSource
 	int			batch_pos;
 	uint64		row_looks;		/* counts how often rows were looked for in the
 								 * row tree */
-	zstid		next_tree_row;	/* no row-tree row in [.., this); 0 = not known */
+	zstid		next_tree_from; /* no row-tree row in [this, next_tree_row); a
+								 * scan may go backward */
+	zstid		next_tree_row;	/* 0 = not known */
 	bool		trust_next_tree_row;	/* MVCC snapshot: rows that come later are
 										 * not ours to see */
 	zstid		missing_checked;	/* stripe whose missing columns were justified */

@@ -184,9 +184,10 @@ load_batch(ZsRowSource *source, zstid stripe)
 	if (source->batch != NULL)
 		source->batch->nitems = 0;
 	if (source->trust_next_tree_row && source->next_tree_row >= stripe + ZS_STRIPE_ROWS &&
-		stripe >= source->range_start)
+		stripe >= source->next_tree_from)
 		return;
 
+	source->next_tree_from = stripe;
 	source->next_tree_row = zsrow_next(source->rel, stripe);
 	if (source->next_tree_row >= stripe + ZS_STRIPE_ROWS)
 		return;

@@ -4,14 +4,14 @@
  *	  Compaction: the row tree becomes columns, and columns give back what they
  *	  lost.
  *
- * Runs as the last step of VACUUM, when dead rows are retired, and in
- * zs_compact().  Four passes:
+ * Runs in VACUUM after dead rows were retired, and in zs_compact().  Four
+ * passes:
  *
  *	1. columns that were dropped lose their segments;
  *	2. rows of the row tree become segments (vacuum_move.c);
  *	3. segments that lost rows, or are small, are dropped, replaced, merged
  *	   (vacuum_merge.c);
- *	4. rows that passes 3 brought into all columns leave the row tree.
+ *	4. rows that pass 3 brought into all columns leave the row tree.
  *
  * Only what is settled is touched: stripes that no cursor of small inserts is on
  * (closed), in which no inserter is running.  Their unused row numbers are retired

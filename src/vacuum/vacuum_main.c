@@ -8,10 +8,12 @@
  * entries of dead rows; over the dead rows, whose numbers are retired.  When
  * the memory for dead row numbers is full, the last two passes run and the first
  * goes on.  These passes do not read the columns.  What became of these is the
- * business of the last step (vacuum_compact.c).
+ * business of compaction (vacuum_compact.c), which follows.  Then space is
+ * given back: vacuum_trees.c, vacuum_leaks.c, vacuum_relocate.c, vacuum_truncate.c.
  *
  * Only ShareUpdateExclusiveLock on the table is held, and page locks for
- * single leaves; readers and writers go on.
+ * single leaves; readers and writers go on.  Cutting the file off takes
+ * AccessExclusiveLock, if that is to be had without waiting for long.
  *
  * Crash: each leaf changes in one WAL record.  Dead rows that were found and not
  * removed are found again.
@@ -57,6 +59,9 @@
 /* Up to this size leaked blocks are looked for in every VACUUM; in blocks. */
 #define LEAK_SEARCH_ALWAYS		131072
 
+/* Rows of so many skipped leaves are counted; it takes one read of each. */
+#define MAX_COUNTED_LEAVES		4096
+
 /* Runs of dead rows that are removed together. */
 #define REMOVAL_RUNS			4096
 
@@ -72,7 +77,9 @@ typedef struct VacuumRun
 	bool		do_index_vacuuming;
 	bool		do_index_cleanup;
 	bool		skip_frozen;	/* leaves that are marked all-frozen */
-	bool		skipped;		/* some leaf was skipped */
+	uint64		nskipped;		/* leaves that were skipped */
+	bool		uncounted;		/* rows of some of them are not in live_rows */
+	Buffer		vmbuf;			/* of skip_frozen_leaves() */
 	int			elevel;
 
 	/* dead rows */
@@ -92,7 +99,6 @@ typedef struct VacuumRun
 	uint64		live_rows;
 	uint64		recently_dead_rows;
 	uint64		removed_rows;
-	uint64		unremoved_rows;
 	uint64		frozen_rows;
 	int			num_index_scans;
 	TransactionId new_relfrozenxid;
@@ -157,6 +163,17 @@ create_dead_store(VacuumRun *run, int nworkers)
 		run->dead_info->max_bytes = (size_t) work_mem_kb * 1024;
 		run->dead = TidStoreCreateLocal(run->dead_info->max_bytes, true);
 	}
+	pgstat_progress_update_param(PROGRESS_VACUUM_MAX_DEAD_TUPLE_BYTES, run->dead_info->max_bytes);
+}
+
+/* How much is collected, for pg_stat_progress_vacuum. */
+static void
+report_dead_store(const VacuumRun *run)
+{
+	const int	index[] = {PROGRESS_VACUUM_NUM_DEAD_ITEM_IDS, PROGRESS_VACUUM_DEAD_TUPLE_BYTES};
+	const int64 values[] = {run->dead_info->num_items, TidStoreMemoryUsage(run->dead)};
+
+	pgstat_progress_update_multi_param(lengthof(index), index, values);
 }
 
 static void
@@ -166,11 +183,36 @@ reset_dead_store(VacuumRun *run)
 	{
 		parallel_vacuum_reset_dead_items(run->pvs);
 		run->dead = parallel_vacuum_get_dead_items(run->pvs, &run->dead_info);
-		return;
 	}
-	TidStoreDestroy(run->dead);
-	run->dead = TidStoreCreateLocal(run->dead_info->max_bytes, true);
-	run->dead_info->num_items = 0;
+	else
+	{
+		TidStoreDestroy(run->dead);
+		run->dead = TidStoreCreateLocal(run->dead_info->max_bytes, true);
+		run->dead_info->num_items = 0;
+	}
+	report_dead_store(run);
+}
+
+/* The table is about to run out of transaction ids: do what is needed, no more. */
+static void
+check_failsafe(VacuumRun *run)
+{
+	if (VacuumFailsafeActive || !vacuum_xid_failsafe_check(&run->cutoffs))
+		return;
+	VacuumFailsafeActive = true;
+	run->strategy = NULL;
+	run->do_index_vacuuming = false;
+	run->do_index_cleanup = false;
+	ereport(WARNING,
+			(errmsg("bypassing nonessential maintenance of table \"%s.%s.%s\" as a failsafe after %d index scans",
+					get_database_name(MyDatabaseId),
+					get_namespace_name(RelationGetNamespace(run->rel)),
+					RelationGetRelationName(run->rel), run->num_index_scans),
+			 errdetail("The table's relfrozenxid or relminmxid is too far in the past."),
+			 errhint("Consider increasing configuration parameter \"maintenance_work_mem\" or \"autovacuum_work_mem\".\n"
+					 "You might also need to consider other ways for VACUUM to keep up with the allocation of transaction IDs.")));
+	VacuumCostActive = false;
+	VacuumCostBalance = 0;
 }
 
 /* ---- indexes ------------------------------------------------------------------ */
@@ -186,17 +228,50 @@ init_index_info(VacuumRun *run, Relation index, IndexVacuumInfo *info)
 	info->strategy = run->strategy;
 }
 
+/* A phase that works on all indexes begins; parallel workers count those that are done by themselves. */
 static void
+begin_index_phase(const VacuumRun *run, int64 phase)
+{
+	const int	index[] = {PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_INDEXES_TOTAL};
+	const int64 values[] = {phase, run->nindexes};
+
+	pgstat_progress_update_multi_param(lengthof(index), index, values);
+}
+
+/* It is over: no index is worked on. */
+static void
+end_index_phase(const VacuumRun *run)
+{
+	const int	index[] = {
+		PROGRESS_VACUUM_INDEXES_TOTAL, PROGRESS_VACUUM_INDEXES_PROCESSED,
+		PROGRESS_VACUUM_NUM_INDEX_VACUUMS
+	};
+	const int64 values[] = {0, 0, run->num_index_scans};
+
+	pgstat_progress_update_multi_param(lengthof(index), index, values);
+}
+
+/*
+ * Removes the entries of the dead rows from all indexes.  False if the failsafe ended that: the rows must stay,
+ * since there may be entries that lead to them.
+ */
+static bool
 vacuum_indexes(VacuumRun *run)
 {
 	double		old_live = Max(run->rel->rd_rel->reltuples, 0);
 
-	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
+	check_failsafe(run);
+	if (!run->do_index_vacuuming)
+		return false;
+	begin_index_phase(run, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
 	if (run->pvs != NULL)
+	{
 		parallel_vacuum_bulkdel_all_indexes(run->pvs, (long) old_live, run->num_index_scans);
+		check_failsafe(run);
+	}
 	else
 	{
-		for (int i = 0; i < run->nindexes; i++)
+		for (int i = 0; i < run->nindexes && run->do_index_vacuuming; i++)
 		{
 			IndexVacuumInfo info;
 
@@ -206,34 +281,39 @@ vacuum_indexes(VacuumRun *run)
 			zsio_vacuum_index(run->indexes[i]);
 			run->indstats[i] = vac_bulkdel_one_index(&info, run->indstats[i], run->dead,
 													 run->dead_info);
+			pgstat_progress_update_param(PROGRESS_VACUUM_INDEXES_PROCESSED, i + 1);
+			check_failsafe(run);
 		}
 		zsio_vacuum_index(NULL);
 	}
 	run->num_index_scans++;
-	pgstat_progress_update_param(PROGRESS_VACUUM_NUM_INDEX_VACUUMS, run->num_index_scans);
+	end_index_phase(run);
+	return run->do_index_vacuuming;
 }
 
 static void
 cleanup_indexes(VacuumRun *run)
 {
-	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
+	begin_index_phase(run, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
 	if (run->pvs != NULL)
-	{
 		parallel_vacuum_cleanup_all_indexes(run->pvs, (long) run->live_rows, run->num_index_scans,
-											run->skipped);
-		return;
-	}
-	for (int i = 0; i < run->nindexes; i++)
+											run->uncounted);
+	else
 	{
-		IndexVacuumInfo info;
+		for (int i = 0; i < run->nindexes; i++)
+		{
+			IndexVacuumInfo info;
 
-		init_index_info(run, run->indexes[i], &info);
-		info.estimated_count = run->skipped;
-		info.num_heap_tuples = run->live_rows;
-		zsio_vacuum_index(run->indexes[i]);
-		run->indstats[i] = vac_cleanup_one_index(&info, run->indstats[i]);
+			init_index_info(run, run->indexes[i], &info);
+			info.estimated_count = run->uncounted;
+			info.num_heap_tuples = run->live_rows;
+			zsio_vacuum_index(run->indexes[i]);
+			run->indstats[i] = vac_cleanup_one_index(&info, run->indstats[i]);
+			pgstat_progress_update_param(PROGRESS_VACUUM_INDEXES_PROCESSED, i + 1);
+		}
+		zsio_vacuum_index(NULL);
 	}
-	zsio_vacuum_index(NULL);
+	end_index_phase(run);
 }
 
 /* Offsets of a block's dead rows, ascending; returns how many. */
@@ -282,6 +362,9 @@ remove_batch(VacuumRun *run, RemovalBatch *batch)
 		zsvacuum_touch(&run->reclaim.tid, first, end);
 	}
 	ZS_INJECTION_POINT("zs-vacuum-delete-rows");
+	if (batch->nruns > 0)
+		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED,
+									 batch->runs[batch->nruns - 1].first / ZS_ROWS_PER_BLOCK);
 	run->removed_rows += zstid_remove_dead_runs(run->rel, batch->runs, batch->nruns);
 	zsvacuum_doomed_free(&run->doomed);
 	batch->nruns = 0;
@@ -330,50 +413,50 @@ static void
 process_dead(VacuumRun *run)
 {
 	flush_pending(run);
+	report_dead_store(run);
 	if (run->dead_info->num_items == 0)
 		return;
 	ZS_INJECTION_POINT("zs-vacuum-find");
 
-	/* rows without index entries are removed even when indexes are left alone */
-	if (run->nindexes > 0 && !run->do_index_vacuuming)
-		run->unremoved_rows += run->dead_info->num_items;
-	else
+	/* rows without index entries are removed even when indexes are left alone; others stay then */
+	if (run->nindexes == 0 || (run->do_index_vacuuming && vacuum_indexes(run)))
 	{
 		if (run->nindexes > 0)
-		{
-			vacuum_indexes(run);
 			ZS_INJECTION_POINT("zs-vacuum-indexes");
-		}
 		remove_dead_rows(run);
 	}
 	reset_dead_store(run);
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_SCAN_HEAP);
 }
 
-/* The table is about to run out of transaction ids: do what is needed, no more. */
-static void
-check_failsafe(VacuumRun *run)
-{
-	if (VacuumFailsafeActive || !vacuum_xid_failsafe_check(&run->cutoffs))
-		return;
-	VacuumFailsafeActive = true;
-	run->strategy = NULL;
-	run->do_index_vacuuming = false;
-	run->do_index_cleanup = false;
-	ereport(WARNING,
-			(errmsg("bypassing nonessential maintenance of table \"%s\" as a failsafe after %d index scans",
-					RelationGetRelationName(run->rel), run->num_index_scans),
-			 errdetail("The table's relfrozenxid or relminmxid is too far in the past."),
-			 errhint("Consider increasing configuration parameter \"maintenance_work_mem\" or \"autovacuum_work_mem\".\n"
-					 "You might also need to consider other ways for VACUUM to keep up with the allocation of transaction IDs.")));
-	VacuumCostActive = false;
-	VacuumCostBalance = 0;
-}
-
 /* ---- the first pass -------------------------------------------------------------- */
 
+/* ZsTidRunVisitor: rows of a leaf that is skipped; a writer may be at it. */
+static void
+count_skipped(const ZsTidRun *tidrun, ZsVisSlot *vis, void *arg)
+{
+	VacuumRun  *run = arg;
+
+	if (tidrun->slotno == ZS_SLOT_FROZEN || vis != NULL)
+		run->live_rows += tidrun->count;
+}
+
 /*
- * Skips leaves that hold nothing but frozen rows.  Their rows still count as live.
+ * Does the visibility map have what a settled leaf allows?  Looks at one block only: what is to be noticed is
+ * that somebody emptied the map (pg_truncate_visibility_map()).
+ */
+static bool
+map_is_set(VacuumRun *run, zstid first, zstid end)
+{
+	zstid		start = TYPEALIGN64(ZS_ROWS_PER_BLOCK, first);
+
+	return start + ZS_ROWS_PER_BLOCK > end ||
+		VM_ALL_VISIBLE(run->rel, (BlockNumber) (start / ZS_ROWS_PER_BLOCK), &run->vmbuf);
+}
+
+/*
+ * Skips leaves that hold nothing but frozen rows.  Their rows still count as live: the planner's figure
+ * must fall when most rows of the other leaves have gone, and rise with those that came.
  */
 static zstid
 skip_frozen_leaves(VacuumRun *run, zstid row, zstid end)
@@ -383,11 +466,16 @@ skip_frozen_leaves(VacuumRun *run, zstid row, zstid end)
 
 	while (run->skip_frozen && row < end &&
 		   zsbtree_next_downlink(run->rel, ZS_TREE_TID, row, &item, &next) &&
-		   (item.flags & ZS_INNERF_ALL_FROZEN) != 0)
+		   (item.flags & ZS_INNERF_ALL_FROZEN) != 0 &&
+		   map_is_set(run, row, Min(next, end)))
 	{
-		CHECK_FOR_INTERRUPTS();
-		run->skipped = true;
-		row = Min(next, end);
+		vacuum_delay_point_compat();
+		next = Min(next, end);
+		if (run->nskipped++ < MAX_COUNTED_LEAVES)
+			zstid_visit_runs(run->rel, row, next, count_skipped, run);
+		else
+			run->uncounted = true;
+		row = next;
 	}
 	return row;
 }
@@ -440,10 +528,15 @@ scan_rows(VacuumRun *run)
 		row = result.hikey;
 		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED,
 									 Min(row, end) / ZS_ROWS_PER_BLOCK);
+		report_dead_store(run);
 		if (TidStoreMemoryUsage(run->dead) > run->dead_info->max_bytes)
 			process_dead(run);
 	}
 	process_dead(run);
+	if (BufferIsValid(run->vmbuf))
+		ReleaseBuffer(run->vmbuf);
+	run->vmbuf = InvalidBuffer;
+	pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED, end / ZS_ROWS_PER_BLOCK);
 }
 
 /* ---- space ------------------------------------------------------------------------- */
@@ -493,16 +586,20 @@ update_table_stats(VacuumRun *run, TimestampTz starttime)
 	BlockNumber nfrozen;
 	double		live = run->live_rows;
 
-	/* leaves that were skipped hold rows that were not counted: the map knows how many blocks */
+	/* leaves that were skipped may hold rows that were not counted */
 	visibilitymap_count(run->rel, &nvisible, &nfrozen);
-	if (run->skipped)
+	if (run->uncounted)
 		live = Max(live, run->rel->rd_rel->reltuples);
 	vac_update_relstats_compat(run->rel, nblocks, live, Min(nvisible, nblocks),
 							   Min(nfrozen, nblocks), run->nindexes > 0,
 							   run->new_relfrozenxid, run->new_relminmxid);
+
+	/*
+	 * As heap: dead rows that stay because indexes are left alone are not reported, or autovacuum would come again
+	 * at once.
+	 */
 	pgstat_report_vacuum_compat(run->rel, (PgStat_Counter) live,
-								(PgStat_Counter) (run->recently_dead_rows + run->unremoved_rows),
-								starttime);
+								(PgStat_Counter) run->recently_dead_rows, starttime);
 }
 
 static void

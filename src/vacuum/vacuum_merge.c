@@ -11,7 +11,8 @@
  *	  when a fifth of a table has changed, and then makes it as small as it can be: of heap it
  *	  would write as many pages, and larger ones;
  *	- neighbours that together have at least twice the rows of the largest of
- *	  them become one, as long as that is no longer than 64 stripes.  So a
+ *	  them become one, as long as that is no longer than 64 stripes and its values no
+ *	  more than zedstore.write_buffer_size.  So a
  *	  row that came with a trickle is written anew a number of times that grows
  *	  with the logarithm of the segment it ends in.
  *

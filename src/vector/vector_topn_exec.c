@@ -209,12 +209,6 @@ next_row(ScanState *ss)
 	return slot;
 }
 
-static bool
-recheck_row(ScanState *ss, TupleTableSlot *slot)
-{
-	return true;
-}
-
 /* ---- callbacks --------------------------------------------------------------------------- */
 
 static void
@@ -276,7 +270,18 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 static TupleTableSlot *
 topn_exec(CustomScanState *node)
 {
-	return ExecScan(&node->ss, next_row, recheck_row);
+	ExprContext *econtext = node->ss.ps.ps_ExprContext;
+	TupleTableSlot *slot;
+
+	/* the filter has had its say: what it depends on may have changed since the choice (a cursor and a setting) */
+	ResetExprContext(econtext);
+	slot = next_row(&node->ss);
+	if (node->ss.ps.ps_ProjInfo == NULL)
+		return slot;
+	if (TupIsNull(slot))
+		return ExecClearTuple(node->ss.ps.ps_ProjInfo->pi_state.resultslot);
+	econtext->ecxt_scantuple = slot;
+	return ExecProject(node->ss.ps.ps_ProjInfo);
 }
 
 static void

@@ -145,7 +145,7 @@ query_is_simple(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		bms_membership(root->all_baserels) != BMS_SINGLETON)
 		return false;
 
-	/* filters run once for the choice and once more for the rows chosen */
+	/* a filter is run for each row before any is returned, which side effects would show */
 	return !contain_volatile_functions((Node *) rel->baserestrictinfo);
 }
 

@@ -1,0 +1,166 @@
+# Autovacuum takes care of zedstore tables by itself: rows that trickle in become columns, dead
+# rows and their index entries go.  What pg_stat_progress_vacuum shows.  The failsafe, with heap as
+# the oracle.
+use strict;
+use warnings FATAL => 'all';
+
+use ZedstoreTest;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $node = new_node(
+	'main',
+	conf => <<'CONF');
+autovacuum_naptime = 1s
+autovacuum_vacuum_cost_delay = 0
+autovacuum_freeze_max_age = 100000
+vacuum_failsafe_age = 0
+maintenance_work_mem = 64MB
+CONF
+$node->safe_psql('postgres', 'create extension amcheck');
+
+# ---- rows that trickle in ------------------------------------------------------------
+
+# thresholds of inserts, then of dead rows, as for heap
+$node->safe_psql('postgres', q{
+	create table trickle (a int primary key, b text) using zedstore
+		with (autovacuum_vacuum_insert_threshold = 5000, autovacuum_vacuum_insert_scale_factor = 0,
+			autovacuum_vacuum_threshold = 1000, autovacuum_vacuum_scale_factor = 0, autovacuum_analyze_threshold = 2000000000);
+	create index on trickle (b);
+});
+my $script = $node->basedir . '/trickle.sql';
+append_to_file($script, "insert into trickle values (nextval('s'), 'trickle ' || currval('s'));\n");
+$node->safe_psql('postgres', 'create sequence s');
+$node->command_ok([ 'pgbench', '-n', '-t', 6000, '-f', $script, $node->connstr('postgres') ],
+	'rows are inserted one by one');
+wait_for_sql($node, q{
+	select count(*) > 0 from pg_zs_segments('trickle') where attno = 2});
+pass('autovacuum turned them into columns');
+is( $node->safe_psql('postgres', q{
+	select autovacuum_count > 0, vacuum_count from pg_stat_user_tables where relname = 'trickle'}),
+	't|0', 'nobody else did');
+is($node->safe_psql('postgres', 'select count(*), sum(a), count(distinct b) from trickle'),
+	'6000|18003000|6000', 'nothing is missing');
+
+# a VACUUM that is still at it would miss rows that die now, and report that there are none
+wait_for_sql($node, q{
+	select n_ins_since_vacuum < 5000 and not exists (select from pg_stat_progress_vacuum)
+	from pg_stat_user_tables where relname = 'trickle'});
+$node->safe_psql('postgres', "delete from trickle where a % 4 > 0; update trickle set b = 'updated' where a % 12 = 0");
+wait_for_sql($node, q{
+	select n_dead_tup = 0 and n_tup_del = 4500 and n_tup_upd = 500 from pg_stat_user_tables where relname = 'trickle'});
+is($node->safe_psql('postgres', q{
+	select sum(nrows) from pg_zs_tid_items('trickle') where slotno not in (1, 2, 3)}), '1500', 'autovacuum removed dead rows');
+is($node->safe_psql('postgres', q{
+	select count(*), count(*) filter (where b = 'updated') from trickle}), '1500|500', 'and no others');
+$node->safe_psql('postgres', q{select bt_index_check(i.indexrelid, true) from pg_index i where indrelid = 'trickle'::regclass});
+zs_check_all($node, undef, 'zs_check after autovacuum');
+$node->append_conf('postgresql.conf', "autovacuum = off\n");
+$node->reload;
+
+# ---- progress ---------------------------------------------------------------------------
+
+sub create_twins
+{
+	my ($name) = @_;
+
+	$node->safe_psql('postgres', join '', map { qq{
+		create table ${name}_$_->[0] (a int primary key, b int) using $_->[1] with (autovacuum_enabled = off);
+		create index on ${name}_$_->[0] (b);
+		insert into ${name}_$_->[0] select i, -i from generate_series(1, 30000) i;
+		delete from ${name}_$_->[0] where a % 3 = 0;
+	} } ([ 'h', 'heap' ], [ 'z', 'zedstore' ]));
+	return;
+}
+
+# A VACUUM that sleeps after each page is met in the middle of an index; heap shows the same.
+create_twins('p');
+for my $table ('p_h', 'p_z')
+{
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	my $pid = $session->query_safe('select pg_backend_pid()');
+
+	$session->query_safe('set vacuum_cost_page_hit = 10; set vacuum_cost_limit = 10; set vacuum_cost_delay = 50');
+	$session->query_until(qr/started/, "\\echo started\nvacuum (index_cleanup on, parallel 0) $table;\n");
+	ok($node->poll_query_until('postgres', qq{
+		select heap_blks_total > 0 and heap_blks_scanned = heap_blks_total and num_dead_item_ids = 10000
+			and dead_tuple_bytes > 0 and max_dead_tuple_bytes = 64 * 1024 * 1024 and index_vacuum_count = 0
+			and indexes_total = 2 and indexes_processed < 2
+		from pg_stat_progress_vacuum where relid = '$table'::regclass and phase = 'vacuuming indexes'}),
+		"$table: what is collected, and how many indexes there are");
+	$node->safe_psql('postgres', "select pg_cancel_backend($pid)");
+	$session->quit;
+}
+
+SKIP:
+{
+	skip 'injection points are not there', 2 unless has_injection_points($node);
+	$node->safe_psql('postgres', 'create extension injection_points');
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+
+	$session->query_safe(q{select injection_points_set_local(), injection_points_attach('zs-vacuum-indexes', 'wait'),
+		injection_points_attach('zs-vacuum-leaks', 'wait')});
+	$session->query_until(qr/started/, "\\echo started\nvacuum (index_cleanup on, parallel 0) p_z;\n");
+	for my $expected (
+		[ 'zs-vacuum-indexes', '10000|0|0|1|0', 'behind the indexes' ],
+		[ 'zs-vacuum-leaks', '0|0|0|1|100', 'at the end' ])
+	{
+		my ($point, $row, $title) = @$expected;
+
+		$node->wait_for_event('client backend', $point);
+		is( $node->safe_psql('postgres', q{
+			select num_dead_item_ids, indexes_total, indexes_processed, index_vacuum_count,
+				100 * heap_blks_vacuumed / heap_blks_total
+			from pg_stat_progress_vacuum where phase = 'vacuuming heap' or index_vacuum_count = 1}),
+			$row, "progress $title");
+		$node->safe_psql('postgres', "select injection_points_wakeup('$point')");
+	}
+	$session->quit;
+	is($node->safe_psql('postgres', 'select count(*), sum(b) from p_z'), '20000|-300000000', 'rows that stay');
+}
+
+# ---- the failsafe ---------------------------------------------------------------------------
+
+# Ages the tables by subtransactions, each of which takes a transaction id.  Autovacuum comes for tables of that age
+# though it is off, and waits for the lock; whoever gets the table first falls into the failsafe.
+create_twins('f');
+my $locker = $node->background_psql('postgres');
+$locker->query_safe('begin; lock table f_h, f_z in share update exclusive mode');
+$node->safe_psql('postgres', q{
+	create table burn (a int);
+	do $$
+	begin
+		for i in 1 .. 106000 loop
+			begin
+				insert into burn values (1);
+			exception when others then
+				raise;
+			end;
+		end loop;
+	end $$;
+});
+my $log_start = -s $node->logfile;
+$locker->query_safe('commit');
+$locker->quit;
+my %outcome;
+for my $table ('f_h', 'f_z')
+{
+	$node->safe_psql('postgres', "vacuum $table");
+	$node->wait_for_log(qr/WARNING:  bypassing nonessential maintenance of table "postgres\.public\.$table" as a failsafe after 0 index scans/,
+		$log_start);
+	pass("$table: the failsafe");
+	$outcome{$table} = $node->safe_psql('postgres', "select age(relfrozenxid) < 1000 from pg_class where oid = '$table'::regclass") . ' '
+	  . $node->safe_psql('postgres', "select count(*), sum(a) from $table");
+}
+is($outcome{f_z}, $outcome{f_h}, 'all that had to be done was done');
+is($outcome{f_z}, 't 20000|300000000', '... and what heap did is right');
+
+# the dead rows are there for the next VACUUM, which has nothing to fear
+$node->safe_psql('postgres', 'vacuum f_z');
+is($node->safe_psql('postgres', "select count(*) from pg_zs_tid_items('f_z') where slotno = 1"), '0',
+	'the next VACUUM removed what was left');
+$node->safe_psql('postgres', q{select bt_index_check('f_z_pkey', true), bt_index_check('f_z_b_idx', true)});
+
+zs_check_all($node);
+done_testing();
