@@ -139,10 +139,11 @@ extern void zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots,
 /*
  * Log an update or delete of a table for which RelationIsLogicallyLogged() is true.  oldslot: the
  * old row, of which at least the replica identity must be readable; NULL if the table has none.
- * key_changed: the update changes a column of the replica identity.
+ * key_changed: the update changes a column of the replica identity.  kept: values that the new row shares
+ * with the old one, which are left out where heap leaves out unchanged TOASTed values.
  */
 extern void zswrite_log_update(Relation rel, TupleTableSlot *oldslot, TupleTableSlot *newslot,
-							   bool key_changed);
+							   bool key_changed, const ZsKeptValues *kept);
 extern void zswrite_log_delete(Relation rel, TupleTableSlot *oldslot);
 
 /* Error if the table has the storage parameter user_catalog_table. */

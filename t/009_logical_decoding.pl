@@ -316,12 +316,30 @@ insert into src_big select 100 + i, repeat(chr(64 + i), 20000 * i) from generate
 insert into big select a, b from src_big order by a;
 SQL
 
-# heap says of a value that an update does not touch, and that is stored apart, only that it is there
-$node->safe_psql('z', q{update big set c = '\x55' where a = 101; alter table big replica identity default;
-	update big set c = '\x56' where a = 101});
+# Of a value that an update does not touch, and that is stored apart, it is only said that it is there, as on heap.  The
+# replica identity is complete, and so is a row whose identity changes.
+$node->safe_psql('z', q{
+	update big set c = '\x55' where a = 101;
+	alter table big replica identity default;
+	update big set c = '\x56' where a = 101;
+	update big set a = 201 where a = 101;
+	delete from big where a <> 201;
+	alter table big alter b set not null;
+	create unique index big_ab on big (a, b);
+	alter table big replica identity using index big_ab;
+	update big set c = '\x57' where a = 201;
+	alter table big replica identity nothing;
+	update big set c = '\x58' where a = 201;
+	set zedstore.enable_value_sharing = off;
+	update big set c = '\x59' where a = 201});
 my $out = changes('z', 's');
-is(() = $out =~ /new-tuple: a\[integer\]:101 b\[text\]:'A{20000}'/g, 1, 'unchanged large values are complete: identity full');
-is(() = $out =~ /UPDATE: a\[integer\]:101 b\[text\]:'A{20000}'/g, 1, 'unchanged large values are complete: identity default');
+like($out, qr/UPDATE: old-key: a\[integer\]:101 b\[text\]:'A{20000}' new-tuple: a\[integer\]:101 b\[text\]:unchanged-toast-datum c\[bytea\]:'\\x55'/,
+	'unchanged large value: identity full');
+like($out, qr/UPDATE: a\[integer\]:101 b\[text\]:unchanged-toast-datum c\[bytea\]:'\\x56'/, '... default');
+like($out, qr/UPDATE: old-key: a\[integer\]:101 new-tuple: a\[integer\]:201 b\[text\]:'A{20000}' c\[bytea\]:'\\x56'/, '... default, the key changes');
+like($out, qr/UPDATE: a\[integer\]:201 b\[text\]:'A{20000}' c\[bytea\]:'\\x57'/, '... in the key');
+like($out, qr/UPDATE: a\[integer\]:201 b\[text\]:unchanged-toast-datum c\[bytea\]:'\\x58'/, '... nothing');
+like($out, qr/UPDATE: a\[integer\]:201 b\[text\]:'A{20000}' c\[bytea\]:'\\x59'/, '... not shared');
 
 # ---- origins
 

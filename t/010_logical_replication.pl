@@ -112,7 +112,9 @@ on_node($publisher, q{
 	insert into d.KIND select 30000 + i, string_agg(md5(i * j::text::int || ''), ''), null, null
 		from generate_series(1, 3) i, generate_series(1, 30000) j group by i;
 	update d.KIND set b = b || b where a = 30001;
-	update d.KIND set c = 5 where a = 30002});
+	update d.KIND set c = 5 where a = 30002;
+	update d.KIND set a = 30009 where a = 30003;
+	update d.KIND set c = 6 where a = 30009});
 all_equal('changes', 'd.');
 
 on_node($publisher, q{

@@ -252,20 +252,21 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 
 	result = zswrite_update(rel, otid, slot, cid, crosscheck, wait, *lockmode, &kept, tmfd,
 							update_indexes);
-	if (kept.values != NULL)
-		pfree(kept.values);
 	if (result == TM_Ok)
 	{
 		/* locks that were on the row make it a MultiXactId */
 		zsscan_version_changed(rel, old.row, TransactionIdIsValid(tmfd->xmax) ? InvalidTransactionId :
 							   GetCurrentTransactionId(), cid);
 		if (RelationIsLogicallyLogged(rel))
-			zswrite_log_update(rel, old_row_to_log(&old, identity, whole), slot, identity_changed);
+			zswrite_log_update(rel, old_row_to_log(&old, identity, whole), slot, identity_changed,
+							   &kept);
 
 		/* people tell INSERT from UPDATE by RETURNING xmax = 0, since ON CONFLICT locks rows first */
 		zsslot_set_inserted(slot, GetCurrentTransactionId(), tmfd->xmax, cid);
 	}
 	drop_old_row(&old);
+	if (kept.values != NULL)
+		pfree(kept.values);
 	bms_free(keys);
 	bms_free(identity);
 	return result;

@@ -11,10 +11,13 @@
  *
  * The images are tuples in heap's form, since these are what the reorder buffer and
  * output plugins take.  What goes in follows heap: of a new row everything; of an old row what the
- * table's replica identity says, and the key only if the update changes it.  Two
- * things differ.  There is no TOAST table, so all values stand in the image, those that an update
- * did not change too.  And a speculative insertion is logged when it is confirmed, so decoding
- * never hears of one that is not.
+ * table's replica identity says, and the key only if the update changes it.  Large values
+ * that the new row shares with the old one (write_keep.c) are left out of it as heap leaves TOASTed values out: an
+ * external varlena stands for them, which output plugins know as unchanged.  They are not left out
+ * of the replica identity, nor when that changes and the old row is not logged whole.
+ *
+ * Two things differ.  There is no TOAST table, so all other values stand in the image.  And a speculative
+ * insertion is logged when it is confirmed, so decoding never hears of one that is not.
  *
  * Rows of one multi_insert share records of some LOGICAL_BATCH_SIZE bytes.  Images that are large
  * enough for it are compressed, unless the table's option says that nothing is to be.
@@ -153,6 +156,26 @@ load_row(RowImages *images, TupleTableSlot *slot, const Bitmapset *attrs)
 	}
 }
 
+/* Puts pointers in the place of values that the old row has, too, but for columns of identity.  Nobody follows them. */
+static void
+leave_kept_out(RowImages *images, TupleTableSlot *slot, const ZsKeptValues *kept,
+			   const Bitmapset *identity)
+{
+	for (int i = 0; i < kept->n; i++)
+	{
+		int			column = kept->values[i].attno - 1;
+		char	   *datum;
+
+		if (bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber, identity))
+			continue;
+		if (images->values[column] != slot->tts_values[column])
+			pfree(DatumGetPointer(images->values[column]));
+		datum = palloc(ZS_OVERFLOW_DATUM_SIZE);
+		zsattr_overflow_to_datum(&kept->values[i].pointer, datum);
+		images->values[column] = PointerGetDatum(datum);
+	}
+}
+
 /* Frees what load_row() fetched. */
 static void
 unload_row(RowImages *images, TupleTableSlot *slot)
@@ -167,9 +190,13 @@ unload_row(RowImages *images, TupleTableSlot *slot)
 	}
 }
 
-/* Appends the image of the slot's row; of the columns in attrs if that is not NULL. */
+/*
+ * Appends the image of the slot's row; of the columns in attrs if that is not NULL.  kept (or NULL): values that may be
+ * left out, but for the columns of identity.
+ */
 static void
-append_image(RowImages *images, TupleTableSlot *slot, const Bitmapset *attrs)
+append_image(RowImages *images, TupleTableSlot *slot, const Bitmapset *attrs,
+			 const ZsKeptValues *kept, const Bitmapset *identity)
 {
 	TupleDesc	desc = RelationGetDescr(images->rel);
 	MemoryContext old = MemoryContextSwitchTo(images->context);
@@ -179,6 +206,8 @@ append_image(RowImages *images, TupleTableSlot *slot, const Bitmapset *attrs)
 	char	   *dst;
 
 	load_row(images, slot, attrs);
+	if (kept != NULL)
+		leave_kept_out(images, slot, kept, identity);
 
 	/* refuses a row that is too large before a tuple is formed, which might fail less clearly */
 	max_len = heap_compute_data_size(desc, images->values, images->isnull) +
@@ -273,7 +302,7 @@ zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots, int options
 	for (int i = 0; i < nslots; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		append_image(&images, slots[i], NULL);
+		append_image(&images, slots[i], NULL, NULL, NULL);
 		if (i == nslots - 1 || images.len >= LOGICAL_BATCH_SIZE || images.nrows == PG_UINT16_MAX)
 			write_record(&images, ZS_LOGICAL_INSERT, 0);
 	}
@@ -293,7 +322,7 @@ append_identity(RowImages *images, TupleTableSlot *oldslot, bool key_required)
 		return 0;
 	if (rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL)
 	{
-		append_image(images, oldslot, NULL);
+		append_image(images, oldslot, NULL, NULL, NULL);
 		return ZS_LOGICALF_OLD_ROW;
 	}
 	if (!key_required)
@@ -301,21 +330,28 @@ append_identity(RowImages *images, TupleTableSlot *oldslot, bool key_required)
 	key = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_IDENTITY_KEY);
 	if (bms_is_empty(key))
 		return 0;
-	append_image(images, oldslot, key);
+	append_image(images, oldslot, key, NULL, NULL);
 	bms_free(key);
 	return ZS_LOGICALF_OLD_KEY;
 }
 
 void
 zswrite_log_update(Relation rel, TupleTableSlot *oldslot, TupleTableSlot *newslot,
-				   bool key_changed)
+				   bool key_changed, const ZsKeptValues *kept)
 {
+	bool		full = rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL;
+	Bitmapset  *identity = NULL;
 	RowImages	images;
 	uint8		flags = 0;
 
 	Assert(RelationIsLogicallyLogged(rel));
+	if (kept->n == 0 || (key_changed && !full))
+		kept = NULL;
+	else if (!full)
+		identity = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_IDENTITY_KEY);
 	images_begin(&images, rel);
-	append_image(&images, newslot, NULL);
+	append_image(&images, newslot, NULL, kept, identity);
+	bms_free(identity);
 	if (oldslot != NULL)
 		flags = append_identity(&images, oldslot, key_changed);
 	write_record(&images, ZS_LOGICAL_UPDATE, flags);
