@@ -220,6 +220,30 @@ select * from zs_check('many', true);
 vacuum many;
 select * from zs_check('many', true);
 
+-- one row that shares its value does not make rows of all that follow
+create table few (id int, c int, doc text) using zedstore;
+insert into few select i, 0, case when i = 5 then words(i, 20000) end from generate_series(1, 30000) i;
+update few set c = c + 1;
+select count(distinct first_row) between 1 and 40 as segments, sum(nrows) > 50000 as most_rows from pg_zs_segments('few') where attno = 2;
+select count(*), sum(c), count(distinct id), max(length(doc)) from few;
+select * from zs_check('few', true);
+
+-- more values than may be pinned at a time
+create table values_z (id int) using zedstore;
+do $$
+begin
+	for i in 1 .. 30 loop
+		execute format('alter table values_z add v%s text default words(%s, 1500)', i, i);
+	end loop;
+end $$;
+insert into values_z values (1);
+update values_z set id = 2;
+update values_z set id = 3, v7 = v7 || 'x';
+select id, md5(v1 || v30) = md5(words(1, 1500) || words(30, 1500)) as same, length(v7) from values_z;
+select * from zs_check('values_z', true);
+vacuum values_z;
+select * from zs_check('values_z', true);
+
 -- rows that the row tree cannot take write their values again
 create table wide (id int, doc text) using zedstore;
 do $$

@@ -70,6 +70,35 @@ foreach my $case (@cases)
 	$node->safe_psql('postgres', 'vacuum t');
 }
 
+# The rows of a savepoint that was rolled back are sorted out of the buffer before it is written.
+{
+	my ($ret, $stdout, $stderr) = $node->psql(
+		'postgres', qq{
+		drop table t;
+		create table t (a int, b text, c numeric) using zedstore;
+		select injection_points_set_local();
+		begin;
+		insert into t select $row from generate_series(1, 5) i;
+		savepoint s;
+		insert into t select $row from generate_series(101, 110) i;
+		rollback to s;
+		insert into t select $row from generate_series(6, 9) i;
+		savepoint s;
+		select injection_points_attach('zs-write-judge', 'error');
+		select count(*) from t;
+		rollback to s;
+		select injection_points_detach('zs-write-judge');
+		insert into t select $row from generate_series(10, 12) i;
+		commit;
+		},
+		on_error_stop => 0);
+
+	like($stderr, qr/error triggered for injection point zs-write-judge/, 'rolled-back rows: the write failed');
+	is($node->safe_psql('postgres', 'select count(*), sum(a), count(distinct a) from t'), '12|78|12', 'rolled-back rows: the others');
+	is($node->safe_psql('postgres', "select message from zs_check('t', true) where severity = 'error'"), '', 'rolled-back rows: zs_check');
+	$node->safe_psql('postgres', 'vacuum t');
+}
+
 # Reading a row by its TID may fail half way, too; what the backend keeps for such rows outlives the statement.
 for my $lazy ('on', 'off')
 {

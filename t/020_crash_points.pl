@@ -151,6 +151,10 @@ my @cases = (
 	{ point => 'zs-tid-release', sql => sprintf($rows, 1, 1500) },
 	{ point => 'zs-row-insert', locked => 1, sql => sprintf($single, 1, 200), skip => 2 },
 	{ point => 'zs-write-item', sql => 'set zedstore.min_segment_rows = 4096; ' . sprintf($rows, 1, 900), skip => 10 },
+	{
+		point => 'zs-write-judge',
+		sql => "begin; insert into T values (1, 'one', 1), (2, 'two', 2); savepoint s; insert into T values (3, 'x', 3), (4, 'x', 4); rollback to s; insert into T values (5, 'five', 5), (6, 'six', 6); select count(*) from T; commit"
+	},
 	{ point => 'zs-write-row', title => 'insert', sql => sprintf($single, 1, 20), skip => 5 },
 	{
 		point => 'zs-write-row', title => 'update', setup => sprintf($rows, 1, 100),

@@ -18,7 +18,7 @@
  * aborted transaction with other columns, and what does not lead to a value is left alone.
  *
  * A version of a row that an UPDATE writes may have the same pointer as the one before, if it has the
- * same value (write_share.c).  The first page counts these further pointers in its lokey, for which
+ * same value (write_keep.c).  The first page counts these further pointers in its lokey, for which
  * overflow pages have no other use.  Freeing a shared value takes one off; the last one frees the pages.
  *
  * WAL: XLOG_ZS_PAGE_FPM and XLOG_ZS_PAGE_IMAGES; XLOG_ZS_ATTR_SHARE.  A crash before a row with

@@ -168,10 +168,11 @@ zsattr_find_pointer(Relation rel, AttrNumber attno, zstid row, ZsOverflowPointer
 {
 	MemoryContext oldcontext = CurrentMemoryContext;
 	ZsSegmentItem item;
+	ZsSegmentItem last = {0};
 	bool		found = false;
 	bool		gone = true;
 
-	/* VACUUM may replace the segment between two looks at it */
+	/* VACUUM may replace the segment between two looks at it; if it has not, the file is corrupt */
 	while (gone && zsattr_find_segment(rel, attno, row, true, &item) &&
 		   (item.flags & ZS_SEGF_HAS_OVERFLOW) != 0)
 	{
@@ -181,6 +182,9 @@ zsattr_find_pointer(Relation rel, AttrNumber attno, zstid row, ZsOverflowPointer
 		uint32		i = (uint32) ((row - item.first_row) % ZS_VECTOR_ROWS);
 
 		CHECK_FOR_INTERRUPTS();
+		if (memcmp(&item, &last, sizeof(item)) == 0)
+			walk_failed(walk, "a page does not carry the segment's stamp");
+		last = item;
 		if (open_segment(walk) && v < walk->info.nvectors && walk->info.vectors[v].has_ext &&
 			decode_vector(walk, (int) v) && i < walk->vec.nrows && is_pointer(walk, i))
 		{

@@ -646,21 +646,26 @@ row_may_live(Relation rel, const ZsWriteBuffer *buf, zstid row)
 static void
 drop_aborted_items(Relation rel, ZsWriteBuffer *buf)
 {
+	bool	   *live = palloc_array(bool, Max(buf->nitems, 1));
 	int			kept = 0;
 
+	/* an error here may be caught by a savepoint, and all this be done again: nothing is changed before all are judged */
 	for (int i = 0; i < buf->nitems; i++)
 	{
-		MinimalTuple item = buf->items[i];
-
 		CHECK_FOR_INTERRUPTS();
-		if (row_may_live(rel, buf, zsrow_item_row(item)))
-		{
-			buf->items[kept++] = item;
-			continue;
-		}
-		free_item(buf, item);
+		live[i] = row_may_live(rel, buf, zsrow_item_row(buf->items[i]));
+		if (!live[i])
+			ZS_INJECTION_POINT("zs-write-judge");
+	}
+	for (int i = 0; i < buf->nitems; i++)
+	{
+		if (live[i])
+			buf->items[kept++] = buf->items[i];
+		else
+			free_item(buf, buf->items[i]);
 	}
 	buf->nitems = kept;
+	pfree(live);
 }
 
 /* Frees the first n items. */

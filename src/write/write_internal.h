@@ -114,7 +114,7 @@ typedef struct ZsWriteBuffer
 	zstid		next;
 	zstid		end;
 	bool		owned;			/* in stripes of our own */
-	bool		rows_only;		/* the command has rows that must go into the row tree */
+	uint32		rows_only;		/* so many rows of the command go into the row tree still */
 	TransactionId xid;
 	CommandId	cid;
 	uint32		step;			/* size of the last reservation in this command */
@@ -310,7 +310,7 @@ extern int	zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row,
 
 /*
  * Row number for the next row; *owned tells where it must be stored.  bulk:
- * take stripes of our own at once.  rows_only: it must be stored in the row tree, as the rows of this
+ * take stripes of our own at once.  rows_only: it must be stored in the row tree, as some rows of this
  * command that follow.
  */
 extern zstid zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,

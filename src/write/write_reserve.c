@@ -16,8 +16,8 @@
  * COPY FREEZE reserves rows as frozen.  The range they lie in is remembered, and gets its
  * bits in the visibility map when the buffer is flushed and nothing is reserved any more.
  *
- * An UPDATE whose rows share large values with their old versions (write_keep.c) stays with small reservations,
- * since these rows go into the row tree.
+ * An UPDATE whose rows share large values with their old versions (write_keep.c) stays with small reservations for
+ * some time, since these rows go into the row tree.
  *
  * The tail of a bulk load's last stripe becomes the open stripe of the session's cursor, so that rows
  * that follow get the row numbers that follow.
@@ -40,6 +40,12 @@
 
 /* Rows of one command after which it gets stripes of its own. */
 #define SMALL_ROWS		64
+
+/*
+ * Rows that follow one which must go into the row tree and go there too.  So a command that has such rows now and then
+ * neither writes all others as rows, nor begins stripes again and again that it hardly uses.
+ */
+#define ROWS_ONLY_RUN	(4 * ZS_STRIPE_ROWS)
 
 /*
  * Factor from one reservation of stripes to the next.  When other sessions load too, each one
@@ -81,7 +87,10 @@ zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 	bool		same_command = buf->xid == xid && buf->cid == cid;
 
 	Assert(!(bulk && rows_only));
-	buf->rows_only = rows_only || (same_command && buf->rows_only);
+	if (rows_only)
+		buf->rows_only = ROWS_ONLY_RUN;
+	else if (unlikely(buf->rows_only > 0))
+		buf->rows_only = same_command ? buf->rows_only - 1 : 0;
 	if (likely(same_command && buf->next < buf->end && (buf->owned ? !rows_only : !bulk)))
 	{
 		*owned = buf->owned;
@@ -97,7 +106,7 @@ zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 		buf->step = buf->step * 2;
 	buf->xid = xid;
 	buf->cid = cid;
-	if (buf->rows_only && !bulk)
+	if (buf->rows_only > 0 && !bulk)
 		buf->step = Min(buf->step, SMALL_ROWS);
 	if (bulk || buf->step > SMALL_ROWS)
 		reserve_stripes(rel, buf);

@@ -42,6 +42,9 @@
 #include "zs_tid.h"
 #include "zs_walrec.h"
 
+/* Rows that share more values than this go through the buffer, which pins them one by one. */
+#define MAX_PINS	8
+
 /* The command that wrote a row this way last. */
 static struct
 {
@@ -235,7 +238,7 @@ zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot, CommandI
 	if (item == NULL)
 	{
 		zswrite_keep_find(kept, rel, slot);
-		if (kept->n > 0)
+		if (kept->n > 0 && kept->n <= MAX_PINS)
 			item = zswrite_form_item(rel, CurrentMemoryContext, slot, kept, false);
 	}
 	if (item == NULL)
