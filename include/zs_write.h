@@ -74,8 +74,8 @@ extern void zswrite_stage_get(const ZsRowStage *stage, uint64 group, int row, in
 extern void zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 									   int options, uint32 token);
 
-/* No value of at most so many bytes, header included, is worth a pointer to overflow pages. */
-#define ZSWRITE_KEEP_THRESHOLD	(4 * ZS_OVERFLOW_DATUM_SIZE)
+/* Values of rows in the row tree that are larger than this, header included, may leave for overflow pages. */
+#define ZSWRITE_PUSH_OUT_THRESHOLD	(4 * ZS_OVERFLOW_DATUM_SIZE)
 
 /*
  * Large values of an updated row that the new version may share with the old one (write_keep.c), for the
@@ -99,10 +99,10 @@ typedef struct ZsKeptValues
 } ZsKeptValues;
 
 /*
- * The overflow pointers that the columns attnos of a stored row have; returns how many.  values has room for one
- * a column.
+ * The overflow pointers that the columns attrs (as RelationGetIndexAttrBitmap() returns them) of a stored row have;
+ * returns how many.  values has room for one a column.
  */
-extern int	zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attnos,
+extern int	zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attrs,
 									ZsKeptValue *values);
 
 /*

@@ -201,10 +201,9 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 
 	if (reltuples < 0 && !rel->rd_rel->relhassubclass)
 		min_pages = MIN_GUESSED_PAGES;
-	if (reltuples >= 0 && relpages > 0 && logical > relpages)
-		*tuples = reltuples + (logical - relpages) * ZS_ROWS_PER_BLOCK;
-	else if (reltuples >= 0 && relpages > 0)
-		*tuples = rint(reltuples / relpages * logical);
+	if (reltuples >= 0 && relpages > 0)
+		*tuples = logical > relpages ? reltuples + (logical - relpages) * ZS_ROWS_PER_BLOCK :
+			rint(reltuples / relpages * logical);
 	else
 	{
 		double		rows = logical * ZS_ROWS_PER_BLOCK;

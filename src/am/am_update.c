@@ -159,7 +159,6 @@ find_kept_values(ZsKeptValues *kept)
 	OldRow	   *old = kept->arg;
 	TupleDesc	desc = RelationGetDescr(old->rel);
 	TupleTableSlot *slot = old->newslot;
-	Bitmapset  *attnos = NULL;
 	Bitmapset  *attrs = NULL;
 	int			n = 0;
 
@@ -167,19 +166,17 @@ find_kept_values(ZsKeptValues *kept)
 	{
 		if (slot->tts_isnull[i] || TupleDescAttr(desc, i)->attlen != -1 ||
 			TupleDescAttr(desc, i)->attisdropped ||
-			toast_raw_datum_size(slot->tts_values[i]) <= ZSWRITE_KEEP_THRESHOLD)
+			toast_raw_datum_size(slot->tts_values[i]) <= ZSWRITE_PUSH_OUT_THRESHOLD)
 			continue;
-		attnos = bms_add_member(attnos, i + 1);
 		attrs = bms_add_member(attrs, i + 1 - FirstLowInvalidHeapAttributeNumber);
 		n++;
 	}
 	if (n > 0)
 	{
 		kept->values = palloc_array(ZsKeptValue, n);
-		n = zswrite_stored_pointers(old->rel, old->row, attnos, kept->values);
+		n = zswrite_stored_pointers(old->rel, old->row, attrs, kept->values);
 		kept->n = keep_unchanged(old, attrs, kept->values, n);
 	}
-	bms_free(attnos);
 	bms_free(attrs);
 }
 

@@ -176,22 +176,21 @@ settle_gap(ZsCheck *check, int attno, zstid row)
 	column->gap_first = row;
 	column->gap_end = Max(end, row + 1);
 
-	/* the first rows may be of a time when the table had no columns at all, of which nothing tells */
-	if (natts == 0 && attno == 1 && !has_segment_before(check, row))
-	{
-		zscheck_report(check, ZS_SEVERITY_NOTICE, InvalidBlockNumber, ZsTreeOfAttr(attno),
-					   "column \"%s\" has no data for row " UINT64_FORMAT ", which is right if the table had no columns then",
-					   NameStr(TupleDescAttr(RelationGetDescr(check->rel), attno - 1)->attname), row);
-		column->gap_end = Max(next_segment(check, row), row + 1);
-	}
-	else if (attno <= natts || attno == 1)
+	if (attno <= natts || (attno == 1 && has_segment_before(check, row)))
 		zscheck_error(check, check->entries[ZsTreeOfAttr(attno)].root != 0 ?
 					  check->entries[ZsTreeOfAttr(attno)].root : InvalidBlockNumber,
 					  ZsTreeOfAttr(attno),
 					  "column \"%s\" has no data for row " UINT64_FORMAT,
 					  NameStr(TupleDescAttr(RelationGetDescr(check->rel), attno - 1)->attname), row);
 	else if (natts == 0)
+	{
+		/* the first rows may be of a time when the table had no columns at all, of which nothing tells */
+		if (attno == 1)
+			zscheck_report(check, ZS_SEVERITY_NOTICE, InvalidBlockNumber, ZsTreeOfAttr(attno),
+						   "column \"%s\" has no data for row " UINT64_FORMAT ", which is right if the table had no columns then",
+						   NameStr(TupleDescAttr(RelationGetDescr(check->rel), attno - 1)->attname), row);
 		column->gap_end = Max(next_segment(check, row), row + 1);
+	}
 }
 
 /* Rows [first, end) must be covered by segments of the column. */

@@ -78,7 +78,6 @@ typedef struct VacuumRun
 	bool		do_index_cleanup;
 	bool		skip_frozen;	/* leaves that are marked all-frozen */
 	uint64		nskipped;		/* leaves that were skipped */
-	bool		uncounted;		/* rows of some of them are not in live_rows */
 	Buffer		vmbuf;			/* of skip_frozen_leaves() */
 	int			elevel;
 
@@ -217,6 +216,13 @@ check_failsafe(VacuumRun *run)
 
 /* ---- indexes ------------------------------------------------------------------ */
 
+/* Were more leaves skipped than counted, so that live_rows lacks rows? */
+static inline bool
+rows_are_missing(const VacuumRun *run)
+{
+	return run->nskipped > MAX_COUNTED_LEAVES;
+}
+
 static void
 init_index_info(VacuumRun *run, Relation index, IndexVacuumInfo *info)
 {
@@ -252,8 +258,8 @@ end_index_phase(const VacuumRun *run)
 }
 
 /*
- * Removes the entries of the dead rows from all indexes.  False if the failsafe ended that: the rows must stay,
- * since there may be entries that lead to them.
+ * Removes the entries of the dead rows from all indexes.  False if that is not wanted, or the failsafe ended it: the
+ * rows must stay, since there may be entries that lead to them.
  */
 static bool
 vacuum_indexes(VacuumRun *run)
@@ -297,7 +303,7 @@ cleanup_indexes(VacuumRun *run)
 	begin_index_phase(run, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
 	if (run->pvs != NULL)
 		parallel_vacuum_cleanup_all_indexes(run->pvs, (long) run->live_rows, run->num_index_scans,
-											run->uncounted);
+											rows_are_missing(run));
 	else
 	{
 		for (int i = 0; i < run->nindexes; i++)
@@ -305,7 +311,7 @@ cleanup_indexes(VacuumRun *run)
 			IndexVacuumInfo info;
 
 			init_index_info(run, run->indexes[i], &info);
-			info.estimated_count = run->uncounted;
+			info.estimated_count = rows_are_missing(run);
 			info.num_heap_tuples = run->live_rows;
 			zsio_vacuum_index(run->indexes[i]);
 			run->indstats[i] = vac_cleanup_one_index(&info, run->indstats[i]);
@@ -419,7 +425,7 @@ process_dead(VacuumRun *run)
 	ZS_INJECTION_POINT("zs-vacuum-find");
 
 	/* rows without index entries are removed even when indexes are left alone; others stay then */
-	if (run->nindexes == 0 || (run->do_index_vacuuming && vacuum_indexes(run)))
+	if (run->nindexes == 0 || vacuum_indexes(run))
 	{
 		if (run->nindexes > 0)
 			ZS_INJECTION_POINT("zs-vacuum-indexes");
@@ -473,8 +479,6 @@ skip_frozen_leaves(VacuumRun *run, zstid row, zstid end)
 		next = Min(next, end);
 		if (run->nskipped++ < MAX_COUNTED_LEAVES)
 			zstid_visit_runs(run->rel, row, next, count_skipped, run);
-		else
-			run->uncounted = true;
 		row = next;
 	}
 	return row;
@@ -588,7 +592,7 @@ update_table_stats(VacuumRun *run, TimestampTz starttime)
 
 	/* leaves that were skipped may hold rows that were not counted */
 	visibilitymap_count(run->rel, &nvisible, &nfrozen);
-	if (run->uncounted)
+	if (rows_are_missing(run))
 		live = Max(live, run->rel->rd_rel->reltuples);
 	vac_update_relstats_compat(run->rel, nblocks, live, Min(nvisible, nblocks),
 							   Min(nfrozen, nblocks), run->nindexes > 0,

@@ -60,6 +60,7 @@ typedef struct TopNState
 	int			nkeys;
 	ZsTopNKey  *keys;
 	SortSupport sortkeys;
+	ExprState  *filter;			/* the plan's */
 	TupleTableSlot *keyslot;	/* what the scan reads into */
 	binaryheap *heap;
 	TopNEntry  *entries;		/* bound of them */
@@ -176,7 +177,7 @@ choose_rows(TopNState *state)
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(econtext);
 		econtext->ecxt_scantuple = state->keyslot;
-		if (ss->ps.qual == NULL || ExecQual(ss->ps.qual, econtext))
+		if (ExecQual(state->filter, econtext))
 			look_at_row(state);
 		else
 			InstrCountFiltered1(&ss->ps, 1);
@@ -209,6 +210,12 @@ next_row(ScanState *ss)
 	return slot;
 }
 
+static bool
+recheck_row(ScanState *ss, TupleTableSlot *slot)
+{
+	return true;
+}
+
 /* ---- callbacks --------------------------------------------------------------------------- */
 
 static void
@@ -226,6 +233,10 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 	state->nresults = -1;
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
+
+	/* ExecScan() is not to ask it again: what it depends on may change after the choice (a cursor and a setting) */
+	state->filter = node->ss.ps.qual;
+	node->ss.ps.qual = NULL;
 
 	state->sortkeys = palloc0(state->nkeys * sizeof(SortSupportData));
 	pull_varattnos((Node *) cscan->scan.plan.qual, cscan->scan.scanrelid, &varattnos);
@@ -270,18 +281,7 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 static TupleTableSlot *
 topn_exec(CustomScanState *node)
 {
-	ExprContext *econtext = node->ss.ps.ps_ExprContext;
-	TupleTableSlot *slot;
-
-	/* the filter has had its say: what it depends on may have changed since the choice (a cursor and a setting) */
-	ResetExprContext(econtext);
-	slot = next_row(&node->ss);
-	if (node->ss.ps.ps_ProjInfo == NULL)
-		return slot;
-	if (TupIsNull(slot))
-		return ExecClearTuple(node->ss.ps.ps_ProjInfo->pi_state.resultslot);
-	econtext->ecxt_scantuple = slot;
-	return ExecProject(node->ss.ps.ps_ProjInfo);
+	return ExecScan(&node->ss, next_row, recheck_row);
 }
 
 static void

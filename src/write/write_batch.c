@@ -43,9 +43,6 @@
 /* Rows for which the arrays are made first; they double from there, to reach a full batch. */
 #define INITIAL_ROWS	58
 
-/* Values of the row batch that are larger than this may leave for overflow pages. */
-#define PUSH_OUT_THRESHOLD	ZSWRITE_KEEP_THRESHOLD
-
 /* Longest gap within a batch. */
 #define MAX_GAP			ZS_STRIPE_ROWS
 
@@ -415,6 +412,15 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 
 /* ---- the row batch ---------------------------------------------------------------------- */
 
+Datum
+zswrite_pointer_datum(const ZsOverflowPointer *pointer)
+{
+	char	   *datum = palloc(ZS_OVERFLOW_DATUM_SIZE);
+
+	zsattr_overflow_to_datum(pointer, datum);
+	return PointerGetDatum(datum);
+}
+
 /*
  * Replaces the largest plain value of the row that is worth it by an overflow pointer; false when
  * there is none.
@@ -423,13 +429,12 @@ static bool
 push_out_largest(Relation rel, Datum *values, const bool *isnull)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
-	Size		largest = PUSH_OUT_THRESHOLD;
+	Size		largest = ZSWRITE_PUSH_OUT_THRESHOLD;
 	int			victim = -1;
 	ZsOverflowPointer pointer;
 	ZsCompression compression;
 	int			level;
 	struct varlena *v;
-	char	   *datum;
 
 	for (int i = 0; i < desc->natts; i++)
 	{
@@ -447,9 +452,7 @@ push_out_largest(Relation rel, Datum *values, const bool *isnull)
 	zswrite_compression(rel, victim + 1, &compression, &level);
 	zsattr_overflow_write(rel, victim + 1, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v),
 						  compression, level, &pointer);
-	datum = palloc(ZS_OVERFLOW_DATUM_SIZE);
-	zsattr_overflow_to_datum(&pointer, datum);
-	values[victim] = PointerGetDatum(datum);
+	values[victim] = zswrite_pointer_datum(&pointer);
 	return true;
 }
 
@@ -493,7 +496,7 @@ zswrite_fits_item(Relation rel, TupleTableSlot *slot)
 				len = toast_raw_datum_size(value);
 			else
 				len = VARSIZE_ANY(DatumGetPointer(value));
-			size += len > PUSH_OUT_THRESHOLD ? ZS_OVERFLOW_DATUM_SIZE : len;
+			size += len > ZSWRITE_PUSH_OUT_THRESHOLD ? ZS_OVERFLOW_DATUM_SIZE : len;
 		}
 		else
 			size = att_addlength_datum(size, att->attlen, value);
@@ -545,19 +548,6 @@ form_item(Relation rel, MemoryContext context, Datum *values, const bool *isnull
 	return item;
 }
 
-/* Puts pointers in the place of values that are kept. */
-static void
-set_kept(const ZsKeptValues *kept, Datum *values)
-{
-	for (int i = 0; kept != NULL && i < kept->n; i++)
-	{
-		char	   *datum = palloc(ZS_OVERFLOW_DATUM_SIZE);
-
-		zsattr_overflow_to_datum(&kept->values[i].pointer, datum);
-		values[kept->values[i].attno - 1] = PointerGetDatum(datum);
-	}
-}
-
 MinimalTuple
 zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 				  const ZsKeptValues *kept, bool push_out)
@@ -578,7 +568,7 @@ zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 		values[i] = slot->tts_values[i];
 		if (kept != NULL && nextkept < kept->n && kept->values[nextkept].attno == i + 1)
 		{
-			nextkept++;
+			values[i] = zswrite_pointer_datum(&kept->values[nextkept++].pointer);
 			continue;
 		}
 		if (slot->tts_isnull[i] || TupleDescAttr(desc, i)->attlen != -1)
@@ -587,7 +577,6 @@ zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 		if (VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v))
 			values[i] = PointerGetDatum(detoast_attr(v));
 	}
-	set_kept(kept, values);
 	item = form_item(rel, context, values, slot->tts_isnull, push_out);
 	if (item == NULL && push_out)
 		elog(ERROR, "row of table \"%s\" does not fit an item of the row tree",
@@ -746,9 +735,7 @@ column_datum(const ZsWriteColumn *column, uint32 n)
 		ZsOverflowPointer pointer;
 
 		memcpy(&pointer, data, sizeof(pointer));
-		result = palloc(ZS_OVERFLOW_DATUM_SIZE);
-		zsattr_overflow_to_datum(&pointer, result);
-		return PointerGetDatum(result);
+		return zswrite_pointer_datum(&pointer);
 	}
 	return zswrite_form_datum(column->attlen, data, len);
 }

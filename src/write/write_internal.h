@@ -287,6 +287,9 @@ extern void zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_trim_columns(ZsWriteBuffer *buf);
 extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
 
+/* An external varlena that stands for a value on overflow pages, palloc'd. */
+extern Datum zswrite_pointer_datum(const ZsOverflowPointer *pointer);
+
 /* A by-reference datum of the type's length, palloc'd; data are what follows its header. */
 extern Datum zswrite_form_datum(int16 attlen, const void *data, Size len);
 

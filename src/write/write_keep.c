@@ -35,6 +35,7 @@
  */
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 
@@ -42,7 +43,7 @@
 #include "zs_compat.h"
 
 int
-zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attnos, ZsKeptValue *values)
+zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attrs, ZsKeptValue *values)
 {
 	MinimalTuple item = zsrow_fetch(rel, row);
 	int			n = 0;
@@ -57,7 +58,8 @@ zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attnos, ZsKept
 			zsrow_walk_begin(&walk, RelationGetDescr(rel), item);
 			while (zsrow_walk_next(&walk))
 			{
-				if (!walk.is_pointer || !bms_is_member(walk.attno, attnos))
+				if (!walk.is_pointer ||
+					!bms_is_member(walk.attno - FirstLowInvalidHeapAttributeNumber, attrs))
 					continue;
 				values[n].attno = walk.attno;
 				zsattr_overflow_from_datum((const struct varlena *) walk.value, &values[n].pointer);
@@ -68,12 +70,13 @@ zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attnos, ZsKept
 	}
 	else
 	{
-		int			attno = -1;
+		int			i = -1;
 
-		while ((attno = bms_next_member(attnos, attno)) >= 0)
+		while ((i = bms_next_member(attrs, i)) >= 0)
 		{
-			if (zsattr_find_pointer(rel, (AttrNumber) attno, row, &values[n].pointer))
-				values[n++].attno = (AttrNumber) attno;
+			values[n].attno = (AttrNumber) (i + FirstLowInvalidHeapAttributeNumber);
+			if (zsattr_find_pointer(rel, values[n].attno, row, &values[n].pointer))
+				n++;
 		}
 	}
 	return n;
@@ -152,26 +155,14 @@ zswrite_keep_forget(ZsWriteBuffer *buf, zstid row)
 		buf->nkept--;
 }
 
-/* Is the row among the items, which are in order? */
-static bool
-has_item(const ZsWriteBuffer *buf, zstid row)
+/* For bsearch(): a row number and an item. */
+static int
+compare_with_item(const void *key, const void *element)
 {
-	int			lower = 0;
-	int			upper = buf->nitems;
+	zstid		row = *(const zstid *) key;
+	zstid		other = zsrow_item_row(*(MinimalTuple const *) element);
 
-	while (lower < upper)
-	{
-		int			middle = lower + (upper - lower) / 2;
-		zstid		found = zsrow_item_row(buf->items[middle]);
-
-		if (found == row)
-			return true;
-		if (found < row)
-			lower = middle + 1;
-		else
-			upper = middle;
-	}
-	return false;
+	return row < other ? -1 : row > other;
 }
 
 void
@@ -183,7 +174,7 @@ zswrite_keep_share_buffered(Relation rel, ZsWriteBuffer *buf)
 		const ZsKeptPointer *kept = &buf->kept[buf->nkept - 1];
 
 		CHECK_FOR_INTERRUPTS();
-		if (has_item(buf, kept->row))
+		if (bsearch(&kept->row, buf->items, buf->nitems, sizeof(MinimalTuple), compare_with_item) != NULL)
 		{
 			Buffer		pin = zsattr_overflow_pin(rel, &kept->pointer);
 

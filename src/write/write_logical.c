@@ -164,15 +164,12 @@ leave_kept_out(RowImages *images, TupleTableSlot *slot, const ZsKeptValues *kept
 	for (int i = 0; i < kept->n; i++)
 	{
 		int			column = kept->values[i].attno - 1;
-		char	   *datum;
 
 		if (bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber, identity))
 			continue;
 		if (images->values[column] != slot->tts_values[column])
 			pfree(DatumGetPointer(images->values[column]));
-		datum = palloc(ZS_OVERFLOW_DATUM_SIZE);
-		zsattr_overflow_to_datum(&kept->values[i].pointer, datum);
-		images->values[column] = PointerGetDatum(datum);
+		images->values[column] = zswrite_pointer_datum(&kept->values[i].pointer);
 	}
 }
 
