@@ -141,6 +141,23 @@ extern void zsbase_before_alteration(void (*fn) (void));
 /* Is the extension created in this database?  Needs a transaction. */
 extern bool zsbase_is_installed(void);
 
+/* ---- invalidations (base_inval.c) ---------------------------------------- */
+
+/*
+ * Told which table's entry of the relation cache was invalidated, InvalidOid = all of them.  It runs
+ * whenever invalidations are processed, so it looks at no catalog and raises no error.
+ */
+typedef void (*ZsRelcacheListener) (Oid relid);
+
+/*
+ * Has the listener called from now on in this process and its children.  Naming it again changes
+ * nothing.  Libraries must not register callbacks of their own with core, see base_inval.c.
+ */
+extern void zsbase_listen_relcache(ZsRelcacheListener listener);
+
+/* Takes the library's slot for invalidations.  For _PG_init. */
+extern void zsbase_inval_init(void);
+
 /* ---- errors (base_error.c) ----------------------------------------------- */
 
 /*

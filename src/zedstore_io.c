@@ -47,6 +47,7 @@ _PG_init(void)
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 
+	zsbase_inval_init();
 	zswal_rmgr_init();
 	zswrite_init();
 	zsscan_fetch_init();

@@ -38,7 +38,6 @@
 #include "postgres.h"
 
 #include "common/hashfn.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -59,7 +58,7 @@ static Size cache_used = 0;
 
 /* Takes heads of a table, or of all with InvalidOid, out of the index by row. */
 static void
-forget_table(Datum arg, Oid relid)
+forget_table(Oid relid)
 {
 	dlist_iter	iter;
 
@@ -75,7 +74,7 @@ forget_table(Datum arg, Oid relid)
 void
 zsattr_forget_segments(Relation rel)
 {
-	forget_table((Datum) 0, RelationGetRelid(rel));
+	forget_table(RelationGetRelid(rel));
 }
 
 static void
@@ -86,7 +85,7 @@ create_cache(void)
 
 	buckets = MemoryContextAllocZero(context, NBUCKETS * sizeof(ZsSegmentHead *));
 	by_row_buckets = MemoryContextAllocZero(context, NBUCKETS * sizeof(ZsSegmentHead *));
-	CacheRegisterRelcacheCallback(forget_table, (Datum) 0);
+	zsbase_listen_relcache(forget_table);
 	zsattr_allocator(context, &cache_alloc);
 	cache_context = context;
 }

@@ -338,9 +338,9 @@ typedef struct ZsCachedOptions
 
 static HTAB *options_cache = NULL;
 
-/* Relcache callback: forgets one table, or all for InvalidOid. */
+/* Listener to the relation cache: forgets one table, or all for InvalidOid. */
 static void
-forget_options(Datum arg, Oid relid)
+forget_options(Oid relid)
 {
 	if (OidIsValid(relid))
 		(void) hash_search(options_cache, &relid, HASH_REMOVE, NULL);
@@ -364,7 +364,7 @@ create_options_cache(void)
 	ctl.entrysize = sizeof(ZsCachedOptions);
 	options_cache = hash_create("zedstore table options", 64, &ctl,
 								HASH_ELEM | HASH_BLOBS);
-	CacheRegisterRelcacheCallback(forget_options, (Datum) 0);
+	zsbase_listen_relcache(forget_options);
 }
 
 /*

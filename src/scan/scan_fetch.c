@@ -25,7 +25,6 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
-#include "utils/inval.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -193,12 +192,12 @@ row_cache_xact_callback(XactEvent event, void *arg)
 }
 
 /*
- * Relcache callback.  A subtransaction that is rolled back takes its ALTER TABLE with it, which does not count as a
+ * Listener to the relation cache.  A subtransaction that is rolled back takes its ALTER TABLE with it, which does not count as a
  * command; and the new descriptor may lie where the old one was, by which a source would know it.  Seldom enough to
  * forget the sources of all tables.
  */
 static void
-row_cache_relcache_callback(Datum arg, Oid relid)
+count_relcache_change(Oid relid)
 {
 	relcache_changes++;
 }
@@ -207,7 +206,7 @@ void
 zsscan_fetch_init(void)
 {
 	RegisterXactCallback(row_cache_xact_callback, NULL);
-	CacheRegisterRelcacheCallback(row_cache_relcache_callback, (Datum) 0);
+	zsbase_listen_relcache(count_relcache_change);
 }
 
 /*

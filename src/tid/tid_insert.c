@@ -24,7 +24,6 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
-#include "utils/inval.h"
 #include "utils/rel.h"
 
 #include "tid_internal.h"
@@ -34,11 +33,11 @@
 #define CURSOR_CACHE_SIZE	32
 
 static ZsTidCursor cursor_cache[CURSOR_CACHE_SIZE];
-static bool callback_registered = false;
+static bool listening = false;
 
 /* Forgets the cursors of a table, or of all with InvalidOid. */
 static void
-forget_cursors(Datum arg, Oid relid)
+forget_cursors(Oid relid)
 {
 	for (int i = 0; i < CURSOR_CACHE_SIZE; i++)
 	{
@@ -50,7 +49,7 @@ forget_cursors(Datum arg, Oid relid)
 void
 zstid_forget_cursors(Relation rel)
 {
-	forget_cursors((Datum) 0, RelationGetRelid(rel));
+	forget_cursors(RelationGetRelid(rel));
 }
 
 /* The cache entry for a cursor; its stripe is invalid when nothing is known. */
@@ -59,10 +58,10 @@ zstid_cursor_find(Relation rel, int cursorno)
 {
 	ZsTidCursor *cache;
 
-	if (!callback_registered)
+	if (!listening)
 	{
-		CacheRegisterRelcacheCallback(forget_cursors, (Datum) 0);
-		callback_registered = true;
+		zsbase_listen_relcache(forget_cursors);
+		listening = true;
 	}
 	cache = &cursor_cache[(RelationGetRelid(rel) * 31 + cursorno) % CURSOR_CACHE_SIZE];
 	if (cache->relid != RelationGetRelid(rel) || cache->cursorno != cursorno ||
