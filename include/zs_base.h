@@ -66,6 +66,8 @@ extern bool zs_enable_fetch_cache;	/* keep decoded vectors between fetches */
 extern bool zs_enable_value_sharing;	/* UPDATE does not write unchanged large values */
 extern bool zs_enable_compaction;	/* VACUUM writes segments */
 extern bool zs_enable_relocation;	/* VACUUM moves pages to the file's front */
+extern bool zs_ignore_options;	/* leave our options out where they do not fit */
+extern bool zs_ignore_foreign_pages;	/* only warn of pages that are not ours */
 
 extern void zsbase_guc_init(void);
 

@@ -86,6 +86,32 @@ extern bool zspage_try_lock(Buffer buf, int lockmode);
 /* Blocks that the main fork has on disk. */
 extern BlockNumber zspage_physical_blocks(Relation rel);
 
+/* ---- pages of others (page_foreign.c) ------------------------------------- */
+
+/*
+ * First of the blocks [start, end) that holds something which is no page of ours, InvalidBlockNumber if there
+ * is none.  The file has them all.  Reads them, one at a time, with a share lock.
+ */
+extern BlockNumber zspage_find_foreign(Relation rel, BlockNumber start, BlockNumber end);
+
+/*
+ * Raises ERRCODE_DATA_CORRUPTED for a block that is not ours; with may_ignore it is but a warning if
+ * zedstore.ignore_foreign_pages is set.
+ */
+extern void zspage_report_foreign(Relation rel, BlockNumber blkno, bool may_ignore);
+
+/*
+ * Looks at all blocks behind the known end of the file and reports the first that is not ours.  Returns whether all
+ * are ours, or raises the error.  No lock may be held on a page.
+ */
+extern bool zspage_check_foreign(Relation rel);
+
+/*
+ * The same for whoever is about to read the table: looks only if the file is longer than it was
+ * the last time.  Costs a system call.
+ */
+extern void zspage_check_file_end(Relation rel);
+
 /*
  * Writes finished page images to the given blocks (just allocated, strictly
  * private to the caller), up to any number, and logs them as full images

@@ -383,3 +383,30 @@ drop table split_z;
 
 DROP OWNED BY regress_zs_reloptions;
 DROP ROLE regress_zs_reloptions;
+
+--
+-- Options that travel to tables of other access methods
+--
+SET zedstore.ignore_options = on;
+CREATE TABLE i_heap (a int) USING heap WITH (zedstore_compression = zstd, fillfactor = 70);
+SELECT options('i_heap');
+CREATE TABLE i_as WITH (zedstore_compression_level = 3) AS SELECT 1 AS a;
+CREATE MATERIALIZED VIEW i_view USING heap WITH (zedstore_compression = lz4) AS SELECT 1 AS a;
+CREATE TABLE i_part (a int) PARTITION BY RANGE (a) USING heap WITH (zedstore_compression = lz4);
+ALTER TABLE i_heap SET (zedstore_compression = none, fillfactor = 80), SET (zedstore_rel_extension_factor = 7);
+ALTER TABLE i_heap SET (zedstore_compression = none);
+SELECT options('i_heap');
+ALTER TABLE i_heap RESET (zedstore_compression), RESET (fillfactor);
+SELECT options('i_heap');
+-- where they belong nothing changes, and names and values of others are checked as ever
+CREATE TABLE i_zedstore (a int) USING zedstore WITH (zedstore_compression = zstd);
+SELECT options('i_zedstore');
+SELECT outcome('ALTER TABLE i_zedstore SET (zedstore_compression = pglz)');
+SELECT outcome('ALTER TABLE i_heap SET (zedstore_nonsense = 1)');
+SELECT outcome('CREATE TABLE i_bad (a int) USING heap WITH (zedstore_compression = lz4, nonsense = 1)');
+SELECT outcome('CREATE INDEX i_index ON i_heap (a) WITH (zedstore_compression = lz4)');
+-- leaves, and takes them along in one command
+ALTER TABLE i_zedstore SET ACCESS METHOD heap, SET (zedstore_compression = lz4, fillfactor = 90);
+SELECT options('i_zedstore');
+RESET zedstore.ignore_options;
+SELECT outcome('ALTER TABLE i_heap SET (zedstore_compression = none)');

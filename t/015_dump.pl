@@ -84,5 +84,22 @@ is( $node->safe_psql(
 	'3003|0',
 	'heap: tables without options are there');
 
+# With zedstore.ignore_options they are left out, in a database without the extension, too.
+$node->safe_psql('postgres', 'create database heap_all template template0');
+{
+	local $ENV{PGOPTIONS} = '-c zedstore.ignore_options=on';
+	my ($stdout, $stderr) = run_command(
+		[ 'pg_restore', '--no-table-access-method', '-d', $node->connstr('heap_all'), $node->basedir . '/dump.custom' ]);
+	unlike($stderr, qr/unrecognized parameter/, 'restore without access methods and options');
+}
+is( $node->safe_psql(
+		'heap_all',
+		"select (select count(*) from types), count(*) filter (where amname = 'zedstore'),
+				count(*) filter (where reloptions::text like '%zedstore%')
+			from pg_class join pg_am a on a.oid = relam"
+	),
+	'3003|0|0',
+	'heap: all rows, no options');
+
 $node->stop;
 done_testing();

@@ -38,6 +38,8 @@ bool		zs_enable_fetch_cache = true;
 bool		zs_enable_value_sharing = true;
 bool		zs_enable_compaction = true;
 bool		zs_enable_relocation = true;
+bool		zs_ignore_options = false;
+bool		zs_ignore_foreign_pages = false;
 
 /* also the spellings of the table option zedstore_compression */
 static const struct config_enum_entry compression_methods[] = {
@@ -131,6 +133,20 @@ zsbase_guc_init(void)
 							 "When off, VACUUM shortens a file only by what is free at its end already.",
 							 &zs_enable_relocation, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.ignore_options",
+							 "Leaves out options of zedstore for tables of other access methods.",
+							 "When off, such a table is not created or altered: its access method does "
+							 "not know the option.",
+							 &zs_ignore_options, false,
+							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.ignore_foreign_pages",
+							 "Reads zedstore tables in whose files other code has written pages.",
+							 "When off, reading such a table is an error.  What these pages hold is "
+							 "not part of the table in any case.",
+							 &zs_ignore_foreign_pages, false,
+							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 }
 
 /*

@@ -15,6 +15,8 @@
 #include "postgres.h"
 
 #include "nodes/parsenodes.h"
+#include "nodes/plannodes.h"
+#include "utils/rel.h"
 
 /*
  * Table options travel as core's text arrays of "name=value", (Datum) 0 when
@@ -23,9 +25,15 @@
 extern bool zsbase_options_is_ours(const DefElem *def);
 extern List *zsbase_options_all_names(void);
 extern void zsbase_options_validate(Datum options);
+extern void zsbase_options_ignore(const char *relname, Datum options);
 extern Datum zsbase_options_fetch(Oid relid);
 extern void zsbase_options_store(Oid relid, Datum options);
 extern bool zsbase_options_allowed(char relkind, Oid amoid);
+
+/* New tables that nobody named our access method for: base_creation.c. */
+extern bool zsbase_creation_default_is_ours(void);
+extern PlannedStmt *zsbase_creation_for_script(PlannedStmt *pstmt);
+extern void zsbase_creation_check(Relation rel, const RangeVar *creates, bool within);
 
 /* Installs the hooks of base_utility.c. */
 extern void zsbase_utility_init(void);

@@ -214,6 +214,27 @@ zsbase_options_validate(Datum options)
 }
 
 /*
+ * Says that options of ours are not given to a table of another access method.
+ */
+void
+zsbase_options_ignore(const char *relname, Datum options)
+{
+	Datum	   *elems;
+	int			nelems;
+	StringInfoData names;
+
+	if (options == (Datum) 0)
+		return;
+	initStringInfo(&names);
+	deconstruct_array_builtin(DatumGetArrayTypeP(options), TEXTOID, &elems, NULL, &nelems);
+	for (int i = 0; i < nelems; i++)
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", TextDatumGetCString(elems[i]));
+	ereport(NOTICE,
+			(errmsg("ignoring options of zedstore for table \"%s\"", relname),
+			 errdetail_internal("%s", names.data)));
+}
+
+/*
  * Appends to "to" those elements of "from" that are ours, or those that are
  * not.
  */

@@ -41,6 +41,9 @@
  * What event triggers of the command itself see of the table's options is
  * without ours; pg_event_trigger_ddl_commands() shows the command as one.
  *
+ * With zedstore.ignore_options, options of ours for other tables are left out with a notice. Tools that
+ * copy a table's options to one of another access method need that.
+ *
  * A table that leaves our access method loses our options: the RESET is put in
  * front and nothing is put back.  Options belong to the access method
  * that the table has at the end, so that one command may change to ours
@@ -55,6 +58,8 @@
  * Commands that run inside others (event triggers, functions called by CREATE
  * TABLE AS, parts of CREATE SCHEMA, sequences of serial columns) pass
  * through the ProcessUtility hook themselves; current_command is the innermost.
+ *
+ * Which access method new tables may get is a matter of base_creation.c; the hooks here ask it.
  *
  * A function that zsbase_before_alteration() names is called before a command
  * changes a table's columns: rows may wait in a write buffer.
@@ -90,8 +95,9 @@
  */
 typedef struct ZsDdlCommand
 {
-	const RangeVar *creating;	/* table that is to be created, NULL when it
-								 * exists by now */
+	const RangeVar *creates;	/* table that it creates, NULL = none */
+	const RangeVar *creating;	/* the same if it needs our options, NULL when
+								 * it exists by now */
 	const RangeVar *parent;		/* its partitioned parent, NULL = none */
 	Oid			altering;		/* table whose options core must not see */
 	Datum		options;		/* our options, as a text array: those that
@@ -104,6 +110,9 @@ typedef struct ZsDdlCommand
 
 /* the innermost utility command, NULL when it does not concern us */
 static ZsDdlCommand *current_command = NULL;
+
+/* how many commands that create a table are being executed, one within the other */
+static int	ncreations = 0;
 
 static ProcessUtility_hook_type next_utility_hook = NULL;
 static object_access_hook_type next_object_access_hook = NULL;
@@ -191,9 +200,10 @@ prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command)
 	options = find_creation(pstmt->utilityStmt, &relation, &parent);
 	if (options == NULL)
 		return pstmt;
+	command->creates = relation;
 
 	ours = select_options(*options, true);
-	if ((ours == NIL && parent == NULL) || !zsbase_is_installed())
+	if ((ours == NIL && parent == NULL) || !(zs_ignore_options || zsbase_is_installed()))
 		return pstmt;
 
 	command->creating = relation;
@@ -224,7 +234,9 @@ finish_creation(Oid relid, char relkind, Oid amoid)
 	if (!zsbase_options_allowed(relkind, amoid))
 	{
 		/* nothing to inherit then, and nothing to be given */
-		if (relkind == RELKIND_PARTITIONED_TABLE)
+		if (zs_ignore_options)
+			zsbase_options_ignore(command->creating->relname, options);
+		else if (relkind == RELKIND_PARTITIONED_TABLE)
 			(void) partitioned_table_reloptions(options, true);
 		else
 			(void) heap_reloptions(relkind, options, true);
@@ -335,6 +347,43 @@ apply_subcommands(List *cmds, Datum *options, int *nset, int *nkept)
 }
 
 /*
+ * The subcommands without the SETs of our options; *options receives these.
+ */
+static List *
+drop_options(List *cmds, Datum *options)
+{
+	List	   *result = NIL;
+
+	foreach_node(AlterTableCmd, cmd, cmds)
+	{
+		List	   *ours = NIL;
+
+		if (cmd->subtype == AT_SetRelOptions)
+			ours = select_options((List *) cmd->def, true);
+		if (ours != NIL)
+		{
+			List	   *others = select_options((List *) cmd->def, false);
+
+			*options = apply_options(*options, ours, false);
+			if (others == NIL)
+				continue;
+			cmd = copyObject(cmd);
+			cmd->def = (Node *) others;
+		}
+		result = lappend(result, cmd);
+	}
+	return result;
+}
+
+/* Does a relation of this kind have options that a zedstore table might have, too? */
+static bool
+is_table(char relkind)
+{
+	return relkind == RELKIND_RELATION || relkind == RELKIND_MATVIEW ||
+		relkind == RELKIND_PARTITIONED_TABLE;
+}
+
+/*
  * Removes our options from an ALTER command and from core's view of the
  * table.  Returns the command for core: the given one, or a changed copy.
  *
@@ -359,7 +408,7 @@ prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 
 	/* where core will refuse the command for the session's state, let it */
 	if (XactReadOnly || IsInParallelMode() ||
-		!touches_options(stmt) || !zsbase_is_installed())
+		!touches_options(stmt) || !(zs_ignore_options || zsbase_is_installed()))
 		return pstmt;
 
 	relid = AlterTableLookupRelation(stmt, AlterTableGetLockLevel(stmt->cmds));
@@ -389,10 +438,15 @@ prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 	}
 	else
 	{
+		Datum		given = (Datum) 0;
+
 		/* core refuses what is given and has to lose sight of what is stored */
-		if (stored == (Datum) 0)
-			return pstmt;
 		cmds = stmt->cmds;
+		if (zs_ignore_options && is_table(relkind))
+			cmds = drop_options(cmds, &given);
+		if (stored == (Datum) 0 && given == (Datum) 0)
+			return pstmt;
+		zsbase_options_ignore(get_rel_name(relid), given);
 	}
 	command->altering = relid;
 
@@ -435,8 +489,8 @@ object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId,
 	if (next_object_access_hook)
 		next_object_access_hook(access, classId, objectId, subId, arg);
 
-	if (command == NULL || access != OAT_POST_CREATE ||
-		classId != RelationRelationId || subId != 0)
+	if (access != OAT_POST_CREATE || classId != RelationRelationId || subId != 0 ||
+		(command == NULL && !zsbase_creation_default_is_ours()))
 		return;
 
 	/* the new relation is in the relcache only, and not locked yet */
@@ -445,6 +499,13 @@ object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId,
 		elog(ERROR, "could not open relation with OID %u", objectId);
 	relkind = rel->rd_rel->relkind;
 	amoid = rel->rd_rel->relam;
+	if (!((ObjectAccessPostCreate *) arg)->is_internal)
+		zsbase_creation_check(rel, command == NULL ? NULL : command->creates, ncreations > 0);
+	if (command == NULL)
+	{
+		RelationClose(rel);
+		return;
+	}
 
 	created = false;
 	rewritten = false;
@@ -498,16 +559,20 @@ call_next_within(ZsDdlCommand *command,
 				 QueryCompletion *qc)
 {
 	ZsDdlCommand *outer = current_command;
+	int			outer_ncreations = ncreations;
 
 	PG_TRY();
 	{
 		current_command = command;
+		if (command != NULL && command->creates != NULL)
+			ncreations++;
 		call_next(pstmt, queryString, readOnlyTree, context, params, queryEnv,
 				  dest, qc);
 	}
 	PG_FINALLY();
 	{
 		current_command = outer;
+		ncreations = outer_ncreations;
 	}
 	PG_END_TRY();
 }
@@ -545,13 +610,14 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	if (before_alteration != NULL && may_change_columns(pstmt->utilityStmt))
 		before_alteration();
 
+	pstmt = zsbase_creation_for_script(pstmt);
 	if (IsA(pstmt->utilityStmt, AlterTableStmt))
 		pstmt = prepare_alteration(pstmt, &command);
 	else
 		pstmt = prepare_creation(pstmt, &command);
 
 	Assert(command.creating == NULL || !OidIsValid(command.altering));
-	if (command.creating != NULL || OidIsValid(command.altering) ||
+	if (command.creates != NULL || OidIsValid(command.altering) ||
 		OidIsValid(command.leaving))
 		call_next_within(&command, pstmt, queryString, readOnlyTree, context,
 						 params, queryEnv, dest, qc);

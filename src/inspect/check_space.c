@@ -352,6 +352,30 @@ report_leaks(ZsCheck *check)
 	return nleaked;
 }
 
+/* Reports pages that are not ours behind the known end of the file. */
+static void
+report_foreign(ZsCheck *check)
+{
+	BlockNumber end = zspage_physical_blocks(check->rel);
+	BlockNumber blkno = Min(check->meta.file_blocks, end);
+
+	for (;;)
+	{
+		BlockNumber start = zspage_find_foreign(check->rel, blkno, end);
+
+		if (start == InvalidBlockNumber)
+			break;
+		for (blkno = start + 1; blkno < end; blkno++)
+		{
+			if (zspage_find_foreign(check->rel, blkno, blkno + 1) == InvalidBlockNumber)
+				break;
+		}
+		zscheck_error(check, start, ZS_TREE_TABLE,
+					  "the %u blocks from here on hold something that is not zedstore's",
+					  blkno - start);
+	}
+}
+
 /* After everything was claimed: what is left, and do the counters agree? */
 void
 zscheck_account_blocks(ZsCheck *check)
@@ -360,6 +384,7 @@ zscheck_account_blocks(ZsCheck *check)
 	uint64		nmissing = 0;
 	uint64		nleaked = report_leaks(check);
 
+	report_foreign(check);
 	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno++)
 	{
 		uint64		owned = check->entries[treeno].nblocks;

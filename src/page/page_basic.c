@@ -106,6 +106,12 @@ zspage_verify(Page page, ZsPageType type, uint16 treeno, const char **reason)
 		return ZS_PAGE_BROKEN;
 	}
 	opaque = ZsPageGetOpaque(page);
+	if (opaque->page_id == ZS_PAGE_ID && opaque->page_type != ZS_PAGE_ROW_LEAF &&
+		((PageHeader) page)->pd_upper != ((PageHeader) page)->pd_special)
+	{
+		*reason = "something that is not zedstore's lies on the page";
+		return ZS_PAGE_BROKEN;
+	}
 	if (opaque->page_id != ZS_PAGE_ID)
 	{
 		*reason = "no zedstore page identifier";

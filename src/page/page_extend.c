@@ -15,7 +15,7 @@
  *
  * Crash: a file that was extended without the record being written is longer
  * than file_blocks in the metapage says; the next extension uses these blocks
- * first.  The same holds after a failed extension (disk full).
+ * first.  The same holds after a failed extension (disk full).  They are looked at before, see page_foreign.c.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -153,6 +153,13 @@ extend_file(Relation rel, uint32 nblocks, BlockNumber *file_blocks)
 
 	*file_blocks = known + nblocks;
 	physical = smgrnblocks(smgr, MAIN_FORKNUM);
+	if (unlikely(physical > known))
+	{
+		BlockNumber foreign = zspage_find_foreign(rel, known, physical);
+
+		if (foreign != InvalidBlockNumber)
+			zspage_report_foreign(rel, foreign, false);
+	}
 	if (physical < *file_blocks)
 	{
 		smgrzeroextend(smgr, MAIN_FORKNUM, physical, (int) (*file_blocks - physical), false);

@@ -29,6 +29,7 @@
 typedef struct ZsRelCache
 {
 	BlockNumber file_blocks;	/* file length seen last */
+	BlockNumber length_checked; /* file length up to which no page is foreign */
 	int			extension_factor;	/* zedstore_rel_extension_factor, 0 = not set; -1 = not known */
 	int			ntrees;			/* length of roots[] */
 	BlockNumber roots[FLEXIBLE_ARRAY_MEMBER];	/* 0 = not known */

@@ -152,8 +152,11 @@ zspage_tree_count(const ZsMetaPageData *meta)
  * the invalidation that VACUUM's transaction sends at its end arrives.  The storage manager hears at
  * once of a file that was truncated, and resets its target block, of which tables like ours make no
  * other use.
+ *
+ * The block that stands there otherwise is one that no file has: a library that takes the table for a heap fails to
+ * read it, instead of writing its row into a page of ours.
  */
-#define CACHE_IS_VALID	0
+#define CACHE_IS_VALID	MaxBlockNumber
 
 ZsRelCache *
 zspage_rel_cache(Relation rel)
@@ -166,6 +169,7 @@ zspage_rel_cache(Relation rel)
 		if (cache != NULL)
 		{
 			cache->file_blocks = 0;
+			cache->length_checked = 0;
 			memset(cache->roots, 0, cache->ntrees * sizeof(BlockNumber));
 		}
 		RelationSetTargetBlock(rel, CACHE_IS_VALID);

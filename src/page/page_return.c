@@ -489,10 +489,17 @@ BlockNumber
 zspage_truncate_tail(Relation rel, BlockNumber *old_blocks)
 {
 	ZsMetaPageData meta;
+	BlockNumber foreign;
 	int			n;
 	OwnedExtent *tail = tail_extents(rel, &n);
 
 	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
+	zspage_meta_read(rel, &meta);
+	*old_blocks = zspage_physical_blocks(rel);
+	foreign = zspage_find_foreign(rel, Min(meta.file_blocks, *old_blocks), *old_blocks);
+	if (foreign != InvalidBlockNumber)
+		zspage_report_foreign(rel, foreign, false);
+
 	for (int i = 0; i < n; i++)
 	{
 		bool		full;

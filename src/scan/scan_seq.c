@@ -84,6 +84,7 @@ zsscan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key
 	zsbase_require_preload();
 	RelationIncrementReferenceCount(rel);
 	zswrite_flush(rel);
+	zspage_check_file_end(rel);
 
 	scan = palloc0(sizeof(ZsScanDescData));
 	scan->rs_base.rs_rd = rel;

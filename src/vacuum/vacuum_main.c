@@ -663,6 +663,8 @@ zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strat
 		(params->options & VACOPT_DISABLE_PAGE_SKIPPING) != 0;
 	run.reclaim.verbose = (params->options & VACOPT_VERBOSE) != 0;
 	run.reclaim.truncate = params->truncate != VACOPTVALUE_DISABLED;
+	if (!zspage_check_foreign(rel))
+		run.reclaim.truncate = false;
 	run.do_index_vacuuming = run.do_index_cleanup =
 		params->index_cleanup != VACOPTVALUE_DISABLED;
 	VacuumFailsafeActive = false;
