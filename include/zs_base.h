@@ -15,12 +15,16 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
 #include "storage/itemptr.h"
 #include "utils/rel.h"
 
 #include "zs_compat.h"
 #include "zs_compression.h"
 #include "zs_format.h"
+
+/* Version of the library, and of the SQL objects that come with it: default_version of the control file. */
+#define ZS_VERSION				"0.2.0"
 
 /* ---- row numbers and TIDs ---------------------------------------------- */
 
@@ -159,6 +163,14 @@ extern void zsbase_listen_relcache(ZsRelcacheListener listener);
 
 /* Takes the library's slot for invalidations.  For _PG_init. */
 extern void zsbase_inval_init(void);
+
+/* ---- functions that return sets (base_srf.c) ------------------------------ */
+
+/*
+ * InitMaterializedSRF() for a function whose code fills ncolumns columns.  Its SQL definition may be that of an older
+ * version, which names fewer of them; error if it names more.
+ */
+extern void zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns);
 
 /* ---- errors (base_error.c) ----------------------------------------------- */
 

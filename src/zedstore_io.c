@@ -30,7 +30,7 @@
 #ifdef ZS_PG18
 PG_MODULE_MAGIC_EXT(
 					.name = "zedstore_io",
-					.version = "0.1.0"
+					.version = ZS_VERSION
 );
 #else
 PG_MODULE_MAGIC;

@@ -129,11 +129,13 @@ keep_repeated(ZsProblemList *list, const ZsProblemList *again)
 	list->complete = list->complete && again->complete;
 }
 
+#define PROBLEM_COLUMNS	4
+
 static void
 put_problem(ReturnSetInfo *rsinfo, const ZsProblem *problem)
 {
-	Datum		values[4];
-	bool		nulls[4] = {0};
+	Datum		values[PROBLEM_COLUMNS];
+	bool		nulls[PROBLEM_COLUMNS] = {0};
 
 	values[0] = CStringGetTextDatum(problem->severity == ZS_SEVERITY_ERROR ? "error" : "notice");
 	values[1] = Int64GetDatum(problem->blkno);
@@ -276,7 +278,7 @@ zs_check(PG_FUNCTION_ARGS)
 					   get_rel_name(relid));
 
 	rel = zsinspect_open(relid, lockmode);
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, PROBLEM_COLUMNS);
 	run_pass(rel, CurrentMemoryContext, &list);
 	for (int pass = 1; pass < PASSES && !strict && list.nproblems > 0; pass++)
 	{

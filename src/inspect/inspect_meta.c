@@ -51,7 +51,7 @@ pg_zs_meta_page(PG_FUNCTION_ARGS)
 	bool		nulls[6] = {0};
 	int			n = 0;
 
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, lengthof(values));
 	zspage_meta_read(rel, &meta);
 	values[n++] = Int32GetDatum(meta.version);
 	values[n++] = Int64GetDatum((int64) meta.next_row);
@@ -66,12 +66,14 @@ pg_zs_meta_page(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+#define TREE_COLUMNS	8
+
 /* One row of pg_zs_trees. */
 static void
 put_tree(ReturnSetInfo *rsinfo, Relation rel, uint16 treeno, const ZsTreeEntry *entry)
 {
-	Datum		values[8];
-	bool		nulls[8] = {0};
+	Datum		values[TREE_COLUMNS];
+	bool		nulls[TREE_COLUMNS] = {0};
 
 	values[0] = Int32GetDatum(treeno);
 	values[1] = zsinspect_tree_attno(treeno, &nulls[1]);
@@ -102,7 +104,7 @@ pg_zs_trees(PG_FUNCTION_ARGS)
 	ZsMetaPageData meta;
 	ZsTreeEntry *entries;
 
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, TREE_COLUMNS);
 	zspage_meta_read(rel, &meta);
 	entries = zsinspect_tree_entries(rel, &meta);
 	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno++)
@@ -116,6 +118,8 @@ pg_zs_trees(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+#define EXTENT_COLUMNS	3
+
 typedef struct ExtentList
 {
 	ReturnSetInfo *rsinfo;
@@ -128,8 +132,8 @@ static void
 put_extent(uint16 treeno, ZsExtent extent, void *arg)
 {
 	ExtentList *list = arg;
-	Datum		values[3];
-	bool		nulls[3] = {0};
+	Datum		values[EXTENT_COLUMNS];
+	bool		nulls[EXTENT_COLUMNS] = {0};
 
 	/* a circle of FPM pages must not fill the disk */
 	if (++list->nextents % ZS_FPM_PAGE_EXTENTS == 0 &&
@@ -153,7 +157,7 @@ pg_zs_free_pages(PG_FUNCTION_ARGS)
 	ZsMetaPageData meta;
 	ZsTreeEntry *entries;
 
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, EXTENT_COLUMNS);
 	zspage_meta_read(rel, &meta);
 	entries = zsinspect_tree_entries(rel, &meta);
 	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno++)

@@ -66,11 +66,13 @@ typedef struct PageRow
 	int			freespace;
 } PageRow;
 
+#define PAGE_COLUMNS	11
+
 static void
 put_page(PageList *list, const PageRow *row)
 {
-	Datum		values[11];
-	bool		nulls[11] = {0};
+	Datum		values[PAGE_COLUMNS];
+	bool		nulls[PAGE_COLUMNS] = {0};
 
 	values[0] = Int64GetDatum(row->blkno);
 	values[1] = Int64GetDatum(row->nextblk);
@@ -252,7 +254,7 @@ pg_zs_btree_pages(PG_FUNCTION_ARGS)
 	PageList	list = {.rsinfo = rsinfo};
 	int			last = ZsTreeOfAttr(RelationGetNumberOfAttributes(rel));
 
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, PAGE_COLUMNS);
 	for (int treeno = ZS_TREE_TID; treeno <= last; treeno++)
 	{
 		list.treeno = (uint16) treeno;

@@ -155,11 +155,13 @@ encodings_text(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 
 /* ---- rows -------------------------------------------------------------------------- */
 
+#define SEGMENT_COLUMNS	13
+
 static void
 put_segment(Relation rel, SegmentList *list, const ZsSegmentItem *item)
 {
-	Datum		values[13];
-	bool		nulls[13] = {0};
+	Datum		values[SEGMENT_COLUMNS];
+	bool		nulls[SEGMENT_COLUMNS] = {0};
 	char	   *encodings = encodings_text(rel, list->attno, item);
 	bool		has_zone = (item->flags & ZS_SEGF_ZONE_MAP) != 0 && list->live && list->readable;
 	int			n = 0;
@@ -257,7 +259,7 @@ pg_zs_segments(PG_FUNCTION_ARGS)
 	Relation	rel = zsinspect_open(PG_GETARG_OID(0), AccessShareLock);
 	SegmentList list = {.rsinfo = rsinfo};
 
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, SEGMENT_COLUMNS);
 	for (AttrNumber attno = 1; attno <= RelationGetNumberOfAttributes(rel); attno++)
 	{
 		describe_column(rel, &list, attno);

@@ -23,6 +23,8 @@
 
 PG_FUNCTION_INFO_V1(pg_zs_tid_items);
 
+#define RUN_COLUMNS	9
+
 /*
  * One row.  vis is NULL for the slots with a fixed meaning.  Rows of a run that was updated have
  * successors one after the other; shown is that of the run's first row.
@@ -30,8 +32,8 @@ PG_FUNCTION_INFO_V1(pg_zs_tid_items);
 static void
 put_run(ReturnSetInfo *rsinfo, const ZsTidRun *run, const ZsVisSlot *vis, zstid successor)
 {
-	Datum		values[9];
-	bool		nulls[9] = {0};
+	Datum		values[RUN_COLUMNS];
+	bool		nulls[RUN_COLUMNS] = {0};
 
 	values[0] = Int64GetDatum((int64) run->first);
 	values[1] = Int64GetDatum((int64) run->count);
@@ -95,7 +97,7 @@ pg_zs_tid_items(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 	Relation	rel = zsinspect_open(PG_GETARG_OID(0), AccessShareLock);
 
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, RUN_COLUMNS);
 	zsbtree_visit_pages(rel, ZS_TREE_TID, visit_page, rsinfo);
 
 	relation_close(rel, AccessShareLock);

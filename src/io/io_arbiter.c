@@ -470,14 +470,17 @@ zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining)
 
 /* ---- statistics --------------------------------------------------------------------------------- */
 
-/* Prepares the function's result; returns what it is to show. */
+#define SCAN_COLUMNS	8
+#define SCAN_VOLUME_COLUMNS 6
+
+/* Prepares the result of a function with so many columns; returns what it is to show. */
 static ScanArbiter *
-begin_statistics(FunctionCallInfo fcinfo)
+begin_statistics(FunctionCallInfo fcinfo, int ncolumns)
 {
 	ScanArbiter *copy = palloc(sizeof(ScanArbiter));
 
 	zsbase_require_preload();
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, ncolumns);
 	LWLockAcquire(arbiter_lock, LW_SHARED);
 	memcpy(copy, arbiter, sizeof(ScanArbiter));
 	LWLockRelease(arbiter_lock);
@@ -489,13 +492,13 @@ Datum
 pg_stat_get_zedstore_scans(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	ScanArbiter *copy = begin_statistics(fcinfo);
+	ScanArbiter *copy = begin_statistics(fcinfo, SCAN_COLUMNS);
 
 	for (int i = 0; i < MAX_SLOTS; i++)
 	{
 		ScanSlot   *slot = &copy->slots[i];
-		Datum		values[8];
-		bool		nulls[8] = {0};
+		Datum		values[SCAN_COLUMNS];
+		bool		nulls[SCAN_COLUMNS] = {0};
 		int			n = 0;
 
 		if (slot->pid == 0)
@@ -519,13 +522,13 @@ Datum
 pg_stat_get_zedstore_scan_volumes(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	ScanArbiter *copy = begin_statistics(fcinfo);
+	ScanArbiter *copy = begin_statistics(fcinfo, SCAN_VOLUME_COLUMNS);
 
 	for (int i = 0; i < ZSIO_MAX_VOLUMES; i++)
 	{
 		ScanVolume *volume = &copy->volumes[i];
-		Datum		values[6];
-		bool		nulls[6] = {0};
+		Datum		values[SCAN_VOLUME_COLUMNS];
+		bool		nulls[SCAN_VOLUME_COLUMNS] = {0};
 		int			n = 0;
 
 		if (volume->name[0] == '\0')

@@ -43,6 +43,7 @@
 #include "utils/wait_event.h"
 
 #include "io_internal.h"
+#include "zs_base.h"
 
 PG_FUNCTION_INFO_V1(zs_io_calibrate);
 
@@ -421,11 +422,13 @@ recommend(const Cell *cells, int n)
 	return chosen;
 }
 
+#define CELL_COLUMNS	9
+
 static void
 put_cell(ReturnSetInfo *rsinfo, const Scratch *scratch, const Cell *cell, bool recommended)
 {
-	Datum		values[9];
-	bool		nulls[9] = {0};
+	Datum		values[CELL_COLUMNS];
+	bool		nulls[CELL_COLUMNS] = {0};
 	int			n = 0;
 
 	values[n++] = CStringGetTextDatum(cell->write ? "write" : "read");
@@ -491,7 +494,7 @@ zs_io_calibrate(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("calibration must last more than 0 and at most 3600 seconds")));
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, CELL_COLUMNS);
 	if (wait_event == 0)
 		wait_event = WaitEventExtensionNew("ZedstoreIoCalibrate");
 

@@ -35,19 +35,21 @@
 
 #include "io_host.h"
 #include "io_internal.h"
+#include "zs_base.h"
 #include "io_profile.h"
 
 PG_FUNCTION_INFO_V1(zs_io_report);
 
 #define UNKNOWN		"unknown"
+#define REPORT_COLUMNS	5
 
 /* One row; object and advice may be NULL. */
 static void
 put(ReturnSetInfo *rsinfo, const char *item, const char *object, const char *setting,
 	const char *advice, const char *reason)
 {
-	Datum		values[5] = {0};
-	bool		nulls[5] = {false, object == NULL, false, advice == NULL, false};
+	Datum		values[REPORT_COLUMNS] = {0};
+	bool		nulls[REPORT_COLUMNS] = {false, object == NULL, false, advice == NULL, false};
 
 	CHECK_FOR_INTERRUPTS();
 	values[0] = CStringGetTextDatum(item);
@@ -404,7 +406,7 @@ zs_io_report(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, REPORT_COLUMNS);
 	report_kernel(rsinfo);
 	report_uring(rsinfo);
 	report_dirty(rsinfo);

@@ -51,6 +51,8 @@ latency_array(ZsIoWorkerShared *worker)
 	return PointerGetDatum(construct_array_builtin(values, ZSIO_LATENCY_BUCKETS, INT8OID));
 }
 
+#define ROLE_COLUMNS	21
+
 /* One row for each role of each worker that runs or ever ran. */
 Datum
 pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
@@ -58,7 +60,7 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
 	zsbase_require_preload();
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, ROLE_COLUMNS);
 	for (int i = 0; i < ZSIO_MAX_WORKERS; i++)
 	{
 		ZsIoWorkerShared *worker = &zsio_shared->workers[i];
@@ -74,8 +76,8 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 			ZsIoRoleStats *stats = &worker->roles[role];
 			bool		in_round = role == ZSIO_ROLE_CHECKPOINT &&
 				pg_atomic_read_u32(&worker->round_active) != 0;
-			Datum		values[21];
-			bool		nulls[21] = {0};
+			Datum		values[ROLE_COLUMNS];
+			bool		nulls[ROLE_COLUMNS] = {0};
 			uint32		rate = pg_atomic_read_u32(&worker->rate);
 			int			n = 0;
 

@@ -44,6 +44,7 @@
 #include "io_host.h"
 #include "io_internal.h"
 #include "io_profile.h"
+#include "zs_base.h"
 
 PG_FUNCTION_INFO_V1(zs_io_profiles);
 PG_FUNCTION_INFO_V1(zs_io_volumes);
@@ -470,18 +471,20 @@ put_rate(const ZsIoRate *rate, double unit, int n, Datum *values, bool *nulls)
 	return n + 1;
 }
 
+#define PROFILE_COLUMNS	11
+
 /* The table of profiles; bandwidth in MiB/s. */
 Datum
 zs_io_profiles(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, PROFILE_COLUMNS);
 	for (int i = 0; i < zsio_nprofiles; i++)
 	{
 		const ZsIoProfile *profile = &zsio_profiles[i];
-		Datum		values[11];
-		bool		nulls[11] = {0};
+		Datum		values[PROFILE_COLUMNS];
+		bool		nulls[PROFILE_COLUMNS] = {0};
 		int			n = 0;
 
 		values[n++] = CStringGetTextDatum(profile->name);
@@ -499,13 +502,15 @@ zs_io_profiles(PG_FUNCTION_ARGS)
 	return (Datum) 0;
 }
 
+#define VOLUME_COLUMNS	12
+
 static void
 put_tablespace(ReturnSetInfo *rsinfo, Form_pg_tablespace form)
 {
 	const Volume *volume = &volumes[zsio_volume_of(form->oid)];
 	const ZsIoLimits *limits = &volume->limits;
-	Datum		values[12];
-	bool		nulls[12] = {0};
+	Datum		values[VOLUME_COLUMNS];
+	bool		nulls[VOLUME_COLUMNS] = {0};
 	int			n = 0;
 
 	values[n++] = CStringGetTextDatum(NameStr(form->spcname));
@@ -540,7 +545,7 @@ zs_io_volumes(PG_FUNCTION_ARGS)
 	SysScanDesc scan;
 	HeapTuple	tuple;
 
-	InitMaterializedSRF(fcinfo, 0);
+	zsbase_srf_init(fcinfo, VOLUME_COLUMNS);
 	zsio_volumes_refresh();
 	rel = table_open(TableSpaceRelationId, AccessShareLock);
 	scan = systable_beginscan(rel, TablespaceOidIndexId, true, NULL, 0, NULL);

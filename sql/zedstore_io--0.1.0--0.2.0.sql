@@ -1,0 +1,13 @@
+/* sql/zedstore_io--0.1.0--0.2.0.sql */
+
+-- complain if script is sourced in psql, rather than via ALTER EXTENSION
+\echo Use "ALTER EXTENSION zedstore_io UPDATE TO '0.2.0'" to load this file. \quit
+
+/* ---- inspection (docs/inspection.md) ---------------------------------------- */
+
+CREATE FUNCTION zs_version(
+	OUT library text, OUT extension text, OUT format int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT STABLE ROWS 1;
+COMMENT ON FUNCTION zs_version()
+IS 'versions of the loaded library, of the extension in this database, and of the format that tables are written in';

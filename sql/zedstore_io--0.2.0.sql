@@ -1,0 +1,196 @@
+/* sql/zedstore_io--0.2.0.sql */
+
+-- complain if script is sourced in psql, rather than via CREATE EXTENSION
+\echo Use "CREATE EXTENSION zedstore_io" to load this file. \quit
+
+-- table access method
+
+CREATE FUNCTION zedstore_tableam_handler(internal)
+RETURNS table_am_handler
+AS 'MODULE_PATHNAME'
+LANGUAGE C;
+
+CREATE ACCESS METHOD zedstore TYPE TABLE HANDLER zedstore_tableam_handler;
+COMMENT ON ACCESS METHOD zedstore IS 'columnar, compressed table access method';
+
+/* ---- maintenance ------------------------------------------------------------- */
+
+CREATE FUNCTION zs_compact(relid regclass)
+RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT COST 10000;
+COMMENT ON FUNCTION zs_compact(regclass)
+IS 'turn rows of a zedstore table into columns, and replace sparse and small segments';
+
+CREATE FUNCTION zs_prewarm(relation regclass, columns text[] DEFAULT NULL,
+	mode text DEFAULT 'buffer', fork text DEFAULT 'main',
+	first_block int8 DEFAULT NULL, last_block int8 DEFAULT NULL)
+RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE COST 10000;
+COMMENT ON FUNCTION zs_prewarm(regclass, text[], text, text, int8, int8)
+IS 'read a relation, or columns of a zedstore table, into the buffer cache';
+
+/* ---- inspection (docs/inspection.md) ---------------------------------------- */
+
+CREATE FUNCTION pg_zs_btree_pages(relid regclass,
+	OUT blkno int8, OUT nextblk int8, OUT attno int4, OUT level int4,
+	OUT lokey int8, OUT hikey int8, OUT nitems int4, OUT ncompressed int4,
+	OUT totalsz int4, OUT uncompressedsz int4, OUT freespace int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION pg_zs_btree_pages(regclass)
+IS 'pages of the trees of a zedstore table';
+
+CREATE FUNCTION pg_zs_meta_page(relid regclass,
+	OUT version int4, OUT next_row int8, OUT cursors int8[],
+	OUT file_blocks int8, OUT physical_blocks int8, OUT ndirectory int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT ROWS 1;
+COMMENT ON FUNCTION pg_zs_meta_page(regclass)
+IS 'metapage of a zedstore table';
+
+CREATE FUNCTION pg_zs_trees(relid regclass,
+	OUT treeno int4, OUT attno int4, OUT attname text, OUT root int8,
+	OUT nblocks int8, OUT nfree int8, OUT nextents int4, OUT spill int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT ROWS 25;
+COMMENT ON FUNCTION pg_zs_trees(regclass)
+IS 'tree directory of a zedstore table';
+
+CREATE FUNCTION pg_zs_free_pages(relid regclass,
+	OUT attno int4, OUT start int8, OUT length int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION pg_zs_free_pages(regclass)
+IS 'free page maps of a zedstore table';
+
+CREATE FUNCTION pg_zs_segments(relid regclass,
+	OUT attno int4, OUT attname text, OUT first_row int8, OUT nrows int4,
+	OUT nnulls int4, OUT start int8, OUT nblocks int4, OUT encodings text,
+	OUT raw_bytes int8, OUT stored_bytes int8, OUT min text, OUT max text,
+	OUT natts int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION pg_zs_segments(regclass)
+IS 'segments of the columns of a zedstore table';
+
+CREATE FUNCTION pg_zs_tid_items(relid regclass,
+	OUT first_row int8, OUT nrows int8, OUT slotno int4, OUT xmin xid,
+	OUT xmax xid, OUT cmin cid, OUT cmax cid, OUT flags text, OUT successor int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION pg_zs_tid_items(regclass)
+IS 'visibility of the rows of a zedstore table';
+
+CREATE FUNCTION zs_check(relid regclass, strict boolean DEFAULT false,
+	OUT severity text, OUT blkno int8, OUT attno int4, OUT message text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT COST 10000 ROWS 1;
+COMMENT ON FUNCTION zs_check(regclass, boolean)
+IS 'verify a zedstore table; one row per problem';
+
+CREATE FUNCTION zs_version(
+	OUT library text, OUT extension text, OUT format int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT STABLE ROWS 1;
+COMMENT ON FUNCTION zs_version()
+IS 'versions of the loaded library, of the extension in this database, and of the format that tables are written in';
+
+REVOKE ALL ON FUNCTION pg_zs_btree_pages(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_zs_meta_page(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_zs_trees(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_zs_free_pages(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_zs_segments(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_zs_tid_items(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION zs_check(regclass, boolean) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_zs_btree_pages(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_zs_meta_page(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_zs_trees(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_zs_free_pages(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_zs_segments(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_zs_tid_items(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION zs_check(regclass, boolean) TO pg_monitor;
+
+CREATE FUNCTION pg_stat_get_zedstore_io(
+	OUT worker int4, OUT pid int4, OUT method text, OUT role text,
+	OUT rounds int8, OUT requests int8, OUT blocks int8, OUT write_bytes int8,
+	OUT write_time float8, OUT pace_time float8, OUT blocks_skipped int8, OUT cached_requests int8,
+	OUT errors int8, OUT buffered_files int8, OUT sync_requests_refused int8,
+	OUT io_window int4, OUT io_rate int4, OUT vacuum_sleep float8, OUT checkpoint_blocks_total int8, OUT checkpoint_blocks_done int8,
+	OUT latency_histogram int8[])
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION pg_stat_get_zedstore_io()
+IS 'what the I/O workers wrote since the server started';
+
+CREATE VIEW pg_stat_zedstore_io AS SELECT * FROM pg_stat_get_zedstore_io();
+
+REVOKE ALL ON FUNCTION pg_stat_get_zedstore_io() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_io() TO pg_monitor;
+GRANT SELECT ON pg_stat_zedstore_io TO pg_monitor;
+
+CREATE FUNCTION zs_io_report(
+	OUT item text, OUT object text, OUT setting text, OUT advice text, OUT reason text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 60;
+COMMENT ON FUNCTION zs_io_report()
+IS 'what limits I/O on this host, with advice';
+
+REVOKE ALL ON FUNCTION zs_io_report() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zs_io_report() TO pg_monitor;
+
+CREATE FUNCTION zs_io_profiles(
+	OUT profile text, OUT iops float8, OUT iops_per_gib float8, OUT max_iops float8,
+	OUT bandwidth float8, OUT bandwidth_per_gib float8, OUT max_bandwidth float8,
+	OUT counted_kb int4, OUT request_kb int4, OUT queue_depth int4, OUT tier_gib int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT STABLE ROWS 40;
+COMMENT ON FUNCTION zs_io_profiles()
+IS 'storage profiles: what kinds of volumes are limited to, in MiB/s and requests per second';
+
+CREATE FUNCTION zs_io_volumes(
+	OUT tablespace text, OUT setting text, OUT profile text, OUT device text, OUT gib float8,
+	OUT read_iops float8, OUT write_iops float8, OUT read_bandwidth float8,
+	OUT write_bandwidth float8, OUT counted_kb int4, OUT request_kb int4, OUT queue_depth int4)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION zs_io_volumes()
+IS 'storage profile and limits that hold for each tablespace';
+
+REVOKE ALL ON FUNCTION zs_io_volumes() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zs_io_volumes() TO pg_monitor;
+
+CREATE FUNCTION zs_io_calibrate(tablespace name DEFAULT 'pg_default', seconds float8 DEFAULT 10,
+	OUT operation text, OUT request_kb int4, OUT queue_depth int4, OUT requests int8,
+	OUT iops float8, OUT bandwidth float8, OUT latency float8, OUT max_latency float8,
+	OUT advice text)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE COST 10000 ROWS 24;
+COMMENT ON FUNCTION zs_io_calibrate(name, float8)
+IS 'measure the device of a tablespace with a scratch file';
+
+REVOKE ALL ON FUNCTION zs_io_calibrate(name, float8) FROM PUBLIC;
+
+CREATE FUNCTION pg_stat_get_zedstore_scans(
+	OUT pid int4, OUT leader_pid int4, OUT device text, OUT blocks_left int8,
+	OUT waiting boolean, OUT grants int8, OUT waits int8, OUT wait_time float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION pg_stat_get_zedstore_scans()
+IS 'scans that take turns on a device now';
+
+CREATE FUNCTION pg_stat_get_zedstore_scan_volumes(
+	OUT device text, OUT bandwidth float8, OUT grants int8, OUT waits int8, OUT overdue int8,
+	OUT wait_time float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION pg_stat_get_zedstore_scan_volumes()
+IS 'devices on which scans took turns since the server started';
+
+CREATE VIEW pg_stat_zedstore_scans AS SELECT * FROM pg_stat_get_zedstore_scans();
+CREATE VIEW pg_stat_zedstore_scan_volumes AS SELECT * FROM pg_stat_get_zedstore_scan_volumes();
+
+REVOKE ALL ON FUNCTION pg_stat_get_zedstore_scans() FROM PUBLIC;
+REVOKE ALL ON FUNCTION pg_stat_get_zedstore_scan_volumes() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_scans() TO pg_monitor;
+GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_scan_volumes() TO pg_monitor;
+GRANT SELECT ON pg_stat_zedstore_scans, pg_stat_zedstore_scan_volumes TO pg_monitor;
