@@ -34,7 +34,7 @@ $_->query_safe('commit') foreach @lockers;
 $_->quit foreach @lockers;
 $old->safe_psql('postgres', 'create database other');
 $old->safe_psql('other',
-	'create extension zedstore_io; create table o using zedstore as select generate_series(1, 1000) a');
+	q{create extension zedstore_io version '0.1.0'; create table o using zedstore as select generate_series(1, 1000) a});
 
 my $rows = object_rows($old, 'postgres');
 my $catalog = object_catalog($old, 'postgres');
@@ -71,6 +71,13 @@ is( $new->safe_psql(
 	),
 	"1\n1",
 	'indexes find rows');
+
+# The extension stays as old as it was in each database, until somebody updates it.
+is($new->safe_psql('other', 'select count(*) > 0, min(extversion) from pg_extension, pg_zs_trees($$o$$) where extname = $$zedstore_io$$'),
+	't|0.1.0', 'an older version of the extension');
+is($new->safe_psql('other', 'alter extension zedstore_io update; select library = extension from zs_version()'),
+	't', 'which is updated');
+is($new->safe_psql('postgres', 'select library = extension from zs_version()'), 't', 'the newest one stays');
 
 # and it goes on living
 $new->safe_psql('postgres', q{
