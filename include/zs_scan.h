@@ -54,6 +54,8 @@ extern bool zsscan_bitmap_next_tuple(TableScanDesc sscan, struct TBMIterateResul
 extern bool zsscan_sample_next_block(TableScanDesc sscan, SampleScanState *scanstate);
 extern bool zsscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *scanstate,
 									 TupleTableSlot *slot);
+
+/* scan_analyze.c */
 extern bool zsscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream);
 extern bool zsscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 									  double *liverows, double *deadrows,

@@ -62,6 +62,67 @@ delete from g_z where a <= 10000;
 analyze g_z;
 select estimate('select * from g_z') between 215000 and 225000 as own;
 rollback;
+-- loaded and analyzed in one transaction: more row numbers were reserved than rows came
+create table l_h (a int, b text) using heap with (autovacuum_enabled = off);
+create table l_z (a int, b text) using zedstore with (autovacuum_enabled = off);
+create function load_twin(which text, how text) returns void language plpgsql as $$
+begin
+	execute replace('truncate l_@', '@', which);
+	execute replace(how, '@', which);
+	execute replace('analyze l_@', '@', which);
+end $$;
+create function compare_load(how text, out inside text) language plpgsql as $$
+begin
+	perform load_twin('h', how);
+	perform load_twin('z', how);
+	inside := estimate('select * from l_h') || ' ' || estimate('select * from l_z') || ', of one ' ||
+		estimate('select * from l_h where a = 7') || ' ' || estimate('select * from l_z where a = 7');
+end $$;
+select compare_load('insert into l_@ select i % 50, ''b'' || i from generate_series(1, 20000) i');
+select relname, relpages, reltuples from pg_class where relname = 'l_z';
+select estimate('select * from l_h') as h, estimate('select * from l_z') as z, estimate('select * from l_h where a = 7') as h7, estimate('select * from l_z where a = 7') as z7;
+-- twice, once below a savepoint
+begin;
+truncate l_z;
+savepoint a;
+insert into l_z select i % 50, 'b' || i from generate_series(1, 10000) i;
+analyze l_z;
+release a;
+insert into l_z select i % 50, 'b' || i from generate_series(10001, 10100) i;
+analyze l_z;
+commit;
+select estimate('select * from l_z') as z, estimate('select * from l_z where a = 7') as z7;
+
+-- a queue: most row numbers have gone, and a small target draws few blocks
+create table q_z (a int primary key, b int) using zedstore with (autovacuum_enabled = off);
+insert into q_z select i, i % 10 from generate_series(1, 2000000) i;
+delete from q_z where a <= 1999700;
+vacuum q_z;
+insert into q_z select i, i % 10 from generate_series(2000001, 2000100) i;
+set default_statistics_target = 1;
+analyze q_z;
+reset default_statistics_target;
+select count(*) from q_z;
+select reltuples between 240 and 560 as rows, relpages > 7000 as of_many_blocks from pg_class where oid = 'q_z'::regclass;
+select n_distinct, null_frac from pg_stats where tablename = 'q_z' and attname = 'b' and schemaname = 'analyze_stats';
+select pg_stat_force_next_flush();
+-- all blocks are drawn: exact
+analyze q_z;
+select reltuples - (select count(*) from q_z) as off_by from pg_class where oid = 'q_z'::regclass;
+select pg_stat_force_next_flush();
+select n_live_tup = (select count(*) from q_z) as live, n_dead_tup from pg_stat_user_tables where relid = 'q_z'::regclass;
+-- in pieces
+insert into q_z select i, i % 10 from generate_series(2000101, 3000000) i;
+delete from q_z where a % 10000 > 300;
+vacuum q_z;
+analyze q_z;
+select reltuples - (select count(*) from q_z) as off_by from pg_class where oid = 'q_z'::regclass;
+select pg_stat_force_next_flush();
+-- nothing is left
+delete from q_z;
+vacuum q_z;
+analyze q_z;
+select reltuples from pg_class where oid = 'q_z'::regclass;
 
 -- an empty table; partitions and inheritance
 create table e_z (a int) using zedstore with (autovacuum_enabled = off);
@@ -121,3 +182,5 @@ where h.relid = 'v_h'::regclass and z.relid = 'v_z'::regclass;
 select test.check('t_z');
 select test.check('g_z');
 select test.check('v_z');
+select test.check('l_z');
+select test.check('q_z');

@@ -120,6 +120,9 @@ zsam_copy_data(Relation rel, const RelFileLocator *newrlocator)
  * Callers take the main fork's size for the range of block numbers in TIDs, so
  * this is the logical size.  pg_relation_size() looks at the file itself.
  *
+ * Row numbers that this transaction has reserved and not used go back before, since ANALYZE would take their blocks for
+ * a part of the table that it has seen.
+ *
  * In VACUUM it is BRIN that asks, to summarize all full ranges.  Summarizing one with rows that a bulk load
  * has not written yet waits for the load.  VACUUM must not do that: for it the table ends there.  Its parallel
  * workers have the flag, too.
@@ -132,7 +135,10 @@ zsam_relation_size(Relation rel, ForkNumber forknum)
 	if (forknum == MAIN_FORKNUM && (MyProc->statusFlags & PROC_IN_VACUUM) != 0)
 		return zsscan_summarizable_end(rel) / ZS_ROWS_PER_BLOCK * BLCKSZ;
 	if (forknum == MAIN_FORKNUM)
+	{
+		zswrite_flush(rel);
 		return (uint64) zspage_logical_blocks(rel) * BLCKSZ;
+	}
 	if (forknum == InvalidForkNumber)
 	{
 		for (int i = 0; i < MAX_FORKNUM; i++)
@@ -203,7 +209,7 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 		min_pages = MIN_GUESSED_PAGES;
 	if (reltuples >= 0 && relpages > 0)
 		*tuples = logical > relpages ? reltuples + (logical - relpages) * ZS_ROWS_PER_BLOCK :
-			rint(reltuples / relpages * logical);
+			Min(reltuples, logical * ZS_ROWS_PER_BLOCK);
 	else
 	{
 		double		rows = logical * ZS_ROWS_PER_BLOCK;

@@ -1,15 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * scan_block.c
- *	  Scans by logical block of 256 rows: bitmap, TABLESAMPLE, ANALYZE.
+ *	  Scans by logical block of 256 rows: bitmap, TABLESAMPLE; what ANALYZE (scan_analyze.c) shares with them.
  *
  * A block's visible rows are loaded as one window of the scan.  Values are
  * decoded one by one where few rows of a block are wanted, by whole vectors
  * otherwise.
- *
- * ANALYZE's block sampler draws from the logical blocks that relation_size
- * reports; the physical blocks that its read stream would read have nothing
- * to do with them, so only the numbers are taken from the stream.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -31,9 +27,8 @@
 /* From this many rows of a block on it pays to decode vectors. */
 #define VECTOR_ROWS		16
 
-/* Makes block the window. */
-static void
-load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
+void
+zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
 {
 	zstid		start = (zstid) block * ZS_ROWS_PER_BLOCK;
 
@@ -49,9 +44,8 @@ load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
 	scan->view = -1;
 }
 
-/* Next row of the window, in order; false behind the last. */
-static bool
-next_in_window(ZsScanDesc scan)
+bool
+zsscan_next_in_window(ZsScanDesc scan)
 {
 	if (scan->view >= 0 && scan->view < scan->nviews &&
 		scan->row + 1 < scan->views[scan->view].first + scan->views[scan->view].count)
@@ -81,7 +75,7 @@ start_bitmap_page(ZsScanDesc scan, BlockNumber block, int noffsets)
 	/* before the block is loaded: serializable transactions lock these rows only */
 	scan->noffsets = noffsets;
 	scan->offset_pos = 0;
-	load_block(scan, block, noffsets < 0 || noffsets >= VECTOR_ROWS);
+	zsscan_load_block(scan, block, noffsets < 0 || noffsets >= VECTOR_ROWS);
 }
 
 /* Next visible row of the bitmap page in the slot. */
@@ -92,7 +86,7 @@ next_bitmap_row(ZsScanDesc scan, TupleTableSlot *slot)
 		return false;
 	if (scan->noffsets < 0)
 	{
-		if (!next_in_window(scan))
+		if (!zsscan_next_in_window(scan))
 			return false;
 		store_row(scan, slot, scan->row, &scan->views[scan->view]);
 		return true;
@@ -202,7 +196,7 @@ zsscan_sample_next_block(TableScanDesc sscan, SampleScanState *scanstate)
 		scan->block = InvalidBlockNumber;
 		return false;
 	}
-	load_block(scan, block, false);
+	zsscan_load_block(scan, block, false);
 	return true;
 }
 
@@ -233,76 +227,4 @@ zsscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *scanstate, TupleT
 		pgstat_count_heap_getnext(sscan->rs_rd);
 		return true;
 	}
-}
-
-/* ---- ANALYZE -------------------------------------------------------------------------- */
-
-bool
-zsscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
-{
-	ZsScanDesc	scan = (ZsScanDesc) sscan;
-	BufferAccessStrategy strategy;
-	BlockNumber block = read_stream_next_block(stream, &strategy);
-
-	if (!BlockNumberIsValid(block))
-		return false;
-	CHECK_FOR_INTERRUPTS();
-	load_block(scan, block, true);
-	return true;
-}
-
-bool
-zsscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
-						  double *liverows, double *deadrows, TupleTableSlot *slot)
-{
-	ZsScanDesc	scan = (ZsScanDesc) sscan;
-
-	while (next_in_window(scan))
-	{
-		ZsRunView  *view = &scan->views[scan->view];
-		bool		sample = false;
-
-		if (!view->has_vis)
-		{
-			*deadrows += 1;
-			continue;
-		}
-		/* the same decisions as heapam_scan_analyze_next_tuple() */
-		switch (zstid_satisfies_vacuum(&view->vis, oldest_xmin, InvalidBuffer))
-		{
-			case ZS_VACUUM_LIVE:
-				sample = true;
-				*liverows += 1;
-				break;
-			case ZS_VACUUM_DEAD:
-			case ZS_VACUUM_RECENTLY_DEAD:
-				*deadrows += 1;
-				break;
-			case ZS_VACUUM_INSERT_IN_PROGRESS:
-				if (zstid_is_current_xact(&view->vis))
-				{
-					sample = true;
-					*liverows += 1;
-				}
-				break;
-			case ZS_VACUUM_DELETE_IN_PROGRESS:
-				if (zstid_deleted_by_current_xact(&view->vis))
-					*deadrows += 1;
-				else
-				{
-					sample = true;
-					*liverows += 1;
-				}
-				break;
-			case ZS_VACUUM_INVALID:
-				elog(ERROR, "unexpected result of visibility check");
-		}
-		if (sample)
-		{
-			store_row(scan, slot, scan->row, view);
-			return true;
-		}
-	}
-	ExecClearTuple(slot);
-	return false;
 }

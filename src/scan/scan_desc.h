@@ -67,6 +67,7 @@ typedef struct ZsScanDescData
 	int			offset_pos;
 	OffsetNumber offsets[ZS_ROWS_PER_BLOCK];
 	bool		recheck;
+	struct ZsAnalyzeBlocks *analyze;	/* ANALYZE; NULL before its first block */
 } ZsScanDescData;
 
 typedef ZsScanDescData *ZsScanDesc;
@@ -82,6 +83,14 @@ typedef ParallelZsScanDescData *ParallelZsScanDesc;
 
 /* Loads the visible runs of [start, end) as the window. */
 extern void zsscan_load_window(ZsScanDesc scan, zstid start, zstid end);
+
+/*
+ * Makes a logical block the window.  by_vector: values are decoded by whole vectors, otherwise one by one.
+ */
+extern void zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector);
+
+/* Moves scan->row to the next row of such a window, in order; false behind the last. */
+extern bool zsscan_next_in_window(ZsScanDesc scan);
 
 /* Is the row visible within the window?  Then its view, else NULL. */
 extern const ZsRunView *zsscan_find_view(ZsScanDesc scan, zstid row);
