@@ -14,7 +14,13 @@
 
 #include "postgres.h"
 
+#include "utils/rel.h"
+
 /* Installs the planner hook and registers the custom scan. */
 extern void zsvector_topn_init(void);
+
+/* vector_parallel.c */
+extern double zsvector_heap_density(Relation rel, int32 *attr_widths);
+extern void zsvector_parallel_init(void);
 
 #endif							/* ZS_VECTOR_H */

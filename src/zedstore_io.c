@@ -54,6 +54,7 @@ _PG_init(void)
 	zsbase_reloptions_init();
 	zsscan_projection_init();
 	zsvector_topn_init();
+	zsvector_parallel_init();
 	zsio_init();
 	zs_preloaded = true;
 }

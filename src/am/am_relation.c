@@ -19,7 +19,6 @@
 #include "catalog/storage.h"
 #include "catalog/storage_xlog.h"
 #include "miscadmin.h"
-#include "optimizer/plancat.h"
 #include "storage/bufmgr.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
@@ -33,6 +32,7 @@
 #include "zs_page.h"
 #include "zs_scan.h"
 #include "zs_tid.h"
+#include "zs_vector.h"
 #include "zs_write.h"
 
 /* Size that the planner assumes for a table that was never vacuumed. */
@@ -170,17 +170,6 @@ count_rows(Relation rel)
 	return nrows;
 }
 
-/* Rows that a page of a heap with this table's columns would hold; rounded down, as heap does. */
-static double
-heap_density(Relation rel, int32 *attr_widths)
-{
-	int32		width = get_rel_data_width(rel, attr_widths);
-	double		density = (BLCKSZ - SizeOfPageHeaderData) /
-		(MAXALIGN(width) + MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData));
-
-	return Max(density, 1.0);
-}
-
 /*
  * Tuples: the row density that VACUUM or ANALYZE found refers to logical blocks.  Row numbers are not used
  * again, so what came since then are rows, however many of the others have gone.  A table that
@@ -192,7 +181,8 @@ heap_density(Relation rel, int32 *attr_widths)
  * Pages: those on disk, since they are what a scan reads, but never more than a heap would
  * have.  The file of a small table is mostly metapage, tree roots and free extents that no scan
  * comes near; charging for them would drive the planner to index scans of tables that
- * are one page of rows.
+ * are one page of rows.  Who asks without widths of columns does not cost a plan: CREATE INDEX
+ * decides about parallel workers, by the pages that a heap would have (vector_parallel.c).
  */
 void
 zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double *tuples,
@@ -202,7 +192,7 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 	double		relpages = (double) rel->rd_rel->relpages;
 	double		reltuples = (double) rel->rd_rel->reltuples;
 	double		physical = zspage_physical_blocks(rel);
-	double		density = heap_density(rel, attr_widths);
+	double		density = zsvector_heap_density(rel, attr_widths);
 	double		min_pages = 0;
 
 	if (reltuples < 0 && !rel->rd_rel->relhassubclass)
@@ -219,6 +209,8 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 		*tuples = Max(min_pages * density, rows);
 	}
 
+	if (attr_widths == NULL)
+		physical = MaxBlockNumber;
 	*pages = Max(min_pages, Min(physical, ceil(*tuples / density)));
 	if (rel->rd_rel->relallvisible == 0 || logical <= 0)
 		*allvisfrac = 0;
