@@ -91,7 +91,7 @@ measure(const char *name, const GenColumn *col)
 		for (uint32 v = 0; v < info.nvectors && err == NULL; v++)
 		{
 			err = zscodec_vector_decode(&info, (int) v, buf.data + info.vectors[v].off, info.vectors[v].len,
-										&shared, out);
+										&shared, ZS_FORM_VALUES, out);
 			sum += out->values[v];
 		}
 		t3 = now_ns();

@@ -50,6 +50,7 @@ touch_row(const ZsSegmentInfo *info, uint32 row)
 static uint64
 decode_everything(const uint8 *bytes, size_t len, size_t head)
 {
+	GenRandom	r = {len + head + (len > 40 ? bytes[len / 2] + 256u * bytes[len - 1] : 0)};
 	ZsSegmentInfo info;
 	ZsSharedState shared;
 	uint64		sum = 0;
@@ -60,17 +61,20 @@ decode_everything(const uint8 *bytes, size_t len, size_t head)
 	zscodec_shared_init(&shared, &gen_allocator);
 	have_shared = (uint64) info.shared_off + info.shared_len <= len &&
 		zscodec_shared_open(&info, bytes + info.shared_off, info.shared_len, &shared) == NULL;
+	if (have_shared && gen_chance(&r, 50))
+		(void) zscodec_shared_scale(&info, &shared);
 	for (uint32 v = 0; v < info.nvectors; v++)
 	{
 		const ZsVectorInfo *vi = &info.vectors[v];
 		uint8	   *copy;
+		const char *err;
+		uint32		have;
 
 		if ((uint64) vi->off + vi->len > len)
 			break;
 		copy = malloc(vi->len > 0 ? vi->len : 1);
 		memcpy(copy, bytes + vi->off, vi->len);
-		out->want_scaled = (v & 1) == 0;
-		if (zscodec_vector_decode(&info, (int) v, copy, vi->len, have_shared ? &shared : NULL, out) == NULL)
+		if (zscodec_vector_decode(&info, (int) v, copy, vi->len, have_shared ? &shared : NULL, ZS_FORM_VALUES, out) == NULL)
 		{
 			for (uint32 row = 0; row < out->nrows; row++)
 				sum += touch_row(&info, row);
@@ -79,6 +83,13 @@ decode_everything(const uint8 *bytes, size_t len, size_t head)
 		{
 			if (zscodec_vector_decode_one(&info, (int) v, copy, vi->len, &shared, row, out) == NULL)
 				sum += touch_row(&info, row);
+		}
+		err = gen_check_forms(&r, &info, (int) v, copy, vi->len, have_shared ? &shared : NULL, &have);
+		if (err != NULL)
+		{
+			fprintf(stderr, "not ok: forms of a vector of kind %d, encoding %s: %s\n", (int) info.kind,
+					zscodec_encoding_name((ZsEncoding) vi->encoding), err);
+			abort();
 		}
 		free(copy);
 	}
@@ -227,6 +238,7 @@ main(int argc, char **argv)
 	zscodec_encoder_free(&enc);
 	zscodec_vector_free(out);
 	free(out);
+	gen_free_forms();
 	if (gen_allocated != 0)
 	{
 		fprintf(stderr, "not ok: %zu bytes not given back\n", gen_allocated);

@@ -30,6 +30,7 @@ static const char *current_step = "";
 static uint64 counts[ZS_ENC_COUNT];
 static uint64 ncompressed;
 static uint64 nparts;
+static uint64 nforms[6];
 static uint64 nnumeric_ints;
 
 /* Does the value of a row equal the input? */
@@ -111,7 +112,7 @@ check_zone(const GenColumn *col, uint32 row, const ZsVectorInfo *vi)
 	CHECK(vi->zone_min <= upper && lower <= vi->zone_max, "row %u: zone map", row);
 }
 
-/* Codes and scaled integers must say the same as the values. */
+/* Codes must ascend with the values where the dictionary says so, and integers must be near the zone map's images. */
 static void
 check_extras(const GenColumn *col, const ZsVectorOut *out, const ZsSharedState *shared)
 {
@@ -119,13 +120,13 @@ check_extras(const GenColumn *col, const ZsVectorOut *out, const ZsSharedState *
 	{
 		if (out->isnull[i])
 			continue;
-		if (out->has_codes)
+		if (out->have & ZS_FORM_CODES)
 		{
 			CHECK(out->codes[i] < shared->ndict && shared->dict_values[out->codes[i]] == out->values[i], "code of %u", i);
 			if (shared->dict_sorted && out->codes[i] > 0 && col->in.kind < ZS_KIND_NUMERIC)
 				CHECK((int64) shared->dict_values[out->codes[i] - 1] < (int64) out->values[i], "order of code %u", i);
 		}
-		if (out->has_scaled)
+		if ((out->have & ZS_FORM_SCALED) && !(out->has_odd && (out->odd[i / 64] >> (i % 64)) & 1))
 		{
 			const uint8 *p = (const uint8 *) (uintptr_t) out->values[i];
 			int64		lower;
@@ -177,6 +178,11 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 	err = zscodec_shared_open(&info, bytes, info.shared_len, &shared);
 	free(bytes);
 	CHECK(err == NULL, "shared: %s", err);
+	if (gen_chance(r, 70))
+	{
+		err = zscodec_shared_scale(&info, &shared);
+		CHECK(err == NULL, "scaling: %s", err);
+	}
 
 	for (uint32 v = 0; v < info.nvectors; v++)
 	{
@@ -187,8 +193,8 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 		ncompressed += vi->compression != 0;
 		bytes = exact_copy(buf.data + vi->off, vi->len);
 		current_step = zscodec_encoding_name((ZsEncoding) vi->encoding);
-		out->want_scaled = gen_chance(r, 50);
-		err = zscodec_vector_decode(&info, (int) v, bytes, vi->len, vi->needs_shared ? &shared : NULL, out);
+		err = zscodec_vector_decode(&info, (int) v, bytes, vi->len, vi->needs_shared ? &shared : NULL,
+									gen_chance(r, 50) ? ZS_FORM_VALUES : ZS_FORM_VALUES | ZS_FORM_CODES | ZS_FORM_SCALED, out);
 		CHECK(err == NULL, "vector %u: %s", v, err);
 		CHECK(out->nrows == vi->nrows, "vector %u: rows", v);
 		for (uint32 i = 0; i < out->nrows; i++)
@@ -197,6 +203,15 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 			check_zone(col, first + i, vi);
 		}
 		check_extras(col, out, &shared);
+		for (int n = 0; n < 3; n++)
+		{
+			uint32		have;
+
+			err = gen_check_forms(r, &info, (int) v, bytes, vi->len, vi->needs_shared ? &shared : NULL, &have);
+			CHECK(err == NULL, "vector %u, forms: %s", v, err);
+			for (int f = 0; f < 6; f++)
+				nforms[f] += (have >> f) & 1;
+		}
 		for (int n = 0; n < 12; n++)
 		{
 			uint32		idx = n == 0 ? 0 : n == 1 ? vi->nrows - 1u : (uint32) gen_below(r, vi->nrows);
@@ -374,6 +389,7 @@ main(int argc, char **argv)
 	zscodec_encoder_free(&enc);
 	zscodec_vector_free(out);
 	free(out);
+	gen_free_forms();
 	if (gen_allocated != 0)
 	{
 		fprintf(stderr, "not ok: %zu bytes not given back\n", gen_allocated);
@@ -382,7 +398,9 @@ main(int argc, char **argv)
 	printf("ok: %d columns;", ncolumns);
 	for (int e = 1; e < ZS_ENC_COUNT; e++)
 		printf(" %s %llu", zscodec_encoding_name((ZsEncoding) e), (unsigned long long) counts[e]);
-	printf("; compressed %llu; columns of numerics as integers %llu; values from parts %llu\n",
+	printf("; compressed %llu; columns of numerics as integers %llu; values from parts %llu",
 		   (unsigned long long) ncompressed, (unsigned long long) nnumeric_ints, (unsigned long long) nparts);
+	printf("; with codes %llu, integers %llu, lengths %llu, constants %llu\n", (unsigned long long) nforms[2],
+		   (unsigned long long) nforms[3], (unsigned long long) nforms[4], (unsigned long long) nforms[5]);
 	return 0;
 }

@@ -243,29 +243,47 @@ typedef bool (*ZsSegmentFilter) (const ZsSegmentItem *item, void *arg);
 extern void zsattr_reader_filter(ZsAttrReader *reader, ZsSegmentFilter filter, void *arg);
 
 /*
- * The decoded vector of the stripe that starts at `stripe` (aligned).  NULL
- * when no segment covers the stripe.  Rows beyond the segment's end have
- * out->nrows <= index.  Valid until the next call for this reader.  External
+ * The decoded vector of the stripe that starts at `stripe` (aligned), with the forms of `want` (ZS_FORM_...,
+ * zs_codec.h) that its encoding has; out->have says which.  VALUES are always among them when wanted; the others
+ * depend on the encoding, which differs from vector to vector.  What was formed before for the same stripe stays
+ * valid and stands in out->have, too: a caller asks for the cheapest forms that it can use first, and for values when these
+ * are not there or somebody looks at them.  CONST comes instead of VALUES, SCALED and LENGTHS wanted by the same call.
+ * Asking for forms that the vector does not have costs next to nothing.
+ *
+ * A dictionary that was asked for stays as long as the vector.  Should VACUUM replace the segment between two calls, then
+ * the vector is decoded anew, in the forms that it had as far as the new segment has them: a caller looks at out->have
+ * and out->nrows after each call.
+ *
+ * NULL when no segment covers the stripe.  Rows beyond the segment's end have
+ * out->nrows <= index.  Valid until a call for another stripe or a single value.  External
  * (overflow) values are returned as pointers, out->isext set.
  * Errors: ERRCODE_DATA_CORRUPTED.
  */
-extern const ZsVectorOut *zsattr_reader_vector(ZsAttrReader *reader, zstid stripe);
+extern const ZsVectorOut *zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want);
 
-/* Makes zsattr_reader_vector() fill scaled[] where the encoding allows it. */
-extern void zsattr_reader_want_scaled(ZsAttrReader *reader, bool want);
+/* The same with VALUES. */
+extern const ZsVectorOut *zsattr_reader_vector(ZsAttrReader *reader, zstid stripe);
 
 /*
  * Directory of the segment that covers the stripe, and the index of its vector
- * there, without decoding anything; NULL if none.  Valid until the next call.
+ * there, without decoding anything; NULL if none: null count, zone map and encoding are in
+ * ->vectors[*vecno], the possible forms says zscodec_vector_forms().  Valid until the next call.
  */
 extern const ZsSegmentInfo *zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno);
 
 /*
- * Dictionary that the codes of the vector returned last refer to; valid as
- * long as that vector.  Its values are as the codec forms them: for columns
- * with a layout other than ZS_LAYOUT_PACKED they are no Datums.
+ * Dictionary that the codes of the vector returned last refer to, which has them; valid as
+ * long as that vector.  With scaled, dict_scaled is there if the column is of numerics some of which are integers.
+ * *serial is a number that no other open dictionary of this process has had: what was computed for the entries
+ * may be kept under it.
  */
-extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader);
+extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial);
+
+/*
+ * Are a dictionary's values Datums?  Those of columns that need another layout are as the codec forms them: varlenas
+ * with short headers.
+ */
+extern bool zsattr_reader_dict_is_datums(const ZsAttrReader *reader);
 
 /*
  * One value: decodes as little as possible.  Returns false when no segment

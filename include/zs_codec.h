@@ -27,7 +27,7 @@
  *			err = zscodec_shared_open(&info, bytes of [shared_off, shared_off + shared_len), &shared);
  *		zscodec_vector_init(&vec, &alloc);
  *		err = zscodec_vector_decode(&info, v, bytes of [vectors[v].off, + vectors[v].len),
- *									vectors[v].len, &shared, &vec);
+ *									vectors[v].len, &shared, ZS_FORM_VALUES, &vec);
  *		vec.values[], vec.isnull[] ...
  *
  * Errors: functions that read or encode return NULL on success, else a short English phrase such as
@@ -245,8 +245,37 @@ extern const char *zscodec_compression_name(ZsCompression compression);
 /* Decoding */
 
 /*
+ * The forms in which a decoder can give the rows of a vector: bits of `want`, of ZsVectorOut.have and of what
+ * zscodec_vector_forms() returns.  A caller asks for the cheapest forms that it can use and looks at `have`, since
+ * what there is depends on the encoding, which differs from vector to vector.
+ *
+ *	NULLS	nulls[], isnull[], isext[]; come with every other form
+ *	VALUES	values[]: always to be had
+ *	CODES	codes[]: numbers of entries of the segment's dictionary (DICT)
+ *	SCALED	scaled[]: numerics as integers (kind NUMERIC; a dictionary's only after zscodec_shared_scale())
+ *	LENGTHS	lengths[]: of the bytes of each value, without looking at them (kind BYTES)
+ *	CONST	constant: one value for all rows that are not null (CONST).  Where it is to be had it comes instead of
+ *			VALUES, SCALED and LENGTHS that are wanted too, whose arrays are not filled then
+ *
+ * All other arrays are as they were.  So several calls for the same vector, each for what is missing, fill one
+ * structure, if the caller adds up `have`.
+ */
+#define ZS_FORM_NULLS			0x01
+#define ZS_FORM_VALUES			0x02
+#define ZS_FORM_CODES			0x04
+#define ZS_FORM_SCALED			0x08
+#define ZS_FORM_LENGTHS			0x10
+#define ZS_FORM_CONST			0x20
+
+/* Words of a bitmap of the rows of a vector: row i is bit i % 64 of word i / 64; bits beyond the rows are 0. */
+#define ZS_VECTOR_WORDS			(ZS_VECTOR_ROWS / 64)
+
+/* The display scale of a numeric is below this. */
+#define ZS_DSCALE_ODD			0xFF
+
+/*
  * The segment's shared area, parsed: kept as long as vectors of the segment are decoded and as long as
- * values of a vector with has_codes are used (they point in here).  All zero but alloc = empty.
+ * values and codes of its vectors are used (they point in here).  All zero but alloc = empty.
  */
 typedef struct ZsSharedState
 {
@@ -254,9 +283,22 @@ typedef struct ZsSharedState
 	uint32		ndict;			/* dictionary entries, 0 = no dictionary */
 	bool		dict_sorted;	/* codes are in value order (integers; memcmp order for bytes) */
 	const uint64 *dict_values;	/* INT, FLOAT: datum-ready; others: pointers, formed as in ZsVectorOut */
+
+	/*
+	 * NUMERIC, after zscodec_shared_scale(), else NULL: entry i is dict_scaled[i] / 10^dict_scale and has the
+	 * display scale dict_dscales[i].  An entry with ZS_DSCALE_ODD there is no such integer: only its value will do.
+	 */
+	const int64 *dict_scaled;
+	const uint8 *dict_dscales;
+	int			dict_scale;
+	bool		dict_same_dscale;	/* all that are not odd have dict_scale as display scale */
+	bool		dict_has_odd;
+
 	/* private */
-	uint8	   *mem;			/* all of the below */
+	uint8	   *mem;			/* all of the above but the integers, and of the below */
 	uint32		mem_size;
+	uint8	   *scaled_mem;		/* dict_scaled, dict_dscales */
+	uint32		scaled_size;
 	uint32		nsymbols;		/* FSST */
 	const uint64 *symbols;
 	const uint8 *symbol_lens;
@@ -266,25 +308,43 @@ typedef struct ZsSharedState
 } ZsSharedState;
 
 /*
- * One decoded vector.  Rows 0 .. nrows - 1 are valid.  values[]: INT, FLOAT4, FLOAT8: the sign-extended
- * integer; NUMERIC, BYTES: address of a complete varlena: a 1-byte header when header and value take at
- * most 127 bytes, else (and for most NUMERICs) a 4-byte header at an address aligned to 4; FIXED: address aligned as the type
- * wants.  Addresses point into the arena of this structure or into ZsSharedState and are valid
- * until the next decode into this structure.  Null rows have value 0.  Overflow pointers come as BYTES.
+ * One decoded vector.  Rows 0 .. nrows - 1 are valid, in the forms of `have`.
+ *
+ * values[]: INT, FLOAT4, FLOAT8: the sign-extended integer; NUMERIC, BYTES: address of a complete varlena: a 1-byte
+ * header when header and value take at most 127 bytes, else (and for most NUMERICs) a 4-byte header at an address
+ * aligned to 4; FIXED: address aligned as the type wants.  Addresses point into the arena of this structure or into
+ * ZsSharedState and are valid until the next decode of values into this structure.  Overflow pointers come as BYTES.
+ *
+ * scaled[]: the row is scaled[i] / 10^scale, less than 10^18 in size.  Its display scale is `scale` if same_dscale, else
+ * dscales[i].
+ *
+ * odd[]: rows, none of them null, of which SCALED and LENGTHS say nothing: NaN, infinities, numerics of too many
+ * digits, overflow pointers.  Their values have to be had.
+ *
+ * Null rows have 0 in all arrays, odd ones in scaled[], dscales[] and lengths[].
  */
 typedef struct ZsVectorOut
 {
 	ZsAllocator alloc;
 	uint32		nrows;
-	bool		has_nulls;		/* else isnull[] is all false */
+	uint32		have;			/* forms, ZS_FORM_... */
+	bool		has_nulls;		/* else nulls[] and isnull[] are all false */
 	bool		has_ext;		/* else isext[] is undefined */
-	bool		has_codes;		/* codes[] are valid at non-null rows (0 at null rows), below shared.ndict */
-	bool		has_scaled;		/* NUMERIC: scaled[] are valid, see want_scaled */
-	bool		want_scaled;	/* set by the caller: fill scaled[] when the vector allows it */
-	int			scale;			/* has_scaled: value = scaled[i] / 10^scale */
+	bool		has_odd;		/* else odd[] is undefined; with SCALED and LENGTHS only */
+	bool		same_dscale;	/* SCALED */
+	int			scale;			/* SCALED, and CONST with const_scaled */
+	uint64		constant;		/* CONST: as in values[] */
+	bool		has_const_scaled;	/* CONST of a numeric: the value is const_scaled / 10^scale with display scale
+									 * `scale` */
+	int64		const_scaled;
+	uint32		const_length;	/* CONST of BYTES: as in lengths[] */
+	uint64		nulls[ZS_VECTOR_WORDS];
+	uint64		odd[ZS_VECTOR_WORDS];
 	uint64		values[ZS_VECTOR_ROWS];
 	int64		scaled[ZS_VECTOR_ROWS];
 	uint32		codes[ZS_VECTOR_ROWS];
+	uint32		lengths[ZS_VECTOR_ROWS];
+	uint8		dscales[ZS_VECTOR_ROWS];	/* SCALED without same_dscale */
 	bool		isnull[ZS_VECTOR_ROWS];
 	bool		isext[ZS_VECTOR_ROWS];
 	/* private */
@@ -307,9 +367,31 @@ extern void zscodec_vector_free(ZsVectorOut *out);
 extern const char *zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *bytes, size_t len,
 									   ZsSharedState *shared);
 
-/* Decodes all rows of a vector.  vec need not stay valid afterwards. */
+/*
+ * Makes the integers of a dictionary of numerics, for SCALED, if that did not happen yet; what is not a
+ * dictionary of numerics stays as it is.
+ */
+extern const char *zscodec_shared_scale(const ZsSegmentInfo *info, ZsSharedState *shared);
+
+/*
+ * The forms that a vector may have besides NULLS, by the directory alone.  Those not returned here it does not
+ * have; SCALED of a vector that returns it here may turn out not to be there.
+ */
+extern uint32 zscodec_vector_forms(const ZsSegmentInfo *info, int vecno);
+
+/*
+ * Decodes all rows of a vector into those of the wanted forms that it has; out->have says which.  vec need not
+ * stay valid afterwards.  After an error out->have is 0.
+ */
 extern const char *zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
-										 const ZsSharedState *shared, ZsVectorOut *out);
+										 const ZsSharedState *shared, uint32 want, ZsVectorOut *out);
+
+/*
+ * Adds to a vector that has CODES the other wanted forms that these lead to: VALUES, SCALED, LENGTHS.  shared is what
+ * it was decoded with.
+ */
+extern void zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want,
+									  ZsVectorOut *out);
 
 /*
  * Which bytes of a vector does zscodec_vector_decode_one() look at for row idx?  head has its first head_len bytes,
@@ -320,7 +402,7 @@ extern bool zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint
 
 /*
  * Decodes row idx (0 .. nrows - 1) of a vector; values[idx], isnull[idx] and, when has_ext, isext[idx] of
- * out are set, all other rows are undefined.  The value stays valid until the next decode into out.
+ * out are set, all other rows are undefined, and out->have is 0.  The value stays valid until the next decode into out.
  */
 extern const char *zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
 											 size_t len, const ZsSharedState *shared, uint32 idx,

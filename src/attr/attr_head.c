@@ -267,16 +267,16 @@ zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 }
 
 void
-zsattr_head_grown(ZsSegmentHead *head)
+zsattr_head_grown(ZsSegmentHead *head, Size bytes)
 {
 	Assert(head->shared_open);
 
 	if (!head->cached)
 		return;
 	Assert(head->nusers > 0);
-	evict(head->shared.mem_size);
-	head->size += head->shared.mem_size;
-	cache_used += head->shared.mem_size;
+	evict(bytes);
+	head->size += bytes;
+	cache_used += bytes;
 }
 
 void

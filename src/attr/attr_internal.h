@@ -233,6 +233,7 @@ typedef struct ZsSegmentHead
 	ZsSegmentInfo info;
 	bool		shared_open;	/* shared is parsed */
 	ZsSharedState shared;
+	uint64		shared_serial;	/* no other one of this process has had it */
 
 	/* of heads in the cache */
 	bool		cached;
@@ -263,8 +264,8 @@ extern ZsSegmentHead *zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSe
 /* Enters a copy of a head (without shared area); in use by the caller. */
 extern ZsSegmentHead *zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head);
 
-/* The caller has parsed the shared area. */
-extern void zsattr_head_grown(ZsSegmentHead *head);
+/* The caller has made the head's shared area bytes larger. */
+extern void zsattr_head_grown(ZsSegmentHead *head, Size bytes);
 
 /* The caller does not use the head any more. */
 extern void zsattr_head_release(ZsSegmentHead *head);
@@ -309,9 +310,9 @@ struct ZsAttrReader
 	ZsSegmentHead *head;		/* segment that is open, or NULL */
 	uint32		window_start;	/* payload bytes of it that are in the window */
 	uint32		window_len;
-	zstid		vec_stripe;		/* fully decoded in space->vec, or
+	zstid		vec_stripe;		/* decoded in space->vec, in some forms, or
 								 * ZS_INVALID_ROW; of the open segment */
-	bool		want_scaled;
+	uint32		vec_lacks;		/* forms that it has not got */
 	zstid		value_row;		/* of the value decoded last, if it is still in
 								 * space->vec */
 	zstid		value_stripe;	/* of the single value decoded last */

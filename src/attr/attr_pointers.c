@@ -92,7 +92,8 @@ decode_vector(PointerWalk *walk, int v)
 	bytes = read_bytes(walk, vector->off, vector->len);
 	if (bytes == NULL)
 		return false;
-	error = zscodec_vector_decode(&walk->info, v, bytes, vector->len, &walk->shared, &walk->vec);
+	error = zscodec_vector_decode(&walk->info, v, bytes, vector->len, &walk->shared,
+								  ZS_FORM_VALUES, &walk->vec);
 	if (error != NULL)
 		walk_failed(walk, error);
 	pfree(bytes);

@@ -128,21 +128,6 @@ zsattr_reader_take_turns(ZsAttrReader *reader, zstid scan_end)
 }
 
 void
-zsattr_reader_want_scaled(ZsAttrReader *reader, bool want)
-{
-	if (reader->want_scaled != want)
-		reader->vec_stripe = ZS_INVALID_ROW;
-	reader->want_scaled = want;
-}
-
-const ZsSharedState *
-zsattr_reader_shared(ZsAttrReader *reader)
-{
-	Assert(reader->vec_stripe != ZS_INVALID_ROW && reader->head != NULL);
-	return &reader->head->shared;
-}
-
-void
 zsattr_reader_forget(ZsAttrReader *reader)
 {
 	zsattr_segment_close(reader);
@@ -247,42 +232,132 @@ reshape_values(ZsAttrReader *reader, ZsVectorOut *vec, uint32 first, uint32 last
 
 /* ---- decoding ---------------------------------------------------------- */
 
-const ZsVectorOut *
-zsattr_reader_vector(ZsAttrReader *reader, zstid stripe)
+/* The dictionary of the open segment gets its integers, once. */
+static void
+scale_shared(ZsAttrReader *reader, ZsSegmentHead *head)
+{
+	const char *error;
+
+	if (head->shared.scaled_mem != NULL || !head->shared_open)
+		return;
+	error = zscodec_shared_scale(&head->info, &head->shared);
+	if (error != NULL)
+		zsattr_segment_corrupted(reader, &head->item, error);
+	if (head->shared.scaled_mem != NULL)
+		zsattr_head_grown(head, head->shared.scaled_size);
+}
+
+/*
+ * Forms that the vector has by its codes, from the dictionary at hand: whoever holds that one would not like to see it
+ * go, which reading the segment again may mean.
+ */
+static void
+add_forms(ZsAttrReader *reader, uint32 want)
 {
 	ZsVectorOut *vec = &reader->space->vec;
-	ZsSegmentHead *head;
-	const uint8 *bytes;
+	ZsSegmentHead *head = reader->head;
+
+	if (want & ZS_FORM_SCALED)
+		scale_shared(reader, head);
+	zscodec_vector_from_codes(&head->info, &head->shared, want, vec);
+	if ((want & vec->have & ZS_FORM_VALUES) && unlikely(needs_reshape(&reader->kind)))
+		reshape_values(reader, vec, 0, vec->nrows - 1);
+	reader->vec_lacks |= want & ~vec->have;
+}
+
+/* Decodes forms of a stripe that space->vec does not have yet; false when no segment covers it. */
+static bool
+decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
+{
+	ZsVectorOut *vec = &reader->space->vec;
+	uint32		before = reader->vec_stripe == stripe ? vec->have : 0;
+	uint32		lacks = reader->vec_stripe == stripe ? reader->vec_lacks : 0;
+	bool		reshape = unlikely(needs_reshape(&reader->kind));
+	ZsSegmentHead *head = zsattr_segment_find(reader, stripe, true);
+	uint32		forms;
+	const uint8 *bytes = NULL;
 	const char *error;
 	int			vecno;
 
-	Assert(stripe % ZS_STRIPE_ROWS == 0);
-
-	if (stripe == reader->vec_stripe)
-		return vec;
-
-	head = zsattr_segment_find(reader, stripe, true);
 	for (;;)
 	{
 		if (head == NULL)
-			return NULL;
+			return false;
 		vecno = (int) ((stripe - head->item.first_row) / ZS_VECTOR_ROWS);
-		if (likely(zsattr_segment_vector(reader, vecno, &bytes)))
+		forms = zscodec_vector_forms(&head->info, vecno);
+		/* a constant would have to be reshaped, too */
+		if (reshape)
+			forms &= ~ZS_FORM_CONST;
+		if ((want & forms) == 0 || likely(zsattr_segment_vector(reader, vecno, &bytes)))
 			break;
 		head = zsattr_segment_reload(reader, stripe, true);
+		/* it may have more rows now */
+		want |= before;
+		before = lacks = 0;
 	}
 
 	reader->vec_stripe = ZS_INVALID_ROW;
 	reader->value_row = ZS_INVALID_ROW;
-	vec->want_scaled = reader->want_scaled;
+	if ((want & ZS_FORM_SCALED) && head->info.vectors[vecno].encoding == ZS_ENC_DICT)
+		scale_shared(reader, head);
 	error = zscodec_vector_decode(&head->info, vecno, bytes, head->info.vectors[vecno].len,
-								  &head->shared, vec);
+								  &head->shared, want & forms, vec);
 	if (unlikely(error != NULL))
 		zsattr_segment_corrupted(reader, &head->item, error);
-	if (unlikely(needs_reshape(&reader->kind)) && vec->nrows > 0)
+	if (reshape && (vec->have & ZS_FORM_VALUES) && vec->nrows > 0)
 		reshape_values(reader, vec, 0, vec->nrows - 1);
+
+	/* what a constant came for may be had yet */
+	forms = vec->have;
+	if (forms & ZS_FORM_CONST)
+		forms |= ZS_FORM_VALUES | ZS_FORM_SCALED | ZS_FORM_LENGTHS;
+	reader->vec_lacks = lacks | (want & ~forms);
+	vec->have |= before;
 	reader->vec_stripe = stripe;
-	return vec;
+	return true;
+}
+
+const ZsVectorOut *
+zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
+{
+	ZsVectorOut *vec = &reader->space->vec;
+
+	Assert(stripe % ZS_STRIPE_ROWS == 0);
+
+	if (reader->vec_stripe == stripe)
+	{
+		want &= ~(vec->have | reader->vec_lacks);
+		if (want != 0 && (vec->have & ZS_FORM_CODES))
+		{
+			add_forms(reader, want);
+			want = 0;
+		}
+		if (want == 0)
+			return vec;
+	}
+	return decode_forms(reader, stripe, want) ? vec : NULL;
+}
+
+const ZsVectorOut *
+zsattr_reader_vector(ZsAttrReader *reader, zstid stripe)
+{
+	return zsattr_reader_forms(reader, stripe, ZS_FORM_VALUES);
+}
+
+const ZsSharedState *
+zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial)
+{
+	Assert(reader->vec_stripe != ZS_INVALID_ROW && (reader->space->vec.have & ZS_FORM_CODES) != 0);
+	if (scaled)
+		scale_shared(reader, reader->head);
+	*serial = reader->head->shared_serial;
+	return &reader->head->shared;
+}
+
+bool
+zsattr_reader_dict_is_datums(const ZsAttrReader *reader)
+{
+	return !needs_reshape(&reader->kind);
 }
 
 const ZsSegmentInfo *
@@ -377,7 +452,7 @@ zsattr_reader_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 		return decode_value(reader, row, value, isnull);
 	}
 
-	if (stripe != reader->vec_stripe)
+	if (stripe != reader->vec_stripe || (reader->space->vec.have & ZS_FORM_VALUES) == 0)
 	{
 		/* an UPDATE asks for the old row's values more than once */
 		if (row == reader->value_row)

@@ -345,6 +345,7 @@ zsattr_segment_reload(ZsAttrReader *reader, zstid row, bool scan)
 static bool
 open_shared(ZsAttrReader *reader, ZsSegmentHead *head, bool scan)
 {
+	static uint64 last_serial = 0;
 	const ZsSegmentInfo *info = &head->info;
 	const uint8 *bytes;
 	const char *error;
@@ -358,7 +359,8 @@ open_shared(ZsAttrReader *reader, ZsSegmentHead *head, bool scan)
 	if (error != NULL)
 		zsattr_segment_corrupted(reader, &head->item, error);
 	head->shared_open = true;
-	zsattr_head_grown(head);
+	head->shared_serial = ++last_serial;
+	zsattr_head_grown(head, head->shared.mem_size);
 	return true;
 }
 

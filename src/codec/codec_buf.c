@@ -120,10 +120,13 @@ zscodec_shared_free(ZsSharedState *shared)
 {
 	ZsAllocator alloc = shared->alloc;
 	uint8	   *mem = shared->mem;
+	uint8	   *scaled_mem = shared->scaled_mem;
 
 	zscodec_shared_init(shared, &alloc);
 	if (mem != NULL)
 		alloc.free(alloc.ctx, mem);
+	if (scaled_mem != NULL)
+		alloc.free(alloc.ctx, scaled_mem);
 }
 
 void
@@ -132,8 +135,8 @@ zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc)
 	Assert(alloc->alloc != NULL && alloc->free != NULL);
 	out->alloc = *alloc;
 	out->nrows = 0;
-	out->has_nulls = out->has_ext = out->has_codes = false;
-	out->has_scaled = out->want_scaled = false;
+	out->have = 0;
+	out->has_nulls = out->has_ext = out->has_odd = false;
 	out->scale = 0;
 	out->arena = NULL;
 	out->arena_size = 0;

@@ -3,7 +3,7 @@
  *	  Decoding a vector, all rows or one.
  *
  * The body is decompressed into scratch memory if need be, the position sets at its front are read, and the
- * values of the non-null rows are decoded into the first entries of values[].  If there are nulls, the
+ * wanted forms of the non-null rows are decoded into the first entries of their arrays.  If there are nulls, the
  * entries are then moved apart, from the end, so that no second array is needed.
  */
 #include "codec_alp.h"
@@ -23,8 +23,10 @@ typedef struct VectorBody
 	uint32		n;				/* values */
 	uint32		nnulls;
 	uint32		next;
+	uint32		nodd;			/* values without SCALED or LENGTHS */
 	uint16		null_pos[ZS_VECTOR_ROWS];
-	uint16		ext_pos[ZS_VECTOR_ROWS];
+	uint16		ext_pos[ZS_VECTOR_ROWS];	/* among the values */
+	uint16		odd_pos[ZS_VECTOR_ROWS];	/* among the values */
 } VectorBody;
 
 /*
@@ -80,6 +82,7 @@ open_vector(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec,
 	body->n = (uint32) vi->nrows - vi->nnulls;
 	body->nnulls = 0;
 	body->next = 0;
+	body->nodd = 0;
 	if ((err = open_body(info, vi, vec, len, shared, out, &body->r)) != NULL)
 		return err;
 	if (vi->nnulls > 0)
@@ -97,36 +100,72 @@ open_vector(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec,
 	return NULL;
 }
 
-/* Checks codes and looks them up. */
+/* Are all codes those of entries? */
 static ZS_CLONES bool
-translate_codes(uint64 *restrict values, uint32 *restrict codes, uint32 n, const uint64 *restrict dict, uint32 ndict)
+codes_below(const uint64 *codes, uint32 n, uint32 ndict)
 {
 	uint64		bad = 0;
 
 	for (uint32 i = 0; i < n; i++)
-		bad |= values[i] >= ndict;
-	if (bad)
-		return false;
+		bad |= codes[i] >= ndict;
+	return bad == 0;
+}
+
+/* Looks codes up; values may be the same array. */
+static ZS_CLONES void
+look_up_codes(const uint64 *codes, uint32 n, const uint64 *dict, uint64 *values)
+{
 	for (uint32 i = 0; i < n; i++)
+		values[i] = dict[codes[i]];
+}
+
+static ZS_CLONES void
+narrow_codes(const uint64 *restrict codes, uint32 n, uint32 *restrict out)
+{
+	for (uint32 i = 0; i < n; i++)
+		out[i] = (uint32) codes[i];
+}
+
+/* Integers of the numerics that codes stand for. */
+static void
+look_up_scaled(const uint64 *codes, VectorBody *body, const ZsSharedState *shared, ZsVectorOut *out)
+{
+	look_up_codes(codes, body->n, (const uint64 *) shared->dict_scaled, (uint64 *) out->scaled);
+	out->scale = shared->dict_scale;
+	out->same_dscale = shared->dict_same_dscale;
+	for (uint32 i = 0; i < body->n && !out->same_dscale; i++)
+		out->dscales[i] = shared->dict_dscales[codes[i]];
+	for (uint32 i = 0; i < body->n && shared->dict_has_odd; i++)
 	{
-		codes[i] = (uint32) values[i];
-		values[i] = dict[values[i]];
+		body->odd_pos[body->nodd] = (uint16) i;
+		body->nodd += shared->dict_dscales[codes[i]] == ZS_DSCALE_ODD;
 	}
-	return true;
 }
 
 static const char *
-decode_dict(ZsReader *r, uint32 n, const ZsSharedState *shared, ZsVectorOut *out)
+decode_dict(VectorBody *body, const ZsSharedState *shared, uint32 *want, ZsVectorOut *out)
 {
+	uint64		local[ZS_VECTOR_ROWS];
+	uint64	   *codes = *want & ZS_FORM_VALUES ? out->values : local;
+	uint32		n = body->n;
 	const char *err;
 
 	if (shared == NULL || shared->dict_values == NULL)
 		return "dictionary is missing";
-	if ((err = zscodec_ints_decode(r, n, out->values)) != NULL)
+	if ((err = zscodec_ints_decode(&body->r, n, codes)) != NULL)
 		return err;
-	if (!translate_codes(out->values, out->codes, n, shared->dict_values, shared->ndict))
+	if (!codes_below(codes, n, shared->ndict))
 		return "dictionary code out of range";
-	out->has_codes = true;
+	if (*want & ZS_FORM_CODES)
+		narrow_codes(codes, n, out->codes);
+	if (shared->dict_scaled == NULL)
+		*want &= ~ZS_FORM_SCALED;
+	if (*want & ZS_FORM_SCALED)
+		look_up_scaled(codes, body, shared, out);
+	for (uint32 i = 0; i < n && (*want & ZS_FORM_LENGTHS); i++)
+		out->lengths[i] = zscodec_varlena_len(shared->dict_values[codes[i]]);
+	if (*want & ZS_FORM_VALUES)
+		look_up_codes(codes, n, shared->dict_values, out->values);
 	return NULL;
 }
 
@@ -154,11 +193,11 @@ read_literal_tag(ZsReader *r, int *encoding)
 }
 
 static const char *
-decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared, ZsVectorOut *out)
+decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared, uint32 want,
+			 ZsVectorOut *out)
 {
 	uint16		pos[ZS_VECTOR_ROWS];
 	uint64		known[ZS_VECTOR_ROWS];
-	uint32		codes[ZS_VECTOR_ROWS];
 	uint32		nliterals;
 	uint32		nknown;
 	uint32		literal;
@@ -170,10 +209,11 @@ decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedSta
 	nknown = n - nliterals;
 	if ((err = zscodec_ints_decode(r, nknown, known)) != NULL)
 		return err;
-	if (!translate_codes(known, codes, nknown, shared->dict_values, shared->ndict))
+	if (!codes_below(known, nknown, shared->ndict))
 		return "dictionary code out of range";
+	look_up_codes(known, nknown, shared->dict_values, known);
 	if ((err = read_literal_tag(r, &encoding)) != NULL ||
-		(err = zscodec_strings_decode(info, encoding, r, nliterals, shared, out)) != NULL)
+		(err = zscodec_strings_decode(info, encoding, r, nliterals, shared, want, out)) != NULL)
 		return err;
 
 	/* The literals are in the first entries: merge from the end. */
@@ -181,9 +221,21 @@ decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedSta
 	for (uint32 i = n; i-- > 0;)
 	{
 		if (literal > 0 && pos[literal - 1] == i)
-			out->values[i] = out->values[--literal];
+		{
+			literal--;
+			if (want & ZS_FORM_VALUES)
+				out->values[i] = out->values[literal];
+			if (want & ZS_FORM_LENGTHS)
+				out->lengths[i] = out->lengths[literal];
+		}
 		else
-			out->values[i] = known[--nknown];
+		{
+			nknown--;
+			if (want & ZS_FORM_VALUES)
+				out->values[i] = known[nknown];
+			if (want & ZS_FORM_LENGTHS)
+				out->lengths[i] = zscodec_varlena_len(known[nknown]);
+		}
 	}
 	Assert(literal == 0 && nknown == 0);
 	return NULL;
@@ -218,26 +270,34 @@ decode_mixed_entry(const ZsSegmentInfo *info, ZsReader *r, uint32 n, uint32 entr
 	return NULL;
 }
 
-/* The values of the non-null rows, into the first entries. */
+/* The forms of the non-null rows, into the first entries; takes out of *want what turns out not to be there. */
 static const char *
-decode_values(const ZsSegmentInfo *info, VectorBody *body, const ZsSharedState *shared, ZsVectorOut *out)
+decode_values(const ZsSegmentInfo *info, VectorBody *body, const ZsSharedState *shared, uint32 *want,
+			  ZsVectorOut *out)
 {
 	switch (body->vi->encoding)
 	{
 		case ZS_ENC_DICT:
 			/* A stream that says so itself, or a bare list of codes: the tag is accepted in both places. */
-			return decode_dict(&body->r, body->n, shared, out);
+			return decode_dict(body, shared, want, out);
 		case ZS_ENC_MIXED:
-			return decode_mixed(info, &body->r, body->n, shared, out);
+			return decode_mixed(info, &body->r, body->n, shared, *want, out);
 		case ZS_ENC_ALP:
 			return zscodec_alp_decode(info->kind, &body->r, body->n, out->values);
 		case ZS_ENC_NUMERIC:
-			return zscodec_numeric_decode(&body->r, body->n, out);
+			return zscodec_numeric_decode(&body->r, body->n, *want, out, body->odd_pos, &body->nodd);
+		case ZS_ENC_CONST:
+			if (info->kind == ZS_KIND_NUMERIC && (*want & (ZS_FORM_SCALED | ZS_FORM_CONST)) != 0 &&
+				!zscodec_numeric_decode_const(&body->r, body->n, *want, out))
+				*want &= ~ZS_FORM_SCALED;
+			break;
 	}
 	if (info->kind >= ZS_KIND_NUMERIC)
-		return zscodec_strings_decode(info, body->vi->encoding, &body->r, body->n, shared, out);
+		return zscodec_strings_decode(info, body->vi->encoding, &body->r, body->n, shared, *want, out);
 	if (reader_left(&body->r) < 1 || (*body->r.p & 0x0F) != body->vi->encoding)
 		return "encoding does not fit the directory";
+	if (*want & ZS_FORM_CONST)
+		return zscodec_ints_get(&body->r, body->n, 0, &out->constant);
 	return zscodec_ints_decode(&body->r, body->n, out->values);
 }
 
@@ -293,27 +353,103 @@ spread32(uint32 *vals, uint32 nrows, const uint16 *null_pos, uint32 nnulls)
 	}
 }
 
-/* Marks overflow pointers; positions count non-null rows. */
 static void
-mark_ext(const VectorBody *body, ZsVectorOut *out)
+spread8(uint8 *vals, uint32 nrows, const uint16 *null_pos, uint32 nnulls)
 {
-	uint32		at_null = 0;
-	uint32		row = 0;
-	uint32		entry = 0;
+	uint32		src = nrows - nnulls;
+	uint32		dst = nrows;
 
-	memset(out->isext, 0, body->vi->nrows * sizeof(bool));
-	for (uint32 i = 0; i < body->next; i++)
+	for (uint32 j = nnulls; j-- > 0;)
 	{
-		for (;; row++)
-		{
-			if (at_null < body->nnulls && body->null_pos[at_null] == row)
-				at_null++;
-			else if (entry++ == body->ext_pos[i])
-				break;
-		}
-		Assert(row < body->vi->nrows);
-		out->isext[row++] = true;
+		uint32		count = dst - null_pos[j] - 1;
+
+		src -= count;
+		memmove(vals + null_pos[j] + 1, vals + src, count);
+		vals[null_pos[j]] = 0;
+		dst = null_pos[j];
 	}
+}
+
+/* The rows of ascending values pos[0 .. n), in place. */
+static void
+rows_of_values(const VectorBody *body, uint16 *pos, uint32 n)
+{
+	uint32		before = 0;		/* nulls in front of the row */
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		while (before < body->nnulls && body->null_pos[before] <= pos[i] + before)
+			before++;
+		pos[i] += (uint16) before;
+		Assert(pos[i] < body->vi->nrows);
+	}
+}
+
+/* Null flags and those of overflow pointers, whose positions become rows. */
+static void
+mark_nulls(VectorBody *body, ZsVectorOut *out)
+{
+	uint32		nrows = body->vi->nrows;
+
+	memset(out->isnull, false, nrows * sizeof(bool));
+	memset(out->nulls, 0, sizeof(out->nulls));
+	for (uint32 i = 0; i < body->nnulls; i++)
+	{
+		out->isnull[body->null_pos[i]] = true;
+		out->nulls[body->null_pos[i] / 64] |= UINT64CONST(1) << (body->null_pos[i] % 64);
+	}
+	if (!out->has_ext)
+		return;
+	memset(out->isext, 0, nrows * sizeof(bool));
+	rows_of_values(body, body->ext_pos, body->next);
+	for (uint32 i = 0; i < body->next; i++)
+		out->isext[body->ext_pos[i]] = true;
+}
+
+/* Moves what was decoded of the values to their rows. */
+static void
+spread_forms(const VectorBody *body, uint32 have, ZsVectorOut *out)
+{
+	uint32		nrows = body->vi->nrows;
+	uint32		nnulls = body->nnulls;
+
+	if (have & ZS_FORM_VALUES)
+		spread64(out->values, nrows, body->null_pos, nnulls, out->isnull);
+	if (have & ZS_FORM_SCALED)
+		spread64((uint64 *) out->scaled, nrows, body->null_pos, nnulls, out->isnull);
+	if ((have & ZS_FORM_SCALED) && !out->same_dscale)
+		spread8(out->dscales, nrows, body->null_pos, nnulls);
+	if (have & ZS_FORM_CODES)
+		spread32(out->codes, nrows, body->null_pos, nnulls);
+	if (have & ZS_FORM_LENGTHS)
+		spread32(out->lengths, nrows, body->null_pos, nnulls);
+}
+
+/* Rows that SCALED or LENGTHS say nothing of. */
+static void
+set_odd(const uint16 *rows, uint32 n, uint32 have, ZsVectorOut *out)
+{
+	for (uint32 i = 0; i < n; i++)
+	{
+		out->odd[rows[i] / 64] |= UINT64CONST(1) << (rows[i] % 64);
+		if (have & ZS_FORM_LENGTHS)
+			out->lengths[rows[i]] = 0;
+		if (have & ZS_FORM_SCALED)
+			out->scaled[rows[i]] = out->dscales[rows[i]] = 0;
+	}
+}
+
+/* Marks them; the positions of overflow pointers are rows already. */
+static void
+mark_odd(VectorBody *body, uint32 have, ZsVectorOut *out)
+{
+	out->has_odd = body->nodd + body->next > 0;
+	if (!out->has_odd)
+		return;
+	memset(out->odd, 0, sizeof(out->odd));
+	rows_of_values(body, body->odd_pos, body->nodd);
+	set_odd(body->odd_pos, body->nodd, have, out);
+	set_odd(body->ext_pos, body->next, have, out);
 }
 
 /* Common checks and an empty result. */
@@ -328,14 +464,74 @@ begin_decode(const ZsSegmentInfo *info, int vecno, size_t len, const ZsVectorInf
 	out->nrows = (*vi)->nrows;
 	out->has_nulls = (*vi)->nnulls > 0;
 	out->has_ext = (*vi)->has_ext;
-	out->has_codes = false;
-	out->has_scaled = false;
+	out->have = 0;
 	return NULL;
+}
+
+uint32
+zscodec_vector_forms(const ZsSegmentInfo *info, int vecno)
+{
+	const ZsVectorInfo *vi = &info->vectors[vecno];
+	uint32		forms = ZS_FORM_NULLS | ZS_FORM_VALUES;
+
+	switch (vi->encoding)
+	{
+		case ZS_ENC_ALLNULL:
+			forms |= ZS_FORM_SCALED | ZS_FORM_LENGTHS;
+			break;
+		case ZS_ENC_CONST:
+			if (!vi->has_ext)
+				forms |= ZS_FORM_CONST | ZS_FORM_SCALED | ZS_FORM_LENGTHS;
+			break;
+		case ZS_ENC_DICT:
+			if (!vi->has_ext)
+				forms |= ZS_FORM_CODES | ZS_FORM_SCALED | ZS_FORM_LENGTHS;
+			break;
+		case ZS_ENC_NUMERIC:
+			forms |= ZS_FORM_SCALED;
+			break;
+		case ZS_ENC_PLAIN:
+		case ZS_ENC_FSST:
+		case ZS_ENC_WORDS:
+		case ZS_ENC_MIXED:
+			forms |= ZS_FORM_LENGTHS;
+			break;
+	}
+	if (info->kind != ZS_KIND_NUMERIC)
+		forms &= ~ZS_FORM_SCALED;
+	if (info->kind != ZS_KIND_BYTES)
+		forms &= ~ZS_FORM_LENGTHS;
+	return forms;
+}
+
+/* All rows of a vector without values. */
+static void
+fill_nulls(const ZsVectorInfo *vi, uint32 want, ZsVectorOut *out)
+{
+	uint32		nrows = vi->nrows;
+
+	memset(out->isnull, true, nrows * sizeof(bool));
+	memset(out->nulls, 0, sizeof(out->nulls));
+	memset(out->nulls, 0xFF, nrows / 64 * sizeof(uint64));
+	if (nrows % 64 != 0)
+		out->nulls[nrows / 64] = (UINT64CONST(1) << (nrows % 64)) - 1;
+	if (want & ZS_FORM_VALUES)
+		memset(out->values, 0, nrows * sizeof(uint64));
+	if (want & ZS_FORM_SCALED)
+	{
+		memset(out->scaled, 0, nrows * sizeof(int64));
+		out->scale = 0;
+		out->same_dscale = true;
+	}
+	if (want & ZS_FORM_LENGTHS)
+		memset(out->lengths, 0, nrows * sizeof(uint32));
+	if (want & (ZS_FORM_SCALED | ZS_FORM_LENGTHS))
+		out->has_odd = false;
 }
 
 const char *
 zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
-					  const ZsSharedState *shared, ZsVectorOut *out)
+					  const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
 {
 	const ZsVectorInfo *vi;
 	VectorBody	body;
@@ -343,29 +539,81 @@ zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, si
 
 	if ((err = begin_decode(info, vecno, len, &vi, out)) != NULL)
 		return err;
+	want &= zscodec_vector_forms(info, vecno);
+	if (want == 0)
+		return NULL;
+	if (want & ZS_FORM_CONST)
+	{
+		want &= ~(ZS_FORM_VALUES | ZS_FORM_SCALED | ZS_FORM_LENGTHS);
+		out->has_const_scaled = false;
+	}
+	want |= ZS_FORM_NULLS;
 	if (vi->encoding == ZS_ENC_ALLNULL)
 	{
-		memset(out->values, 0, vi->nrows * sizeof(uint64));
-		memset(out->isnull, true, vi->nrows * sizeof(bool));
+		fill_nulls(vi, want, out);
+		out->have = want;
 		return NULL;
 	}
-	if ((err = open_vector(info, vi, vec, len, shared, out, &body)) != NULL ||
-		(err = decode_values(info, &body, shared, out)) != NULL)
-		return err;
-	memset(out->isnull, false, vi->nrows * sizeof(bool));
-	if (body.nnulls > 0)
+	if (want == ZS_FORM_NULLS && vi->nnulls == 0 && !vi->has_ext)
 	{
-		for (uint32 i = 0; i < body.nnulls; i++)
-			out->isnull[body.null_pos[i]] = true;
-		spread64(out->values, vi->nrows, body.null_pos, body.nnulls, out->isnull);
-		if (out->has_codes)
-			spread32(out->codes, vi->nrows, body.null_pos, body.nnulls);
-		if (out->has_scaled)
-			spread64((uint64 *) out->scaled, vi->nrows, body.null_pos, body.nnulls, out->isnull);
+		memset(out->isnull, false, vi->nrows * sizeof(bool));
+		memset(out->nulls, 0, sizeof(out->nulls));
+		out->have = want;
+		return NULL;
 	}
-	if (out->has_ext)
-		mark_ext(&body, out);
+	if ((err = open_vector(info, vi, vec, len, shared, out, &body)) != NULL)
+		return err;
+	if (want != ZS_FORM_NULLS && (err = decode_values(info, &body, shared, &want, out)) != NULL)
+		return err;
+	mark_nulls(&body, out);
+	if (body.nnulls > 0)
+		spread_forms(&body, want, out);
+	if (want & (ZS_FORM_SCALED | ZS_FORM_LENGTHS))
+		mark_odd(&body, want, out);
+	out->have = want;
 	return NULL;
+}
+
+/* What a numeric's code leads to. */
+static void
+add_scaled(const ZsSharedState *shared, ZsVectorOut *out)
+{
+	out->scale = shared->dict_scale;
+	out->same_dscale = shared->dict_same_dscale;
+	out->has_odd = false;
+	memset(out->odd, 0, sizeof(out->odd));
+	for (uint32 i = 0; i < out->nrows; i++)
+	{
+		uint8		dscale = shared->dict_dscales[out->codes[i]];
+		bool		odd = dscale == ZS_DSCALE_ODD && !out->isnull[i];
+
+		out->scaled[i] = out->isnull[i] ? 0 : shared->dict_scaled[out->codes[i]];
+		out->dscales[i] = out->isnull[i] || odd ? 0 : dscale;
+		out->odd[i / 64] |= (uint64) odd << (i % 64);
+		out->has_odd = out->has_odd || odd;
+	}
+}
+
+void
+zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
+{
+	Assert((out->have & ZS_FORM_CODES) != 0 && shared->ndict > 0);
+	want &= ZS_FORM_VALUES | (info->kind == ZS_KIND_NUMERIC && shared->dict_scaled != NULL ? ZS_FORM_SCALED : 0) |
+		(info->kind == ZS_KIND_BYTES ? ZS_FORM_LENGTHS : 0);
+	if (want & ZS_FORM_VALUES)
+	{
+		for (uint32 i = 0; i < out->nrows; i++)
+			out->values[i] = out->isnull[i] ? 0 : shared->dict_values[out->codes[i]];
+	}
+	if (want & ZS_FORM_LENGTHS)
+	{
+		for (uint32 i = 0; i < out->nrows; i++)
+			out->lengths[i] = out->isnull[i] ? 0 : zscodec_varlena_len(shared->dict_values[out->codes[i]]);
+		out->has_odd = false;
+	}
+	if (want & ZS_FORM_SCALED)
+		add_scaled(shared, out);
+	out->have |= want;
 }
 
 /* Value entry of the non-null rows. */

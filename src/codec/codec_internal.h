@@ -258,6 +258,23 @@ zscodec_varlena_start(uint8 **p, uint64 len, uint8 **data)
 	return (uint64) (uintptr_t) start;
 }
 
+/* Length of what a varlena contains that zscodec_varlena_start() began. */
+static inline uint32
+zscodec_varlena_len(uint64 value)
+{
+	const uint8 *p = (const uint8 *) (uintptr_t) value;
+
+	return (*p & 1) != 0 ? (uint32) (*p >> 1) - 1 : (load32(p) >> 2) - 4;
+}
+
+static inline const uint8 *
+zscodec_varlena_data(uint64 value)
+{
+	const uint8 *p = (const uint8 *) (uintptr_t) value;
+
+	return (*p & 1) != 0 ? p + 1 : p + 4;
+}
+
 /* codec_buf.c */
 extern bool zscodec_buf_reserve(ZsCodecBuf *buf, size_t size);
 extern bool zscodec_buf_append(ZsCodecBuf *buf, const void *bytes, size_t len);

@@ -620,19 +620,47 @@ ints_below(const uint64 *ints, uint32 n, uint64 limit)
 	return bad == 0;
 }
 
+/* Forms n numerics in the arena and out->values[0 .. n). */
+static const char *
+build_values(const NumericParts *parts, const uint64 *ints, uint32 n, bool small, ZsVectorOut *out)
+{
+	const uint8 *except = parts->except_bytes;
+	uint8	   *p;
+
+	if (!zscodec_arena_reserve(&out->alloc, &out->arena, &out->arena_size,
+							   (size_t) n * ZS_NUMERIC_STRIDE + parts->except_total +
+							   (size_t) parts->nexceptions * ZS_VARLENA_OVERHEAD + ZS_SLACK))
+		return ZS_ERR_MEMORY;
+	if (small)
+		build_small(ints, n, parts->scale, out->arena, out->values);
+	else
+		build_any(ints, parts->mixed ? parts->scales : NULL, n, parts->scale, out->arena, out->values);
+
+	p = out->arena + (size_t) n * ZS_NUMERIC_STRIDE;
+	for (uint32 i = 0; i < parts->nexceptions; i++)
+	{
+		uint8	   *data;
+
+		out->values[parts->pos[i]] = zscodec_varlena_start(&p, parts->except_lens[i], &data);
+		memcpy(data, except, parts->except_lens[i]);
+		p = data + parts->except_lens[i];
+		except += parts->except_lens[i];
+	}
+	Assert(p <= out->arena + out->arena_size);
+	return NULL;
+}
+
 /*
- * Reads a vector of n numerics into out->values[0 .. n), out->scaled and the arena.  Nulls are put between
- * them by the caller.
+ * Reads a vector of n numerics: values into out->values[0 .. n) and the arena, integers into out->scaled[0 .. n), where
+ * odd_pos[0 .. *nodd) are not to be had as such.  Nulls are put between them by the caller.
  */
 const char *
-zscodec_numeric_decode(ZsReader *r, uint32 n, ZsVectorOut *out)
+zscodec_numeric_decode(ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out, uint16 *odd_pos, uint32 *nodd)
 {
 	NumericParts parts;
 	uint64		local[ZS_VECTOR_ROWS];
-	uint64	   *ints = out->want_scaled ? (uint64 *) out->scaled : local;
-	const uint8 *except;
+	uint64	   *ints = want & ZS_FORM_SCALED ? (uint64 *) out->scaled : local;
 	const char *err;
-	uint8	   *p;
 	bool		small;
 
 	if ((err = read_parts(r, n, &parts)) != NULL)
@@ -643,30 +671,41 @@ zscodec_numeric_decode(ZsReader *r, uint32 n, ZsVectorOut *out)
 	/* No valid integer is this large, and six digits would not hold it. */
 	if (!small && !ints_below(ints, n, NUM_INT_LIMIT))
 		return "scaled numeric out of range";
-	if (!zscodec_arena_reserve(&out->alloc, &out->arena, &out->arena_size,
-							   (size_t) n * ZS_NUMERIC_STRIDE + parts.except_total +
-							   (size_t) parts.nexceptions * ZS_VARLENA_OVERHEAD + ZS_SLACK))
-		return ZS_ERR_MEMORY;
-	if (small)
-		build_small(ints, n, parts.scale, out->arena, out->values);
-	else
-		build_any(ints, parts.mixed ? parts.scales : NULL, n, parts.scale, out->arena, out->values);
-
-	p = out->arena + (size_t) n * ZS_NUMERIC_STRIDE;
-	except = parts.except_bytes;
-	for (uint32 i = 0; i < parts.nexceptions; i++)
-	{
-		uint8	   *data;
-
-		out->values[parts.pos[i]] = zscodec_varlena_start(&p, parts.except_lens[i], &data);
-		memcpy(data, except, parts.except_lens[i]);
-		p = data + parts.except_lens[i];
-		except += parts.except_lens[i];
-	}
-	Assert(p <= out->arena + out->arena_size);
-	out->has_scaled = out->want_scaled && parts.nexceptions == 0;
+	if ((want & ZS_FORM_VALUES) && (err = build_values(&parts, ints, n, small, out)) != NULL)
+		return err;
+	if ((want & ZS_FORM_SCALED) == 0)
+		return NULL;
 	out->scale = parts.scale;
+	out->same_dscale = !parts.mixed;
+	for (uint32 i = 0; i < n && parts.mixed; i++)
+		out->dscales[i] = (uint8) parts.scales[i];
+	memcpy(odd_pos, parts.pos, parts.nexceptions * sizeof(uint16));
+	*nodd = parts.nexceptions;
 	return NULL;
+}
+
+/*
+ * The payload that is left to read, the value of n rows, as an integer: for CONST in out->const_scaled, for
+ * SCALED in out->scaled[0 .. n).  False if it is none.
+ */
+bool
+zscodec_numeric_decode_const(const ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out)
+{
+	int			scale;
+	int64		value;
+	bool		found = zscodec_numeric_to_int(r->p, reader_left(r), &scale, &value);
+
+	if (want & ZS_FORM_CONST)
+		out->has_const_scaled = found;
+	if (!found)
+		return false;
+	out->scale = scale;
+	out->same_dscale = true;
+	if (want & ZS_FORM_CONST)
+		out->const_scaled = value;
+	for (uint32 i = 0; i < n && (want & ZS_FORM_SCALED); i++)
+		out->scaled[i] = value;
+	return true;
 }
 
 /* Numeric idx of n alone. */
@@ -704,5 +743,69 @@ zscodec_numeric_decode_one(ZsReader *r, uint32 n, uint32 idx, ZsVectorOut *out, 
 	build_numeric(out->arena, (int64) v, parts.scale,
 				  parts.mixed ? (uint32) parts.scales[idx] : (uint32) parts.scale);
 	*value = (uint64) (uintptr_t) out->arena;
+	return NULL;
+}
+
+/* The dictionary's largest display scale that integers may have; false if none of its entries is an integer. */
+static bool
+choose_dict_scale(const ZsSharedState *shared, int *scale)
+{
+	bool		some = false;
+
+	*scale = 0;
+	for (uint32 i = 0; i < shared->ndict; i++)
+	{
+		int			entry_scale;
+		int64		value;
+
+		if (!zscodec_numeric_to_int(zscodec_varlena_data(shared->dict_values[i]),
+									zscodec_varlena_len(shared->dict_values[i]), &entry_scale, &value))
+			continue;
+		*scale = Max(*scale, entry_scale);
+		some = true;
+	}
+	return some;
+}
+
+const char *
+zscodec_shared_scale(const ZsSegmentInfo *info, ZsSharedState *shared)
+{
+	uint32		n = shared->ndict;
+	size_t		size = n * (sizeof(int64) + 1);
+	int64	   *ints;
+	uint8	   *dscales;
+	int			scale;
+
+	if (info->kind != ZS_KIND_NUMERIC || shared->dict_values == NULL || shared->scaled_mem != NULL ||
+		!choose_dict_scale(shared, &scale))
+		return NULL;
+	shared->scaled_mem = shared->alloc.alloc(shared->alloc.ctx, size);
+	if (shared->scaled_mem == NULL)
+		return ZS_ERR_MEMORY;
+	shared->scaled_size = (uint32) size;
+	ints = (int64 *) shared->scaled_mem;
+	dscales = shared->scaled_mem + n * sizeof(int64);
+	shared->dict_same_dscale = true;
+	shared->dict_has_odd = false;
+	for (uint32 i = 0; i < n; i++)
+	{
+		const uint8 *payload = zscodec_varlena_data(shared->dict_values[i]);
+		uint32		len = zscodec_varlena_len(shared->dict_values[i]);
+
+		if (is_canonical(payload, len) && scale_payload(payload, len, scale, &ints[i]))
+		{
+			dscales[i] = (uint8) NUM_SHORT_DSCALE(load16(payload));
+			shared->dict_same_dscale = shared->dict_same_dscale && dscales[i] == scale;
+		}
+		else
+		{
+			ints[i] = 0;
+			dscales[i] = ZS_DSCALE_ODD;
+			shared->dict_has_odd = true;
+		}
+	}
+	shared->dict_scale = scale;
+	shared->dict_dscales = dscales;
+	shared->dict_scaled = ints;
 	return NULL;
 }

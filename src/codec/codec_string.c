@@ -263,12 +263,11 @@ reserve_values(const ZsSegmentInfo *info, ZsVectorOut *out, uint32 n, uint64 tot
 
 /* All rows have the value that the rest of the body is. */
 static const char *
-decode_const(const ZsSegmentInfo *info, ZsReader *r, uint32 n, ZsVectorOut *out)
+decode_const(const ZsSegmentInfo *info, ZsReader *r, uint64 *value, ZsVectorOut *out)
 {
 	size_t		len = reader_left(r);
 	uint8	   *p;
 	uint8	   *data;
-	uint64		value;
 
 	if (info->kind == ZS_KIND_FIXED && len != info->width)
 		return "value has the wrong length";
@@ -277,30 +276,47 @@ decode_const(const ZsSegmentInfo *info, ZsReader *r, uint32 n, ZsVectorOut *out)
 	if (!reserve_values(info, out, 1, len))
 		return ZS_ERR_MEMORY;
 	p = out->arena;
-	value = begin_value(info, &p, len, &data);
+	*value = begin_value(info, &p, len, &data);
 	Assert(data + len <= out->arena + out->arena_size);
 	memcpy(data, r->p, len);
-	for (uint32 i = 0; i < n; i++)
-		out->values[i] = value;
+	return NULL;
+}
+
+/* The forms of a constant vector. */
+static const char *
+decode_const_forms(const ZsSegmentInfo *info, ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out)
+{
+	uint32		len = (uint32) Min(reader_left(r), ZS_VALUE_SIZE_MAX);
+	uint64		value;
+	const char *err;
+
+	if (want & (ZS_FORM_VALUES | ZS_FORM_CONST))
+	{
+		if ((err = decode_const(info, r, &value, out)) != NULL)
+			return err;
+		for (uint32 i = 0; i < n && (want & ZS_FORM_VALUES); i++)
+			out->values[i] = value;
+		if (want & ZS_FORM_CONST)
+		{
+			out->constant = value;
+			out->const_length = len;
+		}
+	}
+	for (uint32 i = 0; i < n && (want & ZS_FORM_LENGTHS); i++)
+		out->lengths[i] = len;
 	return NULL;
 }
 
 static const char *
-decode_plain(const ZsSegmentInfo *info, ZsReader *r, uint32 n, ZsVectorOut *out)
+decode_plain(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *lens, uint64 total, ZsVectorOut *out)
 {
-	uint64		lens[ZS_VECTOR_ROWS];
-	uint64		total;
-	const uint8 *src;
-	const char *err;
+	const uint8 *src = r->p;
 	uint8	   *p;
 
-	if ((err = read_lens(info, r, n, info->kind != ZS_KIND_FIXED, lens, &total, 1)) != NULL)
-		return err;
 	if (total != reader_left(r))
 		return "value lengths do not add up";
 	if (!reserve_values(info, out, n, total))
 		return ZS_ERR_MEMORY;
-	src = r->p;
 	p = out->arena;
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -316,17 +332,11 @@ decode_plain(const ZsSegmentInfo *info, ZsReader *r, uint32 n, ZsVectorOut *out)
 }
 
 static const char *
-decode_fsst(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared, ZsVectorOut *out)
+decode_fsst(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *lens, uint64 total,
+			const ZsSharedState *shared, ZsVectorOut *out)
 {
-	uint64		lens[ZS_VECTOR_ROWS];
-	uint64		total;
-	const char *err;
 	uint8	   *p;
 
-	if (shared == NULL || shared->symbols == NULL)
-		return "symbol table is missing";
-	if ((err = read_lens(info, r, n, true, lens, &total, FSST_EXPANSION)) != NULL)
-		return err;
 	if (!reserve_values(info, out, n, total))
 		return ZS_ERR_MEMORY;
 	p = out->arena;
@@ -344,20 +354,12 @@ decode_fsst(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedStat
 }
 
 static const char *
-decode_words(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared, ZsVectorOut *out)
+decode_words(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *lens, uint64 total,
+			 const ZsSharedState *shared, ZsVectorOut *out)
 {
-	uint64		lens[ZS_VECTOR_ROWS];
-	uint64		total;
 	ZsBitReader bits;
-	const char *err;
 	uint8	   *p;
 
-	if (shared == NULL || shared->words == NULL)
-		return "table of words is missing";
-	if ((err = read_lens(info, r, n, true, lens, &total, ZS_WORDS_EXPANSION)) != NULL)
-		return err;
-	if (total > info->raw_size)
-		return "value lengths exceed the data";
 	if (!reserve_values(info, out, n, total))
 		return ZS_ERR_MEMORY;
 	p = out->arena;
@@ -376,23 +378,55 @@ decode_words(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedSta
 	return zscodec_words_at_end(&bits) ? NULL : "word codes do not add up";
 }
 
-/* Decodes n values into out->values[0 .. n) and the arena. */
+/*
+ * Decodes n values: their lengths into out->lengths[0 .. n), themselves into out->values[0 .. n) and the arena.
+ */
 const char *
 zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n,
-					   const ZsSharedState *shared, ZsVectorOut *out)
+					   const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
 {
+	uint64		lens[ZS_VECTOR_ROWS];
+	uint64		total;
+	uint64		expansion = 1;
+	const char *err;
+
 	switch (encoding)
 	{
 		case ZS_ENC_CONST:
-			return decode_const(info, r, n, out);
+			return decode_const_forms(info, r, n, want, out);
 		case ZS_ENC_PLAIN:
-			return decode_plain(info, r, n, out);
+			break;
 		case ZS_ENC_FSST:
-			return decode_fsst(info, r, n, shared, out);
+			if (shared == NULL || shared->symbols == NULL)
+				return "symbol table is missing";
+			expansion = FSST_EXPANSION;
+			break;
 		case ZS_ENC_WORDS:
-			return decode_words(info, r, n, shared, out);
+			if (shared == NULL || shared->words == NULL)
+				return "table of words is missing";
+			expansion = ZS_WORDS_EXPANSION;
+			break;
+		default:
+			return "encoding does not fit the type";
 	}
-	return "encoding does not fit the type";
+	if ((err = read_lens(info, r, n, info->kind != ZS_KIND_FIXED || encoding != ZS_ENC_PLAIN, lens, &total,
+						 expansion)) != NULL)
+		return err;
+	if (encoding == ZS_ENC_WORDS && total > info->raw_size)
+		return "value lengths exceed the data";
+	for (uint32 i = 0; i < n && (want & ZS_FORM_LENGTHS); i++)
+		out->lengths[i] = (uint32) lens[i];
+	if ((want & ZS_FORM_VALUES) == 0)
+		return NULL;
+	switch (encoding)
+	{
+		case ZS_ENC_PLAIN:
+			return decode_plain(info, r, n, lens, total, out);
+		case ZS_ENC_FSST:
+			return decode_fsst(info, r, n, lens, total, shared, out);
+		default:
+			return decode_words(info, r, n, lens, total, shared, out);
+	}
 }
 
 /* A fixed-length value that lies there as it is. */
@@ -437,9 +471,7 @@ zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r,
 	switch (encoding)
 	{
 		case ZS_ENC_CONST:
-			err = decode_const(info, r, 1, out);
-			*value = out->values[0];
-			return err;
+			return decode_const(info, r, value, out);
 		case ZS_ENC_PLAIN:
 			if (info->kind == ZS_KIND_FIXED)
 				return decode_fixed_one(info, r, n, idx, out, value);

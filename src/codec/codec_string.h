@@ -23,7 +23,7 @@ extern size_t zscodec_strings_encode_words(const ZsWordTable *table, const uint8
 										   uint32 n, const uint8 *limit, uint8 *out);
 
 extern const char *zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n,
-										  const ZsSharedState *shared, ZsVectorOut *out);
+										  const ZsSharedState *shared, uint32 want, ZsVectorOut *out);
 extern const char *zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n,
 											  uint32 idx, const ZsSharedState *shared, ZsVectorOut *out,
 											  uint64 *value);

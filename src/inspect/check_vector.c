@@ -297,7 +297,8 @@ check_vectors(ZsCheck *check, void *arg)
 	{
 		CHECK_FOR_INTERRUPTS();
 		reason = zscodec_vector_decode(info, (int) v, walk->payload + info->vectors[v].off,
-									   info->vectors[v].len, &decoder->shared, &decoder->vec);
+									   info->vectors[v].len, &decoder->shared, ZS_FORM_VALUES,
+									   &decoder->vec);
 		if (reason != NULL)
 			report_vector(walk, v, reason);
 		else
