@@ -385,6 +385,18 @@ rows_of_values(const VectorBody *body, uint16 *pos, uint32 n)
 	}
 }
 
+/* A bitmap of flags, eight at a time: the product has bit i of the result from byte i. */
+static void
+collect_nulls(const bool *isnull, uint32 nrows, uint64 *nulls)
+{
+	uint32		row = 0;
+
+	for (; row + 8 <= nrows; row += 8)
+		nulls[row / 64] |= (load64((const uint8 *) isnull + row) * UINT64CONST(0x0102040810204080)) >> 56 << (row % 64);
+	for (; row < nrows; row++)
+		nulls[row / 64] |= (uint64) isnull[row] << (row % 64);
+}
+
 /* Null flags and those of overflow pointers, whose positions become rows. */
 static void
 mark_nulls(VectorBody *body, ZsVectorOut *out)
@@ -394,9 +406,13 @@ mark_nulls(VectorBody *body, ZsVectorOut *out)
 	memset(out->isnull, false, nrows * sizeof(bool));
 	memset(out->nulls, 0, sizeof(out->nulls));
 	for (uint32 i = 0; i < body->nnulls; i++)
-	{
 		out->isnull[body->null_pos[i]] = true;
-		out->nulls[body->null_pos[i] / 64] |= UINT64CONST(1) << (body->null_pos[i] % 64);
+	if (body->nnulls > ZS_VECTOR_ROWS / 16)
+		collect_nulls(out->isnull, nrows, out->nulls);
+	else
+	{
+		for (uint32 i = 0; i < body->nnulls; i++)
+			out->nulls[body->null_pos[i] / 64] |= UINT64CONST(1) << (body->null_pos[i] % 64);
 	}
 	if (!out->has_ext)
 		return;
