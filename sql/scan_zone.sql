@@ -94,3 +94,41 @@ SET max_parallel_workers_per_gather = 2;
 SELECT count(*), sum(id) FROM zone WHERE id BETWEEN 9000 AND 11000;
 DROP FUNCTION rows_removed(text), zone_differs(text), zone_rows(int, int);
 DROP TABLE zone_row;
+
+-- a condition that raises an error meets the rows that those in front of it let pass, whatever stands behind
+SET max_parallel_workers_per_gather = 0;
+CREATE TABLE zone_raise (t text, y int) USING zedstore;
+INSERT INTO zone_raise SELECT 'row ' || g, g FROM generate_series(10, 9000) g;
+CREATE FUNCTION boom(text) RETURNS bool LANGUAGE plpgsql IMMUTABLE COST 0.0001 AS $$
+BEGIN
+	RAISE EXCEPTION 'boom: %', $1;
+END $$;
+EXPLAIN (COSTS OFF) SELECT * FROM zone_raise WHERE boom(t) AND y < 10;
+SELECT * FROM zone_raise WHERE boom(t) AND y < 10;
+SELECT * FROM zone_raise WHERE t ~ '(' AND y < 10;
+SELECT * FROM zone_raise WHERE t LIKE 'r\' AND y < 10;
+PREPARE zone_raise(text) AS SELECT * FROM zone_raise WHERE t LIKE $1 AND y < 10;
+SET plan_cache_mode = force_generic_plan;
+EXECUTE zone_raise('r\');
+RESET plan_cache_mode;
+-- behind a condition that skips everything nothing is met, as on heap when no row passes it
+ALTER FUNCTION boom(text) COST 100;
+EXPLAIN (COSTS OFF) SELECT * FROM zone_raise WHERE boom(t) AND y < 10;
+SELECT * FROM zone_raise WHERE boom(t) AND y < 10;
+-- conditions that cannot raise do not keep others from being used
+CREATE FUNCTION rows_removed(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+		IF line LIKE '%Removed by Filter%' THEN
+			RETURN NEXT trim(line);
+		END IF;
+	END LOOP;
+END $$;
+CREATE FUNCTION quiet(text) RETURNS bool LANGUAGE plpgsql IMMUTABLE COST 0.0001 AS 'BEGIN RETURN true; END';
+SELECT rows_removed($$SELECT * FROM zone_raise WHERE y < 10$$);
+SELECT rows_removed($$SELECT * FROM zone_raise WHERE t LIKE 'r%7' AND t <> 'q' AND t IS NOT NULL AND y < 10$$);
+SELECT rows_removed($$SELECT * FROM zone_raise WHERE quiet(t) AND y < 10$$);
+DROP TABLE zone_raise;
+DROP FUNCTION boom(text), quiet(text), rows_removed(text);

@@ -10,6 +10,9 @@
  * the filter excludes it, and if so goes on behind it.  The node still applies the whole filter to
  * every row that it gets, so that what cannot be expressed here is simply not used.
  *
+ * Core evaluates the clauses of a filter in their order.  One that may raise an error must meet all
+ * rows that pass those in front of it, so only these are picked (scan_clause.c).
+ *
  * The comparison is one of the type's default B-tree operators, which are
  * strict: a NULL never passes, so segments' NULLs need no attention.
  * Rows in the row tree are not covered by any zone map; a range that has some is read.
@@ -34,6 +37,7 @@
 
 #include "scan_desc.h"
 #include "zs_attr.h"
+#include "zs_clause.h"
 #include "zs_codec.h"
 
 /* ---- picking filters out of a qual ------------------------------------------ */
@@ -190,7 +194,12 @@ zsscan_stamp_filters(ScanState *node)
 	slot->nfilters = 0;
 	foreach(lc, qual)
 	{
-		if (make_filter(node->ss_currentRelation, scan->scanrelid, lfirst(lc),
+		Node	   *clause = lfirst(lc);
+
+		/* what stands behind a clause that may raise an error would hide it */
+		if (zsscan_expression_may_raise(clause, node->ps.state->es_param_list_info))
+			break;
+		if (make_filter(node->ss_currentRelation, scan->scanrelid, (Expr *) clause,
 						&slot->filters[slot->nfilters]))
 			slot->nfilters++;
 	}

@@ -1,0 +1,393 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_clause.c
+ *	  Can evaluating an expression raise an error?
+ *
+ * The executor evaluates the clauses of a filter from left to right and stops at the
+ * first that is not true.  Who skips rows by a clause before core evaluates those in
+ * front of it hides the errors that these would have raised.  So only
+ * clauses in front of the first one that may raise, or has side effects, may skip rows.
+ *
+ * The answer is a list of what is known not to raise: variables, constants, NULL
+ * tests, boolean connectives, and functions of the server itself, by OID, that compare values or
+ * widen them.  Functions are never looked up by name.  What is not on
+ * the list counts as something that may raise.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_clause.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/params.h"
+#include "nodes/primnodes.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "varatt.h"
+
+#include "zs_clause.h"
+
+/* Comparisons whose values have fixed lengths or no collation, and casts that lose nothing. */
+static bool
+is_total_function(Oid funcid)
+{
+	switch (funcid)
+	{
+		case F_BOOLEQ:
+		case F_BOOLNE:
+		case F_BOOLLT:
+		case F_BOOLLE:
+		case F_BOOLGT:
+		case F_BOOLGE:
+		case F_CHAREQ:
+		case F_CHARNE:
+		case F_CHARLT:
+		case F_CHARLE:
+		case F_CHARGT:
+		case F_CHARGE:
+		case F_INT2EQ:
+		case F_INT2NE:
+		case F_INT2LT:
+		case F_INT2LE:
+		case F_INT2GT:
+		case F_INT2GE:
+		case F_INT4EQ:
+		case F_INT4NE:
+		case F_INT4LT:
+		case F_INT4LE:
+		case F_INT4GT:
+		case F_INT4GE:
+		case F_INT8EQ:
+		case F_INT8NE:
+		case F_INT8LT:
+		case F_INT8LE:
+		case F_INT8GT:
+		case F_INT8GE:
+		case F_INT24EQ:
+		case F_INT24NE:
+		case F_INT24LT:
+		case F_INT24LE:
+		case F_INT24GT:
+		case F_INT24GE:
+		case F_INT28EQ:
+		case F_INT28NE:
+		case F_INT28LT:
+		case F_INT28LE:
+		case F_INT28GT:
+		case F_INT28GE:
+		case F_INT42EQ:
+		case F_INT42NE:
+		case F_INT42LT:
+		case F_INT42LE:
+		case F_INT42GT:
+		case F_INT42GE:
+		case F_INT48EQ:
+		case F_INT48NE:
+		case F_INT48LT:
+		case F_INT48LE:
+		case F_INT48GT:
+		case F_INT48GE:
+		case F_INT82EQ:
+		case F_INT82NE:
+		case F_INT82LT:
+		case F_INT82LE:
+		case F_INT82GT:
+		case F_INT82GE:
+		case F_INT84EQ:
+		case F_INT84NE:
+		case F_INT84LT:
+		case F_INT84LE:
+		case F_INT84GT:
+		case F_INT84GE:
+		case F_FLOAT4EQ:
+		case F_FLOAT4NE:
+		case F_FLOAT4LT:
+		case F_FLOAT4LE:
+		case F_FLOAT4GT:
+		case F_FLOAT4GE:
+		case F_FLOAT8EQ:
+		case F_FLOAT8NE:
+		case F_FLOAT8LT:
+		case F_FLOAT8LE:
+		case F_FLOAT8GT:
+		case F_FLOAT8GE:
+		case F_FLOAT48EQ:
+		case F_FLOAT48NE:
+		case F_FLOAT48LT:
+		case F_FLOAT48LE:
+		case F_FLOAT48GT:
+		case F_FLOAT48GE:
+		case F_FLOAT84EQ:
+		case F_FLOAT84NE:
+		case F_FLOAT84LT:
+		case F_FLOAT84LE:
+		case F_FLOAT84GT:
+		case F_FLOAT84GE:
+		case F_NUMERIC_EQ:
+		case F_NUMERIC_NE:
+		case F_NUMERIC_LT:
+		case F_NUMERIC_LE:
+		case F_NUMERIC_GT:
+		case F_NUMERIC_GE:
+		case F_OIDEQ:
+		case F_OIDNE:
+		case F_OIDLT:
+		case F_OIDLE:
+		case F_OIDGT:
+		case F_OIDGE:
+		case F_XIDEQ:
+		case F_PG_LSN_EQ:
+		case F_PG_LSN_NE:
+		case F_PG_LSN_LT:
+		case F_PG_LSN_LE:
+		case F_PG_LSN_GT:
+		case F_PG_LSN_GE:
+		case F_CASH_EQ:
+		case F_CASH_NE:
+		case F_CASH_LT:
+		case F_CASH_LE:
+		case F_CASH_GT:
+		case F_CASH_GE:
+		case F_DATE_EQ:
+		case F_DATE_NE:
+		case F_DATE_LT:
+		case F_DATE_LE:
+		case F_DATE_GT:
+		case F_DATE_GE:
+		case F_TIME_EQ:
+		case F_TIME_NE:
+		case F_TIME_LT:
+		case F_TIME_LE:
+		case F_TIME_GT:
+		case F_TIME_GE:
+		case F_TIMETZ_EQ:
+		case F_TIMETZ_NE:
+		case F_TIMETZ_LT:
+		case F_TIMETZ_LE:
+		case F_TIMETZ_GT:
+		case F_TIMETZ_GE:
+		case F_TIMESTAMP_EQ:
+		case F_TIMESTAMP_NE:
+		case F_TIMESTAMP_LT:
+		case F_TIMESTAMP_LE:
+		case F_TIMESTAMP_GT:
+		case F_TIMESTAMP_GE:
+		case F_TIMESTAMPTZ_EQ:
+		case F_TIMESTAMPTZ_NE:
+		case F_TIMESTAMPTZ_LT:
+		case F_TIMESTAMPTZ_LE:
+		case F_TIMESTAMPTZ_GT:
+		case F_TIMESTAMPTZ_GE:
+		case F_DATE_EQ_TIMESTAMP:
+		case F_DATE_NE_TIMESTAMP:
+		case F_DATE_LT_TIMESTAMP:
+		case F_DATE_LE_TIMESTAMP:
+		case F_DATE_GT_TIMESTAMP:
+		case F_DATE_GE_TIMESTAMP:
+		case F_TIMESTAMP_EQ_DATE:
+		case F_TIMESTAMP_NE_DATE:
+		case F_TIMESTAMP_LT_DATE:
+		case F_TIMESTAMP_LE_DATE:
+		case F_TIMESTAMP_GT_DATE:
+		case F_TIMESTAMP_GE_DATE:
+		case F_INTERVAL_EQ:
+		case F_INTERVAL_NE:
+		case F_INTERVAL_LT:
+		case F_INTERVAL_LE:
+		case F_INTERVAL_GT:
+		case F_INTERVAL_GE:
+		case F_UUID_EQ:
+		case F_UUID_NE:
+		case F_UUID_LT:
+		case F_UUID_LE:
+		case F_UUID_GT:
+		case F_UUID_GE:
+		case F_MACADDR_EQ:
+		case F_MACADDR_NE:
+		case F_MACADDR_LT:
+		case F_MACADDR_LE:
+		case F_MACADDR_GT:
+		case F_MACADDR_GE:
+		case F_MACADDR8_EQ:
+		case F_MACADDR8_NE:
+		case F_MACADDR8_LT:
+		case F_MACADDR8_LE:
+		case F_MACADDR8_GT:
+		case F_MACADDR8_GE:
+		case F_NETWORK_EQ:
+		case F_NETWORK_NE:
+		case F_NETWORK_LT:
+		case F_NETWORK_LE:
+		case F_NETWORK_GT:
+		case F_NETWORK_GE:
+		case F_BYTEAEQ:
+		case F_BYTEANE:
+		case F_BYTEALT:
+		case F_BYTEALE:
+		case F_BYTEAGT:
+		case F_BYTEAGE:
+		case F_ENUM_EQ:
+		case F_ENUM_NE:
+		case F_TIDEQ:
+		case F_TIDNE:
+		case F_TIDLT:
+		case F_TIDLE:
+		case F_TIDGT:
+		case F_TIDGE:
+		case F_INT4_INT2:
+		case F_INT8_INT2:
+		case F_INT8_INT4:
+		case F_FLOAT4_INT2:
+		case F_FLOAT8_INT2:
+		case F_FLOAT8_INT4:
+		case F_FLOAT8_FLOAT4:
+		case F_NUMERIC_INT2:
+		case F_NUMERIC_INT4:
+		case F_NUMERIC_INT8:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Comparisons of strings, which raise an error if they got no collation. */
+static bool
+is_string_comparison(Oid funcid)
+{
+	switch (funcid)
+	{
+		case F_TEXTEQ:
+		case F_TEXTNE:
+		case F_TEXT_LT:
+		case F_TEXT_LE:
+		case F_TEXT_GT:
+		case F_TEXT_GE:
+		case F_BPCHAREQ:
+		case F_BPCHARNE:
+		case F_BPCHARLT:
+		case F_BPCHARLE:
+		case F_BPCHARGT:
+		case F_BPCHARGE:
+		case F_NAMEEQ:
+		case F_NAMENE:
+		case F_NAMELT:
+		case F_NAMELE:
+		case F_NAMEGT:
+		case F_NAMEGE:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* Comparisons with a pattern, whose only error is an escape at the pattern's end. */
+static bool
+is_pattern_match(Oid funcid)
+{
+	return funcid == F_TEXTLIKE || funcid == F_TEXTNLIKE ||
+		funcid == F_BPCHARLIKE || funcid == F_BPCHARNLIKE;
+}
+
+static bool
+has_no_escape(Node *pattern)
+{
+	Const	   *c = (Const *) pattern;
+	struct varlena *v;
+
+	if (pattern == NULL || !IsA(pattern, Const))
+		return false;
+	if (c->constisnull)
+		return true;
+	v = PG_DETOAST_DATUM_PACKED(c->constvalue);
+	return memchr(VARDATA_ANY(v), '\\', VARSIZE_ANY_EXHDR(v)) == NULL;
+}
+
+static bool
+call_may_raise(Oid funcid, Oid collation, List *args)
+{
+	if (is_total_function(funcid))
+		return false;
+	if (is_string_comparison(funcid))
+		return !OidIsValid(collation);
+	if (is_pattern_match(funcid))
+		return !OidIsValid(collation) || !get_collation_isdeterministic(collation) ||
+			!has_no_escape(lsecond(args));
+	return true;
+}
+
+/* expression_tree_walker callback: stops at the first node that may raise. */
+static bool
+may_raise_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+			/* a whole row is put together, of any types */
+			return ((Var *) node)->varattno == InvalidAttrNumber;
+		case T_Const:
+			return false;
+		case T_Param:
+			/* an InitPlan runs when somebody asks for its value; so may what a procedural language does */
+			return ((Param *) node)->paramkind != PARAM_EXTERN ||
+				context == NULL || ((ParamListInfo) context)->paramFetch != NULL;
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+			{
+				OpExpr	   *op = (OpExpr *) node;
+				Oid			funcid = OidIsValid(op->opfuncid) ? op->opfuncid : get_opcode(op->opno);
+
+				if (call_may_raise(funcid, op->inputcollid, op->args))
+					return true;
+			}
+			break;
+		case T_FuncExpr:
+			{
+				FuncExpr   *func = (FuncExpr *) node;
+
+				if (call_may_raise(func->funcid, func->inputcollid, func->args))
+					return true;
+			}
+			break;
+		case T_ScalarArrayOpExpr:
+			{
+				ScalarArrayOpExpr *op = (ScalarArrayOpExpr *) node;
+				Oid			funcid = OidIsValid(op->opfuncid) ? op->opfuncid : get_opcode(op->opno);
+
+				/* an array of patterns is not looked at */
+				if (!IsA(lsecond(op->args), Const) || is_pattern_match(funcid) ||
+					call_may_raise(funcid, op->inputcollid, op->args))
+					return true;
+			}
+			break;
+		case T_NullTest:
+			if (((NullTest *) node)->argisrow)
+				return true;
+			break;
+		case T_BoolExpr:
+		case T_BooleanTest:
+		case T_RelabelType:
+		case T_CollateExpr:
+		case T_CaseExpr:
+		case T_CaseWhen:
+		case T_CaseTestExpr:
+		case T_CoalesceExpr:
+		case T_List:
+			break;
+		default:
+			return true;
+	}
+	return expression_tree_walker(node, may_raise_walker, context);
+}
+
+bool
+zsscan_expression_may_raise(Node *node, struct ParamListInfoData *params)
+{
+	return may_raise_walker(node, params);
+}
