@@ -1,0 +1,290 @@
+/*
+ * kernel_fuzz.c
+ *	  Kernels against the plainest loops that say the same.
+ *
+ * Usage: kernel_fuzz [rounds [seed]].  Random and extreme values, all lengths, all kinds of selections.
+ */
+#include "zs_kernel.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static uint64 state;
+
+static uint64
+next_random(void)
+{
+	uint64		z = (state += UINT64CONST(0x9E3779B97F4A7C15));
+
+	z = (z ^ (z >> 30)) * UINT64CONST(0xBF58476D1CE4E5B9);
+	z = (z ^ (z >> 27)) * UINT64CONST(0x94D049BB133111EB);
+	return z ^ (z >> 31);
+}
+
+#define CHECK(cond) \
+	do { \
+		if (!(cond)) \
+		{ \
+			fprintf(stderr, "not ok: round %d: %s\n", current_round, #cond); \
+			abort(); \
+		} \
+	} while (0)
+
+static int	current_round;
+
+static int64
+random_value(int kind)
+{
+	static const int64 extremes[] = {0, 1, -1, 127, -128, 32767, -32768, 2147483647, -2147483648LL,
+	PG_INT64_MAX, PG_INT64_MIN, PG_INT64_MAX - 1, PG_INT64_MIN + 1};
+
+	switch (kind)
+	{
+		case 0:
+			return (int64) (next_random() % 10) - 5;
+		case 1:
+			return (int64) next_random();
+		case 2:
+			return (int32) next_random();
+		default:
+			return extremes[next_random() % lengthof(extremes)];
+	}
+}
+
+static double
+random_float(void)
+{
+	static const double extremes[] = {0.0, -0.0, 1.0, -1.0, 1e300, -1e300, 1e-300, 3.5, 2.25};
+	uint64		pick = next_random() % 16;
+
+	if (pick < lengthof(extremes))
+		return extremes[pick];
+	if (pick == 9)
+		return NAN;
+	if (pick == 10)
+		return -NAN;
+	if (pick == 11)
+		return INFINITY;
+	if (pick == 12)
+		return -INFINITY;
+	return (double) (int64) next_random() / 1e5;
+}
+
+/* As float8_cmp_internal() of the server has it. */
+static int
+float_order(double a, double b)
+{
+	if (isnan(a))
+		return isnan(b) ? 0 : 1;
+	if (isnan(b))
+		return -1;
+	return a > b ? 1 : a < b ? -1 : 0;
+}
+
+static bool
+holds(ZsCompare op, int order)
+{
+	switch (op)
+	{
+		case ZS_CMP_LT:
+			return order < 0;
+		case ZS_CMP_LE:
+			return order <= 0;
+		case ZS_CMP_EQ:
+			return order == 0;
+		case ZS_CMP_NE:
+			return order != 0;
+		case ZS_CMP_GE:
+			return order >= 0;
+		case ZS_CMP_GT:
+			return order > 0;
+	}
+	return false;
+}
+
+static int64
+pattern8(double d)
+{
+	int64		p;
+
+	memcpy(&p, &d, sizeof(p));
+	return p;
+}
+
+static int64
+pattern4(float f)
+{
+	int32		p;
+
+	memcpy(&p, &f, sizeof(p));
+	return p;
+}
+
+#define ORDER(a, b) ((a) < (b) ? -1 : (a) > (b))
+
+static void
+check_bits(const uint64 *bits, uint32 n, const bool *expected)
+{
+	for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
+		CHECK(zskernel_bits_get(bits, i) == (i < n && expected[i]));
+}
+
+static void
+one_round(void)
+{
+	static int64 a[ZS_KERNEL_ROWS];
+	static int64 b[ZS_KERNEL_ROWS];
+	static int64 f8[ZS_KERNEL_ROWS];
+	static int64 f4[ZS_KERNEL_ROWS];
+	static uint32 codes[ZS_KERNEL_ROWS];
+	static bool expected[ZS_KERNEL_ROWS];
+	static uint8 bytes[ZS_KERNEL_ROWS];
+	uint16		list[ZS_KERNEL_ROWS];
+	uint8		table[300];
+	uint64		bits[ZS_KERNEL_WORDS];
+	uint64		sel[ZS_KERNEL_WORDS];
+	uint32		n = next_random() % 4 == 0 ? ZS_KERNEL_ROWS : (uint32) (next_random() % (ZS_KERNEL_ROWS + 1));
+	int			kind = (int) (next_random() % 4);
+	int			density = (int) (next_random() % 5);
+	uint32		count = 0;
+	uint32		first;
+	uint32		len;
+	int64		members[40];
+	uint32		nmembers = (uint32) (next_random() % lengthof(members));
+	int64		ci = random_value(kind);
+	double		cf = random_float();
+
+	for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
+	{
+		float		f = (float) random_float();
+
+		a[i] = random_value(kind);
+		b[i] = random_value(kind);
+		f8[i] = pattern8(random_float());
+		f4[i] = pattern4(f);
+		codes[i] = (uint32) (next_random() % lengthof(table));
+		bytes[i] = (uint8) (next_random() & 1);
+	}
+	for (uint32 i = 0; i < lengthof(table); i++)
+		table[i] = (uint8) (next_random() & 1);
+
+	for (int op = ZS_CMP_LT; op <= ZS_CMP_GT; op++)
+	{
+		zskernel_compare_int64(a, n, op, ci, bits);
+		for (uint32 i = 0; i < n; i++)
+			expected[i] = holds(op, ORDER(a[i], ci));
+		check_bits(bits, n, expected);
+		zskernel_compare_uint64(a, n, op, ci, bits);
+		for (uint32 i = 0; i < n; i++)
+			expected[i] = holds(op, ORDER((uint64) a[i], (uint64) ci));
+		check_bits(bits, n, expected);
+		zskernel_compare_int64s(a, b, n, op, bits);
+		for (uint32 i = 0; i < n; i++)
+			expected[i] = holds(op, ORDER(a[i], b[i]));
+		check_bits(bits, n, expected);
+		zskernel_compare_float8(f8, n, op, cf, bits);
+		for (uint32 i = 0; i < n; i++)
+			expected[i] = holds(op, float_order(zskernel_float8(f8[i]), cf));
+		check_bits(bits, n, expected);
+		zskernel_compare_float4(f4, n, op, cf, bits);
+		for (uint32 i = 0; i < n; i++)
+			expected[i] = holds(op, float_order(zskernel_float4(f4[i]), cf));
+		check_bits(bits, n, expected);
+	}
+
+	for (uint32 k = 0; k < nmembers; k++)
+	{
+		int64		value = random_value(kind);
+		uint32		at = k;
+
+		while (at > 0 && members[at - 1] > value)
+		{
+			members[at] = members[at - 1];
+			at--;
+		}
+		members[at] = value;
+	}
+	zskernel_in_int64(a, n, members, nmembers, bits);
+	for (uint32 i = 0; i < n; i++)
+	{
+		expected[i] = false;
+		for (uint32 k = 0; k < nmembers; k++)
+			expected[i] |= members[k] == a[i];
+	}
+	check_bits(bits, n, expected);
+	zskernel_in_table(codes, n, table, bits);
+	for (uint32 i = 0; i < n; i++)
+		expected[i] = table[codes[i]] != 0;
+	check_bits(bits, n, expected);
+	zskernel_bits_from_bytes(bytes, n, bits);
+	for (uint32 i = 0; i < n; i++)
+		expected[i] = bytes[i] != 0;
+	check_bits(bits, n, expected);
+	for (uint32 i = 0; i < n; i++)
+		count += expected[i];
+	CHECK(zskernel_bits_count(bits) == count);
+	CHECK(zskernel_bits_list(bits, list) == count);
+	count = 0;
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (expected[i])
+			CHECK(list[count++] == i);
+	}
+
+	first = (uint32) (next_random() % (ZS_KERNEL_ROWS + 1));
+	len = (uint32) (next_random() % (ZS_KERNEL_ROWS - first + 1));
+	zskernel_bits_clear(bits);
+	zskernel_bits_set_range(bits, first, len);
+	for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
+		expected[i] = i >= first && i < first + len;
+	check_bits(bits, ZS_KERNEL_ROWS, expected);
+
+	/* selections from none to all */
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		sel[w] = density == 0 ? 0 : density == 1 ? next_random() & next_random() & next_random() :
+			density == 2 ? next_random() : ~UINT64CONST(0);
+		if (density == 3 && next_random() % 3 == 0)
+			sel[w] = next_random() % 2 == 0 ? 0 : next_random();
+	}
+	{
+		zs_int128	sum = 0;
+		int64		min = PG_INT64_MAX;
+		int64		max = PG_INT64_MIN;
+		double		sum8 = 0.5;
+		float		sum4 = 0.5;
+		double		got8;
+		float		got4;
+
+		for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
+		{
+			if (!zskernel_bits_get(sel, i))
+				continue;
+			sum += a[i];
+			min = Min(min, a[i]);
+			max = Max(max, a[i]);
+			sum8 += zskernel_float8(f8[i]);
+			sum4 += zskernel_float4(f4[i]);
+		}
+		CHECK(zskernel_sum_int64(a, sel) == sum);
+		CHECK(zskernel_sum_int64_narrow(a, sel) == (int64) (uint64) sum);
+		CHECK(zskernel_min_int64(a, sel) == min);
+		CHECK(zskernel_max_int64(a, sel) == max);
+		got8 = zskernel_sum_float8(f8, sel, 0.5);
+		got4 = zskernel_sum_float4(f4, sel, 0.5);
+		CHECK(isnan(got8) ? isnan(sum8) : pattern8(got8) == pattern8(sum8));
+		CHECK(isnan(got4) ? isnan(sum4) : pattern4(got4) == pattern4(sum4));
+	}
+}
+
+int
+main(int argc, char **argv)
+{
+	int			rounds = argc > 1 ? atoi(argv[1]) : 2000;
+
+	state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	for (current_round = 0; current_round < rounds; current_round++)
+		one_round();
+	printf("ok: %d rounds of kernels\n", rounds);
+	return 0;
+}

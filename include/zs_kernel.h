@@ -1,0 +1,174 @@
+/*
+ * zs_kernel.h
+ *	  Loops over the values of a batch: bitmaps, comparisons, sums.
+ *
+ * A batch has up to 1024 rows.  A bitmap of its rows is 16 words, row i being bit i % 64 of word i / 64;
+ * bits of rows that the batch does not have are 0 in all bitmaps that come out of here.  Values are
+ * 64 bits wide, as the codec decodes them: sign-extended integers, patterns of floats.
+ *
+ * Like the codec this module knows no PostgreSQL state: no Datum, palloc or ereport.  Kernels never
+ * fail; one that could meet something which it must not decide reports it.  They may look at
+ * values of rows that nobody selected, whatever is there, but what comes out depends on selected rows only.
+ */
+#ifndef ZS_KERNEL_H
+#define ZS_KERNEL_H
+
+#ifdef ZS_CODEC_SHIM
+#include "zs_codec_shim.h"
+#else
+#ifdef FRONTEND
+#include "postgres_fe.h"
+#else
+#include "postgres.h"
+#endif
+#endif
+
+#define ZS_KERNEL_ROWS		1024
+#define ZS_KERNEL_WORDS		(ZS_KERNEL_ROWS / 64)
+
+/* Aligned as the server's allocator aligns. */
+typedef __int128 zs_int128 __attribute__((aligned(8)));
+
+typedef enum ZsCompare
+{
+	ZS_CMP_LT,
+	ZS_CMP_LE,
+	ZS_CMP_EQ,
+	ZS_CMP_NE,
+	ZS_CMP_GE,
+	ZS_CMP_GT
+} ZsCompare;
+
+/* ---- bitmaps (kernel_bits.c) ------------------------------------------- */
+
+static inline void
+zskernel_bits_clear(uint64 *bits)
+{
+	memset(bits, 0, ZS_KERNEL_WORDS * sizeof(uint64));
+}
+
+static inline void
+zskernel_bits_copy(uint64 *dst, const uint64 *src)
+{
+	memcpy(dst, src, ZS_KERNEL_WORDS * sizeof(uint64));
+}
+
+static inline bool
+zskernel_bits_get(const uint64 *bits, uint32 row)
+{
+	return (bits[row / 64] >> (row % 64) & 1) != 0;
+}
+
+/* dst &= src, dst |= src, dst &= ~src */
+static inline void
+zskernel_bits_and(uint64 *dst, const uint64 *src)
+{
+	for (int i = 0; i < ZS_KERNEL_WORDS; i++)
+		dst[i] &= src[i];
+}
+
+static inline void
+zskernel_bits_or(uint64 *dst, const uint64 *src)
+{
+	for (int i = 0; i < ZS_KERNEL_WORDS; i++)
+		dst[i] |= src[i];
+}
+
+static inline void
+zskernel_bits_andnot(uint64 *dst, const uint64 *src)
+{
+	for (int i = 0; i < ZS_KERNEL_WORDS; i++)
+		dst[i] &= ~src[i];
+}
+
+static inline bool
+zskernel_bits_any(const uint64 *bits)
+{
+	uint64		any = 0;
+
+	for (int i = 0; i < ZS_KERNEL_WORDS; i++)
+		any |= bits[i];
+	return any != 0;
+}
+
+/* Have the two a row in common? */
+static inline bool
+zskernel_bits_meet(const uint64 *a, const uint64 *b)
+{
+	uint64		any = 0;
+
+	for (int i = 0; i < ZS_KERNEL_WORDS; i++)
+		any |= a[i] & b[i];
+	return any != 0;
+}
+
+/* Sets rows [first, first + count), which the batch has room for. */
+extern void zskernel_bits_set_range(uint64 *bits, uint32 first, uint32 count);
+extern uint32 zskernel_bits_count(const uint64 *bits);
+
+/* The rows in ascending order; list has room for all.  Returns how many. */
+extern uint32 zskernel_bits_list(const uint64 *bits, uint16 *list);
+
+/* Bits from n bytes of which each is 0 or 1. */
+extern void zskernel_bits_from_bytes(const uint8 *bytes, uint32 n, uint64 *bits);
+
+/* ---- comparisons (kernel_compare.c) ------------------------------------ */
+
+/* Which of n values compare so with c? */
+extern void zskernel_compare_int64(const int64 *values, uint32 n, ZsCompare op, int64 c, uint64 *bits);
+
+/* As unsigned integers: those of 32 bits are sign-extended, the constant too, which keeps their order. */
+extern void zskernel_compare_uint64(const int64 *values, uint32 n, ZsCompare op, int64 c, uint64 *bits);
+
+/* Floats in PostgreSQL's order: NaN equals NaN and is larger than all others, -0 equals 0. */
+extern void zskernel_compare_float8(const int64 *values, uint32 n, ZsCompare op, double c, uint64 *bits);
+extern void zskernel_compare_float4(const int64 *values, uint32 n, ZsCompare op, double c, uint64 *bits);
+
+/* Value by value of two vectors. */
+extern void zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits);
+
+/* Which of n values are in the ascending list of nlist? */
+extern void zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist, uint64 *bits);
+
+/* Which of n codes have 1 in table?  Codes are below its length. */
+extern void zskernel_in_table(const uint32 *codes, uint32 n, const uint8 *table, uint64 *bits);
+
+/* ---- sums (kernel_sum.c) ----------------------------------------------- */
+
+/* Exact, of the selected values. */
+extern zs_int128 zskernel_sum_int64(const int64 *values, const uint64 *sel);
+
+/* The same if all sums of up to 1024 of the values fit 64 bits, else modulo 2^64. */
+extern int64 zskernel_sum_int64_narrow(const int64 *values, const uint64 *sel);
+
+/* Smallest and largest of the selected values, of which there is at least one. */
+extern int64 zskernel_min_int64(const int64 *values, const uint64 *sel);
+extern int64 zskernel_max_int64(const int64 *values, const uint64 *sel);
+
+/*
+ * Adds the selected floats to sum one after the other, as the server's aggregates do, so that the result is the same
+ * bit by bit.  Those of 4 bytes are added with the precision of 4 bytes.
+ */
+extern double zskernel_sum_float8(const int64 *values, const uint64 *sel, double sum);
+extern float zskernel_sum_float4(const int64 *values, const uint64 *sel, float sum);
+
+static inline double
+zskernel_float8(int64 pattern)
+{
+	double		value;
+
+	memcpy(&value, &pattern, sizeof(value));
+	return value;
+}
+
+static inline float
+zskernel_float4(int64 pattern)
+{
+	uint32		bits = (uint32) pattern;
+	float		value;
+
+	memcpy(&value, &bits, sizeof(value));
+	return value;
+}
+
+#endif							/* ZS_KERNEL_H */

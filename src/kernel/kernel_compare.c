@@ -1,0 +1,171 @@
+/*-------------------------------------------------------------------------
+ *
+ * kernel_compare.c
+ *	  Values against constants, lists, and each other.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/kernel/kernel_compare.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "kernel_internal.h"
+
+/* Lists up to this length are compared member by member. */
+#define SHORT_LIST		8
+
+/* The six loops of one type: left and right are expressions in i. */
+#define COMPARE_ALL(n, op, bits, left, right) \
+	switch (op) \
+	{ \
+		case ZS_CMP_LT: \
+			FILL_BITS(n, bits, (left) < (right)); \
+			break; \
+		case ZS_CMP_LE: \
+			FILL_BITS(n, bits, (left) <= (right)); \
+			break; \
+		case ZS_CMP_EQ: \
+			FILL_BITS(n, bits, (left) == (right)); \
+			break; \
+		case ZS_CMP_NE: \
+			FILL_BITS(n, bits, (left) != (right)); \
+			break; \
+		case ZS_CMP_GE: \
+			FILL_BITS(n, bits, (left) >= (right)); \
+			break; \
+		case ZS_CMP_GT: \
+			FILL_BITS(n, bits, (left) > (right)); \
+			break; \
+	}
+
+KERNEL_CLONES void
+zskernel_compare_int64(const int64 *values, uint32 n, ZsCompare op, int64 c, uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	COMPARE_ALL(n, op, bits, values[i], c);
+}
+
+KERNEL_CLONES void
+zskernel_compare_uint64(const int64 *values, uint32 n, ZsCompare op, int64 c, uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	COMPARE_ALL(n, op, bits, (uint64) values[i], (uint64) c);
+}
+
+KERNEL_CLONES void
+zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	COMPARE_ALL(n, op, bits, a[i], b[i]);
+}
+
+/*
+ * With a constant that is a number, "not less" is what "greater or equal, or NaN" is, and so on.  With NaN as the constant
+ * only "is it NaN" is left.
+ */
+#define COMPARE_FLOATS(n, op, bits, value, c) \
+	do { \
+		if ((c) != (c)) \
+		{ \
+			switch (op) \
+			{ \
+				case ZS_CMP_LT: \
+				case ZS_CMP_NE: \
+					FILL_BITS(n, bits, (value) == (value)); \
+					break; \
+				case ZS_CMP_EQ: \
+				case ZS_CMP_GE: \
+					FILL_BITS(n, bits, (value) != (value)); \
+					break; \
+				case ZS_CMP_LE: \
+					zskernel_bits_clear(bits); \
+					zskernel_bits_set_range(bits, 0, n); \
+					break; \
+				case ZS_CMP_GT: \
+					zskernel_bits_clear(bits); \
+					break; \
+			} \
+			break; \
+		} \
+		switch (op) \
+		{ \
+			case ZS_CMP_LT: \
+				FILL_BITS(n, bits, (value) < (c)); \
+				break; \
+			case ZS_CMP_LE: \
+				FILL_BITS(n, bits, (value) <= (c)); \
+				break; \
+			case ZS_CMP_EQ: \
+				FILL_BITS(n, bits, (value) == (c)); \
+				break; \
+			case ZS_CMP_NE: \
+				FILL_BITS(n, bits, !((value) == (c))); \
+				break; \
+			case ZS_CMP_GE: \
+				FILL_BITS(n, bits, !((value) < (c))); \
+				break; \
+			case ZS_CMP_GT: \
+				FILL_BITS(n, bits, !((value) <= (c))); \
+				break; \
+		} \
+	} while (0)
+
+KERNEL_CLONES void
+zskernel_compare_float8(const int64 *values, uint32 n, ZsCompare op, double c, uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	COMPARE_FLOATS(n, op, bits, zskernel_float8(values[i]), c);
+}
+
+KERNEL_CLONES void
+zskernel_compare_float4(const int64 *values, uint32 n, ZsCompare op, double c, uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	COMPARE_FLOATS(n, op, bits, (double) zskernel_float4(values[i]), c);
+}
+
+static inline bool
+is_listed(int64 value, const int64 *list, uint32 nlist)
+{
+	uint32		low = 0;
+	uint32		high = nlist;
+
+	while (low < high)
+	{
+		uint32		mid = (low + high) / 2;
+
+		if (list[mid] < value)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low < nlist && list[low] == value;
+}
+
+KERNEL_CLONES void
+zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist, uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	if (nlist <= SHORT_LIST)
+	{
+		uint64		member[ZS_KERNEL_WORDS];
+
+		zskernel_bits_clear(bits);
+		for (uint32 k = 0; k < nlist; k++)
+		{
+			int64		c = list[k];
+
+			FILL_BITS(n, member, values[i] == c);
+			zskernel_bits_or(bits, member);
+		}
+		return;
+	}
+	FILL_BITS(n, bits, is_listed(values[i], list, nlist));
+}
+
+KERNEL_CLONES void
+zskernel_in_table(const uint32 *codes, uint32 n, const uint8 *table, uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	FILL_BITS(n, bits, table[codes[i]]);
+}

@@ -1,0 +1,197 @@
+/*-------------------------------------------------------------------------
+ *
+ * kernel_sum.c
+ *	  Sums, smallest and largest values of selected rows.
+ *
+ * Integers are added in any order, since that does not show.  Floats are added
+ * in the order of the rows, one after the other: another order gives other
+ * digits.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/kernel/kernel_sum.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "kernel_internal.h"
+
+#define ALL_ROWS		(~UINT64CONST(0))
+
+/* Below so many rows of 64 they are taken one by one. */
+#define FEW_ROWS		12
+
+/* All ones if row k of the word is selected, else zero. */
+#define MASK_OF(word, k)	(-(((word) >> (k)) & 1))
+
+KERNEL_CLONES int64
+zskernel_sum_int64_narrow(const int64 *values, const uint64 *sel)
+{
+	uint64		sum = 0;
+
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		const int64 *v = values + w * 64;
+		uint64		word = sel[w];
+
+		if (word == ALL_ROWS)
+		{
+			for (int k = 0; k < 64; k++)
+				sum += (uint64) v[k];
+		}
+		else if (__builtin_popcountll(word) < FEW_ROWS)
+		{
+			for (; word != 0; word &= word - 1)
+				sum += (uint64) v[__builtin_ctzll(word)];
+		}
+		else
+		{
+			for (int k = 0; k < 64; k++)
+				sum += (uint64) v[k] & MASK_OF(word, k);
+		}
+	}
+	return (int64) sum;
+}
+
+/*
+ * The halves of the values are added apart, after 2^63 was added to each value to make it unsigned; 1024 halves do
+ * not overflow.
+ */
+KERNEL_CLONES zs_int128
+zskernel_sum_int64(const int64 *values, const uint64 *sel)
+{
+	uint64		low = 0;
+	uint64		high = 0;
+	uint64		count = 0;
+
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		const int64 *v = values + w * 64;
+		uint64		word = sel[w];
+		int			nrows = __builtin_popcountll(word);
+
+		count += nrows;
+		if (word == ALL_ROWS)
+		{
+			for (int k = 0; k < 64; k++)
+			{
+				uint64		u = (uint64) v[k] ^ (UINT64CONST(1) << 63);
+
+				low += u & 0xFFFFFFFF;
+				high += u >> 32;
+			}
+		}
+		else if (nrows < FEW_ROWS)
+		{
+			for (; word != 0; word &= word - 1)
+			{
+				uint64		u = (uint64) v[__builtin_ctzll(word)] ^ (UINT64CONST(1) << 63);
+
+				low += u & 0xFFFFFFFF;
+				high += u >> 32;
+			}
+		}
+		else
+		{
+			for (int k = 0; k < 64; k++)
+			{
+				uint64		u = ((uint64) v[k] ^ (UINT64CONST(1) << 63)) & MASK_OF(word, k);
+
+				low += u & 0xFFFFFFFF;
+				high += u >> 32;
+			}
+		}
+	}
+	return ((zs_int128) high << 32) + (zs_int128) low - ((zs_int128) count << 63);
+}
+
+/* What a loop starts with does not matter, as long as one of the values is taken. */
+KERNEL_CLONES int64
+zskernel_min_int64(const int64 *values, const uint64 *sel)
+{
+	int64		min = PG_INT64_MAX;
+
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		const int64 *v = values + w * 64;
+		uint64		word = sel[w];
+
+		if (word == ALL_ROWS)
+		{
+			for (int k = 0; k < 64; k++)
+				min = v[k] < min ? v[k] : min;
+		}
+		else
+		{
+			for (; word != 0; word &= word - 1)
+			{
+				int			k = __builtin_ctzll(word);
+
+				min = v[k] < min ? v[k] : min;
+			}
+		}
+	}
+	return min;
+}
+
+KERNEL_CLONES int64
+zskernel_max_int64(const int64 *values, const uint64 *sel)
+{
+	int64		max = PG_INT64_MIN;
+
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		const int64 *v = values + w * 64;
+		uint64		word = sel[w];
+
+		if (word == ALL_ROWS)
+		{
+			for (int k = 0; k < 64; k++)
+				max = v[k] > max ? v[k] : max;
+		}
+		else
+		{
+			for (; word != 0; word &= word - 1)
+			{
+				int			k = __builtin_ctzll(word);
+
+				max = v[k] > max ? v[k] : max;
+			}
+		}
+	}
+	return max;
+}
+
+double
+zskernel_sum_float8(const int64 *values, const uint64 *sel, double sum)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		const int64 *v = values + w * 64;
+		uint64		word = sel[w];
+
+		if (word == ALL_ROWS)
+		{
+			for (int k = 0; k < 64; k++)
+				sum += zskernel_float8(v[k]);
+		}
+		else
+		{
+			for (; word != 0; word &= word - 1)
+				sum += zskernel_float8(v[__builtin_ctzll(word)]);
+		}
+	}
+	return sum;
+}
+
+float
+zskernel_sum_float4(const int64 *values, const uint64 *sel, float sum)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		const int64 *v = values + w * 64;
+
+		for (uint64 word = sel[w]; word != 0; word &= word - 1)
+			sum += zskernel_float4(v[__builtin_ctzll(word)]);
+	}
+	return sum;
+}
