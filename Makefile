@@ -49,9 +49,9 @@ help:
 	@echo "make print-pg-config          pg_config of the server with asserts, for tests"
 	@echo "make print-pg-config-release  pg_config of the optimised server"
 	@$(if $(filter bench,$(HELPERS)),echo "make bench                    the figures of docs/benchmarks.md",:)
-	@$(if $(filter bench,$(HELPERS)),echo "make bench-io                 I/O workers against core, on a throttled volume; needs root",:)
+	@$(if $(filter bench,$(HELPERS)),echo "make bench-io                 I/O workers against core on a throttled volume; needs root",:)
 	@$(if $(filter fuzz,$(HELPERS)),echo "make fuzz                     fuzz codecs and pages",:)
-	@$(if $(filter difftest,$(HELPERS)),echo "make difftest [SECONDS=..] [SEED=..]  random statements on heap and zedstore, an hour",:)
+	@$(if $(filter difftest,$(HELPERS)),echo "make difftest [SECONDS=..] [SEED=..]  an hour of random statements on heap and zedstore",:)
 	@$(if $(filter core-suite,$(HELPERS)),echo "make core-suite               PostgreSQL's own tests with zedstore as the default",:)
 	@echo "make, make install, make installcheck PG_CONFIG=...   for a server of your own"
 
