@@ -61,7 +61,7 @@ sub timescale_twins
 	return ZedstoreTwins->new($node, 'ts', normalize => sub {
 		my ($text) = @_;
 		$text =~ s/_(hyper|dist_hyper)_\d+_\d+_chunk/_$1_N_chunk/g;
-		$text =~ s/_materialized_hypertable_\d+/_materialized_hypertable_N/g;
+		$text =~ s/_(materialized_hypertable|partial_view|direct_view)_\d+/_$1_N/g;
 		$text =~ s/\b\d+_\d+_(\w+_(?:key|fkey|idx|check))/N_$1/g;
 		$text =~ s/"\d+_\d+_/"N_/g;
 		return $text;
