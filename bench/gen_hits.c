@@ -5,18 +5,30 @@
  *		gen_hits rows [seed]
  *
  * The real data set cannot be had everywhere, so this imitates what makes it
- * typical: visits of one user to one site, whose columns repeat within the
- * visit; sites, pages, titles, phrases and devices of very different
- * popularity (Zipf); long URLs that share their beginnings; many columns that
- * hold zero or the empty string nearly always; a few that are random.  Rows
- * come by site and time, as a server's log is stored there.
+ * typical, and what makes it hard to store:
+ *
+ *	- rows come in the order of time, so that visits of many users to many sites
+ *	  are interleaved, and what repeats within a visit repeats some thousand rows
+ *	  apart; times go back and forth by some seconds;
+ *	- users, addresses, events and hashes are random numbers of 64 and 32 bits;
+ *	  there are six rows to a user, half of the visits are a user's first;
+ *	- a sixth of the URLs are different from all before, a twelfth of the titles;
+ *	  sites and pages are of very different popularity (Zipf), and some URLs
+ *	  carry numbers of their own;
+ *	- titles, phrases and paths are made of words, frequent ones short, as often
+ *	  as in a language (Zipf), two thirds in Cyrillic letters of two bytes;
+ *	- seven search phrases of eight are empty, and many columns hold zero or the
+ *	  empty string nearly always.
  */
 #include "gen_common.h"
 
 #define FIRST_SECOND	INT64_C(1372636800) /* 2013-07-01 */
-#define NSECONDS		(31 * 86400)
+#define ROWS_PER_DAY	64500			/* 2 M rows in a month */
 #define NSITES			6000
-#define NPAGES			40000	/* of a popular site; others have fewer */
+#define NPAGES			20000			/* of the most popular site */
+#define NWORDS			40000
+#define NSITE_WORDS		400
+#define NVISITS			1200			/* at a time */
 
 static const char ddl[] =
 	"WatchID bigint not null, JavaEnable smallint not null, Title text not null,\n"
@@ -61,15 +73,23 @@ static const char ddl[] =
 	"UTMTerm text not null, FromTag text not null, HasGCLID smallint not null,\n"
 	"RefererHash bigint not null, URLHash bigint not null, CLID integer not null";
 
-static const char *const syllables[] = {
-	"ba", "ver", "lo", "mi", "ka", "ster", "no", "ri", "da", "pol", "ta",
-	"go", "sen", "li", "mar", "fu", "chi", "ro", "we", "an", "tor", "pe",
-	"sha", "ku", "del", "i", "mon", "ga", "es", "vi", "bro", "zu"
+
+static const char *const onsets[] = {
+	"", "b", "v", "g", "d", "zh", "z", "k", "l", "m", "n", "p", "r", "s", "t",
+	"f", "h", "ts", "ch", "sh", "pr", "st", "tr", "kr", "vl", "br", "sk", "gr",
+	"pl", "dr", "sv", "kn"
+};
+static const char *const nuclei[] = {"a", "o", "e", "i", "u", "ya", "y", "yu", "a", "o", "e", "i", "a", "o", "e", "i"};
+static const char *const codas[] = {"", "", "", "", "", "n", "t", "r", "l", "s", "m", "k", "v", "st", "nt", "y"};
+static const char *const cyrillic[26] = {
+	"\xd0\xb0", "\xd0\xb1", "\xd1\x86", "\xd0\xb4", "\xd0\xb5", "\xd1\x84", "\xd0\xb3", "\xd1\x85", "\xd0\xb8",
+	"\xd0\xb9", "\xd0\xba", "\xd0\xbb", "\xd0\xbc", "\xd0\xbd", "\xd0\xbe", "\xd0\xbf", "\xd1\x8f", "\xd1\x80",
+	"\xd1\x81", "\xd1\x82", "\xd1\x83", "\xd0\xb2", "\xd0\xb2", "\xd1\x85", "\xd1\x8b", "\xd0\xb7"
 };
 static const char *const domains[] = {"ru", "com", "ru", "net", "org", "ua", "ru", "info"};
-static const char *const sections[] = {
-	"catalog", "news", "search", "auto", "forum", "product", "user", "photo",
-	"video", "real-estate/sale", "job/vacancy", "map", "article", "shop/cart"
+static const char *const parameters[] = {
+	"id", "page", "sort", "cat", "mode", "city", "from", "price", "model", "year", "view", "ref", "tab", "region",
+	"lang", "item"
 };
 static const char *const phones[] = {"iPad", "iPhone", "GT-I9300", "LG-P700", "Lumia 820", "A500"};
 static const short widths[] = {1366, 1920, 1280, 1024, 1600, 1440, 1680, 768, 320, 1152};
@@ -77,26 +97,41 @@ static const short heights[] = {768, 1080, 1024, 768, 900, 900, 1050, 1024, 480,
 
 #define LENGTH_OF(a) ((int64_t) (sizeof(a) / sizeof(*(a))))
 
+/* A text that is needed more than once. */
+typedef struct Text
+{
+	size_t		len;
+	char		bytes[4000];
+} Text;
+
 /* What the rows of one visit have in common. */
 typedef struct Visit
 {
-	int64_t		site,
+	int64_t		left,			/* rows to come */
+				site,
 				npages,
-				second,
 				user,
 				unique_id,
 				ip,
+				remote_ip,
 				region,
 				browser,
 				os,
 				screen,
-				referer_page,	/* -1: none, -2: a search engine */
-				phrase,
+				clock,			/* seconds that the user's is wrong */
+				phrase,			/* -1: none */
+				page,			/* of the row before, then its referer; -1: none */
 				age,
 				campaign;		/* -1: none */
 	int			is_mobile;
 	int			charset;
 } Visit;
+
+static Visit visits[NVISITS];
+static int64_t nusers;
+static Text url,
+			referer,
+			title;
 
 static void
 sep(void)
@@ -132,111 +167,211 @@ put_empty(int n)
 		sep();
 }
 
-/* A pronounceable word, the same for the same number. */
 static void
-out_word(uint64_t number)
+add_text(Text *t, const char *text)
 {
-	uint64_t	h = mix64(number);
-	int			n = 2 + (int) (h % 3);
+	size_t		len = strlen(text);
 
-	for (h >>= 8; n > 0; n--, h >>= 5)
-		out_text(syllables[h % 32]);
+	if (t->len + len > sizeof(t->bytes))
+		return;
+	memcpy(t->bytes + t->len, text, len);
+	t->len += len;
 }
 
-/* A phrase of up to max words, the same for the same number. */
 static void
-out_phrase(uint64_t number, int max)
+add_int(Text *t, int64_t value)
 {
-	int			n = 1 + (int) (mix64(number + 77) % (uint64_t) max);
+	char		digits[24];
 
+	snprintf(digits, sizeof(digits), "%lld", (long long) value);
+	add_text(t, digits);
+}
+
+/* As zipf(), but the same for the same number. */
+static int64_t
+zipf_of(uint64_t number, int64_t n)
+{
+	double		u = (double) (mix64(number) >> 11) / 9007199254740992.0;
+	int64_t		rank = (int64_t) exp(u * log((double) n + 1.0)) - 1;
+
+	return rank < n ? rank : n - 1;
+}
+
+/* A word by its rank: frequent ones are short. */
+static void
+add_word(Text *t, int64_t rank, int is_cyrillic)
+{
+	uint64_t	h = mix64((uint64_t) rank * 2654435761u + 17);
+	int			n = 1 + (rank > 30) + (rank > 1000 || h % 3 == 0) + (rank > 8000 && h % 5 < 2);
+	char		word[40];
+	char	   *p = word;
+
+	for (h >>= 8; n > 0; n--, h >>= 13)
+	{
+		p = stpcpy(p, onsets[h % 32]);
+		p = stpcpy(p, nuclei[(h >> 5) % 16]);
+		p = stpcpy(p, codas[(h >> 9) % 16]);
+	}
+	if (!is_cyrillic)
+		add_text(t, word);
+	for (p = word; is_cyrillic && *p != 0; p++)
+		add_text(t, cyrillic[*p - 'a']);
+}
+
+/* Some words, the same for the same number; a site has its own besides those of the language. */
+static void
+add_words(Text *t, uint64_t number, int n, int64_t site, int is_cyrillic, const char *between)
+{
 	for (int i = 0; i < n; i++)
 	{
+		uint64_t	h = mix64(number * 32 + (uint64_t) i);
+
 		if (i > 0)
-			out_char(' ');
-		/* Words of a language repeat over phrases. */
-		out_word(mix64(number * 16 + (uint64_t) i) % 20000 % (uint64_t) (1 + mix64(number + (uint64_t) i) % 20000));
+			add_text(t, between);
+		if (site >= 0 && h % 3 == 0)
+			add_word(t, (int64_t) (mix64((uint64_t) (site * NSITE_WORDS + zipf_of(h, NSITE_WORDS))) % NWORDS), is_cyrillic);
+		else
+			add_word(t, zipf_of(h, NWORDS), is_cyrillic);
 	}
 }
 
-static void
-out_url(int64_t site, int64_t page)
+static int
+phrase_words(uint64_t number)
 {
-	uint64_t	h = mix64((uint64_t) (site * NPAGES + page));
+	return 1 + (int) (mix64(number + 77) % 5);
+}
 
-	out_text("http://");
-	out_word((uint64_t) site);
-	out_char('.');
-	out_text(domains[site % LENGTH_OF(domains)]);
-	out_char('/');
+/* A page's address: host, section, words, parameters; the longer ones are less popular. */
+static void
+make_url(Text *t, int64_t site, int64_t page)
+{
+	uint64_t	h = mix64((uint64_t) (site * NPAGES + page) + 3);
+	uint64_t	style = mix64((uint64_t) site + 99);
+
+	t->len = 0;
+	add_text(t, style % 10 == 0 ? "https://" : "http://");
+	add_text(t, style % 3 == 0 ? "www." : "");
+	add_words(t, (uint64_t) site + 1000000, 1 + (int) (style % 2), -1, 0, "-");
+	add_text(t, ".");
+	add_text(t, domains[site % LENGTH_OF(domains)]);
+	add_text(t, "/");
 	if (page == 0)
 		return;
-	out_text(sections[(uint64_t) site * 7 % 5 + h % 10]);
-	out_char('/');
-	out_word(h % 300);
-	if (h & 1024)
+	add_words(t, (uint64_t) site * 16 + h % 12, 1, -1, 0, "");
+	add_text(t, "/");
+	if (style & 64)
 	{
-		out_char('/');
-		out_word(h % 3000);
-		out_char('-');
-		out_word(h % 70001);
+		add_words(t, h >> 20, 1 + (int) (h >> 8 & 3), site, 0, style & 128 ? "-" : "_");
+		add_text(t, style & 256 ? "/" : ".html");
 	}
-	out_text(h & 2048 ? "/?id=" : "/");
-	out_int((int64_t) (h >> 40 & 0xffffff));
-	if (h & 4096)
+	if (h & 4096 || (style & 64) == 0)
 	{
-		out_text("&sort=");
-		out_word(h % 7);
-		out_text("&page=");
-		out_int((int64_t) (h % 23));
+		int			n = 1 + (int) (h >> 14 & 3);
+
+		for (int i = 0; i < n; i++)
+		{
+			uint64_t	value = mix64(h + (uint64_t) i);
+
+			add_text(t, i == 0 ? "?" : "&");
+			add_text(t, parameters[(style >> 8 & 7) + (uint64_t) i * 3 % 9]);
+			add_text(t, "=");
+			if (i % 2 == 0)
+				add_int(t, (int64_t) (value % (value & 65536 ? 100 : 10000000)));
+			else
+				add_words(t, value >> 20, 1, site, 0, "");
+		}
 	}
-	if (h & 8192)
-		out_text(".html");
 }
 
-/* Begin another visit; visits of a site come in the order of time. */
+/* Pages that differ in a parameter only have the same title. */
 static void
-next_visit(Visit *v, int64_t done, int64_t rows)
+make_title(Text *t, int64_t site, int64_t page)
+{
+	uint64_t	number = (uint64_t) (site * NPAGES + page / 4);
+	int			is_cyrillic = site % 3 != 0;
+
+	t->len = 0;
+	add_words(t, number, 2 + (int) (mix64(number) % 11), site, is_cyrillic, " ");
+	add_text(t, site % 2 ? " - " : " :: ");
+	add_words(t, (uint64_t) site + 2000000, 1 + (int) (site % 4), -1, is_cyrillic, " ");
+}
+
+static int64_t
+hash_of(const Text *t)
+{
+	uint64_t	h = t->len;
+
+	for (size_t i = 0; i < t->len; i++)
+		h = (h ^ (unsigned char) t->bytes[i]) * UINT64_C(0x100000001b3);
+	return (int64_t) mix64(h);
+}
+
+static void
+put(const Text *t)
+{
+	out_bytes(t->bytes, t->len);
+	sep();
+}
+
+/* Begin another visit. */
+static void
+next_visit(Visit *v)
 {
 	uint64_t	u;
-	double		place = (double) done / (double) rows;
-	static int64_t site_rows_left = 0;
-	static int64_t site = 0;
-	static int64_t site_rows = 1;
+	int64_t		number;
 
-	if (site_rows_left <= 0)
-	{
-		/* Popular sites are spread over the numbers. */
-		site++;
-		site_rows = 1 + rows / 12 / (1 + zipf(NSITES));
-		site_rows_left = site_rows;
-	}
-	v->site = site % NSITES;
-	v->npages = 1 + NPAGES / (1 + (int64_t) (mix64((uint64_t) site) % 400));
-	v->second = FIRST_SECOND + (int64_t) ((1.0 - (double) site_rows_left / (double) site_rows) * NSECONDS);
-	v->user = (int64_t) mix64((uint64_t) zipf(1 + rows / 6) + (uint64_t) (place * 100) * 1000003);
-
-	/* A user keeps his device, place and age. */
+	/* half of the visits are a user's first; few users come every day, the others soon or never */
+	if (nusers < 100 || chance(50))
+		number = nusers++;
+	else if (chance(15))
+		number = zipf(nusers);
+	else
+		number = nusers - 1 - (int64_t) (rnd64() % (uint64_t) (nusers > 30000 ? 30000 : nusers));
+	v->user = (int64_t) mix64((uint64_t) number + UINT64_C(0x5bd1e9955bd1e995));
 	u = mix64((uint64_t) v->user);
+	v->left = 1 + zipf(9);
+
+	/* A user has some favourite sites. */
+	v->site = zipf_of(u + rnd64() % 3, NSITES);
+	v->npages = 1 + NPAGES / (1 + v->site / 4);
+
+	/* He keeps his device, place and age, and mostly his address. */
 	v->unique_id = u % 10 < 4 ? 0 : (int64_t) mix64(u);
-	v->ip = (int64_t) (int32_t) mix64(u + 1);
+	v->ip = (int64_t) (int32_t) mix64(u + (chance(80) ? 1 : rnd64() % 5));
+	v->remote_ip = u % 10 < 7 ? v->ip : (int64_t) (int32_t) mix64(u + 7);
 	v->region = (int64_t) (u >> 8 & 255) * (int64_t) (u >> 16 & 255) / 100 + 1;
 	v->browser = (int64_t) (u >> 24 & 15) * (int64_t) (u >> 28 & 15) / 3;
 	v->os = (int64_t) (u >> 32 & 7) * (int64_t) (u >> 35 & 7);
 	v->is_mobile = (u >> 40) % 100 < 6;
 	v->screen = (int64_t) (u >> 44 & 15) * (int64_t) (u >> 48 & 15) / 24;
 	v->age = (u >> 52) % 3 ? (int64_t) (18 + (u >> 54) % 40) : 0;
-	v->referer_page = chance(35) ? -1 : chance(40) ? -2 : zipf(v->npages);
-	v->phrase = v->referer_page == -2 ? zipf(rows / 10 + 10) : -1;
+	v->clock = u % 7 == 0 ? (int64_t) (u >> 12) % 7200 - 3600 : (int64_t) (u >> 12) % 60;
+	v->phrase = chance(55) ? zipf(400000) : -1;
+	v->page = chance(25) ? zipf(v->npages) : -1;
 	v->campaign = chance(3) ? zipf(50) : -1;
 	v->charset = v->site % 4 == 0;
+}
 
-	site_rows_left -= 8;
+/* Where a row's visitor came from. */
+static void
+make_referer(const Visit *v)
+{
+	referer.len = 0;
+	if (v->phrase >= 0 && v->page < 0)
+	{
+		add_text(&referer, v->phrase % 4 ? "http://yandex.ru/yandsearch?text=" : "http://www.google.ru/search?q=");
+		add_words(&referer, (uint64_t) v->phrase, phrase_words((uint64_t) v->phrase), -1, v->phrase % 3 != 0, "+");
+		add_text(&referer, "&lr=");
+		add_int(&referer, v->region);
+	}
+	else if (v->page >= 0)
+		make_url(&referer, v->site, v->page);
 }
 
 static void
 put_timings(void)
 {
-	if (chance(60))
+	if (chance(55))
 	{
 		put_zeros(6);
 		return;
@@ -244,21 +379,18 @@ put_timings(void)
 	put_int(0);
 	put_int(chance(70) ? 0 : rnd(1, 300));
 	put_int(chance(50) ? 0 : rnd(1, 200));
-	put_int(rnd(20, 2000));
-	put_int(rnd(0, 800));
-	put_int(rnd(100, 9000));
+	put_int(20 + zipf(3000));
+	put_int(zipf(2000));
+	put_int(100 + zipf(20000));
 }
 
 /* Columns 1 to 36: the event, the user, the page, the browser. */
 static void
-put_first_part(const Visit *v, int64_t second, int64_t page)
+put_first_part(const Visit *v, int64_t second)
 {
 	put_int((int64_t) (rnd64() >> 1));
 	put_int(v->browser % 3 != 0);
-	out_phrase((uint64_t) (v->site * NPAGES + page), 9);
-	out_text(" - ");
-	out_word((uint64_t) v->site);
-	sep();
+	put(&title);
 	put_int(1);
 	out_timestamp(second);
 	sep();
@@ -271,27 +403,11 @@ put_first_part(const Visit *v, int64_t second, int64_t page)
 	put_int(v->site % 5 == 0);
 	put_int(v->os);
 	put_int(v->browser);
-	out_url(v->site, page);
-	if (chance(12))
-	{
-		/* Some links carry a number of their own. */
-		out_text("#sid=");
-		out_int(rnd(0, INT64_C(99999999999)));
-	}
-	sep();
-	if (v->referer_page == -2)
-	{
-		out_text("http://yandex.ru/yandsearch?text=");
-		out_phrase((uint64_t) v->phrase, 5);
-		out_text("&lr=");
-		out_int(v->region);
-	}
-	else if (v->referer_page >= 0)
-		out_url(v->site, v->referer_page);
-	sep();
+	put(&url);
+	put(&referer);
 	put_int(chance(10));
-	put_int(v->referer_page < 0 ? 0 : v->site % 100);
-	put_int(v->referer_page < 0 ? 0 : v->region);
+	put_int(referer.len == 0 ? 0 : v->site % 100);
+	put_int(referer.len == 0 ? 0 : v->region);
 	put_int(v->site % 120);
 	put_int(v->site * 31 % 900);
 	put_int(widths[v->screen % LENGTH_OF(widths)]);
@@ -314,22 +430,25 @@ put_first_part(const Visit *v, int64_t second, int64_t page)
 
 /* Columns 37 to 64: traffic source, window, versions, flags. */
 static void
-put_second_part(const Visit *v, int64_t second, int64_t page)
+put_second_part(const Visit *v, int64_t second)
 {
 	int			screen = (int) (v->screen % LENGTH_OF(widths));
+	int			searched = v->phrase >= 0 && v->page < 0;
+	Text		phrase;
 
-	put_int((v->ip & 0x3fffff) + 1000000);
-	put_int(v->referer_page == -1 ? 0 : v->referer_page == -2 ? 2 : -1);
-	put_int(v->referer_page == -2 ? 2 + v->phrase % 3 : 0);
-	if (v->phrase >= 0)
-		out_phrase((uint64_t) v->phrase, 5);
-	sep();
+	put_int((int64_t) (mix64((uint64_t) v->ip >> 10) % 4000000) + 1000000);
+	put_int(referer.len == 0 ? 0 : searched ? 2 : -1);
+	put_int(searched ? 2 + v->phrase % 3 : 0);
+	phrase.len = 0;
+	if (searched)
+		add_words(&phrase, (uint64_t) v->phrase, phrase_words((uint64_t) v->phrase), -1, v->phrase % 3 != 0, " ");
+	put(&phrase);
 	put_int(v->campaign >= 0 ? 2 : 0);
 	put_int(0);
-	put_int(widths[screen] - rnd(0, 3) * 17);
-	put_int(heights[screen] - 100 - rnd(0, 9) * 9);
+	put_int(widths[screen] - (int64_t) (mix64((uint64_t) v->user + 3) % 4) * 17);
+	put_int(heights[screen] - 100 - (int64_t) (mix64((uint64_t) v->user + 4) % 10) * 9);
 	put_int(135 + v->region % 7 * 15);
-	out_timestamp(second + v->user % 4000 - 2000);
+	out_timestamp(second + v->clock + rnd(0, 3));
 	sep();
 	put_int(v->browser % 4 ? 5 : 0);
 	put_int(v->browser % 4 ? 1 : 0);
@@ -342,7 +461,7 @@ put_second_part(const Visit *v, int64_t second, int64_t page)
 	put_int(chance(30));
 	put_int(v->unique_id);
 	if (chance(15))
-		out_url(v->site, page);
+		out_bytes(url.bytes, url.len);
 	sep();
 	put_int(rnd(1, 1073741823));
 	put_int(0);
@@ -355,16 +474,16 @@ put_second_part(const Visit *v, int64_t second, int64_t page)
 
 /* Columns 65 to 105: person, history, timings, campaigns, hashes. */
 static void
-put_third_part(const Visit *v, int64_t second, int64_t page)
+put_third_part(const Visit *v, int64_t second)
 {
-	out_timestamp(second + 14400);
+	out_timestamp(second + 10800 + v->region % 9 * 3600);
 	sep();
 	put_int(v->age);
 	put_int(v->age ? 1 + v->user % 2 * (v->user > 0) : 0);
 	put_int(v->age ? 2 + (v->age > 30) : 0);
 	put_int(v->age ? (int64_t) (mix64((uint64_t) v->user) % 16000) : 0);
 	put_int((int64_t) (mix64((uint64_t) v->user + 5) % 60));
-	put_int(v->ip ^ 0x1111);
+	put_int(v->remote_ip);
 	put_int(chance(60) ? -1 : rnd(1, 30000));
 	put_int(chance(85) ? -1 : rnd(1, 30000));
 	put_int(chance(50) ? -1 : zipf(40));
@@ -382,21 +501,25 @@ put_third_part(const Visit *v, int64_t second, int64_t page)
 	put_empty(4);
 	if (v->campaign >= 0)
 	{
+		Text		words;
+
 		put_text(v->campaign % 2 ? "google" : "direct");
 		put_text("cpc");
-		out_word((uint64_t) v->campaign);
-		sep();
+		words.len = 0;
+		add_words(&words, (uint64_t) v->campaign, 1, -1, 0, "");
+		put(&words);
 		out_int(v->campaign * 7919);
 		sep();
-		out_phrase((uint64_t) v->campaign * 3, 3);
-		sep();
+		words.len = 0;
+		add_words(&words, (uint64_t) v->campaign * 3, 3, -1, 1, " ");
+		put(&words);
 	}
 	else
 		put_empty(5);
 	put_empty(1);
 	put_int(v->campaign >= 0 && v->campaign % 5 == 0);
-	put_int((int64_t) mix64((uint64_t) (v->referer_page == -2 ? v->phrase : v->referer_page) + (uint64_t) v->site * 999983));
-	put_int((int64_t) mix64((uint64_t) (v->site * NPAGES + page) + 9));
+	put_int(referer.len == 0 ? 0 : hash_of(&referer));
+	put_int(hash_of(&url));
 	out_int(v->site % 50 == 0 ? v->site : 0);
 	out_char('\n');
 }
@@ -405,25 +528,33 @@ int
 main(int argc, char **argv)
 {
 	int64_t		rows = gen_start(argc, argv, ddl);
-	int64_t		done = 0;
-	Visit		visit = {0};
 
-	while (done < rows)
+	for (int64_t row = 0; row < rows; row++)
 	{
-		int64_t		nhits = 1 + zipf(40);
-		int64_t		second;
+		Visit	   *v = &visits[rnd64() % NVISITS];
+		int64_t		second = FIRST_SECOND + row * 86400 / ROWS_PER_DAY - zipf(60);
+		int64_t		page;
 
-		next_visit(&visit, done, rows);
-		second = visit.second;
-		for (int64_t i = 0; i < nhits && done < rows; i++, done++)
+		if (v->left-- <= 0)
 		{
-			int64_t		page = zipf(visit.npages);
-
-			put_first_part(&visit, second, page);
-			put_second_part(&visit, second, page);
-			put_third_part(&visit, second, page);
-			second += rnd(0, 120);
+			next_visit(v);
+			v->left--;
 		}
+		/* some load a page again */
+		page = v->page >= 0 && chance(12) ? v->page : zipf(v->npages);
+		make_url(&url, v->site, page);
+		if (chance(6))
+		{
+			/* Some links carry a number of their own. */
+			add_text(&url, memchr(url.bytes, '?', url.len) ? "&sid=" : "#sid=");
+			add_int(&url, rnd(0, INT64_C(99999999999)));
+		}
+		make_title(&title, v->site, page);
+		make_referer(v);
+		put_first_part(v, second);
+		put_second_part(v, second);
+		put_third_part(v, second);
+		v->page = page;
 	}
 	out_flush();
 	return 0;
