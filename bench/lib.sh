@@ -104,6 +104,33 @@ copy_command() {
 	echo "copy $1 from '$2' with (delimiter '|')"
 }
 
+# Cut so many copies of a file into so many parts: $1 copies, $2 parts, $3 file.
+cut_data() {
+	local bytes
+	rm -f "$BENCH_STAGE"/part_*
+	bytes=$(stat -c %s "$3")
+	for ((i = 0; i < $1; i++)); do cat "$3"; done \
+		| split -C $((bytes * $1 / $2 + 1000)) -a 2 -d - "$BENCH_STAGE/part_"
+	chmod 644 "$BENCH_STAGE"/part_*
+}
+
+# Load the parts into store_sales, each by a session of its own: milliseconds from the start of the sessions to the end of
+# the last.  $1 heap or zs.
+load_parts() {
+	local am=$1 part pids=() pid began
+	create_table store_sales "$am"
+	sql -c checkpoint
+	began=$(date +%s%N)
+	for part in "$BENCH_STAGE"/part_*; do
+		sql -c "$(copy_command "store_sales_$am" "$part")" &
+		pids+=($!)
+	done
+	for pid in "${pids[@]}"; do
+		wait "$pid" || die "a COPY failed"
+	done
+	echo $((($(date +%s%N) - began) / 1000000))
+}
+
 # store_sales in both kinds, loaded and vacuumed, for scripts that only read.
 need_store_sales() {
 	local am file
