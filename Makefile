@@ -34,7 +34,7 @@ endif
 # Targets that must work where there is no supported pg_config yet.
 HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release
 HELPERS += $(if $(wildcard scripts/difftest),difftest)
-HELPERS += $(if $(wildcard scripts/test-timescaledb),test-timescaledb)
+HELPERS += $(if $(wildcard scripts/test-timescaledb),test-timescaledb) $(if $(wildcard scripts/test-citus),test-citus)
 HELPERS += $(if $(wildcard bench/run),bench bench-io) $(if $(wildcard fuzz/run),fuzz) $(if $(wildcard scripts/core-suite),core-suite)
 
 all:
@@ -55,6 +55,7 @@ help:
 	@$(if $(filter difftest,$(HELPERS)),echo "make difftest [SECONDS=..] [SEED=..]  an hour of random statements on heap and zedstore",:)
 	@$(if $(filter core-suite,$(HELPERS)),echo "make core-suite               PostgreSQL's own tests with zedstore as the default",:)
 	@$(if $(filter test-timescaledb,$(HELPERS)),echo "make test-timescaledb         beside TimescaleDB: TIMESCALEDB_SOURCE=/its/source/tree or installed",:)
+	@$(if $(filter test-citus,$(HELPERS)),echo "make test-citus               under Citus: CITUS_SOURCE=/its/source/tree or installed",:)
 	@echo "make, make install, make installcheck PG_CONFIG=...   for a server of your own"
 
 demo:
@@ -105,6 +106,10 @@ endif
 ifneq ($(filter test-timescaledb,$(HELPERS)),)
 test-timescaledb:
 	@PG='$(PG)' scripts/test-timescaledb $(TESTS)
+endif
+ifneq ($(filter test-citus,$(HELPERS)),)
+test-citus:
+	@PG='$(PG)' scripts/test-citus $(TESTS)
 endif
 
 # Everything else is PGXS.
