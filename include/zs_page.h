@@ -94,6 +94,9 @@ extern BlockNumber zspage_physical_blocks(Relation rel);
  */
 extern BlockNumber zspage_find_foreign(Relation rel, BlockNumber start, BlockNumber end);
 
+/* Is a block of a relation of whatever access method a page of ours?  Reads it, with a share lock. */
+extern bool zspage_has_our_page(Relation rel, BlockNumber blkno);
+
 /*
  * Raises ERRCODE_DATA_CORRUPTED for a block that is not ours; with may_ignore it is but a warning if
  * zedstore.ignore_foreign_pages is set.
@@ -111,6 +114,12 @@ extern bool zspage_check_foreign(Relation rel);
  * the last time.  Costs a system call.
  */
 extern void zspage_check_file_end(Relation rel);
+
+/*
+ * Has transactions fail that exchange the files of two tables of which one is ours (page_exchange.c).
+ * For _PG_init.
+ */
+extern void zspage_exchange_init(void);
 
 /*
  * Writes finished page images to the given blocks (just allocated, strictly

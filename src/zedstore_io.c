@@ -21,6 +21,7 @@
 
 #include "zs_base.h"
 #include "zs_io.h"
+#include "zs_page.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
 #include "zs_vector.h"
@@ -49,6 +50,7 @@ _PG_init(void)
 
 	zsbase_inval_init();
 	zswal_rmgr_init();
+	zspage_exchange_init();
 	zswrite_init();
 	zsscan_fetch_init();
 	zsbase_reloptions_init();

@@ -36,19 +36,39 @@
 #include "page_internal.h"
 #include "zs_page.h"
 
-static bool
-is_foreign(Relation rel, BlockNumber blkno)
+/* Reads a block and says what it finds; both are false for an empty page. */
+static void
+look_at_page(Relation rel, BlockNumber blkno, bool *ours, bool *foreign)
 {
 	Buffer		buf = ReadBuffer(rel, blkno);
 	Page		page = BufferGetPage(buf);
-	bool		result;
 
 	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	result = !PageIsNew(page) &&
-		(((PageHeader) page)->pd_special != BLCKSZ - sizeof(ZsPageOpaque) ||
-		 ZsPageGetOpaque(page)->page_id != ZS_PAGE_ID);
+	*ours = !PageIsNew(page) &&
+		((PageHeader) page)->pd_special == BLCKSZ - sizeof(ZsPageOpaque) &&
+		ZsPageGetOpaque(page)->page_id == ZS_PAGE_ID;
+	*foreign = !PageIsNew(page) && !*ours;
 	UnlockReleaseBuffer(buf);
-	return result;
+}
+
+static bool
+is_foreign(Relation rel, BlockNumber blkno)
+{
+	bool		ours;
+	bool		foreign;
+
+	look_at_page(rel, blkno, &ours, &foreign);
+	return foreign;
+}
+
+bool
+zspage_has_our_page(Relation rel, BlockNumber blkno)
+{
+	bool		ours;
+	bool		foreign;
+
+	look_at_page(rel, blkno, &ours, &foreign);
+	return ours;
 }
 
 BlockNumber
