@@ -203,6 +203,31 @@ $node->safe_psql('ts', q{do $$ declare c regclass; begin
 	for c in select show_chunks('i_z') loop execute format('alter table %s set access method zedstore', c); end loop; end $$});
 check_hypertables($twins, 'i', 'SET ACCESS METHOD zedstore of the chunks');
 
+# ---- options
+
+# of single chunks
+my ($chunk) = split(/\n/, $node->safe_psql('ts', q{select s from show_chunks('i_z') s order by 1 limit 1}));
+$node->safe_psql('ts', "alter table $chunk set (zedstore_compression = zstd, zedstore_compression_level = 5)");
+is($node->safe_psql('ts', "select reloptions from pg_class where oid = '$chunk'::regclass"),
+	'{zedstore_compression=zstd,zedstore_compression_level=5}', 'options of a chunk');
+$node->safe_psql('ts', "vacuum full $chunk");
+check_hypertables($twins, 'i', 'options of a chunk');
+$node->safe_psql('ts', "alter table $chunk reset (zedstore_compression, zedstore_compression_level)");
+# Those that core knows and what columns have go to new chunks.
+$twins->both('alter table i_@ set (autovacuum_enabled = off), alter column v set compression lz4');
+$twins->both(q{insert into i_@ select i, md5(i::text) from generate_series(40001, 40010) i});
+$twins->same(q{select reloptions, attcompression from pg_attribute a, pg_class c where c.oid = attrelid and attname = 'v'
+	and c.oid = (select s from show_chunks('i_@', newer_than => 40000) s)}, 'what a new chunk inherits');
+# Ours are refused there, by core: docs/extensions.md.
+$node->safe_psql('ts', 'alter table i_z set (zedstore_compression = zstd)');
+my ($status, undef, $stderr) = $node->psql('ts', q{insert into i_z values (50001, 'new chunk')});
+isnt($status, 0, 'a hypertable with zedstore options gets no new chunk');
+like($stderr, qr/ERROR:  unrecognized parameter "zedstore_compression"/, 'and says why');
+$node->safe_psql('ts', q{insert into i_z values (40011, 'old chunk'); insert into i_h values (40011, 'old chunk')});
+$node->safe_psql('ts', 'alter table i_z reset (zedstore_compression)');
+$twins->both(q{insert into i_@ values (50001, 'new chunk')});
+check_hypertables($twins, 'i', 'options of the hypertable');
+
 # ---- what does not work says so
 
 $node->safe_psql('ts', q{

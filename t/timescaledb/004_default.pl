@@ -11,7 +11,8 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = timescale_node('main', conf => "default_table_access_method = 'heap'\n");
+# the other order of the libraries
+my $node = timescale_node('main', conf => "shared_preload_libraries = 'zedstore_io,timescaledb'\n");
 my $apache = is_apache($node);
 
 # ---- CREATE EXTENSION under the default
@@ -19,7 +20,7 @@ my $apache = is_apache($node);
 $node->safe_psql('postgres', q{
 	create database d;
 	alter database d set default_table_access_method = zedstore});
-$node->safe_psql('d', 'create extension zedstore_io') ;
+$node->safe_psql('d', 'create extension zedstore_io');
 $node->safe_psql('d', 'set client_min_messages = error; create extension timescaledb');
 is($node->safe_psql('d', q{
 	select string_agg(distinct a.amname, ',') from pg_class c join pg_am a on a.oid = c.relam
@@ -98,6 +99,15 @@ if (!$apache)
 		is($node->safe_psql('d', 'select count(*), sum(v) from t_z'), $count, "no row is lost by: $statement");
 		is(table_ams('^(compress_hyper_|_hyper_.*_compressed$)'), '', 'no table is left');
 	}
+	# so is a job, which goes on failing
+	my $job = $node->safe_psql('d', q{
+		set default_table_access_method = heap;
+		alter table t_z set (timescaledb.compress, timescaledb.compress_segmentby = 'dev');
+		select add_compression_policy('t_z', interval '1 day')});
+	my ($job_status, undef, $job_stderr) = $node->psql('d', "call run_job($job)");
+	like($job_stderr, qr/cannot get the access method "zedstore" by default/, 'a policy says why it does nothing');
+	is($node->safe_psql('d', 'select count(*), sum(v) from t_z'), $count, 'no row is lost by a policy');
+	$node->safe_psql('d', q{select remove_compression_policy('t_z')});
 	# the way out that the hint names
 	$node->safe_psql('d', q{set default_table_access_method = heap;
 		alter table t_z set (timescaledb.compress, timescaledb.compress_segmentby = 'dev');
