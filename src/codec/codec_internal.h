@@ -71,7 +71,7 @@
  *
  * ANCHORS of n values (n is known from outside)
  *
- *		u8 width; packed: where values 32, 64, ... begin in what follows, in bytes, WORDS: in bits.  Width 0: there
+ *		u8 width; packed: where values 16, 32, ... begin in what follows, in bytes, WORDS: in bits.  Width 0: there
  *		are none, one has to start from the first value.
  *
  * POSITION SET of k positions below n (n is known from outside)
