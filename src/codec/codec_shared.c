@@ -202,12 +202,12 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 	int			flags;
 	int			compression;
 	size_t		body_len;
-	size_t		arena_size;
+	size_t		arena_size = 0;
 	size_t		values_off = 256 * sizeof(uint64) + 256;
 	size_t		body_off;
+	uint8	   *raw = NULL;
 	uint8	   *body;
 	ZsReader	r;
-	const size_t max_entries = ZS_DICT_ENTRIES_MAX;
 
 	if (len < ZS_SHARED_HEADER_SIZE)
 		return ZS_ERR_SHORT;
@@ -226,27 +226,40 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 		!zscodec_raw_len_plausible(compression, bytes, len, body_len))
 		return "shared area has an impossible length";
 
-	/* The number of entries is inside the body, so assume the most that may come, but not more than rows. */
-	arena_size = (flags & ZS_SHARED_HAS_DICT) ?
-		Min(max_entries, info->nrows) * (sizeof(uint64) + ZS_VARLENA_OVERHEAD) + body_len : 0;
+	/* the number of entries, which says how much memory it takes, is inside the body */
+	if (compression != ZS_COMPRESSION_NONE)
+	{
+		raw = shared->alloc.alloc(shared->alloc.ctx, body_len);
+		if (raw == NULL)
+			return ZS_ERR_MEMORY;
+		err = zscodec_decompress(compression, bytes, len, NULL, 0, raw, body_len);
+		if (err != NULL)
+		{
+			shared->alloc.free(shared->alloc.ctx, raw);
+			return err;
+		}
+		bytes = raw;
+	}
+	if (flags & ZS_SHARED_HAS_DICT)
+	{
+		shared->ndict = load32(bytes + 1);
+		if (shared->ndict >= 1 && shared->ndict <= Min(ZS_DICT_ENTRIES_MAX, info->nrows))
+			arena_size = shared->ndict * (sizeof(uint64) + ZS_VARLENA_OVERHEAD) + body_len;
+	}
 	body_off = values_off + arena_size;
 	shared->mem = shared->alloc.alloc(shared->alloc.ctx, body_off + body_len);
+	if (shared->mem != NULL)
+		memcpy(shared->mem + body_off, bytes, body_len);
+	if (raw != NULL)
+		shared->alloc.free(shared->alloc.ctx, raw);
 	if (shared->mem == NULL)
 		return ZS_ERR_MEMORY;
 	shared->mem_size = (uint32) (body_off + body_len);
+	if ((flags & ZS_SHARED_HAS_DICT) && arena_size == 0)
+		return "dictionary has an impossible number of entries";
 	body = shared->mem + body_off;
-	if (compression == ZS_COMPRESSION_NONE)
-		memcpy(body, bytes, len);
-	else if ((err = zscodec_decompress(compression, bytes, len, NULL, 0, body, body_len)) != NULL)
-		return err;
 	r.p = body;
 	r.end = body + body_len;
-	if (flags & ZS_SHARED_HAS_DICT)
-	{
-		shared->ndict = load32(body + 1);
-		if (shared->ndict < 1 || shared->ndict > Min(max_entries, info->nrows))
-			return "dictionary has an impossible number of entries";
-	}
 	return open_parts(info, &r, flags, shared, (uint64 *) shared->mem,
 					  shared->mem + 256 * sizeof(uint64),
 					  (ZsWordReader *) (shared->mem + 256 * sizeof(uint64) + 256),
