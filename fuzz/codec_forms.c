@@ -198,7 +198,8 @@ gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 
 		return err;
 	if (out->have & ZS_FORM_CODES)
 	{
-		zscodec_vector_from_codes(info, shared, (uint32) gen_below(r, 64), out);
+		if ((err = zscodec_vector_from_codes(info, shared, (uint32) gen_below(r, 64), out)) != NULL)
+			return err;
 		*have |= out->have;
 		return check_rows(info, shared);
 	}

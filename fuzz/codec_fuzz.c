@@ -156,7 +156,13 @@ fuzz_segment(GenRandom *r, ZsEncoder *enc, uint64 nmutations, uint64 *sum)
 	uint8	   *copy;
 	const char *err;
 
-	gen_column(r, (ZsValueKind) (1 + gen_below(r, 6)), sizes[gen_below(r, 8)], &col);
+	if (gen_chance(r, 3))
+	{
+		gen_long_texts = true;
+		gen_column(r, ZS_KIND_BYTES, 2500 + (uint32) gen_below(r, 3000), &col);
+	}
+	else
+		gen_column(r, (ZsValueKind) (1 + gen_below(r, 6)), sizes[gen_below(r, 8)], &col);
 	zscodec_buf_init(&buf, &gen_allocator);
 	if ((err = zscodec_segment_encode(enc, &col.in, &options, &buf)) != NULL ||
 		(err = zscodec_segment_open(buf.data, buf.len, &info)) != NULL)

@@ -138,7 +138,7 @@ gen_nulls(GenRandom *r, uint32 nrows, GenColumn *col)
 static void
 gen_ints(GenRandom *r, uint32 nrows, int bits, GenColumn *col)
 {
-	int			pattern = (int) gen_below(r, 14);
+	int			pattern = (int) gen_below(r, 15);
 	int			shift = 64 - bits;
 	uint64		base = gen_next(r);
 	uint64		range = UINT64CONST(1) << gen_below(r, 63);
@@ -193,6 +193,10 @@ gen_ints(GenRandom *r, uint32 nrows, int bits, GenColumn *col)
 				break;
 			case 11:			/* descending */
 				v -= gen_below(r, 5);
+				break;
+			case 14:			/* many values that repeat */
+				v = (salt + gen_below(r, nrows / 5 + 1)) * UINT64CONST(0x9E3779B97F4A7C15);
+				v ^= v >> 29;
 				break;
 			case 12:			/* alternating extremes: differences overflow */
 				v = i % 2 ? (uint64) PG_INT64_MIN : (uint64) PG_INT64_MAX;
@@ -386,6 +390,19 @@ gen_one_string(GenRandom *r, int pattern, size_t width, uint64 salt, GenColumn *
 				}
 			}
 			break;
+		case 10:				/* long text, half of which repeats anywhere */
+			{
+				static const char *const syllables[] = {"ka", "ro", "mi ", "tul", "es", "an ", "vi", "po", "de ", "qua", "zh", "ym "};
+				GenRandom	text_random = {salt + gen_below(r, gen_chance(r, 60) ? 400 : UINT64CONST(1) << 40)};
+
+				for (int i = 20 + (int) gen_below(&text_random, 60); i > 0 && !width; i--)
+				{
+					const char *w = syllables[gen_below(&text_random, 12)];
+
+					gen_append(col, w, strlen(w));
+				}
+			}
+			break;
 		default:				/* now and then a long one */
 			for (int i = gen_chance(r, 1) ? 1 + (int) gen_below(r, 16000) : 1; i > 0; i--)
 			{
@@ -405,14 +422,17 @@ gen_one_string(GenRandom *r, int pattern, size_t width, uint64 salt, GenColumn *
 	}
 }
 
+bool		gen_long_texts = false;
+
 static void
 gen_strings(GenRandom *r, ZsValueKind kind, uint32 nrows, GenColumn *col)
 {
-	int			pattern = (int) gen_below(r, 10);
+	int			pattern = gen_long_texts ? 10 : (int) gen_below(r, kind == ZS_KIND_BYTES ? 11 : 10);
 	int			scale = (int) gen_below(r, gen_chance(r, 80) ? 6 : 20);
 	int			ext_percent = kind != ZS_KIND_FIXED && gen_chance(r, 20) ? (int) gen_below(r, 100) + 1 : 0;
 	uint64		salt = gen_next(r);
 
+	gen_long_texts = false;
 	snprintf(col->what, sizeof(col->what), "kind %d, pattern %d, scale %d, width %d, overflow %d %%",
 			 (int) kind, pattern, scale, col->in.width, ext_percent);
 	col->offsets = xmalloc((nrows + 1) * sizeof(uint64));

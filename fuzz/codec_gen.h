@@ -56,6 +56,8 @@ extern const ZsAllocator gen_allocator;
 extern size_t gen_allocated;	/* bytes in use */
 extern size_t gen_largest;		/* largest request */
 
+extern bool gen_long_texts;		/* the next column of strings is one for which dictionaries are coded */
+
 extern void gen_column(GenRandom *r, ZsValueKind kind, uint32 nrows, GenColumn *col);
 extern void gen_column_free(GenColumn *col);
 extern void gen_append(GenColumn *col, const void *bytes, size_t len);

@@ -31,6 +31,7 @@ static uint64 counts[ZS_ENC_COUNT];
 static uint64 ncompressed;
 static uint64 nparts;
 static uint64 nforms[6];
+static uint64 nversion2;
 static uint64 nnumeric_ints;
 
 /* Does the value of a row equal the input? */
@@ -178,6 +179,7 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 	err = zscodec_shared_open(&info, bytes, info.shared_len, &shared);
 	free(bytes);
 	CHECK(err == NULL, "shared: %s", err);
+	nversion2 += buf.data[1] == 2;
 	if (gen_chance(r, 70))
 	{
 		err = zscodec_shared_scale(&info, &shared);
@@ -366,7 +368,10 @@ main(int argc, char **argv)
 		uint32		nrows = gen_chance(&r, 1) ? 20000 + (uint32) gen_below(&r, 45537) : sizes[gen_below(&r, 15)];
 		ZsEncodeOptions options = {(ZsCompression) gen_below(&r, 3), gen_chance(&r, 90) ? 0 : (int) gen_below(&r, 10)};
 
-		gen_column(&r, (ZsValueKind) (1 + gen_below(&r, 6)), nrows, &col);
+		gen_long_texts = gen_chance(&r, 2);
+		if (gen_long_texts)
+			nrows = 3000 + (uint32) gen_below(&r, 6000);
+		gen_column(&r, gen_long_texts ? ZS_KIND_BYTES : (ZsValueKind) (1 + gen_below(&r, 6)), nrows, &col);
 		/* a hint that is mostly wrong here must do no harm */
 		col.in.continues = gen_chance(&r, 50);
 		current = &col;
@@ -400,6 +405,7 @@ main(int argc, char **argv)
 		printf(" %s %llu", zscodec_encoding_name((ZsEncoding) e), (unsigned long long) counts[e]);
 	printf("; compressed %llu; columns of numerics as integers %llu; values from parts %llu",
 		   (unsigned long long) ncompressed, (unsigned long long) nnumeric_ints, (unsigned long long) nparts);
+	printf("; segments of version 2 %llu", (unsigned long long) nversion2);
 	printf("; with codes %llu, integers %llu, lengths %llu, constants %llu\n", (unsigned long long) nforms[2],
 		   (unsigned long long) nforms[3], (unsigned long long) nforms[4], (unsigned long long) nforms[5]);
 	return 0;

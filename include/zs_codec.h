@@ -59,8 +59,12 @@
 /* Header and directory never take more than this. */
 #define ZS_SEGMENT_HEAD_MAX		4096
 
-/* The format this build writes, and the only one it reads. */
-#define ZS_CODEC_VERSION		1
+/*
+ * Versions of the format.  A segment has the lowest that has what is in it: 2 has dictionaries of more than 16,384
+ * entries and such as are coded by words.
+ */
+#define ZS_CODEC_VERSION_MIN	1
+#define ZS_CODEC_VERSION_MAX	2
 
 /* A value, and all values of one vector together, stay below these. */
 #define ZS_VALUE_SIZE_MAX		0x3FFFFFFF
@@ -282,7 +286,12 @@ typedef struct ZsSharedState
 	ZsAllocator alloc;
 	uint32		ndict;			/* dictionary entries, 0 = no dictionary */
 	bool		dict_sorted;	/* codes are in value order (integers; memcmp order for bytes) */
-	const uint64 *dict_values;	/* INT, FLOAT: datum-ready; others: pointers, formed as in ZsVectorOut */
+
+	/*
+	 * INT, FLOAT: datum-ready; others: pointers, formed as in ZsVectorOut.  Of a dictionary that is coded, an entry is 0
+	 * until it is needed for a value, or zscodec_shared_form() was called.
+	 */
+	const uint64 *dict_values;
 
 	/*
 	 * NUMERIC, after zscodec_shared_scale(), else NULL: entry i is dict_scaled[i] / 10^dict_scale and has the
@@ -296,13 +305,15 @@ typedef struct ZsSharedState
 
 	/* private */
 	uint8	   *mem;			/* all of the above but the integers, and of the below */
-	uint32		mem_size;
+	uint32		mem_size;		/* with coded and body */
 	uint8	   *scaled_mem;		/* dict_scaled, dict_dscales */
 	uint32		scaled_size;
 	uint32		nsymbols;		/* FSST */
 	const uint64 *symbols;
 	const uint8 *symbol_lens;
 	const struct ZsWordReader *words;
+	struct ZsCodedDict *coded;	/* the dictionary is coded by the words */
+	uint8	   *body;			/* decompressed, while the area is opened */
 	const uint8 *prefix;		/* raw content in front of each vector's LZ4 or zstd window */
 	uint32		prefix_len;
 } ZsSharedState;
@@ -367,6 +378,12 @@ extern void zscodec_vector_free(ZsVectorOut *out);
 extern const char *zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *bytes, size_t len,
 									   ZsSharedState *shared);
 
+/* Bytes of memory that it has now; forming values and integers makes it more. */
+extern size_t zscodec_shared_memory(const ZsSharedState *shared);
+
+/* Forms all entries of a dictionary, if it is one of those that wait for it. */
+extern const char *zscodec_shared_form(const ZsSharedState *shared);
+
 /*
  * Makes the integers of a dictionary of numerics, for SCALED, if that did not happen yet; what is not a
  * dictionary of numerics stays as it is.
@@ -388,10 +405,10 @@ extern const char *zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, c
 
 /*
  * Adds to a vector that has CODES the other wanted forms that these lead to: VALUES, SCALED, LENGTHS.  shared is what
- * it was decoded with.
+ * it was decoded with.  After an error out is as it was but for the arrays of the wanted forms.
  */
-extern void zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want,
-									  ZsVectorOut *out);
+extern const char *zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want,
+											 ZsVectorOut *out);
 
 /*
  * Which bytes of a vector does zscodec_vector_decode_one() look at for row idx?  head has its first head_len bytes,

@@ -267,9 +267,15 @@ zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 }
 
 void
-zsattr_head_grown(ZsSegmentHead *head, Size bytes)
+zsattr_head_grown(ZsSegmentHead *head)
 {
+	Size		bytes = zscodec_shared_memory(&head->shared);
+
 	Assert(head->shared_open);
+	bytes -= head->shared_size;
+	if (bytes == 0)
+		return;
+	head->shared_size += bytes;
 
 	if (!head->cached)
 		return;

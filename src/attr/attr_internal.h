@@ -233,6 +233,7 @@ typedef struct ZsSegmentHead
 	ZsSegmentInfo info;
 	bool		shared_open;	/* shared is parsed */
 	ZsSharedState shared;
+	Size		shared_size;	/* as far as it counts */
 	uint64		shared_serial;	/* no other one of this process has had it */
 
 	/* of heads in the cache */
@@ -264,8 +265,8 @@ extern ZsSegmentHead *zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSe
 /* Enters a copy of a head (without shared area); in use by the caller. */
 extern ZsSegmentHead *zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head);
 
-/* The caller has made the head's shared area bytes larger. */
-extern void zsattr_head_grown(ZsSegmentHead *head, Size bytes);
+/* The head's shared area may have more memory than before. */
+extern void zsattr_head_grown(ZsSegmentHead *head);
 
 /* The caller does not use the head any more. */
 extern void zsattr_head_release(ZsSegmentHead *head);

@@ -243,8 +243,7 @@ scale_shared(ZsAttrReader *reader, ZsSegmentHead *head)
 	error = zscodec_shared_scale(&head->info, &head->shared);
 	if (error != NULL)
 		zsattr_segment_corrupted(reader, &head->item, error);
-	if (head->shared.scaled_mem != NULL)
-		zsattr_head_grown(head, head->shared.scaled_size);
+	zsattr_head_grown(head);
 }
 
 /*
@@ -256,10 +255,14 @@ add_forms(ZsAttrReader *reader, uint32 want)
 {
 	ZsVectorOut *vec = &reader->space->vec;
 	ZsSegmentHead *head = reader->head;
+	const char *error;
 
 	if (want & ZS_FORM_SCALED)
 		scale_shared(reader, head);
-	zscodec_vector_from_codes(&head->info, &head->shared, want, vec);
+	error = zscodec_vector_from_codes(&head->info, &head->shared, want, vec);
+	if (unlikely(error != NULL))
+		zsattr_segment_corrupted(reader, &head->item, error);
+	zsattr_head_grown(head);
 	if ((want & vec->have & ZS_FORM_VALUES) && unlikely(needs_reshape(&reader->kind)))
 		reshape_values(reader, vec, 0, vec->nrows - 1);
 	reader->vec_lacks |= want & ~vec->have;
@@ -304,6 +307,8 @@ decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 								  &head->shared, want & forms, vec);
 	if (unlikely(error != NULL))
 		zsattr_segment_corrupted(reader, &head->item, error);
+	if (head->shared_open)
+		zsattr_head_grown(head);
 	if (reshape && (vec->have & ZS_FORM_VALUES) && vec->nrows > 0)
 		reshape_values(reader, vec, 0, vec->nrows - 1);
 
@@ -347,7 +352,13 @@ zsattr_reader_vector(ZsAttrReader *reader, zstid stripe)
 const ZsSharedState *
 zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial)
 {
+	const char *error;
+
 	Assert(reader->vec_stripe != ZS_INVALID_ROW && (reader->space->vec.have & ZS_FORM_CODES) != 0);
+	error = zscodec_shared_form(&reader->head->shared);
+	if (error != NULL)
+		zsattr_segment_corrupted(reader, &reader->head->item, error);
+	zsattr_head_grown(reader->head);
 	if (scaled)
 		scale_shared(reader, reader->head);
 	*serial = reader->head->shared_serial;

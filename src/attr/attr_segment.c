@@ -360,7 +360,8 @@ open_shared(ZsAttrReader *reader, ZsSegmentHead *head, bool scan)
 		zsattr_segment_corrupted(reader, &head->item, error);
 	head->shared_open = true;
 	head->shared_serial = ++last_serial;
-	zsattr_head_grown(head, head->shared.mem_size);
+	head->shared_size = 0;
+	zsattr_head_grown(head);
 	return true;
 }
 

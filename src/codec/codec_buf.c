@@ -121,12 +121,28 @@ zscodec_shared_free(ZsSharedState *shared)
 	ZsAllocator alloc = shared->alloc;
 	uint8	   *mem = shared->mem;
 	uint8	   *scaled_mem = shared->scaled_mem;
+	uint8	   *body = shared->body;
+	struct ZsCodedDict *coded = shared->coded;
+	uint8	   *arena = coded != NULL ? coded->arena : NULL;
 
 	zscodec_shared_init(shared, &alloc);
 	if (mem != NULL)
 		alloc.free(alloc.ctx, mem);
 	if (scaled_mem != NULL)
 		alloc.free(alloc.ctx, scaled_mem);
+	if (body != NULL)
+		alloc.free(alloc.ctx, body);
+	if (coded != NULL)
+		alloc.free(alloc.ctx, coded);
+	if (arena != NULL)
+		alloc.free(alloc.ctx, arena);
+}
+
+size_t
+zscodec_shared_memory(const ZsSharedState *shared)
+{
+	return (size_t) shared->mem_size + shared->scaled_size +
+		(shared->coded != NULL && shared->coded->arena != NULL ? shared->coded->arena_size : 0);
 }
 
 void

@@ -68,8 +68,25 @@ build_symbols(ZsSegmentEncoder *se)
 	return NULL;
 }
 
+/* Is the row's value one that a coded dictionary has, and that came before?  seen: a bit for each entry. */
+static bool
+is_repeated(const ZsSegmentEncoder *se, uint32 row, uint64 *seen)
+{
+	uint32		code;
+	uint64		bit;
+	bool		repeated;
+
+	if (!zscodec_mode_coded(se->mode) || (code = se->dict.codes[row]) == ZS_DICT_NO_CODE)
+		return false;
+	bit = UINT64CONST(1) << (code % 64);
+	repeated = (seen[code / 64] & bit) != 0;
+	seen[code / 64] |= bit;
+	return repeated;
+}
+
 /*
- * Builds a table of words from strings all over the segment, or refines the one of the segment before.
+ * Builds a table of words from strings all over the segment, or refines the one of the segment before.  What stands in a
+ * coded dictionary is written once, however often it occurs.
  */
 static const char *
 build_words(ZsSegmentEncoder *se)
@@ -77,13 +94,15 @@ build_words(ZsSegmentEncoder *se)
 	const ZsColumnInput *in = se->in;
 	ZsCodecBuf *buf = &se->enc->bufs[ZS_BUF_WORDS];
 	ZsCodecBuf *scratch = &se->enc->bufs[ZS_BUF_WORD_COUNTS];
-	uint64		total = in->offsets[in->nrows] - in->offsets[0];
+	uint64		total = zscodec_mode_coded(se->mode) ? se->dict.raw_bytes + se->dict.rest_bytes :
+		in->offsets[in->nrows] - in->offsets[0];
 	uint32		step = Max((uint32) (total / ZS_WORDS_SAMPLE_MAX), in->nrows / WORDS_STRINGS) + 1;
 	uint32		most = 4 * Max(ZS_WORDS_SAMPLE_MAX / (in->nrows / step + 1), 16);
 	uint32		left = ZS_WORDS_SAMPLE_MAX;
 	const uint8 **strings;
 	uint32	   *lens;
 	uint32		n = 0;
+	uint64		seen[ZS_DICT_SMALL_ENTRIES / 64] = {0};
 
 	if (!zscodec_buf_reserve(buf, sizeof(ZsWordTable)) ||
 		!zscodec_buf_reserve(scratch, zscodec_words_scratch_size() +
@@ -95,7 +114,7 @@ build_words(ZsSegmentEncoder *se)
 	{
 		uint64		len = in->offsets[row + 1] - in->offsets[row];
 
-		if (len == 0 || (in->isext != NULL && in->isext[row]))
+		if (len == 0 || (in->isext != NULL && in->isext[row]) || is_repeated(se, row, seen))
 			continue;
 		Assert(n < WORDS_STRINGS);
 		strings[n] = in->bytes + in->offsets[row];
@@ -145,8 +164,11 @@ shared_cost(ZsSegmentEncoder *se, const ZsSharedParts *parts, uint64 *cost)
 {
 	const uint8 *area;
 	size_t		len;
-	const char *err = zscodec_shared_write(se->enc, se->options, parts, &area, &len);
+	const char *err;
 
+	if (cost == NULL)
+		return NULL;
+	err = zscodec_shared_write(se->enc, se->options, parts, &area, &len);
 	*cost = len;
 	return err;
 }
@@ -160,9 +182,14 @@ mode_applies(const ZsSegmentEncoder *se, ZsStringMode mode, uint64 total)
 	switch (mode)
 	{
 		case ZS_STRINGS_DICT:
-			return se->dict.n > 0 && se->dict.complete;
+			return se->dict.n > 0 && se->dict.complete && se->dict.raw_bytes <= ZS_DICT_BYTES_MAX;
 		case ZS_STRINGS_MIXED:
-			return se->dict.n > 0 && !se->dict.complete;
+			return se->dict.n > 0 && !se->dict.complete && se->dict.n <= ZS_DICT_MIXED_ENTRIES &&
+				se->dict.raw_bytes <= ZS_DICT_MIXED_BYTES;
+		case ZS_STRINGS_DICT_WORDS:
+		case ZS_STRINGS_MIXED_WORDS:
+			return se->dict.n > 0 && se->dict.complete == (mode == ZS_STRINGS_DICT_WORDS) &&
+				se->in->kind == ZS_KIND_BYTES && se->dict.raw_bytes + se->dict.rest_bytes >= MIN_WORDS_BYTES;
 		case ZS_STRINGS_PLAIN:
 			return true;
 		case ZS_STRINGS_FSST:
@@ -180,16 +207,17 @@ mode_applies(const ZsSegmentEncoder *se, ZsStringMode mode, uint64 total)
 	}
 }
 
-/* Makes what the mode shares and says what it costs. */
+/* Makes what the mode shares and, if cost is not NULL, says what it costs. */
 static const char *
 prepare_mode(ZsSegmentEncoder *se, ZsStringMode mode, uint64 *cost)
 {
 	ZsSharedParts parts = {0};
 	const char *err;
 
-	*cost = 0;
+	if (cost != NULL)
+		*cost = 0;
 	se->mode = mode;
-	se->use_dict = mode == ZS_STRINGS_DICT || mode == ZS_STRINGS_MIXED;
+	se->use_dict = mode == ZS_STRINGS_DICT || mode == ZS_STRINGS_MIXED || zscodec_mode_coded(mode);
 	se->prefix_len = 0;
 	if (mode == ZS_STRINGS_DICT)
 	{
@@ -204,11 +232,17 @@ prepare_mode(ZsSegmentEncoder *se, ZsStringMode mode, uint64 *cost)
 		parts.dict = mode == ZS_STRINGS_MIXED ? &se->dict : NULL;
 		return shared_cost(se, &parts, cost);
 	}
-	if (mode == ZS_STRINGS_WORDS)
+	if (mode == ZS_STRINGS_WORDS || zscodec_mode_coded(mode))
 	{
 		if (se->words == NULL && (err = build_words(se)) != NULL)
 			return err;
 		parts.words = se->words;
+		if (zscodec_mode_coded(mode) && se->words != NULL)
+		{
+			parts.dict = &se->dict;
+			parts.coded = true;
+			parts.limit = se->in->bytes + se->in->offsets[se->in->nrows];
+		}
 		return shared_cost(se, &parts, cost);
 	}
 	if (mode == ZS_STRINGS_PREFIXED)
@@ -251,14 +285,20 @@ trial_size(ZsSegmentEncoder *se, uint64 *size)
 static const char *
 take_mode(ZsSegmentEncoder *se, ZsStringMode mode)
 {
-	uint64		cost;
 	const char *err;
 
-	if ((err = prepare_mode(se, mode, &cost)) != NULL)
+	if ((err = prepare_mode(se, mode, NULL)) != NULL)
 		return err;
+	if (zscodec_mode_coded(mode) && se->words == NULL)
+	{
+		/* nothing but empty strings came into the sample */
+		mode = ZS_STRINGS_PACKED;
+		se->mode = mode;
+		se->use_dict = false;
+	}
 	if (mode != ZS_STRINGS_FSST && mode != ZS_STRINGS_FSST_PACKED && mode != ZS_STRINGS_MIXED)
 		se->symbols = NULL;
-	if (mode != ZS_STRINGS_WORDS)
+	if (mode != ZS_STRINGS_WORDS && !zscodec_mode_coded(mode))
 		se->words = NULL;
 	se->enc->last_mode = (int) mode;
 	return NULL;
@@ -273,7 +313,7 @@ repeat_mode(const ZsSegmentEncoder *se, uint64 total)
 	/* where there was next to nothing, nothing was found that saves */
 	return se->in->continues && se->enc->last_mode >= 0 && total / 4 <= se->enc->last_total &&
 		mode_applies(se, last, total) &&
-		(se->dict.n > 0) == (last == ZS_STRINGS_DICT || last == ZS_STRINGS_MIXED);
+		(se->dict.n > 0) == (last == ZS_STRINGS_DICT || last == ZS_STRINGS_MIXED || zscodec_mode_coded(last));
 }
 
 /* Chooses the mode of a FIXED or BYTES segment. */
@@ -301,6 +341,8 @@ choose_string_mode(ZsSegmentEncoder *se)
 			continue;
 		if ((err = prepare_mode(se, (ZsStringMode) m, &cost)) != NULL)
 			return err;
+		if (zscodec_mode_coded(se->mode) && se->words == NULL)
+			continue;
 		symbols = se->symbols;
 		if ((err = trial_size(se, &size)) != NULL)
 			return err;

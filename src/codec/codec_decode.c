@@ -111,6 +111,20 @@ codes_below(const uint64 *codes, uint32 n, uint32 ndict)
 	return bad == 0;
 }
 
+/* Forms what a coded dictionary has for valid codes. */
+static const char *
+form_entries(const uint64 *codes, uint32 n, const ZsSharedState *shared)
+{
+	const char *err;
+
+	for (uint32 i = 0; i < n && shared->coded != NULL; i++)
+	{
+		if ((err = zscodec_dict_need(shared, codes[i])) != NULL)
+			return err;
+	}
+	return NULL;
+}
+
 /* Looks codes up; values may be the same array. */
 static ZS_CLONES void
 look_up_codes(const uint64 *codes, uint32 n, const uint64 *dict, uint64 *values)
@@ -163,9 +177,12 @@ decode_dict(VectorBody *body, const ZsSharedState *shared, uint32 *want, ZsVecto
 	if (*want & ZS_FORM_SCALED)
 		look_up_scaled(codes, body, shared, out);
 	for (uint32 i = 0; i < n && (*want & ZS_FORM_LENGTHS); i++)
-		out->lengths[i] = zscodec_varlena_len(shared->dict_values[codes[i]]);
-	if (*want & ZS_FORM_VALUES)
-		look_up_codes(codes, n, shared->dict_values, out->values);
+		out->lengths[i] = zscodec_dict_len(shared, codes[i]);
+	if ((*want & ZS_FORM_VALUES) == 0)
+		return NULL;
+	if ((err = form_entries(codes, n, shared)) != NULL)
+		return err;
+	look_up_codes(codes, n, shared->dict_values, out->values);
 	return NULL;
 }
 
@@ -189,7 +206,8 @@ read_literal_tag(ZsReader *r, int *encoding)
 	if (reader_left(r) < 1)
 		return ZS_ERR_SHORT;
 	*encoding = *r->p++;
-	return *encoding == ZS_ENC_PLAIN || *encoding == ZS_ENC_FSST ? NULL : "encoding does not fit the type";
+	return *encoding == ZS_ENC_PLAIN || *encoding == ZS_ENC_FSST || *encoding == ZS_ENC_WORDS ? NULL :
+		"encoding does not fit the type";
 }
 
 static const char *
@@ -211,7 +229,8 @@ decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedSta
 		return err;
 	if (!codes_below(known, nknown, shared->ndict))
 		return "dictionary code out of range";
-	look_up_codes(known, nknown, shared->dict_values, known);
+	if ((want & ZS_FORM_VALUES) && (err = form_entries(known, nknown, shared)) != NULL)
+		return err;
 	if ((err = read_literal_tag(r, &encoding)) != NULL ||
 		(err = zscodec_strings_decode(info, encoding, r, nliterals, shared, want, out)) != NULL)
 		return err;
@@ -232,9 +251,9 @@ decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedSta
 		{
 			nknown--;
 			if (want & ZS_FORM_VALUES)
-				out->values[i] = known[nknown];
+				out->values[i] = shared->dict_values[known[nknown]];
 			if (want & ZS_FORM_LENGTHS)
-				out->lengths[i] = zscodec_varlena_len(known[nknown]);
+				out->lengths[i] = zscodec_dict_len(shared, known[nknown]);
 		}
 	}
 	Assert(literal == 0 && nknown == 0);
@@ -266,8 +285,7 @@ decode_mixed_entry(const ZsSegmentInfo *info, ZsReader *r, uint32 n, uint32 entr
 	}
 	if (codes[entry - before] >= shared->ndict)
 		return "dictionary code out of range";
-	*value = shared->dict_values[codes[entry - before]];
-	return NULL;
+	return zscodec_dict_one(shared, codes[entry - before], out, value);
 }
 
 /* The forms of the non-null rows, into the first entries; takes out of *want what turns out not to be there. */
@@ -610,26 +628,34 @@ add_scaled(const ZsSharedState *shared, ZsVectorOut *out)
 	}
 }
 
-void
+const char *
 zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
 {
+	const char *err;
+
 	Assert((out->have & ZS_FORM_CODES) != 0 && shared->ndict > 0);
 	want &= ZS_FORM_VALUES | (info->kind == ZS_KIND_NUMERIC && shared->dict_scaled != NULL ? ZS_FORM_SCALED : 0) |
 		(info->kind == ZS_KIND_BYTES ? ZS_FORM_LENGTHS : 0);
 	if (want & ZS_FORM_VALUES)
 	{
+		for (uint32 i = 0; i < out->nrows && shared->coded != NULL; i++)
+		{
+			if (!out->isnull[i] && (err = zscodec_dict_need(shared, out->codes[i])) != NULL)
+				return err;
+		}
 		for (uint32 i = 0; i < out->nrows; i++)
 			out->values[i] = out->isnull[i] ? 0 : shared->dict_values[out->codes[i]];
 	}
 	if (want & ZS_FORM_LENGTHS)
 	{
 		for (uint32 i = 0; i < out->nrows; i++)
-			out->lengths[i] = out->isnull[i] ? 0 : zscodec_varlena_len(shared->dict_values[out->codes[i]]);
+			out->lengths[i] = out->isnull[i] ? 0 : zscodec_dict_len(shared, out->codes[i]);
 		out->has_odd = false;
 	}
 	if (want & ZS_FORM_SCALED)
 		add_scaled(shared, out);
 	out->have |= want;
+	return NULL;
 }
 
 /* Value entry of the non-null rows. */
@@ -649,8 +675,7 @@ decode_entry(const ZsSegmentInfo *info, VectorBody *body, uint32 entry, const Zs
 				return err;
 			if (code >= shared->ndict)
 				return "dictionary code out of range";
-			*value = shared->dict_values[code];
-			return NULL;
+			return zscodec_dict_one(shared, code, out, value);
 		case ZS_ENC_MIXED:
 			return decode_mixed_entry(info, &body->r, body->n, entry, shared, out, value);
 		case ZS_ENC_ALP:

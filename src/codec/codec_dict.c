@@ -8,6 +8,9 @@
  * Strings get a second chance: a sample does not show the pages that one visitor in a thousand looks at, so a filter of
  * hashes estimates how many rows repeat an earlier one, and if there are too many distinct values for a complete
  * dictionary, those that repeat most make one, and the others remain literals.
+ * Integers do, too: users, addresses and hashes of which a segment has ten thousand or more.  Whether a large
+ * dictionary pays then is a matter of its size, so the same filter counts the distinct values, and codes and
+ * entries must come out well below what a few vectors take as they are.
  * Integers are sorted, strings too unless there are many: sorted codes compare like values, pack together where
  * values cluster, and sorted entries compress better.
  */
@@ -32,12 +35,20 @@
 /* Fewer rows are not worth a dictionary. */
 #define MIN_ROWS			16
 
+/* Many distinct integers: repeats in the sample, bits of the range from which on a large dictionary is thought of. */
+#define MANY_MIN_REPEATS	12
+#define MANY_MIN_WIDTH		20
+
+/* A large dictionary must save one in so many bytes, and bits that a sorted entry takes beyond those of the gaps. */
+#define MANY_SAVING			4
+#define MANY_ENTRY_BITS		3
+
 /* The hash table; slots hold entry + 1. */
 typedef struct DictTable
 {
+	ZsDictEntry entries[MAX_ENTRIES];
 	uint32		slots[MAX_SLOTS];
 	uint32		order[MAX_ENTRIES];
-	ZsDictEntry entries[MAX_ENTRIES];
 	uint32		nslots;
 	uint32		n;
 	uint64		raw_bytes;
@@ -199,12 +210,75 @@ strings_repeat(DictTable *t, const ZsColumnInput *in)
 	return nvalues >= 4 * MIN_ROWS && nrepeats >= nvalues / FILTER_MIN_SHARE;
 }
 
+/* Bits that a value takes as it is, in 64ths, in three vectors. */
+static uint64
+native_bits(const ZsColumnInput *in)
+{
+	uint32		nvectors = in->nrows / ZS_VECTOR_ROWS;
+	uint64		values[ZS_VECTOR_ROWS];
+	uint8		out[ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS)];
+	uint64		size = 0;
+	uint64		nvalues = 0;
+
+	for (uint32 i = 0; i < 3; i++)
+	{
+		uint32		first = nvectors * i / 3 * ZS_VECTOR_ROWS;
+		uint32		n = 0;
+
+		for (uint32 row = first; row < Min(in->nrows, first + ZS_VECTOR_ROWS); row++)
+		{
+			if (!is_set(in->isnull, row))
+				values[n++] = (uint64) in->ints[row];
+		}
+		if (n > 0)
+			size += zscodec_ints_encode(values, n, out);
+		nvalues += n;
+	}
+	return nvalues == 0 ? 0 : size * 8 * 64 / nvalues;
+}
+
+/* Would a large dictionary of integers save enough?  Its size follows from the number of distinct values. */
+static bool
+many_pay(DictTable *t, const ZsColumnInput *in)
+{
+	uint64		native = native_bits(in);
+	uint64		ndistinct = 0;
+	uint64		nvalues = 0;
+	int64		min = PG_INT64_MAX;
+	int64		max = PG_INT64_MIN;
+	uint64		bits;
+	int			width;
+
+	memset(t->slots, 0, FILTER_BITS / 8);
+	for (uint32 row = 0; row < in->nrows; row++)
+	{
+		uint32		hash;
+		uint32		bit;
+
+		if (is_set(in->isnull, row))
+			continue;
+		hash = mix((uint64) in->ints[row], 0) % FILTER_BITS;
+		bit = 1u << (hash % 32);
+		ndistinct += (t->slots[hash / 32] & bit) == 0;
+		t->slots[hash / 32] |= bit;
+		min = Min(min, in->ints[row]);
+		max = Max(max, in->ints[row]);
+		nvalues++;
+	}
+	if (ndistinct < 2 || ndistinct > ZS_DICT_ENTRIES_MAX)
+		return false;
+	width = bit_width(ndistinct - 1);
+	bits = ndistinct * (uint64) (Max(bit_width((uint64) max - (uint64) min) - width, 0) + MANY_ENTRY_BITS) +
+		nvalues * (uint64) width;
+	return bits * 64 <= nvalues * (native - native / MANY_SAVING);
+}
+
 /* Do values repeat in a sample, and would codes be shorter than what they stand for? */
 static bool
 sample_repeats(DictTable *t, const ZsColumnInput *in)
 {
 	uint32		step = Max(in->nrows / SAMPLE_ROWS, 1);
-	uint32		most = in->kind >= ZS_KIND_FIXED ? in->nrows : (in->nrows / step + 1) / 4;
+	uint32		most = in->kind >= ZS_KIND_FIXED || in->kind == ZS_KIND_INT ? in->nrows : (in->nrows / step + 1) / 4;
 	uint32	   *seen = t->order;	/* how often, by code */
 	uint32		nseen = 0;
 	uint32		nknown = 0;
@@ -240,20 +314,46 @@ sample_repeats(DictTable *t, const ZsColumnInput *in)
 		return t->n <= nseen - nseen / 4 || strings_repeat(t, in);
 	/* Values seen once foretell as large a share of unseen ones among the other rows (Good and Turing). */
 	if (t->n > nseen / 4 || nonce > nseen / 32)
-		return false;
+		return in->kind == ZS_KIND_INT && nseen - t->n >= MANY_MIN_REPEATS &&
+			bit_width((uint64) max - (uint64) min) >= MANY_MIN_WIDTH && many_pay(t, in);
 	return in->kind == ZS_KIND_NUMERIC || bit_width(t->n) + 2 <= bit_width((uint64) max - (uint64) min);
 }
 
 /* What the sort below compares; qsort() has no argument for it, and the codec runs in one thread. */
 static const DictTable *sorted_table;
 
+/* An integer and which entry it is. */
+typedef struct IntRank
+{
+	int64		value;
+	uint64		entry;
+} IntRank;
+
 static int
 compare_ints(const void *a, const void *b)
 {
-	int64		x = (int64) sorted_table->entries[*(const uint32 *) a].value;
-	int64		y = (int64) sorted_table->entries[*(const uint32 *) b].value;
+	int64		x = ((const IntRank *) a)->value;
+	int64		y = ((const IntRank *) b)->value;
 
 	return x < y ? -1 : x > y;
+}
+
+/* Fills t->order with the entries in the order of their values. */
+static void
+sort_ints(DictTable *t)
+{
+	IntRank    *ranks = (IntRank *) t->slots;	/* no longer needed for lookups */
+
+	StaticAssertDecl(sizeof(t->slots) >= ZS_DICT_ENTRIES_MAX * sizeof(IntRank), "entries fit the slots");
+	Assert(t->n <= ZS_DICT_ENTRIES_MAX);
+	for (uint32 i = 0; i < t->n; i++)
+	{
+		ranks[i].value = (int64) t->entries[i].value;
+		ranks[i].entry = i;
+	}
+	qsort(ranks, t->n, sizeof(IntRank), compare_ints);
+	for (uint32 i = 0; i < t->n; i++)
+		t->order[i] = (uint32) ranks[i].entry;
 }
 
 static int
@@ -273,10 +373,15 @@ sort_entries(DictTable *t, bool by_ref, uint32 *codes, uint32 nrows)
 	uint32	   *rank = t->slots;	/* no longer needed for lookups */
 
 	Assert(t->n <= MAX_SLOTS);
-	for (uint32 i = 0; i < t->n; i++)
-		t->order[i] = i;
-	sorted_table = t;
-	qsort(t->order, t->n, sizeof(uint32), by_ref ? compare_bytes : compare_ints);
+	if (by_ref)
+	{
+		for (uint32 i = 0; i < t->n; i++)
+			t->order[i] = i;
+		sorted_table = t;
+		qsort(t->order, t->n, sizeof(uint32), compare_bytes);
+	}
+	else
+		sort_ints(t);
 	for (uint32 i = 0; i < t->n; i++)
 		rank[t->order[i]] = i;
 	for (uint32 row = 0; row < nrows; row++)
@@ -317,7 +422,7 @@ clear_null_codes(const ZsColumnInput *in, uint32 *codes)
  * codes.  False when hardly any row would be left with a code.
  */
 static bool
-keep_frequent(DictTable *t, uint32 *codes, uint32 nrows)
+keep_frequent(DictTable *t, uint32 *codes, uint32 nrows, uint32 max_entries, uint64 max_bytes)
 {
 	uint32	   *renumber = t->order;
 	uint32		min_count = 1;
@@ -339,7 +444,7 @@ keep_frequent(DictTable *t, uint32 *codes, uint32 nrows)
 			bytes += keep ? t->entries[i].len : 0;
 			ncovered += keep ? t->entries[i].count : 0;
 		}
-	} while (n > ZS_DICT_MIXED_ENTRIES || bytes > ZS_DICT_MIXED_BYTES);
+	} while (n > max_entries || bytes > max_bytes);
 	if (n < 2 || ncovered < nrows / FILTER_MIN_SHARE)
 		return false;
 	for (uint32 i = 0; i < t->n; i++)
@@ -352,7 +457,6 @@ keep_frequent(DictTable *t, uint32 *codes, uint32 nrows)
 		if (codes[row] != ZS_DICT_NO_CODE)
 			codes[row] = renumber[codes[row]];
 	}
-	Assert(n <= ZS_DICT_MIXED_ENTRIES && bytes <= ZS_DICT_MIXED_BYTES);
 	t->n = n;
 	t->raw_bytes = bytes;
 	return true;
@@ -389,8 +493,9 @@ const char *
 zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 {
 	DictTable  *t;
-	uint32		limit = Min(ZS_DICT_ENTRIES_MAX, in->nrows / 2);
 	bool		strings = in->kind >= ZS_KIND_FIXED;
+	bool		codable = in->kind == ZS_KIND_BYTES;
+	uint32		limit = Min(in->kind == ZS_KIND_INT ? ZS_DICT_ENTRIES_MAX : ZS_DICT_SMALL_ENTRIES, in->nrows / 2);
 	const char *err;
 
 	memset(dict, 0, sizeof(*dict));
@@ -420,13 +525,14 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 		else
 			t->entries[dict->codes[row]].count++;
 	}
-	dict->complete = t->n <= limit && t->raw_bytes <= ZS_DICT_BYTES_MAX &&
+	dict->complete = t->n <= limit && t->raw_bytes <= (codable ? ZS_DICT_CODED_BYTES : ZS_DICT_BYTES_MAX) &&
 		(!strings || t->n <= in->nrows / 4);
 	if (!dict->complete)
 	{
 		if (!strings)
 			return NULL;
-		if (!keep_frequent(t, dict->codes, in->nrows))
+		if (!keep_frequent(t, dict->codes, in->nrows, codable ? ZS_DICT_SMALL_ENTRIES : ZS_DICT_MIXED_ENTRIES,
+						   codable ? ZS_DICT_CODED_BYTES : ZS_DICT_MIXED_BYTES))
 			return NULL;
 		clear_null_codes(in, dict->codes);
 	}
@@ -436,6 +542,11 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 	dict->sorted = !dict->by_ref || t->n <= SORT_STRINGS_MAX;
 	if (dict->sorted)
 		sort_entries(t, dict->by_ref, dict->codes, in->nrows);
+	for (uint32 row = 0; row < in->nrows && strings; row++)
+	{
+		if (dict->codes[row] == ZS_DICT_NO_CODE)
+			dict->rest_bytes += in->offsets[row + 1] - in->offsets[row];
+	}
 	dict->n = t->n;
 	dict->raw_bytes = t->raw_bytes;
 	dict->entries = t->entries;
@@ -472,5 +583,59 @@ zscodec_dict_write(const ZsDictBuild *dict, ZsCodecBuf *body)
 			body->len += dict->entries[i].len;
 		}
 	}
+	return NULL;
+}
+
+/* Appends the dictionary to the body of a shared area, its entries coded by the words. */
+const char *
+zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words, const uint8 *limit, ZsCodecBuf *body)
+{
+	uint64		chunk[ZS_VECTOR_ROWS];
+	uint32		nblocks = (dict->n + ZS_DICT_CODED_BLOCK - 1) / ZS_DICT_CODED_BLOCK;
+	size_t		room = 9 + (2 * dict->n / ZS_VECTOR_ROWS + 3) * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS);
+	ZsBitWriter w = {NULL, 0, 0};
+	uint64		block_bits[ZS_DICT_SMALL_ENTRIES / ZS_DICT_CODED_BLOCK];
+	uint8	   *codes;
+	uint64		before = 0;
+
+	Assert(dict->by_ref && dict->n <= ZS_DICT_SMALL_ENTRIES && dict->raw_bytes <= ZS_DICT_CODED_BYTES);
+	if (!zscodec_buf_reserve(body, body->len + room + ZS_WORDS_ENCODED_MAX(dict->raw_bytes)))
+		return ZS_ERR_MEMORY;
+
+	/* the codes go behind the largest room that the numbers in front of them may take, and are moved then */
+	codes = body->data + body->len + room;
+	w.p = codes;
+	for (uint32 i = 0; i < dict->n; i++)
+	{
+		zscodec_words_encode(words, dict->entries[i].ptr, dict->entries[i].len, limit, &w);
+		if ((i + 1) % ZS_DICT_CODED_BLOCK == 0 || i + 1 == dict->n)
+		{
+			uint64		bit = (uint64) (w.p - codes) * 8 + (uint64) w.nbits;
+
+			block_bits[i / ZS_DICT_CODED_BLOCK] = bit - before;
+			before = bit;
+		}
+	}
+	if (w.nbits > 0)
+		w.p++;
+
+	body->data[body->len] = dict->sorted;
+	store32(body->data + body->len + 1, dict->n);
+	body->len += 5;
+	for (uint32 start = 0; start < dict->n; start += ZS_VECTOR_ROWS)
+	{
+		uint32		n = Min(dict->n - start, ZS_VECTOR_ROWS);
+
+		for (uint32 i = 0; i < n; i++)
+			chunk[i] = dict->entries[start + i].len;
+		body->len += zscodec_ints_encode(chunk, n, body->data + body->len);
+	}
+	for (uint32 start = 0; start < nblocks; start += ZS_VECTOR_ROWS)
+		body->len += zscodec_ints_encode(block_bits + start, Min(nblocks - start, ZS_VECTOR_ROWS), body->data + body->len);
+	store32(body->data + body->len, (uint32) (w.p - codes));
+	body->len += 4;
+	Assert(body->data + body->len <= codes);
+	memmove(body->data + body->len, codes, (size_t) (w.p - codes));
+	body->len += (size_t) (w.p - codes);
 	return NULL;
 }

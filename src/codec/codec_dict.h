@@ -29,6 +29,7 @@ typedef struct ZsDictBuild
 	bool		complete;		/* else some values have no code */
 	uint32		n;
 	uint64		raw_bytes;		/* of all entries */
+	uint64		rest_bytes;		/* of strings without a code, overflow pointers included */
 	ZsDictEntry *entries;
 	uint32	   *codes;			/* of each row: 0 for nulls, ZS_DICT_NO_CODE for overflow pointers and
 								 * values left out */
@@ -36,11 +37,15 @@ typedef struct ZsDictBuild
 
 extern const char *zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict);
 extern const char *zscodec_dict_write(const ZsDictBuild *dict, ZsCodecBuf *body);
+extern const char *zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words, const uint8 *limit,
+											ZsCodecBuf *body);
 
 /* Parts that a shared area is made of; NULL or 0 = not there. */
 typedef struct ZsSharedParts
 {
 	const ZsDictBuild *dict;
+	bool		coded;			/* by the words */
+	const uint8 *limit;			/* end of the bytes that entries of a coded one point into */
 	const ZsSymbolTable *symbols;
 	const ZsWordTable *words;
 	const uint8 *prefix;

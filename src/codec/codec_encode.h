@@ -23,6 +23,8 @@ typedef enum ZsStringMode
 	ZS_STRINGS_PREFIXED,		/* the same behind a prefix from the segment */
 	ZS_STRINGS_FSST_PACKED,		/* symbols, then LZ4 or zstd */
 	ZS_STRINGS_MIXED,			/* codes and symbols, then LZ4 or zstd */
+	ZS_STRINGS_DICT_WORDS,		/* codes of a dictionary whose entries are coded by words */
+	ZS_STRINGS_MIXED_WORDS,		/* the same of the frequent values, words for the others */
 	ZS_STRINGS_MODES
 } ZsStringMode;
 
@@ -45,6 +47,20 @@ typedef struct ZsVectorRows
 	uint16		null_pos[ZS_VECTOR_ROWS];
 	uint16		ext_pos[ZS_VECTOR_ROWS];
 } ZsVectorRows;
+
+/* Is there a dictionary of the frequent values? */
+static inline bool
+zscodec_mode_mixed(ZsStringMode mode)
+{
+	return mode == ZS_STRINGS_MIXED || mode == ZS_STRINGS_MIXED_WORDS;
+}
+
+/* Is the dictionary coded? */
+static inline bool
+zscodec_mode_coded(ZsStringMode mode)
+{
+	return mode == ZS_STRINGS_DICT_WORDS || mode == ZS_STRINGS_MIXED_WORDS;
+}
 
 typedef struct ZsSegmentEncoder
 {

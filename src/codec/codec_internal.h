@@ -14,7 +14,7 @@
  * Header, 32 bytes, or 48 with segment bounds:
  *
  *		0	u8	magic 'Z'				8	u32	rows				20	u64	raw size
- *		1	u8	version				12	u32	nulls				28	u32	length of the payload
+ *		1	u8	version (1, 2)		12	u32	nulls				28	u32	length of the payload
  *		2	u8	kind, +0x80 unsigned	16	u32	length of shared	32	i64	zone minimum
  *		3	u8	align, +0x80 bounds						40	i64	zone maximum
  *		4	u16	width
@@ -30,11 +30,15 @@
  *
  * SHARED AREA
  *
- *		u8 flags (1 dictionary, 2 symbol table, 4 prefix, 8 words); u8 compression; u32 body length; body
+ *		u8 flags (1 dictionary, 2 symbol table, 4 prefix, 8 words, 16 coded dictionary); u8 compression; u32 body
+ *		length; body
  *
  * The body has, in this order: the dictionary (u8 sorted, u32 entries, integer streams of at most 1024
  * values each: the values, or the lengths followed by the bytes), the symbol table (u8 count, the
- * lengths, the symbols), the words (see codec_words.c), the prefix (u32 length, bytes).
+ * lengths, the symbols), the words (see codec_words.c), the coded dictionary, the prefix (u32 length, bytes).
+ *
+ * A coded dictionary is one of BYTES whose entries are coded by the words, in blocks of 16: u8 sorted; u32 entries;
+ * lengths, then bits that the blocks take, as integer streams of at most 1024 values each; u32 bytes; the codes.
  *
  * VECTOR
  *
@@ -106,7 +110,8 @@
 #define ZS_SHARED_HAS_SYMBOLS	0x02
 #define ZS_SHARED_HAS_PREFIX	0x04
 #define ZS_SHARED_HAS_WORDS		0x08
-#define ZS_SHARED_KNOWN_FLAGS	0x0F
+#define ZS_SHARED_HAS_CODED		0x10
+#define ZS_SHARED_KNOWN_FLAGS	0x1F
 #define ZS_SHARED_HEADER_SIZE	6
 
 /* One directory entry as it lies in the payload. */
@@ -132,12 +137,16 @@ StaticAssertDecl(ZS_HEADER_SIZE + ZS_HEADER_BOUNDS_SIZE +
 
 /*
  * Dictionary: more entries or bytes than these are not worth opening for one value.  A dictionary of only the
- * frequent values is kept smaller still.
+ * frequent values is kept smaller still.  Integers may have twice as many entries; strings that are coded, of which
+ * only those needed are formed, may have more bytes.
  */
-#define ZS_DICT_ENTRIES_MAX		16384
+#define ZS_DICT_ENTRIES_MAX		32768
+#define ZS_DICT_SMALL_ENTRIES	16384	/* the most in version 1 */
 #define ZS_DICT_BYTES_MAX		(1024 * 1024)
 #define ZS_DICT_MIXED_ENTRIES	8192
 #define ZS_DICT_MIXED_BYTES		(512 * 1024)
+#define ZS_DICT_CODED_BYTES		(2 * 1024 * 1024)
+#define ZS_DICT_CODED_BLOCK		16
 #define ZS_DICT_NO_CODE			0xFFFFFFFFu
 
 /* LZ4 looks back 64 kB. */
@@ -273,6 +282,42 @@ zscodec_varlena_data(uint64 value)
 	const uint8 *p = (const uint8 *) (uintptr_t) value;
 
 	return (*p & 1) != 0 ? p + 1 : p + 4;
+}
+
+/* A coded dictionary that is open. */
+typedef struct ZsCodedDict
+{
+	uint64	   *values;			/* 0 = not formed */
+	uint32	   *lens;
+	uint32	   *bits;			/* where the blocks' codes begin */
+	uint32	   *places;			/* where the blocks' entries are formed in the arena */
+	uint8	   *arena;			/* NULL until the first is formed */
+	uint32		arena_size;
+	uint32		codes_len;
+	const uint8 *codes;
+} ZsCodedDict;
+
+StaticAssertDecl(sizeof(ZsCodedDict) % 8 == 0, "values behind it are aligned");
+
+/* codec_shared.c */
+extern const char *zscodec_dict_form_block(const ZsSharedState *shared, uint32 block);
+extern const char *zscodec_dict_one(const ZsSharedState *shared, uint64 code, ZsVectorOut *out, uint64 *value);
+
+/* Makes sure that the entry of a valid code is formed. */
+static inline const char *
+zscodec_dict_need(const ZsSharedState *shared, uint64 code)
+{
+	if (likely(shared->dict_values[code] != 0) || shared->coded == NULL)
+		return NULL;
+	return zscodec_dict_form_block(shared, (uint32) (code / ZS_DICT_CODED_BLOCK));
+}
+
+/* The length of an entry's bytes, formed or not. */
+static inline uint32
+zscodec_dict_len(const ZsSharedState *shared, uint64 code)
+{
+	Assert(code < shared->ndict);
+	return shared->coded != NULL ? shared->coded->lens[code] : zscodec_varlena_len(shared->dict_values[code]);
 }
 
 /* codec_buf.c */

@@ -206,7 +206,7 @@ zscodec_segment_open(const uint8 *head, size_t len, ZsSegmentInfo *info)
 		return "segment header is cut off";
 	if (head[0] != ZS_SEGMENT_MAGIC)
 		return "segment header has the wrong magic";
-	if (head[1] != ZS_CODEC_VERSION)
+	if (head[1] < ZS_CODEC_VERSION_MIN || head[1] > ZS_CODEC_VERSION_MAX)
 		return "segment has a format version that this build does not know";
 	if ((err = read_type(head, info)) != NULL)
 		return err;

@@ -77,6 +77,8 @@ write_shared(ZsSegmentEncoder *se, const uint8 **area, size_t *area_len)
 	if (needed)
 	{
 		parts.dict = se->use_dict ? &se->dict : NULL;
+		parts.coded = se->use_dict && zscodec_mode_coded(se->mode);
+		parts.limit = se->by_ref ? se->in->bytes + se->in->offsets[se->in->nrows] : NULL;
 		parts.symbols = se->symbols;
 		parts.words = se->words;
 		parts.prefix = se->prefix;
@@ -136,7 +138,7 @@ write_head(const ZsSegmentEncoder *se, const ZsSegmentInfo *info, uint32 zone_wi
 	uint8	   *p = out;
 
 	p[0] = ZS_SEGMENT_MAGIC;
-	p[1] = ZS_CODEC_VERSION;
+	p[1] = shared_len > 0 && se->use_dict && (se->dict.n > ZS_DICT_SMALL_ENTRIES || zscodec_mode_coded(se->mode)) ? 2 : 1;
 	p[2] = (uint8) (in->kind | (in->kind == ZS_KIND_INT && in->is_unsigned ? ZS_HEADER_UNSIGNED : 0));
 	p[3] = (uint8) ((in->kind == ZS_KIND_FIXED ? in->align : 1) | (bounds ? ZS_HEADER_HAS_BOUNDS : 0));
 	store16(p + 4, (uint16) (in->kind == ZS_KIND_INT || in->kind == ZS_KIND_FIXED ? in->width : 0));
@@ -259,5 +261,5 @@ zscodec_segment_max_size(const ZsColumnInput *input)
 	/* Plain bytes or whole integers, lengths or exceptions, position sets; a shared area that paid for itself. */
 	return ZS_SEGMENT_HEAD_MAX + 2 * bytes +
 		nvectors * (4 * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 4 * ZS_POSSET_SIZE_MAX(ZS_VECTOR_ROWS)) +
-		ZS_DICT_BYTES_MAX / 4 + ZS_PREFIX_MAX + ZS_FSST_TABLE_SIZE_MAX + ZS_WORDS_TABLE_SIZE_MAX;
+		ZS_DICT_CODED_BYTES / 4 + ZS_PREFIX_MAX + ZS_FSST_TABLE_SIZE_MAX + ZS_WORDS_TABLE_SIZE_MAX;
 }

@@ -10,9 +10,12 @@
 #include "codec_compress.h"
 #include "codec_dict.h"
 
+/* Of a coded dictionary: strings that words do not shorten become up to three times as long. */
+#define CODED_SIZE_MAX		(3 * ZS_DICT_CODED_BYTES)
+
 /* No area of ours is longer: dictionary with its lengths, symbol table, prefix. */
 #define BODY_SIZE_MAX \
-	(ZS_DICT_BYTES_MAX + ZS_DICT_ENTRIES_MAX * 16 + ZS_FSST_TABLE_SIZE_MAX + ZS_WORDS_TABLE_SIZE_MAX + \
+	(CODED_SIZE_MAX + ZS_DICT_ENTRIES_MAX * 16 + ZS_FSST_TABLE_SIZE_MAX + ZS_WORDS_TABLE_SIZE_MAX + \
 	 ZS_PREFIX_MAX + 65536)
 
 /* Compression below this saves nothing. */
@@ -42,7 +45,7 @@ zscodec_shared_write(ZsEncoder *enc, const ZsEncodeOptions *options, const ZsSha
 	if (!zscodec_buf_reserve(body, ZS_SHARED_HEADER_SIZE + ZS_FSST_TABLE_SIZE_MAX + 4 + parts->prefix_len))
 		return ZS_ERR_MEMORY;
 	body->len = ZS_SHARED_HEADER_SIZE;
-	if (parts->dict != NULL)
+	if (parts->dict != NULL && !parts->coded)
 	{
 		flags |= ZS_SHARED_HAS_DICT;
 		if ((err = zscodec_dict_write(parts->dict, body)) != NULL)
@@ -62,6 +65,12 @@ zscodec_shared_write(ZsEncoder *enc, const ZsEncodeOptions *options, const ZsSha
 			return ZS_ERR_MEMORY;
 		body->len += zscodec_words_write(parts->words, body->data + body->len);
 	}
+	if (parts->dict != NULL && parts->coded)
+	{
+		flags |= ZS_SHARED_HAS_CODED;
+		if ((err = zscodec_dict_write_coded(parts->dict, parts->words, parts->limit, body)) != NULL)
+			return err;
+	}
 	if (parts->prefix_len > 0)
 	{
 		uint32		prefix_len = (uint32) parts->prefix_len;
@@ -74,7 +83,7 @@ zscodec_shared_write(ZsEncoder *enc, const ZsEncodeOptions *options, const ZsSha
 
 	body_len = body->len - ZS_SHARED_HEADER_SIZE;
 	Assert(body_len <= BODY_SIZE_MAX);
-	if (body_len >= MIN_COMPRESS_SIZE && zscodec_buf_reserve(packed, body->len))
+	if (body_len >= MIN_COMPRESS_SIZE && !parts->coded && zscodec_buf_reserve(packed, body->len))
 		size = zscodec_compress(enc, options, body->data + ZS_SHARED_HEADER_SIZE, body_len, NULL, 0,
 								packed->data + ZS_SHARED_HEADER_SIZE, body_len - body_len / 32);
 	if (size > 0)
@@ -145,21 +154,165 @@ open_dict(const ZsSegmentInfo *info, ZsReader *r, ZsSharedState *shared, uint64 
 	return NULL;
 }
 
-/* Reads the parts out of a body; the arrays were laid out by zscodec_shared_open(). */
+/* Streams of n integers, at most 1024 each, whose sum is not above limit. */
 static const char *
-open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *shared, uint64 *symbols,
-		   uint8 *symbol_lens, ZsWordReader *words, uint64 *values, uint8 *arena)
+read_numbers(ZsReader *r, uint32 n, uint64 limit, uint32 *out)
+{
+	uint64		chunk[ZS_VECTOR_ROWS];
+	uint64		total = 0;
+	const char *err;
+
+	for (uint32 start = 0; start < n; start += ZS_VECTOR_ROWS)
+	{
+		uint32		count = Min(n - start, ZS_VECTOR_ROWS);
+
+		if ((err = zscodec_ints_decode(r, count, chunk)) != NULL)
+			return err;
+		for (uint32 i = 0; i < count; i++)
+		{
+			if (chunk[i] > limit - total)
+				return "dictionary entry is too long";
+			total += chunk[i];
+			out[start + i] = (uint32) chunk[i];
+		}
+	}
+	return NULL;
+}
+
+#define CODED_BLOCKS(n)		(((n) + ZS_DICT_CODED_BLOCK - 1) / ZS_DICT_CODED_BLOCK)
+
+/* Memory of a coded dictionary of n entries but for its arena and codes; they begin at 8-byte addresses. */
+static size_t
+coded_size(uint32 n)
+{
+	return sizeof(ZsCodedDict) + n * (sizeof(uint64) + sizeof(uint32)) + 2 * CODED_BLOCKS(n) * sizeof(uint32) +
+		2 * sizeof(uint64);
+}
+
+/* Reads a coded dictionary but for its codes, which stay where they are; shared->coded has memory for it. */
+static const char *
+open_coded(ZsReader *r, ZsSharedState *shared)
+{
+	ZsCodedDict *d = shared->coded;
+	uint32		n = shared->ndict;
+	uint32		nblocks = CODED_BLOCKS(n);
+	size_t		place = 0;
+	uint32		bit = 0;
+	const char *err;
+
+	d->arena = NULL;
+	d->values = (uint64 *) (d + 1);
+	d->lens = (uint32 *) (d->values + n);
+	d->bits = d->lens + n;
+	d->places = d->bits + nblocks;
+	memset(d->values, 0, n * sizeof(uint64));
+	shared->dict_sorted = r->p[0] != 0;
+	r->p += 5;
+	if ((err = read_numbers(r, n, ZS_DICT_CODED_BYTES, d->lens)) != NULL ||
+		(err = read_numbers(r, nblocks, (uint64) CODED_SIZE_MAX * 8, d->bits)) != NULL)
+		return err;
+	if (reader_left(r) < 4)
+		return ZS_ERR_SHORT;
+	d->codes_len = load32(r->p);
+	r->p += 4;
+	if (reader_left(r) < d->codes_len)
+		return ZS_ERR_SHORT;
+	d->codes = r->p;
+	r->p += d->codes_len;
+	for (uint32 b = 0; b < nblocks; b++)
+	{
+		uint32		bits = d->bits[b];
+
+		d->bits[b] = bit;
+		d->places[b] = (uint32) place;
+		bit += bits;
+		for (uint32 i = b * ZS_DICT_CODED_BLOCK; i < Min(n, (b + 1) * ZS_DICT_CODED_BLOCK); i++)
+			place += d->lens[i] + ZS_VARLENA_OVERHEAD;
+		/* decoding scribbles behind the end */
+		place = (place + ZS_SLACK + 7) & ~(size_t) 7;
+	}
+	d->arena_size = (uint32) place;
+	return NULL;
+}
+
+const char *
+zscodec_dict_form_block(const ZsSharedState *shared, uint32 block)
+{
+	ZsCodedDict *d = shared->coded;
+	uint32		first = block * ZS_DICT_CODED_BLOCK;
+	uint32		n = Min(shared->ndict - first, ZS_DICT_CODED_BLOCK);
+	uint64		values[ZS_DICT_CODED_BLOCK];
+	uint8	   *p;
+	ZsReader	r = {d->codes, d->codes + d->codes_len};
+	ZsBitReader bits;
+
+	Assert(first < shared->ndict);
+	if (d->arena == NULL && (d->arena = shared->alloc.alloc(shared->alloc.ctx, d->arena_size)) == NULL)
+		return ZS_ERR_MEMORY;
+	p = d->arena + d->places[block];
+	if (!zscodec_words_start(&bits, &r, d->bits[block]))
+		return ZS_ERR_SHORT;
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint8	   *data;
+
+		values[i] = zscodec_varlena_start(&p, d->lens[first + i], &data);
+		if (!zscodec_words_decode(&bits, shared->words, data, d->lens[first + i]))
+			return "dictionary entry is corrupted";
+		p = data + d->lens[first + i];
+	}
+	memcpy(&d->values[first], values, n * sizeof(uint64));
+	return NULL;
+}
+
+/* The value of a code, formed in the arena of out unless it is formed already. */
+const char *
+zscodec_dict_one(const ZsSharedState *shared, uint64 code, ZsVectorOut *out, uint64 *value)
+{
+	ZsCodedDict *d = shared->coded;
+	uint32		first = (uint32) code - (uint32) code % ZS_DICT_CODED_BLOCK;
+	uint64		before = 0;
+	ZsBitReader bits;
+	ZsReader	r;
+	uint8	   *p;
+	uint8	   *data;
+
+	*value = shared->dict_values[code];
+	if (d == NULL || *value != 0)
+		return NULL;
+	r.p = d->codes;
+	r.end = d->codes + d->codes_len;
+	for (uint32 i = first; i < code; i++)
+		before += d->lens[i];
+	if (!zscodec_arena_reserve(&out->alloc, &out->arena, &out->arena_size,
+							   (size_t) d->lens[code] + ZS_VARLENA_OVERHEAD + ZS_SLACK))
+		return ZS_ERR_MEMORY;
+	p = out->arena;
+	*value = zscodec_varlena_start(&p, d->lens[code], &data);
+	return zscodec_words_start(&bits, &r, d->bits[first / ZS_DICT_CODED_BLOCK]) &&
+		zscodec_words_skip(&bits, shared->words, before) &&
+		zscodec_words_decode(&bits, shared->words, data, d->lens[code]) ? NULL : "dictionary entry is corrupted";
+}
+
+const char *
+zscodec_shared_form(const ZsSharedState *shared)
 {
 	const char *err;
 
-	if (flags & ZS_SHARED_HAS_DICT)
+	for (uint32 code = 0; shared->coded != NULL && code < shared->ndict; code += ZS_DICT_CODED_BLOCK)
 	{
-		shared->dict_sorted = r->p[0] != 0;
-		r->p += 5;
-		if ((err = open_dict(info, r, shared, values, arena)) != NULL)
+		if ((err = zscodec_dict_need(shared, code)) != NULL)
 			return err;
-		shared->dict_values = values;
 	}
+	return NULL;
+}
+
+/* The symbol table and the words, in this order. */
+static const char *
+open_tables(ZsReader *r, int flags, ZsSharedState *shared, uint64 *symbols, uint8 *symbol_lens, ZsWordReader *words)
+{
+	const char *err;
+
 	if (flags & ZS_SHARED_HAS_SYMBOLS)
 	{
 		if ((err = zscodec_fsst_read(r, symbols, symbol_lens, &shared->nsymbols)) != NULL)
@@ -173,28 +326,99 @@ open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *sha
 			return err;
 		shared->words = words;
 	}
-	if (flags & ZS_SHARED_HAS_PREFIX)
+	return NULL;
+}
+
+/* The prefix, which is to stay where it is. */
+static const char *
+open_prefix(ZsReader *r, ZsSharedState *shared)
+{
+	if (reader_left(r) < 4)
+		return ZS_ERR_SHORT;
+	shared->prefix_len = load32(r->p);
+	r->p += 4;
+	if (shared->prefix_len > ZS_PREFIX_MAX)
+		return "compression prefix is too long";
+	if (reader_left(r) < shared->prefix_len)
+		return ZS_ERR_SHORT;
+	shared->prefix = r->p;
+	r->p += shared->prefix_len;
+	return NULL;
+}
+
+/* Entries of the dictionary at p. */
+static const char *
+read_count(const ZsSegmentInfo *info, const ZsReader *r, ZsSharedState *shared)
+{
+	if (reader_left(r) < 5)
+		return ZS_ERR_SHORT;
+	shared->ndict = load32(r->p + 1);
+	return shared->ndict >= 1 && shared->ndict <= Min((uint32) ZS_DICT_ENTRIES_MAX, info->nrows) ? NULL :
+		"dictionary has an impossible number of entries";
+}
+
+/* Memory that is given back by zscodec_shared_free(). */
+static uint8 *
+take(ZsSharedState *shared, size_t size)
+{
+	uint8	   *mem = shared->alloc.alloc(shared->alloc.ctx, size);
+
+	if (mem != NULL)
+		shared->mem_size += (uint32) size;
+	return mem;
+}
+
+/*
+ * Opens the parts at the reader.  Memory: symbols 256 * 8 | symbol lengths 256 | words | dictionary values | formed
+ * entries; a coded dictionary has its own.
+ */
+static const char *
+open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *shared)
+{
+	size_t		words_off = 256 * sizeof(uint64) + 256;
+	size_t		values_off = words_off + ((flags & ZS_SHARED_HAS_WORDS) ? (sizeof(ZsWordReader) + 7) & ~(size_t) 7 : 0);
+	size_t		size = values_off;
+	const char *err;
+
+	if (flags & ZS_SHARED_HAS_DICT)
 	{
-		if (reader_left(r) < 4)
-			return ZS_ERR_SHORT;
-		shared->prefix_len = load32(r->p);
-		r->p += 4;
-		if (shared->prefix_len > ZS_PREFIX_MAX)
-			return "compression prefix is too long";
-		if (reader_left(r) < shared->prefix_len)
-			return ZS_ERR_SHORT;
-		shared->prefix = r->p;
-		r->p += shared->prefix_len;
+		if ((err = read_count(info, r, shared)) != NULL)
+			return err;
+		size += shared->ndict * sizeof(uint64);
+		if (info->kind >= ZS_KIND_NUMERIC)
+			size += shared->ndict * (size_t) (info->kind == ZS_KIND_FIXED ? info->align : ZS_VARLENA_OVERHEAD) + reader_left(r);
 	}
+	if ((shared->mem = take(shared, size)) == NULL)
+		return ZS_ERR_MEMORY;
+	if (flags & ZS_SHARED_HAS_DICT)
+	{
+		uint64	   *values = (uint64 *) (shared->mem + values_off);
+
+		shared->dict_sorted = r->p[0] != 0;
+		r->p += 5;
+		if ((err = open_dict(info, r, shared, values, (uint8 *) (values + shared->ndict))) != NULL)
+			return err;
+		shared->dict_values = values;
+	}
+	if ((err = open_tables(r, flags, shared, (uint64 *) shared->mem, shared->mem + 256 * sizeof(uint64),
+						   (ZsWordReader *) (shared->mem + words_off))) != NULL)
+		return err;
+	if (flags & ZS_SHARED_HAS_CODED)
+	{
+		if ((err = read_count(info, r, shared)) != NULL)
+			return err;
+		if ((shared->coded = (ZsCodedDict *) take(shared, coded_size(shared->ndict))) == NULL)
+			return ZS_ERR_MEMORY;
+		if ((err = open_coded(r, shared)) != NULL)
+			return err;
+		shared->dict_values = shared->coded->values;
+	}
+	if ((flags & ZS_SHARED_HAS_PREFIX) && (err = open_prefix(r, shared)) != NULL)
+		return err;
 	Assert(r->p <= r->end);
 	return reader_left(r) == 0 ? NULL : "shared area has trailing bytes";
 }
 
-/*
- * The memory of an open area:
- *
- *		symbols 256 * 8 | symbol lengths 256 | words | dictionary values | formed entries | body
- */
 static const char *
 open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedState *shared)
 {
@@ -202,11 +426,7 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 	int			flags;
 	int			compression;
 	size_t		body_len;
-	size_t		arena_size = 0;
-	size_t		values_off = 256 * sizeof(uint64) + 256;
-	size_t		body_off;
-	uint8	   *raw = NULL;
-	uint8	   *body;
+	bool		keep;
 	ZsReader	r;
 
 	if (len < ZS_SHARED_HEADER_SIZE)
@@ -216,55 +436,43 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 	body_len = load32(bytes + 2);
 	if (flags == 0 || flags > ZS_SHARED_KNOWN_FLAGS)
 		return "shared area has unknown parts";
+	if ((flags & ZS_SHARED_HAS_CODED) &&
+		((flags & ZS_SHARED_HAS_DICT) || !(flags & ZS_SHARED_HAS_WORDS) || info->kind != ZS_KIND_BYTES))
+		return "shared area has parts that do not fit";
 	if (body_len < 5 || body_len > BODY_SIZE_MAX)
 		return "shared area has an impossible length";
-	if (flags & ZS_SHARED_HAS_WORDS)
-		values_off += (sizeof(ZsWordReader) + 7) & ~(size_t) 7;
 	bytes += ZS_SHARED_HEADER_SIZE;
 	len -= ZS_SHARED_HEADER_SIZE;
 	if (compression == ZS_COMPRESSION_NONE ? body_len != len :
 		!zscodec_raw_len_plausible(compression, bytes, len, body_len))
 		return "shared area has an impossible length";
 
-	/* the number of entries, which says how much memory it takes, is inside the body */
+	/* codes and prefix stay where they are */
+	keep = (flags & (ZS_SHARED_HAS_CODED | ZS_SHARED_HAS_PREFIX)) != 0;
+	r.p = bytes;
+	if (compression != ZS_COMPRESSION_NONE || keep)
+	{
+		if ((shared->body = take(shared, body_len)) == NULL)
+			return ZS_ERR_MEMORY;
+		r.p = shared->body;
+	}
+	r.end = r.p + body_len;
 	if (compression != ZS_COMPRESSION_NONE)
 	{
-		raw = shared->alloc.alloc(shared->alloc.ctx, body_len);
-		if (raw == NULL)
-			return ZS_ERR_MEMORY;
-		err = zscodec_decompress(compression, bytes, len, NULL, 0, raw, body_len);
-		if (err != NULL)
-		{
-			shared->alloc.free(shared->alloc.ctx, raw);
+		if ((err = zscodec_decompress(compression, bytes, len, NULL, 0, shared->body, body_len)) != NULL)
 			return err;
-		}
-		bytes = raw;
 	}
-	if (flags & ZS_SHARED_HAS_DICT)
+	else if (keep)
+		memcpy(shared->body, bytes, body_len);
+	if ((err = open_parts(info, &r, flags, shared)) != NULL)
+		return err;
+	if (!keep && shared->body != NULL)
 	{
-		shared->ndict = load32(bytes + 1);
-		if (shared->ndict >= 1 && shared->ndict <= Min(ZS_DICT_ENTRIES_MAX, info->nrows))
-			arena_size = shared->ndict * (sizeof(uint64) + ZS_VARLENA_OVERHEAD) + body_len;
+		shared->alloc.free(shared->alloc.ctx, shared->body);
+		shared->body = NULL;
+		shared->mem_size -= (uint32) body_len;
 	}
-	body_off = values_off + arena_size;
-	shared->mem = shared->alloc.alloc(shared->alloc.ctx, body_off + body_len);
-	if (shared->mem != NULL)
-		memcpy(shared->mem + body_off, bytes, body_len);
-	if (raw != NULL)
-		shared->alloc.free(shared->alloc.ctx, raw);
-	if (shared->mem == NULL)
-		return ZS_ERR_MEMORY;
-	shared->mem_size = (uint32) (body_off + body_len);
-	if ((flags & ZS_SHARED_HAS_DICT) && arena_size == 0)
-		return "dictionary has an impossible number of entries";
-	body = shared->mem + body_off;
-	r.p = body;
-	r.end = body + body_len;
-	return open_parts(info, &r, flags, shared, (uint64 *) shared->mem,
-					  shared->mem + 256 * sizeof(uint64),
-					  (ZsWordReader *) (shared->mem + 256 * sizeof(uint64) + 256),
-					  (uint64 *) (shared->mem + values_off),
-					  shared->mem + values_off + shared->ndict * sizeof(uint64));
+	return NULL;
 }
 
 const char *

@@ -284,7 +284,7 @@ encode_literals(ZsSegmentEncoder *se, const uint8 *const *ptrs, const uint32 *le
 
 	/* of what LZ4 or zstd packs as a whole, no value is found by an anchor */
 	bool		anchors = se->mode == ZS_STRINGS_PLAIN || se->mode == ZS_STRINGS_FSST ||
-		se->mode == ZS_STRINGS_WORDS;
+		se->mode == ZS_STRINGS_WORDS || se->mode == ZS_STRINGS_MIXED_WORDS;
 	size_t		size;
 
 	if (fsst)
@@ -294,7 +294,7 @@ encode_literals(ZsSegmentEncoder *se, const uint8 *const *ptrs, const uint32 *le
 		if (size < total)
 			return size;
 	}
-	if (se->mode == ZS_STRINGS_WORDS && se->words != NULL)
+	if ((se->mode == ZS_STRINGS_WORDS || se->mode == ZS_STRINGS_MIXED_WORDS) && se->words != NULL)
 	{
 		size = zscodec_strings_encode_words(se->words, ptrs, lens, n, limit, out);
 		*encoding = ZS_ENC_WORDS;
@@ -468,7 +468,7 @@ encode_values(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, ZsCodecBuf *
 	}
 	if (dict_size > 0 && se->in->kind >= ZS_KIND_FIXED)
 		size = SIZE_MAX;		/* decided for the whole segment */
-	else if (se->use_dict && se->mode == ZS_STRINGS_MIXED && !v->all_equal &&
+	else if (se->use_dict && zscodec_mode_mixed(se->mode) && !v->all_equal &&
 			 (size = encode_mixed(se, vecno, body->data + body->len)) > 0)
 	{
 		vi->encoding = ZS_ENC_MIXED;
@@ -503,7 +503,7 @@ worth_compressing(const ZsSegmentEncoder *se, const ZsVectorInfo *vi, uint32 vec
 		return false;
 	if (vi->encoding == ZS_ENC_PLAIN)
 		return se->mode != ZS_STRINGS_PLAIN;
-	if (vi->encoding == ZS_ENC_WORDS)
+	if (vi->encoding == ZS_ENC_WORDS || (vi->encoding == ZS_ENC_MIXED && se->mode == ZS_STRINGS_MIXED_WORDS))
 		return false;
 	if (vi->encoding == ZS_ENC_FSST && se->mode == ZS_STRINGS_FSST)
 		return false;

@@ -90,6 +90,12 @@ hash_three(uint64 low)
 	return (uint32) (((low & 0xFFFFFF) * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - ZS_WORDS_HASH_BITS));
 }
 
+static inline uint32
+hash_long(uint64 low)
+{
+	return (uint32) (((low & BYTES(ZS_WORDS_LONG)) * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - ZS_WORDS_HASH_BITS));
+}
+
 /* 16 bytes at p, as many as lie before limit. */
 static inline void
 load_words(const uint8 *p, const uint8 *limit, uint64 *low, uint64 *high)
@@ -117,12 +123,20 @@ find_symbol(const ZsWordTable *table, const uint8 *p, size_t left, const uint8 *
 	uint32		at;
 
 	load_words(p, limit, &low, &high);
+	hash = hash_long(low);
+	for (at = table->long_groups[hash]; at < table->long_groups[hash + 1]; at++)
+	{
+		const ZsWordSymbol *s = &table->symbols[at];
+
+		if ((((low ^ s->low) & masks[s->len][0]) | ((high ^ s->high) & masks[s->len][1])) == 0 && s->len <= left)
+			return (int) at;
+	}
 	hash = hash_three(low);
 	for (at = table->groups[hash]; at < table->groups[hash + 1]; at++)
 	{
 		const ZsWordSymbol *s = &table->symbols[at];
 
-		if ((((low ^ s->low) & masks[s->len][0]) | ((high ^ s->high) & masks[s->len][1])) == 0 && s->len <= left)
+		if (((low ^ s->low) & masks[s->len][0]) == 0 && s->len <= left)
 			return (int) at;
 	}
 	if (left >= 2 && (at = table->by_pair[low & 0xFFFF]) != 0)
@@ -137,6 +151,7 @@ index_table(ZsWordTable *table)
 	uint32		n = table->nsymbols;
 	uint32		at = 0;
 
+	memset(table->long_groups, 0, sizeof(table->long_groups));
 	memset(table->groups, 0, sizeof(table->groups));
 	memset(table->by_pair, 0, sizeof(table->by_pair));
 	memset(table->by_byte, 0, sizeof(table->by_byte));
@@ -145,9 +160,13 @@ index_table(ZsWordTable *table)
 	/* where each group ends */
 	for (uint32 i = 0; i < n; i++)
 	{
-		if (table->unsorted[i].len >= 3)
+		if (table->unsorted[i].len >= ZS_WORDS_LONG)
+			table->long_groups[hash_long(table->unsorted[i].low)]++;
+		else if (table->unsorted[i].len >= 3)
 			table->groups[hash_three(table->unsorted[i].low)]++;
 	}
+	for (uint32 h = 0; h < lengthof(table->long_groups); h++)
+		table->long_groups[h] = (uint16) (at += table->long_groups[h]);
 	for (uint32 h = 0; h < lengthof(table->groups); h++)
 		table->groups[h] = (uint16) (at += table->groups[h]);
 
@@ -159,7 +178,8 @@ index_table(ZsWordTable *table)
 			const ZsWordSymbol *s = &table->unsorted[i];
 
 			if (s->len == len)
-				table->symbols[--table->groups[hash_three(s->low)]] = *s;
+				table->symbols[len >= ZS_WORDS_LONG ? --table->long_groups[hash_long(s->low)] :
+							   --table->groups[hash_three(s->low)]] = *s;
 		}
 	}
 	for (uint32 i = 0; i < n; i++)

@@ -14,6 +14,9 @@
 
 #define ZS_WORDS_HASH_BITS		12
 
+/* Symbols from this length on are found by as many bytes. */
+#define ZS_WORDS_LONG			6
+
 /* A symbol as the encoder sees it; bytes behind its end are 0. */
 typedef struct ZsWordSymbol
 {
@@ -26,8 +29,9 @@ typedef struct ZsWordSymbol
 } ZsWordSymbol;
 
 /*
- * A table as the encoder uses it.  Symbols are found longest first: those of three bytes and more lie together
- * by a hash of the first three, the longest in front; then come those of two, then of one.  The escape,
+ * A table as the encoder uses it.  Symbols are found longest first: those of six bytes and more lie together
+ * by a hash of the first six, the longest in front; then those of three to five by a hash of the first three, which in
+ * many alphabets are one letter and a half; then come those of two, then of one.  The escape,
  * which announces a byte, has index nsymbols.
  */
 typedef struct ZsWordTable
@@ -36,7 +40,8 @@ typedef struct ZsWordTable
 	ZsWordSymbol symbols[ZS_WORDS_SYMBOLS_MAX + 1];
 	ZsWordSymbol unsorted[ZS_WORDS_SYMBOLS_MAX];	/* while they are being sorted */
 	uint16		order[ZS_WORDS_SYMBOLS_MAX + 1];	/* symbols by rank: the order of their codes */
-	uint16		groups[(1 << ZS_WORDS_HASH_BITS) + 1];	/* where the symbols of a hash begin */
+	uint16		long_groups[(1 << ZS_WORDS_HASH_BITS) + 1];	/* where the symbols of a hash begin */
+	uint16		groups[(1 << ZS_WORDS_HASH_BITS) + 1];
 	uint16		by_pair[65536]; /* index + 1 */
 	uint16		by_byte[256];
 } ZsWordTable;
