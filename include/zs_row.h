@@ -53,6 +53,7 @@ typedef struct ZsRowPlace
 	OffsetNumber offset;
 	MinimalTuple item;
 	xl_zs_row_single xlrec;
+	XLogRecPtr *lsn;			/* what is remembered of the leaf */
 } ZsRowPlace;
 
 extern bool zsrow_place_find(Relation rel, MinimalTuple item, ZsRowPlace *place);

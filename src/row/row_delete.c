@@ -60,12 +60,10 @@ static int
 delete_from_leaf(Relation rel, Buffer buf, zstid first, zstid end)
 {
 	Page		page = BufferGetPage(buf);
-	const char *reason = zsrow_leaf_check(page);
 	OffsetNumber from;
 	OffsetNumber to;
 
-	if (reason != NULL)
-		zsbase_corrupted(rel, BufferGetBlockNumber(buf), "Row tree leaf: %s.", reason);
+	zsrow_leaf_verify(rel, buf);
 	from = zsrow_leaf_search(rel, buf, first);
 	to = zsrow_leaf_search(rel, buf, end);
 	if (from == to)

@@ -98,6 +98,15 @@ reserve_batch(ZsRowBatch *batch, int nitems, Size size)
 	}
 }
 
+/* Errors unless an item's row lies where a search in the leaf has found it, in [first, end). */
+static inline void
+check_row(Relation rel, Buffer buf, zstid row, zstid first, zstid end)
+{
+	if (unlikely(row < first || row >= end))
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
+						 "Row tree leaf: row " UINT64_FORMAT " is not in order.", row);
+}
+
 /* Copies the leaf's rows of [first, end) behind those in batch. */
 static void
 copy_rows(Relation rel, Buffer buf, zstid first, zstid end, ZsRowBatch *batch)
@@ -105,7 +114,7 @@ copy_rows(Relation rel, Buffer buf, zstid first, zstid end, ZsRowBatch *batch)
 	OffsetNumber from = zsrow_leaf_search(rel, buf, first);
 	OffsetNumber to = zsrow_leaf_search(rel, buf, end);
 
-	if (from == to)
+	if (from >= to)
 		return;
 
 	/* all items together take less than a block, aligned ones too */
@@ -118,6 +127,8 @@ copy_rows(Relation rel, Buffer buf, zstid first, zstid end, ZsRowBatch *batch)
 		/* items that share bytes could take more */
 		if (batch->arena_used + MAXALIGN(item->t_len) > batch->arena_size)
 			zsbase_corrupted(rel, BufferGetBlockNumber(buf), "Row tree leaf: items share bytes.");
+		check_row(rel, buf, zsrow_item_row(item), first, end);
+		first = zsrow_item_row(item) + 1;
 		memcpy(copy, item, item->t_len);
 		batch->items[batch->nitems++] = copy;
 		batch->arena_used += MAXALIGN(item->t_len);
@@ -165,6 +176,7 @@ zsrow_next(Relation rel, zstid row)
 		{
 			zstid		found = zsrow_item_row(zsrow_buffer_item(rel, buf, offset));
 
+			check_row(rel, buf, found, row, ZsPageGetOpaque(page)->hikey);
 			UnlockReleaseBuffer(buf);
 			return found;
 		}

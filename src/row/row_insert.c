@@ -199,6 +199,7 @@ add_items(Relation rel, Buffer buf, OffsetNumber offset, MinimalTuple *items, in
 static void
 insert_into_leaf(Relation rel, Buffer buf, MinimalTuple *items, int nitems, int *ndone)
 {
+	zsrow_leaf_verify(rel, buf);
 	while (*ndone < nitems)
 	{
 		zstid		row = zsrow_item_row(items[*ndone]);

@@ -51,7 +51,10 @@ extern OffsetNumber zsrow_leaf_search(Relation rel, Buffer buf, zstid row);
  */
 extern void zsrow_leaf_delete(Page page, OffsetNumber first, int nitems);
 
-/* Rows were put on the leaf in buf; the next single row may follow them (row_single.c). */
+/* Errors (data corrupted) unless the locked leaf is sound: before it is changed. */
+extern void zsrow_leaf_verify(Relation rel, Buffer buf);
+
+/* Rows were put on the leaf in buf, which is sound; the next single row may follow them (row_single.c). */
 extern void zsrow_leaf_remember(Relation rel, Buffer buf);
 
 #endif							/* ROW_INTERNAL_H */

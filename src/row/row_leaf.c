@@ -8,7 +8,7 @@
  *	2. every row number lies within the page's [lokey, hikey);
  *	3. an item lies between pd_upper and the special space, aligned, and is as
  *	   long as its t_len;
- *	4. items do not share bytes;
+ *	4. items do not share bytes, and fill the space from pd_upper on;
  *	5. an item's header (null bitmap included) lies within the item.
  *
  * Reading checks 3 and 5 for the items it touches; zsrow_leaf_check() all.
@@ -117,6 +117,7 @@ zsrow_leaf_check(Page page)
 	OffsetNumber maxoff = PageGetMaxOffsetNumber(page);
 	uint64		used[BLCKSZ / MAXIMUM_ALIGNOF / 64] = {0};
 	zstid		previous = ZS_INVALID_ROW;
+	Size		space = 0;
 
 	if ((phdr->pd_lower - SizeOfPageHeaderData) % sizeof(ItemIdData) != 0)
 		return "line pointer array has a broken end";
@@ -137,6 +138,7 @@ zsrow_leaf_check(Page page)
 			return "row numbers are not in ascending order";
 		previous = row;
 
+		space += MAXALIGN(item->t_len);
 		first = (int) (((char *) item - (char *) page) / MAXIMUM_ALIGNOF);
 		last = first + (int) ((item->t_len - 1) / MAXIMUM_ALIGNOF);
 		for (int i = first; i <= last; i++)
@@ -146,5 +148,16 @@ zsrow_leaf_check(Page page)
 			used[i / 64] |= UINT64CONST(1) << i % 64;
 		}
 	}
+	if (phdr->pd_upper + space != phdr->pd_special)
+		return "items do not fill their space";
 	return NULL;
+}
+
+void
+zsrow_leaf_verify(Relation rel, Buffer buf)
+{
+	const char *reason = zsrow_leaf_check(BufferGetPage(buf));
+
+	if (reason != NULL)
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf), "Row tree leaf: %s.", reason);
 }

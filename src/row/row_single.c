@@ -35,6 +35,7 @@ typedef struct LeafCache
 {
 	RelFileLocator locator;
 	BlockNumber blkno;			/* 0 = not known */
+	XLogRecPtr	lsn;			/* with this LSN the leaf is known to be sound */
 } LeafCache;
 
 #define LEAF_CACHE_SIZE		32
@@ -54,6 +55,7 @@ zsrow_leaf_remember(Relation rel, Buffer buf)
 
 	cache->locator = rel->rd_locator;
 	cache->blkno = BufferGetBlockNumber(buf);
+	cache->lsn = PageGetLSN(BufferGetPage(buf));
 }
 
 bool
@@ -78,7 +80,13 @@ zsrow_place_find(Relation rel, MinimalTuple item, ZsRowPlace *place)
 	if (((PageHeader) page)->pd_upper - ((PageHeader) page)->pd_lower >= zsrow_item_space(item) &&
 		(place->offset == FirstOffsetNumber ||
 		 zsrow_item_row(zsrow_buffer_item(rel, place->buf, place->offset - 1)) < row))
+	{
+		/* looking at all items costs as much as a tenth of the insertion; usually we are the last who changed it */
+		if (unlikely(PageGetLSN(page) != cache->lsn))
+			zsrow_leaf_verify(rel, place->buf);
+		place->lsn = &cache->lsn;
 		return true;
+	}
 	UnlockReleaseBuffer(place->buf);
 	return false;
 }
@@ -128,6 +136,7 @@ void
 zsrow_place_end(ZsRowPlace *place)
 {
 	Assert(zsrow_leaf_check(BufferGetPage(place->buf)) == NULL);
+	*place->lsn = PageGetLSN(BufferGetPage(place->buf));
 	UnlockReleaseBuffer(place->buf);
 }
 
