@@ -303,7 +303,7 @@ pick_change(ZsTidChange *change)
 			if (rnd(2))
 			{
 				change->infomask2 |= ZS_VIS2_UPDATED;
-				change->successor = (int64) rnd(2000000000) - 1000000000;
+				change->successor = (int64) rnd(2000000000) - (int64) change->first;
 			}
 			else if (rnd(4) == 0)
 				change->infomask2 |= ZS_VIS2_MOVED_PARTITION;

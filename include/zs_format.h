@@ -338,6 +338,13 @@ StaticAssertDecl(sizeof(ZsVisSlot) == 32, "on-disk size of ZsVisSlot");
 #define ZS_VIS2_MOVED_PARTITION 0x0002	/* the update moved the row away */
 #define ZS_VIS2_SPECULATIVE		0x0004	/* successor holds the token */
 
+/* all bits that are in use */
+#define ZS_VIS_INFOMASK_BITS \
+	(HEAP_XMIN_COMMITTED | HEAP_XMIN_INVALID | HEAP_XMAX_COMMITTED | HEAP_XMAX_INVALID | \
+	 HEAP_XMAX_IS_MULTI | HEAP_LOCK_MASK | HEAP_XMAX_LOCK_ONLY | HEAP_UPDATED)
+#define ZS_VIS_INFOMASK2_BITS \
+	(HEAP_KEYS_UPDATED | ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION | ZS_VIS2_SPECULATIVE)
+
 /* infomask bits that may be set without WAL */
 #define ZS_VIS_HINT_BITS \
 	(HEAP_XMIN_COMMITTED | HEAP_XMIN_INVALID | HEAP_XMAX_COMMITTED | HEAP_XMAX_INVALID)

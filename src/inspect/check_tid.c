@@ -33,12 +33,6 @@
 
 #include "check_internal.h"
 
-#define KNOWN_INFOMASK \
-	(HEAP_XMIN_COMMITTED | HEAP_XMIN_INVALID | HEAP_XMAX_COMMITTED | HEAP_XMAX_INVALID | \
-	 HEAP_XMAX_IS_MULTI | HEAP_LOCK_MASK | HEAP_XMAX_LOCK_ONLY | HEAP_UPDATED)
-#define KNOWN_INFOMASK2 \
-	(HEAP_KEYS_UPDATED | ZS_VIS2_UPDATED | ZS_VIS2_MOVED_PARTITION | ZS_VIS2_SPECULATIVE)
-
 /* ---- transactions ----------------------------------------------------------------- */
 
 /*
@@ -110,7 +104,8 @@ check_slot(ZsCheck *check, const ZsVisSlot *vis)
 	reason = is_multi ? check_multi(check, vis->xmax) : check_xid(check, vis->xmax);
 	if (reason != NULL && (vis->infomask & HEAP_XMAX_INVALID) == 0)
 		return psprintf("xmax %u %s", vis->xmax, reason);
-	if ((vis->infomask & ~KNOWN_INFOMASK) != 0 || (vis->infomask2 & ~KNOWN_INFOMASK2) != 0 ||
+	if ((vis->infomask & ~ZS_VIS_INFOMASK_BITS) != 0 ||
+		(vis->infomask2 & ~ZS_VIS_INFOMASK2_BITS) != 0 ||
 		vis->unused != 0)
 		return psprintf("invalid flags 0x%04X and 0x%04X", vis->infomask, vis->infomask2);
 

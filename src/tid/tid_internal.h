@@ -73,9 +73,26 @@ typedef struct ZsTidWalk
 	const uint8 *end;
 	zstid		row;			/* first row of the next run */
 	zstid		limit;			/* end of the leaf's range */
+	uint32		nruns;			/* runs passed, if it has skipped none */
+	bool		skipped;
 } ZsTidWalk;
 
+/*
+ * May this be a slot?  Who asks about transactions must know that there is an inserter.
+ */
+static inline bool
+zstid_slot_is_valid(const ZsVisSlot *slot)
+{
+	return slot->xmin >= FrozenTransactionId && slot->unused == 0 &&
+		(uint64) slot->successor < ZS_MAX_ROW &&
+		(slot->infomask & ~ZS_VIS_INFOMASK_BITS) == 0 &&
+		(slot->infomask2 & ~ZS_VIS_INFOMASK2_BITS) == 0 &&
+		(slot->infomask & (HEAP_XMAX_COMMITTED | HEAP_XMAX_INVALID)) !=
+		(HEAP_XMAX_COMMITTED | HEAP_XMAX_INVALID);
+}
+
 extern const char *zstid_walk_begin(ZsTidWalk *walk, Page page);
+extern const char *zstid_walk_slots_check(const ZsTidWalk *walk);
 extern bool zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason);
 extern void zstid_walk_skip(ZsTidWalk *walk, zstid row);
 extern void zstid_walk_seek(ZsTidWalk *walk, XLogRecPtr version, zstid row);

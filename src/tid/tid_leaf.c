@@ -29,9 +29,12 @@
  *	  4. neighbouring runs have different slots; the last one is not unused
  *	  5. every slot is used by some run
  *	  6. marks ascend, and each says the row with which a run begins
+ *	  7. a slot has an inserter, and no bytes that nobody knows
+ *	  8. nruns of the header counts the runs
  *
- * zstid_leaf_read() checks all of them.  A walk checks what it steps on (2 and 3
- * for the runs that it returns), which is enough to stay within the page.
+ * zstid_leaf_read() checks all of them.  A walk checks what it steps on (2, 3 and 7
+ * for the runs that it returns, 4 for them and their neighbours, 8 if it began with the first one), which is enough
+ * to stay within the page, and not to take zeroes for rows that everybody sees.
  *
  * No locks, no memory allocation, no ereport: this file is also built into the
  * fuzzer, without a server.
@@ -133,6 +136,8 @@ zstid_walk_begin(ZsTidWalk *walk, Page page)
 	walk->nslots = 0;
 	walk->slots = NULL;
 	walk->ptr = walk->end = walk->stream = NULL;
+	walk->nruns = 0;
+	walk->skipped = false;
 	if (opaque->lokey >= walk->limit)
 		return "key range is beyond the largest row number";
 
@@ -156,17 +161,45 @@ zstid_walk_begin(ZsTidWalk *walk, Page page)
 }
 
 /*
+ * What is wrong with the slots, for who looks at them without a run; NULL = nothing.
+ */
+const char *
+zstid_walk_slots_check(const ZsTidWalk *walk)
+{
+	for (int i = 0; i < walk->nslots; i++)
+	{
+		if (!zstid_slot_is_valid(&walk->slots[i]))
+			return "slot is not valid";
+	}
+	return NULL;
+}
+
+/* Does the run whose head is at ptr have the same slot as the one behind it, with head next? */
+static inline bool
+has_same_slot(const uint8 *ptr, uint8 next)
+{
+	if (*ptr & ZS_RUN_REAL)
+		return next == *ptr && *ptr != (ZS_RUN_REAL | ZS_RUN_FAR);
+	return ((*ptr ^ next) & (ZS_RUN_REAL | (ZS_FIRST_REAL_SLOT - 1))) == 0;
+}
+
+/*
  * Next run; false at the end, or with *reason set when the bytes are wrong.
  */
 bool
 zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason)
 {
+	const uint8 *head = walk->ptr;
 	uint64		count;
 	uint64		slotno;
 
 	*reason = NULL;
 	if (walk->ptr >= walk->end)
+	{
+		if (unlikely(!walk->skipped && walk->header != NULL && walk->nruns != walk->header->nruns))
+			*reason = "number of runs differs from that in the header";
 		return false;
+	}
 
 	walk->ptr = get_run(walk->ptr, walk->end, &count, &slotno);
 	if (walk->ptr == NULL)
@@ -179,6 +212,11 @@ zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason)
 		*reason = "run leaves the page's key range";
 	else if (slotno >= ZS_FIRST_REAL_SLOT + walk->nslots)
 		*reason = "run has no such slot";
+	else if (slotno >= ZS_FIRST_REAL_SLOT &&
+			 !zstid_slot_is_valid(&walk->slots[slotno - ZS_FIRST_REAL_SLOT]))
+		*reason = "slot is not valid";
+	else if (walk->ptr < walk->end && has_same_slot(head, *walk->ptr))
+		*reason = "neighbouring runs have the same slot";
 	if (*reason != NULL)
 		return false;
 
@@ -186,6 +224,7 @@ zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason)
 	run->count = count;
 	run->slotno = (uint16) slotno;
 	walk->row += count;
+	walk->nruns++;
 	return true;
 }
 
@@ -233,6 +272,10 @@ load_run_word(const uint8 *ptr, RunWord *runs)
 	runs->counts = heads << 8;
 	runs->nbytes = 8 - (int) (heads >> 63);
 
+	/* eight zeroes are no runs: neighbours have different slots */
+	if (word == 0)
+		return false;
+
 	/* neither lengths from 128 on, nor far slot numbers, nor long runs of fixed slots */
 	fixed = EACH_BYTE(0x80) & ~(heads | runs->counts);
 	return ((heads & runs->counts) |
@@ -271,6 +314,7 @@ jump_to_mark(ZsTidWalk *walk, zstid row)
 		{
 			walk->ptr = walk->stream + offset;
 			walk->row = mark;
+			walk->skipped = true;
 		}
 		break;
 	}
@@ -314,11 +358,13 @@ zstid_walk_skip(ZsTidWalk *walk, zstid row)
 		}
 #endif
 		next = get_run(ptr, end, &count, &slotno);
-		if (next == NULL || count == 0 || count > row || at > row - count)
+		if (next == NULL || count == 0 || count > row || at > row - count ||
+			(next < end && has_same_slot(ptr, *next)))
 			break;
 		at += count;
 		ptr = next;
 	}
+	walk->skipped |= walk->ptr != ptr;
 	walk->ptr = ptr;
 	walk->row = at;
 }
@@ -362,6 +408,7 @@ zstid_walk_seek(ZsTidWalk *walk, XLogRecPtr version, zstid row)
 	{
 		walk->ptr = stream + memo->offset;
 		walk->row = memo->row;
+		walk->skipped = true;
 	}
 	zstid_walk_skip(walk, row);
 	memo->version = version;
@@ -464,6 +511,10 @@ zstid_slot_of_row(Page page, const ZsTidRun *run, const ZsVisSlot *slot, zstid r
 	while (walk.row < run->first && zstid_walk_next(&walk, &other, &reason))
 		;
 	copy->successor += zstid_count_rows(walk.stream, walk.ptr, run->slotno) + (row - run->first);
+
+	/* only wrong bytes lead there, where no row is: no more can be said of them than of any other row */
+	if (unlikely((uint64) copy->successor >= ZS_MAX_ROW))
+		copy->successor = ZS_MAX_ROW - 1;
 }
 
 /*

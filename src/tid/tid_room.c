@@ -115,6 +115,8 @@ fold_leaf(ZsTidTarget *target)
 	GlobalVisState *vistest;
 	const char *reason = zstid_walk_begin(&walk, BufferGetPage(target->buf));
 
+	if (reason == NULL)
+		reason = zstid_walk_slots_check(&walk);
 	if (reason != NULL)
 		zsbase_corrupted(target->rel, BufferGetBlockNumber(target->buf),
 						 "TID tree leaf: %s.", reason);

@@ -174,6 +174,8 @@ position_walk(ZsTidScan *scan)
 {
 	const char *reason = zstid_walk_begin(&scan->walk, scan->page.data);
 
+	if (reason == NULL)
+		reason = zstid_walk_slots_check(&scan->walk);
 	if (reason != NULL)
 		zsbase_corrupted(scan->rel, scan->blkno, "TID tree leaf: %s.", reason);
 	zstid_walk_skip(&scan->walk, scan->next);

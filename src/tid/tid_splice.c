@@ -107,6 +107,8 @@ find_runs(Page page, const ZsTidChange *change, const ZsTidWalk *near, Splice *s
 	if (found && end == run.first + run.count &&
 		zstid_walk_next(&walk, &splice->behind, &reason))
 		splice->nread++;
+	if (reason != NULL)
+		return false;
 	splice->to = walk.ptr;
 	return reason == NULL;
 }

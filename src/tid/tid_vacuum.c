@@ -175,6 +175,8 @@ process_leaf(LeafPass *pass, zstid row)
 	int			nranges;
 	const char *reason = zstid_walk_begin(&walk, page);
 
+	if (reason == NULL)
+		reason = zstid_walk_slots_check(&walk);
 	if (reason != NULL)
 		zsbase_corrupted(target->rel, BufferGetBlockNumber(target->buf),
 						 "TID tree leaf: %s.", reason);

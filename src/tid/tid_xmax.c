@@ -47,6 +47,12 @@ zstid_multi_update_xid(MultiXactId multi, uint16 infomask)
 	}
 	if (nmembers > 0)
 		pfree(members);
+
+	/* the flags come from a page, and perhaps from one that was damaged */
+	if (!TransactionIdIsValid(result))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("MultiXactId %u has no updating transaction, but a row says so", multi)));
 	return result;
 }
 
