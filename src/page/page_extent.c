@@ -57,6 +57,25 @@ zspage_entry_check(const ZsTreeEntry *entry)
 	return NULL;
 }
 
+const char *
+zspage_fpm_page_check(Page page)
+{
+	const ZsExtent *e = zspage_fpm_extents(page);
+	int			n = zspage_fpm_count(page);
+
+	if (((PageHeader) page)->pd_lower != (char *) (e + n) - (char *) page)
+		return "extent array has a broken end";
+	for (int i = 0; i < n; i++)
+	{
+		if (e[i].length == 0 || e[i].start == ZS_META_BLKNO ||
+			(uint64) e[i].start + e[i].length > MaxBlockNumber)
+			return "extent out of range";
+		if (i > 0 && (uint64) e[i - 1].start + e[i - 1].length >= e[i].start)
+			return "extents overlap or touch";
+	}
+	return NULL;
+}
+
 static void
 remove_extent(ZsTreeEntry *entry, int i)
 {

@@ -57,12 +57,16 @@ zspage_change_lock_both(Relation rel, uint16 treeno, ZsFpmChange *change)
 	change->first_treeno = zspage_directory_first(directory);
 	if (directory < 0)
 	{
+		zspage_directory_verify(rel);
 		change->dirbuf = change->metabuf = zspage_lock_meta(rel, BUFFER_LOCK_EXCLUSIVE);
-		return;
 	}
-	change->dirbuf = zspage_lock_directory_and_meta(rel, treeno, BUFFER_LOCK_EXCLUSIVE,
-													BUFFER_LOCK_EXCLUSIVE, true,
-													&change->metabuf);
+	else
+		change->dirbuf = zspage_lock_directory_and_meta(rel, treeno, BUFFER_LOCK_EXCLUSIVE,
+														BUFFER_LOCK_EXCLUSIVE, true,
+														&change->metabuf);
+	zspage_entry_verify(rel, change->dirbuf, treeno, zspage_change_entry(change, treeno));
+	zspage_entry_verify(rel, change->metabuf, ZS_TREE_TABLE,
+						zspage_page_entry(BufferGetPage(change->metabuf), 0, ZS_TREE_TABLE));
 }
 
 void
@@ -148,6 +152,8 @@ zspage_change_apply(Relation rel, ZsFpmChange *change)
 		ZsTreeEntry *entry = i < ndirops ?
 			zspage_page_entry(copy.data, change->first_treeno, ops[i].treeno) : &table;
 
+		if (i == 0 || i == ndirops || ops[i].treeno != ops[i - 1].treeno)
+			zspage_entry_verify(rel, i < ndirops ? change->dirbuf : change->metabuf, ops[i].treeno, entry);
 		if (!zspage_entry_apply(entry, &ops[i]))
 			zsbase_corrupted(rel, BufferGetBlockNumber(change->dirbuf),
 							 "The free page map of tree %u contradicts operation %u on %u blocks from block %u.",
@@ -206,10 +212,7 @@ take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nre
 		if (zspage_directory_index(req->treeno) != directory)
 			continue;
 		entry = zspage_page_entry(scratch.data, first, req->treeno);
-		if (entry->nextents > ZS_ENTRY_EXTENTS)
-			zsbase_corrupted(rel, BufferGetBlockNumber(change.dirbuf),
-							 "The directory entry of tree %u has %u extents.",
-							 req->treeno, entry->nextents);
+		zspage_entry_verify(rel, change.dirbuf, req->treeno, entry);
 		start = zspage_entry_find(entry, req->nblocks);
 		if (start == 0)
 			continue;

@@ -31,6 +31,7 @@ typedef struct ZsRelCache
 	BlockNumber file_blocks;	/* file length seen last */
 	BlockNumber length_checked; /* file length up to which no page is foreign */
 	int			extension_factor;	/* zedstore_rel_extension_factor, 0 = not set; -1 = not known */
+	bool		directory_checked;	/* zspage_directory_verify() has found nothing */
 	int			ntrees;			/* length of roots[] */
 	BlockNumber roots[FLEXIBLE_ARRAY_MEMBER];	/* 0 = not known */
 } ZsRelCache;
@@ -90,6 +91,21 @@ zspage_fpm_count(Page page)
 {
 	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(ZsExtent));
 }
+
+/* NULL, or what is wrong with the extents of an FPM page: they are sorted and do not touch. */
+extern const char *zspage_fpm_page_check(Page page);
+
+/*
+ * Errors if an entry of buf's page, whose first tree is first, cannot be right: before blocks
+ * are taken from it or given to it.
+ */
+extern void zspage_entry_verify(Relation rel, Buffer buf, uint16 treeno, const ZsTreeEntry *entry);
+
+/*
+ * Errors if the trees' blocks do not add up to the file: something in the directory is wrong, e.g. zeroed.
+ * Looks at the directory once for each relcache entry; no lock of a metapage or directory page held on entry.
+ */
+extern void zspage_directory_verify(Relation rel);
 
 /*
  * Redo of a record with entry changes, and the same step when it is done first.

@@ -112,6 +112,11 @@ zspage_meta_check(Relation rel, Page page)
 						 meta->magic, meta->version);
 	if (meta->ndirectory > ZS_MAX_DIRECTORY_PAGES || meta->next_row > ZS_MAX_ROW)
 		zsbase_corrupted(rel, ZS_META_BLKNO, "The metapage has a counter out of range.");
+	if (meta->next_row % ZS_STRIPE_ROWS != 0 ||
+		(meta->next_row == 0 && meta->entries[ZS_TREE_TID].root != 0) || meta->file_blocks == 0 ||
+		(meta->ndirectory > 0 && meta->directory[meta->ndirectory - 1] == 0) ||
+		(meta->ndirectory < ZS_MAX_DIRECTORY_PAGES && meta->directory[meta->ndirectory] != 0))
+		zsbase_corrupted(rel, ZS_META_BLKNO, "The metapage contradicts itself.");
 	for (int i = 0; i < ZS_INSERT_CURSORS; i++)
 	{
 		if (meta->cursors[i] != ZS_INVALID_ROW &&
@@ -337,6 +342,88 @@ lock_pinned_directory(Relation rel, int directory, Buffer buf, int lockmode)
 						 "Tree directory page %d is not valid: %s.", directory, reason);
 }
 
+void
+zspage_entry_verify(Relation rel, Buffer buf, uint16 treeno, const ZsTreeEntry *entry)
+{
+	const char *reason = zspage_entry_check(entry);
+
+	if (unlikely(reason != NULL))
+		zsbase_corrupted(rel, BufferGetBlockNumber(buf), "The directory entry of tree %u: %s.",
+						 treeno, reason);
+}
+
+/* Blocks of the trees whose entries stand in an array. */
+static uint64
+count_blocks(const ZsTreeEntry *entries, int nentries)
+{
+	uint64		result = 0;
+
+	for (int i = 0; i < nentries; i++)
+		result += entries[i].nblocks;
+	return result;
+}
+
+/*
+ * Every block of the file but the metapage is counted for one tree, in the record that moves the known end of the
+ * file or the block.  So the metapage, which is locked, and the directory pages, that are locked here, tell if an
+ * entry is missing.  False if directory pages have come or moved since they were pinned.
+ */
+static bool
+check_sum(Relation rel, Buffer metabuf, const Buffer *pages, int npages)
+{
+	const ZsMetaPageData *meta = zspage_meta_data(BufferGetPage(metabuf));
+	uint64		nblocks = count_blocks(meta->entries, ZS_META_ENTRIES) + 1;
+
+	if ((int) meta->ndirectory != npages)
+		return false;
+	for (int i = 0; i < npages; i++)
+	{
+		if (meta->directory[i] != (BufferIsValid(pages[i]) ? BufferGetBlockNumber(pages[i]) : 0))
+			return false;
+	}
+	for (int i = 0; i < npages; i++)
+	{
+		if (!BufferIsValid(pages[i]))
+			continue;
+		lock_pinned_directory(rel, i, pages[i], BUFFER_LOCK_SHARE);
+		nblocks += count_blocks(((ZsDirectoryPageData *) PageGetContents(BufferGetPage(pages[i])))->entries,
+								ZS_DIRECTORY_ENTRIES);
+		LockBuffer(pages[i], BUFFER_LOCK_UNLOCK);
+	}
+	if (nblocks != meta->file_blocks)
+		zsbase_corrupted(rel, ZS_META_BLKNO,
+						 "The trees in the directory have " UINT64_FORMAT " blocks, but the file should have %u.",
+						 nblocks, meta->file_blocks);
+	return true;
+}
+
+void
+zspage_directory_verify(Relation rel)
+{
+	bool		done = zspage_rel_cache(rel)->directory_checked;
+
+	while (unlikely(!done))
+	{
+		ZsMetaPageData meta;
+		Buffer		pages[ZS_MAX_DIRECTORY_PAGES];
+		Buffer		metabuf;
+
+		zspage_meta_read(rel, &meta);
+		for (int i = 0; i < (int) meta.ndirectory; i++)
+			pages[i] = meta.directory[i] == 0 ? InvalidBuffer : zspage_read(rel, meta.directory[i], NULL);
+		metabuf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
+		done = check_sum(rel, metabuf, pages, (int) meta.ndirectory);
+		UnlockReleaseBuffer(metabuf);
+		for (int i = 0; i < (int) meta.ndirectory; i++)
+		{
+			if (BufferIsValid(pages[i]))
+				ReleaseBuffer(pages[i]);
+		}
+		/* reading may have processed invalidations */
+		zspage_rel_cache(rel)->directory_checked = done;
+	}
+}
+
 /*
  * Metapage before directory page; the page is read before either is locked.
  * VACUUM may move it after we looked where it is, and the block may belong to a tree then, for
@@ -348,6 +435,7 @@ zspage_lock_directory_and_meta(Relation rel, uint16 treeno, int lockmode, int me
 {
 	int			directory = zspage_directory_index(treeno);
 
+	zspage_directory_verify(rel);
 	for (;;)
 	{
 		Buffer		buf = pin_directory(rel, treeno, create);
@@ -374,7 +462,10 @@ zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create)
 	Buffer		metabuf;
 
 	if (zspage_directory_index(treeno) < 0)
+	{
+		zspage_directory_verify(rel);
 		return zspage_lock_meta(rel, lockmode);
+	}
 	buf = zspage_lock_directory_and_meta(rel, treeno, lockmode, BUFFER_LOCK_SHARE, create,
 										 &metabuf);
 	if (BufferIsValid(metabuf))
@@ -427,11 +518,8 @@ zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry)
 	*entry = *zspage_page_entry(BufferGetPage(buf),
 								zspage_directory_first(zspage_directory_index(treeno)),
 								treeno);
+	zspage_entry_verify(rel, buf, treeno, entry);
 	UnlockReleaseBuffer(buf);
-	if (entry->nextents > ZS_ENTRY_EXTENTS)
-		zsbase_corrupted(rel, ZS_META_BLKNO,
-						 "The directory entry of tree %u has %u extents.",
-						 treeno, entry->nextents);
 }
 
 BlockNumber

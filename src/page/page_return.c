@@ -161,8 +161,10 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 		else
 		{
 			change.file_blocks = extent.start;
-			Assert(zspage_meta_data(BufferGetPage(change.metabuf))->file_blocks ==
-				   extent.start + extent.length);
+			if (zspage_meta_data(BufferGetPage(change.metabuf))->file_blocks !=
+				extent.start + extent.length)
+				zsbase_corrupted(rel, ZS_META_BLKNO,
+								 "The free page maps contradict each other at block %u.", extent.start);
 		}
 		zspage_change_apply(rel, &change);
 	}
@@ -506,8 +508,9 @@ zspage_truncate_tail(Relation rel, BlockNumber *old_blocks)
 
 		CHECK_FOR_INTERRUPTS();
 		if (!take_away(rel, tail[i].treeno, tail[i].extent, false, &full))
-			elog(ERROR, "free page map of tree %u changed under an exclusive lock",
-				 tail[i].treeno);
+			zsbase_corrupted(rel, ZS_META_BLKNO,
+							 "The free page map of tree %u does not have its free blocks from %u on.",
+							 tail[i].treeno, tail[i].extent.start);
 		ZS_INJECTION_POINT("zs-page-cut-tail");
 	}
 	if (tail != NULL)

@@ -85,7 +85,9 @@ zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode)
 	const char *reason;
 
 	LockBuffer(buf, lockmode);
-	if (zspage_verify(BufferGetPage(buf), ZS_PAGE_FPM, treeno, &reason) != ZS_PAGE_OK)
+	if (zspage_verify(BufferGetPage(buf), ZS_PAGE_FPM, treeno, &reason) == ZS_PAGE_OK)
+		reason = zspage_fpm_page_check(BufferGetPage(buf));
+	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
 						 "Free page map page of tree %u: %s.", treeno, reason);
 }
@@ -110,6 +112,7 @@ zspage_spill_push(Relation rel, uint16 treeno)
 
 	change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
 	entry = zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
+	zspage_entry_verify(rel, change.dirbuf, treeno, entry);
 	if (entry->nextents == 0)
 	{
 		/* somebody else made room */
@@ -170,6 +173,7 @@ zspage_spill_out(Relation rel, uint16 treeno)
 
 	change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
 	entry = *zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
+	zspage_entry_verify(rel, change.dirbuf, treeno, &entry);
 	if (entry.spill != BufferGetBlockNumber(change.spillbuf) ||
 		entry.nextents < ZS_ENTRY_EXTENTS)
 	{
@@ -376,6 +380,7 @@ zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
 			zspage_change_lock_both(rel, treeno, &change);
 
 		entry = *zspage_change_entry(&change, from);
+		zspage_entry_verify(rel, from < change.first_treeno ? change.metabuf : change.dirbuf, from, &entry);
 		missing = find_spilled(rel, from, entry.spill, nblocks, &pinned, &change.spillbuf, &maxlen);
 		if (missing == 0 && BufferIsValid(change.spillbuf))
 		{

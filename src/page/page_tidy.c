@@ -231,10 +231,11 @@ zspage_fpm_copy(Relation rel, uint16 treeno, ZsFpmCopy *copy)
 		pin_chain(rel, treeno, copy->entry.spill, &chain);
 		dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_SHARE, true);
 		copy->entry = *zspage_page_entry(BufferGetPage(dirbuf), first, treeno);
+		zspage_entry_verify(rel, dirbuf, treeno, &copy->entry);
 		done = lock_chain(rel, treeno, copy->entry.spill, &chain, BUFFER_LOCK_SHARE);
 		if (done)
 		{
-			add_extents(&array, copy->entry.extents, Min(copy->entry.nextents, ZS_ENTRY_EXTENTS));
+			add_extents(&array, copy->entry.extents, copy->entry.nextents);
 			copy_chain(rel, treeno, &chain, &array, copy);
 			unlock_chain(&chain, chain.npages);
 			copy->nextents = array.n;
@@ -353,7 +354,6 @@ form_images(const Layout *layout, const Chain *chain, uint16 treeno, ZsTreeEntry
 	for (int i = 0; i < layout->ndropped; i++)
 		zspage_init(images[layout->nkept + i].data, ZS_PAGE_FREE, treeno, 0, 0, PG_UINT64_MAX);
 	Assert(done == n);
-	Assert(zspage_entry_check(entry) == NULL);
 }
 
 /* Writes what form_images() made; all pages are exclusively locked. */
@@ -422,6 +422,17 @@ tidy_locked(Relation rel, uint16 treeno, Buffer dirbuf, ZsTreeEntry entry, Chain
 	{
 		images = palloc_extended(chain->npages * sizeof(PGAlignedBlock), 0);
 		form_images(layout, chain, treeno, &entry, images);
+
+		/* extents of different pages may contradict each other, or the count in the entry */
+		zspage_entry_verify(rel, dirbuf, treeno, &entry);
+		for (int i = 0; i < layout->nkept; i++)
+		{
+			const char *reason = zspage_fpm_page_check(images[i].data);
+
+			if (reason != NULL)
+				zsbase_corrupted(rel, BufferGetBlockNumber(layout->kept[i]),
+								 "Free page map page of tree %u: %s.", treeno, reason);
+		}
 		install_layout(rel, dirbuf, treeno, layout, &entry, images);
 		pfree(images);
 		result = layout->ndropped;
@@ -452,6 +463,7 @@ zspage_fpm_tidy(Relation rel, uint16 treeno)
 		dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
 		entry = *zspage_page_entry(BufferGetPage(dirbuf),
 								   zspage_directory_first(zspage_directory_index(treeno)), treeno);
+		zspage_entry_verify(rel, dirbuf, treeno, &entry);
 		if (lock_chain(rel, treeno, entry.spill, &chain, BUFFER_LOCK_EXCLUSIVE))
 		{
 			result = tidy_locked(rel, treeno, dirbuf, entry, &chain);

@@ -132,8 +132,10 @@ see(Search *search, uint16 treeno, BlockNumber start, uint32 nblocks, bool used)
 
 /* What the items of a page lead to. */
 static void
-see_items(Search *search, uint16 treeno, Page page)
+see_items(Search *search, uint16 treeno, BlockNumber blkno, Page page)
 {
+	const char *reason;
+
 	switch (ZsPageGetOpaque(page)->page_type)
 	{
 		case ZS_PAGE_INNER:
@@ -141,6 +143,9 @@ see_items(Search *search, uint16 treeno, Page page)
 				see(search, treeno, zsbtree_items(page)[i].child, 1, true);
 			break;
 		case ZS_PAGE_SEGMENT_INDEX:
+			reason = zsattr_index_page_check(page);
+			if (reason != NULL)
+				zsbase_corrupted(search->rel, blkno, "Segment index page of tree %u: %s.", treeno, reason);
 			for (int i = 0; i < zsattr_index_count(page); i++)
 			{
 				const ZsSegmentItem *item = &zsattr_index_items(page)[i];
@@ -174,7 +179,7 @@ see_tree(Search *search, uint16 treeno)
 		{
 			vacuum_delay_point_compat();
 			see(search, treeno, blkno, 1, true);
-			see_items(search, treeno, page.data);
+			see_items(search, treeno, blkno, page.data);
 			key = ZsPageGetOpaque(page.data)->hikey;
 			if (key == PG_UINT64_MAX)
 				break;
