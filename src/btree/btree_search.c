@@ -15,6 +15,8 @@
  *	  1. the page belongs to the tree and has the level the pointer promised
  *	  2. lokey <= key; key < hikey, or there is a right sibling
  *	  3. an inner page has at least one item, and the first has the page's lokey
+ *	  4. lokey and hikey are what the pointer promised: a split that changes hikey is incomplete until the parent
+ *		 says so too, and a merge changes both pages at once
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -102,6 +104,13 @@ zsbtree_check_page(Page page, uint16 treeno, const char **reason)
 		*reason = "level does not fit the page type";
 		return ZS_PAGE_BROKEN;
 	}
+	if ((opaque->flags & ZS_PAGEF_ROOT) != 0 &&
+		(opaque->lokey != 0 || opaque->hikey != PG_UINT64_MAX || opaque->right != 0 ||
+		 (opaque->flags & ZS_PAGEF_INCOMPLETE_SPLIT) != 0))
+	{
+		*reason = "root has neighbours";
+		return ZS_PAGE_BROKEN;
+	}
 	if (opaque->page_type == ZS_PAGE_INNER)
 	{
 		int			nitems = zsbtree_nitems(page);
@@ -128,12 +137,25 @@ typedef enum Step
 	STEP_NONE,					/* the tree is lower than the wanted level */
 } Step;
 
+/* What a pointer promises of the page; level -1: that it is the root. */
+typedef struct Promise
+{
+	int			level;
+	uint64		lokey;
+	uint64		hikey;			/* less, if a split is not complete */
+} Promise;
+
+/*
+ * For STEP_RIGHT and STEP_DOWN *next is the pointer to follow, and *promise becomes what it promises.
+ */
 static Step
 choose_step(Relation rel, Buffer buf, uint16 treeno, uint64 key, int level,
-			int expected_level, BlockNumber *next, const char **reason)
+			Promise *promise, BlockNumber *next, const char **reason)
 {
 	Page		page = BufferGetPage(buf);
 	ZsPageOpaque *opaque;
+	const ZsInnerItem *items;
+	int			index;
 
 	switch (zsbtree_check_page(page, treeno, reason))
 	{
@@ -147,12 +169,14 @@ choose_step(Relation rel, Buffer buf, uint16 treeno, uint64 key, int level,
 			break;
 	}
 	opaque = ZsPageGetOpaque(page);
-	if (expected_level < 0 && !(opaque->flags & ZS_PAGEF_ROOT))
+	if (promise->level < 0 && !(opaque->flags & ZS_PAGEF_ROOT))
 	{
 		*reason = "page is not the root";
 		return STEP_RESTART;
 	}
-	if ((expected_level >= 0 && opaque->level != expected_level) || key < opaque->lokey)
+	if ((promise->level >= 0 && opaque->level != promise->level) ||
+		opaque->lokey != promise->lokey || opaque->hikey > promise->hikey ||
+		(opaque->hikey < promise->hikey && !(opaque->flags & ZS_PAGEF_INCOMPLETE_SPLIT)))
 	{
 		*reason = "page has another level or key range than its downlink";
 		return STEP_RESTART;
@@ -164,6 +188,8 @@ choose_step(Relation rel, Buffer buf, uint16 treeno, uint64 key, int level,
 							 "Page of tree %u, level %d ends before row " UINT64_FORMAT " and has no right sibling.",
 							 treeno, opaque->level, key);
 		*next = opaque->right;
+		promise->level = opaque->level;
+		promise->lokey = opaque->hikey;
 		return STEP_RIGHT;
 	}
 	if (opaque->level == level)
@@ -171,7 +197,12 @@ choose_step(Relation rel, Buffer buf, uint16 treeno, uint64 key, int level,
 	if (opaque->level < level)
 		return STEP_NONE;
 
-	*next = zsbtree_items(page)[zsbtree_find_item(page, key)].child;
+	items = zsbtree_items(page);
+	index = zsbtree_find_item(page, key);
+	*next = items[index].child;
+	promise->level = opaque->level - 1;
+	promise->lokey = items[index].lokey;
+	promise->hikey = index + 1 < zsbtree_nitems(page) ? items[index + 1].lokey : opaque->hikey;
 	return STEP_DOWN;
 }
 
@@ -213,7 +244,7 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, bo
 			Buffer *result, BlockNumber *where, const char **reason)
 {
 	BlockNumber blkno = zspage_tree_root(rel, treeno);
-	int			expected_level = -1;
+	Promise		promise = {.level = -1, .lokey = 0, .hikey = PG_UINT64_MAX};
 	bool		finish = lockmode == BUFFER_LOCK_EXCLUSIVE;
 	uint64		passed = 0;		/* largest hikey passed on this level */
 
@@ -225,7 +256,7 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, bo
 
 	for (;;)
 	{
-		int			mode = expected_level == level ? lockmode : BUFFER_LOCK_SHARE;
+		int			mode = promise.level == level ? lockmode : BUFFER_LOCK_SHARE;
 		Buffer		buf = zspage_read(rel, blkno, NULL);
 		ZsPageOpaque *opaque;
 		Step		step;
@@ -236,7 +267,7 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, bo
 			ReleaseBuffer(buf);
 			return DESCENT_BUSY;
 		}
-		step = choose_step(rel, buf, treeno, key, level, expected_level, &blkno, reason);
+		step = choose_step(rel, buf, treeno, key, level, &promise, &blkno, reason);
 
 		/* only now it is known that the root is the page wanted */
 		if (step == STEP_HERE && mode != lockmode)
@@ -248,7 +279,7 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, bo
 				ReleaseBuffer(buf);
 				return DESCENT_BUSY;
 			}
-			step = choose_step(rel, buf, treeno, key, level, expected_level, &blkno, reason);
+			step = choose_step(rel, buf, treeno, key, level, &promise, &blkno, reason);
 		}
 
 		/* a page that is not what it should be may have no special space to look at */
@@ -275,7 +306,6 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, bo
 				UnlockReleaseBuffer(buf);
 				return DESCENT_DONE;
 			case STEP_DOWN:
-				expected_level = opaque->level - 1;
 				passed = 0;
 				break;
 			case STEP_RIGHT:
@@ -292,7 +322,6 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, bo
 					return DESCENT_STALE;
 				}
 				passed = opaque->hikey;
-				expected_level = opaque->level;
 				break;
 		}
 		UnlockReleaseBuffer(buf);

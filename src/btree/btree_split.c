@@ -234,7 +234,10 @@ insert_downlink(Relation rel, Buffer parent, Buffer leftbuf, const ZsInnerItem *
 		zsbase_corrupted(rel, BufferGetBlockNumber(parent),
 						 "Two pages start at row " UINT64_FORMAT ": blocks %u and %u.",
 						 item->lokey, zsbtree_items(page)[index - 1].child, item->child);
-	Assert(!present);
+	if (present)
+		zsbase_corrupted(rel, BufferGetBlockNumber(leftbuf),
+						 "Page says that its split at row " UINT64_FORMAT " is not complete, but block %u has the downlink.",
+						 item->lokey, BufferGetBlockNumber(parent));
 
 	START_CRIT_SECTION();
 	zsbtree_put_item(page, index, item);
