@@ -74,6 +74,14 @@ extern PGDLLIMPORT bool ignore_checksum_failure;
 #define ReorderBufferAllocTupleBuf	ReorderBufferGetTupleBuf
 #endif
 
+/* Are all rows known to have a value? 18 has constraints that are not valid for old rows. */
+#ifdef ZS_PG18
+#define zs_attr_is_not_null(desc, i) \
+	(TupleDescCompactAttr(desc, i)->attnullability == ATTNULLABLE_VALID)
+#else
+#define zs_attr_is_not_null(desc, i)	(TupleDescAttr(desc, i)->attnotnull)
+#endif
+
 /* 18 counts bytes, too */
 #ifdef ZS_PG18
 #define zs_count_io_hit(object)	pgstat_count_io_op((object), IOCONTEXT_NORMAL, IOOP_HIT, 1, 0)

@@ -78,7 +78,8 @@ typedef struct ZsRowSource
 	zstid		next_tree_row;	/* 0 = not known */
 	bool		trust_next_tree_row;	/* MVCC snapshot: rows that come later are
 										 * not ours to see */
-	zstid		missing_checked;	/* stripe whose missing columns were justified */
+	zstid		missing_checked;	/* stripe whose missing columns were justified, ... */
+	int			missing_natts;	/* ... those behind so many */
 } ZsRowSource;
 
 /*
