@@ -16,9 +16,12 @@ DATA = $(sort $(wildcard sql/zedstore_io--*.sql))
 
 # sql/ holds install scripts (with "--" in the name) and regression tests.
 REGRESS = $(foreach file,$(sort $(wildcard sql/*.sql)),$(if $(findstring --,$(file)),,$(basename $(notdir $(file)))))
-REGRESS_OPTS = --load-extension=zedstore_io
+REGRESS_OPTS = --load-extension=zedstore_io --encoding=UTF8 --no-locale
 ISOLATION = $(basename $(notdir $(sort $(wildcard specs/*.spec))))
-ISOLATION_OPTS = --load-extension=zedstore_io
+ISOLATION_OPTS = $(REGRESS_OPTS)
+
+# Tests do not depend on the server's configuration.
+installcheck: export PGOPTIONS := $(shell sed -n 's/^[a-z]/-c &/p' sql/include/settings.conf) $(PGOPTIONS)
 
 PKG_CONFIG ?= pkg-config
 LIBS_USED = liblz4 libzstd

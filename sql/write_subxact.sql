@@ -1,5 +1,5 @@
 --
--- Savepoints, exceptions, aborted loads, prepared transactions
+-- Savepoints, exceptions, aborted loads
 --
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set include :abs_srcdir '/sql/include/twins.sql'
@@ -218,34 +218,8 @@ insert into buf_z values (44);
 commit;
 select n, count(*) from buf_z where n >= 40 group by n order by n;
 
--- two-phase commit
-create table p_z (a int, b text) using zedstore;
-begin;
-insert into p_z values (1, 'one');
-insert into p_z select i, 'many' from generate_series(1000, 9000) i;
-savepoint a;
-insert into p_z values (2, 'two');
-rollback to a;
-prepare transaction 'zs_one';
-select count(*) from p_z;
-begin;
-insert into p_z values (3, 'three');
-prepare transaction 'zs_two';
-insert into p_z values (4, 'four');
-select * from p_z;
-commit prepared 'zs_one';
-select count(*), min(a), max(a) from p_z;
-rollback prepared 'zs_two';
-select count(*), min(a), max(a) from p_z;
-begin;
-delete from p_z where a = 1;
-update p_z set b = 'updated' where a = 1000;
-prepare transaction 'zs_three';
-select * from p_z where a in (1, 1000);
-commit prepared 'zs_three';
-select * from p_z where a in (1, 1000);
-
 -- a procedure that commits
+create table p_z (a int, b text) using zedstore;
 create procedure chunks() language plpgsql as $$
 begin
 	for i in 1..20 loop
