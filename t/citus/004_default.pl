@@ -68,16 +68,22 @@ runs($coordinator, 'and gets shards', q{select rebalance_table_shards(shard_tran
 twins($_, 'rows from ' . $_->name, 'select count(*), sum(a), count(distinct b) from t_@; select count(*) from r_@') for @nodes;
 check_shards('another worker', @nodes);
 
-# DROP EXTENSION and again
-$coordinator->safe_psql('postgres', 'create database other');
-$_->safe_psql('postgres', 'create database other') for $worker1, $worker2;
-$_->safe_psql('other', 'create extension zedstore_io') for @nodes;
-join_cluster('other', @nodes);
+# In a second database the extension is created on the coordinator only, before one worker is added and after the other one.
+$_->safe_psql('postgres', 'create database other') for @nodes;
+$_->safe_psql('other', 'set default_table_access_method = heap; create extension citus') for @nodes;
+$coordinator->safe_psql('other', 'select citus_set_coordinator_host(' . node_name($coordinator) . ')');
+$coordinator->safe_psql('other', 'select citus_add_node(' . node_name($worker1) . ')');
+$coordinator->safe_psql('other', 'create extension zedstore_io');
+$coordinator->safe_psql('other', 'select citus_add_node(' . node_name($worker2) . ')');
 is($coordinator->safe_psql('other', q{
-		create table t (a int);
+		select count(*), count(distinct result), bool_and(success)
+		from run_command_on_all_nodes($$select extversion from pg_extension where extname = 'zedstore_io'$$)}),
+	'3|1|t', 'Citus creates the extension on all nodes');
+is($coordinator->safe_psql('other', q{
+		create table t (a int) using zedstore;
 		select create_distributed_table('t', 'a');
 		insert into t select generate_series(1, 1000);
-		select count(*) from t}), "\n1000", 'a second database');
+		select count(*) from t}), "\n1000", 'and it works in a second database');
 
 # A dump of a distributed table can be restored where there is no Citus.
 my $dump = $coordinator->basedir . '/t.sql';
