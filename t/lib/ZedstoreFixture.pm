@@ -7,6 +7,7 @@
 #	numbers			first and next transaction id, multixact and member offset
 #	expected		for each column of each table the number of values and the md5 of them, by id
 #	contents		kinds of pages, encodings and so on that are in it
+#	wal*			WAL records, see t/048_wal_format.pl
 #
 # Pages are not changed when they are loaded, so that all their bytes are those of the build that wrote them.
 # The new cluster is told to go on behind the fixture's transactions (pg_resetwal), gets their outcome (FIRST_XID
@@ -33,6 +34,8 @@ use ZedstoreTest;
 our @EXPORT = qw(
   make_fixture
   load_fixture
+  read_gz
+  write_gz
   fixture_tables
   fixture_values
   fixture_contents
