@@ -25,6 +25,7 @@
 #define FIRST_SLOTS			1024
 #define MAX_ENTRIES			ZS_SEGMENT_ROWS
 #define MAX_SLOTS			(2 * MAX_ENTRIES)
+#define SLOT_WORDS			(4 * MAX_ENTRIES)
 #define SORT_STRINGS_MAX	4096
 
 /* Bits of the filter, the shortest average string and the smallest share of repeating rows that count. */
@@ -40,14 +41,14 @@
 #define MANY_MIN_WIDTH		20
 
 /* A large dictionary must save one in so many bytes, and bits that a sorted entry takes beyond those of the gaps. */
-#define MANY_SAVING			4
+#define MANY_SAVING			5
 #define MANY_ENTRY_BITS		3
 
 /* The hash table; slots hold entry + 1. */
 typedef struct DictTable
 {
 	ZsDictEntry entries[MAX_ENTRIES];
-	uint32		slots[MAX_SLOTS];
+	uint32		slots[SLOT_WORDS];	/* MAX_SLOTS of them; more while integers are sorted */
 	uint32		order[MAX_ENTRIES];
 	uint32		nslots;
 	uint32		n;
@@ -181,6 +182,14 @@ code_of_row(DictTable *t, const ZsColumnInput *in, uint32 row, uint32 limit)
 	return code_of_int(t, (uint64) in->ints[row], limit);
 }
 
+static void
+clear_filter(DictTable *t)
+{
+	uint8	   *filter = (uint8 *) t->slots;
+
+	memset(filter, 0, FILTER_BITS / 8);
+}
+
 /* Do enough strings repeat anywhere in the segment?  A filter of hashes counts those that were seen before. */
 static bool
 strings_repeat(DictTable *t, const ZsColumnInput *in)
@@ -192,7 +201,7 @@ strings_repeat(DictTable *t, const ZsColumnInput *in)
 	StaticAssertDecl(sizeof(t->slots) * 8 >= FILTER_BITS, "filter fits the slots");
 	if (total / in->nrows < FILTER_MIN_LEN)
 		return false;
-	memset(t->slots, 0, FILTER_BITS / 8);
+	clear_filter(t);
 	for (uint32 row = 0; row < in->nrows; row++)
 	{
 		uint32		hash;
@@ -249,7 +258,7 @@ many_pay(DictTable *t, const ZsColumnInput *in)
 	uint64		bits;
 	int			width;
 
-	memset(t->slots, 0, FILTER_BITS / 8);
+	clear_filter(t);
 	for (uint32 row = 0; row < in->nrows; row++)
 	{
 		uint32		hash;
@@ -495,7 +504,7 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 	DictTable  *t;
 	bool		strings = in->kind >= ZS_KIND_FIXED;
 	bool		codable = in->kind == ZS_KIND_BYTES;
-	uint32		limit = Min(in->kind == ZS_KIND_INT ? ZS_DICT_ENTRIES_MAX : ZS_DICT_SMALL_ENTRIES, in->nrows / 2);
+	uint32		limit = in->kind == ZS_KIND_INT ? in->nrows : Min(ZS_DICT_SMALL_ENTRIES, in->nrows / 2);
 	const char *err;
 
 	memset(dict, 0, sizeof(*dict));

@@ -137,10 +137,10 @@ StaticAssertDecl(ZS_HEADER_SIZE + ZS_HEADER_BOUNDS_SIZE +
 
 /*
  * Dictionary: more entries or bytes than these are not worth opening for one value.  A dictionary of only the
- * frequent values is kept smaller still.  Integers may have twice as many entries; strings that are coded, of which
+ * frequent values is kept smaller still.  Integers may have one for each row; strings that are coded, of which
  * only those needed are formed, may have more bytes.
  */
-#define ZS_DICT_ENTRIES_MAX		32768
+#define ZS_DICT_ENTRIES_MAX		65536
 #define ZS_DICT_SMALL_ENTRIES	16384	/* the most in version 1 */
 #define ZS_DICT_BYTES_MAX		(1024 * 1024)
 #define ZS_DICT_MIXED_ENTRIES	8192
