@@ -12,7 +12,7 @@
  *	  apart; times go back and forth by some seconds;
  *	- users, addresses, events and hashes are random numbers of 64 and 32 bits;
  *	  there are six rows to a user, half of the visits are a user's first;
- *	- a sixth of the URLs are different from all before, a twelfth of the titles;
+ *	- a quarter of the URLs are different from all before, a twelfth of the titles;
  *	  sites and pages are of very different popularity (Zipf), and some URLs
  *	  carry numbers of their own;
  *	- titles, phrases and paths are made of words, frequent ones short, as often
