@@ -26,9 +26,12 @@ our @EXPORT = qw(
 sub timescale_node
 {
 	my ($name, %opts) = @_;
+	# Without policies there is nothing to be done by jobs but TimescaleDB's own housekeeping, in
+	# which 2.19 fails an assertion of PostgreSQL 17.11 (a catalog row inserted without a snapshot).
+	my $workers = has_community_part() ? 4 : 0;
 	my $node = new_node($name, %opts, extension => 0, conf => <<"CONF" . ($opts{conf} // ''));
 shared_preload_libraries = 'timescaledb,zedstore_io'
-timescaledb.max_background_workers = 4
+timescaledb.max_background_workers = $workers
 max_worker_processes = 24
 max_locks_per_transaction = 256
 CONF
@@ -39,6 +42,13 @@ CONF
 	  . $node->safe_psql('ts', q{select extversion from pg_extension where extname = 'timescaledb'})
 	  . ', license ' . license($node);
 	return $node;
+}
+
+# Is the part under TimescaleDB's own license installed?
+sub has_community_part
+{
+	my $folder = `pg_config --pkglibdir` =~ s/\n//r;
+	return glob("$folder/timescaledb-tsl-*.so") ? 1 : 0;
 }
 
 sub license
