@@ -236,7 +236,7 @@ sub statements
 # May stand for damage: data corrupted, index corrupted; in a visibility slot also what core says of transactions
 # that it does not know, on heap too.
 my $right_error = qr/^ERROR:  (XX001|XX002): /m;
-my $unknown_xact = qr/could not access status of transaction|MultiXactId \d+ (has not been created yet|does no longer exist|has no updating transaction)/;
+my $unknown_xact = qr/could not access status of transaction|MultiXactId \d+ (has not been created yet|does no longer exist)|has no updating transaction/;
 
 my $node = new_node('main', conf => <<"CONF");
 autovacuum = off

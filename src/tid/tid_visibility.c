@@ -267,7 +267,13 @@ satisfies_mvcc(ZsVisSlot *vis, Snapshot snapshot, Buffer buffer)
 		return true;
 
 	xmax = zstid_xmax_is_multi(vis) ? zstid_update_xid(vis) : vis->xmax;
-	Assert(TransactionIdIsValid(xmax));
+
+	/* as the flags of a slot that was damaged may say */
+	if (unlikely(!TransactionIdIsValid(xmax)))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("row inserted by transaction %u has no updating transaction, but its flags say so",
+						vis->xmin)));
 
 	if (zstid_xmax_is_multi(vis) || !(vis->infomask & HEAP_XMAX_COMMITTED))
 	{
