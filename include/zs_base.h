@@ -66,6 +66,7 @@ extern bool zs_enable_lazy_decode;	/* decode columns when first looked at */
 extern bool zs_enable_read_stream;	/* look-ahead in scans */
 extern bool zs_enable_zone_maps;	/* skip segments by their min and max */
 extern bool zs_enable_topn;		/* custom scan for ORDER BY ... LIMIT */
+extern bool zs_enable_column_costs; /* plans know what columns cost */
 extern bool zs_enable_fetch_cache;	/* keep decoded vectors between fetches */
 extern bool zs_enable_value_sharing;	/* UPDATE does not write unchanged large values */
 extern bool zs_enable_compaction;	/* VACUUM writes segments */

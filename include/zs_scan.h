@@ -103,6 +103,14 @@ extern TupleTableSlot *zsscan_stored_version(Relation rel, zstid row);
  */
 extern void zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, CommandId cmax);
 
+/* scan_size.c */
+
+/*
+ * Blocks of the file that hold a column, free ones left out; with attno 0 those that say which rows there are (TID tree
+ * and row tree).  Takes a share lock on the metapage or a directory page.
+ */
+extern BlockNumber zsscan_column_blocks(Relation rel, AttrNumber attno);
+
 /* scan_index_build.c */
 
 /*

@@ -22,5 +22,10 @@ extern void zsvector_topn_init(void);
 /* vector_parallel.c */
 extern double zsvector_heap_density(Relation rel, int32 *attr_widths);
 extern void zsvector_parallel_init(void);
+/*
+ * Installs the planner hooks that correct the costs of core's scans of zedstore tables.  To be called behind the other
+ * init functions that install hooks for paths, so that it sees their paths, too.
+ */
+extern void zsvector_cost_init(void);
 
 #endif							/* ZS_VECTOR_H */

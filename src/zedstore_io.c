@@ -57,6 +57,7 @@ _PG_init(void)
 	zsscan_projection_init();
 	zsvector_topn_init();
 	zsvector_parallel_init();
+	zsvector_cost_init();
 	zsio_init();
 	zs_preloaded = true;
 }

@@ -34,6 +34,7 @@ bool		zs_enable_lazy_decode = true;
 bool		zs_enable_read_stream = true;
 bool		zs_enable_zone_maps = true;
 bool		zs_enable_topn = true;
+bool		zs_enable_column_costs = true;
 bool		zs_enable_fetch_cache = true;
 bool		zs_enable_value_sharing = true;
 bool		zs_enable_compaction = true;
@@ -112,6 +113,11 @@ zsbase_guc_init(void)
 				  "It reads the columns of the sort keys first and the other columns "
 				  "only for the rows that remain.",
 				  &zs_enable_topn);
+	define_switch("zedstore.enable_column_costs",
+				  "Enables costs of plans that count the columns which are read.",
+				  "When off, index scans, bitmap scans and sequential scans of zedstore tables "
+				  "are taken to cost what they would if a row lay in one page.",
+				  &zs_enable_column_costs);
 	define_switch("zedstore.enable_fetch_cache",
 				  "Enables keeping what was found between fetches of single rows.",
 				  "When off, every row that an index points to is looked up and decoded anew.",

@@ -1,0 +1,743 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_cost_index.c
+ *	  What reading a zedstore table costs, for core's scan nodes.
+ *
+ * The problem: the planner takes any table for a heap.  There a row that an index leads to costs one page,
+ * and the columns come with it; a sequential scan reads all pages.  Here a row costs a look at the
+ * TID tree and, for each column that is looked at, a look into a segment: 1 to 2 us where the value is decoded
+ * alone, next to nothing where a neighbour was fetched just before.  A sequential scan reads the pages of
+ * the needed columns.
+ *
+ * The idea: core's estimates stay, I/O included, and what they do not know of is added to them.
+ *
+ * Index scans.  cost_index() asks the index access method for the costs of the index; get_relation_info_hook puts
+ * estimate_index() in front of that.  It learns there how many rows will be fetched, for which
+ * filters, in how many loops and with which correlation, and works out what the columns of these
+ * rows cost.  It must not add that to the index's own costs, since a bitmap scan over the same path takes these as
+ * its own.  cost_index() also adds, per row, what the path's target costs.  So the path gets a target of its own that
+ * costs so much more, until core has compared the paths of the relation; then set_rel_pathlist() gives it
+ * back the relation's target.
+ *
+ * Bitmap scans.  cost_bitmap_heap_scan() charges the relation's restrictions for each row fetched.  They cost
+ * more while core makes the index paths of the relation: what a fetch costs if the bitmap selects as
+ * many rows as the restrictions do, or any few rows in nested loops.  What a bitmap scan costs
+ * depends on how densely its rows lie, so set_rel_pathlist() corrects those that are left.
+ *
+ * Sequential scans.  They have the relation's pages in their costs (zsam_estimate_size()); the
+ * pages of other columns are taken out again.  Then all paths are compared anew.
+ *
+ * Index-only scans need nothing: of pages that are not all-visible they ask for the visibility of a row only.
+ *
+ * Units.  As everywhere in the planner, 1 is what reading a page in sequence costs.  The constants were measured as
+ * processor time against sequential scans of heap, with all data in memory (docs/benchmarks.md, "Costs of
+ * fetches"): core's sequential scan takes 4 to 6 us for each unit of its costs.  What is not in memory is
+ * charged beyond that by the share of the query's tables that effective_cache_size does not hold.
+ *
+ * State.  Core's structs have no room for what belongs to a relation of a plan in the making, so it is
+ * in a hash table, by address, and leaves it with the planner's memory.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_cost_index.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/amapi.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_am.h"
+#include "catalog/pg_type.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/hsearch.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/selfuncs.h"
+#include "utils/spccache.h"
+
+#include "vector_internal.h"
+#include "zs_base.h"
+#include "zs_scan.h"
+#include "zs_vector.h"
+
+/* One value decoded alone: of fixed length or numeric; a string. */
+#define COST_SINGLE_FIXED		0.22
+#define COST_SINGLE_STRING		0.40
+
+/*
+ * A vector of 1024 values: of fixed length, numeric, strings with few different values, other strings.
+ */
+#define COST_VECTOR_FIXED		0.15
+#define COST_VECTOR_NUMERIC		0.8
+#define COST_VECTOR_FEW			0.3
+#define COST_VECTOR_STRING		4.0
+
+/* A value of a vector that is decoded already. */
+#define COST_DECODED			0.01
+
+/* So many values are decoded alone before the vector is (VALUES_BEFORE_VECTOR of attr_read.c). */
+#define SINGLE_VALUES			3
+
+/* Strings that take fewer bytes on average are codes of a dictionary, mostly. */
+#define FEW_VALUES_WIDTH		3.0
+
+/* What btcostestimate() multiplies the correlation of an index of several columns with. */
+#define MULTICOLUMN_FACTOR		0.75
+
+#define STRIPE_ROWS				((double) ZS_STRIPE_ROWS)
+
+typedef struct ColumnCost
+{
+	bool		known;
+	Cost		single;			/* of a value */
+	Cost		vector;
+	double		pages;			/* of the file */
+} ColumnCost;
+
+/* What is known of a relation of the plan in the making. */
+typedef struct RelCosts
+{
+	RelOptInfo *rel;			/* hash key of its entry */
+	Oid			relid;
+	int			nindexes;
+	IndexOptInfo **indexes;
+	amcostestimate_function *estimates; /* what estimate_index() stands in front of */
+	ColumnCost *columns;		/* of attributes 1 .. rel->max_attr; NULL: not asked for yet */
+	double		tree_pages;		/* of TID tree and row tree */
+	double		uncached;		/* what a fetch of a value costs in I/O */
+
+	/* while rel->baserestrictcost has something on top */
+	bool		charged;
+	bool		restricted;		/* some index path has restrictions only */
+	QualCost	restrictcost;	/* without it */
+	Cost		on_top;
+	MemoryContextCallback forget;
+} RelCosts;
+
+typedef struct RelCostsEntry
+{
+	RelOptInfo *rel;			/* hash key */
+	RelCosts   *costs;
+} RelCostsEntry;
+
+static HTAB *rel_costs = NULL;
+static get_relation_info_hook_type next_relation_info_hook = NULL;
+static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
+
+/* ---- columns ----------------------------------------------------------------- */
+
+static void
+load_column(Relation table, RelOptInfo *rel, AttrNumber attno, ColumnCost *column)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(table), attno - 1);
+
+	column->known = true;
+	column->pages = att->attisdropped ? 0 : zsscan_column_blocks(table, attno);
+	if (column->pages == 0)
+	{
+		/* all rows are in the row tree, where a row has its columns at hand */
+		column->single = column->vector = 0;
+	}
+	else if (att->attlen > 0)
+	{
+		column->single = COST_SINGLE_FIXED;
+		column->vector = COST_VECTOR_FIXED;
+	}
+	else if (att->atttypid == NUMERICOID)
+	{
+		column->single = COST_SINGLE_FIXED;
+		column->vector = COST_VECTOR_NUMERIC;
+	}
+	else
+	{
+		column->single = COST_SINGLE_STRING;
+		column->vector = column->pages * BLCKSZ < FEW_VALUES_WIDTH * rel->tuples ?
+			COST_VECTOR_FEW : COST_VECTOR_STRING;
+	}
+}
+
+/* Makes the columns of the set known (offset by FirstLowInvalidHeapAttributeNumber). */
+static void
+need_columns(PlannerInfo *root, RelCosts *costs, const Bitmapset *attrs)
+{
+	RelOptInfo *rel = costs->rel;
+	Relation	table = NULL;
+	int			i = -1;
+
+	if (costs->columns == NULL)
+	{
+		double		random_page;
+		double		total = Max(root->total_table_pages, rel->pages);
+
+		table = table_open(costs->relid, NoLock);
+		costs->columns = MemoryContextAllocZero(GetMemoryChunkContext(costs),
+												rel->max_attr * sizeof(ColumnCost));
+		costs->tree_pages = zsscan_column_blocks(table, 0);
+		get_tablespace_page_costs(rel->reltablespace, &random_page, NULL);
+		costs->uncached = total > effective_cache_size ?
+			random_page * (1.0 - effective_cache_size / total) : 0;
+	}
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno <= 0 || attno > rel->max_attr || costs->columns[attno - 1].known)
+			continue;
+		if (table == NULL)
+			table = table_open(costs->relid, NoLock);
+		load_column(table, rel, attno, &costs->columns[attno - 1]);
+	}
+	if (table != NULL)
+		table_close(table, NoLock);
+}
+
+/* A reference to the whole row is one to all columns. */
+static Bitmapset *
+expand_whole_row(RelOptInfo *rel, Bitmapset *attrs)
+{
+	if (bms_is_member(InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber, attrs) &&
+		rel->max_attr > 0)
+		attrs = bms_add_range(attrs, 1 - FirstLowInvalidHeapAttributeNumber,
+							  rel->max_attr - FirstLowInvalidHeapAttributeNumber);
+	return attrs;
+}
+
+/*
+ * Columns that are looked at above a scan of rel which gets values from the relations outer (may be NULL): a column
+ * that only a join clause needs is not, if the scan does the clause's work.
+ */
+static Bitmapset *
+output_columns(RelOptInfo *rel, Relids outer)
+{
+	Bitmapset  *attrs = NULL;
+	int			i = -1;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attrs);
+	attrs = expand_whole_row(rel, attrs);
+	if (outer == NULL)
+		return attrs;
+	outer = bms_union(outer, rel->relids);
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0 && attno <= rel->max_attr &&
+			bms_is_subset(rel->attr_needed[attno - rel->min_attr], outer))
+			attrs = bms_del_member(attrs, i);
+	}
+	bms_free(outer);
+	return attrs;
+}
+
+static Bitmapset *
+clause_columns(RelOptInfo *rel, RestrictInfo *rinfo)
+{
+	Bitmapset  *attrs = NULL;
+
+	pull_varattnos((Node *) rinfo->clause, rel->relid, &attrs);
+	return expand_whole_row(rel, attrs);
+}
+
+/* ---- fetches ----------------------------------------------------------------- */
+
+/* How rows lie that are fetched one after the other. */
+typedef struct Locality
+{
+	double		together;		/* share of them that lie side by side */
+	bool		ascending;		/* else the others come in any order */
+} Locality;
+
+/*
+ * n values of a column whose rows lie in so many stripes, each of which is visited once.  Rows are not the same in
+ * all of them: with 3 a stripe on average every third one has more, with 6 nearly all.
+ */
+static Cost
+values_of_stripes(const ColumnCost *column, double n, double stripes, Cost uncached)
+{
+	double		share = (n / stripes - SINGLE_VALUES / 2.0) / (1.5 * SINGLE_VALUES);
+	double		decoded = stripes * Min(Max(share, 0), 1);	/* vectors */
+	double		within = n * decoded / stripes; /* values in their stripes */
+	double		before = Min(within, decoded * SINGLE_VALUES);
+
+	return (n - within + before) * column->single + decoded * column->vector +
+		(within - before) * COST_DECODED + Min(n, stripes) * uncached;
+}
+
+/* n values of a column. */
+static Cost
+values_cost(const RelCosts *costs, const ColumnCost *column, double n, Locality locality)
+{
+	double		stripes = ceil(Max(costs->rel->tuples, 1) / STRIPE_ROWS);
+	Cost		apart;
+	Cost		together = 0;
+
+	/* as core: clamped to a row at least */
+	n = Max(n, 1);
+	if (locality.together > 0)
+		together = values_of_stripes(column, n, Min(1 + (n - 1) / STRIPE_ROWS, stripes),
+									 costs->uncached);
+	if (locality.ascending)
+		apart = values_of_stripes(column, n, stripes * (1 - exp(-n / stripes)), costs->uncached);
+	else if (stripes <= 1)
+		apart = values_of_stripes(column, n, 1, costs->uncached);
+	else
+		apart = n * ((column->single + costs->uncached) * (1 - 1 / stripes) +
+					 COST_DECODED / stripes);
+	return apart + locality.together * (together - apart);
+}
+
+static Cost
+columns_cost(const RelCosts *costs, const Bitmapset *attrs, double n, Locality locality)
+{
+	Cost		cost = 0;
+	int			i = -1;
+
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0 && attno <= costs->rel->max_attr)
+			cost += values_cost(costs, &costs->columns[attno - 1], n, locality);
+	}
+	return cost;
+}
+
+/*
+ * What the columns cost of so many rows, of which nrows pass the clauses.  Clauses that applied() names do not
+ * look at the row.
+ */
+static Cost
+fetch_cost(PlannerInfo *root, RelCosts *costs, List *clauses, List *param_clauses,
+		   bool (*applied) (RestrictInfo *rinfo, void *arg), void *arg, Relids outer,
+		   double nfetched, double nrows, Locality locality)
+{
+	RelOptInfo *rel = costs->rel;
+	Bitmapset  *seen = NULL;
+	Bitmapset  *outputs = output_columns(rel, outer);
+	List	   *lists[] = {clauses, param_clauses};
+	double		n = nfetched;
+	Cost		cost = 0;
+
+	for (int k = 0; k < (int) lengthof(lists); k++)
+	{
+		ListCell   *lc;
+
+		foreach(lc, lists[k])
+		{
+			RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+			Bitmapset  *attrs;
+
+			if (rinfo->pseudoconstant || applied(rinfo, arg))
+				continue;
+			attrs = bms_del_members(clause_columns(rel, rinfo), seen);
+			need_columns(root, costs, attrs);
+			cost += columns_cost(costs, attrs, n, locality);
+			seen = bms_join(seen, attrs);
+			if (rinfo->norm_selec >= 0 && rinfo->norm_selec <= 1)
+				n = Max(n * rinfo->norm_selec, Min(nrows, n));
+		}
+	}
+	outputs = bms_del_members(outputs, seen);
+	need_columns(root, costs, outputs);
+	cost += columns_cost(costs, outputs, Min(nrows, nfetched), locality);
+	bms_free(outputs);
+	bms_free(seen);
+	return cost;
+}
+
+/* ---- index paths ------------------------------------------------------------------ */
+
+static RelCosts *
+find_costs(RelOptInfo *rel)
+{
+	RelCostsEntry *entry = rel_costs == NULL ? NULL :
+		hash_search(rel_costs, &rel, HASH_FIND, NULL);
+
+	return entry == NULL ? NULL : entry->costs;
+}
+
+static bool
+applied_by_index(RestrictInfo *rinfo, void *arg)
+{
+	return is_redundant_with_indexclauses(rinfo, ((IndexPath *) arg)->indexclauses);
+}
+
+/*
+ * How closely rows in the order of the index follow each other in the table.  Of an index of several columns
+ * btcostestimate() takes a quarter off the first one's correlation, for the others may mix what has the same
+ * first value.  That matters if the rows of a value fill more than a stripe.
+ */
+static double
+row_correlation(PlannerInfo *root, const IndexOptInfo *index, double correlation)
+{
+	RelOptInfo *rel = index->rel;
+	Var		   *first;
+
+	if (index->relam != BTREE_AM_OID || index->nkeycolumns < 2 || correlation == 0 ||
+		index->indexkeys[0] <= 0)
+		return correlation;
+	first = (Var *) linitial_node(TargetEntry, index->indextlist)->expr;
+	if (!IsA(first, Var) ||
+		rel->tuples / estimate_num_groups(root, list_make1(first), rel->tuples, NULL, NULL) > STRIPE_ROWS)
+		return correlation;
+	return Max(Min(correlation / MULTICOLUMN_FACTOR, 1), -1);
+}
+
+/* Makes the path's target cost what fetching its rows costs. */
+static void
+charge_path(PlannerInfo *root, RelCosts *costs, IndexPath *path, Selectivity selectivity,
+			double correlation)
+{
+	RelOptInfo *rel = costs->rel;
+	double		nfetched = clamp_row_est(selectivity * rel->tuples);
+	ParamPathInfo *param = path->path.param_info;
+	Locality	locality = {.ascending = false};
+	PathTarget *target;
+	Cost		cost;
+
+	correlation = row_correlation(root, path->indexinfo, correlation);
+	locality.together = correlation * correlation;
+	cost = fetch_cost(root, costs, path->indexinfo->indrestrictinfo,
+					  param != NULL ? param->ppi_clauses : NIL, applied_by_index, path,
+					  param != NULL ? param->ppi_req_outer : NULL, nfetched, path->path.rows,
+					  locality);
+	target = palloc(sizeof(PathTarget));
+	*target = *rel->reltarget;
+	target->cost.per_tuple += cost / Max(path->path.rows, 1);
+	path->path.pathtarget = target;
+}
+
+/* A relation and the columns that are keys of its indexes. */
+typedef struct IndexKeys
+{
+	RelOptInfo *rel;
+	Bitmapset  *attrs;
+} IndexKeys;
+
+static void
+collect_index_keys(RelOptInfo *rel, IndexKeys *keys)
+{
+	ListCell   *lc;
+
+	keys->rel = rel;
+	keys->attrs = NULL;
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst_node(IndexOptInfo, lc);
+
+		for (int i = 0; i < index->nkeycolumns; i++)
+		{
+			if (index->indexkeys[i] != 0)
+				keys->attrs = bms_add_member(keys->attrs, index->indexkeys[i] -
+											 FirstLowInvalidHeapAttributeNumber);
+		}
+	}
+}
+
+static bool
+maybe_applied(RestrictInfo *rinfo, void *arg)
+{
+	IndexKeys  *keys = arg;
+
+	return bms_is_subset(clause_columns(keys->rel, rinfo), keys->attrs);
+}
+
+/*
+ * Charges a fetch to the relation's restrictions, for bitmap scans over index paths that are in the
+ * making.  Rather too little than too much: what is dropped now is not considered any more.
+ */
+static void
+charge_restrictions(PlannerInfo *root, RelCosts *costs, IndexPath *path)
+{
+	RelOptInfo *rel = costs->rel;
+	bool		restriction = path->path.param_info == NULL && path->indexclauses != NIL;
+	IndexKeys	keys;
+	Locality	locality = {.together = 0, .ascending = true};
+	double		n;
+
+	if (costs->charged && (costs->restricted || !restriction))
+		return;
+	if (!costs->charged)
+		costs->restrictcost = rel->baserestrictcost;
+	costs->charged = true;
+	costs->restricted = restriction;
+	n = restriction ? rel->rows : 1;
+	collect_index_keys(rel, &keys);
+	costs->on_top = fetch_cost(root, costs, rel->baserestrictinfo, NIL, maybe_applied, &keys,
+							   root->all_baserels, n, n, locality) / Max(n, 1);
+	rel->baserestrictcost.per_tuple = costs->restrictcost.per_tuple + costs->on_top;
+}
+
+/* amcostestimate of all indexes of zedstore tables. */
+static void
+estimate_index(PlannerInfo *root, IndexPath *path, double loop_count, Cost *startup, Cost *total,
+			   Selectivity *selectivity, double *correlation, double *pages)
+{
+	IndexOptInfo *index = path->indexinfo;
+	RelCosts   *costs = find_costs(index->rel);
+	amcostestimate_function estimate = NULL;
+
+	for (int i = 0; costs != NULL && i < costs->nindexes; i++)
+	{
+		if (costs->indexes[i] == index)
+			estimate = costs->estimates[i];
+	}
+	/* somebody's copy */
+	if (estimate == NULL)
+		estimate = GetIndexAmRoutineByAmId(index->relam, false)->amcostestimate;
+	estimate(root, path, loop_count, startup, total, selectivity, correlation, pages);
+	if (costs == NULL || !zs_enable_column_costs)
+		return;
+	charge_restrictions(root, costs, path);
+	if (path->path.pathtype == T_IndexScan)
+		charge_path(root, costs, path, *selectivity, *correlation);
+}
+
+static void
+forget_costs(void *arg)
+{
+	RelCosts   *costs = arg;
+
+	hash_search(rel_costs, &costs->rel, HASH_REMOVE, NULL);
+}
+
+static void
+relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
+{
+	RelCosts   *costs;
+	RelCostsEntry *entry;
+	ListCell   *lc;
+
+	if (next_relation_info_hook)
+		next_relation_info_hook(root, relid, inhparent, rel);
+	if (inhparent || rel->rtekind != RTE_RELATION || !zs_enable_column_costs ||
+		!zsbase_is_zedstore_am(get_rel_relam(relid)))
+		return;
+	if (rel_costs == NULL)
+	{
+		HASHCTL		ctl = {
+			.keysize = sizeof(RelOptInfo *),
+			.entrysize = sizeof(RelCostsEntry),
+		};
+
+		rel_costs = hash_create("zedstore costs", 16, &ctl, HASH_ELEM | HASH_BLOBS);
+	}
+
+	costs = palloc0(sizeof(RelCosts));
+	costs->rel = rel;
+	costs->relid = relid;
+	costs->indexes = palloc(Max(list_length(rel->indexlist), 1) * sizeof(IndexOptInfo *));
+	costs->estimates = palloc(Max(list_length(rel->indexlist), 1) *
+							  sizeof(amcostestimate_function));
+	entry = hash_search(rel_costs, &rel, HASH_ENTER, NULL);
+	entry->costs = costs;
+	costs->forget.func = forget_costs;
+	costs->forget.arg = costs;
+	MemoryContextRegisterResetCallback(CurrentMemoryContext, &costs->forget);
+
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst_node(IndexOptInfo, lc);
+
+		/* partitioned indexes have none */
+		if (index->amcostestimate == NULL)
+			continue;
+		costs->indexes[costs->nindexes] = index;
+		costs->estimates[costs->nindexes++] = index->amcostestimate;
+		index->amcostestimate = estimate_index;
+	}
+}
+
+/* ---- paths that core has made ----------------------------------------------------- */
+
+/* As in costsize.c: among how many processes a partial path divides its work. */
+static double
+parallel_divisor(const Path *path)
+{
+	double		divisor = path->parallel_workers;
+
+	if (path->parallel_workers == 0)
+		return 1;
+	if (parallel_leader_participation)
+		divisor += Max(1.0 - 0.3 * path->parallel_workers, 0);
+	return divisor;
+}
+
+/* Index clauses of all indexes below a bitmap heap scan. */
+static List *
+bitmap_clauses(Path *path, List *clauses)
+{
+	List	   *children = NIL;
+	ListCell   *lc;
+
+	if (IsA(path, IndexPath))
+		return list_concat(clauses, ((IndexPath *) path)->indexclauses);
+	if (IsA(path, BitmapAndPath))
+		children = ((BitmapAndPath *) path)->bitmapquals;
+	else if (IsA(path, BitmapOrPath))
+		children = ((BitmapOrPath *) path)->bitmapquals;
+	foreach(lc, children)
+		clauses = bitmap_clauses(lfirst(lc), clauses);
+	return clauses;
+}
+
+static bool
+applied_by_bitmap(RestrictInfo *rinfo, void *arg)
+{
+	return is_redundant_with_indexclauses(rinfo, (List *) arg);
+}
+
+/* Puts what the fetches of a bitmap scan cost in place of what was charged for them before. */
+static void
+correct_bitmap_path(PlannerInfo *root, RelCosts *costs, BitmapHeapPath *path)
+{
+	RelOptInfo *rel = costs->rel;
+	ParamPathInfo *param = path->path.param_info;
+	Locality	locality = {.together = 0, .ascending = true};
+	Cost		index_cost;
+	Selectivity selectivity;
+	double		nfetched;
+	Cost		cost;
+
+	cost_bitmap_tree_node(path->bitmapqual, &index_cost, &selectivity);
+	nfetched = clamp_row_est(selectivity * rel->tuples);
+	cost = fetch_cost(root, costs, rel->baserestrictinfo, param != NULL ? param->ppi_clauses : NIL,
+					  applied_by_bitmap, bitmap_clauses(path->bitmapqual, NIL),
+					  param != NULL ? param->ppi_req_outer : NULL, nfetched,
+					  param != NULL ? param->ppi_rows : rel->rows, locality);
+	path->path.total_cost += (cost - costs->on_top * nfetched) / parallel_divisor(&path->path);
+	path->path.total_cost = Max(path->path.total_cost, path->path.startup_cost);
+}
+
+/* Takes the pages of columns that a sequential scan does not read out of its costs. */
+static void
+correct_seqscan(PlannerInfo *root, RelCosts *costs, Path *path)
+{
+	RelOptInfo *rel = costs->rel;
+	Bitmapset  *attrs = output_columns(rel, NULL);
+	double		pages;
+	Cost		seq_page;
+	ListCell   *lc;
+	int			i = -1;
+
+	if (!zs_enable_column_projection)
+		return;
+	foreach(lc, rel->baserestrictinfo)
+		attrs = bms_join(attrs, clause_columns(rel, lfirst_node(RestrictInfo, lc)));
+	need_columns(root, costs, attrs);
+	pages = costs->tree_pages;
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0 && attno <= rel->max_attr)
+			pages += costs->columns[attno - 1].pages;
+	}
+	bms_free(attrs);
+	if (pages >= rel->pages)
+		return;
+	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
+	path->total_cost -= seq_page * (rel->pages - pages);
+}
+
+static void
+correct_path(PlannerInfo *root, RelCosts *costs, Path *path)
+{
+	if (path->parent != costs->rel)
+		return;
+	switch (path->pathtype)
+	{
+		case T_SeqScan:
+			correct_seqscan(root, costs, path);
+			break;
+		case T_BitmapHeapScan:
+			if (IsA(path, BitmapHeapPath))
+				correct_bitmap_path(root, costs, (BitmapHeapPath *) path);
+			break;
+		case T_IndexScan:
+			/* it was charged by this */
+			path->pathtarget = costs->rel->reltarget;
+			break;
+		default:
+			break;
+	}
+}
+
+/*
+ * Is there a path that needs nothing from other relations and reads all of the table in sequence?  Core may have
+ * dropped it for an index path when it seemed to read more pages.
+ */
+static bool
+lacks_seqscan(RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		if (((Path *) lfirst(lc))->pathtype == T_SeqScan)
+			return false;
+	}
+	/* WHERE CURRENT OF can do with nothing else than a TID scan */
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (IsA(lfirst_node(RestrictInfo, lc)->clause, CurrentOfExpr))
+			return false;
+	}
+	return true;
+}
+
+static void
+set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	RelCosts   *costs;
+	List	   *paths;
+	ListCell   *lc;
+
+	if (next_pathlist_hook)
+		next_pathlist_hook(root, rel, rti, rte);
+	if (rte->rtekind != RTE_RELATION || rte->inh || (costs = find_costs(rel)) == NULL)
+		return;
+	if (costs->charged)
+		rel->baserestrictcost = costs->restrictcost;
+	costs->charged = false;
+	if (rel->pathlist == NIL || IS_DUMMY_REL(rel))
+		return;
+
+	/* costs have changed, and with them which path is better than another one */
+	if (rte->tablesample == NULL && lacks_seqscan(rel))
+		rel->pathlist = lappend(rel->pathlist,
+								create_seqscan_path(root, rel, rel->lateral_relids, 0));
+	paths = rel->pathlist;
+	rel->pathlist = NIL;
+	foreach(lc, paths)
+	{
+		correct_path(root, costs, lfirst(lc));
+		add_path(rel, lfirst(lc));
+	}
+	paths = rel->partial_pathlist;
+	rel->partial_pathlist = NIL;
+	foreach(lc, paths)
+	{
+		correct_path(root, costs, lfirst(lc));
+		add_partial_path(rel, lfirst(lc));
+	}
+}
+
+void
+zsvector_cost_init(void)
+{
+	next_relation_info_hook = get_relation_info_hook;
+	get_relation_info_hook = relation_info;
+	next_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = set_rel_pathlist;
+}
