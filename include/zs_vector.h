@@ -16,8 +16,12 @@
 
 #include "utils/rel.h"
 
-/* Installs the planner hook and registers the custom scan. */
+/* Defines the settings; from _PG_init. */
+extern void zsvector_guc_init(void);
+
+/* Install planner hooks and register custom scans. */
 extern void zsvector_topn_init(void);
+extern void zsvector_agg_init(void);
 
 /* vector_parallel.c */
 extern double zsvector_heap_density(Relation rel, int32 *attr_widths);

@@ -206,6 +206,7 @@ set parallel_setup_cost = 0;
 set parallel_tuple_cost = 0;
 set min_parallel_table_scan_size = 0;
 set min_parallel_index_scan_size = 0;
+set zedstore.enable_vector_agg = off;
 explain (costs off) select count(*), sum(a) from t_z;
 select count(*), sum(a), sum(b), count(c), sum(d) from t_z;
 select count(*), sum(a), sum(b), count(c), sum(d) from t_h;

@@ -248,6 +248,7 @@ set local max_parallel_workers_per_gather = 2;
 set local parallel_setup_cost = 0;
 set local parallel_tuple_cost = 0;
 set local min_parallel_table_scan_size = 0;
+set local zedstore.enable_vector_agg = off;
 explain (costs off) select count(*) from p_z;
 select count(*) > 0 from p_z;
 rollback to s;

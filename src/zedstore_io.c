@@ -44,6 +44,7 @@ _PG_init(void)
 {
 	zsbase_guc_init();
 	zsio_guc_init();
+	zsvector_guc_init();
 	zsbase_guc_reserve();
 	if (!process_shared_preload_libraries_in_progress)
 		return;
@@ -58,6 +59,7 @@ _PG_init(void)
 	zsvector_topn_init();
 	zsvector_parallel_init();
 	zsvector_cost_init();
+	zsvector_agg_init();
 	zsio_init();
 	zs_preloaded = true;
 }

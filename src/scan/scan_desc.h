@@ -96,6 +96,13 @@ extern bool zsscan_next_in_window(ZsScanDesc scan);
 extern const ZsRunView *zsscan_find_view(ZsScanDesc scan, zstid row);
 
 /*
+ * The next run of visible rows in forward direction that the slot's filters do not exclude, for scans that
+ * go by runs and never by rows.  With stay, false also where a parallel scan would have to claim its next chunk,
+ * which makes readers leave the present one.
+ */
+extern bool zsscan_next_run(ZsScanDesc scan, const ZsSlot *slot, bool stay, ZsRunView *run);
+
+/*
  * Do the slot's filters exclude all rows from row on?  *until (at most end) is
  * where the answer ends.
  */

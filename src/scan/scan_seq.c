@@ -318,9 +318,11 @@ apply_filters(ZsScanDesc scan, const ZsSlot *slot, ZsRunView *run)
 	return true;
 }
 
-/* Next window in forward direction: one run, or a part of it. */
+/*
+ * Next window in forward direction: one run, or a part of it.  With `stay` a parallel scan claims no other chunk.
+ */
 static bool
-load_forward(ZsScanDesc scan, const ZsSlot *slot)
+load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay)
 {
 	for (;;)
 	{
@@ -328,7 +330,7 @@ load_forward(ZsScanDesc scan, const ZsSlot *slot)
 
 		if (scan->rs_base.rs_parallel != NULL && !scan->in_chunk)
 		{
-			if (!next_chunk(scan))
+			if (stay || !next_chunk(scan))
 				return false;
 			scan->in_chunk = true;
 		}
@@ -379,6 +381,16 @@ load_backward(ZsScanDesc scan)
 	return false;
 }
 
+bool
+zsscan_next_run(ZsScanDesc scan, const ZsSlot *slot, bool stay, ZsRunView *run)
+{
+	if (!load_forward(scan, slot, stay))
+		return false;
+	Assert(scan->nviews == 1);
+	*run = scan->views[0];
+	return true;
+}
+
 /* Moves to the next row of the present run, if it has one. */
 static inline bool
 next_row_of_run(ZsScanDesc scan)
@@ -403,7 +415,7 @@ next_run(ZsScanDesc scan, const ZsSlot *slot)
 	scan->view++;
 	if (scan->view >= scan->nviews)
 	{
-		if (!load_forward(scan, slot))
+		if (!load_forward(scan, slot, false))
 		{
 			scan->view = 0;
 			return false;

@@ -622,6 +622,67 @@ source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_ne
 		fill_columns(source, slot, first, natts, only_needed);
 }
 
+/* ---- by stripe ------------------------------------------------------------------ */
+
+void
+zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed)
+{
+	if (!zsio_scan_scheduling || source->all_readers)
+		return;
+	source->all_readers = true;
+	for (int k = 0; k < nneeded && needed[k] < source->desc->natts; k++)
+		(void) column_reader(source, needed[k]);
+	for (int i = 0; nneeded < 0 && i < source->desc->natts; i++)
+	{
+		if (!TupleDescAttr(source->desc, i)->attisdropped)
+			(void) column_reader(source, i);
+	}
+}
+
+const ZsRowBatch *
+zsscan_source_stripe(ZsRowSource *source, zstid stripe)
+{
+	Assert(source->by_vector);
+	if (source->batch_stripe != stripe)
+		load_batch(source, stripe);
+	return source->batch == NULL || source->batch->nitems == 0 ? NULL : source->batch;
+}
+
+const ZsVectorOut *
+zsscan_source_vector(ZsRowSource *source, int attno, zstid stripe, bool again)
+{
+	ZsSourceColumn *column = &source->columns[attno];
+
+	Assert(source->batch_stripe == stripe && !TupleDescAttr(source->desc, attno)->attisdropped);
+	if (column->stripe != stripe)
+		set_vector(column, stripe, zsattr_reader_vector(column_reader(source, attno), stripe));
+	if (again && column->asked_again != source->row_looks)
+	{
+		zsattr_reader_forget(column->reader);
+		set_vector(column, stripe, zsattr_reader_vector(column->reader, stripe));
+		column->asked_again = source->row_looks;
+	}
+	return column->vector;
+}
+
+Datum
+zsscan_source_missing(ZsRowSource *source, int attno, zstid row, bool *isnull)
+{
+	zstid		stripe = row - row % ZS_STRIPE_ROWS;
+
+	if (source->missing_checked != stripe)
+		(void) zsattr_check_missing(source->rel, source->desc, attno + 1, row);
+	source->missing_checked = stripe;
+	return getmissingattr(source->desc, attno + 1, isnull);
+}
+
+const ZsSegmentInfo *
+zsscan_source_info(ZsRowSource *source, int attno, zstid stripe, int *vecno)
+{
+	Assert(source->batch_stripe == stripe);
+	return zsattr_reader_info(column_reader(source, attno), stripe, vecno);
+}
+
 void
 zsscan_store(ZsRowSource *source, TupleTableSlot *slot, zstid row, const ZsVisSlot *vis)
 {

@@ -37,6 +37,7 @@
 
 #include "scan_desc.h"
 #include "zs_attr.h"
+#include "zs_batch.h"
 #include "zs_clause.h"
 #include "zs_codec.h"
 
@@ -181,14 +182,13 @@ make_filter(Relation rel, Index scanrelid, const Expr *clause, ZsZoneFilter *fil
 }
 
 void
-zsscan_stamp_filters(ScanState *node)
+zsscan_set_filters(TupleTableSlot *base, Relation rel, Index scanrelid, List *qual,
+				   struct ParamListInfoData *params)
 {
-	ZsSlot	   *slot = (ZsSlot *) node->ss_ScanTupleSlot;
-	Scan	   *scan = (Scan *) node->ps.plan;
-	List	   *qual = node->ps.plan->qual;
+	ZsSlot	   *slot = (ZsSlot *) base;
 	ListCell   *lc;
 
-	if (!zs_enable_zone_maps || qual == NIL || !TTS_IS_ZEDSTORE(node->ss_ScanTupleSlot))
+	if (!zs_enable_zone_maps || qual == NIL || !TTS_IS_ZEDSTORE(base))
 		return;
 	slot->filters = MemoryContextAlloc(slot->base.tts_mcxt, list_length(qual) * sizeof(ZsZoneFilter));
 	slot->nfilters = 0;
@@ -197,12 +197,19 @@ zsscan_stamp_filters(ScanState *node)
 		Node	   *clause = lfirst(lc);
 
 		/* what stands behind a clause that may raise an error would hide it */
-		if (zsscan_expression_may_raise(clause, node->ps.state->es_param_list_info))
+		if (zsscan_expression_may_raise(clause, params))
 			break;
-		if (make_filter(node->ss_currentRelation, scan->scanrelid, (Expr *) clause,
-						&slot->filters[slot->nfilters]))
+		if (make_filter(rel, scanrelid, (Expr *) clause, &slot->filters[slot->nfilters]))
 			slot->nfilters++;
 	}
+}
+
+void
+zsscan_stamp_filters(ScanState *node)
+{
+	zsscan_set_filters(node->ss_ScanTupleSlot, node->ss_currentRelation,
+					   ((Scan *) node->ps.plan)->scanrelid, node->ps.plan->qual,
+					   node->ps.state->es_param_list_info);
 }
 
 /* ---- applying them ---------------------------------------------------------------- */

@@ -17,6 +17,18 @@
 #include "nodes/extensible.h"
 #include "nodes/pg_list.h"
 
+/* zedstore.debug_vector */
+typedef enum ZsDebugVector
+{
+	ZS_DEBUG_VECTOR_OFF,
+	ZS_DEBUG_VECTOR_FORCE,
+	ZS_DEBUG_VECTOR_VERIFY,
+	ZS_DEBUG_VECTOR_ROWS
+} ZsDebugVector;
+
+extern bool zs_enable_vector_agg;
+extern int	zs_debug_vector;
+
 /* One sort key of a top-N scan, as it travels in CustomScan.custom_private. */
 typedef struct ZsTopNKey
 {

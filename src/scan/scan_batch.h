@@ -1,0 +1,48 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_batch.h
+ *	  What scan_batch.c and scan_batch_form.c share.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_batch.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SCAN_BATCH_H
+#define SCAN_BATCH_H
+
+#include "postgres.h"
+
+#include "scan_desc.h"
+#include "zs_batch.h"
+
+/* A column, with memory for forms that are made here. */
+typedef struct ZsBatchColumn
+{
+	ZsColumnVector vector;
+	ZsColumnWant want;
+	uint64		generation;		/* of the batch that vector is of */
+	uint64		sel[ZS_KERNEL_WORDS];	/* DECIMAL: rows that were formed */
+	ZsAttrKind	kind;
+	int64		vals[ZS_STRIPE_ROWS];
+	uint8		dscales[ZS_STRIPE_ROWS];
+	uint64		datums[ZS_STRIPE_ROWS];
+} ZsBatchColumn;
+
+struct ZsBatchScan
+{
+	ZsScanDesc	scan;
+	ZsSlot	   *slot;
+	MemoryContext context;
+	ZsBatch		batch;
+	uint64		generation;		/* counts batches */
+	bool		has_run;		/* run is what comes behind the batch */
+	ZsRunView	run;
+	ZsRunView  *views;			/* the runs of the batch */
+	int			nviews;
+	int			maxviews;
+	ZsBatchColumn **columns;	/* by attribute number - 1; NULL: not asked for yet */
+};
+
+#endif							/* SCAN_BATCH_H */

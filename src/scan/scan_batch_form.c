@@ -1,0 +1,296 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_batch_form.c
+ *	  Columns of a batch, in the forms that their readers want.
+ *
+ * Everything that is known about what the decoder hands out is in this file.
+ *
+ * A vector that lacks a selected row is asked for once more past all copies, since VACUUM may have moved
+ * the row meanwhile; a column without a segment was added later and has its missing value in
+ * all rows.
+ *
+ * Numerics become integers of one scale for the whole batch, the largest display scale of the rows asked for.  Those
+ * that are none (NaN, infinities, more digits than 64 bits hold) are odd.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_batch_form.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/int.h"
+#include "utils/memutils.h"
+#include "varatt.h"
+
+#include "scan_batch.h"
+#include "zs_codec.h"
+
+/* Display scales above this do not come as integers. */
+#define MAX_DECIMAL_SCALE	18
+
+static const int64 powers_of_ten[MAX_DECIMAL_SCALE + 1] = {
+	INT64CONST(1),
+	INT64CONST(10),
+	INT64CONST(100),
+	INT64CONST(1000),
+	INT64CONST(10000),
+	INT64CONST(100000),
+	INT64CONST(1000000),
+	INT64CONST(10000000),
+	INT64CONST(100000000),
+	INT64CONST(1000000000),
+	INT64CONST(10000000000),
+	INT64CONST(100000000000),
+	INT64CONST(1000000000000),
+	INT64CONST(10000000000000),
+	INT64CONST(100000000000000),
+	INT64CONST(1000000000000000),
+	INT64CONST(10000000000000000),
+	INT64CONST(100000000000000000),
+	INT64CONST(1000000000000000000)
+};
+
+/* Does the vector have all rows of sel? */
+static bool
+covers(uint32 nrows, const uint64 *sel)
+{
+	for (int w = ZS_KERNEL_WORDS - 1; w >= 0; w--)
+	{
+		if (sel[w] != 0)
+			return (uint32) w * 64 + 63 - (uint32) __builtin_clzll(sel[w]) < nrows;
+	}
+	return true;
+}
+
+static bool
+is_subset(const uint64 *bits, const uint64 *of)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		if ((bits[w] & ~of[w]) != 0)
+			return false;
+	}
+	return true;
+}
+
+static void
+set_odd(ZsColumnVector *vector, uint32 row)
+{
+	if (!vector->has_odd)
+		zskernel_bits_clear(vector->odd);
+	vector->has_odd = true;
+	vector->odd[row / 64] |= UINT64CONST(1) << (row % 64);
+}
+
+/* The first row of the batch, which is known to be in the same state as all of its rows. */
+static uint32
+first_row(const uint64 *sel)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		if (sel[w] != 0)
+			return w * 64 + __builtin_ctzll(sel[w]);
+	}
+	return 0;
+}
+
+/*
+ * Turns the numerics at datums[] into integers.
+ */
+static void
+form_decimals(ZsBatchColumn *column, const uint64 *datums, const uint64 *sel)
+{
+	ZsColumnVector *vector = &column->vector;
+	int			max_scale = 0;
+	int			min_scale = MAX_DECIMAL_SCALE;
+
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		uint64		word = sel[w];
+
+		if (vector->has_nulls)
+			word &= ~vector->nulls[w];
+		if (vector->has_odd)
+			word &= ~vector->odd[w];
+		for (; word != 0; word &= word - 1)
+		{
+			uint32		row = w * 64 + __builtin_ctzll(word);
+			const char *datum = (const char *) datums[row];
+			int			scale;
+
+			if (!zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum),
+										&scale, &column->vals[row]) ||
+				scale > MAX_DECIMAL_SCALE)
+			{
+				set_odd(vector, row);
+				continue;
+			}
+			column->dscales[row] = (uint8) scale;
+			max_scale = Max(max_scale, scale);
+			min_scale = Min(min_scale, scale);
+		}
+	}
+	vector->vals = column->vals;
+	vector->scale = max_scale;
+	vector->dscales = NULL;
+	if (min_scale >= max_scale)
+		return;
+
+	/* several scales */
+	vector->dscales = column->dscales;
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		uint64		word = sel[w];
+
+		if (vector->has_nulls)
+			word &= ~vector->nulls[w];
+		if (vector->has_odd)
+			word &= ~vector->odd[w];
+		for (; word != 0; word &= word - 1)
+		{
+			uint32		row = w * 64 + __builtin_ctzll(word);
+
+			if (pg_mul_s64_overflow(column->vals[row],
+									powers_of_ten[max_scale - column->dscales[row]],
+									&column->vals[row]))
+				set_odd(vector, row);
+		}
+	}
+}
+
+/* Gives the column a value that all rows have. */
+static void
+form_missing(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant want)
+{
+	ZsColumnVector *vector = &column->vector;
+	bool		isnull;
+	Datum		value = zsscan_source_missing(bs->scan->source, attno - 1,
+											  bs->batch.first + first_row(bs->batch.sel), &isnull);
+	int64		integer = 0;
+
+	vector->nrows = ZS_STRIPE_ROWS;
+	vector->vals = column->vals;
+	vector->datums = column->datums;
+	if (isnull)
+	{
+		vector->has_nulls = true;
+		memset(vector->nulls, 0xFF, sizeof(vector->nulls));
+		memset(column->vals, 0, sizeof(column->vals));
+		return;
+	}
+	if (want == ZS_WANT_INT)
+	{
+		switch (column->kind.width)
+		{
+			case 1:
+				integer = (int8) DatumGetChar(value);
+				break;
+			case 2:
+				integer = DatumGetInt16(value);
+				break;
+			case 4:
+				integer = DatumGetInt32(value);
+				break;
+			default:
+				integer = DatumGetInt64(value);
+				break;
+		}
+		for (int i = 0; i < ZS_STRIPE_ROWS; i++)
+			column->vals[i] = integer;
+		return;
+	}
+	for (int i = 0; i < ZS_STRIPE_ROWS; i++)
+		column->datums[i] = (uint64) value;
+}
+
+const ZsColumnVector *
+zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
+{
+	ZsRowSource *source = bs->scan->source;
+	ZsBatchColumn *column = bs->columns[attno - 1];
+	ZsColumnVector *vector;
+	const ZsVectorOut *out;
+	const uint64 *datums;
+
+	Assert(!bs->batch.has_rows && is_subset(sel, bs->batch.sel));
+	if (column == NULL)
+	{
+		column = MemoryContextAllocZero(bs->context, sizeof(ZsBatchColumn));
+		zsattr_kind(TupleDescAttr(source->desc, attno - 1), &column->kind);
+		bs->columns[attno - 1] = column;
+	}
+	vector = &column->vector;
+	if (column->generation == bs->generation && column->want == want &&
+		(want != ZS_WANT_DECIMAL || is_subset(sel, column->sel)))
+		return vector;
+
+	column->generation = 0;
+	memset(vector, 0, offsetof(ZsColumnVector, nulls));
+	vector->has_odd = false;
+	vector->dscales = NULL;
+	vector->codes = NULL;
+	vector->serial = 0;
+
+	out = zsscan_source_vector(source, attno - 1, bs->batch.first, false);
+	if (out == NULL || !covers(out->nrows, bs->batch.sel))
+	{
+		out = zsscan_source_vector(source, attno - 1, bs->batch.first, true);
+		if (out != NULL && !covers(out->nrows, bs->batch.sel))
+			return NULL;
+	}
+	if (out == NULL)
+	{
+		form_missing(bs, column, attno, want);
+		datums = column->datums;
+	}
+	else
+	{
+		vector->nrows = out->nrows;
+		vector->has_nulls = out->has_nulls;
+		if (out->has_nulls)
+			zskernel_bits_from_bytes((const uint8 *) out->isnull, out->nrows, vector->nulls);
+		vector->has_odd = out->has_ext;
+		if (out->has_ext)
+		{
+			zskernel_bits_from_bytes((const uint8 *) out->isext, out->nrows, vector->odd);
+			if (out->has_nulls)
+				zskernel_bits_andnot(vector->odd, vector->nulls);
+		}
+		vector->vals = (const int64 *) out->values;
+		vector->datums = datums = out->values;
+	}
+
+	if (want == ZS_WANT_DECIMAL)
+	{
+		zskernel_bits_copy(column->sel, sel);
+		form_decimals(column, datums, sel);
+	}
+	column->want = want;
+	column->generation = bs->generation;
+	return vector;
+}
+
+bool
+zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds)
+{
+	const ZsSegmentInfo *info;
+	const ZsVectorInfo *vector;
+	int			vecno;
+
+	Assert(!bs->batch.has_rows);
+	info = zsscan_source_info(bs->scan->source, attno - 1, bs->batch.first, &vecno);
+	if (info == NULL)
+		return false;
+	vector = &info->vectors[vecno];
+	if (!covers(vector->nrows, bs->batch.sel))
+		return false;
+	bounds->has_zone = vector->has_zone;
+	bounds->is_unsigned = info->is_unsigned;
+	bounds->min = vector->zone_min;
+	bounds->max = vector->zone_max;
+	bounds->no_nulls = vector->nnulls == 0;
+	bounds->all_nulls = vector->nnulls == vector->nrows;
+	return true;
+}

@@ -1,0 +1,201 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_agg_verify.c
+ *	  Core's transition and final functions beside ours, for tests.
+ *
+ * With zedstore.debug_vector = verify each row that passes the filter row by row goes through
+ * core's functions, too, in the order of the rows; in the end the results must have the same text.
+ *
+ * Core's functions want to be called by an Agg node: they ask for the memory context that their states live in.  A
+ * node that has nothing else stands in for it.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_agg_verify.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/htup_details.h"
+#include "catalog/pg_aggregate.h"
+#include "executor/executor.h"
+#include "fmgr.h"
+#include "utils/builtins.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/syscache.h"
+
+#include "vector_agg.h"
+
+typedef struct VerifiedAgg
+{
+	FmgrInfo	transfn;
+	FmgrInfo	finalfn;		/* fn_oid invalid: none */
+	Oid			collation;
+	Oid			resulttype;
+	int16		translen;
+	bool		transbyval;
+	bool		has_arg;
+	int			nfinalargs;
+	bool		init_isnull;
+	Datum		init;
+	Datum		value;
+	bool		isnull;
+	bool		no_value;		/* strict, and no input was seen */
+} VerifiedAgg;
+
+struct ZsAggVerifier
+{
+	AggState   *node;
+	MemoryContext context;
+	int			naggs;
+	VerifiedAgg *aggs;
+};
+
+static void
+reset_value(ZsAggVerifier *verifier, VerifiedAgg *agg)
+{
+	MemoryContext old = MemoryContextSwitchTo(verifier->context);
+
+	agg->isnull = agg->no_value = agg->init_isnull;
+	agg->value = agg->init_isnull ? (Datum) 0 : datumCopy(agg->init, agg->transbyval, agg->translen);
+	MemoryContextSwitchTo(old);
+}
+
+static void
+init_agg(ZsAggVerifier *verifier, VerifiedAgg *agg, const Aggref *aggref)
+{
+	HeapTuple	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggref->aggfnoid));
+	Form_pg_aggregate form;
+	Datum		init;
+
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
+	form = (Form_pg_aggregate) GETSTRUCT(tuple);
+	fmgr_info(form->aggtransfn, &agg->transfn);
+	if (OidIsValid(form->aggfinalfn))
+		fmgr_info(form->aggfinalfn, &agg->finalfn);
+	agg->nfinalargs = 1 + (form->aggfinalextra ? list_length(aggref->args) : 0);
+	agg->collation = aggref->inputcollid;
+	agg->resulttype = aggref->aggtype;
+	agg->has_arg = aggref->args != NIL;
+	get_typlenbyval(form->aggtranstype, &agg->translen, &agg->transbyval);
+	init = SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &agg->init_isnull);
+	if (!agg->init_isnull)
+	{
+		Oid			typinput;
+		Oid			typioparam;
+		char	   *s = TextDatumGetCString(init);
+
+		getTypeInputInfo(form->aggtranstype, &typinput, &typioparam);
+		agg->init = OidInputFunctionCall(typinput, s, typioparam, -1);
+	}
+	ReleaseSysCache(tuple);
+	reset_value(verifier, agg);
+}
+
+ZsAggVerifier *
+zsvector_verify_begin(List *aggrefs)
+{
+	ZsAggVerifier *verifier = palloc0(sizeof(ZsAggVerifier));
+	ListCell   *lc;
+	int			i = 0;
+
+	verifier->node = makeNode(AggState);
+	verifier->node->curaggcontext = CreateStandaloneExprContext();
+	verifier->context = verifier->node->curaggcontext->ecxt_per_tuple_memory;
+	verifier->naggs = list_length(aggrefs);
+	verifier->aggs = palloc0(verifier->naggs * sizeof(VerifiedAgg));
+	foreach(lc, aggrefs)
+		init_agg(verifier, &verifier->aggs[i++], lfirst_node(Aggref, lc));
+	return verifier;
+}
+
+/* As advance_transition_function() of nodeAgg.c. */
+void
+zsvector_verify_row(ZsAggVerifier *verifier, int aggno, Datum datum, bool isnull)
+{
+	VerifiedAgg *agg = &verifier->aggs[aggno];
+	LOCAL_FCINFO(fcinfo, 2);
+	MemoryContext old;
+	Datum		value;
+
+	if (agg->transfn.fn_strict)
+	{
+		if (agg->has_arg && isnull)
+			return;
+		if (agg->no_value)
+		{
+			old = MemoryContextSwitchTo(verifier->context);
+			agg->value = datumCopy(datum, agg->transbyval, agg->translen);
+			MemoryContextSwitchTo(old);
+			agg->isnull = agg->no_value = false;
+			return;
+		}
+		if (agg->isnull)
+			return;
+	}
+	InitFunctionCallInfoData(*fcinfo, &agg->transfn, agg->has_arg ? 2 : 1, agg->collation,
+							 (Node *) verifier->node, NULL);
+	fcinfo->args[0].value = agg->value;
+	fcinfo->args[0].isnull = agg->isnull;
+	fcinfo->args[1].value = datum;
+	fcinfo->args[1].isnull = isnull;
+	value = FunctionCallInvoke(fcinfo);
+	if (!agg->transbyval && !fcinfo->isnull &&
+		(agg->isnull || DatumGetPointer(value) != DatumGetPointer(agg->value)))
+	{
+		old = MemoryContextSwitchTo(verifier->context);
+		value = datumCopy(value, false, agg->translen);
+		MemoryContextSwitchTo(old);
+	}
+	agg->value = value;
+	agg->isnull = fcinfo->isnull;
+	agg->no_value = false;
+}
+
+static char *
+result_text(Oid type, Datum value, bool isnull)
+{
+	Oid			typoutput;
+	bool		isvarlena;
+
+	if (isnull)
+		return "NULL";
+	getTypeOutputInfo(type, &typoutput, &isvarlena);
+	return OidOutputFunctionCall(typoutput, value);
+}
+
+void
+zsvector_verify_result(ZsAggVerifier *verifier, int aggno, Datum result, bool isnull)
+{
+	VerifiedAgg *agg = &verifier->aggs[aggno];
+	Datum		expected = agg->value;
+	bool		expected_isnull = agg->isnull;
+	char	   *ours;
+	char	   *theirs;
+
+	if (OidIsValid(agg->finalfn.fn_oid) && !(agg->finalfn.fn_strict && agg->isnull))
+	{
+		LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
+
+		InitFunctionCallInfoData(*fcinfo, &agg->finalfn, agg->nfinalargs, agg->collation,
+								 (Node *) verifier->node, NULL);
+		for (int i = 0; i < agg->nfinalargs; i++)
+		{
+			fcinfo->args[i].value = i == 0 ? agg->value : (Datum) 0;
+			fcinfo->args[i].isnull = i == 0 ? agg->isnull : true;
+		}
+		expected = FunctionCallInvoke(fcinfo);
+		expected_isnull = fcinfo->isnull;
+	}
+	ours = result_text(agg->resulttype, result, isnull);
+	theirs = result_text(agg->resulttype, expected, expected_isnull);
+	if (strcmp(ours, theirs) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg_internal("aggregate %d differs: %s by batches, %s by rows", aggno + 1, ours, theirs)));
+	reset_value(verifier, agg);
+}

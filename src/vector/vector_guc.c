@@ -1,0 +1,46 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_guc.c
+ *	  Settings of plans that go by batches.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_guc.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/guc.h"
+
+#include "vector_internal.h"
+#include "zs_vector.h"
+
+bool		zs_enable_vector_agg = true;
+int			zs_debug_vector = ZS_DEBUG_VECTOR_OFF;
+
+static const struct config_enum_entry debug_modes[] = {
+	{"off", ZS_DEBUG_VECTOR_OFF, false},
+	{"force", ZS_DEBUG_VECTOR_FORCE, false},
+	{"verify", ZS_DEBUG_VECTOR_VERIFY, false},
+	{"rows", ZS_DEBUG_VECTOR_ROWS, false},
+	{NULL, 0, false}
+};
+
+void
+zsvector_guc_init(void)
+{
+	DefineCustomBoolVariable("zedstore.enable_vector_agg",
+							 "Enables aggregation of zedstore tables by batches.",
+							 "When off, aggregates are computed row by row.",
+							 &zs_enable_vector_agg, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomEnumVariable("zedstore.debug_vector",
+							 "Tests plans that go by batches.",
+							 "\"force\" prefers them whatever they cost, \"verify\" computes everything "
+							 "row by row as well and compares, \"rows\" goes row by row in such plans.",
+							 &zs_debug_vector,
+							 ZS_DEBUG_VECTOR_OFF, debug_modes,
+							 PGC_USERSET, GUC_NOT_IN_SAMPLE | GUC_EXPLAIN, NULL, NULL, NULL);
+}

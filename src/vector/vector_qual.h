@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_qual.h
+ *	  Filters on batches; private to src/vector.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_qual.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_QUAL_H
+#define VECTOR_QUAL_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "nodes/pg_list.h"
+
+#include "zs_attr.h"
+#include "zs_batch.h"
+
+/* How the values of a column are compared. */
+typedef enum ZsDomain
+{
+	ZS_DOMAIN_NONE,
+	ZS_DOMAIN_INT,				/* signed integers, dates, times, booleans */
+	ZS_DOMAIN_UINT,				/* oid and the like */
+	ZS_DOMAIN_FLOAT4,
+	ZS_DOMAIN_FLOAT8,
+	ZS_DOMAIN_DECIMAL,			/* numeric */
+	ZS_DOMAIN_TEXT,				/* text, varchar: bytes */
+	ZS_DOMAIN_BPCHAR			/* bytes without blanks at the end */
+} ZsDomain;
+
+typedef struct ZsQual ZsQual;
+
+/* Rows for which a condition is true, and for which it is false; for the others it is unknown. */
+typedef struct ZsTruth
+{
+	uint64		yes[ZS_KERNEL_WORDS];
+	uint64		no[ZS_KERNEL_WORDS];
+} ZsTruth;
+
+/* Counts for EXPLAIN. */
+typedef struct ZsQualCounts
+{
+	uint64		skipped;		/* comparisons of a batch that its zone map decided */
+} ZsQualCounts;
+
+/*
+ * Makes a program of a boolean expression, or of a list of them joined by AND, over the columns of one table
+ * (varno); NULL if it has something that programs do not know.  Nothing in a program can raise an error, and
+ * its answer is that of the executor.  An empty list gives a program that is always true.
+ * Memory comes from the current context.  Reads system catalogs.
+ */
+extern ZsQual *zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr);
+
+/*
+ * Runs the program for the rows of sel, some of the present batch's.  Outside sel *truth is undefined.  False if the batch has
+ * values that only the executor understands; then it has to be taken row by row.
+ */
+extern bool zsvector_qual_run(ZsQual *qual, ZsBatchScan *bs, const uint64 *sel, ZsTruth *truth,
+							  ZsQualCounts *counts);
+
+/* The column and its domain, if expr is a column of the table and nothing else but another name for its type. */
+extern AttrNumber zsvector_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain);
+
+/* What to ask zsscan_batch_column() for. */
+extern ZsColumnWant zsvector_want_of(ZsDomain domain);
+
+#endif							/* VECTOR_QUAL_H */

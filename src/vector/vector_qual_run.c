@@ -1,0 +1,442 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_qual_run.c
+ *	  Runs filters on batches.
+ *
+ * SQL's logic has three values, so each node gives two bitmaps: rows for which it is true, and rows for
+ * which it is false.  AND and OR ask their next argument only about rows that it can still decide.
+ *
+ * A comparison looks at the batch's zone map first; where all rows or none pass, the column is not decoded.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_qual_run.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/int.h"
+#include "utils/memutils.h"
+#include "varatt.h"
+
+#include "vector_qual_internal.h"
+
+/* Dictionaries up to this size are looked through once a batch if what was found cannot be kept. */
+#define SMALL_DICTIONARY	128
+
+typedef struct QualRun
+{
+	ZsBatchScan *bs;
+	ZsQualCounts *counts;
+} QualRun;
+
+static bool run_qual(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth);
+
+/* Splits sel into rows that have pass set and those that have not, without NULLs. */
+static void
+set_truth(ZsTruth *truth, const uint64 *pass, const ZsColumnVector *vector)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		truth->yes[w] = pass[w];
+		truth->no[w] = ~pass[w];
+	}
+	if (vector->has_nulls)
+	{
+		zskernel_bits_andnot(truth->yes, vector->nulls);
+		zskernel_bits_andnot(truth->no, vector->nulls);
+	}
+}
+
+static void
+set_all(ZsTruth *truth, bool yes, bool no)
+{
+	memset(truth->yes, yes ? 0xFF : 0, sizeof(truth->yes));
+	memset(truth->no, no ? 0xFF : 0, sizeof(truth->no));
+}
+
+/* Does the vector know all rows of sel? */
+static bool
+is_clean(const ZsColumnVector *vector, const uint64 *sel)
+{
+	return vector != NULL && (!vector->has_odd || !zskernel_bits_meet(vector->odd, sel));
+}
+
+/* ---- comparisons ------------------------------------------------------------- */
+
+/* Does the zone map of the batch decide the comparison for all of its rows? */
+static bool
+decide_by_zone(QualRun *run, const ZsQual *qual, ZsTruth *truth)
+{
+	ZsColumnBounds bounds;
+	bool		all = false;
+	bool		none = false;
+
+	if (!zs_enable_zone_maps || !zsscan_batch_bounds(run->bs, qual->attno, &bounds))
+		return false;
+	if (bounds.all_nulls)
+	{
+		set_all(truth, false, false);
+		return true;
+	}
+	if (!bounds.has_zone || !bounds.no_nulls || bounds.is_unsigned != qual->zone_unsigned)
+		return false;
+	switch (qual->op)
+	{
+		case ZS_CMP_LT:
+			all = bounds.max < qual->zone;
+			none = bounds.min >= qual->zone;
+			break;
+		case ZS_CMP_LE:
+			all = bounds.max <= qual->zone;
+			none = bounds.min > qual->zone;
+			break;
+		case ZS_CMP_EQ:
+		case ZS_CMP_NE:
+			none = qual->zone < bounds.min || qual->zone > bounds.max;
+			all = bounds.min == bounds.max && bounds.min == qual->zone;
+			if (qual->op == ZS_CMP_NE)
+			{
+				bool		swap = all;
+
+				all = none;
+				none = swap;
+			}
+			break;
+		case ZS_CMP_GE:
+			all = bounds.min >= qual->zone;
+			none = bounds.max < qual->zone;
+			break;
+		case ZS_CMP_GT:
+			all = bounds.min > qual->zone;
+			none = bounds.max <= qual->zone;
+			break;
+	}
+	if (!all && !none)
+		return false;
+	run->counts->skipped++;
+	set_all(truth, all, none);
+	return true;
+}
+
+/*
+ * Numerics: brings the constant to the vector's scale, or to the integer below it with another operator where it has
+ * more digits.
+ */
+static void
+compare_decimals(const ZsQual *qual, const ZsColumnVector *vector, uint64 *pass)
+{
+	int64		c = qual->integer;
+	ZsCompare	op = qual->op;
+	int			scale = qual->scale;
+	bool		rest = false;
+
+	for (; scale < vector->scale; scale++)
+	{
+		if (pg_mul_s64_overflow(c, 10, &c))
+		{
+			/* farther from zero than any value of the vector */
+			bool		above = qual->integer > 0;
+
+			zskernel_bits_clear(pass);
+			if (op == ZS_CMP_NE || (above ? op == ZS_CMP_LT || op == ZS_CMP_LE :
+									op == ZS_CMP_GT || op == ZS_CMP_GE))
+				zskernel_bits_set_range(pass, 0, vector->nrows);
+			return;
+		}
+	}
+	for (; scale > vector->scale; scale--)
+	{
+		rest |= c % 10 != 0;
+		c = c / 10 - (c % 10 < 0);
+	}
+	if (rest)
+	{
+		/* between c and c + 1 */
+		switch (op)
+		{
+			case ZS_CMP_LT:
+				op = ZS_CMP_LE;
+				break;
+			case ZS_CMP_GE:
+				op = ZS_CMP_GT;
+				break;
+			case ZS_CMP_EQ:
+			case ZS_CMP_NE:
+				zskernel_bits_clear(pass);
+				if (op == ZS_CMP_NE)
+					zskernel_bits_set_range(pass, 0, vector->nrows);
+				return;
+			case ZS_CMP_LE:
+			case ZS_CMP_GT:
+				break;
+		}
+	}
+	zskernel_compare_int64(vector->vals, vector->nrows, op, c, pass);
+}
+
+/* Is the string at datum the node's? */
+static inline bool
+string_equals(const ZsQual *qual, uint64 datum)
+{
+	const char *v = (const char *) datum;
+	size_t		len = VARSIZE_ANY_EXHDR(v);
+	const char *bytes = VARDATA_ANY(v);
+
+	if (qual->domain == ZS_DOMAIN_BPCHAR)
+	{
+		while (len > 0 && bytes[len - 1] == ' ')
+			len--;
+	}
+	return len == qual->nbytes && memcmp(bytes, qual->bytes, len) == 0;
+}
+
+/* Which entries of the vector's dictionary are equal to the node's string? */
+static const uint8 *
+dictionary_table(ZsQual *qual, const ZsColumnVector *vector)
+{
+	if (vector->serial != 0 && vector->serial == qual->table_serial)
+		return qual->table;
+	if (vector->serial == 0 && vector->ndict > SMALL_DICTIONARY)
+		return NULL;
+	if (vector->ndict > qual->table_size)
+	{
+		MemoryContext context = GetMemoryChunkContext(qual);
+
+		if (qual->table != NULL)
+			pfree(qual->table);
+		qual->table = NULL;
+		qual->table_size = 0;
+		qual->table = MemoryContextAlloc(context, vector->ndict);
+		qual->table_size = vector->ndict;
+	}
+	qual->table_serial = 0;
+	for (uint32 i = 0; i < vector->ndict; i++)
+		qual->table[i] = string_equals(qual, vector->dict[i]);
+	qual->table_serial = vector->serial;
+	return qual->table;
+}
+
+static void
+compare_strings(ZsQual *qual, const ZsColumnVector *vector, const uint64 *sel, uint64 *pass)
+{
+	const uint8 *table = vector->codes != NULL ? dictionary_table(qual, vector) : NULL;
+
+	if (table != NULL)
+		zskernel_in_table(vector->codes, vector->nrows, table, pass);
+	else
+	{
+		zskernel_bits_clear(pass);
+		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+		{
+			uint64		word = sel[w];
+
+			if (vector->has_nulls)
+				word &= ~vector->nulls[w];
+			for (; word != 0; word &= word - 1)
+			{
+				uint32		bit = __builtin_ctzll(word);
+				uint64		datum = vector->codes != NULL ?
+					vector->dict[vector->codes[w * 64 + bit]] : vector->datums[w * 64 + bit];
+
+				if (string_equals(qual, datum))
+					pass[w] |= UINT64CONST(1) << bit;
+			}
+		}
+	}
+	if (qual->op == ZS_CMP_NE)
+	{
+		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+			pass[w] = ~pass[w];
+	}
+}
+
+static bool
+run_compare(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
+{
+	const ZsColumnVector *vector;
+	uint64		pass[ZS_KERNEL_WORDS];
+
+	if (qual->has_zone && decide_by_zone(run, qual, truth))
+		return true;
+	vector = zsscan_batch_column(run->bs, qual->attno, zsvector_want_of(qual->domain), sel);
+	if (!is_clean(vector, sel))
+		return false;
+	switch (qual->domain)
+	{
+		case ZS_DOMAIN_INT:
+			zskernel_compare_int64(vector->vals, vector->nrows, qual->op, qual->integer, pass);
+			break;
+		case ZS_DOMAIN_UINT:
+			zskernel_compare_uint64(vector->vals, vector->nrows, qual->op, qual->integer, pass);
+			break;
+		case ZS_DOMAIN_FLOAT4:
+			zskernel_compare_float4(vector->vals, vector->nrows, qual->op, qual->real, pass);
+			break;
+		case ZS_DOMAIN_FLOAT8:
+			zskernel_compare_float8(vector->vals, vector->nrows, qual->op, qual->real, pass);
+			break;
+		case ZS_DOMAIN_DECIMAL:
+			compare_decimals(qual, vector, pass);
+			break;
+		case ZS_DOMAIN_TEXT:
+		case ZS_DOMAIN_BPCHAR:
+			compare_strings(qual, vector, sel, pass);
+			break;
+		case ZS_DOMAIN_NONE:
+			return false;
+	}
+	set_truth(truth, pass, vector);
+	return true;
+}
+
+static bool
+run_in(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
+{
+	const ZsColumnVector *vector = zsscan_batch_column(run->bs, qual->attno, ZS_WANT_INT, sel);
+	uint64		pass[ZS_KERNEL_WORDS];
+
+	if (!is_clean(vector, sel))
+		return false;
+	zskernel_in_int64(vector->vals, vector->nrows, qual->list, qual->nlist, pass);
+	if (qual->op == ZS_CMP_NE)
+	{
+		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+			pass[w] = ~pass[w];
+	}
+	set_truth(truth, pass, vector);
+	return true;
+}
+
+static bool
+run_columns(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
+{
+	const ZsColumnVector *a = zsscan_batch_column(run->bs, qual->attno, ZS_WANT_INT, sel);
+	const ZsColumnVector *b = zsscan_batch_column(run->bs, qual->attno2, ZS_WANT_INT, sel);
+	uint64		pass[ZS_KERNEL_WORDS];
+
+	if (!is_clean(a, sel) || !is_clean(b, sel))
+		return false;
+	zskernel_compare_int64s(a->vals, b->vals, Min(a->nrows, b->nrows), qual->op, pass);
+	set_truth(truth, pass, a);
+	if (b->has_nulls)
+	{
+		zskernel_bits_andnot(truth->yes, b->nulls);
+		zskernel_bits_andnot(truth->no, b->nulls);
+	}
+	return true;
+}
+
+static bool
+run_null(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
+{
+	ZsColumnBounds bounds;
+	const ZsColumnVector *vector;
+
+	if (zs_enable_zone_maps && zsscan_batch_bounds(run->bs, qual->attno, &bounds) &&
+		(bounds.no_nulls || bounds.all_nulls))
+	{
+		run->counts->skipped++;
+		set_all(truth, bounds.all_nulls, bounds.no_nulls);
+		return true;
+	}
+	/* a numeric need not become an integer for this */
+	vector = zsscan_batch_column(run->bs, qual->attno,
+								 qual->domain == ZS_DOMAIN_DECIMAL ? ZS_WANT_DATUM :
+								 zsvector_want_of(qual->domain), sel);
+	if (vector == NULL)
+		return false;
+	if (!vector->has_nulls)
+	{
+		set_all(truth, false, true);
+		return true;
+	}
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		truth->yes[w] = vector->nulls[w];
+		truth->no[w] = ~vector->nulls[w];
+	}
+	return true;
+}
+
+/* ---- connectives --------------------------------------------------------------- */
+
+/* AND; OR is the same with true and false exchanged. */
+static bool
+run_connective(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
+{
+	bool		is_and = qual->kind == ZS_QUAL_AND;
+	uint64	   *every = is_and ? truth->yes : truth->no;
+	uint64	   *any = is_and ? truth->no : truth->yes;
+	uint64		left[ZS_KERNEL_WORDS];
+
+	zskernel_bits_copy(left, sel);
+	zskernel_bits_copy(every, sel);
+	zskernel_bits_clear(any);
+	for (int i = 0; i < qual->nargs; i++)
+	{
+		ZsTruth		arg;
+
+		if (i > 0 && !zskernel_bits_any(left))
+			break;
+		if (!run_qual(run, qual->args[i], left, &arg))
+			return false;
+		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+		{
+			any[w] |= (is_and ? arg.no[w] : arg.yes[w]) & left[w];
+			every[w] &= is_and ? arg.yes[w] : arg.no[w];
+			left[w] &= ~any[w];
+		}
+	}
+	zskernel_bits_andnot(every, any);
+	return true;
+}
+
+static bool
+run_qual(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
+{
+	ZsTruth		arg;
+
+	switch (qual->kind)
+	{
+		case ZS_QUAL_CONST:
+			set_all(truth, qual->is_true, qual->is_false);
+			return true;
+		case ZS_QUAL_COMPARE:
+			return run_compare(run, qual, sel, truth);
+		case ZS_QUAL_COLUMNS:
+			return run_columns(run, qual, sel, truth);
+		case ZS_QUAL_IN:
+			return run_in(run, qual, sel, truth);
+		case ZS_QUAL_NULL:
+			return run_null(run, qual, sel, truth);
+		case ZS_QUAL_AND:
+		case ZS_QUAL_OR:
+			return run_connective(run, qual, sel, truth);
+		case ZS_QUAL_NOT:
+		case ZS_QUAL_IS_TRUE:
+		case ZS_QUAL_IS_FALSE:
+		case ZS_QUAL_IS_UNKNOWN:
+			break;
+	}
+	if (!run_qual(run, qual->args[0], sel, &arg))
+		return false;
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		uint64		yes = qual->kind == ZS_QUAL_IS_TRUE ? arg.yes[w] :
+			qual->kind == ZS_QUAL_IS_UNKNOWN ? ~(arg.yes[w] | arg.no[w]) : arg.no[w];
+
+		truth->yes[w] = yes;
+		truth->no[w] = qual->kind == ZS_QUAL_NOT ? arg.yes[w] : ~yes;
+	}
+	return true;
+}
+
+bool
+zsvector_qual_run(ZsQual *qual, ZsBatchScan *bs, const uint64 *sel, ZsTruth *truth, ZsQualCounts *counts)
+{
+	QualRun		run = {.bs = bs, .counts = counts};
+
+	return run_qual(&run, qual, sel, truth);
+}
