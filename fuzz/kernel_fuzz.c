@@ -212,6 +212,10 @@ one_round(void)
 			expected[i] |= members[k] == a[i];
 	}
 	check_bits(bits, n, expected);
+	zskernel_equal_uint32(codes, n, codes[0], bits);
+	for (uint32 i = 0; i < n; i++)
+		expected[i] = codes[i] == codes[0];
+	check_bits(bits, n, expected);
 	zskernel_in_table(codes, n, table, bits);
 	for (uint32 i = 0; i < n; i++)
 		expected[i] = table[codes[i]] != 0;

@@ -50,7 +50,9 @@ typedef enum ZsColumnWant
 {
 	ZS_WANT_INT,				/* vals: integers, patterns of floats */
 	ZS_WANT_DECIMAL,			/* vals and scale: numerics as integers */
-	ZS_WANT_DATUM				/* datums: addresses of varlenas; codes, if the column has a dictionary */
+	ZS_WANT_DATUM,				/* datums: addresses of varlenas */
+	ZS_WANT_STRING,				/* the first of codes, lengths and datums that is to be had */
+	ZS_WANT_NULLS				/* nothing else */
 } ZsColumnWant;
 
 /*
@@ -66,12 +68,13 @@ typedef struct ZsColumnVector
 	uint64		odd[ZS_KERNEL_WORDS];	/* if has_odd */
 	const int64 *vals;
 	int			scale;			/* DECIMAL: value = vals / 10^scale */
-	const uint8 *dscales;		/* DECIMAL: display scale of each row; NULL = scale, for all */
+	const uint8 *dscales;		/* DECIMAL: display scale of each row; NULL = scale, for all rows */
 	const uint64 *datums;
-	const uint32 *codes;		/* NULL: no dictionary; below ndict at all rows that have values */
+	const uint32 *lengths;		/* of the bytes of strings, which have no datums then */
+	const uint32 *codes;		/* below ndict at all rows that have values; no datums then */
 	const uint64 *dict;			/* addresses of varlenas */
 	uint32		ndict;
-	uint64		serial;			/* of the dictionary; 0: what is known of the entries cannot be kept */
+	uint64		serial;			/* of the dictionary: no other has had the same */
 } ZsColumnVector;
 
 /* What is known of a column of a batch without decoding it. */

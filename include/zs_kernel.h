@@ -130,6 +130,9 @@ extern void zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, Zs
 /* Which of n values are in the ascending list of nlist? */
 extern void zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist, uint64 *bits);
 
+/* Which of n lengths are equal to c? */
+extern void zskernel_equal_uint32(const uint32 *values, uint32 n, uint32 c, uint64 *bits);
+
 /* Which of n codes have 1 in table?  Codes are below its length. */
 extern void zskernel_in_table(const uint32 *codes, uint32 n, const uint8 *table, uint64 *bits);
 

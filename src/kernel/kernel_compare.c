@@ -164,6 +164,13 @@ zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist
 }
 
 KERNEL_CLONES void
+zskernel_equal_uint32(const uint32 *values, uint32 n, uint32 c, uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	FILL_BITS(n, bits, values[i] == c);
+}
+
+KERNEL_CLONES void
 zskernel_in_table(const uint32 *codes, uint32 n, const uint8 *table, uint64 *bits)
 {
 	Assert(n <= ZS_KERNEL_ROWS);

@@ -205,20 +205,115 @@ form_missing(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnW
 		column->datums[i] = (uint64) value;
 }
 
+/* What to ask the decoder for first. */
+static uint32
+forms_of(ZsColumnWant want)
+{
+	switch (want)
+	{
+		case ZS_WANT_DECIMAL:
+			return ZS_FORM_SCALED;
+		case ZS_WANT_STRING:
+			return ZS_FORM_CODES | ZS_FORM_LENGTHS;
+		case ZS_WANT_NULLS:
+			return ZS_FORM_NULLS;
+		case ZS_WANT_INT:
+		case ZS_WANT_DATUM:
+			break;
+	}
+	return ZS_FORM_VALUES;
+}
+
+/*
+ * The batch's vector of the column in the forms of want, or in others if it has none of these.  NULL if no segment has
+ * the column; *partial if one has it for some of the rows.
+ */
+static const ZsVectorOut *
+get_forms(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, bool *partial)
+{
+	ZsRowSource *source = bs->scan->source;
+	zstid		stripe = bs->batch.first;
+	uint32		forms = forms_of(want);
+	const ZsVectorOut *out = zsscan_source_forms(source, attno - 1, stripe, forms, false);
+
+	*partial = false;
+	if (out == NULL || !covers(out->nrows, bs->batch.sel))
+		out = zsscan_source_forms(source, attno - 1, stripe, forms, true);
+	if (out != NULL && (out->have & forms) == 0)
+		out = zsscan_source_forms(source, attno - 1, stripe, ZS_FORM_VALUES, false);
+	*partial = out != NULL && !covers(out->nrows, bs->batch.sel);
+	return out;
+}
+
+/* Lets the vector point to what the decoder made. */
+static void
+set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant want,
+		  const ZsVectorOut *out)
+{
+	ZsColumnVector *vector = &column->vector;
+	const uint64 *odd = NULL;
+	uint64		ext[ZS_KERNEL_WORDS];
+
+	vector->nrows = out->nrows;
+	vector->has_nulls = out->has_nulls;
+	if (out->has_nulls)
+		zskernel_bits_copy(vector->nulls, out->nulls);
+
+	if (want == ZS_WANT_NULLS)
+		return;
+	if (want == ZS_WANT_DECIMAL && (out->have & ZS_FORM_SCALED) != 0)
+	{
+		vector->vals = out->scaled;
+		vector->scale = out->scale;
+		vector->dscales = out->same_dscale ? NULL : out->dscales;
+		odd = out->has_odd ? out->odd : NULL;
+		zskernel_bits_copy(column->sel, bs->batch.sel);
+	}
+	else if (want == ZS_WANT_STRING && (out->have & ZS_FORM_CODES) != 0)
+	{
+		const ZsSharedState *shared = zsscan_source_shared(bs->scan->source, attno - 1, &vector->serial);
+
+		vector->codes = out->codes;
+		vector->dict = shared->dict_values;
+		vector->ndict = shared->ndict;
+	}
+	else if (want == ZS_WANT_STRING && (out->have & ZS_FORM_LENGTHS) != 0)
+	{
+		vector->lengths = out->lengths;
+		odd = out->has_odd ? out->odd : NULL;
+	}
+	else
+	{
+		vector->vals = (const int64 *) out->values;
+		vector->datums = out->values;
+		if (out->has_ext)
+		{
+			zskernel_bits_from_bytes((const uint8 *) out->isext, out->nrows, ext);
+			if (out->has_nulls)
+				zskernel_bits_andnot(ext, out->nulls);
+			odd = ext;
+		}
+	}
+	if (odd != NULL)
+	{
+		vector->has_odd = true;
+		zskernel_bits_copy(vector->odd, odd);
+	}
+}
+
 const ZsColumnVector *
 zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
 {
-	ZsRowSource *source = bs->scan->source;
 	ZsBatchColumn *column = bs->columns[attno - 1];
 	ZsColumnVector *vector;
 	const ZsVectorOut *out;
-	const uint64 *datums;
+	bool		partial;
 
 	Assert(!bs->batch.has_rows && is_subset(sel, bs->batch.sel));
 	if (column == NULL)
 	{
 		column = MemoryContextAllocZero(bs->context, sizeof(ZsBatchColumn));
-		zsattr_kind(TupleDescAttr(source->desc, attno - 1), &column->kind);
+		zsattr_kind(TupleDescAttr(bs->scan->source->desc, attno - 1), &column->kind);
 		bs->columns[attno - 1] = column;
 	}
 	vector = &column->vector;
@@ -227,45 +322,25 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 		return vector;
 
 	column->generation = 0;
-	memset(vector, 0, offsetof(ZsColumnVector, nulls));
-	vector->has_odd = false;
+	vector->nrows = 0;
+	vector->has_nulls = vector->has_odd = false;
+	vector->vals = NULL;
+	vector->scale = 0;
 	vector->dscales = NULL;
-	vector->codes = NULL;
-	vector->serial = 0;
+	vector->datums = NULL;
+	vector->lengths = vector->codes = NULL;
 
-	out = zsscan_source_vector(source, attno - 1, bs->batch.first, false);
-	if (out == NULL || !covers(out->nrows, bs->batch.sel))
-	{
-		out = zsscan_source_vector(source, attno - 1, bs->batch.first, true);
-		if (out != NULL && !covers(out->nrows, bs->batch.sel))
-			return NULL;
-	}
+	out = get_forms(bs, attno, want, &partial);
+	if (partial)
+		return NULL;
 	if (out == NULL)
-	{
 		form_missing(bs, column, attno, want);
-		datums = column->datums;
-	}
 	else
-	{
-		vector->nrows = out->nrows;
-		vector->has_nulls = out->has_nulls;
-		if (out->has_nulls)
-			zskernel_bits_from_bytes((const uint8 *) out->isnull, out->nrows, vector->nulls);
-		vector->has_odd = out->has_ext;
-		if (out->has_ext)
-		{
-			zskernel_bits_from_bytes((const uint8 *) out->isext, out->nrows, vector->odd);
-			if (out->has_nulls)
-				zskernel_bits_andnot(vector->odd, vector->nulls);
-		}
-		vector->vals = (const int64 *) out->values;
-		vector->datums = datums = out->values;
-	}
-
-	if (want == ZS_WANT_DECIMAL)
+		set_forms(bs, column, attno, want, out);
+	if (want == ZS_WANT_DECIMAL && (out == NULL || (out->have & ZS_FORM_SCALED) == 0))
 	{
 		zskernel_bits_copy(column->sel, sel);
-		form_decimals(column, datums, sel);
+		form_decimals(column, vector->datums, sel);
 	}
 	column->want = want;
 	column->generation = bs->generation;

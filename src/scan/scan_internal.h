@@ -109,11 +109,15 @@ extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumbe
 extern const ZsRowBatch *zsscan_source_stripe(ZsRowSource *source, zstid stripe);
 
 /*
- * Values of attribute attno (from 0) for the stripe, which zsscan_source_stripe() was called for; NULL if no segment
- * has any.  With again, past all copies, since the vector does not have a row that must be somewhere; that costs
+ * Attribute attno (from 0) in the wanted forms for the stripe, which zsscan_source_stripe() was called for; NULL if no
+ * segment has any.  With again, past all copies, since the vector does not have a row that must be somewhere; that costs
  * something once for each column and stripe.
  */
-extern const ZsVectorOut *zsscan_source_vector(ZsRowSource *source, int attno, zstid stripe, bool again);
+extern const ZsVectorOut *zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want,
+											  bool again);
+
+/* The dictionary that goes with codes of such a vector, as zsattr_reader_shared() has it. */
+extern const ZsSharedState *zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial);
 
 /*
  * Value of attribute attno (from 0) for a visible row that is neither in the row tree nor in a segment: the column was

@@ -649,20 +649,25 @@ zsscan_source_stripe(ZsRowSource *source, zstid stripe)
 }
 
 const ZsVectorOut *
-zsscan_source_vector(ZsRowSource *source, int attno, zstid stripe, bool again)
+zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, bool again)
 {
 	ZsSourceColumn *column = &source->columns[attno];
+	ZsAttrReader *reader = column_reader(source, attno);
 
 	Assert(source->batch_stripe == stripe && !TupleDescAttr(source->desc, attno)->attisdropped);
-	if (column->stripe != stripe)
-		set_vector(column, stripe, zsattr_reader_vector(column_reader(source, attno), stripe));
 	if (again && column->asked_again != source->row_looks)
 	{
-		zsattr_reader_forget(column->reader);
-		set_vector(column, stripe, zsattr_reader_vector(column->reader, stripe));
+		zsattr_reader_forget(reader);
+		column->stripe = ZS_INVALID_ROW;
 		column->asked_again = source->row_looks;
 	}
-	return column->vector;
+	return zsattr_reader_forms(reader, stripe, want);
+}
+
+const ZsSharedState *
+zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial)
+{
+	return zsattr_reader_shared(source->columns[attno].reader, false, serial);
 }
 
 Datum

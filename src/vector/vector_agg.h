@@ -57,7 +57,7 @@ typedef struct ZsAggValue
 	int64		count;			/* inputs; for numerics, those that are numbers */
 	zs_int128	sum;			/* of integers, and of numerics at scale */
 	int			scale;
-	int			dscale;			/* largest display scale of the inputs */
+	int			dscale;			/* largest display scale of the inputs; MIN, MAX: of best */
 	Numeric		spare;			/* part of the sum that is not in sum, or NULL */
 	int64		nan_count;
 	int64		pinf_count;
@@ -65,7 +65,7 @@ typedef struct ZsAggValue
 	double		sx;				/* of floats: sum, and of squared differences */
 	double		sxx;
 	float		sx4;			/* sum of floats of 4 bytes */
-	int64		best;			/* MIN, MAX: the value, or its pattern; numerics: at scale dscale */
+	int64		best;			/* MIN, MAX: the value, or its pattern; numerics: at scale */
 	Numeric		best_numeric;	/* instead of best */
 } ZsAggValue;
 

@@ -177,13 +177,13 @@ add_to_aggregate(AggNodeState *state, int i, const uint64 *passed)
 		return zsvector_agg_add_batch(agg, &state->values[i], NULL, sel);
 
 	vector = zsscan_batch_column(state->batches, agg->attno,
-								 agg->kind == ZS_AGG_COUNT && agg->domain == ZS_DOMAIN_DECIMAL ?
-								 ZS_WANT_DATUM : zsvector_want_of(agg->domain), sel);
+								 agg->kind == ZS_AGG_COUNT ? ZS_WANT_NULLS :
+								 zsvector_want_of(agg->domain), sel);
 	if (vector == NULL)
 		return false;
 	if (vector->has_nulls)
 		zskernel_bits_andnot(sel, vector->nulls);
-	if (agg->kind != ZS_AGG_COUNT && vector->has_odd && zskernel_bits_meet(vector->odd, sel))
+	if (vector->has_odd && zskernel_bits_meet(vector->odd, sel))
 		return false;
 	return zsvector_agg_add_batch(agg, &state->values[i], vector, sel);
 }

@@ -128,7 +128,7 @@ zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 static Numeric
 make_numeric(zs_int128 sum, int scale, int dscale)
 {
-	char		text[64];
+	char		text[128];
 	char	   *p = text + sizeof(text);
 	bool		negative = sum < 0;
 	unsigned __int128 rest = negative ? -(unsigned __int128) sum : (unsigned __int128) sum;
@@ -140,6 +140,16 @@ make_numeric(zs_int128 sum, int scale, int dscale)
 		rest /= 10;
 	}
 	*--p = '\0';
+	for (int i = scale; i < dscale; i++)
+	{
+		if (scale == 0 && i == dscale - 1)
+		{
+			*--p = '0';
+			*--p = '.';
+		}
+		else
+			*--p = '0';
+	}
 	while (rest != 0 || digits <= scale)
 	{
 		if (digits == scale && scale > 0)
@@ -367,18 +377,20 @@ static Numeric
 extreme_of(const ZsAggValue *value)
 {
 	return value->best_numeric != NULL ? value->best_numeric :
-		make_numeric(value->best, value->dscale, value->dscale);
+		make_numeric(value->best, value->scale, value->dscale);
 }
 
-/* later is at display scale dscale. */
+/* later / 10^scale, with another display scale perhaps. */
 static void
-add_extreme_decimal(const ZsAgg *agg, ZsAggValue *value, int64 later, int dscale)
+add_extreme_decimal(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale, int dscale)
 {
+	bool		replace = value->count == 0;
+
 	if (value->count == 0)
-		value->best = later, value->dscale = dscale;
+		 /* the first */ ;
 	else if (value->best_numeric != NULL)
 	{
-		Numeric		num = make_numeric(later, dscale, dscale);
+		Numeric		num = make_numeric(later, scale, dscale);
 
 		value->best_numeric =
 			DatumGetNumeric(DirectFunctionCall2(agg->kind == ZS_AGG_MAX ? numeric_larger : numeric_smaller,
@@ -391,13 +403,18 @@ add_extreme_decimal(const ZsAgg *agg, ZsAggValue *value, int64 later, int dscale
 	{
 		zs_int128	a = value->best;
 		zs_int128	b = later;
-		int			diff = dscale - value->dscale;
+		int			diff = scale - value->scale;
 
 		/* 19 digits and at most 18 more */
 		if (!scale_up(&a, Max(diff, 0)) || !scale_up(&b, Max(-diff, 0)))
 			elog(ERROR, "numeric out of range in comparison");
-		if (agg->kind == ZS_AGG_MAX ? !(a > b) : !(a < b))
-			value->best = later, value->dscale = dscale;
+		replace = agg->kind == ZS_AGG_MAX ? !(a > b) : !(a < b);
+	}
+	if (replace)
+	{
+		value->best = later;
+		value->scale = scale;
+		value->dscale = dscale;
 	}
 	value->count++;
 }
@@ -410,7 +427,7 @@ add_extreme_numeric(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 
 	if (numeric_to_int(num, &integer, &scale) && scale <= 18)
 	{
-		add_extreme_decimal(agg, value, integer, scale);
+		add_extreme_decimal(agg, value, integer, scale, scale);
 		return;
 	}
 	num = DatumGetNumericCopy(NumericGetDatum(num));
@@ -423,16 +440,6 @@ add_extreme_numeric(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 }
 
 /* ---- batches ---------------------------------------------------------------------------------- */
-
-static int64
-power_of_ten(int n)
-{
-	int64		power = 1;
-
-	while (n-- > 0)
-		power *= 10;
-	return power;
-}
 
 static void
 add_decimals(ZsAggValue *value, const ZsColumnVector *vector, const uint64 *sel)
@@ -466,7 +473,7 @@ add_extremes(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, 
 		if (agg->domain == ZS_DOMAIN_INT)
 			add_extreme(agg, value, best);
 		else
-			add_extreme_decimal(agg, value, best, vector->scale);
+			add_extreme_decimal(agg, value, best, vector->scale, vector->scale);
 		value->count = count;
 		return;
 	}
@@ -477,8 +484,7 @@ add_extremes(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, 
 			uint32		row = w * 64 + __builtin_ctzll(word);
 
 			if (agg->domain == ZS_DOMAIN_DECIMAL)
-				add_extreme_decimal(agg, value,
-									vector->vals[row] / power_of_ten(vector->scale - vector->dscales[row]),
+				add_extreme_decimal(agg, value, vector->vals[row], vector->scale,
 									vector->dscales[row]);
 			else
 				add_extreme(agg, value, vector->vals[row]);

@@ -22,9 +22,6 @@
 
 #include "vector_qual_internal.h"
 
-/* Dictionaries up to this size are looked through once a batch if what was found cannot be kept. */
-#define SMALL_DICTIONARY	128
-
 typedef struct QualRun
 {
 	ZsBatchScan *bs;
@@ -196,10 +193,8 @@ string_equals(const ZsQual *qual, uint64 datum)
 static const uint8 *
 dictionary_table(ZsQual *qual, const ZsColumnVector *vector)
 {
-	if (vector->serial != 0 && vector->serial == qual->table_serial)
+	if (qual->table != NULL && vector->serial == qual->table_serial)
 		return qual->table;
-	if (vector->serial == 0 && vector->ndict > SMALL_DICTIONARY)
-		return NULL;
 	if (vector->ndict > qual->table_size)
 	{
 		MemoryContext context = GetMemoryChunkContext(qual);
@@ -211,36 +206,61 @@ dictionary_table(ZsQual *qual, const ZsColumnVector *vector)
 		qual->table = MemoryContextAlloc(context, vector->ndict);
 		qual->table_size = vector->ndict;
 	}
-	qual->table_serial = 0;
 	for (uint32 i = 0; i < vector->ndict; i++)
 		qual->table[i] = string_equals(qual, vector->dict[i]);
 	qual->table_serial = vector->serial;
 	return qual->table;
 }
 
-static void
-compare_strings(ZsQual *qual, const ZsColumnVector *vector, const uint64 *sel, uint64 *pass)
+/*
+ * Strings: equal ones have equal codes, and equal lengths; only where these do not decide are the strings looked at.
+ * False if the batch has to be taken row by row.
+ */
+static bool
+compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 {
-	const uint8 *table = vector->codes != NULL ? dictionary_table(qual, vector) : NULL;
+	const ZsColumnVector *vector;
+	uint64		pass[ZS_KERNEL_WORDS];
+	uint64		left[ZS_KERNEL_WORDS];
 
-	if (table != NULL)
-		zskernel_in_table(vector->codes, vector->nrows, table, pass);
-	else
+	/* the length of a bpchar says nothing */
+	vector = zsscan_batch_column(run->bs, qual->attno, ZS_WANT_STRING, sel);
+	if (!is_clean(vector, sel))
+		return false;
+	zskernel_bits_copy(left, sel);
+	if (vector->has_nulls)
+		zskernel_bits_andnot(left, vector->nulls);
+	zskernel_bits_clear(pass);
+	if (vector->codes != NULL)
 	{
-		zskernel_bits_clear(pass);
+		zskernel_in_table(vector->codes, vector->nrows, dictionary_table(qual, vector), pass);
+		zskernel_bits_clear(left);
+	}
+	else if (vector->lengths != NULL && qual->domain == ZS_DOMAIN_TEXT)
+	{
+		uint64		same[ZS_KERNEL_WORDS];
+
+		zskernel_equal_uint32(vector->lengths, vector->nrows, (uint32) qual->nbytes, same);
+		zskernel_bits_and(left, same);
+		if (qual->nbytes == 0)
+		{
+			zskernel_bits_copy(pass, left);
+			zskernel_bits_clear(left);
+		}
+	}
+	if (zskernel_bits_any(left))
+	{
+		if (vector->datums == NULL)
+			vector = zsscan_batch_column(run->bs, qual->attno, ZS_WANT_DATUM, sel);
+		if (!is_clean(vector, sel))
+			return false;
 		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 		{
-			uint64		word = sel[w];
-
-			if (vector->has_nulls)
-				word &= ~vector->nulls[w];
-			for (; word != 0; word &= word - 1)
+			for (uint64 word = left[w]; word != 0; word &= word - 1)
 			{
 				uint32		bit = __builtin_ctzll(word);
-				uint64		datum = vector->codes != NULL ?
-					vector->dict[vector->codes[w * 64 + bit]] : vector->datums[w * 64 + bit];
 
-				if (string_equals(qual, datum))
+				if (string_equals(qual, vector->datums[w * 64 + bit]))
 					pass[w] |= UINT64CONST(1) << bit;
 			}
 		}
@@ -250,6 +270,8 @@ compare_strings(ZsQual *qual, const ZsColumnVector *vector, const uint64 *sel, u
 		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 			pass[w] = ~pass[w];
 	}
+	set_truth(truth, pass, vector);
+	return true;
 }
 
 static bool
@@ -260,6 +282,8 @@ run_compare(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 
 	if (qual->has_zone && decide_by_zone(run, qual, truth))
 		return true;
+	if (qual->domain == ZS_DOMAIN_TEXT || qual->domain == ZS_DOMAIN_BPCHAR)
+		return compare_strings(run, qual, sel, truth);
 	vector = zsscan_batch_column(run->bs, qual->attno, zsvector_want_of(qual->domain), sel);
 	if (!is_clean(vector, sel))
 		return false;
@@ -282,8 +306,6 @@ run_compare(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 			break;
 		case ZS_DOMAIN_TEXT:
 		case ZS_DOMAIN_BPCHAR:
-			compare_strings(qual, vector, sel, pass);
-			break;
 		case ZS_DOMAIN_NONE:
 			return false;
 	}
@@ -341,10 +363,7 @@ run_null(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 		set_all(truth, bounds.all_nulls, bounds.no_nulls);
 		return true;
 	}
-	/* a numeric need not become an integer for this */
-	vector = zsscan_batch_column(run->bs, qual->attno,
-								 qual->domain == ZS_DOMAIN_DECIMAL ? ZS_WANT_DATUM :
-								 zsvector_want_of(qual->domain), sel);
+	vector = zsscan_batch_column(run->bs, qual->attno, ZS_WANT_NULLS, sel);
 	if (vector == NULL)
 		return false;
 	if (!vector->has_nulls)
