@@ -52,7 +52,8 @@ typedef enum ZsColumnWant
 	ZS_WANT_DECIMAL,			/* vals and scale: numerics as integers */
 	ZS_WANT_DATUM,				/* datums: addresses of varlenas */
 	ZS_WANT_STRING,				/* the first of codes, lengths and datums that is to be had */
-	ZS_WANT_NULLS				/* nothing else */
+	ZS_WANT_NULLS,				/* nothing else */
+	ZS_WANT_COUNT
 } ZsColumnWant;
 
 /*
@@ -109,8 +110,8 @@ extern uint64 zsscan_batch_next_run(ZsBatchScan *bs);
 
 /*
  * A column of the present batch, which has no rows of the row tree.  sel: rows whose values matter, some of the batch's.
- * NULL: there is no such form; the batch has to be taken row by row.  Valid until the next batch, or
- * until the column is asked for something else.
+ * NULL: there is no such form; the batch has to be taken row by row.  Valid until the next batch; with DECIMAL, until the column
+ * is asked for rows that were not in sel.
  * Errors: ERRCODE_DATA_CORRUPTED.
  */
 extern const ZsColumnVector *zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want,

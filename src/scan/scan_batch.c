@@ -39,7 +39,7 @@ zsscan_batch_begin(TableScanDesc sscan, TupleTableSlot *slot)
 	bs->scan = scan;
 	bs->slot = (ZsSlot *) slot;
 	bs->context = CurrentMemoryContext;
-	bs->columns = palloc0(natts * sizeof(ZsBatchColumn *));
+	bs->columns = palloc0(natts * ZS_WANT_COUNT * sizeof(ZsBatchColumn *));
 	return bs;
 }
 

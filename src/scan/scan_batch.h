@@ -17,11 +17,10 @@
 #include "scan_desc.h"
 #include "zs_batch.h"
 
-/* A column, with memory for forms that are made here. */
+/* A column in the form of one want, with memory for what is made here. */
 typedef struct ZsBatchColumn
 {
 	ZsColumnVector vector;
-	ZsColumnWant want;
 	uint64		generation;		/* of the batch that vector is of */
 	uint64		sel[ZS_KERNEL_WORDS];	/* DECIMAL: rows that were formed */
 	ZsAttrKind	kind;
@@ -42,7 +41,7 @@ struct ZsBatchScan
 	ZsRunView  *views;			/* the runs of the batch */
 	int			nviews;
 	int			maxviews;
-	ZsBatchColumn **columns;	/* by attribute number - 1; NULL: not asked for yet */
+	ZsBatchColumn **columns;	/* ZS_WANT_COUNT for each attribute; NULL: not asked for yet */
 };
 
 #endif							/* SCAN_BATCH_H */

@@ -219,6 +219,7 @@ forms_of(ZsColumnWant want)
 			return ZS_FORM_NULLS;
 		case ZS_WANT_INT:
 		case ZS_WANT_DATUM:
+		case ZS_WANT_COUNT:
 			break;
 	}
 	return ZS_FORM_VALUES;
@@ -304,7 +305,8 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 const ZsColumnVector *
 zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
 {
-	ZsBatchColumn *column = bs->columns[attno - 1];
+	ZsBatchColumn **place = &bs->columns[(attno - 1) * ZS_WANT_COUNT + want];
+	ZsBatchColumn *column = *place;
 	ZsColumnVector *vector;
 	const ZsVectorOut *out;
 	bool		partial;
@@ -314,10 +316,10 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 	{
 		column = MemoryContextAllocZero(bs->context, sizeof(ZsBatchColumn));
 		zsattr_kind(TupleDescAttr(bs->scan->source->desc, attno - 1), &column->kind);
-		bs->columns[attno - 1] = column;
+		*place = column;
 	}
 	vector = &column->vector;
-	if (column->generation == bs->generation && column->want == want &&
+	if (column->generation == bs->generation &&
 		(want != ZS_WANT_DECIMAL || is_subset(sel, column->sel)))
 		return vector;
 
@@ -342,7 +344,6 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 		zskernel_bits_copy(column->sel, sel);
 		form_decimals(column, vector->datums, sel);
 	}
-	column->want = want;
 	column->generation = bs->generation;
 	return vector;
 }

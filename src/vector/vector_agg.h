@@ -80,12 +80,25 @@ extern bool zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value, const Zs
 								   const uint64 *sel);
 
 /*
+ * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of which is odd.
+ * groups: their numbers, PG_UINT32_MAX = none; a group's value is values[number * stride].  vector is NULL for counts.
+ * Errors: float overflow.
+ */
+extern void zsvector_agg_add_groups(const ZsAgg *agg, ZsAggValue *values, int stride,
+									const ZsColumnVector *vector, const uint64 *sel,
+									const uint16 *list, uint32 n, const uint32 *groups);
+
+/*
  * Adds one row's argument.  Numerics are made in the current context.  Errors: those of core's transition functions.
  */
 extern void zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull);
 
 /* The aggregate's result, in the current context.  Errors: those of core's final functions. */
 extern Datum zsvector_agg_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull);
+
+/* By-value datums of size bytes as 64-bit integers, as vectors have them, and back. */
+extern int64 zsvector_datum_to_int64(int size, Datum datum);
+extern Datum zsvector_int64_to_datum(int size, int64 value);
 
 /* ---- plans ---- */
 
@@ -97,9 +110,13 @@ extern Node *zsvector_agg_create_state(CustomScan *cscan);
 typedef struct ZsAggVerifier ZsAggVerifier;
 
 extern ZsAggVerifier *zsvector_verify_begin(List *aggrefs);
-extern void zsvector_verify_row(ZsAggVerifier *verifier, int aggno, Datum datum, bool isnull);
 
-/* Raises an error if core's result is another one; core's transition values are reset. */
-extern void zsvector_verify_result(ZsAggVerifier *verifier, int aggno, Datum result, bool isnull);
+/* Forgets all transition values. */
+extern void zsvector_verify_reset(ZsAggVerifier *verifier);
+extern void zsvector_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum, bool isnull);
+
+/* Raises an error if core's result is another one. */
+extern void zsvector_verify_result(ZsAggVerifier *verifier, uint32 group, int aggno, Datum result,
+								   bool isnull);
 
 #endif							/* VECTOR_AGG_H */

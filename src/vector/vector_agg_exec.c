@@ -44,10 +44,13 @@
 #include "utils/syscache.h"
 
 #include "vector_agg.h"
+#include "vector_group.h"
 #include "vector_internal.h"
 #include "zs_base.h"
 #include "zs_projection.h"
 #include "zs_slot.h"
+
+#define MAX_KEYS	32
 
 /* One aggregate of the node. */
 typedef struct NodeAgg
@@ -65,33 +68,98 @@ typedef struct AggNodeState
 	ZsQual	   *filter;
 	ExprState  *filter_rows;	/* the same for single rows */
 	bool		counts_only;	/* no column has to be looked at */
+	int			nkeys;			/* 0: one group of all rows */
+	ZsGroupKey *keys;
+	List	   *key_exprs;
 	int			naggs;
 	NodeAgg    *aggs;
-	ZsAggValue *values;
-	ZsAggValue *saved;			/* before the present batch */
+	ZsAggValue *values;			/* naggs for each group */
+	uint32		maxgroups;		/* groups that values has room for */
+	ZsAggValue *saved;			/* before the present batch, of the only group */
+	const ZsColumnVector **vectors; /* of the aggregates, in a batch */
+	uint64	   *sels;			/* rows that they take, in a batch */
+	ZsGroups   *groups;
+	int			nbits;			/* the groups are made in 2^nbits parts, one after the other */
+	uint32		part;
+	uint32		next_group;		/* the next to be returned */
 	TableScanDesc scan;
 	ZsBatchScan *batches;
 	TupleTableSlot *rowslot;
 	ExprContext *rowcontext;	/* of single rows */
-	MemoryContext context;		/* of the values */
+	MemoryContext context;		/* of the values and groups */
+	MemoryContext result_context;	/* of the row returned last */
 	ZsAggVerifier *verifier;
 	bool		by_rows;		/* zedstore.debug_vector = rows */
-	bool		done;
+	bool		started;		/* a part was made */
+	bool		done;			/* all parts were */
+	uint32		groups_left;	/* of the present part, to be returned */
 
 	/* for EXPLAIN */
 	uint64		nbatches;
 	uint64		nredone;
 	uint64		nremoved;
+	Size		memory;			/* largest */
+	uint64		npasses;
 	ZsQualCounts counts;
 } AggNodeState;
 
+/* More parts than these do not help. */
+#define MAX_BITS	20
+
 /* ---- one row ------------------------------------------------------------------------ */
 
-/* Adds the row in rowcontext's slot, which passed the filter. */
+/* Makes room for the values of all groups. */
 static void
-add_row(AggNodeState *state, bool verify_only)
+grow_values(AggNodeState *state)
+{
+	uint32		n = zsvector_groups_count(state->groups);
+	size_t		size = Max(state->naggs, 1) * sizeof(ZsAggValue);
+	uint32		maxgroups;
+
+	if (n <= state->maxgroups)
+		return;
+	maxgroups = Max(Max(n, 64), state->maxgroups * 2);
+	state->values = state->values == NULL ? MemoryContextAllocHuge(state->context, maxgroups * size) :
+		repalloc_huge(state->values, maxgroups * size);
+	memset((char *) state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);
+	state->maxgroups = maxgroups;
+}
+
+/* The group of the row in the slot. */
+static uint32
+group_of_row(AggNodeState *state)
+{
+	Datum		values[MAX_KEYS];
+	bool		isnull[MAX_KEYS];
+	uint32		group;
+
+	for (int k = 0; k < state->nkeys; k++)
+		values[k] = slot_getattr(state->rowslot, state->keys[k].attno, &isnull[k]);
+	group = zsvector_groups_assign_row(state->groups, values, isnull);
+	grow_values(state);
+	return group;
+}
+
+/*
+ * Adds the row in rowcontext's slot, which passed the filter.  group: the one that it has by batches, for verify_only.
+ */
+static void
+add_row(AggNodeState *state, bool verify_only, uint32 group)
 {
 	ExprContext *econtext = state->rowcontext;
+
+	if (state->nkeys > 0)
+	{
+		uint32		own = group_of_row(state);
+
+		if (verify_only && own != group)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("group differs: %u by batches, %u by rows", group, own)));
+		group = own;
+		if (group == ZS_NO_GROUP)
+			return;
+	}
 
 	for (int i = 0; i < state->naggs; i++)
 	{
@@ -109,23 +177,26 @@ add_row(AggNodeState *state, bool verify_only)
 		if (agg->arg != NULL)
 			datum = ExecEvalExpr(agg->arg, econtext, &isnull);
 		if (state->verifier != NULL)
-			zsvector_verify_row(state->verifier, i, datum, isnull);
+			zsvector_verify_row(state->verifier, group, i, datum, isnull);
 		MemoryContextSwitchTo(state->context);
 		if (!verify_only)
-			zsvector_agg_add_datum(&agg->agg, &state->values[i], datum, isnull);
+			zsvector_agg_add_datum(&agg->agg, &state->values[(size_t) group * state->naggs + i], datum,
+								   isnull);
 		MemoryContextSwitchTo(old);
 	}
 }
 
 /*
- * Takes the batch row by row.  passed: the rows that the program let pass, to be compared, or NULL.
+ * Takes the batch row by row.  passed: the rows that the program let pass, to be compared, or NULL; numbers: the groups of
+ * these.
  */
 static void
-add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed)
+add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed, const uint32 *numbers)
 {
 	ExprContext *econtext = state->rowcontext;
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(batch->sel, list);
+	uint32		npassed = 0;
 
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -142,7 +213,7 @@ add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed)
 									 batch->first + list[i], pass ? "false" : "true",
 									 pass ? "true" : "false")));
 		if (pass)
-			add_row(state, passed != NULL);
+			add_row(state, passed != NULL, numbers != NULL ? numbers[npassed++] : 0);
 		else if (passed == NULL)
 			state->nremoved++;
 	}
@@ -151,15 +222,19 @@ add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed)
 
 /* ---- one batch ------------------------------------------------------------------------ */
 
-/* Adds the rows of sel, which passed the filter, to the aggregate; false if that has to be done row by row. */
+/*
+ * Finds the rows of passed that the aggregate takes (sel), and the vector that has its argument, if it needs one.
+ * False if the batch has to be taken row by row.
+ */
 static bool
-add_to_aggregate(AggNodeState *state, int i, const uint64 *passed)
+get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
+			 const ZsColumnVector **argument)
 {
 	const ZsAgg *agg = &state->aggs[i].agg;
 	const ZsColumnVector *vector;
 	ZsColumnBounds bounds;
-	uint64		sel[ZS_KERNEL_WORDS];
 
+	*argument = NULL;
 	zskernel_bits_copy(sel, passed);
 	if (agg->filter != NULL)
 	{
@@ -169,28 +244,116 @@ add_to_aggregate(AggNodeState *state, int i, const uint64 *passed)
 			return false;
 		zskernel_bits_and(sel, truth.yes);
 	}
-	if (!zskernel_bits_any(sel))
-		return true;
-	if (agg->kind == ZS_AGG_COUNT_ROWS ||
+	if (agg->kind == ZS_AGG_COUNT_ROWS || !zskernel_bits_any(sel) ||
 		(agg->kind == ZS_AGG_COUNT && zs_enable_zone_maps &&
 		 zsscan_batch_bounds(state->batches, agg->attno, &bounds) && bounds.no_nulls))
-		return zsvector_agg_add_batch(agg, &state->values[i], NULL, sel);
+		return true;
 
+	/* all that passed, since another aggregate may take others of them */
 	vector = zsscan_batch_column(state->batches, agg->attno,
 								 agg->kind == ZS_AGG_COUNT ? ZS_WANT_NULLS :
-								 zsvector_want_of(agg->domain), sel);
+								 zsvector_want_of(agg->domain), passed);
 	if (vector == NULL)
 		return false;
 	if (vector->has_nulls)
 		zskernel_bits_andnot(sel, vector->nulls);
 	if (vector->has_odd && zskernel_bits_meet(vector->odd, sel))
 		return false;
-	return zsvector_agg_add_batch(agg, &state->values[i], vector, sel);
+	*argument = vector;
+	return true;
+}
+
+/* Groups of which a batch has no more than these are taken one after the other by kernels. */
+#define FEW_GROUPS	4
+
+/* If the n numbers are of few groups, these, and the rows of each; else 0. */
+static int
+split_by_group(const uint16 *list, uint32 n, const uint32 *numbers, uint32 *few,
+			   uint64 (*rows)[ZS_KERNEL_WORDS])
+{
+	int			nfew = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		int			k = 0;
+
+		if (numbers[i] == ZS_NO_GROUP)
+			continue;
+		while (k < nfew && few[k] != numbers[i])
+			k++;
+		if (k == nfew)
+		{
+			if (nfew == FEW_GROUPS)
+				return 0;
+			few[nfew] = numbers[i];
+			zskernel_bits_clear(rows[nfew++]);
+		}
+		rows[k][list[i] / 64] |= UINT64CONST(1) << (list[i] % 64);
+	}
+	return nfew;
+}
+
+/*
+ * Adds the rows of passed to their groups; false if the batch has to be taken row by row, and nothing has changed.
+ * The only error that a known aggregate can raise is an overflow of floats, in the same words wherever it comes.
+ */
+static bool
+add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
+{
+	uint16		list[ZS_KERNEL_ROWS];
+	uint64		rows[FEW_GROUPS][ZS_KERNEL_WORDS];
+	uint32		few[FEW_GROUPS];
+	uint32		n = zskernel_bits_list(passed, list);
+	int			nfew;
+
+	if (n == 0)
+		return true;
+	for (int i = 0; i < state->naggs; i++)
+	{
+		if (!get_argument(state, i, passed, state->sels + i * ZS_KERNEL_WORDS, &state->vectors[i]))
+			return false;
+	}
+	if (!zsvector_groups_assign(state->groups, state->batches, passed, list, n, numbers))
+		return false;
+	grow_values(state);
+
+	nfew = split_by_group(list, n, numbers, few, rows);
+	for (int i = 0; i < state->naggs; i++)
+	{
+		const ZsAgg *agg = &state->aggs[i].agg;
+		uint64	   *sel = state->sels + i * ZS_KERNEL_WORDS;
+		bool		by_kernel = nfew > 0;
+
+		for (int k = 0; k < nfew && by_kernel; k++)
+		{
+			ZsAggValue *value = &state->values[(size_t) few[k] * state->naggs + i];
+			ZsAggValue	saved = *value;
+			uint64		both[ZS_KERNEL_WORDS];
+
+			zskernel_bits_copy(both, sel);
+			zskernel_bits_and(both, rows[k]);
+			if (!zsvector_agg_add_batch(agg, value, state->vectors[i], both))
+			{
+				/* this group's rows one by one, and the error if there is one */
+				uint32		alone[ZS_KERNEL_ROWS];
+
+				*value = saved;
+				for (uint32 j = 0; j < n; j++)
+					alone[j] = numbers[j] == few[k] ? few[k] : ZS_NO_GROUP;
+				zsvector_agg_add_groups(agg, state->values + i, state->naggs, state->vectors[i], sel,
+										list, n, alone);
+			}
+		}
+		if (!by_kernel)
+			zsvector_agg_add_groups(agg, state->values + i, state->naggs, state->vectors[i], sel, list,
+									n, numbers);
+	}
+	return true;
 }
 
 /* False if the batch has to be taken row by row; then values are what they were. */
 static bool
-add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed)
+add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *numbers)
 {
 	ZsTruth		truth;
 	MemoryContext old;
@@ -205,13 +368,24 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed)
 			return false;
 		zskernel_bits_and(passed, truth.yes);
 	}
-	memcpy(state->saved, state->values, state->naggs * sizeof(ZsAggValue));
 	old = MemoryContextSwitchTo(state->context);
-	for (int i = 0; i < state->naggs && ok; i++)
-		ok = add_to_aggregate(state, i, passed);
+	if (state->nkeys > 0)
+		ok = add_to_groups(state, passed, numbers);
+	else
+	{
+		memcpy(state->saved, state->values, state->naggs * sizeof(ZsAggValue));
+		for (int i = 0; i < state->naggs && ok; i++)
+		{
+			const ZsColumnVector *vector;
+			uint64		sel[ZS_KERNEL_WORDS];
+
+			ok = get_argument(state, i, passed, sel, &vector) &&
+				zsvector_agg_add_batch(&state->aggs[i].agg, &state->values[i], vector, sel);
+		}
+		if (!ok)
+			memcpy(state->values, state->saved, state->naggs * sizeof(ZsAggValue));
+	}
 	MemoryContextSwitchTo(old);
-	if (!ok)
-		memcpy(state->values, state->saved, state->naggs * sizeof(ZsAggValue));
 	return ok;
 }
 
@@ -219,17 +393,18 @@ static void
 add_batch(AggNodeState *state, const ZsBatch *batch)
 {
 	uint64		passed[ZS_KERNEL_WORDS];
+	uint32		numbers[ZS_KERNEL_ROWS];
 
 	state->nbatches++;
-	if (!add_columns(state, batch, passed))
+	if (!add_columns(state, batch, passed, numbers))
 	{
 		state->nredone++;
-		add_rows(state, batch, NULL);
+		add_rows(state, batch, NULL, NULL);
 		return;
 	}
 	state->nremoved += batch->nsel - zskernel_bits_count(passed);
 	if (state->verifier != NULL)
-		add_rows(state, batch, passed);
+		add_rows(state, batch, passed, state->nkeys > 0 ? numbers : NULL);
 }
 
 /* ---- all of it -------------------------------------------------------------------------- */
@@ -288,22 +463,104 @@ count_runs(AggNodeState *state)
 		verify_count(state, count);
 }
 
+/* Forgets all groups; those of the present part are going to be made. */
+static void
+start_part(AggNodeState *state)
+{
+	MemoryContextReset(state->context);
+	state->npasses++;
+	state->next_group = 0;
+	if (state->verifier != NULL)
+		zsvector_verify_reset(state->verifier);
+	if (state->nkeys == 0)
+		memset(state->values, 0, state->naggs * sizeof(ZsAggValue));
+	else
+	{
+		state->values = NULL;
+		state->maxgroups = 0;
+		state->groups = zsvector_groups_create(state->context, state->nkeys, state->keys);
+		zsvector_groups_restrict(state->groups, state->nbits, state->part);
+	}
+	start_scan(state);
+}
+
+/* Do the groups take more memory than they may?  zedstore.debug_vector_groups makes that so early. */
+static bool
+is_too_large(AggNodeState *state)
+{
+	Size		memory = MemoryContextMemAllocated(state->context, true);
+
+	state->memory = Max(state->memory, memory);
+	if (state->nkeys == 0 || state->nbits >= MAX_BITS)
+		return false;
+	if (zs_debug_vector_groups > 0 &&
+		zsvector_groups_count(state->groups) > (uint32) zs_debug_vector_groups && state->nbits < 6)
+		return true;
+	return memory > get_hash_memory_limit();
+}
+
+/*
+ * Makes the groups of the present part.  Where there are too many of them nothing is written out: the part is divided by four,
+ * and the table is scanned again for each of the parts; the snapshot sees the same rows.
+ */
 static void
 aggregate(AggNodeState *state)
 {
 	const ZsBatch *batch;
 
-	MemoryContextReset(state->context);
-	memset(state->values, 0, state->naggs * sizeof(ZsAggValue));
-	start_scan(state);
+	start_part(state);
 	if (state->counts_only && !state->by_rows)
 	{
 		count_runs(state);
 		return;
 	}
 	while ((batch = zsscan_batch_next(state->batches)) != NULL)
+	{
 		add_batch(state, batch);
+		if (is_too_large(state))
+		{
+			state->nbits += 2;
+			state->part *= 4;
+			start_part(state);
+		}
+	}
 	ExecClearTuple(state->rowslot);
+}
+
+/* The next part that has groups; false if there is none. */
+static bool
+next_part(AggNodeState *state)
+{
+	if (state->done)
+		return false;
+	if (state->nkeys == 0)
+	{
+		aggregate(state);
+		state->done = true;
+		return true;
+	}
+	for (;;)
+	{
+		if (state->started)
+		{
+			/* a part that was divided is complete with its last quarter */
+			state->part++;
+			while (state->nbits > 0 && state->part % 4 == 0)
+			{
+				state->part /= 4;
+				state->nbits -= 2;
+			}
+			if (state->nbits == 0)
+			{
+				state->done = true;
+				return false;
+			}
+		}
+		state->started = true;
+		aggregate(state);
+		if (zsvector_groups_count(state->groups) > 0)
+			return true;
+	}
 }
 
 static TupleTableSlot *
@@ -311,21 +568,34 @@ next_group(ScanState *ss)
 {
 	AggNodeState *state = (AggNodeState *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
+	uint32		group;
 	MemoryContext old;
 
-	if (state->done)
-		return ExecClearTuple(slot);
-	aggregate(state);
-	state->done = true;
-
 	ExecClearTuple(slot);
-	old = MemoryContextSwitchTo(state->context);
+	CHECK_FOR_INTERRUPTS();
+	if (state->groups_left == 0)
+	{
+		if (!next_part(state))
+			return slot;
+		state->groups_left = state->nkeys == 0 ? 1 : zsvector_groups_count(state->groups);
+	}
+	state->groups_left--;
+	group = state->next_group++;
+
+	MemoryContextReset(state->result_context);
+	old = MemoryContextSwitchTo(state->result_context);
+	for (int k = 0; k < state->nkeys; k++)
+		slot->tts_values[k] = zsvector_groups_key(state->groups, group, k, &slot->tts_isnull[k]);
 	for (int i = 0; i < state->naggs; i++)
 	{
-		slot->tts_values[i] = zsvector_agg_result(&state->aggs[i].agg, &state->values[i],
-												  &slot->tts_isnull[i]);
+		int			column = state->nkeys + i;
+
+		slot->tts_values[column] = zsvector_agg_result(&state->aggs[i].agg,
+													   &state->values[(size_t) group * state->naggs + i],
+													   &slot->tts_isnull[column]);
 		if (state->verifier != NULL && !(state->counts_only && !state->by_rows))
-			zsvector_verify_result(state->verifier, i, slot->tts_values[i], slot->tts_isnull[i]);
+			zsvector_verify_result(state->verifier, group, i, slot->tts_values[column],
+								   slot->tts_isnull[column]);
 	}
 	MemoryContextSwitchTo(old);
 	return ExecStoreVirtualTuple(slot);
@@ -389,6 +659,7 @@ make_rowslot(AggNodeState *state, EState *estate)
 
 	pull_varattnos((Node *) state->filter_clauses, scanrelid, &varattnos);
 	pull_varattnos((Node *) state->aggrefs, scanrelid, &varattnos);
+	pull_varattnos((Node *) state->key_exprs, scanrelid, &varattnos);
 	while ((i = bms_next_member(varattnos, i)) >= 0)
 	{
 		Assert(i + FirstLowInvalidHeapAttributeNumber > 0);
@@ -409,13 +680,29 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	Index		scanrelid = cscan->scan.scanrelid;
 	int			planned_relid = intVal(linitial(cscan->custom_private));
 	ListCell   *lc;
+	ListCell   *lc2;
 
 	/* expressions in custom_private have the numbers of the time of planning */
 	state->filter_clauses = copyObject(lsecond(cscan->custom_private));
 	if (planned_relid != (int) scanrelid)
 		ChangeVarNodes((Node *) state->filter_clauses, planned_relid, scanrelid, 0);
 	foreach(lc, cscan->custom_scan_tlist)
-		state->aggrefs = lappend(state->aggrefs, lfirst_node(TargetEntry, lc)->expr);
+	{
+		Expr	   *expr = lfirst_node(TargetEntry, lc)->expr;
+
+		if (IsA(expr, Aggref))
+			state->aggrefs = lappend(state->aggrefs, expr);
+		else
+			state->key_exprs = lappend(state->key_exprs, expr);
+	}
+	state->nkeys = list_length(state->key_exprs);
+	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(ZsGroupKey));
+	forboth(lc, state->key_exprs, lc2, lthird(cscan->custom_private))
+	{
+		if (!zsvector_group_classify(desc, scanrelid, lfirst(lc), lfirst_oid(lc2),
+									 &state->keys[foreach_current_index(lc)]))
+			elog(ERROR, "rows cannot be grouped by key %d", foreach_current_index(lc) + 1);
+	}
 	state->naggs = list_length(state->aggrefs);
 	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));
 	state->filter = zsvector_qual_compile(desc, scanrelid, (Node *) state->filter_clauses);
@@ -424,7 +711,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 
 	/* without a parent: columns come from a slot that is not the node's */
 	state->filter_rows = ExecInitQual(state->filter_clauses, NULL);
-	state->counts_only = state->filter_clauses == NIL;
+	state->counts_only = state->filter_clauses == NIL && state->nkeys == 0;
 	foreach(lc, state->aggrefs)
 	{
 		Aggref	   *aggref = lfirst_node(Aggref, lc);
@@ -443,8 +730,15 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
-	state->values = palloc0(state->naggs * sizeof(ZsAggValue));
-	state->saved = palloc0(state->naggs * sizeof(ZsAggValue));
+	if (state->nkeys == 0)
+	{
+		state->values = palloc0(state->naggs * sizeof(ZsAggValue));
+		state->saved = palloc0(state->naggs * sizeof(ZsAggValue));
+	}
+	state->vectors = palloc0(Max(state->naggs, 1) * sizeof(ZsColumnVector *));
+	state->sels = palloc0(Max(state->naggs, 1) * ZS_KERNEL_WORDS * sizeof(uint64));
+	state->result_context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate results",
+												  ALLOCSET_DEFAULT_SIZES);
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregates",
 										   ALLOCSET_DEFAULT_SIZES);
 	state->rowcontext = CreateExprContext(estate);
@@ -474,7 +768,12 @@ agg_end(CustomScanState *node)
 static void
 agg_rescan(CustomScanState *node)
 {
-	((AggNodeState *) node)->done = false;
+	AggNodeState *state = (AggNodeState *) node;
+
+	state->started = state->done = false;
+	state->nbits = 0;
+	state->part = 0;
+	state->groups_left = 0;
 	ExecScanReScan(&node->ss);
 }
 
@@ -482,12 +781,20 @@ static void
 agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	AggNodeState *state = (AggNodeState *) node;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	bool		prefix = list_length(es->rtable) > 1 || es->verbose;
 
+	if (state->nkeys > 0)
+	{
+		List	   *names = NIL;
+		ListCell   *lc;
+
+		foreach(lc, state->key_exprs)
+			names = lappend(names, deparse_expression(lfirst(lc), context, prefix, true));
+		ExplainPropertyList("Group Key", names, es);
+	}
 	if (state->filter_clauses != NIL)
 	{
-		List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
-		bool		prefix = list_length(es->rtable) > 1 || es->verbose;
-
 		ExplainPropertyText("Scan Filter",
 							deparse_expression((Node *) make_ands_explicit(state->filter_clauses),
 											   context, prefix, false), es);
@@ -498,6 +805,10 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyUInteger("Rows Removed by Scan Filter", NULL, state->nremoved, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || state->counts.skipped > 0)
 		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, state->counts.skipped, es);
+	if (state->nkeys > 0 && (es->format != EXPLAIN_FORMAT_TEXT || state->npasses > 1))
+		ExplainPropertyUInteger("Passes", NULL, state->npasses, es);
+	if (state->nkeys > 0 && es->costs)
+		ExplainPropertyUInteger("Memory Usage", "kB", state->memory / 1024, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || state->nredone > 0)
 		ExplainPropertyUInteger("Batches Redone Row-wise", NULL, state->nredone, es);
 }

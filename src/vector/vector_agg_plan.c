@@ -7,14 +7,14 @@
  * the steps of the executor.  The scan made here takes batches, applies the filter
  * to whole columns, and returns aggregates.
  *
- * The path is offered for a query without grouping over one table, or for one partition in a
+ * The path is offered for a query over one table, or for one partition in a
  * partitionwise plan, all of whose filter consists of comparisons that programs know
- * (vector_qual_compile.c), and whose aggregates are known and have columns as arguments.  Nothing of that can raise
+ * (vector_qual_compile.c), whose aggregates are known and have columns as arguments, and which is grouped by columns if at all.  Nothing of that can raise
  * an error but the aggregates themselves, so neither the order of filter clauses nor that of security
  * levels shows.  HAVING and what the query makes of the aggregates are the executor's.
  *
- * custom_private of the plan: the table's range table index while planning, the filter.
- * custom_scan_tlist: the aggregates.
+ * custom_private of the path: the table's range table index, the filter, keys and aggregates, HAVING, equality operators of the keys;
+ * of the plan: the first two and the last one.  custom_scan_tlist: keys, then aggregates.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -29,6 +29,7 @@
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/pg_class_d.h"
+#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -37,15 +38,22 @@
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
 #include "optimizer/restrictinfo.h"
+#include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
 #include "vector_agg.h"
+#include "vector_group.h"
 #include "vector_internal.h"
 #include "zs_base.h"
 #include "zs_vector.h"
+
+/* Keys of a group, and what a group takes beside its aggregates' values, in bytes. */
+#define MAX_KEYS		32
+#define GROUP_SIZE		100
 
 static create_upper_paths_hook_type next_upper_paths_hook = NULL;
 
@@ -71,13 +79,16 @@ query_is_simple(PlannerInfo *root)
 {
 	Query	   *parse = root->parse;
 
-	return parse->commandType == CMD_SELECT && parse->hasAggs && parse->groupClause == NIL &&
+	/* grouped by constants alone there are no groups without rows */
+	return parse->commandType == CMD_SELECT && (parse->hasAggs || parse->groupClause != NIL) &&
+		(parse->groupClause == NIL) == (root->processed_groupClause == NIL) &&
+		list_length(root->processed_groupClause) <= MAX_KEYS &&
 		parse->groupingSets == NIL && !parse->hasTargetSRFs && parse->rowMarks == NIL;
 }
 
-/* All aggregates of the expressions, each once; false if there is a column beside them. */
+/* All aggregates of the expressions, each once; false if there is a column beside them that is no key. */
 static bool
-collect_aggregates(List *exprs, List **aggrefs)
+collect_aggregates(List *exprs, List *keys, List **aggrefs)
 {
 	List	   *vars = pull_var_clause((Node *) exprs, PVC_INCLUDE_AGGREGATES |
 									   PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
@@ -85,6 +96,8 @@ collect_aggregates(List *exprs, List **aggrefs)
 
 	foreach(lc, vars)
 	{
+		if (list_member(keys, lfirst(lc)))
+			continue;
 		if (!IsA(lfirst(lc), Aggref))
 			return false;
 		*aggrefs = list_append_unique(*aggrefs, lfirst(lc));
@@ -92,15 +105,22 @@ collect_aggregates(List *exprs, List **aggrefs)
 	return true;
 }
 
-/* Are there programs for the filter and all aggregates? */
+/* Are there programs for the filter, all keys and all aggregates? */
 static bool
-can_run(Oid relid, Index varno, List *filter, List *aggrefs)
+can_run(Oid relid, Index varno, List *filter, List *keys, List *eqops, List *aggrefs)
 {
 	Relation	rel = table_open(relid, NoLock);
 	TupleDesc	desc = RelationGetDescr(rel);
 	bool		result = zsvector_qual_compile(desc, varno, (Node *) filter) != NULL;
 	ListCell   *lc;
+	ListCell   *lc2;
 
+	forboth(lc, keys, lc2, eqops)
+	{
+		ZsGroupKey	key;
+
+		result = result && zsvector_group_classify(desc, varno, lfirst(lc), lfirst_oid(lc2), &key);
+	}
 	foreach(lc, aggrefs)
 	{
 		ZsAgg		agg;
@@ -131,7 +151,8 @@ plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List
 	cscan->scan.plan.qual = copyObject(lfourth(path->custom_private));
 	cscan->scan.scanrelid = intVal(linitial(path->custom_private));
 	cscan->flags = path->flags;
-	cscan->custom_private = list_make2(linitial(path->custom_private), filter);
+	cscan->custom_private = list_make3(linitial(path->custom_private), filter,
+									   list_nth(path->custom_private, 4));
 	cscan->methods = &zsvector_agg_scan_methods;
 	return &cscan->scan.plan;
 }
@@ -167,12 +188,16 @@ count_columns(Index varno, List *filter, List *aggrefs)
 #define COST_PER_VALUE		0.0002
 #define COST_PER_CLAUSE		0.0001
 #define COST_PER_AGG		0.0002
+#define COST_PER_KEY		0.0004
+#define COST_PROBE			0.001	/* while the table of groups is near */
+#define COST_FAR_PROBE		0.005
+#define LARGE_TABLE			10000	/* groups */
 
 static void
-cost_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *filter, List *aggrefs,
-		 List *having)
+cost_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *filter, List *keys, List *aggrefs,
+		  List *having, double ngroups)
 {
-	int			ncolumns = count_columns(rel->relid, filter, aggrefs);
+	int			ncolumns = count_columns(rel->relid, filter, list_concat_copy(keys, aggrefs));
 	double		natts = Max(rel->max_attr, 1);
 	double		spc_random;
 	double		spc_seq;
@@ -182,22 +207,26 @@ cost_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *filter, Li
 	cost = spc_seq * rel->pages * Min(ncolumns, natts) / natts +
 		rel->tuples * (COST_PER_VALUE * ncolumns + COST_PER_CLAUSE * list_length(filter)) +
 		rel->rows * COST_PER_AGG * list_length(aggrefs);
+	if (keys != NIL)
+		cost += rel->rows * (COST_PER_KEY * list_length(keys) +
+							 (ngroups > LARGE_TABLE ? COST_FAR_PROBE : COST_PROBE));
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
 		cost = 0;
 	path->path.startup_cost = cost;
-	path->path.total_cost = cost + cpu_tuple_cost;
+	path->path.total_cost = cost + cpu_tuple_cost * ngroups;
 	if (having != NIL && zs_debug_vector == ZS_DEBUG_VECTOR_OFF)
 	{
 		QualCost	qual;
 
 		cost_qual_eval(&qual, having, root);
 		path->path.startup_cost += qual.startup;
-		path->path.total_cost += qual.startup + qual.per_tuple;
+		path->path.total_cost += qual.startup + qual.per_tuple * ngroups;
 	}
 	if (zs_debug_vector == ZS_DEBUG_VECTOR_OFF)
 	{
 		path->path.startup_cost += path->path.pathtarget->cost.startup;
-		path->path.total_cost += path->path.pathtarget->cost.startup + path->path.pathtarget->cost.per_tuple;
+		path->path.total_cost += path->path.pathtarget->cost.startup +
+			path->path.pathtarget->cost.per_tuple * ngroups;
 	}
 }
 
@@ -228,7 +257,10 @@ add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupP
 	RelOptInfo *parent;
 	CustomPath *path;
 	List	   *filter = NIL;
+	List	   *keys = NIL;
+	List	   *eqops = NIL;
 	List	   *aggrefs = NIL;
+	double		ngroups = 1;
 	ListCell   *lc;
 
 	if (!zs_enable_vector_agg || !query_is_simple(root) || !input_is_table(root, rel) ||
@@ -244,10 +276,27 @@ add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupP
 			return;
 		filter = lappend(filter, rinfo->clause);
 	}
-	if (!collect_aggregates(grouped_rel->reltarget->exprs, &aggrefs) ||
-		!collect_aggregates((List *) extra->havingQual, &aggrefs) ||
-		aggrefs == NIL || !can_run(rte->relid, rel->relid, filter, aggrefs))
+	foreach(lc, root->processed_groupClause)
+	{
+		SortGroupClause *sgc = lfirst_node(SortGroupClause, lc);
+
+		keys = lappend(keys, get_sortgroupclause_expr(sgc, extra->targetList));
+		eqops = lappend_oid(eqops, sgc->eqop);
+	}
+	if (!collect_aggregates(grouped_rel->reltarget->exprs, keys, &aggrefs) ||
+		!collect_aggregates((List *) extra->havingQual, keys, &aggrefs) ||
+		(aggrefs == NIL && keys == NIL) ||
+		!can_run(rte->relid, rel->relid, filter, keys, eqops, aggrefs))
 		return;
+	if (keys != NIL)
+	{
+		ngroups = estimate_num_groups(root, keys, rel->rows, NULL, NULL);
+
+		/* core's node writes out what does not fit; ours scans the table again */
+		if (zs_debug_vector == ZS_DEBUG_VECTOR_OFF &&
+			ngroups * (GROUP_SIZE + list_length(aggrefs) * sizeof(ZsAggValue)) > get_hash_memory_limit())
+			return;
+	}
 
 	/* EXPLAIN wants to know the tables of a plan node; those of upper relations are not known to all versions */
 	parent = makeNode(RelOptInfo);
@@ -258,14 +307,18 @@ add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupP
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = parent;
 	path->path.pathtarget = grouped_rel->reltarget;
-	path->path.rows = 1;
+	path->path.rows = ngroups;
+	if (extra->havingQual != NULL && keys != NIL)
+		path->path.rows = clamp_row_est(ngroups * clauselist_selectivity(root, (List *) extra->havingQual, 0,
+																		 JOIN_INNER, NULL));
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &path_methods;
-	path->custom_private = list_make4(makeInteger(rel->relid), filter, aggrefs, extra->havingQual);
+	path->custom_private = list_make5(makeInteger(rel->relid), filter, list_concat_copy(keys, aggrefs),
+									  extra->havingQual, eqops);
 #ifdef ZS_PG18
 	path->path.disabled_nodes = zs_debug_vector == ZS_DEBUG_VECTOR_OFF ? disabled_nodes_of(rel) : 0;
 #endif
-	cost_path(root, rel, path, filter, aggrefs, (List *) extra->havingQual);
+	cost_path(root, rel, path, filter, keys, aggrefs, (List *) extra->havingQual, ngroups);
 	add_path(grouped_rel, &path->path);
 }
 

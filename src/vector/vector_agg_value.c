@@ -572,11 +572,75 @@ zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector
 	return false;
 }
 
+/* One value of a batch for one group.  Errors: float overflow, which core reports in the same words. */
+static inline void
+add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
+{
+	int64		v = vector->vals[row];
+
+	switch (agg->kind)
+	{
+		case ZS_AGG_COUNT_ROWS:
+		case ZS_AGG_COUNT:
+			break;
+		case ZS_AGG_SUM_INT:
+		case ZS_AGG_AVG_INT:
+			value->sum = (int64) ((uint64) value->sum + (uint64) v);
+			break;
+		case ZS_AGG_SUM_INT8:
+		case ZS_AGG_AVG_INT8:
+			value->sum += v;
+			break;
+		case ZS_AGG_SUM_NUMERIC:
+		case ZS_AGG_AVG_NUMERIC:
+			value->dscale = Max(value->dscale, vector->dscales == NULL ? vector->scale : vector->dscales[row]);
+			add_scaled(value, v, vector->scale);
+			break;
+		case ZS_AGG_SUM_FLOAT4:
+			value->sx4 = value->count == 0 ? zskernel_float4(v) : float4_pl(value->sx4, zskernel_float4(v));
+			break;
+		case ZS_AGG_SUM_FLOAT8:
+			value->sx = value->count == 0 ? zskernel_float8(v) : float8_pl(value->sx, zskernel_float8(v));
+			break;
+		case ZS_AGG_AVG_FLOAT:
+			if (!accumulate_float(value, float_of(agg->domain, v)))
+				float_overflow_error();
+			return;
+		case ZS_AGG_MIN:
+		case ZS_AGG_MAX:
+			if (agg->domain == ZS_DOMAIN_DECIMAL)
+				add_extreme_decimal(agg, value, v, vector->scale,
+									vector->dscales == NULL ? vector->scale : vector->dscales[row]);
+			else
+				add_extreme(agg, value, v);
+			return;
+	}
+	value->count++;
+}
+
+void
+zsvector_agg_add_groups(const ZsAgg *agg, ZsAggValue *values, int stride, const ZsColumnVector *vector,
+						const uint64 *sel, const uint16 *list, uint32 n, const uint32 *groups)
+{
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		row = list[i];
+		ZsAggValue *value = &values[(size_t) groups[i] * stride];
+
+		if (groups[i] == PG_UINT32_MAX || !zskernel_bits_get(sel, row))
+			continue;
+		if (agg->kind == ZS_AGG_COUNT_ROWS || agg->kind == ZS_AGG_COUNT)
+			value->count++;
+		else
+			add_one(agg, value, vector, row);
+	}
+}
+
 /* ---- rows ----------------------------------------------------------------------------------------- */
 
 /* The integer or pattern of a by-value datum, as a decoded vector has it. */
-static int64
-datum_to_int64(int size, Datum datum)
+int64
+zsvector_datum_to_int64(int size, Datum datum)
 {
 	switch (size)
 	{
@@ -610,7 +674,7 @@ zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool is
 		case ZS_AGG_SUM_INT:
 		case ZS_AGG_AVG_INT:
 			value->count++;
-			value->sum = (int64) ((uint64) value->sum + (uint64) datum_to_int64(agg->width, datum));
+			value->sum = (int64) ((uint64) value->sum + (uint64) zsvector_datum_to_int64(agg->width, datum));
 			break;
 		case ZS_AGG_SUM_INT8:
 		case ZS_AGG_AVG_INT8:
@@ -641,15 +705,15 @@ zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool is
 			if (agg->domain == ZS_DOMAIN_DECIMAL)
 				add_extreme_numeric(agg, value, DatumGetNumeric(datum));
 			else
-				add_extreme(agg, value, datum_to_int64(agg->width, datum));
+				add_extreme(agg, value, zsvector_datum_to_int64(agg->width, datum));
 			break;
 	}
 }
 
 /* ---- results ---------------------------------------------------------------------------------------- */
 
-static Datum
-int64_to_datum(int size, int64 value)
+Datum
+zsvector_int64_to_datum(int size, int64 value)
 {
 	switch (size)
 	{
@@ -703,6 +767,6 @@ zsvector_agg_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
 		default:
 			if (agg->domain == ZS_DOMAIN_DECIMAL)
 				return NumericGetDatum(extreme_of(value));
-			return int64_to_datum(agg->width, value->best);
+			return zsvector_int64_to_datum(agg->width, value->best);
 	}
 }

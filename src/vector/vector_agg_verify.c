@@ -41,27 +41,63 @@ typedef struct VerifiedAgg
 	int			nfinalargs;
 	bool		init_isnull;
 	Datum		init;
+} VerifiedAgg;
+
+typedef struct VerifiedValue
+{
+	bool		known;			/* else as at the beginning */
 	Datum		value;
 	bool		isnull;
 	bool		no_value;		/* strict, and no input was seen */
-} VerifiedAgg;
+} VerifiedValue;
 
 struct ZsAggVerifier
 {
 	AggState   *node;
-	MemoryContext context;
+	MemoryContext context;		/* of transition values */
+	MemoryContext own_context;
 	int			naggs;
 	VerifiedAgg *aggs;
+	uint32		ngroups;
+	VerifiedValue *values;		/* naggs for each group */
 };
 
-static void
-reset_value(ZsAggVerifier *verifier, VerifiedAgg *agg)
+/* The value of an aggregate for a group. */
+static VerifiedValue *
+value_of(ZsAggVerifier *verifier, uint32 group, int aggno)
 {
-	MemoryContext old = MemoryContextSwitchTo(verifier->context);
+	VerifiedAgg *agg = &verifier->aggs[aggno];
+	VerifiedValue *value;
 
-	agg->isnull = agg->no_value = agg->init_isnull;
-	agg->value = agg->init_isnull ? (Datum) 0 : datumCopy(agg->init, agg->transbyval, agg->translen);
-	MemoryContextSwitchTo(old);
+	if (group >= verifier->ngroups)
+	{
+		uint32		n = Max(group + 1, verifier->ngroups * 2);
+		size_t		size = verifier->naggs * sizeof(VerifiedValue);
+
+		verifier->values = verifier->values == NULL ?
+			MemoryContextAllocHuge(verifier->own_context, n * size) : repalloc_huge(verifier->values, n * size);
+		memset((char *) verifier->values + verifier->ngroups * size, 0, (n - verifier->ngroups) * size);
+		verifier->ngroups = n;
+	}
+	value = &verifier->values[(size_t) group * verifier->naggs + aggno];
+	if (!value->known)
+	{
+		MemoryContext old = MemoryContextSwitchTo(verifier->context);
+
+		value->known = true;
+		value->isnull = value->no_value = agg->init_isnull;
+		value->value = agg->init_isnull ? (Datum) 0 : datumCopy(agg->init, agg->transbyval, agg->translen);
+		MemoryContextSwitchTo(old);
+	}
+	return value;
+}
+
+void
+zsvector_verify_reset(ZsAggVerifier *verifier)
+{
+	MemoryContextReset(verifier->context);
+	if (verifier->values != NULL)
+		memset(verifier->values, 0, verifier->ngroups * verifier->naggs * sizeof(VerifiedValue));
 }
 
 static void
@@ -93,7 +129,6 @@ init_agg(ZsAggVerifier *verifier, VerifiedAgg *agg, const Aggref *aggref)
 		agg->init = OidInputFunctionCall(typinput, s, typioparam, -1);
 	}
 	ReleaseSysCache(tuple);
-	reset_value(verifier, agg);
 }
 
 ZsAggVerifier *
@@ -106,6 +141,7 @@ zsvector_verify_begin(List *aggrefs)
 	verifier->node = makeNode(AggState);
 	verifier->node->curaggcontext = CreateStandaloneExprContext();
 	verifier->context = verifier->node->curaggcontext->ecxt_per_tuple_memory;
+	verifier->own_context = CurrentMemoryContext;
 	verifier->naggs = list_length(aggrefs);
 	verifier->aggs = palloc0(verifier->naggs * sizeof(VerifiedAgg));
 	foreach(lc, aggrefs)
@@ -115,9 +151,10 @@ zsvector_verify_begin(List *aggrefs)
 
 /* As advance_transition_function() of nodeAgg.c. */
 void
-zsvector_verify_row(ZsAggVerifier *verifier, int aggno, Datum datum, bool isnull)
+zsvector_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum, bool isnull)
 {
 	VerifiedAgg *agg = &verifier->aggs[aggno];
+	VerifiedValue *trans = value_of(verifier, group, aggno);
 	LOCAL_FCINFO(fcinfo, 2);
 	MemoryContext old;
 	Datum		value;
@@ -126,34 +163,34 @@ zsvector_verify_row(ZsAggVerifier *verifier, int aggno, Datum datum, bool isnull
 	{
 		if (agg->has_arg && isnull)
 			return;
-		if (agg->no_value)
+		if (trans->no_value)
 		{
 			old = MemoryContextSwitchTo(verifier->context);
-			agg->value = datumCopy(datum, agg->transbyval, agg->translen);
+			trans->value = datumCopy(datum, agg->transbyval, agg->translen);
 			MemoryContextSwitchTo(old);
-			agg->isnull = agg->no_value = false;
+			trans->isnull = trans->no_value = false;
 			return;
 		}
-		if (agg->isnull)
+		if (trans->isnull)
 			return;
 	}
 	InitFunctionCallInfoData(*fcinfo, &agg->transfn, agg->has_arg ? 2 : 1, agg->collation,
 							 (Node *) verifier->node, NULL);
-	fcinfo->args[0].value = agg->value;
-	fcinfo->args[0].isnull = agg->isnull;
+	fcinfo->args[0].value = trans->value;
+	fcinfo->args[0].isnull = trans->isnull;
 	fcinfo->args[1].value = datum;
 	fcinfo->args[1].isnull = isnull;
 	value = FunctionCallInvoke(fcinfo);
 	if (!agg->transbyval && !fcinfo->isnull &&
-		(agg->isnull || DatumGetPointer(value) != DatumGetPointer(agg->value)))
+		(trans->isnull || DatumGetPointer(value) != DatumGetPointer(trans->value)))
 	{
 		old = MemoryContextSwitchTo(verifier->context);
 		value = datumCopy(value, false, agg->translen);
 		MemoryContextSwitchTo(old);
 	}
-	agg->value = value;
-	agg->isnull = fcinfo->isnull;
-	agg->no_value = false;
+	trans->value = value;
+	trans->isnull = fcinfo->isnull;
+	trans->no_value = false;
 }
 
 static char *
@@ -169,15 +206,16 @@ result_text(Oid type, Datum value, bool isnull)
 }
 
 void
-zsvector_verify_result(ZsAggVerifier *verifier, int aggno, Datum result, bool isnull)
+zsvector_verify_result(ZsAggVerifier *verifier, uint32 group, int aggno, Datum result, bool isnull)
 {
 	VerifiedAgg *agg = &verifier->aggs[aggno];
-	Datum		expected = agg->value;
-	bool		expected_isnull = agg->isnull;
+	VerifiedValue *trans = value_of(verifier, group, aggno);
+	Datum		expected = trans->value;
+	bool		expected_isnull = trans->isnull;
 	char	   *ours;
 	char	   *theirs;
 
-	if (OidIsValid(agg->finalfn.fn_oid) && !(agg->finalfn.fn_strict && agg->isnull))
+	if (OidIsValid(agg->finalfn.fn_oid) && !(agg->finalfn.fn_strict && trans->isnull))
 	{
 		LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
 
@@ -185,8 +223,8 @@ zsvector_verify_result(ZsAggVerifier *verifier, int aggno, Datum result, bool is
 								 (Node *) verifier->node, NULL);
 		for (int i = 0; i < agg->nfinalargs; i++)
 		{
-			fcinfo->args[i].value = i == 0 ? agg->value : (Datum) 0;
-			fcinfo->args[i].isnull = i == 0 ? agg->isnull : true;
+			fcinfo->args[i].value = i == 0 ? trans->value : (Datum) 0;
+			fcinfo->args[i].isnull = i == 0 ? trans->isnull : true;
 		}
 		expected = FunctionCallInvoke(fcinfo);
 		expected_isnull = fcinfo->isnull;
@@ -197,5 +235,4 @@ zsvector_verify_result(ZsAggVerifier *verifier, int aggno, Datum result, bool is
 		ereport(ERROR,
 				(errcode(ERRCODE_INTERNAL_ERROR),
 				 errmsg_internal("aggregate %d differs: %s by batches, %s by rows", aggno + 1, ours, theirs)));
-	reset_value(verifier, agg);
 }

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include <limits.h>
+
 #include "utils/guc.h"
 
 #include "vector_internal.h"
@@ -18,6 +20,7 @@
 
 bool		zs_enable_vector_agg = true;
 int			zs_debug_vector = ZS_DEBUG_VECTOR_OFF;
+int			zs_debug_vector_groups = 0;
 
 static const struct config_enum_entry debug_modes[] = {
 	{"off", ZS_DEBUG_VECTOR_OFF, false},
@@ -43,4 +46,11 @@ zsvector_guc_init(void)
 							 &zs_debug_vector,
 							 ZS_DEBUG_VECTOR_OFF, debug_modes,
 							 PGC_USERSET, GUC_NOT_IN_SAMPLE | GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomIntVariable("zedstore.debug_vector_groups",
+							"Sets the number of groups that are made at a time, as if memory were short.",
+							"For tests; 0 stands for what memory allows.",
+							&zs_debug_vector_groups,
+							0, 0, INT_MAX,
+							PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 }

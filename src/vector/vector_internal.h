@@ -28,6 +28,7 @@ typedef enum ZsDebugVector
 
 extern bool zs_enable_vector_agg;
 extern int	zs_debug_vector;
+extern int	zs_debug_vector_groups;
 
 /* One sort key of a top-N scan, as it travels in CustomScan.custom_private. */
 typedef struct ZsTopNKey

@@ -66,6 +66,9 @@ extern bool zsvector_qual_run(ZsQual *qual, ZsBatchScan *bs, const uint64 *sel, 
 /* The column and its domain, if expr is a column of the table and nothing else but another name for its type. */
 extern AttrNumber zsvector_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain);
 
+/* Is the function the equality of values of the domain? */
+extern bool zsvector_is_equality(Oid funcid, ZsDomain domain);
+
 /* What to ask zsscan_batch_column() for. */
 extern ZsColumnWant zsvector_want_of(ZsDomain domain);
 

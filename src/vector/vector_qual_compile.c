@@ -198,6 +198,18 @@ match_domain(ZsDomain have, ZsDomain *wanted)
 	}
 }
 
+bool
+zsvector_is_equality(Oid funcid, ZsDomain domain)
+{
+	const Comparison *comparison = find_comparison(funcid);
+	ZsDomain	wanted;
+
+	if (comparison == NULL || comparison->op != ZS_CMP_EQ)
+		return false;
+	wanted = comparison->domain;
+	return match_domain(domain, &wanted);
+}
+
 /* ---- nodes ------------------------------------------------------------------------ */
 
 static ZsQual *

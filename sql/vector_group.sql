@@ -1,0 +1,131 @@
+-- GROUP BY by batches: the same groups as heap's, in all modes of zedstore.debug_vector
+SET max_parallel_workers_per_gather = 0;
+SET zedstore.min_segment_rows = 1024;
+-- as in vector_agg, with all rows of the result
+CREATE FUNCTION twins(name text, what text, keys text, condition text DEFAULT 'true', tail text DEFAULT '')
+RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	query text := 'SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || name ||
+		' t WHERE ' || condition || ' GROUP BY ' || keys || ' ' || tail || ') s';
+	mode text;
+	groups text;
+	expected text;
+	got text;
+	line text;
+	ours bool := false;
+BEGIN
+	EXECUTE replace(query, '@', 'h') INTO expected;
+	PERFORM set_config('zedstore.debug_vector', 'force', true);
+	FOR line IN EXECUTE 'EXPLAIN ' || replace(query, '@', 'z') LOOP
+		ours := ours OR line LIKE '%ZedstoreAgg%';
+	END LOOP;
+	FOREACH mode IN ARRAY ARRAY['none', 'off', 'force', 'verify', 'rows'] LOOP
+		FOREACH groups IN ARRAY ARRAY['0', '5'] LOOP
+			PERFORM set_config('zedstore.debug_vector_groups', groups, true);
+			PERFORM set_config('zedstore.enable_vector_agg', CASE mode WHEN 'none' THEN 'off' ELSE 'on' END, true);
+			PERFORM set_config('zedstore.debug_vector', replace(mode, 'none', 'off'), true);
+			EXECUTE replace(query, '@', 'z') INTO got;
+			IF got IS DISTINCT FROM expected THEN
+				RETURN format('DIFFERENT (%s, %s): %s instead of %s', mode, groups, got, expected);
+			END IF;
+		END LOOP;
+	END LOOP;
+	PERFORM set_config('zedstore.debug_vector', 'off', true);
+	PERFORM set_config('zedstore.enable_vector_agg', 'on', true);
+	RETURN CASE WHEN ours THEN 'v ' ELSE '- ' END ||
+		CASE WHEN length(expected) > 300 THEN md5(expected) ELSE coalesce(expected, 'no rows') END;
+END $$;
+CREATE TABLE h_grp (id int, k smallint, b bigint, o oid, d date, flag bool, t text, vc varchar, c char(4), n numeric(10,2), u numeric,
+	f float8, r real, big text, few int) USING heap;
+INSERT INTO h_grp SELECT g, CASE WHEN g % 11 = 0 THEN NULL ELSE g % 7 - 3 END, g / 10 * 1000000000000, (g::bigint * 2000000 % 4294967296)::oid,
+		date '2020-01-01' + g % 40, CASE g % 3 WHEN 0 THEN true WHEN 1 THEN false END,
+		CASE WHEN g % 13 = 0 THEN NULL WHEN g % 14 = 0 THEN '' ELSE 'text ' || g % 9 END, 'v' || md5((g / 3)::text), 'c' || g % 3,
+		CASE WHEN g % 10 = 0 THEN NULL ELSE g / 7.0 END, CASE WHEN g % 5 = 0 THEN g ELSE round(g / 8.0, 3) END, sin(g) * 1000, cos(g),
+		CASE WHEN g % 900 = 0 THEN repeat('z', 9000 + g) ELSE 'small ' || g % 4 END, g / 2500
+	FROM generate_series(1, 7000) g;
+CREATE TABLE z_grp (LIKE h_grp) USING zedstore;
+INSERT INTO z_grp SELECT * FROM h_grp ORDER BY id;
+ALTER TABLE h_grp ADD COLUMN late text DEFAULT 'was', ADD COLUMN late_n int;
+ALTER TABLE z_grp ADD COLUMN late text DEFAULT 'was', ADD COLUMN late_n int;
+INSERT INTO h_grp (id, k, t, n, u, late, c) SELECT g, g % 5, 'text ' || g % 4, g, 1.5, 'now', 'c1' FROM generate_series(7001, 7050) g;
+INSERT INTO z_grp (id, k, t, n, u, late, c) SELECT g, g % 5, 'text ' || g % 4, g, 1.5, 'now', 'c1' FROM generate_series(7001, 7050) g;
+DELETE FROM h_grp WHERE id % 17 = 0;
+DELETE FROM z_grp WHERE id % 17 = 0;
+
+SET zedstore.debug_vector = force;
+EXPLAIN (COSTS OFF) SELECT t, count(*), sum(n) + 1 FROM z_grp WHERE k > 0 GROUP BY t HAVING sum(n) > 100 ORDER BY t;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*), k + 1 FROM z_grp g GROUP BY k, flag;
+RESET zedstore.debug_vector;
+SELECT twins('grp', what, keys, cond) FROM (VALUES
+	('k, count(*), sum(id), sum(n), avg(n), min(u), max(u), count(n)', 'k', 'true'),
+	('flag, count(*), sum(b), avg(b), avg(id), min(d), max(d)', 'flag', 'true'),
+	('t, count(*), sum(n), count(t)', 't', 'true'), ('t, count(*)', 't', 'id % 2 = 0'), ('t, count(*)', 't', 'k = 2'),
+	('vc, count(*), sum(id)', 'vc', 'true'), ('c, count(*), sum(u), avg(u)', 'c', 'true'), ('d, count(*)', 'd', 'd < ''2020-01-10'''),
+	('o, count(*)', 'o', 'id < 40'), ('b, sum(id), max(n)', 'b', 'true'), ('big, count(*)', 'big', 'true'), ('late, count(*)', 'late', 'true'),
+	('late_n, count(*)', 'late_n', 'true'), ('few, sum(f), avg(f), sum(r), avg(r), min(f), max(r)', 'few', 'id <= 7000'),
+	('k, sum(f), avg(f), sum(r), avg(r), min(f), max(r)', 'k', 'id <= 7000'),
+	('k, t, flag, count(*), sum(n)', 'k, t, flag', 'true'), ('count(*)', 't, k', 'true'), ('t, k', 'k, t', 'true'), ('k * 2, count(*)', 'k', 'true'),
+	('count(*)', 'id', 'true'), ('k, count(*) FILTER (WHERE flag), sum(n) FILTER (WHERE t = ''text 3'')', 'k', 'true'), ('count(*), k', 'k', 'id < 0'),
+	('count(*), n', 'n', 'true'), ('count(*), f', 'f', 'true'), ('count(*), k + 1', 'k + 1', 'true'),
+	('grouping(k), count(*)', 'ROLLUP (k)', 'true'), ('id, b, count(*)', 'id, b', 'id < 300')) v(what, keys, cond);
+SELECT twins('grp', 'k, count(*)', 'k', 'true', 'HAVING count(*) > 900'), twins('grp', 't, sum(n)', 't', 'true', 'HAVING min(k) IS NULL OR t > ''text 5''');
+-- numerics that are no integers, in one group of many
+UPDATE h_grp SET u = 'NaN' WHERE id = 3000;
+UPDATE z_grp SET u = 'NaN' WHERE id = 3000;
+UPDATE h_grp SET u = 1e40 WHERE id = 3001;
+UPDATE z_grp SET u = 1e40 WHERE id = 3001;
+VACUUM z_grp;
+SELECT twins('grp', 'k, sum(u), avg(u), min(u), max(u)', 'k');
+SELECT twins('grp', 'id, sum(u), avg(u), min(u), max(u)', 'id', 'id BETWEEN 2990 AND 3010');
+-- overflow of floats in one group
+CREATE TABLE z_inf (k int, f float8) USING zedstore;
+INSERT INTO z_inf SELECT g % 3, CASE WHEN g % 3 = 1 THEN 1e308 ELSE g END FROM generate_series(1, 3000) g;
+SET zedstore.debug_vector = verify;
+SELECT k, sum(f) FROM z_inf GROUP BY k;
+SELECT k, sum(f), avg(f) FROM z_inf WHERE k <> 1 GROUP BY k ORDER BY k;
+-- nondeterministic collations, and char without a length, are core's
+CREATE COLLATION vector_group_ci (PROVIDER = icu, LOCALE = 'und-u-ks-level2', DETERMINISTIC = false);
+CREATE TABLE z_ci (a text COLLATE vector_group_ci, b bpchar) USING zedstore;
+INSERT INTO z_ci SELECT CASE WHEN g % 2 = 0 THEN 'a' ELSE 'A' END, repeat(' ', g % 3) FROM generate_series(1, 2000) g;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM z_ci GROUP BY a;
+SELECT count(*) FROM z_ci GROUP BY a;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM z_ci GROUP BY b;
+RESET zedstore.debug_vector;
+-- many groups in little memory, in several passes
+SET work_mem = '64kB';
+SET zedstore.debug_vector = force;
+SELECT count(*), sum(c), sum(s) FROM (SELECT id, count(*) AS c, sum(n) AS s FROM z_grp GROUP BY id) x;
+SET zedstore.debug_vector_groups = 1000;
+CREATE FUNCTION passes(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
+DECLARE
+	line text;
+BEGIN
+	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
+		IF line LIKE '%Passes%' THEN
+			RETURN NEXT trim(line);
+		END IF;
+	END LOOP;
+END $$;
+RESET work_mem;
+SELECT passes('SELECT count(*) FROM z_grp GROUP BY id');
+SELECT passes('SELECT count(*) FROM z_grp GROUP BY few');
+DROP FUNCTION passes;
+RESET zedstore.debug_vector_groups;
+RESET zedstore.debug_vector;
+SELECT count(*), sum(c), sum(s) FROM (SELECT id, count(*) AS c, sum(n) AS s FROM h_grp GROUP BY id) x;
+-- a subquery that is scanned again; a cursor; columns that depend on the primary key; DISTINCT, ORDER BY and LIMIT above
+SET zedstore.debug_vector = verify;
+SELECT g, (SELECT sum(s) FROM (SELECT few, sum(id) AS s FROM z_grp GROUP BY few OFFSET 0) x WHERE few < g) FROM generate_series(0, 3) g;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT few, count(*) FROM z_grp GROUP BY few;
+FETCH 2 FROM c;
+DELETE FROM z_grp;
+FETCH BACKWARD 1 FROM c;
+FETCH ALL FROM c;
+ROLLBACK;
+SELECT few, count(*) FROM z_grp GROUP BY few ORDER BY count(*) DESC, few LIMIT 2;
+SELECT DISTINCT sum(k) FROM z_grp GROUP BY c ORDER BY 1;
+RESET zedstore.debug_vector;
+DROP TABLE h_grp, z_grp, z_inf, z_ci;
+DROP COLLATION vector_group_ci;
+DROP FUNCTION twins;
