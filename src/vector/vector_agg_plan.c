@@ -195,7 +195,7 @@ count_columns(Index varno, List *filter, List *aggrefs)
 
 static void
 cost_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *filter, List *keys, List *aggrefs,
-		  List *having, double ngroups)
+		  List *having, double ngroups, double npasses)
 {
 	int			ncolumns = count_columns(rel->relid, filter, list_concat_copy(keys, aggrefs));
 	double		natts = Max(rel->max_attr, 1);
@@ -210,6 +210,7 @@ cost_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *filter, Li
 	if (keys != NIL)
 		cost += rel->rows * (COST_PER_KEY * list_length(keys) +
 							 (ngroups > LARGE_TABLE ? COST_FAR_PROBE : COST_PROBE));
+	cost *= npasses;
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
 		cost = 0;
 	path->path.startup_cost = cost;
@@ -261,6 +262,7 @@ add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupP
 	List	   *eqops = NIL;
 	List	   *aggrefs = NIL;
 	double		ngroups = 1;
+	double		npasses = 1;
 	ListCell   *lc;
 
 	if (!zs_enable_vector_agg || !query_is_simple(root) || !input_is_table(root, rel) ||
@@ -292,10 +294,11 @@ add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupP
 	{
 		ngroups = estimate_num_groups(root, keys, rel->rows, NULL, NULL);
 
-		/* core's node writes out what does not fit; ours scans the table again */
-		if (zs_debug_vector == ZS_DEBUG_VECTOR_OFF &&
-			ngroups * (GROUP_SIZE + list_length(aggrefs) * sizeof(ZsAggValue)) > get_hash_memory_limit())
-			return;
+
+		/* core's node writes out what does not fit; ours scans the table again, for a quarter, a sixteenth, ... at a time */
+		for (double memory = ngroups * (GROUP_SIZE + list_length(aggrefs) * sizeof(ZsAggValue));
+			 memory > get_hash_memory_limit(); memory /= 4)
+			npasses = npasses == 1 ? 5 : npasses * 4;
 	}
 
 	/* EXPLAIN wants to know the tables of a plan node; those of upper relations are not known to all versions */
@@ -318,7 +321,8 @@ add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupP
 #ifdef ZS_PG18
 	path->path.disabled_nodes = zs_debug_vector == ZS_DEBUG_VECTOR_OFF ? disabled_nodes_of(rel) : 0;
 #endif
-	cost_path(root, rel, path, filter, keys, aggrefs, (List *) extra->havingQual, ngroups);
+	cost_path(root, rel, path, filter, keys, aggrefs, (List *) extra->havingQual, ngroups,
+			  npasses);
 	add_path(grouped_rel, &path->path);
 }
 
