@@ -25,7 +25,9 @@ EXPLAIN (COSTS OFF) SELECT * FROM topn ORDER BY k + 1, id LIMIT 5;
 EXPLAIN (COSTS OFF) SELECT * FROM topn WHERE random() >= 0 ORDER BY k, id LIMIT 5;
 EXPLAIN (COSTS OFF) SELECT * FROM topn ORDER BY k, id LIMIT 5 FOR UPDATE;
 EXPLAIN (COSTS OFF) SELECT * FROM topn ORDER BY k FETCH FIRST 5 ROWS WITH TIES;
+SET zedstore.enable_vector_agg = off;
 EXPLAIN (COSTS OFF) SELECT k, count(*) FROM topn GROUP BY k ORDER BY k LIMIT 5;
+RESET zedstore.enable_vector_agg;
 EXPLAIN (COSTS OFF) SELECT t.* FROM topn t JOIN topn_heap h USING (id) ORDER BY t.k, t.id LIMIT 5;
 
 -- heap, zedstore with and without: the same rows in the same order

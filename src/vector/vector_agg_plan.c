@@ -231,25 +231,21 @@ cost_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *filter, Li
 	}
 }
 
-#ifdef ZS_PG18
-/* What a setting such as enable_seqscan says of a scan of the table, it says of ours. */
-static int
-disabled_nodes_of(RelOptInfo *rel)
+/* What settings such as enable_seqscan say of a scan of the table and of hashing, they say of ours. */
+static void
+mark_disabled(CustomPath *path, bool grouped)
 {
-	ListCell   *lc;
+	int			disabled = (enable_seqscan ? 0 : 1) + (grouped && !enable_hashagg ? 1 : 0);
 
-	foreach(lc, rel->pathlist)
-	{
-		Path	   *path = lfirst(lc);
-
-		while (IsA(path, ProjectionPath))
-			path = ((ProjectionPath *) path)->subpath;
-		if (path->pathtype == T_SeqScan)
-			return path->disabled_nodes;
-	}
-	return enable_seqscan ? 0 : 1;
-}
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+		return;
+#ifdef ZS_PG18
+	path->path.disabled_nodes = disabled;
+#else
+	path->path.startup_cost += disabled * disable_cost;
+	path->path.total_cost += disabled * disable_cost;
 #endif
+}
 
 static void
 add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra)
@@ -318,11 +314,10 @@ add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupP
 	path->methods = &path_methods;
 	path->custom_private = list_make5(makeInteger(rel->relid), filter, list_concat_copy(keys, aggrefs),
 									  extra->havingQual, eqops);
-#ifdef ZS_PG18
-	path->path.disabled_nodes = zs_debug_vector == ZS_DEBUG_VECTOR_OFF ? disabled_nodes_of(rel) : 0;
-#endif
+	path->path.parallel_safe = rel->consider_parallel && grouped_rel->consider_parallel;
 	cost_path(root, rel, path, filter, keys, aggrefs, (List *) extra->havingQual, ngroups,
 			  npasses);
+	mark_disabled(path, keys != NIL);
 	add_path(grouped_rel, &path->path);
 }
 

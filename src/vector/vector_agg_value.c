@@ -618,21 +618,64 @@ add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint3
 	value->count++;
 }
 
+static inline void
+add_decimal(ZsAggValue *value, int64 v, int scale)
+{
+	value->count++;
+	value->dscale = Max(value->dscale, scale);
+
+	/* a sum of 64 bits or so is far from the ends of 128 */
+	if (likely(value->scale == scale && (int64) (value->sum >> 64) == (int64) (value->sum >> 127)))
+		value->sum += v;
+	else
+		add_scaled(value, v, scale);
+}
+
+/* Adds, for each row of list that is in sel and has a group, what `step` does to its value; v is the row's argument. */
+#define FOR_EACH_ROW(step) \
+	for (uint32 i = 0; i < n; i++) \
+	{ \
+		uint32		row = list[i]; \
+		ZsAggValue *value; \
+		int64		v; \
+		\
+		if (groups[i] == PG_UINT32_MAX || !zskernel_bits_get(sel, row)) \
+			continue; \
+		value = &values[(size_t) groups[i] * stride]; \
+		v = vals != NULL ? vals[row] : 0; \
+		(void) v; \
+		step; \
+	}
+
 void
 zsvector_agg_add_groups(const ZsAgg *agg, ZsAggValue *values, int stride, const ZsColumnVector *vector,
 						const uint64 *sel, const uint16 *list, uint32 n, const uint32 *groups)
 {
-	for (uint32 i = 0; i < n; i++)
-	{
-		uint32		row = list[i];
-		ZsAggValue *value = &values[(size_t) groups[i] * stride];
+	const int64 *vals = vector != NULL ? vector->vals : NULL;
 
-		if (groups[i] == PG_UINT32_MAX || !zskernel_bits_get(sel, row))
-			continue;
-		if (agg->kind == ZS_AGG_COUNT_ROWS || agg->kind == ZS_AGG_COUNT)
-			value->count++;
-		else
-			add_one(agg, value, vector, row);
+	switch (agg->kind)
+	{
+		case ZS_AGG_COUNT_ROWS:
+		case ZS_AGG_COUNT:
+			FOR_EACH_ROW(value->count++);
+			break;
+		case ZS_AGG_SUM_INT:
+		case ZS_AGG_AVG_INT:
+			FOR_EACH_ROW((value->count++, value->sum = (int64) ((uint64) value->sum + (uint64) v)));
+			break;
+		case ZS_AGG_SUM_NUMERIC:
+		case ZS_AGG_AVG_NUMERIC:
+			if (vector != NULL && vector->dscales == NULL)
+			{
+				int			scale = vector->scale;
+
+				FOR_EACH_ROW(add_decimal(value, v, scale));
+				break;
+			}
+			/* FALLTHROUGH */
+		default:
+			FOR_EACH_ROW(add_one(agg, value, vector, row));
+			break;
 	}
 }
 

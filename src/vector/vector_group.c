@@ -266,7 +266,9 @@ find_group(ZsGroups *groups, const uint64 *words, uint32 nulls)
 	for (at = (uint32) hash & (groups->nslots - 1); (group = groups->slots[at]) != ZS_NO_GROUP;
 		 at = (at + 1) & (groups->nslots - 1))
 	{
-		if (groups->hashes[group] == hash && groups->nulls[group] == nulls &&
+		if (groups->hashes[group] != hash || groups->nulls[group] != nulls)
+			continue;
+		if (groups->nkeys == 1 ? groups->words[group] == words[0] :
 			memcmp(groups->words + (size_t) group * groups->nkeys, words,
 				   groups->nkeys * sizeof(uint64)) == 0)
 			return group;
@@ -354,8 +356,8 @@ zsvector_groups_assign(ZsGroups *groups, ZsBatchScan *bs, const uint64 *sel, con
 		const uint64 *words = groups->batch_words + (size_t) i * groups->nkeys;
 
 		/* neighbours are often of one group */
-		if (i > 0 && groups->batch_nulls[i] == groups->batch_nulls[i - 1] &&
-			memcmp(words, words - groups->nkeys, size) == 0)
+		if (i > 0 && groups->batch_nulls[i] == groups->batch_nulls[i - 1] && words[0] == words[-groups->nkeys] &&
+			(groups->nkeys == 1 || memcmp(words, words - groups->nkeys, size) == 0))
 			numbers[i] = numbers[i - 1];
 		else
 			numbers[i] = find_group(groups, words, groups->batch_nulls[i]);
