@@ -46,6 +46,9 @@ random_value(int kind)
 			return (int64) next_random();
 		case 2:
 			return (int32) next_random();
+		case 3:
+			/* about where sums go another way */
+			return (int64) (next_random() % 5) - 2 + (next_random() % 2 ? 1 : -1) * (INT64CONST(1) << (51 + next_random() % 3));
 		default:
 			return extremes[next_random() % lengthof(extremes)];
 	}
@@ -144,7 +147,7 @@ one_round(void)
 	uint64		bits[ZS_KERNEL_WORDS];
 	uint64		sel[ZS_KERNEL_WORDS];
 	uint32		n = next_random() % 4 == 0 ? ZS_KERNEL_ROWS : (uint32) (next_random() % (ZS_KERNEL_ROWS + 1));
-	int			kind = (int) (next_random() % 4);
+	int			kind = (int) (next_random() % 5);
 	int			density = (int) (next_random() % 5);
 	uint32		count = 0;
 	uint32		first;

@@ -53,7 +53,55 @@ zskernel_sum_int64_narrow(const int64 *values, const uint64 *sel)
 }
 
 /*
- * The halves of the values are added apart, after 2^63 was added to each value to make it unsigned; 1024 halves do
+ * Sum of values that are all small (below 2^52 in size), whose sum fits; false if one is not.
+ */
+KERNEL_CLONES static bool
+sum_small(const int64 *values, const uint64 *sel, int64 *result)
+{
+	const uint64 offset = UINT64CONST(1) << 52;
+	uint64		sum = 0;
+	uint64		any = 0;
+
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		const int64 *v = values + w * 64;
+		uint64		word = sel[w];
+
+		if (word == ALL_ROWS)
+		{
+			for (int k = 0; k < 64; k++)
+			{
+				sum += (uint64) v[k];
+				any |= (uint64) v[k] + offset;
+			}
+		}
+		else if (__builtin_popcountll(word) < FEW_ROWS)
+		{
+			for (; word != 0; word &= word - 1)
+			{
+				uint64		u = (uint64) v[__builtin_ctzll(word)];
+
+				sum += u;
+				any |= u + offset;
+			}
+		}
+		else
+		{
+			for (int k = 0; k < 64; k++)
+			{
+				uint64		u = (uint64) v[k] & MASK_OF(word, k);
+
+				sum += u;
+				any |= u + offset;
+			}
+		}
+	}
+	*result = (int64) sum;
+	return any >> 53 == 0;
+}
+
+/*
+ * The halves of large values are added apart, after 2^63 was added to each value to make it unsigned; 1024 halves do
  * not overflow.
  */
 KERNEL_CLONES zs_int128
@@ -62,7 +110,10 @@ zskernel_sum_int64(const int64 *values, const uint64 *sel)
 	uint64		low = 0;
 	uint64		high = 0;
 	uint64		count = 0;
+	int64		small;
 
+	if (sum_small(values, sel, &small))
+		return small;
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
 		const int64 *v = values + w * 64;

@@ -55,18 +55,30 @@ typedef struct ZsAgg
 typedef struct ZsAggValue
 {
 	int64		count;			/* inputs; for numerics, those that are numbers */
-	zs_int128	sum;			/* of integers, and of numerics at scale */
-	int			scale;
-	int			dscale;			/* largest display scale of the inputs; MIN, MAX: of best */
-	Numeric		spare;			/* part of the sum that is not in sum, or NULL */
-	int64		nan_count;
-	int64		pinf_count;
-	int64		ninf_count;
-	double		sx;				/* of floats: sum, and of squared differences */
-	double		sxx;
-	float		sx4;			/* sum of floats of 4 bytes */
-	int64		best;			/* MIN, MAX: the value, or its pattern; numerics: at scale */
-	Numeric		best_numeric;	/* instead of best */
+	union
+	{
+		struct					/* integers and numerics */
+		{
+			zs_int128	sum;	/* numerics: at scale */
+			Numeric		spare;	/* part of the sum that is not in sum, or NULL */
+		};
+		struct					/* floats */
+		{
+			double		sx;		/* sum, and of squared differences */
+			double		sxx;
+			float		sx4;	/* sum of floats of 4 bytes */
+		};
+		struct					/* MIN, MAX */
+		{
+			int64		best;	/* the value, or its pattern; numerics: at scale */
+			Numeric		best_numeric;	/* instead of best */
+		};
+	};
+	int16		scale;
+	int16		dscale;			/* largest display scale of the inputs; MIN, MAX: of best */
+	bool		has_nan;		/* among the inputs */
+	bool		has_pinf;
+	bool		has_ninf;
 } ZsAggValue;
 
 /* Describes the aggregate; false if it is none that we know.  varno: the table's in its expressions. */

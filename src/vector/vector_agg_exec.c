@@ -118,7 +118,7 @@ grow_values(AggNodeState *state)
 
 	if (n <= state->maxgroups)
 		return;
-	maxgroups = Max(Max(n, 64), state->maxgroups * 2);
+	maxgroups = Max(Max(n, 64), zsvector_groups_grown(state->maxgroups));
 	state->values = state->values == NULL ? MemoryContextAllocHuge(state->context, maxgroups * size) :
 		repalloc_huge(state->values, maxgroups * size);
 	memset((char *) state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);

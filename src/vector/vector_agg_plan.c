@@ -53,7 +53,7 @@
 
 /* Keys of a group, and what a group takes beside its aggregates' values, in bytes. */
 #define MAX_KEYS		32
-#define GROUP_SIZE		100
+#define GROUP_SIZE		40
 
 static create_upper_paths_hook_type next_upper_paths_hook = NULL;
 
@@ -247,6 +247,19 @@ mark_disabled(CustomPath *path, bool grouped)
 #endif
 }
 
+/* What a group's keys take, in bytes. */
+static double
+keys_width(List *keys)
+{
+	double		width = 0;
+	ListCell   *lc;
+
+	foreach(lc, keys)
+		width += sizeof(uint64) + (get_typbyval(exprType(lfirst(lc))) ? 0 :
+								   get_typavgwidth(exprType(lfirst(lc)), exprTypmod(lfirst(lc))));
+	return width;
+}
+
 static void
 add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra)
 {
@@ -292,7 +305,8 @@ add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupP
 
 
 		/* core's node writes out what does not fit; ours scans the table again, for a quarter, a sixteenth, ... at a time */
-		for (double memory = ngroups * (GROUP_SIZE + list_length(aggrefs) * sizeof(ZsAggValue));
+		for (double memory = ngroups * (GROUP_SIZE + keys_width(keys) +
+										list_length(aggrefs) * sizeof(ZsAggValue));
 			 memory > get_hash_memory_limit(); memory /= 4)
 			npasses = npasses == 1 ? 5 : npasses * 4;
 	}

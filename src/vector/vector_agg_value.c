@@ -259,14 +259,14 @@ add_numeric(ZsAggValue *value, Numeric num)
 		add_scaled(value, integer, scale);
 	}
 	else if (numeric_is_nan(num))
-		value->nan_count++;
+		value->has_nan = true;
 	else if (numeric_is_inf(num))
 	{
 		if (DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(num),
 											 NumericGetDatum(int64_to_numeric(0)))))
-			value->pinf_count++;
+			value->has_pinf = true;
 		else
-			value->ninf_count++;
+			value->has_ninf = true;
 	}
 	else
 	{
@@ -290,16 +290,16 @@ numeric_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
 	Numeric		sum;
 	const char *special = NULL;
 
-	if (value->count + value->nan_count + value->pinf_count + value->ninf_count == 0)
+	if (value->count == 0 && !value->has_nan && !value->has_pinf && !value->has_ninf)
 	{
 		*isnull = true;
 		return (Datum) 0;
 	}
-	if (value->nan_count > 0 || (value->pinf_count > 0 && value->ninf_count > 0))
+	if (value->has_nan || (value->has_pinf && value->has_ninf))
 		special = "NaN";
-	else if (value->pinf_count > 0)
+	else if (value->has_pinf)
 		special = "Infinity";
-	else if (value->ninf_count > 0)
+	else if (value->has_ninf)
 		special = "-Infinity";
 	if (special != NULL)
 		return DirectFunctionCall3(numeric_in, CStringGetDatum(special), ObjectIdGetDatum(InvalidOid),

@@ -208,7 +208,7 @@ string_number(ZsGroups *groups, int key, const char *datum)
 	}
 	if (table->nstrings == table->maxstrings)
 	{
-		table->maxstrings = Max(FIRST_SIZE / 2, table->maxstrings * 2);
+		table->maxstrings = Max(FIRST_SIZE / 2, zsvector_groups_grown(table->maxstrings));
 		table->strings = grow(groups->context, table->strings, table->maxstrings, sizeof(struct varlena *));
 		table->hashes = grow(groups->context, table->hashes, table->maxstrings, sizeof(uint64));
 	}
@@ -276,7 +276,7 @@ find_group(ZsGroups *groups, const uint64 *words, uint32 nulls)
 
 	if (groups->ngroups == groups->maxgroups)
 	{
-		groups->maxgroups = Max(FIRST_SIZE / 2, groups->maxgroups * 2);
+		groups->maxgroups = Max(FIRST_SIZE / 2, zsvector_groups_grown(groups->maxgroups));
 		groups->words = grow(groups->context, groups->words, groups->maxgroups,
 							 groups->nkeys * sizeof(uint64));
 		groups->nulls = grow(groups->context, groups->nulls, groups->maxgroups, sizeof(uint32));

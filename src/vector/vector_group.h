@@ -53,6 +53,13 @@ extern bool zsvector_groups_assign(ZsGroups *groups, ZsBatchScan *bs, const uint
 /* The group of one row; its keys' values. */
 extern uint32 zsvector_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *isnull);
 
+/* The size that an array of n members grows to: less than twice where that would waste much. */
+static inline uint32
+zsvector_groups_grown(uint32 n)
+{
+	return n < 8192 ? n * 2 : n + n / 4;
+}
+
 extern uint32 zsvector_groups_count(const ZsGroups *groups);
 
 /* A key of a group, as long as groups lives. */
