@@ -253,6 +253,7 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 {
 	ZsColumnVector *vector = &column->vector;
 	const uint64 *odd = NULL;
+	const uint64 *with_ext = NULL;
 	uint64		ext[ZS_KERNEL_WORDS];
 
 	vector->nrows = out->nrows;
@@ -262,6 +263,13 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 
 	if (want == ZS_WANT_NULLS)
 		return;
+	if (out->has_ext)
+	{
+		zskernel_bits_from_bytes((const uint8 *) out->isext, out->nrows, ext);
+		if (out->has_nulls)
+			zskernel_bits_andnot(ext, out->nulls);
+		with_ext = ext;
+	}
 	if (want == ZS_WANT_DECIMAL && (out->have & ZS_FORM_SCALED) != 0)
 	{
 		vector->vals = out->scaled;
@@ -277,6 +285,7 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 		vector->codes = out->codes;
 		vector->dict = shared->dict_values;
 		vector->ndict = shared->ndict;
+		odd = with_ext;
 	}
 	else if (want == ZS_WANT_STRING && (out->have & ZS_FORM_LENGTHS) != 0)
 	{
@@ -287,13 +296,7 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 	{
 		vector->vals = (const int64 *) out->values;
 		vector->datums = out->values;
-		if (out->has_ext)
-		{
-			zskernel_bits_from_bytes((const uint8 *) out->isext, out->nrows, ext);
-			if (out->has_nulls)
-				zskernel_bits_andnot(ext, out->nulls);
-			odd = ext;
-		}
+		odd = with_ext;
 	}
 	if (odd != NULL)
 	{

@@ -50,8 +50,6 @@
 #include "zs_projection.h"
 #include "zs_slot.h"
 
-#define MAX_KEYS	32
-
 /* One aggregate of the node. */
 typedef struct NodeAgg
 {
@@ -129,8 +127,8 @@ grow_values(AggNodeState *state)
 static uint32
 group_of_row(AggNodeState *state)
 {
-	Datum		values[MAX_KEYS];
-	bool		isnull[MAX_KEYS];
+	Datum		values[ZS_MAX_GROUP_KEYS];
+	bool		isnull[ZS_MAX_GROUP_KEYS];
 	uint32		group;
 
 	for (int k = 0; k < state->nkeys; k++)
@@ -782,7 +780,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	AggNodeState *state = (AggNodeState *) node;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
-	bool		prefix = list_length(es->rtable) > 1 || es->verbose;
+	bool		prefix = es->verbose;
 
 	if (state->nkeys > 0)
 	{

@@ -51,8 +51,7 @@
 #include "zs_base.h"
 #include "zs_vector.h"
 
-/* Keys of a group, and what a group takes beside its aggregates' values, in bytes. */
-#define MAX_KEYS		32
+/* What a group takes beside its keys and its aggregates' values, in bytes. */
 #define GROUP_SIZE		40
 
 static create_upper_paths_hook_type next_upper_paths_hook = NULL;
@@ -82,7 +81,7 @@ query_is_simple(PlannerInfo *root)
 	/* grouped by constants alone there are no groups without rows */
 	return parse->commandType == CMD_SELECT && (parse->hasAggs || parse->groupClause != NIL) &&
 		(parse->groupClause == NIL) == (root->processed_groupClause == NIL) &&
-		list_length(root->processed_groupClause) <= MAX_KEYS &&
+		list_length(root->processed_groupClause) <= ZS_MAX_GROUP_KEYS &&
 		parse->groupingSets == NIL && !parse->hasTargetSRFs && parse->rowMarks == NIL;
 }
 

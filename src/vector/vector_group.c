@@ -72,6 +72,7 @@ struct ZsGroups
 
 	uint64	   *batch_words;	/* nkeys a row */
 	uint32	   *batch_nulls;
+	uint64	   *batch_hashes;	/* that decide about parts */
 };
 
 bool
@@ -110,7 +111,7 @@ zsvector_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	ZsGroups   *groups = palloc0(sizeof(ZsGroups));
 
-	Assert(nkeys > 0 && nkeys <= 32);
+	Assert(nkeys > 0 && nkeys <= ZS_MAX_GROUP_KEYS);
 	groups->context = context;
 	groups->nkeys = nkeys;
 	groups->keys = keys;
@@ -121,6 +122,7 @@ zsvector_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys)
 	memset(groups->slots, 0xFF, FIRST_SIZE * sizeof(uint32));
 	groups->batch_words = palloc(ZS_KERNEL_ROWS * nkeys * sizeof(uint64));
 	groups->batch_nulls = palloc(ZS_KERNEL_ROWS * sizeof(uint32));
+	groups->batch_hashes = palloc(ZS_KERNEL_ROWS * sizeof(uint64));
 	MemoryContextSwitchTo(old);
 	return groups;
 }
@@ -165,22 +167,31 @@ rehash(MemoryContext context, uint32 *slots, uint32 nslots, const uint64 *hashes
 
 /* ---- strings ---------------------------------------------------------------------- */
 
+/* The hash of what of a string counts, and the length of that. */
+static uint64
+hash_string_key(const ZsGroups *groups, int key, const char *datum, size_t *keylen)
+{
+	const char *bytes = VARDATA_ANY(datum);
+
+	*keylen = VARSIZE_ANY_EXHDR(datum);
+	if (groups->keys[key].domain == ZS_DOMAIN_BPCHAR)
+	{
+		while (*keylen > 0 && bytes[*keylen - 1] == ' ')
+			(*keylen)--;
+	}
+	return hash_bytes_extended((const unsigned char *) bytes, (int) *keylen, 0);
+}
+
 static uint32
 string_number(ZsGroups *groups, int key, const char *datum)
 {
 	StringTable *table = &groups->tables[key];
 	const char *bytes = VARDATA_ANY(datum);
 	size_t		len = VARSIZE_ANY_EXHDR(datum);
-	size_t		keylen = len;
-	uint64		hash;
+	size_t		keylen;
+	uint64		hash = hash_string_key(groups, key, datum, &keylen);
 	uint32		at;
 
-	if (groups->keys[key].domain == ZS_DOMAIN_BPCHAR)
-	{
-		while (keylen > 0 && bytes[keylen - 1] == ' ')
-			keylen--;
-	}
-	hash = hash_bytes_extended((const unsigned char *) bytes, (int) keylen, 0);
 	if (table->nslots < 2 * (table->nstrings + 1))
 	{
 		table->nslots = Max(FIRST_SIZE, table->nslots * 2);
@@ -251,6 +262,24 @@ mix(uint64 h)
 	return h;
 }
 
+/*
+ * Parts are made by hashes of the values themselves: strings of other parts get no numbers, since those take memory, too.
+ */
+static bool
+is_in_part(const ZsGroups *groups, uint64 hash)
+{
+	return groups->nbits == 0 || (hash >> (64 - groups->nbits)) == groups->part;
+}
+
+static uint64
+add_hash(uint64 hash, uint64 word)
+{
+	return mix(hash + word + UINT64CONST(0x9E3779B97F4A7C15));
+}
+
+/* A NULL's, too. */
+#define NULL_WORD		UINT64CONST(0x5851F42D4C957F2D)
+
 /* The number of the group with these words; a new one if need be. */
 static uint32
 find_group(ZsGroups *groups, const uint64 *words, uint32 nulls)
@@ -260,9 +289,7 @@ find_group(ZsGroups *groups, const uint64 *words, uint32 nulls)
 	uint32		group;
 
 	for (int k = 0; k < groups->nkeys; k++)
-		hash = mix(hash + words[k] + UINT64CONST(0x9E3779B97F4A7C15));
-	if (groups->nbits > 0 && (hash >> (64 - groups->nbits)) != groups->part)
-		return ZS_NO_GROUP;
+		hash = add_hash(hash, words[k]);
 	for (at = (uint32) hash & (groups->nslots - 1); (group = groups->slots[at]) != ZS_NO_GROUP;
 		 at = (at + 1) & (groups->nslots - 1))
 	{
@@ -296,21 +323,57 @@ find_group(ZsGroups *groups, const uint64 *words, uint32 nulls)
 	return group;
 }
 
-/* Puts the words of one key into those of the batch; false if there is no such form. */
 static bool
-set_words(ZsGroups *groups, int key, ZsBatchScan *bs, const uint64 *sel, const uint16 *list, uint32 n)
+is_string_key(const ZsGroupKey *key)
 {
-	const ZsGroupKey *k = &groups->keys[key];
-	bool		is_string = k->domain == ZS_DOMAIN_TEXT || k->domain == ZS_DOMAIN_BPCHAR;
-	const ZsColumnVector *vector = zsscan_batch_column(bs, k->attno,
+	return key->domain == ZS_DOMAIN_TEXT || key->domain == ZS_DOMAIN_BPCHAR;
+}
+
+/* The column of a key: integers, codes or datums.  NULL: the batch has no such form. */
+static const ZsColumnVector *
+key_vector(const ZsGroupKey *key, ZsBatchScan *bs, const uint64 *sel)
+{
+	bool		is_string = is_string_key(key);
+	const ZsColumnVector *vector = zsscan_batch_column(bs, key->attno,
 													   is_string ? ZS_WANT_STRING : ZS_WANT_INT, sel);
+
+	if (vector != NULL && is_string && vector->codes == NULL && vector->datums == NULL)
+		vector = zsscan_batch_column(bs, key->attno, ZS_WANT_DATUM, sel);
+	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
+		return NULL;
+	return vector;
+}
+
+/* Adds one key to the hashes of the rows of list that decide about parts. */
+static void
+add_key_hashes(ZsGroups *groups, int key, const ZsColumnVector *vector, const uint16 *list, uint32 n)
+{
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		row = list[i];
+		size_t		keylen;
+		uint64		word;
+
+		if (vector->has_nulls && zskernel_bits_get(vector->nulls, row))
+			word = NULL_WORD;
+		else if (!is_string_key(&groups->keys[key]))
+			word = (uint64) vector->vals[row];
+		else
+			word = hash_string_key(groups, key, (const char *) (vector->codes != NULL ?
+															vector->dict[vector->codes[row]] :
+															vector->datums[row]), &keylen);
+		groups->batch_hashes[i] = add_hash(groups->batch_hashes[i], word);
+	}
+}
+
+/* Puts the words of one key into those of the batch. */
+static void
+set_words(ZsGroups *groups, int key, const ZsColumnVector *vector, const uint16 *list, uint32 n)
+{
+	bool		is_string = is_string_key(&groups->keys[key]);
 	uint64	   *words = groups->batch_words + key;
 	CodeMap    *map = NULL;
 
-	if (vector != NULL && is_string && vector->codes == NULL && vector->datums == NULL)
-		vector = zsscan_batch_column(bs, k->attno, ZS_WANT_DATUM, sel);
-	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
-		return false;
 	if (is_string && vector->codes != NULL)
 		map = code_map(groups, key, vector);
 	for (uint32 i = 0; i < n; i++)
@@ -336,7 +399,6 @@ set_words(ZsGroups *groups, int key, ZsBatchScan *bs, const uint64 *sel, const u
 		else
 			*word = string_number(groups, key, (const char *) vector->datums[row]);
 	}
-	return true;
 }
 
 bool
@@ -344,23 +406,48 @@ zsvector_groups_assign(ZsGroups *groups, ZsBatchScan *bs, const uint64 *sel, con
 					   uint32 n, uint32 *numbers)
 {
 	size_t		size = groups->nkeys * sizeof(uint64);
+	const ZsColumnVector *vectors[ZS_MAX_GROUP_KEYS];
+	uint16		part_list[ZS_KERNEL_ROWS];
+	uint16		places[ZS_KERNEL_ROWS]; /* of rows of part_list in list */
+	uint32		npart = n;
+	uint32		last = ZS_NO_GROUP;
 
-	memset(groups->batch_nulls, 0, n * sizeof(uint32));
 	for (int k = 0; k < groups->nkeys; k++)
 	{
-		if (!set_words(groups, k, bs, sel, list, n))
+		vectors[k] = key_vector(&groups->keys[k], bs, sel);
+		if (vectors[k] == NULL)
 			return false;
 	}
-	for (uint32 i = 0; i < n; i++)
+	if (groups->nbits > 0)
+	{
+		memset(groups->batch_hashes, 0, n * sizeof(uint64));
+		for (int k = 0; k < groups->nkeys; k++)
+			add_key_hashes(groups, k, vectors[k], list, n);
+		npart = 0;
+		for (uint32 i = 0; i < n; i++)
+		{
+			numbers[i] = ZS_NO_GROUP;
+			if (!is_in_part(groups, groups->batch_hashes[i]))
+				continue;
+			part_list[npart] = list[i];
+			places[npart++] = (uint16) i;
+		}
+		list = part_list;
+	}
+
+	memset(groups->batch_nulls, 0, npart * sizeof(uint32));
+	for (int k = 0; k < groups->nkeys; k++)
+		set_words(groups, k, vectors[k], list, npart);
+	for (uint32 i = 0; i < npart; i++)
 	{
 		const uint64 *words = groups->batch_words + (size_t) i * groups->nkeys;
 
 		/* neighbours are often of one group */
-		if (i > 0 && groups->batch_nulls[i] == groups->batch_nulls[i - 1] && words[0] == words[-groups->nkeys] &&
-			(groups->nkeys == 1 || memcmp(words, words - groups->nkeys, size) == 0))
-			numbers[i] = numbers[i - 1];
-		else
-			numbers[i] = find_group(groups, words, groups->batch_nulls[i]);
+		if (i == 0 || groups->batch_nulls[i] != groups->batch_nulls[i - 1] ||
+			words[0] != words[-groups->nkeys] ||
+			(groups->nkeys > 1 && memcmp(words, words - groups->nkeys, size) != 0))
+			last = find_group(groups, words, groups->batch_nulls[i]);
+		numbers[groups->nbits > 0 ? places[i] : i] = last;
 	}
 	return true;
 }
@@ -368,20 +455,40 @@ zsvector_groups_assign(ZsGroups *groups, ZsBatchScan *bs, const uint64 *sel, con
 uint32
 zsvector_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *isnull)
 {
-	uint64		words[32];
+	const char *strings[ZS_MAX_GROUP_KEYS];
+	uint64		words[ZS_MAX_GROUP_KEYS];
+	uint64		hash = 0;
 	uint32		nulls = 0;
+	size_t		keylen;
 
 	for (int k = 0; k < groups->nkeys; k++)
 	{
 		const ZsGroupKey *key = &groups->keys[k];
 
+		strings[k] = NULL;
 		words[k] = 0;
 		if (isnull[k])
+		{
 			nulls |= 1U << k;
-		else if (key->domain == ZS_DOMAIN_TEXT || key->domain == ZS_DOMAIN_BPCHAR)
-			words[k] = string_number(groups, k, (const char *) PG_DETOAST_DATUM_PACKED(values[k]));
+			hash = add_hash(hash, NULL_WORD);
+		}
+		else if (is_string_key(key))
+		{
+			strings[k] = (const char *) PG_DETOAST_DATUM_PACKED(values[k]);
+			hash = add_hash(hash, hash_string_key(groups, k, strings[k], &keylen));
+		}
 		else
+		{
 			words[k] = (uint64) zsvector_datum_to_int64(key->width, values[k]);
+			hash = add_hash(hash, words[k]);
+		}
+	}
+	if (!is_in_part(groups, hash))
+		return ZS_NO_GROUP;
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		if (strings[k] != NULL)
+			words[k] = string_number(groups, k, strings[k]);
 	}
 	return find_group(groups, words, nulls);
 }

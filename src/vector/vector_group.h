@@ -28,6 +28,8 @@ typedef struct ZsGroupKey
 
 typedef struct ZsGroups ZsGroups;
 
+#define ZS_MAX_GROUP_KEYS	32
+
 /* The row belongs to a part of the groups that is not looked at now. */
 #define ZS_NO_GROUP		PG_UINT32_MAX
 
