@@ -1,6 +1,8 @@
 -- Parallel workers are planned by the pages that a heap would have: as many as for a heap with the same rows.
 \i sql/include/twins.sql
 
+-- plans of core's nodes
+set zedstore.enable_vector_agg = off;
 set max_parallel_workers_per_gather = 8;
 set max_parallel_maintenance_workers = 8;
 set min_parallel_table_scan_size = '64kB';
