@@ -174,6 +174,9 @@ add_row(AggNodeState *state, bool verify_only, uint32 group)
 		}
 		if (agg->arg != NULL)
 			datum = ExecEvalExpr(agg->arg, econtext, &isnull);
+		/* its copy with a long header is not to stay */
+		if (agg->agg.domain == ZS_DOMAIN_DECIMAL && !isnull)
+			datum = NumericGetDatum(DatumGetNumeric(datum));
 		if (state->verifier != NULL)
 			zsvector_verify_row(state->verifier, group, i, datum, isnull);
 		MemoryContextSwitchTo(state->context);

@@ -432,9 +432,15 @@ add_extreme_numeric(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 	}
 	num = DatumGetNumericCopy(NumericGetDatum(num));
 	if (value->count > 0)
-		num = DatumGetNumeric(DirectFunctionCall2(agg->kind == ZS_AGG_MAX ? numeric_larger : numeric_smaller,
-												  NumericGetDatum(extreme_of(value)),
-												  NumericGetDatum(num)));
+	{
+		Numeric		old = extreme_of(value);
+		Numeric		winner = DatumGetNumeric(DirectFunctionCall2(agg->kind == ZS_AGG_MAX ? numeric_larger : numeric_smaller,
+																 NumericGetDatum(old), NumericGetDatum(num)));
+
+		/* single rows only: nobody goes back to an earlier state */
+		pfree(winner == old ? num : old);
+		num = winner;
+	}
 	value->best_numeric = num;
 	value->count++;
 }
