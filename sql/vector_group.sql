@@ -114,10 +114,17 @@ RESET zedstore.debug_vector_groups;
 CREATE TABLE z_long (t text, k int) USING zedstore;
 INSERT INTO z_long SELECT repeat(md5(g::text), 4), g % 2 FROM generate_series(1, 4000) g;
 SET work_mem = '256kB';
-SELECT passes('SELECT count(*) FROM z_long GROUP BY t, k');
+SELECT passes('SELECT count(*) FROM z_long GROUP BY t, k') ~ '^Passes: [0-9]{1,2}$' AS some;
 SELECT count(*), sum(c), count(DISTINCT t), min(k), max(k) FROM (SELECT t, k, count(*) AS c FROM z_long GROUP BY t, k) x;
 RESET work_mem;
 DROP TABLE z_long;
+-- few groups in very little memory need no parts
+RESET zedstore.debug_vector_groups;
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+SELECT passes('SELECT few, count(*) FROM z_grp GROUP BY few') AS more_than_one;
+RESET work_mem;
+RESET hash_mem_multiplier;
 DROP FUNCTION passes;
 RESET zedstore.debug_vector_groups;
 RESET zedstore.debug_vector;
@@ -154,6 +161,16 @@ SELECT (SELECT count(*) FROM z_prt2 WHERE id = x.id + 1) FROM z_prt1 x WHERE id 
 SET enable_hashagg = off;
 EXPLAIN (COSTS OFF) SELECT k, count(*) FROM z_prt2 GROUP BY k;
 RESET enable_hashagg;
+-- the equality function of a key
+CREATE ROLE regress_vector_group;
+GRANT SELECT ON z_grp TO regress_vector_group;
+REVOKE EXECUTE ON FUNCTION int4eq FROM PUBLIC;
+SET ROLE regress_vector_group;
+SELECT few, count(*) FROM z_grp GROUP BY few ORDER BY few LIMIT 1;
+RESET ROLE;
+GRANT EXECUTE ON FUNCTION int4eq TO PUBLIC;
+REVOKE ALL ON z_grp FROM regress_vector_group;
+DROP ROLE regress_vector_group;
 RESET zedstore.debug_vector;
 SET enable_hashagg = off;
 EXPLAIN (COSTS OFF) SELECT k, count(*) FROM z_prt2 GROUP BY k;

@@ -97,12 +97,18 @@ typedef struct AggNodeState
 	uint64		nredone;
 	uint64		nremoved;
 	Size		memory;			/* largest */
+	Size		base_memory;	/* of it, what is there before the first group */
 	uint64		npasses;
 	ZsQualCounts counts;
 } AggNodeState;
 
 /* More parts than these do not help. */
 #define MAX_BITS	20
+
+/*
+ * Groups may take so much in any case: another pass costs a scan of the table.
+ */
+#define MIN_GROUP_MEMORY	((Size) 1024 * 1024)
 
 /* ---- one row ------------------------------------------------------------------------ */
 
@@ -482,6 +488,7 @@ start_part(AggNodeState *state)
 		state->groups = zsvector_groups_create(state->context, state->nkeys, state->keys);
 		zsvector_groups_restrict(state->groups, state->nbits, state->part);
 	}
+	state->base_memory = MemoryContextMemAllocated(state->context, true);
 	start_scan(state);
 }
 
@@ -497,7 +504,7 @@ is_too_large(AggNodeState *state)
 	if (zs_debug_vector_groups > 0 &&
 		zsvector_groups_count(state->groups) > (uint32) zs_debug_vector_groups && state->nbits < 6)
 		return true;
-	return memory > get_hash_memory_limit();
+	return memory - state->base_memory > Max(get_hash_memory_limit(), MIN_GROUP_MEMORY);
 }
 
 /*
@@ -649,6 +656,17 @@ check_permissions(const Aggref *aggref)
 	}
 }
 
+/* The check that grouping makes of a key's equality function. */
+static void
+check_equality_permission(Oid function)
+{
+	AclResult	aclresult = object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
+
+	if (aclresult != ACLCHECK_OK)
+		aclcheck_error(aclresult, OBJECT_FUNCTION, get_func_name(function));
+	InvokeFunctionExecuteHook(function);
+}
+
 static void
 make_rowslot(AggNodeState *state, EState *estate)
 {
@@ -703,6 +721,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		if (!zsvector_group_classify(desc, scanrelid, lfirst(lc), lfirst_oid(lc2),
 									 &state->keys[foreach_current_index(lc)]))
 			elog(ERROR, "rows cannot be grouped by key %d", foreach_current_index(lc) + 1);
+		check_equality_permission(get_opcode(lfirst_oid(lc2)));
 	}
 	state->naggs = list_length(state->aggrefs);
 	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));
