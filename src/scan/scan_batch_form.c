@@ -96,6 +96,19 @@ first_row(const uint64 *sel)
 	return 0;
 }
 
+/* Word w of the rows of sel that are neither NULL nor odd. */
+static inline uint64
+rows_with_value(const ZsColumnVector *vector, const uint64 *sel, int w)
+{
+	uint64		word = sel[w];
+
+	if (vector->has_nulls)
+		word &= ~vector->nulls[w];
+	if (vector->has_odd)
+		word &= ~vector->odd[w];
+	return word;
+}
+
 /*
  * Turns the numerics at datums[] into integers.
  */
@@ -108,13 +121,7 @@ form_decimals(ZsBatchColumn *column, const uint64 *datums, const uint64 *sel)
 
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
-		uint64		word = sel[w];
-
-		if (vector->has_nulls)
-			word &= ~vector->nulls[w];
-		if (vector->has_odd)
-			word &= ~vector->odd[w];
-		for (; word != 0; word &= word - 1)
+		for (uint64 word = rows_with_value(vector, sel, w); word != 0; word &= word - 1)
 		{
 			uint32		row = w * 64 + __builtin_ctzll(word);
 			const char *datum = (const char *) datums[row];
@@ -142,13 +149,7 @@ form_decimals(ZsBatchColumn *column, const uint64 *datums, const uint64 *sel)
 	vector->dscales = column->dscales;
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
-		uint64		word = sel[w];
-
-		if (vector->has_nulls)
-			word &= ~vector->nulls[w];
-		if (vector->has_odd)
-			word &= ~vector->odd[w];
-		for (; word != 0; word &= word - 1)
+		for (uint64 word = rows_with_value(vector, sel, w); word != 0; word &= word - 1)
 		{
 			uint32		row = w * 64 + __builtin_ctzll(word);
 

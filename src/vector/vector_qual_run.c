@@ -212,6 +212,13 @@ dictionary_table(ZsQual *qual, const ZsColumnVector *vector)
 	return qual->table;
 }
 
+static void
+invert(uint64 *bits)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+		bits[w] = ~bits[w];
+}
+
 /*
  * Strings: equal ones have equal codes, and equal lengths; only where these do not decide are the strings looked at.
  * False if the batch has to be taken row by row.
@@ -266,10 +273,7 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 		}
 	}
 	if (qual->op == ZS_CMP_NE)
-	{
-		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-			pass[w] = ~pass[w];
-	}
+		invert(pass);
 	set_truth(truth, pass, vector);
 	return true;
 }
@@ -323,10 +327,7 @@ run_in(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 		return false;
 	zskernel_in_int64(vector->vals, vector->nrows, qual->list, qual->nlist, pass);
 	if (qual->op == ZS_CMP_NE)
-	{
-		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-			pass[w] = ~pass[w];
-	}
+		invert(pass);
 	set_truth(truth, pass, vector);
 	return true;
 }
