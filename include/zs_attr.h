@@ -275,15 +275,10 @@ extern const ZsSegmentInfo *zsattr_reader_info(ZsAttrReader *reader, zstid strip
  * Dictionary that the codes of the vector returned last refer to, which has them; valid as
  * long as that vector.  With scaled, dict_scaled is there if the column is of numerics some of which are integers.
  * *serial is a number that no other open dictionary of this process has had: what was computed for the entries
- * may be kept under it.
+ * may be kept under it.  The entries are as the codec forms them: of columns with another layout they are varlenas
+ * with short headers, and no Datums.
  */
 extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial);
-
-/*
- * Are a dictionary's values Datums?  Those of columns that need another layout are as the codec forms them: varlenas
- * with short headers.
- */
-extern bool zsattr_reader_dict_is_datums(const ZsAttrReader *reader);
 
 /*
  * One value: decodes as little as possible.  Returns false when no segment

@@ -365,12 +365,6 @@ zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial)
 	return &reader->head->shared;
 }
 
-bool
-zsattr_reader_dict_is_datums(const ZsAttrReader *reader)
-{
-	return !needs_reshape(&reader->kind);
-}
-
 const ZsSegmentInfo *
 zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno)
 {

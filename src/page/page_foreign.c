@@ -74,7 +74,7 @@ zspage_has_our_page(Relation rel, BlockNumber blkno)
 BlockNumber
 zspage_find_foreign(Relation rel, BlockNumber start, BlockNumber end)
 {
-	Assert(end == InvalidBlockNumber || end <= zspage_physical_blocks(rel));
+	Assert(end <= zspage_physical_blocks(rel));
 
 	for (BlockNumber blkno = start; blkno < end; blkno++)
 	{
