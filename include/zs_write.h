@@ -133,8 +133,12 @@ extern void zswrite_flush_all(void);
 
 /* ---- row images for logical decoding (write_logical.c) ---------------------- */
 
-/* Logs inserted rows unless that is not asked for (wal_level, kind of table, options). */
-extern void zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots, int options);
+/*
+ * Logs inserted rows unless that is not asked for (wal_level, kind of table, options).  The first nstaged are the
+ * first rows of the stage, too.
+ */
+extern void zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots,
+							   const ZsRowStage *stage, int nstaged, int options);
 
 /*
  * Log an update or delete of a table for which RelationIsLogicallyLogged() is true.  oldslot: the

@@ -128,6 +128,24 @@ create materialized view mat as select * from bulk where a < 5;
 refresh materialized view mat;
 SQL
 
+# A loader's rows are logged from its stage: nulls, all lengths of values, types of each storage, a column that is gone,
+# and a row that the stage does not take.
+my $kinds = PostgreSQL::Test::Utils::tempdir() . '/kinds';
+$node->safe_psql('postgres', <<"SQL");
+copy (select n, nullif(n % 3, 0)::bool, case when n = 2999 then -12345678901234567890.123 when n % 7 > 0 then n / 8.0 end,
+		repeat('d', n % 300), chr(97 + n % 3), 'x' || n % 1000, case when n % 2 = 0 then md5(n::text)::uuid end, 'n' || n,
+		n * interval '1 hour', repeat('j', n % 200), n / 3.0::float4, sha256(n::text::bytea), n * 1000000007::int8,
+		n % 97 + 0.5, case when n % 11 > 0 then date '2026-01-01' + n end
+	from generate_series(1, 5000) n) to '$kinds'
+SQL
+same_changes('COPY of all kinds of columns', <<"SQL", qr/c\[numeric\]:-12345678901234567890.123 .*f\[character\]:'x999 '/);
+create table kinds (a int2 not null, b bool, c numeric, d text, gone text, e "char", f char(5), g uuid, h name, i interval,
+	j text, k float4, l bytea, m int8, n numeric(7,2), o date);
+alter table kinds drop column gone;
+alter table kinds alter d set storage plain;
+copy kinds from '$kinds';
+SQL
+
 same_changes('replica identity', <<'SQL', qr/old-key: a\[integer\]:4 b\[text\]:'x' c\[integer\]:4 d\[text\]:'4' new-tuple/);
 create table ri (a int not null, b text, c int not null, d text, unique (c, a));
 create unique index ri_c on ri (c);

@@ -76,7 +76,7 @@ zs_tuple_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, 
 	if (succeeded)
 	{
 		zstid_finish_speculative(rel, row);
-		zswrite_log_insert(rel, &slot, 1, 0);
+		zswrite_log_insert(rel, &slot, 1, NULL, 0, 0);
 	}
 	else
 		zstid_abort_speculative(rel, row);

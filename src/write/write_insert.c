@@ -125,7 +125,7 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 	xid = inserting_xid(options);
 	if (!bulk && zswrite_insert_single(rel, slot, xid, cid))
 	{
-		zswrite_log_insert(rel, &slot, 1, options);
+		zswrite_log_insert(rel, &slot, 1, NULL, 0, options);
 		pgstat_count_heap_insert(rel, 1);
 		return;
 	}
@@ -133,7 +133,7 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 	insert_rows(rel, buf, &slot, 1, NULL, 0, 0, xid, cid, bulk, NULL, &row);
 	zswrite_count_rows(buf, 1);
 	end_insert(rel, buf);
-	zswrite_log_insert(rel, &slot, 1, options);
+	zswrite_log_insert(rel, &slot, 1, NULL, 0, options);
 	pgstat_count_heap_insert(rel, 1);
 }
 
@@ -165,7 +165,7 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 		else
 			write_if_full(rel, buf);
 	}
-	zswrite_log_insert(rel, slots, ntuples, options);
+	zswrite_log_insert(rel, slots, ntuples, stage, nstaged, options);
 	pgstat_count_heap_insert(rel, ntuples);
 }
 

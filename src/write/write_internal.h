@@ -172,7 +172,10 @@ struct ZsRowStage
 	int			nrows;
 	int			maxrows;
 	int			natts;
-	uint8	   *nulls;			/* isnull of all columns, natts times maxrows */
+	int			nbytes;			/* columns whose values are bytes, from 0 */
+	int16	   *bytes;
+	uint8	   *nulls;			/* isnull of all columns, natts times maxrows, and has_null */
+	uint8	   *has_null;		/* one byte a row */
 	ZsStageColumn columns[FLEXIBLE_ARRAY_MEMBER];
 };
 

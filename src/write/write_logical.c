@@ -19,7 +19,8 @@
  * Two things differ.  There is no TOAST table, so all other values stand in the image.  And a speculative
  * insertion is logged when it is confirmed, so decoding never hears of one that is not.
  *
- * Rows of one multi_insert share records of some LOGICAL_BATCH_SIZE bytes.  Images that are large
+ * Rows of one multi_insert share records of some LOGICAL_BATCH_SIZE bytes.  Where a loader's rows are in a stage
+ * (write_stage.c) the tuples are formed from there.  Images that are large
  * enough for it are compressed, unless the table's option says that nothing is to be.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -282,13 +283,28 @@ form_tuple_is_right(RowImages *images, const xl_zs_logical_row *header)
 }
 #endif
 
-/* Zeroes up to the next multiple of alignby. */
+/* Zeroes up to the next multiple of alignby.  There is room for MAXIMUM_ALIGNOF bytes. */
 static inline char *
 pad_to(char *to, int alignby)
 {
-	while (((uintptr_t) to & (alignby - 1)) != 0)
-		*to++ = 0;
-	return to;
+	memset(to, 0, MAXIMUM_ALIGNOF);
+	return (char *) TYPEALIGN(alignby, to);
+}
+
+/*
+ * Puts the header of a varlena of len bytes that is not compressed, and returns where the bytes go.
+ */
+static inline char *
+put_varlena_header(char *to, const ImageColumn *column, Size len)
+{
+	if (column->packable && len + VARHDRSZ_SHORT <= VARATT_SHORT_MAX)
+	{
+		SET_VARSIZE_SHORT(to, len + VARHDRSZ_SHORT);
+		return to + VARHDRSZ_SHORT;
+	}
+	to = pad_to(to, column->alignby);
+	SET_VARSIZE(to, len + VARHDRSZ);
+	return to + VARHDRSZ;
 }
 
 /* Puts a varlena where a tuple has it; returns the end. */
@@ -297,27 +313,21 @@ put_varlena(char *to, const ImageColumn *column, struct varlena *v, uint16 *info
 {
 	Size		len;
 
-	*infomask |= HEAP_HASVARWIDTH;
+	if (VARATT_IS_4B_U(v))
+	{
+		len = VARSIZE_4B(v) - VARHDRSZ;
+		to = put_varlena_header(to, column, len);
+		memcpy(to, VARDATA_4B(v), len);
+		return to + len;
+	}
+	len = VARSIZE_ANY(v);
 	if (VARATT_IS_EXTERNAL(v))
 	{
 		/* one that was left out; no alignment, and nobody follows it */
 		*infomask |= HEAP_HASEXTERNAL;
-		len = VARSIZE_EXTERNAL(v);
 	}
-	else if (VARATT_IS_SHORT(v))
-		len = VARSIZE_SHORT(v);
-	else if (column->packable && VARATT_CAN_MAKE_SHORT(v))
-	{
-		len = VARATT_CONVERTED_SHORT_SIZE(v);
-		SET_VARSIZE_SHORT(to, len);
-		memcpy(to + 1, VARDATA(v), len - 1);
-		return to + len;
-	}
-	else
-	{
+	else if (!VARATT_IS_SHORT(v))
 		to = pad_to(to, column->alignby);
-		len = VARSIZE(v);
-	}
 	memcpy(to, v, len);
 	return to + len;
 }
@@ -343,21 +353,16 @@ bound_values(const RowImages *images)
 }
 
 /*
- * Forms the row in work as a tuple in images->tuple, without the fixed part of its header; fills the image's header.
- *
- * What comes out is heap_form_tuple()'s (form_tuple_is_right()); but that takes three calls for each value, and
- * a load with wal_level = logical would spend an eighth of its time there.
+ * Begins a tuple in images->tuple, without the fixed part of its header.  bound: of what the values take.  Returns
+ * where the first of them goes.
  */
-static void
-form_tuple(RowImages *images, xl_zs_logical_row *header)
+static char *
+begin_tuple(RowImages *images, xl_zs_logical_row *header, bool has_null, Size bound)
 {
 	int			natts = RelationGetNumberOfAttributes(images->rel);
-	bool		has_null = memchr(images->isnull, true, natts) != NULL;
 	int			hoff = MAXALIGN(SizeofHeapTupleHeader + (has_null ? BITMAPLEN(natts) : 0));
-	Size		bound = hoff - SizeofHeapTupleHeader + bound_values(images);
-	uint16		infomask = has_null ? HEAP_HASNULL : 0;
-	bits8	   *bits;
-	char	   *to;
+
+	bound += hoff - SizeofHeapTupleHeader;
 
 	/* refuses a row that is too large before memory for it is asked for, which might fail less clearly */
 	(void) images_reserve(images, SizeOfZsLogicalRow + bound);
@@ -370,9 +375,27 @@ form_tuple(RowImages *images, xl_zs_logical_row *header)
 		images->tuple_size = TYPEALIGN(1024, SizeofHeapTupleHeader + bound);
 		images->tuple = palloc(images->tuple_size);
 	}
-	bits = (bits8 *) images->tuple + SizeofHeapTupleHeader;
-	memset(bits, 0, hoff - SizeofHeapTupleHeader);
-	to = images->tuple + hoff;
+	memset(images->tuple + SizeofHeapTupleHeader, 0, hoff - SizeofHeapTupleHeader);
+	header->infomask2 = (uint16) natts;
+	header->infomask = has_null ? HEAP_HASNULL : 0;
+	header->hoff = (uint8) hoff;
+	return images->tuple + hoff;
+}
+
+/*
+ * Forms the row in work as a tuple; fills the image's header.
+ *
+ * What comes out is heap_form_tuple()'s (form_tuple_is_right()); but that takes three calls for each value, and
+ * a load with wal_level = logical would spend an eighth of its time there.
+ */
+static void
+form_tuple(RowImages *images, xl_zs_logical_row *header)
+{
+	int			natts = RelationGetNumberOfAttributes(images->rel);
+	bool		has_null = memchr(images->isnull, true, natts) != NULL;
+	char	   *to = begin_tuple(images, header, has_null, bound_values(images));
+	bits8	   *bits = (bits8 *) images->tuple + SizeofHeapTupleHeader;
+
 	for (int i = 0; i < natts; i++)
 	{
 		const ImageColumn *column = &images->columns[i];
@@ -389,24 +412,120 @@ form_tuple(RowImages *images, xl_zs_logical_row *header)
 			to += column->len;
 		}
 		else if (column->len == -1)
-			to = put_varlena(to, column, (struct varlena *) DatumGetPointer(value), &infomask);
+		{
+			header->infomask |= HEAP_HASVARWIDTH;
+			to = put_varlena(to, column, (struct varlena *) DatumGetPointer(value), &header->infomask);
+		}
 		else
 		{
 			Size		len = column->len > 0 ? column->len : strlen(DatumGetCString(value)) + 1;
 
 			if (column->len < 0)
-				infomask |= HEAP_HASVARWIDTH;
+				header->infomask |= HEAP_HASVARWIDTH;
 			to = pad_to(to, column->alignby);
 			memcpy(to, DatumGetPointer(value), len);
 			to += len;
 		}
 	}
 	header->len = (uint32) (to - images->tuple - SizeofHeapTupleHeader);
-	Assert(header->len <= bound);
-	header->infomask2 = (uint16) natts;
-	header->infomask = infomask;
-	header->hoff = (uint8) hoff;
 	Assert(form_tuple_is_right(images, header));
+}
+
+/* An upper bound of what the values of row number row of the stage take. */
+static Size
+bound_staged(const RowImages *images, const ZsRowStage *stage, int row)
+{
+	Size		bound = images->fixed_bound +
+		(Size) images->nvarlenas * (ZS_NUMERIC_IMAGE_SIZE + MAXIMUM_ALIGNOF);
+
+	for (int i = 0; i < stage->nbytes; i++)
+	{
+		const ZsStageColumn *column = &stage->columns[stage->bytes[i]];
+
+		bound += column->u.ends[row + 1] - column->u.ends[row] + VARHDRSZ + MAXIMUM_ALIGNOF;
+	}
+	return bound;
+}
+
+/* Puts the value that the stage has at row; returns the end. */
+static inline char *
+put_staged(char *to, const ImageColumn *column, const ZsStageColumn *from, int row)
+{
+	const char *bytes;
+	Size		len;
+
+	if (from->form == ZS_STAGE_INT)
+	{
+		to = pad_to(to, column->alignby);
+		store_att_byval(to, (Datum) from->u.ints[row], column->len);
+		return to + column->len;
+	}
+	if (from->form == ZS_STAGE_NUMERIC)
+	{
+		/* all of the image at once: there is room, and what is too much is written over */
+		bytes = (const char *) (from->u.images + 2 * row);
+		len = VARSIZE_4B(bytes) - VARHDRSZ;
+		to = put_varlena_header(to, column, len);
+		memcpy(to, bytes + VARHDRSZ, ZS_NUMERIC_IMAGE_SIZE - VARHDRSZ);
+		return to + len;
+	}
+	bytes = from->bytes + from->u.ends[row];
+	len = from->u.ends[row + 1] - from->u.ends[row];
+	if (from->form == ZS_STAGE_VARLENA)
+		to = put_varlena_header(to, column, len);
+	else
+		to = pad_to(to, column->alignby);
+	memcpy(to, bytes, len);
+	return to + len;
+}
+
+#ifdef USE_ASSERT_CHECKING
+/* Is the tuple what the values of the stage's row give? */
+static bool
+form_staged_is_right(RowImages *images, const ZsRowStage *stage, int row,
+					 const xl_zs_logical_row *header)
+{
+	images->values = images->own_values;
+	images->isnull = images->own_isnull;
+	zswrite_stage_get(stage, stage->group, row, 0, stage->natts, images->values, images->isnull);
+	return form_tuple_is_right(images, header);
+}
+#endif
+
+/* The same as form_tuple() of a row of a stage. */
+static void
+form_staged(RowImages *images, const ZsRowStage *stage, int row, xl_zs_logical_row *header)
+{
+	bool		has_null = images->has_dropped || stage->has_null[row];
+	char	   *to = begin_tuple(images, header, has_null, bound_staged(images, stage, row));
+	bits8	   *bits = (bits8 *) images->tuple + SizeofHeapTupleHeader;
+
+	for (int i = 0; i < stage->natts; i++)
+	{
+		const ZsStageColumn *from = &stage->columns[i];
+
+		if (from->form == ZS_STAGE_DROPPED || from->isnull[row])
+			continue;
+		if (has_null)
+			bits[i >> 3] |= 1 << (i & 7);
+		if (images->columns[i].len < 0)
+			header->infomask |= HEAP_HASVARWIDTH;
+		to = put_staged(to, &images->columns[i], from, row);
+	}
+	header->len = (uint32) (to - images->tuple - SizeofHeapTupleHeader);
+	Assert(form_staged_is_right(images, stage, row, header));
+}
+
+/* Adds the tuple that was formed to the images. */
+static void
+append_tuple(RowImages *images, const xl_zs_logical_row *header)
+{
+	char	   *dst = images_reserve(images, SizeOfZsLogicalRow + header->len);
+
+	memcpy(dst, header, SizeOfZsLogicalRow);
+	memcpy(dst + SizeOfZsLogicalRow, images->tuple + SizeofHeapTupleHeader, header->len);
+	images->len += SizeOfZsLogicalRow + header->len;
+	images->nrows++;
 }
 
 /*
@@ -419,19 +538,25 @@ append_image(RowImages *images, TupleTableSlot *slot, const Bitmapset *attrs,
 {
 	MemoryContext old = MemoryContextSwitchTo(images->context);
 	xl_zs_logical_row header;
-	char	   *dst;
 
 	load_row(images, slot, attrs, kept != NULL);
 	if (kept != NULL)
 		leave_kept_out(images, slot, kept, identity);
 	form_tuple(images, &header);
 	unload_row(images, slot);
+	append_tuple(images, &header);
+	MemoryContextSwitchTo(old);
+}
 
-	dst = images_reserve(images, SizeOfZsLogicalRow + header.len);
-	memcpy(dst, &header, SizeOfZsLogicalRow);
-	memcpy(dst + SizeOfZsLogicalRow, images->tuple + SizeofHeapTupleHeader, header.len);
-	images->len += SizeOfZsLogicalRow + header.len;
-	images->nrows++;
+/* Appends the image of a row of the stage. */
+static void
+append_staged_image(RowImages *images, const ZsRowStage *stage, int row)
+{
+	MemoryContext old = MemoryContextSwitchTo(images->context);
+	xl_zs_logical_row header;
+
+	form_staged(images, stage, row, &header);
+	append_tuple(images, &header);
 	MemoryContextSwitchTo(old);
 }
 
@@ -499,7 +624,8 @@ write_record(RowImages *images, uint8 op, uint8 flags)
 }
 
 void
-zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots, int options)
+zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots, const ZsRowStage *stage,
+				   int nstaged, int options)
 {
 	RowImages	images;
 
@@ -509,7 +635,10 @@ zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots, int options
 	for (int i = 0; i < nslots; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
-		append_image(&images, slots[i], NULL, NULL, NULL);
+		if (i < nstaged)
+			append_staged_image(&images, stage, i);
+		else
+			append_image(&images, slots[i], NULL, NULL, NULL);
 		if (i == nslots - 1 || images.len >= LOGICAL_BATCH_SIZE || images.nrows == PG_UINT16_MAX)
 			write_record(&images, ZS_LOGICAL_INSERT, 0);
 	}

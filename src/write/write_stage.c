@@ -61,7 +61,7 @@ form_of(Form_pg_attribute att)
 bool
 zswrite_stage_helps(Relation rel)
 {
-	return rel->trigdesc == NULL && !RelationIsLogicallyLogged(rel);
+	return rel->trigdesc == NULL;
 }
 
 ZsRowStage *
@@ -73,6 +73,7 @@ zswrite_stage_create(TupleDesc desc, int nrows, MemoryContext parent)
 
 	stage->context = context;
 	stage->natts = desc->natts;
+	stage->bytes = MemoryContextAlloc(context, desc->natts * sizeof(int16));
 	stage->nusers = 1;
 
 	/* an odd number of cache lines a column: else the columns' ends would compete for few places in the cache */
@@ -85,6 +86,8 @@ zswrite_stage_create(TupleDesc desc, int nrows, MemoryContext parent)
 		column->attlen = TupleDescAttr(desc, i)->attlen;
 		if (column->form == ZS_STAGE_INT)
 			column->shift = 64 - 8 * column->attlen;
+		else if (column->form != ZS_STAGE_NUMERIC && column->form != ZS_STAGE_DROPPED)
+			stage->bytes[stage->nbytes++] = i;
 	}
 	return stage;
 }
@@ -113,6 +116,7 @@ make_arrays(ZsRowStage *stage)
 
 	for (int i = 0; i < stage->natts; i++)
 		size += n * (1 + ZS_NUMERIC_IMAGE_SIZE) + PG_CACHE_LINE_SIZE;
+	size += n;
 	p = MemoryContextAllocAligned(stage->context, size, PG_CACHE_LINE_SIZE, MCXT_ALLOC_HUGE);
 	for (int i = 0; i < stage->natts; i++)
 	{
@@ -142,6 +146,7 @@ make_arrays(ZsRowStage *stage)
 	stage->nulls = (uint8 *) p;
 	for (int i = 0; i < stage->natts; i++)
 		stage->columns[i].isnull = stage->nulls + i * n;
+	stage->has_null = stage->nulls + stage->natts * n;
 	stage->ready = true;
 }
 
@@ -242,7 +247,7 @@ begin_group(ZsRowStage *stage)
 	stage->failed = false;
 	if (!stage->ready)
 		make_arrays(stage);
-	memset(stage->nulls, 0, (Size) stage->natts * stage->maxrows);
+	memset(stage->nulls, 0, (Size) (stage->natts + 1) * stage->maxrows);
 }
 
 bool
@@ -262,7 +267,10 @@ zswrite_stage_add(ZsRowStage *stage, int row, const Datum *values, const bool *i
 		if (column->form == ZS_STAGE_DROPPED)
 			continue;
 		if (isnull[i])
+		{
 			add_null(column, row);
+			stage->has_null[row] = true;
+		}
 		else if (column->form == ZS_STAGE_INT)
 			column->u.ints[row] = (int64) (value << column->shift) >> column->shift;
 		else if (unlikely(!add_by_reference(column, row, value)))
