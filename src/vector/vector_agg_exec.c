@@ -21,8 +21,6 @@
 
 #include "zs_compat.h"
 
-#include "access/sysattr.h"
-#include "access/tableam.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_proc.h"
@@ -33,22 +31,19 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
-#include "optimizer/optimizer.h"
 #include "rewrite/rewriteManip.h"
 #include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
-#include "utils/snapmgr.h"
 #include "utils/syscache.h"
 
 #include "vector_agg.h"
 #include "vector_group.h"
+#include "vector_input.h"
 #include "vector_internal.h"
 #include "zs_base.h"
-#include "zs_projection.h"
-#include "zs_slot.h"
 
 /* One aggregate of the node. */
 typedef struct NodeAgg
@@ -80,9 +75,7 @@ typedef struct AggNodeState
 	int			nbits;			/* the groups are made in 2^nbits parts, one after the other */
 	uint32		part;
 	uint32		next_group;		/* the next to be returned */
-	TableScanDesc scan;
-	ZsBatchScan *batches;
-	TupleTableSlot *rowslot;
+	ZsInput    *input;
 	ExprContext *rowcontext;	/* of single rows */
 	MemoryContext context;		/* of the values and groups */
 	MemoryContext result_context;	/* of the row returned last */
@@ -138,7 +131,7 @@ group_of_row(AggNodeState *state)
 	uint32		group;
 
 	for (int k = 0; k < state->nkeys; k++)
-		values[k] = slot_getattr(state->rowslot, state->keys[k].attno, &isnull[k]);
+		values[k] = slot_getattr(state->input->slot, state->keys[k].attno, &isnull[k]);
 	group = zsvector_groups_assign_row(state->groups, values, isnull);
 	grow_values(state);
 	return group;
@@ -210,8 +203,8 @@ add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed, const 
 		bool		pass;
 
 		ResetExprContext(econtext);
-		zsscan_batch_store(state->batches, list[i], state->rowslot);
-		econtext->ecxt_scantuple = state->rowslot;
+		zsvector_input_store(state->input, list[i]);
+		econtext->ecxt_scantuple = state->input->slot;
 		pass = ExecQual(state->filter_rows, econtext);
 		if (passed != NULL && pass != zskernel_bits_get(passed, list[i]))
 			ereport(ERROR,
@@ -224,7 +217,7 @@ add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed, const 
 		else if (passed == NULL)
 			state->nremoved++;
 	}
-	ExecClearTuple(state->rowslot);
+	ExecClearTuple(state->input->slot);
 }
 
 /* ---- one batch ------------------------------------------------------------------------ */
@@ -247,19 +240,19 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	{
 		ZsTruth		truth;
 
-		if (!zsvector_qual_run(agg->filter, state->batches, passed, &truth, &state->counts))
+		if (!zsvector_qual_run(agg->filter, state->input, passed, &truth, &state->counts))
 			return false;
 		zskernel_bits_and(sel, truth.yes);
 	}
 	if (agg->kind == ZS_AGG_COUNT_ROWS || !zskernel_bits_any(sel) ||
 		(agg->kind == ZS_AGG_COUNT && zs_enable_zone_maps &&
-		 zsscan_batch_bounds(state->batches, agg->attno, &bounds) && bounds.no_nulls))
+		 zsvector_input_bounds(state->input, agg->attno, &bounds) && bounds.no_nulls))
 		return true;
 
 	/* all that passed, since another aggregate may take others of them */
-	vector = zsscan_batch_column(state->batches, agg->attno,
-								 agg->kind == ZS_AGG_COUNT ? ZS_WANT_NULLS :
-								 zsvector_want_of(agg->domain), passed);
+	vector = zsvector_input_column(state->input, agg->attno,
+								   agg->kind == ZS_AGG_COUNT ? ZS_WANT_NULLS :
+								   zsvector_want_of(agg->domain), passed);
 	if (vector == NULL)
 		return false;
 	if (vector->has_nulls)
@@ -320,7 +313,7 @@ add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 		if (!get_argument(state, i, passed, state->sels + i * ZS_KERNEL_WORDS, &state->vectors[i]))
 			return false;
 	}
-	if (!zsvector_groups_assign(state->groups, state->batches, passed, list, n, numbers))
+	if (!zsvector_groups_assign(state->groups, state->input, passed, list, n, numbers))
 		return false;
 	grow_values(state);
 
@@ -371,7 +364,7 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 	zskernel_bits_copy(passed, batch->sel);
 	if (state->filter_clauses != NIL)
 	{
-		if (!zsvector_qual_run(state->filter, state->batches, batch->sel, &truth, &state->counts))
+		if (!zsvector_qual_run(state->filter, state->input, batch->sel, &truth, &state->counts))
 			return false;
 		zskernel_bits_and(passed, truth.yes);
 	}
@@ -416,58 +409,14 @@ add_batch(AggNodeState *state, const ZsBatch *batch)
 
 /* ---- all of it -------------------------------------------------------------------------- */
 
+/* The number of rows for all aggregates, none of which looks at a column. */
 static void
-start_scan(AggNodeState *state)
+count_input(AggNodeState *state)
 {
-	ScanState  *ss = &state->css.ss;
-	Snapshot	snapshot = ss->ps.state->es_snapshot;
+	uint64		count = state->input->methods->count(state->input, state->verifier != NULL);
 
-	if (state->scan == NULL)
-	{
-		state->scan = table_beginscan(ss->ss_currentRelation, snapshot, 0, NULL);
-		state->batches = zsscan_batch_begin(state->scan, state->rowslot);
-	}
-	else
-	{
-		table_rescan(state->scan, NULL);
-		zsscan_batch_restart(state->batches);
-	}
-}
-
-/* Compares what the lengths of runs say with a count of rows. */
-static void
-verify_count(AggNodeState *state, uint64 count)
-{
-	TableScanDesc scan = table_beginscan(state->css.ss.ss_currentRelation,
-										 state->css.ss.ps.state->es_snapshot, 0, NULL);
-	uint64		expected = 0;
-
-	while (table_scan_getnextslot(scan, ForwardScanDirection, state->rowslot))
-	{
-		CHECK_FOR_INTERRUPTS();
-		expected++;
-	}
-	ExecClearTuple(state->rowslot);
-	table_endscan(scan);
-	if (expected != count)
-		ereport(ERROR,
-				(errcode(ERRCODE_INTERNAL_ERROR),
-				 errmsg_internal("number of rows differs: " UINT64_FORMAT " by runs, " UINT64_FORMAT " by rows",
-								 count, expected)));
-}
-
-static void
-count_runs(AggNodeState *state)
-{
-	uint64		count = 0;
-	uint64		n;
-
-	while ((n = zsscan_batch_next_run(state->batches)) > 0)
-		count += n;
 	for (int i = 0; i < state->naggs; i++)
 		state->values[i].count = (int64) count;
-	if (state->verifier != NULL)
-		verify_count(state, count);
 }
 
 /* Forgets all groups; those of the present part are going to be made. */
@@ -489,7 +438,7 @@ start_part(AggNodeState *state)
 		zsvector_groups_restrict(state->groups, state->nbits, state->part);
 	}
 	state->base_memory = MemoryContextMemAllocated(state->context, true);
-	start_scan(state);
+	zsvector_input_start(state->input);
 }
 
 /* Do the groups take more memory than they may?  zedstore.debug_vector_groups makes that so early. */
@@ -519,10 +468,10 @@ aggregate(AggNodeState *state)
 	start_part(state);
 	if (state->counts_only && !state->by_rows)
 	{
-		count_runs(state);
+		count_input(state);
 		return;
 	}
-	while ((batch = zsscan_batch_next(state->batches)) != NULL)
+	while ((batch = zsvector_input_next(state->input)) != NULL)
 	{
 		add_batch(state, batch);
 		if (is_too_large(state))
@@ -532,7 +481,7 @@ aggregate(AggNodeState *state)
 			start_part(state);
 		}
 	}
-	ExecClearTuple(state->rowslot);
+	ExecClearTuple(state->input->slot);
 }
 
 /* The next part that has groups; false if there is none. */
@@ -668,29 +617,6 @@ check_equality_permission(Oid function)
 }
 
 static void
-make_rowslot(AggNodeState *state, EState *estate)
-{
-	Relation	rel = state->css.ss.ss_currentRelation;
-	Index		scanrelid = ((Scan *) state->css.ss.ps.plan)->scanrelid;
-	Bitmapset  *varattnos = NULL;
-	Bitmapset  *needed = NULL;
-	int			i = -1;
-
-	pull_varattnos((Node *) state->filter_clauses, scanrelid, &varattnos);
-	pull_varattnos((Node *) state->aggrefs, scanrelid, &varattnos);
-	pull_varattnos((Node *) state->key_exprs, scanrelid, &varattnos);
-	while ((i = bms_next_member(varattnos, i)) >= 0)
-	{
-		Assert(i + FirstLowInvalidHeapAttributeNumber > 0);
-		needed = bms_add_member(needed, i + FirstLowInvalidHeapAttributeNumber);
-	}
-	state->rowslot = ExecAllocTableSlot(&estate->es_tupleTable, RelationGetDescr(rel), &TTSOpsZedstore);
-	zsslot_set_needed(state->rowslot, needed, !zs_enable_column_projection);
-	zsscan_set_filters(state->rowslot, rel, scanrelid, state->filter_clauses,
-					   estate->es_param_list_info);
-}
-
-static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	AggNodeState *state = (AggNodeState *) node;
@@ -765,7 +691,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->by_rows = zs_debug_vector == ZS_DEBUG_VECTOR_ROWS;
 	if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY)
 		state->verifier = zsvector_verify_begin(state->aggrefs);
-	make_rowslot(state, estate);
+	state->input = zsvector_input_batch_create(node->ss.ss_currentRelation, scanrelid,
+											   list_concat_copy(state->key_exprs, state->aggrefs),
+											   state->filter_clauses, estate);
 }
 
 static TupleTableSlot *
@@ -779,10 +707,8 @@ agg_end(CustomScanState *node)
 {
 	AggNodeState *state = (AggNodeState *) node;
 
-	if (state->rowslot != NULL)
-		ExecClearTuple(state->rowslot);
-	if (state->scan != NULL)
-		table_endscan(state->scan);
+	if (state->input != NULL)
+		zsvector_input_end(state->input);
 }
 
 static void

@@ -331,14 +331,14 @@ is_string_key(const ZsGroupKey *key)
 
 /* The column of a key: integers, codes or datums.  NULL: the batch has no such form. */
 static const ZsColumnVector *
-key_vector(const ZsGroupKey *key, ZsBatchScan *bs, const uint64 *sel)
+key_vector(const ZsGroupKey *key, ZsInput *input, const uint64 *sel)
 {
 	bool		is_string = is_string_key(key);
-	const ZsColumnVector *vector = zsscan_batch_column(bs, key->attno,
-													   is_string ? ZS_WANT_STRING : ZS_WANT_INT, sel);
+	const ZsColumnVector *vector = zsvector_input_column(input, key->attno,
+														 is_string ? ZS_WANT_STRING : ZS_WANT_INT, sel);
 
 	if (vector != NULL && is_string && vector->codes == NULL && vector->datums == NULL)
-		vector = zsscan_batch_column(bs, key->attno, ZS_WANT_DATUM, sel);
+		vector = zsvector_input_column(input, key->attno, ZS_WANT_DATUM, sel);
 	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
 		return NULL;
 	return vector;
@@ -402,7 +402,7 @@ set_words(ZsGroups *groups, int key, const ZsColumnVector *vector, const uint16 
 }
 
 bool
-zsvector_groups_assign(ZsGroups *groups, ZsBatchScan *bs, const uint64 *sel, const uint16 *list,
+zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
 					   uint32 n, uint32 *numbers)
 {
 	size_t		size = groups->nkeys * sizeof(uint64);
@@ -414,7 +414,7 @@ zsvector_groups_assign(ZsGroups *groups, ZsBatchScan *bs, const uint64 *sel, con
 
 	for (int k = 0; k < groups->nkeys; k++)
 	{
-		vectors[k] = key_vector(&groups->keys[k], bs, sel);
+		vectors[k] = key_vector(&groups->keys[k], input, sel);
 		if (vectors[k] == NULL)
 			return false;
 	}

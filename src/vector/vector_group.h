@@ -49,7 +49,7 @@ extern void zsvector_groups_restrict(ZsGroups *groups, int nbits, uint32 part);
  * The groups of the n rows of list (positions in the present batch, ascending), some of which may be new.  False if the batch
  * has to be taken row by row; nothing has changed then but that strings were remembered.
  */
-extern bool zsvector_groups_assign(ZsGroups *groups, ZsBatchScan *bs, const uint64 *sel, const uint16 *list,
+extern bool zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
 								   uint32 n, uint32 *numbers);
 
 /* The group of one row; its keys' values. */

@@ -17,8 +17,8 @@
 #include "access/tupdesc.h"
 #include "nodes/pg_list.h"
 
+#include "vector_input.h"
 #include "zs_attr.h"
-#include "zs_batch.h"
 
 /* How the values of a column are compared. */
 typedef enum ZsDomain
@@ -60,7 +60,7 @@ extern ZsQual *zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr);
  * Runs the program for the rows of sel, some of the present batch's.  Outside sel *truth is undefined.  False if the batch has
  * values that only the executor understands; then it has to be taken row by row.
  */
-extern bool zsvector_qual_run(ZsQual *qual, ZsBatchScan *bs, const uint64 *sel, ZsTruth *truth,
+extern bool zsvector_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, ZsTruth *truth,
 							  ZsQualCounts *counts);
 
 /* The column and its domain, if expr is a column of the table and nothing else but another name for its type. */

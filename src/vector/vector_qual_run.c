@@ -24,7 +24,7 @@
 
 typedef struct QualRun
 {
-	ZsBatchScan *bs;
+	ZsInput    *input;
 	ZsQualCounts *counts;
 } QualRun;
 
@@ -70,7 +70,7 @@ decide_by_zone(QualRun *run, const ZsQual *qual, ZsTruth *truth)
 	bool		all = false;
 	bool		none = false;
 
-	if (!zs_enable_zone_maps || !zsscan_batch_bounds(run->bs, qual->attno, &bounds))
+	if (!zs_enable_zone_maps || !zsvector_input_bounds(run->input, qual->attno, &bounds))
 		return false;
 	if (bounds.all_nulls)
 	{
@@ -231,7 +231,7 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	uint64		left[ZS_KERNEL_WORDS];
 
 	/* the length of a bpchar says nothing */
-	vector = zsscan_batch_column(run->bs, qual->attno, ZS_WANT_STRING, sel);
+	vector = zsvector_input_column(run->input, qual->attno, ZS_WANT_STRING, sel);
 	if (!is_clean(vector, sel))
 		return false;
 	zskernel_bits_copy(left, sel);
@@ -258,7 +258,7 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	if (zskernel_bits_any(left))
 	{
 		if (vector->datums == NULL)
-			vector = zsscan_batch_column(run->bs, qual->attno, ZS_WANT_DATUM, sel);
+			vector = zsvector_input_column(run->input, qual->attno, ZS_WANT_DATUM, sel);
 		if (!is_clean(vector, sel))
 			return false;
 		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
@@ -288,7 +288,7 @@ run_compare(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 		return true;
 	if (qual->domain == ZS_DOMAIN_TEXT || qual->domain == ZS_DOMAIN_BPCHAR)
 		return compare_strings(run, qual, sel, truth);
-	vector = zsscan_batch_column(run->bs, qual->attno, zsvector_want_of(qual->domain), sel);
+	vector = zsvector_input_column(run->input, qual->attno, zsvector_want_of(qual->domain), sel);
 	if (!is_clean(vector, sel))
 		return false;
 	switch (qual->domain)
@@ -320,7 +320,7 @@ run_compare(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 static bool
 run_in(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 {
-	const ZsColumnVector *vector = zsscan_batch_column(run->bs, qual->attno, ZS_WANT_INT, sel);
+	const ZsColumnVector *vector = zsvector_input_column(run->input, qual->attno, ZS_WANT_INT, sel);
 	uint64		pass[ZS_KERNEL_WORDS];
 
 	if (!is_clean(vector, sel))
@@ -335,8 +335,8 @@ run_in(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 static bool
 run_columns(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 {
-	const ZsColumnVector *a = zsscan_batch_column(run->bs, qual->attno, ZS_WANT_INT, sel);
-	const ZsColumnVector *b = zsscan_batch_column(run->bs, qual->attno2, ZS_WANT_INT, sel);
+	const ZsColumnVector *a = zsvector_input_column(run->input, qual->attno, ZS_WANT_INT, sel);
+	const ZsColumnVector *b = zsvector_input_column(run->input, qual->attno2, ZS_WANT_INT, sel);
 	uint64		pass[ZS_KERNEL_WORDS];
 
 	if (!is_clean(a, sel) || !is_clean(b, sel))
@@ -357,14 +357,14 @@ run_null(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	ZsColumnBounds bounds;
 	const ZsColumnVector *vector;
 
-	if (zs_enable_zone_maps && zsscan_batch_bounds(run->bs, qual->attno, &bounds) &&
+	if (zs_enable_zone_maps && zsvector_input_bounds(run->input, qual->attno, &bounds) &&
 		(bounds.no_nulls || bounds.all_nulls))
 	{
 		run->counts->skipped++;
 		set_all(truth, bounds.all_nulls, bounds.no_nulls);
 		return true;
 	}
-	vector = zsscan_batch_column(run->bs, qual->attno, ZS_WANT_NULLS, sel);
+	vector = zsvector_input_column(run->input, qual->attno, ZS_WANT_NULLS, sel);
 	if (vector == NULL)
 		return false;
 	if (!vector->has_nulls)
@@ -454,9 +454,9 @@ run_qual(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 }
 
 bool
-zsvector_qual_run(ZsQual *qual, ZsBatchScan *bs, const uint64 *sel, ZsTruth *truth, ZsQualCounts *counts)
+zsvector_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, ZsTruth *truth, ZsQualCounts *counts)
 {
-	QualRun		run = {.bs = bs, .counts = counts};
+	QualRun		run = {.input = input, .counts = counts};
 
 	return run_qual(&run, qual, sel, truth);
 }

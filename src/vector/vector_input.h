@@ -1,0 +1,95 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_input.h
+ *	  Where batches come from; private to src/vector.
+ *
+ * Programs, groups and aggregates ask an input for batches and for columns of them, and do not care who
+ * made them: a scan of a zedstore table (vector_input_batch.c), or any plan whose rows are collected.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_input.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_INPUT_H
+#define VECTOR_INPUT_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+
+#include "zs_batch.h"
+
+typedef struct ZsInput ZsInput;
+
+/* What the functions below call; their comments say what is expected. */
+typedef struct ZsInputMethods
+{
+	void		(*start) (ZsInput *input);
+	const ZsBatch *(*next) (ZsInput *input);
+	uint64		(*count) (ZsInput *input, bool verify); /* NULL: batches have to be counted */
+	const ZsColumnVector *(*column) (ZsInput *input, AttrNumber attno, ZsColumnWant want,
+									 const uint64 *sel);
+	bool		(*bounds) (ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds);
+	void		(*store) (ZsInput *input, uint32 position);
+	void		(*end) (ZsInput *input);
+} ZsInputMethods;
+
+struct ZsInput
+{
+	const ZsInputMethods *methods;
+	TupleDesc	desc;			/* of its columns */
+	Index		varno;			/* of its columns in expressions */
+	TupleTableSlot *slot;		/* for rows that are looked at one by one */
+};
+
+/* From the first row, for the first time or anew. */
+static inline void
+zsvector_input_start(ZsInput *input)
+{
+	input->methods->start(input);
+}
+
+/* The next batch with at least one row, or NULL.  Clears the slot. */
+static inline const ZsBatch *
+zsvector_input_next(ZsInput *input)
+{
+	return input->methods->next(input);
+}
+
+/* As zsscan_batch_column(). */
+static inline const ZsColumnVector *
+zsvector_input_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
+{
+	return input->methods->column(input, attno, want, sel);
+}
+
+/* As zsscan_batch_bounds(). */
+static inline bool
+zsvector_input_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
+{
+	return input->methods->bounds(input, attno, bounds);
+}
+
+/* Stores a row of the present batch (a position in it) in the input's slot. */
+static inline void
+zsvector_input_store(ZsInput *input, uint32 position)
+{
+	input->methods->store(input, position);
+}
+
+static inline void
+zsvector_input_end(ZsInput *input)
+{
+	input->methods->end(input);
+}
+
+/*
+ * A scan of the table.  Rows are looked at for the columns in exprs and filter, and segments are skipped by filter; varno is the table's
+ * in both.  Memory comes from the current context.
+ */
+extern ZsInput *zsvector_input_batch_create(Relation rel, Index varno, List *exprs, List *filter,
+											EState *estate);
+
+#endif							/* VECTOR_INPUT_H */

@@ -1,0 +1,157 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_input_batch.c
+ *	  Batches of a scan of a zedstore table.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_input_batch.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "access/tableam.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+#include "utils/rel.h"
+
+#include "vector_input.h"
+#include "zs_base.h"
+#include "zs_projection.h"
+#include "zs_slot.h"
+
+typedef struct BatchInput
+{
+	ZsInput		base;			/* first */
+	Relation	rel;
+	Snapshot	snapshot;
+	TableScanDesc scan;			/* NULL: not started */
+	ZsBatchScan *batches;
+} BatchInput;
+
+static void
+start_scan(ZsInput *input)
+{
+	BatchInput *batch = (BatchInput *) input;
+
+	if (batch->scan == NULL)
+	{
+		batch->scan = table_beginscan(batch->rel, batch->snapshot, 0, NULL);
+		batch->batches = zsscan_batch_begin(batch->scan, input->slot);
+	}
+	else
+	{
+		table_rescan(batch->scan, NULL);
+		zsscan_batch_restart(batch->batches);
+	}
+}
+
+static const ZsBatch *
+next_batch(ZsInput *input)
+{
+	return zsscan_batch_next(((BatchInput *) input)->batches);
+}
+
+/* Compares what the lengths of runs say with a count of rows. */
+static void
+verify_count(BatchInput *batch, uint64 count)
+{
+	TableScanDesc scan = table_beginscan(batch->rel, batch->snapshot, 0, NULL);
+	uint64		expected = 0;
+
+	while (table_scan_getnextslot(scan, ForwardScanDirection, batch->base.slot))
+	{
+		CHECK_FOR_INTERRUPTS();
+		expected++;
+	}
+	ExecClearTuple(batch->base.slot);
+	table_endscan(scan);
+	if (expected != count)
+		ereport(ERROR,
+				(errcode(ERRCODE_INTERNAL_ERROR),
+				 errmsg_internal("number of rows differs: " UINT64_FORMAT " by runs, " UINT64_FORMAT " by rows",
+								 count, expected)));
+}
+
+static uint64
+count_runs(ZsInput *input, bool verify)
+{
+	BatchInput *batch = (BatchInput *) input;
+	uint64		count = 0;
+	uint64		n;
+
+	while ((n = zsscan_batch_next_run(batch->batches)) > 0)
+		count += n;
+	if (verify)
+		verify_count(batch, count);
+	return count;
+}
+
+static const ZsColumnVector *
+batch_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
+{
+	return zsscan_batch_column(((BatchInput *) input)->batches, attno, want, sel);
+}
+
+static bool
+batch_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
+{
+	return zsscan_batch_bounds(((BatchInput *) input)->batches, attno, bounds);
+}
+
+static void
+store_row(ZsInput *input, uint32 position)
+{
+	zsscan_batch_store(((BatchInput *) input)->batches, position, input->slot);
+}
+
+static void
+end_scan(ZsInput *input)
+{
+	BatchInput *batch = (BatchInput *) input;
+
+	ExecClearTuple(input->slot);
+	if (batch->scan != NULL)
+		table_endscan(batch->scan);
+	batch->scan = NULL;
+}
+
+static const ZsInputMethods batch_methods = {
+	.start = start_scan,
+	.next = next_batch,
+	.count = count_runs,
+	.column = batch_column,
+	.bounds = batch_bounds,
+	.store = store_row,
+	.end = end_scan,
+};
+
+ZsInput *
+zsvector_input_batch_create(Relation rel, Index varno, List *exprs, List *filter, EState *estate)
+{
+	BatchInput *batch = palloc0(sizeof(BatchInput));
+	ZsInput    *input = &batch->base;
+	Bitmapset  *varattnos = NULL;
+	Bitmapset  *needed = NULL;
+	int			i = -1;
+
+	pull_varattnos((Node *) exprs, varno, &varattnos);
+	pull_varattnos((Node *) filter, varno, &varattnos);
+	while ((i = bms_next_member(varattnos, i)) >= 0)
+	{
+		Assert(i + FirstLowInvalidHeapAttributeNumber > 0);
+		needed = bms_add_member(needed, i + FirstLowInvalidHeapAttributeNumber);
+	}
+	input->methods = &batch_methods;
+	input->desc = RelationGetDescr(rel);
+	input->varno = varno;
+	input->slot = ExecAllocTableSlot(&estate->es_tupleTable, input->desc, &TTSOpsZedstore);
+	zsslot_set_needed(input->slot, needed, !zs_enable_column_projection);
+	zsscan_set_filters(input->slot, rel, varno, filter, estate->es_param_list_info);
+	batch->rel = rel;
+	batch->snapshot = estate->es_snapshot;
+	return input;
+}
