@@ -108,6 +108,17 @@ extern void zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum da
 /* The aggregate's result, in the current context.  Errors: those of core's final functions. */
 extern Datum zsvector_agg_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull);
 
+/* The sum of numerics or of integers of 8 bytes, without special values; in the current context. */
+extern Numeric zsvector_agg_numeric_sum(const ZsAggValue *value);
+
+/* ---- partial aggregation (vector_agg_state.c) ---- */
+
+/* Can what the aggregate has seen be given to core's combine function?  May call core's functions. */
+extern bool zsvector_agg_has_partial(const ZsAgg *agg);
+
+/* The transition value that core's would have, serialized if it is of type internal; in the current context. */
+extern Datum zsvector_agg_partial_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull);
+
 /* By-value datums of size bytes as 64-bit integers, as vectors have them, and back. */
 extern int64 zsvector_datum_to_int64(int size, Datum datum);
 extern Datum zsvector_int64_to_datum(int size, int64 value);

@@ -11,6 +11,10 @@
  *
  * count(*) without a filter adds up the lengths of visible runs and looks at no column.
  *
+ * Below core's Gather each process aggregates a share of the table and returns core's transition values (vector_agg_state.c).  When its
+ * groups take too much memory it returns those that it has and forgets them: core's Finalize node puts together what
+ * belongs together.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/vector/vector_agg_exec.c
@@ -21,9 +25,12 @@
 
 #include "zs_compat.h"
 
+#include "access/parallel.h"
+#include "access/tableam.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_aggregate.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type_d.h"
 #include "commands/explain.h"
 #ifdef ZS_PG18
 #include "commands/explain_format.h"
@@ -52,6 +59,24 @@ typedef struct NodeAgg
 	ExprState  *filter;			/* FILTER, for single rows; or NULL */
 	ExprState  *arg;			/* or NULL */
 } NodeAgg;
+
+/* What EXPLAIN tells, of one process or of all of them. */
+typedef struct AggCounts
+{
+	uint64		nredone;		/* batches */
+	uint64		nremoved;		/* rows */
+	uint64		npasses;
+	uint64		memory;			/* largest, in bytes */
+	ZsQualCounts qual;
+} AggCounts;
+
+/* Shared by the processes of a parallel plan. */
+typedef struct SharedAgg
+{
+	int			nworkers;
+	Size		scan_offset;	/* of the parallel scan */
+	AggCounts	counts[FLEXIBLE_ARRAY_MEMBER];	/* of each worker, written by it when it is done */
+} SharedAgg;
 
 typedef struct AggNodeState
 {
@@ -85,14 +110,12 @@ typedef struct AggNodeState
 	bool		done;			/* all parts were */
 	uint32		groups_left;	/* of the present part, to be returned */
 
-	/* for EXPLAIN */
-	uint64		nbatches;
-	uint64		nredone;
-	uint64		nremoved;
-	Size		memory;			/* largest */
-	Size		base_memory;	/* of it, what is there before the first group */
-	uint64		npasses;
-	ZsQualCounts counts;
+	bool		partial;		/* returns transition values */
+	SharedAgg  *shared;			/* NULL: no other process takes part */
+
+	Size		base_memory;	/* what is there before the first group */
+	AggCounts	counts;
+	AggCounts	worker_counts;	/* of all workers */
 } AggNodeState;
 
 /* More parts than these do not help. */
@@ -215,7 +238,7 @@ add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed, const 
 		if (pass)
 			add_row(state, passed != NULL, numbers != NULL ? numbers[npassed++] : 0);
 		else if (passed == NULL)
-			state->nremoved++;
+			state->counts.nremoved++;
 	}
 	ExecClearTuple(state->input->slot);
 }
@@ -240,7 +263,7 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	{
 		ZsTruth		truth;
 
-		if (!zsvector_qual_run(agg->filter, state->input, passed, &truth, &state->counts))
+		if (!zsvector_qual_run(agg->filter, state->input, passed, &truth, &state->counts.qual))
 			return false;
 		zskernel_bits_and(sel, truth.yes);
 	}
@@ -364,7 +387,7 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 	zskernel_bits_copy(passed, batch->sel);
 	if (state->filter_clauses != NIL)
 	{
-		if (!zsvector_qual_run(state->filter, state->input, batch->sel, &truth, &state->counts))
+		if (!zsvector_qual_run(state->filter, state->input, batch->sel, &truth, &state->counts.qual))
 			return false;
 		zskernel_bits_and(passed, truth.yes);
 	}
@@ -395,14 +418,13 @@ add_batch(AggNodeState *state, const ZsBatch *batch)
 	uint64		passed[ZS_KERNEL_WORDS];
 	uint32		numbers[ZS_KERNEL_ROWS];
 
-	state->nbatches++;
 	if (!add_columns(state, batch, passed, numbers))
 	{
-		state->nredone++;
+		state->counts.nredone++;
 		add_rows(state, batch, NULL, NULL);
 		return;
 	}
-	state->nremoved += batch->nsel - zskernel_bits_count(passed);
+	state->counts.nremoved += batch->nsel - zskernel_bits_count(passed);
 	if (state->verifier != NULL)
 		add_rows(state, batch, passed, state->nkeys > 0 ? numbers : NULL);
 }
@@ -419,12 +441,11 @@ count_input(AggNodeState *state)
 		state->values[i].count = (int64) count;
 }
 
-/* Forgets all groups; those of the present part are going to be made. */
+/* Forgets all groups. */
 static void
-start_part(AggNodeState *state)
+forget_groups(AggNodeState *state)
 {
 	MemoryContextReset(state->context);
-	state->npasses++;
 	state->next_group = 0;
 	if (state->verifier != NULL)
 		zsvector_verify_reset(state->verifier);
@@ -438,6 +459,14 @@ start_part(AggNodeState *state)
 		zsvector_groups_restrict(state->groups, state->nbits, state->part);
 	}
 	state->base_memory = MemoryContextMemAllocated(state->context, true);
+}
+
+/* The groups of the present part are going to be made. */
+static void
+start_part(AggNodeState *state)
+{
+	forget_groups(state);
+	state->counts.npasses++;
 	zsvector_input_start(state->input);
 }
 
@@ -447,7 +476,7 @@ is_too_large(AggNodeState *state)
 {
 	Size		memory = MemoryContextMemAllocated(state->context, true);
 
-	state->memory = Max(state->memory, memory);
+	state->counts.memory = Max(state->counts.memory, memory);
 	if (state->nkeys == 0 || state->nbits >= MAX_BITS)
 		return false;
 	if (zs_debug_vector_groups > 0 &&
@@ -484,12 +513,47 @@ aggregate(AggNodeState *state)
 	ExecClearTuple(state->input->slot);
 }
 
+/*
+ * The groups of the rows that come next, as many as there is memory for; false if there are none.  Without keys there is one in any
+ * case.
+ */
+static bool
+next_share(AggNodeState *state)
+{
+	const ZsBatch *batch;
+
+	if (!state->started)
+	{
+		start_part(state);
+		state->started = true;
+	}
+	else
+		forget_groups(state);
+	if (state->counts_only && !state->by_rows)
+	{
+		count_input(state);
+		state->done = true;
+		return true;
+	}
+	while ((batch = zsvector_input_next(state->input)) != NULL)
+	{
+		add_batch(state, batch);
+		if (is_too_large(state))
+			return true;
+	}
+	ExecClearTuple(state->input->slot);
+	state->done = true;
+	return state->nkeys == 0 || zsvector_groups_count(state->groups) > 0;
+}
+
 /* The next part that has groups; false if there is none. */
 static bool
 next_part(AggNodeState *state)
 {
 	if (state->done)
 		return false;
+	if (state->partial)
+		return next_share(state);
 	if (state->nkeys == 0)
 	{
 		aggregate(state);
@@ -547,9 +611,10 @@ next_group(ScanState *ss)
 	{
 		int			column = state->nkeys + i;
 
-		slot->tts_values[column] = zsvector_agg_result(&state->aggs[i].agg,
-													   &state->values[(size_t) group * state->naggs + i],
-													   &slot->tts_isnull[column]);
+		slot->tts_values[column] =
+			(state->partial ? zsvector_agg_partial_result : zsvector_agg_result)
+			(&state->aggs[i].agg, &state->values[(size_t) group * state->naggs + i],
+			 &slot->tts_isnull[column]);
 		if (state->verifier != NULL && !(state->counts_only && !state->by_rows))
 			zsvector_verify_result(state->verifier, group, i, slot->tts_values[column],
 								   slot->tts_isnull[column]);
@@ -572,7 +637,7 @@ check_permissions(const Aggref *aggref)
 {
 	HeapTuple	tuple;
 	Form_pg_aggregate form;
-	Oid			functions[2];
+	Oid			functions[3] = {InvalidOid};
 	Oid			owner;
 	AclResult	aclresult;
 
@@ -592,7 +657,10 @@ check_permissions(const Aggref *aggref)
 		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
 	form = (Form_pg_aggregate) GETSTRUCT(tuple);
 	functions[0] = form->aggtransfn;
-	functions[1] = form->aggfinalfn;
+	if (!DO_AGGSPLIT_SKIPFINAL(aggref->aggsplit))
+		functions[1] = form->aggfinalfn;
+	if (DO_AGGSPLIT_SERIALIZE(aggref->aggsplit) && form->aggtranstype == INTERNALOID)
+		functions[2] = form->aggserialfn;
 	ReleaseSysCache(tuple);
 	for (int i = 0; i < (int) lengthof(functions); i++)
 	{
@@ -649,6 +717,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 			elog(ERROR, "rows cannot be grouped by key %d", foreach_current_index(lc) + 1);
 		check_equality_permission(get_opcode(lfirst_oid(lc2)));
 	}
+	state->partial = boolVal(lfourth(cscan->custom_private));
 	state->naggs = list_length(state->aggrefs);
 	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));
 	state->filter = zsvector_qual_compile(desc, scanrelid, (Node *) state->filter_clauses);
@@ -724,12 +793,25 @@ agg_rescan(CustomScanState *node)
 }
 
 static void
+add_counts(AggCounts *sum, const AggCounts *counts)
+{
+	sum->nredone += counts->nredone;
+	sum->nremoved += counts->nremoved;
+	sum->npasses += counts->npasses;
+	sum->memory = Max(sum->memory, counts->memory);
+	sum->qual.skipped += counts->qual.skipped;
+}
+
+static void
 agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	AggNodeState *state = (AggNodeState *) node;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
 	bool		prefix = es->verbose;
+	AggCounts	total;
 
+	if (state->partial || es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyText("Partial Mode", state->partial ? "Partial" : "Simple", es);
 	if (state->nkeys > 0)
 	{
 		List	   *names = NIL;
@@ -747,16 +829,94 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	if (!es->analyze)
 		return;
+	total = state->counts;
+	add_counts(&total, &state->worker_counts);
 	if (state->filter_clauses != NIL)
-		ExplainPropertyUInteger("Rows Removed by Scan Filter", NULL, state->nremoved, es);
-	if (es->format != EXPLAIN_FORMAT_TEXT || state->counts.skipped > 0)
-		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, state->counts.skipped, es);
-	if (state->nkeys > 0 && (es->format != EXPLAIN_FORMAT_TEXT || state->npasses > 1))
-		ExplainPropertyUInteger("Passes", NULL, state->npasses, es);
+		ExplainPropertyUInteger("Rows Removed by Scan Filter", NULL, total.nremoved, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT || total.qual.skipped > 0)
+		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, total.qual.skipped, es);
+	if (state->nkeys > 0 && !state->partial &&
+		(es->format != EXPLAIN_FORMAT_TEXT || total.npasses > 1))
+		ExplainPropertyUInteger("Passes", NULL, total.npasses, es);
 	if (state->nkeys > 0 && es->costs)
-		ExplainPropertyUInteger("Memory Usage", "kB", state->memory / 1024, es);
-	if (es->format != EXPLAIN_FORMAT_TEXT || state->nredone > 0)
-		ExplainPropertyUInteger("Batches Redone Row-wise", NULL, state->nredone, es);
+		ExplainPropertyUInteger("Memory Usage", "kB", total.memory / 1024, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT || total.nredone > 0)
+		ExplainPropertyUInteger("Batches Redone Row-wise", NULL, total.nredone, es);
+}
+
+/* ---- parallel plans ------------------------------------------------------------------------ */
+
+/* Bytes of the shared state without the scan's. */
+static Size
+shared_size(int nworkers)
+{
+	return BUFFERALIGN(add_size(offsetof(SharedAgg, counts), mul_size(nworkers, sizeof(AggCounts))));
+}
+
+static Size
+agg_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
+{
+	return add_size(shared_size(pcxt->nworkers),
+					table_parallelscan_estimate(node->ss.ss_currentRelation,
+												node->ss.ps.state->es_snapshot));
+}
+
+static ParallelTableScanDesc
+parallel_scan(SharedAgg *shared)
+{
+	return (ParallelTableScanDesc) ((char *) shared + shared->scan_offset);
+}
+
+static void
+agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	AggNodeState *state = (AggNodeState *) node;
+
+	state->shared = coordinate;
+	state->shared->nworkers = pcxt->nworkers;
+	state->shared->scan_offset = shared_size(pcxt->nworkers);
+	memset(state->shared->counts, 0, pcxt->nworkers * sizeof(AggCounts));
+	table_parallelscan_initialize(node->ss.ss_currentRelation, parallel_scan(state->shared),
+								  node->ss.ps.state->es_snapshot);
+	zsvector_input_batch_share(state->input, parallel_scan(state->shared));
+}
+
+static void
+agg_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	((AggNodeState *) node)->shared = coordinate;
+	table_parallelscan_reinitialize(node->ss.ss_currentRelation, parallel_scan(coordinate));
+}
+
+static void
+agg_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	AggNodeState *state = (AggNodeState *) node;
+
+	state->shared = coordinate;
+	zsvector_input_batch_share(state->input, parallel_scan(state->shared));
+}
+
+/* A worker says what it has counted; the leader, whose memory outlives the shared one, remembers it. */
+static void
+agg_shutdown(CustomScanState *node)
+{
+	AggNodeState *state = (AggNodeState *) node;
+	SharedAgg  *shared = state->shared;
+
+	if (shared == NULL)
+		return;
+	if (IsParallelWorker())
+		add_counts(&shared->counts[ParallelWorkerNumber], &state->counts);
+	else
+	{
+		for (int i = 0; i < shared->nworkers; i++)
+		{
+			add_counts(&state->worker_counts, &shared->counts[i]);
+			memset(&shared->counts[i], 0, sizeof(AggCounts));
+		}
+	}
+	state->shared = NULL;
 }
 
 static const CustomExecMethods exec_methods = {
@@ -765,6 +925,11 @@ static const CustomExecMethods exec_methods = {
 	.ExecCustomScan = agg_exec,
 	.EndCustomScan = agg_end,
 	.ReScanCustomScan = agg_rescan,
+	.EstimateDSMCustomScan = agg_estimate_dsm,
+	.InitializeDSMCustomScan = agg_initialize_dsm,
+	.ReInitializeDSMCustomScan = agg_reinitialize_dsm,
+	.InitializeWorkerCustomScan = agg_initialize_worker,
+	.ShutdownCustomScan = agg_shutdown,
 	.ExplainCustomScan = agg_explain,
 };
 

@@ -13,8 +13,12 @@
  * an error but the aggregates themselves, so neither the order of filter clauses nor that of security
  * levels shows.  HAVING and what the query makes of the aggregates are the executor's.
  *
- * custom_private of the path: the table's range table index, the filter, keys and aggregates, HAVING, equality operators of the keys;
- * of the plan: the first two and the last one.  custom_scan_tlist: keys, then aggregates.
+ * Where the table is worth parallel workers, a second path is offered: each process aggregates the share of the table that it gets, and
+ * a Finalize Agg node of core's combines what Gather brings.  Core calls no hook for the partial part, so the whole
+ * chain is made here.
+ *
+ * custom_private of the path: the table's range table index, the filter, keys and aggregates, HAVING, equality operators of the keys,
+ * whether it is partial; of the plan: the first two and the last two.  custom_scan_tlist: keys, then aggregates.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -37,6 +41,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
+#include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
@@ -150,8 +155,9 @@ plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List
 	cscan->scan.plan.qual = copyObject(lfourth(path->custom_private));
 	cscan->scan.scanrelid = intVal(linitial(path->custom_private));
 	cscan->flags = path->flags;
-	cscan->custom_private = list_make3(linitial(path->custom_private), filter,
-									   list_nth(path->custom_private, 4));
+	cscan->custom_private = list_make4(linitial(path->custom_private), filter,
+									   list_nth(path->custom_private, 4),
+									   list_nth(path->custom_private, 5));
 	cscan->methods = &zsvector_agg_scan_methods;
 	return &cscan->scan.plan;
 }
@@ -192,9 +198,10 @@ count_columns(Index varno, List *filter, List *aggrefs)
 #define COST_FAR_PROBE		0.005
 #define LARGE_TABLE			10000	/* groups */
 
+/* divisor: of the rows this process gets one part */
 static void
 cost_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *filter, List *keys, List *aggrefs,
-		  List *having, double ngroups, double npasses)
+		  List *having, double ngroups, double npasses, double divisor)
 {
 	int			ncolumns = count_columns(rel->relid, filter, list_concat_copy(keys, aggrefs));
 	double		natts = Max(rel->max_attr, 1);
@@ -203,12 +210,12 @@ cost_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *filter, Li
 	Cost		cost;
 
 	get_tablespace_page_costs(rel->reltablespace, &spc_random, &spc_seq);
-	cost = spc_seq * rel->pages * Min(ncolumns, natts) / natts +
-		rel->tuples * (COST_PER_VALUE * ncolumns + COST_PER_CLAUSE * list_length(filter)) +
+	cost = rel->tuples * (COST_PER_VALUE * ncolumns + COST_PER_CLAUSE * list_length(filter)) +
 		rel->rows * COST_PER_AGG * list_length(aggrefs);
 	if (keys != NIL)
 		cost += rel->rows * (COST_PER_KEY * list_length(keys) +
 							 (ngroups > LARGE_TABLE ? COST_FAR_PROBE : COST_PROBE));
+	cost = spc_seq * rel->pages * Min(ncolumns, natts) / natts + cost / divisor;
 	cost *= npasses;
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
 		cost = 0;
@@ -258,6 +265,181 @@ keys_width(List *keys)
 								   get_typavgwidth(exprType(lfirst(lc)), exprTypmod(lfirst(lc))));
 	return width;
 }
+
+/* The path itself, without costs.  target: what it returns; having: what that is filtered by. */
+static CustomPath *
+make_path(RelOptInfo *rel, RelOptInfo *parent, PathTarget *target, List *filter, List *keys,
+		  List *eqops, List *aggrefs, List *having, bool partial)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = parent;
+	path->path.pathtarget = target;
+	path->path.parallel_safe = rel->consider_parallel && parent->consider_parallel;
+	path->methods = &path_methods;
+	path->custom_private = list_make5(makeInteger(rel->relid), filter, list_concat_copy(keys, aggrefs),
+									  having, eqops);
+	path->custom_private = lappend(path->custom_private, makeBoolean(partial));
+	return path;
+}
+
+/* ---- partial aggregation -------------------------------------------------------------- */
+
+/* Keys, and the aggregates of target and HAVING as partial ones; as make_partial_grouping_target() of the server. */
+static PathTarget *
+make_partial_target(PlannerInfo *root, PathTarget *target, Node *having, List **aggrefs)
+{
+	PathTarget *partial = create_empty_pathtarget();
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	foreach(lc, target->exprs)
+	{
+		Index		sgref = get_pathtarget_sortgroupref(target, foreach_current_index(lc));
+
+		if (sgref != 0 &&
+			get_sortgroupref_clause_noerr(sgref, root->processed_groupClause) != NULL)
+			add_column_to_pathtarget(partial, lfirst(lc), sgref);
+		else
+			others = lappend(others, lfirst(lc));
+	}
+	if (having != NULL)
+		others = lappend(others, having);
+	add_new_columns_to_pathtarget(partial, pull_var_clause((Node *) others, PVC_INCLUDE_AGGREGATES |
+														   PVC_RECURSE_WINDOWFUNCS |
+														   PVC_INCLUDE_PLACEHOLDERS));
+	foreach(lc, partial->exprs)
+	{
+		Aggref	   *aggref;
+
+		if (!IsA(lfirst(lc), Aggref))
+			continue;
+		aggref = makeNode(Aggref);
+		memcpy(aggref, lfirst(lc), sizeof(Aggref));
+		mark_partial_aggref(aggref, AGGSPLIT_INITIAL_SERIAL);
+		lfirst(lc) = aggref;
+		*aggrefs = lappend(*aggrefs, aggref);
+	}
+	return set_pathtarget_cost_width(root, partial);
+}
+
+/* What core divides the work of a partial path by. */
+static double
+parallel_divisor(int workers)
+{
+	double		leader = parallel_leader_participation ? 1.0 - 0.3 * workers : 0;
+
+	return workers + Max(leader, 0);
+}
+
+/* Can core combine what processes have seen of the aggregates? */
+static bool
+can_combine(Oid relid, Index varno, List *aggrefs)
+{
+	Relation	rel = table_open(relid, NoLock);
+	bool		result = true;
+	ListCell   *lc;
+
+	foreach(lc, aggrefs)
+	{
+		ZsAgg		agg;
+
+		result = result && zsvector_agg_classify(RelationGetDescr(rel), varno, lfirst_node(Aggref, lc), &agg) &&
+			zsvector_agg_has_partial(&agg);
+	}
+	table_close(rel, NoLock);
+	return result;
+}
+
+/* Core's last step over a path that returns partial aggregates. */
+static void
+add_final_path(PlannerInfo *root, RelOptInfo *grouped_rel, GroupPathExtraData *extra, Path *path,
+			   AggStrategy strategy, List *clauses, double ngroups)
+{
+	AggClauseCosts costs = {0};
+	Path	   *final;
+
+	if (root->parse->hasAggs)
+		get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
+	if (strategy == AGG_SORTED && !root->parse->hasAggs)
+		final = (Path *) create_group_path(root, grouped_rel, path, clauses,
+										   (List *) extra->havingQual, ngroups);
+	else
+		final = (Path *) create_agg_path(root, grouped_rel, path, grouped_rel->reltarget, strategy,
+										 AGGSPLIT_FINAL_DESERIAL, clauses,
+										 (List *) extra->havingQual, &costs, ngroups);
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+	{
+		final->startup_cost = 0;
+		final->total_cost = cpu_tuple_cost * ngroups;
+	}
+	add_path(grouped_rel, final);
+}
+
+/*
+ * Adds the plans whose processes aggregate a share of the table each; false if there are none.  As many workers as the best of core's
+ * partial paths has (vector_parallel.c).
+ */
+static bool
+add_gathered_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, RelOptInfo *parent,
+				   GroupPathExtraData *extra, List *filter, List *keys, List *eqops, double ngroups)
+{
+	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	List	   *aggrefs = NIL;
+	int			workers = 0;
+	double		divisor;
+	double		npartial = 1;
+	double		nrows;
+	PathTarget *target;
+	CustomPath *partial;
+	Path	   *gather;
+	ListCell   *lc;
+
+	if (!rel->consider_parallel || !grouped_rel->consider_parallel ||
+		(extra->flags & GROUPING_CAN_PARTIAL_AGG) == 0)
+		return false;
+	foreach(lc, rel->partial_pathlist)
+		workers = Max(workers, ((Path *) lfirst(lc))->parallel_workers);
+	if (workers == 0)
+		return false;
+	target = make_partial_target(root, grouped_rel->reltarget, extra->havingQual, &aggrefs);
+	if (!can_combine(rte->relid, rel->relid, aggrefs))
+		return false;
+
+	divisor = parallel_divisor(workers);
+	if (keys != NIL)
+		npartial = estimate_num_groups(root, keys, clamp_row_est(rel->rows / divisor), NULL, NULL);
+	partial = make_path(rel, parent, target, filter, keys, eqops, aggrefs, NIL, true);
+	partial->path.parallel_aware = true;
+	partial->path.parallel_workers = workers;
+	partial->path.rows = npartial;
+	cost_path(root, rel, partial, filter, keys, aggrefs, NIL, npartial, 1, divisor);
+	mark_disabled(partial, keys != NIL);
+
+	nrows = clamp_row_est(npartial * divisor);
+	gather = (Path *) create_gather_path(root, parent, &partial->path, target, NULL, &nrows);
+	if (keys == NIL)
+	{
+		add_final_path(root, grouped_rel, extra, gather, AGG_PLAIN, NIL, 1);
+		return true;
+	}
+	if ((extra->flags & GROUPING_CAN_USE_HASH) != 0)
+		add_final_path(root, grouped_rel, extra, gather, AGG_HASHED, root->processed_groupClause,
+					   ngroups);
+	if ((extra->flags & GROUPING_CAN_USE_SORT) != 0)
+	{
+		/* without the columns by which the inputs of aggregates are ordered */
+		List	   *pathkeys = list_copy_head(root->group_pathkeys, root->num_groupby_pathkeys);
+
+		add_final_path(root, grouped_rel, extra,
+					   (Path *) create_sort_path(root, parent, gather, pathkeys, -1.0),
+					   AGG_SORTED, root->processed_groupClause, ngroups);
+	}
+	return true;
+}
+
+/* ---- the hook --------------------------------------------------------------------------- */
 
 static void
 add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra)
@@ -315,21 +497,20 @@ add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupP
 	*parent = *grouped_rel;
 	parent->relids = rel->relids;
 
-	path = makeNode(CustomPath);
-	path->path.pathtype = T_CustomScan;
-	path->path.parent = parent;
-	path->path.pathtarget = grouped_rel->reltarget;
+	/* zero costs of everything else are for tests of parallel plans only */
+	if (add_gathered_paths(root, rel, grouped_rel, parent, extra, filter, keys, eqops, ngroups) &&
+		zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
+		return;
+
+	path = make_path(rel, parent, grouped_rel->reltarget, filter, keys, eqops, aggrefs,
+					 (List *) extra->havingQual, false);
 	path->path.rows = ngroups;
 	if (extra->havingQual != NULL && keys != NIL)
 		path->path.rows = clamp_row_est(ngroups * clauselist_selectivity(root, (List *) extra->havingQual, 0,
 																		 JOIN_INNER, NULL));
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	path->methods = &path_methods;
-	path->custom_private = list_make5(makeInteger(rel->relid), filter, list_concat_copy(keys, aggrefs),
-									  extra->havingQual, eqops);
-	path->path.parallel_safe = rel->consider_parallel && grouped_rel->consider_parallel;
 	cost_path(root, rel, path, filter, keys, aggrefs, (List *) extra->havingQual, ngroups,
-			  npasses);
+			  npasses, 1);
 	mark_disabled(path, keys != NIL);
 	add_path(grouped_rel, &path->path);
 }

@@ -219,8 +219,8 @@ add_scaled(ZsAggValue *value, zs_int128 sum, int scale)
 }
 
 /* The sum without the special values; its display scale is that of the inputs. */
-static Numeric
-sum_of_numerics(const ZsAggValue *value)
+Numeric
+zsvector_agg_numeric_sum(const ZsAggValue *value)
 {
 	Numeric		sum;
 
@@ -304,7 +304,7 @@ numeric_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
 	if (special != NULL)
 		return DirectFunctionCall3(numeric_in, CStringGetDatum(special), ObjectIdGetDatum(InvalidOid),
 								   Int32GetDatum(-1));
-	sum = sum_of_numerics(value);
+	sum = zsvector_agg_numeric_sum(value);
 	if (agg->kind == ZS_AGG_SUM_NUMERIC || agg->kind == ZS_AGG_SUM_INT8)
 		return NumericGetDatum(sum);
 	return DirectFunctionCall2(numeric_div, NumericGetDatum(sum),

@@ -4,7 +4,8 @@
  *	  Core's transition and final functions beside ours, for tests.
  *
  * With zedstore.debug_vector = verify each row that passes the filter row by row goes through
- * core's functions, too, in the order of the rows; in the end the results must have the same text.
+ * core's functions, too, in the order of the rows; in the end the results must have the same text.  Partial results go through
+ * core's deserial and final functions before.
  *
  * Core's functions want to be called by an Agg node: they ask for the memory context that their states live in.  A
  * node that has nothing else stands in for it.
@@ -19,6 +20,7 @@
 
 #include "access/htup_details.h"
 #include "catalog/pg_aggregate.h"
+#include "catalog/pg_type_d.h"
 #include "executor/executor.h"
 #include "fmgr.h"
 #include "utils/builtins.h"
@@ -33,11 +35,13 @@ typedef struct VerifiedAgg
 {
 	FmgrInfo	transfn;
 	FmgrInfo	finalfn;		/* fn_oid invalid: none */
+	FmgrInfo	deserialfn;		/* the same; of partial results */
 	Oid			collation;
 	Oid			resulttype;
 	int16		translen;
 	bool		transbyval;
 	bool		has_arg;
+	bool		partial;
 	int			nfinalargs;
 	bool		init_isnull;
 	Datum		init;
@@ -116,6 +120,13 @@ init_agg(ZsAggVerifier *verifier, VerifiedAgg *agg, const Aggref *aggref)
 	agg->nfinalargs = 1 + (form->aggfinalextra ? list_length(aggref->args) : 0);
 	agg->collation = aggref->inputcollid;
 	agg->resulttype = aggref->aggtype;
+	if (DO_AGGSPLIT_SKIPFINAL(aggref->aggsplit))
+	{
+		agg->partial = true;
+		agg->resulttype = get_func_rettype(aggref->aggfnoid);
+		if (form->aggtranstype == INTERNALOID)
+			fmgr_info(form->aggdeserialfn, &agg->deserialfn);
+	}
 	agg->has_arg = aggref->args != NIL;
 	get_typlenbyval(form->aggtranstype, &agg->translen, &agg->transbyval);
 	init = SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &agg->init_isnull);
@@ -205,29 +216,56 @@ result_text(Oid type, Datum value, bool isnull)
 	return OidOutputFunctionCall(typoutput, value);
 }
 
+/* What core's final function makes of a transition value. */
+static Datum
+finish(ZsAggVerifier *verifier, VerifiedAgg *agg, Datum value, bool *isnull)
+{
+	LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
+
+	if (!OidIsValid(agg->finalfn.fn_oid) || (agg->finalfn.fn_strict && *isnull))
+		return value;
+	InitFunctionCallInfoData(*fcinfo, &agg->finalfn, agg->nfinalargs, agg->collation,
+							 (Node *) verifier->node, NULL);
+	for (int i = 0; i < agg->nfinalargs; i++)
+	{
+		fcinfo->args[i].value = i == 0 ? value : (Datum) 0;
+		fcinfo->args[i].isnull = i == 0 ? *isnull : true;
+	}
+	value = FunctionCallInvoke(fcinfo);
+	*isnull = fcinfo->isnull;
+	return value;
+}
+
+/* The transition value that a partial result stands for. */
+static Datum
+deserialize(ZsAggVerifier *verifier, VerifiedAgg *agg, Datum value, bool isnull)
+{
+	LOCAL_FCINFO(fcinfo, 2);
+
+	if (isnull || !OidIsValid(agg->deserialfn.fn_oid))
+		return value;
+	InitFunctionCallInfoData(*fcinfo, &agg->deserialfn, 2, InvalidOid, (Node *) verifier->node, NULL);
+	fcinfo->args[0].value = value;
+	fcinfo->args[0].isnull = false;
+	fcinfo->args[1].value = (Datum) 0;
+	fcinfo->args[1].isnull = false;
+	return FunctionCallInvoke(fcinfo);
+}
+
 void
 zsvector_verify_result(ZsAggVerifier *verifier, uint32 group, int aggno, Datum result, bool isnull)
 {
 	VerifiedAgg *agg = &verifier->aggs[aggno];
 	VerifiedValue *trans = value_of(verifier, group, aggno);
-	Datum		expected = trans->value;
 	bool		expected_isnull = trans->isnull;
+	Datum		expected = finish(verifier, agg, trans->value, &expected_isnull);
 	char	   *ours;
 	char	   *theirs;
 
-	if (OidIsValid(agg->finalfn.fn_oid) && !(agg->finalfn.fn_strict && trans->isnull))
+	if (agg->partial)
 	{
-		LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
-
-		InitFunctionCallInfoData(*fcinfo, &agg->finalfn, agg->nfinalargs, agg->collation,
-								 (Node *) verifier->node, NULL);
-		for (int i = 0; i < agg->nfinalargs; i++)
-		{
-			fcinfo->args[i].value = i == 0 ? trans->value : (Datum) 0;
-			fcinfo->args[i].isnull = i == 0 ? trans->isnull : true;
-		}
-		expected = FunctionCallInvoke(fcinfo);
-		expected_isnull = fcinfo->isnull;
+		result = deserialize(verifier, agg, result, isnull);
+		result = finish(verifier, agg, result, &isnull);
 	}
 	ours = result_text(agg->resulttype, result, isnull);
 	theirs = result_text(agg->resulttype, expected, expected_isnull);

@@ -42,7 +42,8 @@ zsvector_guc_init(void)
 	DefineCustomEnumVariable("zedstore.debug_vector",
 							 "Tests plans that go by batches.",
 							 "\"force\" prefers them whatever they cost, \"verify\" computes everything "
-							 "row by row as well and compares, \"rows\" goes row by row in such plans.",
+							 "row by row as well and compares, \"rows\" goes row by row in such plans. "
+							 "Where parallel_setup_cost is 0, they prefer parallel ones.",
 							 &zs_debug_vector,
 							 ZS_DEBUG_VECTOR_OFF, debug_modes,
 							 PGC_USERSET, GUC_NOT_IN_SAMPLE | GUC_EXPLAIN, NULL, NULL, NULL);

@@ -92,4 +92,10 @@ zsvector_input_end(ZsInput *input)
 extern ZsInput *zsvector_input_batch_create(Relation rel, Index varno, List *exprs, List *filter,
 											EState *estate);
 
+/*
+ * Makes the scan take the rows that other processes leave it, from its next start.  pscan: prepared by
+ * table_parallelscan_initialize(), to stay until the input ends or gets another one.
+ */
+extern void zsvector_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan);
+
 #endif							/* VECTOR_INPUT_H */

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vector_input_batch.c
- *	  Batches of a scan of a zedstore table.
+ *	  Batches of a scan of a zedstore table, or of the share of one process in it.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -16,6 +16,7 @@
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "vector_input.h"
@@ -28,6 +29,8 @@ typedef struct BatchInput
 	ZsInput		base;			/* first */
 	Relation	rel;
 	Snapshot	snapshot;
+	ParallelTableScanDesc pscan;	/* NULL: of this process alone */
+	MemoryContext context;		/* of the scan */
 	TableScanDesc scan;			/* NULL: not started */
 	ZsBatchScan *batches;
 } BatchInput;
@@ -39,8 +42,12 @@ start_scan(ZsInput *input)
 
 	if (batch->scan == NULL)
 	{
-		batch->scan = table_beginscan(batch->rel, batch->snapshot, 0, NULL);
+		MemoryContext old = MemoryContextSwitchTo(batch->context);
+
+		batch->scan = batch->pscan != NULL ? table_beginscan_parallel(batch->rel, batch->pscan) :
+			table_beginscan(batch->rel, batch->snapshot, 0, NULL);
 		batch->batches = zsscan_batch_begin(batch->scan, input->slot);
+		MemoryContextSwitchTo(old);
 	}
 	else
 	{
@@ -85,7 +92,7 @@ count_runs(ZsInput *input, bool verify)
 
 	while ((n = zsscan_batch_next_run(batch->batches)) > 0)
 		count += n;
-	if (verify)
+	if (verify && batch->pscan == NULL)
 		verify_count(batch, count);
 	return count;
 }
@@ -117,6 +124,8 @@ end_scan(ZsInput *input)
 	if (batch->scan != NULL)
 		table_endscan(batch->scan);
 	batch->scan = NULL;
+	batch->batches = NULL;
+	MemoryContextReset(batch->context);
 }
 
 static const ZsInputMethods batch_methods = {
@@ -151,7 +160,18 @@ zsvector_input_batch_create(Relation rel, Index varno, List *exprs, List *filter
 	input->slot = ExecAllocTableSlot(&estate->es_tupleTable, input->desc, &TTSOpsZedstore);
 	zsslot_set_needed(input->slot, needed, !zs_enable_column_projection);
 	zsscan_set_filters(input->slot, rel, varno, filter, estate->es_param_list_info);
+	batch->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore batches", ALLOCSET_DEFAULT_SIZES);
 	batch->rel = rel;
 	batch->snapshot = estate->es_snapshot;
 	return input;
+}
+
+void
+zsvector_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan)
+{
+	BatchInput *batch = (BatchInput *) input;
+
+	Assert(input->methods == &batch_methods);
+	end_scan(input);
+	batch->pscan = pscan;
 }
