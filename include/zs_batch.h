@@ -5,7 +5,8 @@
  *
  * A batch is a stripe: up to 1024 neighbouring row numbers.  It comes with a bitmap of
  * those rows that the snapshot sees; columns are decoded when they are asked for.  What is
- * said of heap's order holds: batches come in ascending order, and so do rows in them.
+ * said of heap's order holds: batches come in ascending order, and so do rows in them.  A scan that is not
+ * parallel may turn round between two batches.
  *
  * A column of a batch has one of few forms, which the encoding decides and which may differ from batch to
  * batch.  Where there is none that fits what the caller wants, he takes the batch row by row, by a slot, as
@@ -31,6 +32,7 @@
 #include "zs_kernel.h"
 
 struct ParamListInfoData;
+struct ScanState;
 
 StaticAssertDecl(ZS_KERNEL_ROWS == ZS_STRIPE_ROWS, "a batch is a stripe");
 
@@ -103,6 +105,9 @@ extern void zsscan_batch_restart(ZsBatchScan *bs);
 /* The next batch with at least one row, or NULL.  Clears the slot. */
 extern ZsBatch *zsscan_batch_next(ZsBatchScan *bs);
 
+/* The one before it, or before the end; the last batch if the scan has not begun.  Not of a parallel scan. */
+extern ZsBatch *zsscan_batch_previous(ZsBatchScan *bs);
+
 /*
  * Instead of batches: the number of rows of the next run, without looking at their columns; 0 at the end.
  */
@@ -123,9 +128,18 @@ extern bool zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBound
 /* Stores a row of the present batch (a position in it, of a row that is visible) in the slot. */
 extern void zsscan_batch_store(ZsBatchScan *bs, uint32 position, TupleTableSlot *slot);
 
+/* How many segments zone maps have excluded; one that the scan came to again counts again. */
+extern uint64 zsscan_batch_skipped(const ZsBatchScan *bs);
+
 /*
- * Puts those clauses of qual that can skip segments into the slot.  All clauses are applied by somebody
- * else, too.  scanrelid: the varno of the table's columns in qual.  params: as in zs_clause.h.
+ * Tells the slot of a node that scans a zedstore table which columns the plan looks at, by the node's target
+ * list and filter.  To be called after the node's projection was made.
+ */
+extern void zsscan_set_needed(struct ScanState *node);
+
+/*
+ * Puts those clauses of qual that can skip segments into the slot, in place of those that are there.  All clauses are
+ * applied by somebody else, too.  scanrelid: the varno of the table's columns in qual.  params: as in zs_clause.h.
  */
 extern void zsscan_set_filters(TupleTableSlot *slot, Relation rel, Index scanrelid, List *qual,
 							   struct ParamListInfoData *params);

@@ -12,6 +12,9 @@
  * never claims the next chunk of a parallel scan, which would take the readers away
  * from the stripe whose columns nobody has asked for yet.
  *
+ * Backward, a stripe is loaded as a window of its own.  Forward again, the TID tree is looked into anew behind
+ * the present batch.
+ *
  * Nothing is locked between calls.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -40,6 +43,8 @@ zsscan_batch_begin(TableScanDesc sscan, TupleTableSlot *slot)
 	bs->slot = (ZsSlot *) slot;
 	bs->context = CurrentMemoryContext;
 	bs->columns = palloc0(natts * ZS_WANT_COUNT * sizeof(ZsBatchColumn *));
+	bs->backward_to = ZS_INVALID_ROW;
+	bs->view = -1;
 	return bs;
 }
 
@@ -49,6 +54,15 @@ zsscan_batch_restart(ZsBatchScan *bs)
 	bs->has_run = false;
 	bs->batch.nsel = 0;
 	bs->generation++;
+	bs->backward_to = ZS_INVALID_ROW;
+	bs->turned = false;
+	bs->view = -1;
+}
+
+uint64
+zsscan_batch_skipped(const ZsBatchScan *bs)
+{
+	return bs->scan->nexcluded;
 }
 
 static void
@@ -90,20 +104,78 @@ zsscan_batch_next_run(ZsBatchScan *bs)
 	return count;
 }
 
+/* Forgets the present batch. */
+static void
+leave_batch(ZsBatchScan *bs)
+{
+	CHECK_FOR_INTERRUPTS();
+	ExecClearTuple(&bs->slot->base);
+	bs->generation++;
+	bs->nviews = 0;
+	bs->view = -1;
+}
+
+/* Adds a run of visible rows to the batch, up to end. */
+static void
+add_run(ZsBatchScan *bs, const ZsRunView *run, zstid end)
+{
+	zskernel_bits_set_range(bs->batch.sel, (uint32) (run->first - bs->batch.first),
+							(uint32) (end - run->first));
+	add_view(bs, run, end);
+}
+
+/* All runs of the batch are there. */
+static ZsBatch *
+complete_batch(ZsBatchScan *bs)
+{
+	ZsBatch    *batch = &bs->batch;
+	const ZsRowBatch *rows;
+
+	batch->nsel = zskernel_bits_count(batch->sel);
+	count_rows(bs, batch->nsel);
+
+	zsscan_source_open(bs->scan->source, bs->slot->nneeded, bs->slot->needed);
+	rows = zsscan_source_stripe(bs->scan->source, batch->first);
+	batch->has_rows = false;
+	for (int i = 0; rows != NULL && i < rows->nitems && !batch->has_rows; i++)
+	{
+		zstid		row = zsrow_item_row(rows->items[i]);
+
+		batch->has_rows = zskernel_bits_get(batch->sel, (uint32) (row - batch->first));
+	}
+	bs->backward_to = batch->first;
+	return batch;
+}
+
+/* After a step backward: lets the scan go on behind the batch. */
+static void
+turn_forward(ZsBatchScan *bs)
+{
+	ZsScanDesc	scan = bs->scan;
+
+	scan->window_start = scan->window_end = bs->forward_from;
+	scan->tids_at = ZS_INVALID_ROW;
+	scan->has_rest = false;
+	scan->nviews = 0;
+	bs->has_run = false;
+	bs->turned = false;
+}
+
 ZsBatch *
 zsscan_batch_next(ZsBatchScan *bs)
 {
 	ZsBatch    *batch = &bs->batch;
 	ZsRunView  *run = &bs->run;
-	const ZsRowBatch *rows;
 	zstid		stripe_end;
 
-	CHECK_FOR_INTERRUPTS();
-	ExecClearTuple(&bs->slot->base);
-	bs->generation++;
-	bs->nviews = 0;
+	leave_batch(bs);
+	if (bs->turned)
+		turn_forward(bs);
 	if (!bs->has_run && !zsscan_next_run(bs->scan, bs->slot, false, run))
+	{
+		bs->backward_to = ZS_INVALID_ROW;
 		return NULL;
+	}
 	batch->first = run->first - run->first % ZS_STRIPE_ROWS;
 	stripe_end = batch->first + ZS_STRIPE_ROWS;
 	zskernel_bits_clear(batch->sel);
@@ -111,9 +183,7 @@ zsscan_batch_next(ZsBatchScan *bs)
 	{
 		zstid		end = Min(run->first + run->count, stripe_end);
 
-		zskernel_bits_set_range(batch->sel, (uint32) (run->first - batch->first),
-								(uint32) (end - run->first));
-		add_view(bs, run, end);
+		add_run(bs, run, end);
 		if (run->first + run->count > end)
 		{
 			run->count -= end - run->first;
@@ -123,16 +193,45 @@ zsscan_batch_next(ZsBatchScan *bs)
 		else
 			bs->has_run = zsscan_next_run(bs->scan, bs->slot, true, run);
 	} while (bs->has_run && run->first < stripe_end);
-	batch->nsel = zskernel_bits_count(batch->sel);
-	count_rows(bs, batch->nsel);
+	return complete_batch(bs);
+}
 
-	zsscan_source_open(bs->scan->source, bs->slot->nneeded, bs->slot->needed);
-	rows = zsscan_source_stripe(bs->scan->source, batch->first);
-	batch->has_rows = false;
-	for (int i = 0; rows != NULL && i < rows->nitems && !batch->has_rows; i++)
-		batch->has_rows = zskernel_bits_get(batch->sel,
-											(uint32) (zsrow_item_row(rows->items[i]) - batch->first));
-	return batch;
+ZsBatch *
+zsscan_batch_previous(ZsBatchScan *bs)
+{
+	ZsScanDesc	scan = bs->scan;
+	zstid		end = bs->backward_to == ZS_INVALID_ROW ? scan->end : bs->backward_to;
+
+	Assert(scan->rs_base.rs_parallel == NULL);
+	leave_batch(bs);
+	bs->has_run = false;
+	bs->turned = true;
+	while (end > scan->start)
+	{
+		zstid		first = (end - 1) - (end - 1) % ZS_STRIPE_ROWS;
+		zstid		until;
+
+		CHECK_FOR_INTERRUPTS();
+		if (bs->slot->nfilters > 0 &&
+			zsscan_zone_excluded(scan, bs->slot, first, end, &until) && until == end)
+		{
+			end = first;
+			continue;
+		}
+		zsscan_load_window(scan, first, end);
+		if (scan->nviews > 0)
+		{
+			bs->batch.first = first;
+			zskernel_bits_clear(bs->batch.sel);
+			for (int i = 0; i < scan->nviews; i++)
+				add_run(bs, &scan->views[i], scan->views[i].first + scan->views[i].count);
+			bs->forward_from = first + ZS_STRIPE_ROWS;
+			return complete_batch(bs);
+		}
+		end = first;
+	}
+	bs->backward_to = bs->forward_from = scan->start;
+	return NULL;
 }
 
 void
@@ -144,6 +243,13 @@ zsscan_batch_store(ZsBatchScan *bs, uint32 position, TupleTableSlot *slot)
 	const ZsRunView *view;
 
 	Assert(zskernel_bits_get(bs->batch.sel, position));
+	if (bs->view >= 0)
+	{
+		view = &bs->views[bs->view];
+		if (row >= view->first && row < view->first + view->count &&
+			zsscan_advance(bs->scan->source, slot, row))
+			return;
+	}
 	while (low < high)
 	{
 		int			mid = (low + high + 1) / 2;
@@ -154,6 +260,7 @@ zsscan_batch_store(ZsBatchScan *bs, uint32 position, TupleTableSlot *slot)
 			high = mid - 1;
 	}
 	view = &bs->views[low];
+	bs->view = low;
 	Assert(row >= view->first && row < view->first + view->count);
 	zsscan_store(bs->scan->source, slot, row, view->has_vis ? &view->vis : NULL);
 }

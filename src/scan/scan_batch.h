@@ -41,6 +41,10 @@ struct ZsBatchScan
 	ZsRunView  *views;			/* the runs of the batch */
 	int			nviews;
 	int			maxviews;
+	int			view;			/* that of the row stored last */
+	zstid		backward_to;	/* where batches going backward end; INVALID = the scan's end */
+	bool		turned;			/* the last step was one backward ... */
+	zstid		forward_from;	/* ... and one forward starts here */
 	ZsBatchColumn **columns;	/* ZS_WANT_COUNT for each attribute; NULL: not asked for yet */
 };
 

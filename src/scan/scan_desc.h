@@ -56,6 +56,8 @@ typedef struct ZsScanDescData
 	/* what is left of the run that was read last, in forward direction */
 	bool		has_rest;
 	ZsRunView	rest;
+	uint64		nexcluded;		/* segments that zone maps excluded */
+	zstid		excluded;		/* first row of the last of them; INVALID = none */
 
 	/* parallel scan */
 	bool		in_chunk;

@@ -59,6 +59,7 @@
 
 #include "scan_internal.h"
 #include "zs_base.h"
+#include "zs_batch.h"
 #include "zs_projection.h"
 #include "zs_write.h"
 
@@ -136,6 +137,12 @@ stamp_scan_slot(ScanState *node, List *conditions, List *orderings)
 
 	bms_free(vars);
 	bms_free(needed);
+}
+
+void
+zsscan_set_needed(ScanState *node)
+{
+	stamp_scan_slot(node, NIL, NIL);
 }
 
 /* Prepares a node that scans a zedstore table. */

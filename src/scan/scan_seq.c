@@ -64,6 +64,7 @@ init_position(ZsScanDesc scan)
 	scan->window_start = scan->window_end = ZS_INVALID_ROW;
 	scan->tids_at = ZS_INVALID_ROW;
 	scan->has_rest = false;
+	scan->excluded = ZS_INVALID_ROW;
 	scan->nviews = 0;
 	scan->view = -1;
 	scan->in_chunk = false;

@@ -188,10 +188,15 @@ zsscan_set_filters(TupleTableSlot *base, Relation rel, Index scanrelid, List *qu
 	ZsSlot	   *slot = (ZsSlot *) base;
 	ListCell   *lc;
 
-	if (!zs_enable_zone_maps || qual == NIL || !TTS_IS_ZEDSTORE(base))
+	if (!TTS_IS_ZEDSTORE(base))
+		return;
+	if (slot->filters != NULL)
+		pfree(slot->filters);
+	slot->filters = NULL;
+	slot->nfilters = 0;
+	if (!zs_enable_zone_maps || qual == NIL)
 		return;
 	slot->filters = MemoryContextAlloc(slot->base.tts_mcxt, list_length(qual) * sizeof(ZsZoneFilter));
-	slot->nfilters = 0;
 	foreach(lc, qual)
 	{
 		Node	   *clause = lfirst(lc);
@@ -265,6 +270,9 @@ zsscan_zone_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end, 
 		if (excludes(filter, &item) && zsrow_next(rel, row) >= segment_end)
 		{
 			*until = segment_end;
+			if (item.first_row != scan->excluded)
+				scan->nexcluded++;
+			scan->excluded = item.first_row;
 			return true;
 		}
 		*until = Min(*until, segment_end);
