@@ -32,4 +32,7 @@ extern void zsvector_parallel_init(void);
  */
 extern void zsvector_cost_init(void);
 
+/* To be called behind that: what it offers has its own costs, and others look for core's sequential scan. */
+extern void zsvector_scan_init(void);
+
 #endif							/* ZS_VECTOR_H */

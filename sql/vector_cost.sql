@@ -8,6 +8,7 @@ create schema vector_cost;
 set search_path = vector_cost, public;
 -- plans of core's nodes
 set zedstore.enable_vector_agg = off;
+set zedstore.enable_vector_scan = off;
 set max_parallel_workers_per_gather = 0;
 create table t_h (id int primary key, k int, a1 int, a2 int, a3 int, a4 int, a5 int, a6 int, n1 numeric, n2 numeric, b1 text, b2 text)
 	using heap with (autovacuum_enabled = off);

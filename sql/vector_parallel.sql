@@ -3,6 +3,7 @@
 
 -- plans of core's nodes
 set zedstore.enable_vector_agg = off;
+set zedstore.enable_vector_scan = off;
 set max_parallel_workers_per_gather = 8;
 set max_parallel_maintenance_workers = 8;
 set min_parallel_table_scan_size = '64kB';

@@ -59,6 +59,7 @@ _PG_init(void)
 	zsvector_topn_init();
 	zsvector_parallel_init();
 	zsvector_cost_init();
+	zsvector_scan_init();
 	zsvector_agg_init();
 	zsio_init();
 	zs_preloaded = true;

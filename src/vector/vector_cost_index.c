@@ -560,9 +560,8 @@ relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 
 /* ---- paths that core has made ----------------------------------------------------- */
 
-/* As in costsize.c: among how many processes a partial path divides its work. */
-static double
-parallel_divisor(const Path *path)
+double
+zsvector_parallel_divisor(const Path *path)
 {
 	double		divisor = path->parallel_workers;
 
@@ -615,23 +614,22 @@ correct_bitmap_path(PlannerInfo *root, RelCosts *costs, BitmapHeapPath *path)
 					  applied_by_bitmap, bitmap_clauses(path->bitmapqual, NIL),
 					  param != NULL ? param->ppi_req_outer : NULL, nfetched,
 					  param != NULL ? param->ppi_rows : rel->rows, locality);
-	path->path.total_cost += (cost - costs->on_top * nfetched) / parallel_divisor(&path->path);
+	path->path.total_cost += (cost - costs->on_top * nfetched) / zsvector_parallel_divisor(&path->path);
 	path->path.total_cost = Max(path->path.total_cost, path->path.startup_cost);
 }
 
-/* Takes the pages of columns that a sequential scan does not read out of its costs. */
-static void
-correct_seqscan(PlannerInfo *root, RelCosts *costs, Path *path)
+/* The pages that a sequential scan reads, at most those of the relation. */
+static double
+sequential_pages(PlannerInfo *root, RelCosts *costs)
 {
 	RelOptInfo *rel = costs->rel;
 	Bitmapset  *attrs = output_columns(rel, NULL);
 	double		pages;
-	Cost		seq_page;
 	ListCell   *lc;
 	int			i = -1;
 
 	if (!zs_enable_column_projection)
-		return;
+		return rel->pages;
 	foreach(lc, rel->baserestrictinfo)
 		attrs = bms_join(attrs, clause_columns(rel, lfirst_node(RestrictInfo, lc)));
 	need_columns(root, costs, attrs);
@@ -644,10 +642,65 @@ correct_seqscan(PlannerInfo *root, RelCosts *costs, Path *path)
 			pages += costs->columns[attno - 1].pages;
 	}
 	bms_free(attrs);
-	if (pages >= rel->pages)
-		return;
+	return Min(pages, rel->pages);
+}
+
+/* Takes the pages of columns that a sequential scan does not read out of its costs. */
+static void
+correct_seqscan(PlannerInfo *root, RelCosts *costs, Path *path)
+{
+	RelOptInfo *rel = costs->rel;
+	double		pages = sequential_pages(root, costs);
+	Cost		seq_page;
+
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
 	path->total_cost -= seq_page * (rel->pages - pages);
+}
+
+/* Vectors of the columns, of so many stripes. */
+static Cost
+vectors_cost(const RelCosts *costs, const Bitmapset *attrs, double stripes)
+{
+	Cost		cost = 0;
+	int			i = -1;
+
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0 && attno <= costs->rel->max_attr)
+			cost += stripes * costs->columns[attno - 1].vector;
+	}
+	return cost;
+}
+
+void
+zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double survivors,
+					  double *pages, Cost *decoding)
+{
+	RelCosts   *costs = find_costs(rel);
+	double		stripes = ceil(Max(rel->tuples, 1) / STRIPE_ROWS);
+	Bitmapset  *first = NULL;
+	Bitmapset  *others;
+	ListCell   *lc;
+
+	*pages = rel->pages;
+	*decoding = 0;
+	if (costs == NULL)
+		return;
+	*pages = sequential_pages(root, costs);
+	foreach(lc, first_clauses)
+		first = bms_join(first, clause_columns(rel, lfirst_node(RestrictInfo, lc)));
+	others = output_columns(rel, NULL);
+	foreach(lc, rel->baserestrictinfo)
+		others = bms_join(others, clause_columns(rel, lfirst_node(RestrictInfo, lc)));
+	others = bms_del_members(others, first);
+	need_columns(root, costs, first);
+	need_columns(root, costs, others);
+	*decoding = vectors_cost(costs, first, stripes) +
+		vectors_cost(costs, others, stripes * (1 - exp(-survivors / stripes)));
+	bms_free(first);
+	bms_free(others);
 }
 
 static void

@@ -19,6 +19,7 @@
 #include "zs_vector.h"
 
 bool		zs_enable_vector_agg = true;
+bool		zs_enable_vector_scan = true;
 int			zs_debug_vector = ZS_DEBUG_VECTOR_OFF;
 int			zs_debug_vector_groups = 0;
 
@@ -37,6 +38,12 @@ zsvector_guc_init(void)
 							 "Enables aggregation of zedstore tables by batches.",
 							 "When off, aggregates are computed row by row.",
 							 &zs_enable_vector_agg, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_vector_scan",
+							 "Enables filters on zedstore tables by batches.",
+							 "When off, scans apply filters row by row.",
+							 &zs_enable_vector_scan, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("zedstore.debug_vector",

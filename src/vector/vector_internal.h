@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
 #include "nodes/pg_list.h"
 
 /* zedstore.debug_vector */
@@ -27,6 +28,7 @@ typedef enum ZsDebugVector
 } ZsDebugVector;
 
 extern bool zs_enable_vector_agg;
+extern bool zs_enable_vector_scan;
 extern int	zs_debug_vector;
 extern int	zs_debug_vector_groups;
 
@@ -45,5 +47,20 @@ extern int	zsvector_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
 
 extern const CustomScanMethods zsvector_topn_scan_methods;
 extern Node *zsvector_topn_create_state(CustomScan *cscan);
+
+/* ---- costs ---- */
+
+/*
+ * What a scan by batches reads of a table with a filter: *pages, the pages of the columns that it looks at, and
+ * *decoding, what making vectors of them costs.  first_clauses are applied to all rows; survivors is how many pass these.
+ */
+extern void zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
+								  double survivors, double *pages, Cost *decoding);
+
+/* As in costsize.c: among how many processes a partial path divides its work. */
+extern double zsvector_parallel_divisor(const Path *path);
+
+/* Workers for a sequential scan of the table, as many as core would take for a heap with its rows. */
+extern int	zsvector_scan_workers(RelOptInfo *rel, RangeTblEntry *rte);
 
 #endif							/* VECTOR_INTERNAL_H */

@@ -67,6 +67,16 @@ heap_pages(RelOptInfo *rel, RangeTblEntry *rte)
 	return (BlockNumber) Min(ceil(rel->tuples / density), (double) MaxBlockNumber);
 }
 
+int
+zsvector_scan_workers(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	BlockNumber pages = rel->pages;
+
+	if (rel->rel_parallel_workers == -1)
+		pages = Max(pages, heap_pages(rel, rte));
+	return compute_parallel_worker(rel, pages, -1, max_parallel_workers_per_gather);
+}
+
 /* The index conditions of a bitmap scan without parameters among the paths; NULL if there is none. */
 static Path *
 find_bitmapqual(List *paths)

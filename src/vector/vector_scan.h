@@ -1,0 +1,56 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_scan.h
+ *	  Scans with filters by batches; private to src/vector.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_scan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_SCAN_H
+#define VECTOR_SCAN_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+
+#include "vector_qual.h"
+
+extern const CustomScanMethods zsvector_scan_methods;
+extern Node *zsvector_scan_create_state(CustomScan *cscan);
+
+/* ---- expressions without columns in a clause (vector_scan_fold.c) ---- */
+
+/* A part of a clause that looks at no column: its value stays the same until the scan starts anew. */
+typedef struct ZsFoldedPart
+{
+	Expr	   *expr;
+	ExprState  *state;			/* made by the node */
+	bool		is_direct;		/* the executor comes to it whenever it comes to the clause */
+	Const	   *value;			/* NULL: not known yet */
+} ZsFoldedPart;
+
+/*
+ * The parts of the clause that look at no column and are no constants yet, as a list of ZsFoldedPart.  Those that have a
+ * value other than the last time they were looked at (volatile functions, SubPlans) stay what they are, and
+ * the clause has no program then.
+ */
+extern List *zsvector_fold_find(Node *clause);
+
+/* Can there be a program for a clause with such parts, whatever their values? */
+extern bool zsvector_fold_is_possible(List *parts);
+
+/* The clause with the values of its parts in their places; NULLs where they are not known. */
+extern Node *zsvector_fold_replace(Node *clause, List *parts);
+
+/*
+ * May the part be evaluated before the executor comes to it?  Only parameters whose values are there: it cannot
+ * raise an error, nor run a subplan.
+ */
+extern bool zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate);
+
+#endif							/* VECTOR_SCAN_H */

@@ -1,0 +1,206 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_scan_fold.c
+ *	  Parameters and stable functions in filters, as constants of a scan.
+ *
+ * Programs compare columns with constants.  A clause of a plan may have expressions in their place that
+ * look at no column: parameters of a prepared statement or of a nested loop, the value of an InitPlan,
+ * now() - interval '1 day'.  None of them changes between a scan's start and the next rescan, so the value that
+ * it has when the first row comes to it is that of all rows.
+ *
+ * When it is evaluated matters, since that may raise an error or run a plan.  The executor comes to all
+ * arguments of a clause that is a single operator as soon as a row comes to the clause, whatever
+ * their values; such a part is direct.  One below AND, OR or CASE may never be reached.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_scan_fold.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "nodes/params.h"
+#include "optimizer/optimizer.h"
+#include "utils/lsyscache.h"
+
+#include "vector_scan.h"
+
+typedef struct FoldContext
+{
+	Node	   *clause;
+	bool		find;			/* collect parts, change nothing */
+	List	   *parts;
+	int			next;			/* replace: number of the next part */
+} FoldContext;
+
+/* expression_tree_walker callback: is there something that is not the same for all rows of a scan? */
+static bool
+varies_walker(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	switch (nodeTag(node))
+	{
+		case T_Var:
+		case T_Aggref:
+		case T_GroupingFunc:
+		case T_WindowFunc:
+		case T_SubLink:
+		case T_SubPlan:
+		case T_AlternativeSubPlan:
+		case T_CaseTestExpr:
+		case T_CoerceToDomainValue:
+		case T_SetToDefault:
+		case T_CurrentOfExpr:
+		case T_NextValueExpr:
+		case T_PlaceHolderVar:
+			return true;
+		default:
+			return expression_tree_walker(node, varies_walker, context);
+	}
+}
+
+/* Is it an expression, and no constant, whose value all rows of a scan share? */
+static bool
+is_part(Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_Param:
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_BoolExpr:
+		case T_FieldSelect:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_ArrayCoerceExpr:
+		case T_ConvertRowtypeExpr:
+		case T_CollateExpr:
+		case T_CaseExpr:
+		case T_ArrayExpr:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_SQLValueFunction:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_CoerceToDomain:
+		case T_SubscriptingRef:
+			break;
+		default:
+			return false;
+	}
+	return !varies_walker(node, NULL) && !contain_volatile_functions(node) &&
+		!expression_returns_set(node);
+}
+
+static const Node *
+strip_relabel(const Node *node)
+{
+	while (IsA(node, RelabelType))
+		node = (const Node *) ((const RelabelType *) node)->arg;
+	return node;
+}
+
+/* A constant under other names for its type is one for the compiler, too. */
+static bool
+is_constant(const Node *node)
+{
+	return IsA(strip_relabel(node), Const);
+}
+
+static bool
+is_direct(const FoldContext *context, Node *node)
+{
+	if (node == context->clause)
+		return true;
+	if (IsA(context->clause, OpExpr) || IsA(context->clause, DistinctExpr))
+		return list_member_ptr(((OpExpr *) context->clause)->args, node);
+	if (IsA(context->clause, ScalarArrayOpExpr))
+		return list_member_ptr(((ScalarArrayOpExpr *) context->clause)->args, node);
+	return false;
+}
+
+/* expression_tree_mutator callback */
+static Node *
+fold_mutator(Node *node, void *arg)
+{
+	FoldContext *context = arg;
+	ZsFoldedPart *part;
+
+	if (node == NULL)
+		return NULL;
+	check_stack_depth();
+	if (!is_part(node) || is_constant(node))
+		return expression_tree_mutator(node, fold_mutator, arg);
+	if (context->find)
+	{
+		part = palloc0_object(ZsFoldedPart);
+		part->expr = (Expr *) node;
+		part->is_direct = is_direct(context, node);
+		context->parts = lappend(context->parts, part);
+		return node;
+	}
+	part = list_nth(context->parts, context->next++);
+	if (part->value != NULL)
+		return (Node *) part->value;
+	return (Node *) makeNullConst(exprType(node), exprTypmod(node), exprCollation(node));
+}
+
+List *
+zsvector_fold_find(Node *clause)
+{
+	FoldContext context = {.clause = clause, .find = true};
+
+	(void) fold_mutator(clause, &context);
+	return context.parts;
+}
+
+Node *
+zsvector_fold_replace(Node *clause, List *parts)
+{
+	FoldContext context = {.clause = clause, .parts = parts};
+	Node	   *result;
+
+	if (parts == NIL)
+		return clause;
+	result = fold_mutator(clause, &context);
+	Assert(context.next == list_length(parts));
+	return result;
+}
+
+bool
+zsvector_fold_is_possible(List *parts)
+{
+	ListCell   *lc;
+
+	foreach(lc, parts)
+	{
+		const ZsFoldedPart *part = lfirst(lc);
+
+		if (!part->is_direct && !IsA(strip_relabel((const Node *) part->expr), Param))
+			return false;
+	}
+	return true;
+}
+
+bool
+zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate)
+{
+	const Param *param = (const Param *) strip_relabel((const Node *) part->expr);
+
+	if (!IsA(param, Param))
+		return false;
+	if (param->paramkind == PARAM_EXEC)
+		return estate->es_param_exec_vals[param->paramid].execPlan == NULL;
+	return param->paramkind == PARAM_EXTERN && estate->es_param_list_info != NULL &&
+		estate->es_param_list_info->paramFetch == NULL &&
+		param->paramid > 0 && param->paramid <= estate->es_param_list_info->numParams &&
+		estate->es_param_list_info->params[param->paramid - 1].ptype == param->paramtype;
+}

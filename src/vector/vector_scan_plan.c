@@ -1,0 +1,271 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_scan_plan.c
+ *	  Plans a sequential scan whose filter is applied to batches.
+ *
+ * Core's plan brings every row of a table to its filter one by one.  The scan made here applies what programs know of the
+ * filter (vector_qual_compile.c) to whole columns, and makes rows of those that are left; the rest of the filter is
+ * the executor's, row by row.
+ *
+ * The path is offered for a table of ours, or a partition, if a part of its restrictions has a program, beside
+ * core's paths, and with as many parallel workers as core's.  Rows come in the order of a
+ * sequential scan.
+ *
+ * plan.qual has the whole filter, in core's order.  custom_private: how many clauses from the first one on may be
+ * taken out of that order.  Those behind are of another security level and not leakproof: they
+ * must not see rows that the clauses in front of them remove.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_scan_plan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "access/table.h"
+#include "catalog/pg_class_d.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/selfuncs.h"
+#include "utils/spccache.h"
+
+#include "vector_internal.h"
+#include "vector_scan.h"
+#include "zs_base.h"
+#include "zs_vector.h"
+
+/* Comparing a value of a vector; making it has costs of its own (zsvector_cost_batches()). */
+#define COST_PER_CLAUSE		0.0001
+
+static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
+
+/* ---- which clauses? ---------------------------------------------------------------- */
+
+static bool
+is_our_table(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	return rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&
+		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
+		!IS_DUMMY_REL(rel) && zsbase_is_zedstore_am(get_rel_relam(rte->relid));
+}
+
+/*
+ * May the clause come before those of the first security level that there is?  Among the clauses of one level the order
+ * is up to us as far as errors do not show it.
+ */
+static bool
+may_come_first(const RestrictInfo *rinfo, Index first_level)
+{
+	return rinfo->security_level <= first_level || rinfo->leakproof;
+}
+
+static Index
+first_security_level(List *clauses)
+{
+	Index		level = PG_UINT32_MAX;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+		level = Min(level, lfirst_node(RestrictInfo, lc)->security_level);
+	return level;
+}
+
+/* Restrictions that have programs, whatever their parameters turn out to be. */
+static List *
+find_vector_clauses(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	Relation	table = table_open(rte->relid, NoLock);
+	Index		level = first_security_level(rel->baserestrictinfo);
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		List	   *parts;
+
+		if (rinfo->pseudoconstant || !may_come_first(rinfo, level))
+			continue;
+		parts = zsvector_fold_find((Node *) rinfo->clause);
+		if (zsvector_fold_is_possible(parts) &&
+			zsvector_qual_compile(RelationGetDescr(table), rel->relid,
+								  zsvector_fold_replace((Node *) rinfo->clause, parts)) != NULL)
+			result = lappend(result, rinfo);
+	}
+	table_close(table, NoLock);
+	return result;
+}
+
+/* WHERE CURRENT OF can do with nothing else than a TID scan. */
+static bool
+has_current_of(RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (IsA(lfirst_node(RestrictInfo, lc)->clause, CurrentOfExpr))
+			return true;
+	}
+	return false;
+}
+
+/* ---- plan --------------------------------------------------------------------------- */
+
+static Plan *
+plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
+		  List *custom_plans)
+{
+	CustomScan *cscan = makeNode(CustomScan);
+	Index		level = first_security_level(clauses);
+	int			nfirst = 0;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (rinfo->pseudoconstant)
+			continue;
+		if (!may_come_first(rinfo, level))
+			break;
+		nfirst++;
+	}
+	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	cscan->scan.scanrelid = rel->relid;
+	cscan->flags = path->flags;
+	cscan->custom_private = list_make1_int(nfirst);
+	cscan->methods = &zsvector_scan_methods;
+	return &cscan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "ZedstoreScan",
+	.PlanCustomPath = plan_scan,
+};
+
+const CustomScanMethods zsvector_scan_methods = {
+	.CustomName = "ZedstoreScan",
+	.CreateCustomScanState = zsvector_scan_create_state,
+};
+
+/* ---- path --------------------------------------------------------------------------- */
+
+/* The costs of a scan by as many processes as path->parallel_workers says. */
+static void
+cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
+{
+	double		survivors = rel->tuples * clauselist_selectivity(root, vector_clauses, 0, JOIN_INNER,
+																 NULL);
+	List	   *others = NIL;
+	double		pages;
+	double		seq_page;
+	double		rows;
+	QualCost	vector_cost;
+	QualCost	other_cost;
+	Cost		decoding;
+	Cost		cpu;
+	ListCell   *lc;
+
+	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
+	rows = path->rows;
+	if (path->parallel_workers > 0)
+		path->rows = clamp_row_est(path->rows / zsvector_parallel_divisor(path));
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+		return;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (!list_member_ptr(vector_clauses, lfirst(lc)))
+			others = lappend(others, lfirst(lc));
+	}
+	survivors = Max(clamp_row_est(survivors), rows);
+	zsvector_cost_batches(root, rel, vector_clauses, survivors, &pages, &decoding);
+	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
+	cost_qual_eval(&vector_cost, vector_clauses, root);
+	cost_qual_eval(&other_cost, others, root);
+	if (path->param_info != NULL)
+	{
+		QualCost	join_cost;
+
+		cost_qual_eval(&join_cost, path->param_info->ppi_clauses, root);
+		other_cost.startup += join_cost.startup;
+		other_cost.per_tuple += join_cost.per_tuple;
+	}
+	cpu = decoding + rel->tuples * COST_PER_CLAUSE * list_length(vector_clauses) +
+		survivors * (cpu_tuple_cost + other_cost.per_tuple) +
+		rows * path->pathtarget->cost.per_tuple;
+	if (path->parallel_workers > 0)
+		cpu /= zsvector_parallel_divisor(path);
+	path->startup_cost = vector_cost.startup + other_cost.startup + path->pathtarget->cost.startup;
+#ifdef ZS_PG18
+	path->disabled_nodes = enable_seqscan ? 0 : 1;
+#else
+	if (!enable_seqscan)
+		path->startup_cost += disable_cost;
+#endif
+	path->total_cost = path->startup_cost + seq_page * pages + cpu;
+}
+
+static Path *
+make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
+{
+	CustomPath *path = makeNode(CustomPath);
+
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.param_info = get_baserel_parampathinfo(root, rel, rel->lateral_relids);
+	path->path.parallel_aware = workers > 0;
+	path->path.parallel_safe = rel->consider_parallel;
+	path->path.parallel_workers = workers;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
+	path->methods = &path_methods;
+	cost_scan(root, rel, &path->path, vector_clauses);
+	return &path->path;
+}
+
+static void
+add_scan_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	List	   *vector_clauses;
+	int			workers;
+
+	if (!zs_enable_vector_scan || rel->baserestrictinfo == NIL || !is_our_table(rel, rte) ||
+		has_current_of(rel))
+		return;
+	vector_clauses = find_vector_clauses(rel, rte);
+	if (vector_clauses == NIL)
+		return;
+	add_path(rel, make_path(root, rel, vector_clauses, 0));
+	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
+		return;
+	workers = zsvector_scan_workers(rel, rte);
+	if (workers > 0)
+		add_partial_path(rel, make_path(root, rel, vector_clauses, workers));
+}
+
+static void
+set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (next_pathlist_hook)
+		next_pathlist_hook(root, rel, rti, rte);
+	add_scan_paths(root, rel, rte);
+}
+
+void
+zsvector_scan_init(void)
+{
+	RegisterCustomScanMethods(&zsvector_scan_methods);
+	next_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = set_rel_pathlist;
+}
