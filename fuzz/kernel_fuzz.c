@@ -132,6 +132,262 @@ check_bits(const uint64 *bits, uint32 n, const bool *expected)
 		CHECK(zskernel_bits_get(bits, i) == (i < n && expected[i]));
 }
 
+/* ---- arithmetic ---- */
+
+static bool
+in_width(__int128 value, int width)
+{
+	__int128	limit = (__int128) 1 << (width * 8 - 1);
+
+	return value >= -limit && value < limit;
+}
+
+/* A value as vectors have them for integers of so many bytes; at rows that nobody selected anything may stand. */
+static int64
+random_int(int width, bool selected)
+{
+	int64		value = random_value((int) (next_random() % 5));
+
+	if (!selected)
+		return value;
+	return width == 2 ? (int16) value : width == 4 ? (int32) value : value;
+}
+
+/* What a kernel gave for the selected rows against ok and expected. */
+static void
+check_result(bool got_ok, const int64 *got, const uint64 *sel, uint32 n, const bool *ok, const __int128 *expected)
+{
+	bool		all_ok = true;
+
+	for (uint32 i = 0; i < n; i++)
+		all_ok = all_ok && (ok[i] || !zskernel_bits_get(sel, i));
+	CHECK(got_ok == all_ok);
+	for (uint32 i = 0; i < n && all_ok; i++)
+	{
+		if (zskernel_bits_get(sel, i))
+			CHECK(got[i] == expected[i]);
+	}
+}
+
+static void
+check_integers(uint32 n, const uint64 *sel)
+{
+	static int64 a[ZS_KERNEL_ROWS];
+	static int64 b[ZS_KERNEL_ROWS];
+	static int64 out[ZS_KERNEL_ROWS];
+	static __int128 expected[ZS_KERNEL_ROWS];
+	static bool ok[ZS_KERNEL_ROWS];
+	int			width = 1 << (1 + next_random() % 3);
+	bool		small = next_random() % 2 == 0;
+	int			bits = 0;
+	int64		factor = 1;
+	int64		divisor = 10;
+	bool		result;
+
+	/* small ones mostly, so that results are without errors often enough */
+	for (uint32 i = 0; i < n; i++)
+	{
+		bool		selected = zskernel_bits_get(sel, i);
+		bool		extreme = !small || !selected;
+
+		a[i] = extreme ? random_int(width, selected) : (int64) (next_random() % 181) - 90;
+		b[i] = extreme ? random_int(width, selected) : (int64) (next_random() % 180) - 90;
+		if (small && selected && b[i] == 0)
+			b[i] = 1;
+	}
+	for (int op = ZS_ARITH_ADD; op <= ZS_ARITH_MOD; op++)
+	{
+		for (uint32 i = 0; i < n; i++)
+		{
+			__int128	x = a[i];
+			__int128	y = b[i];
+
+			if (op == ZS_ARITH_DIV || op == ZS_ARITH_MOD)
+				expected[i] = y == 0 ? 0 : op == ZS_ARITH_DIV ? x / y : x % y;
+			else
+				expected[i] = op == ZS_ARITH_ADD ? x + y : op == ZS_ARITH_SUB ? x - y : x * y;
+			ok[i] = in_width(expected[i], width) && (y != 0 || op < ZS_ARITH_DIV);
+		}
+		result = op == ZS_ARITH_ADD ? zskernel_add_int64(width, a, b, n, sel, out) :
+			op == ZS_ARITH_SUB ? zskernel_sub_int64(width, a, b, n, sel, out) :
+			op == ZS_ARITH_MUL ? zskernel_mul_int64(width, a, b, n, sel, out) :
+			op == ZS_ARITH_DIV ? zskernel_div_int64(width, a, b, n, sel, out) :
+			zskernel_mod_int64(a, b, n, sel, out);
+		check_result(result, out, sel, n, ok, expected);
+	}
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		expected[i] = -(__int128) a[i];
+		ok[i] = in_width(expected[i], width);
+	}
+	check_result(zskernel_neg_int64(width, a, n, sel, out), out, sel, n, ok, expected);
+	for (uint32 i = 0; i < n; i++)
+	{
+		expected[i] = a[i] < 0 ? -(__int128) a[i] : a[i];
+		ok[i] = in_width(expected[i], width);
+	}
+	check_result(zskernel_abs_int64(width, a, n, sel, out), out, sel, n, ok, expected);
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		int			need = 0;
+
+		while (need < 63 && (a[i] < 0 ? ~a[i] : a[i]) >> need != 0)
+			need++;
+		bits = Max(bits, need);
+		expected[i] = a[i];
+		ok[i] = in_width(a[i], 2);
+	}
+	CHECK(zskernel_bits_of_int64(a, n) == bits);
+	check_result(zskernel_fits_int64(2, a, n, sel), a, sel, n, ok, expected);
+	for (uint32 i = 0; i < n; i++)
+		ok[i] = a[i] >= -50 && a[i] <= 2000000;
+	check_result(zskernel_in_range_int64(a, -50, 2000000, n, sel), a, sel, n, ok, expected);
+
+	for (uint64 k = next_random() % 19; k > 0; k--)
+		factor *= 10;
+	for (uint32 i = 0; i < n; i++)
+	{
+		expected[i] = (__int128) a[i] * factor;
+		ok[i] = in_width(expected[i], 8);
+	}
+	check_result(zskernel_scale_up_int64(a, factor, n, sel, out), out, sel, n, ok, expected);
+
+	for (uint64 k = next_random() % 18; k > 0; k--)
+		divisor *= 10;
+	zskernel_round_int64(a, divisor, n, out);
+	for (uint32 i = 0; i < n; i++)
+	{
+		__int128	twice = 2 * (a[i] < 0 ? -(__int128) a[i] : a[i]) + divisor;
+		__int128	rounded = twice / (2 * (__int128) divisor);
+
+		CHECK(out[i] == (a[i] < 0 ? -rounded : rounded));
+	}
+	zskernel_floor_int64(a, divisor, n, out);
+	for (uint32 i = 0; i < n; i++)
+	{
+		CHECK((__int128) out[i] * divisor <= a[i]);
+		CHECK(((__int128) out[i] + 1) * divisor > a[i]);
+	}
+	for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
+	{
+		out[i] = 7;
+		a[i] = (int64) next_random();
+	}
+	zskernel_merge_int64(a, sel, out);
+	for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
+		CHECK(out[i] == (zskernel_bits_get(sel, i) ? a[i] : 7));
+}
+
+/* As the server's float8_pl() and its like. */
+static bool
+float_is_right(int op, double x, double y, double r)
+{
+	if (op == ZS_ARITH_DIV)
+		return !(y == 0 && !isnan(x)) && !(isinf(r) && !isinf(x)) && !(r == 0 && x != 0 && !isinf(y));
+	if (isinf(r) && !isinf(x) && !isinf(y))
+		return false;
+	return op != ZS_ARITH_MUL || !(r == 0 && x != 0 && y != 0);
+}
+
+static void
+check_floats(uint32 n, const uint64 *sel)
+{
+	static int64 a[ZS_KERNEL_ROWS];
+	static int64 b[ZS_KERNEL_ROWS];
+	static int64 out[ZS_KERNEL_ROWS];
+	static __int128 expected[ZS_KERNEL_ROWS];
+	static bool ok[ZS_KERNEL_ROWS];
+	bool		small = next_random() % 2 == 0;
+
+	for (int width = 4; width <= 8; width += 4)
+	{
+		for (uint32 i = 0; i < n; i++)
+		{
+			bool		selected = zskernel_bits_get(sel, i);
+			double		x = small && selected ? (double) (next_random() % 1000) / 8 - 60 : random_float();
+			double		y = small && selected ? (double) (next_random() % 1000) / 8 + 1 : random_float();
+
+			a[i] = width == 8 ? pattern8(x) : pattern4((float) x);
+			b[i] = width == 8 ? pattern8(y) : pattern4((float) y);
+		}
+		for (int op = ZS_ARITH_ADD; op <= ZS_ARITH_DIV; op++)
+		{
+			for (uint32 i = 0; i < n; i++)
+			{
+				if (width == 8)
+				{
+					volatile double x = zskernel_float8(a[i]);
+					volatile double y = zskernel_float8(b[i]);
+					volatile double r = op == ZS_ARITH_ADD ? x + y : op == ZS_ARITH_SUB ? x - y :
+						op == ZS_ARITH_MUL ? x * y : x / y;
+
+					ok[i] = float_is_right(op, x, y, r);
+					expected[i] = isnan(r) ? 0 : pattern8(r);
+				}
+				else
+				{
+					volatile float x = zskernel_float4(a[i]);
+					volatile float y = zskernel_float4(b[i]);
+					volatile float r = op == ZS_ARITH_ADD ? x + y : op == ZS_ARITH_SUB ? x - y :
+						op == ZS_ARITH_MUL ? x * y : x / y;
+
+					ok[i] = float_is_right(op, x, y, r);
+					expected[i] = isnan(r) ? 0 : pattern4(r);
+				}
+			}
+			{
+				bool		result = width == 8 ? zskernel_arith_float8(op, a, b, n, sel, out) :
+					zskernel_arith_float4(op, a, b, n, sel, out);
+
+				/* there are many NaNs */
+				for (uint32 i = 0; i < n; i++)
+				{
+					if (width == 8 ? isnan(zskernel_float8(out[i])) : isnan(zskernel_float4(out[i])))
+						out[i] = 0;
+				}
+				check_result(result, out, sel, n, ok, expected);
+			}
+		}
+		zskernel_flip_sign(width, false, a, n, out);
+		zskernel_flip_sign(width, true, a, n, b);
+		for (uint32 i = 0; i < n; i++)
+		{
+			CHECK(out[i] == (width == 8 ? pattern8(-zskernel_float8(a[i])) : pattern4(-zskernel_float4(a[i]))));
+			CHECK(b[i] == (width == 8 ? pattern8(fabs(zskernel_float8(a[i]))) : pattern4(fabsf(zskernel_float4(a[i])))));
+		}
+		if (width == 4)
+		{
+			zskernel_float8_from_float4(a, n, out);
+			for (uint32 i = 0; i < n; i++)
+				CHECK(isnan(zskernel_float4(a[i])) || out[i] == pattern8((double) zskernel_float4(a[i])));
+		}
+	}
+	for (uint32 i = 0; i < n; i++)
+		a[i] = random_value((int) (next_random() % 5));
+	zskernel_float8_from_int64(a, n, out);
+	zskernel_float4_from_int64(a, n, b);
+	for (uint32 i = 0; i < n; i++)
+	{
+		CHECK(out[i] == pattern8((double) a[i]));
+		CHECK(b[i] == pattern4((float) a[i]));
+	}
+
+	/* reading the digits is what the quotient must be equal to */
+	for (uint32 i = 0; i < n; i++)
+	{
+		char		text[64];
+
+		if (i % 2 == 0)
+			a[i] = (int64) (next_random() >> 12) - (INT64CONST(1) << 51);
+		snprintf(text, sizeof(text), "%llde-7", (long long) a[i]);
+		ok[i] = a[i] >= -(INT64CONST(1) << 53) && a[i] <= (INT64CONST(1) << 53);
+		expected[i] = pattern8(strtod(text, NULL));
+	}
+	check_result(zskernel_float8_from_decimal(a, 1e7, n, sel, out), out, sel, n, ok, expected);
+}
+
 static void
 one_round(void)
 {
@@ -253,6 +509,15 @@ one_round(void)
 			density == 2 ? next_random() : ~UINT64CONST(0);
 		if (density == 3 && next_random() % 3 == 0)
 			sel[w] = next_random() % 2 == 0 ? 0 : next_random();
+	}
+	{
+		uint64		present[ZS_KERNEL_WORDS];
+
+		zskernel_bits_clear(present);
+		zskernel_bits_set_range(present, 0, n);
+		zskernel_bits_and(present, sel);
+		check_integers(n, present);
+		check_floats(n, present);
 	}
 	{
 		zs_int128	sum = 0;

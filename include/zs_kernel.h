@@ -155,6 +155,68 @@ extern int64 zskernel_max_int64(const int64 *values, const uint64 *sel);
 extern double zskernel_sum_float8(const int64 *values, const uint64 *sel, double sum);
 extern float zskernel_sum_float4(const int64 *values, const uint64 *sel, float sum);
 
+/* ---- arithmetic (kernel_arith.c) --------------------------------------- */
+
+typedef enum ZsArith
+{
+	ZS_ARITH_ADD,
+	ZS_ARITH_SUB,
+	ZS_ARITH_MUL,
+	ZS_ARITH_DIV,
+	ZS_ARITH_MOD				/* integers only */
+} ZsArith;
+
+/* How many bits the sizes of n values take, without the sign; what negative ones need is counted as ~value. */
+extern int	zskernel_bits_of_int64(const int64 *values, uint32 n);
+
+/*
+ * out = a op b for n rows.  False if the result of a selected row is no integer of width (2, 4, 8) bytes, or the
+ * server's operator would raise another error there; what stands at other rows is undefined.  out is neither a nor b.
+ */
+extern bool zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+							   int64 *out);
+extern bool zskernel_sub_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+							   int64 *out);
+extern bool zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+							   int64 *out);
+extern bool zskernel_div_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+							   int64 *out);
+extern bool zskernel_mod_int64(const int64 *a, const int64 *b, uint32 n, const uint64 *sel, int64 *out);
+extern bool zskernel_neg_int64(int width, const int64 *a, uint32 n, const uint64 *sel, int64 *out);
+extern bool zskernel_abs_int64(int width, const int64 *a, uint32 n, const uint64 *sel, int64 *out);
+
+/* Are all selected values integers of width bytes?  Are they in [low, high]? */
+extern bool zskernel_fits_int64(int width, const int64 *a, uint32 n, const uint64 *sel);
+extern bool zskernel_in_range_int64(const int64 *a, int64 low, int64 high, uint32 n, const uint64 *sel);
+
+/* out = a * factor, which is positive; false if a selected one overflows. */
+extern bool zskernel_scale_up_int64(const int64 *a, int64 factor, uint32 n, const uint64 *sel, int64 *out);
+
+/* out = a / divisor (even), rounded half away from zero; (positive) rounded down. */
+extern void zskernel_round_int64(const int64 *a, int64 divisor, uint32 n, int64 *out);
+extern void zskernel_floor_int64(const int64 *a, int64 divisor, uint32 n, int64 *out);
+
+/* The same for floats: false if the server's operator would raise an error at a selected row. */
+extern bool zskernel_arith_float8(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+								  int64 *out);
+extern bool zskernel_arith_float4(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+								  int64 *out);
+
+/* Floats from integers, and from floats of 4 bytes. */
+extern void zskernel_float8_from_int64(const int64 *a, uint32 n, int64 *out);
+extern void zskernel_float4_from_int64(const int64 *a, uint32 n, int64 *out);
+extern void zskernel_float8_from_float4(const int64 *a, uint32 n, int64 *out);
+
+/* out = a / power, a power of ten up to 10^22, as reading the digits would; false if a selected one has too many. */
+extern bool zskernel_float8_from_decimal(const int64 *a, double power, uint32 n, const uint64 *sel,
+										 int64 *out);
+
+/* Floats of width 4 or 8: -a, or |a|. */
+extern void zskernel_flip_sign(int width, bool absolute, const int64 *a, uint32 n, int64 *out);
+
+/* out = a at the selected rows; the others stay. */
+extern void zskernel_merge_int64(const int64 *a, const uint64 *sel, int64 *out);
+
 static inline double
 zskernel_float8(int64 pattern)
 {
