@@ -19,6 +19,7 @@
 #include "nodes/primnodes.h"
 #include "utils/numeric.h"
 
+#include "vector_expr.h"
 #include "vector_qual.h"
 
 typedef enum ZsAggKind
@@ -42,7 +43,8 @@ typedef enum ZsAggKind
 typedef struct ZsAgg
 {
 	ZsAggKind	kind;
-	AttrNumber	attno;			/* its argument; 0 = none */
+	AttrNumber	attno;			/* its argument; 0 = none, or: */
+	ZsExpr	   *expr;			/* its argument where that is no column */
 	ZsDomain	domain;			/* the argument's */
 	int			width;			/* its bytes, of a by-value type */
 	ZsQual	   *filter;			/* FILTER (WHERE ...), or NULL */

@@ -268,14 +268,19 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 		zskernel_bits_and(sel, truth.yes);
 	}
 	if (agg->kind == ZS_AGG_COUNT_ROWS || !zskernel_bits_any(sel) ||
-		(agg->kind == ZS_AGG_COUNT && zs_enable_zone_maps &&
+		(agg->kind == ZS_AGG_COUNT && agg->expr == NULL && zs_enable_zone_maps &&
 		 zsvector_input_bounds(state->input, agg->attno, &bounds) && bounds.no_nulls))
 		return true;
 
-	/* all that passed, since another aggregate may take others of them */
-	vector = zsvector_input_column(state->input, agg->attno,
-								   agg->kind == ZS_AGG_COUNT ? ZS_WANT_NULLS :
-								   zsvector_want_of(agg->domain), passed);
+	if (agg->expr != NULL)
+		vector = zsvector_expr_run(agg->expr, state->input, sel, &state->counts.qual);
+	else
+	{
+		/* all that passed, since another aggregate may take others of them */
+		vector = zsvector_input_column(state->input, agg->attno,
+									   agg->kind == ZS_AGG_COUNT ? ZS_WANT_NULLS :
+									   zsvector_want_of(agg->domain), passed);
+	}
 	if (vector == NULL)
 		return false;
 	if (vector->has_nulls)

@@ -103,9 +103,18 @@ zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 		return false;
 	arg = (Node *) linitial_node(TargetEntry, aggref->args)->expr;
 	agg->attno = zsvector_column_of(desc, varno, arg, &agg->domain);
-	if (agg->attno == InvalidAttrNumber || agg->domain == ZS_DOMAIN_NONE)
+	if (agg->attno == InvalidAttrNumber)
+	{
+		agg->expr = zsvector_expr_compile(desc, varno, arg);
+		if (agg->expr == NULL)
+			return false;
+		agg->domain = zsvector_expr_domain(agg->expr);
+		agg->width = zsvector_expr_width(agg->expr);
+	}
+	else if (agg->domain == ZS_DOMAIN_NONE)
 		return false;
-	agg->width = TupleDescAttr(desc, agg->attno - 1)->attlen;
+	else
+		agg->width = TupleDescAttr(desc, agg->attno - 1)->attlen;
 	if (aggref->aggfnoid == F_COUNT_ANY)
 	{
 		agg->kind = ZS_AGG_COUNT;

@@ -42,7 +42,11 @@ struct ZsInput
 	TupleDesc	desc;			/* of its columns */
 	Index		varno;			/* of its columns in expressions */
 	TupleTableSlot *slot;		/* for rows that are looked at one by one */
+	uint64		serial;			/* of the present batch: no other of this process has the same */
 };
+
+/* The last serial that was given away. */
+extern uint64 zsvector_input_last_serial;
 
 /* From the first row, for the first time or anew. */
 static inline void
@@ -55,6 +59,7 @@ zsvector_input_start(ZsInput *input)
 static inline const ZsBatch *
 zsvector_input_next(ZsInput *input)
 {
+	input->serial = ++zsvector_input_last_serial;
 	return input->methods->next(input);
 }
 
@@ -97,5 +102,17 @@ extern ZsInput *zsvector_input_batch_create(Relation rel, Index varno, List *exp
  * table_parallelscan_initialize(), to stay until the input ends or gets another one.
  */
 extern void zsvector_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan);
+
+/*
+ * The present batch of a scan of the caller's, who says by zsvector_input_batch_turn() when it is another one.  The
+ * input can be asked for columns and bounds, and nothing else.
+ */
+extern ZsInput *zsvector_input_batch_wrap(ZsBatchScan *bs, Index varno, TupleTableSlot *slot);
+
+static inline void
+zsvector_input_batch_turn(ZsInput *input)
+{
+	input->serial = ++zsvector_input_last_serial;
+}
 
 #endif							/* VECTOR_INPUT_H */

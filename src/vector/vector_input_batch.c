@@ -24,6 +24,8 @@
 #include "zs_projection.h"
 #include "zs_slot.h"
 
+uint64		zsvector_input_last_serial = 0;
+
 typedef struct BatchInput
 {
 	ZsInput		base;			/* first */
@@ -174,4 +176,24 @@ zsvector_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan)
 	Assert(input->methods == &batch_methods);
 	end_scan(input);
 	batch->pscan = pscan;
+}
+
+/* Somebody else goes from batch to batch. */
+static const ZsInputMethods wrap_methods = {
+	.column = batch_column,
+	.bounds = batch_bounds,
+};
+
+ZsInput *
+zsvector_input_batch_wrap(ZsBatchScan *bs, Index varno, TupleTableSlot *slot)
+{
+	BatchInput *batch = palloc0(sizeof(BatchInput));
+	ZsInput    *input = &batch->base;
+
+	input->methods = &wrap_methods;
+	input->desc = slot->tts_tupleDescriptor;
+	input->varno = varno;
+	input->slot = slot;
+	batch->batches = bs;
+	return input;
 }

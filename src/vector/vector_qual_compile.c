@@ -85,9 +85,8 @@ find_comparison(Oid funcid)
 	return NULL;
 }
 
-/* The operator with its sides exchanged. */
-static ZsCompare
-commute(ZsCompare op)
+ZsCompare
+zsvector_qual_commute(ZsCompare op)
 {
 	switch (op)
 	{
@@ -221,8 +220,8 @@ make_qual(ZsQualKind kind)
 	return qual;
 }
 
-static ZsQual *
-make_const(bool isnull, bool value)
+ZsQual *
+zsvector_qual_make_const(bool isnull, bool value)
 {
 	ZsQual	   *qual = make_qual(ZS_QUAL_CONST);
 
@@ -312,9 +311,8 @@ set_zone(ZsQual *qual, TupleDesc desc)
 	qual->zone = zscodec_zone_from_int64(qual->integer, kind.width, kind.is_unsigned);
 }
 
-/* "column op constant"; NULL if there is no such node. */
-static ZsQual *
-make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, ZsCompare op, Datum value, Oid type)
+ZsQual *
+zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, ZsCompare op, Datum value, Oid type)
 {
 	ZsQual	   *qual = make_qual(ZS_QUAL_COMPARE);
 
@@ -348,8 +346,9 @@ compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 	const Const *c;
 	ZsQual	   *qual;
 
-	if (comparison == NULL || list_length(op->args) != 2 ||
-		!collation_fits(comparison->domain, op->inputcollid))
+	if (comparison == NULL)
+		return zsvector_qual_compile_date(desc, varno, funcid, op->args);
+	if (list_length(op->args) != 2 || !collation_fits(comparison->domain, op->inputcollid))
 		return NULL;
 	domain = comparison->domain;
 	left = zsvector_column_of(desc, varno, linitial(op->args), &left_domain);
@@ -375,10 +374,10 @@ compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 		return NULL;
 	/* all of these functions are strict */
 	if (c->constisnull)
-		return make_const(true, false);
+		return zsvector_qual_make_const(true, false);
 	return left != InvalidAttrNumber ?
-		make_compare(desc, left, domain, comparison->op, c->constvalue, c->consttype) :
-		make_compare(desc, right, domain, commute(comparison->op), c->constvalue, c->consttype);
+		zsvector_qual_make_compare(desc, left, domain, comparison->op, c->constvalue, c->consttype) :
+		zsvector_qual_make_compare(desc, right, domain, zsvector_qual_commute(comparison->op), c->constvalue, c->consttype);
 }
 
 static int
@@ -420,7 +419,7 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 	if (attno == InvalidAttrNumber || !match_domain(have, &domain))
 		return NULL;
 	if (c->constisnull)
-		return make_const(true, false);
+		return zsvector_qual_make_const(true, false);
 
 	array = DatumGetArrayTypeP(c->constvalue);
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &typlen, &typbyval, &typalign);
@@ -428,7 +427,7 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 
 	/* without members the answer is known even for NULL */
 	if (n == 0)
-		return make_const(false, !op->useOr);
+		return zsvector_qual_make_const(false, !op->useOr);
 	if (n > 64 && domain != ZS_DOMAIN_INT && domain != ZS_DOMAIN_UINT)
 		return NULL;
 	as_list = (domain == ZS_DOMAIN_INT || domain == ZS_DOMAIN_UINT) && n > 1 &&
@@ -448,9 +447,9 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 		ZsQual	   *member;
 
 		if (nulls[i])
-			member = make_const(true, false);
+			member = zsvector_qual_make_const(true, false);
 		else
-			member = make_compare(desc, attno, domain, comparison->op, values[i], ARR_ELEMTYPE(array));
+			member = zsvector_qual_make_compare(desc, attno, domain, comparison->op, values[i], ARR_ELEMTYPE(array));
 		if (member == NULL)
 			return NULL;
 		if (as_list && !nulls[i])
@@ -576,7 +575,7 @@ zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
 				Const	   *c = (Const *) expr;
 
 				return c->consttype != BOOLOID ? NULL :
-					make_const(c->constisnull, !c->constisnull && DatumGetBool(c->constvalue));
+					zsvector_qual_make_const(c->constisnull, !c->constisnull && DatumGetBool(c->constvalue));
 			}
 		case T_Var:
 			{
@@ -585,7 +584,7 @@ zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
 
 				if (attno == InvalidAttrNumber || ((Var *) expr)->vartype != BOOLOID)
 					return NULL;
-				return make_compare(desc, attno, domain, ZS_CMP_NE, BoolGetDatum(false), BOOLOID);
+				return zsvector_qual_make_compare(desc, attno, domain, ZS_CMP_NE, BoolGetDatum(false), BOOLOID);
 			}
 		default:
 			return NULL;

@@ -64,4 +64,17 @@ struct ZsQual
 	struct ZsQual **args;
 };
 
+/* The operator with its sides exchanged. */
+extern ZsCompare zsvector_qual_commute(ZsCompare op);
+
+/* True, false or unknown for all rows. */
+extern ZsQual *zsvector_qual_make_const(bool isnull, bool value);
+
+/* "column op constant"; NULL if there is no such node. */
+extern ZsQual *zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, ZsCompare op,
+										  Datum value, Oid type);
+
+/* A comparison of dates with timestamps, one of them a column and the other a constant; else NULL. */
+extern ZsQual *zsvector_qual_compile_date(TupleDesc desc, Index varno, Oid funcid, List *args);
+
 #endif							/* VECTOR_QUAL_INTERNAL_H */

@@ -94,6 +94,7 @@ typedef struct ScanNodeState
 
 	TableScanDesc scan;
 	ZsBatchScan *batches;
+	ZsInput    *input;			/* the present batch, for programs */
 	bool		row_mode;		/* the batch is taken row by row */
 	int			nlist;			/* rows of the batch to be looked at */
 	int			position;		/* of the present one in list */
@@ -304,7 +305,7 @@ filter_batch(ScanNodeState *state, const ZsBatch *batch, uint64 *passed)
 			continue;
 		if (clause->program == NULL && !complete_clause(state, i))
 			break;
-		if (!zsvector_qual_run(clause->program, state->batches, passed, &truth, &state->counts))
+		if (!zsvector_qual_run(clause->program, state->input, passed, &truth, &state->counts))
 			return false;
 		zskernel_bits_and(passed, truth.yes);
 		if (!zskernel_bits_any(passed))
@@ -328,6 +329,9 @@ start_scan(ScanNodeState *state)
 		MemoryContext old = MemoryContextSwitchTo(ss->ps.state->es_query_cxt);
 
 		state->batches = zsscan_batch_begin(state->scan, ss->ss_ScanTupleSlot);
+		state->input = zsvector_input_batch_wrap(state->batches,
+												 ((Scan *) ss->ps.plan)->scanrelid,
+												 ss->ss_ScanTupleSlot);
 		MemoryContextSwitchTo(old);
 	}
 }
@@ -346,6 +350,7 @@ next_batch(ScanNodeState *state, bool forward)
 	for (;;)
 	{
 		batch = forward ? zsscan_batch_next(state->batches) : zsscan_batch_previous(state->batches);
+		zsvector_input_batch_turn(state->input);
 		state->nlist = 0;
 		state->position = -1;
 		if (batch == NULL)

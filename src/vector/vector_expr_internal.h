@@ -1,0 +1,79 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_expr_internal.h
+ *	  Programs of expressions: what vector_expr_compile.c makes and vector_expr_run.c runs.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_expr_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_EXPR_INTERNAL_H
+#define VECTOR_EXPR_INTERNAL_H
+
+#include "postgres.h"
+
+#include "vector_expr.h"
+
+/* The largest display scale that numerics have on the way. */
+#define ZS_EXPR_MAX_SCALE	18
+
+typedef enum ZsExprKind
+{
+	ZS_EXPR_COLUMN,
+	ZS_EXPR_CONST,
+	ZS_EXPR_SAME,				/* the argument's values as they are, in another type */
+	ZS_EXPR_ARITH,				/* + - * / % of integers, + - * of numerics, + - * / of floats */
+	ZS_EXPR_NEG,
+	ZS_EXPR_ABS,
+	ZS_EXPR_NARROW,				/* an integer of fewer bytes */
+	ZS_EXPR_INT_TO_FLOAT,
+	ZS_EXPR_FLOAT4_TO_8,
+	ZS_EXPR_DECIMAL_TO_FLOAT,
+	ZS_EXPR_ROUND,				/* a numeric to a display scale */
+	ZS_EXPR_DATE_ADD,			/* date + integer, date - integer */
+	ZS_EXPR_DATE_DIFF,
+	ZS_EXPR_DATE_TO_TIMESTAMP,
+	ZS_EXPR_TIMESTAMP_TO_DATE,
+	ZS_EXPR_TIMESTAMP_ADD,		/* of microseconds */
+	ZS_EXPR_CASE,
+	ZS_EXPR_COALESCE,
+	ZS_EXPR_NULLIF,				/* the first argument where the condition is not true */
+	ZS_EXPR_BOOL				/* a condition as a value */
+} ZsExprKind;
+
+struct ZsExpr
+{
+	ZsExprKind	kind;
+	ZsDomain	domain;			/* INT, UINT, FLOAT4, FLOAT8, DECIMAL */
+	int			width;			/* of by-value types */
+
+	AttrNumber	attno;			/* COLUMN */
+
+	/* CONST */
+	bool		isnull;
+	int64		value;			/* integer, pattern, numeric at scale */
+	int			scale;			/* also ROUND: the new one */
+
+	ZsArith		op;				/* ARITH, DATE_ADD */
+	int64		limit;			/* ROUND: the result is smaller; 0: no limit */
+	int64		usecs;			/* TIMESTAMP_ADD */
+
+	int			nargs;
+	struct ZsExpr **args;
+	int			nconds;			/* CASE, NULLIF, BOOL */
+	ZsQual	  **conds;
+
+	/* what it gave last, for rows of done */
+	uint64		serial;			/* of the batch; 0 = none */
+	uint64		done[ZS_KERNEL_WORDS];
+	const ZsColumnVector *result;
+	ZsColumnVector vector;
+	int64	   *vals;			/* or NULL: not made yet */
+	uint8	   *dscales;
+	int64	   *scaled[2];		/* arguments at another scale */
+	int			scaled_scale[2];	/* CONST ones: what is in there; -1 = nothing */
+};
+
+#endif							/* VECTOR_EXPR_INTERNAL_H */

@@ -1,0 +1,636 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_expr_run.c
+ *	  Runs expressions on batches.
+ *
+ * Each node gives a vector for the rows that it is asked for, and keeps it for the batch.  What is asked for later of
+ * the same node is computed together with what it has, so that a vector given out stays right.
+ *
+ * A kernel that meets an error looks at the rows that were asked for and have no NULL; if one of those is wrong
+ * the batch is given back, and the executor finds out which error is the first.  Branches of CASE and COALESCE are
+ * asked only for rows that reach them.
+ *
+ * Numerics are integers of one scale for the batch; where the display scales of rows differ they come beside.  A sum
+ * has the larger display scale of its arguments, a product both.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_expr_run.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/date.h"
+#include "utils/memutils.h"
+#include "utils/timestamp.h"
+
+#include "vector_expr_internal.h"
+
+typedef struct ExprRun
+{
+	ZsInput    *input;
+	uint64		serial;
+	ZsQualCounts *counts;
+} ExprRun;
+
+static const ZsColumnVector *run_expr(const ExprRun *run, ZsExpr *expr, const uint64 *sel);
+
+/* Dates and timestamps that are numbers; infinite ones are the executor's. */
+#define FIRST_DATE		(DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE)
+#define LAST_DATE		(DATE_END_JULIAN - POSTGRES_EPOCH_JDATE - 1)
+#define LAST_TIMESTAMP_DATE	(TIMESTAMP_END_JULIAN - POSTGRES_EPOCH_JDATE - 1)
+#define FIRST_TIMESTAMP	MIN_TIMESTAMP
+#define LAST_TIMESTAMP	(END_TIMESTAMP - 1)
+
+/* ---- vectors ------------------------------------------------------------------ */
+
+static int64
+power_of_ten(int n)
+{
+	int64		result = 1;
+
+	Assert(n >= 0 && n <= ZS_EXPR_MAX_SCALE);
+	while (n-- > 0)
+		result *= 10;
+	return result;
+}
+
+static int64 *
+make_vals(ZsExpr *expr)
+{
+	return MemoryContextAllocZero(GetMemoryChunkContext(expr), ZS_KERNEL_ROWS * sizeof(int64));
+}
+
+/* The node's vector with room for values, and no NULLs. */
+static ZsColumnVector *
+start_vector(ZsExpr *expr, uint32 nrows)
+{
+	ZsColumnVector *vector = &expr->vector;
+
+	if (expr->vals == NULL)
+		expr->vals = make_vals(expr);
+	vector->nrows = nrows;
+	vector->has_nulls = vector->has_odd = false;
+	vector->vals = expr->vals;
+	vector->scale = 0;
+	vector->dscales = NULL;
+	expr->result = vector;
+	return vector;
+}
+
+static void
+add_nulls(ZsColumnVector *vector, const ZsColumnVector *arg)
+{
+	if (!arg->has_nulls)
+		return;
+	if (!vector->has_nulls)
+		zskernel_bits_copy(vector->nulls, arg->nulls);
+	else
+		zskernel_bits_or(vector->nulls, arg->nulls);
+	vector->has_nulls = true;
+}
+
+/* The rows of sel that have values. */
+static void
+rows_with_values(const ZsColumnVector *vector, const uint64 *sel, uint64 *rows)
+{
+	zskernel_bits_copy(rows, sel);
+	if (vector->has_nulls)
+		zskernel_bits_andnot(rows, vector->nulls);
+}
+
+static uint8 *
+get_dscales(ZsExpr *expr)
+{
+	if (expr->dscales == NULL)
+		expr->dscales = MemoryContextAllocZero(GetMemoryChunkContext(expr), ZS_KERNEL_ROWS);
+	return expr->dscales;
+}
+
+static inline int
+dscale_of(const ZsColumnVector *vector, uint32 row)
+{
+	return vector->dscales != NULL ? vector->dscales[row] : vector->scale;
+}
+
+/* ---- leaves --------------------------------------------------------------------- */
+
+static bool
+run_column(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+{
+	const ZsColumnVector *vector = zsvector_input_column(run->input, expr->attno,
+													   zsvector_want_of(expr->domain), sel);
+
+	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
+		return false;
+	expr->result = vector;
+	return true;
+}
+
+static bool
+run_const(ZsExpr *expr)
+{
+	bool		known = expr->vals != NULL;
+	ZsColumnVector *vector = start_vector(expr, ZS_KERNEL_ROWS);
+
+	vector->scale = expr->scale;
+	if (expr->isnull)
+	{
+		vector->has_nulls = true;
+		memset(vector->nulls, 0xFF, sizeof(vector->nulls));
+	}
+	for (int i = 0; i < ZS_KERNEL_ROWS && !known; i++)
+		expr->vals[i] = expr->value;
+	return true;
+}
+
+/* ---- numerics ------------------------------------------------------------------- */
+
+/* The argument's values at a scale that is not smaller; NULL if one of the rows does not fit. */
+static const int64 *
+values_at_scale(ZsExpr *expr, int argno, const ZsColumnVector *vector, int scale, const uint64 *rows)
+{
+	bool		is_const = expr->args[argno]->kind == ZS_EXPR_CONST;
+
+	if (vector->scale == scale)
+		return vector->vals;
+	if (expr->scaled[argno] == NULL)
+		expr->scaled[argno] = make_vals(expr);
+	if (is_const && expr->scaled_scale[argno] == scale)
+		return expr->scaled[argno];
+	expr->scaled_scale[argno] = -1;
+	if (!zskernel_scale_up_int64(vector->vals, power_of_ten(scale - vector->scale), vector->nrows, rows,
+								 expr->scaled[argno]))
+		return NULL;
+	if (is_const)
+		expr->scaled_scale[argno] = scale;
+	return expr->scaled[argno];
+}
+
+/* Display scales of sums and products, where those of rows differ. */
+static void
+set_dscales(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b)
+{
+	uint8	   *dscales;
+
+	if (a->dscales == NULL && b->dscales == NULL)
+		return;
+	dscales = get_dscales(expr);
+	for (uint32 i = 0; i < expr->vector.nrows; i++)
+	{
+		int			x = dscale_of(a, i);
+		int			y = dscale_of(b, i);
+
+		dscales[i] = (uint8) (expr->op == ZS_ARITH_MUL ? x + y : Max(x, y));
+	}
+	expr->vector.dscales = dscales;
+}
+
+static bool
+run_decimal_arith(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b, const uint64 *rows)
+{
+	ZsColumnVector *vector = &expr->vector;
+	const int64 *x = a->vals;
+	const int64 *y = b->vals;
+
+	vector->scale = expr->op == ZS_ARITH_MUL ? a->scale + b->scale : Max(a->scale, b->scale);
+	if (vector->scale > ZS_EXPR_MAX_SCALE)
+		return false;
+	set_dscales(expr, a, b);
+	if (expr->op == ZS_ARITH_MUL)
+		return zskernel_mul_int64(8, x, y, vector->nrows, rows, expr->vals);
+	x = values_at_scale(expr, 0, a, vector->scale, rows);
+	y = values_at_scale(expr, 1, b, vector->scale, rows);
+	if (x == NULL || y == NULL)
+		return false;
+	return expr->op == ZS_ARITH_ADD ? zskernel_add_int64(8, x, y, vector->nrows, rows, expr->vals) :
+		zskernel_sub_int64(8, x, y, vector->nrows, rows, expr->vals);
+}
+
+static bool
+run_round(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
+{
+	ZsColumnVector *vector = &expr->vector;
+
+	vector->scale = expr->scale;
+	if (a->scale < expr->scale)
+	{
+		if (!zskernel_scale_up_int64(a->vals, power_of_ten(expr->scale - a->scale), vector->nrows, rows,
+									 expr->vals))
+			return false;
+	}
+	else if (a->scale > expr->scale)
+		zskernel_round_int64(a->vals, power_of_ten(a->scale - expr->scale), vector->nrows, expr->vals);
+	else
+		vector->vals = a->vals;
+	return expr->limit == 0 ||
+		zskernel_in_range_int64(vector->vals, 1 - expr->limit, expr->limit - 1, vector->nrows, rows);
+}
+
+/* ---- dates and times --------------------------------------------------------------- */
+
+/* An array of one value. */
+static const int64 *
+filled(ZsExpr *expr, int64 value)
+{
+	if (expr->scaled[0] == NULL)
+	{
+		expr->scaled[0] = make_vals(expr);
+		for (int i = 0; i < ZS_KERNEL_ROWS; i++)
+			expr->scaled[0][i] = value;
+	}
+	return expr->scaled[0];
+}
+
+static bool
+run_timestamp_add(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
+{
+	uint32		n = expr->vector.nrows;
+
+	return zskernel_in_range_int64(a->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows) &&
+		zskernel_add_int64(8, a->vals, filled(expr, expr->usecs), n, rows, expr->vals) &&
+		zskernel_in_range_int64(expr->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows);
+}
+
+/* ---- functions of one or two arguments --------------------------------------------------- */
+
+static bool
+run_unary(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
+{
+	ZsColumnVector *vector = &expr->vector;
+	bool		is_float = expr->domain == ZS_DOMAIN_FLOAT4 || expr->domain == ZS_DOMAIN_FLOAT8;
+	int			width = expr->domain == ZS_DOMAIN_DECIMAL ? 8 : expr->width;
+	uint32		n = vector->nrows;
+
+	switch (expr->kind)
+	{
+		case ZS_EXPR_SAME:
+			vector->vals = a->vals;
+			vector->scale = a->scale;
+			vector->dscales = a->dscales;
+			return true;
+		case ZS_EXPR_NARROW:
+			vector->vals = a->vals;
+			return zskernel_fits_int64(width, a->vals, n, rows);
+		case ZS_EXPR_NEG:
+		case ZS_EXPR_ABS:
+			vector->scale = a->scale;
+			vector->dscales = a->dscales;
+			if (is_float)
+				zskernel_flip_sign(width, expr->kind == ZS_EXPR_ABS, a->vals, n, expr->vals);
+			else if (expr->kind == ZS_EXPR_ABS)
+				return zskernel_abs_int64(width, a->vals, n, rows, expr->vals);
+			else
+				return zskernel_neg_int64(width, a->vals, n, rows, expr->vals);
+			return true;
+		case ZS_EXPR_INT_TO_FLOAT:
+			if (expr->domain == ZS_DOMAIN_FLOAT4)
+				zskernel_float4_from_int64(a->vals, n, expr->vals);
+			else
+				zskernel_float8_from_int64(a->vals, n, expr->vals);
+			return true;
+		case ZS_EXPR_FLOAT4_TO_8:
+			zskernel_float8_from_float4(a->vals, n, expr->vals);
+			return true;
+		case ZS_EXPR_DECIMAL_TO_FLOAT:
+			return zskernel_float8_from_decimal(a->vals, (double) power_of_ten(a->scale), n, rows,
+												expr->vals);
+		case ZS_EXPR_ROUND:
+			return run_round(expr, a, rows);
+		case ZS_EXPR_DATE_TO_TIMESTAMP:
+			return zskernel_in_range_int64(a->vals, FIRST_DATE, LAST_TIMESTAMP_DATE, n, rows) &&
+				zskernel_scale_up_int64(a->vals, USECS_PER_DAY, n, rows, expr->vals);
+		case ZS_EXPR_TIMESTAMP_TO_DATE:
+			zskernel_floor_int64(a->vals, USECS_PER_DAY, n, expr->vals);
+			return zskernel_in_range_int64(a->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows);
+		case ZS_EXPR_TIMESTAMP_ADD:
+			return run_timestamp_add(expr, a, rows);
+		default:
+			return false;
+	}
+}
+
+static bool
+run_binary(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b, const uint64 *rows)
+{
+	uint32		n = expr->vector.nrows;
+
+	if (expr->kind == ZS_EXPR_DATE_ADD || expr->kind == ZS_EXPR_DATE_DIFF)
+	{
+		if (!zskernel_in_range_int64(a->vals, FIRST_DATE, LAST_DATE, n, rows) ||
+			(expr->kind == ZS_EXPR_DATE_DIFF &&
+			 !zskernel_in_range_int64(b->vals, FIRST_DATE, LAST_DATE, n, rows)))
+			return false;
+		if (!(expr->op == ZS_ARITH_ADD ? zskernel_add_int64(4, a->vals, b->vals, n, rows, expr->vals) :
+			  zskernel_sub_int64(4, a->vals, b->vals, n, rows, expr->vals)))
+			return false;
+		return expr->kind == ZS_EXPR_DATE_DIFF ||
+			zskernel_in_range_int64(expr->vals, FIRST_DATE, LAST_DATE, n, rows);
+	}
+	switch (expr->domain)
+	{
+		case ZS_DOMAIN_DECIMAL:
+			return run_decimal_arith(expr, a, b, rows);
+		case ZS_DOMAIN_FLOAT4:
+			return zskernel_arith_float4(expr->op, a->vals, b->vals, n, rows, expr->vals);
+		case ZS_DOMAIN_FLOAT8:
+			return zskernel_arith_float8(expr->op, a->vals, b->vals, n, rows, expr->vals);
+		default:
+			break;
+	}
+	switch (expr->op)
+	{
+		case ZS_ARITH_ADD:
+			return zskernel_add_int64(expr->width, a->vals, b->vals, n, rows, expr->vals);
+		case ZS_ARITH_SUB:
+			return zskernel_sub_int64(expr->width, a->vals, b->vals, n, rows, expr->vals);
+		case ZS_ARITH_MUL:
+			return zskernel_mul_int64(expr->width, a->vals, b->vals, n, rows, expr->vals);
+		case ZS_ARITH_DIV:
+			return zskernel_div_int64(expr->width, a->vals, b->vals, n, rows, expr->vals);
+		case ZS_ARITH_MOD:
+			return zskernel_mod_int64(a->vals, b->vals, n, rows, expr->vals);
+	}
+	return false;
+}
+
+/* All functions here are strict. */
+static bool
+run_function(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+{
+	const ZsColumnVector *args[2] = {NULL, NULL};
+	ZsColumnVector *vector;
+	uint64		rows[ZS_KERNEL_WORDS];
+	uint32		nrows = ZS_KERNEL_ROWS;
+
+	Assert(expr->nargs == 1 || expr->nargs == 2);
+	for (int i = 0; i < expr->nargs; i++)
+	{
+		args[i] = run_expr(run, expr->args[i], sel);
+		if (args[i] == NULL)
+			return false;
+		nrows = Min(nrows, args[i]->nrows);
+	}
+	vector = start_vector(expr, nrows);
+	for (int i = 0; i < expr->nargs; i++)
+		add_nulls(vector, args[i]);
+	rows_with_values(vector, sel, rows);
+	return expr->nargs == 1 ? run_unary(expr, args[0], rows) : run_binary(expr, args[0], args[1], rows);
+}
+
+/* ---- choices ------------------------------------------------------------------------------- */
+
+/* What branches gave, for the rows of each. */
+typedef struct Branches
+{
+	int			n;
+	const ZsColumnVector **vectors;
+	uint64	   (*rows)[ZS_KERNEL_WORDS];
+} Branches;
+
+static void
+start_branches(Branches *branches, int n)
+{
+	branches->n = 0;
+	branches->vectors = palloc(n * sizeof(ZsColumnVector *));
+	branches->rows = palloc(n * sizeof(*branches->rows));
+}
+
+static void
+end_branches(Branches *branches)
+{
+	pfree(branches->vectors);
+	pfree(branches->rows);
+}
+
+/* Runs a branch for its rows. */
+static bool
+add_branch(const ExprRun *run, Branches *branches, ZsExpr *arg, const uint64 *rows)
+{
+	if (!zskernel_bits_any(rows))
+		return true;
+	branches->vectors[branches->n] = run_expr(run, arg, rows);
+	zskernel_bits_copy(branches->rows[branches->n], rows);
+	return branches->vectors[branches->n++] != NULL;
+}
+
+/* Puts the values of one branch, at the vector's scale, into the vector. */
+static bool
+merge_branch(ZsExpr *expr, const ZsColumnVector *branch, const uint64 *rows, bool same_dscale)
+{
+	const int64 *vals = branch->vals;
+
+	if (branch->scale != expr->vector.scale)
+	{
+		if (expr->scaled[0] == NULL)
+			expr->scaled[0] = make_vals(expr);
+		vals = expr->scaled[0];
+		if (!zskernel_scale_up_int64(branch->vals, power_of_ten(expr->vector.scale - branch->scale),
+									 branch->nrows, rows, expr->scaled[0]))
+			return false;
+	}
+	zskernel_merge_int64(vals, rows, expr->vals);
+	if (!same_dscale)
+	{
+		uint8	   *dscales = get_dscales(expr);
+
+		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+		{
+			for (uint64 word = rows[w]; word != 0; word &= word - 1)
+				dscales[w * 64 + __builtin_ctzll(word)] =
+					(uint8) dscale_of(branch, w * 64 + __builtin_ctzll(word));
+		}
+		expr->vector.dscales = dscales;
+	}
+	return true;
+}
+
+/* Makes one vector of the branches' ones; rows of sel that no branch has are NULL. */
+static bool
+merge_branches(ZsExpr *expr, const Branches *branches, const uint64 *sel)
+{
+	ZsColumnVector *vector = start_vector(expr, ZS_KERNEL_ROWS);
+	bool		same_dscale = true;
+	bool		first = true;
+
+	zskernel_bits_copy(vector->nulls, sel);
+	for (int i = 0; i < branches->n; i++)
+	{
+		const ZsColumnVector *branch = branches->vectors[i];
+		uint64		rows[ZS_KERNEL_WORDS];
+
+		rows_with_values(branch, branches->rows[i], rows);
+		if (!zskernel_bits_any(rows))
+			continue;
+		if (expr->domain == ZS_DOMAIN_DECIMAL)
+		{
+			same_dscale = same_dscale && branch->dscales == NULL &&
+				(first || branch->scale == vector->scale);
+			vector->scale = Max(vector->scale, branch->scale);
+			first = false;
+		}
+	}
+	for (int i = 0; i < branches->n; i++)
+	{
+		uint64		rows[ZS_KERNEL_WORDS];
+
+		rows_with_values(branches->vectors[i], branches->rows[i], rows);
+		if (!zskernel_bits_any(rows))
+			continue;
+		if (!merge_branch(expr, branches->vectors[i], rows, same_dscale))
+			return false;
+		zskernel_bits_andnot(vector->nulls, rows);
+	}
+	vector->has_nulls = zskernel_bits_any(vector->nulls);
+	return true;
+}
+
+static bool
+run_case(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+{
+	Branches	branches;
+	uint64		left[ZS_KERNEL_WORDS];
+	uint64		rows[ZS_KERNEL_WORDS];
+	bool		ok = true;
+
+	start_branches(&branches, expr->nargs);
+	zskernel_bits_copy(left, sel);
+	for (int i = 0; i < expr->nconds && ok && zskernel_bits_any(left); i++)
+	{
+		ZsTruth		truth;
+
+		ok = zsvector_qual_run(expr->conds[i], run->input, left, &truth, run->counts);
+		if (!ok)
+			break;
+		zskernel_bits_copy(rows, left);
+		zskernel_bits_and(rows, truth.yes);
+		zskernel_bits_andnot(left, rows);
+		ok = add_branch(run, &branches, expr->args[i], rows);
+	}
+	if (ok && expr->nargs > expr->nconds)
+		ok = add_branch(run, &branches, expr->args[expr->nconds], left);
+	ok = ok && merge_branches(expr, &branches, sel);
+	end_branches(&branches);
+	return ok;
+}
+
+static bool
+run_coalesce(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+{
+	Branches	branches;
+	uint64		left[ZS_KERNEL_WORDS];
+	bool		ok = true;
+
+	start_branches(&branches, expr->nargs);
+	zskernel_bits_copy(left, sel);
+	for (int i = 0; i < expr->nargs && ok && zskernel_bits_any(left); i++)
+	{
+		const ZsColumnVector *vector;
+
+		ok = add_branch(run, &branches, expr->args[i], left);
+		if (!ok)
+			break;
+		vector = branches.vectors[branches.n - 1];
+		if (!vector->has_nulls)
+			break;
+		zskernel_bits_and(left, vector->nulls);
+	}
+	ok = ok && merge_branches(expr, &branches, sel);
+	end_branches(&branches);
+	return ok;
+}
+
+static bool
+run_nullif(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+{
+	const ZsColumnVector *arg = run_expr(run, expr->args[0], sel);
+	ZsColumnVector *vector;
+	ZsTruth		truth;
+
+	if (arg == NULL || !zsvector_qual_run(expr->conds[0], run->input, sel, &truth, run->counts))
+		return false;
+	vector = start_vector(expr, arg->nrows);
+	vector->vals = arg->vals;
+	vector->scale = arg->scale;
+	vector->dscales = arg->dscales;
+	add_nulls(vector, arg);
+	if (!vector->has_nulls)
+		zskernel_bits_clear(vector->nulls);
+	zskernel_bits_and(truth.yes, sel);
+	zskernel_bits_or(vector->nulls, truth.yes);
+	vector->has_nulls = true;
+	return true;
+}
+
+static bool
+run_bool(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+{
+	ZsColumnVector *vector;
+	ZsTruth		truth;
+
+	if (!zsvector_qual_run(expr->conds[0], run->input, sel, &truth, run->counts))
+		return false;
+	vector = start_vector(expr, ZS_KERNEL_ROWS);
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		for (int k = 0; k < 64; k++)
+			expr->vals[w * 64 + k] = (int64) (truth.yes[w] >> k & 1);
+		vector->nulls[w] = sel[w] & ~(truth.yes[w] | truth.no[w]);
+	}
+	vector->has_nulls = zskernel_bits_any(vector->nulls);
+	return true;
+}
+
+/* ---- all ----------------------------------------------------------------------------------- */
+
+static bool
+compute(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+{
+	switch (expr->kind)
+	{
+		case ZS_EXPR_COLUMN:
+			return run_column(run, expr, sel);
+		case ZS_EXPR_CONST:
+			return run_const(expr);
+		case ZS_EXPR_CASE:
+			return run_case(run, expr, sel);
+		case ZS_EXPR_COALESCE:
+			return run_coalesce(run, expr, sel);
+		case ZS_EXPR_NULLIF:
+			return run_nullif(run, expr, sel);
+		case ZS_EXPR_BOOL:
+			return run_bool(run, expr, sel);
+		default:
+			return run_function(run, expr, sel);
+	}
+}
+
+static const ZsColumnVector *
+run_expr(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+{
+	uint64		rows[ZS_KERNEL_WORDS];
+
+	zskernel_bits_copy(rows, sel);
+	if (expr->serial == run->serial)
+	{
+		zskernel_bits_andnot(rows, expr->done);
+		if (!zskernel_bits_any(rows))
+			return expr->result;
+		zskernel_bits_or(rows, expr->done);
+	}
+	expr->serial = 0;
+	if (!compute(run, expr, rows))
+		return NULL;
+	expr->serial = run->serial;
+	zskernel_bits_copy(expr->done, rows);
+	return expr->result;
+}
+
+const ZsColumnVector *
+zsvector_expr_run(ZsExpr *expr, ZsInput *input, const uint64 *sel, ZsQualCounts *counts)
+{
+	ExprRun		run = {.input = input, .serial = input->serial, .counts = counts};
+
+	return run_expr(&run, expr, sel);
+}
