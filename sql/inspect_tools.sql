@@ -6,6 +6,9 @@ where name in ('amcheck', 'pg_prewarm', 'pg_surgery', 'pg_visibility', 'pgrowloc
 \else
 \quit
 \endif
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set horizon :abs_srcdir '/sql/include/horizon.sql'
+\i :horizon
 set client_min_messages = warning;
 create schema tools;
 set search_path = public, tools;
@@ -19,7 +22,7 @@ create table tools_z (a int primary key, b text) using zedstore;
 insert into tools_z select i, md5(i::text) from generate_series(1, 20000) i;
 insert into tools_z values (20001, 'row tree');
 delete from tools_z where a % 100 = 0;
-vacuum tools_z;
+:vacuum tools_z;
 
 -- these know heap alone
 select * from pgrowlocks('tools_z');
@@ -36,7 +39,7 @@ select leaf_pages > 10 from pgstatindex('tools_z_pkey');
 select all_visible > 70, all_visible = all_frozen from pg_visibility_map_summary('tools_z');
 select pg_truncate_visibility_map('tools_z');
 select all_visible, all_frozen from pg_visibility_map_summary('tools_z');
-vacuum tools_z;
+:vacuum tools_z;
 select all_visible > 70, all_visible = all_frozen from pg_visibility_map_summary('tools_z');
 select * from zs_check('tools_z');
 
@@ -56,7 +59,7 @@ select severity, message from zs_check('no_columns', true);
 select count(a), sum(a) from no_columns;
 insert into no_columns select i from generate_series(1, 5000) i;
 update no_columns set a = 6;
-vacuum no_columns;
+:vacuum no_columns;
 select severity, message from zs_check('no_columns', true);
 drop table no_columns;
 
@@ -72,7 +75,7 @@ rollback;
 alter table aborted add column d box;
 insert into aborted values (7, box '((1,1),(2,2))');
 select * from zs_check('aborted') where severity <> 'notice';
-vacuum aborted;
+:vacuum aborted;
 select * from zs_check('aborted') where severity <> 'notice';
 select * from aborted;
 drop table aborted;

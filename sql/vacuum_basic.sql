@@ -4,6 +4,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set include :abs_srcdir '/sql/include/twins.sql'
 \i :include
+\set horizon :abs_srcdir '/sql/include/horizon.sql'
+\i :horizon
 create schema vacuum_basic;
 set search_path = vacuum_basic, public;
 create extension if not exists pageinspect;
@@ -32,7 +34,7 @@ end $$;
 -- all visible
 set enable_seqscan = off;
 set enable_bitmapscan = off;
-vacuum t_z;
+:vacuum t_z;
 select relstats('t_z');
 select heap_fetches('select count(a) from t_z where a between 1 and 9000');
 -- a change takes the bit away, of those rows only
@@ -50,10 +52,10 @@ create function btree_entries(idx text) returns bigint language sql as $$
 		lateral bt_page_stats(idx, b) s where s.type = 'l'
 $$;
 select btree_entries('t_z_a') >= 10000;
-vacuum (index_cleanup off) t_z;
+:vacuum (index_cleanup off) t_z;
 select btree_entries('t_z_a') >= 10000;
 select test.same('select * from t_@');
-vacuum t_z;
+:vacuum t_z;
 select relstats('t_z');
 select btree_entries('t_z_a') - (select count(*) from t_z) between 0 and 40 as entries_gone;
 select test.same('select * from t_@');
@@ -70,7 +72,7 @@ select test.check('t_z');
 
 -- rows that somebody may see stay; updates are deletes, too
 select test.both('update t_@ set b = ''updated'' where a between 1 and 2000');
-vacuum t_z;
+:vacuum t_z;
 select test.same('select * from t_@');
 select relstats('t_z');
 -- aborted rows go
@@ -78,7 +80,7 @@ begin;
 insert into t_z select i, 'aborted' from generate_series(40000, 45000) i;
 insert into t_z values (45001, 'aborted');
 rollback;
-vacuum t_z;
+:vacuum t_z;
 select relstats('t_z');
 select test.same('select * from t_@');
 select test.check('t_z');
@@ -100,33 +102,33 @@ begin
 	end loop;
 end $$;
 select age(relfrozenxid) > 100 as old from pg_class where oid = 'f_z'::regclass;
-vacuum (freeze) f_z;
+:vacuum (freeze) f_z;
 select age(relfrozenxid) < 10 as advanced, mxid_age(relminmxid) < 10 as multi from pg_class where oid = 'f_z'::regclass;
 select count(*), min(a), max(a), bool_and(xmin::text = '2') as frozen from f_z;
 insert into f_z values (6000);
 update f_z set a = 0 where a = 2;
-vacuum (freeze) f_z;
+:vacuum (freeze) f_z;
 select count(*), min(a), max(a), bool_and(xmin::text = '2') as frozen from f_z;
-vacuum (freeze, disable_page_skipping) f_z;
+:vacuum (freeze, disable_page_skipping) f_z;
 select test.check('f_z');
 
 -- an empty table, a table that becomes empty, temporary and unlogged tables, a materialized view
 create table e_z (a int) using zedstore with (autovacuum_enabled = off);
-vacuum e_z;
+:vacuum e_z;
 insert into e_z select generate_series(1, 5000);
 delete from e_z;
-vacuum (freeze) e_z;
+:vacuum (freeze) e_z;
 select count(*), relstats('e_z') from e_z;
 insert into e_z values (1);
 select * from e_z;
 select test.check('e_z');
 create materialized view mv_z using zedstore as select generate_series(1, 3000) as a;
-vacuum (freeze, analyze) mv_z;
+:vacuum (freeze, analyze) mv_z;
 select count(*) from mv_z;
 create unlogged table unl_z (a int) using zedstore;
 insert into unl_z select generate_series(1, 5000);
 delete from unl_z where a > 10;
-vacuum (freeze) unl_z;
+:vacuum (freeze) unl_z;
 select count(*) from unl_z;
 select test.check('unl_z');
 
@@ -138,11 +140,11 @@ create index on p_z (b);
 create index on p_z (c);
 delete from p_z where a % 3 > 0;
 set min_parallel_index_scan_size = 0;
-vacuum (parallel 2) p_z;
+:vacuum (parallel 2) p_z;
 select count(*), (select count(*) from p_z where a > 0), (select count(*) from p_z where b < 0) from p_z;
 delete from p_z where a % 2 = 0;
 set maintenance_work_mem = '64kB';
-vacuum (parallel 0) p_z;
+:vacuum (parallel 0) p_z;
 reset maintenance_work_mem;
 select count(*), (select count(*) from p_z where a > 0), (select count(*) from p_z where b < 0) from p_z;
 select test.check('p_z');

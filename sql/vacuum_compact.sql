@@ -4,6 +4,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set include :abs_srcdir '/sql/include/twins.sql'
 \i :include
+\set horizon :abs_srcdir '/sql/include/horizon.sql'
+\i :horizon
 create schema vacuum_compact;
 set search_path = vacuum_compact, public;
 
@@ -39,7 +41,7 @@ $$;
 select insert_rows(1, 10000);
 create index t_z_i on t_z (i);
 select shape('t_z');
-vacuum t_z;
+:vacuum t_z;
 select shape('t_z');
 select test.same('select * from t_@');
 set enable_seqscan = off;
@@ -50,7 +52,7 @@ select overflow_blocks('t_z') > 0;
 
 -- nothing to do the second time
 create table before as select * from pg_zs_segments('t_z');
-vacuum t_z;
+:vacuum t_z;
 select count(*) from (select * from before except select * from pg_zs_segments('t_z')) d;
 
 -- the rest of an open stripe stays, also for zs_compact()
@@ -59,22 +61,22 @@ select zs_compact('t_z');
 -- a setting keeps VACUUM from it
 select insert_rows(10001, 16000);
 set zedstore.enable_compaction = off;
-vacuum t_z;
+:vacuum t_z;
 select shape('t_z');
 reset zedstore.enable_compaction;
-vacuum t_z;
+:vacuum t_z;
 select shape('t_z');
 select test.same('select * from t_@');
 select test.check('t_z');
 
 -- few rows lost: the segment stays; more than half: it is replaced; overflow values go
 select test.both('delete from t_@ where i % 8 = 0');
-vacuum t_z;
+:vacuum t_z;
 select shape('t_z');
 select test.same('select * from t_@');
 select overflow_blocks('t_z') as overflow_before \gset
 select test.both('delete from t_@ where i % 4 <> 1');
-vacuum t_z;
+:vacuum t_z;
 select shape('t_z');
 select overflow_blocks('t_z') < :overflow_before / 2;
 select test.same('select * from t_@');
@@ -84,7 +86,7 @@ select test.check('t_z');
 -- updates move rows to new places; their values follow
 select test.both('update t_@ set s = s || ''!'', n = -n where i % 3 = 0');
 select test.both('update t_@ set big = repeat(''new'', 4000) where i % 101 = 0');
-vacuum t_z;
+:vacuum t_z;
 select zs_compact('t_z') >= 0;
 select zs_compact('t_z');
 select test.same('select * from t_@');
@@ -95,26 +97,26 @@ select test.check('t_z');
 select insert_rows(20001, 25000);
 select test.both('alter table t_@ add column added text default ''added''');
 select test.both('alter table t_@ add column wide text default repeat(''w'', 300)');
-vacuum t_z;
+:vacuum t_z;
 select test.same('select * from t_@');
 select count(*) from pg_zs_segments('t_z') where attname in ('added', 'wide');
 select test.both('insert into t_@ (i, added) select i, ''own'' from generate_series(30001, 36000) i');
 select test.both('update t_@ set added = ''changed'' where i between 20001 and 20100');
-vacuum t_z;
+:vacuum t_z;
 select zs_compact('t_z') >= 0;
 select test.same('select * from t_@');
 select test.check('t_z');
 select test.both('alter table t_@ drop column big');
 select test.both('alter table t_@ drop column i');
 select test.both('insert into t_@ (s) values (''after the drop'')');
-vacuum t_z;
+:vacuum t_z;
 select sum(nblocks - nfree) <= 4 from pg_zs_trees('t_z') where attno in (1, 12);
 select test.same('select * from t_@');
 select test.check('t_z');
 
 -- everything goes
 select test.both('delete from t_@');
-vacuum t_z;
+:vacuum t_z;
 select count(*) from pg_zs_segments('t_z');
 select test.same('select * from t_@');
 select test.check('t_z');
@@ -135,7 +137,7 @@ begin
 	end loop;
 end $$;
 select count(*) from pg_zs_segments('m_z') where attno = 2;
-vacuum m_z;
+:vacuum m_z;
 select count(*) < 6 from pg_zs_segments('m_z') where attno = 2;
 select test.same('select * from m_@');
 select test.check_tight('m_z');
@@ -158,14 +160,14 @@ savepoint b;
 insert into m_z select i, 'undone' from generate_series(1, 100) i;
 rollback to b;
 commit;
-vacuum m_z;
+:vacuum m_z;
 select test.same('select * from m_@');
 select zs_compact('m_z') > 0;
 select test.same('select * from m_@');
 select test.check('m_z');
 
 -- every row number that no row has is retired, so all blocks but those of open stripes are visible to all
-vacuum m_z;
+:vacuum m_z;
 select relpages - relallvisible <= 8 * 4 from pg_class where oid = 'm_z'::regclass;
 
 -- ANALYZE and sampling see moved rows
@@ -183,8 +185,8 @@ begin
 		insert into ut values (k, 'b' || k);
 	end loop;
 end $$;
-vacuum tt;
-vacuum ut;
+:vacuum tt;
+:vacuum ut;
 select shape('tt'), shape('ut');
 select count(*), sum(a), count(distinct b) from tt;
 select count(*), sum(a), count(distinct b) from ut;

@@ -4,6 +4,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set include :abs_srcdir '/sql/include/twins.sql'
 \i :include
+\set horizon :abs_srcdir '/sql/include/horizon.sql'
+\i :horizon
 create schema vacuum_relocate;
 set search_path = vacuum_relocate, public;
 create function file_blocks(t regclass) returns bigint language sql as
@@ -23,20 +25,20 @@ reset zedstore.min_segment_rows;
 create unique index on rows_z (a);
 select file_blocks('rows_z') as size_of_rows \gset
 set zedstore.enable_relocation = off;
-vacuum rows_z;
+:vacuum rows_z;
 select file_blocks('rows_z') > :size_of_rows as stays;
 select test.same('table rows_@');
 reset zedstore.enable_relocation;
-vacuum (truncate off) rows_z;
+:vacuum (truncate off) rows_z;
 select file_blocks('rows_z') > :size_of_rows as stays;
-vacuum rows_z;
+:vacuum rows_z;
 select is_tight('rows_z'), file_blocks('rows_z') < :size_of_rows as shorter;
 select test.check_tight('rows_z');
 select test.same('table rows_@');
 
 -- There is nothing to do for another one; what comes next finds its way.
 select file_blocks('rows_z') as size_before \gset
-vacuum rows_z;
+:vacuum rows_z;
 select file_blocks('rows_z') = :size_before as same;
 set enable_seqscan = off;
 select * from rows_z where a = 29999;
@@ -53,9 +55,9 @@ begin
 		execute format('update rows_h set c = c + 1 where hashint4(a # %s) %% 5 = 0', round);
 	end loop;
 end $$;
-vacuum rows_z;
+:vacuum rows_z;
 select test.both($$ delete from rows_@ where a % 11 = 3 $$);
-vacuum rows_z;
+:vacuum rows_z;
 select is_tight('rows_z', 1.25);
 select test.check_tight('rows_z');
 select test.same('table rows_@');
@@ -71,14 +73,14 @@ begin
 		execute format('update pieces_h set b = b + 1 where hashint4(a # %s) %% 5 = 0', round);
 	end loop;
 end $$;
-vacuum pieces_z;
+:vacuum pieces_z;
 select is_tight('pieces_z', 1.03);
 select test.check_tight('pieces_z');
 select test.same('table pieces_@');
 
 -- All that is left is one row at the end: roots and the last pages move.
 select test.both($$ delete from rows_@ where a <> 29990 $$);
-vacuum rows_z;
+:vacuum rows_z;
 select file_blocks('rows_z') < 64 as short;
 select test.same('table rows_@');
 select test.both($$ insert into rows_@ select i, 'again', i, null from generate_series(1, 5000) i $$);
@@ -95,7 +97,7 @@ insert into large_z select i, repeat('x', 1000) from generate_series(4006, 8000)
 reset zedstore.min_segment_rows;
 select file_blocks('large_z') as size_before \gset
 delete from large_z where a not in (1, 4003, 8000);
-vacuum large_z;
+:vacuum large_z;
 select file_blocks('large_z') between :size_before / 3 and :size_before * 2 / 3 as half;
 select a, length(b) from large_z order by a;
 select test.check_tight('large_z');
@@ -115,7 +117,7 @@ begin
 	execute format('insert into unlogged_z select %s from generate_series(1, 8000) i', vals);
 end $$;
 select file_blocks('wide_z') as size_before \gset
-vacuum wide_z, temp_z, unlogged_z;
+:vacuum wide_z, temp_z, unlogged_z;
 select file_blocks('wide_z') < :size_before as wide, file_blocks('temp_z') < :size_before as temp,
 	file_blocks('unlogged_z') < :size_before as unlogged;
 select count(*), sum(c1), sum(c150) from wide_z;

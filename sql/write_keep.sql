@@ -5,6 +5,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set include :abs_srcdir '/sql/include/twins.sql'
 \i :include
+\set horizon :abs_srcdir '/sql/include/horizon.sql'
+\i :horizon
 \set VERBOSITY terse
 create schema write_keep;
 set search_path = write_keep, public;
@@ -127,12 +129,12 @@ set client_min_messages = warning;
 call create_tables();
 reset client_min_messages;
 call run();
-vacuum t_z;
+:vacuum t_z;
 select verify();
 select zs_compact('t_z') is not null;
 select verify();
 select change('update t_@ set c = c + 1');
-vacuum t_z;
+:vacuum t_z;
 select verify();
 
 -- what was shared is freed with the last row that has it
@@ -140,11 +142,11 @@ delete from t_h where id % 2 = 0;
 delete from t_z where id % 2 = 0;
 update t_h set doc = 'small', late = null where id < 25;
 update t_z set doc = 'small', late = null where id < 25;
-vacuum t_z;
+:vacuum t_z;
 select verify();
 delete from t_h;
 delete from t_z;
-vacuum t_z;
+:vacuum t_z;
 select verify(), pg_relation_size('t_z') < 300000 as is_small;
 
 -- transactions and subtransactions that are rolled back, in the buffer, or written when somebody reads
@@ -194,7 +196,7 @@ begin
 	end loop;
 end $$;
 select verify();
-vacuum t_z;
+:vacuum t_z;
 select verify();
 begin;
 insert into t_h select 100, 1, words(100, 30000);
@@ -204,7 +206,7 @@ update t_z set c = 2 where id = 100;
 update t_h set c = 3 where id = 100;
 update t_z set c = 3 where id = 100;
 commit;
-vacuum t_z;
+:vacuum t_z;
 select verify();
 
 -- many rows in one statement, which would get stripes of their own; large values only in the later ones, or in every other one
@@ -217,7 +219,7 @@ update many_h set c = c + 1;
 select pg_relation_size('many') - :before < 800000 as shared;
 select count(*) from (table many except table many_h) d;
 select * from zs_check('many', true);
-vacuum many;
+:vacuum many;
 select * from zs_check('many', true);
 
 -- one row that shares its value does not make rows of all that follow
@@ -241,7 +243,7 @@ update values_z set id = 2;
 update values_z set id = 3, v7 = v7 || 'x';
 select id, md5(v1 || v30) = md5(words(1, 1500) || words(30, 1500)) as same, length(v7) from values_z;
 select * from zs_check('values_z', true);
-vacuum values_z;
+:vacuum values_z;
 select * from zs_check('values_z', true);
 
 -- rows that the row tree cannot take write their values again
@@ -279,13 +281,13 @@ select c, md5(doc) = md5(words(1, 1000000)) from one;
 set zedstore.enable_value_sharing = off;
 call create_tables();
 call run();
-vacuum t_z;
+:vacuum t_z;
 select verify();
 
 -- a rewrite ends sharing; so does another access method
 reset zedstore.enable_value_sharing;
 select change('update t_@ set c = c + 1');
-vacuum full t_z;
+:vacuum full t_z;
 select verify();
 -- written once, since shorter values are in columns now
 select change('update t_@ set c = c + 1 where id < 10');
