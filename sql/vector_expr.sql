@@ -22,7 +22,7 @@ BEGIN
 	END;
 	PERFORM set_config('zedstore.debug_vector', 'force', true);
 	FOR line IN EXECUTE 'EXPLAIN ' || replace(query, '@', 'z') LOOP
-		ours := ours OR line LIKE '%ZedstoreAgg%';
+		ours := ours OR line LIKE '%ZedstoreAgg) on%';
 	END LOOP;
 	FOREACH mode IN ARRAY ARRAY['none', 'off', 'force', 'verify', 'rows'] LOOP
 		PERFORM set_config('zedstore.enable_vector_agg', CASE mode WHEN 'none' THEN 'off' ELSE 'on' END, true);

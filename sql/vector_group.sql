@@ -17,7 +17,7 @@ BEGIN
 	EXECUTE replace(query, '@', 'h') INTO expected;
 	PERFORM set_config('zedstore.debug_vector', 'force', true);
 	FOR line IN EXECUTE 'EXPLAIN ' || replace(query, '@', 'z') LOOP
-		ours := ours OR line LIKE '%ZedstoreAgg%';
+		ours := ours OR line LIKE '%ZedstoreAgg) on%';
 	END LOOP;
 	FOREACH mode IN ARRAY ARRAY['none', 'off', 'force', 'verify', 'rows'] LOOP
 		FOREACH groups IN ARRAY ARRAY['0', '5'] LOOP

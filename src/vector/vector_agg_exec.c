@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * vector_agg_exec.c
- *	  Executes aggregates over one table by batches.
+ *	  Executes aggregates by batches, over one table or over the rows of a plan.
  *
  * For each batch the filter's program runs, then each aggregate takes its column's values at the rows that
  * passed.  Programs and kernels never raise an error.  Where one of them meets something that it must not
@@ -47,6 +47,7 @@
 #include "utils/syscache.h"
 
 #include "vector_agg.h"
+#include "vector_agg_plan.h"
 #include "vector_group.h"
 #include "vector_input.h"
 #include "vector_internal.h"
@@ -89,6 +90,7 @@ typedef struct AggNodeState
 	int			nkeys;			/* 0: one group of all rows */
 	ZsGroupKey *keys;
 	List	   *key_exprs;
+	List	   *shown_keys;		/* by EXPLAIN */
 	int			naggs;
 	NodeAgg    *aggs;
 	ZsAggValue *values;			/* naggs for each group */
@@ -152,10 +154,12 @@ group_of_row(AggNodeState *state)
 	Datum		values[ZS_MAX_GROUP_KEYS];
 	bool		isnull[ZS_MAX_GROUP_KEYS];
 	uint32		group;
+	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
 
 	for (int k = 0; k < state->nkeys; k++)
 		values[k] = slot_getattr(state->input->slot, state->keys[k].attno, &isnull[k]);
 	group = zsvector_groups_assign_row(state->groups, values, isnull);
+	MemoryContextSwitchTo(old);
 	grow_values(state);
 	return group;
 }
@@ -482,7 +486,9 @@ is_too_large(AggNodeState *state)
 	Size		memory = MemoryContextMemAllocated(state->context, true);
 
 	state->counts.memory = Max(state->counts.memory, memory);
-	if (state->nkeys == 0 || state->nbits >= MAX_BITS)
+	/* the rows of a plan come once */
+	if (state->nkeys == 0 || state->nbits >= MAX_BITS ||
+		(state->css.custom_ps != NIL && !state->partial))
 		return false;
 	if (zs_debug_vector_groups > 0 &&
 		zsvector_groups_count(state->groups) > (uint32) zs_debug_vector_groups && state->nbits < 6)
@@ -689,56 +695,84 @@ check_equality_permission(Oid function)
 	InvokeFunctionExecuteHook(function);
 }
 
+/* Keys and aggregates, over the table's columns or over those that are made of a plan's rows. */
+static void
+read_plan(AggNodeState *state, CustomScan *cscan, Index varno)
+{
+	List	   *exprs = NIL;
+	ListCell   *lc;
+
+	foreach(lc, cscan->custom_scan_tlist)
+	{
+		Expr	   *expr = lfirst_node(TargetEntry, lc)->expr;
+
+		if (!IsA(expr, Aggref))
+			state->shown_keys = lappend(state->shown_keys, expr);
+		exprs = lappend(exprs, expr);
+	}
+	if (cscan->scan.scanrelid == 0)
+		exprs = list_nth(cscan->custom_private, ZS_AGG_OVER_INPUTS);
+	else
+	{
+		int			planned_relid = intVal(list_nth(cscan->custom_private, ZS_AGG_RELID));
+
+		/* expressions in custom_private have the numbers of the time of planning */
+		state->filter_clauses = copyObject(list_nth(cscan->custom_private, ZS_AGG_FILTER));
+		if (planned_relid != (int) varno)
+			ChangeVarNodes((Node *) state->filter_clauses, planned_relid, varno, 0);
+	}
+	foreach(lc, exprs)
+	{
+		if (IsA(lfirst(lc), Aggref))
+			state->aggrefs = lappend(state->aggrefs, lfirst(lc));
+		else
+			state->key_exprs = lappend(state->key_exprs, lfirst(lc));
+	}
+	state->partial = boolVal(list_nth(cscan->custom_private, ZS_AGG_PARTIAL));
+}
+
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	AggNodeState *state = (AggNodeState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
-	TupleDesc	desc = RelationGetDescr(node->ss.ss_currentRelation);
-	Index		scanrelid = cscan->scan.scanrelid;
-	int			planned_relid = intVal(linitial(cscan->custom_private));
+	bool		by_scan = cscan->scan.scanrelid > 0;
+	Index		varno = by_scan ? cscan->scan.scanrelid : ZS_ROWS_VARNO;
+	TupleDesc	desc = by_scan ? RelationGetDescr(node->ss.ss_currentRelation) :
+		ExecTypeFromExprList(list_nth(cscan->custom_private, ZS_AGG_INPUTS));
 	ListCell   *lc;
 	ListCell   *lc2;
 
-	/* expressions in custom_private have the numbers of the time of planning */
-	state->filter_clauses = copyObject(lsecond(cscan->custom_private));
-	if (planned_relid != (int) scanrelid)
-		ChangeVarNodes((Node *) state->filter_clauses, planned_relid, scanrelid, 0);
-	foreach(lc, cscan->custom_scan_tlist)
-	{
-		Expr	   *expr = lfirst_node(TargetEntry, lc)->expr;
-
-		if (IsA(expr, Aggref))
-			state->aggrefs = lappend(state->aggrefs, expr);
-		else
-			state->key_exprs = lappend(state->key_exprs, expr);
-	}
+	if (!by_scan)
+		node->custom_ps = list_make1(ExecInitNode(linitial(cscan->custom_plans), estate,
+												  eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD |
+															 EXEC_FLAG_MARK)));
+	read_plan(state, cscan, varno);
 	state->nkeys = list_length(state->key_exprs);
 	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(ZsGroupKey));
-	forboth(lc, state->key_exprs, lc2, lthird(cscan->custom_private))
+	forboth(lc, state->key_exprs, lc2, list_nth(cscan->custom_private, ZS_AGG_EQOPS))
 	{
-		if (!zsvector_group_classify(desc, scanrelid, lfirst(lc), lfirst_oid(lc2),
+		if (!zsvector_group_classify(desc, varno, lfirst(lc), lfirst_oid(lc2),
 									 &state->keys[foreach_current_index(lc)]))
 			elog(ERROR, "rows cannot be grouped by key %d", foreach_current_index(lc) + 1);
 		check_equality_permission(get_opcode(lfirst_oid(lc2)));
 	}
-	state->partial = boolVal(lfourth(cscan->custom_private));
 	state->naggs = list_length(state->aggrefs);
 	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));
-	state->filter = zsvector_qual_compile(desc, scanrelid, (Node *) state->filter_clauses);
+	state->filter = zsvector_qual_compile(desc, varno, (Node *) state->filter_clauses);
 	if (state->filter == NULL)
 		elog(ERROR, "filter has no program");
 
 	/* without a parent: columns come from a slot that is not the node's */
 	state->filter_rows = ExecInitQual(state->filter_clauses, NULL);
-	state->counts_only = state->filter_clauses == NIL && state->nkeys == 0;
+	state->counts_only = by_scan && state->filter_clauses == NIL && state->nkeys == 0;
 	foreach(lc, state->aggrefs)
 	{
 		Aggref	   *aggref = lfirst_node(Aggref, lc);
 		NodeAgg    *agg = &state->aggs[foreach_current_index(lc)];
 
 		check_permissions(aggref);
-		if (!zsvector_agg_classify(desc, scanrelid, aggref, &agg->agg))
+		if (!zsvector_agg_classify(desc, varno, aggref, &agg->agg))
 			elog(ERROR, "aggregate %u has no program", aggref->aggfnoid);
 		if (aggref->aggfilter != NULL)
 			agg->filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);
@@ -765,9 +799,14 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->by_rows = zs_debug_vector == ZS_DEBUG_VECTOR_ROWS;
 	if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY)
 		state->verifier = zsvector_verify_begin(state->aggrefs);
-	state->input = zsvector_input_batch_create(node->ss.ss_currentRelation, scanrelid,
-											   list_concat_copy(state->key_exprs, state->aggrefs),
-											   state->filter_clauses, estate);
+	if (by_scan)
+		state->input = zsvector_input_batch_create(node->ss.ss_currentRelation, varno,
+												   list_concat_copy(state->key_exprs, state->aggrefs),
+												   state->filter_clauses, estate);
+	else
+		state->input = zsvector_input_rows_create(linitial(node->custom_ps),
+												  list_nth(cscan->custom_private, ZS_AGG_INPUTS),
+												  list_nth(cscan->custom_private, ZS_AGG_GUARDS), estate);
 }
 
 static TupleTableSlot *
@@ -783,6 +822,8 @@ agg_end(CustomScanState *node)
 
 	if (state->input != NULL)
 		zsvector_input_end(state->input);
+	if (node->custom_ps != NIL)
+		ExecEndNode(linitial(node->custom_ps));
 }
 
 static void
@@ -795,6 +836,16 @@ agg_rescan(CustomScanState *node)
 	state->part = 0;
 	state->groups_left = 0;
 	ExecScanReScan(&node->ss);
+	if (node->custom_ps != NIL)
+	{
+		PlanState  *child = linitial(node->custom_ps);
+
+		if (node->ss.ps.chgParam != NULL)
+			UpdateChangedParamSet(child, node->ss.ps.chgParam);
+		/* else its first row sees to that */
+		if (child->chgParam == NULL)
+			ExecReScan(child);
+	}
 }
 
 static void
@@ -822,7 +873,7 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		List	   *names = NIL;
 		ListCell   *lc;
 
-		foreach(lc, state->key_exprs)
+		foreach(lc, state->shown_keys)
 			names = lappend(names, deparse_expression(lfirst(lc), context, prefix, true));
 		ExplainPropertyList("Group Key", names, es);
 	}

@@ -13,12 +13,11 @@
  * an error but the aggregates themselves, so neither the order of filter clauses nor that of security
  * levels shows.  HAVING and what the query makes of the aggregates are the executor's.
  *
- * Where the table is worth parallel workers, a second path is offered: each process aggregates the share of the table that it gets, and
- * a Finalize Agg node of core's combines what Gather brings.  Core calls no hook for the partial part, so the whole
- * chain is made here.
+ * Where the table is worth parallel workers, each process aggregates the share of the table that it gets
+ * (vector_agg_partial.c).  What is not one table, or has a filter or expressions that programs do not know, may be aggregated from the rows
+ * of core's plan (vector_agg_rows.c).
  *
- * custom_private of the path: the table's range table index, the filter, keys and aggregates, HAVING, equality operators of the keys,
- * whether it is partial; of the plan: the first two and the last two.  custom_scan_tlist: keys, then aggregates.
+ * custom_scan_tlist: keys, then aggregates.  custom_private: ZsAggPrivate.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -41,7 +40,6 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
-#include "optimizer/prep.h"
 #include "optimizer/restrictinfo.h"
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
@@ -51,6 +49,7 @@
 #include "utils/spccache.h"
 
 #include "vector_agg.h"
+#include "vector_agg_plan.h"
 #include "vector_group.h"
 #include "vector_internal.h"
 #include "zs_base.h"
@@ -90,23 +89,36 @@ query_is_simple(PlannerInfo *root)
 		parse->groupingSets == NIL && !parse->hasTargetSRFs && parse->rowMarks == NIL;
 }
 
-/* All aggregates of the expressions, each once; false if there is a column beside them that is no key. */
+typedef struct CollectContext
+{
+	List	   *keys;
+	List	  **aggrefs;
+} CollectContext;
+
+static bool
+collect_walker(Node *node, void *arg)
+{
+	CollectContext *context = arg;
+
+	if (node == NULL || list_member(context->keys, node))
+		return false;
+	if (IsA(node, Aggref))
+	{
+		*context->aggrefs = list_append_unique(*context->aggrefs, node);
+		return false;
+	}
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar) || IsA(node, GroupingFunc))
+		return true;
+	return expression_tree_walker(node, collect_walker, arg);
+}
+
+/* All aggregates of the expressions, each once; false if there is a column beside them that is in no key. */
 static bool
 collect_aggregates(List *exprs, List *keys, List **aggrefs)
 {
-	List	   *vars = pull_var_clause((Node *) exprs, PVC_INCLUDE_AGGREGATES |
-									   PVC_RECURSE_WINDOWFUNCS | PVC_INCLUDE_PLACEHOLDERS);
-	ListCell   *lc;
+	CollectContext context = {.keys = keys,.aggrefs = aggrefs};
 
-	foreach(lc, vars)
-	{
-		if (list_member(keys, lfirst(lc)))
-			continue;
-		if (!IsA(lfirst(lc), Aggref))
-			return false;
-		*aggrefs = list_append_unique(*aggrefs, lfirst(lc));
-	}
-	return true;
+	return !collect_walker((Node *) exprs, &context);
 }
 
 /* Are there programs for the filter, all keys and all aggregates? */
@@ -135,29 +147,70 @@ can_run(Oid relid, Index varno, List *filter, List *keys, List *eqops, List *agg
 	return result;
 }
 
+/* Can core combine what processes have seen of the aggregates? */
+static bool
+can_combine(Oid relid, Index varno, List *aggrefs)
+{
+	Relation	rel = table_open(relid, NoLock);
+	bool		result = true;
+	ListCell   *lc;
+
+	foreach(lc, aggrefs)
+	{
+		ZsAgg		agg;
+
+		result = result && zsvector_agg_classify(RelationGetDescr(rel), varno, lfirst_node(Aggref, lc), &agg) &&
+			zsvector_agg_has_partial(&agg);
+	}
+	table_close(rel, NoLock);
+	return result;
+}
+
 /* ---- path --------------------------------------------------------------------------- */
+
+static bool
+collect_params(Node *node, List **params)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
+		*params = list_append_unique(*params, node);
+	return expression_tree_walker(node, collect_params, params);
+}
 
 static Plan *
 plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		 List *custom_plans)
 {
 	CustomScan *cscan = makeNode(CustomScan);
-	List	   *filter = copyObject(lsecond(path->custom_private));
+	List	   *private = list_copy_head(path->custom_private, ZS_AGG_SHOWN);
 	AttrNumber	resno = 1;
 	ListCell   *lc;
 
-	/* nobody else does that for expressions in custom_private */
-	fix_opfuncids((Node *) filter);
-	foreach(lc, (List *) lthird(path->custom_private))
+	foreach(lc, (List *) list_nth(path->custom_private, ZS_AGG_SHOWN))
 		cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
 										   makeTargetEntry(copyObject(lfirst(lc)), resno++, NULL, false));
+	if (custom_plans != NIL)
+		lfirst(list_nth_cell(private, ZS_AGG_INPUTS)) =
+			zsvector_agg_resolve_inputs(list_nth(private, ZS_AGG_INPUTS),
+										((Plan *) linitial(custom_plans))->targetlist);
+	private = copyObject(private);
+
+	/* nobody else does that for expressions in custom_private */
+	fix_opfuncids((Node *) list_nth(private, ZS_AGG_FILTER));
+	fix_opfuncids((Node *) list_nth(private, ZS_AGG_INPUTS));
+	fix_opfuncids((Node *) list_nth(private, ZS_AGG_OVER_INPUTS));
+
+	/* and nobody looks for parameters there, nor in custom_scan_tlist */
+	(void) collect_params((Node *) list_nth(private, ZS_AGG_FILTER), &cscan->custom_exprs);
+	(void) collect_params((Node *) list_nth(path->custom_private, ZS_AGG_SHOWN), &cscan->custom_exprs);
+
 	cscan->scan.plan.targetlist = tlist;
-	cscan->scan.plan.qual = copyObject(lfourth(path->custom_private));
-	cscan->scan.scanrelid = intVal(linitial(path->custom_private));
+	cscan->scan.plan.qual = copyObject(list_nth(path->custom_private, ZS_AGG_HAVING));
+	cscan->scan.scanrelid = intVal(list_nth(private, ZS_AGG_RELID));
 	cscan->flags = path->flags;
-	cscan->custom_private = list_make4(linitial(path->custom_private), filter,
-									   list_nth(path->custom_private, 4),
-									   list_nth(path->custom_private, 5));
+	cscan->custom_plans = custom_plans;
+	cscan->custom_private = private;
 	cscan->methods = &zsvector_agg_scan_methods;
 	return &cscan->scan.plan;
 }
@@ -192,18 +245,12 @@ count_columns(Index varno, List *filter, List *aggrefs)
  */
 #define COST_PER_VALUE		0.0002
 #define COST_PER_CLAUSE		0.0001
-#define COST_PER_AGG		0.0002
-#define COST_PER_KEY		0.0004
-#define COST_PROBE			0.001	/* while the table of groups is near */
-#define COST_FAR_PROBE		0.005
-#define LARGE_TABLE			10000	/* groups */
 
-/* divisor: of the rows this process gets one part */
-static void
-cost_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *filter, List *keys, List *aggrefs,
-		  List *having, double ngroups, double npasses, double divisor)
+/* Scanning the table and making its groups; of the rows this process gets one part in divisor. */
+static Cost
+table_cost(RelOptInfo *rel, List *filter, const ZsAggQuery *query, double ngroups, double divisor)
 {
-	int			ncolumns = count_columns(rel->relid, filter, list_concat_copy(keys, aggrefs));
+	int			ncolumns = count_columns(rel->relid, filter, list_concat_copy(query->keys, query->aggrefs));
 	double		natts = Max(rel->max_attr, 1);
 	double		spc_random;
 	double		spc_seq;
@@ -211,42 +258,22 @@ cost_path(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *filter, Li
 
 	get_tablespace_page_costs(rel->reltablespace, &spc_random, &spc_seq);
 	cost = rel->tuples * (COST_PER_VALUE * ncolumns + COST_PER_CLAUSE * list_length(filter)) +
-		rel->rows * COST_PER_AGG * list_length(aggrefs);
-	if (keys != NIL)
-		cost += rel->rows * (COST_PER_KEY * list_length(keys) +
-							 (ngroups > LARGE_TABLE ? COST_FAR_PROBE : COST_PROBE));
-	cost = spc_seq * rel->pages * Min(ncolumns, natts) / natts + cost / divisor;
-	cost *= npasses;
-	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
-		cost = 0;
-	path->path.startup_cost = cost;
-	path->path.total_cost = cost + cpu_tuple_cost * ngroups;
-	if (having != NIL && zs_debug_vector == ZS_DEBUG_VECTOR_OFF)
-	{
-		QualCost	qual;
-
-		cost_qual_eval(&qual, having, root);
-		path->path.startup_cost += qual.startup;
-		path->path.total_cost += qual.startup + qual.per_tuple * ngroups;
-	}
-	if (zs_debug_vector == ZS_DEBUG_VECTOR_OFF)
-	{
-		path->path.startup_cost += path->path.pathtarget->cost.startup;
-		path->path.total_cost += path->path.pathtarget->cost.startup +
-			path->path.pathtarget->cost.per_tuple * ngroups;
-	}
+		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs);
+	if (query->keys != NIL)
+		cost += rel->rows * (ZS_COST_PER_KEY * list_length(query->keys) +
+							 (ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE : ZS_COST_PROBE));
+	return spc_seq * rel->pages * Min(ncolumns, natts) / natts + cost / divisor;
 }
 
 /* What settings such as enable_seqscan say of a scan of the table and of hashing, they say of ours. */
 static void
 mark_disabled(CustomPath *path, bool grouped)
 {
-	int			disabled = (enable_seqscan ? 0 : 1) + (grouped && !enable_hashagg ? 1 : 0);
+	Path	   *child = path->custom_paths != NIL ? linitial(path->custom_paths) : NULL;
+	int			disabled = (child != NULL || enable_seqscan ? 0 : 1) + (grouped && !enable_hashagg ? 1 : 0);
 
-	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
-		return;
 #ifdef ZS_PG18
-	path->path.disabled_nodes = disabled;
+	path->path.disabled_nodes = disabled + (child != NULL ? child->disabled_nodes : 0);
 #else
 	path->path.startup_cost += disabled * disable_cost;
 	path->path.total_cost += disabled * disable_cost;
@@ -266,198 +293,87 @@ keys_width(List *keys)
 	return width;
 }
 
-/* The path itself, without costs.  target: what it returns; having: what that is filtered by. */
-static CustomPath *
-make_path(RelOptInfo *rel, RelOptInfo *parent, PathTarget *target, List *filter, List *keys,
-		  List *eqops, List *aggrefs, List *having, bool partial)
+double
+zsvector_agg_memory(const ZsAggQuery *query, double ngroups)
+{
+	return ngroups * (GROUP_SIZE + keys_width(query->keys) +
+					  list_length(query->aggrefs) * sizeof(ZsAggValue));
+}
+
+void
+zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *custom, Cost run_cost, double ngroups)
+{
+	Path	   *path = &custom->path;
+	List	   *having = list_nth(custom->custom_private, ZS_AGG_HAVING);
+
+	path->rows = ngroups;
+	if (having != NIL && query->keys != NIL)
+		path->rows = clamp_row_est(ngroups * clauselist_selectivity(query->root, having, 0, JOIN_INNER, NULL));
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+	{
+		/* over a table first; with the same rows there is always a plan of core's that costs more */
+		path->startup_cost = custom->custom_paths == NIL ? 0 :
+			((Path *) linitial(custom->custom_paths))->total_cost / 2;
+		path->total_cost = path->startup_cost + cpu_tuple_cost * ngroups;
+		return;
+	}
+	path->startup_cost = run_cost + path->pathtarget->cost.startup;
+	path->total_cost = run_cost + cpu_tuple_cost * ngroups + path->pathtarget->cost.startup +
+		path->pathtarget->cost.per_tuple * ngroups;
+	if (having != NIL)
+	{
+		QualCost	qual;
+
+		cost_qual_eval(&qual, having, query->root);
+		path->startup_cost += qual.startup;
+		path->total_cost += qual.startup + qual.per_tuple * ngroups;
+	}
+	mark_disabled(custom, query->keys != NIL);
+}
+
+CustomPath *
+zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *child,
+					   List *filter, List *inputs, bool partial)
 {
 	CustomPath *path = makeNode(CustomPath);
+	List	   *private;
 
 	path->path.pathtype = T_CustomScan;
-	path->path.parent = parent;
+	path->path.parent = query->parent;
 	path->path.pathtarget = target;
-	path->path.parallel_safe = rel->consider_parallel && parent->consider_parallel;
+	path->path.parallel_safe = query->rel->consider_parallel && query->grouped_rel->consider_parallel &&
+		(child == NULL || child->parallel_safe);
 	path->methods = &path_methods;
-	path->custom_private = list_make5(makeInteger(rel->relid), filter, list_concat_copy(keys, aggrefs),
-									  having, eqops);
-	path->custom_private = lappend(path->custom_private, makeBoolean(partial));
+	if (child != NULL)
+		path->custom_paths = list_make1(child);
+	private = list_make4(makeInteger(child != NULL ? 0 : (int) query->rel->relid), filter, query->eqops,
+						 makeBoolean(partial));
+	for (int i = 0; i < 3; i++)
+		private = lappend(private, i < list_length(inputs) ? list_nth(inputs, i) : NIL);
+	private = lappend(private, list_concat_copy(query->keys, aggrefs));
+	path->custom_private = lappend(private, partial ? NIL : (List *) query->extra->havingQual);
+	if (!partial)
+		path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	return path;
 }
 
-/* ---- partial aggregation -------------------------------------------------------------- */
-
-/* Keys, and the aggregates of target and HAVING as partial ones; as make_partial_grouping_target() of the server. */
-static PathTarget *
-make_partial_target(PlannerInfo *root, PathTarget *target, Node *having, List **aggrefs)
-{
-	PathTarget *partial = create_empty_pathtarget();
-	List	   *others = NIL;
-	ListCell   *lc;
-
-	foreach(lc, target->exprs)
-	{
-		Index		sgref = get_pathtarget_sortgroupref(target, foreach_current_index(lc));
-
-		if (sgref != 0 &&
-			get_sortgroupref_clause_noerr(sgref, root->processed_groupClause) != NULL)
-			add_column_to_pathtarget(partial, lfirst(lc), sgref);
-		else
-			others = lappend(others, lfirst(lc));
-	}
-	if (having != NULL)
-		others = lappend(others, having);
-	add_new_columns_to_pathtarget(partial, pull_var_clause((Node *) others, PVC_INCLUDE_AGGREGATES |
-														   PVC_RECURSE_WINDOWFUNCS |
-														   PVC_INCLUDE_PLACEHOLDERS));
-	foreach(lc, partial->exprs)
-	{
-		Aggref	   *aggref;
-
-		if (!IsA(lfirst(lc), Aggref))
-			continue;
-		aggref = makeNode(Aggref);
-		memcpy(aggref, lfirst(lc), sizeof(Aggref));
-		mark_partial_aggref(aggref, AGGSPLIT_INITIAL_SERIAL);
-		lfirst(lc) = aggref;
-		*aggrefs = lappend(*aggrefs, aggref);
-	}
-	return set_pathtarget_cost_width(root, partial);
-}
-
-/* What core divides the work of a partial path by. */
-static double
-parallel_divisor(int workers)
-{
-	double		leader = parallel_leader_participation ? 1.0 - 0.3 * workers : 0;
-
-	return workers + Max(leader, 0);
-}
-
-/* Can core combine what processes have seen of the aggregates? */
+/* Adds the paths over the table; false if there is no program for the query. */
 static bool
-can_combine(Oid relid, Index varno, List *aggrefs)
+add_table_paths(const ZsAggQuery *query)
 {
-	Relation	rel = table_open(relid, NoLock);
-	bool		result = true;
-	ListCell   *lc;
-
-	foreach(lc, aggrefs)
-	{
-		ZsAgg		agg;
-
-		result = result && zsvector_agg_classify(RelationGetDescr(rel), varno, lfirst_node(Aggref, lc), &agg) &&
-			zsvector_agg_has_partial(&agg);
-	}
-	table_close(rel, NoLock);
-	return result;
-}
-
-/* Core's last step over a path that returns partial aggregates. */
-static void
-add_final_path(PlannerInfo *root, RelOptInfo *grouped_rel, GroupPathExtraData *extra, Path *path,
-			   AggStrategy strategy, List *clauses, double ngroups)
-{
-	AggClauseCosts costs = {0};
-	Path	   *final;
-
-	if (root->parse->hasAggs)
-		get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
-	if (strategy == AGG_SORTED && !root->parse->hasAggs)
-		final = (Path *) create_group_path(root, grouped_rel, path, clauses,
-										   (List *) extra->havingQual, ngroups);
-	else
-		final = (Path *) create_agg_path(root, grouped_rel, path, grouped_rel->reltarget, strategy,
-										 AGGSPLIT_FINAL_DESERIAL, clauses,
-										 (List *) extra->havingQual, &costs, ngroups);
-	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
-	{
-		final->startup_cost = 0;
-		final->total_cost = cpu_tuple_cost * ngroups;
-	}
-	add_path(grouped_rel, final);
-}
-
-/*
- * Adds the plans whose processes aggregate a share of the table each; false if there are none.  As many workers as the best of core's
- * partial paths has (vector_parallel.c).
- */
-static bool
-add_gathered_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, RelOptInfo *parent,
-				   GroupPathExtraData *extra, List *filter, List *keys, List *eqops, double ngroups)
-{
-	RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
-	List	   *aggrefs = NIL;
-	int			workers = 0;
-	double		divisor;
-	double		npartial = 1;
-	double		nrows;
-	PathTarget *target;
-	CustomPath *partial;
-	Path	   *gather;
-	ListCell   *lc;
-
-	if (!rel->consider_parallel || !grouped_rel->consider_parallel ||
-		(extra->flags & GROUPING_CAN_PARTIAL_AGG) == 0)
-		return false;
-	foreach(lc, rel->partial_pathlist)
-		workers = Max(workers, ((Path *) lfirst(lc))->parallel_workers);
-	if (workers == 0)
-		return false;
-	target = make_partial_target(root, grouped_rel->reltarget, extra->havingQual, &aggrefs);
-	if (!can_combine(rte->relid, rel->relid, aggrefs))
-		return false;
-
-	divisor = parallel_divisor(workers);
-	if (keys != NIL)
-		npartial = estimate_num_groups(root, keys, clamp_row_est(rel->rows / divisor), NULL, NULL);
-	partial = make_path(rel, parent, target, filter, keys, eqops, aggrefs, NIL, true);
-	partial->path.parallel_aware = true;
-	partial->path.parallel_workers = workers;
-	partial->path.rows = npartial;
-	cost_path(root, rel, partial, filter, keys, aggrefs, NIL, npartial, 1, divisor);
-	mark_disabled(partial, keys != NIL);
-
-	nrows = clamp_row_est(npartial * divisor);
-	gather = (Path *) create_gather_path(root, parent, &partial->path, target, NULL, &nrows);
-	if (keys == NIL)
-	{
-		add_final_path(root, grouped_rel, extra, gather, AGG_PLAIN, NIL, 1);
-		return true;
-	}
-	if ((extra->flags & GROUPING_CAN_USE_HASH) != 0)
-		add_final_path(root, grouped_rel, extra, gather, AGG_HASHED, root->processed_groupClause,
-					   ngroups);
-	if ((extra->flags & GROUPING_CAN_USE_SORT) != 0)
-	{
-		/* without the columns by which the inputs of aggregates are ordered */
-		List	   *pathkeys = list_copy_head(root->group_pathkeys, root->num_groupby_pathkeys);
-
-		add_final_path(root, grouped_rel, extra,
-					   (Path *) create_sort_path(root, parent, gather, pathkeys, -1.0),
-					   AGG_SORTED, root->processed_groupClause, ngroups);
-	}
-	return true;
-}
-
-/* ---- the hook --------------------------------------------------------------------------- */
-
-static void
-add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra)
-{
-	RangeTblEntry *rte;
-	RelOptInfo *parent;
-	CustomPath *path;
+	PlannerInfo *root = query->root;
+	RelOptInfo *rel = query->rel;
 	List	   *filter = NIL;
-	List	   *keys = NIL;
-	List	   *eqops = NIL;
-	List	   *aggrefs = NIL;
-	double		ngroups = 1;
+	List	   *partial_aggrefs = NIL;
+	CustomPath *path;
+	PathTarget *target;
 	double		npasses = 1;
+	int			workers = 0;
+	RangeTblEntry *rte;
 	ListCell   *lc;
 
-	if (!zs_enable_vector_agg || !query_is_simple(root) || !input_is_table(root, rel) ||
-		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL)
-		return;
+	if (!input_is_table(root, rel))
+		return false;
 	rte = planner_rt_fetch(rel->relid, root);
 	foreach(lc, rel->baserestrictinfo)
 	{
@@ -465,54 +381,77 @@ add_agg_path(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupP
 
 		/* those without columns decide whether there is a scan at all */
 		if (rinfo->pseudoconstant)
-			return;
+			return false;
 		filter = lappend(filter, rinfo->clause);
 	}
+	if (!can_run(rte->relid, rel->relid, filter, query->keys, query->eqops, query->aggrefs))
+		return false;
+
+	/* as many workers as the best of core's partial paths has (vector_parallel.c) */
+	foreach(lc, rel->partial_pathlist)
+		workers = Max(workers, ((Path *) lfirst(lc))->parallel_workers);
+	if (workers > 0 && zsvector_agg_can_divide(query) &&
+		can_combine(rte->relid, rel->relid, query->aggrefs))
+	{
+		double		divisor = zsvector_agg_divisor(workers);
+		double		npartial = zsvector_agg_partial_groups(query, divisor);
+
+		target = zsvector_agg_partial_target(query, &partial_aggrefs);
+		path = zsvector_agg_make_path(query, target, partial_aggrefs, NULL, filter, NIL, true);
+		path->path.parallel_aware = true;
+		path->path.parallel_workers = workers;
+		path->path.rows = npartial;
+		zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, npartial, divisor), npartial);
+		zsvector_agg_add_gathered(query, path);
+		if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
+			return true;
+	}
+
+	/* core's node writes out what does not fit; ours scans the table again, for a quarter, a sixteenth, ... at a time */
+	for (double memory = zsvector_agg_memory(query, query->ngroups);
+		 query->keys != NIL && memory > get_hash_memory_limit(); memory /= 4)
+		npasses = npasses == 1 ? 5 : npasses * 4;
+
+	path = zsvector_agg_make_path(query, query->grouped_rel->reltarget, query->aggrefs, NULL, filter,
+								  NIL, false);
+	zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, query->ngroups, 1) * npasses,
+						  query->ngroups);
+	add_path(query->grouped_rel, &path->path);
+	return true;
+}
+
+/* ---- the hook --------------------------------------------------------------------------- */
+
+static void
+add_agg_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra)
+{
+	ZsAggQuery	query = {.root = root,.rel = rel,.grouped_rel = grouped_rel,.extra = extra,.ngroups = 1};
+	ListCell   *lc;
+
+	if (!zs_enable_vector_agg || !query_is_simple(root) ||
+		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL || IS_DUMMY_REL(rel))
+		return;
 	foreach(lc, root->processed_groupClause)
 	{
 		SortGroupClause *sgc = lfirst_node(SortGroupClause, lc);
 
-		keys = lappend(keys, get_sortgroupclause_expr(sgc, extra->targetList));
-		eqops = lappend_oid(eqops, sgc->eqop);
+		query.keys = lappend(query.keys, get_sortgroupclause_expr(sgc, extra->targetList));
+		query.eqops = lappend_oid(query.eqops, sgc->eqop);
 	}
-	if (!collect_aggregates(grouped_rel->reltarget->exprs, keys, &aggrefs) ||
-		!collect_aggregates((List *) extra->havingQual, keys, &aggrefs) ||
-		(aggrefs == NIL && keys == NIL) ||
-		!can_run(rte->relid, rel->relid, filter, keys, eqops, aggrefs))
+	if (!collect_aggregates(grouped_rel->reltarget->exprs, query.keys, &query.aggrefs) ||
+		!collect_aggregates((List *) extra->havingQual, query.keys, &query.aggrefs) ||
+		(query.aggrefs == NIL && query.keys == NIL))
 		return;
-	if (keys != NIL)
-	{
-		ngroups = estimate_num_groups(root, keys, rel->rows, NULL, NULL);
-
-
-		/* core's node writes out what does not fit; ours scans the table again, for a quarter, a sixteenth, ... at a time */
-		for (double memory = ngroups * (GROUP_SIZE + keys_width(keys) +
-										list_length(aggrefs) * sizeof(ZsAggValue));
-			 memory > get_hash_memory_limit(); memory /= 4)
-			npasses = npasses == 1 ? 5 : npasses * 4;
-	}
+	if (query.keys != NIL)
+		query.ngroups = estimate_num_groups(root, query.keys, rel->rows, NULL, NULL);
 
 	/* EXPLAIN wants to know the tables of a plan node; those of upper relations are not known to all versions */
-	parent = makeNode(RelOptInfo);
-	*parent = *grouped_rel;
-	parent->relids = rel->relids;
+	query.parent = makeNode(RelOptInfo);
+	*query.parent = *grouped_rel;
+	query.parent->relids = rel->relids;
 
-	/* zero costs of everything else are for tests of parallel plans only */
-	if (add_gathered_paths(root, rel, grouped_rel, parent, extra, filter, keys, eqops, ngroups) &&
-		zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
-		return;
-
-	path = make_path(rel, parent, grouped_rel->reltarget, filter, keys, eqops, aggrefs,
-					 (List *) extra->havingQual, false);
-	path->path.rows = ngroups;
-	if (extra->havingQual != NULL && keys != NIL)
-		path->path.rows = clamp_row_est(ngroups * clauselist_selectivity(root, (List *) extra->havingQual, 0,
-																		 JOIN_INNER, NULL));
-	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
-	cost_path(root, rel, path, filter, keys, aggrefs, (List *) extra->havingQual, ngroups,
-			  npasses, 1);
-	mark_disabled(path, keys != NIL);
-	add_path(grouped_rel, &path->path);
+	if (!add_table_paths(&query))
+		zsvector_agg_add_row_paths(&query);
 }
 
 static void
@@ -522,7 +461,7 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 	if (next_upper_paths_hook)
 		next_upper_paths_hook(root, stage, input_rel, output_rel, extra);
 	if (stage == UPPERREL_GROUP_AGG)
-		add_agg_path(root, input_rel, output_rel, extra);
+		add_agg_paths(root, input_rel, output_rel, extra);
 }
 
 void

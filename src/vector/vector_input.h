@@ -4,7 +4,8 @@
  *	  Where batches come from; private to src/vector.
  *
  * Programs, groups and aggregates ask an input for batches and for columns of them, and do not care who
- * made them: a scan of a zedstore table (vector_input_batch.c), or any plan whose rows are collected.
+ * made them: a scan of a zedstore table (vector_input_batch.c), or any plan whose rows are collected
+ * (vector_input_rows.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -114,5 +115,15 @@ zsvector_input_batch_turn(ZsInput *input)
 {
 	input->serial = ++zsvector_input_last_serial;
 }
+
+/* varno of columns of an input of rows in expressions over it */
+#define ZS_ROWS_VARNO	1
+
+/*
+ * The rows of a plan, whose execution the caller begins, rescans and ends.  Its columns are the expressions over the plan's output
+ * (OUTER_VAR); guards: for each the number of an earlier boolean column that has to be true for it to be evaluated, or -1.
+ * It can be read once.  Memory comes from the current context.
+ */
+extern ZsInput *zsvector_input_rows_create(PlanState *plan, List *exprs, List *guards, EState *estate);
 
 #endif							/* VECTOR_INPUT_H */

@@ -1,0 +1,186 @@
+-- aggregates by batches over rows of any plan: the same results as those of core's plans, in all modes of zedstore.debug_vector
+SET max_parallel_workers_per_gather = 0;
+SET zedstore.min_segment_rows = 1024;
+SET extra_float_digits = 0;
+-- Compares a query over heap (@ is h) with zedstore (z) in all modes.  "r" in front: the plan has a ZedstoreAgg with another plan
+-- below.  Sums of floats in the queries are exact.
+CREATE FUNCTION twins(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	all_rows text := 'SELECT string_agg(r::text, '' '' ORDER BY r::text COLLATE "C") FROM (' || query || ') r';
+	run text[];
+	expected text;
+	got text;
+	line text;
+	last text;
+	ours bool := false;
+BEGIN
+	BEGIN
+		EXECUTE replace(all_rows, '@', 'h') INTO expected;
+	EXCEPTION WHEN OTHERS THEN
+		expected := SQLSTATE || ' ' || SQLERRM;
+	END;
+	PERFORM set_config('zedstore.debug_vector', 'force', true);
+	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, '@', 'z') LOOP
+		ours := ours OR line LIKE '%Custom Scan (ZedstoreAgg)';
+	END LOOP;
+	FOREACH run SLICE 1 IN ARRAY ARRAY[['none', '0'], ['off', '0'], ['force', '5'], ['force', '0'], ['verify', '0'], ['rows', '0']] LOOP
+		PERFORM set_config('zedstore.enable_vector_agg', CASE run[1] WHEN 'none' THEN 'off' ELSE 'on' END, true);
+		PERFORM set_config('zedstore.debug_vector', replace(run[1], 'none', 'off'), true);
+		PERFORM set_config('zedstore.debug_vector_groups', run[2], true);
+		BEGIN
+			EXECUTE replace(all_rows, '@', 'z') INTO got;
+		EXCEPTION WHEN OTHERS THEN
+			got := SQLSTATE || ' ' || SQLERRM;
+		END;
+		IF got IS DISTINCT FROM expected THEN
+			RETURN format('DIFFERENT (%s): %s instead of %s', run, got, expected);
+		END IF;
+	END LOOP;
+	PERFORM set_config('zedstore.debug_vector', 'off', true);
+	PERFORM set_config('zedstore.debug_vector_groups', '0', true);
+	PERFORM set_config('zedstore.enable_vector_agg', 'on', true);
+	RETURN CASE WHEN ours THEN 'r ' ELSE '- ' END ||
+		CASE WHEN length(expected) > 200 THEN md5(expected) ELSE coalesce(expected, 'no rows') END;
+END $$;
+CREATE TABLE h_row (id int, k int, b bigint, n numeric(12,2), u numeric, f float8, r real, d date, flag bool, t text, c char(4), o oid, ip inet, big text);
+INSERT INTO h_row SELECT g, CASE WHEN g % 11 = 0 THEN NULL ELSE g % 7 - 3 END, g::bigint * 1000000007,
+		CASE WHEN g % 10 = 0 THEN NULL ELSE (g - 1500) / 7.0 END, CASE g % 4 WHEN 0 THEN g WHEN 1 THEN g / 2.0::numeric(10,1) WHEN 2 THEN round(g / 3.0, 3) END,
+		g % 1000 / 4.0, g % 100 / 2.0, date '2020-01-01' + g % 40, CASE g % 3 WHEN 0 THEN true WHEN 1 THEN false END,
+		CASE WHEN g % 13 = 0 THEN NULL ELSE 'text ' || g % 9 END, 'c' || g % 3, g % 5, ('10.0.0.' || g % 20)::inet,
+		CASE WHEN g % 700 = 0 THEN (SELECT string_agg(md5(i::text || g), '') FROM generate_series(1, 300) i)
+			WHEN g % 500 = 0 THEN repeat('y', 3000 + g % 3) ELSE 'small ' || g % 4 END
+	FROM generate_series(1, 4000) g;
+CREATE TABLE z_row (LIKE h_row) USING zedstore;
+INSERT INTO z_row SELECT * FROM h_row ORDER BY id;
+CREATE TABLE h_dim (k int, name text, price numeric, late numeric);
+INSERT INTO h_dim SELECT g, 'name ' || g % 3, g * 1.25, CASE WHEN g > 0 THEN 'NaN'::numeric END FROM generate_series(-3, 3) g;
+CREATE TABLE z_dim (LIKE h_dim) USING zedstore;
+INSERT INTO z_dim SELECT * FROM h_dim;
+ANALYZE h_row, z_row, h_dim, z_dim;
+
+SET zedstore.debug_vector = force;
+EXPLAIN (COSTS OFF) SELECT name, sum(n * price), count(*) FROM z_row JOIN z_dim USING (k) GROUP BY name HAVING sum(n) > 5 ORDER BY name;
+EXPLAIN (VERBOSE, COSTS OFF) SELECT sum(n) FILTER (WHERE price > 1), max(r.k + 1) FROM z_row r LEFT JOIN z_dim m ON m.k = r.k;
+RESET zedstore.debug_vector;
+-- joins, of all types; subqueries, appended tables, functions, values
+SELECT twins(q), q FROM (VALUES
+	('SELECT name, sum(n), avg(n), count(*), min(price), max(u) FROM @_row JOIN @_dim USING (k) GROUP BY name'),
+	('SELECT sum(n), avg(u), count(name), min(f), max(r), sum(b), avg(b), sum(id) FROM @_row LEFT JOIN @_dim USING (k)'),
+	('SELECT m.k, count(r.id), sum(r.n) FROM @_row r RIGHT JOIN @_dim m ON m.k = r.k AND r.id < 10 GROUP BY m.k'),
+	('SELECT r.k, m.name, count(*) FROM @_row r FULL JOIN @_dim m ON m.k = r.id GROUP BY r.k, m.name'),
+	('SELECT t, c, o, flag, d, count(*) FROM @_row JOIN @_dim USING (k) WHERE id < 1000 GROUP BY t, c, o, flag, d'),
+	('SELECT count(*), sum(price) FROM @_row r, @_dim m WHERE r.id < m.k'),
+	('SELECT count(*), sum(n) FROM @_row r WHERE EXISTS (SELECT FROM @_dim m WHERE m.k = r.k AND m.price > 0)'),
+	('SELECT k, sum(n) FROM (SELECT k, n FROM @_row WHERE id < 2000 UNION ALL SELECT k, price FROM @_dim) x GROUP BY k'),
+	('SELECT c, sum(s) FROM (SELECT c, k, sum(n) AS s FROM @_row GROUP BY c, k) x GROUP BY c'),
+	('SELECT k, sum(x) FROM (SELECT k, n AS x FROM @_row ORDER BY id LIMIT 1500) y GROUP BY k'),
+	('SELECT id % 10, sum(n), count(*) FROM @_row GROUP BY id % 10'),
+	('SELECT upper(t), k + 1, avg(u) FROM @_row WHERE abs(k) < 3 GROUP BY upper(t), k + 1'),
+	('SELECT k, count(*), sum(g) FROM @_row, generate_series(1, 3) g GROUP BY k'),
+	('SELECT big, count(*) FROM @_row JOIN @_dim USING (k) GROUP BY big'),
+	('SELECT length(big), count(*) FROM @_row GROUP BY length(big)'),
+	('SELECT k FROM @_row WHERE abs(k) = 2 GROUP BY k'),
+	('SELECT count(DISTINCT k) FROM @_row JOIN @_dim USING (k)'), ('SELECT ip, count(*) FROM @_row JOIN @_dim USING (k) GROUP BY ip'),
+	('SELECT sum(price), avg(late), sum(late) FROM @_row JOIN @_dim USING (k)')) v(q);
+-- numerics that are no integers, among others; display scales
+UPDATE h_row SET u = 'NaN' WHERE id = 700;
+UPDATE z_row SET u = 'NaN' WHERE id = 700;
+UPDATE h_row SET u = 1e60 WHERE id = 703;
+UPDATE z_row SET u = 1e60 WHERE id = 703;
+UPDATE h_row SET u = -1e-40 WHERE id = 705;
+UPDATE z_row SET u = -1e-40 WHERE id = 705;
+SELECT twins('SELECT k, sum(u), avg(u), min(u), max(u), sum(u * n) FROM @_row JOIN @_dim USING (k) WHERE ' || c || ' GROUP BY k')
+FROM (VALUES ('true'), ('id <> 700'), ('id < 703'), ('id > 710'), ('id % 4 = 1')) v(c);
+-- expressions as arguments and in FILTER; errors come where core has them, and are guarded where it guards them
+SELECT twins(q), q FROM (VALUES
+	('SELECT k, sum(n * 2 + 1), sum(id::numeric / 7), avg(abs(f)), max(upper(t)) IS NULL FROM @_row JOIN @_dim USING (k) GROUP BY k'),
+	('SELECT sum(n) FILTER (WHERE flag), count(*) FILTER (WHERE t LIKE ''%3''), sum(id) FILTER (WHERE abs(k) = 1) FROM @_row JOIN @_dim USING (k)'),
+	('SELECT sum(100 / k) FILTER (WHERE k <> 0), sum(100 / (k + 1)) FILTER (WHERE abs(k) > 2) FROM @_row JOIN @_dim USING (k)'),
+	('SELECT sum(100 / k) FROM @_row JOIN @_dim USING (k)'), ('SELECT sum(100 / id) FILTER (WHERE 1 / k > 0) FROM @_row JOIN @_dim USING (k)'),
+	('SELECT sum(CASE WHEN k <> 0 THEN 1 / k ELSE n END), sum(coalesce(n, price)) FROM @_row JOIN @_dim USING (k)'),
+	('SELECT sum(id), sum(id::smallint * 10::smallint) FROM @_row JOIN @_dim USING (k)'),
+	('SELECT sum(f * 1e308) FROM @_row JOIN @_dim USING (k)'),
+	('SELECT sum(random() * 0) + count(*) FROM @_row JOIN @_dim USING (k)'),
+	('SELECT sum((SELECT max(price) FROM @_dim d WHERE d.k = r.k)) FROM @_row r JOIN @_dim USING (k)'),
+	('SELECT grouping(k), count(*) FROM @_row JOIN @_dim USING (k) GROUP BY ROLLUP (k)'),
+	('SELECT string_agg(t, '','' ORDER BY id) FROM @_row JOIN @_dim USING (k) WHERE id < 20')) v(q);
+-- conditions without columns decide whether there are rows at all
+SELECT twins(q), q FROM (VALUES ('SELECT count(*), sum(n) FROM @_row WHERE (SELECT false)'), ('SELECT count(*), sum(n) FROM @_row WHERE (SELECT true) AND id < 100'),
+	('SELECT k, count(*) FROM @_row WHERE (SELECT count(*) FROM @_dim) > 100 GROUP BY k'), ('SELECT count(*) FROM @_row WHERE false'),
+	('SELECT count(*), sum(n) FROM @_row WHERE id < (SELECT 100)'), ('SELECT k, sum(n) FROM @_row JOIN @_dim USING (k) WHERE false GROUP BY k'),
+	('SELECT count(*), sum(n) FROM @_row JOIN @_dim USING (k) WHERE id < 0'), ('SELECT k, count(*) FROM @_row JOIN @_dim USING (k) WHERE id < 0 GROUP BY k')) v(q);
+PREPARE vector_row(int, bool) AS SELECT count(*), sum(n), sum(n * $1) FROM z_row JOIN z_dim USING (k) WHERE $2 AND id < $1;
+SET plan_cache_mode = force_generic_plan;
+SET zedstore.debug_vector = verify;
+EXPLAIN (COSTS OFF) EXECUTE vector_row(100, true);
+EXECUTE vector_row(100, true);
+EXECUTE vector_row(100, false);
+EXECUTE vector_row(1000, true);
+RESET plan_cache_mode;
+DEALLOCATE vector_row;
+-- rescans, with parameters that change in the plan below, in arguments, and not at all
+SELECT g, (SELECT sum(n) FROM z_row JOIN z_dim USING (k) WHERE id < g * 10) FROM generate_series(1, 3) g;
+SELECT g, (SELECT sum(n * g) FROM z_row JOIN z_dim USING (k) WHERE id < 50) FROM generate_series(1, 3) g;
+SELECT g, (SELECT sum(n) FILTER (WHERE id < g) FROM z_row JOIN z_dim USING (k)) FROM generate_series(10, 12) g;
+SELECT g, s.* FROM generate_series(1, 2) g, LATERAL (SELECT count(*), sum(n) FROM z_row JOIN z_dim USING (k) WHERE id < 500 OFFSET 0) s;
+SELECT * FROM generate_series(1, 2) g LEFT JOIN LATERAL (SELECT name, sum(n + g) FROM z_row JOIN z_dim USING (k) GROUP BY name HAVING count(*) > g) s ON true ORDER BY 1, 2;
+SELECT sum(n * (SELECT max(k) FROM z_dim)) FROM z_row JOIN z_dim USING (k) WHERE id < 100;
+BEGIN;
+DECLARE c SCROLL CURSOR FOR SELECT name, sum(n), count(*) FROM z_row JOIN z_dim USING (k) GROUP BY name ORDER BY name;
+FETCH 2 FROM c;
+DELETE FROM z_row;
+FETCH BACKWARD 1 FROM c;
+FETCH ALL FROM c;
+ROLLBACK;
+-- joins above
+SELECT twins('SELECT d.name, x.s FROM @_dim d JOIN (SELECT m.k, sum(r.n) AS s FROM @_row r JOIN @_dim m USING (k) GROUP BY m.k) x ON x.k = d.k');
+-- partitions that are not aggregated each by itself
+CREATE TABLE h_prt (id int, k int, n numeric(8,2)) PARTITION BY LIST (k);
+CREATE TABLE h_prt1 PARTITION OF h_prt FOR VALUES IN (1);
+CREATE TABLE h_prt2 PARTITION OF h_prt DEFAULT;
+CREATE TABLE z_prt (id int, k int, n numeric(8,2)) PARTITION BY LIST (k);
+CREATE TABLE z_prt1 PARTITION OF z_prt FOR VALUES IN (1) USING zedstore;
+CREATE TABLE z_prt2 (n numeric(8,2), gone text, k int, id int) USING zedstore;
+ALTER TABLE z_prt2 DROP COLUMN gone;
+ALTER TABLE z_prt ATTACH PARTITION z_prt2 DEFAULT;
+INSERT INTO h_prt SELECT g, g % 5, g / 3.0 FROM generate_series(1, 3000) g;
+INSERT INTO z_prt SELECT * FROM h_prt;
+ANALYZE z_prt;
+RESET zedstore.debug_vector;
+SELECT twins('SELECT id % 10, sum(n), count(*) FROM @_prt GROUP BY id % 10'), twins('SELECT k, sum(n) FROM @_prt WHERE id > 50 GROUP BY k');
+-- below Gather
+SET max_parallel_workers_per_gather = 2;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+ALTER TABLE z_row SET (parallel_workers = 2);
+SET zedstore.debug_vector = force;
+EXPLAIN (COSTS OFF) SELECT name, sum(n * price), count(*) FROM z_row JOIN z_dim USING (k) GROUP BY name;
+RESET zedstore.debug_vector;
+SELECT twins(q) FROM (VALUES ('SELECT name, sum(n), avg(n), count(*), min(price), max(u) FROM @_row JOIN @_dim USING (k) GROUP BY name'),
+	('SELECT sum(n), avg(n), count(name), sum(b), avg(f), sum(n * price) FROM @_row LEFT JOIN @_dim USING (k)'),
+	('SELECT id % 10, sum(n) FILTER (WHERE abs(k) > 1), count(*) FROM @_row GROUP BY id % 10 HAVING count(*) > 5'),
+	('SELECT sum(n * (SELECT max(k) FROM @_dim)) FROM @_row JOIN @_dim USING (k)'),
+	('SELECT k, sum(n) FROM @_prt WHERE id > 50 GROUP BY k')) v(q);
+SET zedstore.debug_vector = verify;
+SELECT g, (SELECT sum(n * g) FROM z_row JOIN z_dim USING (k) WHERE id < 50) FROM generate_series(1, 3) g;
+SELECT g, s.* FROM generate_series(1, 2) g, LATERAL (SELECT count(*), sum(n) FROM z_row JOIN z_dim USING (k) WHERE id < 500 OFFSET 0) s;
+SET max_parallel_workers_per_gather = 0;
+-- memory: not offered where the groups would take too much
+RESET zedstore.debug_vector;
+SET work_mem = '64kB';
+SET hash_mem_multiplier = 1;
+EXPLAIN (COSTS OFF) SELECT id, sum(n) FROM z_row JOIN z_dim USING (k) GROUP BY id;
+RESET work_mem;
+RESET hash_mem_multiplier;
+-- chosen by its costs, where it pays; never for tables of others
+EXPLAIN (COSTS OFF) SELECT name, sum(n) FROM z_row JOIN z_dim USING (k) GROUP BY name;
+EXPLAIN (COSTS OFF) SELECT count(*) FROM z_row JOIN z_dim USING (k);
+SET zedstore.debug_vector = force;
+EXPLAIN (COSTS OFF) SELECT name, sum(n) FROM h_row JOIN h_dim USING (k) GROUP BY name;
+RESET zedstore.debug_vector;
+SET enable_hashagg = off;
+EXPLAIN (COSTS OFF) SELECT name, sum(n) FROM z_row JOIN z_dim USING (k) GROUP BY name;
+RESET enable_hashagg;
+DROP TABLE h_row, z_row, h_dim, z_dim, h_prt, z_prt;
+DROP FUNCTION twins;

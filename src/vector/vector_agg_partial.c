@@ -1,0 +1,143 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_agg_partial.c
+ *	  Plans aggregates in parts: below core's Gather and Finalize.
+ *
+ * Core makes the plans of partial grouping by itself and calls no hook for them, so the whole chain is made here: a target of
+ * keys and partial aggregates, Gather, a Sort if need be, and the Agg node that combines the parts.  The aggregates in it are equal
+ * to those that core would have there, by which setrefs.c finds them.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_agg_partial.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/planner.h"
+#include "optimizer/prep.h"
+#include "optimizer/tlist.h"
+#include "utils/selfuncs.h"
+
+#include "vector_agg_plan.h"
+#include "vector_internal.h"
+
+bool
+zsvector_agg_can_divide(const ZsAggQuery *query)
+{
+	return query->rel->consider_parallel && query->grouped_rel->consider_parallel &&
+		(query->extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0;
+}
+
+/* As make_partial_grouping_target() of the server. */
+PathTarget *
+zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs)
+{
+	PlannerInfo *root = query->root;
+	PathTarget *target = query->grouped_rel->reltarget;
+	PathTarget *partial = create_empty_pathtarget();
+	List	   *others = NIL;
+	ListCell   *lc;
+
+	foreach(lc, target->exprs)
+	{
+		Index		sgref = get_pathtarget_sortgroupref(target, foreach_current_index(lc));
+
+		if (sgref != 0 &&
+			get_sortgroupref_clause_noerr(sgref, root->processed_groupClause) != NULL)
+			add_column_to_pathtarget(partial, lfirst(lc), sgref);
+		else
+			others = lappend(others, lfirst(lc));
+	}
+	if (query->extra->havingQual != NULL)
+		others = lappend(others, query->extra->havingQual);
+	add_new_columns_to_pathtarget(partial, pull_var_clause((Node *) others, PVC_INCLUDE_AGGREGATES |
+														   PVC_RECURSE_WINDOWFUNCS |
+														   PVC_INCLUDE_PLACEHOLDERS));
+	foreach(lc, partial->exprs)
+	{
+		Aggref	   *aggref;
+
+		if (!IsA(lfirst(lc), Aggref))
+			continue;
+		aggref = makeNode(Aggref);
+		memcpy(aggref, lfirst(lc), sizeof(Aggref));
+		mark_partial_aggref(aggref, AGGSPLIT_INITIAL_SERIAL);
+		lfirst(lc) = aggref;
+		*aggrefs = lappend(*aggrefs, aggref);
+	}
+	return set_pathtarget_cost_width(root, partial);
+}
+
+double
+zsvector_agg_divisor(int workers)
+{
+	double		leader = parallel_leader_participation ? 1.0 - 0.3 * workers : 0;
+
+	return workers + Max(leader, 0);
+}
+
+double
+zsvector_agg_partial_groups(const ZsAggQuery *query, double divisor)
+{
+	if (query->keys == NIL)
+		return 1;
+	return estimate_num_groups(query->root, query->keys, clamp_row_est(query->rel->rows / divisor), NULL,
+							   NULL);
+}
+
+/* Core's last step over a path that returns partial aggregates. */
+static void
+add_final_path(const ZsAggQuery *query, CustomPath *partial, Path *path, AggStrategy strategy, List *clauses)
+{
+	PlannerInfo *root = query->root;
+	List	   *having = (List *) query->extra->havingQual;
+	AggClauseCosts costs = {0};
+	Path	   *final;
+
+	if (root->parse->hasAggs)
+		get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
+	if (strategy == AGG_SORTED && !root->parse->hasAggs)
+		final = (Path *) create_group_path(root, query->grouped_rel, path, clauses, having, query->ngroups);
+	else
+		final = (Path *) create_agg_path(root, query->grouped_rel, path, query->grouped_rel->reltarget,
+										 strategy, AGGSPLIT_FINAL_DESERIAL, clauses, having, &costs,
+										 query->ngroups);
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+	{
+		final->startup_cost = partial->path.startup_cost;
+		final->total_cost = partial->path.startup_cost + cpu_tuple_cost * query->ngroups;
+	}
+	add_path(query->grouped_rel, final);
+}
+
+void
+zsvector_agg_add_gathered(const ZsAggQuery *query, CustomPath *partial)
+{
+	PlannerInfo *root = query->root;
+	double		nrows = clamp_row_est(partial->path.rows *
+									  zsvector_agg_divisor(partial->path.parallel_workers));
+	Path	   *gather = (Path *) create_gather_path(root, query->parent, &partial->path,
+													 partial->path.pathtarget, NULL, &nrows);
+	List	   *pathkeys;
+
+	if (query->keys == NIL)
+	{
+		add_final_path(query, partial, gather, AGG_PLAIN, NIL);
+		return;
+	}
+	if ((query->extra->flags & GROUPING_CAN_USE_HASH) != 0)
+		add_final_path(query, partial, gather, AGG_HASHED, root->processed_groupClause);
+	if ((query->extra->flags & GROUPING_CAN_USE_SORT) != 0)
+	{
+		/* without the columns by which the inputs of aggregates are ordered */
+		pathkeys = list_copy_head(root->group_pathkeys, root->num_groupby_pathkeys);
+		add_final_path(query, partial,
+					   (Path *) create_sort_path(root, query->parent, gather, pathkeys, -1.0),
+					   AGG_SORTED, root->processed_groupClause);
+	}
+}

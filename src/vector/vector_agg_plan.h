@@ -1,0 +1,100 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_agg_plan.h
+ *	  Paths of aggregates by batches; private to src/vector.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_agg_plan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_AGG_PLAN_H
+#define VECTOR_AGG_PLAN_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+
+/* What is to be aggregated. */
+typedef struct ZsAggQuery
+{
+	PlannerInfo *root;
+	RelOptInfo *rel;			/* the input */
+	RelOptInfo *grouped_rel;
+	RelOptInfo *parent;			/* grouped_rel, with the input's tables */
+	GroupPathExtraData *extra;
+	List	   *keys;
+	List	   *eqops;			/* of the keys */
+	List	   *aggrefs;		/* each once */
+	double		ngroups;
+} ZsAggQuery;
+
+/*
+ * Members of CustomPath.custom_private.  What the plan has in its custom_private has the same numbers, without the expressions that
+ * are in custom_scan_tlist and qual.
+ */
+typedef enum ZsAggPrivate
+{
+	ZS_AGG_RELID,				/* the table's range table index; 0: rows of a plan */
+	ZS_AGG_FILTER,				/* of the table's rows */
+	ZS_AGG_EQOPS,
+	ZS_AGG_PARTIAL,				/* boolean */
+	ZS_AGG_INPUTS,				/* rows: their columns, as expressions over the plan's output */
+	ZS_AGG_GUARDS,				/* rows: as for zsvector_input_rows_create() */
+	ZS_AGG_OVER_INPUTS,			/* rows: keys and aggregates over these columns */
+	ZS_AGG_SHOWN,				/* keys, then aggregates; only of paths, like HAVING */
+	ZS_AGG_HAVING
+} ZsAggPrivate;
+
+/* What a key and an aggregate cost a row, and a look into the table of groups. */
+#define ZS_COST_PER_AGG		0.0002
+#define ZS_COST_PER_KEY		0.0004
+#define ZS_COST_PROBE		0.001	/* while the table of groups is near */
+#define ZS_COST_FAR_PROBE	0.005
+#define ZS_LARGE_TABLE		10000	/* groups */
+
+/* ---- vector_agg_plan.c ---- */
+
+/*
+ * A path without costs, for the table of the query (child is NULL) or for rows of another path.  aggrefs: complete or partial ones;
+ * private: the members FILTER and INPUTS to OVER_INPUTS, which may be missing from the end.
+ */
+extern CustomPath *zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs,
+										  Path *child, List *filter, List *inputs, bool partial);
+
+/* Sets the costs of a path whose groups are there after run_cost, and the settings' word about it. */
+extern void zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *path, Cost run_cost, double ngroups);
+
+/* Memory that so many groups take, in bytes. */
+extern double zsvector_agg_memory(const ZsAggQuery *query, double ngroups);
+
+/* ---- vector_agg_partial.c ---- */
+
+/* Can the query be aggregated in parts, as far as core is concerned? */
+extern bool zsvector_agg_can_divide(const ZsAggQuery *query);
+
+/* Keys, and the aggregates of target and HAVING as partial ones, which are added to *aggrefs. */
+extern PathTarget *zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs);
+
+/* What core divides the work of a partial path by. */
+extern double zsvector_agg_divisor(int workers);
+
+/* The number of groups that each of the processes meets. */
+extern double zsvector_agg_partial_groups(const ZsAggQuery *query, double divisor);
+
+/* Adds the plans that gather what the partial path returns, and combine it. */
+extern void zsvector_agg_add_gathered(const ZsAggQuery *query, CustomPath *partial);
+
+/* ---- vector_agg_rows.c ---- */
+
+/* Adds paths over rows of the cheapest path of the input. */
+extern void zsvector_agg_add_row_paths(const ZsAggQuery *query);
+
+/*
+ * Brings the columns of an input of rows from the path's terms to those of the plan with the target list; in the current context.
+ */
+extern List *zsvector_agg_resolve_inputs(List *inputs, List *tlist);
+
+#endif							/* VECTOR_AGG_PLAN_H */
