@@ -264,6 +264,9 @@ extern const ZsVectorOut *zsattr_reader_forms(ZsAttrReader *reader, zstid stripe
 /* The same with VALUES. */
 extern const ZsVectorOut *zsattr_reader_vector(ZsAttrReader *reader, zstid stripe);
 
+/* Does the reader have the stripe's values, or what they are made of at once? */
+extern bool zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe);
+
 /*
  * Directory of the segment that covers the stripe, and the index of its vector
  * there, without decoding anything; NULL if none: null count, zone map and encoding are in

@@ -125,6 +125,12 @@ extern const ZsColumnVector *zsscan_batch_column(ZsBatchScan *bs, AttrNumber att
 /* What its zone map says of a column of the present batch, which has no rows of the row tree; false: nothing. */
 extern bool zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds);
 
+/*
+ * The caller is going to store n rows of the present batch at most: of few rows, single values are decoded instead of
+ * vectors.
+ */
+extern void zsscan_batch_expect(ZsBatchScan *bs, uint32 n);
+
 /* Stores a row of the present batch (a position in it, of a row that is visible) in the slot. */
 extern void zsscan_batch_store(ZsBatchScan *bs, uint32 position, TupleTableSlot *slot);
 

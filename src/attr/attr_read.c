@@ -343,6 +343,13 @@ zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 	return decode_forms(reader, stripe, want) ? vec : NULL;
 }
 
+bool
+zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe)
+{
+	return reader->vec_stripe == stripe &&
+		(reader->space->vec.have & (ZS_FORM_VALUES | ZS_FORM_CODES | ZS_FORM_CONST)) != 0;
+}
+
 const ZsVectorOut *
 zsattr_reader_vector(ZsAttrReader *reader, zstid stripe)
 {

@@ -110,6 +110,7 @@ leave_batch(ZsBatchScan *bs)
 {
 	CHECK_FOR_INTERRUPTS();
 	ExecClearTuple(&bs->slot->base);
+	bs->scan->source->sparse = false;
 	bs->generation++;
 	bs->nviews = 0;
 	bs->view = -1;
@@ -232,6 +233,15 @@ zsscan_batch_previous(ZsBatchScan *bs)
 	}
 	bs->backward_to = bs->forward_from = scan->start;
 	return NULL;
+}
+
+/* Rows of a stripe of which single values are decoded; a reader would make a vector for more (attr_read.c). */
+#define MAX_SPARSE_ROWS		3
+
+void
+zsscan_batch_expect(ZsBatchScan *bs, uint32 n)
+{
+	bs->scan->source->sparse = n <= MAX_SPARSE_ROWS;
 }
 
 void

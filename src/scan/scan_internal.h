@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/htup.h"
+#include "nodes/memnodes.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
@@ -27,6 +28,7 @@
 typedef struct ZsSourceColumn
 {
 	ZsAttrReader *reader;		/* NULL until somebody looks at the column */
+	ZsAttrReader *single;		/* scan: for single values; the same */
 	zstid		stripe;			/* the stripe vector belongs to, or INVALID */
 	const ZsVectorOut *vector;	/* NULL: no segment covers the stripe */
 	uint32		ndirect;		/* rows of it whose values lie in these arrays:
@@ -58,6 +60,7 @@ typedef struct ZsRowSource
 	zstid		scan_end;		/* scan: takes turns with others up to that row; 0:
 								 * does not */
 	bool		all_readers;	/* all that are needed were opened for that */
+	bool		sparse;			/* scan: few rows of the present stripe are wanted */
 
 	/* the row in the slot */
 	bool		row_located;	/* is tuple known for the row? */
@@ -143,7 +146,8 @@ zsscan_advance(ZsRowSource *source, TupleTableSlot *slot, zstid row)
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
 	if (unlikely(source->base.user != zslot || TTS_SHOULDFREE(slot) ||
-				 zslot->values_context != NULL || !zs_enable_lazy_decode))
+				 (zslot->values_context != NULL && !zslot->values_context->isReset) ||
+				 !zs_enable_lazy_decode))
 		return false;
 	Assert(!TTS_EMPTY(slot) && zslot->source == &source->base);
 	zslot->row = row;

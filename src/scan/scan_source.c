@@ -59,6 +59,8 @@ end_columns(ZsRowSource *source)
 	{
 		if (source->columns[i].reader != NULL)
 			zsattr_reader_end(source->columns[i].reader);
+		if (source->columns[i].single != NULL)
+			zsattr_reader_end(source->columns[i].single);
 	}
 	pfree(source->columns);
 }
@@ -426,6 +428,39 @@ set_vector(ZsSourceColumn *column, zstid stripe, const ZsVectorOut *vector)
 	}
 }
 
+/*
+ * One column of the slot's row, of whose stripe few rows are wanted: this value alone, copied into the slot's memory.  False
+ * if the vector is at hand, or nothing is found.
+ */
+static bool
+sparse_value(ZsRowSource *source, ZsSlot *slot, int attno, Datum *value, bool *isnull)
+{
+	ZsSourceColumn *column = &source->columns[attno];
+	Form_pg_attribute att = TupleDescAttr(source->desc, attno);
+	MemoryContext old;
+
+	if (att->attisdropped ||
+		(column->reader != NULL &&
+		 zsattr_reader_has_values(column->reader, slot->row - slot->row % ZS_STRIPE_ROWS)))
+		return false;
+	if (column->single == NULL)
+	{
+		old = MemoryContextSwitchTo(source->context);
+		column->single = zsattr_reader_begin(source->rel, source->desc, attno + 1, 0,
+											 source->strategy);
+		MemoryContextSwitchTo(old);
+	}
+	if (!zsattr_reader_value(column->single, slot->row, value, isnull))
+		return false;
+	if (!*isnull && !att->attbyval)
+	{
+		old = MemoryContextSwitchTo(zsslot_values_context(slot));
+		*value = datumCopy(*value, false, att->attlen);
+		MemoryContextSwitchTo(old);
+	}
+	return true;
+}
+
 /* One column of the slot's row from the segments, whole vectors. */
 static Datum
 vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
@@ -434,9 +469,12 @@ vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 	uint32		index = slot->row % ZS_STRIPE_ROWS;
 	zstid		stripe = slot->row - index;
 	const ZsVectorOut *vector;
+	Datum		value;
 
 	if (unlikely(column->stripe != stripe))
 	{
+		if (source->sparse && sparse_value(source, slot, attno, &value, isnull))
+			return value;
 		set_vector(column, stripe,
 				   TupleDescAttr(source->desc, attno)->attisdropped ? NULL :
 				   zsattr_reader_vector(column_reader(source, attno), stripe));

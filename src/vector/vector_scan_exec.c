@@ -366,6 +366,8 @@ next_batch(ScanNodeState *state, bool forward)
 		if (state->nlist == 0)
 			continue;
 		state->position = forward ? -1 : state->nlist;
+		if (!state->row_mode)
+			zsscan_batch_expect(state->batches, state->nlist);
 		return true;
 	}
 }
