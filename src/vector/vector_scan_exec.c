@@ -18,6 +18,9 @@
  *	4. a part of a clause that looks at no column (vector_scan_fold.c) is evaluated when the first row comes to its
  *	   clause.  If it may raise an error, or run a subplan, no clause in front of it may be left to be tested later.
  *
+ * Clauses that cannot raise an error change places with their neighbours of that kind: those come first that remove most
+ * rows in the least time, which is measured in some batches now and then.
+ *
  * In EvalPlanQual one row is tested; that goes through core's loop, by the whole filter, as does a table
  * that such a query scans beside it.
  *
@@ -46,6 +49,7 @@
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "port/atomics.h"
+#include "portability/instr_time.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -70,7 +74,19 @@ typedef struct ScanClause
 	/* since the last rescan */
 	bool		by_batch;		/* applied to batches */
 	ZsQual	   *program;		/* NULL: not made yet */
+	bool		movable;		/* cannot raise an error, and has its program */
+
+	/* what was measured of the program */
+	uint64		nruns;
+	uint64		time_ns;
+	uint64		rows_in;
+	uint64		rows_out;
+	double		rank;			/* time for each row of a batch that it removes, about */
 } ScanClause;
+
+/* Programs are measured in so many batches at the beginning of each period, which ends with a new order of theirs. */
+#define MEASURED_BATCHES	4
+#define ORDER_PERIOD		64
 
 /* Counts of all processes. */
 typedef struct ScanCounts
@@ -86,6 +102,9 @@ typedef struct ScanNodeState
 	int			nfirst;			/* clauses that may be taken out of order */
 	int			nclauses;
 	ScanClause *clauses;
+	int		   *order;			/* in which programs run: numbers of clauses that are applied to batches */
+	int			norder;
+	uint64		nbatches;		/* that they ran for */
 	bool		has_rest;		/* some clauses are tested row by row */
 	bool		prepared;		/* since the last rescan */
 	MemoryContext context;		/* programs and values that a rescan changes */
@@ -188,6 +207,15 @@ set_filters(ScanNodeState *state)
 					   clauses, ss->ps.state->es_param_list_info);
 }
 
+/* Can the clause change places with others?  Its parts are known. */
+static bool
+is_movable(ScanNodeState *state, const ScanClause *clause)
+{
+	return clause->program != NULL &&
+		!zsscan_expression_may_raise(zsvector_fold_replace(clause->expr, clause->parts),
+									 state->css.ss.ps.state->es_param_list_info);
+}
+
 /* Decides which clauses are applied to batches, at the start and after each rescan. */
 static void
 prepare_clauses(ScanNodeState *state)
@@ -197,13 +225,14 @@ prepare_clauses(ScanNodeState *state)
 	bool		ended = false;
 
 	state->has_rest = false;
+	state->norder = 0;
 	for (int i = 0; i < state->nclauses; i++)
 	{
 		ScanClause *clause = &state->clauses[i];
 		bool		possible;
 		bool		known = evaluate_ready_parts(state, clause, &possible);
 
-		clause->by_batch = false;
+		clause->by_batch = clause->movable = false;
 		if (i >= state->nfirst)
 			ended = true;
 		if (!ended && clause->has_program && possible && (known || !state->has_rest))
@@ -211,9 +240,13 @@ prepare_clauses(ScanNodeState *state)
 			if (clause->program == NULL && known)
 				clause->program = compile(state, clause);
 			clause->by_batch = clause->program != NULL || !known;
+			clause->movable = known && is_movable(state, clause);
 		}
 		if (clause->by_batch)
+		{
+			state->order[state->norder++] = i;
 			continue;
+		}
 		state->has_rest = true;
 		if (!ended)
 			ended = zsscan_expression_may_raise(known ? zsvector_fold_replace(clause->expr, clause->parts) :
@@ -229,9 +262,8 @@ prepare_clauses(ScanNodeState *state)
  * their values, this clause and those behind it are tested row by row.
  */
 static bool
-complete_clause(ScanNodeState *state, int number)
+complete_clause(ScanNodeState *state, ScanClause *clause)
 {
-	ScanClause *clause = &state->clauses[number];
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 	ListCell   *lc;
 
@@ -244,11 +276,15 @@ complete_clause(ScanNodeState *state, int number)
 	}
 	clause->program = compile(state, clause);
 	if (clause->program != NULL)
+	{
+		clause->movable = is_movable(state, clause);
 		set_filters(state);
+	}
 	else
 	{
-		for (int i = number; i < state->nclauses; i++)
-			state->clauses[i].by_batch = false;
+		/* none of those behind it has been moved in front of it */
+		for (ScanClause *c = clause; c < state->clauses + state->nclauses; c++)
+			c->by_batch = c->movable = false;
 		state->has_rest = true;
 	}
 	MemoryContextSwitchTo(old);
@@ -289,25 +325,88 @@ verify_batch(ScanNodeState *state, const ZsBatch *batch, const uint64 *passed)
 	ExecClearTuple(slot);
 }
 
+/* Moves clauses to where those before and behind them have been found better or worse. */
+static void
+order_clauses(ScanNodeState *state)
+{
+	for (int i = 0; i < state->nclauses; i++)
+	{
+		ScanClause *clause = &state->clauses[i];
+
+		if (clause->nruns > 0 && clause->rows_in > 0)
+			clause->rank = (double) clause->time_ns / clause->nruns /
+				(1.0 - (double) clause->rows_out / clause->rows_in + 0.001);
+		clause->nruns /= 2;
+		clause->time_ns /= 2;
+		clause->rows_in /= 2;
+		clause->rows_out /= 2;
+	}
+	for (int i = 1; i < state->norder; i++)
+	{
+		for (int k = i; k > 0; k--)
+		{
+			const ScanClause *before = &state->clauses[state->order[k - 1]];
+			const ScanClause *clause = &state->clauses[state->order[k]];
+			int			number = state->order[k];
+
+			if (!before->movable || !clause->movable || before->rank <= clause->rank)
+				break;
+			state->order[k] = state->order[k - 1];
+			state->order[k - 1] = number;
+		}
+	}
+}
+
+/* Runs the clause's program for the rows of passed, and leaves those that pass; false if it must not decide. */
+static bool
+run_clause(ScanNodeState *state, ScanClause *clause, bool measure, uint64 *passed)
+{
+	ZsTruth		truth;
+	instr_time	start;
+	instr_time	end;
+
+	if (measure)
+	{
+		INSTR_TIME_SET_CURRENT(start);
+		clause->rows_in += zskernel_bits_count(passed);
+	}
+	if (!zsvector_qual_run(clause->program, state->input, passed, &truth, &state->counts))
+		return false;
+	zskernel_bits_and(passed, truth.yes);
+	if (measure)
+	{
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_SUBTRACT(end, start);
+		clause->nruns++;
+		clause->time_ns += INSTR_TIME_GET_NANOSEC(end);
+		clause->rows_out += zskernel_bits_count(passed);
+	}
+	return true;
+}
+
 /* Applies programs to the batch; false if it has to be taken row by row. */
 static bool
 filter_batch(ScanNodeState *state, const ZsBatch *batch, uint64 *passed)
 {
+	bool		measure;
+
 	zskernel_bits_copy(passed, batch->sel);
 	if (state->by_rows || batch->has_rows)
 		return false;
-	for (int i = 0; i < state->nclauses; i++)
+	measure = state->norder > 1 && state->nbatches % ORDER_PERIOD < MEASURED_BATCHES;
+	if (measure && state->nbatches > 0 && state->nbatches % ORDER_PERIOD == 0)
+		order_clauses(state);
+	state->nbatches++;
+	for (int i = 0; i < state->norder; i++)
 	{
-		ScanClause *clause = &state->clauses[i];
-		ZsTruth		truth;
+		ScanClause *clause = &state->clauses[state->order[i]];
 
 		if (!clause->by_batch)
 			continue;
-		if (clause->program == NULL && !complete_clause(state, i))
+		if (clause->program == NULL && !complete_clause(state, clause))
 			break;
-		if (!zsvector_qual_run(clause->program, state->input, passed, &truth, &state->counts))
+		if (!run_clause(state, clause, measure, passed))
 			return false;
-		zskernel_bits_and(passed, truth.yes);
 		if (!zskernel_bits_any(passed))
 			break;
 	}
@@ -501,6 +600,7 @@ scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->nfirst = linitial_int(cscan->custom_private);
 	Assert(state->nfirst <= list_length(qual));
 	state->clauses = palloc0(Max(list_length(qual), 1) * sizeof(ScanClause));
+	state->order = palloc0(Max(list_length(qual), 1) * sizeof(int));
 	foreach(lc, qual)
 		init_clause(state, &state->clauses[state->nclauses++], lfirst(lc));
 	state->position = -1;
