@@ -388,6 +388,53 @@ check_floats(uint32 n, const uint64 *sel)
 	check_result(zskernel_float8_from_decimal(a, 1e7, n, sel, out), out, sel, n, ok, expected);
 }
 
+/* "%" stands for any bytes, all others for themselves. */
+static bool
+naive_like(const char *pattern, const char *s, size_t len)
+{
+	if (*pattern == '\0')
+		return len == 0;
+	if (*pattern == '%')
+		return naive_like(pattern + 1, s, len) || (len > 0 && naive_like(pattern, s + 1, len - 1));
+	return len > 0 && *s == *pattern && naive_like(pattern + 1, s + 1, len - 1);
+}
+
+static void
+check_like(void)
+{
+	char		text[20];
+	char		s[16];
+	const char *pieces[20];
+	size_t		lens[20];
+	ZsLikePattern pattern = {.npieces = 0, .pieces = pieces, .lens = lens};
+	int			n = (int) (next_random() % 10);
+	size_t		len = next_random() % sizeof(s);
+	char	   *exact = malloc(len + 1);
+	int			begin = 0;
+
+	for (int i = 0; i < n; i++)
+		text[i] = "ab%c%"[next_random() % 5];
+	text[n] = '\0';
+	for (size_t i = 0; i < len; i++)
+		s[i] = "abc"[next_random() % 3];
+	for (int i = 0; i <= n; i++)
+	{
+		if (text[i] != '%' && text[i] != '\0')
+			continue;
+		if (i > begin || pattern.npieces == 0 || text[i] == '\0')
+		{
+			pieces[pattern.npieces] = text + begin;
+			lens[pattern.npieces++] = (size_t) (i - begin);
+			pattern.min_len += (size_t) (i - begin);
+		}
+		begin = i + 1;
+	}
+	/* exactly as long as it is, so that the sanitizers see a look beyond */
+	memcpy(exact, s, len);
+	CHECK(zskernel_like(&pattern, exact, len) == naive_like(text, exact, len));
+	free(exact);
+}
+
 static void
 one_round(void)
 {
@@ -441,6 +488,14 @@ one_round(void)
 		for (uint32 i = 0; i < n; i++)
 			expected[i] = holds(op, ORDER(a[i], b[i]));
 		check_bits(bits, n, expected);
+		zskernel_compare_uint64s(a, b, n, op, bits);
+		for (uint32 i = 0; i < n; i++)
+			expected[i] = holds(op, ORDER((uint64) a[i], (uint64) b[i]));
+		check_bits(bits, n, expected);
+		zskernel_compare_float8s(f8, f8 + n / 2, n / 2, op, bits);
+		for (uint32 i = 0; i < n / 2; i++)
+			expected[i] = holds(op, float_order(zskernel_float8(f8[i]), zskernel_float8(f8[n / 2 + i])));
+		check_bits(bits, n / 2, expected);
 		zskernel_compare_float8(f8, n, op, cf, bits);
 		for (uint32 i = 0; i < n; i++)
 			expected[i] = holds(op, float_order(zskernel_float8(f8[i]), cf));
@@ -493,6 +548,9 @@ one_round(void)
 		if (expected[i])
 			CHECK(list[count++] == i);
 	}
+
+	for (int i = 0; i < 100; i++)
+		check_like();
 
 	first = (uint32) (next_random() % (ZS_KERNEL_ROWS + 1));
 	len = (uint32) (next_random() % (ZS_KERNEL_ROWS - first + 1));

@@ -127,6 +127,11 @@ extern void zskernel_compare_float4(const int64 *values, uint32 n, ZsCompare op,
 /* Value by value of two vectors. */
 extern void zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits);
 
+extern void zskernel_compare_uint64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits);
+
+/* The same for floats of 8 bytes. */
+extern void zskernel_compare_float8s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits);
+
 /* Which of n values are in the ascending list of nlist? */
 extern void zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist, uint64 *bits);
 
@@ -216,6 +221,22 @@ extern void zskernel_flip_sign(int width, bool absolute, const int64 *a, uint32 
 
 /* out = a at the selected rows; the others stay. */
 extern void zskernel_merge_int64(const int64 *a, const uint64 *sel, int64 *out);
+
+/* ---- strings (kernel_string.c) ----------------------------------------- */
+
+/*
+ * A pattern of LIKE without "_": what stands between its "%"; one piece if there is none.  min_len is the sum of
+ * their lengths; those between the first and the last one are not empty.
+ */
+typedef struct ZsLikePattern
+{
+	int			npieces;
+	const char **pieces;
+	size_t	   *lens;
+	size_t		min_len;
+} ZsLikePattern;
+
+extern bool zskernel_like(const ZsLikePattern *pattern, const char *bytes, size_t len);
 
 static inline double
 zskernel_float8(int64 pattern)

@@ -59,6 +59,13 @@ zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, 
 	COMPARE_ALL(n, op, bits, a[i], b[i]);
 }
 
+KERNEL_CLONES void
+zskernel_compare_uint64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	COMPARE_ALL(n, op, bits, (uint64) a[i], (uint64) b[i]);
+}
+
 /*
  * With a constant that is a number, "not less" is what "greater or equal, or NaN" is, and so on.  With NaN as the constant
  * only "is it NaN" is left.
@@ -122,6 +129,23 @@ zskernel_compare_float4(const int64 *values, uint32 n, ZsCompare op, double c, u
 {
 	Assert(n <= ZS_KERNEL_ROWS);
 	COMPARE_FLOATS(n, op, bits, (double) zskernel_float4(values[i]), c);
+}
+
+/* -1, 0, 1 */
+static inline int
+float_order(double a, double b)
+{
+	bool		a_nan = a != a;
+	bool		b_nan = b != b;
+
+	return (a_nan | b_nan) ? (int) a_nan - (int) b_nan : (int) (a > b) - (int) (a < b);
+}
+
+KERNEL_CLONES void
+zskernel_compare_float8s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	COMPARE_ALL(n, op, bits, float_order(zskernel_float8(a[i]), zskernel_float8(b[i])), 0);
 }
 
 static inline bool
