@@ -9,9 +9,8 @@
  *
  * The path is offered for a query over one table, or for one partition in a
  * partitionwise plan, all of whose filter consists of comparisons that programs know
- * (vector_qual_compile.c), whose aggregates are known and have columns as arguments, and which is grouped by columns if at all.  Nothing of that can raise
- * an error but the aggregates themselves, so neither the order of filter clauses nor that of security
- * levels shows.  HAVING and what the query makes of the aggregates are the executor's.
+ * (vector_qual_compile.c), whose aggregates are known, with arguments that are columns or expressions for which there are programs, and which is
+ * grouped by columns if at all.  Filter clauses are in core's order, since some may raise errors.  HAVING and what the query makes of the aggregates are the executor's.
  *
  * Where the table is worth parallel workers, each process aggregates the share of the table that it gets
  * (vector_agg_partial.c).  What is not one table, or has a filter or expressions that programs do not know, may be aggregated from the rows
@@ -206,7 +205,7 @@ plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List
 	(void) collect_params((Node *) list_nth(path->custom_private, ZS_AGG_SHOWN), &cscan->custom_exprs);
 
 	cscan->scan.plan.targetlist = tlist;
-	cscan->scan.plan.qual = copyObject(list_nth(path->custom_private, ZS_AGG_HAVING));
+	cscan->scan.plan.qual = copyObject(zsvector_qual_order(root, list_nth(path->custom_private, ZS_AGG_HAVING)));
 	cscan->scan.scanrelid = intVal(list_nth(private, ZS_AGG_RELID));
 	cscan->flags = path->flags;
 	cscan->custom_plans = custom_plans;
@@ -375,7 +374,7 @@ add_table_paths(const ZsAggQuery *query)
 	if (!input_is_table(root, rel))
 		return false;
 	rte = planner_rt_fetch(rel->relid, root);
-	foreach(lc, rel->baserestrictinfo)
+	foreach(lc, zsvector_qual_order(root, rel->baserestrictinfo))
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 

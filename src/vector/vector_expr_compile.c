@@ -265,12 +265,34 @@ make_conds(ZsExpr *expr, int n)
 	expr->conds = palloc0(n * sizeof(ZsQual *));
 }
 
+ZsExpr *
+zsvector_expr_as_float8(ZsExpr *expr)
+{
+	ZsExpr	   *wider;
+
+	if (expr->domain == ZS_DOMAIN_FLOAT8)
+		return expr;
+	wider = make_expr(ZS_EXPR_FLOAT4_TO_8, ZS_DOMAIN_FLOAT8, 8, 1);
+	add_arg(wider, expr);
+	return wider;
+}
+
+ZsExpr *
+zsvector_expr_subtract(ZsExpr *a, ZsExpr *b)
+{
+	ZsExpr	   *expr = make_expr(ZS_EXPR_ARITH, ZS_DOMAIN_DECIMAL, 0, 2);
+
+	expr->op = ZS_ARITH_SUB;
+	add_arg(expr, a);
+	add_arg(expr, b);
+	return expr;
+}
+
 /* An argument of the function, in the domain that it wants; NULL if it has another one. */
 static ZsExpr *
 compile_arg(const Compiler *compiler, Node *node, ZsDomain wanted)
 {
 	ZsExpr	   *arg = compile(compiler, node);
-	ZsExpr	   *wider;
 
 	if (arg == NULL || arg->domain == wanted)
 		return arg;
@@ -278,9 +300,7 @@ compile_arg(const Compiler *compiler, Node *node, ZsDomain wanted)
 		return arg;
 	if (wanted != ZS_DOMAIN_FLOAT8 || arg->domain != ZS_DOMAIN_FLOAT4)
 		return NULL;
-	wider = make_expr(ZS_EXPR_FLOAT4_TO_8, ZS_DOMAIN_FLOAT8, 8, 1);
-	add_arg(wider, arg);
-	return wider;
+	return zsvector_expr_as_float8(arg);
 }
 
 /* round(numeric, scale) and numeric(numeric, typmod) */

@@ -76,4 +76,8 @@ struct ZsExpr
 	int			scaled_scale[2];	/* CONST ones: what is in there; -1 = nothing */
 };
 
+/* The expression, a float, with 8 bytes; the difference of two numerics. */
+extern ZsExpr *zsvector_expr_as_float8(ZsExpr *expr);
+extern ZsExpr *zsvector_expr_subtract(ZsExpr *a, ZsExpr *b);
+
 #endif							/* VECTOR_EXPR_INTERNAL_H */

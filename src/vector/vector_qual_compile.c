@@ -4,8 +4,10 @@
  *	  From a boolean expression to a program over batches.
  *
  * Functions are known by their OIDs, which are fixed for those of the server; what a
- * search path leads to plays no part.  Only functions that cannot raise an error
- * are known here, so the order in which the parts of a program run does not show.
+ * search path leads to plays no part.  Comparisons cannot raise an error; of the expressions that they compare
+ * some can (vector_expr_compile.c).  Where one would, the batch is given back, and it is asked for no row for which the
+ * executor would not ask for it but those for which a condition in front is unknown: so a program never hides an error,
+ * and the executor decides whether there is one.
  *
  * A column may stand below RelabelType nodes, which change the name of a type and no bit of its values; the
  * comparison's function decides how the bits are understood.
@@ -18,13 +20,18 @@
  */
 #include "postgres.h"
 
+#include "zs_compat.h"
+
+#include "catalog/pg_collation_d.h"
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "miscadmin.h"
-#include "nodes/primnodes.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
+#include "utils/pg_locale.h"
 #include "varatt.h"
 
 #include "vector_qual_internal.h"
@@ -70,8 +77,16 @@ static const Comparison comparisons[] = {
 	SIX(NUMERIC_, ZS_DOMAIN_DECIMAL),
 	{F_TEXTEQ, ZS_CMP_EQ, ZS_DOMAIN_TEXT},
 	{F_TEXTNE, ZS_CMP_NE, ZS_DOMAIN_TEXT},
+	{F_TEXT_LT, ZS_CMP_LT, ZS_DOMAIN_TEXT},
+	{F_TEXT_LE, ZS_CMP_LE, ZS_DOMAIN_TEXT},
+	{F_TEXT_GE, ZS_CMP_GE, ZS_DOMAIN_TEXT},
+	{F_TEXT_GT, ZS_CMP_GT, ZS_DOMAIN_TEXT},
 	{F_BPCHAREQ, ZS_CMP_EQ, ZS_DOMAIN_BPCHAR},
 	{F_BPCHARNE, ZS_CMP_NE, ZS_DOMAIN_BPCHAR},
+	{F_BPCHARLT, ZS_CMP_LT, ZS_DOMAIN_BPCHAR},
+	{F_BPCHARLE, ZS_CMP_LE, ZS_DOMAIN_BPCHAR},
+	{F_BPCHARGE, ZS_CMP_GE, ZS_DOMAIN_BPCHAR},
+	{F_BPCHARGT, ZS_CMP_GT, ZS_DOMAIN_BPCHAR},
 };
 
 static const Comparison *
@@ -177,9 +192,8 @@ zsvector_want_of(ZsDomain domain)
 	}
 }
 
-/* May a column of domain `have` be compared by a function of domain `wanted`, which becomes the node's? */
-static bool
-match_domain(ZsDomain have, ZsDomain *wanted)
+bool
+zsvector_qual_match_domain(ZsDomain have, ZsDomain *wanted)
 {
 	switch (*wanted)
 	{
@@ -206,7 +220,7 @@ zsvector_is_equality(Oid funcid, ZsDomain domain)
 	if (comparison == NULL || comparison->op != ZS_CMP_EQ)
 		return false;
 	wanted = comparison->domain;
-	return match_domain(domain, &wanted);
+	return zsvector_qual_match_domain(domain, &wanted);
 }
 
 /* ---- nodes ------------------------------------------------------------------------ */
@@ -301,7 +315,8 @@ set_zone(ZsQual *qual, TupleDesc desc)
 {
 	ZsAttrKind	kind;
 
-	if (qual->domain != ZS_DOMAIN_INT && qual->domain != ZS_DOMAIN_UINT)
+	if (qual->attno == InvalidAttrNumber ||
+		(qual->domain != ZS_DOMAIN_INT && qual->domain != ZS_DOMAIN_UINT))
 		return;
 	zsattr_kind(TupleDescAttr(desc, qual->attno - 1), &kind);
 	if (!kind.zone_ordered || kind.is_unsigned != (qual->domain == ZS_DOMAIN_UINT))
@@ -325,11 +340,29 @@ zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, Zs
 	return qual;
 }
 
+/* Does this collation order strings as memcmp() does? */
 static bool
-collation_fits(ZsDomain domain, Oid collation)
+collation_is_c(Oid collation)
 {
-	if (domain != ZS_DOMAIN_TEXT && domain != ZS_DOMAIN_BPCHAR)
+	if (collation == C_COLLATION_OID)
 		return true;
+	if (!OidIsValid(collation))
+		return false;
+#ifdef ZS_PG18
+	return pg_newlocale_from_collation(collation)->collate_is_c;
+#else
+	return lc_collate_is_c(collation);
+#endif
+}
+
+/* Are strings compared byte by byte? */
+static bool
+collation_fits(const Comparison *comparison, Oid collation)
+{
+	if (comparison->domain != ZS_DOMAIN_TEXT && comparison->domain != ZS_DOMAIN_BPCHAR)
+		return true;
+	if (comparison->op != ZS_CMP_EQ && comparison->op != ZS_CMP_NE)
+		return collation_is_c(collation);
 	return OidIsValid(collation) && get_collation_isdeterministic(collation);
 }
 
@@ -347,8 +380,12 @@ compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 	ZsQual	   *qual;
 
 	if (comparison == NULL)
-		return zsvector_qual_compile_date(desc, varno, funcid, op->args);
-	if (list_length(op->args) != 2 || !collation_fits(comparison->domain, op->inputcollid))
+	{
+		qual = zsvector_qual_compile_date(desc, varno, funcid, op->args);
+		return qual != NULL ? qual :
+			zsvector_qual_compile_like(desc, varno, funcid, op->args, op->inputcollid);
+	}
+	if (list_length(op->args) != 2 || !collation_fits(comparison, op->inputcollid))
 		return NULL;
 	domain = comparison->domain;
 	left = zsvector_column_of(desc, varno, linitial(op->args), &left_domain);
@@ -357,8 +394,11 @@ compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 	{
 		ZsDomain	other = domain;
 
-		if ((domain != ZS_DOMAIN_INT) ||
-			!match_domain(left_domain, &domain) || !match_domain(right_domain, &other))
+		if (domain != ZS_DOMAIN_INT)
+			return zsvector_qual_compile_values(desc, varno, comparison->op, domain, linitial(op->args),
+												lsecond(op->args));
+		if (!zsvector_qual_match_domain(left_domain, &domain) ||
+			!zsvector_qual_match_domain(right_domain, &other))
 			return NULL;
 		qual = make_qual(ZS_QUAL_COLUMNS);
 		qual->attno = left;
@@ -367,10 +407,11 @@ compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 		qual->op = comparison->op;
 		return qual;
 	}
-	if (left == InvalidAttrNumber && right == InvalidAttrNumber)
-		return NULL;
 	c = (const Const *) strip_relabel(left != InvalidAttrNumber ? lsecond(op->args) : linitial(op->args));
-	if (!IsA(c, Const) || !match_domain(left != InvalidAttrNumber ? left_domain : right_domain, &domain))
+	if ((left == InvalidAttrNumber && right == InvalidAttrNumber) || !IsA(c, Const))
+		return zsvector_qual_compile_values(desc, varno, comparison->op, domain, linitial(op->args),
+											lsecond(op->args));
+	if (!zsvector_qual_match_domain(left != InvalidAttrNumber ? left_domain : right_domain, &domain))
 		return NULL;
 	/* all of these functions are strict */
 	if (c->constisnull)
@@ -401,6 +442,7 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 	ZsDomain	domain;
 	ZsDomain	have;
 	AttrNumber	attno;
+	ZsExpr	   *expr = NULL;
 	ArrayType  *array;
 	int16		typlen;
 	bool		typbyval;
@@ -408,18 +450,27 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 	Datum	   *values;
 	bool	   *nulls;
 	int			n;
+	int			nnulls = 0;
 	bool		as_list;
 	ZsQual	   *qual;
 	ZsQual	   *in = NULL;
 
-	if (comparison == NULL || !IsA(c, Const) || !collation_fits(comparison->domain, op->inputcollid))
+	if (comparison == NULL || !IsA(c, Const) || !collation_fits(comparison, op->inputcollid))
 		return NULL;
 	domain = comparison->domain;
 	attno = zsvector_column_of(desc, varno, linitial(op->args), &have);
-	if (attno == InvalidAttrNumber || !match_domain(have, &domain))
+	if (attno == InvalidAttrNumber)
+	{
+		expr = zsvector_expr_compile(desc, varno, linitial(op->args));
+		if (expr == NULL)
+			return NULL;
+		have = zsvector_expr_domain(expr);
+	}
+	if (!zsvector_qual_match_domain(have, &domain))
 		return NULL;
+	/* an expression is evaluated even if the array leaves nothing to be compared with it */
 	if (c->constisnull)
-		return zsvector_qual_make_const(true, false);
+		return expr != NULL ? NULL : zsvector_qual_make_const(true, false);
 
 	array = DatumGetArrayTypeP(c->constvalue);
 	get_typlenbyvalalign(ARR_ELEMTYPE(array), &typlen, &typbyval, &typalign);
@@ -427,8 +478,12 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 
 	/* without members the answer is known even for NULL */
 	if (n == 0)
-		return zsvector_qual_make_const(false, !op->useOr);
+		return expr != NULL ? NULL : zsvector_qual_make_const(false, !op->useOr);
 	if (n > 64 && domain != ZS_DOMAIN_INT && domain != ZS_DOMAIN_UINT)
+		return NULL;
+	for (int i = 0; i < n; i++)
+		nnulls += nulls[i];
+	if (expr != NULL && nnulls == n)
 		return NULL;
 	as_list = (domain == ZS_DOMAIN_INT || domain == ZS_DOMAIN_UINT) && n > 1 &&
 		comparison->op == (op->useOr ? ZS_CMP_EQ : ZS_CMP_NE);
@@ -438,6 +493,7 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 	{
 		in = make_qual(ZS_QUAL_IN);
 		in->attno = attno;
+		in->expr = expr;
 		in->domain = domain;
 		in->op = comparison->op;
 		in->list = palloc(n * sizeof(int64));
@@ -452,6 +508,7 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 			member = zsvector_qual_make_compare(desc, attno, domain, comparison->op, values[i], ARR_ELEMTYPE(array));
 		if (member == NULL)
 			return NULL;
+		member->expr = expr;
 		if (as_list && !nulls[i])
 			in->list[in->nlist++] = member->integer;
 		else if (!as_list || qual->nargs == 0)
@@ -528,19 +585,65 @@ compile_null_test(TupleDesc desc, Index varno, const NullTest *test)
 
 	if (test->argisrow)
 		return NULL;
-	if (attno == InvalidAttrNumber)
+	if (attno == InvalidAttrNumber && exprType((Node *) test->arg) == BOOLOID)
 		qual = make_unary(ZS_QUAL_IS_UNKNOWN, zsvector_qual_compile(desc, varno, (Node *) test->arg));
 	else
 	{
-		if (domain == ZS_DOMAIN_NONE)
+		ZsExpr	   *expr = NULL;
+
+		if (attno == InvalidAttrNumber)
+			expr = zsvector_expr_compile(desc, varno, (Node *) test->arg);
+		if (expr == NULL && domain == ZS_DOMAIN_NONE)
 			return NULL;
 		qual = make_qual(ZS_QUAL_NULL);
 		qual->attno = attno;
+		qual->expr = expr;
 		qual->domain = domain;
 	}
 	if (qual == NULL)
 		return NULL;
 	return test->nulltesttype == IS_NULL ? qual : make_unary(ZS_QUAL_NOT, qual);
+}
+
+static Node *
+make_is_null(Node *arg)
+{
+	NullTest   *test = makeNode(NullTest);
+
+	test->arg = (Expr *) arg;
+	test->nulltesttype = IS_NULL;
+	test->location = -1;
+	return (Node *) test;
+}
+
+/* "a IS DISTINCT FROM b" is "NOT (a = b IS TRUE OR a IS NULL AND b IS NULL)". */
+static ZsQual *
+compile_distinct(TupleDesc desc, Index varno, const DistinctExpr *distinct)
+{
+	OpExpr	   *op = makeNode(OpExpr);
+	ZsQual	   *either;
+	ZsQual	   *both = make_list(ZS_QUAL_AND, 2);
+	ListCell   *lc;
+
+	/* both are the same struct with another tag */
+	memcpy(op, distinct, sizeof(OpExpr));
+	op->xpr.type = T_OpExpr;
+	either = make_list(ZS_QUAL_OR, 2);
+	either->args[either->nargs++] = make_unary(ZS_QUAL_IS_TRUE, compile_op(desc, varno, op));
+	if (either->args[0] == NULL)
+		return NULL;
+	foreach(lc, distinct->args)
+	{
+		Node	   *arg = strip_relabel(lfirst(lc));
+		ZsQual	   *isnull = IsA(arg, Const) ? zsvector_qual_make_const(false, ((Const *) arg)->constisnull) :
+			zsvector_qual_compile(desc, varno, make_is_null(arg));
+
+		if (isnull == NULL)
+			return NULL;
+		both->args[both->nargs++] = isnull;
+	}
+	either->args[either->nargs++] = both;
+	return make_unary(ZS_QUAL_NOT, either);
 }
 
 ZsQual *
@@ -568,6 +671,8 @@ zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
 			return compile_array_op(desc, varno, (ScalarArrayOpExpr *) expr);
 		case T_NullTest:
 			return compile_null_test(desc, varno, (NullTest *) expr);
+		case T_DistinctExpr:
+			return compile_distinct(desc, varno, (DistinctExpr *) expr);
 		case T_BooleanTest:
 			return compile_boolean_test(desc, varno, (BooleanTest *) expr);
 		case T_Const:
@@ -586,6 +691,17 @@ zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
 					return NULL;
 				return zsvector_qual_make_compare(desc, attno, domain, ZS_CMP_NE, BoolGetDatum(false), BOOLOID);
 			}
+		case T_FuncExpr:
+			{
+				FuncExpr   *f = (FuncExpr *) expr;
+				ZsQual	   *qual = zsvector_qual_compile_like(desc, varno, f->funcid, f->args, f->inputcollid);
+
+				return qual != NULL ? qual : zsvector_qual_compile_value(desc, varno, expr);
+			}
+		case T_CaseExpr:
+		case T_CoalesceExpr:
+		case T_NullIfExpr:
+			return zsvector_qual_compile_value(desc, varno, expr);
 		default:
 			return NULL;
 	}

@@ -14,15 +14,19 @@
 
 #include "postgres.h"
 
+#include "vector_expr.h"
 #include "vector_qual.h"
 
+/* A "value" is a column or an expression. */
 typedef enum ZsQualKind
 {
 	ZS_QUAL_CONST,				/* true, false or unknown for all rows */
-	ZS_QUAL_COMPARE,			/* column op constant */
+	ZS_QUAL_COMPARE,			/* value op constant */
 	ZS_QUAL_COLUMNS,			/* column op column, integers */
-	ZS_QUAL_IN,					/* column = one of several integers */
-	ZS_QUAL_NULL,				/* column IS NULL */
+	ZS_QUAL_VALUES,				/* expression op expression, integers and floats of 8 bytes */
+	ZS_QUAL_IN,					/* value = one of several integers */
+	ZS_QUAL_LIKE,				/* value LIKE (op is =) or NOT LIKE (op is <>) constant */
+	ZS_QUAL_NULL,				/* value IS NULL */
 	ZS_QUAL_AND,
 	ZS_QUAL_OR,
 	ZS_QUAL_NOT,
@@ -37,9 +41,11 @@ struct ZsQual
 	bool		is_true;		/* CONST; neither: unknown */
 	bool		is_false;
 
-	/* COMPARE, COLUMNS, IN, NULL */
+	/* COMPARE, COLUMNS, VALUES, IN, LIKE, NULL */
 	AttrNumber	attno;
 	AttrNumber	attno2;
+	ZsExpr	   *expr;			/* instead of attno, or NULL */
+	ZsExpr	   *expr2;
 	ZsDomain	domain;
 	ZsCompare	op;
 	int64		integer;		/* INT, UINT, DECIMAL */
@@ -49,8 +55,11 @@ struct ZsQual
 	size_t		nbytes;
 	int64	   *list;			/* IN: ascending */
 	uint32		nlist;
+	ZsLikePattern like;			/* LIKE; without pieces: core's function is called, with: */
+	Datum		pattern;
+	Oid			collation;
 
-	/* dictionary entries that are equal to bytes, for the dictionary of that serial */
+	/* dictionary entries that pass (with <>: that do not), for the dictionary of that serial */
 	uint8	   *table;
 	uint32		table_size;
 	uint64		table_serial;
@@ -73,6 +82,26 @@ extern ZsQual *zsvector_qual_make_const(bool isnull, bool value);
 /* "column op constant"; NULL if there is no such node. */
 extern ZsQual *zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, ZsCompare op,
 										  Datum value, Oid type);
+
+/* May a value of domain `have` be compared by a function of domain `wanted`, which becomes the node's? */
+extern bool zsvector_qual_match_domain(ZsDomain have, ZsDomain *wanted);
+
+/*
+ * "value op value", by a function of the domain, of which one is an expression, or both are columns (vector_qual_value.c);
+ * NULL if there is no program.
+ */
+extern ZsQual *zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompare op, ZsDomain domain,
+											Node *left, Node *right);
+
+/* An expression that is a condition by its value. */
+extern ZsQual *zsvector_qual_compile_value(TupleDesc desc, Index varno, Node *expr);
+
+/* LIKE and the like (vector_qual_like.c): the function with these arguments, or NULL. */
+extern ZsQual *zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args,
+										  Oid collation);
+
+/* Does the string at datum match the pattern of LIKE? */
+extern bool zsvector_qual_is_like(const ZsQual *qual, uint64 datum);
 
 /* A comparison of dates with timestamps, one of them a column and the other a constant; else NULL. */
 extern ZsQual *zsvector_qual_compile_date(TupleDesc desc, Index varno, Oid funcid, List *args);

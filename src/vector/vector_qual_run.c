@@ -60,6 +60,18 @@ is_clean(const ZsColumnVector *vector, const uint64 *sel)
 	return vector != NULL && (!vector->has_odd || !zskernel_bits_meet(vector->odd, sel));
 }
 
+/* The node's value for the rows of sel, in a form of `want`; NULL if the batch has to be taken row by row. */
+static const ZsColumnVector *
+get_value(QualRun *run, const ZsQual *qual, ZsColumnWant want, const uint64 *sel)
+{
+	const ZsColumnVector *vector;
+
+	if (qual->expr != NULL)
+		return zsvector_expr_run(qual->expr, run->input, sel, run->counts);
+	vector = zsvector_input_column(run->input, qual->attno, want, sel);
+	return is_clean(vector, sel) ? vector : NULL;
+}
+
 /* ---- comparisons ------------------------------------------------------------- */
 
 /* Does the zone map of the batch decide the comparison for all of its rows? */
@@ -173,23 +185,41 @@ compare_decimals(const ZsQual *qual, const ZsColumnVector *vector, uint64 *pass)
 	zskernel_compare_int64(vector->vals, vector->nrows, op, c, pass);
 }
 
-/* Is the string at datum the node's? */
+/* Does the string at datum compare so with the node's?  With <>: is it equal?  With LIKE: does it match? */
 static inline bool
-string_equals(const ZsQual *qual, uint64 datum)
+string_passes(const ZsQual *qual, uint64 datum)
 {
 	const char *v = (const char *) datum;
 	size_t		len = VARSIZE_ANY_EXHDR(v);
 	const char *bytes = VARDATA_ANY(v);
+	int			order;
 
+	if (qual->kind == ZS_QUAL_LIKE)
+		return zsvector_qual_is_like(qual, datum);
 	if (qual->domain == ZS_DOMAIN_BPCHAR)
 	{
 		while (len > 0 && bytes[len - 1] == ' ')
 			len--;
 	}
-	return len == qual->nbytes && memcmp(bytes, qual->bytes, len) == 0;
+	if (qual->op == ZS_CMP_EQ || qual->op == ZS_CMP_NE)
+		return len == qual->nbytes && memcmp(bytes, qual->bytes, len) == 0;
+	order = memcmp(bytes, qual->bytes, Min(len, qual->nbytes));
+	if (order == 0)
+		order = len < qual->nbytes ? -1 : len > qual->nbytes;
+	switch (qual->op)
+	{
+		case ZS_CMP_LT:
+			return order < 0;
+		case ZS_CMP_LE:
+			return order <= 0;
+		case ZS_CMP_GE:
+			return order >= 0;
+		default:
+			return order > 0;
+	}
 }
 
-/* Which entries of the vector's dictionary are equal to the node's string? */
+/* Which entries of the vector's dictionary pass? */
 static const uint8 *
 dictionary_table(ZsQual *qual, const ZsColumnVector *vector)
 {
@@ -207,7 +237,7 @@ dictionary_table(ZsQual *qual, const ZsColumnVector *vector)
 		qual->table_size = vector->ndict;
 	}
 	for (uint32 i = 0; i < vector->ndict; i++)
-		qual->table[i] = string_equals(qual, vector->dict[i]);
+		qual->table[i] = string_passes(qual, vector->dict[i]);
 	qual->table_serial = vector->serial;
 	return qual->table;
 }
@@ -230,9 +260,8 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	uint64		pass[ZS_KERNEL_WORDS];
 	uint64		left[ZS_KERNEL_WORDS];
 
-	/* the length of a bpchar says nothing */
-	vector = zsvector_input_column(run->input, qual->attno, ZS_WANT_STRING, sel);
-	if (!is_clean(vector, sel))
+	vector = get_value(run, qual, ZS_WANT_STRING, sel);
+	if (vector == NULL)
 		return false;
 	zskernel_bits_copy(left, sel);
 	if (vector->has_nulls)
@@ -243,8 +272,10 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 		zskernel_in_table(vector->codes, vector->nrows, dictionary_table(qual, vector), pass);
 		zskernel_bits_clear(left);
 	}
-	else if (vector->lengths != NULL && qual->domain == ZS_DOMAIN_TEXT)
+	else if (vector->lengths != NULL && qual->domain == ZS_DOMAIN_TEXT && qual->kind == ZS_QUAL_COMPARE &&
+			 (qual->op == ZS_CMP_EQ || qual->op == ZS_CMP_NE))
 	{
+		/* the length of a bpchar says nothing */
 		uint64		same[ZS_KERNEL_WORDS];
 
 		zskernel_equal_uint32(vector->lengths, vector->nrows, (uint32) qual->nbytes, same);
@@ -258,8 +289,8 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	if (zskernel_bits_any(left))
 	{
 		if (vector->datums == NULL)
-			vector = zsvector_input_column(run->input, qual->attno, ZS_WANT_DATUM, sel);
-		if (!is_clean(vector, sel))
+			vector = get_value(run, qual, ZS_WANT_DATUM, sel);
+		if (vector == NULL)
 			return false;
 		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 		{
@@ -267,7 +298,7 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 			{
 				uint32		bit = __builtin_ctzll(word);
 
-				if (string_equals(qual, vector->datums[w * 64 + bit]))
+				if (string_passes(qual, vector->datums[w * 64 + bit]))
 					pass[w] |= UINT64CONST(1) << bit;
 			}
 		}
@@ -288,8 +319,8 @@ run_compare(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 		return true;
 	if (qual->domain == ZS_DOMAIN_TEXT || qual->domain == ZS_DOMAIN_BPCHAR)
 		return compare_strings(run, qual, sel, truth);
-	vector = zsvector_input_column(run->input, qual->attno, zsvector_want_of(qual->domain), sel);
-	if (!is_clean(vector, sel))
+	vector = get_value(run, qual, zsvector_want_of(qual->domain), sel);
+	if (vector == NULL)
 		return false;
 	switch (qual->domain)
 	{
@@ -320,10 +351,10 @@ run_compare(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 static bool
 run_in(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 {
-	const ZsColumnVector *vector = zsvector_input_column(run->input, qual->attno, ZS_WANT_INT, sel);
+	const ZsColumnVector *vector = get_value(run, qual, ZS_WANT_INT, sel);
 	uint64		pass[ZS_KERNEL_WORDS];
 
-	if (!is_clean(vector, sel))
+	if (vector == NULL)
 		return false;
 	zskernel_in_int64(vector->vals, vector->nrows, qual->list, qual->nlist, pass);
 	if (qual->op == ZS_CMP_NE)
@@ -332,22 +363,51 @@ run_in(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	return true;
 }
 
-static bool
-run_columns(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
+/* Value by value of two vectors. */
+static void
+compare_vectors(const ZsQual *qual, const ZsColumnVector *a, const ZsColumnVector *b, ZsTruth *truth)
 {
-	const ZsColumnVector *a = zsvector_input_column(run->input, qual->attno, ZS_WANT_INT, sel);
-	const ZsColumnVector *b = zsvector_input_column(run->input, qual->attno2, ZS_WANT_INT, sel);
+	uint32		n = Min(a->nrows, b->nrows);
 	uint64		pass[ZS_KERNEL_WORDS];
 
-	if (!is_clean(a, sel) || !is_clean(b, sel))
-		return false;
-	zskernel_compare_int64s(a->vals, b->vals, Min(a->nrows, b->nrows), qual->op, pass);
+	if (qual->domain == ZS_DOMAIN_FLOAT8)
+		zskernel_compare_float8s(a->vals, b->vals, n, qual->op, pass);
+	else if (qual->domain == ZS_DOMAIN_UINT)
+		zskernel_compare_uint64s(a->vals, b->vals, n, qual->op, pass);
+	else
+		zskernel_compare_int64s(a->vals, b->vals, n, qual->op, pass);
 	set_truth(truth, pass, a);
 	if (b->has_nulls)
 	{
 		zskernel_bits_andnot(truth->yes, b->nulls);
 		zskernel_bits_andnot(truth->no, b->nulls);
 	}
+}
+
+static bool
+run_columns(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
+{
+	const ZsColumnVector *a = zsvector_input_column(run->input, qual->attno, ZS_WANT_INT, sel);
+	const ZsColumnVector *b = zsvector_input_column(run->input, qual->attno2, ZS_WANT_INT, sel);
+
+	if (!is_clean(a, sel) || !is_clean(b, sel))
+		return false;
+	compare_vectors(qual, a, b, truth);
+	return true;
+}
+
+static bool
+run_values(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
+{
+	const ZsColumnVector *a = zsvector_expr_run(qual->expr, run->input, sel, run->counts);
+	const ZsColumnVector *b;
+
+	if (a == NULL)
+		return false;
+	b = zsvector_expr_run(qual->expr2, run->input, sel, run->counts);
+	if (b == NULL)
+		return false;
+	compare_vectors(qual, a, b, truth);
 	return true;
 }
 
@@ -357,14 +417,17 @@ run_null(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	ZsColumnBounds bounds;
 	const ZsColumnVector *vector;
 
-	if (zs_enable_zone_maps && zsvector_input_bounds(run->input, qual->attno, &bounds) &&
-		(bounds.no_nulls || bounds.all_nulls))
+	if (zs_enable_zone_maps && qual->expr == NULL &&
+		zsvector_input_bounds(run->input, qual->attno, &bounds) && (bounds.no_nulls || bounds.all_nulls))
 	{
 		run->counts->skipped++;
 		set_all(truth, bounds.all_nulls, bounds.no_nulls);
 		return true;
 	}
-	vector = zsvector_input_column(run->input, qual->attno, ZS_WANT_NULLS, sel);
+	if (qual->expr != NULL)
+		vector = zsvector_expr_run(qual->expr, run->input, sel, run->counts);
+	else
+		vector = zsvector_input_column(run->input, qual->attno, ZS_WANT_NULLS, sel);
 	if (vector == NULL)
 		return false;
 	if (!vector->has_nulls)
@@ -427,6 +490,10 @@ run_qual(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 			return run_compare(run, qual, sel, truth);
 		case ZS_QUAL_COLUMNS:
 			return run_columns(run, qual, sel, truth);
+		case ZS_QUAL_VALUES:
+			return run_values(run, qual, sel, truth);
+		case ZS_QUAL_LIKE:
+			return compare_strings(run, qual, sel, truth);
 		case ZS_QUAL_IN:
 			return run_in(run, qual, sel, truth);
 		case ZS_QUAL_NULL:

@@ -1,0 +1,149 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_qual_like.c
+ *	  LIKE with a constant pattern.
+ *
+ * Where bytes may be compared, a pattern without "_" is cut into pieces, which are looked for (kernel_string.c).
+ * For others core's function is called.  Either way this happens once for each entry of a dictionary, if there is one.
+ * A pattern that ends within an escape is core's, which raises an error for it.
+ *
+ * A bpchar keeps its blanks here, as in core.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_qual_like.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "mb/pg_wchar.h"
+#include "nodes/primnodes.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
+#include "utils/lsyscache.h"
+#include "varatt.h"
+
+#include "vector_qual_internal.h"
+
+typedef struct LikeFunction
+{
+	Oid			funcid;
+	ZsCompare	op;
+	ZsDomain	domain;
+} LikeFunction;
+
+static const LikeFunction functions[] = {
+	{F_TEXTLIKE, ZS_CMP_EQ, ZS_DOMAIN_TEXT},
+	{F_TEXTNLIKE, ZS_CMP_NE, ZS_DOMAIN_TEXT},
+	{F_LIKE_TEXT_TEXT, ZS_CMP_EQ, ZS_DOMAIN_TEXT},
+	{F_NOTLIKE_TEXT_TEXT, ZS_CMP_NE, ZS_DOMAIN_TEXT},
+	{F_BPCHARLIKE, ZS_CMP_EQ, ZS_DOMAIN_BPCHAR},
+	{F_BPCHARNLIKE, ZS_CMP_NE, ZS_DOMAIN_BPCHAR},
+	{F_STARTS_WITH, ZS_CMP_EQ, ZS_DOMAIN_TEXT},
+};
+
+/* Does no character's encoding appear within another one's? */
+static bool
+bytes_are_safe(void)
+{
+	return GetDatabaseEncoding() == PG_UTF8 || pg_database_encoding_max_length() == 1;
+}
+
+static void
+add_piece(ZsLikePattern *like, const char *bytes, size_t len, bool is_last)
+{
+	/* neighbouring "%" are one */
+	if (len == 0 && like->npieces > 0 && !is_last)
+		return;
+	like->pieces[like->npieces] = bytes;
+	like->lens[like->npieces++] = len;
+	like->min_len += len;
+}
+
+/*
+ * Cuts the pattern into pieces, of which there are none if it has a "_" or bytes may not be compared.  False if it ends within an
+ * escape.
+ */
+static bool
+cut_pattern(const char *pattern, size_t len, ZsLikePattern *like)
+{
+	char	   *bytes = palloc(len + 1);
+	size_t		used = 0;
+	size_t		begin = 0;
+	bool		plain = bytes_are_safe();
+
+	like->pieces = palloc((len + 1) * sizeof(char *));
+	like->lens = palloc((len + 1) * sizeof(size_t));
+	for (size_t i = 0; i < len; i++)
+	{
+		if (pattern[i] == '%')
+		{
+			add_piece(like, bytes + begin, used - begin, false);
+			begin = used;
+			continue;
+		}
+		if (pattern[i] == '_')
+			plain = false;
+		if (pattern[i] == '\\' && ++i == len)
+			return false;
+		bytes[used++] = pattern[i];
+	}
+	add_piece(like, bytes + begin, used - begin, true);
+	if (!plain)
+		like->npieces = 0;
+	return true;
+}
+
+ZsQual *
+zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, Oid collation)
+{
+	const LikeFunction *function = NULL;
+	ZsDomain	domain;
+	AttrNumber	attno;
+	const Const *c;
+	struct varlena *pattern;
+	ZsQual	   *qual;
+
+	for (int i = 0; i < (int) lengthof(functions); i++)
+	{
+		if (functions[i].funcid == funcid)
+			function = &functions[i];
+	}
+	if (function == NULL || !OidIsValid(collation) || !get_collation_isdeterministic(collation))
+		return NULL;
+	attno = zsvector_column_of(desc, varno, linitial(args), &domain);
+	c = lsecond(args);
+	if (attno == InvalidAttrNumber || domain != function->domain || !IsA(c, Const))
+		return NULL;
+	if (c->constisnull)
+		return zsvector_qual_make_const(true, false);
+
+	pattern = PG_DETOAST_DATUM_COPY(c->constvalue);
+	qual = palloc0(sizeof(ZsQual));
+	qual->kind = ZS_QUAL_LIKE;
+	qual->attno = attno;
+	qual->domain = domain;
+	qual->op = function->op;
+	qual->collation = collation;
+	qual->pattern = PointerGetDatum(pattern);
+	if (funcid == F_STARTS_WITH)
+	{
+		qual->like.pieces = palloc(2 * sizeof(char *));
+		qual->like.lens = palloc(2 * sizeof(size_t));
+		add_piece(&qual->like, VARDATA_ANY(pattern), VARSIZE_ANY_EXHDR(pattern), false);
+		add_piece(&qual->like, VARDATA_ANY(pattern), 0, true);
+	}
+	else if (!cut_pattern(VARDATA_ANY(pattern), VARSIZE_ANY_EXHDR(pattern), &qual->like))
+		return NULL;
+	return qual;
+}
+
+bool
+zsvector_qual_is_like(const ZsQual *qual, uint64 datum)
+{
+	if (qual->like.npieces > 0)
+		return zskernel_like(&qual->like, VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum));
+	return DatumGetBool(DirectFunctionCall2Coll(textlike, qual->collation, (Datum) datum, qual->pattern));
+}

@@ -1,0 +1,167 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_qual_value.c
+ *	  Conditions on expressions, and the order of conditions.
+ *
+ * A comparison with a constant is that of a column with one; integers and floats of two vectors are compared value by
+ * value.  Numerics of two vectors may have two scales: their difference is compared with zero, and a batch in which it
+ * does not fit is given back like any other overflow.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_qual_value.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+
+#include "vector_expr_internal.h"
+#include "vector_qual_internal.h"
+
+static const Const *
+as_const(Node *node)
+{
+	while (IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return IsA(node, Const) ? (const Const *) node : NULL;
+}
+
+static ZsQual *
+make_values(ZsDomain domain, ZsCompare op, ZsExpr *left, ZsExpr *right)
+{
+	ZsQual	   *qual = palloc0(sizeof(ZsQual));
+
+	switch (domain)
+	{
+		case ZS_DOMAIN_INT:
+		case ZS_DOMAIN_UINT:
+			break;
+		case ZS_DOMAIN_FLOAT4:
+		case ZS_DOMAIN_FLOAT8:
+			domain = ZS_DOMAIN_FLOAT8;
+			left = zsvector_expr_as_float8(left);
+			right = zsvector_expr_as_float8(right);
+			break;
+		case ZS_DOMAIN_DECIMAL:
+			qual->kind = ZS_QUAL_COMPARE;
+			qual->expr = zsvector_expr_subtract(left, right);
+			qual->domain = domain;
+			qual->op = op;
+			return qual;
+		default:
+			return NULL;
+	}
+	qual->kind = ZS_QUAL_VALUES;
+	qual->expr = left;
+	qual->expr2 = right;
+	qual->domain = domain;
+	qual->op = op;
+	return qual;
+}
+
+ZsQual *
+zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompare op, ZsDomain domain, Node *left,
+							 Node *right)
+{
+	const Const *c = as_const(right);
+	ZsDomain	left_domain = domain;
+	ZsDomain	right_domain = domain;
+	ZsExpr	   *value;
+	ZsExpr	   *other;
+	ZsQual	   *qual;
+
+	if (c == NULL && as_const(left) != NULL)
+		return zsvector_qual_compile_values(desc, varno, zsvector_qual_commute(op), domain, right, left);
+	value = zsvector_expr_compile(desc, varno, left);
+	if (value == NULL || !zsvector_qual_match_domain(value->domain, &left_domain))
+		return NULL;
+	if (c != NULL && !c->constisnull)
+	{
+		qual = zsvector_qual_make_compare(desc, InvalidAttrNumber, left_domain, op, c->constvalue,
+										  c->consttype);
+		if (qual != NULL)
+			qual->expr = value;
+		return qual;
+	}
+	other = zsvector_expr_compile(desc, varno, right);
+	if (other == NULL || !zsvector_qual_match_domain(other->domain, &right_domain))
+		return NULL;
+	return make_values(left_domain, op, value, other);
+}
+
+ZsQual *
+zsvector_qual_compile_value(TupleDesc desc, Index varno, Node *expr)
+{
+	ZsExpr	   *value;
+	ZsQual	   *qual;
+
+	if (exprType(expr) != BOOLOID)
+		return NULL;
+	value = zsvector_expr_compile(desc, varno, expr);
+	if (value == NULL || value->domain != ZS_DOMAIN_INT)
+		return NULL;
+	qual = zsvector_qual_make_compare(desc, InvalidAttrNumber, ZS_DOMAIN_INT, ZS_CMP_NE,
+									  BoolGetDatum(false), BOOLOID);
+	qual->expr = value;
+	return qual;
+}
+
+/* ---- order ---------------------------------------------------------------------- */
+
+typedef struct RankedClause
+{
+	Node	   *clause;
+	Index		security_level;
+	Cost		cost;
+	int			place;
+} RankedClause;
+
+static int
+compare_rank(const void *a, const void *b)
+{
+	const RankedClause *x = a;
+	const RankedClause *y = b;
+
+	if (x->security_level != y->security_level)
+		return x->security_level < y->security_level ? -1 : 1;
+	if (x->cost != y->cost)
+		return x->cost < y->cost ? -1 : 1;
+	return x->place - y->place;
+}
+
+List *
+zsvector_qual_order(PlannerInfo *root, List *clauses)
+{
+	int			n = list_length(clauses);
+	RankedClause *ranked = palloc(Max(n, 1) * sizeof(RankedClause));
+	List	   *result = NIL;
+
+	for (int i = 0; i < n; i++)
+	{
+		RankedClause *r = &ranked[i];
+		QualCost	cost;
+
+		r->clause = list_nth(clauses, i);
+		r->place = i;
+		cost_qual_eval_node(&cost, r->clause, root);
+		r->cost = cost.per_tuple;
+		r->security_level = 0;
+		if (IsA(r->clause, RestrictInfo))
+		{
+			RestrictInfo *rinfo = (RestrictInfo *) r->clause;
+
+			/* cheap ones that leak nothing may go in front */
+			if (!rinfo->leakproof || r->cost >= 10 * cpu_operator_cost)
+				r->security_level = rinfo->security_level;
+		}
+	}
+	qsort(ranked, n, sizeof(RankedClause), compare_rank);
+	for (int i = 0; i < n; i++)
+		result = lappend(result, ranked[i].clause);
+	return result;
+}
