@@ -388,6 +388,134 @@ check_floats(uint32 n, const uint64 *sel)
 	check_result(zskernel_float8_from_decimal(a, 1e7, n, sel, out), out, sel, n, ok, expected);
 }
 
+/* ---- dates and times ---- */
+
+static int
+days_of_month(int year, int month)
+{
+	static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+	bool		leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+
+	return days[month - 1] + (month == 2 && leap);
+}
+
+/* Walks through all days of the calendar that the kernels know, and remembers where what they are in began. */
+static void
+check_calendar(void)
+{
+	int			year = 1;
+	int			month = 1;
+	int			day = 1;
+	int			doy = 1;
+	int			weekday = 0;	/* 0001-01-01 was a Monday */
+	int64		begins[ZS_DATE_MILLENNIUM + 1] = {0};
+	int			week = 0;
+	int			isoyear = 0;
+
+	for (int64 d = ZS_DATE_FIRST; d <= ZS_DATE_LAST; d++)
+	{
+		int64		expected[ZS_DATE_MILLENNIUM + 1];
+
+		if (weekday == 0)
+		{
+			/* the Thursday is what counts */
+			int			thursday = doy + 3;
+			int			length = days_of_month(year, 2) + 337;
+
+			isoyear = thursday > length ? year + 1 : year;
+			week = ((thursday > length ? thursday - length : thursday) - 1) / 7 + 1;
+			begins[ZS_DATE_WEEK] = d;
+		}
+		if (day == 1)
+		{
+			begins[ZS_DATE_MONTH] = d;
+			if (month % 3 == 1)
+				begins[ZS_DATE_QUARTER] = d;
+		}
+		if (doy == 1)
+		{
+			begins[ZS_DATE_YEAR] = d;
+			if (year % 10 == 0)
+				begins[ZS_DATE_DECADE] = d;
+			if (year % 100 == 1)
+				begins[ZS_DATE_CENTURY] = d;
+			if (year % 1000 == 1)
+				begins[ZS_DATE_MILLENNIUM] = d;
+			/* year 0 had a 29th of February */
+			if (year == 1)
+				begins[ZS_DATE_DECADE] = d - 366;
+		}
+		expected[ZS_DATE_DAY] = day;
+		expected[ZS_DATE_DOW] = (weekday + 1) % 7;
+		expected[ZS_DATE_ISODOW] = weekday + 1;
+		expected[ZS_DATE_DOY] = doy;
+		expected[ZS_DATE_WEEK] = week;
+		expected[ZS_DATE_MONTH] = month;
+		expected[ZS_DATE_QUARTER] = (month + 2) / 3;
+		expected[ZS_DATE_YEAR] = year;
+		expected[ZS_DATE_ISOYEAR] = isoyear;
+		expected[ZS_DATE_DECADE] = year / 10;
+		expected[ZS_DATE_CENTURY] = (year - 1) / 100 + 1;
+		expected[ZS_DATE_MILLENNIUM] = (year - 1) / 1000 + 1;
+		for (int field = ZS_DATE_DAY; field <= ZS_DATE_MILLENNIUM; field++)
+		{
+			int64		got;
+
+			zskernel_date_field(field, &d, 1, &got);
+			CHECK(got == expected[field]);
+			if (begins[field] == 0 && d != 0)
+				continue;
+			zskernel_date_begin(field, &d, 1, &got);
+			CHECK(got == begins[field]);
+		}
+
+		weekday = (weekday + 1) % 7;
+		day++;
+		doy++;
+		if (day > days_of_month(year, month))
+		{
+			day = 1;
+			month++;
+		}
+		if (month > 12)
+		{
+			month = doy = 1;
+			year++;
+		}
+	}
+	CHECK(year == 10000 && month == 1 && day == 1);
+}
+
+static void
+check_times(uint32 n)
+{
+	static const int64 units[] = {1, 1000, 1000000, 60000000, INT64CONST(3600000000), INT64CONST(86400000000), 7};
+	static int64 a[ZS_KERNEL_ROWS];
+	static int64 out[ZS_KERNEL_ROWS];
+	int64		unit = units[next_random() % lengthof(units)];
+	int64		modulus = 2 + (int64) (next_random() % 100);
+
+	for (uint32 i = 0; i < n; i++)
+		a[i] = random_value((int) (next_random() % 5)) / 2;
+	zskernel_floor_to_int64(a, unit, n, out);
+	for (uint32 i = 0; i < n; i++)
+		CHECK(out[i] <= a[i] && a[i] - out[i] < unit && out[i] % unit == 0);
+	zskernel_part_of_int64(a, unit, modulus, n, out);
+	for (uint32 i = 0; i < n; i++)
+	{
+		__int128	count = ((__int128) a[i] + ((__int128) unit << 64)) / unit - ((__int128) 1 << 64);
+
+		CHECK(out[i] >= 0 && out[i] < modulus && (count - out[i]) % modulus == 0);
+	}
+	/* whatever stands at rows that nobody selected */
+	for (uint32 i = 0; i < n; i++)
+		a[i] = random_value((int) (next_random() % 5));
+	zskernel_date_field((ZsDateField) (next_random() % (ZS_DATE_MILLENNIUM + 1)), a, n, out);
+	zskernel_date_begin((ZsDateField) (next_random() % (ZS_DATE_MILLENNIUM + 1)), a, n, out);
+	zskernel_floor_to_int64(a, unit, n, out);
+	zskernel_part_of_int64(a, unit, modulus, n, out);
+}
+
 /* "%" stands for any bytes, all others for themselves. */
 static bool
 naive_like(const char *pattern, const char *s, size_t len)
@@ -551,6 +679,7 @@ one_round(void)
 
 	for (int i = 0; i < 100; i++)
 		check_like();
+	check_times(n);
 
 	first = (uint32) (next_random() % (ZS_KERNEL_ROWS + 1));
 	len = (uint32) (next_random() % (ZS_KERNEL_ROWS - first + 1));
@@ -613,6 +742,7 @@ main(int argc, char **argv)
 	int			rounds = argc > 1 ? atoi(argv[1]) : 2000;
 
 	state = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
+	check_calendar();
 	for (current_round = 0; current_round < rounds; current_round++)
 		one_round();
 	printf("ok: %d rounds of kernels\n", rounds);

@@ -222,6 +222,36 @@ extern void zskernel_flip_sign(int width, bool absolute, const int64 *a, uint32 
 /* out = a at the selected rows; the others stay. */
 extern void zskernel_merge_int64(const int64 *a, const uint64 *sel, int64 *out);
 
+/* ---- dates and times (kernel_time.c) ----------------------------------- */
+
+typedef enum ZsDateField
+{
+	ZS_DATE_DAY,				/* of the month */
+	ZS_DATE_DOW,				/* 0 is Sunday */
+	ZS_DATE_ISODOW,				/* 7 is Sunday */
+	ZS_DATE_DOY,
+	ZS_DATE_WEEK,				/* of the ISO year */
+	ZS_DATE_MONTH,
+	ZS_DATE_QUARTER,
+	ZS_DATE_YEAR,
+	ZS_DATE_ISOYEAR,
+	ZS_DATE_DECADE,
+	ZS_DATE_CENTURY,
+	ZS_DATE_MILLENNIUM
+} ZsDateField;
+
+/* Days since 2000-01-01 for which the next two are right: of the years 1 to 9999. */
+#define ZS_DATE_FIRST	(-730119)
+#define ZS_DATE_LAST	2921939
+
+/* The field of each of n days; the first day of the week, month, quarter, ... that it is in. */
+extern void zskernel_date_field(ZsDateField field, const int64 *days, uint32 n, int64 *out);
+extern void zskernel_date_begin(ZsDateField field, const int64 *days, uint32 n, int64 *out);
+
+/* The largest multiple of unit that is not above a; the number of it modulo modulus, at least 0. */
+extern void zskernel_floor_to_int64(const int64 *a, int64 unit, uint32 n, int64 *out);
+extern void zskernel_part_of_int64(const int64 *a, int64 unit, int64 modulus, uint32 n, int64 *out);
+
 /* ---- strings (kernel_string.c) ----------------------------------------- */
 
 /*
