@@ -1,6 +1,6 @@
-"""Loads a file of rows into DuckDB, then answers each line of standard input, a query, with its milliseconds.
+"""Loads files of rows into DuckDB, then answers each line of standard input, a query, with its milliseconds.
 
-duckdb_server.py FILE COLUMNS
+duckdb_server.py TABLE FILE COLUMNS [TABLE FILE COLUMNS ...]
 """
 import sys
 import time
@@ -9,8 +9,9 @@ import duckdb
 
 con = duckdb.connect()
 con.execute("set threads = 1")
-con.execute(f"create table store_sales ({sys.argv[2]})")
-con.execute(f"copy store_sales from '{sys.argv[1]}' (delimiter '|', header false, nullstr '\\N')")
+for table, file, columns in zip(*[iter(sys.argv[1:])] * 3):
+    con.execute(f"create table {table} ({columns})")
+    con.execute(f"copy {table} from '{file}' (delimiter '|', header false, quote '', escape '', nullstr '\\N')")
 for line in sys.stdin:
     if line.strip() == "version":
         print(duckdb.__version__)
