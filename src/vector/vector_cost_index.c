@@ -618,6 +618,23 @@ correct_bitmap_path(PlannerInfo *root, RelCosts *costs, BitmapHeapPath *path)
 	path->path.total_cost = Max(path->path.total_cost, path->path.startup_cost);
 }
 
+/* Pages of the file that hold the columns. */
+static double
+column_pages(const RelCosts *costs, const Bitmapset *attrs)
+{
+	double		pages = 0;
+	int			i = -1;
+
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0 && attno <= costs->rel->max_attr)
+			pages += costs->columns[attno - 1].pages;
+	}
+	return pages;
+}
+
 /* The pages that a sequential scan reads, at most those of the relation. */
 static double
 sequential_pages(PlannerInfo *root, RelCosts *costs)
@@ -626,21 +643,13 @@ sequential_pages(PlannerInfo *root, RelCosts *costs)
 	Bitmapset  *attrs = output_columns(rel, NULL);
 	double		pages;
 	ListCell   *lc;
-	int			i = -1;
 
 	if (!zs_enable_column_projection)
 		return rel->pages;
 	foreach(lc, rel->baserestrictinfo)
 		attrs = bms_join(attrs, clause_columns(rel, lfirst_node(RestrictInfo, lc)));
 	need_columns(root, costs, attrs);
-	pages = costs->tree_pages;
-	while ((i = bms_next_member(attrs, i)) >= 0)
-	{
-		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno > 0 && attno <= rel->max_attr)
-			pages += costs->columns[attno - 1].pages;
-	}
+	pages = costs->tree_pages + column_pages(costs, attrs);
 	bms_free(attrs);
 	return Min(pages, rel->pages);
 }
@@ -680,6 +689,7 @@ zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, d
 {
 	RelCosts   *costs = find_costs(rel);
 	double		stripes = ceil(Max(rel->tuples, 1) / STRIPE_ROWS);
+	double		share = 1 - exp(-survivors / stripes);	/* of stripes with rows that are left */
 	Bitmapset  *first = NULL;
 	Bitmapset  *others;
 	ListCell   *lc;
@@ -688,7 +698,6 @@ zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, d
 	*decoding = 0;
 	if (costs == NULL)
 		return;
-	*pages = sequential_pages(root, costs);
 	foreach(lc, first_clauses)
 		first = bms_join(first, clause_columns(rel, lfirst_node(RestrictInfo, lc)));
 	others = output_columns(rel, NULL);
@@ -697,8 +706,9 @@ zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, d
 	others = bms_del_members(others, first);
 	need_columns(root, costs, first);
 	need_columns(root, costs, others);
-	*decoding = vectors_cost(costs, first, stripes) +
-		vectors_cost(costs, others, stripes * (1 - exp(-survivors / stripes)));
+	*pages = costs->tree_pages + column_pages(costs, first) + share * column_pages(costs, others);
+	*pages = Min(*pages, rel->pages);
+	*decoding = vectors_cost(costs, first, stripes) + vectors_cost(costs, others, stripes * share);
 	bms_free(first);
 	bms_free(others);
 }

@@ -51,7 +51,7 @@ extern Node *zsvector_topn_create_state(CustomScan *cscan);
 /* ---- costs ---- */
 
 /*
- * What a scan by batches reads of a table with a filter: *pages, the pages of the columns that it looks at, and
+ * What a scan by batches reads of a table with a filter: *pages, of the columns that it looks at where rows are left, and
  * *decoding, what making vectors of them costs.  first_clauses are applied to all rows; survivors is how many pass these.
  */
 extern void zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
