@@ -74,8 +74,10 @@ FROM (VALUES ('count(*), count(u), count(none)'), ('sum(k)'), ('sum(id), sum(non
 	('avg(k), avg(id)'), ('avg(b)'), ('avg(n), avg(none)'), ('avg(u)'), ('avg(f), avg(r)'),
 	('min(id), max(id), min(b), max(none), min(d) - date ''2020-01-01'''), ('max(n), min(u), max(u), min(f), max(r)'),
 	('sum(u), avg(u), min(u), max(u), count(u)'), ('sum(b), avg(b)'), ('avg(id), sum(id)'), ('avg(f), sum(f), avg(r), sum(r), max(r)'),
+	('var_pop(k), stddev(id), stddev_pop(none), avg(k)'), ('var_samp(b), stddev(n), variance(u)'), ('bit_and(k), bit_or(id), bit_xor(b)'),
+	('min(t), max(t), min(c), max(c)'), ('count(DISTINCT k), sum(n)'),
 	('avg(n) FILTER (WHERE k > 0), sum(n), count(*) FILTER (WHERE t IS NULL)'), ('round(avg(n), 3) + sum(id), count(*)::text')) v(what);
-SELECT twins('par', 'count(*), sum(b), avg(b), sum(n), avg(n), sum(id), avg(id), sum(f), avg(r), min(u)', '', 'id < 0');
+SELECT twins('par', 'count(*), sum(b), avg(b), sum(n), avg(n), sum(id), avg(id), sum(f), avg(r), min(u), var_pop(k), stddev(n), stddev(f), bit_or(k), min(t)', '', 'id < 0');
 SELECT twins('par', 'id, sum(b), avg(n), avg(u), max(f), avg(r)', 'GROUP BY id');
 SELECT twins('par', 'sum(b), avg(n)', '', 'id % 2 = 1 AND id > 5000');
 SELECT twins('par', what, tail) FROM (VALUES ('k, sum(n)', 'GROUP BY k HAVING count(*) > 1400 AND min(id) > 2'), ('count(*)', 'HAVING sum(n) > 5'),
@@ -142,13 +144,14 @@ SELECT twins('prt', what, tail) FROM (VALUES ('k, count(*), sum(n), avg(n)', 'GR
 RESET enable_partitionwise_aggregate;
 SELECT twins('prt', 'k, count(*), sum(n), avg(n)', 'GROUP BY k');
 -- EXPLAIN ANALYZE counts what workers did
-CREATE FUNCTION explain_json(query text) RETURNS TABLE (mode text, key text, removed text, redone text) LANGUAGE plpgsql AS $$
+-- rows removed: rounded, of one of the loops
+CREATE FUNCTION explain_json(query text) RETURNS TABLE (mode text, key text, removed_94 bool, redone text) LANGUAGE plpgsql AS $$
 DECLARE
 	plan jsonb;
 BEGIN
 	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF, FORMAT json) ' || query INTO plan;
-	RETURN QUERY SELECT p->>'Partial Mode', p->>'Group Key', p->>'Rows Removed by Scan Filter',
-			p->>'Batches Redone Row-wise'
+	RETURN QUERY SELECT p->>'Partial Mode', p->>'Group Key',
+			abs((p->>'Rows Removed by Scan Filter')::int - 94.0 / (p->>'Actual Loops')::int) <= 0.5, p->>'Batches Redone Row-wise'
 		FROM jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "ZedstoreAgg")') p;
 END $$;
 SET zedstore.debug_vector = force;

@@ -166,11 +166,13 @@ SET zedstore.debug_vector = verify;
 SELECT g, (SELECT sum(n * g) FROM z_row JOIN z_dim USING (k) WHERE id < 50) FROM generate_series(1, 3) g;
 SELECT g, s.* FROM generate_series(1, 2) g, LATERAL (SELECT count(*), sum(n) FROM z_row JOIN z_dim USING (k) WHERE id < 500 OFFSET 0) s;
 SET max_parallel_workers_per_gather = 0;
--- memory: not offered where the groups would take too much
+-- groups that memory has no room for
 RESET zedstore.debug_vector;
 SET work_mem = '64kB';
 SET hash_mem_multiplier = 1;
 EXPLAIN (COSTS OFF) SELECT id, sum(n) FROM z_row JOIN z_dim USING (k) GROUP BY id;
+SELECT count(*), sum(s), sum(c) FROM (SELECT id, sum(n) AS s, count(*) AS c FROM z_row JOIN z_dim USING (k) GROUP BY id) x;
+SELECT count(*), sum(s), sum(c) FROM (SELECT id, sum(n) AS s, count(*) AS c FROM h_row JOIN h_dim USING (k) GROUP BY id) x;
 RESET work_mem;
 RESET hash_mem_multiplier;
 -- chosen by its costs, where it pays; never for tables of others

@@ -14,6 +14,8 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
+#include "lib/stringinfo.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/primnodes.h"
@@ -35,9 +37,64 @@ typedef enum ZsAggKind
 	ZS_AGG_AVG_INT8,
 	ZS_AGG_AVG_NUMERIC,
 	ZS_AGG_AVG_FLOAT,
+	ZS_AGG_VAR_INT,				/* variances and standard deviations */
+	ZS_AGG_VAR_FLOAT,
 	ZS_AGG_MIN,
-	ZS_AGG_MAX
+	ZS_AGG_MAX,
+	ZS_AGG_BIT_AND,
+	ZS_AGG_BIT_OR,
+	ZS_AGG_BIT_XOR,
+	ZS_AGG_ANY,
+	ZS_AGG_CORE					/* core's transition function, for each value */
 } ZsAggKind;
+
+/* ---- core's transition functions (vector_agg_core.c) ---- */
+
+typedef struct ZsCoreAgg
+{
+	FmgrInfo	transfn;
+	FmgrInfo	finalfn;		/* fn_oid invalid: none */
+	FmgrInfo	serialfn;		/* the same, and: */
+	FmgrInfo	deserialfn;
+	Oid			collation;
+	int16		translen;
+	bool		transbyval;
+	bool		has_arg;
+	int			nfinalargs;
+	bool		init_isnull;
+	Datum		init;
+} ZsCoreAgg;
+
+/* A transition value.  Zeros: as at the beginning. */
+typedef struct ZsCoreValue
+{
+	Datum		value;
+	bool		known;			/* else as at the beginning */
+	bool		isnull;
+	bool		no_value;		/* strict, and no input was seen */
+} ZsCoreValue;
+
+/* Something for core's functions that looks like an Agg node whose states live in the context. */
+extern AggState *zsvector_core_node(MemoryContext context);
+
+/* Looks up the functions of the aggregate. */
+extern void zsvector_core_init(ZsCoreAgg *agg, const Aggref *aggref);
+
+/* One row more.  What the function allocates for itself is in the current context.  Errors: the function's. */
+extern void zsvector_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datum, bool isnull);
+
+/* The result, in the current context or in the states'. */
+extern Datum zsvector_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull);
+
+/* The transition value, serialized if it is of type internal, and back; in the current context or in the states'. */
+extern Datum zsvector_core_serialize(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull);
+extern void zsvector_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, bool isnull, ZsCoreValue *trans);
+
+/* The checks that an Agg node makes of an aggregate and of the equality function of a key.  Errors: permission denied. */
+extern void zsvector_core_check_aggregate(const Aggref *aggref);
+extern void zsvector_core_check_equality(Oid function);
+
+/* ---- aggregates ---- */
 
 /* An aggregate of the query. */
 typedef struct ZsAgg
@@ -45,81 +102,135 @@ typedef struct ZsAgg
 	ZsAggKind	kind;
 	AttrNumber	attno;			/* its argument; 0 = none, or: */
 	ZsExpr	   *expr;			/* its argument where that is no column */
-	ZsDomain	domain;			/* the argument's */
+	ZsDomain	domain;			/* the argument's; NONE: only as a datum */
 	int			width;			/* its bytes, of a by-value type */
+	Oid			collation;
 	ZsQual	   *filter;			/* FILTER (WHERE ...), or NULL */
+	bool		distinct;		/* only the first of equal values counts */
+	Oid			distinct_eqop;
+	ZsCoreAgg  *core;			/* VAR, ANY, CORE */
+	AggState   *node;			/* for core's functions; its context is that of the values */
+	MemoryContext temporary;	/* for what core's functions leave behind */
 } ZsAgg;
 
 /*
- * What an aggregate has seen so far.  May be copied; Numerics that it points to are never changed in
- * place, and live in a context of the caller's.
+ * What an aggregate has seen so far; zeros: nothing.  Only the first zsvector_agg_value_size() bytes of it are there.
+ * What it points to lives in the values' context.
  */
 typedef struct ZsAggValue
 {
 	int64		count;			/* inputs; for numerics, those that are numbers */
 	union
 	{
-		struct					/* integers and numerics */
-		{
-			zs_int128	sum;	/* numerics: at scale */
-			Numeric		spare;	/* part of the sum that is not in sum, or NULL */
-		};
+		int64		integer;	/* sum of integers of 2 or 4 bytes, bits; MIN, MAX: the value or its pattern */
+		float		sx4;		/* sum of floats of 4 bytes */
 		struct					/* floats */
 		{
 			double		sx;		/* sum, and of squared differences */
 			double		sxx;
-			float		sx4;	/* sum of floats of 4 bytes */
 		};
-		struct					/* MIN, MAX */
+		struct					/* VAR: sums of integers and of their squares */
 		{
-			int64		best;	/* the value, or its pattern; numerics: at scale */
-			Numeric		best_numeric;	/* instead of best */
+			zs_int128	sum1;
+			zs_int128	sum2;
 		};
+		struct					/* numerics, and sums of integers of 8 bytes */
+		{
+			union
+			{
+				struct
+				{
+					zs_int128	sum;	/* numerics: at scale */
+					void	   *spare;	/* core's state for the part of the sum that is not in sum, or NULL */
+				};
+				struct			/* MIN, MAX */
+				{
+					int64		best;	/* at scale */
+					Numeric		best_numeric;	/* instead of best */
+				};
+			};
+			int16		scale;
+			int16		dscale; /* largest display scale of the inputs; MIN, MAX: of best */
+			bool		has_nan;	/* among the inputs */
+			bool		has_pinf;
+			bool		has_ninf;
+		};
+		struct					/* MIN, MAX of strings */
+		{
+			struct varlena *string;
+			uint64		string_size;	/* what is allocated for it */
+		};
+		ZsCoreValue core;
 	};
-	int16		scale;
-	int16		dscale;			/* largest display scale of the inputs; MIN, MAX: of best */
-	bool		has_nan;		/* among the inputs */
-	bool		has_pinf;
-	bool		has_ninf;
 } ZsAggValue;
 
 /* Describes the aggregate; false if it is none that we know.  varno: the table's in its expressions. */
 extern bool zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
 
 /*
- * Adds the values of the rows of sel, which have some and none of which is odd.  False if core would have raised an error
- * at one of them; *value is undefined then.
+ * Gets ready for values that live in the context, which is reset when they are forgotten.  Reads system catalogs.
  */
-extern bool zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
+extern void zsvector_agg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context);
+
+/* Bytes that a value takes, a multiple of 8. */
+extern Size zsvector_agg_value_size(const ZsAgg *agg);
+
+/*
+ * Functions that add something are called in the values' context.  Nothing is to be taken back when they raise an error,
+ * which only overflows of floats do and core's transition functions; core has the same error in one of the same rows.
+ *
+ * Adds the values of the rows of sel, which have some and none of which is odd.  vector is NULL for counts.
+ */
+extern void zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 								   const uint64 *sel);
 
 /*
  * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of which is odd.
- * groups: their numbers, PG_UINT32_MAX = none; a group's value is values[number * stride].  vector is NULL for counts.
- * Errors: float overflow.
+ * groups: their numbers, PG_UINT32_MAX = none; a group's value is at values + number * stride.  vector is NULL for counts.
  */
-extern void zsvector_agg_add_groups(const ZsAgg *agg, ZsAggValue *values, int stride,
+extern void zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride,
 									const ZsColumnVector *vector, const uint64 *sel,
 									const uint16 *list, uint32 n, const uint32 *groups);
 
-/*
- * Adds one row's argument.  Numerics are made in the current context.  Errors: those of core's transition functions.
- */
+/* Adds one row's argument. */
 extern void zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull);
 
-/* The aggregate's result, in the current context.  Errors: those of core's final functions. */
-extern Datum zsvector_agg_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull);
+/* The aggregate's result, in the current context or in the values'.  Errors: those of core's final functions. */
+extern Datum zsvector_agg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 
-/* The sum of numerics or of integers of 8 bytes, without special values; in the current context. */
-extern Numeric zsvector_agg_numeric_sum(const ZsAggValue *value);
+/* Count, sum and sum of squares of an aggregate of VAR_INT, as core serializes them. */
+extern Datum zsvector_agg_variance_state(const ZsAggValue *value);
 
 /* ---- partial aggregation (vector_agg_state.c) ---- */
+
+/* A numeric as core's serial functions write it. */
+extern void zsvector_state_send_numeric(StringInfo buf, Numeric num);
 
 /* Can what the aggregate has seen be given to core's combine function?  May call core's functions. */
 extern bool zsvector_agg_has_partial(const ZsAgg *agg);
 
 /* The transition value that core's would have, serialized if it is of type internal; in the current context. */
-extern Datum zsvector_agg_partial_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull);
+extern Datum zsvector_agg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
+
+/* ---- numerics (vector_agg_numeric.c) ---- */
+
+/* value / 10^scale with the display scale dscale, in the current context; digits behind that are zeros. */
+extern Numeric zsvector_numeric_make(zs_int128 value, int scale, int dscale);
+
+/* Sums: v / 10^scale, which leaves count and display scale to the caller, and any numeric. */
+extern void zsvector_numeric_sum_int(const ZsAgg *agg, ZsAggValue *value, zs_int128 v, int scale);
+extern void zsvector_numeric_sum(const ZsAgg *agg, ZsAggValue *value, Numeric num);
+
+/* The sum of numerics or of integers of 8 bytes, without special values; in the current context. */
+extern Numeric zsvector_numeric_total(const ZsAgg *agg, ZsAggValue *value);
+
+/* Sum or average. */
+extern Datum zsvector_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
+
+/* Minimum and maximum: of later / 10^scale with the display scale dscale, and of any numeric. */
+extern void zsvector_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale, int dscale);
+extern void zsvector_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num);
+extern Numeric zsvector_numeric_best(const ZsAggValue *value);
 
 /* By-value datums of size bytes as 64-bit integers, as vectors have them, and back. */
 extern int64 zsvector_datum_to_int64(int size, Datum datum);

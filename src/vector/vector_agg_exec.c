@@ -9,6 +9,11 @@
  * row tree, the aggregates go back to what they were before the batch, and its rows are taken one by
  * one through core's expressions, so that errors and odd values are core's.
  *
+ * When the groups take more memory than they may, they are frozen: rows of others are written out (vector_spill.c), with their keys
+ * and the aggregates' arguments, and come back when the first groups have been returned.
+ *
+ * A DISTINCT aggregate has a set of what it has seen, which is a table of groups, too: by the group's number and the value.
+ *
  * count(*) without a filter adds up the lengths of visible runs and looks at no column.
  *
  * Below core's Gather each process aggregates a share of the table and returns core's transition values (vector_agg_state.c).  When its
@@ -27,30 +32,28 @@
 
 #include "access/parallel.h"
 #include "access/tableam.h"
-#include "catalog/objectaccess.h"
-#include "catalog/pg_aggregate.h"
-#include "catalog/pg_proc.h"
 #include "catalog/pg_type_d.h"
 #include "commands/explain.h"
 #ifdef ZS_PG18
 #include "commands/explain_format.h"
 #endif
 #include "executor/executor.h"
+#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "rewrite/rewriteManip.h"
-#include "utils/acl.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/ruleutils.h"
-#include "utils/syscache.h"
 
 #include "vector_agg.h"
 #include "vector_agg_plan.h"
 #include "vector_group.h"
 #include "vector_input.h"
 #include "vector_internal.h"
+#include "vector_spill.h"
 #include "zs_base.h"
 
 /* One aggregate of the node. */
@@ -59,6 +62,12 @@ typedef struct NodeAgg
 	ZsAgg		agg;
 	ExprState  *filter;			/* FILTER, for single rows; or NULL */
 	ExprState  *arg;			/* or NULL */
+	Size		offset;			/* of its value in those of a group */
+	int			filter_column;	/* of a row's values: does it pass FILTER? -1: there is none */
+	int			arg_column;		/* -1: there is none */
+	ZsGroupKey	distinct_keys[2];	/* DISTINCT: the group's number, and the argument */
+	ZsGroups   *seen;			/* DISTINCT: pairs of these */
+	ZsGroups   *seen_by_rows;	/* the same for the verifier */
 } NodeAgg;
 
 /* What EXPLAIN tells, of one process or of all of them. */
@@ -66,8 +75,9 @@ typedef struct AggCounts
 {
 	uint64		nredone;		/* batches */
 	uint64		nremoved;		/* rows */
-	uint64		npasses;
+	uint64		nfills;			/* times that groups were made of rows that had been written out */
 	uint64		memory;			/* largest, in bytes */
+	uint64		disk;			/* the same */
 	ZsQualCounts qual;
 } AggCounts;
 
@@ -93,24 +103,27 @@ typedef struct AggNodeState
 	List	   *shown_keys;		/* by EXPLAIN */
 	int			naggs;
 	NodeAgg    *aggs;
-	ZsAggValue *values;			/* naggs for each group */
+	char	   *values;			/* value_size bytes for each group: a value of each aggregate */
+	Size		value_size;
 	uint32		maxgroups;		/* groups that values has room for */
-	ZsAggValue *saved;			/* before the present batch, of the only group */
 	const ZsColumnVector **vectors; /* of the aggregates, in a batch */
 	uint64	   *sels;			/* rows that they take, in a batch */
 	ZsGroups   *groups;
-	int			nbits;			/* the groups are made in 2^nbits parts, one after the other */
-	uint32		part;
 	uint32		next_group;		/* the next to be returned */
+	int			nrowcolumns;	/* what is kept of a row: keys, and what aggregates take of it */
+	Datum	   *row_values;
+	bool	   *row_isnull;
+	TupleDesc	rowdesc;
+	ZsSpill    *spill;			/* NULL: no row was written out */
 	ZsInput    *input;
 	ExprContext *rowcontext;	/* of single rows */
 	MemoryContext context;		/* of the values and groups */
 	MemoryContext result_context;	/* of the row returned last */
 	ZsAggVerifier *verifier;
 	bool		by_rows;		/* zedstore.debug_vector = rows */
-	bool		started;		/* a part was made */
-	bool		done;			/* all parts were */
-	uint32		groups_left;	/* of the present part, to be returned */
+	bool		started;		/* the table was scanned, or is being scanned */
+	bool		done;			/* there are no more groups but groups_left */
+	uint32		groups_left;	/* in memory, to be returned */
 
 	bool		partial;		/* returns transition values */
 	SharedAgg  *shared;			/* NULL: no other process takes part */
@@ -120,13 +133,11 @@ typedef struct AggNodeState
 	AggCounts	worker_counts;	/* of all workers */
 } AggNodeState;
 
-/* More parts than these do not help. */
-#define MAX_BITS	20
-
-/*
- * Groups may take so much in any case: another pass costs a scan of the table.
- */
-#define MIN_GROUP_MEMORY	((Size) 1024 * 1024)
+static inline ZsAggValue *
+value_of(const AggNodeState *state, uint32 group, const NodeAgg *agg)
+{
+	return (ZsAggValue *) (state->values + group * state->value_size + agg->offset);
+}
 
 /* ---- one row ------------------------------------------------------------------------ */
 
@@ -135,7 +146,7 @@ static void
 grow_values(AggNodeState *state)
 {
 	uint32		n = zsvector_groups_count(state->groups);
-	size_t		size = Max(state->naggs, 1) * sizeof(ZsAggValue);
+	Size		size = state->value_size;
 	uint32		maxgroups;
 
 	if (n <= state->maxgroups)
@@ -143,74 +154,133 @@ grow_values(AggNodeState *state)
 	maxgroups = Max(Max(n, 64), zsvector_groups_grown(state->maxgroups));
 	state->values = state->values == NULL ? MemoryContextAllocHuge(state->context, maxgroups * size) :
 		repalloc_huge(state->values, maxgroups * size);
-	memset((char *) state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);
+	memset(state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);
 	state->maxgroups = maxgroups;
 }
 
-/* The group of the row in the slot. */
-static uint32
-group_of_row(AggNodeState *state)
-{
-	Datum		values[ZS_MAX_GROUP_KEYS];
-	bool		isnull[ZS_MAX_GROUP_KEYS];
-	uint32		group;
-	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
-
-	for (int k = 0; k < state->nkeys; k++)
-		values[k] = slot_getattr(state->input->slot, state->keys[k].attno, &isnull[k]);
-	group = zsvector_groups_assign_row(state->groups, values, isnull);
-	MemoryContextSwitchTo(old);
-	grow_values(state);
-	return group;
-}
-
-/*
- * Adds the row in rowcontext's slot, which passed the filter.  group: the one that it has by batches, for verify_only.
- */
+/* Takes what is needed of the row in the input's slot: row_values, in the memory of single rows. */
 static void
-add_row(AggNodeState *state, bool verify_only, uint32 group)
+read_row(AggNodeState *state)
 {
 	ExprContext *econtext = state->rowcontext;
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 
-	if (state->nkeys > 0)
+	econtext->ecxt_scantuple = state->input->slot;
+	for (int k = 0; k < state->nkeys; k++)
+		state->row_values[k] = slot_getattr(state->input->slot, state->keys[k].attno, &state->row_isnull[k]);
+	for (int i = 0; i < state->naggs; i++)
 	{
-		uint32		own = group_of_row(state);
+		const NodeAgg *agg = &state->aggs[i];
+		bool		passes = true;
 
-		if (verify_only && own != group)
-			ereport(ERROR,
-					(errcode(ERRCODE_INTERNAL_ERROR),
-					 errmsg_internal("group differs: %u by batches, %u by rows", group, own)));
-		group = own;
-		if (group == ZS_NO_GROUP)
-			return;
+		if (agg->filter != NULL)
+		{
+			passes = ExecQual(agg->filter, econtext);
+			state->row_values[agg->filter_column] = BoolGetDatum(passes);
+			state->row_isnull[agg->filter_column] = false;
+		}
+		if (agg->arg != NULL)
+		{
+			state->row_values[agg->arg_column] = (Datum) 0;
+			state->row_isnull[agg->arg_column] = true;
+			if (passes)
+				state->row_values[agg->arg_column] = ExecEvalExpr(agg->arg, econtext,
+																  &state->row_isnull[agg->arg_column]);
+		}
 	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Writes out the row that was read, whose group is not in memory. */
+static void
+spill_row(AggNodeState *state)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+
+	if (state->spill == NULL)
+	{
+		uint32		ngroups = Max(zsvector_groups_count(state->groups), 1);
+		Size		size = MemoryContextMemAllocated(state->context, true) - state->base_memory;
+
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+		state->spill = zsvector_spill_create(state->rowdesc, (double) size / ngroups);
+		MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+	}
+	zsvector_spill_write(state->spill, zsvector_groups_hash_row(state->groups, state->row_values, state->row_isnull),
+						 state->row_values, state->row_isnull, state->css.ss.ps.plan->plan_rows);
+	MemoryContextSwitchTo(old);
+}
+
+/* Is the argument one that the aggregate has not seen in the group yet? */
+static bool
+is_first(ZsGroups *seen, bool grouped, uint32 group, Datum value)
+{
+	Datum		values[2];
+	bool		isnull[2] = {false, false};
+	uint32		before = zsvector_groups_count(seen);
+
+	values[0] = grouped ? UInt32GetDatum(group) : value;
+	values[1] = value;
+	return zsvector_groups_assign_row(seen, values, isnull) == before;
+}
+
+/* Adds the row that was read to the group.  verify_only: to the verifier only. */
+static void
+add_row_values(AggNodeState *state, uint32 group, bool verify_only)
+{
+	bool		grouped = state->nkeys > 0;
 
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];
 		Datum		datum = (Datum) 0;
 		bool		isnull = false;
-		MemoryContext old;
 
-		old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-		if (agg->filter != NULL && !ExecQual(agg->filter, econtext))
-		{
-			MemoryContextSwitchTo(old);
+		if (agg->filter_column >= 0 && !DatumGetBool(state->row_values[agg->filter_column]))
 			continue;
+		if (agg->arg_column >= 0)
+		{
+			datum = state->row_values[agg->arg_column];
+			isnull = state->row_isnull[agg->arg_column];
 		}
-		if (agg->arg != NULL)
-			datum = ExecEvalExpr(agg->arg, econtext, &isnull);
-		/* its copy with a long header is not to stay */
+		MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+		/* a copy with a long header is not to stay */
 		if (agg->agg.domain == ZS_DOMAIN_DECIMAL && !isnull)
 			datum = NumericGetDatum(DatumGetNumeric(datum));
-		if (state->verifier != NULL)
+		if (state->verifier != NULL &&
+			(!agg->agg.distinct || (!isnull && is_first(agg->seen_by_rows, grouped, group, datum))))
 			zsvector_verify_row(state->verifier, group, i, datum, isnull);
+		if (verify_only || (agg->agg.distinct && (isnull || !is_first(agg->seen, grouped, group, datum))))
+			continue;
 		MemoryContextSwitchTo(state->context);
-		if (!verify_only)
-			zsvector_agg_add_datum(&agg->agg, &state->values[(size_t) group * state->naggs + i], datum,
-								   isnull);
-		MemoryContextSwitchTo(old);
+		zsvector_agg_add_datum(&agg->agg, value_of(state, group, agg), datum, isnull);
 	}
+}
+
+/*
+ * Adds the row that was read, or writes it out.  group: the one that it has by batches, for verify_only.
+ */
+static void
+add_row(AggNodeState *state, bool verify_only, uint32 group)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+
+	if (state->nkeys > 0)
+	{
+		uint32		own = zsvector_groups_assign_row(state->groups, state->row_values, state->row_isnull);
+
+		if (verify_only && own != group)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("group differs: %u by batches, %u by rows", group, own)));
+		group = own;
+		grow_values(state);
+	}
+	if (group != ZS_NO_GROUP)
+		add_row_values(state, group, verify_only);
+	else if (!verify_only)
+		spill_row(state);
+	MemoryContextSwitchTo(old);
 }
 
 /*
@@ -240,7 +310,10 @@ add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed, const 
 									 batch->first + list[i], pass ? "false" : "true",
 									 pass ? "true" : "false")));
 		if (pass)
+		{
+			read_row(state);
 			add_row(state, passed != NULL, numbers != NULL ? numbers[npassed++] : 0);
+		}
 		else if (passed == NULL)
 			state->counts.nremoved++;
 	}
@@ -259,6 +332,7 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 {
 	const ZsAgg *agg = &state->aggs[i].agg;
 	const ZsColumnVector *vector;
+	ZsColumnWant want;
 	ZsColumnBounds bounds;
 
 	*argument = NULL;
@@ -272,19 +346,22 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 		zskernel_bits_and(sel, truth.yes);
 	}
 	if (agg->kind == ZS_AGG_COUNT_ROWS || !zskernel_bits_any(sel) ||
-		(agg->kind == ZS_AGG_COUNT && agg->expr == NULL && zs_enable_zone_maps &&
+		(agg->kind == ZS_AGG_COUNT && !agg->distinct && agg->expr == NULL && zs_enable_zone_maps &&
 		 zsvector_input_bounds(state->input, agg->attno, &bounds) && bounds.no_nulls))
 		return true;
 
+	if (agg->kind == ZS_AGG_COUNT && !agg->distinct)
+		want = ZS_WANT_NULLS;
+	else if (agg->kind == ZS_AGG_COUNT && zsvector_want_of(agg->domain) == ZS_WANT_DATUM)
+		want = ZS_WANT_STRING;
+	else
+		want = zsvector_want_of(agg->domain);
+
+	/* columns of all that passed, since another aggregate may take others of them */
 	if (agg->expr != NULL)
 		vector = zsvector_expr_run(agg->expr, state->input, sel, &state->counts.qual);
 	else
-	{
-		/* all that passed, since another aggregate may take others of them */
-		vector = zsvector_input_column(state->input, agg->attno,
-									   agg->kind == ZS_AGG_COUNT ? ZS_WANT_NULLS :
-									   zsvector_want_of(agg->domain), passed);
-	}
+		vector = zsvector_input_column(state->input, agg->attno, want, passed);
 	if (vector == NULL)
 		return false;
 	if (vector->has_nulls)
@@ -295,101 +372,147 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	return true;
 }
 
-/* Groups of which a batch has no more than these are taken one after the other by kernels. */
-#define FEW_GROUPS	4
+/* While there are no more groups than these, each of them is taken by kernels. */
+#define FEW_GROUPS	12
 
-/* If the n numbers are of few groups, these, and the rows of each; else 0. */
-static int
-split_by_group(const uint16 *list, uint32 n, const uint32 *numbers, uint32 *few,
-			   uint64 (*rows)[ZS_KERNEL_WORDS])
+/* Where the values take more than this, those of a batch are fetched before the first is looked at. */
+#define FAR_VALUES	((Size) 256 * 1024)
+
+/* The rows of each of a few groups; numbers: of those of list. */
+static void
+split_by_group(uint32 ngroups, const uint16 *list, uint32 n, const uint32 *numbers, uint64 (*rows)[ZS_KERNEL_WORDS])
 {
-	int			nfew = 0;
+	uint32		by_row[ZS_KERNEL_ROWS];
+	uint32		nrows = list[n - 1] + 1;
 
-	for (uint32 i = 0; i < n; i++)
+	if (n < nrows)
 	{
-		int			k = 0;
-
-		if (numbers[i] == ZS_NO_GROUP)
-			continue;
-		while (k < nfew && few[k] != numbers[i])
-			k++;
-		if (k == nfew)
-		{
-			if (nfew == FEW_GROUPS)
-				return 0;
-			few[nfew] = numbers[i];
-			zskernel_bits_clear(rows[nfew++]);
-		}
-		rows[k][list[i] / 64] |= UINT64CONST(1) << (list[i] % 64);
+		memset(by_row, 0xFF, nrows * sizeof(uint32));
+		for (uint32 i = 0; i < n; i++)
+			by_row[list[i]] = numbers[i];
+		numbers = by_row;
 	}
-	return nfew;
+	for (uint32 k = 0; k < ngroups; k++)
+		zskernel_equal_uint32(numbers, nrows, k, rows[k]);
 }
 
 /*
- * Adds the rows of passed to their groups; false if the batch has to be taken row by row, and nothing has changed.
- * The only error that a known aggregate can raise is an overflow of floats, in the same words wherever it comes.
+ * Takes those rows out of sel whose arguments the DISTINCT aggregate has seen in their groups.  passed: rows with values of the
+ * columns, list: their positions, numbers: of their groups, NULL = all are in one.
  */
-static bool
+static void
+keep_first(AggNodeState *state, NodeAgg *agg, const uint64 *passed, const uint16 *list, uint32 n,
+		   const uint32 *numbers, uint64 *sel)
+{
+	uint16		sublist[ZS_KERNEL_ROWS];
+	uint32		given[ZS_KERNEL_ROWS];
+	uint32		pairs[ZS_KERNEL_ROWS];
+	uint32		nsub = 0;
+	uint32		nseen = zsvector_groups_count(agg->seen);
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (!zskernel_bits_get(sel, list[i]) || (numbers != NULL && numbers[i] == ZS_NO_GROUP))
+			continue;
+		given[nsub] = numbers != NULL ? numbers[i] : 0;
+		sublist[nsub++] = list[i];
+	}
+	zskernel_bits_clear(sel);
+	zsvector_groups_assign(agg->seen, state->input, passed, sublist, nsub, given, pairs);
+	for (uint32 i = 0; i < nsub; i++)
+	{
+		if (pairs[i] < nseen)
+			continue;
+		Assert(pairs[i] == nseen);
+		nseen++;
+		sel[sublist[i] / 64] |= UINT64CONST(1) << (sublist[i] % 64);
+	}
+}
+
+/* Adds the rows of passed to their groups, which have been found to be ready. */
+static void
 add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 {
 	uint16		list[ZS_KERNEL_ROWS];
 	uint64		rows[FEW_GROUPS][ZS_KERNEL_WORDS];
-	uint32		few[FEW_GROUPS];
 	uint32		n = zskernel_bits_list(passed, list);
-	int			nfew;
+	uint32		nfew;
 
 	if (n == 0)
-		return true;
-	for (int i = 0; i < state->naggs; i++)
-	{
-		if (!get_argument(state, i, passed, state->sels + i * ZS_KERNEL_WORDS, &state->vectors[i]))
-			return false;
-	}
-	if (!zsvector_groups_assign(state->groups, state->input, passed, list, n, numbers))
-		return false;
+		return;
+	zsvector_groups_assign(state->groups, state->input, passed, list, n, NULL, numbers);
 	grow_values(state);
 
-	nfew = split_by_group(list, n, numbers, few, rows);
+	nfew = zsvector_groups_count(state->groups) <= FEW_GROUPS ? zsvector_groups_count(state->groups) : 0;
+	if (nfew > 0)
+		split_by_group(nfew, list, n, numbers, rows);
+	else if (zsvector_groups_count(state->groups) * state->value_size > FAR_VALUES)
+	{
+		for (uint32 i = 0; i < n; i++)
+		{
+			if (numbers[i] != ZS_NO_GROUP)
+				__builtin_prefetch(state->values + numbers[i] * state->value_size, 1);
+		}
+	}
 	for (int i = 0; i < state->naggs; i++)
 	{
-		const ZsAgg *agg = &state->aggs[i].agg;
+		NodeAgg    *agg = &state->aggs[i];
 		uint64	   *sel = state->sels + i * ZS_KERNEL_WORDS;
-		bool		by_kernel = nfew > 0;
 
-		for (int k = 0; k < nfew && by_kernel; k++)
+		if (agg->seen != NULL)
+			keep_first(state, agg, passed, list, n, numbers, sel);
+		for (uint32 k = 0; k < nfew; k++)
 		{
-			ZsAggValue *value = &state->values[(size_t) few[k] * state->naggs + i];
-			ZsAggValue	saved = *value;
 			uint64		both[ZS_KERNEL_WORDS];
 
 			zskernel_bits_copy(both, sel);
 			zskernel_bits_and(both, rows[k]);
-			if (!zsvector_agg_add_batch(agg, value, state->vectors[i], both))
-			{
-				/* this group's rows one by one, and the error if there is one */
-				uint32		alone[ZS_KERNEL_ROWS];
-
-				*value = saved;
-				for (uint32 j = 0; j < n; j++)
-					alone[j] = numbers[j] == few[k] ? few[k] : ZS_NO_GROUP;
-				zsvector_agg_add_groups(agg, state->values + i, state->naggs, state->vectors[i], sel,
-										list, n, alone);
-			}
+			zsvector_agg_add_batch(&agg->agg, value_of(state, k, agg), state->vectors[i], both);
 		}
-		if (!by_kernel)
-			zsvector_agg_add_groups(agg, state->values + i, state->naggs, state->vectors[i], sel, list,
-									n, numbers);
+		if (nfew == 0)
+			zsvector_agg_add_groups(&agg->agg, state->values + agg->offset, state->value_size,
+									state->vectors[i], sel, list, n, numbers);
 	}
-	return true;
+
+	if (!zsvector_groups_frozen(state->groups))
+		return;
+
+	/* last, since a row's values may be decoded where the vectors are */
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (numbers[i] != ZS_NO_GROUP)
+			continue;
+		ResetExprContext(state->rowcontext);
+		zsvector_input_store(state->input, list[i]);
+		read_row(state);
+		spill_row(state);
+	}
+	ExecClearTuple(state->input->slot);
 }
 
-/* False if the batch has to be taken row by row; then values are what they were. */
+/* Adds the rows of passed, without groups. */
+static void
+add_to_all(AggNodeState *state, const uint64 *passed)
+{
+	uint16		list[ZS_KERNEL_ROWS];
+
+	for (int i = 0; i < state->naggs; i++)
+	{
+		NodeAgg    *agg = &state->aggs[i];
+		uint64	   *sel = state->sels + i * ZS_KERNEL_WORDS;
+
+		if (agg->seen != NULL)
+			keep_first(state, agg, passed, list, zskernel_bits_list(passed, list), NULL, sel);
+		zsvector_agg_add_batch(&agg->agg, value_of(state, 0, agg), state->vectors[i], sel);
+	}
+}
+
+/* False if the batch has to be taken row by row; then nothing has changed. */
 static bool
 add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *numbers)
 {
 	ZsTruth		truth;
 	MemoryContext old;
-	bool		ok = true;
 
 	if (state->by_rows || batch->has_rows)
 		return false;
@@ -400,25 +523,24 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 			return false;
 		zskernel_bits_and(passed, truth.yes);
 	}
+	for (int i = 0; i < state->naggs; i++)
+	{
+		if (!get_argument(state, i, passed, state->sels + i * ZS_KERNEL_WORDS, &state->vectors[i]) ||
+			(state->aggs[i].seen != NULL &&
+			 !zsvector_groups_ready(state->aggs[i].seen, state->input, passed)))
+			return false;
+	}
+	if (state->nkeys > 0 && !zsvector_groups_ready(state->groups, state->input, passed))
+		return false;
+
+	/* nothing can be taken back from here on */
 	old = MemoryContextSwitchTo(state->context);
 	if (state->nkeys > 0)
-		ok = add_to_groups(state, passed, numbers);
+		add_to_groups(state, passed, numbers);
 	else
-	{
-		memcpy(state->saved, state->values, state->naggs * sizeof(ZsAggValue));
-		for (int i = 0; i < state->naggs && ok; i++)
-		{
-			const ZsColumnVector *vector;
-			uint64		sel[ZS_KERNEL_WORDS];
-
-			ok = get_argument(state, i, passed, sel, &vector) &&
-				zsvector_agg_add_batch(&state->aggs[i].agg, &state->values[i], vector, sel);
-		}
-		if (!ok)
-			memcpy(state->values, state->saved, state->naggs * sizeof(ZsAggValue));
-	}
+		add_to_all(state, passed);
 	MemoryContextSwitchTo(old);
-	return ok;
+	return true;
 }
 
 static void
@@ -447,65 +569,68 @@ count_input(AggNodeState *state)
 	uint64		count = state->input->methods->count(state->input, state->verifier != NULL);
 
 	for (int i = 0; i < state->naggs; i++)
-		state->values[i].count = (int64) count;
+		value_of(state, 0, &state->aggs[i])->count = (int64) count;
 }
 
-/* Forgets all groups. */
+/* Forgets all groups; others are going to be made. */
 static void
-forget_groups(AggNodeState *state)
+start_fill(AggNodeState *state)
 {
 	MemoryContextReset(state->context);
 	state->next_group = 0;
 	if (state->verifier != NULL)
 		zsvector_verify_reset(state->verifier);
 	if (state->nkeys == 0)
-		memset(state->values, 0, state->naggs * sizeof(ZsAggValue));
+		state->values = MemoryContextAllocZero(state->context, state->value_size);
 	else
 	{
 		state->values = NULL;
 		state->maxgroups = 0;
 		state->groups = zsvector_groups_create(state->context, state->nkeys, state->keys);
-		zsvector_groups_restrict(state->groups, state->nbits, state->part);
+	}
+	for (int i = 0; i < state->naggs; i++)
+	{
+		NodeAgg    *agg = &state->aggs[i];
+		int			nkeys = state->nkeys > 0 ? 2 : 1;
+
+		if (!agg->agg.distinct)
+			continue;
+		agg->seen = zsvector_groups_create(state->context, nkeys, agg->distinct_keys + 2 - nkeys);
+		if (state->verifier != NULL)
+			agg->seen_by_rows = zsvector_groups_create(state->context, nkeys, agg->distinct_keys + 2 - nkeys);
 	}
 	state->base_memory = MemoryContextMemAllocated(state->context, true);
 }
 
-/* The groups of the present part are going to be made. */
-static void
-start_part(AggNodeState *state)
-{
-	forget_groups(state);
-	state->counts.npasses++;
-	zsvector_input_start(state->input);
-}
-
-/* Do the groups take more memory than they may?  zedstore.debug_vector_groups makes that so early. */
+/* Do the groups take all the memory that they may?  zedstore.debug_vector_groups makes that so early. */
 static bool
-is_too_large(AggNodeState *state)
+is_memory_full(AggNodeState *state)
 {
 	Size		memory = MemoryContextMemAllocated(state->context, true);
 
-	state->counts.memory = Max(state->counts.memory, memory);
-	/* the rows of a plan come once */
-	if (state->nkeys == 0 || state->nbits >= MAX_BITS ||
-		(state->css.custom_ps != NIL && !state->partial))
-		return false;
-	if (zs_debug_vector_groups > 0 &&
-		zsvector_groups_count(state->groups) > (uint32) zs_debug_vector_groups && state->nbits < 6)
-		return true;
-	return memory - state->base_memory > Max(get_hash_memory_limit(), MIN_GROUP_MEMORY);
+	state->counts.memory = Max(state->counts.memory,
+							   memory + (state->spill != NULL ? zsvector_spill_memory(state->spill) : 0));
+	return state->nkeys > 0 &&
+		(memory - state->base_memory > get_hash_memory_limit() ||
+		 (zs_debug_vector_groups > 0 && zsvector_groups_count(state->groups) >= (uint32) zs_debug_vector_groups));
 }
 
-/*
- * Makes the groups of the present part.  Where there are too many of them nothing is written out: the part is divided by four,
- * and the table is scanned again for each of the parts; the snapshot sees the same rows.
- */
+/* Freezes the groups if there is no memory for more. */
 static void
-aggregate(AggNodeState *state)
+check_memory(AggNodeState *state)
+{
+	if (is_memory_full(state) && (state->spill == NULL || zsvector_spill_can_divide(state->spill)))
+		zsvector_groups_freeze(state->groups);
+}
+
+/* Makes groups of the table's rows. */
+static void
+aggregate_table(AggNodeState *state)
 {
 	const ZsBatch *batch;
 
-	start_part(state);
+	start_fill(state);
+	zsvector_input_start(state->input);
 	if (state->counts_only && !state->by_rows)
 	{
 		count_input(state);
@@ -514,14 +639,31 @@ aggregate(AggNodeState *state)
 	while ((batch = zsvector_input_next(state->input)) != NULL)
 	{
 		add_batch(state, batch);
-		if (is_too_large(state))
-		{
-			state->nbits += 2;
-			state->part *= 4;
-			start_part(state);
-		}
+		check_memory(state);
 	}
 	ExecClearTuple(state->input->slot);
+}
+
+/* Makes groups of some of the rows that were written out. */
+static void
+aggregate_spilled(AggNodeState *state)
+{
+	uint32		ngroups = 0;
+
+	start_fill(state);
+	state->counts.nfills++;
+	while (zsvector_spill_read(state->spill, state->row_values, state->row_isnull))
+	{
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(state->rowcontext);
+		add_row(state, false, 0);
+		if (zsvector_groups_count(state->groups) > ngroups)
+		{
+			ngroups = zsvector_groups_count(state->groups);
+			check_memory(state);
+		}
+	}
+	check_memory(state);
 }
 
 /*
@@ -533,13 +675,10 @@ next_share(AggNodeState *state)
 {
 	const ZsBatch *batch;
 
+	start_fill(state);
 	if (!state->started)
-	{
-		start_part(state);
-		state->started = true;
-	}
-	else
-		forget_groups(state);
+		zsvector_input_start(state->input);
+	state->started = true;
 	if (state->counts_only && !state->by_rows)
 	{
 		count_input(state);
@@ -549,7 +688,7 @@ next_share(AggNodeState *state)
 	while ((batch = zsvector_input_next(state->input)) != NULL)
 	{
 		add_batch(state, batch);
-		if (is_too_large(state))
+		if (is_memory_full(state))
 			return true;
 	}
 	ExecClearTuple(state->input->slot);
@@ -557,42 +696,42 @@ next_share(AggNodeState *state)
 	return state->nkeys == 0 || zsvector_groups_count(state->groups) > 0;
 }
 
-/* The next part that has groups; false if there is none. */
+static void
+free_spill(AggNodeState *state)
+{
+	if (state->spill != NULL)
+		zsvector_spill_free(state->spill);
+	state->spill = NULL;
+}
+
+/* Makes the next groups; false if there are no more. */
 static bool
-next_part(AggNodeState *state)
+fill_groups(AggNodeState *state)
 {
 	if (state->done)
 		return false;
 	if (state->partial)
-		return next_share(state);
-	if (state->nkeys == 0)
 	{
-		aggregate(state);
-		state->done = true;
-		return true;
+		if (!next_share(state))
+			return false;
 	}
-	for (;;)
+	else if (!state->started)
 	{
-		if (state->started)
-		{
-			/* a part that was divided is complete with its last quarter */
-			state->part++;
-			while (state->nbits > 0 && state->part % 4 == 0)
-			{
-				state->part /= 4;
-				state->nbits -= 2;
-			}
-			if (state->nbits == 0)
-			{
-				state->done = true;
-				return false;
-			}
-		}
 		state->started = true;
-		aggregate(state);
-		if (zsvector_groups_count(state->groups) > 0)
-			return true;
+		aggregate_table(state);
 	}
+	else if (state->spill != NULL && zsvector_spill_next(state->spill))
+		aggregate_spilled(state);
+	else
+	{
+		state->done = true;
+		free_spill(state);
+		return false;
+	}
+	if (state->spill != NULL)
+		state->counts.disk = Max(state->counts.disk, zsvector_spill_disk(state->spill));
+	state->groups_left = state->nkeys == 0 ? 1 : zsvector_groups_count(state->groups);
+	return state->groups_left > 0;
 }
 
 static TupleTableSlot *
@@ -605,12 +744,8 @@ next_group(ScanState *ss)
 
 	ExecClearTuple(slot);
 	CHECK_FOR_INTERRUPTS();
-	if (state->groups_left == 0)
-	{
-		if (!next_part(state))
-			return slot;
-		state->groups_left = state->nkeys == 0 ? 1 : zsvector_groups_count(state->groups);
-	}
+	if (state->groups_left == 0 && !fill_groups(state))
+		return slot;
 	state->groups_left--;
 	group = state->next_group++;
 
@@ -624,8 +759,7 @@ next_group(ScanState *ss)
 
 		slot->tts_values[column] =
 			(state->partial ? zsvector_agg_partial_result : zsvector_agg_result)
-			(&state->aggs[i].agg, &state->values[(size_t) group * state->naggs + i],
-			 &slot->tts_isnull[column]);
+			(&state->aggs[i].agg, value_of(state, group, &state->aggs[i]), &slot->tts_isnull[column]);
 		if (state->verifier != NULL && !(state->counts_only && !state->by_rows))
 			zsvector_verify_result(state->verifier, group, i, slot->tts_values[column],
 								   slot->tts_isnull[column]);
@@ -641,59 +775,6 @@ recheck_group(ScanState *ss, TupleTableSlot *slot)
 }
 
 /* ---- callbacks ---------------------------------------------------------------------------- */
-
-/* The checks that an Agg node makes when it begins. */
-static void
-check_permissions(const Aggref *aggref)
-{
-	HeapTuple	tuple;
-	Form_pg_aggregate form;
-	Oid			functions[3] = {InvalidOid};
-	Oid			owner;
-	AclResult	aclresult;
-
-	aclresult = object_aclcheck(ProcedureRelationId, aggref->aggfnoid, GetUserId(), ACL_EXECUTE);
-	if (aclresult != ACLCHECK_OK)
-		aclcheck_error(aclresult, OBJECT_AGGREGATE, get_func_name(aggref->aggfnoid));
-	InvokeFunctionExecuteHook(aggref->aggfnoid);
-
-	tuple = SearchSysCache1(PROCOID, ObjectIdGetDatum(aggref->aggfnoid));
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for function %u", aggref->aggfnoid);
-	owner = ((Form_pg_proc) GETSTRUCT(tuple))->proowner;
-	ReleaseSysCache(tuple);
-
-	tuple = SearchSysCache1(AGGFNOID, ObjectIdGetDatum(aggref->aggfnoid));
-	if (!HeapTupleIsValid(tuple))
-		elog(ERROR, "cache lookup failed for aggregate %u", aggref->aggfnoid);
-	form = (Form_pg_aggregate) GETSTRUCT(tuple);
-	functions[0] = form->aggtransfn;
-	if (!DO_AGGSPLIT_SKIPFINAL(aggref->aggsplit))
-		functions[1] = form->aggfinalfn;
-	if (DO_AGGSPLIT_SERIALIZE(aggref->aggsplit) && form->aggtranstype == INTERNALOID)
-		functions[2] = form->aggserialfn;
-	ReleaseSysCache(tuple);
-	for (int i = 0; i < (int) lengthof(functions); i++)
-	{
-		if (!OidIsValid(functions[i]))
-			continue;
-		aclresult = object_aclcheck(ProcedureRelationId, functions[i], owner, ACL_EXECUTE);
-		if (aclresult != ACLCHECK_OK)
-			aclcheck_error(aclresult, OBJECT_FUNCTION, get_func_name(functions[i]));
-		InvokeFunctionExecuteHook(functions[i]);
-	}
-}
-
-/* The check that grouping makes of a key's equality function. */
-static void
-check_equality_permission(Oid function)
-{
-	AclResult	aclresult = object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
-
-	if (aclresult != ACLCHECK_OK)
-		aclcheck_error(aclresult, OBJECT_FUNCTION, get_func_name(function));
-	InvokeFunctionExecuteHook(function);
-}
 
 /* Keys and aggregates, over the table's columns or over those that are made of a plan's rows. */
 static void
@@ -731,6 +812,43 @@ read_plan(AggNodeState *state, CustomScan *cscan, Index varno)
 	state->partial = boolVal(list_nth(cscan->custom_private, ZS_AGG_PARTIAL));
 }
 
+/* Gives columns to what is kept of a row. */
+static void
+make_rowdesc(AggNodeState *state)
+{
+	int			most = state->nkeys + 2 * state->naggs;
+	Oid		   *types = palloc(Max(most, 1) * sizeof(Oid));
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, state->key_exprs)
+		types[n++] = exprType(lfirst(lc));
+	foreach(lc, state->aggrefs)
+	{
+		const Aggref *aggref = lfirst_node(Aggref, lc);
+		NodeAgg    *agg = &state->aggs[foreach_current_index(lc)];
+
+		agg->filter_column = agg->arg_column = -1;
+		if (agg->filter != NULL)
+		{
+			agg->filter_column = n;
+			types[n++] = BOOLOID;
+		}
+		if (agg->arg != NULL)
+		{
+			agg->arg_column = n;
+			types[n++] = exprType((Node *) linitial_node(TargetEntry, aggref->args)->expr);
+		}
+	}
+	state->nrowcolumns = n;
+	state->row_values = palloc0(Max(n, 1) * sizeof(Datum));
+	state->row_isnull = palloc0(Max(n, 1) * sizeof(bool));
+	state->rowdesc = CreateTemplateTupleDesc(n);
+	for (int i = 0; i < n; i++)
+		TupleDescInitEntry(state->rowdesc, (AttrNumber) (i + 1), NULL, types[i], -1, 0);
+	pfree(types);
+}
+
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -755,7 +873,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		if (!zsvector_group_classify(desc, varno, lfirst(lc), lfirst_oid(lc2),
 									 &state->keys[foreach_current_index(lc)]))
 			elog(ERROR, "rows cannot be grouped by key %d", foreach_current_index(lc) + 1);
-		check_equality_permission(get_opcode(lfirst_oid(lc2)));
+		zsvector_core_check_equality(get_opcode(lfirst_oid(lc2)));
 	}
 	state->naggs = list_length(state->aggrefs);
 	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));
@@ -771,7 +889,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		Aggref	   *aggref = lfirst_node(Aggref, lc);
 		NodeAgg    *agg = &state->aggs[foreach_current_index(lc)];
 
-		check_permissions(aggref);
+		zsvector_core_check_aggregate(aggref);
 		if (!zsvector_agg_classify(desc, varno, aggref, &agg->agg))
 			elog(ERROR, "aggregate %u has no program", aggref->aggfnoid);
 		if (aggref->aggfilter != NULL)
@@ -780,21 +898,35 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 			agg->arg = ExecInitExpr(linitial_node(TargetEntry, aggref->args)->expr, NULL);
 		if (agg->agg.kind != ZS_AGG_COUNT_ROWS || agg->agg.filter != NULL)
 			state->counts_only = false;
+		if (agg->agg.distinct)
+		{
+			agg->distinct_keys[0].domain = ZS_DOMAIN_INT;
+			agg->distinct_keys[0].width = sizeof(uint32);
+			if (!zsvector_group_classify(desc, varno, (Node *) linitial_node(TargetEntry, aggref->args)->expr,
+										 agg->agg.distinct_eqop, &agg->distinct_keys[1]))
+				elog(ERROR, "aggregate %u has no set", aggref->aggfnoid);
+			zsvector_core_check_equality(get_opcode(agg->agg.distinct_eqop));
+		}
 	}
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
-	if (state->nkeys == 0)
-	{
-		state->values = palloc0(state->naggs * sizeof(ZsAggValue));
-		state->saved = palloc0(state->naggs * sizeof(ZsAggValue));
-	}
 	state->vectors = palloc0(Max(state->naggs, 1) * sizeof(ZsColumnVector *));
 	state->sels = palloc0(Max(state->naggs, 1) * ZS_KERNEL_WORDS * sizeof(uint64));
 	state->result_context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate results",
 												  ALLOCSET_DEFAULT_SIZES);
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregates",
 										   ALLOCSET_DEFAULT_SIZES);
+	foreach(lc, state->aggrefs)
+	{
+		NodeAgg    *agg = &state->aggs[foreach_current_index(lc)];
+
+		zsvector_agg_begin(&agg->agg, lfirst_node(Aggref, lc), state->context);
+		agg->offset = state->value_size;
+		state->value_size += zsvector_agg_value_size(&agg->agg);
+	}
+	state->value_size = Max(state->value_size, sizeof(int64));
+	make_rowdesc(state);
 	state->rowcontext = CreateExprContext(estate);
 	state->by_rows = zs_debug_vector == ZS_DEBUG_VECTOR_ROWS;
 	if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY)
@@ -820,6 +952,7 @@ agg_end(CustomScanState *node)
 {
 	AggNodeState *state = (AggNodeState *) node;
 
+	free_spill(state);
 	if (state->input != NULL)
 		zsvector_input_end(state->input);
 	if (node->custom_ps != NIL)
@@ -832,9 +965,8 @@ agg_rescan(CustomScanState *node)
 	AggNodeState *state = (AggNodeState *) node;
 
 	state->started = state->done = false;
-	state->nbits = 0;
-	state->part = 0;
 	state->groups_left = 0;
+	free_spill(state);
 	ExecScanReScan(&node->ss);
 	if (node->custom_ps != NIL)
 	{
@@ -853,9 +985,31 @@ add_counts(AggCounts *sum, const AggCounts *counts)
 {
 	sum->nredone += counts->nredone;
 	sum->nremoved += counts->nremoved;
-	sum->npasses += counts->npasses;
+	sum->nfills += counts->nfills;
 	sum->memory = Max(sum->memory, counts->memory);
+	sum->disk = Max(sum->disk, counts->disk);
 	sum->qual.skipped += counts->qual.skipped;
+}
+
+/* As hash aggregation of core's shows it. */
+static void
+explain_memory(const AggCounts *counts, ExplainState *es)
+{
+	uint64		memory = (counts->memory + 1023) / 1024;
+	StringInfoData line;
+
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyUInteger("Batches", NULL, counts->nfills + 1, es);
+		ExplainPropertyUInteger("Memory Usage", "kB", memory, es);
+		ExplainPropertyUInteger("Disk Usage", "kB", counts->disk / 1024, es);
+		return;
+	}
+	initStringInfo(&line);
+	appendStringInfo(&line, UINT64_FORMAT "  Memory Usage: " UINT64_FORMAT "kB", counts->nfills + 1, memory);
+	if (counts->disk > 0)
+		appendStringInfo(&line, "  Disk Usage: " UINT64_FORMAT "kB", counts->disk / 1024);
+	ExplainPropertyText("Batches", line.data, es);
 }
 
 static void
@@ -887,15 +1041,13 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		return;
 	total = state->counts;
 	add_counts(&total, &state->worker_counts);
-	if (state->filter_clauses != NIL)
-		ExplainPropertyUInteger("Rows Removed by Scan Filter", NULL, total.nremoved, es);
+	if (state->filter_clauses != NIL && (es->format != EXPLAIN_FORMAT_TEXT || total.nremoved > 0))
+		ExplainPropertyFloat("Rows Removed by Scan Filter", NULL,
+							 (double) total.nremoved / Max(node->ss.ps.instrument->nloops, 1), 0, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.qual.skipped > 0)
 		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, total.qual.skipped, es);
-	if (state->nkeys > 0 && !state->partial &&
-		(es->format != EXPLAIN_FORMAT_TEXT || total.npasses > 1))
-		ExplainPropertyUInteger("Passes", NULL, total.npasses, es);
-	if (state->nkeys > 0 && es->costs)
-		ExplainPropertyUInteger("Memory Usage", "kB", total.memory / 1024, es);
+	if (state->nkeys > 0)
+		explain_memory(&total, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.nredone > 0)
 		ExplainPropertyUInteger("Batches Redone Row-wise", NULL, total.nredone, es);
 }

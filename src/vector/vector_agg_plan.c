@@ -28,9 +28,11 @@
 
 #include "zs_compat.h"
 
+#include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/pg_class_d.h"
+#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -292,11 +294,47 @@ keys_width(List *keys)
 	return width;
 }
 
-double
-zsvector_agg_memory(const ZsAggQuery *query, double ngroups)
+Cost
+zsvector_agg_spill_cost(const ZsAggQuery *query)
 {
-	return ngroups * (GROUP_SIZE + keys_width(query->keys) +
-					  list_length(query->aggrefs) * sizeof(ZsAggValue));
+	double		limit = (double) get_hash_memory_limit();
+	double		width = keys_width(query->keys);
+	int			naggs = list_length(query->aggrefs);
+	double		most = Max(limit / 4 / BLCKSZ, 4);
+	double		part = query->ngroups * (GROUP_SIZE + width + naggs * sizeof(ZsAggValue) / 2) / limit;
+	double		rows;
+	double		pages;
+	int			depth = 1;
+
+	if (query->keys == NIL || part <= 1)
+		return 0;
+	rows = query->rel->rows * (1 - 1 / part);
+	pages = rows * (MAXALIGN(SizeofMinimalTupleHeader) + width + naggs * sizeof(int64)) / BLCKSZ;
+	for (; part > most; part /= most)
+		depth++;
+	return depth * (pages * (random_page_cost + seq_page_cost) + rows * 2 * cpu_tuple_cost);
+}
+
+bool
+zsvector_agg_sets_fit(const ZsAggQuery *query)
+{
+	double		size = 0;
+	ListCell   *lc;
+
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+		return true;
+	foreach(lc, query->aggrefs)
+	{
+		const Aggref *aggref = lfirst_node(Aggref, lc);
+		List	   *pair;
+
+		if (aggref->aggdistinct == NIL)
+			continue;
+		pair = lappend(list_copy(query->keys), linitial_node(TargetEntry, aggref->args)->expr);
+		size += estimate_num_groups(query->root, pair, query->rel->rows, NULL, NULL) *
+			(GROUP_SIZE + sizeof(uint64) + keys_width(list_make1(llast(pair))));
+	}
+	return size <= get_hash_memory_limit();
 }
 
 void
@@ -366,7 +404,6 @@ add_table_paths(const ZsAggQuery *query)
 	List	   *partial_aggrefs = NIL;
 	CustomPath *path;
 	PathTarget *target;
-	double		npasses = 1;
 	int			workers = 0;
 	RangeTblEntry *rte;
 	ListCell   *lc;
@@ -406,15 +443,12 @@ add_table_paths(const ZsAggQuery *query)
 			return true;
 	}
 
-	/* core's node writes out what does not fit; ours scans the table again, for a quarter, a sixteenth, ... at a time */
-	for (double memory = zsvector_agg_memory(query, query->ngroups);
-		 query->keys != NIL && memory > get_hash_memory_limit(); memory /= 4)
-		npasses = npasses == 1 ? 5 : npasses * 4;
-
+	if (!zsvector_agg_sets_fit(query))
+		return true;
 	path = zsvector_agg_make_path(query, query->grouped_rel->reltarget, query->aggrefs, NULL, filter,
 								  NIL, false);
-	zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, query->ngroups, 1) * npasses,
-						  query->ngroups);
+	zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, query->ngroups, 1) +
+						  zsvector_agg_spill_cost(query), query->ngroups);
 	add_path(query->grouped_rel, &path->path);
 	return true;
 }

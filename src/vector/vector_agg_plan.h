@@ -67,8 +67,15 @@ extern CustomPath *zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *t
 /* Sets the costs of a path whose groups are there after run_cost, and the settings' word about it. */
 extern void zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *path, Cost run_cost, double ngroups);
 
-/* Memory that so many groups take, in bytes. */
-extern double zsvector_agg_memory(const ZsAggQuery *query, double ngroups);
+/*
+ * What it costs to write out and to read again the rows whose groups find no place in memory; once for each time that they are divided.
+ */
+extern Cost zsvector_agg_spill_cost(const ZsAggQuery *query);
+
+/*
+ * Do the sets of DISTINCT aggregates fit into memory?  They are not written out: core sorts values instead.
+ */
+extern bool zsvector_agg_sets_fit(const ZsAggQuery *query);
 
 /* ---- vector_agg_partial.c ---- */
 

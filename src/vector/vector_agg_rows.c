@@ -296,7 +296,8 @@ make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *
 	path = zsvector_agg_make_path(query, target, aggrefs, child, NIL,
 								  list_make3(spec.inputs, spec.guards,
 											 list_concat_copy(spec.keys, spec.aggrefs)), partial);
-	zsvector_agg_set_cost(query, path, rows_cost(query, &spec, child, ngroups), ngroups);
+	zsvector_agg_set_cost(query, path, rows_cost(query, &spec, child, ngroups) +
+						  (partial ? 0 : zsvector_agg_spill_cost(query)), ngroups);
 	return path;
 }
 
@@ -333,8 +334,7 @@ zsvector_agg_add_row_paths(const ZsAggQuery *query)
 		}
 	}
 
-	/* rows come once */
-	if (query->keys != NIL && zsvector_agg_memory(query, query->ngroups) > get_hash_memory_limit())
+	if (!zsvector_agg_sets_fit(query))
 		return;
 	add_path(query->grouped_rel,
 			 (Path *) make_row_path(query, query->grouped_rel->reltarget, query->aggrefs, child,

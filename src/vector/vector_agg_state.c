@@ -36,8 +36,8 @@
 /* ---- bytes ---------------------------------------------------------------------- */
 
 /* As numericvar_serialize() of the server: the numeric's own format has 16 bits where this has 32. */
-static void
-send_numeric(StringInfo buf, Numeric num)
+void
+zsvector_state_send_numeric(StringInfo buf, Numeric num)
 {
 	bytea	   *bytes = DatumGetByteaPP(DirectFunctionCall1(numeric_send, NumericGetDatum(num)));
 	StringInfoData in;
@@ -55,25 +55,25 @@ send_numeric(StringInfo buf, Numeric num)
 
 /* As int8_avg_serialize(). */
 static Datum
-int8_state(const ZsAggValue *value)
+int8_state(const ZsAgg *agg, ZsAggValue *value)
 {
 	StringInfoData buf;
 
 	pq_begintypsend(&buf);
 	pq_sendint64(&buf, value->count);
-	send_numeric(&buf, zsvector_agg_numeric_sum(value));
+	zsvector_state_send_numeric(&buf, zsvector_numeric_total(agg, value));
 	return PointerGetDatum(pq_endtypsend(&buf));
 }
 
 /* As numeric_avg_serialize(). */
 static Datum
-numeric_state(const ZsAggValue *value)
+numeric_state(const ZsAgg *agg, ZsAggValue *value)
 {
 	StringInfoData buf;
 
 	pq_begintypsend(&buf);
 	pq_sendint64(&buf, value->count);
-	send_numeric(&buf, zsvector_agg_numeric_sum(value));
+	zsvector_state_send_numeric(&buf, zsvector_numeric_total(agg, value));
 	pq_sendint32(&buf, value->dscale);
 	pq_sendint64(&buf, value->count);
 	pq_sendint64(&buf, value->has_nan ? 1 : 0);
@@ -180,6 +180,8 @@ formats_are_known(void)
 bool
 zsvector_agg_has_partial(const ZsAgg *agg)
 {
+	if (agg->distinct)
+		return false;
 	switch (agg->kind)
 	{
 		case ZS_AGG_COUNT_ROWS:
@@ -191,34 +193,48 @@ zsvector_agg_has_partial(const ZsAgg *agg)
 		case ZS_AGG_AVG_FLOAT:
 		case ZS_AGG_MIN:
 		case ZS_AGG_MAX:
+		case ZS_AGG_VAR_FLOAT:
+		case ZS_AGG_BIT_AND:
+		case ZS_AGG_BIT_OR:
+		case ZS_AGG_BIT_XOR:
+		case ZS_AGG_ANY:
+		case ZS_AGG_CORE:
 			return true;
 		case ZS_AGG_SUM_INT8:
 		case ZS_AGG_AVG_INT8:
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
+		case ZS_AGG_VAR_INT:
 			return formats_are_known();
 	}
 	return false;
 }
 
 Datum
-zsvector_agg_partial_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
+zsvector_agg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
 	*isnull = false;
 	switch (agg->kind)
 	{
 		case ZS_AGG_AVG_INT:
-			return int8_array(value->count, value->count == 0 ? 0 : (int64) value->sum);
+			return int8_array(value->count, value->integer);
+		case ZS_AGG_VAR_INT:
+			*isnull = value->count == 0;
+			return *isnull ? (Datum) 0 : zsvector_agg_variance_state(value);
+		case ZS_AGG_ANY:
+		case ZS_AGG_CORE:
+			return zsvector_core_serialize(agg->core, agg->node, &value->core, isnull);
 		case ZS_AGG_AVG_FLOAT:
+		case ZS_AGG_VAR_FLOAT:
 			return float8_array(value);
 		case ZS_AGG_SUM_INT8:
 		case ZS_AGG_AVG_INT8:
 			*isnull = value->count == 0;
-			return *isnull ? (Datum) 0 : int8_state(value);
+			return *isnull ? (Datum) 0 : int8_state(agg, value);
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
 			*isnull = value->count == 0 && !value->has_nan && !value->has_pinf && !value->has_ninf;
-			return *isnull ? (Datum) 0 : numeric_state(value);
+			return *isnull ? (Datum) 0 : numeric_state(agg, value);
 		default:
 			return zsvector_agg_result(agg, value, isnull);
 	}

@@ -5,12 +5,17 @@
  *
  * The results are those of core's aggregates, to the last digit:
  *
- *	- Sums of integers of 2 and 4 bytes wrap at 64 bits, as core's do; those of 8 bytes and of numerics are exact.
- *	- Numerics are added as integers of a common scale.  What does not fit 128 bits goes to a Numeric of core's.
- *	  The result's display scale is the largest of the numbers that were added.
+ *	- Sums of integers of 2 and 4 bytes wrap at 64 bits, as core's do; those of 8 bytes and of numerics are exact
+ *	  (vector_agg_numeric.c).
  *	- Floats are added in the order of the rows, and averages keep the sum of squared differences for the one thing that
  *	  it shows in: core raises an error when it overflows.
- *	- Of values that compare equal, min and max of floats and numerics return the last one.
+ *	- Variances of integers are made by core's final functions, from sums that are given to them in the form in which
+ *	  parallel workers would.
+ *	- Of values that compare equal, min and max of floats, numerics and texts return the last one, those of char(n) the
+ *	  first.
+ *	- Of a DISTINCT aggregate the caller adds only the first of equal values.
+ *
+ * What is left is done by core's transition functions, value by value.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -23,14 +28,23 @@
 #include <math.h>
 
 #include "catalog/pg_aggregate_d.h"
+#include "catalog/pg_collation_d.h"
+#include "catalog/pg_type_d.h"
 #include "fmgr.h"
+#include "libpq/pqformat.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/date.h"
 #include "utils/float.h"
 #include "utils/fmgrprotos.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/varlena.h"
 #include "varatt.h"
 
 #include "vector_agg.h"
+#include "vector_group.h"
 #include "zs_codec.h"
 
 /* ---- which aggregates ---------------------------------------------------------- */
@@ -39,8 +53,16 @@ typedef struct KnownAggregate
 {
 	Oid			aggfnoid;
 	ZsAggKind	kind;
-	ZsDomain	domain;			/* of the argument */
+	ZsDomain	domain;			/* of the argument; NONE: any */
 } KnownAggregate;
+
+#define VARIANCES(name) \
+	{F_##name##_INT2, ZS_AGG_VAR_INT, ZS_DOMAIN_INT}, \
+	{F_##name##_INT4, ZS_AGG_VAR_INT, ZS_DOMAIN_INT}, \
+	{F_##name##_INT8, ZS_AGG_CORE, ZS_DOMAIN_INT}, \
+	{F_##name##_NUMERIC, ZS_AGG_CORE, ZS_DOMAIN_DECIMAL}, \
+	{F_##name##_FLOAT4, ZS_AGG_VAR_FLOAT, ZS_DOMAIN_FLOAT4}, \
+	{F_##name##_FLOAT8, ZS_AGG_VAR_FLOAT, ZS_DOMAIN_FLOAT8}
 
 static const KnownAggregate known_aggregates[] = {
 	{F_SUM_INT2, ZS_AGG_SUM_INT, ZS_DOMAIN_INT},
@@ -63,9 +85,17 @@ static const KnownAggregate known_aggregates[] = {
 	{F_MIN_TIMESTAMP, ZS_AGG_MIN, ZS_DOMAIN_INT},
 	{F_MIN_TIMESTAMPTZ, ZS_AGG_MIN, ZS_DOMAIN_INT},
 	{F_MIN_MONEY, ZS_AGG_MIN, ZS_DOMAIN_INT},
+	{F_MIN_OID, ZS_AGG_MIN, ZS_DOMAIN_UINT},
+	{F_MIN_PG_LSN, ZS_AGG_MIN, ZS_DOMAIN_UINT},
+	{F_MIN_XID8, ZS_AGG_MIN, ZS_DOMAIN_UINT},
 	{F_MIN_FLOAT4, ZS_AGG_MIN, ZS_DOMAIN_FLOAT4},
 	{F_MIN_FLOAT8, ZS_AGG_MIN, ZS_DOMAIN_FLOAT8},
 	{F_MIN_NUMERIC, ZS_AGG_MIN, ZS_DOMAIN_DECIMAL},
+	{F_MIN_TEXT, ZS_AGG_MIN, ZS_DOMAIN_TEXT},
+	{F_MIN_BPCHAR, ZS_AGG_MIN, ZS_DOMAIN_BPCHAR},
+	{F_MIN_INTERVAL, ZS_AGG_CORE, ZS_DOMAIN_NONE},
+	{F_MIN_TIMETZ, ZS_AGG_CORE, ZS_DOMAIN_NONE},
+	{F_MIN_INET, ZS_AGG_CORE, ZS_DOMAIN_NONE},
 	{F_MAX_INT2, ZS_AGG_MAX, ZS_DOMAIN_INT},
 	{F_MAX_INT4, ZS_AGG_MAX, ZS_DOMAIN_INT},
 	{F_MAX_INT8, ZS_AGG_MAX, ZS_DOMAIN_INT},
@@ -74,10 +104,73 @@ static const KnownAggregate known_aggregates[] = {
 	{F_MAX_TIMESTAMP, ZS_AGG_MAX, ZS_DOMAIN_INT},
 	{F_MAX_TIMESTAMPTZ, ZS_AGG_MAX, ZS_DOMAIN_INT},
 	{F_MAX_MONEY, ZS_AGG_MAX, ZS_DOMAIN_INT},
+	{F_MAX_OID, ZS_AGG_MAX, ZS_DOMAIN_UINT},
+	{F_MAX_PG_LSN, ZS_AGG_MAX, ZS_DOMAIN_UINT},
+	{F_MAX_XID8, ZS_AGG_MAX, ZS_DOMAIN_UINT},
 	{F_MAX_FLOAT4, ZS_AGG_MAX, ZS_DOMAIN_FLOAT4},
 	{F_MAX_FLOAT8, ZS_AGG_MAX, ZS_DOMAIN_FLOAT8},
 	{F_MAX_NUMERIC, ZS_AGG_MAX, ZS_DOMAIN_DECIMAL},
+	{F_MAX_TEXT, ZS_AGG_MAX, ZS_DOMAIN_TEXT},
+	{F_MAX_BPCHAR, ZS_AGG_MAX, ZS_DOMAIN_BPCHAR},
+	{F_MAX_INTERVAL, ZS_AGG_CORE, ZS_DOMAIN_NONE},
+	{F_MAX_TIMETZ, ZS_AGG_CORE, ZS_DOMAIN_NONE},
+	{F_MAX_INET, ZS_AGG_CORE, ZS_DOMAIN_NONE},
+	{F_BOOL_AND, ZS_AGG_MIN, ZS_DOMAIN_INT},
+	{F_EVERY, ZS_AGG_MIN, ZS_DOMAIN_INT},
+	{F_BOOL_OR, ZS_AGG_MAX, ZS_DOMAIN_INT},
+	{F_BIT_AND_INT2, ZS_AGG_BIT_AND, ZS_DOMAIN_INT},
+	{F_BIT_AND_INT4, ZS_AGG_BIT_AND, ZS_DOMAIN_INT},
+	{F_BIT_AND_INT8, ZS_AGG_BIT_AND, ZS_DOMAIN_INT},
+	{F_BIT_OR_INT2, ZS_AGG_BIT_OR, ZS_DOMAIN_INT},
+	{F_BIT_OR_INT4, ZS_AGG_BIT_OR, ZS_DOMAIN_INT},
+	{F_BIT_OR_INT8, ZS_AGG_BIT_OR, ZS_DOMAIN_INT},
+	{F_BIT_XOR_INT2, ZS_AGG_BIT_XOR, ZS_DOMAIN_INT},
+	{F_BIT_XOR_INT4, ZS_AGG_BIT_XOR, ZS_DOMAIN_INT},
+	{F_BIT_XOR_INT8, ZS_AGG_BIT_XOR, ZS_DOMAIN_INT},
+	{F_ANY_VALUE, ZS_AGG_ANY, ZS_DOMAIN_NONE},
+	VARIANCES(VAR_POP),
+	VARIANCES(VAR_SAMP),
+	VARIANCES(VARIANCE),
+	VARIANCES(STDDEV_POP),
+	VARIANCES(STDDEV_SAMP),
+	VARIANCES(STDDEV),
 };
+
+/*
+ * DISTINCT: the result depends neither on the order of the values nor on which of equal ones is taken; core adds them in
+ * their own order.
+ */
+static bool
+classify_distinct(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
+{
+	const SortGroupClause *sgc = linitial_node(SortGroupClause, aggref->aggdistinct);
+	const TargetEntry *arg = linitial_node(TargetEntry, aggref->args);
+	ZsGroupKey	key;
+
+	agg->distinct = true;
+	agg->distinct_eqop = sgc->eqop;
+	if (!zsvector_group_classify(desc, varno, (Node *) arg->expr, sgc->eqop, &key))
+		return false;
+	switch (agg->kind)
+	{
+		case ZS_AGG_COUNT:
+		case ZS_AGG_SUM_INT:
+		case ZS_AGG_SUM_INT8:
+		case ZS_AGG_AVG_INT:
+		case ZS_AGG_AVG_INT8:
+		case ZS_AGG_VAR_INT:
+			return true;
+		case ZS_AGG_SUM_NUMERIC:
+		case ZS_AGG_AVG_NUMERIC:
+			/* equal numerics of one scale look the same */
+			return TupleDescAttr(desc, agg->attno - 1)->atttypmod >= 0;
+		case ZS_AGG_MIN:
+		case ZS_AGG_MAX:
+			return agg->domain == ZS_DOMAIN_INT || agg->domain == ZS_DOMAIN_UINT;
+		default:
+			return false;
+	}
+}
 
 bool
 zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
@@ -85,7 +178,7 @@ zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 	Node	   *arg;
 
 	memset(agg, 0, sizeof(*agg));
-	if (aggref->agglevelsup != 0 || aggref->aggdistinct != NIL || aggref->aggorder != NIL ||
+	if (aggref->agglevelsup != 0 || aggref->aggorder != NIL ||
 		aggref->aggdirectargs != NIL || aggref->aggvariadic || aggref->aggkind != AGGKIND_NORMAL)
 		return false;
 	if (aggref->aggfilter != NULL)
@@ -111,219 +204,89 @@ zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 		agg->domain = zsvector_expr_domain(agg->expr);
 		agg->width = zsvector_expr_width(agg->expr);
 	}
-	else if (agg->domain == ZS_DOMAIN_NONE)
-		return false;
 	else
 		agg->width = TupleDescAttr(desc, agg->attno - 1)->attlen;
+	agg->collation = aggref->inputcollid;
 	if (aggref->aggfnoid == F_COUNT_ANY)
 	{
 		agg->kind = ZS_AGG_COUNT;
-		return true;
+		return aggref->aggdistinct == NIL || classify_distinct(desc, varno, aggref, agg);
 	}
 	for (int i = 0; i < (int) lengthof(known_aggregates); i++)
 	{
-		if (known_aggregates[i].aggfnoid == aggref->aggfnoid)
-		{
-			agg->kind = known_aggregates[i].kind;
-			return agg->domain == known_aggregates[i].domain;
-		}
+		const KnownAggregate *known = &known_aggregates[i];
+
+		if (known->aggfnoid != aggref->aggfnoid)
+			continue;
+		agg->kind = known->kind;
+		if (known->domain != ZS_DOMAIN_NONE && known->domain != agg->domain)
+			return false;
+		/* core says what is wrong with a comparison that has no collation */
+		if ((agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR) && !OidIsValid(agg->collation) &&
+			(agg->kind == ZS_AGG_MIN || agg->kind == ZS_AGG_MAX))
+			return false;
+		return aggref->aggdistinct == NIL || classify_distinct(desc, varno, aggref, agg);
 	}
 	return false;
 }
 
-/* ---- numerics -------------------------------------------------------------------- */
-
-/* sum / 10^scale as a Numeric of display scale dscale; digits behind that are zeros. */
-static Numeric
-make_numeric(zs_int128 sum, int scale, int dscale)
+void
+zsvector_agg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context)
 {
-	char		text[128];
-	char	   *p = text + sizeof(text);
-	bool		negative = sum < 0;
-	unsigned __int128 rest = negative ? -(unsigned __int128) sum : (unsigned __int128) sum;
-	int			digits = 0;
-
-	for (; scale > dscale; scale--)
+	agg->node = zsvector_core_node(context);
+	agg->temporary = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate's rows", ALLOCSET_SMALL_SIZES);
+	if (agg->kind == ZS_AGG_VAR_INT || agg->kind == ZS_AGG_VAR_FLOAT || agg->kind == ZS_AGG_ANY ||
+		agg->kind == ZS_AGG_CORE)
 	{
-		Assert(rest % 10 == 0);
-		rest /= 10;
-	}
-	*--p = '\0';
-	for (int i = scale; i < dscale; i++)
-	{
-		if (scale == 0 && i == dscale - 1)
-		{
-			*--p = '0';
-			*--p = '.';
-		}
-		else
-			*--p = '0';
-	}
-	while (rest != 0 || digits <= scale)
-	{
-		if (digits == scale && scale > 0)
-			*--p = '.';
-		*--p = '0' + (char) (rest % 10);
-		rest /= 10;
-		digits++;
-	}
-	if (negative)
-		*--p = '-';
-	return DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(p),
-											   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
-}
-
-static Numeric
-add_numerics(Numeric a, Numeric b)
-{
-	if (a == NULL)
-		return b;
-	return DatumGetNumeric(DirectFunctionCall2(numeric_add, NumericGetDatum(a), NumericGetDatum(b)));
-}
-
-/* Multiplies by 10^n; false if that overflows. */
-static bool
-scale_up(zs_int128 *value, int n)
-{
-	__int128	v = *value;
-
-	for (; n > 0; n--)
-	{
-		if (__builtin_mul_overflow(v, (__int128) 10, &v))
-			return false;
-	}
-	*value = v;
-	return true;
-}
-
-/* Adds sum / 10^scale; the display scale of the inputs was taken care of. */
-static void
-add_scaled(ZsAggValue *value, zs_int128 sum, int scale)
-{
-	zs_int128	present = value->sum;
-	__int128	result;
-
-	if (value->scale == scale ||
-		(value->scale < scale ? scale_up(&present, scale - value->scale) :
-		 scale_up(&sum, value->scale - scale)))
-	{
-		if (!__builtin_add_overflow((__int128) present, (__int128) sum, &result))
-		{
-			value->sum = result;
-			value->scale = Max(scale, value->scale);
-			return;
-		}
-		if (value->scale > scale)
-			scale = value->scale;
-		value->spare = add_numerics(value->spare, make_numeric(present, Max(scale, value->scale),
-															   Max(scale, value->scale)));
-		value->sum = sum;
-		value->scale = scale;
-		return;
-	}
-	/* what does not fit at the common scale goes away at its own */
-	value->spare = add_numerics(value->spare, make_numeric(value->sum, value->scale, value->scale));
-	value->sum = sum;
-	value->scale = scale;
-}
-
-/* The sum without the special values; its display scale is that of the inputs. */
-Numeric
-zsvector_agg_numeric_sum(const ZsAggValue *value)
-{
-	Numeric		sum;
-
-	if (value->spare == NULL)
-		return make_numeric(value->sum, value->scale, value->dscale);
-	sum = add_numerics(value->spare, make_numeric(value->sum, value->scale, value->scale));
-
-	/* parts may have more digits behind the point than the inputs, all zeros */
-	return DatumGetNumeric(DirectFunctionCall2(numeric_round, NumericGetDatum(sum),
-											   Int32GetDatum(value->dscale)));
-}
-
-static bool
-numeric_to_int(Numeric num, int64 *integer, int *scale)
-{
-	return zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(num), VARSIZE_ANY_EXHDR(num), scale,
-								  integer);
-}
-
-static int
-display_scale(Numeric num)
-{
-	return DatumGetInt32(DirectFunctionCall1(numeric_scale, NumericGetDatum(num)));
-}
-
-static void
-add_numeric(ZsAggValue *value, Numeric num)
-{
-	int64		integer;
-	int			scale;
-
-	if (numeric_to_int(num, &integer, &scale))
-	{
-		value->count++;
-		value->dscale = Max(value->dscale, scale);
-		add_scaled(value, integer, scale);
-	}
-	else if (numeric_is_nan(num))
-		value->has_nan = true;
-	else if (numeric_is_inf(num))
-	{
-		if (DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(num),
-											 NumericGetDatum(int64_to_numeric(0)))))
-			value->has_pinf = true;
-		else
-			value->has_ninf = true;
-	}
-	else
-	{
-		Numeric		old = value->spare;
-
-		value->count++;
-		value->dscale = Max(value->dscale, display_scale(num));
-		if (old == NULL)
-			value->spare = DatumGetNumericCopy(NumericGetDatum(num));
-		else
-		{
-			value->spare = add_numerics(old, num);
-			pfree(old);
-		}
+		agg->core = palloc(sizeof(ZsCoreAgg));
+		zsvector_core_init(agg->core, aggref);
 	}
 }
 
-static Datum
-numeric_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
+Size
+zsvector_agg_value_size(const ZsAgg *agg)
 {
-	Numeric		sum;
-	const char *special = NULL;
-
-	if (value->count == 0 && !value->has_nan && !value->has_pinf && !value->has_ninf)
+	switch (agg->kind)
 	{
-		*isnull = true;
-		return (Datum) 0;
+		case ZS_AGG_COUNT_ROWS:
+		case ZS_AGG_COUNT:
+			return offsetof(ZsAggValue, integer);
+		case ZS_AGG_SUM_INT:
+		case ZS_AGG_AVG_INT:
+		case ZS_AGG_BIT_AND:
+		case ZS_AGG_BIT_OR:
+		case ZS_AGG_BIT_XOR:
+			return offsetof(ZsAggValue, integer) + sizeof(int64);
+		case ZS_AGG_SUM_FLOAT4:
+		case ZS_AGG_SUM_FLOAT8:
+			return offsetof(ZsAggValue, sx) + sizeof(double);
+		case ZS_AGG_AVG_FLOAT:
+		case ZS_AGG_VAR_FLOAT:
+			return offsetof(ZsAggValue, sxx) + sizeof(double);
+		case ZS_AGG_MIN:
+		case ZS_AGG_MAX:
+			if (agg->domain == ZS_DOMAIN_DECIMAL)
+				break;
+			if (agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR)
+				return offsetof(ZsAggValue, string_size) + sizeof(uint64);
+			return offsetof(ZsAggValue, integer) + sizeof(int64);
+		case ZS_AGG_ANY:
+		case ZS_AGG_CORE:
+			return offsetof(ZsAggValue, core) + sizeof(ZsCoreValue);
+		case ZS_AGG_SUM_INT8:
+		case ZS_AGG_AVG_INT8:
+		case ZS_AGG_SUM_NUMERIC:
+		case ZS_AGG_AVG_NUMERIC:
+		case ZS_AGG_VAR_INT:
+			break;
 	}
-	if (value->has_nan || (value->has_pinf && value->has_ninf))
-		special = "NaN";
-	else if (value->has_pinf)
-		special = "Infinity";
-	else if (value->has_ninf)
-		special = "-Infinity";
-	if (special != NULL)
-		return DirectFunctionCall3(numeric_in, CStringGetDatum(special), ObjectIdGetDatum(InvalidOid),
-								   Int32GetDatum(-1));
-	sum = zsvector_agg_numeric_sum(value);
-	if (agg->kind == ZS_AGG_SUM_NUMERIC || agg->kind == ZS_AGG_SUM_INT8)
-		return NumericGetDatum(sum);
-	return DirectFunctionCall2(numeric_div, NumericGetDatum(sum),
-							   NumericGetDatum(int64_to_numeric(value->count)));
+	return sizeof(ZsAggValue);
 }
 
 /* ---- floats -------------------------------------------------------------------------- */
 
-/* As float8_accum() of the server; false where that raises an error. */
-static bool
+/* As float8_accum() of the server. */
+static void
 accumulate_float(ZsAggValue *value, double newval)
 {
 	double		old_n = (double) value->count;
@@ -340,7 +303,7 @@ accumulate_float(ZsAggValue *value, double newval)
 		if (isinf(sx) || isinf(sxx))
 		{
 			if (!isinf(old_sx) && !isinf(newval))
-				return false;
+				float_overflow_error();
 			sxx = get_float8_nan();
 		}
 	}
@@ -349,7 +312,6 @@ accumulate_float(ZsAggValue *value, double newval)
 	value->count++;
 	value->sx = sx;
 	value->sxx = sxx;
-	return true;
 }
 
 static double
@@ -360,104 +322,256 @@ float_of(ZsDomain domain, int64 pattern)
 
 /* ---- min and max ------------------------------------------------------------------------ */
 
+static bool
+is_string(const ZsAgg *agg)
+{
+	return agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR;
+}
+
 /* Does the later of two values take the place of the earlier one? */
 static bool
 replaces(const ZsAgg *agg, int64 present, int64 later)
 {
-	if (agg->domain == ZS_DOMAIN_FLOAT4 || agg->domain == ZS_DOMAIN_FLOAT8)
+	switch (agg->domain)
 	{
-		double		a = float_of(agg->domain, present);
-		double		b = float_of(agg->domain, later);
+		case ZS_DOMAIN_FLOAT4:
+		case ZS_DOMAIN_FLOAT8:
+			{
+				double		a = float_of(agg->domain, present);
+				double		b = float_of(agg->domain, later);
 
-		return agg->kind == ZS_AGG_MAX ? !float8_gt(a, b) : !float8_lt(a, b);
+				return agg->kind == ZS_AGG_MAX ? !float8_gt(a, b) : !float8_lt(a, b);
+			}
+		case ZS_DOMAIN_UINT:
+			/* those of 4 bytes are sign-extended, which keeps their order */
+			return agg->kind == ZS_AGG_MAX ? (uint64) later > (uint64) present :
+				(uint64) later < (uint64) present;
+		default:
+			return agg->kind == ZS_AGG_MAX ? later > present : later < present;
 	}
-	return agg->kind == ZS_AGG_MAX ? later > present : later < present;
 }
 
 static void
 add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later)
 {
-	if (value->count == 0 || replaces(agg, value->best, later))
-		value->best = later;
+	if (value->count == 0 || replaces(agg, value->integer, later))
+		value->integer = later;
 	value->count++;
 }
 
-static Numeric
-extreme_of(const ZsAggValue *value)
+static size_t
+compared_length(const ZsAgg *agg, const char *bytes, size_t len)
 {
-	return value->best_numeric != NULL ? value->best_numeric :
-		make_numeric(value->best, value->scale, value->dscale);
+	if (agg->domain == ZS_DOMAIN_BPCHAR)
+	{
+		while (len > 0 && bytes[len - 1] == ' ')
+			len--;
+	}
+	return len;
 }
 
-/* later / 10^scale, with another display scale perhaps. */
-static void
-add_extreme_decimal(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale, int dscale)
+static bool
+string_replaces(const ZsAgg *agg, const char *present, size_t present_len, const char *later, size_t later_len)
 {
-	bool		replace = value->count == 0;
+	int			cmp;
 
-	if (value->count == 0)
-		 /* the first */ ;
-	else if (value->best_numeric != NULL)
+	present_len = compared_length(agg, present, present_len);
+	later_len = compared_length(agg, later, later_len);
+	if (agg->collation == C_COLLATION_OID)
 	{
-		Numeric		num = make_numeric(later, scale, dscale);
-
-		value->best_numeric =
-			DatumGetNumeric(DirectFunctionCall2(agg->kind == ZS_AGG_MAX ? numeric_larger : numeric_smaller,
-												NumericGetDatum(value->best_numeric),
-												NumericGetDatum(num)));
-		if (value->best_numeric != num)
-			pfree(num);
+		cmp = memcmp(present, later, Min(present_len, later_len));
+		if (cmp == 0)
+			cmp = present_len < later_len ? -1 : present_len > later_len ? 1 : 0;
 	}
 	else
-	{
-		zs_int128	a = value->best;
-		zs_int128	b = later;
-		int			diff = scale - value->scale;
+		cmp = varstr_cmp(present, (int) present_len, later, (int) later_len, agg->collation);
+	if (cmp == 0)
+		return agg->domain != ZS_DOMAIN_BPCHAR;
+	return agg->kind == ZS_AGG_MAX ? cmp < 0 : cmp > 0;
+}
 
-		/* 19 digits and at most 18 more */
-		if (!scale_up(&a, Max(diff, 0)) || !scale_up(&b, Max(-diff, 0)))
-			elog(ERROR, "numeric out of range in comparison");
-		replace = agg->kind == ZS_AGG_MAX ? !(a > b) : !(a < b);
-	}
-	if (replace)
+/* string: not compressed, with a header of any kind. */
+static void
+add_extreme_string(const ZsAgg *agg, ZsAggValue *value, const struct varlena *string)
+{
+	const char *bytes = VARDATA_ANY(string);
+	size_t		len = VARSIZE_ANY_EXHDR(string);
+
+	if (value->count++ > 0 &&
+		!string_replaces(agg, VARDATA(value->string), VARSIZE(value->string) - VARHDRSZ, bytes, len))
+		return;
+	if (value->string_size < len + VARHDRSZ)
 	{
-		value->best = later;
-		value->scale = scale;
-		value->dscale = dscale;
+		if (value->string != NULL)
+			pfree(value->string);
+		value->string_size = Max(32, len + len / 4 + VARHDRSZ);
+		value->string = palloc_extended(value->string_size, MCXT_ALLOC_HUGE);
 	}
-	value->count++;
+	SET_VARSIZE(value->string, len + VARHDRSZ);
+	memcpy(VARDATA(value->string), bytes, len);
+}
+
+/* ---- other steps -------------------------------------------------------------------------- */
+
+static void
+add_bits(const ZsAgg *agg, ZsAggValue *value, int64 v)
+{
+	if (value->count++ == 0)
+		value->integer = v;
+	else if (agg->kind == ZS_AGG_BIT_AND)
+		value->integer &= v;
+	else if (agg->kind == ZS_AGG_BIT_OR)
+		value->integer |= v;
+	else
+		value->integer ^= v;
 }
 
 static void
-add_extreme_numeric(const ZsAgg *agg, ZsAggValue *value, Numeric num)
+add_squared(ZsAggValue *value, int64 v)
 {
-	int64		integer;
-	int			scale;
+	value->count++;
+	value->sum1 += v;
+	value->sum2 += (zs_int128) v * v;
+}
 
-	if (numeric_to_int(num, &integer, &scale) && scale <= 18)
+/* The datum of a row of a vector; numerics are made in buf. */
+static Datum
+datum_of(const ZsAgg *agg, const ZsColumnVector *vector, uint32 row, char *buf)
+{
+	switch (agg->domain)
 	{
-		add_extreme_decimal(agg, value, integer, scale, scale);
-		return;
-	}
-	num = DatumGetNumericCopy(NumericGetDatum(num));
-	if (value->count > 0)
-	{
-		Numeric		old = extreme_of(value);
-		Numeric		winner = DatumGetNumeric(DirectFunctionCall2(agg->kind == ZS_AGG_MAX ? numeric_larger : numeric_smaller,
-																 NumericGetDatum(old), NumericGetDatum(num)));
+		case ZS_DOMAIN_INT:
+		case ZS_DOMAIN_UINT:
+			return zsvector_int64_to_datum(agg->width, vector->vals[row]);
+		case ZS_DOMAIN_FLOAT4:
+			return Float4GetDatum(zskernel_float4(vector->vals[row]));
+		case ZS_DOMAIN_FLOAT8:
+			return Float8GetDatum(zskernel_float8(vector->vals[row]));
+		case ZS_DOMAIN_DECIMAL:
+			{
+				int			dscale = vector->dscales == NULL ? vector->scale : vector->dscales[row];
+				Numeric		num = zsvector_numeric_make(vector->vals[row], vector->scale, dscale);
 
-		/* single rows only: nobody goes back to an earlier state */
-		pfree(winner == old ? num : old);
-		num = winner;
+				memcpy(buf, num, VARSIZE(num));
+				pfree(num);
+				return PointerGetDatum(buf);
+			}
+		default:
+			return (Datum) vector->datums[row];
 	}
-	value->best_numeric = num;
+}
+
+/* More than a numeric of a vector takes. */
+#define NUMERIC_SIZE	64
+
+static void
+add_by_core(const ZsAgg *agg, ZsAggValue *value, Datum datum)
+{
+	MemoryContext old = MemoryContextSwitchTo(agg->temporary);
+
+	zsvector_core_add(agg->core, agg->node, &value->core, datum, false);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(agg->temporary);
 	value->count++;
 }
 
 /* ---- batches ---------------------------------------------------------------------------------- */
 
+/* One value of a batch. */
 static void
-add_decimals(ZsAggValue *value, const ZsColumnVector *vector, const uint64 *sel)
+add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
+{
+	int64		v;
+	union
+	{
+		char		buf[NUMERIC_SIZE];
+		int64		align;
+	}			u;
+
+	switch (agg->kind)
+	{
+		case ZS_AGG_COUNT_ROWS:
+		case ZS_AGG_COUNT:
+			value->count++;
+			return;
+		case ZS_AGG_ANY:
+		case ZS_AGG_CORE:
+			if (agg->kind == ZS_AGG_CORE || value->count == 0)
+				add_by_core(agg, value, datum_of(agg, vector, row, u.buf));
+			return;
+		case ZS_AGG_MIN:
+		case ZS_AGG_MAX:
+			if (is_string(agg))
+			{
+				add_extreme_string(agg, value, (const struct varlena *) vector->datums[row]);
+				return;
+			}
+			break;
+		default:
+			break;
+	}
+	v = vector->vals[row];
+	switch (agg->kind)
+	{
+		case ZS_AGG_SUM_INT:
+		case ZS_AGG_AVG_INT:
+			value->integer = (int64) ((uint64) value->integer + (uint64) v);
+			value->count++;
+			break;
+		case ZS_AGG_SUM_INT8:
+		case ZS_AGG_AVG_INT8:
+			value->sum += v;
+			value->count++;
+			break;
+		case ZS_AGG_SUM_NUMERIC:
+		case ZS_AGG_AVG_NUMERIC:
+			value->dscale = Max(value->dscale, vector->dscales == NULL ? vector->scale : vector->dscales[row]);
+			zsvector_numeric_sum_int(agg, value, v, vector->scale);
+			value->count++;
+			break;
+		case ZS_AGG_SUM_FLOAT4:
+			value->sx4 = value->count == 0 ? zskernel_float4(v) : float4_pl(value->sx4, zskernel_float4(v));
+			value->count++;
+			break;
+		case ZS_AGG_SUM_FLOAT8:
+			value->sx = value->count == 0 ? zskernel_float8(v) : float8_pl(value->sx, zskernel_float8(v));
+			value->count++;
+			break;
+		case ZS_AGG_AVG_FLOAT:
+		case ZS_AGG_VAR_FLOAT:
+			accumulate_float(value, float_of(agg->domain, v));
+			break;
+		case ZS_AGG_VAR_INT:
+			add_squared(value, v);
+			break;
+		case ZS_AGG_BIT_AND:
+		case ZS_AGG_BIT_OR:
+		case ZS_AGG_BIT_XOR:
+			add_bits(agg, value, v);
+			break;
+		default:
+			if (agg->domain == ZS_DOMAIN_DECIMAL)
+				zsvector_numeric_extreme_int(agg, value, v, vector->scale,
+											 vector->dscales == NULL ? vector->scale : vector->dscales[row]);
+			else
+				add_extreme(agg, value, v);
+			break;
+	}
+}
+
+/* The rows of sel one after the other. */
+static void
+add_each(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, const uint64 *sel)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		for (uint64 word = sel[w]; word != 0; word &= word - 1)
+			add_one(agg, value, vector, w * 64 + __builtin_ctzll(word));
+	}
+}
+
+static void
+add_decimals(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, const uint64 *sel)
 {
 	value->count += zskernel_bits_count(sel);
 	if (vector->dscales == NULL)
@@ -470,171 +584,130 @@ add_decimals(ZsAggValue *value, const ZsColumnVector *vector, const uint64 *sel)
 				value->dscale = Max(value->dscale, vector->dscales[w * 64 + __builtin_ctzll(word)]);
 		}
 	}
-	add_scaled(value, zskernel_sum_int64(vector->vals, sel), vector->scale);
+	zsvector_numeric_sum_int(agg, value, zskernel_sum_int64(vector->vals, sel), vector->scale);
+}
+
+/* Adds the floats of sel; false, and nothing has changed, if the sum becomes infinite. */
+static bool
+add_floats(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, const uint64 *sel)
+{
+	uint64		rest[ZS_KERNEL_WORDS];
+	float		sx4 = value->sx4;
+	double		sx = value->sx;
+	bool		finite;
+	int			w = 0;
+
+	zskernel_bits_copy(rest, sel);
+	if (value->count == 0)
+	{
+		/* the first input is the state as it is, -0 included */
+		while (rest[w] == 0)
+			w++;
+		sx4 = zskernel_float4(vector->vals[w * 64 + __builtin_ctzll(rest[w])]);
+		sx = zskernel_float8(vector->vals[w * 64 + __builtin_ctzll(rest[w])]);
+		rest[w] &= rest[w] - 1;
+	}
+
+	/* once infinite or NaN a sum stays so; whether it may become so is core's to say */
+	if (agg->kind == ZS_AGG_SUM_FLOAT4)
+	{
+		finite = isfinite(sx4);
+		sx4 = zskernel_sum_float4(vector->vals, rest, sx4);
+		if (finite && !isfinite(sx4))
+			return false;
+		value->sx4 = sx4;
+	}
+	else
+	{
+		finite = isfinite(sx);
+		sx = zskernel_sum_float8(vector->vals, rest, sx);
+		if (finite && !isfinite(sx))
+			return false;
+		value->sx = sx;
+	}
+	value->count += zskernel_bits_count(sel);
+	return true;
 }
 
 static void
 add_extremes(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, const uint64 *sel)
 {
 	bool		is_max = agg->kind == ZS_AGG_MAX;
+	int64		best;
+	int64		count;
 
-	if (agg->domain == ZS_DOMAIN_INT || (agg->domain == ZS_DOMAIN_DECIMAL && vector->dscales == NULL))
+	if (agg->domain != ZS_DOMAIN_INT && (agg->domain != ZS_DOMAIN_DECIMAL || vector->dscales != NULL))
 	{
-		/* among equal values of one form it does not matter which is taken */
-		int64		best = is_max ? zskernel_max_int64(vector->vals, sel) :
-			zskernel_min_int64(vector->vals, sel);
-		int64		count = value->count + zskernel_bits_count(sel);
-
-		if (agg->domain == ZS_DOMAIN_INT)
-			add_extreme(agg, value, best);
-		else
-			add_extreme_decimal(agg, value, best, vector->scale, vector->scale);
-		value->count = count;
+		add_each(agg, value, vector, sel);
 		return;
 	}
-	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-	{
-		for (uint64 word = sel[w]; word != 0; word &= word - 1)
-		{
-			uint32		row = w * 64 + __builtin_ctzll(word);
-
-			if (agg->domain == ZS_DOMAIN_DECIMAL)
-				add_extreme_decimal(agg, value, vector->vals[row], vector->scale,
-									vector->dscales[row]);
-			else
-				add_extreme(agg, value, vector->vals[row]);
-		}
-	}
+	/* among equal values of one form it does not matter which is taken */
+	best = is_max ? zskernel_max_int64(vector->vals, sel) : zskernel_min_int64(vector->vals, sel);
+	count = value->count + zskernel_bits_count(sel);
+	if (agg->domain == ZS_DOMAIN_INT)
+		add_extreme(agg, value, best);
+	else
+		zsvector_numeric_extreme_int(agg, value, best, vector->scale, vector->scale);
+	value->count = count;
 }
 
-bool
+void
 zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 					   const uint64 *sel)
 {
-	uint64		rest[ZS_KERNEL_WORDS];
 	uint32		count = zskernel_bits_count(sel);
-	int			w = 0;
 
 	if (count == 0)
-		return true;
+		return;
 	switch (agg->kind)
 	{
 		case ZS_AGG_COUNT_ROWS:
 		case ZS_AGG_COUNT:
 			value->count += count;
-			return true;
+			return;
 		case ZS_AGG_SUM_INT:
 		case ZS_AGG_AVG_INT:
 			value->count += count;
-			value->sum = (int64) ((uint64) value->sum +
-								  (uint64) zskernel_sum_int64_narrow(vector->vals, sel));
-			return true;
+			value->integer = (int64) ((uint64) value->integer +
+									  (uint64) zskernel_sum_int64_narrow(vector->vals, sel));
+			return;
 		case ZS_AGG_SUM_INT8:
 		case ZS_AGG_AVG_INT8:
 			/* 2^63 rows would be needed to overflow this */
 			value->count += count;
 			value->sum += zskernel_sum_int64(vector->vals, sel);
-			return true;
+			return;
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
-			add_decimals(value, vector, sel);
-			return true;
+			add_decimals(agg, value, vector, sel);
+			return;
 		case ZS_AGG_SUM_FLOAT4:
 		case ZS_AGG_SUM_FLOAT8:
-			zskernel_bits_copy(rest, sel);
-			if (value->count == 0)
-			{
-				/* the first input is the state as it is, -0 included */
-				while (rest[w] == 0)
-					w++;
-				value->sx4 = zskernel_float4(vector->vals[w * 64 + __builtin_ctzll(rest[w])]);
-				value->sx = zskernel_float8(vector->vals[w * 64 + __builtin_ctzll(rest[w])]);
-				rest[w] &= rest[w] - 1;
-			}
-			value->count += count;
-
-			/* once infinite or NaN a sum stays so; whether it may become so is core's to say */
-			if (agg->kind == ZS_AGG_SUM_FLOAT4)
-			{
-				bool		finite = isfinite(value->sx4);
-
-				value->sx4 = zskernel_sum_float4(vector->vals, rest, value->sx4);
-				return !finite || isfinite(value->sx4);
-			}
-			else
-			{
-				bool		finite = isfinite(value->sx);
-
-				value->sx = zskernel_sum_float8(vector->vals, rest, value->sx);
-				return !finite || isfinite(value->sx);
-			}
-		case ZS_AGG_AVG_FLOAT:
-			for (; w < ZS_KERNEL_WORDS; w++)
-			{
-				for (uint64 word = sel[w]; word != 0; word &= word - 1)
-				{
-					if (!accumulate_float(value, float_of(agg->domain,
-														  vector->vals[w * 64 + __builtin_ctzll(word)])))
-						return false;
-				}
-			}
-			return true;
+			if (add_floats(agg, value, vector, sel))
+				return;
+			break;
 		case ZS_AGG_MIN:
 		case ZS_AGG_MAX:
 			add_extremes(agg, value, vector, sel);
-			return true;
-	}
-	return false;
-}
-
-/* One value of a batch for one group.  Errors: float overflow, which core reports in the same words. */
-static inline void
-add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
-{
-	int64		v = vector->vals[row];
-
-	switch (agg->kind)
-	{
-		case ZS_AGG_COUNT_ROWS:
-		case ZS_AGG_COUNT:
-			break;
-		case ZS_AGG_SUM_INT:
-		case ZS_AGG_AVG_INT:
-			value->sum = (int64) ((uint64) value->sum + (uint64) v);
-			break;
-		case ZS_AGG_SUM_INT8:
-		case ZS_AGG_AVG_INT8:
-			value->sum += v;
-			break;
-		case ZS_AGG_SUM_NUMERIC:
-		case ZS_AGG_AVG_NUMERIC:
-			value->dscale = Max(value->dscale, vector->dscales == NULL ? vector->scale : vector->dscales[row]);
-			add_scaled(value, v, vector->scale);
-			break;
-		case ZS_AGG_SUM_FLOAT4:
-			value->sx4 = value->count == 0 ? zskernel_float4(v) : float4_pl(value->sx4, zskernel_float4(v));
-			break;
-		case ZS_AGG_SUM_FLOAT8:
-			value->sx = value->count == 0 ? zskernel_float8(v) : float8_pl(value->sx, zskernel_float8(v));
+			return;
+		case ZS_AGG_ANY:
+			if (value->count > 0)
+				return;
 			break;
 		case ZS_AGG_AVG_FLOAT:
-			if (!accumulate_float(value, float_of(agg->domain, v)))
-				float_overflow_error();
-			return;
-		case ZS_AGG_MIN:
-		case ZS_AGG_MAX:
-			if (agg->domain == ZS_DOMAIN_DECIMAL)
-				add_extreme_decimal(agg, value, v, vector->scale,
-									vector->dscales == NULL ? vector->scale : vector->dscales[row]);
-			else
-				add_extreme(agg, value, v);
-			return;
+		case ZS_AGG_VAR_INT:
+		case ZS_AGG_VAR_FLOAT:
+		case ZS_AGG_BIT_AND:
+		case ZS_AGG_BIT_OR:
+		case ZS_AGG_BIT_XOR:
+		case ZS_AGG_CORE:
+			break;
 	}
-	value->count++;
+	add_each(agg, value, vector, sel);
 }
 
 static inline void
-add_decimal(ZsAggValue *value, int64 v, int scale)
+add_decimal(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 {
 	value->count++;
 	value->dscale = Max(value->dscale, scale);
@@ -643,7 +716,7 @@ add_decimal(ZsAggValue *value, int64 v, int scale)
 	if (likely(value->scale == scale && (int64) (value->sum >> 64) == (int64) (value->sum >> 127)))
 		value->sum += v;
 	else
-		add_scaled(value, v, scale);
+		zsvector_numeric_sum_int(agg, value, v, scale);
 }
 
 /* Adds, for each row of list that is in sel and has a group, what `step` does to its value; v is the row's argument. */
@@ -656,14 +729,14 @@ add_decimal(ZsAggValue *value, int64 v, int scale)
 		\
 		if (groups[i] == PG_UINT32_MAX || !zskernel_bits_get(sel, row)) \
 			continue; \
-		value = &values[(size_t) groups[i] * stride]; \
+		value = (ZsAggValue *) (values + groups[i] * stride); \
 		v = vals != NULL ? vals[row] : 0; \
 		(void) v; \
 		step; \
 	}
 
 void
-zsvector_agg_add_groups(const ZsAgg *agg, ZsAggValue *values, int stride, const ZsColumnVector *vector,
+zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, const ZsColumnVector *vector,
 						const uint64 *sel, const uint16 *list, uint32 n, const uint32 *groups)
 {
 	const int64 *vals = vector != NULL ? vector->vals : NULL;
@@ -676,7 +749,7 @@ zsvector_agg_add_groups(const ZsAgg *agg, ZsAggValue *values, int stride, const 
 			break;
 		case ZS_AGG_SUM_INT:
 		case ZS_AGG_AVG_INT:
-			FOR_EACH_ROW((value->count++, value->sum = (int64) ((uint64) value->sum + (uint64) v)));
+			FOR_EACH_ROW((value->count++, value->integer = (int64) ((uint64) value->integer + (uint64) v)));
 			break;
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
@@ -684,7 +757,7 @@ zsvector_agg_add_groups(const ZsAgg *agg, ZsAggValue *values, int stride, const 
 			{
 				int			scale = vector->scale;
 
-				FOR_EACH_ROW(add_decimal(value, v, scale));
+				FOR_EACH_ROW(add_decimal(agg, value, v, scale));
 				break;
 			}
 			/* FALLTHROUGH */
@@ -713,6 +786,17 @@ zsvector_datum_to_int64(int size, Datum datum)
 	}
 }
 
+/* A value as a vector of one row has it. */
+static void
+add_as_vector(const ZsAgg *agg, ZsAggValue *value, Datum datum)
+{
+	ZsColumnVector vector;
+	int64		v = zsvector_datum_to_int64(agg->width, datum);
+
+	vector.vals = &v;
+	add_one(agg, value, &vector, 0);
+}
+
 void
 zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull)
 {
@@ -725,45 +809,35 @@ zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool is
 		return;
 	switch (agg->kind)
 	{
-		case ZS_AGG_COUNT_ROWS:
 		case ZS_AGG_COUNT:
 			value->count++;
 			break;
-		case ZS_AGG_SUM_INT:
-		case ZS_AGG_AVG_INT:
-			value->count++;
-			value->sum = (int64) ((uint64) value->sum + (uint64) zsvector_datum_to_int64(agg->width, datum));
-			break;
-		case ZS_AGG_SUM_INT8:
-		case ZS_AGG_AVG_INT8:
-			value->count++;
-			value->sum += DatumGetInt64(datum);
+		case ZS_AGG_ANY:
+		case ZS_AGG_CORE:
+			if (agg->kind == ZS_AGG_CORE || value->count == 0)
+				add_by_core(agg, value, datum);
 			break;
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
-			add_numeric(value, DatumGetNumeric(datum));
-			break;
-		case ZS_AGG_SUM_FLOAT4:
-			value->sx4 = value->count == 0 ? DatumGetFloat4(datum) :
-				float4_pl(value->sx4, DatumGetFloat4(datum));
-			value->count++;
-			break;
-		case ZS_AGG_SUM_FLOAT8:
-			value->sx = value->count == 0 ? DatumGetFloat8(datum) :
-				float8_pl(value->sx, DatumGetFloat8(datum));
-			value->count++;
-			break;
-		case ZS_AGG_AVG_FLOAT:
-			if (!accumulate_float(value, agg->domain == ZS_DOMAIN_FLOAT4 ?
-								  (double) DatumGetFloat4(datum) : DatumGetFloat8(datum)))
-				float_overflow_error();
+			zsvector_numeric_sum(agg, value, DatumGetNumeric(datum));
 			break;
 		case ZS_AGG_MIN:
 		case ZS_AGG_MAX:
 			if (agg->domain == ZS_DOMAIN_DECIMAL)
-				add_extreme_numeric(agg, value, DatumGetNumeric(datum));
+				zsvector_numeric_extreme(agg, value, DatumGetNumeric(datum));
+			else if (is_string(agg))
+			{
+				struct varlena *string = PG_DETOAST_DATUM_PACKED(datum);
+
+				add_extreme_string(agg, value, string);
+				if (string != (struct varlena *) DatumGetPointer(datum))
+					pfree(string);
+			}
 			else
-				add_extreme(agg, value, zsvector_datum_to_int64(agg->width, datum));
+				add_as_vector(agg, value, datum);
+			break;
+		default:
+			add_as_vector(agg, value, datum);
 			break;
 	}
 }
@@ -787,7 +861,48 @@ zsvector_int64_to_datum(int size, int64 value)
 }
 
 Datum
-zsvector_agg_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
+zsvector_agg_variance_state(const ZsAggValue *value)
+{
+	StringInfoData buf;
+
+	pq_begintypsend(&buf);
+	pq_sendint64(&buf, value->count);
+	zsvector_state_send_numeric(&buf, zsvector_numeric_make(value->sum1, 0, 0));
+	zsvector_state_send_numeric(&buf, zsvector_numeric_make(value->sum2, 0, 0));
+	return PointerGetDatum(pq_endtypsend(&buf));
+}
+
+/* What core's final function says of count, sum and sum of squares. */
+static Datum
+variance_of_ints(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
+{
+	ZsCoreValue trans;
+
+	if (value->count == 0)
+	{
+		*isnull = true;
+		return (Datum) 0;
+	}
+	zsvector_core_deserialize(agg->core, agg->node, zsvector_agg_variance_state(value), false, &trans);
+	return zsvector_core_result(agg->core, agg->node, &trans, isnull);
+}
+
+static Datum
+variance_of_floats(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
+{
+	Datum		parts[3];
+	ZsCoreValue trans = {.known = true};
+
+	parts[0] = Float8GetDatum((double) value->count);
+	parts[1] = Float8GetDatum(value->sx);
+	parts[2] = Float8GetDatum(value->sxx);
+	trans.value = PointerGetDatum(construct_array(parts, 3, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
+												  TYPALIGN_DOUBLE));
+	return zsvector_core_result(agg->core, agg->node, &trans, isnull);
+}
+
+Datum
+zsvector_agg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
 	*isnull = false;
 	switch (agg->kind)
@@ -799,7 +914,14 @@ zsvector_agg_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
 		case ZS_AGG_AVG_INT8:
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
-			return numeric_result(agg, value, isnull);
+			return zsvector_numeric_result(agg, value, isnull);
+		case ZS_AGG_VAR_INT:
+			return variance_of_ints(agg, value, isnull);
+		case ZS_AGG_VAR_FLOAT:
+			return variance_of_floats(agg, value, isnull);
+		case ZS_AGG_ANY:
+		case ZS_AGG_CORE:
+			return zsvector_core_result(agg->core, agg->node, &value->core, isnull);
 		default:
 			break;
 	}
@@ -811,10 +933,10 @@ zsvector_agg_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
 	switch (agg->kind)
 	{
 		case ZS_AGG_SUM_INT:
-			return Int64GetDatum((int64) value->sum);
+			return Int64GetDatum(value->integer);
 		case ZS_AGG_AVG_INT:
 			return DirectFunctionCall2(numeric_div,
-									   NumericGetDatum(int64_to_numeric((int64) value->sum)),
+									   NumericGetDatum(int64_to_numeric(value->integer)),
 									   NumericGetDatum(int64_to_numeric(value->count)));
 		case ZS_AGG_SUM_FLOAT4:
 			return Float4GetDatum(value->sx4);
@@ -824,7 +946,9 @@ zsvector_agg_result(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
 			return Float8GetDatum(value->sx / (double) value->count);
 		default:
 			if (agg->domain == ZS_DOMAIN_DECIMAL)
-				return NumericGetDatum(extreme_of(value));
-			return zsvector_int64_to_datum(agg->width, value->best);
+				return NumericGetDatum(zsvector_numeric_best(value));
+			if (is_string(agg))
+				return PointerGetDatum(value->string);
+			return zsvector_int64_to_datum(agg->width, value->integer);
 	}
 }

@@ -5,11 +5,17 @@
  *
  * Each key of a row becomes a word: an integer is its own, and strings get numbers in the order in which they appear,
  * equal ones the same.  For a column with a dictionary this is looked up once for each entry in use, not for
- * each row.  A group is a combination of words and NULLs; an open hash table finds its number.  What is equal is really
- * compared, never a hash alone.
+ * each row.  A numeric without its zeros at the end is an integer and a scale, which fit a word, too; longer ones have numbers as
+ * strings do.  Of floats -0 becomes 0, and all NaN are one.  A group is a combination of words and NULLs; an open hash table finds
+ * its number.  What is equal is really compared, never a hash alone.
  *
- * A group's keys are shown as the first of its rows has them.  Integers and strings of the types taken here have one
- * form only.
+ * While the words of all keys lie in small ranges, so that there are at most DIRECT_SIZE combinations, an array finds the number
+ * instead.  Where the table is larger than caches, a batch's places in it are fetched before the first of them is looked at.
+ *
+ * A group's keys are shown as the first of its rows has them.  Where equal values may look different (1.0 and 1.00, 0 and -0,
+ * blanks at the end of char) a group keeps the form of its first row: a display scale, the float itself, the number of blanks.
+ *
+ * When memory is short the groups are frozen: rows are still found, but nothing is added, strings neither.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -23,25 +29,39 @@
 #include "common/hashfn.h"
 #include "fmgr.h"
 #include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
+#include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/uuid.h"
 #include "varatt.h"
 
 #include "vector_agg.h"
 #include "vector_group.h"
+#include "zs_codec.h"
 
 #define NO_STRING		PG_UINT32_MAX
+#define ABSENT_STRING	(PG_UINT32_MAX - 1) /* looked up in vain among frozen ones */
 #define FIRST_SIZE		1024	/* of hash tables: powers of 2 */
+
+/* A numeric's word: an integer and, in its last bits, a scale; or a number that strings have, and this scale. */
+#define SCALE_BITS		5
+#define NO_SCALE		31
+#define MAX_WORD_SCALE	16
+#define MAX_WORD_INT	(INT64CONST(1) << 58)
 
 /* Strings that have numbers. */
 typedef struct StringTable
 {
 	uint32		nstrings;
 	uint32		maxstrings;
-	struct varlena **strings;
+	struct varlena **strings;	/* with long headers */
 	uint64	   *hashes;
 	uint32		nslots;
 	uint32	   *slots;			/* numbers, or NO_STRING */
+	char	   *free;			/* room for more strings */
+	Size		nfree;
+	Size		chunk;			/* size of the last piece of memory for strings */
 } StringTable;
 
 /* What a key's dictionary entries have as numbers. */
@@ -52,6 +72,13 @@ typedef struct CodeMap
 	uint32	   *numbers;		/* NO_STRING: not looked up yet; NULL: no map */
 } CodeMap;
 
+/* The place of a group in the hash table: bits of its hash, and its number. */
+typedef uint64 Slot;
+
+#define EMPTY_SLOT			PG_UINT64_MAX
+#define SLOT_GROUP(slot)	((uint32) (slot))
+#define SLOT_HASH(slot)		((uint32) ((slot) >> 32))
+
 struct ZsGroups
 {
 	MemoryContext context;
@@ -59,21 +86,33 @@ struct ZsGroups
 	const ZsGroupKey *keys;
 	StringTable *tables;		/* of each key */
 	CodeMap    *maps;
-	int			nbits;
-	uint32		part;
+	bool		frozen;
+	bool		has_forms;
 
 	uint32		ngroups;
 	uint32		maxgroups;
-	uint64	   *words;			/* nkeys a group */
-	uint32	   *nulls;			/* bit k: key k is NULL */
-	uint64	   *hashes;
+	int			nwords;			/* of a group: NULLs (bit k: key k), then a word for each key, then their forms if there are any */
+	uint64	   *words;
 	uint32		nslots;
-	uint32	   *slots;			/* group numbers, or ZS_NO_GROUP */
+	Slot	   *slots;
 
-	uint64	   *batch_words;	/* nkeys a row */
-	uint32	   *batch_nulls;
-	uint64	   *batch_hashes;	/* that decide about parts */
+	/* numbers of combinations of words that lie in ranges: 0 is NULL, then follow low, low + 1, ... */
+	bool		is_direct;
+	int64	   *lows;			/* of each key */
+	uint64	   *counts;			/* of words, with NULL */
+	uint32		ncombinations;
+	uint32	   *direct;			/* ZS_NO_GROUP: look into the hash table */
+
+	uint64	   *batch_words;	/* as words, for each row */
+	uint64	   *batch_hashes;
+	uint32	   *batch_codes;
 };
+
+/* So many combinations are looked up without a hash. */
+#define DIRECT_SIZE		65536
+
+/* A hash table of so many slots is not near any more. */
+#define FAR_SLOTS		16384
 
 bool
 zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
@@ -87,6 +126,13 @@ zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGro
 		return false;
 	att = TupleDescAttr(desc, key->attno - 1);
 	key->width = att->attlen;
+	if (key->domain == ZS_DOMAIN_NONE)
+	{
+		Oid			function = get_opcode(eqop);
+
+		return (function == F_UUID_EQ && att->attlen == UUID_LEN) ||
+			(function == F_BYTEAEQ && att->attlen == -1);
+	}
 	if (!zsvector_is_equality(get_opcode(eqop), key->domain))
 		return false;
 	switch (key->domain)
@@ -94,12 +140,19 @@ zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGro
 		case ZS_DOMAIN_INT:
 		case ZS_DOMAIN_UINT:
 			return att->attbyval;
+		case ZS_DOMAIN_FLOAT4:
+		case ZS_DOMAIN_FLOAT8:
+			key->has_form = true;
+			return att->attbyval;
+		case ZS_DOMAIN_DECIMAL:
+			key->has_form = true;
+			return true;
 		case ZS_DOMAIN_TEXT:
 			return OidIsValid(collation) && get_collation_isdeterministic(collation);
 		case ZS_DOMAIN_BPCHAR:
 			/* without a length, blanks at the end may differ among equal strings */
-			return att->atttypid == BPCHAROID && att->atttypmod >= 0 &&
-				OidIsValid(collation) && get_collation_isdeterministic(collation);
+			key->has_form = att->atttypid != BPCHAROID || att->atttypmod < 0;
+			return OidIsValid(collation) && get_collation_isdeterministic(collation);
 		default:
 			return false;
 	}
@@ -117,21 +170,32 @@ zsvector_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys)
 	groups->keys = keys;
 	groups->tables = palloc0(nkeys * sizeof(StringTable));
 	groups->maps = palloc0(nkeys * sizeof(CodeMap));
+	for (int k = 0; k < nkeys; k++)
+		groups->has_forms |= keys[k].has_form;
+	groups->nwords = 1 + nkeys * (groups->has_forms ? 2 : 1);
 	groups->nslots = FIRST_SIZE;
-	groups->slots = palloc(FIRST_SIZE * sizeof(uint32));
-	memset(groups->slots, 0xFF, FIRST_SIZE * sizeof(uint32));
-	groups->batch_words = palloc(ZS_KERNEL_ROWS * nkeys * sizeof(uint64));
-	groups->batch_nulls = palloc(ZS_KERNEL_ROWS * sizeof(uint32));
+	groups->slots = palloc(FIRST_SIZE * sizeof(Slot));
+	memset(groups->slots, 0xFF, FIRST_SIZE * sizeof(Slot));
+	groups->is_direct = true;
+	groups->lows = palloc0(nkeys * sizeof(int64));
+	groups->counts = palloc0(nkeys * sizeof(uint64));
+	groups->batch_words = palloc0(ZS_KERNEL_ROWS * groups->nwords * sizeof(uint64));
 	groups->batch_hashes = palloc(ZS_KERNEL_ROWS * sizeof(uint64));
+	groups->batch_codes = palloc(ZS_KERNEL_ROWS * sizeof(uint32));
 	MemoryContextSwitchTo(old);
 	return groups;
 }
 
 void
-zsvector_groups_restrict(ZsGroups *groups, int nbits, uint32 part)
+zsvector_groups_freeze(ZsGroups *groups)
 {
-	groups->nbits = nbits;
-	groups->part = part;
+	groups->frozen = true;
+}
+
+bool
+zsvector_groups_frozen(const ZsGroups *groups)
+{
+	return groups->frozen;
 }
 
 uint32
@@ -167,29 +231,71 @@ rehash(MemoryContext context, uint32 *slots, uint32 nslots, const uint64 *hashes
 
 /* ---- strings ---------------------------------------------------------------------- */
 
-/* The hash of what of a string counts, and the length of that. */
-static uint64
-hash_string_key(const ZsGroups *groups, int key, const char *datum, size_t *keylen)
+static bool
+is_string_key(const ZsGroupKey *key)
 {
-	const char *bytes = VARDATA_ANY(datum);
-
-	*keylen = VARSIZE_ANY_EXHDR(datum);
-	if (groups->keys[key].domain == ZS_DOMAIN_BPCHAR)
-	{
-		while (*keylen > 0 && bytes[*keylen - 1] == ' ')
-			(*keylen)--;
-	}
-	return hash_bytes_extended((const unsigned char *) bytes, (int) *keylen, 0);
+	return key->domain == ZS_DOMAIN_TEXT || key->domain == ZS_DOMAIN_BPCHAR || key->domain == ZS_DOMAIN_NONE;
 }
 
+/* The bytes of a datum, which is not compressed. */
+static const char *
+bytes_of(const ZsGroupKey *key, const char *datum, size_t *len)
+{
+	if (key->width > 0)
+	{
+		*len = key->width;
+		return datum;
+	}
+	*len = VARSIZE_ANY_EXHDR(datum);
+	return VARDATA_ANY(datum);
+}
+
+/* What of them counts. */
+static size_t
+compared_length(const ZsGroupKey *key, const char *bytes, size_t len)
+{
+	if (key->domain == ZS_DOMAIN_BPCHAR)
+	{
+		while (len > 0 && bytes[len - 1] == ' ')
+			len--;
+	}
+	return len;
+}
+
+static uint64
+hash_string(const ZsGroupKey *key, const char *bytes, size_t len)
+{
+	return hash_bytes_extended((const unsigned char *) bytes, (int) compared_length(key, bytes, len), 0);
+}
+
+static struct varlena *
+copy_string(ZsGroups *groups, StringTable *table, const char *bytes, size_t len)
+{
+	Size		size = MAXALIGN(len + VARHDRSZ);
+	struct varlena *copy;
+
+	if (size > table->nfree)
+	{
+		/* what is left of the last piece is lost, which is little */
+		table->chunk = Min(Max(1024, table->chunk * 2), 256 * 1024);
+		table->nfree = Max(table->chunk, size);
+		table->free = MemoryContextAllocHuge(groups->context, table->nfree);
+	}
+	copy = (struct varlena *) table->free;
+	table->free += size;
+	table->nfree -= size;
+	SET_VARSIZE(copy, len + VARHDRSZ);
+	memcpy(VARDATA(copy), bytes, len);
+	return copy;
+}
+
+/* The number of the string in the key's table, or ABSENT_STRING. */
 static uint32
-string_number(ZsGroups *groups, int key, const char *datum)
+string_number(ZsGroups *groups, int key, const char *bytes, size_t len)
 {
 	StringTable *table = &groups->tables[key];
-	const char *bytes = VARDATA_ANY(datum);
-	size_t		len = VARSIZE_ANY_EXHDR(datum);
-	size_t		keylen;
-	uint64		hash = hash_string_key(groups, key, datum, &keylen);
+	size_t		keylen = compared_length(&groups->keys[key], bytes, len);
+	uint64		hash = hash_string(&groups->keys[key], bytes, len);
 	uint32		at;
 
 	if (table->nslots < 2 * (table->nstrings + 1))
@@ -206,29 +312,135 @@ string_number(ZsGroups *groups, int key, const char *datum)
 		if (table->hashes[i] == hash)
 		{
 			const char *other = VARDATA(table->strings[i]);
-			size_t		otherlen = VARSIZE(table->strings[i]) - VARHDRSZ;
+			size_t		otherlen = compared_length(&groups->keys[key], other,
+												   VARSIZE(table->strings[i]) - VARHDRSZ);
 
-			if (groups->keys[key].domain == ZS_DOMAIN_BPCHAR)
-			{
-				while (otherlen > 0 && other[otherlen - 1] == ' ')
-					otherlen--;
-			}
 			if (otherlen == keylen && memcmp(other, bytes, keylen) == 0)
 				return i;
 		}
 	}
+	if (groups->frozen)
+		return ABSENT_STRING;
 	if (table->nstrings == table->maxstrings)
 	{
 		table->maxstrings = Max(FIRST_SIZE / 2, zsvector_groups_grown(table->maxstrings));
 		table->strings = grow(groups->context, table->strings, table->maxstrings, sizeof(struct varlena *));
 		table->hashes = grow(groups->context, table->hashes, table->maxstrings, sizeof(uint64));
 	}
-	table->strings[table->nstrings] = MemoryContextAlloc(groups->context, len + VARHDRSZ);
-	SET_VARSIZE(table->strings[table->nstrings], len + VARHDRSZ);
-	memcpy(VARDATA(table->strings[table->nstrings]), bytes, len);
+	table->strings[table->nstrings] = copy_string(groups, table, bytes, len);
 	table->hashes[table->nstrings] = hash;
 	table->slots[at] = table->nstrings;
 	return table->nstrings++;
+}
+
+static uint32
+datum_number(ZsGroups *groups, int key, const char *datum)
+{
+	size_t		len;
+	const char *bytes = bytes_of(&groups->keys[key], datum, &len);
+
+	return string_number(groups, key, bytes, len);
+}
+
+/* ---- numerics and floats ------------------------------------------------------------- */
+
+/*
+ * A numeric without zeros at the end: the word, if it is short.  *trimmed is the numeric, to be freed by the caller, or NULL
+ * if the word is there.
+ */
+static uint64
+trim_numeric(Numeric num, Numeric *trimmed)
+{
+	int64		integer;
+	int			scale;
+
+	*trimmed = DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale, NumericGetDatum(num)));
+	if (zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(*trimmed), VARSIZE_ANY_EXHDR(*trimmed), &scale, &integer) &&
+		scale <= MAX_WORD_SCALE && integer < MAX_WORD_INT && integer > -MAX_WORD_INT)
+	{
+		pfree(*trimmed);
+		*trimmed = NULL;
+		return (uint64) integer << SCALE_BITS | (uint64) scale;
+	}
+	return NO_SCALE;
+}
+
+static uint64
+numeric_word(ZsGroups *groups, int key, Numeric num)
+{
+	Numeric		trimmed;
+	uint64		word = trim_numeric(num, &trimmed);
+
+	if (trimmed != NULL)
+	{
+		word |= (uint64) string_number(groups, key, VARDATA_ANY(trimmed), VARSIZE_ANY_EXHDR(trimmed)) << SCALE_BITS;
+		pfree(trimmed);
+	}
+	return word;
+}
+
+/* The display scale; 0 for those that have none. */
+static uint64
+numeric_form(Numeric num)
+{
+	if (numeric_is_nan(num) || numeric_is_inf(num))
+		return 0;
+	return (uint64) DatumGetInt32(DirectFunctionCall1(numeric_scale, NumericGetDatum(num)));
+}
+
+/* The word of v / 10^scale. */
+static uint64
+decimal_word(ZsGroups *groups, int key, int64 v, int scale)
+{
+	Numeric		num;
+	uint64		word;
+
+	if (v == 0)
+		return 0;
+	while (scale > 0 && v % 10 == 0)
+	{
+		v /= 10;
+		scale--;
+	}
+	if (likely(scale <= MAX_WORD_SCALE && v < MAX_WORD_INT && v > -MAX_WORD_INT))
+		return (uint64) v << SCALE_BITS | (uint64) scale;
+	num = zsvector_numeric_make(v, scale, scale);
+	word = numeric_word(groups, key, num);
+	pfree(num);
+	return word;
+}
+
+/* The numeric that has the word and the display scale. */
+static Numeric
+numeric_of_word(const ZsGroups *groups, int key, uint64 word, uint64 form)
+{
+	int			scale = (int) (word & NO_SCALE);
+	Numeric		num;
+
+	if (scale != NO_SCALE)
+		return zsvector_numeric_make((int64) word >> SCALE_BITS, scale, (int) form);
+	num = (Numeric) groups->tables[key].strings[word >> SCALE_BITS];
+	if (numeric_form(num) == form)
+		return num;
+	return DatumGetNumeric(DirectFunctionCall2(numeric_round, NumericGetDatum(num), Int32GetDatum((int32) form)));
+}
+
+/* One pattern for all floats that are equal. */
+static inline uint64
+float_word(ZsDomain domain, int64 pattern)
+{
+	if (domain == ZS_DOMAIN_FLOAT4)
+	{
+		float		value = zskernel_float4(pattern);
+
+		return value == 0 ? 0 : value != value ? UINT64CONST(0x7FC00000) : (uint64) (uint32) pattern;
+	}
+	else
+	{
+		double		value = zskernel_float8(pattern);
+
+		return value == 0 ? 0 : value != value ? UINT64CONST(0x7FF8000000000000) : (uint64) pattern;
+	}
 }
 
 /* The map of the vector's dictionary, with nothing in it if it is another one than before. */
@@ -262,15 +474,6 @@ mix(uint64 h)
 	return h;
 }
 
-/*
- * Parts are made by hashes of the values themselves: strings of other parts get no numbers, since those take memory, too.
- */
-static bool
-is_in_part(const ZsGroups *groups, uint64 hash)
-{
-	return groups->nbits == 0 || (hash >> (64 - groups->nbits)) == groups->part;
-}
-
 static uint64
 add_hash(uint64 hash, uint64 word)
 {
@@ -280,53 +483,84 @@ add_hash(uint64 hash, uint64 word)
 /* A NULL's, too. */
 #define NULL_WORD		UINT64CONST(0x5851F42D4C957F2D)
 
-/* The number of the group with these words; a new one if need be. */
-static uint32
-find_group(ZsGroups *groups, const uint64 *words, uint32 nulls)
+static inline uint64
+hash_words(const ZsGroups *groups, const uint64 *words)
 {
-	uint64		hash = nulls;
+	uint64		hash = words[0];
+
+	for (int k = 1; k <= groups->nkeys; k++)
+		hash = add_hash(hash, words[k]);
+	return hash;
+}
+
+static inline const uint64 *
+words_of(const ZsGroups *groups, uint32 group)
+{
+	return groups->words + (size_t) group * groups->nwords;
+}
+
+/* Are the keys the same?  Forms do not matter. */
+static inline bool
+same_words(const ZsGroups *groups, const uint64 *a, const uint64 *b)
+{
+	if (groups->nkeys == 1)
+		return a[0] == b[0] && a[1] == b[1];
+	return memcmp(a, b, (groups->nkeys + 1) * sizeof(uint64)) == 0;
+}
+
+static inline Slot
+make_slot(uint64 hash, uint32 group)
+{
+	return (hash & UINT64CONST(0xFFFFFFFF00000000)) | group;
+}
+
+static void
+grow_slots(ZsGroups *groups)
+{
+	pfree(groups->slots);
+	groups->nslots *= 2;
+	groups->slots = MemoryContextAllocHuge(groups->context, groups->nslots * sizeof(Slot));
+	memset(groups->slots, 0xFF, groups->nslots * sizeof(Slot));
+	for (uint32 i = 0; i < groups->ngroups; i++)
+	{
+		uint64		hash = hash_words(groups, words_of(groups, i));
+		uint32		at = (uint32) hash & (groups->nslots - 1);
+
+		while (groups->slots[at] != EMPTY_SLOT)
+			at = (at + 1) & (groups->nslots - 1);
+		groups->slots[at] = make_slot(hash, i);
+	}
+}
+
+/* The number of the group with these words and this hash of them; a new one if need be. */
+static uint32
+find_group(ZsGroups *groups, const uint64 *words, uint64 hash)
+{
 	uint32		at;
 	uint32		group;
+	Slot		slot;
 
-	for (int k = 0; k < groups->nkeys; k++)
-		hash = add_hash(hash, words[k]);
-	for (at = (uint32) hash & (groups->nslots - 1); (group = groups->slots[at]) != ZS_NO_GROUP;
+	for (at = (uint32) hash & (groups->nslots - 1); (slot = groups->slots[at]) != EMPTY_SLOT;
 		 at = (at + 1) & (groups->nslots - 1))
 	{
-		if (groups->hashes[group] != hash || groups->nulls[group] != nulls)
-			continue;
-		if (groups->nkeys == 1 ? groups->words[group] == words[0] :
-			memcmp(groups->words + (size_t) group * groups->nkeys, words,
-				   groups->nkeys * sizeof(uint64)) == 0)
-			return group;
+		if (SLOT_HASH(slot) == (uint32) (hash >> 32) &&
+			same_words(groups, words_of(groups, SLOT_GROUP(slot)), words))
+			return SLOT_GROUP(slot);
 	}
 
+	if (groups->frozen)
+		return ZS_NO_GROUP;
 	if (groups->ngroups == groups->maxgroups)
 	{
 		groups->maxgroups = Max(FIRST_SIZE / 2, zsvector_groups_grown(groups->maxgroups));
-		groups->words = grow(groups->context, groups->words, groups->maxgroups,
-							 groups->nkeys * sizeof(uint64));
-		groups->nulls = grow(groups->context, groups->nulls, groups->maxgroups, sizeof(uint32));
-		groups->hashes = grow(groups->context, groups->hashes, groups->maxgroups, sizeof(uint64));
+		groups->words = grow(groups->context, groups->words, groups->maxgroups, groups->nwords * sizeof(uint64));
 	}
 	group = groups->ngroups++;
-	memcpy(groups->words + (size_t) group * groups->nkeys, words, groups->nkeys * sizeof(uint64));
-	groups->nulls[group] = nulls;
-	groups->hashes[group] = hash;
-	groups->slots[at] = group;
+	memcpy(groups->words + (size_t) group * groups->nwords, words, groups->nwords * sizeof(uint64));
+	groups->slots[at] = make_slot(hash, group);
 	if (groups->nslots < 2 * groups->ngroups)
-	{
-		groups->nslots *= 2;
-		groups->slots = rehash(groups->context, groups->slots, groups->nslots, groups->hashes,
-							   groups->ngroups);
-	}
+		grow_slots(groups);
 	return group;
-}
-
-static bool
-is_string_key(const ZsGroupKey *key)
-{
-	return key->domain == ZS_DOMAIN_TEXT || key->domain == ZS_DOMAIN_BPCHAR;
 }
 
 /* The column of a key: integers, codes or datums.  NULL: the batch has no such form. */
@@ -334,8 +568,8 @@ static const ZsColumnVector *
 key_vector(const ZsGroupKey *key, ZsInput *input, const uint64 *sel)
 {
 	bool		is_string = is_string_key(key);
-	const ZsColumnVector *vector = zsvector_input_column(input, key->attno,
-														 is_string ? ZS_WANT_STRING : ZS_WANT_INT, sel);
+	const ZsColumnVector *vector = zsvector_input_column(input, key->attno, is_string ? ZS_WANT_STRING :
+													   zsvector_want_of(key->domain), sel);
 
 	if (vector != NULL && is_string && vector->codes == NULL && vector->datums == NULL)
 		vector = zsvector_input_column(input, key->attno, ZS_WANT_DATUM, sel);
@@ -344,164 +578,361 @@ key_vector(const ZsGroupKey *key, ZsInput *input, const uint64 *sel)
 	return vector;
 }
 
-/* Adds one key to the hashes of the rows of list that decide about parts. */
-static void
-add_key_hashes(ZsGroups *groups, int key, const ZsColumnVector *vector, const uint16 *list, uint32 n)
+/* The word of a row of a vector, and its form if the key has forms. */
+static inline uint64
+make_word(ZsGroups *groups, int key, const ZsColumnVector *vector, CodeMap *map, uint32 row, uint64 *form)
 {
-	for (uint32 i = 0; i < n; i++)
-	{
-		uint32		row = list[i];
-		size_t		keylen;
-		uint64		word;
+	const ZsGroupKey *k = &groups->keys[key];
+	const char *datum;
+	size_t		len;
+	const char *bytes;
 
-		if (vector->has_nulls && zskernel_bits_get(vector->nulls, row))
-			word = NULL_WORD;
-		else if (!is_string_key(&groups->keys[key]))
-			word = (uint64) vector->vals[row];
-		else
-			word = hash_string_key(groups, key, (const char *) (vector->codes != NULL ?
-															vector->dict[vector->codes[row]] :
-															vector->datums[row]), &keylen);
-		groups->batch_hashes[i] = add_hash(groups->batch_hashes[i], word);
+	switch (k->domain)
+	{
+		case ZS_DOMAIN_INT:
+		case ZS_DOMAIN_UINT:
+			return (uint64) vector->vals[row];
+		case ZS_DOMAIN_FLOAT4:
+		case ZS_DOMAIN_FLOAT8:
+			*form = (uint64) vector->vals[row];
+			return float_word(k->domain, vector->vals[row]);
+		case ZS_DOMAIN_DECIMAL:
+			*form = vector->dscales == NULL ? (uint64) vector->scale : vector->dscales[row];
+			return decimal_word(groups, key, vector->vals[row], vector->scale);
+		default:
+			break;
 	}
+	datum = (const char *) (vector->codes != NULL ? vector->dict[vector->codes[row]] : vector->datums[row]);
+	if (k->has_form)
+	{
+		bytes = bytes_of(k, datum, &len);
+		*form = len - compared_length(k, bytes, len);
+	}
+	if (map != NULL)
+	{
+		uint32		code = vector->codes[row];
+
+		if (map->numbers[code] == NO_STRING)
+			map->numbers[code] = datum_number(groups, key, datum);
+		return map->numbers[code];
+	}
+	return datum_number(groups, key, datum);
 }
 
 /* Puts the words of one key into those of the batch. */
 static void
 set_words(ZsGroups *groups, int key, const ZsColumnVector *vector, const uint16 *list, uint32 n)
 {
-	bool		is_string = is_string_key(&groups->keys[key]);
-	uint64	   *words = groups->batch_words + key;
+	const ZsGroupKey *k = &groups->keys[key];
+	size_t		stride = (size_t) groups->nwords;
+	uint64	   *words = groups->batch_words + 1 + key;
 	CodeMap    *map = NULL;
+	uint64		none;
 
-	if (is_string && vector->codes != NULL)
+	if ((k->domain == ZS_DOMAIN_INT || k->domain == ZS_DOMAIN_UINT) && !vector->has_nulls)
+	{
+		for (uint32 i = 0; i < n; i++)
+			words[i * stride] = (uint64) vector->vals[list[i]];
+		return;
+	}
+	if (is_string_key(k) && vector->codes != NULL)
 		map = code_map(groups, key, vector);
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint32		row = list[i];
-		uint64	   *word = &words[(size_t) i * groups->nkeys];
+		uint64	   *word = &words[i * stride];
+		uint64	   *form = groups->has_forms ? word + groups->nkeys : &none;
 
+		*form = 0;
 		if (vector->has_nulls && zskernel_bits_get(vector->nulls, row))
 		{
 			*word = 0;
-			groups->batch_nulls[i] |= 1U << key;
-		}
-		else if (!is_string)
-			*word = (uint64) vector->vals[row];
-		else if (map != NULL)
-		{
-			uint32		code = vector->codes[row];
-
-			if (map->numbers[code] == NO_STRING)
-				map->numbers[code] = string_number(groups, key, (const char *) vector->dict[code]);
-			*word = map->numbers[code];
+			word[-1 - key] |= UINT64CONST(1) << key;
 		}
 		else
-			*word = string_number(groups, key, (const char *) vector->datums[row]);
+			*word = make_word(groups, key, vector, map, row, form);
 	}
 }
 
-bool
-zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
-					   uint32 n, uint32 *numbers)
+/* ---- small ranges ------------------------------------------------------------------------ */
+
+/* Lets the key's range have all of the batch's words; false if it has to be too large. */
+static bool
+extend_range(ZsGroups *groups, int key, uint32 n, bool *changed)
 {
-	size_t		size = groups->nkeys * sizeof(uint64);
-	const ZsColumnVector *vectors[ZS_MAX_GROUP_KEYS];
-	uint16		part_list[ZS_KERNEL_ROWS];
-	uint16		places[ZS_KERNEL_ROWS]; /* of rows of part_list in list */
-	uint32		npart = n;
-	uint32		last = ZS_NO_GROUP;
+	const uint64 *words = groups->batch_words;
+	size_t		stride = (size_t) groups->nwords;
+	int64		low = PG_INT64_MAX;
+	int64		high = PG_INT64_MIN;
+	int64		old_low = groups->lows[key];
+	int64		old_high = old_low + (int64) groups->counts[key] - 2;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		const uint64 *row = words + i * stride;
+		int64		word = (int64) row[1 + key];
+
+		if ((row[0] >> key & 1) != 0)
+			continue;
+		low = Min(low, word);
+		high = Max(high, word);
+	}
+	if (low > high)
+		low = high = 0;			/* only NULLs */
+	if (groups->counts[key] > 0 && low >= old_low && high <= old_high)
+		return true;
+	if (groups->counts[key] > 0)
+	{
+		low = Min(low, old_low);
+		high = Max(high, old_high);
+	}
+	if ((uint64) high - (uint64) low > DIRECT_SIZE - 2)
+		return false;
+	/* rows often come in ascending order */
+	if (groups->counts[key] > 0 && groups->nkeys == 1 && high > old_high && high < PG_INT64_MAX - DIRECT_SIZE)
+		high = Min(high + (high - low) / 2, low + DIRECT_SIZE - 2);
+	groups->lows[key] = low;
+	groups->counts[key] = (uint64) (high - low) + 2;
+	*changed = true;
+	return true;
+}
+
+/* Makes codes of the combinations in the batch; false if there are too many for that. */
+static bool
+set_codes(ZsGroups *groups, uint32 n)
+{
+	const uint64 *words = groups->batch_words;
+	size_t		stride = (size_t) groups->nwords;
+	uint32	   *codes = groups->batch_codes;
+	uint64		size = 1;
+	bool		changed = false;
 
 	for (int k = 0; k < groups->nkeys; k++)
 	{
-		vectors[k] = key_vector(&groups->keys[k], input, sel);
-		if (vectors[k] == NULL)
+		if (!extend_range(groups, k, n, &changed))
+			return false;
+		size *= groups->counts[k];
+		if (size > DIRECT_SIZE)
 			return false;
 	}
-	if (groups->nbits > 0)
+	if (changed)
 	{
-		memset(groups->batch_hashes, 0, n * sizeof(uint64));
-		for (int k = 0; k < groups->nkeys; k++)
-			add_key_hashes(groups, k, vectors[k], list, n);
-		npart = 0;
+		if (groups->direct != NULL)
+			pfree(groups->direct);
+		groups->ncombinations = (uint32) size;
+		groups->direct = MemoryContextAlloc(groups->context, size * sizeof(uint32));
+		memset(groups->direct, 0xFF, size * sizeof(uint32));
+	}
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		uint32		count = (uint32) groups->counts[k];
+		uint64		low = (uint64) groups->lows[k] - 1;
+
 		for (uint32 i = 0; i < n; i++)
 		{
-			numbers[i] = ZS_NO_GROUP;
-			if (!is_in_part(groups, groups->batch_hashes[i]))
-				continue;
-			part_list[npart] = list[i];
-			places[npart++] = (uint16) i;
+			const uint64 *row = words + i * stride;
+			uint32		code = (row[0] >> k & 1) != 0 ? 0 : (uint32) (row[1 + k] - low);
+
+			codes[i] = k == 0 ? code : codes[i] * count + code;
 		}
-		list = part_list;
-	}
-
-	memset(groups->batch_nulls, 0, npart * sizeof(uint32));
-	for (int k = 0; k < groups->nkeys; k++)
-		set_words(groups, k, vectors[k], list, npart);
-	for (uint32 i = 0; i < npart; i++)
-	{
-		const uint64 *words = groups->batch_words + (size_t) i * groups->nkeys;
-
-		/* neighbours are often of one group */
-		if (i == 0 || groups->batch_nulls[i] != groups->batch_nulls[i - 1] ||
-			words[0] != words[-groups->nkeys] ||
-			(groups->nkeys > 1 && memcmp(words, words - groups->nkeys, size) != 0))
-			last = find_group(groups, words, groups->batch_nulls[i]);
-		numbers[groups->nbits > 0 ? places[i] : i] = last;
 	}
 	return true;
 }
 
+/* ---- batches ----------------------------------------------------------------------------- */
+
+bool
+zsvector_groups_ready(const ZsGroups *groups, ZsInput *input, const uint64 *sel)
+{
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		if (groups->keys[k].attno != InvalidAttrNumber && key_vector(&groups->keys[k], input, sel) == NULL)
+			return false;
+	}
+	return true;
+}
+
+void
+zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
+					   uint32 n, const uint32 *given, uint32 *numbers)
+{
+	size_t		stride = (size_t) groups->nwords;
+	uint64	   *words = groups->batch_words;
+	uint64	   *hashes = groups->batch_hashes;
+
+	for (uint32 i = 0; i < n; i++)
+		words[i * stride] = 0;
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		if (groups->keys[k].attno != InvalidAttrNumber)
+			set_words(groups, k, key_vector(&groups->keys[k], input, sel), list, n);
+		else
+		{
+			for (uint32 i = 0; i < n; i++)
+				words[i * stride + 1 + k] = given[i];
+		}
+	}
+	if (n == 0)
+		return;
+
+	groups->is_direct = groups->is_direct && set_codes(groups, n);
+	if (groups->is_direct)
+	{
+		for (uint32 i = 0; i < n; i++)
+		{
+			uint32		group = groups->direct[groups->batch_codes[i]];
+
+			if (unlikely(group == ZS_NO_GROUP))
+			{
+				group = find_group(groups, words + i * stride, hash_words(groups, words + i * stride));
+				groups->direct[groups->batch_codes[i]] = group;
+			}
+			numbers[i] = group;
+		}
+		return;
+	}
+
+	for (uint32 i = 0; i < n; i++)
+		hashes[i] = hash_words(groups, words + i * stride);
+	if (groups->nslots >= FAR_SLOTS)
+	{
+		uint32		mask = groups->nslots - 1;
+
+		for (uint32 i = 0; i < n; i++)
+			__builtin_prefetch(&groups->slots[(uint32) hashes[i] & mask]);
+		for (uint32 i = 0; i < n; i++)
+		{
+			Slot		slot = groups->slots[(uint32) hashes[i] & mask];
+
+			if (slot != EMPTY_SLOT)
+				__builtin_prefetch(words_of(groups, SLOT_GROUP(slot)));
+		}
+	}
+	for (uint32 i = 0; i < n; i++)
+	{
+		/* neighbours are often of one group */
+		if (i > 0 && hashes[i] == hashes[i - 1] &&
+			same_words(groups, words + i * stride, words + (i - 1) * stride))
+			numbers[i] = numbers[i - 1];
+		else
+			numbers[i] = find_group(groups, words + i * stride, hashes[i]);
+	}
+}
+
+/* ---- rows ------------------------------------------------------------------------------- */
+
 uint32
 zsvector_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *isnull)
 {
-	const char *strings[ZS_MAX_GROUP_KEYS];
-	uint64		words[ZS_MAX_GROUP_KEYS];
-	uint64		hash = 0;
-	uint32		nulls = 0;
-	size_t		keylen;
+	uint64		row[1 + 2 * ZS_MAX_GROUP_KEYS];
+	uint64	   *words = row + 1;
+	uint64	   *forms = words + groups->nkeys;
 
+	row[0] = 0;
 	for (int k = 0; k < groups->nkeys; k++)
 	{
 		const ZsGroupKey *key = &groups->keys[k];
 
-		strings[k] = NULL;
-		words[k] = 0;
+		words[k] = forms[k] = 0;
 		if (isnull[k])
-		{
-			nulls |= 1U << k;
-			hash = add_hash(hash, NULL_WORD);
-		}
+			row[0] |= UINT64CONST(1) << k;
 		else if (is_string_key(key))
 		{
-			strings[k] = (const char *) PG_DETOAST_DATUM_PACKED(values[k]);
-			hash = add_hash(hash, hash_string_key(groups, k, strings[k], &keylen));
+			const char *datum = key->width > 0 ? DatumGetPointer(values[k]) :
+				(const char *) PG_DETOAST_DATUM_PACKED(values[k]);
+			size_t		len;
+			const char *bytes = bytes_of(key, datum, &len);
+
+			words[k] = string_number(groups, k, bytes, len);
+			forms[k] = len - compared_length(key, bytes, len);
+		}
+		else if (key->domain == ZS_DOMAIN_DECIMAL)
+		{
+			Numeric		num = DatumGetNumeric(values[k]);
+
+			words[k] = numeric_word(groups, k, num);
+			forms[k] = numeric_form(num);
 		}
 		else
 		{
 			words[k] = (uint64) zsvector_datum_to_int64(key->width, values[k]);
-			hash = add_hash(hash, words[k]);
+			forms[k] = words[k];
+			if (key->has_form)
+				words[k] = float_word(key->domain, (int64) words[k]);
 		}
 	}
-	if (!is_in_part(groups, hash))
-		return ZS_NO_GROUP;
+	return find_group(groups, row, hash_words(groups, row));
+}
+
+uint64
+zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool *isnull)
+{
+	uint64		hash = 0;
+
 	for (int k = 0; k < groups->nkeys; k++)
 	{
-		if (strings[k] != NULL)
-			words[k] = string_number(groups, k, strings[k]);
+		const ZsGroupKey *key = &groups->keys[k];
+		uint64		word;
+
+		if (isnull[k])
+			word = NULL_WORD;
+		else if (is_string_key(key))
+		{
+			const char *datum = key->width > 0 ? DatumGetPointer(values[k]) :
+				(const char *) PG_DETOAST_DATUM_PACKED(values[k]);
+			size_t		len;
+			const char *bytes = bytes_of(key, datum, &len);
+
+			word = hash_string(key, bytes, len);
+		}
+		else if (key->domain == ZS_DOMAIN_DECIMAL)
+		{
+			Numeric		trimmed;
+
+			word = trim_numeric(DatumGetNumeric(values[k]), &trimmed);
+			if (trimmed != NULL)
+				word = hash_string(key, VARDATA_ANY(trimmed), VARSIZE_ANY_EXHDR(trimmed));
+		}
+		else
+		{
+			int64		v = zsvector_datum_to_int64(key->width, values[k]);
+
+			word = key->has_form ? float_word(key->domain, v) : (uint64) v;
+		}
+		hash = add_hash(hash, word);
 	}
-	return find_group(groups, words, nulls);
+	return hash;
 }
 
 Datum
 zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull)
 {
-	uint64		word = groups->words[(size_t) group * groups->nkeys + key];
+	const ZsGroupKey *k = &groups->keys[key];
+	const uint64 *words = words_of(groups, group);
+	uint64		word = words[1 + key];
+	uint64		form = groups->has_forms ? words[1 + groups->nkeys + key] : 0;
+	struct varlena *string;
+	struct varlena *copy;
+	size_t		len;
 
-	*isnull = (groups->nulls[group] >> key & 1) != 0;
+	*isnull = (words[0] >> key & 1) != 0;
 	if (*isnull)
 		return (Datum) 0;
-	if (groups->keys[key].domain == ZS_DOMAIN_TEXT || groups->keys[key].domain == ZS_DOMAIN_BPCHAR)
-		return PointerGetDatum(groups->tables[key].strings[word]);
-	return zsvector_int64_to_datum(groups->keys[key].width, (int64) word);
+	if (k->domain == ZS_DOMAIN_DECIMAL)
+		return NumericGetDatum(numeric_of_word(groups, key, word, form));
+	if (!is_string_key(k))
+		return zsvector_int64_to_datum(k->width, (int64) (k->has_form ? form : word));
+	string = groups->tables[key].strings[word];
+	if (k->width > 0)
+		return PointerGetDatum(VARDATA(string));
+	if (!k->has_form)
+		return PointerGetDatum(string);
+
+	/* as many blanks as the first row has */
+	len = compared_length(k, VARDATA(string), VARSIZE(string) - VARHDRSZ);
+	copy = palloc(VARHDRSZ + len + form);
+	SET_VARSIZE(copy, VARHDRSZ + len + form);
+	memcpy(VARDATA(copy), VARDATA(string), len);
+	memset(VARDATA(copy) + len, ' ', form);
+	return PointerGetDatum(copy);
 }

@@ -21,16 +21,17 @@
 /* A column that rows are grouped by. */
 typedef struct ZsGroupKey
 {
-	AttrNumber	attno;
-	ZsDomain	domain;			/* INT, UINT, TEXT, BPCHAR */
-	int			width;			/* of integers */
+	AttrNumber	attno;			/* 0: numbers that the caller gives, in front of the columns */
+	ZsDomain	domain;			/* NONE: bytes, as many as width or with a header */
+	int			width;			/* the type's length */
+	bool		has_form;		/* equal values may look different; the first one is shown */
 } ZsGroupKey;
 
 typedef struct ZsGroups ZsGroups;
 
 #define ZS_MAX_GROUP_KEYS	32
 
-/* The row belongs to a part of the groups that is not looked at now. */
+/* There is no such group, and no new ones are made. */
 #define ZS_NO_GROUP		PG_UINT32_MAX
 
 /*
@@ -42,18 +43,25 @@ extern bool zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid
 /* Memory comes from the context, which may be reset together with all groups. */
 extern ZsGroups *zsvector_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys);
 
-/* Only rows whose keys' hash begins with the nbits of part get groups. */
-extern void zsvector_groups_restrict(ZsGroups *groups, int nbits, uint32 part);
+/* From now on no group is added: rows of others have ZS_NO_GROUP. */
+extern void zsvector_groups_freeze(ZsGroups *groups);
+extern bool zsvector_groups_frozen(const ZsGroups *groups);
+
+/* Can the rows of sel of the present batch be taken by columns?  Else they have to be taken one by one. */
+extern bool zsvector_groups_ready(const ZsGroups *groups, ZsInput *input, const uint64 *sel);
 
 /*
- * The groups of the n rows of list (positions in the present batch, ascending), some of which may be new.  False if the batch
- * has to be taken row by row; nothing has changed then but that strings were remembered.
+ * The groups of the n rows of list (positions in the present batch, ascending), some of which may be new.  sel: as above, with all
+ * of these rows.  given: values of the key without a column, for each row of list, or NULL.
  */
-extern bool zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
-								   uint32 n, uint32 *numbers);
+extern void zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
+								   uint32 n, const uint32 *given, uint32 *numbers);
 
 /* The group of one row; its keys' values. */
 extern uint32 zsvector_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *isnull);
+
+/* A hash of the keys, the same for equal ones in whatever groups. */
+extern uint64 zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool *isnull);
 
 /* The size that an array of n members grows to: less than twice where that would waste much. */
 static inline uint32
@@ -64,7 +72,7 @@ zsvector_groups_grown(uint32 n)
 
 extern uint32 zsvector_groups_count(const ZsGroups *groups);
 
-/* A key of a group, as long as groups lives. */
+/* A key of a group, in the current context or as long as groups lives. */
 extern Datum zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull);
 
 #endif							/* VECTOR_GROUP_H */

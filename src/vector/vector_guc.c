@@ -56,7 +56,7 @@ zsvector_guc_init(void)
 							 PGC_USERSET, GUC_NOT_IN_SAMPLE | GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomIntVariable("zedstore.debug_vector_groups",
-							"Sets the number of groups that are made at a time, as if memory were short.",
+							"Sets the number of groups from which on rows of others are written out, as if memory were short.",
 							"For tests; 0 stands for what memory allows.",
 							&zs_debug_vector_groups,
 							0, 0, INT_MAX,

@@ -184,6 +184,7 @@ zsvector_want_of(ZsDomain domain)
 	{
 		case ZS_DOMAIN_DECIMAL:
 			return ZS_WANT_DECIMAL;
+		case ZS_DOMAIN_NONE:
 		case ZS_DOMAIN_TEXT:
 		case ZS_DOMAIN_BPCHAR:
 			return ZS_WANT_DATUM;

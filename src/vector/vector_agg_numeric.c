@@ -1,0 +1,312 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_agg_numeric.c
+ *	  Sums and extremes of numerics.
+ *
+ * Numerics are added as integers of a common scale.  What does not fit 128 bits there goes to core's own accumulator
+ * (numeric_avg_accum()), and so do numerics that are no integers of at most 18 digits: its partial sums may be
+ * larger than any numeric, and come back into range.  The result's display scale is the largest of the numbers that
+ * were added.
+ *
+ * Of values that compare equal, minimum and maximum are the last one.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_agg_numeric.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/fmgrprotos.h"
+#include "varatt.h"
+
+#include "vector_agg.h"
+#include "zs_codec.h"
+
+/* With at most so many digits a numeric is made without going through text. */
+#define MAX_SMALL		INT64CONST(999999999999999999)
+#define MAX_SMALL_SCALE	16
+
+Numeric
+zsvector_numeric_make(zs_int128 sum, int scale, int dscale)
+{
+	char		text[128];
+	char	   *p = text + sizeof(text);
+	bool		negative = sum < 0;
+	unsigned __int128 rest = negative ? -(unsigned __int128) sum : (unsigned __int128) sum;
+	int			digits = 0;
+	Numeric		result;
+
+	for (; scale > dscale; scale--)
+	{
+		Assert(rest % 10 == 0);
+		rest /= 10;
+	}
+	for (; scale < dscale && dscale <= MAX_SMALL_SCALE && rest <= MAX_SMALL / 10; scale++)
+		rest *= 10;
+	if (scale == dscale && scale <= MAX_SMALL_SCALE && rest <= MAX_SMALL)
+	{
+		uint8		payload[ZS_NUMERIC_PAYLOAD_MAX];
+		Size		len = zscodec_numeric_from_int(negative ? -(int64) rest : (int64) rest, scale, payload);
+
+		result = palloc(VARHDRSZ + len);
+		SET_VARSIZE(result, VARHDRSZ + len);
+		memcpy(VARDATA(result), payload, len);
+		return result;
+	}
+	*--p = '\0';
+	for (int i = scale; i < dscale; i++)
+	{
+		if (scale == 0 && i == dscale - 1)
+		{
+			*--p = '0';
+			*--p = '.';
+		}
+		else
+			*--p = '0';
+	}
+	while (rest != 0 || digits <= scale)
+	{
+		if (digits == scale && scale > 0)
+			*--p = '.';
+		*--p = '0' + (char) (rest % 10);
+		rest /= 10;
+		digits++;
+	}
+	if (negative)
+		*--p = '-';
+	result = DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(p),
+												 ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+	return result;
+}
+
+/* Multiplies by 10^n; false if that overflows. */
+static bool
+scale_up(zs_int128 *value, int n)
+{
+	__int128	v = *value;
+
+	for (; n > 0; n--)
+	{
+		if (__builtin_mul_overflow(v, (__int128) 10, &v))
+			return false;
+	}
+	*value = v;
+	return true;
+}
+
+/* ---- sums -------------------------------------------------------------------------- */
+
+/* Adds to the part that core keeps. */
+static void
+add_to_core(const ZsAgg *agg, ZsAggValue *value, Numeric num)
+{
+	LOCAL_FCINFO(fcinfo, 2);
+
+	InitFunctionCallInfoData(*fcinfo, NULL, 2, InvalidOid, (Node *) agg->node, NULL);
+	fcinfo->args[0].value = PointerGetDatum(value->spare);
+	fcinfo->args[0].isnull = value->spare == NULL;
+	fcinfo->args[1].value = NumericGetDatum(num);
+	fcinfo->args[1].isnull = false;
+	value->spare = DatumGetPointer(numeric_avg_accum(fcinfo));
+}
+
+/* Gives what is in value->sum to core. */
+static void
+move_to_core(const ZsAgg *agg, ZsAggValue *value)
+{
+	Numeric		num = zsvector_numeric_make(value->sum, value->scale, value->scale);
+
+	add_to_core(agg, value, num);
+	pfree(num);
+	value->sum = 0;
+}
+
+/* The display scale of the inputs is taken care of by the caller. */
+void
+zsvector_numeric_sum_int(const ZsAgg *agg, ZsAggValue *value, zs_int128 v, int scale)
+{
+	zs_int128	present = value->sum;
+	zs_int128	added = v;
+	__int128	result;
+
+	if ((value->scale >= scale || scale_up(&present, scale - value->scale)) &&
+		(value->scale <= scale || scale_up(&added, value->scale - scale)) &&
+		!__builtin_add_overflow((__int128) present, (__int128) added, &result))
+	{
+		value->sum = result;
+		value->scale = Max(scale, value->scale);
+		return;
+	}
+	/* each of them fits at its own scale */
+	move_to_core(agg, value);
+	value->sum = v;
+	value->scale = scale;
+}
+
+static bool
+numeric_to_int(Numeric num, int64 *integer, int *scale)
+{
+	return zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(num), VARSIZE_ANY_EXHDR(num), scale,
+								  integer);
+}
+
+static int
+display_scale(Numeric num)
+{
+	return DatumGetInt32(DirectFunctionCall1(numeric_scale, NumericGetDatum(num)));
+}
+
+static bool
+is_positive(Numeric num)
+{
+	Numeric		zero = int64_to_numeric(0);
+	bool		result = DatumGetBool(DirectFunctionCall2(numeric_gt, NumericGetDatum(num),
+														  NumericGetDatum(zero)));
+
+	pfree(zero);
+	return result;
+}
+
+void
+zsvector_numeric_sum(const ZsAgg *agg, ZsAggValue *value, Numeric num)
+{
+	int64		integer;
+	int			scale;
+
+	if (numeric_to_int(num, &integer, &scale))
+	{
+		value->count++;
+		value->dscale = Max(value->dscale, scale);
+		zsvector_numeric_sum_int(agg, value, integer, scale);
+	}
+	else if (numeric_is_nan(num))
+		value->has_nan = true;
+	else if (numeric_is_inf(num))
+	{
+		if (is_positive(num))
+			value->has_pinf = true;
+		else
+			value->has_ninf = true;
+	}
+	else
+	{
+		value->count++;
+		value->dscale = Max(value->dscale, display_scale(num));
+		add_to_core(agg, value, num);
+	}
+}
+
+/* The sum without the special values; its display scale is that of the inputs. */
+Numeric
+zsvector_numeric_total(const ZsAgg *agg, ZsAggValue *value)
+{
+	LOCAL_FCINFO(fcinfo, 1);
+	Datum		sum;
+
+	if (value->spare == NULL)
+		return zsvector_numeric_make(value->sum, value->scale, value->dscale);
+	move_to_core(agg, value);
+	InitFunctionCallInfoData(*fcinfo, NULL, 1, InvalidOid, (Node *) agg->node, NULL);
+	fcinfo->args[0].value = PointerGetDatum(value->spare);
+	fcinfo->args[0].isnull = false;
+	sum = numeric_sum(fcinfo);
+
+	/* parts may have more digits behind the point than the inputs, all zeros */
+	return DatumGetNumeric(DirectFunctionCall2(numeric_round, sum, Int32GetDatum(value->dscale)));
+}
+
+Datum
+zsvector_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
+{
+	Numeric		sum;
+	const char *special = NULL;
+
+	if (value->count == 0 && !value->has_nan && !value->has_pinf && !value->has_ninf)
+	{
+		*isnull = true;
+		return (Datum) 0;
+	}
+	if (value->has_nan || (value->has_pinf && value->has_ninf))
+		special = "NaN";
+	else if (value->has_pinf)
+		special = "Infinity";
+	else if (value->has_ninf)
+		special = "-Infinity";
+	if (special != NULL)
+		return DirectFunctionCall3(numeric_in, CStringGetDatum(special), ObjectIdGetDatum(InvalidOid),
+								   Int32GetDatum(-1));
+	sum = zsvector_numeric_total(agg, value);
+	if (agg->kind == ZS_AGG_SUM_NUMERIC || agg->kind == ZS_AGG_SUM_INT8)
+		return NumericGetDatum(sum);
+	return DirectFunctionCall2(numeric_div, NumericGetDatum(sum),
+							   NumericGetDatum(int64_to_numeric(value->count)));
+}
+
+/* ---- minimum and maximum ------------------------------------------------------------ */
+
+Numeric
+zsvector_numeric_best(const ZsAggValue *value)
+{
+	return value->best_numeric != NULL ? value->best_numeric :
+		zsvector_numeric_make(value->best, value->scale, value->dscale);
+}
+
+/* Which of the two it is now; the other one is freed. */
+static Numeric
+choose(const ZsAgg *agg, Numeric present, Numeric later)
+{
+	Datum		winner = DirectFunctionCall2(agg->kind == ZS_AGG_MAX ? numeric_larger : numeric_smaller,
+											 NumericGetDatum(present), NumericGetDatum(later));
+
+	pfree(DatumGetNumeric(winner) == later ? present : later);
+	return DatumGetNumeric(winner);
+}
+
+void
+zsvector_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale, int dscale)
+{
+	bool		replace = value->count == 0;
+
+	if (value->count == 0)
+		 /* the first */ ;
+	else if (value->best_numeric != NULL)
+		value->best_numeric = choose(agg, value->best_numeric,
+									 zsvector_numeric_make(later, scale, dscale));
+	else
+	{
+		zs_int128	a = value->best;
+		zs_int128	b = later;
+		int			diff = scale - value->scale;
+
+		/* 19 digits and at most 18 more */
+		if (!scale_up(&a, Max(diff, 0)) || !scale_up(&b, Max(-diff, 0)))
+			elog(ERROR, "numeric out of range in comparison");
+		replace = agg->kind == ZS_AGG_MAX ? !(a > b) : !(a < b);
+	}
+	if (replace)
+	{
+		value->best = later;
+		value->scale = scale;
+		value->dscale = dscale;
+	}
+	value->count++;
+}
+
+void
+zsvector_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num)
+{
+	int64		integer;
+	int			scale;
+
+	if (numeric_to_int(num, &integer, &scale) && scale <= 18)
+	{
+		zsvector_numeric_extreme_int(agg, value, integer, scale, scale);
+		return;
+	}
+	num = DatumGetNumericCopy(NumericGetDatum(num));
+	value->best_numeric = value->count == 0 ? num : choose(agg, zsvector_numeric_best(value), num);
+	value->count++;
+}

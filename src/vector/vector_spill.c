@@ -1,0 +1,273 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_spill.c
+ *	  Rows that wait on disk until there is memory for their groups.
+ *
+ * The scheme is that of core's hash aggregation.  Where memory ends, rows whose groups are not there yet are
+ * written to one of several tapes, which the first bits of a hash of their keys choose; so a tape has all rows of its groups
+ * that are left.  When the groups in memory are done with, the tapes are read one after the other, and a tape that has too many groups
+ * again is divided by the next bits.
+ *
+ * How many tapes there are depends on the number of groups to be expected: the planner's first, then what a HyperLogLog
+ * counter says of each tape.  Their write buffers never take more than a quarter of the memory.
+ *
+ * Files are temporary ones of core's (logtape.c): temp_file_limit, log_temp_files and temp_tablespaces hold, and they go away
+ * with the statement however it ends.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_spill.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/hashfn.h"
+#include "executor/executor.h"
+#include "executor/nodeHash.h"
+#include "lib/hyperloglog.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/logtape.h"
+#include "utils/memutils.h"
+
+#include "vector_spill.h"
+
+#define MIN_BITS		2		/* of hashes that choose a tape */
+#define MAX_BITS		8
+#define HASH_BITS		64
+#define COUNTER_BITS	5		/* of a HyperLogLog counter: errors of some 18 % */
+#define TAPE_BUFFER		BLCKSZ
+
+/* A tape to be read. */
+typedef struct Batch
+{
+	LogicalTape *tape;
+	int			used_bits;		/* of hashes, the same in all rows */
+	double		ngroups;
+} Batch;
+
+struct ZsSpill
+{
+	MemoryContext context;
+	double		group_size;
+	TupleTableSlot *write_slot;
+	TupleTableSlot *read_slot;
+	LogicalTapeSet *tapes;		/* NULL: nothing was written yet */
+	List	   *batches;
+
+	LogicalTape *input;			/* what is read, or NULL */
+	int			used_bits;		/* of what is read */
+	double		ngroups;		/* in what is read, or 0 */
+
+	int			nbits;			/* 0: no row was written since input was opened */
+	LogicalTape **outputs;		/* 2^nbits */
+	hyperLogLogState *counters;
+	uint64	   *nrows;
+	Size		memory;
+	uint64		nblocks;
+};
+
+ZsSpill *
+zsvector_spill_create(TupleDesc desc, double group_size)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore spilled rows",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	ZsSpill    *spill = palloc0(sizeof(ZsSpill));
+
+	spill->context = context;
+	spill->group_size = group_size;
+	spill->write_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	spill->read_slot = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	MemoryContextSwitchTo(old);
+	return spill;
+}
+
+void
+zsvector_spill_free(ZsSpill *spill)
+{
+	ExecDropSingleTupleTableSlot(spill->write_slot);
+	ExecDropSingleTupleTableSlot(spill->read_slot);
+	if (spill->tapes != NULL)
+		LogicalTapeSetClose(spill->tapes);
+	MemoryContextDelete(spill->context);
+}
+
+bool
+zsvector_spill_can_divide(const ZsSpill *spill)
+{
+	return spill->used_bits + MIN_BITS <= HASH_BITS;
+}
+
+/* Of so many groups some can be kept in memory at a time; how many bits should choose a tape? */
+static int
+choose_bits(const ZsSpill *spill, double ngroups)
+{
+	double		limit = (double) get_hash_memory_limit();
+	double		wanted = 1 + 1.5 * ngroups * spill->group_size / limit;
+	double		most = (limit / 4 - TAPE_BUFFER) / TAPE_BUFFER;
+	int			nbits;
+
+	wanted = Max(Min(wanted, most), 1 << MIN_BITS);
+	nbits = wanted >= 1 << MAX_BITS ? MAX_BITS : (int) pg_ceil_log2_32((uint32) wanted);
+	return Min(nbits, HASH_BITS - spill->used_bits);
+}
+
+static void
+open_outputs(ZsSpill *spill, double ngroups)
+{
+	int			n;
+
+	spill->nbits = choose_bits(spill, ngroups);
+	n = 1 << spill->nbits;
+	if (spill->tapes == NULL)
+		spill->tapes = LogicalTapeSetCreate(true, NULL, -1);
+	spill->outputs = palloc(n * sizeof(LogicalTape *));
+	spill->counters = palloc0(n * sizeof(hyperLogLogState));
+	spill->nrows = palloc0(n * sizeof(uint64));
+	for (int i = 0; i < n; i++)
+	{
+		spill->outputs[i] = LogicalTapeCreate(spill->tapes);
+		initHyperLogLog(&spill->counters[i], COUNTER_BITS);
+	}
+	spill->memory = Max(spill->memory, (Size) (n + 1) * TAPE_BUFFER);
+}
+
+void
+zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values, const bool *isnull, double ngroups)
+{
+	TupleTableSlot *slot = spill->write_slot;
+	int			natts = slot->tts_tupleDescriptor->natts;
+	MemoryContext old = MemoryContextSwitchTo(spill->context);
+	MinimalTuple tuple;
+	bool		should_free;
+	int			output;
+
+	if (spill->nbits == 0)
+		open_outputs(spill, Max(ngroups, spill->ngroups));
+	ExecClearTuple(slot);
+	memcpy(slot->tts_values, values, natts * sizeof(Datum));
+	memcpy(slot->tts_isnull, isnull, natts * sizeof(bool));
+	ExecStoreVirtualTuple(slot);
+	tuple = ExecFetchSlotMinimalTuple(slot, &should_free);
+
+	output = (int) (hash << spill->used_bits >> (HASH_BITS - spill->nbits));
+	spill->nrows[output]++;
+	/* hashes on a tape have bits in common, which the counter would not like */
+	addHyperLogLog(&spill->counters[output], hash_bytes_uint32((uint32) hash ^ (uint32) (hash >> 32)));
+	LogicalTapeWrite(spill->outputs[output], &hash, sizeof(hash));
+	LogicalTapeWrite(spill->outputs[output], tuple, tuple->t_len);
+	if (should_free)
+		pfree(tuple);
+	ExecClearTuple(slot);
+	MemoryContextSwitchTo(old);
+}
+
+/* What was written becomes something to be read. */
+static void
+close_outputs(ZsSpill *spill)
+{
+	if (spill->nbits == 0)
+		return;
+	for (int i = 0; i < 1 << spill->nbits; i++)
+	{
+		if (spill->nrows[i] == 0)
+			LogicalTapeClose(spill->outputs[i]);
+		else
+		{
+			Batch	   *batch = palloc(sizeof(Batch));
+
+			LogicalTapeRewindForRead(spill->outputs[i], TAPE_BUFFER);
+			batch->tape = spill->outputs[i];
+			batch->used_bits = spill->used_bits + spill->nbits;
+			batch->ngroups = estimateHyperLogLog(&spill->counters[i]);
+			spill->batches = lappend(spill->batches, batch);
+		}
+		freeHyperLogLog(&spill->counters[i]);
+	}
+	pfree(spill->outputs);
+	pfree(spill->counters);
+	pfree(spill->nrows);
+	spill->nbits = 0;
+	spill->nblocks = Max(spill->nblocks, (uint64) LogicalTapeSetBlocks(spill->tapes));
+}
+
+bool
+zsvector_spill_next(ZsSpill *spill)
+{
+	MemoryContext old = MemoryContextSwitchTo(spill->context);
+	Batch	   *batch;
+
+	ExecClearTuple(spill->read_slot);
+	if (spill->input != NULL)
+	{
+		LogicalTapeClose(spill->input);
+		spill->input = NULL;
+	}
+	close_outputs(spill);
+	if (spill->batches == NIL)
+	{
+		MemoryContextSwitchTo(old);
+		return false;
+	}
+	/* the youngest first: fewer tapes are open */
+	batch = llast(spill->batches);
+	spill->batches = list_delete_last(spill->batches);
+	spill->input = batch->tape;
+	spill->used_bits = batch->used_bits;
+	spill->ngroups = batch->ngroups;
+	pfree(batch);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+static void
+read_all(LogicalTape *tape, void *to, size_t len)
+{
+	size_t		got = LogicalTapeRead(tape, to, len);
+
+	if (got != len)
+		ereport(ERROR,
+				(errcode_for_file_access(),
+				 errmsg_internal("unexpected end of tape: requested %zu bytes, read %zu bytes", len, got)));
+}
+
+bool
+zsvector_spill_read(ZsSpill *spill, Datum *values, bool *isnull)
+{
+	TupleTableSlot *slot = spill->read_slot;
+	int			natts = slot->tts_tupleDescriptor->natts;
+	MinimalTuple tuple;
+	uint64		hash;
+	uint32		len;
+	size_t		got;
+
+	ExecClearTuple(slot);
+	got = LogicalTapeRead(spill->input, &hash, sizeof(hash));
+	if (got == 0)
+		return false;
+	if (got < sizeof(hash))
+		read_all(spill->input, (char *) &hash + got, sizeof(hash) - got);
+	read_all(spill->input, &len, sizeof(len));
+	tuple = MemoryContextAlloc(spill->context, len);
+	tuple->t_len = len;
+	read_all(spill->input, (char *) tuple + sizeof(len), len - sizeof(len));
+	ExecStoreMinimalTuple(tuple, slot, true);
+	slot_getallattrs(slot);
+	memcpy(values, slot->tts_values, natts * sizeof(Datum));
+	memcpy(isnull, slot->tts_isnull, natts * sizeof(bool));
+	return true;
+}
+
+uint64
+zsvector_spill_disk(const ZsSpill *spill)
+{
+	return spill->nblocks * BLCKSZ;
+}
+
+Size
+zsvector_spill_memory(const ZsSpill *spill)
+{
+	return spill->memory;
+}

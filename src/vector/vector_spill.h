@@ -1,0 +1,52 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_spill.h
+ *	  Rows that wait on disk until there is memory for their groups; private to src/vector.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_spill.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_SPILL_H
+#define VECTOR_SPILL_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+
+typedef struct ZsSpill ZsSpill;
+
+/*
+ * Nothing is written yet.  Rows have the columns of desc.  group_size: about what a group takes in memory, in bytes.
+ * Memory comes from a context of its own below the current one, which a failing statement gives back together with the files.
+ */
+extern ZsSpill *zsvector_spill_create(TupleDesc desc, double group_size);
+
+/* Gives back memory and files. */
+extern void zsvector_spill_free(ZsSpill *spill);
+
+/*
+ * Can rows of what is being read be told apart by further bits of their hashes?
+ */
+extern bool zsvector_spill_can_divide(const ZsSpill *spill);
+
+/*
+ * Writes a row.  hash: of its keys, the same for equal ones.  ngroups: how many groups there are, for the first row behind
+ * what was read.  Errors: ERRCODE_CONFIGURATION_LIMIT_EXCEEDED (temp_file_limit), I/O errors.
+ */
+extern void zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values, const bool *isnull,
+								 double ngroups);
+
+/* All rows of what was read are written; then the next rows to be read are opened; false: there are none. */
+extern bool zsvector_spill_next(ZsSpill *spill);
+
+/* The next row, valid until the next call; false at the end.  All rows of a group come, in the order in which they were written. */
+extern bool zsvector_spill_read(ZsSpill *spill, Datum *values, bool *isnull);
+
+/* For EXPLAIN: what the files took at most, and memory for buffers, in bytes. */
+extern uint64 zsvector_spill_disk(const ZsSpill *spill);
+extern Size zsvector_spill_memory(const ZsSpill *spill);
+
+#endif							/* VECTOR_SPILL_H */
