@@ -96,7 +96,8 @@ float8_array(const ZsAggValue *value)
 	Datum		elements[3] = {Float8GetDatum((double) value->count), Float8GetDatum(value->sx),
 	Float8GetDatum(value->sxx)};
 
-	return PointerGetDatum(construct_array_builtin(elements, 3, FLOAT8OID));
+	return PointerGetDatum(construct_array(elements, 3, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
+										   TYPALIGN_DOUBLE));
 }
 
 /* ---- are they core's? -------------------------------------------------------------- */
