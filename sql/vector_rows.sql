@@ -134,6 +134,19 @@ FETCH ALL FROM c;
 ROLLBACK;
 -- joins above
 SELECT twins('SELECT d.name, x.s FROM @_dim d JOIN (SELECT m.k, sum(r.n) AS s FROM @_row r JOIN @_dim m USING (k) GROUP BY m.k) x ON x.k = d.k');
+-- DISTINCT is grouping without aggregates
+SET zedstore.debug_vector = force;
+EXPLAIN (COSTS OFF) SELECT DISTINCT k, t FROM z_row WHERE id < 500 ORDER BY t, k;
+EXPLAIN (COSTS OFF) SELECT DISTINCT upper(t) || 'x' FROM z_row JOIN z_dim USING (k);
+EXPLAIN (COSTS OFF) SELECT DISTINCT ON (k) k, t FROM z_row ORDER BY k, t;
+RESET zedstore.debug_vector;
+SELECT twins(q), q FROM (VALUES ('SELECT DISTINCT k FROM @_row'), ('SELECT DISTINCT k, t, c FROM @_row WHERE id > 100'), ('SELECT DISTINCT d FROM @_row ORDER BY d DESC LIMIT 3'),
+	('SELECT DISTINCT k, 1 AS one, t FROM @_row WHERE k = 2'), ('SELECT DISTINCT id % 7 FROM @_row'), ('SELECT DISTINCT name, k FROM @_row JOIN @_dim USING (k)'),
+	('SELECT DISTINCT n FROM @_row'), ('SELECT DISTINCT count(*) FROM @_row GROUP BY k'),
+	('SELECT DISTINCT k, count(*) OVER (PARTITION BY k) FROM @_row'), ('SELECT DISTINCT generate_series(1, k) FROM @_row'),
+	('SELECT DISTINCT k, sum(n) OVER () FROM @_row WHERE id < 50'), ('SELECT k FROM @_row WHERE id < 30 UNION SELECT k FROM @_dim'),
+	('SELECT count(*) FROM (SELECT DISTINCT t, k FROM @_row) x'), ('SELECT DISTINCT k FROM @_row WHERE false'), ('SELECT DISTINCT random() * 0 FROM @_row')) v(q);
+SELECT g, (SELECT count(*) FROM (SELECT DISTINCT k FROM z_row WHERE id < g) x) FROM generate_series(1, 4) g;
 -- partitions that are not aggregated each by itself
 CREATE TABLE h_prt (id int, k int, n numeric(8,2)) PARTITION BY LIST (k);
 CREATE TABLE h_prt1 PARTITION OF h_prt FOR VALUES IN (1);

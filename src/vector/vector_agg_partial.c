@@ -38,7 +38,7 @@ PathTarget *
 zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs)
 {
 	PlannerInfo *root = query->root;
-	PathTarget *target = query->grouped_rel->reltarget;
+	PathTarget *target = query->target;
 	PathTarget *partial = create_empty_pathtarget();
 	List	   *others = NIL;
 	ListCell   *lc;
@@ -104,7 +104,7 @@ add_final_path(const ZsAggQuery *query, CustomPath *partial, Path *path, AggStra
 	if (strategy == AGG_SORTED && !root->parse->hasAggs)
 		final = (Path *) create_group_path(root, query->grouped_rel, path, clauses, having, query->ngroups);
 	else
-		final = (Path *) create_agg_path(root, query->grouped_rel, path, query->grouped_rel->reltarget,
+		final = (Path *) create_agg_path(root, query->grouped_rel, path, query->target,
 										 strategy, AGGSPLIT_FINAL_DESERIAL, clauses, having, &costs,
 										 query->ngroups);
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)

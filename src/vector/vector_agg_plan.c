@@ -445,7 +445,7 @@ add_table_paths(const ZsAggQuery *query)
 
 	if (!zsvector_agg_sets_fit(query))
 		return true;
-	path = zsvector_agg_make_path(query, query->grouped_rel->reltarget, query->aggrefs, NULL, filter,
+	path = zsvector_agg_make_path(query, query->target, query->aggrefs, NULL, filter,
 								  NIL, false);
 	zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, query->ngroups, 1) +
 						  zsvector_agg_spill_cost(query), query->ngroups);
@@ -455,36 +455,64 @@ add_table_paths(const ZsAggQuery *query)
 
 /* ---- the hook --------------------------------------------------------------------------- */
 
+/* Adds paths for a query that has everything but its keys and aggregates. */
 static void
-add_agg_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra)
+add_paths(ZsAggQuery *query, List *clauses)
 {
-	ZsAggQuery	query = {.root = root,.rel = rel,.grouped_rel = grouped_rel,.extra = extra,.ngroups = 1};
+	RelOptInfo *rel = query->rel;
 	ListCell   *lc;
 
-	if (!zs_enable_vector_agg || !query_is_simple(root) ||
-		extra->patype == PARTITIONWISE_AGGREGATE_PARTIAL || IS_DUMMY_REL(rel))
-		return;
-	foreach(lc, root->processed_groupClause)
+	foreach(lc, clauses)
 	{
 		SortGroupClause *sgc = lfirst_node(SortGroupClause, lc);
 
-		query.keys = lappend(query.keys, get_sortgroupclause_expr(sgc, extra->targetList));
-		query.eqops = lappend_oid(query.eqops, sgc->eqop);
+		query->keys = lappend(query->keys, get_sortgroupclause_expr(sgc, query->extra->targetList));
+		query->eqops = lappend_oid(query->eqops, sgc->eqop);
 	}
-	if (!collect_aggregates(grouped_rel->reltarget->exprs, query.keys, &query.aggrefs) ||
-		!collect_aggregates((List *) extra->havingQual, query.keys, &query.aggrefs) ||
-		(query.aggrefs == NIL && query.keys == NIL))
+	if (!collect_aggregates(query->target->exprs, query->keys, &query->aggrefs) ||
+		!collect_aggregates((List *) query->extra->havingQual, query->keys, &query->aggrefs) ||
+		(query->aggrefs == NIL && query->keys == NIL))
 		return;
-	if (query.keys != NIL)
-		query.ngroups = estimate_num_groups(root, query.keys, rel->rows, NULL, NULL);
+	query->ngroups = 1;
+	if (query->keys != NIL)
+		query->ngroups = estimate_num_groups(query->root, query->keys, rel->rows, NULL, NULL);
 
 	/* EXPLAIN wants to know the tables of a plan node; those of upper relations are not known to all versions */
-	query.parent = makeNode(RelOptInfo);
-	*query.parent = *grouped_rel;
-	query.parent->relids = rel->relids;
+	query->parent = makeNode(RelOptInfo);
+	*query->parent = *query->grouped_rel;
+	query->parent->relids = rel->relids;
 
-	if (!add_table_paths(&query))
-		zsvector_agg_add_row_paths(&query);
+	if (!add_table_paths(query))
+		zsvector_agg_add_row_paths(query);
+}
+
+static void
+add_agg_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra)
+{
+	ZsAggQuery	query = {.root = root,.rel = rel,.grouped_rel = grouped_rel,.extra = extra,
+	.target = grouped_rel->reltarget};
+
+	if (zs_enable_vector_agg && query_is_simple(root) &&
+		extra->patype != PARTITIONWISE_AGGREGATE_PARTIAL && !IS_DUMMY_REL(rel))
+		add_paths(&query, root->processed_groupClause);
+}
+
+/* SELECT DISTINCT without any grouping before it is grouping by all columns. */
+static void
+add_distinct_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *distinct_rel)
+{
+	Query	   *parse = root->parse;
+	GroupPathExtraData extra = {.targetList = root->processed_tlist};
+	ZsAggQuery	query = {.root = root,.rel = rel,.grouped_rel = distinct_rel,.extra = &extra};
+
+	if (!zs_enable_vector_agg || parse->commandType != CMD_SELECT || parse->hasAggs ||
+		parse->groupClause != NIL || parse->groupingSets != NIL || parse->hasWindowFuncs ||
+		parse->havingQual != NULL || parse->hasDistinctOn || parse->hasTargetSRFs ||
+		parse->rowMarks != NIL || root->processed_distinctClause == NIL ||
+		list_length(root->processed_distinctClause) > ZS_MAX_GROUP_KEYS || IS_DUMMY_REL(rel))
+		return;
+	query.target = rel->cheapest_total_path->pathtarget;
+	add_paths(&query, root->processed_distinctClause);
 }
 
 static void
@@ -495,6 +523,8 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 		next_upper_paths_hook(root, stage, input_rel, output_rel, extra);
 	if (stage == UPPERREL_GROUP_AGG)
 		add_agg_paths(root, input_rel, output_rel, extra);
+	else if (stage == UPPERREL_DISTINCT)
+		add_distinct_paths(root, input_rel, output_rel);
 }
 
 void

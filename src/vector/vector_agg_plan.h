@@ -25,6 +25,7 @@ typedef struct ZsAggQuery
 	RelOptInfo *grouped_rel;
 	RelOptInfo *parent;			/* grouped_rel, with the input's tables */
 	GroupPathExtraData *extra;
+	PathTarget *target;			/* what complete paths return */
 	List	   *keys;
 	List	   *eqops;			/* of the keys */
 	List	   *aggrefs;		/* each once */
