@@ -941,10 +941,34 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 												  list_nth(cscan->custom_private, ZS_AGG_GUARDS), estate);
 }
 
+/*
+ * As ExecScan(), without its look at rows that are checked again after an update by somebody else: groups of a plan's rows
+ * belong to no table, and some minor versions of the server take them for rows of a join then, and return none.
+ */
+static TupleTableSlot *
+next_group_that_passes(ScanState *ss)
+{
+	ExprContext *econtext = ss->ps.ps_ExprContext;
+
+	for (;;)
+	{
+		TupleTableSlot *slot = next_group(ss);
+
+		if (TupIsNull(slot))
+			return ss->ps.ps_ProjInfo != NULL ? ExecClearTuple(ss->ps.ps_ProjInfo->pi_state.resultslot) : slot;
+		ResetExprContext(econtext);
+		econtext->ecxt_scantuple = slot;
+		if (ss->ps.qual == NULL || ExecQual(ss->ps.qual, econtext))
+			return ss->ps.ps_ProjInfo != NULL ? ExecProject(ss->ps.ps_ProjInfo) : slot;
+		InstrCountFiltered1(ss, 1);
+	}
+}
+
 static TupleTableSlot *
 agg_exec(CustomScanState *node)
 {
-	return ExecScan(&node->ss, next_group, recheck_group);
+	return node->custom_ps != NIL ? next_group_that_passes(&node->ss) :
+		ExecScan(&node->ss, next_group, recheck_group);
 }
 
 static void
