@@ -157,8 +157,8 @@ typedef struct Compiler
 
 static ZsExpr *compile(const Compiler *compiler, Node *node);
 
-static ZsExpr *
-make_expr(ZsExprKind kind, ZsDomain domain, int width, int nargs)
+ZsExpr *
+zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs)
 {
 	ZsExpr	   *expr = palloc0(sizeof(ZsExpr));
 
@@ -213,7 +213,7 @@ compile_const(const Const *c)
 
 	if (domain == ZS_DOMAIN_NONE)
 		return NULL;
-	expr = make_expr(ZS_EXPR_CONST, domain, c->constbyval ? c->constlen : 0, 0);
+	expr = zsvector_expr_make(ZS_EXPR_CONST, domain, c->constbyval ? c->constlen : 0, 0);
 	expr->isnull = c->constisnull;
 	if (c->constisnull)
 		return expr;
@@ -241,7 +241,7 @@ compile_column(const Compiler *compiler, const Var *var)
 	if (attno == InvalidAttrNumber || domain == ZS_DOMAIN_NONE || domain == ZS_DOMAIN_TEXT ||
 		domain == ZS_DOMAIN_BPCHAR)
 		return NULL;
-	expr = make_expr(ZS_EXPR_COLUMN, domain,
+	expr = zsvector_expr_make(ZS_EXPR_COLUMN, domain,
 					 Max(TupleDescAttr(compiler->desc, attno - 1)->attlen, 0), 0);
 	expr->attno = attno;
 	return expr;
@@ -272,7 +272,7 @@ zsvector_expr_as_float8(ZsExpr *expr)
 
 	if (expr->domain == ZS_DOMAIN_FLOAT8)
 		return expr;
-	wider = make_expr(ZS_EXPR_FLOAT4_TO_8, ZS_DOMAIN_FLOAT8, 8, 1);
+	wider = zsvector_expr_make(ZS_EXPR_FLOAT4_TO_8, ZS_DOMAIN_FLOAT8, 8, 1);
 	add_arg(wider, expr);
 	return wider;
 }
@@ -280,7 +280,7 @@ zsvector_expr_as_float8(ZsExpr *expr)
 ZsExpr *
 zsvector_expr_subtract(ZsExpr *a, ZsExpr *b)
 {
-	ZsExpr	   *expr = make_expr(ZS_EXPR_ARITH, ZS_DOMAIN_DECIMAL, 0, 2);
+	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_ARITH, ZS_DOMAIN_DECIMAL, 0, 2);
 
 	expr->op = ZS_ARITH_SUB;
 	add_arg(expr, a);
@@ -340,7 +340,7 @@ compile_round(ZsExpr *expr, Oid funcid, Node *arg)
 static ZsExpr *
 add_usecs(ZsExpr *arg, int64 usecs)
 {
-	ZsExpr	   *expr = make_expr(ZS_EXPR_TIMESTAMP_ADD, ZS_DOMAIN_INT, 8, 1);
+	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_TIMESTAMP_ADD, ZS_DOMAIN_INT, 8, 1);
 
 	expr->usecs = usecs;
 	add_arg(expr, arg);
@@ -369,7 +369,7 @@ compile_timestamp_add(const Compiler *compiler, Oid funcid, List *args)
 		return NULL;
 	if (is_date)
 	{
-		expr = make_expr(ZS_EXPR_DATE_TO_TIMESTAMP, ZS_DOMAIN_INT, 8, 1);
+		expr = zsvector_expr_make(ZS_EXPR_DATE_TO_TIMESTAMP, ZS_DOMAIN_INT, 8, 1);
 		add_arg(expr, arg);
 		arg = expr;
 	}
@@ -395,6 +395,13 @@ compile_call(const Compiler *compiler, Oid funcid, List *args)
 		case F_DATE_PL_INTERVAL:
 		case F_DATE_MI_INTERVAL:
 			return compile_timestamp_add(compiler, funcid, args);
+		case F_DATE_TRUNC_TEXT_TIMESTAMP:
+		case F_EXTRACT_TEXT_TIMESTAMP:
+		case F_EXTRACT_TEXT_TIMESTAMPTZ:
+		case F_EXTRACT_TEXT_DATE:
+		case F_DATE_PART_TEXT_TIMESTAMP:
+			return zsvector_expr_compile_time(funcid, linitial(args),
+											  compile_arg(compiler, lsecond(args), ZS_DOMAIN_INT));
 		default:
 			break;
 	}
@@ -402,7 +409,7 @@ compile_call(const Compiler *compiler, Oid funcid, List *args)
 	if (known == NULL)
 		return NULL;
 	nargs = known->kind == ZS_EXPR_ROUND ? 1 : list_length(args);
-	expr = make_expr(known->kind, known->domain, known->width, nargs);
+	expr = zsvector_expr_make(known->kind, known->domain, known->width, nargs);
 	expr->op = known->op;
 	for (int i = 0; i < nargs; i++)
 	{
@@ -419,7 +426,7 @@ compile_call(const Compiler *compiler, Oid funcid, List *args)
 static ZsExpr *
 compile_bool(const Compiler *compiler, Node *node)
 {
-	ZsExpr	   *expr = make_expr(ZS_EXPR_BOOL, ZS_DOMAIN_INT, 1, 0);
+	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_BOOL, ZS_DOMAIN_INT, 1, 0);
 
 	make_conds(expr, 1);
 	return add_cond(compiler, expr, node) ? expr : NULL;
@@ -448,7 +455,7 @@ static ZsExpr *
 compile_case(const Compiler *compiler, const CaseExpr *c)
 {
 	int			n = list_length(c->args);
-	ZsExpr	   *expr = make_expr(ZS_EXPR_CASE, ZS_DOMAIN_NONE, 0, n + 1);
+	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_CASE, ZS_DOMAIN_NONE, 0, n + 1);
 	ListCell   *lc;
 
 	make_conds(expr, n);
@@ -481,7 +488,7 @@ compile_case(const Compiler *compiler, const CaseExpr *c)
 static ZsExpr *
 compile_coalesce(const Compiler *compiler, const CoalesceExpr *c)
 {
-	ZsExpr	   *expr = make_expr(ZS_EXPR_COALESCE, ZS_DOMAIN_NONE, 0, list_length(c->args));
+	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_COALESCE, ZS_DOMAIN_NONE, 0, list_length(c->args));
 	ListCell   *lc;
 
 	foreach(lc, c->args)
@@ -499,7 +506,7 @@ static ZsExpr *
 compile_nullif(const Compiler *compiler, const NullIfExpr *n)
 {
 	OpExpr	   *op = makeNode(OpExpr);
-	ZsExpr	   *expr = make_expr(ZS_EXPR_NULLIF, ZS_DOMAIN_NONE, 0, 1);
+	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_NULLIF, ZS_DOMAIN_NONE, 0, 1);
 	ZsExpr	   *arg = compile(compiler, linitial(n->args));
 
 	/* both are the same struct with another tag */

@@ -37,6 +37,11 @@ typedef enum ZsExprKind
 	ZS_EXPR_DATE_TO_TIMESTAMP,
 	ZS_EXPR_TIMESTAMP_TO_DATE,
 	ZS_EXPR_TIMESTAMP_ADD,		/* of microseconds */
+	ZS_EXPR_TIME_FLOOR,			/* a timestamp without what is below a unit of usecs */
+	ZS_EXPR_TIME_PART,			/* of a timestamp: the number of such units modulo limit */
+	ZS_EXPR_DATE_FIELD,			/* of a date */
+	ZS_EXPR_DATE_BEGIN,			/* of the field that a date is in */
+	ZS_EXPR_SCALED,				/* an integer as a numeric of a scale */
 	ZS_EXPR_CASE,
 	ZS_EXPR_COALESCE,
 	ZS_EXPR_NULLIF,				/* the first argument where the condition is not true */
@@ -54,11 +59,12 @@ struct ZsExpr
 	/* CONST */
 	bool		isnull;
 	int64		value;			/* integer, pattern, numeric at scale */
-	int			scale;			/* also ROUND: the new one */
+	int			scale;			/* also ROUND, SCALED: the new one */
 
 	ZsArith		op;				/* ARITH, DATE_ADD */
-	int64		limit;			/* ROUND: the result is smaller; 0: no limit */
-	int64		usecs;			/* TIMESTAMP_ADD */
+	int64		limit;			/* ROUND: the result is smaller; 0: no limit.  TIME_PART */
+	int64		usecs;			/* TIMESTAMP_ADD, TIME_FLOOR, TIME_PART */
+	ZsDateField field;			/* DATE_FIELD, DATE_BEGIN */
 
 	int			nargs;
 	struct ZsExpr **args;
@@ -75,6 +81,12 @@ struct ZsExpr
 	int64	   *scaled[2];		/* arguments at another scale */
 	int			scaled_scale[2];	/* CONST ones: what is in there; -1 = nothing */
 };
+
+/* A node with room for nargs arguments. */
+extern ZsExpr *zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs);
+
+/* date_trunc(), extract(), date_part() of a unit and a date or timestamp (vector_expr_time.c), or NULL. */
+extern ZsExpr *zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg);
 
 /* The expression, a float, with 8 bytes; the difference of two numerics. */
 extern ZsExpr *zsvector_expr_as_float8(ZsExpr *expr);

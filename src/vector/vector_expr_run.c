@@ -306,6 +306,23 @@ run_unary(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 			return zskernel_in_range_int64(a->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows);
 		case ZS_EXPR_TIMESTAMP_ADD:
 			return run_timestamp_add(expr, a, rows);
+		case ZS_EXPR_TIME_FLOOR:
+			zskernel_floor_to_int64(a->vals, expr->usecs, n, expr->vals);
+			return zskernel_in_range_int64(a->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows) &&
+				zskernel_in_range_int64(expr->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows);
+		case ZS_EXPR_TIME_PART:
+			zskernel_part_of_int64(a->vals, expr->usecs, expr->limit, n, expr->vals);
+			return zskernel_in_range_int64(a->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows);
+		case ZS_EXPR_DATE_FIELD:
+			zskernel_date_field(expr->field, a->vals, n, expr->vals);
+			return zskernel_in_range_int64(a->vals, ZS_DATE_FIRST, ZS_DATE_LAST, n, rows);
+		case ZS_EXPR_DATE_BEGIN:
+			zskernel_date_begin(expr->field, a->vals, n, expr->vals);
+			return zskernel_in_range_int64(a->vals, ZS_DATE_FIRST, ZS_DATE_LAST, n, rows);
+		case ZS_EXPR_SCALED:
+			vector->vals = a->vals;
+			vector->scale = expr->scale;
+			return true;
 		default:
 			return false;
 	}
