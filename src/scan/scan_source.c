@@ -699,6 +699,10 @@ zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, b
 		column->stripe = ZS_INVALID_ROW;
 		column->asked_again = source->row_looks;
 	}
+
+	/* the reader's memory is this stripe's from now on; a scan that turns round may come back to the other one */
+	if (column->stripe != stripe)
+		column->stripe = ZS_INVALID_ROW;
 	return zsattr_reader_forms(reader, stripe, want);
 }
 
