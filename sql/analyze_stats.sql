@@ -4,6 +4,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set include :abs_srcdir '/sql/include/twins.sql'
 \i :include
+\set horizon :abs_srcdir '/sql/include/horizon.sql'
+\i :horizon
 create schema analyze_stats;
 set search_path = analyze_stats, public;
 create table t_h (id int, few int, nulls text, skewed int, constant int, width text, gone int) using heap with (autovacuum_enabled = off);
@@ -97,7 +99,7 @@ select estimate('select * from l_z') as z, estimate('select * from l_z where a =
 create table q_z (a int primary key, b int) using zedstore with (autovacuum_enabled = off);
 insert into q_z select i, i % 10 from generate_series(1, 500000) i;
 delete from q_z where a <= 499700;
-vacuum q_z;
+:vacuum q_z;
 insert into q_z select i, i % 10 from generate_series(500001, 500100) i;
 set default_statistics_target = 1;
 analyze q_z;
@@ -114,13 +116,13 @@ select n_live_tup = (select count(*) from q_z) as live, n_dead_tup from pg_stat_
 -- in pieces
 insert into q_z select i, i % 10 from generate_series(500101, 800000) i;
 delete from q_z where a % 10000 > 300;
-vacuum q_z;
+:vacuum q_z;
 analyze q_z;
 select reltuples - (select count(*) from q_z) as off_by from pg_class where oid = 'q_z'::regclass;
 select pg_stat_force_next_flush();
 -- nothing is left
 delete from q_z;
-vacuum q_z;
+:vacuum q_z;
 analyze q_z;
 select reltuples from pg_class where oid = 'q_z'::regclass;
 
@@ -150,21 +152,21 @@ create table v_h (a int primary key, b text) using heap with (autovacuum_enabled
 create table v_z (a int primary key, b text) using zedstore with (autovacuum_enabled = off);
 select test.both('insert into v_@ select i, ''x'' || i from generate_series(1, 300000) i');
 select test.both('delete from v_@ where a % 3 = 0 and a <= 150000');
-vacuum v_h;
-vacuum v_z;
-vacuum v_z;
+:vacuum v_h;
+:vacuum v_z;
+:vacuum v_z;
 select test.both('delete from v_@ where a between 150001 and 299000');
-vacuum v_z;
+:vacuum v_z;
 select reltuples between 100000 and 102000 as shrunk from pg_class where oid = 'v_z'::regclass;
 select test.both('insert into v_@ select i, ''x'' || i from generate_series(1000001, 1180000) i');
 select pg_stat_force_next_flush();
-vacuum v_z;
+:vacuum v_z;
 select reltuples between 280000 and 282000 as grown from pg_class where oid = 'v_z'::regclass;
 select n_live_tup between 280000 and 282000 as live from pg_stat_user_tables where relid = 'v_z'::regclass;
 
 -- row numbers are not used again: what was gone at the last VACUUM says nothing of rows that came since
 delete from v_z;
-vacuum v_z;
+:vacuum v_z;
 select estimate('select * from v_z') < 1000 as none;
 insert into v_z select i, 'again' from generate_series(1, 100000) i;
 select estimate('select * from v_z') between 90000 and 130000 as again;
@@ -174,8 +176,8 @@ select test.both('truncate v_@');
 select test.both('insert into v_@ select i, ''x'' || i from generate_series(1, 2000) i');
 select test.both('delete from v_@ where a % 2 = 0');
 select pg_stat_force_next_flush();
-vacuum (index_cleanup off) v_h;
-vacuum (index_cleanup off) v_z;
+:vacuum (index_cleanup off) v_h;
+:vacuum (index_cleanup off) v_z;
 select z.n_dead_tup = h.n_dead_tup as dead from pg_stat_user_tables h, pg_stat_user_tables z
 where h.relid = 'v_h'::regclass and z.relid = 'v_z'::regclass;
 
