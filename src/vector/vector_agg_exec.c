@@ -905,7 +905,6 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 			if (!zsvector_group_classify(desc, varno, (Node *) linitial_node(TargetEntry, aggref->args)->expr,
 										 agg->agg.distinct_eqop, &agg->distinct_keys[1]))
 				elog(ERROR, "aggregate %u has no set", aggref->aggfnoid);
-			zsvector_core_check_equality(get_opcode(agg->agg.distinct_eqop));
 		}
 	}
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
