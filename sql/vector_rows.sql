@@ -74,11 +74,11 @@ SELECT twins(q), q FROM (VALUES
 	('SELECT k, sum(n) FROM (SELECT k, n FROM @_row WHERE id < 2000 UNION ALL SELECT k, price FROM @_dim) x GROUP BY k'),
 	('SELECT c, sum(s) FROM (SELECT c, k, sum(n) AS s FROM @_row GROUP BY c, k) x GROUP BY c'),
 	('SELECT k, sum(x) FROM (SELECT k, n AS x FROM @_row ORDER BY id LIMIT 1500) y GROUP BY k'),
-	('SELECT id % 10, sum(n), count(*) FROM @_row GROUP BY id % 10'),
-	('SELECT upper(t), k + 1, avg(u) FROM @_row WHERE abs(k) < 3 GROUP BY upper(t), k + 1'),
+	('SELECT int4larger(id % 10, 0), sum(n), count(*) FROM @_row GROUP BY int4larger(id % 10, 0)'),
+	('SELECT initcap(t), k + 1, avg(u) FROM @_row WHERE abs(k) < 3 GROUP BY initcap(t), k + 1'),
 	('SELECT k, count(*), sum(g) FROM @_row, generate_series(1, 3) g GROUP BY k'),
 	('SELECT big, count(*) FROM @_row JOIN @_dim USING (k) GROUP BY big'),
-	('SELECT length(big), count(*) FROM @_row GROUP BY length(big)'),
+	('SELECT int4larger(length(big), 0), count(*) FROM @_row GROUP BY int4larger(length(big), 0)'),
 	('SELECT k FROM @_row WHERE abs(k) = 2 GROUP BY k'),
 	('SELECT count(DISTINCT k) FROM @_row JOIN @_dim USING (k)'), ('SELECT ip, count(*) FROM @_row JOIN @_dim USING (k) GROUP BY ip'),
 	('SELECT sum(price), avg(late), sum(late) FROM @_row JOIN @_dim USING (k)')) v(q);
@@ -160,7 +160,7 @@ INSERT INTO h_prt SELECT g, g % 5, g / 3.0 FROM generate_series(1, 3000) g;
 INSERT INTO z_prt SELECT * FROM h_prt;
 ANALYZE z_prt;
 RESET zedstore.debug_vector;
-SELECT twins('SELECT id % 10, sum(n), count(*) FROM @_prt GROUP BY id % 10'), twins('SELECT k, sum(n) FROM @_prt WHERE id > 50 GROUP BY k');
+SELECT twins('SELECT int4larger(id % 10, 0), sum(n), count(*) FROM @_prt GROUP BY int4larger(id % 10, 0)'), twins('SELECT k, sum(n) FROM @_prt WHERE id > 50 GROUP BY k');
 -- below Gather
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
@@ -172,7 +172,7 @@ EXPLAIN (COSTS OFF) SELECT name, sum(n * price), count(*) FROM z_row JOIN z_dim 
 RESET zedstore.debug_vector;
 SELECT twins(q) FROM (VALUES ('SELECT name, sum(n), avg(n), count(*), min(price), max(u) FROM @_row JOIN @_dim USING (k) GROUP BY name'),
 	('SELECT sum(n), avg(n), count(name), sum(b), avg(f), sum(n * price) FROM @_row LEFT JOIN @_dim USING (k)'),
-	('SELECT id % 10, sum(n) FILTER (WHERE abs(k) > 1), count(*) FROM @_row GROUP BY id % 10 HAVING count(*) > 5'),
+	('SELECT int4larger(id % 10, 0), sum(n) FILTER (WHERE abs(k) > 1), count(*) FROM @_row GROUP BY int4larger(id % 10, 0) HAVING count(*) > 5'),
 	('SELECT sum(n * (SELECT max(k) FROM @_dim)) FROM @_row JOIN @_dim USING (k)'),
 	('SELECT k, sum(n) FROM @_prt WHERE id > 50 GROUP BY k')) v(q);
 SET zedstore.debug_vector = verify;

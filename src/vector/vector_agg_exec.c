@@ -101,6 +101,7 @@ typedef struct AggNodeState
 	ZsGroupKey *keys;
 	List	   *key_exprs;
 	List	   *shown_keys;		/* by EXPLAIN */
+	ExprState **key_states;		/* of keys that are no columns */
 	int			naggs;
 	NodeAgg    *aggs;
 	char	   *values;			/* value_size bytes for each group: a value of each aggregate */
@@ -167,7 +168,12 @@ read_row(AggNodeState *state)
 
 	econtext->ecxt_scantuple = state->input->slot;
 	for (int k = 0; k < state->nkeys; k++)
-		state->row_values[k] = slot_getattr(state->input->slot, state->keys[k].attno, &state->row_isnull[k]);
+	{
+		if (state->key_states[k] == NULL)
+			state->row_values[k] = slot_getattr(state->input->slot, state->keys[k].attno, &state->row_isnull[k]);
+		else
+			state->row_values[k] = ExecEvalExpr(state->key_states[k], econtext, &state->row_isnull[k]);
+	}
 	for (int i = 0; i < state->naggs; i++)
 	{
 		const NodeAgg *agg = &state->aggs[i];
@@ -868,12 +874,15 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	read_plan(state, cscan, varno);
 	state->nkeys = list_length(state->key_exprs);
 	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(ZsGroupKey));
+	state->key_states = palloc0(Max(state->nkeys, 1) * sizeof(ExprState *));
 	forboth(lc, state->key_exprs, lc2, list_nth(cscan->custom_private, ZS_AGG_EQOPS))
 	{
 		if (!zsvector_group_classify(desc, varno, lfirst(lc), lfirst_oid(lc2),
 									 &state->keys[foreach_current_index(lc)]))
 			elog(ERROR, "rows cannot be grouped by key %d", foreach_current_index(lc) + 1);
 		zsvector_core_check_equality(get_opcode(lfirst_oid(lc2)));
+		if (state->keys[foreach_current_index(lc)].expr != NULL)
+			state->key_states[foreach_current_index(lc)] = ExecInitExpr(lfirst(lc), NULL);
 	}
 	state->naggs = list_length(state->aggrefs);
 	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));

@@ -40,7 +40,6 @@ zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs)
 	PlannerInfo *root = query->root;
 	PathTarget *target = query->target;
 	PathTarget *partial = create_empty_pathtarget();
-	List	   *others = NIL;
 	ListCell   *lc;
 
 	foreach(lc, target->exprs)
@@ -50,14 +49,9 @@ zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs)
 		if (sgref != 0 &&
 			get_sortgroupref_clause_noerr(sgref, root->processed_groupClause) != NULL)
 			add_column_to_pathtarget(partial, lfirst(lc), sgref);
-		else
-			others = lappend(others, lfirst(lc));
 	}
-	if (query->extra->havingQual != NULL)
-		others = lappend(others, query->extra->havingQual);
-	add_new_columns_to_pathtarget(partial, pull_var_clause((Node *) others, PVC_INCLUDE_AGGREGATES |
-														   PVC_RECURSE_WINDOWFUNCS |
-														   PVC_INCLUDE_PLACEHOLDERS));
+	/* what else target and HAVING have are expressions of these, and of keys, whose columns are not wanted by themselves */
+	add_new_columns_to_pathtarget(partial, query->aggrefs);
 	foreach(lc, partial->exprs)
 	{
 		Aggref	   *aggref;

@@ -10,7 +10,7 @@
  * The path is offered for a query over one table, or for one partition in a
  * partitionwise plan, all of whose filter consists of comparisons that programs know
  * (vector_qual_compile.c), whose aggregates are known, with arguments that are columns or expressions for which there are programs, and which is
- * grouped by columns if at all.  Filter clauses are in core's order, since some may raise errors.  HAVING and what the query makes of the aggregates are the executor's.
+ * grouped, if at all, by columns or expressions of types that vector_group.c knows.  Filter clauses are in core's order, since some may raise errors.  HAVING and what the query makes of the aggregates are the executor's.
  *
  * Where the table is worth parallel workers, each process aggregates the share of the table that it gets
  * (vector_agg_partial.c).  What is not one table, or has a filter or expressions that programs do not know, may be aggregated from the rows

@@ -203,6 +203,9 @@ zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 			return false;
 		agg->domain = zsvector_expr_domain(agg->expr);
 		agg->width = zsvector_expr_width(agg->expr);
+		if ((agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR) &&
+			aggref->aggfnoid != F_COUNT_ANY)
+			return false;
 	}
 	else
 		agg->width = TupleDescAttr(desc, agg->attno - 1)->attlen;

@@ -200,6 +200,11 @@ domain_of_type(Oid type)
 			return ZS_DOMAIN_FLOAT8;
 		case NUMERICOID:
 			return ZS_DOMAIN_DECIMAL;
+		case TEXTOID:
+		case VARCHAROID:
+			return ZS_DOMAIN_TEXT;
+		case BPCHAROID:
+			return ZS_DOMAIN_BPCHAR;
 		default:
 			return ZS_DOMAIN_NONE;
 	}
@@ -226,6 +231,8 @@ compile_const(const Const *c)
 			expr->scale > ZS_EXPR_MAX_SCALE)
 			return NULL;
 	}
+	else if (domain == ZS_DOMAIN_TEXT || domain == ZS_DOMAIN_BPCHAR)
+		expr->value = (int64) PointerGetDatum(PG_DETOAST_DATUM_COPY(c->constvalue));
 	else
 		expr->value = zsvector_datum_to_int64(c->constlen, c->constvalue);
 	return expr;
@@ -238,8 +245,7 @@ compile_column(const Compiler *compiler, const Var *var)
 	AttrNumber	attno = zsvector_column_of(compiler->desc, compiler->varno, (Node *) var, &domain);
 	ZsExpr	   *expr;
 
-	if (attno == InvalidAttrNumber || domain == ZS_DOMAIN_NONE || domain == ZS_DOMAIN_TEXT ||
-		domain == ZS_DOMAIN_BPCHAR)
+	if (attno == InvalidAttrNumber || domain == ZS_DOMAIN_NONE)
 		return NULL;
 	expr = zsvector_expr_make(ZS_EXPR_COLUMN, domain,
 					 Max(TupleDescAttr(compiler->desc, attno - 1)->attlen, 0), 0);
@@ -380,7 +386,7 @@ compile_timestamp_add(const Compiler *compiler, Oid funcid, List *args)
 }
 
 static ZsExpr *
-compile_call(const Compiler *compiler, Oid funcid, List *args)
+compile_call(const Compiler *compiler, Oid funcid, List *args, Oid collation)
 {
 	const Known *known;
 	ZsExpr	   *expr;
@@ -405,6 +411,8 @@ compile_call(const Compiler *compiler, Oid funcid, List *args)
 		default:
 			break;
 	}
+	if (zsvector_expr_is_text_function(funcid))
+		return zsvector_expr_compile_text(funcid, args, collation, compile(compiler, linitial(args)));
 	known = find_known(funcid);
 	if (known == NULL)
 		return NULL;
@@ -553,14 +561,16 @@ compile(const Compiler *compiler, Node *node)
 			{
 				FuncExpr   *f = (FuncExpr *) node;
 
-				return f->funcretset || f->funcvariadic ? NULL : compile_call(compiler, f->funcid, f->args);
+				return f->funcretset || f->funcvariadic ? NULL :
+					compile_call(compiler, f->funcid, f->args, f->inputcollid);
 			}
 		case T_OpExpr:
 			{
 				OpExpr	   *op = (OpExpr *) node;
 
 				expr = compile_call(compiler,
-									OidIsValid(op->opfuncid) ? op->opfuncid : get_opcode(op->opno), op->args);
+									OidIsValid(op->opfuncid) ? op->opfuncid : get_opcode(op->opno), op->args,
+									op->inputcollid);
 				return expr == NULL && op->opresulttype == BOOLOID ? compile_bool(compiler, node) : expr;
 			}
 		case T_CaseExpr:

@@ -42,29 +42,33 @@ typedef enum ZsExprKind
 	ZS_EXPR_DATE_FIELD,			/* of a date */
 	ZS_EXPR_DATE_BEGIN,			/* of the field that a date is in */
 	ZS_EXPR_SCALED,				/* an integer as a numeric of a scale */
+	ZS_EXPR_TEXT_CALL,			/* a function of core's of a string */
 	ZS_EXPR_CASE,
 	ZS_EXPR_COALESCE,
 	ZS_EXPR_NULLIF,				/* the first argument where the condition is not true */
 	ZS_EXPR_BOOL				/* a condition as a value */
 } ZsExprKind;
 
+typedef struct ZsTextCall ZsTextCall;
+
 struct ZsExpr
 {
 	ZsExprKind	kind;
-	ZsDomain	domain;			/* INT, UINT, FLOAT4, FLOAT8, DECIMAL */
+	ZsDomain	domain;			/* strings come as codes or datums, never as lengths */
 	int			width;			/* of by-value types */
 
 	AttrNumber	attno;			/* COLUMN */
 
 	/* CONST */
 	bool		isnull;
-	int64		value;			/* integer, pattern, numeric at scale */
+	int64		value;			/* integer, pattern, numeric at scale, address of a string */
 	int			scale;			/* also ROUND, SCALED: the new one */
 
 	ZsArith		op;				/* ARITH, DATE_ADD */
 	int64		limit;			/* ROUND: the result is smaller; 0: no limit.  TIME_PART */
 	int64		usecs;			/* TIMESTAMP_ADD, TIME_FLOOR, TIME_PART */
 	ZsDateField field;			/* DATE_FIELD, DATE_BEGIN */
+	ZsTextCall *call;			/* TEXT_CALL */
 
 	int			nargs;
 	struct ZsExpr **args;
@@ -87,6 +91,14 @@ extern ZsExpr *zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, i
 
 /* date_trunc(), extract(), date_part() of a unit and a date or timestamp (vector_expr_time.c), or NULL. */
 extern ZsExpr *zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg);
+
+/* Functions of strings (vector_expr_text.c): is it one of them; a call of it, or NULL; arg is its first argument. */
+extern bool zsvector_expr_is_text_function(Oid funcid);
+extern ZsExpr *zsvector_expr_compile_text(Oid funcid, List *args, Oid collation, ZsExpr *arg);
+
+/* Computes the call's vector, which was started, for rows that have strings.  batch: its serial. */
+extern void zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
+								   const uint64 *rows);
 
 /* The expression, a float, with 8 bytes; the difference of two numerics. */
 extern ZsExpr *zsvector_expr_as_float8(ZsExpr *expr);

@@ -75,6 +75,8 @@ start_vector(ZsExpr *expr, uint32 nrows)
 	vector->vals = expr->vals;
 	vector->scale = 0;
 	vector->dscales = NULL;
+	vector->datums = NULL;
+	vector->codes = NULL;
 	expr->result = vector;
 	return vector;
 }
@@ -108,6 +110,12 @@ get_dscales(ZsExpr *expr)
 	return expr->dscales;
 }
 
+static bool
+is_string(const ZsExpr *expr)
+{
+	return expr->domain == ZS_DOMAIN_TEXT || expr->domain == ZS_DOMAIN_BPCHAR;
+}
+
 static inline int
 dscale_of(const ZsColumnVector *vector, uint32 row)
 {
@@ -119,9 +127,11 @@ dscale_of(const ZsColumnVector *vector, uint32 row)
 static bool
 run_column(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
-	const ZsColumnVector *vector = zsvector_input_column(run->input, expr->attno,
-													   zsvector_want_of(expr->domain), sel);
+	ZsColumnWant want = is_string(expr) ? ZS_WANT_STRING : zsvector_want_of(expr->domain);
+	const ZsColumnVector *vector = zsvector_input_column(run->input, expr->attno, want, sel);
 
+	if (vector != NULL && is_string(expr) && vector->codes == NULL && vector->datums == NULL)
+		vector = zsvector_input_column(run->input, expr->attno, ZS_WANT_DATUM, sel);
 	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
 		return false;
 	expr->result = vector;
@@ -135,6 +145,8 @@ run_const(ZsExpr *expr)
 	ZsColumnVector *vector = start_vector(expr, ZS_KERNEL_ROWS);
 
 	vector->scale = expr->scale;
+	if (is_string(expr))
+		vector->datums = (const uint64 *) expr->vals;
 	if (expr->isnull)
 	{
 		vector->has_nulls = true;
@@ -393,6 +405,11 @@ run_function(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 	for (int i = 0; i < expr->nargs; i++)
 		add_nulls(vector, args[i]);
 	rows_with_values(vector, sel, rows);
+	if (expr->kind == ZS_EXPR_TEXT_CALL)
+	{
+		zsvector_expr_run_text(expr, run->serial, args[0], rows);
+		return true;
+	}
 	return expr->nargs == 1 ? run_unary(expr, args[0], rows) : run_binary(expr, args[0], args[1], rows);
 }
 
@@ -438,6 +455,20 @@ merge_branch(ZsExpr *expr, const ZsColumnVector *branch, const uint64 *rows, boo
 {
 	const int64 *vals = branch->vals;
 
+	if (is_string(expr))
+	{
+		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+		{
+			for (uint64 word = rows[w]; word != 0; word &= word - 1)
+			{
+				uint32		row = w * 64 + __builtin_ctzll(word);
+
+				expr->vals[row] = (int64) (branch->codes != NULL ? branch->dict[branch->codes[row]] :
+										   branch->datums[row]);
+			}
+		}
+		return true;
+	}
 	if (branch->scale != expr->vector.scale)
 	{
 		if (expr->scaled[0] == NULL)
@@ -500,6 +531,8 @@ merge_branches(ZsExpr *expr, const Branches *branches, const uint64 *sel)
 		zskernel_bits_andnot(vector->nulls, rows);
 	}
 	vector->has_nulls = zskernel_bits_any(vector->nulls);
+	if (is_string(expr))
+		vector->datums = (const uint64 *) expr->vals;
 	return true;
 }
 
@@ -571,6 +604,11 @@ run_nullif(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 	vector->vals = arg->vals;
 	vector->scale = arg->scale;
 	vector->dscales = arg->dscales;
+	vector->datums = arg->datums;
+	vector->codes = arg->codes;
+	vector->dict = arg->dict;
+	vector->ndict = arg->ndict;
+	vector->serial = arg->serial;
 	add_nulls(vector, arg);
 	if (!vector->has_nulls)
 		zskernel_bits_clear(vector->nulls);

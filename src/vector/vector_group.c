@@ -114,6 +114,35 @@ struct ZsGroups
 /* A hash table of so many slots is not near any more. */
 #define FAR_SLOTS		16384
 
+static bool
+classify_expr(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
+{
+	key->expr = zsvector_expr_compile(desc, varno, expr);
+	if (key->expr == NULL)
+		return false;
+	key->domain = zsvector_expr_domain(key->expr);
+	key->width = zsvector_expr_width(key->expr);
+	if (!zsvector_is_equality(get_opcode(eqop), key->domain))
+		return false;
+	switch (key->domain)
+	{
+		case ZS_DOMAIN_INT:
+		case ZS_DOMAIN_UINT:
+			return true;
+		case ZS_DOMAIN_TEXT:
+		case ZS_DOMAIN_BPCHAR:
+			key->width = -1;
+			key->has_form = key->domain == ZS_DOMAIN_BPCHAR;
+			return OidIsValid(exprCollation(expr)) && get_collation_isdeterministic(exprCollation(expr));
+		case ZS_DOMAIN_DECIMAL:
+			key->width = -1;
+			/* FALLTHROUGH */
+		default:
+			key->has_form = true;
+			return true;
+	}
+}
+
 bool
 zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
 {
@@ -123,7 +152,7 @@ zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGro
 	memset(key, 0, sizeof(*key));
 	key->attno = zsvector_column_of(desc, varno, expr, &key->domain);
 	if (key->attno == InvalidAttrNumber)
-		return false;
+		return classify_expr(desc, varno, expr, eqop, key);
 	att = TupleDescAttr(desc, key->attno - 1);
 	key->width = att->attlen;
 	if (key->domain == ZS_DOMAIN_NONE)
@@ -563,14 +592,25 @@ find_group(ZsGroups *groups, const uint64 *words, uint64 hash)
 	return group;
 }
 
+/* Does the caller give the key's values? */
+static bool
+is_given(const ZsGroupKey *key)
+{
+	return key->attno == InvalidAttrNumber && key->expr == NULL;
+}
+
 /* The column of a key: integers, codes or datums.  NULL: the batch has no such form. */
 static const ZsColumnVector *
 key_vector(const ZsGroupKey *key, ZsInput *input, const uint64 *sel)
 {
 	bool		is_string = is_string_key(key);
-	const ZsColumnVector *vector = zsvector_input_column(input, key->attno, is_string ? ZS_WANT_STRING :
-													   zsvector_want_of(key->domain), sel);
+	const ZsColumnVector *vector;
+	ZsQualCounts counts = {0};
 
+	if (key->expr != NULL)
+		return zsvector_expr_run(key->expr, input, sel, &counts);
+	vector = zsvector_input_column(input, key->attno, is_string ? ZS_WANT_STRING :
+								   zsvector_want_of(key->domain), sel);
 	if (vector != NULL && is_string && vector->codes == NULL && vector->datums == NULL)
 		vector = zsvector_input_column(input, key->attno, ZS_WANT_DATUM, sel);
 	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
@@ -746,7 +786,7 @@ zsvector_groups_ready(const ZsGroups *groups, ZsInput *input, const uint64 *sel)
 {
 	for (int k = 0; k < groups->nkeys; k++)
 	{
-		if (groups->keys[k].attno != InvalidAttrNumber && key_vector(&groups->keys[k], input, sel) == NULL)
+		if (!is_given(&groups->keys[k]) && key_vector(&groups->keys[k], input, sel) == NULL)
 			return false;
 	}
 	return true;
@@ -764,7 +804,7 @@ zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, cons
 		words[i * stride] = 0;
 	for (int k = 0; k < groups->nkeys; k++)
 	{
-		if (groups->keys[k].attno != InvalidAttrNumber)
+		if (!is_given(&groups->keys[k]))
 			set_words(groups, k, key_vector(&groups->keys[k], input, sel), list, n);
 		else
 		{

@@ -16,12 +16,14 @@
 
 #include "nodes/primnodes.h"
 
+#include "vector_expr.h"
 #include "vector_qual.h"
 
-/* A column that rows are grouped by. */
+/* A column or expression that rows are grouped by. */
 typedef struct ZsGroupKey
 {
-	AttrNumber	attno;			/* 0: numbers that the caller gives, in front of the columns */
+	AttrNumber	attno;			/* 0, without an expression: numbers that the caller gives, in front of the columns */
+	ZsExpr	   *expr;			/* instead of attno, or NULL */
 	ZsDomain	domain;			/* NONE: bytes, as many as width or with a header */
 	int			width;			/* the type's length */
 	bool		has_form;		/* equal values may look different; the first one is shown */

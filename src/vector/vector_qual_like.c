@@ -104,6 +104,7 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 	AttrNumber	attno;
 	const Const *c;
 	struct varlena *pattern;
+	ZsExpr	   *expr = NULL;
 	ZsQual	   *qual;
 
 	for (int i = 0; i < (int) lengthof(functions); i++)
@@ -115,7 +116,13 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 		return NULL;
 	attno = zsvector_column_of(desc, varno, linitial(args), &domain);
 	c = lsecond(args);
-	if (attno == InvalidAttrNumber || domain != function->domain || !IsA(c, Const))
+	if (attno == InvalidAttrNumber)
+	{
+		expr = zsvector_expr_compile(desc, varno, linitial(args));
+		if (expr != NULL)
+			domain = zsvector_expr_domain(expr);
+	}
+	if (domain != function->domain || !IsA(c, Const))
 		return NULL;
 	if (c->constisnull)
 		return zsvector_qual_make_const(true, false);
@@ -124,6 +131,7 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 	qual = palloc0(sizeof(ZsQual));
 	qual->kind = ZS_QUAL_LIKE;
 	qual->attno = attno;
+	qual->expr = expr;
 	qual->domain = domain;
 	qual->op = function->op;
 	qual->collation = collation;

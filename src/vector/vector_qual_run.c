@@ -219,11 +219,16 @@ string_passes(const ZsQual *qual, uint64 datum)
 	}
 }
 
-/* Which entries of the vector's dictionary pass? */
+/*
+ * Which entries of the vector's dictionary pass?  Of an expression's dictionary only those that the rows of sel have are
+ * known.
+ */
 static const uint8 *
-dictionary_table(ZsQual *qual, const ZsColumnVector *vector)
+dictionary_table(ZsQual *qual, const ZsColumnVector *vector, const uint64 *sel)
 {
-	if (qual->table != NULL && vector->serial == qual->table_serial)
+	uint8	   *known;
+
+	if (qual->table != NULL && vector->serial == qual->table_serial && qual->expr == NULL)
 		return qual->table;
 	if (vector->ndict > qual->table_size)
 	{
@@ -233,12 +238,33 @@ dictionary_table(ZsQual *qual, const ZsColumnVector *vector)
 			pfree(qual->table);
 		qual->table = NULL;
 		qual->table_size = 0;
-		qual->table = MemoryContextAlloc(context, vector->ndict);
+		qual->table = MemoryContextAlloc(context, 2 * (Size) vector->ndict);
 		qual->table_size = vector->ndict;
+		qual->table_serial = 0;
 	}
-	for (uint32 i = 0; i < vector->ndict; i++)
-		qual->table[i] = string_passes(qual, vector->dict[i]);
+	if (qual->expr == NULL)
+	{
+		for (uint32 i = 0; i < vector->ndict; i++)
+			qual->table[i] = string_passes(qual, vector->dict[i]);
+		qual->table_serial = vector->serial;
+		return qual->table;
+	}
+
+	known = qual->table + qual->table_size;
+	if (vector->serial != qual->table_serial)
+		memset(qual->table, 0, 2 * (Size) qual->table_size);
 	qual->table_serial = vector->serial;
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		for (uint64 word = sel[w]; word != 0; word &= word - 1)
+		{
+			uint32		code = vector->codes[w * 64 + __builtin_ctzll(word)];
+
+			if (!known[code])
+				qual->table[code] = string_passes(qual, vector->dict[code]);
+			known[code] = 1;
+		}
+	}
 	return qual->table;
 }
 
@@ -269,7 +295,7 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	zskernel_bits_clear(pass);
 	if (vector->codes != NULL)
 	{
-		zskernel_in_table(vector->codes, vector->nrows, dictionary_table(qual, vector), pass);
+		zskernel_in_table(vector->codes, vector->nrows, dictionary_table(qual, vector, left), pass);
 		zskernel_bits_clear(left);
 	}
 	else if (vector->lengths != NULL && qual->domain == ZS_DOMAIN_TEXT && qual->kind == ZS_QUAL_COMPARE &&

@@ -1,0 +1,219 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_expr_text.c
+ *	  Functions of strings with constant other arguments.
+ *
+ * Core's function is called: once for each entry of a dictionary that is in use, and for each row where there is
+ * none.  Only functions and constants are taken with which it cannot raise an error, whatever the string; so it does not
+ * matter that it is called for some batch at once.  Results that are strings have the codes of the argument, if that
+ * has any, under a dictionary of their own.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_expr_text.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "fmgr.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "varatt.h"
+
+#include "vector_agg.h"
+#include "vector_expr_internal.h"
+
+typedef struct TextFunction
+{
+	Oid			funcid;
+	ZsDomain	arg;
+	ZsDomain	domain;
+	int			nargs;
+	int			positive;		/* this argument, a constant, has to be at least 0; 0: none */
+} TextFunction;
+
+static const TextFunction functions[] = {
+	{F_SUBSTRING_TEXT_INT4_INT4, ZS_DOMAIN_TEXT, ZS_DOMAIN_TEXT, 3, 2},
+	{F_SUBSTRING_TEXT_INT4, ZS_DOMAIN_TEXT, ZS_DOMAIN_TEXT, 2, 0},
+	{F_SUBSTR_TEXT_INT4_INT4, ZS_DOMAIN_TEXT, ZS_DOMAIN_TEXT, 3, 2},
+	{F_SUBSTR_TEXT_INT4, ZS_DOMAIN_TEXT, ZS_DOMAIN_TEXT, 2, 0},
+	{F_LEFT, ZS_DOMAIN_TEXT, ZS_DOMAIN_TEXT, 2, 0},
+	{F_RIGHT, ZS_DOMAIN_TEXT, ZS_DOMAIN_TEXT, 2, 0},
+	{F_TEXT_BPCHAR, ZS_DOMAIN_BPCHAR, ZS_DOMAIN_TEXT, 1, 0},
+	{F_LENGTH_TEXT, ZS_DOMAIN_TEXT, ZS_DOMAIN_INT, 1, 0},
+	{F_LENGTH_BPCHAR, ZS_DOMAIN_BPCHAR, ZS_DOMAIN_INT, 1, 0},
+	{F_CHAR_LENGTH_TEXT, ZS_DOMAIN_TEXT, ZS_DOMAIN_INT, 1, 0},
+	{F_CHARACTER_LENGTH_TEXT, ZS_DOMAIN_TEXT, ZS_DOMAIN_INT, 1, 0},
+	{F_OCTET_LENGTH_TEXT, ZS_DOMAIN_TEXT, ZS_DOMAIN_INT, 1, 0},
+	{F_UPPER_TEXT, ZS_DOMAIN_TEXT, ZS_DOMAIN_TEXT, 1, 0},
+	{F_LOWER_TEXT, ZS_DOMAIN_TEXT, ZS_DOMAIN_TEXT, 1, 0},
+};
+
+struct ZsTextCall
+{
+	FmgrInfo	finfo;
+	Oid			collation;
+	NullableDatum args[3];		/* the first one is the string */
+
+	/* results of the dictionary's entries */
+	uint64		serial;			/* the argument's; 0 = none */
+	uint32		size;
+	bool	   *known;
+	uint64	   *results;		/* integers, or addresses */
+	MemoryContext context;		/* of strings: of the dictionary, or of the batch */
+	uint64		batch;			/* that there is something of */
+};
+
+/* ---- compile ----------------------------------------------------------------- */
+
+ZsExpr *
+zsvector_expr_compile_text(Oid funcid, List *args, Oid collation, ZsExpr *arg)
+{
+	const TextFunction *function = NULL;
+	ZsExpr	   *expr;
+	ZsTextCall *call;
+
+	for (int i = 0; i < (int) lengthof(functions); i++)
+	{
+		if (functions[i].funcid == funcid)
+			function = &functions[i];
+	}
+	if (function == NULL || arg == NULL || arg->domain != function->arg || list_length(args) != function->nargs)
+		return NULL;
+	if ((funcid == F_UPPER_TEXT || funcid == F_LOWER_TEXT) && !OidIsValid(collation))
+		return NULL;
+	call = palloc0(sizeof(ZsTextCall));
+	for (int i = 1; i < function->nargs; i++)
+	{
+		const Const *c = list_nth(args, i);
+
+		if (!IsA(c, Const) || c->constisnull || c->consttype != INT4OID)
+			return NULL;
+		if (i == function->positive && DatumGetInt32(c->constvalue) < 0)
+			return NULL;
+		call->args[i].value = c->constvalue;
+	}
+	fmgr_info(funcid, &call->finfo);
+	call->collation = collation;
+	expr = zsvector_expr_make(ZS_EXPR_TEXT_CALL, function->domain,
+							  function->domain == ZS_DOMAIN_INT ? sizeof(int32) : 0, 1);
+	expr->call = call;
+	expr->args[expr->nargs++] = arg;
+	return expr;
+}
+
+bool
+zsvector_expr_is_text_function(Oid funcid)
+{
+	for (int i = 0; i < (int) lengthof(functions); i++)
+	{
+		if (functions[i].funcid == funcid)
+			return true;
+	}
+	return false;
+}
+
+/* ---- run ------------------------------------------------------------------------ */
+
+/* The function's value for a string; strings live in the call's context. */
+static uint64
+call_function(const ZsExpr *expr, uint64 datum)
+{
+	ZsTextCall *call = expr->call;
+	MemoryContext old = MemoryContextSwitchTo(call->context);
+	LOCAL_FCINFO(fcinfo, 3);
+	Datum		result;
+
+	InitFunctionCallInfoData(*fcinfo, &call->finfo, call->finfo.fn_nargs, call->collation, NULL, NULL);
+	for (int i = 1; i < call->finfo.fn_nargs; i++)
+		fcinfo->args[i] = call->args[i];
+	fcinfo->args[0].value = (Datum) datum;
+	fcinfo->args[0].isnull = false;
+	result = FunctionCallInvoke(fcinfo);
+	if (fcinfo->isnull)
+		elog(ERROR, "function %u returned NULL", call->finfo.fn_oid);
+	MemoryContextSwitchTo(old);
+	return expr->domain == ZS_DOMAIN_INT ? (uint64) (int64) DatumGetInt32(result) : (uint64) result;
+}
+
+/* Room for the results of all entries of the argument's dictionary; forgets those of another one. */
+static void
+start_dictionary(ZsExpr *expr, const ZsColumnVector *arg)
+{
+	ZsTextCall *call = expr->call;
+
+	if (call->serial == arg->serial)
+		return;
+	MemoryContextReset(call->context);
+	call->serial = 0;
+	if (call->size < arg->ndict)
+	{
+		MemoryContext context = GetMemoryChunkContext(expr);
+
+		call->size = arg->ndict;
+		call->known = call->known == NULL ? MemoryContextAlloc(context, call->size) :
+			repalloc(call->known, call->size);
+		call->results = call->results == NULL ?
+			MemoryContextAllocHuge(context, call->size * sizeof(uint64)) :
+			repalloc_huge(call->results, call->size * sizeof(uint64));
+	}
+	memset(call->known, 0, arg->ndict);
+	/* unused ones are looked at by nobody, but have to be addresses of something */
+	memcpy(call->results, arg->dict, arg->ndict * sizeof(uint64));
+	call->serial = arg->serial;
+}
+
+void
+zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, const uint64 *rows)
+{
+	ZsTextCall *call = expr->call;
+	ZsColumnVector *vector = &expr->vector;
+
+	if (call->context == NULL)
+		call->context = AllocSetContextCreate(GetMemoryChunkContext(expr), "zedstore string function",
+											  ALLOCSET_DEFAULT_SIZES);
+	if (arg->codes != NULL)
+		start_dictionary(expr, arg);
+	else if (call->batch != batch)
+	{
+		/* what was made for other rows of the batch stays */
+		MemoryContextReset(call->context);
+		call->serial = 0;
+	}
+	call->batch = batch;
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		for (uint64 word = rows[w]; word != 0; word &= word - 1)
+		{
+			uint32		row = w * 64 + __builtin_ctzll(word);
+
+			if (arg->codes != NULL)
+			{
+				uint32		code = arg->codes[row];
+
+				if (!call->known[code])
+				{
+					call->results[code] = call_function(expr, arg->dict[code]);
+					call->known[code] = true;
+				}
+				expr->vals[row] = (int64) call->results[code];
+			}
+			else
+				expr->vals[row] = (int64) call_function(expr, arg->datums[row]);
+		}
+	}
+	if (expr->domain == ZS_DOMAIN_INT)
+		return;
+	vector->datums = (const uint64 *) expr->vals;
+	if (arg->codes != NULL)
+	{
+		vector->codes = arg->codes;
+		vector->dict = call->results;
+		vector->ndict = arg->ndict;
+		vector->serial = arg->serial;
+		vector->datums = NULL;
+	}
+}
