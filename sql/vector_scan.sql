@@ -74,7 +74,7 @@ end $$;
 -- many types; several segments, small writes behind them, holes, a late column, a dropped one
 create table mix_h (id int, gone int, b bigint, s smallint, n numeric(12,2), u numeric, f float8, r real, d date,
 	ts timestamp, tz timestamptz, o oid, flag bool, t text, vc varchar(20), c char(6), big text, arr int[]) using heap;
-create table mix_z (like mix_h) using zedstore;
+create table mix_z (like mix_h) using zedstore with (autovacuum_enabled = off);
 create function mix_rows(first int, last int) returns setof mix_h language sql as $$
 	select g, g, (g - 5000)::bigint * 1000000007, (g % 211 - 100)::smallint,
 		case when g % 10 = 0 then null else (g - 3000) / 7.0 end,
@@ -123,6 +123,17 @@ from (values ('id = 77'), ('id <> 77'), ('id < 1025'), ('1025 > id'), ('id betwe
 	('c = ''c3'''), ('late = 7'), ('late_t = ''x'''), ('late is null'), ('t is null'), ('n is not null'), ('big = ''small'''), ('big <> ''small'''),
 	('s in (1, 2, 3)'), ('s not in (1, null)'), ('s = any (''{}''::int2[])'), ('t in (''text 1'', ''late 2'', '''')'),
 	('id > 9050 or t = ''text 5'' and flag'), ('(n > 5) is not true'), ('id < 500 and (s = 3 or n > 100 or flag is null)')) v(f);
+
+-- many batches: programs are put into another order meanwhile, but not across what may raise an error
+create table many_h (a int, b int, t text, f float8) using heap;
+insert into many_h select g, g % 11, 't' || g % 7, sin(g) from generate_series(1, 90000) g;
+create table many_z (like many_h) using zedstore;
+insert into many_z select * from many_h;
+select differs('select a from many_@ where t <> ''t1'' and b < 9 and f > 0.9'), differs('select a from many_@ where f > -2 and t = ''t3'' and b = 3 and a > 0'),
+	differs('select a from many_@ where f > -2 and length(t) = 2 and b = 3 and (t = ''t5'' or f < 0)'),
+	differs('select a from many_@ where b <> 7 and 1000 / (a - 80000) >= 0 and b < 100 and f < -0.9'),
+	differs('select a from many_@ where a <> 80000 and 1000 / (a - 80000) >= 0 and t = ''t2'' and f < 0 and b = (select min(b) + 1 from many_@)'),
+	differs('select a from many_@ where b < (select 9) and t <> ''t1'' and f > (select 0.9) and a > 70000');
 
 -- what a row has
 select differs('select t, id from mix_@ where id < 500 and s > 5'), differs('select q from mix_@ q where s = 7'),
@@ -272,6 +283,14 @@ fetch backward 2 from c;
 fetch backward 20 from c;
 fetch 2 from c;
 commit;
+-- back to a stripe some of whose rows are in the row tree, from stripes that were decoded meanwhile
+set zedstore.debug_vector = force;
+begin;
+declare c scroll cursor for select id, s from mix_z where abs(s) > 3;
+move forward all in c;
+fetch backward 2 from c;
+rollback;
+reset zedstore.debug_vector;
 -- a cursor that stays open beyond its transaction
 begin;
 declare c cursor with hold for select id from mix_z where id in (3, 5, 1025, 9050);
