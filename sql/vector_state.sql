@@ -91,6 +91,9 @@ SELECT a, twins('st', a) AS ungrouped, twins('st', 'k, ' || a, 'k') AS grouped, 
 	('count(DISTINCT s) FILTER (WHERE n > 10), count(DISTINCT t) FILTER (WHERE flag)'),
 	('sum(DISTINCT u)'), ('sum(DISTINCT f)'), ('count(DISTINCT ci)'), ('count(DISTINCT iv)'), ('string_agg(t, '','' ORDER BY id)'), ('sum(iv)'),
 	('avg(s), sum(s), stddev(s), count(s), min(s)'), ('avg(f), stddev(f), var_pop(f)')) v(a);
+-- which of equal values is added shows where expressions have no scale of their own
+SELECT a, twins('st', a) AS ungrouped, twins('st', 'k, ' || a, 'k') AS grouped
+FROM (VALUES ('sum(DISTINCT u + 0)'), ('avg(DISTINCT n * 1.0)'), ('sum(DISTINCT u::numeric(10,1))'), ('avg(DISTINCT n::numeric(10,1))')) v(a);
 -- group keys whose equal values look different: the first row's are shown
 SELECT k, twins('st', k || ', count(*), sum(id)', k) AS all, twins('st', k || ', count(*)', k, 'id > 2') AS later, twins('st', k || ', min(id), s', k || ', s') AS two
 FROM unnest(ARRAY['n', 'u', 'f', 'r', 'bp', 'uu', 'ba', 'late_n', 'late_u', 'c']) k;

@@ -32,6 +32,7 @@
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "libpq/pqformat.h"
+#include "nodes/nodeFuncs.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
 #include "utils/date.h"
@@ -163,7 +164,7 @@ classify_distinct(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
 			/* equal numerics of one scale look the same */
-			return TupleDescAttr(desc, agg->attno - 1)->atttypmod >= 0;
+			return exprTypmod((Node *) arg->expr) >= 0;
 		case ZS_AGG_MIN:
 		case ZS_AGG_MAX:
 			return agg->domain == ZS_DOMAIN_INT || agg->domain == ZS_DOMAIN_UINT;
