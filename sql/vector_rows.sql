@@ -134,6 +134,9 @@ FETCH ALL FROM c;
 ROLLBACK;
 -- joins above
 SELECT twins('SELECT d.name, x.s FROM @_dim d JOIN (SELECT m.k, sum(r.n) AS s FROM @_row r JOIN @_dim m USING (k) GROUP BY m.k) x ON x.k = d.k');
+-- keys with subqueries, which have parameters of their own
+SELECT twins('SELECT k IN (SELECT k FROM @_dim WHERE name <> ''name 1'') AS known, count(*), sum(n) FROM @_row GROUP BY 1'),
+	twins('SELECT (SELECT min(d.name) FROM @_dim d WHERE d.k > r.k) AS next, count(*), sum(n) FROM @_row r WHERE id < 500 GROUP BY 1');
 -- DISTINCT is grouping without aggregates
 SET zedstore.debug_vector = force;
 EXPLAIN (COSTS OFF) SELECT DISTINCT k, t FROM z_row WHERE id < 500 ORDER BY t, k;

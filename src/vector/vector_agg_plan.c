@@ -169,10 +169,11 @@ can_combine(Oid relid, Index varno, List *aggrefs)
 
 /* ---- path --------------------------------------------------------------------------- */
 
+/* Keys with a SubPlan are columns of the plan below, which has its parameters. */
 static bool
 collect_params(Node *node, List **params)
 {
-	if (node == NULL)
+	if (node == NULL || IsA(node, SubPlan))
 		return false;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC)
 		*params = list_append_unique(*params, node);
