@@ -98,6 +98,18 @@ SELECT e, twins('num', format('sum(%1$s), max(%1$s)', e), 'id <= 1024') AS small
 FROM (VALUES ('big + 1'), ('big * big'), ('big - p'), ('big * 1000.5'), ('-big'), ('abs(big)'), ('round(big, 1)'), ('big::numeric(20,2)'), ('big::float8'), ('big::float8 * 1e300'), ('big + big + big'),
 	('CASE WHEN id < 1500 THEN big END'), ('COALESCE(big, 1)')) v(e);
 
+-- numerics that are stored digit by digit become integers for the rows that are asked for: branches that see other rows have other scales
+CREATE TABLE h_mix (id int, k int, n numeric) USING heap;
+INSERT INTO h_mix SELECT g, g % 4, CASE g % 4 WHEN 0 THEN (g || '.25')::numeric WHEN 1 THEN (g || '.1234')::numeric
+		ELSE (('x' || substr(md5(g::text), 1, 15))::bit(60)::bigint || '' || ('x' || substr(md5((-g)::text), 1, 15))::bit(60)::bigint || '.' || g)::numeric END FROM generate_series(1, 3072) g;
+CREATE TABLE z_mix (LIKE h_mix) USING zedstore;
+INSERT INTO z_mix SELECT * FROM h_mix ORDER BY id;
+SELECT encodings LIKE 'plain%' AS plain FROM pg_zs_segments('z_mix') WHERE attname = 'n';
+SELECT e, twins('mix', format('sum(%1$s), min(%1$s), max(%1$s), count(%1$s)', e)) AS argument, twins('mix', 'count(*), sum(id)', e || ' > 500') AS filter
+FROM (VALUES ('CASE k WHEN 0 THEN n WHEN 1 THEN n * 1 END'), ('CASE k WHEN 1 THEN n WHEN 0 THEN n * 1 END'), ('CASE k WHEN 0 THEN n WHEN 1 THEN n END'), ('CASE WHEN k = 1 THEN -n WHEN k = 0 THEN +n END'),
+	('COALESCE(CASE k WHEN 0 THEN n END, CASE k WHEN 1 THEN NULLIF(n, 401.1234) END)'), ('CASE k WHEN 0 THEN NULLIF(n, 400.25) WHEN 1 THEN n END + CASE k WHEN 1 THEN n WHEN 0 THEN n + 0.00001 END')) v(e);
+SELECT twins('mix', 'sum(n) FILTER (WHERE k = 0), sum(n) FILTER (WHERE k = 1), sum(n * 2) FILTER (WHERE k = 0), max(n)');
+
 -- floats: overflow, underflow, division by zero, NaN, signs of zero
 CREATE TABLE h_flo (id int, f float8, g float8, r real, s real, i int) USING heap;
 INSERT INTO h_flo SELECT n, sin(n) * 1e5, CASE WHEN n % 9 <> 0 THEN cos(n) END, sin(n)::real, CASE n % 4 WHEN 0 THEN 0.5 WHEN 1 THEN -0.25 WHEN 2 THEN 1e10 END, n FROM generate_series(1, 2048) n;
@@ -193,6 +205,6 @@ GRANT EXECUTE ON FUNCTION int4mul(int, int) TO PUBLIC;
 REVOKE ALL ON z_int FROM regress_vector_expr;
 DROP ROLE regress_vector_expr;
 
-DROP TABLE h_int, z_int, h_num, z_num, h_flo, z_flo, h_dat, z_dat, h_li, z_li;
+DROP TABLE h_int, z_int, h_num, z_num, h_mix, z_mix, h_flo, z_flo, h_dat, z_dat, h_li, z_li;
 DROP DOMAIN vector_money;
 DROP FUNCTION twins, q1;

@@ -10,7 +10,8 @@
  * all rows.
  *
  * Numerics become integers of one scale for the whole batch, the largest display scale of the rows asked for.  Those
- * that are none (NaN, infinities, more digits than 64 bits hold) are odd.
+ * that are none (NaN, infinities, more digits than 64 bits hold) are odd.  Other rows may have another scale, so what is
+ * asked for later gets a vector of its own: one that was given out stays as it is until the next batch.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -316,6 +317,13 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 	bool		partial;
 
 	Assert(!bs->batch.has_rows && is_subset(sel, bs->batch.sel));
+	while (column != NULL && column->generation == bs->generation)
+	{
+		if (want != ZS_WANT_DECIMAL || is_subset(sel, column->sel))
+			return &column->vector;
+		place = &column->next;
+		column = *place;
+	}
 	if (column == NULL)
 	{
 		column = MemoryContextAllocZero(bs->context, sizeof(ZsBatchColumn));
@@ -323,9 +331,6 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 		*place = column;
 	}
 	vector = &column->vector;
-	if (column->generation == bs->generation &&
-		(want != ZS_WANT_DECIMAL || is_subset(sel, column->sel)))
-		return vector;
 
 	column->generation = 0;
 	vector->nrows = 0;
