@@ -222,6 +222,9 @@ select differs('select id from mix_@ where d < ''2019-08-01''::date + current_se
 set vector_scan.days = 'five';
 select differs('select id from mix_@ where d < ''2019-08-01''::date + current_setting(''vector_scan.days'', true)::int');
 select differs('select id from mix_@ where id < 0 and d < ''2019-08-01''::date + current_setting(''vector_scan.days'', true)::int');
+-- a pattern that is NULL hides no error of what is compared with it
+select differs('select id from mix_@ where case when 1 / (id - 5) > 0 then ''a'' else t end like current_setting(''vector_scan.none'', true)'),
+	differs('select id from mix_@ where case when 1 / (id + 5) > 0 then ''a'' else t end not like current_setting(''vector_scan.none'', true)');
 -- volatile functions are asked once for each row that comes to them
 create sequence asked;
 select count(*) from (select id from mix_z where id < 500 and nextval('asked') > 10 offset 0) q;

@@ -57,6 +57,7 @@ struct ZsQual
 	uint32		nlist;
 	ZsLikePattern like;			/* LIKE; without pieces: core's function is called, with: */
 	Datum		pattern;
+	bool		no_pattern;		/* it is NULL: the value is computed, and nothing known of it */
 	Oid			collation;
 
 	/* dictionary entries that pass (with <>: that do not), for the dictionary of that serial */

@@ -124,10 +124,10 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 	}
 	if (domain != function->domain || !IsA(c, Const))
 		return NULL;
-	if (c->constisnull)
+	/* an expression is evaluated whatever the pattern is */
+	if (c->constisnull && expr == NULL)
 		return zsvector_qual_make_const(true, false);
 
-	pattern = PG_DETOAST_DATUM_COPY(c->constvalue);
 	qual = palloc0(sizeof(ZsQual));
 	qual->kind = ZS_QUAL_LIKE;
 	qual->attno = attno;
@@ -135,6 +135,10 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 	qual->domain = domain;
 	qual->op = function->op;
 	qual->collation = collation;
+	qual->no_pattern = c->constisnull;
+	if (qual->no_pattern)
+		return qual;
+	pattern = PG_DETOAST_DATUM_COPY(c->constvalue);
 	qual->pattern = PointerGetDatum(pattern);
 	if (funcid == F_STARTS_WITH)
 	{

@@ -289,6 +289,11 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	vector = get_value(run, qual, ZS_WANT_STRING, sel);
 	if (vector == NULL)
 		return false;
+	if (qual->no_pattern)
+	{
+		set_all(truth, false, false);
+		return true;
+	}
 	zskernel_bits_copy(left, sel);
 	if (vector->has_nulls)
 		zskernel_bits_andnot(left, vector->nulls);
