@@ -1,43 +1,13 @@
 -- filters of expressions by batches: the same results and errors as heap's
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set batches :abs_srcdir '/sql/include/batches.sql'
+\i :batches
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 
--- Compares heap, zedstore without batches, and zedstore with them: by columns, verified, and row by row.  "v" in front: the
--- plan is ours.  Tables are h_<name> and z_<name>.
-CREATE FUNCTION twins(name text, what text, condition text DEFAULT 'true', tail text DEFAULT '')
-RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	query text := 'SELECT ROW(' || what || ')::text FROM @_' || name || ' t WHERE ' || condition || ' ' || tail;
-	mode text;
-	expected text;
-	got text;
-	line text;
-	ours bool := false;
-BEGIN
-	BEGIN
-		EXECUTE replace(query, '@', 'h') INTO expected;
-	EXCEPTION WHEN OTHERS THEN
-		expected := SQLSTATE || ' ' || SQLERRM;
-	END;
-	PERFORM set_config('zedstore.debug_vector', 'force', true);
-	FOR line IN EXECUTE 'EXPLAIN ' || replace(query, '@', 'z') LOOP
-		ours := ours OR line LIKE '%ZedstoreAgg%';
-	END LOOP;
-	FOREACH mode IN ARRAY ARRAY['none', 'off', 'force', 'verify', 'rows'] LOOP
-		PERFORM set_config('zedstore.enable_vector_agg', CASE mode WHEN 'none' THEN 'off' ELSE 'on' END, true);
-		PERFORM set_config('zedstore.debug_vector', replace(mode, 'none', 'off'), true);
-		BEGIN
-			EXECUTE replace(query, '@', 'z') INTO got;
-		EXCEPTION WHEN OTHERS THEN
-			got := SQLSTATE || ' ' || SQLERRM;
-		END;
-		IF got IS DISTINCT FROM expected THEN
-			RETURN format('DIFFERENT (%s): %s instead of %s', mode, got, expected);
-		END IF;
-	END LOOP;
-	PERFORM set_config('zedstore.debug_vector', 'off', true);
-	RETURN CASE WHEN ours THEN 'v ' ELSE '- ' END || coalesce(expected, 'no row');
-END $$;
+CREATE FUNCTION twins(name text, what text, condition text DEFAULT 'true', tail text DEFAULT '') RETURNS text LANGUAGE sql AS $$
+	SELECT test.by_batches('SELECT ROW(' || what || ')::text FROM @_' || name || ' t WHERE ' || condition || ' ' || tail, 'ZedstoreAgg')
+$$;
 -- each condition, negated, and where it is unknown
 CREATE FUNCTION tests(name text, f text) RETURNS text LANGUAGE sql AS $$
 	SELECT twins(name, 'count(*), sum(id)', f) || ' | ' || twins(name, 'count(*)', 'NOT (' || f || ')') || ' | ' || twins(name, 'count(*)', '(' || f || ') IS NULL')

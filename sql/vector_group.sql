@@ -1,40 +1,14 @@
 -- GROUP BY by batches: the same groups as heap's, in all modes of zedstore.debug_vector
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set batches :abs_srcdir '/sql/include/batches.sql'
+\i :batches
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
--- as in vector_agg, with all rows of the result
-CREATE FUNCTION twins(name text, what text, keys text, condition text DEFAULT 'true', tail text DEFAULT '')
-RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	query text := 'SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || name ||
-		' t WHERE ' || condition || ' GROUP BY ' || keys || ' ' || tail || ') s';
-	mode text;
-	groups text;
-	expected text;
-	got text;
-	line text;
-	ours bool := false;
-BEGIN
-	EXECUTE replace(query, '@', 'h') INTO expected;
-	PERFORM set_config('zedstore.debug_vector', 'force', true);
-	FOR line IN EXECUTE 'EXPLAIN ' || replace(query, '@', 'z') LOOP
-		ours := ours OR line LIKE '%ZedstoreAgg) on%';
-	END LOOP;
-	FOREACH mode IN ARRAY ARRAY['none', 'off', 'force', 'verify', 'rows'] LOOP
-		FOREACH groups IN ARRAY ARRAY['0', '5'] LOOP
-			PERFORM set_config('zedstore.debug_vector_groups', groups, true);
-			PERFORM set_config('zedstore.enable_vector_agg', CASE mode WHEN 'none' THEN 'off' ELSE 'on' END, true);
-			PERFORM set_config('zedstore.debug_vector', replace(mode, 'none', 'off'), true);
-			EXECUTE replace(query, '@', 'z') INTO got;
-			IF got IS DISTINCT FROM expected THEN
-				RETURN format('DIFFERENT (%s, %s): %s instead of %s', mode, groups, got, expected);
-			END IF;
-		END LOOP;
-	END LOOP;
-	PERFORM set_config('zedstore.debug_vector', 'off', true);
-	PERFORM set_config('zedstore.enable_vector_agg', 'on', true);
-	RETURN CASE WHEN ours THEN 'v ' ELSE '- ' END ||
-		CASE WHEN length(expected) > 300 THEN md5(expected) ELSE coalesce(expected, 'no rows') END;
-END $$;
+-- groups in one value, made at once and with five in memory
+CREATE FUNCTION twins(name text, what text, keys text, condition text DEFAULT 'true', tail text DEFAULT '') RETURNS text LANGUAGE sql AS $$
+	SELECT test.by_batches('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || name ||
+		' t WHERE ' || condition || ' GROUP BY ' || keys || ' ' || tail || ') s', 'ZedstoreAgg\) on', 'v', 300, test.small_and_large())
+$$;
 CREATE TABLE h_grp (id int, k smallint, b bigint, o oid, d date, flag bool, t text, vc varchar, c char(4), n numeric(10,2), u numeric,
 	f float8, r real, big text, few int) USING heap;
 INSERT INTO h_grp SELECT g, CASE WHEN g % 11 = 0 THEN NULL ELSE g % 7 - 3 END, g / 10 * 1000000000000, (g::bigint * 2000000 % 4294967296)::oid,

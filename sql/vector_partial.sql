@@ -1,49 +1,19 @@
 -- aggregates by batches below Gather: the same results as heap's, in all modes of zedstore.debug_vector and with any number of workers
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set batches :abs_srcdir '/sql/include/batches.sql'
+\i :batches
 SET zedstore.min_segment_rows = 1024;
 SET extra_float_digits = 0;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 4;
--- Compares heap without workers with zedstore in all modes.  "p" in front: the plan has a ZedstoreAgg below Gather.
-CREATE FUNCTION twins(name text, what text, tail text DEFAULT '', condition text DEFAULT 'true') RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	query text := 'SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || name ||
-		' t WHERE ' || condition || ' ' || tail || ') s';
-	run text[];
-	expected text;
-	got text;
-	line text;
-	below bool := false;
-	ours bool := false;
-BEGIN
-	PERFORM set_config('max_parallel_workers_per_gather', '0', true);
-	EXECUTE replace(query, '@', 'h') INTO expected;
-	PERFORM set_config('max_parallel_workers_per_gather', '4', true);
-	PERFORM set_config('zedstore.debug_vector', 'force', true);
-	FOR line IN EXECUTE 'EXPLAIN ' || replace(query, '@', 'z') LOOP
-		below := below OR line LIKE '%Gather%';
-		ours := ours OR (below AND line LIKE '%Parallel Custom Scan (ZedstoreAgg)%');
-	END LOOP;
-	-- mode, groups that are made at a time, workers that there are
-	FOREACH run SLICE 1 IN ARRAY ARRAY[['none', '0', '4'], ['off', '0', '4'], ['force', '5', '4'], ['force', '0', '1'],
-			['verify', '0', '4'], ['verify', '5', '0'], ['rows', '0', '4']] LOOP
-		PERFORM set_config('zedstore.enable_vector_agg', CASE run[1] WHEN 'none' THEN 'off' ELSE 'on' END, true);
-		PERFORM set_config('zedstore.debug_vector', replace(run[1], 'none', 'off'), true);
-		PERFORM set_config('zedstore.debug_vector_groups', run[2], true);
-		PERFORM set_config('max_parallel_workers', run[3], true);
-		EXECUTE replace(query, '@', 'z') INTO got;
-		IF got IS DISTINCT FROM expected THEN
-			RETURN format('DIFFERENT (%s): %s instead of %s', run, got, expected);
-		END IF;
-	END LOOP;
-	PERFORM set_config('zedstore.debug_vector_groups', '0', true);
-	PERFORM set_config('max_parallel_workers', '8', true);
-	PERFORM set_config('zedstore.debug_vector', 'off', true);
-	PERFORM set_config('zedstore.enable_vector_agg', 'on', true);
-	RETURN CASE WHEN ours THEN 'p ' ELSE '- ' END ||
-		CASE WHEN length(expected) > 300 THEN md5(expected) ELSE coalesce(expected, 'no rows') END;
-END $$;
+-- "p" in front: the plan has a ZedstoreAgg below Gather
+CREATE FUNCTION twins(name text, what text, tail text DEFAULT '', condition text DEFAULT 'true') RETURNS text LANGUAGE sql AS $$
+	SELECT test.by_batches('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || name ||
+		' t WHERE ' || condition || ' ' || tail || ') s', 'Gather.*Parallel Custom Scan \(ZedstoreAgg\)', 'p', 300,
+		ARRAY[['none', '0', '4'], ['off', '0', '4'], ['force', '5', '4'], ['force', '0', '1'], ['verify', '0', '4'], ['verify', '5', '0'], ['rows', '0', '4']])
+$$;
 -- several segments, rows in the row tree, holes, NULLs, numerics of several scales; floats whose sums do not depend on the order
 CREATE TABLE h_par (id int, k smallint, b bigint, n numeric(12,2), u numeric, f float8, r real, d date, t text, c char(4), few int, none bigint)
 	WITH (parallel_workers = 4);

@@ -1,47 +1,15 @@
 -- aggregates by batches over rows of any plan: the same results as those of core's plans, in all modes of zedstore.debug_vector
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set batches :abs_srcdir '/sql/include/batches.sql'
+\i :batches
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET extra_float_digits = 0;
--- Compares a query over heap (@ is h) with zedstore (z) in all modes.  "r" in front: the plan has a ZedstoreAgg with another plan
--- below.  Sums of floats in the queries are exact.
-CREATE FUNCTION twins(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	all_rows text := 'SELECT string_agg(r::text, '' '' ORDER BY r::text COLLATE "C") FROM (' || query || ') r';
-	run text[];
-	expected text;
-	got text;
-	line text;
-	last text;
-	ours bool := false;
-BEGIN
-	BEGIN
-		EXECUTE replace(all_rows, '@', 'h') INTO expected;
-	EXCEPTION WHEN OTHERS THEN
-		expected := SQLSTATE || ' ' || SQLERRM;
-	END;
-	PERFORM set_config('zedstore.debug_vector', 'force', true);
-	FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || replace(query, '@', 'z') LOOP
-		ours := ours OR line LIKE '%Custom Scan (ZedstoreAgg)';
-	END LOOP;
-	FOREACH run SLICE 1 IN ARRAY ARRAY[['none', '0'], ['off', '0'], ['force', '5'], ['force', '0'], ['verify', '0'], ['rows', '0']] LOOP
-		PERFORM set_config('zedstore.enable_vector_agg', CASE run[1] WHEN 'none' THEN 'off' ELSE 'on' END, true);
-		PERFORM set_config('zedstore.debug_vector', replace(run[1], 'none', 'off'), true);
-		PERFORM set_config('zedstore.debug_vector_groups', run[2], true);
-		BEGIN
-			EXECUTE replace(all_rows, '@', 'z') INTO got;
-		EXCEPTION WHEN OTHERS THEN
-			got := SQLSTATE || ' ' || SQLERRM;
-		END;
-		IF got IS DISTINCT FROM expected THEN
-			RETURN format('DIFFERENT (%s): %s instead of %s', run, got, expected);
-		END IF;
-	END LOOP;
-	PERFORM set_config('zedstore.debug_vector', 'off', true);
-	PERFORM set_config('zedstore.debug_vector_groups', '0', true);
-	PERFORM set_config('zedstore.enable_vector_agg', 'on', true);
-	RETURN CASE WHEN ours THEN 'r ' ELSE '- ' END ||
-		CASE WHEN length(expected) > 200 THEN md5(expected) ELSE coalesce(expected, 'no rows') END;
-END $$;
+-- "r" in front: the plan has a ZedstoreAgg with another plan below.  Sums of floats in the queries are exact.
+CREATE FUNCTION twins(query text) RETURNS text LANGUAGE sql AS $$
+	SELECT test.by_batches('SELECT string_agg(r::text, '' '' ORDER BY r::text COLLATE "C") FROM (' || query || ') r', '(?n)Custom Scan \(ZedstoreAgg\)$', 'r', 200,
+		ARRAY[['none', '0', '8'], ['off', '0', '8'], ['force', '5', '8'], ['force', '0', '8'], ['verify', '0', '8'], ['rows', '0', '8']])
+$$;
 CREATE TABLE h_row (id int, k int, b bigint, n numeric(12,2), u numeric, f float8, r real, d date, flag bool, t text, c char(4), o oid, ip inet, big text);
 INSERT INTO h_row SELECT g, CASE WHEN g % 11 = 0 THEN NULL ELSE g % 7 - 3 END, g::bigint * 1000000007,
 		CASE WHEN g % 10 = 0 THEN NULL ELSE (g - 1500) / 7.0 END, CASE g % 4 WHEN 0 THEN g WHEN 1 THEN g / 2.0::numeric(10,1) WHEN 2 THEN round(g / 3.0, 3) END,

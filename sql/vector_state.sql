@@ -1,50 +1,17 @@
 -- aggregates and group keys by batches: the same results as heap's, in all modes of zedstore.debug_vector
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set batches :abs_srcdir '/sql/include/batches.sql'
+\i :batches
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET extra_float_digits = 1;
 SET synchronize_seqscans = off;
--- as in vector_group; without keys there is one group
-CREATE FUNCTION twins(name text, what text, keys text DEFAULT '', condition text DEFAULT 'true', tail text DEFAULT '')
-RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	query text := 'SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || name ||
-		' t WHERE ' || condition || CASE WHEN keys = '' THEN '' ELSE ' GROUP BY ' || keys END || ' ' || tail || ') s';
-	mode text;
-	groups text;
-	expected text;
-	got text;
-	line text;
-	ours bool := false;
-BEGIN
-	BEGIN
-		EXECUTE replace(query, '@', 'h') INTO expected;
-	EXCEPTION WHEN OTHERS THEN
-		expected := SQLSTATE || ' ' || SQLERRM;
-	END;
-	PERFORM set_config('zedstore.debug_vector', 'force', true);
-	FOR line IN EXECUTE 'EXPLAIN ' || replace(query, '@', 'z') LOOP
-		ours := ours OR line LIKE '%ZedstoreAgg%';
-	END LOOP;
-	FOREACH mode IN ARRAY ARRAY['none', 'off', 'force', 'verify', 'rows'] LOOP
-		FOREACH groups IN ARRAY ARRAY['0', '5'] LOOP
-			PERFORM set_config('zedstore.debug_vector_groups', groups, true);
-			PERFORM set_config('zedstore.enable_vector_agg', CASE mode WHEN 'none' THEN 'off' ELSE 'on' END, true);
-			PERFORM set_config('zedstore.debug_vector', replace(mode, 'none', 'off'), true);
-			BEGIN
-				EXECUTE replace(query, '@', 'z') INTO got;
-			EXCEPTION WHEN OTHERS THEN
-				got := SQLSTATE || ' ' || SQLERRM;
-			END;
-			IF got IS DISTINCT FROM expected THEN
-				RETURN format('DIFFERENT (%s, %s): %s instead of %s', mode, groups, got, expected);
-			END IF;
-		END LOOP;
-	END LOOP;
-	PERFORM set_config('zedstore.debug_vector', 'off', true);
-	PERFORM set_config('zedstore.enable_vector_agg', 'on', true);
-	RETURN CASE WHEN ours THEN 'v ' ELSE '- ' END ||
-		CASE WHEN length(expected) > 300 THEN md5(expected) ELSE coalesce(expected, 'no rows') END;
-END $$;
+-- groups in one value, made at once and with five in memory; without keys there is one group
+CREATE FUNCTION twins(name text, what text, keys text DEFAULT '', condition text DEFAULT 'true', tail text DEFAULT '') RETURNS text LANGUAGE sql AS $$
+	SELECT test.by_batches('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || name ||
+		' t WHERE ' || condition || CASE WHEN keys = '' THEN '' ELSE ' GROUP BY ' || keys END || ' ' || tail || ') s', 'ZedstoreAgg', 'v', 300,
+		test.small_and_large())
+$$;
 CREATE COLLATION vector_state_ci (PROVIDER = icu, LOCALE = 'und-u-ks-level2', DETERMINISTIC = false);
 CREATE COLLATION vector_state_icu (PROVIDER = icu, LOCALE = 'und');
 CREATE TABLE h_st (id int, k int, s smallint, b bigint, n numeric(10,2), u numeric, f float8, r real, flag bool, t text COLLATE "C",
