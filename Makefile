@@ -12,6 +12,7 @@ MODULE_big = zedstore_io
 PGFILEDESC = "zedstore_io - columnar tables"
 
 OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+EXTRA_CLEAN = $(OBJS:.o=.d)
 DATA = $(sort $(wildcard sql/zedstore_io--*.sql))
 
 # sql/ holds install scripts (with "--" in the name) and regression tests.
@@ -26,6 +27,7 @@ installcheck: export PGOPTIONS := $(shell sed -n 's/^[a-z]/-c &/p' sql/include/s
 PKG_CONFIG ?= pkg-config
 LIBS_USED = liblz4 libzstd
 PG_CPPFLAGS = -I$(srcdir)/include $(shell $(PKG_CONFIG) --cflags $(LIBS_USED))
+PG_CFLAGS = -MMD -MP
 SHLIB_LINK = $(shell $(PKG_CONFIG) --libs $(LIBS_USED)) -lm -pthread
 # io_uring, where there is one; "make LIBURING=" builds without
 LIBURING ?= $(shell $(PKG_CONFIG) --exists 'liburing >= 2.2' && echo liburing)
@@ -131,7 +133,9 @@ endif
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
-# PGXS does not track header dependencies.
-$(OBJS): $(wildcard include/*.h src/*/*.h)
+# PGXS does not track header dependencies, unless the server was configured with --enable-depend.
+DEPENDENCIES = $(wildcard $(OBJS:.o=.d))
+-include $(DEPENDENCIES)
+$(filter-out $(DEPENDENCIES:.d=.o),$(OBJS)): $(wildcard include/*.h src/*/*.h)
 
 endif

@@ -112,12 +112,61 @@ zs_copy_tree() {
 	mkdir -p "$to"
 	tar -C "$ZS_ROOT" -cf - \
 		--exclude=./.git --exclude='*.o' --exclude='*.so' --exclude='*.bc' \
-		--exclude='*.a' --exclude=./results --exclude=./output_iso \
+		--exclude='*.[ad]' --exclude=./results --exclude=./output_iso \
 		--exclude=./tmp_check --exclude=./log . \
 		| tar -C "$to" -xf - --no-same-owner
 	if is_root; then
 		chown -R "$ZS_USER:" "$to"
 	fi
+}
+
+# Bring the copy of the checkout in the folder $1 up to date, and leave its build products
+# where they are.  The list beside the folder tells what was copied before: a file that has
+# another size or time than then is copied with the time of now, even if it became older.
+zs_sync_tree() {
+	local to=$1 now
+	mkdir -p "$to"
+	touch "$to.files"
+	now=$(mktemp)
+	(cd "$ZS_ROOT" && find . \( -path ./.git -o -path ./results -o -path ./output_iso -o -path ./tmp_check \
+		-o -path ./log \) -prune -o -type f ! -name '*.[oad]' ! -name '*.so' ! -name '*.bc' \
+		-printf '%P\t%s\t%T@\t%m\n') | LC_ALL=C sort >"$now"
+	LC_ALL=C comm -13 <(cut -f1 "$now") <(cut -f1 "$to.files") | (cd "$to" && tr '\n' '\0' | xargs -0r rm -f)
+	LC_ALL=C comm -23 "$now" "$to.files" | cut -f1 \
+		| tar -C "$ZS_ROOT" -cf - --verbatim-files-from -T - | tar -C "$to" -xmf - --no-same-owner
+	if is_root; then
+		chown -R "$ZS_USER:" "$to"
+	fi
+	cat "$now" >"$to.files"
+	rm -f "$now"
+}
+
+# Build the checkout for the server of pg_config $1, with the further arguments for make, and
+# install it below the folder $2; what make says goes to the file $3.  The build is kept in the
+# cache for the next time, when only what has changed is compiled.  Runs of one checkout wait for
+# each other here.
+zs_build() {
+	local pg_config=$1 destdir=$2 log=$3 dir lock old status=0
+	shift 3
+	dir=$(zs_cache_dir)/build
+	mkdir -p "$dir"
+	# those of checkouts that are gone
+	for old in "$dir"/*.checkout; do
+		if [ -f "$old" ] && [ ! -d "$(cat "$old")" ]; then
+			rm -rf "${old%.checkout}" "${old%.checkout}".*
+		fi
+	done
+	dir=$dir/$(printf '%s\n' "$ZS_ROOT" "$pg_config" "$("$pg_config" --version)" "$*" | cksum | cut -d' ' -f1)
+	echo "$ZS_ROOT" >"$dir.checkout"
+	exec {lock}>"$dir.lock"
+	flock "$lock"
+	zs_sync_tree "$dir"
+	{
+		as_user make -s -C "$dir" -j"$(njobs)" PG_CONFIG="$pg_config" "$@" \
+			&& as_user make -s -C "$dir" install PG_CONFIG="$pg_config" "$@" DESTDIR="$destdir"
+	} >"$log" 2>&1 {lock}>&- || status=1
+	exec {lock}>&-
+	return $status
 }
 
 # Make a private copy of an installed server below the folder $2, laid out as
