@@ -6,6 +6,8 @@
 # tried: each kind of zedstore's records, and others at equal distances.  With
 # ZS_LONG_TESTS=1 all of zedstore's are; with ZS_LONG_TESTS=2 those of other
 # resource managers too.
+# Takes long: scripts/run-tests starts it early.
+
 use strict;
 use warnings FATAL => 'all';
 
@@ -162,6 +164,7 @@ else
 	$chosen{ $own[ int(rand(1) * @own / $samples + $_ * @own / $samples) ][0] } = 1 for 0 .. $samples - 1;
 	@chosen = grep { $chosen{ $_->[0] } } @own;
 }
+@chosen = grep { case_wanted("$_->[1] $_->[2]") } @chosen;
 
 # ---- recovery ------------------------------------------------------------------------------
 

@@ -10,6 +10,8 @@
 # Environment (scripts/crash-loop sets it): ZS_CRASH_CYCLES, ZS_CRASH_SEED,
 # ZS_CRASH_STANDBY (0 = none, 1 = only with one; both one after the other if
 # unset), ZS_CRASH_SECONDS (longest load of a cycle).
+# Takes long: scripts/run-tests starts it early.
+
 use strict;
 use warnings FATAL => 'all';
 

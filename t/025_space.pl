@@ -1,6 +1,8 @@
 # Space below the level of rows: crashes between the records of VACUUM's merges,
 # returns and truncation; blocks leaked by errors and crashes; a standby that
 # follows all that; writers and readers while pages split and merge.
+# Takes long: scripts/run-tests starts it early.
+
 use strict;
 use warnings FATAL => 'all';
 

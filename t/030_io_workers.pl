@@ -3,6 +3,8 @@
 #
 # Each group runs with both methods.  After each: checksums of all files, heap and
 # zedstore twins, indexes, zs_check.
+#
+# Takes long: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';
@@ -27,7 +29,7 @@ sub checkpoint_storm
 	return $n;
 }
 
-foreach my $method ('pwritev', 'io_uring')
+foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 {
 	my $node = new_node("main_$method", conf => io_conf($method));
 	if (!io_method_works($node, $method))

@@ -102,6 +102,7 @@ sub test_statements
 		my $am = $n % 2 ? 'heap' : 'zedstore';
 		$am = 'heap' if $case->{title} =~ /LOGGED/;
 		my $title = "$method, $point, $case->{title}";
+		next if !case_wanted($title);
 		my $for_table = sub { map { s/\bT\b|T(?=_)/$table/gr } map { ref $_ ? @$_ : $_ } grep { defined } @_ };
 		my $query = ($for_table->($case->{query} // 'select count(*) from T'))[0];
 
@@ -126,6 +127,7 @@ sub test_databases
 	{
 		my $db = 'd' . ($point =~ s/\W/_/gr) . $n++;
 		my $title = "$method, $point, $case->{title}";
+		next if !case_wanted($title);
 		my $sql = $case->{sql} =~ s/\bD\b|D(?=_new)/$db/gr;
 
 		$node->safe_psql('postgres', "create database $db");
@@ -151,7 +153,7 @@ sub test_errors
 	my ($node, $method) = @_;
 
 	# behind the write there is nothing that could fail
-	foreach my $point (grep { !/written|release/ } @steps)
+	foreach my $point (grep { !/written|release/ && case_wanted("$method, error at $_") } @steps)
 	{
 		my $log_end = -s $node->logfile;
 
@@ -173,7 +175,7 @@ sub test_crashes
 {
 	my ($node, $method, @points) = @_;
 
-	foreach my $point (@points)
+	foreach my $point (grep { case_wanted("$method, crash at $_") } @points)
 	{
 		my $checkpoint = stop_worker($node, $point, 'postgres',
 			'update h set v = v + 1 where id % 3 = 0; update z set v = v + 1 where id % 3 = 0');

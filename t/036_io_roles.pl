@@ -1,6 +1,8 @@
 # Several I/O workers with all their roles at once: they clean ahead of the clock hand, write for
 # checkpoints and behind VACUUM, while clients change twins, load in bulk and vacuum; their number
 # changes meanwhile; a worker and the cluster die.  With both methods; heap is the oracle.
+#
+# Takes long: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';
@@ -83,7 +85,7 @@ sub check_all
 	return;
 }
 
-foreach my $method ('pwritev', 'io_uring')
+foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 {
 	my $node = new_node("main_$method", conf => $conf . $io_methods{$method});
 	if (!io_method_works($node, $method))

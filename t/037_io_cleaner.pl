@@ -1,6 +1,8 @@
 # I/O workers clean buffers ahead of the clock hand: with them, backends that need buffers
 # find clean ones, and hardly write themselves.  With both methods; the results are those of a
 # heap twin, and checksums of all files hold.
+#
+# Takes long: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';
@@ -57,7 +59,7 @@ sub cleans_in_round
 	return 0;
 }
 
-foreach my $method ('pwritev', 'io_uring')
+foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 {
 	my $node = new_node("main_$method", conf => "$conf\nzedstore.io_method = $method\n");
 	if (!io_method_works($node, $method))

@@ -1,5 +1,7 @@
 # I/O workers slow down while clients wait for WAL, and go on slowly rather than not at all.  A client
 # that is stopped while it syncs WAL stands for a device that is too slow for both.
+#
+# Takes long: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';
@@ -31,7 +33,7 @@ my $state = q{
 	select coalesce(io_rate, 0), coalesce(checkpoint_blocks_done, -1), requests
 	from pg_stat_zedstore_io where role = 'checkpoint'};
 
-foreach my $method ('pwritev', 'io_uring')
+foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 {
 	my $node = new_node("main_$method", conf => "$conf\nzedstore.io_method = $method\n");
 	if (!io_method_works($node, $method))

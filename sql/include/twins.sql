@@ -29,21 +29,23 @@ end $$;
 
 -- Does a query give the same rows, in any order, from both twins?  Rows are
 -- compared as text, which shows more than = does (-0, 1.0 and 1.00, padding).
+-- If not, up to three rows of each kind are shown.
 create or replace function test.same(sql text) returns text language plpgsql as $$
 declare
-	missing bigint;
-	extra bigint;
+	missing text;
+	extra text;
+	differs constant text := 'select count(*) || '' rows %s'' || coalesce('': '' || string_agg(r, '', '') filter (where n <= 3), '''')
+		from (select r, row_number() over (order by r) n
+			from (select q::text from (%s) q except all select q::text from (%s) q) d (r)) d';
 	h text := replace(sql, '_@', '_h');
 	z text := replace(sql, '_@', '_z');
 begin
-	execute format('select count(*) from (select q::text from (%s) q except all select q::text from (%s) q)', h, z)
-		into missing;
-	execute format('select count(*) from (select q::text from (%s) q except all select q::text from (%s) q)', z, h)
-		into extra;
-	if missing + extra = 0 then
+	execute format(differs, 'missing', h, z) into missing;
+	execute format(differs, 'too many', z, h) into extra;
+	if missing like '0 %' and extra like '0 %' then
 		return 't';
 	end if;
-	return format('DIFFERENT: %s rows missing, %s rows too many', missing, extra);
+	return format('DIFFERENT: %s; %s', missing, extra);
 end $$;
 
 -- The same, and in the same order.

@@ -19,6 +19,7 @@ use Test::More;
 use Time::HiRes qw(usleep);
 
 our @EXPORT = qw(
+  case_wanted
   new_node
   standby_of
   kill_server
@@ -30,6 +31,15 @@ our @EXPORT = qw(
   has_injection_points
   build_c
 );
+
+# Is the case of this name to be run?  All are, unless TESTS_CASE is a regular expression that
+# it does not match: make test TESTS=t/020_crash_points TESTS_CASE=unlink
+sub case_wanted
+{
+	my ($name) = @_;
+
+	return !defined $ENV{TESTS_CASE} || $name =~ /$ENV{TESTS_CASE}/;
+}
 
 # A cluster with checksums that preloads zedstore_io.
 #   conf      => text to append to postgresql.conf
