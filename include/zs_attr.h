@@ -186,6 +186,8 @@ extern void zsattr_drop_segments(Relation rel, AttrNumber attno, zstid first, zs
 extern int	zsattr_index_page_items(Relation rel, AttrNumber attno, zstid row,
 									ZsSegmentItem *items, zstid *end);
 
+/* attr_move.c */
+
 /*
  * Moves a segment's pages to the run of blocks that begins at `to`, which zspage_take_free() gave, and
  * leads the tree there: images, then one WAL record.  Returns false, with the tree unchanged, if the
@@ -295,6 +297,8 @@ extern void zsattr_reader_forget(ZsAttrReader *reader);
 
 extern void zsattr_reader_end(ZsAttrReader *reader);
 
+/* attr_head.c */
+
 /*
  * Forgets what this backend knows about the table's segments.  To be called when the
  * file is emptied in place.
@@ -306,6 +310,8 @@ extern void zsattr_forget_segments(Relation rel);
  * unless there never was such a row.
  */
 extern bool zsattr_segment_is_known(Relation rel, AttrNumber attno, zstid row);
+
+/* attr_index.c */
 
 /*
  * The segment item that covers row, straight from the tree (one descent);
@@ -321,6 +327,8 @@ extern bool zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool 
  * Errors: ERRCODE_DATA_CORRUPTED.
  */
 extern int	zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row);
+
+/* attr_payload.c */
 
 /*
  * Copies the segment's payload bytes [offset, offset + len) into dst.  False
@@ -380,6 +388,8 @@ extern void zsattr_overflow_share(Relation rel, AttrNumber attno, const ZsOverfl
 extern uint64 zsattr_overflow_shares(Page page);
 extern void zsattr_overflow_change_shares(Page page, int change);
 
+/* attr_pointers.c */
+
 /*
  * The overflow pointer that the column's segments have for the row; false if they have none.  Reads one
  * vector.
@@ -394,6 +404,8 @@ extern bool zsattr_find_pointer(Relation rel, AttrNumber attno, zstid row,
 typedef bool (*ZsPointerVisitor) (zstid row, const ZsOverflowPointer *pointer, void *arg);
 extern void zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 								  ZsPointerVisitor fn, void *arg);
+
+/* attr_overflow.c */
 
 /*
  * An external varlena (VARTAG_ONDISK) that carries pointer, written to dst (ZS_OVERFLOW_DATUM_SIZE
@@ -422,7 +434,7 @@ zsattr_index_count(Page page)
 				  sizeof(ZsSegmentItem));
 }
 
-/* ---- checks and redo --------------------------------------------------- */
+/* ---- checks and redo (attr_index.c) ------------------------------------ */
 
 /*
  * What is wrong with a segment index page that passed zspage_verify(); NULL =
@@ -430,11 +442,14 @@ zsattr_index_count(Page page)
  */
 extern const char *zsattr_index_page_check(Page page);
 
+/* attr_merge.c */
+
 /*
  * ZsMergeFunc of zs_btree.h: index pages are merged when one is empty or the result leaves room.
  */
 extern const char *zsattr_merge_index_pages(Page left, Page right, Page image, bool *merged);
 
+/* attr_redo.c */
 extern void zsattr_redo(XLogReaderState *record);
 
 #endif							/* ZS_ATTR_H */

@@ -133,6 +133,8 @@ zsbase_has_file(Relation rel, const RelFileLocatorBackend *file)
  */
 extern bool zsbase_is_zedstore_am(Oid amoid);
 
+/* base_utility.c */
+
 /*
  * The access method that the ALTER TABLE being executed gives to this zedstore
  * table, InvalidOid if there is none (base_utility.c).
@@ -144,6 +146,8 @@ extern Oid	zsbase_leaving_for(Oid relid);
  * TEMP.  It may raise errors.  For the one module that keeps rows in memory.
  */
 extern void zsbase_before_alteration(void (*fn) (void));
+
+/* base_reloptions.c */
 
 /* Is the extension created in this database?  Needs a transaction. */
 extern bool zsbase_is_installed(void);

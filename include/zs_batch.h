@@ -91,6 +91,8 @@ typedef struct ZsColumnBounds
 	bool		all_nulls;
 } ZsColumnBounds;
 
+/* scan_batch.c */
+
 /*
  * slot: of the table's type, for rows that are looked at one by one.  Its columns (zsslot_set_needed()) are those that the
  * caller will ask for, and what its filters exclude (zsscan_set_filters()) is left out.  The scan is one of
@@ -113,6 +115,8 @@ extern ZsBatch *zsscan_batch_previous(ZsBatchScan *bs);
  */
 extern uint64 zsscan_batch_next_run(ZsBatchScan *bs);
 
+/* scan_batch_form.c */
+
 /*
  * A column of the present batch, which has no rows of the row tree.  sel: rows whose values matter, some of the batch's.
  * NULL: there is no such form; the batch has to be taken row by row.  Valid until the next batch; with DECIMAL, until the column
@@ -124,6 +128,8 @@ extern const ZsColumnVector *zsscan_batch_column(ZsBatchScan *bs, AttrNumber att
 
 /* What its zone map says of a column of the present batch, which has no rows of the row tree; false: nothing. */
 extern bool zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds);
+
+/* scan_batch.c */
 
 /*
  * The caller is going to store n rows of the present batch at most: of few rows, single values are decoded instead of
@@ -137,11 +143,15 @@ extern void zsscan_batch_store(ZsBatchScan *bs, uint32 position, TupleTableSlot 
 /* How many segments zone maps have excluded; one that the scan came to again counts again. */
 extern uint64 zsscan_batch_skipped(const ZsBatchScan *bs);
 
+/* scan_projection.c */
+
 /*
  * Tells the slot of a node that scans a zedstore table which columns the plan looks at, by the node's target
  * list and filter.  To be called after the node's projection was made.
  */
 extern void zsscan_set_needed(struct ScanState *node);
+
+/* scan_zone.c */
 
 /*
  * Puts those clauses of qual that can skip segments into the slot, in place of those that are there.  All clauses are

@@ -32,6 +32,8 @@
 
 #include "zs_format.h"
 
+/* btree_search.c */
+
 /* Page type and level of a tree's bottom pages. */
 extern ZsPageType zsbtree_bottom_type(uint16 treeno);
 extern uint8 zsbtree_bottom_level(uint16 treeno);
@@ -82,6 +84,8 @@ extern Buffer zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key);
 extern Buffer zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf,
 								 uint64 nextkey, int lockmode);
 
+/* btree_split.c */
+
 /*
  * Splits the bottom page in buf (exclusively locked) at splitkey
  * (lokey < splitkey < hikey).  left and right are page images made with
@@ -102,6 +106,8 @@ extern void zsbtree_split(Relation rel, uint16 treeno, Buffer buf, uint64 splitk
  * holds key.  Logged.  The caller may hold that bottom page locked, and nothing above it.
  */
 extern void zsbtree_mark_frozen(Relation rel, uint16 treeno, uint64 key, bool frozen);
+
+/* btree_search.c */
 
 /*
  * The downlink of the bottom page that holds key: the item, and the key where its page ends
@@ -127,6 +133,8 @@ extern bool zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key
  */
 typedef const char *(*ZsMergeFunc) (Page left, Page right, Page image, bool *merged);
 
+/* btree_merge.c */
+
 /*
  * Merges the page of the given level that holds key with its right sibling, if both have the
  * same parent and fn agrees (NULL: inner pages), in one WAL record. The right page's block
@@ -138,6 +146,8 @@ typedef const char *(*ZsMergeFunc) (Page left, Page right, Page image, bool *mer
 extern bool zsbtree_merge_right(Relation rel, uint16 treeno, int level, uint64 key,
 								ZsMergeFunc fn, uint64 *end);
 
+/* btree_move.c */
+
 /*
  * Moves the page of the given level that begins with key lokey, if it still lies in block `from`, to block
  * `to`, which zspage_take_free() gave, in one WAL record.  The block that becomes free is the
@@ -148,6 +158,8 @@ extern bool zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lok
 							  BlockNumber from, BlockNumber to, BufferAccessStrategy strategy);
 extern bool zsbtree_move_root(Relation rel, uint16 treeno, BlockNumber from, BlockNumber to,
 							  BufferAccessStrategy strategy);
+
+/* btree_search.c */
 
 /* Calls fn with a copy of each page, top level first, left to right; for inspection. */
 typedef void (*ZsTreePageVisitor) (Relation rel, BlockNumber blkno, Page copy, void *arg);

@@ -18,6 +18,8 @@
 
 struct ParamListInfoData;
 
+/* scan_clause.c */
+
 /*
  * May evaluating the expression (or a list of them) raise an error, or have an effect of another kind?
  * False only if it is known that it does not.  params: those of the execution; NULL = not known, such as

@@ -124,7 +124,7 @@ typedef struct ZsCodecBuf
 	ZsAllocator alloc;
 } ZsCodecBuf;
 
-/* ---------------------------------------------------------------------------------------- */
+/* (codec_buf.c) -------------------------------------------------------------------------- */
 /* Encoding */
 
 /* nrows consecutive rows of one column. */
@@ -174,6 +174,8 @@ extern void zscodec_buf_free(ZsCodecBuf *buf);
 extern void zscodec_encoder_init(ZsEncoder *enc, const ZsAllocator *alloc);
 extern void zscodec_encoder_free(ZsEncoder *enc);
 
+/* codec_segment.c */
+
 /* Encodes a segment; out->len is reset first.  The caller lays out->data[0 .. out->len) over its pages. */
 extern const char *zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input,
 										  const ZsEncodeOptions *options, ZsCodecBuf *out);
@@ -185,6 +187,7 @@ extern const char *zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *i
  */
 #define ZS_NUMERIC_PAYLOAD_MAX	16
 
+/* codec_numeric.c */
 extern bool zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *value);
 
 /*
@@ -197,10 +200,12 @@ extern bool zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale,
 extern bool zscodec_numerics_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints, uint64 *nbytes);
 extern size_t zscodec_numeric_from_int(int64 value, int scale, uint8 *payload);
 
+/* codec_segment.c */
+
 /* No payload of this input is longer than this (what zscodec_segment_encode() may grow out to). */
 extern size_t zscodec_segment_max_size(const ZsColumnInput *input);
 
-/* ---------------------------------------------------------------------------------------- */
+/* (codec_reader.c) ----------------------------------------------------------------------- */
 /* Reading the head */
 
 typedef struct ZsVectorInfo
@@ -245,7 +250,7 @@ extern const char *zscodec_segment_open(const uint8 *head, size_t len, ZsSegment
 extern const char *zscodec_encoding_name(ZsEncoding encoding);
 extern const char *zscodec_compression_name(ZsCompression compression);
 
-/* ---------------------------------------------------------------------------------------- */
+/* (codec_buf.c) -------------------------------------------------------------------------- */
 /* Decoding */
 
 /*
@@ -371,6 +376,8 @@ extern void zscodec_shared_free(ZsSharedState *shared);
 extern void zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc);
 extern void zscodec_vector_free(ZsVectorOut *out);
 
+/* codec_shared.c */
+
 /*
  * Parses the shared area; what shared held before is freed.  bytes need not stay valid.  Call it also for
  * shared_len 0 (or zscodec_shared_free()) when one ZsSharedState serves several segments.
@@ -378,17 +385,25 @@ extern void zscodec_vector_free(ZsVectorOut *out);
 extern const char *zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *bytes, size_t len,
 									   ZsSharedState *shared);
 
+/* codec_buf.c */
+
 /* Bytes of memory that it has now; forming values and integers makes it more. */
 extern size_t zscodec_shared_memory(const ZsSharedState *shared);
 
+/* codec_shared.c */
+
 /* Forms all entries of a dictionary, if it is one of those that wait for it. */
 extern const char *zscodec_shared_form(const ZsSharedState *shared);
+
+/* codec_numeric.c */
 
 /*
  * Makes the integers of a dictionary of numerics, for SCALED, if that did not happen yet; what is not a
  * dictionary of numerics stays as it is.
  */
 extern const char *zscodec_shared_scale(const ZsSegmentInfo *info, ZsSharedState *shared);
+
+/* codec_decode.c */
 
 /*
  * The forms that a vector may have besides NULLS, by the directory alone.  Those not returned here it does not
@@ -425,7 +440,7 @@ extern const char *zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecn
 											 size_t len, const ZsSharedState *shared, uint32 idx,
 											 ZsVectorOut *out);
 
-/* ---------------------------------------------------------------------------------------- */
+/* (codec_zone.c) ------------------------------------------------------------------------- */
 /* Zone maps */
 
 /*

@@ -115,11 +115,15 @@ extern bool zspage_check_foreign(Relation rel);
  */
 extern void zspage_check_file_end(Relation rel);
 
+/* page_exchange.c */
+
 /*
  * Has transactions fail that exchange the files of two tables of which one is ours (page_exchange.c).
  * For _PG_init.
  */
 extern void zspage_exchange_init(void);
+
+/* page_basic.c */
 
 /*
  * Writes finished page images to the given blocks (just allocated, strictly
@@ -272,6 +276,7 @@ typedef struct ZsFpmCopy
 	BlockNumber *pages;			/* FPM pages */
 } ZsFpmCopy;
 
+/* page_tidy.c */
 extern void zspage_fpm_copy(Relation rel, uint16 treeno, ZsFpmCopy *copy);
 extern void zspage_fpm_copy_free(ZsFpmCopy *copy);
 
@@ -281,6 +286,8 @@ extern void zspage_fpm_copy_free(ZsFpmCopy *copy);
  * none when there is nothing to gain. For VACUUM. Returns how many FPM pages were freed.
  */
 extern int	zspage_fpm_tidy(Relation rel, uint16 treeno);
+
+/* page_return.c */
 
 /*
  * Moves free extents of at least minblocks blocks from the tree's map to the table's, where
@@ -298,11 +305,15 @@ extern uint64 zspage_return_extents(Relation rel, uint16 treeno, uint32 minblock
 extern bool zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks);
 extern void zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks);
 
+/* page_tidy.c */
+
 /*
  * Moves the FPM pages of the table's map that lie at or beyond limit to lower blocks, if that can be
  * done without ado.  For VACUUM.
  */
 extern void zspage_fpm_lower(Relation rel, BlockNumber limit);
+
+/* page_return.c */
 
 /*
  * First block of the file's free tail: all blocks from there on are free, or unknown to
@@ -317,12 +328,16 @@ extern BlockNumber zspage_free_tail(Relation rel);
  */
 extern BlockNumber zspage_truncate_tail(Relation rel, BlockNumber *old_blocks);
 
+/* page_tidy.c */
+
 /*
  * Calls fn for every extent in the tree's free page map, in ascending order.  For inspection
  * and VACUUM.
  */
 typedef void (*ZsExtentVisitor) (uint16 treeno, ZsExtent extent, void *arg);
 extern void zspage_fpm_visit(Relation rel, uint16 treeno, ZsExtentVisitor fn, void *arg);
+
+/* page_extent.c */
 
 /* What is wrong with a directory entry; NULL = nothing (page_extent.c). */
 extern const char *zspage_entry_check(const ZsTreeEntry *entry);

@@ -21,8 +21,12 @@
 #include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
 
+/* scan_projection.c */
+
 /* Installs the planner hook and the executor hook, in front of others. */
 extern void zsscan_projection_init(void);
+
+/* scan_slot.c */
 
 /*
  * Says which columns of a zedstore table the reader of this slot will look

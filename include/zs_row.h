@@ -23,9 +23,13 @@
 #include "zs_format.h"
 #include "zs_walrec.h"
 
+/* row_leaf.c */
+
 /* Row number in a row-tree item (the tuple's padding bytes). */
 extern zstid zsrow_item_row(const MinimalTupleData *item);
 extern void zsrow_item_set_row(MinimalTuple item, zstid row);
+
+/* row_insert.c */
 
 /*
  * Writes rows to the row tree.  items are complete (row number set, at most
@@ -56,11 +60,14 @@ typedef struct ZsRowPlace
 	XLogRecPtr *lsn;			/* what is remembered of the leaf */
 } ZsRowPlace;
 
+/* row_single.c */
 extern bool zsrow_place_find(Relation rel, MinimalTuple item, ZsRowPlace *place);
 extern void zsrow_place_put(ZsRowPlace *place);
 extern void zsrow_place_register(ZsRowPlace *place);
 extern void zsrow_place_finish(ZsRowPlace *place, XLogRecPtr lsn);
 extern void zsrow_place_end(ZsRowPlace *place);
+
+/* row_fetch.c */
 
 /* Copy of one row, palloc'd in the current context, or NULL. */
 extern MinimalTuple zsrow_fetch(Relation rel, zstid row);
@@ -87,6 +94,8 @@ extern void zsrow_batch_free(ZsRowBatch *batch);
 
 /* Smallest row number >= row in the row tree, ZS_INVALID_ROW if none. */
 extern zstid zsrow_next(Relation rel, zstid row);
+
+/* row_delete.c */
 
 /*
  * Removes the rows of [first, end) from the row tree; their overflow values
@@ -116,6 +125,7 @@ typedef struct ZsRowWalk
 	const char *reason;
 } ZsRowWalk;
 
+/* row_attrs.c */
 extern void zsrow_walk_begin(ZsRowWalk *walk, TupleDesc desc, const MinimalTupleData *item);
 extern bool zsrow_walk_next(ZsRowWalk *walk);
 
@@ -127,16 +137,23 @@ extern bool zsrow_walk_next(ZsRowWalk *walk);
 extern void zsrow_deform(Relation rel, TupleDesc desc, const MinimalTupleData *item, Datum *values,
 						 bool *isnull);
 
+/* row_leaf.c */
+
 /* What is wrong with a row leaf (a copy, or locked); NULL = nothing. */
 extern const char *zsrow_leaf_check(Page page);
+
+/* row_merge.c */
 
 /*
  * ZsMergeFunc of zs_btree.h: leaves are merged when one is empty or the result leaves room.
  */
 extern const char *zsrow_merge_leaves(Page left, Page right, Page image, bool *merged);
 
+/* row_redo.c */
 extern void zsrow_redo(XLogReaderState *record);
 extern void zsrow_mask_page(char *page);
+
+/* row_single.c */
 
 /* Redo of the row leaf of an XLOG_ZS_WRITE_ROW record. */
 extern void zsrow_single_redo(XLogReaderState *record, zstid row);

@@ -81,6 +81,8 @@ extern const TupleTableSlotOps TTSOpsZedstore;
 
 #define TTS_IS_ZEDSTORE(slot) ((slot)->tts_ops == &TTSOpsZedstore)
 
+/* scan_slot.c */
+
 /*
  * Stores row `row` of source in the slot, which must be ours.  vis may be NULL.
  */

@@ -90,6 +90,8 @@ extern bool zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vi
 extern void zstid_scan_lock_rows(ZsTidScan *scan, zstid base, const OffsetNumber *offsets,
 								 int noffsets);
 
+/* tid_retire.c */
+
 /*
  * Calls fn for all rows of [first, end) in ascending runs, those that do not exist included.  vis is
  * a copy of the slot; NULL for the fixed slot numbers.  Nothing is locked meanwhile.
@@ -105,6 +107,8 @@ extern void zstid_visit_runs(Relation rel, zstid first, zstid end, ZsTidRunVisit
  * points into the page then; InvalidBuffer when *vis is a private copy.
  */
 extern bool zstid_satisfies(ZsVisSlot *vis, Snapshot snapshot, Buffer buffer);
+
+/* tid_updatable.c */
 extern TM_Result zstid_satisfies_update(ZsVisSlot *vis, CommandId curcid, Buffer buffer);
 
 typedef enum ZsVacuumState
@@ -117,11 +121,17 @@ typedef enum ZsVacuumState
 	ZS_VACUUM_DELETE_IN_PROGRESS,
 } ZsVacuumState;
 
+/* tid_horizon.c */
+
 /* as HeapTupleSatisfiesVacuumHorizon / HeapTupleSatisfiesVacuum */
 extern ZsVacuumState zstid_satisfies_vacuum(ZsVisSlot *vis, TransactionId oldest_xmin, Buffer buffer);
 
+/* tid_visibility.c */
+
 /* Was the row inserted by (a subtransaction of) the current transaction? */
 extern bool zstid_is_current_xact(const ZsVisSlot *vis);
+
+/* tid_xmax.c */
 
 /* Is its deleter or updater (a subtransaction of) the current transaction? */
 extern bool zstid_deleted_by_current_xact(const ZsVisSlot *vis);
@@ -158,6 +168,8 @@ extern uint32 zstid_insert_small(Relation rel, int cursorno, uint32 nwanted,
  */
 extern void zstid_release_rows(Relation rel, zstid *first, zstid end);
 
+/* tid_vismap.c */
+
 /*
  * After COPY FREEZE: sets the visibility map bits of the logical blocks within [start, end), the
  * ones at the ends included, whose rows are all frozen.  Takes one leaf's exclusive lock at
@@ -165,6 +177,8 @@ extern void zstid_release_rows(Relation rel, zstid *first, zstid end);
  * VACUUM does.
  */
 extern void zstid_mark_frozen(Relation rel, zstid start, zstid end);
+
+/* tid_retire.c */
 
 /*
  * Row numbers of [first, end) that are unused will never be handed out from now on.  Of rows that the
@@ -179,11 +193,15 @@ extern void zstid_retire_unused(Relation rel, zstid first, zstid end);
  */
 extern bool zstid_retire_gap(Relation rel, zstid first, zstid end);
 
+/* tid_insert.c */
+
 /*
  * Forgets what this backend knows about the table's open stripes.  To be called when the
  * file is emptied in place.
  */
 extern void zstid_forget_cursors(Relation rel);
+
+/* tid_assign.c */
 
 /*
  * Gives a frozen row of a table that nobody else can see the visibility of a row that was
@@ -195,9 +213,13 @@ extern void zstid_assign_slot(Relation rel, zstid row, const ZsVisSlot *vis,
 							  TransactionId oldest_xmin, TransactionId *oldest_xid,
 							  MultiXactId *oldest_mxid);
 
+/* tid_speculative.c */
+
 /* Speculative insertion: confirm, or kill the row (it becomes dead). */
 extern void zstid_finish_speculative(Relation rel, zstid row);
 extern void zstid_abort_speculative(Relation rel, zstid row);
+
+/* tid_modify.c */
 
 /*
  * DELETE of one row with heap_delete()'s rules: waits for other transactions
@@ -246,6 +268,7 @@ typedef struct ZsTidStage ZsTidStage;
 
 #define ZS_TID_MAX_SINGLE	64
 
+/* tid_stage.c */
 extern ZsTidStage *zstid_stage_insert(Relation rel, int cursorno, TransactionId xid,
 									  CommandId cid, uint32 speculative_token, zstid *row);
 extern TM_Result zstid_stage_update(Relation rel, zstid oldrow, int cursorno, CommandId cid,
@@ -259,6 +282,8 @@ extern int	zstid_stage_register(ZsTidStage *stage, char *data);
 extern void zstid_stage_finish(ZsTidStage *stage, XLogRecPtr lsn);
 extern void zstid_stage_end(ZsTidStage *stage);
 
+/* tid_lock.c */
+
 /*
  * Row lock with heap_lock_tuple()'s rules on one version; *vis is the version's
  * slot.  Following the chain (TUPLE_LOCK_FLAG_FIND_LAST_VERSION) is the
@@ -267,6 +292,8 @@ extern void zstid_stage_end(ZsTidStage *stage);
 extern TM_Result zstid_lock(Relation rel, zstid row, Snapshot snapshot, CommandId cid,
 							LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 							ZsVisSlot *vis, TM_FailureData *tmfd);
+
+/* tid_lookup.c */
 
 /*
  * For index_delete_tuples: which of these rows, in ascending order, are dead to everyone?  Looks at those that
@@ -312,12 +339,16 @@ typedef void (*ZsDeadRunCallback) (zstid first, uint32 count, void *arg);
 extern bool zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoffs *cutoffs,
 							  ZsDeadRunCallback collect, void *arg, ZsTidLeafResult *result);
 
+/* tid_remove.c */
+
 /*
  * Second pass, after index cleanup: the dead rows of the runs are retired.  Runs ascend
  * (slotno is not looked at): one WAL record per leaf where the dead rows of the leaf are those of the list.
  * Returns how many rows.
  */
 extern uint64 zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nruns);
+
+/* tid_merge.c */
 
 /*
  * ZsMergeFunc of zs_btree.h.  Leaves are merged when both together have at most ZS_TID_MERGE_SIZE
@@ -329,7 +360,7 @@ extern uint64 zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nru
 #define ZS_TID_SETTLED_SIZE	(ZS_PAGE_CAPACITY * 3 / 4)
 extern const char *zstid_merge_leaves(Page left, Page right, Page image, bool *merged);
 
-/* ---- leaf contents for inspection (tid_leaf.c) ---------------------------------------- */
+/* ---- leaf contents for inspection (tid_inspect.c) ------------------------------------- */
 
 /*
  * Unpacks a leaf page (a copy, or locked) into slots and runs; arrays are palloc'd.  successors (may be NULL) has for
@@ -344,9 +375,13 @@ extern const char *zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots,
 extern void zstid_redo(XLogReaderState *record);
 extern void zstid_desc(StringInfo buf, XLogReaderState *record);
 
+/* tid_stage.c */
+
 /* The same for the blocks 1 to 3 of XLOG_ZS_WRITE_ROW. */
 extern void zstid_single_redo(XLogReaderState *record);
 extern void zstid_single_desc(StringInfo buf, XLogReaderState *record);
+
+/* tid_redo.c */
 extern void zstid_mask_page(char *page);
 
 #endif							/* ZS_TID_H */

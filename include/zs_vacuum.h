@@ -18,6 +18,8 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
+/* vacuum_main.c */
+
 /* relation_vacuum of the table access method. */
 extern void zsvacuum_relation(Relation rel, struct VacuumParams *params,
 							  BufferAccessStrategy strategy);

@@ -16,21 +16,32 @@
 
 #include "utils/rel.h"
 
+/* vector_guc.c */
+
 /* Defines the settings; from _PG_init. */
 extern void zsvector_guc_init(void);
 
+/* vector_topn_plan.c */
+
 /* Install planner hooks and register custom scans. */
 extern void zsvector_topn_init(void);
+
+/* vector_agg_plan.c */
 extern void zsvector_agg_init(void);
 
 /* vector_parallel.c */
 extern double zsvector_heap_density(Relation rel, int32 *attr_widths);
 extern void zsvector_parallel_init(void);
+
+/* vector_cost_index.c */
+
 /*
  * Installs the planner hooks that correct the costs of core's scans of zedstore tables.  To be called behind the other
  * init functions that install hooks for paths, so that it sees their paths, too.
  */
 extern void zsvector_cost_init(void);
+
+/* vector_scan_plan.c */
 
 /* To be called behind that: what it offers has its own costs, and others look for core's sequential scan. */
 extern void zsvector_scan_init(void);

@@ -16,8 +16,12 @@
 
 #include "replication/decode.h"
 
+/* wal_rmgr.c */
+
 /* Registers the resource manager; only while shared libraries are preloaded. */
 extern void zswal_rmgr_init(void);
+
+/* wal_decode.c */
 
 /* What logical decoding makes of a record: see the definition. */
 extern void zswal_decode(LogicalDecodingContext *ctx, XLogRecordBuffer *buf);

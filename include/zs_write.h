@@ -26,6 +26,8 @@
 /* Rows of a loader's slots, as columns (write_stage.c). */
 typedef struct ZsRowStage ZsRowStage;
 
+/* write_insert.c */
+
 /*
  * Reserves a row number for the slot's row, visible as "insert in progress" to
  * others from now on, and keeps the values in the write buffer.  Sets
@@ -42,6 +44,8 @@ extern void zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, in
 extern void zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 								 const ZsRowStage *stage, int nstaged,
 								 CommandId cid, int options, bool bulk);
+
+/* write_stage.c */
 
 /* Would a stage help to load the table? */
 extern bool zswrite_stage_helps(Relation rel);
@@ -69,6 +73,8 @@ extern bool zswrite_stage_add(ZsRowStage *stage, int row, const Datum *values, c
  */
 extern void zswrite_stage_get(const ZsRowStage *stage, uint64 group, int row, int first, int natts,
 							  Datum *values, bool *isnull);
+
+/* write_insert.c */
 
 /* Inserts speculatively: the row is written through at once. */
 extern void zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
@@ -98,12 +104,16 @@ typedef struct ZsKeptValues
 	ZsKeptValue *values;		/* palloc'd, or NULL */
 } ZsKeptValues;
 
+/* write_keep.c */
+
 /*
  * The overflow pointers that the columns attrs (as RelationGetIndexAttrBitmap() returns them) of a stored row have;
  * returns how many.  values has room for one a column.
  */
 extern int	zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attrs,
 									ZsKeptValue *values);
+
+/* write_insert.c */
 
 /*
  * tuple_update of the table access method; lockmode is LockTupleExclusive when a key that
@@ -113,6 +123,8 @@ extern TM_Result zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *
 								CommandId cid, Snapshot crosscheck, bool wait,
 								LockTupleMode lockmode, ZsKeptValues *kept, TM_FailureData *tmfd,
 								TU_UpdateIndexes *update_indexes);
+
+/* write_buffer.c */
 
 /*
  * Writes this transaction's buffered rows of the table, and gives reserved row numbers
@@ -124,9 +136,13 @@ extern void zswrite_flush(Relation rel);
 /* Same, if the row is in the buffer. */
 extern void zswrite_flush_row(Relation rel, zstid row);
 
+/* write_batch.c */
+
 /* How values of a column are to be compressed. */
 extern void zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression,
 								int *level);
+
+/* write_buffer.c */
 
 /* Writes the buffers of all tables. */
 extern void zswrite_flush_all(void);
@@ -153,11 +169,17 @@ extern void zswrite_log_delete(Relation rel, TupleTableSlot *oldslot);
 /* Error if the table has the storage parameter user_catalog_table. */
 extern void zswrite_refuse_catalog(Relation rel);
 
+/* write_buffer.c */
+
 /* Ends a bulk load (finish_bulk_insert). */
 extern void zswrite_finish_bulk(Relation rel, int options);
 
+/* write_redo.c */
+
 /* Redo of XLOG_ZS_WRITE_ROW. */
 extern void zswrite_redo(XLogReaderState *record);
+
+/* write_buffer.c */
 
 /* Installs the transaction callbacks. */
 extern void zswrite_init(void);

@@ -18,6 +18,8 @@
 #include "nodes/plannodes.h"
 #include "utils/rel.h"
 
+/* base_reloptions.c */
+
 /*
  * Table options travel as core's text arrays of "name=value", (Datum) 0 when
  * there are none.  "Ours" are the options of ZsTableOptions.
@@ -30,10 +32,14 @@ extern Datum zsbase_options_fetch(Oid relid);
 extern void zsbase_options_store(Oid relid, Datum options);
 extern bool zsbase_options_allowed(char relkind, Oid amoid);
 
+/* base_creation.c */
+
 /* New tables that nobody named our access method for: base_creation.c. */
 extern bool zsbase_creation_default_is_ours(void);
 extern PlannedStmt *zsbase_creation_for_script(PlannedStmt *pstmt);
 extern void zsbase_creation_check(Relation rel, const RangeVar *creates, bool within);
+
+/* base_utility.c */
 
 /* Installs the hooks of base_utility.c. */
 extern void zsbase_utility_init(void);

@@ -21,6 +21,7 @@ typedef struct ZsAlpChoice
 	uint8		f[ZS_ALP_CANDIDATES];
 } ZsAlpChoice;
 
+/* codec_float.c */
 extern bool zscodec_alp_choose(ZsValueKind kind, const uint64 *vals, uint32 n, ZsAlpChoice *choice);
 extern size_t zscodec_alp_encode(ZsValueKind kind, const uint64 *vals, uint32 n, const ZsAlpChoice *choice,
 								 uint8 *out);

@@ -52,6 +52,7 @@ typedef struct ZsSharedParts
 	size_t		prefix_len;
 } ZsSharedParts;
 
+/* codec_shared.c */
 extern const char *zscodec_shared_write(ZsEncoder *enc, const ZsEncodeOptions *options,
 										const ZsSharedParts *parts, const uint8 **area, size_t *area_len);
 

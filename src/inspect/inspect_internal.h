@@ -27,6 +27,8 @@
 #define ZS_SHOWN_TID_TREE		0
 #define ZS_SHOWN_ROW_TREE		(-1)
 
+/* inspect_relation.c */
+
 /*
  * Opens a zedstore table for inspection; core's errors for everything else.
  * Rows that this transaction has buffered are written first.

@@ -36,6 +36,7 @@ typedef struct ZsRelCache
 	BlockNumber roots[FLEXIBLE_ARRAY_MEMBER];	/* 0 = not known */
 } ZsRelCache;
 
+/* page_meta.c */
 extern ZsRelCache *zspage_rel_cache(Relation rel);
 
 /* Directory geometry: page of a tree (-1 = metapage), its first tree. */
@@ -92,8 +93,12 @@ zspage_fpm_count(Page page)
 	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(ZsExtent));
 }
 
+/* page_extent.c */
+
 /* NULL, or what is wrong with the extents of an FPM page: they are sorted and do not touch. */
 extern const char *zspage_fpm_page_check(Page page);
+
+/* page_meta.c */
 
 /*
  * Errors if an entry of buf's page, whose first tree is first, cannot be right: before blocks
@@ -106,6 +111,8 @@ extern void zspage_entry_verify(Relation rel, Buffer buf, uint16 treeno, const Z
  * Looks at the directory once for each relcache entry; no lock of a metapage or directory page held on entry.
  */
 extern void zspage_directory_verify(Relation rel);
+
+/* page_extent.c */
 
 /*
  * Redo of a record with entry changes, and the same step when it is done first.
@@ -135,6 +142,7 @@ typedef struct ZsFpmChange
 	ZsFpmOp    *ops;
 } ZsFpmChange;
 
+/* page_fpm.c */
 extern void zspage_change_add(ZsFpmChange *change, uint16 treeno, uint8 op,
 							  BlockNumber start, uint32 length);
 extern void zspage_change_apply(Relation rel, ZsFpmChange *change);
@@ -155,6 +163,8 @@ zspage_change_entry(ZsFpmChange *change, uint16 treeno)
 	return zspage_page_entry(BufferGetPage(change->dirbuf), change->first_treeno, treeno);
 }
 
+/* page_spill.c */
+
 /* FPM pages (page_spill.c); no lock held on entry. */
 extern void zspage_spill_out(Relation rel, uint16 treeno);
 extern void zspage_spill_push(Relation rel, uint16 treeno);
@@ -168,6 +178,8 @@ zspage_fpm_set_count(Page page, int n)
 {
 	((PageHeader) page)->pd_lower = (char *) (zspage_fpm_extents(page) + n) - (char *) page;
 }
+
+/* page_extend.c */
 
 /* Takes a run that the tree's own map does not have (page_extend.c). */
 extern BlockNumber zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks);

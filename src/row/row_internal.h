@@ -28,6 +28,8 @@ zsrow_item_space(const MinimalTupleData *item)
 	return MAXALIGN(item->t_len) + sizeof(ItemIdData);
 }
 
+/* row_leaf.c */
+
 /*
  * Item at offset on a leaf, its bounds checked; NULL when they are wrong.
  */
@@ -45,14 +47,20 @@ extern MinimalTuple zsrow_buffer_item(Relation rel, Buffer buf, OffsetNumber off
  */
 extern OffsetNumber zsrow_leaf_search(Relation rel, Buffer buf, zstid row);
 
+/* row_delete.c */
+
 /*
  * Takes nitems items from offset first on off a leaf.  No WAL; may be called
  * in a critical section when the leaf was checked before (row_delete.c).
  */
 extern void zsrow_leaf_delete(Page page, OffsetNumber first, int nitems);
 
+/* row_leaf.c */
+
 /* Errors (data corrupted) unless the locked leaf is sound: before it is changed. */
 extern void zsrow_leaf_verify(Relation rel, Buffer buf);
+
+/* row_single.c */
 
 /* Rows were put on the leaf in buf, which is sound; the next single row may follow them (row_single.c). */
 extern void zsrow_leaf_remember(Relation rel, Buffer buf);

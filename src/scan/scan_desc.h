@@ -83,8 +83,12 @@ typedef struct ParallelZsScanDescData
 
 typedef ParallelZsScanDescData *ParallelZsScanDesc;
 
+/* scan_seq.c */
+
 /* Loads the visible runs of [start, end) as the window. */
 extern void zsscan_load_window(ZsScanDesc scan, zstid start, zstid end);
+
+/* scan_block.c */
 
 /*
  * Makes a logical block the window.  by_vector: values are decoded by whole vectors, otherwise one by one.
@@ -93,6 +97,8 @@ extern void zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector
 
 /* Moves scan->row to the next row of such a window, in order; false behind the last. */
 extern bool zsscan_next_in_window(ZsScanDesc scan);
+
+/* scan_seq.c */
 
 /* Is the row visible within the window?  Then its view, else NULL. */
 extern const ZsRunView *zsscan_find_view(ZsScanDesc scan, zstid row);
@@ -103,6 +109,8 @@ extern const ZsRunView *zsscan_find_view(ZsScanDesc scan, zstid row);
  * which makes readers leave the present one.
  */
 extern bool zsscan_next_run(ZsScanDesc scan, const ZsSlot *slot, bool stay, ZsRunView *run);
+
+/* scan_zone.c */
 
 /*
  * Do the slot's filters exclude all rows from row on?  *until (at most end) is

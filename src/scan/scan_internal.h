@@ -85,6 +85,8 @@ typedef struct ZsRowSource
 	int			missing_natts;	/* ... those behind so many */
 } ZsRowSource;
 
+/* scan_source.c */
+
 /*
  * strategy may be NULL.  Memory comes from a child of the current context,
  * which zsscan_source_free() deletes.
@@ -100,7 +102,7 @@ extern void zsscan_source_range(ZsRowSource *source, zstid start, zstid end);
 extern void zsscan_source_end_readers(ZsRowSource *source);
 extern void zsscan_source_free(ZsRowSource *source);
 
-/* ---- by stripe, for batches; scans only ---- */
+/* ---- by stripe, for batches; scans only (scan_source.c) ---- */
 
 /* Opens readers for the columns (attribute numbers - 1, ascending) before the first is read; -1 = all. */
 extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed);
@@ -158,6 +160,8 @@ zsscan_advance(ZsRowSource *source, TupleTableSlot *slot, zstid row)
 
 /* Picks conditions for zone maps out of a sequential scan's filter (scan_zone.c). */
 struct ScanState;
+
+/* scan_zone.c */
 extern void zsscan_stamp_filters(struct ScanState *node);
 
 /* State of index_fetch_*, also used by tuple_fetch_row_version. */

@@ -292,6 +292,8 @@ extern void zstid_target_change(ZsTidTarget *target, const ZsTidChange *change);
 extern void zstid_target_fold(ZsTidTarget *target, const ZsTidFold *fold);
 extern void zstid_change_clear_vm(Buffer vmbuf, const ZsTidChange *change, uint8 vm_flags);
 
+/* tid_redo.c */
+
 /*
  * Redo: clears the map bits of a change on block block_id of the record, and applies changes
  * to the TID leaf that is block block_id.
@@ -301,11 +303,14 @@ extern void zstid_redo_vm(XLogReaderState *record, uint8 block_id, const ZsTidCh
 extern void zstid_redo_leaf(XLogReaderState *record, uint8 block_id,
 							const ZsTidChange *const *changes, int nchanges);
 
+/* tid_change.c */
 extern bool zstid_fold_decode(const char *data, Size size, const ZsVisSlot *slots,
 							  ZsTidFold *fold);
 extern void zstid_target_find(ZsTidTarget *target, zstid row, ZsTidRun *run,
 							  ZsVisSlot **slot);
 extern uint8 zstid_change_vm_flags(ZsTidTarget *target, const ZsTidChange *change);
+
+/* tid_room.c */
 extern void zstid_make_room(ZsTidTarget *target);
 extern void zstid_advance_horizon(TransactionId *horizon, TransactionId xid);
 extern void zstid_advance_dead_horizon(const ZsVisSlot *vis, TransactionId *horizon);
@@ -321,10 +326,13 @@ typedef struct ZsTidCursor
 	BlockNumber leaf;			/* that holds them, most likely; 0 = not known */
 } ZsTidCursor;
 
+/* tid_insert.c */
 extern ZsTidCursor *zstid_cursor_find(Relation rel, int cursorno);
 extern zstid zstid_find_unused(ZsTidTarget *target, zstid start, zstid end, uint64 *count);
 extern void zstid_take_rows(Relation rel, int cursorno, uint32 nwanted, ZsTidChange *change,
 							ZsTidTarget *target, bool keep_lock);
+
+/* tid_vismap.c */
 
 /* Page range that the visibility map page of row covers ends here. */
 extern zstid zstid_vm_page_end(zstid row);
@@ -388,6 +396,8 @@ extern ZsVacuumState zstid_satisfies_vacuum_horizon(ZsVisSlot *vis, Buffer buffe
 													TransactionId *dead_after);
 extern void zstid_set_hint(ZsVisSlot *vis, Buffer buffer, uint16 mask, TransactionId xid);
 extern void zstid_copy_hints(ZsVisSlot *to, const ZsVisSlot *from, Buffer buffer);
+
+/* tid_serial.c */
 extern void zstid_conflict_out(bool visible, Relation rel, ZsVisSlot *vis,
 							   Buffer buffer, Snapshot snapshot);
 
@@ -442,7 +452,7 @@ zstid_xmax_changed(const ZsVisSlot *now, const ZsVisSlot *seen)
 		((now->infomask ^ seen->infomask) & interesting) != 0;
 }
 
-/* ---- changes of single rows (tid_modify.c, tid_lock.c, tid_chain.c) -------------------- */
+/* ---- changes of single rows (tid_row.c) ------------------------------------------------ */
 
 /*
  * One row of the target's leaf.  vis points to its slot in the page, or to
@@ -479,11 +489,14 @@ typedef struct ZsTidModify
 	bool		lockers_remain; /* somebody in xmax may still hold a lock */
 } ZsTidModify;
 
+/* tid_modify.c */
 extern void zstid_modify_init(ZsTidModify *m, Relation rel, zstid row, LockTupleMode mode,
 							  XLTW_Oper oper, CommandId cid, Snapshot crosscheck, bool wait);
 extern void zstid_modify_end(ZsTidModify *m);
 extern TM_Result zstid_modify_check(ZsTidModify *m, TM_FailureData *tmfd);
 extern void zstid_modify_postpone(ZsTidModify *m);
+
+/* tid_chain.c */
 extern bool zstid_chain_ends(const ZsVisSlot *vis);
 extern TM_Result zstid_lock_chain(Relation rel, const ZsVisSlot *prior, TransactionId xid,
 								  LockTupleMode mode);

@@ -195,13 +195,17 @@ extern uint32 zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const Z
 /* The builder's rows as a column to be written. */
 extern void zsvacuum_builder_rewrite(ZsColumnBuilder *builder, ZsAttrRewrite *rewrite);
 
-/* ---- the two passes ------------------------------------------------------------ */
+/* ---- the two passes (vacuum_move.c) -------------------------------------------- */
 
 /* Rows of the row tree become columns (vacuum_move.c). */
 extern void zsvacuum_move_rows(ZsCompaction *compaction);
 
+/* vacuum_merge.c */
+
 /* Segments in the changed ranges are dropped, replaced and merged (vacuum_merge.c). */
 extern void zsvacuum_merge_segments(ZsCompaction *compaction);
+
+/* vacuum_compact.c */
 
 /*
  * The last step of VACUUM: turns rows into columns, and gives back what columns lost.  changed: the rows

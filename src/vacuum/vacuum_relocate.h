@@ -61,6 +61,8 @@ typedef struct ZsRelocation
 /* Is it worth it to make the file end at the limit? */
 extern bool zsvacuum_is_worth_relocating(const ZsRelocation *reloc, BlockNumber limit);
 
+/* vacuum_place.c */
+
 /*
  * Gives places below the limit to all that lies at or beyond it; raises the limit if need be.  movables has
  * what lies there.  False if there is too little to gain.

@@ -94,7 +94,7 @@ extern void zsvector_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum valu
 extern void zsvector_core_check_aggregate(const Aggref *aggref);
 extern void zsvector_core_check_equality(Oid function);
 
-/* ---- aggregates ---- */
+/* ---- aggregates (vector_agg_value.c) ---- */
 
 /* An aggregate of the query. */
 typedef struct ZsAgg
@@ -232,6 +232,8 @@ extern void zsvector_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, in
 extern void zsvector_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num);
 extern Numeric zsvector_numeric_best(const ZsAggValue *value);
 
+/* vector_agg_value.c */
+
 /* By-value datums of size bytes as 64-bit integers, as vectors have them, and back. */
 extern int64 zsvector_datum_to_int64(int size, Datum datum);
 extern Datum zsvector_int64_to_datum(int size, int64 value);
@@ -239,6 +241,8 @@ extern Datum zsvector_int64_to_datum(int size, int64 value);
 /* ---- plans ---- */
 
 extern const CustomScanMethods zsvector_agg_scan_methods;
+
+/* vector_agg_exec.c */
 extern Node *zsvector_agg_create_state(CustomScan *cscan);
 
 /* ---- core's aggregates beside ours (vector_agg_verify.c) ---- */

@@ -18,6 +18,8 @@
 
 typedef struct ZsExpr ZsExpr;
 
+/* vector_expr_compile.c */
+
 /*
  * Makes a program of an expression over the columns of one table (varno); NULL if it has something that programs do not
  * know.  Nothing in a program raises an error: where the executor would, or might, the program gives the batch back.
@@ -28,6 +30,8 @@ extern ZsExpr *zsvector_expr_compile(TupleDesc desc, Index varno, Node *expr);
 /* What the values are, and the bytes of by-value ones. */
 extern ZsDomain zsvector_expr_domain(const ZsExpr *expr);
 extern int	zsvector_expr_width(const ZsExpr *expr);
+
+/* vector_expr_run.c */
 
 /*
  * The expression's values for the rows of sel, some of the present batch's, none of which is odd.  NULL if the batch

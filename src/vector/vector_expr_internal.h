@@ -86,11 +86,17 @@ struct ZsExpr
 	int			scaled_scale[2];	/* CONST ones: what is in there; -1 = nothing */
 };
 
+/* vector_expr_compile.c */
+
 /* A node with room for nargs arguments. */
 extern ZsExpr *zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs);
 
+/* vector_expr_time.c */
+
 /* date_trunc(), extract(), date_part() of a unit and a date or timestamp (vector_expr_time.c), or NULL. */
 extern ZsExpr *zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg);
+
+/* vector_expr_text.c */
 
 /* Functions of strings (vector_expr_text.c): is it one of them; a call of it, or NULL; arg is its first argument. */
 extern bool zsvector_expr_is_text_function(Oid funcid);
@@ -99,6 +105,8 @@ extern ZsExpr *zsvector_expr_compile_text(Oid funcid, List *args, Oid collation,
 /* Computes the call's vector, which was started, for rows that have strings.  batch: its serial. */
 extern void zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 								   const uint64 *rows);
+
+/* vector_expr_compile.c */
 
 /* The expression, a float, with 8 bytes; the difference of two numerics. */
 extern ZsExpr *zsvector_expr_as_float8(ZsExpr *expr);

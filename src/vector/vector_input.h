@@ -91,6 +91,8 @@ zsvector_input_end(ZsInput *input)
 	input->methods->end(input);
 }
 
+/* vector_input_batch.c */
+
 /*
  * A scan of the table.  Rows are looked at for the columns in exprs and filter, and segments are skipped by filter; varno is the table's
  * in both.  Memory comes from the current context.
@@ -118,6 +120,8 @@ zsvector_input_batch_turn(ZsInput *input)
 
 /* varno of columns of an input of rows in expressions over it */
 #define ZS_ROWS_VARNO	1
+
+/* vector_input_rows.c */
 
 /*
  * The rows of a plan, whose execution the caller begins, rescans and ends.  Its columns are the expressions over the plan's output

@@ -41,14 +41,18 @@ typedef struct ZsTopNKey
 	bool		nulls_first;
 } ZsTopNKey;
 
+/* vector_topn_plan.c */
+
 /* custom_private: bound, then an integer list of four members for each key. */
 extern List *zsvector_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys);
 extern int	zsvector_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
 
 extern const CustomScanMethods zsvector_topn_scan_methods;
+
+/* vector_topn_exec.c */
 extern Node *zsvector_topn_create_state(CustomScan *cscan);
 
-/* ---- costs ---- */
+/* ---- costs (vector_cost_index.c) ---- */
 
 /*
  * What a scan by batches reads of a table with a filter: *pages, of the columns that it looks at where rows are left, and
@@ -59,6 +63,8 @@ extern void zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *firs
 
 /* As in costsize.c: among how many processes a partial path divides its work. */
 extern double zsvector_parallel_divisor(const Path *path);
+
+/* vector_parallel.c */
 
 /* Workers for a sequential scan of the table, as many as core would take for a heap with its rows. */
 extern int	zsvector_scan_workers(RelOptInfo *rel, RangeTblEntry *rte);

@@ -49,6 +49,8 @@ typedef struct ZsQualCounts
 	uint64		skipped;		/* comparisons of a batch that its zone map decided */
 } ZsQualCounts;
 
+/* vector_qual_compile.c */
+
 /*
  * Makes a program of a boolean expression, or of a list of them joined by AND, over the columns of one table
  * (varno); NULL if it has something that programs do not know.  A program raises no error: where the executor would, or
@@ -56,6 +58,8 @@ typedef struct ZsQualCounts
  * Memory comes from the current context.  Reads system catalogs.
  */
 extern ZsQual *zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr);
+
+/* vector_qual_run.c */
 
 /*
  * Runs the program for the rows of sel, some of the present batch's.  Outside sel *truth is undefined.  False if the batch has
@@ -65,11 +69,15 @@ extern ZsQual *zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr);
 extern bool zsvector_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, ZsTruth *truth,
 							  ZsQualCounts *counts);
 
+/* vector_qual_value.c */
+
 /*
  * The clauses (RestrictInfos or not) in the order in which core evaluates them: by security level, then by cost.  Once one of them
  * may raise an error the order shows.
  */
 extern List *zsvector_qual_order(PlannerInfo *root, List *clauses);
+
+/* vector_qual_compile.c */
 
 /* The column and its domain, if expr is a column of the table and nothing else but another name for its type. */
 extern AttrNumber zsvector_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain);

@@ -74,6 +74,8 @@ struct ZsQual
 	struct ZsQual **args;
 };
 
+/* vector_qual_compile.c */
+
 /* The operator with its sides exchanged. */
 extern ZsCompare zsvector_qual_commute(ZsCompare op);
 
@@ -87,6 +89,8 @@ extern ZsQual *zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDo
 /* May a value of domain `have` be compared by a function of domain `wanted`, which becomes the node's? */
 extern bool zsvector_qual_match_domain(ZsDomain have, ZsDomain *wanted);
 
+/* vector_qual_value.c */
+
 /*
  * "value op value", by a function of the domain, of which one is an expression, or both are columns (vector_qual_value.c);
  * NULL if there is no program.
@@ -97,12 +101,16 @@ extern ZsQual *zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompa
 /* An expression that is a condition by its value. */
 extern ZsQual *zsvector_qual_compile_value(TupleDesc desc, Index varno, Node *expr);
 
+/* vector_qual_like.c */
+
 /* LIKE and the like (vector_qual_like.c): the function with these arguments, or NULL. */
 extern ZsQual *zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args,
 										  Oid collation);
 
 /* Does the string at datum match the pattern of LIKE? */
 extern bool zsvector_qual_is_like(const ZsQual *qual, uint64 datum);
+
+/* vector_qual_date.c */
 
 /* A comparison of dates with timestamps, one of them a column and the other a constant; else NULL. */
 extern ZsQual *zsvector_qual_compile_date(TupleDesc desc, Index varno, Oid funcid, List *args);

@@ -21,6 +21,8 @@
 #include "vector_qual.h"
 
 extern const CustomScanMethods zsvector_scan_methods;
+
+/* vector_scan_exec.c */
 extern Node *zsvector_scan_create_state(CustomScan *cscan);
 
 /* ---- expressions without columns in a clause (vector_scan_fold.c) ---- */
