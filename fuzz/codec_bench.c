@@ -2,10 +2,11 @@
  * codec_bench.c
  *	  Bytes and nanoseconds a value.
  *
- * Usage: codec_bench [none|lz4|zstd [level [name]]]; name: only columns that begin so.  "decode" is of values, "forms" of the
- * cheaper forms that vectors have besides.  First one column for each encoding, then columns that follow the rules
- * of TPC-DS store_sales and TPC-H lineitem as their generators state them (tickets of a dozen rows, 4.5 % nulls, money
- * as products of uniform values), then texts.  Times are the best of several rounds over 65,536 rows.
+ * Usage: codec_bench [none|lz4|zstd [level [name]]]; name: only columns that begin so.  "decode" is
+ * of values, "forms" of the cheaper forms that vectors have besides.  First one column for each
+ * encoding, then columns that follow the rules of TPC-DS store_sales and TPC-H lineitem as their
+ * generators state them (tickets of a dozen rows, 4.5 % nulls, money as products of uniform
+ * values), then texts.  Times are the best of several rounds over 65,536 rows.
  */
 #include "codec_gen.h"
 
@@ -48,7 +49,8 @@ describe(const ZsSegmentInfo *info, char *text, size_t size)
 	for (int e = 0; e < ZS_ENC_COUNT; e++)
 	{
 		if (counts[e] > 0 && at < size)
-			at += (size_t) snprintf(text + at, size - at, "%s:%u ", zscodec_encoding_name((ZsEncoding) e), counts[e]);
+			at += (size_t) snprintf(text + at, size - at, "%s:%u ",
+									zscodec_encoding_name((ZsEncoding) e), counts[e]);
 	}
 	if (npacked > 0 && at < size)
 		snprintf(text + at, size - at, "packed:%u", npacked);
@@ -93,8 +95,8 @@ measure(const char *name, const GenColumn *col)
 		t2 = now_ns();
 		for (uint32 v = 0; v < info.nvectors && err == NULL; v++)
 		{
-			err = zscodec_vector_decode(&info, (int) v, buf.data + info.vectors[v].off, info.vectors[v].len,
-										&shared, ZS_FORM_VALUES, out);
+			err = zscodec_vector_decode(&info, (int) v, buf.data + info.vectors[v].off,
+										info.vectors[v].len, &shared, ZS_FORM_VALUES, out);
 			sum += out->values[v];
 		}
 		t3 = now_ns();
@@ -102,15 +104,18 @@ measure(const char *name, const GenColumn *col)
 			err = zscodec_shared_scale(&info, &shared);
 		for (uint32 v = 0; v < info.nvectors && err == NULL; v++)
 		{
-			err = zscodec_vector_decode(&info, (int) v, buf.data + info.vectors[v].off, info.vectors[v].len, &shared,
-										ZS_FORM_CODES | ZS_FORM_SCALED | ZS_FORM_LENGTHS | ZS_FORM_CONST, out);
+			err = zscodec_vector_decode(&info, (int) v, buf.data + info.vectors[v].off,
+										info.vectors[v].len, &shared,
+										ZS_FORM_CODES | ZS_FORM_SCALED | ZS_FORM_LENGTHS |
+										ZS_FORM_CONST, out);
 			sum += out->have;
 		}
 		t4 = now_ns();
 		for (uint32 v = 0; v < info.nvectors && err == NULL; v++)
 		{
-			err = zscodec_vector_decode_one(&info, (int) v, buf.data + info.vectors[v].off, info.vectors[v].len,
-											&shared, (v * 37) % info.vectors[v].nrows, out);
+			err = zscodec_vector_decode_one(&info, (int) v, buf.data + info.vectors[v].off,
+											info.vectors[v].len, &shared,
+											(v * 37) % info.vectors[v].nrows, out);
 		}
 		if (err != NULL)
 		{
@@ -124,8 +129,8 @@ measure(const char *name, const GenColumn *col)
 		one = Min(one, now_ns() - t4);
 	}
 	describe(&info, text, sizeof(text));
-	printf("%-22s %8.3f %7.1f %7.2f %7.2f %8.0f %6.1f  %s\n", name, (double) buf.len / nrows, encode / nrows,
-		   decode / nrows, forms / nrows, one / info.nvectors, open / 1000, text);
+	printf("%-22s %8.3f %7.1f %7.2f %7.2f %8.0f %6.1f  %s\n", name, (double) buf.len / nrows,
+		   encode / nrows, decode / nrows, forms / nrows, one / info.nvectors, open / 1000, text);
 	size = (double) buf.len / nrows;
 	zscodec_shared_free(&shared);
 	zscodec_buf_free(&buf);
@@ -266,14 +271,16 @@ bench_encodings(void)
 		start_column(&col, ZS_KIND_FLOAT8, 8);
 		for (int i = 0; i < ROWS; i++)
 		{
-			double		d = e == 0 ? (double) between(0, 1000000) / 100 : e == 1 ? (double) gen_next(&rnd) * 1.23e-7 :
+			double		d = e == 0 ? (double) between(0, 1000000) / 100 : e == 1 ?
+				(double) gen_next(&rnd) * 1.23e-7 :
 				(double) between(0, 50) / 7;
 			int64		bits;
 
 			memcpy(&bits, &d, 8);
 			add_int(&col, bits);
 		}
-		finish_column(e == 0 ? "float8 decimals" : e == 1 ? "float8 noise" : "float8 51 values", &col);
+		finish_column(e == 0 ? "float8 decimals" : e == 1 ? "float8 noise" : "float8 51 values",
+					  &col);
 	}
 }
 
@@ -295,7 +302,8 @@ bench_store_sales(void)
 	double		total = 0;
 
 	for (int c = 0; c < 23; c++)
-		start_column(&cols[c], c < 11 ? ZS_KIND_INT : ZS_KIND_NUMERIC, c < 11 ? (c == 9 ? 8 : 4) : 0);
+		start_column(&cols[c], c < 11 ? ZS_KIND_INT : ZS_KIND_NUMERIC,
+					 c < 11 ? (c == 9 ? 8 : 4) : 0);
 	for (int i = 0; i < ROWS; i++)
 	{
 		int64		v[23];
@@ -390,8 +398,8 @@ bench_lineitem(void)
 	double		total = 0;
 
 	for (int c = 0; c < 16; c++)
-		start_column(&cols[c], c < 4 || (c >= 10 && c <= 12) ? ZS_KIND_INT : c < 8 ? ZS_KIND_NUMERIC : ZS_KIND_BYTES,
-					 c == 0 ? 8 : 4);
+		start_column(&cols[c], c < 4 || (c >= 10 && c <= 12) ? ZS_KIND_INT : c < 8 ?
+					 ZS_KIND_NUMERIC : ZS_KIND_BYTES, c == 0 ? 8 : 4);
 	for (int i = 0; i < ROWS; i++)
 	{
 		int64		quantity = between(1, 50);
@@ -448,7 +456,8 @@ add_url(GenColumn *col)
 	page = page * page / 60000;
 	h = page * UINT64CONST(0x9E3779B97F4A7C15);
 	len = snprintf(text, sizeof(text), "%s%llu%s%llu", hosts[h % 6], (unsigned long long) (h >> 40),
-				   (h >> 8) & 1 ? ".html?action=details&id=" : "/page_type=photo&state=", (unsigned long long) page);
+				   (h >> 8) & 1 ? ".html?action=details&id=" : "/page_type=photo&state=",
+				   (unsigned long long) page);
 	add_bytes(col, text, (size_t) len);
 }
 
@@ -468,7 +477,8 @@ bench_strings(void)
 			switch (e)
 			{
 				case 0:
-					add_bytes(&col, text, (size_t) snprintf(text, sizeof(text), "Customer#%09d", i));
+					add_bytes(&col, text,
+							  (size_t) snprintf(text, sizeof(text), "Customer#%09d", i));
 					break;
 				case 1:
 					add_url(&col);
@@ -480,12 +490,15 @@ bench_strings(void)
 					add_bytes(&col, noise, 16);
 					break;
 				case 4:
-					add_bytes(&col, text, (size_t) snprintf(text, sizeof(text), "%d.%d@mail%d.example.org",
-															(int) between(0, 99999), (int) between(0, 99), (int) between(1, 9)));
+					add_bytes(&col, text,
+							  (size_t) snprintf(text, sizeof(text), "%d.%d@mail%d.example.org",
+															(int) between(0, 99999),
+												(int) between(0, 99), (int) between(1, 9)));
 					break;
 				case 5:
 					add_bytes(&col, text, (size_t) snprintf(text, sizeof(text), "%016llx%016llx",
-															(unsigned long long) noise[0], (unsigned long long) noise[1]));
+															(unsigned long long) noise[0],
+															(unsigned long long) noise[1]));
 					break;
 				default:
 					if (gen_chance(&rnd, 90))
@@ -494,7 +507,8 @@ bench_strings(void)
 						add_url(&col);
 			}
 		}
-		finish_column((const char *[]) {"Customer#", "url", "comment 200", "uuid", "e-mail", "md5", "url, 90 % empty"}[e], &col);
+		finish_column((const char *[]) {"Customer#", "url", "comment 200", "uuid", "e-mail", "md5",
+										"url, 90 % empty"}[e], &col);
 	}
 }
 
@@ -514,9 +528,11 @@ main(int argc, char **argv)
 	out = malloc(sizeof(ZsVectorOut));
 	zscodec_vector_init(out, &gen_allocator);
 	zscodec_encoder_init(&enc, &gen_allocator);
-	printf("%-22s %8s %7s %7s %7s %8s %6s  encodings of the vectors, %s\n", "", "bytes/", "encode", "decode", "forms", "one", "open",
+	printf("%-22s %8s %7s %7s %7s %8s %6s  encodings of the vectors, %s\n", "", "bytes/", "encode",
+		   "decode", "forms", "one", "open",
 		   zscodec_compression_name(options.compression));
-	printf("%-22s %8s %7s %7s %7s %8s %6s\n", "column", "row", "ns/row", "ns/row", "ns/row", "ns", "us");
+	printf("%-22s %8s %7s %7s %7s %8s %6s\n", "column", "row", "ns/row", "ns/row", "ns/row", "ns",
+		   "us");
 	bench_encodings();
 	store_sales = bench_store_sales();
 	lineitem = bench_lineitem();

@@ -2,9 +2,9 @@
  * codec_forms.c
  *	  Every form of a vector says the same as its values.
  *
- * The values are decoded into one structure and random choices of forms into another, whose arrays were filled with a
- * pattern: what is not wanted must stay as it is.  Valid or not, bytes whose values can be decoded can be
- * in every form, and all forms agree.
+ * The values are decoded into one structure and random choices of forms into another, whose arrays
+ * were filled with a pattern: what is not wanted must stay as it is.  Valid or not, bytes whose
+ * values can be decoded can be in every form, and all forms agree.
  */
 #include "codec_gen.h"
 
@@ -83,7 +83,8 @@ check_row(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 row)
 	{
 		if (((out->have & ZS_FORM_VALUES) && out->values[row] != 0) ||
 			((out->have & ZS_FORM_CODES) && out->codes[row] != 0) ||
-			((out->have & ZS_FORM_SCALED) && (out->scaled[row] != 0 || odd || (!out->same_dscale && out->dscales[row] != 0))) ||
+			((out->have & ZS_FORM_SCALED) &&
+			 (out->scaled[row] != 0 || odd || (!out->same_dscale && out->dscales[row] != 0))) ||
 			((out->have & ZS_FORM_LENGTHS) && (out->lengths[row] != 0 || odd)))
 			return "form of a null";
 		return NULL;
@@ -91,12 +92,14 @@ check_row(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 row)
 	if ((out->have & ZS_FORM_VALUES) && !same_value(info, out->values[row], value))
 		return "value";
 	if ((out->have & ZS_FORM_CODES) &&
-		(out->codes[row] >= shared->ndict || !same_value(info, shared->dict_values[out->codes[row]], value)))
+		(out->codes[row] >= shared->ndict ||
+		 !same_value(info, shared->dict_values[out->codes[row]], value)))
 		return "code";
 	if (out->have & ZS_FORM_SCALED)
 	{
 		if (odd ? out->scaled[row] != 0 :
-			!same_numeric(info, value, out->scaled[row], out->scale, out->same_dscale ? out->scale : out->dscales[row]))
+			!same_numeric(info, value, out->scaled[row], out->scale,
+						  out->same_dscale ? out->scale : out->dscales[row]))
 			return "scaled integer";
 		if (out->has_ext && values->isext[row] && !odd)
 			return "overflow pointer as an integer";
@@ -109,7 +112,8 @@ check_row(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 row)
 	{
 		if (!same_value(info, out->constant, value))
 			return "constant";
-		if (out->has_const_scaled && !same_numeric(info, value, out->const_scaled, out->scale, out->scale))
+		if (out->has_const_scaled && !same_numeric(info, value, out->const_scaled, out->scale,
+												   out->scale))
 			return "constant as an integer";
 		if (info->kind == ZS_KIND_BYTES && out->const_length != contents(info, value, &bytes))
 			return "length of the constant";
@@ -121,13 +125,17 @@ check_row(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 row)
 static const char *
 check_untouched(void)
 {
-	if ((out->have & ZS_FORM_VALUES) == 0 && memcmp(out->values, pattern->values, sizeof(out->values)) != 0)
+	if ((out->have & ZS_FORM_VALUES) == 0 &&
+		memcmp(out->values, pattern->values, sizeof(out->values)) != 0)
 		return "values were touched";
-	if ((out->have & ZS_FORM_CODES) == 0 && memcmp(out->codes, pattern->codes, sizeof(out->codes)) != 0)
+	if ((out->have & ZS_FORM_CODES) == 0 &&
+		memcmp(out->codes, pattern->codes, sizeof(out->codes)) != 0)
 		return "codes were touched";
-	if ((out->have & ZS_FORM_SCALED) == 0 && memcmp(out->scaled, pattern->scaled, sizeof(out->scaled)) != 0)
+	if ((out->have & ZS_FORM_SCALED) == 0 &&
+		memcmp(out->scaled, pattern->scaled, sizeof(out->scaled)) != 0)
 		return "scaled integers were touched";
-	if ((out->have & ZS_FORM_LENGTHS) == 0 && memcmp(out->lengths, pattern->lengths, sizeof(out->lengths)) != 0)
+	if ((out->have & ZS_FORM_LENGTHS) == 0 &&
+		memcmp(out->lengths, pattern->lengths, sizeof(out->lengths)) != 0)
 		return "lengths were touched";
 	return NULL;
 }
@@ -206,7 +214,8 @@ gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 
 
 	/* the rest by another call */
 	want = out->have;
-	if ((err = zscodec_vector_decode(info, vecno, bytes, len, shared, (uint32) gen_below(r, 64) & ~want, out)) != NULL)
+	if ((err = zscodec_vector_decode(info, vecno, bytes, len, shared,
+									 (uint32) gen_below(r, 64) & ~want, out)) != NULL)
 		return err;
 	*have |= out->have;
 	out->have |= want;

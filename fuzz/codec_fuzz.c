@@ -2,10 +2,11 @@
  * codec_fuzz.c
  *	  Broken bytes give reasons, never a crash, an over-read, an endless loop or a huge allocation.
  *
- * Usage: codec_fuzz [iterations [seed]].  Valid segments are mutated (bits, bytes, words, stretches, cuts) and decoded
- * completely.  Half of the mutations hit a vector or the shared area, where the checks of the head do not stop
- * them.  Compressed vectors are mutated only as such; ZS_COMPRESSION_NONE segments reach the inner decoders.
- * With -DZS_LIBFUZZER the input comes from libFuzzer instead.
+ * Usage: codec_fuzz [iterations [seed]].  Valid segments are mutated (bits, bytes, words,
+ * stretches, cuts) and decoded completely.  Half of the mutations hit a vector or the shared area,
+ * where the checks of the head do not stop them.  Compressed vectors are mutated only as such;
+ * ZS_COMPRESSION_NONE segments reach the inner decoders.  With -DZS_LIBFUZZER the input comes from
+ * libFuzzer instead.
  */
 #include "codec_gen.h"
 
@@ -74,7 +75,8 @@ decode_everything(const uint8 *bytes, size_t len, size_t head)
 			break;
 		copy = malloc(vi->len > 0 ? vi->len : 1);
 		memcpy(copy, bytes + vi->off, vi->len);
-		if (zscodec_vector_decode(&info, (int) v, copy, vi->len, have_shared ? &shared : NULL, ZS_FORM_VALUES, out) == NULL)
+		if (zscodec_vector_decode(&info, (int) v, copy, vi->len, have_shared ? &shared : NULL,
+								  ZS_FORM_VALUES, out) == NULL)
 		{
 			for (uint32 row = 0; row < out->nrows; row++)
 				sum += touch_row(&info, row);
@@ -84,11 +86,12 @@ decode_everything(const uint8 *bytes, size_t len, size_t head)
 			if (zscodec_vector_decode_one(&info, (int) v, copy, vi->len, &shared, row, out) == NULL)
 				sum += touch_row(&info, row);
 		}
-		err = gen_check_forms(&r, &info, (int) v, copy, vi->len, have_shared ? &shared : NULL, &have);
+		err = gen_check_forms(&r, &info, (int) v, copy, vi->len, have_shared ? &shared : NULL,
+							  &have);
 		if (err != NULL)
 		{
-			fprintf(stderr, "not ok: forms of a vector of kind %d, encoding %s: %s\n", (int) info.kind,
-					zscodec_encoding_name((ZsEncoding) vi->encoding), err);
+			fprintf(stderr, "not ok: forms of a vector of kind %d, encoding %s: %s\n",
+					(int) info.kind, zscodec_encoding_name((ZsEncoding) vi->encoding), err);
 			abort();
 		}
 		free(copy);
@@ -119,7 +122,8 @@ LLVMFuzzerTestOneInput(const uint8 *data, size_t size)
 static void
 mutate(GenRandom *r, uint8 *bytes, size_t from, size_t to)
 {
-	static const uint8 interesting[] = {0, 1, 2, 0x0F, 0x10, 0x3F, 0x40, 0x7F, 0x80, 0x81, 0xC0, 0xFE, 0xFF};
+	static const uint8 interesting[] = {0, 1, 2, 0x0F, 0x10, 0x3F, 0x40, 0x7F, 0x80, 0x81, 0xC0,
+										0xFE, 0xFF};
 	size_t		at = from + gen_below(r, to - from);
 	size_t		n = 1 + gen_below(r, 8);
 
@@ -149,7 +153,8 @@ static void
 fuzz_segment(GenRandom *r, ZsEncoder *enc, uint64 nmutations, uint64 *sum)
 {
 	static const uint32 sizes[] = {1, 5, 40, 200, 1000, 1024, 1030, 2500};
-	ZsEncodeOptions options = {gen_chance(r, 60) ? ZS_COMPRESSION_NONE : (ZsCompression) gen_below(r, 3), 0};
+	ZsEncodeOptions options = {gen_chance(r, 60) ? ZS_COMPRESSION_NONE :
+							   (ZsCompression) gen_below(r, 3), 0};
 	GenColumn	col;
 	ZsCodecBuf	buf;
 	ZsSegmentInfo info;
@@ -250,7 +255,8 @@ main(int argc, char **argv)
 		fprintf(stderr, "not ok: %zu bytes not given back\n", gen_allocated);
 		return 1;
 	}
-	printf("ok: %llu mutations, checksum %llx\n", (unsigned long long) done, (unsigned long long) sum);
+	printf("ok: %llu mutations, checksum %llx\n", (unsigned long long) done,
+		   (unsigned long long) sum);
 	return 0;
 }
 

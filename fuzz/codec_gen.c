@@ -104,7 +104,8 @@ gen_numeric(__int128 value, int scale, int dscale, uint8 *out)
 	}
 	if (dscale <= 0x3F && weight >= -64 && weight <= 63)
 	{
-		header = (uint16) (0x8000 | (negative ? 0x2000 : 0) | (dscale << 7) | (weight < 0 ? 0x40 : 0) | (weight & 0x3F));
+		header = (uint16) (0x8000 | (negative ? 0x2000 : 0) | (dscale << 7) |
+						   (weight < 0 ? 0x40 : 0) | (weight & 0x3F));
 		memcpy(out, &header, 2);
 		memcpy(out + 2, &digits[first], 2 * (last - first));
 		return 2 + 2 * (size_t) (last - first);
@@ -178,7 +179,8 @@ gen_ints(GenRandom *r, uint32 nrows, int bits, GenColumn *col)
 			case 7:				/* extremes */
 				v = (uint64[])
 				{
-					0, 1, (uint64) -1, (uint64) PG_INT64_MIN, (uint64) PG_INT64_MAX, 127, 128, (uint64) -128,
+					0, 1, (uint64) -1, (uint64) PG_INT64_MIN, (uint64) PG_INT64_MAX, 127, 128,
+					(uint64) -128,
 						0x7FFFFFFF, 0x80000000
 				}[gen_below(r, 10)];
 				break;
@@ -216,15 +218,18 @@ gen_floats(GenRandom *r, uint32 nrows, ZsValueKind kind, GenColumn *col)
 	int			scale = (int) gen_below(r, 8);
 	double		divisor = 1;
 	static const uint64 specials[] = {
-		0, UINT64CONST(0x8000000000000000), UINT64CONST(0x7FF0000000000000), UINT64CONST(0xFFF0000000000000),
-		UINT64CONST(0x7FF8000000000000), UINT64CONST(0xFFF8000000000001), UINT64CONST(0x7FF0000000000001), 1,
+		0, UINT64CONST(0x8000000000000000), UINT64CONST(0x7FF0000000000000),
+		UINT64CONST(0xFFF0000000000000),
+		UINT64CONST(0x7FF8000000000000), UINT64CONST(0xFFF8000000000001),
+		UINT64CONST(0x7FF0000000000001), 1,
 		UINT64CONST(0x7FEFFFFFFFFFFFFF)
 	};
 	static const uint32 specials4[] = {
 		0, 0x80000000, 0x7F800000, 0xFF800000, 0x7FC00000, 0xFFC00001, 0x7F800001, 1, 0x7F7FFFFF
 	};
 
-	snprintf(col->what, sizeof(col->what), "float%d, pattern %d", kind == ZS_KIND_FLOAT4 ? 4 : 8, pattern);
+	snprintf(col->what, sizeof(col->what), "float%d, pattern %d", kind == ZS_KIND_FLOAT4 ? 4 : 8,
+			 pattern);
 	col->ints = xmalloc(nrows * sizeof(int64));
 	col->in.ints = col->ints;
 	for (int i = 0; i < scale; i++)
@@ -331,7 +336,8 @@ gen_one_string(GenRandom *r, int pattern, size_t width, uint64 salt, GenColumn *
 	switch (pattern)
 	{
 		case 0:					/* few values */
-			len = (size_t) snprintf(text, sizeof(text), "value %d", (int) ((salt + gen_below(r, 20)) % 97));
+			len = (size_t) snprintf(text, sizeof(text), "value %d",
+									(int) ((salt + gen_below(r, 20)) % 97));
 			gen_append(col, text, width ? 0 : len);
 			break;
 		case 1:					/* words */
@@ -368,11 +374,12 @@ gen_one_string(GenRandom *r, int pattern, size_t width, uint64 salt, GenColumn *
 			{
 				uint64		v = (salt + gen_below(r, 300)) * UINT64CONST(0x9E3779B97F4A7C15);
 
-				len = (size_t) snprintf(text, sizeof(text), "/page/%llu/%llu.html", (unsigned long long) (v >> 50),
-										(unsigned long long) v);
+				len = (size_t) snprintf(text, sizeof(text), "/page/%llu/%llu.html",
+										(unsigned long long) (v >> 50), (unsigned long long) v);
 			}
 			else
-				len = (size_t) snprintf(text, sizeof(text), "/visit/%llu", (unsigned long long) gen_next(r));
+				len = (size_t) snprintf(text, sizeof(text), "/visit/%llu",
+										(unsigned long long) gen_next(r));
 			gen_append(col, text, width ? 0 : len);
 			break;
 		case 8:					/* text that has no end of different words */
@@ -392,8 +399,10 @@ gen_one_string(GenRandom *r, int pattern, size_t width, uint64 salt, GenColumn *
 			break;
 		case 10:				/* long text, half of which repeats anywhere */
 			{
-				static const char *const syllables[] = {"ka", "ro", "mi ", "tul", "es", "an ", "vi", "po", "de ", "qua", "zh", "ym "};
-				GenRandom	text_random = {salt + gen_below(r, gen_chance(r, 60) ? 400 : UINT64CONST(1) << 40)};
+				static const char *const syllables[] = {"ka", "ro", "mi ", "tul", "es", "an ", "vi",
+														"po", "de ", "qua", "zh", "ym "};
+				GenRandom	text_random =
+					{salt + gen_below(r, gen_chance(r, 60) ? 400 : UINT64CONST(1) << 40)};
 
 				for (int i = 20 + (int) gen_below(&text_random, 60); i > 0 && !width; i--)
 				{
@@ -416,7 +425,8 @@ gen_one_string(GenRandom *r, int pattern, size_t width, uint64 salt, GenColumn *
 	if (width > 0)
 	{
 		for (size_t i = 0; i < width; i++)
-			buf[0] = (uint8) (pattern == 5 ? i : pattern == 0 ? (salt >> (i & 63)) + gen_below(r, 2) * (i == 0) :
+			buf[0] = (uint8) (pattern == 5 ? i : pattern == 0 ? (salt >> (i & 63)) +
+							  gen_below(r, 2) * (i == 0) :
 							  pattern < 3 ? gen_below(r, 3) : gen_next(r)),
 				gen_append(col, buf, 1);
 	}
@@ -429,11 +439,13 @@ gen_strings(GenRandom *r, ZsValueKind kind, uint32 nrows, GenColumn *col)
 {
 	int			pattern = gen_long_texts ? 10 : (int) gen_below(r, kind == ZS_KIND_BYTES ? 11 : 10);
 	int			scale = (int) gen_below(r, gen_chance(r, 80) ? 6 : 20);
-	int			ext_percent = kind != ZS_KIND_FIXED && gen_chance(r, 20) ? (int) gen_below(r, 100) + 1 : 0;
+	int			ext_percent = kind != ZS_KIND_FIXED &&
+		gen_chance(r, 20) ? (int) gen_below(r, 100) + 1 : 0;
 	uint64		salt = gen_next(r);
 
 	gen_long_texts = false;
-	snprintf(col->what, sizeof(col->what), "kind %d, pattern %d, scale %d, width %d, overflow %d %%",
+	snprintf(col->what, sizeof(col->what),
+			 "kind %d, pattern %d, scale %d, width %d, overflow %d %%",
 			 (int) kind, pattern, scale, col->in.width, ext_percent);
 	col->offsets = xmalloc((nrows + 1) * sizeof(uint64));
 	col->bytes = xmalloc(1);
@@ -463,7 +475,8 @@ gen_strings(GenRandom *r, ZsValueKind kind, uint32 nrows, GenColumn *col)
 		else if (kind == ZS_KIND_NUMERIC)
 			gen_one_numeric(r, pattern, scale, col);
 		else
-			gen_one_string(r, pattern, kind == ZS_KIND_FIXED ? (size_t) col->in.width : 0, salt, col);
+			gen_one_string(r, pattern, kind == ZS_KIND_FIXED ? (size_t) col->in.width : 0, salt,
+						   col);
 	}
 	/* No room behind the last byte, so that reading on is noticed. */
 	if (col->offsets[nrows] > 0)

@@ -1,6 +1,7 @@
 /*
  * codec_gen.h
- *	  Random and adversarial columns for the codec's tests: seeded, so that a failure can be repeated.
+ *	  Random and adversarial columns for the codec's tests: seeded, so that a failure can be
+ *	  repeated.
  */
 #ifndef CODEC_GEN_H
 #define CODEC_GEN_H
@@ -56,7 +57,8 @@ extern const ZsAllocator gen_allocator;
 extern size_t gen_allocated;	/* bytes in use */
 extern size_t gen_largest;		/* largest request */
 
-extern bool gen_long_texts;		/* the next column of strings is one for which dictionaries are coded */
+extern bool gen_long_texts;		/* the next column of strings is one for which dictionaries are
+								 * coded */
 
 extern void gen_column(GenRandom *r, ZsValueKind kind, uint32 nrows, GenColumn *col);
 extern void gen_column_free(GenColumn *col);
@@ -66,11 +68,12 @@ extern void gen_append(GenColumn *col, const void *bytes, size_t len);
 extern size_t gen_numeric(__int128 value, int scale, int dscale, uint8 *out);
 
 /*
- * Decodes a vector in random forms and compares them with its values: NULL, or what is wrong.  *have: the forms
- * that were there.  (codec_forms.c)
+ * Decodes a vector in random forms and compares them with its values: NULL, or what is wrong.
+ * *have: the forms that were there.  (codec_forms.c)
  */
-extern const char *gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 *bytes, size_t len,
-								   const ZsSharedState *shared, uint32 *have);
+extern const char *gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno,
+								   const uint8 *bytes, size_t len, const ZsSharedState *shared,
+								   uint32 *have);
 extern void gen_free_forms(void);
 
 #endif							/* CODEC_GEN_H */

@@ -2,9 +2,9 @@
  * codec_roundtrip.c
  *	  What goes into the codec comes out, bit for bit.
  *
- * Usage: codec_roundtrip [columns [seed]].  Random and adversarial columns of every kind are encoded with every
- * compression, decoded whole and value by value, and compared; zone maps must bound the values, memory must
- * all be given back.
+ * Usage: codec_roundtrip [columns [seed]].  Random and adversarial columns of every kind are
+ * encoded with every compression, decoded whole and value by value, and compared; zone maps must
+ * bound the values, memory must all be given back.
  */
 #include "codec_gen.h"
 
@@ -68,12 +68,15 @@ check_value(const GenColumn *col, uint32 row, const ZsVectorOut *out, uint32 idx
 		CHECK(header == (len + 1 <= 127 ? 1 : 4) || (in->kind == ZS_KIND_NUMERIC && header == 4),
 			  "row %u: header size", row);
 		CHECK(header == 1 || out->values[idx] % 4 == 0, "row %u: alignment", row);
-		CHECK(total == len + header, "row %u: length %u instead of %llu", row, total, (unsigned long long) len);
+		CHECK(total == len + header, "row %u: length %u instead of %llu", row, total,
+			  (unsigned long long) len);
 		p += header;
-		CHECK(!out->has_ext || out->isext[idx] == (in->isext != NULL && in->isext[row]), "row %u: overflow flag", row);
+		CHECK(!out->has_ext || out->isext[idx] == (in->isext != NULL && in->isext[row]),
+			  "row %u: overflow flag", row);
 		CHECK(out->has_ext || in->isext == NULL || !in->isext[row], "row %u: overflow flag", row);
 	}
-	CHECK(len == 0 || memcmp(p, in->bytes + in->offsets[row], len) == 0, "row %u: bytes differ", row);
+	CHECK(len == 0 || memcmp(p, in->bytes + in->offsets[row], len) == 0, "row %u: bytes differ",
+		  row);
 }
 
 /* Does the zone map bound the value? */
@@ -102,8 +105,9 @@ check_zone(const GenColumn *col, uint32 row, const ZsVectorInfo *vi)
 			lower = upper = zscodec_zone_from_float8(d);
 			break;
 		case ZS_KIND_NUMERIC:
-			CHECK(zscodec_zone_from_numeric(in->bytes + in->offsets[row], in->offsets[row + 1] - in->offsets[row],
-											&lower, &upper), "row %u: numeric has no image", row);
+			CHECK(zscodec_zone_from_numeric(in->bytes + in->offsets[row],
+											in->offsets[row + 1] - in->offsets[row], &lower,
+											&upper), "row %u: numeric has no image", row);
 			break;
 		default:
 			lower = upper = zscodec_zone_from_bytes(in->bytes + in->offsets[row],
@@ -113,7 +117,10 @@ check_zone(const GenColumn *col, uint32 row, const ZsVectorInfo *vi)
 	CHECK(vi->zone_min <= upper && lower <= vi->zone_max, "row %u: zone map", row);
 }
 
-/* Codes must ascend with the values where the dictionary says so, and integers must be near the zone map's images. */
+/*
+ * Codes must ascend with the values where the dictionary says so, and integers must be near the
+ * zone map's images.
+ */
 static void
 check_extras(const GenColumn *col, const ZsVectorOut *out, const ZsSharedState *shared)
 {
@@ -123,22 +130,27 @@ check_extras(const GenColumn *col, const ZsVectorOut *out, const ZsSharedState *
 			continue;
 		if (out->have & ZS_FORM_CODES)
 		{
-			CHECK(out->codes[i] < shared->ndict && shared->dict_values[out->codes[i]] == out->values[i], "code of %u", i);
+			CHECK(out->codes[i] < shared->ndict &&
+				  shared->dict_values[out->codes[i]] == out->values[i], "code of %u", i);
 			if (shared->dict_sorted && out->codes[i] > 0 && col->in.kind < ZS_KIND_NUMERIC)
-				CHECK((int64) shared->dict_values[out->codes[i] - 1] < (int64) out->values[i], "order of code %u", i);
+				CHECK((int64) shared->dict_values[out->codes[i] - 1] < (int64) out->values[i],
+					  "order of code %u", i);
 		}
 		if ((out->have & ZS_FORM_SCALED) && !(out->has_odd && (out->odd[i / 64] >> (i % 64)) & 1))
 		{
 			const uint8 *p = (const uint8 *) (uintptr_t) out->values[i];
 			int64		lower;
 			int64		upper;
-			int64		image = zscodec_zone_from_float8((double) out->scaled[i] / pow(10, out->scale));
+			int64		image = zscodec_zone_from_float8((double) out->scaled[i] / pow(10,
+																					   out->scale));
 
 			uint32		total;
 
 			memcpy(&total, p, sizeof(total));
-			CHECK((*p & 1) ? zscodec_zone_from_numeric(p + 1, (size_t) (*p >> 1) - 1, &lower, &upper) :
-				  zscodec_zone_from_numeric(p + 4, (size_t) (total >> 2) - 4, &lower, &upper), "numeric %u", i);
+			CHECK((*p & 1) ? zscodec_zone_from_numeric(p + 1, (size_t) (*p >> 1) - 1, &lower,
+													   &upper) :
+				  zscodec_zone_from_numeric(p + 4, (size_t) (total >> 2) - 4, &lower, &upper),
+				  "numeric %u", i);
 			CHECK(lower <= image && image <= upper, "scaled integer of %u", i);
 		}
 	}
@@ -174,7 +186,8 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 	current_step = "open";
 	err = zscodec_segment_open(buf.data, buf.len, &info);
 	CHECK(err == NULL, "%s", err);
-	CHECK(info.nrows == col->in.nrows && info.kind == col->in.kind && info.stored_size == buf.len, "info");
+	CHECK(info.nrows == col->in.nrows && info.kind == col->in.kind && info.stored_size == buf.len,
+		  "info");
 	bytes = exact_copy(buf.data + info.shared_off, info.shared_len);
 	err = zscodec_shared_open(&info, bytes, info.shared_len, &shared);
 	free(bytes);
@@ -195,8 +208,10 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 		ncompressed += vi->compression != 0;
 		bytes = exact_copy(buf.data + vi->off, vi->len);
 		current_step = zscodec_encoding_name((ZsEncoding) vi->encoding);
-		err = zscodec_vector_decode(&info, (int) v, bytes, vi->len, vi->needs_shared ? &shared : NULL,
-									gen_chance(r, 50) ? ZS_FORM_VALUES : ZS_FORM_VALUES | ZS_FORM_CODES | ZS_FORM_SCALED, out);
+		err = zscodec_vector_decode(&info, (int) v, bytes, vi->len,
+									vi->needs_shared ? &shared : NULL,
+									gen_chance(r, 50) ? ZS_FORM_VALUES : ZS_FORM_VALUES |
+									ZS_FORM_CODES | ZS_FORM_SCALED, out);
 		CHECK(err == NULL, "vector %u: %s", v, err);
 		CHECK(out->nrows == vi->nrows, "vector %u: rows", v);
 		for (uint32 i = 0; i < out->nrows; i++)
@@ -209,14 +224,16 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 		{
 			uint32		have;
 
-			err = gen_check_forms(r, &info, (int) v, bytes, vi->len, vi->needs_shared ? &shared : NULL, &have);
+			err = gen_check_forms(r, &info, (int) v, bytes, vi->len,
+								  vi->needs_shared ? &shared : NULL, &have);
 			CHECK(err == NULL, "vector %u, forms: %s", v, err);
 			for (int f = 0; f < 6; f++)
 				nforms[f] += (have >> f) & 1;
 		}
 		for (int n = 0; n < 12; n++)
 		{
-			uint32		idx = n == 0 ? 0 : n == 1 ? vi->nrows - 1u : (uint32) gen_below(r, vi->nrows);
+			uint32		idx = n == 0 ? 0 : n == 1 ? vi->nrows - 1u :
+				(uint32) gen_below(r, vi->nrows);
 
 			err = zscodec_vector_decode_one(&info, (int) v, bytes, vi->len, &shared, idx, out);
 			CHECK(err == NULL, "vector %u, one: %s", v, err);
@@ -251,8 +268,8 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 }
 
 /*
- * The numerics of a column as integers, as many rows as have one scale from the first on.  The result lives in ints,
- * which has room for all rows.
+ * The numerics of a column as integers, as many rows as have one scale from the first on.  The
+ * result lives in ints, which has room for all rows.
  */
 static bool
 numerics_as_ints(const GenColumn *col, int64 *ints, ZsColumnInput *in)
@@ -272,7 +289,8 @@ numerics_as_ints(const GenColumn *col, int64 *ints, ZsColumnInput *in)
 		if (col->in.isnull != NULL && col->in.isnull[n])
 			continue;
 		if ((col->in.isext != NULL && col->in.isext[n]) ||
-			!zscodec_numeric_to_int(col->in.bytes + off, len, &s, &ints[n]) || (scale >= 0 && s != scale))
+			!zscodec_numeric_to_int(col->in.bytes + off, len, &s, &ints[n]) ||
+			(scale >= 0 && s != scale))
 			break;
 		scale = s;
 		CHECK(zscodec_numeric_from_int(ints[n], s, payload) == len &&
@@ -300,9 +318,11 @@ check_numeric_images(GenRandom *r)
 		size_t		len = gen_numeric(value, scale, scale, payload);
 		int64		lower;
 		int64		upper;
-		int64		image = zscodec_zone_from_float8((double) ((long double) value / powl(10.0L, scale)));
+		int64		image = zscodec_zone_from_float8((double) ((long double) value / powl(10.0L,
+																						  scale)));
 
-		if (!zscodec_zone_from_numeric(payload, len, &lower, &upper) || lower > image || upper < image)
+		if (!zscodec_zone_from_numeric(payload, len, &lower, &upper) || lower > image ||
+			upper < image)
 		{
 			fprintf(stderr, "not ok: image of %lld, scale %d\n", (long long) value, scale);
 			abort();
@@ -311,8 +331,8 @@ check_numeric_images(GenRandom *r)
 }
 
 /*
- * zscodec_numerics_to_ints() against its plain sister: what it accepts must be the same, and it must accept
- * all numerics below 10^8 of its scale.  Some bits are wrong in every fourth.
+ * zscodec_numerics_to_ints() against its plain sister: what it accepts must be the same, and it
+ * must accept all numerics below 10^8 of its scale.  Some bits are wrong in every fourth.
  */
 static void
 check_memory_images(GenRandom *r)
@@ -364,14 +384,18 @@ main(int argc, char **argv)
 	{
 		GenRandom	r = {current_seed = seed + (uint64) c};
 		GenColumn	col;
-		static const uint32 sizes[] = {1, 2, 3, 15, 63, 64, 65, 100, 1000, 1023, 1024, 1025, 2048, 3000, 8000};
-		uint32		nrows = gen_chance(&r, 1) ? 20000 + (uint32) gen_below(&r, 45537) : sizes[gen_below(&r, 15)];
-		ZsEncodeOptions options = {(ZsCompression) gen_below(&r, 3), gen_chance(&r, 90) ? 0 : (int) gen_below(&r, 10)};
+		static const uint32 sizes[] = {1, 2, 3, 15, 63, 64, 65, 100, 1000, 1023, 1024, 1025, 2048,
+									   3000, 8000};
+		uint32		nrows = gen_chance(&r, 1) ? 20000 + (uint32) gen_below(&r, 45537) :
+			sizes[gen_below(&r, 15)];
+		ZsEncodeOptions options = {(ZsCompression) gen_below(&r, 3),
+								   gen_chance(&r, 90) ? 0 : (int) gen_below(&r, 10)};
 
 		gen_long_texts = gen_chance(&r, 2);
 		if (gen_long_texts)
 			nrows = 3000 + (uint32) gen_below(&r, 6000);
-		gen_column(&r, gen_long_texts ? ZS_KIND_BYTES : (ZsValueKind) (1 + gen_below(&r, 6)), nrows, &col);
+		gen_column(&r, gen_long_texts ? ZS_KIND_BYTES : (ZsValueKind) (1 + gen_below(&r, 6)), nrows,
+				   &col);
 		/* a hint that is mostly wrong here must do no harm */
 		col.in.continues = gen_chance(&r, 50);
 		current = &col;
@@ -404,9 +428,11 @@ main(int argc, char **argv)
 	for (int e = 1; e < ZS_ENC_COUNT; e++)
 		printf(" %s %llu", zscodec_encoding_name((ZsEncoding) e), (unsigned long long) counts[e]);
 	printf("; compressed %llu; columns of numerics as integers %llu; values from parts %llu",
-		   (unsigned long long) ncompressed, (unsigned long long) nnumeric_ints, (unsigned long long) nparts);
+		   (unsigned long long) ncompressed, (unsigned long long) nnumeric_ints,
+		   (unsigned long long) nparts);
 	printf("; segments of version 2 %llu", (unsigned long long) nversion2);
-	printf("; with codes %llu, integers %llu, lengths %llu, constants %llu\n", (unsigned long long) nforms[2],
-		   (unsigned long long) nforms[3], (unsigned long long) nforms[4], (unsigned long long) nforms[5]);
+	printf("; with codes %llu, integers %llu, lengths %llu, constants %llu\n",
+		   (unsigned long long) nforms[2], (unsigned long long) nforms[3],
+		   (unsigned long long) nforms[4], (unsigned long long) nforms[5]);
 	return 0;
 }

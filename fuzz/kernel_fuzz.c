@@ -2,7 +2,8 @@
  * kernel_fuzz.c
  *	  Kernels against the plainest loops that say the same.
  *
- * Usage: kernel_fuzz [rounds [seed]].  Random and extreme values, all lengths, all kinds of selections.
+ * Usage: kernel_fuzz [rounds [seed]].  Random and extreme values, all lengths, all kinds of
+ * selections.
  */
 #include "zs_kernel.h"
 
@@ -48,7 +49,8 @@ random_value(int kind)
 			return (int32) next_random();
 		case 3:
 			/* about where sums go another way */
-			return (int64) (next_random() % 5) - 2 + (next_random() % 2 ? 1 : -1) * (INT64CONST(1) << (51 + next_random() % 3));
+			return (int64) (next_random() % 5) - 2 + (next_random() % 2 ? 1 : -1) *
+				(INT64CONST(1) << (51 + next_random() % 3));
 		default:
 			return extremes[next_random() % lengthof(extremes)];
 	}
@@ -142,7 +144,10 @@ in_width(__int128 value, int width)
 	return value >= -limit && value < limit;
 }
 
-/* A value as vectors have them for integers of so many bytes; at rows that nobody selected anything may stand. */
+/*
+ * A value as vectors have them for integers of so many bytes; at rows that nobody selected anything
+ * may stand.
+ */
 static int64
 random_int(int width, bool selected)
 {
@@ -155,7 +160,8 @@ random_int(int width, bool selected)
 
 /* What a kernel gave for the selected rows against ok and expected. */
 static void
-check_result(bool got_ok, const int64 *got, const uint64 *sel, uint32 n, const bool *ok, const __int128 *expected)
+check_result(bool got_ok, const int64 *got, const uint64 *sel, uint32 n, const bool *ok,
+			 const __int128 *expected)
 {
 	bool		all_ok = true;
 
@@ -285,7 +291,8 @@ static bool
 float_is_right(int op, double x, double y, double r)
 {
 	if (op == ZS_ARITH_DIV)
-		return !(y == 0 && !isnan(x)) && !(isinf(r) && !isinf(x)) && !(r == 0 && x != 0 && !isinf(y));
+		return !(y == 0 && !isnan(x)) && !(isinf(r) && !isinf(x)) &&
+			!(r == 0 && x != 0 && !isinf(y));
 	if (isinf(r) && !isinf(x) && !isinf(y))
 		return false;
 	return op != ZS_ARITH_MUL || !(r == 0 && x != 0 && y != 0);
@@ -306,8 +313,10 @@ check_floats(uint32 n, const uint64 *sel)
 		for (uint32 i = 0; i < n; i++)
 		{
 			bool		selected = zskernel_bits_get(sel, i);
-			double		x = small && selected ? (double) (next_random() % 1000) / 8 - 60 : random_float();
-			double		y = small && selected ? (double) (next_random() % 1000) / 8 + 1 : random_float();
+			double		x = small && selected ? (double) (next_random() % 1000) / 8 - 60 :
+				random_float();
+			double		y = small && selected ? (double) (next_random() % 1000) / 8 + 1 :
+				random_float();
 
 			a[i] = width == 8 ? pattern8(x) : pattern4((float) x);
 			b[i] = width == 8 ? pattern8(y) : pattern4((float) y);
@@ -344,7 +353,8 @@ check_floats(uint32 n, const uint64 *sel)
 				/* there are many NaNs */
 				for (uint32 i = 0; i < n; i++)
 				{
-					if (width == 8 ? isnan(zskernel_float8(out[i])) : isnan(zskernel_float4(out[i])))
+					if (width == 8 ? isnan(zskernel_float8(out[i])) :
+						isnan(zskernel_float4(out[i])))
 						out[i] = 0;
 				}
 				check_result(result, out, sel, n, ok, expected);
@@ -354,14 +364,17 @@ check_floats(uint32 n, const uint64 *sel)
 		zskernel_flip_sign(width, true, a, n, b);
 		for (uint32 i = 0; i < n; i++)
 		{
-			CHECK(out[i] == (width == 8 ? pattern8(-zskernel_float8(a[i])) : pattern4(-zskernel_float4(a[i]))));
-			CHECK(b[i] == (width == 8 ? pattern8(fabs(zskernel_float8(a[i]))) : pattern4(fabsf(zskernel_float4(a[i])))));
+			CHECK(out[i] == (width == 8 ? pattern8(-zskernel_float8(a[i])) :
+							 pattern4(-zskernel_float4(a[i]))));
+			CHECK(b[i] == (width == 8 ? pattern8(fabs(zskernel_float8(a[i]))) :
+						   pattern4(fabsf(zskernel_float4(a[i])))));
 		}
 		if (width == 4)
 		{
 			zskernel_float8_from_float4(a, n, out);
 			for (uint32 i = 0; i < n; i++)
-				CHECK(isnan(zskernel_float4(a[i])) || out[i] == pattern8((double) zskernel_float4(a[i])));
+				CHECK(isnan(zskernel_float4(a[i])) ||
+					  out[i] == pattern8((double) zskernel_float4(a[i])));
 		}
 	}
 	for (uint32 i = 0; i < n; i++)
@@ -399,7 +412,10 @@ days_of_month(int year, int month)
 	return days[month - 1] + (month == 2 && leap);
 }
 
-/* Walks through all days of the calendar that the kernels know, and remembers where what they are in began. */
+/*
+ * Walks through all days of the calendar that the kernels know, and remembers where what they are
+ * in began.
+ */
 static void
 check_calendar(void)
 {
@@ -489,7 +505,8 @@ check_calendar(void)
 static void
 check_times(uint32 n)
 {
-	static const int64 units[] = {1, 1000, 1000000, 60000000, INT64CONST(3600000000), INT64CONST(86400000000), 7};
+	static const int64 units[] = {1, 1000, 1000000, 60000000, INT64CONST(3600000000),
+								  INT64CONST(86400000000), 7};
 	static int64 a[ZS_KERNEL_ROWS];
 	static int64 out[ZS_KERNEL_ROWS];
 	int64		unit = units[next_random() % lengthof(units)];
@@ -503,7 +520,8 @@ check_times(uint32 n)
 	zskernel_part_of_int64(a, unit, modulus, n, out);
 	for (uint32 i = 0; i < n; i++)
 	{
-		__int128	count = ((__int128) a[i] + ((__int128) unit << 64)) / unit - ((__int128) 1 << 64);
+		__int128	count = ((__int128) a[i] + ((__int128) unit << 64)) / unit -
+			((__int128) 1 << 64);
 
 		CHECK(out[i] >= 0 && out[i] < modulus && (count - out[i]) % modulus == 0);
 	}
@@ -577,7 +595,8 @@ one_round(void)
 	uint8		table[300];
 	uint64		bits[ZS_KERNEL_WORDS];
 	uint64		sel[ZS_KERNEL_WORDS];
-	uint32		n = next_random() % 4 == 0 ? ZS_KERNEL_ROWS : (uint32) (next_random() % (ZS_KERNEL_ROWS + 1));
+	uint32		n = next_random() % 4 == 0 ? ZS_KERNEL_ROWS :
+		(uint32) (next_random() % (ZS_KERNEL_ROWS + 1));
 	int			kind = (int) (next_random() % 5);
 	int			density = (int) (next_random() % 5);
 	uint32		count = 0;
@@ -622,7 +641,8 @@ one_round(void)
 		check_bits(bits, n, expected);
 		zskernel_compare_float8s(f8, f8 + n / 2, n / 2, op, bits);
 		for (uint32 i = 0; i < n / 2; i++)
-			expected[i] = holds(op, float_order(zskernel_float8(f8[i]), zskernel_float8(f8[n / 2 + i])));
+			expected[i] = holds(op, float_order(zskernel_float8(f8[i]),
+												zskernel_float8(f8[n / 2 + i])));
 		check_bits(bits, n / 2, expected);
 		zskernel_compare_float8(f8, n, op, cf, bits);
 		for (uint32 i = 0; i < n; i++)

@@ -14,7 +14,8 @@
  *		 differ at random; the pages must be equal but for hint bits.
  *	  3. Pages with random wrong bytes: every reader must return, within the page
  *		 (build with -fsanitize=address,undefined).
- *	  4. Leaves with about as many slots as have short numbers, filled up to what zstid_leaf_free_space()
+ *	  4. Leaves with about as many slots as have short numbers, filled up to what
+ *	  zstid_leaf_free_space()
  *		 keeps: a row that leaves the middle of a long slot with successors must find room.
  *
  *	  make build/tid_leaf_fuzz [PG_CONFIG=...]
@@ -53,7 +54,9 @@ ExceptionalCondition(const char *condition, const char *file, int line)
 }
 #endif
 
-/* one row of the model, with its own successor; state is a fixed slot number or ZS_FIRST_REAL_SLOT */
+/*
+ * one row of the model, with its own successor; state is a fixed slot number or ZS_FIRST_REAL_SLOT
+ */
 typedef struct ModelRow
 {
 	int			state;
@@ -317,7 +320,8 @@ pick_change(ZsTidChange *change)
 			change->op = rnd(2) ? ZS_TID_RELEASE : ZS_TID_KILL;
 			for (change->count = 0; row < end; row++, change->count++)
 			{
-				if (model[row].state == ZS_FIRST_REAL_SLOT && zstid_slot_has_successors(&model[row].slot))
+				if (model[row].state == ZS_FIRST_REAL_SLOT &&
+					zstid_slot_has_successors(&model[row].slot))
 					break;
 			}
 			return change->count > 0;
@@ -532,9 +536,9 @@ update_frozen(int row, TransactionId xid, uint64 seed)
 }
 
 /*
- * A row leaves the middle of a slot with hundreds of runs: those behind it get the number of a new slot, which may
- * be a byte longer.  That it fits is up to zstid_leaf_free_space(), which may also have been asked for
- * room for two changes, an insertion before (tid_stage.c).
+ * A row leaves the middle of a slot with hundreds of runs: those behind it get the number of a new
+ * slot, which may be a byte longer.  That it fits is up to zstid_leaf_free_space(), which may also
+ * have been asked for room for two changes, an insertion before (tid_stage.c).
  */
 static void
 test_crowded(uint64 seed)
@@ -551,7 +555,9 @@ test_crowded(uint64 seed)
 	change.first = base;
 	apply_everywhere(&change, seed);
 
-	/* the slot's first row, the other slots, then the slot's other rows, as long as there is room */
+	/*
+	 * the slot's first row, the other slots, then the slot's other rows, as long as there is room
+	 */
 	next_successor = rnd(2000000000);
 	update_frozen(0, updater, seed);
 	for (int n = 1; n < nslots; n++)
@@ -629,7 +635,8 @@ test_changes(uint64 seed)
 			((PageHeader) heap_page)->pd_lower = SizeOfPageHeaderData + rnd(ZS_PAGE_CAPACITY);
 		(void) zstid_leaf_read(heap_page, &leaf);
 		for (int k = 0; k < 20; k++)
-			(void) zstid_leaf_find(heap_page, InvalidXLogRecPtr, base + rnd(NROWS), &run, &slot, NULL);
+			(void) zstid_leaf_find(heap_page, InvalidXLogRecPtr, base + rnd(NROWS), &run, &slot,
+								   NULL);
 		(void) zstid_walk_begin(&walk, heap_page);
 		free(heap_page);
 	}

@@ -1,6 +1,7 @@
 /*
  * zs_codec_shim.h
- *	  What the codec needs of PostgreSQL's headers, for building its tests where these are not installed.
+ *	  What the codec needs of PostgreSQL's headers, for building its tests where these are not
+ *	  installed.
  */
 #ifndef ZS_CODEC_SHIM_H
 #define ZS_CODEC_SHIM_H

@@ -147,8 +147,8 @@ extern void zsattr_allocator(MemoryContext context, ZsAllocator *alloc);
 /* ---- replacing (attr_replace.c) ---- */
 
 /*
- * One column of a rewrite: its rows from first_row on, column.input.nrows of them, are written anew, and all
- * segments that lie there go away.  No segment may lie there with a part of its rows.
+ * One column of a rewrite: its rows from first_row on, column.input.nrows of them, are written
+ * anew, and all segments that lie there go away.  No segment may lie there with a part of its rows.
  */
 typedef struct ZsAttrRewrite
 {
@@ -162,9 +162,9 @@ typedef struct ZsAttrRewrite
 typedef void (*ZsSegmentVisitor) (AttrNumber attno, const ZsSegmentItem *item, void *arg);
 
 /*
- * Writes the segments of all columns, then replaces column by column: each change is one WAL record, so that
- * readers find old or new segments at any moment.  The old ones' blocks are freed at
- * once.  gone may be NULL.  The caller made sure that nobody else writes to these rows.
+ * Writes the segments of all columns, then replaces column by column: each change is one WAL
+ * record, so that readers find old or new segments at any moment.  The old ones' blocks are freed
+ * at once.  gone may be NULL.  The caller made sure that nobody else writes to these rows.
  *
  * encoder may be NULL; with one, which the caller has begun and frees, the first column may
  * continue (column.input.continues) the last one of the call before.
@@ -173,8 +173,8 @@ extern void zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites,
 						   BufferAccessStrategy strategy, ZsSegmentVisitor gone, void *arg);
 
 /*
- * Takes the segments that start in [first, end), none of which may reach beyond, out of the tree and
- * frees their blocks.  For rows that nobody will ask for any more.
+ * Takes the segments that start in [first, end), none of which may reach beyond, out of the tree
+ * and frees their blocks.  For rows that nobody will ask for any more.
  */
 extern void zsattr_drop_segments(Relation rel, AttrNumber attno, zstid first, zstid end,
 								 ZsSegmentVisitor gone, void *arg);
@@ -189,10 +189,10 @@ extern int	zsattr_index_page_items(Relation rel, AttrNumber attno, zstid row,
 /* attr_move.c */
 
 /*
- * Moves a segment's pages to the run of blocks that begins at `to`, which zspage_take_free() gave, and
- * leads the tree there: images, then one WAL record.  Returns false, with the tree unchanged, if the
- * segment is not in the tree any more.  The blocks that are free then, the old ones or the new
- * ones, are the caller's to give back.  For VACUUM.
+ * Moves a segment's pages to the run of blocks that begins at `to`, which zspage_take_free() gave,
+ * and leads the tree there: images, then one WAL record.  Returns false, with the tree unchanged,
+ * if the segment is not in the tree any more.  The blocks that are free then, the old ones or the
+ * new ones, are the caller's to give back.  For VACUUM.
  */
 extern bool zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 								BlockNumber to, BufferAccessStrategy strategy);
@@ -205,10 +205,10 @@ extern bool zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentI
  * payload pages read so far) and the vector decoded last.  Holds no buffer
  * lock between calls, and a pin only inside a read stream.
  *
- * What a reader keeps is a copy that VACUUM may replace behind its back.  A row
- * that it covers is right as long as anybody may see it; one that it does not cover may have come
- * into a segment since.  So a caller that finds no value for a row which is not in the row tree either
- * calls zsattr_reader_forget() and asks again.
+ * What a reader keeps is a copy that VACUUM may replace behind its back.  A row that it covers is
+ * right as long as anybody may see it; one that it does not cover may have come into a segment
+ * since.  So a caller that finds no value for a row which is not in the row tree either calls
+ * zsattr_reader_forget() and asks again.
  */
 typedef struct ZsAttrReader ZsAttrReader;
 
@@ -245,16 +245,17 @@ typedef bool (*ZsSegmentFilter) (const ZsSegmentItem *item, void *arg);
 extern void zsattr_reader_filter(ZsAttrReader *reader, ZsSegmentFilter filter, void *arg);
 
 /*
- * The decoded vector of the stripe that starts at `stripe` (aligned), with the forms of `want` (ZS_FORM_...,
- * zs_codec.h) that its encoding has; out->have says which.  VALUES are always among them when wanted; the others
- * depend on the encoding, which differs from vector to vector.  What was formed before for the same stripe stays
- * valid and stands in out->have, too: a caller asks for the cheapest forms that it can use first, and for values when these
- * are not there or somebody looks at them.  CONST comes instead of VALUES, SCALED and LENGTHS wanted by the same call.
+ * The decoded vector of the stripe that starts at `stripe` (aligned), with the forms of `want`
+ * (ZS_FORM_..., zs_codec.h) that its encoding has; out->have says which.  VALUES are always among
+ * them when wanted; the others depend on the encoding, which differs from vector to vector.  What
+ * was formed before for the same stripe stays valid and stands in out->have, too: a caller asks for
+ * the cheapest forms that it can use first, and for values when these are not there or somebody
+ * looks at them.  CONST comes instead of VALUES, SCALED and LENGTHS wanted by the same call.
  * Asking for forms that the vector does not have costs next to nothing.
  *
- * A dictionary that was asked for stays as long as the vector.  Should VACUUM replace the segment between two calls, then
- * the vector is decoded anew, in the forms that it had as far as the new segment has them: a caller looks at out->have
- * and out->nrows after each call.
+ * A dictionary that was asked for stays as long as the vector.  Should VACUUM replace the segment
+ * between two calls, then the vector is decoded anew, in the forms that it had as far as the new
+ * segment has them: a caller looks at out->have and out->nrows after each call.
  *
  * NULL when no segment covers the stripe.  Rows beyond the segment's end have
  * out->nrows <= index.  Valid until a call for another stripe or a single value.  External
@@ -277,18 +278,18 @@ extern bool zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe);
 extern const ZsSegmentInfo *zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno);
 
 /*
- * Dictionary that the codes of the vector returned last refer to, which has them; valid as
- * long as that vector.  With scaled, dict_scaled is there if the column is of numerics some of which are integers.
- * *serial is a number that no other open dictionary of this process has had: what was computed for the entries
- * may be kept under it.  The entries are as the codec forms them: of columns with another layout they are varlenas
- * with short headers, and no Datums.
+ * Dictionary that the codes of the vector returned last refer to, which has them; valid as long as
+ * that vector.  With scaled, dict_scaled is there if the column is of numerics some of which are
+ * integers.  *serial is a number that no other open dictionary of this process has had: what was
+ * computed for the entries may be kept under it.  The entries are as the codec forms them: of
+ * columns with another layout they are varlenas with short headers, and no Datums.
  */
 extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial);
 
 /*
- * One value: decodes as little as possible.  Returns false when no segment
- * covers the row, which was looked up in the tree then.  Overflow values are fetched; the result is valid until the
- * next call for this reader.
+ * One value: decodes as little as possible.  Returns false when no segment covers the row, which
+ * was looked up in the tree then.  Overflow values are fetched; the result is valid until the next
+ * call for this reader.
  */
 extern bool zsattr_reader_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull);
 
@@ -306,8 +307,8 @@ extern void zsattr_reader_end(ZsAttrReader *reader);
 extern void zsattr_forget_segments(Relation rel);
 
 /*
- * Does this backend know of a segment of the column that covers row?  Then segments have the row's values,
- * unless there never was such a row.
+ * Does this backend know of a segment of the column that covers row?  Then segments have the row's
+ * values, unless there never was such a row.
  */
 extern bool zsattr_segment_is_known(Relation rel, AttrNumber attno, zstid row);
 
@@ -322,9 +323,9 @@ extern bool zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool 
 
 /*
  * Attribute attno has no segment for the row: error if it should have one, which another
- * attribute's segment tells that covers the row.  desc as for zsattr_reader_begin().  Returns how many
- * attributes the table had when that segment was written; MaxHeapAttributeNumber if there is none.
- * Errors: ERRCODE_DATA_CORRUPTED.
+ * attribute's segment tells that covers the row.  desc as for zsattr_reader_begin().  Returns how
+ * many attributes the table had when that segment was written; MaxHeapAttributeNumber if there is
+ * none.  Errors: ERRCODE_DATA_CORRUPTED.
  */
 extern int	zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row);
 
@@ -367,39 +368,42 @@ extern struct varlena *zsattr_overflow_read(Relation rel, AttrNumber attno,
 											const ZsOverflowPointer *pointer);
 
 /*
- * A row has no pointer to the value any more.  Frees the pages, and returns true, if it was the last one.  False
- * if other rows share the value, and if the pointer leads to no value, when nothing is changed.
- * Takes the first page's lock exclusively.
+ * A row has no pointer to the value any more.  Frees the pages, and returns true, if it was the
+ * last one.  False if other rows share the value, and if the pointer leads to no value, when
+ * nothing is changed.  Takes the first page's lock exclusively.
  */
 extern bool zsattr_overflow_free(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer);
 
 /*
- * The value gets one pointer more, in a row that is going to be written.  The caller has another row with
- * the pointer that cannot be removed meanwhile: its snapshot sees it, or it has locked it.  buf: from
- * zsattr_overflow_pin(), which reads the value's first page; it stays pinned.  Takes that page's lock for the time of a WAL
- * record, and nothing else, so the caller may hold locks of TID and row leaves.
- * zsattr_overflow_free() takes it back.
+ * The value gets one pointer more, in a row that is going to be written.  The caller has another
+ * row with the pointer that cannot be removed meanwhile: its snapshot sees it, or it has locked
+ * it.  buf: from zsattr_overflow_pin(), which reads the value's first page; it stays pinned.  Takes
+ * that page's lock for the time of a WAL record, and nothing else, so the caller may hold locks of
+ * TID and row leaves.  zsattr_overflow_free() takes it back.
  */
 extern Buffer zsattr_overflow_pin(Relation rel, const ZsOverflowPointer *pointer);
 extern void zsattr_overflow_share(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer,
 								  Buffer buf);
 
-/* How many pointers beyond one a value has, from its first page, which was verified; and the change of that. */
+/*
+ * How many pointers beyond one a value has, from its first page, which was verified; and the change
+ * of that.
+ */
 extern uint64 zsattr_overflow_shares(Page page);
 extern void zsattr_overflow_change_shares(Page page, int change);
 
 /* attr_pointers.c */
 
 /*
- * The overflow pointer that the column's segments have for the row; false if they have none.  Reads one
- * vector.
+ * The overflow pointer that the column's segments have for the row; false if they have none.  Reads
+ * one vector.
  */
 extern bool zsattr_find_pointer(Relation rel, AttrNumber attno, zstid row,
 								ZsOverflowPointer *pointer);
 
 /*
- * Calls fn for each overflow pointer in a segment, whatever the column's type is today, until it returns false.
- * The item may have left the tree already, if its blocks are still its own.
+ * Calls fn for each overflow pointer in a segment, whatever the column's type is today, until it
+ * returns false.  The item may have left the tree already, if its blocks are still its own.
  */
 typedef bool (*ZsPointerVisitor) (zstid row, const ZsOverflowPointer *pointer, void *arg);
 extern void zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmentItem *item,

@@ -23,7 +23,10 @@
 #include "zs_compression.h"
 #include "zs_format.h"
 
-/* Version of the library, and of the SQL objects that come with it: default_version of the control file. */
+/*
+ * Version of the library, and of the SQL objects that come with it: default_version of the control
+ * file.
+ */
 #define ZS_VERSION				"0.2.0"
 
 /* ---- row numbers and TIDs ---------------------------------------------- */
@@ -93,9 +96,9 @@ typedef struct ZsTableOptions
 } ZsTableOptions;
 
 /*
- * Options of a zedstore table as stored in pg_class.reloptions, defaults
- * filled in.  Cached; cheap enough for every flush, not for every row.  What is not cached is read from the catalog,
- * so the caller holds no lock on a page.
+ * Options of a zedstore table as stored in pg_class.reloptions, defaults filled in.  Cached; cheap
+ * enough for every flush, not for every row.  What is not cached is read from the catalog, so the
+ * caller holds no lock on a page.
  */
 extern void zsbase_table_options(Relation rel, ZsTableOptions *options);
 
@@ -109,8 +112,8 @@ extern const struct TableAmRoutine zs_table_am_routine;
 extern bool zsbase_is_zedstore(Relation rel);
 
 /*
- * The table's file, to remember something of it.  A temporary table's may have the locator of another table's:
- * it is the backend that tells them apart.
+ * The table's file, to remember something of it.  A temporary table's may have the locator of
+ * another table's: it is the backend that tells them apart.
  */
 static inline RelFileLocatorBackend
 zsbase_file(Relation rel)
@@ -142,8 +145,8 @@ extern bool zsbase_is_zedstore_am(Oid amoid);
 extern Oid	zsbase_leaving_for(Oid relid);
 
 /*
- * Has fn called before each command that may change columns of tables: ALTER TABLE, DROP, DROP OWNED, DISCARD
- * TEMP.  It may raise errors.  For the one module that keeps rows in memory.
+ * Has fn called before each command that may change columns of tables: ALTER TABLE, DROP, DROP
+ * OWNED, DISCARD TEMP.  It may raise errors.  For the one module that keeps rows in memory.
  */
 extern void zsbase_before_alteration(void (*fn) (void));
 
@@ -155,8 +158,8 @@ extern bool zsbase_is_installed(void);
 /* ---- invalidations (base_inval.c) ---------------------------------------- */
 
 /*
- * Told which table's entry of the relation cache was invalidated, InvalidOid = all of them.  It runs
- * whenever invalidations are processed, so it looks at no catalog and raises no error.
+ * Told which table's entry of the relation cache was invalidated, InvalidOid = all of them.  It
+ * runs whenever invalidations are processed, so it looks at no catalog and raises no error.
  */
 typedef void (*ZsRelcacheListener) (Oid relid);
 
@@ -172,8 +175,8 @@ extern void zsbase_inval_init(void);
 /* ---- functions that return sets (base_srf.c) ------------------------------ */
 
 /*
- * InitMaterializedSRF() for a function whose code fills ncolumns columns.  Its SQL definition may be that of an older
- * version, which names fewer of them; error if it names more.
+ * InitMaterializedSRF() for a function whose code fills ncolumns columns.  Its SQL definition may
+ * be that of an older version, which names fewer of them; error if it names more.
  */
 extern void zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns);
 

@@ -63,8 +63,8 @@ zsbtree_nitems(Page page)
 extern Buffer zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode);
 
 /*
- * The bottom page in block blkno, exclusively locked, if it is the one that holds key and its
- * lock is free; else InvalidBuffer.  Never waits for a lock, so the caller may hold others, those of
+ * The bottom page in block blkno, exclusively locked, if it is the one that holds key and its lock
+ * is free; else InvalidBuffer.  Never waits for a lock, so the caller may hold others, those of
  * pages of this tree too (but not of this page).
  */
 extern Buffer zsbtree_try_bottom(Relation rel, uint16 treeno, uint64 key, BlockNumber blkno);
@@ -149,9 +149,9 @@ extern bool zsbtree_merge_right(Relation rel, uint16 treeno, int level, uint64 k
 /* btree_move.c */
 
 /*
- * Moves the page of the given level that begins with key lokey, if it still lies in block `from`, to block
- * `to`, which zspage_take_free() gave, in one WAL record.  The block that becomes free is the
- * caller's to give back: `from`, or with false, and nothing changed, `to`.  No lock is held on
+ * Moves the page of the given level that begins with key lokey, if it still lies in block `from`,
+ * to block `to`, which zspage_take_free() gave, in one WAL record.  The block that becomes free is
+ * the caller's to give back: `from`, or with false, and nothing changed, `to`.  No lock is held on
  * entry.  Roots: with level and key of no meaning, zsbtree_move_root().  For VACUUM.
  */
 extern bool zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lokey,

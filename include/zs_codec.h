@@ -2,10 +2,11 @@
  * zs_codec.h
  *	  Column values to bytes and back: the payload of a segment.
  *
- * A segment holds one column of up to 64 vectors of 1024 consecutive rows and is written once.  This
- * module turns the values into one contiguous byte string, the payload, and reads it back vector by
- * vector.  It knows bytes only: no Datum, Relation, Buffer, palloc or ereport.  Memory comes from
- * callbacks, and bytes that do not make sense yield a reason (a constant string), never a crash.
+ * A segment holds one column of up to 64 vectors of 1024 consecutive rows and is written once.
+ * This module turns the values into one contiguous byte string, the payload, and reads it back
+ * vector by vector.  It knows bytes only: no Datum, Relation, Buffer, palloc or ereport.  Memory
+ * comes from callbacks, and bytes that do not make sense yield a reason (a constant string), never
+ * a crash.
  *
  * Writing:
  *
@@ -24,15 +25,16 @@
  *		err = zscodec_segment_open(head, headlen, &info);
  *		zscodec_shared_init(&shared, &alloc);
  *		if (info.shared_len > 0)
- *			err = zscodec_shared_open(&info, bytes of [shared_off, shared_off + shared_len), &shared);
+ *			err = zscodec_shared_open(&info, bytes of [shared_off, + shared_len), info.shared_len,
+ *									  &shared);
  *		zscodec_vector_init(&vec, &alloc);
  *		err = zscodec_vector_decode(&info, v, bytes of [vectors[v].off, + vectors[v].len),
  *									vectors[v].len, &shared, ZS_FORM_VALUES, &vec);
  *		vec.values[], vec.isnull[] ...
  *
  * Errors: functions that read or encode return NULL on success, else a short English phrase such as
- * "bit width out of range" that the caller puts into its own message.  After an error every structure
- * may still be freed and used again.
+ * "bit width out of range" that the caller puts into its own message.  After an error every
+ * structure may still be freed and used again.
  *
  * The byte format is described in src/codec/codec_internal.h and docs/encodings.md.
  */
@@ -60,8 +62,8 @@
 #define ZS_SEGMENT_HEAD_MAX		4096
 
 /*
- * Versions of the format.  A segment has the lowest that has what is in it: 2 has dictionaries of more than 16,384
- * entries and such as are coded by words.
+ * Versions of the format.  A segment has the lowest that has what is in it: 2 has dictionaries of
+ * more than 16,384 entries and such as are coded by words.
  */
 #define ZS_CODEC_VERSION_MIN	1
 #define ZS_CODEC_VERSION_MAX	2
@@ -97,16 +99,18 @@ typedef enum ZsEncoding
 	ZS_ENC_NUMERIC,				/* numerics as scaled integers */
 	ZS_ENC_PLAIN,				/* lengths and bytes */
 	ZS_ENC_FSST,				/* lengths and bytes coded by the segment's symbol table */
-	ZS_ENC_MIXED,				/* codes for values in the dictionary, the others plain or by symbols */
-	ZS_ENC_WORDS,				/* lengths and prefix codes of the segment's frequent pieces of text */
+	ZS_ENC_MIXED,				/* codes for values in the dictionary, the others plain or by
+								 * symbols */
+	ZS_ENC_WORDS,				/* lengths and prefix codes of the segment's frequent pieces of
+								 * text */
 	ZS_ENC_COUNT
 } ZsEncoding;
 
 /*
  * Memory.  alloc may raise (longjmp) or return NULL, which becomes the error "out of memory"; sizes
- * above 1 GB are possible when values are that large, so use a "huge" allocation in the server.  Results
- * are aligned as by malloc.  Nothing else is held when a callback is called, so a longjmp leaks
- * nothing that resetting the memory context behind the callbacks does not free.
+ * above 1 GB are possible when values are that large, so use a "huge" allocation in the server.
+ * Results are aligned as by malloc.  Nothing else is held when a callback is called, so a longjmp
+ * leaks nothing that resetting the memory context behind the callbacks does not free.
  */
 typedef struct ZsAllocator
 {
@@ -124,8 +128,7 @@ typedef struct ZsCodecBuf
 	ZsAllocator alloc;
 } ZsCodecBuf;
 
-/* (codec_buf.c) -------------------------------------------------------------------------- */
-/* Encoding */
+/* ---- encoding (codec_buf.c) ---------------------------------------------------------- */
 
 /* nrows consecutive rows of one column. */
 typedef struct ZsColumnInput
@@ -136,18 +139,21 @@ typedef struct ZsColumnInput
 	bool		is_unsigned;	/* INT: order of the zone map (oid, ...) */
 	uint32		nrows;			/* 1 .. ZS_SEGMENT_ROWS */
 	const uint8 *isnull;		/* one byte a row, nonzero = null; NULL = no nulls */
-	const uint8 *isext;			/* NUMERIC, BYTES: one byte a row, nonzero = the bytes are an overflow
-								 * pointer, opaque here; NULL = none */
-	const int64 *ints;			/* INT, FLOAT4, FLOAT8; content at null rows is ignored.  NUMERIC: if not
-								 * NULL, value i is ints[i] / 10^scale as zscodec_numeric_to_int() says, and
-								 * there are no bytes, offsets and isext */
+	const uint8 *isext;			/* NUMERIC, BYTES: one byte a row, nonzero = the bytes are an
+								 * overflow pointer, opaque here; NULL = none */
+	const int64 *ints;			/* INT, FLOAT4, FLOAT8; content at null rows is ignored.
+								 * NUMERIC: if not NULL, value i is ints[i] / 10^scale as
+								 * zscodec_numeric_to_int() says, and there are no bytes, offsets
+								 * and isext */
 	int			scale;			/* NUMERIC with ints: one for all values */
-	uint64		raw_bytes;		/* NUMERIC with ints: about what the payloads would take, for statistics */
+	uint64		raw_bytes;		/* NUMERIC with ints: about what the payloads would take, for
+								 * statistics */
 	const uint8 *bytes;			/* other kinds: value i is bytes[offsets[i] .. offsets[i + 1]) */
-	const uint64 *offsets;		/* nrows + 1 entries; null rows are empty; FIXED values have width bytes
-								 * each, null rows are empty too */
-	bool		continues;		/* the segment that this encoder wrote last is of this column, not far away, and
-								 * has as many rows or so: what was chosen then is likely to be good for this one */
+	const uint64 *offsets;		/* nrows + 1 entries; null rows are empty; FIXED values have
+								 * width bytes each, null rows are empty too */
+	bool		continues;		/* the segment that this encoder wrote last is of this column,
+								 * not far away, and has as many rows or so: what was chosen then
+								 * is likely to be good for this one */
 } ZsColumnInput;
 
 typedef struct ZsEncodeOptions
@@ -176,14 +182,17 @@ extern void zscodec_encoder_free(ZsEncoder *enc);
 
 /* codec_segment.c */
 
-/* Encodes a segment; out->len is reset first.  The caller lays out->data[0 .. out->len) over its pages. */
+/*
+ * Encodes a segment; out->len is reset first.  The caller lays out->data[0 .. out->len) over its
+ * pages.
+ */
 extern const char *zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input,
 										  const ZsEncodeOptions *options, ZsCodecBuf *out);
 
 /*
- * Numeric payloads as integers.  zscodec_numeric_to_int() says whether a payload is value / 10^scale with scale as
- * its display scale, in the form that zscodec_numeric_from_int() makes from the two: at most
- * ZS_NUMERIC_PAYLOAD_MAX bytes, whose number is returned.
+ * Numeric payloads as integers.  zscodec_numeric_to_int() says whether a payload is value /
+ * 10^scale with scale as its display scale, in the form that zscodec_numeric_from_int() makes from
+ * the two: at most ZS_NUMERIC_PAYLOAD_MAX bytes, whose number is returned.
  */
 #define ZS_NUMERIC_PAYLOAD_MAX	16
 
@@ -191,13 +200,15 @@ extern const char *zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *i
 extern bool zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *value);
 
 /*
- * Many at once.  An image is a numeric in memory, its header of four bytes included, with zeros behind up to
- * ZS_NUMERIC_IMAGE_SIZE bytes; all zeros stand for NULL, which becomes 0.  False if some are no integers of this scale
- * in the above sense, or not such as are found quickly; then ints is undefined.  *nbytes: length of the payloads.
+ * Many at once.  An image is a numeric in memory, its header of four bytes included, with zeros
+ * behind up to ZS_NUMERIC_IMAGE_SIZE bytes; all zeros stand for NULL, which becomes 0.  False if
+ * some are no integers of this scale in the above sense, or not such as are found quickly; then
+ * ints is undefined.  *nbytes: length of the payloads.
  */
 #define ZS_NUMERIC_IMAGE_SIZE	16
 
-extern bool zscodec_numerics_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints, uint64 *nbytes);
+extern bool zscodec_numerics_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints,
+									 uint64 *nbytes);
 extern size_t zscodec_numeric_from_int(int64 value, int scale, uint8 *payload);
 
 /* codec_segment.c */
@@ -205,8 +216,7 @@ extern size_t zscodec_numeric_from_int(int64 value, int scale, uint8 *payload);
 /* No payload of this input is longer than this (what zscodec_segment_encode() may grow out to). */
 extern size_t zscodec_segment_max_size(const ZsColumnInput *input);
 
-/* (codec_reader.c) ----------------------------------------------------------------------- */
-/* Reading the head */
+/* ---- reading the head (codec_reader.c) ----------------------------------------------- */
 
 typedef struct ZsVectorInfo
 {
@@ -244,30 +254,35 @@ typedef struct ZsSegmentInfo
 	ZsVectorInfo vectors[ZS_SEGMENT_VECTORS];
 } ZsSegmentInfo;
 
-/* Parses and checks header and directory.  len: bytes at hand, at most ZS_SEGMENT_HEAD_MAX are looked at. */
+/*
+ * Parses and checks header and directory.  len: bytes at hand, at most ZS_SEGMENT_HEAD_MAX are
+ * looked at.
+ */
 extern const char *zscodec_segment_open(const uint8 *head, size_t len, ZsSegmentInfo *info);
 
 extern const char *zscodec_encoding_name(ZsEncoding encoding);
 extern const char *zscodec_compression_name(ZsCompression compression);
 
-/* (codec_buf.c) -------------------------------------------------------------------------- */
-/* Decoding */
+/* ---- decoding (codec_buf.c) ---------------------------------------------------------- */
 
 /*
- * The forms in which a decoder can give the rows of a vector: bits of `want`, of ZsVectorOut.have and of what
- * zscodec_vector_forms() returns.  A caller asks for the cheapest forms that it can use and looks at `have`, since
- * what there is depends on the encoding, which differs from vector to vector.
+ * The forms in which a decoder can give the rows of a vector: bits of `want`, of ZsVectorOut.have
+ * and of what zscodec_vector_forms() returns.  A caller asks for the cheapest forms that it can use
+ * and looks at `have`, since what there is depends on the encoding, which differs from vector to
+ * vector.
  *
  *	NULLS	nulls[], isnull[], isext[]; come with every other form
  *	VALUES	values[]: always to be had
  *	CODES	codes[]: numbers of entries of the segment's dictionary (DICT)
- *	SCALED	scaled[]: numerics as integers (kind NUMERIC; a dictionary's only after zscodec_shared_scale())
+ *	SCALED	scaled[]: numerics as integers (kind NUMERIC; a dictionary's only after
+ *			zscodec_shared_scale())
  *	LENGTHS	lengths[]: of the bytes of each value, without looking at them (kind BYTES)
- *	CONST	constant: one value for all rows that are not null (CONST).  Where it is to be had it comes instead of
- *			VALUES, SCALED and LENGTHS that are wanted too, whose arrays are not filled then
+ *	CONST	constant: one value for all rows that are not null (CONST).  Where it is to be had it
+ *			comes instead of VALUES, SCALED and LENGTHS that are wanted too, whose arrays are not
+ *			filled then
  *
- * All other arrays are as they were.  So several calls for the same vector, each for what is missing, fill one
- * structure, if the caller adds up `have`.
+ * All other arrays are as they were.  So several calls for the same vector, each for what is
+ * missing, fill one structure, if the caller adds up `have`.
  */
 #define ZS_FORM_NULLS			0x01
 #define ZS_FORM_VALUES			0x02
@@ -276,15 +291,18 @@ extern const char *zscodec_compression_name(ZsCompression compression);
 #define ZS_FORM_LENGTHS			0x10
 #define ZS_FORM_CONST			0x20
 
-/* Words of a bitmap of the rows of a vector: row i is bit i % 64 of word i / 64; bits beyond the rows are 0. */
+/*
+ * Words of a bitmap of the rows of a vector: row i is bit i % 64 of word i / 64; bits beyond the
+ * rows are 0.
+ */
 #define ZS_VECTOR_WORDS			(ZS_VECTOR_ROWS / 64)
 
 /* The display scale of a numeric is below this. */
 #define ZS_DSCALE_ODD			0xFF
 
 /*
- * The segment's shared area, parsed: kept as long as vectors of the segment are decoded and as long as
- * values and codes of its vectors are used (they point in here).  All zero but alloc = empty.
+ * The segment's shared area, parsed: kept as long as vectors of the segment are decoded and as long
+ * as values and codes of its vectors are used (they point in here).  All zero but alloc = empty.
  */
 typedef struct ZsSharedState
 {
@@ -293,14 +311,15 @@ typedef struct ZsSharedState
 	bool		dict_sorted;	/* codes are in value order (integers; memcmp order for bytes) */
 
 	/*
-	 * INT, FLOAT: datum-ready; others: pointers, formed as in ZsVectorOut.  Of a dictionary that is coded, an entry is 0
-	 * until it is needed for a value, or zscodec_shared_form() was called.
+	 * INT, FLOAT: datum-ready; others: pointers, formed as in ZsVectorOut.  Of a dictionary that is
+	 * coded, an entry is 0 until it is needed for a value, or zscodec_shared_form() was called.
 	 */
 	const uint64 *dict_values;
 
 	/*
-	 * NUMERIC, after zscodec_shared_scale(), else NULL: entry i is dict_scaled[i] / 10^dict_scale and has the
-	 * display scale dict_dscales[i].  An entry with ZS_DSCALE_ODD there is no such integer: only its value will do.
+	 * NUMERIC, after zscodec_shared_scale(), else NULL: entry i is dict_scaled[i] / 10^dict_scale
+	 * and has the display scale dict_dscales[i].  An entry with ZS_DSCALE_ODD there is no such
+	 * integer: only its value will do.
 	 */
 	const int64 *dict_scaled;
 	const uint8 *dict_dscales;
@@ -326,16 +345,17 @@ typedef struct ZsSharedState
 /*
  * One decoded vector.  Rows 0 .. nrows - 1 are valid, in the forms of `have`.
  *
- * values[]: INT, FLOAT4, FLOAT8: the sign-extended integer; NUMERIC, BYTES: address of a complete varlena: a 1-byte
- * header when header and value take at most 127 bytes, else (and for most NUMERICs) a 4-byte header at an address
- * aligned to 4; FIXED: address aligned as the type wants.  Addresses point into the arena of this structure or into
- * ZsSharedState and are valid until the next decode of values into this structure.  Overflow pointers come as BYTES.
+ * values[]: INT, FLOAT4, FLOAT8: the sign-extended integer; NUMERIC, BYTES: address of a complete
+ * varlena: a 1-byte header when header and value take at most 127 bytes, else (and for most
+ * NUMERICs) a 4-byte header at an address aligned to 4; FIXED: address aligned as the type wants.
+ * Addresses point into the arena of this structure or into ZsSharedState and are valid until the
+ * next decode of values into this structure.  Overflow pointers come as BYTES.
  *
- * scaled[]: the row is scaled[i] / 10^scale, less than 10^18 in size.  Its display scale is `scale` if same_dscale, else
- * dscales[i].
+ * scaled[]: the row is scaled[i] / 10^scale, less than 10^18 in size.  Its display scale is `scale`
+ * if same_dscale, else dscales[i].
  *
- * odd[]: rows, none of them null, of which SCALED and LENGTHS say nothing: NaN, infinities, numerics of too many
- * digits, overflow pointers.  Their values have to be had.
+ * odd[]: rows, none of them null, of which SCALED and LENGTHS say nothing: NaN, infinities,
+ * numerics of too many digits, overflow pointers.  Their values have to be had.
  *
  * Null rows have 0 in all arrays, odd ones in scaled[], dscales[] and lengths[].
  */
@@ -350,8 +370,8 @@ typedef struct ZsVectorOut
 	bool		same_dscale;	/* SCALED */
 	int			scale;			/* SCALED, and CONST with const_scaled */
 	uint64		constant;		/* CONST: as in values[] */
-	bool		has_const_scaled;	/* CONST of a numeric: the value is const_scaled / 10^scale with display scale
-									 * `scale` */
+	bool		has_const_scaled;	/* CONST of a numeric: the value is const_scaled / 10^scale
+									 * with display scale `scale` */
 	int64		const_scaled;
 	uint32		const_length;	/* CONST of BYTES: as in lengths[] */
 	uint64		nulls[ZS_VECTOR_WORDS];
@@ -379,8 +399,8 @@ extern void zscodec_vector_free(ZsVectorOut *out);
 /* codec_shared.c */
 
 /*
- * Parses the shared area; what shared held before is freed.  bytes need not stay valid.  Call it also for
- * shared_len 0 (or zscodec_shared_free()) when one ZsSharedState serves several segments.
+ * Parses the shared area; what shared held before is freed.  bytes need not stay valid.  Call it
+ * also for shared_len 0 (or zscodec_shared_free()) when one ZsSharedState serves several segments.
  */
 extern const char *zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *bytes, size_t len,
 									   ZsSharedState *shared);
@@ -398,64 +418,70 @@ extern const char *zscodec_shared_form(const ZsSharedState *shared);
 /* codec_numeric.c */
 
 /*
- * Makes the integers of a dictionary of numerics, for SCALED, if that did not happen yet; what is not a
- * dictionary of numerics stays as it is.
+ * Makes the integers of a dictionary of numerics, for SCALED, if that did not happen yet; what is
+ * not a dictionary of numerics stays as it is.
  */
 extern const char *zscodec_shared_scale(const ZsSegmentInfo *info, ZsSharedState *shared);
 
 /* codec_decode.c */
 
 /*
- * The forms that a vector may have besides NULLS, by the directory alone.  Those not returned here it does not
- * have; SCALED of a vector that returns it here may turn out not to be there.
+ * The forms that a vector may have besides NULLS, by the directory alone.  Those not returned here
+ * it does not have; SCALED of a vector that returns it here may turn out not to be there.
  */
 extern uint32 zscodec_vector_forms(const ZsSegmentInfo *info, int vecno);
 
 /*
- * Decodes all rows of a vector into those of the wanted forms that it has; out->have says which.  vec need not
- * stay valid afterwards.  After an error out->have is 0.
+ * Decodes all rows of a vector into those of the wanted forms that it has; out->have says which.
+ * vec need not stay valid afterwards.  After an error out->have is 0.
  */
-extern const char *zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
-										 const ZsSharedState *shared, uint32 want, ZsVectorOut *out);
+extern const char *zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
+										 size_t len, const ZsSharedState *shared, uint32 want,
+										 ZsVectorOut *out);
 
 /*
- * Adds to a vector that has CODES the other wanted forms that these lead to: VALUES, SCALED, LENGTHS.  shared is what
- * it was decoded with.  After an error out is as it was but for the arrays of the wanted forms.
+ * Adds to a vector that has CODES the other wanted forms that these lead to: VALUES, SCALED,
+ * LENGTHS.  shared is what it was decoded with.  After an error out is as it was but for the arrays
+ * of the wanted forms.
  */
-extern const char *zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want,
-											 ZsVectorOut *out);
+extern const char *zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared,
+											 uint32 want, ZsVectorOut *out);
 
 /*
- * Which bytes of a vector does zscodec_vector_decode_one() look at for row idx?  head has its first head_len bytes,
- * fewer than all; true: these and bytes [*from, *to) behind them, which may be none.  False: any.
+ * Which bytes of a vector does zscodec_vector_decode_one() look at for row idx?  head has its first
+ * head_len bytes, fewer than all; true: these and bytes [*from, *to) behind them, which may be
+ * none.  False: any.
  */
-extern bool zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, size_t head_len,
-								uint32 idx, uint32 *from, uint32 *to);
+extern bool zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head,
+								size_t head_len, uint32 idx, uint32 *from, uint32 *to);
 
 /*
- * Decodes row idx (0 .. nrows - 1) of a vector; values[idx], isnull[idx] and, when has_ext, isext[idx] of
- * out are set, all other rows are undefined, and out->have is 0.  The value stays valid until the next decode into out.
+ * Decodes row idx (0 .. nrows - 1) of a vector; values[idx], isnull[idx] and, when has_ext,
+ * isext[idx] of out are set, all other rows are undefined, and out->have is 0.  The value stays
+ * valid until the next decode into out.
  */
 extern const char *zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
 											 size_t len, const ZsSharedState *shared, uint32 idx,
 											 ZsVectorOut *out);
 
-/* (codec_zone.c) ------------------------------------------------------------------------- */
-/* Zone maps */
+/* ---- zone maps (codec_zone.c) ---------------------------------------------------------- */
 
 /*
- * Zone maps live in one signed 64-bit domain per kind, and the order of the domain follows the order of
- * the values: a <= b implies zone(a) <= zone(b).  The reverse does not hold for NUMERIC, FIXED and BYTES,
- * whose images are rounded: equal images say nothing.  A reader may skip a vector for "x > c" when
- * zone_max < zone(c), for "x >= c" likewise, for "x = c" when zone(c) lies outside [zone_min, zone_max];
- * for exact kinds (INT, FLOAT) it may also skip "x > c" when zone_max <= zone(c).
+ * Zone maps live in one signed 64-bit domain per kind, and the order of the domain follows the
+ * order of the values: a <= b implies zone(a) <= zone(b).  The reverse does not hold for NUMERIC,
+ * FIXED and BYTES, whose images are rounded: equal images say nothing.  A reader may skip a vector
+ * for "x > c" when zone_max < zone(c), for "x >= c" likewise, for "x = c" when zone(c) lies outside
+ * [zone_min, zone_max]; for exact kinds (INT, FLOAT) it may also skip "x > c" when zone_max <=
+ * zone(c).
  *
  *	INT			the integer; unsigned types: moved so that the unsigned order holds
- *	FLOAT4, 8	the value as float8 in a total order; -0.0 equals 0.0; all NaNs are equal and largest
- *	NUMERIC		zone_min is a float8 not above, zone_max one not below the values, mapped as FLOAT8; NaN
- *				is largest.  Compare a constant's interval: zscodec_zone_from_numeric() gives both ends.
- *	FIXED,		the first 8 bytes, big-endian, padded with zeros: follows memcmp order only, so it is of use
- *	BYTES		for bytea, uuid, text in C collation, and for nothing else
+ *	FLOAT4, 8	the value as float8 in a total order; -0.0 equals 0.0; all NaNs are equal and
+ *				largest
+ *	NUMERIC		zone_min is a float8 not above, zone_max one not below the values, mapped as FLOAT8;
+ *				NaN is largest.  Compare a constant's interval: zscodec_zone_from_numeric() gives
+ *				both ends.
+ *	FIXED,		the first 8 bytes, big-endian, padded with zeros: follows memcmp order only, so it
+ *	BYTES		is of use for bytea, uuid, text in C collation, and for nothing else
  */
 extern int64 zscodec_zone_from_int64(int64 value, int width, bool is_unsigned);
 extern int64 zscodec_zone_from_float8(double value);

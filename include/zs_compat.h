@@ -141,7 +141,8 @@ extern PGDLLIMPORT bool ignore_checksum_failure;
 #ifdef ZS_PG18
 #define vacuum_delay_point_compat() vacuum_delay_point(false)
 #define vac_update_relstats_compat(rel, pages, tuples, visible, frozen, hasindex, xid, multi) \
-	vac_update_relstats(rel, pages, tuples, visible, frozen, hasindex, xid, multi, NULL, NULL, false)
+	vac_update_relstats(rel, pages, tuples, visible, frozen, hasindex, xid, multi, \
+						NULL, NULL, false)
 #define pgstat_report_vacuum_compat(rel, live, dead, starttime) \
 	pgstat_report_vacuum(RelationGetRelid(rel), (rel)->rd_rel->relisshared, live, dead, starttime)
 #else
@@ -153,7 +154,8 @@ extern PGDLLIMPORT bool ignore_checksum_failure;
 #endif
 
 /*
- * Length, passing and alignment of an attribute: 18 has a copy of these that is quick to walk through.
+ * Length, passing and alignment of an attribute: 18 has a copy of these that is quick to walk
+ * through.
  */
 #ifdef ZS_PG18
 typedef CompactAttribute ZsAttrShape;

@@ -364,10 +364,11 @@ StaticAssertDecl(sizeof(ZsVisSlot) == 32, "on-disk size of ZsVisSlot");
  * behind the page header and no ZsTidLeafHeader).  pd_lower ends the stream.
  * Neighbouring runs differ in their slot.  Every slot is used by some run.
  *
- * A run with a fixed slot number is a byte 0cccccss: s the slot number, c the length - 1; with c = 31
- * a varint follows, the length - 32.  Other runs are a byte 1sssssss, s the slot number -
- * ZS_FIRST_REAL_SLOT; with s = 127 a varint follows, the slot number - ZS_FIRST_REAL_SLOT - 127; then a
- * varint, the length.  Varints have the low seven bits first, the top bit says that more bytes follow.
+ * A run with a fixed slot number is a byte 0cccccss: s the slot number, c the length - 1; with c =
+ * 31 a varint follows, the length - 32.  Other runs are a byte 1sssssss, s the slot number -
+ * ZS_FIRST_REAL_SLOT; with s = 127 a varint follows, the slot number - ZS_FIRST_REAL_SLOT - 127;
+ * then a varint, the length.  Varints have the low seven bits first, the top bit says that more
+ * bytes follow.
  */
 #define ZS_RUN_REAL				0x80
 #define ZS_RUN_LONG				31	/* c of lengths from 32 on */
@@ -382,8 +383,8 @@ typedef struct ZsTidLeafHeader
 	uint32		nruns;			/* 4 */
 
 	/*
-	 * Marks, in ascending order: the run at mark_offset of the stream begins with row lokey + mark_row.  The
-	 * first offset 0 ends them.
+	 * Marks, in ascending order: the run at mark_offset of the stream begins with row lokey +
+	 * mark_row.  The first offset 0 ends them.
 	 */
 	uint32		mark_row[ZS_TID_MARKS]; /* 8 */
 	uint16		mark_offset[ZS_TID_MARKS];	/* 72 */

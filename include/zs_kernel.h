@@ -2,13 +2,14 @@
  * zs_kernel.h
  *	  Loops over the values of a batch: bitmaps, comparisons, sums.
  *
- * A batch has up to 1024 rows.  A bitmap of its rows is 16 words, row i being bit i % 64 of word i / 64;
- * bits of rows that the batch does not have are 0 in all bitmaps that come out of here.  Values are
- * 64 bits wide, as the codec decodes them: sign-extended integers, patterns of floats.
+ * A batch has up to 1024 rows.  A bitmap of its rows is 16 words, row i being bit i % 64 of word i
+ * / 64; bits of rows that the batch does not have are 0 in all bitmaps that come out of here.
+ * Values are 64 bits wide, as the codec decodes them: sign-extended integers, patterns of floats.
  *
  * Like the codec this module knows no PostgreSQL state: no Datum, palloc or ereport.  Kernels never
- * fail; one that could meet something which it must not decide reports it.  They may look at
- * values of rows that nobody selected, whatever is there, but what comes out depends on selected rows only.
+ * fail; one that could meet something which it must not decide reports it.  They may look at values
+ * of rows that nobody selected, whatever is there, but what comes out depends on selected rows
+ * only.
  */
 #ifndef ZS_KERNEL_H
 #define ZS_KERNEL_H
@@ -115,25 +116,36 @@ extern void zskernel_bits_from_bytes(const uint8 *bytes, uint32 n, uint64 *bits)
 /* ---- comparisons (kernel_compare.c) ------------------------------------ */
 
 /* Which of n values compare so with c? */
-extern void zskernel_compare_int64(const int64 *values, uint32 n, ZsCompare op, int64 c, uint64 *bits);
+extern void zskernel_compare_int64(const int64 *values, uint32 n, ZsCompare op, int64 c,
+								   uint64 *bits);
 
-/* As unsigned integers: those of 32 bits are sign-extended, the constant too, which keeps their order. */
-extern void zskernel_compare_uint64(const int64 *values, uint32 n, ZsCompare op, int64 c, uint64 *bits);
+/*
+ * As unsigned integers: those of 32 bits are sign-extended, the constant too, which keeps their
+ * order.
+ */
+extern void zskernel_compare_uint64(const int64 *values, uint32 n, ZsCompare op, int64 c,
+									uint64 *bits);
 
 /* Floats in PostgreSQL's order: NaN equals NaN and is larger than all others, -0 equals 0. */
-extern void zskernel_compare_float8(const int64 *values, uint32 n, ZsCompare op, double c, uint64 *bits);
-extern void zskernel_compare_float4(const int64 *values, uint32 n, ZsCompare op, double c, uint64 *bits);
+extern void zskernel_compare_float8(const int64 *values, uint32 n, ZsCompare op, double c,
+									uint64 *bits);
+extern void zskernel_compare_float4(const int64 *values, uint32 n, ZsCompare op, double c,
+									uint64 *bits);
 
 /* Value by value of two vectors. */
-extern void zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits);
+extern void zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op,
+									uint64 *bits);
 
-extern void zskernel_compare_uint64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits);
+extern void zskernel_compare_uint64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op,
+									 uint64 *bits);
 
 /* The same for floats of 8 bytes. */
-extern void zskernel_compare_float8s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits);
+extern void zskernel_compare_float8s(const int64 *a, const int64 *b, uint32 n, ZsCompare op,
+									 uint64 *bits);
 
 /* Which of n values are in the ascending list of nlist? */
-extern void zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist, uint64 *bits);
+extern void zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist,
+							  uint64 *bits);
 
 /* Which of n lengths are equal to c? */
 extern void zskernel_equal_uint32(const uint32 *values, uint32 n, uint32 c, uint64 *bits);
@@ -154,8 +166,8 @@ extern int64 zskernel_min_int64(const int64 *values, const uint64 *sel);
 extern int64 zskernel_max_int64(const int64 *values, const uint64 *sel);
 
 /*
- * Adds the selected floats to sum one after the other, as the server's aggregates do, so that the result is the same
- * bit by bit.  Those of 4 bytes are added with the precision of 4 bytes.
+ * Adds the selected floats to sum one after the other, as the server's aggregates do, so that the
+ * result is the same bit by bit.  Those of 4 bytes are added with the precision of 4 bytes.
  */
 extern double zskernel_sum_float8(const int64 *values, const uint64 *sel, double sum);
 extern float zskernel_sum_float4(const int64 *values, const uint64 *sel, float sum);
@@ -171,48 +183,58 @@ typedef enum ZsArith
 	ZS_ARITH_MOD				/* integers only */
 } ZsArith;
 
-/* How many bits the sizes of n values take, without the sign; what negative ones need is counted as ~value. */
+/*
+ * How many bits the sizes of n values take, without the sign; what negative ones need is counted as
+ * ~value.
+ */
 extern int	zskernel_bits_of_int64(const int64 *values, uint32 n);
 
 /*
- * out = a op b for n rows.  False if the result of a selected row is no integer of width (2, 4, 8) bytes, or the
- * server's operator would raise another error there; what stands at other rows is undefined.  out is neither a nor b.
+ * out = a op b for n rows.  False if the result of a selected row is no integer of width (2, 4, 8)
+ * bytes, or the server's operator would raise another error there; what stands at other rows is
+ * undefined.  out is neither a nor b.
  */
-extern bool zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+extern bool zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n,
+							   const uint64 *sel, int64 *out);
+extern bool zskernel_sub_int64(int width, const int64 *a, const int64 *b, uint32 n,
+							   const uint64 *sel, int64 *out);
+extern bool zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n,
+							   const uint64 *sel, int64 *out);
+extern bool zskernel_div_int64(int width, const int64 *a, const int64 *b, uint32 n,
+							   const uint64 *sel, int64 *out);
+extern bool zskernel_mod_int64(const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 							   int64 *out);
-extern bool zskernel_sub_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
-							   int64 *out);
-extern bool zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
-							   int64 *out);
-extern bool zskernel_div_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
-							   int64 *out);
-extern bool zskernel_mod_int64(const int64 *a, const int64 *b, uint32 n, const uint64 *sel, int64 *out);
 extern bool zskernel_neg_int64(int width, const int64 *a, uint32 n, const uint64 *sel, int64 *out);
 extern bool zskernel_abs_int64(int width, const int64 *a, uint32 n, const uint64 *sel, int64 *out);
 
 /* Are all selected values integers of width bytes?  Are they in [low, high]? */
 extern bool zskernel_fits_int64(int width, const int64 *a, uint32 n, const uint64 *sel);
-extern bool zskernel_in_range_int64(const int64 *a, int64 low, int64 high, uint32 n, const uint64 *sel);
+extern bool zskernel_in_range_int64(const int64 *a, int64 low, int64 high, uint32 n,
+									const uint64 *sel);
 
 /* out = a * factor, which is positive; false if a selected one overflows. */
-extern bool zskernel_scale_up_int64(const int64 *a, int64 factor, uint32 n, const uint64 *sel, int64 *out);
+extern bool zskernel_scale_up_int64(const int64 *a, int64 factor, uint32 n, const uint64 *sel,
+									int64 *out);
 
 /* out = a / divisor (even), rounded half away from zero; (positive) rounded down. */
 extern void zskernel_round_int64(const int64 *a, int64 divisor, uint32 n, int64 *out);
 extern void zskernel_floor_int64(const int64 *a, int64 divisor, uint32 n, int64 *out);
 
 /* The same for floats: false if the server's operator would raise an error at a selected row. */
-extern bool zskernel_arith_float8(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
-								  int64 *out);
-extern bool zskernel_arith_float4(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
-								  int64 *out);
+extern bool zskernel_arith_float8(ZsArith op, const int64 *a, const int64 *b, uint32 n,
+								  const uint64 *sel, int64 *out);
+extern bool zskernel_arith_float4(ZsArith op, const int64 *a, const int64 *b, uint32 n,
+								  const uint64 *sel, int64 *out);
 
 /* Floats from integers, and from floats of 4 bytes. */
 extern void zskernel_float8_from_int64(const int64 *a, uint32 n, int64 *out);
 extern void zskernel_float4_from_int64(const int64 *a, uint32 n, int64 *out);
 extern void zskernel_float8_from_float4(const int64 *a, uint32 n, int64 *out);
 
-/* out = a / power, a power of ten up to 10^22, as reading the digits would; false if a selected one has too many. */
+/*
+ * out = a / power, a power of ten up to 10^22, as reading the digits would; false if a selected one
+ * has too many.
+ */
 extern bool zskernel_float8_from_decimal(const int64 *a, double power, uint32 n, const uint64 *sel,
 										 int64 *out);
 
@@ -255,8 +277,8 @@ extern void zskernel_part_of_int64(const int64 *a, int64 unit, int64 modulus, ui
 /* ---- strings (kernel_string.c) ----------------------------------------- */
 
 /*
- * A pattern of LIKE without "_": what stands between its "%"; one piece if there is none.  min_len is the sum of
- * their lengths; those between the first and the last one are not empty.
+ * A pattern of LIKE without "_": what stands between its "%"; one piece if there is none.  min_len
+ * is the sum of their lengths; those between the first and the last one are not empty.
  */
 typedef struct ZsLikePattern
 {

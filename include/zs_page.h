@@ -78,8 +78,8 @@ extern Buffer zspage_read(Relation rel, BlockNumber blkno,
 						  BufferAccessStrategy strategy);
 
 /*
- * As LockBuffer() with BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE, but does not wait: false, and not
- * locked, if the lock is not free.
+ * As LockBuffer() with BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE, but does not wait: false, and
+ * not locked, if the lock is not free.
  */
 extern bool zspage_try_lock(Buffer buf, int lockmode);
 
@@ -89,23 +89,26 @@ extern BlockNumber zspage_physical_blocks(Relation rel);
 /* ---- pages of others (page_foreign.c) ------------------------------------- */
 
 /*
- * First of the blocks [start, end) that holds something which is no page of ours, InvalidBlockNumber if there
- * is none.  The file has them all.  Reads them, one at a time, with a share lock.
+ * First of the blocks [start, end) that holds something which is no page of ours,
+ * InvalidBlockNumber if there is none.  The file has them all.  Reads them, one at a time, with a
+ * share lock.
  */
 extern BlockNumber zspage_find_foreign(Relation rel, BlockNumber start, BlockNumber end);
 
-/* Is a block of a relation of whatever access method a page of ours?  Reads it, with a share lock. */
+/*
+ * Is a block of a relation of whatever access method a page of ours?  Reads it, with a share lock.
+ */
 extern bool zspage_has_our_page(Relation rel, BlockNumber blkno);
 
 /*
- * Raises ERRCODE_DATA_CORRUPTED for a block that is not ours; with may_ignore it is but a warning if
- * zedstore.ignore_foreign_pages is set.
+ * Raises ERRCODE_DATA_CORRUPTED for a block that is not ours; with may_ignore it is but a warning
+ * if zedstore.ignore_foreign_pages is set.
  */
 extern void zspage_report_foreign(Relation rel, BlockNumber blkno, bool may_ignore);
 
 /*
- * Looks at all blocks behind the known end of the file and reports the first that is not ours.  Returns whether all
- * are ours, or raises the error.  No lock may be held on a page.
+ * Looks at all blocks behind the known end of the file and reports the first that is not ours.
+ * Returns whether all are ours, or raises the error.  No lock may be held on a page.
  */
 extern bool zspage_check_foreign(Relation rel);
 
@@ -118,8 +121,8 @@ extern void zspage_check_file_end(Relation rel);
 /* page_exchange.c */
 
 /*
- * Has transactions fail that exchange the files of two tables of which one is ours (page_exchange.c).
- * For _PG_init.
+ * Has transactions fail that exchange the files of two tables of which one is ours
+ * (page_exchange.c).  For _PG_init.
  */
 extern void zspage_exchange_init(void);
 
@@ -142,8 +145,8 @@ extern void zspage_meta_create(const RelFileLocator *locator, char persistence,
 							   ForkNumber forknum);
 
 /*
- * Root of a tree, 0 if the tree is empty.  Uses the relation's cache, which VACUUM may have made out of
- * date: the page tells.
+ * Root of a tree, 0 if the tree is empty.  Uses the relation's cache, which VACUUM may have made
+ * out of date: the page tells.
  */
 extern BlockNumber zspage_tree_root(Relation rel, uint16 treeno);
 
@@ -165,14 +168,14 @@ extern bool zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf,
 							   Page image);
 
 /*
- * Moves the root of a tree from oldbuf to newbuf (from zspage_take_free()), both exclusively locked:
- * one WAL record.  The old page becomes a free page, by which those notice who come there.
+ * Moves the root of a tree from oldbuf to newbuf (from zspage_take_free()), both exclusively
+ * locked: one WAL record.  The old page becomes a free page, by which those notice who come there.
  */
 extern void zspage_tree_move_root(Relation rel, uint16 treeno, Buffer oldbuf, Buffer newbuf);
 
 /*
- * Moves directory page number directory from one block to another (from zspage_take_free()), in one WAL
- * record; false, with nothing changed, if it is not there.  For VACUUM.
+ * Moves directory page number directory from one block to another (from zspage_take_free()), in one
+ * WAL record; false, with nothing changed, if it is not there.  For VACUUM.
  */
 extern bool zspage_move_directory(Relation rel, int directory, BlockNumber from, BlockNumber to);
 
@@ -228,9 +231,9 @@ typedef struct ZsAllocRequest
 } ZsAllocRequest;
 
 /*
- * Takes one block from the tree's free page map, filling it up from the table's map
- * or by extending the file when it is empty.  The caller may hold locks on
- * tree pages if it has called zspage_prepare_extension(), none on the metapage or directory.  A crash before the block is
+ * Takes one block from the tree's free page map, filling it up from the table's map or by extending
+ * the file when it is empty.  The caller may hold locks on tree pages if it has called
+ * zspage_prepare_extension(), none on the metapage or directory.  A crash before the block is
  * linked into its tree leaks it until a later VACUUM finds it.
  */
 extern BlockNumber zspage_alloc(Relation rel, uint16 treeno);
@@ -257,9 +260,9 @@ extern void zspage_free_run(Relation rel, uint16 treeno, BlockNumber start,
 extern void zspage_give_back(Relation rel, uint16 treeno, BlockNumber blkno);
 
 /*
- * Has this relcache entry know how the file is to be extended.  Reads the catalog if need be, and may wait for a lock
- * there, so no page is locked: to be called before the first lock of each change in which zspage_alloc() may be
- * called.  Searches of the trees for a change do it.
+ * Has this relcache entry know how the file is to be extended.  Reads the catalog if need be, and
+ * may wait for a lock there, so no page is locked: to be called before the first lock of each
+ * change in which zspage_alloc() may be called.  Searches of the trees for a change do it.
  */
 extern void zspage_prepare_extension(Relation rel);
 
@@ -296,11 +299,11 @@ extern int	zspage_fpm_tidy(Relation rel, uint16 treeno);
 extern uint64 zspage_return_extents(Relation rel, uint16 treeno, uint32 minblocks);
 
 /*
- * For VACUUM, which moves what lies at the end of the file to its front: takes these blocks out of the
- * table's map for the use of the tree; false if they are not free there, or, with more than a thousand extents, in
- * the midst of one that the map has no room to divide.  One WAL record for each piece of the map that they stand
- * in; a crash in between leaks those taken.  And gives blocks that the tree used to the table's map, with one
- * record.
+ * For VACUUM, which moves what lies at the end of the file to its front: takes these blocks out of
+ * the table's map for the use of the tree; false if they are not free there, or, with more than a
+ * thousand extents, in the midst of one that the map has no room to divide.  One WAL record for
+ * each piece of the map that they stand in; a crash in between leaks those taken.  And gives blocks
+ * that the tree used to the table's map, with one record.
  */
 extern bool zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks);
 extern void zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks);
@@ -308,8 +311,8 @@ extern void zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start,
 /* page_tidy.c */
 
 /*
- * Moves the FPM pages of the table's map that lie at or beyond limit to lower blocks, if that can be
- * done without ado.  For VACUUM.
+ * Moves the FPM pages of the table's map that lie at or beyond limit to lower blocks, if that can
+ * be done without ado.  For VACUUM.
  */
 extern void zspage_fpm_lower(Relation rel, BlockNumber limit);
 

@@ -37,8 +37,8 @@ extern void zsrow_item_set_row(MinimalTuple item, zstid row);
  * ascending order of row number.  A row number that is present already is an
  * error (corruption).  As many rows as fit go into one WAL record.
  *
- * *ndone says how many of them are there already, and is advanced with each record: after an error the
- * caller knows which ones are left.
+ * *ndone says how many of them are there already, and is advanced with each record: after an error
+ * the caller knows which ones are left.
  */
 extern void zsrow_insert(Relation rel, MinimalTuple *items, int nitems, int *ndone);
 
@@ -106,10 +106,11 @@ extern uint64 zsrow_delete_range(Relation rel, zstid first, zstid end);
 
 /*
  * A walk over the attributes of an item as it is stored, within its bytes, whatever they are.  The
- * item's header has been checked (that of every item which this module hands out has); desc is the table's.
+ * item's header has been checked (that of every item which this module hands out has); desc is the
+ * table's.
  *
- * next: true with the next attribute that the item has and that is not null; else false, with reason
- * set if what stands at attno goes beyond the item or cannot be.
+ * next: true with the next attribute that the item has and that is not null; else false, with
+ * reason set if what stands at attno goes beyond the item or cannot be.
  */
 typedef struct ZsRowWalk
 {
@@ -130,9 +131,10 @@ extern void zsrow_walk_begin(ZsRowWalk *walk, TupleDesc desc, const MinimalTuple
 extern bool zsrow_walk_next(ZsRowWalk *walk);
 
 /*
- * Takes an item apart as core takes a tuple: all attributes of desc, what the item lacks as missing values.  Values
- * by reference point into the item, large ones are external varlenas.  Error (data corrupted) if lengths
- * in it lead beyond its end; where data checksums are verified that is not looked for.
+ * Takes an item apart as core takes a tuple: all attributes of desc, what the item lacks as missing
+ * values.  Values by reference point into the item, large ones are external varlenas.  Error (data
+ * corrupted) if lengths in it lead beyond its end; where data checksums are verified that is not
+ * looked for.
  */
 extern void zsrow_deform(Relation rel, TupleDesc desc, const MinimalTupleData *item, Datum *values,
 						 bool *isnull);

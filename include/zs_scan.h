@@ -80,7 +80,10 @@ extern void zsscan_fetch_init(void);
 /* The row is deleted: who asks for it again by its TID wants to see that. */
 extern void zsscan_forget_version(Relation rel, zstid row);
 
-/* Forgets all rows of the table, which is about to be emptied in place.  A slot that has one keeps its values. */
+/*
+ * Forgets all rows of the table, which is about to be emptied in place.  A slot that has one keeps
+ * its values.
+ */
 extern void zsscan_forget_rows(Relation rel);
 
 /*
@@ -97,26 +100,27 @@ extern void zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis,
 extern TupleTableSlot *zsscan_stored_version(Relation rel, zstid row);
 
 /*
- * The current command has deleted or updated the row: a slot that zsscan_store_version() filled last for the table
- * shows that if it holds the row, as a slot of heap does, which points to the page (RETURNING old.xmax).  Without
- * xmax, which may be a MultiXactId, the row is looked up; locks a TID leaf shared then.
+ * The current command has deleted or updated the row: a slot that zsscan_store_version() filled
+ * last for the table shows that if it holds the row, as a slot of heap does, which points to the
+ * page (RETURNING old.xmax).  Without xmax, which may be a MultiXactId, the row is looked up; locks
+ * a TID leaf shared then.
  */
 extern void zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, CommandId cmax);
 
 /* scan_size.c */
 
 /*
- * Blocks of the file that hold a column, free ones left out; with attno 0 those that say which rows there are (TID tree
- * and row tree).  Takes a share lock on the metapage or a directory page.
+ * Blocks of the file that hold a column, free ones left out; with attno 0 those that say which rows
+ * there are (TID tree and row tree).  Takes a share lock on the metapage or a directory page.
  */
 extern BlockNumber zsscan_column_blocks(Relation rel, AttrNumber attno);
 
 /* scan_index_build.c */
 
 /*
- * The first row whose values are still in the memory of another transaction that inserts it, or the number of
- * row numbers handed out if there is none.  Block ranges up to there can be summarized without waiting.
- * Walks the TID tree, and locks one of its leaves at a time, shared.
+ * The first row whose values are still in the memory of another transaction that inserts it, or the
+ * number of row numbers handed out if there is none.  Block ranges up to there can be summarized
+ * without waiting.  Walks the TID tree, and locks one of its leaves at a time, shared.
  */
 extern zstid zsscan_summarizable_end(Relation rel);
 

@@ -97,8 +97,8 @@ extern void zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, Transa
 								CommandId cmin);
 
 /*
- * The source is about to forget the row: its user keeps the values, unless it is the slot of a scan node that projects
- * columns (zsslot_set_needed()); such a slot has none until its next row.
+ * The source is about to forget the row: its user keeps the values, unless it is the slot of a scan
+ * node that projects columns (zsslot_set_needed()); such a slot has none until its next row.
  */
 extern void zsslot_detach(ZsSlotSource *source);
 
@@ -112,8 +112,8 @@ extern void zsslot_watch(TupleTableSlot *slot);
 extern void zsslot_abandon(ZsSlotSource *source);
 
 /*
- * The loader fills these slots again and again, in this order: from now on they keep their values in a
- * stage where they can.  Does nothing if they do that already.
+ * The loader fills these slots again and again, in this order: from now on they keep their values
+ * in a stage where they can.  Does nothing if they do that already.
  */
 extern void zsslot_use_stage(Relation rel, TupleTableSlot **slots, int nslots);
 

@@ -33,10 +33,10 @@ typedef struct ZsTidRun
 } ZsTidRun;
 
 /*
- * State of one row.  Returns false when the row number is unused or beyond the
- * end, or dead (*dead is set then; dead may be NULL).  A frozen row yields a slot with
- * xmin = FrozenTransactionId and HEAP_XMIN_FROZEN.  A successor in *vis is the row's own, as in those that
- * zstid_fetch_visible() and zstid_lock() give; elsewhere it is that of the slot's first row.  Takes a share lock on one
+ * State of one row.  Returns false when the row number is unused or beyond the end, or dead (*dead
+ * is set then; dead may be NULL).  A frozen row yields a slot with xmin = FrozenTransactionId and
+ * HEAP_XMIN_FROZEN.  A successor in *vis is the row's own, as in those that zstid_fetch_visible()
+ * and zstid_lock() give; elsewhere it is that of the slot's first row.  Takes a share lock on one
  * leaf at a time; no snapshot, no hint bits.
  */
 extern bool zstid_lookup(Relation rel, zstid row, ZsVisSlot *vis, bool *dead);
@@ -93,8 +93,8 @@ extern void zstid_scan_lock_rows(ZsTidScan *scan, zstid base, const OffsetNumber
 /* tid_retire.c */
 
 /*
- * Calls fn for all rows of [first, end) in ascending runs, those that do not exist included.  vis is
- * a copy of the slot; NULL for the fixed slot numbers.  Nothing is locked meanwhile.
+ * Calls fn for all rows of [first, end) in ascending runs, those that do not exist included.  vis
+ * is a copy of the slot; NULL for the fixed slot numbers.  Nothing is locked meanwhile.
  */
 typedef void (*ZsTidRunVisitor) (const ZsTidRun *run, ZsVisSlot *vis, void *arg);
 extern void zstid_visit_runs(Relation rel, zstid first, zstid end, ZsTidRunVisitor fn, void *arg);
@@ -124,7 +124,8 @@ typedef enum ZsVacuumState
 /* tid_horizon.c */
 
 /* as HeapTupleSatisfiesVacuumHorizon / HeapTupleSatisfiesVacuum */
-extern ZsVacuumState zstid_satisfies_vacuum(ZsVisSlot *vis, TransactionId oldest_xmin, Buffer buffer);
+extern ZsVacuumState zstid_satisfies_vacuum(ZsVisSlot *vis, TransactionId oldest_xmin,
+											Buffer buffer);
 
 /* tid_visibility.c */
 
@@ -162,9 +163,9 @@ extern uint32 zstid_insert_small(Relation rel, int cursorno, uint32 nwanted,
 								 uint32 speculative_token, zstid *first);
 
 /*
- * Gives reserved row numbers [*first, end) back that were never filled nor indexed.  They become unused, and
- * may be another session's at once: *first is advanced with each step, so that after an error the
- * caller knows which rows are still his.
+ * Gives reserved row numbers [*first, end) back that were never filled nor indexed.  They become
+ * unused, and may be another session's at once: *first is advanced with each step, so that after an
+ * error the caller knows which rows are still his.
  */
 extern void zstid_release_rows(Relation rel, zstid *first, zstid end);
 
@@ -181,8 +182,8 @@ extern void zstid_mark_frozen(Relation rel, zstid start, zstid end);
 /* tid_retire.c */
 
 /*
- * Row numbers of [first, end) that are unused will never be handed out from now on.  Of rows that the
- * caller does not own: the stripe must have been used, or somebody may be about to insert the
+ * Row numbers of [first, end) that are unused will never be handed out from now on.  Of rows that
+ * the caller does not own: the stripe must have been used, or somebody may be about to insert the
  * rows that he reserved.
  */
 extern void zstid_retire_unused(Relation rel, zstid first, zstid end);
@@ -239,9 +240,9 @@ extern TM_Result zstid_update_check(Relation rel, zstid row, CommandId cid,
 									TM_FailureData *tmfd);
 
 /*
- * UPDATE, second half: marks row as updated to successor.  Checks again under the lock, waits
- * again if it must.  If the result is not TM_Ok nothing was changed and the caller gives
- * the new row's number back.  With TM_Ok, tmfd->xmax is who had locked the old version (our own transaction
+ * UPDATE, second half: marks row as updated to successor.  Checks again under the lock, waits again
+ * if it must.  If the result is not TM_Ok nothing was changed and the caller gives the new row's
+ * number back.  With TM_Ok, tmfd->xmax is who had locked the old version (our own transaction
  * counts), or Invalid: what heap puts into the new version's xmax.
  */
 extern TM_Result zstid_mark_updated(Relation rel, zstid row, zstid successor, CommandId cid,
@@ -261,8 +262,8 @@ extern TM_Result zstid_mark_updated(Relation rel, zstid row, zstid successor, Co
  * (UPDATE) is as if *stage had been NULL.  Both end the stage.
  *
  * Or: prepare; and within a critical section put, register (adds blocks 1 to 3 to the record in the
- * making, and writes the record's main data, at most ZS_TID_MAX_SINGLE bytes, to data; returns their
- * length), finish (sets the LSN if it is valid); behind it end.
+ * making, and writes the record's main data, at most ZS_TID_MAX_SINGLE bytes, to data; returns
+ * their length), finish (sets the LSN if it is valid); behind it end.
  */
 typedef struct ZsTidStage ZsTidStage;
 
@@ -296,8 +297,8 @@ extern TM_Result zstid_lock(Relation rel, zstid row, Snapshot snapshot, CommandI
 /* tid_lookup.c */
 
 /*
- * For index_delete_tuples: which of these rows, in ascending order, are dead to everyone?  Looks at those that
- * lie on one leaf of the TID tree, at least one, and returns how many these are.
+ * For index_delete_tuples: which of these rows, in ascending order, are dead to everyone?  Looks at
+ * those that lie on one leaf of the TID tree, at least one, and returns how many these are.
  * *conflict_horizon is advanced as removing the dead ones demands.
  */
 extern int	zstid_find_dead(Relation rel, const zstid *rows, int nrows, bool *dead,
@@ -342,8 +343,8 @@ extern bool zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoff
 /* tid_remove.c */
 
 /*
- * Second pass, after index cleanup: the dead rows of the runs are retired.  Runs ascend
- * (slotno is not looked at): one WAL record per leaf where the dead rows of the leaf are those of the list.
+ * Second pass, after index cleanup: the dead rows of the runs are retired.  Runs ascend (slotno is
+ * not looked at): one WAL record per leaf where the dead rows of the leaf are those of the list.
  * Returns how many rows.
  */
 extern uint64 zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nruns);
@@ -363,9 +364,9 @@ extern const char *zstid_merge_leaves(Page left, Page right, Page image, bool *m
 /* ---- leaf contents for inspection (tid_inspect.c) ------------------------------------- */
 
 /*
- * Unpacks a leaf page (a copy, or locked) into slots and runs; arrays are palloc'd.  successors (may be NULL) has for
- * each run that of its first row, ZS_INVALID_ROW if it has none; those of the other rows follow one by one.
- * Returns NULL, or what is wrong with the page.
+ * Unpacks a leaf page (a copy, or locked) into slots and runs; arrays are palloc'd.  successors
+ * (may be NULL) has for each run that of its first row, ZS_INVALID_ROW if it has none; those of the
+ * other rows follow one by one.  Returns NULL, or what is wrong with the page.
  */
 extern const char *zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots,
 									 int *nruns, ZsTidRun **runs, zstid **successors);

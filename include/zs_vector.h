@@ -36,14 +36,18 @@ extern void zsvector_parallel_init(void);
 /* vector_cost_index.c */
 
 /*
- * Installs the planner hooks that correct the costs of core's scans of zedstore tables.  To be called behind the other
- * init functions that install hooks for paths, so that it sees their paths, too.
+ * Installs the planner hooks that correct the costs of core's scans of zedstore tables.  To be
+ * called behind the other init functions that install hooks for paths, so that it sees their paths,
+ * too.
  */
 extern void zsvector_cost_init(void);
 
 /* vector_scan_plan.c */
 
-/* To be called behind that: what it offers has its own costs, and others look for core's sequential scan. */
+/*
+ * To be called behind that: what it offers has its own costs, and others look for core's sequential
+ * scan.
+ */
 extern void zsvector_scan_init(void);
 
 #endif							/* ZS_VECTOR_H */

@@ -165,8 +165,8 @@ typedef struct xl_zs_btree_inner
  * Block 0: left page, full image.  Block 1: right page, which becomes a free
  * page (made anew).  Block 2: their parent, which loses the right one's item.
  *
- * With ZS_MERGEF_MOVE a page moves to another block.  Block 0: the new place, full image.  Block 1: the
- * old place, which becomes a free page (made anew).  Block 2: the parent, whose item leads to
+ * With ZS_MERGEF_MOVE a page moves to another block.  Block 0: the new place, full image.  Block 1:
+ * the old place, which becomes a free page (made anew).  Block 2: the parent, whose item leads to
  * the new place.  Block 3, unless the page is the first of its level: the left sibling, whose right
  * link does.
  */
@@ -325,9 +325,9 @@ typedef struct xl_zs_attr_share
 #define SizeOfZsAttrShare		sizeof(xl_zs_attr_share)
 
 /*
- * XLOG_ZS_ATTR_REPLACE: neighbouring items of a segment index page (or none of them, when a new one enters
- * between two) give way to others, or to none.
- * Block 0: segment index page; its data is the new ZsSegmentItems.
+ * XLOG_ZS_ATTR_REPLACE: neighbouring items of a segment index page (or none of them, when a new one
+ * enters between two) give way to others, or to none.  Block 0: segment index page; its data is the
+ * new ZsSegmentItems.
  */
 typedef struct xl_zs_attr_replace
 {
@@ -407,8 +407,8 @@ typedef struct xl_zs_write_row
 #define ZS_WRITEF_TOKEN			0x08
 
 /*
- * The row of XLOG_ZS_WRITE_ROW: followed by its null bitmap, if it has one, and the values.  What else
- * stands in the item's header follows from these.
+ * The row of XLOG_ZS_WRITE_ROW: followed by its null bitmap, if it has one, and the values.  What
+ * else stands in the item's header follows from these.
  */
 typedef struct xl_zs_row_single
 {

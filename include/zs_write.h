@@ -38,8 +38,8 @@ extern void zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, in
 						   bool bulk);
 
 /*
- * The same for many rows.  Those of the first nstaged slots are the first ones of a stage as well, which
- * may be NULL with 0.
+ * The same for many rows.  Those of the first nstaged slots are the first ones of a stage as well,
+ * which may be NULL with 0.
  */
 extern void zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 								 const ZsRowStage *stage, int nstaged,
@@ -51,8 +51,8 @@ extern void zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntupl
 extern bool zswrite_stage_helps(Relation rel);
 
 /*
- * A stage for groups of up to nrows rows, in a memory context of its own below parent.  It has one user; it is
- * freed when the last user leaves.
+ * A stage for groups of up to nrows rows, in a memory context of its own below parent.  It has one
+ * user; it is freed when the last user leaves.
  */
 extern ZsRowStage *zswrite_stage_create(TupleDesc desc, int nrows, MemoryContext parent);
 extern void zswrite_stage_join(ZsRowStage *stage);
@@ -80,12 +80,15 @@ extern void zswrite_stage_get(const ZsRowStage *stage, uint64 group, int row, in
 extern void zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
 									   int options, uint32 token);
 
-/* Values of rows in the row tree that are larger than this, header included, may leave for overflow pages. */
+/*
+ * Values of rows in the row tree that are larger than this, header included, may leave for overflow
+ * pages.
+ */
 #define ZSWRITE_PUSH_OUT_THRESHOLD	(4 * ZS_OVERFLOW_DATUM_SIZE)
 
 /*
- * Large values of an updated row that the new version may share with the old one (write_keep.c), for the
- * columns attno (ascending).  find is called at most once, when the new row is a wide one;
+ * Large values of an updated row that the new version may share with the old one (write_keep.c),
+ * for the columns attno (ascending).  find is called at most once, when the new row is a wide one;
  * it sets n and values, which the caller of zswrite_update() frees.
  */
 typedef struct ZsKeptValue
@@ -107,8 +110,8 @@ typedef struct ZsKeptValues
 /* write_keep.c */
 
 /*
- * The overflow pointers that the columns attrs (as RelationGetIndexAttrBitmap() returns them) of a stored row have;
- * returns how many.  values has room for one a column.
+ * The overflow pointers that the columns attrs (as RelationGetIndexAttrBitmap() returns them) of a
+ * stored row have; returns how many.  values has room for one a column.
  */
 extern int	zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attrs,
 									ZsKeptValue *values);
@@ -150,8 +153,8 @@ extern void zswrite_flush_all(void);
 /* ---- row images for logical decoding (write_logical.c) ---------------------- */
 
 /*
- * Logs inserted rows unless that is not asked for (wal_level, kind of table, options).  The first nstaged are the
- * first rows of the stage, too.
+ * Logs inserted rows unless that is not asked for (wal_level, kind of table, options).  The first
+ * nstaged are the first rows of the stage, too.
  */
 extern void zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots,
 							   const ZsRowStage *stage, int nstaged, int options);
@@ -159,8 +162,8 @@ extern void zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots,
 /*
  * Log an update or delete of a table for which RelationIsLogicallyLogged() is true.  oldslot: the
  * old row, of which at least the replica identity must be readable; NULL if the table has none.
- * key_changed: the update changes a column of the replica identity.  kept: values that the new row shares
- * with the old one, which are left out where heap leaves out unchanged TOASTed values.
+ * key_changed: the update changes a column of the replica identity.  kept: values that the new row
+ * shares with the old one, which are left out where heap leaves out unchanged TOASTed values.
  */
 extern void zswrite_log_update(Relation rel, TupleTableSlot *oldslot, TupleTableSlot *newslot,
 							   bool key_changed, const ZsKeptValues *kept);

@@ -221,7 +221,8 @@ zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index
 	if (old_index != NULL && !use_sort)
 	{
 		const int	progress_index[] = {PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_INDEX_RELID};
-		int64		progress_val[] = {PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP, RelationGetRelid(old_index)};
+		int64		progress_val[] = {PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP,
+									  RelationGetRelid(old_index)};
 
 		pgstat_progress_update_multi_param(2, progress_index, progress_val);
 		zswrite_flush(old_table);

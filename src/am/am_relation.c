@@ -120,12 +120,12 @@ zsam_copy_data(Relation rel, const RelFileLocator *newrlocator)
  * Callers take the main fork's size for the range of block numbers in TIDs, so
  * this is the logical size.  pg_relation_size() looks at the file itself.
  *
- * Row numbers that this transaction has reserved and not used go back before, since ANALYZE would take their blocks for
- * a part of the table that it has seen.
+ * Row numbers that this transaction has reserved and not used go back before, since ANALYZE would
+ * take their blocks for a part of the table that it has seen.
  *
- * In VACUUM it is BRIN that asks, to summarize all full ranges.  Summarizing one with rows that a bulk load
- * has not written yet waits for the load.  VACUUM must not do that: for it the table ends there.  Its parallel
- * workers have the flag, too.
+ * In VACUUM it is BRIN that asks, to summarize all full ranges.  Summarizing one with rows that a
+ * bulk load has not written yet waits for the load.  VACUUM must not do that: for it the table ends
+ * there.  Its parallel workers have the flag, too.
  */
 uint64
 zsam_relation_size(Relation rel, ForkNumber forknum)
@@ -171,10 +171,10 @@ count_rows(Relation rel)
 }
 
 /*
- * Tuples: the row density that VACUUM or ANALYZE found refers to logical blocks.  Row numbers are not used
- * again, so what came since then are rows, however many of the others have gone.  A table that
- * neither has seen yet is assumed to have at least ten heap pages of rows, as heap does, because
- * plans for tables that have just been created are often kept and used when they have
+ * Tuples: the row density that VACUUM or ANALYZE found refers to logical blocks.  Row numbers are
+ * not used again, so what came since then are rows, however many of the others have gone.  A table
+ * that neither has seen yet is assumed to have at least ten heap pages of rows, as heap does,
+ * because plans for tables that have just been created are often kept and used when they have
  * grown.  If it is small its rows are counted; else its row numbers, which bulk loads fill densely,
  * are taken for rows.
  *

@@ -4,9 +4,9 @@
  *	  tuple_update and tuple_delete: which row lock an UPDATE needs, and what
  *	  logical decoding has to know of the old row.
  *
- * The old row's columns are read for three reasons only: of a key that foreign keys may refer
- * to, of the replica identity, or all of them if that is FULL; and large values, if the new row has some of
- * the same length, which the two versions may share then (write_keep.c).
+ * The old row's columns are read for three reasons only: of a key that foreign keys may refer to,
+ * of the replica identity, or all of them if that is FULL; and large values, if the new row has
+ * some of the same length, which the two versions may share then (write_keep.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -121,8 +121,8 @@ columns_differ(Relation rel, const Bitmapset *attrs, TupleTableSlot *oldslot,
 }
 
 /*
- * Of the overflow pointers that a row has, keeps those whose value is also the new row's; returns how
- * many.
+ * Of the overflow pointers that a row has, keeps those whose value is also the new row's; returns
+ * how many.
  */
 static int
 keep_unchanged(OldRow *old, const Bitmapset *attrs, ZsKeptValue *values, int n)
@@ -252,13 +252,16 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 	if (result == TM_Ok)
 	{
 		/* locks that were on the row make it a MultiXactId */
-		zsscan_version_changed(rel, old.row, TransactionIdIsValid(tmfd->xmax) ? InvalidTransactionId :
+		zsscan_version_changed(rel, old.row,
+							   TransactionIdIsValid(tmfd->xmax) ? InvalidTransactionId :
 							   GetCurrentTransactionId(), cid);
 		if (RelationIsLogicallyLogged(rel))
 			zswrite_log_update(rel, old_row_to_log(&old, identity, whole), slot, identity_changed,
 							   &kept);
 
-		/* people tell INSERT from UPDATE by RETURNING xmax = 0, since ON CONFLICT locks rows first */
+		/*
+		 * people tell INSERT from UPDATE by RETURNING xmax = 0, since ON CONFLICT locks rows first
+		 */
 		zsslot_set_inserted(slot, GetCurrentTransactionId(), tmfd->xmax, cid);
 	}
 	drop_old_row(&old);

@@ -66,7 +66,8 @@ zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentI
 	opaque->stamp = item->stamp;
 	opaque->position = position;
 	opaque->right = position + 1 < item->nblocks ? item->start + position + 1 : 0;
-	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + zsattr_page_length(item, position);
+	((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) +
+		zsattr_page_length(item, position);
 	return page;
 }
 

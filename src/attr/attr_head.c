@@ -103,7 +103,8 @@ bucket_of(const ZsSegmentItem *item)
 static ZsSegmentHead **
 by_row_bucket(RelFileNumber relnumber, uint16 treeno, uint64 range)
 {
-	return &by_row_buckets[hash_combine(murmurhash32(relnumber ^ (uint32) range), treeno) % NBUCKETS];
+	return &by_row_buckets[hash_combine(murmurhash32(relnumber ^ (uint32) range),
+										treeno) % NBUCKETS];
 }
 
 static ZsSegmentHead **

@@ -428,8 +428,8 @@ zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 /* ---- replacing --------------------------------------------------------- */
 
 /*
- * Splits the page in buf so that what lies in [first, end) stays together: in front of it or behind,
- * whichever leaves less on its page.
+ * Splits the page in buf so that what lies in [first, end) stays together: in front of it or
+ * behind, whichever leaves less on its page.
  */
 static void
 split_around(Relation rel, AttrNumber attno, Buffer buf, zstid first, zstid end)

@@ -52,8 +52,8 @@ typedef struct ZsDrafts
 extern void zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder);
 
 /*
- * Encodes rows [first_row, first_row + nrows) of a column, which start at row `done` of its input, as
- * one draft or a few.
+ * Encodes rows [first_row, first_row + nrows) of a column, which start at row `done` of its input,
+ * as one draft or a few.
  */
 extern void zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row,
 							  uint32 done, uint32 nrows);
@@ -85,9 +85,12 @@ extern void zsattr_batch_begin(ZsPageBatch *batch, Relation rel, BufferAccessStr
  */
 extern Page zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno);
 
-/* Same for page `position` of a segment, whose special space is filled in; the payload is the caller's. */
-extern Page zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item,
-									  uint32 position);
+/*
+ * Same for page `position` of a segment, whose special space is filled in; the payload is the
+ * caller's.
+ */
+extern Page zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno,
+									  const ZsSegmentItem *item, uint32 position);
 
 /* Writes what is left and frees the memory. */
 extern void zsattr_batch_end(ZsPageBatch *batch);
@@ -127,18 +130,19 @@ extern void zsattr_index_replace(Page page, int position, int nold, const ZsSegm
 								 int nitems);
 
 /*
- * Takes the segments that lie in [first, end) out of the tree, and puts items (in order, within that range)
- * in their place, in one WAL record.  No segment may lie in the range with a part of its rows.  The
- * old ones are copied to old, which has room for ZS_SEGMENT_INDEX_CAPACITY; their runs are the
- * caller's to free.  Returns false, with nothing changed, if the range lies on two index pages.
+ * Takes the segments that lie in [first, end) out of the tree, and puts items (in order, within
+ * that range) in their place, in one WAL record.  No segment may lie in the range with a part of
+ * its rows.  The old ones are copied to old, which has room for ZS_SEGMENT_INDEX_CAPACITY; their
+ * runs are the caller's to free.  Returns false, with nothing changed, if the range lies on two
+ * index pages.
  */
 extern bool zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
 									const ZsSegmentItem *items, int nitems,
 									ZsSegmentItem *old, int *nold);
 
 /*
- * Puts another item, which differs in where the segment lies only, in the place of old.  False, with
- * nothing changed, if old is not in the tree any more.
+ * Puts another item, which differs in where the segment lies only, in the place of old.  False,
+ * with nothing changed, if old is not in the tree any more.
  */
 extern bool zsattr_segment_repoint(Relation rel, AttrNumber attno, const ZsSegmentItem *old,
 								   const ZsSegmentItem *item);

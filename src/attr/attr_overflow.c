@@ -17,9 +17,10 @@
  * with segments.  Freeing is more careful: the bytes of a dead row may be those of an
  * aborted transaction with other columns, and what does not lead to a value is left alone.
  *
- * A version of a row that an UPDATE writes may have the same pointer as the one before, if it has the
- * same value (write_keep.c).  The first page counts these further pointers in its lokey, for which
- * overflow pages have no other use.  Freeing a shared value takes one off; the last one frees the pages.
+ * A version of a row that an UPDATE writes may have the same pointer as the one before, if it has
+ * the same value (write_keep.c).  The first page counts these further pointers in its lokey, for
+ * which overflow pages have no other use.  Freeing a shared value takes one off; the last one frees
+ * the pages.
  *
  * WAL: XLOG_ZS_PAGE_FPM and XLOG_ZS_PAGE_IMAGES; XLOG_ZS_ATTR_SHARE.  A crash before a row with
  * the pointer was written leaks blocks until VACUUM finds them, and so does one
@@ -277,7 +278,8 @@ look_at_locked_page(const OverflowChain *chain, Buffer buf, uint32 position, cha
 
 /* Same, of a page that is pinned only. */
 static BlockNumber
-look_at_page(const OverflowChain *chain, Buffer buf, uint32 position, char *dst, const char **reason)
+look_at_page(const OverflowChain *chain, Buffer buf, uint32 position, char *dst,
+			 const char **reason)
 {
 	BlockNumber right;
 

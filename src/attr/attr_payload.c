@@ -64,7 +64,8 @@ zsattr_page_copy(Relation rel, Buffer buf, uint16 treeno, const ZsSegmentItem *i
 }
 
 Buffer
-zsattr_page_pin(Relation rel, const ZsSegmentItem *item, uint32 position, BufferAccessStrategy strategy)
+zsattr_page_pin(Relation rel, const ZsSegmentItem *item, uint32 position,
+				BufferAccessStrategy strategy)
 {
 	/* the file may have become shorter since the segment was found */
 	if (unlikely(!zspage_exists(rel, item->start + position)))

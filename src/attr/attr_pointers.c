@@ -3,9 +3,9 @@
  * attr_pointers.c
  *	  The overflow pointers in a segment.
  *
- * For those who are about to throw a segment away, and for an UPDATE that looks for the old row's.  A segment's
- * bytes say what they are, so this works for columns that were dropped, too.  Only vectors that hold
- * pointers are decoded.
+ * For those who are about to throw a segment away, and for an UPDATE that looks for the old row's.
+ * A segment's bytes say what they are, so this works for columns that were dropped, too.  Only
+ * vectors that hold pointers are decoded.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -111,7 +111,8 @@ is_pointer(const PointerWalk *walk, uint32 i)
 static PointerWalk *
 begin_walk(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore overflow pointers",
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "zedstore overflow pointers",
 												  ALLOCSET_DEFAULT_SIZES);
 	PointerWalk *walk;
 	ZsAllocator alloc;

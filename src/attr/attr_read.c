@@ -38,8 +38,8 @@
 /* ---- life of a reader -------------------------------------------------- */
 
 /*
- * Stands in the memory context that a reader belongs to, and gives back what the reader has when that goes first:
- * after an error.
+ * Stands in the memory context that a reader belongs to, and gives back what the reader has when
+ * that goes first: after an error.
  */
 struct ZsReaderGuard
 {
@@ -60,8 +60,8 @@ release_reader(void *arg)
 }
 
 /*
- * The struct itself comes with the space, and a context of its own only has a reader that needs one: lookups begin
- * and end one for each column.
+ * The struct itself comes with the space, and a context of its own only has a reader that needs
+ * one: lookups begin and end one for each column.
  */
 ZsAttrReader *
 zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
@@ -110,7 +110,8 @@ zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end)
 		MemoryContext oldcontext;
 
 		if (reader->stream_context == NULL)
-			reader->stream_context = AllocSetContextCreate(reader->owner, "zedstore attribute stream",
+			reader->stream_context = AllocSetContextCreate(reader->owner,
+														   "zedstore attribute stream",
 														   ALLOCSET_SMALL_SIZES);
 		oldcontext = MemoryContextSwitchTo(reader->stream_context);
 		reader->stream = zsattr_stream_begin(reader->rel, reader->attno, reader->strategy);
@@ -247,8 +248,8 @@ scale_shared(ZsAttrReader *reader, ZsSegmentHead *head)
 }
 
 /*
- * Forms that the vector has by its codes, from the dictionary at hand: whoever holds that one would not like to see it
- * go, which reading the segment again may mean.
+ * Forms that the vector has by its codes, from the dictionary at hand: whoever holds that one would
+ * not like to see it go, which reading the segment again may mean.
  */
 static void
 add_forms(ZsAttrReader *reader, uint32 want)
@@ -422,7 +423,10 @@ decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 	const char *error;
 	int			vecno;
 
-	/* what was decoded before may lie in the window, which is going to move; an error may end that half way */
+	/*
+	 * what was decoded before may lie in the window, which is going to move; an error may end that
+	 * half way
+	 */
 	reader->vec_stripe = ZS_INVALID_ROW;
 	reader->value_row = ZS_INVALID_ROW;
 	for (;;)

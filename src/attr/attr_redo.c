@@ -53,7 +53,8 @@ redo_replace(XLogReaderState *record)
 
 		if (len % sizeof(ZsSegmentItem) != 0 || xlrec->index + xlrec->nold > count ||
 			count - xlrec->nold + nitems > (int) ZS_SEGMENT_INDEX_CAPACITY)
-			elog(PANIC, "segment index page does not match the replace record: items %u to %u of %d",
+			elog(PANIC,
+				 "segment index page does not match the replace record: items %u to %u of %d",
 				 xlrec->index, xlrec->index + xlrec->nold, count);
 		zsattr_index_replace(page, xlrec->index, xlrec->nold, (ZsSegmentItem *) data, nitems);
 		Assert(zsattr_index_page_check(page) == NULL);

@@ -79,7 +79,8 @@ add_drafts(ZsDrafts *drafts, ZsAttrRewrite *rewrite)
 		uint32		count = (uint32) Min(end - row, (uint64) (nrows - done));
 
 		if (count < nrows - done && end % ZS_STRIPE_ROWS != 0)
-			zsbase_corrupted(drafts->rel, zspage_tree_root(drafts->rel, ZsTreeOfAttr(rewrite->column.attno)),
+			zsbase_corrupted(drafts->rel,
+							 zspage_tree_root(drafts->rel, ZsTreeOfAttr(rewrite->column.attno)),
 							 "Segment index page of attribute %d ends at row " UINT64_FORMAT ".",
 							 rewrite->column.attno, end);
 		zsattr_drafts_add(drafts, &rewrite->column, row, done, count);
@@ -101,8 +102,8 @@ free_segments(Relation rel, AttrNumber attno, const ZsSegmentItem *items, int ni
 }
 
 /*
- * Puts the drafts of one column from number i on in their place, page by page.  Returns the number of
- * the draft behind them.
+ * Puts the drafts of one column from number i on in their place, page by page.  Returns the number
+ * of the draft behind them.
  */
 static int
 replace_column(ZsDrafts *drafts, int i, ZsAttrRewrite *rewrite, ZsSegmentVisitor gone, void *arg)

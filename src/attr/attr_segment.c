@@ -9,11 +9,11 @@
  *			  window                    [-----------]
  *			  vector wanted                       [-----]
  *
- * For a scan it holds whole pages and keeps those before, since the end of one
- * vector and the start of the next share a page; it moves only when it is
- * full.  So each page is copied once, and vectors are decoded where they lie.
- * For a lookup it holds the bytes of one vector.  For the first lookup in a stripe it holds nothing that
- * later calls may use: only the bytes that the value takes are copied to their places.
+ * For a scan it holds whole pages and keeps those before, since the end of one vector and the start
+ * of the next share a page; it moves only when it is full.  So each page is copied once, and
+ * vectors are decoded where they lie.  For a lookup it holds the bytes of one vector.  For the
+ * first lookup in a stripe it holds nothing that later calls may use: only the bytes that the value
+ * takes are copied to their places.
  *
  * Copies get stale.  An item that is missing in the copied index page is
  * looked up in the tree before it counts as missing.  A segment whose pages
@@ -162,7 +162,8 @@ payload_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan,
 		{
 			start -= start % ZS_PAGE_CAPACITY;
 			end = (uint32) Min((uint64) item->payload_size,
-							   ((uint64) end + ZS_PAGE_CAPACITY - 1) / ZS_PAGE_CAPACITY * ZS_PAGE_CAPACITY);
+							   ((uint64) end + ZS_PAGE_CAPACITY - 1) / ZS_PAGE_CAPACITY *
+							   ZS_PAGE_CAPACITY);
 		}
 		move_window(reader, item, scan, start, end);
 		for (;;)
@@ -366,11 +367,13 @@ open_shared(ZsAttrReader *reader, ZsSegmentHead *head, bool scan)
 }
 
 /*
- * Copies payload bytes [start, end) to dst; false when a page turned out to belong to something else.
- * *buf is the page of the call before, pinned, or InvalidBuffer; then it is that of the last byte.
+ * Copies payload bytes [start, end) to dst; false when a page turned out to belong to something
+ * else.  *buf is the page of the call before, pinned, or InvalidBuffer; then it is that of the last
+ * byte.
  */
 static bool
-copy_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uint32 end, Buffer *buf, uint8 *dst)
+copy_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uint32 end, Buffer *buf,
+		   uint8 *dst)
 {
 	while (start < end)
 	{
@@ -386,8 +389,8 @@ copy_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uint32
 			if (!BufferIsValid(*buf))
 				return false;
 		}
-		if (!zsattr_page_copy(reader->rel, *buf, reader->treeno, item, position, start % ZS_PAGE_CAPACITY,
-							  stop - position * ZS_PAGE_CAPACITY, dst))
+		if (!zsattr_page_copy(reader->rel, *buf, reader->treeno, item, position,
+							  start % ZS_PAGE_CAPACITY, stop - position * ZS_PAGE_CAPACITY, dst))
 			return false;
 		dst += stop - start;
 		start = stop;
@@ -395,7 +398,10 @@ copy_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uint32
 	return true;
 }
 
-/* The bytes of a vector that value idx needs, to their places in window: its head, and what that leads to. */
+/*
+ * The bytes of a vector that value idx needs, to their places in window: its head, and what that
+ * leads to.
+ */
 static bool
 copy_part(ZsAttrReader *reader, int vecno, uint32 idx, uint8 *window)
 {
@@ -406,7 +412,8 @@ copy_part(ZsAttrReader *reader, int vecno, uint32 idx, uint8 *window)
 	uint32		to;
 	bool		found;
 
-	found = copy_bytes(reader, &head->item, vector->off, vector->off + VALUE_HEAD_BYTES, &buf, window);
+	found = copy_bytes(reader, &head->item, vector->off, vector->off + VALUE_HEAD_BYTES, &buf,
+					   window);
 	if (found)
 	{
 		if (!zscodec_vector_part(&head->info, vecno, window, VALUE_HEAD_BYTES, idx, &from, &to))
@@ -414,7 +421,8 @@ copy_part(ZsAttrReader *reader, int vecno, uint32 idx, uint8 *window)
 			from = VALUE_HEAD_BYTES;
 			to = vector->len;
 		}
-		found = copy_bytes(reader, &head->item, vector->off + from, vector->off + to, &buf, window + from);
+		found = copy_bytes(reader, &head->item, vector->off + from, vector->off + to, &buf,
+						   window + from);
 	}
 	if (BufferIsValid(buf))
 		ReleaseBuffer(buf);

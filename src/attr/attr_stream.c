@@ -308,7 +308,8 @@ pending_is_behind(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 positi
 
 	/* of another segment, or of none any more: those are of no use */
 	LockBuffer(stream->pending, BUFFER_LOCK_SHARE);
-	behind = zspage_verify(page, ZS_PAGE_SEGMENT, ZsTreeOfAttr(stream->attno), NULL) != ZS_PAGE_OK ||
+	behind = zspage_verify(page, ZS_PAGE_SEGMENT, ZsTreeOfAttr(stream->attno),
+						   NULL) != ZS_PAGE_OK ||
 		ZsPageGetOpaque(page)->lokey <= item->first_row;
 	LockBuffer(stream->pending, BUFFER_LOCK_UNLOCK);
 	return behind;

@@ -245,7 +245,8 @@ zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder)
 }
 
 void
-zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint32 done, uint32 nrows)
+zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint32 done,
+				  uint32 nrows)
 {
 	uint32		end = done + nrows;
 
@@ -266,7 +267,8 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 		draft = &drafts->drafts[drafts->n++];
 		draft->attno = column->attno;
 		zscodec_buf_init(&draft->payload, &drafts->alloc);
-		encode_column(drafts->rel, first_row, drafts->encoder, &part, &draft->payload, &draft->item);
+		encode_column(drafts->rel, first_row, drafts->encoder, &part, &draft->payload,
+					  &draft->item);
 		if (count >= ZS_STRIPE_ROWS)
 			column->stripe_bytes = draft->payload.len / (count / ZS_STRIPE_ROWS);
 		first_row += count;

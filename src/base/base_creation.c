@@ -15,8 +15,8 @@
  * 2. A table that C code makes by itself, with the session's default, is refused when it stands in
  *	  the catalogs, before it holds a row.  These are allowed:
  *
- *	  - the table that a CREATE TABLE, CREATE TABLE AS, SELECT INTO or CREATE MATERIALIZED VIEW which
- *		is being executed names.  It is known by its name, since such a command may run functions;
+ *	  - the table that a CREATE TABLE, CREATE TABLE AS, SELECT INTO or CREATE MATERIALIZED VIEW
+ *		which is being executed names.  It is known by its name, since such a command may run functions;
  *	  - what core makes to rewrite a table (is_internal);
  *	  - all tables as long as the default is another access method: then somebody named ours;
  *	  - tables of which all columns are inherited.  Rows come to them through the parent, by the
@@ -120,7 +120,8 @@ zsbase_creation_for_script(PlannedStmt *pstmt)
 		return pstmt;
 	if (IsA(pstmt->utilityStmt, AlterTableStmt))
 	{
-		if (!sets_default((AlterTableStmt *) pstmt->utilityStmt) || !zsbase_creation_default_is_ours())
+		if (!sets_default((AlterTableStmt *) pstmt->utilityStmt) ||
+			!zsbase_creation_default_is_ours())
 			return pstmt;
 		pstmt = copyObject(pstmt);
 		foreach_node(AlterTableCmd, cmd, ((AlterTableStmt *) pstmt->utilityStmt)->cmds)
@@ -177,7 +178,8 @@ zsbase_creation_check(Relation rel, const RangeVar *creates, bool within)
 	if (!zsbase_creation_default_is_ours() ||
 		get_am_oid(default_table_access_method, true) != rel->rd_rel->relam)
 		return;
-	if (creates != NULL && strncmp(RelationGetRelationName(rel), creates->relname, NAMEDATALEN - 1) == 0)
+	if (creates != NULL && strncmp(RelationGetRelationName(rel), creates->relname,
+								   NAMEDATALEN - 1) == 0)
 		return;
 	if (inherits_all_columns(rel) || (!within && library_makes_view()))
 		return;

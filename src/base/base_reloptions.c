@@ -435,7 +435,10 @@ zsbase_table_options(Relation rel, ZsTableOptions *options)
 	{
 		ZsCachedOptions fresh;
 
-		/* this may wait for a lock on pg_class, whose holder may wait for a page that the caller has locked */
+		/*
+		 * this may wait for a lock on pg_class, whose holder may wait for a page that the caller
+		 * has locked
+		 */
 		Assert(InterruptHoldoffCount == 0);
 
 		/*

@@ -41,8 +41,8 @@
  * What event triggers of the command itself see of the table's options is
  * without ours; pg_event_trigger_ddl_commands() shows the command as one.
  *
- * With zedstore.ignore_options, options of ours for other tables are left out with a notice. Tools that
- * copy a table's options to one of another access method need that.
+ * With zedstore.ignore_options, options of ours for other tables are left out with a notice. Tools
+ * that copy a table's options to one of another access method need that.
  *
  * A table that leaves our access method loses our options: the RESET is put in
  * front and nothing is put back.  Options belong to the access method
@@ -578,9 +578,9 @@ call_next_within(ZsDdlCommand *command,
 }
 
 /*
- * May the command change the columns of an existing table, or drop some with their type?  Of those that
- * alter types only ALTER TYPE ... ATTRIBUTE does, to typed tables, and that is an ALTER TABLE here.  Scripts
- * of extensions and CREATE SCHEMA come here with each of their commands.
+ * May the command change the columns of an existing table, or drop some with their type?  Of those
+ * that alter types only ALTER TYPE ... ATTRIBUTE does, to typed tables, and that is an ALTER TABLE
+ * here.  Scripts of extensions and CREATE SCHEMA come here with each of their commands.
  */
 static bool
 may_change_columns(const Node *stmt)

@@ -18,10 +18,9 @@
  * Only VACUUM moves pages, and only VACUUM merges them (ShareUpdateExclusiveLock);
  * the page may be split meanwhile, which leaves its block and first key.
  *
- * Locks: left sibling, page, parent, the new page, all exclusive, in this order.
- * Nobody knows of the new page; somebody with an old pointer to its block may have that locked for a
- * moment.
- * A root: the root, the new page, then its directory page.
+ * Locks: left sibling, page, parent, the new page, all exclusive, in this order.  Nobody knows of
+ * the new page; somebody with an old pointer to its block may have that locked for a moment.  A
+ * root: the root, the new page, then its directory page.
  *
  * Crash: the block comes from the table's map with a record before, and the old
  * one goes there with a record behind; a crash in between leaks one of them.
@@ -43,8 +42,8 @@
 #include "zs_walrec.h"
 
 /*
- * Locks the page of the level that begins with lokey and its left sibling, if it has one.  False, with
- * nothing locked, if the page does not lie in block `from`.
+ * Locks the page of the level that begins with lokey and its left sibling, if it has one.  False,
+ * with nothing locked, if the page does not lie in block `from`.
  */
 static bool
 lock_with_left(Relation rel, uint16 treeno, int level, uint64 lokey, BlockNumber from,
@@ -79,7 +78,8 @@ lock_with_left(Relation rel, uint16 treeno, int level, uint64 lokey, BlockNumber
 
 /* The change itself, on locked pages. */
 static void
-do_move(Relation rel, uint16 treeno, Buffer lbuf, Buffer buf, Buffer newbuf, Buffer parent, int index)
+do_move(Relation rel, uint16 treeno, Buffer lbuf, Buffer buf, Buffer newbuf, Buffer parent,
+		int index)
 {
 	xl_zs_btree_merge xlrec = {
 		.index = index,

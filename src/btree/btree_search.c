@@ -15,7 +15,8 @@
  *	  1. the page belongs to the tree and has the level the pointer promised
  *	  2. lokey <= key; key < hikey, or there is a right sibling
  *	  3. an inner page has at least one item, and the first has the page's lokey
- *	  4. lokey and hikey are what the pointer promised: a split that changes hikey is incomplete until the parent
+ *	  4. lokey and hikey are what the pointer promised: a split that changes hikey is incomplete
+ *	  until the parent
  *		 says so too, and a merge changes both pages at once
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -146,7 +147,8 @@ typedef struct Promise
 } Promise;
 
 /*
- * For STEP_RIGHT and STEP_DOWN *next is the pointer to follow, and *promise becomes what it promises.
+ * For STEP_RIGHT and STEP_DOWN *next is the pointer to follow, and *promise becomes what it
+ * promises.
  */
 static Step
 choose_step(Relation rel, Buffer buf, uint16 treeno, uint64 key, int level,
@@ -383,9 +385,9 @@ zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int loc
 }
 
 /*
- * Any pointer on the way may be stale when the page behind it is to be locked, and the block may by then
- * be a page whose owner waits for one that our caller holds.  So nothing is waited for here: what is
- * locked is looked for again from the root on, which is not taken from the cache.
+ * Any pointer on the way may be stale when the page behind it is to be locked, and the block may by
+ * then be a page whose owner waits for one that our caller holds.  So nothing is waited for here:
+ * what is locked is looked for again from the root on, which is not taken from the cache.
  */
 Buffer
 zsbtree_search_parent(Relation rel, uint16 treeno, uint64 key, int level)
@@ -395,8 +397,8 @@ zsbtree_search_parent(Relation rel, uint16 treeno, uint64 key, int level)
 }
 
 /*
- * The page of a level that holds key, which is likely to be blkno, locked.  The right link or
- * the memory that leads there may be stale: the page may have been split, or merged with its neighbour.
+ * The page of a level that holds key, which is likely to be blkno, locked.  The right link or the
+ * memory that leads there may be stale: the page may have been split, or merged with its neighbour.
  */
 static Buffer
 page_at(Relation rel, uint16 treeno, int level, BlockNumber blkno, uint64 key, int lockmode)

@@ -23,8 +23,8 @@ typedef struct ZsAlpChoice
 
 /* codec_float.c */
 extern bool zscodec_alp_choose(ZsValueKind kind, const uint64 *vals, uint32 n, ZsAlpChoice *choice);
-extern size_t zscodec_alp_encode(ZsValueKind kind, const uint64 *vals, uint32 n, const ZsAlpChoice *choice,
-								 uint8 *out);
+extern size_t zscodec_alp_encode(ZsValueKind kind, const uint64 *vals, uint32 n,
+								 const ZsAlpChoice *choice, uint8 *out);
 extern const char *zscodec_alp_decode(ZsValueKind kind, ZsReader *r, uint32 n, uint64 *out);
 
 #endif							/* CODEC_ALP_H */

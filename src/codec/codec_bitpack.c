@@ -2,15 +2,15 @@
  * codec_bitpack.c
  *	  Integers of a fixed number of bits, side by side.
  *
- * Value i occupies bits [i * width, (i + 1) * width) of the byte string, low bits first.  A width of at most 56
- * makes every value lie within the 8 bytes that start at its first byte, so one unaligned load, a
- * shift and a mask fetch it, and any value is found without its neighbours.  Interleaved layouts
- * (Afroozeh and Boncz, "The FastLanes Compression Layout", 2023) decode faster still, but only in blocks of
- * 1024; vectors here lose their nulls before packing and end anywhere, and the padding would cost more
- * than the loads do.
+ * Value i occupies bits [i * width, (i + 1) * width) of the byte string, low bits first.  A width
+ * of at most 56 makes every value lie within the 8 bytes that start at its first byte, so one
+ * unaligned load, a shift and a mask fetch it, and any value is found without its neighbours.
+ * Interleaved layouts (Afroozeh and Boncz, "The FastLanes Compression Layout", 2023) decode faster
+ * still, but only in blocks of 1024; vectors here lose their nulls before packing and end anywhere,
+ * and the padding would cost more than the loads do.
  *
- * Packing and unpacking are written once and instantiated for each width; with the width known, shifts
- * and offsets are constants and the loops unroll.
+ * Packing and unpacking are written once and instantiated for each width; with the width known,
+ * shifts and offsets are constants and the loops unroll.
  */
 #include "codec_internal.h"
 
@@ -47,7 +47,8 @@ pack_blocks(const uint64 *restrict in, uint32 nblocks, int width, uint64 base, u
 
 /* Unpacks blocks of 32 values; reads up to 7 bytes behind the last block. */
 static pg_attribute_always_inline void
-unpack_blocks(const uint8 *restrict in, uint32 nblocks, int width, uint64 base, uint64 *restrict out)
+unpack_blocks(const uint8 *restrict in, uint32 nblocks, int width, uint64 base,
+			  uint64 *restrict out)
 {
 	uint64		mask = width == 64 ? ~UINT64CONST(0) : (UINT64CONST(1) << width) - 1;
 
@@ -78,9 +79,9 @@ unpack_##w(const uint8 *in, uint32 nblocks, uint64 base, uint64 *out) \
 
 #define ALL_WIDTHS(X) \
 	X(1) X(2) X(3) X(4) X(5) X(6) X(7) X(8) X(9) X(10) X(11) X(12) X(13) X(14) X(15) X(16) \
-	X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) X(32) \
-	X(33) X(34) X(35) X(36) X(37) X(38) X(39) X(40) X(41) X(42) X(43) X(44) X(45) X(46) X(47) X(48) \
-	X(49) X(50) X(51) X(52) X(53) X(54) X(55) X(56) X(64)
+	X(17) X(18) X(19) X(20) X(21) X(22) X(23) X(24) X(25) X(26) X(27) X(28) X(29) X(30) X(31) \
+	X(32) X(33) X(34) X(35) X(36) X(37) X(38) X(39) X(40) X(41) X(42) X(43) X(44) X(45) X(46) \
+	X(47) X(48) X(49) X(50) X(51) X(52) X(53) X(54) X(55) X(56) X(64)
 
 ALL_WIDTHS(DEFINE_WIDTH)
 
@@ -91,8 +92,8 @@ static const pack_function pack_functions[ZS_WIDTH_MAX + 1] = {ALL_WIDTHS(PACK_E
 static const unpack_function unpack_functions[ZS_WIDTH_MAX + 1] = {ALL_WIDTHS(UNPACK_ENTRY)};
 
 /*
- * Packs the low width bits of in[i] - base; writes packed_size(n, width) bytes and may touch up to ZS_SLACK
- * bytes behind them.
+ * Packs the low width bits of in[i] - base; writes packed_size(n, width) bytes and may touch up to
+ * ZS_SLACK bytes behind them.
  */
 void
 zscodec_bits_pack(const uint64 *in, uint32 n, int width, uint64 base, uint8 *out)

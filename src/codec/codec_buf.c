@@ -2,8 +2,9 @@
  * codec_buf.c
  *	  Growing buffers over the caller's allocator.
  *
- * Freed before the larger one is taken where the contents are not needed, so that scratch memory never
- * exists twice; pointers are cleared first, so that a callback that raises leaves nothing dangling.
+ * Freed before the larger one is taken where the contents are not needed, so that scratch memory
+ * never exists twice; pointers are cleared first, so that a callback that raises leaves nothing
+ * dangling.
  */
 #include "codec_internal.h"
 

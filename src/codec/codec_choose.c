@@ -1,10 +1,12 @@
 /*
  * codec_choose.c
- *	  What the vectors of a segment have in common: dictionary, symbol table, prefix, float exponents.
+ *	  What the vectors of a segment have in common: dictionary, symbol table, prefix, float
+ *	  exponents.
  *
- * By-reference columns can be written in several ways whose sizes no statistic predicts, so a few vectors, spread over
- * the segment, are encoded in each, and their sizes scaled up plus the cost of what would be shared decide.
- * The ways are ordered by the cost of decoding, and a slower one must save 3 % over the best before it.
+ * By-reference columns can be written in several ways whose sizes no statistic predicts, so a few
+ * vectors, spread over the segment, are encoded in each, and their sizes scaled up plus the cost of
+ * what would be shared decide.  The ways are ordered by the cost of decoding, and a slower one must
+ * save 3 % over the best before it.
  */
 #include "codec_encode.h"
 
@@ -30,7 +32,10 @@
 /* Strings sampled for the symbol table. */
 #define FSST_STRINGS		1024
 
-/* Builds a symbol table from strings all over the segment; se->symbols stays NULL when there is nothing in it. */
+/*
+ * Builds a symbol table from strings all over the segment; se->symbols stays NULL when there is
+ * nothing in it.
+ */
 static const char *
 build_symbols(ZsSegmentEncoder *se)
 {
@@ -68,7 +73,10 @@ build_symbols(ZsSegmentEncoder *se)
 	return NULL;
 }
 
-/* Is the row's value one that a coded dictionary has, and that came before?  seen: a bit for each entry. */
+/*
+ * Is the row's value one that a coded dictionary has, and that came before?  seen: a bit for each
+ * entry.
+ */
 static bool
 is_repeated(const ZsSegmentEncoder *se, uint32 row, uint64 *seen)
 {
@@ -85,8 +93,8 @@ is_repeated(const ZsSegmentEncoder *se, uint32 row, uint64 *seen)
 }
 
 /*
- * Builds a table of words from strings all over the segment, or refines the one of the segment before.  What stands in a
- * coded dictionary is written once, however often it occurs.
+ * Builds a table of words from strings all over the segment, or refines the one of the segment
+ * before.  What stands in a coded dictionary is written once, however often it occurs.
  */
 static const char *
 build_words(ZsSegmentEncoder *se)
@@ -123,7 +131,8 @@ build_words(ZsSegmentEncoder *se)
 	}
 	if (n == 0)
 		return NULL;
-	zscodec_words_build((ZsWordTable *) buf->data, scratch->data, strings, lens, n, total, se->enc->has_words);
+	zscodec_words_build((ZsWordTable *) buf->data, scratch->data, strings, lens, n, total,
+						se->enc->has_words);
 	se->enc->has_words = true;
 	se->words = (const ZsWordTable *) buf->data;
 	return NULL;
@@ -189,7 +198,8 @@ mode_applies(const ZsSegmentEncoder *se, ZsStringMode mode, uint64 total)
 		case ZS_STRINGS_DICT_WORDS:
 		case ZS_STRINGS_MIXED_WORDS:
 			return se->dict.n > 0 && se->dict.complete == (mode == ZS_STRINGS_DICT_WORDS) &&
-				se->in->kind == ZS_KIND_BYTES && se->dict.raw_bytes + se->dict.rest_bytes >= MIN_WORDS_BYTES;
+				se->in->kind == ZS_KIND_BYTES &&
+				se->dict.raw_bytes + se->dict.rest_bytes >= MIN_WORDS_BYTES;
 		case ZS_STRINGS_PLAIN:
 			return true;
 		case ZS_STRINGS_FSST:
@@ -313,7 +323,8 @@ repeat_mode(const ZsSegmentEncoder *se, uint64 total)
 	/* where there was next to nothing, nothing was found that saves */
 	return se->in->continues && se->enc->last_mode >= 0 && total / 4 <= se->enc->last_total &&
 		mode_applies(se, last, total) &&
-		(se->dict.n > 0) == (last == ZS_STRINGS_DICT || last == ZS_STRINGS_MIXED || zscodec_mode_coded(last));
+		(se->dict.n > 0) == (last == ZS_STRINGS_DICT || last == ZS_STRINGS_MIXED ||
+							 zscodec_mode_coded(last));
 }
 
 /* Chooses the mode of a FIXED or BYTES segment. */

@@ -2,14 +2,15 @@
  * codec_compress.c
  *	  LZ4 and zstd over a vector's body.
  *
- * A vector must be decodable alone, but 1024 short strings are too small a window for LZ4 or zstd to learn
- * from.  So a segment may carry a prefix, pieces of its own bytes in its shared area, and each vector is compressed as
- * if that text stood in front of it (the "dictionary" of both libraries, raw content, no training).
+ * A vector must be decodable alone, but 1024 short strings are too small a window for LZ4 or zstd
+ * to learn from.  So a segment may carry a prefix, pieces of its own bytes in its shared area, and
+ * each vector is compressed as if that text stood in front of it (the "dictionary" of both
+ * libraries, raw content, no training).
  *
- * LZ4's state lives in the encoder's scratch memory: one that has digested the prefix and one to work with,
- * a copy of the first for each vector, because digesting costs more than copying 16 kB.  zstd's contexts are cached in
- * two process-wide pointers; zstd allocates by malloc(), so they are made once and never freed, and
- * no callback runs while they are in use.
+ * LZ4's state lives in the encoder's scratch memory: one that has digested the prefix and one to
+ * work with, a copy of the first for each vector, because digesting costs more than copying 16 kB.
+ * zstd's contexts are cached in two process-wide pointers; zstd allocates by malloc(), so they are
+ * made once and never freed, and no callback runs while they are in use.
  */
 #include "codec_compress.h"
 
@@ -49,8 +50,8 @@ zscodec_compress_begin(ZsEncoder *enc)
 
 /* High compression; its state is large and only there when a level asks for it. */
 static int
-compress_lz4hc(ZsEncoder *enc, int level, const uint8 *src, int len, const uint8 *prefix, size_t prefix_len,
-			   uint8 *dst, int dst_size)
+compress_lz4hc(ZsEncoder *enc, int level, const uint8 *src, int len, const uint8 *prefix,
+			   size_t prefix_len, uint8 *dst, int dst_size)
 {
 	ZsCodecBuf *buf = &enc->bufs[ZS_BUF_LZ4HC];
 	LZ4_streamHC_t *state;
@@ -67,8 +68,8 @@ compress_lz4hc(ZsEncoder *enc, int level, const uint8 *src, int len, const uint8
 }
 
 static int
-compress_lz4(ZsEncoder *enc, const uint8 *src, int len, const uint8 *prefix, size_t prefix_len, uint8 *dst,
-			 int dst_size)
+compress_lz4(ZsEncoder *enc, const uint8 *src, int len, const uint8 *prefix, size_t prefix_len,
+			 uint8 *dst, int dst_size)
 {
 	ZsCodecBuf *buf = &enc->bufs[ZS_BUF_LZ4];
 	Lz4State   *state;
@@ -81,7 +82,8 @@ compress_lz4(ZsEncoder *enc, const uint8 *src, int len, const uint8 *prefix, siz
 	}
 	state = (Lz4State *) buf->data;
 	if (prefix_len == 0)
-		return LZ4_compress_fast_extState(&state->work, (const char *) src, (char *) dst, len, dst_size, 1);
+		return LZ4_compress_fast_extState(&state->work, (const char *) src, (char *) dst, len,
+										  dst_size, 1);
 	if (state->prefix != prefix || state->prefix_len != prefix_len)
 	{
 		if (LZ4_initStream(&state->digested, sizeof(state->digested)) == NULL)
@@ -91,12 +93,13 @@ compress_lz4(ZsEncoder *enc, const uint8 *src, int len, const uint8 *prefix, siz
 		state->prefix_len = prefix_len;
 	}
 	memcpy(&state->work, &state->digested, sizeof(state->work));
-	return LZ4_compress_fast_continue(&state->work, (const char *) src, (char *) dst, len, dst_size, 1);
+	return LZ4_compress_fast_continue(&state->work, (const char *) src, (char *) dst, len, dst_size,
+									  1);
 }
 
 /*
- * Compresses len bytes into dst; returns the compressed length, or 0 when it would exceed dst_size or
- * nothing is to be compressed.
+ * Compresses len bytes into dst; returns the compressed length, or 0 when it would exceed dst_size
+ * or nothing is to be compressed.
  */
 size_t
 zscodec_compress(ZsEncoder *enc, const ZsEncodeOptions *options, const uint8 *src, size_t len,
@@ -128,8 +131,8 @@ zscodec_compress(ZsEncoder *enc, const ZsEncodeOptions *options, const uint8 *sr
 }
 
 /*
- * May these len compressed bytes stand for raw_len?  Guards allocations against broken lengths: LZ4 has a largest
- * ratio, zstd says the length once more itself.
+ * May these len compressed bytes stand for raw_len?  Guards allocations against broken lengths: LZ4
+ * has a largest ratio, zstd says the length once more itself.
  */
 bool
 zscodec_raw_len_plausible(ZsCompression compression, const uint8 *src, size_t len, uint64 raw_len)
@@ -138,7 +141,8 @@ zscodec_raw_len_plausible(ZsCompression compression, const uint8 *src, size_t le
 		return false;
 	if (compression == ZS_COMPRESSION_LZ4)
 		return raw_len <= ((uint64) len + 1) * LZ4_RATIO_MAX;
-	return raw_len <= ((uint64) len + 1) * ZSTD_RATIO_MAX && ZSTD_getFrameContentSize(src, len) == raw_len;
+	return raw_len <= ((uint64) len + 1) * ZSTD_RATIO_MAX &&
+		ZSTD_getFrameContentSize(src, len) == raw_len;
 }
 
 /* Decompresses to exactly dst_len bytes. */
@@ -150,8 +154,9 @@ zscodec_decompress(ZsCompression compression, const uint8 *src, size_t len, cons
 		return "compressed data is too long";
 	if (compression == ZS_COMPRESSION_LZ4)
 	{
-		int			n = LZ4_decompress_safe_usingDict((const char *) src, (char *) dst, (int) len, (int) dst_len,
-													  (const char *) prefix, (int) prefix_len);
+		int			n = LZ4_decompress_safe_usingDict((const char *) src, (char *) dst, (int) len,
+													  (int) dst_len, (const char *) prefix,
+													  (int) prefix_len);
 
 		return n >= 0 && (size_t) n == dst_len ? NULL : "LZ4 data is corrupted";
 	}

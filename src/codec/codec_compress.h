@@ -30,10 +30,12 @@ typedef enum ZsEncoderBuf
 StaticAssertDecl(ZS_BUF_LZ4HC + 1 == ZS_ENCODER_BUFS, "each buffer has one user");
 
 extern void zscodec_compress_begin(ZsEncoder *enc);
-extern size_t zscodec_compress(ZsEncoder *enc, const ZsEncodeOptions *options, const uint8 *src, size_t len,
-							   const uint8 *prefix, size_t prefix_len, uint8 *dst, size_t dst_size);
+extern size_t zscodec_compress(ZsEncoder *enc, const ZsEncodeOptions *options, const uint8 *src,
+							   size_t len, const uint8 *prefix, size_t prefix_len, uint8 *dst,
+							   size_t dst_size);
 extern const char *zscodec_decompress(ZsCompression compression, const uint8 *src, size_t len,
-									  const uint8 *prefix, size_t prefix_len, uint8 *dst, size_t dst_len);
+									  const uint8 *prefix, size_t prefix_len, uint8 *dst,
+									  size_t dst_len);
 extern bool zscodec_raw_len_plausible(ZsCompression compression, const uint8 *src, size_t len,
 									  uint64 raw_len);
 

@@ -2,9 +2,10 @@
  * codec_decode.c
  *	  Decoding a vector, all rows or one.
  *
- * The body is decompressed into scratch memory if need be, the position sets at its front are read, and the
- * wanted forms of the non-null rows are decoded into the first entries of their arrays.  If there are nulls, the
- * entries are then moved apart, from the end, so that no second array is needed.
+ * The body is decompressed into scratch memory if need be, the position sets at its front are read,
+ * and the wanted forms of the non-null rows are decoded into the first entries of their arrays.  If
+ * there are nulls, the entries are then moved apart, from the end, so that no second array is
+ * needed.
  */
 #include "codec_alp.h"
 #include "codec_compress.h"
@@ -30,13 +31,14 @@ typedef struct VectorBody
 } VectorBody;
 
 /*
- * No body of a valid segment is longer: values and their codes (FSST may double bytes it cannot shorten), position
- * sets and lengths.  Keeps broken lengths from allocating much.
+ * No body of a valid segment is longer: values and their codes (FSST may double bytes it cannot
+ * shorten), position sets and lengths.  Keeps broken lengths from allocating much.
  */
 static uint64
 body_size_max(const ZsSegmentInfo *info)
 {
-	return 2 * info->raw_size + 4 * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 4 * ZS_POSSET_SIZE_MAX(ZS_VECTOR_ROWS) +
+	return 2 * info->raw_size + 4 * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 4 *
+		ZS_POSSET_SIZE_MAX(ZS_VECTOR_ROWS) +
 		8 * ZS_VECTOR_ROWS;
 }
 
@@ -56,11 +58,13 @@ open_body(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec, s
 	if (len < 4)
 		return ZS_ERR_SHORT;
 	raw_len = load32(vec);
-	if (raw_len > body_size_max(info) || !zscodec_raw_len_plausible(vi->compression, vec + 4, len - 4, raw_len))
+	if (raw_len > body_size_max(info) ||
+		!zscodec_raw_len_plausible(vi->compression, vec + 4, len - 4, raw_len))
 		return "vector has an impossible length";
 	if (prefixed && (shared == NULL || shared->prefix == NULL))
 		return "compression prefix is missing";
-	if (!zscodec_arena_reserve(&out->alloc, &out->scratch, &out->scratch_size, (size_t) raw_len + ZS_SLACK))
+	if (!zscodec_arena_reserve(&out->alloc, &out->scratch, &out->scratch_size,
+							   (size_t) raw_len + ZS_SLACK))
 		return ZS_ERR_MEMORY;
 	err = zscodec_decompress(vi->compression, vec + 4, len - 4, prefixed ? shared->prefix : NULL,
 							 prefixed ? shared->prefix_len : 0, out->scratch, raw_len);
@@ -87,7 +91,8 @@ open_vector(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec,
 		return err;
 	if (vi->nnulls > 0)
 	{
-		if ((err = zscodec_posset_decode(&body->r, vi->nrows, body->null_pos, &body->nnulls)) != NULL)
+		if ((err = zscodec_posset_decode(&body->r, vi->nrows, body->null_pos,
+										 &body->nnulls)) != NULL)
 			return err;
 		if (body->nnulls != vi->nnulls)
 			return "null count does not fit the directory";
@@ -206,13 +211,14 @@ read_literal_tag(ZsReader *r, int *encoding)
 	if (reader_left(r) < 1)
 		return ZS_ERR_SHORT;
 	*encoding = *r->p++;
-	return *encoding == ZS_ENC_PLAIN || *encoding == ZS_ENC_FSST || *encoding == ZS_ENC_WORDS ? NULL :
+	return *encoding == ZS_ENC_PLAIN || *encoding == ZS_ENC_FSST ||
+		*encoding == ZS_ENC_WORDS ? NULL :
 		"encoding does not fit the type";
 }
 
 static const char *
-decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared, uint32 want,
-			 ZsVectorOut *out)
+decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared,
+			 uint32 want, ZsVectorOut *out)
 {
 	uint16		pos[ZS_VECTOR_ROWS];
 	uint64		known[ZS_VECTOR_ROWS];
@@ -262,8 +268,8 @@ decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedSta
 
 /* Value entry of a MIXED vector. */
 static const char *
-decode_mixed_entry(const ZsSegmentInfo *info, ZsReader *r, uint32 n, uint32 entry, const ZsSharedState *shared,
-				   ZsVectorOut *out, uint64 *value)
+decode_mixed_entry(const ZsSegmentInfo *info, ZsReader *r, uint32 n, uint32 entry,
+				   const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)
 {
 	uint16		pos[ZS_VECTOR_ROWS];
 	uint64		codes[ZS_VECTOR_ROWS];
@@ -288,22 +294,29 @@ decode_mixed_entry(const ZsSegmentInfo *info, ZsReader *r, uint32 n, uint32 entr
 	return zscodec_dict_one(shared, codes[entry - before], out, value);
 }
 
-/* The forms of the non-null rows, into the first entries; takes out of *want what turns out not to be there. */
+/*
+ * The forms of the non-null rows, into the first entries; takes out of *want what turns out not to
+ * be there.
+ */
 static const char *
-decode_values(const ZsSegmentInfo *info, VectorBody *body, const ZsSharedState *shared, uint32 *want,
-			  ZsVectorOut *out)
+decode_values(const ZsSegmentInfo *info, VectorBody *body, const ZsSharedState *shared,
+			  uint32 *want, ZsVectorOut *out)
 {
 	switch (body->vi->encoding)
 	{
 		case ZS_ENC_DICT:
-			/* A stream that says so itself, or a bare list of codes: the tag is accepted in both places. */
+			/*
+			 * A stream that says so itself, or a bare list of codes: the tag is accepted in both
+			 * places.
+			 */
 			return decode_dict(body, shared, want, out);
 		case ZS_ENC_MIXED:
 			return decode_mixed(info, &body->r, body->n, shared, *want, out);
 		case ZS_ENC_ALP:
 			return zscodec_alp_decode(info->kind, &body->r, body->n, out->values);
 		case ZS_ENC_NUMERIC:
-			return zscodec_numeric_decode(&body->r, body->n, *want, out, body->odd_pos, &body->nodd);
+			return zscodec_numeric_decode(&body->r, body->n, *want, out, body->odd_pos,
+										  &body->nodd);
 		case ZS_ENC_CONST:
 			if (info->kind == ZS_KIND_NUMERIC && (*want & (ZS_FORM_SCALED | ZS_FORM_CONST)) != 0 &&
 				!zscodec_numeric_decode_const(&body->r, body->n, *want, out))
@@ -311,7 +324,8 @@ decode_values(const ZsSegmentInfo *info, VectorBody *body, const ZsSharedState *
 			break;
 	}
 	if (info->kind >= ZS_KIND_NUMERIC)
-		return zscodec_strings_decode(info, body->vi->encoding, &body->r, body->n, shared, *want, out);
+		return zscodec_strings_decode(info, body->vi->encoding, &body->r, body->n, shared, *want,
+									  out);
 	if (reader_left(&body->r) < 1 || (*body->r.p & 0x0F) != body->vi->encoding)
 		return "encoding does not fit the directory";
 	if (*want & ZS_FORM_CONST)
@@ -320,8 +334,8 @@ decode_values(const ZsSegmentInfo *info, VectorBody *body, const ZsSharedState *
 }
 
 /*
- * Moves the first nrows - nnulls entries apart so that nulls get theirs, which are cleared.  isnull[] is set
- * already.
+ * Moves the first nrows - nnulls entries apart so that nulls get theirs, which are cleared.
+ * isnull[] is set already.
  */
 static void
 spread64(uint64 *vals, uint32 nrows, const uint16 *null_pos, uint32 nnulls, const bool *isnull)
@@ -410,7 +424,8 @@ collect_nulls(const bool *isnull, uint32 nrows, uint64 *nulls)
 	uint32		row = 0;
 
 	for (; row + 8 <= nrows; row += 8)
-		nulls[row / 64] |= (load64((const uint8 *) isnull + row) * UINT64CONST(0x0102040810204080)) >> 56 << (row % 64);
+		nulls[row / 64] |= (load64((const uint8 *) isnull + row) *
+							UINT64CONST(0x0102040810204080)) >> 56 << (row % 64);
 	for (; row < nrows; row++)
 		nulls[row / 64] |= (uint64) isnull[row] << (row % 64);
 }
@@ -488,7 +503,8 @@ mark_odd(VectorBody *body, uint32 have, ZsVectorOut *out)
 
 /* Common checks and an empty result. */
 static const char *
-begin_decode(const ZsSegmentInfo *info, int vecno, size_t len, const ZsVectorInfo **vi, ZsVectorOut *out)
+begin_decode(const ZsSegmentInfo *info, int vecno, size_t len, const ZsVectorInfo **vi,
+			 ZsVectorOut *out)
 {
 	if (vecno < 0 || (uint32) vecno >= info->nvectors)
 		return "vector number out of range";
@@ -629,12 +645,14 @@ add_scaled(const ZsSharedState *shared, ZsVectorOut *out)
 }
 
 const char *
-zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
+zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want,
+						  ZsVectorOut *out)
 {
 	const char *err;
 
 	Assert((out->have & ZS_FORM_CODES) != 0 && shared->ndict > 0);
-	want &= ZS_FORM_VALUES | (info->kind == ZS_KIND_NUMERIC && shared->dict_scaled != NULL ? ZS_FORM_SCALED : 0) |
+	want &= ZS_FORM_VALUES | (info->kind == ZS_KIND_NUMERIC &&
+							  shared->dict_scaled != NULL ? ZS_FORM_SCALED : 0) |
 		(info->kind == ZS_KIND_BYTES ? ZS_FORM_LENGTHS : 0);
 	if (want & ZS_FORM_VALUES)
 	{
@@ -687,7 +705,8 @@ decode_entry(const ZsSegmentInfo *info, VectorBody *body, uint32 entry, const Zs
 			return zscodec_numeric_decode_one(&body->r, body->n, entry, out, value);
 	}
 	if (info->kind >= ZS_KIND_NUMERIC)
-		return zscodec_strings_decode_one(info, body->vi->encoding, &body->r, body->n, entry, shared, out, value);
+		return zscodec_strings_decode_one(info, body->vi->encoding, &body->r, body->n, entry,
+										  shared, out, value);
 	if (reader_left(&body->r) < 1 || (*body->r.p & 0x0F) != body->vi->encoding)
 		return "encoding does not fit the directory";
 	return zscodec_ints_get(&body->r, body->n, entry, value);
@@ -734,8 +753,8 @@ zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec
 }
 
 bool
-zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, size_t head_len, uint32 idx,
-					uint32 *from, uint32 *to)
+zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, size_t head_len,
+					uint32 idx, uint32 *from, uint32 *to)
 {
 	const ZsVectorInfo *vi = &info->vectors[vecno];
 	ZsReader	r = {.p = head,.end = head + head_len};
@@ -744,7 +763,8 @@ zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, siz
 	uint64		start;
 	uint64		end;
 
-	if (head_len >= vi->len || vi->compression != ZS_COMPRESSION_NONE || vi->has_ext || idx >= vi->nrows || n < 1)
+	if (head_len >= vi->len || vi->compression != ZS_COMPRESSION_NONE || vi->has_ext ||
+		idx >= vi->nrows || n < 1)
 		return false;
 	if (vi->nnulls > 0)
 	{
@@ -764,7 +784,8 @@ zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, siz
 	switch (vi->encoding)
 	{
 		case ZS_ENC_FOR:
-			if (info->kind >= ZS_KIND_NUMERIC || !zscodec_ints_part(&r, n, entry, head, &start, &end))
+			if (info->kind >= ZS_KIND_NUMERIC ||
+				!zscodec_ints_part(&r, n, entry, head, &start, &end))
 				return false;
 			break;
 		case ZS_ENC_PLAIN:

@@ -2,17 +2,18 @@
  * codec_dict.c
  *	  Finding the distinct values of a segment.
  *
- * A dictionary pays when values repeat across the segment in no particular order.  A sample of rows spread
- * over the segment says whether that may be so; only then all rows go through a hash table, which starts small so
- * that it stays in the cache for the few values it usually holds, and gives up when there are too many.
- * Strings get a second chance: a sample does not show the pages that one visitor in a thousand looks at, so a filter of
- * hashes estimates how many rows repeat an earlier one, and if there are too many distinct values for a complete
- * dictionary, those that repeat most make one, and the others remain literals.
- * Integers do, too: users, addresses and hashes of which a segment has ten thousand or more.  Whether a large
- * dictionary pays then is a matter of its size, so the same filter counts the distinct values, and codes and
- * entries must come out well below what a few vectors take as they are.
- * Integers are sorted, strings too unless there are many: sorted codes compare like values, pack together where
- * values cluster, and sorted entries compress better.
+ * A dictionary pays when values repeat across the segment in no particular order.  A sample of rows
+ * spread over the segment says whether that may be so; only then all rows go through a hash table,
+ * which starts small so that it stays in the cache for the few values it usually holds, and gives
+ * up when there are too many.  Strings get a second chance: a sample does not show the pages that
+ * one visitor in a thousand looks at, so a filter of hashes estimates how many rows repeat an
+ * earlier one, and if there are too many distinct values for a complete dictionary, those that
+ * repeat most make one, and the others remain literals.  Integers do, too: users, addresses and
+ * hashes of which a segment has ten thousand or more.  Whether a large dictionary pays then is a
+ * matter of its size, so the same filter counts the distinct values, and codes and entries must
+ * come out well below what a few vectors take as they are.  Integers are sorted, strings too unless
+ * there are many: sorted codes compare like values, pack together where values cluster, and sorted
+ * entries compress better.
  */
 #include "codec_compress.h"
 #include "codec_dict.h"
@@ -28,7 +29,10 @@
 #define SLOT_WORDS			(4 * MAX_ENTRIES)
 #define SORT_STRINGS_MAX	4096
 
-/* Bits of the filter, the shortest average string and the smallest share of repeating rows that count. */
+/*
+ * Bits of the filter, the shortest average string and the smallest share of repeating rows that
+ * count.
+ */
 #define FILTER_BITS			(1 << 21)
 #define FILTER_MIN_LEN		12
 #define FILTER_MIN_SHARE	8
@@ -36,11 +40,17 @@
 /* Fewer rows are not worth a dictionary. */
 #define MIN_ROWS			16
 
-/* Many distinct integers: repeats in the sample, bits of the range from which on a large dictionary is thought of. */
+/*
+ * Many distinct integers: repeats in the sample, bits of the range from which on a large dictionary
+ * is thought of.
+ */
 #define MANY_MIN_REPEATS	12
 #define MANY_MIN_WIDTH		20
 
-/* A large dictionary must save one in so many bytes, and bits that a sorted entry takes beyond those of the gaps. */
+/*
+ * A large dictionary must save one in so many bytes, and bits that a sorted entry takes beyond
+ * those of the gaps.
+ */
 #define MANY_SAVING			5
 #define MANY_ENTRY_BITS		3
 
@@ -140,7 +150,8 @@ code_of_int(DictTable *t, uint64 value, uint32 limit)
 		if (t->entries[t->slots[at] - 1].value == value)
 			return t->slots[at] - 1;
 	}
-	return add_entry(t, (ZsDictEntry) {{.value = value}, 8, hash, 0}, at, limit) ? t->n - 1 : ZS_DICT_NO_CODE;
+	return add_entry(t, (ZsDictEntry) {{.value = value}, 8, hash, 0}, at, limit) ? t->n - 1 :
+		ZS_DICT_NO_CODE;
 }
 
 static inline uint32
@@ -156,7 +167,8 @@ code_of_bytes(DictTable *t, const uint8 *ptr, uint32 len, uint32 limit)
 		if (e->hash == hash && e->len == len && memcmp(e->ptr, ptr, len) == 0)
 			return t->slots[at] - 1;
 	}
-	return add_entry(t, (ZsDictEntry) {{.ptr = ptr}, len, hash, 0}, at, limit) ? t->n - 1 : ZS_DICT_NO_CODE;
+	return add_entry(t, (ZsDictEntry) {{.ptr = ptr}, len, hash, 0}, at, limit) ? t->n - 1 :
+		ZS_DICT_NO_CODE;
 }
 
 static inline bool
@@ -190,7 +202,10 @@ clear_filter(DictTable *t)
 	memset(filter, 0, FILTER_BITS / 8);
 }
 
-/* Do enough strings repeat anywhere in the segment?  A filter of hashes counts those that were seen before. */
+/*
+ * Do enough strings repeat anywhere in the segment?  A filter of hashes counts those that were seen
+ * before.
+ */
 static bool
 strings_repeat(DictTable *t, const ZsColumnInput *in)
 {
@@ -246,7 +261,10 @@ native_bits(const ZsColumnInput *in)
 	return nvalues == 0 ? 0 : size * 8 * 64 / nvalues;
 }
 
-/* Would a large dictionary of integers save enough?  Its size follows from the number of distinct values. */
+/*
+ * Would a large dictionary of integers save enough?  Its size follows from the number of distinct
+ * values.
+ */
 static bool
 many_pay(DictTable *t, const ZsColumnInput *in)
 {
@@ -277,7 +295,8 @@ many_pay(DictTable *t, const ZsColumnInput *in)
 	if (ndistinct < 2 || ndistinct > ZS_DICT_ENTRIES_MAX)
 		return false;
 	width = bit_width(ndistinct - 1);
-	bits = ndistinct * (uint64) (Max(bit_width((uint64) max - (uint64) min) - width, 0) + MANY_ENTRY_BITS) +
+	bits = ndistinct * (uint64) (Max(bit_width((uint64) max - (uint64) min) - width, 0) +
+								 MANY_ENTRY_BITS) +
 		nvalues * (uint64) width;
 	return bits * 64 <= nvalues * (native - native / MANY_SAVING);
 }
@@ -287,7 +306,8 @@ static bool
 sample_repeats(DictTable *t, const ZsColumnInput *in)
 {
 	uint32		step = Max(in->nrows / SAMPLE_ROWS, 1);
-	uint32		most = in->kind >= ZS_KIND_FIXED || in->kind == ZS_KIND_INT ? in->nrows : (in->nrows / step + 1) / 4;
+	uint32		most = in->kind >= ZS_KIND_FIXED ||
+		in->kind == ZS_KIND_INT ? in->nrows : (in->nrows / step + 1) / 4;
 	uint32	   *seen = t->order;	/* how often, by code */
 	uint32		nseen = 0;
 	uint32		nknown = 0;
@@ -321,14 +341,20 @@ sample_repeats(DictTable *t, const ZsColumnInput *in)
 		return false;
 	if (in->kind >= ZS_KIND_FIXED)
 		return t->n <= nseen - nseen / 4 || strings_repeat(t, in);
-	/* Values seen once foretell as large a share of unseen ones among the other rows (Good and Turing). */
+	/*
+	 * Values seen once foretell as large a share of unseen ones among the other rows (Good and
+	 * Turing).
+	 */
 	if (t->n > nseen / 4 || nonce > nseen / 32)
 		return in->kind == ZS_KIND_INT && nseen - t->n >= MANY_MIN_REPEATS &&
 			bit_width((uint64) max - (uint64) min) >= MANY_MIN_WIDTH && many_pay(t, in);
-	return in->kind == ZS_KIND_NUMERIC || bit_width(t->n) + 2 <= bit_width((uint64) max - (uint64) min);
+	return in->kind == ZS_KIND_NUMERIC ||
+		bit_width(t->n) + 2 <= bit_width((uint64) max - (uint64) min);
 }
 
-/* What the sort below compares; qsort() has no argument for it, and the codec runs in one thread. */
+/*
+ * What the sort below compares; qsort() has no argument for it, and the codec runs in one thread.
+ */
 static const DictTable *sorted_table;
 
 /* An integer and which entry it is. */
@@ -353,7 +379,8 @@ sort_ints(DictTable *t)
 {
 	IntRank    *ranks = (IntRank *) t->slots;	/* no longer needed for lookups */
 
-	StaticAssertDecl(sizeof(t->slots) >= ZS_DICT_ENTRIES_MAX * sizeof(IntRank), "entries fit the slots");
+	StaticAssertDecl(sizeof(t->slots) >= ZS_DICT_ENTRIES_MAX * sizeof(IntRank),
+					 "entries fit the slots");
 	Assert(t->n <= ZS_DICT_ENTRIES_MAX);
 	for (uint32 i = 0; i < t->n; i++)
 	{
@@ -427,8 +454,8 @@ clear_null_codes(const ZsColumnInput *in, uint32 *codes)
 }
 
 /*
- * Keeps only the entries that repeat most, as many as a dictionary of frequent values may have; renumbers the
- * codes.  False when hardly any row would be left with a code.
+ * Keeps only the entries that repeat most, as many as a dictionary of frequent values may have;
+ * renumbers the codes.  False when hardly any row would be left with a code.
  */
 static bool
 keep_frequent(DictTable *t, uint32 *codes, uint32 nrows, uint32 max_entries, uint64 max_bytes)
@@ -495,8 +522,8 @@ make_payloads(ZsEncoder *enc, DictTable *t, int scale)
 }
 
 /*
- * Builds a dictionary of the values of a column; dict->n = 0 when it would not pay.  Its memory belongs to
- * the encoder and lasts until the next call.
+ * Builds a dictionary of the values of a column; dict->n = 0 when it would not pay.  Its memory
+ * belongs to the encoder and lasts until the next call.
  */
 const char *
 zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
@@ -504,7 +531,8 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 	DictTable  *t;
 	bool		strings = in->kind >= ZS_KIND_FIXED;
 	bool		codable = in->kind == ZS_KIND_BYTES;
-	uint32		limit = in->kind == ZS_KIND_INT ? in->nrows : Min(ZS_DICT_SMALL_ENTRIES, in->nrows / 2);
+	uint32		limit = in->kind == ZS_KIND_INT ? in->nrows :
+		Min(ZS_DICT_SMALL_ENTRIES, in->nrows / 2);
 	const char *err;
 
 	memset(dict, 0, sizeof(*dict));
@@ -529,18 +557,21 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 		else if (row > 0 && as_ints(in) && in->ints[row] == in->ints[row - 1] &&
 				 !is_set(in->isnull, row - 1))
 			dict->codes[row] = dict->codes[row - 1];
-		else if ((dict->codes[row] = code_of_row(t, in, row, strings ? MAX_ENTRIES : limit)) == ZS_DICT_NO_CODE)
+		else if ((dict->codes[row] = code_of_row(t, in, row,
+												 strings ? MAX_ENTRIES : limit)) == ZS_DICT_NO_CODE)
 			return NULL;
 		else
 			t->entries[dict->codes[row]].count++;
 	}
-	dict->complete = t->n <= limit && t->raw_bytes <= (codable ? ZS_DICT_CODED_BYTES : ZS_DICT_BYTES_MAX) &&
+	dict->complete = t->n <= limit && t->raw_bytes <= (codable ? ZS_DICT_CODED_BYTES :
+													   ZS_DICT_BYTES_MAX) &&
 		(!strings || t->n <= in->nrows / 4);
 	if (!dict->complete)
 	{
 		if (!strings)
 			return NULL;
-		if (!keep_frequent(t, dict->codes, in->nrows, codable ? ZS_DICT_SMALL_ENTRIES : ZS_DICT_MIXED_ENTRIES,
+		if (!keep_frequent(t, dict->codes, in->nrows,
+						   codable ? ZS_DICT_SMALL_ENTRIES : ZS_DICT_MIXED_ENTRIES,
 						   codable ? ZS_DICT_CODED_BYTES : ZS_DICT_MIXED_BYTES))
 			return NULL;
 		clear_null_codes(in, dict->codes);
@@ -597,7 +628,8 @@ zscodec_dict_write(const ZsDictBuild *dict, ZsCodecBuf *body)
 
 /* Appends the dictionary to the body of a shared area, its entries coded by the words. */
 const char *
-zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words, const uint8 *limit, ZsCodecBuf *body)
+zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words, const uint8 *limit,
+						 ZsCodecBuf *body)
 {
 	uint64		chunk[ZS_VECTOR_ROWS];
 	uint32		nblocks = (dict->n + ZS_DICT_CODED_BLOCK - 1) / ZS_DICT_CODED_BLOCK;
@@ -607,11 +639,15 @@ zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words, cons
 	uint8	   *codes;
 	uint64		before = 0;
 
-	Assert(dict->by_ref && dict->n <= ZS_DICT_SMALL_ENTRIES && dict->raw_bytes <= ZS_DICT_CODED_BYTES);
+	Assert(dict->by_ref && dict->n <= ZS_DICT_SMALL_ENTRIES &&
+		   dict->raw_bytes <= ZS_DICT_CODED_BYTES);
 	if (!zscodec_buf_reserve(body, body->len + room + ZS_WORDS_ENCODED_MAX(dict->raw_bytes)))
 		return ZS_ERR_MEMORY;
 
-	/* the codes go behind the largest room that the numbers in front of them may take, and are moved then */
+	/*
+	 * the codes go behind the largest room that the numbers in front of them may take, and are
+	 * moved then
+	 */
 	codes = body->data + body->len + room;
 	w.p = codes;
 	for (uint32 i = 0; i < dict->n; i++)
@@ -640,7 +676,8 @@ zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words, cons
 		body->len += zscodec_ints_encode(chunk, n, body->data + body->len);
 	}
 	for (uint32 start = 0; start < nblocks; start += ZS_VECTOR_ROWS)
-		body->len += zscodec_ints_encode(block_bits + start, Min(nblocks - start, ZS_VECTOR_ROWS), body->data + body->len);
+		body->len += zscodec_ints_encode(block_bits + start, Min(nblocks - start, ZS_VECTOR_ROWS),
+										 body->data + body->len);
 	store32(body->data + body->len, (uint32) (w.p - codes));
 	body->len += 4;
 	Assert(body->data + body->len <= codes);

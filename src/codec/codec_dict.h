@@ -31,14 +31,14 @@ typedef struct ZsDictBuild
 	uint64		raw_bytes;		/* of all entries */
 	uint64		rest_bytes;		/* of strings without a code, overflow pointers included */
 	ZsDictEntry *entries;
-	uint32	   *codes;			/* of each row: 0 for nulls, ZS_DICT_NO_CODE for overflow pointers and
-								 * values left out */
+	uint32	   *codes;			/* of each row: 0 for nulls, ZS_DICT_NO_CODE for overflow
+								 * pointers and values left out */
 } ZsDictBuild;
 
 extern const char *zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict);
 extern const char *zscodec_dict_write(const ZsDictBuild *dict, ZsCodecBuf *body);
-extern const char *zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words, const uint8 *limit,
-											ZsCodecBuf *body);
+extern const char *zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words,
+											const uint8 *limit, ZsCodecBuf *body);
 
 /* Parts that a shared area is made of; NULL or 0 = not there. */
 typedef struct ZsSharedParts
@@ -54,6 +54,7 @@ typedef struct ZsSharedParts
 
 /* codec_shared.c */
 extern const char *zscodec_shared_write(ZsEncoder *enc, const ZsEncodeOptions *options,
-										const ZsSharedParts *parts, const uint8 **area, size_t *area_len);
+										const ZsSharedParts *parts, const uint8 **area,
+										size_t *area_len);
 
 #endif							/* CODEC_DICT_H */

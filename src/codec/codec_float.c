@@ -2,15 +2,16 @@
  * codec_float.c
  *	  Floats that are decimal numbers at heart.
  *
- * Prices and readings stored as floats came from short decimals, and their bit patterns look random.  ALP
- * (Afroozeh, Kuffo and Boncz, "ALP: Adaptive Lossless floating-Point Compression", 2023) finds e and f such
- * that round(x * 10^e * 10^-f) is a small integer i and i * 10^f * 10^-e gives back exactly x, pattern for pattern.
- * Decoding is the two multiplications of that last expression, so both sides of the comparison are the same
- * machine operations.  Values for which it fails (-0.0, NaN, infinities, real floats) are exceptions:
- * their positions and patterns are kept, and their slot repeats the integer before.
+ * Prices and readings stored as floats came from short decimals, and their bit patterns look
+ * random.  ALP (Afroozeh, Kuffo and Boncz, "ALP: Adaptive Lossless floating-Point Compression",
+ * 2023) finds e and f such that round(x * 10^e * 10^-f) is a small integer i and i * 10^f * 10^-e
+ * gives back exactly x, pattern for pattern.  Decoding is the two multiplications of that last
+ * expression, so both sides of the comparison are the same machine operations.  Values for which it
+ * fails (-0.0, NaN, infinities, real floats) are exceptions: their positions and patterns are kept,
+ * and their slot repeats the integer before.
  *
- * Candidates for (e, f) come from a sample of the segment; each vector takes the best of them.  float4 goes
- * through float8 arithmetic and is rounded at the end.
+ * Candidates for (e, f) come from a sample of the segment; each vector takes the best of them.
+ * float4 goes through float8 arithmetic and is rounded at the end.
  */
 #include "codec_alp.h"
 
@@ -32,11 +33,13 @@
 #define EXCEPTION_SHARE		4
 
 static const double powers[ZS_ALP_EXPONENT_MAX + 1] = {
-	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18
+	1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16,
+	1e17, 1e18
 };
 
 static const double inverse_powers[ZS_ALP_EXPONENT_MAX + 1] = {
-	1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14, 1e-15, 1e-16,
+	1e0, 1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12, 1e-13, 1e-14,
+	1e-15, 1e-16,
 	1e-17, 1e-18
 };
 
@@ -116,8 +119,8 @@ estimate(ZsValueKind kind, const uint64 *vals, uint32 n, uint32 step, int e, int
 }
 
 /*
- * Finds up to ZS_ALP_CANDIDATES pairs (e, f) for a sample of a segment.  Returns false when the values
- * are no decimals.
+ * Finds up to ZS_ALP_CANDIDATES pairs (e, f) for a sample of a segment.  Returns false when the
+ * values are no decimals.
  */
 bool
 zscodec_alp_choose(ZsValueKind kind, const uint64 *vals, uint32 n, ZsAlpChoice *choice)
@@ -156,9 +159,13 @@ zscodec_alp_choose(ZsValueKind kind, const uint64 *vals, uint32 n, ZsAlpChoice *
 	return choice->ncandidates > 0;
 }
 
-/* Writes a vector as ALP; returns its length, 0 when too many values resist. Room: ZS_ALP_SIZE_MAX(n). */
+/*
+ * Writes a vector as ALP; returns its length, 0 when too many values resist. Room:
+ * ZS_ALP_SIZE_MAX(n).
+ */
 size_t
-zscodec_alp_encode(ZsValueKind kind, const uint64 *vals, uint32 n, const ZsAlpChoice *choice, uint8 *out)
+zscodec_alp_encode(ZsValueKind kind, const uint64 *vals, uint32 n, const ZsAlpChoice *choice,
+				   uint8 *out)
 {
 	int64		ints[ZS_VECTOR_ROWS];
 	uint16		pos[ZS_VECTOR_ROWS];
@@ -170,7 +177,8 @@ zscodec_alp_encode(ZsValueKind kind, const uint64 *vals, uint32 n, const ZsAlpCh
 
 	for (uint32 c = 0; c < choice->ncandidates && choice->ncandidates > 1; c++)
 	{
-		uint64		size = estimate(kind, vals, n, Max(n / VECTOR_SAMPLE, 1), choice->e[c], choice->f[c]);
+		uint64		size = estimate(kind, vals, n, Max(n / VECTOR_SAMPLE, 1), choice->e[c],
+									choice->f[c]);
 
 		if (size < best_size)
 		{

@@ -2,15 +2,15 @@
  * codec_fsst.c
  *	  Compression of short strings by a table of up to 255 symbols.
  *
- * FSST (Boncz, Neumann and Leis, "FSST: Fast Random Access String Compression", 2020) replaces frequent
- * pieces of 1 to 8 bytes by one-byte codes.  Each string is coded on its own, so one string can be decoded
- * without its neighbours; code 255 announces a byte that no symbol covers.
+ * FSST (Boncz, Neumann and Leis, "FSST: Fast Random Access String Compression", 2020) replaces
+ * frequent pieces of 1 to 8 bytes by one-byte codes.  Each string is coded on its own, so one
+ * string can be decoded without its neighbours; code 255 announces a byte that no symbol covers.
  *
- * The table grows in generations.  Each codes a sample with the table so far and counts the symbols used and
- * the pairs that follow each other; symbols and concatenated pairs are candidates, worth count times
- * length, and the 255 best become the next table.  Lookup tries, longest first: a slot chosen by the first
- * three bytes, a table of two bytes, a table of one.  A slot holds one symbol; a candidate whose slot
- * is taken by a better one is dropped.
+ * The table grows in generations.  Each codes a sample with the table so far and counts the symbols
+ * used and the pairs that follow each other; symbols and concatenated pairs are candidates, worth
+ * count times length, and the 255 best become the next table.  Lookup tries, longest first: a slot
+ * chosen by the first three bytes, a table of two bytes, a table of one.  A slot holds one symbol;
+ * a candidate whose slot is taken by a better one is dropped.
  *
  * Written table: u8 count, the lengths, the symbols' bytes.
  */
@@ -101,7 +101,10 @@ add_symbol(ZsSymbolTable *table, uint64 symbol, uint32 len)
 	return true;
 }
 
-/* The longest symbol at the start of word, of which left bytes belong to the string; code1 0 = none. */
+/*
+ * The longest symbol at the start of word, of which left bytes belong to the string; code1 0 =
+ * none.
+ */
 static inline ZsFsstCode
 find_symbol(const ZsSymbolTable *table, uint64 word, size_t left)
 {
@@ -130,8 +133,8 @@ load_word(const uint8 *p, const uint8 *limit)
 
 /* Codes the sample and counts what is used and what follows what. */
 static void
-count_sample(const ZsSymbolTable *table, BuildScratch *s, const uint8 *const *strings, const uint32 *lens,
-			 uint32 nstrings)
+count_sample(const ZsSymbolTable *table, BuildScratch *s, const uint8 *const *strings,
+			 const uint32 *lens, uint32 nstrings)
 {
 	size_t		budget = ZS_FSST_SAMPLE_MAX;
 
@@ -222,7 +225,8 @@ gather_candidates(const ZsSymbolTable *table, BuildScratch *s, bool with_pairs)
 				continue;
 			code_bytes(table, b, &next, &next_len);
 			total = Min(len + next_len, 8);
-			note_candidate(s, (symbol | (next << (8 * len))) & len_mask(total), total, s->pairs[a][b] * total);
+			note_candidate(s, (symbol | (next << (8 * len))) & len_mask(total), total,
+						   s->pairs[a][b] * total);
 		}
 	}
 }
@@ -242,8 +246,8 @@ compare_candidates(const void *a, const void *b)
 
 /* Builds a table from sample strings; scratch has zscodec_fsst_scratch_size() bytes. */
 void
-zscodec_fsst_build(ZsSymbolTable *table, void *scratch, const uint8 *const *strings, const uint32 *lens,
-				   uint32 nstrings)
+zscodec_fsst_build(ZsSymbolTable *table, void *scratch, const uint8 *const *strings,
+				   const uint32 *lens, uint32 nstrings)
 {
 	BuildScratch *s = scratch;
 
@@ -261,11 +265,12 @@ zscodec_fsst_build(ZsSymbolTable *table, void *scratch, const uint8 *const *stri
 }
 
 /*
- * Codes one string; returns the end of the output.  Bytes up to limit, the end of the memory the string lies in,
- * may be read; out has ZS_FSST_ENCODED_MAX(len).
+ * Codes one string; returns the end of the output.  Bytes up to limit, the end of the memory the
+ * string lies in, may be read; out has ZS_FSST_ENCODED_MAX(len).
  */
 uint8 *
-zscodec_fsst_encode(const ZsSymbolTable *table, const uint8 *in, size_t len, const uint8 *limit, uint8 *out)
+zscodec_fsst_encode(const ZsSymbolTable *table, const uint8 *in, size_t len, const uint8 *limit,
+					uint8 *out)
 {
 	const uint8 *end = in + len;
 
@@ -338,8 +343,8 @@ zscodec_fsst_read(ZsReader *r, uint64 *symbols, uint8 *lens, uint32 *nsymbols)
 }
 
 /*
- * Decodes a string of exactly len bytes; up to 8 bytes behind it are scribbled over.  False when the codes
- * end early, are unknown or do not add up.
+ * Decodes a string of exactly len bytes; up to 8 bytes behind it are scribbled over.  False when
+ * the codes end early, are unknown or do not add up.
  */
 bool
 zscodec_fsst_decode(ZsReader *r, const uint64 *symbols, const uint8 *lens, uint8 *out, size_t len)

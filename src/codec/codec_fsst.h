@@ -50,11 +50,12 @@ extern size_t zscodec_fsst_scratch_size(void);
 
 extern void zscodec_fsst_build(ZsSymbolTable *table, void *scratch, const uint8 *const *strings,
 							   const uint32 *lens, uint32 nstrings);
-extern uint8 *zscodec_fsst_encode(const ZsSymbolTable *table, const uint8 *in, size_t len, const uint8 *limit,
-								  uint8 *out);
+extern uint8 *zscodec_fsst_encode(const ZsSymbolTable *table, const uint8 *in, size_t len,
+								  const uint8 *limit, uint8 *out);
 extern size_t zscodec_fsst_write(const ZsSymbolTable *table, uint8 *out);
 extern const char *zscodec_fsst_read(ZsReader *r, uint64 *symbols, uint8 *lens, uint32 *nsymbols);
-extern bool zscodec_fsst_decode(ZsReader *r, const uint64 *symbols, const uint8 *lens, uint8 *out, size_t len);
+extern bool zscodec_fsst_decode(ZsReader *r, const uint64 *symbols, const uint8 *lens, uint8 *out,
+								size_t len);
 extern bool zscodec_fsst_skip(ZsReader *r, const uint8 *lens, uint64 len);
 
 #endif							/* CODEC_FSST_H */

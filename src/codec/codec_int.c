@@ -2,19 +2,21 @@
  * codec_int.c
  *	  Choosing and writing integer streams.
  *
- * Every by-value column, every scaled numeric or float, and every list of codes and lengths ends as a
- * stream of up to 1024 integers, so the choice made here decides most of the size of a table.  One pass
- * over the values finds minimum, maximum, smallest and largest difference and the number of runs; that says
- * which encodings can win, and only those are worked out.  Their exact sizes are compared, cheapest to decode
- * first, and a more expensive one must be 3 % smaller:
+ * Every by-value column, every scaled numeric or float, and every list of codes and lengths ends as
+ * a stream of up to 1024 integers, so the choice made here decides most of the size of a table.
+ * One pass over the values finds minimum, maximum, smallest and largest difference and the number
+ * of runs; that says which encodings can win, and only those are worked out.  Their exact sizes are
+ * compared, cheapest to decode first, and a more expensive one must be 3 % smaller:
  *
  *		CONST	all equal
- *		FOR		value - base in the fewest bits (frame of reference, Goldstein, Ramakrishnan and Shaft 1998);
- *				outliers keep their low bits and get the rest as patches (PFOR, Zukowski et al., "Super-Scalar
- *				RAM-CPU Cache Compression", 2006; here patches are a position set and a second packed list)
+ *		FOR		value - base in the fewest bits (frame of reference, Goldstein, Ramakrishnan and
+ *				Shaft 1998); outliers keep their low bits and get the rest as patches (PFOR,
+ *				Zukowski et al., "Super-Scalar RAM-CPU Cache Compression", 2006; here patches are a
+ *				position set and a second packed list)
  *		RLE		few runs: run lengths and run values, each again one of these
  *		DELTA	neighbours are close: differences, again as FOR
- *		SCALED	all values share a factor (seconds in a timestamp column): the quotients, as one of these
+ *		SCALED	all values share a factor (seconds in a timestamp column): the quotients, as one of
+ *				these
  *
  * All arithmetic is modulo 2^64, so INT64_MIN .. INT64_MAX needs no special care: a difference that
  * overflows wraps back when it is added.
@@ -107,7 +109,10 @@ count_widths(const uint64 *restrict vals, uint32 n, uint64 base, uint32 *restric
 	uint16		tables[4][65];
 	uint32		i = 0;
 
-	/* Four tables: neighbours often fall into one class, and a counter cannot be bumped twice at once. */
+	/*
+	 * Four tables: neighbours often fall into one class, and a counter cannot be bumped twice at
+	 * once.
+	 */
 	memset(tables, 0, sizeof(tables));
 	for (; i + 4 <= n; i += 4)
 	{
@@ -134,7 +139,8 @@ all_bits(const uint64 *restrict vals, uint32 n, uint64 base)
 }
 
 /*
- * tops[k]: how many distances from base, of which the largest has `full` bits, need at least full - k bits.
+ * tops[k]: how many distances from base, of which the largest has `full` bits, need at least full -
+ * k bits.
  */
 static ZS_WIDE_CLONES void
 count_wide(const uint64 *restrict vals, uint32 n, uint64 base, int full, uint32 *restrict tops)
@@ -184,8 +190,8 @@ plan_for_base(const uint64 *vals, uint32 n, uint64 base, int full, ForPlan *plan
 	Assert(tops[0] > 0);
 
 	/*
-	 * Can patches save anything?  To save one bit of each value, few may need all bits, since a position and a patch
-	 * take five and more; to save more, no more than may be patched at all.
+	 * Can patches save anything?  To save one bit of each value, few may need all bits, since a
+	 * position and a patch take five and more; to save more, no more than may be patched at all.
 	 */
 	if (full >= 2 && tops[0] > n / 6 && tops[1] > n / PATCH_SHARE)
 		return;
@@ -206,7 +212,8 @@ plan_for_base(const uint64 *vals, uint32 n, uint64 base, int full, ForPlan *plan
 			break;
 		if (w != packed_width(w))
 			continue;
-		size = packed_size(n, w) + zscodec_posset_size(above, n) + 1 + packed_size(above, patch_width);
+		size = packed_size(n, w) + zscodec_posset_size(above, n) + 1 +
+			packed_size(above, patch_width);
 		/* The first patch must pay for itself, further ones only compete among each other. */
 		if (size < plan->size && size + size / 32 < plain)
 		{
@@ -219,8 +226,9 @@ plan_for_base(const uint64 *vals, uint32 n, uint64 base, int full, ForPlan *plan
 }
 
 /*
- * The best FOR for values between min and max.  The base is the minimum, unless a few very small values
- * stretch the frame: then it is a low quantile, and what lies below wraps around and becomes a patch.
+ * The best FOR for values between min and max.  The base is the minimum, unless a few very small
+ * values stretch the frame: then it is a low quantile, and what lies below wraps around and becomes
+ * a patch.
  */
 static void
 plan_for(const uint64 *vals, uint32 n, int64 min, int64 max, ForPlan *plan)
@@ -366,7 +374,9 @@ encode_simple(const uint64 *vals, uint32 n, const IntStats *st, uint8 *out)
 	return write_for(vals, n, &plan, out);
 }
 
-/* Writes an RLE stream; returns its length.  Room: both parts are no longer than n packed values. */
+/*
+ * Writes an RLE stream; returns its length.  Room: both parts are no longer than n packed values.
+ */
 static size_t
 encode_rle(const uint64 *vals, uint32 n, const IntStats *st, uint8 *out)
 {
@@ -407,15 +417,16 @@ encode_rle(const uint64 *vals, uint32 n, const IntStats *st, uint8 *out)
 }
 
 /*
- * May runs take less than half of what a frame takes?  Four bits for the length of each.  Where there are
- * hardly any, differences may be smaller still.
+ * May runs take less than half of what a frame takes?  Four bits for the length of each.  Where
+ * there are hardly any, differences may be smaller still.
  */
 static bool
 runs_are_few(uint32 n, const IntStats *st)
 {
 	int			width = bit_width((uint64) st->max - (uint64) st->min);
 
-	return st->nruns >= 16 && st->nruns <= n / 4 && (uint64) st->nruns * (width + 4) < (uint64) n * width / 2;
+	return st->nruns >= 16 && st->nruns <= n / 4 &&
+		(uint64) st->nruns * (width + 4) < (uint64) n * width / 2;
 }
 
 /* Everything but SCALED and DICT. */
@@ -506,8 +517,8 @@ encode_scaled(const uint64 *vals, uint32 n, const IntStats *st, uint64 factor, u
 }
 
 /*
- * Writes 1 to 1024 integers as a stream; returns its length.  out has ZS_INTS_SIZE_MAX(n) bytes, of which the
- * last ZS_SLACK may be scribbled over.
+ * Writes 1 to 1024 integers as a stream; returns its length.  out has ZS_INTS_SIZE_MAX(n) bytes, of
+ * which the last ZS_SLACK may be scribbled over.
  */
 size_t
 zscodec_ints_encode(const uint64 *vals, uint32 n, uint8 *out)

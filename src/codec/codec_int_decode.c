@@ -2,10 +2,10 @@
  * codec_int_decode.c
  *	  Reading integer streams, all values or one.
  *
- * Which stream may be nested in which is a fixed order (DICT and SCALED hold anything below, RLE holds DELTA, DELTA
- * holds FOR), carried as a level that only falls, so broken bytes cannot make the recursion deep.  Counts
- * come from outside and every length is checked before its bytes are read; values are never
- * trusted as positions except where the caller checks them.
+ * Which stream may be nested in which is a fixed order (DICT and SCALED hold anything below, RLE
+ * holds DELTA, DELTA holds FOR), carried as a level that only falls, so broken bytes cannot make
+ * the recursion deep.  Counts come from outside and every length is checked before its bytes are
+ * read; values are never trusted as positions except where the caller checks them.
  */
 #include "codec_internal.h"
 
@@ -430,8 +430,8 @@ get_value(ZsReader *r, uint32 n, uint32 idx, StreamLevel level, uint64 *value)
 }
 
 /*
- * Reads a stream of n values (1 to 1024) into out and moves the reader behind it.  For a DICT stream
- * the codes come out; the caller looks at the tag to know.
+ * Reads a stream of n values (1 to 1024) into out and moves the reader behind it.  For a DICT
+ * stream the codes come out; the caller looks at the tag to know.
  */
 const char *
 zscodec_ints_decode(ZsReader *r, uint32 n, uint64 *out)
@@ -441,8 +441,8 @@ zscodec_ints_decode(ZsReader *r, uint32 n, uint64 *out)
 }
 
 /*
- * Reads values first .. first + count - 1 of a stream of n into out and moves the reader behind the stream, which
- * must be a flat one (zscodec_ints_flat()).
+ * Reads values first .. first + count - 1 of a stream of n into out and moves the reader behind the
+ * stream, which must be a flat one (zscodec_ints_flat()).
  */
 const char *
 zscodec_ints_get_some(ZsReader *r, uint32 n, uint32 first, uint32 count, uint64 *out)
@@ -471,7 +471,8 @@ zscodec_ints_get_some(ZsReader *r, uint32 n, uint32 first, uint32 count, uint64 
 	for (uint32 i = 0; i < f.npatches; i++)
 	{
 		if (f.pos[i] >= first && f.pos[i] < first + count)
-			out[f.pos[i] - first] += zscodec_bits_get(f.patches, packed_size(f.npatches, f.patch_width), i,
+			out[f.pos[i] - first] += zscodec_bits_get(f.patches,
+													  packed_size(f.npatches, f.patch_width), i,
 													  f.patch_width) << f.width;
 	}
 	return NULL;
@@ -486,8 +487,8 @@ zscodec_ints_get(ZsReader *r, uint32 n, uint32 idx, uint64 *value)
 }
 
 /*
- * Which bytes of a stream of n values does zscodec_ints_get() look at for value idx?  The reader is on the first bytes of
- * the vector, from head on; the offsets are from there.  False: not known.
+ * Which bytes of a stream of n values does zscodec_ints_get() look at for value idx?  The reader is
+ * on the first bytes of the vector, from head on; the offsets are from there.  False: not known.
  */
 bool
 zscodec_ints_part(ZsReader *r, uint32 n, uint32 idx, const uint8 *head, uint64 *from, uint64 *to)
@@ -497,7 +498,8 @@ zscodec_ints_part(ZsReader *r, uint32 n, uint32 idx, const uint8 *head, uint64 *
 	int			nbytes;
 	int			width;
 
-	if (read_tag(r, LEVEL_TOP, &encoding, &nbytes) != NULL || encoding != ZS_ENC_FOR || reader_left(r) < 1)
+	if (read_tag(r, LEVEL_TOP, &encoding, &nbytes) != NULL || encoding != ZS_ENC_FOR ||
+		reader_left(r) < 1)
 		return false;
 
 	/* patches stand behind the values */

@@ -21,31 +21,34 @@
  *		6	u8	w, bytes of a zone map offset: 0, 1, 2, 4, 8
  *		7	u8	vectors
  *
- * Directory, 8 bytes a vector: u32 length; u16 null count (bits 0..10), bit 11 has overflow pointers, bit 12
- * has a zone map, bit 13 needs the shared area; u8 encoding; u8 compression.  Vectors follow each other
- * without gaps, so offsets are sums of lengths.
+ * Directory, 8 bytes a vector: u32 length; u16 null count (bits 0..10), bit 11 has overflow
+ * pointers, bit 12 has a zone map, bit 13 needs the shared area; u8 encoding; u8 compression.
+ * Vectors follow each other without gaps, so offsets are sums of lengths.
  *
- * Zone maps: w bytes a vector, minimum - segment minimum, for all vectors; then the same for the maxima.
- * With one vector w is 0 and the segment's bounds are the vector's.
+ * Zone maps: w bytes a vector, minimum - segment minimum, for all vectors; then the same for the
+ * maxima.  With one vector w is 0 and the segment's bounds are the vector's.
  *
  * SHARED AREA
  *
- *		u8 flags (1 dictionary, 2 symbol table, 4 prefix, 8 words, 16 coded dictionary); u8 compression; u32 body
- *		length; body
+ *		u8 flags (1 dictionary, 2 symbol table, 4 prefix, 8 words, 16 coded dictionary); u8
+ *		compression; u32 body length; body
  *
- * The body has, in this order: the dictionary (u8 sorted, u32 entries, integer streams of at most 1024
- * values each: the values, or the lengths followed by the bytes), the symbol table (u8 count, the
- * lengths, the symbols), the words (see codec_words.c), the coded dictionary, the prefix (u32 length, bytes).
+ * The body has, in this order: the dictionary (u8 sorted, u32 entries, integer streams of at most
+ * 1024 values each: the values, or the lengths followed by the bytes), the symbol table (u8 count,
+ * the lengths, the symbols), the words (see codec_words.c), the coded dictionary, the prefix (u32
+ * length, bytes).
  *
- * A coded dictionary is one of BYTES whose entries are coded by the words, in blocks of 16: u8 sorted; u32 entries;
- * lengths, then bits that the blocks take, as integer streams of at most 1024 values each; u32 bytes; the codes.
+ * A coded dictionary is one of BYTES whose entries are coded by the words, in blocks of 16: u8
+ * sorted; u32 entries; lengths, then bits that the blocks take, as integer streams of at most 1024
+ * values each; u32 bytes; the codes.
  *
  * VECTOR
  *
  *		compressed: u32 body length, LZ4 block or zstd frame; else the body itself
  *
- * Body: position set of the nulls when there are nulls and values, position set of the overflow pointers
- * (numbered among the non-null rows) when there are any, then the values of the non-null rows:
+ * Body: position set of the nulls when there are nulls and values, position set of the overflow
+ * pointers (numbered among the non-null rows) when there are any, then the values of the non-null
+ * rows:
  *
  *		integers			integer stream
  *		bytes CONST			the value
@@ -53,8 +56,8 @@
  *		bytes PLAIN			integer stream of lengths, anchors (not for FIXED); the bytes
  *		bytes FSST			integer stream of decoded lengths, anchors; the codes
  *		bytes WORDS			integer stream of decoded lengths, anchors; the codes, high bits first
- *		bytes MIXED			position set of the values not in the dictionary; integer stream of the others'
- *							codes, if any; u8 PLAIN or FSST; those values as above
+ *		bytes MIXED			position set of the values not in the dictionary; integer stream of the
+ *							others' codes, if any; u8 PLAIN or FSST; those values as above
  *		FLOAT ALP			u8 e, u8 f, u8 has exceptions, [position set, patterns], integer stream
  *		NUMERIC				see codec_numeric.c
  *
@@ -63,25 +66,27 @@
  *		u8: encoding in the low half, bytes of the base in the high half (0..8); then
  *
  *		CONST	base
- *		FOR		u8 width, +0x80 patches; base; packed; [position set, u8 patch width, packed patches]
+ *		FOR		u8 width, +0x80 patches; base; packed; [position set, u8 patch width, packed
+ *				patches]
  *		DELTA	base = first value; stream (CONST, FOR) of n - 1 differences
  *		RLE		u16 runs; stream of run lengths - 1; stream of run values (each CONST, FOR, DELTA)
- *		SCALED	base; u8 bytes of the factor; factor; stream (all but SCALED, DICT) of (value - base) / factor
+ *		SCALED	base; u8 bytes of the factor; factor; stream (all but SCALED, DICT) of (value -
+ *				base) / factor
  *		DICT	stream (all but SCALED, DICT) of codes
  *
- * Arithmetic is modulo 2^64.  A base is sign-extended.  Packed: value i occupies bits [i * width, (i + 1) *
- * width), low bits first; widths 57..63 do not occur.  A patch at position p adds patch << width to
- * value p.
+ * Arithmetic is modulo 2^64.  A base is sign-extended.  Packed: value i occupies bits [i * width,
+ * (i + 1) * width), low bits first; widths 57..63 do not occur.  A patch at position p adds patch
+ * << width to value p.
  *
  * ANCHORS of n values (n is known from outside)
  *
- *		u8 width; packed: where values 16, 32, ... begin in what follows, in bytes, WORDS: in bits.  Width 0: there
- *		are none, one has to start from the first value.
+ *		u8 width; packed: where values 16, 32, ... begin in what follows, in bytes, WORDS: in bits.
+ *		Width 0: there are none, one has to start from the first value.
  *
  * POSITION SET of k positions below n (n is known from outside)
  *
- *		u16 k; then a bitmap of n bits or an Elias-Fano list of the positions or of the others, whichever is
- *		shortest; see codec_posset.c
+ *		u16 k; then a bitmap of n bits or an Elias-Fano list of the positions or of the others,
+ *		whichever is shortest; see codec_posset.c
  */
 #ifndef CODEC_INTERNAL_H
 #define CODEC_INTERNAL_H
@@ -136,9 +141,9 @@ StaticAssertDecl(ZS_HEADER_SIZE + ZS_HEADER_BOUNDS_SIZE +
 #define ZS_POSSET_SIZE_MAX(n)	((size_t) (n) / 8 + 16)
 
 /*
- * Dictionary: more entries or bytes than these are not worth opening for one value.  A dictionary of only the
- * frequent values is kept smaller still.  Integers may have one for each row; strings that are coded, of which
- * only those needed are formed, may have more bytes.
+ * Dictionary: more entries or bytes than these are not worth opening for one value.  A dictionary
+ * of only the frequent values is kept smaller still.  Integers may have one for each row; strings
+ * that are coded, of which only those needed are formed, may have more bytes.
  */
 #define ZS_DICT_ENTRIES_MAX		65536
 #define ZS_DICT_SMALL_ENTRIES	16384	/* the most in version 1 */
@@ -156,9 +161,10 @@ StaticAssertDecl(ZS_HEADER_SIZE + ZS_HEADER_BOUNDS_SIZE +
 #define ZS_ERR_SHORT			"data ends too early"
 
 /*
- * Hot loops are compiled twice, for any x86-64 and for those of the last ten years (AVX2, BMI).  "arch=haswell"
- * would mean that one processor; older compilers know no better word than "avx2".  The sanitizers' runtimes
- * do not like the resolvers.  ZS_WIDE_CLONES is for the few loops of encoding that AVX-512 makes twice as fast.
+ * Hot loops are compiled twice, for any x86-64 and for those of the last ten years (AVX2, BMI).
+ * "arch=haswell" would mean that one processor; older compilers know no better word than "avx2".
+ * The sanitizers' runtimes do not like the resolvers.  ZS_WIDE_CLONES is for the few loops of
+ * encoding that AVX-512 makes twice as fast.
  */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
 	!defined(__SANITIZE_ADDRESS__) && !defined(ZS_NO_CLONES)
@@ -244,9 +250,10 @@ reader_left(const ZsReader *r)
 #define ZS_VARLENA_OVERHEAD		8
 
 /*
- * Begins a varlena of len bytes at *p or the next address that suits: writes the header, sets *data to where
- * the bytes go and returns the address of the varlena.  The headers are those of PostgreSQL's varatt.h on
- * little-endian machines: total << 1 | 1 in one byte, or total << 2 in four.
+ * Begins a varlena of len bytes at *p or the next address that suits: writes the header, sets *data
+ * to where the bytes go and returns the address of the varlena.  The headers are those of
+ * PostgreSQL's varatt.h on little-endian machines: total << 1 | 1 in one byte, or total << 2 in
+ * four.
  */
 static inline uint64
 zscodec_varlena_start(uint8 **p, uint64 len, uint8 **data)
@@ -301,7 +308,8 @@ StaticAssertDecl(sizeof(ZsCodedDict) % 8 == 0, "values behind it are aligned");
 
 /* codec_shared.c */
 extern const char *zscodec_dict_form_block(const ZsSharedState *shared, uint32 block);
-extern const char *zscodec_dict_one(const ZsSharedState *shared, uint64 code, ZsVectorOut *out, uint64 *value);
+extern const char *zscodec_dict_one(const ZsSharedState *shared, uint64 code, ZsVectorOut *out,
+									uint64 *value);
 
 /* Makes sure that the entry of a valid code is formed. */
 static inline const char *
@@ -317,7 +325,8 @@ static inline uint32
 zscodec_dict_len(const ZsSharedState *shared, uint64 code)
 {
 	Assert(code < shared->ndict);
-	return shared->coded != NULL ? shared->coded->lens[code] : zscodec_varlena_len(shared->dict_values[code]);
+	return shared->coded != NULL ? shared->coded->lens[code] :
+		zscodec_varlena_len(shared->dict_values[code]);
 }
 
 /* codec_buf.c */
@@ -352,7 +361,8 @@ extern const char *zscodec_posset_decode(ZsReader *r, uint32 n, uint16 *pos, uin
 
 /* codec_int.c, codec_int_decode.c */
 extern size_t zscodec_ints_encode(const uint64 *vals, uint32 n, uint8 *out);
-extern size_t zscodec_ints_encode_bounds(const uint64 *vals, uint32 n, uint8 *out, int64 *min, int64 *max);
+extern size_t zscodec_ints_encode_bounds(const uint64 *vals, uint32 n, uint8 *out, int64 *min,
+										 int64 *max);
 extern size_t zscodec_ints_encode_codes(const uint64 *codes, uint32 n, uint8 *out);
 extern size_t zscodec_ints_encode_flat(const uint64 *vals, uint32 n, uint8 *out);
 extern const char *zscodec_ints_decode(ZsReader *r, uint32 n, uint64 *out);
@@ -364,8 +374,10 @@ zscodec_ints_flat(const uint8 *p)
 	return (*p & 0x0F) == ZS_ENC_CONST || (*p & 0x0F) == ZS_ENC_FOR;
 }
 
-extern bool zscodec_ints_part(ZsReader *r, uint32 n, uint32 idx, const uint8 *head, uint64 *from, uint64 *to);
-extern const char *zscodec_ints_get_some(ZsReader *r, uint32 n, uint32 first, uint32 count, uint64 *out);
+extern bool zscodec_ints_part(ZsReader *r, uint32 n, uint32 idx, const uint8 *head, uint64 *from,
+							  uint64 *to);
+extern const char *zscodec_ints_get_some(ZsReader *r, uint32 n, uint32 first, uint32 count,
+										 uint64 *out);
 extern const char *zscodec_ints_get(ZsReader *r, uint32 n, uint32 idx, uint64 *value);
 
 /* 16 decimals of a numeric are four digits of base 10000 that fit 64 bits. */

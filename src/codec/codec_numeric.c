@@ -2,12 +2,13 @@
  * codec_numeric.c
  *	  Numerics as scaled integers.
  *
- * A numeric payload is a header (sign, display scale, weight) and digits of base 10000.  Nearly all numerics
- * of a column are of one scale, so value * 10^scale is an integer, often of two or three bytes, and the integer
- * encodings apply.  The payload is a function of that integer and the display scale as long as it is in the form
- * that PostgreSQL itself writes: short header, no leading or trailing zero digits, no negative zero, weight 0
- * for zero.  What is not, or does not fit 18 digits, or is an overflow pointer, is an exception and kept
- * byte for byte.  NaN and infinities are exceptions too.
+ * A numeric payload is a header (sign, display scale, weight) and digits of base 10000.  Nearly all
+ * numerics of a column are of one scale, so value * 10^scale is an integer, often of two or three
+ * bytes, and the integer encodings apply.  The payload is a function of that integer and the
+ * display scale as long as it is in the form that PostgreSQL itself writes: short header, no
+ * leading or trailing zero digits, no negative zero, weight 0 for zero.  What is not, or does not
+ * fit 18 digits, or is an overflow pointer, is an exception and kept byte for byte.  NaN and
+ * infinities are exceptions too.
  *
  *		u8	flags: 1 exceptions, 2 display scales differ
  *		u8	scale of the integers, at most 16
@@ -15,8 +16,9 @@
  *		[integer stream of display scales]
  *		integer stream of value * 10^scale
  *
- * Where display scales differ (a numeric column without type modifier), the integers are scaled by the
- * largest and the display scales are a stream of their own: the digits depend on the value only.
+ * Where display scales differ (a numeric column without type modifier), the integers are scaled by
+ * the largest and the display scales are a stream of their own: the digits depend on the value
+ * only.
  */
 #include "codec_numeric.h"
 
@@ -54,7 +56,9 @@ static const uint64 powers[20] = {
 	UINT64CONST(10000000000000000000)
 };
 
-/* Has this payload a short header and the canonical form?  Digits are checked in scale_payload(). */
+/*
+ * Has this payload a short header and the canonical form?  Digits are checked in scale_payload().
+ */
 static inline bool
 is_canonical(const uint8 *payload, uint32 len)
 {
@@ -70,7 +74,10 @@ is_canonical(const uint8 *payload, uint32 len)
 	return load16(payload + 2) != 0 && load16(payload + len - 2) != 0;
 }
 
-/* Division by 10, 100, 1000 with a rest; the usual last digit of base 10000 reaches beyond the scale. */
+/*
+ * Division by 10, 100, 1000 with a rest; the usual last digit of base 10000 reaches beyond the
+ * scale.
+ */
 static inline bool
 divide_exactly(uint64 *v, int exponent)
 {
@@ -138,11 +145,12 @@ scale_payload(const uint8 *payload, uint32 len, int scale, int64 *result)
 }
 
 /*
- * The scale of the integers.  One display scale for nearly all: that one, the rest are exceptions.  Else the
- * largest that at least one value in 128 has.
+ * The scale of the integers.  One display scale for nearly all: that one, the rest are exceptions.
+ * Else the largest that at least one value in 128 has.
  */
 static int
-choose_scale(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, uint32 n, bool *mixed)
+choose_scale(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, uint32 n,
+			 bool *mixed)
 {
 	uint32		counts[64] = {0};
 	uint32		ncanonical = 0;
@@ -178,8 +186,9 @@ slow_to_int(const uint8 *payload, size_t len, int *scale, int64 *value)
 }
 
 /*
- * Most have one to three digits and a few decimals.  Which of these varies from value to value, so that a branch would
- * often be guessed wrong: weights by the number of digits instead, and the power of ten by a table.
+ * Most have one to three digits and a few decimals.  Which of these varies from value to value, so
+ * that a branch would often be guessed wrong: weights by the number of digits instead, and the
+ * power of ten by a table.
  */
 bool
 zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *value)
@@ -198,7 +207,8 @@ zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *valu
 		int			dscale = NUM_SHORT_DSCALE(h);
 		uint32		exponent = (uint32) (4 * (NUM_SHORT_WEIGHT(h) - ndigits + 1) + dscale + 3);
 
-		if (likely((h & NUM_KIND_MASK) == NUM_SHORT && (first - 1 < 9999) & (last - 1 < 9999) & (middle <= 9999) &&
+		if (likely((h & NUM_KIND_MASK) == NUM_SHORT &&
+				   (first - 1 < 9999) & (last - 1 < 9999) & (middle <= 9999) &&
 				   dscale <= ZS_NUMERIC_SCALE_MAX && exponent <= 6))
 		{
 			/* at most 10^12 times 10^6 */
@@ -215,20 +225,20 @@ zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *valu
 }
 
 /*
- * Numerics below 10^8 of one scale of at most 4.  Digits of base 10000 go to lanes of 16 bits by what they are worth,
- * and each lane has its factor:
+ * Numerics below 10^8 of one scale of at most 4.  Digits of base 10000 go to lanes of 16 bits by
+ * what they are worth, and each lane has its factor:
  *
  *		lane	  1				  2				  3
  *		worth	  10000^1		  10000^0		  10000^-1
  *
- * Whatever an image has against this, or against the canonical form, ends as some bit of `bad` or as the sign of
- * `negative`: no branches, and one width for all, so that the loop vectorises.
+ * Whatever an image has against this, or against the canonical form, ends as some bit of `bad` or
+ * as the sign of `negative`: no branches, and one width for all, so that the loop vectorises.
  */
 #define ALL_LANES(v)	((v) * UINT64CONST(0x0001000100010001))
 
 static pg_attribute_always_inline bool
-images_to_ints_loop(const uint64 *restrict images, uint32 n, int scale, uint64 inverse, int inverse_shift,
-					int64 *restrict ints, uint64 *nbytes)
+images_to_ints_loop(const uint64 *restrict images, uint32 n, int scale, uint64 inverse,
+					int inverse_shift, int64 *restrict ints, uint64 *nbytes)
 {
 	uint64		header = NUM_SHORT | (uint64) scale << 7;
 	uint64		bad = 0;
@@ -262,7 +272,8 @@ images_to_ints_loop(const uint64 *restrict images, uint32 n, int scale, uint64 i
 		bad |= ((h & 0xDF80) ^ header) & present;
 		bad |= ((h ^ header) | (size ^ 6)) & present & ~some;
 		/* zero digits at the ends, as the size says where these are */
-		negative |= (((digits & 0xFFFF) - 1) | (((digits >> ((8 * size) & 63)) & 0xFFFF) - 1)) & some;
+		negative |= (((digits & 0xFFFF) - 1) |
+					 (((digits >> ((8 * size) & 63)) & 0xFFFF) - 1)) & some;
 		bad |= (size & 1) | (w0 & 3);
 		negative |= ((size - 6) & present) | (14 - size);
 		ints[i] = (int64) ((v ^ sign) - sign);
@@ -300,7 +311,8 @@ zscodec_numerics_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints,
 
 /* Writes a vector of integers of one scale, which must fit it; returns its length. */
 size_t
-zscodec_numeric_encode_ints(const uint64 *ints, uint32 n, int scale, uint8 *out, int64 *zone_min, int64 *zone_max)
+zscodec_numeric_encode_ints(const uint64 *ints, uint32 n, int scale, uint8 *out, int64 *zone_min,
+							int64 *zone_max)
 {
 	int64		min;
 	int64		max;
@@ -314,12 +326,12 @@ zscodec_numeric_encode_ints(const uint64 *ints, uint32 n, int scale, uint8 *out,
 }
 
 /*
- * Writes a vector of n payloads; isext marks overflow pointers among them.  Returns its length, 0 when too
- * many values resist.  The zone map is set when all values are finite numbers.
+ * Writes a vector of n payloads; isext marks overflow pointers among them.  Returns its length, 0
+ * when too many values resist.  The zone map is set when all values are finite numbers.
  */
 size_t
-zscodec_numeric_encode(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, uint32 n, uint8 *out,
-					   bool *has_zone, int64 *zone_min, int64 *zone_max)
+zscodec_numeric_encode(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, uint32 n,
+					   uint8 *out, bool *has_zone, int64 *zone_min, int64 *zone_max)
 {
 	uint64		ints[ZS_VECTOR_ROWS];
 	uint64		scales[ZS_VECTOR_ROWS];
@@ -382,13 +394,14 @@ zscodec_numeric_encode(const uint8 *const *ptrs, const uint32 *lens, const uint8
 static inline uint16
 make_header(bool negative, uint32 dscale, int weight)
 {
-	return (uint16) (NUM_SHORT | (negative ? NUM_SHORT_NEGATIVE : 0) | (dscale << 7) | (weight & 0x7F));
+	return (uint16) (NUM_SHORT | (negative ? NUM_SHORT_NEGATIVE : 0) | (dscale << 7) |
+					 (weight & 0x7F));
 }
 
 /*
- * Writes a complete varlena of up to four digits of base 10000, the first in the low bits of word.  The
- * varlena header has four bytes although one would do: the server's numeric functions copy a value with
- * a short header before they look at it.
+ * Writes a complete varlena of up to four digits of base 10000, the first in the low bits of word.
+ * The varlena header has four bytes although one would do: the server's numeric functions copy a
+ * value with a short header before they look at it.
  */
 static pg_attribute_always_inline void
 write_numeric(uint8 *p, uint64 word, int weight, bool negative, uint32 dscale)
@@ -447,7 +460,10 @@ build_large_numeric(uint8 *p, uint64 v, bool negative, int scale, uint32 dscale)
 	memcpy(p + 6, &digits[first], 2 * (last - first));
 }
 
-/* Writes value / 10^scale with a display scale as a complete varlena of at most ZS_NUMERIC_STRIDE bytes. */
+/*
+ * Writes value / 10^scale with a display scale as a complete varlena of at most ZS_NUMERIC_STRIDE
+ * bytes.
+ */
 static inline void
 build_numeric(uint8 *p, int64 value, int scale, uint32 dscale)
 {
@@ -463,8 +479,10 @@ build_numeric(uint8 *p, int64 value, int scale, uint32 dscale)
 		return;
 	}
 	whole = small / (uint32) powers[scale];
-	fraction = scale == 0 ? 0 : (small - whole * (uint32) powers[scale]) * (uint32) powers[4 - scale];
-	write_numeric(p, (whole / 10000) | ((whole % 10000) << 16) | ((uint64) fraction << 32), 1, negative, dscale);
+	fraction = scale == 0 ? 0 : (small - whole * (uint32) powers[scale]) *
+		(uint32) powers[4 - scale];
+	write_numeric(p, (whole / 10000) | ((whole % 10000) << 16) | ((uint64) fraction << 32), 1,
+				  negative, dscale);
 }
 
 size_t
@@ -483,7 +501,8 @@ zscodec_numeric_from_int(int64 value, int scale, uint8 *payload)
 
 /* Any scale, any size. */
 static void
-build_any(const uint64 *ints, const uint64 *scales, uint32 n, int scale, uint8 *arena, uint64 *values)
+build_any(const uint64 *ints, const uint64 *scales, uint32 n, int scale, uint8 *arena,
+		  uint64 *values)
 {
 	for (uint32 i = 0; i < n; i++)
 	{
@@ -498,11 +517,12 @@ build_any(const uint64 *ints, const uint64 *scales, uint32 n, int scale, uint8 *
 #define WORD_NEGATIVE		(UINT64CONST(1) << 63)
 
 /*
- * Integers below 10^8 in size, one scale of at most 4: first all divisions, which vectorise, then all
- * numerics.
+ * Integers below 10^8 in size, one scale of at most 4: first all divisions, which vectorise, then
+ * all numerics.
  */
 static pg_attribute_always_inline void
-build_small_loop(const uint64 *restrict ints, uint32 n, int scale, uint8 *restrict arena, uint64 *restrict values)
+build_small_loop(const uint64 *restrict ints, uint32 n, int scale, uint8 *restrict arena,
+				 uint64 *restrict values)
 {
 	uint64		words[ZS_VECTOR_ROWS];
 
@@ -512,16 +532,19 @@ build_small_loop(const uint64 *restrict ints, uint32 n, int scale, uint8 *restri
 		uint64		sign = (uint64) ((int64) ints[i] >> 63);
 		uint32		v = (uint32) ((ints[i] ^ sign) - sign);
 		uint32		whole = v / (uint32) powers[scale];
-		uint32		fraction = scale == 0 ? 0 : (v - whole * (uint32) powers[scale]) * (uint32) powers[4 - scale];
+		uint32		fraction = scale == 0 ? 0 : (v - whole * (uint32) powers[scale]) *
+			(uint32) powers[4 - scale];
 		uint32		high = whole / 10000;
 
-		words[i] = (high | ((whole - high * 10000) << 16)) | ((uint64) fraction << 32) | (sign & WORD_NEGATIVE);
+		words[i] = (high | ((whole - high * 10000) << 16)) | ((uint64) fraction << 32) |
+			(sign & WORD_NEGATIVE);
 	}
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint8	   *p = arena + (size_t) i * ZS_NUMERIC_STRIDE;
 
-		write_numeric(p, words[i] & ~WORD_NEGATIVE, 1, (words[i] & WORD_NEGATIVE) != 0, (uint32) scale);
+		write_numeric(p, words[i] & ~WORD_NEGATIVE, 1, (words[i] & WORD_NEGATIVE) != 0,
+					  (uint32) scale);
 		values[i] = (uint64) (uintptr_t) p;
 	}
 }
@@ -634,7 +657,8 @@ build_values(const NumericParts *parts, const uint64 *ints, uint32 n, bool small
 	if (small)
 		build_small(ints, n, parts->scale, out->arena, out->values);
 	else
-		build_any(ints, parts->mixed ? parts->scales : NULL, n, parts->scale, out->arena, out->values);
+		build_any(ints, parts->mixed ? parts->scales : NULL, n, parts->scale, out->arena,
+				  out->values);
 
 	p = out->arena + (size_t) n * ZS_NUMERIC_STRIDE;
 	for (uint32 i = 0; i < parts->nexceptions; i++)
@@ -651,11 +675,13 @@ build_values(const NumericParts *parts, const uint64 *ints, uint32 n, bool small
 }
 
 /*
- * Reads a vector of n numerics: values into out->values[0 .. n) and the arena, integers into out->scaled[0 .. n), where
- * odd_pos[0 .. *nodd) are not to be had as such.  Nulls are put between them by the caller.
+ * Reads a vector of n numerics: values into out->values[0 .. n) and the arena, integers into
+ * out->scaled[0 .. n), where odd_pos[0 .. *nodd) are not to be had as such.  Nulls are put between
+ * them by the caller.
  */
 const char *
-zscodec_numeric_decode(ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out, uint16 *odd_pos, uint32 *nodd)
+zscodec_numeric_decode(ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out, uint16 *odd_pos,
+					   uint32 *nodd)
 {
 	NumericParts parts;
 	uint64		local[ZS_VECTOR_ROWS];
@@ -685,8 +711,8 @@ zscodec_numeric_decode(ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out, uin
 }
 
 /*
- * The payload that is left to read, the value of n rows, as an integer: for CONST in out->const_scaled, for
- * SCALED in out->scaled[0 .. n).  False if it is none.
+ * The payload that is left to read, the value of n rows, as an integer: for CONST in
+ * out->const_scaled, for SCALED in out->scaled[0 .. n).  False if it is none.
  */
 bool
 zscodec_numeric_decode_const(const ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out)
@@ -720,7 +746,8 @@ zscodec_numeric_decode_one(ZsReader *r, uint32 n, uint32 idx, ZsVectorOut *out, 
 	if ((err = read_parts(r, n, &parts)) != NULL)
 		return err;
 	if (!zscodec_arena_reserve(&out->alloc, &out->arena, &out->arena_size,
-							   ZS_NUMERIC_STRIDE + parts.except_total + ZS_VARLENA_OVERHEAD + ZS_SLACK))
+							   ZS_NUMERIC_STRIDE + parts.except_total + ZS_VARLENA_OVERHEAD +
+							   ZS_SLACK))
 		return ZS_ERR_MEMORY;
 	except = parts.except_bytes;
 	for (uint32 i = 0; i < parts.nexceptions && parts.pos[i] <= idx; i++)
@@ -746,7 +773,10 @@ zscodec_numeric_decode_one(ZsReader *r, uint32 n, uint32 idx, ZsVectorOut *out, 
 	return NULL;
 }
 
-/* The dictionary's largest display scale that integers may have; false if none of its entries is an integer. */
+/*
+ * The dictionary's largest display scale that integers may have; false if none of its entries is an
+ * integer.
+ */
 static bool
 choose_dict_scale(const ZsSharedState *shared, int *scale)
 {
@@ -759,7 +789,8 @@ choose_dict_scale(const ZsSharedState *shared, int *scale)
 		int64		value;
 
 		if (!zscodec_numeric_to_int(zscodec_varlena_data(shared->dict_values[i]),
-									zscodec_varlena_len(shared->dict_values[i]), &entry_scale, &value))
+									zscodec_varlena_len(shared->dict_values[i]), &entry_scale,
+									&value))
 			continue;
 		*scale = Max(*scale, entry_scale);
 		some = true;
@@ -776,7 +807,8 @@ zscodec_shared_scale(const ZsSegmentInfo *info, ZsSharedState *shared)
 	uint8	   *dscales;
 	int			scale;
 
-	if (info->kind != ZS_KIND_NUMERIC || shared->dict_values == NULL || shared->scaled_mem != NULL ||
+	if (info->kind != ZS_KIND_NUMERIC || shared->dict_values == NULL ||
+		shared->scaled_mem != NULL ||
 		!choose_dict_scale(shared, &scale))
 		return NULL;
 	shared->scaled_mem = shared->alloc.alloc(shared->alloc.ctx, size);

@@ -7,7 +7,10 @@
 
 #include "codec_internal.h"
 
-/* What a rebuilt numeric takes in the arena: 4 bytes varlena header, 2 header, 12 digits, rounded up. */
+/*
+ * What a rebuilt numeric takes in the arena: 4 bytes varlena header, 2 header, 12 digits, rounded
+ * up.
+ */
 #define ZS_NUMERIC_STRIDE		24
 
 /* Room for an encoded vector whose payloads take raw bytes. */
@@ -16,11 +19,13 @@
 
 extern size_t zscodec_numeric_encode_ints(const uint64 *ints, uint32 n, int scale, uint8 *out,
 										  int64 *zone_min, int64 *zone_max);
-extern size_t zscodec_numeric_encode(const uint8 *const *ptrs, const uint32 *lens, const uint8 *isext, uint32 n,
-									 uint8 *out, bool *has_zone, int64 *zone_min, int64 *zone_max);
-extern const char *zscodec_numeric_decode(ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out, uint16 *odd_pos,
-										  uint32 *nodd);
-extern bool zscodec_numeric_decode_const(const ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out);
+extern size_t zscodec_numeric_encode(const uint8 *const *ptrs, const uint32 *lens,
+									 const uint8 *isext, uint32 n, uint8 *out, bool *has_zone,
+									 int64 *zone_min, int64 *zone_max);
+extern const char *zscodec_numeric_decode(ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out,
+										  uint16 *odd_pos, uint32 *nodd);
+extern bool zscodec_numeric_decode_const(const ZsReader *r, uint32 n, uint32 want,
+										 ZsVectorOut *out);
 extern const char *zscodec_numeric_decode_one(ZsReader *r, uint32 n, uint32 idx, ZsVectorOut *out,
 											  uint64 *value);
 

@@ -3,16 +3,17 @@
  *	  Sets of positions within a vector: nulls, overflow pointers, patches, exceptions.
  *
  * A bitmap costs one bit a row even when one row in twenty is null.  Elias-Fano coding (Elias 1974,
- * Fano 1971; Vigna, "Quasi-succinct indices", 2013) takes about 2 + log2(n / k) bits for each of k ascending
- * positions below n: the low l = floor(log2(n / k)) bits of each are packed side by side, and the rest, which
- * ascends slowly, is a bit string with a one for each position and a zero for each step:
+ * Fano 1971; Vigna, "Quasi-succinct indices", 2013) takes about 2 + log2(n / k) bits for each of k
+ * ascending positions below n: the low l = floor(log2(n / k)) bits of each are packed side by side,
+ * and the rest, which ascends slowly, is a bit string with a one for each position and a zero for
+ * each step:
  *
  *		positions	3 5 14 15		n = 16, k = 4, l = 2
  *		low bits	3 1 2 3			packed, 2 bits each
  *		high part	0 1 3 3			0 -> "1", step to 1 "0", "1", steps to 3 "00", "1", "1"  =  1010011
  *
- * A set of more than half of the positions is given by those that are not in it: of a segment written anew, most
- * rows can be holes.
+ * A set of more than half of the positions is given by those that are not in it: of a segment
+ * written anew, most rows can be holes.
  *
  * The sizes are exact functions of k and n, so the shortest form is taken without saying which.
  */
@@ -127,7 +128,9 @@ zscodec_posset_encode(const uint16 *pos, uint32 k, uint32 n, uint8 *out)
 		uint32		bit = (uint32) (pos[i] >> l) + i;
 
 		Assert(pos[i] < n && (i == 0 || pos[i] > pos[i - 1]));
-		/* up to 10 bits, any position: four bytes have them, three of these perhaps of what follows */
+		/*
+		 * up to 10 bits, any position: four bytes have them, three of these perhaps of what follows
+		 */
 		store32(out + (i * l >> 3), load32(out + (i * l >> 3)) | (low << (i * l & 7)));
 		high[bit >> 3] |= (uint8) (1 << (bit & 7));
 	}

@@ -2,12 +2,13 @@
  * codec_reader.c
  *	  Reading the head of a segment.
  *
- * Everything later decoding relies on is checked here once: counts, flags, known encodings, lengths that add
- * up to the payload.  What depends on a vector's bytes is checked when these are decoded.
+ * Everything later decoding relies on is checked here once: counts, flags, known encodings, lengths
+ * that add up to the payload.  What depends on a vector's bytes is checked when these are decoded.
  *
  * Invariants of an opened ZsSegmentInfo:
  *
- *	1. 1 <= nrows <= ZS_SEGMENT_ROWS, nvectors = ceil(nrows / ZS_VECTOR_ROWS), all vectors but the last are full.
+ *	1. 1 <= nrows <= ZS_SEGMENT_ROWS, nvectors = ceil(nrows / ZS_VECTOR_ROWS), all vectors but the
+ *	last are full.
  *	2. head, shared area and vectors follow each other without gaps and end at stored_size.
  *	3. A vector has encoding ALLNULL if and only if all its rows are null; then its length is 0.
  *	4. nnulls is the sum of the vectors' null counts.
@@ -129,7 +130,8 @@ read_entry(const uint8 *p, uint32 vecno, uint64 off, ZsSegmentInfo *info)
 		return "compression method is unknown";
 	if ((vi->encoding == ZS_ENC_ALLNULL) != (vi->nnulls == vi->nrows))
 		return "vector's null count does not fit its encoding";
-	if (vi->encoding == ZS_ENC_ALLNULL && (vi->len != 0 || vi->has_zone || vi->has_ext || vi->needs_shared))
+	if (vi->encoding == ZS_ENC_ALLNULL &&
+		(vi->len != 0 || vi->has_zone || vi->has_ext || vi->needs_shared))
 		return "vector without values has contents";
 	if (vi->has_ext && info->kind != ZS_KIND_NUMERIC && info->kind != ZS_KIND_BYTES)
 		return "vector has overflow pointers of a by-value type";
@@ -160,8 +162,10 @@ read_zones(const uint8 *p, uint32 width, bool bounds, ZsSegmentInfo *info)
 		memcpy(&min, p + v * width, width);
 		memcpy(&max, p + (info->nvectors + v) * width, width);
 		vi->zone_min = (int64) ((uint64) info->zone_min + min);
-		vi->zone_max = info->nvectors == 1 ? info->zone_max : (int64) ((uint64) info->zone_min + max);
-		if (vi->zone_min < info->zone_min || vi->zone_max > info->zone_max || vi->zone_min > vi->zone_max)
+		vi->zone_max = info->nvectors == 1 ? info->zone_max :
+			(int64) ((uint64) info->zone_min + max);
+		if (vi->zone_min < info->zone_min || vi->zone_max > info->zone_max ||
+			vi->zone_min > vi->zone_max)
 			return "zone map out of bounds";
 	}
 	return NULL;

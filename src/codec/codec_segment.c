@@ -2,9 +2,10 @@
  * codec_segment.c
  *	  Encoding a segment: choices, vectors, shared area, head.
  *
- * The head stands in front but is known last, and whether the dictionary pays for itself shows only when all
- * vectors are encoded.  So vectors are collected in a buffer, then the shared area is made, then everything is
- * put together.  A dictionary that saved less than it costs is dropped and the vectors are encoded again.
+ * The head stands in front but is known last, and whether the dictionary pays for itself shows only
+ * when all vectors are encoded.  So vectors are collected in a buffer, then the shared area is
+ * made, then everything is put together.  A dictionary that saved less than it costs is dropped and
+ * the vectors are encoded again.
  */
 #include "codec_encode.h"
 
@@ -121,12 +122,12 @@ summarise(const ZsSegmentEncoder *se, ZsSegmentInfo *info, uint32 *zone_width)
 }
 
 /*
- * Writes header, directory and zone maps.  The header has bounds whenever a vector has a zone map, even if
- * they do not cover the vectors without one; the flag at the vectors tells a reader.
+ * Writes header, directory and zone maps.  The header has bounds whenever a vector has a zone map,
+ * even if they do not cover the vectors without one; the flag at the vectors tells a reader.
  */
 static size_t
-write_head(const ZsSegmentEncoder *se, const ZsSegmentInfo *info, uint32 zone_width, size_t shared_len,
-		   uint64 payload_len, uint8 *out)
+write_head(const ZsSegmentEncoder *se, const ZsSegmentInfo *info, uint32 zone_width,
+		   size_t shared_len, uint64 payload_len, uint8 *out)
 {
 	const ZsColumnInput *in = se->in;
 	bool		bounds = info->zone_min <= info->zone_max;
@@ -138,9 +139,12 @@ write_head(const ZsSegmentEncoder *se, const ZsSegmentInfo *info, uint32 zone_wi
 	uint8	   *p = out;
 
 	p[0] = ZS_SEGMENT_MAGIC;
-	p[1] = shared_len > 0 && se->use_dict && (se->dict.n > ZS_DICT_SMALL_ENTRIES || zscodec_mode_coded(se->mode)) ? 2 : 1;
-	p[2] = (uint8) (in->kind | (in->kind == ZS_KIND_INT && in->is_unsigned ? ZS_HEADER_UNSIGNED : 0));
-	p[3] = (uint8) ((in->kind == ZS_KIND_FIXED ? in->align : 1) | (bounds ? ZS_HEADER_HAS_BOUNDS : 0));
+	p[1] = shared_len > 0 && se->use_dict &&
+		(se->dict.n > ZS_DICT_SMALL_ENTRIES || zscodec_mode_coded(se->mode)) ? 2 : 1;
+	p[2] = (uint8) (in->kind | (in->kind == ZS_KIND_INT &&
+								in->is_unsigned ? ZS_HEADER_UNSIGNED : 0));
+	p[3] = (uint8) ((in->kind == ZS_KIND_FIXED ? in->align : 1) |
+					(bounds ? ZS_HEADER_HAS_BOUNDS : 0));
 	store16(p + 4, (uint16) (in->kind == ZS_KIND_INT || in->kind == ZS_KIND_FIXED ? in->width : 0));
 	p[6] = (uint8) zone_width;
 	p[7] = (uint8) se->nvectors;
@@ -161,7 +165,8 @@ write_head(const ZsSegmentEncoder *se, const ZsSegmentInfo *info, uint32 zone_wi
 		const ZsVectorInfo *vi = &se->vectors[v];
 		ZsDirEntry	entry = {
 			vi->len,
-			(uint16) (vi->nnulls | (vi->has_ext ? ZS_DIR_HAS_EXT : 0) | (vi->has_zone ? ZS_DIR_HAS_ZONE : 0) |
+			(uint16) (vi->nnulls | (vi->has_ext ? ZS_DIR_HAS_EXT : 0) |
+					  (vi->has_zone ? ZS_DIR_HAS_ZONE : 0) |
 					  (vi->needs_shared ? ZS_DIR_NEEDS_SHARED : 0)),
 			vi->encoding,
 			vi->compression
@@ -214,7 +219,8 @@ assemble(const ZsSegmentEncoder *se, const uint8 *area, size_t area_len, ZsCodec
 }
 
 const char *
-zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input, const ZsEncodeOptions *options, ZsCodecBuf *out)
+zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input, const ZsEncodeOptions *options,
+					   ZsCodecBuf *out)
 {
 	ZsSegmentEncoder se;
 	const uint8 *area = NULL;
@@ -258,7 +264,10 @@ zscodec_segment_max_size(const ZsColumnInput *input)
 	size_t		bytes = input->kind >= ZS_KIND_NUMERIC && input->ints == NULL ?
 		(size_t) (input->offsets[input->nrows] - input->offsets[0]) : 0;
 
-	/* Plain bytes or whole integers, lengths or exceptions, position sets; a shared area that paid for itself. */
+	/*
+	 * Plain bytes or whole integers, lengths or exceptions, position sets; a shared area that paid
+	 * for itself.
+	 */
 	return ZS_SEGMENT_HEAD_MAX + 2 * bytes +
 		nvectors * (4 * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 4 * ZS_POSSET_SIZE_MAX(ZS_VECTOR_ROWS)) +
 		ZS_DICT_CODED_BYTES / 4 + ZS_PREFIX_MAX + ZS_FSST_TABLE_SIZE_MAX + ZS_WORDS_TABLE_SIZE_MAX;

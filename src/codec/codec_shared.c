@@ -2,10 +2,10 @@
  * codec_shared.c
  *	  The area that the vectors of a segment share: writing and opening it.
  *
- * It holds at most these, in this order: the dictionary, the FSST symbol table, the words, the compression prefix.  The
- * body is compressed as a whole if that helps; dictionary entries that begin alike then cost little.  Opening
- * it forms the dictionary's values once as vectors hand them out, so that decoding a dictionary vector copies
- * addresses and nothing else.
+ * It holds at most these, in this order: the dictionary, the FSST symbol table, the words, the
+ * compression prefix.  The body is compressed as a whole if that helps; dictionary entries that
+ * begin alike then cost little.  Opening it forms the dictionary's values once as vectors hand them
+ * out, so that decoding a dictionary vector copies addresses and nothing else.
  */
 #include "codec_compress.h"
 #include "codec_dict.h"
@@ -15,15 +15,15 @@
 
 /* No area of ours is longer: dictionary with its lengths, symbol table, prefix. */
 #define BODY_SIZE_MAX \
-	(CODED_SIZE_MAX + ZS_DICT_ENTRIES_MAX * 16 + ZS_FSST_TABLE_SIZE_MAX + ZS_WORDS_TABLE_SIZE_MAX + \
-	 ZS_PREFIX_MAX + 65536)
+	(CODED_SIZE_MAX + ZS_DICT_ENTRIES_MAX * 16 + ZS_FSST_TABLE_SIZE_MAX + \
+	 ZS_WORDS_TABLE_SIZE_MAX + ZS_PREFIX_MAX + 65536)
 
 /* Compression below this saves nothing. */
 #define MIN_COMPRESS_SIZE	64
 
 /*
- * Writes the area; *area points into the encoder's memory and lasts until the next segment.  Nothing to
- * share: *area_len = 0.
+ * Writes the area; *area points into the encoder's memory and lasts until the next segment.
+ * Nothing to share: *area_len = 0.
  */
 const char *
 zscodec_shared_write(ZsEncoder *enc, const ZsEncodeOptions *options, const ZsSharedParts *parts,
@@ -40,9 +40,11 @@ zscodec_shared_write(ZsEncoder *enc, const ZsEncodeOptions *options, const ZsSha
 	*area_len = 0;
 	body->len = 0;
 	packed->len = 0;
-	if (parts->dict == NULL && parts->symbols == NULL && parts->words == NULL && parts->prefix_len == 0)
+	if (parts->dict == NULL && parts->symbols == NULL && parts->words == NULL &&
+		parts->prefix_len == 0)
 		return NULL;
-	if (!zscodec_buf_reserve(body, ZS_SHARED_HEADER_SIZE + ZS_FSST_TABLE_SIZE_MAX + 4 + parts->prefix_len))
+	if (!zscodec_buf_reserve(body, ZS_SHARED_HEADER_SIZE + ZS_FSST_TABLE_SIZE_MAX + 4 +
+							 parts->prefix_len))
 		return ZS_ERR_MEMORY;
 	body->len = ZS_SHARED_HEADER_SIZE;
 	if (parts->dict != NULL && !parts->coded)
@@ -120,7 +122,8 @@ check_dict_lens(const ZsSegmentInfo *info, const ZsReader *r, const uint64 *lens
 
 /* Reads the dictionary into values[], whose by-reference entries are formed at *arena. */
 static const char *
-open_dict(const ZsSegmentInfo *info, ZsReader *r, ZsSharedState *shared, uint64 *values, uint8 *arena)
+open_dict(const ZsSegmentInfo *info, ZsReader *r, ZsSharedState *shared, uint64 *values,
+		  uint8 *arena)
 {
 	const char *err;
 	uint32		n = shared->ndict;
@@ -141,7 +144,8 @@ open_dict(const ZsSegmentInfo *info, ZsReader *r, ZsSharedState *shared, uint64 
 
 		if (info->kind == ZS_KIND_FIXED)
 		{
-			data = (uint8 *) (((uintptr_t) arena + info->align - 1) & ~(uintptr_t) (info->align - 1));
+			data = (uint8 *) (((uintptr_t) arena + info->align - 1) & ~(uintptr_t) (info->align -
+																					1));
 			values[i] = (uint64) (uintptr_t) data;
 		}
 		else
@@ -181,15 +185,22 @@ read_numbers(ZsReader *r, uint32 n, uint64 limit, uint32 *out)
 
 #define CODED_BLOCKS(n)		(((n) + ZS_DICT_CODED_BLOCK - 1) / ZS_DICT_CODED_BLOCK)
 
-/* Memory of a coded dictionary of n entries but for its arena and codes; they begin at 8-byte addresses. */
+/*
+ * Memory of a coded dictionary of n entries but for its arena and codes; they begin at 8-byte
+ * addresses.
+ */
 static size_t
 coded_size(uint32 n)
 {
-	return sizeof(ZsCodedDict) + n * (sizeof(uint64) + sizeof(uint32)) + 2 * CODED_BLOCKS(n) * sizeof(uint32) +
+	return sizeof(ZsCodedDict) + n * (sizeof(uint64) + sizeof(uint32)) + 2 * CODED_BLOCKS(n) *
+		sizeof(uint32) +
 		2 * sizeof(uint64);
 }
 
-/* Reads a coded dictionary but for its codes, which stay where they are; shared->coded has memory for it. */
+/*
+ * Reads a coded dictionary but for its codes, which stay where they are; shared->coded has memory
+ * for it.
+ */
 static const char *
 open_coded(ZsReader *r, ZsSharedState *shared)
 {
@@ -247,7 +258,8 @@ zscodec_dict_form_block(const ZsSharedState *shared, uint32 block)
 	ZsBitReader bits;
 
 	Assert(first < shared->ndict);
-	if (d->arena == NULL && (d->arena = shared->alloc.alloc(shared->alloc.ctx, d->arena_size)) == NULL)
+	if (d->arena == NULL && (d->arena = shared->alloc.alloc(shared->alloc.ctx,
+															d->arena_size)) == NULL)
 		return ZS_ERR_MEMORY;
 	p = d->arena + d->places[block];
 	if (!zscodec_words_start(&bits, &r, d->bits[block]))
@@ -291,7 +303,8 @@ zscodec_dict_one(const ZsSharedState *shared, uint64 code, ZsVectorOut *out, uin
 	*value = zscodec_varlena_start(&p, d->lens[code], &data);
 	return zscodec_words_start(&bits, &r, d->bits[first / ZS_DICT_CODED_BLOCK]) &&
 		zscodec_words_skip(&bits, shared->words, before) &&
-		zscodec_words_decode(&bits, shared->words, data, d->lens[code]) ? NULL : "dictionary entry is corrupted";
+		zscodec_words_decode(&bits, shared->words, data, d->lens[code]) ? NULL :
+		"dictionary entry is corrupted";
 }
 
 const char *
@@ -299,7 +312,8 @@ zscodec_shared_form(const ZsSharedState *shared)
 {
 	const char *err;
 
-	for (uint32 code = 0; shared->coded != NULL && code < shared->ndict; code += ZS_DICT_CODED_BLOCK)
+	for (uint32 code = 0; shared->coded != NULL &&
+		 code < shared->ndict; code += ZS_DICT_CODED_BLOCK)
 	{
 		if ((err = zscodec_dict_need(shared, code)) != NULL)
 			return err;
@@ -309,7 +323,8 @@ zscodec_shared_form(const ZsSharedState *shared)
 
 /* The symbol table and the words, in this order. */
 static const char *
-open_tables(ZsReader *r, int flags, ZsSharedState *shared, uint64 *symbols, uint8 *symbol_lens, ZsWordReader *words)
+open_tables(ZsReader *r, int flags, ZsSharedState *shared, uint64 *symbols, uint8 *symbol_lens,
+			ZsWordReader *words)
 {
 	const char *err;
 
@@ -353,7 +368,8 @@ read_count(const ZsSegmentInfo *info, const ZsReader *r, ZsSharedState *shared)
 	if (reader_left(r) < 5)
 		return ZS_ERR_SHORT;
 	shared->ndict = load32(r->p + 1);
-	return shared->ndict >= 1 && shared->ndict <= Min((uint32) ZS_DICT_ENTRIES_MAX, info->nrows) ? NULL :
+	return shared->ndict >= 1 && shared->ndict <= Min((uint32) ZS_DICT_ENTRIES_MAX, info->nrows) ?
+		NULL :
 		"dictionary has an impossible number of entries";
 }
 
@@ -369,14 +385,15 @@ take(ZsSharedState *shared, size_t size)
 }
 
 /*
- * Opens the parts at the reader.  Memory: symbols 256 * 8 | symbol lengths 256 | words | dictionary values | formed
- * entries; a coded dictionary has its own.
+ * Opens the parts at the reader.  Memory: symbols 256 * 8 | symbol lengths 256 | words | dictionary
+ * values | formed entries; a coded dictionary has its own.
  */
 static const char *
 open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *shared)
 {
 	size_t		words_off = 256 * sizeof(uint64) + 256;
-	size_t		values_off = words_off + ((flags & ZS_SHARED_HAS_WORDS) ? (sizeof(ZsWordReader) + 7) & ~(size_t) 7 : 0);
+	size_t		values_off = words_off +
+		((flags & ZS_SHARED_HAS_WORDS) ? (sizeof(ZsWordReader) + 7) & ~(size_t) 7 : 0);
 	size_t		size = values_off;
 	const char *err;
 
@@ -386,7 +403,8 @@ open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *sha
 			return err;
 		size += shared->ndict * sizeof(uint64);
 		if (info->kind >= ZS_KIND_NUMERIC)
-			size += shared->ndict * (size_t) (info->kind == ZS_KIND_FIXED ? info->align : ZS_VARLENA_OVERHEAD) + reader_left(r);
+			size += shared->ndict * (size_t) (info->kind == ZS_KIND_FIXED ? info->align :
+											  ZS_VARLENA_OVERHEAD) + reader_left(r);
 	}
 	if ((shared->mem = take(shared, size)) == NULL)
 		return ZS_ERR_MEMORY;
@@ -400,7 +418,8 @@ open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *sha
 			return err;
 		shared->dict_values = values;
 	}
-	if ((err = open_tables(r, flags, shared, (uint64 *) shared->mem, shared->mem + 256 * sizeof(uint64),
+	if ((err = open_tables(r, flags, shared, (uint64 *) shared->mem,
+						   shared->mem + 256 * sizeof(uint64),
 						   (ZsWordReader *) (shared->mem + words_off))) != NULL)
 		return err;
 	if (flags & ZS_SHARED_HAS_CODED)
@@ -437,7 +456,8 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 	if (flags == 0 || flags > ZS_SHARED_KNOWN_FLAGS)
 		return "shared area has unknown parts";
 	if ((flags & ZS_SHARED_HAS_CODED) &&
-		((flags & ZS_SHARED_HAS_DICT) || !(flags & ZS_SHARED_HAS_WORDS) || info->kind != ZS_KIND_BYTES))
+		((flags & ZS_SHARED_HAS_DICT) || !(flags & ZS_SHARED_HAS_WORDS) ||
+		 info->kind != ZS_KIND_BYTES))
 		return "shared area has parts that do not fit";
 	if (body_len < 5 || body_len > BODY_SIZE_MAX)
 		return "shared area has an impossible length";
@@ -459,7 +479,8 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 	r.end = r.p + body_len;
 	if (compression != ZS_COMPRESSION_NONE)
 	{
-		if ((err = zscodec_decompress(compression, bytes, len, NULL, 0, shared->body, body_len)) != NULL)
+		if ((err = zscodec_decompress(compression, bytes, len, NULL, 0, shared->body,
+									  body_len)) != NULL)
 			return err;
 	}
 	else if (keep)
@@ -476,7 +497,8 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 }
 
 const char *
-zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedState *shared)
+zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *bytes, size_t len,
+					ZsSharedState *shared)
 {
 	const char *err;
 

@@ -2,11 +2,12 @@
  * codec_string.c
  *	  By-reference values: one for all, plain, or coded by a table of symbols or words.
  *
- * Values lie side by side without separators, their lengths in an integer stream in front; a fixed-length type
- * has no lengths unless symbols are used.  To find one value without walking over all before it, anchors say where
- * every 32nd begins.  Decoding lays the values into the arena as PostgreSQL wants to see them:
- * with a varlena header, or aligned.  The arena's size follows from lengths that were checked against the
- * bytes at hand (or, for symbols, against eight times as many), so broken lengths cannot make it large.
+ * Values lie side by side without separators, their lengths in an integer stream in front; a
+ * fixed-length type has no lengths unless symbols are used.  To find one value without walking over
+ * all before it, anchors say where every 32nd begins.  Decoding lays the values into the arena as
+ * PostgreSQL wants to see them: with a varlena header, or aligned.  The arena's size follows from
+ * lengths that were checked against the bytes at hand (or, for symbols, against eight times as
+ * many), so broken lengths cannot make it large.
  */
 #include "codec_string.h"
 
@@ -21,8 +22,8 @@
 #define FLAT_LENS_SHARE		128
 
 /*
- * Writes the lengths as a stream; returns its size.  Where there are anchors, some of the lengths are to be had without the
- * others, if that costs little.
+ * Writes the lengths as a stream; returns its size.  Where there are anchors, some of the lengths
+ * are to be had without the others, if that costs little.
  */
 static size_t
 encode_lens(const uint32 *lens, uint32 n, bool with_anchors, uint8 *out)
@@ -60,7 +61,10 @@ encode_anchors(const uint64 *anchors, uint32 n, uint8 *out)
 	return 1 + packed_size(count, width);
 }
 
-/* Room: ZS_INTS_SIZE_MAX(n) + ZS_ANCHORS_SIZE_MAX + sum of the lengths.  Values that follow each other are copied together. */
+/*
+ * Room: ZS_INTS_SIZE_MAX(n) + ZS_ANCHORS_SIZE_MAX + sum of the lengths.  Values that follow each
+ * other are copied together.
+ */
 size_t
 zscodec_strings_encode_plain(const uint8 *const *ptrs, const uint32 *lens, uint32 n, bool with_lens,
 							 bool with_anchors, uint8 *out)
@@ -94,11 +98,12 @@ zscodec_strings_encode_plain(const uint8 *const *ptrs, const uint32 *lens, uint3
 }
 
 /*
- * Room for anchors in front of what they lead to, whose size shows later: the codes are written behind it
- * and then moved next to the anchors.
+ * Room for anchors in front of what they lead to, whose size shows later: the codes are written
+ * behind it and then moved next to the anchors.
  */
 static uint8 *
-finish_codes(const uint64 *anchors, uint32 n, bool with_anchors, uint8 *p, const uint8 *codes, size_t len)
+finish_codes(const uint64 *anchors, uint32 n, bool with_anchors, uint8 *p, const uint8 *codes,
+			 size_t len)
 {
 	p += encode_anchors(anchors, with_anchors ? n : 1, p);
 	Assert(p <= codes);
@@ -108,8 +113,9 @@ finish_codes(const uint64 *anchors, uint32 n, bool with_anchors, uint8 *p, const
 
 /* Room: ZS_INTS_SIZE_MAX(n) + ZS_ANCHORS_SIZE_MAX + ZS_FSST_ENCODED_MAX(sum of the lengths). */
 size_t
-zscodec_strings_encode_fsst(const ZsSymbolTable *table, const uint8 *const *ptrs, const uint32 *lens, uint32 n,
-							const uint8 *limit, bool with_anchors, uint8 *out)
+zscodec_strings_encode_fsst(const ZsSymbolTable *table, const uint8 *const *ptrs,
+							const uint32 *lens, uint32 n, const uint8 *limit, bool with_anchors,
+							uint8 *out)
 {
 	uint8	   *start = out + encode_lens(lens, n, with_anchors, out);
 	uint8	   *codes = start + ZS_ANCHORS_SIZE_MAX;
@@ -123,13 +129,14 @@ zscodec_strings_encode_fsst(const ZsSymbolTable *table, const uint8 *const *ptrs
 			anchors[i / ZS_ANCHOR_STRIDE - 1] = (uint64) (p - codes);
 		p = zscodec_fsst_encode(table, ptrs[i], lens[i], limit, p);
 	}
-	return (size_t) (finish_codes(anchors, n, with_anchors, start, codes, (size_t) (p - codes)) - out);
+	return (size_t) (finish_codes(anchors, n, with_anchors, start, codes, (size_t) (p - codes)) -
+					 out);
 }
 
 /* Room: ZS_INTS_SIZE_MAX(n) + ZS_ANCHORS_SIZE_MAX + ZS_WORDS_ENCODED_MAX(sum of the lengths). */
 size_t
-zscodec_strings_encode_words(const ZsWordTable *table, const uint8 *const *ptrs, const uint32 *lens, uint32 n,
-							 const uint8 *limit, uint8 *out)
+zscodec_strings_encode_words(const ZsWordTable *table, const uint8 *const *ptrs, const uint32 *lens,
+							 uint32 n, const uint8 *limit, uint8 *out)
 {
 	uint8	   *start = out + encode_lens(lens, n, true, out);
 	uint8	   *codes = start + ZS_ANCHORS_SIZE_MAX;
@@ -229,12 +236,12 @@ sum_lens(const ZsSegmentInfo *info, const uint64 *lens, uint32 n, uint64 limit, 
 }
 
 /*
- * Lengths of n values, whose sum must not exceed what is left times the expansion; FIXED types have their width.  Moves
- * behind the anchors.
+ * Lengths of n values, whose sum must not exceed what is left times the expansion; FIXED types have
+ * their width.  Moves behind the anchors.
  */
 static const char *
-read_lens(const ZsSegmentInfo *info, ZsReader *r, uint32 n, bool stored, uint64 *lens, uint64 *total,
-		  uint64 expansion)
+read_lens(const ZsSegmentInfo *info, ZsReader *r, uint32 n, bool stored, uint64 *lens,
+		  uint64 *total, uint64 expansion)
 {
 	const char *err;
 
@@ -258,7 +265,8 @@ reserve_values(const ZsSegmentInfo *info, ZsVectorOut *out, uint32 n, uint64 tot
 {
 	size_t		overhead = info->kind == ZS_KIND_FIXED ? info->align : ZS_VARLENA_OVERHEAD;
 
-	return zscodec_arena_reserve(&out->alloc, &out->arena, &out->arena_size, total + n * overhead + ZS_SLACK);
+	return zscodec_arena_reserve(&out->alloc, &out->arena, &out->arena_size,
+								 total + n * overhead + ZS_SLACK);
 }
 
 /* All rows have the value that the rest of the body is. */
@@ -308,7 +316,8 @@ decode_const_forms(const ZsSegmentInfo *info, ZsReader *r, uint32 n, uint32 want
 }
 
 static const char *
-decode_plain(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *lens, uint64 total, ZsVectorOut *out)
+decode_plain(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *lens, uint64 total,
+			 ZsVectorOut *out)
 {
 	const uint8 *src = r->p;
 	uint8	   *p;
@@ -379,7 +388,8 @@ decode_words(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *len
 }
 
 /*
- * Decodes n values: their lengths into out->lengths[0 .. n), themselves into out->values[0 .. n) and the arena.
+ * Decodes n values: their lengths into out->lengths[0 .. n), themselves into out->values[0 .. n)
+ * and the arena.
  */
 const char *
 zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n,
@@ -409,8 +419,8 @@ zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uin
 		default:
 			return "encoding does not fit the type";
 	}
-	if ((err = read_lens(info, r, n, info->kind != ZS_KIND_FIXED || encoding != ZS_ENC_PLAIN, lens, &total,
-						 expansion)) != NULL)
+	if ((err = read_lens(info, r, n, info->kind != ZS_KIND_FIXED || encoding != ZS_ENC_PLAIN, lens,
+						 &total, expansion)) != NULL)
 		return err;
 	if (encoding == ZS_ENC_WORDS && total > info->raw_size)
 		return "value lengths exceed the data";
@@ -431,7 +441,8 @@ zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uin
 
 /* A fixed-length value that lies there as it is. */
 static const char *
-decode_fixed_one(const ZsSegmentInfo *info, const ZsReader *r, uint32 n, uint32 idx, ZsVectorOut *out, uint64 *value)
+decode_fixed_one(const ZsSegmentInfo *info, const ZsReader *r, uint32 n, uint32 idx,
+				 ZsVectorOut *out, uint64 *value)
 {
 	uint8	   *p;
 	uint8	   *data;
@@ -447,12 +458,12 @@ decode_fixed_one(const ZsSegmentInfo *info, const ZsReader *r, uint32 n, uint32 
 }
 
 /*
- * Decodes value idx of n alone.  Only the lengths from the last anchor on are looked at; nothing says that
- * those before it are sound.
+ * Decodes value idx of n alone.  Only the lengths from the last anchor on are looked at; nothing
+ * says that those before it are sound.
  */
 const char *
-zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n, uint32 idx,
-						   const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)
+zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r, uint32 n,
+						   uint32 idx, const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)
 {
 	uint64		all[ZS_VECTOR_ROWS];
 	const uint64 *lens;
@@ -490,7 +501,8 @@ zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r,
 
 	/* the lengths come first, but which of them matter the anchors behind them say */
 	flat = reader_left(r) > 0 && zscodec_ints_flat(r->p);
-	if ((err = flat ? zscodec_ints_get_some(r, n, 0, 0, all) : zscodec_ints_decode(r, n, all)) != NULL ||
+	if ((err = flat ? zscodec_ints_get_some(r, n, 0, 0, all) :
+		 zscodec_ints_decode(r, n, all)) != NULL ||
 		(err = read_anchor(r, n, idx, &first, &anchor)) != NULL)
 		return err;
 	count = idx - first + 1;
@@ -532,11 +544,13 @@ zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r,
 }
 
 /*
- * Which bytes of a vector does zscodec_strings_decode_one() look at for value idx, besides those in front of the strings?
- * The reader is on the first bytes of the vector, from head on; the offsets are from there.  False: not known.
+ * Which bytes of a vector does zscodec_strings_decode_one() look at for value idx, besides those in
+ * front of the strings?  The reader is on the first bytes of the vector, from head on; the offsets
+ * are from there.  False: not known.
  */
 bool
-zscodec_strings_part(int encoding, ZsReader *r, uint32 n, uint32 idx, const uint8 *head, uint64 *from, uint64 *to)
+zscodec_strings_part(int encoding, ZsReader *r, uint32 n, uint32 idx, const uint8 *head,
+					 uint64 *from, uint64 *to)
 {
 	const uint8 *anchors;
 	size_t		size;
@@ -546,7 +560,8 @@ zscodec_strings_part(int encoding, ZsReader *r, uint32 n, uint32 idx, const uint
 	uint64		start = 0;
 	uint64		end = UINT32_MAX;
 
-	if (reader_left(r) < 1 || !zscodec_ints_flat(r->p) || zscodec_ints_get_some(r, n, 0, 0, &none) != NULL)
+	if (reader_left(r) < 1 || !zscodec_ints_flat(r->p) ||
+		zscodec_ints_get_some(r, n, 0, 0, &none) != NULL)
 		return false;
 	anchors = r->p;
 	if (skip_anchors(r, n) != NULL || anchors[0] == 0)

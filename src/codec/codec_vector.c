@@ -2,10 +2,11 @@
  * codec_vector.c
  *	  Encoding one vector.
  *
- * The values of the non-null rows are gathered, encoded natively (integers, decimals, strings), and, if the segment
- * has a dictionary that knows them all, as codes as well; the smaller one wins, with a small bonus for what
- * decodes faster.  At last LZ4 or zstd may take the body as a whole.  Bit-packed integers rarely compress, so
- * after a few vain attempts only every sixteenth vector is tried.
+ * The values of the non-null rows are gathered, encoded natively (integers, decimals, strings),
+ * and, if the segment has a dictionary that knows them all, as codes as well; the smaller one wins,
+ * with a small bonus for what decodes faster.  At last LZ4 or zstd may take the body as a whole.
+ * Bit-packed integers rarely compress, so after a few vain attempts only every sixteenth vector is
+ * tried.
  */
 #include "codec_encode.h"
 
@@ -19,7 +20,10 @@
 /* Bodies shorter than this are not compressed. */
 #define MIN_COMPRESS_SIZE	48
 
-/* What compression must save: 1/25 of strings, 1/12 of integers, which would lose their random access. */
+/*
+ * What compression must save: 1/25 of strings, 1/12 of integers, which would lose their random
+ * access.
+ */
 #define STRING_SAVING		25
 #define INT_SAVING			12
 
@@ -88,8 +92,8 @@ split_ints(const ZsColumnInput *in, uint32 first, bool want_rows, ZsVectorRows *
 		uint32		i = 0;
 
 		/*
-		 * Eight rows at a time: eight values are copied from where the last NULL was, and those too many are
-		 * overwritten.
+		 * Eight rows at a time: eight values are copied from where the last NULL was, and those too
+		 * many are overwritten.
 		 */
 		for (; i + 16 <= v->nrows; i += 8)
 		{
@@ -209,7 +213,8 @@ value_bounds(const ZsColumnInput *in, const ZsVectorRows *v, uint32 i, int64 *lo
 	switch (in->kind)
 	{
 		case ZS_KIND_INT:
-			*lower = *upper = zscodec_zone_from_int64((int64) v->vals[i], in->width, in->is_unsigned);
+			*lower = *upper = zscodec_zone_from_int64((int64) v->vals[i], in->width,
+													  in->is_unsigned);
 			return true;
 		case ZS_KIND_FLOAT4:
 		case ZS_KIND_FLOAT8:
@@ -274,13 +279,14 @@ encode_floats(const ZsSegmentEncoder *se, uint8 *out, ZsEncoding *encoding)
 
 /* Plain values, or by symbols where these shorten them. */
 static size_t
-encode_literals(ZsSegmentEncoder *se, const uint8 *const *ptrs, const uint32 *lens, uint32 n, size_t total,
-				uint8 *out, ZsEncoding *encoding)
+encode_literals(ZsSegmentEncoder *se, const uint8 *const *ptrs, const uint32 *lens, uint32 n,
+				size_t total, uint8 *out, ZsEncoding *encoding)
 {
 	const ZsColumnInput *in = se->in;
 	const uint8 *limit = in->bytes + in->offsets[in->nrows];
 	bool		fsst = se->symbols != NULL &&
-		(se->mode == ZS_STRINGS_FSST || se->mode == ZS_STRINGS_FSST_PACKED || se->mode == ZS_STRINGS_MIXED);
+		(se->mode == ZS_STRINGS_FSST || se->mode == ZS_STRINGS_FSST_PACKED ||
+		 se->mode == ZS_STRINGS_MIXED);
 
 	/* of what LZ4 or zstd packs as a whole, no value is found by an anchor */
 	bool		anchors = se->mode == ZS_STRINGS_PLAIN || se->mode == ZS_STRINGS_FSST ||
@@ -378,7 +384,8 @@ encode_scaled_numerics(const ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out)
 	}
 	vi->encoding = ZS_ENC_NUMERIC;
 	vi->has_zone = true;
-	return zscodec_numeric_encode_ints(v->vals, v->n, se->in->scale, out, &vi->zone_min, &vi->zone_max);
+	return zscodec_numeric_encode_ints(v->vals, v->n, se->in->scale, out, &vi->zone_min,
+									   &vi->zone_max);
 }
 
 /* The values of a vector in the encoding of their kind; returns the size. */
@@ -450,7 +457,10 @@ prefer_dict(ZsValueKind kind, size_t dict_size, size_t native_size)
 	return dict_size <= native_size + native_size / 32;
 }
 
-/* Encodes the values, by codes or natively, behind len bytes of position sets; returns the new length. */
+/*
+ * Encodes the values, by codes or natively, behind len bytes of position sets; returns the new
+ * length.
+ */
 static const char *
 encode_values(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, ZsCodecBuf *body)
 {
@@ -503,7 +513,8 @@ worth_compressing(const ZsSegmentEncoder *se, const ZsVectorInfo *vi, uint32 vec
 		return false;
 	if (vi->encoding == ZS_ENC_PLAIN)
 		return se->mode != ZS_STRINGS_PLAIN;
-	if (vi->encoding == ZS_ENC_WORDS || (vi->encoding == ZS_ENC_MIXED && se->mode == ZS_STRINGS_MIXED_WORDS))
+	if (vi->encoding == ZS_ENC_WORDS || (vi->encoding == ZS_ENC_MIXED &&
+										 se->mode == ZS_STRINGS_MIXED_WORDS))
 		return false;
 	if (vi->encoding == ZS_ENC_FSST && se->mode == ZS_STRINGS_FSST)
 		return false;
@@ -514,11 +525,13 @@ worth_compressing(const ZsSegmentEncoder *se, const ZsVectorInfo *vi, uint32 vec
 
 /* Compresses the body if that pays; *bytes and vi->len say what is to be stored. */
 static const char *
-compress_body(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, const ZsCodecBuf *body, const uint8 **bytes)
+compress_body(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, const ZsCodecBuf *body,
+			  const uint8 **bytes)
 {
 	ZsCodecBuf *packed = &se->enc->bufs[ZS_BUF_PACKED];
 	bool		prefixed = vi->encoding == ZS_ENC_PLAIN && se->prefix_len > 0;
-	int			saving = se->by_ref && vi->encoding != ZS_ENC_NUMERIC && vi->encoding != ZS_ENC_DICT ?
+	int			saving = se->by_ref && vi->encoding != ZS_ENC_NUMERIC &&
+		vi->encoding != ZS_ENC_DICT ?
 		STRING_SAVING : INT_SAVING;
 	size_t		limit = body->len - body->len / saving;
 	size_t		size;
@@ -531,8 +544,9 @@ compress_body(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, const ZsCode
 	packed->len = 0;
 	if (!zscodec_buf_reserve(packed, body->len))
 		return ZS_ERR_MEMORY;
-	size = zscodec_compress(se->enc, se->options, body->data, body->len, prefixed ? se->prefix : NULL,
-							prefixed ? se->prefix_len : 0, packed->data + 4, limit - 4);
+	size = zscodec_compress(se->enc, se->options, body->data, body->len,
+							prefixed ? se->prefix : NULL, prefixed ? se->prefix_len : 0,
+							packed->data + 4, limit - 4);
 	se->ntried++;
 	if (size == 0)
 		return NULL;
@@ -547,8 +561,8 @@ compress_body(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, const ZsCode
 }
 
 /*
- * Encodes a vector; *bytes points to its stored form of vi->len bytes, valid until the next call. se->rows
- * must hold its rows (zscodec_rows_gather()).
+ * Encodes a vector; *bytes points to its stored form of vi->len bytes, valid until the next call.
+ * se->rows must hold its rows (zscodec_rows_gather()).
  */
 const char *
 zscodec_vector_encode(ZsSegmentEncoder *se, uint32 vecno, const uint8 **bytes)
@@ -574,7 +588,8 @@ zscodec_vector_encode(ZsSegmentEncoder *se, uint32 vecno, const uint8 **bytes)
 		room *= 3;
 	else if (se->symbols != NULL)
 		room *= 2;
-	if (!zscodec_buf_reserve(body, room + ZS_ANCHORS_SIZE_MAX + 4 * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 8 * ZS_VECTOR_ROWS +
+	if (!zscodec_buf_reserve(body, room + ZS_ANCHORS_SIZE_MAX + 4 *
+							 ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 8 * ZS_VECTOR_ROWS +
 							 4 * ZS_POSSET_SIZE_MAX(ZS_VECTOR_ROWS)))
 		return ZS_ERR_MEMORY;
 	if (v->nnulls > 0)

@@ -2,17 +2,18 @@
  * codec_words.c
  *	  Compression of text by a table of frequent pieces with prefix codes.
  *
- * Where FSST (codec_fsst.c) has 255 symbols of at most 8 bytes and one byte for each, this has up to 2047 of at most 16,
- * whole words for most languages, with Huffman codes of at most 12 bits.  Text shrinks as far as it does
- * under LZ4 or zstd with a prefix, but each string can still be decoded alone; in exchange the
- * table takes some kilobytes of each segment.
+ * Where FSST (codec_fsst.c) has 255 symbols of at most 8 bytes and one byte for each, this has up
+ * to 2047 of at most 16, whole words for most languages, with Huffman codes of at most 12 bits.
+ * Text shrinks as far as it does under LZ4 or zstd with a prefix, but each string can still be
+ * decoded alone; in exchange the table takes some kilobytes of each segment.
  *
- * The table grows in generations as FSST's does: each codes a sample with the table so far and counts
- * symbols and pairs of neighbours; symbols and concatenated pairs are candidates, worth count times length, and
- * the best make the next table.  A segment that continues a column refines the table of the one before.
+ * The table grows in generations as FSST's does: each codes a sample with the table so far and
+ * counts symbols and pairs of neighbours; symbols and concatenated pairs are candidates, worth
+ * count times length, and the best make the next table.  A segment that continues a column refines
+ * the table of the one before.
  *
- * Codes are canonical, handed out by rank: the most frequent symbol first, the escape last.  The escape announces a
- * byte of 8 bits that no symbol covers.
+ * Codes are canonical, handed out by rank: the most frequent symbol first, the escape last.  The
+ * escape announces a byte of 8 bits that no symbol covers.
  *
  * Written table:
  *
@@ -76,24 +77,28 @@ zscodec_words_scratch_size(void)
 }
 
 /* The bytes of a symbol that are in the low and in the high word, by its length. */
-#define BYTES(n)	((n) <= 0 ? 0 : (n) >= 8 ? ~UINT64CONST(0) : (UINT64CONST(1) << (8 * ((n) & 7))) - 1)
+#define BYTES(n) \
+	((n) <= 0 ? 0 : (n) >= 8 ? ~UINT64CONST(0) : (UINT64CONST(1) << (8 * ((n) & 7))) - 1)
 #define BYTES_OF(n)	{BYTES(n), BYTES((n) - 8)}
 
 static const uint64 masks[ZS_WORDS_LEN_MAX + 1][2] = {
-	BYTES_OF(0), BYTES_OF(1), BYTES_OF(2), BYTES_OF(3), BYTES_OF(4), BYTES_OF(5), BYTES_OF(6), BYTES_OF(7), BYTES_OF(8),
-	BYTES_OF(9), BYTES_OF(10), BYTES_OF(11), BYTES_OF(12), BYTES_OF(13), BYTES_OF(14), BYTES_OF(15), BYTES_OF(16)
+	BYTES_OF(0), BYTES_OF(1), BYTES_OF(2), BYTES_OF(3), BYTES_OF(4), BYTES_OF(5), BYTES_OF(6),
+	BYTES_OF(7), BYTES_OF(8), BYTES_OF(9), BYTES_OF(10), BYTES_OF(11), BYTES_OF(12), BYTES_OF(13),
+	BYTES_OF(14), BYTES_OF(15), BYTES_OF(16)
 };
 
 static inline uint32
 hash_three(uint64 low)
 {
-	return (uint32) (((low & 0xFFFFFF) * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - ZS_WORDS_HASH_BITS));
+	return (uint32) (((low & 0xFFFFFF) * UINT64CONST(0x9E3779B97F4A7C15)) >>
+					 (64 - ZS_WORDS_HASH_BITS));
 }
 
 static inline uint32
 hash_long(uint64 low)
 {
-	return (uint32) (((low & BYTES(ZS_WORDS_LONG)) * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - ZS_WORDS_HASH_BITS));
+	return (uint32) (((low & BYTES(ZS_WORDS_LONG)) * UINT64CONST(0x9E3779B97F4A7C15)) >>
+					 (64 - ZS_WORDS_HASH_BITS));
 }
 
 /* 16 bytes at p, as many as lie before limit. */
@@ -128,7 +133,8 @@ find_symbol(const ZsWordTable *table, const uint8 *p, size_t left, const uint8 *
 	{
 		const ZsWordSymbol *s = &table->symbols[at];
 
-		if ((((low ^ s->low) & masks[s->len][0]) | ((high ^ s->high) & masks[s->len][1])) == 0 && s->len <= left)
+		if ((((low ^ s->low) & masks[s->len][0]) | ((high ^ s->high) & masks[s->len][1])) == 0 &&
+			s->len <= left)
 			return (int) at;
 	}
 	hash = hash_three(low);
@@ -222,10 +228,13 @@ count_pair(BuildScratch *s, uint32 a, uint32 b)
 
 StaticAssertDecl(PAIR_SLOTS == 1 << (32 - 17), "hash gives a slot");
 
-/* Codes the sample and counts what is used and, with_pairs, what follows what; returns the bytes without symbol. */
+/*
+ * Codes the sample and counts what is used and, with_pairs, what follows what; returns the bytes
+ * without symbol.
+ */
 static uint32
-count_sample(const ZsWordTable *table, BuildScratch *s, const uint8 *const *strings, const uint32 *lens,
-			 uint32 nstrings, bool with_pairs)
+count_sample(const ZsWordTable *table, BuildScratch *s, const uint8 *const *strings,
+			 const uint32 *lens, uint32 nstrings, bool with_pairs)
 {
 	uint32		nescapes = 0;
 
@@ -300,8 +309,8 @@ code_bytes(const ZsWordTable *table, uint32 code, uint64 *low, uint64 *high, uin
 }
 
 /*
- * Candidates of this generation: what was used, and what was used in a row.  scale: rows are so many
- * times the sample; what would not repay its place in the table is left out.
+ * Candidates of this generation: what was used, and what was used in a row.  scale: rows are so
+ * many times the sample; what would not repay its place in the table is left out.
  */
 static void
 gather_candidates(const ZsWordTable *table, BuildScratch *s, uint32 scale)
@@ -348,7 +357,8 @@ gather_candidates(const ZsWordTable *table, BuildScratch *s, uint32 scale)
 			high = (next_high << (8 * len)) | (next_low >> (64 - 8 * len));
 			low |= next_low << (8 * len);
 		}
-		note_candidate(s, low & masks[total][0], high & masks[total][1], total, pair->count * total);
+		note_candidate(s, low & masks[total][0], high & masks[total][1], total,
+					   pair->count * total);
 	}
 }
 
@@ -362,7 +372,8 @@ take_best(ZsWordTable *table, BuildScratch *s)
 	memset(s->classes, 0, sizeof(s->classes));
 	for (uint32 i = 0; i < s->ncandidates; i++)
 		s->classes[Min(s->candidates[i].gain, GAIN_CLASSES - 1)]++;
-	for (n = s->classes[limit]; limit > 0 && n + s->classes[limit - 1] <= ZS_WORDS_SYMBOLS_MAX; limit--)
+	for (n = s->classes[limit]; limit > 0 &&
+		 n + s->classes[limit - 1] <= ZS_WORDS_SYMBOLS_MAX; limit--)
 		n += s->classes[limit - 1];
 	table->nsymbols = 0;
 	for (uint32 i = 0; i < s->ncandidates && table->nsymbols < ZS_WORDS_SYMBOLS_MAX; i++)
@@ -381,7 +392,9 @@ take_best(ZsWordTable *table, BuildScratch *s)
 
 /* ---- codes ------------------------------------------------------------------------ */
 
-/* What the sort below looks at; qsort() has no argument for it, and the codec runs in one thread. */
+/*
+ * What the sort below looks at; qsort() has no argument for it, and the codec runs in one thread.
+ */
 static const ZsWordTable *sorted_table;
 
 /* Frequent ones first, the escape last. */
@@ -491,12 +504,13 @@ assign_codes(ZsWordTable *table)
 }
 
 /*
- * Builds a table from sample strings of at most ZS_WORDS_SAMPLE_MAX bytes; total: of all strings.  scratch has
- * zscodec_words_scratch_size() bytes.  refine: the table is a good one for similar strings already.
+ * Builds a table from sample strings of at most ZS_WORDS_SAMPLE_MAX bytes; total: of all strings.
+ * scratch has zscodec_words_scratch_size() bytes.  refine: the table is a good one for similar
+ * strings already.
  */
 void
-zscodec_words_build(ZsWordTable *table, void *scratch, const uint8 *const *strings, const uint32 *lens,
-					uint32 nstrings, uint64 total, bool refine)
+zscodec_words_build(ZsWordTable *table, void *scratch, const uint8 *const *strings,
+					const uint32 *lens, uint32 nstrings, uint64 total, bool refine)
 {
 	BuildScratch *s = scratch;
 	uint64		sample = 0;
@@ -552,11 +566,12 @@ put_bits(ZsBitWriter *w, uint32 bits, int n)
 }
 
 /*
- * Codes one string.  Bytes up to limit, the end of the memory the string lies in, may be read; w has room for
- * ZS_WORDS_ENCODED_MAX(len).
+ * Codes one string.  Bytes up to limit, the end of the memory the string lies in, may be read; w
+ * has room for ZS_WORDS_ENCODED_MAX(len).
  */
 void
-zscodec_words_encode(const ZsWordTable *table, const uint8 *in, size_t len, const uint8 *limit, ZsBitWriter *w)
+zscodec_words_encode(const ZsWordTable *table, const uint8 *in, size_t len, const uint8 *limit,
+					 ZsBitWriter *w)
 {
 	const uint8 *end = in + len;
 	const ZsWordSymbol *escape = &table->symbols[table->nsymbols];
@@ -728,8 +743,8 @@ next_code(ZsBitReader *b, const ZsWordReader *table)
 }
 
 /*
- * Decodes a string of exactly len bytes; up to 16 bytes behind it are scribbled over.  False when the codes
- * end early, are unknown or do not add up.
+ * Decodes a string of exactly len bytes; up to 16 bytes behind it are scribbled over.  False when
+ * the codes end early, are unknown or do not add up.
  */
 bool
 zscodec_words_decode(ZsBitReader *b, const ZsWordReader *table, uint8 *out, size_t len)

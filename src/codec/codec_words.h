@@ -29,10 +29,10 @@ typedef struct ZsWordSymbol
 } ZsWordSymbol;
 
 /*
- * A table as the encoder uses it.  Symbols are found longest first: those of six bytes and more lie together
- * by a hash of the first six, the longest in front; then those of three to five by a hash of the first three, which in
- * many alphabets are one letter and a half; then come those of two, then of one.  The escape,
- * which announces a byte, has index nsymbols.
+ * A table as the encoder uses it.  Symbols are found longest first: those of six bytes and more lie
+ * together by a hash of the first six, the longest in front; then those of three to five by a hash
+ * of the first three, which in many alphabets are one letter and a half; then come those of two,
+ * then of one.  The escape, which announces a byte, has index nsymbols.
  */
 typedef struct ZsWordTable
 {
@@ -50,7 +50,8 @@ typedef struct ZsWordTable
 typedef struct ZsWordReader
 {
 	uint32		nsymbols;
-	uint16		codes[1 << ZS_WORDS_CODE_MAX];	/* next bits: rank << 4 | bits of the code; 0 = no code */
+	uint16		codes[1 << ZS_WORDS_CODE_MAX];	/* next bits: rank << 4 | bits of the code; 0 =
+												 * no code */
 	uint8		lens[ZS_WORDS_SYMBOLS_MAX + 1];
 	uint8		symbols[ZS_WORDS_SYMBOLS_MAX + 1][ZS_WORDS_LEN_MAX];
 } ZsWordReader;
@@ -85,10 +86,10 @@ typedef struct ZsBitReader
 	int			nbits;			/* negative: read beyond the end */
 } ZsBitReader;
 
-extern void zscodec_words_build(ZsWordTable *table, void *scratch, const uint8 *const *strings, const uint32 *lens,
-								uint32 nstrings, uint64 total, bool refine);
-extern void zscodec_words_encode(const ZsWordTable *table, const uint8 *in, size_t len, const uint8 *limit,
-								 ZsBitWriter *w);
+extern void zscodec_words_build(ZsWordTable *table, void *scratch, const uint8 *const *strings,
+								const uint32 *lens, uint32 nstrings, uint64 total, bool refine);
+extern void zscodec_words_encode(const ZsWordTable *table, const uint8 *in, size_t len,
+								 const uint8 *limit, ZsBitWriter *w);
 extern size_t zscodec_words_write(const ZsWordTable *table, uint8 *out);
 extern const char *zscodec_words_read(ZsReader *r, ZsWordReader *table);
 

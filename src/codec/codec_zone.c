@@ -2,15 +2,19 @@
  * codec_zone.c
  *	  The order-preserving 64-bit images of values that zone maps are made of.
  *
- * The domains are defined in zs_codec.h.  Bounds may be too wide, never too narrow: a numeric becomes an
- * interval of two float8 values around it, and whatever cannot be read makes no zone map at all.
+ * The domains are defined in zs_codec.h.  Bounds may be too wide, never too narrow: a numeric
+ * becomes an interval of two float8 values around it, and whatever cannot be read makes no zone map
+ * at all.
  */
 #include "codec_internal.h"
 
 #include <float.h>
 #include <math.h>
 
-/* Rounding of a few operations on float8 stays below this; denormals are covered by the absolute part. */
+/*
+ * Rounding of a few operations on float8 stays below this; denormals are covered by the absolute
+ * part.
+ */
 #define RELATIVE_ERROR		1e-14
 
 int64
@@ -32,8 +36,8 @@ zscodec_zone_from_int64(int64 value, int width, bool is_unsigned)
 }
 
 /*
- * Positive floats ascend like their patterns, negative ones descend.  Zero of either sign becomes 0, NaN of
- * any kind the largest image.
+ * Positive floats ascend like their patterns, negative ones descend.  Zero of either sign becomes
+ * 0, NaN of any kind the largest image.
  */
 int64
 zscodec_zone_from_float8(double value)
@@ -89,8 +93,10 @@ widen(double value, int64 *lower, int64 *upper)
 	if (isinf(value))
 	{
 		/* Overflow of something finite: at least DBL_MAX in size. */
-		*lower = value > 0 ? zscodec_zone_from_float8(DBL_MAX / 2) : zscodec_zone_from_float8(value);
-		*upper = value > 0 ? zscodec_zone_from_float8(value) : zscodec_zone_from_float8(-DBL_MAX / 2);
+		*lower = value > 0 ? zscodec_zone_from_float8(DBL_MAX / 2) :
+			zscodec_zone_from_float8(value);
+		*upper = value > 0 ? zscodec_zone_from_float8(value) :
+			zscodec_zone_from_float8(-DBL_MAX / 2);
 		return;
 	}
 	*lower = zscodec_zone_from_float8(value - margin);
@@ -181,7 +187,8 @@ zscodec_zone_from_numeric(const uint8 *payload, size_t len, int64 *lower, int64 
 
 		/* Where the factor leaves the range of float8 the product may still be within it. */
 		if (isinf(factor) || factor < DBL_MIN)
-			value = value * pow_10000(weight / 2) * pow_10000(weight - weight / 2 - (int) ndigits + 1);
+			value = value * pow_10000(weight / 2) *
+				pow_10000(weight - weight / 2 - (int) ndigits + 1);
 		else
 			value *= factor;
 	}

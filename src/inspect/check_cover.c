@@ -75,7 +75,8 @@ get_cover(ZsCheck *check)
 
 		cover->context = context;
 		cover->natts = RelationGetNumberOfAttributes(check->rel);
-		cover->columns = MemoryContextAllocZero(context, Max(cover->natts, 1) * sizeof(CoverColumn));
+		cover->columns = MemoryContextAllocZero(context,
+												Max(cover->natts, 1) * sizeof(CoverColumn));
 		cover->batch = zsrow_batch_create(context);
 		check->cover = cover;
 	}
@@ -181,14 +182,19 @@ settle_gap(ZsCheck *check, int attno, zstid row)
 					  check->entries[ZsTreeOfAttr(attno)].root : InvalidBlockNumber,
 					  ZsTreeOfAttr(attno),
 					  "column \"%s\" has no data for row " UINT64_FORMAT,
-					  NameStr(TupleDescAttr(RelationGetDescr(check->rel), attno - 1)->attname), row);
+					  NameStr(TupleDescAttr(RelationGetDescr(check->rel), attno - 1)->attname),
+					  row);
 	else if (natts == 0)
 	{
-		/* the first rows may be of a time when the table had no columns at all, of which nothing tells */
+		/*
+		 * the first rows may be of a time when the table had no columns at all, of which nothing
+		 * tells
+		 */
 		if (attno == 1)
 			zscheck_report(check, ZS_SEVERITY_NOTICE, InvalidBlockNumber, ZsTreeOfAttr(attno),
 						   "column \"%s\" has no data for row " UINT64_FORMAT ", which is right if the table had no columns then",
-						   NameStr(TupleDescAttr(RelationGetDescr(check->rel), attno - 1)->attname), row);
+						   NameStr(TupleDescAttr(RelationGetDescr(check->rel), attno - 1)->attname),
+						   row);
 		column->gap_end = Max(next_segment(check, row), row + 1);
 	}
 }
@@ -278,8 +284,8 @@ check_rows(ZsCheck *check, zstid first, zstid end)
 }
 
 /*
- * Row numbers [first, end) were unused when the leaf was copied.  Writers that have taken some since may have
- * written segments, so what is covered is asked for again.
+ * Row numbers [first, end) were unused when the leaf was copied.  Writers that have taken some
+ * since may have written segments, so what is covered is asked for again.
  */
 static void
 check_unused(ZsCheck *check, zstid first, zstid end)

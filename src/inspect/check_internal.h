@@ -149,7 +149,10 @@ extern void zscheck_index_page(ZsCheck *check, uint16 treeno, BlockNumber blkno,
 extern void zscheck_payload(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item,
 							const uint8 *payload);
 
-/* Value of a row that stands on overflow pages; in_segment: the pointer does not stand in the row tree. */
+/*
+ * Value of a row that stands on overflow pages; in_segment: the pointer does not stand in the row
+ * tree.
+ */
 extern void zscheck_overflow(ZsCheck *check, uint16 treeno, zstid row,
 							 const ZsOverflowPointer *pointer, bool in_segment);
 

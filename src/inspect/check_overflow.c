@@ -11,10 +11,10 @@
  * holds its pointer, so a chain that is broken counts only when somebody may
  * still ask for the row.
  *
- * Versions of a row may share a value, which counts its pointers.  They are counted here, too; the value is
- * asked after that, so that versions that come meanwhile make the sum too small rather than too large.  More than
- * it counts are an error: it would be freed too early.  Fewer are what a crash leaves.  A row that
- * stands in the row tree and in a segment counts once.
+ * Versions of a row may share a value, which counts its pointers.  They are counted here, too; the
+ * value is asked after that, so that versions that come meanwhile make the sum too small rather
+ * than too large.  More than it counts are an error: it would be freed too early.  Fewer are what a
+ * crash leaves.  A row that stands in the row tree and in a segment counts once.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -105,7 +105,8 @@ static const char *
 check_page(const ValueCheck *value, uint32 position, uint32 nblocks)
 {
 	uint32		stored = value->pointer->stored_size & ZS_OVERFLOW_SIZE_MASK;
-	uint32		len = position + 1 < nblocks ? ZS_PAGE_CAPACITY : stored - position * (uint32) ZS_PAGE_CAPACITY;
+	uint32		len = position + 1 < nblocks ? ZS_PAGE_CAPACITY : stored - position *
+		(uint32) ZS_PAGE_CAPACITY;
 	const ZsPageOpaque *opaque;
 	const char *reason;
 
@@ -189,8 +190,8 @@ look_into_row_tree(ZsCheck *check, void *arg)
 }
 
 /*
- * One pointer more to a value that is in order.  The row tree was looked through before the segments, so a row can
- * only stand in both if its value was met.
+ * One pointer more to a value that is in order.  The row tree was looked through before the
+ * segments, so a row can only stand in both if its value was met.
  */
 static void
 count_pointer(ZsCheck *check, ValueCheck *value, bool in_segment)

@@ -48,8 +48,8 @@ look_for_row(ZsCheck *check, void *arg)
 }
 
 /*
- * May somebody ask for the row?  One that is left of an aborted transaction need not fit the table: the
- * transaction may have added a column, whose number has another type today or none.
+ * May somebody ask for the row?  One that is left of an aborted transaction need not fit the table:
+ * the transaction may have added a column, whose number has another type today or none.
  */
 static bool
 row_is_needed(ZsCheck *check, zstid row)

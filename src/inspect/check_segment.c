@@ -81,7 +81,8 @@ read_run(ZsCheck *check, void *arg)
 		reason = check_page(run, page);
 		if (reason == NULL)
 			memcpy(run->payload + (Size) run->position * ZS_PAGE_CAPACITY,
-				   PageGetContents(page), ((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData));
+				   PageGetContents(page),
+				   ((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData));
 		UnlockReleaseBuffer(buf);
 		if (reason != NULL)
 		{

@@ -148,7 +148,8 @@ check_cursors(ZsCheck *check)
 
 /* Checks the entries of one directory page and keeps them. */
 static void
-check_entries(ZsCheck *check, BlockNumber blkno, int first, int nentries, const ZsTreeEntry *entries)
+check_entries(ZsCheck *check, BlockNumber blkno, int first, int nentries,
+			  const ZsTreeEntry *entries)
 {
 	for (int i = 0; i < nentries && first + i < ZS_MAX_TREES; i++)
 	{
@@ -195,7 +196,8 @@ check_directory_page(ZsCheck *check, int directory)
 		return;
 	}
 	if (ZsPageGetOpaque(copy.data)->lokey != (uint64) directory)
-		zscheck_error(check, blkno, ZS_TREE_TABLE, "tree directory page %d says that it is page " UINT64_FORMAT,
+		zscheck_error(check, blkno, ZS_TREE_TABLE,
+					  "tree directory page %d says that it is page " UINT64_FORMAT,
 					  directory, ZsPageGetOpaque(copy.data)->lokey);
 	check_entries(check, blkno, ZS_META_ENTRIES + directory * ZS_DIRECTORY_ENTRIES,
 				  ZS_DIRECTORY_ENTRIES,

@@ -265,7 +265,8 @@ check_runs(ZsCheck *check, LeafCheck *leaf)
 	if (!settled && (ZsPageGetOpaque(leaf->page)->flags & ZS_PAGEF_ALL_FROZEN) != 0)
 		zscheck_error(check, leaf->blkno, ZS_TREE_TID, "leaf is marked as all-frozen and is not");
 	if (!settled && leaf->marked_frozen)
-		zscheck_error(check, leaf->blkno, ZS_TREE_TID, "leaf is marked as all-frozen by its parent and is not");
+		zscheck_error(check, leaf->blkno, ZS_TREE_TID,
+					  "leaf is marked as all-frozen by its parent and is not");
 }
 
 /* ZsCheckStep: all that may raise errors about transactions. */
@@ -281,7 +282,8 @@ check_leaf(ZsCheck *check, void *arg)
 void
 zscheck_tid_leaf(ZsCheck *check, BlockNumber blkno, Page page, bool marked_frozen)
 {
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore check of a TID leaf",
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "zedstore check of a TID leaf",
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 	LeafCheck	leaf = {.blkno = blkno, .page = page, .marked_frozen = marked_frozen};

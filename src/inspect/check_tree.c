@@ -70,7 +70,8 @@ static bool visit_page(TreeWalk *walk, const Link *link);
 static const char *
 page_name(const TreeWalk *walk, int level)
 {
-	return zspage_type_name(level > walk->bottom ? ZS_PAGE_INNER : zsbtree_bottom_type(walk->treeno));
+	return zspage_type_name(level > walk->bottom ? ZS_PAGE_INNER :
+							zsbtree_bottom_type(walk->treeno));
 }
 
 /* Identity of a page that link leads to; false: do not look any further. */
@@ -130,7 +131,8 @@ check_opaque(TreeWalk *walk, const Link *link, const ZsPageOpaque *opaque)
 		zscheck_error(check, link->child, walk->treeno, "page has invalid flags 0x%04X",
 					  opaque->flags);
 	if (opaque->unused != 0 || opaque->stamp != 0 || opaque->position != 0)
-		zscheck_error(check, link->child, walk->treeno, "unused fields of the special space are not zero");
+		zscheck_error(check, link->child, walk->treeno,
+					  "unused fields of the special space are not zero");
 	if (opaque->hikey > link->end)
 		zscheck_error(check, link->child, walk->treeno,
 					  "page ends at row " UINT64_FORMAT ", but the next one begins at " UINT64_FORMAT,

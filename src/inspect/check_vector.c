@@ -118,7 +118,8 @@ check_kind(SegmentWalk *walk)
 	{
 		zsattr_kind(TupleDescAttr(desc, attno - 1), &kind);
 		fits = info->kind == kind.kind &&
-			((kind.kind != ZS_KIND_INT && kind.kind != ZS_KIND_FIXED) || info->width == kind.width) &&
+			((kind.kind != ZS_KIND_INT && kind.kind != ZS_KIND_FIXED) ||
+			 info->width == kind.width) &&
 			(kind.kind != ZS_KIND_FIXED || info->align == kind.align);
 	}
 	if (fits)
@@ -163,7 +164,8 @@ check_head(SegmentWalk *walk)
 		if (v + 1 < info->nvectors && info->vectors[v].nrows != ZS_VECTOR_ROWS)
 			report_vector(walk, v, "vector is not full, and not the last one");
 		if (info->vectors[v].has_zone && info->has_zone &&
-			(info->vectors[v].zone_min < info->zone_min || info->vectors[v].zone_max > info->zone_max))
+			(info->vectors[v].zone_min < info->zone_min ||
+			 info->vectors[v].zone_max > info->zone_max))
 			report_vector(walk, v, "zone map exceeds the segment's");
 	}
 	if (nrows != info->nrows || nnulls != info->nnulls)
@@ -199,7 +201,8 @@ value_zone(const ZsSegmentInfo *info, uint64 value, int64 *lower, int64 *upper)
 	switch (info->kind)
 	{
 		case ZS_KIND_INT:
-			*lower = *upper = zscodec_zone_from_int64((int64) value, info->width, info->is_unsigned);
+			*lower = *upper = zscodec_zone_from_int64((int64) value, info->width,
+													  info->is_unsigned);
 			return true;
 		case ZS_KIND_FLOAT4:
 		case ZS_KIND_FLOAT8:
@@ -232,7 +235,8 @@ check_pointer(SegmentWalk *walk, uint32 vecno, uint32 index, uint64 value)
 	}
 	memcpy(&pointer, VARDATA_ANY(datum), sizeof(pointer));
 	zscheck_overflow(walk->check, walk->treeno,
-					 walk->item->first_row + (zstid) vecno * ZS_VECTOR_ROWS + index, &pointer, true);
+					 walk->item->first_row + (zstid) vecno * ZS_VECTOR_ROWS + index, &pointer,
+					 true);
 }
 
 /* Compares decoded values with what the directory says about them. */

@@ -126,7 +126,8 @@ check_blocks(ZsCheck *check, VismapCheck *vismap, uint64 first, uint64 last, uin
 {
 	for (uint64 block = first; block <= last && vismap->nreports < MAX_REPORTS; block++)
 	{
-		uint8		bits = visibilitymap_get_status(check->rel, (BlockNumber) block, &vismap->vmbuf);
+		uint8		bits = visibilitymap_get_status(check->rel, (BlockNumber) block,
+													&vismap->vmbuf);
 
 		if ((bits & forbidden) != 0 || bits == VISIBILITYMAP_ALL_FROZEN)
 			settle_block(check, vismap, (BlockNumber) block);

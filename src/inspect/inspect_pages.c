@@ -130,7 +130,8 @@ put_pending(Relation rel, PageList *list, BlockNumber next)
 		const char *reason = zscodec_segment_open(head, headlen, &info);
 
 		if (reason != NULL)
-			zsbase_corrupted(rel, item->start, "Segment of attribute %d at row " UINT64_FORMAT ": %s.",
+			zsbase_corrupted(rel, item->start,
+							 "Segment of attribute %d at row " UINT64_FORMAT ": %s.",
 							 attno, item->first_row, reason);
 		count_vectors(&info, item, rows);
 	}

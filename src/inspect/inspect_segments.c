@@ -202,7 +202,8 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 		return;
 	reason = zsattr_index_page_check(copy);
 	if (reason != NULL)
-		zsbase_corrupted(rel, blkno, "Segment index page of attribute %d: %s.", list->attno, reason);
+		zsbase_corrupted(rel, blkno, "Segment index page of attribute %d: %s.", list->attno,
+						 reason);
 
 	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore segment list",
 									ALLOCSET_DEFAULT_SIZES);

@@ -85,7 +85,8 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 		uint16		slotno = runs[i].slotno;
 
 		put_run(rsinfo, &runs[i],
-				slotno < ZS_FIRST_REAL_SLOT ? NULL : &slots[slotno - ZS_FIRST_REAL_SLOT], successors[i]);
+				slotno < ZS_FIRST_REAL_SLOT ? NULL : &slots[slotno - ZS_FIRST_REAL_SLOT],
+				successors[i]);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextDelete(context);

@@ -41,7 +41,8 @@ extension_version(bool *isnull)
 	tuple = systable_getnext(scan);
 	if (HeapTupleIsValid(tuple))
 	{
-		version = heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(catalog), isnull);
+		version = heap_getattr(tuple, Anum_pg_extension_extversion, RelationGetDescr(catalog),
+							   isnull);
 		if (!*isnull)
 			version = PointerGetDatum(DatumGetTextPCopy(version));
 	}

@@ -3,12 +3,12 @@
  * kernel_arith.c
  *	  Arithmetic on vectors: integers, scaled integers, floats.
  *
- * Each loop computes all rows and gathers in one word whether any of them went wrong; this is what compilers turn into
- * vector instructions.  Only if one did, the selected rows are looked at again: what stands in the others does not
- * count.
+ * Each loop computes all rows and gathers in one word whether any of them went wrong; this is what
+ * compilers turn into vector instructions.  Only if one did, the selected rows are looked at again:
+ * what stands in the others does not count.
  *
- * A function is one operation.  A product and a sum in the same loop could become one instruction with another
- * rounding.
+ * A function is one operation.  A product and a sum in the same loop could become one instruction
+ * with another rounding.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -21,8 +21,8 @@
 #include <math.h>
 
 /*
- * Computes `result` (an expression in x, y and i, of type) for all rows; `bad`, an expression in x, y and r, says
- * whether r is wrong.  Returns whether all selected rows are right.
+ * Computes `result` (an expression in x, y and i, of type) for all rows; `bad`, an expression in x,
+ * y and r, says whether r is wrong.  Returns whether all selected rows are right.
  */
 #define COMPUTE(n, sel, type, x_of, y_of, result, bad, store) \
 	do { \
@@ -75,7 +75,8 @@ zskernel_bits_of_int64(const int64 *values, uint32 n)
 #define BEYOND(width)	((r + (UINT64CONST(1) << ((width) * 8 - 1))) >> ((width) * 8))
 
 KERNEL_CLONES bool
-zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel, int64 *out)
+zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+				   int64 *out)
 {
 	Assert(n <= ZS_KERNEL_ROWS);
 	if (width == 2)
@@ -86,7 +87,8 @@ zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n, const ui
 }
 
 KERNEL_CLONES bool
-zskernel_sub_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel, int64 *out)
+zskernel_sub_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+				   int64 *out)
 {
 	Assert(n <= ZS_KERNEL_ROWS);
 	if (width == 2)
@@ -105,7 +107,8 @@ product_overflows(uint64 x, uint64 y)
 }
 
 KERNEL_CLONES bool
-zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel, int64 *out)
+zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+				   int64 *out)
 {
 	Assert(n <= ZS_KERNEL_ROWS);
 	if (width == 2)
@@ -121,10 +124,13 @@ zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const ui
 
 /* The smallest integer divided by -1 is no integer of its width. */
 #define DIVISION_FAILS(width) \
-	(y == 0 || (y == PG_UINT64_MAX && x == (uint64) (width == 8 ? PG_INT64_MIN : width == 4 ? -2147483647L - 1 : -32768)))
+	(y == 0 || (y == PG_UINT64_MAX && \
+				x == (uint64) (width == 8 ? PG_INT64_MIN : \
+							   width == 4 ? -2147483647L - 1 : -32768)))
 
 bool
-zskernel_div_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel, int64 *out)
+zskernel_div_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+				   int64 *out)
 {
 	Assert(n <= ZS_KERNEL_ROWS);
 	/* -1 apart, for the sake of rows that nobody selected */
@@ -250,7 +256,8 @@ pattern_of_float4(float value)
 	((y == 0 && !isnan(x)) || (isinf(r) && !isinf(x)) || (r == 0 && x != 0 && !isinf(y)))
 
 KERNEL_CLONES bool
-zskernel_arith_float8(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel, int64 *out)
+zskernel_arith_float8(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+					  int64 *out)
 {
 	Assert(n <= ZS_KERNEL_ROWS);
 	switch (op)
@@ -270,7 +277,8 @@ zskernel_arith_float8(ZsArith op, const int64 *a, const int64 *b, uint32 n, cons
 }
 
 KERNEL_CLONES bool
-zskernel_arith_float4(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel, int64 *out)
+zskernel_arith_float4(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
+					  int64 *out)
 {
 	Assert(n <= ZS_KERNEL_ROWS);
 	switch (op)
@@ -311,8 +319,8 @@ zskernel_float8_from_float4(const int64 *a, uint32 n, int64 *out)
 }
 
 /*
- * An integer of 53 bits and a power of ten up to 10^22 are exact, so their quotient is the number nearest to the decimal
- * one, which is what reading its digits gives.
+ * An integer of 53 bits and a power of ten up to 10^22 are exact, so their quotient is the number
+ * nearest to the decimal one, which is what reading its digits gives.
  */
 KERNEL_CLONES bool
 zskernel_float8_from_decimal(const int64 *a, double power, uint32 n, const uint64 *sel, int64 *out)

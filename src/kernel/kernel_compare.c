@@ -67,8 +67,8 @@ zskernel_compare_uint64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op,
 }
 
 /*
- * With a constant that is a number, "not less" is what "greater or equal, or NaN" is, and so on.  With NaN as the constant
- * only "is it NaN" is left.
+ * With a constant that is a number, "not less" is what "greater or equal, or NaN" is, and so on.
+ * With NaN as the constant only "is it NaN" is left.
  */
 #define COMPARE_FLOATS(n, op, bits, value, c) \
 	do { \

@@ -54,8 +54,8 @@ pack64(const uint8 *bytes)
 }
 
 /*
- * Fills bits with the truth of `test`, an expression in i, for rows below n.  Whole words go by a loop of
- * known length, which compilers turn into vector instructions.
+ * Fills bits with the truth of `test`, an expression in i, for rows below n.  Whole words go by a
+ * loop of known length, which compilers turn into vector instructions.
  */
 #define FILL_BITS(n, bits, test) \
 	do { \

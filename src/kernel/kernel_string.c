@@ -3,11 +3,12 @@
  * kernel_string.c
  *	  Patterns of LIKE over bytes.
  *
- * A pattern whose only wildcard is "%" is a list of pieces.  The first one has to stand at the beginning of a
- * string and the last one at its end; the others are looked for from left to right, each at the first place behind
- * the one before, which leaves most room for those that follow.
+ * A pattern whose only wildcard is "%" is a list of pieces.  The first one has to stand at the
+ * beginning of a string and the last one at its end; the others are looked for from left to right,
+ * each at the first place behind the one before, which leaves most room for those that follow.
  *
- * Bytes may be compared where no character's bytes appear within another one's: in UTF-8 and in encodings of one byte.
+ * Bytes may be compared where no character's bytes appear within another one's: in UTF-8 and in
+ * encodings of one byte.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *

@@ -101,8 +101,8 @@ sum_small(const int64 *values, const uint64 *sel, int64 *result)
 }
 
 /*
- * The halves of large values are added apart, after 2^63 was added to each value to make it unsigned; 1024 halves do
- * not overflow.
+ * The halves of large values are added apart, after 2^63 was added to each value to make it
+ * unsigned; 1024 halves do not overflow.
  */
 KERNEL_CLONES zs_int128
 zskernel_sum_int64(const int64 *values, const uint64 *sel)

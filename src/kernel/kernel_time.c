@@ -3,12 +3,13 @@
  * kernel_time.c
  *	  Parts of dates and times, and their beginnings.
  *
- * Days are counted from 2000-01-01, which was a Saturday; microseconds from its midnight.  A year is thought to begin in
- * March, so that the day that some years have more is its last one: then the days before a month are a linear function of
- * its number, and those before a year follow from the leap years.  The Gregorian calendar repeats every 400 years.
+ * Days are counted from 2000-01-01, which was a Saturday; microseconds from its midnight.  A year
+ * is thought to begin in March, so that the day that some years have more is its last one: then the
+ * days before a month are a linear function of its number, and those before a year follow from the
+ * leap years.  The Gregorian calendar repeats every 400 years.
  *
- * The server's calendar is this one for all times.  Callers ask for days of the years 1 to 9999; on others, at rows
- * that nobody selected, the loops give some number.
+ * The server's calendar is this one for all times.  Callers ask for days of the years 1 to 9999; on
+ * others, at rows that nobody selected, the loops give some number.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -72,7 +73,8 @@ days_from_civil(int64 year, int64 month, int64 day)
 	int64		in_era = y - era * 400;
 	int64		in_year = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1;
 
-	return era * DAYS_OF_ERA + in_era * 365 + in_era / 4 - in_era / 100 + in_year - DAYS_BEFORE_2000;
+	return era * DAYS_OF_ERA + in_era * 365 + in_era / 4 - in_era / 100 + in_year -
+		DAYS_BEFORE_2000;
 }
 
 /* 0 is Monday. */

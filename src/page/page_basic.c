@@ -186,8 +186,8 @@ typedef struct BufferHint
 #define NHINTS		16384		/* a power of two */
 
 /*
- * One read in so many goes the usual way all the same: only that raises the buffer's usage count, without which
- * the pages used most would be evicted first.
+ * One read in so many goes the usual way all the same: only that raises the buffer's usage count,
+ * without which the pages used most would be evicted first.
  */
 #define READS_PER_HINT	8
 
@@ -200,13 +200,15 @@ find_hint(RelFileNumber relnumber, BlockNumber blkno)
 }
 
 /*
- * The block's buffer, pinned, if the hint still leads there.  Counts as a hit like any other.  A temporary table may
- * have the file number of another one, and then their buffers differ in nothing but whose they are.
+ * The block's buffer, pinned, if the hint still leads there.  Counts as a hit like any other.  A
+ * temporary table may have the file number of another one, and then their buffers differ in nothing
+ * but whose they are.
  */
 static inline bool
 read_hinted(Relation rel, BlockNumber blkno, BufferHint *hint)
 {
-	if (!zs_enable_fetch_cache || hint->blkno != blkno || hint->relnumber != rel->rd_locator.relNumber ||
+	if (!zs_enable_fetch_cache || hint->blkno != blkno ||
+		hint->relnumber != rel->rd_locator.relNumber ||
 		!BufferIsValid(hint->buf) || BufferIsLocal(hint->buf) != RelationUsesLocalBuffers(rel) ||
 		++hint->nreads % READS_PER_HINT == 0 ||
 		!ReadRecentBuffer(rel->rd_locator, MAIN_FORKNUM, blkno, hint->buf))

@@ -5,8 +5,8 @@
  *
  * pg_repack writes a table's rows into a new one and then exchanges the numbers of the files of
  * both in pg_class, but not the access methods.  It makes the new table by the session's default.
- * If that is another access method than the table's, each of the two is left with a file that it cannot
- * read, and with the new table the rows go that could be read.
+ * If that is another access method than the table's, each of the two is left with a file that it
+ * cannot read, and with the new table the rows go that could be read.
  *
  * So before a transaction commits we look for tables whose file number in pg_class is another than
  * before the transaction, without core having given them a new file.  The first block of such a

@@ -13,9 +13,9 @@
  * (Attribute-level free page maps and batched extension: A. Wang, S.
  * Chakraborty and others, pgsql-hackers, March 2020.)
  *
- * Crash: a file that was extended without the record being written is longer
- * than file_blocks in the metapage says; the next extension uses these blocks
- * first.  The same holds after a failed extension (disk full).  They are looked at before, see page_foreign.c.
+ * Crash: a file that was extended without the record being written is longer than file_blocks in
+ * the metapage says; the next extension uses these blocks first.  The same holds after a failed
+ * extension (disk full).  They are looked at before, see page_foreign.c.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -167,8 +167,9 @@ extend_file(Relation rel, uint32 nblocks, BlockNumber *file_blocks)
 	}
 
 	/*
-	 * With wal_level = minimal commit may log the pages of a new file instead of syncing it, but no page that is
-	 * all zeroes.  After a crash of the machine the file would end before free blocks at its end.
+	 * With wal_level = minimal commit may log the pages of a new file instead of syncing it, but no
+	 * page that is all zeroes.  After a crash of the machine the file would end before free blocks
+	 * at its end.
 	 */
 	if (RelationIsPermanent(rel) && !RelationNeedsWAL(rel))
 	{

@@ -3,19 +3,20 @@
  * page_foreign.c
  *	  Pages that other code has written into a table's file.
  *
- * A library that calls heap_insert() does not ask for the table's access method.  Core's functions make the
- * file longer then and put heap pages behind everything that we know of; nobody would ever look at
- * them, and the next extension of the file or the next VACUUM would throw them away.  So rows
- * would be lost without a word.
+ * A library that calls heap_insert() does not ask for the table's access method.  Core's functions
+ * make the file longer then and put heap pages behind everything that we know of; nobody would ever
+ * look at them, and the next extension of the file or the next VACUUM would throw them away.  So
+ * rows would be lost without a word.
  *
- * What we know of ends at file_blocks of the metapage.  Behind it there may be empty pages, left by a crash or by an
- * error between the extension of the file and its record, and free pages of ours.  Anything
- * else there is foreign, and is an error for a scan, ANALYZE, VACUUM and whoever makes the file longer.  A scan
- * that has seen a file end where it ends does not look again, until the file grows.
+ * What we know of ends at file_blocks of the metapage.  Behind it there may be empty pages, left by
+ * a crash or by an error between the extension of the file and its record, and free pages of ours.
+ * Anything else there is foreign, and is an error for a scan, ANALYZE, VACUUM and whoever makes the
+ * file longer.  A scan that has seen a file end where it ends does not look again, until the file
+ * grows.
  *
- * In the part of the file that we know, the page headers tell: none of our pages but row tree leaves has
- * anything between free space and special space (zspage_verify()), and zspage_rel_cache() sees to it that
- * core finds no page to insert into.
+ * In the part of the file that we know, the page headers tell: none of our pages but row tree
+ * leaves has anything between free space and special space (zspage_verify()), and
+ * zspage_rel_cache() sees to it that core finds no page to insert into.
  *
  * zedstore.ignore_foreign_pages makes the error a warning, to read the table and to write it anew.
  *

@@ -153,7 +153,8 @@ zspage_change_apply(Relation rel, ZsFpmChange *change)
 			zspage_page_entry(copy.data, change->first_treeno, ops[i].treeno) : &table;
 
 		if (i == 0 || i == ndirops || ops[i].treeno != ops[i - 1].treeno)
-			zspage_entry_verify(rel, i < ndirops ? change->dirbuf : change->metabuf, ops[i].treeno, entry);
+			zspage_entry_verify(rel, i < ndirops ? change->dirbuf : change->metabuf, ops[i].treeno,
+								entry);
 		if (!zspage_entry_apply(entry, &ops[i]))
 			zsbase_corrupted(rel, BufferGetBlockNumber(change->dirbuf),
 							 "The free page map of tree %u contradicts operation %u on %u blocks from block %u.",

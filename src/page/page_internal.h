@@ -74,8 +74,9 @@ extern Buffer zspage_lock_meta(Relation rel, int lockmode);
 extern Buffer zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create);
 
 /*
- * The directory page of treeno, which is not on the metapage, and the metapage before it, both pinned,
- * locked, checked.  InvalidBuffer, and *metabuf too, if it does not exist and create is false.
+ * The directory page of treeno, which is not on the metapage, and the metapage before it, both
+ * pinned, locked, checked.  InvalidBuffer, and *metabuf too, if it does not exist and create is
+ * false.
  */
 extern Buffer zspage_lock_directory_and_meta(Relation rel, uint16 treeno, int lockmode,
 											 int meta_lockmode, bool create, Buffer *metabuf);
@@ -90,7 +91,8 @@ zspage_fpm_extents(Page page)
 static inline int
 zspage_fpm_count(Page page)
 {
-	return (int) ((((PageHeader) page)->pd_lower - MAXALIGN(SizeOfPageHeaderData)) / sizeof(ZsExtent));
+	return (int) ((((PageHeader) page)->pd_lower -
+				   MAXALIGN(SizeOfPageHeaderData)) / sizeof(ZsExtent));
 }
 
 /* page_extent.c */
@@ -107,8 +109,9 @@ extern const char *zspage_fpm_page_check(Page page);
 extern void zspage_entry_verify(Relation rel, Buffer buf, uint16 treeno, const ZsTreeEntry *entry);
 
 /*
- * Errors if the trees' blocks do not add up to the file: something in the directory is wrong, e.g. zeroed.
- * Looks at the directory once for each relcache entry; no lock of a metapage or directory page held on entry.
+ * Errors if the trees' blocks do not add up to the file: something in the directory is wrong, e.g.
+ * zeroed.  Looks at the directory once for each relcache entry; no lock of a metapage or directory
+ * page held on entry.
  */
 extern void zspage_directory_verify(Relation rel);
 

@@ -7,9 +7,9 @@
  * The metapage is block 0.  It holds the directory entries of the first trees;
  * wide tables continue on directory pages.  Entry t is found by arithmetic.
  *
- * Locks: each function locks the metapage or a directory page for the few
- * instructions that read or change it, and holds nothing else then.  Only the
- * creation and the move of a root hold others: the new root, which nobody knows yet, and the old one.
+ * Locks: each function locks the metapage or a directory page for the few instructions that read or
+ * change it, and holds nothing else then.  Only the creation and the move of a root hold others:
+ * the new root, which nobody knows yet, and the old one.
  *
  * WAL and crashes: row numbers are handed out by a record of their own before
  * rows with them are written; a crash in between leaves row numbers unused.
@@ -121,7 +121,8 @@ zspage_meta_check(Relation rel, Page page)
 	{
 		if (meta->cursors[i] != ZS_INVALID_ROW &&
 			(meta->cursors[i] % ZS_STRIPE_ROWS != 0 || meta->cursors[i] >= meta->next_row))
-			zsbase_corrupted(rel, ZS_META_BLKNO, "Insert cursor %d of the metapage is out of range.", i);
+			zsbase_corrupted(rel, ZS_META_BLKNO,
+							 "Insert cursor %d of the metapage is out of range.", i);
 	}
 }
 
@@ -153,13 +154,13 @@ zspage_tree_count(const ZsMetaPageData *meta)
 /* ---- the backend's cache ---------------------------------------------------- */
 
 /*
- * What is known of a file must be forgotten when VACUUM shortened it: before the next access, not only when
- * the invalidation that VACUUM's transaction sends at its end arrives.  The storage manager hears at
- * once of a file that was truncated, and resets its target block, of which tables like ours make no
- * other use.
+ * What is known of a file must be forgotten when VACUUM shortened it: before the next access, not
+ * only when the invalidation that VACUUM's transaction sends at its end arrives.  The storage
+ * manager hears at once of a file that was truncated, and resets its target block, of which tables
+ * like ours make no other use.
  *
- * The block that stands there otherwise is one that no file has: a library that takes the table for a heap fails to
- * read it, instead of writing its row into a page of ours.
+ * The block that stands there otherwise is one that no file has: a library that takes the table for
+ * a heap fails to read it, instead of writing its row into a page of ours.
  */
 #define CACHE_IS_VALID	MaxBlockNumber
 
@@ -364,9 +365,10 @@ count_blocks(const ZsTreeEntry *entries, int nentries)
 }
 
 /*
- * Every block of the file but the metapage is counted for one tree, in the record that moves the known end of the
- * file or the block.  So the metapage, which is locked, and the directory pages, that are locked here, tell if an
- * entry is missing.  False if directory pages have come or moved since they were pinned.
+ * Every block of the file but the metapage is counted for one tree, in the record that moves the
+ * known end of the file or the block.  So the metapage, which is locked, and the directory pages,
+ * that are locked here, tell if an entry is missing.  False if directory pages have come or moved
+ * since they were pinned.
  */
 static bool
 check_sum(Relation rel, Buffer metabuf, const Buffer *pages, int npages)
@@ -383,11 +385,13 @@ check_sum(Relation rel, Buffer metabuf, const Buffer *pages, int npages)
 	}
 	for (int i = 0; i < npages; i++)
 	{
+		const ZsDirectoryPageData *directory;
+
 		if (!BufferIsValid(pages[i]))
 			continue;
 		lock_pinned_directory(rel, i, pages[i], BUFFER_LOCK_SHARE);
-		nblocks += count_blocks(((ZsDirectoryPageData *) PageGetContents(BufferGetPage(pages[i])))->entries,
-								ZS_DIRECTORY_ENTRIES);
+		directory = (ZsDirectoryPageData *) PageGetContents(BufferGetPage(pages[i]));
+		nblocks += count_blocks(directory->entries, ZS_DIRECTORY_ENTRIES);
 		LockBuffer(pages[i], BUFFER_LOCK_UNLOCK);
 	}
 	if (nblocks != meta->file_blocks)
@@ -410,7 +414,8 @@ zspage_directory_verify(Relation rel)
 
 		zspage_meta_read(rel, &meta);
 		for (int i = 0; i < (int) meta.ndirectory; i++)
-			pages[i] = meta.directory[i] == 0 ? InvalidBuffer : zspage_read(rel, meta.directory[i], NULL);
+			pages[i] = meta.directory[i] == 0 ? InvalidBuffer :
+				zspage_read(rel, meta.directory[i], NULL);
 		metabuf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
 		done = check_sum(rel, metabuf, pages, (int) meta.ndirectory);
 		UnlockReleaseBuffer(metabuf);

@@ -70,8 +70,8 @@ find_in_entry(const ZsTreeEntry *entry, ZsExtent part)
 }
 
 /*
- * Locks the FPM page of the tree that has an extent of which this is a part; the directory page is locked.
- * InvalidBuffer if there is none. Walks the chain, so pages are read under the directory
+ * Locks the FPM page of the tree that has an extent of which this is a part; the directory page is
+ * locked.  InvalidBuffer if there is none. Walks the chain, so pages are read under the directory
  * page's lock: the caller has just read them.
  */
 static Buffer
@@ -164,7 +164,8 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 			if (zspage_meta_data(BufferGetPage(change.metabuf))->file_blocks !=
 				extent.start + extent.length)
 				zsbase_corrupted(rel, ZS_META_BLKNO,
-								 "The free page maps contradict each other at block %u.", extent.start);
+								 "The free page maps contradict each other at block %u.",
+								 extent.start);
 		}
 		zspage_change_apply(rel, &change);
 	}
@@ -218,7 +219,8 @@ add_cut(ZsFpmChange *change, uint16 treeno, ZsExtent extent, ZsExtent part)
 
 	zspage_change_add(change, ZS_TREE_TABLE, ZS_FPM_LOSE, extent.start, extent.length);
 	if (part.start > extent.start)
-		zspage_change_add(change, ZS_TREE_TABLE, ZS_FPM_GAIN, extent.start, part.start - extent.start);
+		zspage_change_add(change, ZS_TREE_TABLE, ZS_FPM_GAIN, extent.start,
+						  part.start - extent.start);
 	if (behind < extent.start + extent.length)
 		zspage_change_add(change, ZS_TREE_TABLE, ZS_FPM_GAIN, behind,
 						  extent.start + extent.length - behind);
@@ -240,8 +242,8 @@ free_on_page(Page page, BlockNumber start)
 }
 
 /*
- * Takes the first of nblocks blocks out of the table's map, as many as stand in one extent. Returns how
- * many; 0 if start is not free, or the extent is on a full page and would become two.
+ * Takes the first of nblocks blocks out of the table's map, as many as stand in one extent. Returns
+ * how many; 0 if start is not free, or the extent is on a full page and would become two.
  */
 static uint32
 take_piece(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
@@ -459,9 +461,10 @@ truncate_file(Relation rel, BlockNumber old_blocks, BlockNumber new_blocks)
 }
 
 /*
- * Names the blocks that are going to be cut off in the WAL.  pg_rewind copies from the new primary what the
- * WAL of the old one names.  What lies there may be in use on the other server, which parted from this one before the
- * pages were freed; neither that nor zeroes, when the file grows again, leave a block reference.
+ * Names the blocks that are going to be cut off in the WAL.  pg_rewind copies from the new primary
+ * what the WAL of the old one names.  What lies there may be in use on the other server, which
+ * parted from this one before the pages were freed; neither that nor zeroes, when the file grows
+ * again, leave a block reference.
  */
 static void
 log_cut_blocks(Relation rel, BlockNumber start, BlockNumber end)

@@ -272,7 +272,8 @@ find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks,
 			return blkno;
 		}
 		if (++npages > MAX_PINNED && npages > zspage_physical_blocks(rel))
-			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.", treeno);
+			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.",
+							 treeno);
 
 		zspage_spill_lock(rel, treeno, buf, BUFFER_LOCK_SHARE);
 		e = zspage_fpm_extents(BufferGetPage(buf));
@@ -380,7 +381,8 @@ zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
 			zspage_change_lock_both(rel, treeno, &change);
 
 		entry = *zspage_change_entry(&change, from);
-		zspage_entry_verify(rel, from < change.first_treeno ? change.metabuf : change.dirbuf, from, &entry);
+		zspage_entry_verify(rel, from < change.first_treeno ? change.metabuf : change.dirbuf, from,
+							&entry);
 		missing = find_spilled(rel, from, entry.spill, nblocks, &pinned, &change.spillbuf, &maxlen);
 		if (missing == 0 && BufferIsValid(change.spillbuf))
 		{
@@ -429,8 +431,8 @@ zspage_spill_remove(Page image, BlockNumber start, uint32 length)
 }
 
 /*
- * Takes blocks out of an image of an FPM page, from within an extent too; false, with nothing changed, if it
- * does not have them in one extent, or has no room for the two parts that are left.
+ * Takes blocks out of an image of an FPM page, from within an extent too; false, with nothing
+ * changed, if it does not have them in one extent, or has no room for the two parts that are left.
  */
 bool
 zspage_spill_cut(Page image, BlockNumber start, uint32 length)

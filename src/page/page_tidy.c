@@ -201,7 +201,8 @@ copy_chain(Relation rel, uint16 treeno, const Chain *chain, ExtentArray *array, 
 		blkno = ZsPageGetOpaque(BufferGetPage(buf))->right;
 		UnlockReleaseBuffer(buf);
 		if (copy->npages > (int64) limit)
-			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.", treeno);
+			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.",
+							 treeno);
 	}
 }
 
@@ -246,7 +247,8 @@ zspage_fpm_copy(Relation rel, uint16 treeno, ZsFpmCopy *copy)
 		if (done)
 			return;
 	}
-	zsbase_corrupted(rel, ZS_META_BLKNO, "The free page map pages of tree %u are not in order.", treeno);
+	zsbase_corrupted(rel, ZS_META_BLKNO, "The free page map pages of tree %u are not in order.",
+					 treeno);
 }
 
 void
@@ -475,7 +477,8 @@ zspage_fpm_tidy(Relation rel, uint16 treeno)
 		if (result >= 0)
 			return result;
 	}
-	zsbase_corrupted(rel, ZS_META_BLKNO, "The free page map pages of tree %u are not in order.", treeno);
+	zsbase_corrupted(rel, ZS_META_BLKNO, "The free page map pages of tree %u are not in order.",
+					 treeno);
 }
 
 void

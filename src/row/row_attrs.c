@@ -76,7 +76,8 @@ zsrow_walk_next(ZsRowWalk *walk)
 
 	/* a zero byte is padding in front of a varlena's four-byte header */
 	att = TupleDescAttr(walk->desc, walk->attno - 1);
-	if (att->attlen != -1 || (walk->off < walk->len && !VARATT_NOT_PAD_BYTE(walk->data + walk->off)))
+	if (att->attlen != -1 || (walk->off < walk->len &&
+							  !VARATT_NOT_PAD_BYTE(walk->data + walk->off)))
 		walk->off = (uint32) att_align_nominal(walk->off, att->attalign);
 	if (walk->off >= walk->len)
 	{
@@ -103,7 +104,8 @@ zsrow_walk_next(ZsRowWalk *walk)
 }
 
 void
-zsrow_deform(Relation rel, TupleDesc desc, const MinimalTupleData *item, Datum *values, bool *isnull)
+zsrow_deform(Relation rel, TupleDesc desc, const MinimalTupleData *item, Datum *values,
+			 bool *isnull)
 {
 	HeapTupleData tuple;
 

@@ -62,7 +62,10 @@ extern void zsrow_leaf_verify(Relation rel, Buffer buf);
 
 /* row_single.c */
 
-/* Rows were put on the leaf in buf, which is sound; the next single row may follow them (row_single.c). */
+/*
+ * Rows were put on the leaf in buf, which is sound; the next single row may follow them
+ * (row_single.c).
+ */
 extern void zsrow_leaf_remember(Relation rel, Buffer buf);
 
 #endif							/* ROW_INTERNAL_H */

@@ -81,7 +81,10 @@ zsrow_place_find(Relation rel, MinimalTuple item, ZsRowPlace *place)
 		(place->offset == FirstOffsetNumber ||
 		 zsrow_item_row(zsrow_buffer_item(rel, place->buf, place->offset - 1)) < row))
 	{
-		/* looking at all items costs as much as a tenth of the insertion; usually we are the last who changed it */
+		/*
+		 * looking at all items costs as much as a tenth of the insertion; usually we are the last
+		 * who changed it
+		 */
 		if (unlikely(PageGetLSN(page) != cache->lsn))
 			zsrow_leaf_verify(rel, place->buf);
 		place->lsn = &cache->lsn;
@@ -155,7 +158,8 @@ rebuild_item(zstid row, const char *data, Size len, char *buf)
 	len -= SizeOfZsRowSingle;
 	if (xlrec.infomask & HEAP_HASNULL)
 		bitmap_len = BITMAPLEN(xlrec.infomask2 & HEAP_NATTS_MASK);
-	if (len < bitmap_len || len - bitmap_len + MAXALIGN(SizeofMinimalTupleHeader + bitmap_len) > ZS_ROW_MAX_ITEM)
+	if (len < bitmap_len || len - bitmap_len +
+		MAXALIGN(SizeofMinimalTupleHeader + bitmap_len) > ZS_ROW_MAX_ITEM)
 		return NULL;
 
 	memset(item, 0, MAXALIGN(SizeofMinimalTupleHeader + bitmap_len));

@@ -11,15 +11,16 @@
  * rows than it has (a queue) most logical blocks have no row, and a sample of all blocks meets few
  * of those that do.
  *
- * The idea: where less than half of the blocks have a row, dead or alive, the blocks drawn stand for those.  Of N
- * blocks L have rows; block b stands for number floor(b * L / N) of them.  So each of the L blocks has some
- * neighbouring numbers that stand for it.  It is read when the first of them is drawn.  ANALYZE takes the
- * rows it was shown for those of so many blocks out of N; each number drawn therefore counts the
- * block's rows divided by how many numbers stand for the block, which makes the expected total right, and exact when
- * all numbers are drawn.
+ * The idea: where less than half of the blocks have a row, dead or alive, the blocks drawn stand
+ * for those.  Of N blocks L have rows; block b stands for number floor(b * L / N) of them.  So each
+ * of the L blocks has some neighbouring numbers that stand for it.  It is read when the first of
+ * them is drawn.  ANALYZE takes the rows it was shown for those of so many blocks out of N; each
+ * number drawn therefore counts the block's rows divided by how many numbers stand for the block,
+ * which makes the expected total right, and exact when all numbers are drawn.
  *
  * Which blocks have rows is found out by reading the TID tree, unless that has more pages than the
- * sample of ANALYZE has blocks by default.  It is short where rows are gone, since VACUUM merges its leaves.
+ * sample of ANALYZE has blocks by default.  It is short where rows are gone, since VACUUM merges
+ * its leaves.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -36,7 +37,10 @@
 #include "scan_desc.h"
 #include "zs_page.h"
 
-/* Pages of a TID tree that ANALYZE reads: as many as it samples blocks with the default statistics target. */
+/*
+ * Pages of a TID tree that ANALYZE reads: as many as it samples blocks with the default statistics
+ * target.
+ */
 #define MAX_TID_PAGES	30000
 
 /* Ranges of blocks that it remembers; 16 bytes each. */

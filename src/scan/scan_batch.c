@@ -12,8 +12,8 @@
  * never claims the next chunk of a parallel scan, which would take the readers away
  * from the stripe whose columns nobody has asked for yet.
  *
- * Backward, a stripe is loaded as a window of its own.  Forward again, the TID tree is looked into anew behind
- * the present batch.
+ * Backward, a stripe is loaded as a window of its own.  Forward again, the TID tree is looked into
+ * anew behind the present batch.
  *
  * Nothing is locked between calls.
  *
@@ -235,7 +235,10 @@ zsscan_batch_previous(ZsBatchScan *bs)
 	return NULL;
 }
 
-/* Rows of a stripe of which single values are decoded; a reader would make a vector for more (attr_read.c). */
+/*
+ * Rows of a stripe of which single values are decoded; a reader would make a vector for more
+ * (attr_read.c).
+ */
 #define MAX_SPARSE_ROWS		3
 
 void

@@ -5,13 +5,14 @@
  *
  * Everything that is known about what the decoder hands out is in this file.
  *
- * A vector that lacks a selected row is asked for once more past all copies, since VACUUM may have moved
- * the row meanwhile; a column without a segment was added later and has its missing value in
+ * A vector that lacks a selected row is asked for once more past all copies, since VACUUM may have
+ * moved the row meanwhile; a column without a segment was added later and has its missing value in
  * all rows.
  *
- * Numerics become integers of one scale for the whole batch, the largest display scale of the rows asked for.  Those
- * that are none (NaN, infinities, more digits than 64 bits hold) are odd.  Other rows may have another scale, so what is
- * asked for later gets a vector of its own: one that was given out stays as it is until the next batch.
+ * Numerics become integers of one scale for the whole batch, the largest display scale of the rows
+ * asked for.  Those that are none (NaN, infinities, more digits than 64 bits hold) are odd.  Other
+ * rows may have another scale, so what is asked for later gets a vector of its own: one that was
+ * given out stays as it is until the next batch.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -128,8 +129,8 @@ form_decimals(ZsBatchColumn *column, const uint64 *datums, const uint64 *sel)
 			const char *datum = (const char *) datums[row];
 			int			scale;
 
-			if (!zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum),
-										&scale, &column->vals[row]) ||
+			if (!zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(datum),
+										VARSIZE_ANY_EXHDR(datum), &scale, &column->vals[row]) ||
 				scale > MAX_DECIMAL_SCALE)
 			{
 				set_odd(vector, row);
@@ -228,8 +229,8 @@ forms_of(ZsColumnWant want)
 }
 
 /*
- * The batch's vector of the column in the forms of want, or in others if it has none of these.  NULL if no segment has
- * the column; *partial if one has it for some of the rows.
+ * The batch's vector of the column in the forms of want, or in others if it has none of these.
+ * NULL if no segment has the column; *partial if one has it for some of the rows.
  */
 static const ZsVectorOut *
 get_forms(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, bool *partial)
@@ -282,7 +283,8 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 	}
 	else if (want == ZS_WANT_STRING && (out->have & ZS_FORM_CODES) != 0)
 	{
-		const ZsSharedState *shared = zsscan_source_shared(bs->scan->source, attno - 1, &vector->serial);
+		const ZsSharedState *shared = zsscan_source_shared(bs->scan->source, attno - 1,
+														   &vector->serial);
 
 		vector->codes = out->codes;
 		vector->dict = shared->dict_values;

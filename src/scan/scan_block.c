@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * scan_block.c
- *	  Scans by logical block of 256 rows: bitmap, TABLESAMPLE; what ANALYZE (scan_analyze.c) shares with them.
+ *	  Scans by logical block of 256 rows: bitmap, TABLESAMPLE; what ANALYZE (scan_analyze.c) shares
+ *	  with them.
  *
  * A block's visible rows are loaded as one window of the scan.  Values are
  * decoded one by one where few rows of a block are wanted, by whole vectors

@@ -333,7 +333,10 @@ may_raise_walker(Node *node, void *context)
 		case T_Const:
 			return false;
 		case T_Param:
-			/* an InitPlan runs when somebody asks for its value; so may what a procedural language does */
+			/*
+			 * an InitPlan runs when somebody asks for its value; so may what a procedural language
+			 * does
+			 */
 			return ((Param *) node)->paramkind != PARAM_EXTERN ||
 				context == NULL || ((ParamListInfo) context)->paramFetch != NULL;
 		case T_OpExpr:

@@ -91,7 +91,8 @@ extern void zsscan_load_window(ZsScanDesc scan, zstid start, zstid end);
 /* scan_block.c */
 
 /*
- * Makes a logical block the window.  by_vector: values are decoded by whole vectors, otherwise one by one.
+ * Makes a logical block the window.  by_vector: values are decoded by whole vectors, otherwise one
+ * by one.
  */
 extern void zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector);
 
@@ -104,9 +105,9 @@ extern bool zsscan_next_in_window(ZsScanDesc scan);
 extern const ZsRunView *zsscan_find_view(ZsScanDesc scan, zstid row);
 
 /*
- * The next run of visible rows in forward direction that the slot's filters do not exclude, for scans that
- * go by runs and never by rows.  With stay, false also where a parallel scan would have to claim its next chunk,
- * which makes readers leave the present one.
+ * The next run of visible rows in forward direction that the slot's filters do not exclude, for
+ * scans that go by runs and never by rows.  With stay, false also where a parallel scan would have
+ * to claim its next chunk, which makes readers leave the present one.
  */
 extern bool zsscan_next_run(ZsScanDesc scan, const ZsSlot *slot, bool stay, ZsRunView *run);
 

@@ -40,8 +40,8 @@ struct ZsIndexFetch
 };
 
 /*
- * The row that an index scan found last, with a snapshot that keeps VACUUM from taking it away.  An UPDATE
- * asks for it again by its TID.
+ * The row that an index scan found last, with a snapshot that keeps VACUUM from taking it away.  An
+ * UPDATE asks for it again by its TID.
  */
 static struct
 {
@@ -152,8 +152,8 @@ static LocalTransactionId row_cache_lxid;
 static uint64 relcache_changes = 0; /* how often entries of the relation cache were invalidated */
 
 /*
- * Drops all sources.  Slots that read from them keep their values, unless the transaction ends, when
- * nobody looks at them any more and the memory goes with the transaction's.  Readers are ended
+ * Drops all sources.  Slots that read from them keep their values, unless the transaction ends,
+ * when nobody looks at them any more and the memory goes with the transaction's.  Readers are ended
  * in good order unless something failed, so that their working memory is kept for the next ones.
  */
 static void
@@ -192,9 +192,9 @@ row_cache_xact_callback(XactEvent event, void *arg)
 }
 
 /*
- * Listener to the relation cache.  A subtransaction that is rolled back takes its ALTER TABLE with it, which does not count as a
- * command; and the new descriptor may lie where the old one was, by which a source would know it.  Seldom enough to
- * forget the sources of all tables.
+ * Listener to the relation cache.  A subtransaction that is rolled back takes its ALTER TABLE with
+ * it, which does not count as a command; and the new descriptor may lie where the old one was, by
+ * which a source would know it.  Seldom enough to forget the sources of all tables.
  */
 static void
 count_relcache_change(Oid relid)
@@ -292,8 +292,8 @@ zsscan_forget_rows(Relation rel)
 }
 
 /*
- * Did an index scan of this command find the row last?  Then it is still there for a snapshot that sees
- * any version, and nobody asks such a version who changed it since.
+ * Did an index scan of this command find the row last?  Then it is still there for a snapshot that
+ * sees any version, and nobody asks such a version who changed it since.
  */
 static inline bool
 was_indexed_last(Relation rel, zstid row)
@@ -417,10 +417,11 @@ compare_deletes(const void *a, const void *b)
 }
 
 /*
- * Chooses the entries to look at and sorts them by row, the oldest first; returns how many there are.
+ * Chooses the entries to look at and sorts them by row, the oldest first; returns how many there
+ * are.
  *
- * Bottom-up deletion looks at rows that have several entries on the index page, which its caller calls
- * promising: the others are likely to be alive.
+ * Bottom-up deletion looks at rows that have several entries on the index page, which its caller
+ * calls promising: the others are likely to be alive.
  */
 static int
 sort_deletes(TM_IndexDeleteOp *delstate)

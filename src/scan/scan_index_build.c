@@ -44,8 +44,8 @@ typedef enum BuildAction
 } BuildAction;
 
 /*
- * Decides about a row by its slot.  Waits for other transactions where a unique index depends on them,
- * as heap does.
+ * Decides about a row by its slot.  Waits for other transactions where a unique index depends on
+ * them, as heap does.
  */
 static BuildAction
 choose_action(Relation rel, ZsVisSlot *vis, zstid row, TransactionId oldest_xmin,
@@ -115,8 +115,8 @@ typedef struct UnwrittenRows
 } UnwrittenRows;
 
 /*
- * First row of the run without its values in the file, ZS_MAX_ROW if all have them.  A writer has those of
- * single rows there from the start; those of a bulk load wait in his memory.
+ * First row of the run without its values in the file, ZS_MAX_ROW if all have them.  A writer has
+ * those of single rows there from the start; those of a bulk load wait in his memory.
  */
 static zstid
 find_unwritten(const UnwrittenRows *unwritten, const ZsTidRun *run)
@@ -148,7 +148,8 @@ note_unwritten(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
 
 	/* runs ascend, so those of an inserter that is known by now say nothing new */
 	if (vis == NULL || zstid_is_current_xact(vis) || list_member_xid(unwritten->xids, vis->xmin) ||
-		zstid_satisfies_vacuum(vis, InvalidTransactionId, InvalidBuffer) != ZS_VACUUM_INSERT_IN_PROGRESS)
+		zstid_satisfies_vacuum(vis, InvalidTransactionId,
+							   InvalidBuffer) != ZS_VACUUM_INSERT_IN_PROGRESS)
 		return;
 	row = find_unwritten(unwritten, run);
 	if (row == ZS_MAX_ROW)
@@ -174,9 +175,10 @@ find_unwritten_rows(UnwrittenRows *unwritten, Relation rel, zstid first, zstid e
 }
 
 /*
- * Summarizing a range of rows (BRIN) takes in rows that are being inserted: whoever inserted them found no summary
- * then, and does not come back.  But their values may be in the inserter's memory still.  So wait for inserters
- * of such rows.  Those who come later find the placeholder that the index has for the range by now.
+ * Summarizing a range of rows (BRIN) takes in rows that are being inserted: whoever inserted them
+ * found no summary then, and does not come back.  But their values may be in the inserter's memory
+ * still.  So wait for inserters of such rows.  Those who come later find the placeholder that the
+ * index has for the range by now.
  */
 static void
 wait_for_writers(Relation rel, zstid first, zstid end)
@@ -206,7 +208,8 @@ zsscan_summarizable_end(Relation rel)
 static void
 report_progress(ZsScanDesc scan, zstid row)
 {
-	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE, (row - scan->start) / ZS_ROWS_PER_BLOCK);
+	pgstat_progress_update_param(PROGRESS_SCAN_BLOCKS_DONE,
+								 (row - scan->start) / ZS_ROWS_PER_BLOCK);
 }
 
 double

@@ -141,7 +141,8 @@ static int64
 read_buffers(Relation rel, ForkNumber forknum, BlockRuns *blocks)
 {
 	int			flags = READ_STREAM_MAINTENANCE | READ_STREAM_FULL | ZS_READ_STREAM_USE_BATCHING;
-	ReadStream *stream = read_stream_begin_relation(flags, NULL, rel, forknum, next_block, blocks, 0);
+	ReadStream *stream = read_stream_begin_relation(flags, NULL, rel, forknum, next_block, blocks,
+													0);
 	Buffer		buf;
 	int64		n = 0;
 

@@ -247,7 +247,10 @@ executor_start(QueryDesc *queryDesc, int eflags)
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
 		return;
 
-	/* workers do not see this backend's write buffers, and functions may read tables that the plan does not name */
+	/*
+	 * workers do not see this backend's write buffers, and functions may read tables that the plan
+	 * does not name
+	 */
 	if (queryDesc->plannedstmt->parallelModeNeeded && !IsParallelWorker())
 		zswrite_flush_all();
 	if (uses_zedstore(queryDesc->estate))

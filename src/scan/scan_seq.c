@@ -320,7 +320,8 @@ apply_filters(ZsScanDesc scan, const ZsSlot *slot, ZsRunView *run)
 }
 
 /*
- * Next window in forward direction: one run, or a part of it.  With `stay` a parallel scan claims no other chunk.
+ * Next window in forward direction: one run, or a part of it.  With `stay` a parallel scan claims
+ * no other chunk.
  */
 static bool
 load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay)

@@ -34,7 +34,10 @@
 #include "zs_tid.h"
 #include "zs_write.h"
 
-/* Memory for materialized values that a slot keeps for the next row, since a loader fills it again at once. */
+/*
+ * Memory for materialized values that a slot keeps for the next row, since a loader fills it again
+ * at once.
+ */
 #define KEPT_DATA_SIZE	8192
 
 /* Fewer slots than these are not worth a stage. */
@@ -159,8 +162,9 @@ zs_slot_getsomeattrs(TupleTableSlot *slot, int natts)
 /*
  * Makes all attributes valid, whatever the mask.
  *
- * A sort has a slot copied straight into its bump context, where nothing can be freed.  But pages are read
- * here, which evicts others, for which core allocates and frees (see CompactCheckpointerRequestQueue()).
+ * A sort has a slot copied straight into its bump context, where nothing can be freed.  But pages
+ * are read here, which evicts others, for which core allocates and frees (see
+ * CompactCheckpointerRequestQueue()).
  */
 static void
 fill_all(ZsSlot *zslot)
@@ -261,11 +265,11 @@ value_size(int attlen, Datum value)
 }
 
 /*
- * Copies all values into memory of the slot and lets go of the source.  TTS_FLAG_SHOULDFREE says that they are
- * there; the memory itself outlives the row.
+ * Copies all values into memory of the slot and lets go of the source.  TTS_FLAG_SHOULDFREE says
+ * that they are there; the memory itself outlives the row.
  *
- * COPY does this for each row, so the loops stay short: the first finds the by-reference values and what they
- * take, the second copies these.
+ * COPY does this for each row, so the loops stay short: the first finds the by-reference values and
+ * what they take, the second copies these.
  */
 static void
 keep_values(TupleTableSlot *slot)
@@ -325,8 +329,8 @@ keep_values(TupleTableSlot *slot)
 }
 
 /*
- * Keeps the values, in the stage if the slot has one.  What is there is not valid in the slot any more, until
- * somebody asks.
+ * Keeps the values, in the stage if the slot has one.  What is there is not valid in the slot any
+ * more, until somebody asks.
  */
 static void
 zs_slot_materialize(TupleTableSlot *slot)
@@ -475,8 +479,8 @@ zsslot_detach(ZsSlotSource *source)
 	else if (user->nneeded >= 0 && !TTS_SHOULDFREE(&user->base))
 	{
 		/*
-		 * A scan node's own slot, which nobody else sees: the node has asked for its next row, or ends.  Whole
-		 * rows would be decoded for nothing then, at each LIMIT.
+		 * A scan node's own slot, which nobody else sees: the node has asked for its next row, or
+		 * ends.  Whole rows would be decoded for nothing then, at each LIMIT.
 		 */
 		user->base.tts_nvalid = 0;
 	}

@@ -73,9 +73,9 @@ zsscan_source_end_readers(ZsRowSource *source)
 }
 
 /*
- * Does the source's descriptor say the same of stored rows as that of its slot?  ALTER TABLE takes missing
- * values out of the table's before it rewrites the rows, even if no type changes.  A slot's may lack
- * them for other reasons, since not all copies of a descriptor have them.
+ * Does the source's descriptor say the same of stored rows as that of its slot?  ALTER TABLE takes
+ * missing values out of the table's before it rewrites the rows, even if no type changes.  A slot's
+ * may lack them for other reasons, since not all copies of a descriptor have them.
  */
 static bool
 same_layout(TupleDesc source_desc, TupleDesc slot_desc)
@@ -285,9 +285,10 @@ row_is_unfinished(ZsSlot *slot)
 }
 
 /*
- * Must the row, for which no column has a segment, have one?  Rows that came before all columns that are left have
- * none.  But none of these is in a table with a column that is NOT NULL, and has no missing value, unless it was deleted
- * before.  A column that our transaction has altered does not count: it may be about to verify that.
+ * Must the row, for which no column has a segment, have one?  Rows that came before all columns
+ * that are left have none.  But none of these is in a table with a column that is NOT NULL, and has
+ * no missing value, unless it was deleted before.  A column that our transaction has altered does
+ * not count: it may be about to verify that.
  */
 static bool
 row_must_have_values(ZsRowSource *source, ZsSlot *slot)
@@ -317,8 +318,9 @@ row_must_have_values(ZsRowSource *source, ZsSlot *slot)
 }
 
 /*
- * Raises an error if attribute attno (from 0) should have a segment for the row: some other column has
- * one that was written when this attribute existed, or none has one and the row is not as old as that.
+ * Raises an error if attribute attno (from 0) should have a segment for the row: some other column
+ * has one that was written when this attribute existed, or none has one and the row is not as old
+ * as that.
  */
 static void
 check_missing(ZsRowSource *source, ZsSlot *slot, int attno)
@@ -335,7 +337,8 @@ check_missing(ZsRowSource *source, ZsSlot *slot, int attno)
 	{
 		if (row_must_have_values(source, slot))
 			zsbase_corrupted(source->rel, zspage_tree_root(source->rel, ZS_TREE_TID),
-							 "Row " UINT64_FORMAT " exists, but has no values anywhere.", slot->row);
+							 "Row " UINT64_FORMAT " exists, but has no values anywhere.",
+							 slot->row);
 		source->missing_natts = 0;
 	}
 	source->missing_checked = stripe;
@@ -429,8 +432,8 @@ set_vector(ZsSourceColumn *column, zstid stripe, const ZsVectorOut *vector)
 }
 
 /*
- * One column of the slot's row, of whose stripe few rows are wanted: this value alone, copied into the slot's memory.  False
- * if the vector is at hand, or nothing is found.
+ * One column of the slot's row, of whose stripe few rows are wanted: this value alone, copied into
+ * the slot's memory.  False if the vector is at hand, or nothing is found.
  */
 static bool
 sparse_value(ZsRowSource *source, ZsSlot *slot, int attno, Datum *value, bool *isnull)
@@ -612,9 +615,9 @@ fill_columns(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_
 }
 
 /*
- * Does this backend know of a segment that covers the row, one of the first column that is wanted?  Then the
- * row has its values in segments, and a look into the row tree is spared.  A segment covers no number of a row
- * that came later, so it does not matter how old that knowledge is.
+ * Does this backend know of a segment that covers the row, one of the first column that is wanted?
+ * Then the row has its values in segments, and a look into the row tree is spared.  A segment
+ * covers no number of a row that came later, so it does not matter how old that knowledge is.
  */
 static bool
 is_in_known_segment(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_needed)
@@ -700,7 +703,10 @@ zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, b
 		column->asked_again = source->row_looks;
 	}
 
-	/* the reader's memory is this stripe's from now on; a scan that turns round may come back to the other one */
+	/*
+	 * the reader's memory is this stripe's from now on; a scan that turns round may come back to
+	 * the other one
+	 */
 	if (column->stripe != stripe)
 		column->stripe = ZS_INVALID_ROW;
 	return zsattr_reader_forms(reader, stripe, want);

@@ -105,7 +105,8 @@ map_constant(const ZsAttrKind *kind, const Const *c, ZsZoneFilter *filter)
 			return true;
 		case ZS_KIND_FIXED:
 			filter->low = filter->high =
-				zscodec_zone_from_bytes((const uint8 *) DatumGetPointer(c->constvalue), kind->width);
+				zscodec_zone_from_bytes((const uint8 *) DatumGetPointer(c->constvalue),
+										kind->width);
 			return true;
 		case ZS_KIND_INVALID:
 			ok = false;
@@ -162,7 +163,8 @@ make_filter(Relation rel, Index scanrelid, const Expr *clause, ZsZoneFilter *fil
 
 	att = TupleDescAttr(RelationGetDescr(rel), var->varattno - 1);
 	zsattr_kind(att, &kind);
-	if (!kind.zone_ordered || (OidIsValid(att->attcollation) && op->inputcollid != att->attcollation))
+	if (!kind.zone_ordered || (OidIsValid(att->attcollation) &&
+							   op->inputcollid != att->attcollation))
 		return false;
 	opclass = GetDefaultOpClass(getBaseType(att->atttypid), BTREE_AM_OID);
 	if (!OidIsValid(opclass))
@@ -196,7 +198,8 @@ zsscan_set_filters(TupleTableSlot *base, Relation rel, Index scanrelid, List *qu
 	slot->nfilters = 0;
 	if (!zs_enable_zone_maps || qual == NIL)
 		return;
-	slot->filters = MemoryContextAlloc(slot->base.tts_mcxt, list_length(qual) * sizeof(ZsZoneFilter));
+	slot->filters = MemoryContextAlloc(slot->base.tts_mcxt,
+									   list_length(qual) * sizeof(ZsZoneFilter));
 	foreach(lc, qual)
 	{
 		Node	   *clause = lfirst(lc);
@@ -220,8 +223,9 @@ zsscan_stamp_filters(ScanState *node)
 /* ---- applying them ---------------------------------------------------------------- */
 
 /*
- * Can no value of the segment pass?  Its zone map says nothing about a column whose type was ordered
- * otherwise when the segment was written (ALTER TABLE makes an integer an oid without a rewrite).
+ * Can no value of the segment pass?  Its zone map says nothing about a column whose type was
+ * ordered otherwise when the segment was written (ALTER TABLE makes an integer an oid without a
+ * rewrite).
  */
 static bool
 excludes(const ZsZoneFilter *filter, const ZsSegmentItem *item)

@@ -38,8 +38,8 @@ const ZsVisSlot zstid_frozen_slot = {
 };
 
 /*
- * Do two slots say the same, but for which rows are the successors of updated ones?  Hint bits follow from the
- * rest.
+ * Do two slots say the same, but for which rows are the successors of updated ones?  Hint bits
+ * follow from the rest.
  */
 bool
 zstid_slots_alike(const ZsVisSlot *a, const ZsVisSlot *b)
@@ -74,8 +74,8 @@ zstid_leaf_rank(const ZsTidLeaf *leaf, int slotno, zstid row, uint64 *behind)
 }
 
 /*
- * Number of the slot with these contents for a row, which is added if there is none.  A row with a successor
- * can only be the last one of a slot.
+ * Number of the slot with these contents for a row, which is added if there is none.  A row with a
+ * successor can only be the last one of a slot.
  */
 static int
 find_or_add_slot(ZsTidLeaf *leaf, const ZsVisSlot *slot, zstid row)
@@ -88,7 +88,8 @@ find_or_add_slot(ZsTidLeaf *leaf, const ZsVisSlot *slot, zstid row)
 			continue;
 		if (!zstid_slot_has_successors(slot) ||
 			(leaf->slots[i].successor +
-			 (int64) zstid_leaf_rank(leaf, ZS_FIRST_REAL_SLOT + i, row, &behind) == slot->successor &&
+			 (int64) zstid_leaf_rank(leaf, ZS_FIRST_REAL_SLOT + i, row,
+									 &behind) == slot->successor &&
 			 behind == 0))
 			return ZS_FIRST_REAL_SLOT + i;
 	}
@@ -344,7 +345,8 @@ set_xmax(const ZsTidChange *change, ZsVisSlot *slot)
 	{
 		slot->infomask2 = (slot->infomask2 & ~XMAX_BITS2) | change->infomask2;
 		slot->cmax = change->cid;
-		slot->successor = zstid_slot_has_successors(slot) ? (int64) change->first + change->successor : 0;
+		slot->successor = zstid_slot_has_successors(slot) ? (int64) change->first +
+			change->successor : 0;
 		return;
 	}
 
@@ -361,10 +363,10 @@ set_xmax(const ZsTidChange *change, ZsVisSlot *slot)
 }
 
 /*
- * The slot that rows have after a change, which all had the slot old_slotno before
- * (old: its contents, if it is in the slot table, with the successor of the first of these rows).
- * *slotno is a fixed number, or ZS_SLOT_IN_TABLE, and then *slot has the contents.  Returns NULL, or
- * why these rows cannot be changed so.
+ * The slot that rows have after a change, which all had the slot old_slotno before (old: its
+ * contents, if it is in the slot table, with the successor of the first of these rows).  *slotno is
+ * a fixed number, or ZS_SLOT_IN_TABLE, and then *slot has the contents.  Returns NULL, or why these
+ * rows cannot be changed so.
  */
 const char *
 zstid_edit_slot(const ZsTidChange *change, int old_slotno, const ZsVisSlot *old,

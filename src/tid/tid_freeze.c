@@ -95,7 +95,8 @@ choose_members(Relation rel, const ZsVisSlot *vis, const ZsTidVacuumCutoffs *cut
 			*updater = xid;
 		}
 		if (TransactionIdPrecedes(xid, cutoffs->oldest_xmin))
-			freeze_corruption(rel, "Multixact %u contains XID %u from before the removable cut-off %u.",
+			freeze_corruption(rel,
+							  "Multixact %u contains XID %u from before the removable cut-off %u.",
 							  vis->xmax, xid, cutoffs->oldest_xmin);
 		kept[nkept++] = members[i];
 	}
@@ -148,7 +149,8 @@ freeze_old_multi(Relation rel, ZsVisSlot *vis, const ZsTidVacuumCutoffs *cutoffs
 	if (!TransactionIdIsValid(updater) || !TransactionIdDidCommit(updater))
 		clear_xmax(vis);
 	else if (TransactionIdPrecedes(updater, cutoffs->oldest_xmin))
-		freeze_corruption(rel, "Multixact %u contains committed update XID %u from before the removable cut-off %u.",
+		freeze_corruption(rel,
+						  "Multixact %u contains committed update XID %u from before the removable cut-off %u.",
 						  vis->xmax, updater, cutoffs->oldest_xmin);
 	else
 		keep_updater(vis, updater, true);

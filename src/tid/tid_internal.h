@@ -44,9 +44,9 @@
 #define ZS_TID_MAX_STREAM	6144
 
 /*
- * No change of one range of rows makes a leaf's contents grow by more: two new
- * slots (one for the rows, one for those behind them that had their slot before), and three runs of
- * at most 8 bytes in place of one.  zstid_leaf_free_space() sees to what the numbers of the others may take.
+ * No change of one range of rows makes a leaf's contents grow by more: two new slots (one for the
+ * rows, one for those behind them that had their slot before), and three runs of at most 8 bytes in
+ * place of one.  zstid_leaf_free_space() sees to what the numbers of the others may take.
  */
 #define ZS_TID_MAX_GROWTH		(2 * sizeof(ZsVisSlot) + 32)
 

@@ -5,15 +5,14 @@
  *
  *	  page header | ZsTidLeafHeader | slot 4 | slot 5 | ... | run stream | hole
  *
- * The stream is a sequence of runs, each a number of rows with the same slot; a byte or two are enough
- * for most (zs_format.h).  The runs cover
- * the page's key range from lokey on without gaps; rows behind the last run
- * are unused.  Millions of rows with one history are one run.
+ * The stream is a sequence of runs, each a number of rows with the same slot; a byte or two are
+ * enough for most (zs_format.h).  The runs cover the page's key range from lokey on without gaps;
+ * rows behind the last run are unused.  Millions of rows with one history are one run.
  *
- * Rows that were updated have a successor each, and rows that one command updated one after the other
- * have successors with consecutive numbers.  So the slot has that of its first row, and
- * a row's own follows from how many rows of the slot come before it in the leaf: an UPDATE of rows here and there
- * is one slot, too.
+ * Rows that were updated have a successor each, and rows that one command updated one after the
+ * other have successors with consecutive numbers.  So the slot has that of its first row, and a
+ * row's own follows from how many rows of the slot come before it in the leaf: an UPDATE of rows
+ * here and there is one slot, too.
  *
  * The header has up to ZS_TID_MARKS marks, which say where in the stream some rows
  * are, so that a search walks over a part of it only.  They need not lie evenly: a
@@ -32,9 +31,9 @@
  *	  7. a slot has an inserter, and no bytes that nobody knows
  *	  8. nruns of the header counts the runs
  *
- * zstid_leaf_read() checks all of them.  A walk checks what it steps on (2, 3 and 7
- * for the runs that it returns, 4 for them and their neighbours, 8 if it began with the first one), which is enough
- * to stay within the page, and not to take zeroes for rows that everybody sees.
+ * zstid_leaf_read() checks all of them.  A walk checks what it steps on (2, 3 and 7 for the runs
+ * that it returns, 4 for them and their neighbours, 8 if it began with the first one), which is
+ * enough to stay within the page, and not to take zeroes for rows that everybody sees.
  *
  * No locks, no memory allocation, no ereport: this file is also built into the
  * fuzzer, without a server.
@@ -82,8 +81,8 @@ get_varint(const uint8 *ptr, const uint8 *end, uint64 *value)
 }
 
 /*
- * Reads the run at ptr; returns the byte behind it, or NULL if the bytes are none.  The slot number is
- * whatever they say, the count may be 0.
+ * Reads the run at ptr; returns the byte behind it, or NULL if the bytes are none.  The slot number
+ * is whatever they say, the count may be 0.
  */
 static inline const uint8 *
 get_run(const uint8 *ptr, const uint8 *end, uint64 *count, uint64 *slotno)
@@ -238,7 +237,8 @@ typedef struct RunWord
 	uint64		word;
 	uint64		heads;			/* 0x80 in bytes 1sssssss */
 	uint64		counts;			/* 0x80 in bytes behind them, their lengths */
-	int			nbytes;			/* 7 if a run begins with the last byte and ends behind it, else 8 */
+	int			nbytes;			/* 7 if a run begins with the last byte and ends behind it, else
+								 * 8 */
 } RunWord;
 
 /* All bits of the bytes that have the top one. */
@@ -388,8 +388,8 @@ static WalkMemo memos[MEMO_SIZE];
 /*
  * Like zstid_walk_skip() for a walk that was just begun over a page with the LSN version, which
  * stands for the page's run stream: a change of the stream that is not logged takes the page's LSN
- * away, which it may have from before the file was copied (SET TABLESPACE, wal_level = minimal).  InvalidXLogRecPtr: not known, or a page that was changed since
- * it had its LSN.
+ * away, which it may have from before the file was copied (SET TABLESPACE, wal_level = minimal).
+ * InvalidXLogRecPtr: not known, or a page that was changed since it had its LSN.
  */
 void
 zstid_walk_seek(ZsTidWalk *walk, XLogRecPtr version, zstid row)
@@ -455,7 +455,8 @@ zstid_leaf_find(Page page, XLogRecPtr version, zstid row, ZsTidRun *run, ZsVisSl
 }
 
 /*
- * Rows of the runs with the slot number, no fixed one, among those in [ptr, end), which begins with a run.
+ * Rows of the runs with the slot number, no fixed one, among those in [ptr, end), which begins with
+ * a run.
  */
 uint64
 zstid_count_rows(const uint8 *ptr, const uint8 *end, int slotno)
@@ -473,7 +474,8 @@ zstid_count_rows(const uint8 *ptr, const uint8 *end, int slotno)
 
 		if (slotno - ZS_FIRST_REAL_SLOT < ZS_RUN_FAR && end - ptr >= 8 && load_run_word(ptr, &runs))
 		{
-			uint64		differ = (runs.word ^ EACH_BYTE(ZS_RUN_REAL | (slotno - ZS_FIRST_REAL_SLOT)));
+			uint64		differ = (runs.word ^ EACH_BYTE(ZS_RUN_REAL |
+														(slotno - ZS_FIRST_REAL_SLOT)));
 			uint64		equal = ~((differ & EACH_BYTE(0x7F)) + EACH_BYTE(0x7F)) & runs.heads;
 
 			if (equal != 0)
@@ -492,8 +494,8 @@ zstid_count_rows(const uint8 *ptr, const uint8 *end, int slotno)
 }
 
 /*
- * A copy of the slot of a row, which lies in run; its successor, if it has one, is the row's.  The page was read
- * without complaint.
+ * A copy of the slot of a row, which lies in run; its successor, if it has one, is the row's.  The
+ * page was read without complaint.
  */
 void
 zstid_slot_of_row(Page page, const ZsTidRun *run, const ZsVisSlot *slot, zstid row, ZsVisSlot *copy)
@@ -512,7 +514,10 @@ zstid_slot_of_row(Page page, const ZsTidRun *run, const ZsVisSlot *slot, zstid r
 		;
 	copy->successor += zstid_count_rows(walk.stream, walk.ptr, run->slotno) + (row - run->first);
 
-	/* only wrong bytes lead there, where no row is: no more can be said of them than of any other row */
+	/*
+	 * only wrong bytes lead there, where no row is: no more can be said of them than of any other
+	 * row
+	 */
 	if (unlikely((uint64) copy->successor >= ZS_MAX_ROW))
 		copy->successor = ZS_MAX_ROW - 1;
 }
@@ -692,7 +697,8 @@ Size
 zstid_leaf_free_space(Page page)
 {
 	int			pd_lower = Max(((PageHeader) page)->pd_lower, (int) ZS_TID_CONTENTS_OFFSET);
-	const ZsTidLeafHeader *header = (const ZsTidLeafHeader *) ((char *) page + ZS_TID_CONTENTS_OFFSET);
+	const ZsTidLeafHeader *header = (const ZsTidLeafHeader *) ((char *) page +
+															   ZS_TID_CONTENTS_OFFSET);
 	Size		used = pd_lower - ZS_TID_CONTENTS_OFFSET;
 	Size		kept;
 

@@ -37,7 +37,8 @@ append_run(ZsTidLeaf *leaf, zstid first, uint64 count, uint16 slotno)
 }
 
 /*
- * Number of a slot for rows behind those of the leaf in its table, to which it is added if it is not there.
+ * Number of a slot for rows behind those of the leaf in its table, to which it is added if it is
+ * not there.
  */
 static uint16
 add_slot(ZsTidLeaf *leaf, const ZsVisSlot *slot)
@@ -84,7 +85,8 @@ append_leaf(ZsTidLeaf *left, const ZsTidLeaf *right)
 static int
 stream_size(Page page, int *nslots)
 {
-	const ZsTidLeafHeader *header = (const ZsTidLeafHeader *) ((char *) page + ZS_TID_CONTENTS_OFFSET);
+	const ZsTidLeafHeader *header = (const ZsTidLeafHeader *) ((char *) page +
+															   ZS_TID_CONTENTS_OFFSET);
 
 	*nslots = 0;
 	if (((PageHeader) page)->pd_lower <= (int) ZS_TID_CONTENTS_OFFSET)

@@ -8,11 +8,11 @@
  * transaction is in the way, unlock, wait, lock again, and start over unless
  * xmax is still what it was.
  *
- * An UPDATE is one call where it can be (tid_stage.c), else two: zstid_update_check() before the new row is made, so that
- * no work is done for nothing, and zstid_mark_updated() after.  Between them
- * another session may get ahead.  To keep waiting sessions in the order they
- * came, the check locks the row if it had to wait, as heap does when it must
- * let go of the page in the middle of an update.
+ * An UPDATE is one call where it can be (tid_stage.c), else two: zstid_update_check() before the
+ * new row is made, so that no work is done for nothing, and zstid_mark_updated() after.  Between
+ * them another session may get ahead.  To keep waiting sessions in the order they came, the check
+ * locks the row if it had to wait, as heap does when it must let go of the page in the middle of an
+ * update.
  *
  * Row locks of others that an update leaves in force (KEY SHARE against an update that keeps
  * the key) must hold for the new version too.  They are put on it before the old

@@ -261,10 +261,10 @@ form_image(const ZsTidLeaf *leaf, zstid lokey, zstid hikey, ZsTidLeaf *part, Pag
 }
 
 /*
- * If splitkey lies within a logical block: takes the block's visibility map
- * bits away.  Returns false when the map page was not pinned; the leaf has been
- * released then.  The page may be another one than that of the target's row, which the caller is going to
- * ask for again; so each has its own pin.
+ * If splitkey lies within a logical block: takes the block's visibility map bits away.  Returns
+ * false when the map page was not pinned; the leaf has been released then.  The page may be another
+ * one than that of the target's row, which the caller is going to ask for again; so each has its
+ * own pin.
  */
 static bool
 clear_cut_block(ZsTidTarget *target, zstid splitkey)

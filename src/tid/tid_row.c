@@ -82,8 +82,8 @@ successor_tid(const ZsVisSlot *vis, zstid row, ItemPointer tid)
 }
 
 /*
- * Tells the caller why the row could not be changed or locked.  vis is a copy of its slot (zstid_row_copy()),
- * NULL if the row is gone.
+ * Tells the caller why the row could not be changed or locked.  vis is a copy of its slot
+ * (zstid_row_copy()), NULL if the row is gone.
  */
 void
 zstid_row_failure(const ZsVisSlot *vis, zstid row, TM_Result result, TM_FailureData *tmfd)

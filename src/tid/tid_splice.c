@@ -13,8 +13,8 @@
  * where neighbours with equal slots merge.  The bytes of these runs are
  * written anew, what is left and right of them is copied.
  *
- * Where the slot has successors (tid_leaf.c), its first row may leave it, which then begins with the next one's, and its
- * last one.  One in the middle would change those of the rows behind it.
+ * Where the slot has successors (tid_leaf.c), its first row may leave it, which then begins with
+ * the next one's, and its last one.  One in the middle would change those of the rows behind it.
  *
  * The slot table keeps its order: the new slot is one that is there, or takes the place of
  * the one that the change leaves without rows, or is appended.  Whatever
@@ -130,8 +130,8 @@ push_run(ZsTidRun *list, int *n, uint64 count, int slotno)
 }
 
 /*
- * How many rows of a slot come before the rows that are changed, and behind them?  Of the run that holds
- * these, none.
+ * How many rows of a slot come before the rows that are changed, and behind them?  Of the run that
+ * holds these, none.
  */
 static uint64
 rows_before(const Splice *splice, int slotno)
@@ -148,8 +148,8 @@ rows_behind(const Splice *splice, int slotno)
 }
 
 /*
- * Index of the slot with these contents, or nslots.  A row with a successor can only be the last one of
- * a slot.
+ * Index of the slot with these contents, or nslots.  A row with a successor can only be the last
+ * one of a slot.
  */
 static int
 find_slot(const Splice *splice, const ZsVisSlot *slot, const ZsVisSlot *slots, int nslots)
@@ -348,7 +348,8 @@ zstid_change_compute(Page page, const ZsTidChange *change, const ZsTidWalk *near
 
 		if (old != NULL && zstid_slot_has_successors(old))
 		{
-			splice.rank = rows_before(&splice, splice.own.slotno) + (change->first - splice.own.first);
+			splice.rank = rows_before(&splice, splice.own.slotno) +
+				(change->first - splice.own.first);
 			copy = *old;
 			copy.successor += splice.rank;
 			old = &copy;

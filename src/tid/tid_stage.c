@@ -95,7 +95,8 @@ compute_image(ZsTidStage *stage, ZsTidTarget *target, Page page, const ZsTidChan
 
 	if (reason != NULL)
 		zsbase_corrupted(stage->rel,
-						 BufferGetBlockNumber(target != NULL ? target->buf : stage->modify.r.target.buf),
+						 BufferGetBlockNumber(target != NULL ? target->buf :
+											  stage->modify.r.target.buf),
 						 "TID tree leaf, row " UINT64_FORMAT ", operation %d: %s.",
 						 change->first, change->op, reason);
 }
@@ -385,7 +386,8 @@ zstid_single_desc(StringInfo buf, XLogReaderState *record)
 		appendStringInfoString(buf, "invalid record");
 		return;
 	}
-	appendStringInfo(buf, "row: " UINT64_FORMAT ", cmin: %u", single.insert.first, single.insert.cid);
+	appendStringInfo(buf, "row: " UINT64_FORMAT ", cmin: %u", single.insert.first,
+					 single.insert.cid);
 	if (single.flags & ZS_WRITEF_TOKEN)
 		appendStringInfo(buf, ", token: %u", single.insert.token);
 	if (single.flags & ZS_WRITEF_UPDATE)

@@ -191,8 +191,8 @@ add_value(ZsColumnBuilder *builder, Datum value, bool isnull)
 /* ---- values from segments -------------------------------------------------------- */
 
 /*
- * No segment of the column covers a row that must have data: the column is younger than the row, unless
- * some other column says that the row has this attribute.
+ * No segment of the column covers a row that must have data: the column is younger than the row,
+ * unless some other column says that the row has this attribute.
  */
 static void
 check_missing(ZsColumnBuilder *builder, zstid row)

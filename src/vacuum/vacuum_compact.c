@@ -219,8 +219,8 @@ zsvacuum_count_live(const ZsStripe *stripe, const ZsRowBatch *batch, int *natts)
 }
 
 /*
- * Values of dropped columns go with the rows; those of others are in the segments now.  Dead rows stay: VACUUM
- * takes them out when their index entries are gone.
+ * Values of dropped columns go with the rows; those of others are in the segments now.  Dead rows
+ * stay: VACUUM takes them out when their index entries are gone.
  */
 void
 zsvacuum_forget_rows(ZsCompaction *compaction, const ZsStripe *stripe)

@@ -49,17 +49,19 @@ extern void zsvacuum_doomed_add(ZsDoomedList *list, AttrNumber attno,
 extern void zsvacuum_doomed_free(ZsDoomedList *list);
 
 /*
- * Calls fn for each overflow pointer of a row of the row tree.  The row may be a dead one whose attributes had
- * other types, so bytes that cannot be a value end the walk, and what looks like a pointer need not be one.
- * False if the row does not look like one of today's attributes, so that it may have others.
+ * Calls fn for each overflow pointer of a row of the row tree.  The row may be a dead one whose
+ * attributes had other types, so bytes that cannot be a value end the walk, and what looks like a
+ * pointer need not be one.  False if the row does not look like one of today's attributes, so that
+ * it may have others.
  */
-typedef void (*ZsItemPointerVisitor) (AttrNumber attno, const ZsOverflowPointer *pointer, void *arg);
+typedef void (*ZsItemPointerVisitor) (AttrNumber attno, const ZsOverflowPointer *pointer,
+									  void *arg);
 extern bool zsvacuum_visit_item(Relation rel, const MinimalTupleData *item, ZsItemPointerVisitor fn,
 								void *arg);
 
 /*
- * Puts the overflow values of dead rows [first, end) of the row tree on the list, which are going to leave
- * it.
+ * Puts the overflow values of dead rows [first, end) of the row tree on the list, which are going
+ * to leave it.
  */
 extern void zsvacuum_doom_rows(ZsDoomedList *list, zstid first, zstid end, ZsRowBatch *batch);
 
@@ -186,8 +188,8 @@ extern void zsvacuum_builder_end(ZsColumnBuilder *builder);
 
 /*
  * Appends the first nrows rows of a stripe to all builders: from the row tree's batch (may be NULL)
- * if it has them, else from the segments, else what the column has for rows that are older than it.  What
- * nobody will ask for becomes a hole.  Returns how many rows came from the batch.
+ * if it has them, else from the segments, else what the column has for rows that are older than
+ * it.  What nobody will ask for becomes a hole.  Returns how many rows came from the batch.
  */
 extern uint32 zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *stripe,
 							  uint32 nrows, const ZsRowBatch *batch);
@@ -208,8 +210,8 @@ extern void zsvacuum_merge_segments(ZsCompaction *compaction);
 /* vacuum_compact.c */
 
 /*
- * The last step of VACUUM: turns rows into columns, and gives back what columns lost.  changed: the rows
- * whose TID tree leaves VACUUM looked at.  Frees changed.  The result's counters are filled.
+ * The last step of VACUUM: turns rows into columns, and gives back what columns lost.  changed: the
+ * rows whose TID tree leaves VACUUM looked at.  Frees changed.  The result's counters are filled.
  */
 extern void zsvacuum_compact(Relation rel, BufferAccessStrategy strategy, bool force,
 							 ZsRanges *changed, ZsCompaction *result);

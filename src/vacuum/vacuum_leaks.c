@@ -24,10 +24,10 @@
  * a row: only a VACUUM with DISABLE_PAGE_SKIPPING, or against wraparound, or of
  * a small table, follows the pointers of all rows; others leave such pages alone.
  *
- * A leaked block goes back to the map of a tree that misses one: which it had
- * been does not matter, only the number does (ZsTreeEntry.nblocks).  When
- * nobody writes meanwhile, the numbers are exact, and one search is enough; else a tree gets as many as
- * it must miss when all that others seem to miss is really in use.
+ * A leaked block goes back to the map of a tree that misses one: which it had been does not matter,
+ * only the number does (ZsTreeEntry.nblocks).  When nobody writes meanwhile, the numbers are exact,
+ * and one search is enough; else a tree gets as many as it must miss when all that others seem to
+ * miss is really in use.
  *
  * Locks: those of searches.  A heavyweight page lock, see zspage_give_back().
  * WAL: PAGE_FPM for each run that goes back.
@@ -112,7 +112,9 @@ see(Search *search, uint16 treeno, BlockNumber start, uint32 nblocks, bool used)
 						 nblocks, treeno);
 	if (end > search->maxseen)
 	{
-		BlockNumber newmax = (BlockNumber) TYPEALIGN64(64, Max(end, search->maxseen + search->maxseen / 4));
+		BlockNumber newmax = (BlockNumber) TYPEALIGN64(64,
+													   Max(end,
+														   search->maxseen + search->maxseen / 4));
 
 		search->seen = repalloc_huge(search->seen, newmax / 8);
 		memset(search->seen + search->maxseen / 64, 0, (newmax - search->maxseen) / 8);
@@ -145,7 +147,8 @@ see_items(Search *search, uint16 treeno, BlockNumber blkno, Page page)
 		case ZS_PAGE_SEGMENT_INDEX:
 			reason = zsattr_index_page_check(page);
 			if (reason != NULL)
-				zsbase_corrupted(search->rel, blkno, "Segment index page of tree %u: %s.", treeno, reason);
+				zsbase_corrupted(search->rel, blkno, "Segment index page of tree %u: %s.", treeno,
+								 reason);
 			for (int i = 0; i < zsattr_index_count(page); i++)
 			{
 				const ZsSegmentItem *item = &zsattr_index_items(page)[i];
@@ -217,9 +220,9 @@ find_writers(Relation rel, int *nwriters)
 }
 
 /*
- * Finds what can be found in the directory's trees. Trees come before maps, so that what was found in
- * a tree is counted as in use by its entry; the table's map comes before those of the trees, into which
- * blocks move from it.
+ * Finds what can be found in the directory's trees. Trees come before maps, so that what was found
+ * in a tree is counted as in use by its entry; the table's map comes before those of the trees,
+ * into which blocks move from it.
  */
 static Search *
 search_trees(Relation rel, BufferAccessStrategy strategy)
@@ -267,8 +270,8 @@ search_trees(Relation rel, BufferAccessStrategy strategy)
 }
 
 /*
- * A writer may have given the directory another page meanwhile.  That page, the trees that stand there, and
- * blocks in their maps would count as found nowhere; so the search begins anew.
+ * A writer may have given the directory another page meanwhile.  That page, the trees that stand
+ * there, and blocks in their maps would count as found nowhere; so the search begins anew.
  */
 static Search *
 run_search(Relation rel, BufferAccessStrategy strategy)
@@ -397,7 +400,10 @@ see_item_value(AttrNumber attno, const ZsOverflowPointer *pointer, void *arg)
 	see_value(arg, ZsTreeOfAttr(attno), pointer);
 }
 
-/* Values of the rows in the row tree; false if there may be others, of dead rows with other attributes. */
+/*
+ * Values of the rows in the row tree; false if there may be others, of dead rows with other
+ * attributes.
+ */
 static bool
 see_row_values(Search *search)
 {
@@ -462,9 +468,9 @@ see_segment_values(Search *search, uint16 treeno)
 /*
  * Follows all pointers to values.  Returns false if there may be others.
  *
- * Segments tell by themselves what they hold: a dropped column has some, and so has an attribute number that a
- * transaction added and that aborted, whether or not there is another column of that number today.  They go
- * some day and free their values then, which must not be free at that time.
+ * Segments tell by themselves what they hold: a dropped column has some, and so has an attribute
+ * number that a transaction added and that aborted, whether or not there is another column of that
+ * number today.  They go some day and free their values then, which must not be free at that time.
  */
 static bool
 see_values(Search *search)
@@ -510,7 +516,8 @@ judge(Search *search, Leak *leak)
 		case ZS_PAGE_TID_LEAF:
 		case ZS_PAGE_ROW_LEAF:
 		case ZS_PAGE_SEGMENT_INDEX:
-			if (zsbtree_copy_page(rel, opaque.treeno, opaque.level, opaque.lokey, copy.data, &found) &&
+			if (zsbtree_copy_page(rel, opaque.treeno, opaque.level, opaque.lokey, copy.data,
+								  &found) &&
 				found == leak->blkno)
 			{
 				see(search, opaque.treeno, found, 1, true);
@@ -539,7 +546,8 @@ list_candidates(const Search *search, int64 *nleaks)
 		if (*nleaks == max)
 		{
 			max = Max(2 * max, 64);
-			leaks = leaks == NULL ? palloc_array(Leak, max) : repalloc_huge(leaks, max * sizeof(Leak));
+			leaks = leaks == NULL ? palloc_array(Leak, max) :
+				repalloc_huge(leaks, max * sizeof(Leak));
 		}
 		leaks[*nleaks].blkno = blkno;
 		leaks[(*nleaks)++].treeno = 0;
@@ -655,7 +663,9 @@ give_blocks(Search *search, Leak *leaks, int64 nleaks, int64 *missing, bool any_
 	return n;
 }
 
-/* Are so many blocks missing where they may be values that looking at all of them would take long? */
+/*
+ * Are so many blocks missing where they may be values that looking at all of them would take long?
+ */
 static bool
 has_many_values(const Search *search)
 {

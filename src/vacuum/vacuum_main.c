@@ -234,7 +234,10 @@ init_index_info(VacuumRun *run, Relation index, IndexVacuumInfo *info)
 	info->strategy = run->strategy;
 }
 
-/* A phase that works on all indexes begins; parallel workers count those that are done by themselves. */
+/*
+ * A phase that works on all indexes begins; parallel workers count those that are done by
+ * themselves.
+ */
 static void
 begin_index_phase(const VacuumRun *run, int64 phase)
 {
@@ -258,8 +261,8 @@ end_index_phase(const VacuumRun *run)
 }
 
 /*
- * Removes the entries of the dead rows from all indexes.  False if that is not wanted, or the failsafe ended it: the
- * rows must stay, since there may be entries that lead to them.
+ * Removes the entries of the dead rows from all indexes.  False if that is not wanted, or the
+ * failsafe ended it: the rows must stay, since there may be entries that lead to them.
  */
 static bool
 vacuum_indexes(VacuumRun *run)
@@ -448,8 +451,8 @@ count_skipped(const ZsTidRun *tidrun, ZsVisSlot *vis, void *arg)
 }
 
 /*
- * Does the visibility map have what a settled leaf allows?  Looks at one block only: what is to be noticed is
- * that somebody emptied the map (pg_truncate_visibility_map()).
+ * Does the visibility map have what a settled leaf allows?  Looks at one block only: what is to be
+ * noticed is that somebody emptied the map (pg_truncate_visibility_map()).
  */
 static bool
 map_is_set(VacuumRun *run, zstid first, zstid end)
@@ -461,8 +464,8 @@ map_is_set(VacuumRun *run, zstid first, zstid end)
 }
 
 /*
- * Skips leaves that hold nothing but frozen rows.  Their rows still count as live: the planner's figure
- * must fall when most rows of the other leaves have gone, and rise with those that came.
+ * Skips leaves that hold nothing but frozen rows.  Their rows still count as live: the planner's
+ * figure must fall when most rows of the other leaves have gone, and rise with those that came.
  */
 static zstid
 skip_frozen_leaves(VacuumRun *run, zstid row, zstid end)
@@ -599,8 +602,8 @@ update_table_stats(VacuumRun *run, TimestampTz starttime)
 							   run->new_relfrozenxid, run->new_relminmxid);
 
 	/*
-	 * As heap: dead rows that stay because indexes are left alone are not reported, or autovacuum would come again
-	 * at once.
+	 * As heap: dead rows that stay because indexes are left alone are not reported, or autovacuum
+	 * would come again at once.
 	 */
 	pgstat_report_vacuum_compat(run->rel, (PgStat_Counter) live,
 								(PgStat_Counter) run->recently_dead_rows, starttime);

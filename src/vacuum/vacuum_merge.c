@@ -109,7 +109,8 @@ load_window(Window *window, zstid first, zstid end)
 		if (cursor != ZS_INVALID_ROW && cursor >= first && cursor < window->known_end)
 			window->flags[(cursor - first) / ZS_STRIPE_ROWS] |= STRIPE_UNSETTLED;
 	}
-	for (zstid row = Max(first, compaction->next_row); row < window->known_end; row += ZS_STRIPE_ROWS)
+	for (zstid row = Max(first,
+						 compaction->next_row); row < window->known_end; row += ZS_STRIPE_ROWS)
 		window->flags[(row - first) / ZS_STRIPE_ROWS] |= STRIPE_UNSETTLED;
 }
 
@@ -135,7 +136,10 @@ typedef struct Candidate
 	bool		sparse;			/* lost more than a sixth of its rows */
 } Candidate;
 
-/* Can the segments a and b, neighbours, become parts of one?  The stripes of both and between are closed. */
+/*
+ * Can the segments a and b, neighbours, become parts of one?  The stripes of both and between are
+ * closed.
+ */
 static bool
 can_join(const Window *window, const Candidate *a, const Candidate *b)
 {
@@ -158,8 +162,8 @@ can_join(const Window *window, const Candidate *a, const Candidate *b)
 }
 
 /*
- * How many candidates from the first on are to become one: 0 if the first is to stay, 1 if it is to be
- * written anew alone.
+ * How many candidates from the first on are to become one: 0 if the first is to stay, 1 if it is to
+ * be written anew alone.
  */
 static int
 choose_group(const Window *window, const Candidate *candidates, int ncandidates)
@@ -191,8 +195,8 @@ choose_group(const Window *window, const Candidate *candidates, int ncandidates)
 /* ---- rewriting --------------------------------------------------------------------------- */
 
 /*
- * May a group with so many rows be encoded as the ones before?  To choose takes most of the time that
- * strings take.
+ * May a group with so many rows be encoded as the ones before?  To choose takes most of the time
+ * that strings take.
  */
 static bool
 continue_column(Window *window, uint64 nlive)

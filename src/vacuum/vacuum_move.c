@@ -191,9 +191,9 @@ is_gap(MoveUnit *unit, zstid end)
 }
 
 /*
- * Adds the next stripe that has rows in the row tree, and what lies between as holes; false if the unit ends before
- * it.  A unit ends with a stripe that has rows: a transaction whose buffered rows were
- * rolled back may still write a segment over stripes without (write_batch.c).
+ * Adds the next stripe that has rows in the row tree, and what lies between as holes; false if the
+ * unit ends before it.  A unit ends with a stripe that has rows: a transaction whose buffered rows
+ * were rolled back may still write a segment over stripes without (write_batch.c).
  */
 static bool
 grow_unit(MoveUnit *unit)
@@ -296,8 +296,8 @@ write_columns(MoveUnit *unit)
 }
 
 /*
- * Moves the unit that begins with the given stripe, which has rows in the row tree, if it can and is worth
- * it.  Returns where the next one may begin.
+ * Moves the unit that begins with the given stripe, which has rows in the row tree, if it can and
+ * is worth it.  Returns where the next one may begin.
  */
 static zstid
 move_unit(ZsCompaction *compaction, zstid first)

@@ -98,7 +98,8 @@ zsvacuum_visit_item(Relation rel, const MinimalTupleData *item, ZsItemPointerVis
 		zsattr_overflow_from_datum((const struct varlena *) walk.value, &pointer);
 		fn(walk.attno, &pointer, arg);
 	}
-	return walk.reason == NULL && walk.natts == HeapTupleHeaderGetNatts(item) && walk.off == walk.len;
+	return walk.reason == NULL && walk.natts == HeapTupleHeaderGetNatts(item) &&
+		walk.off == walk.len;
 }
 
 /* An item whose values are put on the list; with only_dropped, those of dropped columns. */
@@ -116,7 +117,8 @@ doom_value(AttrNumber attno, const ZsOverflowPointer *pointer, void *arg)
 	DoomedItem *doomed = arg;
 	ZsDoomedList *list = doomed->list;
 
-	if (doomed->only_dropped && !TupleDescAttr(RelationGetDescr(list->rel), attno - 1)->attisdropped)
+	if (doomed->only_dropped && !TupleDescAttr(RelationGetDescr(list->rel),
+											   attno - 1)->attisdropped)
 		return;
 	if (!segment_has_pointer(list->rel, attno, doomed->row, pointer))
 		zsvacuum_doomed_add(list, attno, pointer);

@@ -147,8 +147,8 @@ spare_lowest(ZsExtent *extents, int *n)
 /* ---- the tail ------------------------------------------------------------------------- */
 
 /*
- * The table's free extents below the limit, by length; those of other trees are known, but have become
- * free only now.
+ * The table's free extents below the limit, by length; those of other trees are known, but have
+ * become free only now.
  */
 static void
 load_extents(ZsRelocation *reloc)
@@ -204,7 +204,8 @@ find_place(ZsRelocation *reloc, uint32 nblocks)
 	result = extent.start;
 	extent.start += nblocks;
 	extent.length -= nblocks;
-	for (i = low; i > reloc->first_extent && compare_extents(&reloc->extents[i - 1], &extent) > 0; i--)
+	for (i = low; i > reloc->first_extent &&
+		 compare_extents(&reloc->extents[i - 1], &extent) > 0; i--)
 		reloc->extents[i] = reloc->extents[i - 1];
 	reloc->extents[i] = extent;
 	if (extent.length == 0)
@@ -216,8 +217,8 @@ find_place(ZsRelocation *reloc, uint32 nblocks)
 }
 
 /*
- * Gives a place to everything beyond the limit, in the order of the array. Returns one past the last block
- * of what found none, or the limit.
+ * Gives a place to everything beyond the limit, in the order of the array. Returns one past the
+ * last block of what found none, or the limit.
  */
 static BlockNumber
 give_places(ZsRelocation *reloc)
@@ -429,7 +430,10 @@ best_place(ZsRelocation *reloc, uint32 nblocks)
 	return best < 0 ? 0 : take_place(reloc, best, nblocks);
 }
 
-/* Can it be moved out of the way?  What has moved stays, and what is beyond the limit has its own turn. */
+/*
+ * Can it be moved out of the way?  What has moved stays, and what is beyond the limit has its own
+ * turn.
+ */
 static inline bool
 is_in_the_way(const ZsRelocation *reloc, const ZsMovable *movable)
 {
@@ -442,7 +446,9 @@ reaches_beyond(BlockNumber start, uint32 nblocks, BlockNumber end)
 	return start + nblocks > end ? start + nblocks - end : 0;
 }
 
-/* Index of the first movable that begins at the block or behind; they are in the order of places. */
+/*
+ * Index of the first movable that begins at the block or behind; they are in the order of places.
+ */
 static Size
 find_movable(const ZsRelocation *reloc, BlockNumber blkno)
 {
@@ -462,8 +468,9 @@ find_movable(const ZsRelocation *reloc, BlockNumber blkno)
 }
 
 /*
- * Finds windows of nblocks below the limit that begin with a free block and have nothing in them but free
- * blocks and what can be moved, at most max_cost blocks.  Returns how many there are, the cheapest first.
+ * Finds windows of nblocks below the limit that begin with a free block and have nothing in them
+ * but free blocks and what can be moved, at most max_cost blocks.  Returns how many there are, the
+ * cheapest first.
  */
 static int
 find_windows(const ZsRelocation *reloc, uint32 nblocks, uint64 max_cost, Window *windows)
@@ -530,8 +537,8 @@ find_windows(const ZsRelocation *reloc, uint32 nblocks, uint64 max_cost, Window 
 }
 
 /*
- * Gives places elsewhere to what is in the window, whose blocks are then nobody's.  False, and nothing
- * has changed, if there are not enough.
+ * Gives places elsewhere to what is in the window, whose blocks are then nobody's.  False, and
+ * nothing has changed, if there are not enough.
  */
 static bool
 clear_window(ZsRelocation *reloc, const Window *window, uint32 nblocks, uint32 *turn)
@@ -587,8 +594,9 @@ clear_window(ZsRelocation *reloc, const Window *window, uint32 nblocks, uint32 *
 }
 
 /*
- * Gives a place below the limit to everything beyond it, long pieces first.  The array is in the order of places.
- * False if something finds none, or more blocks would move than may, or it takes too long to find out.
+ * Gives a place below the limit to everything beyond it, long pieces first.  The array is in the
+ * order of places.  False if something finds none, or more blocks would move than may, or it takes
+ * too long to find out.
  */
 static bool
 clear(ZsRelocation *reloc, uint64 max_cost)
@@ -649,8 +657,8 @@ clear(ZsRelocation *reloc, uint64 max_cost)
 /* ---- the whole file ------------------------------------------------------------------------- */
 
 /*
- * How many blocks may move so that the file ends at the limit instead of better_than, which takes one for
- * each that is gained.
+ * How many blocks may move so that the file ends at the limit instead of better_than, which takes
+ * one for each that is gained.
  */
 static uint64
 allowed_cost(const ZsRelocation *reloc, BlockNumber better_than)

@@ -103,7 +103,8 @@ mark_known(ZsRelocation *reloc, BlockNumber start, uint32 nblocks)
 	BlockNumber end = Min(start + nblocks, reloc->end_blocks);
 
 	for (BlockNumber blkno = Max(start, reloc->first_bit); blkno < end; blkno++)
-		reloc->known[(blkno - reloc->first_bit) / 64] |= UINT64CONST(1) << (blkno - reloc->first_bit) % 64;
+		reloc->known[(blkno - reloc->first_bit) / 64] |=
+			UINT64CONST(1) << (blkno - reloc->first_bit) % 64;
 }
 
 static void
@@ -189,8 +190,9 @@ add_tree(ZsRelocation *reloc, uint16 treeno)
 }
 
 /*
- * Finds out what lies at or beyond the limit.  Returns one past the last block there that can neither be
- * moved nor is free, or the limit if there is none.  With more than max_pieces of them the result means nothing.
+ * Finds out what lies at or beyond the limit.  Returns one past the last block there that can
+ * neither be moved nor is free, or the limit if there is none.  With more than max_pieces of them
+ * the result means nothing.
  */
 static BlockNumber
 look_around(ZsRelocation *reloc)
@@ -199,8 +201,8 @@ look_around(ZsRelocation *reloc)
 	BlockNumber result = reloc->limit;
 
 	reloc->first_bit = reloc->limit;
-	reloc->known = palloc_extended(((Size) (reloc->end_blocks - reloc->limit) / 64 + 1) * sizeof(uint64),
-								   MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
+	reloc->known = palloc_extended(((Size) (reloc->end_blocks - reloc->limit) / 64 + 1) *
+								   sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 	zspage_meta_read(reloc->rel, &meta);
 
 	for (int i = 0; i < (int) meta.ndirectory; i++)
@@ -298,7 +300,8 @@ compare_by_end(const void *a, const void *b)
 }
 
 /*
- * Plans to empty the end of the file from the limit on, or from a higher one; false if that gains too little.
+ * Plans to empty the end of the file from the limit on, or from a higher one; false if that gains
+ * too little.
  */
 static bool
 plan_tail(ZsRelocation *reloc)
@@ -328,8 +331,8 @@ plan_tail(ZsRelocation *reloc)
 }
 
 /*
- * Plans to move anything anywhere, so that the file ends before block better_than, with the target as
- * the best end; false if that cannot be done, or gains too little for what it costs.
+ * Plans to move anything anywhere, so that the file ends before block better_than, with the target
+ * as the best end; false if that cannot be done, or gains too little for what it costs.
  */
 static bool
 plan_all(ZsRelocation *reloc, BlockNumber target, BlockNumber better_than)
@@ -361,7 +364,8 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 
 	/* trees that are to grow in steps keep one each */
 	zsbase_table_options(rel, &options);
-	reloc->least_gain = Max((uint64) Max(options.rel_extension_factor, 0) * ntrees, RELOCATE_MINIMUM);
+	reloc->least_gain = Max((uint64) Max(options.rel_extension_factor, 0) * ntrees,
+							RELOCATE_MINIMUM);
 	if (!zsvacuum_is_worth_relocating(reloc, target))
 		return false;
 	zsvacuum_return_all(reclaim);
@@ -384,7 +388,9 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	ZS_INJECTION_POINT("zs-relocate-planned");
 	move_all(reloc, reclaim);
 
-	/* what is left may be worth another round: places were taken, or free pieces have come together */
+	/*
+	 * what is left may be worth another round: places were taken, or free pieces have come together
+	 */
 	return true;
 }
 

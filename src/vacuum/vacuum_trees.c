@@ -158,7 +158,8 @@ merge_children(Relation rel, uint16 treeno, int level, Page parent, const ZsTouc
 
 		/* pages i to k - 1 are one; has it or the next one been touched? */
 		while (k < nitems &&
-			   next_touched(touched, items[i].lokey) < (k + 1 < nitems ? items[k + 1].lokey : hikey))
+			   next_touched(touched, items[i].lokey) < (k + 1 < nitems ? items[k + 1].lokey :
+														hikey))
 		{
 			uint64		end;
 

@@ -80,17 +80,29 @@ extern AggState *zsvector_core_node(MemoryContext context);
 /* Looks up the functions of the aggregate. */
 extern void zsvector_core_init(ZsCoreAgg *agg, const Aggref *aggref);
 
-/* One row more.  What the function allocates for itself is in the current context.  Errors: the function's. */
-extern void zsvector_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datum, bool isnull);
+/*
+ * One row more.  What the function allocates for itself is in the current context.  Errors: the
+ * function's.
+ */
+extern void zsvector_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datum,
+							  bool isnull);
 
 /* The result, in the current context or in the states'. */
 extern Datum zsvector_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull);
 
-/* The transition value, serialized if it is of type internal, and back; in the current context or in the states'. */
-extern Datum zsvector_core_serialize(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull);
-extern void zsvector_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, bool isnull, ZsCoreValue *trans);
+/*
+ * The transition value, serialized if it is of type internal, and back; in the current context or
+ * in the states'.
+ */
+extern Datum zsvector_core_serialize(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans,
+									 bool *isnull);
+extern void zsvector_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, bool isnull,
+									  ZsCoreValue *trans);
 
-/* The checks that an Agg node makes of an aggregate and of the equality function of a key.  Errors: permission denied. */
+/*
+ * The checks that an Agg node makes of an aggregate and of the equality function of a key.  Errors:
+ * permission denied.
+ */
 extern void zsvector_core_check_aggregate(const Aggref *aggref);
 extern void zsvector_core_check_equality(Oid function);
 
@@ -114,15 +126,16 @@ typedef struct ZsAgg
 } ZsAgg;
 
 /*
- * What an aggregate has seen so far; zeros: nothing.  Only the first zsvector_agg_value_size() bytes of it are there.
- * What it points to lives in the values' context.
+ * What an aggregate has seen so far; zeros: nothing.  Only the first zsvector_agg_value_size()
+ * bytes of it are there.  What it points to lives in the values' context.
  */
 typedef struct ZsAggValue
 {
 	int64		count;			/* inputs; for numerics, those that are numbers */
 	union
 	{
-		int64		integer;	/* sum of integers of 2 or 4 bytes, bits; MIN, MAX: the value or its pattern */
+		int64		integer;	/* sum of integers of 2 or 4 bytes, bits; MIN, MAX: the value or
+								 * its pattern */
 		float		sx4;		/* sum of floats of 4 bytes */
 		struct					/* floats */
 		{
@@ -141,7 +154,8 @@ typedef struct ZsAggValue
 				struct
 				{
 					zs_int128	sum;	/* numerics: at scale */
-					void	   *spare;	/* core's state for the part of the sum that is not in sum, or NULL */
+					void	   *spare;	/* core's state for the part of the sum that is not in
+										 * sum, or NULL */
 				};
 				struct			/* MIN, MAX */
 				{
@@ -164,11 +178,15 @@ typedef struct ZsAggValue
 	};
 } ZsAggValue;
 
-/* Describes the aggregate; false if it is none that we know.  varno: the table's in its expressions. */
+/*
+ * Describes the aggregate; false if it is none that we know.  varno: the table's in its
+ * expressions.
+ */
 extern bool zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
 
 /*
- * Gets ready for values that live in the context, which is reset when they are forgotten.  Reads system catalogs.
+ * Gets ready for values that live in the context, which is reset when they are forgotten.  Reads
+ * system catalogs.
  */
 extern void zsvector_agg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context);
 
@@ -176,17 +194,20 @@ extern void zsvector_agg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext c
 extern Size zsvector_agg_value_size(const ZsAgg *agg);
 
 /*
- * Functions that add something are called in the values' context.  Nothing is to be taken back when they raise an error,
- * which only overflows of floats do and core's transition functions; core has the same error in one of the same rows.
+ * Functions that add something are called in the values' context.  Nothing is to be taken back when
+ * they raise an error, which only overflows of floats do and core's transition functions; core has
+ * the same error in one of the same rows.
  *
- * Adds the values of the rows of sel, which have some and none of which is odd.  vector is NULL for counts.
+ * Adds the values of the rows of sel, which have some and none of which is odd.  vector is NULL for
+ * counts.
  */
-extern void zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
-								   const uint64 *sel);
+extern void zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value,
+								   const ZsColumnVector *vector, const uint64 *sel);
 
 /*
- * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of which is odd.
- * groups: their numbers, PG_UINT32_MAX = none; a group's value is at values + number * stride.  vector is NULL for counts.
+ * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of
+ * which is odd.  groups: their numbers, PG_UINT32_MAX = none; a group's value is at values + number
+ * * stride.  vector is NULL for counts.
  */
 extern void zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride,
 									const ZsColumnVector *vector, const uint64 *sel,
@@ -195,7 +216,10 @@ extern void zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride,
 /* Adds one row's argument. */
 extern void zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull);
 
-/* The aggregate's result, in the current context or in the values'.  Errors: those of core's final functions. */
+/*
+ * The aggregate's result, in the current context or in the values'.  Errors: those of core's final
+ * functions.
+ */
 extern Datum zsvector_agg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 
 /* Count, sum and sum of squares of an aggregate of VAR_INT, as core serializes them. */
@@ -206,15 +230,23 @@ extern Datum zsvector_agg_variance_state(const ZsAggValue *value);
 /* A numeric as core's serial functions write it. */
 extern void zsvector_state_send_numeric(StringInfo buf, Numeric num);
 
-/* Can what the aggregate has seen be given to core's combine function?  May call core's functions. */
+/*
+ * Can what the aggregate has seen be given to core's combine function?  May call core's functions.
+ */
 extern bool zsvector_agg_has_partial(const ZsAgg *agg);
 
-/* The transition value that core's would have, serialized if it is of type internal; in the current context. */
+/*
+ * The transition value that core's would have, serialized if it is of type internal; in the current
+ * context.
+ */
 extern Datum zsvector_agg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 
 /* ---- numerics (vector_agg_numeric.c) ---- */
 
-/* value / 10^scale with the display scale dscale, in the current context; digits behind that are zeros. */
+/*
+ * value / 10^scale with the display scale dscale, in the current context; digits behind that are
+ * zeros.
+ */
 extern Numeric zsvector_numeric_make(zs_int128 value, int scale, int dscale);
 
 /* Sums: v / 10^scale, which leaves count and display scale to the caller, and any numeric. */
@@ -228,7 +260,8 @@ extern Numeric zsvector_numeric_total(const ZsAgg *agg, ZsAggValue *value);
 extern Datum zsvector_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 
 /* Minimum and maximum: of later / 10^scale with the display scale dscale, and of any numeric. */
-extern void zsvector_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale, int dscale);
+extern void zsvector_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later,
+										 int scale, int dscale);
 extern void zsvector_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num);
 extern Numeric zsvector_numeric_best(const ZsAggValue *value);
 
@@ -253,7 +286,8 @@ extern ZsAggVerifier *zsvector_verify_begin(List *aggrefs);
 
 /* Forgets all transition values. */
 extern void zsvector_verify_reset(ZsAggVerifier *verifier);
-extern void zsvector_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum, bool isnull);
+extern void zsvector_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum,
+								bool isnull);
 
 /* Raises an error if core's result is another one. */
 extern void zsvector_verify_result(ZsAggVerifier *verifier, uint32 group, int aggno, Datum result,

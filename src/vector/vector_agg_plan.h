@@ -33,8 +33,8 @@ typedef struct ZsAggQuery
 } ZsAggQuery;
 
 /*
- * Members of CustomPath.custom_private.  What the plan has in its custom_private has the same numbers, without the expressions that
- * are in custom_scan_tlist and qual.
+ * Members of CustomPath.custom_private.  What the plan has in its custom_private has the same
+ * numbers, without the expressions that are in custom_scan_tlist and qual.
  */
 typedef enum ZsAggPrivate
 {
@@ -59,22 +59,29 @@ typedef enum ZsAggPrivate
 /* ---- vector_agg_plan.c ---- */
 
 /*
- * A path without costs, for the table of the query (child is NULL) or for rows of another path.  aggrefs: complete or partial ones;
- * private: the members FILTER and INPUTS to OVER_INPUTS, which may be missing from the end.
+ * A path without costs, for the table of the query (child is NULL) or for rows of another path.
+ * aggrefs: complete or partial ones; private: the members FILTER and INPUTS to OVER_INPUTS, which
+ * may be missing from the end.
  */
-extern CustomPath *zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs,
-										  Path *child, List *filter, List *inputs, bool partial);
-
-/* Sets the costs of a path whose groups are there after run_cost, and the settings' word about it. */
-extern void zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *path, Cost run_cost, double ngroups);
+extern CustomPath *zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target,
+										  List *aggrefs, Path *child, List *filter, List *inputs,
+										  bool partial);
 
 /*
- * What it costs to write out and to read again the rows whose groups find no place in memory; once for each time that they are divided.
+ * Sets the costs of a path whose groups are there after run_cost, and the settings' word about it.
+ */
+extern void zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *path, Cost run_cost,
+								  double ngroups);
+
+/*
+ * What it costs to write out and to read again the rows whose groups find no place in memory; once
+ * for each time that they are divided.
  */
 extern Cost zsvector_agg_spill_cost(const ZsAggQuery *query);
 
 /*
- * Do the sets of DISTINCT aggregates fit into memory?  They are not written out: core sorts values instead.
+ * Do the sets of DISTINCT aggregates fit into memory?  They are not written out: core sorts values
+ * instead.
  */
 extern bool zsvector_agg_sets_fit(const ZsAggQuery *query);
 
@@ -101,7 +108,8 @@ extern void zsvector_agg_add_gathered(const ZsAggQuery *query, CustomPath *parti
 extern void zsvector_agg_add_row_paths(const ZsAggQuery *query);
 
 /*
- * Brings the columns of an input of rows from the path's terms to those of the plan with the target list; in the current context.
+ * Brings the columns of an input of rows from the path's terms to those of the plan with the target
+ * list; in the current context.
  */
 extern List *zsvector_agg_resolve_inputs(List *inputs, List *tlist);
 

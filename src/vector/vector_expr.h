@@ -21,9 +21,10 @@ typedef struct ZsExpr ZsExpr;
 /* vector_expr_compile.c */
 
 /*
- * Makes a program of an expression over the columns of one table (varno); NULL if it has something that programs do not
- * know.  Nothing in a program raises an error: where the executor would, or might, the program gives the batch back.
- * Memory comes from the current context.  Reads system catalogs.
+ * Makes a program of an expression over the columns of one table (varno); NULL if it has something
+ * that programs do not know.  Nothing in a program raises an error: where the executor would, or
+ * might, the program gives the batch back.  Memory comes from the current context.  Reads system
+ * catalogs.
  */
 extern ZsExpr *zsvector_expr_compile(TupleDesc desc, Index varno, Node *expr);
 
@@ -34,9 +35,10 @@ extern int	zsvector_expr_width(const ZsExpr *expr);
 /* vector_expr_run.c */
 
 /*
- * The expression's values for the rows of sel, some of the present batch's, none of which is odd.  NULL if the batch
- * has to be taken row by row, because one of the rows has a value that only the executor understands, or an
- * error.  Valid until the next batch, or until the program runs for rows that it has not run for.
+ * The expression's values for the rows of sel, some of the present batch's, none of which is odd.
+ * NULL if the batch has to be taken row by row, because one of the rows has a value that only the
+ * executor understands, or an error.  Valid until the next batch, or until the program runs for
+ * rows that it has not run for.
  */
 extern const ZsColumnVector *zsvector_expr_run(ZsExpr *expr, ZsInput *input, const uint64 *sel,
 											   ZsQualCounts *counts);

@@ -93,12 +93,18 @@ extern ZsExpr *zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, i
 
 /* vector_expr_time.c */
 
-/* date_trunc(), extract(), date_part() of a unit and a date or timestamp (vector_expr_time.c), or NULL. */
+/*
+ * date_trunc(), extract(), date_part() of a unit and a date or timestamp (vector_expr_time.c), or
+ * NULL.
+ */
 extern ZsExpr *zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg);
 
 /* vector_expr_text.c */
 
-/* Functions of strings (vector_expr_text.c): is it one of them; a call of it, or NULL; arg is its first argument. */
+/*
+ * Functions of strings (vector_expr_text.c): is it one of them; a call of it, or NULL; arg is its
+ * first argument.
+ */
 extern bool zsvector_expr_is_text_function(Oid funcid);
 extern ZsExpr *zsvector_expr_compile_text(Oid funcid, List *args, Oid collation, ZsExpr *arg);
 

@@ -22,7 +22,8 @@
 /* A column or expression that rows are grouped by. */
 typedef struct ZsGroupKey
 {
-	AttrNumber	attno;			/* 0, without an expression: numbers that the caller gives, in front of the columns */
+	AttrNumber	attno;			/* 0, without an expression: numbers that the caller gives, in
+								 * front of the columns */
 	ZsExpr	   *expr;			/* instead of attno, or NULL */
 	ZsDomain	domain;			/* NONE: bytes, as many as width or with a header */
 	int			width;			/* the type's length */
@@ -37,10 +38,11 @@ typedef struct ZsGroups ZsGroups;
 #define ZS_NO_GROUP		PG_UINT32_MAX
 
 /*
- * Describes the key; false if rows cannot be grouped by it here.  eqop: what says that two values are equal.
- * Reads system catalogs.
+ * Describes the key; false if rows cannot be grouped by it here.  eqop: what says that two values
+ * are equal.  Reads system catalogs.
  */
-extern bool zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key);
+extern bool zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop,
+									ZsGroupKey *key);
 
 /* Memory comes from the context, which may be reset together with all groups. */
 extern ZsGroups *zsvector_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys);
@@ -49,21 +51,27 @@ extern ZsGroups *zsvector_groups_create(MemoryContext context, int nkeys, const 
 extern void zsvector_groups_freeze(ZsGroups *groups);
 extern bool zsvector_groups_frozen(const ZsGroups *groups);
 
-/* Can the rows of sel of the present batch be taken by columns?  Else they have to be taken one by one. */
+/*
+ * Can the rows of sel of the present batch be taken by columns?  Else they have to be taken one by
+ * one.
+ */
 extern bool zsvector_groups_ready(const ZsGroups *groups, ZsInput *input, const uint64 *sel);
 
 /*
- * The groups of the n rows of list (positions in the present batch, ascending), some of which may be new.  sel: as above, with all
- * of these rows.  given: values of the key without a column, for each row of list, or NULL.
+ * The groups of the n rows of list (positions in the present batch, ascending), some of which may
+ * be new.  sel: as above, with all of these rows.  given: values of the key without a column, for
+ * each row of list, or NULL.
  */
-extern void zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
-								   uint32 n, const uint32 *given, uint32 *numbers);
+extern void zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel,
+								   const uint16 *list, uint32 n, const uint32 *given,
+								   uint32 *numbers);
 
 /* The group of one row; its keys' values. */
 extern uint32 zsvector_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *isnull);
 
 /* A hash of the keys, the same for equal ones in whatever groups. */
-extern uint64 zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool *isnull);
+extern uint64 zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values,
+									   const bool *isnull);
 
 /* The size that an array of n members grows to: less than twice where that would waste much. */
 static inline uint32

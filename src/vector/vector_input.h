@@ -3,9 +3,9 @@
  * vector_input.h
  *	  Where batches come from; private to src/vector.
  *
- * Programs, groups and aggregates ask an input for batches and for columns of them, and do not care who
- * made them: a scan of a zedstore table (vector_input_batch.c), or any plan whose rows are collected
- * (vector_input_rows.c).
+ * Programs, groups and aggregates ask an input for batches and for columns of them, and do not care
+ * who made them: a scan of a zedstore table (vector_input_batch.c), or any plan whose rows are
+ * collected (vector_input_rows.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -94,21 +94,21 @@ zsvector_input_end(ZsInput *input)
 /* vector_input_batch.c */
 
 /*
- * A scan of the table.  Rows are looked at for the columns in exprs and filter, and segments are skipped by filter; varno is the table's
- * in both.  Memory comes from the current context.
+ * A scan of the table.  Rows are looked at for the columns in exprs and filter, and segments are
+ * skipped by filter; varno is the table's in both.  Memory comes from the current context.
  */
 extern ZsInput *zsvector_input_batch_create(Relation rel, Index varno, List *exprs, List *filter,
 											EState *estate);
 
 /*
- * Makes the scan take the rows that other processes leave it, from its next start.  pscan: prepared by
- * table_parallelscan_initialize(), to stay until the input ends or gets another one.
+ * Makes the scan take the rows that other processes leave it, from its next start.  pscan: prepared
+ * by table_parallelscan_initialize(), to stay until the input ends or gets another one.
  */
 extern void zsvector_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan);
 
 /*
- * The present batch of a scan of the caller's, who says by zsvector_input_batch_turn() when it is another one.  The
- * input can be asked for columns and bounds, and nothing else.
+ * The present batch of a scan of the caller's, who says by zsvector_input_batch_turn() when it is
+ * another one.  The input can be asked for columns and bounds, and nothing else.
  */
 extern ZsInput *zsvector_input_batch_wrap(ZsBatchScan *bs, Index varno, TupleTableSlot *slot);
 
@@ -124,10 +124,12 @@ zsvector_input_batch_turn(ZsInput *input)
 /* vector_input_rows.c */
 
 /*
- * The rows of a plan, whose execution the caller begins, rescans and ends.  Its columns are the expressions over the plan's output
- * (OUTER_VAR); guards: for each the number of an earlier boolean column that has to be true for it to be evaluated, or -1.
- * It can be read once.  Memory comes from the current context.
+ * The rows of a plan, whose execution the caller begins, rescans and ends.  Its columns are the
+ * expressions over the plan's output (OUTER_VAR); guards: for each the number of an earlier boolean
+ * column that has to be true for it to be evaluated, or -1.  It can be read once.  Memory comes
+ * from the current context.
  */
-extern ZsInput *zsvector_input_rows_create(PlanState *plan, List *exprs, List *guards, EState *estate);
+extern ZsInput *zsvector_input_rows_create(PlanState *plan, List *exprs, List *guards,
+										   EState *estate);
 
 #endif							/* VECTOR_INPUT_H */

@@ -55,8 +55,9 @@ extern Node *zsvector_topn_create_state(CustomScan *cscan);
 /* ---- costs (vector_cost_index.c) ---- */
 
 /*
- * What a scan by batches reads of a table with a filter: *pages, of the columns that it looks at where rows are left, and
- * *decoding, what making vectors of them costs.  first_clauses are applied to all rows; survivors is how many pass these.
+ * What a scan by batches reads of a table with a filter: *pages, of the columns that it looks at
+ * where rows are left, and *decoding, what making vectors of them costs.  first_clauses are applied
+ * to all rows; survivors is how many pass these.
  */
 extern void zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
 								  double survivors, double *pages, Cost *decoding);
@@ -66,7 +67,9 @@ extern double zsvector_parallel_divisor(const Path *path);
 
 /* vector_parallel.c */
 
-/* Workers for a sequential scan of the table, as many as core would take for a heap with its rows. */
+/*
+ * Workers for a sequential scan of the table, as many as core would take for a heap with its rows.
+ */
 extern int	zsvector_scan_workers(RelOptInfo *rel, RangeTblEntry *rte);
 
 #endif							/* VECTOR_INTERNAL_H */

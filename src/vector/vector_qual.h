@@ -52,19 +52,21 @@ typedef struct ZsQualCounts
 /* vector_qual_compile.c */
 
 /*
- * Makes a program of a boolean expression, or of a list of them joined by AND, over the columns of one table
- * (varno); NULL if it has something that programs do not know.  A program raises no error: where the executor would, or
- * might, it gives the batch back.  Its answer is that of the executor.  An empty list gives a program that is always true.
- * Memory comes from the current context.  Reads system catalogs.
+ * Makes a program of a boolean expression, or of a list of them joined by AND, over the columns of
+ * one table (varno); NULL if it has something that programs do not know.  A program raises no
+ * error: where the executor would, or might, it gives the batch back.  Its answer is that of the
+ * executor.  An empty list gives a program that is always true.  Memory comes from the current
+ * context.  Reads system catalogs.
  */
 extern ZsQual *zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr);
 
 /* vector_qual_run.c */
 
 /*
- * Runs the program for the rows of sel, some of the present batch's.  Outside sel *truth is undefined.  False if the batch has
- * values that only the executor understands, or that it would raise an error for; then it has to be taken row by row, with
- * the conditions in the executor's order.
+ * Runs the program for the rows of sel, some of the present batch's.  Outside sel *truth is
+ * undefined.  False if the batch has values that only the executor understands, or that it would
+ * raise an error for; then it has to be taken row by row, with the conditions in the executor's
+ * order.
  */
 extern bool zsvector_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, ZsTruth *truth,
 							  ZsQualCounts *counts);
@@ -72,14 +74,17 @@ extern bool zsvector_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, Z
 /* vector_qual_value.c */
 
 /*
- * The clauses (RestrictInfos or not) in the order in which core evaluates them: by security level, then by cost.  Once one of them
- * may raise an error the order shows.
+ * The clauses (RestrictInfos or not) in the order in which core evaluates them: by security level,
+ * then by cost.  Once one of them may raise an error the order shows.
  */
 extern List *zsvector_qual_order(PlannerInfo *root, List *clauses);
 
 /* vector_qual_compile.c */
 
-/* The column and its domain, if expr is a column of the table and nothing else but another name for its type. */
+/*
+ * The column and its domain, if expr is a column of the table and nothing else but another name for
+ * its type.
+ */
 extern AttrNumber zsvector_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain);
 
 /* Is the function the equality of values of the domain? */

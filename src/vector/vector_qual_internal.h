@@ -83,20 +83,23 @@ extern ZsCompare zsvector_qual_commute(ZsCompare op);
 extern ZsQual *zsvector_qual_make_const(bool isnull, bool value);
 
 /* "column op constant"; NULL if there is no such node. */
-extern ZsQual *zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, ZsCompare op,
-										  Datum value, Oid type);
+extern ZsQual *zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain,
+										  ZsCompare op, Datum value, Oid type);
 
-/* May a value of domain `have` be compared by a function of domain `wanted`, which becomes the node's? */
+/*
+ * May a value of domain `have` be compared by a function of domain `wanted`, which becomes the
+ * node's?
+ */
 extern bool zsvector_qual_match_domain(ZsDomain have, ZsDomain *wanted);
 
 /* vector_qual_value.c */
 
 /*
- * "value op value", by a function of the domain, of which one is an expression, or both are columns (vector_qual_value.c);
- * NULL if there is no program.
+ * "value op value", by a function of the domain, of which one is an expression, or both are columns
+ * (vector_qual_value.c); NULL if there is no program.
  */
-extern ZsQual *zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompare op, ZsDomain domain,
-											Node *left, Node *right);
+extern ZsQual *zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompare op,
+											ZsDomain domain, Node *left, Node *right);
 
 /* An expression that is a condition by its value. */
 extern ZsQual *zsvector_qual_compile_value(TupleDesc desc, Index varno, Node *expr);
@@ -112,7 +115,9 @@ extern bool zsvector_qual_is_like(const ZsQual *qual, uint64 datum);
 
 /* vector_qual_date.c */
 
-/* A comparison of dates with timestamps, one of them a column and the other a constant; else NULL. */
+/*
+ * A comparison of dates with timestamps, one of them a column and the other a constant; else NULL.
+ */
 extern ZsQual *zsvector_qual_compile_date(TupleDesc desc, Index varno, Oid funcid, List *args);
 
 #endif							/* VECTOR_QUAL_INTERNAL_H */

@@ -27,7 +27,9 @@ extern Node *zsvector_scan_create_state(CustomScan *cscan);
 
 /* ---- expressions without columns in a clause (vector_scan_fold.c) ---- */
 
-/* A part of a clause that looks at no column: its value stays the same until the scan starts anew. */
+/*
+ * A part of a clause that looks at no column: its value stays the same until the scan starts anew.
+ */
 typedef struct ZsFoldedPart
 {
 	Expr	   *expr;
@@ -37,9 +39,9 @@ typedef struct ZsFoldedPart
 } ZsFoldedPart;
 
 /*
- * The parts of the clause that look at no column and are no constants yet, as a list of ZsFoldedPart.  Those that have a
- * value other than the last time they were looked at (volatile functions, SubPlans) stay what they are, and
- * the clause has no program then.
+ * The parts of the clause that look at no column and are no constants yet, as a list of
+ * ZsFoldedPart.  Those that have a value other than the last time they were looked at (volatile
+ * functions, SubPlans) stay what they are, and the clause has no program then.
  */
 extern List *zsvector_fold_find(Node *clause);
 
@@ -50,8 +52,8 @@ extern bool zsvector_fold_is_possible(List *parts);
 extern Node *zsvector_fold_replace(Node *clause, List *parts);
 
 /*
- * May the part be evaluated before the executor comes to it?  Only parameters whose values are there: it cannot
- * raise an error, nor run a subplan.
+ * May the part be evaluated before the executor comes to it?  Only parameters whose values are
+ * there: it cannot raise an error, nor run a subplan.
  */
 extern bool zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate);
 

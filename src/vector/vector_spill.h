@@ -19,8 +19,9 @@
 typedef struct ZsSpill ZsSpill;
 
 /*
- * Nothing is written yet.  Rows have the columns of desc.  group_size: about what a group takes in memory, in bytes.
- * Memory comes from a context of its own below the current one, which a failing statement gives back together with the files.
+ * Nothing is written yet.  Rows have the columns of desc.  group_size: about what a group takes in
+ * memory, in bytes.  Memory comes from a context of its own below the current one, which a failing
+ * statement gives back together with the files.
  */
 extern ZsSpill *zsvector_spill_create(TupleDesc desc, double group_size);
 
@@ -33,16 +34,23 @@ extern void zsvector_spill_free(ZsSpill *spill);
 extern bool zsvector_spill_can_divide(const ZsSpill *spill);
 
 /*
- * Writes a row.  hash: of its keys, the same for equal ones.  ngroups: how many groups there are, for the first row behind
- * what was read.  Errors: ERRCODE_CONFIGURATION_LIMIT_EXCEEDED (temp_file_limit), I/O errors.
+ * Writes a row.  hash: of its keys, the same for equal ones.  ngroups: how many groups there are,
+ * for the first row behind what was read.  Errors: ERRCODE_CONFIGURATION_LIMIT_EXCEEDED
+ * (temp_file_limit), I/O errors.
  */
-extern void zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values, const bool *isnull,
-								 double ngroups);
+extern void zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values,
+								 const bool *isnull, double ngroups);
 
-/* All rows of what was read are written; then the next rows to be read are opened; false: there are none. */
+/*
+ * All rows of what was read are written; then the next rows to be read are opened; false: there are
+ * none.
+ */
 extern bool zsvector_spill_next(ZsSpill *spill);
 
-/* The next row, valid until the next call; false at the end.  All rows of a group come, in the order in which they were written. */
+/*
+ * The next row, valid until the next call; false at the end.  All rows of a group come, in the
+ * order in which they were written.
+ */
 extern bool zsvector_spill_read(ZsSpill *spill, Datum *values, bool *isnull);
 
 /* For EXPLAIN: what the files took at most, and memory for buffers, in bytes. */

@@ -3,9 +3,9 @@
  * wal_decode.c
  *	  Logical decoding of zedstore's records.
  *
- * Only XLOG_ZS_LOGICAL records say anything; what all others are good for
- * here is their transaction id.  The rows come complete, values of any size included, so there is no
- * TOAST to be put together, and a large transaction can be streamed after any change.
+ * Only XLOG_ZS_LOGICAL records say anything; what all others are good for here is their transaction
+ * id.  The rows come complete, values of any size included, so there is no TOAST to be put
+ * together, and a large transaction can be streamed after any change.
  *
  * As with heap's records, catalogs are not looked at: the reorder buffer finds the table by its
  * file number when the transaction is replayed, with the catalogs as they were then.

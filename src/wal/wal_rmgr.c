@@ -101,7 +101,8 @@ zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 			{
 				xl_zs_page_meta *xlrec = (xl_zs_page_meta *) data;
 
-				appendStringInfo(buf, "next_row: " UINT64_FORMAT ", cursorno: %d, cursor: " UINT64_FORMAT,
+				appendStringInfo(buf,
+								 "next_row: " UINT64_FORMAT ", cursorno: %d, cursor: " UINT64_FORMAT,
 								 xlrec->next_row, xlrec->cursorno, xlrec->cursor);
 				break;
 			}
@@ -159,7 +160,8 @@ zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 			{
 				xl_zs_logical *xlrec = (xl_zs_logical *) data;
 
-				appendStringInfo(buf, "rel: %u/%u/%u, op: %u, flags: 0x%02X, nrows: %u, raw_len: %u",
+				appendStringInfo(buf,
+								 "rel: %u/%u/%u, op: %u, flags: 0x%02X, nrows: %u, raw_len: %u",
 								 xlrec->locator.spcOid, xlrec->locator.dbOid,
 								 xlrec->locator.relNumber, xlrec->op, xlrec->flags,
 								 xlrec->nrows, xlrec->raw_len);

@@ -3,15 +3,15 @@
  * write_append.c
  *	  Rows from slots into the column batch.
  *
- * Rows come in groups, and a group is appended column by column: what a column is, is looked at once
- * for a group, and a group is small enough that slots and values are still in the processor's cache when the
- * last column takes its turn.
+ * Rows come in groups, and a group is appended column by column: what a column is, is looked at
+ * once for a group, and a group is small enough that slots and values are still in the processor's
+ * cache when the last column takes its turn.
  *
- * Numerics become integers on the way, which is what the codec wants in the end.  The first one that is
- * none, or is of another scale, turns the column's values into bytes.
+ * Numerics become integers on the way, which is what the codec wants in the end.  The first one
+ * that is none, or is of another scale, turns the column's values into bytes.
  *
- * The batch counts the new rows when all columns have them.  An error in between leaves more bytes in
- * some columns than the rows have; the next group starts by cutting them off.
+ * The batch counts the new rows when all columns have them.  An error in between leaves more bytes
+ * in some columns than the rows have; the next group starts by cutting them off.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -89,7 +89,10 @@ ints_to_bytes(const RowGroup *group, ZsWriteColumn *column, int nrows)
 	column->ints = NULL;
 }
 
-/* Appends numerics, element c of the rows, as long as they can be integers; returns how many rows that was. */
+/*
+ * Appends numerics, element c of the rows, as long as they can be integers; returns how many rows
+ * that was.
+ */
 static int
 append_numerics(const RowGroup *group, ZsWriteColumn *column, int c)
 {
@@ -171,7 +174,8 @@ append_unusual_varlena(const RowGroup *group, ZsWriteColumn *column, AttrNumber 
 
 /* Appends by-reference values, element c of the group's rows from `start` on. */
 static void
-append_by_reference(const RowGroup *group, ZsWriteColumn *column, AttrNumber attno, int c, int start)
+append_by_reference(const RowGroup *group, ZsWriteColumn *column, AttrNumber attno, int c,
+					int start)
 {
 	ZsWriteBuffer *buf = group->buf;
 	uint8	   *isnull = column->isnull + group->first;
@@ -283,7 +287,8 @@ append_gap(ZsWriteBuffer *buf, zstid row)
 	{
 		int			n = Max(8, buf->maxgaps * 2);
 
-		buf->gaps = zswrite_grow(buf, buf->gaps, buf->maxgaps * sizeof(ZsWriteGap), n * sizeof(ZsWriteGap));
+		buf->gaps = zswrite_grow(buf, buf->gaps, buf->maxgaps * sizeof(ZsWriteGap),
+								 n * sizeof(ZsWriteGap));
 		buf->maxgaps = n;
 	}
 	gap = &buf->gaps[buf->ngaps++];
@@ -333,7 +338,8 @@ begin_append(Relation rel, ZsWriteBuffer *buf, zstid row, int n)
 }
 
 int
-zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot **slots, int nslots)
+zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot **slots,
+					   int nslots)
 {
 	RowGroup	group;
 
@@ -428,7 +434,8 @@ append_images(Relation rel, ZsWriteBuffer *buf, ZsWriteColumn *column, AttrNumbe
 }
 
 static void
-append_staged_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const ZsStageColumn *from, int start, int n)
+append_staged_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const ZsStageColumn *from, int start,
+					int n)
 {
 	uint32		skip = from->u.ends[start];
 	uint64	   *offsets = column->offsets + buf->nrows;
@@ -441,7 +448,8 @@ append_staged_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const ZsStageColu
 }
 
 int
-zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row, const ZsRowStage *stage, int start, int n)
+zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row, const ZsRowStage *stage,
+					  int start, int n)
 {
 	n = begin_append(rel, buf, row, n);
 	Assert(stage->natts == buf->natts && start + n <= stage->nrows);

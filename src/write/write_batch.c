@@ -47,8 +47,8 @@
 #define MAX_GAP			ZS_STRIPE_ROWS
 
 /*
- * Others who check an exclusion constraint compare their values with those of rows that are being inserted,
- * unless the index can tell for sure.
+ * Others who check an exclusion constraint compare their values with those of rows that are being
+ * inserted, unless the index can tell for sure.
  */
 static bool
 has_exclusion_constraint(Relation rel)
@@ -154,10 +154,12 @@ resize_rows(ZsWriteBuffer *buf, uint32 new)
 				memset(column->isext + old, 0, new - old);
 		}
 		if (column->as_ints)
-			column->ints = zswrite_grow(buf, column->ints, old * sizeof(int64), new * sizeof(int64));
+			column->ints = zswrite_grow(buf, column->ints, old * sizeof(int64),
+										new * sizeof(int64));
 		else
 		{
-			column->offsets = zswrite_grow(buf, column->offsets, old == 0 ? 0 : (old + 1) * sizeof(uint64),
+			column->offsets = zswrite_grow(buf, column->offsets,
+										   old == 0 ? 0 : (old + 1) * sizeof(uint64),
 								   (new + 1) * sizeof(uint64));
 			if (old == 0)
 				column->offsets[0] = 0;
@@ -183,7 +185,8 @@ doubling_size(const ZsWriteBuffer *buf)
 		const ZsWriteColumn *column = &buf->columns[i];
 
 		if (!column->dropped)
-			size += buf->maxrows * (1 + (column->isext != NULL) + sizeof(uint64)) + column->maxbytes;
+			size += buf->maxrows * (1 + (column->isext != NULL) + sizeof(uint64)) +
+				column->maxbytes;
 	}
 	return size;
 }
@@ -344,13 +347,15 @@ free_columns(ZsWriteBuffer *buf)
 	for (int i = 0; i < buf->natts; i++)
 	{
 		ZsWriteColumn *column = &buf->columns[i];
-		void	   *parts[] = {column->isnull, column->isext, column->ints, column->bytes, column->offsets};
+		void	   *parts[] = {column->isnull, column->isext, column->ints, column->bytes,
+							   column->offsets};
 
 		if (column->dropped)
 			continue;
 		zswrite_account(buf, -(int64) (buf->maxrows * (1 + (column->isext != NULL)) +
 									   (column->ints != NULL ? buf->maxrows * sizeof(int64) : 0) +
-									   (column->offsets != NULL ? (buf->maxrows + 1) * sizeof(uint64) : 0) +
+									   (column->offsets != NULL ? (buf->maxrows + 1) *
+										sizeof(uint64) : 0) +
 									   column->maxbytes));
 		for (int k = 0; k < (int) lengthof(parts); k++)
 		{
@@ -400,7 +405,8 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 	{
 		MemoryContext old = MemoryContextSwitchTo(buf->context);
 
-		buf->links = zsattr_write_segments(rel, buf->first, nrows, buf->natts, columns, n, strategy);
+		buf->links = zsattr_write_segments(rel, buf->first, nrows, buf->natts, columns, n,
+										   strategy);
 		MemoryContextSwitchTo(old);
 	}
 	buf->nlinks = nrows;
@@ -492,7 +498,8 @@ zswrite_fits_item(Relation rel, TupleTableSlot *slot)
 		size = att_align_nominal(size, att->attalign);
 		if (att->attlen == -1)
 		{
-			if (VARATT_IS_EXTENDED(DatumGetPointer(value)) && !VARATT_IS_SHORT(DatumGetPointer(value)))
+			if (VARATT_IS_EXTENDED(DatumGetPointer(value)) &&
+				!VARATT_IS_SHORT(DatumGetPointer(value)))
 				len = toast_raw_datum_size(value);
 			else
 				len = VARSIZE_ANY(DatumGetPointer(value));
@@ -522,8 +529,8 @@ zswrite_is_wide(Relation rel, TupleTableSlot *slot)
 }
 
 /*
- * Forms the item in a context; values may be changed.  NULL if it does not fit, after values were pushed
- * out if that is allowed.
+ * Forms the item in a context; values may be changed.  NULL if it does not fit, after values were
+ * pushed out if that is allowed.
  */
 static MinimalTuple
 form_item(Relation rel, MemoryContext context, Datum *values, const bool *isnull, bool push_out)
@@ -612,9 +619,9 @@ compare_items(const void *a, const void *b)
 }
 
 /*
- * Is the buffered row one that the transaction may still commit?  Frozen rows are, but only those that were
- * reserved as such: VACUUM may have given the row number of a rolled-back one to others, and frozen theirs.
- * VACUUM FULL, which writes frozen rows only, has changed their slots since.
+ * Is the buffered row one that the transaction may still commit?  Frozen rows are, but only those
+ * that were reserved as such: VACUUM may have given the row number of a rolled-back one to others,
+ * and frozen theirs.  VACUUM FULL, which writes frozen rows only, has changed their slots since.
  */
 static bool
 row_may_live(Relation rel, const ZsWriteBuffer *buf, zstid row)
@@ -638,7 +645,10 @@ drop_aborted_items(Relation rel, ZsWriteBuffer *buf)
 	bool	   *live = palloc_array(bool, Max(buf->nitems, 1));
 	int			kept = 0;
 
-	/* an error here may be caught by a savepoint, and all this be done again: nothing is changed before all are judged */
+	/*
+	 * an error here may be caught by a savepoint, and all this be done again: nothing is changed
+	 * before all are judged
+	 */
 	for (int i = 0; i < buf->nitems; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -760,7 +770,10 @@ column_item(Relation rel, ZsWriteBuffer *buf, uint32 n, Datum *values, bool *isn
 		values[i] = isnull[i] ? (Datum) 0 : column_datum(column, n);
 	}
 
-	/* large values are on overflow pages already; pushing more out here would strand them if a later row does not fit */
+	/*
+	 * large values are on overflow pages already; pushing more out here would strand them if a
+	 * later row does not fit
+	 */
 	return form_item(rel, buf->context, values, isnull, false);
 }
 
@@ -842,8 +855,8 @@ drop_aborted_ends(Relation rel, ZsWriteBuffer *buf)
 }
 
 /*
- * Links the segments that were written, and drops their rows from the batch.  An error may be caught by a
- * savepoint; then the rest is linked later, before the batch gets more rows.
+ * Links the segments that were written, and drops their rows from the batch.  An error may be
+ * caught by a savepoint; then the rest is linked later, before the batch gets more rows.
  */
 static void
 finish_segments(Relation rel, ZsWriteBuffer *buf)

@@ -157,8 +157,8 @@ zswrite_buffer(Relation rel)
 }
 
 /*
- * Opens the table of a buffer; NULL if it is gone or has another file now.  If that is the doing of a
- * subtransaction, it may come back: see forget_gone().
+ * Opens the table of a buffer; NULL if it is gone or has another file now.  If that is the doing of
+ * a subtransaction, it may come back: see forget_gone().
  */
 static Relation
 open_buffer_table(ZsWriteBuffer *buf)
@@ -176,8 +176,9 @@ open_buffer_table(ZsWriteBuffer *buf)
 }
 
 /*
- * The table of the buffer cannot be opened.  A DROP in a subtransaction may be rolled back, and the rows are
- * needed then; they stay in the buffer, which is written or discarded when the transaction ends.
+ * The table of the buffer cannot be opened.  A DROP in a subtransaction may be rolled back, and the
+ * rows are needed then; they stay in the buffer, which is written or discarded when the transaction
+ * ends.
  */
 static void
 forget_gone(ZsWriteBuffer *buf)
@@ -353,8 +354,8 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 		buf->next = buf->end = 0;
 
 	/*
-	 * Nothing is buffered, yet rows may be reserved that are the parent's: an UPDATE that could not mark
-	 * the old version takes its row out of the buffer again.  These must go back.
+	 * Nothing is buffered, yet rows may be reserved that are the parent's: an UPDATE that could not
+	 * mark the old version takes its row out of the buffer again.  These must go back.
 	 */
 	if (!live && (buf->next >= buf->end || buf->xid == FrozenTransactionId))
 		discard(buf);
@@ -405,8 +406,8 @@ zswrite_init(void)
 	RegisterSubXactCallback(subxact_callback, NULL);
 
 	/*
-	 * ALTER TABLE has the table's descriptor changed before it reads the rows, and a column may go with its
-	 * type.  Buffered rows have the old layout, so they are written before.
+	 * ALTER TABLE has the table's descriptor changed before it reads the rows, and a column may go
+	 * with its type.  Buffered rows have the old layout, so they are written before.
 	 */
 	zsbase_before_alteration(zswrite_flush_all);
 }

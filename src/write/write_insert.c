@@ -36,7 +36,10 @@ write_if_full(Relation rel, ZsWriteBuffer *buf)
 	zswrite_buffer_check_limit(rel, buf);
 }
 
-/* The same for the last rows of a call.  Writes all if the table wants that, or nobody else is going to. */
+/*
+ * The same for the last rows of a call.  Writes all if the table wants that, or nobody else is
+ * going to.
+ */
 static void
 end_insert(Relation rel, ZsWriteBuffer *buf)
 {
@@ -64,9 +67,10 @@ inserting_xid(int options)
 }
 
 /*
- * Reserves row numbers for the rows of slots, at least one, and appends them to the buffer.  Returns how
- * many rows that was; they have consecutive numbers, and *first is the first.  The first nstaged
- * of them are in the stage, too, from its row `start` on.  kept (for one row, or NULL): values that it shares.
+ * Reserves row numbers for the rows of slots, at least one, and appends them to the buffer.
+ * Returns how many rows that was; they have consecutive numbers, and *first is the first.  The
+ * first nstaged of them are in the stage, too, from its row `start` on.  kept (for one row, or
+ * NULL): values that it shares.
  */
 static int
 insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots,
@@ -79,7 +83,8 @@ insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots
 	int			n = 1;
 
 	/* a row that is too wide for the row tree needs stripes of its own */
-	if (!bulk && (keeps || !(buf->owned && buf->next < buf->end && buf->xid == xid && buf->cid == cid)))
+	if (!bulk && (keeps || !(buf->owned && buf->next < buf->end && buf->xid == xid &&
+							 buf->cid == cid)))
 		bulk = !zswrite_fits_item(rel, slots[0]);
 	keeps = keeps && !bulk;
 	row = zswrite_reserve_row(rel, buf, xid, cid, bulk, keeps, &owned);
@@ -98,7 +103,8 @@ insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots
 	}
 	else
 	{
-		MinimalTuple item = zswrite_form_item(rel, buf->context, slots[0], keeps ? kept : NULL, true);
+		MinimalTuple item = zswrite_form_item(rel, buf->context, slots[0], keeps ? kept : NULL,
+											  true);
 
 		zswrite_append_item(buf, row, item);
 		if (keeps)

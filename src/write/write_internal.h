@@ -39,8 +39,8 @@ typedef struct ZsWriteColumn
 	bool		any_ext;
 	uint8	   *isnull;			/* one byte a row */
 	uint8	   *isext;			/* NULL until the first overflow value */
-	bool		as_ints;		/* values are in ints: by-value types, and numerics as long as all have
-								 * one scale and fit (zscodec_numeric_to_int()) */
+	bool		as_ints;		/* values are in ints: by-value types, and numerics as long as
+								 * all have one scale and fit (zscodec_numeric_to_int()) */
 	int			scale;			/* of these numerics; -1 = none yet */
 	int64	   *ints;
 	uint8	   *bytes;			/* others */
@@ -94,8 +94,8 @@ typedef struct ZsWriteBuffer
 	ZsWriteGap *gaps;			/* ascending */
 	int			ngaps;
 	int			maxgaps;
-	ZsAttrLinks *links;			/* segments of the first nlinks rows, written but perhaps not all linked; or
-								 * NULL */
+	ZsAttrLinks *links;			/* segments of the first nlinks rows, written but perhaps not all
+								 * linked; or NULL */
 	uint32		nlinks;
 
 	/* row batch */
@@ -181,7 +181,10 @@ struct ZsRowStage
 
 /* ---- write_buffer.c: the buffers of this transaction ---- */
 
-/* All buffers have been written for the commit: who inserts now, in a callback, writes his rows himself. */
+/*
+ * All buffers have been written for the commit: who inserts now, in a callback, writes his rows
+ * himself.
+ */
 extern bool zswrite_committing;
 
 extern ZsWriteBuffer *zswrite_buffer(Relation rel);
@@ -234,7 +237,10 @@ extern void zswrite_keep_unpin(ZsKeptValues *kept);
 extern void zswrite_keep_share(const ZsKeptValues *kept, Relation rel);
 extern void zswrite_keep_unshare(const ZsKeptValues *kept, Relation rel);
 
-/* The same for a row in the buffer: to be counted when it is written.  forget: the last row is none any more. */
+/*
+ * The same for a row in the buffer: to be counted when it is written.  forget: the last row is none
+ * any more.
+ */
 extern void zswrite_keep_remember(ZsWriteBuffer *buf, zstid row, const ZsKeptValues *kept);
 extern void zswrite_keep_forget(ZsWriteBuffer *buf, zstid row);
 
@@ -269,9 +275,9 @@ extern bool zswrite_fits_item(Relation rel, TupleTableSlot *slot);
 extern bool zswrite_is_wide(Relation rel, TupleTableSlot *slot);
 
 /*
- * The slot's row as an item for the row tree, palloc'd in context.  kept (may be NULL): pointers that stand for values.
- * push_out: writes other large values to overflow pages, as many as are needed; the row must fit then
- * (zswrite_fits_item()).  Else NULL if it does not.
+ * The slot's row as an item for the row tree, palloc'd in context.  kept (may be NULL): pointers
+ * that stand for values.  push_out: writes other large values to overflow pages, as many as are
+ * needed; the row must fit then (zswrite_fits_item()).  Else NULL if it does not.
  */
 extern MinimalTuple zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 									  const ZsKeptValues *kept, bool push_out);
@@ -283,7 +289,9 @@ extern void zswrite_pop(ZsWriteBuffer *buf, zstid row);
 /* Writes the batches; full: more rows follow, so the rows of the last stripe may stay. */
 extern void zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full);
 
-/* Finishes what an interrupted zswrite_write_columns() left; to be called before rows are appended. */
+/*
+ * Finishes what an interrupted zswrite_write_columns() left; to be called before rows are appended.
+ */
 extern void zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf);
 
 /* Gives back the memory that the rows of the column batch do not need. */
@@ -300,8 +308,8 @@ extern Datum zswrite_form_datum(int16 attlen, const void *data, Size len);
 
 /*
  * Appends rows to the column batch, which must accept the first: as many of the nslots as there is
- * room for, at least one.  They get row numbers from row on, which must be behind all earlier ones.  Returns
- * their number.  May write overflow values; after an error the batch is as before.
+ * room for, at least one.  They get row numbers from row on, which must be behind all earlier
+ * ones.  Returns their number.  May write overflow values; after an error the batch is as before.
  */
 extern int	zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
 								   TupleTableSlot **slots, int nslots);
@@ -315,9 +323,8 @@ extern int	zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row,
 /* ---- write_reserve.c: row numbers ---- */
 
 /*
- * Row number for the next row; *owned tells where it must be stored.  bulk:
- * take stripes of our own at once.  rows_only: it must be stored in the row tree, as some rows of this
- * command that follow.
+ * Row number for the next row; *owned tells where it must be stored.  bulk: take stripes of our own
+ * at once.  rows_only: it must be stored in the row tree, as some rows of this command that follow.
  */
 extern zstid zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 								 CommandId cid, bool bulk, bool rows_only, bool *owned);

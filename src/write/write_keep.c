@@ -8,24 +8,25 @@
  * to new pages and to the log.  Instead the new version gets the old one's pointer, and
  * the value counts that it has one more.
  *
- * That is found out only for rows that do not fit the row tree as they are: then the old row's pointers
- * are looked up, and the values of the same length compared with the new row's (which
+ * That is found out only for rows that do not fit the row tree as they are: then the old row's
+ * pointers are looked up, and the values of the same length compared with the new row's (which
  * mostly is a comparison of addresses).
  *
- * The value counts a pointer before the row that has it is written, so that it never has more than it knows of.  For a single row that is
- * in the same step; for buffered ones when they are written, since a transaction that is
- * rolled back before does not write them.  Rows with such a pointer go into the row tree, not
- * into column batches, where rows of rolled-back subtransactions may be written with the others.
+ * The value counts a pointer before the row that has it is written, so that it never has more than
+ * it knows of.  For a single row that is in the same step; for buffered ones when they are written,
+ * since a transaction that is rolled back before does not write them.  Rows with such a pointer go
+ * into the row tree, not into column batches, where rows of rolled-back subtransactions may be
+ * written with the others.
  *
- * Why the value is there still: the old version is visible to the snapshot of the UPDATE, or locked by
- * it; from then on its xmax is ours.  It cannot be removed before we end, unless a
+ * Why the value is there still: the old version is visible to the snapshot of the UPDATE, or locked
+ * by it; from then on its xmax is ours.  It cannot be removed before we end, unless a
  * subtransaction of ours does, whose buffered rows are dropped then.
  *
  * Crash, or an error, between the count and the row: the value counts one pointer too many
  * (docs/wal.md).
  *
- * As in heap, where a new version has the same TOAST pointer; heap does not need to count, because the
- * version that gives a value up marks it deleted.
+ * As in heap, where a new version has the same TOAST pointer; heap does not need to count, because
+ * the version that gives a value up marks it deleted.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -168,13 +169,17 @@ compare_with_item(const void *key, const void *element)
 void
 zswrite_keep_share_buffered(Relation rel, ZsWriteBuffer *buf)
 {
-	/* one after the other leaves the list: an error may be caught by a savepoint, and all this be done again */
+	/*
+	 * one after the other leaves the list: an error may be caught by a savepoint, and all this be
+	 * done again
+	 */
 	while (buf->nkept > 0)
 	{
 		const ZsKeptPointer *kept = &buf->kept[buf->nkept - 1];
 
 		CHECK_FOR_INTERRUPTS();
-		if (bsearch(&kept->row, buf->items, buf->nitems, sizeof(MinimalTuple), compare_with_item) != NULL)
+		if (bsearch(&kept->row, buf->items, buf->nitems, sizeof(MinimalTuple),
+					compare_with_item) != NULL)
 		{
 			Buffer		pin = zsattr_overflow_pin(rel, &kept->pointer);
 

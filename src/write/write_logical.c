@@ -9,19 +9,19 @@
  * refers to no page, replay ignores it, and it counts only if the commit record follows: a crash
  * between it and the rest leaves nothing.
  *
- * The images are tuples in heap's form, since these are what the reorder buffer and
- * output plugins take.  What goes in follows heap: of a new row everything; of an old row what the
- * table's replica identity says, and the key only if the update changes it.  Large values
- * that the new row shares with the old one (write_keep.c) are left out of it as heap leaves TOASTed values out: an
- * external varlena stands for them, which output plugins know as unchanged.  They are not left out
- * of the replica identity, nor when that changes and the old row is not logged whole.
+ * The images are tuples in heap's form, since these are what the reorder buffer and output plugins
+ * take.  What goes in follows heap: of a new row everything; of an old row what the table's replica
+ * identity says, and the key only if the update changes it.  Large values that the new row shares
+ * with the old one (write_keep.c) are left out of it as heap leaves TOASTed values out: an external
+ * varlena stands for them, which output plugins know as unchanged.  They are not left out of the
+ * replica identity, nor when that changes and the old row is not logged whole.
  *
- * Two things differ.  There is no TOAST table, so all other values stand in the image.  And a speculative
- * insertion is logged when it is confirmed, so decoding never hears of one that is not.
+ * Two things differ.  There is no TOAST table, so all other values stand in the image.  And a
+ * speculative insertion is logged when it is confirmed, so decoding never hears of one that is not.
  *
- * Rows of one multi_insert share records of some LOGICAL_BATCH_SIZE bytes.  Where a loader's rows are in a stage
- * (write_stage.c) the tuples are formed from there.  Images that are large
- * enough for it are compressed, unless the table's option says that nothing is to be.
+ * Rows of one multi_insert share records of some LOGICAL_BATCH_SIZE bytes.  Where a loader's rows
+ * are in a stage (write_stage.c) the tuples are formed from there.  Images that are large enough
+ * for it are compressed, unless the table's option says that nothing is to be.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -54,9 +54,9 @@
 #define LOGICAL_COMPRESS_SIZE	1024
 
 /*
- * LZ4's acceleration: it takes two thirds of the time of 1 for 3 % more bytes (store_sales).  The images are written in
- * addition to the columns, by whoever loads; with more acceleration, or none compressed, a load of many sessions takes
- * fewer instructions but waits longer for the WAL.
+ * LZ4's acceleration: it takes two thirds of the time of 1 for 3 % more bytes (store_sales).  The
+ * images are written in addition to the columns, by whoever loads; with more acceleration, or none
+ * compressed, a load of many sessions takes fewer instructions but waits longer for the WAL.
  */
 #define LOGICAL_ACCELERATION	4
 
@@ -87,7 +87,8 @@ typedef struct RowImages
 	bool		has_cstrings;
 	int			nvarlenas;		/* columns that may have values elsewhere, from 0 */
 	int		   *varlenas;
-	char	   *tuple;			/* a tuple behind its fixed header is formed here, aligned as in a page */
+	char	   *tuple;			/* a tuple behind its fixed header is formed here, aligned as in
+								 * a page */
 	Size		tuple_size;
 	char	   *data;
 	Size		len;
@@ -234,7 +235,10 @@ load_row(RowImages *images, TupleTableSlot *slot, const Bitmapset *attrs, bool c
 	}
 }
 
-/* Puts pointers in the place of values that the old row has, too, but for columns of identity.  Nobody follows them. */
+/*
+ * Puts pointers in the place of values that the old row has, too, but for columns of identity.
+ * Nobody follows them.
+ */
 static void
 leave_kept_out(RowImages *images, TupleTableSlot *slot, const ZsKeptValues *kept,
 			   const Bitmapset *identity)
@@ -271,7 +275,8 @@ unload_row(RowImages *images, TupleTableSlot *slot)
 static bool
 form_tuple_is_right(RowImages *images, const xl_zs_logical_row *header)
 {
-	HeapTuple	tuple = heap_form_tuple(RelationGetDescr(images->rel), images->values, images->isnull);
+	HeapTuple	tuple = heap_form_tuple(RelationGetDescr(images->rel), images->values,
+										images->isnull);
 	bool		result = header->len == tuple->t_len - SizeofHeapTupleHeader &&
 		header->infomask2 == tuple->t_data->t_infomask2 &&
 		header->infomask == tuple->t_data->t_infomask &&
@@ -354,8 +359,8 @@ bound_values(const RowImages *images)
 }
 
 /*
- * Begins a tuple in images->tuple, without the fixed part of its header.  bound: of what the values take.  Returns
- * where the first of them goes.
+ * Begins a tuple in images->tuple, without the fixed part of its header.  bound: of what the values
+ * take.  Returns where the first of them goes.
  */
 static char *
 begin_tuple(RowImages *images, xl_zs_logical_row *header, bool has_null, Size bound)
@@ -365,7 +370,10 @@ begin_tuple(RowImages *images, xl_zs_logical_row *header, bool has_null, Size bo
 
 	bound += hoff - SizeofHeapTupleHeader;
 
-	/* refuses a row that is too large before memory for it is asked for, which might fail less clearly */
+	/*
+	 * refuses a row that is too large before memory for it is asked for, which might fail less
+	 * clearly
+	 */
 	(void) images_reserve(images, SizeOfZsLogicalRow + bound);
 
 	/* the fixed header's place is kept, for the alignment of what follows */
@@ -386,8 +394,8 @@ begin_tuple(RowImages *images, xl_zs_logical_row *header, bool has_null, Size bo
 /*
  * Forms the row in work as a tuple; fills the image's header.
  *
- * What comes out is heap_form_tuple()'s (form_tuple_is_right()); but that takes three calls for each value, and
- * a load with wal_level = logical would spend an eighth of its time there.
+ * What comes out is heap_form_tuple()'s (form_tuple_is_right()); but that takes three calls for
+ * each value, and a load with wal_level = logical would spend an eighth of its time there.
  */
 static void
 form_tuple(RowImages *images, xl_zs_logical_row *header)
@@ -415,7 +423,8 @@ form_tuple(RowImages *images, xl_zs_logical_row *header)
 		else if (column->len == -1)
 		{
 			header->infomask |= HEAP_HASVARWIDTH;
-			to = put_varlena(to, column, (struct varlena *) DatumGetPointer(value), &header->infomask);
+			to = put_varlena(to, column, (struct varlena *) DatumGetPointer(value),
+							 &header->infomask);
 		}
 		else
 		{
@@ -530,8 +539,8 @@ append_tuple(RowImages *images, const xl_zs_logical_row *header)
 }
 
 /*
- * Appends the image of the slot's row; of the columns in attrs if that is not NULL.  kept (or NULL): values that may be
- * left out, but for the columns of identity.
+ * Appends the image of the slot's row; of the columns in attrs if that is not NULL.  kept (or
+ * NULL): values that may be left out, but for the columns of identity.
  */
 static void
 append_image(RowImages *images, TupleTableSlot *slot, const Bitmapset *attrs,
@@ -710,8 +719,8 @@ zswrite_log_delete(Relation rel, TupleTableSlot *oldslot)
 }
 
 /*
- * Decoding reads catalog tables as they were, by what heap logs for them; and output plugins read them
- * with a snapshot that the TID tree does not know.
+ * Decoding reads catalog tables as they were, by what heap logs for them; and output plugins read
+ * them with a snapshot that the TID tree does not know.
  */
 void
 zswrite_refuse_catalog(Relation rel)

@@ -16,11 +16,11 @@
  * COPY FREEZE reserves rows as frozen.  The range they lie in is remembered, and gets its
  * bits in the visibility map when the buffer is flushed and nothing is reserved any more.
  *
- * An UPDATE whose rows share large values with their old versions (write_keep.c) stays with small reservations for
- * some time, since these rows go into the row tree.
+ * An UPDATE whose rows share large values with their old versions (write_keep.c) stays with small
+ * reservations for some time, since these rows go into the row tree.
  *
- * The tail of a bulk load's last stripe becomes the open stripe of the session's cursor, so that rows
- * that follow get the row numbers that follow.
+ * The tail of a bulk load's last stripe becomes the open stripe of the session's cursor, so that
+ * rows that follow get the row numbers that follow.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -42,8 +42,9 @@
 #define SMALL_ROWS		64
 
 /*
- * Rows that follow one which must go into the row tree and go there too.  So a command that has such rows now and then
- * neither writes all others as rows, nor begins stripes again and again that it hardly uses.
+ * Rows that follow one which must go into the row tree and go there too.  So a command that has
+ * such rows now and then neither writes all others as rows, nor begins stripes again and again that
+ * it hardly uses.
  */
 #define ROWS_ONLY_RUN	(4 * ZS_STRIPE_ROWS)
 
@@ -131,7 +132,10 @@ zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
 	if (next >= end)
 		return;
 
-	/* an error may be caught by a savepoint: what is left is still reserved then, and goes back later */
+	/*
+	 * an error may be caught by a savepoint: what is left is still reserved then, and goes back
+	 * later
+	 */
 	zstid_release_rows(rel, &buf->next, end);
 
 	/* steps double from what was used: a command that reads as it writes stays with small ones */

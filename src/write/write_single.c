@@ -19,8 +19,8 @@
  * written in several steps (tid_stage.c, row_single.c).  So there can be no
  * deadlock.
  *
- * WAL: XLOG_ZS_WRITE_ROW; nothing is left half done by a crash.  If the row shares large values with
- * the old one, XLOG_ZS_ATTR_SHARE before it (write_keep.c).
+ * WAL: XLOG_ZS_WRITE_ROW; nothing is left half done by a crash.  If the row shares large values
+ * with the old one, XLOG_ZS_ATTR_SHARE before it (write_keep.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -249,7 +249,8 @@ zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot, CommandI
 
 	/* pinned now, since leaves will be locked when they are counted */
 	zswrite_keep_pin(kept, rel);
-	*result = update_with_item(rel, oldrow, item, cid, crosscheck, wait, lockmode, kept, tmfd, &row);
+	*result = update_with_item(rel, oldrow, item, cid, crosscheck, wait, lockmode, kept, tmfd,
+							   &row);
 	zswrite_keep_unpin(kept);
 	pfree(item);
 	if (*result == TM_Ok)

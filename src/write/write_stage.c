@@ -3,21 +3,22 @@
  * write_stage.c
  *	  Rows of a loader on their way from slots into the column batch.
  *
- * COPY fills a slot, asks it to keep its values (materialize), and hands over up to a thousand slots at
- * once.  A slot that keeps its values as a row is written and read value by value, and by the time the
- * rows become columns they have left the processor's nearest cache.  So the slots of a loader keep
- * their values in a stage, which holds the rows as columns: a by-value column as integers, a numeric
- * as an image of 16 bytes, others as bytes one behind the other.  A column of a group of rows moves to the batch with one
- * copy then, and numerics become integers many at a time.
+ * COPY fills a slot, asks it to keep its values (materialize), and hands over up to a thousand
+ * slots at once.  A slot that keeps its values as a row is written and read value by value, and by
+ * the time the rows become columns they have left the processor's nearest cache.  So the slots of a
+ * loader keep their values in a stage, which holds the rows as columns: a by-value column as
+ * integers, a numeric as an image of 16 bytes, others as bytes one behind the other.  A column of a
+ * group of rows moves to the batch with one copy then, and numerics become integers many at a time.
  *
  *		slot 0		slot 1		slot 2				stage
  *		1 a 7.5		2 b 8		3 c 9.25	->		1 2 3 | a b c | 7.5 8 9.25
  *
- * The rows of a stage belong to the slots of one group, in their order, and live until the first of these slots
- * is filled again.  A slot can still show its values: zswrite_stage_get() makes datums.
+ * The rows of a stage belong to the slots of one group, in their order, and live until the first of
+ * these slots is filled again.  A slot can still show its values: zswrite_stage_get() makes datums.
  *
- * What is unusual (large or compressed values, numerics of many digits) a stage does not take; such a row
- * and those behind it in the group stay in their slots.  A stage that meets these all the time gives up.
+ * What is unusual (large or compressed values, numerics of many digits) a stage does not take; such
+ * a row and those behind it in the group stay in their slots.  A stage that meets these all the
+ * time gives up.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -52,7 +53,8 @@ form_of(Form_pg_attribute att)
 		return ZS_STAGE_INT;
 	if (kind.kind == ZS_KIND_NUMERIC)
 		return ZS_STAGE_NUMERIC;
-	return att->attlen == -1 ? ZS_STAGE_VARLENA : att->attlen == -2 ? ZS_STAGE_CSTRING : ZS_STAGE_FIXED;
+	return att->attlen == -1 ? ZS_STAGE_VARLENA : att->attlen == -2 ? ZS_STAGE_CSTRING :
+		ZS_STAGE_FIXED;
 }
 
 /*
@@ -76,7 +78,10 @@ zswrite_stage_create(TupleDesc desc, int nrows, MemoryContext parent)
 	stage->bytes = MemoryContextAlloc(context, desc->natts * sizeof(int16));
 	stage->nusers = 1;
 
-	/* an odd number of cache lines a column: else the columns' ends would compete for few places in the cache */
+	/*
+	 * an odd number of cache lines a column: else the columns' ends would compete for few places in
+	 * the cache
+	 */
 	stage->maxrows = TYPEALIGN(8, nrows) | 8;
 	for (int i = 0; i < desc->natts; i++)
 	{
