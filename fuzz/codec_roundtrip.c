@@ -19,8 +19,9 @@ static const char *current_step = "";
 	do { \
 		if (!(cond)) \
 		{ \
-			fprintf(stderr, "not ok: seed %llu, %s, %u rows, %s: ", (unsigned long long) current_seed, \
-					current->what, current->in.nrows, current_step); \
+			fprintf(stderr, "not ok: seed %llu, %s, %u rows, %s: ", \
+					(unsigned long long) current_seed, current->what, current->in.nrows, \
+					current_step); \
 			fprintf(stderr, __VA_ARGS__); \
 			fprintf(stderr, "\n"); \
 			abort(); \

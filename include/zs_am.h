@@ -18,6 +18,9 @@
 #include "access/tableam.h"
 #include "utils/rel.h"
 
+/* am_handler.c */
+extern const TableAmRoutine zs_table_am_routine;
+
 /* am_relation.c */
 extern void zsam_set_new_filelocator(Relation rel, const RelFileLocator *newrlocator,
 									 char persistence, TransactionId *freeze_xid,

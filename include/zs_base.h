@@ -105,8 +105,8 @@ extern void zsbase_table_options(Relation rel, ZsTableOptions *options);
 /* Installs the hooks that take zedstore's table options. */
 extern void zsbase_reloptions_init(void);
 
-/* The access method's callbacks (src/am). */
-extern const struct TableAmRoutine zs_table_am_routine;
+/* The callbacks of the access method, which tell zedstore's tables from others.  For _PG_init. */
+extern void zsbase_set_table_am(const struct TableAmRoutine *routine);
 
 /* Is this relation stored by the zedstore access method? */
 extern bool zsbase_is_zedstore(Relation rel);

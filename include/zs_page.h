@@ -218,9 +218,6 @@ extern void zspage_meta_read(Relation rel, ZsMetaPageData *meta);
 /* How many trees the directory has entries for, empty ones included. */
 extern int	zspage_tree_count(const ZsMetaPageData *meta);
 
-/* Error unless the page is a metapage of a format version that we know. */
-extern void zspage_meta_check(Relation rel, Page page);
-
 /* ---- free page maps and extension (page_fpm.c, page_extend.c) -------------- */
 
 typedef struct ZsAllocRequest

@@ -19,6 +19,7 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "zs_am.h"
 #include "zs_base.h"
 #include "zs_io.h"
 #include "zs_page.h"
@@ -42,6 +43,7 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	zsbase_set_table_am(&zs_table_am_routine);
 	zsbase_guc_init();
 	zsio_guc_init();
 	zsvector_guc_init();

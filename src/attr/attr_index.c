@@ -44,8 +44,9 @@
 
 /* ---- checks ------------------------------------------------------------ */
 
-const char *
-zsattr_item_check(const ZsSegmentItem *item)
+/* What is wrong with an item; NULL = nothing. */
+static const char *
+item_check(const ZsSegmentItem *item)
 {
 	if (item->first_row % ZS_STRIPE_ROWS != 0)
 		return "segment does not start at a stripe";
@@ -91,7 +92,7 @@ zsattr_index_page_check(Page page)
 	nitems = zsattr_index_count(page);
 	for (int i = 0; i < nitems; i++)
 	{
-		const char *reason = zsattr_item_check(&items[i]);
+		const char *reason = item_check(&items[i]);
 
 		if (reason != NULL)
 			return reason;
@@ -159,7 +160,7 @@ copy_item(Relation rel, AttrNumber attno, Buffer buf, int i, ZsSegmentItem *item
 	const char *reason;
 
 	*item = zsattr_index_items(BufferGetPage(buf))[i];
-	reason = zsattr_item_check(item);
+	reason = item_check(item);
 	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
 						 "Segment index page of attribute %d: %s.", attno, reason);
@@ -406,7 +407,7 @@ zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 {
 	ZsSegmentItem other;
 
-	Assert(zsattr_item_check(item) == NULL);
+	Assert(item_check(item) == NULL);
 
 	/* overlaps with neighbouring pages; insert_item() checks its own */
 	if (zsattr_find_segment(rel, attno, item->first_row, false, &other) &&

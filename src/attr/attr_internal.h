@@ -114,9 +114,6 @@ zsattr_item_covers(const ZsSegmentItem *item, zstid row)
 /* How many of the items start at or before row. */
 extern int	zsattr_index_position(const ZsSegmentItem *items, int nitems, zstid row);
 
-/* What is wrong with an item; NULL = nothing. */
-extern const char *zsattr_item_check(const ZsSegmentItem *item);
-
 /*
  * Puts a segment into its column's tree.  The caller holds no page lock.
  * An overlap with another segment is an error (corruption).

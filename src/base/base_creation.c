@@ -16,7 +16,8 @@
  *	  the catalogs, before it holds a row.  These are allowed:
  *
  *	  - the table that a CREATE TABLE, CREATE TABLE AS, SELECT INTO or CREATE MATERIALIZED VIEW
- *		which is being executed names.  It is known by its name, since such a command may run functions;
+ *		which is being executed names.  It is known by its name, since such a command may run
+ *		functions;
  *	  - what core makes to rewrite a table (is_internal);
  *	  - all tables as long as the default is another access method: then somebody named ours;
  *	  - tables of which all columns are inherited.  Rows come to them through the parent, by the

@@ -463,6 +463,9 @@ zsbase_table_options(Relation rel, ZsTableOptions *options)
 
 /* ---- which tables --------------------------------------------------------- */
 
+/* callbacks of zedstore's tables; modules below the access method know them by their address only */
+static const struct TableAmRoutine *table_am = NULL;
+
 /* an access method known to be ours, InvalidOid = none known */
 static Oid	known_amoid = InvalidOid;
 
@@ -473,10 +476,20 @@ forget_access_method(Datum arg, int cacheid, uint32 hashvalue)
 	known_amoid = InvalidOid;
 }
 
+/* See zs_base.h. */
+void
+zsbase_set_table_am(const struct TableAmRoutine *routine)
+{
+	Assert(routine != NULL && table_am == NULL);
+	table_am = routine;
+}
+
+/* See zs_base.h. */
 bool
 zsbase_is_zedstore(Relation rel)
 {
-	return rel->rd_tableam == &zs_table_am_routine;
+	Assert(table_am != NULL);
+	return rel->rd_tableam == table_am;
 }
 
 /*

@@ -10,7 +10,7 @@
  *
  *		positions	3 5 14 15		n = 16, k = 4, l = 2
  *		low bits	3 1 2 3			packed, 2 bits each
- *		high part	0 1 3 3			0 -> "1", step to 1 "0", "1", steps to 3 "00", "1", "1"  =  1010011
+ *		high part	0 1 3 3			0: "1", step to 1 "0", "1", steps to 3 "00", "1", "1" = 1010011
  *
  * A set of more than half of the positions is given by those that are not in it: of a segment
  * written anew, most rows can be holes.

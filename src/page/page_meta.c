@@ -84,8 +84,9 @@ zspage_meta_create(const RelFileLocator *locator, char persistence,
 	smgr_bulk_finish(bulk);
 }
 
-void
-zspage_meta_check(Relation rel, Page page)
+/* Error unless the page is a metapage of a format version that we know. */
+static void
+check_meta(Relation rel, Page page)
 {
 	ZsMetaPageData *meta;
 	const char *reason;
@@ -132,7 +133,7 @@ zspage_lock_meta(Relation rel, int lockmode)
 	Buffer		buf = ReadBuffer(rel, ZS_META_BLKNO);
 
 	LockBuffer(buf, lockmode);
-	zspage_meta_check(rel, BufferGetPage(buf));
+	check_meta(rel, BufferGetPage(buf));
 	return buf;
 }
 

@@ -43,8 +43,7 @@ typedef struct ZsTopNKey
 
 /* vector_topn_plan.c */
 
-/* custom_private: bound, then an integer list of four members for each key. */
-extern List *zsvector_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys);
+/* Takes apart what the plan node carries, see pack_topn(). */
 extern int	zsvector_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
 
 extern const CustomScanMethods zsvector_topn_scan_methods;

@@ -45,8 +45,9 @@ static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
 /* ---- custom_private -------------------------------------------------------- */
 
-List *
-zsvector_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys)
+/* custom_private: bound, then an integer list of four members for each key. */
+static List *
+pack_topn(int64 bound, const ZsTopNKey *keys, int nkeys)
 {
 	List	   *packed = list_make1_int((int) bound);
 
@@ -242,7 +243,7 @@ add_topn_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	path->path.pathkeys = root->query_pathkeys;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &path_methods;
-	path->custom_private = zsvector_topn_pack(bound, keys, nkeys);
+	path->custom_private = pack_topn(bound, keys, nkeys);
 
 	cost_topn(root, rel, seqscan, path, keys, nkeys, bound);
 	add_path(rel, &path->path);
