@@ -3,7 +3,12 @@
  * zs_compat.h
  *	  Differences between the supported PostgreSQL majors.
  *
- * The only file of the project that looks at PG_VERSION_NUM.
+ * The only file of the project that looks at PG_VERSION_NUM.  Others use what is defined here: a
+ * function or macro that takes what the newest version takes, or, where that would not do, a macro
+ * named after what is different.  A difference that came with version N is asked for by
+ * ZS_PG_AT_LEAST(N), so that it holds for those behind N, too.
+ *
+ * Headers that a macro needs are the user's to include.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -31,12 +36,14 @@
 #error "zedstore_io needs a server with 8 kB pages"
 #endif
 
-#if PG_VERSION_NUM >= 180000
+#define ZS_PG_AT_LEAST(major)	(PG_VERSION_NUM >= (major) * 10000)
+
+#if ZS_PG_AT_LEAST(18)
 #define ZS_PG18 1
 #endif
 
 /* 17 takes char pointers */
-#ifndef ZS_PG18
+#if !ZS_PG_AT_LEAST(18)
 #include "access/xloginsert.h"
 #define XLogRegisterData(data, len) XLogRegisterData((char *) (data), (len))
 #define XLogRegisterBufData(id, data, len) \
@@ -44,7 +51,7 @@
 #endif
 
 /* in no header of 17 */
-#ifndef ZS_PG18
+#if !ZS_PG_AT_LEAST(18)
 extern PGDLLIMPORT bool ignore_checksum_failure;
 #endif
 
@@ -59,7 +66,7 @@ extern PGDLLIMPORT bool ignore_checksum_failure;
 #define ZS_INJECTION_POINT_ARG(name, arg)	((void) (arg))
 #else
 #include "utils/injection_point.h"
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 #define ZS_INJECTION_POINT(name)	INJECTION_POINT(name, NULL)
 #define ZS_INJECTION_POINT_ARG(name, arg)	INJECTION_POINT(name, arg)
 #else
@@ -69,13 +76,13 @@ extern PGDLLIMPORT bool ignore_checksum_failure;
 #endif
 
 /* 18 renamed these */
-#ifndef ZS_PG18
+#if !ZS_PG_AT_LEAST(18)
 #define ReorderBufferAllocChange	ReorderBufferGetChange
 #define ReorderBufferAllocTupleBuf	ReorderBufferGetTupleBuf
 #endif
 
 /* Are all rows known to have a value? 18 has constraints that are not valid for old rows. */
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 #define zs_attr_is_not_null(desc, i) \
 	(TupleDescCompactAttr(desc, i)->attnullability == ATTNULLABLE_VALID)
 #else
@@ -83,14 +90,18 @@ extern PGDLLIMPORT bool ignore_checksum_failure;
 #endif
 
 /* 18 counts bytes, too */
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 #define zs_count_io_hit(object)	pgstat_count_io_op((object), IOCONTEXT_NORMAL, IOOP_HIT, 1, 0)
+#define zs_count_io_extend(object, nblocks) \
+	pgstat_count_io_op((object), IOCONTEXT_NORMAL, IOOP_EXTEND, 1, (uint64) (nblocks) * BLCKSZ)
 #else
 #define zs_count_io_hit(object)	pgstat_count_io_op((object), IOCONTEXT_NORMAL, IOOP_HIT)
+#define zs_count_io_extend(object, nblocks) \
+	pgstat_count_io_op_n((object), IOCONTEXT_NORMAL, IOOP_EXTEND, (nblocks))
 #endif
 
 /* goes in front of a declaration */
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 #define ZS_NORETURN pg_noreturn
 #else
 #define ZS_NORETURN __attribute__((noreturn))
@@ -101,14 +112,14 @@ extern PGDLLIMPORT bool ignore_checksum_failure;
  * in the executor node, by the block numbers of TIDs; from 18 on it is up to
  * the access method.
  */
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 #define zs_bitmap_scan_disable_prefetch(node)	((void) (node))
 #else
 #define zs_bitmap_scan_disable_prefetch(node)	((void) ((node)->prefetch_maximum = 0))
 #endif
 
 /* 18 can log locks that could not be had at once */
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 #define zs_log_lock_failures	log_lock_failures
 #define ZsConditionalXactLockTableWait(xid, log) ConditionalXactLockTableWait((xid), (log))
 #define ZsConditionalLockTuple(rel, tid, mode, log) \
@@ -122,14 +133,14 @@ extern PGDLLIMPORT bool ignore_checksum_failure;
 #endif
 
 /* 18 submits the requests of a stream together if its callback takes no locks */
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 #define ZS_READ_STREAM_USE_BATCHING READ_STREAM_USE_BATCHING
 #else
 #define ZS_READ_STREAM_USE_BATCHING 0
 #endif
 
 /* 18 wants to know how long the forks were */
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 #define zs_smgrtruncate(reln, forks, nforks, old_blocks, blocks) \
 	smgrtruncate(reln, forks, nforks, old_blocks, blocks)
 #else
@@ -138,7 +149,7 @@ extern PGDLLIMPORT bool ignore_checksum_failure;
 #endif
 
 /* VACUUM: 18 counts all-frozen pages, measures delays and takes a start time */
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 #define vacuum_delay_point_compat() vacuum_delay_point(false)
 #define vac_update_relstats_compat(rel, pages, tuples, visible, frozen, hasindex, xid, multi) \
 	vac_update_relstats(rel, pages, tuples, visible, frozen, hasindex, xid, multi, \
@@ -157,7 +168,7 @@ extern PGDLLIMPORT bool ignore_checksum_failure;
  * Length, passing and alignment of an attribute: 18 has a copy of these that is quick to walk
  * through.
  */
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 typedef CompactAttribute ZsAttrShape;
 
 #define ZsTupleDescShape(desc, i)	TupleDescCompactAttr(desc, i)
@@ -170,12 +181,94 @@ typedef FormData_pg_attribute ZsAttrShape;
 #endif
 
 /* The ordering operator of a pathkey for a type; needs optimizer and lsyscache headers. */
-#ifdef ZS_PG18
+#if ZS_PG_AT_LEAST(18)
 #define zs_pathkey_operator(pk, type) \
 	get_opfamily_member_for_cmptype((pk)->pk_opfamily, type, type, (pk)->pk_cmptype)
 #else
 #define zs_pathkey_operator(pk, type) \
 	get_opfamily_member((pk)->pk_opfamily, type, type, (pk)->pk_strategy)
+#endif
+
+/* What a path does against settings such as enable_seqscan: 18 counts it beside the costs. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_path_disabled(path)	((path)->disabled_nodes)
+#define zs_path_add_disabled(path, n)	((void) ((path)->disabled_nodes += (n)))
+#else
+#define zs_path_disabled(path)	0
+#define zs_path_add_disabled(path, n) \
+	((void) ((path)->startup_cost += (n) * disable_cost, \
+			 (path)->total_cost += (n) * disable_cost))
+#endif
+
+/* What formats the output of EXPLAIN; 18 has a header for it. */
+#if ZS_PG_AT_LEAST(18)
+#define ZS_EXPLAIN_FORMAT_H	"commands/explain_format.h"
+#else
+#define ZS_EXPLAIN_FORMAT_H	"commands/explain.h"
+#endif
+
+/* Does this collation, which is not InvalidOid, compare strings as memcmp() does? */
+#if ZS_PG_AT_LEAST(18)
+#define zs_collation_is_c(collation)	(pg_newlocale_from_collation(collation)->collate_is_c)
+#else
+#define zs_collation_is_c(collation)	lc_collate_is_c(collation)
+#endif
+
+/* 18 can leave room in front of a tuple */
+#if ZS_PG_AT_LEAST(18)
+#define zs_heap_form_minimal_tuple(desc, values, isnull, extra) \
+	heap_form_minimal_tuple((desc), (values), (isnull), (extra))
+#define ZS_COPY_MINIMAL_TUPLE_ARGS	TupleTableSlot *slot, Size extra
+#else
+#define zs_heap_form_minimal_tuple(desc, values, isnull, extra) \
+	heap_form_minimal_tuple((desc), (values), (isnull))
+#define ZS_COPY_MINIMAL_TUPLE_ARGS	TupleTableSlot *slot
+#endif
+
+/* 18 can count what an index scan does */
+#if ZS_PG_AT_LEAST(18)
+#define zs_index_beginscan(rel, index, snapshot, nkeys, norderbys) \
+	index_beginscan((rel), (index), (snapshot), NULL, (nkeys), (norderbys))
+#else
+#define zs_index_beginscan(rel, index, snapshot, nkeys, norderbys) \
+	index_beginscan((rel), (index), (snapshot), (nkeys), (norderbys))
+#endif
+
+/* By what a parallel scan knows its table. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_parallelscan_set_table(pscan, rel)	((void) ((pscan)->phs_locator = (rel)->rd_locator))
+#else
+#define zs_parallelscan_set_table(pscan, rel) \
+	((void) ((pscan)->phs_relid = RelationGetRelid(rel)))
+#endif
+
+/*
+ * Who walks over the bitmap in a bitmap heap scan: from 18 on the access method, before that the
+ * executor node, which hands over one page after the other.
+ */
+#if ZS_PG_AT_LEAST(18)
+#define ZS_BITMAP_SCAN_ITERATES	1
+#else
+#define ZS_BITMAP_SCAN_ITERATES	0
+#endif
+
+/* The offsets of a block of dead TIDs, at most max; how many. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_tidstore_block_offsets(result, offsets, max) \
+	TidStoreGetBlockOffsets((result), (offsets), (max))
+#else
+#define zs_tidstore_block_offsets(result, to, max) \
+	(AssertMacro((result)->num_offsets <= (max)), \
+	 memcpy((to), (result)->offsets, (result)->num_offsets * sizeof(OffsetNumber)), \
+	 (result)->num_offsets)
+#endif
+
+/* 18 shows name and version of a library */
+#if ZS_PG_AT_LEAST(18)
+#define ZS_MODULE_MAGIC(library, its_version) \
+	PG_MODULE_MAGIC_EXT(.name = library, .version = its_version)
+#else
+#define ZS_MODULE_MAGIC(library, its_version) PG_MODULE_MAGIC
 #endif
 
 #endif							/* ZS_COMPAT_H */

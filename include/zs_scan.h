@@ -22,6 +22,7 @@
 #include "nodes/execnodes.h"
 #include "storage/read_stream.h"
 
+#include "zs_compat.h"
 #include "zs_format.h"
 
 /* scan_seq.c */
@@ -41,7 +42,7 @@ extern Size zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan
 extern void zsscan_parallel_reinitialize(Relation rel, ParallelTableScanDesc pscan);
 
 /* scan_block.c */
-#ifdef ZS_PG18
+#if ZS_BITMAP_SCAN_ITERATES
 extern bool zsscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot,
 									 bool *recheck, uint64 *lossy_pages,
 									 uint64 *exact_pages);

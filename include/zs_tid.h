@@ -17,6 +17,8 @@
 #include "access/tableam.h"
 #include "access/xlogreader.h"
 #include "lib/stringinfo.h"
+#include "nodes/lockoptions.h"
+#include "storage/lmgr.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -303,6 +305,16 @@ extern TM_Result zstid_lock(Relation rel, zstid row, Snapshot snapshot, CommandI
  */
 extern int	zstid_find_dead(Relation rel, const zstid *rows, int nrows, bool *dead,
 							TransactionId *conflict_horizon);
+
+/* ---- waiting (tid_wait.c) ----------------------------------------------------------------- */
+
+/*
+ * Waits for the end of a transaction that has to do with the row tid.  Returns false if it runs and
+ * policy is LockWaitSkip; an error (ERRCODE_LOCK_NOT_AVAILABLE) with LockWaitError.  The caller
+ * holds no content lock.
+ */
+extern bool zstid_xact_wait(TransactionId xid, LockWaitPolicy policy, Relation rel,
+							ItemPointer tid, XLTW_Oper oper);
 
 /* ---- VACUUM's view (tid_vacuum.c) --------------------------------------------------- */
 

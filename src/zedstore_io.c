@@ -21,6 +21,7 @@
 
 #include "zs_am.h"
 #include "zs_base.h"
+#include "zs_compat.h"
 #include "zs_io.h"
 #include "zs_page.h"
 #include "zs_projection.h"
@@ -29,14 +30,7 @@
 #include "zs_wal.h"
 #include "zs_write.h"
 
-#ifdef ZS_PG18
-PG_MODULE_MAGIC_EXT(
-					.name = "zedstore_io",
-					.version = ZS_VERSION
-);
-#else
-PG_MODULE_MAGIC;
-#endif
+ZS_MODULE_MAGIC("zedstore_io", ZS_VERSION);
 
 void		_PG_init(void);
 

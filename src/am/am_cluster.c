@@ -31,6 +31,7 @@
 
 #include "zs_am.h"
 #include "zs_base.h"
+#include "zs_compat.h"
 #include "zs_page.h"
 #include "zs_scan.h"
 #include "zs_slot.h"
@@ -135,11 +136,7 @@ copy_in_order(CopyState *state, TableScanDesc scan, TupleTableSlot *slot)
 static void
 copy_by_index(CopyState *state, Relation index, TupleTableSlot *slot)
 {
-#ifdef ZS_PG18
-	IndexScanDesc scan = index_beginscan(state->old_table, index, SnapshotAny, NULL, 0, 0);
-#else
-	IndexScanDesc scan = index_beginscan(state->old_table, index, SnapshotAny, 0, 0);
-#endif
+	IndexScanDesc scan = zs_index_beginscan(state->old_table, index, SnapshotAny, 0, 0);
 
 	index_rescan(scan, NULL, 0, NULL, 0);
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))

@@ -23,6 +23,7 @@
 
 #include "zs_am.h"
 #include "zs_base.h"
+#include "zs_compat.h"
 #include "zs_scan.h"
 #include "zs_slot.h"
 #include "zs_tid.h"
@@ -186,7 +187,7 @@ const TableAmRoutine zs_table_am_routine = {
 	.relation_toast_am = zs_toast_am,
 	.relation_estimate_size = zsam_estimate_size,
 
-#ifndef ZS_PG18
+#if !ZS_BITMAP_SCAN_ITERATES
 	.scan_bitmap_next_block = zsscan_bitmap_next_block,
 #endif
 	.scan_bitmap_next_tuple = zsscan_bitmap_next_tuple,

@@ -38,38 +38,6 @@ typedef enum ChainStep
 	CHAIN_SELF_MODIFIED,
 } ChainStep;
 
-/* Waits for the transaction that changes the version, as the policy says. */
-static void
-wait_for_writer(Relation rel, ItemPointer tid, TransactionId xid, LockWaitPolicy wait_policy,
-				bool *skipped)
-{
-	*skipped = false;
-	switch (wait_policy)
-	{
-		case LockWaitBlock:
-			XactLockTableWait(xid, rel, tid, XLTW_FetchUpdated);
-			break;
-		case LockWaitSkip:
-#ifdef ZS_PG18
-			*skipped = !ConditionalXactLockTableWait(xid, false);
-#else
-			*skipped = !ConditionalXactLockTableWait(xid);
-#endif
-			break;
-		case LockWaitError:
-#ifdef ZS_PG18
-			if (!ConditionalXactLockTableWait(xid, log_lock_failures))
-#else
-			if (!ConditionalXactLockTableWait(xid))
-#endif
-				ereport(ERROR,
-						(errcode(ERRCODE_LOCK_NOT_AVAILABLE),
-						 errmsg("could not obtain lock on row in relation \"%s\"",
-								RelationGetRelationName(rel))));
-			break;
-	}
-}
-
 /*
  * Looks at version *tid, which the version before it (updated by *prior_xmax) points to.
  */
@@ -91,7 +59,7 @@ follow_chain(Relation rel, ItemPointer tid, TransactionId *prior_xmax, CommandId
 	InitDirtySnapshot(snapshot);
 	if (zstid_fetch_visible(rel, row, &snapshot, &vis, NULL))
 	{
-		/* a row number that was used again is not our row's next version */
+		/* the next version was inserted by whoever updated the one before, unless it is frozen */
 		if (!TransactionIdEquals(vis.xmin, *prior_xmax) &&
 			!(vis.infomask & HEAP_XMIN_COMMITTED && vis.xmin == FrozenTransactionId))
 			return CHAIN_DELETED;
@@ -105,7 +73,7 @@ follow_chain(Relation rel, ItemPointer tid, TransactionId *prior_xmax, CommandId
 									 RelationGetRelationName(rel))));
 		if (TransactionIdIsValid(snapshot.xmax))
 		{
-			wait_for_writer(rel, tid, snapshot.xmax, wait_policy, skipped);
+			*skipped = !zstid_xact_wait(snapshot.xmax, wait_policy, rel, tid, XLTW_FetchUpdated);
 			return CHAIN_AGAIN;
 		}
 		if (TransactionIdIsCurrentTransactionId(vis.xmin) && vis.cmin >= cid)

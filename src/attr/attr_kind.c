@@ -23,6 +23,7 @@
 #include "utils/pg_locale.h"
 
 #include "zs_attr.h"
+#include "zs_compat.h"
 
 /* Does this collation compare strings as memcmp() does? */
 static bool
@@ -32,11 +33,7 @@ collation_is_c(Oid collation)
 		return true;
 	if (!OidIsValid(collation))
 		return false;
-#ifdef ZS_PG18
-	return pg_newlocale_from_collation(collation)->collate_is_c;
-#else
-	return lc_collate_is_c(collation);
-#endif
+	return zs_collation_is_c(collation);
 }
 
 /* By-value types that are ordered as unsigned integers. */

@@ -32,6 +32,7 @@
 #include "utils/rel.h"
 
 #include "page_internal.h"
+#include "zs_compat.h"
 #include "zs_page.h"
 #include "zs_walrec.h"
 
@@ -125,11 +126,7 @@ count_extension(Relation rel, uint32 nblocks)
 {
 	IOObject	object = RelationUsesLocalBuffers(rel) ? IOOBJECT_TEMP_RELATION : IOOBJECT_RELATION;
 
-#ifdef ZS_PG18
-	pgstat_count_io_op(object, IOCONTEXT_NORMAL, IOOP_EXTEND, 1, (uint64) nblocks * BLCKSZ);
-#else
-	pgstat_count_io_op_n(object, IOCONTEXT_NORMAL, IOOP_EXTEND, nblocks);
-#endif
+	zs_count_io_extend(object, nblocks);
 }
 
 /*

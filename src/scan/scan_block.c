@@ -23,6 +23,7 @@
 #include "utils/rel.h"
 
 #include "scan_desc.h"
+#include "zs_compat.h"
 #include "zs_page.h"
 
 /* From this many rows of a block on it pays to decode vectors. */
@@ -110,7 +111,7 @@ next_bitmap_row(ZsScanDesc scan, TupleTableSlot *slot)
 	return false;
 }
 
-#ifdef ZS_PG18
+#if ZS_BITMAP_SCAN_ITERATES
 bool
 zsscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *recheck,
 						 uint64 *lossy_pages, uint64 *exact_pages)

@@ -31,6 +31,7 @@
 #include "utils/snapmgr.h"
 
 #include "scan_desc.h"
+#include "zs_compat.h"
 #include "zs_page.h"
 #include "zs_write.h"
 
@@ -547,11 +548,7 @@ zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan)
 
 	/* workers cannot see our write buffer */
 	zswrite_flush(rel);
-#ifdef ZS_PG18
-	zpscan->base.phs_locator = rel->rd_locator;
-#else
-	zpscan->base.phs_relid = RelationGetRelid(rel);
-#endif
+	zs_parallelscan_set_table(&zpscan->base, rel);
 	zpscan->base.phs_syncscan = false;
 	pg_atomic_init_u64(&zpscan->next_row, 0);
 	zpscan->end_row = zspage_next_row(rel);

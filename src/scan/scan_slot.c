@@ -30,6 +30,7 @@
 #include "utils/memutils.h"
 
 #include "zs_base.h"
+#include "zs_compat.h"
 #include "zs_slot.h"
 #include "zs_tid.h"
 #include "zs_write.h"
@@ -398,23 +399,13 @@ zs_slot_copy_heap_tuple(TupleTableSlot *slot)
 	return tuple;
 }
 
-#ifdef ZS_PG18
 static MinimalTuple
-zs_slot_copy_minimal_tuple(TupleTableSlot *slot, Size extra)
+zs_slot_copy_minimal_tuple(ZS_COPY_MINIMAL_TUPLE_ARGS)
 {
 	fill_all((ZsSlot *) slot);
-	return heap_form_minimal_tuple(slot->tts_tupleDescriptor, slot->tts_values,
-								   slot->tts_isnull, extra);
+	return zs_heap_form_minimal_tuple(slot->tts_tupleDescriptor, slot->tts_values,
+									  slot->tts_isnull, extra);
 }
-#else
-static MinimalTuple
-zs_slot_copy_minimal_tuple(TupleTableSlot *slot)
-{
-	fill_all((ZsSlot *) slot);
-	return heap_form_minimal_tuple(slot->tts_tupleDescriptor, slot->tts_values,
-								   slot->tts_isnull);
-}
-#endif
 
 const TupleTableSlotOps TTSOpsZedstore = {
 	.base_slot_size = sizeof(ZsSlot),

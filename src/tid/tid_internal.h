@@ -438,8 +438,6 @@ extern void zstid_tuplock_release(Relation rel, ItemPointer tid, LockTupleMode m
 extern bool zstid_multi_wait(MultiXactId multi, MultiXactStatus status, uint16 infomask,
 							 LockWaitPolicy policy, Relation rel, ItemPointer tid,
 							 XLTW_Oper oper, int *remaining);
-extern bool zstid_xact_wait(TransactionId xid, LockWaitPolicy policy, Relation rel,
-							ItemPointer tid, XLTW_Oper oper);
 extern void zstid_hint_xmax(ZsVisSlot *vis, Buffer buffer);
 
 /* Has xmax been changed since a copy of the slot was made? */

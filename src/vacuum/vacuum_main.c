@@ -46,6 +46,7 @@
 #include "vacuum_internal.h"
 #include "zs_base.h"
 #include "zs_btree.h"
+#include "zs_compat.h"
 #include "zs_io.h"
 #include "zs_page.h"
 #include "zs_row.h"
@@ -325,19 +326,6 @@ cleanup_indexes(VacuumRun *run)
 	end_index_phase(run);
 }
 
-/* Offsets of a block's dead rows, ascending; returns how many. */
-static int
-block_offsets(TidStoreIterResult *result, OffsetNumber *offsets, int maxoffsets)
-{
-#ifdef ZS_PG18
-	return TidStoreGetBlockOffsets(result, offsets, maxoffsets);
-#else
-	Assert(result->num_offsets <= maxoffsets);
-	memcpy(offsets, result->offsets, result->num_offsets * sizeof(OffsetNumber));
-	return result->num_offsets;
-#endif
-}
-
 /* Dead rows on their way to being retired, so that each leaf is changed once. */
 typedef struct RemovalBatch
 {
@@ -394,7 +382,7 @@ remove_dead_rows(VacuumRun *run)
 	while ((result = TidStoreIterateNext(iter)) != NULL)
 	{
 		OffsetNumber offsets[ZS_ROWS_PER_BLOCK];
-		int			n = block_offsets(result, offsets, lengthof(offsets));
+		int			n = zs_tidstore_block_offsets(result, offsets, lengthof(offsets));
 		zstid		base = (zstid) result->blkno * ZS_ROWS_PER_BLOCK;
 
 		Assert(n <= (int) lengthof(offsets));

@@ -34,9 +34,7 @@
 #include "access/tableam.h"
 #include "catalog/pg_type_d.h"
 #include "commands/explain.h"
-#ifdef ZS_PG18
-#include "commands/explain_format.h"
-#endif
+#include ZS_EXPLAIN_FORMAT_H
 #include "executor/executor.h"
 #include "executor/nodeHash.h"
 #include "miscadmin.h"

@@ -274,12 +274,7 @@ mark_disabled(CustomPath *path, bool grouped)
 	Path	   *child = path->custom_paths != NIL ? linitial(path->custom_paths) : NULL;
 	int			disabled = (child != NULL || enable_seqscan ? 0 : 1) + (grouped && !enable_hashagg ? 1 : 0);
 
-#ifdef ZS_PG18
-	path->path.disabled_nodes = disabled + (child != NULL ? child->disabled_nodes : 0);
-#else
-	path->path.startup_cost += disabled * disable_cost;
-	path->path.total_cost += disabled * disable_cost;
-#endif
+	zs_path_add_disabled(&path->path, disabled + (child != NULL ? zs_path_disabled(child) : 0));
 }
 
 /* What a group's keys take, in bytes. */

@@ -349,11 +349,7 @@ collation_is_c(Oid collation)
 		return true;
 	if (!OidIsValid(collation))
 		return false;
-#ifdef ZS_PG18
-	return pg_newlocale_from_collation(collation)->collate_is_c;
-#else
-	return lc_collate_is_c(collation);
-#endif
+	return zs_collation_is_c(collation);
 }
 
 /* Are strings compared byte by byte? */

@@ -41,9 +41,7 @@
 
 #include "access/tableam.h"
 #include "commands/explain.h"
-#ifdef ZS_PG18
-#include "commands/explain_format.h"
-#endif
+#include ZS_EXPLAIN_FORMAT_H
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"

@@ -215,12 +215,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 	if (path->parallel_workers > 0)
 		cpu /= zsvector_parallel_divisor(path);
 	path->startup_cost = vector_cost.startup + other_cost.startup + path->pathtarget->cost.startup;
-#ifdef ZS_PG18
-	path->disabled_nodes = enable_seqscan ? 0 : 1;
-#else
-	if (!enable_seqscan)
-		path->startup_cost += disable_cost;
-#endif
+	zs_path_add_disabled(path, enable_seqscan ? 0 : 1);
 	path->total_cost = path->startup_cost + seq_page * pages + cpu;
 }
 

@@ -36,6 +36,7 @@
 
 #include "vector_internal.h"
 #include "zs_base.h"
+#include "zs_compat.h"
 #include "zs_vector.h"
 
 /* Above this many rows fetching them one by one loses what was won. */
@@ -194,9 +195,7 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	bms_free(attrs);
 
 	cost_qual_eval(&qual, rel->baserestrictinfo, root);
-#ifdef ZS_PG18
-	path->path.disabled_nodes = seqscan->disabled_nodes;
-#endif
+	zs_path_add_disabled(&path->path, zs_path_disabled(seqscan));
 	path->path.startup_cost = seq_page_cost * rel->pages * ncolumns / Max(rel->max_attr, 1) +
 		qual.startup + rel->tuples * (0.5 * cpu_tuple_cost + qual.per_tuple) +
 		rel->rows * cpu_operator_cost + bound * log2(bound + 1.0) * cpu_operator_cost;

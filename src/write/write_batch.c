@@ -38,6 +38,7 @@
 #include "utils/syscache.h"
 
 #include "write_internal.h"
+#include "zs_compat.h"
 #include "zs_tid.h"
 
 /* Rows for which the arrays are made first; they double from there, to reach a full batch. */
@@ -545,11 +546,7 @@ form_item(Relation rel, MemoryContext context, Datum *values, const bool *isnull
 			return NULL;
 	}
 	old = MemoryContextSwitchTo(context);
-#ifdef ZS_PG18
-	item = heap_form_minimal_tuple(desc, values, (bool *) isnull, 0);
-#else
-	item = heap_form_minimal_tuple(desc, values, (bool *) isnull);
-#endif
+	item = zs_heap_form_minimal_tuple(desc, values, (bool *) isnull, 0);
 	MemoryContextSwitchTo(old);
 	Assert(item->t_len <= ZS_ROW_MAX_ITEM);
 	return item;

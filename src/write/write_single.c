@@ -98,11 +98,7 @@ zswrite_form_simple_item(Relation rel, TupleTableSlot *slot)
 			 VARSIZE_ANY(v) > ZS_ROW_MAX_ITEM))
 			return NULL;
 	}
-#ifdef ZS_PG18
-	item = heap_form_minimal_tuple(desc, slot->tts_values, slot->tts_isnull, 0);
-#else
-	item = heap_form_minimal_tuple(desc, slot->tts_values, slot->tts_isnull);
-#endif
+	item = zs_heap_form_minimal_tuple(desc, slot->tts_values, slot->tts_isnull, 0);
 	if (item->t_len <= ZS_ROW_MAX_ITEM)
 		return item;
 	pfree(item);
