@@ -22,9 +22,11 @@
 #include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
+#include "catalog/pg_am_d.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"
+#include "storage/lmgr.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 #include "utils/tuplesort.h"
@@ -55,6 +57,8 @@ typedef struct CopyState
 static bool
 judge_row(CopyState *state, ZsVisSlot *vis, bool *keep)
 {
+	Assert(TransactionIdIsNormal(state->oldest_xmin));
+
 	*keep = true;
 	switch (zstid_satisfies_vacuum(vis, state->oldest_xmin, InvalidBuffer))
 	{
@@ -93,6 +97,8 @@ copy_row(CopyState *state, TupleTableSlot *slot, ZsVisSlot *vis, bool keep)
 	TupleDesc	newdesc = RelationGetDescr(state->new_table);
 	zstid		row;
 
+	Assert(slot->tts_tupleDescriptor->natts == newdesc->natts);
+
 	slot_getallattrs(slot);
 	ExecClearTuple(state->newslot);
 	for (int i = 0; i < newdesc->natts; i++)
@@ -108,6 +114,7 @@ copy_row(CopyState *state, TupleTableSlot *slot, ZsVisSlot *vis, bool keep)
 				   TABLE_INSERT_FROZEN | TABLE_INSERT_NO_LOGICAL, true);
 	if (!keep)
 		return;
+	Assert(ItemPointerIsValid(&state->newslot->tts_tid));
 	row = zs_row_from_tid(&state->newslot->tts_tid);
 	zstid_assign_slot(state->new_table, row, vis, state->oldest_xmin, &state->oldest_xid,
 					  &state->oldest_mxid);
@@ -166,6 +173,9 @@ copy_sorted(CopyState *state, TableScanDesc scan, Relation index, TupleTableSlot
 													  &TTSOpsHeapTuple);
 	HeapTuple	tuple;
 
+	/* the planner chose the sort, which it knows of B-trees only */
+	Assert(index->rd_rel->relam == BTREE_AM_OID);
+
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
 		ZsVisSlot	vis = ((ZsSlot *) slot)->vis;
@@ -198,6 +208,12 @@ copy_sorted(CopyState *state, TableScanDesc scan, Relation index, TupleTableSlot
 	tuplesort_end(sort);
 }
 
+/*
+ * relation_copy_for_cluster: rewrites old_table into new_table, in the order of old_index if there
+ * is one, by scanning it or (use_sort) by sorting.  The caller holds AccessExclusiveLock on both.
+ * Rows that died before oldest_xmin stay behind; *xid_cutoff and *multi_cutoff become the oldest
+ * that the new table has, if they were newer.
+ */
 void
 zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index, bool use_sort,
 					  TransactionId oldest_xmin, TransactionId *xid_cutoff,
@@ -215,6 +231,8 @@ zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index
 	};
 
 	zsbase_require_preload();
+	Assert(CheckRelationLockedByMe(old_table, AccessExclusiveLock, false));
+	Assert(old_index != NULL || !use_sort);
 	if (old_index != NULL && !use_sort)
 	{
 		const int	progress_index[] = {PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_INDEX_RELID};

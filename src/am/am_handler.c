@@ -1,8 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * am_handler.c
- *	  The TableAmRoutine: glue, one line each, between PostgreSQL and the
- *	  modules below.
+ *	  The TableAmRoutine: between PostgreSQL and the modules below.
+ *
+ * Most callbacks are functions of those modules.  Here is the glue of the others: what has to be
+ * put together from two modules (a row is written by write, and its system columns shown by scan),
+ * and what tableam.h asks and we have no opinion of our own on.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -74,6 +77,7 @@ zs_tuple_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, 
 {
 	zstid		row = zs_row_from_tid(&slot->tts_tid);
 
+	Assert(ItemPointerIsValid(&slot->tts_tid) && row < ZS_MAX_ROW);
 	if (succeeded)
 	{
 		zstid_finish_speculative(rel, row);
@@ -90,6 +94,7 @@ zs_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid
 	ZsRowStage *stage;
 	int			nstaged = zsslot_count_staged(slots, ntuples, &stage);
 
+	Assert(ntuples > 0 && nstaged >= 0 && nstaged <= ntuples);
 	zswrite_multi_insert(rel, slots, ntuples, stage, nstaged, cid, options, bistate != NULL);
 
 	/* what fills so many slots is likely to fill them again */
@@ -195,6 +200,7 @@ const TableAmRoutine zs_table_am_routine = {
 	.scan_sample_next_tuple = zsscan_sample_next_tuple,
 };
 
+/* The handler of the access method; zs_base.h knows tables of ours by what it returns. */
 Datum
 zedstore_tableam_handler(PG_FUNCTION_ARGS)
 {

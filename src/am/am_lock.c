@@ -26,6 +26,7 @@
 #include "zs_am.h"
 #include "zs_base.h"
 #include "zs_scan.h"
+#include "zs_slot.h"
 #include "zs_tid.h"
 
 /* Result of one step along the chain. */
@@ -39,7 +40,9 @@ typedef enum ChainStep
 } ChainStep;
 
 /*
- * Looks at version *tid, which the version before it (updated by *prior_xmax) points to.
+ * Looks at version *tid, which the version before it (updated by *prior_xmax) points to.  For
+ * CHAIN_NEXT both become those of the next step.  *skipped: somebody changes the version, and
+ * wait_policy says not to wait.
  */
 static ChainStep
 follow_chain(Relation rel, ItemPointer tid, TransactionId *prior_xmax, CommandId cid,
@@ -49,6 +52,7 @@ follow_chain(Relation rel, ItemPointer tid, TransactionId *prior_xmax, CommandId
 	ZsVisSlot	vis;
 	zstid		row;
 
+	Assert(ItemPointerIsValid(tid));
 	*skipped = false;
 	if (ItemPointerIndicatesMovedPartitions(tid))
 		ereport(ERROR,
@@ -97,6 +101,10 @@ follow_chain(Relation rel, ItemPointer tid, TransactionId *prior_xmax, CommandId
 	return CHAIN_NEXT;
 }
 
+/*
+ * tuple_lock: the lock is had with TM_Ok; *tid becomes the version that was locked, which the slot
+ * has then.  Waits for other transactions as wait_policy says, so the caller holds no content lock.
+ */
 TM_Result
 zsam_tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot,
 				CommandId cid, LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
@@ -108,6 +116,7 @@ zsam_tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot
 	TM_Result	result;
 
 	zsbase_require_preload();
+	Assert(TTS_IS_ZEDSTORE(slot));
 	ExecClearTuple(slot);
 	tmfd->traversed = false;
 	for (;;)
@@ -118,6 +127,7 @@ zsam_tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot
 							&vis, tmfd);
 		if (result != TM_Updated || !(flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
 			break;
+		Assert(TransactionIdIsValid(tmfd->xmax));
 		if (ItemPointerEquals(&tmfd->ctid, &here))
 			return TM_Deleted;
 
@@ -137,6 +147,7 @@ zsam_tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot
 			return TM_Deleted;
 		if (step == CHAIN_SELF_MODIFIED)
 			return TM_SelfModified;
+		Assert(step == CHAIN_LOCK);
 	}
 
 	*tid = here;

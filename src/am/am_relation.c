@@ -20,6 +20,7 @@
 #include "catalog/storage_xlog.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
+#include "storage/lmgr.h"
 #include "storage/proc.h"
 #include "storage/procarray.h"
 #include "storage/smgr.h"
@@ -44,6 +45,11 @@
  */
 #define SPARSE_LOGICAL_BLOCKS	(ZS_INSERT_CURSORS * (ZS_STRIPE_ROWS / ZS_ROWS_PER_BLOCK))
 
+/*
+ * relation_set_new_filelocator: makes a new, empty file for the table, with its metapage; all rows
+ * of it will be newer than *freeze_xid and *minmulti.  The caller holds AccessExclusiveLock, or
+ * nobody knows of the table.
+ */
 void
 zsam_set_new_filelocator(Relation rel, const RelFileLocator *newrlocator, char persistence,
 						 TransactionId *freeze_xid, MultiXactId *minmulti)
@@ -51,6 +57,8 @@ zsam_set_new_filelocator(Relation rel, const RelFileLocator *newrlocator, char p
 	SMgrRelation srel;
 
 	zsbase_require_preload();
+	Assert(RelFileNumberIsValid(newrlocator->relNumber));
+	Assert(TransactionIdIsNormal(RecentXmin));
 
 	/* TRUNCATE may be rolled back to a savepoint: buffered rows go to the old file */
 	if (OidIsValid(rel->rd_rel->relfilenode))
@@ -73,12 +81,14 @@ zsam_set_new_filelocator(Relation rel, const RelFileLocator *newrlocator, char p
 }
 
 /*
- * For ON COMMIT DELETE ROWS, and TRUNCATE of a table made in this transaction:
- * nobody else can see the table.
+ * relation_nontransactional_truncate: empties the file in place.  For ON COMMIT DELETE ROWS, and
+ * TRUNCATE of a table made in this transaction: nobody else can see the table.
  */
 void
 zsam_nontransactional_truncate(Relation rel)
 {
+	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
+
 	zswrite_flush(rel);
 	zsscan_forget_rows(rel);
 	RelationTruncate(rel, 0);
@@ -88,10 +98,17 @@ zsam_nontransactional_truncate(Relation rel)
 	zspage_meta_create(&rel->rd_locator, rel->rd_rel->relpersistence, MAIN_FORKNUM);
 }
 
+/*
+ * relation_copy_data: copies the table's file to another tablespace, and drops it here at commit.
+ * The caller holds AccessExclusiveLock.
+ */
 void
 zsam_copy_data(Relation rel, const RelFileLocator *newrlocator)
 {
 	SMgrRelation dstrel;
+
+	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
+	Assert(!RelFileLocatorEquals(rel->rd_locator, *newrlocator));
 
 	zswrite_flush(rel);
 
@@ -131,6 +148,8 @@ uint64
 zsam_relation_size(Relation rel, ForkNumber forknum)
 {
 	uint64		nblocks = 0;
+
+	Assert(forknum >= InvalidForkNumber && forknum <= MAX_FORKNUM);
 
 	if (forknum == MAIN_FORKNUM && (MyProc->statusFlags & PROC_IN_VACUUM) != 0)
 		return zsscan_summarizable_end(rel) / ZS_ROWS_PER_BLOCK * BLCKSZ;
@@ -195,6 +214,7 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 	double		density = zsvector_heap_density(rel, attr_widths);
 	double		min_pages = 0;
 
+	Assert(density > 0);
 	if (reltuples < 0 && !rel->rd_rel->relhassubclass)
 		min_pages = MIN_GUESSED_PAGES;
 	if (reltuples >= 0 && relpages > 0)

@@ -52,6 +52,8 @@ fetch_old_row(OldRow *old, const Bitmapset *attrs, bool all)
 {
 	ZsVisSlot	vis;
 
+	Assert(old->row < ZS_MAX_ROW);
+
 	/* the executor mostly has just fetched it */
 	if (old->slot == NULL)
 	{
@@ -111,6 +113,7 @@ columns_differ(Relation rel, const Bitmapset *attrs, TupleTableSlot *oldslot,
 			differ = attno == 0;
 			continue;
 		}
+		Assert(attno <= RelationGetNumberOfAttributes(rel));
 		att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
 		oldvalue = slot_getattr(oldslot, attno, &oldnull);
 		newvalue = slot_getattr(newslot, attno, &newnull);
@@ -137,6 +140,7 @@ keep_unchanged(OldRow *old, const Bitmapset *attrs, ZsKeptValue *values, int n)
 		Datum		oldvalue;
 		bool		isnull;
 
+		Assert(attno > 0 && !old->newslot->tts_isnull[attno - 1]);
 		if (toast_raw_datum_size(newvalue) - VARHDRSZ != values[i].pointer.raw_size)
 			continue;
 		if (fetch_old_row(&whole, attrs, false) == NULL)
@@ -206,6 +210,8 @@ identity_columns(Relation rel)
 static TupleTableSlot *
 old_row_to_log(OldRow *old, const Bitmapset *identity, bool whole)
 {
+	Assert(RelationIsLogicallyLogged(old->rel));
+
 	if (!whole && bms_is_empty(identity))
 		return NULL;
 	if (fetch_old_row(old, identity, whole) == NULL)
@@ -215,6 +221,10 @@ old_row_to_log(OldRow *old, const Bitmapset *identity, bool whole)
 }
 
 /*
+ * tuple_update: writes slot's row as the new version of row otid.  Result, *tmfd and *lockmode as
+ * heap_update() has them.  Waits for other transactions with wait; the caller holds no content
+ * lock.
+ *
  * An update that changes a column of a key that foreign keys may refer to needs the stronger lock,
  * as heap_update() decides.
  */
@@ -232,6 +242,7 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 	TM_Result	result;
 
 	zsbase_require_preload();
+	Assert(ItemPointerIsValid(otid));
 	*lockmode = LockTupleNoKeyExclusive;
 	if (!bms_is_empty(keys) || !bms_is_empty(identity))
 	{
@@ -272,6 +283,10 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 	return result;
 }
 
+/*
+ * tuple_delete: result and *tmfd as heap_delete() has them.  Waits for other transactions with
+ * wait; the caller holds no content lock.
+ */
 TM_Result
 zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot,
 				  Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
@@ -279,6 +294,7 @@ zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapsho
 	TM_Result	result;
 
 	zsbase_require_preload();
+	Assert(ItemPointerIsValid(tid));
 	zswrite_refuse_catalog(rel);
 	result = zstid_delete(rel, zs_row_from_tid(tid), cid, crosscheck, wait, tmfd, changing_part);
 	if (result != TM_Ok)

@@ -19,6 +19,7 @@
 #include "attr_internal.h"
 #include "zs_io.h"
 
+/* Begins an empty batch; its page images are palloc'd in the current context. */
 void
 zsattr_batch_begin(ZsPageBatch *batch, Relation rel, BufferAccessStrategy strategy)
 {
@@ -42,6 +43,7 @@ write_batch(ZsPageBatch *batch)
 	batch->npages = 0;
 }
 
+/* See attr_internal.h. */
 Page
 zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno)
 {
@@ -53,6 +55,7 @@ zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno)
 	return (Page) batch->images[batch->npages++];
 }
 
+/* See attr_internal.h. */
 Page
 zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item,
 						  uint32 position)
@@ -71,6 +74,7 @@ zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentI
 	return page;
 }
 
+/* See attr_internal.h. */
 void
 zsattr_batch_end(ZsPageBatch *batch)
 {

@@ -71,6 +71,7 @@ forget_table(Oid relid)
 	}
 }
 
+/* See zs_attr.h. */
 void
 zsattr_forget_segments(Relation rel)
 {
@@ -114,6 +115,7 @@ by_row_bucket_of(const ZsSegmentHead *head)
 						 head->item.first_row / ZS_SEGMENT_ROWS);
 }
 
+/* See attr_internal.h. */
 void
 zsattr_head_gone(ZsSegmentHead *head)
 {
@@ -150,6 +152,7 @@ find_by_row(Relation rel, uint16 treeno, zstid row)
 	return NULL;
 }
 
+/* See attr_internal.h. */
 ZsSegmentHead *
 zsattr_head_find(Relation rel, uint16 treeno, zstid row)
 {
@@ -163,6 +166,7 @@ zsattr_head_find(Relation rel, uint16 treeno, zstid row)
 	return head;
 }
 
+/* See zs_attr.h. */
 bool
 zsattr_segment_is_known(Relation rel, AttrNumber attno, zstid row)
 {
@@ -217,6 +221,7 @@ enter_by_row(ZsSegmentHead *head)
 	head->by_row = true;
 }
 
+/* See attr_internal.h. */
 ZsSegmentHead *
 zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item)
 {
@@ -237,6 +242,7 @@ zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item)
 	return NULL;
 }
 
+/* See attr_internal.h. */
 ZsSegmentHead *
 zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 {
@@ -267,6 +273,7 @@ zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 	return entry;
 }
 
+/* See attr_internal.h. */
 void
 zsattr_head_grown(ZsSegmentHead *head)
 {
@@ -286,6 +293,7 @@ zsattr_head_grown(ZsSegmentHead *head)
 	cache_used += bytes;
 }
 
+/* See attr_internal.h. */
 void
 zsattr_head_release(ZsSegmentHead *head)
 {

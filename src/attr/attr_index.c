@@ -80,6 +80,7 @@ count_is_sane(Page page)
 		sizeof(ZsSegmentItem) == 0;
 }
 
+/* See zs_attr.h. */
 const char *
 zsattr_index_page_check(Page page)
 {
@@ -116,6 +117,7 @@ check_page(Relation rel, AttrNumber attno, BlockNumber blkno, Page page)
 
 /* ---- looking up -------------------------------------------------------- */
 
+/* See attr_internal.h. */
 int
 zsattr_index_position(const ZsSegmentItem *items, int nitems, zstid row)
 {
@@ -134,6 +136,7 @@ zsattr_index_position(const ZsSegmentItem *items, int nitems, zstid row)
 	return low;
 }
 
+/* See attr_internal.h. */
 bool
 zsattr_index_copy(Relation rel, AttrNumber attno, zstid row, Page copy)
 {
@@ -239,6 +242,7 @@ find_next(Relation rel, AttrNumber attno, zstid row, ZsSegmentItem *item)
 	return false;
 }
 
+/* See zs_attr.h. */
 bool
 zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 					ZsSegmentItem *item)
@@ -248,6 +252,7 @@ zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 	return !exact && find_next(rel, attno, row, item);
 }
 
+/* See zs_attr.h. */
 int
 zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row)
 {
@@ -402,6 +407,7 @@ insert_item(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *ite
 	return true;
 }
 
+/* See attr_internal.h. */
 void
 zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 {
@@ -452,6 +458,7 @@ split_around(Relation rel, AttrNumber attno, Buffer buf, zstid first, zstid end)
 		split_page_at(rel, attno, buf, nbefore, first);
 }
 
+/* See attr_internal.h. */
 bool
 zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
 						const ZsSegmentItem *items, int nitems, ZsSegmentItem *old, int *nold)
@@ -520,6 +527,7 @@ zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
 	}
 }
 
+/* See attr_internal.h. */
 bool
 zsattr_segment_repoint(Relation rel, AttrNumber attno, const ZsSegmentItem *old,
 					   const ZsSegmentItem *item)

@@ -19,6 +19,7 @@
 /* Segments that two index pages which both have some may hold together. */
 #define MAX_MERGED_ITEMS	(ZS_SEGMENT_INDEX_CAPACITY * 6 / 10)
 
+/* See zs_attr.h. */
 const char *
 zsattr_merge_index_pages(Page left, Page right, Page image, bool *merged)
 {

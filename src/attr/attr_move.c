@@ -26,6 +26,7 @@
 
 #include "attr_internal.h"
 
+/* See zs_attr.h. */
 bool
 zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item, BlockNumber to,
 					BufferAccessStrategy strategy)

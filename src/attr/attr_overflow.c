@@ -62,6 +62,7 @@ blocks_of(Size size)
 
 /* ---- pointers ---------------------------------------------------------- */
 
+/* See zs_attr.h. */
 void
 zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst)
 {
@@ -72,6 +73,7 @@ zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst)
 	memcpy(VARDATA_EXTERNAL(dst), pointer, sizeof(ZsOverflowPointer));
 }
 
+/* See zs_attr.h. */
 void
 zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPointer *pointer)
 {
@@ -79,6 +81,7 @@ zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPointer *point
 	memcpy(pointer, VARDATA_EXTERNAL((const char *) datum), sizeof(ZsOverflowPointer));
 }
 
+/* See zs_attr.h. */
 void
 zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx, ZsOverflowPointer *pointer)
 {
@@ -170,6 +173,7 @@ write_pages(Relation rel, AttrNumber attno, const ZsAllocRequest *runs, uint32 s
 	zsattr_batch_end(&batch);
 }
 
+/* See zs_attr.h. */
 void
 zsattr_overflow_write(Relation rel, AttrNumber attno, const char *data, Size size,
 					  ZsCompression compression, int level, ZsOverflowPointer *pointer)
@@ -418,6 +422,7 @@ read_chunk(OverflowChain *chain, uint32 compression, char *scratch, char *dst, S
 	return zsattr_overflow_unpack_chunk(compression, scratch, len, dst, size);
 }
 
+/* See zs_attr.h. */
 struct varlena *
 zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)
 {
@@ -454,12 +459,14 @@ zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *po
 
 /* ---- sharing ----------------------------------------------------------- */
 
+/* See zs_attr.h. */
 uint64
 zsattr_overflow_shares(Page page)
 {
 	return ZsPageGetOpaque(page)->lokey;
 }
 
+/* See zs_attr.h. */
 void
 zsattr_overflow_change_shares(Page page, int change)
 {
@@ -487,12 +494,14 @@ change_shares(Relation rel, Buffer buf, int change)
 	END_CRIT_SECTION();
 }
 
+/* See zs_attr.h. */
 Buffer
 zsattr_overflow_pin(Relation rel, const ZsOverflowPointer *pointer)
 {
 	return zspage_read(rel, pointer->start, NULL);
 }
 
+/* See zs_attr.h. */
 void
 zsattr_overflow_share(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer, Buffer buf)
 {

@@ -79,6 +79,7 @@ pack_chunk(ZsCompression compression, int level, const char *src, Size len,
 	return ZS_OVERFLOW_CHUNK_HEADER + (header & ~ZS_OVERFLOW_CHUNK_PLAIN);
 }
 
+/* See attr_internal.h. */
 char *
 zsattr_overflow_pack(const char *data, Size size, ZsCompression compression, int level,
 					 Size *packed_size)
@@ -109,6 +110,7 @@ zsattr_overflow_pack(const char *data, Size size, ZsCompression compression, int
 	return packed;
 }
 
+/* See attr_internal.h. */
 const char *
 zsattr_overflow_unpack_chunk(uint32 compression, const char *src, Size len, char *dst, Size size)
 {

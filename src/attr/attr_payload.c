@@ -23,6 +23,7 @@
 
 #include "attr_internal.h"
 
+/* See attr_internal.h. */
 bool
 zsattr_page_copy(Relation rel, Buffer buf, uint16 treeno, const ZsSegmentItem *item,
 				 uint32 position, uint32 from, uint32 to, uint8 *dst)
@@ -63,6 +64,7 @@ zsattr_page_copy(Relation rel, Buffer buf, uint16 treeno, const ZsSegmentItem *i
 	return true;
 }
 
+/* See attr_internal.h. */
 Buffer
 zsattr_page_pin(Relation rel, const ZsSegmentItem *item, uint32 position,
 				BufferAccessStrategy strategy)
@@ -73,6 +75,7 @@ zsattr_page_pin(Relation rel, const ZsSegmentItem *item, uint32 position,
 	return zspage_read(rel, item->start + position, strategy);
 }
 
+/* See attr_internal.h. */
 bool
 zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *item,
 				 uint32 position, uint32 from, uint32 to,
@@ -88,6 +91,7 @@ zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *item,
 	return found;
 }
 
+/* See zs_attr.h. */
 bool
 zsattr_read_payload(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 					uint32 offset, uint32 len, uint8 *dst)

@@ -128,6 +128,7 @@ begin_walk(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 	return walk;
 }
 
+/* See zs_attr.h. */
 void
 zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 					  ZsPointerVisitor fn, void *arg)
@@ -165,6 +166,7 @@ zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 	MemoryContextDelete(context);
 }
 
+/* See zs_attr.h. */
 bool
 zsattr_find_pointer(Relation rel, AttrNumber attno, zstid row, ZsOverflowPointer *pointer)
 {

@@ -93,6 +93,7 @@ zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
 	return reader;
 }
 
+/* See zs_attr.h. */
 void
 zsattr_reader_filter(ZsAttrReader *reader, ZsSegmentFilter filter, void *arg)
 {
@@ -100,6 +101,7 @@ zsattr_reader_filter(ZsAttrReader *reader, ZsSegmentFilter filter, void *arg)
 	reader->filter_arg = arg;
 }
 
+/* See zs_attr.h. */
 void
 zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end)
 {
@@ -121,6 +123,7 @@ zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end)
 		zsattr_stream_range(reader->stream, start, end, reader->filter, reader->filter_arg);
 }
 
+/* See zs_attr.h. */
 void
 zsattr_reader_take_turns(ZsAttrReader *reader, zstid scan_end)
 {
@@ -128,6 +131,7 @@ zsattr_reader_take_turns(ZsAttrReader *reader, zstid scan_end)
 		zsattr_stream_take_turns(reader->stream, scan_end);
 }
 
+/* See zs_attr.h. */
 void
 zsattr_reader_forget(ZsAttrReader *reader)
 {
@@ -136,6 +140,7 @@ zsattr_reader_forget(ZsAttrReader *reader)
 	reader->value_stripe = ZS_INVALID_ROW;
 }
 
+/* Gives back all that the reader has, its pins included; it is gone then. */
 void
 zsattr_reader_end(ZsAttrReader *reader)
 {
@@ -323,6 +328,7 @@ decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 	return true;
 }
 
+/* See zs_attr.h. */
 const ZsVectorOut *
 zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 {
@@ -344,6 +350,7 @@ zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 	return decode_forms(reader, stripe, want) ? vec : NULL;
 }
 
+/* See zs_attr.h. */
 bool
 zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe)
 {
@@ -351,12 +358,14 @@ zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe)
 		(reader->space->vec.have & (ZS_FORM_VALUES | ZS_FORM_CODES | ZS_FORM_CONST)) != 0;
 }
 
+/* See zs_attr.h. */
 const ZsVectorOut *
 zsattr_reader_vector(ZsAttrReader *reader, zstid stripe)
 {
 	return zsattr_reader_forms(reader, stripe, ZS_FORM_VALUES);
 }
 
+/* See zs_attr.h. */
 const ZsSharedState *
 zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial)
 {
@@ -373,6 +382,7 @@ zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial)
 	return &reader->head->shared;
 }
 
+/* See zs_attr.h. */
 const ZsSegmentInfo *
 zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno)
 {

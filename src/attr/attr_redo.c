@@ -65,6 +65,7 @@ redo_replace(XLogReaderState *record)
 		UnlockReleaseBuffer(buf);
 }
 
+/* Redo of XLOG_ZS_ATTR_SHARE and XLOG_ZS_ATTR_REPLACE. */
 void
 zsattr_redo(XLogReaderState *record)
 {

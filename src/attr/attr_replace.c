@@ -34,6 +34,7 @@
 #include "attr_internal.h"
 #include "zs_btree.h"
 
+/* See zs_attr.h. */
 int
 zsattr_index_page_items(Relation rel, AttrNumber attno, zstid row, ZsSegmentItem *items, zstid *end)
 {
@@ -157,6 +158,7 @@ replace_column(ZsDrafts *drafts, int i, ZsAttrRewrite *rewrite, ZsSegmentVisitor
 	return i;
 }
 
+/* See zs_attr.h. */
 void
 zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites, ZsEncoder *encoder,
 			   BufferAccessStrategy strategy, ZsSegmentVisitor gone, void *arg)
@@ -185,6 +187,7 @@ zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites, ZsEncoder *
 	MemoryContextDelete(context);
 }
 
+/* See zs_attr.h. */
 void
 zsattr_drop_segments(Relation rel, AttrNumber attno, zstid first, zstid end,
 					 ZsSegmentVisitor gone, void *arg)

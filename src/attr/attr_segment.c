@@ -45,6 +45,7 @@
 /* A segment that keeps being replaced while we try to read it. */
 #define MAX_RETRIES			100
 
+/* See attr_internal.h. */
 void
 zsattr_segment_corrupted(ZsAttrReader *reader, const ZsSegmentItem *item, const char *reason)
 {
@@ -53,6 +54,7 @@ zsattr_segment_corrupted(ZsAttrReader *reader, const ZsSegmentItem *item, const 
 					 reader->attno, item->first_row, reason);
 }
 
+/* See attr_internal.h. */
 void
 zsattr_segment_close(ZsAttrReader *reader)
 {
@@ -323,12 +325,14 @@ load_segment(ZsAttrReader *reader, zstid row, bool scan, const ZsSegmentItem *go
 	zsattr_segment_corrupted(reader, &item, "the segment is replaced again and again");
 }
 
+/* See attr_internal.h. */
 ZsSegmentHead *
 zsattr_segment_load(ZsAttrReader *reader, zstid row, bool scan)
 {
 	return load_segment(reader, row, scan, NULL);
 }
 
+/* See attr_internal.h. */
 ZsSegmentHead *
 zsattr_segment_reload(ZsAttrReader *reader, zstid row, bool scan)
 {
@@ -429,6 +433,7 @@ copy_part(ZsAttrReader *reader, int vecno, uint32 idx, uint8 *window)
 	return found;
 }
 
+/* See attr_internal.h. */
 bool
 zsattr_segment_value(ZsAttrReader *reader, int vecno, uint32 idx, const uint8 **bytes)
 {
@@ -459,6 +464,7 @@ zsattr_segment_value(ZsAttrReader *reader, int vecno, uint32 idx, const uint8 **
 	return true;
 }
 
+/* See attr_internal.h. */
 bool
 zsattr_segment_vector(ZsAttrReader *reader, int vecno, const uint8 **bytes)
 {

@@ -30,6 +30,7 @@
 static ZsReaderSpace *kept = NULL;
 static int	nkept = 0;
 
+/* A space for a reader, a kept one or a new one, for zsattr_space_put() to take back. */
 ZsReaderSpace *
 zsattr_space_get(void)
 {

@@ -235,6 +235,7 @@ zsattr_stream_begin(Relation rel, AttrNumber attno, BufferAccessStrategy strateg
 	return stream;
 }
 
+/* See attr_internal.h. */
 void
 zsattr_stream_take_turns(ZsAttrStream *stream, zstid scan_end)
 {
@@ -259,6 +260,7 @@ drop_pending(ZsAttrStream *stream)
 	stream->pending = InvalidBuffer;
 }
 
+/* See attr_internal.h. */
 void
 zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
 					ZsSegmentFilter filter, void *filter_arg)
@@ -284,6 +286,7 @@ zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
 	stream->exhausted = start >= end;
 }
 
+/* Ends the look-ahead and gives back its pins. */
 void
 zsattr_stream_end(ZsAttrStream *stream)
 {
@@ -327,6 +330,7 @@ restart_at(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
 	stream->next = item->first_row + item->nrows;
 }
 
+/* See attr_internal.h. */
 Buffer
 zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
 {

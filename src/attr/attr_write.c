@@ -51,6 +51,7 @@ deallocate(void *ctx, void *ptr)
 	pfree(ptr);
 }
 
+/* See zs_attr.h. */
 void
 zsattr_allocator(MemoryContext context, ZsAllocator *alloc)
 {
@@ -232,6 +233,7 @@ write_run(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item, const
 	}
 }
 
+/* See attr_internal.h. */
 void
 zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder)
 {
@@ -244,6 +246,7 @@ zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder)
 	drafts->encoder = encoder != NULL ? encoder : &drafts->own;
 }
 
+/* See attr_internal.h. */
 void
 zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint32 done,
 				  uint32 nrows)
@@ -276,6 +279,7 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 	}
 }
 
+/* See attr_internal.h. */
 void
 zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 {
@@ -298,6 +302,7 @@ zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 	ZS_INJECTION_POINT("zs-attr-write");
 }
 
+/* See zs_attr.h. */
 ZsAttrLinks *
 zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 					  int natts, ZsAttrColumn *columns, int ncolumns,
@@ -337,6 +342,7 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 	return links;
 }
 
+/* See zs_attr.h. */
 void
 zsattr_link_segments(Relation rel, ZsAttrLinks *links)
 {

@@ -36,6 +36,7 @@ relcache_callback(Datum arg, Oid relid)
 		listeners[i] (relid);
 }
 
+/* See zs_base.h. */
 void
 zsbase_listen_relcache(ZsRelcacheListener listener)
 {

@@ -419,6 +419,7 @@ read_options(Oid relid, ZsCachedOptions *result)
 	}
 }
 
+/* See zs_base.h. */
 void
 zsbase_table_options(Relation rel, ZsTableOptions *options)
 {
@@ -463,7 +464,9 @@ zsbase_table_options(Relation rel, ZsTableOptions *options)
 
 /* ---- which tables --------------------------------------------------------- */
 
-/* callbacks of zedstore's tables; modules below the access method know them by their address only */
+/*
+ * callbacks of zedstore's tables; modules below the access method know them by their address only
+ */
 static const struct TableAmRoutine *table_am = NULL;
 
 /* an access method known to be ours, InvalidOid = none known */
@@ -573,6 +576,7 @@ zsbase_options_allowed(char relkind, Oid amoid)
 	}
 }
 
+/* See zs_base.h. */
 void
 zsbase_reloptions_init(void)
 {

@@ -28,6 +28,7 @@
 
 #include "zs_base.h"
 
+/* See zs_base.h. */
 void
 zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns)
 {

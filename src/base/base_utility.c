@@ -461,6 +461,7 @@ prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 	return pstmt;
 }
 
+/* See zs_base.h. */
 Oid
 zsbase_leaving_for(Oid relid)
 {
@@ -632,6 +633,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 		zsbase_options_store(command.altering, command.options);
 }
 
+/* See zs_base.h. */
 void
 zsbase_before_alteration(void (*fn) (void))
 {

@@ -8,6 +8,7 @@
  */
 #include "codec_internal.h"
 
+/* Makes buf empty; nothing is allocated yet.  alloc is copied. */
 void
 zscodec_buf_init(ZsCodecBuf *buf, const ZsAllocator *alloc)
 {
@@ -18,6 +19,7 @@ zscodec_buf_init(ZsCodecBuf *buf, const ZsAllocator *alloc)
 	buf->alloc = *alloc;
 }
 
+/* Gives back what buf has.  It is empty then, and may be used again. */
 void
 zscodec_buf_free(ZsCodecBuf *buf)
 {
@@ -89,6 +91,7 @@ zscodec_arena_reserve(const ZsAllocator *alloc, uint8 **mem, size_t *size, size_
 	return true;
 }
 
+/* Makes an encoder without memory and without a segment to continue.  alloc is copied. */
 void
 zscodec_encoder_init(ZsEncoder *enc, const ZsAllocator *alloc)
 {
@@ -101,6 +104,7 @@ zscodec_encoder_init(ZsEncoder *enc, const ZsAllocator *alloc)
 		zscodec_buf_init(&enc->bufs[i], alloc);
 }
 
+/* Gives back what the encoder has; may be called any number of times. */
 void
 zscodec_encoder_free(ZsEncoder *enc)
 {
@@ -108,6 +112,7 @@ zscodec_encoder_free(ZsEncoder *enc)
 		zscodec_buf_free(&enc->bufs[i]);
 }
 
+/* See zs_codec.h. */
 void
 zscodec_shared_init(ZsSharedState *shared, const ZsAllocator *alloc)
 {
@@ -139,6 +144,7 @@ zscodec_shared_free(ZsSharedState *shared)
 		alloc.free(alloc.ctx, arena);
 }
 
+/* See zs_codec.h. */
 size_t
 zscodec_shared_memory(const ZsSharedState *shared)
 {
@@ -146,6 +152,7 @@ zscodec_shared_memory(const ZsSharedState *shared)
 		(shared->coded != NULL && shared->coded->arena != NULL ? shared->coded->arena_size : 0);
 }
 
+/* See zs_codec.h. */
 void
 zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc)
 {
@@ -161,6 +168,7 @@ zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc)
 	out->scratch_size = 0;
 }
 
+/* See zs_codec.h. */
 void
 zscodec_vector_free(ZsVectorOut *out)
 {

@@ -518,6 +518,7 @@ begin_decode(const ZsSegmentInfo *info, int vecno, size_t len, const ZsVectorInf
 	return NULL;
 }
 
+/* See zs_codec.h. */
 uint32
 zscodec_vector_forms(const ZsSegmentInfo *info, int vecno)
 {
@@ -579,6 +580,7 @@ fill_nulls(const ZsVectorInfo *vi, uint32 want, ZsVectorOut *out)
 		out->has_odd = false;
 }
 
+/* See zs_codec.h. */
 const char *
 zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
 					  const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
@@ -644,6 +646,7 @@ add_scaled(const ZsSharedState *shared, ZsVectorOut *out)
 	}
 }
 
+/* See zs_codec.h. */
 const char *
 zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want,
 						  ZsVectorOut *out)
@@ -712,6 +715,7 @@ decode_entry(const ZsSegmentInfo *info, VectorBody *body, uint32 entry, const Zs
 	return zscodec_ints_get(&body->r, body->n, entry, value);
 }
 
+/* See zs_codec.h. */
 const char *
 zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
 						  const ZsSharedState *shared, uint32 idx, ZsVectorOut *out)
@@ -752,6 +756,7 @@ zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec
 	return NULL;
 }
 
+/* See zs_codec.h. */
 bool
 zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, size_t head_len,
 					uint32 idx, uint32 *from, uint32 *to)

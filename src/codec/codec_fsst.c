@@ -45,6 +45,7 @@ typedef struct BuildScratch
 	uint16		slots[CANDIDATE_SLOTS]; /* index + 1 into candidates */
 } BuildScratch;
 
+/* See codec_fsst.h. */
 size_t
 zscodec_fsst_scratch_size(void)
 {

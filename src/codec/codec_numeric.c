@@ -303,6 +303,7 @@ images_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints, uint64 *n
 	}
 }
 
+/* See zs_codec.h. */
 bool
 zscodec_numerics_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints, uint64 *nbytes)
 {
@@ -485,6 +486,7 @@ build_numeric(uint8 *p, int64 value, int scale, uint32 dscale)
 				  negative, dscale);
 }
 
+/* See zs_codec.h. */
 size_t
 zscodec_numeric_from_int(int64 value, int scale, uint8 *payload)
 {
@@ -798,6 +800,7 @@ choose_dict_scale(const ZsSharedState *shared, int *scale)
 	return some;
 }
 
+/* See zs_codec.h. */
 const char *
 zscodec_shared_scale(const ZsSegmentInfo *info, ZsSharedState *shared)
 {

@@ -32,12 +32,14 @@ static const char *const encoding_names[ZS_ENC_COUNT] = {
 	[ZS_ENC_WORDS] = "words",
 };
 
+/* The name that users see; "unknown" for a number that is none. */
 const char *
 zscodec_encoding_name(ZsEncoding encoding)
 {
 	return (unsigned) encoding < ZS_ENC_COUNT ? encoding_names[encoding] : "unknown";
 }
 
+/* The name that users see; "unknown" for a number that is none. */
 const char *
 zscodec_compression_name(ZsCompression compression)
 {
@@ -196,6 +198,7 @@ read_directory(const uint8 *p, uint32 zone_width, bool bounds, ZsSegmentInfo *in
 	return read_zones(p + info->nvectors * ZS_DIR_ENTRY_SIZE, zone_width, bounds, info);
 }
 
+/* See zs_codec.h. */
 const char *
 zscodec_segment_open(const uint8 *head, size_t len, ZsSegmentInfo *info)
 {

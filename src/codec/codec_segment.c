@@ -218,6 +218,7 @@ assemble(const ZsSegmentEncoder *se, const uint8 *area, size_t area_len, ZsCodec
 	return NULL;
 }
 
+/* See zs_codec.h. */
 const char *
 zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input, const ZsEncodeOptions *options,
 					   ZsCodecBuf *out)
@@ -257,6 +258,7 @@ zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input, const ZsEncod
 	return assemble(&se, area, area_len, out);
 }
 
+/* See zs_codec.h. */
 size_t
 zscodec_segment_max_size(const ZsColumnInput *input)
 {

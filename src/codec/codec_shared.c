@@ -246,6 +246,7 @@ open_coded(ZsReader *r, ZsSharedState *shared)
 	return NULL;
 }
 
+/* Forms all entries of a block of a coded dictionary.  Fails if its codes are wrong. */
 const char *
 zscodec_dict_form_block(const ZsSharedState *shared, uint32 block)
 {
@@ -307,6 +308,7 @@ zscodec_dict_one(const ZsSharedState *shared, uint64 code, ZsVectorOut *out, uin
 		"dictionary entry is corrupted";
 }
 
+/* See zs_codec.h. */
 const char *
 zscodec_shared_form(const ZsSharedState *shared)
 {
@@ -496,6 +498,7 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 	return NULL;
 }
 
+/* See zs_codec.h. */
 const char *
 zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *bytes, size_t len,
 					ZsSharedState *shared)

@@ -17,6 +17,7 @@
  */
 #define RELATIVE_ERROR		1e-14
 
+/* See zs_codec.h. */
 int64
 zscodec_zone_from_int64(int64 value, int width, bool is_unsigned)
 {
@@ -74,6 +75,7 @@ zscodec_zone_from_pattern(ZsValueKind kind, uint64 pattern)
 	}
 }
 
+/* See zs_codec.h. */
 int64
 zscodec_zone_from_bytes(const uint8 *bytes, size_t len)
 {
@@ -131,6 +133,7 @@ pow_10000(int exponent)
 	return exponent < 0 ? 1.0 / result : result;
 }
 
+/* See zs_codec.h. */
 bool
 zscodec_zone_from_numeric(const uint8 *payload, size_t len, int64 *lower, int64 *upper)
 {

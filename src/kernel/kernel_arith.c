@@ -58,6 +58,7 @@
 
 /* ---- integers ------------------------------------------------------------ */
 
+/* See zs_kernel.h. */
 KERNEL_CLONES int
 zskernel_bits_of_int64(const int64 *values, uint32 n)
 {
@@ -74,6 +75,7 @@ zskernel_bits_of_int64(const int64 *values, uint32 n)
 /* Not zero if the integer in r does not fit so many bytes. */
 #define BEYOND(width)	((r + (UINT64CONST(1) << ((width) * 8 - 1))) >> ((width) * 8))
 
+/* See zs_kernel.h. */
 KERNEL_CLONES bool
 zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 				   int64 *out)
@@ -86,6 +88,7 @@ zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n, const ui
 	INTS(x + y, ((x ^ r) & (y ^ r)) >> 63);
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES bool
 zskernel_sub_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 				   int64 *out)
@@ -106,6 +109,7 @@ product_overflows(uint64 x, uint64 y)
 	return __builtin_mul_overflow((int64) x, (int64) y, &unused) ? 1 : 0;
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES bool
 zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 				   int64 *out)
@@ -128,6 +132,7 @@ zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const ui
 				x == (uint64) (width == 8 ? PG_INT64_MIN : \
 							   width == 4 ? -2147483647L - 1 : -32768)))
 
+/* See zs_kernel.h. */
 bool
 zskernel_div_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 				   int64 *out)
@@ -149,6 +154,7 @@ zskernel_mod_int64(const int64 *a, const int64 *b, uint32 n, const uint64 *sel, 
 #define INT(result, bad) \
 	COMPUTE(n, sel, uint64, (uint64) a[i], 0, result, bad, out[i] = (int64) r)
 
+/* See zs_kernel.h. */
 KERNEL_CLONES bool
 zskernel_neg_int64(int width, const int64 *a, uint32 n, const uint64 *sel, int64 *out)
 {
@@ -160,6 +166,7 @@ zskernel_neg_int64(int width, const int64 *a, uint32 n, const uint64 *sel, int64
 	INT(0 - x, (x & r) >> 63);
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES bool
 zskernel_abs_int64(int width, const int64 *a, uint32 n, const uint64 *sel, int64 *out)
 {
@@ -183,6 +190,7 @@ zskernel_fits_int64(int width, const int64 *a, uint32 n, const uint64 *sel)
 	return true;
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES bool
 zskernel_in_range_int64(const int64 *a, int64 low, int64 high, uint32 n, const uint64 *sel)
 {
@@ -190,6 +198,7 @@ zskernel_in_range_int64(const int64 *a, int64 low, int64 high, uint32 n, const u
 	COMPUTE(n, sel, int64, a[i], 0, x, r < low || r > high, );
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES bool
 zskernel_scale_up_int64(const int64 *a, int64 factor, uint32 n, const uint64 *sel, int64 *out)
 {
@@ -201,6 +210,7 @@ zskernel_scale_up_int64(const int64 *a, int64 factor, uint32 n, const uint64 *se
 	INT(x * c, product_overflows(x, c));
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_round_int64(const int64 *a, int64 divisor, uint32 n, int64 *out)
 {
@@ -213,6 +223,7 @@ zskernel_round_int64(const int64 *a, int64 divisor, uint32 n, int64 *out)
 	}
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_floor_int64(const int64 *a, int64 divisor, uint32 n, int64 *out)
 {
@@ -255,6 +266,7 @@ pattern_of_float4(float value)
 #define QUOTIENT_FAILS \
 	((y == 0 && !isnan(x)) || (isinf(r) && !isinf(x)) || (r == 0 && x != 0 && !isinf(y)))
 
+/* See zs_kernel.h. */
 KERNEL_CLONES bool
 zskernel_arith_float8(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 					  int64 *out)
@@ -276,6 +288,7 @@ zskernel_arith_float8(ZsArith op, const int64 *a, const int64 *b, uint32 n, cons
 	return false;
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES bool
 zskernel_arith_float4(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 					  int64 *out)
@@ -297,6 +310,7 @@ zskernel_arith_float4(ZsArith op, const int64 *a, const int64 *b, uint32 n, cons
 	return false;
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_float8_from_int64(const int64 *a, uint32 n, int64 *out)
 {
@@ -304,6 +318,7 @@ zskernel_float8_from_int64(const int64 *a, uint32 n, int64 *out)
 		out[i] = pattern_of_float8((double) a[i]);
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_float4_from_int64(const int64 *a, uint32 n, int64 *out)
 {
@@ -311,6 +326,7 @@ zskernel_float4_from_int64(const int64 *a, uint32 n, int64 *out)
 		out[i] = pattern_of_float4((float) a[i]);
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_float8_from_float4(const int64 *a, uint32 n, int64 *out)
 {
@@ -332,6 +348,7 @@ zskernel_float8_from_decimal(const int64 *a, double power, uint32 n, const uint6
 			out[i] = pattern_of_float8((double) r / power));
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_flip_sign(int width, bool absolute, const int64 *a, uint32 n, int64 *out)
 {
@@ -343,6 +360,7 @@ zskernel_flip_sign(int width, bool absolute, const int64 *a, uint32 n, int64 *ou
 
 /* ---- choosing ---------------------------------------------------------------- */
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_merge_int64(const int64 *a, const uint64 *sel, int64 *out)
 {

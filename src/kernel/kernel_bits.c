@@ -11,6 +11,7 @@
  */
 #include "kernel_internal.h"
 
+/* See zs_kernel.h. */
 void
 zskernel_bits_set_range(uint64 *bits, uint32 first, uint32 count)
 {
@@ -27,6 +28,7 @@ zskernel_bits_set_range(uint64 *bits, uint32 first, uint32 count)
 	}
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES uint32
 zskernel_bits_count(const uint64 *bits)
 {
@@ -37,6 +39,7 @@ zskernel_bits_count(const uint64 *bits)
 	return count;
 }
 
+/* See zs_kernel.h. */
 uint32
 zskernel_bits_list(const uint64 *bits, uint16 *list)
 {
@@ -50,6 +53,7 @@ zskernel_bits_list(const uint64 *bits, uint16 *list)
 	return n;
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_bits_from_bytes(const uint8 *bytes, uint32 n, uint64 *bits)
 {

@@ -38,6 +38,7 @@
 			break; \
 	}
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_compare_int64(const int64 *values, uint32 n, ZsCompare op, int64 c, uint64 *bits)
 {
@@ -45,6 +46,7 @@ zskernel_compare_int64(const int64 *values, uint32 n, ZsCompare op, int64 c, uin
 	COMPARE_ALL(n, op, bits, values[i], c);
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_compare_uint64(const int64 *values, uint32 n, ZsCompare op, int64 c, uint64 *bits)
 {
@@ -52,6 +54,7 @@ zskernel_compare_uint64(const int64 *values, uint32 n, ZsCompare op, int64 c, ui
 	COMPARE_ALL(n, op, bits, (uint64) values[i], (uint64) c);
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits)
 {
@@ -59,6 +62,7 @@ zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, 
 	COMPARE_ALL(n, op, bits, a[i], b[i]);
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_compare_uint64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits)
 {
@@ -117,6 +121,7 @@ zskernel_compare_uint64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op,
 		} \
 	} while (0)
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_compare_float8(const int64 *values, uint32 n, ZsCompare op, double c, uint64 *bits)
 {
@@ -124,6 +129,7 @@ zskernel_compare_float8(const int64 *values, uint32 n, ZsCompare op, double c, u
 	COMPARE_FLOATS(n, op, bits, zskernel_float8(values[i]), c);
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_compare_float4(const int64 *values, uint32 n, ZsCompare op, double c, uint64 *bits)
 {
@@ -141,6 +147,7 @@ float_order(double a, double b)
 	return (a_nan | b_nan) ? (int) a_nan - (int) b_nan : (int) (a > b) - (int) (a < b);
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_compare_float8s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits)
 {
@@ -166,6 +173,7 @@ is_listed(int64 value, const int64 *list, uint32 nlist)
 	return low < nlist && list[low] == value;
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist, uint64 *bits)
 {
@@ -187,6 +195,7 @@ zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist
 	FILL_BITS(n, bits, is_listed(values[i], list, nlist));
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_equal_uint32(const uint32 *values, uint32 n, uint32 c, uint64 *bits)
 {
@@ -194,6 +203,7 @@ zskernel_equal_uint32(const uint32 *values, uint32 n, uint32 c, uint64 *bits)
 	FILL_BITS(n, bits, values[i] == c);
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES void
 zskernel_in_table(const uint32 *codes, uint32 n, const uint8 *table, uint64 *bits)
 {

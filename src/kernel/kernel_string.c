@@ -21,6 +21,7 @@
 #endif
 #include "kernel_internal.h"
 
+/* Does the string match the pattern, see ZsLikePattern in zs_kernel.h? */
 bool
 zskernel_like(const ZsLikePattern *pattern, const char *bytes, size_t len)
 {

@@ -23,6 +23,7 @@
 /* All ones if row k of the word is selected, else zero. */
 #define MASK_OF(word, k)	(-(((word) >> (k)) & 1))
 
+/* See zs_kernel.h. */
 KERNEL_CLONES int64
 zskernel_sum_int64_narrow(const int64 *values, const uint64 *sel)
 {
@@ -184,6 +185,7 @@ zskernel_min_int64(const int64 *values, const uint64 *sel)
 	return min;
 }
 
+/* See zs_kernel.h. */
 KERNEL_CLONES int64
 zskernel_max_int64(const int64 *values, const uint64 *sel)
 {
@@ -212,6 +214,7 @@ zskernel_max_int64(const int64 *values, const uint64 *sel)
 	return max;
 }
 
+/* See zs_kernel.h. */
 double
 zskernel_sum_float8(const int64 *values, const uint64 *sel, double sum)
 {
@@ -234,6 +237,7 @@ zskernel_sum_float8(const int64 *values, const uint64 *sel, double sum)
 	return sum;
 }
 
+/* See zs_kernel.h. */
 float
 zskernel_sum_float4(const int64 *values, const uint64 *sel, float sum)
 {

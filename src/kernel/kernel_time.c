@@ -184,12 +184,14 @@ begin_of(ZsDateField field, int64 days)
 		} \
 	} while (0)
 
+/* See zs_kernel.h. */
 void
 zskernel_date_field(ZsDateField field, const int64 *days, uint32 n, int64 *out)
 {
 	BY_DAY(field_of);
 }
 
+/* See zs_kernel.h. */
 void
 zskernel_date_begin(ZsDateField field, const int64 *days, uint32 n, int64 *out)
 {
@@ -221,6 +223,7 @@ zskernel_date_begin(ZsDateField field, const int64 *days, uint32 n, int64 *out)
 	for (uint32 i = 0; i < n; i++) \
 		out[i] = (int64) ((uint64) floor_div(a[i], unit) * (uint64) (unit))
 
+/* See zs_kernel.h. */
 void
 zskernel_floor_to_int64(const int64 *a, int64 unit, uint32 n, int64 *out)
 {
@@ -235,6 +238,7 @@ zskernel_floor_to_int64(const int64 *a, int64 unit, uint32 n, int64 *out)
 		out[i] = rest < 0 ? rest + modulus : rest; \
 	}
 
+/* See zs_kernel.h. */
 void
 zskernel_part_of_int64(const int64 *a, int64 unit, int64 modulus, uint32 n, int64 *out)
 {

@@ -24,6 +24,7 @@
 
 #include "row_internal.h"
 
+/* Begins a walk, see ZsRowWalk in zs_row.h. */
 void
 zsrow_walk_begin(ZsRowWalk *walk, TupleDesc desc, const MinimalTupleData *item)
 {
@@ -58,6 +59,7 @@ varlena_size(const char *datum, uint32 left, const char **reason)
 	return VARSIZE_4B(datum);
 }
 
+/* The next attribute, see ZsRowWalk in zs_row.h. */
 bool
 zsrow_walk_next(ZsRowWalk *walk)
 {
@@ -103,6 +105,7 @@ zsrow_walk_next(ZsRowWalk *walk)
 	return walk->reason == NULL;
 }
 
+/* See zs_row.h. */
 void
 zsrow_deform(Relation rel, TupleDesc desc, const MinimalTupleData *item, Datum *values,
 			 bool *isnull)

@@ -27,6 +27,7 @@
 #include "zs_btree.h"
 #include "zs_walrec.h"
 
+/* See row_internal.h. */
 void
 zsrow_leaf_delete(Page page, OffsetNumber first, int nitems)
 {
@@ -80,6 +81,7 @@ delete_from_leaf(Relation rel, Buffer buf, zstid first, zstid end)
 	return to - from;
 }
 
+/* See zs_row.h. */
 uint64
 zsrow_delete_range(Relation rel, zstid first, zstid end)
 {

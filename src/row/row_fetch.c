@@ -21,6 +21,7 @@
 
 #define FIRST_ARENA_SIZE	(2 * BLCKSZ)
 
+/* See zs_row.h. */
 MinimalTuple
 zsrow_fetch(Relation rel, zstid row)
 {
@@ -45,6 +46,7 @@ zsrow_fetch(Relation rel, zstid row)
 	return result;
 }
 
+/* An empty batch in the current context. */
 ZsRowBatch *
 zsrow_batch_create(MemoryContext context)
 {
@@ -54,6 +56,7 @@ zsrow_batch_create(MemoryContext context)
 	return batch;
 }
 
+/* Gives back the batch and the rows in it. */
 void
 zsrow_batch_free(ZsRowBatch *batch)
 {
@@ -135,6 +138,10 @@ copy_rows(Relation rel, Buffer buf, zstid first, zstid end, ZsRowBatch *batch)
 	}
 }
 
+/*
+ * Copies the rows of [first, end), in place of those that are in the batch.  One leaf is locked
+ * (shared) at a time; the caller holds no lock of the row tree.
+ */
 int
 zsrow_fetch_range(Relation rel, zstid first, zstid end, ZsRowBatch *batch)
 {
@@ -162,6 +169,7 @@ zsrow_fetch_range(Relation rel, zstid first, zstid end, ZsRowBatch *batch)
 	return batch->nitems;
 }
 
+/* See zs_row.h. */
 zstid
 zsrow_next(Relation rel, zstid row)
 {

@@ -228,6 +228,7 @@ insert_into_leaf(Relation rel, Buffer buf, MinimalTuple *items, int nitems, int 
 	UnlockReleaseBuffer(buf);
 }
 
+/* See zs_row.h. */
 void
 zsrow_insert(Relation rel, MinimalTuple *items, int nitems, int *ndone)
 {

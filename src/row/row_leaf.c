@@ -36,6 +36,7 @@ zsrow_item_row(const MinimalTupleData *item)
 	return row;
 }
 
+/* See zs_row.h. */
 void
 zsrow_item_set_row(MinimalTuple item, zstid row)
 {
@@ -59,6 +60,7 @@ header_is_sane(const MinimalTupleData *item)
 		item->t_hoff <= item->t_len + MINIMAL_TUPLE_OFFSET;
 }
 
+/* See row_internal.h. */
 MinimalTuple
 zsrow_leaf_item(Page page, OffsetNumber offset)
 {
@@ -80,6 +82,7 @@ zsrow_leaf_item(Page page, OffsetNumber offset)
 	return item;
 }
 
+/* See row_internal.h. */
 MinimalTuple
 zsrow_buffer_item(Relation rel, Buffer buf, OffsetNumber offset)
 {
@@ -91,6 +94,7 @@ zsrow_buffer_item(Relation rel, Buffer buf, OffsetNumber offset)
 	return item;
 }
 
+/* See row_internal.h. */
 OffsetNumber
 zsrow_leaf_search(Relation rel, Buffer buf, zstid row)
 {
@@ -109,6 +113,7 @@ zsrow_leaf_search(Relation rel, Buffer buf, zstid row)
 	return low;
 }
 
+/* See zs_row.h. */
 const char *
 zsrow_leaf_check(Page page)
 {
@@ -153,6 +158,7 @@ zsrow_leaf_check(Page page)
 	return NULL;
 }
 
+/* See row_internal.h. */
 void
 zsrow_leaf_verify(Relation rel, Buffer buf)
 {

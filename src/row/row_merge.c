@@ -40,6 +40,7 @@ append_items(Page image, Page page)
 	}
 }
 
+/* See zs_row.h. */
 const char *
 zsrow_merge_leaves(Page left, Page right, Page image, bool *merged)
 {

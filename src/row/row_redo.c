@@ -78,6 +78,7 @@ redo_delete(XLogReaderState *record)
 		UnlockReleaseBuffer(buf);
 }
 
+/* Redo of XLOG_ZS_ROW_INSERT and XLOG_ZS_ROW_DELETE. */
 void
 zsrow_redo(XLogReaderState *record)
 {

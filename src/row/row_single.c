@@ -48,6 +48,7 @@ find_leaf(Relation rel)
 	return &leaf_cache[rel->rd_locator.relNumber % LEAF_CACHE_SIZE];
 }
 
+/* See row_internal.h. */
 void
 zsrow_leaf_remember(Relation rel, Buffer buf)
 {
@@ -58,6 +59,7 @@ zsrow_leaf_remember(Relation rel, Buffer buf)
 	cache->lsn = PageGetLSN(BufferGetPage(buf));
 }
 
+/* See ZsRowPlace in zs_row.h. */
 bool
 zsrow_place_find(Relation rel, MinimalTuple item, ZsRowPlace *place)
 {
@@ -94,6 +96,7 @@ zsrow_place_find(Relation rel, MinimalTuple item, ZsRowPlace *place)
 	return false;
 }
 
+/* See ZsRowPlace in zs_row.h. */
 void
 zsrow_place_put(ZsRowPlace *place)
 {
@@ -110,6 +113,7 @@ values_offset(const MinimalTupleData *item)
 	return item->t_hoff - MINIMAL_TUPLE_OFFSET;
 }
 
+/* See ZsRowPlace in zs_row.h. */
 void
 zsrow_place_register(ZsRowPlace *place)
 {
@@ -128,6 +132,7 @@ zsrow_place_register(ZsRowPlace *place)
 							item->t_len - values_offset(item));
 }
 
+/* See ZsRowPlace in zs_row.h. */
 void
 zsrow_place_finish(ZsRowPlace *place, XLogRecPtr lsn)
 {
@@ -135,6 +140,7 @@ zsrow_place_finish(ZsRowPlace *place, XLogRecPtr lsn)
 		PageSetLSN(BufferGetPage(place->buf), lsn);
 }
 
+/* See ZsRowPlace in zs_row.h. */
 void
 zsrow_place_end(ZsRowPlace *place)
 {
@@ -173,6 +179,7 @@ rebuild_item(zstid row, const char *data, Size len, char *buf)
 	return item;
 }
 
+/* See zs_row.h. */
 void
 zsrow_single_redo(XLogReaderState *record, zstid row)
 {

@@ -45,6 +45,8 @@ take_image(LogicalDecodingContext *ctx, ImageReader *reader)
 	xl_zs_logical_row row;
 	HeapTuple	tuple;
 
+	Assert(reader->next <= reader->end);
+
 	if (reader->end - reader->next < (ptrdiff_t) SizeOfZsLogicalRow)
 		elog(ERROR, "zedstore WAL record has too few row images");
 	memcpy(&row, reader->next, SizeOfZsLogicalRow);
@@ -72,6 +74,9 @@ queue_change(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const xl_zs_log
 {
 	ReorderBufferChange *change = ReorderBufferAllocChange(ctx->reorder);
 
+	Assert(newtuple != NULL || action == REORDER_BUFFER_CHANGE_DELETE);
+	Assert(oldtuple == NULL || action != REORDER_BUFFER_CHANGE_INSERT);
+
 	change->action = action;
 	change->origin_id = XLogRecGetOrigin(buf->record);
 	change->data.tp.rlocator = xlrec->locator;
@@ -81,6 +86,7 @@ queue_change(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const xl_zs_log
 	ReorderBufferQueueChange(ctx->reorder, XLogRecGetXid(buf->record), buf->origptr, change, false);
 }
 
+/* Queues the changes of a record, whose images reader has. */
 static void
 decode_rows(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const xl_zs_logical *xlrec,
 			ImageReader *reader)
@@ -161,6 +167,8 @@ zswal_decode(LogicalDecodingContext *ctx, XLogRecordBuffer *buf)
 {
 	TransactionId xid = XLogRecGetXid(buf->record);
 	SnapBuild  *builder = ctx->snapshot_builder;
+
+	Assert(XLogRecGetRmid(buf->record) == ZS_RMGR_ID);
 
 	ReorderBufferProcessXid(ctx->reorder, xid, buf->origptr);
 	if ((XLogRecGetInfo(buf->record) & XLR_RMGR_INFO_MASK) != XLOG_ZS_LOGICAL)

@@ -17,6 +17,7 @@
 #include "access/rmgr.h"
 #include "access/xlog_internal.h"
 #include "lib/stringinfo.h"
+#include "miscadmin.h"
 
 #include "zs_attr.h"
 #include "zs_btree.h"
@@ -33,6 +34,7 @@ redo_nothing(XLogReaderState *record)
 {
 }
 
+/* By the upper half of the info byte, without gaps. */
 static const struct
 {
 	uint8		info;
@@ -45,7 +47,6 @@ static const struct
 	{XLOG_ZS_PAGE_TREE, "PAGE_TREE", zspage_redo},
 	{XLOG_ZS_BTREE_SPLIT, "BTREE_SPLIT", zsbtree_redo},
 	{XLOG_ZS_BTREE_INNER, "BTREE_INNER", zsbtree_redo},
-	{XLOG_ZS_BTREE_MERGE, "BTREE_MERGE", zsbtree_redo},
 	{XLOG_ZS_TID_CHANGE, "TID_CHANGE", zstid_redo},
 	{XLOG_ZS_TID_FOLD, "TID_FOLD", zstid_redo},
 	{XLOG_ZS_TID_VISMAP, "TID_VISMAP", zstid_redo},
@@ -55,42 +56,40 @@ static const struct
 	{XLOG_ZS_ATTR_REPLACE, "ATTR_REPLACE", zsattr_redo},
 	{XLOG_ZS_LOGICAL, "LOGICAL", redo_nothing},
 	{XLOG_ZS_WRITE_ROW, "WRITE_ROW", zswrite_redo},
+	{XLOG_ZS_BTREE_MERGE, "BTREE_MERGE", zsbtree_redo},
 };
 
-/* Index in records[] of a record's info byte, -1 if unknown. */
+/* A record's row in records[]. */
 static int
 find_record(uint8 info)
 {
-	for (int i = 0; i < (int) lengthof(records); i++)
-	{
-		if (records[i].info == (info & XLR_RMGR_INFO_MASK))
-			return i;
-	}
-	return -1;
+	int			i = (info & XLR_RMGR_INFO_MASK) >> 4;
+
+	StaticAssertDecl(lengthof(records) == (XLR_RMGR_INFO_MASK >> 4) + 1,
+					 "every number has a record");
+	Assert(records[i].info == (info & XLR_RMGR_INFO_MASK));
+	return i;
 }
 
 static void
 zs_rmgr_redo(XLogReaderState *record)
 {
-	int			i = find_record(XLogRecGetInfo(record));
-
-	if (i < 0)
-		elog(PANIC, "unknown zedstore WAL record type 0x%02X", XLogRecGetInfo(record));
-	records[i].redo(record);
+	Assert(XLogRecGetRmid(record) == ZS_RMGR_ID);
+	records[find_record(XLogRecGetInfo(record))].redo(record);
 }
 
 static const char *
 zs_rmgr_identify(uint8 info)
 {
-	int			i = find_record(info);
-
-	return i < 0 ? NULL : records[i].name;
+	return records[find_record(info)].name;
 }
 
 static void
 zs_rmgr_desc(StringInfo buf, XLogReaderState *record)
 {
 	char	   *data = XLogRecGetData(record);
+
+	Assert(XLogRecGetRmid(record) == ZS_RMGR_ID);
 
 	switch (XLogRecGetInfo(record) & XLR_RMGR_INFO_MASK)
 	{
@@ -219,8 +218,10 @@ static const RmgrData zs_rmgr = {
 	.rm_decode = zswal_decode,
 };
 
+/* See zs_wal.h. */
 void
 zswal_rmgr_init(void)
 {
+	Assert(process_shared_preload_libraries_in_progress);
 	RegisterCustomRmgr(ZS_RMGR_ID, &zs_rmgr);
 }
