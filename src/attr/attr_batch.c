@@ -31,9 +31,12 @@ zsattr_batch_begin(ZsPageBatch *batch, Relation rel, BufferAccessStrategy strate
 		batch->images[i] = batch->memory + (Size) i * BLCKSZ;
 }
 
+/* Writes the pages that have come together, and is ready for more. */
 static void
 write_batch(ZsPageBatch *batch)
 {
+	Assert(batch->npages <= XLR_MAX_BLOCK_ID);
+
 	if (batch->npages > 0)
 	{
 		zspage_write_images(batch->rel, batch->npages, batch->blocks, batch->images,
@@ -63,6 +66,7 @@ zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentI
 	Page		page = zsattr_batch_page(batch, item->start + position);
 	ZsPageOpaque *opaque;
 
+	Assert(attno > 0 && position < item->nblocks);
 	zspage_init(page, ZS_PAGE_SEGMENT, ZsTreeOfAttr(attno), 0,
 				item->first_row, item->first_row + item->nrows);
 	opaque = ZsPageGetOpaque(page);

@@ -291,7 +291,9 @@ split_page_at(Relation rel, AttrNumber attno, Buffer buf, int nleft, zstid split
 	PGAlignedBlock left;
 	PGAlignedBlock right;
 
+	Assert(BufferIsExclusiveLocked(buf));
 	Assert(opaque->lokey < splitkey && splitkey < opaque->hikey);
+	Assert(nleft >= 0 && nleft <= nitems);
 	zspage_init((Page) left.data, ZS_PAGE_SEGMENT_INDEX, treeno,
 				zsbtree_bottom_level(treeno), opaque->lokey, splitkey);
 	memcpy(zsattr_index_items((Page) left.data), items, nleft * sizeof(ZsSegmentItem));
@@ -334,11 +336,16 @@ split_page(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item
 	split_page_at(rel, attno, buf, nleft, splitkey);
 }
 
+/* Logs a change by zsattr_index_replace(), within its critical section. */
 static void
 log_replace(Buffer buf, int position, int nold, const ZsSegmentItem *items, int nitems)
 {
 	xl_zs_attr_replace xlrec;
 	XLogRecPtr	lsn;
+
+	Assert(CritSectionCount > 0);
+	Assert(position >= 0 && position <= (int) ZS_SEGMENT_INDEX_CAPACITY);
+	Assert(nold >= 0 && nold <= (int) ZS_SEGMENT_INDEX_CAPACITY);
 
 	xlrec.index = (uint16) position;
 	xlrec.nold = (uint16) nold;
@@ -361,6 +368,9 @@ zsattr_index_replace(Page page, int position, int nold, const ZsSegmentItem *ite
 	ZsSegmentItem *all = zsattr_index_items(page);
 	int			count = zsattr_index_count(page);
 
+	Assert(position >= 0 && nold >= 0 && position + nold <= count);
+	Assert(count - nold + nitems <= (int) ZS_SEGMENT_INDEX_CAPACITY);
+
 	memmove(&all[position + nitems], &all[position + nold],
 			(count - position - nold) * sizeof(ZsSegmentItem));
 	if (nitems > 0)
@@ -379,6 +389,8 @@ insert_item(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *ite
 	ZsSegmentItem *items = zsattr_index_items(page);
 	int			nitems;
 	int			position;
+
+	Assert(BufferIsExclusiveLocked(buf));
 
 	check_page(rel, attno, BufferGetBlockNumber(buf), page);
 	nitems = zsattr_index_count(page);
@@ -463,6 +475,10 @@ bool
 zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
 						const ZsSegmentItem *items, int nitems, ZsSegmentItem *old, int *nold)
 {
+	Assert(first < end);
+	Assert(nitems == 0 || items[0].first_row >= first);
+	Assert(nitems == 0 || items[nitems - 1].first_row + items[nitems - 1].nrows <= end);
+
 	for (;;)
 	{
 		Buffer		buf;
@@ -536,6 +552,9 @@ zsattr_segment_repoint(Relation rel, AttrNumber attno, const ZsSegmentItem *old,
 									 BUFFER_LOCK_EXCLUSIVE);
 	ZsSegmentItem *items;
 	int			position;
+
+	Assert(item->first_row == old->first_row && item->nrows == old->nrows &&
+		   item->nblocks == old->nblocks && item->payload_size == old->payload_size);
 
 	if (!BufferIsValid(buf))
 		return false;

@@ -37,6 +37,7 @@ zsattr_merge_index_pages(Page left, Page right, Page image, bool *merged)
 	if (nleft > 0 && nright > 0 && nleft + nright > (int) MAX_MERGED_ITEMS)
 		return NULL;
 
+	Assert(nleft + nright <= (int) ZS_SEGMENT_INDEX_CAPACITY);
 	memcpy(zsattr_index_items(image), zsattr_index_items(left), nleft * sizeof(ZsSegmentItem));
 	memcpy(zsattr_index_items(image) + nleft, zsattr_index_items(right),
 		   nright * sizeof(ZsSegmentItem));

@@ -35,6 +35,9 @@ zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item, B
 	ZsPageBatch batch;
 	bool		found = true;
 
+	Assert(to != ZS_META_BLKNO && to != item->start);
+	Assert(to <= MaxBlockNumber - item->nblocks);
+
 	moved.start = to;
 	moved.stamp = pg_prng_uint32(&pg_global_prng_state);
 	zsattr_batch_begin(&batch, rel, strategy);

@@ -130,6 +130,8 @@ allocate_runs(Relation rel, AttrNumber attno, uint32 nblocks)
 	uint32		nruns = (nblocks + ZS_OVERFLOW_RUN_BLOCKS - 1) / ZS_OVERFLOW_RUN_BLOCKS;
 	ZsAllocRequest *runs = palloc_array(ZsAllocRequest, nruns);
 
+	Assert(attno > 0 && nblocks > 0);
+
 	for (uint32 i = 0; i < nruns; i++)
 	{
 		runs[i].treeno = ZsTreeOfAttr(attno);
@@ -153,6 +155,8 @@ write_pages(Relation rel, AttrNumber attno, const ZsAllocRequest *runs, uint32 s
 {
 	uint32		nblocks = blocks_of(size);
 	ZsPageBatch batch;
+
+	Assert(size > 0 && size <= MAX_OVERFLOW_SIZE);
 
 	zsattr_batch_begin(&batch, rel, NULL);
 	for (uint32 position = 0; position < nblocks; position++)

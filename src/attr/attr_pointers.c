@@ -78,6 +78,8 @@ decode_vector(PointerWalk *walk, int v)
 	const char *error;
 	uint8	   *bytes;
 
+	Assert(v >= 0 && v < walk->info.nvectors && vector->has_ext);
+
 	if (vector->needs_shared && !walk->shared_open)
 	{
 		bytes = read_bytes(walk, walk->info.shared_off, walk->info.shared_len);
@@ -116,6 +118,8 @@ begin_walk(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 												  ALLOCSET_DEFAULT_SIZES);
 	PointerWalk *walk;
 	ZsAllocator alloc;
+
+	Assert(attno > 0 && (item->flags & ZS_SEGF_HAS_OVERFLOW) != 0);
 
 	MemoryContextSwitchTo(context);
 	walk = palloc0_object(PointerWalk);

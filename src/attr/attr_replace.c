@@ -183,6 +183,7 @@ zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites, ZsEncoder *
 		CHECK_FOR_INTERRUPTS();
 		next = replace_column(&drafts, next, &rewrites[i], gone, arg);
 	}
+	Assert(next == drafts.n);
 	MemoryContextSwitchTo(oldcontext);
 	MemoryContextDelete(context);
 }

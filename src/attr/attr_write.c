@@ -142,6 +142,8 @@ choose_segment_rows(uint32 nrows, uint32 stripe_bytes)
 	uint32		best;
 	uint32		least_waste = PG_UINT32_MAX;
 
+	Assert(nrows > 0);
+
 	if (nrows <= ZS_SEGMENT_ROWS)
 		return nrows;
 	best = nstripes / nsegments;
@@ -169,6 +171,8 @@ static ZsAttrColumn
 cut_column(const ZsAttrColumn *column, uint32 first, uint32 nrows)
 {
 	ZsAttrColumn part = *column;
+
+	Assert(nrows > 0 && nrows <= column->input.nrows && first <= column->input.nrows - nrows);
 
 	part.input.nrows = nrows;
 	part.input.raw_bytes = column->input.raw_bytes * nrows / column->input.nrows;
@@ -252,6 +256,9 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 				  uint32 nrows)
 {
 	uint32		end = done + nrows;
+
+	Assert(column->attno > 0 && first_row % ZS_STRIPE_ROWS == 0);
+	Assert(nrows > 0 && first_row <= ZS_MAX_ROW - nrows);
 
 	while (done < end)
 	{
@@ -350,6 +357,7 @@ zsattr_link_segments(Relation rel, ZsAttrLinks *links)
 	{
 		ZsAttrLink *link = &links->links[links->next];
 
+		Assert(link->item.start != ZS_META_BLKNO);
 		CHECK_FOR_INTERRUPTS();
 		zsattr_segment_link(rel, link->attno, &link->item);
 		links->next++;

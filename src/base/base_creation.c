@@ -117,6 +117,7 @@ zsbase_creation_for_script(PlannedStmt *pstmt)
 {
 	char	  **method;
 
+	Assert(pstmt->utilityStmt != NULL);
 	if (!creating_extension)
 		return pstmt;
 	if (IsA(pstmt->utilityStmt, AlterTableStmt))
@@ -174,6 +175,8 @@ library_makes_view(void)
 void
 zsbase_creation_check(Relation rel, const RangeVar *creates, bool within)
 {
+	Assert(creates == NULL || within);
+
 	if (rel->rd_rel->relkind != RELKIND_RELATION && rel->rd_rel->relkind != RELKIND_MATVIEW)
 		return;
 	if (!zsbase_creation_default_is_ours() ||

@@ -30,6 +30,7 @@ zsbase_corrupted(Relation rel, BlockNumber blkno, const char *fmt,...)
 	StringInfoData detail;
 	int			save_errno = errno;
 
+	Assert(RelationIsValid(rel));
 	initStringInfo(&detail);
 	for (;;)
 	{

@@ -40,6 +40,8 @@ relcache_callback(Datum arg, Oid relid)
 void
 zsbase_listen_relcache(ZsRelcacheListener listener)
 {
+	Assert(listener != NULL);
+
 	for (int i = 0; i < nlisteners; i++)
 	{
 		if (listeners[i] == listener)

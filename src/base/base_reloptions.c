@@ -128,6 +128,8 @@ report_bad_value(int option, const char *value)
 	const ZsOptionDesc *desc = &option_descs[option];
 	int			number;
 
+	Assert(option >= 0 && option < ZS_OPTION_COUNT);
+
 	if (desc->is_enum)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -156,6 +158,8 @@ report_bad_value(int option, const char *value)
 bool
 zsbase_options_is_ours(const DefElem *def)
 {
+	Assert(def->defname != NULL);
+
 	if (def->defnamespace != NULL)
 		return false;
 	for (int i = 0; i < ZS_OPTION_COUNT; i++)
@@ -381,6 +385,7 @@ create_options_cache(void)
 {
 	HASHCTL		ctl = {0};
 
+	Assert(options_cache == NULL);
 	ctl.keysize = sizeof(Oid);
 	ctl.entrysize = sizeof(ZsCachedOptions);
 	options_cache = hash_create("zedstore table options", 64, &ctl,
@@ -399,6 +404,7 @@ read_options(Oid relid, ZsCachedOptions *result)
 	Datum	   *elems;
 	int			nelems;
 
+	Assert(OidIsValid(relid));
 	memset(result, 0, sizeof(ZsCachedOptions));
 	result->relid = relid;
 	if (options == (Datum) 0)

@@ -34,6 +34,7 @@ zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
 
+	Assert(ncolumns > 0);
 	InitMaterializedSRF(fcinfo, 0);
 	if (rsinfo->setDesc->natts > ncolumns)
 		ereport(ERROR,

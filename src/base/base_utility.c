@@ -83,6 +83,7 @@
 #include "catalog/pg_class.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
+#include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "tcop/utility.h"
 #include "utils/lsyscache.h"
@@ -197,6 +198,7 @@ prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command)
 	List	  **options;
 	List	   *ours;
 
+	Assert(command->creates == NULL && command->creating == NULL);
 	options = find_creation(pstmt->utilityStmt, &relation, &parent);
 	if (options == NULL)
 		return pstmt;
@@ -406,6 +408,8 @@ prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 	int			nset;
 	int			nkept;
 
+	Assert(!OidIsValid(command->altering) && !OidIsValid(command->leaving));
+
 	/* where core will refuse the command for the session's state, let it */
 	if (XactReadOnly || IsInParallelMode() ||
 		!touches_options(stmt) || !(zs_ignore_options || zsbase_is_installed()))
@@ -465,6 +469,7 @@ prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 Oid
 zsbase_leaving_for(Oid relid)
 {
+	Assert(OidIsValid(relid));
 	if (current_command == NULL || current_command->leaving != relid)
 		return InvalidOid;
 	return current_command->leaving_for;
@@ -529,6 +534,7 @@ object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId,
 					NAMEDATALEN - 1) == 0;
 	RelationClose(rel);
 
+	Assert(!created || !rewritten);
 	if (created)
 	{
 		finish_creation(objectId, relkind, amoid);
@@ -565,6 +571,7 @@ call_next_within(ZsDdlCommand *command,
 	PG_TRY();
 	{
 		current_command = command;
+		Assert(ncreations >= 0);
 		if (command != NULL && command->creates != NULL)
 			ncreations++;
 		call_next(pstmt, queryString, readOnlyTree, context, params, queryEnv,
@@ -637,6 +644,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 void
 zsbase_before_alteration(void (*fn) (void))
 {
+	Assert(before_alteration == NULL || before_alteration == fn);
 	before_alteration = fn;
 }
 
@@ -646,6 +654,8 @@ zsbase_before_alteration(void (*fn) (void))
 void
 zsbase_utility_init(void)
 {
+	Assert(process_shared_preload_libraries_in_progress);
+
 	next_utility_hook = ProcessUtility_hook;
 	ProcessUtility_hook = process_utility;
 
