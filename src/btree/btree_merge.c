@@ -44,6 +44,10 @@
 /* Inner pages are merged when the result leaves as much room for new items. */
 #define MAX_MERGED_ITEMS	(ZS_INNER_CAPACITY * 6 / 10)
 
+/*
+ * Takes the item at index out, and gives the one before it these flags: what a
+ * merge does to the parent.
+ */
 void
 zsbtree_drop_item(Page page, int index, uint32 left_flags)
 {
@@ -73,6 +77,10 @@ merge_inner(Page left, Page right, Page image, bool *merged)
 	return NULL;
 }
 
+/*
+ * The right sibling of a locked page, exclusively locked; nobody but VACUUM
+ * merges or moves it.
+ */
 Buffer
 zsbtree_lock_right(Relation rel, uint16 treeno, const ZsPageOpaque *left)
 {
@@ -169,6 +177,15 @@ do_merge(Relation rel, uint16 treeno, Buffer lbuf, Buffer rbuf, Buffer parent, i
 	END_CRIT_SECTION();
 }
 
+/*
+ * Merges the page of the given level that holds key with its right sibling, if
+ * both have the same parent and fn agrees (NULL: inner pages), in one WAL
+ * record. The right page's block goes back to the tree's free page map;
+ * readers that still come there start again from the root. *end is where the
+ * page that holds key ends afterwards. Returns whether pages were merged. No
+ * lock is held on entry. A crash before the block reaches the map leaks it.
+ * Errors: ERRCODE_DATA_CORRUPTED.
+ */
 bool
 zsbtree_merge_right(Relation rel, uint16 treeno, int level, uint64 key, ZsMergeFunc fn,
 					uint64 *end)

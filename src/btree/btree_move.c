@@ -122,6 +122,13 @@ do_move(Relation rel, uint16 treeno, Buffer lbuf, Buffer buf, Buffer newbuf, Buf
 	END_CRIT_SECTION();
 }
 
+/*
+ * Moves the page of the given level that begins with key lokey, if it still
+ * lies in block `from`, to block `to`, which zspage_take_free() gave, in one
+ * WAL record.  The block that becomes free is the caller's to give back:
+ * `from`, or with false, and nothing changed, `to`.  No lock is held on entry.
+ * Roots: with level and key of no meaning, zsbtree_move_root().  For VACUUM.
+ */
 bool
 zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lokey, BlockNumber from,
 				  BlockNumber to, BufferAccessStrategy strategy)
@@ -157,6 +164,11 @@ zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lokey, BlockNum
 	return true;
 }
 
+/*
+ * Moves the root of the tree from block `from` to block `to`, which
+ * zspage_take_free() gave, if it still lies there: as zsbtree_move_page() does
+ * it for other pages.
+ */
 bool
 zsbtree_move_root(Relation rel, uint16 treeno, BlockNumber from, BlockNumber to,
 				  BufferAccessStrategy strategy)

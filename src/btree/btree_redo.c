@@ -177,6 +177,10 @@ redo_move(XLogReaderState *record)
 		UnlockReleaseBuffer(lbuf);
 }
 
+/*
+ * Redo of the records of B-tree pages.  Locks the pages in the order of the
+ * block references, as the change did.
+ */
 void
 zsbtree_redo(XLogReaderState *record)
 {

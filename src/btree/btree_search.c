@@ -47,6 +47,7 @@
 #define BUSY_SPINS		100
 #define BUSY_SLEEP_US	100
 
+/* Page type and level of a tree's bottom pages. */
 ZsPageType
 zsbtree_bottom_type(uint16 treeno)
 {
@@ -58,12 +59,17 @@ zsbtree_bottom_type(uint16 treeno)
 	return ZS_PAGE_SEGMENT_INDEX;
 }
 
+/*
+ * Level of a tree's bottom pages: 1 in attribute trees, whose segments count
+ * as level 0, else 0.
+ */
 uint8
 zsbtree_bottom_level(uint16 treeno)
 {
 	return treeno <= ZS_TREE_ROW ? 0 : 1;
 }
 
+/* Index of the last item with lokey <= key; the page must hold key. */
 int
 zsbtree_find_item(Page page, uint64 key)
 {
@@ -376,6 +382,10 @@ search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, b
 					 key, treeno, reason);
 }
 
+/*
+ * The page of the given level that holds key, locked; InvalidBuffer if the
+ * tree is empty or not that high.
+ */
 Buffer
 zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode)
 {
@@ -428,6 +438,14 @@ static struct
 	uint64		hikey;
 }			last_leaf;
 
+/*
+ * Finds the bottom page whose [lokey, hikey) holds key and returns it pinned
+ * and locked in lockmode (BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE);
+ * InvalidBuffer when the tree is empty.  The page's identity has been
+ * verified.  With BUFFER_LOCK_EXCLUSIVE incomplete splits on the way are
+ * finished.  The caller holds no lock on any page of this tree. Errors:
+ * ERRCODE_DATA_CORRUPTED.
+ */
 Buffer
 zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode)
 {
@@ -457,6 +475,12 @@ zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode)
 	return buf;
 }
 
+/*
+ * The bottom page in block blkno, exclusively locked, if it is the one that
+ * holds key and its lock is free; else InvalidBuffer.  Never waits for a lock,
+ * so the caller may hold others, those of pages of this tree too (but not of
+ * this page).
+ */
 Buffer
 zsbtree_try_bottom(Relation rel, uint16 treeno, uint64 key, BlockNumber blkno)
 {
@@ -484,6 +508,12 @@ zsbtree_try_bottom(Relation rel, uint16 treeno, uint64 key, BlockNumber blkno)
 	return InvalidBuffer;
 }
 
+/*
+ * Same as zsbtree_search(), but creates the root, empty, when the tree is
+ * empty; always exclusive. An empty bottom page is made by zspage_init() alone
+ * (pd_lower right behind the page header); each module takes that for an empty
+ * page.
+ */
 Buffer
 zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key)
 {
@@ -510,6 +540,11 @@ zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key)
 	}
 }
 
+/*
+ * The bottom page that holds nextkey, which lies at or behind the hikey of
+ * buf's page.  buf is locked on entry and released; the result is locked in
+ * lockmode, or InvalidBuffer when buf was the rightmost page.
+ */
 Buffer
 zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf, uint64 nextkey, int lockmode)
 {
@@ -521,6 +556,7 @@ zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf, uint64 nextkey, int 
 	return page_at(rel, treeno, zsbtree_bottom_level(treeno), right, nextkey, lockmode);
 }
 
+/* Level of the root, -1 when the tree is empty. */
 int
 zsbtree_root_level(Relation rel, uint16 treeno)
 {
@@ -559,6 +595,11 @@ zsbtree_root_level(Relation rel, uint16 treeno)
 	zsbase_corrupted(rel, root, "Root of tree %u: %s.", treeno, reason);
 }
 
+/*
+ * Copies the page of the given level that holds key; *blkno (may be NULL) is
+ * where it is. False when the tree is empty or not that high. For walks that
+ * look at many items.
+ */
 bool
 zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key, Page copy,
 				  BlockNumber *blkno)
@@ -574,6 +615,11 @@ zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key, Page copy,
 	return true;
 }
 
+/*
+ * The downlink of the bottom page that holds key: the item, and the key where
+ * its page ends (the next item's lokey).  False when the root is itself a
+ * bottom page or the tree is empty.
+ */
 bool
 zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key, ZsInnerItem *item, uint64 *end)
 {
@@ -621,6 +667,10 @@ visit_level(Relation rel, uint16 treeno, int level, ZsTreePageVisitor fn, void *
 	}
 }
 
+/*
+ * Calls fn with a copy of each page, top level first, left to right; for
+ * inspection.  Locks one page at a time, shared, and none while fn runs.
+ */
 void
 zsbtree_visit_pages(Relation rel, uint16 treeno, ZsTreePageVisitor fn, void *arg)
 {

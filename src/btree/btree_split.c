@@ -33,6 +33,7 @@
 #include "btree_internal.h"
 #include "zs_walrec.h"
 
+/* Inserts item at index into a page that has room. */
 void
 zsbtree_put_item(Page page, int index, const ZsInnerItem *item)
 {
@@ -170,6 +171,17 @@ split_page(Relation rel, uint16 treeno, Buffer buf, uint64 splitkey, Page left, 
 	UnlockReleaseBuffer(rbuf);
 }
 
+/*
+ * Splits the bottom page in buf (exclusively locked) at splitkey (lokey <
+ * splitkey < hikey).  left and right are page images made with zspage_init()
+ * that hold the new contents; this function fills in their special space.
+ * When left_unchanged, the left page's contents stay as they are on the page
+ * (appending splits), and left may be NULL.
+ *
+ * The new page is allocated, the change logged, the downlink inserted.  buf is
+ * unlocked and released.  The caller searches again for its key. Errors leave
+ * the tree as it was (disk full) or valid with an incomplete split.
+ */
 void
 zsbtree_split(Relation rel, uint16 treeno, Buffer buf, uint64 splitkey,
 			  Page left, Page right, bool left_unchanged)
@@ -260,6 +272,10 @@ insert_downlink(Relation rel, Buffer parent, Buffer leftbuf, const ZsInnerItem *
 	END_CRIT_SECTION();
 }
 
+/*
+ * Inserts the downlink of the right sibling of leftbuf (exclusively locked,
+ * ZS_PAGEF_INCOMPLETE_SPLIT set) and clears the flag; leaves leftbuf locked.
+ */
 void
 zsbtree_finish_split(Relation rel, uint16 treeno, Buffer leftbuf)
 {
@@ -286,6 +302,11 @@ zsbtree_finish_split(Relation rel, uint16 treeno, Buffer leftbuf)
 	}
 }
 
+/*
+ * Sets or clears ZS_INNERF_ALL_FROZEN in the downlink of the bottom page that
+ * holds key.  Logged.  The caller may hold that bottom page locked, and
+ * nothing above it.
+ */
 void
 zsbtree_mark_frozen(Relation rel, uint16 treeno, uint64 key, bool frozen)
 {

@@ -343,6 +343,10 @@ check_step(ZsCheck *check, void *arg)
 	check_rows(check, first, end);
 }
 
+/*
+ * Rows of these runs with fates[i].needed have data in every column that
+ * existed.
+ */
 void
 zscheck_cover(ZsCheck *check, BlockNumber blkno, int nruns, const ZsTidRun *runs,
 			  const ZsRowFate *fates)

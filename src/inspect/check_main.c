@@ -63,6 +63,10 @@ PG_FUNCTION_INFO_V1(zs_check);
 
 /* ---- problems -------------------------------------------------------------------- */
 
+/*
+ * Adds a problem, in the words of fmt, to the list; blkno and treeno as in
+ * ZsProblem.  Beyond MAX_PROBLEMS the list is marked as incomplete.
+ */
 void
 zscheck_report(ZsCheck *check, ZsSeverity severity, BlockNumber blkno, uint16 treeno,
 			   const char *fmt,...)
@@ -164,6 +168,11 @@ error_is_about_data(const ErrorData *edata)
 	}
 }
 
+/*
+ * Runs step(check, arg) in a subtransaction.  An error about wrong data is
+ * caught: returns its text, palloc'd; NULL if there was none.  All other
+ * errors go on.
+ */
 char *
 zscheck_protect(ZsCheck *check, ZsCheckStep step, void *arg)
 {
@@ -262,6 +271,7 @@ wait_between_passes(void)
 	CHECK_FOR_INTERRUPTS();
 }
 
+/* zs_check(regclass, strict): see docs/inspection.md. */
 Datum
 zs_check(PG_FUNCTION_ARGS)
 {

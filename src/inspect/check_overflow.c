@@ -241,6 +241,7 @@ check_count(ZsCheck *check, const MetValue *met)
 					   met->row, known, met->npointers);
 }
 
+/* After all pointers: does each value know how many it has? */
 void
 zscheck_overflow_counts(ZsCheck *check)
 {
@@ -257,6 +258,10 @@ zscheck_overflow_counts(ZsCheck *check)
 	}
 }
 
+/*
+ * Value of a row that stands on overflow pages; in_segment: the pointer does
+ * not stand in the row tree.
+ */
 void
 zscheck_overflow(ZsCheck *check, uint16 treeno, zstid row, const ZsOverflowPointer *pointer,
 				 bool in_segment)

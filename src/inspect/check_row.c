@@ -129,6 +129,10 @@ check_item(ZsCheck *check, BlockNumber blkno, MinimalTuple item)
 					  RelationGetNumberOfAttributes(check->rel));
 }
 
+/*
+ * A leaf of the row tree, a copy: its items, its overflow pointers, and
+ * whether the rows exist.
+ */
 void
 zscheck_row_leaf(ZsCheck *check, BlockNumber blkno, Page page)
 {

@@ -124,6 +124,7 @@ check_segment(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item)
 	pfree(run.payload);
 }
 
+/* *end: where the segments met so far end; 0 at first. */
 void
 zscheck_index_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, Page page, zstid *end)
 {

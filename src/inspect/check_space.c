@@ -45,6 +45,10 @@ copy_page(ZsCheck *check, void *arg)
 	UnlockReleaseBuffer(buf);
 }
 
+/*
+ * Copies block blkno; false, after reporting, when it cannot be read.  what
+ * names it in the message.
+ */
 bool
 zscheck_read_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, const char *what, Page copy)
 {
@@ -78,6 +82,11 @@ set_bit(uint64 *bitmap, BlockNumber blkno)
 	bitmap[blkno / 64] |= UINT64CONST(1) << blkno % 64;
 }
 
+/*
+ * The blocks [start, start + nblocks) were found to be `what` of the tree.
+ * False, after reporting, when one of them lies beyond the file or was found
+ * before.
+ */
 bool
 zscheck_claim(ZsCheck *check, uint16 treeno, BlockNumber start, uint32 nblocks, const char *what)
 {
@@ -107,6 +116,7 @@ zscheck_claim(ZsCheck *check, uint16 treeno, BlockNumber start, uint32 nblocks, 
 	return true;
 }
 
+/* As zscheck_claim(), for a page of an overflow value, which may be met twice. */
 void
 zscheck_claim_overflow(ZsCheck *check, uint16 treeno, BlockNumber blkno)
 {
@@ -204,6 +214,10 @@ check_directory_page(ZsCheck *check, int directory)
 				  ((ZsDirectoryPageData *) PageGetContents(copy.data))->entries);
 }
 
+/*
+ * Metapage and directory, into check->meta and ->entries; false: nothing else
+ * can be checked.
+ */
 bool
 zscheck_directory(ZsCheck *check)
 {
@@ -282,6 +296,10 @@ check_fpm_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, Page page, uint
 	}
 }
 
+/*
+ * The free page map of a tree: extents, FPM pages, and the number of free
+ * blocks.
+ */
 void
 zscheck_free_space(ZsCheck *check, uint16 treeno)
 {

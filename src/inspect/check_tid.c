@@ -126,6 +126,10 @@ check_slot(ZsCheck *check, const ZsVisSlot *vis)
 
 /* ---- fates --------------------------------------------------------------------------- */
 
+/*
+ * Fate of rows with slot slotno; vis NULL for the fixed numbers.  May raise
+ * errors.
+ */
 void
 zscheck_row_fate(ZsCheck *check, uint16 slotno, const ZsVisSlot *vis, ZsRowFate *fate)
 {
@@ -160,12 +164,14 @@ zscheck_row_fate(ZsCheck *check, uint16 slotno, const ZsVisSlot *vis, ZsRowFate 
 		((slot.infomask & HEAP_XMAX_INVALID) != 0 || slot.xmax == InvalidTransactionId);
 }
 
+/* Must the row have data?  May raise errors. */
 bool
 zscheck_row_needed(ZsCheck *check, zstid row)
 {
 	return zscheck_range_needed(check, row, row + 1);
 }
 
+/* Must any row of [first, end) have data?  May raise errors. */
 bool
 zscheck_range_needed(ZsCheck *check, zstid first, zstid end)
 {
@@ -279,6 +285,11 @@ check_leaf(ZsCheck *check, void *arg)
 	check_runs(check, leaf);
 }
 
+/*
+ * A leaf of the TID tree, a copy; marked_frozen: its downlink says that all
+ * its rows are frozen.  Checks visibility map and completeness of the rows,
+ * too.
+ */
 void
 zscheck_tid_leaf(ZsCheck *check, BlockNumber blkno, Page page, bool marked_frozen)
 {

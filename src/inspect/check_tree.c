@@ -307,6 +307,7 @@ check_ends(TreeWalk *walk)
 	}
 }
 
+/* All pages of a tree from the root down, and what hangs on its bottom pages. */
 void
 zscheck_tree(ZsCheck *check, uint16 treeno)
 {

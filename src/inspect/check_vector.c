@@ -310,6 +310,7 @@ check_vectors(ZsCheck *check, void *arg)
 	}
 }
 
+/* Contents of a segment whose pages are in order: payload_size bytes. */
 void
 zscheck_payload(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item, const uint8 *payload)
 {

@@ -177,6 +177,7 @@ check_bits(ZsCheck *check, void *arg)
 		ReleaseBuffer(vismap->vmbuf);
 }
 
+/* Visibility map bits of a leaf's range; fates[i] belongs to runs[i]. */
 void
 zscheck_vismap(ZsCheck *check, BlockNumber blkno, Page page, int nruns, const ZsTidRun *runs,
 			   const ZsRowFate *fates)

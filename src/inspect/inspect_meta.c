@@ -41,6 +41,7 @@ cursors_array(const ZsMetaPageData *meta)
 											  sizeof(int64), true, TYPALIGN_DOUBLE));
 }
 
+/* pg_zs_meta_page(regclass): see docs/inspection.md. */
 Datum
 pg_zs_meta_page(PG_FUNCTION_ARGS)
 {
@@ -96,6 +97,7 @@ tree_is_shown(Relation rel, uint16 treeno, const ZsTreeEntry *entry)
 		entry->root != 0 || entry->nblocks != 0;
 }
 
+/* pg_zs_trees(regclass): see docs/inspection.md. */
 Datum
 pg_zs_trees(PG_FUNCTION_ARGS)
 {
@@ -148,6 +150,7 @@ put_extent(uint16 treeno, ZsExtent extent, void *arg)
 	zsinspect_put(list->rsinfo, values, nulls);
 }
 
+/* pg_zs_free_pages(regclass): see docs/inspection.md. */
 Datum
 pg_zs_free_pages(PG_FUNCTION_ARGS)
 {

@@ -247,6 +247,7 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 		put_segments(rel, blkno, copy, list);
 }
 
+/* pg_zs_btree_pages(regclass): see docs/inspection.md. */
 Datum
 pg_zs_btree_pages(PG_FUNCTION_ARGS)
 {

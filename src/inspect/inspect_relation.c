@@ -27,6 +27,10 @@
 #include "zs_page.h"
 #include "zs_write.h"
 
+/*
+ * Opens a zedstore table for inspection; core's errors for everything else.
+ * Rows that this transaction has buffered are written first.
+ */
 Relation
 zsinspect_open(Oid relid, LOCKMODE lockmode)
 {
@@ -54,6 +58,7 @@ zsinspect_open(Oid relid, LOCKMODE lockmode)
 	return rel;
 }
 
+/* attno of a tree as shown; *isnull for the table's own entry. */
 Datum
 zsinspect_tree_attno(uint16 treeno, bool *isnull)
 {
@@ -65,6 +70,10 @@ zsinspect_tree_attno(uint16 treeno, bool *isnull)
 	return Int32GetDatum(ZsAttrOfTree(treeno));
 }
 
+/*
+ * Name of attribute attno as a text datum; *isnull when the table has no such
+ * attribute.
+ */
 Datum
 zsinspect_attname(Relation rel, int attno, bool *isnull)
 {
@@ -85,6 +94,7 @@ add_name(StringInfo list, const char *name)
 	appendStringInfoString(list, name);
 }
 
+/* Names of the visibility flags of a slot, comma-separated, palloc'd. */
 char *
 zsinspect_slot_flags(uint16 slotno, const ZsVisSlot *vis)
 {
@@ -131,6 +141,10 @@ zsinspect_slot_flags(uint16 slotno, const ZsVisSlot *vis)
 	return list.data;
 }
 
+/*
+ * All directory entries of the table, ZS_MAX_TREES of them, palloc'd; entries
+ * of directory pages that do not exist are zero.
+ */
 ZsTreeEntry *
 zsinspect_tree_entries(Relation rel, const ZsMetaPageData *meta)
 {

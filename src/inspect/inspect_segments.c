@@ -253,6 +253,7 @@ describe_column(Relation rel, SegmentList *list, AttrNumber attno)
 		getTypeOutputInfo(getBaseType(att->atttypid), &list->typoutput, &is_varlena);
 }
 
+/* pg_zs_segments(regclass): see docs/inspection.md. */
 Datum
 pg_zs_segments(PG_FUNCTION_ARGS)
 {

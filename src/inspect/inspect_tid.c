@@ -92,6 +92,7 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 	MemoryContextDelete(context);
 }
 
+/* pg_zs_tid_items(regclass): see docs/inspection.md. */
 Datum
 pg_zs_tid_items(PG_FUNCTION_ARGS)
 {

@@ -51,6 +51,7 @@ extension_version(bool *isnull)
 	return version;
 }
 
+/* zs_version(): see docs/inspection.md. */
 Datum
 zs_version(PG_FUNCTION_ARGS)
 {

@@ -46,6 +46,10 @@ static const char *const page_type_names[] = {
 	[ZS_PAGE_FREE] = "free page",
 };
 
+/*
+ * Formats a page image of BLCKSZ bytes: page header, zeroed contents, special
+ * space with the given identity.  No WAL, no locks.
+ */
 void
 zspage_init(Page page, ZsPageType type, uint16 treeno, uint8 level,
 			uint64 lokey, uint64 hikey)
@@ -63,6 +67,7 @@ zspage_init(Page page, ZsPageType type, uint16 treeno, uint8 level,
 	opaque->page_id = ZS_PAGE_ID;
 }
 
+/* Name of a page type for messages, e.g. "TID tree leaf". */
 const char *
 zspage_type_name(int type)
 {
@@ -84,6 +89,12 @@ header_is_sane(Page page)
 		phdr->pd_upper <= phdr->pd_special;
 }
 
+/*
+ * Does the page carry zedstore's identity, this type and this tree, and sane
+ * pd_lower / pd_upper / pd_special?  A zeroed page is ZS_PAGE_OTHER when
+ * reached by a pointer that may be stale.  *reason (may be NULL) is set to a
+ * static text unless ZS_PAGE_OK.  Caller holds a content lock or a copy.
+ */
 ZsPageVerdict
 zspage_verify(Page page, ZsPageType type, uint16 treeno, const char **reason)
 {
@@ -141,12 +152,14 @@ zspage_verify(Page page, ZsPageType type, uint16 treeno, const char **reason)
 	return ZS_PAGE_OK;
 }
 
+/* Blocks that the main fork has on disk. */
 BlockNumber
 zspage_physical_blocks(Relation rel)
 {
 	return smgrnblocks(RelationGetSmgr(rel), MAIN_FORKNUM);
 }
 
+/* Does the file have block blkno? */
 bool
 zspage_exists(Relation rel, BlockNumber blkno)
 {
@@ -252,6 +265,10 @@ zspage_read(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
 	return hint->buf;
 }
 
+/*
+ * As LockBuffer() with BUFFER_LOCK_SHARE or BUFFER_LOCK_EXCLUSIVE, but does
+ * not wait: false, and not locked, if the lock is not free.
+ */
 bool
 zspage_try_lock(Buffer buf, int lockmode)
 {
@@ -304,6 +321,13 @@ write_batch(Relation rel, int npages, const BlockNumber *blocks, char **images,
 	ZS_INJECTION_POINT("zs-page-images");
 }
 
+/*
+ * Writes finished page images to the given blocks (just allocated, strictly
+ * private to the caller), up to any number, and logs them as full images
+ * without their holes, up to XLR_MAX_BLOCK_ID per record.  Takes and releases
+ * each block's buffer lock; nothing else may be locked that a checkpoint
+ * needs. Pages must have been made by zspage_init() with pd_lower set.
+ */
 void
 zspage_write_images(Relation rel, int npages, const BlockNumber *blocks,
 					char **images, BufferAccessStrategy strategy)

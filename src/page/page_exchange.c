@@ -172,6 +172,10 @@ xact_callback(XactEvent event, void *arg)
 	}
 }
 
+/*
+ * Has transactions fail that exchange the files of two tables of which one is
+ * ours (page_exchange.c). For _PG_init.
+ */
 void
 zspage_exchange_init(void)
 {

@@ -40,6 +40,12 @@
 #define MAX_DEFAULT_FACTOR	1024
 #define TREE_SHARE			32
 
+/*
+ * Has this relcache entry know how the file is to be extended.  Reads the
+ * catalog if need be, and may wait for a lock there, so no page is locked: to
+ * be called before the first lock of each change in which zspage_alloc() may
+ * be called.  Searches of the trees for a change do it.
+ */
 void
 zspage_prepare_extension(Relation rel)
 {
@@ -247,6 +253,7 @@ take_from_tree(Relation rel, uint16 treeno, uint32 nblocks)
 	return start;
 }
 
+/* Takes a run that the tree's own map does not have (page_extend.c). */
 BlockNumber
 zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks)
 {

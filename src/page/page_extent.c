@@ -57,6 +57,10 @@ zspage_entry_check(const ZsTreeEntry *entry)
 	return NULL;
 }
 
+/*
+ * NULL, or what is wrong with the extents of an FPM page: they are sorted and
+ * do not touch.
+ */
 const char *
 zspage_fpm_page_check(Page page)
 {
@@ -155,6 +159,11 @@ take_extent(ZsTreeEntry *entry, BlockNumber start, uint32 length)
 	return false;
 }
 
+/*
+ * Redo of a record with entry changes, and the same step when it is done
+ * first. False when the entry has no room for the extent, or the blocks are
+ * not there.
+ */
 bool
 zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op)
 {

@@ -62,6 +62,10 @@ is_foreign(Relation rel, BlockNumber blkno)
 	return foreign;
 }
 
+/*
+ * Is a block of a relation of whatever access method a page of ours?  Reads
+ * it, with a share lock.
+ */
 bool
 zspage_has_our_page(Relation rel, BlockNumber blkno)
 {
@@ -72,6 +76,11 @@ zspage_has_our_page(Relation rel, BlockNumber blkno)
 	return ours;
 }
 
+/*
+ * First of the blocks [start, end) that holds something which is no page of
+ * ours, InvalidBlockNumber if there is none.  The file has them all.  Reads
+ * them, one at a time, with a share lock.
+ */
 BlockNumber
 zspage_find_foreign(Relation rel, BlockNumber start, BlockNumber end)
 {
@@ -86,6 +95,10 @@ zspage_find_foreign(Relation rel, BlockNumber start, BlockNumber end)
 	return InvalidBlockNumber;
 }
 
+/*
+ * Raises ERRCODE_DATA_CORRUPTED for a block that is not ours; with may_ignore
+ * it is but a warning if zedstore.ignore_foreign_pages is set.
+ */
 void
 zspage_report_foreign(Relation rel, BlockNumber blkno, bool may_ignore)
 {
@@ -112,6 +125,11 @@ find_behind_end(Relation rel, BlockNumber *physical)
 	return zspage_find_foreign(rel, Min(meta.file_blocks, *physical), *physical);
 }
 
+/*
+ * Looks at all blocks behind the known end of the file and reports the first
+ * that is not ours.  Returns whether all are ours, or raises the error.  No
+ * lock may be held on a page.
+ */
 bool
 zspage_check_foreign(Relation rel)
 {
@@ -124,6 +142,10 @@ zspage_check_foreign(Relation rel)
 	return false;
 }
 
+/*
+ * zspage_check_foreign() for whoever is about to read the table: looks only if
+ * the file is longer than it was the last time.  Costs a system call.
+ */
 void
 zspage_check_file_end(Relation rel)
 {

@@ -49,6 +49,10 @@ zspage_change_add(ZsFpmChange *change, uint16 treeno, uint8 op,
 	o->length = length;
 }
 
+/*
+ * Locks the metapage and the page with the tree's entry, which exists,
+ * exclusively and sets dirbuf, first_treeno and metabuf.
+ */
 void
 zspage_change_lock_both(Relation rel, uint16 treeno, ZsFpmChange *change)
 {
@@ -69,6 +73,7 @@ zspage_change_lock_both(Relation rel, uint16 treeno, ZsFpmChange *change)
 						zspage_page_entry(BufferGetPage(change->metabuf), 0, ZS_TREE_TABLE));
 }
 
+/* Unlocks and releases what zspage_change_lock_both() locked. */
 void
 zspage_change_unlock(ZsFpmChange *change)
 {
@@ -229,6 +234,10 @@ take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nre
 	ZS_INJECTION_POINT("zs-page-take");
 }
 
+/*
+ * Takes adjacent blocks for several trees at once, with one WAL record per
+ * directory page touched.  Requests may be in any order.
+ */
 void
 zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests)
 {
@@ -263,6 +272,13 @@ zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests)
 	}
 }
 
+/*
+ * Takes one block from the tree's free page map, filling it up from the
+ * table's map or by extending the file when it is empty.  The caller may hold
+ * locks on tree pages if it has called zspage_prepare_extension(), none on the
+ * metapage or directory.  A crash before the block is linked into its tree
+ * leaks it until a later VACUUM finds it.
+ */
 BlockNumber
 zspage_alloc(Relation rel, uint16 treeno)
 {
@@ -272,6 +288,10 @@ zspage_alloc(Relation rel, uint16 treeno)
 	return request.start;
 }
 
+/*
+ * Gives blocks back to the tree's free page map.  The caller made sure that no
+ * pointer to them is left; readers that still follow a stale one notice.
+ */
 void
 zspage_free_run(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 {
@@ -304,6 +324,12 @@ zspage_free_run(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 	ZS_INJECTION_POINT("zs-page-free");
 }
 
+/*
+ * Gives a block back that was taken for nothing: another backend was faster.
+ * For writers; all other freeing is VACUUM's. While VACUUM looks for leaked
+ * blocks it is left for that: VACUUM then holds ShareLock on heavyweight page
+ * 0 of the table and relies on nobody else filling maps.
+ */
 void
 zspage_give_back(Relation rel, uint16 treeno, BlockNumber blkno)
 {

@@ -127,6 +127,7 @@ check_meta(Relation rel, Page page)
 	}
 }
 
+/* The metapage, pinned, locked, checked. */
 Buffer
 zspage_lock_meta(Relation rel, int lockmode)
 {
@@ -137,6 +138,7 @@ zspage_lock_meta(Relation rel, int lockmode)
 	return buf;
 }
 
+/* Copies of metapage fields, for inspection. */
 void
 zspage_meta_read(Relation rel, ZsMetaPageData *meta)
 {
@@ -146,6 +148,7 @@ zspage_meta_read(Relation rel, ZsMetaPageData *meta)
 	UnlockReleaseBuffer(buf);
 }
 
+/* How many trees the directory has entries for, empty ones included. */
 int
 zspage_tree_count(const ZsMetaPageData *meta)
 {
@@ -165,6 +168,12 @@ zspage_tree_count(const ZsMetaPageData *meta)
  */
 #define CACHE_IS_VALID	MaxBlockNumber
 
+/*
+ * What the backend remembers of the table's file, made if there is nothing
+ * yet.  Valid until the next relcache invalidation: not to be kept over
+ * anything that may process one.  Forgets lengths and roots when the file was
+ * shortened.
+ */
 ZsRelCache *
 zspage_rel_cache(Relation rel)
 {
@@ -197,6 +206,7 @@ zspage_rel_cache(Relation rel)
 	return cache;
 }
 
+/* Drops the cached roots of this relcache entry. */
 void
 zspage_forget_roots(Relation rel)
 {
@@ -205,6 +215,7 @@ zspage_forget_roots(Relation rel)
 	rel->rd_amcache = NULL;
 }
 
+/* Drops the cached root of one tree. */
 void
 zspage_forget_root(Relation rel, uint16 treeno)
 {
@@ -216,6 +227,7 @@ zspage_forget_root(Relation rel, uint16 treeno)
 
 /* ---- directory ---------------------------------------------------------------- */
 
+/* Entry of treeno on a metapage or directory page whose first tree is first. */
 ZsTreeEntry *
 zspage_page_entry(Page page, uint16 first, uint16 treeno)
 {
@@ -344,6 +356,10 @@ lock_pinned_directory(Relation rel, int directory, Buffer buf, int lockmode)
 						 "Tree directory page %d is not valid: %s.", directory, reason);
 }
 
+/*
+ * Errors if an entry of buf's page, whose first tree is first, cannot be
+ * right: before blocks are taken from it or given to it.
+ */
 void
 zspage_entry_verify(Relation rel, Buffer buf, uint16 treeno, const ZsTreeEntry *entry)
 {
@@ -402,6 +418,11 @@ check_sum(Relation rel, Buffer metabuf, const Buffer *pages, int npages)
 	return true;
 }
 
+/*
+ * Errors if the trees' blocks do not add up to the file: something in the
+ * directory is wrong, e.g. zeroed. Looks at the directory once for each
+ * relcache entry; no lock of a metapage or directory page held on entry.
+ */
 void
 zspage_directory_verify(Relation rel)
 {
@@ -461,6 +482,10 @@ zspage_lock_directory_and_meta(Relation rel, uint16 treeno, int lockmode, int me
 	}
 }
 
+/*
+ * The metapage or directory page that holds treeno, pinned, locked, checked.
+ * InvalidBuffer if the directory page does not exist and create is false.
+ */
 Buffer
 zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create)
 {
@@ -479,6 +504,11 @@ zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create)
 	return buf;
 }
 
+/*
+ * Moves directory page number directory from one block to another (from
+ * zspage_take_free()), in one WAL record; false, with nothing changed, if it
+ * is not there.  For VACUUM.
+ */
 bool
 zspage_move_directory(Relation rel, int directory, BlockNumber from, BlockNumber to)
 {
@@ -511,6 +541,7 @@ zspage_move_directory(Relation rel, int directory, BlockNumber from, BlockNumber
 	return moved;
 }
 
+/* Copy of a tree's directory entry; zeroes when it has none yet. */
 void
 zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry)
 {
@@ -528,6 +559,10 @@ zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry)
 	UnlockReleaseBuffer(buf);
 }
 
+/*
+ * Root of a tree, 0 if the tree is empty.  Uses the relation's cache, which
+ * VACUUM may have made out of date: the page tells.
+ */
 BlockNumber
 zspage_tree_root(Relation rel, uint16 treeno)
 {
@@ -545,6 +580,11 @@ zspage_tree_root(Relation rel, uint16 treeno)
 	return entry.root;
 }
 
+/*
+ * Makes blkno (from zspage_alloc(), its buffer exclusively locked by the
+ * caller and holding image) the root of the empty tree treeno: one WAL record.
+ * Returns false, and changes nothing, when another backend was faster.
+ */
 bool
 zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf, Page image)
 {
@@ -588,6 +628,11 @@ zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf, Page image)
 	return true;
 }
 
+/*
+ * Moves the root of a tree from oldbuf to newbuf (from zspage_take_free()),
+ * both exclusively locked: one WAL record.  The old page becomes a free page,
+ * by which those notice who come there.
+ */
 void
 zspage_tree_move_root(Relation rel, uint16 treeno, Buffer oldbuf, Buffer newbuf)
 {
@@ -617,6 +662,7 @@ zspage_tree_move_root(Relation rel, uint16 treeno, Buffer oldbuf, Buffer newbuf)
 
 /* ---- row numbers ------------------------------------------------------------------ */
 
+/* First row number never handed out: the table's logical end. */
 uint64
 zspage_next_row(Relation rel)
 {
@@ -627,6 +673,7 @@ zspage_next_row(Relation rel)
 	return next_row;
 }
 
+/* Block numbers that TIDs of the table can have: those of its row numbers. */
 BlockNumber
 zspage_logical_blocks(Relation rel)
 {
@@ -681,6 +728,10 @@ hand_out_rows(Relation rel, Buffer buf, uint64 nrows, int cursorno)
 	return first;
 }
 
+/*
+ * Hands out nrows consecutive row numbers, the first aligned to
+ * ZS_STRIPE_ROWS. ERRCODE_PROGRAM_LIMIT_EXCEEDED when the table is full.
+ */
 uint64
 zspage_reserve_rows(Relation rel, uint64 nrows)
 {
@@ -707,6 +758,12 @@ first_stripe_is_open(const ZsMetaPageData *meta)
 	return false;
 }
 
+/*
+ * Stripe that small inserts of cursor cursorno fill (0 .. ZS_INSERT_CURSORS -
+ * 1).  When it is still old_stripe, or there is none, a new stripe is handed
+ * out and recorded first.  Pass ZS_INVALID_ROW to ask only: then a cursor that
+ * has none shares the first stripe of a table that has no other.
+ */
 uint64
 zspage_cursor_stripe(Relation rel, int cursorno, uint64 old_stripe)
 {
@@ -742,6 +799,10 @@ zspage_cursor_stripe(Relation rel, int cursorno, uint64 old_stripe)
 	return stripe;
 }
 
+/*
+ * Points a cursor to a stripe that the caller owns and did not fill, so that
+ * small inserts go on behind a bulk load.
+ */
 void
 zspage_cursor_move(Relation rel, int cursorno, uint64 stripe)
 {
@@ -756,6 +817,11 @@ zspage_cursor_move(Relation rel, int cursorno, uint64 stripe)
 	ZS_INJECTION_POINT("zs-page-cursor-move");
 }
 
+/*
+ * Gives rows [first, end) of an earlier reservation back if nothing was handed
+ * out behind them since; otherwise returns false, and they are still the
+ * caller's. first is aligned; the rows must be unused in the TID tree.
+ */
 bool
 zspage_unreserve_rows(Relation rel, uint64 first, uint64 end)
 {

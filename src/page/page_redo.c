@@ -177,6 +177,10 @@ redo_tree(XLogReaderState *record)
 	UnlockReleaseBuffer(newbuf);
 }
 
+/*
+ * Redo of the records of the metapage, directory pages, free page maps and new
+ * pages.
+ */
 void
 zspage_redo(XLogReaderState *record)
 {

@@ -175,6 +175,11 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 	return done;
 }
 
+/*
+ * Moves free extents of at least minblocks blocks from the tree's map to the
+ * table's, where every tree finds them; one WAL record for each. For VACUUM.
+ * Returns how many blocks.
+ */
 uint64
 zspage_return_extents(Relation rel, uint16 treeno, uint32 minblocks)
 {
@@ -297,6 +302,14 @@ take_piece(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 	return change.nops > 0 ? part.length : 0;
 }
 
+/*
+ * For VACUUM, which moves what lies at the end of the file to its front: takes
+ * these blocks out of the table's map for the use of the tree; false if they
+ * are not free there, or, with more than a thousand extents, in the midst of
+ * one that the map has no room to divide.  One WAL record for each piece of
+ * the map that they stand in; a crash in between leaks those taken.  And gives
+ * blocks that the tree used to the table's map, with one record.
+ */
 bool
 zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 {
@@ -318,6 +331,11 @@ zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 	return true;
 }
 
+/*
+ * Gives the blocks [start, start + nblocks), which the tree used, to the
+ * table's map, with one WAL record.  No pointer to them is left.  For VACUUM;
+ * no lock held on entry.
+ */
 void
 zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 {
@@ -406,6 +424,10 @@ tail_extents(Relation rel, int *n)
 	return tail;
 }
 
+/*
+ * First block of the file's free tail: all blocks from there on are free, or
+ * unknown to the maps.  The length of the file when there is none.
+ */
 BlockNumber
 zspage_free_tail(Relation rel)
 {
@@ -490,6 +512,11 @@ log_cut_blocks(Relation rel, BlockNumber start, BlockNumber end)
 	}
 }
 
+/*
+ * Takes the free tail out of the maps, as of now, and shortens the file. The
+ * caller holds AccessExclusiveLock on the table. Returns the new length in
+ * blocks; *old_blocks is the length before.
+ */
 BlockNumber
 zspage_truncate_tail(Relation rel, BlockNumber *old_blocks)
 {

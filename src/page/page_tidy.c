@@ -206,6 +206,12 @@ copy_chain(Relation rel, uint16 treeno, const Chain *chain, ExtentArray *array, 
 	}
 }
 
+/*
+ * Copies the tree's free page map as of one moment; zspage_fpm_copy_free()
+ * frees it.  Takes share locks on the page with the entry and on the FPM
+ * pages; no lock of a metapage, directory or FPM page held on entry.  Errors:
+ * ERRCODE_DATA_CORRUPTED.
+ */
 void
 zspage_fpm_copy(Relation rel, uint16 treeno, ZsFpmCopy *copy)
 {
@@ -251,6 +257,7 @@ zspage_fpm_copy(Relation rel, uint16 treeno, ZsFpmCopy *copy)
 					 treeno);
 }
 
+/* Frees what zspage_fpm_copy() filled. */
 void
 zspage_fpm_copy_free(ZsFpmCopy *copy)
 {
@@ -260,6 +267,11 @@ zspage_fpm_copy_free(ZsFpmCopy *copy)
 		pfree(copy->pages);
 }
 
+/*
+ * Calls fn for every extent in the tree's free page map, in ascending order,
+ * as of one moment.  For inspection and VACUUM.  Nothing is locked while fn
+ * runs.
+ */
 void
 zspage_fpm_visit(Relation rel, uint16 treeno, ZsExtentVisitor fn, void *arg)
 {
@@ -447,6 +459,12 @@ tidy_locked(Relation rel, uint16 treeno, Buffer dirbuf, ZsTreeEntry entry, Chain
 	return result;
 }
 
+/*
+ * Puts the tree's free page map in order: neighbours are merged, the lowest
+ * extents stand in the directory entry, FPM pages that are not needed become
+ * free blocks. One WAL record, or none when there is nothing to gain. For
+ * VACUUM. Returns how many FPM pages were freed.
+ */
 int
 zspage_fpm_tidy(Relation rel, uint16 treeno)
 {
@@ -481,6 +499,10 @@ zspage_fpm_tidy(Relation rel, uint16 treeno)
 					 treeno);
 }
 
+/*
+ * Moves the FPM pages of the table's map that lie at or beyond limit to lower
+ * blocks, if that can be done without ado.  For VACUUM.
+ */
 void
 zspage_fpm_lower(Relation rel, BlockNumber limit)
 {

@@ -173,6 +173,7 @@ load_drawn(ZsScanDesc scan, BlockNumber number)
 	zsscan_load_block(scan, number, true);
 }
 
+/* scan_analyze_next_block of the table access method: contract in tableam.h. */
 bool
 zsscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
 {
@@ -235,6 +236,7 @@ classify_row(ZsAnalyzeBlocks *blocks, ZsRunView *view, TransactionId oldest_xmin
 	return false;
 }
 
+/* scan_analyze_next_tuple of the table access method: contract in tableam.h. */
 bool
 zsscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 						  double *liverows, double *deadrows, TupleTableSlot *slot)

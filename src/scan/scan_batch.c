@@ -31,6 +31,14 @@
 
 #include "scan_batch.h"
 
+/*
+ * slot: of the table's type, for rows that are looked at one by one.  Its
+ * columns (zsslot_set_needed()) are those that the caller will ask for, and
+ * what its filters exclude (zsscan_set_filters()) is left out.  The scan is
+ * one of table_beginscan() or table_beginscan_parallel() with an MVCC
+ * snapshot, and is not used for anything else meanwhile.  Memory comes from
+ * the current context; nothing is to be freed.
+ */
 ZsBatchScan *
 zsscan_batch_begin(TableScanDesc sscan, TupleTableSlot *slot)
 {
@@ -48,6 +56,7 @@ zsscan_batch_begin(TableScanDesc sscan, TupleTableSlot *slot)
 	return bs;
 }
 
+/* After table_rescan(). */
 void
 zsscan_batch_restart(ZsBatchScan *bs)
 {
@@ -59,6 +68,10 @@ zsscan_batch_restart(ZsBatchScan *bs)
 	bs->view = -1;
 }
 
+/*
+ * How many segments zone maps have excluded; one that the scan came to again
+ * counts again.
+ */
 uint64
 zsscan_batch_skipped(const ZsBatchScan *bs)
 {
@@ -90,6 +103,10 @@ add_view(ZsBatchScan *bs, const ZsRunView *run, zstid end)
 	bs->nviews++;
 }
 
+/*
+ * Instead of batches: the number of rows of the next run, without looking at
+ * their columns; 0 at the end.
+ */
 uint64
 zsscan_batch_next_run(ZsBatchScan *bs)
 {
@@ -162,6 +179,7 @@ turn_forward(ZsBatchScan *bs)
 	bs->turned = false;
 }
 
+/* The next batch with at least one row, or NULL.  Clears the slot. */
 ZsBatch *
 zsscan_batch_next(ZsBatchScan *bs)
 {
@@ -197,6 +215,10 @@ zsscan_batch_next(ZsBatchScan *bs)
 	return complete_batch(bs);
 }
 
+/*
+ * The one before it, or before the end; the last batch if the scan has not
+ * begun.  Not of a parallel scan.
+ */
 ZsBatch *
 zsscan_batch_previous(ZsBatchScan *bs)
 {
@@ -241,12 +263,20 @@ zsscan_batch_previous(ZsBatchScan *bs)
  */
 #define MAX_SPARSE_ROWS		3
 
+/*
+ * The caller is going to store n rows of the present batch at most: of few
+ * rows, single values are decoded instead of vectors.
+ */
 void
 zsscan_batch_expect(ZsBatchScan *bs, uint32 n)
 {
 	bs->scan->source->sparse = n <= MAX_SPARSE_ROWS;
 }
 
+/*
+ * Stores a row of the present batch (a position in it, of a row that is
+ * visible) in the slot.
+ */
 void
 zsscan_batch_store(ZsBatchScan *bs, uint32 position, TupleTableSlot *slot)
 {

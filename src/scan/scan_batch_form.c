@@ -309,6 +309,13 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 	}
 }
 
+/*
+ * A column of the present batch, which has no rows of the row tree.  sel: rows
+ * whose values matter, some of the batch's. NULL: there is no such form; the
+ * batch has to be taken row by row.  Valid until the next batch; with DECIMAL,
+ * until the column is asked for rows that were not in sel. Errors:
+ * ERRCODE_DATA_CORRUPTED.
+ */
 const ZsColumnVector *
 zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
 {
@@ -359,6 +366,10 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 	return vector;
 }
 
+/*
+ * What its zone map says of a column of the present batch, which has no rows
+ * of the row tree; false: nothing.
+ */
 bool
 zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds)
 {

@@ -29,6 +29,10 @@
 /* From this many rows of a block on it pays to decode vectors. */
 #define VECTOR_ROWS		16
 
+/*
+ * Makes a logical block the window.  by_vector: values are decoded by whole
+ * vectors, otherwise one by one.
+ */
 void
 zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
 {
@@ -46,6 +50,10 @@ zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
 	scan->view = -1;
 }
 
+/*
+ * Moves scan->row to the next row of such a window, in order; false behind the
+ * last.
+ */
 bool
 zsscan_next_in_window(ZsScanDesc scan)
 {
@@ -112,6 +120,7 @@ next_bitmap_row(ZsScanDesc scan, TupleTableSlot *slot)
 }
 
 #if ZS_BITMAP_SCAN_ITERATES
+/* scan_bitmap_next_tuple of the table access method: contract in tableam.h. */
 bool
 zsscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *recheck,
 						 uint64 *lossy_pages, uint64 *exact_pages)
@@ -147,6 +156,7 @@ zsscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *rechec
 	return true;
 }
 #else
+/* scan_bitmap_next_block of the table access method: contract in tableam.h. */
 bool
 zsscan_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *tbmres)
 {
@@ -162,6 +172,7 @@ zsscan_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *tbmres)
 	return scan->nviews > 0;
 }
 
+/* scan_bitmap_next_tuple of the table access method: contract in tableam.h. */
 bool
 zsscan_bitmap_next_tuple(TableScanDesc sscan, TBMIterateResult *tbmres, TupleTableSlot *slot)
 {
@@ -177,6 +188,7 @@ zsscan_bitmap_next_tuple(TableScanDesc sscan, TBMIterateResult *tbmres, TupleTab
 
 /* ---- TABLESAMPLE ----------------------------------------------------------------- */
 
+/* scan_sample_next_block of the table access method: contract in tableam.h. */
 bool
 zsscan_sample_next_block(TableScanDesc sscan, SampleScanState *scanstate)
 {
@@ -202,6 +214,7 @@ zsscan_sample_next_block(TableScanDesc sscan, SampleScanState *scanstate)
 	return true;
 }
 
+/* scan_sample_next_tuple of the table access method: contract in tableam.h. */
 bool
 zsscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *scanstate, TupleTableSlot *slot)
 {

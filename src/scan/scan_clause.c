@@ -389,6 +389,12 @@ may_raise_walker(Node *node, void *context)
 	return expression_tree_walker(node, may_raise_walker, context);
 }
 
+/*
+ * May evaluating the expression (or a list of them) raise an error, or have an
+ * effect of another kind? False only if it is known that it does not.  params:
+ * those of the execution; NULL = not known, such as at plan time, when
+ * external parameters count as what may raise. Reads system catalogs.
+ */
 bool
 zsscan_expression_may_raise(Node *node, struct ParamListInfoData *params)
 {

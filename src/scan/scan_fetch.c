@@ -54,6 +54,7 @@ static struct
 
 /* ---- index scans --------------------------------------------------------------- */
 
+/* index_fetch_begin of the table access method: contract in tableam.h. */
 IndexFetchTableData *
 zsscan_index_begin(Relation rel)
 {
@@ -65,12 +66,14 @@ zsscan_index_begin(Relation rel)
 	return &fetch->base;
 }
 
+/* index_fetch_reset of the table access method: contract in tableam.h. */
 void
 zsscan_index_reset(IndexFetchTableData *fetch)
 {
 	/* nothing is pinned or locked between rows */
 }
 
+/* index_fetch_end of the table access method: contract in tableam.h. */
 void
 zsscan_index_end(IndexFetchTableData *fetch)
 {
@@ -81,6 +84,7 @@ zsscan_index_end(IndexFetchTableData *fetch)
 	pfree(zfetch);
 }
 
+/* index_fetch_tuple of the table access method: contract in tableam.h. */
 bool
 zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapshot,
 				   TupleTableSlot *slot, bool *call_again, bool *all_dead)
@@ -202,6 +206,7 @@ count_relcache_change(Oid relid)
 	relcache_changes++;
 }
 
+/* Installs the callbacks that drop the backend's fetch cache. */
 void
 zsscan_fetch_init(void)
 {
@@ -254,6 +259,10 @@ row_cache_source(Relation rel)
 	return entry->source;
 }
 
+/*
+ * Stores one row version, found by other means, in the slot: the values stay
+ * valid while the slot holds the row.
+ */
 void
 zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSlot *slot)
 {
@@ -270,6 +279,7 @@ zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSl
 	zsscan_store(source, slot, row, vis);
 }
 
+/* The row is deleted: who asks for it again by its TID wants to see that. */
 void
 zsscan_forget_version(Relation rel, zstid row)
 {
@@ -277,6 +287,10 @@ zsscan_forget_version(Relation rel, zstid row)
 		last_indexed.row = ZS_INVALID_ROW;
 }
 
+/*
+ * Forgets all rows of the table, which is about to be emptied in place.  A
+ * slot that has one keeps its values.
+ */
 void
 zsscan_forget_rows(Relation rel)
 {
@@ -303,6 +317,10 @@ was_indexed_last(Relation rel, zstid row)
 		zsbase_has_file(rel, &last_indexed.file);
 }
 
+/*
+ * The slot with all columns of the row, if that is what zsscan_store_version()
+ * filled last for the table and it still holds the row; else NULL.
+ */
 TupleTableSlot *
 zsscan_stored_version(Relation rel, zstid row)
 {
@@ -324,6 +342,13 @@ zsscan_stored_version(Relation rel, zstid row)
 	return &slot->base;
 }
 
+/*
+ * The current command has deleted or updated the row: a slot that
+ * zsscan_store_version() filled last for the table shows that if it holds the
+ * row, as a slot of heap does, which points to the page (RETURNING old.xmax).
+ * Without xmax, which may be a MultiXactId, the row is looked up; locks a TID
+ * leaf shared then.
+ */
 void
 zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, CommandId cmax)
 {
@@ -349,6 +374,7 @@ zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, CommandId cm
 		slot->vis = vis;
 }
 
+/* tuple_fetch_row_version of the table access method: contract in tableam.h. */
 bool
 zsscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot *slot)
 {
@@ -370,6 +396,7 @@ zsscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot snapshot, Tuple
 
 /* ---- small callbacks ------------------------------------------------------------------ */
 
+/* tuple_get_latest_tid of the table access method: contract in tableam.h. */
 void
 zsscan_get_latest_tid(TableScanDesc sscan, ItemPointer tid)
 {
@@ -391,6 +418,7 @@ zsscan_tid_valid(TableScanDesc sscan, ItemPointer tid)
 	return ItemPointerIsValid(tid) && ItemPointerGetBlockNumberNoCheck(tid) < scan->nblocks;
 }
 
+/* tuple_satisfies_snapshot of the table access method: contract in tableam.h. */
 bool
 zsscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 {

@@ -192,6 +192,12 @@ wait_for_writers(Relation rel, zstid first, zstid end)
 	list_free(unwritten.xids);
 }
 
+/*
+ * The first row whose values are still in the memory of another transaction
+ * that inserts it, or the number of row numbers handed out if there is none.
+ * Block ranges up to there can be summarized without waiting. Walks the TID
+ * tree, and locks one of its leaves at a time, shared.
+ */
 zstid
 zsscan_summarizable_end(Relation rel)
 {
@@ -212,6 +218,7 @@ report_progress(ZsScanDesc scan, zstid row)
 								 (row - scan->start) / ZS_ROWS_PER_BLOCK);
 }
 
+/* index_build_range_scan of the table access method: contract in tableam.h. */
 double
 zsscan_index_build_range(Relation rel, Relation index, IndexInfo *info,
 						 bool allow_sync, bool anyvisible, bool progress,
@@ -344,6 +351,7 @@ next_indexed_row(ValidateIndexState *state, zstid *row)
 	return true;
 }
 
+/* index_validate_scan of the table access method: contract in tableam.h. */
 void
 zsscan_index_validate(Relation rel, Relation index, IndexInfo *info, Snapshot snapshot,
 					  ValidateIndexState *state)

@@ -139,6 +139,11 @@ stamp_scan_slot(ScanState *node, List *conditions, List *orderings)
 	bms_free(needed);
 }
 
+/*
+ * Tells the slot of a node that scans a zedstore table which columns the plan
+ * looks at, by the node's target list and filter.  To be called after the
+ * node's projection was made.
+ */
 void
 zsscan_set_needed(ScanState *node)
 {
@@ -257,6 +262,7 @@ executor_start(QueryDesc *queryDesc, int eflags)
 		(void) prepare_scan_nodes(queryDesc->planstate, NULL);
 }
 
+/* Installs the planner hook and the executor hook, in front of others. */
 void
 zsscan_projection_init(void)
 {

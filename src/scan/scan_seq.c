@@ -77,6 +77,7 @@ init_position(ZsScanDesc scan)
 	zsscan_source_range(scan->source, scan->start, scan->end);
 }
 
+/* scan_begin of the table access method: contract in tableam.h. */
 TableScanDesc
 zsscan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key,
 			 ParallelTableScanDesc pscan, uint32 flags)
@@ -118,6 +119,7 @@ zsscan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key
 	return (TableScanDesc) scan;
 }
 
+/* scan_end of the table access method: contract in tableam.h. */
 void
 zsscan_end(TableScanDesc sscan)
 {
@@ -135,6 +137,7 @@ zsscan_end(TableScanDesc sscan)
 	pfree(scan);
 }
 
+/* scan_rescan of the table access method: contract in tableam.h. */
 void
 zsscan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params,
 			  bool allow_strat, bool allow_sync, bool allow_pagemode)
@@ -190,6 +193,7 @@ position_tids(ZsScanDesc scan, zstid from, zstid end)
 	MemoryContextSwitchTo(old);
 }
 
+/* Loads the visible runs of [start, end) as the window. */
 void
 zsscan_load_window(ZsScanDesc scan, zstid start, zstid end)
 {
@@ -211,6 +215,7 @@ zsscan_load_window(ZsScanDesc scan, zstid start, zstid end)
 	scan->tids_at = ZS_INVALID_ROW;
 }
 
+/* Is the row visible within the window?  Then its view, else NULL. */
 const ZsRunView *
 zsscan_find_view(ZsScanDesc scan, zstid row)
 {
@@ -384,6 +389,12 @@ load_backward(ZsScanDesc scan)
 	return false;
 }
 
+/*
+ * The next run of visible rows in forward direction that the slot's filters do
+ * not exclude, for scans that go by runs and never by rows.  With stay, false
+ * also where a parallel scan would have to claim its next chunk, which makes
+ * readers leave the present one.
+ */
 bool
 zsscan_next_run(ZsScanDesc scan, const ZsSlot *slot, bool stay, ZsRunView *run)
 {
@@ -472,6 +483,7 @@ keys_match(ZsScanDesc scan, TupleTableSlot *slot)
 	return true;
 }
 
+/* scan_getnextslot of the table access method: contract in tableam.h. */
 bool
 zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
 {
@@ -504,6 +516,7 @@ zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot 
 
 /* ---- TID range ---------------------------------------------------------------------- */
 
+/* scan_set_tidrange of the table access method: contract in tableam.h. */
 void
 zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
 {
@@ -527,6 +540,7 @@ zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
 	zsscan_source_range(scan->source, scan->start, scan->end);
 }
 
+/* scan_getnextslot_tidrange of the table access method: contract in tableam.h. */
 bool
 zsscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
 {
@@ -535,12 +549,14 @@ zsscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction, TupleT
 
 /* ---- parallel ------------------------------------------------------------------------- */
 
+/* parallelscan_estimate of the table access method: contract in tableam.h. */
 Size
 zsscan_parallel_estimate(Relation rel)
 {
 	return sizeof(ParallelZsScanDescData);
 }
 
+/* parallelscan_initialize of the table access method: contract in tableam.h. */
 Size
 zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan)
 {
@@ -555,6 +571,7 @@ zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan)
 	return sizeof(ParallelZsScanDescData);
 }
 
+/* parallelscan_reinitialize of the table access method: contract in tableam.h. */
 void
 zsscan_parallel_reinitialize(Relation rel, ParallelTableScanDesc pscan)
 {

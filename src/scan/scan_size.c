@@ -23,6 +23,11 @@ used_blocks(Relation rel, uint16 treeno)
 	return entry.nblocks - Min(entry.nfree, entry.nblocks);
 }
 
+/*
+ * Blocks of the file that hold a column, free ones left out; with attno 0
+ * those that say which rows there are (TID tree and row tree).  Takes a share
+ * lock on the metapage or a directory page.
+ */
 BlockNumber
 zsscan_column_blocks(Relation rel, AttrNumber attno)
 {

@@ -423,6 +423,10 @@ const TupleTableSlotOps TTSOpsZedstore = {
 	.copy_minimal_tuple = zs_slot_copy_minimal_tuple,
 };
 
+/*
+ * Stores row `row` of source in the slot, which must be ours.  vis may be
+ * NULL.
+ */
 void
 zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row, const ZsVisSlot *vis)
 {
@@ -444,6 +448,11 @@ zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row, const ZsVisS
 	slot->tts_flags &= ~TTS_FLAG_EMPTY;
 }
 
+/*
+ * The row in the slot was inserted, by transaction xmin and command cmin:
+ * system columns can be shown (RETURNING xmin).  Does nothing with slots of
+ * other types.
+ */
 void
 zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, TransactionId xmax, CommandId cmin)
 {
@@ -458,6 +467,11 @@ zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, TransactionId xmax
 	zslot->has_vis = true;
 }
 
+/*
+ * The source is about to forget the row: its user keeps the values, unless it
+ * is the slot of a scan node that projects columns (zsslot_set_needed()); such
+ * a slot has none until its next row.
+ */
 void
 zsslot_detach(ZsSlotSource *source)
 {
@@ -489,6 +503,11 @@ slot_is_gone(void *arg)
 	unlink_source((ZsSlot *) arg);
 }
 
+/*
+ * The slot's source outlives commands: tell it when the slot's memory goes
+ * without the slot having been cleared, as it does in a subtransaction that
+ * fails.  For the row that is in the slot now.
+ */
 void
 zsslot_watch(TupleTableSlot *slot)
 {
@@ -500,6 +519,10 @@ zsslot_watch(TupleTableSlot *slot)
 	MemoryContextRegisterResetCallback(zsslot_values_context(zslot), &zslot->gone);
 }
 
+/*
+ * The transaction ends: the source forgets its user, who is not looked at any
+ * more.
+ */
 void
 zsslot_abandon(ZsSlotSource *source)
 {
@@ -507,6 +530,16 @@ zsslot_abandon(ZsSlotSource *source)
 		unlink_source(source->user);
 }
 
+/*
+ * Says which columns of a zedstore table the reader of this slot will look at:
+ * the attribute numbers (from 1) in attnos, or all of them.  A slot that was
+ * never told has all.  The slot copies the set.
+ *
+ * Implemented with the slot type.  What a copy or a materialized form of a
+ * masked slot has in the other columns is up to the slot, but making it has to
+ * be possible: an index scan ordered by an operator keeps copies of rows and
+ * stores them back into the slot.
+ */
 void
 zsslot_set_needed(TupleTableSlot *slot, const Bitmapset *attnos, bool all)
 {
@@ -533,6 +566,7 @@ zsslot_set_needed(TupleTableSlot *slot, const Bitmapset *attnos, bool all)
 	zslot->nneeded = n;
 }
 
+/* Memory context for values that live as long as the row in the slot. */
 MemoryContext
 zsslot_values_context(ZsSlot *slot)
 {
@@ -545,6 +579,11 @@ zsslot_values_context(ZsSlot *slot)
 
 /* ---- loading ------------------------------------------------------------------ */
 
+/*
+ * The loader fills these slots again and again, in this order: from now on
+ * they keep their values in a stage where they can.  Does nothing if they do
+ * that already.
+ */
 void
 zsslot_use_stage(Relation rel, TupleTableSlot **slots, int nslots)
 {
@@ -569,6 +608,7 @@ zsslot_use_stage(Relation rel, TupleTableSlot **slots, int nslots)
 	}
 }
 
+/* How many of these slots, from the first on, are the first rows of *stage? */
 int
 zsslot_count_staged(TupleTableSlot **slots, int nslots, struct ZsRowStage **stage)
 {

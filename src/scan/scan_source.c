@@ -65,6 +65,7 @@ end_columns(ZsRowSource *source)
 	pfree(source->columns);
 }
 
+/* Ends the readers of all columns, whose memory others can use then. */
 void
 zsscan_source_end_readers(ZsRowSource *source)
 {
@@ -113,6 +114,10 @@ adopt_descriptor(ZsRowSource *source, TupleDesc desc)
 	init_columns(source);
 }
 
+/*
+ * Makes the source independent of the relation's descriptor, which may go
+ * before it.
+ */
 void
 zsscan_source_copy_desc(ZsRowSource *source)
 {
@@ -122,6 +127,10 @@ zsscan_source_copy_desc(ZsRowSource *source)
 	MemoryContextSwitchTo(old);
 }
 
+/*
+ * strategy may be NULL.  Memory comes from a child of the current context,
+ * which zsscan_source_free() deletes.
+ */
 ZsRowSource *
 zsscan_source_create(Relation rel, bool by_vector, bool stream,
 					 BufferAccessStrategy strategy)
@@ -146,6 +155,10 @@ zsscan_source_create(Relation rel, bool by_vector, bool stream,
 	return source;
 }
 
+/*
+ * The rows [start, end) are what a scan reads next.  Drops what is known of
+ * the present stripe, and tells the readers that are open.
+ */
 void
 zsscan_source_range(ZsRowSource *source, zstid start, zstid end)
 {
@@ -167,6 +180,10 @@ zsscan_source_range(ZsRowSource *source, zstid start, zstid end)
 	}
 }
 
+/*
+ * Ends the readers, takes the source away from the slot that reads from it,
+ * and frees its memory.
+ */
 void
 zsscan_source_free(ZsRowSource *source)
 {
@@ -665,6 +682,10 @@ source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_ne
 
 /* ---- by stripe ------------------------------------------------------------------ */
 
+/*
+ * Opens readers for the columns (attribute numbers - 1, ascending) before the
+ * first is read; -1 = all.
+ */
 void
 zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed)
 {
@@ -680,6 +701,11 @@ zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed)
 	}
 }
 
+/*
+ * Looks into the row tree for rows of the stripe, which comes before any look
+ * into segments.  Returns them, or NULL if there are none; valid until the
+ * next stripe.
+ */
 const ZsRowBatch *
 zsscan_source_stripe(ZsRowSource *source, zstid stripe)
 {
@@ -689,6 +715,12 @@ zsscan_source_stripe(ZsRowSource *source, zstid stripe)
 	return source->batch == NULL || source->batch->nitems == 0 ? NULL : source->batch;
 }
 
+/*
+ * Attribute attno (from 0) in the wanted forms for the stripe, which
+ * zsscan_source_stripe() was called for; NULL if no segment has any.  With
+ * again, past all copies, since the vector does not have a row that must be
+ * somewhere; that costs something once for each column and stripe.
+ */
 const ZsVectorOut *
 zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, bool again)
 {
@@ -712,12 +744,21 @@ zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, b
 	return zsattr_reader_forms(reader, stripe, want);
 }
 
+/*
+ * The dictionary that goes with codes of such a vector, as
+ * zsattr_reader_shared() has it.
+ */
 const ZsSharedState *
 zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial)
 {
 	return zsattr_reader_shared(source->columns[attno].reader, false, serial);
 }
 
+/*
+ * Value of attribute attno (from 0) for a visible row that is neither in the
+ * row tree nor in a segment: the column was added later.  Errors:
+ * ERRCODE_DATA_CORRUPTED if it was not.
+ */
 Datum
 zsscan_source_missing(ZsRowSource *source, int attno, zstid row, bool *isnull)
 {
@@ -729,6 +770,10 @@ zsscan_source_missing(ZsRowSource *source, int attno, zstid row, bool *isnull)
 	return getmissingattr(source->desc, attno + 1, isnull);
 }
 
+/*
+ * Directory of the segment that has the stripe, and the vector's number; NULL
+ * if none.  Decodes nothing.
+ */
 const ZsSegmentInfo *
 zsscan_source_info(ZsRowSource *source, int attno, zstid stripe, int *vecno)
 {
@@ -736,6 +781,7 @@ zsscan_source_info(ZsRowSource *source, int attno, zstid stripe, int *vecno)
 	return zsattr_reader_info(column_reader(source, attno), stripe, vecno);
 }
 
+/* Stores a row in a slot; decodes at once when lazy decoding is off. */
 void
 zsscan_store(ZsRowSource *source, TupleTableSlot *slot, zstid row, const ZsVisSlot *vis)
 {

@@ -183,6 +183,12 @@ make_filter(Relation rel, Index scanrelid, const Expr *clause, ZsZoneFilter *fil
 	return map_constant(&kind, c, filter);
 }
 
+/*
+ * Puts those clauses of qual that can skip segments into the slot, in place of
+ * those that are there.  All clauses are applied by somebody else, too.
+ * scanrelid: the varno of the table's columns in qual.  params: as in
+ * zs_clause.h.
+ */
 void
 zsscan_set_filters(TupleTableSlot *base, Relation rel, Index scanrelid, List *qual,
 				   struct ParamListInfoData *params)
@@ -212,6 +218,10 @@ zsscan_set_filters(TupleTableSlot *base, Relation rel, Index scanrelid, List *qu
 	}
 }
 
+/*
+ * Gives the scan node's slot the conditions of its filter that zone maps can
+ * tell about: zsscan_set_filters() for a node of the executor.
+ */
 void
 zsscan_stamp_filters(ScanState *node)
 {
@@ -250,6 +260,10 @@ excludes(const ZsZoneFilter *filter, const ZsSegmentItem *item)
 	return false;
 }
 
+/*
+ * Do the slot's filters exclude all rows from row on?  *until (at most end) is
+ * where the answer ends.
+ */
 bool
 zsscan_zone_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end, zstid *until)
 {

@@ -21,6 +21,12 @@
 
 #include "tid_internal.h"
 
+/*
+ * Gives a frozen row of a table that nobody else can see the visibility of a
+ * row that was copied (VACUUM FULL, CLUSTER): transactions older than
+ * oldest_xmin are frozen or dropped on the way, an update becomes a delete.
+ * *oldest_xid and *oldest_mxid are moved back to what was kept.
+ */
 void
 zstid_assign_slot(Relation rel, zstid row, const ZsVisSlot *vis, TransactionId oldest_xmin,
 				  TransactionId *oldest_xid, MultiXactId *oldest_mxid)

@@ -41,6 +41,10 @@
 #include "zs_btree.h"
 #include "zs_page.h"
 
+/*
+ * A target without a leaf; nothing is locked.  zstid_target_release() must
+ * follow when it got one.
+ */
 void
 zstid_target_init(ZsTidTarget *target, Relation rel)
 {

@@ -114,6 +114,7 @@ zstid_satisfies_vacuum_horizon(ZsVisSlot *vis, Buffer buffer, TransactionId *dea
 	return vacuum_state_of_xmax(vis, buffer, dead_after);
 }
 
+/* as HeapTupleSatisfiesVacuumHorizon / HeapTupleSatisfiesVacuum */
 ZsVacuumState
 zstid_satisfies_vacuum(ZsVisSlot *vis, TransactionId oldest_xmin, Buffer buffer)
 {

@@ -46,6 +46,10 @@ forget_cursors(Oid relid)
 	}
 }
 
+/*
+ * Forgets what this backend knows about the table's open stripes.  To be
+ * called when the file is emptied in place.
+ */
 void
 zstid_forget_cursors(Relation rel)
 {
@@ -88,6 +92,13 @@ step_end(ZsTidTarget *target, zstid row)
 	return Min(opaque->hikey, zstid_vm_page_end(row));
 }
 
+/*
+ * Rows [first, first + count), unused until now, become rows of transaction
+ * xid, command cid.  With xid = FrozenTransactionId they are visible to
+ * everyone at once (COPY FREEZE).  Clears visibility map bits.  WAL-logged
+ * where the relation is. The caller owns the row numbers
+ * (zspage_reserve_rows()).
+ */
 void
 zstid_insert_rows(Relation rel, zstid first, uint32 count, TransactionId xid, CommandId cid)
 {
@@ -237,6 +248,13 @@ zstid_take_rows(Relation rel, int cursorno, uint32 nwanted, ZsTidChange *change,
 	cache->leaf = leaf;
 }
 
+/*
+ * Takes up to nwanted adjacent unused row numbers from the open stripe of
+ * cursor cursorno and makes them rows of xid, cid; a full stripe is replaced
+ * by a new one.  Returns how many (at least 1), *first the first.
+ * *stripe_is_fresh (may be NULL): no other row was ever taken from the stripe.
+ * speculative_token != 0: a speculative insertion.
+ */
 uint32
 zstid_insert_small(Relation rel, int cursorno, uint32 nwanted, TransactionId xid,
 				   CommandId cid, uint32 speculative_token, zstid *first)
@@ -272,6 +290,12 @@ step_back(Relation rel, zstid first, zstid end)
 	}
 }
 
+/*
+ * Gives reserved row numbers [*first, end) back that were never filled nor
+ * indexed.  They become unused, and may be another session's at once: *first
+ * is advanced with each step, so that after an error the caller knows which
+ * rows are still his.
+ */
 void
 zstid_release_rows(Relation rel, zstid *first, zstid end)
 {

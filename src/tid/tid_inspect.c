@@ -13,6 +13,12 @@
 
 #include "tid_internal.h"
 
+/*
+ * Unpacks a leaf page (a copy, or locked) into slots and runs; arrays are
+ * palloc'd.  successors (may be NULL) has for each run that of its first row,
+ * ZS_INVALID_ROW if it has none; those of the other rows follow one by one.
+ * Returns NULL, or what is wrong with the page.
+ */
 const char *
 zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots, int *nruns, ZsTidRun **runs,
 				  zstid **successors)

@@ -394,6 +394,12 @@ lock_row(RowLock *lock, CommandId cid, ZsVisSlot *vis, TM_FailureData *tmfd)
 	}
 }
 
+/*
+ * Row lock with heap_lock_tuple()'s rules on one version; *vis is the
+ * version's slot.  Following the chain (TUPLE_LOCK_FLAG_FIND_LAST_VERSION) is
+ * the caller's business, locking newer versions
+ * (TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS) is done here.
+ */
 TM_Result
 zstid_lock(Relation rel, zstid row, Snapshot snapshot, CommandId cid, LockTupleMode mode,
 		   LockWaitPolicy wait_policy, uint8 flags, ZsVisSlot *vis, TM_FailureData *tmfd)

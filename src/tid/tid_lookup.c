@@ -67,6 +67,14 @@ hint_buffer(Buffer buf, const ZsVisSlot *vis, const ZsVisSlot *frozen)
 	return vis == frozen ? InvalidBuffer : buf;
 }
 
+/*
+ * State of one row.  Returns false when the row number is unused or beyond the
+ * end, or dead (*dead is set then; dead may be NULL).  A frozen row yields a
+ * slot with xmin = FrozenTransactionId and HEAP_XMIN_FROZEN.  A successor in
+ * *vis is the row's own, as in those that zstid_fetch_visible() and
+ * zstid_lock() give; elsewhere it is that of the slot's first row.  Takes a
+ * share lock on one leaf at a time; no snapshot, no hint bits.
+ */
 bool
 zstid_lookup(Relation rel, zstid row, ZsVisSlot *result, bool *dead)
 {
@@ -87,6 +95,7 @@ zstid_lookup(Relation rel, zstid row, ZsVisSlot *result, bool *dead)
 	return vis != NULL;
 }
 
+/* Has the row number no row now, and may it be handed out? */
 bool
 zstid_is_unused(Relation rel, zstid row)
 {
@@ -101,6 +110,14 @@ zstid_is_unused(Relation rel, zstid row)
 	return unused;
 }
 
+/*
+ * Is the row visible to the snapshot (any type)?  Fills *vis if it is.  Sets
+ * hint bits.  For SNAPSHOT_DIRTY the snapshot's xmin, xmax and
+ * speculativeToken are filled as by HeapTupleSatisfiesDirty.  *all_dead (may
+ * be NULL) tells that the row is dead to every transaction, so that the index
+ * entry may be killed.  Does SSI checks where heap does them (heap_fetch /
+ * heap_hot_search_buffer).
+ */
 bool
 zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *result,
 					bool *all_dead)
@@ -142,6 +159,10 @@ zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *resul
 	return valid;
 }
 
+/*
+ * Follows the update chain from *row to its latest version visible to the
+ * snapshot, as heap_get_latest_tid(): leaves *row alone when there is none.
+ */
 void
 zstid_latest_version(Relation rel, zstid *row, Snapshot snapshot)
 {
@@ -204,6 +225,12 @@ is_dead(Relation rel, ZsVisSlot *vis, Buffer hintbuf, TransactionId *conflict_ho
 	return true;
 }
 
+/*
+ * For index_delete_tuples: which of these rows, in ascending order, are dead
+ * to everyone?  Looks at those that lie on one leaf of the TID tree, at least
+ * one, and returns how many these are. *conflict_horizon is advanced as
+ * removing the dead ones demands.
+ */
 int
 zstid_find_dead(Relation rel, const zstid *rows, int nrows, bool *dead,
 				TransactionId *conflict_horizon)

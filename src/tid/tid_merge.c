@@ -110,6 +110,13 @@ are_small(Page left, Page right)
 	return size <= (int) ZS_TID_MERGE_SIZE && stream <= ZS_TID_MAX_STREAM * 6 / 10;
 }
 
+/*
+ * ZsMergeFunc of zs_btree.h.  Leaves are merged when both together have at
+ * most ZS_TID_MERGE_SIZE bytes of contents: a leaf that is fuller is split by
+ * the next writers.  Leaves whose rows are all settled may get larger
+ * (ZS_TID_SETTLED_SIZE): where random rows were updated they are much of the
+ * table, and many of them are not written to again.
+ */
 const char *
 zstid_merge_leaves(Page left, Page right, Page image, bool *merged)
 {

@@ -41,6 +41,10 @@
 
 #include "tid_internal.h"
 
+/*
+ * One attempt to modify a row: remembers the arguments of zstid_delete() or
+ * zstid_update_check(); nothing is locked.  zstid_modify_end() must follow.
+ */
 void
 zstid_modify_init(ZsTidModify *m, Relation rel, zstid row, LockTupleMode mode, XLTW_Oper oper,
 				  CommandId cid, Snapshot crosscheck, bool wait)
@@ -226,6 +230,11 @@ modify_apply(ZsTidModify *m, uint16 infomask2, int64 successor)
 	ZS_INJECTION_POINT("zs-tid-xmax");
 }
 
+/*
+ * DELETE of one row with heap_delete()'s rules: waits for other transactions
+ * when wait, fills *tmfd unless TM_Ok.  moved: the row goes to another
+ * partition.
+ */
 TM_Result
 zstid_delete(Relation rel, zstid row, CommandId cid, Snapshot crosscheck, bool wait,
 			 TM_FailureData *tmfd, bool moved)
@@ -267,6 +276,11 @@ zstid_modify_postpone(ZsTidModify *m)
 	zstid_modify_end(m);
 }
 
+/*
+ * UPDATE, first half: waits and checks as heap_update() until the row may be
+ * updated by us (TM_Ok, nothing changed yet) or not.  mode:
+ * LockTupleNoKeyExclusive or LockTupleExclusive.
+ */
 TM_Result
 zstid_update_check(Relation rel, zstid row, CommandId cid, Snapshot crosscheck, bool wait,
 				   LockTupleMode mode, TM_FailureData *tmfd)
@@ -344,6 +358,13 @@ put_inherited(Relation rel, zstid successor, const Inherited *inherited)
 	ZS_INJECTION_POINT("zs-tid-inherit");
 }
 
+/*
+ * UPDATE, second half: marks row as updated to successor.  Checks again under
+ * the lock, waits again if it must.  If the result is not TM_Ok nothing was
+ * changed and the caller gives the new row's number back.  With TM_Ok,
+ * tmfd->xmax is who had locked the old version (our own transaction counts),
+ * or Invalid: what heap puts into the new version's xmax.
+ */
 TM_Result
 zstid_mark_updated(Relation rel, zstid row, zstid successor, CommandId cid,
 				   Snapshot crosscheck, bool wait, LockTupleMode mode, TM_FailureData *tmfd)

@@ -258,6 +258,10 @@ zstid_single_encode(const ZsTidSingle *single, char *buf)
 	return (int) (ptr - buf);
 }
 
+/*
+ * What zstid_single_encode() wrote: the main data of XLOG_ZS_WRITE_ROW.  False
+ * if it is not well-formed.
+ */
 bool
 zstid_single_decode(const char *data, Size size, TransactionId record_xid, ZsTidSingle *single)
 {

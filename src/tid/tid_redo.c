@@ -42,6 +42,10 @@ replay_failed(XLogReaderState *record, uint8 block_id, const char *reason)
 		 locator.spcOid, locator.dbOid, locator.relNumber, blkno, reason);
 }
 
+/*
+ * Redo: clears the map bits of a change on block block_id of the record, and
+ * applies changes to the TID leaf that is block block_id.
+ */
 void
 zstid_redo_vm(XLogReaderState *record, uint8 block_id, const ZsTidChange *change, uint8 vm_flags)
 {
@@ -56,6 +60,11 @@ zstid_redo_vm(XLogReaderState *record, uint8 block_id, const ZsTidChange *change
 		UnlockReleaseBuffer(vmbuf);
 }
 
+/*
+ * Redo: applies nchanges changes to the TID leaf that is block block_id of the
+ * record, unless the page has them already.  PANICs, as redo does, if they do
+ * not fit the page.
+ */
 void
 zstid_redo_leaf(XLogReaderState *record, uint8 block_id, const ZsTidChange *const *changes,
 				int nchanges)
@@ -195,6 +204,7 @@ redo_vismap(XLogReaderState *record)
 		UnlockReleaseBuffer(buf);
 }
 
+/* Redo of the records of TID leaves and of the visibility map. */
 void
 zstid_redo(XLogReaderState *record)
 {

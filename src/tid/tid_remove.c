@@ -153,6 +153,11 @@ set_frozen_blocks(ZsTidTarget *target, zstid first, zstid end)
 	}
 }
 
+/*
+ * Second pass, after index cleanup: the dead rows of the runs are retired.
+ * Runs ascend (slotno is not looked at): one WAL record per leaf where the
+ * dead rows of the leaf are those of the list. Returns how many rows.
+ */
 uint64
 zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nruns)
 {

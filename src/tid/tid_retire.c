@@ -29,6 +29,11 @@
 #include "zs_btree.h"
 #include "zs_page.h"
 
+/*
+ * Calls fn for all rows of [first, end) in ascending runs, those that do not
+ * exist included.  vis is a copy of the slot; NULL for the fixed slot numbers.
+ * Nothing is locked meanwhile.
+ */
 void
 zstid_visit_runs(Relation rel, zstid first, zstid end, ZsTidRunVisitor fn, void *arg)
 {
@@ -173,6 +178,11 @@ retire_range(Relation rel, zstid first, zstid end, bool all)
 	return result;
 }
 
+/*
+ * Row numbers of [first, end) that are unused will never be handed out from
+ * now on.  Of rows that the caller does not own: the stripe must have been
+ * used, or somebody may be about to insert the rows that he reserved.
+ */
 void
 zstid_retire_unused(Relation rel, zstid first, zstid end)
 {
@@ -184,6 +194,11 @@ zstid_retire_unused(Relation rel, zstid first, zstid end)
 		(void) retire_range(rel, first, end, false);
 }
 
+/*
+ * As zstid_retire_unused(), but only if none of the row numbers has a row;
+ * false if one has, or had until VACUUM comes by.  In that case some may be
+ * retired nevertheless.
+ */
 bool
 zstid_retire_gap(Relation rel, zstid first, zstid end)
 {

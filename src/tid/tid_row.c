@@ -18,6 +18,10 @@
 #include "tid_internal.h"
 #include "zs_base.h"
 
+/*
+ * One row of a TID tree, row < ZS_MAX_ROW; nothing is locked or known of it
+ * yet.
+ */
 void
 zstid_row_init(ZsTidRow *r, Relation rel, zstid row)
 {

@@ -75,6 +75,7 @@ struct ZsTidScan
 	PGAlignedBlock page;
 };
 
+/* rows [start, end); snapshot NULL: every row, dead ones too */
 ZsTidScan *
 zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
 {
@@ -93,6 +94,15 @@ zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
 	return scan;
 }
 
+/*
+ * A serializable transaction takes a predicate lock on each row that the scan
+ * finds visible (bitmap scans; a scan of the whole table locks the relation
+ * instead).  The scan's range lies in the logical block that starts at base;
+ * of its rows only those with these offsets are locked and tested for
+ * conflicts with writers (noffsets < 0: all), and runs without any are left
+ * out.  Call it after zstid_scan_begin() and after each zstid_scan_restart().
+ * Does nothing in other transactions.
+ */
 void
 zstid_scan_lock_rows(ZsTidScan *scan, zstid base, const OffsetNumber *offsets, int noffsets)
 {
@@ -181,6 +191,10 @@ position_walk(ZsTidScan *scan)
 	zstid_walk_skip(&scan->walk, scan->next);
 }
 
+/*
+ * Goes on with rows [start, end) instead, in the same snapshot.  A scan of an
+ * MVCC snapshot keeps its copy of a leaf if start lies in it.
+ */
 void
 zstid_scan_restart(ZsTidScan *scan, zstid start, zstid end)
 {
@@ -195,6 +209,7 @@ zstid_scan_restart(ZsTidScan *scan, zstid start, zstid end)
 		drop_leaf(scan);
 }
 
+/* Frees the scan.  It holds no lock or pin between calls. */
 void
 zstid_scan_end(ZsTidScan *scan)
 {
@@ -331,6 +346,10 @@ load_leaf(ZsTidScan *scan)
 	return true;
 }
 
+/*
+ * Next visible run; false at the end.  *vis stays valid until the next call.
+ * With snapshot NULL, run->slotno may be ZS_SLOT_DEAD (vis is NULL then).
+ */
 bool
 zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
 {

@@ -34,6 +34,7 @@ lock_speculative_row(ZsTidRow *r, Relation rel, zstid row)
 		elog(ERROR, "attempted to kill a non-speculative tuple");
 }
 
+/* Speculative insertion: confirm, or kill the row (it becomes dead). */
 void
 zstid_finish_speculative(Relation rel, zstid row)
 {
@@ -46,6 +47,11 @@ zstid_finish_speculative(Relation rel, zstid row)
 	ZS_INJECTION_POINT("zs-tid-confirm");
 }
 
+/*
+ * Speculative insertion failed: the row, which this transaction inserted,
+ * becomes dead.  Takes the leaf's exclusive lock; WAL-logged where the
+ * relation is.
+ */
 void
 zstid_abort_speculative(Relation rel, zstid row)
 {

@@ -101,6 +101,11 @@ compute_image(ZsTidStage *stage, ZsTidTarget *target, Page page, const ZsTidChan
 						 change->first, change->op, reason);
 }
 
+/*
+ * Stages a row in the open stripe of the cursor, like zstid_insert_small():
+ * *row is its number, and its leaf is locked exclusively.  NULL when the row
+ * was inserted at once, with its own record.  Order of the calls: zs_tid.h.
+ */
 ZsTidStage *
 zstid_stage_insert(Relation rel, int cursorno, TransactionId xid, CommandId cid, uint32 token,
 				   zstid *row)
@@ -126,6 +131,10 @@ zstid_stage_insert(Relation rel, int cursorno, TransactionId xid, CommandId cid,
 	return stage;
 }
 
+/*
+ * INSERT: inserts the staged row with its own record, after all.  Ends the
+ * stage.
+ */
 void
 zstid_stage_apply_alone(ZsTidStage *stage)
 {
@@ -231,6 +240,12 @@ compute_update(ZsTidStage *stage)
 	}
 }
 
+/*
+ * Stages an UPDATE of oldrow, which is checked as by zstid_update_check().
+ * With TM_Ok and *stage NULL the caller goes on with zstid_mark_updated();
+ * otherwise *row is the new version, and the leaves of both are locked
+ * exclusively.  Order of the calls: zs_tid.h.
+ */
 TM_Result
 zstid_stage_update(Relation rel, zstid oldrow, int cursorno, CommandId cid, Snapshot crosscheck,
 				   bool wait, LockTupleMode mode, TM_FailureData *tmfd, zstid *row,
@@ -278,6 +293,10 @@ zstid_stage_update(Relation rel, zstid oldrow, int cursorno, CommandId cid, Snap
 	return TM_Ok;
 }
 
+/*
+ * UPDATE: as if zstid_stage_update() had left *stage NULL.  Unlocks the leaves
+ * and ends the stage.
+ */
 void
 zstid_stage_cancel(ZsTidStage *stage)
 {
@@ -286,6 +305,10 @@ zstid_stage_cancel(ZsTidStage *stage)
 	zstid_modify_postpone(&stage->modify);
 }
 
+/*
+ * Pins what the change needs, and computes the leaves' new contents.  The last
+ * step that may raise an error or allocate.
+ */
 void
 zstid_stage_prepare(ZsTidStage *stage)
 {
@@ -302,6 +325,10 @@ install(Buffer buf, Page image)
 	MarkBufferDirty(buf);
 }
 
+/*
+ * Within the critical section: puts the new contents on the leaves, and clears
+ * bits of the visibility map.
+ */
 void
 zstid_stage_put(ZsTidStage *stage)
 {
@@ -314,6 +341,11 @@ zstid_stage_put(ZsTidStage *stage)
 		install(old->buf, stage->old_image.data);
 }
 
+/*
+ * Within the critical section: adds blocks 1 to 3 to the WAL record in the
+ * making, and writes the record's main data, at most ZS_TID_MAX_SINGLE bytes,
+ * to data.  Returns their length.
+ */
 int
 zstid_stage_register(ZsTidStage *stage, char *data)
 {
@@ -327,6 +359,10 @@ zstid_stage_register(ZsTidStage *stage, char *data)
 	return zstid_single_encode(&stage->single, data);
 }
 
+/*
+ * Within the critical section: sets the LSN of the pages that were changed, if
+ * it is valid.
+ */
 void
 zstid_stage_finish(ZsTidStage *stage, XLogRecPtr lsn)
 {
@@ -340,6 +376,7 @@ zstid_stage_finish(ZsTidStage *stage, XLogRecPtr lsn)
 		PageSetLSN(BufferGetPage(old->vmbuf), lsn);
 }
 
+/* Behind the critical section: unlocks and releases all pages of the stage. */
 void
 zstid_stage_end(ZsTidStage *stage)
 {
@@ -356,6 +393,10 @@ zstid_stage_end(ZsTidStage *stage)
 
 /* ---- redo ---------------------------------------------------------------------- */
 
+/*
+ * Redo of XLOG_ZS_WRITE_ROW as far as TID leaves and the visibility map go:
+ * blocks 1 to 3 of the record.
+ */
 void
 zstid_single_redo(XLogReaderState *record)
 {
@@ -375,6 +416,10 @@ zstid_single_redo(XLogReaderState *record)
 		zstid_redo_leaf(record, 2, &changes[1], 1);
 }
 
+/*
+ * Description of XLOG_ZS_WRITE_ROW for pg_waldump and the like; says so if it
+ * cannot be decoded.
+ */
 void
 zstid_single_desc(StringInfo buf, XLogReaderState *record)
 {

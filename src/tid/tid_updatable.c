@@ -96,6 +96,10 @@ multi_row_updatable(ZsVisSlot *vis, CommandId curcid, Buffer buffer)
 	return TM_Ok;
 }
 
+/*
+ * HeapTupleSatisfiesUpdate() on a ZsVisSlot; buffer as for zstid_satisfies().
+ * The leaf is locked at least shared, if vis points to it.
+ */
 TM_Result
 zstid_satisfies_update(ZsVisSlot *vis, CommandId curcid, Buffer buffer)
 {

@@ -81,6 +81,7 @@ zstid_copy_hints(ZsVisSlot *to, const ZsVisSlot *from, Buffer buffer)
 					   InvalidTransactionId);
 }
 
+/* Was the row inserted by (a subtransaction of) the current transaction? */
 bool
 zstid_is_current_xact(const ZsVisSlot *vis)
 {
@@ -307,6 +308,12 @@ satisfies_non_vacuumable(ZsVisSlot *vis, Snapshot snapshot, Buffer buffer)
 	return state != ZS_VACUUM_DEAD;
 }
 
+/*
+ * The rules of heapam_visibility.c on a ZsVisSlot.  buffer is the (pinned, at
+ * least share-locked) leaf that holds the slot when hint bits may be set on
+ * *vis, which points into the page then; InvalidBuffer when *vis is a private
+ * copy.
+ */
 bool
 zstid_satisfies(ZsVisSlot *vis, Snapshot snapshot, Buffer buffer)
 {

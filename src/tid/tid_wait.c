@@ -65,6 +65,10 @@ zstid_tuplock_acquire(Relation rel, ItemPointer tid, LockTupleMode mode,
 	return true;
 }
 
+/*
+ * Releases the heavyweight lock on the row if *have_tuple_lock, which is false
+ * afterwards.
+ */
 void
 zstid_tuplock_release(Relation rel, ItemPointer tid, LockTupleMode mode,
 					  bool *have_tuple_lock)

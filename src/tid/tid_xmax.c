@@ -69,6 +69,7 @@ zstid_update_xid(const ZsVisSlot *vis)
 	return vis->xmax;
 }
 
+/* Is its deleter or updater (a subtransaction of) the current transaction? */
 bool
 zstid_deleted_by_current_xact(const ZsVisSlot *vis)
 {
@@ -110,12 +111,17 @@ zstid_heavyweight_mode(LockTupleMode mode)
 	return mode_info[mode].hwlock;
 }
 
+/* The row lock that a multixact member with this status has, at least. */
 LockTupleMode
 zstid_lockmode_of_mxact(MultiXactStatus status)
 {
 	return status_mode[status];
 }
 
+/*
+ * Status of a multixact member that locks or, with is_update, updates a row in
+ * this mode.  An update in a mode that no update has is an error.
+ */
 MultiXactStatus
 zstid_mxact_status(LockTupleMode mode, bool is_update)
 {

@@ -25,6 +25,10 @@
 #include "vacuum_compact.h"
 #include "zs_write.h"
 
+/*
+ * A builder, palloc'd, without rows for column attno, which is not dropped;
+ * its first row will be row number first, where a stripe begins.
+ */
 ZsColumnBuilder *
 zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first)
 {
@@ -43,6 +47,7 @@ zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first)
 	return builder;
 }
 
+/* Ends the builder's reader.  The memory goes with its context. */
 void
 zsvacuum_builder_end(ZsColumnBuilder *builder)
 {
@@ -251,6 +256,12 @@ add_from_segment(ZsColumnBuilder *builder, zstid stripe, uint32 index)
 
 /* ---- stripes ------------------------------------------------------------------------ */
 
+/*
+ * Appends the first nrows rows of a stripe to all builders: from the row
+ * tree's batch (may be NULL) if it has them, else from the segments, else what
+ * the column has for rows that are older than it.  What nobody will ask for
+ * becomes a hole.  Returns how many rows came from the batch.
+ */
 uint32
 zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *stripe, uint32 nrows,
 				const ZsRowBatch *batch)
@@ -300,6 +311,7 @@ zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *strip
 	return result;
 }
 
+/* The builder's rows as a column to be written. */
 void
 zsvacuum_builder_rewrite(ZsColumnBuilder *builder, ZsAttrRewrite *rewrite)
 {

@@ -60,6 +60,10 @@ PG_FUNCTION_INFO_V1(zs_compact);
 
 /* ---- ranges ----------------------------------------------------------------------- */
 
+/*
+ * [first, end) is where something changed; called in ascending order or nearly
+ * so.
+ */
 void
 zsvacuum_add_range(ZsRanges *ranges, zstid first, zstid end)
 {
@@ -96,6 +100,7 @@ compare_ranges(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
+/* Sorts them and joins those that overlap. */
 void
 zsvacuum_sort_ranges(ZsRanges *ranges)
 {
@@ -115,6 +120,7 @@ zsvacuum_sort_ranges(ZsRanges *ranges)
 
 /* ---- stripes ---------------------------------------------------------------------- */
 
+/* Is the stripe one that small inserts fill? */
 bool
 zsvacuum_stripe_is_open(const ZsCompaction *compaction, zstid first)
 {
@@ -169,6 +175,10 @@ judge_run(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
 	memset(stripe->fates + (run->first - stripe->first), fate, run->count);
 }
 
+/*
+ * Fills *stripe with what the TID tree says about the stripe that begins with
+ * row first.  Locks leaves one at a time, shared.
+ */
 void
 zsvacuum_load_stripe(ZsCompaction *compaction, zstid first, ZsStripe *stripe)
 {
@@ -180,6 +190,11 @@ zsvacuum_load_stripe(ZsCompaction *compaction, zstid first, ZsStripe *stripe)
 	zstid_visit_runs(compaction->rel, first, first + ZS_STRIPE_ROWS, judge_run, stripe);
 }
 
+/*
+ * Loads a stripe that has data, and its rows in the row tree, after its unused
+ * row numbers were retired.  False when it is not to be touched: small inserts
+ * go there, or an inserter is running.
+ */
 bool
 zsvacuum_close_stripe(ZsCompaction *compaction, zstid first, ZsStripe *stripe, ZsRowBatch *batch)
 {
@@ -203,6 +218,10 @@ zsvacuum_close_stripe(ZsCompaction *compaction, zstid first, ZsStripe *stripe, Z
 	return true;
 }
 
+/*
+ * Rows of the batch that somebody may ask for; *natts: attributes of the
+ * longest.
+ */
 uint32
 zsvacuum_count_live(const ZsStripe *stripe, const ZsRowBatch *batch, int *natts)
 {
@@ -271,6 +290,10 @@ doom_pointer(zstid row, const ZsOverflowPointer *pointer, void *arg)
 	return true;
 }
 
+/*
+ * ZsSegmentVisitor: the values of rows that are gone are freed with the
+ * segment.
+ */
 void
 zsvacuum_segment_gone(AttrNumber attno, const ZsSegmentItem *item, void *arg)
 {
@@ -313,6 +336,11 @@ drop_columns(ZsCompaction *compaction)
 
 /* ---- the whole ----------------------------------------------------------------------- */
 
+/*
+ * The last step of VACUUM: turns rows into columns, and gives back what
+ * columns lost.  changed: the rows whose TID tree leaves VACUUM looked at.
+ * Frees changed.  The result's counters are filled.
+ */
 void
 zsvacuum_compact(Relation rel, BufferAccessStrategy strategy, bool force, ZsRanges *changed,
 				 ZsCompaction *result)
@@ -348,6 +376,7 @@ zsvacuum_compact(Relation rel, BufferAccessStrategy strategy, bool force, ZsRang
 	result->context = NULL;
 }
 
+/* Tells *reclaim where pages may have become empty by the compaction. */
 void
 zsvacuum_touch_moved(ZsCompaction *compaction, ZsReclaim *reclaim)
 {

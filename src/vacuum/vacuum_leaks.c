@@ -717,6 +717,7 @@ find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	return nleaks - nleft;
 }
 
+/* Finds blocks that no tree and no map has, and gives them back to maps. */
 void
 zsvacuum_find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 {

@@ -637,6 +637,7 @@ log_results(VacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsag
 					   pg_rusage_show(ru0))));
 }
 
+/* relation_vacuum of the table access method. */
 void
 zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strategy)
 {

@@ -454,6 +454,10 @@ forget_covered(ZsCompaction *compaction)
 	pfree(stripe);
 }
 
+/*
+ * Segments in the changed ranges are dropped, replaced and merged
+ * (vacuum_merge.c).
+ */
 void
 zsvacuum_merge_segments(ZsCompaction *compaction)
 {

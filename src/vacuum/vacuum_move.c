@@ -356,6 +356,7 @@ move_unit(ZsCompaction *compaction, zstid first)
 	return unit->end;
 }
 
+/* Rows of the row tree become columns (vacuum_move.c). */
 void
 zsvacuum_move_rows(ZsCompaction *compaction)
 {

@@ -29,6 +29,10 @@
 
 #include "vacuum_compact.h"
 
+/*
+ * An empty list for values of the table.  Its memory comes from the current
+ * context, also later.
+ */
 void
 zsvacuum_doomed_init(ZsDoomedList *list, Relation rel)
 {
@@ -37,6 +41,10 @@ zsvacuum_doomed_init(ZsDoomedList *list, Relation rel)
 	list->context = CurrentMemoryContext;
 }
 
+/*
+ * Puts a value of column attno on the list.  An error leaves the list as it
+ * was.
+ */
 void
 zsvacuum_doomed_add(ZsDoomedList *list, AttrNumber attno, const ZsOverflowPointer *pointer)
 {
@@ -54,6 +62,7 @@ zsvacuum_doomed_add(ZsDoomedList *list, AttrNumber attno, const ZsOverflowPointe
 	list->values[list->n++].pointer = *pointer;
 }
 
+/* Frees what is on the list, and empties it. */
 void
 zsvacuum_doomed_free(ZsDoomedList *list)
 {
@@ -81,6 +90,13 @@ segment_has_pointer(Relation rel, AttrNumber attno, zstid row, const ZsOverflowP
 		memcmp(&found, pointer, sizeof(ZsOverflowPointer)) == 0;
 }
 
+/*
+ * Calls fn for each overflow pointer of a row of the row tree.  The row may be
+ * a dead one whose attributes had other types, so bytes that cannot be a value
+ * end the walk, and what looks like a pointer need not be one.  False if the
+ * row does not look like one of today's attributes, so that it may have
+ * others.
+ */
 bool
 zsvacuum_visit_item(Relation rel, const MinimalTupleData *item, ZsItemPointerVisitor fn, void *arg)
 {
@@ -137,6 +153,10 @@ doom_item(ZsDoomedList *list, const MinimalTupleData *item, bool only_dropped)
 	(void) zsvacuum_visit_item(list->rel, item, doom_value, &doomed);
 }
 
+/*
+ * Puts the overflow values of dead rows [first, end) of the row tree on the
+ * list, which are going to leave it.
+ */
 void
 zsvacuum_doom_rows(ZsDoomedList *list, zstid first, zstid end, ZsRowBatch *batch)
 {
@@ -145,6 +165,10 @@ zsvacuum_doom_rows(ZsDoomedList *list, zstid first, zstid end, ZsRowBatch *batch
 		doom_item(list, batch->items[i], false);
 }
 
+/*
+ * As zsvacuum_doom_rows(), for the values that a row has in columns that were
+ * dropped.
+ */
 void
 zsvacuum_doom_dropped(ZsDoomedList *list, const MinimalTupleData *item)
 {

@@ -248,6 +248,11 @@ raise_limit(const ZsRelocation *reloc)
 	return reloc->limit + Max((reloc->end_blocks - reloc->limit) / MAX_PLANS, 1);
 }
 
+/*
+ * Gives places below the limit to all that lies at or beyond it; raises the
+ * limit if need be.  movables has what lies there.  False if there is too
+ * little to gain.
+ */
 bool
 zsvacuum_place_tail(ZsRelocation *reloc)
 {
@@ -680,6 +685,12 @@ clear_from(ZsRelocation *reloc, const ZsExtent *extents, int nextents, BlockNumb
 	return clear(reloc, allowed_cost(reloc, better_than));
 }
 
+/*
+ * As zsvacuum_place_tail(), but moves other things out of the way as well, so
+ * that the file ends before block better_than; movables has everything in the
+ * file that can be moved.  False if that cannot be done, or costs too much for
+ * what it gains.
+ */
 bool
 zsvacuum_place_all(ZsRelocation *reloc, BlockNumber better_than)
 {

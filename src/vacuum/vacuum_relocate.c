@@ -87,6 +87,7 @@ used_blocks(Relation rel, BlockNumber *end, int *ntrees)
 	return (BlockNumber) (meta.file_blocks - Min(nfree, (uint64) meta.file_blocks - 1));
 }
 
+/* Is it worth it to make the file end at the limit? */
 bool
 zsvacuum_is_worth_relocating(const ZsRelocation *reloc, BlockNumber limit)
 {
@@ -394,6 +395,10 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	return true;
 }
 
+/*
+ * Moves what lies at the end of the file to free blocks at its front, if the
+ * file can be made a good deal shorter by that.
+ */
 void
 zsvacuum_relocate(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 {

@@ -74,6 +74,7 @@ sort_ranges(ZsTouched *touched)
 	touched->sorted = true;
 }
 
+/* Adds rows [first, end), in any order; memory comes from the current context. */
 void
 zsvacuum_touch(ZsTouched *touched, zstid first, zstid end)
 {
@@ -221,6 +222,7 @@ merge_tree(Relation rel, uint16 treeno, ZsTouched *touched, ZsMergeFunc fn)
 	return nmerged;
 }
 
+/* Merges pages of all trees with their right neighbours where that pays. */
 void
 zsvacuum_merge_pages(ZsReclaim *reclaim)
 {

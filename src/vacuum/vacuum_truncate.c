@@ -82,6 +82,10 @@ zsvacuum_return_space(ZsReclaim *reclaim)
 	}
 }
 
+/*
+ * As zsvacuum_return_space(), for all free extents, however short: other trees
+ * are to move in there.
+ */
 void
 zsvacuum_return_all(ZsReclaim *reclaim)
 {
@@ -143,6 +147,7 @@ lock_for_truncation(ZsReclaim *reclaim)
 	return true;
 }
 
+/* Shortens the file if its end is free and that is worth it. */
 void
 zsvacuum_truncate(ZsReclaim *reclaim)
 {

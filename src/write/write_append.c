@@ -337,6 +337,12 @@ begin_append(Relation rel, ZsWriteBuffer *buf, zstid row, int n)
 	return Min(n, (int) (buf->maxrows - buf->nrows));
 }
 
+/*
+ * Appends rows to the column batch, which must accept the first: as many of
+ * the nslots as there is room for, at least one.  They get row numbers from
+ * row on, which must be behind all earlier ones.  Returns their number.  May
+ * write overflow values; after an error the batch is as before.
+ */
 int
 zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot **slots,
 					   int nslots)
@@ -447,6 +453,7 @@ append_staged_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const ZsStageColu
 		offsets[i] = base + from->u.ends[start + i];
 }
 
+/* As zswrite_append_columns(), for the rows [start, start + n) of a stage. */
 int
 zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row, const ZsRowStage *stage,
 					  int start, int n)

@@ -74,6 +74,10 @@ has_exclusion_constraint(Relation rel)
 	return result;
 }
 
+/*
+ * Both batches of a new buffer, empty.  Reads the catalog: an exclusion
+ * constraint has rows written through.
+ */
 void
 zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 {
@@ -102,6 +106,7 @@ static void free_columns(ZsWriteBuffer *buf);
 
 /* ---- memory of the column batch ------------------------------------------------ */
 
+/* Memory of the batch, accounted for; old may be NULL. */
 void *
 zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size)
 {
@@ -111,6 +116,10 @@ zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size)
 	return repalloc_huge(old, new_size);
 }
 
+/*
+ * Makes the columns of the batch, which has none; without rows, and without
+ * memory for any.
+ */
 void
 zswrite_init_columns(Relation rel, ZsWriteBuffer *buf)
 {
@@ -169,6 +178,7 @@ resize_rows(ZsWriteBuffer *buf, uint32 new)
 	buf->maxrows = new;
 }
 
+/* Makes room for more rows in all columns. */
 void
 zswrite_grow_rows(ZsWriteBuffer *buf)
 {
@@ -192,6 +202,7 @@ doubling_size(const ZsWriteBuffer *buf)
 	return size;
 }
 
+/* Is the column batch as large as it may become? */
 bool
 zswrite_columns_full(const ZsWriteBuffer *buf)
 {
@@ -201,6 +212,7 @@ zswrite_columns_full(const ZsWriteBuffer *buf)
 		(buf->nrows > ZS_STRIPE_ROWS && !zswrite_memory_allows(doubling_size(buf)));
 }
 
+/* Gives back the memory that the rows of the column batch do not need. */
 void
 zswrite_trim_columns(ZsWriteBuffer *buf)
 {
@@ -229,6 +241,7 @@ zswrite_trim_columns(ZsWriteBuffer *buf)
 	}
 }
 
+/* How large values of a column are to be compressed. */
 void
 zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression, int *level)
 {
@@ -272,6 +285,7 @@ free_item(ZsWriteBuffer *buf, MinimalTuple item)
 	pfree(item);
 }
 
+/* Takes the last row that was appended out again. */
 void
 zswrite_pop(ZsWriteBuffer *buf, zstid row)
 {
@@ -419,6 +433,7 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 
 /* ---- the row batch ---------------------------------------------------------------------- */
 
+/* An external varlena that stands for a value on overflow pages, palloc'd. */
 Datum
 zswrite_pointer_datum(const ZsOverflowPointer *pointer)
 {
@@ -512,6 +527,7 @@ zswrite_fits_item(Relation rel, TupleTableSlot *slot)
 	return size <= ZS_ROW_MAX_ITEM;
 }
 
+/* Would the row, with all its values in it, be too large for an item? */
 bool
 zswrite_is_wide(Relation rel, TupleTableSlot *slot)
 {
@@ -552,6 +568,12 @@ form_item(Relation rel, MemoryContext context, Datum *values, const bool *isnull
 	return item;
 }
 
+/*
+ * The slot's row as an item for the row tree, palloc'd in context.  kept (may
+ * be NULL): pointers that stand for values. push_out: writes other large
+ * values to overflow pages, as many as are needed; the row must fit then
+ * (zswrite_fits_item()).  Else NULL if it does not.
+ */
 MinimalTuple
 zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 				  const ZsKeptValues *kept, bool push_out)
@@ -590,6 +612,10 @@ zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 	return item;
 }
 
+/*
+ * Appends an item, palloc'd in the buffer's context, to the row batch, as row
+ * number row.  The batch owns it from now on.
+ */
 void
 zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item)
 {
@@ -685,6 +711,11 @@ drop_written_items(ZsWriteBuffer *buf)
 	drop_items(buf, n);
 }
 
+/*
+ * Writes the row batch to the row tree, without rows of subtransactions that
+ * were rolled back.  After an error that a savepoint catches it can be called
+ * again: it goes on behind the items that are in the tree.
+ */
 void
 zswrite_write_items(Relation rel, ZsWriteBuffer *buf)
 {
@@ -706,6 +737,10 @@ zswrite_write_items(Relation rel, ZsWriteBuffer *buf)
 
 /* ---- from columns to rows ------------------------------------------------------------------- */
 
+/*
+ * A by-reference datum of the type's length, palloc'd; data are what follows
+ * its header.
+ */
 Datum
 zswrite_form_datum(int16 attlen, const void *data, Size len)
 {
@@ -873,6 +908,10 @@ finish_segments(Relation rel, ZsWriteBuffer *buf)
 	buf->links = NULL;
 }
 
+/*
+ * Finishes what an interrupted zswrite_write_columns() left; to be called
+ * before rows are appended.
+ */
 void
 zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf)
 {
@@ -880,6 +919,10 @@ zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf)
 		finish_segments(rel, buf);
 }
 
+/*
+ * Writes the batches; full: more rows follow, so the rows of the last stripe
+ * may stay.
+ */
 void
 zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 {

@@ -40,6 +40,10 @@ bool		zswrite_committing = false;
 static HTAB *buffers = NULL;	/* Oid -> ZsWriteBuffer, in TopTransactionContext */
 static Size total_bytes = 0;	/* of all buffers */
 
+/*
+ * The buffer takes delta bytes more or, if it is negative, less.  All memory
+ * of the two batches goes through here.
+ */
 void
 zswrite_account(ZsWriteBuffer *buf, int64 delta)
 {
@@ -98,6 +102,7 @@ find_buffer(Oid relid)
 	return buffers == NULL ? NULL : hash_search(buffers, &relid, HASH_FIND, NULL);
 }
 
+/* Does the buffer know of rows that this command wrote to the table? */
 bool
 zswrite_command_has_rows(Relation rel, TransactionId xid, CommandId cid)
 {
@@ -226,6 +231,11 @@ zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf)
 	}
 }
 
+/*
+ * Writes this transaction's buffered rows of the table, and gives reserved row
+ * numbers back that were not used.  Called before this backend reads the
+ * table.  Cheap when there is nothing to do.
+ */
 void
 zswrite_flush(Relation rel)
 {
@@ -235,6 +245,7 @@ zswrite_flush(Relation rel)
 		flush_buffer(rel, buf);
 }
 
+/* As zswrite_flush(), if the row is in the buffer. */
 void
 zswrite_flush_row(Relation rel, zstid row)
 {
@@ -284,6 +295,7 @@ zswrite_flush_all(void)
 	}
 }
 
+/* Ends a bulk load (finish_bulk_insert). */
 void
 zswrite_finish_bulk(Relation rel, int options)
 {
@@ -399,6 +411,7 @@ xact_callback(XactEvent event, void *arg)
 	}
 }
 
+/* Installs the transaction callbacks. */
 void
 zswrite_init(void)
 {

@@ -119,6 +119,12 @@ insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots
 	return n;
 }
 
+/*
+ * Reserves a row number for the slot's row, visible as "insert in progress" to
+ * others from now on, and keeps the values in the write buffer.  Sets
+ * slot->tts_tid.  options: TABLE_INSERT_*.  bulk: the caller is a bulk loader,
+ * which gets stripes of its own.
+ */
 void
 zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, bool bulk)
 {
@@ -143,6 +149,10 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 	pgstat_count_heap_insert(rel, 1);
 }
 
+/*
+ * zswrite_insert() for many rows.  Those of the first nstaged slots are the
+ * first ones of a stage as well, which may be NULL with 0.
+ */
 void
 zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 					 const ZsRowStage *stage, int nstaged, CommandId cid, int options, bool bulk)
@@ -175,6 +185,7 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 	pgstat_count_heap_insert(rel, ntuples);
 }
 
+/* Inserts speculatively: the row is written through at once. */
 void
 zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 						   uint32 token)
@@ -208,6 +219,10 @@ zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, in
 
 /* ---- UPDATE -------------------------------------------------------------------- */
 
+/*
+ * tuple_update of the table access method; lockmode is LockTupleExclusive when
+ * a key that foreign keys may refer to changes, else LockTupleNoKeyExclusive.
+ */
 TM_Result
 zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
 			   Snapshot crosscheck, bool wait, LockTupleMode lockmode, ZsKeptValues *kept,

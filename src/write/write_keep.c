@@ -43,6 +43,11 @@
 #include "write_internal.h"
 #include "zs_compat.h"
 
+/*
+ * The overflow pointers that the columns attrs (as
+ * RelationGetIndexAttrBitmap() returns them) of a stored row have; returns how
+ * many.  values has room for one a column.
+ */
 int
 zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attrs, ZsKeptValue *values)
 {
@@ -83,6 +88,7 @@ zswrite_stored_pointers(Relation rel, zstid row, const Bitmapset *attrs, ZsKeptV
 	return n;
 }
 
+/* Has them looked for, unless that was done or the new row is not a wide one. */
 void
 zswrite_keep_find(ZsKeptValues *kept, Relation rel, TupleTableSlot *slot)
 {
@@ -95,6 +101,7 @@ zswrite_keep_find(ZsKeptValues *kept, Relation rel, TupleTableSlot *slot)
 
 /* ---- counting ---------------------------------------------------------------- */
 
+/* Pins the values' first pages, for zswrite_keep_share(), and lets go of them. */
 void
 zswrite_keep_pin(ZsKeptValues *kept, Relation rel)
 {
@@ -102,6 +109,7 @@ zswrite_keep_pin(ZsKeptValues *kept, Relation rel)
 		kept->values[i].buf = zsattr_overflow_pin(rel, &kept->values[i].pointer);
 }
 
+/* Lets go of the pages that zswrite_keep_pin() pinned. */
 void
 zswrite_keep_unpin(ZsKeptValues *kept)
 {
@@ -109,6 +117,7 @@ zswrite_keep_unpin(ZsKeptValues *kept)
 		ReleaseBuffer(kept->values[i].buf);
 }
 
+/* The values count one pointer more each, and one less. */
 void
 zswrite_keep_share(const ZsKeptValues *kept, Relation rel)
 {
@@ -119,6 +128,10 @@ zswrite_keep_share(const ZsKeptValues *kept, Relation rel)
 		ZS_INJECTION_POINT("zs-write-share");
 }
 
+/*
+ * The values count one pointer less each: takes back what zswrite_keep_share()
+ * did.
+ */
 void
 zswrite_keep_unshare(const ZsKeptValues *kept, Relation rel)
 {
@@ -128,6 +141,10 @@ zswrite_keep_unshare(const ZsKeptValues *kept, Relation rel)
 
 /* ---- rows in the buffer --------------------------------------------------------- */
 
+/*
+ * As zswrite_keep_share(), for a row in the buffer: to be counted when it is
+ * written.
+ */
 void
 zswrite_keep_remember(ZsWriteBuffer *buf, zstid row, const ZsKeptValues *kept)
 {
@@ -149,6 +166,10 @@ zswrite_keep_remember(ZsWriteBuffer *buf, zstid row, const ZsKeptValues *kept)
 	}
 }
 
+/*
+ * The row, the last one of the buffer, is taken out of it: what it was to
+ * share is forgotten.
+ */
 void
 zswrite_keep_forget(ZsWriteBuffer *buf, zstid row)
 {
@@ -166,6 +187,10 @@ compare_with_item(const void *key, const void *element)
 	return row < other ? -1 : row > other;
 }
 
+/*
+ * Counts those of all buffered items, which are in order and about to be
+ * written.
+ */
 void
 zswrite_keep_share_buffered(Relation rel, ZsWriteBuffer *buf)
 {

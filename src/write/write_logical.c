@@ -633,6 +633,10 @@ write_record(RowImages *images, uint8 op, uint8 flags)
 	images->nrows = 0;
 }
 
+/*
+ * Logs inserted rows unless that is not asked for (wal_level, kind of table,
+ * options).  The first nstaged are the first rows of the stage, too.
+ */
 void
 zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots, const ZsRowStage *stage,
 				   int nstaged, int options)
@@ -681,6 +685,14 @@ append_identity(RowImages *images, TupleTableSlot *oldslot, bool key_required)
 	return ZS_LOGICALF_OLD_KEY;
 }
 
+/*
+ * Log an update or delete of a table for which RelationIsLogicallyLogged() is
+ * true.  oldslot: the old row, of which at least the replica identity must be
+ * readable; NULL if the table has none. key_changed: the update changes a
+ * column of the replica identity.  kept: values that the new row shares with
+ * the old one, which are left out where heap leaves out unchanged TOASTed
+ * values.
+ */
 void
 zswrite_log_update(Relation rel, TupleTableSlot *oldslot, TupleTableSlot *newslot,
 				   bool key_changed, const ZsKeptValues *kept)
@@ -704,6 +716,10 @@ zswrite_log_update(Relation rel, TupleTableSlot *oldslot, TupleTableSlot *newslo
 	images_end(&images);
 }
 
+/*
+ * Logs a delete of a table for which RelationIsLogicallyLogged() is true;
+ * oldslot as for zswrite_log_update().
+ */
 void
 zswrite_log_delete(Relation rel, TupleTableSlot *oldslot)
 {

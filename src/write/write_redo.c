@@ -15,6 +15,7 @@
 #include "zs_tid.h"
 #include "zs_walrec.h"
 
+/* Redo of XLOG_ZS_WRITE_ROW. */
 void
 zswrite_redo(XLogReaderState *record)
 {

@@ -81,6 +81,11 @@ reserve_stripes(Relation rel, ZsWriteBuffer *buf)
 	zstid_insert_rows(rel, buf->next, buf->step, buf->xid, buf->cid);
 }
 
+/*
+ * Row number for the next row; *owned tells where it must be stored.  bulk:
+ * take stripes of our own at once.  rows_only: it must be stored in the row
+ * tree, as some rows of this command that follow.
+ */
 zstid
 zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 					CommandId cid, bool bulk, bool rows_only, bool *owned)
@@ -122,6 +127,12 @@ zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 	return buf->next++;
 }
 
+/*
+ * Gives back the row numbers that are reserved for the buffer and not used: to
+ * the stripe or, with whole stripes behind all others, to the table.  Others
+ * of our own stripes are retired, the rest of the last one goes to a cursor.
+ * After an error that a savepoint catches, what is left is still reserved.
+ */
 void
 zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
 {

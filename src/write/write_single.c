@@ -53,6 +53,7 @@ static struct
 	CommandId	cid;
 }			last_command;
 
+/* Was the command's first row in the table written by itself? */
 bool
 zswrite_command_wrote_single(Relation rel, TransactionId xid, CommandId cid)
 {
@@ -82,6 +83,10 @@ forget_command(void)
 	last_command.relid = InvalidOid;
 }
 
+/*
+ * The slot's row as an item for the row tree, palloc'd, if that takes no more
+ * than putting the values side by side; else NULL.
+ */
 MinimalTuple
 zswrite_form_simple_item(Relation rel, TupleTableSlot *slot)
 {
@@ -134,6 +139,10 @@ write_staged(Relation rel, ZsTidStage *stage, ZsRowPlace *place)
 	ZS_INJECTION_POINT("zs-write-row");
 }
 
+/*
+ * Inserts an item of the row tree, which gets a row number of an open stripe;
+ * returns that.
+ */
 zstid
 zswrite_insert_item(Relation rel, MinimalTuple item, TransactionId xid, CommandId cid,
 					uint32 token)
@@ -157,6 +166,10 @@ zswrite_insert_item(Relation rel, MinimalTuple item, TransactionId xid, CommandI
 	return row;
 }
 
+/*
+ * Inserts the slot's row, if it is the first one that the command writes to
+ * the table, and a simple one; else returns false, with nothing done.
+ */
 bool
 zswrite_insert_single(Relation rel, TupleTableSlot *slot, TransactionId xid, CommandId cid)
 {
@@ -220,6 +233,11 @@ update_with_item(Relation rel, zstid oldrow, MinimalTuple item, CommandId cid, S
 	return result;
 }
 
+/*
+ * zswrite_update() for a row that can be written by itself: like
+ * zswrite_insert_single().  *result is that of the update; false, with nothing
+ * done, if the caller has to do it.
+ */
 bool
 zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot, CommandId cid,
 					  Snapshot crosscheck, bool wait, LockTupleMode lockmode, ZsKeptValues *kept,

@@ -66,6 +66,10 @@ zswrite_stage_helps(Relation rel)
 	return rel->trigdesc == NULL;
 }
 
+/*
+ * A stage for groups of up to nrows rows, in a memory context of its own below
+ * parent.  It has one user; it is freed when the last user leaves.
+ */
 ZsRowStage *
 zswrite_stage_create(TupleDesc desc, int nrows, MemoryContext parent)
 {
@@ -97,12 +101,14 @@ zswrite_stage_create(TupleDesc desc, int nrows, MemoryContext parent)
 	return stage;
 }
 
+/* One more user of the stage. */
 void
 zswrite_stage_join(ZsRowStage *stage)
 {
 	stage->nusers++;
 }
 
+/* One user less; the last one frees the stage. */
 void
 zswrite_stage_leave(ZsRowStage *stage)
 {
@@ -255,6 +261,10 @@ begin_group(ZsRowStage *stage)
 	memset(stage->nulls, 0, (Size) (stage->natts + 1) * stage->maxrows);
 }
 
+/*
+ * Adds row number row of a group; 0 begins a new group.  False if the stage
+ * does not take it, which has to be kept elsewhere then.
+ */
 bool
 zswrite_stage_add(ZsRowStage *stage, int row, const Datum *values, const bool *isnull)
 {
@@ -288,6 +298,7 @@ zswrite_stage_add(ZsRowStage *stage, int row, const Datum *values, const bool *i
 	return true;
 }
 
+/* The number of the group whose rows the stage holds. */
 uint64
 zswrite_stage_group(const ZsRowStage *stage)
 {
@@ -308,6 +319,10 @@ form_datum(const ZsStageColumn *column, int row)
 							  column->u.ends[row + 1] - column->u.ends[row]);
 }
 
+/*
+ * The values first .. natts - 1 (counted from 0) of a row that was added;
+ * by-reference ones are palloc'd.
+ */
 void
 zswrite_stage_get(const ZsRowStage *stage, uint64 group, int row, int first, int natts,
 				  Datum *values, bool *isnull)
