@@ -17,8 +17,8 @@
  *		[. a . . b .][c . d .] | [L L L L L L]
  *		[L L L L L L][c a d b] |
  *
- * The second writes more blocks than it frees at the end, which is bounded
- * (MAX_COST).
+ * The windows are found by vacuum_window.c.  The second way writes more blocks
+ * than it frees at the end, which is bounded (MAX_COST).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -33,15 +33,14 @@
 #include "vacuum_relocate.h"
 #include "zs_page.h"
 
-/* How often the limit is raised for what finds no place; in the other way it is halved in on. */
+/* How often zsvacuum_place_tail() raises the limit for what finds no place. */
 #define MAX_PLANS			16
+
+/* How often zsvacuum_place_all() halves the range between a limit that fails and one that works. */
 #define MAX_BISECTIONS		5
 
 /* So many blocks may be moved for each that is gained beyond what the tail gains. */
 #define MAX_COST			4
-
-/* So many windows are tried for a segment. */
-#define MAX_WINDOWS			8
 
 /* So many free extents are looked at, about a second of processor time. */
 #define MAX_EFFORT			UINT64CONST(500000000)
@@ -409,13 +408,6 @@ withdraw(ZsRelocation *reloc, BlockNumber start, BlockNumber end)
 
 /* ---- clearing ----------------------------------------------------------------------------- */
 
-/* Blocks that a segment could have if what is in them went elsewhere. */
-typedef struct Window
-{
-	BlockNumber start;
-	uint64		cost;			/* blocks to be moved away */
-} Window;
-
 /* Takes nblocks from the shortest extent that has them, the first of these; 0 if none has. */
 static BlockNumber
 best_place(ZsRelocation *reloc, uint32 nblocks)
@@ -436,117 +428,11 @@ best_place(ZsRelocation *reloc, uint32 nblocks)
 }
 
 /*
- * Can it be moved out of the way?  What has moved stays, and what is beyond the limit has its own
- * turn.
- */
-static inline bool
-is_in_the_way(const ZsRelocation *reloc, const ZsMovable *movable)
-{
-	return movable->to == InvalidBlockNumber && movable->start + movable->nblocks <= reloc->limit;
-}
-
-static inline uint64
-reaches_beyond(BlockNumber start, uint32 nblocks, BlockNumber end)
-{
-	return start + nblocks > end ? start + nblocks - end : 0;
-}
-
-/*
- * Index of the first movable that begins at the block or behind; they are in the order of places.
- */
-static Size
-find_movable(const ZsRelocation *reloc, BlockNumber blkno)
-{
-	Size		low = 0;
-	Size		high = reloc->n;
-
-	while (low < high)
-	{
-		Size		mid = low + (high - low) / 2;
-
-		if (reloc->movables[mid].start < blkno)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low;
-}
-
-/*
- * Finds windows of nblocks below the limit that begin with a free block and have nothing in them
- * but free blocks and what can be moved, at most max_cost blocks.  Returns how many there are, the
- * cheapest first.
- */
-static int
-find_windows(const ZsRelocation *reloc, uint32 nblocks, uint64 max_cost, Window *windows)
-{
-	BlockNumber limit = reloc->limit;
-	const ZsExtent *extents = reloc->extents;
-	const ZsMovable *movables = reloc->movables;
-	const ZsMovable *last = NULL;	/* of those in the way, before the window's end */
-	int			next_extent = reloc->first_extent;
-	Size		first = 0;		/* movables[first .. next) begin in the window */
-	Size		next = 0;
-	uint64		nfree = 0;		/* of extents, and of movables, that begin in the window */
-	uint64		nmoved = 0;
-	int			nwindows = 0;
-
-	for (int i = reloc->first_extent; i < reloc->nextents; i++)
-	{
-		BlockNumber start = extents[i].start;
-		BlockNumber end = start + nblocks;
-		uint64		inside;
-		int			at;
-
-		if (end > limit)
-			break;
-		if (i % 1024 == 0)
-			CHECK_FOR_INTERRUPTS();
-		for (; next_extent < reloc->nextents && extents[next_extent].start < end; next_extent++)
-			nfree += extents[next_extent].length;
-		if (first == next && next < reloc->n && movables[next].start < start)
-			first = next = find_movable(reloc, start);
-		for (; next < reloc->n && movables[next].start < end; next++)
-		{
-			if (!is_in_the_way(reloc, &movables[next]))
-				continue;
-			nmoved += movables[next].nblocks;
-			last = &movables[next];
-		}
-		for (; first < next && movables[first].start < start; first++)
-		{
-			if (is_in_the_way(reloc, &movables[first]))
-				nmoved -= movables[first].nblocks;
-		}
-		inside = nfree + nmoved -
-			reaches_beyond(extents[next_extent - 1].start, extents[next_extent - 1].length, end);
-		if (last != NULL)
-			inside -= reaches_beyond(last->start, last->nblocks, end);
-		if (inside == nblocks && nmoved <= max_cost)
-		{
-			for (at = nwindows; at > 0 && windows[at - 1].cost > nmoved; at--)
-			{
-				if (at < MAX_WINDOWS)
-					windows[at] = windows[at - 1];
-			}
-			if (at < MAX_WINDOWS)
-			{
-				windows[at].start = start;
-				windows[at].cost = nmoved;
-				nwindows = Min(nwindows + 1, MAX_WINDOWS);
-			}
-		}
-		nfree -= extents[i].length;
-	}
-	return nwindows;
-}
-
-/*
  * Gives places elsewhere to what is in the window, whose blocks are then nobody's.  False, and
  * nothing has changed, if there are not enough.
  */
 static bool
-clear_window(ZsRelocation *reloc, const Window *window, uint32 nblocks, uint32 *turn)
+clear_window(ZsRelocation *reloc, const ZsWindow *window, uint32 nblocks, uint32 *turn)
 {
 	BlockNumber end = window->start + nblocks;
 	int			first_extent = reloc->first_extent;
@@ -559,12 +445,12 @@ clear_window(ZsRelocation *reloc, const Window *window, uint32 nblocks, uint32 *
 	int			placed;
 
 	memcpy(saved, reloc->extents, nextents * sizeof(ZsExtent));
-	for (Size i = find_movable(reloc, window->start);
+	for (Size i = zsvacuum_find_movable(reloc, window->start);
 		 i < reloc->n && reloc->movables[i].start < end; i++)
 	{
 		ZsMovable  *movable = &reloc->movables[i];
 
-		if (!is_in_the_way(reloc, movable))
+		if (!zsvacuum_is_in_the_way(reloc, movable))
 			continue;
 		evicted[n++] = movable;
 		evicted_end = Max(evicted_end, movable->start + movable->nblocks);
@@ -632,8 +518,9 @@ clear(ZsRelocation *reloc, uint64 max_cost)
 		cost += movable->nblocks;
 		if (place == 0 && cost <= max_cost)
 		{
-			Window		windows[MAX_WINDOWS];
-			int			n = find_windows(reloc, movable->nblocks, max_cost - cost, windows);
+			ZsWindow	windows[ZSVACUUM_MAX_WINDOWS];
+			int			n = zsvacuum_find_windows(reloc, movable->nblocks, max_cost - cost,
+													  windows);
 
 			reloc->effort += reloc->nextents;
 			for (int w = 0; w < n && place == 0; w++)

@@ -76,4 +76,27 @@ extern bool zsvacuum_place_tail(ZsRelocation *reloc);
  */
 extern bool zsvacuum_place_all(ZsRelocation *reloc, BlockNumber better_than);
 
+/* Blocks [start, start + nblocks) that a segment could have. */
+typedef struct ZsWindow
+{
+	BlockNumber start;
+	uint64		cost;			/* blocks that are to be moved away before */
+} ZsWindow;
+
+/* So many windows are tried for a segment. */
+#define ZSVACUUM_MAX_WINDOWS	8
+
+/* Can it be moved out of the way?  What has moved stays, and what is beyond the limit has its own turn. */
+static inline bool
+zsvacuum_is_in_the_way(const ZsRelocation *reloc, const ZsMovable *movable)
+{
+	return movable->to == InvalidBlockNumber && movable->start + movable->nblocks <= reloc->limit;
+}
+
+/* ---- windows (vacuum_window.c) ------------------------------------------------------------ */
+
+extern Size zsvacuum_find_movable(const ZsRelocation *reloc, BlockNumber blkno);
+extern int	zsvacuum_find_windows(const ZsRelocation *reloc, uint32 nblocks, uint64 max_cost,
+								  ZsWindow *windows);
+
 #endif							/* VACUUM_RELOCATE_H */
