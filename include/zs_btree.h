@@ -119,12 +119,27 @@ extern bool zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key,
 /* Level of the root, -1 when the tree is empty. */
 extern int	zsbtree_root_level(Relation rel, uint16 treeno);
 
-/*
- * Copies the page of the given level that holds key; *blkno (may be NULL) is where it is.
- * False when the tree is empty or not that high. For walks that look at many items.
- */
+/* ---- walks over many pages (btree_walk.c) ----------------------------------- */
+
 extern bool zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key,
 							  Page copy, BlockNumber *blkno);
+
+/* Pages of one level, left to right. */
+typedef struct ZsLevelWalk
+{
+	Relation	rel;
+	uint16		treeno;
+	int			level;
+	uint64		key;			/* the next page holds it; PG_UINT64_MAX = there is none */
+	BlockNumber blkno;			/* where the page copied last is */
+	PGAlignedBlock page;		/* its copy */
+} ZsLevelWalk;
+
+extern void zsbtree_walk_begin(ZsLevelWalk *walk, Relation rel, uint16 treeno, int level,
+							   uint64 key);
+extern bool zsbtree_walk_next(ZsLevelWalk *walk);
+
+/* ---- merges and moves (btree_merge.c, btree_move.c) -------------------------- */
 
 /*
  * Forms the contents of two neighbouring pages on image, which zspage_init() made with the key

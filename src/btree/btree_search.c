@@ -596,26 +596,6 @@ zsbtree_root_level(Relation rel, uint16 treeno)
 }
 
 /*
- * Copies the page of the given level that holds key; *blkno (may be NULL) is
- * where it is. False when the tree is empty or not that high. For walks that
- * look at many items.
- */
-bool
-zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key, Page copy,
-				  BlockNumber *blkno)
-{
-	Buffer		buf = zsbtree_search_level(rel, treeno, key, level, BUFFER_LOCK_SHARE);
-
-	if (!BufferIsValid(buf))
-		return false;
-	memcpy(copy, BufferGetPage(buf), BLCKSZ);
-	if (blkno != NULL)
-		*blkno = BufferGetBlockNumber(buf);
-	UnlockReleaseBuffer(buf);
-	return true;
-}
-
-/*
  * The downlink of the bottom page that holds key: the item, and the key where
  * its page ends (the next item's lokey).  False when the root is itself a
  * bottom page or the tree is empty.

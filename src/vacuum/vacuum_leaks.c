@@ -174,18 +174,14 @@ see_tree(Search *search, uint16 treeno)
 		see(search, treeno, zspage_tree_root(rel, treeno), 1, true);
 	for (; level > 0; level--)
 	{
-		PGAlignedBlock page;
-		BlockNumber blkno;
-		uint64		key = 0;
+		ZsLevelWalk walk;
 
-		while (zsbtree_copy_page(rel, treeno, level, key, page.data, &blkno))
+		zsbtree_walk_begin(&walk, rel, treeno, level, 0);
+		while (zsbtree_walk_next(&walk))
 		{
 			vacuum_delay_point_compat();
-			see(search, treeno, blkno, 1, true);
-			see_items(search, treeno, blkno, page.data);
-			key = ZsPageGetOpaque(page.data)->hikey;
-			if (key == PG_UINT64_MAX)
-				break;
+			see(search, treeno, walk.blkno, 1, true);
+			see_items(search, treeno, walk.blkno, walk.page.data);
 		}
 	}
 }
@@ -446,22 +442,19 @@ see_segment_values(Search *search, uint16 treeno)
 {
 	Relation	rel = search->rel;
 	ValueTree	tree = {.search = search, .treeno = treeno};
-	PGAlignedBlock page;
-	uint64		key = 0;
+	ZsLevelWalk walk;
 
-	while (zsbtree_copy_page(rel, treeno, zsbtree_bottom_level(treeno), key, page.data, NULL))
+	zsbtree_walk_begin(&walk, rel, treeno, zsbtree_bottom_level(treeno), 0);
+	while (zsbtree_walk_next(&walk))
 	{
-		const ZsSegmentItem *items = zsattr_index_items(page.data);
-		int			nitems = zsattr_index_count(page.data);
+		const ZsSegmentItem *items = zsattr_index_items(walk.page.data);
+		int			nitems = zsattr_index_count(walk.page.data);
 
 		for (int i = 0; i < nitems; i++)
 		{
 			vacuum_delay_point_compat();
 			zsattr_visit_pointers(rel, ZsAttrOfTree(treeno), &items[i], see_segment_value, &tree);
 		}
-		key = ZsPageGetOpaque(page.data)->hikey;
-		if (key == PG_UINT64_MAX)
-			break;
 	}
 }
 

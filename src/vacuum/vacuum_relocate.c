@@ -167,25 +167,19 @@ static void
 add_tree(ZsRelocation *reloc, uint16 treeno)
 {
 	int			root_level = zsbtree_root_level(reloc->rel, treeno);
-	PGAlignedBlock page;
-	BlockNumber blkno;
+	ZsLevelWalk walk;
 
 	if (root_level >= 0 &&
-		zsbtree_copy_page(reloc->rel, treeno, root_level, 0, page.data, &blkno) &&
-		(ZsPageGetOpaque((Page) page.data)->flags & ZS_PAGEF_ROOT))
-		add_movable(reloc, treeno, (uint8) root_level, true, 0, blkno, 1);
+		zsbtree_copy_page(reloc->rel, treeno, root_level, 0, walk.page.data, &walk.blkno) &&
+		(ZsPageGetOpaque((Page) walk.page.data)->flags & ZS_PAGEF_ROOT))
+		add_movable(reloc, treeno, (uint8) root_level, true, 0, walk.blkno, 1);
 	for (int level = root_level; level > 0; level--)
 	{
-		uint64		key = 0;
-
-		while (!reloc->overflow &&
-			   zsbtree_copy_page(reloc->rel, treeno, level, key, page.data, NULL))
+		zsbtree_walk_begin(&walk, reloc->rel, treeno, level, 0);
+		while (!reloc->overflow && zsbtree_walk_next(&walk))
 		{
 			vacuum_delay_point_compat();
-			add_items(reloc, treeno, page.data);
-			key = ZsPageGetOpaque((Page) page.data)->hikey;
-			if (key == PG_UINT64_MAX)
-				break;
+			add_items(reloc, treeno, walk.page.data);
 		}
 	}
 }

@@ -179,18 +179,15 @@ merge_children(Relation rel, uint16 treeno, int level, Page parent, const ZsTouc
 static uint64
 merge_level(Relation rel, uint16 treeno, int level, const ZsTouched *touched, ZsMergeFunc fn)
 {
-	PGAlignedBlock parent;
+	ZsLevelWalk parents;
 	uint64		nmerged = 0;
-	zstid		row = 0;
 
-	while ((row = next_touched(touched, row)) != ZS_INVALID_ROW &&
-		   zsbtree_copy_page(rel, treeno, level + 1, row, parent.data, NULL))
+	zsbtree_walk_begin(&parents, rel, treeno, level + 1, 0);
+	while ((parents.key = next_touched(touched, parents.key)) != ZS_INVALID_ROW &&
+		   zsbtree_walk_next(&parents))
 	{
 		CHECK_FOR_INTERRUPTS();
-		nmerged += merge_children(rel, treeno, level, parent.data, touched, fn);
-		row = ZsPageGetOpaque(parent.data)->hikey;
-		if (row == PG_UINT64_MAX)
-			break;
+		nmerged += merge_children(rel, treeno, level, parents.page.data, touched, fn);
 	}
 	return nmerged;
 }
