@@ -94,79 +94,30 @@ typedef struct ZsColumnBounds
 
 /* scan_batch.c */
 
-/*
- * slot: of the table's type, for rows that are looked at one by one.  Its columns
- * (zsslot_set_needed()) are those that the caller will ask for, and what its filters exclude
- * (zsscan_set_filters()) is left out.  The scan is one of table_beginscan() or
- * table_beginscan_parallel() with an MVCC snapshot, and is not used for anything else meanwhile.
- * Memory comes from the current context; nothing is to be freed.
- */
 extern ZsBatchScan *zsscan_batch_begin(TableScanDesc scan, TupleTableSlot *slot);
-
-/* After table_rescan(). */
 extern void zsscan_batch_restart(ZsBatchScan *bs);
-
-/* The next batch with at least one row, or NULL.  Clears the slot. */
 extern ZsBatch *zsscan_batch_next(ZsBatchScan *bs);
-
-/*
- * The one before it, or before the end; the last batch if the scan has not begun.  Not of a
- * parallel scan.
- */
 extern ZsBatch *zsscan_batch_previous(ZsBatchScan *bs);
-
-/*
- * Instead of batches: the number of rows of the next run, without looking at their columns; 0 at
- * the end.
- */
 extern uint64 zsscan_batch_next_run(ZsBatchScan *bs);
 
 /* scan_batch_form.c */
 
-/*
- * A column of the present batch, which has no rows of the row tree.  sel: rows whose values matter,
- * some of the batch's.  NULL: there is no such form; the batch has to be taken row by row.  Valid
- * until the next batch; with DECIMAL, until the column is asked for rows that were not in sel.
- * Errors: ERRCODE_DATA_CORRUPTED.
- */
 extern const ZsColumnVector *zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno,
 												 ZsColumnWant want, const uint64 *sel);
-
-/*
- * What its zone map says of a column of the present batch, which has no rows of the row tree;
- * false: nothing.
- */
 extern bool zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds);
 
 /* scan_batch.c */
 
-/*
- * The caller is going to store n rows of the present batch at most: of few rows, single values are
- * decoded instead of vectors.
- */
 extern void zsscan_batch_expect(ZsBatchScan *bs, uint32 n);
-
-/* Stores a row of the present batch (a position in it, of a row that is visible) in the slot. */
 extern void zsscan_batch_store(ZsBatchScan *bs, uint32 position, TupleTableSlot *slot);
-
-/* How many segments zone maps have excluded; one that the scan came to again counts again. */
 extern uint64 zsscan_batch_skipped(const ZsBatchScan *bs);
 
 /* scan_projection.c */
 
-/*
- * Tells the slot of a node that scans a zedstore table which columns the plan looks at, by the
- * node's target list and filter.  To be called after the node's projection was made.
- */
 extern void zsscan_set_needed(struct ScanState *node);
 
 /* scan_zone.c */
 
-/*
- * Puts those clauses of qual that can skip segments into the slot, in place of those that are
- * there.  All clauses are applied by somebody else, too.  scanrelid: the varno of the table's
- * columns in qual.  params: as in zs_clause.h.
- */
 extern void zsscan_set_filters(TupleTableSlot *slot, Relation rel, Index scanrelid, List *qual,
 							   struct ParamListInfoData *params);
 

@@ -74,55 +74,20 @@ extern void zsscan_get_latest_tid(TableScanDesc sscan, ItemPointer tid);
 extern bool zsscan_tid_valid(TableScanDesc sscan, ItemPointer tid);
 extern bool zsscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot);
 extern TransactionId zsscan_index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate);
-
-/* Installs the callbacks that drop the backend's fetch cache. */
 extern void zsscan_fetch_init(void);
-
-/* The row is deleted: who asks for it again by its TID wants to see that. */
 extern void zsscan_forget_version(Relation rel, zstid row);
-
-/*
- * Forgets all rows of the table, which is about to be emptied in place.  A slot that has one keeps
- * its values.
- */
 extern void zsscan_forget_rows(Relation rel);
-
-/*
- * Stores one row version, found by other means, in the slot: the values stay valid while
- * the slot holds the row.
- */
 extern void zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis,
 								 TupleTableSlot *slot);
-
-/*
- * The slot with all columns of the row, if that is what zsscan_store_version() filled last for the
- * table and it still holds the row; else NULL.
- */
 extern TupleTableSlot *zsscan_stored_version(Relation rel, zstid row);
-
-/*
- * The current command has deleted or updated the row: a slot that zsscan_store_version() filled
- * last for the table shows that if it holds the row, as a slot of heap does, which points to the
- * page (RETURNING old.xmax).  Without xmax, which may be a MultiXactId, the row is looked up; locks
- * a TID leaf shared then.
- */
 extern void zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, CommandId cmax);
 
 /* scan_size.c */
 
-/*
- * Blocks of the file that hold a column, free ones left out; with attno 0 those that say which rows
- * there are (TID tree and row tree).  Takes a share lock on the metapage or a directory page.
- */
 extern BlockNumber zsscan_column_blocks(Relation rel, AttrNumber attno);
 
 /* scan_index_build.c */
 
-/*
- * The first row whose values are still in the memory of another transaction that inserts it, or the
- * number of row numbers handed out if there is none.  Block ranges up to there can be summarized
- * without waiting.  Walks the TID tree, and locks one of its leaves at a time, shared.
- */
 extern zstid zsscan_summarizable_end(Relation rel);
 
 extern double zsscan_index_build_range(Relation rel, Relation index, IndexInfo *info,

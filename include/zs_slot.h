@@ -83,44 +83,15 @@ extern const TupleTableSlotOps TTSOpsZedstore;
 
 /* scan_slot.c */
 
-/*
- * Stores row `row` of source in the slot, which must be ours.  vis may be NULL.
- */
 extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,
 						 const ZsVisSlot *vis);
-
-/*
- * The row in the slot was inserted, by transaction xmin and command cmin: system columns can be
- * shown (RETURNING xmin).  Does nothing with slots of other types.
- */
 extern void zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, TransactionId xmax,
 								CommandId cmin);
-
-/*
- * The source is about to forget the row: its user keeps the values, unless it is the slot of a scan
- * node that projects columns (zsslot_set_needed()); such a slot has none until its next row.
- */
 extern void zsslot_detach(ZsSlotSource *source);
-
-/*
- * The slot's source outlives commands: tell it when the slot's memory goes without the slot having
- * been cleared, as it does in a subtransaction that fails.  For the row that is in the slot now.
- */
 extern void zsslot_watch(TupleTableSlot *slot);
-
-/* The transaction ends: the source forgets its user, who is not looked at any more. */
 extern void zsslot_abandon(ZsSlotSource *source);
-
-/*
- * The loader fills these slots again and again, in this order: from now on they keep their values
- * in a stage where they can.  Does nothing if they do that already.
- */
 extern void zsslot_use_stage(Relation rel, TupleTableSlot **slots, int nslots);
-
-/* How many of these slots, from the first on, are the first rows of *stage? */
 extern int	zsslot_count_staged(TupleTableSlot **slots, int nslots, struct ZsRowStage **stage);
-
-/* Memory context for values that live as long as the row in the slot. */
 extern MemoryContext zsslot_values_context(ZsSlot *slot);
 
 #endif							/* ZS_SLOT_H */

@@ -20,7 +20,6 @@
 
 /* vacuum_main.c */
 
-/* relation_vacuum of the table access method. */
 extern void zsvacuum_relation(Relation rel, struct VacuumParams *params,
 							  BufferAccessStrategy strategy);
 

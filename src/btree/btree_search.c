@@ -91,7 +91,8 @@ zsbtree_find_item(Page page, uint64 key)
 }
 
 /*
- * Is this a page of the tree?  Sets *reason otherwise.
+ * Is this a page of the tree, sound as far as can be seen?  Sets *reason
+ * otherwise.
  */
 ZsPageVerdict
 zsbtree_check_page(Page page, uint16 treeno, const char **reason)
@@ -395,9 +396,14 @@ zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int loc
 }
 
 /*
- * Any pointer on the way may be stale when the page behind it is to be locked, and the block may by
- * then be a page whose owner waits for one that our caller holds.  So nothing is waited for here:
- * what is locked is looked for again from the root on, which is not taken from the cache.
+ * The page of the given level that holds key, exclusively locked, for a caller
+ * that holds a page of the level below; InvalidBuffer if the tree is not that
+ * high.
+ *
+ * Any pointer on the way may be stale when the page behind it is to be locked,
+ * and the block may by then be a page whose owner waits for one that our
+ * caller holds. So nothing is waited for here: what is locked is looked for
+ * again from the root on, which is not taken from the cache.
  */
 Buffer
 zsbtree_search_parent(Relation rel, uint16 treeno, uint64 key, int level)

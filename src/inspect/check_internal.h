@@ -93,24 +93,11 @@ extern char *zscheck_protect(ZsCheck *check, ZsCheckStep step, void *arg);
 
 /* ---- pages and blocks (check_space.c) ------------------------------------------- */
 
-/*
- * Copies block blkno; false, after reporting, when it cannot be read.  what
- * names it in the message.
- */
 extern bool zscheck_read_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, const char *what,
 							  Page copy);
-
-/*
- * The blocks [start, start + nblocks) were found to be `what` of the tree.  False, after reporting,
- * when one of them lies beyond the file or was found before.
- */
 extern bool zscheck_claim(ZsCheck *check, uint16 treeno, BlockNumber start, uint32 nblocks,
 						  const char *what);
-
-/* Same for a page of an overflow value, which may be met twice. */
 extern void zscheck_claim_overflow(ZsCheck *check, uint16 treeno, BlockNumber blkno);
-
-/* Metapage and directory, into check->meta and ->entries; false: nothing else can be checked. */
 extern bool zscheck_directory(ZsCheck *check);
 
 extern void zscheck_free_space(ZsCheck *check, uint16 treeno);
@@ -123,45 +110,25 @@ extern void zscheck_tree(ZsCheck *check, uint16 treeno);
 /* ---- TID tree (check_tid.c, check_vismap.c) ----------------------------------------- */
 
 extern void zscheck_tid_leaf(ZsCheck *check, BlockNumber blkno, Page page, bool marked_frozen);
-
-/* Fate of rows with slot slotno; vis NULL for the fixed numbers.  May raise errors. */
 extern void zscheck_row_fate(ZsCheck *check, uint16 slotno, const ZsVisSlot *vis, ZsRowFate *fate);
-
-/* Must the row have data?  May raise errors. */
 extern bool zscheck_row_needed(ZsCheck *check, zstid row);
-
-/* Same for any row of a range. */
 extern bool zscheck_range_needed(ZsCheck *check, zstid first, zstid end);
-
-/* Visibility map bits of a leaf's range; fates[i] belongs to runs[i]. */
 extern void zscheck_vismap(ZsCheck *check, BlockNumber blkno, Page page, int nruns,
 						   const ZsTidRun *runs, const ZsRowFate *fates);
 
 /* ---- data (check_row.c, check_segment.c, check_vector.c, check_overflow.c) ------------ */
 
 extern void zscheck_row_leaf(ZsCheck *check, BlockNumber blkno, Page page);
-
-/* *end: where the segments met so far end; 0 at first. */
 extern void zscheck_index_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, Page page,
 							   zstid *end);
-
-/* Contents of a segment whose pages are in order: payload_size bytes. */
 extern void zscheck_payload(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item,
 							const uint8 *payload);
-
-/*
- * Value of a row that stands on overflow pages; in_segment: the pointer does not stand in the row
- * tree.
- */
 extern void zscheck_overflow(ZsCheck *check, uint16 treeno, zstid row,
 							 const ZsOverflowPointer *pointer, bool in_segment);
-
-/* After all pointers: does each value know how many it has? */
 extern void zscheck_overflow_counts(ZsCheck *check);
 
 /* ---- completeness (check_cover.c) ------------------------------------------------------ */
 
-/* Rows of these runs with fates[i].needed have data in every column that existed. */
 extern void zscheck_cover(ZsCheck *check, BlockNumber blkno, int nruns, const ZsTidRun *runs,
 						  const ZsRowFate *fates);
 

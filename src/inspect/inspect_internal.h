@@ -29,25 +29,10 @@
 
 /* inspect_relation.c */
 
-/*
- * Opens a zedstore table for inspection; core's errors for everything else.
- * Rows that this transaction has buffered are written first.
- */
 extern Relation zsinspect_open(Oid relid, LOCKMODE lockmode);
-
-/* attno of a tree as shown; *isnull for the table's own entry. */
 extern Datum zsinspect_tree_attno(uint16 treeno, bool *isnull);
-
-/* Name of attribute attno as a text datum; *isnull when the table has no such attribute. */
 extern Datum zsinspect_attname(Relation rel, int attno, bool *isnull);
-
-/* Names of the visibility flags of a slot, comma-separated, palloc'd. */
 extern char *zsinspect_slot_flags(uint16 slotno, const ZsVisSlot *vis);
-
-/*
- * All directory entries of the table, ZS_MAX_TREES of them, palloc'd; entries of
- * directory pages that do not exist are zero.
- */
 extern ZsTreeEntry *zsinspect_tree_entries(Relation rel, const ZsMetaPageData *meta);
 
 /* Key or block number as the functions show it: the open ends are finite. */

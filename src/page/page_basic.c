@@ -171,8 +171,11 @@ zspage_exists(Relation rel, BlockNumber blkno)
 }
 
 /*
- * Free blocks lie in the file.  A buffer for one that does not could never be written,
- * and no checkpoint would succeed any more.
+ * Returns block blkno pinned and exclusively locked, zeroed; used for blocks
+ * that were just allocated. Reads nothing from disk.
+ *
+ * Free blocks lie in the file. A buffer for one that does not could never be
+ * written, and no checkpoint would succeed any more.
  */
 Buffer
 zspage_new_buffer(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
@@ -235,6 +238,8 @@ read_hinted(Relation rel, BlockNumber blkno, BufferHint *hint)
 }
 
 /*
+ * Pins block blkno; errors when it lies beyond the end of the file.
+ *
  * The cached file length spares a system call for each read; it only ever lags
  * behind, except after a truncation, which invalidates the relation's cache.
  */

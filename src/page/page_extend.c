@@ -61,8 +61,11 @@ zspage_prepare_extension(Relation rel)
 }
 
 /*
- * How many blocks to get for a tree that has tree_blocks and needs a run of nblocks.
- * Small tables stay small: the default is a share of what the tree has.
+ * Blocks by which the tree's map is filled up next time.
+ *
+ * How many blocks to get for a tree that has tree_blocks and needs a run of
+ * nblocks. Small tables stay small: the default is a share of what the tree
+ * has.
  */
 uint32
 zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks)

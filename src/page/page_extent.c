@@ -24,7 +24,11 @@
 #include "page_internal.h"
 #include "zs_page.h"
 
-/* Invariants 1, 2, 4 and 5; 3 as far as it can be seen here. */
+/*
+ * What is wrong with a directory entry; NULL = nothing.
+ *
+ * Invariants 1, 2, 4 and 5; 3 as far as it can be seen here.
+ */
 const char *
 zspage_entry_check(const ZsTreeEntry *entry)
 {
@@ -222,7 +226,7 @@ zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op)
 	return false;
 }
 
-/* Lowest extent of at least nblocks; its start, or 0. */
+/* Start of the entry's lowest extent of at least nblocks, or 0. */
 BlockNumber
 zspage_entry_find(const ZsTreeEntry *entry, uint32 nblocks)
 {

@@ -61,23 +61,9 @@ zspage_meta_data(Page page)
 	return (ZsMetaPageData *) PageGetContents(page);
 }
 
-/* Entry of treeno on a metapage or directory page whose first tree is first. */
 extern ZsTreeEntry *zspage_page_entry(Page page, uint16 first, uint16 treeno);
-
-/* The metapage, pinned, locked, checked. */
 extern Buffer zspage_lock_meta(Relation rel, int lockmode);
-
-/*
- * The metapage or directory page that holds treeno, pinned, locked, checked.
- * InvalidBuffer if the directory page does not exist and create is false.
- */
 extern Buffer zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create);
-
-/*
- * The directory page of treeno, which is not on the metapage, and the metapage before it, both
- * pinned, locked, checked.  InvalidBuffer, and *metabuf too, if it does not exist and create is
- * false.
- */
 extern Buffer zspage_lock_directory_and_meta(Relation rel, uint16 treeno, int lockmode,
 											 int meta_lockmode, bool create, Buffer *metabuf);
 
@@ -97,33 +83,16 @@ zspage_fpm_count(Page page)
 
 /* page_extent.c */
 
-/* NULL, or what is wrong with the extents of an FPM page: they are sorted and do not touch. */
 extern const char *zspage_fpm_page_check(Page page);
 
 /* page_meta.c */
 
-/*
- * Errors if an entry of buf's page, whose first tree is first, cannot be right: before blocks
- * are taken from it or given to it.
- */
 extern void zspage_entry_verify(Relation rel, Buffer buf, uint16 treeno, const ZsTreeEntry *entry);
-
-/*
- * Errors if the trees' blocks do not add up to the file: something in the directory is wrong, e.g.
- * zeroed.  Looks at the directory once for each relcache entry; no lock of a metapage or directory
- * page held on entry.
- */
 extern void zspage_directory_verify(Relation rel);
 
 /* page_extent.c */
 
-/*
- * Redo of a record with entry changes, and the same step when it is done first.
- * False when the entry has no room for the extent, or the blocks are not there.
- */
 extern bool zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op);
-
-/* Start of the entry's lowest extent of at least nblocks, or 0. */
 extern BlockNumber zspage_entry_find(const ZsTreeEntry *entry, uint32 nblocks);
 
 /*
@@ -149,11 +118,6 @@ typedef struct ZsFpmChange
 extern void zspage_change_add(ZsFpmChange *change, uint16 treeno, uint8 op,
 							  BlockNumber start, uint32 length);
 extern void zspage_change_apply(Relation rel, ZsFpmChange *change);
-
-/*
- * Locks the metapage and the page with the tree's entry, which exists, exclusively and
- * sets dirbuf, first_treeno and metabuf.
- */
 extern void zspage_change_lock_both(Relation rel, uint16 treeno, ZsFpmChange *change);
 extern void zspage_change_unlock(ZsFpmChange *change);
 
@@ -184,7 +148,6 @@ zspage_fpm_set_count(Page page, int n)
 
 /* page_extend.c */
 
-/* Takes a run that the tree's own map does not have (page_extend.c). */
 extern BlockNumber zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks);
 
 #endif							/* PAGE_INTERNAL_H */

@@ -59,6 +59,8 @@ init_meta_page(Page page)
 }
 
 /*
+ * Writes and logs the metapage of a new, empty main or init fork.
+ *
  * The relation's own relcache entry still points to the old file, so this goes
  * below the buffer manager, as core's index build of an empty fork does.
  */
@@ -452,9 +454,14 @@ zspage_directory_verify(Relation rel)
 }
 
 /*
+ * The directory page of treeno, which is not on the metapage, and the metapage
+ * before it, both pinned, locked, checked. InvalidBuffer, and *metabuf too, if
+ * it does not exist and create is false.
+ *
  * Metapage before directory page; the page is read before either is locked.
- * VACUUM may move it after we looked where it is, and the block may belong to a tree then, for
- * whose page no one may wait here: the metapage's lock keeps it where it is.
+ * VACUUM may move it after we looked where it is, and the block may belong to
+ * a tree then, for whose page no one may wait here: the metapage's lock keeps
+ * it where it is.
  */
 Buffer
 zspage_lock_directory_and_meta(Relation rel, uint16 treeno, int lockmode, int meta_lockmode,

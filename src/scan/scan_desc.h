@@ -85,38 +85,20 @@ typedef ParallelZsScanDescData *ParallelZsScanDesc;
 
 /* scan_seq.c */
 
-/* Loads the visible runs of [start, end) as the window. */
 extern void zsscan_load_window(ZsScanDesc scan, zstid start, zstid end);
 
 /* scan_block.c */
 
-/*
- * Makes a logical block the window.  by_vector: values are decoded by whole vectors, otherwise one
- * by one.
- */
 extern void zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector);
-
-/* Moves scan->row to the next row of such a window, in order; false behind the last. */
 extern bool zsscan_next_in_window(ZsScanDesc scan);
 
 /* scan_seq.c */
 
-/* Is the row visible within the window?  Then its view, else NULL. */
 extern const ZsRunView *zsscan_find_view(ZsScanDesc scan, zstid row);
-
-/*
- * The next run of visible rows in forward direction that the slot's filters do not exclude, for
- * scans that go by runs and never by rows.  With stay, false also where a parallel scan would have
- * to claim its next chunk, which makes readers leave the present one.
- */
 extern bool zsscan_next_run(ZsScanDesc scan, const ZsSlot *slot, bool stay, ZsRunView *run);
 
 /* scan_zone.c */
 
-/*
- * Do the slot's filters exclude all rows from row on?  *until (at most end) is
- * where the answer ends.
- */
 extern bool zsscan_zone_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end,
 								 zstid *until);
 

@@ -87,60 +87,23 @@ typedef struct ZsRowSource
 
 /* scan_source.c */
 
-/*
- * strategy may be NULL.  Memory comes from a child of the current context,
- * which zsscan_source_free() deletes.
- */
 extern ZsRowSource *zsscan_source_create(Relation rel, bool by_vector, bool stream,
 										 BufferAccessStrategy strategy);
-
-/* Makes the source independent of the relation's descriptor, which may go before it. */
 extern void zsscan_source_copy_desc(ZsRowSource *source);
 extern void zsscan_source_range(ZsRowSource *source, zstid start, zstid end);
-
-/* Ends the readers of all columns, whose memory others can use then. */
 extern void zsscan_source_end_readers(ZsRowSource *source);
 extern void zsscan_source_free(ZsRowSource *source);
 
 /* ---- by stripe, for batches; scans only (scan_source.c) ---- */
 
-/*
- * Opens readers for the columns (attribute numbers - 1, ascending) before the first is read; -1 =
- * all.
- */
 extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed);
-
-/*
- * Looks into the row tree for rows of the stripe, which comes before any look into segments.
- * Returns them, or NULL if there are none; valid until the next stripe.
- */
 extern const ZsRowBatch *zsscan_source_stripe(ZsRowSource *source, zstid stripe);
-
-/*
- * Attribute attno (from 0) in the wanted forms for the stripe, which zsscan_source_stripe() was
- * called for; NULL if no segment has any.  With again, past all copies, since the vector does not
- * have a row that must be somewhere; that costs something once for each column and stripe.
- */
 extern const ZsVectorOut *zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe,
 											  uint32 want, bool again);
-
-/* The dictionary that goes with codes of such a vector, as zsattr_reader_shared() has it. */
 extern const ZsSharedState *zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial);
-
-/*
- * Value of attribute attno (from 0) for a visible row that is neither in the row tree nor in a
- * segment: the column was added later.  Errors: ERRCODE_DATA_CORRUPTED if it was not.
- */
 extern Datum zsscan_source_missing(ZsRowSource *source, int attno, zstid row, bool *isnull);
-
-/*
- * Directory of the segment that has the stripe, and the vector's number; NULL if none.  Decodes
- * nothing.
- */
 extern const ZsSegmentInfo *zsscan_source_info(ZsRowSource *source, int attno, zstid stripe,
 											   int *vecno);
-
-/* Stores a row in a slot; decodes at once when lazy decoding is off. */
 extern void zsscan_store(ZsRowSource *source, TupleTableSlot *slot, zstid row,
 						 const ZsVisSlot *vis);
 

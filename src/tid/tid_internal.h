@@ -294,10 +294,6 @@ extern void zstid_change_clear_vm(Buffer vmbuf, const ZsTidChange *change, uint8
 
 /* tid_redo.c */
 
-/*
- * Redo: clears the map bits of a change on block block_id of the record, and applies changes
- * to the TID leaf that is block block_id.
- */
 extern void zstid_redo_vm(XLogReaderState *record, uint8 block_id, const ZsTidChange *change,
 						  uint8 vm_flags);
 extern void zstid_redo_leaf(XLogReaderState *record, uint8 block_id,
@@ -334,7 +330,6 @@ extern void zstid_take_rows(Relation rel, int cursorno, uint32 nwanted, ZsTidCha
 
 /* tid_vismap.c */
 
-/* Page range that the visibility map page of row covers ends here. */
 extern zstid zstid_vm_page_end(zstid row);
 
 /* ---- visibility map (tid_vismap.c) ---------------------------------------------- */

@@ -319,8 +319,13 @@ zstid_vm_clear_block(Relation rel, Buffer vmbuf, BlockNumber blkno)
 }
 
 /*
- * Sets the bits of blocks whose rows are all frozen.  Ranges beyond MAX_RANGES in one leaf are
- * left to VACUUM; a load has few.
+ * After COPY FREEZE: sets the visibility map bits of the logical blocks within
+ * [start, end), the ones at the ends included, whose rows are all frozen.
+ * Takes one leaf's exclusive lock at a time; WAL-logged where the relation is.
+ * An optimization: what a crash or an error leaves out, VACUUM does.
+ *
+ * Sets the bits of blocks whose rows are all frozen. Ranges beyond MAX_RANGES
+ * in one leaf are left to VACUUM; a load has few.
  */
 void
 zstid_mark_frozen(Relation rel, zstid start, zstid end)

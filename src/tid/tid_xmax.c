@@ -57,6 +57,9 @@ zstid_multi_update_xid(MultiXactId multi, uint16 infomask)
 }
 
 /*
+ * Its deleting or updating transaction, a multixact's member included; Invalid
+ * if none.
+ *
  * As HeapTupleHeaderGetUpdateXid(): the updater in xmax if that is a multixact
  * with one, else xmax as it stands.
  */

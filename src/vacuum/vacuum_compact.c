@@ -238,8 +238,12 @@ zsvacuum_count_live(const ZsStripe *stripe, const ZsRowBatch *batch, int *natts)
 }
 
 /*
- * Values of dropped columns go with the rows; those of others are in the segments now.  Dead rows
- * stay: VACUUM takes them out when their index entries are gone.
+ * Takes the live rows of a stripe, which all columns have now, out of the row
+ * tree.
+ *
+ * Values of dropped columns go with the rows; those of others are in the
+ * segments now. Dead rows stay: VACUUM takes them out when their index entries
+ * are gone.
  */
 void
 zsvacuum_forget_rows(ZsCompaction *compaction, const ZsStripe *stripe)

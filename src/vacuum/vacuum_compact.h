@@ -44,8 +44,6 @@ typedef struct ZsDoomedList
 extern void zsvacuum_doomed_init(ZsDoomedList *list, Relation rel);
 extern void zsvacuum_doomed_add(ZsDoomedList *list, AttrNumber attno,
 								const ZsOverflowPointer *pointer);
-
-/* Frees what is on the list, and empties it. */
 extern void zsvacuum_doomed_free(ZsDoomedList *list);
 
 /*
@@ -58,16 +56,7 @@ typedef void (*ZsItemPointerVisitor) (AttrNumber attno, const ZsOverflowPointer 
 									  void *arg);
 extern bool zsvacuum_visit_item(Relation rel, const MinimalTupleData *item, ZsItemPointerVisitor fn,
 								void *arg);
-
-/*
- * Puts the overflow values of dead rows [first, end) of the row tree on the list, which are going
- * to leave it.
- */
 extern void zsvacuum_doom_rows(ZsDoomedList *list, zstid first, zstid end, ZsRowBatch *batch);
-
-/*
- * Same for the values that the row has in columns that were dropped.
- */
 extern void zsvacuum_doom_dropped(ZsDoomedList *list, const MinimalTupleData *item);
 
 /* ---- compaction (vacuum_compact.c) ------------------------------------------ */
@@ -85,10 +74,7 @@ typedef struct ZsRanges
 	}		   *ranges;
 } ZsRanges;
 
-/* [first, end) is where something changed; called in ascending order or nearly so. */
 extern void zsvacuum_add_range(ZsRanges *ranges, zstid first, zstid end);
-
-/* Sorts them and joins those that overlap. */
 extern void zsvacuum_sort_ranges(ZsRanges *ranges);
 
 typedef struct ZsCompaction
@@ -133,24 +119,11 @@ typedef struct ZsStripe
 } ZsStripe;
 
 extern void zsvacuum_load_stripe(ZsCompaction *compaction, zstid first, ZsStripe *stripe);
-
-/*
- * Loads a stripe that has data, and its rows in the row tree, after its unused row numbers were
- * retired.  False when it is not to be touched: small inserts go there, or an inserter is running.
- */
 extern bool zsvacuum_close_stripe(ZsCompaction *compaction, zstid first, ZsStripe *stripe,
 								  ZsRowBatch *batch);
-
-/* Is the stripe one that small inserts fill? */
 extern bool zsvacuum_stripe_is_open(const ZsCompaction *compaction, zstid first);
-
-/* Rows of the batch that somebody may ask for; *natts: attributes of the longest. */
 extern uint32 zsvacuum_count_live(const ZsStripe *stripe, const ZsRowBatch *batch, int *natts);
-
-/* Takes the live rows of a stripe, which all columns have now, out of the row tree. */
 extern void zsvacuum_forget_rows(ZsCompaction *compaction, const ZsStripe *stripe);
-
-/* ZsSegmentVisitor: the values of rows that are gone are freed with the segment. */
 extern void zsvacuum_segment_gone(AttrNumber attno, const ZsSegmentItem *item, void *arg);
 
 /* ---- columns that are put together (vacuum_column.c) -------------------------- */
@@ -185,34 +158,20 @@ typedef struct ZsColumnBuilder
 
 extern ZsColumnBuilder *zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first);
 extern void zsvacuum_builder_end(ZsColumnBuilder *builder);
-
-/*
- * Appends the first nrows rows of a stripe to all builders: from the row tree's batch (may be NULL)
- * if it has them, else from the segments, else what the column has for rows that are older than
- * it.  What nobody will ask for becomes a hole.  Returns how many rows came from the batch.
- */
 extern uint32 zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *stripe,
 							  uint32 nrows, const ZsRowBatch *batch);
-
-/* The builder's rows as a column to be written. */
 extern void zsvacuum_builder_rewrite(ZsColumnBuilder *builder, ZsAttrRewrite *rewrite);
 
 /* ---- the two passes (vacuum_move.c) -------------------------------------------- */
 
-/* Rows of the row tree become columns (vacuum_move.c). */
 extern void zsvacuum_move_rows(ZsCompaction *compaction);
 
 /* vacuum_merge.c */
 
-/* Segments in the changed ranges are dropped, replaced and merged (vacuum_merge.c). */
 extern void zsvacuum_merge_segments(ZsCompaction *compaction);
 
 /* vacuum_compact.c */
 
-/*
- * The last step of VACUUM: turns rows into columns, and gives back what columns lost.  changed: the
- * rows whose TID tree leaves VACUUM looked at.  Frees changed.  The result's counters are filled.
- */
 extern void zsvacuum_compact(Relation rel, BufferAccessStrategy strategy, bool force,
 							 ZsRanges *changed, ZsCompaction *result);
 

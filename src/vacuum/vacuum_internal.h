@@ -36,7 +36,6 @@ typedef struct ZsTouched
 	ZsRowRange *ranges;
 } ZsTouched;
 
-/* Adds rows [first, end), in any order; memory comes from the current context. */
 extern void zsvacuum_touch(ZsTouched *touched, zstid first, zstid end);
 
 /* What VACUUM knows and finds out about the space below the level of rows. */
@@ -59,38 +58,20 @@ typedef struct ZsReclaim
 	uint64		blocks_leaked;	/* found and given back */
 } ZsReclaim;
 
-/*
- * Merges pages of all trees with their right neighbours where that pays.
- */
 extern void zsvacuum_merge_pages(ZsReclaim *reclaim);
 
 /* ---- free space (vacuum_truncate.c) ------------------------------------------------ */
 
-/*
- * Puts free page maps in order and moves long free extents of trees, and all of
- * dropped columns, to the table's map.
- */
 extern void zsvacuum_return_space(ZsReclaim *reclaim);
-
-/* Same for all free extents, however short: other trees are to move in there. */
 extern void zsvacuum_return_all(ZsReclaim *reclaim);
-
-/* Shortens the file if its end is free and that is worth it. */
 extern void zsvacuum_truncate(ZsReclaim *reclaim);
 
 /* ---- moving pages (vacuum_relocate.c) ------------------------------------------------ */
 
-/*
- * Moves what lies at the end of the file to free blocks at its front, if the file can be made a
- * good deal shorter by that.
- */
 extern void zsvacuum_relocate(ZsReclaim *reclaim, BufferAccessStrategy strategy);
 
 /* ---- leaked blocks (vacuum_leaks.c) -------------------------------------------------- */
 
-/*
- * Finds blocks that no tree and no map has, and gives them back to maps.
- */
 extern void zsvacuum_find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy);
 
 #endif							/* VACUUM_INTERNAL_H */

@@ -58,22 +58,11 @@ typedef struct ZsRelocation
 	uint64		effort;			/* extents looked at */
 } ZsRelocation;
 
-/* Is it worth it to make the file end at the limit? */
 extern bool zsvacuum_is_worth_relocating(const ZsRelocation *reloc, BlockNumber limit);
 
 /* vacuum_place.c */
 
-/*
- * Gives places below the limit to all that lies at or beyond it; raises the limit if need be.
- * movables has what lies there.  False if there is too little to gain.
- */
 extern bool zsvacuum_place_tail(ZsRelocation *reloc);
-
-/*
- * Same by moving other things out of the way as well, so that the file ends before block
- * better_than; movables has everything in the file that can be moved.  False if that cannot be
- * done, or costs too much for what it gains.
- */
 extern bool zsvacuum_place_all(ZsRelocation *reloc, BlockNumber better_than);
 
 /* Blocks [start, start + nblocks) that a segment could have. */

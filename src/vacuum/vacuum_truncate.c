@@ -51,8 +51,12 @@ is_dropped(Relation rel, uint16 treeno)
 }
 
 /*
- * What is shorter than an extension of the file is left over from the last one, and the
- * tree is going to use it; longer extents come from pages that were freed.
+ * Puts free page maps in order and moves long free extents of trees, and all
+ * of dropped columns, to the table's map.
+ *
+ * What is shorter than an extension of the file is left over from the last
+ * one, and the tree is going to use it; longer extents come from pages that
+ * were freed.
  */
 void
 zsvacuum_return_space(ZsReclaim *reclaim)

@@ -262,7 +262,9 @@ zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression, 
 /* ---- the column batch ---------------------------------------------------------------- */
 
 /*
- * May the row follow?  It may after a gap that this function could retire.
+ * Can the row join the present column batch?
+ *
+ * May the row follow? It may after a gap that this function could retire.
  */
 bool
 zswrite_columns_accept(Relation rel, const ZsWriteBuffer *buf, zstid row)

@@ -268,7 +268,11 @@ zswrite_flush_row(Relation rel, zstid row)
 	}
 }
 
-/* Writes all buffers; at pre-commit and pre-prepare, and before workers start. */
+/*
+ * Writes the buffers of all tables.
+ *
+ * Writes all buffers; at pre-commit and pre-prepare, and before workers start.
+ */
 void
 zswrite_flush_all(void)
 {

@@ -192,33 +192,16 @@ extern void zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_account(ZsWriteBuffer *buf, int64 delta);
 extern bool zswrite_memory_allows(Size more);
 extern void zswrite_count_rows(ZsWriteBuffer *buf, int64 nrows);
-
-/* Does the buffer know of rows that this command wrote to the table? */
 extern bool zswrite_command_has_rows(Relation rel, TransactionId xid, CommandId cid);
 
 /* ---- write_single.c: one row at a time ---- */
 
-/* Was the command's first row in the table written by itself? */
 extern bool zswrite_command_wrote_single(Relation rel, TransactionId xid, CommandId cid);
-
-/*
- * The slot's row as an item for the row tree, palloc'd, if that takes no more than putting
- * the values side by side; else NULL.
- */
 extern MinimalTuple zswrite_form_simple_item(Relation rel, TupleTableSlot *slot);
-
-/* Inserts an item of the row tree, which gets a row number of an open stripe; returns that. */
 extern zstid zswrite_insert_item(Relation rel, MinimalTuple item, TransactionId xid,
 								 CommandId cid, uint32 token);
-
-/*
- * Inserts the slot's row, if it is the first one that the command writes to the table, and a simple
- * one; else returns false, with nothing done.
- */
 extern bool zswrite_insert_single(Relation rel, TupleTableSlot *slot, TransactionId xid,
 								  CommandId cid);
-
-/* The same for zswrite_update(). */
 extern bool zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot,
 								  CommandId cid, Snapshot crosscheck, bool wait,
 								  LockTupleMode lockmode, ZsKeptValues *kept,
@@ -226,25 +209,13 @@ extern bool zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *sl
 
 /* ---- write_keep.c: values that an UPDATE leaves as they are ---- */
 
-/* Has them looked for, unless that was done or the new row is not a wide one. */
 extern void zswrite_keep_find(ZsKeptValues *kept, Relation rel, TupleTableSlot *slot);
-
-/* Pins the values' first pages, for zswrite_keep_share(), and lets go of them. */
 extern void zswrite_keep_pin(ZsKeptValues *kept, Relation rel);
 extern void zswrite_keep_unpin(ZsKeptValues *kept);
-
-/* The values count one pointer more each, and one less. */
 extern void zswrite_keep_share(const ZsKeptValues *kept, Relation rel);
 extern void zswrite_keep_unshare(const ZsKeptValues *kept, Relation rel);
-
-/*
- * The same for a row in the buffer: to be counted when it is written.  forget: the last row is none
- * any more.
- */
 extern void zswrite_keep_remember(ZsWriteBuffer *buf, zstid row, const ZsKeptValues *kept);
 extern void zswrite_keep_forget(ZsWriteBuffer *buf, zstid row);
-
-/* Counts those of all buffered items, which are in order and about to be written. */
 extern void zswrite_keep_share_buffered(Relation rel, ZsWriteBuffer *buf);
 
 /* ---- write_batch.c: the two batches ---- */
@@ -252,80 +223,35 @@ extern void zswrite_keep_share_buffered(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_batch_init(Relation rel, ZsWriteBuffer *buf);
 
 extern void zswrite_init_columns(Relation rel, ZsWriteBuffer *buf);
-
-/* Makes room for more rows in all columns. */
 extern void zswrite_grow_rows(ZsWriteBuffer *buf);
-
-/* Memory of the batch, accounted for; old may be NULL. */
 extern void *zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size);
-
-/* How large values of a column are to be compressed. */
 extern void zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression,
 								int *level);
-
-/* Can the row join the present column batch? */
 extern bool zswrite_columns_accept(Relation rel, const ZsWriteBuffer *buf, zstid row);
-
-/* Is the column batch as large as it may become? */
 extern bool zswrite_columns_full(const ZsWriteBuffer *buf);
 
 extern bool zswrite_fits_item(Relation rel, TupleTableSlot *slot);
-
-/* Would the row, with all its values in it, be too large for an item? */
 extern bool zswrite_is_wide(Relation rel, TupleTableSlot *slot);
-
-/*
- * The slot's row as an item for the row tree, palloc'd in context.  kept (may be NULL): pointers
- * that stand for values.  push_out: writes other large values to overflow pages, as many as are
- * needed; the row must fit then (zswrite_fits_item()).  Else NULL if it does not.
- */
 extern MinimalTuple zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 									  const ZsKeptValues *kept, bool push_out);
 extern void zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item);
-
-/* Takes the last row that was appended out again. */
 extern void zswrite_pop(ZsWriteBuffer *buf, zstid row);
-
-/* Writes the batches; full: more rows follow, so the rows of the last stripe may stay. */
 extern void zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full);
-
-/*
- * Finishes what an interrupted zswrite_write_columns() left; to be called before rows are appended.
- */
 extern void zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf);
-
-/* Gives back the memory that the rows of the column batch do not need. */
 extern void zswrite_trim_columns(ZsWriteBuffer *buf);
 extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
-
-/* An external varlena that stands for a value on overflow pages, palloc'd. */
 extern Datum zswrite_pointer_datum(const ZsOverflowPointer *pointer);
-
-/* A by-reference datum of the type's length, palloc'd; data are what follows its header. */
 extern Datum zswrite_form_datum(int16 attlen, const void *data, Size len);
 
 /* ---- write_append.c: rows into the column batch ---- */
 
-/*
- * Appends rows to the column batch, which must accept the first: as many of the nslots as there is
- * room for, at least one.  They get row numbers from row on, which must be behind all earlier
- * ones.  Returns their number.  May write overflow values; after an error the batch is as before.
- */
 extern int	zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
 								   TupleTableSlot **slots, int nslots);
-
-/*
- * The same for the rows [start, start + n) of a stage.
- */
 extern int	zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row,
 								  const ZsRowStage *stage, int start, int n);
 
 /* ---- write_reserve.c: row numbers ---- */
 
-/*
- * Row number for the next row; *owned tells where it must be stored.  bulk: take stripes of our own
- * at once.  rows_only: it must be stored in the row tree, as some rows of this command that follow.
- */
 extern zstid zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 								 CommandId cid, bool bulk, bool rows_only, bool *owned);
 extern void zswrite_release_rows(Relation rel, ZsWriteBuffer *buf);

@@ -735,8 +735,10 @@ zswrite_log_delete(Relation rel, TupleTableSlot *oldslot)
 }
 
 /*
- * Decoding reads catalog tables as they were, by what heap logs for them; and output plugins read
- * them with a snapshot that the TID tree does not know.
+ * Error if the table has the storage parameter user_catalog_table.
+ *
+ * Decoding reads catalog tables as they were, by what heap logs for them; and
+ * output plugins read them with a snapshot that the TID tree does not know.
  */
 void
 zswrite_refuse_catalog(Relation rel)

@@ -58,7 +58,10 @@ form_of(Form_pg_attribute att)
 }
 
 /*
- * Not if the slots will be asked for all their values, row by row.  Indexes ask for a few.
+ * Would a stage help to load the table?
+ *
+ * Not if the slots will be asked for all their values, row by row. Indexes ask
+ * for a few.
  */
 bool
 zswrite_stage_helps(Relation rel)
