@@ -28,6 +28,7 @@ typedef struct ZsRowStage ZsRowStage;
 
 /* write_insert.c */
 
+extern TransactionId zswrite_inserter(int options);
 extern void zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 						   bool bulk);
 extern void zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
@@ -94,9 +95,8 @@ extern TM_Result zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *
 extern void zswrite_flush(Relation rel);
 extern void zswrite_flush_row(Relation rel, zstid row);
 
-/* write_batch.c */
+/* write_catalog.c */
 
-/* How values of a column are to be compressed. */
 extern void zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression,
 								int *level);
 

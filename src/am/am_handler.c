@@ -43,13 +43,6 @@ zs_slot_callbacks(Relation rel)
 
 /* ---- rows in ------------------------------------------------------------ */
 
-/* xmin of the rows that are inserted now. */
-static TransactionId
-inserter(int options)
-{
-	return (options & TABLE_INSERT_FROZEN) ? FrozenTransactionId : GetCurrentTransactionId();
-}
-
 static void
 zs_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 				BulkInsertState bistate)
@@ -61,7 +54,7 @@ zs_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 	bool		bulk = bistate != NULL && (options & TABLE_INSERT_SKIP_FSM) != 0;
 
 	zswrite_insert(rel, slot, cid, options, bulk);
-	zsslot_set_inserted(slot, inserter(options), InvalidTransactionId, cid);
+	zsslot_set_inserted(slot, zswrite_inserter(options), InvalidTransactionId, cid);
 }
 
 static void
@@ -69,7 +62,7 @@ zs_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, i
 							BulkInsertState bistate, uint32 token)
 {
 	zswrite_insert_speculative(rel, slot, cid, options, token);
-	zsslot_set_inserted(slot, inserter(options), InvalidTransactionId, cid);
+	zsslot_set_inserted(slot, zswrite_inserter(options), InvalidTransactionId, cid);
 }
 
 static void

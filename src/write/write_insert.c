@@ -60,55 +60,79 @@ check_may_insert(Relation rel)
 				 errmsg("cannot insert tuples in a parallel worker")));
 }
 
-static TransactionId
-inserting_xid(int options)
+/*
+ * The transaction that rows are inserted by, with these TABLE_INSERT_* options:
+ * FrozenTransactionId for COPY FREEZE, else the current one, which gets its xid
+ * now.
+ */
+TransactionId
+zswrite_inserter(int options)
 {
 	return (options & TABLE_INSERT_FROZEN) ? FrozenTransactionId : GetCurrentTransactionId();
 }
 
+/* Rows that a call brings, and how they are to be written. */
+typedef struct NewRows
+{
+	Relation	rel;
+	TupleTableSlot **slots;
+	int			nslots;
+	const ZsRowStage *stage;	/* has the first nstaged of them, too; NULL with 0 */
+	int			nstaged;
+	const ZsKeptValues *kept;	/* what the one row shares, or NULL */
+	TransactionId xid;
+	CommandId	cid;
+	bool		bulk;			/* into stripes of our own at once */
+} NewRows;
+
 /*
- * Reserves row numbers for the rows of slots, at least one, and appends them to the buffer.
- * Returns how many rows that was; they have consecutive numbers, and *first is the first.  The
- * first nstaged of them are in the stage, too, from its row `start` on.  kept (for one row, or
- * NULL): values that it shares.
+ * Reserves row numbers for the rows behind the first `done`, at least one, and appends them to the
+ * buffer.  Returns how many rows that was; they have consecutive numbers, and *first is the first.
  */
 static int
-insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots,
-			const ZsRowStage *stage, int start, int nstaged, TransactionId xid,
-			CommandId cid, bool bulk, const ZsKeptValues *kept, zstid *first)
+insert_rows(ZsWriteBuffer *buf, const NewRows *rows, int done, zstid *first)
 {
-	bool		keeps = kept != NULL && kept->n > 0;
+	Relation	rel = rows->rel;
+	TupleTableSlot **slots = rows->slots + done;
+	int			nstaged = Max(rows->nstaged - done, 0);
+	bool		keeps = rows->kept != NULL && rows->kept->n > 0;
+	bool		bulk = rows->bulk;
 	bool		owned;
 	zstid		row;
 	int			n = 1;
 
+	Assert(done < rows->nslots && rows->nstaged <= rows->nslots);
+	Assert(rows->kept == NULL || (rows->nslots == 1 && !bulk));
+
 	/* a row that is too wide for the row tree needs stripes of its own */
-	if (!bulk && (keeps || !(buf->owned && buf->next < buf->end && buf->xid == xid &&
-							 buf->cid == cid)))
+	if (!bulk && (keeps || !(buf->owned && buf->next < buf->end && buf->xid == rows->xid &&
+							 buf->cid == rows->cid)))
 		bulk = !zswrite_fits_item(rel, slots[0]);
 	keeps = keeps && !bulk;
-	row = zswrite_reserve_row(rel, buf, xid, cid, bulk, keeps, &owned);
+	row = zswrite_reserve_row(rel, buf, rows->xid, rows->cid, bulk, keeps, &owned);
 
 	/* only now, because forming an item may write large values to overflow pages */
 	if (owned)
 	{
 		if (!zswrite_columns_accept(rel, buf, row))
 			zswrite_write_columns(rel, buf, false);
-		n = (int) Min((uint64) (nstaged > 0 ? nstaged : nslots), 1 + (buf->end - buf->next));
+		n = (int) Min((uint64) (nstaged > 0 ? nstaged : rows->nslots - done),
+					  1 + (buf->end - buf->next));
 		if (nstaged > 0)
-			n = zswrite_append_staged(rel, buf, row, stage, start, n);
+			n = zswrite_append_staged(rel, buf, row, rows->stage, done, n);
 		else
 			n = zswrite_append_columns(rel, buf, row, slots, n);
 		buf->next += n - 1;
+		Assert(buf->next <= buf->end);
 	}
 	else
 	{
-		MinimalTuple item = zswrite_form_item(rel, buf->context, slots[0], keeps ? kept : NULL,
-											  true);
+		MinimalTuple item = zswrite_form_item(rel, buf->context, slots[0],
+											  keeps ? rows->kept : NULL, true);
 
 		zswrite_append_item(buf, row, item);
 		if (keeps)
-			zswrite_keep_remember(buf, row, kept);
+			zswrite_keep_remember(buf, row, rows->kept);
 	}
 	for (int i = 0; i < n; i++)
 	{
@@ -128,21 +152,21 @@ insert_rows(Relation rel, ZsWriteBuffer *buf, TupleTableSlot **slots, int nslots
 void
 zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, bool bulk)
 {
-	TransactionId xid;
+	NewRows		rows = {.rel = rel, .slots = &slot, .nslots = 1, .cid = cid, .bulk = bulk};
 	ZsWriteBuffer *buf;
 	zstid		row;
 
 	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
-	xid = inserting_xid(options);
-	if (!bulk && zswrite_insert_single(rel, slot, xid, cid))
+	rows.xid = zswrite_inserter(options);
+	if (!bulk && zswrite_insert_single(rel, slot, rows.xid, cid))
 	{
 		zswrite_log_insert(rel, &slot, 1, NULL, 0, options);
 		pgstat_count_heap_insert(rel, 1);
 		return;
 	}
 	buf = zswrite_buffer(rel);
-	insert_rows(rel, buf, &slot, 1, NULL, 0, 0, xid, cid, bulk, NULL, &row);
+	(void) insert_rows(buf, &rows, 0, &row);
 	zswrite_count_rows(buf, 1);
 	end_insert(rel, buf);
 	zswrite_log_insert(rel, &slot, 1, NULL, 0, options);
@@ -157,22 +181,28 @@ void
 zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 					 const ZsRowStage *stage, int nstaged, CommandId cid, int options, bool bulk)
 {
-	TransactionId xid;
+	NewRows		rows = {
+		.rel = rel,
+		.slots = slots,
+		.nslots = ntuples,
+		.stage = stage,
+		.nstaged = nstaged,
+		.cid = cid
+	};
 	ZsWriteBuffer *buf;
 
 	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
-	xid = inserting_xid(options);
+	rows.xid = zswrite_inserter(options);
 	buf = zswrite_buffer(rel);
 
 	/* a short COPY is no bulk load, unless it is the end of one */
-	bulk = bulk && (ntuples >= BULK_ROWS || (buf->owned && buf->xid == xid && buf->cid == cid));
+	rows.bulk = bulk && (ntuples >= BULK_ROWS ||
+						 (buf->owned && buf->xid == rows.xid && buf->cid == cid));
 	for (int done = 0; done < ntuples;)
 	{
 		zstid		row;
-		int			n = insert_rows(rel, buf, slots + done, ntuples - done,
-									stage, done, Max(nstaged - done, 0), xid, cid, bulk, NULL,
-									&row);
+		int			n = insert_rows(buf, &rows, done, &row);
 
 		zswrite_count_rows(buf, n);
 		done += n;
@@ -196,7 +226,7 @@ zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, in
 
 	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
-	xid = inserting_xid(options);
+	xid = zswrite_inserter(options);
 	item = zswrite_form_simple_item(rel, slot);
 	if (item == NULL)
 	{
@@ -229,7 +259,14 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 			   TM_FailureData *tmfd, TU_UpdateIndexes *update_indexes)
 {
 	zstid		oldrow = zs_row_from_tid(otid);
-	TransactionId xid = GetCurrentTransactionId();
+	NewRows		rows = {
+		.rel = rel,
+		.slots = &slot,
+		.nslots = 1,
+		.kept = kept,
+		.xid = GetCurrentTransactionId(),
+		.cid = cid
+	};
 	ZsWriteBuffer *buf;
 	zstid		newrow;
 	TM_Result	result;
@@ -259,7 +296,8 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 
 	/* the new version first: a successor that is not there would be corruption */
 	buf = zswrite_buffer(rel);
-	insert_rows(rel, buf, &slot, 1, NULL, 0, 0, xid, cid, false, kept, &newrow);
+	(void) insert_rows(buf, &rows, 0, &newrow);
+	Assert(newrow != oldrow);
 	ZS_INJECTION_POINT("zs-write-new-version");
 	result = zstid_mark_updated(rel, oldrow, newrow, cid, crosscheck, wait, lockmode, tmfd);
 	if (result != TM_Ok)

@@ -218,30 +218,43 @@ extern void zswrite_keep_remember(ZsWriteBuffer *buf, zstid row, const ZsKeptVal
 extern void zswrite_keep_forget(ZsWriteBuffer *buf, zstid row);
 extern void zswrite_keep_share_buffered(Relation rel, ZsWriteBuffer *buf);
 
-/* ---- write_batch.c: the two batches ---- */
+/* ---- write_catalog.c: what the catalog says ---- */
 
-extern void zswrite_batch_init(Relation rel, ZsWriteBuffer *buf);
+extern bool zswrite_has_exclusion_constraint(Relation rel);
 
+/* ---- write_columns.c: memory of the column batch ---- */
+
+extern void *zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size);
 extern void zswrite_init_columns(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_grow_rows(ZsWriteBuffer *buf);
-extern void *zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size);
-extern void zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression,
-								int *level);
+extern void zswrite_trim_columns(ZsWriteBuffer *buf);
 extern bool zswrite_columns_accept(Relation rel, const ZsWriteBuffer *buf, zstid row);
 extern bool zswrite_columns_full(const ZsWriteBuffer *buf);
+extern void zswrite_columns_pop(ZsWriteBuffer *buf);
+extern void zswrite_columns_drop(ZsWriteBuffer *buf, uint32 n);
+extern void zswrite_columns_free(ZsWriteBuffer *buf);
 
+/* ---- write_items.c: the row batch ---- */
+
+extern Datum zswrite_pointer_datum(const ZsOverflowPointer *pointer);
+extern Datum zswrite_form_datum(int16 attlen, const void *data, Size len);
 extern bool zswrite_fits_item(Relation rel, TupleTableSlot *slot);
 extern bool zswrite_is_wide(Relation rel, TupleTableSlot *slot);
+extern MinimalTuple zswrite_form_values(Relation rel, MemoryContext context, Datum *values,
+										const bool *isnull, bool push_out);
 extern MinimalTuple zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 									  const ZsKeptValues *kept, bool push_out);
 extern void zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item);
+extern void zswrite_items_drop_last(ZsWriteBuffer *buf, int nitems);
+extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
+
+/* ---- write_batch.c: both batches, and what they become ---- */
+
+extern void zswrite_batch_init(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_pop(ZsWriteBuffer *buf, zstid row);
+extern bool zswrite_row_may_live(Relation rel, const ZsWriteBuffer *buf, zstid row);
 extern void zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full);
 extern void zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf);
-extern void zswrite_trim_columns(ZsWriteBuffer *buf);
-extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
-extern Datum zswrite_pointer_datum(const ZsOverflowPointer *pointer);
-extern Datum zswrite_form_datum(int16 attlen, const void *data, Size len);
 
 /* ---- write_append.c: rows into the column batch ---- */
 
@@ -252,6 +265,7 @@ extern int	zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row,
 
 /* ---- write_reserve.c: row numbers ---- */
 
+extern int	zswrite_cursor(void);
 extern zstid zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 								 CommandId cid, bool bulk, bool rows_only, bool *owned);
 extern void zswrite_release_rows(Relation rel, ZsWriteBuffer *buf);

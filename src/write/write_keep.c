@@ -94,6 +94,7 @@ zswrite_keep_find(ZsKeptValues *kept, Relation rel, TupleTableSlot *slot)
 {
 	if (kept->asked)
 		return;
+	Assert(kept->n == 0 && kept->values == NULL);
 	kept->asked = true;
 	if (zs_enable_value_sharing && zswrite_is_wide(rel, slot))
 		kept->find(kept);
@@ -148,6 +149,7 @@ zswrite_keep_unshare(const ZsKeptValues *kept, Relation rel)
 void
 zswrite_keep_remember(ZsWriteBuffer *buf, zstid row, const ZsKeptValues *kept)
 {
+	Assert(buf->nitems > 0 && zsrow_item_row(buf->items[buf->nitems - 1]) == row);
 	if (buf->nkept + kept->n > buf->maxkept)
 	{
 		int			n = Max(buf->maxkept * 2, buf->nkept + kept->n);
@@ -160,6 +162,7 @@ zswrite_keep_remember(ZsWriteBuffer *buf, zstid row, const ZsKeptValues *kept)
 	{
 		ZsKeptPointer *to = &buf->kept[buf->nkept++];
 
+		Assert(i == 0 || kept->values[i - 1].attno < kept->values[i].attno);
 		to->row = row;
 		to->attno = kept->values[i].attno;
 		to->pointer = kept->values[i].pointer;

@@ -54,9 +54,11 @@
  */
 #define BULK_GROWTH		16
 
-static int
-my_cursor(void)
+/* The cursor in the metapage whose open stripe takes this backend's small inserts. */
+int
+zswrite_cursor(void)
 {
+	Assert(MyProcNumber >= 0);
 	return MyProcNumber % ZS_INSERT_CURSORS;
 }
 
@@ -64,8 +66,9 @@ static void
 reserve_small(Relation rel, ZsWriteBuffer *buf)
 {
 	zstid		first;
-	uint32		n = zstid_insert_small(rel, my_cursor(), buf->step, buf->xid, buf->cid, 0, &first);
+	uint32		n = zstid_insert_small(rel, zswrite_cursor(), buf->step, buf->xid, buf->cid, 0, &first);
 
+	Assert(n >= 1 && n <= buf->step && first / ZS_STRIPE_ROWS == (first + n - 1) / ZS_STRIPE_ROWS);
 	buf->next = first;
 	buf->end = first + n;
 	buf->owned = false;
@@ -78,6 +81,7 @@ reserve_stripes(Relation rel, ZsWriteBuffer *buf)
 	buf->next = zspage_reserve_rows(rel, buf->step);
 	buf->end = buf->next + buf->step;
 	buf->owned = true;
+	Assert(buf->next % ZS_STRIPE_ROWS == 0 && buf->end <= ZS_MAX_ROW);
 	zstid_insert_rows(rel, buf->next, buf->step, buf->xid, buf->cid);
 }
 
@@ -104,6 +108,7 @@ zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 	}
 
 	zswrite_release_rows(rel, buf);
+	Assert(buf->next >= buf->end);
 	if (!same_command)
 		buf->step = zswrite_command_wrote_single(rel, xid, cid) ? 2 : 1;
 	else if (buf->step >= ZS_STRIPE_ROWS)
@@ -124,6 +129,7 @@ zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 		buf->frozen_end = Max(buf->frozen_end, buf->end);
 	}
 	*owned = buf->owned;
+	Assert(buf->next < buf->end && (!bulk || *owned) && (!rows_only || !*owned));
 	return buf->next++;
 }
 
@@ -154,9 +160,10 @@ zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
 	if (!buf->owned)
 		return;
 
+	Assert(end % ZS_STRIPE_ROWS == 0);
 	tail = TYPEALIGN64(ZS_STRIPE_ROWS, next);
 	if (!zspage_unreserve_rows(rel, tail, end))
 		zstid_retire_unused(rel, tail, end);
 	if (tail != next)
-		zspage_cursor_move(rel, my_cursor(), tail - ZS_STRIPE_ROWS);
+		zspage_cursor_move(rel, zswrite_cursor(), tail - ZS_STRIPE_ROWS);
 }

@@ -117,6 +117,7 @@ write_staged(Relation rel, ZsTidStage *stage, ZsRowPlace *place)
 	XLogRecPtr	lsn = InvalidXLogRecPtr;
 	char		data[ZS_TID_MAX_SINGLE];
 
+	Assert(CritSectionCount == 0);
 	zstid_stage_prepare(stage);
 	START_CRIT_SECTION();
 	zsrow_place_put(place);
@@ -128,6 +129,7 @@ write_staged(Relation rel, ZsTidStage *stage, ZsRowPlace *place)
 		XLogBeginInsert();
 		zsrow_place_register(place);
 		len = zstid_stage_register(stage, data);
+		Assert(len > 0 && len <= (int) sizeof(data));
 		XLogRegisterData(data, len);
 		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_WRITE_ROW);
 	}
@@ -148,10 +150,11 @@ zswrite_insert_item(Relation rel, MinimalTuple item, TransactionId xid, CommandI
 					uint32 token)
 {
 	zstid		row;
-	ZsTidStage *stage = zstid_stage_insert(rel, MyProcNumber % ZS_INSERT_CURSORS, xid, cid,
+	ZsTidStage *stage = zstid_stage_insert(rel, zswrite_cursor(), xid, cid,
 										   token, &row);
 	ZsRowPlace	place;
 
+	Assert(row < ZS_MAX_ROW && item->t_len <= ZS_ROW_MAX_ITEM);
 	zsrow_item_set_row(item, row);
 	if (stage != NULL && zsrow_place_find(rel, item, &place))
 		write_staged(rel, stage, &place);
@@ -203,12 +206,13 @@ update_with_item(Relation rel, zstid oldrow, MinimalTuple item, CommandId cid, S
 	ZsRowPlace	place;
 	TM_Result	result;
 
-	result = zstid_stage_update(rel, oldrow, MyProcNumber % ZS_INSERT_CURSORS, cid, crosscheck,
+	result = zstid_stage_update(rel, oldrow, zswrite_cursor(), cid, crosscheck,
 								wait, lockmode, tmfd, row, &stage);
 	if (result != TM_Ok)
 		return result;
 	if (stage != NULL)
 	{
+		Assert(*row != oldrow);
 		zsrow_item_set_row(item, *row);
 		if (zsrow_place_find(rel, item, &place))
 		{
