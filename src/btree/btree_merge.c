@@ -147,6 +147,9 @@ do_merge(Relation rel, uint16 treeno, Buffer lbuf, Buffer rbuf, Buffer parent, i
 		.level = left->level
 	};
 
+	Assert(BufferIsExclusiveLocked(lbuf) && BufferIsExclusiveLocked(rbuf));
+	Assert(BufferIsExclusiveLocked(parent));
+	Assert(merged->lokey == left->lokey && merged->hikey == right->hikey);
 	merged->right = right->right;
 	merged->flags = ((left->flags | right->flags) & ZS_PAGEF_ANY_VISIBLE) |
 		(left->flags & right->flags & ZS_PAGEF_ALL_FROZEN);

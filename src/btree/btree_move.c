@@ -89,6 +89,10 @@ do_move(Relation rel, uint16 treeno, Buffer lbuf, Buffer buf, Buffer newbuf, Buf
 	};
 	BlockNumber to = BufferGetBlockNumber(newbuf);
 
+	Assert(BufferIsExclusiveLocked(buf) && BufferIsExclusiveLocked(newbuf));
+	Assert(BufferIsExclusiveLocked(parent));
+	Assert(!BufferIsValid(lbuf) || BufferIsExclusiveLocked(lbuf));
+	Assert(index >= 0 && index < zsbtree_nitems(BufferGetPage(parent)));
 	START_CRIT_SECTION();
 	memcpy(BufferGetPage(newbuf), BufferGetPage(buf), BLCKSZ);
 	zspage_init(BufferGetPage(buf), ZS_PAGE_FREE, treeno, xlrec.level, 0, PG_UINT64_MAX);
@@ -139,6 +143,7 @@ zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lokey, BlockNum
 	Buffer		parent;
 	int			index;
 
+	Assert(from != to && level >= zsbtree_bottom_level(treeno));
 	if (!lock_with_left(rel, treeno, level, lokey, from, &lbuf, &buf))
 		return false;
 	parent = zsbtree_search_parent(rel, treeno, lokey, level + 1);
@@ -177,6 +182,7 @@ zsbtree_move_root(Relation rel, uint16 treeno, BlockNumber from, BlockNumber to,
 	const char *reason;
 	bool		is_root;
 
+	Assert(from != to);
 	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 	is_root = zsbtree_check_page(BufferGetPage(buf), treeno, &reason) == ZS_PAGE_OK &&
 		(ZsPageGetOpaque(BufferGetPage(buf))->flags & ZS_PAGEF_ROOT) != 0;

@@ -422,6 +422,7 @@ page_at(Relation rel, uint16 treeno, int level, BlockNumber blkno, uint64 key, i
 	Buffer		buf = zspage_read(rel, blkno, NULL);
 	const char *reason;
 
+	Assert(lockmode == BUFFER_LOCK_SHARE || lockmode == BUFFER_LOCK_EXCLUSIVE);
 	LockBuffer(buf, lockmode);
 	if (zsbtree_check_page(BufferGetPage(buf), treeno, &reason) == ZS_PAGE_OK)
 	{
@@ -458,6 +459,7 @@ zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode)
 	int			level = zsbtree_bottom_level(treeno);
 	Buffer		buf;
 
+	Assert(treeno != ZS_TREE_TABLE);
 	if (lockmode == BUFFER_LOCK_EXCLUSIVE)
 		zspage_prepare_extension(rel);
 	if (treeno != ZS_TREE_TID || !zs_enable_fetch_cache)
@@ -556,6 +558,7 @@ zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf, uint64 nextkey, int 
 {
 	BlockNumber right = ZsPageGetOpaque(BufferGetPage(buf))->right;
 
+	Assert(nextkey >= ZsPageGetOpaque(BufferGetPage(buf))->hikey);
 	UnlockReleaseBuffer(buf);
 	if (right == 0)
 		return InvalidBuffer;

@@ -282,6 +282,7 @@ zsbtree_finish_split(Relation rel, uint16 treeno, Buffer leftbuf)
 	ZsPageOpaque *left = ZsPageGetOpaque(BufferGetPage(leftbuf));
 	ZsInnerItem item = {.lokey = left->hikey, .child = left->right};
 
+	Assert(BufferIsExclusiveLocked(leftbuf));
 	Assert(left->flags & ZS_PAGEF_INCOMPLETE_SPLIT);
 	Assert(!(left->flags & ZS_PAGEF_ROOT));
 	for (;;)

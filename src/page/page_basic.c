@@ -56,6 +56,7 @@ zspage_init(Page page, ZsPageType type, uint16 treeno, uint8 level,
 {
 	ZsPageOpaque *opaque;
 
+	Assert(type > ZS_PAGE_INVALID && type <= ZS_PAGE_FREE && treeno < ZS_MAX_TREES);
 	PageInit(page, BLCKSZ, sizeof(ZsPageOpaque));
 	opaque = ZsPageGetOpaque(page);
 	opaque->lokey = lokey;
@@ -180,6 +181,7 @@ zspage_exists(Relation rel, BlockNumber blkno)
 Buffer
 zspage_new_buffer(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
 {
+	Assert(blkno != ZS_META_BLKNO);
 	if (unlikely(!zspage_exists(rel, blkno)))
 		zsbase_corrupted(rel, blkno,
 						 "The free page map lists this block, but the file has only %u blocks.",
@@ -297,7 +299,10 @@ write_batch(Relation rel, int npages, const BlockNumber *blocks, char **images,
 	Assert(npages > 0 && npages <= MAX_IMAGES);
 
 	for (int i = 0; i < npages; i++)
+	{
+		Assert(ZsPageGetOpaque(images[i])->page_id == ZS_PAGE_ID);
 		buffers[i] = zspage_new_buffer(rel, blocks[i], strategy);
+	}
 
 	if (RelationNeedsWAL(rel))
 		XLogEnsureRecordSpace(npages - 1, 0);
@@ -337,6 +342,7 @@ void
 zspage_write_images(Relation rel, int npages, const BlockNumber *blocks,
 					char **images, BufferAccessStrategy strategy)
 {
+	Assert(npages > 0 && CritSectionCount == 0);
 	for (int done = 0; done < npages; done += MAX_IMAGES)
 	{
 		CHECK_FOR_INTERRUPTS();

@@ -95,6 +95,8 @@ take_from_table(Relation rel, uint16 treeno, uint32 nblocks, uint32 nwanted)
 	ZsTreeEntry *table;
 	BlockNumber start;
 
+	Assert(treeno != ZS_TREE_TABLE);
+	Assert(nblocks > 0 && nblocks <= nwanted);
 	/* nothing there is the usual case, and share locks do not hurt each other */
 	zspage_tree_entry(rel, ZS_TREE_TABLE, &copy);
 	if (copy.nfree < nblocks)
@@ -210,6 +212,7 @@ give_to_tree(Relation rel, uint16 treeno, BlockNumber start, uint32 length,
 		.length = length - nblocks
 	};
 
+	Assert(nblocks <= length && start + length == file_blocks);
 	for (;;)
 	{
 		ZsTreeEntry copy;
@@ -266,6 +269,7 @@ zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks)
 	BlockNumber start;
 	BlockNumber file_blocks;
 
+	Assert(treeno < ZS_MAX_TREES && nblocks > 0 && CritSectionCount == 0);
 	start = zspage_spill_take(rel, treeno, treeno, nblocks);
 	if (start != 0)
 		return start;

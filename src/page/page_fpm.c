@@ -40,6 +40,7 @@ zspage_change_add(ZsFpmChange *change, uint16 treeno, uint8 op,
 {
 	ZsFpmOp    *o;
 
+	Assert(length > 0 || op == ZS_FPM_SPILL);
 	Assert(change->nops < change->maxops);
 	o = &change->ops[change->nops++];
 	memset(o, 0, sizeof(ZsFpmOp));
@@ -132,6 +133,11 @@ zspage_change_apply(Relation rel, ZsFpmChange *change)
 	int			nmetaops = 0;
 	bool		has_meta;
 
+	Assert(BufferIsExclusiveLocked(change->dirbuf));
+	Assert(!BufferIsValid(change->metabuf) || BufferIsExclusiveLocked(change->metabuf));
+	Assert(!BufferIsValid(change->spillbuf) || BufferIsExclusiveLocked(change->spillbuf));
+	Assert(!BufferIsValid(change->spillbuf) || change->spillimage != NULL);
+	Assert(change->file_blocks == 0 || BufferIsValid(change->metabuf));
 	Assert(change->nops > 0);
 	memcpy(copy.data, page, BLCKSZ);
 	if (change->first_treeno > ZS_TREE_TABLE && BufferIsValid(change->metabuf))
@@ -285,6 +291,7 @@ zspage_alloc(Relation rel, uint16 treeno)
 	ZsAllocRequest request = {.treeno = treeno, .nblocks = 1};
 
 	zspage_alloc_runs(rel, &request, 1);
+	Assert(request.start != ZS_META_BLKNO);
 	return request.start;
 }
 
@@ -303,6 +310,7 @@ zspage_free_run(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 		.maxops = 1
 	};
 
+	Assert(treeno < ZS_MAX_TREES && nblocks > 0 && start != ZS_META_BLKNO);
 	for (;;)
 	{
 		ZsTreeEntry copy;

@@ -95,6 +95,9 @@ extern void zspage_directory_verify(Relation rel);
 extern bool zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op);
 extern BlockNumber zspage_entry_find(const ZsTreeEntry *entry, uint32 nblocks);
 
+/* FPM pages of a chain that are pinned before their directory page is locked, at most. */
+#define ZSPAGE_MAX_PINNED	30
+
 /*
  * One change of directory entries: collected first, then applied and logged.
  * Operations are about trees of dirbuf, and about the table's own map if the

@@ -135,6 +135,7 @@ zspage_lock_meta(Relation rel, int lockmode)
 {
 	Buffer		buf = ReadBuffer(rel, ZS_META_BLKNO);
 
+	Assert(lockmode == BUFFER_LOCK_SHARE || lockmode == BUFFER_LOCK_EXCLUSIVE);
 	LockBuffer(buf, lockmode);
 	check_meta(rel, BufferGetPage(buf));
 	return buf;
@@ -554,6 +555,7 @@ zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry)
 {
 	Buffer		buf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_SHARE, false);
 
+	Assert(treeno < ZS_MAX_TREES);
 	if (!BufferIsValid(buf))
 	{
 		memset(entry, 0, sizeof(ZsTreeEntry));

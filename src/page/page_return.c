@@ -125,6 +125,7 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 	const ZsExtent *found;
 	bool		done = false;
 
+	Assert(extent.start != ZS_META_BLKNO && extent.length > 0);
 	*full = false;
 	zspage_change_lock_both(rel, treeno, &change);
 	entry = zspage_change_entry(&change, treeno);
@@ -315,6 +316,7 @@ zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 {
 	uint32		taken = 0;
 
+	Assert(treeno < ZS_MAX_TREES && nblocks > 0 && start != ZS_META_BLKNO);
 	/* neighbours may stand in different places of the map */
 	while (taken < nblocks)
 	{
@@ -343,6 +345,7 @@ zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start, uint32 nblo
 	ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
 	ZsFpmOp		gain = {.op = ZS_FPM_GAIN, .start = start, .length = nblocks};
 
+	Assert(treeno < ZS_MAX_TREES && nblocks > 0 && start != ZS_META_BLKNO);
 	for (;;)
 	{
 		ZsTreeEntry table;
@@ -525,6 +528,7 @@ zspage_truncate_tail(Relation rel, BlockNumber *old_blocks)
 	int			n;
 	OwnedExtent *tail = tail_extents(rel, &n);
 
+	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
 	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
 	zspage_meta_read(rel, &meta);
 	*old_blocks = zspage_physical_blocks(rel);

@@ -37,9 +37,6 @@
 /* How many extents move between entry and FPM page at a time. */
 #define SPILL_BATCH		(ZS_ENTRY_EXTENTS / 2)
 
-/* FPM pages that are pinned before the directory page is locked. */
-#define MAX_PINNED		30
-
 /* Inserts an extent into a page image that has room; merges neighbours. */
 static void
 page_add_extent(Page page, ZsExtent add)
@@ -84,6 +81,7 @@ zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode)
 {
 	const char *reason;
 
+	Assert(lockmode == BUFFER_LOCK_SHARE || lockmode == BUFFER_LOCK_EXCLUSIVE);
 	LockBuffer(buf, lockmode);
 	if (zspage_verify(BufferGetPage(buf), ZS_PAGE_FPM, treeno, &reason) == ZS_PAGE_OK)
 		reason = zspage_fpm_page_check(BufferGetPage(buf));
@@ -217,12 +215,13 @@ zspage_spill_out(Relation rel, uint16 treeno)
 typedef struct PinnedPages
 {
 	int			n;
-	Buffer		pages[MAX_PINNED];
+	Buffer		pages[ZSPAGE_MAX_PINNED];
 } PinnedPages;
 
 static Buffer
 find_pinned(const PinnedPages *pinned, BlockNumber blkno)
 {
+	Assert(pinned->n >= 0 && pinned->n <= ZSPAGE_MAX_PINNED);
 	for (int i = 0; i < pinned->n; i++)
 	{
 		if (BufferGetBlockNumber(pinned->pages[i]) == blkno)
@@ -263,7 +262,7 @@ find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks,
 
 		if (BufferIsValid(buf))
 			IncrBufferRefCount(buf);
-		else if (pinned->n == MAX_PINNED)
+		else if (pinned->n == ZSPAGE_MAX_PINNED)
 			buf = zspage_read(rel, blkno, NULL);
 		else
 		{
@@ -271,7 +270,7 @@ find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks,
 				ReleaseBuffer(*best);
 			return blkno;
 		}
-		if (++npages > MAX_PINNED && npages > zspage_physical_blocks(rel))
+		if (++npages > ZSPAGE_MAX_PINNED && npages > zspage_physical_blocks(rel))
 			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.",
 							 treeno);
 
@@ -362,6 +361,7 @@ zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
 	BlockNumber start = 0;
 	BlockNumber missing;
 
+	Assert(nblocks > 0 && (from == treeno || from == ZS_TREE_TABLE));
 	/* share locks do not hurt each other */
 	zspage_tree_entry(rel, from, &entry);
 	if (entry.spill == 0 || entry.spill_maxlen < nblocks)

@@ -31,11 +31,11 @@
 #include "zs_page.h"
 #include "zs_walrec.h"
 
-/* Pages of a chain that are pinned, or put in order, at once. */
-#define MAX_CHAIN		30
-
 /* How often the chain may change on the way. */
 #define MAX_RETRIES		1000
+
+/* Pages of a chain that are put in order at once go into one record, behind two others. */
+StaticAssertDecl(2 + ZSPAGE_MAX_PINNED <= XLR_MAX_BLOCK_ID + 1, "one record has a chain");
 
 /* Extents that the entry and an FPM page get, so that there is room for more. */
 #define ENTRY_FILL		(ZS_ENTRY_EXTENTS / 2)
@@ -45,7 +45,7 @@
 typedef struct Chain
 {
 	int			npages;
-	Buffer		pages[MAX_CHAIN];
+	Buffer		pages[ZSPAGE_MAX_PINNED];
 	BlockNumber next;			/* behind them, 0 = nothing */
 } Chain;
 
@@ -74,7 +74,7 @@ pin_chain(Relation rel, uint16 treeno, BlockNumber head, Chain *chain)
 {
 	chain->npages = 0;
 	chain->next = head;
-	while (chain->next != 0 && chain->npages < MAX_CHAIN)
+	while (chain->next != 0 && chain->npages < ZSPAGE_MAX_PINNED)
 	{
 		Buffer		buf = zspage_read(rel, chain->next, NULL);
 
@@ -89,6 +89,7 @@ pin_chain(Relation rel, uint16 treeno, BlockNumber head, Chain *chain)
 static void
 unlock_chain(Chain *chain, int nlocked)
 {
+	Assert(nlocked <= chain->npages);
 	for (int i = 0; i < nlocked; i++)
 		LockBuffer(chain->pages[i], BUFFER_LOCK_UNLOCK);
 }
@@ -102,6 +103,7 @@ lock_chain(Relation rel, uint16 treeno, BlockNumber head, Chain *chain, int lock
 {
 	BlockNumber expected = head;
 
+	Assert(chain->npages >= 0 && chain->npages <= ZSPAGE_MAX_PINNED);
 	for (int i = 0; i < chain->npages; i++)
 	{
 		if (BufferGetBlockNumber(chain->pages[i]) != expected)
@@ -123,6 +125,7 @@ lock_chain(Relation rel, uint16 treeno, BlockNumber head, Chain *chain, int lock
 static void
 add_extents(ExtentArray *array, const ZsExtent *extents, int n)
 {
+	Assert(n >= 0 && array->n <= array->max);
 	if (array->n + n > array->max)
 	{
 		array->max = Max(2 * array->max, array->n + n);
@@ -293,9 +296,9 @@ typedef struct Layout
 	ExtentArray extents;		/* in order */
 	int			nentry;			/* of these, in the entry */
 	int			nkept;			/* pages that stay, ... */
-	Buffer		kept[MAX_CHAIN];
+	Buffer		kept[ZSPAGE_MAX_PINNED];
 	int			ndropped;		/* ... and go */
-	Buffer		dropped[MAX_CHAIN];
+	Buffer		dropped[ZSPAGE_MAX_PINNED];
 } Layout;
 
 static int
@@ -517,7 +520,7 @@ zspage_fpm_lower(Relation rel, BlockNumber limit)
 		return;
 
 	/* the highest pages are those that go, so one more low page is enough for one of them */
-	if (map.npages < MAX_CHAIN)
+	if (map.npages < ZSPAGE_MAX_PINNED)
 		zspage_spill_push(rel, ZS_TREE_TABLE);
 	(void) zspage_fpm_tidy(rel, ZS_TREE_TABLE);
 }

@@ -61,6 +61,7 @@ zsvacuum_builder_end(ZsColumnBuilder *builder)
 static void *
 resize(ZsColumnBuilder *builder, void *old, Size old_size, Size new_size)
 {
+	Assert((old == NULL) == (old_size == 0));
 	builder->size += new_size - old_size;
 	return old == NULL ? MemoryContextAllocHuge(CurrentMemoryContext, new_size) :
 		repalloc_huge(old, new_size);
@@ -111,6 +112,7 @@ add_row(ZsColumnBuilder *builder, uint8 isnull)
 static void
 add_bytes(ZsColumnBuilder *builder, uint32 n, const void *data, Size len)
 {
+	Assert(!builder->by_value && n + 1 == builder->nrows);
 	if (unlikely(builder->nbytes + len > builder->maxbytes))
 	{
 		Size		new = Max(builder->maxbytes * 2, 8192);
@@ -214,6 +216,7 @@ load_vector(ZsColumnBuilder *builder, zstid stripe)
 {
 	ZsSegmentItem item;
 
+	Assert(stripe % ZS_STRIPE_ROWS == 0);
 	if (builder->reader == NULL)
 		builder->reader = zsattr_reader_begin(builder->rel, RelationGetDescr(builder->rel),
 											  builder->attno, 0, NULL);
@@ -274,6 +277,7 @@ zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *strip
 	int			pos = 0;
 	uint32		result = 0;
 
+	Assert(nbuilders > 0 && nrows <= ZS_STRIPE_ROWS);
 	for (uint32 i = 0; i < nrows; i++)
 	{
 		zstid		row = stripe->first + i;
@@ -318,6 +322,7 @@ zsvacuum_builder_rewrite(ZsColumnBuilder *builder, ZsAttrRewrite *rewrite)
 	ZsAttrColumn *column = &rewrite->column;
 	ZsColumnInput *input = &column->input;
 
+	Assert(builder->reader == NULL && builder->nrows > 0);
 	memset(rewrite, 0, sizeof(ZsAttrRewrite));
 	rewrite->first_row = builder->first;
 	column->attno = builder->attno;

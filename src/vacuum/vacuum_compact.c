@@ -124,6 +124,7 @@ zsvacuum_sort_ranges(ZsRanges *ranges)
 bool
 zsvacuum_stripe_is_open(const ZsCompaction *compaction, zstid first)
 {
+	Assert(first % ZS_STRIPE_ROWS == 0);
 	for (int i = 0; i < ZS_INSERT_CURSORS; i++)
 	{
 		if (compaction->cursors[i] == first)
@@ -139,6 +140,8 @@ judge_run(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
 	ZsStripe   *stripe = arg;
 	ZsFate		fate = ZS_FATE_LIVE;
 
+	Assert(run->first >= stripe->first);
+	Assert(run->first + run->count <= stripe->first + ZS_STRIPE_ROWS);
 	switch (run->slotno)
 	{
 		case ZS_SLOT_FROZEN:
@@ -248,6 +251,7 @@ zsvacuum_count_live(const ZsStripe *stripe, const ZsRowBatch *batch, int *natts)
 void
 zsvacuum_forget_rows(ZsCompaction *compaction, const ZsStripe *stripe)
 {
+	Assert(stripe->first % ZS_STRIPE_ROWS == 0);
 	for (uint32 i = 0; i < ZS_STRIPE_ROWS;)
 	{
 		uint32		n = 0;
@@ -303,6 +307,7 @@ zsvacuum_segment_gone(AttrNumber attno, const ZsSegmentItem *item, void *arg)
 {
 	GoneSegment gone = {.compaction = arg, .attno = attno};
 
+	Assert(gone.compaction->nbuilders == 0 || gone.compaction->builders != NULL);
 	for (int i = 0; i < gone.compaction->nbuilders; i++)
 	{
 		if (gone.compaction->builders[i]->attno == attno)
@@ -352,6 +357,7 @@ zsvacuum_compact(Relation rel, BufferAccessStrategy strategy, bool force, ZsRang
 	MemoryContext oldcontext;
 	ZsMetaPageData *meta = palloc(sizeof(ZsMetaPageData));
 
+	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true));
 	memset(result, 0, sizeof(ZsCompaction));
 	result->rel = rel;
 	result->strategy = strategy;

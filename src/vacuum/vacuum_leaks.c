@@ -191,6 +191,7 @@ see_map(Search *search, uint16 treeno)
 {
 	ZsFpmCopy	map;
 
+	Assert(treeno < search->ntrees);
 	zspage_fpm_copy(search->rel, treeno, &map);
 	search->entries[treeno] = map.entry;
 	for (int i = 0; i < map.npages; i++)
@@ -293,6 +294,7 @@ missing_blocks(const Search *search, int treeno)
 	int64		missing = (int64) entry->nblocks - (int64) entry->nfree -
 		(int64) search->nfound[treeno];
 
+	Assert(treeno >= 0 && treeno < search->ntrees);
 	/* zs_check() says more */
 	if (missing < 0)
 		ereport(DEBUG1,
@@ -371,6 +373,7 @@ see_value(Search *search, uint16 treeno, const ZsOverflowPointer *pointer)
 	uint32		nblocks = (stored + ZS_PAGE_CAPACITY - 1) / ZS_PAGE_CAPACITY;
 	BlockNumber start = pointer->start;
 
+	Assert(ZsAttrOfTree(treeno) >= 1);
 	for (uint32 position = 0; position < nblocks;)
 	{
 		uint32		n = Min(nblocks - position, ZS_OVERFLOW_RUN_BLOCKS);
@@ -564,6 +567,7 @@ judge_candidates(Search *search, Leak *leaks, int64 nleaks, bool follow_values, 
 		Verdict		verdict;
 
 		vacuum_delay_point_compat();
+		Assert(leaks[i].blkno != ZS_META_BLKNO && leaks[i].blkno < search->nblocks);
 		if (was_seen(search, leaks[i].blkno))
 			continue;
 		verdict = judge(search, &leaks[i]);
@@ -649,6 +653,7 @@ give_blocks(Search *search, Leak *leaks, int64 nleaks, int64 *missing, bool any_
 			length++;
 
 		CHECK_FOR_INTERRUPTS();
+		Assert(length <= missing[treeno]);
 		zspage_free_run(search->rel, (uint16) treeno, leaks[i].blkno, length);
 		missing[treeno] -= length;
 		i += length;
@@ -707,6 +712,7 @@ find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	count_missing(search, nleaks, unclear, missing);
 	nleft = give_blocks(search, leaks, nleaks, missing, false);
 	nleft = give_blocks(search, leaks, nleft, missing, true);
+	Assert(nleft >= 0 && nleft <= nleaks);
 	return nleaks - nleft;
 }
 
@@ -720,6 +726,7 @@ zsvacuum_find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(context);
 
+	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true));
 	if (!local)
 		LockPage(rel, ZS_META_BLKNO, ShareLock);
 	reclaim->blocks_leaked += find_leaks(reclaim, strategy);

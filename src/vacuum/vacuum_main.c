@@ -35,6 +35,7 @@
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "pgstat.h"
 #include "postmaster/autovacuum.h"
 #include "utils/lsyscache.h"
@@ -111,6 +112,7 @@ typedef struct VacuumRun
 static void
 flush_pending(VacuumRun *run)
 {
+	Assert(run->npending >= 0 && run->npending <= ZS_ROWS_PER_BLOCK);
 	if (run->npending == 0)
 		return;
 	TidStoreSetBlockOffsets(run->dead, run->pending_block, run->pending, run->npending);
@@ -128,8 +130,12 @@ collect_dead(zstid first, uint32 count, void *arg)
 	{
 		BlockNumber block = (BlockNumber) (row / ZS_ROWS_PER_BLOCK);
 
+		/* ascending, as the store wants them */
+		Assert(run->npending == 0 || block >= run->pending_block);
 		if (run->npending > 0 && block != run->pending_block)
 			flush_pending(run);
+		Assert(run->npending == 0 ||
+			   run->pending[run->npending - 1] < row % ZS_ROWS_PER_BLOCK + 1);
 		run->pending_block = block;
 		Assert(run->npending < ZS_ROWS_PER_BLOCK);
 		run->pending[run->npending++] = (OffsetNumber) (row % ZS_ROWS_PER_BLOCK + 1);
@@ -270,6 +276,7 @@ vacuum_indexes(VacuumRun *run)
 {
 	double		old_live = Max(run->rel->rd_rel->reltuples, 0);
 
+	Assert(run->nindexes > 0 && run->npending == 0);
 	check_failsafe(run);
 	if (!run->do_index_vacuuming)
 		return false;
@@ -304,6 +311,7 @@ vacuum_indexes(VacuumRun *run)
 static void
 cleanup_indexes(VacuumRun *run)
 {
+	Assert(run->nindexes > 0 && run->do_index_cleanup);
 	begin_index_phase(run, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
 	if (run->pvs != NULL)
 		parallel_vacuum_cleanup_all_indexes(run->pvs, (long) run->live_rows, run->num_index_scans,
@@ -346,6 +354,7 @@ remove_batch(VacuumRun *run, RemovalBatch *batch)
 		zstid		first = batch->runs[i].first;
 		zstid		end = first + batch->runs[i].count;
 
+		Assert(first < end && (i == 0 || batch->runs[i - 1].first + batch->runs[i - 1].count <= first));
 		vacuum_delay_point_compat();
 		if (batch->next_tree_row < first)
 			batch->next_tree_row = zsrow_next(run->rel, first);
@@ -364,6 +373,7 @@ remove_batch(VacuumRun *run, RemovalBatch *batch)
 									 batch->runs[batch->nruns - 1].first / ZS_ROWS_PER_BLOCK);
 	run->removed_rows += zstid_remove_dead_runs(run->rel, batch->runs, batch->nruns);
 	zsvacuum_doomed_free(&run->doomed);
+	Assert(run->doomed.n == 0);
 	batch->nruns = 0;
 }
 
@@ -401,6 +411,7 @@ remove_dead_rows(VacuumRun *run)
 		}
 	}
 	remove_batch(run, batch);
+	Assert(batch->nruns == 0);
 	TidStoreEndIterate(iter);
 	pfree(batch);
 }
@@ -423,6 +434,7 @@ process_dead(VacuumRun *run)
 		remove_dead_rows(run);
 	}
 	reset_dead_store(run);
+	Assert(run->dead_info->num_items == 0 && run->npending == 0);
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_SCAN_HEAP);
 }
 
@@ -468,6 +480,7 @@ skip_frozen_leaves(VacuumRun *run, zstid row, zstid end)
 	{
 		vacuum_delay_point_compat();
 		next = Min(next, end);
+		Assert(next > row);
 		if (run->nskipped++ < MAX_COUNTED_LEAVES)
 			zstid_visit_runs(run->rel, row, next, count_skipped, run);
 		row = next;
@@ -475,6 +488,11 @@ skip_frozen_leaves(VacuumRun *run, zstid row, zstid end)
 	return row;
 }
 
+/*
+ * The first pass: goes through the leaves of the TID tree that are not known to be all frozen,
+ * collects dead rows, freezes old ones, and remembers where something changed.  When memory for
+ * dead rows is full, the other passes come in between.
+ */
 static void
 scan_rows(VacuumRun *run)
 {
@@ -519,7 +537,7 @@ scan_rows(VacuumRun *run)
 
 		if (!result.was_settled)
 			zsvacuum_add_range(&run->changed, result.lokey, Min(result.hikey, end));
-		Assert(result.hikey > row);
+		Assert(result.lokey <= row && result.hikey > row);
 		row = result.hikey;
 		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED,
 									 Min(row, end) / ZS_ROWS_PER_BLOCK);
@@ -581,6 +599,10 @@ update_table_stats(VacuumRun *run, TimestampTz starttime)
 	BlockNumber nfrozen;
 	double		live = run->live_rows;
 
+	Assert(run->npending == 0);
+	/* what is left is never younger than what VACUUM went by */
+	Assert(!TransactionIdPrecedes(run->cutoffs.OldestXmin, run->new_relfrozenxid));
+	Assert(!MultiXactIdPrecedes(run->cutoffs.OldestMxact, run->new_relminmxid));
 	/* leaves that were skipped may hold rows that were not counted */
 	visibilitymap_count(run->rel, &nvisible, &nfrozen);
 	if (rows_are_missing(run))
@@ -645,6 +667,7 @@ zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strat
 	TimestampTz starttime = GetCurrentTimestamp();
 	PGRUsage	ru0;
 
+	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true));
 	zsbase_require_preload();
 	pg_rusage_init(&ru0);
 	pgstat_progress_start_command(PROGRESS_COMMAND_VACUUM, RelationGetRelid(rel));

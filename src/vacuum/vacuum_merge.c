@@ -71,6 +71,7 @@ count_run(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
 	bool		live = run->slotno == ZS_SLOT_FROZEN;
 	uint8		flags = run->slotno == ZS_SLOT_UNUSED ? STRIPE_UNUSED : 0;
 
+	Assert(row >= window->first && end <= window->known_end);
 	if (vis != NULL)
 	{
 		ZsVacuumState state = zstid_satisfies_vacuum(vis, InvalidTransactionId, InvalidBuffer);
@@ -96,6 +97,8 @@ load_window(Window *window, zstid first, zstid end)
 {
 	ZsCompaction *compaction = window->compaction;
 
+	Assert(first % ZS_STRIPE_ROWS == 0 && first < end);
+	Assert(end - first <= WINDOW_STRIPES * (zstid) ZS_STRIPE_ROWS);
 	window->first = first;
 	window->end = end;
 	window->known_end = Min(end + ZS_MAX_SEGMENT_ROWS, ZS_MAX_ROW - ZS_MAX_ROW % ZS_STRIPE_ROWS);
@@ -174,6 +177,7 @@ choose_group(const Window *window, const Candidate *candidates, int ncandidates)
 	uint64		size = candidates[0].item.raw_size;
 	int			chosen = candidates[0].sparse ? 1 : 0;
 
+	Assert(ncandidates > 0);
 	for (int n = 1; n < ncandidates; n++)
 	{
 		const Candidate *next = &candidates[n];
@@ -201,6 +205,7 @@ choose_group(const Window *window, const Candidate *candidates, int ncandidates)
 static bool
 continue_column(Window *window, uint64 nlive)
 {
+	Assert(window->nwritten >= 0 && window->nwritten <= MAX_CONTINUED);
 	if (window->nwritten == 0 || window->nwritten >= MAX_CONTINUED ||
 		nlive > 2 * window->chosen_for || nlive < window->chosen_for / 2)
 	{
@@ -227,6 +232,7 @@ rewrite_group(Window *window, AttrNumber attno, const Candidate *candidates, int
 	uint64		nlive = 0;
 	ZsAttrRewrite rewrite;
 
+	Assert(n > 0 && first < end);
 	for (int i = 0; i < n; i++)
 	{
 		builder->natts = Min(builder->natts, ZsSegmentFlagsNatts(candidates[i].item.flags));
@@ -365,6 +371,7 @@ process_column(Window *window, AttrNumber attno)
 		int			nitems = zsattr_index_page_items(window->compaction->rel, attno, row,
 													 items, &page_end);
 
+		Assert(page_end > row);
 		CHECK_FOR_INTERRUPTS();
 		process_items(window, attno, items, nitems);
 		row = page_end;
@@ -430,6 +437,7 @@ forget_covered(ZsCompaction *compaction)
 	{
 		zstid		end = compaction->covered.ranges[r].end;
 
+		Assert(compaction->covered.ranges[r].first % ZS_STRIPE_ROWS == 0);
 		for (zstid row = compaction->covered.ranges[r].first; row < end; row += ZS_STRIPE_ROWS)
 		{
 			int			natts = 0;

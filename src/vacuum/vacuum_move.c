@@ -64,6 +64,7 @@ init_columns(MoveUnit *unit)
 	Relation	rel = unit->compaction->rel;
 	TupleDesc	desc = RelationGetDescr(rel);
 
+	Assert(unit->ncolumns == 0 && unit->first % ZS_STRIPE_ROWS == 0);
 	unit->builders = palloc0_array(ZsColumnBuilder *, desc->natts);
 	unit->covers = palloc0_array(ZsSegmentItem, desc->natts);
 	unit->limit = unit->first + ZS_MAX_SEGMENT_ROWS;
@@ -101,6 +102,7 @@ is_covered(const MoveUnit *unit)
 		{
 			zstid		row = zsrow_item_row(unit->batch->items[i]);
 
+			Assert(row - unit->stripe.first < ZS_STRIPE_ROWS);
 			if (unit->stripe.fates[row - unit->stripe.first] == ZS_FATE_LIVE &&
 				row - cover->first_row >= cover->nrows)
 				return false;
@@ -130,6 +132,8 @@ gather_rest(MoveUnit *unit, ZsColumnBuilder *builder, zstid first, zstid end)
 {
 	ZsStripe   *stripe = palloc(sizeof(ZsStripe));
 
+	Assert(first <= end && first % ZS_STRIPE_ROWS == 0);
+	Assert(builder->first + builder->nrows == first);
 	for (zstid row = first; row < end; row += ZS_STRIPE_ROWS)
 	{
 		vacuum_delay_point_compat();
@@ -158,6 +162,7 @@ doom_dropped(MoveUnit *unit)
 static void
 add_stripe(MoveUnit *unit)
 {
+	Assert(unit->stripe.first == unit->end && unit->end < unit->limit);
 	unit->nrows += zsvacuum_gather(unit->builders, unit->ncolumns, &unit->stripe,
 								   ZS_STRIPE_ROWS, unit->batch);
 	unit->end = unit->stripe.first + ZS_STRIPE_ROWS;
@@ -177,6 +182,7 @@ memory_used(const MoveUnit *unit)
 static bool
 is_gap(MoveUnit *unit, zstid end)
 {
+	Assert(end >= unit->end && end % ZS_STRIPE_ROWS == 0);
 	if (end - unit->end > MAX_GAP_STRIPES * ZS_STRIPE_ROWS)
 		return false;
 	for (zstid row = unit->end; row < end; row += ZS_STRIPE_ROWS)
@@ -202,6 +208,7 @@ grow_unit(MoveUnit *unit)
 	zstid		next = zsrow_next(compaction->rel, unit->end);
 	int			natts = 0;
 
+	Assert(unit->end > unit->first && unit->end % ZS_STRIPE_ROWS == 0);
 	vacuum_delay_point_compat();
 	if (next == ZS_INVALID_ROW || memory_used(unit) > (Size) zs_write_buffer_size * 1024)
 		return false;
@@ -253,6 +260,7 @@ forget_rows(MoveUnit *unit)
 	zstid		row = unit->first;
 	bool		any_dropped = false;
 
+	Assert(unit->end > unit->first);
 	for (int i = 0; i < RelationGetDescr(compaction->rel)->natts; i++)
 		any_dropped |= TupleDescAttr(RelationGetDescr(compaction->rel), i)->attisdropped;
 	while ((row = zsrow_next(compaction->rel, row)) < unit->end)
@@ -280,6 +288,7 @@ write_columns(MoveUnit *unit)
 
 	for (int k = 0; k < unit->ncolumns; k++)
 	{
+		Assert(unit->builders[k]->first + unit->builders[k]->nrows >= unit->end);
 		zsvacuum_builder_end(unit->builders[k]);
 		unit->builders[k]->natts = Min(unit->builders[k]->natts, unit->natts);
 		zsvacuum_builder_rewrite(unit->builders[k], &rewrites[k]);
@@ -305,6 +314,7 @@ move_unit(ZsCompaction *compaction, zstid first)
 	MoveUnit   *unit = palloc0_object(MoveUnit);
 	bool		done;
 
+	Assert(first % ZS_STRIPE_ROWS == 0);
 	unit->compaction = compaction;
 	unit->first = unit->end = first;
 	unit->batch = zsrow_batch_create(CurrentMemoryContext);
@@ -366,11 +376,14 @@ zsvacuum_move_rows(ZsCompaction *compaction)
 		   row < compaction->next_row)
 	{
 		MemoryContext oldcontext;
+		zstid		end;
 
 		vacuum_delay_point_compat();
 		MemoryContextReset(compaction->context);
 		oldcontext = MemoryContextSwitchTo(compaction->context);
-		row = move_unit(compaction, row - row % ZS_STRIPE_ROWS);
+		end = move_unit(compaction, row - row % ZS_STRIPE_ROWS);
+		Assert(end > row);
+		row = end;
 		MemoryContextSwitchTo(oldcontext);
 	}
 }

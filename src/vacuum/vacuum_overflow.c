@@ -48,6 +48,7 @@ zsvacuum_doomed_init(ZsDoomedList *list, Relation rel)
 void
 zsvacuum_doomed_add(ZsDoomedList *list, AttrNumber attno, const ZsOverflowPointer *pointer)
 {
+	Assert(attno >= 1 && list->n <= list->max);
 	if (list->n == list->max)
 	{
 		int			max = Max(list->max * 2, 64);
@@ -160,6 +161,7 @@ doom_item(ZsDoomedList *list, const MinimalTupleData *item, bool only_dropped)
 void
 zsvacuum_doom_rows(ZsDoomedList *list, zstid first, zstid end, ZsRowBatch *batch)
 {
+	Assert(first < end);
 	zsrow_fetch_range(list->rel, first, end, batch);
 	for (int i = 0; i < batch->nitems; i++)
 		doom_item(list, batch->items[i], false);

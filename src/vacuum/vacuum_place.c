@@ -186,6 +186,7 @@ find_place(ZsRelocation *reloc, uint32 nblocks)
 	BlockNumber result;
 	int			i;
 
+	Assert(nblocks > 0);
 	while (low < high)
 	{
 		int			mid = low + (high - low) / 2;
@@ -335,6 +336,8 @@ take_place(ZsRelocation *reloc, int i, uint32 nblocks)
 	ZsExtent   *e = &reloc->extents[i];
 	BlockNumber result = e->start;
 
+	Assert(i >= reloc->first_extent && i < reloc->nextents);
+	Assert(e->length >= nblocks);
 	e->start += nblocks;
 	e->length -= nblocks;
 	if (e->length > 0)
@@ -354,6 +357,7 @@ add_place(ZsRelocation *reloc, BlockNumber start, uint32 nblocks)
 	int			low = reloc->first_extent;
 	int			high = reloc->nextents;
 
+	Assert(nblocks > 0);
 	while (low < high)
 	{
 		int			mid = low + (high - low) / 2;
@@ -395,8 +399,10 @@ withdraw(ZsRelocation *reloc, BlockNumber start, BlockNumber end)
 	int			from;
 	int			to;
 
+	Assert(start < end);
 	for (from = reloc->first_extent; extents[from].start < start; from++)
 		;
+	Assert(from < reloc->nextents && extents[from].start == start);
 	for (to = from + 1; to < reloc->nextents && extents[to].start < end; to++)
 		;
 	last = extents[to - 1];
@@ -444,6 +450,7 @@ clear_window(ZsRelocation *reloc, const ZsWindow *window, uint32 nblocks, uint32
 	int			n = 0;
 	int			placed;
 
+	Assert(end <= reloc->limit);
 	memcpy(saved, reloc->extents, nextents * sizeof(ZsExtent));
 	for (Size i = zsvacuum_find_movable(reloc, window->start);
 		 i < reloc->n && reloc->movables[i].start < end; i++)
@@ -452,6 +459,7 @@ clear_window(ZsRelocation *reloc, const ZsWindow *window, uint32 nblocks, uint32
 
 		if (!zsvacuum_is_in_the_way(reloc, movable))
 			continue;
+		Assert(n < (int) nblocks);
 		evicted[n++] = movable;
 		evicted_end = Max(evicted_end, movable->start + movable->nblocks);
 	}
@@ -555,6 +563,7 @@ clear(ZsRelocation *reloc, uint64 max_cost)
 static uint64
 allowed_cost(const ZsRelocation *reloc, BlockNumber better_than)
 {
+	Assert(reloc->limit <= better_than && better_than <= reloc->end_blocks);
 	return (uint64) (reloc->end_blocks - better_than) +
 		MAX_COST * (uint64) (better_than - reloc->limit);
 }
@@ -586,6 +595,8 @@ zsvacuum_place_all(ZsRelocation *reloc, BlockNumber better_than)
 	BlockNumber bad = reloc->limit;
 	BlockNumber good = better_than;
 
+	if (bad >= good)
+		return false;
 	qsort(reloc->movables, reloc->n, sizeof(ZsMovable), compare_by_place);
 	reloc->effort = 0;
 	if (!clear_from(reloc, extents, nextents, bad, better_than))
@@ -595,6 +606,7 @@ zsvacuum_place_all(ZsRelocation *reloc, BlockNumber better_than)
 		{
 			BlockNumber limit = bad + (good - bad) / 2;
 
+			Assert(bad <= limit && limit <= good);
 			if (clear_from(reloc, extents, nextents, limit, better_than))
 				good = limit;
 			else

@@ -42,6 +42,7 @@
 
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 #include "utils/memutils.h"
 
 #include "vacuum_internal.h"
@@ -103,6 +104,7 @@ mark_known(ZsRelocation *reloc, BlockNumber start, uint32 nblocks)
 {
 	BlockNumber end = Min(start + nblocks, reloc->end_blocks);
 
+	Assert(reloc->known != NULL && reloc->first_bit <= reloc->end_blocks);
 	for (BlockNumber blkno = Max(start, reloc->first_bit); blkno < end; blkno++)
 		reloc->known[(blkno - reloc->first_bit) / 64] |=
 			UINT64CONST(1) << (blkno - reloc->first_bit) % 64;
@@ -195,6 +197,8 @@ look_around(ZsRelocation *reloc)
 	ZsMetaPageData meta;
 	BlockNumber result = reloc->limit;
 
+	Assert(reloc->limit > ZS_META_BLKNO && reloc->limit <= reloc->end_blocks);
+	Assert(reloc->n == 0 && reloc->max_pieces > 0);
 	reloc->first_bit = reloc->limit;
 	reloc->known = palloc_extended(((Size) (reloc->end_blocks - reloc->limit) / 64 + 1) *
 								   sizeof(uint64), MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
@@ -240,6 +244,8 @@ move(ZsRelocation *reloc, const ZsMovable *movable)
 	uint16		treeno = movable->treeno;
 	bool		moved;
 
+	Assert(movable->to != ZS_META_BLKNO && movable->to != movable->start);
+	Assert(movable->to + movable->nblocks <= reloc->limit);
 	if (!zspage_take_free(rel, treeno, movable->to, movable->nblocks))
 	{
 		/* a full page of the map cannot divide an extent */
@@ -402,6 +408,7 @@ zsvacuum_relocate(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	bool		again = zs_enable_relocation && reclaim->truncate && !VacuumFailsafeActive;
 	bool		planned = false;
 
+	Assert(CheckRelationLockedByMe(reclaim->rel, ShareUpdateExclusiveLock, true));
 	for (int round = 0; again && round < MAX_ROUNDS; round++)
 	{
 		again = run_round(reclaim, strategy);

@@ -25,6 +25,7 @@
 
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "storage/lmgr.h"
 
 #include "vacuum_internal.h"
 #include "zs_attr.h"
@@ -65,6 +66,7 @@ sort_ranges(ZsTouched *touched)
 	qsort(touched->ranges, touched->nranges, sizeof(ZsRowRange), compare_ranges);
 	for (int i = 1; i < touched->nranges; i++)
 	{
+		Assert(touched->ranges[i].first < touched->ranges[i].end);
 		if (touched->ranges[i].first <= touched->ranges[n].end)
 			touched->ranges[n].end = Max(touched->ranges[n].end, touched->ranges[i].end);
 		else
@@ -153,6 +155,7 @@ merge_children(Relation rel, uint16 treeno, int level, Page parent, const ZsTouc
 	uint64		hikey = ZsPageGetOpaque(parent)->hikey;
 	uint64		nmerged = 0;
 
+	Assert(ZsPageGetOpaque(parent)->level == level + 1);
 	for (int i = 0; i < nitems - 1;)
 	{
 		int			k = i + 1;
@@ -227,6 +230,7 @@ zsvacuum_merge_pages(ZsReclaim *reclaim)
 	ZsTouched	all = {.everything = true};
 	ZsTreeEntry rows;
 
+	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true));
 	zspage_tree_entry(rel, ZS_TREE_ROW, &rows);
 	reclaim->pages_merged +=
 		merge_tree(rel, ZS_TREE_TID, reclaim->aggressive ? &all : &reclaim->tid,

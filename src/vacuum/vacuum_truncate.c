@@ -64,6 +64,7 @@ zsvacuum_return_space(ZsReclaim *reclaim)
 	Relation	rel = reclaim->rel;
 	ZsMetaPageData meta;
 
+	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true));
 	zspage_meta_read(rel, &meta);
 	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
 	{
@@ -172,6 +173,7 @@ zsvacuum_truncate(ZsReclaim *reclaim)
 		return;
 	}
 	new_blocks = zspage_truncate_tail(rel, &old_blocks);
+	Assert(new_blocks > ZS_META_BLKNO && new_blocks <= old_blocks);
 
 	/* as heap: whoever gets a lock now has heard that the file is shorter */
 	UnlockRelation(rel, AccessExclusiveLock);
