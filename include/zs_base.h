@@ -16,6 +16,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "storage/buf.h"
 #include "storage/itemptr.h"
 #include "utils/rel.h"
 
@@ -107,6 +108,9 @@ extern void zsbase_reloptions_init(void);
 
 /* The callbacks of the access method, which tell zedstore's tables from others.  For _PG_init. */
 extern void zsbase_set_table_am(const struct TableAmRoutine *routine);
+
+/* Locks the contents of a pinned shared buffer, shared, if that is possible at once. */
+extern bool zsbase_lock_buffer_if_free(Buffer buffer);
 
 /* Is this relation stored by the zedstore access method? */
 extern bool zsbase_is_zedstore(Relation rel);

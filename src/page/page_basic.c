@@ -19,7 +19,6 @@
 #include "common/hashfn.h"
 #include "miscadmin.h"
 #include "pgstat.h"
-#include "storage/buf_internals.h"
 #include "storage/bufmgr.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
@@ -282,11 +281,8 @@ zspage_try_lock(Buffer buf, int lockmode)
 	if (lockmode == BUFFER_LOCK_EXCLUSIVE)
 		return ConditionalLockBuffer(buf);
 
-	/* core has no function for this */
 	Assert(lockmode == BUFFER_LOCK_SHARE);
-	return BufferIsLocal(buf) ||
-		LWLockConditionalAcquire(BufferDescriptorGetContentLock(GetBufferDescriptor(buf - 1)),
-								 LW_SHARED);
+	return BufferIsLocal(buf) || zsbase_lock_buffer_if_free(buf);
 }
 
 /* Writes and logs up to MAX_IMAGES pages with one record. */
