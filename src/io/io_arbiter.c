@@ -64,6 +64,9 @@ PG_FUNCTION_INFO_V1(pg_stat_get_zedstore_scan_volumes);
 #define DEBT_SECONDS	0.25
 #define ACTIVE_SECONDS	1.0
 
+/* The part of the bucket that is as good as full. */
+#define FULL_PART		0.99
+
 /*
  * The part of the limit at which the bucket fills.  Below 1: where two scans use all of the limit
  * the bucket must run dry, or nobody would ever have to wait.
@@ -120,20 +123,28 @@ typedef struct ScanArbiter
 	ScanSlot	slots[MAX_SLOTS];
 } ScanArbiter;
 
+/* In shared memory; NULL: the library is not preloaded. */
 static ScanArbiter *arbiter = NULL;
 static LWLock *arbiter_lock = NULL;
 
-/* of this process */
-static ScanSlot *my_slot = NULL;
-static int	open_scans = 0;
-static double remaining_blocks = 0; /* of all that are open */
-static int64 reads_seen = 0;
-static double blocks_granted = 0;	/* and not seen to be read yet */
-static int	cached_asks = 0;
-static uint32 wait_event = 0;
+/* This process, which has a slot from the first question until its last stream is closed. */
+typedef struct ScanProcess
+{
+	ScanSlot   *slot;			/* NULL: none */
+	int			open_scans;
+	double		remaining_blocks;	/* of all that are open */
+	int64		reads_seen;
+	double		blocks_granted; /* and not seen to be read yet */
+	int			cached_asks;
+	uint32		wait_event;
+	bool		registered;		/* to give the slot back at exit */
+} ScanProcess;
+
+static ScanProcess mine;
 
 /* ---- shared memory ------------------------------------------------------------------ */
 
+/* In shmem_request_hook. */
 void
 zsio_arbiter_request_shmem(void)
 {
@@ -141,7 +152,7 @@ zsio_arbiter_request_shmem(void)
 	RequestNamedLWLockTranche(TRANCHE_NAME, 1);
 }
 
-/* Under AddinShmemInitLock. */
+/* In shmem_startup_hook, under AddinShmemInitLock. */
 void
 zsio_arbiter_startup_shmem(void)
 {
@@ -170,6 +181,8 @@ find_volume(const char *name)
 {
 	int			room = -1;
 
+	Assert(LWLockHeldByMe(arbiter_lock));
+	Assert(name[0] != '\0');
 	for (int i = 0; i < ZSIO_MAX_VOLUMES; i++)
 	{
 		if (strcmp(arbiter->volumes[i].name, name) == 0)
@@ -185,7 +198,11 @@ find_volume(const char *name)
 static void
 refill(ScanVolume *volume, TimestampTz now)
 {
-	volume->left = Min(volume->left + seconds_between(volume->refilled, now) * volume->rate * FILL_PART,
+	double		seconds = seconds_between(volume->refilled, now);
+
+	Assert(LWLockHeldByMeInMode(arbiter_lock, LW_EXCLUSIVE));
+	Assert(volume->rate > 0);
+	volume->left = Min(volume->left + seconds * volume->rate * FILL_PART,
 					   volume->rate * BURST_SECONDS);
 	volume->refilled = now;
 }
@@ -197,12 +214,14 @@ refill(ScanVolume *volume, TimestampTz now)
 static bool
 is_full(const ScanVolume *volume)
 {
-	return volume->left >= volume->rate * BURST_SECONDS * 0.99;
+	return volume->left >= volume->rate * BURST_SECONDS * FULL_PART;
 }
 
 static void
 take(ScanVolume *volume, double bytes)
 {
+	Assert(LWLockHeldByMeInMode(arbiter_lock, LW_EXCLUSIVE));
+	Assert(bytes >= 0);
 	volume->left = Max(volume->left - bytes, -volume->rate * DEBT_SECONDS);
 }
 
@@ -224,8 +243,10 @@ is_competitor(const ScanSlot *slot, const ScanSlot *me, TimestampTz now)
 static bool
 is_first(const ScanSlot *me, const ScanVolume *volume, TimestampTz now)
 {
-	double		mine = rank(me, volume);
+	double		own = rank(me, volume);
 
+	Assert(LWLockHeldByMe(arbiter_lock));
+	Assert(me->pid != 0);
 	for (int i = 0; i < MAX_SLOTS; i++)
 	{
 		const ScanSlot *slot = &arbiter->slots[i];
@@ -234,7 +255,7 @@ is_first(const ScanSlot *me, const ScanVolume *volume, TimestampTz now)
 		if (!is_competitor(slot, me, now))
 			continue;
 		other = rank(slot, volume);
-		if (other < mine || (other == mine && slot < me))
+		if (other < own || (other == own && slot < me))
 			return false;
 	}
 	return true;
@@ -258,13 +279,14 @@ give_slot_back(void)
 {
 	int			volume;
 
-	if (my_slot == NULL)
+	if (mine.slot == NULL)
 		return;
 	LWLockAcquire(arbiter_lock, LW_EXCLUSIVE);
-	volume = my_slot->volume;
-	memset(my_slot, 0, sizeof(ScanSlot));
+	Assert(mine.slot->pid == MyProcPid);
+	volume = mine.slot->volume;
+	memset(mine.slot, 0, sizeof(ScanSlot));
 	LWLockRelease(arbiter_lock);
-	my_slot = NULL;
+	mine.slot = NULL;
 	ConditionVariableBroadcast(&arbiter->volumes[volume].turn);
 }
 
@@ -280,22 +302,24 @@ scan_exit(int code, Datum arg)
 static bool
 get_slot(void)
 {
-	for (int i = 0; i < MAX_SLOTS && my_slot == NULL; i++)
+	Assert(LWLockHeldByMeInMode(arbiter_lock, LW_EXCLUSIVE));
+	for (int i = 0; i < MAX_SLOTS && mine.slot == NULL; i++)
 	{
 		if (arbiter->slots[i].pid == 0)
 		{
-			my_slot = &arbiter->slots[i];
-			my_slot->pid = MyProcPid;
-			my_slot->leader = MyProc->lockGroupLeader != NULL ? MyProc->lockGroupLeader->pid : MyProcPid;
+			mine.slot = &arbiter->slots[i];
+			mine.slot->pid = MyProcPid;
+			mine.slot->leader = MyProc->lockGroupLeader != NULL ?
+				MyProc->lockGroupLeader->pid : MyProcPid;
 		}
 	}
-	return my_slot != NULL;
+	return mine.slot != NULL;
 }
 
+/* A stream of reads from a tablespace begins: see zs_io.h. */
 void
 zsio_scan_open(ZsIoScan *scan, Oid tablespace)
 {
-	static bool registered = false;
 	const ZsIoLimits *limits;
 	double		rate;
 	int			volume;
@@ -317,11 +341,11 @@ zsio_scan_open(ZsIoScan *scan, Oid tablespace)
 	if (rate <= 0)
 		return;
 
-	if (!registered)
+	if (!mine.registered)
 	{
 		before_shmem_exit(scan_exit, (Datum) 0);
-		wait_event = WaitEventExtensionNew("ZedstoreScanTurn");
-		registered = true;
+		mine.wait_event = WaitEventExtensionNew("ZedstoreScanTurn");
+		mine.registered = true;
 	}
 	LWLockAcquire(arbiter_lock, LW_EXCLUSIVE);
 	scan->volume = find_volume(zsio_volume_name(volume));
@@ -330,32 +354,34 @@ zsio_scan_open(ZsIoScan *scan, Oid tablespace)
 	LWLockRelease(arbiter_lock);
 	if (scan->volume < 0)
 		return;
-	if (open_scans++ == 0)
+	if (mine.open_scans++ == 0)
 	{
-		remaining_blocks = blocks_granted = 0;
-		cached_asks = 0;
-		reads_seen = pgBufferUsage.shared_blks_read;
+		mine.remaining_blocks = mine.blocks_granted = 0;
+		mine.cached_asks = 0;
+		mine.reads_seen = pgBufferUsage.shared_blks_read;
 	}
 }
 
+/* What it has still to read, in blocks. */
 void
 zsio_scan_expect(ZsIoScan *scan, double remaining)
 {
 	if (scan->volume < 0)
 		return;
-	remaining_blocks += remaining - scan->remaining;
+	mine.remaining_blocks += remaining - scan->remaining;
 	scan->remaining = remaining;
 }
 
+/* It ends; the last one gives the slot back. */
 void
 zsio_scan_close(ZsIoScan *scan)
 {
 	if (scan->volume < 0)
 		return;
 	scan->volume = -1;
-	remaining_blocks -= scan->remaining;
-	Assert(open_scans > 0);
-	if (--open_scans == 0)
+	mine.remaining_blocks -= scan->remaining;
+	Assert(mine.open_scans > 0);
+	if (--mine.open_scans == 0)
 		give_slot_back();
 }
 
@@ -366,19 +392,20 @@ zsio_scan_close(ZsIoScan *scan)
 static bool
 note_reads(ScanVolume *volume)
 {
-	int64		reads = pgBufferUsage.shared_blks_read - reads_seen;
+	int64		reads = pgBufferUsage.shared_blks_read - mine.reads_seen;
 
-	reads_seen += reads;
-	if (reads > 0 || blocks_granted == 0)
+	mine.reads_seen += reads;
+	if (reads > 0 || mine.blocks_granted == 0)
 	{
-		cached_asks = 0;
-		blocks_granted = Max(blocks_granted - reads, 0);
+		mine.cached_asks = 0;
+		mine.blocks_granted = Max(mine.blocks_granted - reads, 0);
 	}
-	else if (++cached_asks >= CACHED_ASKS)
+	else if (++mine.cached_asks >= CACHED_ASKS)
 	{
 		refill(volume, GetCurrentTimestamp());
-		volume->left = Min(volume->left + blocks_granted * BLCKSZ, volume->rate * BURST_SECONDS);
-		blocks_granted = 0;
+		volume->left = Min(volume->left + mine.blocks_granted * BLCKSZ,
+						   volume->rate * BURST_SECONDS);
+		mine.blocks_granted = 0;
 		return false;
 	}
 	return true;
@@ -388,11 +415,13 @@ note_reads(ScanVolume *volume)
 static void
 wait_for_turn(ScanVolume *volume, double bytes)
 {
-	ScanSlot   *slot = my_slot;
+	ScanSlot   *slot = mine.slot;
 	TimestampTz start = GetCurrentTimestamp();
 	TimestampTz now = start;
 	double		most = bytes / volume->rate * WAIT_FACTOR;
 
+	Assert(LWLockHeldByMeInMode(arbiter_lock, LW_EXCLUSIVE));
+	Assert(!slot->waiting);
 	slot->waiting = true;
 	slot->waits++;
 	volume->waits++;
@@ -404,7 +433,7 @@ wait_for_turn(ScanVolume *volume, double bytes)
 			double		limit = most * Max(count_waiting(slot->volume), 1);
 
 			LWLockRelease(arbiter_lock);
-			(void) ConditionVariableTimedSleep(&volume->turn, NAP_MS, wait_event);
+			(void) ConditionVariableTimedSleep(&volume->turn, NAP_MS, mine.wait_event);
 			LWLockAcquire(arbiter_lock, LW_EXCLUSIVE);
 
 			now = GetCurrentTimestamp();
@@ -429,6 +458,7 @@ wait_for_turn(ScanVolume *volume, double bytes)
 	ConditionVariableCancelSleep();
 }
 
+/* May it read so many blocks more?  See zs_io.h. */
 void
 zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining)
 {
@@ -439,11 +469,12 @@ zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining)
 
 	if (scan->volume < 0)
 		return;
+	Assert(scan->volume < ZSIO_MAX_VOLUMES && mine.open_scans > 0);
 	volume = &arbiter->volumes[scan->volume];
 	zsio_scan_expect(scan, remaining);
 
 	LWLockAcquire(arbiter_lock, LW_EXCLUSIVE);
-	if (my_slot == NULL && !get_slot())
+	if (mine.slot == NULL && !get_slot())
 	{
 		LWLockRelease(arbiter_lock);
 		return;
@@ -451,18 +482,18 @@ zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining)
 	if (note_reads(volume))
 	{
 		now = GetCurrentTimestamp();
-		my_slot->volume = scan->volume;
-		my_slot->remaining = remaining_blocks * BLCKSZ;
-		my_slot->active = now;
+		mine.slot->volume = scan->volume;
+		mine.slot->remaining = mine.remaining_blocks * BLCKSZ;
+		mine.slot->active = now;
 		refill(volume, now);
-		if (!is_full(volume) && !is_first(my_slot, volume, now) && may_wait)
+		if (!is_full(volume) && !is_first(mine.slot, volume, now) && may_wait)
 		{
 			wait_for_turn(volume, bytes);
-			my_slot->active = GetCurrentTimestamp();
+			mine.slot->active = GetCurrentTimestamp();
 		}
 		take(volume, bytes);
-		blocks_granted += nblocks;
-		my_slot->grants++;
+		mine.blocks_granted += nblocks;
+		mine.slot->grants++;
 		volume->grants++;
 	}
 	LWLockRelease(arbiter_lock);

@@ -7,6 +7,8 @@
  * pg_tablespace and what io_host.c finds.  A volume keeps its number, so that others can keep
  * counters by it.
  *
+ * Invariant: each tablespace of the table is on a volume of the table.
+ *
  * I/O workers belong to no database and cannot open pg_tablespace as others do;
  * they read its pages, as CREATE DATABASE reads another database's pg_class.
  *
@@ -76,16 +78,8 @@ typedef struct Named
 	int			profile;
 } Named;
 
-static Volume volumes[ZSIO_MAX_VOLUMES];
-static int	nvolumes = 0;
-static Tablespace tablespaces[MAX_TABLESPACES];
-static int	ntablespaces = 0;
-static Named named[MAX_TABLESPACES];
-static int	nnamed = 0;
-static TimestampTz refreshed = 0;
-
 /* Settings that the table was made from. */
-static struct
+typedef struct Settings
 {
 	int			profile;
 	uint64		overrides;
@@ -93,7 +87,22 @@ static struct
 	int			max_bandwidth;
 	int			request_blocks;
 	int			queue_depth;
-}			made_from;
+} Settings;
+
+/* The table of this process. */
+typedef struct VolumeTable
+{
+	Volume		volumes[ZSIO_MAX_VOLUMES];
+	int			nvolumes;
+	Tablespace	tablespaces[MAX_TABLESPACES];
+	int			ntablespaces;
+	Named		named[MAX_TABLESPACES];
+	int			nnamed;
+	TimestampTz refreshed;		/* 0: never */
+	Settings	made_from;
+} VolumeTable;
+
+static VolumeTable table;
 
 /* ---- names of tablespaces ------------------------------------------------------------ */
 
@@ -101,12 +110,12 @@ static struct
 static void
 note_name(Oid oid, const char *name)
 {
-	for (int i = 0; i < zsio_overrides->n && nnamed < MAX_TABLESPACES; i++)
+	for (int i = 0; i < zsio_overrides->n && table.nnamed < MAX_TABLESPACES; i++)
 	{
 		if (strcmp(zsio_overrides->items[i].name, name) == 0)
 		{
-			named[nnamed].oid = oid;
-			named[nnamed++].profile = zsio_overrides->items[i].profile;
+			table.named[table.nnamed].oid = oid;
+			table.named[table.nnamed++].profile = zsio_overrides->items[i].profile;
 			return;
 		}
 	}
@@ -178,7 +187,7 @@ read_names_raw(void)
 		Buffer		buf = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, blkno, RBM_NORMAL,
 													NULL, true);
 
-		complete = zsio_buffer_try_lock(buf);
+		complete = zsbase_lock_buffer_if_free(buf);
 		if (complete)
 		{
 			read_names_of_page(buf, snapshot);
@@ -265,6 +274,8 @@ set_limits(Volume *volume, bool automatic)
 	limits->request_blocks = zsio_request_blocks > 0 ? zsio_request_blocks :
 		profile->request_kb * 1024 / BLCKSZ;
 	limits->queue_depth = zsio_queue_depth > 0 ? zsio_queue_depth : profile->queue_depth;
+	Assert(limits->request_blocks > 0 && limits->queue_depth > 0);
+	Assert(limits->write_iops >= 0 && limits->write_bytes >= 0);
 	Assert(limits->request_blocks <= ZSIO_MAX_RUN_BLOCKS && limits->queue_depth <= ZSIO_MAX_DEPTH);
 }
 
@@ -272,24 +283,28 @@ set_limits(Volume *volume, bool automatic)
 static Volume *
 find_volume(const char *key)
 {
-	for (int i = 0; i < nvolumes; i++)
+	Volume	   *volume;
+
+	Assert(key[0] != '\0');
+	for (int i = 0; i < table.nvolumes; i++)
 	{
-		if (strcmp(volumes[i].key, key) == 0)
-			return &volumes[i];
+		if (strcmp(table.volumes[i].key, key) == 0)
+			return &table.volumes[i];
 	}
-	if (nvolumes < ZSIO_MAX_VOLUMES)
-		nvolumes++;
-	strlcpy(volumes[nvolumes - 1].key, key, sizeof(volumes[nvolumes - 1].key));
-	return &volumes[nvolumes - 1];
+	if (table.nvolumes < ZSIO_MAX_VOLUMES)
+		table.nvolumes++;
+	volume = &table.volumes[table.nvolumes - 1];
+	strlcpy(volume->key, key, sizeof(volume->key));
+	return volume;
 }
 
 static int
 profile_of(Oid tablespace)
 {
-	for (int i = 0; i < nnamed; i++)
+	for (int i = 0; i < table.nnamed; i++)
 	{
-		if (named[i].oid == tablespace)
-			return named[i].profile;
+		if (table.named[i].oid == tablespace)
+			return table.named[i].profile;
 	}
 	return zsio_profile;
 }
@@ -297,8 +312,7 @@ profile_of(Oid tablespace)
 static Tablespace *
 add_tablespace(Oid oid)
 {
-	Tablespace *entry = &tablespaces[ntablespaces < MAX_TABLESPACES ? ntablespaces++ :
-									 MAX_TABLESPACES - 1];
+	Tablespace *entry;
 	int			profile = profile_of(oid);
 	Volume	   *volume;
 	ZsIoVolume	host;
@@ -306,6 +320,11 @@ add_tablespace(Oid oid)
 	char		name[ZSIO_VOLUME_NAME_LEN];
 	char		key[ZSIO_VOLUME_NAME_LEN + 16];
 	struct stat st;
+
+	/* those that find no room share the last entry */
+	if (table.ntablespaces < MAX_TABLESPACES)
+		table.ntablespaces++;
+	entry = &table.tablespaces[table.ntablespaces - 1];
 
 	zsio_host_tablespace_path(oid, path);
 	zsio_host_volume(path, &host);
@@ -324,31 +343,36 @@ add_tablespace(Oid oid)
 										volume->gib);
 	set_limits(volume, profile == ZSIO_PROFILE_AUTO);
 	entry->oid = oid;
-	entry->volume = volume - volumes;
+	entry->volume = volume - table.volumes;
+	Assert(entry->volume >= 0 && entry->volume < table.nvolumes);
 	return entry;
 }
 
 /* ---- the table -------------------------------------------------------------------------- */
 
+/* Was the table made from other settings than those of now? */
 static bool
 settings_changed(void)
 {
-	return refreshed == 0 || made_from.profile != zsio_profile ||
-		made_from.overrides != zsio_overrides_generation || made_from.max_iops != zsio_max_iops ||
-		made_from.max_bandwidth != zsio_max_bandwidth ||
-		made_from.request_blocks != zsio_request_blocks ||
-		made_from.queue_depth != zsio_queue_depth;
+	const Settings *from = &table.made_from;
+
+	return table.refreshed == 0 || from->profile != zsio_profile ||
+		from->overrides != zsio_overrides_generation || from->max_iops != zsio_max_iops ||
+		from->max_bandwidth != zsio_max_bandwidth ||
+		from->request_blocks != zsio_request_blocks || from->queue_depth != zsio_queue_depth;
 }
 
 static void
 note_settings(void)
 {
-	made_from.profile = zsio_profile;
-	made_from.overrides = zsio_overrides_generation;
-	made_from.max_iops = zsio_max_iops;
-	made_from.max_bandwidth = zsio_max_bandwidth;
-	made_from.request_blocks = zsio_request_blocks;
-	made_from.queue_depth = zsio_queue_depth;
+	Settings   *from = &table.made_from;
+
+	from->profile = zsio_profile;
+	from->overrides = zsio_overrides_generation;
+	from->max_iops = zsio_max_iops;
+	from->max_bandwidth = zsio_max_bandwidth;
+	from->request_blocks = zsio_request_blocks;
+	from->queue_depth = zsio_queue_depth;
 }
 
 /* The server's own, and those that have a link or a directory. */
@@ -370,17 +394,18 @@ add_all_tablespaces(void)
 	FreeDir(dir);
 }
 
+/* Makes the table anew: see io_profile.h. */
 void
 zsio_volumes_refresh(void)
 {
 	Named		old[MAX_TABLESPACES];
-	int			nold = nnamed;
-	bool		same_names = made_from.overrides == zsio_overrides_generation;
+	int			nold = table.nnamed;
+	bool		same_names = table.made_from.overrides == zsio_overrides_generation;
 	bool		complete = true;
 
-	memcpy(old, named, sizeof(named));
-	ntablespaces = 0;
-	nnamed = 0;
+	memcpy(old, table.named, sizeof(table.named));
+	table.ntablespaces = 0;
+	table.nnamed = 0;
 	if (zsio_overrides != NULL)
 	{
 		if (OidIsValid(MyDatabaseId))
@@ -390,60 +415,67 @@ zsio_volumes_refresh(void)
 			complete = false;
 			if (same_names)
 			{
-				memcpy(named, old, sizeof(named));
-				nnamed = nold;
+				memcpy(table.named, old, sizeof(table.named));
+				table.nnamed = nold;
 			}
 		}
 	}
 	add_all_tablespaces();
 	note_settings();
-	refreshed = GetCurrentTimestamp();
+	table.refreshed = GetCurrentTimestamp();
 
 	/* else try it again in a second */
 	if (!complete)
-		refreshed -= (REFRESH_SECONDS - 1) * INT64CONST(1000000);
+		table.refreshed -= (REFRESH_SECONDS - 1) * INT64CONST(1000000);
 }
 
+/* The same if it is old, or made from other settings. */
 void
 zsio_volumes_refresh_if_old(void)
 {
 	if (settings_changed() ||
-		TimestampDifferenceExceeds(refreshed, GetCurrentTimestamp(), REFRESH_SECONDS * 1000))
+		TimestampDifferenceExceeds(table.refreshed, GetCurrentTimestamp(),
+								   REFRESH_SECONDS * 1000))
 		zsio_volumes_refresh();
 }
 
+/* The number of the volume that a tablespace is on. */
 int
 zsio_volume_of(Oid tablespace)
 {
-	for (int i = 0; i < ntablespaces; i++)
+	for (int i = 0; i < table.ntablespaces; i++)
 	{
-		if (tablespaces[i].oid == tablespace)
-			return tablespaces[i].volume;
+		if (table.tablespaces[i].oid == tablespace)
+			return table.tablespaces[i].volume;
 	}
 	return add_tablespace(tablespace)->volume;
 }
 
+/* What holds for it. */
 const ZsIoLimits *
 zsio_volume_limits(int volume)
 {
-	Assert(volume >= 0 && volume < nvolumes);
-	return &volumes[volume].limits;
+	Assert(volume >= 0 && volume < table.nvolumes);
+	return &table.volumes[volume].limits;
 }
 
+/* The name of its device. */
 const char *
 zsio_volume_name(int volume)
 {
-	Assert(volume >= 0 && volume < nvolumes);
-	return volumes[volume].name;
+	Assert(volume >= 0 && volume < table.nvolumes);
+	return table.volumes[volume].name;
 }
 
+/* The largest of what the volumes want. */
 void
 zsio_volumes_largest(int *request_blocks, int *queue_depth)
 {
+	Assert(table.refreshed != 0);
 	*request_blocks = *queue_depth = 1;
-	for (int i = 0; i < ntablespaces; i++)
+	for (int i = 0; i < table.ntablespaces; i++)
 	{
-		const ZsIoLimits *limits = zsio_volume_limits(tablespaces[i].volume);
+		const ZsIoLimits *limits = zsio_volume_limits(table.tablespaces[i].volume);
 
 		*request_blocks = Max(*request_blocks, limits->request_blocks);
 		*queue_depth = Max(*queue_depth, limits->queue_depth);
@@ -507,7 +539,7 @@ zs_io_profiles(PG_FUNCTION_ARGS)
 static void
 put_tablespace(ReturnSetInfo *rsinfo, Form_pg_tablespace form)
 {
-	const Volume *volume = &volumes[zsio_volume_of(form->oid)];
+	const Volume *volume = &table.volumes[zsio_volume_of(form->oid)];
 	const ZsIoLimits *limits = &volume->limits;
 	Datum		values[VOLUME_COLUMNS];
 	bool		nulls[VOLUME_COLUMNS] = {0};
