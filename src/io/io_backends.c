@@ -22,10 +22,9 @@
 #include "storage/proc.h"
 #include "utils/backend_progress.h"
 #include "utils/backend_status.h"
-#include "utils/memutils.h"
 #include "utils/wait_event.h"
 
-#include "io_internal.h"
+#include "io_worker.h"
 
 /* How often an entry that changes all the time is read again. */
 #define MAX_TRIES	10
@@ -44,6 +43,9 @@ read_vacuum(volatile PgBackendStatus *entry, ZsIoVacuum *vacuum)
 	{
 		int			before;
 		int			after;
+		int64		phase;
+		int64		scanned;
+		int64		vacuumed;
 		bool		is_vacuum;
 
 		pgstat_begin_read_activity(entry, before);
@@ -52,24 +54,29 @@ read_vacuum(volatile PgBackendStatus *entry, ZsIoVacuum *vacuum)
 		vacuum->pid = entry->st_procpid;
 		vacuum->database = entry->st_databaseid;
 		vacuum->relid = entry->st_progress_command_target;
-		vacuum->scanned = block_param(entry->st_progress_param[PROGRESS_VACUUM_HEAP_BLKS_SCANNED]);
-		vacuum->in_indexes =
-			entry->st_progress_param[PROGRESS_VACUUM_PHASE] == PROGRESS_VACUUM_PHASE_VACUUM_INDEX ||
-			entry->st_progress_param[PROGRESS_VACUUM_PHASE] == PROGRESS_VACUUM_PHASE_INDEX_CLEANUP;
-		vacuum->vacuumed = block_param(entry->st_progress_param[PROGRESS_VACUUM_HEAP_BLKS_VACUUMED]);
+		phase = entry->st_progress_param[PROGRESS_VACUUM_PHASE];
+		scanned = entry->st_progress_param[PROGRESS_VACUUM_HEAP_BLKS_SCANNED];
+		vacuumed = entry->st_progress_param[PROGRESS_VACUUM_HEAP_BLKS_VACUUMED];
 		pgstat_end_read_activity(entry, after);
-		if (pgstat_read_activity_complete(before, after))
-			return is_vacuum;
+		if (!pgstat_read_activity_complete(before, after))
+			continue;
+		vacuum->scanned = block_param(scanned);
+		vacuum->vacuumed = block_param(vacuumed);
+		vacuum->in_indexes = phase == PROGRESS_VACUUM_PHASE_VACUUM_INDEX ||
+			phase == PROGRESS_VACUUM_PHASE_INDEX_CLEANUP;
+		return is_vacuum;
 	}
 	return false;
 }
 
+/* Those that go on now, at most max. */
 int
 zsio_list_vacuums(ZsIoVacuum *vacuums, int max)
 {
 	volatile PgBackendStatus *entries = MyBEEntry - MyProcNumber;
 	int			n = 0;
 
+	Assert(MyBEEntry != NULL && max > 0);
 	for (int i = 0; i < MaxBackends && n < max; i++)
 	{
 		/* a look without care first */
@@ -98,15 +105,13 @@ waits_for_read(uint32 event)
 	return event == WAIT_EVENT_DATA_FILE_READ;
 }
 
+/* One look at all clients: see io_worker.h. */
 void
-zsio_look_at_clients(TimestampTz now, ZsIoClients *clients)
+zsio_look_at_clients(TimestampTz *waited, TimestampTz now, ZsIoClients *clients)
 {
 	volatile PgBackendStatus *entries = MyBEEntry - MyProcNumber;
-	static TimestampTz *waited = NULL;	/* when we last saw each process wait */
 
-	if (waited == NULL)
-		waited = MemoryContextAllocZero(TopMemoryContext, MaxBackends * sizeof(TimestampTz));
-
+	Assert(MyBEEntry != NULL && waited != NULL);
 	memset(clients, 0, sizeof(ZsIoClients));
 	for (int i = 0; i < MaxBackends; i++)
 	{

@@ -29,19 +29,23 @@
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
+#include "io_buffer.h"
 #include "io_internal.h"
+#include "zs_base.h"
 
 StaticAssertDecl(BM_LOCKED == (1U << 22) && BM_DIRTY == (1U << 23) &&
 				 BM_VALID == (1U << 24) && BM_IO_IN_PROGRESS == (1U << 26) &&
 				 BM_JUST_DIRTIED == (1U << 28) && BM_PERMANENT == (1U << 31),
 				 "bits of buffer headers as in PostgreSQL 17 and 18");
 StaticAssertDecl(sizeof(BufferDescPadded) == 64, "size of a buffer header");
+StaticAssertDecl(ZSIO_MAX_USAGE == BM_MAX_USAGE_COUNT, "the largest usage count");
 
 /* What is worth writing in checkpoints: the bits that BufferSync() asks for, and BM_VALID. */
 #define WANTED_BITS		(BM_DIRTY | BM_VALID | BM_PERMANENT)
 
 /* ---- finding ------------------------------------------------------------------ */
 
+/* For qsort: core's order of writing in checkpoints. */
 int
 zsio_compare_items(const void *a, const void *b)
 {
@@ -108,11 +112,13 @@ look_at_idle(int buf_id, int max_usage, ZsIoItem *item, XLogRecPtr *lsn)
 	return wanted;
 }
 
+/* By the hash of the file. */
 int
 zsio_file_owner(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno, int nworkers)
 {
 	uint32		hash = hash_combine(murmurhash32(locator->relNumber), blkno / RELSEG_SIZE);
 
+	Assert(nworkers > 0);
 	return hash_combine(hash, forknum) % nworkers;
 }
 
@@ -122,12 +128,14 @@ owner_of(const ZsIoItem *item, int nworkers)
 	return zsio_file_owner(&item->locator, item->forknum, item->blkno, nworkers);
 }
 
+/* All dirty buffers worth writing, sorted. */
 int
 zsio_collect_dirty(int worker, int nworkers, ZsIoItem **items)
 {
 	int			maxitems = Max(NBuffers / 8, 128);
 	int			nitems = 0;
 
+	Assert(worker >= 0 && worker < nworkers);
 	*items = MemoryContextAllocHuge(CurrentMemoryContext, maxitems * sizeof(ZsIoItem));
 	for (int i = 0; i < NBuffers; i++)
 	{
@@ -153,6 +161,7 @@ zsio_collect_dirty(int worker, int nworkers, ZsIoItem **items)
 	return nitems;
 }
 
+/* Buffers that the clock hand has passed. */
 uint64
 zsio_clock_hand(void)
 {
@@ -164,12 +173,14 @@ zsio_clock_hand(void)
 	return (uint64) passes * NBuffers + hand;
 }
 
+/* Buffers that the hand comes to: see io_buffer.h. */
 int
 zsio_collect_ahead(const ZsIoWish *wish, uint64 *pos, uint64 end, ZsIoItem *items, int max,
 				   XLogRecPtr *lsn, int *unflushed)
 {
 	int			nitems = 0;
 
+	Assert(max > 0);
 	for (; *pos < end && nitems < max; (*pos)++)
 	{
 		int			buf_id = *pos % NBuffers;
@@ -192,6 +203,7 @@ zsio_collect_ahead(const ZsIoWish *wish, uint64 *pos, uint64 end, ZsIoItem *item
 	return nitems;
 }
 
+/* The buffer that has the block, -1: none. */
 int
 zsio_find_buffer(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno)
 {
@@ -203,12 +215,14 @@ zsio_find_buffer(const RelFileLocator *locator, ForkNumber forknum, BlockNumber 
 	InitBufferTag(&tag, locator, forknum, blkno);
 	hash = BufTableHashCode(&tag);
 	lock = BufMappingPartitionLock(hash);
+	Assert(BlockNumberIsValid(blkno));
 	LWLockAcquire(lock, LW_SHARED);
 	buf_id = BufTableLookup(&tag, hash);
 	LWLockRelease(lock);
 	return buf_id;
 }
 
+/* The block in the buffer, if it is as wished. */
 bool
 zsio_look_at(const ZsIoWish *wish, int buf_id, ZsIoItem *item)
 {
@@ -218,6 +232,7 @@ zsio_look_at(const ZsIoWish *wish, int buf_id, ZsIoItem *item)
 		(wish->nworkers <= 1 || owner_of(item, wish->nworkers) == wish->worker);
 }
 
+/* The same if it is that block. */
 bool
 zsio_look_at_block(const ZsIoWish *wish, int buf_id, const RelFileLocator *locator,
 				   ForkNumber forknum, BlockNumber blkno, ZsIoItem *item)
@@ -227,6 +242,7 @@ zsio_look_at_block(const ZsIoWish *wish, int buf_id, const RelFileLocator *locat
 		RelFileLocatorEquals(item->locator, *locator);
 }
 
+/* The buffer that has the block, if it is as wished. */
 bool
 zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator, ForkNumber forknum,
 				BlockNumber blkno, ZsIoItem *item)
@@ -239,6 +255,7 @@ zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator, ForkNumber 
 /* Relations that are considered when the right one is not known. */
 #define MAX_GUESSES		32
 
+/* The relation's file, or a guess: see io_buffer.h. */
 bool
 zsio_find_relation(Oid database, Oid relid, BlockNumber from, BlockNumber to,
 				   RelFileLocator *locator, bool *exact)
@@ -326,13 +343,7 @@ end_write(BufferDesc *hdr, bool clear_dirty, uint32 set_bits)
 #endif
 }
 
-bool
-zsio_buffer_try_lock(Buffer buffer)
-{
-	return LWLockConditionalAcquire(BufferDescriptorGetContentLock(GetBufferDescriptor(buffer - 1)),
-									LW_SHARED);
-}
-
+/* Makes the buffer ours to write: see io_buffer.h. */
 bool
 zsio_buffer_begin(const ZsIoItem *item, char *dst, XLogRecPtr *lsn)
 {
@@ -341,10 +352,14 @@ zsio_buffer_begin(const ZsIoItem *item, char *dst, XLogRecPtr *lsn)
 	XLogRecPtr	page_lsn;
 	uint32		state;
 
+	Assert(item->buf_id >= 0 && item->buf_id < NBuffers);
+	Assert(CurrentResourceOwner != NULL);
+	Assert((uintptr_t) dst % PG_IO_ALIGN_SIZE == 0);
+
 	/* pins it if it still holds the page, and leaves its usage count alone */
 	if (!ReadRecentBuffer(item->locator, item->forknum, item->blkno, buffer))
 		return false;
-	if (!zsio_buffer_try_lock(buffer))
+	if (!zsbase_lock_buffer_if_free(buffer))
 	{
 		ReleaseBuffer(buffer);
 		return false;
@@ -375,11 +390,15 @@ zsio_buffer_begin(const ZsIoItem *item, char *dst, XLogRecPtr *lsn)
 	return true;
 }
 
+/* The write ended, as result says; lets go of the buffer. */
 void
 zsio_buffer_end(int buf_id, ZsIoResult result)
 {
 	BufferDesc *hdr = GetBufferDescriptor(buf_id);
 
+	Assert(buf_id >= 0 && buf_id < NBuffers);
+	Assert(pg_atomic_read_u32(&hdr->state) & BM_IO_IN_PROGRESS);
+	Assert(BUF_STATE_GET_REFCOUNT(pg_atomic_read_u32(&hdr->state)) > 0);
 	end_write(hdr, result == ZSIO_WRITTEN, result == ZSIO_FAILED ? BM_IO_ERROR : 0);
 	ReleaseBuffer(BufferDescriptorGetBuffer(hdr));
 }

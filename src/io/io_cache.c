@@ -40,7 +40,9 @@
 #include <unistd.h>
 
 #include "storage/fd.h"
+#include "utils/memutils.h"
 
+#include "io_file.h"
 #include "io_internal.h"
 
 #define TRIAL_SIZE		(64 * 1024)
@@ -53,9 +55,21 @@ typedef struct Device
 	bool		large_folios;
 } Device;
 
-static Device devices[MAX_DEVICES];
-static int	ndevices = 0;
+struct ZsIoCache
+{
+	Device		devices[MAX_DEVICES];
+	int			ndevices;
+	bool		refused;		/* the kernel does not tell what the cache holds */
+};
 
+/* Nothing is known yet. */
+ZsIoCache *
+zsio_cache_create(void)
+{
+	return MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoCache));
+}
+
+/* Is debug_io_direct on for relations? */
 bool
 zsio_cache_bypassed(void)
 {
@@ -77,7 +91,10 @@ survives(int fd, const char *data, off_t offset)
 	return preadv2(fd, &iov, 1, offset, RWF_NOWAIT) >= 0 || errno != EAGAIN;
 }
 
-/* Does the page cache hold files of this directory in folios larger than a block?  Writes a nameless file. */
+/*
+ * Does the page cache hold files of this directory in folios larger than a block?  Writes a
+ * nameless file.
+ */
 static bool
 has_large_folios(const char *dir)
 {
@@ -105,29 +122,31 @@ has_large_folios(const char *dir)
 
 #endif
 
+/* Are asynchronous direct writes harmless on that device?  Tried once for each. */
 bool
-zsio_cache_allows_async(const char *path, dev_t dev)
+zsio_cache_allows_async(ZsIoCache *me, const char *path, dev_t dev)
 {
 	char		dir[MAXPGPATH];
 	Device	   *device;
 
-	for (int i = 0; i < ndevices; i++)
+	Assert(me->ndevices >= 0 && me->ndevices <= MAX_DEVICES);
+	for (int i = 0; i < me->ndevices; i++)
 	{
-		if (devices[i].dev == dev)
-			return !devices[i].large_folios;
+		if (me->devices[i].dev == dev)
+			return !me->devices[i].large_folios;
 	}
-	if (ndevices == MAX_DEVICES)
+	if (me->ndevices == MAX_DEVICES)
 		return false;
 	strlcpy(dir, path, sizeof(dir));
 	get_parent_directory(dir);
-	device = &devices[ndevices++];
+	device = &me->devices[me->ndevices++];
 	device->dev = dev;
 	device->large_folios = has_large_folios(dir);
 	if (device->large_folios)
 		ereport(LOG,
 				(errmsg("I/O worker writes with threads to files in the file system of \"%s\"", dir),
-				 errdetail("Writes by io_uring and the server's buffered writes would get in each other's way, "
-						   "because its page cache has large folios.")));
+				 errdetail("Writes by io_uring and the server's buffered writes would get in each "
+						   "other's way, because its page cache has large folios.")));
 	return !device->large_folios;
 }
 
@@ -138,11 +157,11 @@ zsio_cache_allows_async(const char *path, dev_t dev)
 #define SYS_cachestat	451
 #endif
 
+/* Does the cache hold at least half of the range? */
 bool
-zsio_cache_holds(int fd, off_t offset, off_t length)
+zsio_cache_holds(ZsIoCache *me, int fd, off_t offset, off_t length)
 {
 #ifdef SYS_cachestat
-	static bool refused = false;
 	struct
 	{
 		uint64		offset;
@@ -157,16 +176,18 @@ zsio_cache_holds(int fd, off_t offset, off_t length)
 		uint64		recently_evicted;
 	}			pages;
 
-	if (refused)
+	Assert(fd >= 0 && length > 0);
+	if (me->refused)
 		return false;
 	if (syscall(SYS_cachestat, fd, &range, &pages, 0) == 0)
 		return pages.cached * sysconf(_SC_PAGESIZE) * 2 >= length;
 	/* what is wrong with one file only says nothing about others */
-	refused = errno == ENOSYS || errno == EPERM || errno == EACCES;
+	me->refused = errno == ENOSYS || errno == EPERM || errno == EACCES;
 #endif
 	return false;
 }
 
+/* Also called by threads. */
 int
 zsio_cache_write_back(int fd, off_t offset, off_t length)
 {

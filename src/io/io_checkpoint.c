@@ -53,87 +53,130 @@
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "io_internal.h"
-#include "io_profile.h"
+#include "io_worker.h"
 
 /* How far a spread checkpoint's writes stay ahead of the checkpointer's schedule. */
 #define AHEAD			0.05
 
-static ZsIoWorkerShared *self;
-static int	self_no;
-static XLogRecPtr last_redo;
-static bool armed = false;
-static XLogRecPtr completed_redo;	/* newest that pg_control was seen to have */
-static XLogRecPtr forgotten_redo;	/* notes of files were dropped after this one */
-static TimestampTz last_start;
-static uint32 starts_seen;
-static TimestampTz next_control_look;
+/* What counts at least as the part of its time that has passed, and as the part that is left. */
+#define FLOOR_LEAST_DONE	0.001
+#define FLOOR_LEAST_LEFT	0.05
+
+/* The part of checkpoint_timeout after which the next checkpoint is probably a timed one. */
+#define PROBABLY_TIMED	0.95
+
+/* Microseconds between two looks at pg_control. */
+#define CONTROL_LOOK_US	100000
+
+/* A checkpoint that the worker writes for. */
+typedef struct Round
+{
+	ZsIoItem   *items;
+	int			nitems;
+	int			pos;
+	TimestampTz started;
+	XLogRecPtr	start_lsn;
+	double		requests;		/* submitted, as volumes count them */
+	bool		immediate;
+	bool		kind_known;
+	bool		probably_spread;
+	bool		cleaning;		/* the cleaner has its turn */
+	TimestampTz next_turn;		/* not before */
+} Round;
+
+/* What a worker knows of checkpoints. */
+typedef struct ZsIoCheckpoints
+{
+	bool		armed;			/* the gate is closed */
+	XLogRecPtr	last_redo;		/* of the checkpoint that began last */
+	XLogRecPtr	completed_redo; /* newest that pg_control was seen to have */
+	XLogRecPtr	forgotten_redo; /* notes of files were dropped after this one */
+	TimestampTz last_start;
+	uint32		starts_seen;	/* of the messages that ZsIoShared counts */
+	TimestampTz next_control_look;
+	int			checkpointer_pid;	/* 0: not known */
+	Round	   *round;			/* NULL: none is under way */
+} ZsIoCheckpoints;
 
 /* ---- the gate --------------------------------------------------------------------- */
 
+/* Closes the gate: the next checkpoint waits for this worker. */
 static void
-arm(void)
+arm(ZsIoWorker *worker)
 {
-	if (armed || RecoveryInProgress())
+	ZsIoCheckpoints *me = worker->checkpoints;
+
+	if (me->armed || RecoveryInProgress())
 		return;
+	Assert(me->round == NULL);
 
 	/* a new virtual transaction id: the old one may be in a checkpointer's list */
-	zsio_checkpoint_rest();
+	zsio_checkpoint_rest(worker);
 	StartTransactionCommand();
 	pgstat_report_xact_timestamp(0);
-	zsio_own_resources();
+	zsio_run_own_resources(worker);
+	Assert((MyProc->delayChkptFlags & DELAY_CHKPT_START) == 0);
 	MyProc->delayChkptFlags |= DELAY_CHKPT_START;
-	armed = true;
+	me->armed = true;
 }
 
+/* Opens the gate.  No errors: part of the way out of a worker. */
 void
-zsio_checkpoint_disarm(void)
+zsio_checkpoint_disarm(ZsIoWorker *worker)
 {
-	if (armed)
+	if (worker->checkpoints->armed)
 		MyProc->delayChkptFlags &= ~DELAY_CHKPT_START;
-	armed = false;
+	worker->checkpoints->armed = false;
 }
 
+/* Opens the gate and ends its transaction. */
 void
-zsio_checkpoint_rest(void)
+zsio_checkpoint_rest(ZsIoWorker *worker)
 {
 	MemoryContext old = CurrentMemoryContext;
 
-	zsio_checkpoint_disarm();
+	zsio_checkpoint_disarm(worker);
 	if (IsTransactionState())
 	{
 		/* other roles' requests may be in flight; no pins at the end of a transaction */
-		zsio_run_drain();
+		zsio_run_drain(worker);
 		CommitTransactionCommand();
 		MemoryContextSwitchTo(old);
 	}
-	zsio_own_resources();
+	Assert(!IsTransactionState());
+	zsio_run_own_resources(worker);
+}
+
+/* The process id of the checkpointer; 0: there is none now. */
+static int
+find_checkpointer(void)
+{
+	int			n = pgstat_fetch_stat_numbackends();
+	int			pid = 0;
+
+	for (int i = 1; i <= n; i++)
+	{
+		LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(i);
+
+		if (local->backendStatus.st_backendType == B_CHECKPOINTER)
+			pid = local->backendStatus.st_procpid;
+	}
+	pgstat_clear_backend_activity_snapshot();
+	return pid;
 }
 
 /* Is the checkpointer waiting at the gate? */
 static bool
-checkpointer_waits(void)
+checkpointer_waits(ZsIoCheckpoints *me)
 {
-	static int	pid = 0;
 	PGPROC	   *proc;
 
-	if (pid == 0)
-	{
-		int			n = pgstat_fetch_stat_numbackends();
-
-		for (int i = 1; i <= n; i++)
-		{
-			LocalPgBackendStatus *local = pgstat_get_local_beentry_by_index(i);
-
-			if (local->backendStatus.st_backendType == B_CHECKPOINTER)
-				pid = local->backendStatus.st_procpid;
-		}
-		pgstat_clear_backend_activity_snapshot();
-	}
-	proc = pid == 0 ? NULL : AuxiliaryPidGetProc(pid);
+	if (me->checkpointer_pid == 0)
+		me->checkpointer_pid = find_checkpointer();
+	proc = me->checkpointer_pid == 0 ? NULL : AuxiliaryPidGetProc(me->checkpointer_pid);
 	if (proc == NULL)
 	{
-		pid = 0;
+		me->checkpointer_pid = 0;
 		return false;
 	}
 	return *(volatile uint32 *) &proc->wait_event_info == WAIT_EVENT_CHECKPOINT_DELAY_START;
@@ -171,38 +214,21 @@ control_redo(void)
 
 /* Is the last checkpoint that began complete?  Looks at pg_control ten times a second. */
 static bool
-last_is_complete(void)
+last_is_complete(ZsIoCheckpoints *me)
 {
 	TimestampTz now;
 
-	if (completed_redo >= last_redo)
+	if (me->completed_redo >= me->last_redo)
 		return true;
 	now = GetCurrentTimestamp();
-	if (now < next_control_look)
+	if (now < me->next_control_look)
 		return false;
-	next_control_look = now + 100000;
-	completed_redo = control_redo();
-	return completed_redo >= last_redo;
+	me->next_control_look = now + CONTROL_LOOK_US;
+	me->completed_redo = control_redo();
+	return me->completed_redo >= me->last_redo;
 }
 
 /* ---- the schedule ------------------------------------------------------------------- */
-
-typedef struct Round
-{
-	ZsIoItem   *items;
-	int			nitems;
-	int			pos;
-	TimestampTz started;
-	XLogRecPtr	start_lsn;
-	double		requests;		/* submitted, as volumes count them */
-	bool		immediate;
-	bool		kind_known;
-	bool		probably_spread;
-	bool		cleaning;		/* the cleaner has its turn */
-	TimestampTz next_turn;		/* not before */
-} Round;
-
-static Round *this_round = NULL;
 
 static XLogRecPtr
 current_lsn(void)
@@ -229,11 +255,13 @@ elapsed_part(Round *round)
  * immediate counts as such, unless it comes when a timed one is due.
  */
 static bool
-is_immediate(Round *round)
+is_immediate(ZsIoCheckpoints *me)
 {
-	if (!round->kind_known && pg_atomic_read_u32(&zsio_shared->starts) != starts_seen)
+	Round	   *round = me->round;
+
+	if (!round->kind_known && pg_atomic_read_u32(&zsio_shared->starts) != me->starts_seen)
 	{
-		starts_seen = pg_atomic_read_u32(&zsio_shared->starts);
+		me->starts_seen = pg_atomic_read_u32(&zsio_shared->starts);
 		round->immediate = pg_atomic_read_u32(&zsio_shared->start_immediate) != 0;
 		round->kind_known = true;
 	}
@@ -241,10 +269,13 @@ is_immediate(Round *round)
 }
 
 static bool
-ahead_of_schedule(Round *round)
+ahead_of_schedule(ZsIoCheckpoints *me)
 {
-	if (is_immediate(round))
+	Round	   *round = me->round;
+
+	if (is_immediate(me))
 		return false;
+	Assert(round->nitems > 0 && round->pos <= round->nitems);
 	return (double) round->pos / round->nitems > elapsed_part(round) + AHEAD;
 }
 
@@ -254,30 +285,35 @@ ahead_of_schedule(Round *round)
  * case: clients need not suffer for it, too.
  */
 static void
-set_floor(Round *round)
+set_floor(ZsIoWorker *worker)
 {
-	double		done = Max(elapsed_part(round), 0.001);
+	Round	   *round = worker->checkpoints->round;
+	double		done = Max(elapsed_part(round), FLOOR_LEAST_DONE);
 	double		seconds = (GetCurrentTimestamp() - round->started) / 1000000.0;
-	double		left = seconds / done * Max(1 - done, 0.05);
+	double		left = seconds / done * Max(1 - done, FLOOR_LEAST_LEFT);
 	double		per_block = round->pos > 0 ? Min((round->requests + 1) / round->pos, 1) : 1;
 
-	zsio_guard_floor(Min((round->nitems - round->pos) * per_block / Max(left, 1),
-						 zsio_guard_share()));
+	zsio_guard_floor(&worker->guard,
+					 Min((round->nitems - round->pos) * per_block / Max(left, 1),
+						 zsio_guard_share(&worker->guard)));
 }
 
 /*
- * A spread checkpoint that is late is no reason for clients to write themselves: buffers are cleaned
- * ahead of the clock hand in every other piece of time.  Many of them are the checkpoint's, too.
+ * A spread checkpoint that is late is no reason for clients to write themselves: buffers are
+ * cleaned ahead of the clock hand in every other piece of time.  Many of them are the checkpoint's,
+ * too.
  */
 static void
-take_turns(Round *round)
+take_turns(ZsIoWorker *worker)
 {
+	Round	   *round = worker->checkpoints->round;
 	TimestampTz started = GetCurrentTimestamp();
 
-	if (started < round->next_turn || is_immediate(round))
+	if (started < round->next_turn || is_immediate(worker->checkpoints))
 		return;
+	Assert(!round->cleaning);
 	round->cleaning = true;
-	if (zsio_clean_turn())
+	if (zsio_clean_turn(worker))
 	{
 		TimestampTz ended = GetCurrentTimestamp();
 
@@ -292,177 +328,234 @@ take_turns(Round *round)
 
 /* Has another checkpoint begun, or the worker something better to do? */
 static bool
-round_is_over(void)
+round_is_over(const ZsIoCheckpoints *me)
 {
 	if (ConfigReloadPending)
 		return true;
-	return GetRedoRecPtr() != last_redo;
+	return GetRedoRecPtr() != me->last_redo;
 }
 
-bool
-zsio_checkpoint_calls(void)
+/* What zsio_called_away() calls: other work has to wait. */
+static bool
+calls(ZsIoWorker *worker)
 {
-	if (round_is_over() ||
-		(this_round != NULL && !this_round->cleaning && !ahead_of_schedule(this_round)))
+	ZsIoCheckpoints *me = worker->checkpoints;
+
+	if (round_is_over(me) ||
+		(me->round != NULL && !me->round->cleaning && !ahead_of_schedule(me)))
 		return true;
 
 	/* it should not, but must not wait for long */
-	return armed && checkpointer_waits();
+	return me->armed && checkpointer_waits(me);
 }
 
+/* Other work while the checkpoint is ahead of its schedule, for a nap's time. */
 static void
-write_round(Round *round)
+do_other_work(ZsIoWorker *worker)
 {
-	ZsIoRoleStats *stats = &self->roles[ZSIO_ROLE_CHECKPOINT];
+	zsio_checkpoint_disarm(worker);
+	zsio_limit_tick(worker);
+	(void) zsio_vacuum_poll(worker);
+	(void) zsio_clean_poll(worker);
+	zsio_run_nap(worker, ZSIO_NAP_US);
+}
+
+/* The next run, which is the fence then.  NULL: none of the blocks can be had, or there are none. */
+static ZsIoRun *
+claim_next(ZsIoWorker *worker)
+{
+	Round	   *round = worker->checkpoints->round;
+	ZsIoRun    *run;
+
+	take_turns(worker);
+	run = zsio_run_claim(worker, round->items, round->nitems, &round->pos,
+						 ZSIO_ROLE_CHECKPOINT);
+	zsio_checkpoint_disarm(worker);
+
+	/* older ones may end now */
+	if (run != NULL)
+		zsio_run_reap(worker, 0);
+	return run;
+}
+
+/* Submits the run if limits allow that; else waits for a short time, and returns false. */
+static bool
+submit_or_wait(ZsIoWorker *worker, ZsIoRun *run)
+{
+	ZsIoRoleStats *stats = &worker->shared->roles[ZSIO_ROLE_CHECKPOINT];
+	Round	   *round = worker->checkpoints->round;
+	long		delay;
+
+	if (zsio_run_busy(worker) >= zsio_guard_depth(&worker->guard))
+	{
+		zsio_guard_held_up(&worker->guard, false);
+		zsio_limit_tick(worker);
+		zsio_run_nap(worker, ZSIO_NAP_US);
+		return false;
+	}
+	set_floor(worker);
+	delay = zsio_limit_delay(worker, run->volume, run->nblocks);
+	if (delay > 0)
+	{
+		delay = Min(delay, ZSIO_NAP_US);
+		zsio_count(&stats->pace_us, delay);
+		zsio_run_nap(worker, delay);
+		return false;
+	}
+	zsio_limit_charge(worker, run);
+	round->requests += run->counted;
+	zsio_run_submit(worker, run);
+	pg_atomic_write_u64(&worker->shared->round_done, round->pos);
+	return true;
+}
+
+/*
+ * Writes the round's list in its order, as fast as schedule and limits want it.  Ends early when
+ * another checkpoint has begun or settings have changed: the checkpointer writes the rest.  A run is
+ * always claimed before it is waited for others (see "Fence").
+ */
+static void
+write_round(ZsIoWorker *worker)
+{
+	ZsIoCheckpoints *me = worker->checkpoints;
+	Round	   *round = me->round;
 	ZsIoRun    *run = NULL;
 
 	while (round->pos < round->nitems || run != NULL)
 	{
-		long		delay;
-
 		CHECK_FOR_INTERRUPTS();
 		if (run == NULL)
 		{
-			if (round_is_over())
+			if (round_is_over(me))
 				break;
-			if (ahead_of_schedule(round))
+			if (ahead_of_schedule(me))
 			{
-				zsio_checkpoint_disarm();
-				zsio_guard_tick();
-				(void) zsio_vacuum_poll();
-				(void) zsio_clean_poll();
-				zsio_run_nap(ZSIO_NAP_US);
+				do_other_work(worker);
 				continue;
 			}
-			take_turns(round);
-			run = zsio_run_claim(round->items, round->nitems, &round->pos, ZSIO_ROLE_CHECKPOINT);
-			zsio_checkpoint_disarm();
-			if (run == NULL)
-				continue;
-
-			/* this run is the fence now, so older ones may end */
-			zsio_run_reap(0);
+			run = claim_next(worker);
 		}
-		if (zsio_run_busy() >= zsio_guard_depth())
-		{
-			zsio_guard_held_up(false);
-			zsio_guard_tick();
-			zsio_run_nap(ZSIO_NAP_US);
-			continue;
-		}
-		set_floor(round);
-		delay = zsio_pace_delay(run->volume, run->nblocks);
-		if (delay > 0)
-		{
-			delay = Min(delay, ZSIO_NAP_US);
-			zsio_count(&stats->pace_us, delay);
-			zsio_run_nap(delay);
-			continue;
-		}
-		zsio_pace_charge(run);
-		round->requests += run->counted;
-		zsio_run_submit(run);
-		run = NULL;
-		pg_atomic_write_u64(&self->round_done, round->pos);
+		if (run != NULL && submit_or_wait(worker, run))
+			run = NULL;
 	}
-	zsio_checkpoint_disarm();
-	zsio_run_drain();
-	pg_atomic_write_u64(&self->round_done, round->pos);
+	zsio_checkpoint_disarm(worker);
+	zsio_run_drain(worker);
+	pg_atomic_write_u64(&worker->shared->round_done, round->pos);
 
 	/* without a transaction until the gate is armed again, so that others can tell */
-	zsio_checkpoint_rest();
+	zsio_checkpoint_rest(worker);
 }
 
 static void
-log_round(Round *round, uint64 requests, uint64 blocks)
+log_round(const ZsIoWorker *worker, uint64 requests, uint64 blocks)
 {
+	const Round *round = worker->checkpoints->round;
+
 	if (!log_checkpoints || blocks == 0)
 		return;
 	ereport(LOG,
 			(errmsg("I/O worker %d wrote " UINT64_FORMAT " of %d dirty buffers for the checkpoint with " UINT64_FORMAT " requests in %.3f s",
-					self_no + 1, blocks, round->nitems, requests,
+					worker->no + 1, blocks, round->nitems, requests,
 					(GetCurrentTimestamp() - round->started) / 1000000.0)));
 }
 
+/* A checkpoint has begun: writes for it. */
 static void
-run_round(void)
+run_round(ZsIoWorker *worker)
 {
-	ZsIoRoleStats *stats = &self->roles[ZSIO_ROLE_CHECKPOINT];
+	ZsIoCheckpoints *me = worker->checkpoints;
+	ZsIoWorkerShared *shared = worker->shared;
+	ZsIoRoleStats *stats = &shared->roles[ZSIO_ROLE_CHECKPOINT];
 	uint64		requests = pg_atomic_read_u64(&stats->requests);
 	uint64		blocks = pg_atomic_read_u64(&stats->blocks);
 	Round		round = {0};
 
+	Assert(me->round == NULL);
 	round.started = GetCurrentTimestamp();
 	round.start_lsn = current_lsn();
-	round.probably_spread = last_start != 0 &&
-		round.started - last_start >= CheckPointTimeout * INT64CONST(1000000) * 95 / 100;
-	last_start = round.started;
-	round.nitems = zsio_collect_dirty(self_no, Max(zsio_workers, 1), &round.items);
+	round.probably_spread = me->last_start != 0 &&
+		round.started - me->last_start >= CheckPointTimeout * 1000000.0 * PROBABLY_TIMED;
+	me->last_start = round.started;
+	round.nitems = zsio_collect_dirty(worker->no, Max(zsio_workers, 1), &round.items);
 
 	zsio_count(&stats->rounds, 1);
-	pg_atomic_write_u64(&self->round_total, round.nitems);
-	pg_atomic_write_u64(&self->round_done, 0);
-	pg_atomic_write_u32(&self->round_active, 1);
-	this_round = &round;
-	write_round(&round);
-	this_round = NULL;
-	zsio_guard_floor(0);
-	pg_atomic_write_u32(&self->round_active, 0);
-	log_round(&round, pg_atomic_read_u64(&stats->requests) - requests,
+	pg_atomic_write_u64(&shared->round_total, round.nitems);
+	pg_atomic_write_u64(&shared->round_done, 0);
+	pg_atomic_write_u32(&shared->round_active, 1);
+	me->round = &round;
+	write_round(worker);
+	zsio_guard_floor(&worker->guard, 0);
+	pg_atomic_write_u32(&shared->round_active, 0);
+	log_round(worker, pg_atomic_read_u64(&stats->requests) - requests,
 			  pg_atomic_read_u64(&stats->blocks) - blocks);
+	me->round = NULL;
 	pfree(round.items);
-	zsio_file_close_all();
+	zsio_file_close_all(worker->files);
 }
 
 /* ---- the watch -------------------------------------------------------------------------- */
 
+/* The worker has just begun. */
 void
-zsio_checkpoint_init(ZsIoWorkerShared *me, int worker)
+zsio_checkpoint_init(ZsIoWorker *worker)
 {
-	self = me;
-	self_no = worker;
-	/* the last worker of that number may have ended in the middle of a round */
-	pg_atomic_write_u32(&me->round_active, 0);
-	last_redo = GetRedoRecPtr();
-	completed_redo = InvalidXLogRecPtr;
-	forgotten_redo = InvalidXLogRecPtr;
-	last_start = 0;
-	starts_seen = pg_atomic_read_u32(&zsio_shared->starts);
-	next_control_look = 0;
+	Assert(worker->checkpoints == NULL);
+	worker->checkpoints = MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoCheckpoints));
+	worker->called_away = calls;
 }
 
-bool
-zsio_checkpoint_poll(void)
+/* The worker begins to work: what began earlier is not its business. */
+void
+zsio_checkpoint_begin(ZsIoWorker *worker)
 {
+	ZsIoCheckpoints *me = worker->checkpoints;
+
+	Assert(!me->armed && me->round == NULL);
+	/* the last worker of that number may have ended in the middle of a round */
+	pg_atomic_write_u32(&worker->shared->round_active, 0);
+	me->last_redo = GetRedoRecPtr();
+	me->completed_redo = InvalidXLogRecPtr;
+	me->forgotten_redo = InvalidXLogRecPtr;
+	me->last_start = 0;
+	me->starts_seen = pg_atomic_read_u32(&zsio_shared->starts);
+	me->next_control_look = 0;
+}
+
+/* A new REDO pointer is a checkpoint; a complete one lets the gate be closed again. */
+bool
+zsio_checkpoint_poll(ZsIoWorker *worker)
+{
+	ZsIoCheckpoints *me = worker->checkpoints;
 	XLogRecPtr	redo = GetRedoRecPtr();
 
-	if (redo != last_redo)
+	if (redo != me->last_redo)
 	{
-		last_redo = redo;
+		me->last_redo = redo;
 		if (zsio_checkpoint)
 		{
-			run_round();
+			run_round(worker);
 			return true;
 		}
-		zsio_file_close_all();
+		zsio_file_close_all(worker->files);
 	}
-	if (armed)
+	if (me->armed)
 	{
 		/* nobody may wait for us for anything but a new REDO pointer */
-		if (checkpointer_waits() && GetRedoRecPtr() == last_redo)
-			zsio_checkpoint_disarm();
+		if (checkpointer_waits(me) && GetRedoRecPtr() == me->last_redo)
+			zsio_checkpoint_disarm(worker);
 	}
-	else if (last_is_complete() && !checkpointer_waits())
+	else if (last_is_complete(me) && !checkpointer_waits(me))
 	{
-		if (forgotten_redo != last_redo)
+		if (me->forgotten_redo != me->last_redo)
 		{
-			zsio_run_drain();
-			zsio_hazard_forget(self_no);
-			forgotten_redo = last_redo;
+			zsio_run_drain(worker);
+			Assert(zsio_run_busy(worker) == 0);
+			zsio_hazard_forget(worker->hazard);
+			me->forgotten_redo = me->last_redo;
 		}
 		zsio_volumes_refresh_if_old();
 		if (zsio_checkpoint)
-			arm();
+			arm(worker);
 	}
 	return false;
 }

@@ -12,6 +12,10 @@
  * Who drops a table truncates its files, but those of a database are removed as they are, and an
  * open one keeps its space.  So none stays open that nothing was written to lately.
  *
+ * Invariant: an entry with users is open, and names the file that it was opened for.
+ *
+ * Locks: none are taken.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/io/io_file.c
@@ -25,8 +29,10 @@
 #include <unistd.h>
 
 #include "storage/fd.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "io_file.h"
 #include "io_internal.h"
 
 /* Microseconds until a file is closed that nothing is written to, and between two looks. */
@@ -36,13 +42,32 @@
 /* each request in flight may go to a file of its own */
 #define MAX_FILES	(ZSIO_MAX_DEPTH + 1)
 
-static ZsIoFile files[MAX_FILES];
-static bool initialized = false;
+struct ZsIoFiles
+{
+	ZsIoFile	files[MAX_FILES];
+	ZsIoCache  *cache;
+	TimestampTz next_look;		/* for those that nothing is written to */
+	bool		hint_complained;
+};
+
+/* No file is open yet. */
+ZsIoFiles *
+zsio_files_create(ZsIoCache *cache)
+{
+	ZsIoFiles  *me = MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoFiles));
+
+	Assert(cache != NULL);
+	for (int i = 0; i < MAX_FILES; i++)
+		me->files[i].fd = me->files[i].cached_fd = -1;
+	me->cache = cache;
+	return me;
+}
 
 static void
 close_file(ZsIoFile *file)
 {
 	Assert(file->users == 0);
+	Assert(file->fd >= 0);
 	close(file->fd);
 	ReleaseExternalFD();
 	file->fd = -1;
@@ -56,20 +81,15 @@ close_file(ZsIoFile *file)
 
 /* Where the entry for the file is, or may be put; NULL if all are in use. */
 static ZsIoFile *
-find_entry(const RelFileLocator *locator, ForkNumber forknum, BlockNumber segno)
+find_entry(ZsIoFiles *me, const RelFileLocator *locator, ForkNumber forknum, BlockNumber segno)
 {
 	ZsIoFile   *victim = NULL;
 
-	if (!initialized)
-	{
-		for (int i = 0; i < MAX_FILES; i++)
-			files[i].fd = files[i].cached_fd = -1;
-		initialized = true;
-	}
 	for (int i = 0; i < MAX_FILES; i++)
 	{
-		ZsIoFile   *file = &files[i];
+		ZsIoFile   *file = &me->files[i];
 
+		Assert(file->users == 0 || file->fd >= 0);
 		if (file->fd >= 0 && file->segno == segno && file->forknum == forknum &&
 			RelFileLocatorEquals(file->locator, *locator))
 			return file;
@@ -114,15 +134,15 @@ make_path(ZsIoFile *file)
  * hint stays with the file while the system remembers it.
  */
 static void
-give_hint(ZsIoFile *file)
+give_hint(ZsIoFiles *me, const ZsIoFile *file)
 {
 #ifdef F_SET_RW_HINT
-	static bool complained = false;
 	uint64		hint = zsio_write_hint;
 
-	if (hint == 0 || fcntl(file->fd, F_SET_RW_HINT, &hint) == 0 || complained)
+	if (hint == 0 || fcntl(file->fd, F_SET_RW_HINT, &hint) == 0 ||
+		me->hint_complained)
 		return;
-	complained = true;
+	me->hint_complained = true;
 	ereport(LOG,
 			(errcode_for_file_access(),
 			 errmsg("could not set the write hint of file \"%s\": %m", file->path)));
@@ -131,14 +151,15 @@ give_hint(ZsIoFile *file)
 
 /* Opens the entry's file; false: it is not there, or cannot be opened now. */
 static bool
-open_file(ZsIoFile *file)
+open_file(ZsIoFiles *me, ZsIoFile *file)
 {
 	struct stat st;
 
+	Assert(file->fd < 0 && file->users == 0);
 	if (!AcquireExternalFD())
 	{
 		/* make room: files that nothing is written to now can be opened again */
-		zsio_file_close_all();
+		zsio_file_close_all(me);
 		if (!AcquireExternalFD())
 			return false;
 	}
@@ -169,15 +190,17 @@ open_file(ZsIoFile *file)
 	file->dev = st.st_dev;
 	file->ino = st.st_ino;
 	file->may_be_async = file->direct && zsio_barrier_works(file->fd) &&
-		(zsio_cache_bypassed() || zsio_cache_allows_async(file->path, file->dev));
-	give_hint(file);
+		(zsio_cache_bypassed() || zsio_cache_allows_async(me->cache, file->path, file->dev));
+	give_hint(me, file);
 	return true;
 }
 
+/* The file of a segment, for one request more: see io_file.h. */
 ZsIoFile *
-zsio_file_get(const RelFileLocator *locator, ForkNumber forknum, BlockNumber segno)
+zsio_file_get(ZsIoFiles *me, const RelFileLocator *locator, ForkNumber forknum,
+			  BlockNumber segno)
 {
-	ZsIoFile   *file = find_entry(locator, forknum, segno);
+	ZsIoFile   *file = find_entry(me, locator, forknum, segno);
 
 	if (file == NULL)
 		return NULL;
@@ -199,13 +222,14 @@ zsio_file_get(const RelFileLocator *locator, ForkNumber forknum, BlockNumber seg
 			close_file(file);
 		}
 	}
-	if (file->fd < 0 && !open_file(file))
+	if (file->fd < 0 && !open_file(me, file))
 		return NULL;
 	file->users++;
 	file->used = GetCurrentTimestamp();
 	return file;
 }
 
+/* A request to it has ended. */
 void
 zsio_file_put(ZsIoFile *file)
 {
@@ -213,11 +237,13 @@ zsio_file_put(ZsIoFile *file)
 	file->users--;
 }
 
+/* The file without O_DIRECT, opened if it is not; -1: that cannot be done. */
 int
 zsio_file_cached_fd(ZsIoFile *file)
 {
 	struct stat st;
 
+	Assert(file->fd >= 0 && file->users > 0);
 	if (!file->direct)
 		return file->fd;
 	if (file->cached_fd >= 0 || !AcquireExternalFD())
@@ -236,7 +262,7 @@ zsio_file_cached_fd(ZsIoFile *file)
 }
 
 /*
- * The flag goes from the open file description, so that requests of the same
+ * Direct writes are refused.  The flag goes from the open file description, so that requests of the same
  * file that are in flight are not disturbed.
  */
 bool
@@ -254,29 +280,32 @@ zsio_file_make_buffered(ZsIoFile *file)
 
 /* Closes files without requests in flight that were used last before that time. */
 static void
-close_files(TimestampTz before)
+close_files(ZsIoFiles *me, TimestampTz before)
 {
-	for (int i = 0; initialized && i < MAX_FILES; i++)
+	for (int i = 0; i < MAX_FILES; i++)
 	{
-		if (files[i].fd >= 0 && files[i].users == 0 && files[i].used < before)
-			close_file(&files[i]);
+		ZsIoFile   *file = &me->files[i];
+
+		if (file->fd >= 0 && file->users == 0 && file->used < before)
+			close_file(file);
 	}
 }
 
+/* All without requests in flight. */
 void
-zsio_file_close_all(void)
+zsio_file_close_all(ZsIoFiles *me)
 {
-	close_files(DT_NOEND);
+	close_files(me, DT_NOEND);
 }
 
+/* Those that nothing was written to for a while. */
 void
-zsio_file_close_idle(void)
+zsio_file_close_idle(ZsIoFiles *me)
 {
-	static TimestampTz next_look = 0;
 	TimestampTz now = GetCurrentTimestamp();
 
-	if (now < next_look)
+	if (now < me->next_look)
 		return;
-	next_look = now + LOOK_US;
-	close_files(now - IDLE_US);
+	me->next_look = now + LOOK_US;
+	close_files(me, now - IDLE_US);
 }

@@ -38,7 +38,9 @@
 #include "miscadmin.h"
 #include "storage/fd.h"
 #include "utils/hsearch.h"
+#include "utils/memutils.h"
 
+#include "io_file.h"
 #include "io_internal.h"
 
 #define LIST_NAME		"zedstore_io_worker"
@@ -46,9 +48,6 @@
 /* statfs() */
 #define MAGIC_EXT4		0xEF53
 #define MAGIC_XFS		0x58465342
-
-static int	list_fd = -1;
-static bool list_broken = false;
 
 /* What the list has: paths, by what makes them. */
 typedef struct FileKey
@@ -58,8 +57,27 @@ typedef struct FileKey
 	BlockNumber segno;
 } FileKey;
 
-static HTAB *recorded = NULL;
+struct ZsIoHazard
+{
+	int			worker;			/* its number */
+	int			fd;				/* of the list; -1: not open */
+	bool		broken;			/* it could not be written */
+	HTAB	   *recorded;		/* of FileKey; NULL: the list is empty */
+};
 
+/* The list is empty, or left by an earlier worker and made anew when it is opened. */
+ZsIoHazard *
+zsio_hazard_create(int worker)
+{
+	ZsIoHazard *me = MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoHazard));
+
+	Assert(worker >= 0 && worker < ZSIO_MAX_WORKERS);
+	me->worker = worker;
+	me->fd = -1;
+	return me;
+}
+
+/* ext4 or xfs? */
 bool
 zsio_known_file_system(int fd)
 {
@@ -92,6 +110,7 @@ barrier(int fd)
 #endif
 }
 
+/* Can writes in flight to this file be waited for? */
 bool
 zsio_barrier_works(int fd)
 {
@@ -101,64 +120,68 @@ zsio_barrier_works(int fd)
 
 /* Opens this worker's list; the file and its name are on disk then. */
 static bool
-open_list(int worker)
+open_list(ZsIoHazard *me)
 {
 	char		name[MAXPGPATH];
 
-	snprintf(name, sizeof(name), "%s.%d", LIST_NAME, worker);
-	list_fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, pg_file_create_mode);
-	if (list_fd < 0)
+	Assert(me->fd < 0);
+	snprintf(name, sizeof(name), "%s.%d", LIST_NAME, me->worker);
+	me->fd = open(name, O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, pg_file_create_mode);
+	if (me->fd < 0)
 		return false;
-	if (pg_fsync(list_fd) != 0)
+	if (pg_fsync(me->fd) != 0)
 	{
-		close(list_fd);
-		list_fd = -1;
+		close(me->fd);
+		me->fd = -1;
 		return false;
 	}
 	fsync_fname(".", true);
 	return true;
 }
 
+/* The file is in the list when this returns true: see io_file.h. */
 bool
-zsio_hazard_record(int worker, ZsIoFile *file)
+zsio_hazard_record(ZsIoHazard *me, const ZsIoFile *file)
 {
 	FileKey		key = {file->locator, file->forknum, file->segno};
 	char		line[MAXPGPATH + 1];
 	int			len;
 
-	if (list_broken)
+	Assert(file->users > 0);
+	if (me->broken)
 		return false;
-	if (recorded == NULL)
+	if (me->recorded == NULL)
 	{
 		HASHCTL		ctl = {.keysize = sizeof(FileKey),.entrysize = sizeof(FileKey)};
 
-		recorded = hash_create("zedstore I/O files", 64, &ctl, HASH_ELEM | HASH_BLOBS);
+		me->recorded = hash_create("zedstore I/O files", 64, &ctl, HASH_ELEM | HASH_BLOBS);
 	}
-	if (hash_search(recorded, &key, HASH_FIND, NULL) != NULL)
+	if (hash_search(me->recorded, &key, HASH_FIND, NULL) != NULL)
 		return true;
 	len = snprintf(line, sizeof(line), "%s\n", file->path);
-	if ((list_fd < 0 && !open_list(worker)) ||
-		write(list_fd, line, len) != len || pg_fsync(list_fd) != 0)
+	Assert(len > 1 && len < (int) sizeof(line));
+	if ((me->fd < 0 && !open_list(me)) ||
+		write(me->fd, line, len) != len || pg_fsync(me->fd) != 0)
 	{
 		ereport(LOG,
 				(errcode_for_file_access(),
-				 errmsg("could not write file \"%s.%d\": %m", LIST_NAME, worker),
+				 errmsg("could not write file \"%s.%d\": %m", LIST_NAME, me->worker),
 				 errdetail("The I/O worker writes synchronously from now on.")));
-		list_broken = true;
+		me->broken = true;
 		return false;
 	}
-	(void) hash_search(recorded, &key, HASH_ENTER, NULL);
+	(void) hash_search(me->recorded, &key, HASH_ENTER, NULL);
 	return true;
 }
 
+/* Empties the list.  With nothing in flight. */
 void
-zsio_hazard_forget(int worker)
+zsio_hazard_forget(ZsIoHazard *me)
 {
-	Assert(zsio_run_busy() == 0);
-	if (recorded != NULL && ftruncate(list_fd, 0) == 0)
+	if (me->recorded != NULL && ftruncate(me->fd, 0) == 0)
 	{
-		hash_destroy(recorded);
-		recorded = NULL;
+		hash_destroy(me->recorded);
+		me->recorded = NULL;
 	}
 }
 
@@ -191,6 +214,7 @@ path_is_sane(const char *path)
 			strncmp(path, "pg_tblspc/", 10) == 0) && strstr(path, "..") == NULL;
 }
 
+/* All lists are waited for and removed: see io_file.h. */
 void
 zsio_hazard_barrier(void)
 {

@@ -8,6 +8,11 @@
  * request, so that a worker that was idle does not start with a burst that foreground
  * requests would have to wait behind.
  *
+ * Invariants: what a bucket holds is no more than that; no more requests are in flight than were
+ * started.
+ *
+ * Locks: none.  Nothing here calls the server: see io_pace.h.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/io/io_pace.c
@@ -16,112 +21,78 @@
  */
 #include "postgres.h"
 
-#include "portability/instr_time.h"
-
-#include "io_internal.h"
-#include "io_profile.h"
+#include "io_pace.h"
 
 #define BURST_SECONDS	0.02
 
 /* While the volume has all the requests in flight that it should have. */
 #define QUEUE_WAIT_US	1000
 
-typedef struct Bucket
-{
-	instr_time	last_refill;
-	double		requests_left;
-	double		bytes_left;
-	int			in_flight;
-} Bucket;
-
-static Bucket buckets[ZSIO_MAX_VOLUMES];
-
-/* This worker's part of a limit; 0 = no limit. */
-static double
-share(double limit)
-{
-	return limit / Max(zsio_workers, 1);
-}
-
-/* Requests per second; 0: no limit. */
-static double
-request_rate(const ZsIoLimits *limits)
-{
-	double		limit = share(limits->write_iops);
-	double		guard = zsio_guard_rate();
-
-	if (limit == 0 || guard == 0)
-		return Max(limit, guard);
-	return Min(limit, guard);
-}
-
+/* What is in the bucket now. */
 static void
-refill(Bucket *bucket, const ZsIoLimits *limits)
+refill(ZsIoBucket *bucket, const ZsIoFlow *flow, double now)
 {
-	instr_time	now;
 	double		seconds;
-	double		rate;
 
-	INSTR_TIME_SET_CURRENT(now);
-	if (INSTR_TIME_IS_ZERO(bucket->last_refill))
-		bucket->last_refill = now;
-	seconds = INSTR_TIME_GET_DOUBLE(now) - INSTR_TIME_GET_DOUBLE(bucket->last_refill);
-	bucket->last_refill = now;
-
-	rate = request_rate(limits);
-	bucket->requests_left = Min(bucket->requests_left + seconds * rate,
-								Max(rate * BURST_SECONDS, 1));
-	rate = share(limits->write_bytes);
-	bucket->bytes_left = Min(bucket->bytes_left + seconds * rate,
-							 Max(rate * BURST_SECONDS, limits->request_blocks * BLCKSZ));
+	if (bucket->refilled == 0)
+		bucket->refilled = now;
+	seconds = now - bucket->refilled;
+	Assert(seconds >= 0);
+	bucket->refilled = now;
+	bucket->requests = Min(bucket->requests + seconds * flow->requests,
+						   Max(flow->requests * BURST_SECONDS, 1));
+	bucket->bytes = Min(bucket->bytes + seconds * flow->bytes,
+						Max(flow->bytes * BURST_SECONDS, flow->request_bytes));
 }
 
+/* When a request may be sent: see io_pace.h. */
 long
-zsio_pace_delay(int volume, int nblocks)
+zsio_pace_delay(ZsIoBucket *bucket, const ZsIoFlow *flow, double bytes, double now, bool *by_rate)
 {
-	const ZsIoLimits *limits = zsio_volume_limits(volume);
-	Bucket	   *bucket = &buckets[volume];
-	double		bytes = nblocks * BLCKSZ;
 	double		delay = 0;
-	double		rate;
 
-	zsio_guard_tick();
-	if (bucket->in_flight >= limits->queue_depth)
+	Assert(flow->requests >= 0 && flow->bytes >= 0);
+	Assert(bytes > 0);
+	*by_rate = false;
+	if (bucket->in_flight >= flow->queue_depth)
 		return QUEUE_WAIT_US;
-	refill(bucket, limits);
-	rate = request_rate(limits);
-	if (rate > 0 && bucket->requests_left < 1)
+	refill(bucket, flow, now);
+	if (flow->requests > 0 && bucket->requests < 1)
 	{
-		delay = (1 - bucket->requests_left) / rate;
-		zsio_guard_held_up(true);
+		delay = (1 - bucket->requests) / flow->requests;
+		*by_rate = true;
 	}
-	if (limits->write_bytes > 0 && bucket->bytes_left < bytes)
-		delay = Max(delay, (bytes - bucket->bytes_left) / share(limits->write_bytes));
+	if (flow->bytes > 0 && bucket->bytes < bytes)
+		delay = Max(delay, (bytes - bucket->bytes) / flow->bytes);
+	Assert(delay >= 0);
 	return delay == 0 ? 0 : (long) (delay * 1000000) + 1;
 }
 
+/* Takes a request out of the bucket. */
 void
-zsio_pace_charge(const ZsIoRun *run)
+zsio_pace_charge(ZsIoBucket *bucket, const ZsIoFlow *flow, int requests, double bytes)
 {
-	const ZsIoLimits *limits = zsio_volume_limits(run->volume);
-	Bucket	   *bucket = &buckets[run->volume];
+	Assert(requests > 0 && bytes > 0);
 
 	/* without a limit nothing flows in: there must be no debt when one is set */
-	if (request_rate(limits) > 0)
-		bucket->requests_left -= run->counted;
-	if (limits->write_bytes > 0)
-		bucket->bytes_left -= run->nblocks * BLCKSZ;
+	if (flow->requests > 0)
+		bucket->requests -= requests;
+	if (flow->bytes > 0)
+		bucket->bytes -= bytes;
 }
 
+/* One more request is in flight. */
 void
-zsio_pace_started(const ZsIoRun *run)
+zsio_pace_started(ZsIoBucket *bucket)
 {
-	buckets[run->volume].in_flight++;
+	Assert(bucket->in_flight >= 0);
+	bucket->in_flight++;
 }
 
+/* One has ended. */
 void
-zsio_pace_ended(const ZsIoRun *run)
+zsio_pace_ended(ZsIoBucket *bucket)
 {
-	Assert(buckets[run->volume].in_flight > 0);
-	buckets[run->volume].in_flight--;
+	Assert(bucket->in_flight > 0);
+	bucket->in_flight--;
 }

@@ -24,7 +24,9 @@
 #include <signal.h>
 #include <time.h>
 
-#include "io_internal.h"
+#include "utils/memutils.h"
+
+#include "io_worker.h"
 
 #define MAX_THREADS		16
 
@@ -36,24 +38,29 @@ typedef struct Queue
 	int			length;
 } Queue;
 
-/* all of this under the mutex, but for what only the worker itself uses */
-static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_cond_t work_came = PTHREAD_COND_INITIALIZER;
-static pthread_cond_t work_ended = PTHREAD_COND_INITIALIZER;
-static Queue waiting;
-static Queue finished;
-static bool stopping;
+/* A worker's pool. */
+typedef struct ZsIoPool
+{
+	/* under the mutex */
+	pthread_mutex_t mutex;
+	pthread_cond_t work_came;
+	pthread_cond_t work_ended;
+	Queue		waiting;
+	Queue		finished;
+	bool		stopping;
 
-/* the worker's */
-static pthread_t threads[MAX_THREADS];
-static int	nthreads = 0;
-static int	wanted_threads = 0;
-static bool started = false;
-static int	npending = 0;		/* submitted and not yet reaped */
+	/* the worker's */
+	pthread_t	threads[MAX_THREADS];
+	int			nthreads;
+	int			wanted_threads;
+	bool		started;
+	int			npending;		/* submitted and not yet reaped */
+} ZsIoPool;
 
 static void
 push(Queue *queue, ZsIoRun *run)
 {
+	Assert(queue->length >= 0 && queue->length < (int) lengthof(queue->runs));
 	queue->runs[(queue->head + queue->length) % lengthof(queue->runs)] = run;
 	queue->length++;
 }
@@ -62,6 +69,8 @@ static ZsIoRun *
 pop(Queue *queue)
 {
 	ZsIoRun    *run = queue->runs[queue->head];
+
+	Assert(queue->length > 0);
 
 	queue->head = (queue->head + 1) % lengthof(queue->runs);
 	queue->length--;
@@ -72,103 +81,142 @@ pop(Queue *queue)
 static void *
 write_runs(void *arg)
 {
+	ZsIoPool   *pool = arg;
 	uint16		priority = 0;	/* of this thread */
 
-	pthread_mutex_lock(&mutex);
-	while (!stopping)
+	pthread_mutex_lock(&pool->mutex);
+	while (!pool->stopping)
 	{
 		ZsIoRun    *run;
 
-		if (waiting.length == 0)
+		if (pool->waiting.length == 0)
 		{
-			pthread_cond_wait(&work_came, &mutex);
+			pthread_cond_wait(&pool->work_came, &pool->mutex);
 			continue;
 		}
-		run = pop(&waiting);
-		pthread_mutex_unlock(&mutex);
+		run = pop(&pool->waiting);
+		pthread_mutex_unlock(&pool->mutex);
 		if (run->priority != priority)
 			run->priority_error = zsio_set_priority(run->priority);
 		if (run->priority_error == 0)
 			priority = run->priority;
-		run->error = zsio_write_rest(run);
-		pthread_mutex_lock(&mutex);
-		push(&finished, run);
-		pthread_cond_signal(&work_ended);
+		run->error = zsio_write_rest(run, zsio_run_missing(run));
+		pthread_mutex_lock(&pool->mutex);
+		push(&pool->finished, run);
+		pthread_cond_signal(&pool->work_ended);
 	}
-	pthread_mutex_unlock(&mutex);
+	pthread_mutex_unlock(&pool->mutex);
 	return NULL;
 }
 
 static void
-start_threads(void)
+start_threads(ZsIoPool *pool)
 {
 	sigset_t	all;
 	sigset_t	old;
 
-	started = true;
-	stopping = false;
+	Assert(pool->nthreads == 0);
+	pool->started = true;
+	pool->stopping = false;
 	/* signals are the worker's */
 	sigfillset(&all);
 	if (pthread_sigmask(SIG_SETMASK, &all, &old) != 0)
 		return;
-	while (nthreads < wanted_threads &&
-		   pthread_create(&threads[nthreads], NULL, write_runs, NULL) == 0)
-		nthreads++;
+	while (pool->nthreads < pool->wanted_threads &&
+		   pthread_create(&pool->threads[pool->nthreads], NULL, write_runs, pool) == 0)
+		pool->nthreads++;
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 }
 
 static bool
-pool_init(int depth, const char **reason)
+pool_init(ZsIoWorker *worker, int depth, const char **reason)
 {
-	Assert(nthreads == 0 && npending == 0);
-	wanted_threads = Min(depth, MAX_THREADS);
-	waiting.length = finished.length = 0;
-	started = false;
-	return true;
-}
+	ZsIoPool   *pool = worker->pool;
 
-void
-zsio_method_finished(ZsIoRun *run)
-{
-	npending++;
-	pthread_mutex_lock(&mutex);
-	push(&finished, run);
-	pthread_mutex_unlock(&mutex);
-}
-
-static bool
-pool_submit(ZsIoRun *run)
-{
-	/* tests make the first write fail, or write less */
-	run->first_length = run->nblocks * BLCKSZ - run->done;
-	ZS_INJECTION_POINT_ARG("zs-io-pwrite", &run->first_length);
-	if (run->cached)
-		ZS_INJECTION_POINT_ARG("zs-io-write-back", &run->write_back);
-
-	if (!started)
-		start_threads();
-	if (nthreads == 0)
+	if (pool == NULL)
 	{
-		run->error = zsio_write_rest(run);
-		zsio_method_finished(run);
-		return true;
+		pool = worker->pool = MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoPool));
+		pthread_mutex_init(&pool->mutex, NULL);
+		pthread_cond_init(&pool->work_came, NULL);
+		pthread_cond_init(&pool->work_ended, NULL);
 	}
-	run->priority = zsio_run_priority(run);
-	npending++;
-	pthread_mutex_lock(&mutex);
-	push(&waiting, run);
-	pthread_cond_signal(&work_came);
-	pthread_mutex_unlock(&mutex);
+	Assert(pool->nthreads == 0 && pool->npending == 0);
+	pool->wanted_threads = Min(depth, MAX_THREADS);
+	pool->waiting.length = pool->finished.length = 0;
+	pool->started = false;
 	return true;
+}
+
+/* A run that ended already: it is reaped from here. */
+void
+zsio_pool_finished(ZsIoWorker *worker, ZsIoRun *run)
+{
+	ZsIoPool   *pool = worker->pool;
+
+	Assert(run->state == ZSIO_RUN_IN_FLIGHT);
+	pool->npending++;
+	pthread_mutex_lock(&pool->mutex);
+	push(&pool->finished, run);
+	pthread_mutex_unlock(&pool->mutex);
+}
+
+/* Runs that are to be reaped from here. */
+int
+zsio_pool_pending(const ZsIoWorker *worker)
+{
+	return worker->pool->npending;
+}
+
+/* Tests make the first write fail, or write less; and writing the page cache back fail. */
+static bool
+is_tampered_with(ZsIoRun *run, ssize_t *first)
+{
+	ssize_t		wrote_back = 0;
+
+	ZS_INJECTION_POINT_ARG("zs-io-pwrite", first);
+	if (run->cached)
+		ZS_INJECTION_POINT_ARG("zs-io-write-back", &wrote_back);
+	if (wrote_back < 0)
+	{
+		run->error = -wrote_back;
+		run->write_back_failed = true;
+	}
+	return run->error != 0 || *first != zsio_run_missing(run);
+}
+
+static void
+pool_submit(ZsIoWorker *worker, ZsIoRun *run)
+{
+	ZsIoPool   *pool = worker->pool;
+	ssize_t		first = zsio_run_missing(run);
+	bool		tampered = is_tampered_with(run, &first);
+
+	Assert(run->state == ZSIO_RUN_IN_FLIGHT);
+	if (!pool->started)
+		start_threads(pool);
+	if (pool->nthreads == 0 || tampered)
+	{
+		if (run->error == 0)
+			run->error = zsio_write_rest(run, first);
+		zsio_pool_finished(worker, run);
+		return;
+	}
+	run->priority = zsio_run_priority(worker, run);
+	pool->npending++;
+	pthread_mutex_lock(&pool->mutex);
+	push(&pool->waiting, run);
+	pthread_cond_signal(&pool->work_came);
+	pthread_mutex_unlock(&pool->mutex);
 }
 
 static ZsIoRun *
-pool_reap(long timeout_us)
+pool_reap(ZsIoWorker *worker, long timeout_us)
 {
+	ZsIoPool   *pool = worker->pool;
 	ZsIoRun    *run = NULL;
 	struct timespec until;
 
-	if (npending == 0)
+	if (pool->npending == 0)
 		return NULL;
 	if (timeout_us > 0)
 	{
@@ -177,42 +225,39 @@ pool_reap(long timeout_us)
 		until.tv_sec += timeout_us / 1000000 + until.tv_nsec / 1000000000;
 		until.tv_nsec %= 1000000000;
 	}
-	pthread_mutex_lock(&mutex);
-	while (finished.length == 0 && timeout_us != 0)
+	pthread_mutex_lock(&pool->mutex);
+	while (pool->finished.length == 0 && timeout_us != 0)
 	{
 		if (timeout_us < 0)
-			pthread_cond_wait(&work_ended, &mutex);
-		else if (pthread_cond_timedwait(&work_ended, &mutex, &until) != 0)
+			pthread_cond_wait(&pool->work_ended, &pool->mutex);
+		else if (pthread_cond_timedwait(&pool->work_ended, &pool->mutex, &until) != 0)
 			break;
 	}
-	if (finished.length > 0)
-		run = pop(&finished);
-	pthread_mutex_unlock(&mutex);
+	if (pool->finished.length > 0)
+		run = pop(&pool->finished);
+	pthread_mutex_unlock(&pool->mutex);
 	if (run == NULL)
 		return NULL;
-	npending--;
+	pool->npending--;
+	Assert(pool->npending >= 0);
 	if (run->priority_error != 0)
-		zsio_priority_refused(run->priority_error);
+		zsio_priority_refused(worker, run->priority_error);
 	return run;
 }
 
 static void
-pool_shutdown(void)
+pool_shutdown(ZsIoWorker *worker)
 {
-	Assert(npending == 0);
-	pthread_mutex_lock(&mutex);
-	stopping = true;
-	pthread_cond_broadcast(&work_came);
-	pthread_mutex_unlock(&mutex);
-	while (nthreads > 0)
-		pthread_join(threads[--nthreads], NULL);
-	started = false;
-}
+	ZsIoPool   *pool = worker->pool;
 
-int
-zsio_pool_pending(void)
-{
-	return npending;
+	Assert(pool->npending == 0);
+	pthread_mutex_lock(&pool->mutex);
+	pool->stopping = true;
+	pthread_cond_broadcast(&pool->work_came);
+	pthread_mutex_unlock(&pool->mutex);
+	while (pool->nthreads > 0)
+		pthread_join(pool->threads[--pool->nthreads], NULL);
+	pool->started = false;
 }
 
 const ZsIoMethodOps zsio_pwritev_ops = {

@@ -4,12 +4,22 @@
  *	  Runs: adjacent dirty blocks on their way to the file.
  *
  * A run is claimed (its buffers are pinned and BM_IO_IN_PROGRESS, its pages copied),
- * submitted (WAL flushed, write under way) and finished.  When it is finished
- * successfully the checkpointer is asked to sync the file first, then the buffers become
+ * submitted (WAL flushed, write under way) and finished: the states are in io_worker.h.  When it is
+ * finished successfully the checkpointer is asked to sync the file first, then the buffers become
  * clean: a checkpoint that finds them clean must know of the file.
  *
  * An error anywhere leaves by way of zsio_run_drain(), which waits for what is in
  * flight before resource owners let go of the buffers.
+ *
+ * Who writes a list of blocks asks before each run whether the worker is called away
+ * (zsio_called_away()): for a checkpoint, or by new settings.
+ *
+ * Invariants:
+ *	1. nbusy slots are in flight; at most one is claimed beyond depth.
+ *	2. A free slot has no blocks and no file.
+ *
+ * Locks: BM_IO_IN_PROGRESS of the runs' buffers, and nothing else for longer than a call.
+ * WAL: is flushed before a page is written; none is emitted.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -30,95 +40,167 @@
 #include "storage/pmsignal.h"
 #include "storage/sync.h"
 #include "utils/memutils.h"
+#include "utils/resowner.h"
 #include "utils/timestamp.h"
 
-#include "io_internal.h"
-#include "io_profile.h"
+#include "io_worker.h"
 
 /* Seconds between two messages about failed writes. */
 #define ERROR_LOG_INTERVAL	10
 
-typedef enum RunState
+/* A worker's runs. */
+typedef struct ZsIoRuns
 {
-	RUN_FREE = 0,
-	RUN_CLAIMED,
-	RUN_IN_FLIGHT,
-} RunState;
+	const ZsIoMethodOps *ops;	/* NULL: not set up */
+	MemoryContext context;
+	ZsIoRun    *slots;			/* depth + 1: one may be claimed ahead */
+	int			depth;			/* 0: not set up */
+	int			max_blocks;		/* that a slot has memory for */
+	int			nbusy;			/* in flight */
+	TimestampTz last_error_logged;
+	ResourceOwner owner;		/* of pins and BM_IO_IN_PROGRESS */
+} ZsIoRuns;
 
-static ZsIoWorkerShared *self = NULL;
-static int	self_no;
-static const ZsIoMethodOps *ops = NULL;
-static MemoryContext run_context = NULL;
-static ZsIoRun *runs = NULL;	/* depth + 1: one may be claimed ahead */
-static int	depth = 0;
-static int	run_blocks = 0;		/* blocks that a slot has memory for */
-static int	nbusy = 0;
-static TimestampTz last_error_logged = 0;
+/* ---- slots --------------------------------------------------------------------- */
 
+/* The worker has just begun. */
 void
-zsio_run_setup(ZsIoWorkerShared *me, int worker)
+zsio_run_init(ZsIoWorker *worker)
 {
+	Assert(worker->runs == NULL);
+	worker->runs = MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoRuns));
+}
+
+/* Slots and method, as the settings want them. */
+void
+zsio_run_setup(ZsIoWorker *worker)
+{
+	ZsIoRuns   *runs = worker->runs;
+
 	/* of all workers together an eighth */
 	int			max_pinned = Max(NBuffers / 8 / Max(zsio_workers, 1), 4);
 
-	Assert(nbusy == 0);
-	zsio_run_shutdown();
-	self = me;
-	self_no = worker;
+	Assert(runs->nbusy == 0);
+	zsio_run_shutdown(worker);
 	zsio_volumes_refresh();
-	zsio_volumes_largest(&run_blocks, &depth);
-	run_blocks = Min(run_blocks, max_pinned / 2);
-	depth = Max(Min(depth, max_pinned / run_blocks - 1), 1);
+	zsio_volumes_largest(&runs->max_blocks, &runs->depth);
+	runs->max_blocks = Min(runs->max_blocks, max_pinned / 2);
+	runs->depth = Max(Min(runs->depth, max_pinned / runs->max_blocks - 1), 1);
+	Assert(runs->max_blocks > 0 && runs->max_blocks <= ZSIO_MAX_RUN_BLOCKS);
+	Assert(runs->depth <= ZSIO_MAX_DEPTH);
 
-	run_context = AllocSetContextCreate(TopMemoryContext, "zedstore I/O runs",
-										ALLOCSET_DEFAULT_SIZES);
-	runs = MemoryContextAllocZero(run_context, (depth + 1) * sizeof(ZsIoRun));
-	for (int i = 0; i <= depth; i++)
-		runs[i].data = MemoryContextAllocAligned(run_context, (Size) run_blocks * BLCKSZ,
-												 PG_IO_ALIGN_SIZE, MCXT_ALLOC_HUGE);
-	ops = zsio_method_start(depth + 1);
-	self->method = ops->method;
-	pg_atomic_write_u32(&self->window, depth);
+	runs->context = AllocSetContextCreate(TopMemoryContext, "zedstore I/O runs",
+										  ALLOCSET_DEFAULT_SIZES);
+	runs->slots = MemoryContextAllocZero(runs->context, (runs->depth + 1) * sizeof(ZsIoRun));
+	for (int i = 0; i <= runs->depth; i++)
+		runs->slots[i].data = MemoryContextAllocAligned(runs->context,
+														(Size) runs->max_blocks * BLCKSZ,
+														PG_IO_ALIGN_SIZE, MCXT_ALLOC_HUGE);
+	runs->ops = zsio_method_start(worker, runs->depth + 1);
+	zsio_guard_set_depth(&worker->guard, runs->depth);
+	worker->shared->method = runs->ops->method;
+	pg_atomic_write_u32(&worker->shared->window, runs->depth);
 }
 
+/* Gives slots and method back. */
 void
-zsio_run_shutdown(void)
+zsio_run_shutdown(ZsIoWorker *worker)
 {
-	Assert(nbusy == 0);
-	if (ops != NULL)
-		ops->shutdown();
-	ops = NULL;
-	if (run_context != NULL)
-		MemoryContextDelete(run_context);
-	run_context = NULL;
-	runs = NULL;
-	depth = 0;
+	ZsIoRuns   *runs = worker->runs;
+
+	Assert(runs->nbusy == 0);
+	if (runs->ops != NULL)
+		runs->ops->shutdown(worker);
+	runs->ops = NULL;
+	if (runs->context != NULL)
+		MemoryContextDelete(runs->context);
+	runs->context = NULL;
+	runs->slots = NULL;
+	runs->depth = 0;
+	zsio_guard_set_depth(&worker->guard, 0);
 }
 
+/* Requests in flight. */
 int
-zsio_run_busy(void)
+zsio_run_busy(const ZsIoWorker *worker)
 {
-	return nbusy;
+	return worker->runs->nbusy;
 }
 
+/* How many there may be. */
 int
-zsio_run_depth(void)
+zsio_run_depth(const ZsIoWorker *worker)
 {
-	return depth;
+	return worker->runs->depth;
+}
+
+/* The worker's resource owner is the current one from here on. */
+void
+zsio_run_own_resources(ZsIoWorker *worker)
+{
+	ZsIoRuns   *runs = worker->runs;
+
+	if (runs->owner == NULL)
+		runs->owner = ResourceOwnerCreate(NULL, "zedstore I/O worker");
+	CurrentResourceOwner = runs->owner;
+}
+
+/* Lets go of all that it has.  With nothing in flight. */
+void
+zsio_run_release_resources(ZsIoWorker *worker)
+{
+	ZsIoRuns   *runs = worker->runs;
+
+	Assert(runs->nbusy == 0);
+	Assert(runs->owner != NULL);
+	ResourceOwnerRelease(runs->owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, true);
+	ResourceOwnerRelease(runs->owner, RESOURCE_RELEASE_LOCKS, false, true);
+	ResourceOwnerRelease(runs->owner, RESOURCE_RELEASE_AFTER_LOCKS, false, true);
+}
+
+#ifdef USE_ASSERT_CHECKING
+/* The steps that a run may take; the states say who takes them. */
+static bool
+may_become(ZsIoRunState from, ZsIoRunState to)
+{
+	switch (from)
+	{
+		case ZSIO_RUN_FREE:
+			return to == ZSIO_RUN_CLAIMED;
+		case ZSIO_RUN_CLAIMED:
+			return to == ZSIO_RUN_IN_FLIGHT || to == ZSIO_RUN_FREE;
+		case ZSIO_RUN_IN_FLIGHT:
+			return to == ZSIO_RUN_ENDED;
+		case ZSIO_RUN_ENDED:
+			return to == ZSIO_RUN_FREE;
+	}
+	return false;
+}
+#endif
+
+static void
+set_state(ZsIoRun *run, ZsIoRunState state)
+{
+	Assert(may_become(run->state, state));
+	Assert((run->nblocks == 0) == (state == ZSIO_RUN_FREE));	/* 2 */
+	run->state = state;
 }
 
 /* ---- the end of a run -------------------------------------------------------------- */
 
+/* Gives buffers and file back: the slot is free. */
 static void
 release(ZsIoRun *run, ZsIoResult result)
 {
+	Assert(run->nblocks > 0 && run->nblocks <= ZSIO_MAX_RUN_BLOCKS);
+	Assert(run->state == (result == ZSIO_GIVEN_UP ? ZSIO_RUN_CLAIMED : ZSIO_RUN_ENDED));
 	for (int i = 0; i < run->nblocks; i++)
 		zsio_buffer_end(run->buf_ids[i], result);
 	if (run->file != NULL)
 		zsio_file_put(run->file);
 	run->file = NULL;
 	run->nblocks = 0;
-	run->state = RUN_FREE;
+	set_state(run, ZSIO_RUN_FREE);
 }
 
 /*
@@ -139,7 +221,7 @@ report_lost_error(ZsIoRun *run, int error)
  * be lost.
  */
 static bool
-request_sync(ZsIoRun *run)
+request_sync(ZsIoWorker *worker, ZsIoRun *run)
 {
 	FileTag		tag;
 
@@ -152,7 +234,7 @@ request_sync(ZsIoRun *run)
 		return true;
 
 	/* the queue is full */
-	zsio_count(&self->sync_requests_refused, 1);
+	zsio_count(&worker->shared->sync_requests_refused, 1);
 	if (pg_fdatasync(run->file->fd) == 0)
 		return true;
 
@@ -161,15 +243,18 @@ request_sync(ZsIoRun *run)
 	return false;
 }
 
+/* Counts a failed write; the log gets a few of them. */
 static void
-log_error(ZsIoRun *run)
+log_error(ZsIoWorker *worker, ZsIoRun *run)
 {
 	TimestampTz now = GetCurrentTimestamp();
+	TimestampTz *last = &worker->runs->last_error_logged;
 
-	zsio_count(&self->errors, 1);
-	if (!TimestampDifferenceExceeds(last_error_logged, now, ERROR_LOG_INTERVAL * 1000))
+	Assert(run->error > 0);
+	zsio_count(&worker->shared->errors, 1);
+	if (!TimestampDifferenceExceeds(*last, now, ERROR_LOG_INTERVAL * 1000))
 		return;
-	last_error_logged = now;
+	*last = now;
 	errno = run->error;
 	ereport(LOG,
 			(errcode_for_file_access(),
@@ -178,21 +263,23 @@ log_error(ZsIoRun *run)
 			 errdetail("The pages stay dirty in shared buffers.")));
 }
 
+/* Counts a write that went well. */
 static void
-count_run(ZsIoRun *run)
+count_run(ZsIoWorker *worker, ZsIoRun *run)
 {
-	ZsIoRoleStats *stats = &self->roles[run->role];
-	uint64		us = GetCurrentTimestamp() - run->started;
+	ZsIoRoleStats *stats = &worker->shared->roles[run->role];
+	TimestampTz now = GetCurrentTimestamp();
+	uint64		us = now - run->started;
 	int			bucket = 0;
 
 	zsio_count(&stats->requests, 1);
 	zsio_count(&stats->blocks, run->nblocks);
 	zsio_count(&stats->cached, run->cached);
-	zsio_guard_completed(run->counted);
+	zsio_guard_completed(&worker->guard, run->counted, now);
 	zsio_count(&stats->write_us, us);
 	while (bucket < ZSIO_LATENCY_BUCKETS - 1 && us >= (UINT64CONST(64) << bucket))
 		bucket++;
-	zsio_count(&self->latency[bucket], 1);
+	zsio_count(&worker->shared->latency[bucket], 1);
 #ifdef ZS_PG18
 	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_WRITE, 1,
 					   (uint64) run->nblocks * BLCKSZ);
@@ -201,64 +288,77 @@ count_run(ZsIoRun *run)
 #endif
 }
 
+/* The method has returned the run. */
 static void
-finish(ZsIoRun *run)
+finish(ZsIoWorker *worker, ZsIoRun *run)
 {
-	Assert(run->state == RUN_IN_FLIGHT && nbusy > 0);
-	nbusy--;
-	zsio_pace_ended(run);
+	Assert(worker->runs->nbusy > 0);
+	Assert(run->file != NULL);
+	Assert(run->error >= 0);
+	worker->runs->nbusy--;
+	set_state(run, ZSIO_RUN_ENDED);
+	zsio_limit_ended(worker, run);
 	ZS_INJECTION_POINT_ARG("zs-io-written", NULL);
 	if (run->write_back_failed)
 		report_lost_error(run, run->error);
-	if (run->error != 0 || !request_sync(run))
+	if (run->error != 0 || !request_sync(worker, run))
 	{
-		log_error(run);
+		log_error(worker, run);
 		release(run, ZSIO_FAILED);
 		return;
 	}
-	count_run(run);
+	count_run(worker, run);
 	ZS_INJECTION_POINT_ARG("zs-io-release", NULL);
 	release(run, ZSIO_WRITTEN);
 }
 
+/* Finishes what ended: see io_worker.h. */
 void
-zsio_run_reap(long timeout_us)
+zsio_run_reap(ZsIoWorker *worker, long timeout_us)
 {
+	ZsIoRuns   *runs = worker->runs;
 	ZsIoRun    *run;
 
-	while (nbusy > 0 && (run = ops->reap(timeout_us)) != NULL)
+	while (runs->nbusy > 0 && (run = runs->ops->reap(worker, timeout_us)) != NULL)
 	{
-		finish(run);
+		finish(worker, run);
 		timeout_us = 0;
 	}
 }
 
+/* Nothing is claimed or in flight afterwards. */
 void
-zsio_run_drain(void)
+zsio_run_drain(ZsIoWorker *worker)
 {
-	while (nbusy > 0)
+	ZsIoRuns   *runs = worker->runs;
+
+	while (runs->nbusy > 0)
 	{
-		ZsIoRun    *run = ops->reap(-1);
+		ZsIoRun    *run = runs->ops->reap(worker, -1);
 
 		if (run != NULL)
-			finish(run);
+			finish(worker, run);
 	}
-	for (int i = 0; runs != NULL && i <= depth; i++)
+	for (int i = 0; runs->slots != NULL && i <= runs->depth; i++)
 	{
-		if (runs[i].state == RUN_CLAIMED)
-			release(&runs[i], ZSIO_GIVEN_UP);
+		Assert(runs->slots[i].state != ZSIO_RUN_IN_FLIGHT); /* 1 */
+		if (runs->slots[i].state == ZSIO_RUN_CLAIMED)
+			release(&runs->slots[i], ZSIO_GIVEN_UP);
 	}
 }
 
 /* ---- the beginning ------------------------------------------------------------------- */
 
 static ZsIoRun *
-free_slot(void)
+free_slot(ZsIoRuns *runs)
 {
-	for (int i = 0; i <= depth; i++)
+	for (int i = 0; i <= runs->depth; i++)
 	{
-		if (runs[i].state == RUN_FREE)
-			return &runs[i];
+		ZsIoRun    *run = &runs->slots[i];
+
+		Assert(run->state != ZSIO_RUN_FREE || (run->nblocks == 0 && run->file == NULL));	/* 2 */
+		if (run->state == ZSIO_RUN_FREE)
+			return run;
 	}
 	return NULL;
 }
@@ -271,16 +371,19 @@ continues(const ZsIoItem *last, const ZsIoItem *item)
 		item->forknum == last->forknum && RelFileLocatorEquals(item->locator, last->locator);
 }
 
+/* As many adjacent blocks as make one request: see io_worker.h. */
 ZsIoRun *
-zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
+zsio_run_claim(ZsIoWorker *worker, const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 {
-	ZsIoRun    *run = free_slot();
+	ZsIoRuns   *runs = worker->runs;
+	ZsIoRun    *run = free_slot(runs);
 	const ZsIoItem *last = NULL;
-	int			most = run_blocks;
+	int			most = runs->max_blocks;
 
+	Assert(*pos >= 0 && *pos <= nitems);
+	Assert(CurrentResourceOwner == runs->owner);
 	if (run == NULL)
 		return NULL;
-	Assert(run->nblocks == 0 && run->file == NULL);
 	run->lsn = InvalidXLogRecPtr;
 	while (*pos < nitems && run->nblocks < most)
 	{
@@ -291,20 +394,21 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 		(*pos)++;
 		if (zsio_buffer_begin(item, run->data + (Size) run->nblocks * BLCKSZ, &run->lsn))
 		{
-			/* from here on it is given back whatever happens */
-			run->state = RUN_CLAIMED;
 			run->buf_ids[run->nblocks++] = item->buf_id;
 			if (last == NULL)
 			{
+				/* from here on it is given back whatever happens */
+				set_state(run, ZSIO_RUN_CLAIMED);
 				run->first = *item;
 				run->blkno = item->blkno;
 				run->volume = zsio_volume_of(item->locator.spcOid);
-				most = Min(run_blocks, zsio_volume_limits(run->volume)->request_blocks);
+				most = Min(runs->max_blocks,
+						   zsio_volume_limits(run->volume)->request_blocks);
 			}
 			last = item;
 			continue;
 		}
-		zsio_count(&self->roles[role].skipped, 1);
+		zsio_count(&worker->shared->roles[role].skipped, 1);
 		if (last != NULL)
 			break;
 		CHECK_FOR_INTERRUPTS();
@@ -315,8 +419,6 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 	run->role = role;
 	run->counted = zsio_requests_counted(zsio_volume_limits(run->volume), run->nblocks * BLCKSZ);
 	run->done = 0;
-	run->first_length = 0;
-	run->write_back = 0;
 	run->write_back_failed = false;
 	run->priority = 0;
 	run->priority_error = 0;
@@ -327,25 +429,26 @@ zsio_run_claim(const ZsIoItem *items, int nitems, int *pos, ZsIoRole role)
 
 /* May the run's file be written asynchronously? */
 static bool
-may_be_async(ZsIoFile *file)
+may_be_async(ZsIoWorker *worker, ZsIoFile *file)
 {
-	return ops->method == ZSIO_METHOD_URING && file->direct && file->may_be_async &&
-		zsio_hazard_record(self_no, file);
+	return worker->runs->ops->method == ZSIO_METHOD_URING && file->direct && file->may_be_async &&
+		zsio_hazard_record(worker->hazard, file);
 }
 
 /*
- * Chooses the way into the file.  Blocks that the page cache holds are written through it, if they would
- * have to be read from the device otherwise when a buffer is needed for them again.
+ * Chooses the way into the file.  Blocks that the page cache holds are written through it, if they
+ * would have to be read from the device otherwise when a buffer is needed for them again.
  */
 static void
-choose_descriptor(ZsIoRun *run)
+choose_descriptor(ZsIoWorker *worker, ZsIoRun *run)
 {
 	ZsIoFile   *file = run->file;
 
 	run->fd = file->fd;
 	run->cached = false;
 	if (!zsio_keep_cached || !file->direct || zsio_cache_bypassed() ||
-		!zsio_cache_holds(file->fd, run->offset, (off_t) run->nblocks * BLCKSZ))
+		!zsio_cache_holds(worker->cache, file->fd, run->offset,
+						  (off_t) run->nblocks * BLCKSZ))
 		return;
 	run->fd = zsio_file_cached_fd(file);
 	run->cached = run->fd >= 0;
@@ -353,44 +456,49 @@ choose_descriptor(ZsIoRun *run)
 		run->fd = file->fd;
 }
 
+/* The write is under way afterwards, or the run was given up. */
 void
-zsio_run_submit(ZsIoRun *run)
+zsio_run_submit(ZsIoWorker *worker, ZsIoRun *run)
 {
-	Assert(run->state == RUN_CLAIMED);
+	ZsIoWorkerShared *shared = worker->shared;
+
+	Assert(run->state == ZSIO_RUN_CLAIMED);
+	Assert(run->first.blkno % RELSEG_SIZE + run->nblocks <= RELSEG_SIZE);
 	ZS_INJECTION_POINT_ARG("zs-io-open", NULL);
-	run->file = zsio_file_get(&run->first.locator, run->first.forknum,
+	run->file = zsio_file_get(worker->files, &run->first.locator, run->first.forknum,
 							  run->first.blkno / RELSEG_SIZE);
 	if (run->file == NULL)
 	{
 		/* removed or moved: whoever did it does not need these pages written */
-		zsio_count(&self->roles[run->role].skipped, run->nblocks);
+		zsio_count(&shared->roles[run->role].skipped, run->nblocks);
 		release(run, ZSIO_GIVEN_UP);
 		return;
 	}
 	if (zsio_direct && !run->file->direct && !run->file->fallback_counted)
 	{
-		zsio_count(&self->fallbacks, 1);
+		zsio_count(&shared->fallbacks, 1);
 		run->file->fallback_counted = true;
 	}
-	choose_descriptor(run);
-	run->file->async = !run->cached && may_be_async(run->file);
+	choose_descriptor(worker, run);
+	run->file->async = !run->cached && may_be_async(worker, run->file);
 
 	ZS_INJECTION_POINT_ARG("zs-io-flush", NULL);
 	if (!XLogRecPtrIsInvalid(run->lsn))
 		XLogFlush(run->lsn);
 	ZS_INJECTION_POINT_ARG("zs-io-submit", NULL);
 	run->started = GetCurrentTimestamp();
-	run->state = RUN_IN_FLIGHT;
-	nbusy++;
-	zsio_pace_started(run);
-	(void) ops->submit(run);
+	set_state(run, ZSIO_RUN_IN_FLIGHT);
+	worker->runs->nbusy++;
+	Assert(worker->runs->nbusy <= worker->runs->depth + 1); /* 1 */
+	zsio_limit_started(worker, run);
+	worker->runs->ops->submit(worker, run);
 }
 
 /* ---- lists of other roles --------------------------------------------------------------- */
 
 /* Submits claimed runs; the WAL is flushed at once as far as any of them needs. */
 static void
-submit_all(ZsIoRun **claimed, int nclaimed)
+submit_all(ZsIoWorker *worker, ZsIoRun **claimed, int nclaimed)
 {
 	XLogRecPtr	lsn = InvalidXLogRecPtr;
 
@@ -399,18 +507,20 @@ submit_all(ZsIoRun **claimed, int nclaimed)
 	if (!XLogRecPtrIsInvalid(lsn))
 		XLogFlush(lsn);
 	for (int i = 0; i < nclaimed; i++)
-		zsio_run_submit(claimed[i]);
+		zsio_run_submit(worker, claimed[i]);
 }
 
+/* Waits for a short time, and does meanwhile what is always to be done. */
 void
-zsio_run_nap(long us)
+zsio_run_nap(ZsIoWorker *worker, long us)
 {
+	Assert(us >= 0);
 	us = Min(us, ZSIO_NAP_US);
-	if (nbusy > 0)
-		zsio_run_reap(us);
+	if (worker->runs->nbusy > 0)
+		zsio_run_reap(worker, us);
 	else
 		pg_usleep(us);
-	zsio_file_close_idle();
+	zsio_file_close_idle(worker->files);
 	CHECK_FOR_INTERRUPTS();
 
 	/* the next postmaster cannot start before this process is gone */
@@ -420,12 +530,12 @@ zsio_run_nap(long us)
 
 /* Runs that are claimed or in flight on a volume. */
 static int
-runs_on_volume(int volume)
+runs_on_volume(const ZsIoRuns *runs, int volume)
 {
 	int			n = 0;
 
-	for (int i = 0; i <= depth; i++)
-		n += runs[i].state != RUN_FREE && runs[i].volume == volume;
+	for (int i = 0; i <= runs->depth; i++)
+		n += runs->slots[i].state != ZSIO_RUN_FREE && runs->slots[i].volume == volume;
 	return n;
 }
 
@@ -433,32 +543,33 @@ runs_on_volume(int volume)
  * How many microseconds until the run that starts with the item may be written; 0: now.
  */
 static long
-wait_for_turn(const ZsIoItem *item, int nclaimed, ZsIoRoleStats *stats)
+wait_for_turn(ZsIoWorker *worker, const ZsIoItem *item, int nclaimed, ZsIoRoleStats *stats)
 {
 	const ZsIoLimits *limits;
 	int			volume;
 	long		delay;
 
-	if (nbusy + nclaimed >= zsio_guard_depth())
+	if (worker->runs->nbusy + nclaimed >= zsio_guard_depth(&worker->guard))
 	{
-		zsio_guard_held_up(false);
-		zsio_guard_tick();
+		zsio_guard_held_up(&worker->guard, false);
+		zsio_limit_tick(worker);
 		return ZSIO_NAP_US;
 	}
 	volume = zsio_volume_of(item->locator.spcOid);
 	limits = zsio_volume_limits(volume);
-	if (nclaimed > 0 && runs_on_volume(volume) >= limits->queue_depth)
+	if (nclaimed > 0 && runs_on_volume(worker->runs, volume) >= limits->queue_depth)
 		return ZSIO_NAP_US;
-	delay = Min(zsio_pace_delay(volume, limits->request_blocks), ZSIO_NAP_US);
+	delay = Min(zsio_limit_delay(worker, volume, limits->request_blocks), ZSIO_NAP_US);
 	if (nclaimed == 0)
 		zsio_count(&stats->pace_us, delay);
 	return delay;
 }
 
+/* Starts to write a list: see io_worker.h. */
 void
-zsio_run_start_all(const ZsIoItem *items, int nitems, ZsIoRole role)
+zsio_run_start_all(ZsIoWorker *worker, const ZsIoItem *items, int nitems, ZsIoRole role)
 {
-	ZsIoRoleStats *stats = &self->roles[role];
+	ZsIoRoleStats *stats = &worker->shared->roles[role];
 	ZsIoRun    *claimed[ZSIO_MAX_DEPTH + 1];
 	int			nclaimed = 0;
 	int			pos = 0;
@@ -466,38 +577,41 @@ zsio_run_start_all(const ZsIoItem *items, int nitems, ZsIoRole role)
 	zsio_count(&stats->rounds, 1);
 	for (;;)
 	{
-		bool		more = pos < nitems && !zsio_checkpoint_calls();
-		long		delay = more ? wait_for_turn(&items[pos], nclaimed, stats) : 0;
+		bool		more = pos < nitems && !zsio_called_away(worker);
+		long		delay = more ? wait_for_turn(worker, &items[pos], nclaimed, stats) : 0;
 
 		CHECK_FOR_INTERRUPTS();
 		if (more && delay == 0)
 		{
 			/* who is about to evict these pages does not find them; WAL is flushed once for all */
-			ZsIoRun    *run = zsio_run_claim(items, nitems, &pos, role);
+			ZsIoRun    *run = zsio_run_claim(worker, items, nitems, &pos, role);
 
 			if (run == NULL)
 				continue;
-			zsio_pace_charge(run);
+			Assert(nclaimed < lengthof(claimed));
+			zsio_limit_charge(worker, run);
 			claimed[nclaimed++] = run;
 		}
 		else if (nclaimed > 0)
 		{
 			/* nobody waits behind these buffers: do not hold them while waiting */
-			submit_all(claimed, nclaimed);
+			submit_all(worker, claimed, nclaimed);
 			nclaimed = 0;
-			zsio_run_reap(0);
+			zsio_run_reap(worker, 0);
 		}
 		else if (more)
-			zsio_run_nap(delay);
+			zsio_run_nap(worker, delay);
 		else
 			break;
 	}
+	Assert(nclaimed == 0);
 }
 
+/* Writes a list, unless the worker is called away. */
 void
-zsio_run_write_all(const ZsIoItem *items, int nitems, ZsIoRole role)
+zsio_run_write_all(ZsIoWorker *worker, const ZsIoItem *items, int nitems, ZsIoRole role)
 {
-	zsio_run_start_all(items, nitems, role);
-	while (nbusy > 0 && !zsio_checkpoint_calls())
-		zsio_run_nap(ZSIO_NAP_US);
+	zsio_run_start_all(worker, items, nitems, role);
+	while (worker->runs->nbusy > 0 && !zsio_called_away(worker))
+		zsio_run_nap(worker, ZSIO_NAP_US);
 }

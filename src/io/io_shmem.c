@@ -23,26 +23,31 @@
 #include "storage/shmem.h"
 #include "utils/elog.h"
 
+#include "io_file.h"
 #include "io_internal.h"
 
 ZsIoShared *zsio_shared = NULL;
 ZsIoQueue  *zsio_queues = NULL;
 
-/* The server was started with workers. */
-static bool registered = false;
+/* The postmaster's, inherited by all processes. */
+typedef struct Hooks
+{
+	bool		registered;		/* the server was started with workers */
+	shmem_request_hook_type request;	/* those that were there before */
+	shmem_startup_hook_type startup;
+	emit_log_hook_type emit_log;
+} Hooks;
 
-static shmem_request_hook_type prev_shmem_request_hook = NULL;
-static shmem_startup_hook_type prev_shmem_startup_hook = NULL;
-static emit_log_hook_type prev_emit_log_hook = NULL;
+static Hooks hooks;
 
 static void
 request_shmem(void)
 {
-	if (prev_shmem_request_hook)
-		prev_shmem_request_hook();
+	if (hooks.request)
+		hooks.request();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(ZsIoShared)));
 	zsio_arbiter_request_shmem();
-	if (registered)
+	if (hooks.registered)
 		RequestAddinShmemSpace(MAXALIGN(ZSIO_MAX_WORKERS * sizeof(ZsIoQueue)));
 }
 
@@ -81,8 +86,8 @@ startup_shmem(void)
 {
 	bool		found;
 
-	if (prev_shmem_startup_hook)
-		prev_shmem_startup_hook();
+	if (hooks.startup)
+		hooks.startup();
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	zsio_shared = ShmemInitStruct("zedstore I/O workers", sizeof(ZsIoShared), &found);
@@ -97,10 +102,10 @@ startup_shmem(void)
 	}
 	zsio_arbiter_startup_shmem();
 
-	if (registered)
+	if (hooks.registered)
 		zsio_queues = ShmemInitStruct("zedstore I/O queues",
 									  ZSIO_MAX_WORKERS * sizeof(ZsIoQueue), &found);
-	for (int i = 0; registered && !found && i < ZSIO_MAX_WORKERS; i++)
+	for (int i = 0; hooks.registered && !found && i < ZSIO_MAX_WORKERS; i++)
 	{
 		memset(&zsio_queues[i], 0, sizeof(ZsIoQueue));
 		SpinLockInit(&zsio_queues[i].mutex);
@@ -131,8 +136,23 @@ watch_log(ErrorData *edata)
 				SetLatch(latch);
 		}
 	}
-	if (prev_emit_log_hook)
-		prev_emit_log_hook(edata);
+	if (hooks.emit_log)
+		hooks.emit_log(edata);
+}
+
+/* What the postmaster is to know of a worker, but for when it is to be started again. */
+void
+zsio_worker_describe(BackgroundWorker *worker, int no)
+{
+	Assert(no >= 0 && no < ZSIO_MAX_WORKERS);
+	memset(worker, 0, sizeof(BackgroundWorker));
+	snprintf(worker->bgw_name, BGW_MAXLEN, "zedstore I/O worker %d", no + 1);
+	snprintf(worker->bgw_type, BGW_MAXLEN, "zedstore I/O worker");
+	snprintf(worker->bgw_library_name, MAXPGPATH, "zedstore_io");
+	snprintf(worker->bgw_function_name, BGW_MAXLEN, "zsio_worker_main");
+	worker->bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
+	worker->bgw_start_time = BgWorkerStart_ConsistentState;
+	worker->bgw_main_arg = Int32GetDatum(no);
 }
 
 /*
@@ -144,29 +164,23 @@ register_worker(void)
 {
 	BackgroundWorker worker;
 
-	memset(&worker, 0, sizeof(worker));
-	snprintf(worker.bgw_name, BGW_MAXLEN, "zedstore I/O worker 1");
-	snprintf(worker.bgw_type, BGW_MAXLEN, "zedstore I/O worker");
-	snprintf(worker.bgw_library_name, MAXPGPATH, "zedstore_io");
-	snprintf(worker.bgw_function_name, BGW_MAXLEN, "zsio_worker_main");
-	worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-	worker.bgw_start_time = BgWorkerStart_ConsistentState;
-	worker.bgw_restart_time = 5;
-	worker.bgw_main_arg = Int32GetDatum(0);
+	zsio_worker_describe(&worker, 0);
+	worker.bgw_restart_time = ZSIO_RESTART_SECONDS;
 	RegisterBackgroundWorker(&worker);
 }
 
+/* In _PG_init, while libraries are preloaded: shared memory, hooks and the first worker. */
 void
 zsio_init(void)
 {
-	prev_shmem_request_hook = shmem_request_hook;
+	hooks.request = shmem_request_hook;
 	shmem_request_hook = request_shmem;
-	prev_shmem_startup_hook = shmem_startup_hook;
+	hooks.startup = shmem_startup_hook;
 	shmem_startup_hook = startup_shmem;
-	prev_emit_log_hook = emit_log_hook;
+	hooks.emit_log = emit_log_hook;
 	emit_log_hook = watch_log;
 	zsio_throttle_init();
-	registered = !IsBinaryUpgrade && (max_worker_processes > 0 || zsio_workers > 0);
-	if (registered)
+	hooks.registered = !IsBinaryUpgrade && (max_worker_processes > 0 || zsio_workers > 0);
+	if (hooks.registered)
 		register_worker();
 }

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * io_throttle.c
- *	  VACUUM and ANALYZE are held back while clients wait behind them, or workers cannot follow.
+ *	  VACUUM and ANALYZE are held back while clients wait behind them, or workers cannot
+ *	  follow.
  *
  * An aggressive VACUUM takes all that a small volume can do.  The workers
  * see what that does to clients (io_guard.c), and when VACUUM gets round in its ring before
@@ -15,8 +16,8 @@
  * handler is a signal handler: it reads shared atomics and sets core's variables.
  * What core itself assigns to them meanwhile is what the user has asked for since.
  *
- * A sleep ends with the next tick of the timer.  So ticks are the rarer the longer the user wants VACUUM to
- * sleep, and without workers there are none.  The emergency VACUUM that prevents
+ * A sleep ends with the next tick of the timer.  So ticks are the rarer the longer the user wants
+ * VACUUM to sleep, and without workers there are none.  The emergency VACUUM that prevents
  * wraparound (VacuumFailsafeActive) is not held back, nor are parallel workers.
  *
  * Locks: none.
@@ -39,9 +40,13 @@
 #include "utils/timeout.h"
 #include "utils/timestamp.h"
 
+#include "io_guard.h"
 #include "io_internal.h"
 
-/* Milliseconds until the timer's first tick, and between two, at least; no sleep for workers is longer. */
+/*
+ * Milliseconds until the timer's first tick, and between two, at least; no sleep for workers is
+ * longer.
+ */
 #define FIRST_TICK_MS	5
 #define TICK_MS			50
 /* As many of the user's own sleeps are between two ticks, which cut one short. */
@@ -51,28 +56,35 @@
 /* What workers said longer ago than that does not count. */
 #define STALE_US		5000000
 
+/* The process that vacuums: its timer, which is a signal handler. */
+typedef struct Throttle
+{
+	TimeoutId	timer;			/* MAX_TIMEOUTS: not registered */
+	int			period;			/* of the timer, while it is active */
+
+	/* what the timer has set, and what was there before */
+	volatile bool held;
+	volatile double set_delay;
+	volatile double user_delay;
+} Throttle;
+
+static Throttle mine = {.timer = MAX_TIMEOUTS};
 static ProcessUtility_hook_type next_utility_hook = NULL;
-
-static TimeoutId timer = MAX_TIMEOUTS;
-static int	period;				/* of the timer, while it is active */
-
-/* what the timer has set, and what was there before */
-static volatile bool held = false;
-static volatile double set_delay;
-static volatile double user_delay;
 
 /* ---- workers ------------------------------------------------------------------ */
 
+/* What this worker asks of VACUUMs, in microseconds for COST_UNITS. */
 void
 zsio_throttle_set(ZsIoWorkerShared *me, double sleep_us)
 {
+	Assert(me != NULL);
 	pg_atomic_write_u64(&me->vacuum_sleep_set, (uint64) GetCurrentTimestamp());
 	pg_atomic_write_u32(&me->vacuum_sleep, (uint32) Min(Max(sleep_us, 0), ZSIO_MAX_VACUUM_SLEEP));
 }
 
 /* ---- the process that vacuums ------------------------------------------------- */
 
-/* Microseconds of sleep for each COST_UNITS that workers ask for. */
+/* Microseconds of sleep for each COST_UNITS that workers ask for.  In a signal handler. */
 static uint32
 wanted_sleep(void)
 {
@@ -91,17 +103,19 @@ wanted_sleep(void)
 			now - (TimestampTz) pg_atomic_read_u64(&worker->vacuum_sleep_set) < STALE_US)
 			most = us;
 	}
+	Assert(most <= ZSIO_MAX_VACUUM_SLEEP);
 	return most;
 }
 
+/* The delay is the user's again. */
 static void
 let_go(void)
 {
-	if (!held)
+	if (!mine.held)
 		return;
-	held = false;
-	if (vacuum_cost_delay == set_delay)
-		vacuum_cost_delay = user_delay;
+	mine.held = false;
+	if (vacuum_cost_delay == mine.set_delay)
+		vacuum_cost_delay = mine.user_delay;
 	if (vacuum_cost_delay <= 0 || VacuumFailsafeActive)
 	{
 		VacuumCostActive = false;
@@ -117,16 +131,16 @@ tick(void)
 	double		delay = Min(us / 1000.0 * vacuum_cost_limit / COST_UNITS, TICK_MS);
 
 	/* core has set it, or it is the first time */
-	if (!held || vacuum_cost_delay != set_delay)
-		user_delay = vacuum_cost_delay;
-	if (us == 0 || delay <= user_delay)
+	if (!mine.held || vacuum_cost_delay != mine.set_delay)
+		mine.user_delay = vacuum_cost_delay;
+	if (us == 0 || delay <= mine.user_delay)
 	{
 		let_go();
 		return;
 	}
-	held = true;
-	set_delay = delay;
-	vacuum_cost_delay = set_delay;
+	mine.held = true;
+	mine.set_delay = delay;
+	vacuum_cost_delay = mine.set_delay;
 	VacuumCostActive = true;
 }
 
@@ -136,21 +150,22 @@ start_timer(double delay)
 {
 	int			wanted = Max(TICK_MS, (int) (delay * TICK_SLEEPS));
 
-	if (timer == MAX_TIMEOUTS)
-		timer = RegisterTimeout(USER_TIMEOUT, tick);
-	if (get_timeout_active(timer) && period == wanted)
+	Assert(delay >= 0);
+	if (mine.timer == MAX_TIMEOUTS)
+		mine.timer = RegisterTimeout(USER_TIMEOUT, tick);
+	if (get_timeout_active(mine.timer) && mine.period == wanted)
 		return;
-	period = wanted;
-	enable_timeout_every(timer,
+	mine.period = wanted;
+	enable_timeout_every(mine.timer,
 						 TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIRST_TICK_MS),
-						 period);
+						 mine.period);
 }
 
 static void
 stop_timer(void)
 {
-	if (timer != MAX_TIMEOUTS)
-		disable_timeout(timer, false);
+	if (mine.timer != MAX_TIMEOUTS)
+		disable_timeout(mine.timer, false);
 	let_go();
 }
 
@@ -164,11 +179,13 @@ watch_transactions(XactEvent event, void *arg)
 	if (!AmAutoVacuumWorkerProcess() || event != XACT_EVENT_COMMIT)
 		return;
 	if (zsio_throttle && zsio_workers > 0)
-		start_timer(held && vacuum_cost_delay == set_delay ? user_delay : vacuum_cost_delay);
+		start_timer(mine.held && vacuum_cost_delay == mine.set_delay ?
+					mine.user_delay : vacuum_cost_delay);
 	else
 		stop_timer();
 }
 
+/* ProcessUtility_hook: a timer for VACUUM and ANALYZE. */
 static void
 process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 				ProcessUtilityContext context, ParamListInfo params,
@@ -179,7 +196,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 
 	/* one within another, which has the timer, is about to fail */
 	if (!IsA(pstmt->utilityStmt, VacuumStmt) || !zsio_throttle || zsio_workers == 0 ||
-		(timer != MAX_TIMEOUTS && get_timeout_active(timer)))
+		(mine.timer != MAX_TIMEOUTS && get_timeout_active(mine.timer)))
 	{
 		next(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 		return;
@@ -200,6 +217,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	PG_END_TRY();
 }
 
+/* In the postmaster: the hook, and what autovacuum workers do. */
 void
 zsio_throttle_init(void)
 {

@@ -21,49 +21,62 @@
 
 #include <liburing.h>
 
-#include "io_internal.h"
+#include "utils/memutils.h"
 
-static struct io_uring ring;
-static bool ring_exists = false;
-static int	nin_ring = 0;		/* requests in flight in the ring */
+#include "io_worker.h"
+
+/* While there is one to wait at besides the ring: microseconds until a look at the other. */
+#define OTHER_LOOK_US	1000
+
+/* A worker's ring. */
+typedef struct ZsIoRing
+{
+	struct io_uring ring;
+	bool		exists;
+	int			nin_ring;		/* requests in flight in it */
+} ZsIoRing;
 
 static bool
-uring_init(int depth, const char **reason)
+uring_init(ZsIoWorker *worker, int depth, const char **reason)
 {
+	ZsIoRing   *me = worker->ring;
 	struct io_uring_params params;
 	int			error;
 
-	Assert(!ring_exists);
+	if (me == NULL)
+		me = worker->ring = MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoRing));
+	Assert(!me->exists && me->nin_ring == 0);
 	memset(&params, 0, sizeof(params));
 #ifdef IORING_SETUP_DEFER_TASKRUN
 	params.flags = IORING_SETUP_SINGLE_ISSUER | IORING_SETUP_DEFER_TASKRUN;
 #endif
-	error = io_uring_queue_init_params(depth, &ring, &params);
+	error = io_uring_queue_init_params(depth, &me->ring, &params);
 	if (error == -EINVAL)
 	{
 		memset(&params, 0, sizeof(params));
-		error = io_uring_queue_init_params(depth, &ring, &params);
+		error = io_uring_queue_init_params(depth, &me->ring, &params);
 	}
 	if (error < 0)
 	{
 		*reason = strerror(-error);
 		return false;
 	}
-	ring_exists = true;
-	return zsio_pwritev_ops.init(depth, reason);
+	me->exists = true;
+	return zsio_pwritev_ops.init(worker, depth, reason);
 }
 
 /* The write ended with that many bytes, or -errno. */
 static void
-complete(ZsIoRun *run, int result)
+complete(ZsIoWorker *worker, ZsIoRun *run, int result)
 {
+	Assert(result <= run->nblocks * BLCKSZ);
 	run->done = Max(result, 0);
 	run->error = Max(-result, 0);
 
 	/* not permitted, though the file is open */
 	if (run->error == EPERM && run->priority != 0)
 	{
-		zsio_priority_refused(EPERM);
+		zsio_priority_refused(worker, EPERM);
 		run->error = 0;
 	}
 
@@ -71,8 +84,12 @@ complete(ZsIoRun *run, int result)
 	if (run->error == EINTR || run->error == EAGAIN || run->error == ECANCELED ||
 		run->error == EINVAL)
 		run->error = 0;
-	if (run->error == 0 && run->done < run->nblocks * BLCKSZ)
-		run->error = zsio_write_rest(run);
+	if (run->error == 0 && zsio_run_missing(run) > 0)
+	{
+		/* direct writes must begin at a boundary */
+		run->done -= run->done % PG_IO_ALIGN_SIZE;
+		run->error = zsio_write_rest(run, zsio_run_missing(run));
+	}
 }
 
 /*
@@ -92,77 +109,87 @@ check_ring(int error)
 
 /* As io_uring_submit(); tests let it be refused. */
 static int
-submit_queued(void)
+submit_queued(ZsIoRing *me)
 {
 	ssize_t		refused = 0;
 
 	ZS_INJECTION_POINT_ARG("zs-io-uring-submit", &refused);
-	return refused < 0 ? (int) refused : io_uring_submit(&ring);
+	return refused < 0 ? (int) refused : io_uring_submit(&me->ring);
 }
 
-static bool
-uring_submit(ZsIoRun *run)
+static void
+uring_submit(ZsIoWorker *worker, ZsIoRun *run)
 {
+	ZsIoRing   *me = worker->ring;
 	struct io_uring_sqe *sqe;
 	ssize_t		length = run->nblocks * BLCKSZ;
 	int			n;
 
+	Assert(me->exists);
+	Assert(run->state == ZSIO_RUN_IN_FLIGHT);
 	if (run->cached || !run->file->async)
-		return zsio_pwritev_ops.submit(run);
+	{
+		zsio_pwritev_ops.submit(worker, run);
+		return;
+	}
 	ZS_INJECTION_POINT_ARG("zs-io-uring", &length);
 	if (length < 0)
 	{
-		complete(run, length);
-		zsio_method_finished(run);
-		return true;
+		complete(worker, run, length);
+		zsio_pool_finished(worker, run);
+		return;
 	}
-	sqe = io_uring_get_sqe(&ring);
+	sqe = io_uring_get_sqe(&me->ring);
 	if (sqe == NULL)
-		return zsio_pwritev_ops.submit(run);
+	{
+		zsio_pwritev_ops.submit(worker, run);
+		return;
+	}
 	io_uring_prep_write(sqe, run->fd, run->data, length, run->offset);
 	io_uring_sqe_set_data(sqe, run);
-	sqe->ioprio = run->priority = zsio_run_priority(run);
-	nin_ring++;
-	n = submit_queued();
+	sqe->ioprio = run->priority = zsio_run_priority(worker, run);
+	me->nin_ring++;
+	n = submit_queued(me);
 
 	/* else it stays in the queue, and goes when runs are reaped, or with the next submission */
 	if (n < 0)
 		check_ring(n);
-	return true;
 }
 
 static ZsIoRun *
-uring_reap(long timeout_us)
+uring_reap(ZsIoWorker *worker, long timeout_us)
 {
+	ZsIoRing   *me = worker->ring;
 	struct io_uring_cqe *cqe = NULL;
 	struct __kernel_timespec timeout;
-	ZsIoRun    *run = zsio_pwritev_ops.reap(0);
+	ZsIoRun    *run = zsio_pwritev_ops.reap(worker, 0);
 	int			error;
 
 	if (run != NULL)
 		return run;
 
 	/* of two places to wait at, look at the other one soon */
-	if (nin_ring == 0)
-		return zsio_pwritev_ops.reap(timeout_us);
-	if (zsio_pool_pending() > 0 && (timeout_us < 0 || timeout_us > 1000))
-		timeout_us = 1000;
+	Assert(me->nin_ring >= 0);
+	if (me->nin_ring == 0)
+		return zsio_pwritev_ops.reap(worker, timeout_us);
+	if (zsio_pool_pending(worker) > 0 && (timeout_us < 0 || timeout_us > OTHER_LOOK_US))
+		timeout_us = OTHER_LOOK_US;
 
 	if (timeout_us < 0)
 	{
-		error = io_uring_submit_and_wait(&ring, 1);
+		error = io_uring_submit_and_wait(&me->ring, 1);
 		if (error < 0)
 			check_ring(error);
-		error = io_uring_peek_cqe(&ring, &cqe);
+		error = io_uring_peek_cqe(&me->ring, &cqe);
 	}
 	else
 	{
 		/* newer kernels' waits with a timeout do not submit what is left in the queue */
-		if (io_uring_sq_ready(&ring) > 0 && (error = io_uring_submit(&ring)) < 0)
+		if (io_uring_sq_ready(&me->ring) > 0 && (error = io_uring_submit(&me->ring)) < 0)
 			check_ring(error);
 		timeout.tv_sec = timeout_us / 1000000;
 		timeout.tv_nsec = timeout_us % 1000000 * 1000;
-		error = io_uring_wait_cqe_timeout(&ring, &cqe, &timeout);
+		error = io_uring_wait_cqe_timeout(&me->ring, &cqe, &timeout);
 	}
 	if (error < 0)
 		check_ring(error);
@@ -173,22 +200,25 @@ uring_reap(long timeout_us)
 	if (run == NULL)
 	{
 		/* a timeout of an old kernel */
-		io_uring_cqe_seen(&ring, cqe);
+		io_uring_cqe_seen(&me->ring, cqe);
 		return NULL;
 	}
-	nin_ring--;
-	complete(run, cqe->res);
-	io_uring_cqe_seen(&ring, cqe);
+	me->nin_ring--;
+	complete(worker, run, cqe->res);
+	io_uring_cqe_seen(&me->ring, cqe);
 	return run;
 }
 
 static void
-uring_shutdown(void)
+uring_shutdown(ZsIoWorker *worker)
 {
-	zsio_pwritev_ops.shutdown();
-	if (ring_exists)
-		io_uring_queue_exit(&ring);
-	ring_exists = false;
+	ZsIoRing   *me = worker->ring;
+
+	Assert(me->nin_ring == 0);
+	zsio_pwritev_ops.shutdown(worker);
+	if (me->exists)
+		io_uring_queue_exit(&me->ring);
+	me->exists = false;
 }
 
 const ZsIoMethodOps zsio_uring_ops = {

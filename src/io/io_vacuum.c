@@ -1,18 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * io_vacuum.c
- *	  Pages that VACUUM and bulk writers leave dirty, written while they go on.
+ *	  Pages that VACUUM and bulk writers leave dirty, written while they go on: the worker's side.
  *
- * Both use a small ring of buffers, and write its pages themselves when they come to use a buffer
- * again: one block at a time, each with a flush of WAL before it.  A worker writes them first.
- *
- * zedstore's own writers (bulk load, VACUUM, compaction) hand blocks over: ranges of
- * blocks, in one bounded queue per worker, to which a file belongs.  The entry is a hint: a worker
- * looks for the blocks among shared buffers, and takes those that are dirty and not
- * in use.  So nothing has to be kept in step when buffers are replaced, relations
- * dropped, or a worker dies: who comes after it finds its queue.
- * The writer waits when the worker is far behind; not long, and not at all when
- * there is no worker, or one that is busy with a checkpoint.
+ * What zedstore's own writers hand over (io_handover.c) is in this worker's queue: ranges of blocks,
+ * which are looked for among shared buffers.
  *
  * Heap's VACUUM is watched from outside: its backend's status shows the
  * relation's OID, and the block it has come to (io_backends.c).  Blocks between two looks are
@@ -37,219 +29,116 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
-#include "catalog/pg_class.h"
-#include "commands/progress.h"
 #include "miscadmin.h"
-#include "storage/buf_internals.h"
-#include "utils/rel.h"
+#include "utils/memutils.h"
 #include "utils/timestamp.h"
-#include "utils/wait_event.h"
 
-#include "io_internal.h"
+#include "io_worker.h"
 
-/* Blocks that are looked for and written at a time. */
-#define BATCH_BLOCKS	1024
-/* The worker is woken when so many wait: 256 kB. */
-#define WAKE_BLOCKS		32
 /*
- * A backend waits this long at a time, and in all for each block that it hands over: 20 ms for
- * 2 MB.  What it did not wait may be made up for later, up to a limit.
+ * Times, in microseconds.
+ *	- Between two looks for VACUUMs, and for a relation that was not found; the latter takes at most
+ *	  one part in so many of the time.
  */
-#define WAIT_STEP_MS	2
-#define WAIT_BLOCK_US	80
-#define WAIT_MAX_US		20000
-/* How far behind a VACUUM's position its pages are looked for: 32 MB. */
-#define WINDOW_BLOCKS	4096
-/* Microseconds between two looks for VACUUMs, and for a relation that was not found. */
 #define LOOK_US			10000
 #define FIND_US			1000000
-/* Time that a worker stays with VACUUMs until other roles have their turn, and between two looks. */
+#define FIND_PART		20
+/*	- That a worker stays with VACUUMs until other roles have their turn, and between two looks. */
 #define TURN_US			50000
 #define PAUSE_US		2000
+/*	- VACUUM's pages are written when they are so old, if they are not enough before. */
+#define WRITE_US		20000
+/* How much faster they are written than they become dirty; and requests per second for each of a list. */
+#define KEEP_UP			1.2
+#define KEEP_UP_LEAST	4.0
+
+/* Blocks that are looked for and written at a time, and that are enough to be written. */
+#define BATCH_BLOCKS	ZSIO_RANGE_BLOCKS
+#define ENOUGH_BLOCKS	32
+/* VACUUM's pages are enough when they are that part of a ring. */
+#define RING_SHARE		4
+/* Buffers that are remembered as those of a ring: 16 MB. */
+#define MAX_RING		2048
+/* How far behind a VACUUM's position its pages are looked for: 32 MB. */
+#define WINDOW_BLOCKS	4096
 /* Blocks of an index that are looked for where it was left. */
 #define AHEAD_BLOCKS	512
 /* Evicted blocks that show that VACUUM is ahead, and dirty ones that make it matter: parts of all. */
 #define AHEAD_SHARE		16
 #define DIRTY_SHARE		64
-/* VACUUM's pages are written when they are that part of a ring, or so old. */
-#define RING_SHARE		4
-#define WRITE_US		20000
-/* Buffers that are remembered as those of a ring: 16 MB. */
-#define MAX_RING		2048
-/* How much faster VACUUM's pages are written than they become dirty. */
-#define KEEP_UP			1.2
 
-static int	self_no;
-
-/* how long this backend may wait, microseconds */
-static int	wait_credit = 0;
-
-/* ---- the queue: backends ------------------------------------------------------ */
-
-/* Blocks that may wait for one worker. */
-static uint32
-queue_limit(void)
+/* A backend that vacuums a relation. */
+typedef struct Watched
 {
-	return Max(Min(NBuffers / 16, BATCH_BLOCKS), 32);
-}
+	ZsIoVacuum	vacuum;			/* as it was seen last */
+	bool		seen;
+	bool		found;			/* locator is valid */
+	bool		exact;			/* and is no guess */
+	RelFileLocator locator;
+	TimestampTz next_find;
+	TimestampTz last_write;
+	uint32		nring;			/* buffers where its blocks were found; counts on */
+	int			ring[MAX_RING];
+	ZsIoItem	position;		/* in an index; no fork: not known */
+} Watched;
 
-/* Appends a range, to the last one if it continues that; false: no room. */
-static bool
-push(ZsIoQueue *queue, const ZsIoRange *range)
+/* A worker's view of VACUUMs. */
+typedef struct ZsIoFollower
 {
-	bool		done = true;
-	ZsIoRange  *last;
+	Watched		watched[ZSIO_MAX_VACUUMS];
+	int			nwatched;
+	TimestampTz next_look;
+} ZsIoFollower;
 
-	SpinLockAcquire(&queue->mutex);
-	last = &queue->ranges[(queue->tail - 1) % ZSIO_QUEUE_SIZE];
-	if (queue->tail != queue->head && last->blkno + last->nblocks == range->blkno &&
-		range->blkno % RELSEG_SIZE != 0 && last->nblocks < BATCH_BLOCKS &&
-		RelFileLocatorEquals(last->locator, range->locator))
-		last->nblocks += range->nblocks;
-	else if (queue->tail - queue->head < ZSIO_QUEUE_SIZE)
-		queue->ranges[queue->tail++ % ZSIO_QUEUE_SIZE] = *range;
-	else
-		done = false;
-	if (done)
-		queue->pending += range->nblocks;
-	SpinLockRelease(&queue->mutex);
-	return done;
-}
-
-/* Waits until the worker has caught up by half; false: it has not. */
-static bool
-wait_for_worker(ZsIoWorkerShared *worker, ZsIoQueue *queue)
+/* All dirty pages of this worker's files. */
+static ZsIoWish
+wish_all(const ZsIoWorker *worker)
 {
-	static uint32 wait_event = 0;
+	ZsIoWish	wish = {
+		.max_usage = ZSIO_MAX_USAGE,
+		.max_lsn = PG_UINT64_MAX,
+		.worker = worker->no,
+		.nworkers = Max(zsio_workers, 1)
+	};
 
-	if (queue->pending <= queue_limit())
-		return true;
-	if (wait_event == 0)
-		wait_event = WaitEventExtensionNew("ZedstoreIoHandOver");
-	while (queue->pending > queue_limit() / 2)
-	{
-		/* not with a lightweight lock held */
-		if (wait_credit < WAIT_STEP_MS * 1000 || worker->pid == 0 ||
-			pg_atomic_read_u32(&worker->round_active) != 0 || InterruptHoldoffCount > 0)
-			return false;
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_TIMEOUT | WL_EXIT_ON_PM_DEATH,
-						 WAIT_STEP_MS, wait_event);
-		ResetLatch(MyLatch);
-		CHECK_FOR_INTERRUPTS();
-		wait_credit -= WAIT_STEP_MS * 1000;
-	}
-	return true;
-}
-
-static void
-hand_over_range(ZsIoRange *range)
-{
-	int			number = zsio_file_owner(&range->locator, MAIN_FORKNUM, range->blkno,
-										 zsio_workers);
-	ZsIoWorkerShared *worker = &zsio_shared->workers[number];
-	ZsIoQueue  *queue = &zsio_queues[number];
-	uint32		wake = Min(WAKE_BLOCKS, queue_limit());
-	uint32		before;
-
-	if (worker->pid == 0 || !wait_for_worker(worker, queue))
-		return;
-	before = queue->pending;
-	if (push(queue, range) && before < wake && before + range->nblocks >= wake)
-	{
-		Latch	   *latch = worker->latch;
-
-		if (latch != NULL)
-			SetLatch(latch);
-	}
-}
-
-void
-zsio_hand_over(Relation rel, const BlockNumber *blocks, int nblocks)
-{
-	ZsIoRange	range;
-
-	Assert(CritSectionCount == 0);
-	if (zsio_queues == NULL || !zsio_vacuum || zsio_workers == 0 || nblocks <= 0 ||
-		rel->rd_rel->relpersistence != RELPERSISTENCE_PERMANENT)
-		return;
-	wait_credit = Min(wait_credit + nblocks * WAIT_BLOCK_US, WAIT_MAX_US);
-	range.locator = rel->rd_locator;
-	range.blkno = blocks[0];
-	range.nblocks = 1;
-	for (int i = 1; i < nblocks; i++)
-	{
-		if (blocks[i] == range.blkno + range.nblocks && blocks[i] % RELSEG_SIZE != 0)
-		{
-			range.nblocks++;
-			continue;
-		}
-		hand_over_range(&range);
-		range.blkno = blocks[i];
-		range.nblocks = 1;
-	}
-	hand_over_range(&range);
-}
-
-/* ---- indexes of zedstore tables ------------------------------------------------ */
-
-void
-zsio_vacuum_index(Relation index)
-{
-	ZsIoIndex  *mine = NULL;
-
-	if (zsio_queues == NULL || zsio_workers == 0)
-		return;
-	SpinLockAcquire(&zsio_shared->mutex);
-	for (int i = 0; i < ZSIO_MAX_VACUUMS; i++)
-	{
-		ZsIoIndex  *entry = &zsio_shared->indexes[i];
-
-		if (entry->pid == MyProcPid || (entry->pid == 0 && mine == NULL))
-			mine = entry;
-		if (entry->pid == MyProcPid)
-			break;
-	}
-
-	/* who ended in an error has left his behind: others may have it */
-	if (mine == NULL)
-		mine = &zsio_shared->indexes[MyProcPid % ZSIO_MAX_VACUUMS];
-	if (index == NULL)
-		mine->pid = mine->pid == MyProcPid ? 0 : mine->pid;
-	else
-	{
-		mine->pid = MyProcPid;
-		mine->relid = index->rd_index->indrelid;
-		mine->locator = index->rd_locator;
-	}
-	SpinLockRelease(&zsio_shared->mutex);
+	return wish;
 }
 
 /*
- * The index that a VACUUM is at, if it has told.  What the process told before is not meant: a VACUUM that was cancelled
- * takes nothing back, and the next one may be of a heap table, which tells nothing.
+ * Writes what was found, at least as fast as it became dirty, which took so many microseconds: rings
+ * come around soon, and what VACUUM writes itself is in clients' way, too.
  */
-static bool
-told_index(const ZsIoVacuum *vacuum, RelFileLocator *locator)
+static void
+write_found(ZsIoWorker *worker, ZsIoItem *items, int nitems, int64 us)
 {
-	bool		found = false;
+	int			n = 0;
+	int			requests = 1;
 
-	SpinLockAcquire(&zsio_shared->mutex);
-	for (int i = 0; i < ZSIO_MAX_VACUUMS && !found; i++)
+	Assert(us >= 0);
+	if (nitems == 0)
+		return;
+	qsort(items, nitems, sizeof(ZsIoItem), zsio_compare_items);
+
+	/* a block may have been handed over twice */
+	for (int i = 1; i < nitems; i++)
 	{
-		ZsIoIndex  *entry = &zsio_shared->indexes[i];
-
-		found = entry->pid == vacuum->pid && entry->relid == vacuum->relid &&
-			entry->locator.dbOid == vacuum->database;
-		if (found)
-			*locator = entry->locator;
+		if (zsio_compare_items(&items[n], &items[i]) == 0)
+			continue;
+		if (items[i].blkno != items[n].blkno + 1 || n % ENOUGH_BLOCKS == 0)
+			requests++;
+		items[++n] = items[i];
 	}
-	SpinLockRelease(&zsio_shared->mutex);
-	return found;
+
+	Assert(n < nitems && requests <= nitems);
+	zsio_guard_floor(&worker->guard,
+					 Max(KEEP_UP_LEAST, KEEP_UP * 1000000 / Max(us, PAUSE_US)) * requests);
+	zsio_run_start_all(worker, items, n + 1, ZSIO_ROLE_VACUUM);
+	zsio_guard_floor(&worker->guard, 0);
 }
 
-/* ---- the queue: worker -------------------------------------------------------- */
+/* ---- the queue ---------------------------------------------------------------- */
 
+/* Takes the next range; false: there is none. */
 static bool
 pop(ZsIoQueue *queue, ZsIoRange *range)
 {
@@ -277,50 +166,21 @@ find_blocks(const ZsIoWish *wish, const RelFileLocator *locator, BlockNumber fro
 }
 
 /*
- * Writes what was found, at least as fast as it became dirty, which took so many microseconds: rings come
- * around soon, and what VACUUM writes itself is in clients' way, too.
- */
-static void
-write_found(ZsIoItem *items, int nitems, int64 us)
-{
-	int			n = 0;
-	int			requests = 1;
-
-	if (nitems == 0)
-		return;
-	qsort(items, nitems, sizeof(ZsIoItem), zsio_compare_items);
-
-	/* a block may have been handed over twice */
-	for (int i = 1; i < nitems; i++)
-	{
-		if (zsio_compare_items(&items[n], &items[i]) == 0)
-			continue;
-		if (items[i].blkno != items[n].blkno + 1 || n % WAKE_BLOCKS == 0)
-			requests++;
-		items[++n] = items[i];
-	}
-
-	zsio_guard_floor(Max(4.0, KEEP_UP * 1000000 / Max(us, PAUSE_US)) * requests);
-	zsio_run_start_all(items, n + 1, ZSIO_ROLE_VACUUM);
-	zsio_guard_floor(0);
-}
-
-/*
- * Writes what was handed over until now; the first write flushes the WAL for the others too.  True if
- * there was anything.
+ * Writes what was handed over until now; the first write flushes the WAL for the others too.  True
+ * if there was anything.
  */
 static bool
-write_queue(void)
+write_queue(ZsIoWorker *worker)
 {
-	ZsIoQueue  *queue = &zsio_queues[self_no];
-	ZsIoWish	wish = {.max_usage = BM_MAX_USAGE_COUNT,.max_lsn = PG_UINT64_MAX,.nworkers = 1};
+	ZsIoQueue  *queue = &zsio_queues[worker->no];
+	ZsIoWish	wish = {.max_usage = ZSIO_MAX_USAGE,.max_lsn = PG_UINT64_MAX,.nworkers = 1};
 	ZsIoItem   *items = NULL;
 	bool		worked = false;
 	ZsIoRange	range;
 	uint32		left = queue->pending;
 
 	/* what comes meanwhile waits: the other roles have their turn */
-	while (left > 0 && !zsio_checkpoint_calls())
+	while (left > 0 && !zsio_called_away(worker))
 	{
 		int			nitems = 0;
 		uint32		popped = 0;
@@ -338,7 +198,7 @@ write_queue(void)
 			break;
 		left -= Min(left, popped);
 		worked = true;
-		write_found(items, nitems, TURN_US);
+		write_found(worker, items, nitems, TURN_US);
 		SpinLockAcquire(&queue->mutex);
 		queue->pending -= popped;
 		SpinLockRelease(&queue->mutex);
@@ -348,43 +208,50 @@ write_queue(void)
 	return worked;
 }
 
-/* ---- VACUUM of heap tables ----------------------------------------------------- */
+/* ---- VACUUM of heap tables, and its indexes -------------------------------------- */
 
-/* A backend that vacuums a relation. */
-typedef struct Watched
+/*
+ * The index that a VACUUM is at, if it has told.  What the process told before is not meant: a
+ * VACUUM that was cancelled takes nothing back, and the next one may be of a heap table, which tells
+ * nothing.
+ */
+static bool
+told_index(const ZsIoVacuum *vacuum, RelFileLocator *locator)
 {
-	ZsIoVacuum	vacuum;			/* as it was seen last */
-	bool		seen;
-	bool		found;			/* locator is valid */
-	bool		exact;			/* and is no guess */
-	RelFileLocator locator;
-	TimestampTz next_find;
-	TimestampTz last_write;
-	uint32		nring;			/* buffers where its blocks were found; counts on */
-	int			ring[MAX_RING];
-	ZsIoItem	position;		/* in an index; no fork: not known */
-} Watched;
+	bool		found = false;
 
-static Watched watched[ZSIO_MAX_VACUUMS];
-static int	nwatched = 0;
-static TimestampTz next_look = 0;
+	SpinLockAcquire(&zsio_shared->mutex);
+	for (int i = 0; i < ZSIO_MAX_VACUUMS && !found; i++)
+	{
+		ZsIoIndex  *entry = &zsio_shared->indexes[i];
 
+		found = entry->pid == vacuum->pid && entry->relid == vacuum->relid &&
+			entry->locator.dbOid == vacuum->database;
+		if (found)
+			*locator = entry->locator;
+	}
+	SpinLockRelease(&zsio_shared->mutex);
+	return found;
+}
+
+/* The entry of a VACUUM, a new one if it is at an earlier place; NULL: there is no room. */
 static Watched *
-watched_entry(const ZsIoVacuum *vacuum)
+watched_entry(ZsIoFollower *me, const ZsIoVacuum *vacuum)
 {
 	Watched    *entry;
 
-	for (int i = 0; i < nwatched; i++)
+	Assert(me->nwatched >= 0 && me->nwatched <= ZSIO_MAX_VACUUMS);
+	for (int i = 0; i < me->nwatched; i++)
 	{
-		entry = &watched[i];
+		entry = &me->watched[i];
 		if (entry->vacuum.pid == vacuum->pid && entry->vacuum.relid == vacuum->relid &&
 			entry->vacuum.scanned <= vacuum->scanned &&
 			entry->vacuum.vacuumed <= vacuum->vacuumed)
 			return entry;
 	}
-	if (nwatched == ZSIO_MAX_VACUUMS)
+	if (me->nwatched == ZSIO_MAX_VACUUMS)
 		return NULL;
-	entry = &watched[nwatched++];
+	entry = &me->watched[me->nwatched++];
 	memset(entry, 0, sizeof(Watched));
 	entry->vacuum = *vacuum;
 	entry->vacuum.scanned = entry->vacuum.vacuumed = 0;
@@ -404,7 +271,8 @@ find_file(Watched *entry, const ZsIoVacuum *vacuum, BlockNumber from, BlockNumbe
 									  &entry->locator, &entry->exact);
 
 	/* that looks at all buffers if need be: a small part of the time */
-	entry->next_find = GetCurrentTimestamp() + Max(FIND_US, 20 * (GetCurrentTimestamp() - now));
+	entry->next_find = GetCurrentTimestamp() + Max(FIND_US,
+												   FIND_PART * (GetCurrentTimestamp() - now));
 	return entry->found;
 }
 
@@ -431,11 +299,10 @@ find_in_ring(Watched *entry, const ZsIoWish *wish, const RelFileLocator *locator
 
 /* Writes what VACUUM left dirty between two positions. */
 static void
-follow(Watched *entry, const ZsIoVacuum *vacuum, BlockNumber from, BlockNumber to,
-	   int64 us)
+follow(ZsIoWorker *worker, Watched *entry, const ZsIoVacuum *vacuum, BlockNumber from,
+	   BlockNumber to, int64 us)
 {
-	ZsIoWish	wish = {.max_usage = BM_MAX_USAGE_COUNT,.max_lsn = PG_UINT64_MAX,
-	.worker = self_no,.nworkers = Max(zsio_workers, 1)};
+	ZsIoWish	wish = wish_all(worker);
 	ZsIoItem   *items;
 	int			nitems;
 	int			counts[FOUND_DIRTY + 1] = {0};
@@ -449,54 +316,44 @@ follow(Watched *entry, const ZsIoVacuum *vacuum, BlockNumber from, BlockNumber t
 	for (BlockNumber blkno = from; blkno < to; blkno++)
 		counts[find_in_ring(entry, &wish, &entry->locator, blkno, &items[counts[FOUND_DIRTY]])]++;
 	nitems = counts[FOUND_DIRTY];
+	Assert(nitems <= to - from);
 
 	/* of what was evicted as many were dirty as of the rest, and written one by one */
-	zsio_guard_vacuum_ahead(counts[FOUND_NOT] > (to - from) / AHEAD_SHARE &&
-							nitems > (to - from) / DIRTY_SHARE);
-	write_found(items, nitems, us);
+	zsio_guard_vacuum_ahead(&worker->guard,
+							counts[FOUND_NOT] > (to - from) / AHEAD_SHARE &&
+							nitems > (to - from) / DIRTY_SHARE, GetCurrentTimestamp());
+	write_found(worker, items, nitems, us);
 	pfree(items);
 }
 
-/*
- * Writes what VACUUM left dirty in its ring, if it is enough or was not done for us microseconds: true
- * then.  Buffers that are being written when their turn comes are replaced by others in the ring, so it
- * is looked where the last index was left, too.
- */
+/* Goes to the index that VACUUM is at: true if it has told. */
 static bool
-look_into_ring(Watched *entry, int64 us)
+find_index(Watched *entry)
 {
-	ZsIoWish	wish = {.max_usage = BM_MAX_USAGE_COUNT,.max_lsn = PG_UINT64_MAX,
-	.worker = self_no,.nworkers = Max(zsio_workers, 1)};
-	ZsIoItem   *items = palloc((MAX_RING + AHEAD_BLOCKS) * sizeof(ZsIoItem));
-	int			nring = Min(entry->nring, (uint32) MAX_RING);
-	int			nitems = 0;
 	RelFileLocator index;
-	ZsIoItem	position;
-	BlockNumber reached;
-	bool		told;
-	bool		enough;
 
-	told = told_index(&entry->vacuum, &index);
-	if (told &&
-		!(entry->position.forknum == MAIN_FORKNUM &&
-		  RelFileLocatorEquals(index, entry->position.locator)))
+	if (!told_index(&entry->vacuum, &index))
+		return false;
+	if (entry->position.forknum != MAIN_FORKNUM ||
+		!RelFileLocatorEquals(index, entry->position.locator))
 	{
 		entry->position.locator = index;
 		entry->position.forknum = MAIN_FORKNUM;
 		entry->position.blkno = 0;
 	}
-	position = entry->position;
-	reached = position.blkno;
-	for (int i = 0; i < nring; i++)
-	{
-		if (zsio_look_at(&wish, entry->ring[i], &items[nitems]) &&
-			items[nitems].locator.dbOid == entry->vacuum.database &&
-			items[nitems].forknum == MAIN_FORKNUM)
-			nitems++;
-	}
+	return true;
+}
+
+/* Adds dirty blocks of the index from its position on; returns how many items there are then. */
+static int
+look_ahead_in_index(Watched *entry, const ZsIoWish *wish, ZsIoItem *items, int nitems)
+{
+	ZsIoItem	position = entry->position;
+	BlockNumber reached = position.blkno;
+
 	for (int i = 0; i < AHEAD_BLOCKS && position.forknum == MAIN_FORKNUM; i++)
 	{
-		Found		found = find_in_ring(entry, &wish, &position.locator, position.blkno + i,
+		Found		found = find_in_ring(entry, wish, &position.locator, position.blkno + i,
 										 &items[nitems]);
 
 		if (found != FOUND_NOT)
@@ -506,6 +363,33 @@ look_into_ring(Watched *entry, int64 us)
 	}
 	if (reached > AHEAD_BLOCKS / 2)
 		entry->position.blkno = Max(position.blkno, reached - AHEAD_BLOCKS / 2);
+	return nitems;
+}
+
+/*
+ * Writes what VACUUM left dirty in its ring, if it is enough or was not done for us microseconds:
+ * true then.  Buffers that are being written when their turn comes are replaced by others in the
+ * ring, so it is looked where the last index was left, too.
+ */
+static bool
+look_into_ring(ZsIoWorker *worker, Watched *entry, int64 us)
+{
+	ZsIoWish	wish = wish_all(worker);
+	ZsIoItem   *items = palloc((MAX_RING + AHEAD_BLOCKS) * sizeof(ZsIoItem));
+	int			nring = Min(entry->nring, (uint32) MAX_RING);
+	int			nitems = 0;
+	bool		told = find_index(entry);
+	bool		enough;
+
+	for (int i = 0; i < nring; i++)
+	{
+		if (zsio_look_at(&wish, entry->ring[i], &items[nitems]) &&
+			items[nitems].locator.dbOid == entry->vacuum.database &&
+			items[nitems].forknum == MAIN_FORKNUM)
+			nitems++;
+	}
+	nitems = look_ahead_in_index(entry, &wish, items, nitems);
+	Assert(nitems <= MAX_RING + AHEAD_BLOCKS);
 
 	/* an index is read from its beginning to its end */
 	for (int i = 0; i < nitems; i++)
@@ -514,102 +398,111 @@ look_into_ring(Watched *entry, int64 us)
 			items[i].blkno > entry->position.blkno : !told)
 			entry->position = items[i];
 	}
-	enough = nitems >= WAKE_BLOCKS || us >= WRITE_US;
+	enough = nitems >= ENOUGH_BLOCKS || us >= WRITE_US;
 	if (enough)
-		write_found(items, nitems, us);
+		write_found(worker, items, nitems, us);
 	pfree(items);
 	return enough;
 }
 
 /*
  * Writes behind VACUUM's position in the table if it has gone far enough or that was not done for us
- * microseconds: true then.  Each time WAL has to be flushed; but VACUUM must not get round in its ring, of
- * which half is for what it reads ahead.
+ * microseconds: true then.  Each time WAL has to be flushed; but VACUUM must not get round in its
+ * ring, of which half is for what it reads ahead.
  */
 static bool
-follow_position(Watched *entry, const ZsIoVacuum *now, int64 us)
+follow_position(ZsIoWorker *worker, Watched *entry, const ZsIoVacuum *now, int64 us)
 {
 	ZsIoVacuum	last = entry->vacuum;
 	BlockNumber went = (now->scanned - last.scanned) + (now->vacuumed - last.vacuumed);
 	BlockNumber wanted = Min(Max(VacuumBufferUsageLimit / (BLCKSZ / 1024) / RING_SHARE,
-								 WAKE_BLOCKS), BATCH_BLOCKS);
+								 ENOUGH_BLOCKS), BATCH_BLOCKS);
 
+	Assert(now->scanned >= last.scanned && now->vacuumed >= last.vacuumed);
 	if (went < wanted && us < WRITE_US)
 		return false;
 	entry->vacuum = *now;
-	follow(entry, now, last.scanned, now->scanned, us);
-	follow(entry, now, last.vacuumed, now->vacuumed, us);
+	follow(worker, entry, now, last.scanned, now->scanned, us);
+	follow(worker, entry, now, last.vacuumed, now->vacuumed, us);
 	return true;
+}
+
+/* Follows one VACUUM. */
+static void
+look_at_vacuum(ZsIoWorker *worker, Watched *entry, const ZsIoVacuum *vacuum)
+{
+	TimestampTz now = GetCurrentTimestamp();
+	int64		us = Max(Min(now - entry->last_write, FIND_US), 0);
+	bool		wrote = follow_position(worker, entry, vacuum, us);
+
+	if (vacuum->in_indexes && look_into_ring(worker, entry, us))
+		wrote = true;
+	if (wrote)
+		entry->last_write = now;
 }
 
 /* One look at all VACUUMs; true if one goes on. */
 static bool
-look_at_vacuums(void)
+look_at_vacuums(ZsIoWorker *worker)
 {
+	ZsIoFollower *me = worker->follower;
 	ZsIoVacuum	vacuums[ZSIO_MAX_VACUUMS];
 	int			n = zsio_list_vacuums(vacuums, ZSIO_MAX_VACUUMS);
 
-	for (int i = 0; i < nwatched; i++)
-		watched[i].seen = false;
+	for (int i = 0; i < me->nwatched; i++)
+		me->watched[i].seen = false;
 	for (int i = 0; i < n; i++)
 	{
-		Watched    *entry = watched_entry(&vacuums[i]);
-		TimestampTz now;
-		int64		us;
-		bool		wrote;
+		Watched    *entry = watched_entry(me, &vacuums[i]);
 
 		if (entry == NULL)
 			continue;
 		entry->seen = true;
-		if (zsio_checkpoint_calls())
-			continue;
-		now = GetCurrentTimestamp();
-		us = Min(now - entry->last_write, FIND_US);
-		wrote = follow_position(entry, &vacuums[i], us);
-		if (vacuums[i].in_indexes && look_into_ring(entry, us))
-			wrote = true;
-		if (wrote)
-			entry->last_write = now;
+		if (!zsio_called_away(worker))
+			look_at_vacuum(worker, entry, &vacuums[i]);
 	}
-	for (int i = 0; i < nwatched;)
+	for (int i = 0; i < me->nwatched;)
 	{
-		if (watched[i].seen)
+		if (me->watched[i].seen)
 			i++;
 		else
-			watched[i] = watched[--nwatched];
+			me->watched[i] = me->watched[--me->nwatched];
 	}
-	return nwatched > 0;
+	return me->nwatched > 0;
 }
 
 /* Stays with running VACUUMs for a while; true if one goes on. */
 static bool
-watch_vacuums(void)
+watch_vacuums(ZsIoWorker *worker)
 {
+	ZsIoFollower *me = worker->follower;
 	TimestampTz now = GetCurrentTimestamp();
 	TimestampTz end = now + TURN_US;
 
-	if (nwatched == 0 && now < next_look)
+	if (me->nwatched == 0 && now < me->next_look)
 		return false;
-	next_look = now + LOOK_US;
-	while (look_at_vacuums())
+	me->next_look = now + LOOK_US;
+	while (look_at_vacuums(worker))
 	{
-		if (zsio_checkpoint_calls() || GetCurrentTimestamp() >= end)
+		if (zsio_called_away(worker) || GetCurrentTimestamp() >= end)
 			return true;
-		zsio_guard_tick();
-		zsio_run_nap(PAUSE_US);
+		zsio_limit_tick(worker);
+		zsio_run_nap(worker, PAUSE_US);
 	}
 	return false;
 }
 
 /* ---- main --------------------------------------------------------------------- */
 
+/* The worker begins to work: what its queue has is to be written. */
 void
-zsio_vacuum_init(int worker)
+zsio_vacuum_begin(ZsIoWorker *worker)
 {
-	ZsIoQueue  *queue = &zsio_queues[worker];
+	ZsIoQueue  *queue = &zsio_queues[worker->no];
 	uint32		pending = 0;
 
-	self_no = worker;
+	if (worker->follower == NULL)
+		worker->follower = MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoFollower));
 
 	/* the queue's last worker may have died with blocks that it had taken */
 	SpinLockAcquire(&queue->mutex);
@@ -619,13 +512,15 @@ zsio_vacuum_init(int worker)
 	SpinLockRelease(&queue->mutex);
 }
 
+/* Writes what was handed over, and behind running VACUUMs. */
 bool
-zsio_vacuum_poll(void)
+zsio_vacuum_poll(ZsIoWorker *worker)
 {
 	bool		worked;
 
+	Assert(worker->follower != NULL);
 	if (!zsio_vacuum)
 		return false;
-	worked = write_queue();
-	return watch_vacuums() || worked;
+	worked = write_queue(worker);
+	return watch_vacuums(worker) || worked;
 }

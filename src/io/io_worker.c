@@ -41,80 +41,96 @@
 #include "utils/guc.h"
 #include "utils/memutils.h"
 #include "utils/pgstat_internal.h"
-#include "utils/resowner.h"
 #include "utils/timestamp.h"
 #include "utils/wait_event.h"
 
-#include "io_internal.h"
+#include "io_worker.h"
 
 /* Milliseconds between two looks: when there is work, and for a checkpoint. */
 #define WORK_MS		10
 #define POLL_MS		50
+/* And between two reports to the statistics of the server. */
+#define STATISTICS_MS	1000
 
-/* Seconds until a worker is started again that ended by itself. */
-#define RESTART_SECONDS	5
+/* The other workers, as the first one has started them. */
+typedef struct Others
+{
+	BackgroundWorkerHandle *handles[ZSIO_MAX_WORKERS];
+	TimestampTz started[ZSIO_MAX_WORKERS];
+	int			complained;		/* of so many that could not all be started */
+} Others;
 
-static ZsIoWorkerShared *self = NULL;
-static int	self_no = -1;
-static uint32 wait_main = 0;
-static ResourceOwner owner = NULL;
-static TimestampTz started[ZSIO_MAX_WORKERS];	/* the other workers, by the first */
+/* The main loop's own. */
+typedef struct MainLoop
+{
+	ZsIoWorker	worker;
+	Others		others;
+	TimestampTz next_flush;		/* of statistics */
+} MainLoop;
 
 /* ---- life ------------------------------------------------------------------------- */
 
-void
-zsio_own_resources(void)
+/* The other files' part of a worker; in the order of the layers. */
+static void
+init_worker(ZsIoWorker *worker, int no)
 {
-	if (owner == NULL)
-		owner = ResourceOwnerCreate(NULL, "zedstore I/O worker");
-	CurrentResourceOwner = owner;
+	worker->no = no;
+	worker->shared = &zsio_shared->workers[no];
+	worker->cache = zsio_cache_create();
+	worker->files = zsio_files_create(worker->cache);
+	worker->hazard = zsio_hazard_create(no);
+	zsio_run_init(worker);
+	zsio_limit_init(worker);
+	zsio_checkpoint_init(worker);
 }
 
+/* before_shmem_exit callback */
 static void
 worker_exit(int code, Datum arg)
 {
+	ZsIoWorker *worker = (ZsIoWorker *) DatumGetPointer(arg);
+	ZsIoWorkerShared *shared = worker->shared;
+
+	Assert(shared->pid == MyProcPid);
 	LWLockReleaseAll();
 	ConditionVariableCancelSleep();
-	zsio_checkpoint_disarm();
-	zsio_throttle_set(self, 0);
-	zsio_own_resources();
-	zsio_run_drain();
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_BEFORE_LOCKS, false, true);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_LOCKS, false, true);
-	ResourceOwnerRelease(owner, RESOURCE_RELEASE_AFTER_LOCKS, false, true);
+	zsio_checkpoint_disarm(worker);
+	zsio_throttle_set(shared, 0);
+	zsio_run_own_resources(worker);
+	zsio_run_drain(worker);
+	zsio_run_release_resources(worker);
 	LockReleaseAll(DEFAULT_LOCKMETHOD, true);
 	CurrentResourceOwner = NULL;
 	SpinLockAcquire(&zsio_shared->mutex);
-	self->pid = 0;
-	self->latch = NULL;
+	shared->pid = 0;
+	shared->latch = NULL;
 	SpinLockRelease(&zsio_shared->mutex);
 }
 
 /* Makes this process the worker; exits when another one is. */
 static void
-enter(void)
+enter(ZsIoWorker *worker)
 {
+	ZsIoWorkerShared *shared = worker->shared;
 	bool		taken;
 
 	SpinLockAcquire(&zsio_shared->mutex);
-	taken = self->pid != 0;
+	taken = shared->pid != 0;
 	if (!taken)
 	{
-		self->pid = MyProcPid;
-		self->latch = MyLatch;
+		shared->pid = MyProcPid;
+		shared->latch = MyLatch;
 	}
 	SpinLockRelease(&zsio_shared->mutex);
 	if (taken)
 		proc_exit(0);
-	before_shmem_exit(worker_exit, (Datum) 0);
+	before_shmem_exit(worker_exit, PointerGetDatum(worker));
 }
 
 /* Starts the other workers, as far as they are missing. */
 static void
-start_others(void)
+start_others(Others *others)
 {
-	static BackgroundWorkerHandle *handles[ZSIO_MAX_WORKERS];
-
 	for (int i = 1; i < zsio_workers; i++)
 	{
 		BackgroundWorker worker;
@@ -127,36 +143,29 @@ start_others(void)
 		SpinLockRelease(&zsio_shared->mutex);
 		if (pid != 0)
 			continue;
-		if (handles[i] != NULL && GetBackgroundWorkerPid(handles[i], &pid) != BGWH_STOPPED)
+		if (others->handles[i] != NULL &&
+			GetBackgroundWorkerPid(others->handles[i], &pid) != BGWH_STOPPED)
 			continue;
-		if (started[i] != 0 &&
-			!TimestampDifferenceExceeds(started[i], GetCurrentTimestamp(), RESTART_SECONDS * 1000))
+		if (others->started[i] != 0 &&
+			!TimestampDifferenceExceeds(others->started[i], GetCurrentTimestamp(),
+										ZSIO_RESTART_SECONDS * 1000))
 			continue;
-		started[i] = GetCurrentTimestamp();
-		if (handles[i] != NULL)
-			pfree(handles[i]);
-		handles[i] = NULL;
-		memset(&worker, 0, sizeof(worker));
-		snprintf(worker.bgw_name, BGW_MAXLEN, "zedstore I/O worker %d", i + 1);
-		snprintf(worker.bgw_type, BGW_MAXLEN, "zedstore I/O worker");
-		snprintf(worker.bgw_library_name, MAXPGPATH, "zedstore_io");
-		snprintf(worker.bgw_function_name, BGW_MAXLEN, "zsio_worker_main");
-		worker.bgw_flags = BGWORKER_SHMEM_ACCESS | BGWORKER_BACKEND_DATABASE_CONNECTION;
-		worker.bgw_start_time = BgWorkerStart_ConsistentState;
+		others->started[i] = GetCurrentTimestamp();
+		if (others->handles[i] != NULL)
+			pfree(others->handles[i]);
+		others->handles[i] = NULL;
+		zsio_worker_describe(&worker, i);
 		worker.bgw_restart_time = BGW_NEVER_RESTART;
-		worker.bgw_main_arg = Int32GetDatum(i);
 		old = MemoryContextSwitchTo(TopMemoryContext);
-		if (!RegisterDynamicBackgroundWorker(&worker, &handles[i]))
+		if (!RegisterDynamicBackgroundWorker(&worker, &others->handles[i]))
 		{
-			static int	complained = 0;
-
-			handles[i] = NULL;
-			if (complained != zsio_workers)
+			others->handles[i] = NULL;
+			if (others->complained != zsio_workers)
 				ereport(LOG,
 						(errmsg("could not start I/O worker %d", i + 1),
 						 errhint("Consider increasing the configuration parameter \"%s\".",
 								 "max_worker_processes")));
-			complained = zsio_workers;
+			others->complained = zsio_workers;
 		}
 		MemoryContextSwitchTo(old);
 	}
@@ -166,8 +175,10 @@ start_others(void)
 
 /* Settings may have changed: slots, method and files are made anew when they are needed. */
 static void
-reload(void)
+reload(MainLoop *loop)
 {
+	ZsIoWorker *worker = &loop->worker;
+
 	ConfigReloadPending = false;
 	ProcessConfigFile(PGC_SIGHUP);
 
@@ -175,59 +186,85 @@ reload(void)
 	 * No gate while writes are waited for, and while pages of pg_tablespace are read, which may set
 	 * hint bits: MarkBufferDirtyHint() wants DELAY_CHKPT_START for itself.
 	 */
-	zsio_checkpoint_rest();
-	zsio_run_drain();
-	zsio_run_shutdown();
-	zsio_file_close_all();
-	memset(started, 0, sizeof(started));
+	zsio_checkpoint_rest(worker);
+	zsio_run_drain(worker);
+	zsio_run_shutdown(worker);
+	zsio_file_close_all(worker->files);
+	memset(loop->others.started, 0, sizeof(loop->others.started));
 }
 
 /*
- * The roles take notice of how things are now: of checkpoints since the worker was started, or had work
- * last, it knows nothing, and none of them is its business.
+ * The roles take notice of how things are now: of checkpoints since the worker was started, or had
+ * work last, it knows nothing, and none of them is its business.
  */
 static void
-begin_work(void)
+begin_work(ZsIoWorker *worker)
 {
-	zsio_checkpoint_init(self, self_no);
-	zsio_clean_init(self_no);
-	zsio_vacuum_init(self_no);
+	zsio_checkpoint_begin(worker);
+	zsio_clean_begin(worker);
+	zsio_vacuum_begin(worker);
 }
 
 static void
-flush_statistics(void)
+flush_statistics(MainLoop *loop)
 {
-	static TimestampTz next = 0;
 	TimestampTz now = GetCurrentTimestamp();
 
-	if (now < next)
+	if (now < loop->next_flush)
 		return;
-	next = now + 1000000;
+	loop->next_flush = now + STATISTICS_MS * 1000;
 	(void) pgstat_flush_io(true);
 }
 
+/* All roles once; returns milliseconds until the next time. */
+static long
+work(MainLoop *loop)
+{
+	ZsIoWorker *worker = &loop->worker;
+	long		timeout = POLL_MS;
+
+	if (zsio_run_depth(worker) == 0)
+		zsio_run_setup(worker);
+	if (worker->no == 0)
+		start_others(&loop->others);
+	if (zsio_limit_tick(worker))
+		timeout = WORK_MS;
+	if (zsio_checkpoint_poll(worker) || zsio_vacuum_poll(worker))
+		timeout = WORK_MS;
+	if (zsio_clean_poll(worker) || zsio_run_busy(worker) > 0)
+		timeout = WORK_MS;
+	zsio_run_reap(worker, 0);
+	zsio_file_close_idle(worker->files);
+	flush_statistics(loop);
+	return timeout;
+}
+
+/* Entry point of the background workers; the argument is the worker's number, from 0. */
 void
 zsio_worker_main(Datum arg)
 {
+	int			no = DatumGetInt32(arg);
+	MainLoop   *loop = MemoryContextAllocZero(TopMemoryContext, sizeof(MainLoop));
+	ZsIoWorker *worker = &loop->worker;
 	MemoryContext context;
+	uint32		wait_event;
 	bool		was_active = false;
 
-	self_no = DatumGetInt32(arg);
-	Assert(self_no >= 0 && self_no < ZSIO_MAX_WORKERS);
-	self = &zsio_shared->workers[self_no];
+	Assert(no >= 0 && no < ZSIO_MAX_WORKERS);
+	Assert(zsio_shared != NULL && zsio_queues != NULL);
+	init_worker(worker, no);
 
 	pqsignal(SIGHUP, SignalHandlerForConfigReload);
 	pqsignal(SIGTERM, die);
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
-	enter();
-	wait_main = WaitEventExtensionNew("ZedstoreIoMain");
+	enter(worker);
+	wait_event = WaitEventExtensionNew("ZedstoreIoMain");
 
 	context = AllocSetContextCreate(TopMemoryContext, "zedstore I/O worker",
 									ALLOCSET_DEFAULT_SIZES);
-	zsio_own_resources();
-	zsio_guard_init(self);
+	zsio_run_own_resources(worker);
 
 	for (;;)
 	{
@@ -237,37 +274,23 @@ zsio_worker_main(Datum arg)
 		ResetLatch(MyLatch);
 		CHECK_FOR_INTERRUPTS();
 		if (ConfigReloadPending)
-			reload();
-		if (self_no > 0 && self_no >= zsio_workers)
+			reload(loop);
+		if (no > 0 && no >= zsio_workers)
 			proc_exit(0);
 
 		MemoryContextSwitchTo(context);
-		active = self_no < zsio_workers;
+		active = no < zsio_workers;
 		if (active && !was_active)
-			begin_work();
+			begin_work(worker);
 		was_active = active;
 		if (!active || !zsio_checkpoint)
-			zsio_checkpoint_rest();
+			zsio_checkpoint_rest(worker);
 		if (active)
-		{
-			if (zsio_run_depth() == 0)
-				zsio_run_setup(self, self_no);
-			if (self_no == 0)
-				start_others();
-			timeout = POLL_MS;
-			if (zsio_guard_tick())
-				timeout = WORK_MS;
-			if (zsio_checkpoint_poll() || zsio_vacuum_poll())
-				timeout = WORK_MS;
-			if (zsio_clean_poll() || zsio_run_busy() > 0)
-				timeout = WORK_MS;
-			zsio_run_reap(0);
-			zsio_file_close_idle();
-			flush_statistics();
-		}
+			timeout = work(loop);
 		MemoryContextReset(context);
 
-		(void) WaitLatch(MyLatch, WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (timeout > 0 ? WL_TIMEOUT : 0),
-						 timeout, wait_main);
+		(void) WaitLatch(MyLatch,
+						 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (timeout > 0 ? WL_TIMEOUT : 0),
+						 timeout, wait_event);
 	}
 }

@@ -1,0 +1,132 @@
+/*-------------------------------------------------------------------------
+ *
+ * io_write.c
+ *	  One synchronous write of a run, and the I/O priority of requests.
+ *
+ * What both methods come down to: the threads of io_pool.c write so, and io_uring.c finishes so what
+ * the kernel wrote in part or refused.
+ *
+ * zsio_write_rest() and zsio_set_priority() are also called by threads, which know nothing of
+ * PostgreSQL: they look at the run and its file, and call the system.
+ *
+ * Locks: none; the run is the caller's until it returns.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/io/io_write.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <unistd.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#endif
+
+#include "storage/fd.h"
+
+#include "io_worker.h"
+
+/* ---- priorities ----------------------------------------------------------------- */
+
+/* from linux/ioprio.h, which is not everywhere */
+#define PRIORITY_LOW	((2 << 13) | 7) /* best effort, lowest level */
+#define PRIORITY_IDLE	(3 << 13)
+
+/* The priority of a run: somebody waits for a checkpoint, so its requests must not starve. */
+uint16
+zsio_run_priority(const ZsIoWorker *worker, const ZsIoRun *run)
+{
+	if (zsio_priority == ZSIO_PRIORITY_NONE || worker->priority_refused)
+		return 0;
+	if (zsio_priority == ZSIO_PRIORITY_IDLE && run->role != ZSIO_ROLE_CHECKPOINT)
+		return PRIORITY_IDLE;
+	return PRIORITY_LOW;
+}
+
+/* The kernel refuses priorities: the log says so once. */
+void
+zsio_priority_refused(ZsIoWorker *worker, int error)
+{
+	Assert(error > 0);
+	if (worker->priority_refused)
+		return;
+	worker->priority_refused = true;
+	errno = error;
+	ereport(LOG,
+			(errmsg("could not set the I/O priority of requests: %m")));
+}
+
+/* The priority of the calling thread; returns errno or 0. */
+int
+zsio_set_priority(uint16 priority)
+{
+#if defined(__linux__) && defined(SYS_ioprio_set)
+	/* 1 stands for a thread, 0 for this one */
+	if (syscall(SYS_ioprio_set, 1, 0, (int) priority) != 0)
+		return errno;
+	return 0;
+#else
+	return ENOSYS;
+#endif
+}
+
+/* ---- one write ------------------------------------------------------------------ */
+
+/* As pwrite() of so many of the missing bytes; or as if it had failed with -length. */
+static ssize_t
+write_some(const ZsIoRun *run, ssize_t length)
+{
+	errno = 0;
+	if (length < 0)
+	{
+		errno = -length;
+		return -1;
+	}
+	return pg_pwrite(run->fd, run->data + run->done, length, run->offset + run->done);
+}
+
+/* Has what was written through the page cache brought to the device; returns errno or 0. */
+static int
+write_back(ZsIoRun *run)
+{
+	int			error = zsio_cache_write_back(run->fd, run->offset, run->nblocks * BLCKSZ);
+
+	run->write_back_failed = error != 0;
+	return error;
+}
+
+/* What is missing of the run: see io_worker.h. */
+int
+zsio_write_rest(ZsIoRun *run, ssize_t first)
+{
+	ssize_t		length = Min(first, zsio_run_missing(run));
+	bool		refused = false;
+
+	while (zsio_run_missing(run) > 0)
+	{
+		ssize_t		n = write_some(run, length);
+
+		if (n > 0)
+		{
+			run->done += n;
+			if (n < PG_IO_ALIGN_SIZE && zsio_run_missing(run) > 0)
+				return ENOSPC;
+			/* direct writes must begin at a boundary */
+			if (zsio_run_missing(run) > 0)
+				run->done -= run->done % PG_IO_ALIGN_SIZE;
+		}
+		else if (n < 0 && errno == EINVAL && !refused)
+		{
+			/* opened, but does not write directly; another thread may have seen that first */
+			refused = true;
+			if (run->cached || !zsio_file_make_buffered(run->file))
+				return EINVAL;
+		}
+		else if (n == 0 || errno != EINTR)
+			return errno != 0 ? errno : ENOSPC;
+		length = zsio_run_missing(run);
+	}
+	return run->cached ? write_back(run) : 0;
+}
