@@ -17,8 +17,8 @@
 #include "zs_base.h"
 
 /*
- * Locks the contents of a pinned shared buffer, shared, if that is possible at once; given back with
- * LockBuffer().  May be called with other content locks held, since it does not wait.
+ * Locks the contents of a pinned shared buffer, shared, if that is possible at once; given back
+ * with LockBuffer().  May be called with other content locks held, since it does not wait.
  */
 bool
 zsbase_lock_buffer_if_free(Buffer buffer)

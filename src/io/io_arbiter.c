@@ -499,7 +499,7 @@ zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining)
 	LWLockRelease(arbiter_lock);
 }
 
-/* ---- statistics --------------------------------------------------------------------------------- */
+/* ---- statistics ------------------------------------------------------------------ */
 
 #define SCAN_COLUMNS	8
 #define SCAN_VOLUME_COLUMNS 6

@@ -84,6 +84,7 @@ zsio_list_vacuums(ZsIoVacuum *vacuums, int max)
 			read_vacuum(&entries[i], &vacuums[n]))
 			n++;
 	}
+	Assert(n <= max);
 	return n;
 }
 
@@ -135,6 +136,7 @@ zsio_look_at_clients(TimestampTz *waited, TimestampTz now, ZsIoClients *clients)
 		read = waits_for_read(event);
 		if (wal || read)
 			waited[i] = now;
+		Assert(!(wal && read));
 		clients->nwal += wal;
 		clients->nreads += read;
 		if (now - waited[i] < ZSIO_ACTIVE_US &&

@@ -91,8 +91,8 @@ look_at(int buf_id, ZsIoItem *item)
 }
 
 /*
- * The same for a buffer that nobody has pinned and that is used little.  Then nobody changes the page
- * either while its header is locked, and its LSN can be read.
+ * The same for a buffer that nobody has pinned and that is used little.  Then nobody changes the
+ * page either while its header is locked, and its LSN can be read.
  */
 static bool
 look_at_idle(int buf_id, int max_usage, ZsIoItem *item, XLogRecPtr *lsn)

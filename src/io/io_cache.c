@@ -19,11 +19,11 @@
  * the cache.
  *
  * A page that is evicted from shared buffers is often read again, and then it is good to
- * have it in the cache: a host with much memory holds all of a database there.  A direct write would drop
- * it.  So blocks that the cache holds are written through it, and to the device at once: the request
- * ends when they are there, as a direct one does, and nothing piles up in the cache.  On a host
- * where memory is short the cache has lost the block long before its buffer is cleaned, and
- * the write is direct.
+ * have it in the cache: a host with much memory holds all of a database there.  A direct write
+ * would drop it.  So blocks that the cache holds are written through it, and to the device at once:
+ * the request ends when they are there, as a direct one does, and nothing piles up in the cache.
+ * On a host where memory is short the cache has lost the block long before its buffer is cleaned,
+ * and the write is direct.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -129,6 +129,7 @@ zsio_cache_allows_async(ZsIoCache *me, const char *path, dev_t dev)
 	char		dir[MAXPGPATH];
 	Device	   *device;
 
+	Assert(path[0] != '\0');
 	Assert(me->ndevices >= 0 && me->ndevices <= MAX_DEVICES);
 	for (int i = 0; i < me->ndevices; i++)
 	{
@@ -144,7 +145,8 @@ zsio_cache_allows_async(ZsIoCache *me, const char *path, dev_t dev)
 	device->large_folios = has_large_folios(dir);
 	if (device->large_folios)
 		ereport(LOG,
-				(errmsg("I/O worker writes with threads to files in the file system of \"%s\"", dir),
+				(errmsg("I/O worker writes with threads to files in the file system of \"%s\"",
+						dir),
 				 errdetail("Writes by io_uring and the server's buffered writes would get in each "
 						   "other's way, because its page cache has large folios.")));
 	return !device->large_folios;
@@ -191,6 +193,7 @@ zsio_cache_holds(ZsIoCache *me, int fd, off_t offset, off_t length)
 int
 zsio_cache_write_back(int fd, off_t offset, off_t length)
 {
+	Assert(fd >= 0 && offset >= 0 && length > 0);
 #if defined(HAVE_SYNC_FILE_RANGE)
 	/* where that does not work the checkpoint's sync writes it */
 	if (sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WAIT_BEFORE |

@@ -148,7 +148,10 @@ open_scratch(Scratch *scratch, Oid tablespace)
 				 errmsg("could not remove file \"%s\": %m", path)));
 }
 
-/* Writes the file from the beginning, as far as the time lasts: requests are to meet written blocks. */
+/*
+ * Writes the file from the beginning, as far as the time lasts: requests are to meet written
+ * blocks.
+ */
 static void
 fill(Scratch *scratch, double seconds)
 {
@@ -177,17 +180,21 @@ fill(Scratch *scratch, double seconds)
 
 /* ---- requests ------------------------------------------------------------------------ */
 
+/* Where a request of that size begins: at a multiple of it, within what was written. */
 static off_t
 random_offset(Scratch *scratch, int request)
 {
+	Assert(request > 0 && scratch->size >= request);
 	return (off_t) pg_prng_uint64_range(&scratch->random, 0, scratch->size / request - 1) * request;
 }
 
+/* A request has ended. */
 static void
 count(Cell *cell, Slot *slot)
 {
 	double		seconds = seconds_since(slot->started);
 
+	Assert(seconds >= 0);
 	cell->requests++;
 	cell->latency += seconds;
 	cell->slowest = Max(cell->slowest, seconds);
@@ -201,6 +208,7 @@ request_now(Scratch *scratch, Cell *cell, Slot *slot)
 	off_t		offset = random_offset(scratch, cell->request);
 	ssize_t		n;
 
+	Assert(!slot->busy && cell->request <= MAX_REQUEST);
 	INSTR_TIME_SET_CURRENT(slot->started);
 	pgstat_report_wait_start(wait_event);
 	errno = 0;
@@ -222,6 +230,8 @@ submit(Scratch *scratch, Cell *cell, Slot *slot)
 	int			n;
 
 	Assert(sqe != NULL && !slot->busy);
+	Assert(scratch->in_flight < MAX_DEPTH);
+	Assert(cell->request <= MAX_REQUEST);
 	if (cell->write)
 		io_uring_prep_write(sqe, scratch->fd, slot->data, cell->request, offset);
 	else
@@ -261,6 +271,7 @@ reap(Scratch *scratch, int *result)
 	io_uring_cqe_seen(&scratch->ring, cqe);
 	if (slot != NULL)
 		scratch->in_flight--;
+	Assert(scratch->in_flight >= 0);
 	return slot;
 }
 
@@ -302,6 +313,7 @@ run_deep(Scratch *scratch, Cell *cell, double seconds)
 	instr_time	start;
 	int			result;
 
+	Assert(scratch->has_ring && scratch->in_flight == 0);
 	INSTR_TIME_SET_CURRENT(start);
 	for (int i = 0; i < cell->depth; i++)
 		submit(scratch, cell, &scratch->slots[i]);
@@ -367,6 +379,7 @@ static const int depths[] = {1, 8, MAX_DEPTH};
 
 #define NCELLS	((int) (2 * lengthof(sizes) * lengthof(depths)))
 
+/* Fills the cells, each in its part of the time; returns how many there are. */
 static int
 measure(Scratch *scratch, Cell *cells, double seconds)
 {
@@ -389,6 +402,7 @@ measure(Scratch *scratch, Cell *cells, double seconds)
 			}
 		}
 	}
+	Assert(n <= NCELLS);
 	return n;
 }
 
@@ -408,6 +422,7 @@ recommend(const Cell *cells, int n)
 	const Cell *chosen = NULL;
 	double		best = 0;
 
+	Assert(n > 0);
 	for (int i = 0; i < n; i++)
 	{
 		if (cells[i].write)
@@ -441,12 +456,17 @@ put_cell(ReturnSetInfo *rsinfo, const Scratch *scratch, const Cell *cell, bool r
 	values[n++] = Float8GetDatum(cell->slowest * 1000);
 	nulls[n] = !recommended;
 	if (recommended && scratch->direct)
-		values[n] = CStringGetTextDatum(psprintf("zedstore.io_request_size = %dkB, zedstore.io_queue_depth = %d; as limits for background writes zedstore.io_max_iops = %.0f or zedstore.io_max_bandwidth = %.0fkB leave half of it to others",
+		values[n] = CStringGetTextDatum(psprintf("zedstore.io_request_size = %dkB, "
+												 "zedstore.io_queue_depth = %d; as limits for "
+												 "background writes zedstore.io_max_iops = %.0f or "
+												 "zedstore.io_max_bandwidth = %.0fkB leave half of "
+												 "it to others",
 												 cell->request / 1024, cell->depth,
 												 Max(cell->requests / cell->seconds / 2, 1),
 												 Max(bytes_per_second(cell) / 1024 / 2, 1)));
 	else if (recommended)
-		values[n] = CStringGetTextDatum("The file system refuses direct I/O: the page cache was measured, not the device.");
+		values[n] = CStringGetTextDatum("The file system refuses direct I/O: the page cache was "
+										"measured, not the device.");
 	n++;
 	Assert(n == lengthof(values));
 	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
@@ -478,6 +498,7 @@ calibrate(ReturnSetInfo *rsinfo, Scratch *scratch, Oid tablespace, double second
 		put_cell(rsinfo, scratch, &cells[i], &cells[i] == recommended);
 }
 
+/* zs_io_calibrate(tablespace, seconds): a row for each kind of request. */
 Datum
 zs_io_calibrate(PG_FUNCTION_ARGS)
 {

@@ -15,8 +15,8 @@
  * written, so it stays behind the worker, also while the worker keeps to its limits; for that
  * the next run is always claimed before the present ones are reaped.
  *
- * The gate is armed again, with a new virtual transaction, when pg_control says that the checkpoint is
- * complete.  Earlier would be a mistake: a checkpointer that has not yet made its list of
+ * The gate is armed again, with a new virtual transaction, when pg_control says that the checkpoint
+ * is complete.  Earlier would be a mistake: a checkpointer that has not yet made its list of
  * transactions to wait for would find the new one there, and wait for a worker that
  * waits for it.  A checkpointer that waits without a change of REDO is let go
  * at once.  Restartpoints have no gate, and the worker no transaction during recovery.
@@ -241,12 +241,13 @@ current_lsn(void)
  * passed: as IsCheckpointOnSchedule().
  */
 static double
-elapsed_part(Round *round)
+elapsed_part(const Round *round)
 {
 	double		by_time = (GetCurrentTimestamp() - round->started) / 1000000.0 / CheckPointTimeout;
 	double		by_wal = (double) (current_lsn() - round->start_lsn) / wal_segment_size /
 		CheckPointSegments;
 
+	Assert(CheckPointTimeout > 0 && CheckPointSegments > 0);
 	return Max(by_time, by_wal) / CheckPointCompletionTarget;
 }
 
@@ -293,6 +294,7 @@ set_floor(ZsIoWorker *worker)
 	double		left = seconds / done * Max(1 - done, FLOOR_LEAST_LEFT);
 	double		per_block = round->pos > 0 ? Min((round->requests + 1) / round->pos, 1) : 1;
 
+	Assert(round != NULL && round->pos <= round->nitems);
 	zsio_guard_floor(&worker->guard,
 					 Min((round->nitems - round->pos) * per_block / Max(left, 1),
 						 zsio_guard_share(&worker->guard)));
@@ -360,7 +362,7 @@ do_other_work(ZsIoWorker *worker)
 	zsio_run_nap(worker, ZSIO_NAP_US);
 }
 
-/* The next run, which is the fence then.  NULL: none of the blocks can be had, or there are none. */
+/* The next run, which is the fence then.  NULL: no block that is left can be had. */
 static ZsIoRun *
 claim_next(ZsIoWorker *worker)
 {
@@ -386,6 +388,7 @@ submit_or_wait(ZsIoWorker *worker, ZsIoRun *run)
 	Round	   *round = worker->checkpoints->round;
 	long		delay;
 
+	Assert(run->state == ZSIO_RUN_CLAIMED && run->role == ZSIO_ROLE_CHECKPOINT);
 	if (zsio_run_busy(worker) >= zsio_guard_depth(&worker->guard))
 	{
 		zsio_guard_held_up(&worker->guard, false);
@@ -411,8 +414,8 @@ submit_or_wait(ZsIoWorker *worker, ZsIoRun *run)
 
 /*
  * Writes the round's list in its order, as fast as schedule and limits want it.  Ends early when
- * another checkpoint has begun or settings have changed: the checkpointer writes the rest.  A run is
- * always claimed before it is waited for others (see "Fence").
+ * another checkpoint has begun or settings have changed: the checkpointer writes the rest.  A run
+ * is always claimed before it is waited for others (see "Fence").
  */
 static void
 write_round(ZsIoWorker *worker)
@@ -440,6 +443,7 @@ write_round(ZsIoWorker *worker)
 	}
 	zsio_checkpoint_disarm(worker);
 	zsio_run_drain(worker);
+	Assert(zsio_run_busy(worker) == 0);
 	pg_atomic_write_u64(&worker->shared->round_done, round->pos);
 
 	/* without a transaction until the gate is armed again, so that others can tell */
@@ -454,7 +458,8 @@ log_round(const ZsIoWorker *worker, uint64 requests, uint64 blocks)
 	if (!log_checkpoints || blocks == 0)
 		return;
 	ereport(LOG,
-			(errmsg("I/O worker %d wrote " UINT64_FORMAT " of %d dirty buffers for the checkpoint with " UINT64_FORMAT " requests in %.3f s",
+			(errmsg("I/O worker %d wrote " UINT64_FORMAT " of %d dirty buffers for the checkpoint "
+					"with " UINT64_FORMAT " requests in %.3f s",
 					worker->no + 1, blocks, round->nitems, requests,
 					(GetCurrentTimestamp() - round->started) / 1000000.0)));
 }
@@ -482,6 +487,7 @@ run_round(ZsIoWorker *worker)
 	pg_atomic_write_u64(&shared->round_total, round.nitems);
 	pg_atomic_write_u64(&shared->round_done, 0);
 	pg_atomic_write_u32(&shared->round_active, 1);
+	Assert(round.nitems >= 0 && round.nitems <= NBuffers);
 	me->round = &round;
 	write_round(worker);
 	zsio_guard_floor(&worker->guard, 0);

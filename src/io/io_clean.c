@@ -21,8 +21,8 @@
  *
  * With several workers each looks at all buffers, and takes those of its own files.
  *
- * Invariant: before a batch is looked for, what was cleaned is at the hand or ahead of it, and by no
- * more than all buffers.
+ * Invariant: before a batch is looked for, what was cleaned is at the hand or ahead of it, and by
+ * no more than all buffers.
  *
  * Locks: buffer headers one at a time (io_buffer.c).
  *
@@ -254,6 +254,7 @@ clean_batch(ZsIoWorker *worker, uint64 hand, uint64 end, int max)
 	Batch		batch;
 
 	Assert(max > 0 && max <= MAX_FOUND);
+	Assert(me->cleaned >= hand && end - hand <= NBuffers);
 	wish.max_lsn = RecoveryInProgress() ? PG_UINT64_MAX : GetFlushRecPtr(NULL);
 	nitems = zsio_collect_ahead(&wish, &me->cleaned, end, items, max, &lsn, &unflushed);
 	nitems = see_to_wal(&wish, items, nitems, unflushed, lsn);

@@ -262,8 +262,8 @@ zsio_file_cached_fd(ZsIoFile *file)
 }
 
 /*
- * Direct writes are refused.  The flag goes from the open file description, so that requests of the same
- * file that are in flight are not disturbed.
+ * Direct writes are refused.  The flag goes from the open file description, so that requests of the
+ * same file that are in flight are not disturbed.
  */
 bool
 zsio_file_make_buffered(ZsIoFile *file)

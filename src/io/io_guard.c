@@ -29,8 +29,8 @@
  * the cleaner ahead of the clock hand, or clients would have to write the same pages.
  *
  * A VACUUM that takes the device is held back in the same way (io_throttle.c): the sleep
- * that is asked of it grows by a large factor when a signal is high, and shrinks slowly while all is
- * well.  So it does when the worker cannot write its pages before it comes around in its
+ * that is asked of it grows by a large factor when a signal is high, and shrinks slowly while all
+ * is well.  So it does when the worker cannot write its pages before it comes around in its
  * ring; unless nobody else wants the device.
  *
  * Each worker guards for itself, as connections do that share a line.

@@ -127,6 +127,7 @@ hand_over_range(ZsIoRange *range)
 	uint32		wake = Min(WAKE_BLOCKS, queue_limit());
 	uint32		before;
 
+	Assert(range->blkno / RELSEG_SIZE == (range->blkno + range->nblocks - 1) / RELSEG_SIZE);
 	Assert(number >= 0 && number < ZSIO_MAX_WORKERS);
 	if (worker->pid == 0 || !wait_for_worker(worker, queue))
 		return;

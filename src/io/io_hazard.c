@@ -251,8 +251,10 @@ zsio_hazard_barrier(void)
 		FreeFile(list);
 		if (nfiles > 0)
 			ereport(LOG,
-					(errmsg_plural("waited for writes in flight to %d file that I/O worker %d was writing",
-								   "waited for writes in flight to %d files that I/O worker %d was writing",
+					(errmsg_plural("waited for writes in flight to %d file that I/O worker %d was "
+								   "writing",
+								   "waited for writes in flight to %d files that I/O worker %d was "
+								   "writing",
 								   nfiles, nfiles, worker + 1)));
 		if (unlink(name) != 0)
 			ereport(LOG,

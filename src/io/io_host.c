@@ -201,6 +201,7 @@ read_disk(const char *disk, ZsIoVolume *volume)
 	read_scheduler(disk, volume->scheduler, sizeof(volume->scheduler));
 }
 
+/* What the volume is that the path is on; zeros where that is unknown. */
 void
 zsio_host_volume(const char *path, ZsIoVolume *volume)
 {
@@ -376,6 +377,7 @@ has_io_controller(const Mount *mount)
 	return strncmp(line, "io ", 3) == 0 || strcmp(line, "io") == 0 || strstr(line, " io") != NULL;
 }
 
+/* Limits of our group and those above it; 0 = none. */
 void
 zsio_host_cgroup(const ZsIoVolume *volume, ZsIoCgroupLimits *limits)
 {
@@ -477,6 +479,7 @@ ask_statx(const char *path, ZsIoAlignment *alignment)
 	}
 }
 
+/* What statx() and open() say of a file below the path. */
 void
 zsio_host_alignment(const char *path, ZsIoAlignment *alignment)
 {
@@ -506,6 +509,7 @@ zsio_host_alignment(const char *path, ZsIoAlignment *alignment)
 
 /* ---- io_uring -------------------------------------------------------------------------------- */
 
+/* Is there io_uring?  See io_host.h. */
 int
 zsio_host_try_uring(void)
 {

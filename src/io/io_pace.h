@@ -37,8 +37,8 @@ typedef struct ZsIoBucket
 /* ---- io_pace.c ----------------------------------------------------------------- */
 
 /*
- * Time in microseconds until a request of that many bytes fits; 0 = now.  *by_rate: it is the rate of
- * requests that it has to wait for.
+ * Time in microseconds until a request of that many bytes fits; 0 = now.  *by_rate: it is the rate
+ * of requests that it has to wait for.
  */
 extern long zsio_pace_delay(ZsIoBucket *bucket, const ZsIoFlow *flow, double bytes, double now,
 							bool *by_rate);

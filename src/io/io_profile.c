@@ -88,6 +88,7 @@ uint64		zsio_overrides_generation = 0;
 
 static char *tablespace_profiles = NULL;
 
+/* By its name, in any case of letters. */
 bool
 zsio_profile_find(const char *name, int *profile)
 {
@@ -107,17 +108,21 @@ zsio_profile_find(const char *name, int *profile)
 	return false;
 }
 
+/* The name of a profile, or "auto". */
 const char *
 zsio_profile_name(int profile)
 {
+	Assert(profile == ZSIO_PROFILE_AUTO || (profile >= 0 && profile < zsio_nprofiles));
 	return profile == ZSIO_PROFILE_AUTO ? "auto" : zsio_profiles[profile].name;
 }
 
+/* The profile itself, or its tier of that size. */
 const ZsIoProfile *
 zsio_profile_tier(int profile, double gib)
 {
 	const ZsIoProfile *family = &zsio_profiles[profile];
 
+	Assert(profile >= 0 && profile < zsio_nprofiles);
 	for (int i = profile + 1; i < zsio_nprofiles && gib > 0; i++)
 	{
 		if (zsio_profiles[i].tier_gib == 0 || family->tier_gib != 0)
@@ -128,11 +133,13 @@ zsio_profile_tier(int profile, double gib)
 	return family;
 }
 
+/* What a volume of that size has of it. */
 double
 zsio_rate(const ZsIoRate *rate, double gib)
 {
 	double		value;
 
+	Assert(rate->base >= 0 && rate->per_gib >= 0 && rate->max >= 0);
 	/* of a volume of unknown size no more is known than its bounds */
 	if (gib <= 0 && rate->per_gib > 0)
 		return rate->base > 0 ? rate->base : rate->max;
@@ -228,6 +235,7 @@ check_overrides(char **newval, void **extra, GucSource source)
 			guc_free(copy);
 			return false;
 		}
+		Assert(overrides->n < n);
 		overrides->n++;
 	}
 	guc_free(copy);
@@ -242,6 +250,7 @@ assign_overrides(const char *newval, void *extra)
 	zsio_overrides_generation++;
 }
 
+/* Defines zedstore.io_profile and zedstore.io_tablespace_profiles. */
 void
 zsio_profile_guc_init(void)
 {
@@ -257,8 +266,8 @@ zsio_profile_guc_init(void)
 	DefineCustomEnumVariable("zedstore.io_profile",
 							 "Names the kind of storage that tablespaces are on.",
 							 "It has limits of requests and bytes per second, the best size of "
-							 "requests, and how many to keep in flight.  \"auto\" looks at the device and at "
-							 "limits of cgroups.",
+							 "requests, and how many to keep in flight.  \"auto\" looks at the "
+							 "device and at limits of cgroups.",
 							 &zsio_profile,
 							 ZSIO_PROFILE_AUTO, choices,
 							 PGC_SIGHUP, 0, NULL, NULL, NULL);

@@ -41,6 +41,7 @@
 PG_FUNCTION_INFO_V1(zs_io_report);
 
 #define UNKNOWN		"unknown"
+#define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
 #define REPORT_COLUMNS	5
 
 /* One row; object and advice may be NULL. */
@@ -51,6 +52,7 @@ put(ReturnSetInfo *rsinfo, const char *item, const char *object, const char *set
 	Datum		values[REPORT_COLUMNS] = {0};
 	bool		nulls[REPORT_COLUMNS] = {false, object == NULL, false, advice == NULL, false};
 
+	Assert(item != NULL && setting != NULL && reason != NULL);
 	CHECK_FOR_INTERRUPTS();
 	values[0] = CStringGetTextDatum(item);
 	if (object != NULL)
@@ -91,22 +93,26 @@ report_uring(ReturnSetInfo *rsinfo)
 		strlcpy(line, UNKNOWN, sizeof(line));
 
 	if (error == ENOSYS)
-		advice = "Use a kernel with io_uring (Linux 5.1 or later), or a container runtime that lets it through.";
+		advice = "Use a kernel with io_uring (Linux 5.1 or later), or a container runtime that "
+				 "lets it through.";
 	else if (error == ENOMEM)
 		advice = "Raise the limit of locked memory (ulimit -l).";
 	else if (error != 0 && disabled > 0)
-		advice = "Set kernel.io_uring_disabled = 0, or make the server's group kernel.io_uring_group.";
+		advice = "Set kernel.io_uring_disabled = 0, or make the server's group "
+				 "kernel.io_uring_group.";
 	else if (error != 0 && filtered)
-		advice = "Permit io_uring_setup, io_uring_enter and io_uring_register in the container's seccomp profile.";
+		advice = "Permit io_uring_setup, io_uring_enter and io_uring_register in the container's "
+				 "seccomp profile.";
 	else if (error != 0)
 		advice = "Find out what refuses io_uring_setup().";
 #ifndef USE_ZS_URING
 	else
 		advice = "Build zedstore_io with liburing.";
 #endif
-	put(rsinfo, "io_uring", NULL, error == 0 ? "available" : psprintf("refused: %s", strerror(error)),
-		advice,
-		"I/O workers keep many writes in flight with it; without it a worker has up to 16 threads that write one at a time each.");
+	put(rsinfo, "io_uring", NULL,
+		error == 0 ? "available" : psprintf("refused: %s", strerror(error)), advice,
+		"I/O workers keep many writes in flight with it; without it a worker has up to 16 threads "
+		"that write one at a time each.");
 	put(rsinfo, "kernel.io_uring_disabled", NULL,
 		disabled < 0 ? UNKNOWN : psprintf("%d", disabled),
 		disabled > 0 ? "Set it to 0 if the server may use io_uring." : NULL,
@@ -129,8 +135,10 @@ report_dirty(ReturnSetInfo *rsinfo)
 		const char *reason;
 	}			limits[] = {
 		{"vm.dirty_background_ratio", "vm.dirty_background_bytes", 5,
-			"Set vm.dirty_background_bytes to what the device writes in a second or less, for example 64 MB.",
-		"From here on the kernel writes in the background what the server wrote to files; later means in bursts."},
+			"Set vm.dirty_background_bytes to what the device writes in a second or less, for "
+			"example 64 MB.",
+		"From here on the kernel writes in the background what the server wrote to files; later "
+		"means in bursts."},
 		{"vm.dirty_ratio", "vm.dirty_bytes", 20,
 			"Set vm.dirty_bytes to a few hundred MB.",
 		"From here on the kernel makes processes that write wait."},
@@ -146,6 +154,7 @@ report_dirty(ReturnSetInfo *rsinfo)
 
 	for (int i = 0; i < (int) lengthof(limits); i++)
 	{
+		Assert(strchr(limits[i].bytes_item, '.') != NULL && strchr(limits[i].item, '.') != NULL);
 		snprintf(path, sizeof(path), "/proc/sys/vm/%s", strchr(limits[i].bytes_item, '.') + 1);
 		if (zsio_host_line(path, line, sizeof(line)) && strcmp(line, "0") != 0)
 		{
@@ -192,15 +201,15 @@ report_huge_pages(ReturnSetInfo *rsinfo)
 	chosen[strcspn(chosen, "]")] = '\0';
 	put(rsinfo, "transparent huge pages", NULL, chosen,
 		strcmp(chosen, "always") == 0 ? "Set them to madvise." : NULL,
-		"Compaction of memory for them may stop processes for a time; shared buffers want explicit huge pages.");
+		"Compaction of memory for them may stop processes for a time; shared buffers want explicit "
+		"huge pages.");
 }
 
 static void
 report_clock(ReturnSetInfo *rsinfo)
 {
 	char		line[64];
-	bool		known = zsio_host_line("/sys/devices/system/clocksource/clocksource0/current_clocksource",
-									   line, sizeof(line));
+	bool		known = zsio_host_line(CLOCK_SOURCE, line, sizeof(line));
 	bool		slow = known && (strcmp(line, "hpet") == 0 || strcmp(line, "acpi_pm") == 0 ||
 								 strcmp(line, "xen") == 0);
 
@@ -224,7 +233,8 @@ report_locked_memory(ReturnSetInfo *rsinfo)
 	}
 	put(rsinfo, "RLIMIT_MEMLOCK", NULL, setting,
 		small ? "Raise it to 8 MB or more (LimitMEMLOCK= of the service)." : NULL,
-		"Kernels before 5.12 count the memory of rings, and all count registered buffers, against it.");
+		"Kernels before 5.12 count the memory of rings, and all count registered buffers, against "
+		"it.");
 }
 
 /* ---- volumes ---------------------------------------------------------------------------- */
@@ -232,6 +242,7 @@ report_locked_memory(ReturnSetInfo *rsinfo)
 static const char *
 limit_text(const char *name, uint64 value, uint64 unit)
 {
+	Assert(unit > 0);
 	return value == 0 ? "" : psprintf("%s " UINT64_FORMAT " ", name, value / unit);
 }
 
@@ -258,8 +269,8 @@ report_device(ReturnSetInfo *rsinfo, const char *object, const ZsIoVolume *volum
 	const char *scheduler = volume->scheduler;
 	const char *advice = NULL;
 
-	put(rsinfo, "file system", object, volume->file_system[0] != '\0' ? volume->file_system : UNKNOWN,
-		NULL,
+	put(rsinfo, "file system", object,
+		volume->file_system[0] != '\0' ? volume->file_system : UNKNOWN, NULL,
 		"I/O workers write asynchronously on ext4 and xfs; see docs/io.md for the reason.");
 	put(rsinfo, "device", object,
 		volume->device[0] == '\0' ? UNKNOWN :
@@ -276,7 +287,8 @@ report_device(ReturnSetInfo *rsinfo, const char *object, const ZsIoVolume *volum
 	else if (strcmp(scheduler, "none") == 0 && rotational)
 		advice = "Use mq-deadline or bfq.";
 	put(rsinfo, "scheduler", object, scheduler[0] != '\0' ? scheduler : UNKNOWN, advice,
-		"It orders requests of different processes; priorities count with bfq and mq-deadline only.");
+		"It orders requests of different processes; priorities count with bfq and "
+		"mq-deadline only.");
 }
 
 static void
@@ -300,7 +312,9 @@ report_cgroup(ReturnSetInfo *rsinfo, const char *object, const ZsIoVolume *volum
 						   limit_text("write kB/s", limits.write_bytes, 1024),
 						   limits.version);
 	put(rsinfo, "cgroup limits", object, setting,
-		limited ? "Let zedstore.io_profile be auto, which keeps below them, or set zedstore.io_max_iops and zedstore.io_max_bandwidth." : NULL,
+		limited ?
+		"Let zedstore.io_profile be auto, which keeps below them, or set zedstore.io_max_iops and "
+		"zedstore.io_max_bandwidth." : NULL,
 		"Requests beyond the limit wait in the kernel, foreground and background alike.");
 }
 
@@ -312,19 +326,22 @@ report_alignment(ReturnSetInfo *rsinfo, const char *object, const char *path)
 	zsio_host_alignment(path, &a);
 	put(rsinfo, "direct I/O", object,
 		!a.file_found ? UNKNOWN : a.opens_direct ? "yes" : "refused",
-		a.file_found && !a.opens_direct ? "Use a file system with direct I/O, or set zedstore.io_direct = off." : NULL,
+		a.file_found && !a.opens_direct ?
+		"Use a file system with direct I/O, or set zedstore.io_direct = off." : NULL,
 		"I/O workers write around the page cache, where each page would be kept a second time.");
 	put(rsinfo, "direct I/O alignment", object,
 		!a.direct_known ? UNKNOWN :
 		psprintf("memory %u, offset %u", a.direct_memory, a.direct_offset),
 		a.direct_known && a.direct_offset > BLCKSZ ?
-		"Set zedstore.io_direct = off: pages are smaller than what the device writes directly." : NULL,
+		"Set zedstore.io_direct = off: pages are smaller than what the device writes "
+		"directly." : NULL,
 		"Requests that are not aligned are refused, or written through the page cache.");
 	put(rsinfo, "untorn writes", object,
 		!a.atomic_known ? UNKNOWN : a.atomic_max == 0 ? "no" :
 		psprintf("%u to %u bytes", a.atomic_min, a.atomic_max),
 		NULL,
-		"A device that never tears 8 kB would make full_page_writes needless, if all writes asked for it; the server does not.");
+		"A device that never tears 8 kB would make full_page_writes needless, if all writes asked "
+		"for it; the server does not.");
 	put(rsinfo, "write hints", object,
 		!a.hints_known ? UNKNOWN : a.hints ? "yes" : "no", NULL,
 		"Files can tell devices with streams how long their data will live.");
@@ -361,7 +378,7 @@ report_volumes(ReturnSetInfo *rsinfo)
 	report_volume(rsinfo, "pg_wal", "pg_wal");
 }
 
-/* ---- settings --------------------------------------------------------------------------------- */
+/* ---- settings -------------------------------------------------------------------- */
 
 static void
 put_setting(ReturnSetInfo *rsinfo, const char *name, const char *advice, const char *reason)
@@ -383,24 +400,34 @@ report_settings(ReturnSetInfo *rsinfo)
 	put_setting(rsinfo, "wal_compression",
 				fullPageWrites && wal_compression == WAL_COMPRESSION_NONE ?
 				"Set it to lz4 or zstd where the server has them." : NULL,
-				"Compresses those whole pages; costs processor time, saves most of the WAL after a checkpoint.");
+				"Compresses those whole pages; costs processor time, saves most of the WAL after a "
+				"checkpoint.");
 	put_setting(rsinfo, "io_method",
-				method != NULL && strcmp(method, "sync") == 0 ? "Set it to worker or io_uring." : NULL,
+				method != NULL && strcmp(method, "sync") == 0 ?
+				"Set it to worker or io_uring." : NULL,
 				"How the server reads ahead: what zs_prewarm() and scans get from large requests.");
 	put_setting(rsinfo, "checkpoint_timeout",
-				CheckPointTimeout < 600 ? "Set it to 15 minutes or more if recovery may take as long." : NULL,
-				"Each checkpoint writes all dirty buffers, and makes each page go whole into the WAL once more.");
+				CheckPointTimeout < 600 ?
+				"Set it to 15 minutes or more if recovery may take as long." : NULL,
+				"Each checkpoint writes all dirty buffers, and makes each page go whole into the "
+				"WAL once more.");
 	put_setting(rsinfo, "checkpoint_completion_target",
 				CheckPointCompletionTarget < 0.7 ? "Set it to 0.9." : NULL,
 				"The part of that time over which a checkpoint spreads its writes.");
 	put_setting(rsinfo, "max_wal_size",
-				max_wal_size_mb < 4096 ? "Raise it until checkpoints are timed, not requested (pg_stat_checkpointer)." : NULL,
-				"A checkpoint starts early when that much WAL was written, and is the more hurried.");
+				max_wal_size_mb < 4096 ?
+				"Raise it until checkpoints are timed, not requested "
+				"(pg_stat_checkpointer)." : NULL,
+				"A checkpoint starts early when that much WAL was written, and is the more "
+				"hurried.");
 	put_setting(rsinfo, "zedstore.io_workers",
-				zsio_workers == 0 ? "Set it to 1 if checkpoints, VACUUM or evicted buffers disturb other I/O." : NULL,
-				"Processes that write for checkpoints, ahead of backends that need buffers, and behind VACUUM: within limits, with large direct requests.");
+				zsio_workers == 0 ?
+				"Set it to 1 if checkpoints, VACUUM or evicted buffers disturb other I/O." : NULL,
+				"Processes that write for checkpoints, ahead of backends that need buffers, and "
+				"behind VACUUM: within limits, with large direct requests.");
 }
 
+/* zs_io_report(): a row for each item. */
 Datum
 zs_io_report(PG_FUNCTION_ARGS)
 {

@@ -217,8 +217,8 @@ report_lost_error(ZsIoRun *run, int error)
 }
 
 /*
- * Sees to it that the next checkpoint syncs the file; false, with the run's error set: its contents may
- * be lost.
+ * Sees to it that the next checkpoint syncs the file; false, with the run's error set: its contents
+ * may be lost.
  */
 static bool
 request_sync(ZsIoWorker *worker, ZsIoRun *run)

@@ -51,6 +51,7 @@ request_shmem(void)
 		RequestAddinShmemSpace(MAXALIGN(ZSIO_MAX_WORKERS * sizeof(ZsIoQueue)));
 }
 
+/* All counters of a worker are 0. */
 static void
 init_worker(ZsIoWorkerShared *worker)
 {
@@ -112,6 +113,8 @@ startup_shmem(void)
 	}
 	LWLockRelease(AddinShmemInitLock);
 
+	Assert(zsio_shared != NULL);
+	Assert(!hooks.registered || zsio_queues != NULL);
 	if (!IsUnderPostmaster)
 		zsio_hazard_barrier();
 }
@@ -173,6 +176,7 @@ register_worker(void)
 void
 zsio_init(void)
 {
+	Assert(process_shared_preload_libraries_in_progress);
 	hooks.request = shmem_request_hook;
 	shmem_request_hook = request_shmem;
 	hooks.startup = shmem_startup_hook;

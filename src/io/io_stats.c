@@ -69,6 +69,7 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 		SpinLockAcquire(&zsio_shared->mutex);
 		pid = worker->pid;
 		SpinLockRelease(&zsio_shared->mutex);
+		Assert(worker->method >= 0 && worker->method <= ZSIO_METHOD_PWRITEV);
 		if (worker->method == 0)
 			continue;
 		for (int role = 0; role < ZSIO_ROLES; role++)

@@ -3,8 +3,8 @@
  * io_vacuum.c
  *	  Pages that VACUUM and bulk writers leave dirty, written while they go on: the worker's side.
  *
- * What zedstore's own writers hand over (io_handover.c) is in this worker's queue: ranges of blocks,
- * which are looked for among shared buffers.
+ * What zedstore's own writers hand over (io_handover.c) is in this worker's queue: ranges of
+ * blocks, which are looked for among shared buffers.
  *
  * Heap's VACUUM is watched from outside: its backend's status shows the
  * relation's OID, and the block it has come to (io_backends.c).  Blocks between two looks are
@@ -48,7 +48,7 @@
 #define PAUSE_US		2000
 /*	- VACUUM's pages are written when they are so old, if they are not enough before. */
 #define WRITE_US		20000
-/* How much faster they are written than they become dirty; and requests per second for each of a list. */
+/* How much faster they are written than they become dirty; and at least so many times a second. */
 #define KEEP_UP			1.2
 #define KEEP_UP_LEAST	4.0
 
@@ -63,7 +63,7 @@
 #define WINDOW_BLOCKS	4096
 /* Blocks of an index that are looked for where it was left. */
 #define AHEAD_BLOCKS	512
-/* Evicted blocks that show that VACUUM is ahead, and dirty ones that make it matter: parts of all. */
+/* Evicted blocks that show that VACUUM is ahead, and dirty ones that make it matter: parts. */
 #define AHEAD_SHARE		16
 #define DIRTY_SHARE		64
 
@@ -105,8 +105,8 @@ wish_all(const ZsIoWorker *worker)
 }
 
 /*
- * Writes what was found, at least as fast as it became dirty, which took so many microseconds: rings
- * come around soon, and what VACUUM writes itself is in clients' way, too.
+ * Writes what was found, at least as fast as it became dirty, which took so many microseconds:
+ * rings come around soon, and what VACUUM writes itself is in clients' way, too.
  */
 static void
 write_found(ZsIoWorker *worker, ZsIoItem *items, int nitems, int64 us)
@@ -196,6 +196,7 @@ write_queue(ZsIoWorker *worker)
 		}
 		if (popped == 0)
 			break;
+		Assert(nitems <= 2 * BATCH_BLOCKS);
 		left -= Min(left, popped);
 		worked = true;
 		write_found(worker, items, nitems, TURN_US);
@@ -212,8 +213,8 @@ write_queue(ZsIoWorker *worker)
 
 /*
  * The index that a VACUUM is at, if it has told.  What the process told before is not meant: a
- * VACUUM that was cancelled takes nothing back, and the next one may be of a heap table, which tells
- * nothing.
+ * VACUUM that was cancelled takes nothing back, and the next one may be of a heap table, which
+ * tells nothing.
  */
 static bool
 told_index(const ZsIoVacuum *vacuum, RelFileLocator *locator)
@@ -290,6 +291,7 @@ find_in_ring(Watched *entry, const ZsIoWish *wish, const RelFileLocator *locator
 {
 	int			buf_id = zsio_find_buffer(locator, MAIN_FORKNUM, blkno);
 
+	Assert(buf_id < NBuffers);
 	if (buf_id < 0)
 		return FOUND_NOT;
 	entry->ring[entry->nring++ % MAX_RING] = buf_id;
@@ -406,9 +408,9 @@ look_into_ring(ZsIoWorker *worker, Watched *entry, int64 us)
 }
 
 /*
- * Writes behind VACUUM's position in the table if it has gone far enough or that was not done for us
- * microseconds: true then.  Each time WAL has to be flushed; but VACUUM must not get round in its
- * ring, of which half is for what it reads ahead.
+ * Writes behind VACUUM's position in the table if it has gone far enough or that was not done for
+ * us microseconds: true then.  Each time WAL has to be flushed; but VACUUM must not get round in
+ * its ring, of which half is for what it reads ahead.
  */
 static bool
 follow_position(ZsIoWorker *worker, Watched *entry, const ZsIoVacuum *now, int64 us)

@@ -166,8 +166,8 @@ read_names_of_page(Buffer buf, Snapshot snapshot)
 }
 
 /*
- * Without a database.  False when the catalog or a page of it is locked: nobody is waited for, since
- * requests may be in flight.
+ * Without a database.  False when the catalog or a page of it is locked: nobody is waited for,
+ * since requests may be in flight.
  */
 static bool
 read_names_raw(void)
@@ -222,7 +222,8 @@ guess_profile(const ZsIoVolume *host)
 			 !starts_with(host->model, "QEMU") && strstr(host->model, "irtual") == NULL &&
 			 !starts_with(host->model, "PersistentDisk"))
 		name = "hdd";
-	(void) zsio_profile_find(name, &profile);
+	if (!zsio_profile_find(name, &profile))
+		elog(ERROR, "there is no storage profile \"%s\"", name);
 	return profile;
 }
 
@@ -253,6 +254,7 @@ set_limits(Volume *volume, bool automatic)
 	ZsIoLimits *limits = &volume->limits;
 	const ZsIoProfile *profile = volume->profile;
 
+	Assert(profile != NULL && volume->gib >= 0);
 	memset(limits, 0, sizeof(ZsIoLimits));
 	limits->read_iops = limits->write_iops = zsio_rate(&profile->iops, volume->gib);
 	limits->read_bytes = limits->write_bytes = zsio_rate(&profile->bandwidth, volume->gib) * 1024;
@@ -339,8 +341,8 @@ add_tablespace(Oid oid)
 	strlcpy(volume->name, name, sizeof(volume->name));
 	volume->host = host;
 	volume->gib = size_in_gib(path, &host);
-	volume->profile = zsio_profile_tier(profile == ZSIO_PROFILE_AUTO ? guess_profile(&host) : profile,
-										volume->gib);
+	volume->profile = zsio_profile_tier(profile == ZSIO_PROFILE_AUTO ?
+										guess_profile(&host) : profile, volume->gib);
 	set_limits(volume, profile == ZSIO_PROFILE_AUTO);
 	entry->oid = oid;
 	entry->volume = volume - table.volumes;
@@ -445,6 +447,7 @@ zsio_volume_of(Oid tablespace)
 {
 	for (int i = 0; i < table.ntablespaces; i++)
 	{
+		Assert(table.tablespaces[i].volume < table.nvolumes);
 		if (table.tablespaces[i].oid == tablespace)
 			return table.tablespaces[i].volume;
 	}

@@ -7,8 +7,8 @@
  * the others when the setting asks for them, and when it asks for none it is an idle process that
  * wakes up for a reload only.  Others end themselves when they are too many.
  *
- * A resource owner of the worker's own has the pins.  While it watches for checkpoints it also has a
- * transaction without a snapshot, whose virtual id is what a checkpoint waits for
+ * A resource owner of the worker's own has the pins.  While it watches for checkpoints it also has
+ * a transaction without a snapshot, whose virtual id is what a checkpoint waits for
  * (io_checkpoint.c); not during recovery, where conflicts would be resolved with
  * it.  It belongs to no database.
  *

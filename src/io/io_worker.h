@@ -102,8 +102,8 @@ typedef enum ZsIoRunState
 	ZSIO_RUN_IN_FLIGHT,
 
 	/*
-	 * The write ended, well or not; the buffers are still ours. -> FREE (the same functions).  After an
-	 * error it stays so, and the resource owner lets go of the buffers.
+	 * The write ended, well or not; the buffers are still ours. -> FREE (the same functions).
+	 * After an error it stays so, and the resource owner lets go of the buffers.
 	 */
 	ZSIO_RUN_ENDED,
 } ZsIoRunState;
@@ -145,8 +145,8 @@ zsio_run_missing(const ZsIoRun *run)
 /*
  * Writes what is missing of a run, synchronously; returns errno or 0.  The first write asks for
  * that many bytes, or fails with -errno: what is missing, unless a test wants to see what follows.
- * Also called by threads: it must not report errors, allocate memory or look at anything but the run and
- * its file.
+ * Also called by threads: it must not report errors, allocate memory or look at anything but the
+ * run and its file.
  */
 extern int	zsio_write_rest(ZsIoRun *run, ssize_t first);
 

@@ -3,8 +3,8 @@
  * io_write.c
  *	  One synchronous write of a run, and the I/O priority of requests.
  *
- * What both methods come down to: the threads of io_pool.c write so, and io_uring.c finishes so what
- * the kernel wrote in part or refused.
+ * What both methods come down to: the threads of io_pool.c write so, and io_uring.c finishes so
+ * what the kernel wrote in part or refused.
  *
  * zsio_write_rest() and zsio_set_priority() are also called by threads, which know nothing of
  * PostgreSQL: they look at the run and its file, and call the system.
@@ -38,6 +38,7 @@
 uint16
 zsio_run_priority(const ZsIoWorker *worker, const ZsIoRun *run)
 {
+	Assert(run->role < ZSIO_ROLES);
 	if (zsio_priority == ZSIO_PRIORITY_NONE || worker->priority_refused)
 		return 0;
 	if (zsio_priority == ZSIO_PRIORITY_IDLE && run->role != ZSIO_ROLE_CHECKPOINT)
@@ -104,6 +105,8 @@ zsio_write_rest(ZsIoRun *run, ssize_t first)
 	ssize_t		length = Min(first, zsio_run_missing(run));
 	bool		refused = false;
 
+	Assert(run->fd >= 0 && run->file != NULL);
+	Assert(run->done % PG_IO_ALIGN_SIZE == 0);
 	while (zsio_run_missing(run) > 0)
 	{
 		ssize_t		n = write_some(run, length);
