@@ -529,19 +529,31 @@ random_settings(int session)
 {
 	static const char *const switches[] = {
 		"enable_seqscan", "enable_indexscan", "enable_indexonlyscan", "enable_bitmapscan", "enable_tidscan", "enable_hashjoin", "enable_mergejoin",
-		"enable_nestloop", "enable_sort", "enable_hashagg", "enable_material", "enable_memoize", "enable_incremental_sort", "enable_partitionwise_join"
+		"enable_nestloop", "enable_sort", "enable_hashagg", "enable_material", "enable_memoize", "enable_incremental_sort", "enable_partitionwise_join",
+		"enable_partitionwise_aggregate"
 	};
 	static const char *const own[] = {
 		"zedstore.enable_column_projection", "zedstore.enable_lazy_decode", "zedstore.enable_read_stream", "zedstore.enable_zone_maps",
-		"zedstore.enable_topn", "zedstore.enable_fetch_cache"
+		"zedstore.enable_topn", "zedstore.enable_fetch_cache", "zedstore.enable_vector_scan", "zedstore.enable_vector_agg"
 	};
 	static const char *const rows[] = {"1", "2", "20", "100", "500", "4096"};
 	static const char *const buffers[] = {"1MB", "2MB", "128MB"};
+	static const char *const modes[] = {"off", "force", "force", "verify", "verify", "rows"};
+	static const char *const zones[] = {"UTC", "Europe/Berlin", "America/St_Johns", "Asia/Kolkata"};
 
 	for (int i = rnd(1, 3); i > 0; i--)
 	{
-		switch (rnd(0, 7))
+		switch (rnd(0, 10))
 		{
+			case 8:
+				both(session, CMP_TAG, chance(50) ? "reset zedstore.debug_vector" : S("set zedstore.debug_vector = %s", pick(modes)));
+				break;
+			case 9:
+				both(session, CMP_TAG, S("set zedstore.debug_vector_groups = %d", chance(50) ? 0 : chance(50) ? rnd(1, 10) : rnd(10, 1000)));
+				break;
+			case 10:
+				both(session, CMP_TAG, S("set timezone = '%s'", pick(zones)));
+				break;
 			case 0:
 			case 1:
 				both(session, CMP_TAG, S("set %s = %s", pick(switches), chance(50) ? "on" : "off"));

@@ -134,6 +134,12 @@ extern bool copy_out(const char *sql, Buf *data);
 
 /* Reports rows, which name problems, that a query of the zedstore side returns. */
 extern void expect_nothing(int session, const char *sql);
+
+/*
+ * Runs a query on the zedstore side in each way in which plans by batches can go, and without them, one process and one order of
+ * rows; reports a difference.  Not for queries that show sorted or distinct values of which there are several.
+ */
+extern void compare_modes(int session, const char *sql);
 extern PGTransactionStatusType status_of(int session);
 extern long statements_run;
 extern long statements_failed;
@@ -231,6 +237,12 @@ extern char *predicate(Table *table, const char *alias, int depth);
 extern void step_query(int session);
 extern void check_tids(int session);
 extern char *hash_of(Table *table);
+
+/* ---- analytic.c */
+
+extern char *analytic_condition(Table *table, const char *alias);
+extern void step_analytic(int session);
+extern void step_analytic_cursor(int session, Table *table);
 
 /* ---- dml.c */
 

@@ -410,7 +410,9 @@ step_cursor(void)
 		return;
 	if (!in_transaction)
 		both(0, CMP_TAG, "begin");
-	if (table->kind != 'm' && table->unique_id && chance(50))
+	if (chance(40))
+		step_analytic_cursor(0, table);
+	else if (table->kind != 'm' && table->unique_id && chance(50))
 	{
 		if (both(0, CMP_TAG, S("declare cu cursor for select * from %s where id = (select id from %s order by id offset %d limit 1) for update", table->name, table->name, rnd(0, 300))) &&
 			both(0, CMP_ROWS, "fetch cu") &&

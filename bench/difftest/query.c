@@ -133,6 +133,8 @@ condition(Table *table, const char *alias)
 char *
 predicate(Table *table, const char *alias, int depth)
 {
+	if (chance(30))
+		return analytic_condition(table, alias);
 	if (depth > 0)
 	{
 		switch (rnd(0, 9))
@@ -350,6 +352,12 @@ step_query(int session)
 
 	if (table == NULL)
 		return;
+	if (chance(50))
+	{
+		for (int i = rnd(1, 4); i > 0 && !round_failed && status_of(session) != PQTRANS_INERROR; i--)
+			step_analytic(session);
+		return;
+	}
 	switch (rnd(0, 9))
 	{
 		case 0:

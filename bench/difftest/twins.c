@@ -385,6 +385,68 @@ both_copy_in(int session, const char *sql, const char *data, size_t len)
 	return both_finish(session, CMP_TAG);
 }
 
+/* What the query returns with the settings; false after an error, whose message is the outcome's. */
+static bool
+run_mode(int session, const char *settings, const char *sql, bool in_transaction, Outcome *outcome)
+{
+	PGconn	   *conn = conns[ZED][session];
+	PGresult   *res;
+
+	outcome_clear(outcome);
+	exec_or_die(conn, in_transaction ? "savepoint modes" : "begin");
+	exec_or_die(conn, S("set local max_parallel_workers_per_gather = 0; set local enable_seqscan = on; set local enable_hashagg = on;"
+						"set local enable_indexscan = off; set local enable_indexonlyscan = off; set local enable_bitmapscan = off;"
+						"set local enable_sort = off; set local enable_incremental_sort = off; set local work_mem = '64MB'; %s", settings));
+	res = PQexec(conn, sql);
+	take_result(outcome, conn, res);
+	PQclear(res);
+	outcome_finish(outcome, conn, CMP_ROWS);
+	if (outcome->lost)
+	{
+		difference("a connection is lost, the server may have crashed");
+		return false;
+	}
+	exec_or_die(conn, in_transaction ? "rollback to savepoint modes; release savepoint modes" : "rollback");
+	return !outcome->failed;
+}
+
+void
+compare_modes(int session, const char *sql)
+{
+	static const char *const modes[] = {
+		"set local zedstore.debug_vector = force", "set local zedstore.debug_vector = verify", "set local zedstore.debug_vector = rows",
+		"set local zedstore.debug_vector = force; set local zedstore.debug_vector_groups = 3", ""
+	};
+	bool		in_transaction = status_of(session) == PQTRANS_INTRANS;
+	Outcome    *expected = &outcomes[HEAP];
+	Outcome    *got = &outcomes[ZED];
+
+	if (status_of(session) == PQTRANS_INERROR)
+		return;
+	log_line("%d z in all modes: %s", session, sql);
+	(void) run_mode(session, "set local zedstore.debug_vector = off; set local zedstore.enable_vector_scan = off; set local zedstore.enable_vector_agg = off",
+					sql, in_transaction, expected);
+	for (int i = 0; i < (int) lengthof(modes) && !round_failed; i++)
+	{
+		int			line = 0;
+
+		statements_run++;
+		(void) run_mode(session, modes[i], sql, in_transaction, got);
+		if (expected->failed || got->failed)
+		{
+			if (expected->failed != got->failed || strncmp(got->sqlstate, "XX", 2) == 0)
+				difference("modes differ: %s\n  off: %.600s\n  on:  %.600s", modes[i], expected->message.data, got->message.data);
+			continue;
+		}
+		while (line < expected->nlines && line < got->nlines && strcmp(expected->lines[line], got->lines[line]) == 0)
+			line++;
+		if (line < expected->nlines || line < got->nlines)
+			difference("modes differ: %s, the first row at %d of %d and %d\n  off: %.1500s\n  on:  %.1500s", modes[i], line + 1,
+					   expected->nlines, got->nlines, line < expected->nlines ? expected->lines[line] : "(none)",
+					   line < got->nlines ? got->lines[line] : "(none)");
+	}
+}
+
 bool
 one_side(Side side, int session, const char *sql)
 {

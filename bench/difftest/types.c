@@ -69,7 +69,8 @@ const char *types_ddl =
 	"create type e_mood as enum ('sad', 'ok', 'happy', 'Very happy', 'a', 'zz');"
 	"create domain d_small as int check (value is null or value > -1000000000);"
 	"create domain d_word as text check (length(value) < 500);"
-	"create type c_pair as (a int, b text, c numeric);";
+	"create type c_pair as (a int, b text, c numeric);"
+	"create collation nocase (provider = icu, locale = 'und-u-ks-level2', deterministic = false);";
 
 const Type *
 type_by_name(const char *name)
