@@ -608,6 +608,27 @@ fill_column(ZsRowSource *source, ZsSlot *slot, int attno, zstid stripe, uint32 i
 		single_value(source, slot, attno, isnull);
 }
 
+/* The place among the slot's needed columns of the first one that is not before column `first`. */
+static int
+find_needed(const ZsSlot *slot, int first)
+{
+	int			low = 0;
+	int			high = slot->nneeded;
+
+	if (first == 0)
+		return 0;
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+
+		if (slot->needed[mid] < first)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
 /*
  * Columns of the slot's row, which is not in the row tree.
  */
@@ -620,11 +641,8 @@ fill_columns(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_
 	natts = Min(natts, source->desc->natts);
 	if (only_needed && slot->nneeded >= 0)
 	{
-		for (int k = 0; k < slot->nneeded && slot->needed[k] < natts; k++)
-		{
-			if (slot->needed[k] >= first)
-				fill_column(source, slot, slot->needed[k], stripe, index);
-		}
+		for (int k = find_needed(slot, first); k < slot->nneeded && slot->needed[k] < natts; k++)
+			fill_column(source, slot, slot->needed[k], stripe, index);
 		return;
 	}
 	for (int i = first; i < natts; i++)
@@ -643,10 +661,8 @@ is_in_known_segment(ZsRowSource *source, ZsSlot *slot, int first, int natts, boo
 
 	if (only_needed && slot->nneeded >= 0)
 	{
-		int			k = 0;
+		int			k = find_needed(slot, first);
 
-		while (k < slot->nneeded && slot->needed[k] < first)
-			k++;
 		attno = k < slot->nneeded ? slot->needed[k] : natts;
 	}
 	natts = Min(natts, source->desc->natts);
