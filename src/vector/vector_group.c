@@ -99,7 +99,7 @@ struct ZsGroups
 	/* numbers of combinations of words that lie in ranges: 0 is NULL, then follow low, low + 1, ... */
 	bool		is_direct;
 	int64	   *lows;			/* of each key */
-	uint64	   *counts;			/* of words, with NULL */
+	uint64	   *counts;			/* of words, with NULL; 0: no row was seen */
 	uint32		ncombinations;
 	uint32	   *direct;			/* ZS_NO_GROUP: look into the hash table */
 
@@ -704,6 +704,7 @@ extend_range(ZsGroups *groups, int key, uint32 n, bool *changed)
 	size_t		stride = (size_t) groups->nwords;
 	int64		low = PG_INT64_MAX;
 	int64		high = PG_INT64_MIN;
+	bool		has_range = groups->counts[key] > 1;
 	int64		old_low = groups->lows[key];
 	int64		old_high = old_low + (int64) groups->counts[key] - 2;
 
@@ -718,10 +719,15 @@ extend_range(ZsGroups *groups, int key, uint32 n, bool *changed)
 		high = Max(high, word);
 	}
 	if (low > high)
-		low = high = 0;			/* only NULLs */
-	if (groups->counts[key] > 0 && low >= old_low && high <= old_high)
+	{
+		/* only NULLs, which say nothing about where values will be */
+		*changed |= groups->counts[key] == 0;
+		groups->counts[key] = Max(groups->counts[key], 1);
 		return true;
-	if (groups->counts[key] > 0)
+	}
+	if (has_range && low >= old_low && high <= old_high)
+		return true;
+	if (has_range)
 	{
 		low = Min(low, old_low);
 		high = Max(high, old_high);
@@ -729,7 +735,7 @@ extend_range(ZsGroups *groups, int key, uint32 n, bool *changed)
 	if ((uint64) high - (uint64) low > DIRECT_SIZE - 2)
 		return false;
 	/* rows often come in ascending order */
-	if (groups->counts[key] > 0 && groups->nkeys == 1 && high > old_high && high < PG_INT64_MAX - DIRECT_SIZE)
+	if (has_range && groups->nkeys == 1 && high > old_high && high < PG_INT64_MAX - DIRECT_SIZE)
 		high = Min(high + (high - low) / 2, low + DIRECT_SIZE - 2);
 	groups->lows[key] = low;
 	groups->counts[key] = (uint64) (high - low) + 2;
