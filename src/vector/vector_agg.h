@@ -222,6 +222,9 @@ extern void zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum da
  */
 extern Datum zsvector_agg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 
+/* May that raise an error?  Not if it says no. */
+extern bool zsvector_agg_result_may_raise(const ZsAgg *agg, const ZsAggValue *value);
+
 /* Count, sum and sum of squares of an aggregate of VAR_INT, as core serializes them. */
 extern Datum zsvector_agg_variance_state(const ZsAggValue *value);
 
@@ -277,6 +280,9 @@ extern const CustomScanMethods zsvector_agg_scan_methods;
 
 /* vector_agg_exec.c */
 extern Node *zsvector_agg_create_state(CustomScan *cscan);
+
+/* Installs the hook that finds the Sort nodes above aggregates. */
+extern void zsvector_agg_exec_init(void);
 
 /* ---- core's aggregates beside ours (vector_agg_verify.c) ---- */
 

@@ -20,6 +20,8 @@
  * groups take too much memory it returns those that it has and forgets them: core's Finalize node puts together what
  * belongs together.
  *
+ * Below ORDER BY ... LIMIT only those groups are handed out that may be among the first (vector_top.c).
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/vector/vector_agg_exec.c
@@ -52,6 +54,7 @@
 #include "vector_input.h"
 #include "vector_internal.h"
 #include "vector_spill.h"
+#include "vector_top.h"
 #include "zs_base.h"
 
 /* One aggregate of the node. */
@@ -76,6 +79,7 @@ typedef struct AggCounts
 	uint64		nfills;			/* times that groups were made of rows that had been written out */
 	uint64		memory;			/* largest, in bytes */
 	uint64		disk;			/* the same */
+	uint64		nleft_out;		/* groups that ORDER BY ... LIMIT leaves out */
 	ZsQualCounts qual;
 } AggCounts;
 
@@ -124,6 +128,11 @@ typedef struct AggNodeState
 	bool		done;			/* there are no more groups but groups_left */
 	uint32		groups_left;	/* in memory, to be returned */
 
+	ZsTop	   *top;			/* the groups that the Sort node above wants; NULL: all */
+	bool		choosing;		/* not all of them are returned */
+	uint32	   *kept;			/* numbers of those that are */
+	uint32		result_group;	/* of which there is something in result_context */
+
 	bool		partial;		/* returns transition values */
 	SharedAgg  *shared;			/* NULL: no other process takes part */
 
@@ -131,6 +140,11 @@ typedef struct AggNodeState
 	AggCounts	counts;
 	AggCounts	worker_counts;	/* of all workers */
 } AggNodeState;
+
+static ExecutorStart_hook_type next_executor_start_hook = NULL;
+
+/* Nodes that this process has made. */
+static uint64 nodes_begun = 0;
 
 static inline ZsAggValue *
 value_of(const AggNodeState *state, uint32 group, const NodeAgg *agg)
@@ -708,7 +722,108 @@ free_spill(AggNodeState *state)
 	state->spill = NULL;
 }
 
-/* Makes the next groups; false if there are no more. */
+/* ---- groups as rows ----------------------------------------------------------------------- */
+
+/* A key or a result of the group, in the current context or as long as the groups live. */
+static Datum
+group_column(AggNodeState *state, uint32 group, int column, bool *isnull)
+{
+	const NodeAgg *agg;
+
+	if (column < state->nkeys)
+		return zsvector_groups_key(state->groups, group, column, isnull);
+	agg = &state->aggs[column - state->nkeys];
+	return (state->partial ? zsvector_agg_partial_result : zsvector_agg_result)
+		(&agg->agg, value_of(state, group, agg), isnull);
+}
+
+/* Forgets the row of the group before. */
+static void
+turn_to_group(AggNodeState *state, uint32 group)
+{
+	if (state->result_group != group)
+		MemoryContextReset(state->result_context);
+	state->result_group = group;
+}
+
+static TupleTableSlot *
+store_group(AggNodeState *state, uint32 group)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	MemoryContext old;
+
+	ExecClearTuple(slot);
+	turn_to_group(state, group);
+	old = MemoryContextSwitchTo(state->result_context);
+	for (int column = 0; column < state->nkeys + state->naggs; column++)
+	{
+		slot->tts_values[column] = group_column(state, group, column, &slot->tts_isnull[column]);
+		if (column >= state->nkeys && state->verifier != NULL && !(state->counts_only && !state->by_rows))
+			zsvector_verify_result(state->verifier, group, column - state->nkeys, slot->tts_values[column],
+								   slot->tts_isnull[column]);
+	}
+	MemoryContextSwitchTo(old);
+	return ExecStoreVirtualTuple(slot);
+}
+
+/* ZsTopValue */
+static Datum
+top_value(void *arg, uint32 group, int column, bool *isnull)
+{
+	AggNodeState *state = arg;
+	MemoryContext old;
+	Datum		value;
+
+	turn_to_group(state, group);
+	old = MemoryContextSwitchTo(state->result_context);
+	value = group_column(state, group, column, isnull);
+	MemoryContextSwitchTo(old);
+	return value;
+}
+
+/* ZsTopPasses */
+static bool
+top_passes(void *arg, uint32 group)
+{
+	AggNodeState *state = arg;
+	PlanState  *ps = &state->css.ss.ps;
+	bool		pass = true;
+
+	if (ps->qual != NULL || state->verifier != NULL)
+	{
+		ResetExprContext(ps->ps_ExprContext);
+		ps->ps_ExprContext->ecxt_scantuple = store_group(state, group);
+		pass = ExecQual(ps->qual, ps->ps_ExprContext);
+		ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
+		if (!pass)
+			InstrCountFiltered1(ps, 1);
+		return pass;
+	}
+	for (int i = 0; i < state->naggs; i++)
+	{
+		bool		isnull;
+
+		if (zsvector_agg_result_may_raise(&state->aggs[i].agg, value_of(state, group, &state->aggs[i])))
+			(void) top_value(state, group, state->nkeys + i, &isnull);
+	}
+	return pass;
+}
+
+/* Which of the groups in memory are to be returned? */
+static void
+choose_groups(AggNodeState *state)
+{
+	uint32		n = zsvector_groups_count(state->groups);
+
+	if (state->kept != NULL)
+		pfree(state->kept);
+	state->kept = MemoryContextAllocHuge(GetMemoryChunkContext(state->aggs), Max(n, 1) * sizeof(uint32));
+	state->result_group = ZS_NO_GROUP;
+	state->groups_left = zsvector_top_choose(state->top, n, top_passes, top_value, state, state->kept);
+	state->counts.nleft_out += n - state->groups_left;
+}
+
+/* Makes the next groups, if only none that are to be returned; false if there are no more. */
 static bool
 fill_groups(AggNodeState *state)
 {
@@ -722,6 +837,7 @@ fill_groups(AggNodeState *state)
 	else if (!state->started)
 	{
 		state->started = true;
+		state->choosing = state->top != NULL && state->nkeys > 0 && zsvector_top_start(state->top);
 		aggregate_table(state);
 	}
 	else if (state->spill != NULL && zsvector_spill_next(state->spill))
@@ -735,41 +851,27 @@ fill_groups(AggNodeState *state)
 	if (state->spill != NULL)
 		state->counts.disk = Max(state->counts.disk, zsvector_spill_disk(state->spill));
 	state->groups_left = state->nkeys == 0 ? 1 : zsvector_groups_count(state->groups);
-	return state->groups_left > 0;
+	if (state->choosing)
+		choose_groups(state);
+	return true;
 }
 
 static TupleTableSlot *
 next_group(ScanState *ss)
 {
 	AggNodeState *state = (AggNodeState *) ss;
-	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
-	uint32		group;
-	MemoryContext old;
+	uint32		number;
 
-	ExecClearTuple(slot);
 	CHECK_FOR_INTERRUPTS();
-	if (state->groups_left == 0 && !fill_groups(state))
-		return slot;
-	state->groups_left--;
-	group = state->next_group++;
-
-	MemoryContextReset(state->result_context);
-	old = MemoryContextSwitchTo(state->result_context);
-	for (int k = 0; k < state->nkeys; k++)
-		slot->tts_values[k] = zsvector_groups_key(state->groups, group, k, &slot->tts_isnull[k]);
-	for (int i = 0; i < state->naggs; i++)
+	while (state->groups_left == 0)
 	{
-		int			column = state->nkeys + i;
-
-		slot->tts_values[column] =
-			(state->partial ? zsvector_agg_partial_result : zsvector_agg_result)
-			(&state->aggs[i].agg, value_of(state, group, &state->aggs[i]), &slot->tts_isnull[column]);
-		if (state->verifier != NULL && !(state->counts_only && !state->by_rows))
-			zsvector_verify_result(state->verifier, group, i, slot->tts_values[column],
-								   slot->tts_isnull[column]);
+		if (!fill_groups(state))
+			return ExecClearTuple(ss->ss_ScanTupleSlot);
 	}
-	MemoryContextSwitchTo(old);
-	return ExecStoreVirtualTuple(slot);
+	state->groups_left--;
+	number = state->next_group++;
+	state->result_group = ZS_NO_GROUP;
+	return store_group(state, state->choosing ? state->kept[number] : number);
 }
 
 static bool
@@ -1018,6 +1120,7 @@ add_counts(AggCounts *sum, const AggCounts *counts)
 	sum->nfills += counts->nfills;
 	sum->memory = Max(sum->memory, counts->memory);
 	sum->disk = Max(sum->disk, counts->disk);
+	sum->nleft_out += counts->nleft_out;
 	sum->qual.skipped += counts->qual.skipped;
 }
 
@@ -1061,6 +1164,8 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 			names = lappend(names, deparse_expression(lfirst(lc), context, prefix, true));
 		ExplainPropertyList("Group Key", names, es);
 	}
+	if (state->top != NULL)
+		zsvector_top_explain(state->top, (CustomScan *) node->ss.ps.plan, context, es);
 	if (state->filter_clauses != NIL)
 	{
 		ExplainPropertyText("Scan Filter",
@@ -1076,6 +1181,9 @@ agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 							 (double) total.nremoved / Max(node->ss.ps.instrument->nloops, 1), 0, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.qual.skipped > 0)
 		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, total.qual.skipped, es);
+	if (state->top != NULL)
+		ExplainPropertyFloat("Groups Left Out", NULL,
+							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0, es);
 	if (state->nkeys > 0)
 		explain_memory(&total, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.nredone > 0)
@@ -1171,10 +1279,103 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = agg_explain,
 };
 
+/* ---- below ORDER BY ... LIMIT ---------------------------------------------------------------- */
+
+/* Tells the node, if it is one of ours, that only the first rows in the order of the Sort node count. */
+static void
+set_sort(PlanState *ps, SortState *sort)
+{
+	AggNodeState *state = (AggNodeState *) ps;
+	MemoryContext old;
+
+	if (ps == NULL || !IsA(ps, CustomScanState) || state->css.methods != &exec_methods ||
+		state->nkeys == 0 || state->partial)
+		return;
+	old = MemoryContextSwitchTo(ps->state->es_query_cxt);
+	state->top = zsvector_top_create(sort, (CustomScan *) ps->plan, ps->state);
+	MemoryContextSwitchTo(old);
+}
+
+/* Goes where ExecSetTupleBound() will go, down from a Limit node. */
+static void
+find_sort(PlanState *ps)
+{
+	if (ps == NULL)
+		return;
+	check_stack_depth();
+	switch (nodeTag(ps))
+	{
+		case T_SortState:
+			{
+				PlanState  *child = outerPlanState(ps);
+
+				if (child != NULL && IsA(child, AppendState))
+				{
+					for (int i = 0; i < ((AppendState *) child)->as_nplans; i++)
+						set_sort(((AppendState *) child)->appendplans[i], (SortState *) ps);
+				}
+				else
+					set_sort(child, (SortState *) ps);
+			}
+			break;
+		case T_AppendState:
+			for (int i = 0; i < ((AppendState *) ps)->as_nplans; i++)
+				find_sort(((AppendState *) ps)->appendplans[i]);
+			break;
+		case T_MergeAppendState:
+			for (int i = 0; i < ((MergeAppendState *) ps)->ms_nplans; i++)
+				find_sort(((MergeAppendState *) ps)->mergeplans[i]);
+			break;
+		case T_SubqueryScanState:
+			find_sort(((SubqueryScanState *) ps)->subplan);
+			break;
+		case T_ResultState:
+		case T_GatherState:
+		case T_GatherMergeState:
+			find_sort(outerPlanState(ps));
+			break;
+		default:
+			break;
+	}
+}
+
+/* planstate_tree_walker callback */
+static bool
+find_limits(PlanState *ps, void *context)
+{
+	if (ps == NULL)
+		return false;
+	if (IsA(ps, LimitState))
+		find_sort(outerPlanState(ps));
+	return planstate_tree_walker(ps, find_limits, context);
+}
+
+static void
+executor_start(QueryDesc *queryDesc, int eflags)
+{
+	uint64		before = nodes_begun;
+
+	if (next_executor_start_hook)
+		next_executor_start_hook(queryDesc, eflags);
+	else
+		standard_ExecutorStart(queryDesc, eflags);
+	if (nodes_begun != before && zs_enable_top_groups)
+		(void) find_limits(queryDesc->planstate, NULL);
+}
+
+void
+zsvector_agg_exec_init(void)
+{
+	next_executor_start_hook = ExecutorStart_hook;
+	ExecutorStart_hook = executor_start;
+}
+
 Node *
 zsvector_agg_create_state(CustomScan *cscan)
 {
 	AggNodeState *state = palloc0(sizeof(AggNodeState));
+
+	nodes_begun++;
 
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &exec_methods;

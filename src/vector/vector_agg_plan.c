@@ -527,6 +527,7 @@ void
 zsvector_agg_init(void)
 {
 	RegisterCustomScanMethods(&zsvector_agg_scan_methods);
+	zsvector_agg_exec_init();
 	next_upper_paths_hook = create_upper_paths_hook;
 	create_upper_paths_hook = create_upper_paths;
 }

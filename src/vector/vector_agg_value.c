@@ -956,3 +956,18 @@ zsvector_agg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 			return zsvector_int64_to_datum(agg->width, value->integer);
 	}
 }
+
+bool
+zsvector_agg_result_may_raise(const ZsAgg *agg, const ZsAggValue *value)
+{
+	switch (agg->kind)
+	{
+		case ZS_AGG_SUM_NUMERIC:
+		case ZS_AGG_AVG_NUMERIC:
+			return value->spare != NULL;
+		case ZS_AGG_CORE:
+			return OidIsValid(agg->core->finalfn.fn_oid);
+		default:
+			return false;
+	}
+}

@@ -20,6 +20,7 @@
 
 bool		zs_enable_vector_agg = true;
 bool		zs_enable_vector_scan = true;
+bool		zs_enable_top_groups = true;
 int			zs_debug_vector = ZS_DEBUG_VECTOR_OFF;
 int			zs_debug_vector_groups = 0;
 
@@ -44,6 +45,12 @@ zsvector_guc_init(void)
 							 "Enables filters on zedstore tables by batches.",
 							 "When off, scans apply filters row by row.",
 							 &zs_enable_vector_scan, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_top_groups",
+							 "Leaves out groups that ORDER BY ... LIMIT does not want.",
+							 "When off, aggregation by batches hands all groups to the sort.",
+							 &zs_enable_top_groups, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("zedstore.debug_vector",

@@ -29,6 +29,7 @@ typedef enum ZsDebugVector
 
 extern bool zs_enable_vector_agg;
 extern bool zs_enable_vector_scan;
+extern bool zs_enable_top_groups;
 extern int	zs_debug_vector;
 extern int	zs_debug_vector_groups;
 

@@ -27,7 +27,6 @@
 #include ZS_EXPLAIN_FORMAT_H
 #include "executor/executor.h"
 #include "lib/binaryheap.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
@@ -37,6 +36,7 @@
 #include "utils/sortsupport.h"
 
 #include "vector_internal.h"
+#include "vector_top.h"
 #include "zs_base.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
@@ -304,17 +304,10 @@ topn_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	for (int i = 0; i < state->nkeys; i++)
 	{
-		StringInfoData buf;
-		bool		descending = false;
+		Form_pg_attribute att = TupleDescAttr(desc, state->keys[i].attno - 1);
 
-		(void) get_equality_op_for_ordering_op(state->keys[i].sortop, &descending);
-		initStringInfo(&buf);
-		appendStringInfoString(&buf, NameStr(TupleDescAttr(desc, state->keys[i].attno - 1)->attname));
-		if (descending)
-			appendStringInfoString(&buf, " DESC");
-		if (state->keys[i].nulls_first != descending)
-			appendStringInfoString(&buf, descending ? " NULLS LAST" : " NULLS FIRST");
-		names = lappend(names, buf.data);
+		names = lappend(names, zsvector_sort_key_name(NameStr(att->attname), state->keys[i].sortop,
+													  state->keys[i].nulls_first));
 	}
 	ExplainPropertyList("Sort Key", names, es);
 	ExplainPropertyInteger("Rows Kept", NULL, state->bound, es);
