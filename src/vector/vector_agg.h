@@ -281,8 +281,8 @@ extern const CustomScanMethods zsvector_agg_scan_methods;
 /* vector_agg_exec.c */
 extern Node *zsvector_agg_create_state(CustomScan *cscan);
 
-/* Installs the hook that finds the Sort nodes above aggregates. */
-extern void zsvector_agg_exec_init(void);
+/* Tells the node, if it is one of ours, that only the first of its rows in the order of the Sort node above count. */
+extern void zsvector_agg_set_sort(PlanState *ps, SortState *sort);
 
 /* ---- core's aggregates beside ours (vector_agg_verify.c) ---- */
 

@@ -30,13 +30,8 @@
  */
 #include "postgres.h"
 
-#include "zs_compat.h"
-
-#include "access/parallel.h"
 #include "access/tableam.h"
 #include "catalog/pg_type_d.h"
-#include "commands/explain.h"
-#include ZS_EXPLAIN_FORMAT_H
 #include "executor/executor.h"
 #include "executor/nodeHash.h"
 #include "miscadmin.h"
@@ -46,105 +41,13 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/ruleutils.h"
 
-#include "vector_agg.h"
+#include "vector_agg_node.h"
 #include "vector_agg_plan.h"
-#include "vector_group.h"
-#include "vector_input.h"
 #include "vector_internal.h"
 #include "vector_spill.h"
 #include "vector_top.h"
 #include "zs_base.h"
-
-/* One aggregate of the node. */
-typedef struct NodeAgg
-{
-	ZsAgg		agg;
-	ExprState  *filter;			/* FILTER, for single rows; or NULL */
-	ExprState  *arg;			/* or NULL */
-	Size		offset;			/* of its value in those of a group */
-	int			filter_column;	/* of a row's values: does it pass FILTER? -1: there is none */
-	int			arg_column;		/* -1: there is none */
-	ZsGroupKey	distinct_keys[2];	/* DISTINCT: the group's number, and the argument */
-	ZsGroups   *seen;			/* DISTINCT: pairs of these */
-	ZsGroups   *seen_by_rows;	/* the same for the verifier */
-} NodeAgg;
-
-/* What EXPLAIN tells, of one process or of all of them. */
-typedef struct AggCounts
-{
-	uint64		nredone;		/* batches */
-	uint64		nremoved;		/* rows */
-	uint64		nfills;			/* times that groups were made of rows that had been written out */
-	uint64		memory;			/* largest, in bytes */
-	uint64		disk;			/* the same */
-	uint64		nleft_out;		/* groups that ORDER BY ... LIMIT leaves out */
-	ZsQualCounts qual;
-} AggCounts;
-
-/* Shared by the processes of a parallel plan. */
-typedef struct SharedAgg
-{
-	int			nworkers;
-	Size		scan_offset;	/* of the parallel scan */
-	AggCounts	counts[FLEXIBLE_ARRAY_MEMBER];	/* of each worker, written by it when it is done */
-} SharedAgg;
-
-typedef struct AggNodeState
-{
-	CustomScanState css;		/* first */
-	List	   *filter_clauses;
-	List	   *aggrefs;
-	ZsQual	   *filter;
-	ExprState  *filter_rows;	/* the same for single rows */
-	bool		counts_only;	/* no column has to be looked at */
-	int			nkeys;			/* 0: one group of all rows */
-	ZsGroupKey *keys;
-	List	   *key_exprs;
-	List	   *shown_keys;		/* by EXPLAIN */
-	ExprState **key_states;		/* of keys that are no columns */
-	int			naggs;
-	NodeAgg    *aggs;
-	char	   *values;			/* value_size bytes for each group: a value of each aggregate */
-	Size		value_size;
-	uint32		maxgroups;		/* groups that values has room for */
-	const ZsColumnVector **vectors; /* of the aggregates, in a batch */
-	uint64	   *sels;			/* rows that they take, in a batch */
-	ZsGroups   *groups;
-	uint32		next_group;		/* the next to be returned */
-	int			nrowcolumns;	/* what is kept of a row: keys, and what aggregates take of it */
-	Datum	   *row_values;
-	bool	   *row_isnull;
-	TupleDesc	rowdesc;
-	ZsSpill    *spill;			/* NULL: no row was written out */
-	ZsInput    *input;
-	ExprContext *rowcontext;	/* of single rows */
-	MemoryContext context;		/* of the values and groups */
-	MemoryContext result_context;	/* of the row returned last */
-	ZsAggVerifier *verifier;
-	bool		by_rows;		/* zedstore.debug_vector = rows */
-	bool		started;		/* the table was scanned, or is being scanned */
-	bool		done;			/* there are no more groups but groups_left */
-	uint32		groups_left;	/* in memory, to be returned */
-
-	ZsTop	   *top;			/* the groups that the Sort node above wants; NULL: all */
-	bool		choosing;		/* not all of them are returned */
-	uint32	   *kept;			/* numbers of those that are */
-	uint32		result_group;	/* of which there is something in result_context */
-
-	bool		partial;		/* returns transition values */
-	SharedAgg  *shared;			/* NULL: no other process takes part */
-
-	Size		base_memory;	/* what is there before the first group */
-	AggCounts	counts;
-	AggCounts	worker_counts;	/* of all workers */
-} AggNodeState;
-
-static ExecutorStart_hook_type next_executor_start_hook = NULL;
-
-/* Nodes that this process has made. */
-static uint64 nodes_begun = 0;
 
 static inline ZsAggValue *
 value_of(const AggNodeState *state, uint32 group, const NodeAgg *agg)
@@ -1112,262 +1015,31 @@ agg_rescan(CustomScanState *node)
 	}
 }
 
-static void
-add_counts(AggCounts *sum, const AggCounts *counts)
-{
-	sum->nredone += counts->nredone;
-	sum->nremoved += counts->nremoved;
-	sum->nfills += counts->nfills;
-	sum->memory = Max(sum->memory, counts->memory);
-	sum->disk = Max(sum->disk, counts->disk);
-	sum->nleft_out += counts->nleft_out;
-	sum->qual.skipped += counts->qual.skipped;
-}
-
-/* As hash aggregation of core's shows it. */
-static void
-explain_memory(const AggCounts *counts, ExplainState *es)
-{
-	uint64		memory = (counts->memory + 1023) / 1024;
-	StringInfoData line;
-
-	if (es->format != EXPLAIN_FORMAT_TEXT)
-	{
-		ExplainPropertyUInteger("Batches", NULL, counts->nfills + 1, es);
-		ExplainPropertyUInteger("Memory Usage", "kB", memory, es);
-		ExplainPropertyUInteger("Disk Usage", "kB", counts->disk / 1024, es);
-		return;
-	}
-	initStringInfo(&line);
-	appendStringInfo(&line, UINT64_FORMAT "  Memory Usage: " UINT64_FORMAT "kB", counts->nfills + 1, memory);
-	if (counts->disk > 0)
-		appendStringInfo(&line, "  Disk Usage: " UINT64_FORMAT "kB", counts->disk / 1024);
-	ExplainPropertyText("Batches", line.data, es);
-}
-
-static void
-agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
-{
-	AggNodeState *state = (AggNodeState *) node;
-	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
-	bool		prefix = es->verbose;
-	AggCounts	total;
-
-	if (state->partial || es->format != EXPLAIN_FORMAT_TEXT)
-		ExplainPropertyText("Partial Mode", state->partial ? "Partial" : "Simple", es);
-	if (state->nkeys > 0)
-	{
-		List	   *names = NIL;
-		ListCell   *lc;
-
-		foreach(lc, state->shown_keys)
-			names = lappend(names, deparse_expression(lfirst(lc), context, prefix, true));
-		ExplainPropertyList("Group Key", names, es);
-	}
-	if (state->top != NULL)
-		zsvector_top_explain(state->top, (CustomScan *) node->ss.ps.plan, context, es);
-	if (state->filter_clauses != NIL)
-	{
-		ExplainPropertyText("Scan Filter",
-							deparse_expression((Node *) make_ands_explicit(state->filter_clauses),
-											   context, prefix, false), es);
-	}
-	if (!es->analyze)
-		return;
-	total = state->counts;
-	add_counts(&total, &state->worker_counts);
-	if (state->filter_clauses != NIL && (es->format != EXPLAIN_FORMAT_TEXT || total.nremoved > 0))
-		ExplainPropertyFloat("Rows Removed by Scan Filter", NULL,
-							 (double) total.nremoved / Max(node->ss.ps.instrument->nloops, 1), 0, es);
-	if (es->format != EXPLAIN_FORMAT_TEXT || total.qual.skipped > 0)
-		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, total.qual.skipped, es);
-	if (state->top != NULL)
-		ExplainPropertyFloat("Groups Left Out", NULL,
-							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0, es);
-	if (state->nkeys > 0)
-		explain_memory(&total, es);
-	if (es->format != EXPLAIN_FORMAT_TEXT || total.nredone > 0)
-		ExplainPropertyUInteger("Batches Redone Row-wise", NULL, total.nredone, es);
-}
-
-/* ---- parallel plans ------------------------------------------------------------------------ */
-
-/* Bytes of the shared state without the scan's. */
-static Size
-shared_size(int nworkers)
-{
-	return BUFFERALIGN(add_size(offsetof(SharedAgg, counts), mul_size(nworkers, sizeof(AggCounts))));
-}
-
-static Size
-agg_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
-{
-	return add_size(shared_size(pcxt->nworkers),
-					table_parallelscan_estimate(node->ss.ss_currentRelation,
-												node->ss.ps.state->es_snapshot));
-}
-
-static ParallelTableScanDesc
-parallel_scan(SharedAgg *shared)
-{
-	return (ParallelTableScanDesc) ((char *) shared + shared->scan_offset);
-}
-
-static void
-agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
-{
-	AggNodeState *state = (AggNodeState *) node;
-
-	state->shared = coordinate;
-	state->shared->nworkers = pcxt->nworkers;
-	state->shared->scan_offset = shared_size(pcxt->nworkers);
-	memset(state->shared->counts, 0, pcxt->nworkers * sizeof(AggCounts));
-	table_parallelscan_initialize(node->ss.ss_currentRelation, parallel_scan(state->shared),
-								  node->ss.ps.state->es_snapshot);
-	zsvector_input_batch_share(state->input, parallel_scan(state->shared));
-}
-
-static void
-agg_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
-{
-	((AggNodeState *) node)->shared = coordinate;
-	table_parallelscan_reinitialize(node->ss.ss_currentRelation, parallel_scan(coordinate));
-}
-
-static void
-agg_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
-{
-	AggNodeState *state = (AggNodeState *) node;
-
-	state->shared = coordinate;
-	zsvector_input_batch_share(state->input, parallel_scan(state->shared));
-}
-
-/* A worker says what it has counted; the leader, whose memory outlives the shared one, remembers it. */
-static void
-agg_shutdown(CustomScanState *node)
-{
-	AggNodeState *state = (AggNodeState *) node;
-	SharedAgg  *shared = state->shared;
-
-	if (shared == NULL)
-		return;
-	if (IsParallelWorker())
-		add_counts(&shared->counts[ParallelWorkerNumber], &state->counts);
-	else
-	{
-		for (int i = 0; i < shared->nworkers; i++)
-		{
-			add_counts(&state->worker_counts, &shared->counts[i]);
-			memset(&shared->counts[i], 0, sizeof(AggCounts));
-		}
-	}
-	state->shared = NULL;
-}
-
 static const CustomExecMethods exec_methods = {
 	.CustomName = "ZedstoreAgg",
 	.BeginCustomScan = agg_begin,
 	.ExecCustomScan = agg_exec,
 	.EndCustomScan = agg_end,
 	.ReScanCustomScan = agg_rescan,
-	.EstimateDSMCustomScan = agg_estimate_dsm,
-	.InitializeDSMCustomScan = agg_initialize_dsm,
-	.ReInitializeDSMCustomScan = agg_reinitialize_dsm,
-	.InitializeWorkerCustomScan = agg_initialize_worker,
-	.ShutdownCustomScan = agg_shutdown,
-	.ExplainCustomScan = agg_explain,
+	.EstimateDSMCustomScan = zsvector_agg_estimate_dsm,
+	.InitializeDSMCustomScan = zsvector_agg_initialize_dsm,
+	.ReInitializeDSMCustomScan = zsvector_agg_reinitialize_dsm,
+	.InitializeWorkerCustomScan = zsvector_agg_initialize_worker,
+	.ShutdownCustomScan = zsvector_agg_shutdown,
+	.ExplainCustomScan = zsvector_agg_explain,
 };
 
-/* ---- below ORDER BY ... LIMIT ---------------------------------------------------------------- */
-
-/* Tells the node, if it is one of ours, that only the first rows in the order of the Sort node count. */
-static void
-set_sort(PlanState *ps, SortState *sort)
+void
+zsvector_agg_set_sort(PlanState *ps, SortState *sort)
 {
 	AggNodeState *state = (AggNodeState *) ps;
 	MemoryContext old;
 
-	if (ps == NULL || !IsA(ps, CustomScanState) || state->css.methods != &exec_methods ||
-		state->nkeys == 0 || state->partial)
+	if (!IsA(ps, CustomScanState) || state->css.methods != &exec_methods || state->nkeys == 0 || state->partial)
 		return;
 	old = MemoryContextSwitchTo(ps->state->es_query_cxt);
 	state->top = zsvector_top_create(sort, (CustomScan *) ps->plan, ps->state);
 	MemoryContextSwitchTo(old);
-}
-
-/* Goes where ExecSetTupleBound() will go, down from a Limit node. */
-static void
-find_sort(PlanState *ps)
-{
-	if (ps == NULL)
-		return;
-	check_stack_depth();
-	switch (nodeTag(ps))
-	{
-		case T_SortState:
-			{
-				PlanState  *child = outerPlanState(ps);
-
-				if (child != NULL && IsA(child, AppendState))
-				{
-					for (int i = 0; i < ((AppendState *) child)->as_nplans; i++)
-						set_sort(((AppendState *) child)->appendplans[i], (SortState *) ps);
-				}
-				else
-					set_sort(child, (SortState *) ps);
-			}
-			break;
-		case T_AppendState:
-			for (int i = 0; i < ((AppendState *) ps)->as_nplans; i++)
-				find_sort(((AppendState *) ps)->appendplans[i]);
-			break;
-		case T_MergeAppendState:
-			for (int i = 0; i < ((MergeAppendState *) ps)->ms_nplans; i++)
-				find_sort(((MergeAppendState *) ps)->mergeplans[i]);
-			break;
-		case T_SubqueryScanState:
-			find_sort(((SubqueryScanState *) ps)->subplan);
-			break;
-		case T_ResultState:
-		case T_GatherState:
-		case T_GatherMergeState:
-			find_sort(outerPlanState(ps));
-			break;
-		default:
-			break;
-	}
-}
-
-/* planstate_tree_walker callback */
-static bool
-find_limits(PlanState *ps, void *context)
-{
-	if (ps == NULL)
-		return false;
-	if (IsA(ps, LimitState))
-		find_sort(outerPlanState(ps));
-	return planstate_tree_walker(ps, find_limits, context);
-}
-
-static void
-executor_start(QueryDesc *queryDesc, int eflags)
-{
-	uint64		before = nodes_begun;
-
-	if (next_executor_start_hook)
-		next_executor_start_hook(queryDesc, eflags);
-	else
-		standard_ExecutorStart(queryDesc, eflags);
-	if (nodes_begun != before && zs_enable_top_groups)
-		(void) find_limits(queryDesc->planstate, NULL);
-}
-
-void
-zsvector_agg_exec_init(void)
-{
-	next_executor_start_hook = ExecutorStart_hook;
-	ExecutorStart_hook = executor_start;
 }
 
 Node *
@@ -1375,7 +1047,7 @@ zsvector_agg_create_state(CustomScan *cscan)
 {
 	AggNodeState *state = palloc0(sizeof(AggNodeState));
 
-	nodes_begun++;
+	zsvector_top_nodes++;
 
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &exec_methods;

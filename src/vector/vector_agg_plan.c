@@ -53,6 +53,7 @@
 #include "vector_agg_plan.h"
 #include "vector_group.h"
 #include "vector_internal.h"
+#include "vector_top.h"
 #include "zs_base.h"
 #include "zs_vector.h"
 
@@ -527,7 +528,7 @@ void
 zsvector_agg_init(void)
 {
 	RegisterCustomScanMethods(&zsvector_agg_scan_methods);
-	zsvector_agg_exec_init();
+	zsvector_top_init();
 	next_upper_paths_hook = create_upper_paths_hook;
 	create_upper_paths_hook = create_upper_paths;
 }

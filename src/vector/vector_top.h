@@ -21,6 +21,12 @@ struct ExplainState;
 
 typedef struct ZsTop ZsTop;
 
+/* Nodes that could use one and that this process has made. */
+extern uint64 zsvector_top_nodes;
+
+/* Installs the hook that finds Sort nodes with a LIMIT above them. */
+extern void zsvector_top_init(void);
+
 /* Does the group pass HAVING?  Raises the errors that making its row would raise. */
 typedef bool (*ZsTopPasses) (void *arg, uint32 group);
 

@@ -1,0 +1,120 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_agg_node.h
+ *	  The state of a node that aggregates by batches; private to src/vector.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_agg_node.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_AGG_NODE_H
+#define VECTOR_AGG_NODE_H
+
+#include "postgres.h"
+
+#include "access/parallel.h"
+#include "commands/explain.h"
+
+#include "vector_agg.h"
+#include "vector_group.h"
+#include "vector_input.h"
+#include "vector_spill.h"
+#include "vector_top.h"
+
+/* One aggregate of the node. */
+typedef struct NodeAgg
+{
+	ZsAgg		agg;
+	ExprState  *filter;			/* FILTER, for single rows; or NULL */
+	ExprState  *arg;			/* or NULL */
+	Size		offset;			/* of its value in those of a group */
+	int			filter_column;	/* of a row's values: does it pass FILTER? -1: there is none */
+	int			arg_column;		/* -1: there is none */
+	ZsGroupKey	distinct_keys[2];	/* DISTINCT: the group's number, and the argument */
+	ZsGroups   *seen;			/* DISTINCT: pairs of these */
+	ZsGroups   *seen_by_rows;	/* the same for the verifier */
+} NodeAgg;
+
+/* What EXPLAIN tells, of one process or of all of them. */
+typedef struct AggCounts
+{
+	uint64		nredone;		/* batches */
+	uint64		nremoved;		/* rows */
+	uint64		nfills;			/* times that groups were made of rows that had been written out */
+	uint64		memory;			/* largest, in bytes */
+	uint64		disk;			/* the same */
+	uint64		nleft_out;		/* groups that ORDER BY ... LIMIT leaves out */
+	ZsQualCounts qual;
+} AggCounts;
+
+/* Shared by the processes of a parallel plan. */
+typedef struct SharedAgg
+{
+	int			nworkers;
+	Size		scan_offset;	/* of the parallel scan */
+	AggCounts	counts[FLEXIBLE_ARRAY_MEMBER];	/* of each worker, written by it when it is done */
+} SharedAgg;
+
+typedef struct AggNodeState
+{
+	CustomScanState css;		/* first */
+	List	   *filter_clauses;
+	List	   *aggrefs;
+	ZsQual	   *filter;
+	ExprState  *filter_rows;	/* the same for single rows */
+	bool		counts_only;	/* no column has to be looked at */
+	int			nkeys;			/* 0: one group of all rows */
+	ZsGroupKey *keys;
+	List	   *key_exprs;
+	List	   *shown_keys;		/* by EXPLAIN */
+	ExprState **key_states;		/* of keys that are no columns */
+	int			naggs;
+	NodeAgg    *aggs;
+	char	   *values;			/* value_size bytes for each group: a value of each aggregate */
+	Size		value_size;
+	uint32		maxgroups;		/* groups that values has room for */
+	const ZsColumnVector **vectors; /* of the aggregates, in a batch */
+	uint64	   *sels;			/* rows that they take, in a batch */
+	ZsGroups   *groups;
+	uint32		next_group;		/* the next to be returned */
+	int			nrowcolumns;	/* what is kept of a row: keys, and what aggregates take of it */
+	Datum	   *row_values;
+	bool	   *row_isnull;
+	TupleDesc	rowdesc;
+	ZsSpill    *spill;			/* NULL: no row was written out */
+	ZsInput    *input;
+	ExprContext *rowcontext;	/* of single rows */
+	MemoryContext context;		/* of the values and groups */
+	MemoryContext result_context;	/* of the row returned last */
+	ZsAggVerifier *verifier;
+	bool		by_rows;		/* zedstore.debug_vector = rows */
+	bool		started;		/* the table was scanned, or is being scanned */
+	bool		done;			/* there are no more groups but groups_left */
+	uint32		groups_left;	/* in memory, to be returned */
+
+	ZsTop	   *top;			/* the groups that the Sort node above wants; NULL: all */
+	bool		choosing;		/* not all of them are returned */
+	uint32	   *kept;			/* numbers of those that are */
+	uint32		result_group;	/* of which there is something in result_context */
+
+	bool		partial;		/* returns transition values */
+	SharedAgg  *shared;			/* NULL: no other process takes part */
+
+	Size		base_memory;	/* what is there before the first group */
+	AggCounts	counts;
+	AggCounts	worker_counts;	/* of all workers */
+} AggNodeState;
+
+/* ---- callbacks of the node (vector_agg_report.c) ---- */
+
+extern void zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+extern Size zsvector_agg_estimate_dsm(CustomScanState *node, ParallelContext *pcxt);
+extern void zsvector_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate);
+extern void zsvector_agg_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate);
+extern void zsvector_agg_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate);
+extern void zsvector_agg_shutdown(CustomScanState *node);
+
+#endif							/* VECTOR_AGG_NODE_H */

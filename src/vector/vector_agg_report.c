@@ -1,0 +1,179 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_agg_report.c
+ *	  What a node that aggregates by batches tells EXPLAIN, and what processes of a parallel plan tell each other.
+ *
+ * In dynamic shared memory are the counts of the workers, each written by its own when it is done, and behind them the
+ * descriptor of the parallel scan.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_agg_report.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "access/tableam.h"
+#include ZS_EXPLAIN_FORMAT_H
+#include "nodes/makefuncs.h"
+#include "utils/ruleutils.h"
+
+#include "vector_agg_node.h"
+
+/* ---- EXPLAIN ------------------------------------------------------------------------------- */
+
+static void
+add_counts(AggCounts *sum, const AggCounts *counts)
+{
+	sum->nredone += counts->nredone;
+	sum->nremoved += counts->nremoved;
+	sum->nfills += counts->nfills;
+	sum->memory = Max(sum->memory, counts->memory);
+	sum->disk = Max(sum->disk, counts->disk);
+	sum->nleft_out += counts->nleft_out;
+	sum->qual.skipped += counts->qual.skipped;
+}
+
+/* As hash aggregation of core's shows it. */
+static void
+explain_memory(const AggCounts *counts, ExplainState *es)
+{
+	uint64		memory = (counts->memory + 1023) / 1024;
+	StringInfoData line;
+
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyUInteger("Batches", NULL, counts->nfills + 1, es);
+		ExplainPropertyUInteger("Memory Usage", "kB", memory, es);
+		ExplainPropertyUInteger("Disk Usage", "kB", counts->disk / 1024, es);
+		return;
+	}
+	initStringInfo(&line);
+	appendStringInfo(&line, UINT64_FORMAT "  Memory Usage: " UINT64_FORMAT "kB", counts->nfills + 1, memory);
+	if (counts->disk > 0)
+		appendStringInfo(&line, "  Disk Usage: " UINT64_FORMAT "kB", counts->disk / 1024);
+	ExplainPropertyText("Batches", line.data, es);
+}
+
+void
+zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	AggNodeState *state = (AggNodeState *) node;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	bool		prefix = es->verbose;
+	AggCounts	total;
+
+	if (state->partial || es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyText("Partial Mode", state->partial ? "Partial" : "Simple", es);
+	if (state->nkeys > 0)
+	{
+		List	   *names = NIL;
+		ListCell   *lc;
+
+		foreach(lc, state->shown_keys)
+			names = lappend(names, deparse_expression(lfirst(lc), context, prefix, true));
+		ExplainPropertyList("Group Key", names, es);
+	}
+	if (state->top != NULL)
+		zsvector_top_explain(state->top, (CustomScan *) node->ss.ps.plan, context, es);
+	if (state->filter_clauses != NIL)
+	{
+		ExplainPropertyText("Scan Filter",
+							deparse_expression((Node *) make_ands_explicit(state->filter_clauses),
+											   context, prefix, false), es);
+	}
+	if (!es->analyze)
+		return;
+	total = state->counts;
+	add_counts(&total, &state->worker_counts);
+	if (state->filter_clauses != NIL && (es->format != EXPLAIN_FORMAT_TEXT || total.nremoved > 0))
+		ExplainPropertyFloat("Rows Removed by Scan Filter", NULL,
+							 (double) total.nremoved / Max(node->ss.ps.instrument->nloops, 1), 0, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT || total.qual.skipped > 0)
+		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, total.qual.skipped, es);
+	if (state->top != NULL)
+		ExplainPropertyFloat("Groups Left Out", NULL,
+							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0, es);
+	if (state->nkeys > 0)
+		explain_memory(&total, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT || total.nredone > 0)
+		ExplainPropertyUInteger("Batches Redone Row-wise", NULL, total.nredone, es);
+}
+
+/* ---- parallel plans ------------------------------------------------------------------------ */
+
+/* Bytes of the shared state without the scan's. */
+static Size
+shared_size(int nworkers)
+{
+	return BUFFERALIGN(add_size(offsetof(SharedAgg, counts), mul_size(nworkers, sizeof(AggCounts))));
+}
+
+Size
+zsvector_agg_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
+{
+	return add_size(shared_size(pcxt->nworkers),
+					table_parallelscan_estimate(node->ss.ss_currentRelation,
+												node->ss.ps.state->es_snapshot));
+}
+
+static ParallelTableScanDesc
+parallel_scan(SharedAgg *shared)
+{
+	return (ParallelTableScanDesc) ((char *) shared + shared->scan_offset);
+}
+
+void
+zsvector_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	AggNodeState *state = (AggNodeState *) node;
+
+	state->shared = coordinate;
+	state->shared->nworkers = pcxt->nworkers;
+	state->shared->scan_offset = shared_size(pcxt->nworkers);
+	memset(state->shared->counts, 0, pcxt->nworkers * sizeof(AggCounts));
+	table_parallelscan_initialize(node->ss.ss_currentRelation, parallel_scan(state->shared),
+								  node->ss.ps.state->es_snapshot);
+	zsvector_input_batch_share(state->input, parallel_scan(state->shared));
+}
+
+void
+zsvector_agg_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	((AggNodeState *) node)->shared = coordinate;
+	table_parallelscan_reinitialize(node->ss.ss_currentRelation, parallel_scan(coordinate));
+}
+
+void
+zsvector_agg_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	AggNodeState *state = (AggNodeState *) node;
+
+	state->shared = coordinate;
+	zsvector_input_batch_share(state->input, parallel_scan(state->shared));
+}
+
+/* A worker says what it has counted; the leader, whose memory outlives the shared one, remembers it. */
+void
+zsvector_agg_shutdown(CustomScanState *node)
+{
+	AggNodeState *state = (AggNodeState *) node;
+	SharedAgg  *shared = state->shared;
+
+	if (shared == NULL)
+		return;
+	if (IsParallelWorker())
+		add_counts(&shared->counts[ParallelWorkerNumber], &state->counts);
+	else
+	{
+		for (int i = 0; i < shared->nworkers; i++)
+		{
+			add_counts(&state->worker_counts, &shared->counts[i]);
+			memset(&shared->counts[i], 0, sizeof(AggCounts));
+		}
+	}
+	state->shared = NULL;
+}
