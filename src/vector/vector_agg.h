@@ -118,6 +118,8 @@ typedef struct ZsAgg
 	int			width;			/* its bytes, of a by-value type */
 	Oid			collation;
 	ZsQual	   *filter;			/* FILTER (WHERE ...), or NULL */
+	bool		has_zone;		/* MIN, MAX: of zsvector_agg_find_zone() */
+	bool		zone_unsigned;
 	bool		distinct;		/* only the first of equal values counts */
 	Oid			distinct_eqop;
 	ZsCoreAgg  *core;			/* VAR, ANY, CORE */
@@ -227,6 +229,24 @@ extern bool zsvector_agg_result_may_raise(const ZsAgg *agg, const ZsAggValue *va
 
 /* Count, sum and sum of squares of an aggregate of VAR_INT, as core serializes them. */
 extern Datum zsvector_agg_variance_state(const ZsAggValue *value);
+
+/* ---- minimum and maximum by zone maps (vector_agg_zone.c) ---- */
+
+/* Sets has_zone: does the order of the zone maps of the aggregate's column say what is smaller? */
+extern void zsvector_agg_find_zone(TupleDesc desc, ZsAgg *agg);
+
+/* What a zone map would have for the value that there is: between low and high; false if there is none. */
+extern bool zsvector_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high);
+
+/* Has the aggregate, which has_zone, got all that values in these bounds could give it? */
+extern bool zsvector_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *bounds);
+
+/*
+ * A condition on the column that is true for all values that may change what there is, and its operator, InvalidOid: there is
+ * none.  Memory comes from the current context; what the constant points to may be the value's.
+ */
+extern Oid	zsvector_agg_zone_operator(TupleDesc desc, const ZsAgg *agg);
+extern Expr *zsvector_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg, ZsAggValue *value, Oid opno);
 
 /* ---- partial aggregation (vector_agg_state.c) ---- */
 

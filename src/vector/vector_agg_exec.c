@@ -48,6 +48,7 @@
 #include "vector_spill.h"
 #include "vector_top.h"
 #include "zs_base.h"
+#include "zs_clause.h"
 
 static inline ZsAggValue *
 value_of(const AggNodeState *state, uint32 group, const NodeAgg *agg)
@@ -257,6 +258,12 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	ZsColumnBounds bounds;
 
 	*argument = NULL;
+	if (state->aggs[i].ignores && zsvector_input_bounds(state->input, agg->attno, &bounds) &&
+		zsvector_agg_ignores(agg, value_of(state, 0, &state->aggs[i]), &bounds))
+	{
+		zskernel_bits_clear(sel);
+		return true;
+	}
 	zskernel_bits_copy(sel, passed);
 	if (agg->filter != NULL)
 	{
@@ -464,12 +471,101 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 	return true;
 }
 
+/* ---- minimum and maximum without a look ------------------------------------------------------ */
+
+/* Finds out whether zone maps can spare something; the errors of filters must come all the same. */
+static void
+prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo params)
+{
+	const ZsAgg *first = &state->aggs[0].agg;
+
+	if (!zs_enable_zone_maps || state->nkeys > 0 || state->naggs == 0)
+		return;
+	state->all_ignore = !zsscan_expression_may_raise((Node *) state->filter_clauses, params);
+	state->zone_operator = InvalidOid;
+	for (int i = 0; i < state->naggs; i++)
+	{
+		NodeAgg    *agg = &state->aggs[i];
+		const Aggref *aggref = list_nth_node(Aggref, state->aggrefs, i);
+
+		zsvector_agg_find_zone(desc, &agg->agg);
+		agg->ignores = agg->agg.has_zone && !zsscan_expression_may_raise((Node *) aggref->aggfilter, params);
+		state->all_ignore &= agg->ignores;
+	}
+	if (!state->all_ignore || state->verifier != NULL || state->by_rows)
+	{
+		state->all_ignore = false;
+		return;
+	}
+	for (int i = 1; i < state->naggs; i++)
+	{
+		const ZsAgg *agg = &state->aggs[i].agg;
+
+		if (agg->kind != first->kind || agg->attno != first->attno || agg->filter != NULL)
+			return;
+	}
+	if (first->filter == NULL)
+		state->zone_operator = zsvector_agg_zone_operator(desc, first);
+}
+
+/* Can no aggregate gain anything from the batch? */
+static bool
+all_ignore(AggNodeState *state)
+{
+	ZsColumnBounds bounds;
+
+	for (int i = 0; i < state->naggs; i++)
+	{
+		const NodeAgg *agg = &state->aggs[i];
+
+		if (!zsvector_input_bounds(state->input, agg->agg.attno, &bounds) ||
+			!zsvector_agg_ignores(&agg->agg, value_of(state, 0, agg), &bounds))
+			return false;
+	}
+	return true;
+}
+
+/* Lets the scan skip segments that have nothing for the only minimum or maximum, as it is now; NULL: any. */
+static void
+tell_scan(AggNodeState *state, const NodeAgg *agg)
+{
+	MemoryContext old;
+	List	   *clauses;
+	int64		low;
+	int64		high;
+
+	if (agg != NULL)
+	{
+		if (!zsvector_agg_zone(&agg->agg, value_of(state, 0, agg), &low, &high) ||
+			(state->zone_told && low == state->zone_low && high == state->zone_high))
+			return;
+		state->zone_low = low;
+		state->zone_high = high;
+	}
+	else if (!state->zone_told)
+		return;
+	state->zone_told = agg != NULL;
+	ResetExprContext(state->rowcontext);
+	old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+	clauses = list_copy(state->filter_clauses);
+	if (agg != NULL)
+		clauses = lappend(clauses, zsvector_agg_zone_clause(state->input->desc, state->input->varno, &agg->agg,
+															value_of(state, 0, agg), state->zone_operator));
+	zsvector_input_batch_set_filters(state->input, clauses, state->css.ss.ps.state->es_param_list_info);
+	MemoryContextSwitchTo(old);
+}
+
 static void
 add_batch(AggNodeState *state, const ZsBatch *batch)
 {
 	uint64		passed[ZS_KERNEL_WORDS];
 	uint32		numbers[ZS_KERNEL_ROWS];
 
+	if (state->all_ignore && !batch->has_rows && all_ignore(state))
+	{
+		state->counts.nignored++;
+		return;
+	}
 	if (!add_columns(state, batch, passed, numbers))
 	{
 		state->counts.nredone++;
@@ -477,6 +573,8 @@ add_batch(AggNodeState *state, const ZsBatch *batch)
 		return;
 	}
 	state->counts.nremoved += batch->nsel - zskernel_bits_count(passed);
+	if (OidIsValid(state->zone_operator))
+		tell_scan(state, &state->aggs[0]);
 	if (state->verifier != NULL)
 		add_rows(state, batch, passed, state->nkeys > 0 ? numbers : NULL);
 }
@@ -551,6 +649,7 @@ aggregate_table(AggNodeState *state)
 	const ZsBatch *batch;
 
 	start_fill(state);
+	tell_scan(state, NULL);
 	zsvector_input_start(state->input);
 	if (state->counts_only && !state->by_rows)
 	{
@@ -598,7 +697,10 @@ next_share(AggNodeState *state)
 
 	start_fill(state);
 	if (!state->started)
+	{
+		tell_scan(state, NULL);
 		zsvector_input_start(state->input);
+	}
 	state->started = true;
 	if (state->counts_only && !state->by_rows)
 	{
@@ -942,6 +1044,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->by_rows = zs_debug_vector == ZS_DEBUG_VECTOR_ROWS;
 	if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY)
 		state->verifier = zsvector_verify_begin(state->aggrefs);
+	if (by_scan)
+		prepare_zones(state, desc, estate->es_param_list_info);
 	if (by_scan)
 		state->input = zsvector_input_batch_create(node->ss.ss_currentRelation, varno,
 												   list_concat_copy(state->key_exprs, state->aggrefs),

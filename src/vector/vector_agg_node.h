@@ -32,6 +32,7 @@ typedef struct NodeAgg
 	Size		offset;			/* of its value in those of a group */
 	int			filter_column;	/* of a row's values: does it pass FILTER? -1: there is none */
 	int			arg_column;		/* -1: there is none */
+	bool		ignores;		/* may have what zone maps say it needs not see */
 	ZsGroupKey	distinct_keys[2];	/* DISTINCT: the group's number, and the argument */
 	ZsGroups   *seen;			/* DISTINCT: pairs of these */
 	ZsGroups   *seen_by_rows;	/* the same for the verifier */
@@ -45,6 +46,8 @@ typedef struct AggCounts
 	uint64		nfills;			/* times that groups were made of rows that had been written out */
 	uint64		memory;			/* largest, in bytes */
 	uint64		disk;			/* the same */
+	uint64		nignored;		/* batches that change no minimum or maximum */
+	uint64		nskipped;		/* segments, by zone maps */
 	uint64		nleft_out;		/* groups that ORDER BY ... LIMIT leaves out */
 	ZsQualCounts qual;
 } AggCounts;
@@ -90,6 +93,11 @@ typedef struct AggNodeState
 	MemoryContext result_context;	/* of the row returned last */
 	ZsAggVerifier *verifier;
 	bool		by_rows;		/* zedstore.debug_vector = rows */
+	bool		all_ignore;		/* batches may be left out without a look at their rows */
+	Oid			zone_operator;	/* what the scan needs not see is said by the first aggregate; InvalidOid: it is not */
+	int64		zone_low;		/* of what it was told last, if zone_told */
+	int64		zone_high;
+	bool		zone_told;
 	bool		started;		/* the table was scanned, or is being scanned */
 	bool		done;			/* there are no more groups but groups_left */
 	uint32		groups_left;	/* in memory, to be returned */

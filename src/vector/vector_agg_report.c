@@ -33,6 +33,8 @@ add_counts(AggCounts *sum, const AggCounts *counts)
 	sum->nfills += counts->nfills;
 	sum->memory = Max(sum->memory, counts->memory);
 	sum->disk = Max(sum->disk, counts->disk);
+	sum->nignored += counts->nignored;
+	sum->nskipped += counts->nskipped;
 	sum->nleft_out += counts->nleft_out;
 	sum->qual.skipped += counts->qual.skipped;
 }
@@ -88,12 +90,17 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (!es->analyze)
 		return;
 	total = state->counts;
+	total.nskipped = zsvector_input_batch_skipped(state->input);
 	add_counts(&total, &state->worker_counts);
 	if (state->filter_clauses != NIL && (es->format != EXPLAIN_FORMAT_TEXT || total.nremoved > 0))
 		ExplainPropertyFloat("Rows Removed by Scan Filter", NULL,
 							 (double) total.nremoved / Max(node->ss.ps.instrument->nloops, 1), 0, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.qual.skipped > 0)
 		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, total.qual.skipped, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT || total.nskipped > 0)
+		ExplainPropertyUInteger("Segments Skipped", NULL, total.nskipped, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT || total.nignored > 0)
+		ExplainPropertyUInteger("Batches Left Out by Zone Maps", NULL, total.nignored, es);
 	if (state->top != NULL)
 		ExplainPropertyFloat("Groups Left Out", NULL,
 							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0, es);
@@ -166,7 +173,10 @@ zsvector_agg_shutdown(CustomScanState *node)
 	if (shared == NULL)
 		return;
 	if (IsParallelWorker())
+	{
+		state->counts.nskipped = zsvector_input_batch_skipped(state->input);
 		add_counts(&shared->counts[ParallelWorkerNumber], &state->counts);
+	}
 	else
 	{
 		for (int i = 0; i < shared->nworkers; i++)

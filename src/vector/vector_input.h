@@ -107,6 +107,15 @@ extern ZsInput *zsvector_input_batch_create(Relation rel, Index varno, List *exp
 extern void zsvector_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan);
 
 /*
+ * Replaces the filter by which such a scan skips segments: varno and params as above.  The
+ * clauses are forgotten before this returns.
+ */
+extern void zsvector_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo params);
+
+/* How many segments it has skipped, since it was created; 0 if the input is none. */
+extern uint64 zsvector_input_batch_skipped(const ZsInput *input);
+
+/*
  * The present batch of a scan of the caller's, who says by zsvector_input_batch_turn() when it is
  * another one.  The input can be asked for columns and bounds, and nothing else.
  */

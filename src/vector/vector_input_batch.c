@@ -34,6 +34,7 @@ typedef struct BatchInput
 	ParallelTableScanDesc pscan;	/* NULL: of this process alone */
 	MemoryContext context;		/* of the scan */
 	TableScanDesc scan;			/* NULL: not started */
+	uint64		skipped;		/* segments, by scans that have ended */
 	ZsBatchScan *batches;
 } BatchInput;
 
@@ -123,6 +124,7 @@ end_scan(ZsInput *input)
 	BatchInput *batch = (BatchInput *) input;
 
 	ExecClearTuple(input->slot);
+	batch->skipped = zsvector_input_batch_skipped(input);
 	if (batch->scan != NULL)
 		table_endscan(batch->scan);
 	batch->scan = NULL;
@@ -166,6 +168,25 @@ zsvector_input_batch_create(Relation rel, Index varno, List *exprs, List *filter
 	batch->rel = rel;
 	batch->snapshot = estate->es_snapshot;
 	return input;
+}
+
+void
+zsvector_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo params)
+{
+	BatchInput *batch = (BatchInput *) input;
+
+	Assert(input->methods == &batch_methods);
+	zsscan_set_filters(input->slot, batch->rel, input->varno, filter, params);
+}
+
+uint64
+zsvector_input_batch_skipped(const ZsInput *input)
+{
+	const BatchInput *batch = (const BatchInput *) input;
+
+	if (input->methods != &batch_methods)
+		return 0;
+	return batch->skipped + (batch->batches != NULL ? zsscan_batch_skipped(batch->batches) : 0);
 }
 
 void
