@@ -435,22 +435,37 @@ add_to_all(AggNodeState *state, const uint64 *passed)
 	}
 }
 
+/* Lets the scan skip segments by the filter and, unless it is NULL, by what the minimum or maximum does not need. */
+static void
+set_scan_filter(AggNodeState *state, const NodeAgg *agg)
+{
+	MemoryContext old;
+	List	   *clauses;
+
+	ResetExprContext(state->rowcontext);
+	old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+	clauses = zsvector_agg_filter_clauses(state->filter);
+	if (agg != NULL)
+		clauses = lappend(clauses, zsvector_agg_zone_clause(state->input->desc, state->input->varno, &agg->agg,
+															value_of(state, 0, agg), state->zone_operator));
+	zsvector_input_batch_set_filters(state->input, clauses, state->css.ss.ps.state->es_param_list_info);
+	MemoryContextSwitchTo(old);
+}
+
 /* False if the batch has to be taken row by row; then nothing has changed. */
 static bool
 add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *numbers)
 {
-	ZsTruth		truth;
 	MemoryContext old;
+	bool		changed = false;
 
 	if (state->by_rows || batch->has_rows)
 		return false;
 	zskernel_bits_copy(passed, batch->sel);
-	if (state->filter_clauses != NIL)
-	{
-		if (!zsvector_qual_run(state->filter, state->input, batch->sel, &truth, &state->counts.qual))
-			return false;
-		zskernel_bits_and(passed, truth.yes);
-	}
+	if (!zsvector_agg_filter_run(state->filter, state->input, passed, &state->counts.qual, &changed))
+		return false;
+	if (changed)
+		set_scan_filter(state, NULL);
 	for (int i = 0; i < state->naggs; i++)
 	{
 		if (!get_argument(state, i, passed, state->sels + i * ZS_KERNEL_WORDS, &state->vectors[i]) ||
@@ -525,34 +540,20 @@ all_ignore(AggNodeState *state)
 	return true;
 }
 
-/* Lets the scan skip segments that have nothing for the only minimum or maximum, as it is now; NULL: any. */
+/* Lets the scan skip segments that have nothing for the only minimum or maximum, as it is now. */
 static void
 tell_scan(AggNodeState *state, const NodeAgg *agg)
 {
-	MemoryContext old;
-	List	   *clauses;
 	int64		low;
 	int64		high;
 
-	if (agg != NULL)
-	{
-		if (!zsvector_agg_zone(&agg->agg, value_of(state, 0, agg), &low, &high) ||
-			(state->zone_told && low == state->zone_low && high == state->zone_high))
-			return;
-		state->zone_low = low;
-		state->zone_high = high;
-	}
-	else if (!state->zone_told)
+	if (!zsvector_agg_zone(&agg->agg, value_of(state, 0, agg), &low, &high) ||
+		(state->zone_told && low == state->zone_low && high == state->zone_high))
 		return;
-	state->zone_told = agg != NULL;
-	ResetExprContext(state->rowcontext);
-	old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
-	clauses = list_copy(state->filter_clauses);
-	if (agg != NULL)
-		clauses = lappend(clauses, zsvector_agg_zone_clause(state->input->desc, state->input->varno, &agg->agg,
-															value_of(state, 0, agg), state->zone_operator));
-	zsvector_input_batch_set_filters(state->input, clauses, state->css.ss.ps.state->es_param_list_info);
-	MemoryContextSwitchTo(old);
+	state->zone_low = low;
+	state->zone_high = high;
+	state->zone_told = true;
+	set_scan_filter(state, agg);
 }
 
 static void
@@ -642,6 +643,16 @@ check_memory(AggNodeState *state)
 		zsvector_groups_freeze(state->groups);
 }
 
+static void
+start_input(AggNodeState *state)
+{
+	zsvector_agg_filter_start(state->filter);
+	if (state->filter_clauses != NIL || state->zone_told)
+		set_scan_filter(state, NULL);
+	state->zone_told = false;
+	zsvector_input_start(state->input);
+}
+
 /* Makes groups of the table's rows. */
 static void
 aggregate_table(AggNodeState *state)
@@ -649,8 +660,7 @@ aggregate_table(AggNodeState *state)
 	const ZsBatch *batch;
 
 	start_fill(state);
-	tell_scan(state, NULL);
-	zsvector_input_start(state->input);
+	start_input(state);
 	if (state->counts_only && !state->by_rows)
 	{
 		count_input(state);
@@ -697,10 +707,7 @@ next_share(AggNodeState *state)
 
 	start_fill(state);
 	if (!state->started)
-	{
-		tell_scan(state, NULL);
-		zsvector_input_start(state->input);
-	}
+		start_input(state);
 	state->started = true;
 	if (state->counts_only && !state->by_rows)
 	{
@@ -991,9 +998,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	}
 	state->naggs = list_length(state->aggrefs);
 	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));
-	state->filter = zsvector_qual_compile(desc, varno, (Node *) state->filter_clauses);
-	if (state->filter == NULL)
-		elog(ERROR, "filter has no program");
+	state->filter = zsvector_agg_filter_create(desc, varno, state->filter_clauses, estate);
 
 	/* without a parent: columns come from a slot that is not the node's */
 	state->filter_rows = ExecInitQual(state->filter_clauses, NULL);

@@ -18,6 +18,7 @@
 #include "commands/explain.h"
 
 #include "vector_agg.h"
+#include "vector_agg_filter.h"
 #include "vector_group.h"
 #include "vector_input.h"
 #include "vector_spill.h"
@@ -65,7 +66,7 @@ typedef struct AggNodeState
 	CustomScanState css;		/* first */
 	List	   *filter_clauses;
 	List	   *aggrefs;
-	ZsQual	   *filter;
+	ZsAggFilter *filter;
 	ExprState  *filter_rows;	/* the same for single rows */
 	bool		counts_only;	/* no column has to be looked at */
 	int			nkeys;			/* 0: one group of all rows */

@@ -50,6 +50,7 @@
 #include "utils/spccache.h"
 
 #include "vector_agg.h"
+#include "vector_agg_filter.h"
 #include "vector_agg_plan.h"
 #include "vector_group.h"
 #include "vector_internal.h"
@@ -129,7 +130,7 @@ can_run(Oid relid, Index varno, List *filter, List *keys, List *eqops, List *agg
 {
 	Relation	rel = table_open(relid, NoLock);
 	TupleDesc	desc = RelationGetDescr(rel);
-	bool		result = zsvector_qual_compile(desc, varno, (Node *) filter) != NULL;
+	bool		result = zsvector_agg_filter_possible(desc, varno, filter);
 	ListCell   *lc;
 	ListCell   *lc2;
 

@@ -33,7 +33,7 @@ extern Node *zsvector_scan_create_state(CustomScan *cscan);
 typedef struct ZsFoldedPart
 {
 	Expr	   *expr;
-	ExprState  *state;			/* made by the node */
+	ExprState  *state;			/* NULL: not initialized */
 	bool		is_direct;		/* the executor comes to it whenever it comes to the clause */
 	Const	   *value;			/* NULL: not known yet */
 } ZsFoldedPart;
@@ -50,6 +50,12 @@ extern bool zsvector_fold_is_possible(List *parts);
 
 /* The clause with the values of its parts in their places; NULLs where they are not known. */
 extern Node *zsvector_fold_replace(Node *clause, List *parts);
+
+/* Makes the expressions' states; parent: of the node, or NULL. */
+extern void zsvector_fold_init(List *parts, PlanState *parent);
+
+/* Sets the part's value, in the memory context.  Errors: the part's. */
+extern void zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext context);
 
 /*
  * May the part be evaluated before the executor comes to it?  Only parameters whose values are

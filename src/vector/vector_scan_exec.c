@@ -48,7 +48,6 @@
 #include "nodes/nodeFuncs.h"
 #include "port/atomics.h"
 #include "portability/instr_time.h"
-#include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -143,19 +142,7 @@ compile(ScanNodeState *state, ScanClause *clause)
 static void
 evaluate_part(ScanNodeState *state, ZsFoldedPart *part)
 {
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	Node	   *expr = (Node *) part->expr;
-	MemoryContext old;
-	int16		typlen;
-	bool		typbyval;
-	bool		isnull;
-	Datum		value = ExecEvalExprSwitchContext(part->state, econtext, &isnull);
-
-	get_typlenbyval(exprType(expr), &typlen, &typbyval);
-	old = MemoryContextSwitchTo(state->context);
-	part->value = makeConst(exprType(expr), exprTypmod(expr), exprCollation(expr), typlen,
-							isnull ? (Datum) 0 : datumCopy(value, typbyval, typlen), isnull, typbyval);
-	MemoryContextSwitchTo(old);
+	zsvector_fold_evaluate(part, state->css.ss.ps.ps_ExprContext, state->context);
 }
 
 /* Evaluates those parts of the clause whose values are there; false if another one is among them. */
@@ -564,17 +551,11 @@ static void
 init_clause(ScanNodeState *state, ScanClause *clause, Node *expr)
 {
 	PlanState  *ps = &state->css.ss.ps;
-	ListCell   *lc;
 
 	clause->expr = expr;
 	clause->rowwise = ExecInitQual(list_make1(expr), ps);
 	clause->parts = zsvector_fold_find(expr);
-	foreach(lc, clause->parts)
-	{
-		ZsFoldedPart *part = lfirst(lc);
-
-		part->state = ExecInitExpr(part->expr, ps);
-	}
+	zsvector_fold_init(clause->parts, ps);
 	if (zsvector_fold_is_possible(clause->parts))
 	{
 		ZsQual	   *program = compile(state, clause);

@@ -20,11 +20,13 @@
  */
 #include "postgres.h"
 
+#include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/params.h"
 #include "optimizer/optimizer.h"
+#include "utils/datum.h"
 #include "utils/lsyscache.h"
 
 #include "vector_scan.h"
@@ -203,4 +205,34 @@ zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate)
 		estate->es_param_list_info->paramFetch == NULL &&
 		param->paramid > 0 && param->paramid <= estate->es_param_list_info->numParams &&
 		estate->es_param_list_info->params[param->paramid - 1].ptype == param->paramtype;
+}
+
+void
+zsvector_fold_init(List *parts, PlanState *parent)
+{
+	ListCell   *lc;
+
+	foreach(lc, parts)
+	{
+		ZsFoldedPart *part = lfirst(lc);
+
+		part->state = ExecInitExpr(part->expr, parent);
+	}
+}
+
+void
+zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext context)
+{
+	Node	   *expr = (Node *) part->expr;
+	MemoryContext old;
+	int16		typlen;
+	bool		typbyval;
+	bool		isnull;
+	Datum		value = ExecEvalExprSwitchContext(part->state, econtext, &isnull);
+
+	get_typlenbyval(exprType(expr), &typlen, &typbyval);
+	old = MemoryContextSwitchTo(context);
+	part->value = makeConst(exprType(expr), exprTypmod(expr), exprCollation(expr), typlen,
+							isnull ? (Datum) 0 : datumCopy(value, typbyval, typlen), isnull, typbyval);
+	MemoryContextSwitchTo(old);
 }

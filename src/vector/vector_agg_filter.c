@@ -1,0 +1,179 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_agg_filter.c
+ *	  The filter of a table whose rows are aggregated by batches.
+ *
+ * Clauses run in core's order, each on the rows that those in front of it have left.  Parameters and stable functions in them are constants
+ * of the scan (vector_scan_fold.c): a clause gets its program when its parts have values.
+ *
+ * Parameters that have values give them at the start.  What else looks at no column (a stable function, the value of an
+ * InitPlan that has not run) may raise an error, which must come where core has it: when a row comes to the clause, and
+ * not before the errors of earlier rows.  So the batch in which that happens is taken row by row; when that has gone well the parts
+ * are evaluated.  If there is no program with their values all batches in which a row comes to the clause are taken row by row.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_agg_filter.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "utils/memutils.h"
+
+#include "vector_agg_filter.h"
+#include "vector_scan.h"
+
+typedef struct FilterClause
+{
+	Node	   *expr;
+	List	   *parts;			/* ZsFoldedPart */
+	ZsQual	   *program;		/* NULL: not made, or there is none */
+	bool		compiled;		/* there is none with the parts' values, if it is NULL */
+	bool		reached;		/* a row has come to it, and its parts were evaluated for that */
+} FilterClause;
+
+struct ZsAggFilter
+{
+	TupleDesc	desc;
+	Index		varno;
+	EState	   *estate;
+	ExprContext *econtext;		/* of parts */
+	int			nclauses;
+	FilterClause *clauses;
+	MemoryContext context;		/* programs and values that a rescan changes */
+};
+
+bool
+zsvector_agg_filter_possible(TupleDesc desc, Index varno, List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		List	   *parts = zsvector_fold_find(lfirst(lc));
+
+		if (!zsvector_fold_is_possible(parts) ||
+			zsvector_qual_compile(desc, varno, zsvector_fold_replace(lfirst(lc), parts)) == NULL)
+			return false;
+	}
+	return true;
+}
+
+ZsAggFilter *
+zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *estate)
+{
+	ZsAggFilter *filter = palloc0(sizeof(ZsAggFilter));
+	ListCell   *lc;
+
+	filter->desc = desc;
+	filter->varno = varno;
+	filter->estate = estate;
+	filter->econtext = CreateExprContext(estate);
+	filter->clauses = palloc0(Max(list_length(clauses), 1) * sizeof(FilterClause));
+	filter->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate filter", ALLOCSET_SMALL_SIZES);
+	foreach(lc, clauses)
+	{
+		FilterClause *clause = &filter->clauses[filter->nclauses++];
+
+		clause->expr = lfirst(lc);
+		clause->parts = zsvector_fold_find(clause->expr);
+		zsvector_fold_init(clause->parts, NULL);
+		if (clause->parts == NIL)
+		{
+			clause->program = zsvector_qual_compile(desc, varno, clause->expr);
+			clause->compiled = true;
+		}
+	}
+	return filter;
+}
+
+/*
+ * Makes the program if all parts have values, or get them now: those that are at hand, and, if a row has come to the clause, those
+ * that the executor comes to with it.  One below OR may never be reached.
+ */
+static void
+complete_clause(ZsAggFilter *filter, FilterClause *clause)
+{
+	MemoryContext old;
+	bool		known = true;
+	ListCell   *lc;
+
+	foreach(lc, clause->parts)
+	{
+		ZsFoldedPart *part = lfirst(lc);
+
+		if (part->value == NULL &&
+			((clause->reached && part->is_direct) || zsvector_fold_is_ready(part, filter->estate)))
+			zsvector_fold_evaluate(part, filter->econtext, filter->context);
+		known = known && part->value != NULL;
+	}
+	ResetExprContext(filter->econtext);
+	if (!known)
+		return;
+	old = MemoryContextSwitchTo(filter->context);
+	clause->program = zsvector_qual_compile(filter->desc, filter->varno,
+											zsvector_fold_replace(clause->expr, clause->parts));
+	clause->compiled = true;
+	MemoryContextSwitchTo(old);
+}
+
+void
+zsvector_agg_filter_start(ZsAggFilter *filter)
+{
+	for (int i = 0; i < filter->nclauses; i++)
+	{
+		FilterClause *clause = &filter->clauses[i];
+		ListCell   *lc;
+
+		if (clause->parts == NIL)
+			continue;
+		clause->program = NULL;
+		clause->compiled = clause->reached = false;
+		foreach(lc, clause->parts)
+			((ZsFoldedPart *) lfirst(lc))->value = NULL;
+	}
+	MemoryContextReset(filter->context);
+	for (int i = 0; i < filter->nclauses; i++)
+	{
+		if (filter->clauses[i].parts != NIL)
+			complete_clause(filter, &filter->clauses[i]);
+	}
+}
+
+List *
+zsvector_agg_filter_clauses(const ZsAggFilter *filter)
+{
+	List	   *result = NIL;
+
+	for (int i = 0; i < filter->nclauses; i++)
+	{
+		const FilterClause *clause = &filter->clauses[i];
+
+		result = lappend(result, clause->compiled ? zsvector_fold_replace(clause->expr, clause->parts) : clause->expr);
+	}
+	return result;
+}
+
+bool
+zsvector_agg_filter_run(ZsAggFilter *filter, ZsInput *input, uint64 *passed, ZsQualCounts *counts, bool *changed)
+{
+	for (int i = 0; i < filter->nclauses && zskernel_bits_any(passed); i++)
+	{
+		FilterClause *clause = &filter->clauses[i];
+		ZsTruth		truth;
+
+		if (!clause->compiled && clause->reached)
+		{
+			complete_clause(filter, clause);
+			*changed = *changed || clause->compiled;
+		}
+		clause->reached = true;
+		if (clause->program == NULL ||
+			!zsvector_qual_run(clause->program, input, passed, &truth, counts))
+			return false;
+		zskernel_bits_and(passed, truth.yes);
+	}
+	return true;
+}
