@@ -109,9 +109,6 @@ extern void zsbase_reloptions_init(void);
 /* The callbacks of the access method, which tell zedstore's tables from others.  For _PG_init. */
 extern void zsbase_set_table_am(const struct TableAmRoutine *routine);
 
-/* Locks the contents of a pinned shared buffer, shared, if that is possible at once. */
-extern bool zsbase_lock_buffer_if_free(Buffer buffer);
-
 /* Is this relation stored by the zedstore access method? */
 extern bool zsbase_is_zedstore(Relation rel);
 
@@ -183,6 +180,11 @@ extern void zsbase_inval_init(void);
  * be that of an older version, which names fewer of them; error if it names more.
  */
 extern void zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns);
+
+/* ---- buffers (base_buffer.c) --------------------------------------------- */
+
+/* Locks the contents of a pinned shared buffer, shared, if that is possible at once. */
+extern bool zsbase_lock_buffer_if_free(Buffer buffer);
 
 /* ---- errors (base_error.c) ----------------------------------------------- */
 

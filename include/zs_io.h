@@ -18,11 +18,15 @@
 #include "storage/block.h"
 #include "utils/relcache.h"
 
+/* ---- settings (io_guc.c) ----------------------------------------------------- */
+
 /*
  * Defines the settings zedstore.io_*.  To be called once, from _PG_init, before
  * the prefix is reserved.
  */
 extern void zsio_guc_init(void);
+
+/* ---- start of the server (io_shmem.c) ---------------------------------------- */
 
 /*
  * Reserves shared memory, installs hooks and registers the worker.  Only while shared libraries are
@@ -30,7 +34,7 @@ extern void zsio_guc_init(void);
  */
 extern void zsio_init(void);
 
-/* ---- turns of concurrent scans (io_arbiter.c) --------------------------------------- */
+/* ---- turns of concurrent scans (io_arbiter.c) -------------------------------- */
 
 extern bool zsio_scan_scheduling;
 
@@ -63,6 +67,8 @@ extern void zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining);
 /* May be called twice; part of error cleanup. */
 extern void zsio_scan_close(ZsIoScan *scan);
 
+/* ---- for the writers of tables and for VACUUM (io_handover.c) ---------------- */
+
 /*
  * The caller has made these blocks of the main fork dirty and is not going to change them
  * soon: a worker may write them.  Ascending block numbers are best.  May wait for a few
@@ -76,6 +82,8 @@ extern void zsio_hand_over(Relation rel, const BlockNumber *blocks, int nblocks)
  * indexes.  A hint for the workers, which forget it when it is out of date.
  */
 extern void zsio_vacuum_index(Relation index);
+
+/* ---- the worker process (io_worker.c) ---------------------------------------- */
 
 /* Entry point of the background workers. */
 extern PGDLLEXPORT void zsio_worker_main(Datum arg);

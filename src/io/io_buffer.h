@@ -23,7 +23,7 @@
 #include "storage/buf.h"
 #include "storage/relfilelocator.h"
 
-/* ---- io_buffer.c --------------------------------------------------------------- */
+/* ---- (io_buffer.c) ------------------------------------------------------------- */
 
 /* Usage counts go up to this. */
 #define ZSIO_MAX_USAGE			5

@@ -347,7 +347,7 @@ calls(ZsIoWorker *worker)
 		(me->round != NULL && !me->round->cleaning && !ahead_of_schedule(me)))
 		return true;
 
-	/* it should not, but must not wait for long */
+	/* a checkpointer waits at a gate that ought to be open: not for long */
 	return me->armed && checkpointer_waits(me);
 }
 

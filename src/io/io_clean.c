@@ -269,7 +269,7 @@ clean_batch(ZsIoWorker *worker, uint64 hand, uint64 end, int max)
 		double		seconds = (me->cleaned - Min(hand, me->cleaned)) / Max(me->speed, 1);
 
 		zsio_guard_floor(&worker->guard, HURRY * nitems / Max(seconds, LEAST_SECONDS));
-		zsio_run_write_all(worker, batch.items, batch.nitems, ZSIO_ROLE_CLEANER);
+		zsio_list_write(worker, batch.items, batch.nitems, ZSIO_ROLE_CLEANER);
 		zsio_guard_floor(&worker->guard, 0);
 
 		/* it may have left some: then they are looked at again */

@@ -22,7 +22,7 @@
 #include "storage/block.h"
 #include "storage/relfilelocator.h"
 
-/* ---- direct beside buffered writes: io_cache.c --------------------------------- */
+/* ---- direct beside buffered writes (io_cache.c) -------------------------------- */
 
 /* What a worker knows of the page cache of its devices. */
 typedef struct ZsIoCache ZsIoCache;
@@ -48,7 +48,7 @@ extern bool zsio_cache_holds(ZsIoCache *cache, int fd, off_t offset, off_t lengt
 /* Writes a range of the page cache to the device, and waits for that; returns errno or 0. */
 extern int	zsio_cache_write_back(int fd, off_t offset, off_t length);
 
-/* ---- files: io_file.c ---------------------------------------------------------- */
+/* ---- files (io_file.c) --------------------------------------------------------- */
 
 /* A worker's open files. */
 typedef struct ZsIoFiles ZsIoFiles;
@@ -101,7 +101,7 @@ extern void zsio_file_close_all(ZsIoFiles *files);
 /* Those of them that were not used for seconds.  Cheap; to be called while a worker waits. */
 extern void zsio_file_close_idle(ZsIoFiles *files);
 
-/* ---- writes that outlive their process: io_hazard.c ---------------------------- */
+/* ---- writes that outlive their process (io_hazard.c) --------------------------- */
 
 /* A worker's list of files with asynchronous writes. */
 typedef struct ZsIoHazard ZsIoHazard;

@@ -28,10 +28,10 @@
  * next is due, but not more than DEVICE_SHARE, and a small share of the device's rate; what keeps
  * the cleaner ahead of the clock hand, or clients would have to write the same pages.
  *
- * A VACUUM that takes the device is held back in the same way (io_throttle.c): the sleep
- * that is asked of it grows by a large factor when a signal is high, and shrinks slowly while all
- * is well.  So it does when the worker cannot write its pages before it comes around in its
- * ring; unless nobody else wants the device.
+ * A VACUUM that takes the device is held back in the same way (io_throttle.c).  The worker asks it
+ * to sleep: twice as long each time that a signal is high, and less by and by while all is well.
+ * Its sleep grows, too, when the worker cannot write VACUUM's pages before VACUUM comes around in
+ * its ring.  While no client waits for I/O it does not sleep.
  *
  * Each worker guards for itself, as connections do that share a line.
  *

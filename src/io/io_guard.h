@@ -102,7 +102,7 @@ typedef struct ZsIoGuard
 	double		waiting_share;	/* of the time somebody waited for I/O, lately */
 } ZsIoGuard;
 
-/* ---- io_guard.c ---------------------------------------------------------------- */
+/* ---- (io_guard.c) -------------------------------------------------------------- */
 
 extern void zsio_guard_init(ZsIoGuard *guard);
 

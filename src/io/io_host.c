@@ -36,12 +36,14 @@
 
 /* ---- small files ------------------------------------------------------------------ */
 
+/* The first line of a small file: see io_host.h. */
 bool
 zsio_host_line(const char *path, char *line, size_t size)
 {
 	int			fd = OpenTransientFile(path, O_RDONLY | PG_BINARY);
 	ssize_t		n;
 
+	Assert(size > 1);
 	line[0] = '\0';
 	if (fd < 0)
 		return false;
@@ -54,6 +56,7 @@ zsio_host_line(const char *path, char *line, size_t size)
 	return true;
 }
 
+/* The value of a key in one: see io_host.h. */
 bool
 zsio_host_field(const char *path, const char *key, char *value, size_t size)
 {
@@ -82,6 +85,7 @@ zsio_host_field(const char *path, const char *key, char *value, size_t size)
 
 /* ---- the device of a directory ------------------------------------------------------- */
 
+/* Where the files of a tablespace are. */
 void
 zsio_host_tablespace_path(Oid tablespace, char path[MAXPGPATH])
 {
@@ -185,7 +189,7 @@ read_scheduler(const char *disk, char *scheduler, size_t size)
 }
 
 static void
-read_disk(const char *disk, ZsIoVolume *volume)
+read_disk(const char *disk, ZsIoHostVolume *volume)
 {
 	char		path[PATH_MAX + 32];
 	char		line[64];
@@ -203,13 +207,13 @@ read_disk(const char *disk, ZsIoVolume *volume)
 
 /* What the volume is that the path is on; zeros where that is unknown. */
 void
-zsio_host_volume(const char *path, ZsIoVolume *volume)
+zsio_host_volume(const char *path, ZsIoHostVolume *volume)
 {
 	struct stat st;
 	Mount		mount;
 	char		disk[PATH_MAX];
 
-	memset(volume, 0, sizeof(ZsIoVolume));
+	memset(volume, 0, sizeof(ZsIoHostVolume));
 	volume->rotational = -1;
 	if (stat(path, &st) != 0)
 		return;
@@ -282,7 +286,7 @@ lower(uint64 *limit, const char *text)
 
 /* "8:0 rbps=1048576 wbps=max riops=max wiops=100" */
 static void
-read_group_v2(const char *group, const ZsIoVolume *volume, ZsIoCgroupLimits *limits)
+read_group_v2(const char *group, const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits)
 {
 	char		path[MAXPGPATH * 2 + 32];
 	char		line[256];
@@ -306,7 +310,7 @@ read_group_v2(const char *group, const ZsIoVolume *volume, ZsIoCgroupLimits *lim
 
 /* One file for each limit, with lines "8:0 1048576". */
 static void
-read_group_v1(const char *group, const ZsIoVolume *volume, ZsIoCgroupLimits *limits)
+read_group_v1(const char *group, const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits)
 {
 	const struct
 	{
@@ -332,7 +336,7 @@ read_group_v1(const char *group, const ZsIoVolume *volume, ZsIoCgroupLimits *lim
 
 /* Limits of our group and of those above it in one hierarchy. */
 static void
-read_hierarchy(int version, const Mount *mount, const ZsIoVolume *volume,
+read_hierarchy(int version, const Mount *mount, const ZsIoHostVolume *volume,
 			   ZsIoCgroupLimits *limits)
 {
 	char		group[MAXPGPATH];
@@ -379,7 +383,7 @@ has_io_controller(const Mount *mount)
 
 /* Limits of our group and those above it; 0 = none. */
 void
-zsio_host_cgroup(const ZsIoVolume *volume, ZsIoCgroupLimits *limits)
+zsio_host_cgroup(const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits)
 {
 	Mount		mount;
 
@@ -531,25 +535,29 @@ zsio_host_try_uring(void)
 
 #else							/* !__linux__ */
 
+/* Nothing is known. */
 void
-zsio_host_volume(const char *path, ZsIoVolume *volume)
+zsio_host_volume(const char *path, ZsIoHostVolume *volume)
 {
-	memset(volume, 0, sizeof(ZsIoVolume));
+	memset(volume, 0, sizeof(ZsIoHostVolume));
 	volume->rotational = -1;
 }
 
+/* No limits are known. */
 void
-zsio_host_cgroup(const ZsIoVolume *volume, ZsIoCgroupLimits *limits)
+zsio_host_cgroup(const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits)
 {
 	memset(limits, 0, sizeof(ZsIoCgroupLimits));
 }
 
+/* Nothing is known. */
 void
 zsio_host_alignment(const char *path, ZsIoAlignment *alignment)
 {
 	memset(alignment, 0, sizeof(ZsIoAlignment));
 }
 
+/* There is none. */
 int
 zsio_host_try_uring(void)
 {

@@ -56,7 +56,8 @@ typedef struct ZsIoAlignment
 	bool		hints;			/* the file takes write-lifetime hints */
 } ZsIoAlignment;
 
-typedef struct ZsIoVolume
+/* What the host says of a volume; what holds for it is in io_profile.h. */
+typedef struct ZsIoHostVolume
 {
 	char		file_system[32];	/* empty: unknown, as everywhere below */
 	char		device[64];		/* whole disk, as in /sys/block */
@@ -64,13 +65,13 @@ typedef struct ZsIoVolume
 	char		model[64];
 	char		scheduler[32];
 	int			rotational;		/* -1: unknown */
-} ZsIoVolume;
+} ZsIoHostVolume;
 
 /* Where the files of a tablespace are, from the data directory. */
 extern void zsio_host_tablespace_path(Oid tablespace, char path[MAXPGPATH]);
 
-extern void zsio_host_volume(const char *path, ZsIoVolume *volume);
-extern void zsio_host_cgroup(const ZsIoVolume *volume, ZsIoCgroupLimits *limits);
+extern void zsio_host_volume(const char *path, ZsIoHostVolume *volume);
+extern void zsio_host_cgroup(const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits);
 extern void zsio_host_alignment(const char *path, ZsIoAlignment *alignment);
 
 /* ---- io_uring ---------------------------------------------------------------------- */

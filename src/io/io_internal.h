@@ -50,7 +50,7 @@ typedef enum ZsIoRole
 
 #define ZSIO_ROLES				3
 
-/* ---- settings: io_guc.c ------------------------------------------------------- */
+/* ---- settings (io_guc.c) ------------------------------------------------------ */
 
 typedef enum ZsIoMethod
 {
@@ -84,7 +84,7 @@ extern bool zsio_throttle;
 extern int	zsio_priority;
 extern int	zsio_write_hint;	/* RWH_WRITE_LIFE_*; 0: none is given */
 
-/* ---- shared memory: io_shmem.c ------------------------------------------------ */
+/* ---- shared memory (io_shmem.c) ----------------------------------------------- */
 
 /* Counters of one role of one worker; written by that worker only. */
 typedef struct ZsIoRoleStats
@@ -183,7 +183,7 @@ zsio_count(pg_atomic_uint64 *counter, uint64 n)
 /* What the postmaster is to know of the worker of that number; but bgw_restart_time. */
 extern void zsio_worker_describe(BackgroundWorker *worker, int no);
 
-/* ---- VACUUMs that are held back: io_throttle.c --------------------------------- */
+/* ---- VACUUMs that are held back (io_throttle.c) -------------------------------- */
 
 /* Work that is held back when it is in clients' way: VACUUM and ANALYZE. */
 static inline bool
@@ -200,7 +200,7 @@ extern void zsio_throttle_init(void);
  */
 extern void zsio_throttle_set(ZsIoWorkerShared *me, double sleep_us);
 
-/* ---- turns of concurrent scans: io_arbiter.c ----------------------------------- */
+/* ---- turns of concurrent scans (io_arbiter.c) ---------------------------------- */
 
 /* In the hooks for shared memory; the second under AddinShmemInitLock. */
 extern void zsio_arbiter_request_shmem(void);

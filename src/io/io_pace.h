@@ -34,7 +34,7 @@ typedef struct ZsIoBucket
 	int			in_flight;
 } ZsIoBucket;
 
-/* ---- io_pace.c ----------------------------------------------------------------- */
+/* ---- (io_pace.c) --------------------------------------------------------------- */
 
 /*
  * Time in microseconds until a request of that many bytes fits; 0 = now.  *by_rate: it is the rate

@@ -263,7 +263,7 @@ is_cloud_volume(const char *model)
 }
 
 static void
-report_device(ReturnSetInfo *rsinfo, const char *object, const ZsIoVolume *volume)
+report_device(ReturnSetInfo *rsinfo, const char *object, const ZsIoHostVolume *volume)
 {
 	bool		rotational = volume->rotational == 1;
 	const char *scheduler = volume->scheduler;
@@ -292,7 +292,7 @@ report_device(ReturnSetInfo *rsinfo, const char *object, const ZsIoVolume *volum
 }
 
 static void
-report_cgroup(ReturnSetInfo *rsinfo, const char *object, const ZsIoVolume *volume)
+report_cgroup(ReturnSetInfo *rsinfo, const char *object, const ZsIoHostVolume *volume)
 {
 	ZsIoCgroupLimits limits;
 	const char *setting;
@@ -350,7 +350,7 @@ report_alignment(ReturnSetInfo *rsinfo, const char *object, const char *path)
 static void
 report_volume(ReturnSetInfo *rsinfo, const char *object, const char *path)
 {
-	ZsIoVolume	volume;
+	ZsIoHostVolume	volume;
 
 	zsio_host_volume(path, &volume);
 	report_device(rsinfo, object, &volume);

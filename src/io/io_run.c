@@ -11,9 +11,6 @@
  * An error anywhere leaves by way of zsio_run_drain(), which waits for what is in
  * flight before resource owners let go of the buffers.
  *
- * Who writes a list of blocks asks before each run whether the worker is called away
- * (zsio_called_away()): for a checkpoint, or by new settings.
- *
  * Invariants:
  *	1. nbusy slots are in flight; at most one is claimed beyond depth.
  *	2. A free slot has no blocks and no file.
@@ -494,20 +491,18 @@ zsio_run_submit(ZsIoWorker *worker, ZsIoRun *run)
 	worker->runs->ops->submit(worker, run);
 }
 
-/* ---- lists of other roles --------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------------------- */
 
-/* Submits claimed runs; the WAL is flushed at once as far as any of them needs. */
-static void
-submit_all(ZsIoWorker *worker, ZsIoRun **claimed, int nclaimed)
+/* Runs that are claimed or in flight on a volume. */
+int
+zsio_run_count_on(const ZsIoWorker *worker, int volume)
 {
-	XLogRecPtr	lsn = InvalidXLogRecPtr;
+	const ZsIoRuns *runs = worker->runs;
+	int			n = 0;
 
-	for (int i = 0; i < nclaimed; i++)
-		lsn = Max(lsn, claimed[i]->lsn);
-	if (!XLogRecPtrIsInvalid(lsn))
-		XLogFlush(lsn);
-	for (int i = 0; i < nclaimed; i++)
-		zsio_run_submit(worker, claimed[i]);
+	for (int i = 0; i <= runs->depth; i++)
+		n += runs->slots[i].state != ZSIO_RUN_FREE && runs->slots[i].volume == volume;
+	return n;
 }
 
 /* Waits for a short time, and does meanwhile what is always to be done. */
@@ -526,92 +521,4 @@ zsio_run_nap(ZsIoWorker *worker, long us)
 	/* the next postmaster cannot start before this process is gone */
 	if (!PostmasterIsAlive())
 		proc_exit(1);
-}
-
-/* Runs that are claimed or in flight on a volume. */
-static int
-runs_on_volume(const ZsIoRuns *runs, int volume)
-{
-	int			n = 0;
-
-	for (int i = 0; i <= runs->depth; i++)
-		n += runs->slots[i].state != ZSIO_RUN_FREE && runs->slots[i].volume == volume;
-	return n;
-}
-
-/*
- * How many microseconds until the run that starts with the item may be written; 0: now.
- */
-static long
-wait_for_turn(ZsIoWorker *worker, const ZsIoItem *item, int nclaimed, ZsIoRoleStats *stats)
-{
-	const ZsIoLimits *limits;
-	int			volume;
-	long		delay;
-
-	if (worker->runs->nbusy + nclaimed >= zsio_guard_depth(&worker->guard))
-	{
-		zsio_guard_held_up(&worker->guard, false);
-		zsio_limit_tick(worker);
-		return ZSIO_NAP_US;
-	}
-	volume = zsio_volume_of(item->locator.spcOid);
-	limits = zsio_volume_limits(volume);
-	if (nclaimed > 0 && runs_on_volume(worker->runs, volume) >= limits->queue_depth)
-		return ZSIO_NAP_US;
-	delay = Min(zsio_limit_delay(worker, volume, limits->request_blocks), ZSIO_NAP_US);
-	if (nclaimed == 0)
-		zsio_count(&stats->pace_us, delay);
-	return delay;
-}
-
-/* Starts to write a list: see io_worker.h. */
-void
-zsio_run_start_all(ZsIoWorker *worker, const ZsIoItem *items, int nitems, ZsIoRole role)
-{
-	ZsIoRoleStats *stats = &worker->shared->roles[role];
-	ZsIoRun    *claimed[ZSIO_MAX_DEPTH + 1];
-	int			nclaimed = 0;
-	int			pos = 0;
-
-	zsio_count(&stats->rounds, 1);
-	for (;;)
-	{
-		bool		more = pos < nitems && !zsio_called_away(worker);
-		long		delay = more ? wait_for_turn(worker, &items[pos], nclaimed, stats) : 0;
-
-		CHECK_FOR_INTERRUPTS();
-		if (more && delay == 0)
-		{
-			/* who is about to evict these pages does not find them; WAL is flushed once for all */
-			ZsIoRun    *run = zsio_run_claim(worker, items, nitems, &pos, role);
-
-			if (run == NULL)
-				continue;
-			Assert(nclaimed < lengthof(claimed));
-			zsio_limit_charge(worker, run);
-			claimed[nclaimed++] = run;
-		}
-		else if (nclaimed > 0)
-		{
-			/* nobody waits behind these buffers: do not hold them while waiting */
-			submit_all(worker, claimed, nclaimed);
-			nclaimed = 0;
-			zsio_run_reap(worker, 0);
-		}
-		else if (more)
-			zsio_run_nap(worker, delay);
-		else
-			break;
-	}
-	Assert(nclaimed == 0);
-}
-
-/* Writes a list, unless the worker is called away. */
-void
-zsio_run_write_all(ZsIoWorker *worker, const ZsIoItem *items, int nitems, ZsIoRole role)
-{
-	zsio_run_start_all(worker, items, nitems, role);
-	while (worker->runs->nbusy > 0 && !zsio_called_away(worker))
-		zsio_run_nap(worker, ZSIO_NAP_US);
 }

@@ -132,7 +132,7 @@ write_found(ZsIoWorker *worker, ZsIoItem *items, int nitems, int64 us)
 	Assert(n < nitems && requests <= nitems);
 	zsio_guard_floor(&worker->guard,
 					 Max(KEEP_UP_LEAST, KEEP_UP * 1000000 / Max(us, PAUSE_US)) * requests);
-	zsio_run_start_all(worker, items, n + 1, ZSIO_ROLE_VACUUM);
+	zsio_list_start(worker, items, n + 1, ZSIO_ROLE_VACUUM);
 	zsio_guard_floor(&worker->guard, 0);
 }
 

@@ -60,7 +60,7 @@ typedef struct Volume
 	char		name[ZSIO_VOLUME_NAME_LEN]; /* device, or what stands for it */
 	const ZsIoProfile *profile; /* in effect */
 	double		gib;			/* 0: unknown */
-	ZsIoVolume	host;
+	ZsIoHostVolume	host;
 	ZsIoLimits	limits;
 } Volume;
 
@@ -211,7 +211,7 @@ starts_with(const char *text, const char *prefix)
 
 /* What a device looks like.  Virtual disks are no evidence of what is behind them. */
 static int
-guess_profile(const ZsIoVolume *host)
+guess_profile(const ZsIoHostVolume *host)
 {
 	const char *name = "none";
 	int			profile;
@@ -228,7 +228,7 @@ guess_profile(const ZsIoVolume *host)
 }
 
 static double
-size_in_gib(const char *path, const ZsIoVolume *host)
+size_in_gib(const char *path, const ZsIoHostVolume *host)
 {
 	char		name[MAXPGPATH];
 	char		line[64];
@@ -317,7 +317,7 @@ add_tablespace(Oid oid)
 	Tablespace *entry;
 	int			profile = profile_of(oid);
 	Volume	   *volume;
-	ZsIoVolume	host;
+	ZsIoHostVolume	host;
 	char		path[MAXPGPATH];
 	char		name[ZSIO_VOLUME_NAME_LEN];
 	char		key[ZSIO_VOLUME_NAME_LEN + 16];

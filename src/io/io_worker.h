@@ -140,7 +140,7 @@ zsio_run_missing(const ZsIoRun *run)
 	return (ssize_t) run->nblocks * BLCKSZ - run->done;
 }
 
-/* ---- one synchronous write: io_write.c ----------------------------------------- */
+/* ---- one synchronous write (io_write.c) ---------------------------------------- */
 
 /*
  * Writes what is missing of a run, synchronously; returns errno or 0.  The first write asks for
@@ -199,7 +199,7 @@ extern const ZsIoMethodOps zsio_uring_ops;
 /* io_method.c: the method for that many runs in flight, ready. */
 extern const ZsIoMethodOps *zsio_method_start(ZsIoWorker *worker, int depth);
 
-/* ---- other processes: io_backends.c -------------------------------------------- */
+/* ---- other processes (io_backends.c) ------------------------------------------- */
 
 /* A backend that vacuums a relation. */
 typedef struct ZsIoVacuum
@@ -221,7 +221,7 @@ extern int	zsio_list_vacuums(ZsIoVacuum *vacuums, int max);
  */
 extern void zsio_look_at_clients(TimestampTz *waited, TimestampTz now, ZsIoClients *clients);
 
-/* ---- how fast it may go: io_limit.c -------------------------------------------- */
+/* ---- how fast it may go (io_limit.c) ------------------------------------------- */
 
 /* The worker has just begun. */
 extern void zsio_limit_init(ZsIoWorker *worker);
@@ -245,7 +245,7 @@ extern void zsio_limit_charge(ZsIoWorker *worker, const ZsIoRun *run);
 extern void zsio_limit_started(ZsIoWorker *worker, const ZsIoRun *run);
 extern void zsio_limit_ended(ZsIoWorker *worker, const ZsIoRun *run);
 
-/* ---- runs: io_run.c ------------------------------------------------------------ */
+/* ---- runs (io_run.c) ----------------------------------------------------------- */
 
 /* The worker has just begun. */
 extern void zsio_run_init(ZsIoWorker *worker);
@@ -296,18 +296,23 @@ extern void zsio_run_drain(ZsIoWorker *worker);
 /* Waits up to ZSIO_NAP_US, and finishes runs that end meanwhile. */
 extern void zsio_run_nap(ZsIoWorker *worker, long us);
 
+/* Runs that are claimed or in flight on a volume. */
+extern int	zsio_run_count_on(const ZsIoWorker *worker, int volume);
+
+/* ---- lists of blocks (io_list.c) ---------------------------------------------- */
+
 /*
  * Starts to write the sorted items, as fast as limits allow.  Returns early when the worker is
  * called away; leaves requests in flight.
  */
-extern void zsio_run_start_all(ZsIoWorker *worker, const ZsIoItem *items, int nitems,
-							   ZsIoRole role);
+extern void zsio_list_start(ZsIoWorker *worker, const ZsIoItem *items, int nitems,
+							ZsIoRole role);
 
 /* The same, and waits until they are written, unless it returns early. */
-extern void zsio_run_write_all(ZsIoWorker *worker, const ZsIoItem *items, int nitems,
-							   ZsIoRole role);
+extern void zsio_list_write(ZsIoWorker *worker, const ZsIoItem *items, int nitems,
+							ZsIoRole role);
 
-/* ---- behind VACUUMs and bulk writers: io_vacuum.c ------------------------------ */
+/* ---- behind VACUUMs and bulk writers (io_vacuum.c) ----------------------------- */
 
 /* The worker begins to work: what its queue has is to be written. */
 extern void zsio_vacuum_begin(ZsIoWorker *worker);
@@ -315,7 +320,7 @@ extern void zsio_vacuum_begin(ZsIoWorker *worker);
 /* Writes what was handed over, and behind running VACUUMs.  True if there was or is some work. */
 extern bool zsio_vacuum_poll(ZsIoWorker *worker);
 
-/* ---- ahead of the clock hand: io_clean.c --------------------------------------- */
+/* ---- ahead of the clock hand (io_clean.c) -------------------------------------- */
 
 /* The worker begins to work: the hand is where it is. */
 extern void zsio_clean_begin(ZsIoWorker *worker);
@@ -332,7 +337,7 @@ extern bool zsio_clean_poll(ZsIoWorker *worker);
  */
 extern bool zsio_clean_turn(ZsIoWorker *worker);
 
-/* ---- checkpoints: io_checkpoint.c ---------------------------------------------- */
+/* ---- checkpoints (io_checkpoint.c) --------------------------------------------- */
 
 /* Sets called_away. */
 extern void zsio_checkpoint_init(ZsIoWorker *worker);

@@ -1,0 +1,30 @@
+# The controller that keeps I/O workers out of clients' way, without a server: on samples that workers
+# took on servers, where it must do what it did there, by its rules, and on random ones.
+
+use strict;
+use warnings FATAL => 'all';
+
+use File::Basename;
+use PostgreSQL::Test::Utils;
+use Test::More;
+
+my $root = dirname(__FILE__) . '/..';
+my $program = PostgreSQL::Test::Utils::tempdir_short() . '/guard_replay';
+my $pg_config = $ENV{TEST_PG_CONFIG} // 'pg_config';
+my $include = `$pg_config --includedir-server` =~ s/\n//r;
+my @samples = glob "$root/fuzz/guard/*.txt";
+
+cmp_ok(scalar @samples, '>', 0, 'there are samples');
+if (system_log($ENV{CC} // 'cc', '-O1', '-D_GNU_SOURCE', '-fwrapv', "-I$root/include", "-I$include", '-o', $program,
+		"$root/fuzz/guard_replay.c", "$root/src/io/io_guard.c", "$root/src/io/io_pace.c", '-lm') != 0)
+{
+	diag 'SKIPPED: the guard alone needs a compiler';
+	done_testing();
+	exit;
+}
+foreach my $seed (1 .. 3)
+{
+	command_like([ $program, '300000', $seed, @samples ], qr/^ok: .*seed $seed$/m, "seed $seed");
+}
+
+done_testing();
