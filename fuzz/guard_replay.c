@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * guard_replay.c
- *	  The I/O workers' guard and their token buckets, without a server.
+ *	  What decides in src/io, without a server: the I/O workers' guard, their token buckets, and the
+ *	  turns of scans.
  *
- * Built from src/io/io_guard.c and io_pace.c and a server's headers.
+ * Built from src/io/io_guard.c, io_pace.c and io_turn.c and a server's headers.
  *
  *	  1. Replay: what a worker saw and did on a server, line by line from files, must give what it
  *		 gave there.
@@ -11,6 +12,7 @@
  *	  3. A device that serves clients and a worker in turn, with and without the guard.
  *	  4. Random samples: invariants, and the bounds of what comes out.
  *	  5. Buckets: what gets through in any time, for random limits and requests.
+ *	  6. Scans of random sizes on one volume: with turns, and all at once.
  *
  *	  make build/guard_replay [PG_CONFIG=...]
  *
@@ -38,6 +40,7 @@
 
 #include "../src/io/io_guard.h"
 #include "../src/io/io_pace.h"
+#include "../src/io/io_turn.h"
 
 /* no libpgport here */
 #undef fprintf
@@ -588,12 +591,125 @@ test_bucket(void)
 	}
 }
 
+/* ---- turns ---------------------------------------------------------------------- */
+
+#define MAX_SCANS	8
+#define SEGMENT		(64 * 8192.0)
+#define READ_RATE	10e6
+
+/*
+ * Scans begin at their time and read so many segments one by one from a device that serves them in
+ * the order of their requests.  Gives when each ended, in seconds.
+ */
+static void
+scan_all(int n, const double *begins, const int *segments, bool scheduled, double *ends)
+{
+	ZsIoTurnBucket bucket = {.rate = READ_RATE};
+	ZsIoTurn	turns[MAX_SCANS] = {0};
+	int			left[MAX_SCANS];
+	TimestampTz served[MAX_SCANS] = {0};	/* the request under way; 0: none */
+	TimestampTz asked[MAX_SCANS] = {0}; /* began to wait for its turn */
+	TimestampTz device = START;
+	int			running = n;
+
+	memcpy(left, segments, n * sizeof(int));
+	for (TimestampTz now = START; running > 0; now += 5 * MS)
+	{
+		expect(now < START + 3600 * SECOND, "a scan does not end", running);
+		for (int i = 0; i < n; i++)
+		{
+			ZsIoTurn   *me = &turns[i];
+
+			if (left[i] == 0 || now < START + (TimestampTz) (begins[i] * SECOND))
+				continue;
+			if (served[i] != 0 && served[i] > now)
+				continue;
+			if (served[i] != 0 && --left[i] == 0)
+			{
+				ends[i] = (served[i] - START) / (double) SECOND;
+				memset(me, 0, sizeof(ZsIoTurn));
+				running--;
+				continue;
+			}
+			served[i] = 0;
+			if (asked[i] == 0)
+				asked[i] = now;
+			me->pid = me->leader = i + 1;
+			me->remaining = left[i] * SEGMENT;
+			me->active = now;
+			zsio_turn_refill(&bucket, now);
+			expect(bucket.left <= READ_RATE, "the bucket runs over", bucket.left);
+			if (scheduled && !zsio_turn_may_read(&bucket, turns, MAX_SCANS, me, now) &&
+				(now - asked[i]) / (double) SECOND <
+				zsio_turn_longest_wait(&bucket, turns, MAX_SCANS, me, SEGMENT))
+			{
+				me->waiting = true;
+				me->waited += 0.005;
+				continue;
+			}
+			me->waiting = false;
+			asked[i] = 0;
+			zsio_turn_take(&bucket, SEGMENT);
+			device = Max(device, now) + (TimestampTz) (SEGMENT / READ_RATE * SECOND);
+			served[i] = device;
+		}
+	}
+}
+
+/* Returns the mean time with turns as a part of that without. */
+static double
+test_turns(void)
+{
+	double		begins[MAX_SCANS] = {0};
+	int			segments[MAX_SCANS];
+	double		with[MAX_SCANS];
+	double		without[MAX_SCANS];
+	double		mean_with = 0;
+	double		mean_without = 0;
+	double		gain;
+	double		last_with = 0;
+	double		last_without = 0;
+	int			n = 2 + rnd(MAX_SCANS - 1);
+
+	test_name = "turns of scans";
+	for (int i = 0; i < n; i++)
+		segments[i] = 20 + rnd(200);
+	scan_all(n, begins, segments, true, with);
+	scan_all(n, begins, segments, false, without);
+	for (int i = 0; i < n; i++)
+	{
+		mean_with += with[i] / n;
+		mean_without += without[i] / n;
+		last_with = Max(last_with, with[i]);
+		last_without = Max(last_without, without[i]);
+	}
+	expect(mean_with <= mean_without, "the mean is longer", mean_with / mean_without);
+	expect(last_with <= last_without * 1.1, "the last ends later", last_with / last_without);
+
+	gain = mean_with / mean_without;
+
+	/* short ones that keep coming do not keep a long one out for ever */
+	test_name = "a long scan beside short ones";
+	begins[0] = 0;
+	segments[0] = 100;
+	for (int i = 1; i < MAX_SCANS; i++)
+	{
+		begins[i] = (i - 1) * 3.1;
+		segments[i] = 60;
+	}
+	scan_all(MAX_SCANS, begins, segments, true, with);
+	expect(with[1] < with[0], "the first short one does not come first", with[1]);
+	expect(with[0] < with[MAX_SCANS - 1], "the long one comes last", with[0]);
+	return gain;
+}
+
 int
 main(int argc, char **argv)
 {
 	long		steps = argc > 1 ? atol(argv[1]) : 300000;
 	uint64		seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
 	long		nsteps = 0;
+	double		gain = 0;
 
 	rng_state = seed * UINT64CONST(0x9E3779B97F4A7C15) + 1;
 	for (int i = 3; i < argc; i++)
@@ -604,8 +720,13 @@ main(int argc, char **argv)
 	test_random(steps);
 	for (long i = 0; i < steps / 500; i++)
 		test_bucket();
-	printf("ok: the guard as recorded (%ld steps), by its rules and on %ld random samples, seed "
-		   "%llu\n",
+	for (long i = 0; i < steps / 5000; i++)
+		gain += test_turns() / (steps / 5000);
+	printf("turns: scans end after %.0f %% of the time\n", gain * 100);
+	expect(gain < 0.9, "turns gain too little", gain);
+	printf("ok: the guard as recorded (%ld steps), by its rules and on %ld random samples; "
+		   "buckets; "
+		   "turns; seed %llu\n",
 		   nsteps, steps, (unsigned long long) seed);
 	return 0;
 }

@@ -16,7 +16,7 @@ my @samples = glob "$root/fuzz/guard/*.txt";
 
 cmp_ok(scalar @samples, '>', 0, 'there are samples');
 if (system_log($ENV{CC} // 'cc', '-O1', '-D_GNU_SOURCE', '-fwrapv', "-I$root/include", "-I$include", '-o', $program,
-		"$root/fuzz/guard_replay.c", "$root/src/io/io_guard.c", "$root/src/io/io_pace.c", '-lm') != 0)
+		"$root/fuzz/guard_replay.c", (map { "$root/src/io/io_$_.c" } qw(guard pace turn)), '-lm') != 0)
 {
 	diag 'SKIPPED: the guard alone needs a compiler';
 	done_testing();

@@ -3,18 +3,8 @@
  * io_arbiter.c
  *	  Which of several large scans reads first (zedstore.scan_scheduling).
  *
- * A volume that is limited divides its requests fairly among all who read, so
- * scans that run at the same time all end late.  Here a scan asks before it reads a
- * segment ahead.  On each volume with a read limit:
- *
- *	- the scan with the least left to read never waits;
- *	- the others read what it leaves of the limit: a bucket fills at a little less than the rate
- *	  of the limit, what anybody reads is taken out of it, and they go on when it is full;
- *	- what a scan has left counts for less the longer it has waited: as if it had been reading at a
- *	  fifth of the limit all the time, so that scans that come later and are
- *	  shorter do not keep it waiting for ever;
- *	- no wait for one segment takes longer than twenty times what the volume needs for
- *	  one of each waiting scan, so everyone gets at least a twentieth of the volume's rate together.
+ * Scans ask before they read a segment ahead; io_turn.c decides, and says by what.  Here are the
+ * processes: their slots in shared memory, how they wait, and what they have read.
  *
  * Nobody waits for a scan, only for time or its turn: a scan that is held up, or whose
  * cursor nobody fetches from, takes nothing out of the bucket, and stops counting after a second.
@@ -50,6 +40,7 @@
 
 #include "io_internal.h"
 #include "io_profile.h"
+#include "io_turn.h"
 #include "zs_base.h"
 
 PG_FUNCTION_INFO_V1(pg_stat_get_zedstore_scans);
@@ -59,33 +50,8 @@ PG_FUNCTION_INFO_V1(pg_stat_get_zedstore_scan_volumes);
 
 #define MAX_SLOTS		64
 
-/* Seconds that the bucket holds, that it may be behind, and that a scan counts after it asked. */
-#define BURST_SECONDS	0.05
-#define DEBT_SECONDS	0.25
-#define ACTIVE_SECONDS	1.0
-
-/* The part of the bucket that is as good as full. */
-#define FULL_PART		0.99
-
-/*
- * The part of the limit at which the bucket fills.  Below 1: where two scans use all of the limit
- * the bucket must run dry, or nobody would ever have to wait.
- */
-#define FILL_PART		0.75
-
-/*
- * The part of its limit by which a volume's time of waiting counts.  At 1 two equal scans would
- * change places all the time.
- */
-#define AGEING			0.2
-
 /* Milliseconds between two looks of a scan that waits. */
 #define NAP_MS			10
-
-/* A wait is at most that many times what the volume needs for a segment of each waiting scan. */
-#define WAIT_FACTOR		20
-#define WAIT_MIN		0.05
-#define WAIT_MAX		5.0
 
 /* Segments in a row without a read from the file, from which on a scan need not ask. */
 #define CACHED_ASKS		2
@@ -93,9 +59,7 @@ PG_FUNCTION_INFO_V1(pg_stat_get_zedstore_scan_volumes);
 typedef struct ScanVolume
 {
 	char		name[ZSIO_VOLUME_NAME_LEN]; /* empty: free */
-	double		rate;			/* bytes a second */
-	double		left;			/* in the bucket, bytes */
-	TimestampTz refilled;
+	ZsIoTurnBucket bucket;
 	ConditionVariable turn;		/* a scan ended */
 	uint64		grants;
 	uint64		waits;			/* grants that were waited for */
@@ -103,24 +67,11 @@ typedef struct ScanVolume
 	double		wait_seconds;
 } ScanVolume;
 
-/* A process that scans. */
-typedef struct ScanSlot
-{
-	int			pid;			/* 0: free */
-	int			leader;			/* of the parallel query, or pid */
-	int			volume;
-	bool		waiting;
-	double		remaining;		/* bytes */
-	double		waited;			/* seconds */
-	TimestampTz active;
-	uint64		grants;
-	uint64		waits;
-} ScanSlot;
-
+/* All under the lock. */
 typedef struct ScanArbiter
 {
 	ScanVolume	volumes[ZSIO_MAX_VOLUMES];
-	ScanSlot	slots[MAX_SLOTS];
+	ZsIoTurn	slots[MAX_SLOTS];
 } ScanArbiter;
 
 /* In shared memory; NULL: the library is not preloaded. */
@@ -130,7 +81,7 @@ static LWLock *arbiter_lock = NULL;
 /* This process, which has a slot from the first question until its last stream is closed. */
 typedef struct ScanProcess
 {
-	ScanSlot   *slot;			/* NULL: none */
+	ZsIoTurn   *slot;			/* NULL: none */
 	int			open_scans;
 	double		remaining_blocks;	/* of all that are open */
 	int64		reads_seen;
@@ -195,81 +146,13 @@ find_volume(const char *name)
 	return room;
 }
 
-static void
-refill(ScanVolume *volume, TimestampTz now)
-{
-	double		seconds = seconds_between(volume->refilled, now);
-
-	Assert(LWLockHeldByMeInMode(arbiter_lock, LW_EXCLUSIVE));
-	Assert(volume->rate > 0);
-	volume->left = Min(volume->left + seconds * volume->rate * FILL_PART,
-					   volume->rate * BURST_SECONDS);
-	volume->refilled = now;
-}
-
-/*
- * Does the volume do less than it could?  A bucket that is merely not empty says little: whose turn
- * it is takes a segment at a time.
- */
+/* May this process read now?  The bucket is refilled first. */
 static bool
-is_full(const ScanVolume *volume)
-{
-	return volume->left >= volume->rate * BURST_SECONDS * FULL_PART;
-}
-
-static void
-take(ScanVolume *volume, double bytes)
+may_read(ScanVolume *volume, TimestampTz now)
 {
 	Assert(LWLockHeldByMeInMode(arbiter_lock, LW_EXCLUSIVE));
-	Assert(bytes >= 0);
-	volume->left = Max(volume->left - bytes, -volume->rate * DEBT_SECONDS);
-}
-
-/* What counts when it is decided whose turn it is: less comes first. */
-static double
-rank(const ScanSlot *slot, const ScanVolume *volume)
-{
-	return slot->remaining - slot->waited * volume->rate * AGEING;
-}
-
-static bool
-is_competitor(const ScanSlot *slot, const ScanSlot *me, TimestampTz now)
-{
-	return slot->pid != 0 && slot->volume == me->volume && slot->leader != me->leader &&
-		(slot->waiting || seconds_between(slot->active, now) < ACTIVE_SECONDS);
-}
-
-/* Is it this scan's turn?  Equals go by their place. */
-static bool
-is_first(const ScanSlot *me, const ScanVolume *volume, TimestampTz now)
-{
-	double		own = rank(me, volume);
-
-	Assert(LWLockHeldByMe(arbiter_lock));
-	Assert(me->pid != 0);
-	for (int i = 0; i < MAX_SLOTS; i++)
-	{
-		const ScanSlot *slot = &arbiter->slots[i];
-		double		other;
-
-		if (!is_competitor(slot, me, now))
-			continue;
-		other = rank(slot, volume);
-		if (other < own || (other == own && slot < me))
-			return false;
-	}
-	return true;
-}
-
-static int
-count_waiting(int volume)
-{
-	int			n = 0;
-
-	for (int i = 0; i < MAX_SLOTS; i++)
-		n += arbiter->slots[i].pid != 0 && arbiter->slots[i].waiting &&
-			arbiter->slots[i].volume == volume;
-	return n;
+	zsio_turn_refill(&volume->bucket, now);
+	return zsio_turn_may_read(&volume->bucket, arbiter->slots, MAX_SLOTS, mine.slot, now);
 }
 
 /* ---- this process --------------------------------------------------------------------------- */
@@ -284,7 +167,7 @@ give_slot_back(void)
 	LWLockAcquire(arbiter_lock, LW_EXCLUSIVE);
 	Assert(mine.slot->pid == MyProcPid);
 	volume = mine.slot->volume;
-	memset(mine.slot, 0, sizeof(ScanSlot));
+	memset(mine.slot, 0, sizeof(ZsIoTurn));
 	LWLockRelease(arbiter_lock);
 	mine.slot = NULL;
 	ConditionVariableBroadcast(&arbiter->volumes[volume].turn);
@@ -350,7 +233,7 @@ zsio_scan_open(ZsIoScan *scan, Oid tablespace)
 	LWLockAcquire(arbiter_lock, LW_EXCLUSIVE);
 	scan->volume = find_volume(zsio_volume_name(volume));
 	if (scan->volume >= 0)
-		arbiter->volumes[scan->volume].rate = rate;
+		arbiter->volumes[scan->volume].bucket.rate = rate;
 	LWLockRelease(arbiter_lock);
 	if (scan->volume < 0)
 		return;
@@ -402,9 +285,8 @@ note_reads(ScanVolume *volume)
 	}
 	else if (++mine.cached_asks >= CACHED_ASKS)
 	{
-		refill(volume, GetCurrentTimestamp());
-		volume->left = Min(volume->left + mine.blocks_granted * BLCKSZ,
-						   volume->rate * BURST_SECONDS);
+		zsio_turn_refill(&volume->bucket, GetCurrentTimestamp());
+		zsio_turn_give_back(&volume->bucket, mine.blocks_granted * BLCKSZ);
 		mine.blocks_granted = 0;
 		return false;
 	}
@@ -415,10 +297,9 @@ note_reads(ScanVolume *volume)
 static void
 wait_for_turn(ScanVolume *volume, double bytes)
 {
-	ScanSlot   *slot = mine.slot;
+	ZsIoTurn   *slot = mine.slot;
 	TimestampTz start = GetCurrentTimestamp();
 	TimestampTz now = start;
-	double		most = bytes / volume->rate * WAIT_FACTOR;
 
 	Assert(LWLockHeldByMeInMode(arbiter_lock, LW_EXCLUSIVE));
 	Assert(!slot->waiting);
@@ -430,7 +311,8 @@ wait_for_turn(ScanVolume *volume, double bytes)
 		for (;;)
 		{
 			TimestampTz before = now;
-			double		limit = most * Max(count_waiting(slot->volume), 1);
+			double		most = zsio_turn_longest_wait(&volume->bucket, arbiter->slots, MAX_SLOTS,
+													  slot, bytes);
 
 			LWLockRelease(arbiter_lock);
 			(void) ConditionVariableTimedSleep(&volume->turn, NAP_MS, mine.wait_event);
@@ -439,10 +321,9 @@ wait_for_turn(ScanVolume *volume, double bytes)
 			now = GetCurrentTimestamp();
 			slot->waited += seconds_between(before, now);
 			volume->wait_seconds += seconds_between(before, now);
-			refill(volume, now);
-			if (is_full(volume) || is_first(slot, volume, now))
+			if (may_read(volume, now))
 				break;
-			if (seconds_between(start, now) >= Min(Max(limit, WAIT_MIN), WAIT_MAX))
+			if (seconds_between(start, now) >= most)
 			{
 				volume->overdue++;
 				break;
@@ -485,13 +366,12 @@ zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining)
 		mine.slot->volume = scan->volume;
 		mine.slot->remaining = mine.remaining_blocks * BLCKSZ;
 		mine.slot->active = now;
-		refill(volume, now);
-		if (!is_full(volume) && !is_first(mine.slot, volume, now) && may_wait)
+		if (!may_read(volume, now) && may_wait)
 		{
 			wait_for_turn(volume, bytes);
 			mine.slot->active = GetCurrentTimestamp();
 		}
-		take(volume, bytes);
+		zsio_turn_take(&volume->bucket, bytes);
 		mine.blocks_granted += nblocks;
 		mine.slot->grants++;
 		volume->grants++;
@@ -527,7 +407,7 @@ pg_stat_get_zedstore_scans(PG_FUNCTION_ARGS)
 
 	for (int i = 0; i < MAX_SLOTS; i++)
 	{
-		ScanSlot   *slot = &copy->slots[i];
+		ZsIoTurn   *slot = &copy->slots[i];
 		Datum		values[SCAN_COLUMNS];
 		bool		nulls[SCAN_COLUMNS] = {0};
 		int			n = 0;
@@ -565,7 +445,7 @@ pg_stat_get_zedstore_scan_volumes(PG_FUNCTION_ARGS)
 		if (volume->name[0] == '\0')
 			continue;
 		values[n++] = CStringGetTextDatum(volume->name);
-		values[n++] = Float8GetDatum(volume->rate / (1024 * 1024));
+		values[n++] = Float8GetDatum(volume->bucket.rate / (1024 * 1024));
 		values[n++] = Int64GetDatum((int64) volume->grants);
 		values[n++] = Int64GetDatum((int64) volume->waits);
 		values[n++] = Int64GetDatum((int64) volume->overdue);
