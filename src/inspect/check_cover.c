@@ -92,6 +92,7 @@ find_segment(ZsCheck *check, int attno, zstid row)
 	CoverColumn *column = &get_cover(check)->columns[attno - 1];
 	ZsSegmentItem item;
 
+	Assert(attno >= 1 && attno <= get_cover(check)->natts);
 	if (!zsattr_find_segment(check->rel, attno, row, true, &item))
 		return false;
 	column->first = item.first_row;
@@ -171,6 +172,8 @@ settle_gap(ZsCheck *check, int attno, zstid row)
 	zstid		end = ZS_MAX_ROW;
 	int			natts;
 
+	Assert(attno >= 1 && attno <= cover->natts);
+	Assert(!covers(column, row));
 	if (zsattr_find_segment(check->rel, attno, row, false, &item))
 		end = item.first_row;
 	natts = natts_at(check, row, &end);
@@ -211,11 +214,13 @@ check_column(ZsCheck *check, int attno, zstid first, zstid end)
 		{
 			if (covers(column, first) || find_segment(check, attno, first))
 			{
+				Assert(column->end > first);
 				first = column->end;
 				continue;
 			}
 			settle_gap(check, attno, first);
 		}
+		Assert(column->gap_end > first);
 		first = column->gap_end;
 		CHECK_FOR_INTERRUPTS();
 	}
@@ -244,11 +249,13 @@ check_stripe(ZsCheck *check, zstid first, zstid end)
 	ZsRowBatch *batch = get_cover(check)->batch;
 	zstid		next = first;
 
+	Assert(first < end && first / ZS_STRIPE_ROWS == (end - 1) / ZS_STRIPE_ROWS);
 	zsrow_fetch_range(check->rel, first, end, batch);
 	for (int i = 0; i < batch->nitems; i++)
 	{
 		zstid		row = zsrow_item_row(batch->items[i]);
 
+		Assert(row >= next && row < end);
 		check_columns(check, next, row);
 		next = row + 1;
 	}

@@ -76,7 +76,7 @@ typedef struct ZsRowFate
 	bool		all_frozen;
 } ZsRowFate;
 
-/* ---- reporting, protection (check_main.c) ------------------------------------ */
+/* ---- reporting, protection (check_report.c) ---------------------------------- */
 
 extern void zscheck_report(ZsCheck *check, ZsSeverity severity, BlockNumber blkno, uint16 treeno,
 						   const char *fmt,...) pg_attribute_printf(5, 6);

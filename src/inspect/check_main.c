@@ -17,6 +17,8 @@
  *	6. every block of the file is one thing, and the counters agree
  *	   (check_space.c).
  *
+ * Problems go to a list (check_report.c), which is shown at the end.
+ *
  * Wrong bytes become rows of the result, never errors: pages are read, and
  * functions of other modules called, inside subtransactions whose errors
  * about data are caught.  Nothing loops: a block is entered once, levels go
@@ -38,15 +40,13 @@
 #include "postgres.h"
 
 #include "access/relation.h"
-#include "access/xact.h"
-#include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "storage/latch.h"
+#include "storage/lmgr.h"
 #include "utils/acl.h"
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/resowner.h"
 #include "utils/wait_event.h"
 
 #include "check_internal.h"
@@ -54,58 +54,11 @@
 
 PG_FUNCTION_INFO_V1(zs_check);
 
-/* Problems that a pass remembers; a table that has more needs no longer list. */
-#define MAX_PROBLEMS		1000
-
 /* How often a problem must be seen when writers are active, and the time between. */
 #define PASSES				3
 #define PASS_DELAY_MS		100
 
 /* ---- problems -------------------------------------------------------------------- */
-
-/*
- * Adds a problem, in the words of fmt, to the list; blkno and treeno as in
- * ZsProblem.  Beyond MAX_PROBLEMS the list is marked as incomplete.
- */
-void
-zscheck_report(ZsCheck *check, ZsSeverity severity, BlockNumber blkno, uint16 treeno,
-			   const char *fmt,...)
-{
-	ZsProblemList *list = check->list;
-	MemoryContext old;
-	StringInfoData text;
-	ZsProblem  *problem;
-
-	if (list->nproblems == MAX_PROBLEMS)
-	{
-		list->complete = false;
-		return;
-	}
-
-	old = MemoryContextSwitchTo(check->problem_context);
-	if (list->problems == NULL)
-		list->problems = palloc(MAX_PROBLEMS * sizeof(ZsProblem));
-	initStringInfo(&text);
-	for (;;)
-	{
-		va_list		args;
-		int			needed;
-
-		va_start(args, fmt);
-		needed = appendStringInfoVA(&text, fmt, args);
-		va_end(args);
-		if (needed == 0)
-			break;
-		enlargeStringInfo(&text, needed);
-	}
-	MemoryContextSwitchTo(old);
-
-	problem = &list->problems[list->nproblems++];
-	problem->severity = severity;
-	problem->blkno = blkno;
-	problem->treeno = treeno;
-	problem->message = text.data;
-}
 
 static bool
 same_problem(const ZsProblem *a, const ZsProblem *b)
@@ -120,6 +73,7 @@ keep_repeated(ZsProblemList *list, const ZsProblemList *again)
 {
 	int			n = 0;
 
+	Assert(list != again);
 	for (int i = 0; i < list->nproblems; i++)
 	{
 		int			j = 0;
@@ -141,6 +95,7 @@ put_problem(ReturnSetInfo *rsinfo, const ZsProblem *problem)
 	Datum		values[PROBLEM_COLUMNS];
 	bool		nulls[PROBLEM_COLUMNS] = {0};
 
+	Assert(problem->message != NULL && problem->treeno < ZS_MAX_TREES);
 	values[0] = CStringGetTextDatum(problem->severity == ZS_SEVERITY_ERROR ? "error" : "notice");
 	values[1] = Int64GetDatum(problem->blkno);
 	nulls[1] = problem->blkno == InvalidBlockNumber;
@@ -149,72 +104,12 @@ put_problem(ReturnSetInfo *rsinfo, const ZsProblem *problem)
 	zsinspect_put(rsinfo, values, nulls);
 }
 
-/* ---- protection --------------------------------------------------------------------- */
-
-/* Is it the data's fault, or that of bytes that cannot be read? */
-static bool
-error_is_about_data(const ErrorData *edata)
-{
-	switch (ERRCODE_TO_CATEGORY(edata->sqlerrcode))
-	{
-		case ERRCODE_SYSTEM_ERROR:	/* unreadable files */
-		case ERRCODE_DATA_EXCEPTION:
-			return true;
-		case ERRCODE_INTERNAL_ERROR:
-			/* data corrupted, index corrupted, cannot happen */
-			return true;
-		default:
-			return false;
-	}
-}
-
-/*
- * Runs step(check, arg) in a subtransaction.  An error about wrong data is
- * caught: returns its text, palloc'd; NULL if there was none.  All other
- * errors go on.
- */
-char *
-zscheck_protect(ZsCheck *check, ZsCheckStep step, void *arg)
-{
-	MemoryContext context = CurrentMemoryContext;
-	ResourceOwner owner = CurrentResourceOwner;
-	char	   *volatile result = NULL;
-
-	CHECK_FOR_INTERRUPTS();
-	BeginInternalSubTransaction(NULL);
-	MemoryContextSwitchTo(context);
-	PG_TRY();
-	{
-		step(check, arg);
-		ReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-	}
-	PG_CATCH();
-	{
-		ErrorData  *edata;
-
-		MemoryContextSwitchTo(context);
-		edata = CopyErrorData();
-		FlushErrorState();
-		RollbackAndReleaseCurrentSubTransaction();
-		MemoryContextSwitchTo(context);
-		CurrentResourceOwner = owner;
-		if (!error_is_about_data(edata))
-			ReThrowError(edata);
-		result = edata->detail == NULL ? pstrdup(edata->message) :
-			psprintf("%s: %s", edata->message, edata->detail);
-		FreeErrorData(edata);
-	}
-	PG_END_TRY();
-	return result;
-}
-
 /* ---- passes ---------------------------------------------------------------------------- */
 
 static void
 check_trees(ZsCheck *check)
 {
+	Assert(check->entries != NULL && check->nfound != NULL);
 	for (int treeno = ZS_TREE_TID; treeno < ZS_MAX_TREES; treeno++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -241,6 +136,7 @@ run_pass(Relation rel, MemoryContext problem_context, ZsProblemList *list)
 	ZsCheck    *check = palloc0(sizeof(ZsCheck));
 	Size		bitmap_size;
 
+	Assert(CheckRelationLockedByMe(rel, AccessShareLock, true));
 	list->nproblems = 0;
 	list->complete = true;
 	check->rel = rel;

@@ -110,6 +110,7 @@ check_page(const ValueCheck *value, uint32 position, uint32 nblocks)
 	const ZsPageOpaque *opaque;
 	const char *reason;
 
+	Assert(position < nblocks && nblocks > 0);
 	if (zspage_verify(value->page, ZS_PAGE_OVERFLOW, value->treeno, &reason) != ZS_PAGE_OK)
 		return reason;
 	opaque = ZsPageGetOpaque(value->page);
@@ -200,6 +201,7 @@ count_pointer(ZsCheck *check, ValueCheck *value, bool in_segment)
 	MetValue   *met;
 	bool		found;
 
+	Assert(value->pointer->start != ZS_META_BLKNO);
 	if (check->values == NULL)
 		check->values = check_values_create(CurrentMemoryContext, INITIAL_VALUES, NULL);
 	if (in_segment && check_values_lookup(check->values, start) != NULL)
@@ -226,6 +228,7 @@ check_count(ZsCheck *check, const MetValue *met)
 	PGAlignedBlock copy;
 	uint64		known;
 
+	Assert(met->npointers > 0 && met->start != ZS_META_BLKNO);
 	if (!zscheck_read_page(check, met->treeno, met->start, "overflow value", copy.data) ||
 		zspage_verify(copy.data, ZS_PAGE_OVERFLOW, met->treeno, NULL) != ZS_PAGE_OK ||
 		ZsPageGetOpaque(copy.data)->stamp != met->stamp)
@@ -275,6 +278,7 @@ zscheck_overflow(ZsCheck *check, uint16 treeno, zstid row, const ZsOverflowPoint
 	};
 	const char *reason = walk_chain(check, &value);
 
+	Assert(ZsAttrOfTree(treeno) >= 1);
 	if (reason == NULL && pointer->raw_size <= MAX_DECOMPRESS &&
 		(pointer->stored_size & ~ZS_OVERFLOW_SIZE_MASK) != ZS_OVERFLOW_PLAIN)
 	{

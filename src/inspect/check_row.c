@@ -33,6 +33,7 @@ typedef struct LeafRows
 static MinimalTuple
 leaf_item(Page page, OffsetNumber offset)
 {
+	Assert(offset >= FirstOffsetNumber && offset <= PageGetMaxOffsetNumber(page));
 	return (MinimalTuple) PageGetItem(page, PageGetItemId(page, offset));
 }
 
@@ -98,6 +99,7 @@ compare_with_tids(ZsCheck *check, void *arg)
 	ZsTidRun	run = {0};
 	const ZsVisSlot *vis;
 
+	Assert(maxoff >= FirstOffsetNumber && first <= last && !leaf->found);
 	for (OffsetNumber offset = FirstOffsetNumber; offset <= maxoff && !leaf->found; offset++)
 	{
 		zstid		row = zsrow_item_row(leaf_item(leaf->page, offset));

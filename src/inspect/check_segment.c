@@ -43,6 +43,7 @@ check_page(const RunCheck *run, Page page)
 	const ZsPageOpaque *opaque;
 	const char *reason;
 
+	Assert(run->position < item->nblocks && start < item->payload_size);
 	if (zspage_verify(page, ZS_PAGE_SEGMENT, run->treeno, &reason) != ZS_PAGE_OK)
 		return reason;
 	opaque = ZsPageGetOpaque(page);
@@ -100,6 +101,7 @@ check_segment(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item)
 {
 	RunCheck	run = {.treeno = treeno, .item = item};
 
+	Assert(ZsAttrOfTree(treeno) >= 1 && item->nblocks > 0);
 	/* a run that another one overlaps is still read: its pages tell whose they are */
 	if (!zscheck_claim(check, treeno, item->start, item->nblocks, "segment") &&
 		(uint64) item->start + item->nblocks > zspage_physical_blocks(check->rel))
@@ -119,6 +121,7 @@ check_segment(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item)
 		run.nbroken++;
 		run.position++;
 	}
+	Assert(run.position >= item->nblocks);
 	if (run.nbroken == 0)
 		zscheck_payload(check, treeno, item, run.payload);
 	pfree(run.payload);

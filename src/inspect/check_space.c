@@ -55,6 +55,7 @@ zscheck_read_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, const char *
 	PageRead	page = {.blkno = blkno, .copy = copy};
 	char	   *error;
 
+	Assert(treeno < ZS_MAX_TREES && what != NULL);
 	if (blkno >= check->nblocks && blkno >= zspage_physical_blocks(check->rel))
 	{
 		zscheck_error(check, blkno, treeno, "%s lies beyond the end of the file", what);
@@ -120,6 +121,7 @@ zscheck_claim(ZsCheck *check, uint16 treeno, BlockNumber start, uint32 nblocks, 
 void
 zscheck_claim_overflow(ZsCheck *check, uint16 treeno, BlockNumber blkno)
 {
+	Assert(ZsAttrOfTree(treeno) >= 1);
 	/* the row tree and a segment may hold the same value while it moves */
 	if (blkno < check->nblocks && test_bit(check->overflow, blkno))
 		return;
@@ -161,6 +163,7 @@ static void
 check_entries(ZsCheck *check, BlockNumber blkno, int first, int nentries,
 			  const ZsTreeEntry *entries)
 {
+	Assert(first == 0 || first >= ZS_META_ENTRIES);
 	for (int i = 0; i < nentries && first + i < ZS_MAX_TREES; i++)
 	{
 		const ZsTreeEntry *entry = &entries[i];
@@ -191,6 +194,7 @@ check_directory_page(ZsCheck *check, int directory)
 	PGAlignedBlock copy;
 	const char *reason;
 
+	Assert(directory >= 0 && directory < ZS_MAX_DIRECTORY_PAGES);
 	if (blkno == 0)
 	{
 		zscheck_error(check, ZS_META_BLKNO, ZS_TREE_TABLE, "tree directory page %d is missing",
@@ -261,6 +265,7 @@ zscheck_directory(ZsCheck *check)
 static void
 check_extent(ZsCheck *check, uint16 treeno, ZsExtent extent, uint64 *nfree)
 {
+	Assert(treeno < ZS_MAX_TREES);
 	*nfree += extent.length;
 	if (extent.length == 0 || extent.start == ZS_META_BLKNO ||
 		(uint64) extent.start + extent.length > MaxBlockNumber)
@@ -307,6 +312,7 @@ zscheck_free_space(ZsCheck *check, uint16 treeno)
 	uint64		nfree = 0;
 	BlockNumber blkno;
 
+	Assert(treeno < ZS_MAX_TREES && entry->nextents <= ZS_ENTRY_EXTENTS);
 	for (int i = 0; i < entry->nextents; i++)
 		check_extent(check, treeno, entry->extents[i], &nfree);
 
@@ -365,6 +371,7 @@ report_leaks(ZsCheck *check)
 		}
 		CHECK_FOR_INTERRUPTS();
 	}
+	Assert(nlisted <= nleaked && (nlisted == nleaked || nruns > MAX_LEAKS));
 	if (nlisted < nleaked)
 		zscheck_report(check, ZS_SEVERITY_NOTICE, InvalidBlockNumber, ZS_TREE_TABLE,
 					   "leaked: " UINT64_FORMAT " more blocks in %d places",
@@ -390,6 +397,7 @@ report_foreign(ZsCheck *check)
 			if (zspage_find_foreign(check->rel, blkno, blkno + 1) == InvalidBlockNumber)
 				break;
 		}
+		Assert(blkno > start && blkno <= end);
 		zscheck_error(check, start, ZS_TREE_TABLE,
 					  "the %u blocks from here on hold something that is not zedstore's",
 					  blkno - start);

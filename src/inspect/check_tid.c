@@ -145,6 +145,7 @@ zscheck_row_fate(ZsCheck *check, uint16 slotno, const ZsVisSlot *vis, ZsRowFate 
 		fate->all_visible = fate->all_frozen = slotno != ZS_SLOT_DEAD;
 		return;
 	}
+	Assert(vis != NULL);
 	slot = *vis;
 
 	/* data are on their pages when the inserter commits, not before */
@@ -162,6 +163,7 @@ zscheck_row_fate(ZsCheck *check, uint16 slotno, const ZsVisSlot *vis, ZsRowFate 
 		(xmin_frozen || TransactionIdPrecedes(slot.xmin, settled));
 	fate->all_frozen = fate->all_visible && xmin_frozen &&
 		((slot.infomask & HEAP_XMAX_INVALID) != 0 || slot.xmax == InvalidTransactionId);
+	Assert(!fate->all_frozen || fate->all_visible);
 }
 
 /* Must the row have data?  May raise errors. */
@@ -180,6 +182,7 @@ zscheck_range_needed(ZsCheck *check, zstid first, zstid end)
 	ZsTidRun	run;
 	bool		needed = false;
 
+	Assert(first < end);
 	while (!needed && zstid_scan_next(scan, &run, &vis))
 	{
 		ZsRowFate	fate;
@@ -212,6 +215,7 @@ check_slots(ZsCheck *check, LeafCheck *leaf)
 {
 	ZsRowFate  *fates = palloc0(Max(leaf->nslots, 1) * sizeof(ZsRowFate));
 
+	Assert(leaf->nslots >= 0 && leaf->nruns >= 0);
 	for (int i = 0; i < leaf->nslots; i++)
 	{
 		char	   *reason = check_slot(check, &leaf->slots[i]);
@@ -230,6 +234,8 @@ check_slots(ZsCheck *check, LeafCheck *leaf)
 	{
 		uint16		slotno = leaf->runs[i].slotno;
 
+		/* zstid_leaf_unpack() has looked at this */
+		Assert(slotno < ZS_FIRST_REAL_SLOT + leaf->nslots);
 		if (slotno >= ZS_FIRST_REAL_SLOT)
 			leaf->fates[i] = fates[slotno - ZS_FIRST_REAL_SLOT];
 		else
@@ -250,6 +256,7 @@ check_runs(ZsCheck *check, LeafCheck *leaf)
 		const ZsTidRun *run = &leaf->runs[i];
 		zstid		successor = leaf->successors[i];
 
+		Assert(run->count > 0 && (i == 0 || run[-1].first + run[-1].count == run->first));
 		if (run->slotno == ZS_SLOT_UNUSED)
 			continue;
 		if (run->first + run->count > next_row)
@@ -309,6 +316,7 @@ zscheck_tid_leaf(ZsCheck *check, BlockNumber blkno, Page page, bool marked_froze
 		zscheck_error(check, blkno, ZS_TREE_TID, "TID tree leaf: %s", error);
 	else
 	{
+		Assert(leaf.fates != NULL);
 		zscheck_vismap(check, blkno, page, leaf.nruns, leaf.runs, leaf.fates);
 		zscheck_cover(check, blkno, leaf.nruns, leaf.runs, leaf.fates);
 	}

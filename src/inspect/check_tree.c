@@ -124,7 +124,8 @@ check_opaque(TreeWalk *walk, const Link *link, const ZsPageOpaque *opaque)
 
 	if (((opaque->flags & ZS_PAGEF_ROOT) != 0) != is_root)
 		zscheck_error(check, link->child, walk->treeno,
-					  is_root ? "root is not marked as one" : "page is marked as root and is none");
+					  is_root ? "root is not marked as one" :
+					  "page is marked as root but is not the root");
 	if ((opaque->flags & ~KNOWN_PAGE_FLAGS) != 0 ||
 		((opaque->flags & (ZS_PAGEF_ALL_FROZEN | ZS_PAGEF_ANY_VISIBLE)) != 0 &&
 		 opaque->page_type != ZS_PAGE_TID_LEAF))
@@ -153,6 +154,7 @@ check_neighbour(TreeWalk *walk, const Link *link, const ZsPageOpaque *opaque)
 	int			level = opaque->level;
 	Edge	   *edge = &walk->edges[level];
 
+	Assert(level >= walk->bottom && level < ZS_CHECK_MAX_LEVELS);
 	if (!walk->started[level] && opaque->lokey != 0)
 		zscheck_error(walk->check, link->child, walk->treeno,
 					  "first page of level %d begins at row " UINT64_FORMAT, level, opaque->lokey);
@@ -178,6 +180,7 @@ check_neighbour(TreeWalk *walk, const Link *link, const ZsPageOpaque *opaque)
 static void
 visit_child(TreeWalk *walk, Link link)
 {
+	Assert(link.level >= walk->bottom && link.level < ZS_CHECK_MAX_LEVELS);
 	for (;;)
 	{
 		const Edge *edge = &walk->edges[link.level];
@@ -319,6 +322,7 @@ zscheck_tree(ZsCheck *check, uint16 treeno)
 		.end = PG_UINT64_MAX
 	};
 
+	Assert(treeno != ZS_TREE_TABLE && root.child != 0);
 	walk->check = check;
 	walk->treeno = treeno;
 	walk->bottom = zsbtree_bottom_level(treeno);

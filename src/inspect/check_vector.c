@@ -110,6 +110,7 @@ check_kind(SegmentWalk *walk)
 	ZsAttrKind	kind;
 	bool		fits;
 
+	Assert(attno >= 1);
 	if (attno > desc->natts)
 		fits = false;
 	else if (TupleDescAttr(desc, attno - 1)->attisdropped)
@@ -248,6 +249,7 @@ check_values(SegmentWalk *walk, uint32 vecno, const ZsVectorOut *vec)
 	uint32		next = 0;
 	bool		in_zone = true;
 
+	Assert(vecno < walk->info.nvectors);
 	if (vec->nrows != vi->nrows)
 	{
 		report_vector(walk, vecno, "decodes to another number of rows");

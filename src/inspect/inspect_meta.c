@@ -76,6 +76,7 @@ put_tree(ReturnSetInfo *rsinfo, Relation rel, uint16 treeno, const ZsTreeEntry *
 	Datum		values[TREE_COLUMNS];
 	bool		nulls[TREE_COLUMNS] = {0};
 
+	Assert(treeno < ZS_MAX_TREES);
 	values[0] = Int32GetDatum(treeno);
 	values[1] = zsinspect_tree_attno(treeno, &nulls[1]);
 	values[2] = zsinspect_attname(rel, ZsAttrOfTree(treeno), &nulls[2]);

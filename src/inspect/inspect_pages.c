@@ -74,6 +74,7 @@ put_page(PageList *list, const PageRow *row)
 	Datum		values[PAGE_COLUMNS];
 	bool		nulls[PAGE_COLUMNS] = {0};
 
+	Assert(row->level >= 0 && row->totalsz >= 0 && row->freespace >= 0);
 	values[0] = Int64GetDatum(row->blkno);
 	values[1] = Int64GetDatum(row->nextblk);
 	values[2] = zsinspect_tree_attno(list->treeno, &nulls[2]);
@@ -94,6 +95,7 @@ put_page(PageList *list, const PageRow *row)
 static void
 count_vectors(const ZsSegmentInfo *info, const ZsSegmentItem *item, PageRow *rows)
 {
+	Assert(item->nblocks > 0);
 	for (uint32 v = 0; v < info->nvectors; v++)
 	{
 		const ZsVectorInfo *vector = &info->vectors[v];
@@ -144,6 +146,7 @@ put_pending(Relation rel, PageList *list, BlockNumber next)
 		uint64		share = item->raw_size * end / item->payload_size -
 			item->raw_size * begin / item->payload_size;
 
+		Assert(begin < end);
 		row->blkno = item->start + position;
 		row->nextblk = position + 1 < item->nblocks ? (int64) row->blkno + 1 :
 			zsinspect_shown_block(next);

@@ -22,6 +22,7 @@
 #include "lib/stringinfo.h"
 #include "storage/bufmgr.h"
 #include "utils/builtins.h"
+#include "storage/lmgr.h"
 
 #include "inspect_internal.h"
 #include "zs_page.h"
@@ -54,6 +55,7 @@ zsinspect_open(Oid relid, LOCKMODE lockmode)
 				(errcode(ERRCODE_READ_ONLY_SQL_TRANSACTION),
 				 errmsg("cannot access temporary or unlogged relations during recovery")));
 
+	Assert(CheckRelationLockedByMe(rel, lockmode, true));
 	zswrite_flush(rel);
 	return rel;
 }
@@ -62,6 +64,7 @@ zsinspect_open(Oid relid, LOCKMODE lockmode)
 Datum
 zsinspect_tree_attno(uint16 treeno, bool *isnull)
 {
+	Assert(treeno < ZS_MAX_TREES);
 	*isnull = treeno == ZS_TREE_TABLE;
 	if (treeno == ZS_TREE_TID)
 		return Int32GetDatum(ZS_SHOWN_TID_TREE);
@@ -128,6 +131,7 @@ zsinspect_slot_flags(uint16 slotno, const ZsVisSlot *vis)
 				 slotno == ZS_SLOT_UNUSED ? "unused" : "retired");
 		return list.data;
 	}
+	Assert(vis != NULL);
 	for (int i = 0; i < (int) lengthof(masks); i++)
 	{
 		if ((vis->infomask & masks[i].bit) != 0)
@@ -151,6 +155,7 @@ zsinspect_tree_entries(Relation rel, const ZsMetaPageData *meta)
 	int			last = ZS_META_ENTRIES + (int) meta->ndirectory * ZS_DIRECTORY_ENTRIES;
 	ZsTreeEntry *entries = palloc0(ZS_MAX_TREES * sizeof(ZsTreeEntry));
 
+	Assert(last >= ZS_META_ENTRIES);
 	for (int treeno = 0; treeno < Min(last, ZS_MAX_TREES); treeno++)
 		zspage_tree_entry(rel, treeno, &entries[treeno]);
 	return entries;

@@ -166,6 +166,7 @@ put_segment(Relation rel, SegmentList *list, const ZsSegmentItem *item)
 	bool		has_zone = (item->flags & ZS_SEGF_ZONE_MAP) != 0 && list->live && list->readable;
 	int			n = 0;
 
+	Assert(list->attno >= 1 && item->nrows > 0);
 	values[n++] = Int32GetDatum(list->attno);
 	values[n] = zsinspect_attname(rel, list->attno, &nulls[n]);
 	n++;
@@ -238,6 +239,7 @@ describe_column(Relation rel, SegmentList *list, AttrNumber attno)
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
 	bool		is_varlena;
 
+	Assert(attno >= 1 && attno <= RelationGetNumberOfAttributes(rel));
 	list->attno = attno;
 	list->live = !att->attisdropped;
 	list->readable = list->live && column_is_readable(rel, attno);

@@ -35,6 +35,7 @@ put_run(ReturnSetInfo *rsinfo, const ZsTidRun *run, const ZsVisSlot *vis, zstid 
 	Datum		values[RUN_COLUMNS];
 	bool		nulls[RUN_COLUMNS] = {0};
 
+	Assert((vis == NULL) == (run->slotno < ZS_FIRST_REAL_SLOT));
 	values[0] = Int64GetDatum((int64) run->first);
 	values[1] = Int64GetDatum((int64) run->count);
 	values[2] = Int32GetDatum(run->slotno);
@@ -84,6 +85,7 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 	{
 		uint16		slotno = runs[i].slotno;
 
+		Assert(slotno < ZS_FIRST_REAL_SLOT + nslots);
 		put_run(rsinfo, &runs[i],
 				slotno < ZS_FIRST_REAL_SLOT ? NULL : &slots[slotno - ZS_FIRST_REAL_SLOT],
 				successors[i]);
