@@ -74,26 +74,32 @@ extern void zspage_exchange_init(void);
 extern void zspage_write_images(Relation rel, int npages, const BlockNumber *blocks,
 								char **images, BufferAccessStrategy strategy);
 
-/* ---- metapage and directory (page_meta.c) --------------------------------- */
+/* ---- metapage (page_meta.c) ------------------------------------------------ */
 
 extern void zspage_meta_create(const RelFileLocator *locator, char persistence,
 							   ForkNumber forknum);
-extern BlockNumber zspage_tree_root(Relation rel, uint16 treeno);
+extern void zspage_meta_read(Relation rel, ZsMetaPageData *meta);
+extern int	zspage_tree_count(const ZsMetaPageData *meta);
 extern void zspage_forget_roots(Relation rel);
 extern void zspage_forget_root(Relation rel, uint16 treeno);
+
+/* ---- tree directory (page_directory.c) -------------------------------------- */
+
+extern BlockNumber zspage_tree_root(Relation rel, uint16 treeno);
 extern void zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry);
 extern bool zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf,
 							   Page image);
 extern void zspage_tree_move_root(Relation rel, uint16 treeno, Buffer oldbuf, Buffer newbuf);
 extern bool zspage_move_directory(Relation rel, int directory, BlockNumber from, BlockNumber to);
+
+/* ---- row numbers (page_rows.c) ----------------------------------------------- */
+
 extern uint64 zspage_next_row(Relation rel);
 extern BlockNumber zspage_logical_blocks(Relation rel);
 extern uint64 zspage_reserve_rows(Relation rel, uint64 nrows);
 extern bool zspage_unreserve_rows(Relation rel, uint64 first, uint64 end);
 extern uint64 zspage_cursor_stripe(Relation rel, int cursorno, uint64 old_stripe);
 extern void zspage_cursor_move(Relation rel, int cursorno, uint64 stripe);
-extern void zspage_meta_read(Relation rel, ZsMetaPageData *meta);
-extern int	zspage_tree_count(const ZsMetaPageData *meta);
 
 /* ---- free page maps and extension (page_fpm.c, page_extend.c) -------------- */
 

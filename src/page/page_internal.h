@@ -3,6 +3,24 @@
  * page_internal.h
  *	  Private to src/page.
  *
+ * Blocks are taken in three steps, each of which may call the ones before: from
+ * the tree's own entry (page_fpm.c), from its FPM pages (page_spill.c), from the
+ * table's map or by extending the file (page_extend.c).  What the entries have
+ * no room for goes to FPM pages and comes back.  A new directory page
+ * (page_directory.c) is a block that is taken, too.
+ *
+ * So these files call each other, and it is the order of locks that keeps them
+ * apart, the same in all of them:
+ *
+ *	  relation extension lock	page_extend.c; nothing below is held on entry
+ *	  -> metapage				first, if a change concerns it and a directory page
+ *	  -> directory page			that of the tree's entry
+ *	  -> FPM pages				from the head of the chain on, under the page with the entry
+ *
+ * A step lets go of all its pages before it calls the next one: no function of
+ * these files is called with a metapage, directory page or FPM page locked,
+ * but zspage_change_*(), zspage_spill_lock() and zspage_entry_*().
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/page/page_internal.h
@@ -37,7 +55,9 @@ typedef struct ZsRelCache
 } ZsRelCache;
 
 /* page_meta.c */
+
 extern ZsRelCache *zspage_rel_cache(Relation rel);
+extern Buffer zspage_lock_meta(Relation rel, int lockmode);
 
 /* Directory geometry: page of a tree (-1 = metapage), its first tree. */
 static inline int
@@ -61,8 +81,11 @@ zspage_meta_data(Page page)
 	return (ZsMetaPageData *) PageGetContents(page);
 }
 
+/* page_directory.c */
+
 extern ZsTreeEntry *zspage_page_entry(Page page, uint16 first, uint16 treeno);
-extern Buffer zspage_lock_meta(Relation rel, int lockmode);
+extern void zspage_entry_verify(Relation rel, Buffer buf, uint16 treeno, const ZsTreeEntry *entry);
+extern void zspage_directory_verify(Relation rel);
 extern Buffer zspage_lock_directory(Relation rel, uint16 treeno, int lockmode, bool create);
 extern Buffer zspage_lock_directory_and_meta(Relation rel, uint16 treeno, int lockmode,
 											 int meta_lockmode, bool create, Buffer *metabuf);
@@ -84,14 +107,6 @@ zspage_fpm_count(Page page)
 /* page_extent.c */
 
 extern const char *zspage_fpm_page_check(Page page);
-
-/* page_meta.c */
-
-extern void zspage_entry_verify(Relation rel, Buffer buf, uint16 treeno, const ZsTreeEntry *entry);
-extern void zspage_directory_verify(Relation rel);
-
-/* page_extent.c */
-
 extern bool zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op);
 extern BlockNumber zspage_entry_find(const ZsTreeEntry *entry, uint32 nblocks);
 
