@@ -40,7 +40,7 @@
 #define MAX_BLOCKS	400
 #define MAX_LENGTH	40			/* blocks of a piece */
 
-/* blocks that may move for each that is gained beyond what the tail gains: MAX_COST of vacuum_place.c */
+/* blocks that may move for each that is gained beyond what the tail gains (vacuum_place.c) */
 #define COST_OF_GAIN	4
 
 /* what a block of the model is */
@@ -246,7 +246,7 @@ make_layout(void)
 	layout.limit = limit;
 }
 
-/* What VACUUM knows: with everything, of the whole file, else only of what lies beyond the limit. */
+/* What VACUUM knows: with everything, of the whole file; else of what lies beyond the limit. */
 static void
 make_relocation(ZsRelocation *reloc, bool everything)
 {

@@ -32,11 +32,25 @@
 
 /* ---- row numbers and TIDs ---------------------------------------------- */
 
+/* First row number of a logical block. */
+static inline zstid
+zs_block_first_row(BlockNumber block)
+{
+	return (zstid) block * ZS_ROWS_PER_BLOCK;
+}
+
+/* Logical block of a row number below ZS_MAX_ROW. */
+static inline BlockNumber
+zs_row_block(zstid row)
+{
+	return (BlockNumber) (row / ZS_ROWS_PER_BLOCK);
+}
+
 /* Row number of a TID.  The TID must be valid. */
 static inline zstid
 zs_row_from_tid(const ItemPointerData *tid)
 {
-	return ((zstid) ItemPointerGetBlockNumberNoCheck(tid) << 8) +
+	return zs_block_first_row(ItemPointerGetBlockNumberNoCheck(tid)) +
 		(ItemPointerGetOffsetNumberNoCheck(tid) - 1);
 }
 
@@ -45,7 +59,7 @@ static inline void
 zs_tid_from_row(zstid row, ItemPointer tid)
 {
 	Assert(row < ZS_MAX_ROW);
-	ItemPointerSet(tid, (BlockNumber) (row >> 8), (OffsetNumber) ((row & 255) + 1));
+	ItemPointerSet(tid, zs_row_block(row), (OffsetNumber) (row % ZS_ROWS_PER_BLOCK + 1));
 }
 
 /*

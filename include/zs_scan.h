@@ -73,7 +73,6 @@ extern bool zsscan_fetch_row_version(Relation rel, ItemPointer tid, Snapshot sna
 extern void zsscan_get_latest_tid(TableScanDesc sscan, ItemPointer tid);
 extern bool zsscan_tid_valid(TableScanDesc sscan, ItemPointer tid);
 extern bool zsscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot);
-extern TransactionId zsscan_index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate);
 extern void zsscan_fetch_init(void);
 extern void zsscan_forget_version(Relation rel, zstid row);
 extern void zsscan_forget_rows(Relation rel);
@@ -81,6 +80,10 @@ extern void zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis,
 								 TupleTableSlot *slot);
 extern TupleTableSlot *zsscan_stored_version(Relation rel, zstid row);
 extern void zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, CommandId cmax);
+
+/* scan_delete.c */
+
+extern TransactionId zsscan_index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate);
 
 /* scan_size.c */
 

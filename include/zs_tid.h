@@ -175,7 +175,7 @@ extern void zstid_stage_end(ZsTidStage *stage);
 
 /* tid_lock.c */
 
-extern TM_Result zstid_lock(Relation rel, zstid row, Snapshot snapshot, CommandId cid,
+extern TM_Result zstid_lock(Relation rel, zstid row, CommandId cid,
 							LockTupleMode mode, LockWaitPolicy wait_policy, uint8 flags,
 							ZsVisSlot *vis, TM_FailureData *tmfd);
 
@@ -184,13 +184,8 @@ extern TM_Result zstid_lock(Relation rel, zstid row, Snapshot snapshot, CommandI
 extern int	zstid_find_dead(Relation rel, const zstid *rows, int nrows, bool *dead,
 							TransactionId *conflict_horizon);
 
-/* ---- waiting (tid_wait.c) ----------------------------------------------------------------- */
+/* ---- waiting for other transactions (tid_wait.c) --------------------------------------- */
 
-/*
- * Waits for the end of a transaction that has to do with the row tid.  Returns false if it runs and
- * policy is LockWaitSkip; an error (ERRCODE_LOCK_NOT_AVAILABLE) with LockWaitError.  The caller
- * holds no content lock.
- */
 extern bool zstid_xact_wait(TransactionId xid, LockWaitPolicy policy, Relation rel,
 							ItemPointer tid, XLTW_Oper oper);
 

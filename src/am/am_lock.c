@@ -123,7 +123,7 @@ zsam_tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot, TupleTableSlot
 	{
 		ChainStep	step;
 
-		result = zstid_lock(rel, zs_row_from_tid(&here), snapshot, cid, mode, wait_policy, flags,
+		result = zstid_lock(rel, zs_row_from_tid(&here), cid, mode, wait_policy, flags,
 							&vis, tmfd);
 		if (result != TM_Updated || !(flags & TUPLE_LOCK_FLAG_FIND_LAST_VERSION))
 			break;

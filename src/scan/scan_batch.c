@@ -137,6 +137,8 @@ leave_batch(ZsBatchScan *bs)
 static void
 add_run(ZsBatchScan *bs, const ZsRunView *run, zstid end)
 {
+	Assert(run->first >= bs->batch.first && run->first < end);
+	Assert(end <= bs->batch.first + ZS_STRIPE_ROWS);
 	zskernel_bits_set_range(bs->batch.sel, (uint32) (run->first - bs->batch.first),
 							(uint32) (end - run->first));
 	add_view(bs, run, end);
@@ -150,6 +152,7 @@ complete_batch(ZsBatchScan *bs)
 	const ZsRowBatch *rows;
 
 	batch->nsel = zskernel_bits_count(batch->sel);
+	Assert(batch->nsel > 0 && batch->first % ZS_STRIPE_ROWS == 0 && bs->nviews > 0);
 	count_rows(bs, batch->nsel);
 
 	zsscan_source_open(bs->scan->source, bs->slot->nneeded, bs->slot->needed);
@@ -171,6 +174,7 @@ turn_forward(ZsBatchScan *bs)
 {
 	ZsScanDesc	scan = bs->scan;
 
+	Assert(bs->turned && bs->forward_from != ZS_INVALID_ROW);
 	scan->window_start = scan->window_end = bs->forward_from;
 	scan->tids_at = ZS_INVALID_ROW;
 	scan->has_rest = false;

@@ -36,8 +36,9 @@
 void
 zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector)
 {
-	zstid		start = (zstid) block * ZS_ROWS_PER_BLOCK;
+	zstid		start = zs_block_first_row(block);
 
+	Assert(BlockNumberIsValid(block));
 	zsslot_detach(&scan->source->base);
 	scan->block = block;
 	scan->source->by_vector = by_vector;
@@ -63,6 +64,7 @@ zsscan_next_in_window(ZsScanDesc scan)
 		scan->row++;
 		return true;
 	}
+	Assert(scan->view >= -1 && scan->view <= scan->nviews);
 	if (scan->view + 1 >= scan->nviews)
 		return false;
 	scan->view++;
@@ -73,6 +75,7 @@ zsscan_next_in_window(ZsScanDesc scan)
 static void
 store_row(ZsScanDesc scan, TupleTableSlot *slot, zstid row, const ZsRunView *view)
 {
+	Assert(row >= view->first && row < view->first + view->count);
 	zsscan_store(scan->source, slot, row, view->has_vis ? &view->vis : NULL);
 }
 
@@ -82,6 +85,7 @@ store_row(ZsScanDesc scan, TupleTableSlot *slot, zstid row, const ZsRunView *vie
 static void
 start_bitmap_page(ZsScanDesc scan, BlockNumber block, int noffsets)
 {
+	Assert(noffsets <= (int) lengthof(scan->offsets));
 	/* before the block is loaded: serializable transactions lock these rows only */
 	scan->noffsets = noffsets;
 	scan->offset_pos = 0;

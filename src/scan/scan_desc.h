@@ -41,7 +41,6 @@ typedef struct ZsScanDescData
 	ZsTidScan  *tids;
 	zstid		start;			/* rows of the scan, or of the parallel chunk */
 	zstid		end;
-	bool		use_vis_scan;	/* tids was begun with the snapshot */
 
 	zstid		window_start;
 	zstid		window_end;

@@ -94,6 +94,7 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 	zstid		row;
 	ZsVisSlot	vis;
 
+	Assert(TTS_IS_ZEDSTORE(slot));
 	*call_again = false;
 	if (all_dead)
 		*all_dead = false;
@@ -214,32 +215,53 @@ zsscan_fetch_init(void)
 	zsbase_listen_relcache(count_relcache_change);
 }
 
+/* Is there a cache, and is it that of the present command? */
+static inline bool
+row_cache_is_current(void)
+{
+	return row_cache != NULL && row_cache_lxid == MyProc->vxid.lxid &&
+		row_cache_cid == GetCurrentCommandId(false);
+}
+
+/* Has the entry, which may be NULL, a source that reads the table's present file? */
+static inline bool
+entry_has_file(const RowCacheEntry *entry, Relation rel)
+{
+	return entry != NULL && entry->source != NULL &&
+		RelFileLocatorEquals(entry->locator, rel->rd_locator);
+}
+
+/* The same, and does the source know the table as this relcache entry describes it now? */
+static inline bool
+entry_is_valid(const RowCacheEntry *entry, Relation rel)
+{
+	return entry_has_file(entry, rel) && entry->relcache_changes == relcache_changes &&
+		entry->source->rel == rel;
+}
+
 /*
  * The source for single rows of rel in this command.
  */
 static ZsRowSource *
 row_cache_source(Relation rel)
 {
-	CommandId	cid = GetCurrentCommandId(false);
 	RowCacheEntry *entry;
 	bool		found;
 	Oid			relid = RelationGetRelid(rel);
 
-	if (row_cache != NULL && (row_cache_cid != cid || row_cache_lxid != MyProc->vxid.lxid))
+	if (!row_cache_is_current())
 		drop_row_cache(false, false);
 	if (row_cache == NULL)
 	{
 		row_cache_context = AllocSetContextCreate(TopTransactionContext, "zedstore row cache",
 												  ALLOCSET_DEFAULT_SIZES);
 		row_cache = row_cache_create(row_cache_context, ROW_CACHE_SIZE, NULL);
-		row_cache_cid = cid;
+		row_cache_cid = GetCurrentCommandId(false);
 		row_cache_lxid = MyProc->vxid.lxid;
 	}
 
 	entry = row_cache_insert(row_cache, relid, &found);
-	if (found && entry->source != NULL &&
-		(entry->relcache_changes != relcache_changes ||
-		 !RelFileLocatorEquals(entry->locator, rel->rd_locator) || entry->source->rel != rel))
+	if (found && entry->source != NULL && !entry_is_valid(entry, rel))
 	{
 		zsscan_source_free(entry->source);
 		entry->source = NULL;
@@ -268,6 +290,7 @@ zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSl
 {
 	ZsRowSource *source = row_cache_source(rel);
 
+	Assert(TTS_IS_ZEDSTORE(slot) && row < ZS_MAX_ROW);
 	/*
 	 * Many slots are filled from it in turn.  Each keeps its values where they are, since
 	 * projections may point to them.
@@ -325,16 +348,12 @@ TupleTableSlot *
 zsscan_stored_version(Relation rel, zstid row)
 {
 	RowCacheEntry *entry;
-	Oid			relid = RelationGetRelid(rel);
 	ZsSlot	   *slot;
 
-	if (!zs_enable_fetch_cache || row_cache == NULL || row_cache_lxid != MyProc->vxid.lxid ||
-		row_cache_cid != GetCurrentCommandId(false))
+	if (!zs_enable_fetch_cache || !row_cache_is_current())
 		return NULL;
-	entry = row_cache_lookup(row_cache, relid);
-	if (entry == NULL || entry->source == NULL || entry->source->rel != rel ||
-		entry->relcache_changes != relcache_changes ||
-		!RelFileLocatorEquals(entry->locator, rel->rd_locator))
+	entry = row_cache_lookup(row_cache, RelationGetRelid(rel));
+	if (!entry_is_valid(entry, rel))
 		return NULL;
 	slot = entry->source->base.user;
 	if (slot == NULL || slot->row != row || slot->nneeded >= 0 || TTS_EMPTY(&slot->base))
@@ -359,8 +378,7 @@ zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, CommandId cm
 	if (row_cache == NULL || row_cache_lxid != MyProc->vxid.lxid)
 		return;
 	entry = row_cache_lookup(row_cache, RelationGetRelid(rel));
-	if (entry == NULL || entry->source == NULL ||
-		!RelFileLocatorEquals(entry->locator, rel->rd_locator))
+	if (!entry_has_file(entry, rel))
 		return;
 	slot = entry->source->base.user;
 	if (slot == NULL || slot->row != row || !slot->has_vis)
@@ -427,103 +445,4 @@ zsscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot)
 	if (!zs_tid_is_sane(&slot->tts_tid))
 		return false;
 	return zstid_fetch_visible(rel, zs_row_from_tid(&slot->tts_tid), snapshot, &vis, NULL);
-}
-
-/* ---- deletion from indexes -------------------------------------------------------------- */
-
-/*
- * Leaves of the TID tree that bottom-up deletion looks at in vain before it gives up.  Versions
- * of a row that is updated often lie close together, so there is nothing behind them either.
- */
-#define BOTTOMUP_MAX_FAILURES	4
-
-static int
-compare_deletes(const void *a, const void *b)
-{
-	return ItemPointerCompare(&((TM_IndexDelete *) unconstify(void *, a))->tid,
-							  &((TM_IndexDelete *) unconstify(void *, b))->tid);
-}
-
-/*
- * Chooses the entries to look at and sorts them by row, the oldest first; returns how many there
- * are.
- *
- * Bottom-up deletion looks at rows that have several entries on the index page, which its caller
- * calls promising: the others are likely to be alive.
- */
-static int
-sort_deletes(TM_IndexDeleteOp *delstate)
-{
-	TM_IndexDelete *deltids = delstate->deltids;
-	int			nchosen = 0;
-
-	for (int i = 0; i < delstate->ndeltids; i++)
-	{
-		if (zs_tid_is_sane(&deltids[i].tid) &&
-			(!delstate->bottomup || delstate->status[deltids[i].id].promising))
-		{
-			TM_IndexDelete chosen = deltids[i];
-
-			deltids[i] = deltids[nchosen];
-			deltids[nchosen++] = chosen;
-		}
-	}
-	qsort(deltids, nchosen, sizeof(TM_IndexDelete), compare_deletes);
-	return nchosen;
-}
-
-/*
- * Which index entries may be deleted?  Those of rows that are dead to everyone.
- *
- * The rows are looked at in their order, so that each leaf of the TID tree is visited once.
- * Simple deletion wants a verdict on all, and the conflict horizon of those that are known
- * to be dead.  Bottom-up deletion wants some space: it ends with a leaf that brought enough.
- */
-TransactionId
-zsscan_index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate)
-{
-	TM_IndexDelete *deltids = delstate->deltids;
-	TransactionId horizon = InvalidTransactionId;
-	int			ntids = sort_deletes(delstate);
-	zstid	   *rows = palloc(Max(ntids, 1) * sizeof(zstid));
-	bool	   *dead = palloc(Max(ntids, 1) * sizeof(bool));
-	int			ndead = 0;
-	int			freed = 0;
-	int			failures = 0;
-	int			done = 0;
-
-	for (int i = 0; i < ntids; i++)
-		rows[i] = zs_row_from_tid(&deltids[i].tid);
-	while (done < ntids)
-	{
-		int			n = zstid_find_dead(rel, rows + done, ntids - done, dead + done, &horizon);
-		int			ndead_before = ndead;
-
-		for (int i = done; i < done + n; i++)
-		{
-			TM_IndexStatus *status = delstate->status + deltids[i].id;
-
-			if (!dead[i])
-				continue;
-			status->knowndeletable = true;
-			freed += status->freespace;
-			ndead++;
-			/* bottom-up callers get an array of those that are deletable */
-			if (delstate->bottomup)
-				deltids[ndead - 1] = deltids[i];
-		}
-		done += n;
-		if (delstate->bottomup)
-		{
-			failures = ndead > ndead_before ? 0 : failures + 1;
-			if (freed >= delstate->bottomupfreespace || failures >= BOTTOMUP_MAX_FAILURES)
-				break;
-		}
-		CHECK_FOR_INTERRUPTS();
-	}
-	pfree(rows);
-	pfree(dead);
-	if (delstate->bottomup)
-		delstate->ndeltids = ndead;
-	return horizon;
 }

@@ -78,6 +78,7 @@ typedef struct Collector
 static void
 add_run(BlockRuns *blocks, BlockNumber start, BlockNumber end)
 {
+	Assert(start < end);
 	if (blocks->nruns == blocks->maxruns)
 	{
 		blocks->maxruns = Max(blocks->maxruns * 2, 64);
@@ -114,6 +115,7 @@ sort_runs(BlockRuns *blocks)
 		else
 			blocks->runs[++n] = blocks->runs[i];
 	}
+	Assert(n < blocks->nruns);
 	blocks->nruns = n + 1;
 }
 
@@ -127,6 +129,7 @@ next_block(ReadStream *stream, void *callback_private_data, void *per_buffer_dat
 	{
 		BlockRun   *run = &blocks->runs[blocks->pos];
 
+		Assert(run->start < run->end);
 		blocks->next = Max(blocks->next, run->start);
 		if (blocks->next < run->end)
 			return blocks->next++;
@@ -264,6 +267,7 @@ collect_columns(Relation rel, Bitmapset *columns, BlockRuns *blocks)
 	zsbtree_visit_pages(rel, ZS_TREE_ROW, visit_page, &collector);
 	while ((attno = bms_next_member(columns, attno)) >= 0)
 	{
+		Assert(attno >= 1 && attno <= RelationGetNumberOfAttributes(rel));
 		collector.attno = attno;
 		zsbtree_visit_pages(rel, ZsTreeOfAttr(attno), visit_page, &collector);
 	}

@@ -161,9 +161,19 @@ zsscan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params,
 
 /* ---- windows ----------------------------------------------------------------- */
 
+/* One past the last row of the view. */
+static inline zstid
+view_end(const ZsRunView *view)
+{
+	return view->first + view->count;
+}
+
+/* Adds a view behind those that are there. */
 static void
 add_view(ZsScanDesc scan, const ZsRunView *view)
 {
+	Assert(view->count > 0);
+	Assert(scan->nviews == 0 || view_end(&scan->views[scan->nviews - 1]) <= view->first);
 	if (scan->nviews == scan->maxviews)
 	{
 		scan->maxviews = Max(8, scan->maxviews * 2);
@@ -200,6 +210,7 @@ zsscan_load_window(ZsScanDesc scan, zstid start, zstid end)
 	ZsTidRun	run;
 	const ZsVisSlot *vis;
 
+	Assert(start < end);
 	scan->nviews = 0;
 	scan->window_start = start;
 	scan->window_end = end;
@@ -213,6 +224,8 @@ zsscan_load_window(ZsScanDesc scan, zstid start, zstid end)
 		add_view(scan, &view);
 	}
 	scan->tids_at = ZS_INVALID_ROW;
+	Assert(scan->nviews == 0 ||
+		   (scan->views[0].first >= start && view_end(&scan->views[scan->nviews - 1]) <= end));
 }
 
 /* Is the row visible within the window?  Then its view, else NULL. */
@@ -257,6 +270,7 @@ next_chunk(ZsScanDesc scan)
 		size = Min(size, ZS_SEGMENT_ROWS - start % ZS_SEGMENT_ROWS);
 	} while (!pg_atomic_compare_exchange_u64(&pscan->next_row, &start, start + size));
 
+	Assert(size > 0 && start / ZS_SEGMENT_ROWS == (start + size - 1) / ZS_SEGMENT_ROWS);
 	scan->start = start;
 	scan->end = Min(start + size, pscan->end_row);
 	scan->window_start = scan->window_end = start;
@@ -305,6 +319,7 @@ apply_filters(ZsScanDesc scan, const ZsSlot *slot, ZsRunView *run)
 	zstid		row = run->first;
 	zstid		until;
 
+	Assert(slot->nfilters > 0 && row < end);
 	while (zsscan_zone_excluded(scan, slot, row, end, &until))
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -348,6 +363,7 @@ load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay)
 		{
 			bool		wanted = slot->nfilters == 0 || apply_filters(scan, slot, &run);
 
+			Assert(run.first >= scan->window_end && view_end(&run) <= scan->end);
 			scan->window_start = run.first;
 			scan->window_end = scan->tids_at = run.first + run.count;
 			if (!wanted)
@@ -371,6 +387,7 @@ load_backward(ZsScanDesc scan)
 {
 	zstid		end;
 
+	Assert(scan->rs_base.rs_parallel == NULL);
 	if (scan->window_start == ZS_INVALID_ROW)
 		scan->window_start = scan->window_end = scan->end;
 	end = scan->window_start;
@@ -436,6 +453,7 @@ next_run(ZsScanDesc scan, const ZsSlot *slot)
 		}
 		scan->view = 0;
 	}
+	Assert(scan->nviews > 0);
 	scan->row = scan->views[scan->view].first;
 	return true;
 }
@@ -489,6 +507,7 @@ zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot 
 {
 	ZsScanDesc	scan = (ZsScanDesc) sscan;
 
+	Assert(TTS_IS_ZEDSTORE(slot));
 	for (;;)
 	{
 		ZsRunView  *view;
@@ -528,14 +547,15 @@ zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
 	uint64		max;
 
 	/* offsets from 1; those beyond a block's last row clamp to its end */
-	min = ((uint64) ItemPointerGetBlockNumberNoCheck(mintid) << 8) +
+	min = zs_block_first_row(ItemPointerGetBlockNumberNoCheck(mintid)) +
 		(minoff == 0 ? 0 : Min(minoff - 1, ZS_ROWS_PER_BLOCK));
-	max = ((uint64) ItemPointerGetBlockNumberNoCheck(maxtid) << 8) +
+	max = zs_block_first_row(ItemPointerGetBlockNumberNoCheck(maxtid)) +
 		Min(maxoff, ZS_ROWS_PER_BLOCK);
 
 	init_position(scan);
 	scan->end = Min(max, end);
 	scan->start = Min(min, scan->end);
+	Assert(scan->start <= scan->end);
 	scan->source->scan_end = scan->end;
 	zsscan_source_range(scan->source, scan->start, scan->end);
 }

@@ -123,6 +123,7 @@ fill_from_stage(ZsSlot *zslot, int natts)
 	TupleTableSlot *slot = &zslot->base;
 	MemoryContext old = CurrentMemoryContext;
 
+	Assert(zslot->stage != NULL && zslot->source == NULL);
 	for (int i = slot->tts_nvalid; i < natts; i++)
 	{
 		if (ZsTupleDescShape(slot->tts_tupleDescriptor, i)->attbyval)

@@ -162,6 +162,7 @@ zsscan_source_create(Relation rel, bool by_vector, bool stream,
 void
 zsscan_source_range(ZsRowSource *source, zstid start, zstid end)
 {
+	Assert(start <= end);
 	zsslot_detach(&source->base);
 	source->range_start = start;
 	source->range_end = end;
@@ -198,6 +199,7 @@ zsscan_source_free(ZsRowSource *source)
 static void
 load_batch(ZsRowSource *source, zstid stripe)
 {
+	Assert(source->by_vector && stripe % ZS_STRIPE_ROWS == 0);
 	source->batch_stripe = stripe;
 	source->batch_pos = 0;
 	source->row_looks++;
@@ -225,6 +227,7 @@ find_in_batch(ZsRowSource *source, zstid row)
 	int			low = 0;
 	int			high;
 
+	Assert(source->batch_stripe == row - row % ZS_STRIPE_ROWS);
 	/* the next row is usually the next item */
 	if (source->batch_pos < batch->nitems &&
 		zsrow_item_row(batch->items[source->batch_pos]) == row)
@@ -281,6 +284,7 @@ locate_row(ZsRowSource *source, ZsSlot *slot)
 		source->tuple_owned = source->tuple != NULL && !source->base.slot_keeps_values;
 		MemoryContextSwitchTo(old);
 	}
+	Assert(source->tuple == NULL || zsrow_item_row(source->tuple) == row);
 	source->row = row;
 	source->row_located = true;
 }
@@ -429,6 +433,7 @@ fetch_overflow(ZsRowSource *source, ZsSlot *slot, int attno, const ZsOverflowPoi
 	MemoryContext old = MemoryContextSwitchTo(zsslot_values_context(slot));
 	struct varlena *value = zsattr_overflow_read(source->rel, attno + 1, pointer);
 
+	Assert(source->base.user == slot);
 	MemoryContextSwitchTo(old);
 	return PointerGetDatum(value);
 }
@@ -437,6 +442,7 @@ fetch_overflow(ZsRowSource *source, ZsSlot *slot, int attno, const ZsOverflowPoi
 static void
 set_vector(ZsSourceColumn *column, zstid stripe, const ZsVectorOut *vector)
 {
+	Assert(stripe % ZS_STRIPE_ROWS == 0);
 	column->stripe = stripe;
 	column->vector = vector;
 	column->ndirect = 0;
@@ -491,6 +497,7 @@ vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 	const ZsVectorOut *vector;
 	Datum		value;
 
+	Assert(source->by_vector && attno < source->desc->natts);
 	if (unlikely(column->stripe != stripe))
 	{
 		if (source->sparse && sparse_value(source, slot, attno, &value, isnull))
@@ -530,6 +537,7 @@ single_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 {
 	Datum		value;
 
+	Assert(attno < source->desc->natts);
 	/* the reader may need the memory of the vector that the column has */
 	source->columns[attno].stripe = ZS_INVALID_ROW;
 	if (TupleDescAttr(source->desc, attno)->attisdropped)
@@ -557,11 +565,12 @@ single_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
  * what was asked for is valid.
  */
 static void
-fill_from_tuple(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_needed)
+fill_from_tuple(ZsRowSource *source, ZsSlot *slot, int natts, bool only_needed)
 {
 	TupleTableSlot *base = &slot->base;
 	int			ntuple = HeapTupleHeaderGetNatts(source->tuple);
 
+	Assert(source->row == slot->row && zsrow_item_row(source->tuple) == slot->row);
 	zsrow_deform(source->rel, source->desc, source->tuple, base->tts_values, base->tts_isnull);
 	if ((source->tuple->t_infomask & HEAP_HASEXTERNAL) == 0)
 	{
@@ -677,6 +686,7 @@ source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_ne
 {
 	ZsRowSource *source = (ZsRowSource *) base;
 
+	Assert(source->base.user == slot && slot->row < ZS_MAX_ROW);
 	if (!source->by_vector && !(source->row_located && source->row == slot->row) &&
 		is_in_known_segment(source, slot, first, natts, only_needed))
 	{
@@ -691,7 +701,7 @@ source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_ne
 	source->presumed = false;
 	locate_row(source, slot);
 	if (source->tuple != NULL)
-		fill_from_tuple(source, slot, first, natts, only_needed);
+		fill_from_tuple(source, slot, natts, only_needed);
 	else
 		fill_columns(source, slot, first, natts, only_needed);
 }
@@ -705,6 +715,7 @@ source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_ne
 void
 zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed)
 {
+	Assert(source->by_vector);
 	if (!zsio_scan_scheduling || source->all_readers)
 		return;
 	source->all_readers = true;
@@ -725,7 +736,7 @@ zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed)
 const ZsRowBatch *
 zsscan_source_stripe(ZsRowSource *source, zstid stripe)
 {
-	Assert(source->by_vector);
+	Assert(source->by_vector && stripe % ZS_STRIPE_ROWS == 0);
 	if (source->batch_stripe != stripe)
 		load_batch(source, stripe);
 	return source->batch == NULL || source->batch->nitems == 0 ? NULL : source->batch;
@@ -767,6 +778,7 @@ zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, b
 const ZsSharedState *
 zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial)
 {
+	Assert(source->columns[attno].reader != NULL);
 	return zsattr_reader_shared(source->columns[attno].reader, false, serial);
 }
 
@@ -780,6 +792,7 @@ zsscan_source_missing(ZsRowSource *source, int attno, zstid row, bool *isnull)
 {
 	zstid		stripe = row - row % ZS_STRIPE_ROWS;
 
+	Assert(attno >= 0 && attno < source->desc->natts);
 	if (source->missing_checked != stripe)
 		(void) zsattr_check_missing(source->rel, source->desc, attno + 1, row);
 	source->missing_checked = stripe;
@@ -801,6 +814,7 @@ zsscan_source_info(ZsRowSource *source, int attno, zstid stripe, int *vecno)
 void
 zsscan_store(ZsRowSource *source, TupleTableSlot *slot, zstid row, const ZsVisSlot *vis)
 {
+	Assert(TTS_IS_ZEDSTORE(slot) && row < ZS_MAX_ROW);
 	/* a caller that did not clear the last row's slot keeps its values */
 	if (unlikely(source->base.user != NULL))
 	{

@@ -84,10 +84,10 @@ zstid_target_lock(ZsTidTarget *target, zstid row, bool create)
 		Assert(row >= opaque->lokey && row < opaque->hikey);
 
 		if ((opaque->flags & ZS_PAGEF_ANY_VISIBLE) &&
-			!visibilitymap_pin_ok((BlockNumber) (row >> 8), target->vmbuf))
+			!visibilitymap_pin_ok(zs_row_block(row), target->vmbuf))
 		{
 			zstid_target_unlock(target);
-			visibilitymap_pin(rel, (BlockNumber) (row >> 8), &target->vmbuf);
+			visibilitymap_pin(rel, zs_row_block(row), &target->vmbuf);
 			continue;
 		}
 
@@ -190,13 +190,13 @@ vm_bits_of_flags(uint8 vm_flags)
 static inline BlockNumber
 first_block(const ZsTidChange *change)
 {
-	return (BlockNumber) (change->first >> 8);
+	return zs_row_block(change->first);
 }
 
 static inline BlockNumber
 last_block(const ZsTidChange *change)
 {
-	return (BlockNumber) ((change->first + change->count - 1) >> 8);
+	return zs_row_block(change->first + change->count - 1);
 }
 
 /*

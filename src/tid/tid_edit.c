@@ -13,6 +13,10 @@
  * Two kinds of change exist: ZsTidChange gives one range of rows another slot;
  * ZsTidFold says for each slot of the leaf what becomes of it.
  *
+ * tid_splice.c does the most frequent changes of this kind on the bytes of the
+ * page.  This file is the definition: where both can do a change, the page must
+ * say the same afterwards (fuzz/tid_leaf_fuzz.c compares them).
+ *
  * Every function leaves a leaf that fulfils the invariants of tid_leaf.c.  No
  * locks, no memory allocation, no ereport.
  *

@@ -190,7 +190,10 @@ zstid_slot_has_successors(const ZsVisSlot *slot)
 	return (slot->infomask2 & ZS_VIS2_UPDATED) != 0;
 }
 
-/* Shared scratch copies; nothing that uses them calls anything that might. */
+/*
+ * A scratch copy of a leaf, about 190 kB, which the backend has once.  Nothing that uses it calls
+ * anything that might use it, too.
+ */
 extern ZsTidLeaf zstid_scratch;
 
 /* ---- changes (tid_edit.c, tid_splice.c, tid_record.c) -------------------------------------- */

@@ -227,7 +227,6 @@ zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason)
 	return true;
 }
 
-#ifndef WORDS_BIGENDIAN
 
 #define EACH_BYTE(x)	(UINT64CONST(0x0101010101010101) * (x))
 
@@ -293,7 +292,6 @@ add_runs(const RunWord *runs)
 	return add_bytes((runs->word & counts) |
 					 ((((runs->word >> 2) & EACH_BYTE(ZS_RUN_LONG)) + EACH_BYTE(1)) & fixed));
 }
-#endif
 
 /* Goes to the last mark at or before row, if that is ahead. */
 static inline void
@@ -343,7 +341,6 @@ zstid_walk_skip(ZsTidWalk *walk, zstid row)
 		uint64		count;
 		uint64		slotno;
 
-#ifndef WORDS_BIGENDIAN
 		RunWord		runs;
 
 		if (end - ptr >= 8 && load_run_word(ptr, &runs))
@@ -356,7 +353,6 @@ zstid_walk_skip(ZsTidWalk *walk, zstid row)
 			ptr += runs.nbytes;
 			continue;
 		}
-#endif
 		next = get_run(ptr, end, &count, &slotno);
 		if (next == NULL || count == 0 || count > row || at > row - count ||
 			(next < end && has_same_slot(ptr, *next)))
@@ -469,7 +465,6 @@ zstid_count_rows(const uint8 *ptr, const uint8 *end, int slotno)
 		uint64		count;
 		uint64		other;
 
-#ifndef WORDS_BIGENDIAN
 		RunWord		runs;
 
 		if (slotno - ZS_FIRST_REAL_SLOT < ZS_RUN_FAR && end - ptr >= 8 && load_run_word(ptr, &runs))
@@ -483,7 +478,6 @@ zstid_count_rows(const uint8 *ptr, const uint8 *end, int slotno)
 			ptr += runs.nbytes;
 			continue;
 		}
-#endif
 		ptr = get_run(ptr, end, &count, &other);
 		if (ptr == NULL)
 			break;

@@ -401,7 +401,7 @@ lock_row(RowLock *lock, CommandId cid, ZsVisSlot *vis, TM_FailureData *tmfd)
  * (TUPLE_LOCK_FLAG_LOCK_UPDATE_IN_PROGRESS) is done here.
  */
 TM_Result
-zstid_lock(Relation rel, zstid row, Snapshot snapshot, CommandId cid, LockTupleMode mode,
+zstid_lock(Relation rel, zstid row, CommandId cid, LockTupleMode mode,
 		   LockWaitPolicy wait_policy, uint8 flags, ZsVisSlot *vis, TM_FailureData *tmfd)
 {
 	RowLock		lock = {

@@ -177,7 +177,7 @@ zstid_remove_dead_runs(Relation rel, const ZsTidRun *runs, int nruns)
 
 		CHECK_FOR_INTERRUPTS();
 		Assert(row >= runs[i].first && row < runs[i].first + runs[i].count);
-		visibilitymap_pin(rel, (BlockNumber) (row >> 8), &target.vmbuf);
+		visibilitymap_pin(rel, zs_row_block(row), &target.vmbuf);
 		if (!zstid_target_lock(&target, row, false))
 			break;
 		end = Min(ZsPageGetOpaque(BufferGetPage(target.buf))->hikey, zstid_vm_page_end(row));

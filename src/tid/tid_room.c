@@ -270,7 +270,7 @@ static bool
 clear_cut_block(ZsTidTarget *target, zstid splitkey)
 {
 	ZsPageOpaque *opaque = ZsPageGetOpaque(BufferGetPage(target->buf));
-	BlockNumber blkno = (BlockNumber) (splitkey >> 8);
+	BlockNumber blkno = zs_row_block(splitkey);
 	Buffer	   *vmbuf = visibilitymap_pin_ok(blkno, target->vmbuf) ?
 		&target->vmbuf : &target->cut_vmbuf;
 

@@ -22,6 +22,9 @@
  * is left to tid_edit.c; which way is taken depends on the page and the change alone, as
  * replay needs it.
  *
+ * What a change means is defined by tid_edit.c; this is the same, faster.  The
+ * fuzz test compares the two.
+ *
  * No locks, no memory allocation, no ereport.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors

@@ -197,7 +197,7 @@ find_new_row(ZsTidStage *stage, int cursorno)
 	/* the map page that the old row needs usually serves the new one too */
 	if (opaque->flags & ZS_PAGEF_ANY_VISIBLE)
 	{
-		BlockNumber blkno = (BlockNumber) (change->first >> 8);
+		BlockNumber blkno = zs_row_block(change->first);
 
 		if (!visibilitymap_pin_ok(blkno, old->vmbuf) ||
 			zstid_vm_test(old->vmbuf, blkno, blkno, VISIBILITYMAP_VALID_BITS))

@@ -276,7 +276,7 @@ zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoffs *cutoffs,
 	while (more && row < ZS_MAX_ROW)
 	{
 		CHECK_FOR_INTERRUPTS();
-		visibilitymap_pin(rel, (BlockNumber) (row >> 8), &pass->target.vmbuf);
+		visibilitymap_pin(rel, zs_row_block(row), &pass->target.vmbuf);
 		pass->target.buf = zsbtree_search(rel, ZS_TREE_TID, row, BUFFER_LOCK_EXCLUSIVE);
 		if (!BufferIsValid(pass->target.buf))
 			break;

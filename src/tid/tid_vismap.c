@@ -41,6 +41,7 @@
 #define BLOCKS_PER_BYTE		(BITS_PER_BYTE / BITS_PER_HEAPBLOCK)
 #define MAP_SIZE			(BLCKSZ - MAXALIGN(SizeOfPageHeaderData))
 #define BLOCKS_PER_PAGE		(MAP_SIZE * BLOCKS_PER_BYTE)
+#define ROWS_PER_PAGE		((zstid) BLOCKS_PER_PAGE * ZS_ROWS_PER_BLOCK)
 
 /* Ranges that go into one record. */
 #define MAX_RANGES			512
@@ -49,7 +50,7 @@
 zstid
 zstid_vm_page_end(zstid row)
 {
-	return ((row >> 8) / BLOCKS_PER_PAGE + 1) * BLOCKS_PER_PAGE << 8;
+	return (row / ROWS_PER_PAGE + 1) * ROWS_PER_PAGE;
 }
 
 /* Byte of the map page that holds the block's bits, and their place in it. */
@@ -344,7 +345,7 @@ zstid_mark_frozen(Relation rel, zstid start, zstid end)
 		int			nranges;
 
 		CHECK_FOR_INTERRUPTS();
-		visibilitymap_pin(rel, (BlockNumber) (row >> 8), &vmbuf);
+		visibilitymap_pin(rel, zs_row_block(row), &vmbuf);
 		buf = zsbtree_search(rel, ZS_TREE_TID, row, BUFFER_LOCK_EXCLUSIVE);
 		if (!BufferIsValid(buf))
 			break;

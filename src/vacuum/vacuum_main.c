@@ -128,7 +128,7 @@ collect_dead(zstid first, uint32 count, void *arg)
 
 	for (zstid row = first; row < first + count; row++)
 	{
-		BlockNumber block = (BlockNumber) (row / ZS_ROWS_PER_BLOCK);
+		BlockNumber block = zs_row_block(row);
 
 		/* ascending, as the store wants them */
 		Assert(run->npending == 0 || block >= run->pending_block);
@@ -354,7 +354,8 @@ remove_batch(VacuumRun *run, RemovalBatch *batch)
 		zstid		first = batch->runs[i].first;
 		zstid		end = first + batch->runs[i].count;
 
-		Assert(first < end && (i == 0 || batch->runs[i - 1].first + batch->runs[i - 1].count <= first));
+		Assert(first < end);
+		Assert(i == 0 || batch->runs[i - 1].first + batch->runs[i - 1].count <= first);
 		vacuum_delay_point_compat();
 		if (batch->next_tree_row < first)
 			batch->next_tree_row = zsrow_next(run->rel, first);
@@ -393,7 +394,7 @@ remove_dead_rows(VacuumRun *run)
 	{
 		OffsetNumber offsets[ZS_ROWS_PER_BLOCK];
 		int			n = zs_tidstore_block_offsets(result, offsets, lengthof(offsets));
-		zstid		base = (zstid) result->blkno * ZS_ROWS_PER_BLOCK;
+		zstid		base = zs_block_first_row(result->blkno);
 
 		Assert(n <= (int) lengthof(offsets));
 		for (int i = 0; i < n;)
@@ -460,7 +461,7 @@ map_is_set(VacuumRun *run, zstid first, zstid end)
 	zstid		start = TYPEALIGN64(ZS_ROWS_PER_BLOCK, first);
 
 	return start + ZS_ROWS_PER_BLOCK > end ||
-		VM_ALL_VISIBLE(run->rel, (BlockNumber) (start / ZS_ROWS_PER_BLOCK), &run->vmbuf);
+		VM_ALL_VISIBLE(run->rel, zs_row_block(start), &run->vmbuf);
 }
 
 /*

@@ -75,7 +75,10 @@ typedef struct ZsWindow
 /* So many windows are tried for a segment. */
 #define ZSVACUUM_MAX_WINDOWS	8
 
-/* Can it be moved out of the way?  What has moved stays, and what is beyond the limit has its own turn. */
+/*
+ * Can it be moved out of the way?  What has moved stays, and what is beyond the limit has its own
+ * turn.
+ */
 static inline bool
 zsvacuum_is_in_the_way(const ZsRelocation *reloc, const ZsMovable *movable)
 {

@@ -159,7 +159,8 @@ zswrite_is_wide(Relation rel, TupleTableSlot *slot)
  * pages; values[] has their pointers then.
  */
 MinimalTuple
-zswrite_form_values(Relation rel, MemoryContext context, Datum *values, const bool *isnull, bool push_out)
+zswrite_form_values(Relation rel, MemoryContext context, Datum *values, const bool *isnull,
+					bool push_out)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	MemoryContext old;

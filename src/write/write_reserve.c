@@ -66,9 +66,11 @@ static void
 reserve_small(Relation rel, ZsWriteBuffer *buf)
 {
 	zstid		first;
-	uint32		n = zstid_insert_small(rel, zswrite_cursor(), buf->step, buf->xid, buf->cid, 0, &first);
+	uint32		n = zstid_insert_small(rel, zswrite_cursor(), buf->step, buf->xid, buf->cid, 0,
+									   &first);
 
-	Assert(n >= 1 && n <= buf->step && first / ZS_STRIPE_ROWS == (first + n - 1) / ZS_STRIPE_ROWS);
+	Assert(n >= 1 && n <= buf->step);
+	Assert(first / ZS_STRIPE_ROWS == (first + n - 1) / ZS_STRIPE_ROWS);
 	buf->next = first;
 	buf->end = first + n;
 	buf->owned = false;
