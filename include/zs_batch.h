@@ -106,6 +106,10 @@ extern const ZsColumnVector *zsscan_batch_column(ZsBatchScan *bs, AttrNumber att
 												 ZsColumnWant want, const uint64 *sel);
 extern bool zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds);
 
+/* scan_ahead.c */
+
+extern bool zsscan_batch_ahead(ZsBatchScan *bs, AttrNumber attno, int64 *min, int64 *max);
+
 /* scan_batch.c */
 
 extern void zsscan_batch_expect(ZsBatchScan *bs, uint32 n);

@@ -87,7 +87,7 @@ zs_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid
 	ZsRowStage *stage;
 	int			nstaged = zsslot_count_staged(slots, ntuples, &stage);
 
-	Assert(ntuples > 0 && nstaged >= 0 && nstaged <= ntuples);
+	Assert(ntuples >= 0 && nstaged >= 0 && nstaged <= ntuples);
 	zswrite_multi_insert(rel, slots, ntuples, stage, nstaged, cid, options, bistate != NULL);
 
 	/* what fills so many slots is likely to fill them again */

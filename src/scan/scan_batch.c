@@ -66,6 +66,7 @@ zsscan_batch_restart(ZsBatchScan *bs)
 	bs->backward_to = ZS_INVALID_ROW;
 	bs->turned = false;
 	bs->view = -1;
+	bs->ahead = NULL;
 }
 
 /*

@@ -30,6 +30,9 @@ typedef struct ZsBatchColumn
 	uint64		datums[ZS_STRIPE_ROWS];
 } ZsBatchColumn;
 
+/* What is known of the rows to come (scan_ahead.c). */
+typedef struct ZsScanAhead ZsScanAhead;
+
 struct ZsBatchScan
 {
 	ZsScanDesc	scan;
@@ -47,6 +50,7 @@ struct ZsBatchScan
 	bool		turned;			/* the last step was one backward ... */
 	zstid		forward_from;	/* ... and one forward starts here */
 	ZsBatchColumn **columns;	/* ZS_WANT_COUNT for each attribute; NULL: not asked for yet */
+	ZsScanAhead *ahead;			/* NULL: not asked for yet */
 };
 
 #endif							/* SCAN_BATCH_H */

@@ -192,6 +192,9 @@ extern bool zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, Z
  */
 extern void zsvector_agg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context);
 
+/* Do its values stand for themselves, but for rare ones, and point to no memory? */
+extern bool zsvector_agg_is_flat(const ZsAgg *agg);
+
 /* Bytes that a value takes, a multiple of 8. */
 extern Size zsvector_agg_value_size(const ZsAgg *agg);
 
@@ -316,6 +319,10 @@ extern void zsvector_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno
 								bool isnull);
 
 /* Raises an error if core's result is another one. */
+/* The group has a smaller number from now on. */
+extern void zsvector_verify_renumber(ZsAggVerifier *verifier, uint32 group, uint32 number);
+/* Forgets the groups from this number on. */
+extern void zsvector_verify_forget(ZsAggVerifier *verifier, uint32 group);
 extern void zsvector_verify_result(ZsAggVerifier *verifier, uint32 group, int aggno, Datum result,
 								   bool isnull);
 

@@ -12,6 +12,8 @@
  * When the groups take more memory than they may, they are frozen: rows of others are written out (vector_spill.c), with their keys
  * and the aggregates' arguments, and come back when the first groups have been returned.
  *
+ * Groups that no row to come can belong to are returned before the end (vector_agg_early.c).
+ *
  * A DISTINCT aggregate has a set of what it has seen, which is a table of groups, too: by the group's number and the value.
  *
  * count(*) without a filter adds up the lengths of visible runs and looks at no column.
@@ -606,8 +608,10 @@ start_fill(AggNodeState *state)
 	{
 		state->values = NULL;
 		state->maxgroups = 0;
-		state->groups = zsvector_groups_create(state->context, state->nkeys, state->keys);
+		state->groups = zsvector_agg_create_groups(state);
 	}
+	state->early = false;
+	state->early_look = 0;
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];
@@ -635,11 +639,11 @@ is_memory_full(AggNodeState *state)
 		 (zs_debug_vector_groups > 0 && zsvector_groups_count(state->groups) >= (uint32) zs_debug_vector_groups));
 }
 
-/* Freezes the groups if there is no memory for more. */
+/* There is no memory for more groups. */
 static void
-check_memory(AggNodeState *state)
+freeze_groups(AggNodeState *state)
 {
-	if (is_memory_full(state) && (state->spill == NULL || zsvector_spill_can_divide(state->spill)))
+	if (state->spill == NULL || zsvector_spill_can_divide(state->spill))
 		zsvector_groups_freeze(state->groups);
 }
 
@@ -653,25 +657,39 @@ start_input(AggNodeState *state)
 	zsvector_input_start(state->input);
 }
 
-/* Makes groups of the table's rows. */
+/* Makes groups of the input's rows, until many of them are complete or there are no more rows. */
 static void
-aggregate_table(AggNodeState *state)
+aggregate_input(AggNodeState *state)
 {
 	const ZsBatch *batch;
 
-	start_fill(state);
-	start_input(state);
-	if (state->counts_only && !state->by_rows)
-	{
-		count_input(state);
-		return;
-	}
 	while ((batch = zsvector_input_next(state->input)) != NULL)
 	{
+		bool		full;
+
 		add_batch(state, batch);
-		check_memory(state);
+		full = is_memory_full(state);
+		if (state->may_be_early && zsvector_agg_find_complete(state, full))
+			return;
+		if (full)
+			freeze_groups(state);
 	}
 	ExecClearTuple(state->input->slot);
+	state->at_end = true;
+}
+
+static void
+start_aggregation(AggNodeState *state)
+{
+	state->started = true;
+	state->choosing = state->top != NULL && state->nkeys > 0 && zsvector_top_start(state->top);
+	state->at_end = state->counts_only && !state->by_rows;
+	start_fill(state);
+	start_input(state);
+	if (state->at_end)
+		count_input(state);
+	else
+		aggregate_input(state);
 }
 
 /* Makes groups of some of the rows that were written out. */
@@ -690,10 +708,12 @@ aggregate_spilled(AggNodeState *state)
 		if (zsvector_groups_count(state->groups) > ngroups)
 		{
 			ngroups = zsvector_groups_count(state->groups);
-			check_memory(state);
+			if (is_memory_full(state))
+				freeze_groups(state);
 		}
 	}
-	check_memory(state);
+	if (is_memory_full(state))
+		freeze_groups(state);
 }
 
 /*
@@ -801,6 +821,8 @@ top_passes(void *arg, uint32 group)
 	PlanState  *ps = &state->css.ss.ps;
 	bool		pass = true;
 
+	if (state->early && !zsvector_agg_is_complete(state, group))
+		return false;
 	if (ps->qual != NULL || state->verifier != NULL)
 	{
 		ResetExprContext(ps->ps_ExprContext);
@@ -821,18 +843,29 @@ top_passes(void *arg, uint32 group)
 	return pass;
 }
 
-/* Which of the groups in memory are to be returned? */
+/* Which of the groups in memory are to be returned?  Of those that are complete, unless all are. */
 static void
 choose_groups(AggNodeState *state)
 {
 	uint32		n = zsvector_groups_count(state->groups);
+	uint32		ncomplete = state->early ? state->ncomplete : n;
 
 	if (state->kept != NULL)
 		pfree(state->kept);
 	state->kept = MemoryContextAllocHuge(GetMemoryChunkContext(state->aggs), Max(n, 1) * sizeof(uint32));
 	state->result_group = ZS_NO_GROUP;
+	if (!state->choosing)
+	{
+		state->groups_left = 0;
+		for (uint32 group = 0; group < n; group++)
+		{
+			if (zsvector_agg_is_complete(state, group))
+				state->kept[state->groups_left++] = group;
+		}
+		return;
+	}
 	state->groups_left = zsvector_top_choose(state->top, n, top_passes, top_value, state, state->kept);
-	state->counts.nleft_out += n - state->groups_left;
+	state->counts.nleft_out += ncomplete - state->groups_left;
 }
 
 /* Makes the next groups, if only none that are to be returned; false if there are no more. */
@@ -847,10 +880,11 @@ fill_groups(AggNodeState *state)
 			return false;
 	}
 	else if (!state->started)
+		start_aggregation(state);
+	else if (!state->at_end)
 	{
-		state->started = true;
-		state->choosing = state->top != NULL && state->nkeys > 0 && zsvector_top_start(state->top);
-		aggregate_table(state);
+		zsvector_agg_forget_complete(state);
+		aggregate_input(state);
 	}
 	else if (state->spill != NULL && zsvector_spill_next(state->spill))
 		aggregate_spilled(state);
@@ -863,7 +897,7 @@ fill_groups(AggNodeState *state)
 	if (state->spill != NULL)
 		state->counts.disk = Max(state->counts.disk, zsvector_spill_disk(state->spill));
 	state->groups_left = state->nkeys == 0 ? 1 : zsvector_groups_count(state->groups);
-	if (state->choosing)
+	if (state->choosing || state->early)
 		choose_groups(state);
 	return true;
 }
@@ -883,7 +917,7 @@ next_group(ScanState *ss)
 	state->groups_left--;
 	number = state->next_group++;
 	state->result_group = ZS_NO_GROUP;
-	return store_group(state, state->choosing ? state->kept[number] : number);
+	return store_group(state, state->choosing || state->early ? state->kept[number] : number);
 }
 
 static bool
@@ -1059,6 +1093,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		state->input = zsvector_input_rows_create(linitial(node->custom_ps),
 												  list_nth(cscan->custom_private, ZS_AGG_INPUTS),
 												  list_nth(cscan->custom_private, ZS_AGG_GUARDS), estate);
+	state->may_be_early = zsvector_agg_may_be_early(state);
 }
 
 /*

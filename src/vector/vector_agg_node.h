@@ -50,6 +50,7 @@ typedef struct AggCounts
 	uint64		nignored;		/* batches that change no minimum or maximum */
 	uint64		nskipped;		/* segments, by zone maps */
 	uint64		nleft_out;		/* groups that ORDER BY ... LIMIT leaves out */
+	uint64		nearly;			/* groups returned before the end */
 	ZsQualCounts qual;
 } AggCounts;
 
@@ -82,6 +83,7 @@ typedef struct AggNodeState
 	const ZsColumnVector **vectors; /* of the aggregates, in a batch */
 	uint64	   *sels;			/* rows that they take, in a batch */
 	ZsGroups   *groups;
+	MemoryContext groups_context;
 	uint32		next_group;		/* the next to be returned */
 	int			nrowcolumns;	/* what is kept of a row: keys, and what aggregates take of it */
 	Datum	   *row_values;
@@ -100,12 +102,21 @@ typedef struct AggNodeState
 	int64		zone_high;
 	bool		zone_told;
 	bool		started;		/* the table was scanned, or is being scanned */
+	bool		at_end;			/* all rows of the input were taken */
 	bool		done;			/* there are no more groups but groups_left */
 	uint32		groups_left;	/* in memory, to be returned */
 
+	bool		may_be_early;	/* groups that are complete may be returned before the end */
+	uint32		early_look;		/* not with less groups than these */
+	bool		early;			/* only those are returned whose early_key lies outside of: */
+	int			early_key;
+	int64		ahead_min;
+	int64		ahead_max;
+	uint32		ncomplete;		/* number of those */
+
 	ZsTop	   *top;			/* the groups that the Sort node above wants; NULL: all */
 	bool		choosing;		/* not all of them are returned */
-	uint32	   *kept;			/* numbers of those that are */
+	uint32	   *kept;			/* numbers of those that are, if choosing or early */
 	uint32		result_group;	/* of which there is something in result_context */
 
 	bool		partial;		/* returns transition values */
@@ -115,6 +126,14 @@ typedef struct AggNodeState
 	AggCounts	counts;
 	AggCounts	worker_counts;	/* of all workers */
 } AggNodeState;
+
+/* ---- groups that are complete (vector_agg_early.c) ---- */
+
+extern ZsGroups *zsvector_agg_create_groups(AggNodeState *state);
+extern bool zsvector_agg_may_be_early(const AggNodeState *state);
+extern bool zsvector_agg_is_complete(const AggNodeState *state, uint32 group);
+extern bool zsvector_agg_find_complete(AggNodeState *state, bool full);
+extern void zsvector_agg_forget_complete(AggNodeState *state);
 
 /* ---- callbacks of the node (vector_agg_report.c) ---- */
 

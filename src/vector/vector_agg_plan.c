@@ -28,10 +28,13 @@
 
 #include "zs_compat.h"
 
+#include <math.h>
+
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/pg_class_d.h"
+#include "catalog/pg_statistic.h"
 #include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -60,6 +63,9 @@
 
 /* What a group takes beside its keys and its aggregates' values, in bytes. */
 #define GROUP_SIZE		40
+
+/* Rows are in the order of a key where its correlation with their places is at least this. */
+#define KEY_ORDER		0.98
 
 static create_upper_paths_hook_type next_upper_paths_hook = NULL;
 
@@ -292,6 +298,35 @@ keys_width(List *keys)
 	return width;
 }
 
+/* Are most groups going to be complete before the end of the scan (vector_agg_exec.c)? */
+static bool
+is_in_key_order(const ZsAggQuery *query)
+{
+	bool		in_order = false;
+	ListCell   *lc;
+
+	if (!zs_enable_early_groups)
+		return false;
+	foreach(lc, query->keys)
+	{
+		VariableStatData vardata;
+		AttStatsSlot slot;
+
+		if (!IsA(lfirst(lc), Var) || !get_typbyval(exprType(lfirst(lc))))
+			continue;
+		examine_variable(query->root, lfirst(lc), 0, &vardata);
+		if (HeapTupleIsValid(vardata.statsTuple) &&
+			get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+							 ATTSTATSSLOT_NUMBERS))
+		{
+			in_order |= slot.nnumbers == 1 && fabs(slot.numbers[0]) >= KEY_ORDER;
+			free_attstatsslot(&slot);
+		}
+		ReleaseVariableStats(vardata);
+	}
+	return in_order;
+}
+
 Cost
 zsvector_agg_spill_cost(const ZsAggQuery *query)
 {
@@ -446,7 +481,7 @@ add_table_paths(const ZsAggQuery *query)
 	path = zsvector_agg_make_path(query, query->target, query->aggrefs, NULL, filter,
 								  NIL, false);
 	zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, query->ngroups, 1) +
-						  zsvector_agg_spill_cost(query), query->ngroups);
+						  (is_in_key_order(query) ? 0 : zsvector_agg_spill_cost(query)), query->ngroups);
 	add_path(query->grouped_rel, &path->path);
 	return true;
 }

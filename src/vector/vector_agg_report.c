@@ -31,6 +31,7 @@ add_counts(AggCounts *sum, const AggCounts *counts)
 	sum->nredone += counts->nredone;
 	sum->nremoved += counts->nremoved;
 	sum->nfills += counts->nfills;
+	sum->nearly += counts->nearly;
 	sum->memory = Max(sum->memory, counts->memory);
 	sum->disk = Max(sum->disk, counts->disk);
 	sum->nignored += counts->nignored;
@@ -106,6 +107,8 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0, es);
 	if (state->nkeys > 0)
 		explain_memory(&total, es);
+	if (state->nkeys > 0 && (es->format != EXPLAIN_FORMAT_TEXT || total.nearly > 0))
+		ExplainPropertyUInteger("Groups Returned Early", NULL, total.nearly, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.nredone > 0)
 		ExplainPropertyUInteger("Batches Redone Row-wise", NULL, total.nredone, es);
 }

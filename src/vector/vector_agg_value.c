@@ -247,6 +247,24 @@ zsvector_agg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context)
 	}
 }
 
+bool
+zsvector_agg_is_flat(const ZsAgg *agg)
+{
+	bool		is_string = agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR;
+
+	switch (agg->kind)
+	{
+		case ZS_AGG_MIN:
+		case ZS_AGG_MAX:
+			return !is_string;
+		case ZS_AGG_ANY:
+		case ZS_AGG_CORE:
+			return false;
+		default:
+			return !agg->distinct;
+	}
+}
+
 Size
 zsvector_agg_value_size(const ZsAgg *agg)
 {

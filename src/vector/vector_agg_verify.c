@@ -95,6 +95,23 @@ zsvector_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datu
 	zsvector_core_add(&verifier->aggs[aggno], verifier->node, value_of(verifier, group, aggno), datum, isnull);
 }
 
+void
+zsvector_verify_renumber(ZsAggVerifier *verifier, uint32 group, uint32 number)
+{
+	Assert(number <= group);
+	if (number < group && group < verifier->ngroups)
+		memcpy(&verifier->values[(size_t) number * verifier->naggs],
+			   &verifier->values[(size_t) group * verifier->naggs], verifier->naggs * sizeof(ZsCoreValue));
+}
+
+void
+zsvector_verify_forget(ZsAggVerifier *verifier, uint32 group)
+{
+	if (group < verifier->ngroups)
+		memset(&verifier->values[(size_t) group * verifier->naggs], 0,
+			   (size_t) (verifier->ngroups - group) * verifier->naggs * sizeof(ZsCoreValue));
+}
+
 static char *
 result_text(Oid type, Datum value, bool isnull)
 {

@@ -950,6 +950,16 @@ zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool
 	return hash;
 }
 
+bool
+zsvector_groups_int(const ZsGroups *groups, uint32 group, int key, int64 *value)
+{
+	const uint64 *words = words_of(groups, group);
+
+	Assert(group < groups->ngroups && groups->keys[key].domain == ZS_DOMAIN_INT);
+	*value = (int64) words[1 + key];
+	return (words[0] >> key & 1) == 0;
+}
+
 Datum
 zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull)
 {

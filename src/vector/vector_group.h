@@ -82,6 +82,9 @@ zsvector_groups_grown(uint32 n)
 
 extern uint32 zsvector_groups_count(const ZsGroups *groups);
 
+/* The value of a key of domain INT; false if it is NULL. */
+extern bool zsvector_groups_int(const ZsGroups *groups, uint32 group, int key, int64 *value);
+
 /* A key of a group, in the current context or as long as groups lives. */
 extern Datum zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull);
 

@@ -20,6 +20,7 @@
 
 bool		zs_enable_vector_agg = true;
 bool		zs_enable_vector_scan = true;
+bool		zs_enable_early_groups = true;
 bool		zs_enable_top_groups = true;
 int			zs_debug_vector = ZS_DEBUG_VECTOR_OFF;
 int			zs_debug_vector_groups = 0;
@@ -51,6 +52,13 @@ zsvector_guc_init(void)
 							 "Leaves out groups that ORDER BY ... LIMIT does not want.",
 							 "When off, aggregation by batches hands all groups to the sort.",
 							 &zs_enable_top_groups, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_early_groups",
+							 "Enables groups that are returned before all rows have been read.",
+							 "These are groups that zone maps of the rows to come exclude. "
+							 "When off, all groups are kept until the end.",
+							 &zs_enable_early_groups, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("zedstore.debug_vector",

@@ -33,6 +33,7 @@ typedef struct ZsInputMethods
 	const ZsColumnVector *(*column) (ZsInput *input, AttrNumber attno, ZsColumnWant want,
 									 const uint64 *sel);
 	bool		(*bounds) (ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds);
+	bool		(*ahead) (ZsInput *input, AttrNumber attno, int64 *min, int64 *max);	/* NULL: nothing is known */
 	void		(*store) (ZsInput *input, uint32 position);
 	void		(*end) (ZsInput *input);
 } ZsInputMethods;
@@ -76,6 +77,13 @@ static inline bool
 zsvector_input_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
 {
 	return input->methods->bounds(input, attno, bounds);
+}
+
+/* As zsscan_batch_ahead(). */
+static inline bool
+zsvector_input_ahead(ZsInput *input, AttrNumber attno, int64 *min, int64 *max)
+{
+	return input->methods->ahead != NULL && input->methods->ahead(input, attno, min, max);
 }
 
 /* Stores a row of the present batch (a position in it) in the input's slot. */

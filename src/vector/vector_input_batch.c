@@ -112,6 +112,14 @@ batch_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
 	return zsscan_batch_bounds(((BatchInput *) input)->batches, attno, bounds);
 }
 
+static bool
+batch_ahead(ZsInput *input, AttrNumber attno, int64 *min, int64 *max)
+{
+	BatchInput *batch = (BatchInput *) input;
+
+	return batch->pscan == NULL && zsscan_batch_ahead(batch->batches, attno, min, max);
+}
+
 static void
 store_row(ZsInput *input, uint32 position)
 {
@@ -138,6 +146,7 @@ static const ZsInputMethods batch_methods = {
 	.count = count_runs,
 	.column = batch_column,
 	.bounds = batch_bounds,
+	.ahead = batch_ahead,
 	.store = store_row,
 	.end = end_scan,
 };

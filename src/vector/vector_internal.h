@@ -28,6 +28,7 @@ typedef enum ZsDebugVector
 } ZsDebugVector;
 
 extern bool zs_enable_vector_agg;
+extern bool zs_enable_early_groups;
 extern bool zs_enable_vector_scan;
 extern bool zs_enable_top_groups;
 extern int	zs_debug_vector;
