@@ -35,6 +35,7 @@ typedef uint64_t uint64;
 #define pg_noinline __attribute__((noinline))
 #define INT64CONST(x) (x##L)
 #define UINT64CONST(x) (x##UL)
+#define qsort_arg(base, n, size, compare, arg) qsort_r((base), (n), (size), (compare), (arg))
 #define PG_INT64_MIN INT64_MIN
 #define PG_INT64_MAX INT64_MAX
 #define PG_UINT64_MAX UINT64_MAX

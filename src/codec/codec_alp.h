@@ -1,6 +1,13 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_alp.h
  *	  Decimal-scaled floats, for the container's encoder and decoder.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_alp.h
+ *
+ *-------------------------------------------------------------------------
  */
 #ifndef CODEC_ALP_H
 #define CODEC_ALP_H

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_bitpack.c
  *	  Integers of a fixed number of bits, side by side.
  *
@@ -11,6 +12,12 @@
  *
  * Packing and unpacking are written once and instantiated for each width; with the width known,
  * shifts and offsets are constants and the loops unroll.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_bitpack.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_internal.h"
 

@@ -1,10 +1,17 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_buf.c
  *	  Growing buffers over the caller's allocator.
  *
  * Freed before the larger one is taken where the contents are not needed, so that scratch memory
  * never exists twice; pointers are cleared first, so that a callback that raises leaves nothing
  * dangling.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_buf.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_internal.h"
 

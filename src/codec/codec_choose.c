@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_choose.c
  *	  What the vectors of a segment have in common: dictionary, symbol table, prefix, float
  *	  exponents.
@@ -7,6 +8,12 @@
  * vectors, spread over the segment, are encoded in each, and their sizes scaled up plus the cost of
  * what would be shared decide.  The ways are ordered by the cost of decoding, and a slower one must
  * save 3 % over the best before it.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_choose.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_encode.h"
 

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_compress.c
  *	  LZ4 and zstd over a vector's body.
  *
@@ -11,6 +12,12 @@
  * work with, a copy of the first for each vector, because digesting costs more than copying 16 kB.
  * zstd's contexts are cached in two process-wide pointers; zstd allocates by malloc(), so they are
  * made once and never freed, and no callback runs while they are in use.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_compress.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_compress.h"
 

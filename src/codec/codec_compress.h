@@ -1,6 +1,13 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_compress.h
  *	  LZ4 and zstd, and who uses which scratch buffer of an encoder.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_compress.h
+ *
+ *-------------------------------------------------------------------------
  */
 #ifndef CODEC_COMPRESS_H
 #define CODEC_COMPRESS_H

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_decode.c
  *	  Decoding a vector, all rows or one.
  *
@@ -6,29 +7,20 @@
  * and the wanted forms of the non-null rows are decoded into the first entries of their arrays.  If
  * there are nulls, the entries are then moved apart, from the end, so that no second array is
  * needed.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_decode.c
+ *
+ *-------------------------------------------------------------------------
  */
-#include "codec_alp.h"
 #include "codec_compress.h"
-#include "codec_numeric.h"
+#include "codec_ops.h"
 #include "codec_string.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize ("O3")
 #endif
-
-/* A body that was found and whose position sets were read. */
-typedef struct VectorBody
-{
-	const ZsVectorInfo *vi;
-	ZsReader	r;				/* at the values */
-	uint32		n;				/* values */
-	uint32		nnulls;
-	uint32		next;
-	uint32		nodd;			/* values without SCALED or LENGTHS */
-	uint16		null_pos[ZS_VECTOR_ROWS];
-	uint16		ext_pos[ZS_VECTOR_ROWS];	/* among the values */
-	uint16		odd_pos[ZS_VECTOR_ROWS];	/* among the values */
-} VectorBody;
 
 /*
  * No body of a valid segment is longer: values and their codes (FSST may double bytes it cannot
@@ -76,7 +68,7 @@ open_body(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec, s
 /* Finds the values of a vector that has some. */
 static const char *
 open_vector(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec, size_t len,
-			const ZsSharedState *shared, ZsVectorOut *out, VectorBody *body)
+			const ZsSharedState *shared, ZsVectorOut *out, ZsVectorBody *body)
 {
 	const char *err;
 
@@ -147,7 +139,8 @@ narrow_codes(const uint64 *restrict codes, uint32 n, uint32 *restrict out)
 
 /* Integers of the numerics that codes stand for. */
 static void
-look_up_scaled(const uint64 *codes, VectorBody *body, const ZsSharedState *shared, ZsVectorOut *out)
+look_up_scaled(const uint64 *codes, ZsVectorBody *body, const ZsSharedState *shared,
+			   ZsVectorOut *out)
 {
 	look_up_codes(codes, body->n, (const uint64 *) shared->dict_scaled, (uint64 *) out->scaled);
 	out->scale = shared->dict_scale;
@@ -161,8 +154,13 @@ look_up_scaled(const uint64 *codes, VectorBody *body, const ZsSharedState *share
 	}
 }
 
-static const char *
-decode_dict(VectorBody *body, const ZsSharedState *shared, uint32 *want, ZsVectorOut *out)
+/*
+ * A stream that says so itself, or a bare list of codes: the tag is accepted in both places.  See
+ * codec_ops.h.
+ */
+const char *
+zscodec_dict_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsSharedState *shared,
+					uint32 *want, ZsVectorOut *out)
 {
 	uint64		local[ZS_VECTOR_ROWS];
 	uint64	   *codes = *want & ZS_FORM_VALUES ? out->values : local;
@@ -191,6 +189,23 @@ decode_dict(VectorBody *body, const ZsSharedState *shared, uint32 *want, ZsVecto
 	return NULL;
 }
 
+/* See codec_ops.h. */
+const char *
+zscodec_dict_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body, uint32 entry,
+						const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)
+{
+	const char *err;
+	uint64		code;
+
+	if (shared == NULL || shared->dict_values == NULL)
+		return "dictionary is missing";
+	if ((err = zscodec_ints_get(&body->r, body->n, entry, &code)) != NULL)
+		return err;
+	if (code >= shared->ndict)
+		return "dictionary code out of range";
+	return zscodec_dict_one(shared, code, out, value);
+}
+
 /* A MIXED vector in front of its literals; pos[] are the literals' places among the n values. */
 static const char *
 read_mixed(ZsReader *r, uint32 n, const ZsSharedState *shared, uint16 *pos, uint32 *nliterals)
@@ -211,15 +226,17 @@ read_literal_tag(ZsReader *r, int *encoding)
 	if (reader_left(r) < 1)
 		return ZS_ERR_SHORT;
 	*encoding = *r->p++;
-	return *encoding == ZS_ENC_PLAIN || *encoding == ZS_ENC_FSST ||
-		*encoding == ZS_ENC_WORDS ? NULL :
+	return *encoding < ZS_ENC_COUNT && zscodec_encoding_ops[*encoding].is_literal ? NULL :
 		"encoding does not fit the type";
 }
 
-static const char *
-decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared,
-			 uint32 want, ZsVectorOut *out)
+/* See codec_ops.h. */
+const char *
+zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsSharedState *shared,
+					 uint32 *want, ZsVectorOut *out)
 {
+	ZsReader   *r = &body->r;
+	uint32		n = body->n;
 	uint16		pos[ZS_VECTOR_ROWS];
 	uint64		known[ZS_VECTOR_ROWS];
 	uint32		nliterals;
@@ -235,10 +252,10 @@ decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedSta
 		return err;
 	if (!codes_below(known, nknown, shared->ndict))
 		return "dictionary code out of range";
-	if ((want & ZS_FORM_VALUES) && (err = form_entries(known, nknown, shared)) != NULL)
+	if ((*want & ZS_FORM_VALUES) && (err = form_entries(known, nknown, shared)) != NULL)
 		return err;
 	if ((err = read_literal_tag(r, &encoding)) != NULL ||
-		(err = zscodec_strings_decode(info, encoding, r, nliterals, shared, want, out)) != NULL)
+		(err = zscodec_strings_decode(info, encoding, r, nliterals, shared, *want, out)) != NULL)
 		return err;
 
 	/* The literals are in the first entries: merge from the end. */
@@ -248,17 +265,17 @@ decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedSta
 		if (literal > 0 && pos[literal - 1] == i)
 		{
 			literal--;
-			if (want & ZS_FORM_VALUES)
+			if (*want & ZS_FORM_VALUES)
 				out->values[i] = out->values[literal];
-			if (want & ZS_FORM_LENGTHS)
+			if (*want & ZS_FORM_LENGTHS)
 				out->lengths[i] = out->lengths[literal];
 		}
 		else
 		{
 			nknown--;
-			if (want & ZS_FORM_VALUES)
+			if (*want & ZS_FORM_VALUES)
 				out->values[i] = shared->dict_values[known[nknown]];
-			if (want & ZS_FORM_LENGTHS)
+			if (*want & ZS_FORM_LENGTHS)
 				out->lengths[i] = zscodec_dict_len(shared, known[nknown]);
 		}
 	}
@@ -266,11 +283,13 @@ decode_mixed(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedSta
 	return NULL;
 }
 
-/* Value entry of a MIXED vector. */
-static const char *
-decode_mixed_entry(const ZsSegmentInfo *info, ZsReader *r, uint32 n, uint32 entry,
-				   const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)
+/* See codec_ops.h. */
+const char *
+zscodec_mixed_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body, uint32 entry,
+						 const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)
 {
+	ZsReader   *r = &body->r;
+	uint32		n = body->n;
 	uint16		pos[ZS_VECTOR_ROWS];
 	uint64		codes[ZS_VECTOR_ROWS];
 	uint32		nliterals;
@@ -292,45 +311,6 @@ decode_mixed_entry(const ZsSegmentInfo *info, ZsReader *r, uint32 n, uint32 entr
 	if (codes[entry - before] >= shared->ndict)
 		return "dictionary code out of range";
 	return zscodec_dict_one(shared, codes[entry - before], out, value);
-}
-
-/*
- * The forms of the non-null rows, into the first entries; takes out of *want what turns out not to
- * be there.
- */
-static const char *
-decode_values(const ZsSegmentInfo *info, VectorBody *body, const ZsSharedState *shared,
-			  uint32 *want, ZsVectorOut *out)
-{
-	switch (body->vi->encoding)
-	{
-		case ZS_ENC_DICT:
-			/*
-			 * A stream that says so itself, or a bare list of codes: the tag is accepted in both
-			 * places.
-			 */
-			return decode_dict(body, shared, want, out);
-		case ZS_ENC_MIXED:
-			return decode_mixed(info, &body->r, body->n, shared, *want, out);
-		case ZS_ENC_ALP:
-			return zscodec_alp_decode(info->kind, &body->r, body->n, out->values);
-		case ZS_ENC_NUMERIC:
-			return zscodec_numeric_decode(&body->r, body->n, *want, out, body->odd_pos,
-										  &body->nodd);
-		case ZS_ENC_CONST:
-			if (info->kind == ZS_KIND_NUMERIC && (*want & (ZS_FORM_SCALED | ZS_FORM_CONST)) != 0 &&
-				!zscodec_numeric_decode_const(&body->r, body->n, *want, out))
-				*want &= ~ZS_FORM_SCALED;
-			break;
-	}
-	if (info->kind >= ZS_KIND_NUMERIC)
-		return zscodec_strings_decode(info, body->vi->encoding, &body->r, body->n, shared, *want,
-									  out);
-	if (reader_left(&body->r) < 1 || (*body->r.p & 0x0F) != body->vi->encoding)
-		return "encoding does not fit the directory";
-	if (*want & ZS_FORM_CONST)
-		return zscodec_ints_get(&body->r, body->n, 0, &out->constant);
-	return zscodec_ints_decode(&body->r, body->n, out->values);
 }
 
 /*
@@ -404,7 +384,7 @@ spread8(uint8 *vals, uint32 nrows, const uint16 *null_pos, uint32 nnulls)
 
 /* The rows of ascending values pos[0 .. n), in place. */
 static void
-rows_of_values(const VectorBody *body, uint16 *pos, uint32 n)
+rows_of_values(const ZsVectorBody *body, uint16 *pos, uint32 n)
 {
 	uint32		before = 0;		/* nulls in front of the row */
 
@@ -432,7 +412,7 @@ collect_nulls(const bool *isnull, uint32 nrows, uint64 *nulls)
 
 /* Null flags and those of overflow pointers, whose positions become rows. */
 static void
-mark_nulls(VectorBody *body, ZsVectorOut *out)
+mark_nulls(ZsVectorBody *body, ZsVectorOut *out)
 {
 	uint32		nrows = body->vi->nrows;
 
@@ -457,7 +437,7 @@ mark_nulls(VectorBody *body, ZsVectorOut *out)
 
 /* Moves what was decoded of the values to their rows. */
 static void
-spread_forms(const VectorBody *body, uint32 have, ZsVectorOut *out)
+spread_forms(const ZsVectorBody *body, uint32 have, ZsVectorOut *out)
 {
 	uint32		nrows = body->vi->nrows;
 	uint32		nnulls = body->nnulls;
@@ -490,7 +470,7 @@ set_odd(const uint16 *rows, uint32 n, uint32 have, ZsVectorOut *out)
 
 /* Marks them; the positions of overflow pointers are rows already. */
 static void
-mark_odd(VectorBody *body, uint32 have, ZsVectorOut *out)
+mark_odd(ZsVectorBody *body, uint32 have, ZsVectorOut *out)
 {
 	out->has_odd = body->nodd + body->next > 0;
 	if (!out->has_odd)
@@ -523,31 +503,10 @@ uint32
 zscodec_vector_forms(const ZsSegmentInfo *info, int vecno)
 {
 	const ZsVectorInfo *vi = &info->vectors[vecno];
+	const ZsEncodingOps *ops = &zscodec_encoding_ops[vi->encoding];
 	uint32		forms = ZS_FORM_NULLS | ZS_FORM_VALUES;
 
-	switch (vi->encoding)
-	{
-		case ZS_ENC_ALLNULL:
-			forms |= ZS_FORM_SCALED | ZS_FORM_LENGTHS;
-			break;
-		case ZS_ENC_CONST:
-			if (!vi->has_ext)
-				forms |= ZS_FORM_CONST | ZS_FORM_SCALED | ZS_FORM_LENGTHS;
-			break;
-		case ZS_ENC_DICT:
-			if (!vi->has_ext)
-				forms |= ZS_FORM_CODES | ZS_FORM_SCALED | ZS_FORM_LENGTHS;
-			break;
-		case ZS_ENC_NUMERIC:
-			forms |= ZS_FORM_SCALED;
-			break;
-		case ZS_ENC_PLAIN:
-		case ZS_ENC_FSST:
-		case ZS_ENC_WORDS:
-		case ZS_ENC_MIXED:
-			forms |= ZS_FORM_LENGTHS;
-			break;
-	}
+	forms |= vi->has_ext ? ops->ext_forms : ops->forms;
 	if (info->kind != ZS_KIND_NUMERIC)
 		forms &= ~ZS_FORM_SCALED;
 	if (info->kind != ZS_KIND_BYTES)
@@ -586,11 +545,13 @@ zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, si
 					  const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
 {
 	const ZsVectorInfo *vi;
-	VectorBody	body;
+	const ZsEncodingOps *ops;
+	ZsVectorBody body;
 	const char *err;
 
 	if ((err = begin_decode(info, vecno, len, &vi, out)) != NULL)
 		return err;
+	ops = &zscodec_encoding_ops[vi->encoding];
 	want &= zscodec_vector_forms(info, vecno);
 	if (want == 0)
 		return NULL;
@@ -615,7 +576,7 @@ zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, si
 	}
 	if ((err = open_vector(info, vi, vec, len, shared, out, &body)) != NULL)
 		return err;
-	if (want != ZS_FORM_NULLS && (err = decode_values(info, &body, shared, &want, out)) != NULL)
+	if (want != ZS_FORM_NULLS && (err = ops->decode(info, &body, shared, &want, out)) != NULL)
 		return err;
 	mark_nulls(&body, out);
 	if (body.nnulls > 0)
@@ -679,49 +640,13 @@ zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared
 	return NULL;
 }
 
-/* Value entry of the non-null rows. */
-static const char *
-decode_entry(const ZsSegmentInfo *info, VectorBody *body, uint32 entry, const ZsSharedState *shared,
-			 ZsVectorOut *out, uint64 *value)
-{
-	const char *err;
-	uint64		code;
-
-	switch (body->vi->encoding)
-	{
-		case ZS_ENC_DICT:
-			if (shared == NULL || shared->dict_values == NULL)
-				return "dictionary is missing";
-			if ((err = zscodec_ints_get(&body->r, body->n, entry, &code)) != NULL)
-				return err;
-			if (code >= shared->ndict)
-				return "dictionary code out of range";
-			return zscodec_dict_one(shared, code, out, value);
-		case ZS_ENC_MIXED:
-			return decode_mixed_entry(info, &body->r, body->n, entry, shared, out, value);
-		case ZS_ENC_ALP:
-			if ((err = zscodec_alp_decode(info->kind, &body->r, body->n, out->values)) != NULL)
-				return err;
-			*value = out->values[entry];
-			return NULL;
-		case ZS_ENC_NUMERIC:
-			return zscodec_numeric_decode_one(&body->r, body->n, entry, out, value);
-	}
-	if (info->kind >= ZS_KIND_NUMERIC)
-		return zscodec_strings_decode_one(info, body->vi->encoding, &body->r, body->n, entry,
-										  shared, out, value);
-	if (reader_left(&body->r) < 1 || (*body->r.p & 0x0F) != body->vi->encoding)
-		return "encoding does not fit the directory";
-	return zscodec_ints_get(&body->r, body->n, entry, value);
-}
-
 /* See zs_codec.h. */
 const char *
 zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
 						  const ZsSharedState *shared, uint32 idx, ZsVectorOut *out)
 {
 	const ZsVectorInfo *vi;
-	VectorBody	body;
+	ZsVectorBody body;
 	const char *err;
 	uint32		entry = idx;
 	uint64		value;
@@ -743,9 +668,10 @@ zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec
 			return NULL;
 		entry--;
 	}
-	if ((err = decode_entry(info, &body, entry, shared, out, &value)) != NULL)
-		return err;
 	Assert(entry < body.n);
+	err = zscodec_encoding_ops[vi->encoding].decode_one(info, &body, entry, shared, out, &value);
+	if (err != NULL)
+		return err;
 	out->values[idx] = value;
 	out->isnull[idx] = false;
 	for (uint32 i = 0; i < body.next; i++)
@@ -762,6 +688,7 @@ zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, siz
 					uint32 idx, uint32 *from, uint32 *to)
 {
 	const ZsVectorInfo *vi = &info->vectors[vecno];
+	const ZsEncodingOps *ops = &zscodec_encoding_ops[vi->encoding];
 	ZsReader	r = {.p = head,.end = head + head_len};
 	uint32		entry = idx;
 	uint32		n = (uint32) vi->nrows - vi->nnulls;
@@ -786,23 +713,8 @@ zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, siz
 			entry--;
 		}
 	}
-	switch (vi->encoding)
-	{
-		case ZS_ENC_FOR:
-			if (info->kind >= ZS_KIND_NUMERIC ||
-				!zscodec_ints_part(&r, n, entry, head, &start, &end))
-				return false;
-			break;
-		case ZS_ENC_PLAIN:
-		case ZS_ENC_FSST:
-		case ZS_ENC_WORDS:
-			if (info->kind < ZS_KIND_NUMERIC || info->kind == ZS_KIND_FIXED ||
-				!zscodec_strings_part(vi->encoding, &r, n, entry, head, &start, &end))
-				return false;
-			break;
-		default:
-			return false;
-	}
+	if (ops->part == NULL || !ops->part(info, vi, &r, n, entry, head, &start, &end))
+		return false;
 	if (start > vi->len)
 		return false;
 	*from = (uint32) Max(start, head_len);

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_dict.c
  *	  Finding the distinct values of a segment.
  *
@@ -14,6 +15,12 @@
  * come out well below what a few vectors take as they are.  Integers are sorted, strings too unless
  * there are many: sorted codes compare like values, pack together where values cluster, and sorted
  * entries compress better.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_dict.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_compress.h"
 #include "codec_dict.h"
@@ -352,11 +359,6 @@ sample_repeats(DictTable *t, const ZsColumnInput *in)
 		bit_width(t->n) + 2 <= bit_width((uint64) max - (uint64) min);
 }
 
-/*
- * What the sort below compares; qsort() has no argument for it, and the codec runs in one thread.
- */
-static const DictTable *sorted_table;
-
 /* An integer and which entry it is. */
 typedef struct IntRank
 {
@@ -392,11 +394,13 @@ sort_ints(DictTable *t)
 		t->order[i] = (uint32) ranks[i].entry;
 }
 
+/* Of two numbers of entries of the table arg. */
 static int
-compare_bytes(const void *a, const void *b)
+compare_bytes(const void *a, const void *b, void *arg)
 {
-	const ZsDictEntry *x = &sorted_table->entries[*(const uint32 *) a];
-	const ZsDictEntry *y = &sorted_table->entries[*(const uint32 *) b];
+	const DictTable *t = arg;
+	const ZsDictEntry *x = &t->entries[*(const uint32 *) a];
+	const ZsDictEntry *y = &t->entries[*(const uint32 *) b];
 	int			c = memcmp(x->ptr, y->ptr, Min(x->len, y->len));
 
 	return c != 0 ? c : x->len < y->len ? -1 : x->len > y->len;
@@ -413,8 +417,7 @@ sort_entries(DictTable *t, bool by_ref, uint32 *codes, uint32 nrows)
 	{
 		for (uint32 i = 0; i < t->n; i++)
 			t->order[i] = i;
-		sorted_table = t;
-		qsort(t->order, t->n, sizeof(uint32), compare_bytes);
+		qsort_arg(t->order, t->n, sizeof(uint32), compare_bytes, t);
 	}
 	else
 		sort_ints(t);

@@ -1,6 +1,13 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_dict.h
  *	  The dictionary that the vectors of a segment share, encoder side, and the shared area.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_dict.h
+ *
+ *-------------------------------------------------------------------------
  */
 #ifndef CODEC_DICT_H
 #define CODEC_DICT_H

@@ -1,6 +1,13 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_encode.h
  *	  State of encoding one segment, shared by the files that choose, encode and assemble.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_encode.h
+ *
+ *-------------------------------------------------------------------------
  */
 #ifndef CODEC_ENCODE_H
 #define CODEC_ENCODE_H

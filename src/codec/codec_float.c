@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_float.c
  *	  Floats that are decimal numbers at heart.
  *
@@ -12,6 +13,12 @@
  *
  * Candidates for (e, f) come from a sample of the segment; each vector takes the best of them.
  * float4 goes through float8 arithmetic and is rounded at the end.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_float.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_alp.h"
 

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_fsst.c
  *	  Compression of short strings by a table of up to 255 symbols.
  *
@@ -13,6 +14,12 @@
  * a candidate whose slot is taken by a better one is dropped.
  *
  * Written table: u8 count, the lengths, the symbols' bytes.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_fsst.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_fsst.h"
 

@@ -1,6 +1,13 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_fsst.h
  *	  Symbol tables for short strings.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_fsst.h
+ *
+ *-------------------------------------------------------------------------
  */
 #ifndef CODEC_FSST_H
 #define CODEC_FSST_H

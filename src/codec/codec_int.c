@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_int.c
  *	  Choosing and writing integer streams.
  *
@@ -20,6 +21,12 @@
  *
  * All arithmetic is modulo 2^64, so INT64_MIN .. INT64_MAX needs no special care: a difference that
  * overflows wraps back when it is added.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_int.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_internal.h"
 

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_int_decode.c
  *	  Reading integer streams, all values or one.
  *
@@ -6,6 +7,12 @@
  * holds DELTA, DELTA holds FOR), carried as a level that only falls, so broken bytes cannot make
  * the recursion deep.  Counts come from outside and every length is checked before its bytes are
  * read; values are never trusted as positions except where the caller checks them.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_int_decode.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_internal.h"
 

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_internal.h
  *	  Byte format of segment payloads, and what the files of the codec share.
  *
@@ -87,6 +88,12 @@
  *
  *		u16 k; then a bitmap of n bits or an Elias-Fano list of the positions or of the others,
  *		whichever is shortest; see codec_posset.c
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_internal.h
+ *
+ *-------------------------------------------------------------------------
  */
 #ifndef CODEC_INTERNAL_H
 #define CODEC_INTERNAL_H

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_numeric.c
  *	  Numerics as scaled integers.
  *
@@ -19,6 +20,12 @@
  * Where display scales differ (a numeric column without type modifier), the integers are scaled by
  * the largest and the display scales are a stream of their own: the digits depend on the value
  * only.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_numeric.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_numeric.h"
 

@@ -1,6 +1,13 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_numeric.h
  *	  Numerics as scaled integers, for the container's encoder and decoder.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_numeric.h
+ *
+ *-------------------------------------------------------------------------
  */
 #ifndef CODEC_NUMERIC_H
 #define CODEC_NUMERIC_H

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_posset.c
  *	  Sets of positions within a vector: nulls, overflow pointers, patches, exceptions.
  *
@@ -16,6 +17,12 @@
  * written anew, most rows can be holes.
  *
  * The sizes are exact functions of k and n, so the shortest form is taken without saying which.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_posset.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_internal.h"
 

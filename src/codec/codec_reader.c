@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_reader.c
  *	  Reading the head of a segment.
  *
@@ -12,31 +13,20 @@
  *	2. head, shared area and vectors follow each other without gaps and end at stored_size.
  *	3. A vector has encoding ALLNULL if and only if all its rows are null; then its length is 0.
  *	4. nnulls is the sum of the vectors' null counts.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_reader.c
+ *
+ *-------------------------------------------------------------------------
  */
-#include "codec_internal.h"
-
-static const char *const encoding_names[ZS_ENC_COUNT] = {
-	[ZS_ENC_INVALID] = "invalid",
-	[ZS_ENC_ALLNULL] = "allnull",
-	[ZS_ENC_CONST] = "const",
-	[ZS_ENC_FOR] = "for",
-	[ZS_ENC_DELTA] = "delta",
-	[ZS_ENC_RLE] = "rle",
-	[ZS_ENC_SCALED] = "scaled",
-	[ZS_ENC_DICT] = "dict",
-	[ZS_ENC_ALP] = "alp",
-	[ZS_ENC_NUMERIC] = "numeric",
-	[ZS_ENC_PLAIN] = "plain",
-	[ZS_ENC_FSST] = "fsst",
-	[ZS_ENC_MIXED] = "mixed",
-	[ZS_ENC_WORDS] = "words",
-};
+#include "codec_ops.h"
 
 /* The name that users see; "unknown" for a number that is none. */
 const char *
 zscodec_encoding_name(ZsEncoding encoding)
 {
-	return (unsigned) encoding < ZS_ENC_COUNT ? encoding_names[encoding] : "unknown";
+	return (unsigned) encoding < ZS_ENC_COUNT ? zscodec_encoding_ops[encoding].name : "unknown";
 }
 
 /* The name that users see; "unknown" for a number that is none. */
@@ -76,35 +66,6 @@ read_type(const uint8 *head, ZsSegmentInfo *info)
 	return NULL;
 }
 
-/* Does this encoding occur as the outermost one of this kind? */
-static bool
-encoding_fits(ZsValueKind kind, int encoding)
-{
-	switch (encoding)
-	{
-		case ZS_ENC_ALLNULL:
-		case ZS_ENC_CONST:
-		case ZS_ENC_DICT:
-			return true;
-		case ZS_ENC_FOR:
-		case ZS_ENC_DELTA:
-		case ZS_ENC_RLE:
-		case ZS_ENC_SCALED:
-			return kind <= ZS_KIND_FLOAT8;
-		case ZS_ENC_ALP:
-			return kind == ZS_KIND_FLOAT4 || kind == ZS_KIND_FLOAT8;
-		case ZS_ENC_NUMERIC:
-			return kind == ZS_KIND_NUMERIC;
-		case ZS_ENC_PLAIN:
-		case ZS_ENC_FSST:
-		case ZS_ENC_WORDS:
-			return kind >= ZS_KIND_NUMERIC;
-		case ZS_ENC_MIXED:
-			return kind >= ZS_KIND_FIXED;
-	}
-	return false;
-}
-
 /* One directory entry; off is where the vector begins. */
 static const char *
 read_entry(const uint8 *p, uint32 vecno, uint64 off, ZsSegmentInfo *info)
@@ -126,7 +87,7 @@ read_entry(const uint8 *p, uint32 vecno, uint64 off, ZsSegmentInfo *info)
 	vi->compression = entry.compression;
 	if (vi->nnulls > vi->nrows)
 		return "vector has more nulls than rows";
-	if (!encoding_fits(info->kind, vi->encoding))
+	if (!zscodec_encoding_fits(info->kind, vi->encoding))
 		return "vector has an unknown or unfitting encoding";
 	if (vi->compression > ZS_COMPRESSION_ZSTD)
 		return "compression method is unknown";

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_segment.c
  *	  Encoding a segment: choices, vectors, shared area, head.
  *
@@ -6,6 +7,12 @@
  * when all vectors are encoded.  So vectors are collected in a buffer, then the shared area is
  * made, then everything is put together.  A dictionary that saved less than it costs is dropped and
  * the vectors are encoded again.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_segment.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_encode.h"
 

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_shared.c
  *	  The area that the vectors of a segment share: writing and opening it.
  *
@@ -6,6 +7,12 @@
  * compression prefix.  The body is compressed as a whole if that helps; dictionary entries that
  * begin alike then cost little.  Opening it forms the dictionary's values once as vectors hand them
  * out, so that decoding a dictionary vector copies addresses and nothing else.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_shared.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_compress.h"
 #include "codec_dict.h"

@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_string.c
  *	  By-reference values: one for all, plain, or coded by a table of symbols or words.
  *
@@ -8,6 +9,12 @@
  * PostgreSQL wants to see them: with a varlena header, or aligned.  The arena's size follows from
  * lengths that were checked against the bytes at hand (or, for symbols, against eight times as
  * many), so broken lengths cannot make it large.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_string.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_string.h"
 

@@ -1,6 +1,13 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_string.h
  *	  By-reference values of a vector, for the container's encoder and decoder.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_string.h
+ *
+ *-------------------------------------------------------------------------
  */
 #ifndef CODEC_STRING_H
 #define CODEC_STRING_H

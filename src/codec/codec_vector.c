@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_vector.c
  *	  Encoding one vector.
  *
@@ -7,6 +8,12 @@
  * with a small bonus for what decodes faster.  At last LZ4 or zstd may take the body as a whole.
  * Bit-packed integers rarely compress, so after a few vain attempts only every sixteenth vector is
  * tried.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_vector.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_encode.h"
 

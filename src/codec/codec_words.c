@@ -1,4 +1,5 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_words.c
  *	  Compression of text by a table of frequent pieces with prefix codes.
  *
@@ -21,6 +22,12 @@
  *		12 times u16: codes of 1, 2, .. 12 bits
  *		lengths of the symbols - 1, by rank, two in a byte, the first in the low half
  *		bytes of the symbols
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_words.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_words.h"
 
@@ -393,19 +400,15 @@ take_best(ZsWordTable *table, BuildScratch *s)
 
 /* ---- codes ------------------------------------------------------------------------ */
 
-/*
- * What the sort below looks at; qsort() has no argument for it, and the codec runs in one thread.
- */
-static const ZsWordTable *sorted_table;
-
-/* Frequent ones first, the escape last. */
+/* Of two indexes of symbols of the table arg: frequent ones first, the escape last. */
 static int
-compare_counts(const void *a, const void *b)
+compare_counts(const void *a, const void *b, void *arg)
 {
+	const ZsWordTable *table = arg;
 	uint16		x = *(const uint16 *) a;
 	uint16		y = *(const uint16 *) b;
-	uint32		cx = x == sorted_table->nsymbols ? 0 : sorted_table->symbols[x].count;
-	uint32		cy = y == sorted_table->nsymbols ? 0 : sorted_table->symbols[y].count;
+	uint32		cx = x == table->nsymbols ? 0 : table->symbols[x].count;
+	uint32		cy = y == table->nsymbols ? 0 : table->symbols[y].count;
 
 	if (cx != cy)
 		return cx > cy ? -1 : 1;
@@ -479,8 +482,7 @@ assign_codes(ZsWordTable *table)
 
 	for (uint32 i = 0; i < n; i++)
 		table->order[i] = (uint16) i;
-	sorted_table = table;
-	qsort(table->order, n, sizeof(uint16), compare_counts);
+	qsort_arg(table->order, n, sizeof(uint16), compare_counts, table);
 	for (uint32 i = 0; i < n; i++)
 		counts[i] = Max(table->symbols[table->order[i]].count, 1);
 	counts[n - 1] = Min(counts[n - 1], n > 1 ? counts[n - 2] : 1);

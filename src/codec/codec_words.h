@@ -1,6 +1,13 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_words.h
  *	  Strings as prefix codes for a few thousand frequent pieces.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_words.h
+ *
+ *-------------------------------------------------------------------------
  */
 #ifndef CODEC_WORDS_H
 #define CODEC_WORDS_H

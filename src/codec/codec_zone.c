@@ -1,10 +1,17 @@
-/*
+/*-------------------------------------------------------------------------
+ *
  * codec_zone.c
  *	  The order-preserving 64-bit images of values that zone maps are made of.
  *
  * The domains are defined in zs_codec.h.  Bounds may be too wide, never too narrow: a numeric
  * becomes an interval of two float8 values around it, and whatever cannot be read makes no zone map
  * at all.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_zone.c
+ *
+ *-------------------------------------------------------------------------
  */
 #include "codec_internal.h"
 

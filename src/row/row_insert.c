@@ -144,8 +144,7 @@ count_fitting(Relation rel, Buffer buf, OffsetNumber offset, MinimalTuple *items
 }
 
 static void
-log_insert(Buffer buf, OffsetNumber offset, MinimalTuple *items, int nitems, const char *data,
-		   Size len)
+log_insert(Buffer buf, OffsetNumber offset, int nitems, const char *data, Size len)
 {
 	xl_zs_row_insert xlrec;
 	XLogRecPtr	lsn;
@@ -185,7 +184,7 @@ add_items(Relation rel, Buffer buf, OffsetNumber offset, MinimalTuple *items, in
 	}
 	MarkBufferDirty(buf);
 	if (RelationNeedsWAL(rel))
-		log_insert(buf, offset, items, nitems, data.data, len);
+		log_insert(buf, offset, nitems, data.data, len);
 	END_CRIT_SECTION();
 
 	Assert(zsrow_leaf_check(page) == NULL);

@@ -1,0 +1,88 @@
+/*-------------------------------------------------------------------------
+ *
+ * codec_ops.h
+ *	  What readers do with a vector, by its encoding.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_ops.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef CODEC_OPS_H
+#define CODEC_OPS_H
+
+#include "codec_internal.h"
+
+/* A body that was found and whose position sets were read. */
+typedef struct ZsVectorBody
+{
+	const ZsVectorInfo *vi;
+	ZsReader	r;				/* at the values */
+	uint32		n;				/* values: rows that are not null */
+	uint32		nnulls;
+	uint32		next;
+	uint32		nodd;			/* values without SCALED or LENGTHS */
+	uint16		null_pos[ZS_VECTOR_ROWS];
+	uint16		ext_pos[ZS_VECTOR_ROWS];	/* among the values */
+	uint16		odd_pos[ZS_VECTOR_ROWS];	/* among the values */
+} ZsVectorBody;
+
+/*
+ * An encoding.  Functions return NULL or what is wrong; of bytes they believe nothing but what the
+ * directory says and zscodec_segment_open() has checked.
+ *
+ * decode: the wanted forms of the body's values, into the first body->n entries of their arrays.
+ * Takes out of *want what turns out not to be there, and notes in body->odd_pos values that SCALED
+ * and LENGTHS say nothing of.
+ *
+ * decode_one: value `entry` of the body alone; less than all is looked at where that is possible.
+ *
+ * part: which bytes of the vector decode_one looks at besides those in front of `from`.  The reader
+ * is behind the position set of the nulls, head is where the vector begins.  May be NULL, and
+ * return false: any.
+ */
+typedef struct ZsEncodingOps
+{
+	const char *name;			/* as users see it */
+	uint32		kinds;			/* whose vectors may have it: bits of ZsValueKind */
+	uint32		forms;			/* ZS_FORM_... besides NULLS and VALUES, as far as the kind knows
+								 * them */
+	uint32		ext_forms;		/* the same of vectors with overflow pointers */
+	bool		is_literal;		/* of values that the dictionary of a MIXED vector lacks */
+	const char *(*decode) (const ZsSegmentInfo *info, ZsVectorBody *body,
+						   const ZsSharedState *shared, uint32 *want, ZsVectorOut *out);
+	const char *(*decode_one) (const ZsSegmentInfo *info, ZsVectorBody *body, uint32 entry,
+							   const ZsSharedState *shared, ZsVectorOut *out, uint64 *value);
+	bool		(*part) (const ZsSegmentInfo *info, const ZsVectorInfo *vi, ZsReader *r, uint32 n,
+						 uint32 entry, const uint8 *head, uint64 *from, uint64 *to);
+} ZsEncodingOps;
+
+/* By ZsEncoding.  ALLNULL has no functions, INVALID no kinds. */
+extern const ZsEncodingOps zscodec_encoding_ops[ZS_ENC_COUNT];
+
+/* Does this encoding, whatever number it is, occur as the outermost one of the kind? */
+static inline bool
+zscodec_encoding_fits(ZsValueKind kind, int encoding)
+{
+	return encoding >= 0 && encoding < ZS_ENC_COUNT &&
+		(zscodec_encoding_ops[encoding].kinds >> kind & 1) != 0;
+}
+
+/* codec_decode.c */
+
+/* DICT, and MIXED: codes of the segment's dictionary, and literals. */
+extern const char *zscodec_dict_decode(const ZsSegmentInfo *info, ZsVectorBody *body,
+									   const ZsSharedState *shared, uint32 *want,
+									   ZsVectorOut *out);
+extern const char *zscodec_dict_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body,
+										   uint32 entry, const ZsSharedState *shared,
+										   ZsVectorOut *out, uint64 *value);
+extern const char *zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body,
+										const ZsSharedState *shared, uint32 *want,
+										ZsVectorOut *out);
+extern const char *zscodec_mixed_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body,
+											uint32 entry, const ZsSharedState *shared,
+											ZsVectorOut *out, uint64 *value);
+
+#endif							/* CODEC_OPS_H */
