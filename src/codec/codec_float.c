@@ -227,6 +227,7 @@ zscodec_alp_encode(ZsValueKind kind, const uint64 *vals, uint32 n, const ZsAlpCh
 			memcpy(p, &vals[pos[i]], pattern_size);
 	}
 	p += zscodec_ints_encode((const uint64 *) ints, n, p);
+	Assert((size_t) (p - out) <= ZS_ALP_SIZE_MAX(n));
 	return (size_t) (p - out);
 }
 

@@ -20,10 +20,6 @@
  */
 #define ZS_NUMERIC_STRIDE		24
 
-/* Room for an encoded vector whose payloads take raw bytes. */
-#define ZS_NUMERIC_SIZE_MAX(n, raw) \
-	(3 * ZS_INTS_SIZE_MAX(n) + ZS_POSSET_SIZE_MAX(n) + (size_t) (raw) + 2)
-
 extern size_t zscodec_numeric_encode_ints(const uint64 *ints, uint32 n, int scale, uint8 *out,
 										  int64 *zone_min, int64 *zone_max);
 extern size_t zscodec_numeric_encode(const uint8 *const *ptrs, const uint32 *lens,

@@ -592,9 +592,9 @@ zscodec_vector_encode(ZsSegmentEncoder *se, uint32 vecno, const uint8 **bytes)
 		return NULL;
 	}
 	if (se->words != NULL)
-		room *= 3;
+		room = ZS_WORDS_ENCODED_MAX(room);
 	else if (se->symbols != NULL)
-		room *= 2;
+		room = ZS_FSST_ENCODED_MAX(room);
 	if (!zscodec_buf_reserve(body, room + ZS_ANCHORS_SIZE_MAX + 4 *
 							 ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 8 * ZS_VECTOR_ROWS +
 							 4 * ZS_POSSET_SIZE_MAX(ZS_VECTOR_ROWS)))
