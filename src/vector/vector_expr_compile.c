@@ -406,8 +406,14 @@ compile_call(const Compiler *compiler, Oid funcid, List *args, Oid collation)
 		case F_EXTRACT_TEXT_TIMESTAMPTZ:
 		case F_EXTRACT_TEXT_DATE:
 		case F_DATE_PART_TEXT_TIMESTAMP:
+		case F_DATE_TRUNC_TEXT_TIMESTAMPTZ:
+		case F_DATE_PART_TEXT_TIMESTAMPTZ:
 			return zsvector_expr_compile_time(funcid, linitial(args),
 											  compile_arg(compiler, lsecond(args), ZS_DOMAIN_INT));
+		case F_TIMESTAMP_TIMESTAMPTZ:
+		case F_TIMESTAMPTZ_TIMESTAMP:
+		case F_DATE_TIMESTAMPTZ:
+			return zsvector_expr_compile_zone(funcid, compile_arg(compiler, linitial(args), ZS_DOMAIN_INT));
 		default:
 			break;
 	}

@@ -41,6 +41,9 @@ typedef enum ZsExprKind
 	ZS_EXPR_TIME_PART,			/* of a timestamp: the number of such units modulo limit */
 	ZS_EXPR_DATE_FIELD,			/* of a date */
 	ZS_EXPR_DATE_BEGIN,			/* of the field that a date is in */
+	ZS_EXPR_TO_LOCAL,			/* a timestamp with time zone as the session's local one */
+	ZS_EXPR_FROM_LOCAL,			/* the way back */
+	ZS_EXPR_LOCAL_FLOOR,		/* a timestamp with time zone without what is below a unit of usecs in local time */
 	ZS_EXPR_SCALED,				/* an integer as a numeric of a scale */
 	ZS_EXPR_TEXT_CALL,			/* a function of core's of a string */
 	ZS_EXPR_CASE,
@@ -98,6 +101,15 @@ extern ZsExpr *zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, i
  * NULL.
  */
 extern ZsExpr *zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg);
+
+/* vector_expr_zone.c */
+
+/* Casts from and to timestamps with time zone, or NULL. */
+extern ZsExpr *zsvector_expr_compile_zone(Oid funcid, ZsExpr *arg);
+
+/* Runs one of the nodes about local time; false: a row is not in years 1 to 9999. */
+extern bool zsvector_expr_run_zone(const ZsExpr *expr, const int64 *values, const uint64 *rows,
+								   int64 *out);
 
 /* vector_expr_text.c */
 

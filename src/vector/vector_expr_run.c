@@ -331,6 +331,10 @@ run_unary(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 		case ZS_EXPR_DATE_BEGIN:
 			zskernel_date_begin(expr->field, a->vals, n, expr->vals);
 			return zskernel_in_range_int64(a->vals, ZS_DATE_FIRST, ZS_DATE_LAST, n, rows);
+		case ZS_EXPR_TO_LOCAL:
+		case ZS_EXPR_FROM_LOCAL:
+		case ZS_EXPR_LOCAL_FLOOR:
+			return zsvector_expr_run_zone(expr, a->vals, rows, expr->vals);
 		case ZS_EXPR_SCALED:
 			vector->vals = a->vals;
 			vector->scale = expr->scale;

@@ -92,11 +92,23 @@ length_of_unit(int unit)
 }
 
 static ZsExpr *
-compile_trunc(int unit, ZsExpr *arg)
+compile_trunc(int unit, ZsExpr *arg, bool is_tz)
 {
 	ZsDateField field;
 	ZsExpr	   *expr;
 
+	/* below a day core keeps the offset from UTC, else it looks for that of the new local time */
+	if (is_tz && length_of_unit(unit) > 0 && unit != DTK_DAY)
+	{
+		expr = make_node(ZS_EXPR_LOCAL_FLOOR, 8, arg);
+		expr->usecs = length_of_unit(unit);
+		return expr;
+	}
+	if (is_tz)
+	{
+		expr = compile_trunc(unit, make_node(ZS_EXPR_TO_LOCAL, 8, arg), false);
+		return expr != NULL ? make_node(ZS_EXPR_FROM_LOCAL, 8, expr) : NULL;
+	}
 	if (length_of_unit(unit) > 0)
 	{
 		expr = make_node(ZS_EXPR_TIME_FLOOR, 8, arg);
@@ -153,10 +165,29 @@ compile_field(int unit, bool is_date, ZsExpr *arg, int *scale)
 }
 
 ZsExpr *
+zsvector_expr_compile_zone(Oid funcid, ZsExpr *arg)
+{
+	if (arg == NULL)
+		return NULL;
+	switch (funcid)
+	{
+		case F_TIMESTAMP_TIMESTAMPTZ:
+			return make_node(ZS_EXPR_TO_LOCAL, 8, arg);
+		case F_TIMESTAMPTZ_TIMESTAMP:
+			return make_node(ZS_EXPR_FROM_LOCAL, 8, arg);
+		case F_DATE_TIMESTAMPTZ:
+			return make_node(ZS_EXPR_TIMESTAMP_TO_DATE, 4, make_node(ZS_EXPR_TO_LOCAL, 8, arg));
+		default:
+			return NULL;
+	}
+}
+
+ZsExpr *
 zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg)
 {
 	bool		is_date = funcid == F_EXTRACT_TEXT_DATE;
-	bool		is_tz = funcid == F_EXTRACT_TEXT_TIMESTAMPTZ;
+	bool		is_tz = funcid == F_EXTRACT_TEXT_TIMESTAMPTZ || funcid == F_DATE_PART_TEXT_TIMESTAMPTZ;
+	bool		is_part = funcid == F_DATE_PART_TEXT_TIMESTAMP || funcid == F_DATE_PART_TEXT_TIMESTAMPTZ;
 	const Const *c = (const Const *) unit_node;
 	struct varlena *v;
 	char	   *name;
@@ -171,8 +202,8 @@ zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg)
 	v = PG_DETOAST_DATUM_PACKED(c->constvalue);
 	name = downcase_truncate_identifier(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), false);
 	type = DecodeUnits(0, name, &unit);
-	if (funcid == F_DATE_TRUNC_TEXT_TIMESTAMP)
-		return type == UNITS ? compile_trunc(unit, arg) : NULL;
+	if (funcid == F_DATE_TRUNC_TEXT_TIMESTAMP || funcid == F_DATE_TRUNC_TEXT_TIMESTAMPTZ)
+		return type == UNITS ? compile_trunc(unit, arg, funcid == F_DATE_TRUNC_TEXT_TIMESTAMPTZ) : NULL;
 
 	if (type == UNKNOWN_FIELD)
 		type = DecodeSpecial(0, name, &unit);
@@ -182,17 +213,17 @@ zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg)
 		field->usecs = (int64) (POSTGRES_EPOCH_JDATE - UNIX_EPOCH_JDATE) * USECS_PER_DAY;
 		scale = 6;
 	}
-	else if (type != UNITS || is_tz)
+	else if (type != UNITS)
 		return NULL;
 	else
-		field = compile_field(unit, is_date, arg, &scale);
+		field = compile_field(unit, is_date, is_tz ? make_node(ZS_EXPR_TO_LOCAL, 8, arg) : arg, &scale);
 	if (field == NULL)
 		return NULL;
 
 	expr = zsvector_expr_make(ZS_EXPR_SCALED, ZS_DOMAIN_DECIMAL, 0, 1);
 	expr->scale = scale;
 	expr->args[expr->nargs++] = field;
-	if (funcid != F_DATE_PART_TEXT_TIMESTAMP)
+	if (!is_part)
 		return expr;
 	if (scale != 0 && type == UNITS)
 		return NULL;

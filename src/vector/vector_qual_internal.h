@@ -14,6 +14,8 @@
 
 #include "postgres.h"
 
+#include "fmgr.h"
+
 #include "vector_expr.h"
 #include "vector_qual.h"
 
@@ -58,6 +60,8 @@ struct ZsQual
 	ZsLikePattern like;			/* LIKE; without pieces: core's function is called, with: */
 	Datum		pattern;
 	bool		no_pattern;		/* it is NULL: the value is computed, and nothing known of it */
+	PGFunction	match;
+	MemoryContext match_context;	/* of what that leaves behind; NULL: not made yet */
 	Oid			collation;
 
 	/* dictionary entries that pass (with <>: that do not), for the dictionary of that serial */
@@ -111,7 +115,7 @@ extern ZsQual *zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funci
 										  Oid collation);
 
 /* Does the string at datum match the pattern of LIKE? */
-extern bool zsvector_qual_is_like(const ZsQual *qual, uint64 datum);
+extern bool zsvector_qual_is_like(ZsQual *qual, uint64 datum);
 
 /* vector_qual_date.c */
 

@@ -1,11 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * vector_qual_like.c
- *	  LIKE with a constant pattern.
+ *	  LIKE, ILIKE and regular expressions with constant patterns.
  *
  * Where bytes may be compared, a pattern without "_" is cut into pieces, which are looked for (kernel_string.c).
  * For others core's function is called.  Either way this happens once for each entry of a dictionary, if there is one.
- * A pattern that ends within an escape is core's, which raises an error for it.
+ * A pattern that ends within an escape is core's, which raises an error for it, and so is one that is no regular expression.
  *
  * A bpchar keeps its blanks here, as in core.
  *
@@ -20,9 +20,11 @@
 #include "fmgr.h"
 #include "mb/pg_wchar.h"
 #include "nodes/primnodes.h"
+#include "regex/regex.h"
 #include "utils/fmgroids.h"
 #include "utils/fmgrprotos.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "varatt.h"
 
 #include "vector_qual_internal.h"
@@ -32,16 +34,30 @@ typedef struct LikeFunction
 	Oid			funcid;
 	ZsCompare	op;
 	ZsDomain	domain;
+	PGFunction	call;			/* core's, which says whether a string matches */
+	int			regex_flags;	/* -1: LIKE */
 } LikeFunction;
 
 static const LikeFunction functions[] = {
-	{F_TEXTLIKE, ZS_CMP_EQ, ZS_DOMAIN_TEXT},
-	{F_TEXTNLIKE, ZS_CMP_NE, ZS_DOMAIN_TEXT},
-	{F_LIKE_TEXT_TEXT, ZS_CMP_EQ, ZS_DOMAIN_TEXT},
-	{F_NOTLIKE_TEXT_TEXT, ZS_CMP_NE, ZS_DOMAIN_TEXT},
-	{F_BPCHARLIKE, ZS_CMP_EQ, ZS_DOMAIN_BPCHAR},
-	{F_BPCHARNLIKE, ZS_CMP_NE, ZS_DOMAIN_BPCHAR},
-	{F_STARTS_WITH, ZS_CMP_EQ, ZS_DOMAIN_TEXT},
+	{F_TEXTLIKE, ZS_CMP_EQ, ZS_DOMAIN_TEXT, textlike, -1},
+	{F_TEXTNLIKE, ZS_CMP_NE, ZS_DOMAIN_TEXT, textlike, -1},
+	{F_LIKE_TEXT_TEXT, ZS_CMP_EQ, ZS_DOMAIN_TEXT, textlike, -1},
+	{F_NOTLIKE_TEXT_TEXT, ZS_CMP_NE, ZS_DOMAIN_TEXT, textlike, -1},
+	{F_BPCHARLIKE, ZS_CMP_EQ, ZS_DOMAIN_BPCHAR, textlike, -1},
+	{F_BPCHARNLIKE, ZS_CMP_NE, ZS_DOMAIN_BPCHAR, textlike, -1},
+	{F_STARTS_WITH, ZS_CMP_EQ, ZS_DOMAIN_TEXT, text_starts_with, -1},
+	{F_TEXTICLIKE, ZS_CMP_EQ, ZS_DOMAIN_TEXT, texticlike, -1},
+	{F_TEXTICNLIKE, ZS_CMP_NE, ZS_DOMAIN_TEXT, texticlike, -1},
+	{F_BPCHARICLIKE, ZS_CMP_EQ, ZS_DOMAIN_BPCHAR, texticlike, -1},
+	{F_BPCHARICNLIKE, ZS_CMP_NE, ZS_DOMAIN_BPCHAR, texticlike, -1},
+	{F_TEXTREGEXEQ, ZS_CMP_EQ, ZS_DOMAIN_TEXT, textregexeq, REG_ADVANCED},
+	{F_TEXTREGEXNE, ZS_CMP_NE, ZS_DOMAIN_TEXT, textregexeq, REG_ADVANCED},
+	{F_TEXTICREGEXEQ, ZS_CMP_EQ, ZS_DOMAIN_TEXT, texticregexeq, REG_ADVANCED | REG_ICASE},
+	{F_TEXTICREGEXNE, ZS_CMP_NE, ZS_DOMAIN_TEXT, texticregexeq, REG_ADVANCED | REG_ICASE},
+	{F_BPCHARREGEXEQ, ZS_CMP_EQ, ZS_DOMAIN_BPCHAR, textregexeq, REG_ADVANCED},
+	{F_BPCHARREGEXNE, ZS_CMP_NE, ZS_DOMAIN_BPCHAR, textregexeq, REG_ADVANCED},
+	{F_BPCHARICREGEXEQ, ZS_CMP_EQ, ZS_DOMAIN_BPCHAR, texticregexeq, REG_ADVANCED | REG_ICASE},
+	{F_BPCHARICREGEXNE, ZS_CMP_NE, ZS_DOMAIN_BPCHAR, texticregexeq, REG_ADVANCED | REG_ICASE},
 };
 
 /* Does no character's encoding appear within another one's? */
@@ -96,6 +112,21 @@ cut_pattern(const char *pattern, size_t len, ZsLikePattern *like)
 	return true;
 }
 
+/* Would core take it for a regular expression? */
+static bool
+is_regex(const char *pattern, size_t len, int flags, Oid collation)
+{
+	pg_wchar   *wide = palloc((len + 1) * sizeof(pg_wchar));
+	int			nwide = pg_mb2wchar_with_len(pattern, wide, (int) len);
+	regex_t		regex;
+	bool		ok = pg_regcomp(&regex, wide, nwide, flags, collation) == REG_OKAY;
+
+	if (ok)
+		pg_regfree(&regex);
+	pfree(wide);
+	return ok;
+}
+
 ZsQual *
 zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, Oid collation)
 {
@@ -135,6 +166,7 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 	qual->domain = domain;
 	qual->op = function->op;
 	qual->collation = collation;
+	qual->match = function->call;
 	qual->no_pattern = c->constisnull;
 	if (qual->no_pattern)
 		return qual;
@@ -147,15 +179,32 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 		add_piece(&qual->like, VARDATA_ANY(pattern), VARSIZE_ANY_EXHDR(pattern), false);
 		add_piece(&qual->like, VARDATA_ANY(pattern), 0, true);
 	}
+	else if (function->regex_flags >= 0)
+	{
+		if (!is_regex(VARDATA_ANY(pattern), VARSIZE_ANY_EXHDR(pattern), function->regex_flags, collation))
+			return NULL;
+	}
 	else if (!cut_pattern(VARDATA_ANY(pattern), VARSIZE_ANY_EXHDR(pattern), &qual->like))
 		return NULL;
+	if (function->call == texticlike)
+		qual->like.npieces = 0;
 	return qual;
 }
 
 bool
-zsvector_qual_is_like(const ZsQual *qual, uint64 datum)
+zsvector_qual_is_like(ZsQual *qual, uint64 datum)
 {
+	MemoryContext old;
+	bool		result;
+
 	if (qual->like.npieces > 0)
 		return zskernel_like(&qual->like, VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum));
-	return DatumGetBool(DirectFunctionCall2Coll(textlike, qual->collation, (Datum) datum, qual->pattern));
+	if (qual->match_context == NULL)
+		qual->match_context = AllocSetContextCreate(GetMemoryChunkContext(qual), "zedstore pattern",
+													ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(qual->match_context);
+	result = DatumGetBool(DirectFunctionCall2Coll(qual->match, qual->collation, (Datum) datum, qual->pattern));
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(qual->match_context);
+	return result;
 }

@@ -187,7 +187,7 @@ compare_decimals(const ZsQual *qual, const ZsColumnVector *vector, uint64 *pass)
 
 /* Does the string at datum compare so with the node's?  With <>: is it equal?  With LIKE: does it match? */
 static inline bool
-string_passes(const ZsQual *qual, uint64 datum)
+string_passes(ZsQual *qual, uint64 datum)
 {
 	const char *v = (const char *) datum;
 	size_t		len = VARSIZE_ANY_EXHDR(v);
@@ -221,14 +221,16 @@ string_passes(const ZsQual *qual, uint64 datum)
 
 /*
  * Which entries of the vector's dictionary pass?  Of an expression's dictionary only those that the rows of sel have are
- * known.
+ * known, and of a column's, where it takes long to find out.
  */
 static const uint8 *
 dictionary_table(ZsQual *qual, const ZsColumnVector *vector, const uint64 *sel)
 {
+	/* core's function takes long */
+	bool		one_by_one = qual->expr != NULL || (qual->kind == ZS_QUAL_LIKE && qual->like.npieces == 0);
 	uint8	   *known;
 
-	if (qual->table != NULL && vector->serial == qual->table_serial && qual->expr == NULL)
+	if (qual->table != NULL && vector->serial == qual->table_serial && !one_by_one)
 		return qual->table;
 	if (vector->ndict > qual->table_size)
 	{
@@ -242,7 +244,7 @@ dictionary_table(ZsQual *qual, const ZsColumnVector *vector, const uint64 *sel)
 		qual->table_size = vector->ndict;
 		qual->table_serial = 0;
 	}
-	if (qual->expr == NULL)
+	if (!one_by_one)
 	{
 		for (uint32 i = 0; i < vector->ndict; i++)
 			qual->table[i] = string_passes(qual, vector->dict[i]);
