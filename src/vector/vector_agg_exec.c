@@ -897,6 +897,13 @@ fill_groups(AggNodeState *state)
 	if (state->spill != NULL)
 		state->counts.disk = Max(state->counts.disk, zsvector_spill_disk(state->spill));
 	state->groups_left = state->nkeys == 0 ? 1 : zsvector_groups_count(state->groups);
+	if (state->nkeys > 0 && state->groups_left > 0)
+	{
+		if (zsvector_groups_direct(state->groups))
+			state->counts.ndirect++;
+		else
+			state->counts.nhash++;
+	}
 	if (state->choosing || state->early)
 		choose_groups(state);
 	return true;

@@ -16,9 +16,12 @@
 
 #include "zs_compat.h"
 
+#include "access/sysattr.h"
 #include "access/tableam.h"
 #include ZS_EXPLAIN_FORMAT_H
 #include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/rel.h"
 #include "utils/ruleutils.h"
 
 #include "vector_agg_node.h"
@@ -36,6 +39,8 @@ add_counts(AggCounts *sum, const AggCounts *counts)
 	sum->disk = Max(sum->disk, counts->disk);
 	sum->nignored += counts->nignored;
 	sum->nskipped += counts->nskipped;
+	sum->ndirect += counts->ndirect;
+	sum->nhash += counts->nhash;
 	sum->nleft_out += counts->nleft_out;
 	sum->qual.skipped += counts->qual.skipped;
 }
@@ -59,6 +64,25 @@ explain_memory(const AggCounts *counts, ExplainState *es)
 	if (counts->disk > 0)
 		appendStringInfo(&line, "  Disk Usage: " UINT64_FORMAT "kB", counts->disk / 1024);
 	ExplainPropertyText("Batches", line.data, es);
+}
+
+/* The table's columns that are looked at. */
+static void
+explain_columns(AggNodeState *state, ExplainState *es)
+{
+	TupleDesc	desc = RelationGetDescr(state->css.ss.ss_currentRelation);
+	Index		varno = ((Scan *) state->css.ss.ps.plan)->scanrelid;
+	Bitmapset  *attrs = NULL;
+	List	   *names = NIL;
+	int			i = -1;
+
+	pull_varattnos((Node *) state->key_exprs, varno, &attrs);
+	pull_varattnos((Node *) state->aggrefs, varno, &attrs);
+	pull_varattnos((Node *) state->filter_clauses, varno, &attrs);
+	while ((i = bms_next_member(attrs, i)) >= 0)
+		names = lappend(names, NameStr(TupleDescAttr(desc, i + FirstLowInvalidHeapAttributeNumber - 1)->attname));
+	if (names != NIL)
+		ExplainPropertyList("Columns", names, es);
 }
 
 void
@@ -88,6 +112,8 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 							deparse_expression((Node *) make_ands_explicit(state->filter_clauses),
 											   context, prefix, false), es);
 	}
+	if (es->verbose && node->ss.ss_currentRelation != NULL)
+		explain_columns(state, es);
 	if (!es->analyze)
 		return;
 	total = state->counts;
@@ -106,9 +132,13 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyFloat("Groups Left Out", NULL,
 							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0, es);
 	if (state->nkeys > 0)
+	{
+		if (es->format != EXPLAIN_FORMAT_TEXT || total.ndirect + total.nhash > 0)
+			ExplainPropertyText("Grouping", total.nhash == 0 ? "direct" : total.ndirect == 0 ? "hash" : "direct and hash", es);
 		explain_memory(&total, es);
-	if (state->nkeys > 0 && (es->format != EXPLAIN_FORMAT_TEXT || total.nearly > 0))
-		ExplainPropertyUInteger("Groups Returned Early", NULL, total.nearly, es);
+		if (es->format != EXPLAIN_FORMAT_TEXT || total.nearly > 0)
+			ExplainPropertyUInteger("Groups Returned Early", NULL, total.nearly, es);
+	}
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.nredone > 0)
 		ExplainPropertyUInteger("Batches Redone Row-wise", NULL, total.nredone, es);
 }

@@ -227,6 +227,12 @@ zsvector_groups_frozen(const ZsGroups *groups)
 	return groups->frozen;
 }
 
+bool
+zsvector_groups_direct(const ZsGroups *groups)
+{
+	return groups->is_direct && groups->direct != NULL;
+}
+
 uint32
 zsvector_groups_count(const ZsGroups *groups)
 {

@@ -85,6 +85,9 @@ extern uint32 zsvector_groups_count(const ZsGroups *groups);
 /* The value of a key of domain INT; false if it is NULL. */
 extern bool zsvector_groups_int(const ZsGroups *groups, uint32 group, int key, int64 *value);
 
+/* Are rows found by ranges of their keys, without a hash table? */
+extern bool zsvector_groups_direct(const ZsGroups *groups);
+
 /* A key of a group, in the current context or as long as groups lives. */
 extern Datum zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull);
 

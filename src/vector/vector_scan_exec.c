@@ -39,6 +39,7 @@
 
 #include "zs_compat.h"
 
+#include "access/parallel.h"
 #include "access/tableam.h"
 #include "commands/explain.h"
 #include ZS_EXPLAIN_FORMAT_H
@@ -85,7 +86,7 @@ typedef struct ScanClause
 #define MEASURED_BATCHES	4
 #define ORDER_PERIOD		64
 
-/* Counts of all processes. */
+/* What workers have counted, until the leader takes it. */
 typedef struct ScanCounts
 {
 	pg_atomic_uint64 skipped;	/* segments */
@@ -119,11 +120,11 @@ typedef struct ScanNodeState
 	/* for EXPLAIN */
 	ZsQualCounts counts;
 	uint64		nredone;
+	uint64		nskipped;		/* segments, by scans that have ended */
 	ScanCounts *shared;			/* of a parallel scan; NULL: none, or gone */
-	bool		reported;		/* ours are among them */
-	uint64		total_skipped;	/* what was in shared */
-	uint64		total_decided;
-	uint64		total_redone;
+	uint64		worker_skipped; /* what was in shared */
+	uint64		worker_decided;
+	uint64		worker_redone;
 } ScanNodeState;
 
 /* ---- clauses ------------------------------------------------------------------------- */
@@ -591,23 +592,32 @@ scan_begin(CustomScanState *node, EState *estate, int eflags)
 		zsscan_set_needed(&node->ss);
 }
 
-/* The scan's counts go to where those of all processes are; what others have put there so far is taken from there. */
-static void
-report_counts(ScanNodeState *state)
+static uint64
+count_skipped(const ScanNodeState *state)
 {
-	if (state->shared == NULL)
+	return state->nskipped + (state->batches != NULL ? zsscan_batch_skipped(state->batches) : 0);
+}
+
+/* A worker says what it has counted; the leader takes what has been said. */
+static void
+exchange_counts(ScanNodeState *state)
+{
+	ScanCounts *shared = state->shared;
+
+	if (shared == NULL)
 		return;
-	if (!state->reported)
+	if (IsParallelWorker())
 	{
-		pg_atomic_fetch_add_u64(&state->shared->skipped,
-								state->batches == NULL ? 0 : zsscan_batch_skipped(state->batches));
-		pg_atomic_fetch_add_u64(&state->shared->decided, state->counts.skipped);
-		pg_atomic_fetch_add_u64(&state->shared->redone, state->nredone);
-		state->reported = true;
+		pg_atomic_fetch_add_u64(&shared->skipped, count_skipped(state));
+		pg_atomic_fetch_add_u64(&shared->decided, state->counts.skipped);
+		pg_atomic_fetch_add_u64(&shared->redone, state->nredone);
 	}
-	state->total_skipped = pg_atomic_read_u64(&state->shared->skipped);
-	state->total_decided = pg_atomic_read_u64(&state->shared->decided);
-	state->total_redone = pg_atomic_read_u64(&state->shared->redone);
+	else
+	{
+		state->worker_skipped += pg_atomic_exchange_u64(&shared->skipped, 0);
+		state->worker_decided += pg_atomic_exchange_u64(&shared->decided, 0);
+		state->worker_redone += pg_atomic_exchange_u64(&shared->redone, 0);
+	}
 }
 
 static void
@@ -674,12 +684,17 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 	pg_atomic_init_u64(&state->shared->decided, 0);
 	pg_atomic_init_u64(&state->shared->redone, 0);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, pscan, node->ss.ps.state->es_snapshot);
+
+	/* workers that were sent away (LIMIT) and are wanted again get other memory, and so does the scan */
+	state->nskipped = count_skipped(state);
+	state->batches = NULL;
 	state->scan = table_beginscan_parallel(node->ss.ss_currentRelation, pscan);
 }
 
 static void
 scan_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
+	((ScanNodeState *) node)->shared = (ScanCounts *) ((char *) coordinate + scan_size(node));
 	table_parallelscan_reinitialize(node->ss.ss_currentRelation, (ParallelTableScanDesc) coordinate);
 }
 
@@ -698,7 +713,7 @@ scan_shutdown(CustomScanState *node)
 {
 	ScanNodeState *state = (ScanNodeState *) node;
 
-	report_counts(state);
+	exchange_counts(state);
 	state->shared = NULL;
 }
 
@@ -711,9 +726,9 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ScanNodeState *state = (ScanNodeState *) node;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
 	List	   *rest = NIL;
-	uint64		skipped = state->total_skipped;
-	uint64		decided = state->total_decided;
-	uint64		redone = state->total_redone;
+	uint64		skipped = count_skipped(state) + state->worker_skipped;
+	uint64		decided = state->counts.skipped + state->worker_decided;
+	uint64		redone = state->nredone + state->worker_redone;
 
 	for (int i = 0; i < state->nclauses; i++)
 	{
@@ -726,12 +741,6 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 											   es->verbose, false), es);
 	if (!es->analyze)
 		return;
-	if (!state->reported)
-	{
-		skipped = state->batches == NULL ? 0 : zsscan_batch_skipped(state->batches);
-		decided = state->counts.skipped;
-		redone = state->nredone;
-	}
 	if (es->format != EXPLAIN_FORMAT_TEXT || skipped > 0)
 		ExplainPropertyUInteger("Segments Skipped", NULL, skipped, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || decided > 0)
