@@ -65,12 +65,12 @@ extern void zsbtree_mark_frozen(Relation rel, uint16 treeno, uint64 key, bool fr
 
 /* btree_search.c */
 
-extern bool zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key,
-								  ZsInnerItem *item, uint64 *end);
-extern int	zsbtree_root_level(Relation rel, uint16 treeno);
 
 /* ---- walks over many pages (btree_walk.c) ----------------------------------- */
 
+extern int	zsbtree_root_level(Relation rel, uint16 treeno);
+extern bool zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key,
+								  ZsInnerItem *item, uint64 *end);
 extern bool zsbtree_copy_page(Relation rel, uint16 treeno, int level, uint64 key,
 							  Page copy, BlockNumber *blkno);
 

@@ -20,6 +20,12 @@
 #include "zs_btree.h"
 #include "zs_page.h"
 
+/*
+ * Restarts after which a stale pointer is taken for a wrong one.  Each needs a concurrent
+ * change at the right moment.
+ */
+#define ZSBTREE_MAX_RESTARTS	1000
+
 static inline void
 zsbtree_set_nitems(Page page, int nitems)
 {

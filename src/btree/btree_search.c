@@ -35,15 +35,7 @@
 
 #include "btree_internal.h"
 
-/*
- * Restarts after which a stale pointer is taken for a wrong one.  Each needs a concurrent
- * change at the right moment.
- */
-#define MAX_RESTARTS	1000
-
-/*
- * A search from below tries that often to lock a page, and begins again that much later.
- */
+/* A search from below tries that often to lock a page, and begins again that much later. */
 #define BUSY_SPINS		100
 #define BUSY_SLEEP_US	100
 
@@ -358,7 +350,7 @@ search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, b
 	int			nstale = 0;
 
 	Assert(lockmode == BUFFER_LOCK_SHARE || lockmode == BUFFER_LOCK_EXCLUSIVE);
-	while (nstale < MAX_RESTARTS)
+	while (nstale < ZSBTREE_MAX_RESTARTS)
 	{
 		Buffer		buf;
 
@@ -563,69 +555,6 @@ zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf, uint64 nextkey, int 
 	if (right == 0)
 		return InvalidBuffer;
 	return page_at(rel, treeno, zsbtree_bottom_level(treeno), right, nextkey, lockmode);
-}
-
-/* Level of the root, -1 when the tree is empty. */
-int
-zsbtree_root_level(Relation rel, uint16 treeno)
-{
-	const char *reason = "";
-	BlockNumber root = 0;
-
-	for (int i = 0; i < MAX_RESTARTS; i++)
-	{
-		Buffer		buf;
-		ZsPageVerdict verdict;
-		bool		is_root = false;
-		int			level = -1;
-
-		CHECK_FOR_INTERRUPTS();
-		root = zspage_tree_root(rel, treeno);
-		if (root == 0)
-			return -1;
-		buf = zspage_read(rel, root, NULL);
-		LockBuffer(buf, BUFFER_LOCK_SHARE);
-		verdict = zsbtree_check_page(BufferGetPage(buf), treeno, &reason);
-		if (verdict == ZS_PAGE_OK)
-		{
-			level = ZsPageGetOpaque(BufferGetPage(buf))->level;
-			is_root = (ZsPageGetOpaque(BufferGetPage(buf))->flags & ZS_PAGEF_ROOT) != 0;
-			reason = "page is not the root";
-		}
-		UnlockReleaseBuffer(buf);
-		if (is_root)
-			return level;
-		if (verdict == ZS_PAGE_BROKEN)
-			break;
-
-		/* it moved since the cache heard of it */
-		zspage_forget_roots(rel);
-	}
-	zsbase_corrupted(rel, root, "Root of tree %u: %s.", treeno, reason);
-}
-
-/*
- * The downlink of the bottom page that holds key: the item, and the key where
- * its page ends (the next item's lokey).  False when the root is itself a
- * bottom page or the tree is empty.
- */
-bool
-zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key, ZsInnerItem *item, uint64 *end)
-{
-	Buffer		buf = zsbtree_search_level(rel, treeno, key, zsbtree_bottom_level(treeno) + 1,
-										   BUFFER_LOCK_SHARE);
-	Page		page;
-	int			index;
-
-	if (!BufferIsValid(buf))
-		return false;
-	page = BufferGetPage(buf);
-	index = zsbtree_find_item(page, key);
-	*item = zsbtree_items(page)[index];
-	*end = index + 1 < zsbtree_nitems(page) ? zsbtree_items(page)[index + 1].lokey :
-		ZsPageGetOpaque(page)->hikey;
-	UnlockReleaseBuffer(buf);
-	return true;
 }
 
 /*

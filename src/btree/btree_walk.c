@@ -1,9 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * btree_walk.c
- *	  Copies of pages of one level, from left to right, for VACUUM.
+ *	  What VACUUM asks of a tree: copies of the pages of a level, from left to right, its
+ *	  height, single downlinks.
  *
- * Each step searches from the root for the key where the page before ended, so
+ * Each step of a walk searches from the root for the key where the page before ended, so
  * that splits, merges and moves in between do no harm: keys ascend from step
  * to step, whatever happens to the pages.  A page that is merged meanwhile may
  * be seen twice, within its neighbour the second time.
@@ -18,6 +19,7 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
@@ -78,5 +80,68 @@ zsbtree_walk_next(ZsLevelWalk *walk)
 	hikey = ZsPageGetOpaque(walk->page.data)->hikey;
 	Assert(hikey > walk->key);	/* so the walk comes to an end */
 	walk->key = hikey;
+	return true;
+}
+
+/* Level of the root, -1 when the tree is empty. */
+int
+zsbtree_root_level(Relation rel, uint16 treeno)
+{
+	const char *reason = "";
+	BlockNumber root = 0;
+
+	for (int i = 0; i < ZSBTREE_MAX_RESTARTS; i++)
+	{
+		Buffer		buf;
+		ZsPageVerdict verdict;
+		bool		is_root = false;
+		int			level = -1;
+
+		CHECK_FOR_INTERRUPTS();
+		root = zspage_tree_root(rel, treeno);
+		if (root == 0)
+			return -1;
+		buf = zspage_read(rel, root, NULL);
+		LockBuffer(buf, BUFFER_LOCK_SHARE);
+		verdict = zsbtree_check_page(BufferGetPage(buf), treeno, &reason);
+		if (verdict == ZS_PAGE_OK)
+		{
+			level = ZsPageGetOpaque(BufferGetPage(buf))->level;
+			is_root = (ZsPageGetOpaque(BufferGetPage(buf))->flags & ZS_PAGEF_ROOT) != 0;
+			reason = "page is not the root";
+		}
+		UnlockReleaseBuffer(buf);
+		if (is_root)
+			return level;
+		if (verdict == ZS_PAGE_BROKEN)
+			break;
+
+		/* it moved since the cache heard of it */
+		zspage_forget_roots(rel);
+	}
+	zsbase_corrupted(rel, root, "Root of tree %u: %s.", treeno, reason);
+}
+
+/*
+ * The downlink of the bottom page that holds key: the item, and the key where
+ * its page ends (the next item's lokey).  False when the root is itself a
+ * bottom page or the tree is empty.
+ */
+bool
+zsbtree_next_downlink(Relation rel, uint16 treeno, uint64 key, ZsInnerItem *item, uint64 *end)
+{
+	Buffer		buf = zsbtree_search_level(rel, treeno, key, zsbtree_bottom_level(treeno) + 1,
+										   BUFFER_LOCK_SHARE);
+	Page		page;
+	int			index;
+
+	if (!BufferIsValid(buf))
+		return false;
+	page = BufferGetPage(buf);
+	index = zsbtree_find_item(page, key);
+	*item = zsbtree_items(page)[index];
+	*end = index + 1 < zsbtree_nitems(page) ? zsbtree_items(page)[index + 1].lokey :
+		ZsPageGetOpaque(page)->hikey;
+	UnlockReleaseBuffer(buf);
 	return true;
 }

@@ -29,6 +29,13 @@ typedef struct ZsRunView
 	ZsVisSlot	vis;
 } ZsRunView;
 
+/* One past the last row of the view. */
+static inline zstid
+zsscan_view_end(const ZsRunView *view)
+{
+	return view->first + view->count;
+}
+
 /*
  * Where a scan stands: the visible runs of a window of row numbers, and a row in
  * them.  Going forward the window is one run of the TID tree; backward, and

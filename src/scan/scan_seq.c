@@ -161,19 +161,12 @@ zsscan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params,
 
 /* ---- windows ----------------------------------------------------------------- */
 
-/* One past the last row of the view. */
-static inline zstid
-view_end(const ZsRunView *view)
-{
-	return view->first + view->count;
-}
-
 /* Adds a view behind those that are there. */
 static void
 add_view(ZsScanDesc scan, const ZsRunView *view)
 {
 	Assert(view->count > 0);
-	Assert(scan->nviews == 0 || view_end(&scan->views[scan->nviews - 1]) <= view->first);
+	Assert(scan->nviews == 0 || zsscan_view_end(&scan->views[scan->nviews - 1]) <= view->first);
 	if (scan->nviews == scan->maxviews)
 	{
 		scan->maxviews = Max(8, scan->maxviews * 2);
@@ -224,8 +217,7 @@ zsscan_load_window(ZsScanDesc scan, zstid start, zstid end)
 		add_view(scan, &view);
 	}
 	scan->tids_at = ZS_INVALID_ROW;
-	Assert(scan->nviews == 0 ||
-		   (scan->views[0].first >= start && view_end(&scan->views[scan->nviews - 1]) <= end));
+	Assert(scan->nviews == 0 || scan->views[0].first >= start);
 }
 
 /* Is the row visible within the window?  Then its view, else NULL. */
@@ -363,7 +355,7 @@ load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay)
 		{
 			bool		wanted = slot->nfilters == 0 || apply_filters(scan, slot, &run);
 
-			Assert(run.first >= scan->window_end && view_end(&run) <= scan->end);
+			Assert(run.first >= scan->window_end && zsscan_view_end(&run) <= scan->end);
 			scan->window_start = run.first;
 			scan->window_end = scan->tids_at = run.first + run.count;
 			if (!wanted)
