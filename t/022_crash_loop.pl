@@ -9,7 +9,7 @@
 #
 # Environment (scripts/crash-loop sets it): ZS_CRASH_CYCLES, ZS_CRASH_SEED,
 # ZS_CRASH_STANDBY (0 = none, 1 = only with one; both one after the other if
-# unset), ZS_CRASH_SECONDS (longest load of a cycle).
+# unset), ZS_CRASH_SECONDS (longest load of a cycle), ZS_CRASH_VECTOR (zedstore.debug_vector of all sessions).
 # Takes long: scripts/run-tests starts it early.
 
 use strict;
@@ -26,6 +26,7 @@ use ZedstoreTest;
 my $cycles = $ENV{ZS_CRASH_CYCLES} // 5;
 my $seed = $ENV{ZS_CRASH_SEED} // 1;
 my $max_seconds = $ENV{ZS_CRASH_SECONDS} // 1.5;
+my $vector = $ENV{ZS_CRASH_VECTOR} // 'off';
 my @modes = defined $ENV{ZS_CRASH_STANDBY} ? ($ENV{ZS_CRASH_STANDBY}) : (0, 1);
 
 my $nworkers = 5;
@@ -258,6 +259,14 @@ my $differences = q{
 		(select a, null, null, null, null, null from (table ddl_z except all table ddl_h) d) union all
 		(select a, null, null, null, null, null from (table ddl_h except all table ddl_z) d)) x};
 
+# Filters, aggregates and groups of both twins, most of them by batches; the rows that only one of them gives.
+my $aggregates = join ' union all ', map {
+	my ($z, $h) = ("select g::text from ($_) g", "select g::text from ($_) g" =~ s/t_z/t_h/r);
+
+	"(($z) except ($h)) union all (($h) except ($z))"
+} 'select w, count(*), count(b), sum(v), avg(c), min(id), max(id), sum(n) filter (where b like $$%x%$$) from t_z group by w',
+  'select count(*), sum(v), sum(c), max(b) from t_z where v between 0 and 3 and n % 2 = 0 and c > 10';
+
 # Reads on the standby; complains in the file when the twins differ.
 sub watch
 {
@@ -267,7 +276,7 @@ sub watch
 	open my $log, '>>', $file or die "open $file: $!";
 	for (;;)
 	{
-		print {$in} "$differences;\n\\echo next\n" or return;
+		print {$in} "$differences;\nselect count(*) from ($aggregates) g;\n\\echo next\n" or return;
 		while (1)
 		{
 			my $line = <$out>;
@@ -389,6 +398,8 @@ sub wrong_tables
 
 	my $differing = $node->safe_psql('postgres', $differences);
 	push @wrong, "twins differ in $differing rows" if $differing ne '0';
+	my $by_batches = $node->safe_psql('postgres', $aggregates);
+	push @wrong, "aggregates of the twins differ: $by_batches" if $by_batches ne '';
 	my $by_index = $node->safe_psql('postgres', q{
 		set enable_seqscan = off; set enable_bitmapscan = off;
 		select count(*) from (
@@ -517,6 +528,7 @@ deadlock_timeout = 100ms
 autovacuum_naptime = 1s
 zedstore.write_buffer_size = 1MB
 zedstore.min_segment_rows = 64
+zedstore.debug_vector = $vector
 max_connections = 30
 log_checkpoints = off
 restart_after_crash = on
