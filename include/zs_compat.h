@@ -38,10 +38,6 @@
 
 #define ZS_PG_AT_LEAST(major)	(PG_VERSION_NUM >= (major) * 10000)
 
-#if ZS_PG_AT_LEAST(18)
-#define ZS_PG18 1
-#endif
-
 /* 17 takes char pointers */
 #if !ZS_PG_AT_LEAST(18)
 #include "access/xloginsert.h"
@@ -269,6 +265,46 @@ typedef FormData_pg_attribute ZsAttrShape;
 	PG_MODULE_MAGIC_EXT(.name = library, .version = its_version)
 #else
 #define ZS_MODULE_MAGIC(library, its_version) PG_MODULE_MAGIC
+#endif
+
+/* The path of a permanent relation's first file, copied: 18 returns a struct, 17 memory. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_copy_relpath(dst, locator, forknum) \
+	do { \
+		RelPathStr	zs_path = relpathperm((locator), (forknum)); \
+		strlcpy((dst), zs_path.str, MAXPGPATH); \
+	} while (0)
+#else
+#define zs_copy_relpath(dst, locator, forknum) \
+	do { \
+		char	   *zs_path = relpathperm((locator), (forknum)); \
+		strlcpy((dst), zs_path, MAXPGPATH); \
+		pfree(zs_path); \
+	} while (0)
+#endif
+
+/* Counts one write of adjacent blocks of a relation: 18 counts requests and bytes, 17 blocks. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_count_io_write(nblocks) \
+	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_WRITE, 1, \
+					   (uint64) (nblocks) * BLCKSZ)
+#else
+#define zs_count_io_write(nblocks) \
+	pgstat_count_io_op_n(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_WRITE, (nblocks))
+#endif
+
+/* Does a backend with that wait event wait for a read that was started before?  Not in 17. */
+#if ZS_PG_AT_LEAST(18)
+#define ZS_WAITS_FOR_STARTED_READ(event)	((event) == WAIT_EVENT_AIO_IO_COMPLETION)
+#else
+#define ZS_WAITS_FOR_STARTED_READ(event)	false
+#endif
+
+/* StartBufferIO() and TerminateBufferIO() are there for others from 18 on. */
+#if ZS_PG_AT_LEAST(18)
+#define ZS_BUFFER_IO_IS_EXTERN	1
+#else
+#define ZS_BUFFER_IO_IS_EXTERN	0
 #endif
 
 #endif							/* ZS_COMPAT_H */

@@ -1,5 +1,6 @@
-# The controller that keeps I/O workers out of clients' way, without a server: on samples that workers
-# took on servers, where it must do what it did there, by its rules, and on random ones.
+# What decides in src/io, without a server: the controller that keeps I/O workers out of clients'
+# way, on samples that workers took on servers, where it must do what it did there, by its rules,
+# and on random ones; limits, and turns of scans.
 
 use strict;
 use warnings FATAL => 'all';
@@ -15,8 +16,9 @@ my $include = `$pg_config --includedir-server` =~ s/\n//r;
 my @samples = glob "$root/fuzz/guard/*.txt";
 
 cmp_ok(scalar @samples, '>', 0, 'there are samples');
-if (system_log($ENV{CC} // 'cc', '-O1', '-D_GNU_SOURCE', '-fwrapv', "-I$root/include", "-I$include", '-o', $program,
-		"$root/fuzz/guard_replay.c", (map { "$root/src/io/io_$_.c" } qw(guard pace turn)), '-lm') != 0)
+my @sources = ("$root/fuzz/guard_replay.c", map { "$root/src/io/io_$_.c" } qw(guard pace turn));
+my @options = ('-O1', '-D_GNU_SOURCE', '-fwrapv', "-I$root/include", "-I$include");
+if (system_log($ENV{CC} // 'cc', @options, '-o', $program, @sources, '-lm') != 0)
 {
 	diag 'SKIPPED: the guard alone needs a compiler';
 	done_testing();

@@ -99,11 +99,7 @@ waits_for_wal(uint32 event)
 static bool
 waits_for_read(uint32 event)
 {
-#ifdef ZS_PG18
-	if (event == WAIT_EVENT_AIO_IO_COMPLETION)
-		return true;
-#endif
-	return event == WAIT_EVENT_DATA_FILE_READ;
+	return event == WAIT_EVENT_DATA_FILE_READ || ZS_WAITS_FOR_STARTED_READ(event);
 }
 
 /* One look at all clients: see io_worker.h. */

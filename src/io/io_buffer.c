@@ -307,7 +307,7 @@ zsio_find_relation(Oid database, Oid relid, BlockNumber from, BlockNumber to,
 static bool
 start_write(BufferDesc *hdr)
 {
-#ifdef ZS_PG18
+#if ZS_BUFFER_IO_IS_EXTERN
 	return StartBufferIO(hdr, false, true);
 #else
 	uint32		state;
@@ -328,7 +328,7 @@ start_write(BufferDesc *hdr)
 static void
 end_write(BufferDesc *hdr, bool clear_dirty, uint32 set_bits)
 {
-#ifdef ZS_PG18
+#if ZS_BUFFER_IO_IS_EXTERN
 	TerminateBufferIO(hdr, clear_dirty, set_bits, true, false);
 #else
 	uint32		state = LockBufHdr(hdr);

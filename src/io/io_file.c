@@ -111,22 +111,13 @@ find_entry(ZsIoFiles *me, const RelFileLocator *locator, ForkNumber forknum, Blo
 static void
 make_path(ZsIoFile *file)
 {
-#ifdef ZS_PG18
-	RelPathStr	path = relpathperm(file->locator, file->forknum);
+	size_t		len;
 
-	if (file->segno == 0)
-		strlcpy(file->path, path.str, MAXPGPATH);
-	else
-		snprintf(file->path, MAXPGPATH, "%s.%u", path.str, file->segno);
-#else
-	char	   *path = relpathperm(file->locator, file->forknum);
-
-	if (file->segno == 0)
-		strlcpy(file->path, path, MAXPGPATH);
-	else
-		snprintf(file->path, MAXPGPATH, "%s.%u", path, file->segno);
-	pfree(path);
-#endif
+	zs_copy_relpath(file->path, file->locator, file->forknum);
+	len = strlen(file->path);
+	Assert(len > 0);
+	if (file->segno > 0)
+		snprintf(file->path + len, MAXPGPATH - len, ".%u", file->segno);
 }
 
 /*

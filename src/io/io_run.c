@@ -277,12 +277,7 @@ count_run(ZsIoWorker *worker, ZsIoRun *run)
 	while (bucket < ZSIO_LATENCY_BUCKETS - 1 && us >= (UINT64CONST(64) << bucket))
 		bucket++;
 	zsio_count(&worker->shared->latency[bucket], 1);
-#ifdef ZS_PG18
-	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_WRITE, 1,
-					   (uint64) run->nblocks * BLCKSZ);
-#else
-	pgstat_count_io_op_n(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_WRITE, run->nblocks);
-#endif
+	zs_count_io_write(run->nblocks);
 }
 
 /* The method has returned the run. */
