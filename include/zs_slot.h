@@ -90,8 +90,11 @@ extern void zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, Transa
 extern void zsslot_detach(ZsSlotSource *source);
 extern void zsslot_watch(TupleTableSlot *slot);
 extern void zsslot_abandon(ZsSlotSource *source);
+extern MemoryContext zsslot_values_context(ZsSlot *slot);
+
+/* scan_stage.c */
+
 extern void zsslot_use_stage(Relation rel, TupleTableSlot **slots, int nslots);
 extern int	zsslot_count_staged(TupleTableSlot **slots, int nslots, struct ZsRowStage **stage);
-extern MemoryContext zsslot_values_context(ZsSlot *slot);
 
 #endif							/* ZS_SLOT_H */

@@ -101,7 +101,6 @@ extern const ZsRowBatch *zsscan_source_stripe(ZsRowSource *source, zstid stripe)
 extern const ZsVectorOut *zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe,
 											  uint32 want, bool again);
 extern const ZsSharedState *zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial);
-extern Datum zsscan_source_missing(ZsRowSource *source, int attno, zstid row, bool *isnull);
 extern const ZsSegmentInfo *zsscan_source_info(ZsRowSource *source, int attno, zstid stripe,
 											   int *vecno);
 extern void zsscan_store(ZsRowSource *source, TupleTableSlot *slot, zstid row,
@@ -128,13 +127,17 @@ zsscan_advance(ZsRowSource *source, TupleTableSlot *slot, zstid row)
 	return true;
 }
 
-/* Picks conditions for zone maps out of a sequential scan's filter (scan_zone.c). */
-struct ScanState;
+/* scan_missing.c */
+
+extern Datum zsscan_missing_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull);
+extern Datum zsscan_source_missing(ZsRowSource *source, int attno, zstid row, bool *isnull);
 
 /* scan_zone.c */
+
+struct ScanState;
 extern void zsscan_stamp_filters(struct ScanState *node);
 
-/* State of index_fetch_*, also used by tuple_fetch_row_version. */
+/* State of index_fetch_*. */
 typedef struct ZsIndexFetch ZsIndexFetch;
 
 #endif							/* SCAN_INTERNAL_H */

@@ -41,9 +41,6 @@
  */
 #define KEPT_DATA_SIZE	8192
 
-/* Fewer slots than these are not worth a stage. */
-#define STAGE_MIN_ROWS	64
-
 #ifdef USE_ASSERT_CHECKING
 #define POISON ((Datum) UINT64CONST(0x7F7F7F7F7F7F7F7F))
 #endif
@@ -143,6 +140,7 @@ zs_slot_getsomeattrs(TupleTableSlot *slot, int natts)
 {
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
+	Assert(natts <= slot->tts_tupleDescriptor->natts);
 	if (zslot->staged)
 	{
 		fill_from_stage(zslot, natts);
@@ -480,6 +478,7 @@ zsslot_detach(ZsSlotSource *source)
 
 	if (user == NULL)
 		return;
+	Assert(user->source == source || user->source == NULL);
 	if (source->slot_keeps_values)
 		fill_all(user);
 	else if (user->nneeded >= 0 && !TTS_SHOULDFREE(&user->base))
@@ -514,6 +513,7 @@ zsslot_watch(TupleTableSlot *slot)
 {
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
+	Assert(TTS_IS_ZEDSTORE(slot) && zslot->source != NULL);
 	/* a child of the slot's own context goes before the slot does, and is reset with each row */
 	zslot->gone.func = slot_is_gone;
 	zslot->gone.arg = zslot;
@@ -564,6 +564,7 @@ zsslot_set_needed(TupleTableSlot *slot, const Bitmapset *attnos, bool all)
 		Assert(attno >= 1 && attno <= slot->tts_tupleDescriptor->natts);
 		zslot->needed[n++] = attno - 1;
 	}
+	Assert(n == bms_num_members(attnos));
 	zslot->nneeded = n;
 }
 
@@ -576,56 +577,4 @@ zsslot_values_context(ZsSlot *slot)
 													 "zedstore slot values",
 													 ALLOCSET_SMALL_SIZES);
 	return slot->values_context;
-}
-
-/* ---- loading ------------------------------------------------------------------ */
-
-/*
- * The loader fills these slots again and again, in this order: from now on
- * they keep their values in a stage where they can.  Does nothing if they do
- * that already.
- */
-void
-zsslot_use_stage(Relation rel, TupleTableSlot **slots, int nslots)
-{
-	ZsSlot	   *first = (ZsSlot *) slots[0];
-	MemoryContext context = slots[0]->tts_mcxt;
-
-	if (nslots < STAGE_MIN_ROWS || !TTS_IS_ZEDSTORE(slots[0]) || first->stage != NULL ||
-		!zswrite_stage_helps(rel))
-		return;
-	first->stage = zswrite_stage_create(RelationGetDescr(rel), nslots + nslots / 4, context);
-	first->stage_row = 0;
-	for (int i = 1; i < nslots; i++)
-	{
-		ZsSlot	   *zslot = (ZsSlot *) slots[i];
-
-		/* the stage goes with the memory of its slots */
-		if (!TTS_IS_ZEDSTORE(slots[i]) || slots[i]->tts_mcxt != context || zslot->stage != NULL)
-			break;
-		zswrite_stage_join(first->stage);
-		zslot->stage = first->stage;
-		zslot->stage_row = i;
-	}
-}
-
-/* How many of these slots, from the first on, are the first rows of *stage? */
-int
-zsslot_count_staged(TupleTableSlot **slots, int nslots, struct ZsRowStage **stage)
-{
-	int			n = 0;
-
-	*stage = NULL;
-	for (; n < nslots; n++)
-	{
-		ZsSlot	   *zslot = (ZsSlot *) slots[n];
-
-		if (!TTS_IS_ZEDSTORE(slots[n]) || !zslot->staged || zslot->stage_row != n)
-			break;
-		if (n == 0)
-			*stage = zslot->stage;
-		else if (zslot->stage != *stage || zslot->stage_group != ((ZsSlot *) slots[0])->stage_group)
-			break;
-	}
-	return n;
 }

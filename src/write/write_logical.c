@@ -716,10 +716,7 @@ zswrite_log_update(Relation rel, TupleTableSlot *oldslot, TupleTableSlot *newslo
 	images_end(&images);
 }
 
-/*
- * Logs a delete of a table for which RelationIsLogicallyLogged() is true;
- * oldslot as for zswrite_log_update().
- */
+/* Logs a delete of such a table; oldslot as for zswrite_log_update(). */
 void
 zswrite_log_delete(Relation rel, TupleTableSlot *oldslot)
 {
@@ -735,10 +732,9 @@ zswrite_log_delete(Relation rel, TupleTableSlot *oldslot)
 }
 
 /*
- * Error if the table has the storage parameter user_catalog_table.
- *
- * Decoding reads catalog tables as they were, by what heap logs for them; and
- * output plugins read them with a snapshot that the TID tree does not know.
+ * Error if the table has the storage parameter user_catalog_table.  Decoding reads catalog tables
+ * as they were, by what heap logs for them; and output plugins read them with a snapshot that the
+ * TID tree does not know.
  */
 void
 zswrite_refuse_catalog(Relation rel)
