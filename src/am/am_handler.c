@@ -87,6 +87,7 @@ zs_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid
 	ZsRowStage *stage;
 	int			nstaged = zsslot_count_staged(slots, ntuples, &stage);
 
+	/* COPY FROM may have nothing for a partition when it writes what it has */
 	Assert(ntuples >= 0 && nstaged >= 0 && nstaged <= ntuples);
 	zswrite_multi_insert(rel, slots, ntuples, stage, nstaged, cid, options, bistate != NULL);
 

@@ -28,13 +28,15 @@
 void
 zsslot_use_stage(Relation rel, TupleTableSlot **slots, int nslots)
 {
-	ZsSlot	   *first = (ZsSlot *) slots[0];
-	MemoryContext context = slots[0]->tts_mcxt;
+	ZsSlot	   *first;
+	MemoryContext context;
 
-	Assert(nslots > 0);
-	if (nslots < STAGE_MIN_ROWS || !TTS_IS_ZEDSTORE(slots[0]) || first->stage != NULL ||
-		!zswrite_stage_helps(rel))
+	if (nslots < STAGE_MIN_ROWS || !TTS_IS_ZEDSTORE(slots[0]) || !zswrite_stage_helps(rel))
 		return;
+	first = (ZsSlot *) slots[0];
+	if (first->stage != NULL)
+		return;
+	context = slots[0]->tts_mcxt;
 	first->stage = zswrite_stage_create(RelationGetDescr(rel), nslots + nslots / 4, context);
 	first->stage_row = 0;
 	for (int i = 1; i < nslots; i++)
