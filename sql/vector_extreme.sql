@@ -2,6 +2,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set batches :abs_srcdir '/sql/include/batches.sql'
 \i :batches
+CREATE SCHEMA vector_extreme;
+SET search_path = vector_extreme, public;
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 CREATE TABLE h_ext (id int, big bigint, o oid, flag bool, n numeric, f float8, r real, t text COLLATE "C", loc text COLLATE "en-x-icu", c char(9), d date,

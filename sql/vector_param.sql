@@ -2,6 +2,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set batches :abs_srcdir '/sql/include/batches.sql'
 \i :batches
+CREATE SCHEMA vector_param;
+SET search_path = vector_param, public;
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 CREATE TABLE h_par (id int, k int, n numeric(10,2), f float8, t text, d date, ts timestamptz, flag bool) USING heap;

@@ -2,6 +2,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set batches :abs_srcdir '/sql/include/batches.sql'
 \i :batches
+CREATE SCHEMA vector_pattern;
+SET search_path = vector_pattern, public;
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 CREATE COLLATION vector_pattern_ci (PROVIDER = icu, LOCALE = 'und-u-ks-level2', DETERMINISTIC = false);

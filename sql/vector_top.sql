@@ -2,6 +2,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set batches :abs_srcdir '/sql/include/batches.sql'
 \i :batches
+CREATE SCHEMA vector_top;
+SET search_path = vector_top, public;
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 CREATE TABLE h_top (id int, k int, many int, n numeric(10,2), u numeric, f float8, t text, c char(6), d date, flag bool) USING heap;

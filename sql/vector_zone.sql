@@ -2,6 +2,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set batches :abs_srcdir '/sql/include/batches.sql'
 \i :batches
+CREATE SCHEMA vector_zone;
+SET search_path = vector_zone, public;
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 -- minutes of some weeks around changes of the clock, half days of a century, years that are far away, ends of the calendar
