@@ -269,7 +269,9 @@ zswrite_columns_drop(ZsWriteBuffer *buf, uint32 n)
 		{
 			Size		cut = column->offsets[n];
 
-			memmove(column->bytes, column->bytes + cut, column->nbytes - cut);
+			/* a column of NULLs alone has no memory */
+			if (column->nbytes > cut)
+				memmove(column->bytes, column->bytes + cut, column->nbytes - cut);
 			column->nbytes -= cut;
 			for (uint32 k = 0; k <= rest; k++)
 				column->offsets[k] = column->offsets[n + k] - cut;
