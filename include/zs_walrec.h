@@ -22,7 +22,7 @@
 
 #include "zs_format.h"
 
-/* Resource manager id and name; recorded on PostgreSQL's wiki page. */
+/* Resource manager id and name, to be registered on PostgreSQL's wiki page. */
 #define ZS_RMGR_ID				158
 #define ZS_RMGR_NAME			"zedstore"
 

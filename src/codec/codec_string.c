@@ -25,7 +25,7 @@
 /* A code stands for at most 8 bytes. */
 #define FSST_EXPANSION		8
 
-/* What a flat stream of lengths may take more than the best: one in so many bytes. */
+/* A flat stream of lengths may be larger than the best one: by a byte for so many bytes of values. */
 #define FLAT_LENS_SHARE		128
 
 /*

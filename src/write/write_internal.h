@@ -114,7 +114,7 @@ typedef struct ZsWriteBuffer
 	zstid		next;
 	zstid		end;
 	bool		owned;			/* in stripes of our own */
-	uint32		rows_only;		/* so many rows of the command go into the row tree still */
+	uint32		rows_only;		/* rows of the command that still go into the row tree */
 	TransactionId xid;
 	CommandId	cid;
 	uint32		step;			/* size of the last reservation in this command */
