@@ -3,6 +3,13 @@
  * am_relation.c
  *	  Files of a table: creation, truncation, copies, size.
  *
+ * A table has two sizes.  The logical one counts row numbers, 256 to a block; core takes it for the
+ * range of block numbers in TIDs.  The physical one is the file's, which scans read.  The planner
+ * gets rows by the first and pages by the second.
+ *
+ * Buffered rows are written before a file is given up or copied, and what this backend remembers of
+ * a file is forgotten when that is emptied in place.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/am/am_relation.c

@@ -470,7 +470,7 @@ encode_unscaled(const uint64 *vals, uint32 n, const IntStats *st, uint8 *out)
 	return best;
 }
 
-/* A factor that all differences from the minimum have in common, 1 if none is worth the trouble. */
+/* A factor common to all differences from the minimum, 1 if none is worth the trouble. */
 static uint64
 common_factor(const uint64 *vals, uint32 n, const IntStats *st)
 {

@@ -25,7 +25,7 @@
 /* A code stands for at most 8 bytes. */
 #define FSST_EXPANSION		8
 
-/* A flat stream of lengths may be larger than the best one: by a byte for so many bytes of values. */
+/* A flat stream of lengths may be larger than the best one: by 1 byte in so many of values. */
 #define FLAT_LENS_SHARE		128
 
 /*

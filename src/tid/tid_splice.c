@@ -22,8 +22,8 @@
  * is left to tid_edit.c; which way is taken depends on the page and the change alone, as
  * replay needs it.
  *
- * What a change means is defined by tid_edit.c; this is the same, faster.  The
- * fuzz test compares the two.
+ * What a change means is decided by tid_edit.c: either way rows must get the same histories.
+ * fuzz/tid_leaf_fuzz.c compares the outcome with an array of rows.
  *
  * No locks, no memory allocation, no ereport.
  *

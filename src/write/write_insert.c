@@ -3,6 +3,15 @@
  * write_insert.c
  *	  INSERT, COPY and UPDATE of the table access method.
  *
+ * Each row takes one of three ways.  The first row of a command is written at once if it is a
+ * simple one (write_single.c).  The others get a row number (write_reserve.c) and wait in the
+ * table's write buffer: as columns where the number is in a stripe of our own, else as an item for
+ * the row tree.  What is larger than an item may be needs a stripe of its own.
+ *
+ * An UPDATE checks the old version, inserts the new one, and marks the old one last: a crash or an
+ * error in between leaves a row that nobody sees, but no successor that is not there.  If the mark
+ * fails, the new row leaves the buffer again, and its number goes back.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/write/write_insert.c
