@@ -19,7 +19,8 @@ describe_machine() {
 this_build() {
 	local commit
 	commit=$(git -C "$ZS_ROOT" rev-parse --short=7 HEAD 2>/dev/null) || commit=unknown
-	if [ "$commit" != unknown ] && ! git -C "$ZS_ROOT" diff --quiet HEAD -- src include sql 2>/dev/null; then
+	if [ "$commit" != unknown ] \
+		&& ! git -C "$ZS_ROOT" diff --quiet HEAD -- src include sql 2>/dev/null; then
 		commit=$commit+
 	fi
 	echo "$commit"
@@ -32,8 +33,19 @@ merge_results() {
 	mkdir -p "$(dirname "$all")"
 	[ -f "$all" ] || touch "$all"
 	awk -F'\t' -v OFS='\t' '
-		NR == FNR && /^# / { print; value = $0; sub(/^# [a-z]+ /, "", value); split($0, word, " "); of[word[2]] = value; next }
-		NR == FNR { print $1, $2, $3, $4, of["build"], of["date"], of["machine"]; seen[$1] = 1; next }
+		NR == FNR && /^# / {
+			print
+			value = $0
+			sub(/^# [a-z]+ /, "", value)
+			split($0, word, " ")
+			of[word[2]] = value
+			next
+		}
+		NR == FNR {
+			print $1, $2, $3, $4, of["build"], of["date"], of["machine"]
+			seen[$1] = 1
+			next
+		}
 		!/^#/ && !($1 in seen)' "$new" "$all" >"$new.merged"
 	cp "$new.merged" "$all"
 }
