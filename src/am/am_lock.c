@@ -63,7 +63,7 @@ follow_chain(Relation rel, ItemPointer tid, TransactionId *prior_xmax, CommandId
 	InitDirtySnapshot(snapshot);
 	if (zstid_fetch_visible(rel, row, &snapshot, &vis, NULL))
 	{
-		/* a row of other origin is not our row's next version */
+		/* the next version was inserted by whoever updated the one before, unless it is frozen */
 		if (!TransactionIdEquals(vis.xmin, *prior_xmax) &&
 			!(vis.infomask & HEAP_XMIN_COMMITTED && vis.xmin == FrozenTransactionId))
 			return CHAIN_DELETED;

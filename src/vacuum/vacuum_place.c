@@ -33,7 +33,7 @@
 #include "vacuum_relocate.h"
 #include "zs_page.h"
 
-/* How often the limit is raised for what finds no place, and how often the search then bisects. */
+/* How often zsvacuum_place_tail() raises the limit for what finds no place. */
 #define MAX_PLANS			16
 
 /* How often zsvacuum_place_all() halves the range between a limit that fails and one that works. */
