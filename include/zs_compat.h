@@ -46,6 +46,13 @@
 	XLogRegisterBufData((id), (char *) (data), (len))
 #endif
 
+/* 17 looks at content locks of local buffers, too, which have none */
+#if !ZS_PG_AT_LEAST(18)
+#include "storage/bufmgr.h"
+#define BufferIsExclusiveLocked(buf) \
+	(BufferIsLocal(buf) || (BufferIsExclusiveLocked) (buf))
+#endif
+
 /* in no header of 17 */
 #if !ZS_PG_AT_LEAST(18)
 extern PGDLLIMPORT bool ignore_checksum_failure;
