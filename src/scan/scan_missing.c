@@ -80,6 +80,7 @@ check_missing(ZsRowSource *source, ZsSlot *slot, int attno)
 {
 	zstid		stripe = slot->row - slot->row % ZS_STRIPE_ROWS;
 
+	Assert(attno >= 0 && attno < source->desc->natts);
 	if ((source->missing_checked == stripe && attno >= source->missing_natts) ||
 		row_is_unfinished(slot))
 		return;
@@ -105,6 +106,7 @@ check_missing(ZsRowSource *source, ZsSlot *slot, int attno)
 Datum
 zsscan_missing_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 {
+	Assert(source->base.user == slot && slot->row < ZS_MAX_ROW);
 	if (TupleDescAttr(source->desc, attno)->attisdropped)
 	{
 		*isnull = true;

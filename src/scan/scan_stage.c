@@ -58,6 +58,7 @@ zsslot_count_staged(TupleTableSlot **slots, int nslots, struct ZsRowStage **stag
 {
 	int			n = 0;
 
+	Assert(nslots >= 0);
 	*stage = NULL;
 	for (; n < nslots; n++)
 	{
