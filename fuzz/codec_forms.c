@@ -177,6 +177,55 @@ check_rows(const ZsSegmentInfo *info, const ZsSharedState *shared)
 	return NULL;
 }
 
+/* Totals of a vector whose rows are in values, against these; out has been decoded of the same vector. */
+static const char *
+check_totals(const ZsSegmentInfo *info, int vecno, const uint8 *bytes, size_t len, const ZsSharedState *shared,
+			 bool valid)
+{
+	ZsVectorTotals totals;
+	bool		found;
+	bool		scaled;
+	uint32		nvalues = 0;
+	int64		sum = 0;
+	int64		min = PG_INT64_MAX;
+	int64		max = PG_INT64_MIN;
+	const char *err = zscodec_vector_totals(info, vecno, bytes, len, shared, true, values, &totals, &found);
+
+	if (err != NULL)
+		return valid || found ? err : NULL;
+	if (!found || !valid)
+		return NULL;
+	if (info->kind == ZS_KIND_NUMERIC)
+	{
+		if ((err = zscodec_vector_decode(info, vecno, bytes, len, shared, ZS_FORM_SCALED, values)) != NULL)
+			return err;
+	}
+	scaled = (values->have & ZS_FORM_SCALED) != 0;
+	if (info->kind != ZS_KIND_INT && !scaled)
+		return "totals without integers";
+	for (uint32 row = 0; row < values->nrows; row++)
+	{
+		int64		v = scaled ? values->scaled[row] : (int64) values->values[row];
+
+		if (values->isnull[row])
+			continue;
+		if (v > (INT64CONST(1) << 52) || v < -(INT64CONST(1) << 52))
+			return "total of large integers";
+		nvalues++;
+		sum += v;
+		min = Min(min, v);
+		max = Max(max, v);
+	}
+	if (totals.nrows != values->nrows || totals.nvalues != nvalues)
+		return "number of values in the total";
+	if (nvalues > 0 && (totals.sum != sum || totals.min != min || totals.max != max))
+		return "total";
+	if (nvalues > 0 && scaled &&
+		(values->has_odd || !values->same_dscale || totals.scale != values->scale))
+		return "scale of the total";
+	return NULL;
+}
+
 const char *
 gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 *bytes, size_t len,
 				const ZsSharedState *shared, uint32 *have)
@@ -188,6 +237,10 @@ gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 
 
 	prepare();
 	valid = zscodec_vector_decode(info, vecno, bytes, len, shared, ZS_FORM_VALUES, values) == NULL;
+	if ((err = check_totals(info, vecno, bytes, len, shared, valid)) != NULL)
+		return err;
+	if (valid)
+		(void) zscodec_vector_decode(info, vecno, bytes, len, shared, ZS_FORM_VALUES, values);
 	err = zscodec_vector_decode(info, vecno, bytes, len, shared, want, out);
 	*have = out->have;
 	if (err != NULL)

@@ -581,6 +581,70 @@ check_like(void)
 	free(exact);
 }
 
+/* Codes and sums by group of rows that are selected, or of the first n. */
+static void
+check_groups(const int64 *a, uint32 n, const uint64 *sel)
+{
+	static uint32 codes[ZS_KERNEL_ROWS];
+	static uint32 before[ZS_KERNEL_ROWS];
+	static uint32 groups[ZS_KERNEL_ROWS];
+	static uint32 table[ZS_KERNEL_ROWS];
+	static uint32 numbers[ZS_KERNEL_ROWS];
+	uint16		list[ZS_KERNEL_ROWS];
+	uint64		nulls[ZS_KERNEL_WORDS];
+	uint32		counts[ZS_KERNEL_GROUPS];
+	int64		sums[ZS_KERNEL_GROUPS];
+	uint32		expected_counts[ZS_KERNEL_GROUPS] = {0};
+	uint64		expected_sums[ZS_KERNEL_GROUPS] = {0};
+	uint32		ngroups = 1 + (uint32) (next_random() % ZS_KERNEL_GROUPS);
+	bool		dense = next_random() % 2 == 0;
+	uint32		nlist = dense ? n : zskernel_bits_list(sel, list);
+	bool		has_nulls = next_random() % 2 == 0;
+	int64		low = n > 0 && next_random() % 4 > 0 ? a[next_random() % n] : random_value(2);
+	uint64		count = 2 + next_random() % 3000;
+	uint32		factor = (uint32) (next_random() % 100);
+	bool		fits = true;
+	bool		small = true;
+	bool		all = true;
+
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+		nulls[w] = next_random() & next_random();
+	for (uint32 i = 0; i < nlist; i++)
+	{
+		uint32		row = dense ? i : list[i];
+
+		codes[i] = before[i] = (uint32) (next_random() % 1000);
+		groups[i] = next_random() % 2 == 0 ? 0 : (uint32) (next_random() % ngroups);
+		expected_counts[groups[i]]++;
+		expected_sums[groups[i]] += (uint64) a[row];
+		small = small && a[row] < INT64CONST(1) << 52 && a[row] >= -(INT64CONST(1) << 52);
+		if (!(has_nulls && zskernel_bits_get(nulls, row)))
+			fits = fits && a[row] >= low && (uint64) a[row] - (uint64) low < count - 1;
+	}
+	CHECK(zskernel_group_codes(a, has_nulls ? nulls : NULL, dense ? NULL : list, nlist, low, count, factor, codes) == fits);
+	for (uint32 i = 0; i < nlist && fits; i++)
+	{
+		uint32		row = dense ? i : list[i];
+		bool		null = has_nulls && zskernel_bits_get(nulls, row);
+
+		CHECK(codes[i] == before[i] * factor + (null ? 0 : (uint32) ((uint64) a[row] - (uint64) low + 1)));
+	}
+	zskernel_group_count(groups, nlist, ngroups, counts);
+	CHECK(memcmp(counts, expected_counts, ngroups * sizeof(uint32)) == 0);
+	CHECK(zskernel_group_sum(a, dense ? NULL : list, groups, nlist, ngroups, sums) == small);
+	for (uint32 k = 0; k < ngroups && small; k++)
+		CHECK((uint64) sums[k] == expected_sums[k]);
+
+	for (uint32 i = 0; i < ngroups; i++)
+	{
+		table[i] = next_random() % 500 == 0 ? 77 : (uint32) next_random() | 128;
+		all = all && (table[i] != 77 || expected_counts[i] == 0);
+	}
+	CHECK(zskernel_group_numbers(groups, nlist, table, 77, numbers) == all);
+	for (uint32 i = 0; i < nlist; i++)
+		CHECK(numbers[i] == table[groups[i]]);
+}
+
 static void
 one_round(void)
 {
@@ -723,6 +787,7 @@ one_round(void)
 		zskernel_bits_clear(present);
 		zskernel_bits_set_range(present, 0, n);
 		zskernel_bits_and(present, sel);
+		check_groups(a, n, present);
 		check_integers(n, present);
 		check_floats(n, present);
 	}

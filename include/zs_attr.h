@@ -237,14 +237,6 @@ extern void zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end);
 extern void zsattr_reader_take_turns(ZsAttrReader *reader, zstid scan_end);
 
 /*
- * Which segments of the range will be asked for: look-ahead leaves out those
- * for which filter returns false.  Runs inside the read stream's callback: it
- * must not read pages.  Takes effect with the next zsattr_reader_range().
- */
-typedef bool (*ZsSegmentFilter) (const ZsSegmentItem *item, void *arg);
-extern void zsattr_reader_filter(ZsAttrReader *reader, ZsSegmentFilter filter, void *arg);
-
-/*
  * The decoded vector of the stripe that starts at `stripe` (aligned), with the forms of `want`
  * (ZS_FORM_..., zs_codec.h) that its encoding has; out->have says which.  VALUES are always among
  * them when wanted; the others depend on the encoding, which differs from vector to vector.  What
@@ -266,6 +258,12 @@ extern const ZsVectorOut *zsattr_reader_forms(ZsAttrReader *reader, zstid stripe
 
 /* The same with VALUES. */
 extern const ZsVectorOut *zsattr_reader_vector(ZsAttrReader *reader, zstid stripe);
+
+/*
+ * What the stripe's values come to (zscodec_vector_totals()), without making any form of them; those that there are stay.  False:
+ * that cannot be said.  Errors: ERRCODE_DATA_CORRUPTED.
+ */
+extern bool zsattr_reader_totals(ZsAttrReader *reader, zstid stripe, bool extremes, ZsVectorTotals *totals);
 
 /* Does the reader have the stripe's values, or what they are made of at once? */
 extern bool zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe);

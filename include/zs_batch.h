@@ -28,6 +28,7 @@
 #include "nodes/pg_list.h"
 #include "utils/rel.h"
 
+#include "zs_codec.h"
 #include "zs_format.h"
 #include "zs_kernel.h"
 
@@ -88,8 +89,8 @@ typedef struct ZsColumnBounds
 	bool		is_unsigned;
 	int64		min;
 	int64		max;
-	bool		no_nulls;
-	bool		all_nulls;
+	uint32		nrows;			/* that its vector has, which may be fewer than the batch has room for */
+	uint32		nnulls;			/* of these */
 } ZsColumnBounds;
 
 /* scan_batch.c */
@@ -109,6 +110,11 @@ extern bool zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBound
 /* scan_ahead.c */
 
 extern bool zsscan_batch_ahead(ZsBatchScan *bs, AttrNumber attno, int64 *min, int64 *max);
+
+/* scan_batch_form.c */
+
+extern bool zsscan_batch_totals(ZsBatchScan *bs, AttrNumber attno, bool extremes,
+								ZsVectorTotals *totals);
 
 /* scan_batch.c */
 

@@ -210,9 +210,8 @@ extern ZsAttrStream *zsattr_stream_begin(Relation rel, AttrNumber attno,
 /* Takes turns with other scans; scan_end as for zsattr_reader_take_turns(). */
 extern void zsattr_stream_take_turns(ZsAttrStream *stream, zstid scan_end);
 
-/* Look ahead over the segments of [start, end); filter may be NULL. */
-extern void zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
-								ZsSegmentFilter filter, void *filter_arg);
+/* Look ahead over the segments of [start, end). */
+extern void zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end);
 
 /*
  * Page `position` of the segment, pinned, when the stream has it at hand or
@@ -324,8 +323,6 @@ struct ZsAttrReader
 
 	ZsAttrStream *stream;
 	MemoryContext stream_context;	/* of the stream, or NULL */
-	ZsSegmentFilter filter;
-	void	   *filter_arg;
 };
 
 /* Bytes of this segment do not make sense. */

@@ -95,14 +95,6 @@ zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
 
 /* See zs_attr.h. */
 void
-zsattr_reader_filter(ZsAttrReader *reader, ZsSegmentFilter filter, void *arg)
-{
-	reader->filter = filter;
-	reader->filter_arg = arg;
-}
-
-/* See zs_attr.h. */
-void
 zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end)
 {
 	if ((reader->flags & ZS_READER_STREAM) == 0)
@@ -120,7 +112,7 @@ zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end)
 		MemoryContextSwitchTo(oldcontext);
 	}
 	if (reader->stream != NULL)
-		zsattr_stream_range(reader->stream, start, end, reader->filter, reader->filter_arg);
+		zsattr_stream_range(reader->stream, start, end);
 }
 
 /* See zs_attr.h. */
@@ -351,6 +343,34 @@ zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 }
 
 /* See zs_attr.h. */
+bool
+zsattr_reader_totals(ZsAttrReader *reader, zstid stripe, bool extremes, ZsVectorTotals *totals)
+{
+	ZsSegmentHead *head = zsattr_segment_find(reader, stripe, true);
+	const uint8 *bytes;
+	const char *error;
+	bool		found;
+	int			vecno;
+
+	Assert(stripe % ZS_STRIPE_ROWS == 0);
+	if (head == NULL)
+		return false;
+	vecno = (int) ((stripe - head->item.first_row) / ZS_VECTOR_ROWS);
+
+	/* a segment that was replaced is read again by whoever asks for forms: others may hold the dictionary */
+	if (!zsattr_segment_vector(reader, vecno, &bytes))
+		return false;
+	if (reader->vec_stripe != stripe)
+		reader->vec_stripe = reader->value_row = ZS_INVALID_ROW;
+	if (head->info.kind == ZS_KIND_NUMERIC && head->info.vectors[vecno].encoding == ZS_ENC_DICT)
+		scale_shared(reader, head);
+	error = zscodec_vector_totals(&head->info, vecno, bytes, head->info.vectors[vecno].len, &head->shared,
+								  extremes, &reader->space->vec, totals, &found);
+	if (unlikely(error != NULL))
+		zsattr_segment_corrupted(reader, &head->item, error);
+	return found;
+}
+
 bool
 zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe)
 {

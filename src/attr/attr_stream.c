@@ -65,8 +65,6 @@ struct ZsAttrStream
 	/* where the callback is */
 	zstid		next;			/* segments from here on are still to come */
 	zstid		end;
-	ZsSegmentFilter filter;
-	void	   *filter_arg;
 	ZsSegmentItem item;			/* segment that is being read */
 	uint32		position;		/* its next page */
 	BlockNumber file_blocks;	/* file length seen last */
@@ -168,14 +166,11 @@ next_segment(ZsAttrStream *stream)
 		if (item.first_row >= stream->end)
 			return false;
 		stream->next = item.first_row + item.nrows;
-		if (stream->filter == NULL || stream->filter(&item, stream->filter_arg))
-		{
-			check_extent(stream, &item);
-			stream->item = item;
-			stream->position = 0;
-			ask_for_turn(stream);
-			return true;
-		}
+		check_extent(stream, &item);
+		stream->item = item;
+		stream->position = 0;
+		ask_for_turn(stream);
+		return true;
 	}
 	return false;
 }
@@ -262,12 +257,10 @@ drop_pending(ZsAttrStream *stream)
 
 /* See attr_internal.h. */
 void
-zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
-					ZsSegmentFilter filter, void *filter_arg)
+zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end)
 {
 	/* the next chunk of a parallel scan, for one: keep what was read ahead */
-	if (start == stream->end && end > start && !stream->exhausted &&
-		filter == stream->filter && filter_arg == stream->filter_arg)
+	if (start == stream->end && end > start && !stream->exhausted)
 	{
 		stream->end = end;
 		stream->extended = true;
@@ -279,8 +272,6 @@ zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
 	stream->extended = false;
 	stream->next = start;
 	stream->end = end;
-	stream->filter = filter;
-	stream->filter_arg = filter_arg;
 	stream->item.nblocks = stream->position = 0;
 	stream->index_valid = false;
 	stream->exhausted = start >= end;

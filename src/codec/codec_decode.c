@@ -15,6 +15,7 @@
  *-------------------------------------------------------------------------
  */
 #include "codec_compress.h"
+#include "codec_numeric.h"
 #include "codec_ops.h"
 #include "codec_string.h"
 
@@ -313,11 +314,31 @@ zscodec_mixed_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body, uint32 e
 	return zscodec_dict_one(shared, codes[entry - before], out, value);
 }
 
+/* Words that are moved at once. */
+#define MOVE_BLOCK		4
+
+/*
+ * Moves words up, by at least a block.  Up to three words in front of either place are read and
+ * written: there are only words that have been moved, or that others are going to be moved to.
+ */
+static inline void
+move_up64(uint64 *dst, const uint64 *src, uint32 count)
+{
+	Assert(dst >= src + MOVE_BLOCK);
+	for (int64 left = count; left > 0; left -= MOVE_BLOCK)
+	{
+		uint64		block[MOVE_BLOCK];
+
+		memcpy(block, src + left - MOVE_BLOCK, sizeof(block));
+		memcpy(dst + left - MOVE_BLOCK, block, sizeof(block));
+	}
+}
+
 /*
  * Moves the first nrows - nnulls entries apart so that nulls get theirs, which are cleared.
  * isnull[] is set already.
  */
-static void
+static ZS_CLONES void
 spread64(uint64 *vals, uint32 nrows, const uint16 *null_pos, uint32 nnulls, const bool *isnull)
 {
 	uint32		src = nrows - nnulls;
@@ -341,7 +362,10 @@ spread64(uint64 *vals, uint32 nrows, const uint16 *null_pos, uint32 nnulls, cons
 		uint32		count = dst - null_pos[j] - 1;
 
 		src -= count;
-		memmove(vals + null_pos[j] + 1, vals + src, count * sizeof(uint64));
+		if (j + 1 >= MOVE_BLOCK && src >= MOVE_BLOCK)
+			move_up64(vals + null_pos[j] + 1, vals + src, count);
+		else
+			memmove(vals + null_pos[j] + 1, vals + src, count * sizeof(uint64));
 		vals[null_pos[j]] = 0;
 		dst = null_pos[j];
 	}
@@ -584,6 +608,133 @@ zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, si
 	if (want & (ZS_FORM_SCALED | ZS_FORM_LENGTHS))
 		mark_odd(&body, want, out);
 	out->have = want;
+	return NULL;
+}
+
+/* ---- totals ------------------------------------------------------------ */
+
+/* Integers of which 1024 can be added up in 64 bits are smaller than this in size. */
+#define TOTAL_LIMIT		(UINT64CONST(1) << 52)
+
+/* False if one of the integers is too large. */
+static ZS_CLONES bool
+add_up(const uint64 *ints, uint32 n, int64 *result)
+{
+	uint64		sum = 0;
+	uint64		any = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		sum += ints[i];
+		any |= ints[i] + TOTAL_LIMIT;
+	}
+	*result = (int64) sum;
+	return any < 2 * TOTAL_LIMIT;
+}
+
+static ZS_CLONES void
+find_extremes(const uint64 *ints, uint32 n, ZsVectorTotals *totals)
+{
+	int64		min = PG_INT64_MAX;
+	int64		max = PG_INT64_MIN;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		int64		v = (int64) ints[i];
+
+		min = v < min ? v : min;
+		max = v > max ? v : max;
+	}
+	totals->min = min;
+	totals->max = max;
+}
+
+/* The integers that codes of n values stand for. */
+static const char *
+decode_dict_ints(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared, uint64 *ints,
+				 int *scale, bool *found)
+{
+	const char *err;
+
+	if (shared == NULL || shared->dict_values == NULL)
+		return "dictionary is missing";
+	*found = info->kind == ZS_KIND_INT ||
+		(shared->dict_scaled != NULL && shared->dict_same_dscale && !shared->dict_has_odd);
+	if (!*found)
+		return NULL;
+	if ((err = zscodec_ints_decode(r, n, ints)) != NULL)
+		return err;
+	if (!codes_below(ints, n, shared->ndict))
+		return "dictionary code out of range";
+	*scale = shared->dict_scale;
+	look_up_codes(ints, n, info->kind == ZS_KIND_INT ? shared->dict_values : (const uint64 *) shared->dict_scaled,
+				  ints);
+	return NULL;
+}
+
+/* The values of a vector as integers of one scale, without places for nulls; *found is false if they are none. */
+static const char *
+decode_ints(const ZsSegmentInfo *info, const ZsVectorInfo *vi, ZsReader *r, uint32 n, const ZsSharedState *shared,
+			uint64 *ints, int *scale, bool *found)
+{
+	int64		value;
+
+	*found = true;
+	*scale = 0;
+	if (vi->encoding == ZS_ENC_DICT)
+		return decode_dict_ints(info, r, n, shared, ints, scale, found);
+	if (info->kind == ZS_KIND_INT)
+	{
+		if (reader_left(r) < 1 || (*r->p & 0x0F) != vi->encoding)
+			return "encoding does not fit the directory";
+		return zscodec_ints_decode(r, n, ints);
+	}
+	if (vi->encoding == ZS_ENC_NUMERIC)
+		return zscodec_numeric_decode_ints(r, n, ints, scale, found);
+	*found = vi->encoding == ZS_ENC_CONST && zscodec_numeric_to_int(r->p, reader_left(r), scale, &value);
+	for (uint32 i = 0; i < n && *found; i++)
+		ints[i] = (uint64) value;
+	return NULL;
+}
+
+const char *
+zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
+					  const ZsSharedState *shared, bool extremes, ZsVectorOut *out, ZsVectorTotals *totals,
+					  bool *found)
+{
+	const ZsVectorInfo *vi;
+	ZsReader	r;
+	uint64		ints[ZS_VECTOR_ROWS];
+	uint32		nnulls = 0;
+	const char *err;
+
+	*found = false;
+	if (vecno < 0 || (uint32) vecno >= info->nvectors)
+		return "vector number out of range";
+	vi = &info->vectors[vecno];
+	if (len != vi->len)
+		return "vector has the wrong length";
+	if ((info->kind != ZS_KIND_INT && info->kind != ZS_KIND_NUMERIC) || vi->has_ext)
+		return NULL;
+	totals->nrows = vi->nrows;
+	totals->nvalues = (uint32) vi->nrows - vi->nnulls;
+	*found = totals->nvalues == 0;
+	if (*found)
+		return NULL;
+	if ((err = open_body(info, vi, vec, len, shared, out, &r)) != NULL)
+		return err;
+	if (vi->nnulls > 0 && (err = zscodec_posset_skip(&r, vi->nrows, &nnulls)) != NULL)
+		return err;
+	if (nnulls != vi->nnulls)
+		return "null count does not fit the directory";
+	if ((err = decode_ints(info, vi, &r, totals->nvalues, shared, ints, &totals->scale, found)) != NULL)
+	{
+		*found = false;
+		return err;
+	}
+	*found = *found && add_up(ints, totals->nvalues, &totals->sum);
+	if (*found && extremes)
+		find_extremes(ints, totals->nvalues, totals);
 	return NULL;
 }
 

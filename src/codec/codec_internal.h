@@ -365,6 +365,7 @@ extern uint64 zscodec_bits_get(const uint8 *in, size_t len, uint32 idx, int widt
 extern size_t zscodec_posset_encode(const uint16 *pos, uint32 k, uint32 n, uint8 *out);
 extern size_t zscodec_posset_size(uint32 k, uint32 n);
 extern const char *zscodec_posset_decode(ZsReader *r, uint32 n, uint16 *pos, uint32 *k);
+extern const char *zscodec_posset_skip(ZsReader *r, uint32 n, uint32 *k);
 
 /* codec_int.c, codec_int_decode.c */
 extern size_t zscodec_ints_encode(const uint64 *vals, uint32 n, uint8 *out);

@@ -719,6 +719,20 @@ zscodec_numeric_decode(ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out, uin
 	return NULL;
 }
 
+/* The integers of a vector of n numerics, if all of them have the display scale *scale; else *found is false. */
+const char *
+zscodec_numeric_decode_ints(ZsReader *r, uint32 n, uint64 *ints, int *scale, bool *found)
+{
+	NumericParts parts;
+	const char *err;
+
+	if ((err = read_parts(r, n, &parts)) != NULL)
+		return err;
+	*scale = parts.scale;
+	*found = !parts.mixed && parts.nexceptions == 0;
+	return *found ? zscodec_ints_decode(r, n, ints) : NULL;
+}
+
 /*
  * The payload that is left to read, the value of n rows, as an integer: for CONST in
  * out->const_scaled, for SCALED in out->scaled[0 .. n).  False if it is none.

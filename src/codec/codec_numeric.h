@@ -29,6 +29,8 @@ extern const char *zscodec_numeric_decode(ZsReader *r, uint32 n, uint32 want, Zs
 										  uint16 *odd_pos, uint32 *nodd);
 extern bool zscodec_numeric_decode_const(const ZsReader *r, uint32 n, uint32 want,
 										 ZsVectorOut *out);
+extern const char *zscodec_numeric_decode_ints(ZsReader *r, uint32 n, uint64 *ints, int *scale,
+											   bool *found);
 extern const char *zscodec_numeric_decode_one(ZsReader *r, uint32 n, uint32 idx, ZsVectorOut *out,
 											  uint64 *value);
 

@@ -216,6 +216,24 @@ decode_elias_fano(const uint8 *p, uint32 n, uint32 k, uint16 *pos)
 	return found == k;
 }
 
+/* Moves the reader behind a set of positions below n; k: how many. */
+const char *
+zscodec_posset_skip(ZsReader *r, uint32 n, uint32 *k)
+{
+	size_t		size;
+
+	if (reader_left(r) < 2)
+		return ZS_ERR_SHORT;
+	*k = load16(r->p);
+	if (*k > n)
+		return "position set has too many entries";
+	(void) choose_form(*k, n, &size);
+	if (reader_left(r) < 2 + size)
+		return ZS_ERR_SHORT;
+	r->p += 2 + size;
+	return NULL;
+}
+
 /* Reads a set of positions below n into pos[], which has room for n; they ascend. */
 const char *
 zscodec_posset_decode(ZsReader *r, uint32 n, uint16 *pos, uint32 *k)

@@ -20,40 +20,48 @@
 
 #include <math.h>
 
+/* Are so few of n rows selected that it is better to take them one by one? */
+static inline bool
+are_few(const uint64 *sel, uint32 n)
+{
+	return zskernel_bits_count(sel) * 8 < n;
+}
+
 /*
- * Computes `result` (an expression in x, y and i, of type) for all rows; `bad`, an expression in x,
- * y and r, says whether r is wrong.  Returns whether all selected rows are right.
+ * Computes `result` (an expression in x, y and i, of type) for all rows, or for the selected ones
+ * where they are few; `bad`, an expression in x, y and r, says whether r is wrong.  Returns whether
+ * all selected rows are right.
  */
 #define COMPUTE(n, sel, type, x_of, y_of, result, bad, store) \
 	do { \
 		uint64		any_ = 0; \
-		for (uint32 i = 0; i < (n); i++) \
+		if (!are_few(sel, n)) \
 		{ \
-			type		x = x_of; \
-			type		y = y_of; \
-			type		r = result; \
-			(void) y; \
-			(void) r; \
-			any_ |= (uint64) (bad); \
-			store; \
+			for (uint32 i = 0; i < (n); i++) \
+				COMPUTE_ROW(type, x_of, y_of, result, any_ |= (uint64) (bad), store); \
+			if (any_ == 0) \
+				return true; \
 		} \
-		if (any_ == 0) \
-			return true; \
 		for (uint32 w_ = 0; w_ * 64 < (n); w_++) \
 		{ \
 			for (uint64 word_ = (sel)[w_]; word_ != 0; word_ &= word_ - 1) \
 			{ \
 				uint32		i = w_ * 64 + __builtin_ctzll(word_); \
-				type		x = x_of; \
-				type		y = y_of; \
-				type		r = result; \
-				(void) y; \
-				(void) r; \
-				if ((bad) != 0) \
-					return false; \
+				COMPUTE_ROW(type, x_of, y_of, result, if ((bad) != 0) return false, store); \
 			} \
 		} \
 		return true; \
+	} while (0)
+
+#define COMPUTE_ROW(type, x_of, y_of, result, check, store) \
+	do { \
+		type		x = x_of; \
+		type		y = y_of; \
+		type		r = result; \
+		(void) y; \
+		(void) r; \
+		check; \
+		store; \
 	} while (0)
 
 /* ---- integers ------------------------------------------------------------ */
@@ -109,6 +117,23 @@ product_overflows(uint64 x, uint64 y)
 	return __builtin_mul_overflow((int64) x, (int64) y, &unused) ? 1 : 0;
 }
 
+/* Products of integers of 32 bits, which most are; false if some have more. */
+static KERNEL_CLONES bool
+multiply_small(const int64 *restrict a, const int64 *restrict b, uint32 n, int64 *restrict out)
+{
+	uint64		any = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		int64		x = (int32) a[i];
+		int64		y = (int32) b[i];
+
+		any |= (uint64) ((a[i] ^ x) | (b[i] ^ y));
+		out[i] = x * y;
+	}
+	return any == 0;
+}
+
 /* See zs_kernel.h. */
 KERNEL_CLONES bool
 zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
@@ -119,6 +144,11 @@ zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const ui
 		INTS(x * y, BEYOND(2));
 	if (width == 4)
 		INTS(x * y, BEYOND(4));
+
+	if (are_few(sel, n))
+		INTS(x * y, product_overflows(x, y));
+	if (multiply_small(a, b, n, out))
+		return true;
 
 	/* n bits and m bits make n + m */
 	if (zskernel_bits_of_int64(a, n) + zskernel_bits_of_int64(b, n) <= 62)
@@ -205,7 +235,7 @@ zskernel_scale_up_int64(const int64 *a, int64 factor, uint32 n, const uint64 *se
 	uint64		c = (uint64) factor;
 
 	Assert(n <= ZS_KERNEL_ROWS && factor > 0);
-	if (zskernel_bits_of_int64(a, n) + 64 - __builtin_clzll(c) <= 62)
+	if (!are_few(sel, n) && zskernel_bits_of_int64(a, n) + 64 - __builtin_clzll(c) <= 62)
 		INT(x * c, 0);
 	INT(x * c, product_overflows(x, c));
 }
@@ -253,62 +283,43 @@ pattern_of_float4(float value)
 	return pattern;
 }
 
-#define FLOATS8(result, bad) \
-	COMPUTE(n, sel, double, zskernel_float8(a[i]), zskernel_float8(b[i]), result, bad, \
-			out[i] = pattern_of_float8(r))
-#define FLOATS4(result, bad) \
-	COMPUTE(n, sel, float, zskernel_float4(a[i]), zskernel_float4(b[i]), result, bad, \
-			out[i] = pattern_of_float4(r))
-
 /* Became it infinite?  Became a product or quotient of numbers zero? */
 #define OVERFLOW	(isinf(r) && !isinf(x) && !isinf(y))
 #define PRODUCT_UNDERFLOW	(r == 0 && x != 0 && y != 0)
 #define QUOTIENT_FAILS \
 	((y == 0 && !isnan(x)) || (isinf(r) && !isinf(x)) || (r == 0 && x != 0 && !isinf(y)))
 
-/* See zs_kernel.h. */
-KERNEL_CLONES bool
-zskernel_arith_float8(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
-					  int64 *out)
-{
-	Assert(n <= ZS_KERNEL_ROWS);
-	switch (op)
-	{
-		case ZS_ARITH_ADD:
-			FLOATS8(x + y, OVERFLOW);
-		case ZS_ARITH_SUB:
-			FLOATS8(x - y, OVERFLOW);
-		case ZS_ARITH_MUL:
-			FLOATS8(x * y, OVERFLOW | PRODUCT_UNDERFLOW);
-		case ZS_ARITH_DIV:
-			FLOATS8(x / y, QUOTIENT_FAILS);
-		case ZS_ARITH_MOD:
-			break;
-	}
-	return false;
+#define FLOATS(type, suffix, result, bad) \
+	COMPUTE(n, sel, type, zskernel_##suffix(a[i]), zskernel_##suffix(b[i]), result, bad, \
+			out[i] = pattern_of_##suffix(r))
+
+#define DEFINE_ARITH(type, suffix) \
+KERNEL_CLONES bool \
+zskernel_arith_##suffix(ZsArith op, const int64 *a, const int64 *b, uint32 n, \
+						const uint64 *sel, int64 *out) \
+{ \
+	Assert(n <= ZS_KERNEL_ROWS); \
+	switch (op) \
+	{ \
+		case ZS_ARITH_ADD: \
+			FLOATS(type, suffix, x + y, OVERFLOW); \
+		case ZS_ARITH_SUB: \
+			FLOATS(type, suffix, x - y, OVERFLOW); \
+		case ZS_ARITH_MUL: \
+			FLOATS(type, suffix, x * y, OVERFLOW | PRODUCT_UNDERFLOW); \
+		case ZS_ARITH_DIV: \
+			FLOATS(type, suffix, x / y, QUOTIENT_FAILS); \
+		case ZS_ARITH_MOD: \
+			break; \
+	} \
+	return false; \
 }
 
 /* See zs_kernel.h. */
-KERNEL_CLONES bool
-zskernel_arith_float4(ZsArith op, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
-					  int64 *out)
-{
-	Assert(n <= ZS_KERNEL_ROWS);
-	switch (op)
-	{
-		case ZS_ARITH_ADD:
-			FLOATS4(x + y, OVERFLOW);
-		case ZS_ARITH_SUB:
-			FLOATS4(x - y, OVERFLOW);
-		case ZS_ARITH_MUL:
-			FLOATS4(x * y, OVERFLOW | PRODUCT_UNDERFLOW);
-		case ZS_ARITH_DIV:
-			FLOATS4(x / y, QUOTIENT_FAILS);
-		case ZS_ARITH_MOD:
-			break;
-	}
-	return false;
-}
+DEFINE_ARITH(double, float8)
+
+/* See zs_kernel.h. */
+DEFINE_ARITH(float, float4)
 
 /* See zs_kernel.h. */
 KERNEL_CLONES void

@@ -40,13 +40,22 @@ zskernel_bits_count(const uint64 *bits)
 }
 
 /* See zs_kernel.h. */
-uint32
+KERNEL_CLONES uint32
 zskernel_bits_list(const uint64 *bits, uint16 *list)
 {
 	uint32		n = 0;
 
 	for (int i = 0; i < ZS_KERNEL_WORDS; i++)
 	{
+		if (bits[i] == ~UINT64CONST(0))
+		{
+			uint16	   *to = list + n;
+
+			for (int k = 0; k < 64; k++)
+				to[k] = (uint16) (i * 64 + k);
+			n += 64;
+			continue;
+		}
 		for (uint64 word = bits[i]; word != 0; word &= word - 1)
 			list[n++] = (uint16) (i * 64 + __builtin_ctzll(word));
 	}

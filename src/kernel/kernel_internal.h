@@ -14,6 +14,11 @@
 
 #include "zs_kernel.h"
 
+/* Loops whose length is not known become vector instructions only so. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("O3")
+#endif
+
 /* Compiled twice, as the codec's hot loops are (codec_internal.h). */
 #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
 	!defined(__SANITIZE_ADDRESS__) && !defined(ZS_NO_CLONES)

@@ -388,7 +388,14 @@ zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds)
 	bounds->is_unsigned = info->is_unsigned;
 	bounds->min = vector->zone_min;
 	bounds->max = vector->zone_max;
-	bounds->no_nulls = vector->nnulls == 0;
-	bounds->all_nulls = vector->nnulls == vector->nrows;
+	bounds->nrows = vector->nrows;
+	bounds->nnulls = vector->nnulls;
 	return true;
+}
+
+bool
+zsscan_batch_totals(ZsBatchScan *bs, AttrNumber attno, bool extremes, ZsVectorTotals *totals)
+{
+	Assert(!bs->batch.has_rows);
+	return zsscan_source_totals(bs->scan->source, attno - 1, bs->batch.first, extremes, totals);
 }

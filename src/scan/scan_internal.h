@@ -103,6 +103,8 @@ extern const ZsVectorOut *zsscan_source_forms(ZsRowSource *source, int attno, zs
 extern const ZsSharedState *zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial);
 extern const ZsSegmentInfo *zsscan_source_info(ZsRowSource *source, int attno, zstid stripe,
 											   int *vecno);
+extern bool zsscan_source_totals(ZsRowSource *source, int attno, zstid stripe, bool extremes,
+								 ZsVectorTotals *totals);
 extern void zsscan_store(ZsRowSource *source, TupleTableSlot *slot, zstid row,
 						 const ZsVisSlot *vis);
 

@@ -683,6 +683,19 @@ zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, b
 	return zsattr_reader_forms(reader, stripe, want);
 }
 
+/* What the attribute's values in the stripe come to, as zsattr_reader_totals() says. */
+bool
+zsscan_source_totals(ZsRowSource *source, int attno, zstid stripe, bool extremes,
+					 ZsVectorTotals *totals)
+{
+	ZsSourceColumn *column = &source->columns[attno];
+
+	Assert(source->batch_stripe == stripe);
+	if (column->stripe != stripe)
+		column->stripe = ZS_INVALID_ROW;
+	return zsattr_reader_totals(column_reader(source, attno), stripe, extremes, totals);
+}
+
 /*
  * The dictionary that goes with codes of such a vector, as
  * zsattr_reader_shared() has it.

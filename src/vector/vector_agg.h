@@ -209,14 +209,39 @@ extern Size zsvector_agg_value_size(const ZsAgg *agg);
 extern void zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value,
 								   const ZsColumnVector *vector, const uint64 *sel);
 
+/* MIN, MAX: adds an integer or pattern, or a numeric at its display scale. */
+extern void zsvector_agg_add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale);
+
+/*
+ * Totals instead of a vector (vector_agg_total.c): what the rows of sel of the present batch come to, for the value as it is.  False: that
+ * cannot be said.  Adding them never fails.
+ */
+extern bool zsvector_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input, const uint64 *sel,
+									ZsVectorTotals *totals);
+extern void zsvector_agg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals);
+
 /*
  * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of
  * which is odd.  groups: their numbers, PG_UINT32_MAX = none; a group's value is at values + number
- * * stride.  vector is NULL for counts.
+ * * stride; is_far: they are more than caches hold.  vector is NULL for counts.
  */
-extern void zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride,
+extern void zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far,
 									const ZsColumnVector *vector, const uint64 *sel,
 									const uint16 *list, uint32 n, const uint32 *groups);
+
+/*
+ * A batch and its groups (vector_agg_groups.c).  list: its n rows, at least one; numbers: their groups, of which there are ngroups by now.
+ * all_known: each row has one, else PG_UINT32_MAX may stand there.
+ */
+typedef struct ZsBatchGroups ZsBatchGroups;
+
+extern ZsBatchGroups *zsvector_batch_groups_create(int naggs);
+extern void zsvector_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n, const uint32 *numbers,
+										uint32 ngroups, bool all_known);
+
+/* As zsvector_agg_add_groups() for the batch's rows that are in sel, the way that is best for it; once for each aggregate. */
+extern void zsvector_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride, const ZsColumnVector *vector,
+										  const uint64 *sel, ZsBatchGroups *batch);
 
 /* Adds one row's argument. */
 extern void zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull);

@@ -277,7 +277,7 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	}
 	if (agg->kind == ZS_AGG_COUNT_ROWS || !zskernel_bits_any(sel) ||
 		(agg->kind == ZS_AGG_COUNT && !agg->distinct && agg->expr == NULL && zs_enable_zone_maps &&
-		 zsvector_input_bounds(state->input, agg->attno, &bounds) && bounds.no_nulls))
+		 zsvector_input_bounds(state->input, agg->attno, &bounds) && bounds.nnulls == 0))
 		return true;
 
 	if (agg->kind == ZS_AGG_COUNT && !agg->distinct)
@@ -300,30 +300,6 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 		return false;
 	*argument = vector;
 	return true;
-}
-
-/* While there are no more groups than these, each of them is taken by kernels. */
-#define FEW_GROUPS	12
-
-/* Where the values take more than this, those of a batch are fetched before the first is looked at. */
-#define FAR_VALUES	((Size) 256 * 1024)
-
-/* The rows of each of a few groups; numbers: of those of list. */
-static void
-split_by_group(uint32 ngroups, const uint16 *list, uint32 n, const uint32 *numbers, uint64 (*rows)[ZS_KERNEL_WORDS])
-{
-	uint32		by_row[ZS_KERNEL_ROWS];
-	uint32		nrows = list[n - 1] + 1;
-
-	if (n < nrows)
-	{
-		memset(by_row, 0xFF, nrows * sizeof(uint32));
-		for (uint32 i = 0; i < n; i++)
-			by_row[list[i]] = numbers[i];
-		numbers = by_row;
-	}
-	for (uint32 k = 0; k < ngroups; k++)
-		zskernel_equal_uint32(numbers, nrows, k, rows[k]);
 }
 
 /*
@@ -364,26 +340,14 @@ static void
 add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 {
 	uint16		list[ZS_KERNEL_ROWS];
-	uint64		rows[FEW_GROUPS][ZS_KERNEL_WORDS];
 	uint32		n = zskernel_bits_list(passed, list);
-	uint32		nfew;
 
 	if (n == 0)
 		return;
 	zsvector_groups_assign(state->groups, state->input, passed, list, n, NULL, numbers);
 	grow_values(state);
-
-	nfew = zsvector_groups_count(state->groups) <= FEW_GROUPS ? zsvector_groups_count(state->groups) : 0;
-	if (nfew > 0)
-		split_by_group(nfew, list, n, numbers, rows);
-	else if (zsvector_groups_count(state->groups) * state->value_size > FAR_VALUES)
-	{
-		for (uint32 i = 0; i < n; i++)
-		{
-			if (numbers[i] != ZS_NO_GROUP)
-				__builtin_prefetch(state->values + numbers[i] * state->value_size, 1);
-		}
-	}
+	zsvector_batch_groups_start(state->batch_groups, list, n, numbers, zsvector_groups_count(state->groups),
+								!zsvector_groups_frozen(state->groups));
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];
@@ -391,17 +355,8 @@ add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 
 		if (agg->seen != NULL)
 			keep_first(state, agg, passed, list, n, numbers, sel);
-		for (uint32 k = 0; k < nfew; k++)
-		{
-			uint64		both[ZS_KERNEL_WORDS];
-
-			zskernel_bits_copy(both, sel);
-			zskernel_bits_and(both, rows[k]);
-			zsvector_agg_add_batch(&agg->agg, value_of(state, k, agg), state->vectors[i], both);
-		}
-		if (nfew == 0)
-			zsvector_agg_add_groups(&agg->agg, state->values + agg->offset, state->value_size,
-									state->vectors[i], sel, list, n, numbers);
+		zsvector_agg_add_batch_groups(&agg->agg, state->values + agg->offset, state->value_size,
+									  state->vectors[i], sel, state->batch_groups);
 	}
 
 	if (!zsvector_groups_frozen(state->groups))
@@ -431,6 +386,12 @@ add_to_all(AggNodeState *state, const uint64 *passed)
 		NodeAgg    *agg = &state->aggs[i];
 		uint64	   *sel = state->sels + i * ZS_KERNEL_WORDS;
 
+		if (state->has_totals[i])
+		{
+			state->counts.ntotals++;
+			zsvector_agg_add_totals(&agg->agg, value_of(state, 0, agg), &state->totals[i]);
+			continue;
+		}
 		if (agg->seen != NULL)
 			keep_first(state, agg, passed, list, zskernel_bits_list(passed, list), NULL, sel);
 		zsvector_agg_add_batch(&agg->agg, value_of(state, 0, agg), state->vectors[i], sel);
@@ -470,6 +431,11 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 		set_scan_filter(state, NULL);
 	for (int i = 0; i < state->naggs; i++)
 	{
+		state->has_totals[i] = state->nkeys == 0 &&
+			zsvector_agg_get_totals(&state->aggs[i].agg, value_of(state, 0, &state->aggs[i]), state->input, passed,
+									&state->totals[i]);
+		if (state->has_totals[i])
+			continue;
 		if (!get_argument(state, i, passed, state->sels + i * ZS_KERNEL_WORDS, &state->vectors[i]) ||
 			(state->aggs[i].seen != NULL &&
 			 !zsvector_groups_ready(state->aggs[i].seen, state->input, passed)))
@@ -1071,6 +1037,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		return;
 
 	state->vectors = palloc0(Max(state->naggs, 1) * sizeof(ZsColumnVector *));
+	state->batch_groups = zsvector_batch_groups_create(state->naggs);
+	state->totals = palloc0(Max(state->naggs, 1) * sizeof(ZsVectorTotals));
+	state->has_totals = palloc0(Max(state->naggs, 1) * sizeof(bool));
 	state->sels = palloc0(Max(state->naggs, 1) * ZS_KERNEL_WORDS * sizeof(uint64));
 	state->result_context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate results",
 												  ALLOCSET_DEFAULT_SIZES);

@@ -43,6 +43,7 @@ typedef struct NodeAgg
 typedef struct AggCounts
 {
 	uint64		nredone;		/* batches */
+	uint64		ntotals;		/* vectors that were taken as a whole */
 	uint64		nremoved;		/* rows */
 	uint64		nfills;			/* times that groups were made of rows that had been written out */
 	uint64		memory;			/* largest, in bytes */
@@ -84,6 +85,9 @@ typedef struct AggNodeState
 	uint32		maxgroups;		/* groups that values has room for */
 	const ZsColumnVector **vectors; /* of the aggregates, in a batch */
 	uint64	   *sels;			/* rows that they take, in a batch */
+	ZsBatchGroups *batch_groups;
+	ZsVectorTotals *totals;		/* instead of a vector and rows, where has_totals */
+	bool	   *has_totals;
 	ZsGroups   *groups;
 	MemoryContext groups_context;
 	uint32		next_group;		/* the next to be returned */

@@ -32,6 +32,7 @@ static void
 add_counts(AggCounts *sum, const AggCounts *counts)
 {
 	sum->nredone += counts->nredone;
+	sum->ntotals += counts->ntotals;
 	sum->nremoved += counts->nremoved;
 	sum->nfills += counts->nfills;
 	sum->nearly += counts->nearly;
@@ -124,6 +125,8 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 							 (double) total.nremoved / Max(node->ss.ps.instrument->nloops, 1), 0, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.qual.skipped > 0)
 		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, total.qual.skipped, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT || total.ntotals > 0)
+		ExplainPropertyUInteger("Vectors Added Whole", NULL, total.ntotals, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.nskipped > 0)
 		ExplainPropertyUInteger("Segments Skipped", NULL, total.nskipped, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.nignored > 0)

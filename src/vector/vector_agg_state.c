@@ -53,32 +53,23 @@ zsvector_state_send_numeric(StringInfo buf, Numeric num)
 		pq_sendint16(buf, (uint16) pq_getmsgint(&in, 2));
 }
 
-/* As int8_avg_serialize(). */
+/* As int8_avg_serialize(), and as numeric_avg_serialize(). */
 static Datum
-int8_state(const ZsAgg *agg, ZsAggValue *value)
+sum_state(const ZsAgg *agg, ZsAggValue *value, bool is_numeric)
 {
 	StringInfoData buf;
 
 	pq_begintypsend(&buf);
 	pq_sendint64(&buf, value->count);
 	zsvector_state_send_numeric(&buf, zsvector_numeric_total(agg, value));
-	return PointerGetDatum(pq_endtypsend(&buf));
-}
-
-/* As numeric_avg_serialize(). */
-static Datum
-numeric_state(const ZsAgg *agg, ZsAggValue *value)
-{
-	StringInfoData buf;
-
-	pq_begintypsend(&buf);
-	pq_sendint64(&buf, value->count);
-	zsvector_state_send_numeric(&buf, zsvector_numeric_total(agg, value));
-	pq_sendint32(&buf, value->dscale);
-	pq_sendint64(&buf, value->count);
-	pq_sendint64(&buf, value->has_nan ? 1 : 0);
-	pq_sendint64(&buf, value->has_pinf ? 1 : 0);
-	pq_sendint64(&buf, value->has_ninf ? 1 : 0);
+	if (is_numeric)
+	{
+		pq_sendint32(&buf, value->dscale);
+		pq_sendint64(&buf, value->count);
+		pq_sendint64(&buf, value->has_nan ? 1 : 0);
+		pq_sendint64(&buf, value->has_pinf ? 1 : 0);
+		pq_sendint64(&buf, value->has_ninf ? 1 : 0);
+	}
 	return PointerGetDatum(pq_endtypsend(&buf));
 }
 
@@ -231,11 +222,11 @@ zsvector_agg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 		case ZS_AGG_SUM_INT8:
 		case ZS_AGG_AVG_INT8:
 			*isnull = value->count == 0;
-			return *isnull ? (Datum) 0 : int8_state(agg, value);
+			return *isnull ? (Datum) 0 : sum_state(agg, value, false);
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
 			*isnull = value->count == 0 && !value->has_nan && !value->has_pinf && !value->has_ninf;
-			return *isnull ? (Datum) 0 : numeric_state(agg, value);
+			return *isnull ? (Datum) 0 : sum_state(agg, value, true);
 		default:
 			return zsvector_agg_result(agg, value, isnull);
 	}

@@ -381,15 +381,13 @@ add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later)
 	value->count++;
 }
 
-static size_t
-compared_length(const ZsAgg *agg, const char *bytes, size_t len)
+void
+zsvector_agg_add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale)
 {
-	if (agg->domain == ZS_DOMAIN_BPCHAR)
-	{
-		while (len > 0 && bytes[len - 1] == ' ')
-			len--;
-	}
-	return len;
+	if (agg->domain == ZS_DOMAIN_DECIMAL)
+		zsvector_numeric_extreme_int(agg, value, later, scale, scale);
+	else
+		add_extreme(agg, value, later);
 }
 
 static bool
@@ -397,8 +395,8 @@ string_replaces(const ZsAgg *agg, const char *present, size_t present_len, const
 {
 	int			cmp;
 
-	present_len = compared_length(agg, present, present_len);
-	later_len = compared_length(agg, later, later_len);
+	present_len = zsvector_compared_length(agg->domain, present, present_len);
+	later_len = zsvector_compared_length(agg->domain, later, later_len);
 	if (agg->collation == C_COLLATION_OID)
 	{
 		cmp = memcmp(present, later, Min(present_len, later_len));
@@ -666,10 +664,7 @@ add_extremes(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, 
 	/* among equal values of one form it does not matter which is taken */
 	best = is_max ? zskernel_max_int64(vector->vals, sel) : zskernel_min_int64(vector->vals, sel);
 	count = value->count + zskernel_bits_count(sel);
-	if (agg->domain == ZS_DOMAIN_INT)
-		add_extreme(agg, value, best);
-	else
-		zsvector_numeric_extreme_int(agg, value, best, vector->scale, vector->scale);
+	zsvector_agg_add_extreme(agg, value, best, vector->scale);
 	value->count = count;
 }
 
@@ -741,28 +736,41 @@ add_decimal(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 		zsvector_numeric_sum_int(agg, value, v, scale);
 }
 
-/* Adds, for each row of list that is in sel and has a group, what `step` does to its value; v is the row's argument. */
+/* Rows ahead whose values are fetched where these are far away. */
+#define FETCH_AHEAD	16
+
+/* Does what `step` does to the value of each of n rows; v is the row's argument. */
 #define FOR_EACH_ROW(step) \
 	for (uint32 i = 0; i < n; i++) \
 	{ \
 		uint32		row = list[i]; \
-		ZsAggValue *value; \
-		int64		v; \
+		ZsAggValue *value = (ZsAggValue *) (values + groups[i] * stride); \
+		int64		v = vals != NULL ? vals[row] : 0; \
 		\
-		if (groups[i] == PG_UINT32_MAX || !zskernel_bits_get(sel, row)) \
-			continue; \
-		value = (ZsAggValue *) (values + groups[i] * stride); \
-		v = vals != NULL ? vals[row] : 0; \
+		if (is_far && i + FETCH_AHEAD < n) \
+			__builtin_prefetch(values + groups[i + FETCH_AHEAD] * stride, 1); \
 		(void) v; \
 		step; \
 	}
 
 void
-zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, const ZsColumnVector *vector,
+zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far, const ZsColumnVector *vector,
 						const uint64 *sel, const uint16 *list, uint32 n, const uint32 *groups)
 {
 	const int64 *vals = vector != NULL ? vector->vals : NULL;
+	uint16		sublist[ZS_KERNEL_ROWS];
+	uint32		subgroups[ZS_KERNEL_ROWS];
+	uint32		nsub = 0;
 
+	for (uint32 i = 0; i < n; i++)
+	{
+		sublist[nsub] = list[i];
+		subgroups[nsub] = groups[i];
+		nsub += groups[i] != PG_UINT32_MAX && zskernel_bits_get(sel, list[i]) ? 1 : 0;
+	}
+	list = sublist;
+	groups = subgroups;
+	n = nsub;
 	switch (agg->kind)
 	{
 		case ZS_AGG_COUNT_ROWS:

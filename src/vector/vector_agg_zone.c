@@ -94,7 +94,7 @@ zsvector_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *
 	int64		low;
 	int64		high;
 
-	if (bounds->all_nulls)
+	if (bounds->nnulls == bounds->nrows)
 		return true;
 	if (!bounds->has_zone || bounds->is_unsigned != agg->zone_unsigned ||
 		!zsvector_agg_zone(agg, value, &low, &high))

@@ -9,8 +9,8 @@
  * strings do.  Of floats -0 becomes 0, and all NaN are one.  A group is a combination of words and NULLs; an open hash table finds
  * its number.  What is equal is really compared, never a hash alone.
  *
- * While the words of all keys lie in small ranges, so that there are at most DIRECT_SIZE combinations, an array finds the number
- * instead.  Where the table is larger than caches, a batch's places in it are fetched before the first of them is looked at.
+ * While the words of all keys lie in small ranges, an array finds the number instead (vector_group_direct.c), and the hash table is made
+ * when a group is looked for in another way.  Where the table is larger than caches, a batch's places in it are fetched before the first of them is looked at.
  *
  * A group's keys are shown as the first of its rows has them.  Where equal values may look different (1.0 and 1.00, 0 and -0,
  * blanks at the end of char) a group keeps the form of its first row: a display scale, the float itself, the number of blanks.
@@ -37,10 +37,9 @@
 #include "varatt.h"
 
 #include "vector_agg.h"
-#include "vector_group.h"
+#include "vector_group_internal.h"
 #include "zs_codec.h"
 
-#define NO_STRING		PG_UINT32_MAX
 #define ABSENT_STRING	(PG_UINT32_MAX - 1) /* looked up in vain among frozen ones */
 #define FIRST_SIZE		1024	/* of hash tables: powers of 2 */
 
@@ -50,66 +49,9 @@
 #define MAX_WORD_SCALE	16
 #define MAX_WORD_INT	(INT64CONST(1) << 58)
 
-/* Strings that have numbers. */
-typedef struct StringTable
-{
-	uint32		nstrings;
-	uint32		maxstrings;
-	struct varlena **strings;	/* with long headers */
-	uint64	   *hashes;
-	uint32		nslots;
-	uint32	   *slots;			/* numbers, or NO_STRING */
-	char	   *free;			/* room for more strings */
-	Size		nfree;
-	Size		chunk;			/* size of the last piece of memory for strings */
-} StringTable;
-
-/* What a key's dictionary entries have as numbers. */
-typedef struct CodeMap
-{
-	uint64		serial;
-	uint32		size;
-	uint32	   *numbers;		/* NO_STRING: not looked up yet; NULL: no map */
-} CodeMap;
-
-/* The place of a group in the hash table: bits of its hash, and its number. */
-typedef uint64 Slot;
-
 #define EMPTY_SLOT			PG_UINT64_MAX
 #define SLOT_GROUP(slot)	((uint32) (slot))
 #define SLOT_HASH(slot)		((uint32) ((slot) >> 32))
-
-struct ZsGroups
-{
-	MemoryContext context;
-	int			nkeys;
-	const ZsGroupKey *keys;
-	StringTable *tables;		/* of each key */
-	CodeMap    *maps;
-	bool		frozen;
-	bool		has_forms;
-
-	uint32		ngroups;
-	uint32		maxgroups;
-	int			nwords;			/* of a group: NULLs (bit k: key k), then a word for each key, then their forms if there are any */
-	uint64	   *words;
-	uint32		nslots;
-	Slot	   *slots;
-
-	/* numbers of combinations of words that lie in ranges: 0 is NULL, then follow low, low + 1, ... */
-	bool		is_direct;
-	int64	   *lows;			/* of each key */
-	uint64	   *counts;			/* of words, with NULL; 0: no row was seen */
-	uint32		ncombinations;
-	uint32	   *direct;			/* ZS_NO_GROUP: look into the hash table */
-
-	uint64	   *batch_words;	/* as words, for each row */
-	uint64	   *batch_hashes;
-	uint32	   *batch_codes;
-};
-
-/* So many combinations are looked up without a hash. */
-#define DIRECT_SIZE		65536
 
 /* A hash table of so many slots is not near any more. */
 #define FAR_SLOTS		16384
@@ -197,20 +139,22 @@ zsvector_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys)
 	groups->context = context;
 	groups->nkeys = nkeys;
 	groups->keys = keys;
-	groups->tables = palloc0(nkeys * sizeof(StringTable));
-	groups->maps = palloc0(nkeys * sizeof(CodeMap));
+	groups->tables = palloc0(nkeys * sizeof(ZsStringTable));
+	groups->maps = palloc0(nkeys * sizeof(ZsCodeMap));
 	for (int k = 0; k < nkeys; k++)
 		groups->has_forms |= keys[k].has_form;
 	groups->nwords = 1 + nkeys * (groups->has_forms ? 2 : 1);
 	groups->nslots = FIRST_SIZE;
-	groups->slots = palloc(FIRST_SIZE * sizeof(Slot));
-	memset(groups->slots, 0xFF, FIRST_SIZE * sizeof(Slot));
+	groups->slots = palloc(FIRST_SIZE * sizeof(ZsGroupSlot));
+	memset(groups->slots, 0xFF, FIRST_SIZE * sizeof(ZsGroupSlot));
 	groups->is_direct = true;
+	groups->direct_most = zsvector_group_direct_most();
 	groups->lows = palloc0(nkeys * sizeof(int64));
 	groups->counts = palloc0(nkeys * sizeof(uint64));
 	groups->batch_words = palloc0(ZS_KERNEL_ROWS * groups->nwords * sizeof(uint64));
 	groups->batch_hashes = palloc(ZS_KERNEL_ROWS * sizeof(uint64));
 	groups->batch_codes = palloc(ZS_KERNEL_ROWS * sizeof(uint32));
+	groups->batch_ints = palloc(ZS_KERNEL_ROWS * sizeof(int64));
 	MemoryContextSwitchTo(old);
 	return groups;
 }
@@ -285,26 +229,15 @@ bytes_of(const ZsGroupKey *key, const char *datum, size_t *len)
 	return VARDATA_ANY(datum);
 }
 
-/* What of them counts. */
-static size_t
-compared_length(const ZsGroupKey *key, const char *bytes, size_t len)
-{
-	if (key->domain == ZS_DOMAIN_BPCHAR)
-	{
-		while (len > 0 && bytes[len - 1] == ' ')
-			len--;
-	}
-	return len;
-}
-
 static uint64
 hash_string(const ZsGroupKey *key, const char *bytes, size_t len)
 {
-	return hash_bytes_extended((const unsigned char *) bytes, (int) compared_length(key, bytes, len), 0);
+	return hash_bytes_extended((const unsigned char *) bytes,
+							   (int) zsvector_compared_length(key->domain, bytes, len), 0);
 }
 
 static struct varlena *
-copy_string(ZsGroups *groups, StringTable *table, const char *bytes, size_t len)
+copy_string(ZsGroups *groups, ZsStringTable *table, const char *bytes, size_t len)
 {
 	Size		size = MAXALIGN(len + VARHDRSZ);
 	struct varlena *copy;
@@ -328,8 +261,8 @@ copy_string(ZsGroups *groups, StringTable *table, const char *bytes, size_t len)
 static uint32
 string_number(ZsGroups *groups, int key, const char *bytes, size_t len)
 {
-	StringTable *table = &groups->tables[key];
-	size_t		keylen = compared_length(&groups->keys[key], bytes, len);
+	ZsStringTable *table = &groups->tables[key];
+	size_t		keylen = zsvector_compared_length(groups->keys[key].domain, bytes, len);
 	uint64		hash = hash_string(&groups->keys[key], bytes, len);
 	uint32		at;
 
@@ -347,8 +280,8 @@ string_number(ZsGroups *groups, int key, const char *bytes, size_t len)
 		if (table->hashes[i] == hash)
 		{
 			const char *other = VARDATA(table->strings[i]);
-			size_t		otherlen = compared_length(&groups->keys[key], other,
-												   VARSIZE(table->strings[i]) - VARHDRSZ);
+			size_t		otherlen = zsvector_compared_length(groups->keys[key].domain, other,
+															VARSIZE(table->strings[i]) - VARHDRSZ);
 
 			if (otherlen == keylen && memcmp(other, bytes, keylen) == 0)
 				return i;
@@ -368,8 +301,8 @@ string_number(ZsGroups *groups, int key, const char *bytes, size_t len)
 	return table->nstrings++;
 }
 
-static uint32
-datum_number(ZsGroups *groups, int key, const char *datum)
+uint32
+zsvector_group_datum_number(ZsGroups *groups, int key, const char *datum)
 {
 	size_t		len;
 	const char *bytes = bytes_of(&groups->keys[key], datum, &len);
@@ -479,10 +412,10 @@ float_word(ZsDomain domain, int64 pattern)
 }
 
 /* The map of the vector's dictionary, with nothing in it if it is another one than before. */
-static CodeMap *
+static ZsCodeMap *
 code_map(ZsGroups *groups, int key, const ZsColumnVector *vector)
 {
-	CodeMap    *map = &groups->maps[key];
+	ZsCodeMap  *map = &groups->maps[key];
 
 	if (map->numbers != NULL && map->serial == vector->serial)
 		return map;
@@ -528,12 +461,6 @@ hash_words(const ZsGroups *groups, const uint64 *words)
 	return hash;
 }
 
-static inline const uint64 *
-words_of(const ZsGroups *groups, uint32 group)
-{
-	return groups->words + (size_t) group * groups->nwords;
-}
-
 /* Are the keys the same?  Forms do not matter. */
 static inline bool
 same_words(const ZsGroups *groups, const uint64 *a, const uint64 *b)
@@ -543,28 +470,50 @@ same_words(const ZsGroups *groups, const uint64 *a, const uint64 *b)
 	return memcmp(a, b, (groups->nkeys + 1) * sizeof(uint64)) == 0;
 }
 
-static inline Slot
+static inline ZsGroupSlot
 make_slot(uint64 hash, uint32 group)
 {
 	return (hash & UINT64CONST(0xFFFFFFFF00000000)) | group;
 }
 
+/* Puts all groups into the hash table, which becomes larger if need be. */
 static void
-grow_slots(ZsGroups *groups)
+hash_groups(ZsGroups *groups)
 {
-	pfree(groups->slots);
-	groups->nslots *= 2;
-	groups->slots = MemoryContextAllocHuge(groups->context, groups->nslots * sizeof(Slot));
-	memset(groups->slots, 0xFF, groups->nslots * sizeof(Slot));
-	for (uint32 i = 0; i < groups->ngroups; i++)
+	uint32		nslots = groups->nslots;
+
+	while (nslots < 2 * groups->ngroups)
+		nslots *= 2;
+	if (nslots > groups->nslots)
 	{
-		uint64		hash = hash_words(groups, words_of(groups, i));
-		uint32		at = (uint32) hash & (groups->nslots - 1);
+		pfree(groups->slots);
+		groups->slots = MemoryContextAllocHuge(groups->context, nslots * sizeof(ZsGroupSlot));
+		memset(groups->slots, 0xFF, nslots * sizeof(ZsGroupSlot));
+		groups->nslots = nslots;
+		groups->nhashed = 0;
+	}
+	for (; groups->nhashed < groups->ngroups; groups->nhashed++)
+	{
+		uint64		hash = hash_words(groups, zsvector_group_words(groups, groups->nhashed));
+		uint32		at = (uint32) hash & (nslots - 1);
 
 		while (groups->slots[at] != EMPTY_SLOT)
-			at = (at + 1) & (groups->nslots - 1);
-		groups->slots[at] = make_slot(hash, i);
+			at = (at + 1) & (nslots - 1);
+		groups->slots[at] = make_slot(hash, groups->nhashed);
 	}
+}
+
+/* A new group, which the hash table does not have yet. */
+uint32
+zsvector_group_add(ZsGroups *groups, const uint64 *words)
+{
+	if (groups->ngroups == groups->maxgroups)
+	{
+		groups->maxgroups = Max(FIRST_SIZE / 2, zsvector_groups_grown(groups->maxgroups));
+		groups->words = grow(groups->context, groups->words, groups->maxgroups, groups->nwords * sizeof(uint64));
+	}
+	memcpy(groups->words + (size_t) groups->ngroups * groups->nwords, words, groups->nwords * sizeof(uint64));
+	return groups->ngroups++;
 }
 
 /* The number of the group with these words and this hash of them; a new one if need be. */
@@ -572,30 +521,26 @@ static uint32
 find_group(ZsGroups *groups, const uint64 *words, uint64 hash)
 {
 	uint32		at;
-	uint32		group;
-	Slot		slot;
+	ZsGroupSlot slot;
 
+	if (unlikely(groups->nhashed < groups->ngroups))
+		hash_groups(groups);
 	for (at = (uint32) hash & (groups->nslots - 1); (slot = groups->slots[at]) != EMPTY_SLOT;
 		 at = (at + 1) & (groups->nslots - 1))
 	{
 		if (SLOT_HASH(slot) == (uint32) (hash >> 32) &&
-			same_words(groups, words_of(groups, SLOT_GROUP(slot)), words))
+			same_words(groups, zsvector_group_words(groups, SLOT_GROUP(slot)), words))
 			return SLOT_GROUP(slot);
 	}
 
 	if (groups->frozen)
 		return ZS_NO_GROUP;
-	if (groups->ngroups == groups->maxgroups)
-	{
-		groups->maxgroups = Max(FIRST_SIZE / 2, zsvector_groups_grown(groups->maxgroups));
-		groups->words = grow(groups->context, groups->words, groups->maxgroups, groups->nwords * sizeof(uint64));
-	}
-	group = groups->ngroups++;
-	memcpy(groups->words + (size_t) group * groups->nwords, words, groups->nwords * sizeof(uint64));
-	groups->slots[at] = make_slot(hash, group);
+	groups->slots[at] = make_slot(hash, groups->ngroups);
+	groups->nhashed++;
+	zsvector_group_note(groups, zsvector_group_add(groups, words));
 	if (groups->nslots < 2 * groups->ngroups)
-		grow_slots(groups);
-	return group;
+		hash_groups(groups);
+	return groups->ngroups - 1;
 }
 
 /* Does the caller give the key's values? */
@@ -626,7 +571,7 @@ key_vector(const ZsGroupKey *key, ZsInput *input, const uint64 *sel)
 
 /* The word of a row of a vector, and its form if the key has forms. */
 static inline uint64
-make_word(ZsGroups *groups, int key, const ZsColumnVector *vector, CodeMap *map, uint32 row, uint64 *form)
+make_word(ZsGroups *groups, int key, const ZsColumnVector *vector, ZsCodeMap *map, uint32 row, uint64 *form)
 {
 	const ZsGroupKey *k = &groups->keys[key];
 	const char *datum;
@@ -652,37 +597,35 @@ make_word(ZsGroups *groups, int key, const ZsColumnVector *vector, CodeMap *map,
 	if (k->has_form)
 	{
 		bytes = bytes_of(k, datum, &len);
-		*form = len - compared_length(k, bytes, len);
+		*form = len - zsvector_compared_length(k->domain, bytes, len);
 	}
 	if (map != NULL)
 	{
 		uint32		code = vector->codes[row];
 
 		if (map->numbers[code] == NO_STRING)
-			map->numbers[code] = datum_number(groups, key, datum);
+			map->numbers[code] = zsvector_group_datum_number(groups, key, datum);
 		return map->numbers[code];
 	}
-	return datum_number(groups, key, datum);
+	return zsvector_group_datum_number(groups, key, datum);
 }
 
-/* Puts the words of one key into those of the batch. */
+/* Puts the words of one key, of n rows, into words, where its NULLs are marked as well. */
 static void
-set_words(ZsGroups *groups, int key, const ZsColumnVector *vector, const uint16 *list, uint32 n)
+set_words(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, uint32 n, uint64 *words)
 {
 	const ZsGroupKey *k = &groups->keys[key];
+	const ZsColumnVector *vector = in->vector;
 	size_t		stride = (size_t) groups->nwords;
-	uint64	   *words = groups->batch_words + 1 + key;
-	CodeMap    *map = NULL;
 	uint64		none;
 
+	words += 1 + key;
 	if ((k->domain == ZS_DOMAIN_INT || k->domain == ZS_DOMAIN_UINT) && !vector->has_nulls)
 	{
 		for (uint32 i = 0; i < n; i++)
 			words[i * stride] = (uint64) vector->vals[list[i]];
 		return;
 	}
-	if (is_string_key(k) && vector->codes != NULL)
-		map = code_map(groups, key, vector);
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint32		row = list[i];
@@ -696,99 +639,28 @@ set_words(ZsGroups *groups, int key, const ZsColumnVector *vector, const uint16 
 			word[-1 - key] |= UINT64CONST(1) << key;
 		}
 		else
-			*word = make_word(groups, key, vector, map, row, form);
+			*word = make_word(groups, key, vector, in->map, row, form);
 	}
 }
 
-/* ---- small ranges ------------------------------------------------------------------------ */
-
-/* Lets the key's range have all of the batch's words; false if it has to be too large. */
-static bool
-extend_range(ZsGroups *groups, int key, uint32 n, bool *changed)
+void
+zsvector_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 first, uint32 n,
+						 uint64 *words)
 {
-	const uint64 *words = groups->batch_words;
 	size_t		stride = (size_t) groups->nwords;
-	int64		low = PG_INT64_MAX;
-	int64		high = PG_INT64_MIN;
-	bool		has_range = groups->counts[key] > 1;
-	int64		old_low = groups->lows[key];
-	int64		old_high = old_low + (int64) groups->counts[key] - 2;
 
 	for (uint32 i = 0; i < n; i++)
-	{
-		const uint64 *row = words + i * stride;
-		int64		word = (int64) row[1 + key];
-
-		if ((row[0] >> key & 1) != 0)
-			continue;
-		low = Min(low, word);
-		high = Max(high, word);
-	}
-	if (low > high)
-	{
-		/* only NULLs, which say nothing about where values will be */
-		*changed |= groups->counts[key] == 0;
-		groups->counts[key] = Max(groups->counts[key], 1);
-		return true;
-	}
-	if (has_range && low >= old_low && high <= old_high)
-		return true;
-	if (has_range)
-	{
-		low = Min(low, old_low);
-		high = Max(high, old_high);
-	}
-	if ((uint64) high - (uint64) low > DIRECT_SIZE - 2)
-		return false;
-	/* rows often come in ascending order */
-	if (has_range && groups->nkeys == 1 && high > old_high && high < PG_INT64_MAX - DIRECT_SIZE)
-		high = Min(high + (high - low) / 2, low + DIRECT_SIZE - 2);
-	groups->lows[key] = low;
-	groups->counts[key] = (uint64) (high - low) + 2;
-	*changed = true;
-	return true;
-}
-
-/* Makes codes of the combinations in the batch; false if there are too many for that. */
-static bool
-set_codes(ZsGroups *groups, uint32 n)
-{
-	const uint64 *words = groups->batch_words;
-	size_t		stride = (size_t) groups->nwords;
-	uint32	   *codes = groups->batch_codes;
-	uint64		size = 1;
-	bool		changed = false;
-
+		words[i * stride] = 0;
 	for (int k = 0; k < groups->nkeys; k++)
 	{
-		if (!extend_range(groups, k, n, &changed))
-			return false;
-		size *= groups->counts[k];
-		if (size > DIRECT_SIZE)
-			return false;
-	}
-	if (changed)
-	{
-		if (groups->direct != NULL)
-			pfree(groups->direct);
-		groups->ncombinations = (uint32) size;
-		groups->direct = MemoryContextAlloc(groups->context, size * sizeof(uint32));
-		memset(groups->direct, 0xFF, size * sizeof(uint32));
-	}
-	for (int k = 0; k < groups->nkeys; k++)
-	{
-		uint32		count = (uint32) groups->counts[k];
-		uint64		low = (uint64) groups->lows[k] - 1;
-
-		for (uint32 i = 0; i < n; i++)
+		if (in[k].vector != NULL)
+			set_words(groups, k, &in[k], list + first, n, words);
+		else
 		{
-			const uint64 *row = words + i * stride;
-			uint32		code = (row[0] >> k & 1) != 0 ? 0 : (uint32) (row[1 + k] - low);
-
-			codes[i] = k == 0 ? code : codes[i] * count + code;
+			for (uint32 i = 0; i < n; i++)
+				words[i * stride + 1 + k] = in[k].given[first + i];
 		}
 	}
-	return true;
 }
 
 /* ---- batches ----------------------------------------------------------------------------- */
@@ -804,6 +676,32 @@ zsvector_groups_ready(const ZsGroups *groups, ZsInput *input, const uint64 *sel)
 	return true;
 }
 
+/* Where the words of the keys come from; returns whether all of them are plain. */
+static bool
+read_keys(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint32 *given, ZsKeyInput *in)
+{
+	bool		all_plain = !groups->has_forms;
+
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		const ZsGroupKey *key = &groups->keys[k];
+
+		memset(&in[k], 0, sizeof(ZsKeyInput));
+		if (is_given(key))
+		{
+			in[k].given = given;
+			in[k].is_plain = true;
+			continue;
+		}
+		in[k].vector = key_vector(key, input, sel);
+		if (is_string_key(key) && in[k].vector->codes != NULL)
+			in[k].map = code_map(groups, k, in[k].vector);
+		in[k].is_plain = key->domain == ZS_DOMAIN_INT || key->domain == ZS_DOMAIN_UINT || in[k].map != NULL;
+		all_plain = all_plain && in[k].is_plain;
+	}
+	return all_plain;
+}
+
 void
 zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
 					   uint32 n, const uint32 *given, uint32 *numbers)
@@ -811,38 +709,22 @@ zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, cons
 	size_t		stride = (size_t) groups->nwords;
 	uint64	   *words = groups->batch_words;
 	uint64	   *hashes = groups->batch_hashes;
+	ZsKeyInput	in[ZS_MAX_GROUP_KEYS];
+	bool		all_plain;
 
-	for (uint32 i = 0; i < n; i++)
-		words[i * stride] = 0;
-	for (int k = 0; k < groups->nkeys; k++)
-	{
-		if (!is_given(&groups->keys[k]))
-			set_words(groups, k, key_vector(&groups->keys[k], input, sel), list, n);
-		else
-		{
-			for (uint32 i = 0; i < n; i++)
-				words[i * stride + 1 + k] = given[i];
-		}
-	}
 	if (n == 0)
 		return;
-
-	groups->is_direct = groups->is_direct && set_codes(groups, n);
-	if (groups->is_direct)
+	all_plain = read_keys(groups, input, sel, given, in);
+	groups->nrows += n;
+	if (!all_plain)
+		zsvector_group_set_words(groups, in, list, 0, n, words);
+	if (groups->is_direct && groups->nrows >= groups->direct_from && zsvector_group_codes(groups, in, list, n))
 	{
-		for (uint32 i = 0; i < n; i++)
-		{
-			uint32		group = groups->direct[groups->batch_codes[i]];
-
-			if (unlikely(group == ZS_NO_GROUP))
-			{
-				group = find_group(groups, words + i * stride, hash_words(groups, words + i * stride));
-				groups->direct[groups->batch_codes[i]] = group;
-			}
-			numbers[i] = group;
-		}
+		zsvector_group_look_up(groups, in, list, n, !all_plain, numbers);
 		return;
 	}
+	if (all_plain)
+		zsvector_group_set_words(groups, in, list, 0, n, words);
 
 	for (uint32 i = 0; i < n; i++)
 		hashes[i] = hash_words(groups, words + i * stride);
@@ -854,10 +736,10 @@ zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, cons
 			__builtin_prefetch(&groups->slots[(uint32) hashes[i] & mask]);
 		for (uint32 i = 0; i < n; i++)
 		{
-			Slot		slot = groups->slots[(uint32) hashes[i] & mask];
+			ZsGroupSlot slot = groups->slots[(uint32) hashes[i] & mask];
 
 			if (slot != EMPTY_SLOT)
-				__builtin_prefetch(words_of(groups, SLOT_GROUP(slot)));
+				__builtin_prefetch(zsvector_group_words(groups, SLOT_GROUP(slot)));
 		}
 	}
 	for (uint32 i = 0; i < n; i++)
@@ -896,7 +778,7 @@ zsvector_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *is
 			const char *bytes = bytes_of(key, datum, &len);
 
 			words[k] = string_number(groups, k, bytes, len);
-			forms[k] = len - compared_length(key, bytes, len);
+			forms[k] = len - zsvector_compared_length(key->domain, bytes, len);
 		}
 		else if (key->domain == ZS_DOMAIN_DECIMAL)
 		{
@@ -959,7 +841,7 @@ zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool
 bool
 zsvector_groups_int(const ZsGroups *groups, uint32 group, int key, int64 *value)
 {
-	const uint64 *words = words_of(groups, group);
+	const uint64 *words = zsvector_group_words(groups, group);
 
 	Assert(group < groups->ngroups && groups->keys[key].domain == ZS_DOMAIN_INT);
 	*value = (int64) words[1 + key];
@@ -970,7 +852,7 @@ Datum
 zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull)
 {
 	const ZsGroupKey *k = &groups->keys[key];
-	const uint64 *words = words_of(groups, group);
+	const uint64 *words = zsvector_group_words(groups, group);
 	uint64		word = words[1 + key];
 	uint64		form = groups->has_forms ? words[1 + groups->nkeys + key] : 0;
 	struct varlena *string;
@@ -991,7 +873,7 @@ zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull)
 		return PointerGetDatum(string);
 
 	/* as many blanks as the first row has */
-	len = compared_length(k, VARDATA(string), VARSIZE(string) - VARHDRSZ);
+	len = zsvector_compared_length(k->domain, VARDATA(string), VARSIZE(string) - VARHDRSZ);
 	copy = palloc(VARHDRSZ + len + form);
 	SET_VARSIZE(copy, VARHDRSZ + len + form);
 	memcpy(VARDATA(copy), VARDATA(string), len);

@@ -22,6 +22,7 @@ bool		zs_enable_vector_agg = true;
 bool		zs_enable_vector_scan = true;
 bool		zs_enable_early_groups = true;
 bool		zs_enable_top_groups = true;
+bool		zs_enable_vector_totals = true;
 int			zs_debug_vector = ZS_DEBUG_VECTOR_OFF;
 int			zs_debug_vector_groups = 0;
 
@@ -46,6 +47,12 @@ zsvector_guc_init(void)
 							 "Enables filters on zedstore tables by batches.",
 							 "When off, scans apply filters row by row.",
 							 &zs_enable_vector_scan, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_vector_totals",
+							 "Lets aggregates by batches take a column's vector as a whole.",
+							 "When off, all values are decoded and added row by row.",
+							 &zs_enable_vector_totals, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("zedstore.enable_top_groups",

@@ -34,6 +34,7 @@ typedef struct ZsInputMethods
 									 const uint64 *sel);
 	bool		(*bounds) (ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds);
 	bool		(*ahead) (ZsInput *input, AttrNumber attno, int64 *min, int64 *max);	/* NULL: nothing is known */
+	bool		(*totals) (ZsInput *input, AttrNumber attno, bool extremes, ZsVectorTotals *totals);	/* NULL: never */
 	void		(*store) (ZsInput *input, uint32 position);
 	void		(*end) (ZsInput *input);
 } ZsInputMethods;
@@ -84,6 +85,13 @@ static inline bool
 zsvector_input_ahead(ZsInput *input, AttrNumber attno, int64 *min, int64 *max)
 {
 	return input->methods->ahead != NULL && input->methods->ahead(input, attno, min, max);
+}
+
+/* As zsscan_batch_totals(). */
+static inline bool
+zsvector_input_totals(ZsInput *input, AttrNumber attno, bool extremes, ZsVectorTotals *totals)
+{
+	return input->methods->totals != NULL && input->methods->totals(input, attno, extremes, totals);
 }
 
 /* Stores a row of the present batch (a position in it) in the input's slot. */

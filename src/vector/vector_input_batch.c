@@ -120,6 +120,12 @@ batch_ahead(ZsInput *input, AttrNumber attno, int64 *min, int64 *max)
 	return batch->pscan == NULL && zsscan_batch_ahead(batch->batches, attno, min, max);
 }
 
+static bool
+batch_totals(ZsInput *input, AttrNumber attno, bool extremes, ZsVectorTotals *totals)
+{
+	return zsscan_batch_totals(((BatchInput *) input)->batches, attno, extremes, totals);
+}
+
 static void
 store_row(ZsInput *input, uint32 position)
 {
@@ -147,6 +153,7 @@ static const ZsInputMethods batch_methods = {
 	.column = batch_column,
 	.bounds = batch_bounds,
 	.ahead = batch_ahead,
+	.totals = batch_totals,
 	.store = store_row,
 	.end = end_scan,
 };

@@ -31,6 +31,7 @@ extern bool zs_enable_vector_agg;
 extern bool zs_enable_early_groups;
 extern bool zs_enable_vector_scan;
 extern bool zs_enable_top_groups;
+extern bool zs_enable_vector_totals;
 extern int	zs_debug_vector;
 extern int	zs_debug_vector_groups;
 

@@ -90,6 +90,15 @@ extern AttrNumber zsvector_column_of(TupleDesc desc, Index varno, Node *expr, Zs
 /* Is the function the equality of values of the domain? */
 extern bool zsvector_is_equality(Oid funcid, ZsDomain domain);
 
+/* How many of a string's bytes count when it is compared. */
+static inline size_t
+zsvector_compared_length(ZsDomain domain, const char *bytes, size_t len)
+{
+	while (domain == ZS_DOMAIN_BPCHAR && len > 0 && bytes[len - 1] == ' ')
+		len--;
+	return len;
+}
+
 /* What to ask zsscan_batch_column() for. */
 extern ZsColumnWant zsvector_want_of(ZsDomain domain);
 

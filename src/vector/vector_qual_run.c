@@ -84,12 +84,12 @@ decide_by_zone(QualRun *run, const ZsQual *qual, ZsTruth *truth)
 
 	if (!zs_enable_zone_maps || !zsvector_input_bounds(run->input, qual->attno, &bounds))
 		return false;
-	if (bounds.all_nulls)
+	if (bounds.nnulls == bounds.nrows)
 	{
 		set_all(truth, false, false);
 		return true;
 	}
-	if (!bounds.has_zone || !bounds.no_nulls || bounds.is_unsigned != qual->zone_unsigned)
+	if (!bounds.has_zone || bounds.nnulls > 0 || bounds.is_unsigned != qual->zone_unsigned)
 		return false;
 	switch (qual->op)
 	{
@@ -451,10 +451,10 @@ run_null(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	const ZsColumnVector *vector;
 
 	if (zs_enable_zone_maps && qual->expr == NULL &&
-		zsvector_input_bounds(run->input, qual->attno, &bounds) && (bounds.no_nulls || bounds.all_nulls))
+		zsvector_input_bounds(run->input, qual->attno, &bounds) && (bounds.nnulls == 0 || bounds.nnulls == bounds.nrows))
 	{
 		run->counts->skipped++;
-		set_all(truth, bounds.all_nulls, bounds.no_nulls);
+		set_all(truth, bounds.nnulls == bounds.nrows, bounds.nnulls == 0);
 		return true;
 	}
 	if (qual->expr != NULL)

@@ -1,0 +1,125 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_group_internal.h
+ *	  What the files of groups share; private to them.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_group_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_GROUP_INTERNAL_H
+#define VECTOR_GROUP_INTERNAL_H
+
+#include "postgres.h"
+
+#include "vector_group.h"
+
+#define NO_STRING		PG_UINT32_MAX
+
+/* Strings that have numbers. */
+typedef struct ZsStringTable
+{
+	uint32		nstrings;
+	uint32		maxstrings;
+	struct varlena **strings;	/* with long headers */
+	uint64	   *hashes;
+	uint32		nslots;
+	uint32	   *slots;			/* numbers, or NO_STRING */
+	char	   *free;			/* room for more strings */
+	Size		nfree;
+	Size		chunk;			/* size of the last piece of memory for strings */
+} ZsStringTable;
+
+/* What a key's dictionary entries have as numbers. */
+typedef struct ZsCodeMap
+{
+	uint64		serial;
+	uint32		size;
+	uint32	   *numbers;		/* NO_STRING: not looked up yet; NULL: no map */
+} ZsCodeMap;
+
+/* The place of a group in the hash table: bits of its hash, and its number. */
+typedef uint64 ZsGroupSlot;
+
+struct ZsGroups
+{
+	MemoryContext context;
+	int			nkeys;
+	const ZsGroupKey *keys;
+	ZsStringTable *tables;		/* of each key */
+	ZsCodeMap  *maps;
+	bool		frozen;
+	bool		has_forms;
+
+	uint32		ngroups;
+	uint32		maxgroups;
+	int			nwords;			/* of a group: NULLs (bit k: key k), then a word for each key, then their forms if there are any */
+	uint64	   *words;
+	uint32		nslots;
+	ZsGroupSlot *slots;
+	uint32		nhashed;		/* groups that are in there: all but the last ones */
+
+	/* numbers of combinations of words that lie in ranges: 0 is NULL, then follow low, low + 1, ... */
+	bool		is_direct;		/* false: the ranges are too large, for good */
+	uint64		nrows;			/* that have been looked up */
+	uint64		direct_from;	/* so many are needed before there is an array */
+	uint64		direct_most;	/* members that it may have */
+	int64	   *lows;			/* of each key */
+	uint64	   *counts;			/* of words, with NULL; 0: no row was seen */
+	uint32	   *direct;			/* NULL: not made; ZS_NO_GROUP: there is none */
+
+	uint64	   *batch_words;	/* as words, for each row */
+	uint64	   *batch_hashes;
+	uint32	   *batch_codes;
+	int64	   *batch_ints;		/* words of one key */
+};
+
+/* What the words of a key in a batch are made of. */
+typedef struct ZsKeyInput
+{
+	const ZsColumnVector *vector;	/* NULL: given */
+	const uint32 *given;
+	ZsCodeMap  *map;			/* of strings with codes, or NULL */
+	bool		is_plain;		/* words come at once from integers or codes */
+} ZsKeyInput;
+
+/* NULLs, words and forms of a group. */
+static inline const uint64 *
+zsvector_group_words(const ZsGroups *groups, uint32 group)
+{
+	return groups->words + (size_t) group * groups->nwords;
+}
+
+/* ---- vector_group.c ---- */
+
+/* The number of a string in the key's table. */
+extern uint32 zsvector_group_datum_number(ZsGroups *groups, int key, const char *datum);
+
+/* The words of n rows, from row first of list on. */
+extern void zsvector_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 first,
+									 uint32 n, uint64 *words);
+
+/* A new group with these words, which no group has; the hash table does not have it yet. */
+extern uint32 zsvector_group_add(ZsGroups *groups, const uint64 *words);
+
+/* ---- vector_group_direct.c ---- */
+
+/* The largest array that there may be. */
+extern uint64 zsvector_group_direct_most(void);
+
+/* Tells the ranges and the array of a group that was not found by its code. */
+extern void zsvector_group_note(ZsGroups *groups, uint32 group);
+
+/*
+ * Makes codes of the combinations in the batch, batch_codes, by which groups can be looked up; false if that cannot be.  If not all
+ * keys are plain, the batch's words are there.
+ */
+extern bool zsvector_group_codes(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 n);
+
+/* The groups of the batch, by its codes; has_words: the batch's words are there. */
+extern void zsvector_group_look_up(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 n, bool has_words,
+								   uint32 *numbers);
+
+#endif							/* VECTOR_GROUP_INTERNAL_H */
