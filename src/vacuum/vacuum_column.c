@@ -122,7 +122,9 @@ add_bytes(ZsColumnBuilder *builder, uint32 n, const void *data, Size len)
 		builder->bytes = resize(builder, builder->bytes, builder->maxbytes, new);
 		builder->maxbytes = new;
 	}
-	memcpy(builder->bytes + builder->nbytes, data, len);
+	/* empty strings alone take no memory */
+	if (len > 0)
+		memcpy(builder->bytes + builder->nbytes, data, len);
 	builder->nbytes += len;
 	builder->offsets[n + 1] = builder->nbytes;
 }
