@@ -48,7 +48,7 @@ all:
 
 help:
 	@echo "make demo                     heap and zedstore side by side, on a throwaway server"
-	@echo "make test [PG=17] [TESTS=..]  all tests, or e.g. TESTS='sql/write_copy t/001_crash.pl'"
+	@echo "make test [PG=17] [TESTS=..]  all tests, or e.g. TESTS='sql/write_copy t/crash_commit.pl'"
 	@echo "make lint                     layering and style of the source files"
 	@echo "make server, server-stop      throwaway server with the extension preloaded"
 	@echo "make setup                    only prepare PostgreSQL, both flavours"

@@ -177,10 +177,13 @@ check_rows(const ZsSegmentInfo *info, const ZsSharedState *shared)
 	return NULL;
 }
 
-/* Totals of a vector whose rows are in values, against these; out has been decoded of the same vector. */
+/*
+ * Totals of a vector whose rows are in values, against these; out has been decoded of the same
+ * vector.
+ */
 static const char *
-check_totals(const ZsSegmentInfo *info, int vecno, const uint8 *bytes, size_t len, const ZsSharedState *shared,
-			 bool valid)
+check_totals(const ZsSegmentInfo *info, int vecno, const uint8 *bytes, size_t len,
+			 const ZsSharedState *shared, bool valid)
 {
 	ZsVectorTotals totals;
 	bool		found;
@@ -189,7 +192,8 @@ check_totals(const ZsSegmentInfo *info, int vecno, const uint8 *bytes, size_t le
 	int64		sum = 0;
 	int64		min = PG_INT64_MAX;
 	int64		max = PG_INT64_MIN;
-	const char *err = zscodec_vector_totals(info, vecno, bytes, len, shared, true, values, &totals, &found);
+	const char *err = zscodec_vector_totals(info, vecno, bytes, len, shared, true, values, &totals,
+											&found);
 
 	if (err != NULL)
 		return valid || found ? err : NULL;
@@ -197,7 +201,8 @@ check_totals(const ZsSegmentInfo *info, int vecno, const uint8 *bytes, size_t le
 		return NULL;
 	if (info->kind == ZS_KIND_NUMERIC)
 	{
-		if ((err = zscodec_vector_decode(info, vecno, bytes, len, shared, ZS_FORM_SCALED, values)) != NULL)
+		if ((err = zscodec_vector_decode(info, vecno, bytes, len, shared, ZS_FORM_SCALED,
+										 values)) != NULL)
 			return err;
 	}
 	scaled = (values->have & ZS_FORM_SCALED) != 0;

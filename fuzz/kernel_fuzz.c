@@ -621,13 +621,15 @@ check_groups(const int64 *a, uint32 n, const uint64 *sel)
 		if (!(has_nulls && zskernel_bits_get(nulls, row)))
 			fits = fits && a[row] >= low && (uint64) a[row] - (uint64) low < count - 1;
 	}
-	CHECK(zskernel_group_codes(a, has_nulls ? nulls : NULL, dense ? NULL : list, nlist, low, count, factor, codes) == fits);
+	CHECK(zskernel_group_codes(a, has_nulls ? nulls : NULL, dense ? NULL : list, nlist, low, count,
+							   factor, codes) == fits);
 	for (uint32 i = 0; i < nlist && fits; i++)
 	{
 		uint32		row = dense ? i : list[i];
 		bool		null = has_nulls && zskernel_bits_get(nulls, row);
 
-		CHECK(codes[i] == before[i] * factor + (null ? 0 : (uint32) ((uint64) a[row] - (uint64) low + 1)));
+		CHECK(codes[i] == before[i] * factor +
+			  (null ? 0 : (uint32) ((uint64) a[row] - (uint64) low + 1)));
 	}
 	zskernel_group_count(groups, nlist, ngroups, counts);
 	CHECK(memcmp(counts, expected_counts, ngroups * sizeof(uint32)) == 0);

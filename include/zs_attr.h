@@ -260,10 +260,11 @@ extern const ZsVectorOut *zsattr_reader_forms(ZsAttrReader *reader, zstid stripe
 extern const ZsVectorOut *zsattr_reader_vector(ZsAttrReader *reader, zstid stripe);
 
 /*
- * What the stripe's values come to (zscodec_vector_totals()), without making any form of them; those that there are stay.  False:
- * that cannot be said.  Errors: ERRCODE_DATA_CORRUPTED.
+ * What the stripe's values come to (zscodec_vector_totals()), without making any form of them;
+ * those that there are stay.  False: that cannot be said.  Errors: ERRCODE_DATA_CORRUPTED.
  */
-extern bool zsattr_reader_totals(ZsAttrReader *reader, zstid stripe, bool extremes, ZsVectorTotals *totals);
+extern bool zsattr_reader_totals(ZsAttrReader *reader, zstid stripe, bool extremes,
+								 ZsVectorTotals *totals);
 
 /* Does the reader have the stripe's values, or what they are made of at once? */
 extern bool zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe);

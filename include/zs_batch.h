@@ -89,7 +89,8 @@ typedef struct ZsColumnBounds
 	bool		is_unsigned;
 	int64		min;
 	int64		max;
-	uint32		nrows;			/* that its vector has, which may be fewer than the batch has room for */
+	uint32		nrows;			/* that its vector has, which may be fewer than the batch has
+								 * room for */
 	uint32		nnulls;			/* of these */
 } ZsColumnBounds;
 
@@ -106,15 +107,12 @@ extern uint64 zsscan_batch_next_run(ZsBatchScan *bs);
 extern const ZsColumnVector *zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno,
 												 ZsColumnWant want, const uint64 *sel);
 extern bool zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds);
+extern bool zsscan_batch_totals(ZsBatchScan *bs, AttrNumber attno, bool extremes,
+								ZsVectorTotals *totals);
 
 /* scan_ahead.c */
 
 extern bool zsscan_batch_ahead(ZsBatchScan *bs, AttrNumber attno, int64 *min, int64 *max);
-
-/* scan_batch_form.c */
-
-extern bool zsscan_batch_totals(ZsBatchScan *bs, AttrNumber attno, bool extremes,
-								ZsVectorTotals *totals);
 
 /* scan_batch.c */
 

@@ -452,20 +452,21 @@ typedef struct ZsVectorTotals
 {
 	uint32		nrows;
 	uint32		nvalues;		/* not null; if 0, what follows is undefined */
-	int			scale;			/* NUMERIC: of the integers below, and the display scale of all values */
+	int			scale;			/* NUMERIC: of the integers below, and the display scale of all
+								 * values */
 	int64		sum;
 	int64		min;			/* if they were asked for */
 	int64		max;
 } ZsVectorTotals;
 
 /*
- * Adds up the values of a vector without moving them to their rows.  *found is false if they are no integers below 2^52 in size, or
- * numerics of several display scales; a dictionary's need zscodec_shared_scale().  out lends memory, and what it has of the same
- * vector stays as it is.
+ * Adds up the values of a vector without moving them to their rows.  *found is false if they are no
+ * integers below 2^52 in size, or numerics of several display scales; a dictionary's need
+ * zscodec_shared_scale().  out lends memory, and what it has of the same vector stays as it is.
  */
-extern const char *zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
-										 const ZsSharedState *shared, bool extremes, ZsVectorOut *out,
-										 ZsVectorTotals *totals, bool *found);
+extern const char *zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
+										 size_t len, const ZsSharedState *shared, bool extremes,
+										 ZsVectorOut *out, ZsVectorTotals *totals, bool *found);
 
 /*
  * Which bytes of a vector does zscodec_vector_decode_one() look at for row idx?  head has its first

@@ -178,11 +178,12 @@ extern float zskernel_sum_float4(const int64 *values, const uint64 *sel, float s
 #define ZS_KERNEL_GROUPS	64
 
 /*
- * Codes of n rows, those of list (NULL: the first n): codes[i] * factor + (0 for NULL, 1 for low, 2 for low + 1, ...).
- * nulls may be NULL.  False if a value has no code below count; then the codes are undefined.
+ * Codes of n rows, those of list (NULL: the first n): codes[i] * factor + (0 for NULL, 1 for low, 2
+ * for low + 1, ...).  nulls may be NULL.  False if a value has no code below count; then the codes
+ * are undefined.
  */
-extern bool zskernel_group_codes(const int64 *values, const uint64 *nulls, const uint16 *list, uint32 n,
-								 int64 low, uint64 count, uint32 factor, uint32 *codes);
+extern bool zskernel_group_codes(const int64 *values, const uint64 *nulls, const uint16 *list,
+								 uint32 n, int64 low, uint64 count, uint32 factor, uint32 *codes);
 
 /* numbers[i] = table[codes[i]]; false if one of them is none. */
 extern bool zskernel_group_numbers(const uint32 *codes, uint32 n, const uint32 *table, uint32 none,
@@ -192,11 +193,11 @@ extern bool zskernel_group_numbers(const uint32 *codes, uint32 n, const uint32 *
 extern void zskernel_group_count(const uint32 *groups, uint32 n, uint32 ngroups, uint32 *counts);
 
 /*
- * Sums by group of n rows, those of list (NULL: the first n).  False, and the sums are undefined, if a value is not below 2^52 in
- * size.
+ * Sums by group of n rows, those of list (NULL: the first n).  False, and the sums are undefined,
+ * if a value is not below 2^52 in size.
  */
-extern bool zskernel_group_sum(const int64 *values, const uint16 *list, const uint32 *groups, uint32 n,
-							   uint32 ngroups, int64 *sums);
+extern bool zskernel_group_sum(const int64 *values, const uint16 *list, const uint32 *groups,
+							   uint32 n, uint32 ngroups, int64 *sums);
 
 /* ---- arithmetic (kernel_arith.c) --------------------------------------- */
 

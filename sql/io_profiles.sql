@@ -1,6 +1,6 @@
 --
 -- Storage profiles: the table, what is refused as a setting, and who may look.
--- What holds for tablespaces is tested by t/012_io_profiles.pl.
+-- What holds for tablespaces is tested by t/io_profiles.pl.
 --
 SELECT count(*) = count(DISTINCT profile) AS differ, bool_and(profile = lower(profile)) AS lower_case,
 	bool_and(request_kb BETWEEN 8 AND 1024) AS requests, bool_and(queue_depth BETWEEN 1 AND 128) AS depths

@@ -357,20 +357,24 @@ zsattr_reader_totals(ZsAttrReader *reader, zstid stripe, bool extremes, ZsVector
 		return false;
 	vecno = (int) ((stripe - head->item.first_row) / ZS_VECTOR_ROWS);
 
-	/* a segment that was replaced is read again by whoever asks for forms: others may hold the dictionary */
+	/*
+	 * a segment that was replaced is read again by whoever asks for forms: others may hold the
+	 * dictionary
+	 */
 	if (!zsattr_segment_vector(reader, vecno, &bytes))
 		return false;
 	if (reader->vec_stripe != stripe)
 		reader->vec_stripe = reader->value_row = ZS_INVALID_ROW;
 	if (head->info.kind == ZS_KIND_NUMERIC && head->info.vectors[vecno].encoding == ZS_ENC_DICT)
 		scale_shared(reader, head);
-	error = zscodec_vector_totals(&head->info, vecno, bytes, head->info.vectors[vecno].len, &head->shared,
-								  extremes, &reader->space->vec, totals, &found);
+	error = zscodec_vector_totals(&head->info, vecno, bytes, head->info.vectors[vecno].len,
+								  &head->shared, extremes, &reader->space->vec, totals, &found);
 	if (unlikely(error != NULL))
 		zsattr_segment_corrupted(reader, &head->item, error);
 	return found;
 }
 
+/* See zs_attr.h. */
 bool
 zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe)
 {

@@ -651,8 +651,8 @@ find_extremes(const uint64 *ints, uint32 n, ZsVectorTotals *totals)
 
 /* The integers that codes of n values stand for. */
 static const char *
-decode_dict_ints(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared, uint64 *ints,
-				 int *scale, bool *found)
+decode_dict_ints(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsSharedState *shared,
+				 uint64 *ints, int *scale, bool *found)
 {
 	const char *err;
 
@@ -667,15 +667,18 @@ decode_dict_ints(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const ZsShare
 	if (!codes_below(ints, n, shared->ndict))
 		return "dictionary code out of range";
 	*scale = shared->dict_scale;
-	look_up_codes(ints, n, info->kind == ZS_KIND_INT ? shared->dict_values : (const uint64 *) shared->dict_scaled,
-				  ints);
+	look_up_codes(ints, n, info->kind == ZS_KIND_INT ? shared->dict_values :
+				  (const uint64 *) shared->dict_scaled, ints);
 	return NULL;
 }
 
-/* The values of a vector as integers of one scale, without places for nulls; *found is false if they are none. */
+/*
+ * The values of a vector as integers of one scale, without places for nulls; *found is false if
+ * they are none.
+ */
 static const char *
-decode_ints(const ZsSegmentInfo *info, const ZsVectorInfo *vi, ZsReader *r, uint32 n, const ZsSharedState *shared,
-			uint64 *ints, int *scale, bool *found)
+decode_ints(const ZsSegmentInfo *info, const ZsVectorInfo *vi, ZsReader *r, uint32 n,
+			const ZsSharedState *shared, uint64 *ints, int *scale, bool *found)
 {
 	int64		value;
 
@@ -691,16 +694,18 @@ decode_ints(const ZsSegmentInfo *info, const ZsVectorInfo *vi, ZsReader *r, uint
 	}
 	if (vi->encoding == ZS_ENC_NUMERIC)
 		return zscodec_numeric_decode_ints(r, n, ints, scale, found);
-	*found = vi->encoding == ZS_ENC_CONST && zscodec_numeric_to_int(r->p, reader_left(r), scale, &value);
+	*found = vi->encoding == ZS_ENC_CONST &&
+		zscodec_numeric_to_int(r->p, reader_left(r), scale, &value);
 	for (uint32 i = 0; i < n && *found; i++)
 		ints[i] = (uint64) value;
 	return NULL;
 }
 
+/* See zs_codec.h. */
 const char *
 zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
-					  const ZsSharedState *shared, bool extremes, ZsVectorOut *out, ZsVectorTotals *totals,
-					  bool *found)
+					  const ZsSharedState *shared, bool extremes, ZsVectorOut *out,
+					  ZsVectorTotals *totals, bool *found)
 {
 	const ZsVectorInfo *vi;
 	ZsReader	r;
@@ -727,7 +732,8 @@ zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec, si
 		return err;
 	if (nnulls != vi->nnulls)
 		return "null count does not fit the directory";
-	if ((err = decode_ints(info, vi, &r, totals->nvalues, shared, ints, &totals->scale, found)) != NULL)
+	if ((err = decode_ints(info, vi, &r, totals->nvalues, shared, ints, &totals->scale,
+						   found)) != NULL)
 	{
 		*found = false;
 		return err;

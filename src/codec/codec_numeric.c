@@ -719,7 +719,10 @@ zscodec_numeric_decode(ZsReader *r, uint32 n, uint32 want, ZsVectorOut *out, uin
 	return NULL;
 }
 
-/* The integers of a vector of n numerics, if all of them have the display scale *scale; else *found is false. */
+/*
+ * The integers of a vector of n numerics, if all of them have the display scale *scale; else *found
+ * is false.
+ */
 const char *
 zscodec_numeric_decode_ints(ZsReader *r, uint32 n, uint64 *ints, int *scale, bool *found)
 {

@@ -3,8 +3,8 @@
  * kernel_group.c
  *	  Numbers of groups from small ranges of keys, and sums of a few groups.
  *
- * Each group has several accumulators, which rows take in turn: a row need not wait until what its neighbour, often of the same
- * group, has stored comes back.
+ * Each group has several accumulators, which rows take in turn: a row need not wait until what its
+ * neighbour, often of the same group, has stored comes back.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -22,7 +22,8 @@
 
 /* Rows 0 to n - 1, without NULLs. */
 static KERNEL_CLONES bool
-codes_of_all(const int64 *restrict values, uint32 n, int64 low, uint64 last, uint32 factor, uint32 *restrict codes)
+codes_of_all(const int64 *restrict values, uint32 n, int64 low, uint64 last, uint32 factor,
+			 uint32 *restrict codes)
 {
 	uint64		bad = 0;
 
@@ -37,8 +38,8 @@ codes_of_all(const int64 *restrict values, uint32 n, int64 low, uint64 last, uin
 }
 
 static KERNEL_CLONES bool
-codes_of_all_with_nulls(const int64 *restrict values, const uint64 *nulls, uint32 n, int64 low, uint64 last,
-						uint32 factor, uint32 *restrict codes)
+codes_of_all_with_nulls(const int64 *restrict values, const uint64 *nulls, uint32 n, int64 low,
+						uint64 last, uint32 factor, uint32 *restrict codes)
 {
 	uint64		bad = 0;
 
@@ -59,9 +60,10 @@ codes_of_all_with_nulls(const int64 *restrict values, const uint64 *nulls, uint3
 	return (int64) bad >= 0;
 }
 
+/* See zs_kernel.h. */
 bool
-zskernel_group_codes(const int64 *values, const uint64 *nulls, const uint16 *list, uint32 n, int64 low,
-					 uint64 count, uint32 factor, uint32 *codes)
+zskernel_group_codes(const int64 *values, const uint64 *nulls, const uint16 *list, uint32 n,
+					 int64 low, uint64 count, uint32 factor, uint32 *codes)
 {
 	uint64		last = count - 2;
 	uint64		bad = 0;
@@ -86,8 +88,10 @@ zskernel_group_codes(const int64 *values, const uint64 *nulls, const uint16 *lis
 	return (int64) bad >= 0;
 }
 
+/* See zs_kernel.h. */
 bool
-zskernel_group_numbers(const uint32 *codes, uint32 n, const uint32 *table, uint32 none, uint32 *numbers)
+zskernel_group_numbers(const uint32 *codes, uint32 n, const uint32 *table, uint32 none,
+					   uint32 *numbers)
 {
 	uint32		missing = 0;
 
@@ -101,6 +105,7 @@ zskernel_group_numbers(const uint32 *codes, uint32 n, const uint32 *table, uint3
 	return missing == 0;
 }
 
+/* See zs_kernel.h. */
 void
 zskernel_group_count(const uint32 *groups, uint32 n, uint32 ngroups, uint32 *counts)
 {
@@ -122,9 +127,10 @@ zskernel_group_count(const uint32 *groups, uint32 n, uint32 ngroups, uint32 *cou
 /* What is below 2^52 in size makes it 0 above bit 52. */
 #define LARGE(value)	((uint64) (value) + (UINT64CONST(1) << 52))
 
+/* See zs_kernel.h. */
 bool
-zskernel_group_sum(const int64 *values, const uint16 *list, const uint32 *groups, uint32 n, uint32 ngroups,
-				   int64 *sums)
+zskernel_group_sum(const int64 *values, const uint16 *list, const uint32 *groups, uint32 n,
+				   uint32 ngroups, int64 *sums)
 {
 	uint64		lanes[LANES][ZS_KERNEL_GROUPS];
 	uint64		any = 0;

@@ -88,7 +88,8 @@ add_stripe(ZsScanAhead *ahead, Relation rel, zstid first, zstid end, ZsRowBatch 
 		zsrow_deform(rel, desc, rows->items[i], values, isnull);
 		if (isnull[ahead->attno - 1])
 			continue;
-		value = zsattr_value_to_int(values[ahead->attno - 1], TupleDescAttr(desc, ahead->attno - 1)->attlen);
+		value = zsattr_value_to_int(values[ahead->attno - 1],
+									TupleDescAttr(desc, ahead->attno - 1)->attlen);
 		min = Min(min, value);
 		max = Max(max, value);
 	}
@@ -175,15 +176,17 @@ look_ahead(ZsBatchScan *bs, AttrNumber attno)
 
 	ahead->other = bs->ahead;
 	ahead->attno = attno;
-	ahead->known = read_all(ahead, bs->scan->rs_base.rs_rd, bs->batch.first + ZS_STRIPE_ROWS, bs->scan->end);
+	ahead->known = read_all(ahead, bs->scan->rs_base.rs_rd, bs->batch.first + ZS_STRIPE_ROWS,
+							bs->scan->end);
 	MemoryContextSwitchTo(old);
 	return ahead;
 }
 
 /*
- * The smallest and the largest value of the column, an integer with a sign, that the scan may meet behind the
- * present batch; min > max if there is none but NULLs.  False: any.  Not of a parallel scan, nor
- * of one that turns back.  Takes no locks that are held on return.  Errors: ERRCODE_DATA_CORRUPTED.
+ * The smallest and the largest value of the column, an integer with a sign, that the scan may meet
+ * behind the present batch; min > max if there is none but NULLs.  False: any.  Not of a parallel
+ * scan, nor of one that turns back.  Takes no locks that are held on return.  Errors:
+ * ERRCODE_DATA_CORRUPTED.
  *
  * Small materialized aggregates: G. Moerkotte, VLDB 1998.
  */

@@ -393,6 +393,11 @@ zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds)
 	return true;
 }
 
+/*
+ * What the values of a column come to, of type integer or numeric: in all rows of its vector, which
+ * the caller knows to be selected (nrows of its bounds).  False: that cannot be said without
+ * decoding them.  Vectors that were given out stay.  Errors: ERRCODE_DATA_CORRUPTED.
+ */
 bool
 zsscan_batch_totals(ZsBatchScan *bs, AttrNumber attno, bool extremes, ZsVectorTotals *totals)
 {

@@ -212,13 +212,18 @@ extern void zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value,
 /* MIN, MAX: adds an integer or pattern, or a numeric at its display scale. */
 extern void zsvector_agg_add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale);
 
+/* vector_agg_total.c */
+
 /*
- * Totals instead of a vector (vector_agg_total.c): what the rows of sel of the present batch come to, for the value as it is.  False: that
- * cannot be said.  Adding them never fails.
+ * Totals instead of a vector (vector_agg_total.c): what the rows of sel of the present batch come
+ * to, for the value as it is.  False: that cannot be said.  Adding them never fails.
  */
-extern bool zsvector_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input, const uint64 *sel,
-									ZsVectorTotals *totals);
-extern void zsvector_agg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals);
+extern bool zsvector_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input,
+									const uint64 *sel, ZsVectorTotals *totals);
+extern void zsvector_agg_add_totals(const ZsAgg *agg, ZsAggValue *value,
+									const ZsVectorTotals *totals);
+
+/* vector_agg_value.c */
 
 /*
  * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of
@@ -230,18 +235,26 @@ extern void zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride,
 									const uint16 *list, uint32 n, const uint32 *groups);
 
 /*
- * A batch and its groups (vector_agg_groups.c).  list: its n rows, at least one; numbers: their groups, of which there are ngroups by now.
- * all_known: each row has one, else PG_UINT32_MAX may stand there.
+ * A batch and its groups (vector_agg_groups.c).  list: its n rows, at least one; numbers: their
+ * groups, of which there are ngroups by now.  all_known: each row has one, else PG_UINT32_MAX may
+ * stand there.
  */
 typedef struct ZsBatchGroups ZsBatchGroups;
 
+/* vector_agg_groups.c */
 extern ZsBatchGroups *zsvector_batch_groups_create(int naggs);
-extern void zsvector_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n, const uint32 *numbers,
-										uint32 ngroups, bool all_known);
+extern void zsvector_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n,
+										const uint32 *numbers, uint32 ngroups, bool all_known);
 
-/* As zsvector_agg_add_groups() for the batch's rows that are in sel, the way that is best for it; once for each aggregate. */
-extern void zsvector_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride, const ZsColumnVector *vector,
-										  const uint64 *sel, ZsBatchGroups *batch);
+/*
+ * As zsvector_agg_add_groups() for the batch's rows that are in sel, the way that is best for it;
+ * once for each aggregate.
+ */
+extern void zsvector_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
+										  const ZsColumnVector *vector, const uint64 *sel,
+										  ZsBatchGroups *batch);
+
+/* vector_agg_value.c */
 
 /* Adds one row's argument. */
 extern void zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull);
@@ -263,18 +276,23 @@ extern Datum zsvector_agg_variance_state(const ZsAggValue *value);
 /* Sets has_zone: does the order of the zone maps of the aggregate's column say what is smaller? */
 extern void zsvector_agg_find_zone(TupleDesc desc, ZsAgg *agg);
 
-/* What a zone map would have for the value that there is: between low and high; false if there is none. */
+/*
+ * What a zone map would have for the value that there is: between low and high; false if there is
+ * none.
+ */
 extern bool zsvector_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high);
 
 /* Has the aggregate, which has_zone, got all that values in these bounds could give it? */
 extern bool zsvector_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *bounds);
 
 /*
- * A condition on the column that is true for all values that may change what there is, and its operator, InvalidOid: there is
- * none.  Memory comes from the current context; what the constant points to may be the value's.
+ * A condition on the column that is true for all values that may change what there is, and its
+ * operator, InvalidOid: there is none.  Memory comes from the current context; what the constant
+ * points to may be the value's.
  */
 extern Oid	zsvector_agg_zone_operator(TupleDesc desc, const ZsAgg *agg);
-extern Expr *zsvector_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg, ZsAggValue *value, Oid opno);
+extern Expr *zsvector_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg,
+									  ZsAggValue *value, Oid opno);
 
 /* ---- partial aggregation (vector_agg_state.c) ---- */
 
@@ -329,7 +347,10 @@ extern const CustomScanMethods zsvector_agg_scan_methods;
 /* vector_agg_exec.c */
 extern Node *zsvector_agg_create_state(CustomScan *cscan);
 
-/* Tells the node, if it is one of ours, that only the first of its rows in the order of the Sort node above count. */
+/*
+ * Tells the node, if it is one of ours, that only the first of its rows in the order of the Sort
+ * node above count.
+ */
 extern void zsvector_agg_set_sort(PlanState *ps, SortState *sort);
 
 /* ---- core's aggregates beside ours (vector_agg_verify.c) ---- */

@@ -3,11 +3,12 @@
  * vector_agg_core.c
  *	  Core's transition and final functions, called without an Agg node.
  *
- * Two things need them: zedstore.debug_vector = verify, which computes each aggregate a second time, and aggregates whose
- * states nobody but core can keep, such as sums of numerics that leave 128 bits.
+ * Two things need them: zedstore.debug_vector = verify, which computes each aggregate a second
+ * time, and aggregates whose states nobody but core can keep, such as sums of numerics that leave
+ * 128 bits.
  *
- * Core's functions want to be called by an Agg node: they ask it for the memory context that their states live in.  A
- * node that has nothing else stands in for it.
+ * Core's functions want to be called by an Agg node: they ask it for the memory context that their
+ * states live in.  A node that has nothing else stands in for it.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -32,6 +33,7 @@
 
 #include "vector_agg.h"
 
+/* See vector_agg.h. */
 AggState *
 zsvector_core_node(MemoryContext context)
 {
@@ -48,6 +50,7 @@ state_context(const AggState *node)
 	return node->curaggcontext->ecxt_per_tuple_memory;
 }
 
+/* See vector_agg.h. */
 void
 zsvector_core_init(ZsCoreAgg *agg, const Aggref *aggref)
 {
@@ -63,7 +66,8 @@ zsvector_core_init(ZsCoreAgg *agg, const Aggref *aggref)
 	fmgr_info(form->aggtransfn, &agg->transfn);
 	if (OidIsValid(form->aggfinalfn))
 		fmgr_info(form->aggfinalfn, &agg->finalfn);
-	if (form->aggtranstype == INTERNALOID && OidIsValid(form->aggserialfn) && OidIsValid(form->aggdeserialfn))
+	if (form->aggtranstype == INTERNALOID && OidIsValid(form->aggserialfn) &&
+		OidIsValid(form->aggdeserialfn))
 	{
 		fmgr_info(form->aggserialfn, &agg->serialfn);
 		fmgr_info(form->aggdeserialfn, &agg->deserialfn);
@@ -96,7 +100,8 @@ start_value(const ZsCoreAgg *agg, const AggState *node, ZsCoreValue *value)
 
 	value->known = true;
 	value->isnull = value->no_value = agg->init_isnull;
-	value->value = agg->init_isnull ? (Datum) 0 : datumCopy(agg->init, agg->transbyval, agg->translen);
+	value->value = agg->init_isnull ? (Datum) 0 :
+		datumCopy(agg->init, agg->transbyval, agg->translen);
 	MemoryContextSwitchTo(old);
 }
 
@@ -133,7 +138,8 @@ zsvector_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datu
 	fcinfo->args[1].isnull = isnull;
 	value = FunctionCallInvoke(fcinfo);
 	if (!agg->transbyval &&
-		(fcinfo->isnull || trans->isnull || DatumGetPointer(value) != DatumGetPointer(trans->value)))
+		(fcinfo->isnull || trans->isnull ||
+		 DatumGetPointer(value) != DatumGetPointer(trans->value)))
 	{
 		if (!fcinfo->isnull)
 		{
@@ -149,6 +155,7 @@ zsvector_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datu
 	trans->no_value = false;
 }
 
+/* See vector_agg.h. */
 Datum
 zsvector_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull)
 {
@@ -160,7 +167,8 @@ zsvector_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *i
 	*isnull = trans->isnull;
 	if (!OidIsValid(agg->finalfn.fn_oid) || (agg->finalfn.fn_strict && trans->isnull))
 		return trans->value;
-	InitFunctionCallInfoData(*fcinfo, &agg->finalfn, agg->nfinalargs, agg->collation, (Node *) node, NULL);
+	InitFunctionCallInfoData(*fcinfo, &agg->finalfn, agg->nfinalargs, agg->collation, (Node *) node,
+							 NULL);
 	for (int i = 0; i < agg->nfinalargs; i++)
 	{
 		fcinfo->args[i].value = i == 0 ? trans->value : (Datum) 0;
@@ -171,6 +179,7 @@ zsvector_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *i
 	return value;
 }
 
+/* See vector_agg.h. */
 Datum
 zsvector_core_serialize(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull)
 {
@@ -187,8 +196,10 @@ zsvector_core_serialize(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool
 	return FunctionCallInvoke(fcinfo);
 }
 
+/* See vector_agg.h. */
 void
-zsvector_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, bool isnull, ZsCoreValue *trans)
+zsvector_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, bool isnull,
+						  ZsCoreValue *trans)
 {
 	LOCAL_FCINFO(fcinfo, 2);
 
@@ -208,6 +219,7 @@ zsvector_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, bool isnu
 
 /* ---- permissions ------------------------------------------------------------------- */
 
+/* See vector_agg.h. */
 void
 zsvector_core_check_aggregate(const Aggref *aggref)
 {
@@ -249,10 +261,12 @@ zsvector_core_check_aggregate(const Aggref *aggref)
 	}
 }
 
+/* See vector_agg.h. */
 void
 zsvector_core_check_equality(Oid function)
 {
-	AclResult	aclresult = object_aclcheck(ProcedureRelationId, function, GetUserId(), ACL_EXECUTE);
+	AclResult	aclresult = object_aclcheck(ProcedureRelationId, function, GetUserId(),
+											ACL_EXECUTE);
 
 	if (aclresult != ACLCHECK_OK)
 		aclcheck_error(aclresult, OBJECT_FUNCTION, get_func_name(function));

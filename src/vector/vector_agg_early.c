@@ -3,13 +3,14 @@
  * vector_agg_early.c
  *	  Groups that are returned before all rows have been read.
  *
- * Rows often lie in the order of a key: lines in that of their orders, events in that of their days.
- * The zone maps of the rows to come (zsscan_batch_ahead()) tell then which groups are complete.  Once
- * there are many groups, or memory has no room for more, those that are complete are returned if they are more than
- * half of all, and the others go on.  The cost of looking is that of making the groups, at most.
+ * Rows often lie in the order of a key: lines in that of their orders, events in that of their
+ * days.  The zone maps of the rows to come (zsscan_batch_ahead()) tell then which groups are
+ * complete.  Once there are many groups, or memory has no room for more, those that are complete
+ * are returned if they are more than half of all, and the others go on.  The cost of looking is
+ * that of making the groups, at most.
  *
- * Keys of groups live in a context of their own, which goes away with those that have been returned.
- * Values stay where they are, so aggregates whose values own memory have none of this.
+ * Keys of groups live in a context of their own, which goes away with those that have been
+ * returned.  Values stay where they are, so aggregates whose values own memory have none of this.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -28,7 +29,9 @@
 /* So many groups are worth a look. */
 #define EARLY_GROUPS	4096
 
-/* New groups for the node, in groups_context, which is made for them below the context of values. */
+/*
+ * New groups for the node, in groups_context, which is made for them below the context of values.
+ */
 ZsGroups *
 zsvector_agg_create_groups(AggNodeState *state)
 {
@@ -91,7 +94,8 @@ zsvector_agg_find_complete(AggNodeState *state, bool full)
 
 	Assert(state->may_be_early && !state->early);
 	/* rows that were written out may belong to any group that is in memory */
-	if ((!full && n < Max(state->early_look, EARLY_GROUPS)) || zsvector_groups_frozen(state->groups))
+	if ((!full && n < Max(state->early_look, EARLY_GROUPS)) ||
+		zsvector_groups_frozen(state->groups))
 		return false;
 	for (int k = 0; k < state->nkeys; k++)
 	{

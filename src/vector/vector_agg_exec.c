@@ -3,26 +3,30 @@
  * vector_agg_exec.c
  *	  Executes aggregates by batches, over one table or over the rows of a plan.
  *
- * For each batch the filter's program runs, then each aggregate takes its column's values at the rows that
- * passed.  Programs and kernels never raise an error.  Where one of them meets something that it must not
- * decide (numerics that are no 64-bit integers, sums of floats that become infinite), or the batch has rows in the
- * row tree, the aggregates go back to what they were before the batch, and its rows are taken one by
- * one through core's expressions, so that errors and odd values are core's.
+ * For each batch the filter's program runs, then each aggregate takes its column's values at the
+ * rows that passed.  Programs and kernels never raise an error.  Where one of them meets something
+ * that it must not decide (numerics that are no 64-bit integers, sums of floats that become
+ * infinite), or the batch has rows in the row tree, the aggregates go back to what they were before
+ * the batch, and its rows are taken one by one through core's expressions, so that errors and odd
+ * values are core's.
  *
- * When the groups take more memory than they may, they are frozen: rows of others are written out (vector_spill.c), with their keys
- * and the aggregates' arguments, and come back when the first groups have been returned.
+ * When the groups take more memory than they may, they are frozen: rows of others are written out
+ * (vector_spill.c), with their keys and the aggregates' arguments, and come back when the first
+ * groups have been returned.
  *
  * Groups that no row to come can belong to are returned before the end (vector_agg_early.c).
  *
- * A DISTINCT aggregate has a set of what it has seen, which is a table of groups, too: by the group's number and the value.
+ * A DISTINCT aggregate has a set of what it has seen, which is a table of groups, too: by the
+ * group's number and the value.
  *
  * count(*) without a filter adds up the lengths of visible runs and looks at no column.
  *
- * Below core's Gather each process aggregates a share of the table and returns core's transition values (vector_agg_state.c).  When its
- * groups take too much memory it returns those that it has and forgets them: core's Finalize node puts together what
- * belongs together.
+ * Below core's Gather each process aggregates a share of the table and returns core's transition
+ * values (vector_agg_state.c).  When its groups take too much memory it returns those that it has
+ * and forgets them: core's Finalize node puts together what belongs together.
  *
- * Below ORDER BY ... LIMIT only those groups are handed out that may be among the first (vector_top.c).
+ * Below ORDER BY ... LIMIT only those groups are handed out that may be among the first
+ * (vector_top.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -71,7 +75,8 @@ grow_values(AggNodeState *state)
 	if (n <= state->maxgroups)
 		return;
 	maxgroups = Max(Max(n, 64), zsvector_groups_grown(state->maxgroups));
-	state->values = state->values == NULL ? MemoryContextAllocHuge(state->context, maxgroups * size) :
+	state->values = state->values == NULL ?
+		MemoryContextAllocHuge(state->context, maxgroups * size) :
 		repalloc_huge(state->values, maxgroups * size);
 	memset(state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);
 	state->maxgroups = maxgroups;
@@ -88,9 +93,11 @@ read_row(AggNodeState *state)
 	for (int k = 0; k < state->nkeys; k++)
 	{
 		if (state->key_states[k] == NULL)
-			state->row_values[k] = slot_getattr(state->input->slot, state->keys[k].attno, &state->row_isnull[k]);
+			state->row_values[k] = slot_getattr(state->input->slot, state->keys[k].attno,
+												&state->row_isnull[k]);
 		else
-			state->row_values[k] = ExecEvalExpr(state->key_states[k], econtext, &state->row_isnull[k]);
+			state->row_values[k] = ExecEvalExpr(state->key_states[k], econtext,
+												&state->row_isnull[k]);
 	}
 	for (int i = 0; i < state->naggs; i++)
 	{
@@ -130,7 +137,8 @@ spill_row(AggNodeState *state)
 		state->spill = zsvector_spill_create(state->rowdesc, (double) size / ngroups);
 		MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
 	}
-	zsvector_spill_write(state->spill, zsvector_groups_hash_row(state->groups, state->row_values, state->row_isnull),
+	zsvector_spill_write(state->spill, zsvector_groups_hash_row(state->groups, state->row_values,
+																state->row_isnull),
 						 state->row_values, state->row_isnull, state->css.ss.ps.plan->plan_rows);
 	MemoryContextSwitchTo(old);
 }
@@ -174,7 +182,8 @@ add_row_values(AggNodeState *state, uint32 group, bool verify_only)
 		if (state->verifier != NULL &&
 			(!agg->agg.distinct || (!isnull && is_first(agg->seen_by_rows, grouped, group, datum))))
 			zsvector_verify_row(state->verifier, group, i, datum, isnull);
-		if (verify_only || (agg->agg.distinct && (isnull || !is_first(agg->seen, grouped, group, datum))))
+		if (verify_only || (agg->agg.distinct &&
+							(isnull || !is_first(agg->seen, grouped, group, datum))))
 			continue;
 		MemoryContextSwitchTo(state->context);
 		zsvector_agg_add_datum(&agg->agg, value_of(state, group, agg), datum, isnull);
@@ -182,7 +191,8 @@ add_row_values(AggNodeState *state, uint32 group, bool verify_only)
 }
 
 /*
- * Adds the row that was read, or writes it out.  group: the one that it has by batches, for verify_only.
+ * Adds the row that was read, or writes it out.  group: the one that it has by batches, for
+ * verify_only.
  */
 static void
 add_row(AggNodeState *state, bool verify_only, uint32 group)
@@ -191,7 +201,8 @@ add_row(AggNodeState *state, bool verify_only, uint32 group)
 
 	if (state->nkeys > 0)
 	{
-		uint32		own = zsvector_groups_assign_row(state->groups, state->row_values, state->row_isnull);
+		uint32		own = zsvector_groups_assign_row(state->groups, state->row_values,
+													 state->row_isnull);
 
 		if (verify_only && own != group)
 			ereport(ERROR,
@@ -208,8 +219,8 @@ add_row(AggNodeState *state, bool verify_only, uint32 group)
 }
 
 /*
- * Takes the batch row by row.  passed: the rows that the program let pass, to be compared, or NULL; numbers: the groups of
- * these.
+ * Takes the batch row by row.  passed: the rows that the program let pass, to be compared, or NULL;
+ * numbers: the groups of these.
  */
 static void
 add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed, const uint32 *numbers)
@@ -247,8 +258,8 @@ add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed, const 
 /* ---- one batch ------------------------------------------------------------------------ */
 
 /*
- * Finds the rows of passed that the aggregate takes (sel), and the vector that has its argument, if it needs one.
- * False if the batch has to be taken row by row.
+ * Finds the rows of passed that the aggregate takes (sel), and the vector that has its argument, if
+ * it needs one.  False if the batch has to be taken row by row.
  */
 static bool
 get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
@@ -303,8 +314,9 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 }
 
 /*
- * Takes those rows out of sel whose arguments the DISTINCT aggregate has seen in their groups.  passed: rows with values of the
- * columns, list: their positions, numbers: of their groups, NULL = all are in one.
+ * Takes those rows out of sel whose arguments the DISTINCT aggregate has seen in their groups.
+ * passed: rows with values of the columns, list: their positions, numbers: of their groups, NULL =
+ * all are in one.
  */
 static void
 keep_first(AggNodeState *state, NodeAgg *agg, const uint64 *passed, const uint16 *list, uint32 n,
@@ -346,7 +358,8 @@ add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 		return;
 	zsvector_groups_assign(state->groups, state->input, passed, list, n, NULL, numbers);
 	grow_values(state);
-	zsvector_batch_groups_start(state->batch_groups, list, n, numbers, zsvector_groups_count(state->groups),
+	zsvector_batch_groups_start(state->batch_groups, list, n, numbers,
+								zsvector_groups_count(state->groups),
 								!zsvector_groups_frozen(state->groups));
 	for (int i = 0; i < state->naggs; i++)
 	{
@@ -398,7 +411,10 @@ add_to_all(AggNodeState *state, const uint64 *passed)
 	}
 }
 
-/* Lets the scan skip segments by the filter and, unless it is NULL, by what the minimum or maximum does not need. */
+/*
+ * Lets the scan skip segments by the filter and, unless it is NULL, by what the minimum or maximum
+ * does not need.
+ */
 static void
 set_scan_filter(AggNodeState *state, const NodeAgg *agg)
 {
@@ -409,9 +425,11 @@ set_scan_filter(AggNodeState *state, const NodeAgg *agg)
 	old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
 	clauses = zsvector_agg_filter_clauses(state->filter);
 	if (agg != NULL)
-		clauses = lappend(clauses, zsvector_agg_zone_clause(state->input->desc, state->input->varno, &agg->agg,
-															value_of(state, 0, agg), state->zone_operator));
-	zsvector_input_batch_set_filters(state->input, clauses, state->css.ss.ps.state->es_param_list_info);
+		clauses = lappend(clauses, zsvector_agg_zone_clause(state->input->desc, state->input->varno,
+															&agg->agg, value_of(state, 0, agg),
+															state->zone_operator));
+	zsvector_input_batch_set_filters(state->input, clauses,
+									 state->css.ss.ps.state->es_param_list_info);
 	MemoryContextSwitchTo(old);
 }
 
@@ -425,18 +443,20 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 	if (state->by_rows || batch->has_rows)
 		return false;
 	zskernel_bits_copy(passed, batch->sel);
-	if (!zsvector_agg_filter_run(state->filter, state->input, passed, &state->counts.qual, &changed))
+	if (!zsvector_agg_filter_run(state->filter, state->input, passed, &state->counts.qual,
+								 &changed))
 		return false;
 	if (changed)
 		set_scan_filter(state, NULL);
 	for (int i = 0; i < state->naggs; i++)
 	{
 		state->has_totals[i] = state->nkeys == 0 &&
-			zsvector_agg_get_totals(&state->aggs[i].agg, value_of(state, 0, &state->aggs[i]), state->input, passed,
-									&state->totals[i]);
+			zsvector_agg_get_totals(&state->aggs[i].agg, value_of(state, 0, &state->aggs[i]),
+									state->input, passed, &state->totals[i]);
 		if (state->has_totals[i])
 			continue;
-		if (!get_argument(state, i, passed, state->sels + i * ZS_KERNEL_WORDS, &state->vectors[i]) ||
+		if (!get_argument(state, i, passed, state->sels + i * ZS_KERNEL_WORDS,
+						  &state->vectors[i]) ||
 			(state->aggs[i].seen != NULL &&
 			 !zsvector_groups_ready(state->aggs[i].seen, state->input, passed)))
 			return false;
@@ -472,7 +492,8 @@ prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo params)
 		const Aggref *aggref = list_nth_node(Aggref, state->aggrefs, i);
 
 		zsvector_agg_find_zone(desc, &agg->agg);
-		agg->ignores = agg->agg.has_zone && !zsscan_expression_may_raise((Node *) aggref->aggfilter, params);
+		agg->ignores = agg->agg.has_zone &&
+			!zsscan_expression_may_raise((Node *) aggref->aggfilter, params);
 		state->all_ignore &= agg->ignores;
 	}
 	if (!state->all_ignore || state->verifier != NULL || state->by_rows)
@@ -587,22 +608,28 @@ start_fill(AggNodeState *state)
 			continue;
 		agg->seen = zsvector_groups_create(state->context, nkeys, agg->distinct_keys + 2 - nkeys);
 		if (state->verifier != NULL)
-			agg->seen_by_rows = zsvector_groups_create(state->context, nkeys, agg->distinct_keys + 2 - nkeys);
+			agg->seen_by_rows = zsvector_groups_create(state->context, nkeys,
+													   agg->distinct_keys + 2 - nkeys);
 	}
 	state->base_memory = MemoryContextMemAllocated(state->context, true);
 }
 
-/* Do the groups take all the memory that they may?  zedstore.debug_vector_groups makes that so early. */
+/*
+ * Do the groups take all the memory that they may?  zedstore.debug_vector_groups makes that so
+ * early.
+ */
 static bool
 is_memory_full(AggNodeState *state)
 {
 	Size		memory = MemoryContextMemAllocated(state->context, true);
 
 	state->counts.memory = Max(state->counts.memory,
-							   memory + (state->spill != NULL ? zsvector_spill_memory(state->spill) : 0));
+							   memory + (state->spill != NULL ?
+										 zsvector_spill_memory(state->spill) : 0));
 	return state->nkeys > 0 &&
 		(memory - state->base_memory > get_hash_memory_limit() ||
-		 (zs_debug_vector_groups > 0 && zsvector_groups_count(state->groups) >= (uint32) zs_debug_vector_groups));
+		 (zs_debug_vector_groups > 0 &&
+		  zsvector_groups_count(state->groups) >= (uint32) zs_debug_vector_groups));
 }
 
 /* There is no memory for more groups. */
@@ -683,8 +710,8 @@ aggregate_spilled(AggNodeState *state)
 }
 
 /*
- * The groups of the rows that come next, as many as there is memory for; false if there are none.  Without keys there is one in any
- * case.
+ * The groups of the rows that come next, as many as there is memory for; false if there are none.
+ * Without keys there is one in any case.
  */
 static bool
 next_share(AggNodeState *state)
@@ -756,9 +783,10 @@ store_group(AggNodeState *state, uint32 group)
 	for (int column = 0; column < state->nkeys + state->naggs; column++)
 	{
 		slot->tts_values[column] = group_column(state, group, column, &slot->tts_isnull[column]);
-		if (column >= state->nkeys && state->verifier != NULL && !(state->counts_only && !state->by_rows))
-			zsvector_verify_result(state->verifier, group, column - state->nkeys, slot->tts_values[column],
-								   slot->tts_isnull[column]);
+		if (column >= state->nkeys && state->verifier != NULL &&
+			!(state->counts_only && !state->by_rows))
+			zsvector_verify_result(state->verifier, group, column - state->nkeys,
+								   slot->tts_values[column], slot->tts_isnull[column]);
 	}
 	MemoryContextSwitchTo(old);
 	return ExecStoreVirtualTuple(slot);
@@ -803,7 +831,8 @@ top_passes(void *arg, uint32 group)
 	{
 		bool		isnull;
 
-		if (zsvector_agg_result_may_raise(&state->aggs[i].agg, value_of(state, group, &state->aggs[i])))
+		if (zsvector_agg_result_may_raise(&state->aggs[i].agg,
+										  value_of(state, group, &state->aggs[i])))
 			(void) top_value(state, group, state->nkeys + i, &isnull);
 	}
 	return pass;
@@ -818,7 +847,8 @@ choose_groups(AggNodeState *state)
 
 	if (state->kept != NULL)
 		pfree(state->kept);
-	state->kept = MemoryContextAllocHuge(GetMemoryChunkContext(state->aggs), Max(n, 1) * sizeof(uint32));
+	state->kept = MemoryContextAllocHuge(GetMemoryChunkContext(state->aggs),
+										 Max(n, 1) * sizeof(uint32));
 	state->result_group = ZS_NO_GROUP;
 	if (!state->choosing)
 	{
@@ -830,7 +860,8 @@ choose_groups(AggNodeState *state)
 		}
 		return;
 	}
-	state->groups_left = zsvector_top_choose(state->top, n, top_passes, top_value, state, state->kept);
+	state->groups_left = zsvector_top_choose(state->top, n, top_passes, top_value, state,
+											 state->kept);
 	state->counts.nleft_out += ncomplete - state->groups_left;
 }
 
@@ -1028,7 +1059,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		{
 			agg->distinct_keys[0].domain = ZS_DOMAIN_INT;
 			agg->distinct_keys[0].width = sizeof(uint32);
-			if (!zsvector_group_classify(desc, varno, (Node *) linitial_node(TargetEntry, aggref->args)->expr,
+			if (!zsvector_group_classify(desc, varno,
+										 (Node *) linitial_node(TargetEntry, aggref->args)->expr,
 										 agg->agg.distinct_eqop, &agg->distinct_keys[1]))
 				elog(ERROR, "aggregate %u has no set", aggref->aggfnoid);
 		}
@@ -1041,7 +1073,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->totals = palloc0(Max(state->naggs, 1) * sizeof(ZsVectorTotals));
 	state->has_totals = palloc0(Max(state->naggs, 1) * sizeof(bool));
 	state->sels = palloc0(Max(state->naggs, 1) * ZS_KERNEL_WORDS * sizeof(uint64));
-	state->result_context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate results",
+	state->result_context = AllocSetContextCreate(CurrentMemoryContext,
+												  "zedstore aggregate results",
 												  ALLOCSET_DEFAULT_SIZES);
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregates",
 										   ALLOCSET_DEFAULT_SIZES);
@@ -1063,18 +1096,21 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		prepare_zones(state, desc, estate->es_param_list_info);
 	if (by_scan)
 		state->input = zsvector_input_batch_create(node->ss.ss_currentRelation, varno,
-												   list_concat_copy(state->key_exprs, state->aggrefs),
+												   list_concat_copy(state->key_exprs,
+																	state->aggrefs),
 												   state->filter_clauses, estate);
 	else
 		state->input = zsvector_input_rows_create(linitial(node->custom_ps),
 												  list_nth(cscan->custom_private, ZS_AGG_INPUTS),
-												  list_nth(cscan->custom_private, ZS_AGG_GUARDS), estate);
+												  list_nth(cscan->custom_private, ZS_AGG_GUARDS),
+												  estate);
 	state->may_be_early = zsvector_agg_may_be_early(state);
 }
 
 /*
- * As ExecScan(), without its look at rows that are checked again after an update by somebody else: groups of a plan's rows
- * belong to no table, and some minor versions of the server take them for rows of a join then, and return none.
+ * As ExecScan(), without its look at rows that are checked again after an update by somebody else:
+ * groups of a plan's rows belong to no table, and some minor versions of the server take them for
+ * rows of a join then, and return none.
  */
 static TupleTableSlot *
 next_group_that_passes(ScanState *ss)
@@ -1086,7 +1122,8 @@ next_group_that_passes(ScanState *ss)
 		TupleTableSlot *slot = next_group(ss);
 
 		if (TupIsNull(slot))
-			return ss->ps.ps_ProjInfo != NULL ? ExecClearTuple(ss->ps.ps_ProjInfo->pi_state.resultslot) : slot;
+			return ss->ps.ps_ProjInfo != NULL ?
+				ExecClearTuple(ss->ps.ps_ProjInfo->pi_state.resultslot) : slot;
 		ResetExprContext(econtext);
 		econtext->ecxt_scantuple = slot;
 		if (ss->ps.qual == NULL || ExecQual(ss->ps.qual, econtext))
@@ -1149,13 +1186,15 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = zsvector_agg_explain,
 };
 
+/* See vector_agg.h. */
 void
 zsvector_agg_set_sort(PlanState *ps, SortState *sort)
 {
 	AggNodeState *state = (AggNodeState *) ps;
 	MemoryContext old;
 
-	if (!IsA(ps, CustomScanState) || state->css.methods != &exec_methods || state->nkeys == 0 || state->partial)
+	if (!IsA(ps, CustomScanState) || state->css.methods != &exec_methods || state->nkeys == 0 ||
+		state->partial)
 		return;
 	old = MemoryContextSwitchTo(ps->state->es_query_cxt);
 	state->top = zsvector_top_create(sort, (CustomScan *) ps->plan, ps->state);

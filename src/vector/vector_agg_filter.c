@@ -3,13 +3,16 @@
  * vector_agg_filter.c
  *	  The filter of a table whose rows are aggregated by batches.
  *
- * Clauses run in core's order, each on the rows that those in front of it have left.  Parameters and stable functions in them are constants
- * of the scan (vector_scan_fold.c): a clause gets its program when its parts have values.
+ * Clauses run in core's order, each on the rows that those in front of it have left.  Parameters
+ * and stable functions in them are constants of the scan (vector_scan_fold.c): a clause gets its
+ * program when its parts have values.
  *
- * Parameters that have values give them at the start.  What else looks at no column (a stable function, the value of an
- * InitPlan that has not run) may raise an error, which must come where core has it: when a row comes to the clause, and
- * not before the errors of earlier rows.  So the batch in which that happens is taken row by row; when that has gone well the parts
- * are evaluated.  If there is no program with their values all batches in which a row comes to the clause are taken row by row.
+ * Parameters that have values give them at the start.  What else looks at no column (a stable
+ * function, the value of an InitPlan that has not run) may raise an error, which must come where
+ * core has it: when a row comes to the clause, and not before the errors of earlier rows.  So the
+ * batch in which that happens is taken row by row; when that has gone well the parts are
+ * evaluated.  If there is no program with their values all batches in which a row comes to the
+ * clause are taken row by row.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -45,6 +48,7 @@ struct ZsAggFilter
 	MemoryContext context;		/* programs and values that a rescan changes */
 };
 
+/* See vector_agg_filter.h. */
 bool
 zsvector_agg_filter_possible(TupleDesc desc, Index varno, List *clauses)
 {
@@ -61,6 +65,7 @@ zsvector_agg_filter_possible(TupleDesc desc, Index varno, List *clauses)
 	return true;
 }
 
+/* See vector_agg_filter.h. */
 ZsAggFilter *
 zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *estate)
 {
@@ -72,7 +77,8 @@ zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *e
 	filter->estate = estate;
 	filter->econtext = CreateExprContext(estate);
 	filter->clauses = palloc0(Max(list_length(clauses), 1) * sizeof(FilterClause));
-	filter->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate filter", ALLOCSET_SMALL_SIZES);
+	filter->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate filter",
+											ALLOCSET_SMALL_SIZES);
 	foreach(lc, clauses)
 	{
 		FilterClause *clause = &filter->clauses[filter->nclauses++];
@@ -90,8 +96,9 @@ zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *e
 }
 
 /*
- * Makes the program if all parts have values, or get them now: those that are at hand, and, if a row has come to the clause, those
- * that the executor comes to with it.  One below OR may never be reached.
+ * Makes the program if all parts have values, or get them now: those that are at hand, and, if a
+ * row has come to the clause, those that the executor comes to with it.  One below OR may never be
+ * reached.
  */
 static void
 complete_clause(ZsAggFilter *filter, FilterClause *clause)
@@ -119,6 +126,7 @@ complete_clause(ZsAggFilter *filter, FilterClause *clause)
 	MemoryContextSwitchTo(old);
 }
 
+/* See vector_agg_filter.h. */
 void
 zsvector_agg_filter_start(ZsAggFilter *filter)
 {
@@ -142,6 +150,7 @@ zsvector_agg_filter_start(ZsAggFilter *filter)
 	}
 }
 
+/* See vector_agg_filter.h. */
 List *
 zsvector_agg_filter_clauses(const ZsAggFilter *filter)
 {
@@ -151,13 +160,16 @@ zsvector_agg_filter_clauses(const ZsAggFilter *filter)
 	{
 		const FilterClause *clause = &filter->clauses[i];
 
-		result = lappend(result, clause->compiled ? zsvector_fold_replace(clause->expr, clause->parts) : clause->expr);
+		result = lappend(result, clause->compiled ?
+						 zsvector_fold_replace(clause->expr, clause->parts) : clause->expr);
 	}
 	return result;
 }
 
+/* See vector_agg_filter.h. */
 bool
-zsvector_agg_filter_run(ZsAggFilter *filter, ZsInput *input, uint64 *passed, ZsQualCounts *counts, bool *changed)
+zsvector_agg_filter_run(ZsAggFilter *filter, ZsInput *input, uint64 *passed, ZsQualCounts *counts,
+						bool *changed)
 {
 	for (int i = 0; i < filter->nclauses && zskernel_bits_any(passed); i++)
 	{

@@ -20,11 +20,15 @@
 
 typedef struct ZsAggFilter ZsAggFilter;
 
-/* Can there be programs for the clauses, whatever their parameters turn out to be?  Reads system catalogs. */
+/*
+ * Can there be programs for the clauses, whatever their parameters turn out to be?  Reads system
+ * catalogs.
+ */
 extern bool zsvector_agg_filter_possible(TupleDesc desc, Index varno, List *clauses);
 
 /* Memory comes from the current context.  Reads system catalogs.  To be started before it runs. */
-extern ZsAggFilter *zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *estate);
+extern ZsAggFilter *zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses,
+											   EState *estate);
 
 /* For the first row, for the first time or anew: parameters may have changed. */
 extern void zsvector_agg_filter_start(ZsAggFilter *filter);
@@ -33,10 +37,11 @@ extern void zsvector_agg_filter_start(ZsAggFilter *filter);
 extern List *zsvector_agg_filter_clauses(const ZsAggFilter *filter);
 
 /*
- * Leaves those rows of the present batch in passed that pass.  False if the batch has to be taken row by row, by all clauses
- * in core's order.  Sets *changed when the clauses have got values.  Errors: those that the rows of the batch before have not had.
+ * Leaves those rows of the present batch in passed that pass.  False if the batch has to be taken
+ * row by row, by all clauses in core's order.  Sets *changed when the clauses have got values.
+ * Errors: those that the rows of the batch before have not had.
  */
-extern bool zsvector_agg_filter_run(ZsAggFilter *filter, ZsInput *input, uint64 *passed, ZsQualCounts *counts,
-									bool *changed);
+extern bool zsvector_agg_filter_run(ZsAggFilter *filter, ZsInput *input, uint64 *passed,
+									ZsQualCounts *counts, bool *changed);
 
 #endif							/* VECTOR_AGG_FILTER_H */

@@ -3,9 +3,10 @@
  * vector_agg_groups.c
  *	  Adds a batch to the values of its groups.
  *
- * Where there are few groups, one loop adds up a column in accumulators of 64 bits, one for each group; then each group's value takes
- * its share.  What several aggregates have in common, a column or the rows of each group, is added up once.  Aggregates that are
- * neither counts nor sums take few groups one after the other, as if each were all.
+ * Where there are few groups, one loop adds up a column in accumulators of 64 bits, one for each
+ * group; then each group's value takes its share.  What several aggregates have in common, a column
+ * or the rows of each group, is added up once.  Aggregates that are neither counts nor sums take
+ * few groups one after the other, as if each were all.
  *
  * Many groups are taken row by row.
  *
@@ -51,15 +52,17 @@ struct ZsBatchGroups
 	GroupSums	sums[FLEXIBLE_ARRAY_MEMBER];	/* one for each aggregate at most */
 };
 
+/* See vector_agg.h. */
 ZsBatchGroups *
 zsvector_batch_groups_create(int naggs)
 {
 	return palloc(offsetof(ZsBatchGroups, sums) + naggs * sizeof(GroupSums));
 }
 
+/* See vector_agg.h. */
 void
-zsvector_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n, const uint32 *numbers, uint32 ngroups,
-							bool all_known)
+zsvector_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n,
+							const uint32 *numbers, uint32 ngroups, bool all_known)
 {
 	batch->list = list;
 	batch->numbers = numbers;
@@ -82,14 +85,18 @@ count_all(ZsBatchGroups *batch)
 	return batch->counts;
 }
 
-/* The batch's first n rows, which are all it has: those that are not in sel get a group of their own, behind the others. */
+/*
+ * The batch's first n rows, which are all it has: those that are not in sel get a group of their
+ * own, behind the others.
+ */
 static void
 put_apart(const ZsBatchGroups *batch, const uint64 *sel, uint32 *numbers, uint32 *counts)
 {
 	memcpy(numbers, batch->numbers, batch->n * sizeof(uint32));
 	for (uint32 w = 0; w * 64 < batch->n; w++)
 	{
-		uint64		rows = batch->n - w * 64 >= 64 ? PG_UINT64_MAX : (UINT64CONST(1) << (batch->n - w * 64)) - 1;
+		uint64		rows = batch->n - w * 64 >= 64 ? PG_UINT64_MAX :
+			(UINT64CONST(1) << (batch->n - w * 64)) - 1;
 
 		for (uint64 word = rows & ~sel[w]; word != 0; word &= word - 1)
 		{
@@ -139,7 +146,8 @@ add_up(ZsBatchGroups *batch, const int64 *vals, const uint64 *sel, GroupSums *su
 		n = nsub;
 		zskernel_group_count(numbers, n, batch->ngroups, sums->counts);
 	}
-	return vals == NULL || zskernel_group_sum(vals, list, numbers, n, batch->ngroups + 1, sums->sums);
+	return vals == NULL || zskernel_group_sum(vals, list, numbers, n, batch->ngroups + 1,
+											  sums->sums);
 }
 
 /* The sums of the rows of sel, which somebody may have asked for; NULL if there are none. */
@@ -152,7 +160,8 @@ get_sums(ZsBatchGroups *batch, const int64 *vals, const uint64 *sel)
 	{
 		const GroupSums *known = &batch->sums[i];
 
-		if ((known->vals == vals || vals == NULL) && memcmp(known->sel, sel, sizeof(known->sel)) == 0)
+		if ((known->vals == vals || vals == NULL) &&
+			memcmp(known->sel, sel, sizeof(known->sel)) == 0)
 			return known;
 	}
 	if (!add_up(batch, vals, sel, sums))
@@ -163,8 +172,8 @@ get_sums(ZsBatchGroups *batch, const int64 *vals, const uint64 *sel)
 
 /* By sums; false, and nothing has changed, if the aggregate or the values are none for that. */
 static bool
-add_sums(const ZsAgg *agg, char *values, Size stride, const ZsColumnVector *vector, const uint64 *sel,
-		 ZsBatchGroups *batch)
+add_sums(const ZsAgg *agg, char *values, Size stride, const ZsColumnVector *vector,
+		 const uint64 *sel, ZsBatchGroups *batch)
 {
 	const GroupSums *sums;
 	const int64 *vals = NULL;
@@ -223,16 +232,17 @@ split_by_group(ZsBatchGroups *batch)
 	batch->is_split = true;
 }
 
+/* See vector_agg.h. */
 void
-zsvector_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride, const ZsColumnVector *vector,
-							  const uint64 *sel, ZsBatchGroups *batch)
+zsvector_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
+							  const ZsColumnVector *vector, const uint64 *sel, ZsBatchGroups *batch)
 {
 	if (batch->by_sums && add_sums(agg, values, stride, vector, sel, batch))
 		return;
 	if (batch->ngroups > FEW_GROUPS)
 	{
-		zsvector_agg_add_groups(agg, values, stride, batch->ngroups * stride > FAR_VALUES, vector, sel, batch->list,
-								batch->n, batch->numbers);
+		zsvector_agg_add_groups(agg, values, stride, batch->ngroups * stride > FAR_VALUES, vector,
+								sel, batch->list, batch->n, batch->numbers);
 		return;
 	}
 	if (!batch->is_split)

@@ -103,7 +103,8 @@ typedef struct AggNodeState
 	ZsAggVerifier *verifier;
 	bool		by_rows;		/* zedstore.debug_vector = rows */
 	bool		all_ignore;		/* batches may be left out without a look at their rows */
-	Oid			zone_operator;	/* what the scan needs not see is said by the first aggregate; InvalidOid: it is not */
+	Oid			zone_operator;	/* what the scan needs not see is said by the first aggregate;
+								 * InvalidOid: it is not */
 	int64		zone_low;		/* of what it was told last, if zone_told */
 	int64		zone_high;
 	bool		zone_told;
@@ -146,8 +147,10 @@ extern void zsvector_agg_forget_complete(AggNodeState *state);
 extern void zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es);
 
 extern Size zsvector_agg_estimate_dsm(CustomScanState *node, ParallelContext *pcxt);
-extern void zsvector_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate);
-extern void zsvector_agg_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate);
+extern void zsvector_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
+										void *coordinate);
+extern void zsvector_agg_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt,
+										  void *coordinate);
 extern void zsvector_agg_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate);
 extern void zsvector_agg_shutdown(CustomScanState *node);
 

@@ -3,10 +3,10 @@
  * vector_agg_numeric.c
  *	  Sums and extremes of numerics.
  *
- * Numerics are added as integers of a common scale.  What does not fit 128 bits there goes to core's own accumulator
- * (numeric_avg_accum()), and so do numerics that are no integers of at most 18 digits: its partial sums may be
- * larger than any numeric, and come back into range.  The result's display scale is the largest of the numbers that
- * were added.
+ * Numerics are added as integers of a common scale.  What does not fit 128 bits there goes to
+ * core's own accumulator (numeric_avg_accum()), and so do numerics that are no integers of at most
+ * 18 digits: its partial sums may be larger than any numeric, and come back into range.  The
+ * result's display scale is the largest of the numbers that were added.
  *
  * Of values that compare equal, minimum and maximum are the last one.
  *
@@ -29,6 +29,7 @@
 #define MAX_SMALL		INT64CONST(999999999999999999)
 #define MAX_SMALL_SCALE	16
 
+/* See vector_agg.h. */
 Numeric
 zsvector_numeric_make(zs_int128 sum, int scale, int dscale)
 {
@@ -49,7 +50,8 @@ zsvector_numeric_make(zs_int128 sum, int scale, int dscale)
 	if (scale == dscale && scale <= MAX_SMALL_SCALE && rest <= MAX_SMALL)
 	{
 		uint8		payload[ZS_NUMERIC_PAYLOAD_MAX];
-		Size		len = zscodec_numeric_from_int(negative ? -(int64) rest : (int64) rest, scale, payload);
+		Size		len = zscodec_numeric_from_int(negative ? -(int64) rest : (int64) rest, scale,
+												   payload);
 
 		result = palloc(VARHDRSZ + len);
 		SET_VARSIZE(result, VARHDRSZ + len);
@@ -170,6 +172,7 @@ is_positive(Numeric num)
 	return result;
 }
 
+/* See vector_agg.h. */
 void
 zsvector_numeric_sum(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 {
@@ -218,6 +221,7 @@ zsvector_numeric_total(const ZsAgg *agg, ZsAggValue *value)
 	return DatumGetNumeric(DirectFunctionCall2(numeric_round, sum, Int32GetDatum(value->dscale)));
 }
 
+/* See vector_agg.h. */
 Datum
 zsvector_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -236,8 +240,8 @@ zsvector_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	else if (value->has_ninf)
 		special = "-Infinity";
 	if (special != NULL)
-		return DirectFunctionCall3(numeric_in, CStringGetDatum(special), ObjectIdGetDatum(InvalidOid),
-								   Int32GetDatum(-1));
+		return DirectFunctionCall3(numeric_in, CStringGetDatum(special),
+								   ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1));
 	sum = zsvector_numeric_total(agg, value);
 	if (agg->kind == ZS_AGG_SUM_NUMERIC || agg->kind == ZS_AGG_SUM_INT8)
 		return NumericGetDatum(sum);
@@ -247,6 +251,7 @@ zsvector_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 
 /* ---- minimum and maximum ------------------------------------------------------------ */
 
+/* See vector_agg.h. */
 Numeric
 zsvector_numeric_best(const ZsAggValue *value)
 {
@@ -258,15 +263,18 @@ zsvector_numeric_best(const ZsAggValue *value)
 static Numeric
 choose(const ZsAgg *agg, Numeric present, Numeric later)
 {
-	Datum		winner = DirectFunctionCall2(agg->kind == ZS_AGG_MAX ? numeric_larger : numeric_smaller,
-											 NumericGetDatum(present), NumericGetDatum(later));
+	Datum		winner = DirectFunctionCall2(agg->kind == ZS_AGG_MAX ? numeric_larger :
+											 numeric_smaller, NumericGetDatum(present),
+											 NumericGetDatum(later));
 
 	pfree(DatumGetNumeric(winner) == later ? present : later);
 	return DatumGetNumeric(winner);
 }
 
+/* See vector_agg.h. */
 void
-zsvector_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale, int dscale)
+zsvector_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale,
+							 int dscale)
 {
 	bool		replace = value->count == 0;
 
@@ -295,6 +303,7 @@ zsvector_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later, i
 	value->count++;
 }
 
+/* See vector_agg.h. */
 void
 zsvector_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 {

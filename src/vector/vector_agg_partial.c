@@ -3,9 +3,10 @@
  * vector_agg_partial.c
  *	  Plans aggregates in parts: below core's Gather and Finalize.
  *
- * Core makes the plans of partial grouping by itself and calls no hook for them, so the whole chain is made here: a target of
- * keys and partial aggregates, Gather, a Sort if need be, and the Agg node that combines the parts.  The aggregates in it are equal
- * to those that core would have there, by which setrefs.c finds them.
+ * Core makes the plans of partial grouping by itself and calls no hook for them, so the whole chain
+ * is made here: a target of keys and partial aggregates, Gather, a Sort if need be, and the Agg
+ * node that combines the parts.  The aggregates in it are equal to those that core would have
+ * there, by which setrefs.c finds them.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -26,6 +27,7 @@
 #include "vector_agg_plan.h"
 #include "vector_internal.h"
 
+/* See vector_agg_plan.h. */
 bool
 zsvector_agg_can_divide(const ZsAggQuery *query)
 {
@@ -50,7 +52,10 @@ zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs)
 			get_sortgroupref_clause_noerr(sgref, root->processed_groupClause) != NULL)
 			add_column_to_pathtarget(partial, lfirst(lc), sgref);
 	}
-	/* what else target and HAVING have are expressions of these, and of keys, whose columns are not wanted by themselves */
+	/*
+	 * what else target and HAVING have are expressions of these, and of keys, whose columns are not
+	 * wanted by themselves
+	 */
 	add_new_columns_to_pathtarget(partial, query->aggrefs);
 	foreach(lc, partial->exprs)
 	{
@@ -67,6 +72,7 @@ zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs)
 	return set_pathtarget_cost_width(root, partial);
 }
 
+/* See vector_agg_plan.h. */
 double
 zsvector_agg_divisor(int workers)
 {
@@ -75,18 +81,20 @@ zsvector_agg_divisor(int workers)
 	return workers + Max(leader, 0);
 }
 
+/* See vector_agg_plan.h. */
 double
 zsvector_agg_partial_groups(const ZsAggQuery *query, double divisor)
 {
 	if (query->keys == NIL)
 		return 1;
-	return estimate_num_groups(query->root, query->keys, clamp_row_est(query->rel->rows / divisor), NULL,
-							   NULL);
+	return estimate_num_groups(query->root, query->keys, clamp_row_est(query->rel->rows / divisor),
+							   NULL, NULL);
 }
 
 /* Core's last step over a path that returns partial aggregates. */
 static void
-add_final_path(const ZsAggQuery *query, CustomPath *partial, Path *path, AggStrategy strategy, List *clauses)
+add_final_path(const ZsAggQuery *query, CustomPath *partial, Path *path, AggStrategy strategy,
+			   List *clauses)
 {
 	PlannerInfo *root = query->root;
 	List	   *having = (List *) query->extra->havingQual;
@@ -96,7 +104,8 @@ add_final_path(const ZsAggQuery *query, CustomPath *partial, Path *path, AggStra
 	if (root->parse->hasAggs)
 		get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
 	if (strategy == AGG_SORTED && !root->parse->hasAggs)
-		final = (Path *) create_group_path(root, query->grouped_rel, path, clauses, having, query->ngroups);
+		final = (Path *) create_group_path(root, query->grouped_rel, path, clauses, having,
+										   query->ngroups);
 	else
 		final = (Path *) create_agg_path(root, query->grouped_rel, path, query->target,
 										 strategy, AGGSPLIT_FINAL_DESERIAL, clauses, having, &costs,
@@ -109,6 +118,7 @@ add_final_path(const ZsAggQuery *query, CustomPath *partial, Path *path, AggStra
 	add_path(query->grouped_rel, final);
 }
 
+/* See vector_agg_plan.h. */
 void
 zsvector_agg_add_gathered(const ZsAggQuery *query, CustomPath *partial)
 {

@@ -7,14 +7,16 @@
  * the steps of the executor.  The scan made here takes batches, applies the filter
  * to whole columns, and returns aggregates.
  *
- * The path is offered for a query over one table, or for one partition in a
- * partitionwise plan, all of whose filter consists of comparisons that programs know
- * (vector_qual_compile.c), whose aggregates are known, with arguments that are columns or expressions for which there are programs, and which is
- * grouped, if at all, by columns or expressions of types that vector_group.c knows.  Filter clauses are in core's order, since some may raise errors.  HAVING and what the query makes of the aggregates are the executor's.
+ * The path is offered for a query over one table, or for one partition in a partitionwise plan, all
+ * of whose filter consists of comparisons that programs know (vector_qual_compile.c), whose
+ * aggregates are known, with arguments that are columns or expressions for which there are
+ * programs, and which is grouped, if at all, by columns or expressions of types that vector_group.c
+ * knows.  Filter clauses are in core's order, since some may raise errors.  HAVING and what the
+ * query makes of the aggregates are the executor's.
  *
- * Where the table is worth parallel workers, each process aggregates the share of the table that it gets
- * (vector_agg_partial.c).  What is not one table, or has a filter or expressions that programs do not know, may be aggregated from the rows
- * of core's plan (vector_agg_rows.c).
+ * Where the table is worth parallel workers, each process aggregates the share of the table that it
+ * gets (vector_agg_partial.c).  What is not one table, or has a filter or expressions that programs
+ * do not know, may be aggregated from the rows of core's plan (vector_agg_rows.c).
  *
  * custom_scan_tlist: keys, then aggregates.  custom_private: ZsAggPrivate.
  *
@@ -121,7 +123,10 @@ collect_walker(Node *node, void *arg)
 	return expression_tree_walker(node, collect_walker, arg);
 }
 
-/* All aggregates of the expressions, each once; false if there is a column beside them that is in no key. */
+/*
+ * All aggregates of the expressions, each once; false if there is a column beside them that is in
+ * no key.
+ */
 static bool
 collect_aggregates(List *exprs, List *keys, List **aggrefs)
 {
@@ -168,7 +173,8 @@ can_combine(Oid relid, Index varno, List *aggrefs)
 	{
 		ZsAgg		agg;
 
-		result = result && zsvector_agg_classify(RelationGetDescr(rel), varno, lfirst_node(Aggref, lc), &agg) &&
+		result = result && zsvector_agg_classify(RelationGetDescr(rel), varno,
+												 lfirst_node(Aggref, lc), &agg) &&
 			zsvector_agg_has_partial(&agg);
 	}
 	table_close(rel, NoLock);
@@ -199,7 +205,8 @@ plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List
 
 	foreach(lc, (List *) list_nth(path->custom_private, ZS_AGG_SHOWN))
 		cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
-										   makeTargetEntry(copyObject(lfirst(lc)), resno++, NULL, false));
+										   makeTargetEntry(copyObject(lfirst(lc)), resno++, NULL,
+														   false));
 	if (custom_plans != NIL)
 		lfirst(list_nth_cell(private, ZS_AGG_INPUTS)) =
 			zsvector_agg_resolve_inputs(list_nth(private, ZS_AGG_INPUTS),
@@ -213,10 +220,13 @@ plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List
 
 	/* and nobody looks for parameters there, nor in custom_scan_tlist */
 	(void) collect_params((Node *) list_nth(private, ZS_AGG_FILTER), &cscan->custom_exprs);
-	(void) collect_params((Node *) list_nth(path->custom_private, ZS_AGG_SHOWN), &cscan->custom_exprs);
+	(void) collect_params((Node *) list_nth(path->custom_private, ZS_AGG_SHOWN),
+						  &cscan->custom_exprs);
 
 	cscan->scan.plan.targetlist = tlist;
-	cscan->scan.plan.qual = copyObject(zsvector_qual_order(root, list_nth(path->custom_private, ZS_AGG_HAVING)));
+	cscan->scan.plan.qual = copyObject(zsvector_qual_order(root,
+														   list_nth(path->custom_private,
+																	ZS_AGG_HAVING)));
 	cscan->scan.scanrelid = intVal(list_nth(private, ZS_AGG_RELID));
 	cscan->flags = path->flags;
 	cscan->custom_plans = custom_plans;
@@ -260,7 +270,8 @@ count_columns(Index varno, List *filter, List *aggrefs)
 static Cost
 table_cost(RelOptInfo *rel, List *filter, const ZsAggQuery *query, double ngroups, double divisor)
 {
-	int			ncolumns = count_columns(rel->relid, filter, list_concat_copy(query->keys, query->aggrefs));
+	int			ncolumns = count_columns(rel->relid, filter,
+										 list_concat_copy(query->keys, query->aggrefs));
 	double		natts = Max(rel->max_attr, 1);
 	double		spc_random;
 	double		spc_seq;
@@ -275,12 +286,15 @@ table_cost(RelOptInfo *rel, List *filter, const ZsAggQuery *query, double ngroup
 	return spc_seq * rel->pages * Min(ncolumns, natts) / natts + cost / divisor;
 }
 
-/* What settings such as enable_seqscan say of a scan of the table and of hashing, they say of ours. */
+/*
+ * What settings such as enable_seqscan say of a scan of the table and of hashing, they say of ours.
+ */
 static void
 mark_disabled(CustomPath *path, bool grouped)
 {
 	Path	   *child = path->custom_paths != NIL ? linitial(path->custom_paths) : NULL;
-	int			disabled = (child != NULL || enable_seqscan ? 0 : 1) + (grouped && !enable_hashagg ? 1 : 0);
+	int			disabled = (child != NULL || enable_seqscan ? 0 : 1) +
+		(grouped && !enable_hashagg ? 1 : 0);
 
 	zs_path_add_disabled(&path->path, disabled + (child != NULL ? zs_path_disabled(child) : 0));
 }
@@ -327,6 +341,7 @@ is_in_key_order(const ZsAggQuery *query)
 	return in_order;
 }
 
+/* See vector_agg_plan.h. */
 Cost
 zsvector_agg_spill_cost(const ZsAggQuery *query)
 {
@@ -334,7 +349,8 @@ zsvector_agg_spill_cost(const ZsAggQuery *query)
 	double		width = keys_width(query->keys);
 	int			naggs = list_length(query->aggrefs);
 	double		most = Max(limit / 4 / BLCKSZ, 4);
-	double		part = query->ngroups * (GROUP_SIZE + width + naggs * sizeof(ZsAggValue) / 2) / limit;
+	double		part = query->ngroups * (GROUP_SIZE + width + naggs *
+										 sizeof(ZsAggValue) / 2) / limit;
 	double		rows;
 	double		pages;
 	int			depth = 1;
@@ -348,6 +364,7 @@ zsvector_agg_spill_cost(const ZsAggQuery *query)
 	return depth * (pages * (random_page_cost + seq_page_cost) + rows * 2 * cpu_tuple_cost);
 }
 
+/* See vector_agg_plan.h. */
 bool
 zsvector_agg_sets_fit(const ZsAggQuery *query)
 {
@@ -370,6 +387,7 @@ zsvector_agg_sets_fit(const ZsAggQuery *query)
 	return size <= get_hash_memory_limit();
 }
 
+/* See vector_agg_plan.h. */
 void
 zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *custom, Cost run_cost, double ngroups)
 {
@@ -378,10 +396,14 @@ zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *custom, Cost run_cost
 
 	path->rows = ngroups;
 	if (having != NIL && query->keys != NIL)
-		path->rows = clamp_row_est(ngroups * clauselist_selectivity(query->root, having, 0, JOIN_INNER, NULL));
+		path->rows = clamp_row_est(ngroups *
+								   clauselist_selectivity(query->root, having, 0, JOIN_INNER,
+														  NULL));
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
 	{
-		/* over a table first; with the same rows there is always a plan of core's that costs more */
+		/*
+		 * over a table first; with the same rows there is always a plan of core's that costs more
+		 */
 		path->startup_cost = custom->custom_paths == NIL ? 0 :
 			((Path *) linitial(custom->custom_paths))->total_cost / 2;
 		path->total_cost = path->startup_cost + cpu_tuple_cost * ngroups;
@@ -401,6 +423,7 @@ zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *custom, Cost run_cost
 	mark_disabled(custom, query->keys != NIL);
 }
 
+/* See vector_agg_plan.h. */
 CustomPath *
 zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *child,
 					   List *filter, List *inputs, bool partial)
@@ -411,13 +434,14 @@ zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggref
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = query->parent;
 	path->path.pathtarget = target;
-	path->path.parallel_safe = query->rel->consider_parallel && query->grouped_rel->consider_parallel &&
+	path->path.parallel_safe = query->rel->consider_parallel &&
+		query->grouped_rel->consider_parallel &&
 		(child == NULL || child->parallel_safe);
 	path->methods = &path_methods;
 	if (child != NULL)
 		path->custom_paths = list_make1(child);
-	private = list_make4(makeInteger(child != NULL ? 0 : (int) query->rel->relid), filter, query->eqops,
-						 makeBoolean(partial));
+	private = list_make4(makeInteger(child != NULL ? 0 : (int) query->rel->relid), filter,
+						 query->eqops, makeBoolean(partial));
 	for (int i = 0; i < 3; i++)
 		private = lappend(private, i < list_length(inputs) ? list_nth(inputs, i) : NIL);
 	private = lappend(private, list_concat_copy(query->keys, aggrefs));
@@ -470,7 +494,8 @@ add_table_paths(const ZsAggQuery *query)
 		path->path.parallel_aware = true;
 		path->path.parallel_workers = workers;
 		path->path.rows = npartial;
-		zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, npartial, divisor), npartial);
+		zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, npartial, divisor),
+							  npartial);
 		zsvector_agg_add_gathered(query, path);
 		if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 			return true;
@@ -481,7 +506,8 @@ add_table_paths(const ZsAggQuery *query)
 	path = zsvector_agg_make_path(query, query->target, query->aggrefs, NULL, filter,
 								  NIL, false);
 	zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, query->ngroups, 1) +
-						  (is_in_key_order(query) ? 0 : zsvector_agg_spill_cost(query)), query->ngroups);
+						  (is_in_key_order(query) ? 0 : zsvector_agg_spill_cost(query)),
+						  query->ngroups);
 	add_path(query->grouped_rel, &path->path);
 	return true;
 }
@@ -510,7 +536,10 @@ add_paths(ZsAggQuery *query, List *clauses)
 	if (query->keys != NIL)
 		query->ngroups = estimate_num_groups(query->root, query->keys, rel->rows, NULL, NULL);
 
-	/* EXPLAIN wants to know the tables of a plan node; those of upper relations are not known to all versions */
+	/*
+	 * EXPLAIN wants to know the tables of a plan node; those of upper relations are not known to
+	 * all versions
+	 */
 	query->parent = makeNode(RelOptInfo);
 	*query->parent = *query->grouped_rel;
 	query->parent->relids = rel->relids;
@@ -520,7 +549,8 @@ add_paths(ZsAggQuery *query, List *clauses)
 }
 
 static void
-add_agg_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel, GroupPathExtraData *extra)
+add_agg_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *grouped_rel,
+			  GroupPathExtraData *extra)
 {
 	ZsAggQuery	query = {.root = root,.rel = rel,.grouped_rel = grouped_rel,.extra = extra,
 	.target = grouped_rel->reltarget};

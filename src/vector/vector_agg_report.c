@@ -1,10 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * vector_agg_report.c
- *	  What a node that aggregates by batches tells EXPLAIN, and what processes of a parallel plan tell each other.
+ *	  What a node that aggregates by batches tells EXPLAIN, and what processes of a parallel plan
+ *	  tell each other.
  *
- * In dynamic shared memory are the counts of the workers, each written by its own when it is done, and behind them the
- * descriptor of the parallel scan.
+ * In dynamic shared memory are the counts of the workers, each written by its own when it is done,
+ * and behind them the descriptor of the parallel scan.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -61,7 +62,8 @@ explain_memory(const AggCounts *counts, ExplainState *es)
 		return;
 	}
 	initStringInfo(&line);
-	appendStringInfo(&line, UINT64_FORMAT "  Memory Usage: " UINT64_FORMAT "kB", counts->nfills + 1, memory);
+	appendStringInfo(&line, UINT64_FORMAT "  Memory Usage: " UINT64_FORMAT "kB", counts->nfills + 1,
+					 memory);
 	if (counts->disk > 0)
 		appendStringInfo(&line, "  Disk Usage: " UINT64_FORMAT "kB", counts->disk / 1024);
 	ExplainPropertyText("Batches", line.data, es);
@@ -81,7 +83,9 @@ explain_columns(AggNodeState *state, ExplainState *es)
 	pull_varattnos((Node *) state->aggrefs, varno, &attrs);
 	pull_varattnos((Node *) state->filter_clauses, varno, &attrs);
 	while ((i = bms_next_member(attrs, i)) >= 0)
-		names = lappend(names, NameStr(TupleDescAttr(desc, i + FirstLowInvalidHeapAttributeNumber - 1)->attname));
+		names = lappend(names, NameStr(TupleDescAttr(desc,
+													 i + FirstLowInvalidHeapAttributeNumber -
+													 1)->attname));
 	if (names != NIL)
 		ExplainPropertyList("Columns", names, es);
 }
@@ -122,7 +126,8 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	add_counts(&total, &state->worker_counts);
 	if (state->filter_clauses != NIL && (es->format != EXPLAIN_FORMAT_TEXT || total.nremoved > 0))
 		ExplainPropertyFloat("Rows Removed by Scan Filter", NULL,
-							 (double) total.nremoved / Max(node->ss.ps.instrument->nloops, 1), 0, es);
+							 (double) total.nremoved / Max(node->ss.ps.instrument->nloops, 1), 0,
+							 es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.qual.skipped > 0)
 		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, total.qual.skipped, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.ntotals > 0)
@@ -133,11 +138,14 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyUInteger("Batches Left Out by Zone Maps", NULL, total.nignored, es);
 	if (state->top != NULL)
 		ExplainPropertyFloat("Groups Left Out", NULL,
-							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0, es);
+							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0,
+							 es);
 	if (state->nkeys > 0)
 	{
 		if (es->format != EXPLAIN_FORMAT_TEXT || total.ndirect + total.nhash > 0)
-			ExplainPropertyText("Grouping", total.nhash == 0 ? "direct" : total.ndirect == 0 ? "hash" : "direct and hash", es);
+			ExplainPropertyText("Grouping",
+								total.nhash == 0 ? "direct" : total.ndirect == 0 ? "hash" :
+								"direct and hash", es);
 		explain_memory(&total, es);
 		if (es->format != EXPLAIN_FORMAT_TEXT || total.nearly > 0)
 			ExplainPropertyUInteger("Groups Returned Early", NULL, total.nearly, es);
@@ -152,7 +160,8 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 static Size
 shared_size(int nworkers)
 {
-	return BUFFERALIGN(add_size(offsetof(SharedAgg, counts), mul_size(nworkers, sizeof(AggCounts))));
+	return BUFFERALIGN(add_size(offsetof(SharedAgg, counts),
+								mul_size(nworkers, sizeof(AggCounts))));
 }
 
 Size
@@ -199,7 +208,10 @@ zsvector_agg_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordi
 	zsvector_input_batch_share(state->input, parallel_scan(state->shared));
 }
 
-/* A worker says what it has counted; the leader, whose memory outlives the shared one, remembers it. */
+/*
+ * A worker says what it has counted; the leader, whose memory outlives the shared one, remembers
+ * it.
+ */
 void
 zsvector_agg_shutdown(CustomScanState *node)
 {

@@ -3,16 +3,18 @@
  * vector_agg_rows.c
  *	  Plans aggregates by batches over the rows of any plan of core's.
  *
- * Joins, subqueries, appended partitions and scans with filters that programs do not know return rows.  The node
- * collects them into batches (vector_input_rows.c), which pays where the aggregates are dear, as those of
- * numerics are, or where there are groups: core looks into its hash table row by row.  Only queries with a zedstore table
- * among theirs are planned so.
+ * Joins, subqueries, appended partitions and scans with filters that programs do not know return
+ * rows.  The node collects them into batches (vector_input_rows.c), which pays where the aggregates
+ * are dear, as those of numerics are, or where there are groups: core looks into its hash table row
+ * by row.  Only queries with a zedstore table among theirs are planned so.
  *
- * The node sees an input whose columns are the keys, which the plan below returns as columns of its own, and what aggregates need.
- * Keys and aggregates are written anew over these columns; what EXPLAIN shows, and what the nodes above look for, are the
- * old ones in custom_scan_tlist.  Arguments and conditions of FILTER that programs do not know are columns themselves: they are evaluated
- * row by row, in the order in which core does it, and arguments only for rows that pass their FILTER.  So
- * their errors are core's; volatile ones are left to core all the same, since it decides how often they are called.
+ * The node sees an input whose columns are the keys, which the plan below returns as columns of its
+ * own, and what aggregates need.  Keys and aggregates are written anew over these columns; what
+ * EXPLAIN shows, and what the nodes above look for, are the old ones in custom_scan_tlist.
+ * Arguments and conditions of FILTER that programs do not know are columns themselves: they are
+ * evaluated row by row, in the order in which core does it, and arguments only for rows that pass
+ * their FILTER.  So their errors are core's; volatile ones are left to core all the same, since it
+ * decides how often they are called.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -51,7 +53,10 @@ typedef struct RowSpec
 
 /* ---- columns ------------------------------------------------------------------------- */
 
-/* The column of the expression, a new one if there is none; guard: as in zsvector_input_rows_create(). */
+/*
+ * The column of the expression, a new one if there is none; guard: as in
+ * zsvector_input_rows_create().
+ */
 static Var *
 input_column(RowSpec *spec, Expr *expr, int guard)
 {
@@ -73,8 +78,8 @@ input_column(RowSpec *spec, Expr *expr, int guard)
 		spec->inputs = lappend(spec->inputs, expr);
 		spec->guards = lappend_int(spec->guards, guard);
 	}
-	return makeVar(ZS_ROWS_VARNO, (AttrNumber) (i + 1), exprType((Node *) expr), exprTypmod((Node *) expr),
-				   exprCollation((Node *) expr), 0);
+	return makeVar(ZS_ROWS_VARNO, (AttrNumber) (i + 1), exprType((Node *) expr),
+				   exprTypmod((Node *) expr), exprCollation((Node *) expr), 0);
 }
 
 /* Replaces columns of the plan below by those of the input. */
@@ -89,8 +94,8 @@ replace_columns(Node *node, void *spec)
 }
 
 /*
- * The aggregate over columns of the input.  If it is known with expressions as they are, these run on whole batches; else they are
- * columns, evaluated row by row.
+ * The aggregate over columns of the input.  If it is known with expressions as they are, these run
+ * on whole batches; else they are columns, evaluated row by row.
  */
 static Aggref *
 aggregate_over_inputs(RowSpec *spec, Aggref *aggref)
@@ -150,7 +155,8 @@ make_spec(const ZsAggQuery *query, List *aggrefs, RowSpec *spec)
 	foreach(lc, ordered)
 		(void) aggregate_over_inputs(spec, lfirst_node(Aggref, lc));
 	foreach(lc, aggrefs)
-		spec->aggrefs = lappend(spec->aggrefs, aggregate_over_inputs(spec, lfirst_node(Aggref, lc)));
+		spec->aggrefs = lappend(spec->aggrefs,
+								aggregate_over_inputs(spec, lfirst_node(Aggref, lc)));
 }
 
 /* ---- the plan below ---------------------------------------------------------------------- */
@@ -188,6 +194,7 @@ resolve(Node *node, void *tlist)
 	return expression_tree_mutator(node, resolve, tlist);
 }
 
+/* See vector_agg_plan.h. */
 List *
 zsvector_agg_resolve_inputs(List *inputs, List *tlist)
 {
@@ -213,7 +220,8 @@ has_zedstore_table(PlannerInfo *root)
 			(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
 			zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
 			return true;
-		if (rte->rtekind == RTE_SUBQUERY && rel->subroot != NULL && has_zedstore_table(rel->subroot))
+		if (rte->rtekind == RTE_SUBQUERY && rel->subroot != NULL &&
+			has_zedstore_table(rel->subroot))
 			return true;
 	}
 	return false;
@@ -222,13 +230,15 @@ has_zedstore_table(PlannerInfo *root)
 /* ---- costs and paths ------------------------------------------------------------------------ */
 
 /*
- * A row costs so much, and each of its columns.  Core's Agg node is charged cpu_operator_cost for each key and each aggregate, which
- * is a third of what it takes; so are these.
+ * A row costs so much, and each of its columns.  Core's Agg node is charged cpu_operator_cost for
+ * each key and each aggregate, which is a third of what it takes; so are these.
  */
 #define COST_PER_ROW		0.001
 #define COST_PER_COLUMN		0.0003
 
-/* A sum that takes core far longer than us, if no expression has to be evaluated row by row for it. */
+/*
+ * A sum that takes core far longer than us, if no expression has to be evaluated row by row for it.
+ */
 static bool
 is_dear(const ZsAgg *agg, const RowSpec *spec)
 {
@@ -240,7 +250,8 @@ is_dear(const ZsAgg *agg, const RowSpec *spec)
 }
 
 /*
- * Are keys and aggregates known, and is it worth while to collect rows for them?  *divisible: core can combine them, too.
+ * Are keys and aggregates known, and is it worth while to collect rows for them?  *divisible: core
+ * can combine them, too.
  */
 static bool
 can_run(const ZsAggQuery *query, const RowSpec *spec, bool *divisible)
@@ -286,8 +297,8 @@ rows_cost(const ZsAggQuery *query, const RowSpec *spec, Path *child, double ngro
 }
 
 static CustomPath *
-make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *child, double ngroups,
-			  bool partial)
+make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *child,
+			  double ngroups, bool partial)
 {
 	RowSpec		spec;
 	CustomPath *path;
@@ -301,6 +312,7 @@ make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *
 	return path;
 }
 
+/* See vector_agg_plan.h. */
 void
 zsvector_agg_add_row_paths(const ZsAggQuery *query)
 {
@@ -310,16 +322,19 @@ zsvector_agg_add_row_paths(const ZsAggQuery *query)
 	bool		divisible;
 
 	if (child == NULL || child->param_info != NULL || !has_zedstore_table(query->root) ||
-		contain_volatile_functions((Node *) query->aggrefs) || contain_subplans((Node *) query->aggrefs))
+		contain_volatile_functions((Node *) query->aggrefs) ||
+		contain_subplans((Node *) query->aggrefs))
 		return;
 	make_spec(query, query->aggrefs, &spec);
-	if (lacks_column((Node *) spec.inputs, child->pathtarget->exprs) || !can_run(query, &spec, &divisible))
+	if (lacks_column((Node *) spec.inputs, child->pathtarget->exprs) ||
+		!can_run(query, &spec, &divisible))
 		return;
 
 	if (divisible && zsvector_agg_can_divide(query) && rel->partial_pathlist != NIL)
 	{
 		Path	   *partial_child = linitial(rel->partial_pathlist);
-		double		npartial = zsvector_agg_partial_groups(query, zsvector_agg_divisor(partial_child->parallel_workers));
+		double		npartial = zsvector_agg_partial_groups(query,
+														   zsvector_agg_divisor(partial_child->parallel_workers));
 		List	   *aggrefs = NIL;
 		PathTarget *target = zsvector_agg_partial_target(query, &aggrefs);
 		CustomPath *path;

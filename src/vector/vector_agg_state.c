@@ -3,15 +3,16 @@
  * vector_agg_state.c
  *	  Aggregates' states as core's transition values, for partial aggregation.
  *
- * What a partial aggregate returns is taken by core's combine functions, in a Finalize Agg node of core's.  For
- * transition types that are SQL types this is the value itself.  Those of type internal travel as bytes that only
- * core's serial functions make and its deserial functions read.  The bytes are written here from the state's sum,
- * in the format that these functions have, which is independent of the platform.  Whether they still have it is
- * looked at once in each process, by states of both makes for the same values; if they differ, there are no
- * partial plans.
+ * What a partial aggregate returns is taken by core's combine functions, in a Finalize Agg node of
+ * core's.  For transition types that are SQL types this is the value itself.  Those of type
+ * internal travel as bytes that only core's serial functions make and its deserial functions read.
+ * The bytes are written here from the state's sum, in the format that these functions have, which
+ * is independent of the platform.  Whether they still have it is looked at once in each process, by
+ * states of both makes for the same values; if they differ, there are no partial plans.
  *
- * Two fields may differ from core's without a consequence: the number of inputs with the largest display scale,
- * which is used for moving aggregates only, is the number of all, and sums have no zeros at their end.
+ * Two fields may differ from core's without a consequence: the number of inputs with the largest
+ * display scale, which is used for moving aggregates only, is the number of all, and sums have no
+ * zeros at their end.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -35,7 +36,9 @@
 
 /* ---- bytes ---------------------------------------------------------------------- */
 
-/* As numericvar_serialize() of the server: the numeric's own format has 16 bits where this has 32. */
+/*
+ * As numericvar_serialize() of the server: the numeric's own format has 16 bits where this has 32.
+ */
 void
 zsvector_state_send_numeric(StringInfo buf, Numeric num)
 {
@@ -108,7 +111,8 @@ call_accum(PGFunction function, AggState *node, Datum state, bool state_isnull, 
 
 /* Core's serialized state of two values, and ours: the same bytes? */
 static bool
-states_are_equal(AggState *node, PGFunction accum, PGFunction serialize, ZsAggKind kind, Datum a, Datum b)
+states_are_equal(AggState *node, PGFunction accum, PGFunction serialize, ZsAggKind kind, Datum a,
+				 Datum b)
 {
 	ZsAgg		agg = {.kind = kind,.domain = ZS_DOMAIN_INT,.width = sizeof(int64)};
 	ZsAggValue	value = {0};
@@ -149,7 +153,8 @@ formats_are_known(void)
 
 	if (known < 0)
 	{
-		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate states",
+		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+													  "zedstore aggregate states",
 													  ALLOCSET_SMALL_SIZES);
 		MemoryContext old = MemoryContextSwitchTo(context);
 		AggState   *node = makeNode(AggState);
@@ -169,6 +174,7 @@ formats_are_known(void)
 
 /* ---- partial results ------------------------------------------------------------------ */
 
+/* See vector_agg.h. */
 bool
 zsvector_agg_has_partial(const ZsAgg *agg)
 {
@@ -202,6 +208,7 @@ zsvector_agg_has_partial(const ZsAgg *agg)
 	return false;
 }
 
+/* See vector_agg.h. */
 Datum
 zsvector_agg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {

@@ -3,12 +3,13 @@
  * vector_agg_total.c
  *	  Aggregates without groups that take a batch as a whole.
  *
- * Where all rows of a column's vector count, neither do their positions matter nor which of them are NULL: the decoder adds up what
- * lies in the segment and leaves out moving the values to their rows.  count() is answered by the directory, and a vector whose zone
- * map has nothing better than what min() or max() has found already is not decoded at all.
+ * Where all rows of a column's vector count, neither do their positions matter nor which of them
+ * are NULL: the decoder adds up what lies in the segment and leaves out moving the values to their
+ * rows.  count() is answered by the directory, and a vector whose zone map has nothing better than
+ * what min() or max() has found already is not decoded at all.
  *
- * What cannot be had so (numerics of several display scales, NaN, integers beyond 2^52, rows that were deleted) comes as a
- * vector, as ever.
+ * What cannot be had so (numerics of several display scales, NaN, integers beyond 2^52, rows that
+ * were deleted) comes as a vector, as ever.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -41,10 +42,14 @@ cannot_replace(const ZsAgg *agg, const ZsAggValue *value, const ZsColumnBounds *
 	{
 		double		nearest;
 
-		if (value->best_numeric != NULL || value->best > MAX_EXACT_INT || value->best < -MAX_EXACT_INT ||
+		if (value->best_numeric != NULL || value->best > MAX_EXACT_INT ||
+			value->best < -MAX_EXACT_INT ||
 			value->scale > MAX_EXACT_SCALE)
 			return false;
-		/* an equal one of another display scale would take its place, so they have to be beyond the next float */
+		/*
+		 * an equal one of another display scale would take its place, so they have to be beyond the
+		 * next float
+		 */
 		nearest = (double) value->best / pow(10, value->scale);
 		best = zscodec_zone_from_float8(nextafter(nearest, is_max ? -HUGE_VAL : HUGE_VAL));
 	}
@@ -64,14 +69,16 @@ selects_all(const uint64 *sel, uint32 nrows)
 		(nrows % 64 == 0 || sel[nrows / 64] == (UINT64CONST(1) << (nrows % 64)) - 1);
 }
 
+/* See vector_agg.h. */
 bool
-zsvector_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input, const uint64 *sel,
-						ZsVectorTotals *totals)
+zsvector_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input,
+						const uint64 *sel, ZsVectorTotals *totals)
 {
 	bool		extremes = agg->kind == ZS_AGG_MIN || agg->kind == ZS_AGG_MAX;
 	ZsColumnBounds bounds;
 
-	if (!zs_enable_vector_totals || agg->attno == InvalidAttrNumber || agg->filter != NULL || agg->distinct)
+	if (!zs_enable_vector_totals || agg->attno == InvalidAttrNumber || agg->filter != NULL ||
+		agg->distinct)
 		return false;
 	switch (agg->kind)
 	{
@@ -105,9 +112,11 @@ zsvector_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *inpu
 		totals->nvalues = bounds.nrows - bounds.nnulls;
 		return true;
 	}
-	return zsvector_input_totals(input, agg->attno, extremes, totals) && totals->nrows == bounds.nrows;
+	return zsvector_input_totals(input, agg->attno, extremes, totals) &&
+		totals->nrows == bounds.nrows;
 }
 
+/* See vector_agg.h. */
 void
 zsvector_agg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals)
 {
@@ -132,7 +141,9 @@ zsvector_agg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotal
 			break;
 		case ZS_AGG_MIN:
 		case ZS_AGG_MAX:
-			zsvector_agg_add_extreme(agg, value, agg->kind == ZS_AGG_MAX ? totals->max : totals->min, totals->scale);
+			zsvector_agg_add_extreme(agg, value,
+									 agg->kind == ZS_AGG_MAX ? totals->max : totals->min,
+									 totals->scale);
 			break;
 		default:
 			Assert(agg->kind == ZS_AGG_COUNT || agg->kind == ZS_AGG_COUNT_ROWS);

@@ -138,8 +138,8 @@ static const KnownAggregate known_aggregates[] = {
 };
 
 /*
- * DISTINCT: the result depends neither on the order of the values nor on which of equal ones is taken; core adds them in
- * their own order.
+ * DISTINCT: the result depends neither on the order of the values nor on which of equal ones is
+ * taken; core adds them in their own order.
  */
 static bool
 classify_distinct(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
@@ -173,6 +173,7 @@ classify_distinct(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 	}
 }
 
+/* See vector_agg.h. */
 bool
 zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 {
@@ -226,7 +227,8 @@ zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 		if (known->domain != ZS_DOMAIN_NONE && known->domain != agg->domain)
 			return false;
 		/* core says what is wrong with a comparison that has no collation */
-		if ((agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR) && !OidIsValid(agg->collation) &&
+		if ((agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR) &&
+			!OidIsValid(agg->collation) &&
 			(agg->kind == ZS_AGG_MIN || agg->kind == ZS_AGG_MAX))
 			return false;
 		return aggref->aggdistinct == NIL || classify_distinct(desc, varno, aggref, agg);
@@ -234,11 +236,13 @@ zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 	return false;
 }
 
+/* See vector_agg.h. */
 void
 zsvector_agg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context)
 {
 	agg->node = zsvector_core_node(context);
-	agg->temporary = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate's rows", ALLOCSET_SMALL_SIZES);
+	agg->temporary = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate's rows",
+										   ALLOCSET_SMALL_SIZES);
 	if (agg->kind == ZS_AGG_VAR_INT || agg->kind == ZS_AGG_VAR_FLOAT || agg->kind == ZS_AGG_ANY ||
 		agg->kind == ZS_AGG_CORE)
 	{
@@ -247,6 +251,7 @@ zsvector_agg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context)
 	}
 }
 
+/* See vector_agg.h. */
 bool
 zsvector_agg_is_flat(const ZsAgg *agg)
 {
@@ -265,6 +270,7 @@ zsvector_agg_is_flat(const ZsAgg *agg)
 	}
 }
 
+/* See vector_agg.h. */
 Size
 zsvector_agg_value_size(const ZsAgg *agg)
 {
@@ -339,7 +345,8 @@ accumulate_float(ZsAggValue *value, double newval)
 static double
 float_of(ZsDomain domain, int64 pattern)
 {
-	return domain == ZS_DOMAIN_FLOAT4 ? (double) zskernel_float4(pattern) : zskernel_float8(pattern);
+	return domain == ZS_DOMAIN_FLOAT4 ? (double) zskernel_float4(pattern) :
+		zskernel_float8(pattern);
 }
 
 /* ---- min and max ------------------------------------------------------------------------ */
@@ -381,6 +388,7 @@ add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later)
 	value->count++;
 }
 
+/* See vector_agg.h. */
 void
 zsvector_agg_add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale)
 {
@@ -391,7 +399,8 @@ zsvector_agg_add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later, int s
 }
 
 static bool
-string_replaces(const ZsAgg *agg, const char *present, size_t present_len, const char *later, size_t later_len)
+string_replaces(const ZsAgg *agg, const char *present, size_t present_len, const char *later,
+				size_t later_len)
 {
 	int			cmp;
 
@@ -418,7 +427,8 @@ add_extreme_string(const ZsAgg *agg, ZsAggValue *value, const struct varlena *st
 	size_t		len = VARSIZE_ANY_EXHDR(string);
 
 	if (value->count++ > 0 &&
-		!string_replaces(agg, VARDATA(value->string), VARSIZE(value->string) - VARHDRSZ, bytes, len))
+		!string_replaces(agg, VARDATA(value->string), VARSIZE(value->string) - VARHDRSZ, bytes,
+						 len))
 		return;
 	if (value->string_size < len + VARHDRSZ)
 	{
@@ -545,16 +555,19 @@ add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint3
 			break;
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
-			value->dscale = Max(value->dscale, vector->dscales == NULL ? vector->scale : vector->dscales[row]);
+			value->dscale = Max(value->dscale,
+								vector->dscales == NULL ? vector->scale : vector->dscales[row]);
 			zsvector_numeric_sum_int(agg, value, v, vector->scale);
 			value->count++;
 			break;
 		case ZS_AGG_SUM_FLOAT4:
-			value->sx4 = value->count == 0 ? zskernel_float4(v) : float4_pl(value->sx4, zskernel_float4(v));
+			value->sx4 = value->count == 0 ? zskernel_float4(v) :
+				float4_pl(value->sx4, zskernel_float4(v));
 			value->count++;
 			break;
 		case ZS_AGG_SUM_FLOAT8:
-			value->sx = value->count == 0 ? zskernel_float8(v) : float8_pl(value->sx, zskernel_float8(v));
+			value->sx = value->count == 0 ? zskernel_float8(v) :
+				float8_pl(value->sx, zskernel_float8(v));
 			value->count++;
 			break;
 		case ZS_AGG_AVG_FLOAT:
@@ -572,7 +585,8 @@ add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint3
 		default:
 			if (agg->domain == ZS_DOMAIN_DECIMAL)
 				zsvector_numeric_extreme_int(agg, value, v, vector->scale,
-											 vector->dscales == NULL ? vector->scale : vector->dscales[row]);
+											 vector->dscales == NULL ? vector->scale :
+											 vector->dscales[row]);
 			else
 				add_extreme(agg, value, v);
 			break;
@@ -656,7 +670,8 @@ add_extremes(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, 
 	int64		best;
 	int64		count;
 
-	if (agg->domain != ZS_DOMAIN_INT && (agg->domain != ZS_DOMAIN_DECIMAL || vector->dscales != NULL))
+	if (agg->domain != ZS_DOMAIN_INT && (agg->domain != ZS_DOMAIN_DECIMAL ||
+										 vector->dscales != NULL))
 	{
 		add_each(agg, value, vector, sel);
 		return;
@@ -668,6 +683,7 @@ add_extremes(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, 
 	value->count = count;
 }
 
+/* See vector_agg.h. */
 void
 zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 					   const uint64 *sel)
@@ -753,9 +769,11 @@ add_decimal(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 		step; \
 	}
 
+/* See vector_agg.h. */
 void
-zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far, const ZsColumnVector *vector,
-						const uint64 *sel, const uint16 *list, uint32 n, const uint32 *groups)
+zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far,
+						const ZsColumnVector *vector, const uint64 *sel, const uint16 *list,
+						uint32 n, const uint32 *groups)
 {
 	const int64 *vals = vector != NULL ? vector->vals : NULL;
 	uint16		sublist[ZS_KERNEL_ROWS];
@@ -779,7 +797,8 @@ zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far
 			break;
 		case ZS_AGG_SUM_INT:
 		case ZS_AGG_AVG_INT:
-			FOR_EACH_ROW((value->count++, value->integer = (int64) ((uint64) value->integer + (uint64) v)));
+			FOR_EACH_ROW((value->count++,
+						  value->integer = (int64) ((uint64) value->integer + (uint64) v)));
 			break;
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
@@ -827,6 +846,7 @@ add_as_vector(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 	add_one(agg, value, &vector, 0);
 }
 
+/* See vector_agg.h. */
 void
 zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull)
 {
@@ -874,6 +894,7 @@ zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool is
 
 /* ---- results ---------------------------------------------------------------------------------------- */
 
+/* See vector_agg.h. */
 Datum
 zsvector_int64_to_datum(int size, int64 value)
 {
@@ -890,6 +911,7 @@ zsvector_int64_to_datum(int size, int64 value)
 	}
 }
 
+/* See vector_agg.h. */
 Datum
 zsvector_agg_variance_state(const ZsAggValue *value)
 {
@@ -913,7 +935,8 @@ variance_of_ints(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
 		*isnull = true;
 		return (Datum) 0;
 	}
-	zsvector_core_deserialize(agg->core, agg->node, zsvector_agg_variance_state(value), false, &trans);
+	zsvector_core_deserialize(agg->core, agg->node, zsvector_agg_variance_state(value), false,
+							  &trans);
 	return zsvector_core_result(agg->core, agg->node, &trans, isnull);
 }
 
@@ -926,11 +949,12 @@ variance_of_floats(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
 	parts[0] = Float8GetDatum((double) value->count);
 	parts[1] = Float8GetDatum(value->sx);
 	parts[2] = Float8GetDatum(value->sxx);
-	trans.value = PointerGetDatum(construct_array(parts, 3, FLOAT8OID, sizeof(float8), FLOAT8PASSBYVAL,
-												  TYPALIGN_DOUBLE));
+	trans.value = PointerGetDatum(construct_array(parts, 3, FLOAT8OID, sizeof(float8),
+												  FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
 	return zsvector_core_result(agg->core, agg->node, &trans, isnull);
 }
 
+/* See vector_agg.h. */
 Datum
 zsvector_agg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -983,6 +1007,7 @@ zsvector_agg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	}
 }
 
+/* See vector_agg.h. */
 bool
 zsvector_agg_result_may_raise(const ZsAgg *agg, const ZsAggValue *value)
 {

@@ -4,8 +4,8 @@
  *	  Core's transition and final functions beside ours, for tests.
  *
  * With zedstore.debug_vector = verify each row that passes the filter row by row goes through
- * core's functions, too, in the order of the rows; in the end the results must have the same text.  Partial results go through
- * core's deserial and final functions before.
+ * core's functions, too, in the order of the rows; in the end the results must have the same text.
+ * Partial results go through core's deserial and final functions before.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -46,13 +46,16 @@ value_of(ZsAggVerifier *verifier, uint32 group, int aggno)
 		size_t		size = verifier->naggs * sizeof(ZsCoreValue);
 
 		verifier->values = verifier->values == NULL ?
-			MemoryContextAllocHuge(verifier->own_context, n * size) : repalloc_huge(verifier->values, n * size);
-		memset((char *) verifier->values + verifier->ngroups * size, 0, (n - verifier->ngroups) * size);
+			MemoryContextAllocHuge(verifier->own_context, n * size) :
+			repalloc_huge(verifier->values, n * size);
+		memset((char *) verifier->values + verifier->ngroups * size, 0,
+			   (n - verifier->ngroups) * size);
 		verifier->ngroups = n;
 	}
 	return &verifier->values[(size_t) group * verifier->naggs + aggno];
 }
 
+/* See vector_agg.h. */
 void
 zsvector_verify_reset(ZsAggVerifier *verifier)
 {
@@ -89,21 +92,26 @@ zsvector_verify_begin(List *aggrefs)
 	return verifier;
 }
 
+/* See vector_agg.h. */
 void
 zsvector_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum, bool isnull)
 {
-	zsvector_core_add(&verifier->aggs[aggno], verifier->node, value_of(verifier, group, aggno), datum, isnull);
+	zsvector_core_add(&verifier->aggs[aggno], verifier->node, value_of(verifier, group, aggno),
+					  datum, isnull);
 }
 
+/* See vector_agg.h. */
 void
 zsvector_verify_renumber(ZsAggVerifier *verifier, uint32 group, uint32 number)
 {
 	Assert(number <= group);
 	if (number < group && group < verifier->ngroups)
 		memcpy(&verifier->values[(size_t) number * verifier->naggs],
-			   &verifier->values[(size_t) group * verifier->naggs], verifier->naggs * sizeof(ZsCoreValue));
+			   &verifier->values[(size_t) group * verifier->naggs],
+			   verifier->naggs * sizeof(ZsCoreValue));
 }
 
+/* See vector_agg.h. */
 void
 zsvector_verify_forget(ZsAggVerifier *verifier, uint32 group)
 {
@@ -124,6 +132,7 @@ result_text(Oid type, Datum value, bool isnull)
 	return OidOutputFunctionCall(typoutput, value);
 }
 
+/* See vector_agg.h. */
 void
 zsvector_verify_result(ZsAggVerifier *verifier, uint32 group, int aggno, Datum result, bool isnull)
 {

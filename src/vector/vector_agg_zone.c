@@ -3,12 +3,13 @@
  * vector_agg_zone.c
  *	  Minimum and maximum guided by zone maps.
  *
- * Once there is a maximum, a batch whose largest value is smaller cannot change it, and neither can one without values.  The zone map
- * of a batch is known before anything of it is decoded.
+ * Once there is a maximum, a batch whose largest value is smaller cannot change it, and neither can
+ * one without values.  The zone map of a batch is known before anything of it is decoded.
  *
- * Of equal values that look different (1.0 and 1.00, -0 and 0) core returns a certain one.  So a batch is left out only if its
- * values are surely not equal to what there is, but for integers, of which equal ones look the same.  Images in zone maps
- * are rounded, those of strings follow their bytes: what is not the order of the column's type is not used.
+ * Of equal values that look different (1.0 and 1.00, -0 and 0) core returns a certain one.  So a
+ * batch is left out only if its values are surely not equal to what there is, but for integers, of
+ * which equal ones look the same.  Images in zone maps are rounded, those of strings follow their
+ * bytes: what is not the order of the column's type is not used.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -30,6 +31,7 @@
 #include "vector_agg.h"
 #include "zs_codec.h"
 
+/* See vector_agg.h. */
 void
 zsvector_agg_find_zone(TupleDesc desc, ZsAgg *agg)
 {
@@ -41,7 +43,8 @@ zsvector_agg_find_zone(TupleDesc desc, ZsAgg *agg)
 		return;
 	att = TupleDescAttr(desc, agg->attno - 1);
 	zsattr_kind(att, &kind);
-	agg->has_zone = kind.zone_ordered && (!OidIsValid(att->attcollation) || agg->collation == att->attcollation);
+	agg->has_zone = kind.zone_ordered &&
+		(!OidIsValid(att->attcollation) || agg->collation == att->attcollation);
 	agg->zone_unsigned = kind.is_unsigned;
 }
 
@@ -51,6 +54,7 @@ is_exact(const ZsAgg *agg)
 	return agg->domain == ZS_DOMAIN_INT || agg->domain == ZS_DOMAIN_UINT;
 }
 
+/* See vector_agg.h. */
 bool
 zsvector_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high)
 {
@@ -75,7 +79,8 @@ zsvector_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high)
 		case ZS_DOMAIN_DECIMAL:
 			old = MemoryContextSwitchTo(agg->temporary);
 			num = zsvector_numeric_best(value);
-			ok = zscodec_zone_from_numeric((const uint8 *) VARDATA_ANY(num), VARSIZE_ANY_EXHDR(num), low, high);
+			ok = zscodec_zone_from_numeric((const uint8 *) VARDATA_ANY(num), VARSIZE_ANY_EXHDR(num),
+										   low, high);
 			MemoryContextSwitchTo(old);
 			MemoryContextReset(agg->temporary);
 			return ok;
@@ -88,6 +93,7 @@ zsvector_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high)
 	}
 }
 
+/* See vector_agg.h. */
 bool
 zsvector_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *bounds)
 {
@@ -104,10 +110,13 @@ zsvector_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *
 	return bounds->min > high || (bounds->min == high && is_exact(agg));
 }
 
+/* See vector_agg.h. */
 Oid
 zsvector_agg_zone_operator(TupleDesc desc, const ZsAgg *agg)
 {
-	Oid			opclass = GetDefaultOpClass(getBaseType(TupleDescAttr(desc, agg->attno - 1)->atttypid), BTREE_AM_OID);
+	Oid			opclass = GetDefaultOpClass(getBaseType(TupleDescAttr(desc,
+																	  agg->attno - 1)->atttypid),
+																	  BTREE_AM_OID);
 	Oid			type;
 
 	if (!OidIsValid(opclass))
@@ -115,10 +124,12 @@ zsvector_agg_zone_operator(TupleDesc desc, const ZsAgg *agg)
 	type = get_opclass_input_type(opclass);
 	return get_opfamily_member(get_opclass_family(opclass), type, type,
 							   agg->kind == ZS_AGG_MAX ?
-							   (is_exact(agg) ? BTGreaterStrategyNumber : BTGreaterEqualStrategyNumber) :
+							   (is_exact(agg) ? BTGreaterStrategyNumber :
+								BTGreaterEqualStrategyNumber) :
 							   (is_exact(agg) ? BTLessStrategyNumber : BTLessEqualStrategyNumber));
 }
 
+/* See vector_agg.h. */
 Expr *
 zsvector_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg, ZsAggValue *value, Oid opno)
 {
@@ -134,7 +145,9 @@ zsvector_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg, ZsAggVal
 	op_input_types(opno, &left, &right);
 	get_typlenbyval(right, &typlen, &typbyval);
 	return make_opclause(opno, BOOLOID, false,
-						 (Expr *) makeVar(varno, agg->attno, att->atttypid, att->atttypmod, att->attcollation, 0),
-						 (Expr *) makeConst(right, -1, att->attcollation, typlen, datum, false, typbyval),
+						 (Expr *) makeVar(varno, agg->attno, att->atttypid, att->atttypmod,
+										  att->attcollation, 0),
+						 (Expr *) makeConst(right, -1, att->attcollation, typlen, datum, false,
+											typbyval),
 						 InvalidOid, att->attcollation);
 }

@@ -3,39 +3,42 @@
  * vector_cost_index.c
  *	  What reading a zedstore table costs, for core's scan nodes.
  *
- * The problem: the planner takes any table for a heap.  There a row that an index leads to costs one page,
- * and the columns come with it; a sequential scan reads all pages.  Here a row costs a look at the
- * TID tree and, for each column that is looked at, a look into a segment: 1 to 2 us where the value is decoded
- * alone, next to nothing where a neighbour was fetched just before.  A sequential scan reads the pages of
- * the needed columns.
+ * The problem: the planner takes any table for a heap.  There a row that an index leads to costs
+ * one page, and the columns come with it; a sequential scan reads all pages.  Here a row costs a
+ * look at the TID tree and, for each column that is looked at, a look into a segment: 1 to 2 us
+ * where the value is decoded alone, next to nothing where a neighbour was fetched just before.  A
+ * sequential scan reads the pages of the needed columns.
  *
  * The idea: core's estimates stay, I/O included, and what they do not know of is added to them.
  *
- * Index scans.  cost_index() asks the index access method for the costs of the index; get_relation_info_hook puts
- * estimate_index() in front of that.  It learns there how many rows will be fetched, for which
- * filters, in how many loops and with which correlation, and works out what the columns of these
- * rows cost.  It must not add that to the index's own costs, since a bitmap scan over the same path takes these as
- * its own.  cost_index() also adds, per row, what the path's target costs.  So the path gets a target of its own that
- * costs so much more, until core has compared the paths of the relation; then set_rel_pathlist() gives it
- * back the relation's target.
+ * Index scans.  cost_index() asks the index access method for the costs of the index;
+ * get_relation_info_hook puts estimate_index() in front of that.  It learns there how many rows
+ * will be fetched, for which filters, in how many loops and with which correlation, and works out
+ * what the columns of these rows cost.  It must not add that to the index's own costs, since a
+ * bitmap scan over the same path takes these as its own.  cost_index() also adds, per row, what the
+ * path's target costs.  So the path gets a target of its own that costs so much more, until core
+ * has compared the paths of the relation; then set_rel_pathlist() gives it back the relation's
+ * target.
  *
- * Bitmap scans.  cost_bitmap_heap_scan() charges the relation's restrictions for each row fetched.  They cost
- * more while core makes the index paths of the relation: what a fetch costs if the bitmap selects as
- * many rows as the restrictions do, or any few rows in nested loops.  What a bitmap scan costs
- * depends on how densely its rows lie, so set_rel_pathlist() corrects those that are left.
+ * Bitmap scans.  cost_bitmap_heap_scan() charges the relation's restrictions for each row fetched.
+ * They cost more while core makes the index paths of the relation: what a fetch costs if the bitmap
+ * selects as many rows as the restrictions do, or any few rows in nested loops.  What a bitmap scan
+ * costs depends on how densely its rows lie, so set_rel_pathlist() corrects those that are left.
  *
  * Sequential scans.  They have the relation's pages in their costs (zsam_estimate_size()); the
  * pages of other columns are taken out again.  Then all paths are compared anew.
  *
- * Index-only scans need nothing: of pages that are not all-visible they ask for the visibility of a row only.
+ * Index-only scans need nothing: of pages that are not all-visible they ask for the visibility of a
+ * row only.
  *
- * Units.  As everywhere in the planner, 1 is what reading a page in sequence costs.  The constants were measured as
- * processor time against sequential scans of heap, with all data in memory (docs/benchmarks.md, "Costs of
- * fetches"): core's sequential scan takes 4 to 6 us for each unit of its costs.  What is not in memory is
- * charged beyond that by the share of the query's tables that effective_cache_size does not hold.
+ * Units.  As everywhere in the planner, 1 is what reading a page in sequence costs.  The constants
+ * were measured as processor time against sequential scans of heap, with all data in memory
+ * (docs/benchmarks.md, "Costs of fetches"): core's sequential scan takes 4 to 6 us for each unit of
+ * its costs.  What is not in memory is charged beyond that by the share of the query's tables that
+ * effective_cache_size does not hold.
  *
- * State.  Core's structs have no room for what belongs to a relation of a plan in the making, so it is
- * in a hash table, by address, and leaves it with the planner's memory.
+ * State.  Core's structs have no room for what belongs to a relation of a plan in the making, so it
+ * is in a hash table, by address, and leaves it with the planner's memory.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -75,7 +78,8 @@
 #define COST_SINGLE_STRING		0.40
 
 /*
- * A vector of 1024 values: of fixed length, numeric, strings with few different values, other strings.
+ * A vector of 1024 values: of fixed length, numeric, strings with few different values, other
+ * strings.
  */
 #define COST_VECTOR_FIXED		0.15
 #define COST_VECTOR_NUMERIC		0.8
@@ -213,8 +217,8 @@ expand_whole_row(RelOptInfo *rel, Bitmapset *attrs)
 }
 
 /*
- * Columns that are looked at above a scan of rel which gets values from the relations outer (may be NULL): a column
- * that only a join clause needs is not, if the scan does the clause's work.
+ * Columns that are looked at above a scan of rel which gets values from the relations outer (may be
+ * NULL): a column that only a join clause needs is not, if the scan does the clause's work.
  */
 static Bitmapset *
 output_columns(RelOptInfo *rel, Relids outer)
@@ -258,8 +262,9 @@ typedef struct Locality
 } Locality;
 
 /*
- * n values of a column whose rows lie in so many stripes, each of which is visited once.  Rows are not the same in
- * all of them: with 3 a stripe on average every third one has more, with 6 nearly all.
+ * n values of a column whose rows lie in so many stripes, each of which is visited once.  Rows are
+ * not the same in all of them: with 3 a stripe on average every third one has more, with 6 nearly
+ * all.
  */
 static Cost
 values_of_stripes(const ColumnCost *column, double n, double stripes, Cost uncached)
@@ -313,8 +318,8 @@ columns_cost(const RelCosts *costs, const Bitmapset *attrs, double n, Locality l
 }
 
 /*
- * What the columns cost of so many rows, of which nrows pass the clauses.  Clauses that applied() names do not
- * look at the row.
+ * What the columns cost of so many rows, of which nrows pass the clauses.  Clauses that applied()
+ * names do not look at the row.
  */
 static Cost
 fetch_cost(PlannerInfo *root, RelCosts *costs, List *clauses, List *param_clauses,
@@ -373,9 +378,10 @@ applied_by_index(RestrictInfo *rinfo, void *arg)
 }
 
 /*
- * How closely rows in the order of the index follow each other in the table.  Of an index of several columns
- * btcostestimate() takes a quarter off the first one's correlation, for the others may mix what has the same
- * first value.  That matters if the rows of a value fill more than a stripe.
+ * How closely rows in the order of the index follow each other in the table.  Of an index of
+ * several columns btcostestimate() takes a quarter off the first one's correlation, for the others
+ * may mix what has the same first value.  That matters if the rows of a value fill more than a
+ * stripe.
  */
 static double
 row_correlation(PlannerInfo *root, const IndexOptInfo *index, double correlation)
@@ -388,7 +394,8 @@ row_correlation(PlannerInfo *root, const IndexOptInfo *index, double correlation
 		return correlation;
 	first = (Var *) linitial_node(TargetEntry, index->indextlist)->expr;
 	if (!IsA(first, Var) ||
-		rel->tuples / estimate_num_groups(root, list_make1(first), rel->tuples, NULL, NULL) > STRIPE_ROWS)
+		rel->tuples / estimate_num_groups(root, list_make1(first), rel->tuples, NULL,
+										  NULL) > STRIPE_ROWS)
 		return correlation;
 	return Max(Min(correlation / MULTICOLUMN_FACTOR, 1), -1);
 }
@@ -560,6 +567,7 @@ relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 
 /* ---- paths that core has made ----------------------------------------------------- */
 
+/* See vector_internal.h. */
 double
 zsvector_parallel_divisor(const Path *path)
 {
@@ -614,7 +622,8 @@ correct_bitmap_path(PlannerInfo *root, RelCosts *costs, BitmapHeapPath *path)
 					  applied_by_bitmap, bitmap_clauses(path->bitmapqual, NIL),
 					  param != NULL ? param->ppi_req_outer : NULL, nfetched,
 					  param != NULL ? param->ppi_rows : rel->rows, locality);
-	path->path.total_cost += (cost - costs->on_top * nfetched) / zsvector_parallel_divisor(&path->path);
+	path->path.total_cost += (cost - costs->on_top *
+							  nfetched) / zsvector_parallel_divisor(&path->path);
 	path->path.total_cost = Max(path->path.total_cost, path->path.startup_cost);
 }
 
@@ -683,6 +692,7 @@ vectors_cost(const RelCosts *costs, const Bitmapset *attrs, double stripes)
 	return cost;
 }
 
+/* See vector_internal.h. */
 void
 zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double survivors,
 					  double *pages, Cost *decoding)
@@ -737,8 +747,8 @@ correct_path(PlannerInfo *root, RelCosts *costs, Path *path)
 }
 
 /*
- * Is there a path that needs nothing from other relations and reads all of the table in sequence?  Core may have
- * dropped it for an index path when it seemed to read more pages.
+ * Is there a path that needs nothing from other relations and reads all of the table in sequence?
+ * Core may have dropped it for an index path when it seemed to read more pages.
  */
 static bool
 lacks_seqscan(RelOptInfo *rel)
@@ -796,6 +806,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 	}
 }
 
+/* See zs_vector.h. */
 void
 zsvector_cost_init(void)
 {

@@ -3,11 +3,13 @@
  * vector_expr_compile.c
  *	  From an expression to a program over batches.
  *
- * As in filters (vector_qual_compile.c) functions are known by their OIDs.  Those taken here may raise errors: of overflow,
- * of division by zero, of dates out of range.  Programs have all they need to see that one would be
- * raised, and give the batch back then; nothing here decides which error it is.
+ * As in filters (vector_qual_compile.c) functions are known by their OIDs.  Those taken here may
+ * raise errors: of overflow, of division by zero, of dates out of range.  Programs have all they
+ * need to see that one would be raised, and give the batch back then; nothing here decides which
+ * error it is.
  *
- * A form of CASE with a value to be compared ("CASE x WHEN 1 THEN ...") becomes one with conditions.
+ * A form of CASE with a value to be compared ("CASE x WHEN 1 THEN ...") becomes one with
+ * conditions.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -157,6 +159,7 @@ typedef struct Compiler
 
 static ZsExpr *compile(const Compiler *compiler, Node *node);
 
+/* See vector_expr_internal.h. */
 ZsExpr *
 zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs)
 {
@@ -271,6 +274,7 @@ make_conds(ZsExpr *expr, int n)
 	expr->conds = palloc0(n * sizeof(ZsQual *));
 }
 
+/* See vector_expr_internal.h. */
 ZsExpr *
 zsvector_expr_as_float8(ZsExpr *expr)
 {
@@ -283,6 +287,7 @@ zsvector_expr_as_float8(ZsExpr *expr)
 	return wider;
 }
 
+/* See vector_expr_internal.h. */
 ZsExpr *
 zsvector_expr_subtract(ZsExpr *a, ZsExpr *b)
 {
@@ -370,7 +375,8 @@ compile_timestamp_add(const Compiler *compiler, Oid funcid, List *args)
 		return NULL;
 	interval = DatumGetIntervalP(c->constvalue);
 	/* where time zones play a part days are not of one length */
-	if (interval->month != 0 || (is_tz && interval->day != 0) || interval->day > MAX_DAYS || interval->day < -MAX_DAYS ||
+	if (interval->month != 0 || (is_tz && interval->day != 0) || interval->day > MAX_DAYS ||
+		interval->day < -MAX_DAYS ||
 		interval->time > PG_INT64_MAX / 4 || interval->time < PG_INT64_MIN / 4)
 		return NULL;
 	if (is_date)
@@ -413,12 +419,14 @@ compile_call(const Compiler *compiler, Oid funcid, List *args, Oid collation)
 		case F_TIMESTAMP_TIMESTAMPTZ:
 		case F_TIMESTAMPTZ_TIMESTAMP:
 		case F_DATE_TIMESTAMPTZ:
-			return zsvector_expr_compile_zone(funcid, compile_arg(compiler, linitial(args), ZS_DOMAIN_INT));
+			return zsvector_expr_compile_zone(funcid,
+											  compile_arg(compiler, linitial(args), ZS_DOMAIN_INT));
 		default:
 			break;
 	}
 	if (zsvector_expr_is_text_function(funcid))
-		return zsvector_expr_compile_text(funcid, args, collation, compile(compiler, linitial(args)));
+		return zsvector_expr_compile_text(funcid, args, collation,
+										  compile(compiler, linitial(args)));
 	known = find_known(funcid);
 	if (known == NULL)
 		return NULL;
@@ -446,7 +454,10 @@ compile_bool(const Compiler *compiler, Node *node)
 	return add_cond(compiler, expr, node) ? expr : NULL;
 }
 
-/* Puts the value in the place of what stands for it in conditions of a CASE; a CASE within has its own. */
+/*
+ * Puts the value in the place of what stands for it in conditions of a CASE; a CASE within has its
+ * own.
+ */
 static Node *
 replace_case_value(Node *node, void *value)
 {
@@ -502,7 +513,8 @@ compile_case(const Compiler *compiler, const CaseExpr *c)
 static ZsExpr *
 compile_coalesce(const Compiler *compiler, const CoalesceExpr *c)
 {
-	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_COALESCE, ZS_DOMAIN_NONE, 0, list_length(c->args));
+	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_COALESCE, ZS_DOMAIN_NONE, 0,
+										  list_length(c->args));
 	ListCell   *lc;
 
 	foreach(lc, c->args)
@@ -575,9 +587,10 @@ compile(const Compiler *compiler, Node *node)
 				OpExpr	   *op = (OpExpr *) node;
 
 				expr = compile_call(compiler,
-									OidIsValid(op->opfuncid) ? op->opfuncid : get_opcode(op->opno), op->args,
-									op->inputcollid);
-				return expr == NULL && op->opresulttype == BOOLOID ? compile_bool(compiler, node) : expr;
+									OidIsValid(op->opfuncid) ? op->opfuncid : get_opcode(op->opno),
+									op->args, op->inputcollid);
+				return expr == NULL && op->opresulttype == BOOLOID ? compile_bool(compiler, node) :
+					expr;
 			}
 		case T_CaseExpr:
 			return unite_args(compile_case(compiler, (CaseExpr *) node));
@@ -596,6 +609,7 @@ compile(const Compiler *compiler, Node *node)
 	}
 }
 
+/* See vector_expr.h. */
 ZsExpr *
 zsvector_expr_compile(TupleDesc desc, Index varno, Node *expr)
 {
@@ -604,12 +618,14 @@ zsvector_expr_compile(TupleDesc desc, Index varno, Node *expr)
 	return compile(&compiler, expr);
 }
 
+/* See vector_expr.h. */
 ZsDomain
 zsvector_expr_domain(const ZsExpr *expr)
 {
 	return expr->domain;
 }
 
+/* See vector_expr.h. */
 int
 zsvector_expr_width(const ZsExpr *expr)
 {

@@ -43,7 +43,8 @@ typedef enum ZsExprKind
 	ZS_EXPR_DATE_BEGIN,			/* of the field that a date is in */
 	ZS_EXPR_TO_LOCAL,			/* a timestamp with time zone as the session's local one */
 	ZS_EXPR_FROM_LOCAL,			/* the way back */
-	ZS_EXPR_LOCAL_FLOOR,		/* a timestamp with time zone without what is below a unit of usecs in local time */
+	ZS_EXPR_LOCAL_FLOOR,		/* a timestamp with time zone without what is below a unit of
+								 * usecs in local time */
 	ZS_EXPR_SCALED,				/* an integer as a numeric of a scale */
 	ZS_EXPR_TEXT_CALL,			/* a function of core's of a string */
 	ZS_EXPR_CASE,
@@ -104,8 +105,12 @@ extern ZsExpr *zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *a
 
 /* vector_expr_zone.c */
 
+/* vector_expr_time.c */
+
 /* Casts from and to timestamps with time zone, or NULL. */
 extern ZsExpr *zsvector_expr_compile_zone(Oid funcid, ZsExpr *arg);
+
+/* vector_expr_zone.c */
 
 /* Runs one of the nodes about local time; false: a row is not in years 1 to 9999. */
 extern bool zsvector_expr_run_zone(const ZsExpr *expr, const int64 *values, const uint64 *rows,

@@ -3,15 +3,16 @@
  * vector_expr_run.c
  *	  Runs expressions on batches.
  *
- * Each node gives a vector for the rows that it is asked for, and keeps it for the batch.  What is asked for later of
- * the same node is computed together with what it has, so that a vector given out stays right.
+ * Each node gives a vector for the rows that it is asked for, and keeps it for the batch.  What is
+ * asked for later of the same node is computed together with what it has, so that a vector given
+ * out stays right.
  *
- * A kernel that meets an error looks at the rows that were asked for and have no NULL; if one of those is wrong
- * the batch is given back, and the executor finds out which error is the first.  Branches of CASE and COALESCE are
- * asked only for rows that reach them.
+ * A kernel that meets an error looks at the rows that were asked for and have no NULL; if one of
+ * those is wrong the batch is given back, and the executor finds out which error is the first.
+ * Branches of CASE and COALESCE are asked only for rows that reach them.
  *
- * Numerics are integers of one scale for the batch; where the display scales of rows differ they come beside.  A sum
- * has the larger display scale of its arguments, a product both.
+ * Numerics are integers of one scale for the batch; where the display scales of rows differ they
+ * come beside.  A sum has the larger display scale of its arguments, a product both.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -161,7 +162,8 @@ run_const(ZsExpr *expr)
 
 /* The argument's values at a scale that is not smaller; NULL if one of the rows does not fit. */
 static const int64 *
-values_at_scale(ZsExpr *expr, int argno, const ZsColumnVector *vector, int scale, const uint64 *rows)
+values_at_scale(ZsExpr *expr, int argno, const ZsColumnVector *vector, int scale,
+				const uint64 *rows)
 {
 	bool		is_const = expr->args[argno]->kind == ZS_EXPR_CONST;
 
@@ -172,8 +174,8 @@ values_at_scale(ZsExpr *expr, int argno, const ZsColumnVector *vector, int scale
 	if (is_const && expr->scaled_scale[argno] == scale)
 		return expr->scaled[argno];
 	expr->scaled_scale[argno] = -1;
-	if (!zskernel_scale_up_int64(vector->vals, power_of_ten(scale - vector->scale), vector->nrows, rows,
-								 expr->scaled[argno]))
+	if (!zskernel_scale_up_int64(vector->vals, power_of_ten(scale - vector->scale), vector->nrows,
+								 rows, expr->scaled[argno]))
 		return NULL;
 	if (is_const)
 		expr->scaled_scale[argno] = scale;
@@ -200,7 +202,8 @@ set_dscales(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b)
 }
 
 static bool
-run_decimal_arith(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b, const uint64 *rows)
+run_decimal_arith(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b,
+				  const uint64 *rows)
 {
 	ZsColumnVector *vector = &expr->vector;
 	const int64 *x = a->vals;
@@ -228,16 +231,18 @@ run_round(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 	vector->scale = expr->scale;
 	if (a->scale < expr->scale)
 	{
-		if (!zskernel_scale_up_int64(a->vals, power_of_ten(expr->scale - a->scale), vector->nrows, rows,
-									 expr->vals))
+		if (!zskernel_scale_up_int64(a->vals, power_of_ten(expr->scale - a->scale), vector->nrows,
+									 rows, expr->vals))
 			return false;
 	}
 	else if (a->scale > expr->scale)
-		zskernel_round_int64(a->vals, power_of_ten(a->scale - expr->scale), vector->nrows, expr->vals);
+		zskernel_round_int64(a->vals, power_of_ten(a->scale - expr->scale), vector->nrows,
+							 expr->vals);
 	else
 		vector->vals = a->vals;
 	return expr->limit == 0 ||
-		zskernel_in_range_int64(vector->vals, 1 - expr->limit, expr->limit - 1, vector->nrows, rows);
+		zskernel_in_range_int64(vector->vals, 1 - expr->limit, expr->limit - 1, vector->nrows,
+								rows);
 }
 
 /* ---- dates and times --------------------------------------------------------------- */
@@ -355,7 +360,8 @@ run_binary(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b, const
 			(expr->kind == ZS_EXPR_DATE_DIFF &&
 			 !zskernel_in_range_int64(b->vals, FIRST_DATE, LAST_DATE, n, rows)))
 			return false;
-		if (!(expr->op == ZS_ARITH_ADD ? zskernel_add_int64(4, a->vals, b->vals, n, rows, expr->vals) :
+		if (!(expr->op == ZS_ARITH_ADD ?
+			  zskernel_add_int64(4, a->vals, b->vals, n, rows, expr->vals) :
 			  zskernel_sub_int64(4, a->vals, b->vals, n, rows, expr->vals)))
 			return false;
 		return expr->kind == ZS_EXPR_DATE_DIFF ||
@@ -414,7 +420,8 @@ run_function(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 		zsvector_expr_run_text(expr, run->serial, args[0], rows);
 		return true;
 	}
-	return expr->nargs == 1 ? run_unary(expr, args[0], rows) : run_binary(expr, args[0], args[1], rows);
+	return expr->nargs == 1 ? run_unary(expr, args[0], rows) :
+		run_binary(expr, args[0], args[1], rows);
 }
 
 /* ---- choices ------------------------------------------------------------------------------- */
@@ -467,7 +474,8 @@ merge_branch(ZsExpr *expr, const ZsColumnVector *branch, const uint64 *rows, boo
 			{
 				uint32		row = w * 64 + __builtin_ctzll(word);
 
-				expr->vals[row] = (int64) (branch->codes != NULL ? branch->dict[branch->codes[row]] :
+				expr->vals[row] = (int64) (branch->codes != NULL ?
+										   branch->dict[branch->codes[row]] :
 										   branch->datums[row]);
 			}
 		}
@@ -686,6 +694,7 @@ run_expr(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 	return expr->result;
 }
 
+/* See vector_expr.h. */
 const ZsColumnVector *
 zsvector_expr_run(ZsExpr *expr, ZsInput *input, const uint64 *sel, ZsQualCounts *counts)
 {

@@ -3,10 +3,11 @@
  * vector_expr_text.c
  *	  Functions of strings with constant other arguments.
  *
- * Core's function is called: once for each entry of a dictionary that is in use, and for each row where there is
- * none.  Only functions and constants are taken with which it cannot raise an error, whatever the string; so it does not
- * matter that it is called for some batch at once.  Results that are strings have the codes of the argument, if that
- * has any, under a dictionary of their own.
+ * Core's function is called: once for each entry of a dictionary that is in use, and for each row
+ * where there is none.  Only functions and constants are taken with which it cannot raise an error,
+ * whatever the string; so it does not matter that it is called for some batch at once.  Results
+ * that are strings have the codes of the argument, if that has any, under a dictionary of their
+ * own.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -69,6 +70,7 @@ struct ZsTextCall
 
 /* ---- compile ----------------------------------------------------------------- */
 
+/* See vector_expr_internal.h. */
 ZsExpr *
 zsvector_expr_compile_text(Oid funcid, List *args, Oid collation, ZsExpr *arg)
 {
@@ -81,7 +83,8 @@ zsvector_expr_compile_text(Oid funcid, List *args, Oid collation, ZsExpr *arg)
 		if (functions[i].funcid == funcid)
 			function = &functions[i];
 	}
-	if (function == NULL || arg == NULL || arg->domain != function->arg || list_length(args) != function->nargs)
+	if (function == NULL || arg == NULL || arg->domain != function->arg ||
+		list_length(args) != function->nargs)
 		return NULL;
 	if ((funcid == F_UPPER_TEXT || funcid == F_LOWER_TEXT) && !OidIsValid(collation))
 		return NULL;
@@ -105,6 +108,7 @@ zsvector_expr_compile_text(Oid funcid, List *args, Oid collation, ZsExpr *arg)
 	return expr;
 }
 
+/* See vector_expr_internal.h. */
 bool
 zsvector_expr_is_text_function(Oid funcid)
 {
@@ -127,7 +131,8 @@ call_function(const ZsExpr *expr, uint64 datum)
 	LOCAL_FCINFO(fcinfo, 3);
 	Datum		result;
 
-	InitFunctionCallInfoData(*fcinfo, &call->finfo, call->finfo.fn_nargs, call->collation, NULL, NULL);
+	InitFunctionCallInfoData(*fcinfo, &call->finfo, call->finfo.fn_nargs, call->collation, NULL,
+							 NULL);
 	for (int i = 1; i < call->finfo.fn_nargs; i++)
 		fcinfo->args[i] = call->args[i];
 	fcinfo->args[0].value = (Datum) datum;
@@ -139,7 +144,9 @@ call_function(const ZsExpr *expr, uint64 datum)
 	return expr->domain == ZS_DOMAIN_INT ? (uint64) (int64) DatumGetInt32(result) : (uint64) result;
 }
 
-/* Room for the results of all entries of the argument's dictionary; forgets those of another one. */
+/*
+ * Room for the results of all entries of the argument's dictionary; forgets those of another one.
+ */
 static void
 start_dictionary(ZsExpr *expr, const ZsColumnVector *arg)
 {
@@ -166,6 +173,7 @@ start_dictionary(ZsExpr *expr, const ZsColumnVector *arg)
 	call->serial = arg->serial;
 }
 
+/* See vector_expr_internal.h. */
 void
 zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, const uint64 *rows)
 {
@@ -173,7 +181,8 @@ zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, co
 	ZsColumnVector *vector = &expr->vector;
 
 	if (call->context == NULL)
-		call->context = AllocSetContextCreate(GetMemoryChunkContext(expr), "zedstore string function",
+		call->context = AllocSetContextCreate(GetMemoryChunkContext(expr),
+											  "zedstore string function",
 											  ALLOCSET_DEFAULT_SIZES);
 	if (arg->codes != NULL)
 		start_dictionary(expr, arg);

@@ -3,9 +3,9 @@
  * vector_expr_time.c
  *	  Programs of date_trunc(), extract() and date_part() with a constant field.
  *
- * They become nodes that know days and microseconds only.  What depends on the session's time zone is not
- * taken, nor are fields whose float8 form is made of two roundings.  Infinite times, and those of years other
- * than 1 to 9999 where the calendar plays a part, are core's.
+ * They become nodes that know days and microseconds only.  What depends on the session's time zone
+ * is not taken, nor are fields whose float8 form is made of two roundings.  Infinite times, and
+ * those of years other than 1 to 9999 where the calendar plays a part, are core's.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -164,6 +164,7 @@ compile_field(int unit, bool is_date, ZsExpr *arg, int *scale)
 	}
 }
 
+/* See vector_expr_internal.h. */
 ZsExpr *
 zsvector_expr_compile_zone(Oid funcid, ZsExpr *arg)
 {
@@ -182,12 +183,15 @@ zsvector_expr_compile_zone(Oid funcid, ZsExpr *arg)
 	}
 }
 
+/* See vector_expr_internal.h. */
 ZsExpr *
 zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg)
 {
 	bool		is_date = funcid == F_EXTRACT_TEXT_DATE;
-	bool		is_tz = funcid == F_EXTRACT_TEXT_TIMESTAMPTZ || funcid == F_DATE_PART_TEXT_TIMESTAMPTZ;
-	bool		is_part = funcid == F_DATE_PART_TEXT_TIMESTAMP || funcid == F_DATE_PART_TEXT_TIMESTAMPTZ;
+	bool		is_tz = funcid == F_EXTRACT_TEXT_TIMESTAMPTZ ||
+		funcid == F_DATE_PART_TEXT_TIMESTAMPTZ;
+	bool		is_part = funcid == F_DATE_PART_TEXT_TIMESTAMP ||
+		funcid == F_DATE_PART_TEXT_TIMESTAMPTZ;
 	const Const *c = (const Const *) unit_node;
 	struct varlena *v;
 	char	   *name;
@@ -203,7 +207,8 @@ zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg)
 	name = downcase_truncate_identifier(VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v), false);
 	type = DecodeUnits(0, name, &unit);
 	if (funcid == F_DATE_TRUNC_TEXT_TIMESTAMP || funcid == F_DATE_TRUNC_TEXT_TIMESTAMPTZ)
-		return type == UNITS ? compile_trunc(unit, arg, funcid == F_DATE_TRUNC_TEXT_TIMESTAMPTZ) : NULL;
+		return type == UNITS ? compile_trunc(unit, arg, funcid == F_DATE_TRUNC_TEXT_TIMESTAMPTZ) :
+			NULL;
 
 	if (type == UNKNOWN_FIELD)
 		type = DecodeSpecial(0, name, &unit);
@@ -216,7 +221,8 @@ zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg)
 	else if (type != UNITS)
 		return NULL;
 	else
-		field = compile_field(unit, is_date, is_tz ? make_node(ZS_EXPR_TO_LOCAL, 8, arg) : arg, &scale);
+		field = compile_field(unit, is_date, is_tz ? make_node(ZS_EXPR_TO_LOCAL, 8, arg) : arg,
+							  &scale);
 	if (field == NULL)
 		return NULL;
 

@@ -3,10 +3,11 @@
  * vector_expr_zone.c
  *	  Timestamps with time zone as local ones, and back.
  *
- * What date_trunc(), extract() and casts do with a timestamp with time zone they do with the local time of the session's
- * zone.  Between two changes of the zone's offset local time is the time plus that; so the zone's rules are asked once for each
- * such stretch of time that values lie in.  The way back is core's, for the first of neighbouring values that are equal: local times may
- * be missing, or there twice.
+ * What date_trunc(), extract() and casts do with a timestamp with time zone they do with the local
+ * time of the session's zone.  Between two changes of the zone's offset local time is the time plus
+ * that; so the zone's rules are asked once for each such stretch of time that values lie in.  The
+ * way back is core's, for the first of neighbouring values that are equal: local times may be
+ * missing, or there twice.
  *
  * The zone is looked at when the program runs, as core does.
  *
@@ -59,7 +60,8 @@ find_stretch(int64 usec, Stretch *stretch)
 	if (tm == NULL)
 		return false;
 	stretch->offset = (int64) tm->tm_gmtoff * USECS_PER_SEC;
-	found = pg_next_dst_boundary(&t, &before, &before_isdst, &boundary, &after, &after_isdst, session_timezone);
+	found = pg_next_dst_boundary(&t, &before, &before_isdst, &boundary, &after, &after_isdst,
+								 session_timezone);
 	if (found < 0)
 		return false;
 	stretch->from = sec * USECS_PER_SEC;
@@ -99,6 +101,7 @@ run_from_local(const int64 *values, const uint64 *rows, int64 *out)
 	return true;
 }
 
+/* See vector_expr_internal.h. */
 bool
 zsvector_expr_run_zone(const ZsExpr *expr, const int64 *values, const uint64 *rows, int64 *out)
 {
@@ -119,7 +122,8 @@ zsvector_expr_run_zone(const ZsExpr *expr, const int64 *values, const uint64 *ro
 					return false;
 			}
 			if (expr->kind == ZS_EXPR_LOCAL_FLOOR)
-				out[row] = floor_div(value + stretch.offset, expr->usecs) * expr->usecs - stretch.offset;
+				out[row] = floor_div(value + stretch.offset, expr->usecs) * expr->usecs -
+					stretch.offset;
 			else
 				out[row] = value + stretch.offset;
 		}

@@ -3,19 +3,24 @@
  * vector_group.c
  *	  Numbers for groups of rows.
  *
- * Each key of a row becomes a word: an integer is its own, and strings get numbers in the order in which they appear,
- * equal ones the same.  For a column with a dictionary this is looked up once for each entry in use, not for
- * each row.  A numeric without its zeros at the end is an integer and a scale, which fit a word, too; longer ones have numbers as
- * strings do.  Of floats -0 becomes 0, and all NaN are one.  A group is a combination of words and NULLs; an open hash table finds
+ * Each key of a row becomes a word: an integer is its own, and strings get numbers in the order in
+ * which they appear, equal ones the same.  For a column with a dictionary this is looked up once
+ * for each entry in use, not for each row.  A numeric without its zeros at the end is an integer
+ * and a scale, which fit a word, too; longer ones have numbers as strings do.  Of floats -0 becomes
+ * 0, and all NaN are one.  A group is a combination of words and NULLs; an open hash table finds
  * its number.  What is equal is really compared, never a hash alone.
  *
- * While the words of all keys lie in small ranges, an array finds the number instead (vector_group_direct.c), and the hash table is made
- * when a group is looked for in another way.  Where the table is larger than caches, a batch's places in it are fetched before the first of them is looked at.
+ * While the words of all keys lie in small ranges, an array finds the number instead
+ * (vector_group_direct.c), and the hash table is made when a group is looked for in another way.
+ * Where the table is larger than caches, a batch's places in it are fetched before the first of
+ * them is looked at.
  *
- * A group's keys are shown as the first of its rows has them.  Where equal values may look different (1.0 and 1.00, 0 and -0,
- * blanks at the end of char) a group keeps the form of its first row: a display scale, the float itself, the number of blanks.
+ * A group's keys are shown as the first of its rows has them.  Where equal values may look
+ * different (1.0 and 1.00, 0 and -0, blanks at the end of char) a group keeps the form of its first
+ * row: a display scale, the float itself, the number of blanks.
  *
- * When memory is short the groups are frozen: rows are still found, but nothing is added, strings neither.
+ * When memory is short the groups are frozen: rows are still found, but nothing is added, strings
+ * neither.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -43,7 +48,10 @@
 #define ABSENT_STRING	(PG_UINT32_MAX - 1) /* looked up in vain among frozen ones */
 #define FIRST_SIZE		1024	/* of hash tables: powers of 2 */
 
-/* A numeric's word: an integer and, in its last bits, a scale; or a number that strings have, and this scale. */
+/*
+ * A numeric's word: an integer and, in its last bits, a scale; or a number that strings have, and
+ * this scale.
+ */
 #define SCALE_BITS		5
 #define NO_SCALE		31
 #define MAX_WORD_SCALE	16
@@ -75,7 +83,8 @@ classify_expr(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key
 		case ZS_DOMAIN_BPCHAR:
 			key->width = -1;
 			key->has_form = key->domain == ZS_DOMAIN_BPCHAR;
-			return OidIsValid(exprCollation(expr)) && get_collation_isdeterministic(exprCollation(expr));
+			return OidIsValid(exprCollation(expr)) &&
+				get_collation_isdeterministic(exprCollation(expr));
 		case ZS_DOMAIN_DECIMAL:
 			key->width = -1;
 			/* FALLTHROUGH */
@@ -85,6 +94,7 @@ classify_expr(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key
 	}
 }
 
+/* See vector_group.h. */
 bool
 zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
 {
@@ -129,6 +139,7 @@ zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGro
 	}
 }
 
+/* See vector_group.h. */
 ZsGroups *
 zsvector_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys)
 {
@@ -159,18 +170,21 @@ zsvector_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys)
 	return groups;
 }
 
+/* See vector_group.h. */
 void
 zsvector_groups_freeze(ZsGroups *groups)
 {
 	groups->frozen = true;
 }
 
+/* See vector_group.h. */
 bool
 zsvector_groups_frozen(const ZsGroups *groups)
 {
 	return groups->frozen;
 }
 
+/* See vector_group.h. */
 bool
 zsvector_groups_direct(const ZsGroups *groups)
 {
@@ -186,7 +200,8 @@ zsvector_groups_count(const ZsGroups *groups)
 static void *
 grow(MemoryContext context, void *array, uint32 n, size_t size)
 {
-	return array == NULL ? MemoryContextAllocHuge(context, n * size) : repalloc_huge(array, n * size);
+	return array == NULL ? MemoryContextAllocHuge(context, n * size) :
+		repalloc_huge(array, n * size);
 }
 
 /* A hash table of twice the size, from the hashes of its n members. */
@@ -213,7 +228,8 @@ rehash(MemoryContext context, uint32 *slots, uint32 nslots, const uint64 *hashes
 static bool
 is_string_key(const ZsGroupKey *key)
 {
-	return key->domain == ZS_DOMAIN_TEXT || key->domain == ZS_DOMAIN_BPCHAR || key->domain == ZS_DOMAIN_NONE;
+	return key->domain == ZS_DOMAIN_TEXT || key->domain == ZS_DOMAIN_BPCHAR ||
+		key->domain == ZS_DOMAIN_NONE;
 }
 
 /* The bytes of a datum, which is not compressed. */
@@ -292,7 +308,8 @@ string_number(ZsGroups *groups, int key, const char *bytes, size_t len)
 	if (table->nstrings == table->maxstrings)
 	{
 		table->maxstrings = Max(FIRST_SIZE / 2, zsvector_groups_grown(table->maxstrings));
-		table->strings = grow(groups->context, table->strings, table->maxstrings, sizeof(struct varlena *));
+		table->strings = grow(groups->context, table->strings, table->maxstrings,
+							  sizeof(struct varlena *));
 		table->hashes = grow(groups->context, table->hashes, table->maxstrings, sizeof(uint64));
 	}
 	table->strings[table->nstrings] = copy_string(groups, table, bytes, len);
@@ -301,6 +318,7 @@ string_number(ZsGroups *groups, int key, const char *bytes, size_t len)
 	return table->nstrings++;
 }
 
+/* See vector_group_internal.h. */
 uint32
 zsvector_group_datum_number(ZsGroups *groups, int key, const char *datum)
 {
@@ -313,8 +331,8 @@ zsvector_group_datum_number(ZsGroups *groups, int key, const char *datum)
 /* ---- numerics and floats ------------------------------------------------------------- */
 
 /*
- * A numeric without zeros at the end: the word, if it is short.  *trimmed is the numeric, to be freed by the caller, or NULL
- * if the word is there.
+ * A numeric without zeros at the end: the word, if it is short.  *trimmed is the numeric, to be
+ * freed by the caller, or NULL if the word is there.
  */
 static uint64
 trim_numeric(Numeric num, Numeric *trimmed)
@@ -323,7 +341,8 @@ trim_numeric(Numeric num, Numeric *trimmed)
 	int			scale;
 
 	*trimmed = DatumGetNumeric(DirectFunctionCall1(numeric_trim_scale, NumericGetDatum(num)));
-	if (zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(*trimmed), VARSIZE_ANY_EXHDR(*trimmed), &scale, &integer) &&
+	if (zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(*trimmed), VARSIZE_ANY_EXHDR(*trimmed),
+							   &scale, &integer) &&
 		scale <= MAX_WORD_SCALE && integer < MAX_WORD_INT && integer > -MAX_WORD_INT)
 	{
 		pfree(*trimmed);
@@ -341,7 +360,8 @@ numeric_word(ZsGroups *groups, int key, Numeric num)
 
 	if (trimmed != NULL)
 	{
-		word |= (uint64) string_number(groups, key, VARDATA_ANY(trimmed), VARSIZE_ANY_EXHDR(trimmed)) << SCALE_BITS;
+		word |= (uint64) string_number(groups, key, VARDATA_ANY(trimmed),
+									   VARSIZE_ANY_EXHDR(trimmed)) << SCALE_BITS;
 		pfree(trimmed);
 	}
 	return word;
@@ -390,7 +410,8 @@ numeric_of_word(const ZsGroups *groups, int key, uint64 word, uint64 form)
 	num = (Numeric) groups->tables[key].strings[word >> SCALE_BITS];
 	if (numeric_form(num) == form)
 		return num;
-	return DatumGetNumeric(DirectFunctionCall2(numeric_round, NumericGetDatum(num), Int32GetDatum((int32) form)));
+	return DatumGetNumeric(DirectFunctionCall2(numeric_round, NumericGetDatum(num),
+											   Int32GetDatum((int32) form)));
 }
 
 /* One pattern for all floats that are equal. */
@@ -401,7 +422,8 @@ float_word(ZsDomain domain, int64 pattern)
 	{
 		float		value = zskernel_float4(pattern);
 
-		return value == 0 ? 0 : value != value ? UINT64CONST(0x7FC00000) : (uint64) (uint32) pattern;
+		return value == 0 ? 0 : value != value ? UINT64CONST(0x7FC00000) :
+			(uint64) (uint32) pattern;
 	}
 	else
 	{
@@ -510,9 +532,11 @@ zsvector_group_add(ZsGroups *groups, const uint64 *words)
 	if (groups->ngroups == groups->maxgroups)
 	{
 		groups->maxgroups = Max(FIRST_SIZE / 2, zsvector_groups_grown(groups->maxgroups));
-		groups->words = grow(groups->context, groups->words, groups->maxgroups, groups->nwords * sizeof(uint64));
+		groups->words = grow(groups->context, groups->words, groups->maxgroups,
+							 groups->nwords * sizeof(uint64));
 	}
-	memcpy(groups->words + (size_t) groups->ngroups * groups->nwords, words, groups->nwords * sizeof(uint64));
+	memcpy(groups->words + (size_t) groups->ngroups * groups->nwords, words,
+		   groups->nwords * sizeof(uint64));
 	return groups->ngroups++;
 }
 
@@ -571,7 +595,8 @@ key_vector(const ZsGroupKey *key, ZsInput *input, const uint64 *sel)
 
 /* The word of a row of a vector, and its form if the key has forms. */
 static inline uint64
-make_word(ZsGroups *groups, int key, const ZsColumnVector *vector, ZsCodeMap *map, uint32 row, uint64 *form)
+make_word(ZsGroups *groups, int key, const ZsColumnVector *vector, ZsCodeMap *map, uint32 row,
+		  uint64 *form)
 {
 	const ZsGroupKey *k = &groups->keys[key];
 	const char *datum;
@@ -593,7 +618,8 @@ make_word(ZsGroups *groups, int key, const ZsColumnVector *vector, ZsCodeMap *ma
 		default:
 			break;
 	}
-	datum = (const char *) (vector->codes != NULL ? vector->dict[vector->codes[row]] : vector->datums[row]);
+	datum = (const char *) (vector->codes != NULL ? vector->dict[vector->codes[row]] :
+							vector->datums[row]);
 	if (k->has_form)
 	{
 		bytes = bytes_of(k, datum, &len);
@@ -612,7 +638,8 @@ make_word(ZsGroups *groups, int key, const ZsColumnVector *vector, ZsCodeMap *ma
 
 /* Puts the words of one key, of n rows, into words, where its NULLs are marked as well. */
 static void
-set_words(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, uint32 n, uint64 *words)
+set_words(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, uint32 n,
+		  uint64 *words)
 {
 	const ZsGroupKey *k = &groups->keys[key];
 	const ZsColumnVector *vector = in->vector;
@@ -643,9 +670,10 @@ set_words(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, u
 	}
 }
 
+/* See vector_group_internal.h. */
 void
-zsvector_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 first, uint32 n,
-						 uint64 *words)
+zsvector_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 first,
+						 uint32 n, uint64 *words)
 {
 	size_t		stride = (size_t) groups->nwords;
 
@@ -665,6 +693,7 @@ zsvector_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *l
 
 /* ---- batches ----------------------------------------------------------------------------- */
 
+/* See vector_group.h. */
 bool
 zsvector_groups_ready(const ZsGroups *groups, ZsInput *input, const uint64 *sel)
 {
@@ -696,12 +725,14 @@ read_keys(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint32 *giv
 		in[k].vector = key_vector(key, input, sel);
 		if (is_string_key(key) && in[k].vector->codes != NULL)
 			in[k].map = code_map(groups, k, in[k].vector);
-		in[k].is_plain = key->domain == ZS_DOMAIN_INT || key->domain == ZS_DOMAIN_UINT || in[k].map != NULL;
+		in[k].is_plain = key->domain == ZS_DOMAIN_INT || key->domain == ZS_DOMAIN_UINT ||
+			in[k].map != NULL;
 		all_plain = all_plain && in[k].is_plain;
 	}
 	return all_plain;
 }
 
+/* See vector_group.h. */
 void
 zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
 					   uint32 n, const uint32 *given, uint32 *numbers)
@@ -718,7 +749,8 @@ zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, cons
 	groups->nrows += n;
 	if (!all_plain)
 		zsvector_group_set_words(groups, in, list, 0, n, words);
-	if (groups->is_direct && groups->nrows >= groups->direct_from && zsvector_group_codes(groups, in, list, n))
+	if (groups->is_direct && groups->nrows >= groups->direct_from &&
+		zsvector_group_codes(groups, in, list, n))
 	{
 		zsvector_group_look_up(groups, in, list, n, !all_plain, numbers);
 		return;
@@ -755,6 +787,7 @@ zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, cons
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
+/* See vector_group.h. */
 uint32
 zsvector_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *isnull)
 {
@@ -798,6 +831,7 @@ zsvector_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *is
 	return find_group(groups, row, hash_words(groups, row));
 }
 
+/* See vector_group.h. */
 uint64
 zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool *isnull)
 {
@@ -838,6 +872,7 @@ zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool
 	return hash;
 }
 
+/* See vector_group.h. */
 bool
 zsvector_groups_int(const ZsGroups *groups, uint32 group, int key, int64 *value)
 {
@@ -848,6 +883,7 @@ zsvector_groups_int(const ZsGroups *groups, uint32 group, int key, int64 *value)
 	return (words[0] >> key & 1) == 0;
 }
 
+/* See vector_group.h. */
 Datum
 zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull)
 {

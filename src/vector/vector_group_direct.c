@@ -3,11 +3,13 @@
  * vector_group_direct.c
  *	  Numbers of groups whose keys lie in small ranges.
  *
- * A combination of words is a number, its code: 0 is NULL, then follow low, low + 1, ..., and so on from key to key.  An array has
- * the group of each code.  Integers and numbers of dictionary entries become codes by loops over columns; only the first row of a
- * group has its words put together.
+ * A combination of words is a number, its code: 0 is NULL, then follow low, low + 1, ..., and so on
+ * from key to key.  An array has the group of each code.  Integers and numbers of dictionary
+ * entries become codes by loops over columns; only the first row of a group has its words put
+ * together.
  *
- *	1. The words of all groups lie in the ranges, and all groups are in the array, if there is one: those that are found
+ *	1. The words of all groups lie in the ranges, and all groups are in the array, if there is one:
+ *	those that are found
  *	   otherwise, row by row, are told here.
  *	2. Ranges only grow, and the array is made anew when one does.
  *
@@ -27,18 +29,20 @@
 #include "vector_group_internal.h"
 
 /*
- * So many combinations are looked up without a hash; more, if they take this part of the memory that groups may have, and there
- * are rows enough for each to be met.
+ * So many combinations are looked up without a hash; more, if they take this part of the memory
+ * that groups may have, and there are rows enough for each to be met.
  */
 #define DIRECT_SIZE		65536
 #define DIRECT_PART		8
 #define DIRECT_ROWS		8
 #define DIRECT_MOST		(16 * 1024 * 1024)
 
+/* See vector_group_internal.h. */
 uint64
 zsvector_group_direct_most(void)
 {
-	return Min(Max(get_hash_memory_limit() / DIRECT_PART / sizeof(uint32), DIRECT_SIZE), DIRECT_MOST);
+	return Min(Max(get_hash_memory_limit() / DIRECT_PART / sizeof(uint32), DIRECT_SIZE),
+			   DIRECT_MOST);
 }
 
 /* Lets the key's range have the words from low to high, too; false if it has to be too large. */
@@ -56,7 +60,8 @@ widen_range(ZsGroups *groups, int key, int64 low, int64 high)
 	if ((uint64) high - (uint64) low > groups->direct_most - 2)
 		return false;
 	/* rows often come in ascending order */
-	if (known && groups->nkeys == 1 && high > old_high && high < PG_INT64_MAX - (int64) groups->direct_most)
+	if (known && groups->nkeys == 1 && high > old_high &&
+		high < PG_INT64_MAX - (int64) groups->direct_most)
 		high = Min(high + (high - low) / 2, low + (int64) groups->direct_most - 2);
 	groups->lows[key] = low;
 	groups->counts[key] = (uint64) (high - low) + 2;
@@ -71,7 +76,8 @@ code_of_words(const ZsGroups *groups, const uint64 *words)
 
 	for (int k = 0; k < groups->nkeys; k++)
 	{
-		uint32		digit = (words[0] >> k & 1) != 0 ? 0 : (uint32) (words[1 + k] - (uint64) groups->lows[k] + 1);
+		uint32		digit = (words[0] >> k & 1) != 0 ? 0 :
+			(uint32) (words[1 + k] - (uint64) groups->lows[k] + 1);
 
 		Assert(digit < groups->counts[k]);
 		code = code * (uint32) groups->counts[k] + digit;
@@ -79,6 +85,7 @@ code_of_words(const ZsGroups *groups, const uint64 *words)
 	return code;
 }
 
+/* See vector_group_internal.h. */
 void
 zsvector_group_note(ZsGroups *groups, uint32 group)
 {
@@ -125,17 +132,18 @@ number_codes(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list
 			continue;
 		if (unlikely(numbers[vector->codes[row]] == NO_STRING))
 			in->map->numbers[vector->codes[row]] =
-				zsvector_group_datum_number(groups, key, (const char *) vector->dict[vector->codes[row]]);
+				zsvector_group_datum_number(groups, key,
+											(const char *) vector->dict[vector->codes[row]]);
 	}
 }
 
 /*
- * Integers in whose range the key's words are, with NULLs or without (*nulls is NULL); *list are the rows, NULL: all from the first on.
- * Not of strings with codes.
+ * Integers in whose range the key's words are, with NULLs or without (*nulls is NULL); *list are
+ * the rows, NULL: all from the first on.  Not of strings with codes.
  */
 static const int64 *
-ints_of_key(ZsGroups *groups, int key, const ZsKeyInput *in, uint32 n, uint64 *null_bits, const uint64 **nulls,
-			const uint16 **list)
+ints_of_key(ZsGroups *groups, int key, const ZsKeyInput *in, uint32 n, uint64 *null_bits,
+			const uint64 **nulls, const uint16 **list)
 {
 	size_t		stride = (size_t) groups->nwords;
 
@@ -177,7 +185,8 @@ are_null(const uint64 *nulls, const uint16 *rows, uint32 n)
 
 /* Adds what the key's words contribute to the codes; false if they are not in its range. */
 static bool
-add_codes(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, bool is_dense, uint32 n)
+add_codes(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, bool is_dense,
+		  uint32 n)
 {
 	uint32	   *codes = groups->batch_codes;
 	uint64		count = groups->counts[key];
@@ -193,7 +202,8 @@ add_codes(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, b
 		if (count == 1)
 			return are_null(nulls, rows, n);
 		return count > 1 &&
-			zskernel_group_codes(ints, nulls, rows, n, groups->lows[key], count, (uint32) count, codes);
+			zskernel_group_codes(ints, nulls, rows, n, groups->lows[key], count, (uint32) count,
+								 codes);
 	}
 	number_codes(groups, key, in, list, n);
 	if (count <= groups->tables[key].nstrings)
@@ -249,7 +259,10 @@ extend_range(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list
 	return widen_range(groups, key, low, high);
 }
 
-/* Makes an array for all combinations, in which all groups are; false if there are too many of them, for good or for the time being. */
+/*
+ * Makes an array for all combinations, in which all groups are; false if there are too many of
+ * them, for good or for the time being.
+ */
 static bool
 make_direct(ZsGroups *groups)
 {
@@ -272,6 +285,7 @@ make_direct(ZsGroups *groups)
 	return true;
 }
 
+/* See vector_group_internal.h. */
 bool
 zsvector_group_codes(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 n)
 {
@@ -303,9 +317,10 @@ zsvector_group_codes(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list,
 	}
 }
 
+/* See vector_group_internal.h. */
 void
-zsvector_group_look_up(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 n, bool has_words,
-					   uint32 *numbers)
+zsvector_group_look_up(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 n,
+					   bool has_words, uint32 *numbers)
 {
 	const uint32 *codes = groups->batch_codes;
 
@@ -323,7 +338,9 @@ zsvector_group_look_up(ZsGroups *groups, const ZsKeyInput *in, const uint16 *lis
 			if (!has_words)
 				zsvector_group_set_words(groups, in, list, i, 1, row);
 			groups->direct[codes[i]] =
-				zsvector_group_add(groups, has_words ? groups->batch_words + i * (size_t) groups->nwords : row);
+				zsvector_group_add(groups,
+								   has_words ? groups->batch_words + i * (size_t) groups->nwords :
+								   row);
 		}
 		numbers[i] = groups->direct[codes[i]];
 	}

@@ -55,13 +55,16 @@ struct ZsGroups
 
 	uint32		ngroups;
 	uint32		maxgroups;
-	int			nwords;			/* of a group: NULLs (bit k: key k), then a word for each key, then their forms if there are any */
+	int			nwords;			/* of a group: NULLs (bit k: key k), then a word for each key,
+								 * then their forms if there are any */
 	uint64	   *words;
 	uint32		nslots;
 	ZsGroupSlot *slots;
 	uint32		nhashed;		/* groups that are in there: all but the last ones */
 
-	/* numbers of combinations of words that lie in ranges: 0 is NULL, then follow low, low + 1, ... */
+	/*
+	 * numbers of combinations of words that lie in ranges: 0 is NULL, then follow low, low + 1, ...
+	 */
 	bool		is_direct;		/* false: the ranges are too large, for good */
 	uint64		nrows;			/* that have been looked up */
 	uint64		direct_from;	/* so many are needed before there is an array */
@@ -98,8 +101,8 @@ zsvector_group_words(const ZsGroups *groups, uint32 group)
 extern uint32 zsvector_group_datum_number(ZsGroups *groups, int key, const char *datum);
 
 /* The words of n rows, from row first of list on. */
-extern void zsvector_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 first,
-									 uint32 n, uint64 *words);
+extern void zsvector_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list,
+									 uint32 first, uint32 n, uint64 *words);
 
 /* A new group with these words, which no group has; the hash table does not have it yet. */
 extern uint32 zsvector_group_add(ZsGroups *groups, const uint64 *words);
@@ -113,13 +116,14 @@ extern uint64 zsvector_group_direct_most(void);
 extern void zsvector_group_note(ZsGroups *groups, uint32 group);
 
 /*
- * Makes codes of the combinations in the batch, batch_codes, by which groups can be looked up; false if that cannot be.  If not all
- * keys are plain, the batch's words are there.
+ * Makes codes of the combinations in the batch, batch_codes, by which groups can be looked up;
+ * false if that cannot be.  If not all keys are plain, the batch's words are there.
  */
-extern bool zsvector_group_codes(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 n);
+extern bool zsvector_group_codes(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list,
+								 uint32 n);
 
 /* The groups of the batch, by its codes; has_words: the batch's words are there. */
-extern void zsvector_group_look_up(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 n, bool has_words,
-								   uint32 *numbers);
+extern void zsvector_group_look_up(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list,
+								   uint32 n, bool has_words, uint32 *numbers);
 
 #endif							/* VECTOR_GROUP_INTERNAL_H */

@@ -34,6 +34,7 @@ static const struct config_enum_entry debug_modes[] = {
 	{NULL, 0, false}
 };
 
+/* See zs_vector.h. */
 void
 zsvector_guc_init(void)
 {

@@ -33,8 +33,10 @@ typedef struct ZsInputMethods
 	const ZsColumnVector *(*column) (ZsInput *input, AttrNumber attno, ZsColumnWant want,
 									 const uint64 *sel);
 	bool		(*bounds) (ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds);
-	bool		(*ahead) (ZsInput *input, AttrNumber attno, int64 *min, int64 *max);	/* NULL: nothing is known */
-	bool		(*totals) (ZsInput *input, AttrNumber attno, bool extremes, ZsVectorTotals *totals);	/* NULL: never */
+	/* NULL: nothing is known */
+	bool		(*ahead) (ZsInput *input, AttrNumber attno, int64 *min, int64 *max);
+	/* NULL: never */
+	bool		(*totals) (ZsInput *input, AttrNumber attno, bool extremes, ZsVectorTotals *totals);
 	void		(*store) (ZsInput *input, uint32 position);
 	void		(*end) (ZsInput *input);
 } ZsInputMethods;

@@ -158,6 +158,7 @@ static const ZsInputMethods batch_methods = {
 	.end = end_scan,
 };
 
+/* See vector_input.h. */
 ZsInput *
 zsvector_input_batch_create(Relation rel, Index varno, List *exprs, List *filter, EState *estate)
 {
@@ -180,12 +181,14 @@ zsvector_input_batch_create(Relation rel, Index varno, List *exprs, List *filter
 	input->slot = ExecAllocTableSlot(&estate->es_tupleTable, input->desc, &TTSOpsZedstore);
 	zsslot_set_needed(input->slot, needed, !zs_enable_column_projection);
 	zsscan_set_filters(input->slot, rel, varno, filter, estate->es_param_list_info);
-	batch->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore batches", ALLOCSET_DEFAULT_SIZES);
+	batch->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore batches",
+										   ALLOCSET_DEFAULT_SIZES);
 	batch->rel = rel;
 	batch->snapshot = estate->es_snapshot;
 	return input;
 }
 
+/* See vector_input.h. */
 void
 zsvector_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo params)
 {
@@ -195,6 +198,7 @@ zsvector_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo par
 	zsscan_set_filters(input->slot, batch->rel, input->varno, filter, params);
 }
 
+/* See vector_input.h. */
 uint64
 zsvector_input_batch_skipped(const ZsInput *input)
 {
@@ -205,6 +209,7 @@ zsvector_input_batch_skipped(const ZsInput *input)
 	return batch->skipped + (batch->batches != NULL ? zsscan_batch_skipped(batch->batches) : 0);
 }
 
+/* See vector_input.h. */
 void
 zsvector_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan)
 {
@@ -221,6 +226,7 @@ static const ZsInputMethods wrap_methods = {
 	.bounds = batch_bounds,
 };
 
+/* See vector_input.h. */
 ZsInput *
 zsvector_input_batch_wrap(ZsBatchScan *bs, Index varno, TupleTableSlot *slot)
 {

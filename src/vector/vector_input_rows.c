@@ -3,14 +3,16 @@
  * vector_input_rows.c
  *	  Batches of the rows that any plan returns.
  *
- * Rows are taken from the plan one by one, 1024 for a batch, and of each row the columns that are needed are kept:
- * integers and floats as vectors have them, all else as datums that are copied.  A column is an expression over the
- * plan's output, which core's executor evaluates when the row comes, in the order of the columns, so that its errors are
- * core's.  A column may be guarded by another one: it is not evaluated where that is not true, which is what FILTER
- * does with arguments.
+ * Rows are taken from the plan one by one, 1024 for a batch, and of each row the columns that are
+ * needed are kept: integers and floats as vectors have them, all else as datums that are copied.  A
+ * column is an expression over the plan's output, which core's executor evaluates when the row
+ * comes, in the order of the columns, so that its errors are core's.  A column may be guarded by
+ * another one: it is not evaluated where that is not true, which is what FILTER does with
+ * arguments.
  *
- * Numerics become integers of a common scale when they are asked for so; values that are stored out of line or
- * compressed are odd, and their batch is taken row by row.  A batch ends early when its values are large.
+ * Numerics become integers of a common scale when they are asked for so; values that are stored out
+ * of line or compressed are odd, and their batch is taken row by row.  A batch ends early when its
+ * values are large.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -203,7 +205,8 @@ make_scale_common(RowColumn *column, int scale)
 	{
 		int			more = scale - column->dscales[row];
 
-		if (more > 0 && __builtin_mul_overflow(column->scaled[row], powers[more], &column->scaled[row]))
+		if (more > 0 && __builtin_mul_overflow(column->scaled[row], powers[more],
+											   &column->scaled[row]))
 		{
 			vector->has_odd = true;
 			vector->odd[row / 64] |= UINT64CONST(1) << (row % 64);
@@ -224,7 +227,8 @@ decimal_vector(RowInput *rows, RowColumn *column)
 		return vector;
 	if (vector == NULL)
 	{
-		vector = column->decimal = MemoryContextAllocZero(rows->own_context, sizeof(ZsColumnVector));
+		vector = column->decimal = MemoryContextAllocZero(rows->own_context,
+														  sizeof(ZsColumnVector));
 		column->scaled = MemoryContextAlloc(rows->own_context, ZS_KERNEL_ROWS * sizeof(int64));
 		column->dscales = MemoryContextAlloc(rows->own_context, ZS_KERNEL_ROWS);
 	}
@@ -240,8 +244,9 @@ decimal_vector(RowInput *rows, RowColumn *column)
 		if ((vector->has_nulls && zskernel_bits_get(vector->nulls, row)) ||
 			(vector->has_odd && zskernel_bits_get(vector->odd, row)))
 			continue;
-		if (!zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum), &scale,
-									&column->scaled[row]) || scale >= (int) lengthof(powers))
+		if (!zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum),
+									&scale, &column->scaled[row]) ||
+									scale >= (int) lengthof(powers))
 		{
 			vector->has_odd = true;
 			vector->odd[row / 64] |= UINT64CONST(1) << (row % 64);
@@ -302,7 +307,8 @@ store_row(ZsInput *input, uint32 position)
 
 		slot->tts_isnull[i] = zskernel_bits_get(column->vector.nulls, position);
 		slot->tts_values[i] = column->typbyval ?
-			zsvector_int64_to_datum(column->typlen, column->vals[position]) : (Datum) column->vals[position];
+			zsvector_int64_to_datum(column->typlen, column->vals[position]) :
+			(Datum) column->vals[position];
 	}
 	ExecStoreVirtualTuple(slot);
 }
@@ -322,6 +328,7 @@ static const ZsInputMethods row_methods = {
 	.end = end_rows,
 };
 
+/* See vector_input.h. */
 ZsInput *
 zsvector_input_rows_create(PlanState *plan, List *exprs, List *guards, EState *estate)
 {
@@ -336,7 +343,8 @@ zsvector_input_rows_create(PlanState *plan, List *exprs, List *guards, EState *e
 	input->slot = ExecAllocTableSlot(&estate->es_tupleTable, input->desc, &TTSOpsVirtual);
 	rows->plan = plan;
 	rows->own_context = CurrentMemoryContext;
-	rows->context = BumpContextCreate(CurrentMemoryContext, "zedstore rows", 0, 64 * 1024, 1024 * 1024);
+	rows->context = BumpContextCreate(CurrentMemoryContext, "zedstore rows", 0, 64 * 1024,
+									  1024 * 1024);
 	rows->econtext = CreateExprContext(estate);
 	rows->ncolumns = list_length(exprs);
 	rows->columns = palloc0(Max(rows->ncolumns, 1) * sizeof(RowColumn));

@@ -67,6 +67,7 @@ heap_pages(RelOptInfo *rel, RangeTblEntry *rte)
 	return (BlockNumber) Min(ceil(rel->tuples / density), (double) MaxBlockNumber);
 }
 
+/* See vector_internal.h. */
 int
 zsvector_scan_workers(RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -77,7 +78,9 @@ zsvector_scan_workers(RelOptInfo *rel, RangeTblEntry *rte)
 	return compute_parallel_worker(rel, pages, -1, max_parallel_workers_per_gather);
 }
 
-/* The index conditions of a bitmap scan without parameters among the paths; NULL if there is none. */
+/*
+ * The index conditions of a bitmap scan without parameters among the paths; NULL if there is none.
+ */
 static Path *
 find_bitmapqual(List *paths)
 {

@@ -3,14 +3,14 @@
  * vector_qual_compile.c
  *	  From a boolean expression to a program over batches.
  *
- * Functions are known by their OIDs, which are fixed for those of the server; what a
- * search path leads to plays no part.  Comparisons cannot raise an error; of the expressions that they compare
- * some can (vector_expr_compile.c).  Where one would, the batch is given back, and it is asked for no row for which the
- * executor would not ask for it but those for which a condition in front is unknown: so a program never hides an error,
- * and the executor decides whether there is one.
+ * Functions are known by their OIDs, which are fixed for those of the server; what a search path
+ * leads to plays no part.  Comparisons cannot raise an error; of the expressions that they compare
+ * some can (vector_expr_compile.c).  Where one would, the batch is given back, and it is asked for
+ * no row for which the executor would not ask for it but those for which a condition in front is
+ * unknown: so a program never hides an error, and the executor decides whether there is one.
  *
- * A column may stand below RelabelType nodes, which change the name of a type and no bit of its values; the
- * comparison's function decides how the bits are understood.
+ * A column may stand below RelabelType nodes, which change the name of a type and no bit of its
+ * values; the comparison's function decides how the bits are understood.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -100,6 +100,7 @@ find_comparison(Oid funcid)
 	return NULL;
 }
 
+/* See vector_qual_internal.h. */
 ZsCompare
 zsvector_qual_commute(ZsCompare op)
 {
@@ -130,6 +131,7 @@ strip_relabel(Node *node)
 	return node;
 }
 
+/* See vector_qual.h. */
 AttrNumber
 zsvector_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain)
 {
@@ -177,6 +179,7 @@ zsvector_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain)
 	return var->varattno;
 }
 
+/* See vector_qual.h. */
 ZsColumnWant
 zsvector_want_of(ZsDomain domain)
 {
@@ -193,6 +196,7 @@ zsvector_want_of(ZsDomain domain)
 	}
 }
 
+/* See vector_qual_internal.h. */
 bool
 zsvector_qual_match_domain(ZsDomain have, ZsDomain *wanted)
 {
@@ -212,6 +216,7 @@ zsvector_qual_match_domain(ZsDomain have, ZsDomain *wanted)
 	}
 }
 
+/* See vector_qual.h. */
 bool
 zsvector_is_equality(Oid funcid, ZsDomain domain)
 {
@@ -235,6 +240,7 @@ make_qual(ZsQualKind kind)
 	return qual;
 }
 
+/* See vector_qual_internal.h. */
 ZsQual *
 zsvector_qual_make_const(bool isnull, bool value)
 {
@@ -327,8 +333,10 @@ set_zone(ZsQual *qual, TupleDesc desc)
 	qual->zone = zscodec_zone_from_int64(qual->integer, kind.width, kind.is_unsigned);
 }
 
+/* See vector_qual_internal.h. */
 ZsQual *
-zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, ZsCompare op, Datum value, Oid type)
+zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, ZsCompare op,
+						   Datum value, Oid type)
 {
 	ZsQual	   *qual = make_qual(ZS_QUAL_COMPARE);
 
@@ -392,8 +400,8 @@ compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 		ZsDomain	other = domain;
 
 		if (domain != ZS_DOMAIN_INT)
-			return zsvector_qual_compile_values(desc, varno, comparison->op, domain, linitial(op->args),
-												lsecond(op->args));
+			return zsvector_qual_compile_values(desc, varno, comparison->op, domain,
+												linitial(op->args), lsecond(op->args));
 		if (!zsvector_qual_match_domain(left_domain, &domain) ||
 			!zsvector_qual_match_domain(right_domain, &other))
 			return NULL;
@@ -404,18 +412,22 @@ compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 		qual->op = comparison->op;
 		return qual;
 	}
-	c = (const Const *) strip_relabel(left != InvalidAttrNumber ? lsecond(op->args) : linitial(op->args));
+	c = (const Const *) strip_relabel(left != InvalidAttrNumber ? lsecond(op->args) :
+									  linitial(op->args));
 	if ((left == InvalidAttrNumber && right == InvalidAttrNumber) || !IsA(c, Const))
 		return zsvector_qual_compile_values(desc, varno, comparison->op, domain, linitial(op->args),
 											lsecond(op->args));
-	if (!zsvector_qual_match_domain(left != InvalidAttrNumber ? left_domain : right_domain, &domain))
+	if (!zsvector_qual_match_domain(left != InvalidAttrNumber ? left_domain : right_domain,
+									&domain))
 		return NULL;
 	/* all of these functions are strict */
 	if (c->constisnull)
 		return zsvector_qual_make_const(true, false);
 	return left != InvalidAttrNumber ?
-		zsvector_qual_make_compare(desc, left, domain, comparison->op, c->constvalue, c->consttype) :
-		zsvector_qual_make_compare(desc, right, domain, zsvector_qual_commute(comparison->op), c->constvalue, c->consttype);
+		zsvector_qual_make_compare(desc, left, domain, comparison->op, c->constvalue,
+								   c->consttype) :
+		zsvector_qual_make_compare(desc, right, domain, zsvector_qual_commute(comparison->op),
+								   c->constvalue, c->consttype);
 }
 
 static int
@@ -428,7 +440,8 @@ compare_int64(const void *a, const void *b)
 }
 
 /*
- * "column op ANY (array)" and "column op ALL (array)" are what their members joined by OR or AND are.
+ * "column op ANY (array)" and "column op ALL (array)" are what their members joined by OR or AND
+ * are.
  */
 static ZsQual *
 compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
@@ -502,7 +515,8 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 		if (nulls[i])
 			member = zsvector_qual_make_const(true, false);
 		else
-			member = zsvector_qual_make_compare(desc, attno, domain, comparison->op, values[i], ARR_ELEMTYPE(array));
+			member = zsvector_qual_make_compare(desc, attno, domain, comparison->op, values[i],
+												ARR_ELEMTYPE(array));
 		if (member == NULL)
 			return NULL;
 		member->expr = expr;
@@ -583,7 +597,8 @@ compile_null_test(TupleDesc desc, Index varno, const NullTest *test)
 	if (test->argisrow)
 		return NULL;
 	if (attno == InvalidAttrNumber && exprType((Node *) test->arg) == BOOLOID)
-		qual = make_unary(ZS_QUAL_IS_UNKNOWN, zsvector_qual_compile(desc, varno, (Node *) test->arg));
+		qual = make_unary(ZS_QUAL_IS_UNKNOWN,
+						  zsvector_qual_compile(desc, varno, (Node *) test->arg));
 	else
 	{
 		ZsExpr	   *expr = NULL;
@@ -632,7 +647,8 @@ compile_distinct(TupleDesc desc, Index varno, const DistinctExpr *distinct)
 	foreach(lc, distinct->args)
 	{
 		Node	   *arg = strip_relabel(lfirst(lc));
-		ZsQual	   *isnull = IsA(arg, Const) ? zsvector_qual_make_const(false, ((Const *) arg)->constisnull) :
+		ZsQual	   *isnull = IsA(arg, Const) ?
+			zsvector_qual_make_const(false, ((Const *) arg)->constisnull) :
 			zsvector_qual_compile(desc, varno, make_is_null(arg));
 
 		if (isnull == NULL)
@@ -643,6 +659,7 @@ compile_distinct(TupleDesc desc, Index varno, const DistinctExpr *distinct)
 	return make_unary(ZS_QUAL_NOT, either);
 }
 
+/* See vector_qual.h. */
 ZsQual *
 zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
 {
@@ -658,7 +675,8 @@ zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
 				BoolExpr   *b = (BoolExpr *) expr;
 
 				if (b->boolop == NOT_EXPR)
-					return make_unary(ZS_QUAL_NOT, zsvector_qual_compile(desc, varno, linitial(b->args)));
+					return make_unary(ZS_QUAL_NOT,
+									  zsvector_qual_compile(desc, varno, linitial(b->args)));
 				return compile_list(desc, varno, b->boolop == AND_EXPR ? ZS_QUAL_AND : ZS_QUAL_OR,
 									b->args);
 			}
@@ -677,7 +695,8 @@ zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
 				Const	   *c = (Const *) expr;
 
 				return c->consttype != BOOLOID ? NULL :
-					zsvector_qual_make_const(c->constisnull, !c->constisnull && DatumGetBool(c->constvalue));
+					zsvector_qual_make_const(c->constisnull, !c->constisnull &&
+											 DatumGetBool(c->constvalue));
 			}
 		case T_Var:
 			{
@@ -686,12 +705,14 @@ zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
 
 				if (attno == InvalidAttrNumber || ((Var *) expr)->vartype != BOOLOID)
 					return NULL;
-				return zsvector_qual_make_compare(desc, attno, domain, ZS_CMP_NE, BoolGetDatum(false), BOOLOID);
+				return zsvector_qual_make_compare(desc, attno, domain, ZS_CMP_NE,
+												  BoolGetDatum(false), BOOLOID);
 			}
 		case T_FuncExpr:
 			{
 				FuncExpr   *f = (FuncExpr *) expr;
-				ZsQual	   *qual = zsvector_qual_compile_like(desc, varno, f->funcid, f->args, f->inputcollid);
+				ZsQual	   *qual = zsvector_qual_compile_like(desc, varno, f->funcid, f->args,
+															  f->inputcollid);
 
 				return qual != NULL ? qual : zsvector_qual_compile_value(desc, varno, expr);
 			}

@@ -3,9 +3,9 @@
  * vector_qual_date.c
  *	  Comparisons of dates with timestamps.
  *
- * "date < timestamp" is what a filter becomes that compares a date with the sum of a date and an interval.  The
- * constant is brought to the column's type, so that the column is compared as any other, zone maps included: a time within
- * a day is the day itself, with another operator.
+ * "date < timestamp" is what a filter becomes that compares a date with the sum of a date and an
+ * interval.  The constant is brought to the column's type, so that the column is compared as any
+ * other, zone maps included: a time within a day is the day itself, with another operator.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -65,7 +65,8 @@ compare_date(TupleDesc desc, AttrNumber attno, ZsCompare op, Timestamp value)
 			op = op == ZS_CMP_LT ? ZS_CMP_LE : op == ZS_CMP_GE ? ZS_CMP_GT : op;
 		}
 	}
-	return zsvector_qual_make_compare(desc, attno, ZS_DOMAIN_INT, op, DateADTGetDatum(date), DATEOID);
+	return zsvector_qual_make_compare(desc, attno, ZS_DOMAIN_INT, op, DateADTGetDatum(date),
+									  DATEOID);
 }
 
 /* "timestamp op date", with a column on the left side. */
@@ -86,6 +87,7 @@ compare_timestamp(TupleDesc desc, AttrNumber attno, ZsCompare op, DateADT value)
 									  TIMESTAMPOID);
 }
 
+/* See vector_qual_internal.h. */
 ZsQual *
 zsvector_qual_compile_date(TupleDesc desc, Index varno, Oid funcid, List *args)
 {

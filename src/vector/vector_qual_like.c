@@ -3,9 +3,10 @@
  * vector_qual_like.c
  *	  LIKE, ILIKE and regular expressions with constant patterns.
  *
- * Where bytes may be compared, a pattern without "_" is cut into pieces, which are looked for (kernel_string.c).
- * For others core's function is called.  Either way this happens once for each entry of a dictionary, if there is one.
- * A pattern that ends within an escape is core's, which raises an error for it, and so is one that is no regular expression.
+ * Where bytes may be compared, a pattern without "_" is cut into pieces, which are looked for
+ * (kernel_string.c).  For others core's function is called.  Either way this happens once for each
+ * entry of a dictionary, if there is one.  A pattern that ends within an escape is core's, which
+ * raises an error for it, and so is one that is no regular expression.
  *
  * A bpchar keeps its blanks here, as in core.
  *
@@ -79,8 +80,8 @@ add_piece(ZsLikePattern *like, const char *bytes, size_t len, bool is_last)
 }
 
 /*
- * Cuts the pattern into pieces, of which there are none if it has a "_" or bytes may not be compared.  False if it ends within an
- * escape.
+ * Cuts the pattern into pieces, of which there are none if it has a "_" or bytes may not be
+ * compared.  False if it ends within an escape.
  */
 static bool
 cut_pattern(const char *pattern, size_t len, ZsLikePattern *like)
@@ -127,6 +128,7 @@ is_regex(const char *pattern, size_t len, int flags, Oid collation)
 	return ok;
 }
 
+/* See vector_qual_internal.h. */
 ZsQual *
 zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, Oid collation)
 {
@@ -181,7 +183,8 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 	}
 	else if (function->regex_flags >= 0)
 	{
-		if (!is_regex(VARDATA_ANY(pattern), VARSIZE_ANY_EXHDR(pattern), function->regex_flags, collation))
+		if (!is_regex(VARDATA_ANY(pattern), VARSIZE_ANY_EXHDR(pattern), function->regex_flags,
+					  collation))
 			return NULL;
 	}
 	else if (!cut_pattern(VARDATA_ANY(pattern), VARSIZE_ANY_EXHDR(pattern), &qual->like))
@@ -191,6 +194,7 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 	return qual;
 }
 
+/* See vector_qual_internal.h. */
 bool
 zsvector_qual_is_like(ZsQual *qual, uint64 datum)
 {
@@ -203,7 +207,8 @@ zsvector_qual_is_like(ZsQual *qual, uint64 datum)
 		qual->match_context = AllocSetContextCreate(GetMemoryChunkContext(qual), "zedstore pattern",
 													ALLOCSET_SMALL_SIZES);
 	old = MemoryContextSwitchTo(qual->match_context);
-	result = DatumGetBool(DirectFunctionCall2Coll(qual->match, qual->collation, (Datum) datum, qual->pattern));
+	result = DatumGetBool(DirectFunctionCall2Coll(qual->match, qual->collation, (Datum) datum,
+												  qual->pattern));
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(qual->match_context);
 	return result;

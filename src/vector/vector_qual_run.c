@@ -3,10 +3,12 @@
  * vector_qual_run.c
  *	  Runs filters on batches.
  *
- * SQL's logic has three values, so each node gives two bitmaps: rows for which it is true, and rows for
- * which it is false.  AND and OR ask their next argument only about rows that it can still decide.
+ * SQL's logic has three values, so each node gives two bitmaps: rows for which it is true, and rows
+ * for which it is false.  AND and OR ask their next argument only about rows that it can still
+ * decide.
  *
- * A comparison looks at the batch's zone map first; where all rows or none pass, the column is not decoded.
+ * A comparison looks at the batch's zone map first; where all rows or none pass, the column is not
+ * decoded.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -60,7 +62,10 @@ is_clean(const ZsColumnVector *vector, const uint64 *sel)
 	return vector != NULL && (!vector->has_odd || !zskernel_bits_meet(vector->odd, sel));
 }
 
-/* The node's value for the rows of sel, in a form of `want`; NULL if the batch has to be taken row by row. */
+/*
+ * The node's value for the rows of sel, in a form of `want`; NULL if the batch has to be taken row
+ * by row.
+ */
 static const ZsColumnVector *
 get_value(QualRun *run, const ZsQual *qual, ZsColumnWant want, const uint64 *sel)
 {
@@ -130,8 +135,8 @@ decide_by_zone(QualRun *run, const ZsQual *qual, ZsTruth *truth)
 }
 
 /*
- * Numerics: brings the constant to the vector's scale, or to the integer below it with another operator where it has
- * more digits.
+ * Numerics: brings the constant to the vector's scale, or to the integer below it with another
+ * operator where it has more digits.
  */
 static void
 compare_decimals(const ZsQual *qual, const ZsColumnVector *vector, uint64 *pass)
@@ -185,7 +190,10 @@ compare_decimals(const ZsQual *qual, const ZsColumnVector *vector, uint64 *pass)
 	zskernel_compare_int64(vector->vals, vector->nrows, op, c, pass);
 }
 
-/* Does the string at datum compare so with the node's?  With <>: is it equal?  With LIKE: does it match? */
+/*
+ * Does the string at datum compare so with the node's?  With <>: is it equal?  With LIKE: does it
+ * match?
+ */
 static inline bool
 string_passes(ZsQual *qual, uint64 datum)
 {
@@ -220,14 +228,15 @@ string_passes(ZsQual *qual, uint64 datum)
 }
 
 /*
- * Which entries of the vector's dictionary pass?  Of an expression's dictionary only those that the rows of sel have are
- * known, and of a column's, where it takes long to find out.
+ * Which entries of the vector's dictionary pass?  Of an expression's dictionary only those that the
+ * rows of sel have are known, and of a column's, where it takes long to find out.
  */
 static const uint8 *
 dictionary_table(ZsQual *qual, const ZsColumnVector *vector, const uint64 *sel)
 {
 	/* core's function takes long */
-	bool		one_by_one = qual->expr != NULL || (qual->kind == ZS_QUAL_LIKE && qual->like.npieces == 0);
+	bool		one_by_one = qual->expr != NULL ||
+		(qual->kind == ZS_QUAL_LIKE && qual->like.npieces == 0);
 	uint8	   *known;
 
 	if (qual->table != NULL && vector->serial == qual->table_serial && !one_by_one)
@@ -278,8 +287,8 @@ invert(uint64 *bits)
 }
 
 /*
- * Strings: equal ones have equal codes, and equal lengths; only where these do not decide are the strings looked at.
- * False if the batch has to be taken row by row.
+ * Strings: equal ones have equal codes, and equal lengths; only where these do not decide are the
+ * strings looked at.  False if the batch has to be taken row by row.
  */
 static bool
 compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
@@ -305,7 +314,8 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 		zskernel_in_table(vector->codes, vector->nrows, dictionary_table(qual, vector, left), pass);
 		zskernel_bits_clear(left);
 	}
-	else if (vector->lengths != NULL && qual->domain == ZS_DOMAIN_TEXT && qual->kind == ZS_QUAL_COMPARE &&
+	else if (vector->lengths != NULL && qual->domain == ZS_DOMAIN_TEXT &&
+			 qual->kind == ZS_QUAL_COMPARE &&
 			 (qual->op == ZS_CMP_EQ || qual->op == ZS_CMP_NE))
 	{
 		/* the length of a bpchar says nothing */
@@ -398,7 +408,8 @@ run_in(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 
 /* Value by value of two vectors. */
 static void
-compare_vectors(const ZsQual *qual, const ZsColumnVector *a, const ZsColumnVector *b, ZsTruth *truth)
+compare_vectors(const ZsQual *qual, const ZsColumnVector *a, const ZsColumnVector *b,
+				ZsTruth *truth)
 {
 	uint32		n = Min(a->nrows, b->nrows);
 	uint64		pass[ZS_KERNEL_WORDS];
@@ -451,7 +462,8 @@ run_null(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	const ZsColumnVector *vector;
 
 	if (zs_enable_zone_maps && qual->expr == NULL &&
-		zsvector_input_bounds(run->input, qual->attno, &bounds) && (bounds.nnulls == 0 || bounds.nnulls == bounds.nrows))
+		zsvector_input_bounds(run->input, qual->attno, &bounds) &&
+		(bounds.nnulls == 0 || bounds.nnulls == bounds.nrows))
 	{
 		run->counts->skipped++;
 		set_all(truth, bounds.nnulls == bounds.nrows, bounds.nnulls == 0);
@@ -553,8 +565,10 @@ run_qual(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	return true;
 }
 
+/* See vector_qual.h. */
 bool
-zsvector_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, ZsTruth *truth, ZsQualCounts *counts)
+zsvector_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, ZsTruth *truth,
+				  ZsQualCounts *counts)
 {
 	QualRun		run = {.input = input, .counts = counts};
 

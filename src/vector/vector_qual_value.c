@@ -3,9 +3,9 @@
  * vector_qual_value.c
  *	  Conditions on expressions, and the order of conditions.
  *
- * A comparison with a constant is that of a column with one; integers and floats of two vectors are compared value by
- * value.  Numerics of two vectors may have two scales: their difference is compared with zero, and a batch in which it
- * does not fit is given back like any other overflow.
+ * A comparison with a constant is that of a column with one; integers and floats of two vectors are
+ * compared value by value.  Numerics of two vectors may have two scales: their difference is
+ * compared with zero, and a batch in which it does not fit is given back like any other overflow.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -64,6 +64,7 @@ make_values(ZsDomain domain, ZsCompare op, ZsExpr *left, ZsExpr *right)
 	return qual;
 }
 
+/* See vector_qual_internal.h. */
 ZsQual *
 zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompare op, ZsDomain domain, Node *left,
 							 Node *right)
@@ -76,7 +77,8 @@ zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompare op, ZsDomain
 	ZsQual	   *qual;
 
 	if (c == NULL && as_const(left) != NULL)
-		return zsvector_qual_compile_values(desc, varno, zsvector_qual_commute(op), domain, right, left);
+		return zsvector_qual_compile_values(desc, varno, zsvector_qual_commute(op), domain, right,
+											left);
 	value = zsvector_expr_compile(desc, varno, left);
 	if (value == NULL || !zsvector_qual_match_domain(value->domain, &left_domain))
 		return NULL;
@@ -94,6 +96,7 @@ zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompare op, ZsDomain
 	return make_values(left_domain, op, value, other);
 }
 
+/* See vector_qual_internal.h. */
 ZsQual *
 zsvector_qual_compile_value(TupleDesc desc, Index varno, Node *expr)
 {
@@ -134,6 +137,7 @@ compare_rank(const void *a, const void *b)
 	return x->place - y->place;
 }
 
+/* See vector_qual.h. */
 List *
 zsvector_qual_order(PlannerInfo *root, List *clauses)
 {

@@ -55,7 +55,8 @@ extern Node *zsvector_fold_replace(Node *clause, List *parts);
 extern void zsvector_fold_init(List *parts, PlanState *parent);
 
 /* Sets the part's value, in the memory context.  Errors: the part's. */
-extern void zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext context);
+extern void zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext,
+								   MemoryContext context);
 
 /*
  * May the part be evaluated before the executor comes to it?  Only parameters whose values are

@@ -3,31 +3,36 @@
  * vector_scan_exec.c
  *	  Executes a sequential scan whose filter is applied to batches.
  *
- * For each batch the programs of the filter's clauses run, one after the other on the rows that are left.  The rows that
- * pass are returned one by one, in slots whose columns are decoded when somebody looks at them; what has
- * no program is tested then, row by row.
+ * For each batch the programs of the filter's clauses run, one after the other on the rows that are
+ * left.  The rows that pass are returned one by one, in slots whose columns are decoded when
+ * somebody looks at them; what has no program is tested then, row by row.
  *
- * Errors.  Core takes the clauses of a filter in their order, row by row, as rows are asked for.  So
+ * Errors.  Core takes the clauses of a filter in their order, row by row, as rows are asked for.
+ * So
  *
- *	1. a clause that may raise an error, and has no program, ends the part of the filter that is applied to batches:
+ *	1. a clause that may raise an error, and has no program, ends the part of the filter that is
+ *	applied to batches:
  *	   what stands behind it is applied to rows that it has passed, in order;
- *	2. programs do not raise.  One that meets what it must not decide says so, and the whole batch is taken
- *	   row by row, by all clauses in order, as rows are asked for: an error comes when core would raise it, and not
- *	   at all behind a LIMIT;
+ *	2. programs do not raise.  One that meets what it must not decide says so, and the whole batch
+ *	is taken
+ *	   row by row, by all clauses in order, as rows are asked for: an error comes when core would
+ *	   raise it, and not at all behind a LIMIT;
  *	3. batches with rows in the row tree are taken row by row, too;
- *	4. a part of a clause that looks at no column (vector_scan_fold.c) is evaluated when the first row comes to its
- *	   clause.  If it may raise an error, or run a subplan, no clause in front of it may be left to be tested later.
+ *	4. a part of a clause that looks at no column (vector_scan_fold.c) is evaluated when the first
+ *	row comes to its
+ *	   clause.  If it may raise an error, or run a subplan, no clause in front of it may be left to
+ *	   be tested later.
  *
- * Clauses that cannot raise an error change places with their neighbours of that kind: those come first that remove most
- * rows in the least time, which is measured in some batches now and then.
+ * Clauses that cannot raise an error change places with their neighbours of that kind: those come
+ * first that remove most rows in the least time, which is measured in some batches now and then.
  *
- * In EvalPlanQual one row is tested; that goes through core's loop, by the whole filter, as does a table
- * that such a query scans beside it.
+ * In EvalPlanQual one row is tested; that goes through core's loop, by the whole filter, as does a
+ * table that such a query scans beside it.
  *
  * A scan that turns round (cursors) goes back within its batch, then to the one before.
  *
- * Parallel scans take chunks of rows from core's descriptor for parallel sequential scans; behind that in dynamic shared
- * memory are the counts for EXPLAIN.
+ * Parallel scans take chunks of rows from core's descriptor for parallel sequential scans; behind
+ * that in dynamic shared memory are the counts for EXPLAIN.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -82,7 +87,10 @@ typedef struct ScanClause
 	double		rank;			/* time for each row of a batch that it removes, about */
 } ScanClause;
 
-/* Programs are measured in so many batches at the beginning of each period, which ends with a new order of theirs. */
+/*
+ * Programs are measured in so many batches at the beginning of each period, which ends with a new
+ * order of theirs.
+ */
 #define MEASURED_BATCHES	4
 #define ORDER_PERIOD		64
 
@@ -100,7 +108,8 @@ typedef struct ScanNodeState
 	int			nfirst;			/* clauses that may be taken out of order */
 	int			nclauses;
 	ScanClause *clauses;
-	int		   *order;			/* in which programs run: numbers of clauses that are applied to batches */
+	int		   *order;			/* in which programs run: numbers of clauses that are applied to
+								 * batches */
 	int			norder;
 	uint64		nbatches;		/* that they ran for */
 	bool		has_rest;		/* some clauses are tested row by row */
@@ -146,7 +155,9 @@ evaluate_part(ScanNodeState *state, ZsFoldedPart *part)
 	zsvector_fold_evaluate(part, state->css.ss.ps.ps_ExprContext, state->context);
 }
 
-/* Evaluates those parts of the clause whose values are there; false if another one is among them. */
+/*
+ * Evaluates those parts of the clause whose values are there; false if another one is among them.
+ */
 static bool
 evaluate_ready_parts(ScanNodeState *state, ScanClause *clause, bool *all_possible)
 {
@@ -189,8 +200,9 @@ set_filters(ScanNodeState *state)
 		clauses = lappend(clauses, known ? zsvector_fold_replace(clause->expr, clause->parts) :
 						  clause->expr);
 	}
-	zsscan_set_filters(ss->ss_ScanTupleSlot, ss->ss_currentRelation, ((Scan *) ss->ps.plan)->scanrelid,
-					   clauses, ss->ps.state->es_param_list_info);
+	zsscan_set_filters(ss->ss_ScanTupleSlot, ss->ss_currentRelation,
+					   ((Scan *) ss->ps.plan)->scanrelid, clauses,
+					   ss->ps.state->es_param_list_info);
 }
 
 /* Can the clause change places with others?  Its parts are known. */
@@ -235,7 +247,8 @@ prepare_clauses(ScanNodeState *state)
 		}
 		state->has_rest = true;
 		if (!ended)
-			ended = zsscan_expression_may_raise(known ? zsvector_fold_replace(clause->expr, clause->parts) :
+			ended = zsscan_expression_may_raise(known ?
+												zsvector_fold_replace(clause->expr, clause->parts) :
 												clause->expr, estate->es_param_list_info);
 	}
 	set_filters(state);
@@ -244,8 +257,8 @@ prepare_clauses(ScanNodeState *state)
 }
 
 /*
- * The program of a clause some parts of which were not to be evaluated before a row comes to it.  If there is none with
- * their values, this clause and those behind it are tested row by row.
+ * The program of a clause some parts of which were not to be evaluated before a row comes to it.
+ * If there is none with their values, this clause and those behind it are tested row by row.
  */
 static bool
 complete_clause(ScanNodeState *state, ScanClause *clause)
@@ -343,7 +356,10 @@ order_clauses(ScanNodeState *state)
 	}
 }
 
-/* Runs the clause's program for the rows of passed, and leaves those that pass; false if it must not decide. */
+/*
+ * Runs the clause's program for the rows of passed, and leaves those that pass; false if it must
+ * not decide.
+ */
 static bool
 run_clause(ScanNodeState *state, ScanClause *clause, bool measure, uint64 *passed)
 {
@@ -683,9 +699,13 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 	pg_atomic_init_u64(&state->shared->skipped, 0);
 	pg_atomic_init_u64(&state->shared->decided, 0);
 	pg_atomic_init_u64(&state->shared->redone, 0);
-	table_parallelscan_initialize(node->ss.ss_currentRelation, pscan, node->ss.ps.state->es_snapshot);
+	table_parallelscan_initialize(node->ss.ss_currentRelation, pscan,
+								  node->ss.ps.state->es_snapshot);
 
-	/* workers that were sent away (LIMIT) and are wanted again get other memory, and so does the scan */
+	/*
+	 * workers that were sent away (LIMIT) and are wanted again get other memory, and so does the
+	 * scan
+	 */
 	state->nskipped = count_skipped(state);
 	state->batches = NULL;
 	state->scan = table_beginscan_parallel(node->ss.ss_currentRelation, pscan);
@@ -695,7 +715,8 @@ static void
 scan_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
 	((ScanNodeState *) node)->shared = (ScanCounts *) ((char *) coordinate + scan_size(node));
-	table_parallelscan_reinitialize(node->ss.ss_currentRelation, (ParallelTableScanDesc) coordinate);
+	table_parallelscan_reinitialize(node->ss.ss_currentRelation,
+									(ParallelTableScanDesc) coordinate);
 }
 
 static void
@@ -704,7 +725,8 @@ scan_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 	ScanNodeState *state = (ScanNodeState *) node;
 
 	state->shared = (ScanCounts *) ((char *) coordinate + scan_size(node));
-	state->scan = table_beginscan_parallel(node->ss.ss_currentRelation, (ParallelTableScanDesc) coordinate);
+	state->scan = table_beginscan_parallel(node->ss.ss_currentRelation,
+										   (ParallelTableScanDesc) coordinate);
 }
 
 /* Shared memory goes before EXPLAIN asks. */

@@ -3,14 +3,14 @@
  * vector_scan_fold.c
  *	  Parameters and stable functions in filters, as constants of a scan.
  *
- * Programs compare columns with constants.  A clause of a plan may have expressions in their place that
- * look at no column: parameters of a prepared statement or of a nested loop, the value of an InitPlan,
- * now() - interval '1 day'.  None of them changes between a scan's start and the next rescan, so the value that
- * it has when the first row comes to it is that of all rows.
+ * Programs compare columns with constants.  A clause of a plan may have expressions in their place
+ * that look at no column: parameters of a prepared statement or of a nested loop, the value of an
+ * InitPlan, now() - interval '1 day'.  None of them changes between a scan's start and the next
+ * rescan, so the value that it has when the first row comes to it is that of all rows.
  *
- * When it is evaluated matters, since that may raise an error or run a plan.  The executor comes to all
- * arguments of a clause that is a single operator as soon as a row comes to the clause, whatever
- * their values; such a part is direct.  One below AND, OR or CASE may never be reached.
+ * When it is evaluated matters, since that may raise an error or run a plan.  The executor comes to
+ * all arguments of a clause that is a single operator as soon as a row comes to the clause,
+ * whatever their values; such a part is direct.  One below AND, OR or CASE may never be reached.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -39,7 +39,9 @@ typedef struct FoldContext
 	int			next;			/* replace: number of the next part */
 } FoldContext;
 
-/* expression_tree_walker callback: is there something that is not the same for all rows of a scan? */
+/*
+ * expression_tree_walker callback: is there something that is not the same for all rows of a scan?
+ */
 static bool
 varies_walker(Node *node, void *context)
 {
@@ -155,6 +157,7 @@ fold_mutator(Node *node, void *arg)
 	return (Node *) makeNullConst(exprType(node), exprTypmod(node), exprCollation(node));
 }
 
+/* See vector_scan.h. */
 List *
 zsvector_fold_find(Node *clause)
 {
@@ -164,6 +167,7 @@ zsvector_fold_find(Node *clause)
 	return context.parts;
 }
 
+/* See vector_scan.h. */
 Node *
 zsvector_fold_replace(Node *clause, List *parts)
 {
@@ -177,6 +181,7 @@ zsvector_fold_replace(Node *clause, List *parts)
 	return result;
 }
 
+/* See vector_scan.h. */
 bool
 zsvector_fold_is_possible(List *parts)
 {
@@ -192,6 +197,7 @@ zsvector_fold_is_possible(List *parts)
 	return true;
 }
 
+/* See vector_scan.h. */
 bool
 zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate)
 {
@@ -207,6 +213,7 @@ zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate)
 		estate->es_param_list_info->params[param->paramid - 1].ptype == param->paramtype;
 }
 
+/* See vector_scan.h. */
 void
 zsvector_fold_init(List *parts, PlanState *parent)
 {
@@ -220,6 +227,7 @@ zsvector_fold_init(List *parts, PlanState *parent)
 	}
 }
 
+/* See vector_scan.h. */
 void
 zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext context)
 {
@@ -233,6 +241,7 @@ zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext 
 	get_typlenbyval(exprType(expr), &typlen, &typbyval);
 	old = MemoryContextSwitchTo(context);
 	part->value = makeConst(exprType(expr), exprTypmod(expr), exprCollation(expr), typlen,
-							isnull ? (Datum) 0 : datumCopy(value, typbyval, typlen), isnull, typbyval);
+							isnull ? (Datum) 0 : datumCopy(value, typbyval, typlen), isnull,
+							typbyval);
 	MemoryContextSwitchTo(old);
 }

@@ -3,17 +3,17 @@
  * vector_scan_plan.c
  *	  Plans a sequential scan whose filter is applied to batches.
  *
- * Core's plan brings every row of a table to its filter one by one.  The scan made here applies what programs know of the
- * filter (vector_qual_compile.c) to whole columns, and makes rows of those that are left; the rest of the filter is
- * the executor's, row by row.
+ * Core's plan brings every row of a table to its filter one by one.  The scan made here applies
+ * what programs know of the filter (vector_qual_compile.c) to whole columns, and makes rows of
+ * those that are left; the rest of the filter is the executor's, row by row.
  *
- * The path is offered for a table of ours, or a partition, if a part of its restrictions has a program, beside
- * core's paths, and with as many parallel workers as core's.  Rows come in the order of a
- * sequential scan.
+ * The path is offered for a table of ours, or a partition, if a part of its restrictions has a
+ * program, beside core's paths, and with as many parallel workers as core's.  Rows come in the
+ * order of a sequential scan.
  *
- * plan.qual has the whole filter, in core's order.  custom_private: how many clauses from the first one on may be
- * taken out of that order.  Those behind are of another security level and not leakproof: they
- * must not see rows that the clauses in front of them remove.
+ * plan.qual has the whole filter, in core's order.  custom_private: how many clauses from the first
+ * one on may be taken out of that order.  Those behind are of another security level and not
+ * leakproof: they must not see rows that the clauses in front of them remove.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -46,8 +46,8 @@
 #define COST_PER_CLAUSE		0.0001
 
 /*
- * A row-wise scan decodes the same vectors, for which it is not charged; so ours is charged no more than this
- * share of its processor time, which is what was measured where all rows pass.
+ * A row-wise scan decodes the same vectors, for which it is not charged; so ours is charged no more
+ * than this share of its processor time, which is what was measured where all rows pass.
  */
 #define SHARE_OF_SEQSCAN	0.85
 
@@ -64,8 +64,8 @@ is_our_table(RelOptInfo *rel, RangeTblEntry *rte)
 }
 
 /*
- * May the clause come before those of the first security level that there is?  Among the clauses of one level the order
- * is up to us as far as errors do not show it.
+ * May the clause come before those of the first security level that there is?  Among the clauses of
+ * one level the order is up to us as far as errors do not show it.
  */
 static bool
 may_come_first(const RestrictInfo *rinfo, Index first_level)
@@ -170,7 +170,8 @@ const CustomScanMethods zsvector_scan_methods = {
 static void
 cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 {
-	double		survivors = rel->tuples * clauselist_selectivity(root, vector_clauses, 0, JOIN_INNER,
+	double		survivors = rel->tuples *
+		clauselist_selectivity(root, vector_clauses, 0, JOIN_INNER,
 																 NULL);
 	List	   *others = NIL;
 	double		pages;
@@ -210,7 +211,8 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 	}
 	cpu = decoding + rel->tuples * COST_PER_CLAUSE * list_length(vector_clauses) +
 		survivors * (cpu_tuple_cost + other_cost.per_tuple);
-	row_cpu = rel->tuples * (cpu_tuple_cost + vector_cost.per_tuple) + survivors * other_cost.per_tuple;
+	row_cpu = rel->tuples * (cpu_tuple_cost + vector_cost.per_tuple) + survivors *
+		other_cost.per_tuple;
 	cpu = Min(cpu, SHARE_OF_SEQSCAN * row_cpu) + rows * path->pathtarget->cost.per_tuple;
 	if (path->parallel_workers > 0)
 		cpu /= zsvector_parallel_divisor(path);
@@ -265,6 +267,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 	add_scan_paths(root, rel, rte);
 }
 
+/* See zs_vector.h. */
 void
 zsvector_scan_init(void)
 {

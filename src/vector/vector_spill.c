@@ -3,16 +3,18 @@
  * vector_spill.c
  *	  Rows that wait on disk until there is memory for their groups.
  *
- * The scheme is that of core's hash aggregation.  Where memory ends, rows whose groups are not there yet are
- * written to one of several tapes, which the first bits of a hash of their keys choose; so a tape has all rows of its groups
- * that are left.  When the groups in memory are done with, the tapes are read one after the other, and a tape that has too many groups
- * again is divided by the next bits.
+ * The scheme is that of core's hash aggregation.  Where memory ends, rows whose groups are not
+ * there yet are written to one of several tapes, which the first bits of a hash of their keys
+ * choose; so a tape has all rows of its groups that are left.  When the groups in memory are done
+ * with, the tapes are read one after the other, and a tape that has too many groups again is
+ * divided by the next bits.
  *
- * How many tapes there are depends on the number of groups to be expected: the planner's first, then what a HyperLogLog
- * counter says of each tape.  Their write buffers never take more than a quarter of the memory.
+ * How many tapes there are depends on the number of groups to be expected: the planner's first,
+ * then what a HyperLogLog counter says of each tape.  Their write buffers never take more than a
+ * quarter of the memory.
  *
- * Files are temporary ones of core's (logtape.c): temp_file_limit, log_temp_files and temp_tablespaces hold, and they go away
- * with the statement however it ends.
+ * Files are temporary ones of core's (logtape.c): temp_file_limit, log_temp_files and
+ * temp_tablespaces hold, and they go away with the statement however it ends.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -68,6 +70,7 @@ struct ZsSpill
 	uint64		nblocks;
 };
 
+/* See vector_spill.h. */
 ZsSpill *
 zsvector_spill_create(TupleDesc desc, double group_size)
 {
@@ -84,6 +87,7 @@ zsvector_spill_create(TupleDesc desc, double group_size)
 	return spill;
 }
 
+/* See vector_spill.h. */
 void
 zsvector_spill_free(ZsSpill *spill)
 {
@@ -94,6 +98,7 @@ zsvector_spill_free(ZsSpill *spill)
 	MemoryContextDelete(spill->context);
 }
 
+/* See vector_spill.h. */
 bool
 zsvector_spill_can_divide(const ZsSpill *spill)
 {
@@ -134,8 +139,10 @@ open_outputs(ZsSpill *spill, double ngroups)
 	spill->memory = Max(spill->memory, (Size) (n + 1) * TAPE_BUFFER);
 }
 
+/* See vector_spill.h. */
 void
-zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values, const bool *isnull, double ngroups)
+zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values, const bool *isnull,
+					 double ngroups)
 {
 	TupleTableSlot *slot = spill->write_slot;
 	int			natts = slot->tts_tupleDescriptor->natts;
@@ -155,7 +162,8 @@ zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values, const boo
 	output = (int) (hash << spill->used_bits >> (HASH_BITS - spill->nbits));
 	spill->nrows[output]++;
 	/* hashes on a tape have bits in common, which the counter would not like */
-	addHyperLogLog(&spill->counters[output], hash_bytes_uint32((uint32) hash ^ (uint32) (hash >> 32)));
+	addHyperLogLog(&spill->counters[output],
+				   hash_bytes_uint32((uint32) hash ^ (uint32) (hash >> 32)));
 	LogicalTapeWrite(spill->outputs[output], &hash, sizeof(hash));
 	LogicalTapeWrite(spill->outputs[output], tuple, tuple->t_len);
 	if (should_free)
@@ -193,6 +201,7 @@ close_outputs(ZsSpill *spill)
 	spill->nblocks = Max(spill->nblocks, (uint64) LogicalTapeSetBlocks(spill->tapes));
 }
 
+/* See vector_spill.h. */
 bool
 zsvector_spill_next(ZsSpill *spill)
 {
@@ -233,6 +242,7 @@ read_all(LogicalTape *tape, void *to, size_t len)
 				 errmsg_internal("unexpected end of tape: requested %zu bytes, read %zu bytes", len, got)));
 }
 
+/* See vector_spill.h. */
 bool
 zsvector_spill_read(ZsSpill *spill, Datum *values, bool *isnull)
 {
@@ -260,12 +270,14 @@ zsvector_spill_read(ZsSpill *spill, Datum *values, bool *isnull)
 	return true;
 }
 
+/* See vector_spill.h. */
 uint64
 zsvector_spill_disk(const ZsSpill *spill)
 {
 	return spill->nblocks * BLCKSZ;
 }
 
+/* See vector_spill.h. */
 Size
 zsvector_spill_memory(const ZsSpill *spill)
 {

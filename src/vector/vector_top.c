@@ -3,20 +3,22 @@
  * vector_top.c
  *	  Which groups ORDER BY ... LIMIT leaves.
  *
- * Of a million groups a Sort node with a LIMIT above it keeps ten.  To make a row of a group takes longer than to look at what
- * it is sorted by: results of aggregates become numerics, expressions are evaluated, the row is copied.  So the node that has
- * the groups keeps the sort keys of the best ones in a heap, and hands out the groups that are not behind the worst of
- * these.  The Sort node orders them, as it would order all.
+ * Of a million groups a Sort node with a LIMIT above it keeps ten.  To make a row of a group takes
+ * longer than to look at what it is sorted by: results of aggregates become numerics, expressions
+ * are evaluated, the row is copied.  So the node that has the groups keeps the sort keys of the
+ * best ones in a heap, and hands out the groups that are not behind the worst of these.  The Sort
+ * node orders them, as it would order all.
  *
- * The limit is asked for when the first row is wanted: LIMIT and OFFSET may be parameters, and the Limit node has told
- * the Sort node by then (ExecSetTupleBound()).
+ * The limit is asked for when the first row is wanted: LIMIT and OFFSET may be parameters, and the
+ * Limit node has told the Sort node by then (ExecSetTupleBound()).
  *
- * Keys are columns of the groups' rows.  Where the query sorts by an expression of aggregates, those in front of it count,
- * and groups that are equal by these are all handed out.  Of groups that are equal by all keys any may be
- * left out, as core's bounded sort does.
+ * Keys are columns of the groups' rows.  Where the query sorts by an expression of aggregates,
+ * those in front of it count, and groups that are equal by these are all handed out.  Of groups
+ * that are equal by all keys any may be left out, as core's bounded sort does.
  *
- * Errors.  Core makes a row of each group.  So nothing is left out where the expressions of the target list may
- * raise errors or have effects; HAVING is tested for all groups, and its errors come in their order.
+ * Errors.  Core makes a row of each group.  So nothing is left out where the expressions of the
+ * target list may raise errors or have effects; HAVING is tested for all groups, and its errors
+ * come in their order.
  *
  * Groups that were written to disk come later: the heap stays, and what was handed out before is
  * among what the Sort node has.
@@ -89,7 +91,9 @@ struct ZsTop
 
 /* ---- begin ----------------------------------------------------------------------- */
 
-/* The column of custom_scan_tlist that the target list returns as it is; -1: it is an expression. */
+/*
+ * The column of custom_scan_tlist that the target list returns as it is; -1: it is an expression.
+ */
 static int
 scan_column(List *tlist, AttrNumber resno)
 {
@@ -118,6 +122,7 @@ rows_are_harmless(const CustomScan *cscan, EState *estate)
 		!contain_subplans((Node *) cscan->scan.plan.qual);
 }
 
+/* See vector_top.h. */
 ZsTop *
 zsvector_top_create(SortState *sort, const CustomScan *cscan, EState *estate)
 {
@@ -171,10 +176,12 @@ compare_entries(Datum a, Datum b, void *arg)
 	return 0;
 }
 
+/* See vector_top.h. */
 bool
 zsvector_top_start(ZsTop *top)
 {
-	Size		entry_size = sizeof(TopEntry) + sizeof(Datum) + top->nkeys * (sizeof(Datum) + sizeof(bool));
+	Size		entry_size = sizeof(TopEntry) + sizeof(Datum) + top->nkeys *
+		(sizeof(Datum) + sizeof(bool));
 	MemoryContext old;
 
 	if (top->context == NULL)
@@ -219,8 +226,8 @@ fill_entry(ZsTop *top, TopEntry *entry, bool used)
 }
 
 /*
- * Compares the group's keys with those of the worst in the heap, and asks only for as many as that takes: below 0, the group comes
- * before it.
+ * Compares the group's keys with those of the worst in the heap, and asks only for as many as that
+ * takes: below 0, the group comes before it.
  */
 static int
 compare_with_worst(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
@@ -232,15 +239,18 @@ compare_with_worst(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
 	{
 		top->values[i] = value(arg, group, top->keys[i].column, &top->isnull[i]);
 		if (c == 0)
-			c = ApplySortComparator(top->values[i], top->isnull[i], worst->values[i], worst->isnull[i],
-									&top->keys[i].sort);
+			c = ApplySortComparator(top->values[i], top->isnull[i], worst->values[i],
+									worst->isnull[i], &top->keys[i].sort);
 		if (c > 0)
 			break;
 	}
 	return c;
 }
 
-/* Takes the group into the heap if it is among the best; false if it is behind them, or as good as one of them may be. */
+/*
+ * Takes the group into the heap if it is among the best; false if it is behind them, or as good as
+ * one of them may be.
+ */
 static bool
 look_at_group(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
 {
@@ -265,8 +275,10 @@ look_at_group(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
 	return true;
 }
 
+/* See vector_top.h. */
 uint32
-zsvector_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue value, void *arg, uint32 *kept)
+zsvector_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue value, void *arg,
+					uint32 *kept)
 {
 	uint32		nseen = 0;
 	uint32		nkept = 0;
@@ -307,7 +319,8 @@ find_sort(PlanState *ps)
 			if (IsA(child, AppendState))
 			{
 				for (int i = 0; i < ((AppendState *) child)->as_nplans; i++)
-					zsvector_agg_set_sort(((AppendState *) child)->appendplans[i], (SortState *) ps);
+					zsvector_agg_set_sort(((AppendState *) child)->appendplans[i],
+										  (SortState *) ps);
 			}
 			else
 				zsvector_agg_set_sort(child, (SortState *) ps);
@@ -358,6 +371,7 @@ executor_start(QueryDesc *queryDesc, int eflags)
 		(void) find_limits(queryDesc->planstate, NULL);
 }
 
+/* See vector_top.h. */
 void
 zsvector_top_init(void)
 {
@@ -367,6 +381,7 @@ zsvector_top_init(void)
 
 /* ---- EXPLAIN -------------------------------------------------------------------------- */
 
+/* See vector_top.h. */
 char *
 zsvector_sort_key_name(const char *name, Oid sortop, bool nulls_first)
 {
@@ -383,6 +398,7 @@ zsvector_sort_key_name(const char *name, Oid sortop, bool nulls_first)
 	return buf.data;
 }
 
+/* See vector_top.h. */
 void
 zsvector_top_explain(const ZsTop *top, const CustomScan *cscan, List *context, ExplainState *es)
 {
@@ -393,8 +409,9 @@ zsvector_top_explain(const ZsTop *top, const CustomScan *cscan, List *context, E
 		const TopKey *key = &top->keys[i];
 		const TargetEntry *tle = list_nth_node(TargetEntry, cscan->custom_scan_tlist, key->column);
 
-		names = lappend(names, zsvector_sort_key_name(deparse_expression((Node *) tle->expr, context,
-																		 es->verbose, true),
+		names = lappend(names, zsvector_sort_key_name(deparse_expression((Node *) tle->expr,
+																		 context, es->verbose,
+																		 true),
 													  key->sortop, key->sort.ssup_nulls_first));
 	}
 	ExplainPropertyList("Top Groups By", names, es);

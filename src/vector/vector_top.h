@@ -30,24 +30,29 @@ extern void zsvector_top_init(void);
 /* Does the group pass HAVING?  Raises the errors that making its row would raise. */
 typedef bool (*ZsTopPasses) (void *arg, uint32 group);
 
-/* A column of the group's row (0 is the first of custom_scan_tlist), valid until the group is another one. */
+/*
+ * A column of the group's row (0 is the first of custom_scan_tlist), valid until the group is
+ * another one.
+ */
 typedef Datum (*ZsTopValue) (void *arg, uint32 group, int column, bool *isnull);
 
 /*
- * What the Sort node above, which gets the rows of the scan and has a LIMIT above it, says of its groups; NULL if all of
- * them have to be handed out.  Memory comes from the current context.  Reads system catalogs.
+ * What the Sort node above, which gets the rows of the scan and has a LIMIT above it, says of its
+ * groups; NULL if all of them have to be handed out.  Memory comes from the current context.  Reads
+ * system catalogs.
  */
 extern ZsTop *zsvector_top_create(SortState *sort, const CustomScan *cscan, EState *estate);
 
 /*
- * From the first group, for the first time or anew; once the first row is asked for, since the LIMIT is known then.  False if
- * all groups have to be handed out.
+ * From the first group, for the first time or anew; once the first row is asked for, since the
+ * LIMIT is known then.  False if all groups have to be handed out.
  */
 extern bool zsvector_top_start(ZsTop *top);
 
 /*
- * Chooses among so many groups those that may be among the first, of them and of all that have been looked at since the
- * start: their numbers, ascending, go to kept, which has room for all; returns how many.
+ * Chooses among so many groups those that may be among the first, of them and of all that have been
+ * looked at since the start: their numbers, ascending, go to kept, which has room for all; returns
+ * how many.
  */
 extern uint32 zsvector_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue value,
 								  void *arg, uint32 *kept);

@@ -166,7 +166,8 @@ choose_rows(TopNState *state)
 {
 	ScanState  *ss = &state->css.ss;
 	ExprContext *econtext = ss->ps.ps_ExprContext;
-	TableScanDesc scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0, NULL);
+	TableScanDesc scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0,
+										 NULL);
 
 	binaryheap_reset(state->heap);
 	MemoryContextReset(state->context);
@@ -232,7 +233,10 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
-	/* ExecScan() is not to ask it again: what it depends on may change after the choice (a cursor and a setting) */
+	/*
+	 * ExecScan() is not to ask it again: what it depends on may change after the choice (a cursor
+	 * and a setting)
+	 */
 	state->filter = node->ss.ps.qual;
 	node->ss.ps.qual = NULL;
 

@@ -63,6 +63,7 @@ pack_topn(int64 bound, const ZsTopNKey *keys, int nkeys)
 	return packed;
 }
 
+/* See vector_internal.h. */
 int
 zsvector_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys)
 {
@@ -188,7 +189,8 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	double		ncolumns;
 	QualCost	qual;
 
-	pull_varattnos((Node *) extract_actual_clauses(rel->baserestrictinfo, false), rel->relid, &attrs);
+	pull_varattnos((Node *) extract_actual_clauses(rel->baserestrictinfo, false), rel->relid,
+				   &attrs);
 	for (int i = 0; i < nkeys; i++)
 		attrs = bms_add_member(attrs, keys[i].attno - FirstLowInvalidHeapAttributeNumber);
 	ncolumns = Min(bms_num_members(attrs), Max(rel->max_attr, 1));
@@ -256,6 +258,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 	add_topn_path(root, rel, rte);
 }
 
+/* See zs_vector.h. */
 void
 zsvector_topn_init(void)
 {

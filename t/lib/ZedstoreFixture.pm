@@ -7,7 +7,7 @@
 #	numbers			first and next transaction id, multixact and member offset
 #	expected		for each column of each table the number of values and the md5 of them, by id
 #	contents		kinds of pages, encodings and so on that are in it
-#	wal*			WAL records, see t/048_wal_format.pl
+#	wal*			WAL records, see t/format_wal.pl
 #
 # Pages are not changed when they are loaded, so that all their bytes are those of the build that wrote them.
 # The new cluster is told to go on behind the fixture's transactions (pg_resetwal), gets their outcome (FIRST_XID

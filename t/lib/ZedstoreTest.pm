@@ -33,7 +33,7 @@ our @EXPORT = qw(
 );
 
 # Is the case of this name to be run?  All are, unless TESTS_CASE is a regular expression that
-# it does not match: make test TESTS=t/020_crash_points TESTS_CASE=page-take
+# it does not match: make test TESTS=t/crash_points TESTS_CASE=page-take
 sub case_wanted
 {
 	my ($name) = @_;

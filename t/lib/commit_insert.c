@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * commit_insert.c
- *	  For t/019_commit_insert.pl, which builds it: a library that runs a statement when a transaction
+ *	  For t/write_commit_insert.pl, which builds it: a library that runs a statement when a transaction
  *	  is about to commit.
  *
  * It is loaded before zedstore_io, so that its callback comes after zedstore_io's.

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * heap_writer.c
- *	  For t/051_foreign_writes.pl, which builds it: functions that treat tables as libraries do
+ *	  For t/beside_foreign_writes.pl, which builds it: functions that treat tables as libraries do
  *	  that know of no access method but heap.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors

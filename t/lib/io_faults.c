@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * io_faults.c
- *	  For t/032_io_faults.pl, which builds it: lets writes of the I/O workers fail.
+ *	  For t/io_faults.pl, which builds it: lets writes of the I/O workers fail.
  *
  * An injection point in front of a write passes its length on as an ssize_t;
  * what is here changes it to -errno, or to fewer bytes.

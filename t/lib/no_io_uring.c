@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * no_io_uring.c
- *	  For t/032_io_faults.pl, which builds it: runs a program without io_uring.
+ *	  For t/io_faults.pl, which builds it: runs a program without io_uring.
  *
  *	  no_io_uring PROGRAM ARGUMENT...
  *

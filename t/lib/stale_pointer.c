@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * stale_pointer.c
- *	  For t/027_parent_search.pl, which builds it: sends a search for a parent
+ *	  For t/btree_parent_search.pl, which builds it: sends a search for a parent
  *	  to another block, as a pointer would that became stale when it had just been read.
  *
  * An injection point of that search passes the block of the root on.  It is changed when

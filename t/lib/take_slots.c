@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * take_slots.c
- *	  For t/050_slots.pl, which builds it: a library that takes many of the slots
+ *	  For t/beside_callback_slots.pl, which builds it: a library that takes many of the slots
  *	  that a process has for callbacks of the relation cache.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors

@@ -1,6 +1,6 @@
 /*
  * wal_vectors.c
- *	  WAL records of zedstore as text, and back into the WAL: for t/048_wal_format.pl.
+ *	  WAL records of zedstore as text, and back into the WAL: for t/format_wal.pl.
  *
  * A line is one record: transaction id, info, main data, and for each block its number, the table (position in the
  * array given), fork, block number, flags (i image, w page is made anew), image and data.  Bytes are in hex, "-"

@@ -4,8 +4,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set include :abs_srcdir '/sql/include/twins.sql'
 \i :include
-create schema index_types;
-set search_path = index_types, public;
+create schema scan_index;
+set search_path = scan_index, public;
 
 create table t_h (a int, b text, arr int[], r int4range, p point, js jsonb, ts tsvector, d date) using heap with (autovacuum_enabled = off);
 create table t_z (a int, b text, arr int[], r int4range, p point, js jsonb, ts tsvector, d date) using zedstore with (autovacuum_enabled = off);
@@ -203,4 +203,4 @@ select count(*), max(a), min(a) from n_z where a > 0;
 reset enable_seqscan;
 
 select test.check(oid) from pg_class
-where relnamespace = 'index_types'::regnamespace and relkind = 'r' and relname like '%\_z' order by relname;
+where relnamespace = 'scan_index'::regnamespace and relkind = 'r' and relname like '%\_z' order by relname;

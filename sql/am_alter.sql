@@ -4,8 +4,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set include :abs_srcdir '/sql/include/twins.sql'
 \i :include
-create schema ddl_alter;
-set search_path = ddl_alter, public;
+create schema am_alter;
+set search_path = am_alter, public;
 create table t_h (a int, b text, c numeric) using heap;
 create table t_z (a int, b text, c numeric) using zedstore;
 create function fill(columns text, n int) returns text language sql as $$
@@ -329,7 +329,7 @@ create table like_z (like t_z including all) using zedstore;
 insert into like_z (a, ee) select a, ee from t_z where a < 100;
 select count(*) > 0 from like_z;
 create user zs_ddl_alter_user;
-grant usage on schema ddl_alter to zs_ddl_alter_user;
+grant usage on schema am_alter to zs_ddl_alter_user;
 grant select (a) on like_z to zs_ddl_alter_user;
 set role zs_ddl_alter_user;
 select count(a) > 0 from like_z;
@@ -339,7 +339,7 @@ drop owned by zs_ddl_alter_user;
 drop user zs_ddl_alter_user;
 
 select test.check(oid) from pg_class
-where relnamespace = 'ddl_alter'::regnamespace and relkind in ('r', 'm') and relam = (select oid from pg_am where amname = 'zedstore') order by relname;
+where relnamespace = 'am_alter'::regnamespace and relkind in ('r', 'm') and relam = (select oid from pg_am where amname = 'zedstore') order by relname;
 
 -- rows are read by TID and changed right after a savepoint took ALTER TABLE back
 create table sp_z (a int, b text, c int, d int) using zedstore;

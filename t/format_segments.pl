@@ -1,6 +1,6 @@
 # Segments that earlier builds wrote in a newer form than the first one are read by this one. For each version of a
 # segment's payload above 1 there is a folder t/fixtures/segments-<version> with the file of a table whose rows are all
-# frozen, its definition, and the md5 of each column. t/046_format.pl has the first version and everything else.
+# frozen, its definition, and the md5 of each column. t/format_files.pl has the first version and everything else.
 #
 # ZS_MAKE_FIXTURE=<folder> writes the folder of the newest version there, and tests that.
 use strict;

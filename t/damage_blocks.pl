@@ -4,7 +4,7 @@
 #
 # The tables are copies of originals, made file by file while the server is down.  Statements that write are
 # rolled back, so a copy's rows stay those of its original, whatever failed before; the order of statements is
-# random.  t/005_corruption.pl chooses what to damage by hand.
+# random.  t/damage_pages.pl chooses what to damage by hand.
 #
 #   ZS_DAMAGE_SEED=N      other damages (42)
 #   ZS_DAMAGE_ROUNDS=N    copies per shape (a few); each takes half a second
