@@ -1201,6 +1201,7 @@ zsvector_agg_set_sort(PlanState *ps, SortState *sort)
 	MemoryContextSwitchTo(old);
 }
 
+/* CreateCustomScanState: the node's state, all zeros but for its tag and methods. */
 Node *
 zsvector_agg_create_state(CustomScan *cscan)
 {

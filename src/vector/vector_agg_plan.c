@@ -14,9 +14,8 @@
  * knows.  Filter clauses are in core's order, since some may raise errors.  HAVING and what the
  * query makes of the aggregates are the executor's.
  *
- * Where the table is worth parallel workers, each process aggregates the share of the table that it
- * gets (vector_agg_partial.c).  What is not one table, or has a filter or expressions that programs
- * do not know, may be aggregated from the rows of core's plan (vector_agg_rows.c).
+ * With parallel workers each process aggregates a share of the table (vector_agg_partial.c).  What
+ * has no programs, or is not one table, may take the rows of core's plan (vector_agg_rows.c).
  *
  * custom_scan_tlist: keys, then aggregates.  custom_private: ZsAggPrivate.
  *
@@ -590,6 +589,7 @@ create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input
 		add_distinct_paths(root, input_rel, output_rel);
 }
 
+/* Makes the plans known to core.  Called once, when the library is loaded. */
 void
 zsvector_agg_init(void)
 {

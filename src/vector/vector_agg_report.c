@@ -90,6 +90,7 @@ explain_columns(AggNodeState *state, ExplainState *es)
 		ExplainPropertyList("Columns", names, es);
 }
 
+/* ExplainCustomScan: what the node does, and with ANALYZE what it did, in all processes. */
 void
 zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -164,6 +165,7 @@ shared_size(int nworkers)
 								mul_size(nworkers, sizeof(AggCounts))));
 }
 
+/* EstimateDSMCustomScan: bytes of the shared state, with that of the parallel scan. */
 Size
 zsvector_agg_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 {
@@ -178,6 +180,7 @@ parallel_scan(SharedAgg *shared)
 	return (ParallelTableScanDesc) ((char *) shared + shared->scan_offset);
 }
 
+/* InitializeDSMCustomScan: in the leader, before there are workers. */
 void
 zsvector_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
@@ -192,6 +195,7 @@ zsvector_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *
 	zsvector_input_batch_share(state->input, parallel_scan(state->shared));
 }
 
+/* ReInitializeDSMCustomScan: the workers are going to read the table again. */
 void
 zsvector_agg_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
@@ -199,6 +203,7 @@ zsvector_agg_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void
 	table_parallelscan_reinitialize(node->ss.ss_currentRelation, parallel_scan(coordinate));
 }
 
+/* InitializeWorkerCustomScan: takes part in the leader's scan. */
 void
 zsvector_agg_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 {

@@ -64,6 +64,10 @@ zsvector_verify_reset(ZsAggVerifier *verifier)
 		memset(verifier->values, 0, verifier->ngroups * verifier->naggs * sizeof(ZsCoreValue));
 }
 
+/*
+ * Gets core's functions of the node's aggregates ready.  Memory comes from the current context.
+ * Reads system catalogs.
+ */
 ZsAggVerifier *
 zsvector_verify_begin(List *aggrefs)
 {

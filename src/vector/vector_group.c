@@ -191,6 +191,7 @@ zsvector_groups_direct(const ZsGroups *groups)
 	return groups->is_direct && groups->direct != NULL;
 }
 
+/* How many groups there are; their numbers are below that. */
 uint32
 zsvector_groups_count(const ZsGroups *groups)
 {

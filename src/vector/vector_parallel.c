@@ -147,6 +147,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 	add_parallel_paths(root, rel, rte);
 }
 
+/* Installs the hook for parallel paths.  Called once, when the library is loaded. */
 void
 zsvector_parallel_init(void)
 {

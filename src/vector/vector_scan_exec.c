@@ -785,6 +785,7 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = scan_explain,
 };
 
+/* CreateCustomScanState: the node's state, all zeros but for its tag and methods. */
 Node *
 zsvector_scan_create_state(CustomScan *cscan)
 {

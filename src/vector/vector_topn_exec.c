@@ -326,6 +326,7 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = topn_explain,
 };
 
+/* CreateCustomScanState: the node's state, all zeros but for its tag and methods. */
 Node *
 zsvector_topn_create_state(CustomScan *cscan)
 {
