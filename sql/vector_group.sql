@@ -119,6 +119,11 @@ RESET zedstore.debug_vector;
 SET enable_hashagg = off;
 EXPLAIN (COSTS OFF) SELECT k, count(*) FROM z_prt2 GROUP BY k;
 RESET enable_hashagg;
+-- short numerics with many zeros behind the point
+CREATE TABLE h_zeros AS SELECT round(d::numeric, d) AS n FROM unnest(ARRAY[3, 20, 150, 1900]) d, generate_series(1, 5);
+CREATE TABLE z_zeros USING zedstore AS SELECT * FROM h_zeros;
+SELECT twins('zeros', 'length(n::text), count(*)', 'n');
+DROP TABLE h_zeros, z_zeros;
 DROP TABLE h_grp, z_grp, z_inf, z_ci, z_prt;
 DROP COLLATION vector_group_ci;
 DROP FUNCTION twins;

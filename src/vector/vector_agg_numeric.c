@@ -33,8 +33,9 @@
 Numeric
 zsvector_numeric_make(zs_int128 sum, int scale, int dscale)
 {
-	char		text[128];
-	char	   *p = text + sizeof(text);
+	Size		size;
+	char	   *text;
+	char	   *p;
 	bool		negative = sum < 0;
 	unsigned __int128 rest = negative ? -(unsigned __int128) sum : (unsigned __int128) sum;
 	int			digits = 0;
@@ -58,6 +59,10 @@ zsvector_numeric_make(zs_int128 sum, int scale, int dscale)
 		memcpy(VARDATA(result), payload, len);
 		return result;
 	}
+	/* 39 digits, or those behind the point and one, and what else there is */
+	size = 64 + Max(scale, dscale);
+	text = palloc(size);
+	p = text + size;
 	*--p = '\0';
 	for (int i = scale; i < dscale; i++)
 	{
@@ -81,6 +86,7 @@ zsvector_numeric_make(zs_int128 sum, int scale, int dscale)
 		*--p = '-';
 	result = DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(p),
 												 ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
+	pfree(text);
 	return result;
 }
 
