@@ -39,6 +39,7 @@ zsvector_core_node(MemoryContext context)
 {
 	AggState   *node = makeNode(AggState);
 
+	Assert(MemoryContextIsValid(context));
 	node->curaggcontext = makeNode(ExprContext);
 	node->curaggcontext->ecxt_per_tuple_memory = context;
 	return node;
@@ -47,6 +48,7 @@ zsvector_core_node(MemoryContext context)
 static MemoryContext
 state_context(const AggState *node)
 {
+	Assert(IsA(node, AggState) && node->curaggcontext != NULL);
 	return node->curaggcontext->ecxt_per_tuple_memory;
 }
 
@@ -79,6 +81,7 @@ zsvector_core_init(ZsCoreAgg *agg, const Aggref *aggref)
 	transtype = form->aggtranstype;
 	if (IsPolymorphicType(transtype))
 		transtype = aggref->aggtranstype;
+	Assert(!IsPolymorphicType(transtype));
 	get_typlenbyval(transtype, &agg->translen, &agg->transbyval);
 	init = SysCacheGetAttr(AGGFNOID, tuple, Anum_pg_aggregate_agginitval, &agg->init_isnull);
 	if (!agg->init_isnull)
@@ -98,6 +101,7 @@ start_value(const ZsCoreAgg *agg, const AggState *node, ZsCoreValue *value)
 {
 	MemoryContext old = MemoryContextSwitchTo(state_context(node));
 
+	Assert(!value->known);
 	value->known = true;
 	value->isnull = value->no_value = agg->init_isnull;
 	value->value = agg->init_isnull ? (Datum) 0 :
@@ -113,6 +117,8 @@ zsvector_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datu
 	MemoryContext old;
 	Datum		value;
 
+	Assert(agg->has_arg || !isnull);
+	Assert(!trans->no_value || trans->isnull);
 	if (!trans->known)
 		start_value(agg, node, trans);
 	if (agg->transfn.fn_strict)
@@ -162,6 +168,7 @@ zsvector_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *i
 	LOCAL_FCINFO(fcinfo, FUNC_MAX_ARGS);
 	Datum		value;
 
+	Assert(agg->nfinalargs >= 1 && agg->nfinalargs <= FUNC_MAX_ARGS);
 	if (!trans->known)
 		start_value(agg, node, trans);
 	*isnull = trans->isnull;
@@ -185,6 +192,7 @@ zsvector_core_serialize(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool
 {
 	LOCAL_FCINFO(fcinfo, 1);
 
+	Assert(OidIsValid(agg->serialfn.fn_oid) == OidIsValid(agg->deserialfn.fn_oid));
 	if (!trans->known)
 		start_value(agg, node, trans);
 	*isnull = trans->isnull;
@@ -229,6 +237,7 @@ zsvector_core_check_aggregate(const Aggref *aggref)
 	Oid			owner;
 	AclResult	aclresult;
 
+	Assert(aggref->aggkind == AGGKIND_NORMAL);
 	aclresult = object_aclcheck(ProcedureRelationId, aggref->aggfnoid, GetUserId(), ACL_EXECUTE);
 	if (aclresult != ACLCHECK_OK)
 		aclcheck_error(aclresult, OBJECT_AGGREGATE, get_func_name(aggref->aggfnoid));

@@ -35,6 +35,7 @@
 ZsGroups *
 zsvector_agg_create_groups(AggNodeState *state)
 {
+	Assert(state->nkeys > 0 && state->context != NULL);
 	state->groups_context = AllocSetContextCreate(state->context, "zedstore groups",
 												  ALLOCSET_DEFAULT_SIZES);
 	return zsvector_groups_create(state->groups_context, state->nkeys, state->keys);
@@ -44,6 +45,7 @@ zsvector_agg_create_groups(AggNodeState *state)
 bool
 zsvector_agg_may_be_early(const AggNodeState *state)
 {
+	Assert(state->input != NULL);
 	if (!zs_enable_early_groups || state->nkeys == 0 || state->partial ||
 		state->input->methods->ahead == NULL)
 		return false;
@@ -74,6 +76,7 @@ count_complete(AggNodeState *state, int k)
 	uint32		n = zsvector_groups_count(state->groups);
 	uint32		ncomplete = 0;
 
+	Assert(k >= 0 && k < state->nkeys);
 	if (key->attno <= 0 || key->domain != ZS_DOMAIN_INT ||
 		!zsvector_input_ahead(state->input, key->attno, &state->ahead_min, &state->ahead_max))
 		return 0;
@@ -100,6 +103,7 @@ zsvector_agg_find_complete(AggNodeState *state, bool full)
 	for (int k = 0; k < state->nkeys; k++)
 	{
 		state->ncomplete = count_complete(state, k);
+		Assert(state->ncomplete <= n);
 		if (state->ncomplete > n / 2)
 		{
 			state->early = true;
@@ -122,6 +126,7 @@ zsvector_agg_forget_complete(AggNodeState *state)
 	uint32		n = zsvector_groups_count(state->groups);
 	uint32		nkept;
 
+	Assert(!zsvector_groups_frozen(state->groups));
 	Assert(state->early && state->groups_left == 0);
 	for (uint32 group = 0; group < n; group++)
 	{
@@ -143,6 +148,7 @@ zsvector_agg_forget_complete(AggNodeState *state)
 	}
 	MemoryContextSwitchTo(old);
 	nkept = zsvector_groups_count(kept);
+	Assert(nkept + state->ncomplete == n);
 	memset(state->values + nkept * state->value_size, 0, (n - nkept) * state->value_size);
 	if (state->verifier != NULL)
 		zsvector_verify_forget(state->verifier, nkept);

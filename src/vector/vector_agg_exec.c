@@ -59,6 +59,7 @@
 static inline ZsAggValue *
 value_of(const AggNodeState *state, uint32 group, const NodeAgg *agg)
 {
+	Assert(state->nkeys == 0 ? group == 0 : group < state->maxgroups);
 	return (ZsAggValue *) (state->values + group * state->value_size + agg->offset);
 }
 
@@ -80,6 +81,7 @@ grow_values(AggNodeState *state)
 		repalloc_huge(state->values, maxgroups * size);
 	memset(state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);
 	state->maxgroups = maxgroups;
+	Assert(state->maxgroups >= n);
 }
 
 /* Takes what is needed of the row in the input's slot: row_values, in the memory of single rows. */
@@ -89,6 +91,7 @@ read_row(AggNodeState *state)
 	ExprContext *econtext = state->rowcontext;
 	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 
+	Assert(!TTS_EMPTY(state->input->slot));
 	econtext->ecxt_scantuple = state->input->slot;
 	for (int k = 0; k < state->nkeys; k++)
 	{
@@ -128,6 +131,7 @@ spill_row(AggNodeState *state)
 {
 	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
 
+	Assert(zsvector_groups_frozen(state->groups) && !state->partial);
 	if (state->spill == NULL)
 	{
 		uint32		ngroups = Max(zsvector_groups_count(state->groups), 1);
@@ -199,6 +203,7 @@ add_row(AggNodeState *state, bool verify_only, uint32 group)
 {
 	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
 
+	Assert(state->nkeys > 0 || group == 0);
 	if (state->nkeys > 0)
 	{
 		uint32		own = zsvector_groups_assign_row(state->groups, state->row_values,
@@ -230,6 +235,7 @@ add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed, const 
 	uint32		n = zskernel_bits_list(batch->sel, list);
 	uint32		npassed = 0;
 
+	Assert(passed == NULL || state->verifier != NULL);
 	for (uint32 i = 0; i < n; i++)
 	{
 		bool		pass;
@@ -252,6 +258,7 @@ add_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed, const 
 		else if (passed == NULL)
 			state->counts.nremoved++;
 	}
+	Assert(numbers == NULL || npassed == zskernel_bits_count(passed));
 	ExecClearTuple(state->input->slot);
 }
 
@@ -270,6 +277,7 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	ZsColumnWant want;
 	ZsColumnBounds bounds;
 
+	Assert(i >= 0 && i < state->naggs);
 	*argument = NULL;
 	if (state->aggs[i].ignores && zsvector_input_bounds(state->input, agg->attno, &bounds) &&
 		zsvector_agg_ignores(agg, value_of(state, 0, &state->aggs[i]), &bounds))
@@ -328,6 +336,7 @@ keep_first(AggNodeState *state, NodeAgg *agg, const uint64 *passed, const uint16
 	uint32		nsub = 0;
 	uint32		nseen = zsvector_groups_count(agg->seen);
 
+	Assert(agg->agg.distinct && n <= ZS_KERNEL_ROWS);
 	for (uint32 i = 0; i < n; i++)
 	{
 		if (!zskernel_bits_get(sel, list[i]) || (numbers != NULL && numbers[i] == ZS_NO_GROUP))
@@ -354,6 +363,7 @@ add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(passed, list);
 
+	Assert(state->nkeys > 0 && CurrentMemoryContext == state->context);
 	if (n == 0)
 		return;
 	zsvector_groups_assign(state->groups, state->input, passed, list, n, NULL, numbers);
@@ -394,6 +404,7 @@ add_to_all(AggNodeState *state, const uint64 *passed)
 {
 	uint16		list[ZS_KERNEL_ROWS];
 
+	Assert(state->nkeys == 0 && CurrentMemoryContext == state->context);
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];
@@ -421,6 +432,7 @@ set_scan_filter(AggNodeState *state, const NodeAgg *agg)
 	MemoryContext old;
 	List	   *clauses;
 
+	Assert(agg == NULL || OidIsValid(state->zone_operator));
 	ResetExprContext(state->rowcontext);
 	old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
 	clauses = zsvector_agg_filter_clauses(state->filter);
@@ -536,6 +548,7 @@ tell_scan(AggNodeState *state, const NodeAgg *agg)
 	int64		low;
 	int64		high;
 
+	Assert(OidIsValid(state->zone_operator) && agg->agg.has_zone);
 	if (!zsvector_agg_zone(&agg->agg, value_of(state, 0, agg), &low, &high) ||
 		(state->zone_told && low == state->zone_low && high == state->zone_high))
 		return;
@@ -551,6 +564,7 @@ add_batch(AggNodeState *state, const ZsBatch *batch)
 	uint64		passed[ZS_KERNEL_WORDS];
 	uint32		numbers[ZS_KERNEL_ROWS];
 
+	Assert(state->started && !state->at_end && !state->done);
 	if (state->all_ignore && !batch->has_rows && all_ignore(state))
 	{
 		state->counts.nignored++;
@@ -577,6 +591,7 @@ count_input(AggNodeState *state)
 {
 	uint64		count = state->input->methods->count(state->input, state->verifier != NULL);
 
+	Assert(state->counts_only && state->nkeys == 0);
 	for (int i = 0; i < state->naggs; i++)
 		value_of(state, 0, &state->aggs[i])->count = (int64) count;
 }
@@ -585,6 +600,7 @@ count_input(AggNodeState *state)
 static void
 start_fill(AggNodeState *state)
 {
+	Assert(state->groups_left == 0);
 	MemoryContextReset(state->context);
 	state->next_group = 0;
 	if (state->verifier != NULL)
@@ -636,6 +652,7 @@ is_memory_full(AggNodeState *state)
 static void
 freeze_groups(AggNodeState *state)
 {
+	Assert(state->nkeys > 0 && !state->partial);
 	if (state->spill == NULL || zsvector_spill_can_divide(state->spill))
 		zsvector_groups_freeze(state->groups);
 }
@@ -656,6 +673,7 @@ aggregate_input(AggNodeState *state)
 {
 	const ZsBatch *batch;
 
+	Assert(!state->at_end && !state->early);
 	while ((batch = zsvector_input_next(state->input)) != NULL)
 	{
 		bool		full;
@@ -674,6 +692,7 @@ aggregate_input(AggNodeState *state)
 static void
 start_aggregation(AggNodeState *state)
 {
+	Assert(!state->started && !state->partial);
 	state->started = true;
 	state->choosing = state->top != NULL && state->nkeys > 0 && zsvector_top_start(state->top);
 	state->at_end = state->counts_only && !state->by_rows;
@@ -691,6 +710,7 @@ aggregate_spilled(AggNodeState *state)
 {
 	uint32		ngroups = 0;
 
+	Assert(state->at_end && state->spill != NULL);
 	start_fill(state);
 	state->counts.nfills++;
 	while (zsvector_spill_read(state->spill, state->row_values, state->row_isnull))
@@ -718,6 +738,7 @@ next_share(AggNodeState *state)
 {
 	const ZsBatch *batch;
 
+	Assert(state->partial && !state->done && state->spill == NULL);
 	start_fill(state);
 	if (!state->started)
 		start_input(state);
@@ -755,6 +776,7 @@ group_column(AggNodeState *state, uint32 group, int column, bool *isnull)
 {
 	const NodeAgg *agg;
 
+	Assert(column >= 0 && column < state->nkeys + state->naggs);
 	if (column < state->nkeys)
 		return zsvector_groups_key(state->groups, group, column, isnull);
 	agg = &state->aggs[column - state->nkeys];
@@ -777,6 +799,7 @@ store_group(AggNodeState *state, uint32 group)
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	MemoryContext old;
 
+	Assert(slot->tts_tupleDescriptor->natts == state->nkeys + state->naggs);
 	ExecClearTuple(slot);
 	turn_to_group(state, group);
 	old = MemoryContextSwitchTo(state->result_context);
@@ -845,6 +868,7 @@ choose_groups(AggNodeState *state)
 	uint32		n = zsvector_groups_count(state->groups);
 	uint32		ncomplete = state->early ? state->ncomplete : n;
 
+	Assert(state->choosing || state->early);
 	if (state->kept != NULL)
 		pfree(state->kept);
 	state->kept = MemoryContextAllocHuge(GetMemoryChunkContext(state->aggs),
@@ -858,10 +882,12 @@ choose_groups(AggNodeState *state)
 			if (zsvector_agg_is_complete(state, group))
 				state->kept[state->groups_left++] = group;
 		}
+		Assert(state->groups_left == ncomplete);
 		return;
 	}
 	state->groups_left = zsvector_top_choose(state->top, n, top_passes, top_value, state,
 											 state->kept);
+	Assert(state->groups_left <= ncomplete);
 	state->counts.nleft_out += ncomplete - state->groups_left;
 }
 
@@ -869,6 +895,7 @@ choose_groups(AggNodeState *state)
 static bool
 fill_groups(AggNodeState *state)
 {
+	Assert(state->groups_left == 0);
 	if (state->done)
 		return false;
 	if (state->partial)
@@ -920,6 +947,7 @@ next_group(ScanState *ss)
 	}
 	state->groups_left--;
 	number = state->next_group++;
+	Assert(state->nkeys == 0 ? number == 0 : number < zsvector_groups_count(state->groups));
 	state->result_group = ZS_NO_GROUP;
 	return store_group(state, state->choosing || state->early ? state->kept[number] : number);
 }
@@ -965,6 +993,8 @@ read_plan(AggNodeState *state, CustomScan *cscan, Index varno)
 		else
 			state->key_exprs = lappend(state->key_exprs, lfirst(lc));
 	}
+	Assert(list_length(state->key_exprs) + list_length(state->aggrefs) ==
+		   list_length(cscan->custom_scan_tlist));
 	state->partial = boolVal(list_nth(cscan->custom_private, ZS_AGG_PARTIAL));
 }
 
@@ -996,6 +1026,7 @@ make_rowdesc(AggNodeState *state)
 			types[n++] = exprType((Node *) linitial_node(TargetEntry, aggref->args)->expr);
 		}
 	}
+	Assert(n <= most);
 	state->nrowcolumns = n;
 	state->row_values = palloc0(Max(n, 1) * sizeof(Datum));
 	state->row_isnull = palloc0(Max(n, 1) * sizeof(bool));
@@ -1023,6 +1054,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 															 EXEC_FLAG_MARK)));
 	read_plan(state, cscan, varno);
 	state->nkeys = list_length(state->key_exprs);
+	Assert(state->nkeys <= ZS_MAX_GROUP_KEYS);
+	Assert(state->nkeys == list_length(list_nth(cscan->custom_private, ZS_AGG_EQOPS)));
 	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(ZsGroupKey));
 	state->key_states = palloc0(Max(state->nkeys, 1) * sizeof(ExprState *));
 	forboth(lc, state->key_exprs, lc2, list_nth(cscan->custom_private, ZS_AGG_EQOPS))
@@ -1086,6 +1119,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		agg->offset = state->value_size;
 		state->value_size += zsvector_agg_value_size(&agg->agg);
 	}
+	Assert(state->value_size % sizeof(uint64) == 0);
 	state->value_size = Max(state->value_size, sizeof(int64));
 	make_rowdesc(state);
 	state->rowcontext = CreateExprContext(estate);

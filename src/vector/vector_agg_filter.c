@@ -92,6 +92,7 @@ zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *e
 			clause->compiled = true;
 		}
 	}
+	Assert(filter->nclauses == list_length(clauses));
 	return filter;
 }
 
@@ -107,6 +108,7 @@ complete_clause(ZsAggFilter *filter, FilterClause *clause)
 	bool		known = true;
 	ListCell   *lc;
 
+	Assert(!clause->compiled && clause->parts != NIL);
 	foreach(lc, clause->parts)
 	{
 		ZsFoldedPart *part = lfirst(lc);
@@ -181,6 +183,7 @@ zsvector_agg_filter_run(ZsAggFilter *filter, ZsInput *input, uint64 *passed, ZsQ
 			complete_clause(filter, clause);
 			*changed = *changed || clause->compiled;
 		}
+		Assert(clause->program == NULL || clause->compiled);
 		clause->reached = true;
 		if (clause->program == NULL ||
 			!zsvector_qual_run(clause->program, input, passed, &truth, counts))

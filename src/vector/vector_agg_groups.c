@@ -56,6 +56,7 @@ struct ZsBatchGroups
 ZsBatchGroups *
 zsvector_batch_groups_create(int naggs)
 {
+	Assert(naggs >= 0);
 	return palloc(offsetof(ZsBatchGroups, sums) + naggs * sizeof(GroupSums));
 }
 
@@ -64,6 +65,8 @@ void
 zsvector_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n,
 							const uint32 *numbers, uint32 ngroups, bool all_known)
 {
+	Assert(n > 0 && n <= ZS_KERNEL_ROWS && list[n - 1] < ZS_KERNEL_ROWS);
+	Assert(ngroups > 0 || !all_known);
 	batch->list = list;
 	batch->numbers = numbers;
 	batch->n = n;
@@ -79,6 +82,7 @@ zsvector_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n,
 static const uint32 *
 count_all(ZsBatchGroups *batch)
 {
+	Assert(batch->by_sums && batch->ngroups < ZS_KERNEL_GROUPS);
 	if (!batch->has_counts)
 		zskernel_group_count(batch->numbers, batch->n, batch->ngroups, batch->counts);
 	batch->has_counts = true;
@@ -92,6 +96,7 @@ count_all(ZsBatchGroups *batch)
 static void
 put_apart(const ZsBatchGroups *batch, const uint64 *sel, uint32 *numbers, uint32 *counts)
 {
+	Assert(batch->is_dense);
 	memcpy(numbers, batch->numbers, batch->n * sizeof(uint32));
 	for (uint32 w = 0; w * 64 < batch->n; w++)
 	{
@@ -220,6 +225,7 @@ split_by_group(ZsBatchGroups *batch)
 	const uint32 *numbers = batch->numbers;
 	uint32		nrows = batch->list[batch->n - 1] + 1;
 
+	Assert(batch->ngroups <= FEW_GROUPS && !batch->is_split);
 	if (!batch->is_dense)
 	{
 		memset(by_row, 0xFF, nrows * sizeof(uint32));
@@ -237,6 +243,9 @@ void
 zsvector_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
 							  const ZsColumnVector *vector, const uint64 *sel, ZsBatchGroups *batch)
 {
+	Assert(stride > 0 && stride % sizeof(uint64) == 0);
+	Assert(vector != NULL || agg->kind == ZS_AGG_COUNT_ROWS || agg->kind == ZS_AGG_COUNT ||
+		   !zskernel_bits_any(sel));
 	if (batch->by_sums && add_sums(agg, values, stride, vector, sel, batch))
 		return;
 	if (batch->ngroups > FEW_GROUPS)

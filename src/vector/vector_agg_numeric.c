@@ -41,6 +41,7 @@ zsvector_numeric_make(zs_int128 sum, int scale, int dscale)
 	int			digits = 0;
 	Numeric		result;
 
+	Assert(scale >= 0 && dscale >= 0);
 	for (; scale > dscale; scale--)
 	{
 		Assert(rest % 10 == 0);
@@ -84,6 +85,7 @@ zsvector_numeric_make(zs_int128 sum, int scale, int dscale)
 	}
 	if (negative)
 		*--p = '-';
+	Assert(p >= text);
 	result = DatumGetNumeric(DirectFunctionCall3(numeric_in, CStringGetDatum(p),
 												 ObjectIdGetDatum(InvalidOid), Int32GetDatum(-1)));
 	pfree(text);
@@ -113,6 +115,7 @@ add_to_core(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 {
 	LOCAL_FCINFO(fcinfo, 2);
 
+	Assert(agg->node != NULL);
 	InitFunctionCallInfoData(*fcinfo, NULL, 2, InvalidOid, (Node *) agg->node, NULL);
 	fcinfo->args[0].value = PointerGetDatum(value->spare);
 	fcinfo->args[0].isnull = value->spare == NULL;
@@ -140,6 +143,7 @@ zsvector_numeric_sum_int(const ZsAgg *agg, ZsAggValue *value, zs_int128 v, int s
 	zs_int128	added = v;
 	__int128	result;
 
+	Assert(scale >= 0 && value->scale >= 0);
 	if ((value->scale >= scale || scale_up(&present, scale - value->scale)) &&
 		(value->scale <= scale || scale_up(&added, value->scale - scale)) &&
 		!__builtin_add_overflow((__int128) present, (__int128) added, &result))
@@ -234,6 +238,8 @@ zsvector_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	Numeric		sum;
 	const char *special = NULL;
 
+	Assert(agg->kind == ZS_AGG_SUM_NUMERIC || agg->kind == ZS_AGG_AVG_NUMERIC ||
+		   agg->kind == ZS_AGG_SUM_INT8 || agg->kind == ZS_AGG_AVG_INT8);
 	if (value->count == 0 && !value->has_nan && !value->has_pinf && !value->has_ninf)
 	{
 		*isnull = true;
@@ -261,6 +267,7 @@ zsvector_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 Numeric
 zsvector_numeric_best(const ZsAggValue *value)
 {
+	Assert(value->count > 0);
 	return value->best_numeric != NULL ? value->best_numeric :
 		zsvector_numeric_make(value->best, value->scale, value->dscale);
 }
@@ -284,6 +291,8 @@ zsvector_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later, i
 {
 	bool		replace = value->count == 0;
 
+	Assert(agg->kind == ZS_AGG_MIN || agg->kind == ZS_AGG_MAX);
+	Assert(scale >= 0 && dscale >= 0);
 	if (value->count == 0)
 		 /* the first */ ;
 	else if (value->best_numeric != NULL)
@@ -316,6 +325,7 @@ zsvector_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 	int64		integer;
 	int			scale;
 
+	Assert(agg->domain == ZS_DOMAIN_DECIMAL);
 	if (numeric_to_int(num, &integer, &scale) && scale <= 18)
 	{
 		zsvector_numeric_extreme_int(agg, value, integer, scale, scale);

@@ -69,6 +69,7 @@ zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs)
 		lfirst(lc) = aggref;
 		*aggrefs = lappend(*aggrefs, aggref);
 	}
+	Assert(list_length(*aggrefs) == list_length(query->aggrefs));
 	return set_pathtarget_cost_width(root, partial);
 }
 
@@ -78,6 +79,7 @@ zsvector_agg_divisor(int workers)
 {
 	double		leader = parallel_leader_participation ? 1.0 - 0.3 * workers : 0;
 
+	Assert(workers > 0);
 	return workers + Max(leader, 0);
 }
 
@@ -85,6 +87,7 @@ zsvector_agg_divisor(int workers)
 double
 zsvector_agg_partial_groups(const ZsAggQuery *query, double divisor)
 {
+	Assert(divisor >= 1);
 	if (query->keys == NIL)
 		return 1;
 	return estimate_num_groups(query->root, query->keys, clamp_row_est(query->rel->rows / divisor),
@@ -101,6 +104,7 @@ add_final_path(const ZsAggQuery *query, CustomPath *partial, Path *path, AggStra
 	AggClauseCosts costs = {0};
 	Path	   *final;
 
+	Assert((strategy == AGG_PLAIN) == (clauses == NIL));
 	if (root->parse->hasAggs)
 		get_agg_clause_costs(root, AGGSPLIT_FINAL_DESERIAL, &costs);
 	if (strategy == AGG_SORTED && !root->parse->hasAggs)
@@ -129,6 +133,7 @@ zsvector_agg_add_gathered(const ZsAggQuery *query, CustomPath *partial)
 													 partial->path.pathtarget, NULL, &nrows);
 	List	   *pathkeys;
 
+	Assert(boolVal(list_nth(partial->custom_private, ZS_AGG_PARTIAL)));
 	if (query->keys == NIL)
 	{
 		add_final_path(query, partial, gather, AGG_PLAIN, NIL);

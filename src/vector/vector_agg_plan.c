@@ -144,6 +144,7 @@ can_run(Oid relid, Index varno, List *filter, List *keys, List *eqops, List *agg
 	ListCell   *lc;
 	ListCell   *lc2;
 
+	Assert(list_length(keys) == list_length(eqops));
 	forboth(lc, keys, lc2, eqops)
 	{
 		ZsGroupKey	key;
@@ -202,6 +203,7 @@ plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List
 	AttrNumber	resno = 1;
 	ListCell   *lc;
 
+	Assert(list_length(custom_plans) <= 1);
 	foreach(lc, (List *) list_nth(path->custom_private, ZS_AGG_SHOWN))
 		cscan->custom_scan_tlist = lappend(cscan->custom_scan_tlist,
 										   makeTargetEntry(copyObject(lfirst(lc)), resno++, NULL,
@@ -227,6 +229,7 @@ plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List
 														   list_nth(path->custom_private,
 																	ZS_AGG_HAVING)));
 	cscan->scan.scanrelid = intVal(list_nth(private, ZS_AGG_RELID));
+	Assert((cscan->scan.scanrelid == 0) == (custom_plans != NIL));
 	cscan->flags = path->flags;
 	cscan->custom_plans = custom_plans;
 	cscan->custom_private = private;
@@ -276,6 +279,7 @@ table_cost(RelOptInfo *rel, List *filter, const ZsAggQuery *query, double ngroup
 	double		spc_seq;
 	Cost		cost;
 
+	Assert(divisor >= 1);
 	get_tablespace_page_costs(rel->reltablespace, &spc_random, &spc_seq);
 	cost = rel->tuples * (COST_PER_VALUE * ncolumns + COST_PER_CLAUSE * list_length(filter)) +
 		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs);
@@ -295,6 +299,7 @@ mark_disabled(CustomPath *path, bool grouped)
 	int			disabled = (child != NULL || enable_seqscan ? 0 : 1) +
 		(grouped && !enable_hashagg ? 1 : 0);
 
+	Assert(list_length(path->custom_paths) <= 1);
 	zs_path_add_disabled(&path->path, disabled + (child != NULL ? zs_path_disabled(child) : 0));
 }
 
@@ -379,6 +384,7 @@ zsvector_agg_sets_fit(const ZsAggQuery *query)
 
 		if (aggref->aggdistinct == NIL)
 			continue;
+		Assert(list_length(aggref->args) == 1);
 		pair = lappend(list_copy(query->keys), linitial_node(TargetEntry, aggref->args)->expr);
 		size += estimate_num_groups(query->root, pair, query->rel->rows, NULL, NULL) *
 			(GROUP_SIZE + sizeof(uint64) + keys_width(list_make1(llast(pair))));
@@ -393,6 +399,7 @@ zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *custom, Cost run_cost
 	Path	   *path = &custom->path;
 	List	   *having = list_nth(custom->custom_private, ZS_AGG_HAVING);
 
+	Assert(ngroups >= 1);
 	path->rows = ngroups;
 	if (having != NIL && query->keys != NIL)
 		path->rows = clamp_row_est(ngroups *
@@ -430,6 +437,8 @@ zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggref
 	CustomPath *path = makeNode(CustomPath);
 	List	   *private;
 
+	Assert((child != NULL) == (inputs != NIL) && list_length(inputs) <= 3);
+	Assert(child == NULL || filter == NIL);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = query->parent;
 	path->path.pathtarget = target;
@@ -445,6 +454,7 @@ zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggref
 		private = lappend(private, i < list_length(inputs) ? list_nth(inputs, i) : NIL);
 	private = lappend(private, list_concat_copy(query->keys, aggrefs));
 	path->custom_private = lappend(private, partial ? NIL : (List *) query->extra->havingQual);
+	Assert(list_length(path->custom_private) == ZS_AGG_HAVING + 1);
 	if (!partial)
 		path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	return path;
@@ -520,6 +530,8 @@ add_paths(ZsAggQuery *query, List *clauses)
 	RelOptInfo *rel = query->rel;
 	ListCell   *lc;
 
+	Assert(query->keys == NIL && query->aggrefs == NIL);
+	Assert(list_length(clauses) <= ZS_MAX_GROUP_KEYS);
 	foreach(lc, clauses)
 	{
 		SortGroupClause *sgc = lfirst_node(SortGroupClause, lc);

@@ -161,6 +161,7 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 static Size
 shared_size(int nworkers)
 {
+	Assert(nworkers >= 0);
 	return BUFFERALIGN(add_size(offsetof(SharedAgg, counts),
 								mul_size(nworkers, sizeof(AggCounts))));
 }
@@ -186,6 +187,7 @@ zsvector_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *
 {
 	AggNodeState *state = (AggNodeState *) node;
 
+	Assert(state->partial && node->custom_ps == NIL);
 	state->shared = coordinate;
 	state->shared->nworkers = pcxt->nworkers;
 	state->shared->scan_offset = shared_size(pcxt->nworkers);
@@ -227,6 +229,7 @@ zsvector_agg_shutdown(CustomScanState *node)
 		return;
 	if (IsParallelWorker())
 	{
+		Assert(ParallelWorkerNumber >= 0 && ParallelWorkerNumber < shared->nworkers);
 		state->counts.nskipped = zsvector_input_batch_skipped(state->input);
 		add_counts(&shared->counts[ParallelWorkerNumber], &state->counts);
 	}

@@ -64,6 +64,8 @@ input_column(RowSpec *spec, Expr *expr, int guard)
 	ListCell   *lc;
 	ListCell   *lc2;
 
+	Assert(guard >= -1 && guard < list_length(spec->inputs));
+	Assert(list_length(spec->inputs) == list_length(spec->guards));
 	/* looking at a column cannot fail */
 	if (IsA(expr, Var))
 		guard = -1;
@@ -242,6 +244,7 @@ has_zedstore_table(PlannerInfo *root)
 static bool
 is_dear(const ZsAgg *agg, const RowSpec *spec)
 {
+	Assert(agg->attno >= 0 && agg->attno <= list_length(spec->inputs));
 	if (agg->expr == NULL &&
 		(agg->attno == InvalidAttrNumber || !IsA(list_nth(spec->inputs, agg->attno - 1), Var)))
 		return false;
@@ -261,6 +264,7 @@ can_run(const ZsAggQuery *query, const RowSpec *spec, bool *divisible)
 	ListCell   *lc;
 	ListCell   *lc2;
 
+	Assert(list_length(spec->keys) == list_length(query->eqops));
 	*divisible = true;
 	forboth(lc, spec->keys, lc2, query->eqops)
 	{
@@ -287,6 +291,7 @@ rows_cost(const ZsAggQuery *query, const RowSpec *spec, Path *child, double ngro
 	QualCost	inputs;
 	double		per_row;
 
+	Assert(child->param_info == NULL);
 	cost_qual_eval(&inputs, spec->inputs, query->root);
 	per_row = COST_PER_ROW + COST_PER_COLUMN * list_length(spec->inputs) + inputs.per_tuple +
 		ZS_COST_PER_AGG * list_length(spec->aggrefs);
@@ -303,6 +308,7 @@ make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *
 	RowSpec		spec;
 	CustomPath *path;
 
+	Assert(!partial || child->parallel_safe);
 	make_spec(query, aggrefs, &spec);
 	path = zsvector_agg_make_path(query, target, aggrefs, child, NIL,
 								  list_make3(spec.inputs, spec.guards,

@@ -46,6 +46,7 @@ zsvector_state_send_numeric(StringInfo buf, Numeric num)
 	StringInfoData in;
 	int			ndigits;
 
+	Assert(!numeric_is_nan(num) && !numeric_is_inf(num));
 	initReadOnlyStringInfo(&in, VARDATA_ANY(bytes), VARSIZE_ANY_EXHDR(bytes));
 	ndigits = (int) pq_getmsgint(&in, 2);
 	pq_sendint32(buf, ndigits);
@@ -54,6 +55,7 @@ zsvector_state_send_numeric(StringInfo buf, Numeric num)
 	pq_sendint32(buf, (int) pq_getmsgint(&in, 2));	/* display scale */
 	for (int i = 0; i < ndigits; i++)
 		pq_sendint16(buf, (uint16) pq_getmsgint(&in, 2));
+	Assert(in.cursor == in.len);
 }
 
 /* As int8_avg_serialize(), and as numeric_avg_serialize(). */
@@ -62,6 +64,7 @@ sum_state(const ZsAgg *agg, ZsAggValue *value, bool is_numeric)
 {
 	StringInfoData buf;
 
+	Assert(value->count > 0 || is_numeric);
 	pq_begintypsend(&buf);
 	pq_sendint64(&buf, value->count);
 	zsvector_state_send_numeric(&buf, zsvector_numeric_total(agg, value));
@@ -212,6 +215,7 @@ zsvector_agg_has_partial(const ZsAgg *agg)
 Datum
 zsvector_agg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
+	Assert(!agg->distinct);
 	*isnull = false;
 	switch (agg->kind)
 	{

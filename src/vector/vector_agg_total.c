@@ -36,6 +36,7 @@ cannot_replace(const ZsAgg *agg, const ZsAggValue *value, const ZsColumnBounds *
 	bool		is_max = agg->kind == ZS_AGG_MAX;
 	int64		best = value->integer;
 
+	Assert(agg->kind == ZS_AGG_MIN || agg->kind == ZS_AGG_MAX);
 	if (!zs_enable_zone_maps || value->count == 0 || !bounds->has_zone || bounds->is_unsigned)
 		return false;
 	if (agg->domain == ZS_DOMAIN_DECIMAL)
@@ -60,6 +61,7 @@ cannot_replace(const ZsAgg *agg, const ZsAggValue *value, const ZsColumnBounds *
 static bool
 selects_all(const uint64 *sel, uint32 nrows)
 {
+	Assert(nrows <= ZS_KERNEL_ROWS);
 	for (uint32 w = 0; w < nrows / 64; w++)
 	{
 		if (sel[w] != PG_UINT64_MAX)
@@ -122,6 +124,7 @@ zsvector_agg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotal
 {
 	int64		count = value->count + totals->nvalues;
 
+	Assert(totals->nvalues <= ZS_KERNEL_ROWS);
 	if (totals->nvalues == 0)
 		return;
 	switch (agg->kind)

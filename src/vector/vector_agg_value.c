@@ -148,6 +148,7 @@ classify_distinct(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 	const TargetEntry *arg = linitial_node(TargetEntry, aggref->args);
 	ZsGroupKey	key;
 
+	Assert(list_length(aggref->aggdistinct) == 1 && list_length(aggref->args) == 1);
 	agg->distinct = true;
 	agg->distinct_eqop = sgc->eqop;
 	if (!zsvector_group_classify(desc, varno, (Node *) arg->expr, sgc->eqop, &key))
@@ -240,6 +241,7 @@ zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 void
 zsvector_agg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context)
 {
+	Assert(agg->node == NULL && MemoryContextIsValid(context));
 	agg->node = zsvector_core_node(context);
 	agg->temporary = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate's rows",
 										   ALLOCSET_SMALL_SIZES);
@@ -274,6 +276,10 @@ zsvector_agg_is_flat(const ZsAgg *agg)
 Size
 zsvector_agg_value_size(const ZsAgg *agg)
 {
+	StaticAssertStmt(offsetof(ZsAggValue, integer) % sizeof(uint64) == 0 &&
+					 sizeof(ZsAggValue) % sizeof(uint64) == 0,
+					 "values of a group lie side by side");
+
 	switch (agg->kind)
 	{
 		case ZS_AGG_COUNT_ROWS:
@@ -426,6 +432,7 @@ add_extreme_string(const ZsAgg *agg, ZsAggValue *value, const struct varlena *st
 	const char *bytes = VARDATA_ANY(string);
 	size_t		len = VARSIZE_ANY_EXHDR(string);
 
+	Assert(!VARATT_IS_COMPRESSED(string) && !VARATT_IS_EXTERNAL(string));
 	if (value->count++ > 0 &&
 		!string_replaces(agg, VARDATA(value->string), VARSIZE(value->string) - VARHDRSZ, bytes,
 						 len))
@@ -464,6 +471,9 @@ add_squared(ZsAggValue *value, int64 v)
 	value->sum2 += (zs_int128) v * v;
 }
 
+/* More than a numeric of a vector takes. */
+#define NUMERIC_SIZE	64
+
 /* The datum of a row of a vector; numerics are made in buf. */
 static Datum
 datum_of(const ZsAgg *agg, const ZsColumnVector *vector, uint32 row, char *buf)
@@ -482,23 +492,23 @@ datum_of(const ZsAgg *agg, const ZsColumnVector *vector, uint32 row, char *buf)
 				int			dscale = vector->dscales == NULL ? vector->scale : vector->dscales[row];
 				Numeric		num = zsvector_numeric_make(vector->vals[row], vector->scale, dscale);
 
+				Assert(VARSIZE(num) <= NUMERIC_SIZE);
 				memcpy(buf, num, VARSIZE(num));
 				pfree(num);
 				return PointerGetDatum(buf);
 			}
 		default:
+			Assert(vector->datums != NULL);
 			return (Datum) vector->datums[row];
 	}
 }
-
-/* More than a numeric of a vector takes. */
-#define NUMERIC_SIZE	64
 
 static void
 add_by_core(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 {
 	MemoryContext old = MemoryContextSwitchTo(agg->temporary);
 
+	Assert(agg->core != NULL && agg->temporary != NULL);
 	zsvector_core_add(agg->core, agg->node, &value->core, datum, false);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(agg->temporary);
@@ -607,6 +617,7 @@ add_each(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, cons
 static void
 add_decimals(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, const uint64 *sel)
 {
+	Assert(vector->vals != NULL && vector->scale >= 0);
 	value->count += zskernel_bits_count(sel);
 	if (vector->dscales == NULL)
 		value->dscale = Max(value->dscale, vector->scale);
@@ -631,6 +642,7 @@ add_floats(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, co
 	bool		finite;
 	int			w = 0;
 
+	Assert(zskernel_bits_any(sel));
 	zskernel_bits_copy(rest, sel);
 	if (value->count == 0)
 	{
@@ -670,6 +682,7 @@ add_extremes(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, 
 	int64		best;
 	int64		count;
 
+	Assert(zskernel_bits_any(sel));
 	if (agg->domain != ZS_DOMAIN_INT && (agg->domain != ZS_DOMAIN_DECIMAL ||
 										 vector->dscales != NULL))
 	{
@@ -692,6 +705,7 @@ zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector
 
 	if (count == 0)
 		return;
+	Assert(vector != NULL || agg->kind == ZS_AGG_COUNT_ROWS || agg->kind == ZS_AGG_COUNT);
 	switch (agg->kind)
 	{
 		case ZS_AGG_COUNT_ROWS:
@@ -780,6 +794,7 @@ zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far
 	uint32		subgroups[ZS_KERNEL_ROWS];
 	uint32		nsub = 0;
 
+	Assert(n > 0 && n <= ZS_KERNEL_ROWS && list[n - 1] < ZS_KERNEL_ROWS);
 	for (uint32 i = 0; i < n; i++)
 	{
 		sublist[nsub] = list[i];
@@ -831,6 +846,7 @@ zsvector_datum_to_int64(int size, Datum datum)
 		case 4:
 			return DatumGetInt32(datum);
 		default:
+			Assert(size == sizeof(int64));
 			return DatumGetInt64(datum);
 	}
 }
@@ -842,6 +858,7 @@ add_as_vector(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 	ZsColumnVector vector;
 	int64		v = zsvector_datum_to_int64(agg->width, datum);
 
+	Assert(!is_string(agg) && agg->domain != ZS_DOMAIN_DECIMAL && agg->domain != ZS_DOMAIN_NONE);
 	vector.vals = &v;
 	add_one(agg, value, &vector, 0);
 }
@@ -907,6 +924,7 @@ zsvector_int64_to_datum(int size, int64 value)
 		case 4:
 			return Int32GetDatum((int32) value);
 		default:
+			Assert(size == sizeof(int64));
 			return Int64GetDatum(value);
 	}
 }
@@ -917,6 +935,7 @@ zsvector_agg_variance_state(const ZsAggValue *value)
 {
 	StringInfoData buf;
 
+	Assert(value->count > 0 && value->sum2 >= 0);
 	pq_begintypsend(&buf);
 	pq_sendint64(&buf, value->count);
 	zsvector_state_send_numeric(&buf, zsvector_numeric_make(value->sum1, 0, 0));
@@ -930,6 +949,7 @@ variance_of_ints(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
 {
 	ZsCoreValue trans;
 
+	Assert(agg->core != NULL);
 	if (value->count == 0)
 	{
 		*isnull = true;
@@ -946,6 +966,7 @@ variance_of_floats(const ZsAgg *agg, const ZsAggValue *value, bool *isnull)
 	Datum		parts[3];
 	ZsCoreValue trans = {.known = true};
 
+	Assert(agg->core != NULL);
 	parts[0] = Float8GetDatum((double) value->count);
 	parts[1] = Float8GetDatum(value->sx);
 	parts[2] = Float8GetDatum(value->sxx);

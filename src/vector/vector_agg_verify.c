@@ -40,6 +40,7 @@ struct ZsAggVerifier
 static ZsCoreValue *
 value_of(ZsAggVerifier *verifier, uint32 group, int aggno)
 {
+	Assert(aggno >= 0 && aggno < verifier->naggs && group != PG_UINT32_MAX);
 	if (group >= verifier->ngroups)
 	{
 		uint32		n = Max(group + 1, verifier->ngroups * 2);

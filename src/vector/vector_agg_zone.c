@@ -41,6 +41,7 @@ zsvector_agg_find_zone(TupleDesc desc, ZsAgg *agg)
 	agg->has_zone = false;
 	if ((agg->kind != ZS_AGG_MIN && agg->kind != ZS_AGG_MAX) || agg->attno <= 0)
 		return;
+	Assert(agg->attno <= desc->natts);
 	att = TupleDescAttr(desc, agg->attno - 1);
 	zsattr_kind(att, &kind);
 	agg->has_zone = kind.zone_ordered &&
@@ -62,6 +63,7 @@ zsvector_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high)
 	Numeric		num;
 	bool		ok;
 
+	Assert(agg->kind == ZS_AGG_MIN || agg->kind == ZS_AGG_MAX);
 	if (value->count == 0)
 		return false;
 	switch (agg->domain)
@@ -77,6 +79,7 @@ zsvector_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high)
 			*low = *high = zscodec_zone_from_float8(zskernel_float8(value->integer));
 			return true;
 		case ZS_DOMAIN_DECIMAL:
+			Assert(agg->temporary != NULL);
 			old = MemoryContextSwitchTo(agg->temporary);
 			num = zsvector_numeric_best(value);
 			ok = zscodec_zone_from_numeric((const uint8 *) VARDATA_ANY(num), VARSIZE_ANY_EXHDR(num),
@@ -100,6 +103,7 @@ zsvector_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *
 	int64		low;
 	int64		high;
 
+	Assert(agg->has_zone);
 	if (bounds->nnulls == bounds->nrows)
 		return true;
 	if (!bounds->has_zone || bounds->is_unsigned != agg->zone_unsigned ||
@@ -119,6 +123,7 @@ zsvector_agg_zone_operator(TupleDesc desc, const ZsAgg *agg)
 																	  BTREE_AM_OID);
 	Oid			type;
 
+	Assert(agg->has_zone && agg->attno > 0 && agg->attno <= desc->natts);
 	if (!OidIsValid(opclass))
 		return InvalidOid;
 	type = get_opclass_input_type(opclass);
@@ -141,6 +146,7 @@ zsvector_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg, ZsAggVal
 	bool		isnull;
 	Datum		datum = zsvector_agg_result(agg, value, &isnull);
 
+	Assert(OidIsValid(opno));
 	Assert(!isnull);
 	op_input_types(opno, &left, &right);
 	get_typlenbyval(right, &typlen, &typbyval);

@@ -145,6 +145,7 @@ load_column(Relation table, RelOptInfo *rel, AttrNumber attno, ColumnCost *colum
 {
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(table), attno - 1);
 
+	Assert(attno > 0 && attno <= rel->max_attr && !column->known);
 	column->known = true;
 	column->pages = att->attisdropped ? 0 : zsscan_column_blocks(table, attno);
 	if (column->pages == 0)
@@ -274,6 +275,7 @@ values_of_stripes(const ColumnCost *column, double n, double stripes, Cost uncac
 	double		within = n * decoded / stripes; /* values in their stripes */
 	double		before = Min(within, decoded * SINGLE_VALUES);
 
+	Assert(n > 0 && stripes > 0);
 	return (n - within + before) * column->single + decoded * column->vector +
 		(within - before) * COST_DECODED + Min(n, stripes) * uncached;
 }
@@ -286,6 +288,7 @@ values_cost(const RelCosts *costs, const ColumnCost *column, double n, Locality 
 	Cost		apart;
 	Cost		together = 0;
 
+	Assert(column->known);
 	/* as core: clamped to a row at least */
 	n = Max(n, 1);
 	if (locality.together > 0)
@@ -412,6 +415,7 @@ charge_path(PlannerInfo *root, RelCosts *costs, IndexPath *path, Selectivity sel
 	PathTarget *target;
 	Cost		cost;
 
+	Assert(path->path.parent == rel);
 	correlation = row_correlation(root, path->indexinfo, correlation);
 	locality.together = correlation * correlation;
 	cost = fetch_cost(root, costs, path->indexinfo->indrestrictinfo,
@@ -562,6 +566,7 @@ relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 		costs->indexes[costs->nindexes] = index;
 		costs->estimates[costs->nindexes++] = index->amcostestimate;
 		index->amcostestimate = estimate_index;
+		Assert(costs->nindexes <= list_length(rel->indexlist));
 	}
 }
 
@@ -573,6 +578,7 @@ zsvector_parallel_divisor(const Path *path)
 {
 	double		divisor = path->parallel_workers;
 
+	Assert(path->parallel_workers >= 0);
 	if (path->parallel_workers == 0)
 		return 1;
 	if (parallel_leader_participation)
@@ -672,6 +678,7 @@ correct_seqscan(PlannerInfo *root, RelCosts *costs, Path *path)
 	Cost		seq_page;
 
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
+	Assert(pages <= rel->pages);
 	path->total_cost -= seq_page * (rel->pages - pages);
 }
 
@@ -704,6 +711,7 @@ zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, d
 	Bitmapset  *others;
 	ListCell   *lc;
 
+	Assert(survivors >= 0);
 	*pages = rel->pages;
 	*decoding = 0;
 	if (costs == NULL)

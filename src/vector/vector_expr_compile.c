@@ -165,6 +165,7 @@ zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs)
 {
 	ZsExpr	   *expr = palloc0(sizeof(ZsExpr));
 
+	Assert(nargs >= 0 && width >= 0 && width <= (int) sizeof(int64));
 	expr->kind = kind;
 	expr->domain = domain;
 	expr->width = width;
@@ -176,6 +177,7 @@ zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs)
 static void
 add_arg(ZsExpr *expr, ZsExpr *arg)
 {
+	Assert(arg != NULL);
 	expr->args[expr->nargs++] = arg;
 }
 
@@ -262,6 +264,7 @@ add_cond(const Compiler *compiler, ZsExpr *expr, Node *cond)
 {
 	ZsQual	   *qual = zsvector_qual_compile(compiler->desc, compiler->varno, cond);
 
+	Assert(expr->conds != NULL);
 	if (qual == NULL)
 		return false;
 	expr->conds[expr->nconds++] = qual;
@@ -271,6 +274,7 @@ add_cond(const Compiler *compiler, ZsExpr *expr, Node *cond)
 static void
 make_conds(ZsExpr *expr, int n)
 {
+	Assert(expr->conds == NULL && n > 0);
 	expr->conds = palloc0(n * sizeof(ZsQual *));
 }
 
@@ -282,6 +286,7 @@ zsvector_expr_as_float8(ZsExpr *expr)
 
 	if (expr->domain == ZS_DOMAIN_FLOAT8)
 		return expr;
+	Assert(expr->domain == ZS_DOMAIN_FLOAT4);
 	wider = zsvector_expr_make(ZS_EXPR_FLOAT4_TO_8, ZS_DOMAIN_FLOAT8, 8, 1);
 	add_arg(wider, expr);
 	return wider;
@@ -293,6 +298,7 @@ zsvector_expr_subtract(ZsExpr *a, ZsExpr *b)
 {
 	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_ARITH, ZS_DOMAIN_DECIMAL, 0, 2);
 
+	Assert(a->domain == ZS_DOMAIN_DECIMAL && b->domain == ZS_DOMAIN_DECIMAL);
 	expr->op = ZS_ARITH_SUB;
 	add_arg(expr, a);
 	add_arg(expr, b);
@@ -321,6 +327,7 @@ compile_round(ZsExpr *expr, Oid funcid, Node *arg)
 	const Const *c = (const Const *) arg;
 	int32		typmod;
 
+	Assert(expr->kind == ZS_EXPR_ROUND && expr->nargs == 1);
 	if (!IsA(c, Const) || c->constisnull)
 		return NULL;
 	if (funcid == F_ROUND_NUMERIC_INT4)
@@ -371,6 +378,7 @@ compile_timestamp_add(const Compiler *compiler, Oid funcid, List *args)
 	const Interval *interval;
 	ZsExpr	   *expr;
 
+	Assert(list_length(args) == 2);
 	if (arg == NULL || !IsA(c, Const) || c->constisnull)
 		return NULL;
 	interval = DatumGetIntervalP(c->constvalue);
@@ -551,6 +559,7 @@ unite_args(ZsExpr *expr)
 {
 	if (expr == NULL)
 		return NULL;
+	Assert(expr->nargs > 0);
 	expr->domain = expr->args[0]->domain;
 	expr->width = expr->args[0]->width;
 	for (int i = 1; i < expr->nargs; i++)
@@ -615,6 +624,7 @@ zsvector_expr_compile(TupleDesc desc, Index varno, Node *expr)
 {
 	Compiler	compiler = {.desc = desc, .varno = varno};
 
+	Assert(expr != NULL && varno > 0);
 	return compile(&compiler, expr);
 }
 

@@ -69,6 +69,7 @@ start_vector(ZsExpr *expr, uint32 nrows)
 {
 	ZsColumnVector *vector = &expr->vector;
 
+	Assert(nrows <= ZS_KERNEL_ROWS);
 	if (expr->vals == NULL)
 		expr->vals = make_vals(expr);
 	vector->nrows = nrows;
@@ -131,10 +132,13 @@ run_column(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 	ZsColumnWant want = is_string(expr) ? ZS_WANT_STRING : zsvector_want_of(expr->domain);
 	const ZsColumnVector *vector = zsvector_input_column(run->input, expr->attno, want, sel);
 
+	Assert(expr->attno > 0 && expr->attno <= run->input->desc->natts);
 	if (vector != NULL && is_string(expr) && vector->codes == NULL && vector->datums == NULL)
 		vector = zsvector_input_column(run->input, expr->attno, ZS_WANT_DATUM, sel);
 	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
 		return false;
+	Assert(is_string(expr) ? vector->codes != NULL || vector->datums != NULL :
+		   vector->vals != NULL);
 	expr->result = vector;
 	return true;
 }
@@ -167,6 +171,7 @@ values_at_scale(ZsExpr *expr, int argno, const ZsColumnVector *vector, int scale
 {
 	bool		is_const = expr->args[argno]->kind == ZS_EXPR_CONST;
 
+	Assert(argno >= 0 && argno < expr->nargs && vector->scale <= scale);
 	if (vector->scale == scale)
 		return vector->vals;
 	if (expr->scaled[argno] == NULL)
@@ -209,6 +214,7 @@ run_decimal_arith(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b
 	const int64 *x = a->vals;
 	const int64 *y = b->vals;
 
+	Assert(expr->op == ZS_ARITH_ADD || expr->op == ZS_ARITH_SUB || expr->op == ZS_ARITH_MUL);
 	vector->scale = expr->op == ZS_ARITH_MUL ? a->scale + b->scale : Max(a->scale, b->scale);
 	if (vector->scale > ZS_EXPR_MAX_SCALE)
 		return false;
@@ -228,6 +234,7 @@ run_round(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 {
 	ZsColumnVector *vector = &expr->vector;
 
+	Assert(expr->scale >= 0 && expr->scale <= ZS_EXPR_MAX_SCALE);
 	vector->scale = expr->scale;
 	if (a->scale < expr->scale)
 	{
@@ -280,6 +287,7 @@ run_unary(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 	int			width = expr->domain == ZS_DOMAIN_DECIMAL ? 8 : expr->width;
 	uint32		n = vector->nrows;
 
+	Assert(a->vals != NULL && n <= ZS_KERNEL_ROWS);
 	switch (expr->kind)
 	{
 		case ZS_EXPR_SAME:
@@ -324,10 +332,12 @@ run_unary(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 		case ZS_EXPR_TIMESTAMP_ADD:
 			return run_timestamp_add(expr, a, rows);
 		case ZS_EXPR_TIME_FLOOR:
+			Assert(expr->usecs > 0);
 			zskernel_floor_to_int64(a->vals, expr->usecs, n, expr->vals);
 			return zskernel_in_range_int64(a->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows) &&
 				zskernel_in_range_int64(expr->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows);
 		case ZS_EXPR_TIME_PART:
+			Assert(expr->usecs > 0 && expr->limit > 0);
 			zskernel_part_of_int64(a->vals, expr->usecs, expr->limit, n, expr->vals);
 			return zskernel_in_range_int64(a->vals, FIRST_TIMESTAMP, LAST_TIMESTAMP, n, rows);
 		case ZS_EXPR_DATE_FIELD:
@@ -354,6 +364,7 @@ run_binary(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b, const
 {
 	uint32		n = expr->vector.nrows;
 
+	Assert(a->vals != NULL && b->vals != NULL);
 	if (expr->kind == ZS_EXPR_DATE_ADD || expr->kind == ZS_EXPR_DATE_DIFF)
 	{
 		if (!zskernel_in_range_int64(a->vals, FIRST_DATE, LAST_DATE, n, rows) ||
@@ -481,6 +492,7 @@ merge_branch(ZsExpr *expr, const ZsColumnVector *branch, const uint64 *rows, boo
 		}
 		return true;
 	}
+	Assert(branch->vals != NULL && branch->scale <= expr->vector.scale);
 	if (branch->scale != expr->vector.scale)
 	{
 		if (expr->scaled[0] == NULL)
@@ -556,6 +568,7 @@ run_case(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 	uint64		rows[ZS_KERNEL_WORDS];
 	bool		ok = true;
 
+	Assert(expr->nargs == expr->nconds || expr->nargs == expr->nconds + 1);
 	start_branches(&branches, expr->nargs);
 	zskernel_bits_copy(left, sel);
 	for (int i = 0; i < expr->nconds && ok && zskernel_bits_any(left); i++)
@@ -593,6 +606,7 @@ run_coalesce(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 		ok = add_branch(run, &branches, expr->args[i], left);
 		if (!ok)
 			break;
+		Assert(branches.n > 0);
 		vector = branches.vectors[branches.n - 1];
 		if (!vector->has_nulls)
 			break;
@@ -610,6 +624,7 @@ run_nullif(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 	ZsColumnVector *vector;
 	ZsTruth		truth;
 
+	Assert(expr->nargs == 1 && expr->nconds == 1);
 	if (arg == NULL || !zsvector_qual_run(expr->conds[0], run->input, sel, &truth, run->counts))
 		return false;
 	vector = start_vector(expr, arg->nrows);
@@ -636,6 +651,7 @@ run_bool(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 	ZsColumnVector *vector;
 	ZsTruth		truth;
 
+	Assert(expr->nconds == 1);
 	if (!zsvector_qual_run(expr->conds[0], run->input, sel, &truth, run->counts))
 		return false;
 	vector = start_vector(expr, ZS_KERNEL_ROWS);
@@ -689,6 +705,7 @@ run_expr(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 	expr->serial = 0;
 	if (!compute(run, expr, rows))
 		return NULL;
+	Assert(expr->result != NULL);
 	expr->serial = run->serial;
 	zskernel_bits_copy(expr->done, rows);
 	return expr->result;
@@ -700,5 +717,6 @@ zsvector_expr_run(ZsExpr *expr, ZsInput *input, const uint64 *sel, ZsQualCounts 
 {
 	ExprRun		run = {.input = input, .serial = input->serial, .counts = counts};
 
+	Assert(input->serial != 0);
 	return run_expr(&run, expr, sel);
 }

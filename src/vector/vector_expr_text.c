@@ -100,6 +100,7 @@ zsvector_expr_compile_text(Oid funcid, List *args, Oid collation, ZsExpr *arg)
 		call->args[i].value = c->constvalue;
 	}
 	fmgr_info(funcid, &call->finfo);
+	Assert(call->finfo.fn_nargs == function->nargs);
 	call->collation = collation;
 	expr = zsvector_expr_make(ZS_EXPR_TEXT_CALL, function->domain,
 							  function->domain == ZS_DOMAIN_INT ? sizeof(int32) : 0, 1);
@@ -152,6 +153,7 @@ start_dictionary(ZsExpr *expr, const ZsColumnVector *arg)
 {
 	ZsTextCall *call = expr->call;
 
+	Assert(arg->dict != NULL && arg->serial != 0);
 	if (call->serial == arg->serial)
 		return;
 	MemoryContextReset(call->context);
@@ -180,6 +182,8 @@ zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, co
 	ZsTextCall *call = expr->call;
 	ZsColumnVector *vector = &expr->vector;
 
+	Assert(expr->kind == ZS_EXPR_TEXT_CALL && batch != 0);
+	Assert(arg->codes != NULL || arg->datums != NULL);
 	if (call->context == NULL)
 		call->context = AllocSetContextCreate(GetMemoryChunkContext(expr),
 											  "zedstore string function",

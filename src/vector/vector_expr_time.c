@@ -30,6 +30,7 @@ make_node(ZsExprKind kind, int width, ZsExpr *arg)
 {
 	ZsExpr	   *expr = zsvector_expr_make(kind, ZS_DOMAIN_INT, width, 1);
 
+	Assert(arg != NULL && (arg->domain == ZS_DOMAIN_INT || arg->domain == ZS_DOMAIN_UINT));
 	expr->args[expr->nargs++] = arg;
 	return expr;
 }
@@ -227,6 +228,7 @@ zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg)
 		return NULL;
 
 	expr = zsvector_expr_make(ZS_EXPR_SCALED, ZS_DOMAIN_DECIMAL, 0, 1);
+	Assert(scale >= 0 && scale <= ZS_EXPR_MAX_SCALE);
 	expr->scale = scale;
 	expr->args[expr->nargs++] = field;
 	if (!is_part)

@@ -57,6 +57,7 @@ find_stretch(int64 usec, Stretch *stretch)
 	pg_time_t	boundary;
 	int			found;
 
+	Assert(usec >= FIRST_USEC && usec <= LAST_USEC);
 	if (tm == NULL)
 		return false;
 	stretch->offset = (int64) tm->tm_gmtoff * USECS_PER_SEC;
@@ -109,6 +110,8 @@ zsvector_expr_run_zone(const ZsExpr *expr, const int64 *values, const uint64 *ro
 
 	if (expr->kind == ZS_EXPR_FROM_LOCAL)
 		return run_from_local(values, rows, out);
+	Assert(expr->kind == ZS_EXPR_TO_LOCAL || expr->kind == ZS_EXPR_LOCAL_FLOOR);
+	Assert(expr->kind == ZS_EXPR_TO_LOCAL || expr->usecs > 0);
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
 		for (uint64 word = rows[w]; word != 0; word &= word - 1)

@@ -47,6 +47,8 @@
 
 #define ABSENT_STRING	(PG_UINT32_MAX - 1) /* looked up in vain among frozen ones */
 #define FIRST_SIZE		1024	/* of hash tables: powers of 2 */
+StaticAssertDecl((FIRST_SIZE & (FIRST_SIZE - 1)) == 0, "hashes are cut by a mask");
+StaticAssertDecl(ZS_MAX_GROUP_KEYS <= 64, "a word has a bit for each key");
 
 /*
  * A numeric's word: an integer and, in its last bits, a scale; or a number that strings have, and
@@ -56,6 +58,8 @@
 #define NO_SCALE		31
 #define MAX_WORD_SCALE	16
 #define MAX_WORD_INT	(INT64CONST(1) << 58)
+StaticAssertDecl(NO_SCALE == (1 << SCALE_BITS) - 1 && MAX_WORD_SCALE < NO_SCALE,
+				 "NO_SCALE is the mask of scales, and none of them");
 
 #define EMPTY_SLOT			PG_UINT64_MAX
 #define SLOT_GROUP(slot)	((uint32) (slot))
@@ -209,6 +213,7 @@ grow(MemoryContext context, void *array, uint32 n, size_t size)
 static uint32 *
 rehash(MemoryContext context, uint32 *slots, uint32 nslots, const uint64 *hashes, uint32 n)
 {
+	Assert((nslots & (nslots - 1)) == 0 && n < nslots);
 	if (slots != NULL)
 		pfree(slots);
 	slots = MemoryContextAllocHuge(context, nslots * sizeof(uint32));
@@ -289,6 +294,7 @@ string_number(ZsGroups *groups, int key, const char *bytes, size_t len)
 		table->slots = rehash(groups->context, table->slots, table->nslots, table->hashes,
 							  table->nstrings);
 	}
+	Assert((table->nslots & (table->nslots - 1)) == 0 && table->nstrings < table->nslots);
 	for (at = (uint32) hash & (table->nslots - 1); table->slots[at] != NO_STRING;
 		 at = (at + 1) & (table->nslots - 1))
 	{
@@ -313,6 +319,7 @@ string_number(ZsGroups *groups, int key, const char *bytes, size_t len)
 							  sizeof(struct varlena *));
 		table->hashes = grow(groups->context, table->hashes, table->maxstrings, sizeof(uint64));
 	}
+	Assert(table->nstrings < table->maxstrings && table->nstrings < ABSENT_STRING);
 	table->strings[table->nstrings] = copy_string(groups, table, bytes, len);
 	table->hashes[table->nstrings] = hash;
 	table->slots[at] = table->nstrings;
@@ -326,6 +333,7 @@ zsvector_group_datum_number(ZsGroups *groups, int key, const char *datum)
 	size_t		len;
 	const char *bytes = bytes_of(&groups->keys[key], datum, &len);
 
+	Assert(key >= 0 && key < groups->nkeys && is_string_key(&groups->keys[key]));
 	return string_number(groups, key, bytes, len);
 }
 
@@ -408,6 +416,7 @@ numeric_of_word(const ZsGroups *groups, int key, uint64 word, uint64 form)
 
 	if (scale != NO_SCALE)
 		return zsvector_numeric_make((int64) word >> SCALE_BITS, scale, (int) form);
+	Assert(word >> SCALE_BITS < groups->tables[key].nstrings);
 	num = (Numeric) groups->tables[key].strings[word >> SCALE_BITS];
 	if (numeric_form(num) == form)
 		return num;
@@ -440,6 +449,7 @@ code_map(ZsGroups *groups, int key, const ZsColumnVector *vector)
 {
 	ZsCodeMap  *map = &groups->maps[key];
 
+	Assert(vector->codes != NULL && vector->dict != NULL);
 	if (map->numbers != NULL && map->serial == vector->serial)
 		return map;
 	if (map->size < vector->ndict)
@@ -447,6 +457,7 @@ code_map(ZsGroups *groups, int key, const ZsColumnVector *vector)
 		map->numbers = grow(groups->context, map->numbers, vector->ndict, sizeof(uint32));
 		map->size = vector->ndict;
 	}
+	Assert(map->size >= vector->ndict);
 	memset(map->numbers, 0xFF, vector->ndict * sizeof(uint32));
 	map->serial = vector->serial;
 	return map;
@@ -505,6 +516,7 @@ hash_groups(ZsGroups *groups)
 {
 	uint32		nslots = groups->nslots;
 
+	Assert((nslots & (nslots - 1)) == 0 && groups->nhashed <= groups->ngroups);
 	while (nslots < 2 * groups->ngroups)
 		nslots *= 2;
 	if (nslots > groups->nslots)
@@ -530,6 +542,8 @@ hash_groups(ZsGroups *groups)
 uint32
 zsvector_group_add(ZsGroups *groups, const uint64 *words)
 {
+	Assert(!groups->frozen && groups->ngroups <= groups->maxgroups);
+	Assert(groups->ngroups < ZS_NO_GROUP);
 	if (groups->ngroups == groups->maxgroups)
 	{
 		groups->maxgroups = Max(FIRST_SIZE / 2, zsvector_groups_grown(groups->maxgroups));
@@ -560,6 +574,7 @@ find_group(ZsGroups *groups, const uint64 *words, uint64 hash)
 
 	if (groups->frozen)
 		return ZS_NO_GROUP;
+	Assert(groups->nhashed == groups->ngroups);
 	groups->slots[at] = make_slot(hash, groups->ngroups);
 	groups->nhashed++;
 	zsvector_group_note(groups, zsvector_group_add(groups, words));
@@ -647,6 +662,7 @@ set_words(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, u
 	size_t		stride = (size_t) groups->nwords;
 	uint64		none;
 
+	Assert(key >= 0 && key < groups->nkeys && n <= ZS_KERNEL_ROWS);
 	words += 1 + key;
 	if ((k->domain == ZS_DOMAIN_INT || k->domain == ZS_DOMAIN_UINT) && !vector->has_nulls)
 	{
@@ -678,6 +694,7 @@ zsvector_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *l
 {
 	size_t		stride = (size_t) groups->nwords;
 
+	Assert(n > 0 && first + n <= ZS_KERNEL_ROWS);
 	for (uint32 i = 0; i < n; i++)
 		words[i * stride] = 0;
 	for (int k = 0; k < groups->nkeys; k++)
@@ -719,11 +736,13 @@ read_keys(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint32 *giv
 		memset(&in[k], 0, sizeof(ZsKeyInput));
 		if (is_given(key))
 		{
+			Assert(given != NULL && k == 0);
 			in[k].given = given;
 			in[k].is_plain = true;
 			continue;
 		}
 		in[k].vector = key_vector(key, input, sel);
+		Assert(in[k].vector != NULL);	/* zsvector_groups_ready() */
 		if (is_string_key(key) && in[k].vector->codes != NULL)
 			in[k].map = code_map(groups, k, in[k].vector);
 		in[k].is_plain = key->domain == ZS_DOMAIN_INT || key->domain == ZS_DOMAIN_UINT ||
@@ -746,6 +765,8 @@ zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, cons
 
 	if (n == 0)
 		return;
+	Assert(n <= ZS_KERNEL_ROWS && list[n - 1] < ZS_KERNEL_ROWS);
+	Assert((uint32) list[n - 1] + 1 >= list[0] + n);	/* ascending */
 	all_plain = read_keys(groups, input, sel, given, in);
 	groups->nrows += n;
 	if (!all_plain)
@@ -879,6 +900,7 @@ zsvector_groups_int(const ZsGroups *groups, uint32 group, int key, int64 *value)
 {
 	const uint64 *words = zsvector_group_words(groups, group);
 
+	Assert(key >= 0 && key < groups->nkeys);
 	Assert(group < groups->ngroups && groups->keys[key].domain == ZS_DOMAIN_INT);
 	*value = (int64) words[1 + key];
 	return (words[0] >> key & 1) == 0;
@@ -896,6 +918,7 @@ zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull)
 	struct varlena *copy;
 	size_t		len;
 
+	Assert(group < groups->ngroups && key >= 0 && key < groups->nkeys);
 	*isnull = (words[0] >> key & 1) != 0;
 	if (*isnull)
 		return (Datum) 0;
@@ -903,6 +926,7 @@ zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull)
 		return NumericGetDatum(numeric_of_word(groups, key, word, form));
 	if (!is_string_key(k))
 		return zsvector_int64_to_datum(k->width, (int64) (k->has_form ? form : word));
+	Assert(word < groups->tables[key].nstrings);
 	string = groups->tables[key].strings[word];
 	if (k->width > 0)
 		return PointerGetDatum(VARDATA(string));

@@ -52,6 +52,7 @@ widen_range(ZsGroups *groups, int key, int64 low, int64 high)
 	int64		old_high = groups->lows[key] + (int64) groups->counts[key] - 2;
 	bool		known = groups->counts[key] > 1;
 
+	Assert(low <= high && groups->is_direct);
 	if (known)
 	{
 		low = Min(low, groups->lows[key]);
@@ -65,6 +66,7 @@ widen_range(ZsGroups *groups, int key, int64 low, int64 high)
 		high = Min(high + (high - low) / 2, low + (int64) groups->direct_most - 2);
 	groups->lows[key] = low;
 	groups->counts[key] = (uint64) (high - low) + 2;
+	Assert(groups->counts[key] <= groups->direct_most);
 	return true;
 }
 
@@ -92,6 +94,7 @@ zsvector_group_note(ZsGroups *groups, uint32 group)
 	const uint64 *words = zsvector_group_words(groups, group);
 	bool		changed = false;
 
+	Assert(group < groups->ngroups);
 	for (int k = 0; k < groups->nkeys && groups->is_direct; k++)
 	{
 		bool		isnull = (words[0] >> k & 1) != 0;
@@ -124,6 +127,7 @@ number_codes(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list
 	const ZsColumnVector *vector = in->vector;
 	const uint32 *numbers = in->map->numbers;
 
+	Assert(vector->codes != NULL && vector->dict != NULL);
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint32		row = list[i];
@@ -147,6 +151,7 @@ ints_of_key(ZsGroups *groups, int key, const ZsKeyInput *in, uint32 n, uint64 *n
 {
 	size_t		stride = (size_t) groups->nwords;
 
+	Assert(in->map == NULL && (in->vector != NULL || in->given != NULL));
 	*nulls = NULL;
 	if (in->is_plain && in->vector != NULL)
 	{
@@ -196,6 +201,7 @@ add_codes(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, b
 	const uint16 *rows = is_dense ? NULL : list;
 	const int64 *ints;
 
+	Assert(count <= groups->direct_most);
 	if (in->map == NULL)
 	{
 		ints = ints_of_key(groups, key, in, n, null_bits, &nulls, &rows);
@@ -278,6 +284,7 @@ make_direct(ZsGroups *groups)
 	groups->direct = NULL;
 	if (!groups->is_direct || groups->nrows < groups->direct_from)
 		return false;
+	Assert(size > 0);
 	groups->direct = MemoryContextAlloc(groups->context, size * sizeof(uint32));
 	memset(groups->direct, 0xFF, size * sizeof(uint32));
 	for (uint32 i = 0; i < groups->ngroups; i++)
@@ -292,6 +299,7 @@ zsvector_group_codes(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list,
 	bool		is_dense = n == (uint32) list[n - 1] + 1;
 	bool		changed = groups->direct == NULL;
 
+	Assert(groups->is_direct && n > 0 && n <= ZS_KERNEL_ROWS);
 	for (;;)
 	{
 		memset(groups->batch_codes, 0, n * sizeof(uint32));
@@ -324,6 +332,7 @@ zsvector_group_look_up(ZsGroups *groups, const ZsKeyInput *in, const uint16 *lis
 {
 	const uint32 *codes = groups->batch_codes;
 
+	Assert(groups->is_direct && groups->direct != NULL);
 	if (zskernel_group_numbers(codes, n, groups->direct, ZS_NO_GROUP, numbers) || groups->frozen)
 		return;
 	for (uint32 i = 0; i < n; i++)

@@ -54,6 +54,7 @@ start_scan(ZsInput *input)
 	}
 	else
 	{
+		Assert(batch->batches != NULL);
 		table_rescan(batch->scan, NULL);
 		zsscan_batch_restart(batch->batches);
 	}
@@ -62,6 +63,7 @@ start_scan(ZsInput *input)
 static const ZsBatch *
 next_batch(ZsInput *input)
 {
+	Assert(((BatchInput *) input)->batches != NULL);
 	return zsscan_batch_next(((BatchInput *) input)->batches);
 }
 
@@ -103,12 +105,14 @@ count_runs(ZsInput *input, bool verify)
 static const ZsColumnVector *
 batch_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
 {
+	Assert(attno > 0 && attno <= input->desc->natts);
 	return zsscan_batch_column(((BatchInput *) input)->batches, attno, want, sel);
 }
 
 static bool
 batch_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
 {
+	Assert(attno > 0 && attno <= input->desc->natts);
 	return zsscan_batch_bounds(((BatchInput *) input)->batches, attno, bounds);
 }
 
@@ -117,18 +121,21 @@ batch_ahead(ZsInput *input, AttrNumber attno, int64 *min, int64 *max)
 {
 	BatchInput *batch = (BatchInput *) input;
 
+	Assert(attno > 0 && attno <= input->desc->natts && batch->batches != NULL);
 	return batch->pscan == NULL && zsscan_batch_ahead(batch->batches, attno, min, max);
 }
 
 static bool
 batch_totals(ZsInput *input, AttrNumber attno, bool extremes, ZsVectorTotals *totals)
 {
+	Assert(attno > 0 && attno <= input->desc->natts);
 	return zsscan_batch_totals(((BatchInput *) input)->batches, attno, extremes, totals);
 }
 
 static void
 store_row(ZsInput *input, uint32 position)
 {
+	Assert(position < ZS_KERNEL_ROWS);
 	zsscan_batch_store(((BatchInput *) input)->batches, position, input->slot);
 }
 
@@ -233,6 +240,7 @@ zsvector_input_batch_wrap(ZsBatchScan *bs, Index varno, TupleTableSlot *slot)
 	BatchInput *batch = palloc0(sizeof(BatchInput));
 	ZsInput    *input = &batch->base;
 
+	Assert(bs != NULL && slot->tts_ops == &TTSOpsZedstore);
 	input->methods = &wrap_methods;
 	input->desc = slot->tts_tupleDescriptor;
 	input->varno = varno;

@@ -82,6 +82,7 @@ keep_datum(RowInput *rows, const RowColumn *column, Datum datum, Size *bytes)
 {
 	MemoryContext old;
 
+	Assert(!column->typbyval);
 	if (column->typlen == -1 && !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
 	{
 		Size		size = VARSIZE_ANY(DatumGetPointer(datum));
@@ -101,6 +102,7 @@ keep_datum(RowInput *rows, const RowColumn *column, Datum datum, Size *bytes)
 static void
 keep_row(RowInput *rows, TupleTableSlot *slot, uint32 row, Size *bytes)
 {
+	Assert(row < ZS_KERNEL_ROWS);
 	if (rows->maxouter > 0)
 		slot_getsomeattrs(slot, rows->maxouter);
 	if (rows->evaluates)
@@ -201,6 +203,7 @@ make_scale_common(RowColumn *column, int scale)
 {
 	ZsColumnVector *vector = column->decimal;
 
+	Assert(scale < (int) lengthof(powers));
 	for (uint32 row = 0; row < vector->nrows; row++)
 	{
 		int			more = scale - column->dscales[row];
@@ -223,6 +226,7 @@ decimal_vector(RowInput *rows, RowColumn *column)
 	int			most = 0;
 	int			least = lengthof(powers) - 1;
 
+	Assert(column->typlen == -1);
 	if (column->decimal_made)
 		return vector;
 	if (vector == NULL)
@@ -272,6 +276,7 @@ row_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *se
 	RowInput   *rows = (RowInput *) input;
 	RowColumn  *column = &rows->columns[attno - 1];
 
+	Assert(attno > 0 && attno <= rows->ncolumns);
 	switch (want)
 	{
 		case ZS_WANT_INT:
@@ -300,6 +305,7 @@ store_row(ZsInput *input, uint32 position)
 	RowInput   *rows = (RowInput *) input;
 	TupleTableSlot *slot = input->slot;
 
+	Assert(position < rows->batch.nsel);
 	ExecClearTuple(slot);
 	for (int i = 0; i < rows->ncolumns; i++)
 	{
@@ -337,6 +343,7 @@ zsvector_input_rows_create(PlanState *plan, List *exprs, List *guards, EState *e
 	ListCell   *lc;
 	ListCell   *lc2;
 
+	Assert(list_length(exprs) == list_length(guards));
 	input->methods = &row_methods;
 	input->desc = ExecTypeFromExprList(exprs);
 	input->varno = ZS_ROWS_VARNO;
@@ -355,6 +362,7 @@ zsvector_input_rows_create(PlanState *plan, List *exprs, List *guards, EState *e
 		Form_pg_attribute att = TupleDescAttr(input->desc, foreach_current_index(lc));
 
 		column->guard = lfirst_int(lc2);
+		Assert(column->guard >= -1 && column->guard < foreach_current_index(lc));
 		column->typlen = att->attlen;
 		column->typbyval = att->attbyval;
 		column->vals = palloc0(ZS_KERNEL_ROWS * sizeof(int64));

@@ -73,6 +73,7 @@ zsvector_scan_workers(RelOptInfo *rel, RangeTblEntry *rte)
 {
 	BlockNumber pages = rel->pages;
 
+	Assert(rel->consider_parallel && rte->rtekind == RTE_RELATION);
 	if (rel->rel_parallel_workers == -1)
 		pages = Max(pages, heap_pages(rel, rte));
 	return compute_parallel_worker(rel, pages, -1, max_parallel_workers_per_gather);

@@ -325,6 +325,7 @@ set_zone(ZsQual *qual, TupleDesc desc)
 	if (qual->attno == InvalidAttrNumber ||
 		(qual->domain != ZS_DOMAIN_INT && qual->domain != ZS_DOMAIN_UINT))
 		return;
+	Assert(qual->attno > 0 && qual->attno <= desc->natts);
 	zsattr_kind(TupleDescAttr(desc, qual->attno - 1), &kind);
 	if (!kind.zone_ordered || kind.is_unsigned != (qual->domain == ZS_DOMAIN_UINT))
 		return;
@@ -340,6 +341,7 @@ zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, Zs
 {
 	ZsQual	   *qual = make_qual(ZS_QUAL_COMPARE);
 
+	Assert(attno >= 0 && attno <= desc->natts && domain != ZS_DOMAIN_NONE);
 	qual->attno = attno;
 	qual->domain = domain;
 	qual->op = op;
@@ -465,6 +467,7 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 	ZsQual	   *qual;
 	ZsQual	   *in = NULL;
 
+	Assert(list_length(op->args) == 2);
 	if (comparison == NULL || !IsA(c, Const) || !collation_fits(comparison, op->inputcollid))
 		return NULL;
 	domain = comparison->domain;
@@ -527,6 +530,7 @@ compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
 	}
 	if (as_list && in->nlist > 0)
 	{
+		Assert(in->nlist <= (uint32) n && qual->nargs <= n);
 		qsort(in->list, in->nlist, sizeof(int64), compare_int64);
 		qual->args[qual->nargs++] = in;
 	}
@@ -637,6 +641,7 @@ compile_distinct(TupleDesc desc, Index varno, const DistinctExpr *distinct)
 	ZsQual	   *both = make_list(ZS_QUAL_AND, 2);
 	ListCell   *lc;
 
+	Assert(list_length(distinct->args) == 2);
 	/* both are the same struct with another tag */
 	memcpy(op, distinct, sizeof(OpExpr));
 	op->xpr.type = T_OpExpr;
@@ -663,6 +668,7 @@ compile_distinct(TupleDesc desc, Index varno, const DistinctExpr *distinct)
 ZsQual *
 zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
 {
+	Assert(varno > 0);
 	if (expr == NULL)
 		return make_list(ZS_QUAL_AND, 0);
 	check_stack_depth();

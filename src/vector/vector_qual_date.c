@@ -46,6 +46,7 @@ compare_date(TupleDesc desc, AttrNumber attno, ZsCompare op, Timestamp value)
 {
 	DateADT		date;
 
+	Assert(attno > 0);
 	if (TIMESTAMP_IS_NOBEGIN(value))
 		DATE_NOBEGIN(date);
 	else if (TIMESTAMP_IS_NOEND(value))
@@ -75,6 +76,7 @@ compare_timestamp(TupleDesc desc, AttrNumber attno, ZsCompare op, DateADT value)
 {
 	Timestamp	timestamp;
 
+	Assert(attno > 0);
 	if (DATE_IS_NOBEGIN(value))
 		TIMESTAMP_NOBEGIN(timestamp);
 	else if (DATE_IS_NOEND(value))
@@ -105,6 +107,7 @@ zsvector_qual_compile_date(TupleDesc desc, Index varno, Oid funcid, List *args)
 	}
 	if (comparison == NULL)
 		return NULL;
+	Assert(list_length(args) == 2);
 	op = comparison->op;
 	is_date = comparison->date_first;
 	attno = zsvector_column_of(desc, varno, linitial(args), &domain);

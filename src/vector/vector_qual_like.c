@@ -108,6 +108,7 @@ cut_pattern(const char *pattern, size_t len, ZsLikePattern *like)
 		bytes[used++] = pattern[i];
 	}
 	add_piece(like, bytes + begin, used - begin, true);
+	Assert(used <= len && (size_t) like->npieces <= len + 1);
 	if (!plain)
 		like->npieces = 0;
 	return true;
@@ -147,6 +148,7 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 	}
 	if (function == NULL || !OidIsValid(collation) || !get_collation_isdeterministic(collation))
 		return NULL;
+	Assert(list_length(args) == 2);
 	attno = zsvector_column_of(desc, varno, linitial(args), &domain);
 	c = lsecond(args);
 	if (attno == InvalidAttrNumber)
@@ -201,6 +203,7 @@ zsvector_qual_is_like(ZsQual *qual, uint64 datum)
 	MemoryContext old;
 	bool		result;
 
+	Assert(qual->kind == ZS_QUAL_LIKE && !qual->no_pattern);
 	if (qual->like.npieces > 0)
 		return zskernel_like(&qual->like, VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum));
 	if (qual->match_context == NULL)

@@ -73,6 +73,7 @@ get_value(QualRun *run, const ZsQual *qual, ZsColumnWant want, const uint64 *sel
 
 	if (qual->expr != NULL)
 		return zsvector_expr_run(qual->expr, run->input, sel, run->counts);
+	Assert(qual->attno > 0);
 	vector = zsvector_input_column(run->input, qual->attno, want, sel);
 	return is_clean(vector, sel) ? vector : NULL;
 }
@@ -87,6 +88,7 @@ decide_by_zone(QualRun *run, const ZsQual *qual, ZsTruth *truth)
 	bool		all = false;
 	bool		none = false;
 
+	Assert(qual->has_zone && qual->attno > 0 && qual->expr == NULL);
 	if (!zs_enable_zone_maps || !zsvector_input_bounds(run->input, qual->attno, &bounds))
 		return false;
 	if (bounds.nnulls == bounds.nrows)
@@ -146,6 +148,7 @@ compare_decimals(const ZsQual *qual, const ZsColumnVector *vector, uint64 *pass)
 	int			scale = qual->scale;
 	bool		rest = false;
 
+	Assert(vector->scale >= 0 && qual->scale >= 0);
 	for (; scale < vector->scale; scale++)
 	{
 		if (pg_mul_s64_overflow(c, 10, &c))
@@ -239,6 +242,7 @@ dictionary_table(ZsQual *qual, const ZsColumnVector *vector, const uint64 *sel)
 		(qual->kind == ZS_QUAL_LIKE && qual->like.npieces == 0);
 	uint8	   *known;
 
+	Assert(vector->codes != NULL && vector->dict != NULL);
 	if (qual->table != NULL && vector->serial == qual->table_serial && !one_by_one)
 		return qual->table;
 	if (vector->ndict > qual->table_size)
@@ -253,6 +257,7 @@ dictionary_table(ZsQual *qual, const ZsColumnVector *vector, const uint64 *sel)
 		qual->table_size = vector->ndict;
 		qual->table_serial = 0;
 	}
+	Assert(vector->ndict <= qual->table_size);
 	if (!one_by_one)
 	{
 		for (uint32 i = 0; i < vector->ndict; i++)
@@ -297,6 +302,7 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	uint64		pass[ZS_KERNEL_WORDS];
 	uint64		left[ZS_KERNEL_WORDS];
 
+	Assert(qual->domain == ZS_DOMAIN_TEXT || qual->domain == ZS_DOMAIN_BPCHAR);
 	vector = get_value(run, qual, ZS_WANT_STRING, sel);
 	if (vector == NULL)
 		return false;
@@ -335,6 +341,7 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 			vector = get_value(run, qual, ZS_WANT_DATUM, sel);
 		if (vector == NULL)
 			return false;
+		Assert(vector->datums != NULL);
 		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 		{
 			for (uint64 word = left[w]; word != 0; word &= word - 1)
@@ -365,6 +372,7 @@ run_compare(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	vector = get_value(run, qual, zsvector_want_of(qual->domain), sel);
 	if (vector == NULL)
 		return false;
+	Assert(vector->vals != NULL);
 	switch (qual->domain)
 	{
 		case ZS_DOMAIN_INT:
@@ -399,6 +407,8 @@ run_in(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 
 	if (vector == NULL)
 		return false;
+	Assert(qual->nlist > 0 && qual->list[0] <= qual->list[qual->nlist - 1]);
+	Assert(qual->op == ZS_CMP_EQ || qual->op == ZS_CMP_NE);
 	zskernel_in_int64(vector->vals, vector->nrows, qual->list, qual->nlist, pass);
 	if (qual->op == ZS_CMP_NE)
 		invert(pass);
@@ -414,6 +424,9 @@ compare_vectors(const ZsQual *qual, const ZsColumnVector *a, const ZsColumnVecto
 	uint32		n = Min(a->nrows, b->nrows);
 	uint64		pass[ZS_KERNEL_WORDS];
 
+	Assert(qual->domain == ZS_DOMAIN_INT || qual->domain == ZS_DOMAIN_UINT ||
+		   qual->domain == ZS_DOMAIN_FLOAT8);
+	Assert(a->vals != NULL && b->vals != NULL);
 	if (qual->domain == ZS_DOMAIN_FLOAT8)
 		zskernel_compare_float8s(a->vals, b->vals, n, qual->op, pass);
 	else if (qual->domain == ZS_DOMAIN_UINT)
@@ -499,6 +512,7 @@ run_connective(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	uint64	   *any = is_and ? truth->no : truth->yes;
 	uint64		left[ZS_KERNEL_WORDS];
 
+	Assert(is_and || qual->kind == ZS_QUAL_OR);
 	zskernel_bits_copy(left, sel);
 	zskernel_bits_copy(every, sel);
 	zskernel_bits_clear(any);
@@ -552,6 +566,7 @@ run_qual(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 		case ZS_QUAL_IS_UNKNOWN:
 			break;
 	}
+	Assert(qual->nargs == 1);
 	if (!run_qual(run, qual->args[0], sel, &arg))
 		return false;
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
@@ -572,5 +587,6 @@ zsvector_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, ZsTruth *trut
 {
 	QualRun		run = {.input = input, .counts = counts};
 
+	Assert(input->serial != 0);
 	return run_qual(&run, qual, sel, truth);
 }

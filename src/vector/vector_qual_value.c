@@ -110,6 +110,7 @@ zsvector_qual_compile_value(TupleDesc desc, Index varno, Node *expr)
 		return NULL;
 	qual = zsvector_qual_make_compare(desc, InvalidAttrNumber, ZS_DOMAIN_INT, ZS_CMP_NE,
 									  BoolGetDatum(false), BOOLOID);
+	Assert(qual != NULL);
 	qual->expr = value;
 	return qual;
 }
@@ -167,5 +168,6 @@ zsvector_qual_order(PlannerInfo *root, List *clauses)
 	qsort(ranked, n, sizeof(RankedClause), compare_rank);
 	for (int i = 0; i < n; i++)
 		result = lappend(result, ranked[i].clause);
+	Assert(list_length(result) == n);
 	return result;
 }

@@ -222,6 +222,7 @@ prepare_clauses(ScanNodeState *state)
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 	bool		ended = false;
 
+	Assert(!state->prepared);
 	state->has_rest = false;
 	state->norder = 0;
 	for (int i = 0; i < state->nclauses; i++)
@@ -253,6 +254,7 @@ prepare_clauses(ScanNodeState *state)
 	}
 	set_filters(state);
 	MemoryContextSwitchTo(old);
+	Assert(state->norder <= state->nclauses);
 	state->prepared = true;
 }
 
@@ -266,6 +268,7 @@ complete_clause(ScanNodeState *state, ScanClause *clause)
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 	ListCell   *lc;
 
+	Assert(clause->program == NULL && clause->by_batch);
 	foreach(lc, clause->parts)
 	{
 		ZsFoldedPart *part = lfirst(lc);
@@ -301,6 +304,7 @@ verify_batch(ScanNodeState *state, const ZsBatch *batch, const uint64 *passed)
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(batch->sel, list);
 
+	Assert(state->verify && !batch->has_rows);
 	for (uint32 i = 0; i < n; i++)
 	{
 		bool		pass = true;
@@ -328,6 +332,7 @@ verify_batch(ScanNodeState *state, const ZsBatch *batch, const uint64 *passed)
 static void
 order_clauses(ScanNodeState *state)
 {
+	Assert(state->norder > 1);
 	for (int i = 0; i < state->nclauses; i++)
 	{
 		ScanClause *clause = &state->clauses[i];
@@ -367,6 +372,7 @@ run_clause(ScanNodeState *state, ScanClause *clause, bool measure, uint64 *passe
 	instr_time	start;
 	instr_time	end;
 
+	Assert(clause->program != NULL && clause->by_batch);
 	if (measure)
 	{
 		INSTR_TIME_SET_CURRENT(start);
@@ -392,6 +398,7 @@ filter_batch(ScanNodeState *state, const ZsBatch *batch, uint64 *passed)
 {
 	bool		measure;
 
+	Assert(state->prepared && state->input != NULL);
 	zskernel_bits_copy(passed, batch->sel);
 	if (state->by_rows || batch->has_rows)
 		return false;
@@ -463,6 +470,7 @@ next_batch(ScanNodeState *state, bool forward)
 			zskernel_bits_copy(passed, batch->sel);
 		}
 		state->nlist = (int) zskernel_bits_list(passed, state->list);
+		Assert(state->nlist <= (int) batch->nsel);
 		InstrCountFiltered1(&state->css.ss, batch->nsel - state->nlist);
 		if (state->nlist == 0)
 			continue;
@@ -509,6 +517,7 @@ next_row(ScanNodeState *state, bool forward)
 			position = state->position + (forward ? 1 : -1);
 		}
 		state->position = position;
+		Assert(position >= 0 && position < state->nlist);
 		zsscan_batch_store(state->batches, state->list[position], ss->ss_ScanTupleSlot);
 		econtext->ecxt_scantuple = ss->ss_ScanTupleSlot;
 		if (!state->row_mode && !state->has_rest)
@@ -527,6 +536,7 @@ access_row(ScanState *ss)
 {
 	ScanNodeState *state = (ScanNodeState *) ss;
 
+	Assert(ss->ps.state->es_epq_active != NULL);
 	if (state->scan == NULL)
 		state->scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0, NULL);
 	if (table_scan_getnextslot(state->scan, ss->ps.state->es_direction, ss->ss_ScanTupleSlot))
@@ -599,6 +609,7 @@ scan_begin(CustomScanState *node, EState *estate, int eflags)
 	state->order = palloc0(Max(list_length(qual), 1) * sizeof(int));
 	foreach(lc, qual)
 		init_clause(state, &state->clauses[state->nclauses++], lfirst(lc));
+	Assert(state->nclauses == list_length(qual));
 	state->position = -1;
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore scan filter",
 										   ALLOCSET_SMALL_SIZES);

@@ -152,6 +152,7 @@ fold_mutator(Node *node, void *arg)
 		return node;
 	}
 	part = list_nth(context->parts, context->next++);
+	Assert(exprType((Node *) part->expr) == exprType(node));
 	if (part->value != NULL)
 		return (Node *) part->value;
 	return (Node *) makeNullConst(exprType(node), exprTypmod(node), exprCollation(node));
@@ -223,6 +224,7 @@ zsvector_fold_init(List *parts, PlanState *parent)
 	{
 		ZsFoldedPart *part = lfirst(lc);
 
+		Assert(part->state == NULL);
 		part->state = ExecInitExpr(part->expr, parent);
 	}
 }
@@ -238,6 +240,7 @@ zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext 
 	bool		isnull;
 	Datum		value = ExecEvalExprSwitchContext(part->state, econtext, &isnull);
 
+	Assert(part->value == NULL);
 	get_typlenbyval(exprType(expr), &typlen, &typbyval);
 	old = MemoryContextSwitchTo(context);
 	part->value = makeConst(exprType(expr), exprTypmod(expr), exprCollation(expr), typlen,

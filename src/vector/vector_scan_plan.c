@@ -147,6 +147,7 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 	}
 	cscan->scan.plan.targetlist = tlist;
 	cscan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	Assert(nfirst <= list_length(cscan->scan.plan.qual));
 	cscan->scan.scanrelid = rel->relid;
 	cscan->flags = path->flags;
 	cscan->custom_private = list_make1_int(nfirst);
@@ -184,6 +185,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 	Cost		row_cpu;
 	ListCell   *lc;
 
+	Assert(vector_clauses != NIL);
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
 	rows = path->rows;
 	if (path->parallel_workers > 0)
@@ -226,6 +228,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 {
 	CustomPath *path = makeNode(CustomPath);
 
+	Assert(workers == 0 || (workers > 0 && rel->consider_parallel));
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
 	path->path.pathtarget = rel->reltarget;

@@ -79,6 +79,7 @@ zsvector_spill_create(TupleDesc desc, double group_size)
 	MemoryContext old = MemoryContextSwitchTo(context);
 	ZsSpill    *spill = palloc0(sizeof(ZsSpill));
 
+	Assert(desc->natts > 0);
 	spill->context = context;
 	spill->group_size = group_size;
 	spill->write_slot = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
@@ -114,6 +115,7 @@ choose_bits(const ZsSpill *spill, double ngroups)
 	double		most = (limit / 4 - TAPE_BUFFER) / TAPE_BUFFER;
 	int			nbits;
 
+	Assert(spill->used_bits + MIN_BITS <= HASH_BITS);
 	wanted = Max(Min(wanted, most), 1 << MIN_BITS);
 	nbits = wanted >= 1 << MAX_BITS ? MAX_BITS : (int) pg_ceil_log2_32((uint32) wanted);
 	return Min(nbits, HASH_BITS - spill->used_bits);
@@ -124,7 +126,9 @@ open_outputs(ZsSpill *spill, double ngroups)
 {
 	int			n;
 
+	Assert(spill->nbits == 0);
 	spill->nbits = choose_bits(spill, ngroups);
+	Assert(spill->nbits >= MIN_BITS && spill->used_bits + spill->nbits <= HASH_BITS);
 	n = 1 << spill->nbits;
 	if (spill->tapes == NULL)
 		spill->tapes = LogicalTapeSetCreate(true, NULL, -1);
@@ -160,6 +164,7 @@ zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values, const boo
 	tuple = ExecFetchSlotMinimalTuple(slot, &should_free);
 
 	output = (int) (hash << spill->used_bits >> (HASH_BITS - spill->nbits));
+	Assert(output >= 0 && output < 1 << spill->nbits);
 	spill->nrows[output]++;
 	/* hashes on a tape have bits in common, which the counter would not like */
 	addHyperLogLog(&spill->counters[output],
@@ -226,6 +231,7 @@ zsvector_spill_next(ZsSpill *spill)
 	spill->input = batch->tape;
 	spill->used_bits = batch->used_bits;
 	spill->ngroups = batch->ngroups;
+	Assert(spill->nbits == 0 && spill->used_bits <= HASH_BITS);
 	pfree(batch);
 	MemoryContextSwitchTo(old);
 	return true;
@@ -253,6 +259,7 @@ zsvector_spill_read(ZsSpill *spill, Datum *values, bool *isnull)
 	uint32		len;
 	size_t		got;
 
+	Assert(spill->input != NULL);
 	ExecClearTuple(slot);
 	got = LogicalTapeRead(spill->input, &hash, sizeof(hash));
 	if (got == 0)

@@ -99,6 +99,7 @@ scan_column(List *tlist, AttrNumber resno)
 {
 	Node	   *expr = (Node *) list_nth_node(TargetEntry, tlist, resno - 1)->expr;
 
+	Assert(resno > 0);
 	while (IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
 	if (!IsA(expr, Var) || ((Var *) expr)->varno != INDEX_VAR || ((Var *) expr)->varattno <= 0)
@@ -142,6 +143,7 @@ zsvector_top_create(SortState *sort, const CustomScan *cscan, EState *estate)
 		key->column = scan_column(cscan->scan.plan.targetlist, plan->sortColIdx[i]);
 		if (key->column < 0)
 			break;
+		Assert(key->column < list_length(cscan->custom_scan_tlist));
 		tle = list_nth_node(TargetEntry, cscan->custom_scan_tlist, key->column);
 		get_typlenbyval(exprType((Node *) tle->expr), &key->typlen, &key->typbyval);
 		key->sortop = plan->sortOperators[i];
@@ -184,6 +186,7 @@ zsvector_top_start(ZsTop *top)
 		(sizeof(Datum) + sizeof(bool));
 	MemoryContext old;
 
+	Assert(top->nkeys > 0);
 	if (top->context == NULL)
 		top->context = AllocSetContextCreate(GetMemoryChunkContext(top), "zedstore top groups",
 											 ALLOCSET_DEFAULT_SIZES);
@@ -235,6 +238,7 @@ compare_with_worst(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
 	const TopEntry *worst = (const TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
 	int			c = 0;
 
+	Assert(binaryheap_size(top->heap) == top->bound);
 	for (int i = 0; i < top->nkeys; i++)
 	{
 		top->values[i] = value(arg, group, top->keys[i].column, &top->isnull[i]);
@@ -283,6 +287,7 @@ zsvector_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue v
 	uint32		nseen = 0;
 	uint32		nkept = 0;
 
+	Assert(top->heap != NULL);
 	for (uint32 group = 0; group < ngroups; group++)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -298,6 +303,7 @@ zsvector_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue v
 		if (compare_with_worst(top, kept[i], value, arg) <= 0)
 			kept[nkept++] = kept[i];
 	}
+	Assert(nkept <= nseen && nseen <= ngroups);
 	return nkept;
 }
 

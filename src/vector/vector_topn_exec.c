@@ -121,6 +121,8 @@ fill_entry(TopNState *state, TopNEntry *entry, bool used)
 	ZsSlot	   *slot = (ZsSlot *) state->keyslot;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 
+	Assert(entry >= state->entries && entry < state->entries + state->bound);
+	Assert(state->keyslot->tts_ops == &TTSOpsZedstore);
 	entry->row = slot->row;
 	entry->vis = slot->vis;
 	for (int i = 0; i < state->nkeys; i++)
@@ -141,6 +143,7 @@ look_at_row(TopNState *state)
 {
 	TopNEntry  *worst;
 
+	Assert(!TTS_EMPTY(state->keyslot));
 	for (int i = 0; i < state->nkeys; i++)
 		state->values[i] = slot_getattr(state->keyslot, state->keys[i].attno, &state->isnull[i]);
 
@@ -169,6 +172,7 @@ choose_rows(TopNState *state)
 	TableScanDesc scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0,
 										 NULL);
 
+	Assert(state->nresults < 0);
 	binaryheap_reset(state->heap);
 	MemoryContextReset(state->context);
 	while (table_scan_getnextslot(scan, ForwardScanDirection, state->keyslot))
@@ -185,6 +189,7 @@ choose_rows(TopNState *state)
 	table_endscan(scan);
 
 	state->nresults = binaryheap_size(state->heap);
+	Assert(state->nresults <= state->bound);
 	for (int i = 0; i < state->nresults; i++)
 		state->results[i] = &state->entries[i];
 	qsort_arg(state->results, state->nresults, sizeof(TopNEntry *), compare_results, state);
@@ -230,6 +235,7 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 
 	state->nkeys = zsvector_topn_unpack(cscan->custom_private, &state->bound, &state->keys);
 	state->nresults = -1;
+	Assert(state->bound > 0 && state->nkeys > 0);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 

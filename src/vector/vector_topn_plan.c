@@ -69,7 +69,9 @@ zsvector_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys)
 {
 	int			nkeys = (list_length(packed) - 1) / 4;
 
+	Assert(list_length(packed) % 4 == 1);
 	*bound = list_nth_int(packed, 0);
+	Assert(*bound > 0 && *bound <= MAX_BOUND);
 	*keys = palloc(nkeys * sizeof(ZsTopNKey));
 	for (int i = 0; i < nkeys; i++)
 	{
