@@ -68,6 +68,9 @@ SELECT e, twins('num', format('sum(%1$s), max(%1$s)', e), 'id <= 1024') AS small
 FROM (VALUES ('big + 1'), ('big * big'), ('big - p'), ('big * 1000.5'), ('-big'), ('abs(big)'), ('round(big, 1)'), ('big::numeric(20,2)'), ('big::float8'), ('big::float8 * 1e300'), ('big + big + big'),
 	('CASE WHEN id < 1500 THEN big END'), ('COALESCE(big, 1)')) v(e);
 
+-- a constant at the scale of the other argument, in batches of which few rows pass, other ones in each
+SELECT twins('num', 'sum(1 - p), sum(p + 1), sum(p * (1 - d))', 'id IN (10, 1500, 2600, 4000)');
+
 -- numerics that are stored digit by digit become integers for the rows that are asked for: branches that see other rows have other scales
 CREATE TABLE h_mix (id int, k int, n numeric) USING heap;
 INSERT INTO h_mix SELECT g, g % 4, CASE g % 4 WHEN 0 THEN (g || '.25')::numeric WHEN 1 THEN (g || '.1234')::numeric

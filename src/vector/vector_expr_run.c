@@ -22,6 +22,7 @@
  */
 #include "postgres.h"
 
+#include "common/int.h"
 #include "utils/date.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -164,27 +165,41 @@ run_const(ZsExpr *expr)
 
 /* ---- numerics ------------------------------------------------------------------- */
 
+/* All rows have the constant at the scale: later batches have values at other rows. */
+static bool
+fill_at_scale(ZsExpr *expr, int argno, const ZsColumnVector *vector, int scale)
+{
+	int64	   *scaled = expr->scaled[argno];
+	int64		value;
+
+	if (expr->scaled_scale[argno] == scale)
+		return true;
+	if (pg_mul_s64_overflow(vector->vals[0], power_of_ten(scale - vector->scale), &value))
+		return false;
+	for (int i = 0; i < ZS_KERNEL_ROWS; i++)
+		scaled[i] = value;
+	expr->scaled_scale[argno] = scale;
+	return true;
+}
+
 /* The argument's values at a scale that is not smaller; NULL if one of the rows does not fit. */
 static const int64 *
 values_at_scale(ZsExpr *expr, int argno, const ZsColumnVector *vector, int scale,
 				const uint64 *rows)
 {
-	bool		is_const = expr->args[argno]->kind == ZS_EXPR_CONST;
+	bool		fits;
 
 	Assert(argno >= 0 && argno < expr->nargs && vector->scale <= scale);
 	if (vector->scale == scale)
 		return vector->vals;
 	if (expr->scaled[argno] == NULL)
 		expr->scaled[argno] = make_vals(expr);
-	if (is_const && expr->scaled_scale[argno] == scale)
-		return expr->scaled[argno];
-	expr->scaled_scale[argno] = -1;
-	if (!zskernel_scale_up_int64(vector->vals, power_of_ten(scale - vector->scale), vector->nrows,
-								 rows, expr->scaled[argno]))
-		return NULL;
-	if (is_const)
-		expr->scaled_scale[argno] = scale;
-	return expr->scaled[argno];
+	if (expr->args[argno]->kind == ZS_EXPR_CONST)
+		fits = fill_at_scale(expr, argno, vector, scale);
+	else
+		fits = zskernel_scale_up_int64(vector->vals, power_of_ten(scale - vector->scale),
+									   vector->nrows, rows, expr->scaled[argno]);
+	return fits ? expr->scaled[argno] : NULL;
 }
 
 /* Display scales of sums and products, where those of rows differ. */
