@@ -200,6 +200,11 @@ extern void zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns);
 /* Locks the contents of a pinned shared buffer, shared, if that is possible at once. */
 extern bool zsbase_lock_buffer_if_free(Buffer buffer);
 
+/* ---- asserts (base_assert.c) --------------------------------------------- */
+
+/* Is an assert due that reads a whole page after the change of one row? */
+extern bool zsbase_check_due(void);
+
 /* ---- errors (base_error.c) ----------------------------------------------- */
 
 /*

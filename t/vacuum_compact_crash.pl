@@ -1,4 +1,6 @@
 # Compaction under load, across crashes at each of its steps, and on a standby.
+#
+# Takes long: scripts/run-tests starts it early.
 use strict;
 use warnings FATAL => 'all';
 

@@ -2,6 +2,8 @@
 # single rows and rounds of updates; sessions here and on a standby that remember where
 # trees and segments were; readers, index lookups and writers while pages move; wide tables,
 # large values, and the setting that turns it off.
+#
+# Takes long: scripts/run-tests starts it early.
 use strict;
 use warnings FATAL => 'all';
 

@@ -244,7 +244,7 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 	bool		was_sound PG_USED_FOR_ASSERTS_ONLY = false;
 
 #ifdef USE_ASSERT_CHECKING
-	was_sound = leaf_is_sound(page);
+	was_sound = zsbase_check_due() && leaf_is_sound(page);
 #endif
 	reason = zstid_change_compute(page, change,
 								  target->near_row == change->first ? &target->near : NULL,
