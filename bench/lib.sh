@@ -145,6 +145,13 @@ need_store_sales() {
 	done
 }
 
+# The queries of hits.sql, one a line.
+hits_queries() {
+	local sums
+	sums=$(seq 0 89 | sed 's/.*/sum(ResolutionWidth + &)/' | paste -sd,)
+	grep -v '^--' "$ZS_ROOT/bench/hits.sql" | sed "s/:sums/$sums/"
+}
+
 megabytes() {
 	sql -c "select round(pg_table_size('$1') / 1e6, 3)"
 }
