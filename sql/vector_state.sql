@@ -111,7 +111,7 @@ RESET ROLE;
 GRANT EXECUTE ON FUNCTION int4eq TO PUBLIC;
 REVOKE ALL ON z_st FROM regress_vector_state;
 DROP ROLE regress_vector_state;
--- many different values: core sorts
+-- many different values: those that memory has no room for are written out (vector_distinct)
 RESET zedstore.debug_vector;
 ANALYZE z_st;
 SET work_mem = '64kB';

@@ -120,7 +120,8 @@ typedef struct ZsAgg
 	ZsQual	   *filter;			/* FILTER (WHERE ...), or NULL */
 	bool		has_zone;		/* MIN, MAX: of zsvector_agg_find_zone() */
 	bool		zone_unsigned;
-	bool		distinct;		/* only the first of equal values counts */
+	bool		distinct;		/* only the first of equal values counts; not MIN, MAX, which
+								 * need not care */
 	Oid			distinct_eqop;
 	ZsCoreAgg  *core;			/* VAR, ANY, CORE */
 	AggState   *node;			/* for core's functions; its context is that of the values */

@@ -10,14 +10,13 @@
  * the batch, and its rows are taken one by one through core's expressions, so that errors and odd
  * values are core's.
  *
- * When the groups take more memory than they may, they are frozen: rows of others are written out
- * (vector_spill.c), with their keys and the aggregates' arguments, and come back when the first
- * groups have been returned.
+ * When groups and sets take more memory than they may, they are frozen: rows of other groups are
+ * written out (vector_spill.c), with their keys and the aggregates' arguments, and come back when
+ * the first groups have been returned.
  *
  * Groups that no row to come can belong to are returned before the end (vector_agg_early.c).
  *
- * A DISTINCT aggregate has a set of what it has seen, which is a table of groups, too: by the
- * group's number and the value.
+ * A DISTINCT aggregate has a set of what it has seen (vector_agg_distinct.c).
  *
  * count(*) without a filter adds up the lengths of visible runs and looks at no column.
  *
@@ -147,25 +146,10 @@ spill_row(AggNodeState *state)
 	MemoryContextSwitchTo(old);
 }
 
-/* Is the argument one that the aggregate has not seen in the group yet? */
-static bool
-is_first(ZsGroups *seen, bool grouped, uint32 group, Datum value)
-{
-	Datum		values[2];
-	bool		isnull[2] = {false, false};
-	uint32		before = zsvector_groups_count(seen);
-
-	values[0] = grouped ? UInt32GetDatum(group) : value;
-	values[1] = value;
-	return zsvector_groups_assign_row(seen, values, isnull) == before;
-}
-
 /* Adds the row that was read to the group.  verify_only: to the verifier only. */
 static void
 add_row_values(AggNodeState *state, uint32 group, bool verify_only)
 {
-	bool		grouped = state->nkeys > 0;
-
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];
@@ -184,10 +168,11 @@ add_row_values(AggNodeState *state, uint32 group, bool verify_only)
 		if (agg->agg.domain == ZS_DOMAIN_DECIMAL && !isnull)
 			datum = NumericGetDatum(DatumGetNumeric(datum));
 		if (state->verifier != NULL &&
-			(!agg->agg.distinct || (!isnull && is_first(agg->seen_by_rows, grouped, group, datum))))
+			(!agg->agg.distinct ||
+			 (!isnull && zsvector_agg_is_first_by_rows(state, agg, group, datum))))
 			zsvector_verify_row(state->verifier, group, i, datum, isnull);
 		if (verify_only || (agg->agg.distinct &&
-							(isnull || !is_first(agg->seen, grouped, group, datum))))
+							(isnull || !zsvector_agg_is_first(state, agg, group, datum))))
 			continue;
 		MemoryContextSwitchTo(state->context);
 		zsvector_agg_add_datum(&agg->agg, value_of(state, group, agg), datum, isnull);
@@ -321,41 +306,6 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	return true;
 }
 
-/*
- * Takes those rows out of sel whose arguments the DISTINCT aggregate has seen in their groups.
- * passed: rows with values of the columns, list: their positions, numbers: of their groups, NULL =
- * all are in one.
- */
-static void
-keep_first(AggNodeState *state, NodeAgg *agg, const uint64 *passed, const uint16 *list, uint32 n,
-		   const uint32 *numbers, uint64 *sel)
-{
-	uint16		sublist[ZS_KERNEL_ROWS];
-	uint32		given[ZS_KERNEL_ROWS];
-	uint32		pairs[ZS_KERNEL_ROWS];
-	uint32		nsub = 0;
-	uint32		nseen = zsvector_groups_count(agg->seen);
-
-	Assert(agg->agg.distinct && n <= ZS_KERNEL_ROWS);
-	for (uint32 i = 0; i < n; i++)
-	{
-		if (!zskernel_bits_get(sel, list[i]) || (numbers != NULL && numbers[i] == ZS_NO_GROUP))
-			continue;
-		given[nsub] = numbers != NULL ? numbers[i] : 0;
-		sublist[nsub++] = list[i];
-	}
-	zskernel_bits_clear(sel);
-	zsvector_groups_assign(agg->seen, state->input, passed, sublist, nsub, given, pairs);
-	for (uint32 i = 0; i < nsub; i++)
-	{
-		if (pairs[i] < nseen)
-			continue;
-		Assert(pairs[i] == nseen);
-		nseen++;
-		sel[sublist[i] / 64] |= UINT64CONST(1) << (sublist[i] % 64);
-	}
-}
-
 /* Adds the rows of passed to their groups, which have been found to be ready. */
 static void
 add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
@@ -376,11 +326,12 @@ add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 		NodeAgg    *agg = &state->aggs[i];
 		uint64	   *sel = state->sels + i * ZS_KERNEL_WORDS;
 
-		if (agg->seen != NULL)
-			keep_first(state, agg, passed, list, n, numbers, sel);
+		if (agg->agg.distinct)
+			zsvector_agg_keep_first(agg, state->input, passed, list, n, numbers, sel);
 		zsvector_agg_add_batch_groups(&agg->agg, state->values + agg->offset, state->value_size,
 									  state->vectors[i], sel, state->batch_groups);
 	}
+	zsvector_agg_write_waiting(state, list, n, numbers);
 
 	if (!zsvector_groups_frozen(state->groups))
 		return;
@@ -403,6 +354,7 @@ static void
 add_to_all(AggNodeState *state, const uint64 *passed)
 {
 	uint16		list[ZS_KERNEL_ROWS];
+	uint32		n = state->has_sets ? zskernel_bits_list(passed, list) : 0;
 
 	Assert(state->nkeys == 0 && CurrentMemoryContext == state->context);
 	for (int i = 0; i < state->naggs; i++)
@@ -416,10 +368,11 @@ add_to_all(AggNodeState *state, const uint64 *passed)
 			zsvector_agg_add_totals(&agg->agg, value_of(state, 0, agg), &state->totals[i]);
 			continue;
 		}
-		if (agg->seen != NULL)
-			keep_first(state, agg, passed, list, zskernel_bits_list(passed, list), NULL, sel);
+		if (agg->agg.distinct)
+			zsvector_agg_keep_first(agg, state->input, passed, list, n, NULL, sel);
 		zsvector_agg_add_batch(&agg->agg, value_of(state, 0, agg), state->vectors[i], sel);
 	}
+	zsvector_agg_write_waiting(state, list, n, NULL);
 }
 
 /*
@@ -469,7 +422,7 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 			continue;
 		if (!get_argument(state, i, passed, state->sels + i * ZS_KERNEL_WORDS,
 						  &state->vectors[i]) ||
-			(state->aggs[i].seen != NULL &&
+			(state->aggs[i].agg.distinct &&
 			 !zsvector_groups_ready(state->aggs[i].seen, state->input, passed)))
 			return false;
 	}
@@ -615,46 +568,39 @@ start_fill(AggNodeState *state)
 	}
 	state->early = false;
 	state->early_look = 0;
-	for (int i = 0; i < state->naggs; i++)
-	{
-		NodeAgg    *agg = &state->aggs[i];
-		int			nkeys = state->nkeys > 0 ? 2 : 1;
-
-		if (!agg->agg.distinct)
-			continue;
-		agg->seen = zsvector_groups_create(state->context, nkeys, agg->distinct_keys + 2 - nkeys);
-		if (state->verifier != NULL)
-			agg->seen_by_rows = zsvector_groups_create(state->context, nkeys,
-													   agg->distinct_keys + 2 - nkeys);
-	}
+	zsvector_agg_sets_start(state);
 	state->base_memory = MemoryContextMemAllocated(state->context, true);
 }
 
 /*
- * Do the groups take all the memory that they may?  zedstore.debug_vector_groups makes that so
+ * Do groups and sets take all the memory that they may?  zedstore.debug_vector_groups makes that so
  * early.
  */
 static bool
 is_memory_full(AggNodeState *state)
 {
 	Size		memory = MemoryContextMemAllocated(state->context, true);
+	uint64		most = (uint64) zs_debug_vector_groups;
 
 	state->counts.memory = Max(state->counts.memory,
-							   memory + (state->spill != NULL ?
-										 zsvector_spill_memory(state->spill) : 0));
-	return state->nkeys > 0 &&
-		(memory - state->base_memory > get_hash_memory_limit() ||
-		 (zs_debug_vector_groups > 0 &&
-		  zsvector_groups_count(state->groups) >= (uint32) zs_debug_vector_groups));
+							   memory + zsvector_agg_sets_buffers(state) +
+							   (state->spill != NULL ? zsvector_spill_memory(state->spill) : 0));
+	if (state->nkeys == 0 && !state->has_sets)
+		return false;
+	if (memory - state->base_memory > get_hash_memory_limit())
+		return true;
+	return most > 0 && ((state->nkeys > 0 && zsvector_groups_count(state->groups) >= most) ||
+						zsvector_agg_sets_count(state) >= most);
 }
 
-/* There is no memory for more groups. */
+/* There is no memory for more groups, nor for more of what DISTINCT aggregates have seen. */
 static void
 freeze_groups(AggNodeState *state)
 {
-	Assert(state->nkeys > 0 && !state->partial);
-	if (state->spill == NULL || zsvector_spill_can_divide(state->spill))
+	Assert(!state->partial);
+	if (state->nkeys > 0 && (state->spill == NULL || zsvector_spill_can_divide(state->spill)))
 		zsvector_groups_freeze(state->groups);
+	zsvector_agg_sets_freeze(state);
 }
 
 static void
@@ -687,6 +633,7 @@ aggregate_input(AggNodeState *state)
 	}
 	ExecClearTuple(state->input->slot);
 	state->at_end = true;
+	zsvector_agg_sets_finish(state);
 }
 
 static void
@@ -708,25 +655,29 @@ start_aggregation(AggNodeState *state)
 static void
 aggregate_spilled(AggNodeState *state)
 {
-	uint32		ngroups = 0;
+	uint64		nmembers = 0;
 
 	Assert(state->at_end && state->spill != NULL);
 	start_fill(state);
 	state->counts.nfills++;
 	while (zsvector_spill_read(state->spill, state->row_values, state->row_isnull))
 	{
+		uint64		now;
+
 		CHECK_FOR_INTERRUPTS();
 		ResetExprContext(state->rowcontext);
 		add_row(state, false, 0);
-		if (zsvector_groups_count(state->groups) > ngroups)
+		now = zsvector_groups_count(state->groups) + zsvector_agg_sets_count(state);
+		if (now > nmembers)
 		{
-			ngroups = zsvector_groups_count(state->groups);
+			nmembers = now;
 			if (is_memory_full(state))
 				freeze_groups(state);
 		}
 	}
 	if (is_memory_full(state))
 		freeze_groups(state);
+	zsvector_agg_sets_finish(state);
 }
 
 /*
@@ -766,6 +717,7 @@ free_spill(AggNodeState *state)
 	if (state->spill != NULL)
 		zsvector_spill_free(state->spill);
 	state->spill = NULL;
+	zsvector_agg_sets_free(state);
 }
 
 /* ---- groups as rows ----------------------------------------------------------------------- */
@@ -1088,15 +1040,10 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 			agg->arg = ExecInitExpr(linitial_node(TargetEntry, aggref->args)->expr, NULL);
 		if (agg->agg.kind != ZS_AGG_COUNT_ROWS || agg->agg.filter != NULL)
 			state->counts_only = false;
-		if (agg->agg.distinct)
-		{
-			agg->distinct_keys[0].domain = ZS_DOMAIN_INT;
-			agg->distinct_keys[0].width = sizeof(uint32);
-			if (!zsvector_group_classify(desc, varno,
-										 (Node *) linitial_node(TargetEntry, aggref->args)->expr,
-										 agg->agg.distinct_eqop, &agg->distinct_keys[1]))
-				elog(ERROR, "aggregate %u has no set", aggref->aggfnoid);
-		}
+		if (agg->agg.distinct &&
+			!zsvector_agg_distinct_init(state, agg, desc, varno,
+										(Node *) linitial_node(TargetEntry, aggref->args)->expr))
+			elog(ERROR, "aggregate %u has no set", aggref->aggfnoid);
 	}
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;

@@ -34,9 +34,17 @@ typedef struct NodeAgg
 	int			filter_column;	/* of a row's values: does it pass FILTER? -1: there is none */
 	int			arg_column;		/* -1: there is none */
 	bool		ignores;		/* may have what zone maps say it needs not see */
-	ZsGroupKey	distinct_keys[2];	/* DISTINCT: the group's number, and the argument */
-	ZsGroups   *seen;			/* DISTINCT: pairs of these */
+
+	/* DISTINCT (vector_agg_distinct.c) */
+	ZsGroupKey	distinct_keys[2];	/* the group's number, and the argument */
+	TupleDesc	pairdesc;		/* of pairs of these; without grouping, of the argument */
+	ZsGroups   *seen;			/* pairs of these */
+	MemoryContext set_context;	/* of seen */
 	ZsGroups   *seen_by_rows;	/* the same for the verifier */
+	MemoryContext verify_context;	/* of these */
+	ZsSpill    *spill;			/* pairs that seen has no room for; NULL: there are none */
+	bool		waits;			/* rows of the batch have such pairs: waiting */
+	uint64		waiting[ZS_KERNEL_WORDS];
 } NodeAgg;
 
 /* What EXPLAIN tells, of one process or of all of them. */
@@ -101,6 +109,7 @@ typedef struct AggNodeState
 	MemoryContext context;		/* of the values and groups */
 	MemoryContext result_context;	/* of the row returned last */
 	ZsAggVerifier *verifier;
+	bool		has_sets;		/* there are aggregates with DISTINCT */
 	bool		by_rows;		/* zedstore.debug_vector = rows */
 	bool		all_ignore;		/* batches may be left out without a look at their rows */
 	Oid			zone_operator;	/* what the scan needs not see is said by the first aggregate;
@@ -141,6 +150,28 @@ extern bool zsvector_agg_may_be_early(const AggNodeState *state);
 extern bool zsvector_agg_is_complete(const AggNodeState *state, uint32 group);
 extern bool zsvector_agg_find_complete(AggNodeState *state, bool full);
 extern void zsvector_agg_forget_complete(AggNodeState *state);
+
+/* ---- DISTINCT (vector_agg_distinct.c) ---- */
+
+extern bool zsvector_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc,
+									   Index varno, Node *arg);
+extern void zsvector_agg_sets_start(AggNodeState *state);
+extern void zsvector_agg_sets_freeze(AggNodeState *state);
+extern void zsvector_agg_sets_finish(AggNodeState *state);
+extern void zsvector_agg_sets_free(AggNodeState *state);
+
+/* How many members the sets have together; bytes of buffers for what was written. */
+extern uint64 zsvector_agg_sets_count(const AggNodeState *state);
+extern Size zsvector_agg_sets_buffers(const AggNodeState *state);
+
+extern void zsvector_agg_keep_first(NodeAgg *agg, ZsInput *input, const uint64 *passed,
+									const uint16 *list, uint32 n, const uint32 *numbers,
+									uint64 *sel);
+extern void zsvector_agg_write_waiting(AggNodeState *state, const uint16 *list, uint32 n,
+									   const uint32 *numbers);
+extern bool zsvector_agg_is_first(AggNodeState *state, NodeAgg *agg, uint32 group, Datum value);
+extern bool zsvector_agg_is_first_by_rows(AggNodeState *state, NodeAgg *agg, uint32 group,
+										  Datum value);
 
 /* ---- callbacks of the node (vector_agg_report.c) ---- */
 

@@ -325,6 +325,11 @@ is_in_key_order(const ZsAggQuery *query)
 
 	if (!zs_enable_early_groups)
 		return false;
+	foreach(lc, query->aggrefs)
+	{
+		if (lfirst_node(Aggref, lc)->aggdistinct != NIL)
+			return false;
+	}
 	foreach(lc, query->keys)
 	{
 		VariableStatData vardata;
@@ -345,6 +350,29 @@ is_in_key_order(const ZsAggQuery *query)
 	return in_order;
 }
 
+/*
+ * Writing out and reading rows of so many bytes, of which there are nrows and which become nmembers
+ * members of size bytes each; of these, limit bytes have their place in memory.
+ */
+static Cost
+cost_of_files(double nrows, double width, double nmembers, double size, double limit)
+{
+	double		most = Max(limit / 4 / BLCKSZ, 4);
+	double		part = nmembers * size / limit;
+	double		rows;
+	double		pages;
+	int			depth = 1;
+
+	Assert(limit > 0);
+	if (part <= 1)
+		return 0;
+	rows = nrows * (1 - 1 / part);
+	pages = rows * (MAXALIGN(SizeofMinimalTupleHeader) + width) / BLCKSZ;
+	for (; part > most; part /= most)
+		depth++;
+	return depth * (pages * (random_page_cost + seq_page_cost) + rows * 2 * cpu_tuple_cost);
+}
+
 /* See vector_agg_plan.h. */
 Cost
 zsvector_agg_spill_cost(const ZsAggQuery *query)
@@ -352,31 +380,17 @@ zsvector_agg_spill_cost(const ZsAggQuery *query)
 	double		limit = (double) get_hash_memory_limit();
 	double		width = keys_width(query->keys);
 	int			naggs = list_length(query->aggrefs);
-	double		most = Max(limit / 4 / BLCKSZ, 4);
-	double		part = query->ngroups * (GROUP_SIZE + width + naggs *
-										 sizeof(ZsAggValue) / 2) / limit;
-	double		rows;
-	double		pages;
-	int			depth = 1;
-
-	if (query->keys == NIL || part <= 1)
-		return 0;
-	rows = query->rel->rows * (1 - 1 / part);
-	pages = rows * (MAXALIGN(SizeofMinimalTupleHeader) + width + naggs * sizeof(int64)) / BLCKSZ;
-	for (; part > most; part /= most)
-		depth++;
-	return depth * (pages * (random_page_cost + seq_page_cost) + rows * 2 * cpu_tuple_cost);
-}
-
-/* See vector_agg_plan.h. */
-bool
-zsvector_agg_sets_fit(const ZsAggQuery *query)
-{
-	double		size = 0;
+	double		nrows = query->rel->rows;
+	double		size = GROUP_SIZE + width + naggs * sizeof(ZsAggValue) / 2;
+	int			nsets = 0;
+	Cost		cost = 0;
 	ListCell   *lc;
 
-	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
-		return true;
+	if (query->keys != NIL)
+		cost = cost_of_files(nrows, width + naggs * sizeof(int64), query->ngroups, size, limit);
+
+	foreach(lc, query->aggrefs)
+		nsets += lfirst_node(Aggref, lc)->aggdistinct != NIL ? 1 : 0;
 	foreach(lc, query->aggrefs)
 	{
 		const Aggref *aggref = lfirst_node(Aggref, lc);
@@ -386,10 +400,12 @@ zsvector_agg_sets_fit(const ZsAggQuery *query)
 			continue;
 		Assert(list_length(aggref->args) == 1);
 		pair = lappend(list_copy(query->keys), linitial_node(TargetEntry, aggref->args)->expr);
-		size += estimate_num_groups(query->root, pair, query->rel->rows, NULL, NULL) *
-			(GROUP_SIZE + sizeof(uint64) + keys_width(list_make1(llast(pair))));
+		width = sizeof(uint64) + keys_width(list_make1(llast(pair)));
+		cost += cost_of_files(nrows, width,
+							  estimate_num_groups(query->root, pair, nrows, NULL, NULL),
+							  GROUP_SIZE + width, limit / nsets);
 	}
-	return size <= get_hash_memory_limit();
+	return cost;
 }
 
 /* See vector_agg_plan.h. */
@@ -510,8 +526,6 @@ add_table_paths(const ZsAggQuery *query)
 			return true;
 	}
 
-	if (!zsvector_agg_sets_fit(query))
-		return true;
 	path = zsvector_agg_make_path(query, query->target, query->aggrefs, NULL, filter,
 								  NIL, false);
 	zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, query->ngroups, 1) +

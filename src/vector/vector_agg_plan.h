@@ -74,16 +74,10 @@ extern void zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *path, Cos
 								  double ngroups);
 
 /*
- * What it costs to write out and to read again the rows whose groups find no place in memory; once
- * for each time that they are divided.
+ * What it costs to write out and to read again the rows whose groups find no place in memory, and
+ * what DISTINCT aggregates have no place for; once for each time that they are divided.
  */
 extern Cost zsvector_agg_spill_cost(const ZsAggQuery *query);
-
-/*
- * Do the sets of DISTINCT aggregates fit into memory?  They are not written out: core sorts values
- * instead.
- */
-extern bool zsvector_agg_sets_fit(const ZsAggQuery *query);
 
 /* ---- vector_agg_partial.c ---- */
 

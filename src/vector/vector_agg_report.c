@@ -147,7 +147,11 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 			ExplainPropertyText("Grouping",
 								total.nhash == 0 ? "direct" : total.ndirect == 0 ? "hash" :
 								"direct and hash", es);
+	}
+	if (state->nkeys > 0 || state->has_sets)
 		explain_memory(&total, es);
+	if (state->nkeys > 0)
+	{
 		if (es->format != EXPLAIN_FORMAT_TEXT || total.nearly > 0)
 			ExplainPropertyUInteger("Groups Returned Early", NULL, total.nearly, es);
 	}

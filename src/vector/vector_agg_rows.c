@@ -355,8 +355,6 @@ zsvector_agg_add_row_paths(const ZsAggQuery *query)
 		}
 	}
 
-	if (!zsvector_agg_sets_fit(query))
-		return;
 	add_path(query->grouped_rel,
 			 (Path *) make_row_path(query, query->target, query->aggrefs, child,
 									query->ngroups, false));

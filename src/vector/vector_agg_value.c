@@ -149,7 +149,7 @@ classify_distinct(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 	ZsGroupKey	key;
 
 	Assert(list_length(aggref->aggdistinct) == 1 && list_length(aggref->args) == 1);
-	agg->distinct = true;
+	agg->distinct = agg->kind != ZS_AGG_MIN && agg->kind != ZS_AGG_MAX;
 	agg->distinct_eqop = sgc->eqop;
 	if (!zsvector_group_classify(desc, varno, (Node *) arg->expr, sgc->eqop, &key))
 		return false;
