@@ -129,8 +129,8 @@ zsvector_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc, In
 	TupleDescInitEntry(agg->pairdesc, 1, NULL, INT4OID, -1, 0);
 	TupleDescInitEntry(agg->pairdesc, (AttrNumber) n, NULL, exprType(arg), -1, 0);
 	state->has_sets = true;
-	return zsvector_group_classify(desc, varno, arg, agg->agg.distinct_eqop,
-								   &agg->distinct_keys[1]);
+	return zsvector_group_classify_folded(desc, varno, arg, agg->agg.distinct_eqop,
+										  &agg->distinct_keys[1]);
 }
 
 /* Empty sets for new groups, below the context of these, which was reset. */

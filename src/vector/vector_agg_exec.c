@@ -94,6 +94,7 @@ read_row(AggNodeState *state)
 	econtext->ecxt_scantuple = state->input->slot;
 	for (int k = 0; k < state->nkeys; k++)
 	{
+		state->key_folds[k].reached = true;
 		if (state->key_states[k] == NULL)
 			state->row_values[k] = slot_getattr(state->input->slot, state->keys[k].attno,
 												&state->row_isnull[k]);
@@ -103,11 +104,12 @@ read_row(AggNodeState *state)
 	}
 	for (int i = 0; i < state->naggs; i++)
 	{
-		const NodeAgg *agg = &state->aggs[i];
+		NodeAgg    *agg = &state->aggs[i];
 		bool		passes = true;
 
 		if (agg->filter != NULL)
 		{
+			agg->filter_fold.reached = true;
 			passes = ExecQual(agg->filter, econtext);
 			state->row_values[agg->filter_column] = BoolGetDatum(passes);
 			state->row_isnull[agg->filter_column] = false;
@@ -116,6 +118,7 @@ read_row(AggNodeState *state)
 		{
 			state->row_values[agg->arg_column] = (Datum) 0;
 			state->row_isnull[agg->arg_column] = true;
+			agg->arg_fold.reached = agg->arg_fold.reached || passes;
 			if (passes)
 				state->row_values[agg->arg_column] = ExecEvalExpr(agg->arg, econtext,
 																  &state->row_isnull[agg->arg_column]);
@@ -271,11 +274,12 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 		return true;
 	}
 	zskernel_bits_copy(sel, passed);
-	if (agg->filter != NULL)
+	if (agg->filter != NULL && zskernel_bits_any(sel))
 	{
 		ZsTruth		truth;
 
-		if (!zsvector_qual_run(agg->filter, state->input, passed, &truth, &state->counts.qual))
+		if (state->aggs[i].filter_fold.waits ||
+			!zsvector_qual_run(agg->filter, state->input, passed, &truth, &state->counts.qual))
 			return false;
 		zskernel_bits_and(sel, truth.yes);
 	}
@@ -283,6 +287,8 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 		(agg->kind == ZS_AGG_COUNT && !agg->distinct && agg->expr == NULL && zs_enable_zone_maps &&
 		 zsvector_input_bounds(state->input, agg->attno, &bounds) && bounds.nnulls == 0))
 		return true;
+	if (state->aggs[i].arg_fold.waits)
+		return false;
 
 	if (agg->kind == ZS_AGG_COUNT && !agg->distinct)
 		want = ZS_WANT_NULLS;
@@ -408,11 +414,14 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 	if (state->by_rows || batch->has_rows)
 		return false;
 	zskernel_bits_copy(passed, batch->sel);
+	zsvector_agg_folds_complete(state);
 	if (!zsvector_agg_filter_run(state->filter, state->input, passed, &state->counts.qual,
 								 &changed))
 		return false;
 	if (changed)
 		set_scan_filter(state, NULL);
+	if (state->keys_wait && zskernel_bits_any(passed))
+		return false;
 	for (int i = 0; i < state->naggs; i++)
 	{
 		state->has_totals[i] = state->nkeys == 0 &&
@@ -607,6 +616,7 @@ static void
 start_input(AggNodeState *state)
 {
 	zsvector_agg_filter_start(state->filter);
+	zsvector_agg_folds_start(state);
 	if (state->filter_clauses != NIL || state->zone_told)
 		set_scan_filter(state, NULL);
 	state->zone_told = false;
@@ -1012,8 +1022,8 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->key_states = palloc0(Max(state->nkeys, 1) * sizeof(ExprState *));
 	forboth(lc, state->key_exprs, lc2, list_nth(cscan->custom_private, ZS_AGG_EQOPS))
 	{
-		if (!zsvector_group_classify(desc, varno, lfirst(lc), lfirst_oid(lc2),
-									 &state->keys[foreach_current_index(lc)]))
+		if (!zsvector_group_classify_folded(desc, varno, lfirst(lc), lfirst_oid(lc2),
+											&state->keys[foreach_current_index(lc)]))
 			elog(ERROR, "rows cannot be grouped by key %d", foreach_current_index(lc) + 1);
 		zsvector_core_check_equality(get_opcode(lfirst_oid(lc2)));
 		if (state->keys[foreach_current_index(lc)].expr != NULL)
@@ -1032,7 +1042,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		NodeAgg    *agg = &state->aggs[foreach_current_index(lc)];
 
 		zsvector_core_check_aggregate(aggref);
-		if (!zsvector_agg_classify(desc, varno, aggref, &agg->agg))
+		if (!zsvector_agg_classify_folded(desc, varno, aggref, &agg->agg))
 			elog(ERROR, "aggregate %u has no program", aggref->aggfnoid);
 		if (aggref->aggfilter != NULL)
 			agg->filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);
@@ -1048,6 +1058,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
+	zsvector_agg_folds_init(state, desc, varno);
 	state->vectors = palloc0(Max(state->naggs, 1) * sizeof(ZsColumnVector *));
 	state->batch_groups = zsvector_batch_groups_create(state->naggs);
 	state->totals = palloc0(Max(state->naggs, 1) * sizeof(ZsVectorTotals));

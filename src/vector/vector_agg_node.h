@@ -19,6 +19,7 @@
 
 #include "vector_agg.h"
 #include "vector_agg_filter.h"
+#include "vector_agg_fold.h"
 #include "vector_group.h"
 #include "vector_input.h"
 #include "vector_spill.h"
@@ -33,6 +34,9 @@ typedef struct NodeAgg
 	Size		offset;			/* of its value in those of a group */
 	int			filter_column;	/* of a row's values: does it pass FILTER? -1: there is none */
 	int			arg_column;		/* -1: there is none */
+	ZsAggFold	filter_fold;	/* FILTER, and the argument (vector_agg_fold.c) */
+	ZsAggFold	arg_fold;
+	ZsExpr	   *set_with_nulls; /* DISTINCT: that of distinct_keys[1], too */
 	bool		ignores;		/* may have what zone maps say it needs not see */
 
 	/* DISTINCT (vector_agg_distinct.c) */
@@ -86,8 +90,19 @@ typedef struct AggNodeState
 	List	   *key_exprs;
 	List	   *shown_keys;		/* by EXPLAIN */
 	ExprState **key_states;		/* of keys that are no columns */
+	ZsAggFold  *key_folds;
 	int			naggs;
 	NodeAgg    *aggs;
+
+	/* parameters and stable functions of keys and aggregates (vector_agg_fold.c) */
+	bool		has_folds;
+	bool		folds_wait;		/* some have no values yet */
+	bool		keys_wait;		/* keys have no programs */
+	TupleDesc	fold_desc;
+	Index		fold_varno;
+	ExprContext *fold_econtext;
+	MemoryContext fold_context; /* values and programs that a rescan changes */
+
 	char	   *values;			/* value_size bytes for each group: a value of each aggregate */
 	Size		value_size;
 	uint32		maxgroups;		/* groups that values has room for */
@@ -150,6 +165,12 @@ extern bool zsvector_agg_may_be_early(const AggNodeState *state);
 extern bool zsvector_agg_is_complete(const AggNodeState *state, uint32 group);
 extern bool zsvector_agg_find_complete(AggNodeState *state, bool full);
 extern void zsvector_agg_forget_complete(AggNodeState *state);
+
+/* ---- parameters (vector_agg_fold.c) ---- */
+
+extern void zsvector_agg_folds_init(AggNodeState *state, TupleDesc desc, Index varno);
+extern void zsvector_agg_folds_start(AggNodeState *state);
+extern void zsvector_agg_folds_complete(AggNodeState *state);
 
 /* ---- DISTINCT (vector_agg_distinct.c) ---- */
 

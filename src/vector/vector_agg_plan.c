@@ -55,6 +55,7 @@
 
 #include "vector_agg.h"
 #include "vector_agg_filter.h"
+#include "vector_agg_fold.h"
 #include "vector_agg_plan.h"
 #include "vector_group.h"
 #include "vector_internal.h"
@@ -149,13 +150,14 @@ can_run(Oid relid, Index varno, List *filter, List *keys, List *eqops, List *agg
 	{
 		ZsGroupKey	key;
 
-		result = result && zsvector_group_classify(desc, varno, lfirst(lc), lfirst_oid(lc2), &key);
+		result = result && zsvector_group_classify_folded(desc, varno, lfirst(lc),
+														  lfirst_oid(lc2), &key);
 	}
 	foreach(lc, aggrefs)
 	{
 		ZsAgg		agg;
 
-		result = result && zsvector_agg_classify(desc, varno, lfirst_node(Aggref, lc), &agg);
+		result = result && zsvector_agg_classify_folded(desc, varno, lfirst_node(Aggref, lc), &agg);
 	}
 	table_close(rel, NoLock);
 	return result;
@@ -173,7 +175,7 @@ can_combine(Oid relid, Index varno, List *aggrefs)
 	{
 		ZsAgg		agg;
 
-		result = result && zsvector_agg_classify(RelationGetDescr(rel), varno,
+		result = result && zsvector_agg_classify_folded(RelationGetDescr(rel), varno,
 												 lfirst_node(Aggref, lc), &agg) &&
 			zsvector_agg_has_partial(&agg);
 	}

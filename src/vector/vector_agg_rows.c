@@ -37,6 +37,7 @@
 #include "utils/lsyscache.h"
 
 #include "vector_agg.h"
+#include "vector_agg_fold.h"
 #include "vector_agg_plan.h"
 #include "vector_group.h"
 #include "vector_internal.h"
@@ -105,13 +106,15 @@ aggregate_over_inputs(RowSpec *spec, Aggref *aggref)
 	RowSpec		tried = *spec;
 	Aggref	   *result;
 	ZsAgg		agg;
+	TupleDesc	desc;
 	int			guard = -1;
 	ListCell   *lc;
 
 	tried.inputs = list_copy(spec->inputs);
 	tried.guards = list_copy(spec->guards);
 	result = (Aggref *) expression_tree_mutator((Node *) aggref, replace_columns, &tried);
-	if (zsvector_agg_classify(ExecTypeFromExprList(tried.inputs), ZS_ROWS_VARNO, result, &agg))
+	desc = ExecTypeFromExprList(tried.inputs);
+	if (zsvector_agg_classify_folded(desc, ZS_ROWS_VARNO, result, &agg))
 	{
 		*spec = tried;
 		return result;
@@ -277,7 +280,7 @@ can_run(const ZsAggQuery *query, const RowSpec *spec, bool *divisible)
 	{
 		ZsAgg		agg;
 
-		if (!zsvector_agg_classify(desc, ZS_ROWS_VARNO, lfirst_node(Aggref, lc), &agg))
+		if (!zsvector_agg_classify_folded(desc, ZS_ROWS_VARNO, lfirst_node(Aggref, lc), &agg))
 			return false;
 		ndear += is_dear(&agg, spec) ? 1 : 0;
 		*divisible &= zsvector_agg_has_partial(&agg);

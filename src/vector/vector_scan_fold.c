@@ -9,8 +9,9 @@
  * rescan, so the value that it has when the first row comes to it is that of all rows.
  *
  * When it is evaluated matters, since that may raise an error or run a plan.  The executor comes to
- * all arguments of a clause that is a single operator as soon as a row comes to the clause,
- * whatever their values; such a part is direct.  One below AND, OR or CASE may never be reached.
+ * all arguments of operators and functions as soon as a row comes to the clause, whatever their
+ * values; a part with only such nodes above it is direct.  One below AND, OR or CASE may never be
+ * reached.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -33,8 +34,8 @@
 
 typedef struct FoldContext
 {
-	Node	   *clause;
 	bool		find;			/* collect parts, change nothing */
+	bool		direct;			/* the executor comes to the node whenever it comes to the clause */
 	List	   *parts;
 	int			next;			/* replace: number of the next part */
 } FoldContext;
@@ -119,16 +120,29 @@ is_constant(const Node *node)
 	return IsA(strip_relabel(node), Const);
 }
 
+/* Does the executor evaluate all that is below such a node, whatever the values are? */
 static bool
-is_direct(const FoldContext *context, Node *node)
+evaluates_all(const Node *node)
 {
-	if (node == context->clause)
-		return true;
-	if (IsA(context->clause, OpExpr) || IsA(context->clause, DistinctExpr))
-		return list_member_ptr(((OpExpr *) context->clause)->args, node);
-	if (IsA(context->clause, ScalarArrayOpExpr))
-		return list_member_ptr(((ScalarArrayOpExpr *) context->clause)->args, node);
-	return false;
+	switch (nodeTag(node))
+	{
+		case T_List:
+		case T_OpExpr:
+		case T_FuncExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_RelabelType:
+		case T_CollateExpr:
+		case T_CoerceViaIO:
+		case T_NullTest:
+		case T_BooleanTest:
+			return true;
+		case T_BoolExpr:
+			return ((const BoolExpr *) node)->boolop == NOT_EXPR;
+		default:
+			return false;
+	}
 }
 
 /* expression_tree_mutator callback */
@@ -142,12 +156,20 @@ fold_mutator(Node *node, void *arg)
 		return NULL;
 	check_stack_depth();
 	if (!is_part(node) || is_constant(node))
-		return expression_tree_mutator(node, fold_mutator, arg);
+	{
+		bool		direct = context->direct;
+		Node	   *result;
+
+		context->direct = direct && evaluates_all(node);
+		result = expression_tree_mutator(node, fold_mutator, arg);
+		context->direct = direct;
+		return result;
+	}
 	if (context->find)
 	{
 		part = palloc0_object(ZsFoldedPart);
 		part->expr = (Expr *) node;
-		part->is_direct = is_direct(context, node);
+		part->is_direct = context->direct;
 		context->parts = lappend(context->parts, part);
 		return node;
 	}
@@ -162,7 +184,7 @@ fold_mutator(Node *node, void *arg)
 List *
 zsvector_fold_find(Node *clause)
 {
-	FoldContext context = {.clause = clause, .find = true};
+	FoldContext context = {.find = true, .direct = true};
 
 	(void) fold_mutator(clause, &context);
 	return context.parts;
@@ -172,7 +194,7 @@ zsvector_fold_find(Node *clause)
 Node *
 zsvector_fold_replace(Node *clause, List *parts)
 {
-	FoldContext context = {.clause = clause, .parts = parts};
+	FoldContext context = {.parts = parts};
 	Node	   *result;
 
 	if (parts == NIL)
