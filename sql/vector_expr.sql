@@ -120,7 +120,7 @@ SET timezone = 'America/New_York';
 SELECT twins('dat', 'min(tz + interval ''1 day''), max(tz - interval ''30 days'')', 'id <= 2048'), twins('dat', 'max(d::timestamptz)', 'id <= 2048');
 RESET timezone;
 
--- what is not by batches; a function of the same name
+-- what is by batches and what is not; a function of the same name
 SELECT twins('int', 'sum(length(id::text))'), twins('int', 'count(random() < 2)'), twins('int', 'sum((SELECT 1))'), twins('int', 'count(ROW(a, b))'), twins('int', 'sum(GREATEST(id, 5))');
 CREATE FUNCTION int4pl(int, int) RETURNS int LANGUAGE plpgsql AS 'BEGIN RETURN -1000; END';
 SET search_path = public, pg_catalog;

@@ -103,7 +103,7 @@ SELECT prepared(what, types, vals, tail), what, left(vals, 20) FROM (VALUES
 -- functions and values of subqueries: their errors come when a row comes to them
 CREATE FUNCTION folded(what text, tail text DEFAULT '') RETURNS text LANGUAGE sql AS $$
 	SELECT test.by_batches(format('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C")
-		FROM (SELECT ROW(%s)::text AS r FROM @_fol t %s) x', what, tail), 'ZedstoreAgg.+ on',
+		FROM (SELECT ROW(%s)::text AS r FROM @_fol t %s) x', what, tail), 'ZedstoreAgg.\son',
 		'v', 90,
 		test.small_and_large())
 $$;

@@ -26,15 +26,11 @@
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/timestamp.h"
 #include "varatt.h"
 
 #include "vector_agg.h"
 #include "vector_expr_internal.h"
 #include "zs_codec.h"
-
-/* More days than these are the executor's, so that nothing overflows. */
-#define MAX_DAYS		10000000
 
 /* ---- functions -------------------------------------------------------------- */
 
@@ -114,6 +110,8 @@ static const Known known_functions[] = {
 	{F_NUMERIC_ADD, ZS_EXPR_ARITH, ZS_ARITH_ADD, ZS_DOMAIN_DECIMAL, ZS_DOMAIN_DECIMAL, 0},
 	{F_NUMERIC_SUB, ZS_EXPR_ARITH, ZS_ARITH_SUB, ZS_DOMAIN_DECIMAL, ZS_DOMAIN_DECIMAL, 0},
 	{F_NUMERIC_MUL, ZS_EXPR_ARITH, ZS_ARITH_MUL, ZS_DOMAIN_DECIMAL, ZS_DOMAIN_DECIMAL, 0},
+	{F_NUMERIC_MOD, ZS_EXPR_ARITH, ZS_ARITH_MOD, ZS_DOMAIN_DECIMAL, ZS_DOMAIN_DECIMAL, 0},
+	{F_MOD_NUMERIC_NUMERIC, ZS_EXPR_ARITH, ZS_ARITH_MOD, ZS_DOMAIN_DECIMAL, ZS_DOMAIN_DECIMAL, 0},
 	UNARY(F_NUMERIC_UMINUS, ZS_EXPR_NEG, ZS_DOMAIN_DECIMAL, 0),
 	UNARY(F_NUMERIC_ABS, ZS_EXPR_ABS, ZS_DOMAIN_DECIMAL, 0),
 	UNARY(F_ABS_NUMERIC, ZS_EXPR_ABS, ZS_DOMAIN_DECIMAL, 0),
@@ -356,50 +354,6 @@ compile_round(ZsExpr *expr, Oid funcid, Node *arg)
 }
 
 static ZsExpr *
-add_usecs(ZsExpr *arg, int64 usecs)
-{
-	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_TIMESTAMP_ADD, ZS_DOMAIN_INT, 8, 1);
-
-	expr->usecs = usecs;
-	add_arg(expr, arg);
-	return expr;
-}
-
-/* timestamp + interval, timestamp - interval, and the same with dates, without months */
-static ZsExpr *
-compile_timestamp_add(const Compiler *compiler, Oid funcid, List *args)
-{
-	bool		is_date = funcid == F_DATE_PL_INTERVAL || funcid == F_DATE_MI_INTERVAL;
-	bool		is_tz = funcid == F_TIMESTAMPTZ_PL_INTERVAL || funcid == F_TIMESTAMPTZ_MI_INTERVAL;
-	bool		minus = funcid == F_TIMESTAMP_MI_INTERVAL || funcid == F_TIMESTAMPTZ_MI_INTERVAL ||
-		funcid == F_DATE_MI_INTERVAL;
-	const Const *c = (const Const *) lsecond(args);
-	ZsExpr	   *arg = compile_arg(compiler, linitial(args), ZS_DOMAIN_INT);
-	const Interval *interval;
-	ZsExpr	   *expr;
-
-	Assert(list_length(args) == 2);
-	if (arg == NULL || !IsA(c, Const) || c->constisnull)
-		return NULL;
-	interval = DatumGetIntervalP(c->constvalue);
-	/* where time zones play a part days are not of one length */
-	if (interval->month != 0 || (is_tz && interval->day != 0) || interval->day > MAX_DAYS ||
-		interval->day < -MAX_DAYS ||
-		interval->time > PG_INT64_MAX / 4 || interval->time < PG_INT64_MIN / 4)
-		return NULL;
-	if (is_date)
-	{
-		expr = zsvector_expr_make(ZS_EXPR_DATE_TO_TIMESTAMP, ZS_DOMAIN_INT, 8, 1);
-		add_arg(expr, arg);
-		arg = expr;
-	}
-	/* days first, each step in range */
-	if (interval->day != 0)
-		arg = add_usecs(arg, (minus ? -1 : 1) * interval->day * USECS_PER_DAY);
-	return add_usecs(arg, minus ? -interval->time : interval->time);
-}
-
-static ZsExpr *
 compile_call(const Compiler *compiler, Oid funcid, List *args, Oid collation)
 {
 	const Known *known;
@@ -414,7 +368,9 @@ compile_call(const Compiler *compiler, Oid funcid, List *args, Oid collation)
 		case F_TIMESTAMPTZ_MI_INTERVAL:
 		case F_DATE_PL_INTERVAL:
 		case F_DATE_MI_INTERVAL:
-			return compile_timestamp_add(compiler, funcid, args);
+			return zsvector_expr_compile_time_add(funcid,
+												  compile_arg(compiler, linitial(args),
+															  ZS_DOMAIN_INT), lsecond(args));
 		case F_DATE_TRUNC_TEXT_TIMESTAMP:
 		case F_EXTRACT_TEXT_TIMESTAMP:
 		case F_EXTRACT_TEXT_TIMESTAMPTZ:
@@ -429,6 +385,9 @@ compile_call(const Compiler *compiler, Oid funcid, List *args, Oid collation)
 		case F_DATE_TIMESTAMPTZ:
 			return zsvector_expr_compile_zone(funcid,
 											  compile_arg(compiler, linitial(args), ZS_DOMAIN_INT));
+		case F_TEXTCAT:
+			return zsvector_expr_compile_concat(compile(compiler, linitial(args)),
+												compile(compiler, lsecond(args)));
 		default:
 			break;
 	}
@@ -600,6 +559,13 @@ compile(const Compiler *compiler, Node *node)
 									op->args, op->inputcollid);
 				return expr == NULL && op->opresulttype == BOOLOID ? compile_bool(compiler, node) :
 					expr;
+			}
+		case T_CoerceViaIO:
+			{
+				Node	   *arg = (Node *) ((CoerceViaIO *) node)->arg;
+
+				return zsvector_expr_compile_text_of(exprType(arg), exprType(node),
+													 compile(compiler, arg));
 			}
 		case T_CaseExpr:
 			return unite_args(compile_case(compiler, (CaseExpr *) node));

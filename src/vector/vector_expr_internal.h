@@ -24,7 +24,7 @@ typedef enum ZsExprKind
 	ZS_EXPR_COLUMN,
 	ZS_EXPR_CONST,
 	ZS_EXPR_SAME,				/* the argument's values as they are, in another type */
-	ZS_EXPR_ARITH,				/* + - * / % of integers, + - * of numerics, + - * / of floats */
+	ZS_EXPR_ARITH,				/* + - * / % of integers, + - * % of numerics, + - * / of floats */
 	ZS_EXPR_NEG,
 	ZS_EXPR_ABS,
 	ZS_EXPR_NARROW,				/* an integer of fewer bytes */
@@ -47,6 +47,8 @@ typedef enum ZsExprKind
 								 * usecs in local time */
 	ZS_EXPR_SCALED,				/* an integer as a numeric of a scale */
 	ZS_EXPR_TEXT_CALL,			/* a function of core's of a string */
+	ZS_EXPR_CONCAT,				/* two strings */
+	ZS_EXPR_INT_TO_TEXT,
 	ZS_EXPR_CASE,
 	ZS_EXPR_COALESCE,
 	ZS_EXPR_NULLIF,				/* the first argument where the condition is not true */
@@ -54,6 +56,7 @@ typedef enum ZsExprKind
 } ZsExprKind;
 
 typedef struct ZsTextCall ZsTextCall;
+typedef struct ZsConcat ZsConcat;
 
 struct ZsExpr
 {
@@ -73,6 +76,7 @@ struct ZsExpr
 	int64		usecs;			/* TIMESTAMP_ADD, TIME_FLOOR, TIME_PART */
 	ZsDateField field;			/* DATE_FIELD, DATE_BEGIN */
 	ZsTextCall *call;			/* TEXT_CALL */
+	ZsConcat   *concat;			/* CONCAT, INT_TO_TEXT */
 
 	int			nargs;
 	struct ZsExpr **args;
@@ -103,9 +107,11 @@ extern ZsExpr *zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, i
  */
 extern ZsExpr *zsvector_expr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg);
 
-/* vector_expr_zone.c */
-
-/* vector_expr_time.c */
+/*
+ * timestamp + interval, timestamp - interval, and the same with dates, without months, or NULL; arg
+ * is NULL or an integer.
+ */
+extern ZsExpr *zsvector_expr_compile_time_add(Oid funcid, ZsExpr *arg, Node *interval_node);
 
 /* Casts from and to timestamps with time zone, or NULL. */
 extern ZsExpr *zsvector_expr_compile_zone(Oid funcid, ZsExpr *arg);
@@ -128,6 +134,24 @@ extern ZsExpr *zsvector_expr_compile_text(Oid funcid, List *args, Oid collation,
 /* Computes the call's vector, which was started, for rows that have strings.  batch: its serial. */
 extern void zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 								   const uint64 *rows);
+
+/* vector_expr_concat.c */
+
+/*
+ * Two strings put together, or NULL if one of them is none (or NULL); an integer of type from as a
+ * string of type to, or NULL.
+ */
+extern ZsExpr *zsvector_expr_compile_concat(ZsExpr *a, ZsExpr *b);
+extern ZsExpr *zsvector_expr_compile_text_of(Oid from, Oid to, ZsExpr *arg);
+
+/*
+ * Compute the vector, which was started, for rows whose arguments have values.  batch: its serial.
+ * False: the strings would take too much memory.
+ */
+extern bool zsvector_expr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *a,
+									 const ZsColumnVector *b, const uint64 *rows);
+extern void zsvector_expr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
+									  const uint64 *rows);
 
 /* vector_expr_compile.c */
 

@@ -229,7 +229,7 @@ run_decimal_arith(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b
 	const int64 *x = a->vals;
 	const int64 *y = b->vals;
 
-	Assert(expr->op == ZS_ARITH_ADD || expr->op == ZS_ARITH_SUB || expr->op == ZS_ARITH_MUL);
+	Assert(expr->op != ZS_ARITH_DIV);
 	vector->scale = expr->op == ZS_ARITH_MUL ? a->scale + b->scale : Max(a->scale, b->scale);
 	if (vector->scale > ZS_EXPR_MAX_SCALE)
 		return false;
@@ -240,6 +240,8 @@ run_decimal_arith(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b
 	y = values_at_scale(expr, 1, b, vector->scale, rows);
 	if (x == NULL || y == NULL)
 		return false;
+	if (expr->op == ZS_ARITH_MOD)
+		return zskernel_mod_int64(x, y, vector->nrows, rows, expr->vals);
 	return expr->op == ZS_ARITH_ADD ? zskernel_add_int64(8, x, y, vector->nrows, rows, expr->vals) :
 		zskernel_sub_int64(8, x, y, vector->nrows, rows, expr->vals);
 }
@@ -446,6 +448,13 @@ run_function(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 		zsvector_expr_run_text(expr, run->serial, args[0], rows);
 		return true;
 	}
+	if (expr->kind == ZS_EXPR_INT_TO_TEXT)
+	{
+		zsvector_expr_run_text_of(expr, run->serial, args[0], rows);
+		return true;
+	}
+	if (expr->kind == ZS_EXPR_CONCAT)
+		return zsvector_expr_run_concat(expr, run->serial, args[0], args[1], rows);
 	return expr->nargs == 1 ? run_unary(expr, args[0], rows) :
 		run_binary(expr, args[0], args[1], rows);
 }

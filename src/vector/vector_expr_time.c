@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * vector_expr_time.c
- *	  Programs of date_trunc(), extract() and date_part() with a constant field.
+ *	  Programs of date_trunc(), extract() and date_part() with a constant field, and of sums of
+ *	  times and constant intervals.
  *
  * They become nodes that know days and microseconds only.  What depends on the session's time zone
  * is not taken, nor are fields whose float8 form is made of two roundings.  Infinite times, and
@@ -24,6 +25,9 @@
 
 #include "vector_expr_internal.h"
 
+/* More days than these are the executor's, so that nothing overflows. */
+#define MAX_DAYS		10000000
+
 /* A node with one argument. */
 static ZsExpr *
 make_node(ZsExprKind kind, int width, ZsExpr *arg)
@@ -33,6 +37,42 @@ make_node(ZsExprKind kind, int width, ZsExpr *arg)
 	Assert(arg != NULL && (arg->domain == ZS_DOMAIN_INT || arg->domain == ZS_DOMAIN_UINT));
 	expr->args[expr->nargs++] = arg;
 	return expr;
+}
+
+static ZsExpr *
+add_usecs(ZsExpr *arg, int64 usecs)
+{
+	ZsExpr	   *expr = make_node(ZS_EXPR_TIMESTAMP_ADD, 8, arg);
+
+	expr->usecs = usecs;
+	return expr;
+}
+
+/* See vector_expr_internal.h. */
+ZsExpr *
+zsvector_expr_compile_time_add(Oid funcid, ZsExpr *arg, Node *interval_node)
+{
+	bool		is_date = funcid == F_DATE_PL_INTERVAL || funcid == F_DATE_MI_INTERVAL;
+	bool		is_tz = funcid == F_TIMESTAMPTZ_PL_INTERVAL || funcid == F_TIMESTAMPTZ_MI_INTERVAL;
+	bool		minus = funcid == F_TIMESTAMP_MI_INTERVAL || funcid == F_TIMESTAMPTZ_MI_INTERVAL ||
+		funcid == F_DATE_MI_INTERVAL;
+	const Const *c = (const Const *) interval_node;
+	const Interval *interval;
+
+	if (arg == NULL || !IsA(c, Const) || c->constisnull)
+		return NULL;
+	interval = DatumGetIntervalP(c->constvalue);
+	/* where time zones play a part days are not of one length */
+	if (interval->month != 0 || (is_tz && interval->day != 0) || interval->day > MAX_DAYS ||
+		interval->day < -MAX_DAYS ||
+		interval->time > PG_INT64_MAX / 4 || interval->time < PG_INT64_MIN / 4)
+		return NULL;
+	if (is_date)
+		arg = make_node(ZS_EXPR_DATE_TO_TIMESTAMP, 8, arg);
+	/* days first, each step in range */
+	if (interval->day != 0)
+		arg = add_usecs(arg, (minus ? -1 : 1) * interval->day * USECS_PER_DAY);
+	return add_usecs(arg, minus ? -interval->time : interval->time);
 }
 
 /* The parts of dates; false if the unit is none. */
