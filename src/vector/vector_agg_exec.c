@@ -998,6 +998,30 @@ make_rowdesc(AggNodeState *state)
 	pfree(types);
 }
 
+/* Computes once what is part of several programs for all rows that pass the filter. */
+static void
+share_programs(AggNodeState *state)
+{
+	List	   *nodes = NIL;
+
+	for (int k = 0; k < state->nkeys; k++)
+	{
+		if (state->keys[k].expr != NULL)
+			state->keys[k].expr = zsvector_expr_share(state->keys[k].expr, &nodes);
+	}
+	for (int i = 0; i < state->naggs; i++)
+	{
+		NodeAgg    *agg = &state->aggs[i];
+
+		if (agg->agg.filter != NULL || agg->agg.expr == NULL)
+			continue;
+		agg->agg.expr = zsvector_expr_share(agg->agg.expr, &nodes);
+		if (agg->agg.distinct && agg->distinct_keys[1].expr != NULL)
+			agg->distinct_keys[1].expr = zsvector_expr_share(agg->distinct_keys[1].expr, &nodes);
+	}
+	list_free(nodes);
+}
+
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -1058,6 +1082,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 
+	share_programs(state);
 	zsvector_agg_folds_init(state, desc, varno);
 	state->vectors = palloc0(Max(state->naggs, 1) * sizeof(ZsColumnVector *));
 	state->batch_groups = zsvector_batch_groups_create(state->naggs);

@@ -32,6 +32,9 @@ extern ZsExpr *zsvector_expr_compile(TupleDesc desc, Index varno, Node *expr);
 extern ZsDomain zsvector_expr_domain(const ZsExpr *expr);
 extern int	zsvector_expr_width(const ZsExpr *expr);
 
+/* vector_expr_share.c */
+extern ZsExpr *zsvector_expr_share(ZsExpr *expr, List **nodes);
+
 /* vector_expr_run.c */
 
 /*

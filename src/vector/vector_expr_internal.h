@@ -83,6 +83,8 @@ struct ZsExpr
 	int			nconds;			/* CASE, NULLIF, BOOL */
 	ZsQual	  **conds;
 
+	bool		is_shared;		/* several programs have it, all of them for the same rows */
+
 	/* what it gave last, for rows of done */
 	uint64		serial;			/* of the batch; 0 = none */
 	uint64		done[ZS_KERNEL_WORDS];

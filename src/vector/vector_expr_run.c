@@ -724,6 +724,7 @@ run_expr(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 		zskernel_bits_andnot(rows, expr->done);
 		if (!zskernel_bits_any(rows))
 			return expr->result;
+		Assert(!expr->is_shared);
 		zskernel_bits_or(rows, expr->done);
 	}
 	expr->serial = 0;
