@@ -26,7 +26,6 @@
 
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
-#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"

@@ -94,9 +94,9 @@ zsvector_agg_partial_groups(const ZsAggQuery *query, double divisor)
 							   NULL, NULL);
 }
 
-/* Core's last step over a path that returns partial aggregates. */
+/* Core's last step over a path, above the partial one, that returns partial aggregates. */
 static void
-add_final_path(const ZsAggQuery *query, CustomPath *partial, Path *path, AggStrategy strategy,
+add_final_path(const ZsAggQuery *query, Path *partial, Path *path, AggStrategy strategy,
 			   List *clauses)
 {
 	PlannerInfo *root = query->root;
@@ -116,37 +116,53 @@ add_final_path(const ZsAggQuery *query, CustomPath *partial, Path *path, AggStra
 										 query->ngroups);
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
 	{
-		final->startup_cost = partial->path.startup_cost;
-		final->total_cost = partial->path.startup_cost + cpu_tuple_cost * query->ngroups;
+		final->startup_cost = partial->startup_cost;
+		final->total_cost = partial->startup_cost + cpu_tuple_cost * query->ngroups;
 	}
 	add_path(query->grouped_rel, final);
 }
 
-/* See vector_agg_plan.h. */
-void
-zsvector_agg_add_gathered(const ZsAggQuery *query, CustomPath *partial)
+/* Core's last step over the path in all ways. */
+static void
+add_final_paths(const ZsAggQuery *query, Path *partial, Path *path)
 {
 	PlannerInfo *root = query->root;
-	double		nrows = clamp_row_est(partial->path.rows *
-									  zsvector_agg_divisor(partial->path.parallel_workers));
-	Path	   *gather = (Path *) create_gather_path(root, query->parent, &partial->path,
-													 partial->path.pathtarget, NULL, &nrows);
 	List	   *pathkeys;
 
-	Assert(boolVal(list_nth(partial->custom_private, ZS_AGG_PARTIAL)));
 	if (query->keys == NIL)
 	{
-		add_final_path(query, partial, gather, AGG_PLAIN, NIL);
+		add_final_path(query, partial, path, AGG_PLAIN, NIL);
 		return;
 	}
 	if ((query->extra->flags & GROUPING_CAN_USE_HASH) != 0)
-		add_final_path(query, partial, gather, AGG_HASHED, root->processed_groupClause);
+		add_final_path(query, partial, path, AGG_HASHED, root->processed_groupClause);
 	if ((query->extra->flags & GROUPING_CAN_USE_SORT) != 0)
 	{
 		/* without the columns by which the inputs of aggregates are ordered */
 		pathkeys = list_copy_head(root->group_pathkeys, root->num_groupby_pathkeys);
 		add_final_path(query, partial,
-					   (Path *) create_sort_path(root, query->parent, gather, pathkeys, -1.0),
+					   (Path *) create_sort_path(root, query->parent, path, pathkeys, -1.0),
 					   AGG_SORTED, root->processed_groupClause);
 	}
+}
+
+/* See vector_agg_plan.h. */
+void
+zsvector_agg_add_gathered(const ZsAggQuery *query, Path *partial)
+{
+	double		nrows = clamp_row_est(partial->rows *
+									  zsvector_agg_divisor(partial->parallel_workers));
+
+	Assert(partial->parallel_workers > 0 && partial->parallel_safe);
+	add_final_paths(query, partial, (Path *)
+					create_gather_path(query->root, query->parent, partial, partial->pathtarget,
+									   NULL, &nrows));
+}
+
+/* See vector_agg_plan.h. */
+void
+zsvector_agg_add_combined(const ZsAggQuery *query, Path *partial)
+{
+	Assert(partial->parallel_workers == 0);
+	add_final_paths(query, partial, partial);
 }

@@ -14,8 +14,9 @@
  * knows.  Filter clauses are in core's order, since some may raise errors.  HAVING and what the
  * query makes of the aggregates are the executor's.
  *
- * With parallel workers each process aggregates a share of the table (vector_agg_partial.c).  What
- * has no programs, or is not one table, may take the rows of core's plan (vector_agg_rows.c).
+ * With parallel workers each process aggregates a share of the table (vector_agg_partial.c), and
+ * partitions may be aggregated in parts (vector_agg_partition.c).  What has no programs, or is not
+ * one table, may take the rows of core's plan (vector_agg_rows.c).
  *
  * custom_scan_tlist: keys, then aggregates.  custom_private: ZsAggPrivate.
  *
@@ -27,17 +28,8 @@
  */
 #include "postgres.h"
 
-#include "zs_compat.h"
-
-#include <math.h>
-
-#include "access/htup_details.h"
-#include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/pg_class_d.h"
-#include "catalog/pg_statistic.h"
-#include "executor/nodeHash.h"
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -51,7 +43,6 @@
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
-#include "utils/spccache.h"
 
 #include "vector_agg.h"
 #include "vector_agg_filter.h"
@@ -62,12 +53,6 @@
 #include "vector_top.h"
 #include "zs_base.h"
 #include "zs_vector.h"
-
-/* What a group takes beside its keys and its aggregates' values, in bytes. */
-#define GROUP_SIZE		40
-
-/* Rows are in the order of a key where its correlation with their places is at least this. */
-#define KEY_ORDER		0.98
 
 static create_upper_paths_hook_type next_upper_paths_hook = NULL;
 
@@ -249,204 +234,6 @@ const CustomScanMethods zsvector_agg_scan_methods = {
 	.CreateCustomScanState = zsvector_agg_create_state,
 };
 
-/* Columns that filter and aggregates look at. */
-static int
-count_columns(Index varno, List *filter, List *aggrefs)
-{
-	Bitmapset  *attrs = NULL;
-	int			count;
-
-	pull_varattnos((Node *) filter, varno, &attrs);
-	pull_varattnos((Node *) aggrefs, varno, &attrs);
-	count = bms_num_members(attrs);
-	bms_free(attrs);
-	return count;
-}
-
-/*
- * Decoding a value and comparing or adding it takes about a nanosecond each, where the row of a
- * sequential scan takes 70 with its aggregate; a unit of cost is some 5 us.
- */
-#define COST_PER_VALUE		0.0002
-#define COST_PER_CLAUSE		0.0001
-
-/* Scanning the table and making its groups; of the rows this process gets one part in divisor. */
-static Cost
-table_cost(RelOptInfo *rel, List *filter, const ZsAggQuery *query, double ngroups, double divisor)
-{
-	int			ncolumns = count_columns(rel->relid, filter,
-										 list_concat_copy(query->keys, query->aggrefs));
-	double		natts = Max(rel->max_attr, 1);
-	double		spc_random;
-	double		spc_seq;
-	Cost		cost;
-
-	Assert(divisor >= 1);
-	get_tablespace_page_costs(rel->reltablespace, &spc_random, &spc_seq);
-	cost = rel->tuples * (COST_PER_VALUE * ncolumns + COST_PER_CLAUSE * list_length(filter)) +
-		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs);
-	if (query->keys != NIL)
-		cost += rel->rows * (ZS_COST_PER_KEY * list_length(query->keys) +
-							 (ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE : ZS_COST_PROBE));
-	return spc_seq * rel->pages * Min(ncolumns, natts) / natts + cost / divisor;
-}
-
-/*
- * What settings such as enable_seqscan say of a scan of the table and of hashing, they say of ours.
- */
-static void
-mark_disabled(CustomPath *path, bool grouped)
-{
-	Path	   *child = path->custom_paths != NIL ? linitial(path->custom_paths) : NULL;
-	int			disabled = (child != NULL || enable_seqscan ? 0 : 1) +
-		(grouped && !enable_hashagg ? 1 : 0);
-
-	Assert(list_length(path->custom_paths) <= 1);
-	zs_path_add_disabled(&path->path, disabled + (child != NULL ? zs_path_disabled(child) : 0));
-}
-
-/* What a group's keys take, in bytes. */
-static double
-keys_width(List *keys)
-{
-	double		width = 0;
-	ListCell   *lc;
-
-	foreach(lc, keys)
-		width += sizeof(uint64) + (get_typbyval(exprType(lfirst(lc))) ? 0 :
-								   get_typavgwidth(exprType(lfirst(lc)), exprTypmod(lfirst(lc))));
-	return width;
-}
-
-/* Are most groups going to be complete before the end of the scan (vector_agg_exec.c)? */
-static bool
-is_in_key_order(const ZsAggQuery *query)
-{
-	bool		in_order = false;
-	ListCell   *lc;
-
-	if (!zs_enable_early_groups)
-		return false;
-	foreach(lc, query->aggrefs)
-	{
-		if (lfirst_node(Aggref, lc)->aggdistinct != NIL)
-			return false;
-	}
-	foreach(lc, query->keys)
-	{
-		VariableStatData vardata;
-		AttStatsSlot slot;
-
-		if (!IsA(lfirst(lc), Var) || !get_typbyval(exprType(lfirst(lc))))
-			continue;
-		examine_variable(query->root, lfirst(lc), 0, &vardata);
-		if (HeapTupleIsValid(vardata.statsTuple) &&
-			get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
-							 ATTSTATSSLOT_NUMBERS))
-		{
-			in_order |= slot.nnumbers == 1 && fabs(slot.numbers[0]) >= KEY_ORDER;
-			free_attstatsslot(&slot);
-		}
-		ReleaseVariableStats(vardata);
-	}
-	return in_order;
-}
-
-/*
- * Writing out and reading rows of so many bytes, of which there are nrows and which become nmembers
- * members of size bytes each; of these, limit bytes have their place in memory.
- */
-static Cost
-cost_of_files(double nrows, double width, double nmembers, double size, double limit)
-{
-	double		most = Max(limit / 4 / BLCKSZ, 4);
-	double		part = nmembers * size / limit;
-	double		rows;
-	double		pages;
-	int			depth = 1;
-
-	Assert(limit > 0);
-	if (part <= 1)
-		return 0;
-	rows = nrows * (1 - 1 / part);
-	pages = rows * (MAXALIGN(SizeofMinimalTupleHeader) + width) / BLCKSZ;
-	for (; part > most; part /= most)
-		depth++;
-	return depth * (pages * (random_page_cost + seq_page_cost) + rows * 2 * cpu_tuple_cost);
-}
-
-/* See vector_agg_plan.h. */
-Cost
-zsvector_agg_spill_cost(const ZsAggQuery *query)
-{
-	double		limit = (double) get_hash_memory_limit();
-	double		width = keys_width(query->keys);
-	int			naggs = list_length(query->aggrefs);
-	double		nrows = query->rel->rows;
-	double		size = GROUP_SIZE + width + naggs * sizeof(ZsAggValue) / 2;
-	int			nsets = 0;
-	Cost		cost = 0;
-	ListCell   *lc;
-
-	if (query->keys != NIL)
-		cost = cost_of_files(nrows, width + naggs * sizeof(int64), query->ngroups, size, limit);
-
-	foreach(lc, query->aggrefs)
-		nsets += lfirst_node(Aggref, lc)->aggdistinct != NIL ? 1 : 0;
-	foreach(lc, query->aggrefs)
-	{
-		const Aggref *aggref = lfirst_node(Aggref, lc);
-		List	   *pair;
-
-		if (aggref->aggdistinct == NIL)
-			continue;
-		Assert(list_length(aggref->args) == 1);
-		pair = lappend(list_copy(query->keys), linitial_node(TargetEntry, aggref->args)->expr);
-		width = sizeof(uint64) + keys_width(list_make1(llast(pair)));
-		cost += cost_of_files(nrows, width,
-							  estimate_num_groups(query->root, pair, nrows, NULL, NULL),
-							  GROUP_SIZE + width, limit / nsets);
-	}
-	return cost;
-}
-
-/* See vector_agg_plan.h. */
-void
-zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *custom, Cost run_cost, double ngroups)
-{
-	Path	   *path = &custom->path;
-	List	   *having = list_nth(custom->custom_private, ZS_AGG_HAVING);
-
-	Assert(ngroups >= 1);
-	path->rows = ngroups;
-	if (having != NIL && query->keys != NIL)
-		path->rows = clamp_row_est(ngroups *
-								   clauselist_selectivity(query->root, having, 0, JOIN_INNER,
-														  NULL));
-	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
-	{
-		/*
-		 * over a table first; with the same rows there is always a plan of core's that costs more
-		 */
-		path->startup_cost = custom->custom_paths == NIL ? 0 :
-			((Path *) linitial(custom->custom_paths))->total_cost / 2;
-		path->total_cost = path->startup_cost + cpu_tuple_cost * ngroups;
-		return;
-	}
-	path->startup_cost = run_cost + path->pathtarget->cost.startup;
-	path->total_cost = run_cost + cpu_tuple_cost * ngroups + path->pathtarget->cost.startup +
-		path->pathtarget->cost.per_tuple * ngroups;
-	if (having != NIL)
-	{
-		QualCost	qual;
-
-		cost_qual_eval(&qual, having, query->root);
-		path->startup_cost += qual.startup;
-		path->total_cost += qual.startup + qual.per_tuple * ngroups;
-	}
-	mark_disabled(custom, query->keys != NIL);
-}
-
 /* See vector_agg_plan.h. */
 CustomPath *
 zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *child,
@@ -478,6 +265,47 @@ zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggref
 	return path;
 }
 
+/* The filter of the query's table in core's order; false: there is no program for the query. */
+static bool
+find_filter(const ZsAggQuery *query, List **filter)
+{
+	PlannerInfo *root = query->root;
+	RelOptInfo *rel = query->rel;
+	ListCell   *lc;
+
+	if (!input_is_table(root, rel))
+		return false;
+	foreach(lc, zsvector_qual_order(root, rel->baserestrictinfo))
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		/* those without columns decide whether there is a scan at all */
+		if (rinfo->pseudoconstant)
+			return false;
+		*filter = lappend(*filter, rinfo->clause);
+	}
+	return can_run(planner_rt_fetch(rel->relid, root)->relid, rel->relid, *filter, query->keys,
+				   query->eqops, query->aggrefs);
+}
+
+/* See vector_agg_plan.h. */
+CustomPath *
+zsvector_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs)
+{
+	List	   *filter = NIL;
+	CustomPath *path;
+
+	if (!find_filter(query, &filter) ||
+		!can_combine(planner_rt_fetch(query->rel->relid, query->root)->relid, query->rel->relid,
+					 query->aggrefs))
+		return NULL;
+	path = zsvector_agg_make_path(query, target, aggrefs, NULL, filter, NIL, true);
+	zsvector_agg_set_cost(query, path,
+						  zsvector_agg_table_cost(query->rel, filter, query, query->ngroups, 1),
+						  query->ngroups);
+	return path;
+}
+
 /* Adds the paths over the table; false if there is no program for the query. */
 static bool
 add_table_paths(const ZsAggQuery *query)
@@ -489,29 +317,17 @@ add_table_paths(const ZsAggQuery *query)
 	CustomPath *path;
 	PathTarget *target;
 	int			workers = 0;
-	RangeTblEntry *rte;
+	Cost		cost;
 	ListCell   *lc;
 
-	if (!input_is_table(root, rel))
-		return false;
-	rte = planner_rt_fetch(rel->relid, root);
-	foreach(lc, zsvector_qual_order(root, rel->baserestrictinfo))
-	{
-		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
-
-		/* those without columns decide whether there is a scan at all */
-		if (rinfo->pseudoconstant)
-			return false;
-		filter = lappend(filter, rinfo->clause);
-	}
-	if (!can_run(rte->relid, rel->relid, filter, query->keys, query->eqops, query->aggrefs))
+	if (!find_filter(query, &filter))
 		return false;
 
 	/* as many workers as the best of core's partial paths has (vector_parallel.c) */
 	foreach(lc, rel->partial_pathlist)
 		workers = Max(workers, ((Path *) lfirst(lc))->parallel_workers);
 	if (workers > 0 && zsvector_agg_can_divide(query) &&
-		can_combine(rte->relid, rel->relid, query->aggrefs))
+		can_combine(planner_rt_fetch(rel->relid, root)->relid, rel->relid, query->aggrefs))
 	{
 		double		divisor = zsvector_agg_divisor(workers);
 		double		npartial = zsvector_agg_partial_groups(query, divisor);
@@ -521,18 +337,20 @@ add_table_paths(const ZsAggQuery *query)
 		path->path.parallel_aware = true;
 		path->path.parallel_workers = workers;
 		path->path.rows = npartial;
-		zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, npartial, divisor),
+		zsvector_agg_set_cost(query, path,
+							  zsvector_agg_table_cost(rel, filter, query, npartial, divisor),
 							  npartial);
-		zsvector_agg_add_gathered(query, path);
+		zsvector_agg_add_gathered(query, &path->path);
 		if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 			return true;
 	}
 
 	path = zsvector_agg_make_path(query, query->target, query->aggrefs, NULL, filter,
 								  NIL, false);
-	zsvector_agg_set_cost(query, path, table_cost(rel, filter, query, query->ngroups, 1) +
-						  (is_in_key_order(query) ? 0 : zsvector_agg_spill_cost(query)),
-						  query->ngroups);
+	cost = zsvector_agg_table_cost(rel, filter, query, query->ngroups, 1);
+	if (!zsvector_agg_is_in_key_order(query))
+		cost += zsvector_agg_spill_cost(query);
+	zsvector_agg_set_cost(query, path, cost, query->ngroups);
 	add_path(query->grouped_rel, &path->path);
 	return true;
 }
@@ -571,8 +389,10 @@ add_paths(ZsAggQuery *query, List *clauses)
 	*query->parent = *query->grouped_rel;
 	query->parent->relids = rel->relids;
 
-	if (!add_table_paths(query))
-		zsvector_agg_add_row_paths(query);
+	if (add_table_paths(query) ||
+		(zsvector_agg_add_partition_paths(query) && zs_debug_vector != ZS_DEBUG_VECTOR_OFF))
+		return;
+	zsvector_agg_add_row_paths(query);
 }
 
 static void

@@ -68,6 +68,22 @@ extern CustomPath *zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *t
 										  bool partial);
 
 /*
+ * A path that returns partial aggregates of the query's table, in one process; NULL if there are no
+ * programs for it.  target, aggrefs: of partial aggregation.
+ */
+extern CustomPath *zsvector_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target,
+												   List *aggrefs);
+
+/* ---- vector_agg_cost.c ---- */
+
+/* Scanning the table and making its groups; of the rows this process gets one part in divisor. */
+extern Cost zsvector_agg_table_cost(RelOptInfo *rel, List *filter, const ZsAggQuery *query,
+									double ngroups, double divisor);
+
+/* Are most groups going to be complete before the end of the scan (vector_agg_exec.c)? */
+extern bool zsvector_agg_is_in_key_order(const ZsAggQuery *query);
+
+/*
  * Sets the costs of a path whose groups are there after run_cost, and the settings' word about it.
  */
 extern void zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *path, Cost run_cost,
@@ -93,8 +109,16 @@ extern double zsvector_agg_divisor(int workers);
 /* The number of groups that each of the processes meets. */
 extern double zsvector_agg_partial_groups(const ZsAggQuery *query, double divisor);
 
-/* Adds the plans that gather what the partial path returns, and combine it. */
-extern void zsvector_agg_add_gathered(const ZsAggQuery *query, CustomPath *partial);
+/*
+ * Add the plans that combine what the partial path returns, in several processes or in one.
+ */
+extern void zsvector_agg_add_gathered(const ZsAggQuery *query, Path *partial);
+extern void zsvector_agg_add_combined(const ZsAggQuery *query, Path *partial);
+
+/* ---- vector_agg_partition.c ---- */
+
+/* Adds paths that combine partial aggregates of partitions; false if there are none. */
+extern bool zsvector_agg_add_partition_paths(const ZsAggQuery *query);
 
 /* ---- vector_agg_rows.c ---- */
 

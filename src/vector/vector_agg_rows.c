@@ -352,7 +352,7 @@ zsvector_agg_add_row_paths(const ZsAggQuery *query)
 		{
 			path = make_row_path(query, target, aggrefs, partial_child, npartial, true);
 			path->path.parallel_workers = partial_child->parallel_workers;
-			zsvector_agg_add_gathered(query, path);
+			zsvector_agg_add_gathered(query, &path->path);
 			if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 				return;
 		}
