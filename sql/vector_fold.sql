@@ -30,7 +30,7 @@ CREATE FUNCTION prepared(what text, types text, vals text, tail text DEFAULT '')
 	LANGUAGE plpgsql AS $$
 DECLARE
 	statement text := format('PREPARE p%s AS SELECT string_agg(r, '' '' ORDER BY r COLLATE "C")
-		FROM (SELECT ROW(%s)::text AS r FROM @_fol t %s) x', types, what, tail);
+		FROM (SELECT s::text AS r FROM (SELECT %s FROM @_fol t %s) s) x', types, what, tail);
 	run text := format('EXECUTE p(%s)', vals);
 	expected text;
 	got text;
@@ -103,7 +103,8 @@ SELECT prepared(what, types, vals, tail), what, left(vals, 20) FROM (VALUES
 -- functions and values of subqueries: their errors come when a row comes to them
 CREATE FUNCTION folded(what text, tail text DEFAULT '') RETURNS text LANGUAGE sql AS $$
 	SELECT test.by_batches(format('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C")
-		FROM (SELECT ROW(%s)::text AS r FROM @_fol t %s) x', what, tail), 'ZedstoreAgg.\son',
+		FROM (SELECT s::text AS r FROM (SELECT %s FROM @_fol t %s) s) x', what, tail),
+		'ZedstoreAgg.\son',
 		'v', 90,
 		test.small_and_large())
 $$;

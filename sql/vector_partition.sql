@@ -39,7 +39,7 @@ RESET zedstore.debug_vector;
 CREATE FUNCTION twins(what text, keys text DEFAULT '', condition text DEFAULT 'true',
 	mark text DEFAULT 'Append.+ZedstoreAgg') RETURNS text LANGUAGE sql AS $$
 	SELECT test.by_batches(format('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C")
-		FROM (SELECT ROW(%s)::text AS r FROM @_pt WHERE %s %s) x', what, condition,
+		FROM (SELECT s::text AS r FROM (SELECT %s FROM @_pt WHERE %s %s) s) x', what, condition,
 		CASE keys WHEN '' THEN '' ELSE 'GROUP BY ' || keys END), mark, 'v', 80,
 		test.small_and_large())
 $$;
