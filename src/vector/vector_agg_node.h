@@ -158,6 +158,39 @@ typedef struct AggNodeState
 	AggCounts	worker_counts;	/* of all workers */
 } AggNodeState;
 
+/* What the aggregate has seen of the group; as long as there are no more groups. */
+static inline ZsAggValue *
+zsvector_agg_value_of(const AggNodeState *state, uint32 group, const NodeAgg *agg)
+{
+	Assert(state->nkeys == 0 ? group == 0 : group < state->maxgroups);
+	return (ZsAggValue *) (state->values + group * state->value_size + agg->offset);
+}
+
+/* ---- rows one by one (vector_agg_single.c) ---- */
+
+extern void zsvector_agg_grow_values(AggNodeState *state);
+extern void zsvector_agg_read_row(AggNodeState *state);
+extern void zsvector_agg_spill_row(AggNodeState *state);
+extern void zsvector_agg_take_row(AggNodeState *state, bool verify_only, uint32 group);
+extern void zsvector_agg_take_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed,
+								   const uint32 *numbers);
+
+/* ---- batches (vector_agg_batch.c) ---- */
+
+extern void zsvector_agg_set_scan_filter(AggNodeState *state, const NodeAgg *agg);
+extern void zsvector_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo params);
+extern void zsvector_agg_take_batch(AggNodeState *state, const ZsBatch *batch);
+
+/* ---- all groups (vector_agg_fill.c) ---- */
+
+extern void zsvector_agg_free_spill(AggNodeState *state);
+extern bool zsvector_agg_fill_groups(AggNodeState *state);
+
+/* ---- groups as rows (vector_agg_return.c) ---- */
+
+extern TupleTableSlot *zsvector_agg_store_group(AggNodeState *state, uint32 group);
+extern void zsvector_agg_choose_groups(AggNodeState *state);
+
 /* ---- groups that are complete (vector_agg_early.c) ---- */
 
 extern ZsGroups *zsvector_agg_create_groups(AggNodeState *state);

@@ -1,0 +1,255 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_agg_fill.c
+ *	  Makes the groups that a node returns next.
+ *
+ * Usually there is one filling: all rows of the input become groups in memory.  There are more
+ *
+ *	- when groups take more memory than they may: they are frozen, rows of others are written out
+ *	  (vector_spill.c), and become groups when the first ones have been returned;
+ *	- when groups can be returned before the end of the input (vector_agg_early.c): then the input
+ *	  goes on where it stopped;
+ *	- in partial aggregation, which writes nothing out: when memory is full the groups are returned
+ *	  as they are, and the next ones are made of the rows that follow.
+ *
+ * Memory of groups is that of state->context; each filling but those of the second kind starts by
+ * forgetting it.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_agg_fill.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "vector_agg_node.h"
+#include "vector_internal.h"
+
+/* The number of rows for all aggregates, none of which looks at a column. */
+static void
+count_input(AggNodeState *state)
+{
+	uint64		count = state->input->methods->count(state->input, state->verifier != NULL);
+
+	Assert(state->counts_only && state->nkeys == 0);
+	for (int i = 0; i < state->naggs; i++)
+		zsvector_agg_value_of(state, 0, &state->aggs[i])->count = (int64) count;
+}
+
+/* Forgets all groups; others are going to be made. */
+static void
+start_fill(AggNodeState *state)
+{
+	Assert(state->groups_left == 0);
+	MemoryContextReset(state->context);
+	state->next_group = 0;
+	if (state->verifier != NULL)
+		zsvector_verify_reset(state->verifier);
+	if (state->nkeys == 0)
+		state->values = MemoryContextAllocZero(state->context, state->value_size);
+	else
+	{
+		state->values = NULL;
+		state->maxgroups = 0;
+		state->groups = zsvector_agg_create_groups(state);
+	}
+	state->early = false;
+	state->early_look = 0;
+	zsvector_agg_sets_start(state);
+	state->base_memory = MemoryContextMemAllocated(state->context, true);
+}
+
+/*
+ * Do groups and sets take all the memory that they may?  zedstore.debug_vector_groups makes that so
+ * early.
+ */
+static bool
+is_memory_full(AggNodeState *state)
+{
+	Size		memory = MemoryContextMemAllocated(state->context, true);
+	uint64		most = (uint64) zs_debug_vector_groups;
+
+	state->counts.memory = Max(state->counts.memory,
+							   memory + zsvector_agg_sets_buffers(state) +
+							   (state->spill != NULL ? zsvector_spill_memory(state->spill) : 0));
+	if (state->nkeys == 0 && !state->has_sets)
+		return false;
+	if (memory - state->base_memory > get_hash_memory_limit())
+		return true;
+	return most > 0 && ((state->nkeys > 0 && zsvector_groups_count(state->groups) >= most) ||
+						zsvector_agg_sets_count(state) >= most);
+}
+
+/* There is no memory for more groups, nor for more of what DISTINCT aggregates have seen. */
+static void
+freeze_groups(AggNodeState *state)
+{
+	Assert(!state->partial);
+	if (state->nkeys > 0 && (state->spill == NULL || zsvector_spill_can_divide(state->spill)))
+		zsvector_groups_freeze(state->groups);
+	zsvector_agg_sets_freeze(state);
+}
+
+static void
+start_input(AggNodeState *state)
+{
+	zsvector_agg_filter_start(state->filter);
+	zsvector_agg_folds_start(state);
+	if (state->filter_clauses != NIL || state->zone_told)
+		zsvector_agg_set_scan_filter(state, NULL);
+	state->zone_told = false;
+	zsvector_input_start(state->input);
+}
+
+/* Makes groups of the input's rows, until many of them are complete or there are no more rows. */
+static void
+aggregate_input(AggNodeState *state)
+{
+	const ZsBatch *batch;
+
+	Assert(!state->at_end && !state->early);
+	while ((batch = zsvector_input_next(state->input)) != NULL)
+	{
+		bool		full;
+
+		zsvector_agg_take_batch(state, batch);
+		full = is_memory_full(state);
+		if (state->may_be_early && zsvector_agg_find_complete(state, full))
+			return;
+		if (full)
+			freeze_groups(state);
+	}
+	ExecClearTuple(state->input->slot);
+	state->at_end = true;
+	zsvector_agg_sets_finish(state);
+}
+
+static void
+start_aggregation(AggNodeState *state)
+{
+	Assert(!state->started && !state->partial);
+	state->started = true;
+	state->choosing = state->top != NULL && state->nkeys > 0 && zsvector_top_start(state->top);
+	state->at_end = state->counts_only && !state->by_rows;
+	start_fill(state);
+	start_input(state);
+	if (state->at_end)
+		count_input(state);
+	else
+		aggregate_input(state);
+}
+
+/* Makes groups of some of the rows that were written out. */
+static void
+aggregate_spilled(AggNodeState *state)
+{
+	uint64		nmembers = 0;
+
+	Assert(state->at_end && state->spill != NULL);
+	start_fill(state);
+	state->counts.nfills++;
+	while (zsvector_spill_read(state->spill, state->row_values, state->row_isnull))
+	{
+		uint64		now;
+
+		CHECK_FOR_INTERRUPTS();
+		ResetExprContext(state->rowcontext);
+		zsvector_agg_take_row(state, false, 0);
+		now = zsvector_groups_count(state->groups) + zsvector_agg_sets_count(state);
+		if (now > nmembers)
+		{
+			nmembers = now;
+			if (is_memory_full(state))
+				freeze_groups(state);
+		}
+	}
+	if (is_memory_full(state))
+		freeze_groups(state);
+	zsvector_agg_sets_finish(state);
+}
+
+/*
+ * The groups of the rows that come next, as many as there is memory for; false if there are none.
+ * Without keys there is one in any case.
+ */
+static bool
+next_share(AggNodeState *state)
+{
+	const ZsBatch *batch;
+
+	Assert(state->partial && !state->done && state->spill == NULL);
+	start_fill(state);
+	if (!state->started)
+		start_input(state);
+	state->started = true;
+	if (state->counts_only && !state->by_rows)
+	{
+		count_input(state);
+		state->done = true;
+		return true;
+	}
+	while ((batch = zsvector_input_next(state->input)) != NULL)
+	{
+		zsvector_agg_take_batch(state, batch);
+		if (is_memory_full(state))
+			return true;
+	}
+	ExecClearTuple(state->input->slot);
+	state->done = true;
+	return state->nkeys == 0 || zsvector_groups_count(state->groups) > 0;
+}
+
+/* Forgets the rows that were written out. */
+void
+zsvector_agg_free_spill(AggNodeState *state)
+{
+	if (state->spill != NULL)
+		zsvector_spill_free(state->spill);
+	state->spill = NULL;
+	zsvector_agg_sets_free(state);
+}
+
+/* Makes the next groups, if only none that are to be returned; false if there are no more. */
+bool
+zsvector_agg_fill_groups(AggNodeState *state)
+{
+	Assert(state->groups_left == 0);
+	if (state->done)
+		return false;
+	if (state->partial)
+	{
+		if (!next_share(state))
+			return false;
+	}
+	else if (!state->started)
+		start_aggregation(state);
+	else if (!state->at_end)
+	{
+		zsvector_agg_forget_complete(state);
+		aggregate_input(state);
+	}
+	else if (state->spill != NULL && zsvector_spill_next(state->spill))
+		aggregate_spilled(state);
+	else
+	{
+		state->done = true;
+		zsvector_agg_free_spill(state);
+		return false;
+	}
+	if (state->spill != NULL)
+		state->counts.disk = Max(state->counts.disk, zsvector_spill_disk(state->spill));
+	state->groups_left = state->nkeys == 0 ? 1 : zsvector_groups_count(state->groups);
+	if (state->nkeys > 0 && state->groups_left > 0)
+	{
+		if (zsvector_groups_direct(state->groups))
+			state->counts.ndirect++;
+		else
+			state->counts.nhash++;
+	}
+	if (state->choosing || state->early)
+		zsvector_agg_choose_groups(state);
+	return true;
+}

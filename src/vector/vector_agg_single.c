@@ -1,0 +1,209 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_agg_single.c
+ *	  Adds rows to the aggregates of a node, one by one.
+ *
+ * This is for the rows of batches that no program may decide, for rows that were written out and
+ * come back, and for all rows beside their batches when these are verified.  Keys, filters and
+ * arguments go through core's expressions, so errors and odd values are core's.
+ *
+ * What is kept of a row are its key and, for each aggregate, whether it passes FILTER and its
+ * argument: row_values and row_isnull, in the memory of single rows.  A row is written out in the
+ * same form, if its group is not in memory and no group may be added any more.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_agg_single.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "vector_agg_node.h"
+
+/* Makes room for the values of all groups. */
+void
+zsvector_agg_grow_values(AggNodeState *state)
+{
+	uint32		n = zsvector_groups_count(state->groups);
+	Size		size = state->value_size;
+	uint32		maxgroups;
+
+	if (n <= state->maxgroups)
+		return;
+	maxgroups = Max(Max(n, 64), zsvector_groups_grown(state->maxgroups));
+	state->values = state->values == NULL ?
+		MemoryContextAllocHuge(state->context, maxgroups * size) :
+		repalloc_huge(state->values, maxgroups * size);
+	memset(state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);
+	state->maxgroups = maxgroups;
+	Assert(state->maxgroups >= n);
+}
+
+/* Takes what is needed of the row in the input's slot: row_values, in the memory of single rows. */
+void
+zsvector_agg_read_row(AggNodeState *state)
+{
+	ExprContext *econtext = state->rowcontext;
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+
+	Assert(!TTS_EMPTY(state->input->slot));
+	econtext->ecxt_scantuple = state->input->slot;
+	for (int k = 0; k < state->nkeys; k++)
+	{
+		state->key_folds[k].reached = true;
+		if (state->key_states[k] == NULL)
+			state->row_values[k] = slot_getattr(state->input->slot, state->keys[k].attno,
+												&state->row_isnull[k]);
+		else
+			state->row_values[k] = ExecEvalExpr(state->key_states[k], econtext,
+												&state->row_isnull[k]);
+	}
+	for (int i = 0; i < state->naggs; i++)
+	{
+		NodeAgg    *agg = &state->aggs[i];
+		bool		passes = true;
+
+		if (agg->filter != NULL)
+		{
+			agg->filter_fold.reached = true;
+			passes = ExecQual(agg->filter, econtext);
+			state->row_values[agg->filter_column] = BoolGetDatum(passes);
+			state->row_isnull[agg->filter_column] = false;
+		}
+		if (agg->arg != NULL)
+		{
+			state->row_values[agg->arg_column] = (Datum) 0;
+			state->row_isnull[agg->arg_column] = true;
+			agg->arg_fold.reached = agg->arg_fold.reached || passes;
+			if (passes)
+				state->row_values[agg->arg_column] =
+					ExecEvalExpr(agg->arg, econtext, &state->row_isnull[agg->arg_column]);
+		}
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Writes out the row that was read, whose group is not in memory. */
+void
+zsvector_agg_spill_row(AggNodeState *state)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+
+	Assert(zsvector_groups_frozen(state->groups) && !state->partial);
+	if (state->spill == NULL)
+	{
+		uint32		ngroups = Max(zsvector_groups_count(state->groups), 1);
+		Size		size = MemoryContextMemAllocated(state->context, true) - state->base_memory;
+
+		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+		state->spill = zsvector_spill_create(state->rowdesc, (double) size / ngroups);
+		MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+	}
+	zsvector_spill_write(state->spill, zsvector_groups_hash_row(state->groups, state->row_values,
+																state->row_isnull),
+						 state->row_values, state->row_isnull, state->css.ss.ps.plan->plan_rows);
+	MemoryContextSwitchTo(old);
+}
+
+/* Adds the row that was read to the group.  verify_only: to the verifier only. */
+static void
+add_row_values(AggNodeState *state, uint32 group, bool verify_only)
+{
+	for (int i = 0; i < state->naggs; i++)
+	{
+		NodeAgg    *agg = &state->aggs[i];
+		Datum		datum = (Datum) 0;
+		bool		isnull = false;
+
+		if (agg->filter_column >= 0 && !DatumGetBool(state->row_values[agg->filter_column]))
+			continue;
+		if (agg->arg_column >= 0)
+		{
+			datum = state->row_values[agg->arg_column];
+			isnull = state->row_isnull[agg->arg_column];
+		}
+		MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+		/* a copy with a long header is not to stay */
+		if (agg->agg.domain == ZS_DOMAIN_DECIMAL && !isnull)
+			datum = NumericGetDatum(DatumGetNumeric(datum));
+		if (state->verifier != NULL &&
+			(!agg->agg.distinct ||
+			 (!isnull && zsvector_agg_is_first_by_rows(state, agg, group, datum))))
+			zsvector_verify_row(state->verifier, group, i, datum, isnull);
+		if (verify_only || (agg->agg.distinct &&
+							(isnull || !zsvector_agg_is_first(state, agg, group, datum))))
+			continue;
+		MemoryContextSwitchTo(state->context);
+		zsvector_agg_add_datum(&agg->agg, zsvector_agg_value_of(state, group, agg), datum, isnull);
+	}
+}
+
+/*
+ * Adds the row that was read, or writes it out.  group: the one that it has by batches, for
+ * verify_only.
+ */
+void
+zsvector_agg_take_row(AggNodeState *state, bool verify_only, uint32 group)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+
+	Assert(state->nkeys > 0 || group == 0);
+	if (state->nkeys > 0)
+	{
+		uint32		own = zsvector_groups_assign_row(state->groups, state->row_values,
+													 state->row_isnull);
+
+		if (verify_only && own != group)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("group differs: %u by batches, %u by rows", group, own)));
+		group = own;
+		zsvector_agg_grow_values(state);
+	}
+	if (group != ZS_NO_GROUP)
+		add_row_values(state, group, verify_only);
+	else if (!verify_only)
+		zsvector_agg_spill_row(state);
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Takes the batch row by row.  passed: the rows that the program let pass, to be compared, or NULL;
+ * numbers: the groups of these.
+ */
+void
+zsvector_agg_take_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed,
+					   const uint32 *numbers)
+{
+	ExprContext *econtext = state->rowcontext;
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		n = zskernel_bits_list(batch->sel, list);
+	uint32		npassed = 0;
+
+	Assert(passed == NULL || state->verifier != NULL);
+	for (uint32 i = 0; i < n; i++)
+	{
+		bool		pass;
+
+		ResetExprContext(econtext);
+		zsvector_input_store(state->input, list[i]);
+		econtext->ecxt_scantuple = state->input->slot;
+		pass = ExecQual(state->filter_rows, econtext);
+		if (passed != NULL && pass != zskernel_bits_get(passed, list[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("filter of row " UINT64_FORMAT " differs: %s by batches, %s by rows",
+									 batch->first + list[i], pass ? "false" : "true",
+									 pass ? "true" : "false")));
+		if (pass)
+		{
+			zsvector_agg_read_row(state);
+			zsvector_agg_take_row(state, passed != NULL, numbers != NULL ? numbers[npassed++] : 0);
+		}
+		else if (passed == NULL)
+			state->counts.nremoved++;
+	}
+	Assert(numbers == NULL || npassed == zskernel_bits_count(passed));
+	ExecClearTuple(state->input->slot);
+}
