@@ -549,20 +549,23 @@ static void
 check_like(void)
 {
 	char		text[20];
-	char		s[16];
+	char		s[80];
 	const char *pieces[20];
 	size_t		lens[20];
 	ZsLikePattern pattern = {.npieces = 0, .pieces = pieces, .lens = lens};
-	int			n = (int) (next_random() % 10);
-	size_t		len = next_random() % sizeof(s);
+	/* the naive one takes long for many "%" in a long string */
+	bool		is_long = next_random() % 2 == 0;
+	int			n = (int) (next_random() % (is_long ? 5 : 10));
+	size_t		len = next_random() % (is_long ? sizeof(s) : 16);
 	char	   *exact = malloc(len + 1);
 	int			begin = 0;
+	bool		rare = next_random() % 2 == 0;
 
 	for (int i = 0; i < n; i++)
 		text[i] = "ab%c%"[next_random() % 5];
 	text[n] = '\0';
 	for (size_t i = 0; i < len; i++)
-		s[i] = "abc"[next_random() % 3];
+		s[i] = rare && next_random() % 16 ? 'd' : "abc"[next_random() % 3];
 	for (int i = 0; i <= n; i++)
 	{
 		if (text[i] != '%' && text[i] != '\0')
@@ -578,6 +581,12 @@ check_like(void)
 	/* exactly as long as it is, so that the sanitizers see a look beyond */
 	memcpy(exact, s, len);
 	CHECK(zskernel_like(&pattern, exact, len) == naive_like(text, exact, len));
+	CHECK(zskernel_is_ascii(exact, len));
+	if (len > 0)
+	{
+		exact[next_random() % len] = (char) (128 + next_random() % 128);
+		CHECK(!zskernel_is_ascii(exact, len));
+	}
 	free(exact);
 }
 

@@ -317,6 +317,8 @@ typedef struct ZsLikePattern
 
 extern bool zskernel_like(const ZsLikePattern *pattern, const char *bytes, size_t len);
 
+extern bool zskernel_is_ascii(const char *bytes, size_t len);
+
 static inline double
 zskernel_float8(int64 pattern)
 {

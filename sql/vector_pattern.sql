@@ -27,6 +27,9 @@ SELECT c, twins(c) FROM (VALUES ('few ILIKE ''word 3%'''), ('few NOT ILIKE ''%OF
 	-- (the planner looks at constant patterns) errors: no regular expression, an escape at the end, a collation that cannot do it
 	('few ~ (SELECT ''('')'), ('few ~* (SELECT ''a{3,1}'')'), ('few ILIKE (SELECT ''%\'')'), ('ci ILIKE (SELECT ''X1'')'), ('ci ~ (SELECT ''x1'')')) v(c);
 SELECT twins('true', 'count(*) FILTER (WHERE few ~ ''[35]''), sum(CASE WHEN many ~* ''^A'' THEN id END), count(*) FILTER (WHERE NOT few ILIKE ''WORD 3%'')');
+-- pieces in long strings, many places that look like one; lengths of ASCII, of other letters, of what has blanks behind it
+SELECT c, twins(c) FROM (VALUES ('many LIKE ''%.X\_\%.%'''), ('many LIKE ''%X\_%.X'''), ('many LIKE ''%12%ab%'''), ('many NOT LIKE ''%X\_\%.X\_\%.%'''), ('vc LIKE ''%2_line%'''), ('vc LIKE ''%line two'''), ('vc LIKE ''%line%two%o%''')) v(c);
+SELECT twins('true', 'sum(length(few)), sum(length(many)), max(char_length(many)), sum(length(c)), sum(character_length(vc)), sum(length(icu)), min(length(few))');
 -- parameters; plans
 SET zedstore.debug_vector = verify;
 SET plan_cache_mode = force_generic_plan;

@@ -19,7 +19,66 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE				/* memmem() */
 #endif
+#ifdef __SSE2__
+#include <emmintrin.h>
+#endif
+
 #include "kernel_internal.h"
+
+#ifdef __SSE2__
+#define BLOCK			16
+
+/* So many places may look like the piece and not be it, then memmem() takes over. */
+#define MISSES_MAX		32
+#endif
+
+/*
+ * Where the piece is first, or NULL.  Sixteen places at a time are asked whether the piece's first
+ * and last byte are there, which leaves few of them.  A text that is made against that is
+ * memmem()'s, which takes no longer for any.
+ */
+static const char *
+find_piece(const char *bytes, size_t len, const char *piece, size_t piece_len)
+{
+#ifdef __SSE2__
+	const char *place = bytes;
+	const char *end;
+	int			nmisses = 0;
+	__m128i		first;
+	__m128i		last;
+
+	if (piece_len < 2 || len < piece_len + BLOCK - 1)
+		return memmem(bytes, len, piece, piece_len);
+	end = bytes + len - piece_len + 1;	/* behind the last place */
+	first = _mm_set1_epi8(piece[0]);
+	last = _mm_set1_epi8(piece[piece_len - 1]);
+	for (;;)
+	{
+		__m128i		a = _mm_loadu_si128((const __m128i *) place);
+		__m128i		b = _mm_loadu_si128((const __m128i *) (place + piece_len - 1));
+		uint32		found = (uint32) _mm_movemask_epi8(_mm_and_si128(_mm_cmpeq_epi8(a, first),
+																	 _mm_cmpeq_epi8(b, last)));
+
+		for (; found != 0; found &= found - 1)
+		{
+			const char *p = place + __builtin_ctz(found);
+
+			if (memcmp(p + 1, piece + 1, piece_len - 2) == 0)
+				return p;
+			if (++nmisses > MISSES_MAX)
+				return memmem(p + 1, (size_t) (bytes + len - p - 1), piece, piece_len);
+		}
+		place += BLOCK;
+		if (place >= end)
+			return NULL;
+		/* the last block again has places of the one before */
+		if (end - place < BLOCK)
+			place = end - BLOCK;
+	}
+#else
+	return memmem(bytes, len, piece, piece_len);
+#endif
+}
 
 /* Does the string match the pattern, see ZsLikePattern in zs_kernel.h? */
 bool
@@ -41,10 +100,24 @@ zskernel_like(const ZsLikePattern *pattern, const char *bytes, size_t len)
 	bytes += pattern->lens[0];
 	for (int i = 1; i < last; i++)
 	{
-		bytes = memmem(bytes, (size_t) (end - bytes), pattern->pieces[i], pattern->lens[i]);
+		bytes = find_piece(bytes, (size_t) (end - bytes), pattern->pieces[i], pattern->lens[i]);
 		if (bytes == NULL)
 			return false;
 		bytes += pattern->lens[i];
 	}
 	return true;
+}
+
+/*
+ * Are these bytes ASCII?  Then there are as many characters, in every encoding that a server can
+ * have.
+ */
+KERNEL_CLONES bool
+zskernel_is_ascii(const char *bytes, size_t len)
+{
+	uint8		bits = 0;
+
+	for (size_t i = 0; i < len; i++)
+		bits |= (uint8) bytes[i];
+	return bits < 0x80;
 }
