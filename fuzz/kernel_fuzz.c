@@ -656,6 +656,60 @@ check_groups(const int64 *a, uint32 n, const uint64 *sel)
 		CHECK(numbers[i] == table[groups[i]]);
 }
 
+/* Sets of integers against a loop over the members; a Bloom filter may say yes to some others. */
+static void
+check_members(const int64 *a, uint32 n, const int64 *members, uint32 nmembers)
+{
+	uint64		bits[ZS_KERNEL_WORDS];
+	uint64		words[64];
+	bool		expected[ZS_KERNEL_ROWS] = {false};
+	uint32		log2_words = (uint32) (1 + next_random() % 6);
+	uint64		room = 1 + next_random() % (64 * lengthof(words));
+	int64		low = nmembers > 0 ? members[0] : (int64) next_random();
+	uint32		found = 0;
+
+	memset(words, 0, sizeof(words));
+	for (uint32 k = 0; k < nmembers; k++)
+	{
+		uint64		offset = (uint64) members[k] - (uint64) low;
+
+		if (offset < room)
+			words[offset / 64] |= UINT64CONST(1) << (offset % 64);
+	}
+	zskernel_in_bitmap(a, n, low, words, room, bits);
+	for (uint32 i = 0; i < n; i++)
+	{
+		expected[i] = false;
+		for (uint32 k = 0; k < nmembers; k++)
+			expected[i] |= members[k] == a[i] && (uint64) a[i] - (uint64) low < room;
+	}
+	check_bits(bits, n, expected);
+
+	memset(words, 0, sizeof(words));
+	for (uint32 k = 0; k < nmembers; k++)
+	{
+		uint64		hash = zskernel_bloom_hash(members[k]);
+
+		words[zskernel_bloom_word(hash, log2_words)] |= zskernel_bloom_mask(hash);
+	}
+	zskernel_in_bloom(a, n, words, log2_words, bits);
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint64		hash = zskernel_bloom_hash(a[i]);
+
+		for (uint32 k = 0; k < nmembers; k++)
+		{
+			if (members[k] == a[i])
+				CHECK(zskernel_bits_get(bits, i));
+		}
+		expected[i] = (words[zskernel_bloom_word(hash, log2_words)] &
+					   zskernel_bloom_mask(hash)) == zskernel_bloom_mask(hash);
+		found += expected[i];
+	}
+	check_bits(bits, n, expected);
+	CHECK(zskernel_bits_count(bits) == found);
+}
+
 static void
 one_round(void)
 {
@@ -749,6 +803,7 @@ one_round(void)
 			expected[i] |= members[k] == a[i];
 	}
 	check_bits(bits, n, expected);
+	check_members(a, n, members, nmembers);
 	zskernel_equal_uint32(codes, n, codes[0], bits);
 	for (uint32 i = 0; i < n; i++)
 		expected[i] = codes[i] == codes[0];

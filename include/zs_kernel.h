@@ -147,6 +147,42 @@ extern void zskernel_compare_float8s(const int64 *a, const int64 *b, uint32 n, Z
 extern void zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist,
 							  uint64 *bits);
 
+/* Which of n values, minus low, are members of a bitmap that has room for nmembers? */
+extern void zskernel_in_bitmap(const int64 *values, uint32 n, int64 low, const uint64 *bitmap,
+							   uint64 nmembers, uint64 *bits);
+
+/*
+ * A Bloom filter of 2^log2_words words: a value has three bits, all in one word (F. Putze, P.
+ * Sanders, J. Singler: Cache-, Hash- and Space-Efficient Bloom Filters, 2007).
+ */
+#define ZS_BLOOM_MAX_LOG2	26
+
+static inline uint64
+zskernel_bloom_hash(int64 value)
+{
+	uint64		hash = (uint64) value * UINT64CONST(0x9E3779B97F4A7C15);
+
+	hash ^= hash >> 32;
+	return hash * UINT64CONST(0xD6E8FEB86659FD93);
+}
+
+static inline uint64
+zskernel_bloom_mask(uint64 hash)
+{
+	return UINT64CONST(1) << (hash & 63) | UINT64CONST(1) << (hash >> 6 & 63) |
+		UINT64CONST(1) << (hash >> 12 & 63);
+}
+
+static inline uint64
+zskernel_bloom_word(uint64 hash, uint32 log2_words)
+{
+	return hash >> (64 - log2_words);
+}
+
+/* Which of n values may have been added to the filter?  All that have been, and few others. */
+extern void zskernel_in_bloom(const int64 *values, uint32 n, const uint64 *words,
+							  uint32 log2_words, uint64 *bits);
+
 /* Which of n lengths are equal to c? */
 extern void zskernel_equal_uint32(const uint32 *values, uint32 n, uint32 c, uint64 *bits);
 

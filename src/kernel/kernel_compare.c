@@ -210,3 +210,51 @@ zskernel_in_table(const uint32 *codes, uint32 n, const uint8 *table, uint64 *bit
 	Assert(n <= ZS_KERNEL_ROWS);
 	FILL_BITS(n, bits, table[codes[i]]);
 }
+
+/* See zs_kernel.h. */
+KERNEL_CLONES void
+zskernel_in_bitmap(const int64 *values, uint32 n, int64 low, const uint64 *bitmap, uint64 nmembers,
+				   uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS && nmembers > 0);
+	for (uint32 w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		uint32		first = w * 64;
+		uint32		end = Min(first + 64, n);
+		uint64		word = 0;
+
+		for (uint32 i = first; i < end; i++)
+		{
+			uint64		offset = (uint64) values[i] - (uint64) low;
+			uint64		inside = offset < nmembers;
+
+			offset = inside ? offset : 0;
+			word |= (bitmap[offset / 64] >> (offset % 64) & inside) << (i - first);
+		}
+		bits[w] = word;
+	}
+}
+
+/* See zs_kernel.h. */
+KERNEL_CLONES void
+zskernel_in_bloom(const int64 *values, uint32 n, const uint64 *words, uint32 log2_words,
+				  uint64 *bits)
+{
+	Assert(n <= ZS_KERNEL_ROWS && log2_words > 0 && log2_words <= ZS_BLOOM_MAX_LOG2);
+	for (uint32 w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		uint32		first = w * 64;
+		uint32		end = Min(first + 64, n);
+		uint64		word = 0;
+
+		for (uint32 i = first; i < end; i++)
+		{
+			uint64		hash = zskernel_bloom_hash(values[i]);
+			uint64		mask = zskernel_bloom_mask(hash);
+			uint64		found = words[zskernel_bloom_word(hash, log2_words)] & mask;
+
+			word |= (uint64) (found == mask) << (i - first);
+		}
+		bits[w] = word;
+	}
+}
