@@ -42,6 +42,11 @@ extern void zsvector_parallel_init(void);
  */
 extern void zsvector_cost_init(void);
 
+/* vector_join_tap.c */
+
+/* Installs the executor hook that lets hash joins tell scans what they look for. */
+extern void zsvector_join_init(void);
+
 /* vector_scan_plan.c */
 
 /*

@@ -56,6 +56,7 @@ _PG_init(void)
 	zsvector_parallel_init();
 	zsvector_cost_init();
 	zsvector_scan_init();
+	zsvector_join_init();
 	zsvector_agg_init();
 	zsio_init();
 	zs_preloaded = true;

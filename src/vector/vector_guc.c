@@ -20,6 +20,7 @@
 
 bool		zs_enable_vector_agg = true;
 bool		zs_enable_vector_scan = true;
+bool		zs_enable_join_filters = true;
 bool		zs_enable_early_groups = true;
 bool		zs_enable_top_groups = true;
 bool		zs_enable_vector_totals = true;
@@ -48,6 +49,12 @@ zsvector_guc_init(void)
 							 "Enables filters on zedstore tables by batches.",
 							 "When off, scans apply filters row by row.",
 							 &zs_enable_vector_scan, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_join_filters",
+							 "Lets scans by batches leave out rows that find no partner in a hash join.",
+							 "When off, all rows that pass the filter go to the join.",
+							 &zs_enable_join_filters, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("zedstore.enable_vector_totals",

@@ -30,6 +30,7 @@ typedef enum ZsDebugVector
 extern bool zs_enable_vector_agg;
 extern bool zs_enable_early_groups;
 extern bool zs_enable_vector_scan;
+extern bool zs_enable_join_filters;
 extern bool zs_enable_top_groups;
 extern bool zs_enable_vector_totals;
 extern int	zs_debug_vector;

@@ -29,6 +29,9 @@
  * In EvalPlanQual one row is tested; that goes through core's loop, by the whole filter, as does a
  * table that such a query scans beside it.
  *
+ * Hash joins above tell which rows they have no use for (vector_join_tap.c).  These are taken out
+ * of a batch behind all programs, if no clause that is left to be tested may raise an error.
+ *
  * A scan that turns round (cursors) goes back within its batch, then to the one before.
  *
  * Parallel scans take chunks of rows from core's descriptor for parallel sequential scans; behind
@@ -61,6 +64,7 @@
 #include "utils/snapmgr.h"
 
 #include "vector_internal.h"
+#include "vector_join.h"
 #include "vector_scan.h"
 #include "zs_base.h"
 #include "zs_clause.h"
@@ -100,6 +104,7 @@ typedef struct ScanCounts
 	pg_atomic_uint64 skipped;	/* segments */
 	pg_atomic_uint64 decided;	/* comparisons, by zone maps */
 	pg_atomic_uint64 redone;	/* batches */
+	pg_atomic_uint64 unjoined;	/* rows that join filters removed */
 } ScanCounts;
 
 typedef struct ScanNodeState
@@ -113,6 +118,8 @@ typedef struct ScanNodeState
 	int			norder;
 	uint64		nbatches;		/* that they ran for */
 	bool		has_rest;		/* some clauses are tested row by row */
+	bool		rest_may_raise; /* one of these may raise an error */
+	List	   *join_filters;	/* ZsJoinFilter */
 	bool		prepared;		/* since the last rescan */
 	MemoryContext context;		/* programs and values that a rescan changes */
 	bool		by_rows;		/* zedstore.debug_vector = rows */
@@ -130,11 +137,16 @@ typedef struct ScanNodeState
 	ZsQualCounts counts;
 	uint64		nredone;
 	uint64		nskipped;		/* segments, by scans that have ended */
+	uint64		nunjoined;		/* rows that join filters removed */
 	ScanCounts *shared;			/* of a parallel scan; NULL: none, or gone */
 	uint64		worker_skipped; /* what was in shared */
 	uint64		worker_decided;
 	uint64		worker_redone;
+	uint64		worker_unjoined;
 } ScanNodeState;
+
+/* See vector_join.h. */
+uint64		zsvector_scans_begun = 0;
 
 /* ---- clauses ------------------------------------------------------------------------- */
 
@@ -223,7 +235,7 @@ prepare_clauses(ScanNodeState *state)
 	bool		ended = false;
 
 	Assert(!state->prepared);
-	state->has_rest = false;
+	state->has_rest = state->rest_may_raise = false;
 	state->norder = 0;
 	for (int i = 0; i < state->nclauses; i++)
 	{
@@ -247,10 +259,9 @@ prepare_clauses(ScanNodeState *state)
 			continue;
 		}
 		state->has_rest = true;
-		if (!ended)
-			ended = zsscan_expression_may_raise(known ?
-												zsvector_fold_replace(clause->expr, clause->parts) :
-												clause->expr, estate->es_param_list_info);
+		if (zsscan_expression_may_raise(known ? zsvector_fold_replace(clause->expr, clause->parts) :
+										clause->expr, estate->es_param_list_info))
+			ended = state->rest_may_raise = true;
 	}
 	set_filters(state);
 	MemoryContextSwitchTo(old);
@@ -287,7 +298,7 @@ complete_clause(ScanNodeState *state, ScanClause *clause)
 		/* none of those behind it has been moved in front of it */
 		for (ScanClause *c = clause; c < state->clauses + state->nclauses; c++)
 			c->by_batch = c->movable = false;
-		state->has_rest = true;
+		state->has_rest = state->rest_may_raise = true;
 	}
 	MemoryContextSwitchTo(old);
 	return clause->program != NULL;
@@ -424,6 +435,16 @@ filter_batch(ScanNodeState *state, const ZsBatch *batch, uint64 *passed)
 	return true;
 }
 
+/* See vector_join.h. */
+void
+zsvector_scan_add_filter(CustomScanState *node, ZsJoinFilter *filter)
+{
+	ScanNodeState *state = (ScanNodeState *) node;
+
+	Assert(state->scan == NULL && node->ss.ps.state->es_epq_active == NULL);
+	state->join_filters = lappend(state->join_filters, filter);
+}
+
 static void
 start_scan(ScanNodeState *state)
 {
@@ -450,6 +471,7 @@ next_batch(ScanNodeState *state, bool forward)
 {
 	const ZsBatch *batch;
 	uint64		passed[ZS_KERNEL_WORDS];
+	uint32		unjoined;
 
 	if (state->batches == NULL)
 		start_scan(state);
@@ -464,14 +486,19 @@ next_batch(ScanNodeState *state, bool forward)
 		if (batch == NULL)
 			return false;
 		state->row_mode = !filter_batch(state, batch, passed);
+		unjoined = 0;
 		if (state->row_mode)
 		{
 			state->nredone++;
 			zskernel_bits_copy(passed, batch->sel);
 		}
+		else if (state->join_filters != NIL && !state->rest_may_raise)
+			unjoined = zsvector_joinfilter_apply(state->join_filters, state->input, passed,
+												 state->verify ? state->batches : NULL);
+		state->nunjoined += unjoined;
 		state->nlist = (int) zskernel_bits_list(passed, state->list);
 		Assert(state->nlist <= (int) batch->nsel);
-		InstrCountFiltered1(&state->css.ss, batch->nsel - state->nlist);
+		InstrCountFiltered1(&state->css.ss, batch->nsel - state->nlist - unjoined);
 		if (state->nlist == 0)
 			continue;
 		state->position = forward ? -1 : state->nlist;
@@ -603,6 +630,7 @@ scan_begin(CustomScanState *node, EState *estate, int eflags)
 
 	if (estate->es_epq_active != NULL)
 		return;
+	zsvector_scans_begun++;
 	state->nfirst = linitial_int(cscan->custom_private);
 	Assert(state->nfirst <= list_length(qual));
 	state->clauses = palloc0(Max(list_length(qual), 1) * sizeof(ScanClause));
@@ -638,12 +666,14 @@ exchange_counts(ScanNodeState *state)
 		pg_atomic_fetch_add_u64(&shared->skipped, count_skipped(state));
 		pg_atomic_fetch_add_u64(&shared->decided, state->counts.skipped);
 		pg_atomic_fetch_add_u64(&shared->redone, state->nredone);
+		pg_atomic_fetch_add_u64(&shared->unjoined, state->nunjoined);
 	}
 	else
 	{
 		state->worker_skipped += pg_atomic_exchange_u64(&shared->skipped, 0);
 		state->worker_decided += pg_atomic_exchange_u64(&shared->decided, 0);
 		state->worker_redone += pg_atomic_exchange_u64(&shared->redone, 0);
+		state->worker_unjoined += pg_atomic_exchange_u64(&shared->unjoined, 0);
 	}
 }
 
@@ -710,6 +740,7 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 	pg_atomic_init_u64(&state->shared->skipped, 0);
 	pg_atomic_init_u64(&state->shared->decided, 0);
 	pg_atomic_init_u64(&state->shared->redone, 0);
+	pg_atomic_init_u64(&state->shared->unjoined, 0);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, pscan,
 								  node->ss.ps.state->es_snapshot);
 
@@ -772,6 +803,9 @@ scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Row-wise Filter",
 							deparse_expression((Node *) make_ands_explicit(rest), context,
 											   es->verbose, false), es);
+	if (state->join_filters != NIL)
+		zsvector_joinfilter_explain(state->join_filters, node->ss.ss_currentRelation,
+									state->nunjoined + state->worker_unjoined, es);
 	if (!es->analyze)
 		return;
 	if (es->format != EXPLAIN_FORMAT_TEXT || skipped > 0)

@@ -8,8 +8,9 @@
  * those that are left; the rest of the filter is the executor's, row by row.
  *
  * The path is offered for a table of ours, or a partition, if a part of its restrictions has a
- * program, beside core's paths, and with as many parallel workers as core's.  Rows come in the
- * order of a sequential scan.
+ * program, beside core's paths, and with as many parallel workers as core's; and for one that is
+ * joined, since a hash join may tell it which rows to leave out (vector_join_tap.c).  Rows come in
+ * the order of a sequential scan.
  *
  * plan.qual has the whole filter, in core's order.  custom_private: how many clauses from the first
  * one on may be taken out of that order.  Those behind are of another security level and not
@@ -50,6 +51,9 @@
  * than this share of its processor time, which is what was measured where all rows pass.
  */
 #define SHARE_OF_SEQSCAN	0.85
+
+/* Without such clauses it is as fast, and ahead as soon as a join's filter removes some rows. */
+#define SHARE_WITHOUT_CLAUSES	0.97
 
 static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
@@ -183,9 +187,9 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 	Cost		decoding;
 	Cost		cpu;
 	Cost		row_cpu;
+	double		share;
 	ListCell   *lc;
 
-	Assert(vector_clauses != NIL);
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
 	rows = path->rows;
 	if (path->parallel_workers > 0)
@@ -215,7 +219,8 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 		survivors * (cpu_tuple_cost + other_cost.per_tuple);
 	row_cpu = rel->tuples * (cpu_tuple_cost + vector_cost.per_tuple) + survivors *
 		other_cost.per_tuple;
-	cpu = Min(cpu, SHARE_OF_SEQSCAN * row_cpu) + rows * path->pathtarget->cost.per_tuple;
+	share = vector_clauses != NIL ? SHARE_OF_SEQSCAN : SHARE_WITHOUT_CLAUSES;
+	cpu = Min(cpu, share * row_cpu) + rows * path->pathtarget->cost.per_tuple;
 	if (path->parallel_workers > 0)
 		cpu /= zsvector_parallel_divisor(path);
 	path->startup_cost = vector_cost.startup + other_cost.startup + path->pathtarget->cost.startup;
@@ -242,17 +247,25 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	return &path->path;
 }
 
+/* May a hash join tell a scan of the relation which rows it need not return? */
+static bool
+may_be_filtered(const RelOptInfo *rel)
+{
+	return zs_enable_join_filters && rel->reloptkind == RELOPT_BASEREL &&
+		(rel->joininfo != NIL || rel->has_eclass_joins);
+}
+
 static void
 add_scan_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	List	   *vector_clauses;
 	int			workers;
 
-	if (!zs_enable_vector_scan || rel->baserestrictinfo == NIL || !is_our_table(rel, rte) ||
-		has_current_of(rel))
+	if (!zs_enable_vector_scan || (rel->baserestrictinfo == NIL && !may_be_filtered(rel)) ||
+		!is_our_table(rel, rte) || has_current_of(rel))
 		return;
 	vector_clauses = find_vector_clauses(rel, rte);
-	if (vector_clauses == NIL)
+	if (vector_clauses == NIL && !may_be_filtered(rel))
 		return;
 	add_path(rel, make_path(root, rel, vector_clauses, 0));
 	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))

@@ -1,0 +1,354 @@
+-- hash joins tell scans what they look for: the same rows and errors as heap
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set include :abs_srcdir '/sql/include/twins.sql'
+\i :include
+create schema vector_join;
+set search_path = vector_join, public;
+set max_parallel_workers_per_gather = 0;
+set zedstore.min_segment_rows = 1024;
+set client_min_messages = warning;
+set enable_nestloop = off;
+set enable_mergejoin = off;
+set join_collapse_limit = 1;
+set from_collapse_limit = 1;
+
+-- Compares heap with zedstore, without filters, with them, verified, and row by row.  "f" in
+-- front: some scan has a filter,
+-- "F": one that removed rows.  _@ stands for _h and _z.
+create function differs(query text) returns text language plpgsql as $$
+declare
+	sql text := 'select count(*) || '' '' || coalesce(md5(array_to_string(array_agg(q::text
+		order by q::text), ''|'')), '''') from (' || query || ') q';
+	mode text;
+	expected text;
+	got text;
+	line text;
+	filtered text := '-';
+begin
+	begin
+		execute replace(sql, '_@', '_h') into expected;
+	exception when others then
+		expected := sqlstate || ' ' || replace(sqlerrm, '_h', '_@');
+	end;
+	foreach mode in array array['off', 'force', 'verify', 'rows'] loop
+		perform set_config('zedstore.enable_join_filters', case mode when 'off'
+			then 'off' else 'on' end, true);
+		perform set_config('zedstore.debug_vector', replace(mode, 'off', 'force'), true);
+		begin
+			execute replace(sql, '_@', '_z') into got;
+			if mode in ('off', 'force') then
+				for line in execute 'explain (analyze, costs off, timing off, summary off,
+					buffers off) ' || replace(query, '_@', '_z') loop
+					if line like '%Rows Removed by Join Filter Keys%' then
+						filtered := 'F';
+					elsif line like '%Join Filter Keys%' and filtered = '-' then
+						filtered := 'f';
+					end if;
+				end loop;
+			end if;
+		exception when others then
+			got := sqlstate || ' ' || replace(sqlerrm, '_z', '_@');
+		end;
+		if mode = 'off' and filtered <> '-' then
+			got := 'a filter though there should be none';
+		end if;
+		perform set_config('zedstore.enable_join_filters', 'on', true);
+		perform set_config('zedstore.debug_vector', 'off', true);
+		if got is distinct from expected then
+			return format('DIFFERENT (%s): %s instead of %s', mode, got, expected);
+		end if;
+	end loop;
+	return filtered || ' ' || case when expected ~ '^\d+ (\w{32})?$'
+		then split_part(expected, ' ', 1) else expected end;
+end $$;
+
+-- EXPLAIN ANALYZE without what versions of the server show differently
+create function ran(query text) returns setof text language plpgsql as $$
+declare
+	line text;
+begin
+	for line in execute 'explain (analyze, costs off, timing off, summary off,
+		buffers off) ' || query loop
+		if line !~ 'Buckets' then
+			return next regexp_replace(line, ' \(actual.*', '');
+		end if;
+	end loop;
+end $$;
+
+create function test_keys(query text) returns text language plpgsql as $$
+declare
+	plan jsonb;
+begin
+	execute 'explain (format json, costs off) ' || query into plan;
+	return plan #> '{0,Plan,Plans,0,Join Filter Keys}';
+end $$;
+
+-- facts: clustered and scattered keys, NULLs, extremes; some rows in the row tree
+create table fact_h (id int, k int, s smallint, b bigint, wide bigint, d date, ts timestamp,
+	o oid, n numeric, t text, x int, pay text);
+create table fact_z (like fact_h) using zedstore with (autovacuum_enabled = off);
+create function facts(first int, last int) returns setof fact_h language sql as $$
+	select g, case when g % 11 = 0
+		then null else g * 7919 % 10007 end, (g % 2000 - 1000)::smallint,
+		case when g % 5000 = 1 then 9223372036854775807 when g % 5000 = 2
+			then -9223372036854775808 else g / 10 end,
+		('x' || left(md5((g % 6000)::text), 16))::bit(64)::bigint,
+		case when g % 13 = 0
+			then null else date '2020-01-01' + g / 20 end,
+			timestamp '2020-01-01' + g * interval '90 min',
+		(g::bigint * 400000 % 4294967296)::oid, case g % 3 when 0 then g % 100 when 1
+			then (g % 100)::numeric(10,2) else 'NaN' end,
+		'Key ' || g % 500, g % 100, 'payload ' || g
+	from generate_series(first, last) g
+$$;
+insert into fact_h select * from facts(1, 20000);
+insert into fact_z select * from facts(1, 20000);
+insert into fact_h select * from facts(20001, 20050);
+insert into fact_z select * from facts(20001, 20050);
+select test.both('delete from fact_@ where id between 3000 and 3500 or id % 97 = 5');
+
+-- dimensions
+create table dim_h as
+	select g as k, g::bigint as b, (g % 100)::smallint as s, date '2020-01-01' + g
+		as d, timestamp '2020-01-01' + g * interval '1 day' as ts,
+		g::oid as o, (g % 100)::numeric(8,3) as n, 'key ' || g as t, g % 10 as v, g % 7 as z,
+		('x' || left(md5(g::text), 16))::bit(64)::bigint as wide
+	from generate_series(1, 3000) g;
+insert into dim_h (k, v, z) values (null, 1, 0), (null, 2, 5);
+create table dim_z (like dim_h) using zedstore with (autovacuum_enabled = off);
+insert into dim_z select * from dim_h;
+create table none_h (k int, v int);
+create table none_z (k int, v int) using zedstore;
+analyze fact_h;
+analyze fact_z;
+analyze dim_h;
+analyze dim_z;
+
+-- what EXPLAIN shows
+explain (costs off) select f.pay from fact_z f join dim_z d on f.k = d.k where d.v = 3;
+select ran('select f.pay from fact_z f join dim_z d on f.k = d.k where d.v = 3 and f.x < 50');
+set zedstore.enable_join_filters = off;
+explain (costs off) select f.pay from fact_z f join dim_z d on f.k = d.k where d.v = 3;
+reset zedstore.enable_join_filters;
+select test_keys('select f.pay from fact_z f join dim_z d on f.k = d.k where d.v = 3');
+
+-- kinds of joins
+select differs('select f.id, f.pay, d.t from fact_@ f join dim_@ d on f.k = d.k where d.v = 3');
+select differs('select f.id, d.t from fact_@ f left join dim_@ d on f.k = d.k and d.v = 3');
+select differs('select f.id, d.t from fact_@ f right join dim_@ d on f.k = d.k and d.v = 3');
+select differs('select f.id, d.t from fact_@ f right join (select * from dim_@ where v = 3) d
+	on f.k = d.k');
+select differs('select f.id, d.t from fact_@ f full join (select * from dim_@ where v = 3) d
+	on f.k = d.k');
+select differs('select f.id from fact_@ f where exists (select 1 from dim_@ d where d.k = f.k
+	and d.v = 3)');
+select differs('select f.id from fact_@ f where not exists (select 1 from dim_@ d where d.k = f.k
+	and d.v = 3)');
+select differs('select f.id from fact_@ f where k in (select d.k from dim_@ d where d.v = 3)');
+select differs('select f.id from fact_@ f where k not in (select d.k from dim_@ d where d.v = 3
+	and d.k is not null)');
+select differs('select d.k from dim_@ d where exists (select 1 from fact_@ f where d.k = f.k
+	and f.x = 3)');
+select differs('select d.k from dim_@ d where d.v = 3 and not exists (select 1 from fact_@ f
+	where d.k = f.k)');
+select differs('select f.id from fact_@ f join fact_@ g on f.k = g.id where g.x = 7');
+
+-- types: of several widths, with NULLs, extremes, far apart; those that have no filter
+select differs('select f.id from fact_@ f join dim_@ d on f.s = d.k where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.b where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.b = d.k where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.b = d.s where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.wide = d.wide where d.v < 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.wide = d.wide where d.k = 17');
+select differs('select f.id from fact_@ f
+	join (values (9223372036854775807), (-9223372036854775808), (1)) v (b) on f.b = v.b');
+select differs('select f.id from fact_@ f
+	join (select 9223372036854775807 - g % 27 as b from generate_series(1, 40) g
+	union all select -9223372036854775808) v on f.b = v.b');
+select differs('select f.id from fact_@ f join dim_@ d on f.d = d.d where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.ts = d.ts where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.d = d.ts where d.k < 30');
+select differs('select f.id from fact_@ f join dim_@ d on f.ts = d.d where d.k < 30');
+select differs('select f.id from fact_@ f join dim_@ d on f.o = d.o where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.n = d.n where d.v = 3 and d.k < 50');
+select differs('select f.id from fact_@ f join dim_@ d on f.t = d.t where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.x + 1 = d.k where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.k + 1 where d.v = 3');
+select differs('select f.id from fact_@ f join (select k + 1 as k1 from dim_@
+	where v = 3 offset 0) d on f.k = d.k1');
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.k and f.s = d.s where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.k and f.t = d.t
+	and f.id > d.z * 100');
+create collation ci (provider = icu, locale = 'und-u-ks-level2', deterministic = false);
+select differs('select f.id from fact_@ f join dim_@ d on f.t = d.t collate ci where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.t = d.t collate ci and f.s = d.s');
+create domain key as int check (value > -5);
+select differs('select f.id from fact_@ f join (select k::key as k from dim_@ where v = 3) d
+	on f.k = d.k');
+
+-- nothing to find; nothing to look for
+select differs('select f.id from fact_@ f join none_@ d on f.k = d.k');
+select differs('select f.id, d.k from fact_@ f right join none_@ d on f.k = d.k');
+select differs('select d.k from none_@ f right join dim_@ d on f.k = d.k where d.v = 3');
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.k where d.k is null');
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.k where d.k < 0');
+
+-- several batches; more keys than memory allows
+set work_mem = '64kB';
+select differs('select f.id, d.t from fact_@ f join dim_@ d on f.k = d.k where d.v < 8');
+select differs('select f.id, g.pay from fact_@ f join fact_@ g on f.k = g.id');
+select differs('select f.id, g.pay from fact_@ f join fact_@ g on f.wide = g.wide where f.x = 3');
+select differs('select f.id, g.pay from fact_@ f right join (select * from fact_@
+	where id between 9000 and 19500) g on f.b = g.id');
+reset work_mem;
+
+-- joins below joins
+select differs('select f.id, d.t, e.v from fact_@ f join dim_@ d on f.s = d.k join dim_@ e
+	on f.k = e.k where e.v = 3');
+select differs('select f.id, d.t, e.v from fact_@ f left join dim_@ d on f.s = d.k join dim_@ e
+	on f.k = e.k where e.v = 3');
+select differs('select f.id, d.t, e.v from (fact_@ f right join dim_@ d on f.s = d.k) join dim_@ e
+	on f.k = e.k where e.v = 3');
+select differs('select f.id, d.t, e.v from (fact_@ f full join dim_@ d on f.s = d.k) join dim_@ e
+	on f.k = e.k where e.v = 3');
+select differs('select f.id, e.v from (select * from fact_@ f where x < 9
+	and exists (select 1 from dim_@ d
+	where f.s = d.k offset 0)) f join dim_@ e on f.k = e.k where e.v = 3');
+select differs('select f.id, e.v from (select f.* from fact_@ f where not exists (select 1
+	from dim_@ d where f.s = d.k)) f join dim_@ e on f.k = e.k where e.v = 3');
+select differs('select f.id, d.t from dim_@ e join (fact_@ f join dim_@ d on f.s = d.k)
+	on d.b = e.k where e.v = 3');
+select differs('select f.id from (select * from fact_@ order by id limit 5000) f join dim_@ e
+	on f.k = e.k where e.v = 3');
+select differs('select f.k, f.n from (select k, count(*) n from fact_@ group by k) f join dim_@ e
+	on f.k = e.k where e.v = 3');
+select differs('select f.id from (select * from fact_@ union all select * from fact_@
+	where x = 3) f join dim_@ e on f.k = e.k where e.v = 3');
+
+-- rescans: of the hash table, of the outer side, of both, of none
+set enable_nestloop = on;
+set enable_material = off;
+set enable_memoize = off;
+select differs('select o.v, (select count(*) || '' '' || coalesce(sum(f.id), 0) from fact_@ f
+	join dim_@ d on f.k = d.k where d.v = o.v) from generate_series(0, 4) o (v)');
+select differs('select o.v, (select count(*) || '' '' || coalesce(sum(f.id), 0) from fact_@ f
+	join dim_@ d on f.k = d.k where d.v = 3 and f.x = o.v) from generate_series(0, 4) o (v)');
+select differs('select o.v, (select count(*) || '' '' || coalesce(sum(f.id), 0) from fact_@ f
+	join dim_@ d on f.k = d.k where d.v = o.v and f.x = o.v) from generate_series(0, 4) o (v)');
+select differs('select o.v, (select count(*) from fact_@ f join dim_@ d on f.s = d.k join dim_@ e
+	on f.k = e.k where d.v = o.v) from generate_series(0, 4) o (v)');
+select differs('select o.v, (select count(*) from fact_@ f join dim_@ d on f.s = d.k join dim_@ e
+	on f.k = e.k where e.v = o.v) from generate_series(0, 4) o (v)');
+select differs('select o.v, l.* from generate_series(0, 5) o (v), lateral (select f.id, d.v as w
+	from fact_@ f join dim_@ d on f.k = d.k where d.v = o.v order by 1 limit 3) l');
+set work_mem = '64kB';
+select differs('select o.v, (select count(*) || '' '' || coalesce(sum(length(d.t)), 0)
+	from fact_@ f join dim_@ d on f.k = d.k where d.v < 8 and f.x > o.v)
+	from generate_series(90, 95) o (v)');
+reset work_mem;
+reset enable_nestloop;
+set enable_nestloop = off;
+reset enable_material;
+reset enable_memoize;
+
+-- errors come where core has them: in the filter of the scan, between it and the join, above
+create function picky(int) returns bool language plpgsql cost 1 as $$
+begin
+	if $1 = 97 then
+		raise exception 'picky about %', $1;
+	end if;
+	return true;
+end $$;
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.k where d.v = 3 and picky(f.x)');
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.k
+	where d.t = ''key 5'' and 10 / (f.x - 97) < 100');
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.k
+	where d.t = ''key 5'' and f.x < 90 and picky(f.x)');
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.k
+	where d.t = ''key 5'' and f.x < 98 and picky(f.x)');
+select differs('select f.id, 10 / (f.x - 97) from fact_@ f join dim_@ d on f.k = d.k
+	where d.t = ''key 5''');
+select differs('select f.id, 10 / (f.x - 97) from fact_@ f join dim_@ d on f.k = d.k
+	where d.v = 3');
+select differs('select f.id, f.y from (select id, k, 10 / (x - 97) as y from fact_@ offset 0) f
+	join dim_@ d on f.k = d.k where d.t = ''key 5''');
+select differs('select f.id from fact_@ f join (select k, v from dim_@ where 10 / z > 0) d
+	on f.s = d.k join dim_@ e on f.k = e.k where e.t = ''key 5''');
+select differs('select f.id from fact_@ f join dim_@ d on f.s = d.k and 10 / (f.x - 97 + d.z) < 100
+	join dim_@ e on f.k = e.k where e.t = ''key 5''');
+select differs('select f.id from fact_@ f left join dim_@ d on f.s = d.k and picky(f.x)
+	join dim_@ e on f.k = e.k where e.t = ''key 5''');
+select differs('select f.id from fact_@ f join dim_@ d on f.k = d.k and f.n = 10 / (d.z - 6)
+	where d.v = 3');
+
+-- parallel plans: each process has a table of its own, or all share one
+set parallel_setup_cost = 0;
+set parallel_tuple_cost = 0;
+set min_parallel_table_scan_size = 0;
+set max_parallel_workers_per_gather = 2;
+set enable_parallel_hash = off;
+select differs('select f.id, f.pay, d.t from fact_@ f join dim_@ d on f.k = d.k where d.v = 3');
+select differs('select f.id, d.t, e.v from fact_@ f join dim_@ d on f.s = d.k join dim_@ e
+	on f.k = e.k where e.v = 3');
+select differs('select f.id from fact_@ f where exists (select 1 from dim_@ d where d.k = f.k
+	and d.v = 3)');
+set parallel_leader_participation = off;
+select differs('select f.id, f.pay, d.t from fact_@ f join dim_@ d on f.k = d.k where d.v = 3');
+reset parallel_leader_participation;
+set enable_parallel_hash = on;
+select differs('select f.id, f.pay, d.t from fact_@ f join dim_@ d on f.k = d.k where d.v = 3');
+select differs('select f.id, d.t, e.v from fact_@ f join dim_@ d on f.s = d.k join dim_@ e
+	on f.k = e.k where e.v = 3');
+set max_parallel_workers_per_gather = 0;
+
+-- statements that change rows, and lock them; own changes are seen
+set zedstore.debug_vector = force;
+select test.both('update fact_@ f set pay = pay || d.v from dim_@ d where f.k = d.k and d.v = 3');
+select test.both('delete from fact_@ f using dim_@ d where f.k = d.k and d.v = 4 and f.x < 50');
+select test.both('merge into fact_@ f using (select * from dim_@ where v = 5) d on f.k = d.k
+	when matched then update set pay = ''merged'' when not matched
+	then insert (id, k, pay) values (-d.k, d.k, ''new'')');
+select count(*), sum(hashtext(f::text)::bigint) from fact_h f;
+select count(*), sum(hashtext(f::text)::bigint) from fact_z f;
+begin;
+select test.both('insert into dim_@ (k, v) select id, 77 from fact_@ where id between 10000
+	and 10050');
+select differs('select f.id from fact_@ f join dim_@ d on f.id = d.k where d.v = 77');
+select count(*) from (select f.id from fact_z f join dim_z d on f.id = d.k
+	where d.v = 77 for update of f) q;
+rollback;
+
+-- cursors, prepared statements
+begin;
+declare c scroll cursor for select f.id from fact_z f join dim_z d on f.k = d.k
+	where d.k in (77, 78) order by f.id;
+fetch 3 from c;
+fetch backward 2 from c;
+move absolute 0 in c;
+fetch 2 from c;
+declare h cursor with hold for select count(*) from fact_z f join dim_z d on f.k = d.k
+	where d.v = 3;
+commit;
+fetch all from h;
+close h;
+prepare p (int) as select count(*), sum(f.id) from fact_z f join dim_z d on f.k = d.k
+	where d.v = $1;
+set plan_cache_mode = force_generic_plan;
+execute p(3);
+execute p(6);
+execute p(42);
+select count(*), sum(f.id) from fact_h f join dim_h d on f.k = d.k where d.v = 3;
+select count(*), sum(f.id) from fact_h f join dim_h d on f.k = d.k where d.v = 6;
+
+-- a query within a query's hash table, and one that ends in an error with taps in place
+create function inner_count(int) returns bigint language sql as $$ select count(*)
+	from vector_join.fact_z f join vector_join.dim_z d on f.k = d.k where d.v = $1 $$;
+select count(*) from fact_z f join (select d.k, inner_count(d.v) as n from dim_z d
+	where d.k in (76, 77, 78) offset 0) d on f.k = d.k where d.n > 0;
+select count(*) from fact_h f join (select d.k from dim_h d where d.k in (76, 77, 78)) d
+	on f.k = d.k;
+select count(*) from fact_z f join (select d.k from dim_z d where 10 / d.z > 0 offset 0) d
+	on f.k = d.k;
+select differs('select f.id, f.pay, d.t from fact_@ f join dim_@ d on f.k = d.k where d.v = 3');
+reset zedstore.debug_vector;
+drop schema vector_join cascade;

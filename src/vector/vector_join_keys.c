@@ -1,0 +1,267 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_join_keys.c
+ *	  Sets of integers that say fast which values of a batch they may contain.
+ *
+ * Keys are gathered in an array.  When all are there, the set takes the first of these forms that
+ * fits:
+ *
+ *	1. a sorted list, of up to LIST_KEYS keys;
+ *	2. a bitmap over all integers from the smallest to the largest key, if these lie closely;
+ *	3. a Bloom filter of 16 to 32 bits a key.
+ *
+ * The set never has more memory than a hash table may have; with more keys than that it knows their
+ * smallest and largest only.  The first two forms are exact.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_join_keys.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "common/int.h"
+#include "lib/qunique.h"
+#include "miscadmin.h"
+#include "port/pg_bitutils.h"
+#include "utils/memutils.h"
+
+#include "vector_join.h"
+#include "zs_kernel.h"
+
+#define LIST_KEYS		16
+#define FIRST_KEYS		1024
+
+/* A bitmap of so many bits stays in a processor's second cache. */
+#define SMALL_BITMAP	(UINT64CONST(8) << 20)
+
+/* Limit of a set's memory, whatever work_mem is. */
+#define MAX_BYTES		((Size) 16 << 20)
+
+typedef enum KeysForm
+{
+	KEYS_GATHERED,				/* not complete */
+	KEYS_NONE,
+	KEYS_LIST,
+	KEYS_BITMAP,
+	KEYS_BLOOM,
+	KEYS_RANGE
+} KeysForm;
+
+struct ZsJoinKeys
+{
+	MemoryContext context;
+	Size		max_bytes;
+	KeysForm	form;
+	bool		too_many;		/* the array is given up */
+	uint64		nkeys;
+	int64		min;			/* if nkeys > 0 */
+	int64		max;
+	int64	   *keys;
+	uint32		maxkeys;
+	uint64	   *words;			/* of a bitmap or a Bloom filter */
+	uint32		log2_words;
+};
+
+/* See vector_join.h. */
+ZsJoinKeys *
+zsvector_joinkeys_create(MemoryContext parent)
+{
+	ZsJoinKeys *keys = MemoryContextAllocZero(parent, sizeof(ZsJoinKeys));
+
+	keys->context = AllocSetContextCreate(parent, "zedstore join keys", ALLOCSET_SMALL_SIZES);
+	keys->max_bytes = Min(get_hash_memory_limit(), MAX_BYTES);
+	zsvector_joinkeys_reset(keys);
+	return keys;
+}
+
+/* See vector_join.h. */
+void
+zsvector_joinkeys_reset(ZsJoinKeys *keys)
+{
+	MemoryContextReset(keys->context);
+	keys->form = KEYS_GATHERED;
+	keys->too_many = false;
+	keys->nkeys = 0;
+	keys->keys = NULL;
+	keys->maxkeys = 0;
+	keys->words = NULL;
+	keys->log2_words = 0;
+}
+
+/* Makes room for another key, or gives the array up. */
+static void
+enlarge(ZsJoinKeys *keys)
+{
+	uint32		maxkeys = keys->maxkeys == 0 ? FIRST_KEYS : keys->maxkeys * 2;
+
+	Assert(keys->nkeys == keys->maxkeys && !keys->too_many);
+	/* beside the array there will be a bitmap */
+	if (maxkeys * sizeof(int64) > keys->max_bytes / 2)
+	{
+		MemoryContextReset(keys->context);
+		keys->keys = NULL;
+		keys->too_many = true;
+		return;
+	}
+	if (keys->keys == NULL)
+		keys->keys = MemoryContextAlloc(keys->context, maxkeys * sizeof(int64));
+	else
+		keys->keys = repalloc(keys->keys, maxkeys * sizeof(int64));
+	keys->maxkeys = maxkeys;
+}
+
+/* See vector_join.h. */
+int64
+zsvector_joinkeys_integer(Datum value, int16 typlen)
+{
+	switch (typlen)
+	{
+		case sizeof(int16):
+			return DatumGetInt16(value);
+		case sizeof(int32):
+			return DatumGetInt32(value);
+		default:
+			Assert(typlen == sizeof(int64));
+			return DatumGetInt64(value);
+	}
+}
+
+/* See vector_join.h. */
+void
+zsvector_joinkeys_add(ZsJoinKeys *keys, int64 key)
+{
+	Assert(keys->form == KEYS_GATHERED);
+	if (keys->nkeys == 0)
+		keys->min = keys->max = key;
+	else
+	{
+		keys->min = Min(keys->min, key);
+		keys->max = Max(keys->max, key);
+	}
+	if (!keys->too_many)
+	{
+		/* rows in order have the same key several times */
+		if (keys->nkeys > 0 && keys->keys[keys->nkeys - 1] == key)
+			return;
+		if (keys->nkeys == keys->maxkeys)
+			enlarge(keys);
+		if (!keys->too_many)
+			keys->keys[keys->nkeys] = key;
+	}
+	keys->nkeys++;
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	int64		ka = *(const int64 *) a;
+	int64		kb = *(const int64 *) b;
+
+	return (ka > kb) - (ka < kb);
+}
+
+static void
+make_bitmap(ZsJoinKeys *keys, uint64 range)
+{
+	Assert(range / BITS_PER_BYTE <= keys->max_bytes);
+	keys->form = KEYS_BITMAP;
+	keys->words = MemoryContextAllocZero(keys->context, (range / 64 + 1) * sizeof(uint64));
+	for (uint64 i = 0; i < keys->nkeys; i++)
+	{
+		uint64		offset = (uint64) keys->keys[i] - (uint64) keys->min;
+
+		Assert(offset <= range);
+		keys->words[offset / 64] |= UINT64CONST(1) << (offset % 64);
+	}
+}
+
+static void
+make_bloom(ZsJoinKeys *keys)
+{
+	keys->form = KEYS_BLOOM;
+	keys->log2_words = Max(pg_ceil_log2_32((uint32) (keys->nkeys / 4 + 1)), 1);
+	Assert(keys->log2_words <= ZS_BLOOM_MAX_LOG2);
+	keys->words = MemoryContextAllocZero(keys->context, sizeof(uint64) << keys->log2_words);
+	for (uint64 i = 0; i < keys->nkeys; i++)
+	{
+		uint64		hash = zskernel_bloom_hash(keys->keys[i]);
+
+		keys->words[zskernel_bloom_word(hash, keys->log2_words)] |= zskernel_bloom_mask(hash);
+	}
+}
+
+/* See vector_join.h. */
+void
+zsvector_joinkeys_complete(ZsJoinKeys *keys)
+{
+	uint64		range;
+
+	Assert(keys->form == KEYS_GATHERED);
+	if (keys->nkeys == 0)
+	{
+		keys->form = KEYS_NONE;
+		return;
+	}
+	if (keys->too_many)
+	{
+		keys->form = KEYS_RANGE;
+		return;
+	}
+	if (keys->nkeys <= LIST_KEYS)
+	{
+		qsort(keys->keys, keys->nkeys, sizeof(int64), compare_keys);
+		keys->nkeys = qunique(keys->keys, keys->nkeys, sizeof(int64), compare_keys);
+		keys->form = KEYS_LIST;
+		return;
+	}
+	range = (uint64) keys->max - (uint64) keys->min;
+	if (range / BITS_PER_BYTE <= keys->max_bytes / 2 &&
+		range < Max(keys->nkeys * 64, Min(keys->nkeys * 1024, SMALL_BITMAP)))
+		make_bitmap(keys, range);
+	else
+		make_bloom(keys);
+	pfree(keys->keys);
+	keys->keys = NULL;
+}
+
+/* See vector_join.h. */
+bool
+zsvector_joinkeys_excludes(const ZsJoinKeys *keys, int64 min, int64 max)
+{
+	Assert(keys->form != KEYS_GATHERED);
+	return keys->form == KEYS_NONE || max < keys->min || min > keys->max;
+}
+
+/* See vector_join.h. */
+void
+zsvector_joinkeys_test(const ZsJoinKeys *keys, const int64 *values, uint32 n, uint64 *bits)
+{
+	uint64		below[ZS_KERNEL_WORDS];
+
+	switch (keys->form)
+	{
+		case KEYS_GATHERED:
+			elog(ERROR, "set of join keys is not complete");
+			break;
+		case KEYS_NONE:
+			zskernel_bits_clear(bits);
+			break;
+		case KEYS_LIST:
+			zskernel_in_int64(values, n, keys->keys, (uint32) keys->nkeys, bits);
+			break;
+		case KEYS_BITMAP:
+			zskernel_in_bitmap(values, n, keys->min, keys->words,
+							   (uint64) keys->max - (uint64) keys->min + 1, bits);
+			break;
+		case KEYS_BLOOM:
+			zskernel_in_bloom(values, n, keys->words, keys->log2_words, bits);
+			break;
+		case KEYS_RANGE:
+			zskernel_compare_int64(values, n, ZS_CMP_GE, keys->min, bits);
+			zskernel_compare_int64(values, n, ZS_CMP_LE, keys->max, below);
+			zskernel_bits_and(bits, below);
+			break;
+	}
+}

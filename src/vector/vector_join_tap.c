@@ -1,0 +1,478 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_join_tap.c
+ *	  Tells scans which keys the hash joins above them are looking for.
+ *
+ * The problem: core's hash join makes its table from one input, then probes it with each row of the
+ * other.  Where few of these have a partner, most time goes into rows that are made of columns,
+ * handed up, and thrown away.
+ *
+ * The idea: the rows from which the table is made pass a tap, which notes their keys
+ * (vector_join_keys.c).  A ZedstoreScan on the other side takes what has no partner out of its
+ * batches, before it makes rows and decodes the columns that only the rows need
+ * (vector_join_filter.c).
+ *
+ * The tap stands in front of the plan node below the Hash node: when the executor has started, it
+ * takes the place of the node's ExecProcNode function.  Nothing in a plan state has room for what
+ * it needs, so that is in a table by the node's address, which it leaves with the query's memory.
+ *
+ * Which joins.
+ *
+ *	1. Those that drop rows of the outer side which have no partner: all but LEFT, ANTI and FULL.
+ *	2. The key is a column of the scan, and both sides are integers, dates or times, compared by
+ *	   their values.
+ *	3. Not a parallel hash, of which each process sees some of the rows.
+ *
+ * Which scans.  The outer side itself, or the outer side of a hash join below it, and so on, if
+ * that one returns nothing for the sake of its inner rows: INNER, LEFT, SEMI and ANTI joins.
+ *
+ * Errors.  A row that is left out is not looked at by what stands between the scan and the join.
+ * So nothing there may raise an error or have another effect: the scan's target list, the joins in
+ * between with their clauses, and their inner sides, which are not executed at all if there is no
+ * outer row.  The scan itself sees to its own filter (vector_scan_exec.c).
+ *
+ * Rescans.  The keys are those of the hash table as long as that exists: when it is made anew, the
+ * tap sees all rows again.  The scan asks at each batch whether it is there.  Whoever rescans the
+ * join rescans its outer side, so no row of a batch that was filtered for another table is left.
+ *
+ * EvalPlanQual makes plan states of its own, without taps.
+ *
+ * Semijoins by bit arrays: E. Babb, Implementing a Relational Database by Means of Specialized
+ * Hardware, TODS 1979.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_join_tap.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/fmgroids.h"
+#include "utils/hsearch.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+
+#include "vector_internal.h"
+#include "vector_join.h"
+#include "vector_qual.h"
+#include "vector_scan.h"
+#include "zs_clause.h"
+#include "zs_vector.h"
+
+/* A column of the rows that pass a tap. */
+typedef struct TapKey
+{
+	AttrNumber	attno;			/* in the rows */
+	int16		typlen;
+	ZsJoinKeys *keys;
+} TapKey;
+
+/* In front of the node whose rows make a hash table. */
+typedef struct JoinTap
+{
+	PlanState  *node;
+	ExecProcNodeMtd real;
+	bool		complete;		/* all rows of the present table have passed */
+	int			nkeys;
+	TapKey	   *keys;			/* has room for all clauses of the join */
+	MemoryContextCallback forget;
+} JoinTap;
+
+typedef struct JoinTapEntry
+{
+	PlanState  *node;			/* hash key */
+	JoinTap    *tap;
+} JoinTapEntry;
+
+static HTAB *taps = NULL;
+static JoinTap *last_tap = NULL;
+static ExecutorStart_hook_type next_executor_start_hook = NULL;
+
+/* ---- taps ---------------------------------------------------------------------- */
+
+static JoinTap *
+find_tap(PlanState *node)
+{
+	JoinTapEntry *entry;
+
+	if (last_tap != NULL && last_tap->node == node)
+		return last_tap;
+	entry = taps == NULL ? NULL : hash_search(taps, &node, HASH_FIND, NULL);
+	if (entry == NULL)
+		return NULL;
+	last_tap = entry->tap;
+	return last_tap;
+}
+
+/* ExecProcNode of a node with a tap. */
+static TupleTableSlot *
+tap_row(PlanState *node)
+{
+	JoinTap    *tap = find_tap(node);
+	TupleTableSlot *slot;
+	bool		at_end;
+
+	if (tap == NULL)
+		elog(ERROR, "plan node has lost its tap");
+	Assert(tap->node == node && tap->nkeys > 0);
+	slot = tap->real(node);
+	at_end = TupIsNull(slot);
+	for (int i = 0; i < tap->nkeys; i++)
+	{
+		TapKey	   *key = &tap->keys[i];
+		Datum		value;
+		bool		isnull;
+
+		/* those of another table */
+		if (tap->complete)
+			zsvector_joinkeys_reset(key->keys);
+		if (at_end)
+		{
+			zsvector_joinkeys_complete(key->keys);
+			continue;
+		}
+		value = slot_getattr(slot, key->attno, &isnull);
+		if (!isnull)
+			zsvector_joinkeys_add(key->keys, zsvector_joinkeys_integer(value, key->typlen));
+	}
+	tap->complete = at_end;
+	return slot;
+}
+
+static void
+forget_tap(void *arg)
+{
+	JoinTap    *tap = arg;
+
+	if (last_tap == tap)
+		last_tap = NULL;
+	hash_search(taps, &tap->node, HASH_REMOVE, NULL);
+}
+
+/* The tap of the join's inner side; makes one if there is none. */
+static JoinTap *
+need_tap(HashJoinState *join)
+{
+	PlanState  *node = outerPlanState(innerPlanState(join));
+	MemoryContext context = join->js.ps.state->es_query_cxt;
+	int			nclauses = list_length(((HashJoin *) join->js.ps.plan)->hashclauses);
+	JoinTap    *tap = find_tap(node);
+	JoinTapEntry *entry;
+
+	if (tap != NULL)
+		return tap;
+	if (taps == NULL)
+	{
+		HASHCTL		ctl = {
+			.keysize = sizeof(PlanState *),
+			.entrysize = sizeof(JoinTapEntry),
+		};
+
+		taps = hash_create("zedstore join taps", 16, &ctl, HASH_ELEM | HASH_BLOBS);
+	}
+	tap = MemoryContextAllocZero(context, sizeof(JoinTap));
+	tap->node = node;
+	tap->real = node->ExecProcNodeReal;
+	tap->keys = MemoryContextAllocZero(context, nclauses * sizeof(TapKey));
+	entry = hash_search(taps, &node, HASH_ENTER, NULL);
+	entry->tap = tap;
+	tap->forget.func = forget_tap;
+	tap->forget.arg = tap;
+	MemoryContextRegisterResetCallback(context, &tap->forget);
+	ExecSetExecProcNode(node, tap_row);
+	return tap;
+}
+
+/* The tap's set of keys of a column of its rows. */
+static ZsJoinKeys *
+need_keys(HashJoinState *join, JoinTap *tap, const Var *inner)
+{
+	TapKey	   *key;
+
+	for (int i = 0; i < tap->nkeys; i++)
+	{
+		if (tap->keys[i].attno == inner->varattno)
+			return tap->keys[i].keys;
+	}
+	Assert(tap->nkeys < list_length(((HashJoin *) join->js.ps.plan)->hashclauses));
+	key = &tap->keys[tap->nkeys++];
+	key->attno = inner->varattno;
+	key->typlen = get_typlen(inner->vartype);
+	key->keys = zsvector_joinkeys_create(join->js.ps.state->es_query_cxt);
+	return key->keys;
+}
+
+/* ---- what may raise an error ----------------------------------------------------- */
+
+/* expression_tree_mutator callback: puts constants in the place of a nested loop's parameters. */
+static Node *
+replace_parameters(Node *node, void *context)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC &&
+		bms_is_member(((Param *) node)->paramid, (Bitmapset *) context))
+		return (Node *) makeNullConst(exprType(node), exprTypmod(node), exprCollation(node));
+	return expression_tree_mutator(node, replace_parameters, context);
+}
+
+static bool
+expressions_may_raise(List *exprs, Bitmapset *params, EState *estate)
+{
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		Node	   *expr = lfirst(lc);
+
+		if (IsA(expr, TargetEntry))
+			expr = (Node *) ((TargetEntry *) expr)->expr;
+		if (zsscan_expression_may_raise(replace_parameters(expr, params),
+										estate->es_param_list_info))
+			return true;
+	}
+	return false;
+}
+
+static bool plan_may_raise(Plan *plan, Bitmapset *params, EState *estate);
+
+static bool
+join_may_raise(Join *join, Bitmapset *params, EState *estate)
+{
+	Bitmapset  *inner_params = params;
+	ListCell   *lc;
+
+	if (expressions_may_raise(join->joinqual, params, estate))
+		return true;
+	if (IsA(join, HashJoin) &&
+		expressions_may_raise(((HashJoin *) join)->hashclauses, params, estate))
+		return true;
+	if (IsA(join, NestLoop))
+	{
+		inner_params = bms_copy(params);
+		foreach(lc, ((NestLoop *) join)->nestParams)
+			inner_params = bms_add_member(inner_params,
+										  lfirst_node(NestLoopParam, lc)->paramno);
+	}
+	return plan_may_raise(outerPlan(join), params, estate) ||
+		plan_may_raise(innerPlan(join), inner_params, estate);
+}
+
+/*
+ * May executing the plan raise an error or have another effect?  False only for those nodes that
+ * are known not to.  params: of nested loops above, whose values are there.
+ */
+static bool
+plan_may_raise(Plan *plan, Bitmapset *params, EState *estate)
+{
+	check_stack_depth();
+	if (plan->initPlan != NIL || expressions_may_raise(plan->targetlist, params, estate) ||
+		expressions_may_raise(plan->qual, params, estate))
+		return true;
+	switch (nodeTag(plan))
+	{
+		case T_SeqScan:
+			return false;
+		case T_CustomScan:
+			return ((CustomScan *) plan)->methods != &zsvector_scan_methods;
+		case T_IndexScan:
+			return ((IndexScan *) plan)->indexorderby != NIL ||
+				expressions_may_raise(((IndexScan *) plan)->indexqualorig, params, estate);
+		case T_IndexOnlyScan:
+			return ((IndexOnlyScan *) plan)->indexorderby != NIL ||
+				expressions_may_raise(((IndexOnlyScan *) plan)->indexqual, params, estate) ||
+				expressions_may_raise(((IndexOnlyScan *) plan)->recheckqual, params, estate);
+		case T_BitmapHeapScan:
+			return expressions_may_raise(((BitmapHeapScan *) plan)->bitmapqualorig, params,
+										 estate) ||
+				plan_may_raise(outerPlan(plan), params, estate);
+		case T_BitmapIndexScan:
+			return expressions_may_raise(((BitmapIndexScan *) plan)->indexqualorig, params,
+										 estate);
+		case T_Hash:
+		case T_Material:
+			return plan_may_raise(outerPlan(plan), params, estate);
+		case T_HashJoin:
+		case T_NestLoop:
+			return join_may_raise((Join *) plan, params, estate);
+		default:
+			return true;
+	}
+}
+
+/* ---- joins and scans ------------------------------------------------------------- */
+
+/* Equality of numbers that hash joins and our vectors have as integers, by their values. */
+static bool
+is_integer_equality(Oid funcid)
+{
+	switch (funcid)
+	{
+		case F_INT2EQ:
+		case F_INT4EQ:
+		case F_INT8EQ:
+		case F_INT24EQ:
+		case F_INT28EQ:
+		case F_INT42EQ:
+		case F_INT48EQ:
+		case F_INT82EQ:
+		case F_INT84EQ:
+		case F_DATE_EQ:
+		case F_TIME_EQ:
+		case F_TIMESTAMP_EQ:
+		case F_TIMESTAMPTZ_EQ:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* A column, maybe under another name for its type, of a plan's outer side; NULL if it is none. */
+static Var *
+outer_column(Node *expr)
+{
+	while (IsA(expr, RelabelType))
+		expr = (Node *) ((RelabelType *) expr)->arg;
+	if (!IsA(expr, Var) || ((Var *) expr)->varno != OUTER_VAR || ((Var *) expr)->varattno <= 0)
+		return NULL;
+	return (Var *) expr;
+}
+
+static bool
+drops_lonely_outer_rows(JoinType type)
+{
+	return type != JOIN_LEFT && type != JOIN_ANTI && type != JOIN_FULL;
+}
+
+/* Does each row come from an outer row, and is none but those that it comes from changed by it? */
+static bool
+goes_by_outer_rows(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
+}
+
+/*
+ * The scan that column attno of the node's rows comes from, and its column there.  NULL if there is
+ * none that may leave out rows.
+ */
+static CustomScanState *
+find_scan(PlanState *node, AttrNumber attno, AttrNumber *column)
+{
+	for (;;)
+	{
+		Plan	   *plan = node->plan;
+		Node	   *expr;
+		Var		   *var;
+		HashJoin   *join;
+
+		if (plan->initPlan != NIL || expressions_may_raise(plan->targetlist, NULL, node->state))
+			return NULL;
+		Assert(attno > 0 && attno <= list_length(plan->targetlist));
+		expr = (Node *) list_nth_node(TargetEntry, plan->targetlist, attno - 1)->expr;
+		if (IsA(plan, CustomScan) && ((CustomScan *) plan)->methods == &zsvector_scan_methods)
+		{
+			CustomScanState *scan = (CustomScanState *) node;
+			ZsDomain	domain;
+
+			*column = zsvector_column_of(RelationGetDescr(scan->ss.ss_currentRelation),
+										 ((Scan *) plan)->scanrelid, expr, &domain);
+			return *column > 0 && domain == ZS_DOMAIN_INT ? scan : NULL;
+		}
+		if (!IsA(node, HashJoinState))
+			return NULL;
+		join = (HashJoin *) plan;
+		var = outer_column(expr);
+		if (var == NULL || plan->parallel_aware || !goes_by_outer_rows(join->join.jointype) ||
+			expressions_may_raise(join->join.joinqual, NULL, node->state) ||
+			expressions_may_raise(join->hashclauses, NULL, node->state) ||
+			expressions_may_raise(plan->qual, NULL, node->state) ||
+			plan_may_raise(innerPlan(plan), NULL, node->state))
+			return NULL;
+		attno = var->varattno;
+		node = outerPlanState(node);
+	}
+}
+
+/* Lets a scan know what the join's clause number i is looking for, if it is one that can use it. */
+static void
+connect_clause(HashJoinState *state, int i)
+{
+	HashJoin   *join = (HashJoin *) state->js.ps.plan;
+	Hash	   *hash = (Hash *) innerPlan(join);
+	OpExpr	   *clause = list_nth(join->hashclauses, i);
+	Var		   *outer = outer_column(list_nth(join->hashkeys, i));
+	Var		   *inner = outer_column(list_nth(hash->hashkeys, i));
+	CustomScanState *scan;
+	AttrNumber	attno;
+	JoinTap    *tap;
+	ZsJoinFilter *filter;
+
+	if (!IsA(clause, OpExpr) || outer == NULL || inner == NULL ||
+		!is_integer_equality(get_opcode(clause->opno)))
+		return;
+	scan = find_scan(outerPlanState(state), outer->varattno, &attno);
+	if (scan == NULL)
+		return;
+	tap = need_tap(state);
+	filter = MemoryContextAllocZero(state->js.ps.state->es_query_cxt, sizeof(ZsJoinFilter));
+	filter->attno = attno;
+	filter->join = state;
+	filter->keys = need_keys(state, tap, inner);
+	filter->complete = &tap->complete;
+	zsvector_scan_add_filter(scan, filter);
+}
+
+/* planstate_tree_walker callback */
+static bool
+connect_joins(PlanState *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, HashJoinState))
+	{
+		HashJoin   *join = (HashJoin *) node->plan;
+
+		if (drops_lonely_outer_rows(join->join.jointype) && !join->join.plan.parallel_aware &&
+			!innerPlan(join)->parallel_aware &&
+			!expressions_may_raise(join->hashclauses, NULL, node->state))
+		{
+			for (int i = 0; i < list_length(join->hashclauses); i++)
+				connect_clause((HashJoinState *) node, i);
+		}
+	}
+	return planstate_tree_walker(node, connect_joins, context);
+}
+
+/* Runs in parallel workers, too, and for EXPLAIN. */
+static void
+executor_start(QueryDesc *queryDesc, int eflags)
+{
+	uint64		begun = zsvector_scans_begun;
+	MemoryContext old;
+
+	if (next_executor_start_hook)
+		next_executor_start_hook(queryDesc, eflags);
+	else
+		standard_ExecutorStart(queryDesc, eflags);
+	if (!zs_enable_join_filters || zsvector_scans_begun == begun)
+		return;
+	old = MemoryContextSwitchTo(queryDesc->estate->es_query_cxt);
+	(void) connect_joins(queryDesc->planstate, NULL);
+	MemoryContextSwitchTo(old);
+}
+
+/* See zs_vector.h. */
+void
+zsvector_join_init(void)
+{
+	next_executor_start_hook = ExecutorStart_hook;
+	ExecutorStart_hook = executor_start;
+}
