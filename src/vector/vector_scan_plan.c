@@ -194,7 +194,8 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 	rows = path->rows;
 	if (path->parallel_workers > 0)
 		path->rows = clamp_row_est(path->rows / zsvector_parallel_divisor(path));
-	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+	/* those without a filter are as likely chosen as sequential scans, for tests, too */
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && vector_clauses != NIL)
 		return;
 
 	foreach(lc, rel->baserestrictinfo)
