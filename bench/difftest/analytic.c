@@ -495,12 +495,14 @@ typedef struct Keys
 	char	   *group;			/* of GROUP BY */
 	char	   *show;			/* the same groups, equal values look the same */
 	char	   *order;			/* of ORDER BY, without ties */
+	bool		hashed;			/* core can group them without sorting the rows */
 } Keys;
 
 static void
 make_keys(Table *table, const char *alias, bool safe, Keys *keys)
 {
 	keys->group = keys->show = keys->order = "";
+	keys->hashed = true;
 	for (int i = rnd(1, 3); i > 0; i--)
 	{
 		const char *comma = keys->group[0] != '\0' ? ", " : "";
@@ -509,7 +511,10 @@ make_keys(Table *table, const char *alias, bool safe, Keys *keys)
 		char	   *show;
 
 		if (column != NULL && (column->type->flags & (T_INEXACT | T_OWN)) == 0 && chance(40))
+		{
 			key = show = S("%s.%s", alias, column->name);
+			keys->hashed = keys->hashed && (column->type->flags & T_HASH) != 0;
+		}
 		else
 		{
 			Class		class = (Class) rnd(INT, FLOAT);
@@ -712,7 +717,7 @@ query_modes(int session, Table *table)
 	Keys		keys;
 
 	make_keys(table, "t", true, &keys);
-	if (chance(30))
+	if (!keys.hashed || chance(30))
 		query = S("select sum(%s), avg(%s), var_samp(%s), min(%s), any_value(%s), sum(%s::float8 * 0.1) from %s t%s", value, value, value, value, value, value, table->name,
 				  where_clause(table, "t"));
 	else
