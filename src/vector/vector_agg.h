@@ -181,11 +181,22 @@ typedef struct ZsAggValue
 	};
 } ZsAggValue;
 
+/* Is the argument a string? */
+static inline bool
+zsvector_agg_is_string(const ZsAgg *agg)
+{
+	return agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR;
+}
+
+/* vector_agg_classify.c */
+
 /*
  * Describes the aggregate; false if it is none that we know.  varno: the table's in its
  * expressions.
  */
 extern bool zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
+
+/* vector_agg_value.c */
 
 /*
  * Gets ready for values that live in the context, which is reset when they are forgotten.  Reads
@@ -204,14 +215,22 @@ extern Size zsvector_agg_value_size(const ZsAgg *agg);
  * they raise an error, which only overflows of floats do and core's transition functions; core has
  * the same error in one of the same rows.
  *
+ * Adds the value of one row of the vector, which has one.
+ */
+extern void zsvector_agg_add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
+								 uint32 row);
+
+/* MIN, MAX: adds an integer or pattern, or a numeric at its display scale. */
+extern void zsvector_agg_add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale);
+
+/* vector_agg_column.c */
+
+/*
  * Adds the values of the rows of sel, which have some and none of which is odd.  vector is NULL for
  * counts.
  */
 extern void zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value,
 								   const ZsColumnVector *vector, const uint64 *sel);
-
-/* MIN, MAX: adds an integer or pattern, or a numeric at its display scale. */
-extern void zsvector_agg_add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale);
 
 /* vector_agg_total.c */
 
@@ -224,7 +243,7 @@ extern bool zsvector_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, Z
 extern void zsvector_agg_add_totals(const ZsAgg *agg, ZsAggValue *value,
 									const ZsVectorTotals *totals);
 
-/* vector_agg_value.c */
+/* vector_agg_column.c */
 
 /*
  * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of
@@ -259,6 +278,8 @@ extern void zsvector_agg_add_batch_groups(const ZsAgg *agg, char *values, Size s
 
 /* Adds one row's argument. */
 extern void zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull);
+
+/* vector_agg_final.c */
 
 /*
  * The aggregate's result, in the current context or in the values'.  Errors: those of core's final

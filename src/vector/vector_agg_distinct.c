@@ -14,7 +14,7 @@
  * bits.
  *
  * The order in which values are added is not that of rows then.  Only aggregates for which it does
- * not matter are here (classify_distinct() of vector_agg_value.c).
+ * not matter are here (classify_distinct() of vector_agg_classify.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
