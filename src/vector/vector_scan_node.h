@@ -1,0 +1,119 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_scan_node.h
+ *	  The state of a scan with a filter by batches; private to src/vector.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_scan_node.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_SCAN_NODE_H
+#define VECTOR_SCAN_NODE_H
+
+#include "postgres.h"
+
+#include "commands/explain.h"
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "port/atomics.h"
+
+#include "vector_input.h"
+#include "vector_qual.h"
+#include "zs_batch.h"
+
+/* A clause of the filter. */
+typedef struct ZsScanClause
+{
+	Node	   *expr;
+	ExprState  *rowwise;
+	List	   *parts;			/* without columns: ZsFoldedPart */
+	bool		has_program;	/* may it have one, whatever its parts turn out to be? */
+
+	/* since the last rescan */
+	bool		by_batch;		/* applied to batches */
+	ZsQual	   *program;		/* NULL: not made yet */
+	bool		movable;		/* cannot raise an error, and has its program */
+
+	/* what was measured of the program */
+	uint64		nruns;
+	uint64		time_ns;
+	uint64		rows_in;
+	uint64		rows_out;
+	double		rank;			/* time for each row of a batch that it removes, about */
+} ZsScanClause;
+
+/* What workers have counted, until the leader takes it. */
+typedef struct ZsScanCounts
+{
+	pg_atomic_uint64 skipped;	/* segments */
+	pg_atomic_uint64 decided;	/* comparisons, by zone maps */
+	pg_atomic_uint64 redone;	/* batches */
+	pg_atomic_uint64 unjoined;	/* rows that join filters removed */
+} ZsScanCounts;
+
+typedef struct ZsScanNode
+{
+	CustomScanState css;		/* first */
+	int			nfirst;			/* clauses that may be taken out of order */
+	int			nclauses;
+	ZsScanClause *clauses;
+	int		   *order;			/* in which programs run: numbers of clauses that are applied to
+								 * batches */
+	int			norder;
+	uint64		nbatches;		/* that they ran for */
+	bool		has_rest;		/* some clauses are tested row by row */
+	bool		rest_may_raise; /* one of these may raise an error */
+	List	   *join_filters;	/* ZsJoinFilter */
+	bool		prepared;		/* since the last rescan */
+	MemoryContext context;		/* programs and values that a rescan changes */
+	bool		by_rows;		/* zedstore.debug_vector = rows */
+	bool		verify;
+
+	TableScanDesc scan;
+	ZsBatchScan *batches;
+	ZsInput    *input;			/* the present batch, for programs */
+	bool		row_mode;		/* the batch is taken row by row */
+	int			nlist;			/* rows of the batch to be looked at */
+	int			position;		/* of the present one in list */
+	uint16		list[ZS_KERNEL_ROWS];
+
+	/* for EXPLAIN */
+	ZsQualCounts counts;
+	uint64		nredone;
+	uint64		nskipped;		/* segments, by scans that have ended */
+	uint64		nunjoined;		/* rows that join filters removed */
+	ZsScanCounts *shared;			/* of a parallel scan; NULL: none, or gone */
+	uint64		worker_skipped; /* what was in shared */
+	uint64		worker_decided;
+	uint64		worker_redone;
+	uint64		worker_unjoined;
+} ZsScanNode;
+
+/* ---- the filter (vector_scan_clause.c) ---- */
+
+/* Makes a clause of the node's filter, all zeros, ready.  Errors: those of initializing it. */
+extern void zsvector_scan_init_clause(ZsScanNode *state, ZsScanClause *clause, Node *expr);
+
+/* Decides which clauses are applied to batches, at the start and after each rescan. */
+extern void zsvector_scan_prepare_clauses(ZsScanNode *state);
+
+/*
+ * Applies programs to the batch: passed are the rows that they leave.  False if it has to be taken
+ * row by row.  Errors: those of parts of clauses that look at no column.
+ */
+extern bool zsvector_scan_filter_batch(ZsScanNode *state, const ZsBatch *batch, uint64 *passed);
+
+/* ---- what it tells (vector_scan_report.c) ---- */
+
+/* Segments that this process has skipped. */
+extern uint64 zsvector_scan_count_skipped(const ZsScanNode *state);
+
+/* A worker says what it has counted; the leader takes what has been said. */
+extern void zsvector_scan_exchange_counts(ZsScanNode *state);
+
+/* ExplainCustomScan. */
+extern void zsvector_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es);
+
+#endif							/* VECTOR_SCAN_NODE_H */

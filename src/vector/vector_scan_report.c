@@ -1,0 +1,90 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_scan_report.c
+ *	  What a scan with a filter by batches tells EXPLAIN.
+ *
+ * Each process counts for itself.  Workers put their counts into shared memory when they end, and
+ * the leader takes them from there before that memory goes, which is before EXPLAIN asks.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_scan_report.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include ZS_EXPLAIN_FORMAT_H
+#include "access/parallel.h"
+#include "nodes/makefuncs.h"
+#include "utils/ruleutils.h"
+
+#include "vector_join.h"
+#include "vector_scan.h"
+#include "vector_scan_node.h"
+
+/* See vector_scan_node.h. */
+uint64
+zsvector_scan_count_skipped(const ZsScanNode *state)
+{
+	return state->nskipped + (state->batches != NULL ? zsscan_batch_skipped(state->batches) : 0);
+}
+
+/* A worker says what it has counted; the leader takes what has been said. */
+void
+zsvector_scan_exchange_counts(ZsScanNode *state)
+{
+	ZsScanCounts *shared = state->shared;
+
+	if (shared == NULL)
+		return;
+	if (IsParallelWorker())
+	{
+		pg_atomic_fetch_add_u64(&shared->skipped, zsvector_scan_count_skipped(state));
+		pg_atomic_fetch_add_u64(&shared->decided, state->counts.skipped);
+		pg_atomic_fetch_add_u64(&shared->redone, state->nredone);
+		pg_atomic_fetch_add_u64(&shared->unjoined, state->nunjoined);
+	}
+	else
+	{
+		state->worker_skipped += pg_atomic_exchange_u64(&shared->skipped, 0);
+		state->worker_decided += pg_atomic_exchange_u64(&shared->decided, 0);
+		state->worker_redone += pg_atomic_exchange_u64(&shared->redone, 0);
+		state->worker_unjoined += pg_atomic_exchange_u64(&shared->unjoined, 0);
+	}
+}
+
+/* Core shows the whole filter and what it removed. */
+void
+zsvector_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
+{
+	ZsScanNode *state = (ZsScanNode *) node;
+	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
+	List	   *rest = NIL;
+	uint64		skipped = zsvector_scan_count_skipped(state) + state->worker_skipped;
+	uint64		decided = state->counts.skipped + state->worker_decided;
+	uint64		redone = state->nredone + state->worker_redone;
+
+	for (int i = 0; i < state->nclauses; i++)
+	{
+		if (!state->clauses[i].has_program || i >= state->nfirst)
+			rest = lappend(rest, state->clauses[i].expr);
+	}
+	if (rest != NIL)
+		ExplainPropertyText("Row-wise Filter",
+							deparse_expression((Node *) make_ands_explicit(rest), context,
+											   es->verbose, false), es);
+	if (state->join_filters != NIL)
+		zsvector_joinfilter_explain(state->join_filters, node->ss.ss_currentRelation,
+									state->nunjoined + state->worker_unjoined, es);
+	if (!es->analyze)
+		return;
+	if (es->format != EXPLAIN_FORMAT_TEXT || skipped > 0)
+		ExplainPropertyUInteger("Segments Skipped", NULL, skipped, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT || decided > 0)
+		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, decided, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT || redone > 0)
+		ExplainPropertyUInteger("Batches Redone Row-wise", NULL, redone, es);
+}
