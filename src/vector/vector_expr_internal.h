@@ -100,6 +100,23 @@ struct ZsExpr
 
 /* A node with room for nargs arguments. */
 extern ZsExpr *zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs);
+extern void zsvector_expr_add_arg(ZsExpr *expr, ZsExpr *arg);
+
+/* Where expressions find columns. */
+typedef struct ZsExprCompiler
+{
+	TupleDesc	desc;
+	Index		varno;
+} ZsExprCompiler;
+
+/* The program of an expression, or NULL if there is none. */
+extern ZsExpr *zsvector_expr_compile_node(const ZsExprCompiler *compiler, Node *node);
+
+/* vector_expr_call.c */
+
+/* The program of a call, or NULL if there is none. */
+extern ZsExpr *zsvector_expr_compile_call(const ZsExprCompiler *compiler, Oid funcid, List *args,
+										  Oid collation);
 
 /* vector_expr_time.c */
 
@@ -155,7 +172,7 @@ extern bool zsvector_expr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnV
 extern void zsvector_expr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 									  const uint64 *rows);
 
-/* vector_expr_compile.c */
+/* vector_expr_call.c */
 
 /* The expression, a float, with 8 bytes; the difference of two numerics. */
 extern ZsExpr *zsvector_expr_as_float8(ZsExpr *expr);

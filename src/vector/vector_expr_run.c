@@ -9,7 +9,7 @@
  *
  * A kernel that meets an error looks at the rows that were asked for and have no NULL; if one of
  * those is wrong the batch is given back, and the executor finds out which error is the first.
- * Branches of CASE and COALESCE are asked only for rows that reach them.
+ * Branches of CASE and COALESCE are asked only for rows that reach them (vector_expr_choice.c).
  *
  * Numerics are integers of one scale for the batch; where the display scales of rows differ they
  * come beside.  A sum has the larger display scale of its arguments, a product both.
@@ -24,19 +24,9 @@
 
 #include "common/int.h"
 #include "utils/date.h"
-#include "utils/memutils.h"
 #include "utils/timestamp.h"
 
-#include "vector_expr_internal.h"
-
-typedef struct ExprRun
-{
-	ZsInput    *input;
-	uint64		serial;
-	ZsQualCounts *counts;
-} ExprRun;
-
-static const ZsColumnVector *run_expr(const ExprRun *run, ZsExpr *expr, const uint64 *sel);
+#include "vector_expr_run.h"
 
 /* Dates and timestamps that are numbers; infinite ones are the executor's. */
 #define FIRST_DATE		(DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE)
@@ -45,100 +35,22 @@ static const ZsColumnVector *run_expr(const ExprRun *run, ZsExpr *expr, const ui
 #define FIRST_TIMESTAMP	MIN_TIMESTAMP
 #define LAST_TIMESTAMP	(END_TIMESTAMP - 1)
 
-/* ---- vectors ------------------------------------------------------------------ */
-
-static int64
-power_of_ten(int n)
-{
-	int64		result = 1;
-
-	Assert(n >= 0 && n <= ZS_EXPR_MAX_SCALE);
-	while (n-- > 0)
-		result *= 10;
-	return result;
-}
-
-static int64 *
-make_vals(ZsExpr *expr)
-{
-	return MemoryContextAllocZero(GetMemoryChunkContext(expr), ZS_KERNEL_ROWS * sizeof(int64));
-}
-
-/* The node's vector with room for values, and no NULLs. */
-static ZsColumnVector *
-start_vector(ZsExpr *expr, uint32 nrows)
-{
-	ZsColumnVector *vector = &expr->vector;
-
-	Assert(nrows <= ZS_KERNEL_ROWS);
-	if (expr->vals == NULL)
-		expr->vals = make_vals(expr);
-	vector->nrows = nrows;
-	vector->has_nulls = vector->has_odd = false;
-	vector->vals = expr->vals;
-	vector->scale = 0;
-	vector->dscales = NULL;
-	vector->datums = NULL;
-	vector->codes = NULL;
-	expr->result = vector;
-	return vector;
-}
-
-static void
-add_nulls(ZsColumnVector *vector, const ZsColumnVector *arg)
-{
-	if (!arg->has_nulls)
-		return;
-	if (!vector->has_nulls)
-		zskernel_bits_copy(vector->nulls, arg->nulls);
-	else
-		zskernel_bits_or(vector->nulls, arg->nulls);
-	vector->has_nulls = true;
-}
-
-/* The rows of sel that have values. */
-static void
-rows_with_values(const ZsColumnVector *vector, const uint64 *sel, uint64 *rows)
-{
-	zskernel_bits_copy(rows, sel);
-	if (vector->has_nulls)
-		zskernel_bits_andnot(rows, vector->nulls);
-}
-
-static uint8 *
-get_dscales(ZsExpr *expr)
-{
-	if (expr->dscales == NULL)
-		expr->dscales = MemoryContextAllocZero(GetMemoryChunkContext(expr), ZS_KERNEL_ROWS);
-	return expr->dscales;
-}
-
-static bool
-is_string(const ZsExpr *expr)
-{
-	return expr->domain == ZS_DOMAIN_TEXT || expr->domain == ZS_DOMAIN_BPCHAR;
-}
-
-static inline int
-dscale_of(const ZsColumnVector *vector, uint32 row)
-{
-	return vector->dscales != NULL ? vector->dscales[row] : vector->scale;
-}
-
 /* ---- leaves --------------------------------------------------------------------- */
 
 static bool
-run_column(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+run_column(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
-	ZsColumnWant want = is_string(expr) ? ZS_WANT_STRING : zsvector_want_of(expr->domain);
+	ZsColumnWant want = zsvector_expr_is_string(expr) ? ZS_WANT_STRING :
+		zsvector_want_of(expr->domain);
 	const ZsColumnVector *vector = zsvector_input_column(run->input, expr->attno, want, sel);
 
 	Assert(expr->attno > 0 && expr->attno <= run->input->desc->natts);
-	if (vector != NULL && is_string(expr) && vector->codes == NULL && vector->datums == NULL)
+	if (vector != NULL && zsvector_expr_is_string(expr) && vector->codes == NULL &&
+		vector->datums == NULL)
 		vector = zsvector_input_column(run->input, expr->attno, ZS_WANT_DATUM, sel);
 	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
 		return false;
-	Assert(is_string(expr) ? vector->codes != NULL || vector->datums != NULL :
+	Assert(zsvector_expr_is_string(expr) ? vector->codes != NULL || vector->datums != NULL :
 		   vector->vals != NULL);
 	expr->result = vector;
 	return true;
@@ -148,10 +60,10 @@ static bool
 run_const(ZsExpr *expr)
 {
 	bool		known = expr->vals != NULL;
-	ZsColumnVector *vector = start_vector(expr, ZS_KERNEL_ROWS);
+	ZsColumnVector *vector = zsvector_expr_start_vector(expr, ZS_KERNEL_ROWS);
 
 	vector->scale = expr->scale;
-	if (is_string(expr))
+	if (zsvector_expr_is_string(expr))
 		vector->datums = (const uint64 *) expr->vals;
 	if (expr->isnull)
 	{
@@ -174,7 +86,8 @@ fill_at_scale(ZsExpr *expr, int argno, const ZsColumnVector *vector, int scale)
 
 	if (expr->scaled_scale[argno] == scale)
 		return true;
-	if (pg_mul_s64_overflow(vector->vals[0], power_of_ten(scale - vector->scale), &value))
+	if (pg_mul_s64_overflow(vector->vals[0], zsvector_expr_power_of_ten(scale - vector->scale),
+							&value))
 		return false;
 	for (int i = 0; i < ZS_KERNEL_ROWS; i++)
 		scaled[i] = value;
@@ -193,11 +106,12 @@ values_at_scale(ZsExpr *expr, int argno, const ZsColumnVector *vector, int scale
 	if (vector->scale == scale)
 		return vector->vals;
 	if (expr->scaled[argno] == NULL)
-		expr->scaled[argno] = make_vals(expr);
+		expr->scaled[argno] = zsvector_expr_make_vals(expr);
 	if (expr->args[argno]->kind == ZS_EXPR_CONST)
 		fits = fill_at_scale(expr, argno, vector, scale);
 	else
-		fits = zskernel_scale_up_int64(vector->vals, power_of_ten(scale - vector->scale),
+		fits = zskernel_scale_up_int64(vector->vals,
+									   zsvector_expr_power_of_ten(scale - vector->scale),
 									   vector->nrows, rows, expr->scaled[argno]);
 	return fits ? expr->scaled[argno] : NULL;
 }
@@ -210,11 +124,11 @@ set_dscales(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b)
 
 	if (a->dscales == NULL && b->dscales == NULL)
 		return;
-	dscales = get_dscales(expr);
+	dscales = zsvector_expr_get_dscales(expr);
 	for (uint32 i = 0; i < expr->vector.nrows; i++)
 	{
-		int			x = dscale_of(a, i);
-		int			y = dscale_of(b, i);
+		int			x = zsvector_expr_dscale(a, i);
+		int			y = zsvector_expr_dscale(b, i);
 
 		dscales[i] = (uint8) (expr->op == ZS_ARITH_MUL ? x + y : Max(x, y));
 	}
@@ -255,12 +169,14 @@ run_round(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 	vector->scale = expr->scale;
 	if (a->scale < expr->scale)
 	{
-		if (!zskernel_scale_up_int64(a->vals, power_of_ten(expr->scale - a->scale), vector->nrows,
+		if (!zskernel_scale_up_int64(a->vals, zsvector_expr_power_of_ten(expr->scale - a->scale),
+									 vector->nrows,
 									 rows, expr->vals))
 			return false;
 	}
 	else if (a->scale > expr->scale)
-		zskernel_round_int64(a->vals, power_of_ten(a->scale - expr->scale), vector->nrows,
+		zskernel_round_int64(a->vals, zsvector_expr_power_of_ten(a->scale - expr->scale),
+							 vector->nrows,
 							 expr->vals);
 	else
 		vector->vals = a->vals;
@@ -277,7 +193,7 @@ filled(ZsExpr *expr, int64 value)
 {
 	if (expr->scaled[0] == NULL)
 	{
-		expr->scaled[0] = make_vals(expr);
+		expr->scaled[0] = zsvector_expr_make_vals(expr);
 		for (int i = 0; i < ZS_KERNEL_ROWS; i++)
 			expr->scaled[0][i] = value;
 	}
@@ -336,7 +252,9 @@ run_unary(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 			zskernel_float8_from_float4(a->vals, n, expr->vals);
 			return true;
 		case ZS_EXPR_DECIMAL_TO_FLOAT:
-			return zskernel_float8_from_decimal(a->vals, (double) power_of_ten(a->scale), n, rows,
+			return zskernel_float8_from_decimal(a->vals,
+												(double) zsvector_expr_power_of_ten(a->scale), n,
+												rows,
 												expr->vals);
 		case ZS_EXPR_ROUND:
 			return run_round(expr, a, rows);
@@ -424,7 +342,7 @@ run_binary(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b, const
 
 /* All functions here are strict. */
 static bool
-run_function(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+run_function(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
 	const ZsColumnVector *args[2] = {NULL, NULL};
 	ZsColumnVector *vector;
@@ -434,15 +352,15 @@ run_function(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 	Assert(expr->nargs == 1 || expr->nargs == 2);
 	for (int i = 0; i < expr->nargs; i++)
 	{
-		args[i] = run_expr(run, expr->args[i], sel);
+		args[i] = zsvector_expr_run_node(run, expr->args[i], sel);
 		if (args[i] == NULL)
 			return false;
 		nrows = Min(nrows, args[i]->nrows);
 	}
-	vector = start_vector(expr, nrows);
+	vector = zsvector_expr_start_vector(expr, nrows);
 	for (int i = 0; i < expr->nargs; i++)
-		add_nulls(vector, args[i]);
-	rows_with_values(vector, sel, rows);
+		zsvector_expr_add_nulls(vector, args[i]);
+	zsvector_expr_rows_with_values(vector, sel, rows);
 	if (expr->kind == ZS_EXPR_TEXT_CALL)
 	{
 		zsvector_expr_run_text(expr, run->serial, args[0], rows);
@@ -459,240 +377,10 @@ run_function(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 		run_binary(expr, args[0], args[1], rows);
 }
 
-/* ---- choices ------------------------------------------------------------------------------- */
-
-/* What branches gave, for the rows of each. */
-typedef struct Branches
-{
-	int			n;
-	const ZsColumnVector **vectors;
-	uint64	   (*rows)[ZS_KERNEL_WORDS];
-} Branches;
-
-static void
-start_branches(Branches *branches, int n)
-{
-	branches->n = 0;
-	branches->vectors = palloc(n * sizeof(ZsColumnVector *));
-	branches->rows = palloc(n * sizeof(*branches->rows));
-}
-
-static void
-end_branches(Branches *branches)
-{
-	pfree(branches->vectors);
-	pfree(branches->rows);
-}
-
-/* Runs a branch for its rows. */
-static bool
-add_branch(const ExprRun *run, Branches *branches, ZsExpr *arg, const uint64 *rows)
-{
-	if (!zskernel_bits_any(rows))
-		return true;
-	branches->vectors[branches->n] = run_expr(run, arg, rows);
-	zskernel_bits_copy(branches->rows[branches->n], rows);
-	return branches->vectors[branches->n++] != NULL;
-}
-
-/* Puts the values of one branch, at the vector's scale, into the vector. */
-static bool
-merge_branch(ZsExpr *expr, const ZsColumnVector *branch, const uint64 *rows, bool same_dscale)
-{
-	const int64 *vals = branch->vals;
-
-	if (is_string(expr))
-	{
-		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-		{
-			for (uint64 word = rows[w]; word != 0; word &= word - 1)
-			{
-				uint32		row = w * 64 + __builtin_ctzll(word);
-
-				expr->vals[row] = (int64) (branch->codes != NULL ?
-										   branch->dict[branch->codes[row]] :
-										   branch->datums[row]);
-			}
-		}
-		return true;
-	}
-	Assert(branch->vals != NULL && branch->scale <= expr->vector.scale);
-	if (branch->scale != expr->vector.scale)
-	{
-		if (expr->scaled[0] == NULL)
-			expr->scaled[0] = make_vals(expr);
-		vals = expr->scaled[0];
-		if (!zskernel_scale_up_int64(branch->vals, power_of_ten(expr->vector.scale - branch->scale),
-									 branch->nrows, rows, expr->scaled[0]))
-			return false;
-	}
-	zskernel_merge_int64(vals, rows, expr->vals);
-	if (!same_dscale)
-	{
-		uint8	   *dscales = get_dscales(expr);
-
-		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-		{
-			for (uint64 word = rows[w]; word != 0; word &= word - 1)
-				dscales[w * 64 + __builtin_ctzll(word)] =
-					(uint8) dscale_of(branch, w * 64 + __builtin_ctzll(word));
-		}
-		expr->vector.dscales = dscales;
-	}
-	return true;
-}
-
-/* Makes one vector of the branches' ones; rows of sel that no branch has are NULL. */
-static bool
-merge_branches(ZsExpr *expr, const Branches *branches, const uint64 *sel)
-{
-	ZsColumnVector *vector = start_vector(expr, ZS_KERNEL_ROWS);
-	bool		same_dscale = true;
-	bool		first = true;
-
-	zskernel_bits_copy(vector->nulls, sel);
-	for (int i = 0; i < branches->n; i++)
-	{
-		const ZsColumnVector *branch = branches->vectors[i];
-		uint64		rows[ZS_KERNEL_WORDS];
-
-		rows_with_values(branch, branches->rows[i], rows);
-		if (!zskernel_bits_any(rows))
-			continue;
-		if (expr->domain == ZS_DOMAIN_DECIMAL)
-		{
-			same_dscale = same_dscale && branch->dscales == NULL &&
-				(first || branch->scale == vector->scale);
-			vector->scale = Max(vector->scale, branch->scale);
-			first = false;
-		}
-	}
-	for (int i = 0; i < branches->n; i++)
-	{
-		uint64		rows[ZS_KERNEL_WORDS];
-
-		rows_with_values(branches->vectors[i], branches->rows[i], rows);
-		if (!zskernel_bits_any(rows))
-			continue;
-		if (!merge_branch(expr, branches->vectors[i], rows, same_dscale))
-			return false;
-		zskernel_bits_andnot(vector->nulls, rows);
-	}
-	vector->has_nulls = zskernel_bits_any(vector->nulls);
-	if (is_string(expr))
-		vector->datums = (const uint64 *) expr->vals;
-	return true;
-}
-
-static bool
-run_case(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
-{
-	Branches	branches;
-	uint64		left[ZS_KERNEL_WORDS];
-	uint64		rows[ZS_KERNEL_WORDS];
-	bool		ok = true;
-
-	Assert(expr->nargs == expr->nconds || expr->nargs == expr->nconds + 1);
-	start_branches(&branches, expr->nargs);
-	zskernel_bits_copy(left, sel);
-	for (int i = 0; i < expr->nconds && ok && zskernel_bits_any(left); i++)
-	{
-		ZsTruth		truth;
-
-		ok = zsvector_qual_run(expr->conds[i], run->input, left, &truth, run->counts);
-		if (!ok)
-			break;
-		zskernel_bits_copy(rows, left);
-		zskernel_bits_and(rows, truth.yes);
-		zskernel_bits_andnot(left, rows);
-		ok = add_branch(run, &branches, expr->args[i], rows);
-	}
-	if (ok && expr->nargs > expr->nconds)
-		ok = add_branch(run, &branches, expr->args[expr->nconds], left);
-	ok = ok && merge_branches(expr, &branches, sel);
-	end_branches(&branches);
-	return ok;
-}
-
-static bool
-run_coalesce(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
-{
-	Branches	branches;
-	uint64		left[ZS_KERNEL_WORDS];
-	bool		ok = true;
-
-	start_branches(&branches, expr->nargs);
-	zskernel_bits_copy(left, sel);
-	for (int i = 0; i < expr->nargs && ok && zskernel_bits_any(left); i++)
-	{
-		const ZsColumnVector *vector;
-
-		ok = add_branch(run, &branches, expr->args[i], left);
-		if (!ok)
-			break;
-		Assert(branches.n > 0);
-		vector = branches.vectors[branches.n - 1];
-		if (!vector->has_nulls)
-			break;
-		zskernel_bits_and(left, vector->nulls);
-	}
-	ok = ok && merge_branches(expr, &branches, sel);
-	end_branches(&branches);
-	return ok;
-}
-
-static bool
-run_nullif(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
-{
-	const ZsColumnVector *arg = run_expr(run, expr->args[0], sel);
-	ZsColumnVector *vector;
-	ZsTruth		truth;
-
-	Assert(expr->nargs == 1 && expr->nconds == 1);
-	if (arg == NULL || !zsvector_qual_run(expr->conds[0], run->input, sel, &truth, run->counts))
-		return false;
-	vector = start_vector(expr, arg->nrows);
-	vector->vals = arg->vals;
-	vector->scale = arg->scale;
-	vector->dscales = arg->dscales;
-	vector->datums = arg->datums;
-	vector->codes = arg->codes;
-	vector->dict = arg->dict;
-	vector->ndict = arg->ndict;
-	vector->serial = arg->serial;
-	add_nulls(vector, arg);
-	if (!vector->has_nulls)
-		zskernel_bits_clear(vector->nulls);
-	zskernel_bits_and(truth.yes, sel);
-	zskernel_bits_or(vector->nulls, truth.yes);
-	vector->has_nulls = true;
-	return true;
-}
-
-static bool
-run_bool(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
-{
-	ZsColumnVector *vector;
-	ZsTruth		truth;
-
-	Assert(expr->nconds == 1);
-	if (!zsvector_qual_run(expr->conds[0], run->input, sel, &truth, run->counts))
-		return false;
-	vector = start_vector(expr, ZS_KERNEL_ROWS);
-	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-	{
-		for (int k = 0; k < 64; k++)
-			expr->vals[w * 64 + k] = (int64) (truth.yes[w] >> k & 1);
-		vector->nulls[w] = sel[w] & ~(truth.yes[w] | truth.no[w]);
-	}
-	vector->has_nulls = zskernel_bits_any(vector->nulls);
-	return true;
-}
-
 /* ---- all ----------------------------------------------------------------------------------- */
 
 static bool
-compute(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+compute(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
 	switch (expr->kind)
 	{
@@ -701,20 +389,21 @@ compute(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 		case ZS_EXPR_CONST:
 			return run_const(expr);
 		case ZS_EXPR_CASE:
-			return run_case(run, expr, sel);
+			return zsvector_expr_run_case(run, expr, sel);
 		case ZS_EXPR_COALESCE:
-			return run_coalesce(run, expr, sel);
+			return zsvector_expr_run_coalesce(run, expr, sel);
 		case ZS_EXPR_NULLIF:
-			return run_nullif(run, expr, sel);
+			return zsvector_expr_run_nullif(run, expr, sel);
 		case ZS_EXPR_BOOL:
-			return run_bool(run, expr, sel);
+			return zsvector_expr_run_bool(run, expr, sel);
 		default:
 			return run_function(run, expr, sel);
 	}
 }
 
-static const ZsColumnVector *
-run_expr(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
+/* See vector_expr_run.h. */
+const ZsColumnVector *
+zsvector_expr_run_node(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
 	uint64		rows[ZS_KERNEL_WORDS];
 
@@ -740,8 +429,8 @@ run_expr(const ExprRun *run, ZsExpr *expr, const uint64 *sel)
 const ZsColumnVector *
 zsvector_expr_run(ZsExpr *expr, ZsInput *input, const uint64 *sel, ZsQualCounts *counts)
 {
-	ExprRun		run = {.input = input, .serial = input->serial, .counts = counts};
+	ZsExprRun	run = {.input = input, .serial = input->serial, .counts = counts};
 
 	Assert(input->serial != 0);
-	return run_expr(&run, expr, sel);
+	return zsvector_expr_run_node(&run, expr, sel);
 }

@@ -1,0 +1,72 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_expr_run.h
+ *	  What the files that run expressions share; private to src/vector.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_expr_run.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_EXPR_RUN_H
+#define VECTOR_EXPR_RUN_H
+
+#include "postgres.h"
+
+#include "vector_expr_internal.h"
+
+/* One run of a program. */
+typedef struct ZsExprRun
+{
+	ZsInput    *input;
+	uint64		serial;			/* of the batch */
+	ZsQualCounts *counts;
+} ZsExprRun;
+
+static inline bool
+zsvector_expr_is_string(const ZsExpr *expr)
+{
+	return expr->domain == ZS_DOMAIN_TEXT || expr->domain == ZS_DOMAIN_BPCHAR;
+}
+
+/* The display scale of a numeric. */
+static inline int
+zsvector_expr_dscale(const ZsColumnVector *vector, uint32 row)
+{
+	return vector->dscales != NULL ? vector->dscales[row] : vector->scale;
+}
+
+/* ---- vectors of nodes (vector_expr_vector.c) ---- */
+
+extern int64 zsvector_expr_power_of_ten(int n);
+
+/* Room for values, or display scales, of a batch; as long-lived as the node. */
+extern int64 *zsvector_expr_make_vals(ZsExpr *expr);
+extern uint8 *zsvector_expr_get_dscales(ZsExpr *expr);
+
+/* The node's vector with room for values, and no NULLs. */
+extern ZsColumnVector *zsvector_expr_start_vector(ZsExpr *expr, uint32 nrows);
+
+/* The vector has NULLs where the argument has some, too. */
+extern void zsvector_expr_add_nulls(ZsColumnVector *vector, const ZsColumnVector *arg);
+
+/* The rows of sel that have values. */
+extern void zsvector_expr_rows_with_values(const ZsColumnVector *vector, const uint64 *sel,
+										   uint64 *rows);
+
+/* ---- choices (vector_expr_choice.c) ---- */
+
+/* Run a node of the kind for the rows of sel; false: the batch must be taken row by row. */
+extern bool zsvector_expr_run_case(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel);
+extern bool zsvector_expr_run_coalesce(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel);
+extern bool zsvector_expr_run_nullif(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel);
+extern bool zsvector_expr_run_bool(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel);
+
+/* ---- nodes of all kinds (vector_expr_run.c) ---- */
+
+/* The node's vector for the rows of sel, or NULL: the batch must be taken row by row. */
+extern const ZsColumnVector *zsvector_expr_run_node(const ZsExprRun *run, ZsExpr *expr,
+													const uint64 *sel);
+
+#endif							/* VECTOR_EXPR_RUN_H */

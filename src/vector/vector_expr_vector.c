@@ -1,0 +1,89 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_expr_vector.c
+ *	  Vectors that nodes of expressions give.
+ *
+ * A node has memory for its values and display scales from the first batch on, and uses it for all
+ * batches.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_expr_vector.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "utils/memutils.h"
+
+#include "vector_expr_run.h"
+
+/* See vector_expr_run.h. */
+int64
+zsvector_expr_power_of_ten(int n)
+{
+	int64		result = 1;
+
+	Assert(n >= 0 && n <= ZS_EXPR_MAX_SCALE);
+	while (n-- > 0)
+		result *= 10;
+	return result;
+}
+
+/* See vector_expr_run.h. */
+int64 *
+zsvector_expr_make_vals(ZsExpr *expr)
+{
+	return MemoryContextAllocZero(GetMemoryChunkContext(expr), ZS_KERNEL_ROWS * sizeof(int64));
+}
+
+/* See vector_expr_run.h. */
+uint8 *
+zsvector_expr_get_dscales(ZsExpr *expr)
+{
+	if (expr->dscales == NULL)
+		expr->dscales = MemoryContextAllocZero(GetMemoryChunkContext(expr), ZS_KERNEL_ROWS);
+	return expr->dscales;
+}
+
+/* The node's vector with room for values, and no NULLs. */
+ZsColumnVector *
+zsvector_expr_start_vector(ZsExpr *expr, uint32 nrows)
+{
+	ZsColumnVector *vector = &expr->vector;
+
+	Assert(nrows <= ZS_KERNEL_ROWS);
+	if (expr->vals == NULL)
+		expr->vals = zsvector_expr_make_vals(expr);
+	vector->nrows = nrows;
+	vector->has_nulls = vector->has_odd = false;
+	vector->vals = expr->vals;
+	vector->scale = 0;
+	vector->dscales = NULL;
+	vector->datums = NULL;
+	vector->codes = NULL;
+	expr->result = vector;
+	return vector;
+}
+
+/* See vector_expr_run.h. */
+void
+zsvector_expr_add_nulls(ZsColumnVector *vector, const ZsColumnVector *arg)
+{
+	if (!arg->has_nulls)
+		return;
+	if (!vector->has_nulls)
+		zskernel_bits_copy(vector->nulls, arg->nulls);
+	else
+		zskernel_bits_or(vector->nulls, arg->nulls);
+	vector->has_nulls = true;
+}
+
+/* The rows of sel that have values. */
+void
+zsvector_expr_rows_with_values(const ZsColumnVector *vector, const uint64 *sel, uint64 *rows)
+{
+	zskernel_bits_copy(rows, sel);
+	if (vector->has_nulls)
+		zskernel_bits_andnot(rows, vector->nulls);
+}
