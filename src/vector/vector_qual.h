@@ -79,6 +79,11 @@ extern bool zsvector_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, Z
  */
 extern List *zsvector_qual_order(PlannerInfo *root, List *clauses);
 
+/* vector_qual_compare.c */
+
+/* Is the function the equality of values of the domain? */
+extern bool zsvector_is_equality(Oid funcid, ZsDomain domain);
+
 /* vector_qual_compile.c */
 
 /*
@@ -86,9 +91,6 @@ extern List *zsvector_qual_order(PlannerInfo *root, List *clauses);
  * its type.
  */
 extern AttrNumber zsvector_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain);
-
-/* Is the function the equality of values of the domain? */
-extern bool zsvector_is_equality(Oid funcid, ZsDomain domain);
 
 /* How many of a string's bytes count when it is compared. */
 static inline size_t

@@ -80,15 +80,31 @@ struct ZsQual
 
 /* vector_qual_compile.c */
 
-/* The operator with its sides exchanged. */
-extern ZsCompare zsvector_qual_commute(ZsCompare op);
+/* A node of the kind; one with room for so many arguments. */
+extern ZsQual *zsvector_qual_make(ZsQualKind kind);
+extern ZsQual *zsvector_qual_make_list(ZsQualKind kind, int nargs);
+
+/* What stands below RelabelType nodes. */
+extern Node *zsvector_qual_strip_relabel(Node *node);
 
 /* True, false or unknown for all rows. */
 extern ZsQual *zsvector_qual_make_const(bool isnull, bool value);
 
+/* vector_qual_compare.c */
+
+/* The operator with its sides exchanged. */
+extern ZsCompare zsvector_qual_commute(ZsCompare op);
+
+/* A comparison, or one with the members of an array; NULL if there is no program. */
+extern ZsQual *zsvector_qual_compile_op(TupleDesc desc, Index varno, const OpExpr *op);
+extern ZsQual *zsvector_qual_compile_array_op(TupleDesc desc, Index varno,
+											  const ScalarArrayOpExpr *op);
+
 /* "column op constant"; NULL if there is no such node. */
 extern ZsQual *zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain,
 										  ZsCompare op, Datum value, Oid type);
+
+/* vector_qual_compile.c */
 
 /*
  * May a value of domain `have` be compared by a function of domain `wanted`, which becomes the
