@@ -297,6 +297,65 @@ extern void zsattr_reader_forget(ZsAttrReader *reader);
 
 extern void zsattr_reader_end(ZsAttrReader *reader);
 
+/* ---- look-ahead for rows and stripes (attr_ahead.c) ---------------------- */
+
+/*
+ * Brings pages of columns to shared buffers before readers ask for them.  It
+ * never decides what is read, and errors only where a reader of these columns would, too.  Memory
+ * comes from the context that is current at begin.
+ */
+typedef struct ZsAttrAhead ZsAttrAhead;
+
+/* A reader is going to ask for this row's value, or for the vector of its stripe. */
+typedef struct ZsAttrWish
+{
+	uint64		tag;			/* does not get smaller from wish to wish */
+	zstid		row;
+	AttrNumber	attno;			/* not of a dropped column */
+	bool		single;			/* zsattr_reader_value() */
+} ZsAttrWish;
+
+typedef enum ZsWishResult
+{
+	ZS_WISH_GIVEN,
+	ZS_WISH_LATER,				/* more when the reader has come further */
+	ZS_WISH_END
+} ZsWishResult;
+
+/* Gives the next wish, in the order in which the reader will ask. */
+typedef ZsWishResult (*ZsWishSource) (void *arg, ZsAttrWish *wish);
+
+/*
+ * Whether the settings want look-ahead at all: zedstore.enable_read_stream, and the tablespace's
+ * effective_io_concurrency or maintenance_io_concurrency.
+ */
+extern bool zsattr_ahead_is_wanted(Relation rel, bool maintenance);
+
+/* Pages that this backend has read so far that were in no buffer, of whatever relation. */
+extern uint64 zsattr_ahead_pages_read(void);
+
+extern ZsAttrAhead *zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance,
+									   BufferAccessStrategy strategy);
+
+/* Reads the pages of n wishes side by side, and returns when they are there. */
+extern void zsattr_ahead_fetch(ZsAttrAhead *ahead, const ZsAttrWish *wishes, int n);
+
+/*
+ * Makes wishes come from a source, which is asked when zsattr_ahead_reach() is called.  Once, and
+ * zsattr_ahead_fetch() is not called then.
+ */
+extern void zsattr_ahead_start(ZsAttrAhead *ahead, ZsWishSource source, void *arg);
+
+/*
+ * The reader has come to the wishes with this tag: their pages are there on return, and those of
+ * later ones are on their way, unless nothing had to be read from disk for a while.  Waits for
+ * reads.
+ */
+extern void zsattr_ahead_reach(ZsAttrAhead *ahead, uint64 tag);
+
+/* Gives back all pins and the memory. */
+extern void zsattr_ahead_end(ZsAttrAhead *ahead);
+
 /* attr_head.c */
 
 /*

@@ -78,6 +78,22 @@ zsattr_forget_segments(Relation rel)
 	forget_table(RelationGetRelid(rel));
 }
 
+/* See attr_internal.h. */
+const char *
+zsattr_head_check(const ZsSegmentHead *head, const ZsAttrKind *kind)
+{
+	const ZsSegmentInfo *info = &head->info;
+
+	if (info->nrows != head->item.nrows || info->stored_size != head->item.payload_size)
+		return "size differs from the tree's item";
+	if (info->kind != kind->kind ||
+		((kind->kind == ZS_KIND_INT || kind->kind == ZS_KIND_FIXED) &&
+		 info->width != kind->width) ||
+		(kind->kind == ZS_KIND_FIXED && info->align != kind->align))
+		return "values are of another type than the column";
+	return NULL;
+}
+
 static void
 create_cache(void)
 {

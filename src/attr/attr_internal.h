@@ -256,6 +256,12 @@ typedef struct ZsSegmentHead
  */
 extern ZsSegmentHead *zsattr_head_find(Relation rel, uint16 treeno, zstid row);
 
+/*
+ * What is wrong with a head that was parsed: it has to agree with its item and with the column's
+ * type.  NULL = nothing.
+ */
+extern const char *zsattr_head_check(const ZsSegmentHead *head, const ZsAttrKind *kind);
+
 /* The head's segment is gone from the tree: zsattr_head_find() returns it no more. */
 extern void zsattr_head_gone(ZsSegmentHead *head);
 

@@ -184,21 +184,6 @@ payload_bytes(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan,
 
 /* ---- opening ----------------------------------------------------------- */
 
-/* Errors unless the head agrees with the tree's item and the column's type. */
-static void
-check_info(ZsAttrReader *reader, const ZsSegmentItem *item, const ZsSegmentInfo *info)
-{
-	const ZsAttrKind *kind = &reader->kind;
-
-	if (info->nrows != item->nrows || info->stored_size != item->payload_size)
-		zsattr_segment_corrupted(reader, item, "size differs from the tree's item");
-	if (info->kind != kind->kind ||
-		((kind->kind == ZS_KIND_INT || kind->kind == ZS_KIND_FIXED) &&
-		 info->width != kind->width) ||
-		(kind->kind == ZS_KIND_FIXED && info->align != kind->align))
-		zsattr_segment_corrupted(reader, item, "values are of another type than the column");
-}
-
 /*
  * Reads and parses item's head into the reader's own one.  False when its
  * first page is gone.
@@ -219,9 +204,10 @@ read_head(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan)
 	if (bytes == NULL)
 		return false;
 	error = zscodec_segment_open(bytes, len, &head->info);
+	if (error == NULL)
+		error = zsattr_head_check(head, &reader->kind);
 	if (error != NULL)
 		zsattr_segment_corrupted(reader, item, error);
-	check_info(reader, item, &head->info);
 	return true;
 }
 

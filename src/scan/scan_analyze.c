@@ -56,6 +56,7 @@ typedef struct BlockRange
 
 typedef struct ZsAnalyzeBlocks
 {
+	ReadStream *stream;			/* which draws the numbers */
 	BlockRange *ranges;			/* NULL: blocks stand for themselves */
 	int			nranges;
 	uint64		noccupied;		/* blocks in them */
@@ -150,6 +151,16 @@ occupied_block(const ZsAnalyzeBlocks *blocks, uint64 index)
 	return blocks->ranges[low].first + (BlockNumber) (index - blocks->ranges[low].before);
 }
 
+/* Does a number that was drawn stand for a block with rows that has an index?  Then that. */
+static inline bool
+drawn_index(ZsScanDesc scan, BlockNumber number, uint64 *index)
+{
+	if (scan->analyze->ranges == NULL || number >= scan->nblocks)
+		return false;
+	*index = number * scan->analyze->noccupied / scan->nblocks;
+	return true;
+}
+
 /* Makes the block that number stands for the present one. */
 static void
 load_drawn(ZsScanDesc scan, BlockNumber number)
@@ -158,9 +169,8 @@ load_drawn(ZsScanDesc scan, BlockNumber number)
 	uint64		index;
 
 	blocks->repeated = false;
-	if (blocks->ranges != NULL && number < scan->nblocks)
+	if (drawn_index(scan, number, &index))
 	{
-		index = number * blocks->noccupied / scan->nblocks;
 		blocks->repeated = index == blocks->index;
 		if (blocks->repeated)
 			return;
@@ -173,16 +183,35 @@ load_drawn(ZsScanDesc scan, BlockNumber number)
 	zsscan_load_block(scan, number, true);
 }
 
+/*
+ * ZsBlockSource: the next number that is drawn, in `drawn`, and the block that it
+ * stands for.  The drawing does not depend on what is found in the blocks.
+ */
+static bool
+next_drawn(void *arg, ZsScanBlock *block)
+{
+	ZsScanDesc	scan = arg;
+	BufferAccessStrategy strategy;
+	uint64		index;
+
+	block->drawn = read_stream_next_block(scan->analyze->stream, &strategy);
+	if (!BlockNumberIsValid(block->drawn))
+		return false;
+	block->block = block->drawn;
+	if (drawn_index(scan, block->drawn, &index))
+		block->block = occupied_block(scan->analyze, index);
+	block->by_vector = true;
+	block->first = 0;
+	return true;
+}
+
 /* scan_analyze_next_block of the table access method: contract in tableam.h. */
 bool
 zsscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
 {
 	ZsScanDesc	scan = (ZsScanDesc) sscan;
-	BufferAccessStrategy strategy;
-	BlockNumber block = read_stream_next_block(stream, &strategy);
+	const ZsScanBlock *block;
 
-	if (!BlockNumberIsValid(block))
-		return false;
 	CHECK_FOR_INTERRUPTS();
 	if (scan->analyze == NULL)
 	{
@@ -194,7 +223,13 @@ zsscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
 		find_occupied(scan, scan->analyze);
 		MemoryContextSwitchTo(old);
 	}
-	load_drawn(scan, block);
+	scan->analyze->stream = stream;
+	if (scan->prefetch == NULL)
+		scan->prefetch = zsscan_prefetch_begin(scan, NULL, true, next_drawn, scan);
+	block = zsscan_prefetch_next(scan->prefetch);
+	if (block == NULL)
+		return false;
+	load_drawn(scan, block->drawn);
 	return true;
 }
 

@@ -124,6 +124,33 @@ next_bitmap_row(ZsScanDesc scan, TupleTableSlot *slot)
 }
 
 #if ZS_BITMAP_SCAN_ITERATES
+/* ZsBlockSource: the next page of the bitmap. */
+static bool
+next_bitmap_page(void *arg, ZsScanBlock *block)
+{
+	ZsScanDesc	scan = arg;
+	TBMIterateResult page;
+
+	if (!tbm_iterate(&scan->rs_base.st.rs_tbmiterator, &page))
+		return false;
+	block->block = page.blockno;
+	block->recheck = page.recheck;
+	block->lossy = page.lossy;
+	block->noffsets = -1;
+	if (!page.lossy)
+	{
+		block->noffsets = tbm_extract_page_tuple(&page, block->offsets, lengthof(block->offsets));
+		/* more offsets than a block has rows: an index that lies */
+		block->noffsets = Min(block->noffsets, (int) lengthof(block->offsets));
+	}
+	block->by_vector = block->noffsets < 0 || block->noffsets >= VECTOR_ROWS;
+	block->first = 0;
+	if (!block->by_vector && block->noffsets > 0 && block->offsets[0] >= 1 &&
+		block->offsets[0] <= ZS_ROWS_PER_BLOCK)
+		block->first = block->offsets[0] - 1;
+	return true;
+}
+
 /* scan_bitmap_next_tuple of the table access method: contract in tableam.h. */
 bool
 zsscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *recheck,
@@ -133,27 +160,27 @@ zsscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *rechec
 
 	while (!next_bitmap_row(scan, slot))
 	{
-		TBMIterateResult page;
-		int			noffsets = -1;
+		const ZsScanBlock *block;
 
 		CHECK_FOR_INTERRUPTS();
-		if (!tbm_iterate(&sscan->st.rs_tbmiterator, &page))
+		if (scan->prefetch == NULL)
+			scan->prefetch = zsscan_prefetch_begin(scan, slot, false, next_bitmap_page, scan);
+		block = zsscan_prefetch_next(scan->prefetch);
+		if (block == NULL)
 		{
 			ExecClearTuple(slot);
 			scan->block = InvalidBlockNumber;
 			return false;
 		}
-		if (page.lossy)
+		if (block->lossy)
 			(*lossy_pages)++;
 		else
 		{
 			(*exact_pages)++;
-			noffsets = tbm_extract_page_tuple(&page, scan->offsets, lengthof(scan->offsets));
-			/* more offsets than a block has rows: an index that lies */
-			noffsets = Min(noffsets, (int) lengthof(scan->offsets));
+			memcpy(scan->offsets, block->offsets, block->noffsets * sizeof(OffsetNumber));
 		}
-		start_bitmap_page(scan, page.blockno, noffsets);
-		scan->recheck = page.recheck;
+		start_bitmap_page(scan, block->block, block->noffsets);
+		scan->recheck = block->recheck;
 	}
 	*recheck = scan->recheck;
 	pgstat_count_heap_fetch(sscan->rs_rd);
@@ -192,6 +219,23 @@ zsscan_bitmap_next_tuple(TableScanDesc sscan, TBMIterateResult *tbmres, TupleTab
 
 /* ---- TABLESAMPLE ----------------------------------------------------------------- */
 
+/*
+ * ZsBlockSource: a sample that leaves the choice of blocks to the scan goes through all of them.
+ * One that chooses may do so by what it met before, so it is not asked ahead of time.
+ */
+static bool
+next_sample_block(void *arg, ZsScanBlock *block)
+{
+	ZsScanDesc	scan = arg;
+
+	if (scan->sample_next >= scan->nblocks)
+		return false;
+	block->block = scan->sample_next++;
+	block->by_vector = false;
+	block->first = 0;
+	return true;
+}
+
 /* scan_sample_next_block of the table access method: contract in tableam.h. */
 bool
 zsscan_sample_next_block(TableScanDesc sscan, SampleScanState *scanstate)
@@ -205,10 +249,16 @@ zsscan_sample_next_block(TableScanDesc sscan, SampleScanState *scanstate)
 		return false;
 	if (tsm->NextSampleBlock != NULL)
 		block = tsm->NextSampleBlock(scanstate, (BlockNumber) scan->nblocks);
-	else if (scan->block == InvalidBlockNumber)
-		block = 0;
 	else
-		block = scan->block + 1 < scan->nblocks ? scan->block + 1 : InvalidBlockNumber;
+	{
+		const ZsScanBlock *next;
+
+		if (scan->prefetch == NULL)
+			scan->prefetch = zsscan_prefetch_begin(scan, scanstate->ss.ss_ScanTupleSlot, false,
+												   next_sample_block, scan);
+		next = zsscan_prefetch_next(scan->prefetch);
+		block = next == NULL ? InvalidBlockNumber : next->block;
+	}
 	if (!BlockNumberIsValid(block))
 	{
 		scan->block = InvalidBlockNumber;

@@ -71,11 +71,13 @@ typedef struct ZsScanDescData
 	/* scans by block: bitmap, sample, analyze */
 	BlockNumber block;
 	uint64		nblocks;
+	BlockNumber sample_next;	/* next block of a sample of all blocks */
 	int			noffsets;		/* exact bitmap page; -1: all rows of the block */
 	int			offset_pos;
 	OffsetNumber offsets[ZS_ROWS_PER_BLOCK];
 	bool		recheck;
 	struct ZsAnalyzeBlocks *analyze;	/* ANALYZE; NULL before its first block */
+	struct ZsScanPrefetch *prefetch;	/* NULL before the first block, and if there is none */
 } ZsScanDescData;
 
 typedef ZsScanDescData *ZsScanDesc;
@@ -97,6 +99,30 @@ extern void zsscan_load_window(ZsScanDesc scan, zstid start, zstid end);
 
 extern void zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector);
 extern bool zsscan_next_in_window(ZsScanDesc scan);
+
+/* scan_prefetch.c */
+
+/* A block that a scan is going to come to. */
+typedef struct ZsScanBlock
+{
+	BlockNumber block;
+	uint32		first;			/* first row of it that is wanted */
+	bool		by_vector;		/* as for zsscan_load_block() */
+	BlockNumber drawn;			/* ANALYZE: number that stands for the block */
+	bool		recheck;		/* bitmap scans ... */
+	bool		lossy;
+	int			noffsets;		/* -1: all rows */
+	OffsetNumber offsets[ZS_ROWS_PER_BLOCK];
+} ZsScanBlock;
+
+typedef bool (*ZsBlockSource) (void *arg, ZsScanBlock *block);
+
+typedef struct ZsScanPrefetch ZsScanPrefetch;
+
+extern ZsScanPrefetch *zsscan_prefetch_begin(ZsScanDesc scan, TupleTableSlot *slot,
+											 bool maintenance, ZsBlockSource source, void *arg);
+extern const ZsScanBlock *zsscan_prefetch_next(ZsScanPrefetch *prefetch);
+extern void zsscan_prefetch_end(ZsScanPrefetch *prefetch);
 
 /* scan_seq.c */
 

@@ -61,6 +61,8 @@ typedef struct ZsRowSource
 								 * does not */
 	bool		all_readers;	/* all that are needed were opened for that */
 	bool		sparse;			/* scan: few rows of the present stripe are wanted */
+	bool		cold;			/* the row before had pages that were in no buffer */
+	ZsAttrAhead *ahead;			/* look-ahead for single rows; NULL: was not needed yet */
 
 	/* the row in the slot */
 	bool		row_located;	/* is tuple known for the row? */
@@ -93,8 +95,10 @@ extern void zsscan_source_copy_desc(ZsRowSource *source);
 extern void zsscan_source_range(ZsRowSource *source, zstid start, zstid end);
 extern void zsscan_source_end_readers(ZsRowSource *source);
 extern void zsscan_source_free(ZsRowSource *source);
+extern ZsAttrReader *zsscan_source_reader(ZsRowSource *source, int attno);
+extern void zsscan_source_load_batch(ZsRowSource *source, zstid stripe);
 
-/* ---- by stripe, for batches; scans only (scan_source.c) ---- */
+/* ---- by stripe, for batches; scans only (scan_source_stripe.c) ---- */
 
 extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed);
 extern const ZsRowBatch *zsscan_source_stripe(ZsRowSource *source, zstid stripe);
@@ -105,6 +109,9 @@ extern const ZsSegmentInfo *zsscan_source_info(ZsRowSource *source, int attno, z
 											   int *vecno);
 extern bool zsscan_source_totals(ZsRowSource *source, int attno, zstid stripe, bool extremes,
 								 ZsVectorTotals *totals);
+
+/* ---- rows (scan_source.c) ---- */
+
 extern void zsscan_store(ZsRowSource *source, TupleTableSlot *slot, zstid row,
 						 const ZsVisSlot *vis);
 
@@ -128,6 +135,11 @@ zsscan_advance(ZsRowSource *source, TupleTableSlot *slot, zstid row)
 	slot->tts_nvalid = 0;
 	return true;
 }
+
+/* scan_prefetch.c */
+
+extern void zsscan_prefetch_row(ZsRowSource *source, ZsSlot *slot, int first, int natts,
+								bool only_needed);
 
 /* scan_missing.c */
 

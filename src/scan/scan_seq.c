@@ -70,8 +70,12 @@ init_position(ZsScanDesc scan)
 	scan->view = -1;
 	scan->in_chunk = false;
 	scan->block = InvalidBlockNumber;
+	scan->sample_next = 0;
 	scan->noffsets = -1;
 	scan->offset_pos = 0;
+	if (scan->prefetch != NULL)
+		zsscan_prefetch_end(scan->prefetch);
+	scan->prefetch = NULL;
 	if (is_sequential(scan->rs_base.rs_flags))
 		scan->source->scan_end = scan->end;
 	zsscan_source_range(scan->source, scan->start, scan->end);
@@ -126,6 +130,8 @@ zsscan_end(TableScanDesc sscan)
 	ZsScanDesc	scan = (ZsScanDesc) sscan;
 
 	/* the slot may still want values; the rest goes with the source's memory */
+	if (scan->prefetch != NULL)
+		zsscan_prefetch_end(scan->prefetch);
 	if (scan->tids != NULL)
 		zstid_scan_end(scan->tids);
 	zsscan_source_free(scan->source);

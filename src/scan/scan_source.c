@@ -108,6 +108,9 @@ adopt_descriptor(ZsRowSource *source, TupleDesc desc)
 	if (same_layout(source->desc, desc))
 		return;
 	end_columns(source);
+	if (source->ahead != NULL)
+		zsattr_ahead_end(source->ahead);
+	source->ahead = NULL;
 	old = MemoryContextSwitchTo(source->context);
 	source->desc = CreateTupleDescCopyConstr(desc);
 	MemoryContextSwitchTo(old);
@@ -196,8 +199,8 @@ zsscan_source_free(ZsRowSource *source)
 /* ---- row tree ------------------------------------------------------------- */
 
 /* Loads the row-tree rows of the stripe unless it is known to have none. */
-static void
-load_batch(ZsRowSource *source, zstid stripe)
+void
+zsscan_source_load_batch(ZsRowSource *source, zstid stripe)
 {
 	Assert(source->by_vector && stripe % ZS_STRIPE_ROWS == 0);
 	source->batch_stripe = stripe;
@@ -268,7 +271,7 @@ locate_row(ZsRowSource *source, ZsSlot *slot)
 	if (source->by_vector)
 	{
 		if (unlikely(source->batch_stripe != stripe))
-			load_batch(source, stripe);
+			zsscan_source_load_batch(source, stripe);
 		source->tuple = source->batch == NULL || source->batch->nitems == 0 ? NULL :
 			find_in_batch(source, row);
 	}
@@ -291,8 +294,6 @@ locate_row(ZsRowSource *source, ZsSlot *slot)
 
 /* ---- values --------------------------------------------------------------------- */
 
-static ZsAttrReader *column_reader(ZsRowSource *source, int attno);
-
 /*
  * Whose turn it is depends on what there is still to read, so a scan that takes turns opens all
  * columns that it needs before it reads the first one.
@@ -306,16 +307,17 @@ open_needed_readers(ZsRowSource *source)
 	if (slot == NULL)
 		return;
 	for (int k = 0; k < slot->nneeded && slot->needed[k] < source->desc->natts; k++)
-		(void) column_reader(source, slot->needed[k]);
+		(void) zsscan_source_reader(source, slot->needed[k]);
 	for (int i = 0; slot->nneeded < 0 && i < source->desc->natts; i++)
 	{
 		if (!TupleDescAttr(source->desc, i)->attisdropped)
-			(void) column_reader(source, i);
+			(void) zsscan_source_reader(source, i);
 	}
 }
 
-static ZsAttrReader *
-column_reader(ZsRowSource *source, int attno)
+/* The reader of attribute attno (from 0), which is not dropped; begins it when asked first. */
+ZsAttrReader *
+zsscan_source_reader(ZsRowSource *source, int attno)
 {
 	ZsSourceColumn *column = &source->columns[attno];
 
@@ -416,7 +418,7 @@ vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 			return value;
 		set_vector(column, stripe,
 				   TupleDescAttr(source->desc, attno)->attisdropped ? NULL :
-				   zsattr_reader_vector(column_reader(source, attno), stripe));
+				   zsattr_reader_vector(zsscan_source_reader(source, attno), stripe));
 	}
 	vector = column->vector;
 	if (unlikely(vector == NULL || index >= vector->nrows))
@@ -454,7 +456,7 @@ single_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 	source->columns[attno].stripe = ZS_INVALID_ROW;
 	if (TupleDescAttr(source->desc, attno)->attisdropped)
 		return zsscan_missing_value(source, slot, attno, isnull);
-	if (!zsattr_reader_value(column_reader(source, attno), slot->row, &value, isnull))
+	if (!zsattr_reader_value(zsscan_source_reader(source, attno), slot->row, &value, isnull))
 	{
 		if (!source->presumed)
 			return zsscan_missing_value(source, slot, attno, isnull);
@@ -551,6 +553,36 @@ find_needed(const ZsSlot *slot, int first)
 }
 
 /*
+ * fill_columns() for a source without read streams: when a column had to be read from disk, those
+ * behind it are read side by side.
+ */
+static void
+fill_columns_ahead(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_needed)
+{
+	uint32		index = slot->row % ZS_STRIPE_ROWS;
+	zstid		stripe = slot->row - index;
+	uint64		reads = zsattr_ahead_pages_read();
+	bool		masked = only_needed && slot->nneeded >= 0;
+	int			k = masked ? find_needed(slot, first) : first;
+	bool		asked = !zs_enable_read_stream;
+
+	for (int n = masked ? slot->nneeded : natts; k < n; k++)
+	{
+		int			attno = masked ? slot->needed[k] : k;
+
+		if (attno >= natts)
+			break;
+		if (unlikely(!asked && (source->cold || zsattr_ahead_pages_read() != reads)))
+		{
+			zsscan_prefetch_row(source, slot, attno, natts, only_needed);
+			asked = true;
+		}
+		fill_column(source, slot, attno, stripe, index);
+	}
+	source->cold = zsattr_ahead_pages_read() != reads;
+}
+
+/*
  * Columns of the slot's row, which is not in the row tree.
  */
 static void
@@ -560,6 +592,11 @@ fill_columns(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_
 	zstid		stripe = slot->row - index;
 
 	natts = Min(natts, source->desc->natts);
+	if (!source->stream)
+	{
+		fill_columns_ahead(source, slot, first, natts, only_needed);
+		return;
+	}
 	if (only_needed && slot->nneeded >= 0)
 	{
 		for (int k = find_needed(slot, first); k < slot->nneeded && slot->needed[k] < natts; k++)
@@ -618,105 +655,7 @@ source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_ne
 		fill_columns(source, slot, first, natts, only_needed);
 }
 
-/* ---- by stripe ------------------------------------------------------------------ */
-
-/*
- * Opens readers for the columns (attribute numbers - 1, ascending) before the
- * first is read; -1 = all.
- */
-void
-zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed)
-{
-	Assert(source->by_vector);
-	if (!zsio_scan_scheduling || source->all_readers)
-		return;
-	source->all_readers = true;
-	for (int k = 0; k < nneeded && needed[k] < source->desc->natts; k++)
-		(void) column_reader(source, needed[k]);
-	for (int i = 0; nneeded < 0 && i < source->desc->natts; i++)
-	{
-		if (!TupleDescAttr(source->desc, i)->attisdropped)
-			(void) column_reader(source, i);
-	}
-}
-
-/*
- * Looks into the row tree for rows of the stripe, which comes before any look
- * into segments.  Returns them, or NULL if there are none; valid until the
- * next stripe.
- */
-const ZsRowBatch *
-zsscan_source_stripe(ZsRowSource *source, zstid stripe)
-{
-	Assert(source->by_vector && stripe % ZS_STRIPE_ROWS == 0);
-	if (source->batch_stripe != stripe)
-		load_batch(source, stripe);
-	return source->batch == NULL || source->batch->nitems == 0 ? NULL : source->batch;
-}
-
-/*
- * Attribute attno (from 0) in the wanted forms for the stripe, which
- * zsscan_source_stripe() was called for; NULL if no segment has any.  With
- * again, past all copies, since the vector does not have a row that must be
- * somewhere; that costs something once for each column and stripe.
- */
-const ZsVectorOut *
-zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, bool again)
-{
-	ZsSourceColumn *column = &source->columns[attno];
-	ZsAttrReader *reader = column_reader(source, attno);
-
-	Assert(source->batch_stripe == stripe && !TupleDescAttr(source->desc, attno)->attisdropped);
-	if (again && column->asked_again != source->row_looks)
-	{
-		zsattr_reader_forget(reader);
-		column->stripe = ZS_INVALID_ROW;
-		column->asked_again = source->row_looks;
-	}
-
-	/*
-	 * the reader's memory is this stripe's from now on; a scan that turns round may come back to
-	 * the other one
-	 */
-	if (column->stripe != stripe)
-		column->stripe = ZS_INVALID_ROW;
-	return zsattr_reader_forms(reader, stripe, want);
-}
-
-/* What the attribute's values in the stripe come to, as zsattr_reader_totals() says. */
-bool
-zsscan_source_totals(ZsRowSource *source, int attno, zstid stripe, bool extremes,
-					 ZsVectorTotals *totals)
-{
-	ZsSourceColumn *column = &source->columns[attno];
-
-	Assert(source->batch_stripe == stripe);
-	if (column->stripe != stripe)
-		column->stripe = ZS_INVALID_ROW;
-	return zsattr_reader_totals(column_reader(source, attno), stripe, extremes, totals);
-}
-
-/*
- * The dictionary that goes with codes of such a vector, as
- * zsattr_reader_shared() has it.
- */
-const ZsSharedState *
-zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial)
-{
-	Assert(source->columns[attno].reader != NULL);
-	return zsattr_reader_shared(source->columns[attno].reader, false, serial);
-}
-
-/*
- * Directory of the segment that has the stripe, and the vector's number; NULL
- * if none.  Decodes nothing.
- */
-const ZsSegmentInfo *
-zsscan_source_info(ZsRowSource *source, int attno, zstid stripe, int *vecno)
-{
-	Assert(source->batch_stripe == stripe);
-	return zsattr_reader_info(column_reader(source, attno), stripe, vecno);
-}
+/* ---- rows ------------------------------------------------------------------------ */
 
 /* Stores a row in a slot; decodes at once when lazy decoding is off. */
 void

@@ -1,0 +1,322 @@
+/*-------------------------------------------------------------------------
+ *
+ * attr_ahead.c
+ *	  Look-ahead for readers that go by single rows or stripes.
+ *
+ * A sequential scan has a stream for each column (attr_stream.c), since it wants all pages of it.
+ * Others know the rows that they will ask for: a bitmap scan, ANALYZE, a row that an index
+ * found.  Such a caller says for each row and column that it wishes it, in the order in which it
+ * will read.  One read stream for all columns brings the pages.
+ *
+ *	  wish (row, column)
+ *		 |   tree of the column: where is the segment?
+ *		 |   head of the segment, from the backend's cache: where is the vector?
+ *		 v
+ *	  pages -> read stream -> shared buffers
+ *
+ * Wishes are taken in batches.  What leads to the pages of a batch is read first, all of it side by
+ * side: roots of trees that nobody has looked at yet, then heads that the cache does not have.
+ * After that the pages of the vectors go to the stream.
+ *
+ * Where a column's wishes go on from page to page, its pages are asked for in growing
+ * windows, into the segment behind.  So a sample that meets every stripe is read
+ * with large requests.
+ *
+ * A buffer is released as soon as the stream has delivered it.  The caller's reader finds it in
+ * shared buffers, and verifies it there as always.  So whatever happens here, it never decides
+ * what is read: a wish that leads nowhere, to a segment that was replaced meanwhile, or to pages
+ * that were evicted again is merely slow.
+ *
+ * When nothing has been read from disk for a while, look-ahead rests: then it would only look for
+ * pages twice.  It begins again when pages were missing.
+ *
+ * Locks: those of a descent, and a page's share lock for a copy of its head.  Pins: those of the
+ * read stream; one delivered buffer between calls.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/attr/attr_ahead.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/instrument.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/spccache.h"
+
+#include "attr_ahead.h"
+
+/* Wishes of the first batch, since a LIMIT may end the scan; the next ones are larger. */
+#define MIN_BATCH			32
+
+/* Pages of a column that are asked for beyond the present wish. */
+#define MAX_WINDOW			16
+
+/* Shared buffers that windows of all columns may fill: one in so many. */
+#define WINDOW_SHARE		8
+
+/* So many steps of the reader without a page from disk, and look-ahead rests. */
+#define STEPS_BEFORE_REST	64
+
+/* Pages that this backend has read from disk or from the kernel, of all relations. */
+uint64
+zsattr_ahead_pages_read(void)
+{
+	return (uint64) (pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read);
+}
+
+/* Does the setting that counts for the reader ask for any look-ahead? */
+bool
+zsattr_ahead_is_wanted(Relation rel, bool maintenance)
+{
+	Oid			space = rel->rd_locator.spcOid;
+
+	return zs_enable_read_stream &&
+		(maintenance ? get_tablespace_maintenance_io_concurrency(space) :
+		 get_tablespace_io_concurrency(space)) > 0;
+}
+
+/* ---- reading a list of pages --------------------------------------------------- */
+
+/* ReadStreamBlockNumberCB over the runs. */
+static BlockNumber
+next_of_runs(ReadStream *stream, void *callback_private_data, void *per_buffer_data)
+{
+	ZsAttrAhead *ahead = callback_private_data;
+
+	while (ahead->run < ahead->nruns)
+	{
+		ZsAheadRun   *run = &ahead->runs[ahead->run];
+
+		if (run->next < run->end)
+			return run->next++;
+		ahead->run++;
+	}
+	return InvalidBlockNumber;
+}
+
+/* See attr_ahead.h. */
+void
+zsattr_ahead_read_runs(ZsAttrAhead *ahead)
+{
+	ReadStream *stream;
+	Buffer		buf;
+
+	if (ahead->nruns > 0)
+	{
+		MemoryContext old = MemoryContextSwitchTo(ahead->context);
+
+		ahead->run = 0;
+		stream = read_stream_begin_relation(ahead->flags | READ_STREAM_FULL, ahead->strategy,
+											ahead->rel, MAIN_FORKNUM, next_of_runs, ahead, 0);
+		while (BufferIsValid(buf = read_stream_next_buffer(stream, NULL)))
+		{
+			CHECK_FOR_INTERRUPTS();
+			ReleaseBuffer(buf);
+		}
+		read_stream_end(stream);
+		MemoryContextSwitchTo(old);
+	}
+	ahead->nruns = 0;
+	ahead->run = 0;
+}
+
+/* ---- life ---------------------------------------------------------------------------- */
+
+/* See zs_attr.h. */
+ZsAttrAhead *
+zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance, BufferAccessStrategy strategy)
+{
+	ZsAttrAhead *ahead = palloc0_object(ZsAttrAhead);
+	int			natts = Max(desc->natts, 1);
+
+	ahead->rel = rel;
+	ahead->desc = desc;
+	ahead->strategy = strategy;
+	ahead->flags = maintenance ? READ_STREAM_MAINTENANCE : READ_STREAM_DEFAULT;
+	ahead->context = CurrentMemoryContext;
+	ahead->columns = palloc0_array(ZsAheadColumn, natts);
+	ahead->max_window = Min(Max(NBuffers / WINDOW_SHARE / natts, 1), MAX_WINDOW);
+	ahead->pending = InvalidBuffer;
+	ahead->seen_reads = zsattr_ahead_pages_read();
+	return ahead;
+}
+
+/* Gives back all pins. */
+static void
+stop(ZsAttrAhead *ahead)
+{
+	if (BufferIsValid(ahead->pending))
+		ReleaseBuffer(ahead->pending);
+	ahead->pending = InvalidBuffer;
+	if (ahead->running)
+		read_stream_reset(ahead->stream);
+	ahead->running = false;
+	ahead->nwishes = ahead->nruns = ahead->run = 0;
+}
+
+/* See zs_attr.h. */
+void
+zsattr_ahead_end(ZsAttrAhead *ahead)
+{
+	stop(ahead);
+	if (ahead->stream != NULL)
+		read_stream_end(ahead->stream);
+	pfree(ahead->columns);
+	pfree(ahead);
+}
+
+/* ---- a few wishes at once -------------------------------------------------------------- */
+
+/* See zs_attr.h. */
+void
+zsattr_ahead_fetch(ZsAttrAhead *ahead, const ZsAttrWish *wishes, int n)
+{
+	Assert(!ahead->running);
+	for (int i = 0; i < n; i++)
+	{
+		ahead->wishes[ahead->nwishes++].wish = wishes[i];
+		if (ahead->nwishes == ZS_AHEAD_BATCH || i == n - 1)
+		{
+			zsattr_ahead_plan(ahead);
+			zsattr_ahead_read_runs(ahead);
+		}
+	}
+}
+
+/* ---- many, one after the other ------------------------------------------------------------ */
+
+/* Takes wishes from the source until there are pages to read; false if there are no more. */
+static bool
+next_batch(ZsAttrAhead *ahead)
+{
+	do
+	{
+		CHECK_FOR_INTERRUPTS();
+		while (ahead->nwishes < ahead->batch_size && !ahead->source_ended)
+		{
+			ZsWishResult result = ahead->source(ahead->source_arg,
+												&ahead->wishes[ahead->nwishes].wish);
+
+			if (result == ZS_WISH_GIVEN)
+				ahead->given_tag = ahead->wishes[ahead->nwishes++].wish.tag;
+			else if (result == ZS_WISH_END)
+				ahead->source_ended = true;
+			else
+				break;
+		}
+		if (ahead->nwishes == 0)
+			return false;
+		ahead->batch_size = Min(ahead->batch_size * 2, ZS_AHEAD_BATCH);
+		zsattr_ahead_plan(ahead);
+	} while (ahead->nruns == 0);
+	return true;
+}
+
+/*
+ * ReadStreamBlockNumberCB.  A source that has no more for now must not end the stream, which would
+ * have to find its depth again: it gets the same page once more.
+ */
+static BlockNumber
+next_block(ReadStream *stream, void *callback_private_data, void *per_buffer_data)
+{
+	ZsAttrAhead *ahead = callback_private_data;
+	BlockNumber blkno = next_of_runs(stream, ahead, NULL);
+
+	if (!BlockNumberIsValid(blkno))
+	{
+		if (next_batch(ahead))
+			blkno = next_of_runs(stream, ahead, NULL);
+		else if (ahead->source_ended)
+			return InvalidBlockNumber;
+		else
+		{
+			/* it is as far ahead as it may be, with all wishes up to this one */
+			blkno = ahead->last_block;
+			ahead->last_tag = ahead->given_tag;
+		}
+	}
+	if (ahead->run < ahead->nruns)
+		ahead->last_tag = ahead->runs[ahead->run].tag;
+	ahead->last_block = blkno;
+	*(uint64 *) per_buffer_data = ahead->last_tag;
+	return blkno;
+}
+
+/* See zs_attr.h. */
+void
+zsattr_ahead_start(ZsAttrAhead *ahead, ZsWishSource source, void *arg)
+{
+	Assert(!ahead->running);
+	ahead->source = source;
+	ahead->source_arg = arg;
+	ahead->source_ended = false;
+	ahead->batch_size = MIN_BATCH;
+	ahead->last_block = InvalidBlockNumber;
+	ahead->last_tag = ahead->given_tag = 0;
+}
+
+/* Should there be any look-ahead now?  Looks at what was read from disk since the last call. */
+static bool
+is_cold(ZsAttrAhead *ahead)
+{
+	uint64		reads = zsattr_ahead_pages_read();
+
+	if (reads != ahead->seen_reads)
+		ahead->steps_to_rest = STEPS_BEFORE_REST;
+	else if (ahead->steps_to_rest > 0)
+		ahead->steps_to_rest--;
+	ahead->seen_reads = reads;
+	return ahead->steps_to_rest > 0;
+}
+
+/* See zs_attr.h. */
+void
+zsattr_ahead_reach(ZsAttrAhead *ahead, uint64 tag)
+{
+	Assert(ahead->source != NULL);
+	if (!is_cold(ahead))
+	{
+		if (ahead->running)
+			stop(ahead);
+		return;
+	}
+	if (!ahead->running)
+	{
+		if (ahead->source_ended)
+			return;
+		if (ahead->stream == NULL)
+		{
+			MemoryContext old = MemoryContextSwitchTo(ahead->context);
+
+			ahead->stream = read_stream_begin_relation(ahead->flags, ahead->strategy, ahead->rel,
+													   MAIN_FORKNUM, next_block, ahead,
+													   sizeof(uint64));
+			MemoryContextSwitchTo(old);
+		}
+		ahead->running = true;
+	}
+
+	for (;;)
+	{
+		if (!BufferIsValid(ahead->pending))
+		{
+			void	   *buffer_tag;
+
+			ahead->pending = read_stream_next_buffer(ahead->stream, &buffer_tag);
+			if (!BufferIsValid(ahead->pending))
+			{
+				/* all that the source has for now */
+				stop(ahead);
+				return;
+			}
+			ahead->pending_tag = *(uint64 *) buffer_tag;
+		}
+		if (ahead->pending_tag > tag)
+			return;
+		ReleaseBuffer(ahead->pending);
+		ahead->pending = InvalidBuffer;
+	}
+}

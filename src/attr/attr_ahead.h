@@ -1,0 +1,104 @@
+/*-------------------------------------------------------------------------
+ *
+ * attr_ahead.h
+ *	  What attr_ahead.c and attr_ahead_plan.c share.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/attr/attr_ahead.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ATTR_AHEAD_H
+#define ATTR_AHEAD_H
+
+#include "postgres.h"
+
+#include "storage/read_stream.h"
+
+#include "attr_internal.h"
+
+/* Most wishes of a batch. */
+#define ZS_AHEAD_BATCH		256
+
+/* Runs of pages that one wish may lead to. */
+#define ZS_AHEAD_RUNS_OF_WISH	4
+
+/* Adjacent blocks. */
+typedef struct ZsAheadRun
+{
+	uint64		tag;
+	BlockNumber next;			/* first that was not asked for */
+	BlockNumber end;
+} ZsAheadRun;
+
+typedef struct ZsAheadWish
+{
+	ZsAttrWish	wish;
+	bool		found;			/* item is the row's segment */
+	ZsSegmentItem item;
+} ZsAheadWish;
+
+typedef struct ZsAheadColumn
+{
+	ZsAttrKind	kind;
+	bool		started;		/* its tree's root was read */
+	bool		found;			/* item is a segment of the column: the one found last */
+	ZsSegmentItem item;
+
+	/* the segment whose pages were asked for last */
+	bool		entered;
+	uint32		stamp;
+	BlockNumber start;
+	uint32		done_from;		/* pages of it that were asked for */
+	uint32		done_to;
+	uint32		window;			/* pages asked for at a time */
+	BlockNumber behind_start;	/* of the segment behind it */
+	uint32		behind_done;	/* pages of that one */
+} ZsAheadColumn;
+
+struct ZsAttrAhead
+{
+	Relation	rel;
+	TupleDesc	desc;
+	BufferAccessStrategy strategy;
+	int			flags;			/* of read streams */
+	MemoryContext context;
+	ZsAheadColumn *columns;		/* one for each attribute */
+	uint32		max_window;
+	BlockNumber file_blocks;	/* file length seen last */
+
+	/* a batch: what is known of its wishes, and where their pages are */
+	int			batch_size;
+	int			nwishes;
+	ZsAheadWish	wishes[ZS_AHEAD_BATCH];
+	int			nruns;
+	int			run;			/* present one */
+	ZsAheadRun	runs[ZS_AHEAD_BATCH * ZS_AHEAD_RUNS_OF_WISH];
+
+	/* look-ahead over the wishes of a source */
+	ZsWishSource source;
+	void	   *source_arg;
+	ReadStream *stream;			/* NULL: not needed yet */
+	bool		running;
+	bool		source_ended;
+	BlockNumber last_block;		/* asked for last */
+	uint64		last_tag;
+	uint64		given_tag;		/* of the wish that was given last */
+	Buffer		pending;		/* delivered, of a later wish */
+	uint64		pending_tag;
+	uint64		seen_reads;		/* pages read when looked last */
+	int			steps_to_rest;
+};
+
+/* attr_ahead.c */
+
+/* Reads the pages of all runs side by side, and forgets the runs. */
+extern void zsattr_ahead_read_runs(ZsAttrAhead *ahead);
+
+/* attr_ahead_plan.c */
+
+/* Turns the batch of wishes into runs of pages; reads what leads to them. */
+extern void zsattr_ahead_plan(ZsAttrAhead *ahead);
+
+#endif							/* ATTR_AHEAD_H */

@@ -1,0 +1,223 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_prefetch.c
+ *	  Look-ahead for scans that are not sequential.
+ *
+ * A row of a heap is one page; here it is a head and a vector, or two pages at least, for each
+ * column.  Read one after the other they take as many times the latency of the disk.
+ *
+ * Two kinds of readers profit from what attr_ahead.c does:
+ *
+ *	- One who asks for a row and has not said anything before: index scans, fetches by TID.  When
+ *	  the first columns had to be read from disk, the pages of all others are read side by side, and
+ *	  for the next row those of all columns.
+ *	- One who knows the blocks to come: bitmap scans (from PostgreSQL 18 on), ANALYZE, and samples
+ *	  that go through all blocks.  They hand over a function that gives the next block, and take
+ *	  blocks from a ring, some of which were asked for already:
+ *
+ *			  reader          wishes             blocks
+ *				v                v                  v
+ *			[ 70 ][ 71 ][ 75 ][ 76 ][ 90 ]      <- next block
+ *
+ * Columns are those that the slot needs.
+ *
+ * Nothing is locked between calls; the pins are those of attr_ahead.c.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_prefetch.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/memutils.h"
+
+#include "scan_desc.h"
+
+/* ---- single rows ----------------------------------------------------------- */
+
+/*
+ * Columns of the slot's row are about to be read, of which the first ones were not in shared
+ * buffers: reads the pages of those from column `first` on side by side.  What
+ * the source has already is left out.
+ */
+void
+zsscan_prefetch_row(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_needed)
+{
+	bool		masked = only_needed && slot->nneeded >= 0;
+	zstid		stripe = slot->row - slot->row % ZS_STRIPE_ROWS;
+	int			n = masked ? slot->nneeded : natts;
+	ZsAttrWish *wishes;
+	int			nwishes = 0;
+
+	if (!zsattr_ahead_is_wanted(source->rel, false))
+		return;
+	Assert(natts <= source->desc->natts && slot->row < ZS_MAX_ROW);
+	if (source->ahead == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(source->context);
+
+		source->ahead = zsattr_ahead_begin(source->rel, source->desc, false, source->strategy);
+		MemoryContextSwitchTo(old);
+	}
+	wishes = palloc_array(ZsAttrWish, Max(n, 1));
+	for (int k = 0; k < n; k++)
+	{
+		int			attno = masked ? slot->needed[k] : k;
+
+		if (attno < first || attno >= natts ||
+			TupleDescAttr(source->desc, attno)->attisdropped ||
+			(source->by_vector && source->columns[attno].stripe == stripe))
+			continue;
+		wishes[nwishes].tag = 0;
+		wishes[nwishes].row = slot->row;
+		wishes[nwishes].attno = attno + 1;
+		wishes[nwishes].single = !source->by_vector;
+		nwishes++;
+	}
+	if (nwishes > 1)
+		zsattr_ahead_fetch(source->ahead, wishes, nwishes);
+	pfree(wishes);
+}
+
+/* ---- blocks ---------------------------------------------------------------- */
+
+/* Blocks that a scan may be ahead of its reader. */
+#define RING_SIZE		128
+
+struct ZsScanPrefetch
+{
+	ZsScanDesc	scan;
+	ZsAttrAhead *ahead;			/* NULL: the settings do not want it */
+	ZsBlockSource source;
+	void	   *arg;
+	bool		ended;			/* the source has no more blocks */
+	int			nattnos;		/* columns that the reader looks at */
+	AttrNumber *attnos;
+
+	/* numbers of blocks, counted from 1; they stand in the ring at number % RING_SIZE */
+	uint64		current;		/* where the reader is; 0 = before the first */
+	uint64		wished;			/* of this one ... */
+	int			wished_columns; /* ... so many columns were asked for */
+	uint64		filled;			/* the last one that is there */
+	ZsScanBlock ring[RING_SIZE];
+};
+
+/* Makes a place in the ring hold the next block; false if there is none. */
+static bool
+fill_ring(ZsScanPrefetch *prefetch)
+{
+	Assert(prefetch->filled + 1 - prefetch->current < RING_SIZE);
+	if (prefetch->ended)
+		return false;
+	if (!prefetch->source(prefetch->arg, &prefetch->ring[(prefetch->filled + 1) % RING_SIZE]))
+	{
+		prefetch->ended = true;
+		return false;
+	}
+	prefetch->filled++;
+	return true;
+}
+
+/* ZsWishSource: all columns of one block, then those of the next. */
+static ZsWishResult
+next_wish(void *arg, ZsAttrWish *wish)
+{
+	ZsScanPrefetch *prefetch = arg;
+	const ZsScanBlock *block;
+
+	if (prefetch->wished < prefetch->current)
+	{
+		prefetch->wished = prefetch->current;
+		prefetch->wished_columns = 0;
+	}
+	if (prefetch->wished_columns == prefetch->nattnos)
+	{
+		/* the place of the block that the reader has now must not be taken */
+		if (prefetch->wished + 1 - prefetch->current >= RING_SIZE)
+			return ZS_WISH_LATER;
+		if (prefetch->wished == prefetch->filled && !fill_ring(prefetch))
+			return ZS_WISH_END;
+		prefetch->wished++;
+		prefetch->wished_columns = 0;
+	}
+	Assert(prefetch->wished <= prefetch->filled);
+	block = &prefetch->ring[prefetch->wished % RING_SIZE];
+	wish->tag = prefetch->wished;
+	wish->row = zs_block_first_row(block->block) + block->first;
+	wish->attno = prefetch->attnos[prefetch->wished_columns++];
+	wish->single = !block->by_vector;
+	return ZS_WISH_GIVEN;
+}
+
+/* The columns that the slot needs; it may be NULL for all. */
+static void
+set_columns(ZsScanPrefetch *prefetch, const ZsSlot *slot)
+{
+	TupleDesc	desc = prefetch->scan->source->desc;
+	bool		masked = slot != NULL && slot->nneeded >= 0;
+	int			n = masked ? slot->nneeded : desc->natts;
+
+	prefetch->attnos = palloc_array(AttrNumber, Max(n, 1));
+	prefetch->nattnos = 0;
+	for (int k = 0; k < n; k++)
+	{
+		int			attno = masked ? slot->needed[k] : k;
+
+		if (attno < desc->natts && !TupleDescAttr(desc, attno)->attisdropped)
+			prefetch->attnos[prefetch->nattnos++] = attno + 1;
+	}
+}
+
+/*
+ * A ring over the blocks that source gives, for a scan whose rows go to slot (NULL: whose columns
+ * are all read).  With maintenance, maintenance_io_concurrency counts.  Memory is the scan's;
+ * nothing else has to be freed but by zsscan_prefetch_end().
+ */
+ZsScanPrefetch *
+zsscan_prefetch_begin(ZsScanDesc scan, TupleTableSlot *slot, bool maintenance,
+					  ZsBlockSource source, void *arg)
+{
+	MemoryContext old = MemoryContextSwitchTo(scan->source->context);
+	ZsScanPrefetch *prefetch = palloc0_object(ZsScanPrefetch);
+
+	Assert(slot == NULL || TTS_IS_ZEDSTORE(slot));
+	prefetch->scan = scan;
+	prefetch->source = source;
+	prefetch->arg = arg;
+	set_columns(prefetch, (ZsSlot *) slot);
+	if (prefetch->nattnos > 0 && zsattr_ahead_is_wanted(scan->rs_base.rs_rd, maintenance))
+	{
+		prefetch->ahead = zsattr_ahead_begin(scan->rs_base.rs_rd, scan->source->desc, maintenance,
+											 scan->source->strategy);
+		zsattr_ahead_start(prefetch->ahead, next_wish, prefetch);
+	}
+	MemoryContextSwitchTo(old);
+	return prefetch;
+}
+
+/*
+ * The next block, whose pages have been asked for; NULL at the end.  Valid until the next call.
+ */
+const ZsScanBlock *
+zsscan_prefetch_next(ZsScanPrefetch *prefetch)
+{
+	if (prefetch->current == prefetch->filled && !fill_ring(prefetch))
+		return NULL;
+	prefetch->current++;
+	if (prefetch->ahead != NULL)
+		zsattr_ahead_reach(prefetch->ahead, prefetch->current);
+	return &prefetch->ring[prefetch->current % RING_SIZE];
+}
+
+/* Gives back all pins and the memory. */
+void
+zsscan_prefetch_end(ZsScanPrefetch *prefetch)
+{
+	if (prefetch->ahead != NULL)
+		zsattr_ahead_end(prefetch->ahead);
+	pfree(prefetch->attnos);
+	pfree(prefetch);
+}

@@ -1,0 +1,120 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_source_stripe.c
+ *	  A row source for scans by batches: columns of whole stripes.
+ *
+ * The order in which scan_source.c finds a row is the caller's here: he looks for the stripe's
+ * rows in the row tree by zsscan_source_stripe() before he asks for any column.
+ *
+ * Nothing is locked between calls.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_source_stripe.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+
+#include "scan_internal.h"
+#include "zs_io.h"
+
+/*
+ * Opens readers for the columns (attribute numbers - 1, ascending) before the
+ * first is read; -1 = all.
+ */
+void
+zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed)
+{
+	Assert(source->by_vector);
+	if (!zsio_scan_scheduling || source->all_readers)
+		return;
+	source->all_readers = true;
+	for (int k = 0; k < nneeded && needed[k] < source->desc->natts; k++)
+		(void) zsscan_source_reader(source, needed[k]);
+	for (int i = 0; nneeded < 0 && i < source->desc->natts; i++)
+	{
+		if (!TupleDescAttr(source->desc, i)->attisdropped)
+			(void) zsscan_source_reader(source, i);
+	}
+}
+
+/*
+ * Looks into the row tree for rows of the stripe, which comes before any look
+ * into segments.  Returns them, or NULL if there are none; valid until the
+ * next stripe.
+ */
+const ZsRowBatch *
+zsscan_source_stripe(ZsRowSource *source, zstid stripe)
+{
+	Assert(source->by_vector && stripe % ZS_STRIPE_ROWS == 0);
+	if (source->batch_stripe != stripe)
+		zsscan_source_load_batch(source, stripe);
+	return source->batch == NULL || source->batch->nitems == 0 ? NULL : source->batch;
+}
+
+/*
+ * Attribute attno (from 0) in the wanted forms for the stripe, which
+ * zsscan_source_stripe() was called for; NULL if no segment has any.  With
+ * again, past all copies, since the vector does not have a row that must be
+ * somewhere; that costs something once for each column and stripe.
+ */
+const ZsVectorOut *
+zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, bool again)
+{
+	ZsSourceColumn *column = &source->columns[attno];
+	ZsAttrReader *reader = zsscan_source_reader(source, attno);
+
+	Assert(source->batch_stripe == stripe && !TupleDescAttr(source->desc, attno)->attisdropped);
+	if (again && column->asked_again != source->row_looks)
+	{
+		zsattr_reader_forget(reader);
+		column->stripe = ZS_INVALID_ROW;
+		column->asked_again = source->row_looks;
+	}
+
+	/*
+	 * the reader's memory is this stripe's from now on; a scan that turns round may come back to
+	 * the other one
+	 */
+	if (column->stripe != stripe)
+		column->stripe = ZS_INVALID_ROW;
+	return zsattr_reader_forms(reader, stripe, want);
+}
+
+/* What the attribute's values in the stripe come to, as zsattr_reader_totals() says. */
+bool
+zsscan_source_totals(ZsRowSource *source, int attno, zstid stripe, bool extremes,
+					 ZsVectorTotals *totals)
+{
+	ZsSourceColumn *column = &source->columns[attno];
+
+	Assert(source->batch_stripe == stripe);
+	if (column->stripe != stripe)
+		column->stripe = ZS_INVALID_ROW;
+	return zsattr_reader_totals(zsscan_source_reader(source, attno), stripe, extremes, totals);
+}
+
+/*
+ * The dictionary that goes with codes of such a vector, as
+ * zsattr_reader_shared() has it.
+ */
+const ZsSharedState *
+zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial)
+{
+	Assert(source->columns[attno].reader != NULL);
+	return zsattr_reader_shared(source->columns[attno].reader, false, serial);
+}
+
+/*
+ * Directory of the segment that has the stripe, and the vector's number; NULL
+ * if none.  Decodes nothing.
+ */
+const ZsSegmentInfo *
+zsscan_source_info(ZsRowSource *source, int attno, zstid stripe, int *vecno)
+{
+	Assert(source->batch_stripe == stripe);
+	return zsattr_reader_info(zsscan_source_reader(source, attno), stripe, vecno);
+}

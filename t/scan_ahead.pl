@@ -1,0 +1,227 @@
+# Look-ahead of scans that are not sequential: with few shared buffers, so that nearly every page
+# has to be read, statements return the same with look-ahead, without, and from a heap twin.
+use strict;
+use warnings FATAL => 'all';
+
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZedstoreTest;
+
+my $node = new_node('main', conf => <<'CONF');
+shared_buffers = 2MB
+autovacuum = off
+jit = off
+max_parallel_workers_per_gather = 0
+wal_level = minimal
+max_wal_senders = 0
+CONF
+
+# ---- two tables with the same rows: wide and narrow columns, text, NULLs, large values, columns
+# that were dropped and added; rows in the row tree, rows that are gone
+
+my $rows = 60_000;
+for my $am (qw(heap zedstore))
+{
+	$node->safe_psql(
+		'postgres', qq{
+		create table $am (id int, k int, gone int, a bigint, b numeric, c text, d text, e float8,
+			n int, f timestamptz, g uuid, m text) using $am;
+		alter table $am alter m set storage external;
+		do \$\$ begin for part in 0 .. 3 loop
+			insert into $am select i, i * 7919 % 1009, i, hashint8extended(i, 1),
+				hashint4(i) / 100.0, md5(i::text) || md5((i + 1)::text), 'word ' || i % 50,
+				hashint4(i)::float8 / 3, case when i % 3 = 0 then i end,
+				'2026-11-01'::timestamptz + i * interval '1 s', md5(i::text)::uuid,
+				case when i % 20000 = 0 then repeat(md5(i::text), 300) end
+				from generate_series(part * $rows / 4 + 1, (part + 1) * $rows / 4) i;
+			commit;
+		end loop; end \$\$;
+		alter table $am drop column gone, add column late int default 5, add column later text;
+		create index ${am}_k on $am (k);
+		create index ${am}_id on $am (id);
+		delete from $am where id % 50 = 7;
+		update $am set n = -1, later = 'new' where id % 1000 = 3;
+		insert into $am select i, 5, i, i, 'row tree'
+			from generate_series($rows + 1, $rows + 500) i;
+		vacuum $am;
+		insert into $am select i, 6, i, i, 'row tree'
+			from generate_series($rows + 501, $rows + 900) i});
+}
+
+my %ways = (
+	'on' => '',
+	'off' => 'set zedstore.enable_read_stream = off;',
+	'no concurrency' => 'set effective_io_concurrency = 0; set maintenance_io_concurrency = 0;',
+	'no cache' => 'set zedstore.enable_fetch_cache = off; set zedstore.enable_lazy_decode = off;');
+
+# Runs a statement, in which T stands for the table, on heap, and on zedstore in each way.
+sub same
+{
+	my ($title, $settings, $sql, @only) = @_;
+	my %result;
+
+	for my $am (qw(heap zedstore))
+	{
+		for my $way (sort keys %ways)
+		{
+			next if $am eq 'heap' && $way ne 'on';
+			(my $text = $sql) =~ s/\bT\b/$am/g;
+			$result{"$am $way"} = $node->safe_psql('postgres', "$settings $ways{$way} $text");
+		}
+	}
+	my $expected = delete $result{'heap on'};
+
+	isnt($expected, '', "$title: there are rows");
+	is($result{$_}, $expected, "$title: $_") for sort keys %result;
+	return;
+}
+
+my $bitmap = 'set enable_seqscan = off; set enable_indexscan = off;'
+  . 'set enable_indexonlyscan = off;';
+my $index = 'set enable_seqscan = off; set enable_bitmapscan = off;';
+my $all = "count(*), sum(hashtext((t.*)::text)::bigint)";
+
+same('bitmap scan of all columns', $bitmap, "select $all from T t where k in (3, 77, 500, 901)");
+same('bitmap scan of most blocks', $bitmap,
+	'select count(*), sum(a), min(c), max(d), sum(n) from T where k < 400');
+same('bitmap scan of few columns', $bitmap,
+	'select sum(b), count(e) from T where k between 10 and 12');
+same('bitmap scan without columns', $bitmap, 'select count(*) from T where k between 10 and 30');
+same('lossy bitmap', "$bitmap set work_mem = '64kB';",
+	"select $all from T t where k between 100 and 700");
+same('bitmap scan with LIMIT', $bitmap,
+	'select count(*), count(distinct id), min(k), max(k)
+		from (select * from T where k = 44 limit 7) s');
+same('bitmap scan again and again', $bitmap,
+	'select v, (select sum(a) from T where k = v and n > v) from generate_series(1, 9) v');
+same('bitmap scan in parallel', qq{
+	$bitmap
+	set max_parallel_workers_per_gather = 2;
+	set parallel_setup_cost = 0;
+	set parallel_tuple_cost = 0;
+	set min_parallel_table_scan_size = 0;},
+	"select $all from T t where k between 200 and 300");
+same('index scan of all columns', $index, "select $all from T t where k in (2, 88)");
+same('rows by index, in its order', $index,
+	'select * from T where id between 7000 and 7050 order by id');
+same('rows of the row tree', $index, "select $all from T t where id > $rows - 100");
+same('values of their own', $index,
+	"select id, length(m), md5(m) from T where id in (20000, 40000, 20002)");
+same('rows of a join', "$index set enable_hashjoin = off; set enable_mergejoin = off;",
+	"select $all from generate_series(1, 200) v, T t where t.id = v * 299");
+same('UPDATE and RETURNING', $index,
+	'begin; update T set n = n + 1 where id in (9, 30009, 55001) returning *; rollback');
+same('sorted by another column, limited', '', 'select * from T order by a limit 20');
+same('sample of all blocks', '', 'select count(*) = count(c) from T tablesample bernoulli (100)');
+
+# of samples and by TID there is no heap twin
+for my $case (
+	[ 'sample of rows', "select $all from zedstore t tablesample bernoulli (3) repeatable (1)" ],
+	[ 'sample of blocks', "select $all from zedstore t tablesample system (3) repeatable (1)" ],
+	[ 'by TID', "select $all from zedstore t where ctid = any (array(
+		select ('(' || i * 13 || ',9)')::tid from generate_series(1, 50) i))" ])
+{
+	my ($title, $sql) = @$case;
+	my $result = $node->safe_psql('postgres', "$ways{off} $sql");
+
+	unlike($result, qr/^0/, "$title: there are rows");
+	is($node->safe_psql('postgres', "$ways{$_} $sql"), $result, "$title: $_") for sort keys %ways;
+}
+
+# ---- ANALYZE that looks at all rows finds the same
+
+sub analyzed
+{
+	my ($am, $settings, $columns) = @_;
+
+	return $node->safe_psql(
+		'postgres', qq{
+		$settings
+		set default_statistics_target = 1000;
+		analyze $am;
+		select attname, $columns from pg_stats where tablename = '$am' order by 1});
+}
+my $columns = 'null_frac, avg_width, n_distinct, most_common_vals, most_common_freqs, '
+  . 'histogram_bounds, correlation';
+my $expected = analyzed('zedstore', $ways{off}, $columns);
+is(analyzed('zedstore', $ways{$_}, $columns), $expected, "ANALYZE: $_") for sort keys %ways;
+$columns = 'null_frac, n_distinct';
+is(analyzed('zedstore', '', $columns), analyzed('heap', '', $columns), 'ANALYZE as on heap');
+
+# ---- segments are written anew and move while a scan is ahead of its reader
+
+my $turn = 0;
+for my $way (sort keys %ways)
+{
+	my $select = "select id, a, c, d, e, n, later from zedstore where k between 300 and 340";
+	my $result = $node->safe_psql('postgres', "$bitmap $select");
+	my $session = $node->background_psql('postgres');
+
+	$session->query_safe("$bitmap $ways{$way} begin; declare c cursor for $select");
+	my $got = $session->query_safe('fetch 200 from c');
+	# what goes is none of the scan's
+	$node->safe_psql('postgres',
+		"delete from zedstore where k % 6 = $turn and (k < 300 or k > 340)");
+	$node->safe_psql('postgres', 'vacuum zedstore');
+	$turn++;
+	$got .= "\n" . $session->query_safe('savepoint s; fetch 150 from c; rollback to s');
+	$got .= "\n" . $session->query_safe('fetch all from c');
+	$session->query_safe('commit');
+	$session->quit;
+	is($got, $result, "VACUUM while a scan is ahead: $way");
+}
+
+# ---- scans that end early leave no pin behind
+
+my ($ret, $out, $err) = $node->psql('postgres', qq{
+	$bitmap
+	select sum(1 / (k - 320)), sum(a) from zedstore where k < 1009;
+	begin;
+	declare c cursor for select * from zedstore where k < 300;
+	fetch 10 from c \\g /dev/null
+	savepoint s;
+	declare d cursor for select * from zedstore where k between 300 and 500;
+	fetch 10 from d \\g /dev/null
+	rollback to s;
+	fetch 10 from c \\g /dev/null
+	select 1 / (select 0 from zedstore where k < 300 limit 1);
+	rollback;
+	set statement_timeout = 1;
+	select count(c), sum(a) from zedstore where k < 900;
+	reset statement_timeout;
+	select 1}, on_error_stop => 0);
+is($out, '1', 'errors end scans');
+like($err, qr/division by zero.*division by zero.*statement timeout/s, 'as they should');
+
+# ---- look-ahead joins the reads of a sample
+
+$node->adjust_conf('postgresql.conf', 'shared_buffers', '64MB');
+SKIP:
+{
+	skip 'server does not count requests', 2 if $node->pg_version < 18;
+	my $requests = q{select sum(reads) from pg_stat_io
+		where backend_type = 'client backend' and object = 'relation'};
+	my %reads;
+
+	for my $way ('on', 'off')
+	{
+		$node->restart;
+		my $session = $node->background_psql('postgres');
+		$session->query_safe($ways{$way}) if $ways{$way} ne '';
+		my $before = $session->query_safe($requests);
+		$session->query_safe('analyze zedstore');
+		$session->query_safe('select pg_stat_force_next_flush()');
+		$reads{$way} = $session->query_safe($requests) - $before;
+		$session->quit;
+	}
+	cmp_ok($reads{on}, '>', 0, 'pages were read');
+	cmp_ok($reads{on}, '<', 0.5 * $reads{off}, 'ANALYZE reads with fewer requests');
+	note "$reads{on} requests, $reads{off} without look-ahead";
+}
+
+unlike(slurp_file($node->logfile), qr/refcount leak|resource was not closed|TRAP/,
+	'nothing leaked');
+zs_check_all($node, 'postgres');
+
+done_testing();
