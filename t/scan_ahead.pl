@@ -129,6 +129,30 @@ for my $case (
 	is($node->safe_psql('postgres', "$ways{$_} $sql"), $result, "$title: $_") for sort keys %ways;
 }
 
+# ---- a temporary table, in few local buffers
+
+for my $way (sort keys %ways)
+{
+	my %of;
+
+	for my $am (qw(heap zedstore))
+	{
+		$of{$am} = $node->safe_psql('postgres', qq{
+			set temp_buffers = 100;
+			create temp table t using $am as select * from heap;
+			create index on t (k);
+			$ways{$way} $bitmap
+			select $all from t where k between 40 and 90;
+			$index
+			select $all from t where k in (3, 300);
+			set default_statistics_target = 1000;
+			analyze t;
+			select null_frac, n_distinct from pg_stats where tablename = 't'
+				and attname in ('n', 'k') order by attname});
+	}
+	is($of{zedstore}, $of{heap}, "temporary table: $way");
+}
+
 # ---- ANALYZE that looks at all rows finds the same
 
 sub analyzed

@@ -88,7 +88,7 @@ next_of_runs(ReadStream *stream, void *callback_private_data, void *per_buffer_d
 
 	while (ahead->run < ahead->nruns)
 	{
-		ZsAheadRun   *run = &ahead->runs[ahead->run];
+		ZsAheadRun *run = &ahead->runs[ahead->run];
 
 		if (run->next < run->end)
 			return run->next++;
@@ -217,31 +217,34 @@ next_batch(ZsAttrAhead *ahead)
 
 /*
  * ReadStreamBlockNumberCB.  A source that has no more for now must not end the stream, which would
- * have to find its depth again: it gets the same page once more.
+ * have to find its depth again: it gets a page that is in some buffer, and for which nobody waits.
  */
 static BlockNumber
 next_block(ReadStream *stream, void *callback_private_data, void *per_buffer_data)
 {
 	ZsAttrAhead *ahead = callback_private_data;
+	uint64	   *tag = per_buffer_data;
 	BlockNumber blkno = next_of_runs(stream, ahead, NULL);
 
 	if (!BlockNumberIsValid(blkno))
 	{
 		if (next_batch(ahead))
 			blkno = next_of_runs(stream, ahead, NULL);
-		else if (ahead->source_ended)
+		else if (ahead->source_ended || !ahead->any_block)
 			return InvalidBlockNumber;
 		else
 		{
-			/* it is as far ahead as it may be, with all wishes up to this one */
-			blkno = ahead->last_block;
-			ahead->last_tag = ahead->given_tag;
+			/*
+			 * All wishes up to the one given last were taken, and those of what the reader has come
+			 * to.  So this counts as a page of later ones, and does not make the reader go on.
+			 */
+			*tag = Max(ahead->given_tag, ahead->reached_tag + 1);
+			return ZS_META_BLKNO;
 		}
 	}
-	if (ahead->run < ahead->nruns)
-		ahead->last_tag = ahead->runs[ahead->run].tag;
-	ahead->last_block = blkno;
-	*(uint64 *) per_buffer_data = ahead->last_tag;
+	Assert(ahead->run < ahead->nruns);
+	ahead->any_block = true;
+	*tag = ahead->runs[ahead->run].tag;
 	return blkno;
 }
 
@@ -254,8 +257,8 @@ zsattr_ahead_start(ZsAttrAhead *ahead, ZsWishSource source, void *arg)
 	ahead->source_arg = arg;
 	ahead->source_ended = false;
 	ahead->batch_size = MIN_BATCH;
-	ahead->last_block = InvalidBlockNumber;
-	ahead->last_tag = ahead->given_tag = 0;
+	ahead->any_block = false;
+	ahead->given_tag = ahead->reached_tag = 0;
 }
 
 /* Should there be any look-ahead now?  Looks at what was read from disk since the last call. */
@@ -276,7 +279,8 @@ is_cold(ZsAttrAhead *ahead)
 void
 zsattr_ahead_reach(ZsAttrAhead *ahead, uint64 tag)
 {
-	Assert(ahead->source != NULL);
+	Assert(ahead->source != NULL && tag >= ahead->reached_tag);
+	ahead->reached_tag = tag;
 	if (!is_cold(ahead))
 	{
 		if (ahead->running)
@@ -299,8 +303,10 @@ zsattr_ahead_reach(ZsAttrAhead *ahead, uint64 tag)
 		ahead->running = true;
 	}
 
+	/* ends: what the stream asks for from now on has later tags, once it has all up to this one */
 	for (;;)
 	{
+		CHECK_FOR_INTERRUPTS();
 		if (!BufferIsValid(ahead->pending))
 		{
 			void	   *buffer_tag;

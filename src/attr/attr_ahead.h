@@ -82,9 +82,9 @@ struct ZsAttrAhead
 	ReadStream *stream;			/* NULL: not needed yet */
 	bool		running;
 	bool		source_ended;
-	BlockNumber last_block;		/* asked for last */
-	uint64		last_tag;
+	bool		any_block;		/* the stream got one */
 	uint64		given_tag;		/* of the wish that was given last */
+	uint64		reached_tag;	/* where the reader is */
 	Buffer		pending;		/* delivered, of a later wish */
 	uint64		pending_tag;
 	uint64		seen_reads;		/* pages read when looked last */

@@ -33,7 +33,7 @@
 static void
 add_run(ZsAttrAhead *ahead, uint64 tag, BlockNumber start, uint32 n)
 {
-	ZsAheadRun   *run = &ahead->runs[ahead->nruns];
+	ZsAheadRun *run = &ahead->runs[ahead->nruns];
 
 	Assert(n > 0);
 	if (unlikely(ahead->nruns == lengthof(ahead->runs)))
@@ -77,7 +77,7 @@ find_segments(ZsAttrAhead *ahead)
 {
 	for (int i = 0; i < ahead->nwishes; i++)
 	{
-		ZsAheadWish  *wish = &ahead->wishes[i];
+		ZsAheadWish *wish = &ahead->wishes[i];
 		ZsAheadColumn *column = &ahead->columns[wish->wish.attno - 1];
 
 		CHECK_FOR_INTERRUPTS();
@@ -132,7 +132,7 @@ read_heads(ZsAttrAhead *ahead)
 	Assert(ahead->nruns == 0);
 	for (int i = 0; i < ahead->nwishes; i++)
 	{
-		ZsAheadWish  *wish = &ahead->wishes[i];
+		ZsAheadWish *wish = &ahead->wishes[i];
 		bool		known;
 
 		if (!wish->found)

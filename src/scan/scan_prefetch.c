@@ -87,6 +87,9 @@ zsscan_prefetch_row(ZsRowSource *source, ZsSlot *slot, int first, int natts, boo
 /* Blocks that a scan may be ahead of its reader. */
 #define RING_SIZE		128
 
+/* The same where other processes take blocks from the same source, and may be idle at its end. */
+#define RING_SHARED		32
+
 struct ZsScanPrefetch
 {
 	ZsScanDesc	scan;
@@ -102,6 +105,7 @@ struct ZsScanPrefetch
 	uint64		wished;			/* of this one ... */
 	int			wished_columns; /* ... so many columns were asked for */
 	uint64		filled;			/* the last one that is there */
+	uint64		depth;			/* places of the ring that are used */
 	ZsScanBlock ring[RING_SIZE];
 };
 
@@ -136,7 +140,7 @@ next_wish(void *arg, ZsAttrWish *wish)
 	if (prefetch->wished_columns == prefetch->nattnos)
 	{
 		/* the place of the block that the reader has now must not be taken */
-		if (prefetch->wished + 1 - prefetch->current >= RING_SIZE)
+		if (prefetch->wished + 1 - prefetch->current >= prefetch->depth)
 			return ZS_WISH_LATER;
 		if (prefetch->wished == prefetch->filled && !fill_ring(prefetch))
 			return ZS_WISH_END;
@@ -187,6 +191,7 @@ zsscan_prefetch_begin(ZsScanDesc scan, TupleTableSlot *slot, bool maintenance,
 	prefetch->scan = scan;
 	prefetch->source = source;
 	prefetch->arg = arg;
+	prefetch->depth = scan->rs_base.rs_parallel != NULL ? RING_SHARED : RING_SIZE;
 	set_columns(prefetch, (ZsSlot *) slot);
 	if (prefetch->nattnos > 0 && zsattr_ahead_is_wanted(scan->rs_base.rs_rd, maintenance))
 	{

@@ -1,0 +1,117 @@
+# Reads that fail or are cut short while a scan looks ahead: a statement gives the right rows or the
+# error of a read that failed, the session goes on, and nothing stays pinned.
+use strict;
+use warnings FATAL => 'all';
+
+use Errno qw(EIO);
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZedstoreTest;
+
+my $tmp = PostgreSQL::Test::Utils::tempdir_short();
+# injection points find it from the server's folder of libraries
+my $library = '../' x 20 . substr("$tmp/read_faults", 1);
+
+my $node = new_node('main', conf => <<'CONF');
+shared_buffers = 2MB
+autovacuum = off
+jit = off
+max_parallel_workers_per_gather = 0
+CONF
+
+if (!has_injection_points($node) || $node->pg_version < 18 || !build_c($tmp, 'read_faults.so'))
+{
+	plan skip_all => 'faults need injection points with arguments, and a compiler';
+}
+$node->append_conf('postgresql.conf', 'io_method = sync');
+$node->restart;
+$node->safe_psql('postgres', qq{
+	create function read_faults(text, oid, int, int, int) returns void
+		as '$tmp/read_faults' language c;
+	create table z (id int, k int, a bigint, c text, d text, e float8, n int) using zedstore;
+	do \$\$ begin for part in 0 .. 3 loop
+		insert into z select i, i * 7919 % 1009, hashint8extended(i, 1),
+			md5(i::text) || md5((i + 1)::text), 'word ' || i % 50, hashint4(i)::float8 / 3,
+			case when i % 3 = 0 then i end
+			from generate_series(part * 15000 + 1, (part + 1) * 15000) i;
+		commit;
+	end loop; end \$\$;
+	create index z_k on z (k);
+	vacuum z});
+
+my $bitmap = 'set enable_seqscan = off; set enable_indexscan = off;';
+my $index = 'set enable_seqscan = off; set enable_bitmapscan = off;';
+my $all = 'count(*), sum(hashtext(z.*::text)::bigint)';
+my @statements = (
+	[ 'bitmap scan', $bitmap, "select $all from z where k between 300 and 420" ],
+	[ 'index scan', $index, "select $all from z where k in (17, 401, 770)" ],
+	[ 'sequential scan', '', "select $all from z" ],
+	[ 'sample', '', 'select count(*), sum(a), min(c) from z tablesample bernoulli (100)' ],
+	[ 'ANALYZE', '', q{analyze z; select count(*) from pg_stats where tablename = 'z'} ]);
+
+# Output and errors of a statement in whose midst reads go wrong, and of the same one after that.
+sub with_faults
+{
+	my ($settings, $sql, $before, $times, $result) = @_;
+
+	return $node->psql('postgres', qq{
+		$settings
+		select read_faults('$library', pg_relation_filenode('z'), $before, $times, $result)
+			\\g /dev/null
+		$sql;
+		select read_faults('', 0, 0, 0, 0) \\g /dev/null
+		$sql;
+		select count(*) from pg_buffercache_pins}, on_error_stop => 0);
+}
+
+$node->safe_psql('postgres', q{
+	create extension pg_buffercache;
+	create view pg_buffercache_pins as select * from pg_buffercache
+		where relfilenode = pg_relation_filenode('z') and pinning_backends > 0});
+
+for my $statement (@statements)
+{
+	my ($title, $settings, $sql) = @$statement;
+	my $expected = $node->safe_psql('postgres', "$settings $sql");
+	my $failed = 0;
+	my @odd;
+
+	isnt($expected, '', "$title: there is a result");
+
+	# every read may be the one that fails
+	for my $before (0 .. 30, 40, 60, 90, 150, 300)
+	{
+		my (undef, $out, $err) = with_faults($settings, $sql, $before, 1, -EIO());
+
+		if ($err eq '')
+		{
+			push @odd, "$before: $out" if $out ne "$expected\n$expected\n0";
+		}
+		else
+		{
+			$failed++;
+			push @odd, "$before: $out $err"
+				if $out !~ /^(?:\d+\n)?\Q$expected\E\n0\z/ ||
+				$err !~ /could not read blocks .* Input\/output error/;
+		}
+	}
+	is("@odd", '', "$title: EIO");
+	cmp_ok($failed, '>=', 5, "$title: $failed errors");
+
+	# all of them are cut short, some in the midst of a page
+	for my $result (8192, 3 * 8192 + 100)
+	{
+		my (undef, $out, $err) = with_faults($settings, $sql, 0, 1_000_000, $result);
+		is("$out$err", "$expected\n$expected\n0", "$title: reads of $result bytes");
+	}
+	my (undef, $out, $err) = with_faults($settings, $sql, 2, 1, 0);
+	like($err, qr/could not read blocks .*: read only 0 of/, "$title: nothing was read");
+	like($out, qr/^(?:\d+\n)?\Q$expected\E\n0\z/, "$title: and goes on");
+}
+
+unlike(slurp_file($node->logfile), qr/refcount leak|resource was not closed|TRAP/,
+	'nothing leaked');
+zs_check_all($node, 'postgres');
+
+done_testing();
