@@ -590,6 +590,34 @@ check_like(void)
 	free(exact);
 }
 
+/* The same bytes have the same hash wherever they lie; one bit or byte more makes another. */
+static void
+check_hash(void)
+{
+	size_t		len = next_random() % 80;
+	size_t		shift = next_random() % 8;
+	char	   *exact = malloc(len + 1);
+	char	   *copy = malloc(len + shift + 1);
+	uint64		hash;
+
+	for (size_t i = 0; i < len; i++)
+		exact[i] = (char) next_random();
+	exact = realloc(exact, Max(len, 1));
+	memcpy(copy + shift, exact, len);
+	hash = zskernel_hash(exact, len);
+	CHECK(hash == zskernel_hash(copy + shift, len));
+	copy[shift + len] = 0;
+	CHECK(hash != zskernel_hash(copy + shift, len + 1));
+	if (len > 0)
+	{
+		CHECK(hash != zskernel_hash(copy + shift, len - 1));
+		copy[shift + next_random() % len] ^= (char) (1 << next_random() % 8);
+		CHECK(hash != zskernel_hash(copy + shift, len));
+	}
+	free(exact);
+	free(copy);
+}
+
 /* Codes and sums by group of rows that are selected, or of the first n. */
 static void
 check_groups(const int64 *a, uint32 n, const uint64 *sel)
@@ -828,7 +856,10 @@ one_round(void)
 	}
 
 	for (int i = 0; i < 100; i++)
+	{
 		check_like();
+		check_hash();
+	}
 	check_times(n);
 
 	first = (uint32) (next_random() % (ZS_KERNEL_ROWS + 1));

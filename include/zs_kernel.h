@@ -355,6 +355,12 @@ extern bool zskernel_like(const ZsLikePattern *pattern, const char *bytes, size_
 
 extern bool zskernel_is_ascii(const char *bytes, size_t len);
 
+/*
+ * A hash of a string, whose upper bits are as good as the lower ones.  It goes into no file that
+ * outlives a process, so it may change.
+ */
+extern uint64 zskernel_hash(const char *bytes, size_t len);
+
 static inline double
 zskernel_float8(int64 pattern)
 {

@@ -124,6 +124,15 @@ CREATE TABLE h_zeros AS SELECT round(d::numeric, d) AS n FROM unnest(ARRAY[3, 20
 CREATE TABLE z_zeros USING zedstore AS SELECT * FROM h_zeros;
 SELECT twins('zeros', 'length(n::text), count(*)', 'n');
 DROP TABLE h_zeros, z_zeros;
+-- many strings: long ones, of a dictionary, with and without blanks that do not count, with few rows of a segment
+CREATE TABLE h_many AS SELECT g AS id, CASE WHEN g % 41 <> 0 THEN repeat(md5((g / 2)::text), g % 4) || '-' || g / 2 END AS long,
+		'e' || (g * 7919 % 9000) AS entry, (CASE WHEN g % 3 = 0 THEN 'c' || g / 6 || ' ' ELSE 'c' || g / 6 END)::bpchar AS c, g % 29 AS k
+	FROM generate_series(1, 24000) g;
+CREATE TABLE z_many USING zedstore AS SELECT * FROM h_many ORDER BY id;
+SELECT twins('many', what, keys, cond) FROM (VALUES ('long, count(*), sum(id)', 'long', 'true'), ('entry, count(*), min(id)', 'entry', 'true'),
+	('length(c), count(*), max(id)', 'c', 'true'), ('entry, k, count(*)', 'entry, k', 'id > 12000'), ('long, c, sum(k)', 'long, c', 'k < 9'),
+	('k, count(DISTINCT long), count(DISTINCT entry)', 'k', 'true')) v(what, keys, cond);
+DROP TABLE h_many, z_many;
 DROP TABLE h_grp, z_grp, z_inf, z_ci, z_prt;
 DROP COLLATION vector_group_ci;
 DROP FUNCTION twins;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * kernel_string.c
- *	  Patterns of LIKE over bytes.
+ *	  Patterns of LIKE over bytes; hashes of strings.
  *
  * A pattern whose only wildcard is "%" is a list of pieces.  The first one has to stand at the
  * beginning of a string and the last one at its end; the others are looked for from left to right,
@@ -120,4 +120,63 @@ zskernel_is_ascii(const char *bytes, size_t len)
 	for (size_t i = 0; i < len; i++)
 		bits |= (uint8) bytes[i];
 	return bits < 0x80;
+}
+
+/* Odd, and without a pattern. */
+#define HASH_A	UINT64CONST(0x9E3779B97F4A7C15)
+#define HASH_B	UINT64CONST(0xD6E8FEB86659FD93)
+#define HASH_C	UINT64CONST(0xC2B2AE3D27D4EB4F)
+
+/* Each bit of both reaches each bit of the result. */
+static inline uint64
+fold_product(uint64 a, uint64 b)
+{
+	unsigned __int128 product = (unsigned __int128) a * b;
+
+	return (uint64) product ^ (uint64) (product >> 64);
+}
+
+static inline uint64
+load_bytes(const char *p, size_t n)
+{
+	uint64		word = 0;
+	uint32		half;
+
+	if (n == 8)
+		memcpy(&word, p, 8);
+	else
+	{
+		memcpy(&half, p, 4);
+		word = half;
+	}
+	return word;
+}
+
+/* See zs_kernel.h. */
+uint64
+zskernel_hash(const char *bytes, size_t len)
+{
+	uint64		hash = (uint64) len * HASH_A;
+	uint64		first = 0;
+	uint64		last = 0;
+	size_t		left = len;
+
+	for (; left > 16; left -= 16, bytes += 16)
+		hash = fold_product(load_bytes(bytes, 8) ^ HASH_B, load_bytes(bytes + 8, 8) ^ hash);
+	/* words at both ends, which may have bytes in common */
+	if (left >= 8)
+	{
+		first = load_bytes(bytes, 8);
+		last = load_bytes(bytes + left - 8, 8);
+	}
+	else if (left >= 4)
+	{
+		first = load_bytes(bytes, 4);
+		last = load_bytes(bytes + left - 4, 4);
+	}
+	else if (left > 0)
+		first = (uint64) (uint8) bytes[0] << 16 | (uint64) (uint8) bytes[left / 2] << 8 |
+			(uint8) bytes[left - 1];
+	hash = fold_product(first ^ HASH_B, last ^ hash);
+	return fold_product(hash ^ HASH_C, HASH_A);
 }

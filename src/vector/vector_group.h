@@ -37,12 +37,16 @@ typedef struct ZsGroups ZsGroups;
 /* There is no such group, and no new ones are made. */
 #define ZS_NO_GROUP		PG_UINT32_MAX
 
+/* ---- vector_group_key.c ---- */
+
 /*
  * Describes the key; false if rows cannot be grouped by it here.  eqop: what says that two values
  * are equal.  Reads system catalogs.
  */
 extern bool zsvector_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop,
 									ZsGroupKey *key);
+
+/* ---- vector_group.c ---- */
 
 /* Memory comes from the context, which may be reset together with all groups. */
 extern ZsGroups *zsvector_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys);
@@ -69,10 +73,6 @@ extern void zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint6
 /* The group of one row; its keys' values. */
 extern uint32 zsvector_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *isnull);
 
-/* A hash of the keys, the same for equal ones in whatever groups. */
-extern uint64 zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values,
-									   const bool *isnull);
-
 /* The size that an array of n members grows to: less than twice where that would waste much. */
 static inline uint32
 zsvector_groups_grown(uint32 n)
@@ -87,6 +87,12 @@ extern bool zsvector_groups_int(const ZsGroups *groups, uint32 group, int key, i
 
 /* Are rows found by ranges of their keys, without a hash table? */
 extern bool zsvector_groups_direct(const ZsGroups *groups);
+
+/* ---- vector_group_word.c ---- */
+
+/* A hash of the keys, the same for equal ones in whatever groups. */
+extern uint64 zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values,
+									   const bool *isnull);
 
 /* A key of a group, in the current context or as long as groups lives. */
 extern Datum zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull);

@@ -120,27 +120,6 @@ zsvector_group_note(ZsGroups *groups, uint32 group)
 	}
 }
 
-/* Numbers for all strings of a key that the rows have. */
-static void
-number_codes(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, uint32 n)
-{
-	const ZsColumnVector *vector = in->vector;
-	const uint32 *numbers = in->map->numbers;
-
-	Assert(vector->codes != NULL && vector->dict != NULL);
-	for (uint32 i = 0; i < n; i++)
-	{
-		uint32		row = list[i];
-
-		if (vector->has_nulls && zskernel_bits_get(vector->nulls, row))
-			continue;
-		if (unlikely(numbers[vector->codes[row]] == NO_STRING))
-			in->map->numbers[vector->codes[row]] =
-				zsvector_group_datum_number(groups, key,
-											(const char *) vector->dict[vector->codes[row]]);
-	}
-}
-
 /*
  * Integers in whose range the key's words are, with NULLs or without (*nulls is NULL); *list are
  * the rows, NULL: all from the first on.  Not of strings with codes.
@@ -211,7 +190,7 @@ add_codes(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, b
 			zskernel_group_codes(ints, nulls, rows, n, groups->lows[key], count, (uint32) count,
 								 codes);
 	}
-	number_codes(groups, key, in, list, n);
+	zsvector_string_number_codes(groups, key, in, list, n);
 	if (count <= groups->tables[key].nstrings)
 		return false;
 	for (uint32 i = 0; i < n; i++)

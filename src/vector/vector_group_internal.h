@@ -14,9 +14,16 @@
 
 #include "postgres.h"
 
+#include "utils/memutils.h"
+#include "varatt.h"
+
 #include "vector_group.h"
 
 #define NO_STRING		PG_UINT32_MAX
+#define ABSENT_STRING	(PG_UINT32_MAX - 1) /* looked up in vain among frozen ones */
+
+/* The place of a string in its hash table: its hash, and its number. */
+typedef uint64 ZsStringSlot;
 
 /* Strings that have numbers. */
 typedef struct ZsStringTable
@@ -24,9 +31,8 @@ typedef struct ZsStringTable
 	uint32		nstrings;
 	uint32		maxstrings;
 	struct varlena **strings;	/* with long headers */
-	uint64	   *hashes;
-	uint32		nslots;
-	uint32	   *slots;			/* numbers, or NO_STRING */
+	uint64		nslots;
+	ZsStringSlot *slots;
 	char	   *free;			/* room for more strings */
 	Size		nfree;
 	Size		chunk;			/* size of the last piece of memory for strings */
@@ -95,14 +101,73 @@ zsvector_group_words(const ZsGroups *groups, uint32 group)
 	return groups->words + (size_t) group * groups->nwords;
 }
 
-/* ---- vector_group.c ---- */
+static inline bool
+zsvector_is_string_key(const ZsGroupKey *key)
+{
+	return key->domain == ZS_DOMAIN_TEXT || key->domain == ZS_DOMAIN_BPCHAR ||
+		key->domain == ZS_DOMAIN_NONE;
+}
 
-/* The number of a string in the key's table. */
-extern uint32 zsvector_group_datum_number(ZsGroups *groups, int key, const char *datum);
+/* The bytes of a datum, which is not compressed. */
+static inline const char *
+zsvector_string_bytes(const ZsGroupKey *key, const char *datum, size_t *len)
+{
+	if (key->width > 0)
+	{
+		*len = key->width;
+		return datum;
+	}
+	*len = VARSIZE_ANY_EXHDR(datum);
+	return VARDATA_ANY(datum);
+}
+
+/* An array gets n members; NULL: there is none yet. */
+static inline void *
+zsvector_group_grow(MemoryContext context, void *array, uint32 n, size_t size)
+{
+	return array == NULL ? MemoryContextAllocHuge(context, n * size) :
+		repalloc_huge(array, n * size);
+}
+
+static inline uint64
+zsvector_hash_add(uint64 hash, uint64 word)
+{
+	hash += word + UINT64CONST(0x9E3779B97F4A7C15);
+	hash ^= hash >> 32;
+	hash *= UINT64CONST(0xD6E8FEB86659FD93);
+	hash ^= hash >> 32;
+	hash *= UINT64CONST(0xD6E8FEB86659FD93);
+	hash ^= hash >> 32;
+	return hash;
+}
+
+/* ---- vector_group_string.c ---- */
+
+/* A hash of a string of the key, the same in all tables. */
+extern uint64 zsvector_string_hash(const ZsGroupKey *key, const char *bytes, size_t len);
+
+/* The number of a string in the key's table, or ABSENT_STRING. */
+extern uint32 zsvector_string_number(ZsGroups *groups, int key, const char *bytes, size_t len);
+
+/* The same of n datums, those that list names. */
+extern void zsvector_string_numbers(ZsGroups *groups, int key, const uint64 *datums,
+									const uint16 *list, uint32 n, uint32 *numbers);
+
+/* Tells the map of the key's dictionary the numbers of all entries that the n rows of list have. */
+extern void zsvector_string_number_codes(ZsGroups *groups, int key, const ZsKeyInput *in,
+										 const uint16 *list, uint32 n);
+
+/* ---- vector_group_word.c ---- */
 
 /* The words of n rows, from row first of list on. */
 extern void zsvector_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list,
 									 uint32 first, uint32 n, uint64 *words);
+
+/* NULLs, words and forms of a single row. */
+extern void zsvector_group_row_words(ZsGroups *groups, const Datum *values, const bool *isnull,
+									 uint64 *row);
+
+/* ---- vector_group.c ---- */
 
 /* A new group with these words, which no group has; the hash table does not have it yet. */
 extern uint32 zsvector_group_add(ZsGroups *groups, const uint64 *words);
