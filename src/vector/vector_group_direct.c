@@ -45,6 +45,20 @@ zsvector_group_direct_most(void)
 			   DIRECT_MOST);
 }
 
+/* How many words, with NULL, the key's range may have as long as the other keys' do not grow. */
+static int64
+room_of_key(const ZsGroups *groups, int key)
+{
+	uint64		room = groups->direct_most;
+
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		if (k != key)
+			room /= Max(groups->counts[k], 1);
+	}
+	return (int64) room;
+}
+
 /* Lets the key's range have the words from low to high, too; false if it has to be too large. */
 static bool
 widen_range(ZsGroups *groups, int key, int64 low, int64 high)
@@ -60,10 +74,9 @@ widen_range(ZsGroups *groups, int key, int64 low, int64 high)
 	}
 	if ((uint64) high - (uint64) low > groups->direct_most - 2)
 		return false;
-	/* rows often come in ascending order */
-	if (known && groups->nkeys == 1 && high > old_high &&
-		high < PG_INT64_MAX - (int64) groups->direct_most)
-		high = Min(high + (high - low) / 2, low + (int64) groups->direct_most - 2);
+	/* rows often come in ascending order, and numbers of strings always do */
+	if (known && high > old_high && high < PG_INT64_MAX - (int64) groups->direct_most)
+		high = Max(high, Min(high + (high - low) / 2, low + room_of_key(groups, key) - 2));
 	groups->lows[key] = low;
 	groups->counts[key] = (uint64) (high - low) + 2;
 	Assert(groups->counts[key] <= groups->direct_most);
