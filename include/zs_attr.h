@@ -223,11 +223,27 @@ extern ZsAttrReader *zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumbe
 										 int flags, BufferAccessStrategy strategy);
 
 /*
- * Tells a streaming reader the row range that will be read next, in ascending
- * order.  Look-ahead never goes beyond end.  May be called again at any time
- * (rescan, next parallel chunk).
+ * A scan that goes by several ranges of rows, in ascending order.  source gives the range of a
+ * number, `number` is that of the present one.  The source is asked for the present range, one
+ * behind it that it has given, or the one behind these.  It returns false if there is none, or none
+ * yet.
  */
-extern void zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end);
+typedef bool (*ZsRangeSource) (void *arg, uint64 number, zstid *start, zstid *end);
+
+typedef struct ZsRowRanges
+{
+	ZsRangeSource source;
+	void	   *arg;
+	uint64		number;			/* from 1 */
+} ZsRowRanges;
+
+/*
+ * Tells a streaming reader the row range that will be read next, in ascending order.  Look-ahead
+ * goes on to the ranges behind it where ranges (which outlives the reader's use, or is NULL) leads
+ * to them, and never beyond.  May be called again at any time (rescan, next parallel chunk).
+ */
+extern void zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end,
+								const ZsRowRanges *ranges);
 
 /*
  * Makes a streaming reader that has a range take turns with other scans of the same device

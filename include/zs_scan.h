@@ -37,6 +37,8 @@ extern bool zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction,
 extern void zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid);
 extern bool zsscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction,
 										TupleTableSlot *slot);
+
+/* scan_chunk.c */
 extern Size zsscan_parallel_estimate(Relation rel);
 extern Size zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan);
 extern void zsscan_parallel_reinitialize(Relation rel, ParallelTableScanDesc pscan);

@@ -115,6 +115,42 @@ same('UPDATE and RETURNING', $index,
 same('sorted by another column, limited', '', 'select * from T order by a limit 20');
 same('sample of all blocks', '', 'select count(*) = count(c) from T tablesample bernoulli (100)');
 
+# ---- sequential scans in parallel: streams claim the chunks to come
+
+my $parallel = 'set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0;'
+  . 'set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0;'
+  . 'set enable_indexscan = off; set enable_bitmapscan = off;';
+my $by_rows = 'set zedstore.enable_vector_scan = off; set zedstore.enable_vector_agg = off;';
+
+for my $way ('', $by_rows)
+{
+	my $title = 'parallel scan' . ($way eq '' ? '' : ' by rows');
+
+	like($node->safe_psql('postgres', "$parallel $way explain $_"), qr/Parallel/, "$title: plan")
+	  for "select $all from zedstore t";
+	same($title, "$parallel $way", "select $all from T t");
+	same("$title of few columns", "$parallel $way",
+		'select count(*), sum(a), min(c), max(d), sum(n) from T');
+	same("$title, selective", "$parallel $way",
+		'select count(*), sum(b), max(c), max(f) from T where id between 31000 and 31500 or k = 9');
+	same("$title without leader", "$parallel $way set parallel_leader_participation = off;",
+		'select count(*), sum(a), sum(e::numeric) from T');
+	same("$title without workers", "$parallel $way set max_parallel_workers = 0;",
+		'select count(*), sum(a), sum(b), max(g::text) from T');
+	same("$title, serializable",
+		"$parallel $way set default_transaction_isolation = serializable;",
+		'select count(*), sum(a) from T');
+	same("$title with LIMIT", "$parallel $way",
+		'select count(*), count(distinct id) from (select * from T where a > 0 limit 5000) s');
+	same("$title again and again",
+		"$parallel $way set enable_material = off; set enable_memoize = off;"
+		  . 'set enable_hashjoin = off; set enable_mergejoin = off;',
+		'select v, s.* from (values (1), (2), (3), (4)) x (v) left join lateral
+			(select count(*), sum(a), sum(n) from T where k % 4 = v) s on true order by v');
+	same("$title of a join", "$parallel $way set enable_nestloop = off;",
+		'select count(*), sum(x.a), sum(y.a) from T x join T y on x.id = y.id');
+}
+
 # of samples and by TID there is no heap twin
 for my $case (
 	[ 'sample of rows', "select $all from zedstore t tablesample bernoulli (3) repeatable (1)" ],

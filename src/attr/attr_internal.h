@@ -210,8 +210,9 @@ extern ZsAttrStream *zsattr_stream_begin(Relation rel, AttrNumber attno,
 /* Takes turns with other scans; scan_end as for zsattr_reader_take_turns(). */
 extern void zsattr_stream_take_turns(ZsAttrStream *stream, zstid scan_end);
 
-/* Look ahead over the segments of [start, end). */
-extern void zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end);
+/* Look ahead over the segments of [start, end), and what ranges leads to: see zs_attr.h. */
+extern void zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
+								const ZsRowRanges *ranges);
 
 /*
  * Page `position` of the segment, pinned, when the stream has it at hand or

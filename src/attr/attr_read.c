@@ -95,7 +95,7 @@ zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
 
 /* See zs_attr.h. */
 void
-zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end)
+zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end, const ZsRowRanges *ranges)
 {
 	if ((reader->flags & ZS_READER_STREAM) == 0)
 		return;
@@ -112,7 +112,7 @@ zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end)
 		MemoryContextSwitchTo(oldcontext);
 	}
 	if (reader->stream != NULL)
-		zsattr_stream_range(reader->stream, start, end);
+		zsattr_stream_range(reader->stream, start, end, ranges);
 }
 
 /* See zs_attr.h. */

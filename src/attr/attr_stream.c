@@ -65,6 +65,8 @@ struct ZsAttrStream
 	/* where the callback is */
 	zstid		next;			/* segments from here on are still to come */
 	zstid		end;
+	const ZsRowRanges *ranges;	/* leads to what comes behind; NULL = nothing */
+	uint64		number;			/* of the range that ends at `end` */
 	ZsSegmentItem item;			/* segment that is being read */
 	uint32		position;		/* its next page */
 	BlockNumber file_blocks;	/* file length seen last */
@@ -146,13 +148,38 @@ ask_for_turn(ZsAttrStream *stream)
 					  stream->item.nblocks + blocks_to_come(stream));
 }
 
+/* All segments of the range were found: goes on with the range behind it. */
+static bool
+next_range(ZsAttrStream *stream)
+{
+	zstid		start;
+	zstid		end;
+
+	if (stream->ranges == NULL ||
+		!stream->ranges->source(stream->ranges->arg, stream->number + 1, &start, &end))
+		return false;
+	Assert(start >= stream->end && end > start);
+	stream->number++;
+	/* a segment that began in the range before may reach into this one */
+	stream->next = Max(stream->next, start);
+	stream->end = end;
+	return true;
+}
+
 /* Makes the next segment of the range the one that is read. */
 static bool
 next_segment(ZsAttrStream *stream)
 {
-	while (stream->next < stream->end)
+	for (;;)
 	{
 		ZsSegmentItem item;
+
+		if (stream->next >= stream->end)
+		{
+			if (!next_range(stream))
+				return false;
+			continue;
+		}
 
 		if (!page_holds(stream, stream->next))
 		{
@@ -164,7 +191,11 @@ next_segment(ZsAttrStream *stream)
 		if (!next_on_page(stream, &item))
 			continue;
 		if (item.first_row >= stream->end)
-			return false;
+		{
+			if (!next_range(stream))
+				return false;
+			continue;
+		}
 		stream->next = item.first_row + item.nrows;
 		check_extent(stream, &item);
 		stream->item = item;
@@ -257,10 +288,22 @@ drop_pending(ZsAttrStream *stream)
 
 /* See attr_internal.h. */
 void
-zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end)
+zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end, const ZsRowRanges *ranges)
 {
-	/* the next chunk of a parallel scan, for one: keep what was read ahead */
-	if (start == stream->end && end > start && !stream->exhausted)
+	bool		goes_on = start == stream->end && end > start;
+
+	/* look-ahead has come to this range: it may go on to others now that it ended for */
+	if (ranges != NULL && ranges == stream->ranges && stream->number >= ranges->number &&
+		!stream->exhausted)
+	{
+		stream->extended = true;
+		return;
+	}
+
+	stream->ranges = ranges;
+	stream->number = ranges == NULL ? 0 : ranges->number;
+	/* keep what was read ahead */
+	if (goes_on && !stream->exhausted)
 	{
 		stream->end = end;
 		stream->extended = true;
@@ -319,6 +362,14 @@ restart_at(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
 	stream->item = *item;
 	stream->position = position;
 	stream->next = item->first_row + item->nrows;
+	/* it may have been in a range that the reader has not come to */
+	if (stream->ranges != NULL && stream->number != stream->ranges->number)
+	{
+		zstid		start;
+
+		stream->number = stream->ranges->number;
+		(void) stream->ranges->source(stream->ranges->arg, stream->number, &start, &stream->end);
+	}
 }
 
 /* See attr_internal.h. */

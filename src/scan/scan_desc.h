@@ -36,6 +36,15 @@ zsscan_view_end(const ZsRunView *view)
 	return view->first + view->count;
 }
 
+/* Chunks of a parallel scan that a process has at a time. */
+#define ZS_CLAIMED_CHUNKS	32
+
+typedef struct ZsScanChunk
+{
+	zstid		start;
+	zstid		end;
+} ZsScanChunk;
+
 /*
  * Where a scan stands: the visible runs of a window of row numbers, and a row in
  * them.  Going forward the window is one run of the TID tree; backward, and
@@ -67,6 +76,10 @@ typedef struct ZsScanDescData
 
 	/* parallel scan */
 	bool		in_chunk;
+	uint64		chunk;			/* number of the present chunk; 0 = none yet */
+	uint64		claimed;		/* of the last one that this process has claimed */
+	ZsScanChunk chunks[ZS_CLAIMED_CHUNKS];	/* at number % ZS_CLAIMED_CHUNKS */
+	ZsRowRanges ranges;			/* leads from the present chunk to those behind it */
 
 	/* scans by block: bitmap, sample, analyze */
 	BlockNumber block;
@@ -86,6 +99,7 @@ typedef struct ParallelZsScanDescData
 {
 	ParallelTableScanDescData base;
 	pg_atomic_uint64 next_row;	/* first row not handed out */
+	pg_atomic_uint32 nprocesses;	/* that have claimed a chunk */
 	uint64		end_row;
 } ParallelZsScanDescData;
 
@@ -99,6 +113,11 @@ extern void zsscan_load_window(ZsScanDesc scan, zstid start, zstid end);
 
 extern void zsscan_load_block(ZsScanDesc scan, BlockNumber block, bool by_vector);
 extern bool zsscan_next_in_window(ZsScanDesc scan);
+
+/* scan_chunk.c */
+
+extern bool zsscan_next_chunk(ZsScanDesc scan);
+extern void zsscan_forget_chunks(ZsScanDesc scan);
 
 /* scan_prefetch.c */
 

@@ -57,6 +57,7 @@ typedef struct ZsRowSource
 	ZsSourceColumn *columns;	/* one per attribute */
 	zstid		range_start;	/* scan: rows it will read next */
 	zstid		range_end;
+	const ZsRowRanges *ranges;	/* scan: leads to the ranges behind; NULL = there are none */
 	zstid		scan_end;		/* scan: takes turns with others up to that row; 0:
 								 * does not */
 	bool		all_readers;	/* all that are needed were opened for that */
@@ -92,7 +93,8 @@ typedef struct ZsRowSource
 extern ZsRowSource *zsscan_source_create(Relation rel, bool by_vector, bool stream,
 										 BufferAccessStrategy strategy);
 extern void zsscan_source_copy_desc(ZsRowSource *source);
-extern void zsscan_source_range(ZsRowSource *source, zstid start, zstid end);
+extern void zsscan_source_range(ZsRowSource *source, zstid start, zstid end,
+								const ZsRowRanges *ranges);
 extern void zsscan_source_end_readers(ZsRowSource *source);
 extern void zsscan_source_free(ZsRowSource *source);
 extern ZsAttrReader *zsscan_source_reader(ZsRowSource *source, int attno);

@@ -10,8 +10,7 @@
  * Backward, rows come from windows of one stripe that are loaded whole and
  * walked from the end; a change of direction within a window just turns round.
  *
- * A parallel scan hands out chunks of rows by an atomic counter: one segment
- * each, smaller ones towards the end so that workers finish together.
+ * Chunks of parallel scans: scan_chunk.c.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -68,7 +67,7 @@ init_position(ZsScanDesc scan)
 	scan->excluded = ZS_INVALID_ROW;
 	scan->nviews = 0;
 	scan->view = -1;
-	scan->in_chunk = false;
+	zsscan_forget_chunks(scan);
 	scan->block = InvalidBlockNumber;
 	scan->sample_next = 0;
 	scan->noffsets = -1;
@@ -78,7 +77,7 @@ init_position(ZsScanDesc scan)
 	scan->prefetch = NULL;
 	if (is_sequential(scan->rs_base.rs_flags))
 		scan->source->scan_end = scan->end;
-	zsscan_source_range(scan->source, scan->start, scan->end);
+	zsscan_source_range(scan->source, scan->start, scan->end, NULL);
 }
 
 /* scan_begin of the table access method: contract in tableam.h. */
@@ -249,35 +248,6 @@ zsscan_find_view(ZsScanDesc scan, zstid row)
 	return NULL;
 }
 
-/* Claims the next chunk of a parallel scan. */
-static bool
-next_chunk(ZsScanDesc scan)
-{
-	ParallelZsScanDesc pscan = (ParallelZsScanDesc) scan->rs_base.rs_parallel;
-	uint64		start = pg_atomic_read_u64(&pscan->next_row);
-	uint64		size;
-
-	do
-	{
-		if (start >= pscan->end_row)
-			return false;
-		/* a whole segment while there are plenty, a stripe at the end */
-		size = (pscan->end_row - start) / 64;
-		size = Min(Max(TYPEALIGN64(ZS_STRIPE_ROWS, size), ZS_STRIPE_ROWS), ZS_SEGMENT_ROWS);
-		/* do not reach into the next segment */
-		size = Min(size, ZS_SEGMENT_ROWS - start % ZS_SEGMENT_ROWS);
-	} while (!pg_atomic_compare_exchange_u64(&pscan->next_row, &start, start + size));
-
-	Assert(size > 0 && start / ZS_SEGMENT_ROWS == (start + size - 1) / ZS_SEGMENT_ROWS);
-	scan->start = start;
-	scan->end = Min(start + size, pscan->end_row);
-	scan->window_start = scan->window_end = start;
-	scan->tids_at = ZS_INVALID_ROW;
-	scan->nviews = 0;
-	zsscan_source_range(scan->source, scan->start, scan->end);
-	return true;
-}
-
 /* The next run of the TID tree, or what is left of the last one. */
 static bool
 next_tid_run(ZsScanDesc scan, ZsRunView *run)
@@ -351,7 +321,7 @@ load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay)
 
 		if (scan->rs_base.rs_parallel != NULL && !scan->in_chunk)
 		{
-			if (stay || !next_chunk(scan))
+			if (stay || !zsscan_next_chunk(scan))
 				return false;
 			scan->in_chunk = true;
 		}
@@ -555,7 +525,7 @@ zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
 	scan->start = Min(min, scan->end);
 	Assert(scan->start <= scan->end);
 	scan->source->scan_end = scan->end;
-	zsscan_source_range(scan->source, scan->start, scan->end);
+	zsscan_source_range(scan->source, scan->start, scan->end, NULL);
 }
 
 /* scan_getnextslot_tidrange of the table access method: contract in tableam.h. */
@@ -563,37 +533,4 @@ bool
 zsscan_getnextslot_tidrange(TableScanDesc sscan, ScanDirection direction, TupleTableSlot *slot)
 {
 	return zsscan_getnextslot(sscan, direction, slot);
-}
-
-/* ---- parallel ------------------------------------------------------------------------- */
-
-/* parallelscan_estimate of the table access method: contract in tableam.h. */
-Size
-zsscan_parallel_estimate(Relation rel)
-{
-	return sizeof(ParallelZsScanDescData);
-}
-
-/* parallelscan_initialize of the table access method: contract in tableam.h. */
-Size
-zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan)
-{
-	ParallelZsScanDesc zpscan = (ParallelZsScanDesc) pscan;
-
-	/* workers cannot see our write buffer */
-	zswrite_flush(rel);
-	zs_parallelscan_set_table(&zpscan->base, rel);
-	zpscan->base.phs_syncscan = false;
-	pg_atomic_init_u64(&zpscan->next_row, 0);
-	zpscan->end_row = zspage_next_row(rel);
-	return sizeof(ParallelZsScanDescData);
-}
-
-/* parallelscan_reinitialize of the table access method: contract in tableam.h. */
-void
-zsscan_parallel_reinitialize(Relation rel, ParallelTableScanDesc pscan)
-{
-	ParallelZsScanDesc zpscan = (ParallelZsScanDesc) pscan;
-
-	pg_atomic_write_u64(&zpscan->next_row, 0);
 }

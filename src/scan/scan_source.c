@@ -160,15 +160,16 @@ zsscan_source_create(Relation rel, bool by_vector, bool stream,
 
 /*
  * The rows [start, end) are what a scan reads next.  Drops what is known of
- * the present stripe, and tells the readers that are open.
+ * the present stripe, and tells the readers that are open.  ranges: as for zsattr_reader_range().
  */
 void
-zsscan_source_range(ZsRowSource *source, zstid start, zstid end)
+zsscan_source_range(ZsRowSource *source, zstid start, zstid end, const ZsRowRanges *ranges)
 {
 	Assert(start <= end);
 	zsslot_detach(&source->base);
 	source->range_start = start;
 	source->range_end = end;
+	source->ranges = ranges;
 	source->row_located = false;
 	source->batch_stripe = ZS_INVALID_ROW;
 	source->next_tree_row = 0;
@@ -177,7 +178,7 @@ zsscan_source_range(ZsRowSource *source, zstid start, zstid end)
 		source->columns[i].stripe = ZS_INVALID_ROW;
 		if (source->columns[i].reader != NULL)
 		{
-			zsattr_reader_range(source->columns[i].reader, start, end);
+			zsattr_reader_range(source->columns[i].reader, start, end, ranges);
 			if (source->scan_end > 0)
 				zsattr_reader_take_turns(source->columns[i].reader, source->scan_end);
 		}
@@ -332,7 +333,8 @@ zsscan_source_reader(ZsRowSource *source, int attno)
 											 source->stream ? ZS_READER_STREAM : 0,
 											 source->strategy);
 		if (source->by_vector)
-			zsattr_reader_range(column->reader, source->range_start, source->range_end);
+			zsattr_reader_range(column->reader, source->range_start, source->range_end,
+								source->ranges);
 		if (source->scan_end > 0)
 			zsattr_reader_take_turns(column->reader, source->scan_end);
 		MemoryContextSwitchTo(old);
