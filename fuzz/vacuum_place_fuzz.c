@@ -3,7 +3,7 @@
  * vacuum_place_fuzz.c
  *	  Random layouts of a file against what VACUUM plans to move in it.
  *
- * Built from vacuum_place.c and vacuum_window.c and a server's headers, without a
+ * Built from vacuum_place.c, vacuum_extent.c and vacuum_window.c and a server's headers, without a
  * server.  Two tests, repeated with different layouts:
  *
  *	  1. zsvacuum_find_windows() against a search that looks at every block of

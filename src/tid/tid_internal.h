@@ -27,7 +27,7 @@
 #include "zs_tid.h"
 #include "zs_walrec.h"
 
-/* ---- bytes of a leaf (tid_leaf.c) ------------------------------------------ */
+/* ---- bytes of a leaf (tid_leaf.c, tid_walk.c) ------------------------------------------ */
 
 #define ZS_TID_CONTENTS_OFFSET	MAXALIGN(SizeOfPageHeaderData)
 
