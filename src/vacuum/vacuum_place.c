@@ -31,7 +31,6 @@
 #include "miscadmin.h"
 
 #include "vacuum_relocate.h"
-#include "zs_page.h"
 
 /* How often zsvacuum_place_tail() raises the limit for what finds no place. */
 #define MAX_PLANS			16
@@ -46,27 +45,6 @@
 #define MAX_EFFORT			UINT64CONST(500000000)
 
 /* ---- orders ------------------------------------------------------------------------- */
-
-/* By length, then by place. */
-static int
-compare_extents(const void *a, const void *b)
-{
-	const ZsExtent *x = a;
-	const ZsExtent *y = b;
-
-	if (x->length != y->length)
-		return x->length < y->length ? -1 : 1;
-	return x->start < y->start ? -1 : x->start > y->start;
-}
-
-static int
-compare_places(const void *a, const void *b)
-{
-	BlockNumber x = ((const ZsExtent *) a)->start;
-	BlockNumber y = ((const ZsExtent *) b)->start;
-
-	return x < y ? -1 : x > y;
-}
 
 /* Columns one after the other, each in the order of its rows. */
 static int
@@ -124,97 +102,7 @@ compare_by_turn(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/*
- * The lowest free block is not given out: the map takes it when it needs another page for itself
- * (zspage_spill_push()), as it may when extents are divided.
- */
-static void
-spare_lowest(ZsExtent *extents, int *n)
-{
-	ZsExtent   *lowest = extents;
-
-	for (int i = 1; i < *n; i++)
-	{
-		if (extents[i].start < lowest->start)
-			lowest = &extents[i];
-	}
-	lowest->start++;
-	if (--lowest->length == 0)
-		memmove(lowest, lowest + 1, (--*n - (lowest - extents)) * sizeof(ZsExtent));
-}
-
 /* ---- the tail ------------------------------------------------------------------------- */
-
-/*
- * The table's free extents below the limit, by length; those of other trees are known, but have
- * become free only now.
- */
-static void
-load_extents(ZsRelocation *reloc)
-{
-	ZsFpmCopy	map;
-	int			n = 0;
-
-	zspage_fpm_copy(reloc->rel, ZS_TREE_TABLE, &map);
-	reloc->extents = palloc_extended(Max(map.nextents, 1) * sizeof(ZsExtent), MCXT_ALLOC_HUGE);
-	for (int i = 0; i < map.nextents; i++)
-	{
-		ZsExtent	extent = map.extents[i];
-
-		if (extent.start >= reloc->limit)
-			continue;
-		extent.length = Min(extent.length, reloc->limit - extent.start);
-		reloc->extents[n++] = extent;
-	}
-	if (n > 0)
-	{
-		spare_lowest(reloc->extents, &n);
-		qsort(reloc->extents, n, sizeof(ZsExtent), compare_extents);
-	}
-	reloc->nextents = n;
-	reloc->first_extent = 0;
-	zspage_fpm_copy_free(&map);
-}
-
-/* Takes nblocks from the shortest extent that has them; 0 if none has. */
-static BlockNumber
-find_place(ZsRelocation *reloc, uint32 nblocks)
-{
-	int			low = reloc->first_extent;
-	int			high = reloc->nextents;
-	ZsExtent	extent;
-	BlockNumber result;
-	int			i;
-
-	Assert(nblocks > 0);
-	while (low < high)
-	{
-		int			mid = low + (high - low) / 2;
-
-		if (reloc->extents[mid].length < nblocks)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low == reloc->nextents)
-		return 0;
-
-	/* what is left of it moves to where its length belongs */
-	extent = reloc->extents[low];
-	result = extent.start;
-	extent.start += nblocks;
-	extent.length -= nblocks;
-	for (i = low; i > reloc->first_extent &&
-		 compare_extents(&reloc->extents[i - 1], &extent) > 0; i--)
-		reloc->extents[i] = reloc->extents[i - 1];
-	reloc->extents[i] = extent;
-	if (extent.length == 0)
-	{
-		Assert(i == reloc->first_extent);
-		reloc->first_extent++;
-	}
-	return result;
-}
 
 /*
  * Gives a place to everything beyond the limit, in the order of the array. Returns one past the
@@ -225,7 +113,7 @@ give_places(ZsRelocation *reloc)
 {
 	BlockNumber result = reloc->limit;
 
-	load_extents(reloc);
+	zsvacuum_extents_load(reloc);
 	for (Size i = 0; i < reloc->n; i++)
 	{
 		ZsMovable  *movable = &reloc->movables[i];
@@ -233,7 +121,7 @@ give_places(ZsRelocation *reloc)
 		movable->to = InvalidBlockNumber;
 		if (movable->start + movable->nblocks <= reloc->limit)
 			continue;
-		movable->to = find_place(reloc, movable->nblocks);
+		movable->to = zsvacuum_extents_find(reloc, movable->nblocks);
 		if (movable->to == 0)
 			result = Max(result, movable->start + movable->nblocks);
 	}
@@ -279,159 +167,7 @@ zsvacuum_place_tail(ZsRelocation *reloc)
 	return false;
 }
 
-/* ---- free extents by place ---------------------------------------------------------------- */
-
-/* All free extents of the table, neighbours joined; there is room for those that moves leave. */
-static ZsExtent *
-all_extents(ZsRelocation *reloc, int *nextents)
-{
-	ZsFpmCopy	map;
-	ZsExtent   *result;
-	int			n = 0;
-
-	zspage_fpm_copy(reloc->rel, ZS_TREE_TABLE, &map);
-	if (map.nextents > 0)
-		qsort(map.extents, map.nextents, sizeof(ZsExtent), compare_places);
-	for (int i = 0; i < map.nextents; i++)
-	{
-		ZsExtent	extent = map.extents[i];
-
-		if (n > 0 && map.extents[n - 1].start + map.extents[n - 1].length == extent.start)
-			map.extents[n - 1].length += extent.length;
-		else
-			map.extents[n++] = extent;
-	}
-	if (n > 0)
-		spare_lowest(map.extents, &n);
-	result = palloc_extended(Max(n, 1) * sizeof(ZsExtent), MCXT_ALLOC_HUGE);
-	if (n > 0)
-		memcpy(result, map.extents, n * sizeof(ZsExtent));
-	zspage_fpm_copy_free(&map);
-	*nextents = n;
-
-	/* a move leaves one piece, and a window cuts an extent in two */
-	reloc->extents = palloc_extended((n + 2 * reloc->n + 1) * sizeof(ZsExtent), MCXT_ALLOC_HUGE);
-	return result;
-}
-
-/* Those below the limit become the free ones. */
-static void
-reset_extents(ZsRelocation *reloc, const ZsExtent *extents, int nextents)
-{
-	reloc->first_extent = 0;
-	reloc->nextents = 0;
-	for (int i = 0; i < nextents && extents[i].start < reloc->limit; i++)
-	{
-		ZsExtent   *e = &reloc->extents[reloc->nextents++];
-
-		*e = extents[i];
-		e->length = Min(e->length, reloc->limit - e->start);
-	}
-}
-
-/* Takes nblocks from the beginning of extent i. */
-static BlockNumber
-take_place(ZsRelocation *reloc, int i, uint32 nblocks)
-{
-	ZsExtent   *e = &reloc->extents[i];
-	BlockNumber result = e->start;
-
-	Assert(i >= reloc->first_extent && i < reloc->nextents);
-	Assert(e->length >= nblocks);
-	e->start += nblocks;
-	e->length -= nblocks;
-	if (e->length > 0)
-		return result;
-	if (i == reloc->first_extent)
-		reloc->first_extent++;
-	else
-		memmove(e, e + 1, (--reloc->nextents - i) * sizeof(ZsExtent));
-	return result;
-}
-
-/* Blocks become free. */
-static void
-add_place(ZsRelocation *reloc, BlockNumber start, uint32 nblocks)
-{
-	ZsExtent   *e = reloc->extents;
-	int			low = reloc->first_extent;
-	int			high = reloc->nextents;
-
-	Assert(nblocks > 0);
-	while (low < high)
-	{
-		int			mid = low + (high - low) / 2;
-
-		if (e[mid].start < start)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	if (low > reloc->first_extent && e[low - 1].start + e[low - 1].length == start)
-	{
-		e[low - 1].length += nblocks;
-		if (low < reloc->nextents && e[low].start == start + nblocks)
-		{
-			e[low - 1].length += e[low].length;
-			memmove(&e[low], &e[low + 1], (--reloc->nextents - low) * sizeof(ZsExtent));
-		}
-	}
-	else if (low < reloc->nextents && e[low].start == start + nblocks)
-	{
-		e[low].start = start;
-		e[low].length += nblocks;
-	}
-	else
-	{
-		memmove(&e[low + 1], &e[low], (reloc->nextents - low) * sizeof(ZsExtent));
-		e[low].start = start;
-		e[low].length = nblocks;
-		reloc->nextents++;
-	}
-}
-
-/* The blocks [start, end), which begin with a free extent, are not to be taken. */
-static void
-withdraw(ZsRelocation *reloc, BlockNumber start, BlockNumber end)
-{
-	ZsExtent   *extents = reloc->extents;
-	ZsExtent	last;
-	int			from;
-	int			to;
-
-	Assert(start < end);
-	for (from = reloc->first_extent; extents[from].start < start; from++)
-		;
-	Assert(from < reloc->nextents && extents[from].start == start);
-	for (to = from + 1; to < reloc->nextents && extents[to].start < end; to++)
-		;
-	last = extents[to - 1];
-	memmove(&extents[from], &extents[to], (reloc->nextents - to) * sizeof(ZsExtent));
-	reloc->nextents -= to - from;
-	if (last.start + last.length > end)
-		add_place(reloc, end, last.start + last.length - end);
-}
-
 /* ---- clearing ----------------------------------------------------------------------------- */
-
-/* Takes nblocks from the shortest extent that has them, the first of these; 0 if none has. */
-static BlockNumber
-best_place(ZsRelocation *reloc, uint32 nblocks)
-{
-	int			best = -1;
-
-	for (int i = reloc->first_extent; i < reloc->nextents; i++)
-	{
-		uint32		length = reloc->extents[i].length;
-
-		reloc->effort++;
-		if (length >= nblocks && (best < 0 || length < reloc->extents[best].length))
-			best = i;
-		if (length == nblocks)
-			break;
-	}
-	return best < 0 ? 0 : take_place(reloc, best, nblocks);
-}
 
 /*
  * Gives places elsewhere to what is in the window, whose blocks are then nobody's.  False, and
@@ -464,12 +200,12 @@ clear_window(ZsRelocation *reloc, const ZsWindow *window, uint32 nblocks, uint32
 		evicted_end = Max(evicted_end, movable->start + movable->nblocks);
 	}
 
-	withdraw(reloc, window->start, end);
+	zsvacuum_extents_withdraw(reloc, window->start, end);
 	if (n > 0)
 		qsort(evicted, n, sizeof(ZsMovable *), compare_pointers_by_length);
 	for (placed = 0; placed < n; placed++)
 	{
-		BlockNumber place = best_place(reloc, evicted[placed]->nblocks);
+		BlockNumber place = zsvacuum_extents_best(reloc, evicted[placed]->nblocks);
 
 		if (place == 0)
 			break;
@@ -478,7 +214,7 @@ clear_window(ZsRelocation *reloc, const ZsWindow *window, uint32 nblocks, uint32
 	}
 	success = placed == n;
 	if (success && evicted_end > end)
-		add_place(reloc, end, evicted_end - end);
+		zsvacuum_extents_add(reloc, end, evicted_end - end);
 	if (!success)
 	{
 		while (placed-- > 0)
@@ -520,7 +256,7 @@ clear(ZsRelocation *reloc, uint64 max_cost)
 	for (Size i = 0; i < ntail; i++)
 	{
 		ZsMovable  *movable = tail[i];
-		BlockNumber place = best_place(reloc, movable->nblocks);
+		BlockNumber place = zsvacuum_extents_best(reloc, movable->nblocks);
 
 		CHECK_FOR_INTERRUPTS();
 		cost += movable->nblocks;
@@ -548,7 +284,7 @@ clear(ZsRelocation *reloc, uint64 max_cost)
 		movable->to = place;
 		movable->turn = ++turn;
 		if (movable->start < limit)
-			add_place(reloc, movable->start, limit - movable->start);
+			zsvacuum_extents_add(reloc, movable->start, limit - movable->start);
 	}
 	pfree(tail);
 	return true;
@@ -577,7 +313,7 @@ clear_from(ZsRelocation *reloc, const ZsExtent *extents, int nextents, BlockNumb
 		!zsvacuum_is_worth_relocating(reloc, limit))
 		return false;
 	reloc->limit = limit;
-	reset_extents(reloc, extents, nextents);
+	zsvacuum_extents_reset(reloc, extents, nextents);
 	return clear(reloc, allowed_cost(reloc, better_than));
 }
 
@@ -591,7 +327,7 @@ bool
 zsvacuum_place_all(ZsRelocation *reloc, BlockNumber better_than)
 {
 	int			nextents;
-	ZsExtent   *extents = all_extents(reloc, &nextents);
+	ZsExtent   *extents = zsvacuum_extents_all(reloc, &nextents);
 	BlockNumber bad = reloc->limit;
 	BlockNumber good = better_than;
 

@@ -85,6 +85,24 @@ zsvacuum_is_in_the_way(const ZsRelocation *reloc, const ZsMovable *movable)
 	return movable->to == InvalidBlockNumber && movable->start + movable->nblocks <= reloc->limit;
 }
 
+/* ---- free extents (vacuum_extent.c) ------------------------------------------------------- */
+
+/* Sorted by length: those below the limit; nblocks from the shortest that has them, or 0. */
+extern void zsvacuum_extents_load(ZsRelocation *reloc);
+extern BlockNumber zsvacuum_extents_find(ZsRelocation *reloc, uint32 nblocks);
+
+/*
+ * Sorted by place: all of them, palloc'd; those of these that are below the limit become the free
+ * ones.
+ */
+extern ZsExtent *zsvacuum_extents_all(ZsRelocation *reloc, int *nextents);
+extern void zsvacuum_extents_reset(ZsRelocation *reloc, const ZsExtent *extents, int nextents);
+
+/* Takes nblocks from the shortest extent that has them, or 0; blocks become free; or are taken. */
+extern BlockNumber zsvacuum_extents_best(ZsRelocation *reloc, uint32 nblocks);
+extern void zsvacuum_extents_add(ZsRelocation *reloc, BlockNumber start, uint32 nblocks);
+extern void zsvacuum_extents_withdraw(ZsRelocation *reloc, BlockNumber start, BlockNumber end);
+
 /* ---- windows (vacuum_window.c) ------------------------------------------------------------ */
 
 extern Size zsvacuum_find_movable(const ZsRelocation *reloc, BlockNumber blkno);
