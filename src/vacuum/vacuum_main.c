@@ -37,23 +37,18 @@
 #include "miscadmin.h"
 #include "storage/lmgr.h"
 #include "pgstat.h"
-#include "postmaster/autovacuum.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/pg_rusage.h"
 #include "utils/rel.h"
 
-#include "vacuum_compact.h"
-#include "vacuum_internal.h"
+#include "vacuum_run.h"
 #include "zs_base.h"
 #include "zs_btree.h"
 #include "zs_compat.h"
-#include "zs_io.h"
 #include "zs_page.h"
 #include "zs_row.h"
 #include "zs_tid.h"
 #include "zs_vacuum.h"
-#include "zs_write.h"
 
 /* How many rows go by between two looks at the wraparound failsafe. */
 #define FAILSAFE_EVERY_ROWS		(UINT64CONST(16) * 1024 * 1024)
@@ -61,391 +56,13 @@
 /* Up to this size leaked blocks are looked for in every VACUUM; in blocks. */
 #define LEAK_SEARCH_ALWAYS		131072
 
-/* Rows of so many skipped leaves are counted; it takes one read of each. */
-#define MAX_COUNTED_LEAVES		4096
-
-/* Runs of dead rows that are removed together. */
-#define REMOVAL_RUNS			4096
-
-typedef struct VacuumRun
-{
-	Relation	rel;
-	Relation   *indexes;
-	int			nindexes;
-	IndexBulkDeleteResult **indstats;
-	BufferAccessStrategy strategy;
-	struct VacuumCutoffs cutoffs;
-	bool		aggressive;
-	bool		do_index_vacuuming;
-	bool		do_index_cleanup;
-	bool		skip_frozen;	/* leaves that are marked all-frozen */
-	uint64		nskipped;		/* leaves that were skipped */
-	Buffer		vmbuf;			/* of skip_frozen_leaves() */
-	int			elevel;
-
-	/* dead rows */
-	ParallelVacuumState *pvs;
-	TidStore   *dead;
-	VacDeadItemsInfo *dead_info;
-	BlockNumber pending_block;	/* rows of this block are not in dead yet */
-	int			npending;
-	OffsetNumber pending[ZS_ROWS_PER_BLOCK];
-
-	ZsDoomedList doomed;		/* overflow values of dead rows */
-	ZsRowBatch *row_batch;		/* NULL: no column has such values */
-	ZsRanges	changed;		/* leaves that were not all-frozen */
-	ZsCompaction *compaction;	/* its results, or NULL */
-
-	/* results */
-	uint64		live_rows;
-	uint64		recently_dead_rows;
-	uint64		removed_rows;
-	uint64		frozen_rows;
-	int			num_index_scans;
-	TransactionId new_relfrozenxid;
-	MultiXactId new_relminmxid;
-	ZsReclaim	reclaim;
-} VacuumRun;
-
-/* ---- dead rows -------------------------------------------------------------- */
-
-static void
-flush_pending(VacuumRun *run)
-{
-	Assert(run->npending >= 0 && run->npending <= ZS_ROWS_PER_BLOCK);
-	if (run->npending == 0)
-		return;
-	TidStoreSetBlockOffsets(run->dead, run->pending_block, run->pending, run->npending);
-	run->dead_info->num_items += run->npending;
-	run->npending = 0;
-}
-
-/* ZsDeadRunCallback; runs ascend within and between leaves. */
-static void
-collect_dead(zstid first, uint32 count, void *arg)
-{
-	VacuumRun  *run = arg;
-
-	for (zstid row = first; row < first + count; row++)
-	{
-		BlockNumber block = zs_row_block(row);
-
-		/* ascending, as the store wants them */
-		Assert(run->npending == 0 || block >= run->pending_block);
-		if (run->npending > 0 && block != run->pending_block)
-			flush_pending(run);
-		Assert(run->npending == 0 ||
-			   run->pending[run->npending - 1] < row % ZS_ROWS_PER_BLOCK + 1);
-		run->pending_block = block;
-		Assert(run->npending < ZS_ROWS_PER_BLOCK);
-		run->pending[run->npending++] = (OffsetNumber) (row % ZS_ROWS_PER_BLOCK + 1);
-	}
-}
-
-static void
-create_dead_store(VacuumRun *run, int nworkers)
-{
-	int			work_mem_kb = AmAutoVacuumWorkerProcess() && autovacuum_work_mem != -1 ?
-		autovacuum_work_mem : maintenance_work_mem;
-
-	if (nworkers >= 0 && run->nindexes > 1 && run->do_index_vacuuming)
-	{
-		if (RelationUsesLocalBuffers(run->rel))
-		{
-			if (nworkers > 0)
-				ereport(WARNING,
-						(errmsg("disabling parallel option of vacuum on \"%s\" --- cannot vacuum temporary tables in parallel",
-								RelationGetRelationName(run->rel))));
-		}
-		else
-			run->pvs = parallel_vacuum_init(run->rel, run->indexes, run->nindexes, nworkers,
-											work_mem_kb, run->elevel, run->strategy);
-	}
-	if (run->pvs != NULL)
-		run->dead = parallel_vacuum_get_dead_items(run->pvs, &run->dead_info);
-	else
-	{
-		run->dead_info = palloc0(sizeof(VacDeadItemsInfo));
-		run->dead_info->max_bytes = (size_t) work_mem_kb * 1024;
-		run->dead = TidStoreCreateLocal(run->dead_info->max_bytes, true);
-	}
-	pgstat_progress_update_param(PROGRESS_VACUUM_MAX_DEAD_TUPLE_BYTES, run->dead_info->max_bytes);
-}
-
-/* How much is collected, for pg_stat_progress_vacuum. */
-static void
-report_dead_store(const VacuumRun *run)
-{
-	const int	index[] = {PROGRESS_VACUUM_NUM_DEAD_ITEM_IDS, PROGRESS_VACUUM_DEAD_TUPLE_BYTES};
-	const int64 values[] = {run->dead_info->num_items, TidStoreMemoryUsage(run->dead)};
-
-	pgstat_progress_update_multi_param(lengthof(index), index, values);
-}
-
-static void
-reset_dead_store(VacuumRun *run)
-{
-	if (run->pvs != NULL)
-	{
-		parallel_vacuum_reset_dead_items(run->pvs);
-		run->dead = parallel_vacuum_get_dead_items(run->pvs, &run->dead_info);
-	}
-	else
-	{
-		TidStoreDestroy(run->dead);
-		run->dead = TidStoreCreateLocal(run->dead_info->max_bytes, true);
-		run->dead_info->num_items = 0;
-	}
-	report_dead_store(run);
-}
-
-/* The table is about to run out of transaction ids: do what is needed, no more. */
-static void
-check_failsafe(VacuumRun *run)
-{
-	if (VacuumFailsafeActive || !vacuum_xid_failsafe_check(&run->cutoffs))
-		return;
-	VacuumFailsafeActive = true;
-	run->strategy = NULL;
-	run->do_index_vacuuming = false;
-	run->do_index_cleanup = false;
-	ereport(WARNING,
-			(errmsg("bypassing nonessential maintenance of table \"%s.%s.%s\" as a failsafe after %d index scans",
-					get_database_name(MyDatabaseId),
-					get_namespace_name(RelationGetNamespace(run->rel)),
-					RelationGetRelationName(run->rel), run->num_index_scans),
-			 errdetail("The table's relfrozenxid or relminmxid is too far in the past."),
-			 errhint("Consider increasing configuration parameter \"maintenance_work_mem\" or \"autovacuum_work_mem\".\n"
-					 "You might also need to consider other ways for VACUUM to keep up with the allocation of transaction IDs.")));
-	VacuumCostActive = false;
-	VacuumCostBalance = 0;
-}
-
-/* ---- indexes ------------------------------------------------------------------ */
-
-/* Were more leaves skipped than counted, so that live_rows lacks rows? */
-static inline bool
-rows_are_missing(const VacuumRun *run)
-{
-	return run->nskipped > MAX_COUNTED_LEAVES;
-}
-
-static void
-init_index_info(VacuumRun *run, Relation index, IndexVacuumInfo *info)
-{
-	memset(info, 0, sizeof(IndexVacuumInfo));
-	info->index = index;
-	info->heaprel = run->rel;
-	info->report_progress = false;
-	info->message_level = DEBUG2;
-	info->strategy = run->strategy;
-}
-
-/*
- * A phase that works on all indexes begins; parallel workers count those that are done by
- * themselves.
- */
-static void
-begin_index_phase(const VacuumRun *run, int64 phase)
-{
-	const int	index[] = {PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_INDEXES_TOTAL};
-	const int64 values[] = {phase, run->nindexes};
-
-	pgstat_progress_update_multi_param(lengthof(index), index, values);
-}
-
-/* It is over: no index is worked on. */
-static void
-end_index_phase(const VacuumRun *run)
-{
-	const int	index[] = {
-		PROGRESS_VACUUM_INDEXES_TOTAL, PROGRESS_VACUUM_INDEXES_PROCESSED,
-		PROGRESS_VACUUM_NUM_INDEX_VACUUMS
-	};
-	const int64 values[] = {0, 0, run->num_index_scans};
-
-	pgstat_progress_update_multi_param(lengthof(index), index, values);
-}
-
-/*
- * Removes the entries of the dead rows from all indexes.  False if that is not wanted, or the
- * failsafe ended it: the rows must stay, since there may be entries that lead to them.
- */
-static bool
-vacuum_indexes(VacuumRun *run)
-{
-	double		old_live = Max(run->rel->rd_rel->reltuples, 0);
-
-	Assert(run->nindexes > 0 && run->npending == 0);
-	check_failsafe(run);
-	if (!run->do_index_vacuuming)
-		return false;
-	begin_index_phase(run, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
-	if (run->pvs != NULL)
-	{
-		parallel_vacuum_bulkdel_all_indexes(run->pvs, (long) old_live, run->num_index_scans);
-		check_failsafe(run);
-	}
-	else
-	{
-		for (int i = 0; i < run->nindexes && run->do_index_vacuuming; i++)
-		{
-			IndexVacuumInfo info;
-
-			init_index_info(run, run->indexes[i], &info);
-			info.estimated_count = true;
-			info.num_heap_tuples = old_live;
-			zsio_vacuum_index(run->indexes[i]);
-			run->indstats[i] = vac_bulkdel_one_index(&info, run->indstats[i], run->dead,
-													 run->dead_info);
-			pgstat_progress_update_param(PROGRESS_VACUUM_INDEXES_PROCESSED, i + 1);
-			check_failsafe(run);
-		}
-		zsio_vacuum_index(NULL);
-	}
-	run->num_index_scans++;
-	end_index_phase(run);
-	return run->do_index_vacuuming;
-}
-
-static void
-cleanup_indexes(VacuumRun *run)
-{
-	Assert(run->nindexes > 0 && run->do_index_cleanup);
-	begin_index_phase(run, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
-	if (run->pvs != NULL)
-		parallel_vacuum_cleanup_all_indexes(run->pvs, (long) run->live_rows, run->num_index_scans,
-											rows_are_missing(run));
-	else
-	{
-		for (int i = 0; i < run->nindexes; i++)
-		{
-			IndexVacuumInfo info;
-
-			init_index_info(run, run->indexes[i], &info);
-			info.estimated_count = rows_are_missing(run);
-			info.num_heap_tuples = run->live_rows;
-			zsio_vacuum_index(run->indexes[i]);
-			run->indstats[i] = vac_cleanup_one_index(&info, run->indstats[i]);
-			pgstat_progress_update_param(PROGRESS_VACUUM_INDEXES_PROCESSED, i + 1);
-		}
-		zsio_vacuum_index(NULL);
-	}
-	end_index_phase(run);
-}
-
-/* Dead rows on their way to being retired, so that each leaf is changed once. */
-typedef struct RemovalBatch
-{
-	int			nruns;
-	ZsTidRun	runs[REMOVAL_RUNS];
-	zstid		next_tree_row;	/* no row of the row tree before this one */
-} RemovalBatch;
-
-/*
- * Takes the batch's rows out of the row tree and the TID tree.  The data goes first, so that no
- * row of the row tree is without a state.
- */
-static void
-remove_batch(VacuumRun *run, RemovalBatch *batch)
-{
-	for (int i = 0; i < batch->nruns; i++)
-	{
-		zstid		first = batch->runs[i].first;
-		zstid		end = first + batch->runs[i].count;
-
-		Assert(first < end);
-		Assert(i == 0 || batch->runs[i - 1].first + batch->runs[i - 1].count <= first);
-		vacuum_delay_point_compat();
-		if (batch->next_tree_row < first)
-			batch->next_tree_row = zsrow_next(run->rel, first);
-		if (batch->next_tree_row < end)
-		{
-			if (run->row_batch != NULL)
-				zsvacuum_doom_rows(&run->doomed, first, end, run->row_batch);
-			zsrow_delete_range(run->rel, first, end);
-			zsvacuum_touch(&run->reclaim.row, first, end);
-		}
-		zsvacuum_touch(&run->reclaim.tid, first, end);
-	}
-	ZS_INJECTION_POINT("zs-vacuum-delete-rows");
-	if (batch->nruns > 0)
-		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_VACUUMED,
-									 batch->runs[batch->nruns - 1].first / ZS_ROWS_PER_BLOCK);
-	run->removed_rows += zstid_remove_dead_runs(run->rel, batch->runs, batch->nruns);
-	zsvacuum_doomed_free(&run->doomed);
-	Assert(run->doomed.n == 0);
-	batch->nruns = 0;
-}
-
-/* Dead rows, now without index entries, leave the row tree and are retired. */
-static void
-remove_dead_rows(VacuumRun *run)
-{
-	TidStoreIter *iter;
-	TidStoreIterResult *result;
-	RemovalBatch *batch = palloc(sizeof(RemovalBatch));
-
-	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_HEAP);
-	batch->nruns = 0;
-	batch->next_tree_row = zsrow_next(run->rel, 0);
-	iter = TidStoreBeginIterate(run->dead);
-	while ((result = TidStoreIterateNext(iter)) != NULL)
-	{
-		OffsetNumber offsets[ZS_ROWS_PER_BLOCK];
-		int			n = zs_tidstore_block_offsets(result, offsets, lengthof(offsets));
-		zstid		base = zs_block_first_row(result->blkno);
-
-		Assert(n <= (int) lengthof(offsets));
-		for (int i = 0; i < n;)
-		{
-			int			k = i + 1;
-
-			while (k < n && offsets[k] == offsets[k - 1] + 1)
-				k++;
-			if (batch->nruns == REMOVAL_RUNS)
-				remove_batch(run, batch);
-			batch->runs[batch->nruns].first = base + offsets[i] - 1;
-			batch->runs[batch->nruns].count = k - i;
-			batch->runs[batch->nruns++].slotno = ZS_SLOT_DEAD;
-			i = k;
-		}
-	}
-	remove_batch(run, batch);
-	Assert(batch->nruns == 0);
-	TidStoreEndIterate(iter);
-	pfree(batch);
-}
-
-/* Second and third pass over what was collected. */
-static void
-process_dead(VacuumRun *run)
-{
-	flush_pending(run);
-	report_dead_store(run);
-	if (run->dead_info->num_items == 0)
-		return;
-	ZS_INJECTION_POINT("zs-vacuum-find");
-
-	/* rows without index entries are removed even when indexes are left alone; others stay then */
-	if (run->nindexes == 0 || vacuum_indexes(run))
-	{
-		if (run->nindexes > 0)
-			ZS_INJECTION_POINT("zs-vacuum-indexes");
-		remove_dead_rows(run);
-	}
-	reset_dead_store(run);
-	Assert(run->dead_info->num_items == 0 && run->npending == 0);
-	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_SCAN_HEAP);
-}
-
 /* ---- the first pass -------------------------------------------------------------- */
 
 /* ZsTidRunVisitor: rows of a leaf that is skipped; a writer may be at it. */
 static void
 count_skipped(const ZsTidRun *tidrun, ZsVisSlot *vis, void *arg)
 {
-	VacuumRun  *run = arg;
+	ZsVacuumRun *run = arg;
 
 	if (tidrun->slotno == ZS_SLOT_FROZEN || vis != NULL)
 		run->live_rows += tidrun->count;
@@ -456,7 +73,7 @@ count_skipped(const ZsTidRun *tidrun, ZsVisSlot *vis, void *arg)
  * noticed is that somebody emptied the map (pg_truncate_visibility_map()).
  */
 static bool
-map_is_set(VacuumRun *run, zstid first, zstid end)
+map_is_set(ZsVacuumRun *run, zstid first, zstid end)
 {
 	zstid		start = TYPEALIGN64(ZS_ROWS_PER_BLOCK, first);
 
@@ -469,7 +86,7 @@ map_is_set(VacuumRun *run, zstid first, zstid end)
  * figure must fall when most rows of the other leaves have gone, and rise with those that came.
  */
 static zstid
-skip_frozen_leaves(VacuumRun *run, zstid row, zstid end)
+skip_frozen_leaves(ZsVacuumRun *run, zstid row, zstid end)
 {
 	ZsInnerItem item;
 	uint64		next;
@@ -482,7 +99,7 @@ skip_frozen_leaves(VacuumRun *run, zstid row, zstid end)
 		vacuum_delay_point_compat();
 		next = Min(next, end);
 		Assert(next > row);
-		if (run->nskipped++ < MAX_COUNTED_LEAVES)
+		if (run->nskipped++ < ZSVACUUM_MAX_COUNTED_LEAVES)
 			zstid_visit_runs(run->rel, row, next, count_skipped, run);
 		row = next;
 	}
@@ -495,7 +112,7 @@ skip_frozen_leaves(VacuumRun *run, zstid row, zstid end)
  * dead rows is full, the other passes come in between.
  */
 static void
-scan_rows(VacuumRun *run)
+scan_rows(ZsVacuumRun *run)
 {
 	zstid		end = zspage_next_row(run->rel);
 	zstid		row = 0;
@@ -517,10 +134,10 @@ scan_rows(VacuumRun *run)
 		vacuum_delay_point_compat();
 		if (row >= next_failsafe)
 		{
-			check_failsafe(run);
+			zsvacuum_check_failsafe(run);
 			next_failsafe = row + FAILSAFE_EVERY_ROWS;
 		}
-		if (!zstid_vacuum_leaf(run->rel, row, &cutoffs, collect_dead, run, &result))
+		if (!zstid_vacuum_leaf(run->rel, row, &cutoffs, zsvacuum_dead_collect, run, &result))
 			break;
 		run->live_rows += result.live_rows;
 		run->recently_dead_rows += result.recently_dead_rows;
@@ -542,11 +159,11 @@ scan_rows(VacuumRun *run)
 		row = result.hikey;
 		pgstat_progress_update_param(PROGRESS_VACUUM_HEAP_BLKS_SCANNED,
 									 Min(row, end) / ZS_ROWS_PER_BLOCK);
-		report_dead_store(run);
+		zsvacuum_dead_report(run);
 		if (TidStoreMemoryUsage(run->dead) > run->dead_info->max_bytes)
-			process_dead(run);
+			zsvacuum_dead_process(run);
 	}
-	process_dead(run);
+	zsvacuum_dead_process(run);
 	if (BufferIsValid(run->vmbuf))
 		ReleaseBuffer(run->vmbuf);
 	run->vmbuf = InvalidBuffer;
@@ -559,7 +176,7 @@ scan_rows(VacuumRun *run)
  * What the passes over the rows left goes back to where it can be used again.
  */
 static void
-reclaim_space(VacuumRun *run)
+reclaim_space(ZsVacuumRun *run)
 {
 	if (VacuumFailsafeActive)
 		return;
@@ -579,21 +196,7 @@ reclaim_space(VacuumRun *run)
 /* ---- results ---------------------------------------------------------------------- */
 
 static void
-update_index_stats(VacuumRun *run)
-{
-	for (int i = 0; i < run->nindexes; i++)
-	{
-		IndexBulkDeleteResult *stats = run->indstats[i];
-
-		if (stats == NULL || stats->estimated_count)
-			continue;
-		vac_update_relstats_compat(run->indexes[i], stats->num_pages, stats->num_index_tuples,
-								   0, 0, false, InvalidTransactionId, InvalidMultiXactId);
-	}
-}
-
-static void
-update_table_stats(VacuumRun *run, TimestampTz starttime)
+update_table_stats(ZsVacuumRun *run, TimestampTz starttime)
 {
 	BlockNumber nblocks = zspage_logical_blocks(run->rel);
 	BlockNumber nvisible;
@@ -606,7 +209,7 @@ update_table_stats(VacuumRun *run, TimestampTz starttime)
 	Assert(!MultiXactIdPrecedes(run->cutoffs.OldestMxact, run->new_relminmxid));
 	/* leaves that were skipped may hold rows that were not counted */
 	visibilitymap_count(run->rel, &nvisible, &nfrozen);
-	if (rows_are_missing(run))
+	if (zsvacuum_rows_are_missing(run))
 		live = Max(live, run->rel->rd_rel->reltuples);
 	vac_update_relstats_compat(run->rel, nblocks, live, Min(nvisible, nblocks),
 							   Min(nfrozen, nblocks), run->nindexes > 0,
@@ -621,7 +224,7 @@ update_table_stats(VacuumRun *run, TimestampTz starttime)
 }
 
 static void
-log_results(VacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsage *ru0)
+log_results(ZsVacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsage *ru0)
 {
 	bool		verbose = (params->options & VACOPT_VERBOSE) != 0;
 	const char *compaction = "";
@@ -664,7 +267,7 @@ log_results(VacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsag
 void
 zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strategy)
 {
-	VacuumRun	run = {0};
+	ZsVacuumRun run = {0};
 	TimestampTz starttime = GetCurrentTimestamp();
 	PGRUsage	ru0;
 
@@ -706,19 +309,19 @@ zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strat
 		if (TupleDescAttr(RelationGetDescr(rel), i)->attlen == -1 && run.row_batch == NULL)
 			run.row_batch = zsrow_batch_create(CurrentMemoryContext);
 	}
-	check_failsafe(&run);
-	create_dead_store(&run, params->nworkers);
+	zsvacuum_check_failsafe(&run);
+	zsvacuum_dead_create(&run, params->nworkers);
 	scan_rows(&run);
 	if (run.nindexes > 0 && run.do_index_cleanup)
-		cleanup_indexes(&run);
+		zsvacuum_indexes_cleanup(&run);
 	if (run.pvs != NULL)
 		parallel_vacuum_end(run.pvs, run.indstats);
 	else
 		TidStoreDestroy(run.dead);
 	if (run.do_index_cleanup)
-		update_index_stats(&run);
+		zsvacuum_indexes_update_stats(&run);
 	vac_close_indexes(run.nindexes, run.indexes, NoLock);
-	check_failsafe(&run);
+	zsvacuum_check_failsafe(&run);
 	if (zs_enable_compaction && !VacuumFailsafeActive)
 	{
 		pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_VACUUM_HEAP);
