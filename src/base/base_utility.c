@@ -6,48 +6,14 @@
  * Core validates the complete list of options whenever a command creates a
  * table or sets or resets options, and refuses ours as unrecognized.  Two
  * hooks keep them apart: the ProcessUtility hook changes a copy of the
- * command before core sees it, the object access hook acts while core executes
- * it.
+ * command before core sees it (base_ddl.c), the object access hook acts while
+ * core executes it: it stores the options of a new table, when the table is in
+ * the catalogs and before it holds a row.
  *
- * CREATE TABLE, CREATE TABLE AS, CREATE MATERIALIZED VIEW, and the same below
- * EXPLAIN: our options are removed from the command.  Core calls the object
- * access hook when the table is in the catalogs and before it holds a row; the
- * hook stores the options there.  Only then it is certain which
- * access method the table has.  If it is not ours, core's own validation is
- * called for the options that were removed, which refuses them in core's words.
- * A new partition gets the options of its parent, which its own override.
- *
- * ALTER ... SET, RESET, SET ACCESS METHOD:
- *
- *		SET (fillfactor = 70, zedstore_compression = zstd), RESET (parallel_workers)
- *
- *	becomes
- *
- *		RESET (<all our options>), SET (fillfactor = 70), RESET (parallel_workers)
- *
- * and afterwards our options are put back as they were before, changed as the
- * command says.  The RESET in front, which core executes like any RESET of
- * names that it does not know, takes our options out of the catalog within the
- * command's own course, under its lock, and after its permission checks, so that
- * core's validation of the rest passes.  Core executes subcommands of
- * this kind in the order given.  The lock that core takes for options that it
- * does not know is the weakest one of ALTER TABLE, ShareUpdateExclusiveLock.
- *
- * When the same command rewrites the table, core copies the options of the
+ * When an ALTER command rewrites the table, core copies the options of the
  * catalog to the transient table that receives the rows, at a time when ours
  * are out.  There the object access hook sees the transient table and gives
  * it the options that are about to be put back.
- *
- * What event triggers of the command itself see of the table's options is
- * without ours; pg_event_trigger_ddl_commands() shows the command as one.
- *
- * With zedstore.ignore_options, options of ours for other tables are left out with a notice. Tools
- * that copy a table's options to one of another access method need that.
- *
- * A table that leaves our access method loses our options: the RESET is put in
- * front and nothing is put back.  Options belong to the access method
- * that the table has at the end, so that one command may change to ours
- * and set them.
  *
  * The rewrite of a table that leaves gives the new file a TOAST table only if
  * the old one has one, and zedstore tables have none.  Core looks whether a table
@@ -59,7 +25,8 @@
  * TABLE AS, parts of CREATE SCHEMA, sequences of serial columns) pass
  * through the ProcessUtility hook themselves; current_command is the innermost.
  *
- * Which access method new tables may get is a matter of base_creation.c; the hooks here ask it.
+ * Which access method new tables may get is a matter of base_creation.c; the
+ * hooks here ask it.
  *
  * A function that zsbase_before_alteration() names is called before a command
  * changes a table's columns: rows may wait in a write buffer.
@@ -74,40 +41,15 @@
  */
 #include "postgres.h"
 
-#include "access/parallel.h"
-#include "access/reloptions.h"
-#include "access/tableam.h"
-#include "access/xact.h"
-#include "catalog/namespace.h"
 #include "catalog/objectaccess.h"
 #include "catalog/pg_class.h"
-#include "commands/defrem.h"
 #include "commands/tablecmds.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "tcop/utility.h"
-#include "utils/lsyscache.h"
 
+#include "base_ddl.h"
 #include "base_internal.h"
 #include "zs_base.h"
-
-/*
- * A command that this module has to do with.
- */
-typedef struct ZsDdlCommand
-{
-	const RangeVar *creates;	/* table that it creates, NULL = none */
-	const RangeVar *creating;	/* the same if it needs our options, NULL when
-								 * it exists by now */
-	const RangeVar *parent;		/* its partitioned parent, NULL = none */
-	Oid			altering;		/* table whose options core must not see */
-	Datum		options;		/* our options, as a text array: those that
-								 * the command gives (creating), or those that
-								 * the table has afterwards (altering) */
-	Oid			leaving;		/* zedstore table that gets another access
-								 * method */
-	Oid			leaving_for;	/* that one */
-} ZsDdlCommand;
 
 /* the innermost utility command, NULL when it does not concern us */
 static ZsDdlCommand *current_command = NULL;
@@ -118,352 +60,6 @@ static int	ncreations = 0;
 static ProcessUtility_hook_type next_utility_hook = NULL;
 static object_access_hook_type next_object_access_hook = NULL;
 static void (*before_alteration) (void) = NULL;
-
-/* ---- lists of options ------------------------------------------------------ */
-
-/* The elements of WITH (...) or SET (...) that are ours, or those that are not. */
-static List *
-select_options(List *defs, bool ours)
-{
-	List	   *result = NIL;
-
-	foreach_node(DefElem, def, defs)
-	{
-		if (zsbase_options_is_ours(def) == ours)
-			result = lappend(result, def);
-	}
-	return result;
-}
-
-/* Applies SET or RESET to a text array, as core does. */
-static Datum
-apply_options(Datum options, List *defs, bool is_reset)
-{
-	return transformRelOptions(options, defs, NULL, NULL, false, is_reset);
-}
-
-/* ---- creation -------------------------------------------------------------- */
-
-/*
- * If the command creates a table, returns where its options stand in the parse
- * tree, the table's name, and the parent that it is a partition of.
- */
-static List **
-find_creation(Node *stmt, const RangeVar **relation, const RangeVar **parent)
-{
-	*relation = NULL;
-	*parent = NULL;
-
-	switch (nodeTag(stmt))
-	{
-		case T_CreateStmt:
-			{
-				CreateStmt *create = (CreateStmt *) stmt;
-
-				*relation = create->relation;
-				if (create->partbound != NULL)
-					*parent = linitial_node(RangeVar, create->inhRelations);
-				return &create->options;
-			}
-		case T_CreateTableAsStmt:
-			{
-				IntoClause *into = ((CreateTableAsStmt *) stmt)->into;
-
-				*relation = into->rel;
-				return &into->options;
-			}
-		case T_ExplainStmt:
-			{
-				Query	   *query = castNode(Query, ((ExplainStmt *) stmt)->query);
-
-				if (query->utilityStmt != NULL &&
-					IsA(query->utilityStmt, CreateTableAsStmt))
-					return find_creation(query->utilityStmt, relation, parent);
-				return NULL;
-			}
-		default:
-			return NULL;
-	}
-}
-
-/*
- * Removes our options from a command that creates a table.  Returns the
- * command for core: the given one, or a changed copy.
- */
-static PlannedStmt *
-prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command)
-{
-	const RangeVar *relation;
-	const RangeVar *parent;
-	List	  **options;
-	List	   *ours;
-
-	Assert(command->creates == NULL && command->creating == NULL);
-	options = find_creation(pstmt->utilityStmt, &relation, &parent);
-	if (options == NULL)
-		return pstmt;
-	command->creates = relation;
-
-	ours = select_options(*options, true);
-	if ((ours == NIL && parent == NULL) || !(zs_ignore_options || zsbase_is_installed()))
-		return pstmt;
-
-	command->creating = relation;
-	command->parent = parent;
-	command->options = apply_options((Datum) 0, ours, false);
-
-	if (ours != NIL)
-	{
-		pstmt = copyObject(pstmt);
-		options = find_creation(pstmt->utilityStmt, &relation, &parent);
-		*options = select_options(*options, false);
-	}
-	return pstmt;
-}
-
-/*
- * The table of the current CREATE command is in the catalogs.
- */
-static void
-finish_creation(Oid relid, char relkind, Oid amoid)
-{
-	ZsDdlCommand *command = current_command;
-	Datum		options = command->options;
-	Oid			parent = InvalidOid;
-
-	Assert(command->creating != NULL);
-
-	if (!zsbase_options_allowed(relkind, amoid))
-	{
-		/* nothing to inherit then, and nothing to be given */
-		if (zs_ignore_options)
-			zsbase_options_ignore(command->creating->relname, options);
-		else if (relkind == RELKIND_PARTITIONED_TABLE)
-			(void) partitioned_table_reloptions(options, true);
-		else
-			(void) heap_reloptions(relkind, options, true);
-		return;
-	}
-
-	zsbase_options_validate(options);
-
-	/* core holds a lock on the parent by now, so its name stays what it is */
-	if (command->parent != NULL)
-		parent = RangeVarGetRelid(command->parent, NoLock, true);
-	if (OidIsValid(parent))
-	{
-		Datum		inherited = zsbase_options_fetch(parent);
-
-		/* SET of what the command gives onto what the parent has */
-		options = options == (Datum) 0 ? inherited :
-			apply_options(inherited, untransformRelOptions(options), false);
-	}
-
-	if (options != (Datum) 0)
-		zsbase_options_store(relid, options);
-}
-
-/* ---- alteration ------------------------------------------------------------ */
-
-/* Does ALTER TABLE have anything to do with options? */
-static bool
-touches_options(const AlterTableStmt *stmt)
-{
-	foreach_node(AlterTableCmd, cmd, stmt->cmds)
-	{
-		if (cmd->subtype == AT_SetRelOptions ||
-			cmd->subtype == AT_ResetRelOptions ||
-			cmd->subtype == AT_SetAccessMethod)
-			return true;
-	}
-	return false;
-}
-
-/*
- * The access method that a table has when the command is done.  Errors about
- * names are left to core.
- */
-static Oid
-final_access_method(const AlterTableStmt *stmt, char relkind, Oid amoid)
-{
-	foreach_node(AlterTableCmd, cmd, stmt->cmds)
-	{
-		if (cmd->subtype != AT_SetAccessMethod)
-			continue;
-		if (cmd->name != NULL)
-			amoid = get_am_oid(cmd->name, true);
-		else if (relkind == RELKIND_PARTITIONED_TABLE)
-			amoid = InvalidOid;
-		else
-			amoid = get_am_oid(default_table_access_method, true);
-	}
-	return amoid;
-}
-
-/*
- * Executes the command's SETs and RESETs of our options on *options.  Returns
- * the subcommands without these SETs.  (The RESETs may stay, core takes
- * unknown names there.)  *nset receives the number of SETs that had ours,
- * *nkept the number of subcommands for options that core is left with.
- */
-static List *
-apply_subcommands(List *cmds, Datum *options, int *nset, int *nkept)
-{
-	List	   *result = NIL;
-
-	*nset = 0;
-	*nkept = 0;
-	foreach_node(AlterTableCmd, cmd, cmds)
-	{
-		bool		is_reset = (cmd->subtype == AT_ResetRelOptions);
-		List	   *ours = NIL;
-
-		if (cmd->subtype == AT_SetRelOptions || is_reset)
-		{
-			ours = select_options((List *) cmd->def, true);
-			if (ours == NIL || is_reset)
-				(*nkept)++;
-		}
-
-		if (ours != NIL)
-		{
-			if (!is_reset)
-				zsbase_options_validate(apply_options((Datum) 0, ours, false));
-			*options = apply_options(*options, ours, is_reset);
-		}
-
-		if (ours != NIL && !is_reset)
-		{
-			List	   *others = select_options((List *) cmd->def, false);
-
-			(*nset)++;
-			if (others == NIL)
-				continue;
-			(*nkept)++;
-			cmd = copyObject(cmd);
-			cmd->def = (Node *) others;
-		}
-		result = lappend(result, cmd);
-	}
-	return result;
-}
-
-/*
- * The subcommands without the SETs of our options; *options receives these.
- */
-static List *
-drop_options(List *cmds, Datum *options)
-{
-	List	   *result = NIL;
-
-	foreach_node(AlterTableCmd, cmd, cmds)
-	{
-		List	   *ours = NIL;
-
-		if (cmd->subtype == AT_SetRelOptions)
-			ours = select_options((List *) cmd->def, true);
-		if (ours != NIL)
-		{
-			List	   *others = select_options((List *) cmd->def, false);
-
-			*options = apply_options(*options, ours, false);
-			if (others == NIL)
-				continue;
-			cmd = copyObject(cmd);
-			cmd->def = (Node *) others;
-		}
-		result = lappend(result, cmd);
-	}
-	return result;
-}
-
-/* Does a relation of this kind have options that a zedstore table might have, too? */
-static bool
-is_table(char relkind)
-{
-	return relkind == RELKIND_RELATION || relkind == RELKIND_MATVIEW ||
-		relkind == RELKIND_PARTITIONED_TABLE;
-}
-
-/*
- * Removes our options from an ALTER command and from core's view of the
- * table.  Returns the command for core: the given one, or a changed copy.
- *
- * This locks the table, as core is about to do, because what the table
- * is and has must not change until core comes to it.
- */
-static PlannedStmt *
-prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
-{
-	AlterTableStmt *stmt = (AlterTableStmt *) pstmt->utilityStmt;
-	AlterTableCmd *reset;
-	List	   *cmds;
-	Oid			relid;
-	Oid			amoid;
-	Oid			final_amoid;
-	char		relkind;
-	bool		allowed;
-	Datum		stored;
-	Datum		wanted;
-	int			nset;
-	int			nkept;
-
-	Assert(!OidIsValid(command->altering) && !OidIsValid(command->leaving));
-
-	/* where core will refuse the command for the session's state, let it */
-	if (XactReadOnly || IsInParallelMode() ||
-		!touches_options(stmt) || !(zs_ignore_options || zsbase_is_installed()))
-		return pstmt;
-
-	relid = AlterTableLookupRelation(stmt, AlterTableGetLockLevel(stmt->cmds));
-	if (!OidIsValid(relid))
-		return pstmt;			/* IF EXISTS */
-	Assert(CheckRelationOidLockedByMe(relid, ShareUpdateExclusiveLock, true));
-
-	relkind = get_rel_relkind(relid);
-	amoid = get_rel_relam(relid);
-	final_amoid = final_access_method(stmt, relkind, amoid);
-	if (zsbase_is_zedstore_am(amoid) && OidIsValid(final_amoid) &&
-		!zsbase_is_zedstore_am(final_amoid))
-	{
-		command->leaving = relid;
-		command->leaving_for = final_amoid;
-	}
-	allowed = zsbase_options_allowed(relkind, final_amoid);
-	stored = zsbase_options_fetch(relid);
-	wanted = stored;
-
-	if (allowed)
-	{
-		cmds = apply_subcommands(stmt->cmds, &wanted, &nset, &nkept);
-		if (nset == 0 && (nkept == 0 || stored == (Datum) 0))
-			return pstmt;
-		command->options = wanted;
-	}
-	else
-	{
-		Datum		given = (Datum) 0;
-
-		/* core refuses what is given and has to lose sight of what is stored */
-		cmds = stmt->cmds;
-		if (zs_ignore_options && is_table(relkind))
-			cmds = drop_options(cmds, &given);
-		if (stored == (Datum) 0 && given == (Datum) 0)
-			return pstmt;
-		zsbase_options_ignore(get_rel_name(relid), given);
-	}
-	command->altering = relid;
-
-	reset = makeNode(AlterTableCmd);
-	reset->subtype = AT_ResetRelOptions;
-	reset->def = (Node *) zsbase_options_all_names();
-	reset->behavior = DROP_RESTRICT;
-
-	pstmt = copyObject(pstmt);
-	((AlterTableStmt *) pstmt->utilityStmt)->cmds =
-		lcons(reset, copyObject(cmds));
-	return pstmt;
-}
 
 /* See zs_base.h. */
 Oid
@@ -537,7 +133,7 @@ object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId,
 	Assert(!created || !rewritten);
 	if (created)
 	{
-		finish_creation(objectId, relkind, amoid);
+		zsbase_ddl_finish_creation(command, objectId, relkind, amoid);
 		command->creating = NULL;
 	}
 	else if (rewritten)
@@ -620,9 +216,9 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 
 	pstmt = zsbase_creation_for_script(pstmt);
 	if (IsA(pstmt->utilityStmt, AlterTableStmt))
-		pstmt = prepare_alteration(pstmt, &command);
+		pstmt = zsbase_ddl_prepare_alteration(pstmt, &command);
 	else
-		pstmt = prepare_creation(pstmt, &command);
+		pstmt = zsbase_ddl_prepare_creation(pstmt, &command);
 
 	Assert(command.creating == NULL || !OidIsValid(command.altering));
 	if (command.creates != NULL || OidIsValid(command.altering) ||

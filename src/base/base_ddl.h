@@ -1,0 +1,59 @@
+/*-------------------------------------------------------------------------
+ *
+ * base_ddl.h
+ *	  Commands with options of zedstore tables; private to src/base.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/base/base_ddl.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef BASE_DDL_H
+#define BASE_DDL_H
+
+#include "postgres.h"
+
+#include "nodes/plannodes.h"
+#include "nodes/primnodes.h"
+
+/*
+ * A command that has to do with options, tables that it creates, or access methods.
+ */
+typedef struct ZsDdlCommand
+{
+	const RangeVar *creates;	/* table that it creates, NULL = none */
+	const RangeVar *creating;	/* the same if it needs our options, NULL when
+								 * it exists by now */
+	const RangeVar *parent;		/* its partitioned parent, NULL = none */
+	Oid			altering;		/* table whose options core must not see */
+	Datum		options;		/* our options, as a text array: those that
+								 * the command gives (creating), or those that
+								 * the table has afterwards (altering) */
+	Oid			leaving;		/* zedstore table that gets another access
+								 * method */
+	Oid			leaving_for;	/* that one */
+} ZsDdlCommand;
+
+/* ---- taking our options out (base_ddl.c) ---- */
+
+/*
+ * Removes our options from a command that creates a table.  Returns the command for core: the given
+ * one, or a changed copy.
+ */
+extern PlannedStmt *zsbase_ddl_prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command);
+
+/*
+ * The table of the CREATE command is in the catalogs: stores its options.  Errors: options that
+ * core refuses, or that are out of range.
+ */
+extern void zsbase_ddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid amoid);
+
+/*
+ * Removes our options from an ALTER command and from core's view of the table.  Returns the command
+ * for core: the given one, or a changed copy.  Locks the table, as core is about to do, because
+ * what the table is and has must not change until core comes to it.
+ */
+extern PlannedStmt *zsbase_ddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command);
+
+#endif							/* BASE_DDL_H */
