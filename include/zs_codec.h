@@ -209,6 +209,8 @@ extern bool zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale,
 
 extern bool zscodec_numerics_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints,
 									 uint64 *nbytes);
+
+/* codec_numeric_decode.c */
 extern size_t zscodec_numeric_from_int(int64 value, int scale, uint8 *payload);
 
 /* codec_segment.c */
@@ -439,6 +441,8 @@ extern const char *zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, c
 										 size_t len, const ZsSharedState *shared, uint32 want,
 										 ZsVectorOut *out);
 
+/* codec_dict_decode.c */
+
 /*
  * Adds to a vector that has CODES the other wanted forms that these lead to: VALUES, SCALED,
  * LENGTHS.  shared is what it was decoded with.  After an error out is as it was but for the arrays
@@ -446,6 +450,8 @@ extern const char *zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, c
  */
 extern const char *zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared,
 											 uint32 want, ZsVectorOut *out);
+
+/* codec_total.c */
 
 /* What the values of a vector come to that are not null, of kinds INT and NUMERIC. */
 typedef struct ZsVectorTotals
@@ -467,6 +473,8 @@ typedef struct ZsVectorTotals
 extern const char *zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
 										 size_t len, const ZsSharedState *shared, bool extremes,
 										 ZsVectorOut *out, ZsVectorTotals *totals, bool *found);
+
+/* codec_decode.c */
 
 /*
  * Which bytes of a vector does zscodec_vector_decode_one() look at for row idx?  head has its first

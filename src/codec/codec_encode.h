@@ -99,8 +99,10 @@ typedef struct ZsSegmentEncoder
 	ZsVectorRows rows;
 } ZsSegmentEncoder;
 
-/* codec_vector.c */
+/* codec_rows.c */
 extern const char *zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno);
+
+/* codec_vector.c */
 extern const char *zscodec_vector_encode(ZsSegmentEncoder *se, uint32 vecno, const uint8 **bytes);
 
 /* codec_choose.c */

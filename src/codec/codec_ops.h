@@ -69,7 +69,7 @@ zscodec_encoding_fits(ZsValueKind kind, int encoding)
 		(zscodec_encoding_ops[encoding].kinds >> kind & 1) != 0;
 }
 
-/* codec_decode.c */
+/* codec_dict_decode.c */
 
 /* DICT, and MIXED: codes of the segment's dictionary, and literals. */
 extern const char *zscodec_dict_decode(const ZsSegmentInfo *info, ZsVectorBody *body,
@@ -84,5 +84,34 @@ extern const char *zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody 
 extern const char *zscodec_mixed_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body,
 											uint32 entry, const ZsSharedState *shared,
 											ZsVectorOut *out, uint64 *value);
+
+/*
+ * The integers that the codes of n values stand for, all of one scale; *found is false if they are
+ * none.
+ */
+extern const char *zscodec_dict_decode_ints(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
+											const ZsSharedState *shared, uint64 *ints, int *scale,
+											bool *found);
+
+/* codec_decode.c */
+
+/* Sets the reader on the body, decompressing it first if it is compressed. */
+extern const char *zscodec_open_body(const ZsSegmentInfo *info, const ZsVectorInfo *vi,
+									 const uint8 *vec, size_t len, const ZsSharedState *shared,
+									 ZsVectorOut *out, ZsReader *r);
+
+/* codec_spread.c */
+
+/* Null flags and those of overflow pointers, whose positions become rows. */
+extern void zscodec_mark_nulls(ZsVectorBody *body, ZsVectorOut *out);
+
+/* Moves what was decoded of the values, the forms in have, to their rows. */
+extern void zscodec_spread_forms(const ZsVectorBody *body, uint32 have, ZsVectorOut *out);
+
+/* Marks rows of which SCALED or LENGTHS say nothing; positions of overflow pointers are rows. */
+extern void zscodec_mark_odd(ZsVectorBody *body, uint32 have, ZsVectorOut *out);
+
+/* All rows of a vector without values. */
+extern void zscodec_fill_nulls(const ZsVectorInfo *vi, uint32 want, ZsVectorOut *out);
 
 #endif							/* CODEC_OPS_H */

@@ -1,0 +1,318 @@
+/*-------------------------------------------------------------------------
+ *
+ * codec_dict_decode.c
+ *	  Decoding vectors whose values, or some of them, are in the segment's dictionary.
+ *
+ * DICT has a stream of codes.  MIXED has codes for the values that the dictionary knows, and the
+ * others as they would be in a vector of their own (literals).
+ *
+ * A dictionary may be coded itself; then an entry is formed when the first vector needs it.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_dict_decode.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "codec_ops.h"
+#include "codec_string.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("O3")
+#endif
+
+/* Are all codes those of entries? */
+static ZS_CLONES bool
+codes_below(const uint64 *codes, uint32 n, uint32 ndict)
+{
+	uint64		bad = 0;
+
+	for (uint32 i = 0; i < n; i++)
+		bad |= codes[i] >= ndict;
+	return bad == 0;
+}
+
+/* Forms what a coded dictionary has for valid codes. */
+static const char *
+form_entries(const uint64 *codes, uint32 n, const ZsSharedState *shared)
+{
+	const char *err;
+
+	for (uint32 i = 0; i < n && shared->coded != NULL; i++)
+	{
+		if ((err = zscodec_dict_need(shared, codes[i])) != NULL)
+			return err;
+	}
+	return NULL;
+}
+
+/* Looks codes up; values may be the same array. */
+static ZS_CLONES void
+look_up_codes(const uint64 *codes, uint32 n, const uint64 *dict, uint64 *values)
+{
+	for (uint32 i = 0; i < n; i++)
+		values[i] = dict[codes[i]];
+}
+
+static ZS_CLONES void
+narrow_codes(const uint64 *restrict codes, uint32 n, uint32 *restrict out)
+{
+	for (uint32 i = 0; i < n; i++)
+		out[i] = (uint32) codes[i];
+}
+
+/* Integers of the numerics that codes stand for. */
+static void
+look_up_scaled(const uint64 *codes, ZsVectorBody *body, const ZsSharedState *shared,
+			   ZsVectorOut *out)
+{
+	look_up_codes(codes, body->n, (const uint64 *) shared->dict_scaled, (uint64 *) out->scaled);
+	out->scale = shared->dict_scale;
+	out->same_dscale = shared->dict_same_dscale;
+	for (uint32 i = 0; i < body->n && !out->same_dscale; i++)
+		out->dscales[i] = shared->dict_dscales[codes[i]];
+	for (uint32 i = 0; i < body->n && shared->dict_has_odd; i++)
+	{
+		body->odd_pos[body->nodd] = (uint16) i;
+		body->nodd += shared->dict_dscales[codes[i]] == ZS_DSCALE_ODD;
+	}
+}
+
+/* ---- codes alone --------------------------------------------------------- */
+
+/*
+ * A stream that says so itself, or a bare list of codes: the tag is accepted in both places.  See
+ * codec_ops.h.
+ */
+const char *
+zscodec_dict_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsSharedState *shared,
+					uint32 *want, ZsVectorOut *out)
+{
+	uint64		local[ZS_VECTOR_ROWS];
+	uint64	   *codes = *want & ZS_FORM_VALUES ? out->values : local;
+	uint32		n = body->n;
+	const char *err;
+
+	if (shared == NULL || shared->dict_values == NULL)
+		return "dictionary is missing";
+	if ((err = zscodec_ints_decode(&body->r, n, codes)) != NULL)
+		return err;
+	if (!codes_below(codes, n, shared->ndict))
+		return "dictionary code out of range";
+	if (*want & ZS_FORM_CODES)
+		narrow_codes(codes, n, out->codes);
+	if (shared->dict_scaled == NULL)
+		*want &= ~ZS_FORM_SCALED;
+	if (*want & ZS_FORM_SCALED)
+		look_up_scaled(codes, body, shared, out);
+	for (uint32 i = 0; i < n && (*want & ZS_FORM_LENGTHS); i++)
+		out->lengths[i] = zscodec_dict_len(shared, codes[i]);
+	if ((*want & ZS_FORM_VALUES) == 0)
+		return NULL;
+	if ((err = form_entries(codes, n, shared)) != NULL)
+		return err;
+	look_up_codes(codes, n, shared->dict_values, out->values);
+	return NULL;
+}
+
+/* See codec_ops.h. */
+const char *
+zscodec_dict_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body, uint32 entry,
+						const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)
+{
+	const char *err;
+	uint64		code;
+
+	if (shared == NULL || shared->dict_values == NULL)
+		return "dictionary is missing";
+	if ((err = zscodec_ints_get(&body->r, body->n, entry, &code)) != NULL)
+		return err;
+	if (code >= shared->ndict)
+		return "dictionary code out of range";
+	return zscodec_dict_one(shared, code, out, value);
+}
+
+/* The integers that codes of n values stand for. */
+const char *
+zscodec_dict_decode_ints(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
+						 const ZsSharedState *shared, uint64 *ints, int *scale, bool *found)
+{
+	const char *err;
+
+	if (shared == NULL || shared->dict_values == NULL)
+		return "dictionary is missing";
+	*found = info->kind == ZS_KIND_INT ||
+		(shared->dict_scaled != NULL && shared->dict_same_dscale && !shared->dict_has_odd);
+	if (!*found)
+		return NULL;
+	if ((err = zscodec_ints_decode(r, n, ints)) != NULL)
+		return err;
+	if (!codes_below(ints, n, shared->ndict))
+		return "dictionary code out of range";
+	*scale = shared->dict_scale;
+	look_up_codes(ints, n, info->kind == ZS_KIND_INT ? shared->dict_values :
+				  (const uint64 *) shared->dict_scaled, ints);
+	return NULL;
+}
+
+/* What a numeric's code leads to. */
+static void
+add_scaled(const ZsSharedState *shared, ZsVectorOut *out)
+{
+	out->scale = shared->dict_scale;
+	out->same_dscale = shared->dict_same_dscale;
+	out->has_odd = false;
+	memset(out->odd, 0, sizeof(out->odd));
+	for (uint32 i = 0; i < out->nrows; i++)
+	{
+		uint8		dscale = shared->dict_dscales[out->codes[i]];
+		bool		odd = dscale == ZS_DSCALE_ODD && !out->isnull[i];
+
+		out->scaled[i] = out->isnull[i] ? 0 : shared->dict_scaled[out->codes[i]];
+		out->dscales[i] = out->isnull[i] || odd ? 0 : dscale;
+		out->odd[i / 64] |= (uint64) odd << (i % 64);
+		out->has_odd = out->has_odd || odd;
+	}
+}
+
+/* See zs_codec.h. */
+const char *
+zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want,
+						  ZsVectorOut *out)
+{
+	const char *err;
+
+	Assert((out->have & ZS_FORM_CODES) != 0 && shared->ndict > 0);
+	want &= ZS_FORM_VALUES | (info->kind == ZS_KIND_NUMERIC &&
+							  shared->dict_scaled != NULL ? ZS_FORM_SCALED : 0) |
+		(info->kind == ZS_KIND_BYTES ? ZS_FORM_LENGTHS : 0);
+	if (want & ZS_FORM_VALUES)
+	{
+		for (uint32 i = 0; i < out->nrows && shared->coded != NULL; i++)
+		{
+			if (!out->isnull[i] && (err = zscodec_dict_need(shared, out->codes[i])) != NULL)
+				return err;
+		}
+		for (uint32 i = 0; i < out->nrows; i++)
+			out->values[i] = out->isnull[i] ? 0 : shared->dict_values[out->codes[i]];
+	}
+	if (want & ZS_FORM_LENGTHS)
+	{
+		for (uint32 i = 0; i < out->nrows; i++)
+			out->lengths[i] = out->isnull[i] ? 0 : zscodec_dict_len(shared, out->codes[i]);
+		out->has_odd = false;
+	}
+	if (want & ZS_FORM_SCALED)
+		add_scaled(shared, out);
+	out->have |= want;
+	return NULL;
+}
+
+/* ---- codes and literals ---------------------------------------------------- */
+
+/* A MIXED vector in front of its literals; pos[] are the literals' places among the n values. */
+static const char *
+read_mixed(ZsReader *r, uint32 n, const ZsSharedState *shared, uint16 *pos, uint32 *nliterals)
+{
+	const char *err;
+
+	if (shared == NULL || shared->dict_values == NULL)
+		return "dictionary is missing";
+	if ((err = zscodec_posset_decode(r, n, pos, nliterals)) != NULL)
+		return err;
+	return *nliterals >= 1 && *nliterals < n ? NULL : "literal count out of range";
+}
+
+/* The encoding of the literals of a MIXED vector. */
+static const char *
+read_literal_tag(ZsReader *r, int *encoding)
+{
+	if (reader_left(r) < 1)
+		return ZS_ERR_SHORT;
+	*encoding = *r->p++;
+	return *encoding < ZS_ENC_COUNT && zscodec_encoding_ops[*encoding].is_literal ? NULL :
+		"encoding does not fit the type";
+}
+
+/* See codec_ops.h. */
+const char *
+zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsSharedState *shared,
+					 uint32 *want, ZsVectorOut *out)
+{
+	ZsReader   *r = &body->r;
+	uint32		n = body->n;
+	uint16		pos[ZS_VECTOR_ROWS];
+	uint64		known[ZS_VECTOR_ROWS];
+	uint32		nliterals;
+	uint32		nknown;
+	uint32		literal;
+	const char *err;
+	int			encoding;
+
+	if ((err = read_mixed(r, n, shared, pos, &nliterals)) != NULL)
+		return err;
+	nknown = n - nliterals;
+	if ((err = zscodec_ints_decode(r, nknown, known)) != NULL)
+		return err;
+	if (!codes_below(known, nknown, shared->ndict))
+		return "dictionary code out of range";
+	if ((*want & ZS_FORM_VALUES) && (err = form_entries(known, nknown, shared)) != NULL)
+		return err;
+	if ((err = read_literal_tag(r, &encoding)) != NULL ||
+		(err = zscodec_strings_decode(info, encoding, r, nliterals, shared, *want, out)) != NULL)
+		return err;
+
+	/* The literals are in the first entries: merge from the end. */
+	literal = nliterals;
+	for (uint32 i = n; i-- > 0;)
+	{
+		if (literal > 0 && pos[literal - 1] == i)
+		{
+			literal--;
+			if (*want & ZS_FORM_VALUES)
+				out->values[i] = out->values[literal];
+			if (*want & ZS_FORM_LENGTHS)
+				out->lengths[i] = out->lengths[literal];
+		}
+		else
+		{
+			nknown--;
+			if (*want & ZS_FORM_VALUES)
+				out->values[i] = shared->dict_values[known[nknown]];
+			if (*want & ZS_FORM_LENGTHS)
+				out->lengths[i] = zscodec_dict_len(shared, known[nknown]);
+		}
+	}
+	Assert(literal == 0 && nknown == 0);
+	return NULL;
+}
+
+/* See codec_ops.h. */
+const char *
+zscodec_mixed_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body, uint32 entry,
+						 const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)
+{
+	ZsReader   *r = &body->r;
+	uint32		n = body->n;
+	uint16		pos[ZS_VECTOR_ROWS];
+	uint64		codes[ZS_VECTOR_ROWS];
+	uint32		nliterals;
+	uint32		before = 0;
+	const char *err;
+	int			encoding;
+
+	if ((err = read_mixed(r, n, shared, pos, &nliterals)) != NULL ||
+		(err = zscodec_ints_decode(r, n - nliterals, codes)) != NULL)
+		return err;
+	while (before < nliterals && pos[before] < entry)
+		before++;
+	if (before < nliterals && pos[before] == entry)
+	{
+		if ((err = read_literal_tag(r, &encoding)) != NULL)
+			return err;
+		return zscodec_strings_decode_one(info, encoding, r, nliterals, before, shared, out, value);
+	}
+	if (codes[entry - before] >= shared->ndict)
+		return "dictionary code out of range";
+	return zscodec_dict_one(shared, codes[entry - before], out, value);
+}
