@@ -401,7 +401,8 @@ run_mode(int session, const char *settings, const char *sql, bool in_transaction
 	exec_or_die(conn, in_transaction ? "savepoint modes" : "begin");
 	exec_or_die(conn, S("set local max_parallel_workers_per_gather = 0; set local enable_seqscan = on; set local enable_hashagg = on;"
 						"set local enable_indexscan = off; set local enable_indexonlyscan = off; set local enable_bitmapscan = off;"
-						"set local enable_sort = off; set local enable_incremental_sort = off; set local work_mem = '64MB'; %s", settings));
+						"set local enable_sort = off; set local enable_incremental_sort = off; set local work_mem = '64MB';"
+						"set local enable_partitionwise_aggregate = off; %s", settings));
 	res = PQexec(conn, sql);
 	take_result(outcome, conn, res);
 	PQclear(res);
