@@ -132,9 +132,9 @@ zscodec_dict_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body, uint32 en
 	return zscodec_dict_one(shared, code, out, value);
 }
 
-/* The integers that codes of n values stand for. */
+/* The integers that codes of n values stand for.  See codec_ops.h. */
 const char *
-zscodec_dict_decode_ints(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
+zscodec_dict_decode_ints(const ZsSegmentInfo *info, const ZsVectorInfo *vi, ZsReader *r, uint32 n,
 						 const ZsSharedState *shared, uint64 *ints, int *scale, bool *found)
 {
 	const char *err;
@@ -230,7 +230,8 @@ read_literal_tag(ZsReader *r, int *encoding)
 	if (reader_left(r) < 1)
 		return ZS_ERR_SHORT;
 	*encoding = *r->p++;
-	return *encoding < ZS_ENC_COUNT && zscodec_encoding_ops[*encoding].is_literal ? NULL :
+	return *encoding < ZS_ENC_COUNT &&
+		zscodec_encoding_ops[*encoding].encode_literals != NULL ? NULL :
 		"encoding does not fit the type";
 }
 

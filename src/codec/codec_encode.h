@@ -38,6 +38,7 @@ typedef enum ZsStringMode
 /* The rows of one vector, nulls set aside. */
 typedef struct ZsVectorRows
 {
+	uint32		vecno;
 	uint32		nrows;
 	uint32		n;				/* non-null rows: entries of the arrays below */
 	uint32		nnulls;

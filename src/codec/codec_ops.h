@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * codec_ops.h
- *	  What readers do with a vector, by its encoding.
+ *	  What writers and readers do with a vector, by its encoding.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -12,6 +12,7 @@
 #ifndef CODEC_OPS_H
 #define CODEC_OPS_H
 
+#include "codec_encode.h"
 #include "codec_internal.h"
 
 /* A body that was found and whose position sets were read. */
@@ -28,8 +29,29 @@ typedef struct ZsVectorBody
 	uint16		odd_pos[ZS_VECTOR_ROWS];	/* among the values */
 } ZsVectorBody;
 
+/* By-reference values that are to be written. */
+typedef struct ZsLiterals
+{
+	const uint8 *const *ptrs;
+	const uint32 *lens;
+	uint32		n;
+	size_t		total;			/* bytes of all */
+} ZsLiterals;
+
+#define ZS_NOT_ENCODED			SIZE_MAX
+
 /*
- * An encoding.  Functions return NULL or what is wrong; of bytes they believe nothing but what the
+ * An encoding.
+ *
+ * encode: writes the values that se->rows has to out; returns their length, or ZS_NOT_ENCODED: they
+ * have no such form, or the segment's mode does not want it.  May set the zone map of *vi, and
+ * where a tag within the bytes says more vi->encoding.  There is room (zscodec_vector_encode()).
+ *
+ * encode_literals: the same of some by-reference values, for encodings that are literals, too.
+ *
+ * settles: is what encode made of so many bytes so good that no other need be tried?  NULL: yes.
+ *
+ * Functions that read return NULL or what is wrong; of bytes they believe nothing but what the
  * directory says and zscodec_segment_open() has checked.
  *
  * decode: the wanted forms of the body's values, into the first body->n entries of their arrays.
@@ -37,6 +59,9 @@ typedef struct ZsVectorBody
  * and LENGTHS say nothing of.
  *
  * decode_one: value `entry` of the body alone; less than all is looked at where that is possible.
+ *
+ * ints: the values as integers of one scale, without places for nulls, and the scale; *found is
+ * false if they are none.  May be NULL: they are none.
  *
  * part: which bytes of the vector decode_one looks at besides those in front of `from`.  The reader
  * is behind the position set of the nulls, head is where the vector begins.  May be NULL, and
@@ -49,17 +74,27 @@ typedef struct ZsEncodingOps
 	uint32		forms;			/* ZS_FORM_... besides NULLS and VALUES, as far as the kind knows
 								 * them */
 	uint32		ext_forms;		/* the same of vectors with overflow pointers */
-	bool		is_literal;		/* of values that the dictionary of a MIXED vector lacks */
+	bool		needs_shared;	/* vectors need the segment's shared area */
+	bool		is_stream;		/* streams of integers: LZ4 or zstd only as experience says */
+	uint32		packed_in;		/* others: modes in which one of these is tried */
+	size_t		(*encode) (ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out);
+	size_t		(*encode_literals) (ZsSegmentEncoder *se, const ZsLiterals *values, uint8 *out);
+	bool		(*settles) (const ZsSegmentEncoder *se, size_t size);
 	const char *(*decode) (const ZsSegmentInfo *info, ZsVectorBody *body,
 						   const ZsSharedState *shared, uint32 *want, ZsVectorOut *out);
 	const char *(*decode_one) (const ZsSegmentInfo *info, ZsVectorBody *body, uint32 entry,
 							   const ZsSharedState *shared, ZsVectorOut *out, uint64 *value);
+	const char *(*ints) (const ZsSegmentInfo *info, const ZsVectorInfo *vi, ZsReader *r, uint32 n,
+						 const ZsSharedState *shared, uint64 *ints, int *scale, bool *found);
 	bool		(*part) (const ZsSegmentInfo *info, const ZsVectorInfo *vi, ZsReader *r, uint32 n,
 						 uint32 entry, const uint8 *head, uint64 *from, uint64 *to);
 } ZsEncodingOps;
 
 /* By ZsEncoding.  ALLNULL has no functions, INVALID no kinds. */
 extern const ZsEncodingOps zscodec_encoding_ops[ZS_ENC_COUNT];
+
+/* Those that a vector may have by itself, as they are tried; ends with INVALID. */
+extern const uint8 zscodec_encoding_order[];
 
 /* Does this encoding, whatever number it is, occur as the outermost one of the kind? */
 static inline bool
@@ -68,6 +103,12 @@ zscodec_encoding_fits(ZsValueKind kind, int encoding)
 	return encoding >= 0 && encoding < ZS_ENC_COUNT &&
 		(zscodec_encoding_ops[encoding].kinds >> kind & 1) != 0;
 }
+
+/* codec_dict_encode.c */
+
+/* DICT, and MIXED. */
+extern size_t zscodec_dict_encode(ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out);
+extern size_t zscodec_mixed_encode(ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out);
 
 /* codec_dict_decode.c */
 
@@ -85,13 +126,9 @@ extern const char *zscodec_mixed_decode_one(const ZsSegmentInfo *info, ZsVectorB
 											uint32 entry, const ZsSharedState *shared,
 											ZsVectorOut *out, uint64 *value);
 
-/*
- * The integers that the codes of n values stand for, all of one scale; *found is false if they are
- * none.
- */
-extern const char *zscodec_dict_decode_ints(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
-											const ZsSharedState *shared, uint64 *ints, int *scale,
-											bool *found);
+extern const char *zscodec_dict_decode_ints(const ZsSegmentInfo *info, const ZsVectorInfo *vi,
+											ZsReader *r, uint32 n, const ZsSharedState *shared,
+											uint64 *ints, int *scale, bool *found);
 
 /* codec_decode.c */
 

@@ -171,6 +171,7 @@ zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno)
 	uint32		first = vecno * ZS_VECTOR_ROWS;
 	const char *err;
 
+	v->vecno = vecno;
 	v->nrows = Min(in->nrows - first, ZS_VECTOR_ROWS);
 	v->next = 0;
 	v->all_equal = false;

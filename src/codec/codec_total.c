@@ -12,7 +12,6 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "codec_numeric.h"
 #include "codec_ops.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -55,35 +54,6 @@ find_extremes(const uint64 *ints, uint32 n, ZsVectorTotals *totals)
 	totals->max = max;
 }
 
-/*
- * The values of a vector as integers of one scale, without places for nulls; *found is false if
- * they are none.
- */
-static const char *
-decode_ints(const ZsSegmentInfo *info, const ZsVectorInfo *vi, ZsReader *r, uint32 n,
-			const ZsSharedState *shared, uint64 *ints, int *scale, bool *found)
-{
-	int64		value;
-
-	*found = true;
-	*scale = 0;
-	if (vi->encoding == ZS_ENC_DICT)
-		return zscodec_dict_decode_ints(info, r, n, shared, ints, scale, found);
-	if (info->kind == ZS_KIND_INT)
-	{
-		if (reader_left(r) < 1 || (*r->p & 0x0F) != vi->encoding)
-			return "encoding does not fit the directory";
-		return zscodec_ints_decode(r, n, ints);
-	}
-	if (vi->encoding == ZS_ENC_NUMERIC)
-		return zscodec_numeric_decode_ints(r, n, ints, scale, found);
-	*found = vi->encoding == ZS_ENC_CONST &&
-		zscodec_numeric_to_int(r->p, reader_left(r), scale, &value);
-	for (uint32 i = 0; i < n && *found; i++)
-		ints[i] = (uint64) value;
-	return NULL;
-}
-
 /* See zs_codec.h. */
 const char *
 zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
@@ -91,6 +61,7 @@ zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec, si
 					  ZsVectorTotals *totals, bool *found)
 {
 	const ZsVectorInfo *vi;
+	const ZsEncodingOps *ops;
 	ZsReader	r;
 	uint64		ints[ZS_VECTOR_ROWS];
 	uint32		nnulls = 0;
@@ -115,8 +86,13 @@ zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec, si
 		return err;
 	if (nnulls != vi->nnulls)
 		return "null count does not fit the directory";
-	if ((err = decode_ints(info, vi, &r, totals->nvalues, shared, ints, &totals->scale,
-						   found)) != NULL)
+	ops = &zscodec_encoding_ops[vi->encoding];
+	if (ops->ints == NULL)
+		return NULL;
+	*found = true;
+	totals->scale = 0;
+	if ((err = ops->ints(info, vi, &r, totals->nvalues, shared, ints, &totals->scale,
+						 found)) != NULL)
 	{
 		*found = false;
 		return err;

@@ -3,11 +3,11 @@
  * codec_vector.c
  *	  Encoding one vector.
  *
- * The values of the non-null rows (codec_rows.c) are encoded natively (integers, decimals,
- * strings), and, if the segment has a dictionary that knows them all, as codes as well; the smaller
- * one wins, with a small bonus for what decodes faster.  At last LZ4 or zstd may take the body as a
- * whole.  Bit-packed integers rarely compress, so after a few vain attempts only every sixteenth
- * vector is tried.
+ * The values of the non-null rows (codec_rows.c) are encoded natively, in the first encoding of
+ * those for their kind that has a good form for them (codec_ops.c), and, if the segment has a
+ * dictionary that knows them all, as codes as well; the smaller one wins, with a small bonus for
+ * what decodes faster.  At last LZ4 or zstd may take the body as a whole.  Bit-packed integers
+ * rarely compress, so after a few vain attempts only every sixteenth vector is tried.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -16,8 +16,7 @@
  *-------------------------------------------------------------------------
  */
 #include "codec_encode.h"
-
-#include "codec_numeric.h"
+#include "codec_ops.h"
 #include "codec_string.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
@@ -80,199 +79,44 @@ compute_zone(const ZsColumnInput *in, const ZsVectorRows *v, ZsVectorInfo *vi)
 	vi->has_zone = true;
 }
 
-/* Floats: decimals if they are any, else their patterns as integers. */
-static size_t
-encode_floats(const ZsSegmentEncoder *se, uint8 *out, ZsEncoding *encoding)
-{
-	const ZsVectorRows *v = &se->rows;
-	size_t		raw = (size_t) v->n * (se->in->kind == ZS_KIND_FLOAT4 ? 4 : 8);
-	size_t		size = 0;
-	uint8		other[ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS)];
-	size_t		other_size;
-
-	if (se->alp.ncandidates > 0)
-	{
-		size = zscodec_alp_encode(se->in->kind, v->vals, v->n, &se->alp, out);
-		*encoding = ZS_ENC_ALP;
-		if (size > 0 && size <= raw / 2 && size > 16)
-			return size;
-	}
-	other_size = zscodec_ints_encode(v->vals, v->n, other);
-	if (size > 0 && size < other_size)
-		return size;
-	memcpy(out, other, other_size);
-	*encoding = (ZsEncoding) (out[0] & 0x0F);
-	return other_size;
-}
-
-/* Plain values, or by symbols where these shorten them. */
-static size_t
-encode_literals(ZsSegmentEncoder *se, const uint8 *const *ptrs, const uint32 *lens, uint32 n,
-				size_t total, uint8 *out, ZsEncoding *encoding)
-{
-	const ZsColumnInput *in = se->in;
-	const uint8 *limit = in->bytes + in->offsets[in->nrows];
-	bool		fsst = se->symbols != NULL &&
-		(se->mode == ZS_STRINGS_FSST || se->mode == ZS_STRINGS_FSST_PACKED ||
-		 se->mode == ZS_STRINGS_MIXED);
-
-	/* of what LZ4 or zstd packs as a whole, no value is found by an anchor */
-	bool		anchors = se->mode == ZS_STRINGS_PLAIN || se->mode == ZS_STRINGS_FSST ||
-		se->mode == ZS_STRINGS_WORDS || se->mode == ZS_STRINGS_MIXED_WORDS;
-	size_t		size;
-
-	if (fsst)
-	{
-		size = zscodec_strings_encode_fsst(se->symbols, ptrs, lens, n, limit, anchors, out);
-		*encoding = ZS_ENC_FSST;
-		if (size < total)
-			return size;
-	}
-	if ((se->mode == ZS_STRINGS_WORDS || se->mode == ZS_STRINGS_MIXED_WORDS) && se->words != NULL)
-	{
-		size = zscodec_strings_encode_words(se->words, ptrs, lens, n, limit, out);
-		*encoding = ZS_ENC_WORDS;
-		if (size < total)
-			return size;
-	}
-	*encoding = ZS_ENC_PLAIN;
-	return zscodec_strings_encode_plain(ptrs, lens, n, in->kind != ZS_KIND_FIXED, anchors, out);
-}
-
-/* By-reference values without the dictionary. */
-static size_t
-encode_strings(ZsSegmentEncoder *se, uint8 *out, ZsEncoding *encoding)
-{
-	const ZsVectorRows *v = &se->rows;
-
-	if (v->all_equal)
-	{
-		memcpy(out, v->ptrs[0], v->lens[0]);
-		*encoding = ZS_ENC_CONST;
-		return v->lens[0];
-	}
-	return encode_literals(se, v->ptrs, v->lens, v->n, v->total, out, encoding);
-}
-
-/* Codes for the values the dictionary knows, literals for the others; 0 when it knows none. */
-static size_t
-encode_mixed(ZsSegmentEncoder *se, uint32 vecno, uint8 *out)
-{
-	const ZsVectorRows *v = &se->rows;
-	const uint32 *codes = se->dict.codes + vecno * ZS_VECTOR_ROWS;
-	uint64		known[ZS_VECTOR_ROWS];
-	uint16		pos[ZS_VECTOR_ROWS];
-	const uint8 *ptrs[ZS_VECTOR_ROWS];
-	uint32		lens[ZS_VECTOR_ROWS];
-	uint32		nknown = 0;
-	uint32		nliterals = 0;
-	size_t		total = 0;
-	ZsEncoding	encoding;
-	uint8	   *p = out;
-	uint8	   *tag;
-
-	for (uint32 i = 0; i < v->n; i++)
-	{
-		uint32		code = codes[v->rows[i]];
-
-		if (code != ZS_DICT_NO_CODE)
-			known[nknown++] = code;
-		else
-		{
-			pos[nliterals] = (uint16) i;
-			ptrs[nliterals] = v->ptrs[i];
-			lens[nliterals++] = v->lens[i];
-			total += v->lens[i];
-		}
-	}
-	Assert(nknown + nliterals == v->n);
-	if (nknown == 0 || nliterals == 0)
-		return 0;
-	p += zscodec_posset_encode(pos, nliterals, v->n, p);
-	p += zscodec_ints_encode_codes(known, nknown, p);
-	tag = p++;
-	p += encode_literals(se, ptrs, lens, nliterals, total, p, &encoding);
-	*tag = (uint8) encoding;
-	return (size_t) (p - out);
-}
-
-/* Numerics that came as integers of one scale. */
-static size_t
-encode_scaled_numerics(const ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out)
-{
-	const ZsVectorRows *v = &se->rows;
-
-	if (v->all_equal)
-	{
-		vi->encoding = ZS_ENC_CONST;
-		zscodec_zone_from_scaled((int64) v->vals[0], (int64) v->vals[0], se->in->scale,
-								 &vi->zone_min, &vi->zone_max);
-		vi->has_zone = true;
-		return zscodec_numeric_from_int((int64) v->vals[0], se->in->scale, out);
-	}
-	vi->encoding = ZS_ENC_NUMERIC;
-	vi->has_zone = true;
-	return zscodec_numeric_encode_ints(v->vals, v->n, se->in->scale, out, &vi->zone_min,
-									   &vi->zone_max);
-}
-
-/* The values of a vector in the encoding of their kind; returns the size. */
+/* The values of a vector in an encoding of their own; returns the size. */
 static size_t
 encode_native(ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out)
 {
-	const ZsColumnInput *in = se->in;
 	const ZsVectorRows *v = &se->rows;
-	ZsEncoding	encoding = ZS_ENC_INVALID;
-	size_t		size = 0;
+	ZsLiterals	values = {v->ptrs, v->lens, v->n, v->total};
+	uint8		other[ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS)];
+	size_t		best = ZS_NOT_ENCODED;
+	uint8		encoding = ZS_ENC_INVALID;
 
-	switch (in->kind)
+	for (const uint8 *e = zscodec_encoding_order; *e != ZS_ENC_INVALID; e++)
 	{
-		case ZS_KIND_INT:
-			size = zscodec_ints_encode_bounds(v->vals, v->n, out, &vi->zone_min, &vi->zone_max);
-			vi->has_zone = !in->is_unsigned;
-			encoding = (ZsEncoding) (out[0] & 0x0F);
-			break;
-		case ZS_KIND_FLOAT4:
-		case ZS_KIND_FLOAT8:
-			size = encode_floats(se, out, &encoding);
-			break;
-		case ZS_KIND_NUMERIC:
-			if (!se->by_ref)
-				return encode_scaled_numerics(se, vi, out);
-			if (!v->all_equal || v->next > 0)
-				size = zscodec_numeric_encode(v->ptrs, v->lens, v->isext, v->n, out,
-											  &vi->has_zone, &vi->zone_min, &vi->zone_max);
-			encoding = ZS_ENC_NUMERIC;
-			break;
-		default:
-			break;
-	}
-	if (size == 0)
-		size = encode_strings(se, out, &encoding);
-	vi->encoding = (uint8) encoding;
-	return size;
-}
+		const ZsEncodingOps *ops = &zscodec_encoding_ops[*e];
+		uint8	   *to = best == ZS_NOT_ENCODED ? out : other;
+		size_t		size;
 
-/* The codes of a vector; 0 when some value has none.  Overflow pointers never have one. */
-static size_t
-encode_codes(const ZsSegmentEncoder *se, uint32 vecno, uint8 *out)
-{
-	const ZsVectorRows *v = &se->rows;
-	const uint32 *codes = se->dict.codes + vecno * ZS_VECTOR_ROWS;
-	uint64		wide[ZS_VECTOR_ROWS];
-
-	if (v->next > 0)
-		return 0;
-	for (uint32 i = 0; i < v->n; i++)
-	{
-		wide[i] = codes[v->rows[i]];
-		if (wide[i] == ZS_DICT_NO_CODE)
-			return 0;
+		if (!zscodec_encoding_fits(se->in->kind, *e))
+			continue;
+		vi->encoding = *e;
+		size = ops->encode != NULL ? ops->encode(se, vi, to) :
+			ops->encode_literals(se, &values, to);
+		if (size == ZS_NOT_ENCODED)
+			continue;
+		if (size <= best)
+		{
+			if (best != ZS_NOT_ENCODED)
+				memcpy(out, other, size);
+			best = size;
+			encoding = vi->encoding;
+		}
+		if (ops->settles == NULL || ops->settles(se, size))
+			break;
+		/* what follows fits the array */
+		Assert(se->in->kind < ZS_KIND_NUMERIC);
 	}
-	if (se->in->kind >= ZS_KIND_NUMERIC)
-		return zscodec_ints_encode_codes(wide, v->n, out);
-	*out = ZS_ENC_DICT;
-	return 1 + zscodec_ints_encode_codes(wide, v->n, out + 1);
+	Assert(best != ZS_NOT_ENCODED);
+	vi->encoding = encoding;
+	return best;
 }
 
 /* Is the dictionary's size good enough against the native one? */
@@ -290,44 +134,42 @@ prefer_dict(ZsValueKind kind, size_t dict_size, size_t native_size)
  * length.
  */
 static const char *
-encode_values(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, ZsCodecBuf *body)
+encode_values(ZsSegmentEncoder *se, ZsVectorInfo *vi, ZsCodecBuf *body)
 {
-	const ZsVectorRows *v = &se->rows;
+	bool		use_dict = se->use_dict && !se->rows.all_equal;
 	ZsCodecBuf *other = &se->enc->bufs[ZS_BUF_OTHER];
-	size_t		dict_size = 0;
-	size_t		size;
+	size_t		dict_size = ZS_NOT_ENCODED;
+	size_t		size = ZS_NOT_ENCODED;
 
-	if (se->use_dict && !v->all_equal)
+	if (use_dict)
 	{
 		other->len = 0;
 		if (!zscodec_buf_reserve(other, ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS) + 1))
 			return ZS_ERR_MEMORY;
-		dict_size = encode_codes(se, vecno, other->data);
+		dict_size = zscodec_dict_encode(se, vi, other->data);
 	}
-	if (dict_size > 0 && se->in->kind >= ZS_KIND_FIXED)
-		size = SIZE_MAX;		/* decided for the whole segment */
-	else if (se->use_dict && zscodec_mode_mixed(se->mode) && !v->all_equal &&
-			 (size = encode_mixed(se, vecno, body->data + body->len)) > 0)
+	/* whether strings have codes was decided for the whole segment */
+	if (dict_size == ZS_NOT_ENCODED || se->in->kind < ZS_KIND_FIXED)
 	{
+		if (use_dict && zscodec_mode_mixed(se->mode))
+			size = zscodec_mixed_encode(se, vi, body->data + body->len);
 		vi->encoding = ZS_ENC_MIXED;
-		vi->needs_shared = true;
+		if (size == ZS_NOT_ENCODED)
+		{
+			size = encode_native(se, vi, body->data + body->len);
+			se->native_total += size;
+		}
 	}
-	else
+	if (dict_size != ZS_NOT_ENCODED &&
+		(size == ZS_NOT_ENCODED || prefer_dict(se->in->kind, dict_size, size)))
 	{
-		size = encode_native(se, vi, body->data + body->len);
-		se->native_total += size;
-	}
-	if (dict_size > 0 && (size == SIZE_MAX || prefer_dict(se->in->kind, dict_size, size)))
-	{
-		if (size != SIZE_MAX && size > dict_size)
+		if (size != ZS_NOT_ENCODED && size > dict_size)
 			se->dict_saved += size - dict_size;
 		memcpy(body->data + body->len, other->data, dict_size);
 		vi->encoding = ZS_ENC_DICT;
-		vi->needs_shared = true;
 		size = dict_size;
 	}
-	if (vi->encoding == ZS_ENC_FSST || vi->encoding == ZS_ENC_WORDS)
-		vi->needs_shared = true;
+	vi->needs_shared = zscodec_encoding_ops[vi->encoding].needs_shared;
 	body->len += size;
 	Assert(body->len + ZS_SLACK <= body->size && vi->encoding != ZS_ENC_INVALID);
 	return NULL;
@@ -337,17 +179,12 @@ encode_values(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, ZsCodecBuf *
 static bool
 worth_compressing(const ZsSegmentEncoder *se, const ZsVectorInfo *vi, uint32 vecno, size_t len)
 {
+	const ZsEncodingOps *ops = &zscodec_encoding_ops[vi->encoding];
+
 	if (se->options->compression == ZS_COMPRESSION_NONE || len < MIN_COMPRESS_SIZE)
 		return false;
-	if (vi->encoding == ZS_ENC_PLAIN)
-		return se->mode != ZS_STRINGS_PLAIN;
-	if (vi->encoding == ZS_ENC_WORDS || (vi->encoding == ZS_ENC_MIXED &&
-										 se->mode == ZS_STRINGS_MIXED_WORDS))
-		return false;
-	if (vi->encoding == ZS_ENC_FSST && se->mode == ZS_STRINGS_FSST)
-		return false;
-	if (vi->encoding == ZS_ENC_FSST || vi->encoding == ZS_ENC_MIXED || vi->encoding == ZS_ENC_CONST)
-		return true;
+	if (!ops->is_stream)
+		return (ops->packed_in >> se->mode & 1) != 0;
 	return se->nsaved * 2 > se->ntried || se->ntried < 2 || vecno % 16 == 0;
 }
 
@@ -358,8 +195,7 @@ compress_body(ZsSegmentEncoder *se, uint32 vecno, ZsVectorInfo *vi, const ZsCode
 {
 	ZsCodecBuf *packed = &se->enc->bufs[ZS_BUF_PACKED];
 	bool		prefixed = vi->encoding == ZS_ENC_PLAIN && se->prefix_len > 0;
-	int			saving = se->by_ref && vi->encoding != ZS_ENC_NUMERIC &&
-		vi->encoding != ZS_ENC_DICT ?
+	int			saving = se->by_ref && !zscodec_encoding_ops[vi->encoding].is_stream ?
 		STRING_SAVING : INT_SAVING;
 	size_t		limit = body->len - body->len / saving;
 	size_t		size;
@@ -424,7 +260,7 @@ zscodec_vector_encode(ZsSegmentEncoder *se, uint32 vecno, const uint8 **bytes)
 		body->len += zscodec_posset_encode(v->null_pos, v->nnulls, v->nrows, body->data);
 	if (v->next > 0)
 		body->len += zscodec_posset_encode(v->ext_pos, v->next, v->n, body->data + body->len);
-	if ((err = encode_values(se, vecno, vi, body)) != NULL)
+	if ((err = encode_values(se, vi, body)) != NULL)
 		return err;
 	if (!vi->has_zone)
 		compute_zone(se->in, v, vi);
