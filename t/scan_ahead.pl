@@ -113,6 +113,8 @@ same('rows of a join', "$index set enable_hashjoin = off; set enable_mergejoin =
 same('UPDATE and RETURNING', $index,
 	'begin; update T set n = n + 1 where id in (9, 30009, 55001) returning *; rollback');
 same('sorted by another column, limited', '', 'select * from T order by a limit 20');
+same('few rows of a sequential scan', 'set enable_indexscan = off; set enable_bitmapscan = off;',
+	'select * from T where k = 9 and length(c) = 64 order by id');
 same('sample of all blocks', '', 'select count(*) = count(c) from T tablesample bernoulli (100)');
 
 # ---- sequential scans in parallel: streams claim the chunks to come

@@ -8,9 +8,10 @@
  *
  * Two kinds of readers profit from what attr_ahead.c does:
  *
- *	- One who asks for a row and has not said anything before: index scans, fetches by TID.  When
- *	  the first columns had to be read from disk, the pages of all others are read side by side, and
- *	  for the next row those of all columns.
+ *	- One who asks for a row and has not said anything before: index scans, fetches by TID, scans
+ *	  by batches whose filter leaves few rows of a stripe.  When the first columns had to be read
+ *	  from disk, the pages of all others are read side by side, and for the next row those of all
+ *	  columns.
  *	- One who knows the blocks to come: bitmap scans (from PostgreSQL 18 on), ANALYZE, and samples
  *	  that go through all blocks.  They hand over a function that gives the next block, and take
  *	  blocks from a ring, some of which were asked for already:
@@ -37,6 +38,14 @@
 #include "scan_desc.h"
 
 /* ---- single rows ----------------------------------------------------------- */
+
+/* Has a scan by vectors read the stripe's values of a column? */
+static inline bool
+has_stripe(const ZsSourceColumn *column, zstid stripe)
+{
+	return column->stripe == stripe ||
+		(column->reader != NULL && zsattr_reader_has_values(column->reader, stripe));
+}
 
 /*
  * Columns of the slot's row are about to be read, of which the first ones were not in shared
@@ -69,12 +78,12 @@ zsscan_prefetch_row(ZsRowSource *source, ZsSlot *slot, int first, int natts, boo
 
 		if (attno < first || attno >= natts ||
 			TupleDescAttr(source->desc, attno)->attisdropped ||
-			(source->by_vector && source->columns[attno].stripe == stripe))
+			(source->by_vector && has_stripe(&source->columns[attno], stripe)))
 			continue;
 		wishes[nwishes].tag = 0;
 		wishes[nwishes].row = slot->row;
 		wishes[nwishes].attno = attno + 1;
-		wishes[nwishes].single = !source->by_vector;
+		wishes[nwishes].single = !source->by_vector || source->sparse;
 		nwishes++;
 	}
 	if (nwishes > 1)

@@ -555,7 +555,7 @@ find_needed(const ZsSlot *slot, int first)
 }
 
 /*
- * fill_columns() for a source without read streams: when a column had to be read from disk, those
+ * fill_columns() where no read streams are used: when a column had to be read from disk, those
  * behind it are read side by side.
  */
 static void
@@ -594,7 +594,7 @@ fill_columns(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_
 	zstid		stripe = slot->row - index;
 
 	natts = Min(natts, source->desc->natts);
-	if (!source->stream)
+	if (!source->stream || source->sparse)
 	{
 		fill_columns_ahead(source, slot, first, natts, only_needed);
 		return;
