@@ -21,6 +21,7 @@
 #include "access/tupdesc.h"
 #include "access/xlogreader.h"
 #include "storage/bufmgr.h"
+#include "storage/read_stream.h"
 #include "utils/rel.h"
 
 #include "zs_base.h"
@@ -192,10 +193,12 @@ extern int	zsattr_index_page_items(Relation rel, AttrNumber attno, zstid row,
  * Moves a segment's pages to the run of blocks that begins at `to`, which zspage_take_free() gave,
  * and leads the tree there: images, then one WAL record.  Returns false, with the tree unchanged,
  * if the segment is not in the tree any more.  The blocks that are free then, the old ones or the
- * new ones, are the caller's to give back.  For VACUUM.
+ * new ones, are the caller's to give back.  For VACUUM.  stream delivers the segment's pages next,
+ * and has delivered all of them on return; it may be NULL.
  */
 extern bool zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
-								BlockNumber to, BufferAccessStrategy strategy);
+								BlockNumber to, BufferAccessStrategy strategy,
+								ReadStream *stream);
 
 /* ---- reading (attr_read.c, attr_stream.c) ------------------------------ */
 
@@ -213,6 +216,7 @@ extern bool zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentI
 typedef struct ZsAttrReader ZsAttrReader;
 
 #define ZS_READER_STREAM	0x01	/* sequential: look ahead */
+#define ZS_READER_MAINTENANCE	0x02	/* by maintenance_io_concurrency, all of a range is read */
 
 /*
  * desc describes the rows as they are stored: the relation's own descriptor,

@@ -204,7 +204,7 @@ extern const char *zsattr_overflow_unpack_chunk(uint32 compression, const char *
 typedef struct ZsAttrStream ZsAttrStream;
 
 /* NULL when look-ahead is switched off or too many streams are open. */
-extern ZsAttrStream *zsattr_stream_begin(Relation rel, AttrNumber attno,
+extern ZsAttrStream *zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
 										 BufferAccessStrategy strategy);
 
 /* Takes turns with other scans; scan_end as for zsattr_reader_take_turns(). */

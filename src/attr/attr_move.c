@@ -26,10 +26,25 @@
 
 #include "attr_internal.h"
 
+/* The contents of the segment's page at `position` go to page; false if it is gone. */
+static bool
+copy_page(Relation rel, AttrNumber attno, const ZsSegmentItem *item, uint32 position,
+		  BufferAccessStrategy strategy, Buffer buf, Page page)
+{
+	uint16		treeno = ZsTreeOfAttr(attno);
+	uint32		length = zsattr_page_length(item, position);
+	uint8	   *dst = (uint8 *) PageGetContents(page);
+
+	if (!BufferIsValid(buf))
+		return zsattr_page_read(rel, treeno, item, position, 0, length, strategy, dst);
+	Assert(BufferGetBlockNumber(buf) == item->start + position);
+	return zsattr_page_copy(rel, buf, treeno, item, position, 0, length, dst);
+}
+
 /* See zs_attr.h. */
 bool
 zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item, BlockNumber to,
-					BufferAccessStrategy strategy)
+					BufferAccessStrategy strategy, ReadStream *stream)
 {
 	ZsSegmentItem moved = *item;
 	ZsPageBatch batch;
@@ -41,14 +56,16 @@ zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item, B
 	moved.start = to;
 	moved.stamp = pg_prng_uint32(&pg_global_prng_state);
 	zsattr_batch_begin(&batch, rel, strategy);
-	for (uint32 position = 0; position < item->nblocks && found; position++)
+	for (uint32 position = 0; position < item->nblocks; position++)
 	{
-		Page		page = zsattr_batch_segment_page(&batch, attno, &moved, position);
+		Buffer		buf = stream == NULL ? InvalidBuffer : read_stream_next_buffer(stream, NULL);
 
 		CHECK_FOR_INTERRUPTS();
-		found = zsattr_page_read(rel, ZsTreeOfAttr(attno), item, position, 0,
-								 zsattr_page_length(item, position), strategy,
-								 (uint8 *) PageGetContents(page));
+		if (found)
+			found = copy_page(rel, attno, item, position, strategy, buf,
+							  zsattr_batch_segment_page(&batch, attno, &moved, position));
+		if (BufferIsValid(buf))
+			ReleaseBuffer(buf);
 	}
 	zsattr_batch_end(&batch);
 	ZS_INJECTION_POINT("zs-attr-move-written");

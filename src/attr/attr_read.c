@@ -108,7 +108,9 @@ zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end, const ZsRowRan
 														   "zedstore attribute stream",
 														   ALLOCSET_SMALL_SIZES);
 		oldcontext = MemoryContextSwitchTo(reader->stream_context);
-		reader->stream = zsattr_stream_begin(reader->rel, reader->attno, reader->strategy);
+		reader->stream = zsattr_stream_begin(reader->rel, reader->attno,
+											 (reader->flags & ZS_READER_MAINTENANCE) != 0,
+											 reader->strategy);
 		MemoryContextSwitchTo(oldcontext);
 	}
 	if (reader->stream != NULL)

@@ -231,12 +231,17 @@ count_closed(void *arg)
 }
 
 /*
+ * With maintenance, maintenance_io_concurrency counts, and look-ahead does not begin slowly.
  * The stream belongs to the current memory context; it counts as open until
  * that is reset, so that an error cannot leave the count wrong.
  */
 ZsAttrStream *
-zsattr_stream_begin(Relation rel, AttrNumber attno, BufferAccessStrategy strategy)
+zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
+					BufferAccessStrategy strategy)
 {
+	/* who maintains a table reads all of what he says */
+	int			flags = maintenance ? READ_STREAM_MAINTENANCE | READ_STREAM_FULL :
+		READ_STREAM_DEFAULT;
 	ZsAttrStream *stream;
 	MemoryContextCallback *callback;
 
@@ -256,8 +261,8 @@ zsattr_stream_begin(Relation rel, AttrNumber attno, BufferAccessStrategy strateg
 	stream->exhausted = true;
 	stream->pending = InvalidBuffer;
 	stream->index = palloc_aligned(BLCKSZ, MAXIMUM_ALIGNOF, 0);
-	stream->stream = read_stream_begin_relation(READ_STREAM_DEFAULT, strategy, rel, MAIN_FORKNUM,
-												next_block, stream, 0);
+	stream->stream = read_stream_begin_relation(flags, strategy, rel, MAIN_FORKNUM, next_block,
+												stream, 0);
 	return stream;
 }
 

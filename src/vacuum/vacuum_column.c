@@ -27,10 +27,11 @@
 
 /*
  * A builder, palloc'd, without rows for column attno, which is not dropped;
- * its first row will be row number first, where a stripe begins.
+ * its first row will be row number first, where a stripe begins.  Segments in front of row number
+ * end are read ahead; 0 = none.
  */
 ZsColumnBuilder *
-zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first)
+zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first, zstid end)
 {
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
 	ZsColumnBuilder *builder = palloc0_object(ZsColumnBuilder);
@@ -42,6 +43,7 @@ zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first)
 	builder->attlen = att->attlen;
 	builder->by_value = zsattr_kind_is_by_value(&builder->kind);
 	builder->first = first;
+	builder->end = end;
 	builder->natts = MaxHeapAttributeNumber;
 	builder->stripe = ZS_INVALID_ROW;
 	return builder;
@@ -220,8 +222,15 @@ load_vector(ZsColumnBuilder *builder, zstid stripe)
 
 	Assert(stripe % ZS_STRIPE_ROWS == 0);
 	if (builder->reader == NULL)
+	{
+		bool		ahead = stripe + ZS_STRIPE_ROWS < builder->end;
+
 		builder->reader = zsattr_reader_begin(builder->rel, RelationGetDescr(builder->rel),
-											  builder->attno, 0, NULL);
+											  builder->attno,
+											  ahead ? ZS_READER_STREAM | ZS_READER_MAINTENANCE : 0,
+											  NULL);
+		zsattr_reader_range(builder->reader, stripe, builder->end, NULL);
+	}
 	builder->stripe = stripe;
 	builder->vector = zsattr_reader_vector(builder->reader, stripe);
 	if (builder->vector != NULL &&

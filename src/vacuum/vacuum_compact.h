@@ -136,6 +136,7 @@ typedef struct ZsColumnBuilder
 	int16		attlen;
 	bool		by_value;
 	zstid		first;			/* row number of the first row */
+	zstid		end;			/* segments in front of that are read ahead */
 	uint32		nrows;
 	int			natts;			/* attributes that all rows have at least */
 	Size		size;			/* bytes of memory */
@@ -156,7 +157,8 @@ typedef struct ZsColumnBuilder
 	const ZsVectorOut *vector;
 } ZsColumnBuilder;
 
-extern ZsColumnBuilder *zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first);
+extern ZsColumnBuilder *zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first,
+												zstid end);
 extern void zsvacuum_builder_end(ZsColumnBuilder *builder);
 extern uint32 zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *stripe,
 							  uint32 nrows, const ZsRowBatch *batch);

@@ -225,7 +225,7 @@ rewrite_group(Window *window, AttrNumber attno, const Candidate *candidates, int
 	Relation	rel = compaction->rel;
 	zstid		first = candidates[0].item.first_row;
 	zstid		end = candidates[n - 1].item.first_row + candidates[n - 1].item.nrows;
-	ZsColumnBuilder *builder = zsvacuum_builder_create(rel, attno, first);
+	ZsColumnBuilder *builder = zsvacuum_builder_create(rel, attno, first, end);
 	ZsRowBatch *batch = zsrow_batch_create(CurrentMemoryContext);
 	ZsStripe   *stripe = palloc(sizeof(ZsStripe));
 	zstid		next_tree_row = zsrow_next(rel, first);

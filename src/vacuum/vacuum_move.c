@@ -84,7 +84,8 @@ init_columns(MoveUnit *unit)
 			unit->limit = Min(unit->limit, next.first_row);
 		unit->builders[unit->ncolumns++] =
 			zsvacuum_builder_create(rel, i + 1, cover->nblocks > 0 ?
-									Min(cover->first_row, unit->first) : unit->first);
+									Min(cover->first_row, unit->first) : unit->first,
+									0);
 	}
 }
 

@@ -22,6 +22,8 @@
  * is looked at: short pieces may make room for a long segment (vacuum_place.c).  That
  * may write several times as many blocks as it gains, the other way never more than these.
  *
+ * What is going to move is read ahead in the order in which it does.
+ *
  * Readers and writers go on.  A writer may take a block that was meant for a
  * page, or put something new at the end; so there are a few rounds, and what
  * is still there then stays until the next VACUUM.
@@ -43,6 +45,7 @@
 #include "commands/vacuum.h"
 #include "miscadmin.h"
 #include "storage/lmgr.h"
+#include "storage/read_stream.h"
 #include "utils/memutils.h"
 
 #include "vacuum_internal.h"
@@ -236,10 +239,69 @@ look_around(ZsRelocation *reloc)
 
 /* ---- moving ------------------------------------------------------------------------------- */
 
-/* Moves one page or segment; false if it is not there any more, or its place was taken. */
-static bool
-move(ZsRelocation *reloc, const ZsMovable *movable)
+/* What is read next; all before is on its way. */
+typedef struct MoveReads
 {
+	const ZsRelocation *reloc;
+	Size		next;
+	uint32		position;		/* its next page */
+} MoveReads;
+
+/* ReadStreamBlockNumberCB: the pages of all that moves. */
+static BlockNumber
+next_block(ReadStream *stream, void *callback_private_data, void *per_buffer_data)
+{
+	MoveReads  *reads = callback_private_data;
+
+	for (; reads->next < reads->reloc->n; reads->next++, reads->position = 0)
+	{
+		const ZsMovable *movable = &reads->reloc->movables[reads->next];
+
+		if (movable->to != InvalidBlockNumber && reads->position < movable->nblocks)
+			return movable->start + reads->position++;
+	}
+	return InvalidBlockNumber;
+}
+
+/* Lets the stream (may be NULL) deliver pages to shared buffers only. */
+static void
+drop_pages(ReadStream *stream, uint32 n)
+{
+	for (uint32 i = 0; i < n && stream != NULL; i++)
+	{
+		Buffer		buf = read_stream_next_buffer(stream, NULL);
+
+		CHECK_FOR_INTERRUPTS();
+		if (BufferIsValid(buf))
+			ReleaseBuffer(buf);
+	}
+}
+
+/* Moves a segment as move() does, if it is the one that the movable was. */
+static bool
+move_segment(ZsRelocation *reloc, const ZsMovable *movable, ReadStream *stream)
+{
+	AttrNumber	attno = ZsAttrOfTree(movable->treeno);
+	ZsSegmentItem item;
+
+	if (!zsattr_find_segment(reloc->rel, attno, movable->key, true, &item) ||
+		item.first_row != movable->key || item.start != movable->start ||
+		item.nblocks != movable->nblocks)
+	{
+		drop_pages(stream, movable->nblocks);
+		return false;
+	}
+	return zsattr_move_segment(reloc->rel, attno, &item, movable->to, reloc->strategy, stream);
+}
+
+/*
+ * Moves one page or segment; false if it is not there any more, or its place was taken.  stream
+ * (may be NULL) delivers its pages next, and has delivered them on return.
+ */
+static bool
+move(ZsRelocation *reloc, const ZsMovable *movable, ReadStream *stream)
+{
+	bool		is_segment = movable->treeno > ZS_TREE_ROW && movable->level == 0;
 	Relation	rel = reloc->rel;
 	uint16		treeno = movable->treeno;
 	bool		moved;
@@ -248,27 +310,29 @@ move(ZsRelocation *reloc, const ZsMovable *movable)
 	Assert(movable->to + movable->nblocks <= reloc->limit);
 	if (!zspage_take_free(rel, treeno, movable->to, movable->nblocks))
 	{
+		bool		taken = false;
+
 		/* a full page of the map cannot divide an extent */
-		if (reloc->tidied)
+		if (!reloc->tidied)
+		{
+			reloc->tidied = true;
+			(void) zspage_fpm_tidy(rel, ZS_TREE_TABLE);
+			taken = zspage_take_free(rel, treeno, movable->to, movable->nblocks);
+		}
+		if (!taken)
+		{
+			drop_pages(stream, movable->nblocks);
 			return false;
-		reloc->tidied = true;
-		(void) zspage_fpm_tidy(rel, ZS_TREE_TABLE);
-		if (!zspage_take_free(rel, treeno, movable->to, movable->nblocks))
-			return false;
+		}
 	}
+	if (!is_segment)
+		drop_pages(stream, movable->nblocks);
 	if (treeno == ZS_TREE_TABLE)
 		moved = zspage_move_directory(rel, (int) movable->key, movable->start, movable->to);
 	else if (movable->is_root)
 		moved = zsbtree_move_root(rel, treeno, movable->start, movable->to, reloc->strategy);
-	else if (treeno > ZS_TREE_ROW && movable->level == 0)
-	{
-		ZsSegmentItem item;
-
-		moved = zsattr_find_segment(rel, ZsAttrOfTree(treeno), movable->key, true, &item) &&
-			item.first_row == movable->key && item.start == movable->start &&
-			item.nblocks == movable->nblocks &&
-			zsattr_move_segment(rel, ZsAttrOfTree(treeno), &item, movable->to, reloc->strategy);
-	}
+	else if (is_segment)
+		moved = move_segment(reloc, movable, stream);
 	else
 		moved = zsbtree_move_page(rel, treeno, movable->level, movable->key, movable->start,
 								  movable->to, reloc->strategy);
@@ -280,14 +344,22 @@ move(ZsRelocation *reloc, const ZsMovable *movable)
 static void
 move_all(ZsRelocation *reloc, ZsReclaim *reclaim)
 {
+	MoveReads	reads = {.reloc = reloc};
+	ReadStream *stream = NULL;
+
+	if (zs_enable_read_stream)
+		stream = read_stream_begin_relation(READ_STREAM_MAINTENANCE, reloc->strategy, reloc->rel,
+											MAIN_FORKNUM, next_block, &reads, 0);
 	for (Size i = 0; i < reloc->n; i++)
 	{
 		vacuum_delay_point_compat();
 		if (reloc->movables[i].to == InvalidBlockNumber)
 			continue;
-		if (move(reloc, &reloc->movables[i]))
+		if (move(reloc, &reloc->movables[i], stream))
 			reclaim->blocks_moved += reloc->movables[i].nblocks;
 	}
+	if (stream != NULL)
+		read_stream_end(stream);
 }
 
 /* From the end of the file down. */
