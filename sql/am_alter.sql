@@ -222,7 +222,7 @@ create table part (a int, b text) partition by range (a) using zedstore;
 create table part1 partition of part for values from (0) to (1000);
 create table part2_h partition of part for values from (1000) to (2000) using heap;
 create table part3_z partition of part default;
-select relname, amname from pg_class c join pg_am a on a.oid = relam where relname like 'part%' order by 1;
+select relname, amname from pg_class c join pg_am a on a.oid = relam where relname like 'part%' and relnamespace = 'am_alter'::regnamespace order by 1;
 insert into part select i, 'p' || i from generate_series(0, 4999) i;
 update part set a = a + 1000 where a between 500 and 600;
 select tableoid::regclass, count(*), sum(a) from part group by 1 order by 1;

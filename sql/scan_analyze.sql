@@ -81,7 +81,7 @@ begin
 		estimate('select * from l_h where a = 7') || ' ' || estimate('select * from l_z where a = 7');
 end $$;
 select compare_load('insert into l_@ select i % 50, ''b'' || i from generate_series(1, 20000) i');
-select relname, relpages, reltuples from pg_class where relname = 'l_z';
+select relname, relpages, reltuples from pg_class where oid = 'l_z'::regclass;
 select estimate('select * from l_h') as h, estimate('select * from l_z') as z, estimate('select * from l_h where a = 7') as h7, estimate('select * from l_z where a = 7') as z7;
 -- twice, once below a savepoint
 begin;
