@@ -127,12 +127,19 @@ typedef struct ZsAttrLinks
  * are adjacent.  natts is the number of attributes that the table had when the
  * rows were formed, which is less than now when columns were added since.
  *
+ * number, if not NULL, is called when all runs are allocated and returns the
+ * first row's number; first_row is 0 then.  So batches of several sessions get their row
+ * numbers in the order in which they get their blocks.
+ *
  * A crash before the last link leaves runs that no tree points to (until
  * VACUUM finds them) or some columns linked for rows whose inserter did not commit.
  * Memory is taken from a context of its own and given back.
  */
+typedef zstid (*ZsAttrNumberRows) (void *arg);
+
 extern ZsAttrLinks *zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 										  int natts, ZsAttrColumn *columns, int ncolumns,
+										  ZsAttrNumberRows number, void *arg,
 										  BufferAccessStrategy strategy);
 
 /*

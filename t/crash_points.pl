@@ -93,6 +93,11 @@ my @cases = (
 	spilled('zs-page-spill-in', filled => 1),
 
 	# row numbers
+	{
+		point => 'zs-write-number',
+		setup => sprintf($rows, 1, 3000),
+		sql => q{copy T from program 'seq 1 5000 | sed "s/.*/&|x&|&/"' (delimiter '|')}
+	},
 	{ point => 'zs-page-reserve-rows', sql => sprintf($rows, 1, 5000), skip => 1 },
 	{ point => 'zs-page-cursor-stripe', sql => sprintf($rows, 1, 20000) },
 	{ point => 'zs-page-cursor-move', sql => sprintf($rows, 1, 1500) },

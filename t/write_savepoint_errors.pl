@@ -31,15 +31,36 @@ my @cases = (
 	[ 'zs-tid-release', 5000, 2 ],
 	[ 'zs-write-judge', 5, 0, 10 ],
 	[ 'zs-write-judge', 50, 30, 20 ],
-	[ 'zs-page-unreserve-rows', 5000, 0 ]);
+	[ 'zs-page-unreserve-rows', 5000, 0 ],
+
+	# rows of COPY, which get their numbers as they are written
+	[ 'zs-attr-allocate', 5000, 0, 0, 'copy' ],
+	[ 'zs-page-reserve-rows', 5000, 0, 0, 'copy' ],
+	[ 'zs-tid-insert-stripes', 5000, 0, 0, 'copy' ],
+	[ 'zs-write-number', 5000, 0, 0, 'copy' ],
+	[ 'zs-write-number', 900, 0, 30, 'copy' ],
+	[ 'zs-page-cursor-move', 5000, 0, 10, 'copy' ],
+	[ 'zs-attr-write', 5000, 3000, 0, 'copy' ],
+	[ 'zs-attr-link', 5000, 0, 4000, 'copy' ],
+	[ 'zs-write-item', 900, 0, 0, 'copy' ]);
+my $data = $node->basedir;
 my $row = "i, repeat('x', 20) || i, i / 8.0";
 
 foreach my $case (@cases)
 {
-	my ($point, $before, $within, $gone) = @$case;
-	my $name = "$point, $before and $within rows";
-	my $inserted = $within == 0 ? '' : "insert into t select $row from generate_series(1, $within) i;";
-	my $rolled_back = !$gone ? '' : "savepoint r; insert into t select $row from generate_series(1, $gone) i; rollback to r;";
+	my ($point, $before, $within, $gone, $copy) = @$case;
+	my $name = "$point, $before and $within rows" . ($copy ? ' of COPY' : '');
+	my $insert = $copy
+	  ? sub { "copy t from '$data/$_[0]'" }
+	  : sub { "insert into t select $row from generate_series(1, $_[0]) i" };
+	my $inserted = $within == 0 ? '' : $insert->($within) . ';';
+	my $rolled_back = !$gone ? '' : "savepoint r; " . $insert->($gone) . "; rollback to r;";
+	my $first = $insert->($before);
+
+	foreach my $n (grep { $copy && $_ } $before, $within, $gone)
+	{
+		$node->safe_psql('postgres', "copy (select $row from generate_series(1, $n) i) to '$data/$n'");
+	}
 	my ($ret, $stdout, $stderr) = $node->psql(
 		'postgres', qq{
 		drop table if exists t;
@@ -47,7 +68,7 @@ foreach my $case (@cases)
 		insert into t select $row from generate_series(1, 10) i;
 		select injection_points_set_local();
 		begin;
-		insert into t select $row from generate_series(1, $before) i;
+		$first;
 		$rolled_back
 		savepoint s;
 		$inserted
@@ -73,6 +94,37 @@ foreach my $case (@cases)
 	is($node->safe_psql('postgres', "select message from zs_check('t', true) where severity = 'error'"),
 		'', "$name: zs_check");
 	$node->safe_psql('postgres', 'vacuum t');
+}
+
+# Memory that another table's rows need is taken from a load: its whole stripes are written, and the rest waits.  An
+# error in between leaves rows with numbers and rows without.
+{
+	my ($ret, $stdout, $stderr) = $node->psql(
+		'postgres', qq{
+		drop table if exists t, other;
+		create table t (a int, b text, c numeric) using zedstore;
+		create table other (a int, b text) using zedstore;
+		copy (select $row from generate_series(1, 20000) i) to '$data/part';
+		copy (select i, md5(i::text) from generate_series(1, 60000) i) to '$data/other';
+		select injection_points_set_local();
+		begin;
+		copy t from '$data/part';
+		savepoint s;
+		set zedstore.write_buffer_size = '1MB';
+		select injection_points_attach('zs-write-number', 'error');
+		copy other from '$data/other';
+		rollback to s;
+		select injection_points_detach('zs-write-number');
+		copy t from '$data/part';
+		commit;
+		},
+		on_error_stop => 0);
+
+	like($stderr, qr/error triggered for injection point zs-write-number/, 'memory for others: the write failed');
+	is( $node->safe_psql('postgres', 'select count(*), sum(a), count(distinct a), min(a), max(a) from t'),
+		'40000|400020000|20000|1|20000', 'memory for others: rows');
+	is($node->safe_psql('postgres', "select message from zs_check('t', true) where severity = 'error'"),
+		'', 'memory for others: zs_check');
 }
 
 # Reading a row by its TID may fail half way, too; what the backend keeps for such rows outlives the statement.

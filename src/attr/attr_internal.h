@@ -43,6 +43,8 @@ typedef struct ZsDrafts
 	ZsSegmentDraft *drafts;
 	int			n;
 	int			max;
+	ZsAttrNumberRows number;	/* see zsattr_write_segments() */
+	void	   *number_arg;
 } ZsDrafts;
 
 /* Segments that are linked in one step. */

@@ -9,7 +9,7 @@
  *
  *	1. encode: each column becomes one payload or a few, strings of bytes;
  *	2. allocate: one call gives every column a run of adjacent blocks from its
- *	   own free page map;
+ *	   own free page map; rows that have no numbers yet get them now;
  *	3. write: the payloads are laid over the runs and logged as full images,
  *	   32 pages to a record whichever columns they belong to;
  *	4. link: each column's tree gets an item that points to its run.
@@ -242,6 +242,8 @@ void
 zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder)
 {
 	drafts->rel = rel;
+	drafts->number = NULL;
+	drafts->number_arg = NULL;
 	drafts->n = 0;
 	drafts->max = 16;
 	drafts->drafts = palloc_array(ZsSegmentDraft, drafts->max);
@@ -297,6 +299,14 @@ zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 		return;
 	allocate_runs(drafts);
 	ZS_INJECTION_POINT("zs-attr-allocate");
+	if (drafts->number != NULL)
+	{
+		zstid		first_row = drafts->number(drafts->number_arg);
+
+		Assert(first_row % ZS_STRIPE_ROWS == 0);
+		for (int i = 0; i < drafts->n; i++)
+			drafts->drafts[i].item.first_row += first_row;
+	}
 	zsattr_batch_begin(&batch, drafts->rel, strategy);
 	for (int i = 0; i < drafts->n; i++)
 	{
@@ -313,7 +323,7 @@ zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 ZsAttrLinks *
 zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 					  int natts, ZsAttrColumn *columns, int ncolumns,
-					  BufferAccessStrategy strategy)
+					  ZsAttrNumberRows number, void *arg, BufferAccessStrategy strategy)
 {
 	MemoryContext context;
 	MemoryContext oldcontext;
@@ -323,11 +333,14 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 	Assert(first_row % ZS_STRIPE_ROWS == 0);
 	Assert(nrows > 0 && nrows <= ZS_ATTR_WRITE_ROWS);
 	Assert(ncolumns > 0);
+	Assert(number == NULL || first_row == 0);
 
 	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore segment write",
 									ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(context);
 	zsattr_drafts_begin(&drafts, rel, NULL);
+	drafts.number = number;
+	drafts.number_arg = arg;
 	for (int i = 0; i < ncolumns; i++)
 	{
 		Assert(columns[i].input.nrows == nrows);

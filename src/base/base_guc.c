@@ -36,6 +36,7 @@ bool		zs_enable_zone_maps = true;
 bool		zs_enable_topn = true;
 bool		zs_enable_column_costs = true;
 bool		zs_enable_fetch_cache = true;
+bool		zs_enable_late_row_numbers = true;
 bool		zs_enable_value_sharing = true;
 bool		zs_enable_compaction = true;
 bool		zs_enable_relocation = true;
@@ -126,6 +127,11 @@ zsbase_guc_init(void)
 				  "Enables new versions of rows to share large values with the old ones.",
 				  "When off, an UPDATE writes large values again that it does not change.",
 				  &zs_enable_value_sharing);
+	define_switch("zedstore.enable_late_row_numbers",
+				  "Enables bulk loads to number their rows when they write them.",
+				  "When off, loads into tables without indexes and triggers reserve row numbers "
+				  "in advance, too, and sessions that load side by side write shorter runs.",
+				  &zs_enable_late_row_numbers);
 
 	DefineCustomBoolVariable("zedstore.enable_compaction",
 							 "Enables VACUUM to write columns.",

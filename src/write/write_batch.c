@@ -54,7 +54,7 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 	buf->natts = desc->natts;
 	buf->write_through = zswrite_has_exclusion_constraint(rel);
 	buf->columns = NULL;
-	buf->nrows = buf->maxrows = 0;
+	buf->nrows = buf->maxrows = buf->nunnumbered = 0;
 	buf->gaps = NULL;
 	buf->ngaps = buf->maxgaps = 0;
 	buf->items = NULL;
@@ -77,7 +77,7 @@ zswrite_pop(ZsWriteBuffer *buf, zstid row)
 	zswrite_keep_forget(buf, row);
 	if (buf->nitems > 0 && zsrow_item_row(buf->items[buf->nitems - 1]) == row)
 		zswrite_items_drop_last(buf, buf->nitems - 1);
-	else if (buf->nrows > 0 && buf->first + buf->nrows - 1 == row)
+	else if (buf->nrows > 0 && buf->nunnumbered == 0 && buf->first + buf->nrows - 1 == row)
 		zswrite_columns_pop(buf);
 }
 
@@ -203,16 +203,40 @@ columns_to_items(Relation rel, ZsWriteBuffer *buf)
 
 /* ---- from columns to segments ---------------------------------------------------------------- */
 
-/* Writes the segments of the first nrows rows; buf->links is what remains to be linked. */
+/* What number_first() needs. */
+typedef struct NumberFirst
+{
+	Relation	rel;
+	ZsWriteBuffer *buf;
+	uint32		nrows;
+} NumberFirst;
+
+/* The rows get their numbers when their segments have their blocks. */
+static zstid
+number_first(void *arg)
+{
+	NumberFirst *number = arg;
+
+	zswrite_number_rows(number->rel, number->buf, number->nrows);
+	return number->buf->first;
+}
+
+/*
+ * Writes the segments of the first nrows rows, numbering them if need be; buf->links is what
+ * remains to be linked.
+ */
 static void
 write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 {
 	ZsAttrColumn *columns = palloc0(Max(buf->natts, 1) * sizeof(ZsAttrColumn));
 	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKWRITE);
+	NumberFirst number = {.rel = rel, .buf = buf, .nrows = nrows};
+	bool		unnumbered = buf->nunnumbered == buf->nrows;
 	int			n = 0;
 
 	Assert(buf->first % ZS_STRIPE_ROWS == 0);
 	Assert(nrows > 0 && nrows <= buf->nrows);
+	Assert(unnumbered || nrows <= buf->nrows - buf->nunnumbered);
 	Assert(buf->links == NULL && buf->nlinks == 0);
 	for (int i = 0; i < buf->natts; i++)
 	{
@@ -243,10 +267,13 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 	{
 		MemoryContext old = MemoryContextSwitchTo(buf->context);
 
-		buf->links = zsattr_write_segments(rel, buf->first, nrows, buf->natts, columns, n,
+		buf->links = zsattr_write_segments(rel, unnumbered ? 0 : buf->first, nrows, buf->natts,
+										   columns, n, unnumbered ? number_first : NULL, &number,
 										   strategy);
 		MemoryContextSwitchTo(old);
 	}
+	else if (unnumbered)
+		(void) number_first(&number);
 	buf->nlinks = nrows;
 	for (int i = 0; i < n; i++)
 		buf->columns[columns[i].attno - 1].stripe_bytes = columns[i].stripe_bytes;
@@ -322,8 +349,15 @@ zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 	uint32		nrows;
 
 	zswrite_resume_columns(rel, buf);
-	if (buf->any_aborted && buf->nrows > 0)
+	if (buf->any_aborted && buf->nrows > 0 && buf->nunnumbered == 0)
 		drop_aborted_ends(rel, buf);
+
+	/* an error came when some had got their numbers; those are whole stripes */
+	if (unlikely(buf->nunnumbered > 0 && buf->nunnumbered < buf->nrows))
+	{
+		write_segments(rel, buf, buf->nrows - buf->nunnumbered);
+		finish_segments(rel, buf);
+	}
 	nrows = buf->nrows;
 	if (nrows == 0)
 	{
@@ -332,6 +366,8 @@ zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 		return;
 	}
 	Assert(nrows <= ZSWRITE_BATCH_ROWS && buf->nlinks == 0);
+	if (!full && nrows < (uint32) zs_min_segment_rows && buf->nunnumbered > 0)
+		zswrite_number_rows(rel, buf, nrows);
 	if (!full && nrows < (uint32) zs_min_segment_rows && columns_to_items(rel, buf))
 	{
 		/* they are items now, whatever happens to these */

@@ -67,7 +67,7 @@ discard(ZsWriteBuffer *buf)
 	if (buf->context != NULL)
 		MemoryContextDelete(buf->context);
 	buf->context = NULL;
-	buf->nrows = 0;
+	buf->nrows = buf->nunnumbered = 0;
 	buf->nitems = buf->nwritten = 0;
 	buf->nkept = 0;
 	buf->links = NULL;
@@ -253,7 +253,7 @@ zswrite_flush_row(Relation rel, zstid row)
 
 	if (buf == NULL || is_empty(buf))
 		return;
-	if (row >= buf->first && row < buf->first + buf->nrows)
+	if (row >= buf->first && row < buf->first + (buf->nrows - buf->nunnumbered))
 		zswrite_flush(rel);
 	else if (buf->nitems > 0)
 	{
@@ -367,7 +367,13 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 	 * are older than the subtransaction.
 	 */
 	if (buf->xid != FrozenTransactionId && !TransactionIdIsCurrentTransactionId(buf->xid))
+	{
 		buf->next = buf->end = 0;
+
+		/* rows without numbers cannot be told from others later; all of the batch are of one xid */
+		if (buf->nunnumbered > 0 && buf->nlinks == 0)
+			zswrite_columns_drop(buf, buf->nrows);
+	}
 
 	/*
 	 * Nothing is buffered, yet rows may be reserved that are the parent's: an UPDATE that could not

@@ -284,4 +284,5 @@ zswrite_columns_drop(ZsWriteBuffer *buf, uint32 n)
 	}
 	buf->first += n;
 	buf->nrows = rest;
+	buf->nunnumbered = Min(buf->nunnumbered, rest);
 }

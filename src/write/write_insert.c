@@ -113,6 +113,8 @@ insert_rows(ZsWriteBuffer *buf, const NewRows *rows, int done, zstid *first)
 	Assert(done < rows->nslots && rows->nstaged <= rows->nslots);
 	Assert(rows->kept == NULL || (rows->nslots == 1 && !bulk));
 
+	zswrite_end_unnumbered(rel, buf);
+
 	/* a row that is too wide for the row tree needs stripes of its own */
 	if (!bulk && (keeps || !(buf->owned && buf->next < buf->end && buf->xid == rows->xid &&
 							 buf->cid == rows->cid)))
@@ -153,17 +155,58 @@ insert_rows(ZsWriteBuffer *buf, const NewRows *rows, int done, zstid *first)
 }
 
 /*
+ * As insert_rows(), for a load whose rows wait without numbers (zswrite_begin_unnumbered()); the
+ * slots' TIDs are not valid then.
+ */
+static int
+insert_unnumbered(ZsWriteBuffer *buf, const NewRows *rows, int done)
+{
+	Relation	rel = rows->rel;
+	TupleTableSlot **slots = rows->slots + done;
+	int			nstaged = Max(rows->nstaged - done, 0);
+	int			n = nstaged > 0 ? nstaged : rows->nslots - done;
+	zstid		row;
+
+	Assert(rows->kept == NULL && done < rows->nslots);
+	/* only after an error was it left full */
+	if (unlikely(buf->nrows == ZSWRITE_BATCH_ROWS))
+		zswrite_write_columns(rel, buf, true);
+	row = buf->first + buf->nrows;
+	if (nstaged > 0)
+		n = zswrite_append_staged(rel, buf, row, rows->stage, done, n);
+	else
+		n = zswrite_append_columns(rel, buf, row, slots, n);
+	buf->nunnumbered += n;
+	for (int i = 0; i < n; i++)
+	{
+		ItemPointerSetInvalid(&slots[i]->tts_tid);
+		slots[i]->tts_tableOid = RelationGetRelid(rel);
+	}
+	return n;
+}
+
+/* Rows behind the first `done` into the buffer, at least one; returns how many that was. */
+static int
+add_rows(ZsWriteBuffer *buf, const NewRows *rows, int done)
+{
+	zstid		row;
+
+	if (rows->bulk && zswrite_begin_unnumbered(rows->rel, buf, rows->xid, rows->cid))
+		return insert_unnumbered(buf, rows, done);
+	return insert_rows(buf, rows, done, &row);
+}
+
+/*
  * Reserves a row number for the slot's row, visible as "insert in progress" to
  * others from now on, and keeps the values in the write buffer.  Sets
- * slot->tts_tid.  options: TABLE_INSERT_*.  bulk: the caller is a bulk loader,
- * which gets stripes of its own.
+ * slot->tts_tid.  options: TABLE_INSERT_*.  bulk: the caller is a bulk loader, which gets stripes
+ * of its own, and whose rows may do without numbers for the time being (write_reserve.c).
  */
 void
 zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, bool bulk)
 {
 	NewRows		rows = {.rel = rel, .slots = &slot, .nslots = 1, .cid = cid, .bulk = bulk};
 	ZsWriteBuffer *buf;
-	zstid		row;
 
 	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
@@ -175,7 +218,7 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 		return;
 	}
 	buf = zswrite_buffer(rel);
-	(void) insert_rows(buf, &rows, 0, &row);
+	(void) add_rows(buf, &rows, 0);
 	zswrite_count_rows(buf, 1);
 	end_insert(rel, buf);
 	zswrite_log_insert(rel, &slot, 1, NULL, 0, options);
@@ -210,8 +253,7 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 						 (buf->owned && buf->xid == rows.xid && buf->cid == cid));
 	for (int done = 0; done < ntuples;)
 	{
-		zstid		row;
-		int			n = insert_rows(buf, &rows, done, &row);
+		int			n = add_rows(buf, &rows, done);
 
 		zswrite_count_rows(buf, n);
 		done += n;

@@ -86,10 +86,11 @@ typedef struct ZsWriteBuffer
 	bool		write_through;	/* rows must be written before the index entries
 								 * for them are made */
 
-	/* column batch: rows [first, first + nrows) */
+	/* column batch: rows [first, first + nrows), but the last ones may have no numbers yet */
 	ZsWriteColumn *columns;
 	zstid		first;
 	uint32		nrows;
+	uint32		nunnumbered;	/* all are of one command then; see write_reserve.c */
 	uint32		maxrows;
 	ZsWriteGap *gaps;			/* ascending */
 	int			ngaps;
@@ -269,5 +270,9 @@ extern int	zswrite_cursor(void);
 extern zstid zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 								 CommandId cid, bool bulk, bool rows_only, bool *owned);
 extern void zswrite_release_rows(Relation rel, ZsWriteBuffer *buf);
+extern bool zswrite_begin_unnumbered(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
+									 CommandId cid);
+extern void zswrite_end_unnumbered(Relation rel, ZsWriteBuffer *buf);
+extern void zswrite_number_rows(Relation rel, ZsWriteBuffer *buf, uint32 nrows);
 
 #endif							/* WRITE_INTERNAL_H */

@@ -19,6 +19,12 @@
  * An UPDATE whose rows share large values with their old versions (write_keep.c) stays with small
  * reservations for some time, since these rows go into the row tree.
  *
+ * Reservations divide a loader's rows into batches, since those of other sessions lie between.
+ * Where nobody looks for a row before it is written, a bulk loader therefore has none: its rows
+ * wait without numbers and get them when they are written, all of a batch at once.  Indexes and
+ * AFTER ROW triggers look; so does a serializable transaction's reader, which must find the row of
+ * a writer that runs at the same time.  The slots of such rows have no valid TID.
+ *
  * The tail of a bulk load's last stripe becomes the open stripe of the session's cursor, so that
  * rows that follow get the row numbers that follow.
  *
@@ -31,6 +37,7 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "access/xact.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
 
@@ -168,4 +175,68 @@ zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
 		zstid_retire_unused(rel, tail, end);
 	if (tail != next)
 		zspage_cursor_move(rel, zswrite_cursor(), tail - ZS_STRIPE_ROWS);
+}
+
+/*
+ * May the next rows of this bulk load, which belong to (xid, cid), wait in the column batch without
+ * numbers?  If so the batch is ready for them.  Else rows that wait so get their numbers now.
+ * Rows with numbers and rows without are not mixed, and neither are rows of several commands.
+ */
+bool
+zswrite_begin_unnumbered(Relation rel, ZsWriteBuffer *buf, TransactionId xid, CommandId cid)
+{
+	const TriggerDesc *triggers = rel->trigdesc;
+	bool		same_command = buf->xid == xid && buf->cid == cid;
+
+	Assert(buf->nunnumbered <= buf->nrows);
+	if (zs_enable_late_row_numbers && xid != FrozenTransactionId &&
+		!rel->rd_rel->relhasindex && !buf->write_through && !zswrite_committing &&
+		(triggers == NULL || !triggers->trig_insert_after_row) && !IsolationIsSerializable() &&
+		(buf->nunnumbered > 0 ? same_command :
+		 buf->nrows == 0 && !(same_command && buf->next < buf->end)))
+	{
+		if (buf->nunnumbered == 0)
+		{
+			zswrite_release_rows(rel, buf);
+			buf->xid = xid;
+			buf->cid = cid;
+			buf->step = 1;
+			buf->rows_only = 0;
+			buf->first = 0;
+		}
+		return true;
+	}
+	zswrite_end_unnumbered(rel, buf);
+	return false;
+}
+
+/* Rows of the batch that wait without numbers get them. */
+void
+zswrite_end_unnumbered(Relation rel, ZsWriteBuffer *buf)
+{
+	/* an error may have left some with and some without */
+	if (buf->nunnumbered > 0 && buf->nunnumbered < buf->nrows)
+		zswrite_write_columns(rel, buf, false);
+	else if (buf->nunnumbered > 0)
+		zswrite_number_rows(rel, buf, buf->nrows);
+}
+
+/*
+ * Gives the first nrows rows of a batch without numbers theirs, in stripes of our own: all rows, or
+ * whole stripes.  After an error that a savepoint catches, what was reserved goes back later.
+ */
+void
+zswrite_number_rows(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
+{
+	Assert(buf->nunnumbered > 0 && buf->nunnumbered == buf->nrows);
+	Assert(nrows == buf->nrows || (nrows < buf->nrows && nrows % ZS_STRIPE_ROWS == 0));
+
+	zswrite_release_rows(rel, buf);
+	buf->step = nrows;
+	reserve_stripes(rel, buf);
+	buf->first = buf->next;
+	buf->next += nrows;
+	buf->nunnumbered -= nrows;
+	ZS_INJECTION_POINT("zs-write-number");
+	zswrite_release_rows(rel, buf);
 }
