@@ -106,17 +106,25 @@ extern void zspage_cursor_move(Relation rel, int cursorno, uint64 stripe);
 typedef struct ZsAllocRequest
 {
 	uint16		treeno;
+	bool		joins;			/* to lie behind the blocks of the request before, which is for the
+								 * same tree, if there is room */
+	bool		ahead;			/* others like it will follow: see zspage_extension_blocks() */
 	uint32		nblocks;		/* adjacent blocks wanted */
 	BlockNumber start;			/* out: first block */
 } ZsAllocRequest;
 
+/* The heavyweight page that zspage_order_begin() locks; no such block is ever there. */
+#define ZS_ORDER_BLKNO		MaxBlockNumber
+
+extern void zspage_order_begin(Relation rel);
+extern void zspage_order_end(Relation rel);
 extern BlockNumber zspage_alloc(Relation rel, uint16 treeno);
 extern void zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests);
 extern void zspage_free_run(Relation rel, uint16 treeno, BlockNumber start,
 							uint32 nblocks);
 extern void zspage_give_back(Relation rel, uint16 treeno, BlockNumber blkno);
 extern void zspage_prepare_extension(Relation rel);
-extern uint32 zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks);
+extern uint32 zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks, bool ahead);
 
 /* A tree's free page map as of one moment; arrays are palloc'd or NULL. */
 typedef struct ZsFpmCopy

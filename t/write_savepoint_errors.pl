@@ -38,8 +38,9 @@ my @cases = (
 	[ 'zs-page-reserve-rows', 5000, 0, 0, 'copy' ],
 	[ 'zs-tid-insert-stripes', 5000, 0, 0, 'copy' ],
 	[ 'zs-write-number', 5000, 0, 0, 'copy' ],
-	[ 'zs-write-number', 900, 0, 30, 'copy' ],
-	[ 'zs-page-cursor-move', 5000, 0, 10, 'copy' ],
+	[ 'zs-write-number', 900, 0, 0, 'copy' ],
+	[ 'zs-page-cursor-move', 5010, 0, 0, 'copy' ],
+	[ 'zs-attr-write', 5010, 0, 100, 'copy' ],
 	[ 'zs-attr-write', 5000, 3000, 0, 'copy' ],
 	[ 'zs-attr-link', 5000, 0, 4000, 'copy' ],
 	[ 'zs-write-item', 900, 0, 0, 'copy' ]);

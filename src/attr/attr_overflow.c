@@ -136,6 +136,7 @@ allocate_runs(Relation rel, AttrNumber attno, uint32 nblocks)
 	{
 		runs[i].treeno = ZsTreeOfAttr(attno);
 		runs[i].nblocks = Min(nblocks - i * ZS_OVERFLOW_RUN_BLOCKS, ZS_OVERFLOW_RUN_BLOCKS);
+		runs[i].joins = runs[i].ahead = false;
 		runs[i].start = 0;
 	}
 	zspage_alloc_runs(rel, runs, nruns);

@@ -23,7 +23,8 @@
  * A crash during 4 leaves segments whose rows nobody can see, since their
  * inserter did not commit.
  *
- * Locks: none on entry; one page at a time inside.
+ * Locks: none on entry; one page at a time inside.  Rows get blocks and numbers under a
+ * heavyweight lock (zspage_order_begin()).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -188,38 +189,29 @@ cut_column(const ZsAttrColumn *column, uint32 first, uint32 nrows)
 }
 
 /*
- * Gives the drafts their blocks; those of one column follow each other in order and on disk.
+ * Gives the drafts their blocks; those of one column follow each other in order and, but for one
+ * place at most, on disk: there the last of what the column had left ends.
  */
 static void
 allocate_runs(ZsDrafts *drafts)
 {
 	ZsAllocRequest *requests = palloc_array(ZsAllocRequest, drafts->n);
-	int			nrequests = 0;
 
 	for (int i = 0; i < drafts->n; i++)
 	{
-		ZsSegmentDraft *draft = &drafts->drafts[i];
+		const ZsSegmentDraft *draft = &drafts->drafts[i];
 
-		if (i > 0 && draft->attno == draft[-1].attno)
-		{
-			requests[nrequests - 1].nblocks += draft->item.nblocks;
-			continue;
-		}
-		requests[nrequests].treeno = ZsTreeOfAttr(draft->attno);
-		requests[nrequests].nblocks = draft->item.nblocks;
-		requests[nrequests++].start = 0;
+		requests[i].treeno = ZsTreeOfAttr(draft->attno);
+		requests[i].joins = i > 0 && draft->attno == draft[-1].attno;
+		requests[i].ahead = true;
+		requests[i].nblocks = draft->item.nblocks;
+		requests[i].start = 0;
 	}
-	zspage_alloc_runs(drafts->rel, requests, nrequests);
-	nrequests = 0;
+	zspage_alloc_runs(drafts->rel, requests, drafts->n);
 	for (int i = 0; i < drafts->n; i++)
 	{
-		ZsSegmentDraft *draft = &drafts->drafts[i];
-
-		if (i > 0 && draft->attno == draft[-1].attno)
-			draft->item.start = draft[-1].item.start + draft[-1].item.nblocks;
-		else
-			draft->item.start = requests[nrequests++].start;
-		Assert(draft->item.start != ZS_META_BLKNO);
+		drafts->drafts[i].item.start = requests[i].start;
+		Assert(requests[i].start != ZS_META_BLKNO);
 	}
 	pfree(requests);
 }
@@ -297,6 +289,8 @@ zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 	zscodec_encoder_free(&drafts->own);
 	if (drafts->n == 0)
 		return;
+	if (drafts->number != NULL)
+		zspage_order_begin(drafts->rel);
 	allocate_runs(drafts);
 	ZS_INJECTION_POINT("zs-attr-allocate");
 	if (drafts->number != NULL)
@@ -306,6 +300,7 @@ zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 		Assert(first_row % ZS_STRIPE_ROWS == 0);
 		for (int i = 0; i < drafts->n; i++)
 			drafts->drafts[i].item.first_row += first_row;
+		zspage_order_end(drafts->rel);
 	}
 	zsattr_batch_begin(&batch, drafts->rel, strategy);
 	for (int i = 0; i < drafts->n; i++)

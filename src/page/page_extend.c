@@ -6,9 +6,9 @@
  *
  * The file grows by zedstore_rel_extension_factor blocks at a time, in one call
  * and one small WAL record, whatever the number.  When the factor is not set, by
- * a small share of the tree, in whole multiples of the run that is wanted now:
- * the next runs are of about that length, and a rest that is shorter than a run
- * would lie idle.  New blocks are not touched: nobody reads a
+ * a small share of the tree, and by more only for columns that take few blocks beside
+ * others.  A rest that is shorter than a run takes the run's first segments
+ * (page_fpm.c).  New blocks are not touched: nobody reads a
  * block before it was initialized, and buffers for it are made without a read.
  * (Attribute-level free page maps and batched extension: A. Wang, S.
  * Chakraborty and others, pgsql-hackers, March 2020.)
@@ -41,6 +41,15 @@
 #define TREE_SHARE			32
 
 /*
+ * A tree is narrow if it has less than this part of what the trees of its table have on average.
+ * Its runs are a few blocks each, and one share of it is less than that.  So it doubles, up to as
+ * many blocks as one read takes.  Tables whose trees are small on average do without that.
+ */
+#define NARROW_SHARE		2
+#define NARROW_BLOCKS		16
+#define NARROW_MIN_AVERAGE	32
+
+/*
  * Has this relcache entry know how the file is to be extended.  Reads the
  * catalog if need be, and may wait for a lock there, so no page is locked: to
  * be called before the first lock of each change in which zspage_alloc() may
@@ -60,15 +69,30 @@ zspage_prepare_extension(Relation rel)
 	zspage_rel_cache(rel)->extension_factor = options.rel_extension_factor;
 }
 
+/* Blocks that a tree which is narrow gets for runs to come, else 0. */
+static uint32
+narrow_blocks(Relation rel, uint32 tree_blocks)
+{
+	ZsMetaPageData meta;
+	uint32		average;
+
+	zspage_meta_read(rel, &meta);
+	average = meta.file_blocks / (ZsTreeOfAttr(RelationGetNumberOfAttributes(rel)) + 1);
+	if (average < NARROW_MIN_AVERAGE || tree_blocks >= average / NARROW_SHARE)
+		return 0;
+	return Min(tree_blocks, NARROW_BLOCKS);
+}
+
 /*
  * Blocks by which the tree's map is filled up next time.
  *
  * How many blocks to get for a tree that has tree_blocks and needs a run of
  * nblocks. Small tables stay small: the default is a share of what the tree
- * has.
+ * has. ahead: the run is one of several, so more of about that length will be
+ * asked for.  No page is locked.
  */
 uint32
-zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks)
+zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks, bool ahead)
 {
 	int			factor;
 	uint32		share;
@@ -79,7 +103,9 @@ zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks)
 	if (factor > 0)
 		return Max((uint32) factor, nblocks);
 	share = Min(tree_blocks / TREE_SHARE, MAX_DEFAULT_FACTOR);
-	return Max(share - share % nblocks, nblocks);
+	if (ahead && share < NARROW_BLOCKS)
+		share = Max(share, narrow_blocks(rel, tree_blocks));
+	return Max(share, nblocks);
 }
 
 /*
@@ -261,7 +287,7 @@ take_from_tree(Relation rel, uint16 treeno, uint32 nblocks)
 
 /* Takes a run that the tree's own map does not have (page_extend.c). */
 BlockNumber
-zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks)
+zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks, bool ahead)
 {
 	bool		need_lock = !RELATION_IS_LOCAL(rel);
 	ZsTreeEntry entry;
@@ -275,7 +301,7 @@ zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks)
 		return start;
 
 	zspage_tree_entry(rel, treeno, &entry);
-	nwanted = zspage_extension_blocks(rel, entry.nblocks, nblocks);
+	nwanted = zspage_extension_blocks(rel, entry.nblocks, nblocks, ahead);
 	if (treeno != ZS_TREE_TABLE)
 	{
 		start = take_from_table(rel, treeno, nblocks, nwanted);

@@ -198,9 +198,67 @@ zspage_change_apply(Relation rel, ZsFpmChange *change)
 	pfree(ops);
 }
 
+/* Index behind the requests that are to lie side by side with request i, the first of them. */
+static int
+group_end(const ZsAllocRequest *requests, int nrequests, int i)
+{
+	Assert(!requests[i].joins);
+	for (i++; i < nrequests && requests[i].joins; i++)
+		Assert(requests[i].treeno == requests[i - 1].treeno);
+	return i;
+}
+
+/* Blocks of the requests [from, to). */
+static uint32
+group_blocks(const ZsAllocRequest *requests, int from, int to)
+{
+	uint32		n = 0;
+
+	for (int i = from; i < to; i++)
+		n += requests[i].nblocks;
+	return n;
+}
+
+/* The requests [from, to) get the blocks from start on. */
+static void
+group_place(ZsAllocRequest *requests, int from, int to, BlockNumber start)
+{
+	for (int i = from; i < to; i++)
+	{
+		requests[i].start = start;
+		start += requests[i].nblocks;
+	}
+}
+
+/*
+ * No extent is long enough for the requests [from, to).  How many of the first ones fit into the
+ * longest?  Sets *start.
+ */
+static int
+fit_some(const ZsTreeEntry *entry, const ZsAllocRequest *requests, int from, int to,
+		 BlockNumber *start)
+{
+	uint32		longest = 0;
+	uint32		taken = 0;
+	int			n = from;
+
+	for (int i = 0; i < entry->nextents; i++)
+	{
+		if (entry->extents[i].length > longest)
+		{
+			longest = entry->extents[i].length;
+			*start = entry->extents[i].start;
+		}
+	}
+	while (n < to && taken + requests[n].nblocks <= longest)
+		taken += requests[n++].nblocks;
+	return n - from;
+}
+
 /*
  * Serves the requests of one directory page from the trees' own entries; those
- * that cannot be served keep start = 0.
+ * that cannot be served keep start = 0.  Requests that are to lie side by side do so, or the first
+ * of them take what the tree has left.
  */
 static void
 take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nrequests,
@@ -215,24 +273,34 @@ take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nre
 
 	/* several requests may be for one tree: look at a copy that moves along */
 	memcpy(scratch.data, BufferGetPage(change.dirbuf), BLCKSZ);
-	for (int i = 0; i < nrequests; i++)
+	for (int i = 0, end; i < nrequests; i = end)
 	{
-		ZsAllocRequest *req = &requests[i];
+		uint16		treeno = requests[i].treeno;
 		ZsTreeEntry *entry;
 		BlockNumber start;
+		uint32		nblocks;
+		int			n;
 
-		if (zspage_directory_index(req->treeno) != directory)
+		end = group_end(requests, nrequests, i);
+		if (zspage_directory_index(treeno) != directory)
 			continue;
-		entry = zspage_page_entry(scratch.data, first, req->treeno);
-		zspage_entry_verify(rel, change.dirbuf, req->treeno, entry);
-		start = zspage_entry_find(entry, req->nblocks);
-		if (start == 0)
+		entry = zspage_page_entry(scratch.data, first, treeno);
+		zspage_entry_verify(rel, change.dirbuf, treeno, entry);
+		nblocks = group_blocks(requests, i, end);
+		n = end - i;
+		start = zspage_entry_find(entry, nblocks);
+		if (start == 0 && (entry->spill == 0 || entry->spill_maxlen < nblocks))
+		{
+			n = fit_some(entry, requests, i, end, &start);
+			nblocks = group_blocks(requests, i, i + n);
+		}
+		if (start == 0 || n == 0)
 			continue;
-		zspage_change_add(&change, req->treeno, ZS_FPM_TAKE, start, req->nblocks);
+		zspage_change_add(&change, treeno, ZS_FPM_TAKE, start, nblocks);
 		if (!zspage_entry_apply(entry, &change.ops[change.nops - 1]))
 			zsbase_corrupted(rel, BufferGetBlockNumber(change.dirbuf),
-							 "The free page map of tree %u is not valid.", req->treeno);
-		req->start = start;
+							 "The free page map of tree %u is not valid.", treeno);
+		group_place(requests, i, i + n, start);
 	}
 	if (change.nops > 0)
 		zspage_change_apply(rel, &change);
@@ -270,12 +338,41 @@ zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests)
 	}
 	pfree(ops);
 
-	for (int i = 0; i < nrequests; i++)
+	for (int i = 0, end; i < nrequests; i = end)
 	{
+		end = group_end(requests, nrequests, i);
+		while (i < end && requests[i].start != 0)
+			i++;
+		if (i == end)
+			continue;
 		CHECK_FOR_INTERRUPTS();
-		if (requests[i].start == 0)
-			requests[i].start = zspage_obtain_run(rel, requests[i].treeno, requests[i].nblocks);
+		group_place(requests, i, end,
+					zspage_obtain_run(rel, requests[i].treeno, group_blocks(requests, i, end),
+									  requests[i].ahead));
 	}
+}
+
+/*
+ * From here to zspage_order_end() no other loader of the table takes blocks and row numbers
+ * together: in each column the runs of loaders lie in the order of their rows.  A heavyweight lock,
+ * held while maps change, the file grows and row numbers are given out, and given back by an
+ * error's end of the (sub)transaction.  No lock is held on entry.  Nothing but the order depends
+ * on it.
+ */
+void
+zspage_order_begin(Relation rel)
+{
+	zspage_prepare_extension(rel);
+	if (!RELATION_IS_LOCAL(rel))
+		LockPage(rel, ZS_ORDER_BLKNO, ExclusiveLock);
+}
+
+/* See zspage_order_begin(). */
+void
+zspage_order_end(Relation rel)
+{
+	if (!RELATION_IS_LOCAL(rel))
+		UnlockPage(rel, ZS_ORDER_BLKNO, ExclusiveLock);
 }
 
 /*

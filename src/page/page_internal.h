@@ -166,6 +166,6 @@ zspage_fpm_set_count(Page page, int n)
 
 /* page_extend.c */
 
-extern BlockNumber zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks);
+extern BlockNumber zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks, bool ahead);
 
 #endif							/* PAGE_INTERNAL_H */

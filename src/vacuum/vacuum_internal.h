@@ -62,6 +62,7 @@ extern void zsvacuum_merge_pages(ZsReclaim *reclaim);
 
 /* ---- free space (vacuum_truncate.c) ------------------------------------------------ */
 
+extern uint32 zsvacuum_kept_step(Relation rel);
 extern void zsvacuum_return_space(ZsReclaim *reclaim);
 extern void zsvacuum_return_all(ZsReclaim *reclaim);
 extern void zsvacuum_truncate(ZsReclaim *reclaim);

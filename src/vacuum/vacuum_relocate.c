@@ -429,16 +429,13 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 {
 	Relation	rel = reclaim->rel;
 	ZsRelocation *reloc = palloc0_object(ZsRelocation);
-	ZsTableOptions options;
 	int			ntrees;
 	BlockNumber used = used_blocks(rel, &reloc->end_blocks, &ntrees);
 	BlockNumber target = used + used / SLACK_FRACTION + 1;
 	bool		planned;
 
 	/* trees that are to grow in steps keep one each */
-	zsbase_table_options(rel, &options);
-	reloc->least_gain = Max((uint64) Max(options.rel_extension_factor, 0) * ntrees,
-							RELOCATE_MINIMUM);
+	reloc->least_gain = Max((uint64) zsvacuum_kept_step(rel) * ntrees, RELOCATE_MINIMUM);
 	if (!zsvacuum_is_worth_relocating(reloc, target))
 		return false;
 	zsvacuum_return_all(reclaim);

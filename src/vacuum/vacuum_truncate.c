@@ -40,6 +40,33 @@
 /* Shorter free extents stay with their tree in any case. */
 #define MIN_RETURNED_EXTENT			64
 
+/*
+ * A table that is to grow in steps keeps one for each tree, if these are this part of its file at
+ * most, or so many blocks.
+ */
+#define STEPS_FRACTION				32
+#define STEPS_ALWAYS				2048
+
+/*
+ * Blocks that VACUUM leaves to each tree because the table is to grow by as many, or 0.  Reads the
+ * catalog.
+ */
+uint32
+zsvacuum_kept_step(Relation rel)
+{
+	ZsTableOptions options;
+	uint64		steps;
+
+	zsbase_table_options(rel, &options);
+	if (options.rel_extension_factor <= 0)
+		return 0;
+	steps = (uint64) options.rel_extension_factor *
+		(ZsTreeOfAttr(RelationGetNumberOfAttributes(rel)) + 1);
+	if (steps > Max(STEPS_ALWAYS, zspage_physical_blocks(rel) / STEPS_FRACTION))
+		return 0;
+	return (uint32) options.rel_extension_factor;
+}
+
 /* Is the tree that of a column that was dropped? */
 static bool
 is_dropped(Relation rel, uint16 treeno)
@@ -56,15 +83,19 @@ is_dropped(Relation rel, uint16 treeno)
  *
  * What is shorter than an extension of the file is left over from the last
  * one, and the tree is going to use it; longer extents come from pages that
- * were freed.
+ * were freed.  If the table's steps are large for what is in it, they are returned, too.
  */
 void
 zsvacuum_return_space(ZsReclaim *reclaim)
 {
 	Relation	rel = reclaim->rel;
+	ZsTableOptions options;
 	ZsMetaPageData meta;
+	bool		large_steps;
 
 	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true));
+	zsbase_table_options(rel, &options);
+	large_steps = options.rel_extension_factor > 0 && zsvacuum_kept_step(rel) == 0;
 	zspage_meta_read(rel, &meta);
 	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
 	{
@@ -80,8 +111,13 @@ zsvacuum_return_space(ZsReclaim *reclaim)
 		}
 		if (treeno == ZS_TREE_TABLE)
 			continue;
-		minblocks = is_dropped(rel, (uint16) treeno) ? 1 :
-			Max(zspage_extension_blocks(rel, entry.nblocks, 1), MIN_RETURNED_EXTENT);
+		if (is_dropped(rel, (uint16) treeno))
+			minblocks = 1;
+		else if (large_steps)
+			minblocks = MIN_RETURNED_EXTENT;
+		else
+			minblocks = Max(zspage_extension_blocks(rel, entry.nblocks, 1, false),
+							MIN_RETURNED_EXTENT);
 		if (entry.nfree >= minblocks)
 			reclaim->blocks_returned += zspage_return_extents(rel, (uint16) treeno, minblocks);
 	}
@@ -122,11 +158,9 @@ is_worth_truncating(const ZsReclaim *reclaim, BlockNumber tail)
 	int			fraction = reclaim->blocks_moved > 0 ? TRUNCATE_MOVED_FRACTION : TRUNCATE_FRACTION;
 	BlockNumber nblocks = zspage_physical_blocks(rel);
 	BlockNumber freeable = nblocks - Min(tail, nblocks);
-	ZsTableOptions options;
 
 	/* a table that is to grow in steps keeps one */
-	zsbase_table_options(rel, &options);
-	return freeable > (BlockNumber) options.rel_extension_factor &&
+	return freeable > zsvacuum_kept_step(rel) &&
 		(freeable >= TRUNCATE_MINIMUM || freeable >= nblocks / fraction);
 }
 

@@ -250,7 +250,8 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 
 	/* a short COPY is no bulk load, unless it is the end of one */
 	rows.bulk = bulk && (ntuples >= BULK_ROWS ||
-						 (buf->owned && buf->xid == rows.xid && buf->cid == cid));
+						 ((buf->owned || buf->nunnumbered > 0) &&
+						  buf->xid == rows.xid && buf->cid == cid));
 	for (int done = 0; done < ntuples;)
 	{
 		int			n = add_rows(buf, &rows, done);
