@@ -53,6 +53,17 @@
 	(BufferIsLocal(buf) || (BufferIsExclusiveLocked) (buf))
 #endif
 
+/* 17 has one limit of combined requests, and its statistics of the WAL in one struct */
+#if ZS_PG_AT_LEAST(18)
+#define zs_io_combine_limit()	Min(io_combine_limit, io_max_combine_limit)
+#define zs_io_max_combine_limit()	io_max_combine_limit
+#define zs_wal_stat(stats, field)	((stats)->wal_counters.field)
+#else
+#define zs_io_combine_limit()	io_combine_limit
+#define zs_io_max_combine_limit()	io_combine_limit
+#define zs_wal_stat(stats, field)	((stats)->field)
+#endif
+
 /* in no header of 17 */
 #if !ZS_PG_AT_LEAST(18)
 extern PGDLLIMPORT bool ignore_checksum_failure;

@@ -25,6 +25,32 @@ WHERE r.object = 'io_report_ts' AND d.object = 'pg_default' AND r.item = 'direct
 DROP TABLE io_report_t;
 DROP TABLESPACE io_report_ts;
 
+-- may a crash tear a page?  What cannot be found out is no promise.
+SELECT object, setting ~ '^(possible|never|unknown)' AS verdict FROM zs_io_report()
+WHERE item = 'torn pages' ORDER BY object COLLATE "C";
+SELECT (r.advice IS NULL) = EXISTS (SELECT FROM zs_io_report() WHERE item = 'torn pages'
+		AND object <> 'pg_wal' AND setting NOT LIKE 'never%') AS as_verdicts
+FROM zs_io_report() r WHERE item = 'full_page_writes';
+
+-- whole pages in the WAL: a bulk load has them, too
+SELECT pg_stat_reset_shared('wal');
+CREATE TABLE io_report_w (a int);
+CHECKPOINT;
+INSERT INTO io_report_w SELECT generate_series(1, 100);
+SELECT pg_stat_force_next_flush();
+SELECT setting ~ '^[0-9]+ in [0-9]+ MB of WAL, (about|at most) [0-9]+ %$' AS form,
+	split_part(setting, ' ', 1)::int > 0 AS some
+FROM zs_io_report() WHERE item = 'full page images';
+DROP TABLE io_report_w;
+
+-- advice depends on the profile: it names the queue that the volume is best with
+SET effective_io_concurrency = 1;
+SET maintenance_io_concurrency = 64;
+SELECT item, setting, advice FROM zs_io_report() WHERE item IN
+	('effective_io_concurrency', 'maintenance_io_concurrency', 'random_page_cost') ORDER BY item;
+RESET effective_io_concurrency;
+RESET maintenance_io_concurrency;
+
 -- settings are the server's
 SELECT item, setting = current_setting(item) AS same, advice FROM zs_io_report()
 WHERE item IN ('full_page_writes', 'checkpoint_completion_target') ORDER BY item;

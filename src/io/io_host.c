@@ -195,6 +195,7 @@ read_disk(const char *disk, ZsIoHostVolume *volume)
 	char		line[64];
 
 	strlcpy(volume->device, strrchr(disk, '/') + 1, sizeof(volume->device));
+	strlcpy(volume->disk, disk, sizeof(volume->disk));
 	snprintf(path, sizeof(path), "%s/dev", disk);
 	(void) zsio_host_line(path, volume->device_no, sizeof(volume->device_no));
 	snprintf(path, sizeof(path), "%s/device/model", disk);
@@ -403,9 +404,29 @@ zsio_host_cgroup(const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits)
 	limits->known = limits->version > 0;
 }
 
+/* The version of cgroups, and memory that our group may use: see io_host.h. */
+int
+zsio_host_memory(uint64 *limit)
+{
+	char		group[MAXPGPATH];
+	char		path[MAXPGPATH * 2 + 32];
+	char		line[64];
+	Mount		mount;
+
+	*limit = 0;
+	if (!find_mount(mount_is_cgroup2, NULL, &mount) || !has_io_controller(&mount))
+		return find_mount(mount_is_blkio, NULL, &mount) ? 1 : 0;
+	if (!own_group(2, group, sizeof(group)))
+		return 2;
+	snprintf(path, sizeof(path), "%s%s/memory.max", mount.point, group);
+	if (zsio_host_line(path, line, sizeof(line)))
+		lower(limit, line);
+	return 2;
+}
+
 /* ---- alignment ------------------------------------------------------------------------------ */
 
-/* struct statx, as the kernel fills it; what follows was added in Linux 6.1 and 6.11. */
+/* struct statx, as the kernel fills it; what follows was added in Linux 6.1, 6.11 and 6.16. */
 typedef struct KernelStatx
 {
 	uint32		mask;
@@ -417,7 +438,9 @@ typedef struct KernelStatx
 	uint32		atomic_min;
 	uint32		atomic_max;
 	uint32		atomic_segments;
-	uint32		rest[19];
+	uint32		direct_read_offset;
+	uint32		atomic_max_fast;
+	uint32		rest[17];
 } KernelStatx;
 
 StaticAssertDecl(sizeof(KernelStatx) == 256, "struct statx has 256 bytes");
@@ -480,6 +503,7 @@ ask_statx(const char *path, ZsIoAlignment *alignment)
 		alignment->atomic_known = true;
 		alignment->atomic_min = answer.atomic_min;
 		alignment->atomic_max = answer.atomic_max;
+		alignment->atomic_max_fast = answer.atomic_max_fast;
 	}
 }
 
@@ -488,6 +512,7 @@ void
 zsio_host_alignment(const char *path, ZsIoAlignment *alignment)
 {
 	char		file[MAXPGPATH];
+	struct stat st;
 	uint64		hint;
 	int			fd;
 
@@ -496,6 +521,8 @@ zsio_host_alignment(const char *path, ZsIoAlignment *alignment)
 	if (!alignment->file_found)
 		return;
 	ask_statx(file, alignment);
+	if (stat(file, &st) == 0)
+		alignment->record_size = (uint32) st.st_blksize;
 #if PG_O_DIRECT != 0
 	fd = OpenTransientFile(file, O_RDONLY | PG_BINARY | PG_O_DIRECT);
 	alignment->opens_direct = fd >= 0;
@@ -557,11 +584,17 @@ zsio_host_alignment(const char *path, ZsIoAlignment *alignment)
 	memset(alignment, 0, sizeof(ZsIoAlignment));
 }
 
+/* Nothing is known. */
+int
+zsio_host_memory(uint64 *limit)
+{
+	return (int) (*limit = 0);
+}
+
 /* There is none. */
 int
 zsio_host_try_uring(void)
 {
 	return ENOSYS;
 }
-
 #endif							/* __linux__ */

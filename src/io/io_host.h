@@ -51,6 +51,8 @@ typedef struct ZsIoAlignment
 	bool		atomic_known;
 	uint32		atomic_min;		/* untorn writes of that size up to ... */
 	uint32		atomic_max;		/* ... that; 0: none */
+	uint32		atomic_max_fast;	/* up to that the device does it; 0: not known */
+	uint32		record_size;	/* st_blksize of the file: of ZFS the size of its records */
 	bool		opens_direct;	/* open() with O_DIRECT went well */
 	bool		hints_known;
 	bool		hints;			/* the file takes write-lifetime hints */
@@ -64,6 +66,7 @@ typedef struct ZsIoHostVolume
 	char		device_no[32];	/* its "major:minor" */
 	char		model[64];
 	char		scheduler[32];
+	char		disk[MAXPGPATH];	/* its directory in /sys */
 	int			rotational;		/* -1: unknown */
 } ZsIoHostVolume;
 
@@ -72,6 +75,12 @@ extern void zsio_host_tablespace_path(Oid tablespace, char path[MAXPGPATH]);
 
 extern void zsio_host_volume(const char *path, ZsIoHostVolume *volume);
 extern void zsio_host_cgroup(const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits);
+
+/*
+ * The version of cgroups that counts our I/O, 0 = not known, and the memory that our group may use
+ * in bytes, 0 = no limit or not known.
+ */
+extern int	zsio_host_memory(uint64 *limit);
 extern void zsio_host_alignment(const char *path, ZsIoAlignment *alignment);
 
 /* ---- io_uring ---------------------------------------------------------------------- */

@@ -6,7 +6,8 @@
  * A row for each thing looked at: where it applies, what was found, advice where there
  * is something to gain, and why it matters.  What cannot be found out is
  * reported as unknown, and never an error.  The probes run in the backend, whose rights and
- * limits are those of the other processes of the server.
+ * limits are those of the other processes of the server.  Rows about
+ * settings: io_report_settings.c.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -22,47 +23,24 @@
 #include "access/genam.h"
 #include "access/htup_details.h"
 #include "access/table.h"
-#include "access/xlog.h"
-#include "access/xlogutils.h"
 #include "catalog/pg_tablespace.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
-#include "postmaster/bgwriter.h"
+#include "storage/bufmgr.h"
 #include "utils/builtins.h"
 #include "utils/guc.h"
 #include "utils/rel.h"
 
 #include "io_host.h"
 #include "io_internal.h"
-#include "zs_base.h"
 #include "io_profile.h"
+#include "io_report.h"
+#include "zs_base.h"
 
 PG_FUNCTION_INFO_V1(zs_io_report);
 
-#define UNKNOWN		"unknown"
 #define CLOCK_SOURCE "/sys/devices/system/clocksource/clocksource0/current_clocksource"
-#define REPORT_COLUMNS	5
-
-/* One row; object and advice may be NULL. */
-static void
-put(ReturnSetInfo *rsinfo, const char *item, const char *object, const char *setting,
-	const char *advice, const char *reason)
-{
-	Datum		values[REPORT_COLUMNS] = {0};
-	bool		nulls[REPORT_COLUMNS] = {false, object == NULL, false, advice == NULL, false};
-
-	Assert(item != NULL && setting != NULL && reason != NULL);
-	CHECK_FOR_INTERRUPTS();
-	values[0] = CStringGetTextDatum(item);
-	if (object != NULL)
-		values[1] = CStringGetTextDatum(object);
-	values[2] = CStringGetTextDatum(setting);
-	if (advice != NULL)
-		values[3] = CStringGetTextDatum(advice);
-	values[4] = CStringGetTextDatum(reason);
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
-}
 
 /* ---- kernel ------------------------------------------------------------------------- */
 
@@ -71,7 +49,7 @@ report_kernel(ReturnSetInfo *rsinfo)
 {
 	struct utsname name;
 
-	put(rsinfo, "kernel", NULL,
+	zsio_report_put(rsinfo, "kernel", NULL,
 		uname(&name) == 0 ? psprintf("%s %s", name.sysname, name.release) : UNKNOWN, NULL,
 		"What direct I/O, io_uring and untorn writes can do depends on it.");
 }
@@ -109,15 +87,15 @@ report_uring(ReturnSetInfo *rsinfo)
 	else
 		advice = "Build zedstore_io with liburing.";
 #endif
-	put(rsinfo, "io_uring", NULL,
+	zsio_report_put(rsinfo, "io_uring", NULL,
 		error == 0 ? "available" : psprintf("refused: %s", strerror(error)), advice,
 		"I/O workers keep many writes in flight with it; without it a worker has up to 16 threads "
 		"that write one at a time each.");
-	put(rsinfo, "kernel.io_uring_disabled", NULL,
+	zsio_report_put(rsinfo, "kernel.io_uring_disabled", NULL,
 		disabled < 0 ? UNKNOWN : psprintf("%d", disabled),
 		disabled > 0 ? "Set it to 0 if the server may use io_uring." : NULL,
 		"1 allows io_uring to one group only, 2 to nobody.");
-	put(rsinfo, "seccomp", NULL,
+	zsio_report_put(rsinfo, "seccomp", NULL,
 		strcmp(line, UNKNOWN) == 0 ? UNKNOWN : filtered ? "filtered" : "not filtered", NULL,
 		"Container runtimes filter system calls, io_uring among them.");
 }
@@ -158,20 +136,20 @@ report_dirty(ReturnSetInfo *rsinfo)
 		snprintf(path, sizeof(path), "/proc/sys/vm/%s", strchr(limits[i].bytes_item, '.') + 1);
 		if (zsio_host_line(path, line, sizeof(line)) && strcmp(line, "0") != 0)
 		{
-			put(rsinfo, limits[i].bytes_item, NULL, line, NULL, limits[i].reason);
+			zsio_report_put(rsinfo, limits[i].bytes_item, NULL, line, NULL, limits[i].reason);
 			continue;
 		}
 		snprintf(path, sizeof(path), "/proc/sys/vm/%s", strchr(limits[i].item, '.') + 1);
 		if (!zsio_host_line(path, line, sizeof(line)))
-			put(rsinfo, limits[i].item, NULL, UNKNOWN, NULL, limits[i].reason);
+			zsio_report_put(rsinfo, limits[i].item, NULL, UNKNOWN, NULL, limits[i].reason);
 		else
-			put(rsinfo, limits[i].item, NULL, psprintf("%s %%", line),
+			zsio_report_put(rsinfo, limits[i].item, NULL, psprintf("%s %%", line),
 				atoi(line) > limits[i].most ? limits[i].advice : NULL, limits[i].reason);
 	}
 	for (int i = 0; i < (int) lengthof(times); i++)
 	{
 		snprintf(path, sizeof(path), "/proc/sys/vm/%s", strchr(times[i][0], '.') + 1);
-		put(rsinfo, times[i][0], NULL,
+		zsio_report_put(rsinfo, times[i][0], NULL,
 			zsio_host_line(path, line, sizeof(line)) ? line : UNKNOWN, NULL, times[i][1]);
 	}
 }
@@ -185,21 +163,21 @@ report_huge_pages(ReturnSetInfo *rsinfo)
 	bool		in_use = status != NULL && strcmp(status, "on") == 0;
 	char	   *chosen;
 
-	put(rsinfo, "huge_pages", NULL,
+	zsio_report_put(rsinfo, "huge_pages", NULL,
 		psprintf("%s, in use: %s", GetConfigOptionByName("huge_pages", NULL, false),
 				 status == NULL ? UNKNOWN : status),
 		large && !in_use ?
 		psprintf("Set vm.nr_hugepages to at least shared_memory_size_in_huge_pages (%s).",
 				 GetConfigOptionByName("shared_memory_size_in_huge_pages", NULL, false)) : NULL,
 		"With ordinary pages each backend has page tables for all shared buffers that it touched.");
-	put(rsinfo, "vm.nr_hugepages", NULL,
+	zsio_report_put(rsinfo, "vm.nr_hugepages", NULL,
 		zsio_host_line("/proc/sys/vm/nr_hugepages", line, sizeof(line)) ? line : UNKNOWN, NULL,
 		"Explicit huge pages set aside by the kernel.");
 	if (!zsio_host_line("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)))
 		strlcpy(line, UNKNOWN, sizeof(line));
 	chosen = strchr(line, '[') != NULL ? strchr(line, '[') + 1 : line;
 	chosen[strcspn(chosen, "]")] = '\0';
-	put(rsinfo, "transparent huge pages", NULL, chosen,
+	zsio_report_put(rsinfo, "transparent huge pages", NULL, chosen,
 		strcmp(chosen, "always") == 0 ? "Set them to madvise." : NULL,
 		"Compaction of memory for them may stop processes for a time; shared buffers want explicit "
 		"huge pages.");
@@ -213,7 +191,7 @@ report_clock(ReturnSetInfo *rsinfo)
 	bool		slow = known && (strcmp(line, "hpet") == 0 || strcmp(line, "acpi_pm") == 0 ||
 								 strcmp(line, "xen") == 0);
 
-	put(rsinfo, "clock source", NULL, known ? line : UNKNOWN,
+	zsio_report_put(rsinfo, "clock source", NULL, known ? line : UNKNOWN,
 		slow ? "Use a clock that is read without a system call: tsc or kvm-clock." : NULL,
 		"track_io_timing and EXPLAIN ANALYZE read the clock twice for each call.");
 }
@@ -231,7 +209,7 @@ report_locked_memory(ReturnSetInfo *rsinfo)
 		setting = limit.rlim_cur == RLIM_INFINITY ? "unlimited" :
 			psprintf(UINT64_FORMAT " kB", (uint64) limit.rlim_cur / 1024);
 	}
-	put(rsinfo, "RLIMIT_MEMLOCK", NULL, setting,
+	zsio_report_put(rsinfo, "RLIMIT_MEMLOCK", NULL, setting,
 		small ? "Raise it to 8 MB or more (LimitMEMLOCK= of the service)." : NULL,
 		"Kernels before 5.12 count the memory of rings, and all count registered buffers, against "
 		"it.");
@@ -269,24 +247,24 @@ report_device(ReturnSetInfo *rsinfo, const char *object, const ZsIoHostVolume *v
 	const char *scheduler = volume->scheduler;
 	const char *advice = NULL;
 
-	put(rsinfo, "file system", object,
+	zsio_report_put(rsinfo, "file system", object,
 		volume->file_system[0] != '\0' ? volume->file_system : UNKNOWN, NULL,
 		"I/O workers write asynchronously on ext4 and xfs; see docs/io.md for the reason.");
-	put(rsinfo, "device", object,
+	zsio_report_put(rsinfo, "device", object,
 		volume->device[0] == '\0' ? UNKNOWN :
 		volume->model[0] == '\0' ? volume->device :
 		psprintf("%s (%s)", volume->device, volume->model),
 		is_cloud_volume(volume->model) && zsio_profile == ZSIO_PROFILE_AUTO ?
 		"Name the type of the volume in zedstore.io_profile." : NULL,
 		"Tablespaces on one device share its limits.");
-	put(rsinfo, "rotational", object,
+	zsio_report_put(rsinfo, "rotational", object,
 		volume->rotational < 0 ? UNKNOWN : rotational ? "yes" : "no", NULL,
 		"Virtual disks often say so wrongly; zedstore.io_profile names the kind of volume.");
 	if (strcmp(scheduler, "bfq") == 0 && !rotational)
 		advice = "Use none or mq-deadline, unless background I/O is to yield by priority.";
 	else if (strcmp(scheduler, "none") == 0 && rotational)
 		advice = "Use mq-deadline or bfq.";
-	put(rsinfo, "scheduler", object, scheduler[0] != '\0' ? scheduler : UNKNOWN, advice,
+	zsio_report_put(rsinfo, "scheduler", object, scheduler[0] != '\0' ? scheduler : UNKNOWN, advice,
 		"It orders requests of different processes; priorities count with bfq and "
 		"mq-deadline only.");
 }
@@ -311,7 +289,7 @@ report_cgroup(ReturnSetInfo *rsinfo, const char *object, const ZsIoHostVolume *v
 						   limit_text("read kB/s", limits.read_bytes, 1024),
 						   limit_text("write kB/s", limits.write_bytes, 1024),
 						   limits.version);
-	put(rsinfo, "cgroup limits", object, setting,
+	zsio_report_put(rsinfo, "cgroup limits", object, setting,
 		limited ?
 		"Let zedstore.io_profile be auto, which keeps below them, or set zedstore.io_max_iops and "
 		"zedstore.io_max_bandwidth." : NULL,
@@ -319,48 +297,142 @@ report_cgroup(ReturnSetInfo *rsinfo, const char *object, const ZsIoHostVolume *v
 }
 
 static void
-report_alignment(ReturnSetInfo *rsinfo, const char *object, const char *path)
+report_alignment(ReturnSetInfo *rsinfo, const char *object, const ZsIoAlignment *alignment)
 {
-	ZsIoAlignment a;
+	ZsIoAlignment a = *alignment;
 
-	zsio_host_alignment(path, &a);
-	put(rsinfo, "direct I/O", object,
+	zsio_report_put(rsinfo, "direct I/O", object,
 		!a.file_found ? UNKNOWN : a.opens_direct ? "yes" : "refused",
 		a.file_found && !a.opens_direct ?
 		"Use a file system with direct I/O, or set zedstore.io_direct = off." : NULL,
 		"I/O workers write around the page cache, where each page would be kept a second time.");
-	put(rsinfo, "direct I/O alignment", object,
+	zsio_report_put(rsinfo, "direct I/O alignment", object,
 		!a.direct_known ? UNKNOWN :
 		psprintf("memory %u, offset %u", a.direct_memory, a.direct_offset),
 		a.direct_known && a.direct_offset > BLCKSZ ?
 		"Set zedstore.io_direct = off: pages are smaller than what the device writes "
 		"directly." : NULL,
 		"Requests that are not aligned are refused, or written through the page cache.");
-	put(rsinfo, "untorn writes", object,
+	zsio_report_put(rsinfo, "untorn writes", object,
 		!a.atomic_known ? UNKNOWN : a.atomic_max == 0 ? "no" :
-		psprintf("%u to %u bytes", a.atomic_min, a.atomic_max),
+		psprintf("%u to %u bytes%s", a.atomic_min, a.atomic_max,
+				 a.atomic_max_fast > 0 && a.atomic_max_fast < a.atomic_max ?
+				 psprintf(", without copying up to %u", a.atomic_max_fast) : ""),
 		NULL,
-		"A device that never tears 8 kB would make full_page_writes needless, if all writes asked "
-		"for it; the server does not.");
-	put(rsinfo, "write hints", object,
+		"What the device or file system writes as a whole if a write asks for it; the server's "
+		"writes do not.");
+	zsio_report_put(rsinfo, "write hints", object,
 		!a.hints_known ? UNKNOWN : a.hints ? "yes" : "no", NULL,
 		"Files can tell devices with streams how long their data will live.");
 }
 
-static void
-report_volume(ReturnSetInfo *rsinfo, const char *object, const char *path)
+/*
+ * May a crash leave a page half written?  Returns whether that is impossible.
+ *
+ * Only a file system that writes each record anew, and whose records have room for a page, promises
+ * that for all writes.  Untorn writes of others have to be asked for with each write.
+ */
+static bool
+report_torn_pages(ReturnSetInfo *rsinfo, const char *object, const ZsIoHostVolume *volume,
+				  const ZsIoAlignment *a)
 {
-	ZsIoHostVolume	volume;
+	bool		zfs = strcmp(volume->file_system, "zfs") == 0;
+	bool		never = zfs && a->file_found && a->record_size >= BLCKSZ &&
+		a->record_size % BLCKSZ == 0;
+	const char *setting;
+	const char *advice = NULL;
 
-	zsio_host_volume(path, &volume);
-	report_device(rsinfo, object, &volume);
-	report_cgroup(rsinfo, object, &volume);
-	report_alignment(rsinfo, object, path);
+	if (never)
+		setting = psprintf("never: zfs writes records of %u bytes as a whole", a->record_size);
+	else if (volume->file_system[0] == '\0' || (zfs && !a->file_found))
+		setting = UNKNOWN;
+	else if (zfs)
+	{
+		setting = psprintf("possible: zfs has records of %u bytes", a->record_size);
+		advice = "Use a recordsize of 8 kB or more for new files.";
+	}
+	else if (a->atomic_known && a->atomic_min <= BLCKSZ && a->atomic_max >= BLCKSZ)
+		setting = psprintf("possible: %s can write 8 kB as a whole, but is not asked to",
+						   volume->file_system);
+	else
+		setting = psprintf("possible: %s does not promise otherwise", volume->file_system);
+	zsio_report_put(rsinfo, "torn pages", object, setting, advice,
+					"Where no crash can leave a page half written, full_page_writes is not "
+					"needed; standbys and restored backups need such a volume, too.");
+	return never;
 }
 
+/* The queue of the disk, and the kernel's writeback to it. */
 static void
+report_queue(ReturnSetInfo *rsinfo, const char *object, const ZsIoHostVolume *volume)
+{
+	static const struct
+	{
+		const char *item;
+		const char *dir;		/* NULL: the disk's own */
+		const char *file;
+		const char *unit;
+		const char *reason;
+	}			values[] = {
+		{"read_ahead_kb", NULL, "queue/read_ahead_kb", " kB",
+		"How far the kernel reads ahead when pages are read one after the other through its "
+		"cache."},
+		{"max_sectors_kb", NULL, "queue/max_sectors_kb", " kB",
+		"The kernel cuts larger requests into pieces of that size."},
+		{"nr_requests", NULL, "queue/nr_requests", "",
+		"So many requests can wait in the scheduler's queue; processes with more wait."},
+		{"wbt_lat_usec", NULL, "queue/wbt_lat_usec", " us",
+		"When reads take longer than that, the kernel writes less from its cache; direct writes "
+		"go on.  0 means never."},
+		{"bdi max_bytes", "/sys/class/bdi", "max_bytes", "",
+		"The device may have at most that much of the dirty page cache."},
+		{"bdi strict_limit", "/sys/class/bdi", "strict_limit", "",
+		"With 1 the share of the device is kept to even while there is little dirty page cache."},
+	};
+	int			combine_kb = zs_io_combine_limit() * (BLCKSZ / 1024);
+
+	for (int i = 0; i < (int) lengthof(values); i++)
+	{
+		char		path[MAXPGPATH + 128];
+		char		line[64];
+		bool		known = volume->device_no[0] != '\0';
+		const char *advice = NULL;
+
+		if (values[i].dir == NULL)
+			snprintf(path, sizeof(path), "%s/%s", volume->disk, values[i].file);
+		else
+			snprintf(path, sizeof(path), "%s/%s/%s", values[i].dir, volume->device_no,
+					 values[i].file);
+		known = known && zsio_host_line(path, line, sizeof(line));
+		if (known && i == 1 && atoi(line) < combine_kb)
+			advice = psprintf("Raise it to %d, as far as max_hw_sectors_kb allows.", combine_kb);
+		zsio_report_put(rsinfo, values[i].item, object,
+						known ? psprintf("%s%s", line, values[i].unit) : UNKNOWN, advice,
+						values[i].reason);
+	}
+}
+
+/* All about one volume; returns whether no crash can tear a page there. */
+static bool
+report_volume(ReturnSetInfo *rsinfo, const char *object, const char *path)
+{
+	ZsIoHostVolume volume;
+	ZsIoAlignment alignment;
+
+	zsio_host_volume(path, &volume);
+	zsio_host_alignment(path, &alignment);
+	report_device(rsinfo, object, &volume);
+	report_queue(rsinfo, object, &volume);
+	report_cgroup(rsinfo, object, &volume);
+	report_alignment(rsinfo, object, &alignment);
+	return report_torn_pages(rsinfo, object, &volume, &alignment);
+}
+
+/* All volumes; returns whether no crash can tear a page in any tablespace. */
+static bool
 report_volumes(ReturnSetInfo *rsinfo)
 {
+	bool		never_torn = true;
 	Relation	rel = table_open(TableSpaceRelationId, AccessShareLock);
 	SysScanDesc scan = systable_beginscan(rel, TablespaceOidIndexId, true, NULL, 0, NULL);
 	HeapTuple	tuple;
@@ -371,60 +443,13 @@ report_volumes(ReturnSetInfo *rsinfo)
 		char		path[MAXPGPATH];
 
 		zsio_host_tablespace_path(form->oid, path);
-		report_volume(rsinfo, NameStr(form->spcname), path);
+		if (!report_volume(rsinfo, NameStr(form->spcname), path))
+			never_torn = false;
 	}
 	systable_endscan(scan);
 	table_close(rel, AccessShareLock);
-	report_volume(rsinfo, "pg_wal", "pg_wal");
-}
-
-/* ---- settings -------------------------------------------------------------------- */
-
-static void
-put_setting(ReturnSetInfo *rsinfo, const char *name, const char *advice, const char *reason)
-{
-	const char *value = GetConfigOptionByName(name, NULL, true);
-
-	put(rsinfo, name, NULL, value == NULL ? "not in this version" : value,
-		value == NULL ? NULL : advice, reason);
-}
-
-static void
-report_settings(ReturnSetInfo *rsinfo)
-{
-	const char *method = GetConfigOption("io_method", true, false);
-
-	put_setting(rsinfo, "full_page_writes",
-				fullPageWrites ? NULL : "Leave it on unless the file system never tears pages.",
-				"The first change of a page after a checkpoint puts the whole page into the WAL.");
-	put_setting(rsinfo, "wal_compression",
-				fullPageWrites && wal_compression == WAL_COMPRESSION_NONE ?
-				"Set it to lz4 or zstd where the server has them." : NULL,
-				"Compresses those whole pages; costs processor time, saves most of the WAL after a "
-				"checkpoint.");
-	put_setting(rsinfo, "io_method",
-				method != NULL && strcmp(method, "sync") == 0 ?
-				"Set it to worker or io_uring." : NULL,
-				"How the server reads ahead: what zs_prewarm() and scans get from large requests.");
-	put_setting(rsinfo, "checkpoint_timeout",
-				CheckPointTimeout < 600 ?
-				"Set it to 15 minutes or more if recovery may take as long." : NULL,
-				"Each checkpoint writes all dirty buffers, and makes each page go whole into the "
-				"WAL once more.");
-	put_setting(rsinfo, "checkpoint_completion_target",
-				CheckPointCompletionTarget < 0.7 ? "Set it to 0.9." : NULL,
-				"The part of that time over which a checkpoint spreads its writes.");
-	put_setting(rsinfo, "max_wal_size",
-				max_wal_size_mb < 4096 ?
-				"Raise it until checkpoints are timed, not requested "
-				"(pg_stat_checkpointer)." : NULL,
-				"A checkpoint starts early when that much WAL was written, and is the more "
-				"hurried.");
-	put_setting(rsinfo, "zedstore.io_workers",
-				zsio_workers == 0 ?
-				"Set it to 1 if checkpoints, VACUUM or evicted buffers disturb other I/O." : NULL,
-				"Processes that write for checkpoints, ahead of backends that need buffers, and "
-				"behind VACUUM: within limits, with large direct requests.");
+	(void) report_volume(rsinfo, "pg_wal", "pg_wal");
+	return never_torn;
 }
 
 /* zs_io_report(): a row for each item. */
@@ -440,7 +465,7 @@ zs_io_report(PG_FUNCTION_ARGS)
 	report_huge_pages(rsinfo);
 	report_clock(rsinfo);
 	report_locked_memory(rsinfo);
-	report_volumes(rsinfo);
-	report_settings(rsinfo);
+	zsio_report_settings(rsinfo, report_volumes(rsinfo));
+	zsio_report_wal(rsinfo);
 	return (Datum) 0;
 }
