@@ -25,9 +25,10 @@
 
 extern void zsscan_projection_init(void);
 
-/* scan_slot.c */
+/* scan_mask.c */
 
 extern void zsslot_set_needed(TupleTableSlot *slot, const Bitmapset *attnos,
 							  bool all);
+extern void zsslot_set_rechecked(TupleTableSlot *slot, const Bitmapset *attnos);
 
 #endif							/* ZS_PROJECTION_H */

@@ -64,6 +64,9 @@ struct ZsSlot
 	ZsVisSlot	vis;
 	int			nneeded;		/* -1: all columns */
 	AttrNumber *needed;			/* attribute numbers - 1, ascending */
+	AttrNumber *others;			/* the mask of other rows, see zsslot_recheck(); NULL: the same */
+	int			nothers;
+	bool		rechecked;		/* this is the mask of rows whose conditions are checked again */
 	int			nfilters;		/* rows that fail them need not be returned */
 	ZsZoneFilter *filters;
 	MemoryContext values_context;	/* large values fetched for this row; made when
@@ -80,6 +83,27 @@ struct ZsSlot
 extern const TupleTableSlotOps TTSOpsZedstore;
 
 #define TTS_IS_ZEDSTORE(slot) ((slot)->tts_ops == &TTSOpsZedstore)
+
+/*
+ * To be called before a row is stored, of which the reader is going to check the conditions that it
+ * was found by, or not.
+ */
+static inline void
+zsslot_recheck(TupleTableSlot *slot, bool recheck)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+	AttrNumber *needed = zslot->needed;
+	int			nneeded = zslot->nneeded;
+
+	Assert(TTS_IS_ZEDSTORE(slot));
+	if (likely(zslot->others == NULL || zslot->rechecked == recheck))
+		return;
+	zslot->rechecked = recheck;
+	zslot->needed = zslot->others;
+	zslot->nneeded = zslot->nothers;
+	zslot->others = needed;
+	zslot->nothers = nneeded;
+}
 
 /* scan_slot.c */
 

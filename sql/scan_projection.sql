@@ -143,3 +143,42 @@ select blocks('select c3 from w_z where c1 > 4000 order by c1 limit 1', 'enable_
 	blocks('select (select c3 from w_z where c4 >= x limit 1) from generate_series(4001, 4005) x', 'enable_seqscan');
 drop function blocks;
 drop table w_z;
+
+-- a btree or an exact bitmap has looked at the condition: nobody reads that column again; a hash index or a lossy bitmap has not
+create table l_h (k int, v int, w text) using heap;
+create table l_z (k int, v int, w text) using zedstore;
+select test.both('insert into l_@ select hashint4(i) & 65535, i, ''w'' || (hashint4(i + 7) & 8191) from generate_series(1, 400000) i');
+select test.both('create index on l_@ (k)');
+select test.both('create index on l_@ using hash (w)');
+vacuum analyze l_z;
+create function fetched(query text, switch text) returns bigint language plpgsql as $$
+declare
+	before bigint := pg_stat_get_xact_blocks_fetched('l_z'::regclass);
+begin
+	perform set_config('enable_seqscan', 'off', true), set_config('enable_indexscan', 'off', true),
+		set_config('enable_bitmapscan', 'off', true), set_config(switch, 'on', true);
+	execute query;
+	return pg_stat_get_xact_blocks_fetched('l_z'::regclass) - before;
+end $$;
+select switch, fetched('select sum(v) from l_z where k < 100', switch) < 0.7 * fetched('select sum(v + k) from l_z where k < 100', switch) as btree,
+	fetched('select sum(v) from l_z where w = ''w77''', switch) >= 0.9 * fetched('select sum(v), min(w) from l_z where w = ''w77''', switch) as hash
+	from unnest(array['enable_indexscan', 'enable_bitmapscan']) switch;
+drop function fetched;
+set enable_seqscan = off;
+set enable_indexscan = off;
+set work_mem = '64kB';
+select test.same('select v from l_@ where k < 4000'), test.same('select count(*), sum(v) from l_@ where k < 4000 and v % 3 = 0'),
+	test.same('select v, w from l_@ where k between 100 and 5000 and w > ''w5'''), test.same('select v from l_@ where w in (''w77'', ''w78'') or k < 3000'),
+	test.same('select ctid is null, k from l_@ where k between 60000 and 63000'), test.same('select l from l_@ l where k < 2500 and v < 300000');
+create function heap_blocks(query text) returns text language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (analyze, timing off, format json) ' || query into plan;
+	return case when (plan -> 0 -> 'Plan' ->> 'Lossy Heap Blocks')::int > 0 then 'some are lossy' else plan::text end;
+end $$;
+select heap_blocks('select v from l_z where k < 4000');
+reset work_mem;
+reset enable_seqscan;
+reset enable_indexscan;
+select test.check('l_z');

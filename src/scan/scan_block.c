@@ -76,6 +76,7 @@ static void
 store_row(ZsScanDesc scan, TupleTableSlot *slot, zstid row, const ZsRunView *view)
 {
 	Assert(row >= view->first && row < view->first + view->count);
+	zsslot_recheck(slot, scan->recheck);
 	zsscan_store(scan->source, slot, row, view->has_vis ? &view->vis : NULL);
 }
 
@@ -179,8 +180,8 @@ zsscan_bitmap_next_tuple(TableScanDesc sscan, TupleTableSlot *slot, bool *rechec
 			(*exact_pages)++;
 			memcpy(scan->offsets, block->offsets, block->noffsets * sizeof(OffsetNumber));
 		}
-		start_bitmap_page(scan, block->block, block->noffsets);
 		scan->recheck = block->recheck;
+		start_bitmap_page(scan, block->block, block->noffsets);
 	}
 	*recheck = scan->recheck;
 	pgstat_count_heap_fetch(sscan->rs_rd);
@@ -199,6 +200,7 @@ zsscan_bitmap_next_block(TableScanDesc sscan, TBMIterateResult *tbmres)
 		noffsets = Min(noffsets, (int) lengthof(scan->offsets));
 		memcpy(scan->offsets, tbmres->offsets, noffsets * sizeof(OffsetNumber));
 	}
+	scan->recheck = tbmres->recheck;
 	start_bitmap_page(scan, tbmres->blockno, noffsets);
 	return scan->nviews > 0;
 }

@@ -18,8 +18,10 @@
  * What a scan node looks at:
  *
  *		its target list and its filter;
- *		index and bitmap scans: the original index conditions, for lossy
- *		indexes, and the original ordering expressions;
+ *		index scans: the original index conditions, for lossy indexes, which
+ *		btrees never are, and the original ordering expressions;
+ *		bitmap scans: the original index conditions, for lossy indexes, and
+ *		else in rows of lossy pages;
  *		TID scans: the TID conditions;
  *		an index-only scan: no column of the table, it only fetches the row's
  *		visibility;
@@ -50,6 +52,7 @@
 
 #include "access/parallel.h"
 #include "access/sysattr.h"
+#include "catalog/pg_am.h"
 #include "catalog/pg_class.h"
 #include "executor/executor.h"
 #include "nodes/nodeFuncs.h"
@@ -95,47 +98,61 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 /* ---- executor -------------------------------------------------------------- */
 
 /*
- * Puts the mask into a scan node's slot.  conditions and orderings are what the
- * node looks at beside its target list and filter.
+ * Columns of the node's table among the expressions; *all is set if they are all.
  */
-static void
-stamp_scan_slot(ScanState *node, List *conditions, List *orderings)
+static Bitmapset *
+collect_columns(ScanState *node, List *exprs, bool *all)
 {
-	Plan	   *plan = node->ps.plan;
-	Index		scanrelid = ((Scan *) plan)->scanrelid;
+	Index		scanrelid = ((Scan *) node->ps.plan)->scanrelid;
 	Bitmapset  *vars = NULL;
-	Bitmapset  *needed = NULL;
-	bool		all = (node->ps.ps_ProjInfo == NULL);
+	Bitmapset  *columns = NULL;
 	int			member = -1;
 
-	if (!zs_enable_column_projection)
-		return;
-
-	Assert(node->ss_ScanTupleSlot != NULL);
 	Assert(scanrelid > 0);
-
-	if (!all)
-	{
-		pull_varattnos((Node *) plan->targetlist, scanrelid, &vars);
-		pull_varattnos((Node *) plan->qual, scanrelid, &vars);
-		pull_varattnos((Node *) conditions, scanrelid, &vars);
-		pull_varattnos((Node *) orderings, scanrelid, &vars);
-	}
-
+	pull_varattnos((Node *) exprs, scanrelid, &vars);
 	while ((member = bms_next_member(vars, member)) >= 0)
 	{
 		int			attno = member + FirstLowInvalidHeapAttributeNumber;
 
 		Assert(attno <= RelationGetDescr(node->ss_currentRelation)->natts);
 		if (attno == InvalidAttrNumber)
-			all = true;			/* whole row */
+			*all = true;		/* whole row */
 		else if (attno > 0)
-			needed = bms_add_member(needed, attno);
+			columns = bms_add_member(columns, attno);
 	}
-
-	zsslot_set_needed(node->ss_ScanTupleSlot, all ? NULL : needed, all);
-
 	bms_free(vars);
+	return columns;
+}
+
+/*
+ * Puts the mask into a scan node's slot.  The node looks at more than its target list and filter:
+ * at always, and at rechecked in rows of which zsslot_recheck() says so.
+ */
+static void
+stamp_scan_slot(ScanState *node, List *always, List *rechecked)
+{
+	Plan	   *plan = node->ps.plan;
+	Bitmapset  *needed = NULL;
+	bool		all = (node->ps.ps_ProjInfo == NULL);
+	bool		all_rechecked = false;
+
+	if (!zs_enable_column_projection)
+		return;
+
+	Assert(node->ss_ScanTupleSlot != NULL);
+	if (!all)
+		needed = bms_join(bms_join(collect_columns(node, plan->targetlist, &all),
+								   collect_columns(node, plan->qual, &all)),
+						  collect_columns(node, always, &all));
+	zsslot_set_needed(node->ss_ScanTupleSlot, needed, all);
+	if (!all && rechecked != NIL)
+	{
+		needed = bms_join(needed, collect_columns(node, rechecked, &all_rechecked));
+		if (all_rechecked)
+			zsslot_set_needed(node->ss_ScanTupleSlot, NULL, true);
+		else
+			zsslot_set_rechecked(node->ss_ScanTupleSlot, needed);
+	}
 	bms_free(needed);
 }
 
@@ -148,6 +165,43 @@ void
 zsscan_set_needed(ScanState *node)
 {
 	stamp_scan_slot(node, NIL, NIL);
+}
+
+/*
+ * Do rows that the index returns pass its conditions, so that nobody looks at them again?  A check
+ * by EvalPlanQual has slots of its own.
+ */
+static bool
+is_exact_index(Relation index)
+{
+	return index != NULL && index->rd_rel->relam == BTREE_AM_OID;
+}
+
+/* The same for the indexes of a bitmap; pages for which memory is short are lossy all the same. */
+static bool
+is_exact_bitmap(PlanState *node)
+{
+	PlanState **children = NULL;
+	int			nchildren = 0;
+
+	if (IsA(node, BitmapIndexScanState))
+		return is_exact_index(((BitmapIndexScanState *) node)->biss_RelationDesc);
+	if (IsA(node, BitmapAndState))
+	{
+		children = ((BitmapAndState *) node)->bitmapplans;
+		nchildren = ((BitmapAndState *) node)->nplans;
+	}
+	else if (IsA(node, BitmapOrState))
+	{
+		children = ((BitmapOrState *) node)->bitmapplans;
+		nchildren = ((BitmapOrState *) node)->nplans;
+	}
+	for (int i = 0; i < nchildren; i++)
+	{
+		if (!is_exact_bitmap(children[i]))
+			return false;
+	}
+	return nchildren > 0;
 }
 
 /* Prepares a node that scans a zedstore table. */
@@ -163,8 +217,10 @@ prepare_scan_node(ScanState *node)
 			stamp_scan_slot(node, NIL, NIL);
 			break;
 		case T_IndexScanState:
-			stamp_scan_slot(node, ((IndexScan *) plan)->indexqualorig,
-							((IndexScan *) plan)->indexorderbyorig);
+			stamp_scan_slot(node,
+							is_exact_index(((IndexScanState *) node)->iss_RelationDesc) ? NIL :
+							list_concat_copy(((IndexScan *) plan)->indexqualorig,
+											 ((IndexScan *) plan)->indexorderbyorig), NIL);
 			break;
 		case T_IndexOnlyScanState:
 			/* its scan slot holds index columns; this one fetches the row */
@@ -173,7 +229,10 @@ prepare_scan_node(ScanState *node)
 								  NULL, false);
 			break;
 		case T_BitmapHeapScanState:
-			stamp_scan_slot(node, ((BitmapHeapScan *) plan)->bitmapqualorig, NIL);
+			if (is_exact_bitmap(outerPlanState(node)))
+				stamp_scan_slot(node, NIL, ((BitmapHeapScan *) plan)->bitmapqualorig);
+			else
+				stamp_scan_slot(node, ((BitmapHeapScan *) plan)->bitmapqualorig, NIL);
 			zs_bitmap_scan_disable_prefetch((BitmapHeapScanState *) node);
 			break;
 		case T_TidScanState:

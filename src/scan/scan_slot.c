@@ -531,43 +531,6 @@ zsslot_abandon(ZsSlotSource *source)
 		unlink_source(source->user);
 }
 
-/*
- * Says which columns of a zedstore table the reader of this slot will look at:
- * the attribute numbers (from 1) in attnos, or all of them.  A slot that was
- * never told has all.  The slot copies the set.
- *
- * Implemented with the slot type.  What a copy or a materialized form of a
- * masked slot has in the other columns is up to the slot, but making it has to
- * be possible: an index scan ordered by an operator keeps copies of rows and
- * stores them back into the slot.
- */
-void
-zsslot_set_needed(TupleTableSlot *slot, const Bitmapset *attnos, bool all)
-{
-	ZsSlot	   *zslot = (ZsSlot *) slot;
-	int			attno = -1;
-	int			n = 0;
-
-	if (!TTS_IS_ZEDSTORE(slot))
-		return;
-	if (zslot->needed != NULL)
-		pfree(zslot->needed);
-	zslot->needed = NULL;
-	zslot->nneeded = -1;
-	if (all)
-		return;
-
-	zslot->needed = MemoryContextAlloc(slot->tts_mcxt,
-									   Max(bms_num_members(attnos), 1) * sizeof(AttrNumber));
-	while ((attno = bms_next_member(attnos, attno)) >= 0)
-	{
-		Assert(attno >= 1 && attno <= slot->tts_tupleDescriptor->natts);
-		zslot->needed[n++] = attno - 1;
-	}
-	Assert(n == bms_num_members(attnos));
-	zslot->nneeded = n;
-}
-
 /* Memory context for values that live as long as the row in the slot. */
 MemoryContext
 zsslot_values_context(ZsSlot *slot)
