@@ -319,6 +319,13 @@ extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader, bool scal
  */
 extern bool zsattr_reader_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull);
 
+/*
+ * zsattr_reader_value() is going to be called for the row: what it looks at is brought near, as far
+ * as this costs nothing but time.  To be called for several columns before the first is read.  The
+ * value of another stripe, given before, is gone.
+ */
+extern void zsattr_reader_expect(ZsAttrReader *reader, zstid row);
+
 /* Drops everything that was read: see above. */
 extern void zsattr_reader_forget(ZsAttrReader *reader);
 

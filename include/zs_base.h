@@ -201,6 +201,9 @@ extern void zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns);
 /* Locks the contents of a pinned shared buffer, shared, if that is possible at once. */
 extern bool zsbase_lock_buffer_if_free(Buffer buffer);
 
+/* Brings a shared buffer's descriptor, the ends of its page, and these bytes near. */
+extern void zsbase_expect_buffer(Buffer buffer, uint32 offset, uint32 len);
+
 /* ---- asserts (base_assert.c) --------------------------------------------- */
 
 /* Is an assert due that reads a whole page after the change of one row? */

@@ -52,6 +52,7 @@ extern const char *zspage_type_name(int type);
 extern Buffer zspage_new_buffer(Relation rel, BlockNumber blkno,
 								BufferAccessStrategy strategy);
 extern bool zspage_exists(Relation rel, BlockNumber blkno);
+extern void zspage_expect(Relation rel, BlockNumber blkno, uint32 offset);
 extern Buffer zspage_read(Relation rel, BlockNumber blkno,
 						  BufferAccessStrategy strategy);
 extern bool zspage_try_lock(Buffer buf, int lockmode);

@@ -105,6 +105,10 @@ zsslot_recheck(TupleTableSlot *slot, bool recheck)
 	zslot->nothers = nneeded;
 }
 
+/* scan_mask.c */
+
+extern int	zsslot_find_needed(const ZsSlot *slot, int first);
+
 /* scan_slot.c */
 
 extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,

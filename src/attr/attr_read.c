@@ -489,6 +489,30 @@ decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 	return true;
 }
 
+/* See zs_attr.h. */
+void
+zsattr_reader_expect(ZsAttrReader *reader, zstid row)
+{
+	zstid		stripe = row - row % ZS_STRIPE_ROWS;
+	ZsSegmentHead *head = reader->head;
+	const ZsVectorInfo *vector;
+
+	if (!zs_enable_fetch_cache || stripe == reader->vec_stripe || stripe == reader->value_stripe)
+		return;
+	if (head == NULL || !zsattr_item_covers(&head->item, row))
+	{
+		head = zsattr_head_find(reader->rel, reader->treeno, row);
+		if (head == NULL)
+			return;
+		zsattr_segment_close(reader);
+		reader->head = head;
+	}
+	vector = &head->info.vectors[(row - head->item.first_row) / ZS_VECTOR_ROWS];
+	if (vector->len > 0)
+		zspage_expect(reader->rel, head->item.start + vector->off / ZS_PAGE_CAPACITY,
+					  vector->off % ZS_PAGE_CAPACITY);
+}
+
 /*
  * A few values of one stripe in a row are a sign of locality: then the whole
  * vector is decoded, and the next values cost an array access.

@@ -27,3 +27,21 @@ zsbase_lock_buffer_if_free(Buffer buffer)
 	return LWLockConditionalAcquire(BufferDescriptorGetContentLock(GetBufferDescriptor(buffer - 1)),
 									LW_SHARED);
 }
+
+/*
+ * Tells the processor that the contents of a shared buffer are going to be looked at soon: the
+ * descriptor, both ends of the page, and len bytes from offset on.  Whether the buffer is still
+ * what the caller takes it for, and pinned, does not matter.
+ */
+void
+zsbase_expect_buffer(Buffer buffer, uint32 offset, uint32 len)
+{
+	const char *page = (const char *) BufferBlocks + (Size) (buffer - 1) * BLCKSZ;
+
+	Assert(BufferIsValid(buffer) && !BufferIsLocal(buffer) && offset + len <= BLCKSZ);
+	__builtin_prefetch(GetBufferDescriptor(buffer - 1), 1);
+	__builtin_prefetch(page);
+	__builtin_prefetch(page + BLCKSZ - 1);
+	for (uint32 i = 0; i < len; i += PG_CACHE_LINE_SIZE / 2)
+		__builtin_prefetch(page + offset + i);
+}

@@ -210,6 +210,9 @@ typedef struct BufferHint
 
 static BufferHint buffer_hints[NHINTS];
 
+/* So many bytes are brought near; the processor sees by itself that more are read in sequence. */
+#define EXPECTED_BYTES	256
+
 static inline BufferHint *
 find_hint(RelFileNumber relnumber, BlockNumber blkno)
 {
@@ -269,6 +272,22 @@ zspage_read(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
 		hint->blkno = blkno;
 	}
 	return hint->buf;
+}
+
+/*
+ * The block is going to be read soon, and of its contents the bytes behind the page header from
+ * offset on: if its buffer is known, they are brought near.  To be called for several blocks before
+ * the first is read, so that memory answers for all of them at once.  No errors, whatever blkno.
+ */
+void
+zspage_expect(Relation rel, BlockNumber blkno, uint32 offset)
+{
+	const BufferHint *hint = find_hint(rel->rd_locator.relNumber, blkno);
+
+	offset += MAXALIGN(SizeOfPageHeaderData);
+	if (hint->blkno == blkno && hint->relnumber == rel->rd_locator.relNumber &&
+		BufferIsValid(hint->buf) && !BufferIsLocal(hint->buf))
+		zsbase_expect_buffer(hint->buf, offset, Min(BLCKSZ - offset, EXPECTED_BYTES));
 }
 
 /*

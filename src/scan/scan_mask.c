@@ -84,3 +84,24 @@ zsslot_set_rechecked(TupleTableSlot *slot, const Bitmapset *attnos)
 	zslot->nothers = make_mask(slot, attnos, &zslot->others);
 	Assert(zslot->nothers >= zslot->nneeded);
 }
+
+/* The place among the slot's needed columns of the first one that is not before column `first`. */
+int
+zsslot_find_needed(const ZsSlot *slot, int first)
+{
+	int			low = 0;
+	int			high = slot->nneeded;
+
+	if (first == 0)
+		return 0;
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+
+		if (slot->needed[mid] < first)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}

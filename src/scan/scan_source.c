@@ -533,25 +533,18 @@ fill_column(ZsRowSource *source, ZsSlot *slot, int attno, zstid stripe, uint32 i
 		single_value(source, slot, attno, isnull);
 }
 
-/* The place among the slot's needed columns of the first one that is not before column `first`. */
-static int
-find_needed(const ZsSlot *slot, int first)
+/* Lets memory look for the values of several columns at once, before the first is decoded. */
+static void
+expect_columns(ZsRowSource *source, ZsSlot *slot, int first, int natts)
 {
-	int			low = 0;
-	int			high = slot->nneeded;
-
-	if (first == 0)
-		return 0;
-	while (low < high)
+	for (int k = zsslot_find_needed(slot, first);
+		 k < slot->nneeded && slot->needed[k] < natts; k++)
 	{
-		int			mid = (low + high) / 2;
+		ZsAttrReader *reader = source->columns[slot->needed[k]].reader;
 
-		if (slot->needed[mid] < first)
-			low = mid + 1;
-		else
-			high = mid;
+		if (reader != NULL)
+			zsattr_reader_expect(reader, slot->row);
 	}
-	return low;
 }
 
 /*
@@ -565,9 +558,11 @@ fill_columns_ahead(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool
 	zstid		stripe = slot->row - index;
 	uint64		reads = zsattr_ahead_pages_read();
 	bool		masked = only_needed && slot->nneeded >= 0;
-	int			k = masked ? find_needed(slot, first) : first;
+	int			k = masked ? zsslot_find_needed(slot, first) : first;
 	bool		asked = !zs_enable_read_stream;
 
+	if (masked && !source->by_vector)
+		expect_columns(source, slot, first, natts);
 	for (int n = masked ? slot->nneeded : natts; k < n; k++)
 	{
 		int			attno = masked ? slot->needed[k] : k;
@@ -601,7 +596,8 @@ fill_columns(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_
 	}
 	if (only_needed && slot->nneeded >= 0)
 	{
-		for (int k = find_needed(slot, first); k < slot->nneeded && slot->needed[k] < natts; k++)
+		for (int k = zsslot_find_needed(slot, first);
+			 k < slot->nneeded && slot->needed[k] < natts; k++)
 			fill_column(source, slot, slot->needed[k], stripe, index);
 		return;
 	}
@@ -621,7 +617,7 @@ is_in_known_segment(ZsRowSource *source, ZsSlot *slot, int first, int natts, boo
 
 	if (only_needed && slot->nneeded >= 0)
 	{
-		int			k = find_needed(slot, first);
+		int			k = zsslot_find_needed(slot, first);
 
 		attno = k < slot->nneeded ? slot->needed[k] : natts;
 	}
