@@ -359,6 +359,21 @@ typedef enum ZsWishResult
 /* Gives the next wish, in the order in which the reader will ask. */
 typedef ZsWishResult (*ZsWishSource) (void *arg, ZsAttrWish *wish);
 
+/* What look-ahead of this backend has come to, since it began. */
+typedef struct ZsAheadCounts
+{
+	uint64		streams;		/* of columns of sequential scans and VACUUM */
+	uint64		asked;			/* pages that those were asked for ... */
+	uint64		used;			/* ... and that a reader took from them */
+	uint64		missed;			/* pages that a reader with such a stream read himself */
+	uint64		restarts;		/* streams that went on elsewhere */
+	uint64		wishes;			/* of other readers */
+	uint64		wish_pages;		/* asked for because of them */
+	uint64		farthest;		/* blocks, in order of reading, that a wish was ahead at most */
+} ZsAheadCounts;
+
+extern ZsAheadCounts zsattr_ahead_counts;
+
 /*
  * Whether the settings want look-ahead at all: zedstore.enable_read_stream, and the tablespace's
  * effective_io_concurrency or maintenance_io_concurrency.

@@ -11,3 +11,11 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT STABLE ROWS 1;
 COMMENT ON FUNCTION zs_version()
 IS 'versions of the loaded library, of the extension in this database, and of the format that tables are written in';
+
+CREATE FUNCTION zs_read_ahead(
+	OUT streams int8, OUT asked int8, OUT used int8, OUT missed int8, OUT restarts int8,
+	OUT wishes int8, OUT wish_pages int8, OUT farthest int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
+COMMENT ON FUNCTION zs_read_ahead()
+IS 'what look-ahead in zedstore tables has come to in this session';

@@ -256,6 +256,33 @@ my ($ret, $out, $err) = $node->psql('postgres', qq{
 is($out, '1', 'errors end scans');
 like($err, qr/division by zero.*division by zero.*statement timeout/s, 'as they should');
 
+# ---- what can be seen of it
+
+# Difference of the counters that a statement makes, as text.
+sub counted
+{
+	my ($settings, $sql, $columns) = @_;
+
+	return $node->safe_psql('postgres', qq{
+		$settings
+		$sql \\g /dev/null
+		select $columns from zs_read_ahead()});
+}
+my $stream = 'set enable_indexscan = off; set enable_bitmapscan = off;';
+is(counted($stream, "select $all from zedstore t",
+		'streams > 10, asked > 100, used > 0.9 * asked, missed, wishes'),
+	't|t|t|0|0', 'counters of a sequential scan');
+is(counted("$parallel set max_parallel_workers = 0;", "select $all from zedstore t",
+		'streams > 10, used > 0.9 * asked, missed, restarts'),
+	't|t|0|0', 'counters of a scan in chunks');
+is(counted($ways{off}, "select $all from zedstore t", 'streams, asked, missed, wishes'),
+	'0|0|0|0', 'counters without look-ahead');
+is(counted('', 'analyze zedstore', 'wishes > 1000, wish_pages > 100, farthest between 20 and 128'),
+	't|t|t', 'counters of ANALYZE');
+is(counted($index, 'select * from zedstore where k in (2, 88)',
+		'asked, wishes > 100, wish_pages > 100, farthest'),
+	'0|t|t|0', 'counters of an index scan');
+
 # ---- look-ahead joins the reads of a sample
 
 $node->adjust_conf('postgresql.conf', 'shared_buffers', '64MB');

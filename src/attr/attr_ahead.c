@@ -60,6 +60,8 @@
 /* So many steps of the reader without a page from disk, and look-ahead rests. */
 #define STEPS_BEFORE_REST	64
 
+ZsAheadCounts zsattr_ahead_counts;
+
 /* Pages that this backend has read from disk or from the kernel, of all relations. */
 uint64
 zsattr_ahead_pages_read(void)
@@ -91,7 +93,10 @@ next_of_runs(ReadStream *stream, void *callback_private_data, void *per_buffer_d
 		ZsAheadRun *run = &ahead->runs[ahead->run];
 
 		if (run->next < run->end)
+		{
+			zsattr_ahead_counts.wish_pages++;
 			return run->next++;
+		}
 		ahead->run++;
 	}
 	return InvalidBlockNumber;
@@ -201,7 +206,11 @@ next_batch(ZsAttrAhead *ahead)
 												&ahead->wishes[ahead->nwishes].wish);
 
 			if (result == ZS_WISH_GIVEN)
+			{
 				ahead->given_tag = ahead->wishes[ahead->nwishes++].wish.tag;
+				zsattr_ahead_counts.farthest = Max(zsattr_ahead_counts.farthest,
+												   ahead->given_tag - ahead->reached_tag);
+			}
 			else if (result == ZS_WISH_END)
 				ahead->source_ended = true;
 			else

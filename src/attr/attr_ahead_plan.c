@@ -262,6 +262,7 @@ zsattr_ahead_plan(ZsAttrAhead *ahead)
 {
 	Assert(ahead->run == ahead->nruns);
 	ahead->nruns = ahead->run = 0;
+	zsattr_ahead_counts.wishes += ahead->nwishes;
 	read_roots(ahead);
 	find_segments(ahead);
 	read_heads(ahead);

@@ -215,6 +215,7 @@ next_block(ReadStream *read_stream, void *callback_private_data, void *per_buffe
 	if (stream->position >= stream->item.nblocks && !next_segment(stream))
 		return InvalidBlockNumber;
 	Assert(stream->position < stream->item.nblocks);
+	zsattr_ahead_counts.asked++;
 	return stream->item.start + stream->position++;
 }
 
@@ -255,6 +256,7 @@ zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
 	callback->arg = stream;
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, callback);
 	open_streams++;
+	zsattr_ahead_counts.streams++;
 
 	stream->rel = rel;
 	stream->attno = attno;
@@ -361,6 +363,7 @@ pending_is_behind(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 positi
 static void
 restart_at(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
 {
+	zsattr_ahead_counts.restarts++;
 	drop_pending(stream);
 	read_stream_reset(stream->stream);
 	check_extent(stream, item);
@@ -399,6 +402,7 @@ zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 posit
 			Buffer		buf = stream->pending;
 
 			stream->pending = InvalidBuffer;
+			zsattr_ahead_counts.used++;
 			return buf;
 		}
 		if (!pending_is_behind(stream, item, position))
@@ -416,5 +420,6 @@ zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 posit
 			stream->exhausted = true;
 		}
 	}
+	zsattr_ahead_counts.missed++;
 	return InvalidBuffer;
 }
