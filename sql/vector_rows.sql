@@ -168,5 +168,28 @@ RESET zedstore.debug_vector;
 SET enable_hashagg = off;
 EXPLAIN (COSTS OFF) SELECT name, sum(n) FROM z_row JOIN z_dim USING (k) GROUP BY name;
 RESET enable_hashagg;
-DROP TABLE h_row, z_row, h_dim, z_dim, h_prt, z_prt;
+-- values that a partition of heap keeps out of line, or compressed
+CREATE TABLE h_out (id int, s text, n numeric) PARTITION BY RANGE (id);
+CREATE TABLE h_out1 PARTITION OF h_out FOR VALUES FROM (0) TO (100);
+CREATE TABLE h_out2 PARTITION OF h_out FOR VALUES FROM (100) TO (300);
+CREATE TABLE z_out (id int, s text, n numeric) PARTITION BY RANGE (id);
+CREATE TABLE z_out1 PARTITION OF z_out FOR VALUES FROM (0) TO (100) USING zedstore;
+CREATE TABLE z_out2 PARTITION OF z_out FOR VALUES FROM (100) TO (300) USING heap;
+ALTER TABLE z_out2 ALTER s SET STORAGE EXTERNAL;
+INSERT INTO z_out SELECT i, repeat(md5((i % 7)::text), 1 + 80 * (i % 2)), i FROM generate_series(1, 199) i;
+INSERT INTO h_out SELECT * FROM z_out;
+CREATE TABLE out_queries (q text);
+INSERT INTO out_queries VALUES ('SELECT s, count(*), sum(n), min(id) FROM @_out GROUP BY s'),
+	('SELECT min(s), max(s), count(DISTINCT s), sum(length(s)), max(n) FROM @_out'),
+	('SELECT id % 3, s, max(s), sum(n * 2) FROM @_out GROUP BY id % 3, s'),
+	('SELECT length(s), count(*) FROM @_out GROUP BY length(s)'),
+	('SELECT count(*) FILTER (WHERE s LIKE ''c%''), count(*) FILTER (WHERE n > 1000) FROM @_out');
+SELECT twins(q) FROM out_queries;
+ALTER TABLE z_out2 ALTER s SET STORAGE MAIN;
+INSERT INTO z_out SELECT i, repeat(md5((i % 5)::text), 90), repeat('7', 200 + i)::numeric FROM generate_series(200, 220) i;
+INSERT INTO h_out SELECT * FROM z_out WHERE id >= 200;
+SELECT count(*) FILTER (WHERE pg_column_size(s) < octet_length(s) AND id >= 200) AS compressed,
+	pg_relation_size((SELECT reltoastrelid FROM pg_class WHERE oid = 'z_out2'::regclass)) > 100000 AS out_of_line FROM z_out;
+SELECT twins(q) FROM out_queries;
+DROP TABLE h_row, z_row, h_dim, z_dim, h_prt, z_prt, h_out, z_out, out_queries;
 DROP FUNCTION twins;

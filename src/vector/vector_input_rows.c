@@ -137,8 +137,9 @@ keep_row(RowInput *rows, TupleTableSlot *slot, uint32 row, Size *bytes)
 		{
 			value = keep_datum(rows, column, value, bytes);
 			column->vals[row] = (int64) value;
-			if (column->typlen == -1 && VARATT_IS_EXTENDED(DatumGetPointer(value)) &&
-				!VARATT_IS_SHORT(DatumGetPointer(value)))
+			if (column->typlen == -1 &&
+				(VARATT_IS_EXTERNAL(DatumGetPointer(value)) ||
+				 VARATT_IS_COMPRESSED(DatumGetPointer(value))))
 			{
 				column->vector.has_odd = true;
 				column->vector.odd[row / 64] |= UINT64CONST(1) << (row % 64);

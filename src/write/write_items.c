@@ -122,8 +122,8 @@ zswrite_fits_item(Relation rel, TupleTableSlot *slot)
 		size = att_align_nominal(size, att->attalign);
 		if (att->attlen == -1)
 		{
-			if (VARATT_IS_EXTENDED(DatumGetPointer(value)) &&
-				!VARATT_IS_SHORT(DatumGetPointer(value)))
+			if (VARATT_IS_EXTERNAL(DatumGetPointer(value)) ||
+				VARATT_IS_COMPRESSED(DatumGetPointer(value)))
 				len = toast_raw_datum_size(value);
 			else
 				len = VARSIZE_ANY(DatumGetPointer(value));
