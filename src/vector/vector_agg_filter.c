@@ -3,9 +3,10 @@
  * vector_agg_filter.c
  *	  The filter of a table whose rows are aggregated by batches.
  *
- * Clauses run in core's order, each on the rows that those in front of it have left.  Parameters
- * and stable functions in them are constants of the scan (vector_scan_fold.c): a clause gets its
- * program when its parts have values.
+ * Clauses run in core's order, each on the rows that those in front of it have left.  But programs
+ * raise no errors, so neighbours that have theirs from the beginning run in the order of what they
+ * have to look at: integers and dictionaries before strings.  Parameters and stable functions are
+ * constants of the scan (vector_scan_fold.c): a clause gets its program when its parts have values.
  *
  * Parameters that have values give them at the start.  What else looks at no column (a stable
  * function, the value of an InitPlan that has not run) may raise an error, which must come where
@@ -45,6 +46,7 @@ struct ZsAggFilter
 	ExprContext *econtext;		/* of parts */
 	int			nclauses;
 	FilterClause *clauses;
+	int		   *order;			/* in which they run: their numbers */
 	MemoryContext context;		/* programs and values that a rescan changes */
 };
 
@@ -65,6 +67,30 @@ zsvector_agg_filter_possible(TupleDesc desc, Index varno, List *clauses)
 	return true;
 }
 
+/* Decides in which order the clauses run. */
+static void
+order_clauses(ZsAggFilter *filter)
+{
+	for (int i = 0; i < filter->nclauses; i++)
+	{
+		const FilterClause *clause = &filter->clauses[i];
+		int			place = i;
+
+		/* no further than behind one that waits for its program */
+		while (place > 0 && clause->program != NULL)
+		{
+			const FilterClause *before = &filter->clauses[filter->order[place - 1]];
+
+			if (before->program == NULL ||
+				zsvector_qual_rank(before->program) <= zsvector_qual_rank(clause->program))
+				break;
+			filter->order[place] = filter->order[place - 1];
+			place--;
+		}
+		filter->order[place] = i;
+	}
+}
+
 /* See vector_agg_filter.h. */
 ZsAggFilter *
 zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *estate)
@@ -79,6 +105,7 @@ zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *e
 	filter->clauses = palloc0(Max(list_length(clauses), 1) * sizeof(FilterClause));
 	filter->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate filter",
 											ALLOCSET_SMALL_SIZES);
+	filter->order = palloc0(Max(list_length(clauses), 1) * sizeof(int));
 	foreach(lc, clauses)
 	{
 		FilterClause *clause = &filter->clauses[filter->nclauses++];
@@ -93,6 +120,7 @@ zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *e
 		}
 	}
 	Assert(filter->nclauses == list_length(clauses));
+	order_clauses(filter);
 	return filter;
 }
 
@@ -175,7 +203,7 @@ zsvector_agg_filter_run(ZsAggFilter *filter, ZsInput *input, uint64 *passed, ZsQ
 {
 	for (int i = 0; i < filter->nclauses && zskernel_bits_any(passed); i++)
 	{
-		FilterClause *clause = &filter->clauses[i];
+		FilterClause *clause = &filter->clauses[filter->order[i]];
 		ZsTruth		truth;
 
 		if (!clause->compiled && clause->reached)

@@ -79,6 +79,9 @@ extern bool zsvector_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, Z
  */
 extern List *zsvector_qual_order(PlannerInfo *root, List *clauses);
 
+/* What a program has to look at: the less, the smaller. */
+extern int	zsvector_qual_rank(const ZsQual *qual);
+
 /* vector_qual_compare.c */
 
 /* Is the function the equality of values of the domain? */

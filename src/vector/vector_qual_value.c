@@ -171,3 +171,42 @@ zsvector_qual_order(PlannerInfo *root, List *clauses)
 	Assert(list_length(result) == n);
 	return result;
 }
+
+/* See vector_qual.h. */
+int
+zsvector_qual_rank(const ZsQual *qual)
+{
+	bool		is_string = qual->domain == ZS_DOMAIN_TEXT || qual->domain == ZS_DOMAIN_BPCHAR;
+	int			rank = 0;
+
+	if (qual->expr != NULL || qual->expr2 != NULL)
+		return is_string || qual->kind == ZS_QUAL_LIKE ? 5 : 3;
+	switch (qual->kind)
+	{
+		case ZS_QUAL_CONST:
+		case ZS_QUAL_NULL:
+			break;
+		case ZS_QUAL_COMPARE:
+			/* codes and lengths often decide whether strings are equal */
+			rank = !is_string ? 1 : qual->op == ZS_CMP_EQ || qual->op == ZS_CMP_NE ? 2 : 4;
+			break;
+		case ZS_QUAL_COLUMNS:
+		case ZS_QUAL_VALUES:
+		case ZS_QUAL_IN:
+			rank = 1;
+			break;
+		case ZS_QUAL_LIKE:
+			rank = 4;
+			break;
+		case ZS_QUAL_AND:
+		case ZS_QUAL_OR:
+		case ZS_QUAL_NOT:
+		case ZS_QUAL_IS_TRUE:
+		case ZS_QUAL_IS_FALSE:
+		case ZS_QUAL_IS_UNKNOWN:
+			for (int i = 0; i < qual->nargs; i++)
+				rank = Max(rank, zsvector_qual_rank(qual->args[i]));
+			break;
+	}
+	return rank;
+}
