@@ -231,9 +231,75 @@ check_totals(const ZsSegmentInfo *info, int vecno, const uint8 *bytes, size_t le
 	return NULL;
 }
 
+/*
+ * Values of some rows alone, and then of others: the same as in values, and what was given first
+ * stays.
+ */
+static const char *
+check_some(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 *bytes, size_t len,
+		   const ZsSharedState *shared, bool valid, bool intact, uint32 *have)
+{
+	static uint64 before[ZS_VECTOR_ROWS];
+	uint64		rows[ZS_VECTOR_WORDS] = {0};
+	uint32		n = (uint32) gen_below(r, gen_below(r, 2) == 0 ? 8 : ZS_VECTOR_ROWS);
+	uint64		had[ZS_VECTOR_WORDS];
+	uint64		sum = 0;
+	const char *err;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		row = (uint32) gen_below(r, ZS_VECTOR_ROWS);
+
+		rows[row / 64] |= UINT64CONST(1) << (row % 64);
+	}
+	err = zscodec_vector_decode_some(info, vecno, bytes, len, shared, rows, out);
+	*have |= out->have;
+	if (err != NULL)
+		return intact ? err : out->have != 0 ? "an error left forms" : NULL;
+	if (!intact)
+	{
+		/* anchors, which decoding all does not look at, may lead astray, but not out of memory */
+		for (uint32 row = 0; row < out->nrows && (out->have & ZS_FORM_SOME); row++)
+		{
+			const uint8 *p;
+			uint32		size;
+
+			if (!bit(out->some, row) || out->isnull[row])
+				continue;
+			size = contents(info, out->values[row], &p);
+			for (uint32 i = 0; i < size; i++)
+				sum += p[i];
+		}
+		return sum == PG_UINT64_MAX ? "sum" : NULL;
+	}
+	if (!valid)
+		return "an intact vector";
+	if ((out->have & ZS_FORM_SOME) == 0)
+		return (out->have & ZS_FORM_VALUES) ? check_rows(info, shared) : "values are missing";
+	memcpy(had, out->some, sizeof(had));
+	for (uint32 row = 0; row < ZS_VECTOR_ROWS; row++)
+	{
+		if (bit(had, row) != (bit(rows, row) && row < out->nrows))
+			return "rows that were made";
+		before[row] = out->values[row];
+	}
+	zscodec_vector_keep(out);
+	if ((err = zscodec_vector_decode(info, vecno, bytes, len, shared, ZS_FORM_VALUES, out)) != NULL)
+		return err;
+	for (uint32 row = 0; row < values->nrows; row++)
+	{
+		if (!bit(had, row))
+			continue;
+		if (values->isnull[row] ? before[row] != 0 :
+			!same_value(info, before[row], values->values[row]))
+			return "value of a row alone";
+	}
+	return check_rows(info, shared);
+}
+
 const char *
 gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 *bytes, size_t len,
-				const ZsSharedState *shared, uint32 *have)
+				const ZsSharedState *shared, bool intact, uint32 *have)
 {
 	uint32		forms = zscodec_vector_forms(info, vecno);
 	uint32		want = (uint32) gen_below(r, 64);
@@ -246,6 +312,9 @@ gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 
 		return err;
 	if (valid)
 		(void) zscodec_vector_decode(info, vecno, bytes, len, shared, ZS_FORM_VALUES, values);
+	*have = 0;
+	if (gen_below(r, 2) == 0)
+		return check_some(r, info, vecno, bytes, len, shared, valid, intact, have);
 	err = zscodec_vector_decode(info, vecno, bytes, len, shared, want, out);
 	*have = out->have;
 	if (err != NULL)

@@ -87,7 +87,7 @@ decode_everything(const uint8 *bytes, size_t len, size_t head)
 				sum += touch_row(&info, row);
 		}
 		err = gen_check_forms(&r, &info, (int) v, copy, vi->len, have_shared ? &shared : NULL,
-							  &have);
+							  false, &have);
 		if (err != NULL)
 		{
 			fprintf(stderr, "not ok: forms of a vector of kind %d, encoding %s: %s\n",

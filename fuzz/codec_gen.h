@@ -69,11 +69,11 @@ extern size_t gen_numeric(__int128 value, int scale, int dscale, uint8 *out);
 
 /*
  * Decodes a vector in random forms and compares them with its values: NULL, or what is wrong.
- * *have: the forms that were there.  (codec_forms.c)
+ * intact: the bytes are as they were written.  *have: the forms that were there.  (codec_forms.c)
  */
 extern const char *gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno,
 								   const uint8 *bytes, size_t len, const ZsSharedState *shared,
-								   uint32 *have);
+								   bool intact, uint32 *have);
 extern void gen_free_forms(void);
 
 #endif							/* CODEC_GEN_H */

@@ -33,7 +33,7 @@ static const char *current_step = "";
 static uint64 counts[ZS_ENC_COUNT];
 static uint64 ncompressed;
 static uint64 nparts;
-static uint64 nforms[6];
+static uint64 nforms[7];
 static uint64 nversion2;
 static uint64 nnumeric_ints;
 
@@ -228,9 +228,9 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 			uint32		have;
 
 			err = gen_check_forms(r, &info, (int) v, bytes, vi->len,
-								  vi->needs_shared ? &shared : NULL, &have);
+								  vi->needs_shared ? &shared : NULL, true, &have);
 			CHECK(err == NULL, "vector %u, forms: %s", v, err);
-			for (int f = 0; f < 6; f++)
+			for (int f = 0; f < 7; f++)
 				nforms[f] += (have >> f) & 1;
 		}
 		for (int n = 0; n < 12; n++)
@@ -443,8 +443,9 @@ main(int argc, char **argv)
 		   (unsigned long long) ncompressed, (unsigned long long) nnumeric_ints,
 		   (unsigned long long) nparts);
 	printf("; segments of version 2 %llu", (unsigned long long) nversion2);
-	printf("; with codes %llu, integers %llu, lengths %llu, constants %llu\n",
+	printf("; with codes %llu, integers %llu, lengths %llu, constants %llu, some rows %llu\n",
 		   (unsigned long long) nforms[2], (unsigned long long) nforms[3],
-		   (unsigned long long) nforms[4], (unsigned long long) nforms[5]);
+		   (unsigned long long) nforms[4], (unsigned long long) nforms[5],
+		   (unsigned long long) nforms[6]);
 	return 0;
 }

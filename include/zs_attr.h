@@ -287,6 +287,18 @@ extern const ZsVectorOut *zsattr_reader_forms(ZsAttrReader *reader, zstid stripe
 extern const ZsVectorOut *zsattr_reader_vector(ZsAttrReader *reader, zstid stripe);
 
 /*
+ * The same with VALUES, of which only those of rows, a bitmap of ZS_VECTOR_WORDS, are needed: where
+ * out->have has SOME instead, others are undefined.  Values stay if more of the same stripe are
+ * asked for, in whatever way but singly.
+ */
+extern const ZsVectorOut *zsattr_reader_some(ZsAttrReader *reader, zstid stripe,
+											 const uint64 *rows);
+
+/* The value of a row, if zsattr_reader_some() has made it; it lives as long as the vector. */
+extern bool zsattr_reader_at_hand(const ZsAttrReader *reader, zstid row, Datum *value,
+								  bool *isnull);
+
+/*
  * What the stripe's values come to (zscodec_vector_totals()), without making any form of them;
  * those that there are stay.  False: that cannot be said.  Errors: ERRCODE_DATA_CORRUPTED.
  */

@@ -85,6 +85,7 @@ extern bool zs_enable_read_stream;	/* look-ahead in scans */
 extern bool zs_enable_zone_maps;	/* skip segments by their min and max */
 extern bool zs_enable_topn;		/* custom scan for ORDER BY ... LIMIT */
 extern bool zs_enable_column_costs; /* plans know what columns cost */
+extern bool zs_enable_partial_vectors;	/* form strings of selected rows only */
 extern bool zs_enable_fetch_cache;	/* keep decoded vectors between fetches */
 extern bool zs_enable_late_row_numbers; /* bulk loads number rows as they are written */
 extern bool zs_enable_value_sharing;	/* UPDATE does not write unchanged large values */

@@ -282,6 +282,7 @@ extern const char *zscodec_compression_name(ZsCompression compression);
  *	CONST	constant: one value for all rows that are not null (CONST).  Where it is to be had it
  *			comes instead of VALUES, SCALED and LENGTHS that are wanted too, whose arrays are not
  *			filled then
+ *	SOME	values[] of the rows in some[] only, instead of VALUES: zscodec_vector_decode_some()
  *
  * All other arrays are as they were.  So several calls for the same vector, each for what is
  * missing, fill one structure, if the caller adds up `have`.
@@ -292,6 +293,7 @@ extern const char *zscodec_compression_name(ZsCompression compression);
 #define ZS_FORM_SCALED			0x08
 #define ZS_FORM_LENGTHS			0x10
 #define ZS_FORM_CONST			0x20
+#define ZS_FORM_SOME			0x40
 
 /*
  * Words of a bitmap of the rows of a vector: row i is bit i % 64 of word i / 64; bits beyond the
@@ -378,6 +380,7 @@ typedef struct ZsVectorOut
 	uint32		const_length;	/* CONST of BYTES: as in lengths[] */
 	uint64		nulls[ZS_VECTOR_WORDS];
 	uint64		odd[ZS_VECTOR_WORDS];
+	uint64		some[ZS_VECTOR_WORDS];	/* SOME */
 	uint64		values[ZS_VECTOR_ROWS];
 	int64		scaled[ZS_VECTOR_ROWS];
 	uint32		codes[ZS_VECTOR_ROWS];
@@ -388,6 +391,8 @@ typedef struct ZsVectorOut
 	/* private */
 	uint8	   *arena;
 	size_t		arena_size;
+	uint8	   *kept;			/* an arena that values given out before may lie in */
+	size_t		kept_size;
 	uint8	   *scratch;
 	size_t		scratch_size;
 } ZsVectorOut;
@@ -440,6 +445,20 @@ extern uint32 zscodec_vector_forms(const ZsSegmentInfo *info, int vecno);
 extern const char *zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
 										 size_t len, const ZsSharedState *shared, uint32 want,
 										 ZsVectorOut *out);
+
+/*
+ * The same for VALUES, of which only those of rows, a bitmap, are needed.  Where forming all would
+ * take longer, out->have has SOME, out->some is rows, and values[] of others are undefined.
+ */
+extern const char *zscodec_vector_decode_some(const ZsSegmentInfo *info, int vecno,
+											  const uint8 *vec, size_t len,
+											  const ZsSharedState *shared, const uint64 *rows,
+											  ZsVectorOut *out);
+
+/* codec_buf.c */
+
+/* Lets what values[] points to stay over the next decode of values, but not over this again. */
+extern void zscodec_vector_keep(ZsVectorOut *out);
 
 /* codec_dict_decode.c */
 

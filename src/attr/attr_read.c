@@ -268,9 +268,12 @@ add_forms(ZsAttrReader *reader, uint32 want)
 	reader->vec_lacks |= want & ~vec->have;
 }
 
-/* Decodes forms of a stripe that space->vec does not have yet; false when no segment covers it. */
+/*
+ * Decodes forms of a stripe that space->vec does not have yet; false when no segment covers it.
+ * rows: of VALUES, which is all that is wanted, those of these rows are enough; NULL: all.
+ */
 static bool
-decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
+decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want, const uint64 *rows)
 {
 	ZsVectorOut *vec = &reader->space->vec;
 	uint32		before = reader->vec_stripe == stripe ? vec->have : 0;
@@ -279,6 +282,7 @@ decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 	ZsSegmentHead *head = zsattr_segment_find(reader, stripe, true);
 	uint32		forms;
 	const uint8 *bytes = NULL;
+	bool		kept = false;
 	const char *error;
 	int			vecno;
 
@@ -295,16 +299,31 @@ decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 			break;
 		head = zsattr_segment_reload(reader, stripe, true);
 		/* it may have more rows now */
-		want |= before;
+		rows = before == 0 ? rows : NULL;
+		if (before & ZS_FORM_SOME)
+			want |= ZS_FORM_VALUES;
+		want |= before & ~ZS_FORM_SOME;
+		kept = kept || (before & ZS_FORM_SOME) != 0;
 		before = lacks = 0;
+	}
+
+	/* some values may have been given out, which are going to be formed again */
+	if (kept || ((before & ZS_FORM_SOME) && (want & ZS_FORM_VALUES)))
+	{
+		zscodec_vector_keep(vec);
+		before &= ~ZS_FORM_SOME;
 	}
 
 	reader->vec_stripe = ZS_INVALID_ROW;
 	reader->value_row = ZS_INVALID_ROW;
 	if ((want & ZS_FORM_SCALED) && head->info.vectors[vecno].encoding == ZS_ENC_DICT)
 		scale_shared(reader, head);
-	error = zscodec_vector_decode(&head->info, vecno, bytes, head->info.vectors[vecno].len,
-								  &head->shared, want & forms, vec);
+	if (rows != NULL && (want & forms) == ZS_FORM_VALUES)
+		error = zscodec_vector_decode_some(&head->info, vecno, bytes,
+										   head->info.vectors[vecno].len, &head->shared, rows, vec);
+	else
+		error = zscodec_vector_decode(&head->info, vecno, bytes, head->info.vectors[vecno].len,
+									  &head->shared, want & forms, vec);
 	if (unlikely(error != NULL))
 		zsattr_segment_corrupted(reader, &head->item, error);
 	if (head->shared_open)
@@ -316,6 +335,8 @@ decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 	forms = vec->have;
 	if (forms & ZS_FORM_CONST)
 		forms |= ZS_FORM_VALUES | ZS_FORM_SCALED | ZS_FORM_LENGTHS;
+	if (forms & ZS_FORM_SOME)
+		forms |= ZS_FORM_VALUES;
 	reader->vec_lacks = lacks | (want & ~forms);
 	vec->have |= before;
 	reader->vec_stripe = stripe;
@@ -341,7 +362,45 @@ zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 		if (want == 0)
 			return vec;
 	}
-	return decode_forms(reader, stripe, want) ? vec : NULL;
+	return decode_forms(reader, stripe, want, NULL) ? vec : NULL;
+}
+
+/* See zs_attr.h. */
+const ZsVectorOut *
+zsattr_reader_some(ZsAttrReader *reader, zstid stripe, const uint64 *rows)
+{
+	ZsVectorOut *vec = &reader->space->vec;
+
+	if (unlikely(needs_reshape(&reader->kind)))
+		return zsattr_reader_forms(reader, stripe, ZS_FORM_VALUES);
+	if (reader->vec_stripe == stripe)
+	{
+		bool		has_all = (vec->have & ZS_FORM_SOME) != 0;
+
+		for (int w = 0; w < ZS_VECTOR_WORDS && has_all; w++)
+			has_all = (rows[w] & ~vec->some[w]) == 0;
+		if (has_all)
+			return vec;
+		/* who asks again may ask for more */
+		if (vec->have & (ZS_FORM_VALUES | ZS_FORM_CODES | ZS_FORM_SOME))
+			return zsattr_reader_forms(reader, stripe, ZS_FORM_VALUES);
+	}
+	return decode_forms(reader, stripe, ZS_FORM_VALUES, rows) ? vec : NULL;
+}
+
+/* See zs_attr.h. */
+bool
+zsattr_reader_at_hand(const ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
+{
+	const ZsVectorOut *vec = &reader->space->vec;
+	uint32		idx = row % ZS_STRIPE_ROWS;
+
+	if (reader->vec_stripe != row - idx || (vec->have & ZS_FORM_SOME) == 0 ||
+		(vec->some[idx / 64] >> (idx % 64) & 1) == 0 || (vec->has_ext && vec->isext[idx]))
+		return false;
+	*isnull = vec->isnull[idx];
+	*value = (Datum) vec->values[idx];
+	return true;
 }
 
 /* See zs_attr.h. */

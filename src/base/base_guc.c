@@ -37,6 +37,7 @@ bool		zs_enable_topn = true;
 bool		zs_enable_column_costs = true;
 bool		zs_enable_fetch_cache = true;
 bool		zs_enable_late_row_numbers = true;
+bool		zs_enable_partial_vectors = true;
 bool		zs_enable_value_sharing = true;
 bool		zs_enable_compaction = true;
 bool		zs_enable_relocation = true;
@@ -123,6 +124,10 @@ zsbase_guc_init(void)
 				  "Enables keeping what was found between fetches of single rows.",
 				  "When off, every row that an index points to is looked up and decoded anew.",
 				  &zs_enable_fetch_cache);
+	define_switch("zedstore.enable_partial_vectors",
+				  "Enables decoding only the strings of rows that a filter has left.",
+				  "When off, plans by batches decode whole vectors of 1024 strings.",
+				  &zs_enable_partial_vectors);
 	define_switch("zedstore.enable_value_sharing",
 				  "Enables new versions of rows to share large values with the old ones.",
 				  "When off, an UPDATE writes large values again that it does not change.",

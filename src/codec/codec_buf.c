@@ -169,10 +169,23 @@ zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc)
 	out->have = 0;
 	out->has_nulls = out->has_ext = out->has_odd = false;
 	out->scale = 0;
-	out->arena = NULL;
-	out->arena_size = 0;
+	out->arena = out->kept = NULL;
+	out->arena_size = out->kept_size = 0;
 	out->scratch = NULL;
 	out->scratch_size = 0;
+}
+
+/* See zs_codec.h. */
+void
+zscodec_vector_keep(ZsVectorOut *out)
+{
+	uint8	   *arena = out->arena;
+	size_t		size = out->arena_size;
+
+	out->arena = out->kept;
+	out->arena_size = out->kept_size;
+	out->kept = arena;
+	out->kept_size = size;
 }
 
 /* See zs_codec.h. */
@@ -180,15 +193,18 @@ void
 zscodec_vector_free(ZsVectorOut *out)
 {
 	uint8	   *arena = out->arena;
+	uint8	   *kept = out->kept;
 	uint8	   *scratch = out->scratch;
 
-	out->arena = NULL;
-	out->arena_size = 0;
+	out->arena = out->kept = NULL;
+	out->arena_size = out->kept_size = 0;
 	out->scratch = NULL;
 	out->scratch_size = 0;
 	out->nrows = 0;
 	if (arena != NULL)
 		out->alloc.free(out->alloc.ctx, arena);
+	if (kept != NULL)
+		out->alloc.free(out->alloc.ctx, kept);
 	if (scratch != NULL)
 		out->alloc.free(out->alloc.ctx, scratch);
 }

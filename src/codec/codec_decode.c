@@ -78,6 +78,7 @@ open_vector(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec,
 	body->nnulls = 0;
 	body->next = 0;
 	body->nodd = 0;
+	body->some = body->left_out = false;
 	if ((err = zscodec_open_body(info, vi, vec, len, shared, out, &body->r)) != NULL)
 		return err;
 	if (vi->nnulls > 0)
@@ -129,10 +130,47 @@ zscodec_vector_forms(const ZsSegmentInfo *info, int vecno)
 	return forms;
 }
 
-/* See zs_codec.h. */
-const char *
-zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
-					  const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
+/* Notes which values the rows have. */
+static void
+choose_values(const uint64 *rows, ZsVectorBody *body)
+{
+	uint32		before = 0;		/* nulls in front of the row */
+
+	if (body->nnulls == 0)
+	{
+		memcpy(body->only, rows, sizeof(body->only));
+		return;
+	}
+	memset(body->only, 0, sizeof(body->only));
+	for (uint32 w = 0; w < ZS_VECTOR_WORDS; w++)
+	{
+		for (uint64 word = rows[w]; word != 0; word &= word - 1)
+		{
+			uint32		row = w * 64 + (uint32) __builtin_ctzll(word);
+
+			while (before < body->nnulls && body->null_pos[before] < row)
+				before++;
+			if (before == body->nnulls || body->null_pos[before] != row)
+				body->only[(row - before) / 64] |= UINT64CONST(1) << ((row - before) % 64);
+		}
+	}
+}
+
+/* The rows that there are, of those of a batch. */
+static void
+cut_rows(const uint64 *rows, uint32 nrows, uint64 *cut)
+{
+	memcpy(cut, rows, ZS_VECTOR_WORDS * sizeof(uint64));
+	if (nrows % 64 != 0)
+		cut[nrows / 64] &= (UINT64CONST(1) << (nrows % 64)) - 1;
+	for (uint32 w = (nrows + 63) / 64; w < ZS_VECTOR_WORDS; w++)
+		cut[w] = 0;
+}
+
+/* rows: of VALUES only those of these rows matter; NULL: all. */
+static const char *
+decode_vector(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
+			  const ZsSharedState *shared, uint32 want, const uint64 *rows, ZsVectorOut *out)
 {
 	const ZsVectorInfo *vi;
 	const ZsEncodingOps *ops;
@@ -166,6 +204,12 @@ zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, si
 	}
 	if ((err = open_vector(info, vi, vec, len, shared, out, &body)) != NULL)
 		return err;
+	if (rows != NULL)
+	{
+		cut_rows(rows, vi->nrows, out->some);
+		choose_values(out->some, &body);
+		body.some = true;
+	}
 	if (want != ZS_FORM_NULLS && (err = ops->decode(info, &body, shared, &want, out)) != NULL)
 		return err;
 	zscodec_mark_nulls(&body, out);
@@ -173,8 +217,26 @@ zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, si
 		zscodec_spread_forms(&body, want, out);
 	if (want & (ZS_FORM_SCALED | ZS_FORM_LENGTHS))
 		zscodec_mark_odd(&body, want, out);
+	if (body.left_out)
+		want = (want & ~ZS_FORM_VALUES) | ZS_FORM_SOME;
 	out->have = want;
 	return NULL;
+}
+
+/* See zs_codec.h. */
+const char *
+zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
+					  const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
+{
+	return decode_vector(info, vecno, vec, len, shared, want, NULL, out);
+}
+
+/* See zs_codec.h. */
+const char *
+zscodec_vector_decode_some(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
+						   const ZsSharedState *shared, const uint64 *rows, ZsVectorOut *out)
+{
+	return decode_vector(info, vecno, vec, len, shared, ZS_FORM_VALUES, rows, out);
 }
 
 /* See zs_codec.h. */

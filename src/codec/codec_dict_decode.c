@@ -235,6 +235,21 @@ read_literal_tag(ZsReader *r, int *encoding)
 		"encoding does not fit the type";
 }
 
+/* The literals at pos[], all or those that matter. */
+static const char *
+decode_literals(const ZsSegmentInfo *info, int encoding, ZsVectorBody *body, const uint16 *pos,
+				uint32 nliterals, const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
+{
+	uint64		only[ZS_VECTOR_WORDS] = {0};
+
+	if (!body->some || encoding != ZS_ENC_WORDS || (want & ZS_FORM_VALUES) == 0)
+		return zscodec_strings_decode(info, encoding, &body->r, nliterals, shared, want, out);
+	for (uint32 i = 0; i < nliterals; i++)
+		only[i / 64] |= (body->only[pos[i] / 64] >> (pos[i] % 64) & 1) << (i % 64);
+	return zscodec_strings_decode_some(info, &body->r, nliterals, shared, only, want, out,
+									   &body->left_out);
+}
+
 /* See codec_ops.h. */
 const char *
 zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsSharedState *shared,
@@ -260,7 +275,7 @@ zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShar
 	if ((*want & ZS_FORM_VALUES) && (err = form_entries(known, nknown, shared)) != NULL)
 		return err;
 	if ((err = read_literal_tag(r, &encoding)) != NULL ||
-		(err = zscodec_strings_decode(info, encoding, r, nliterals, shared, *want, out)) != NULL)
+		(err = decode_literals(info, encoding, body, pos, nliterals, shared, *want, out)) != NULL)
 		return err;
 
 	/* The literals are in the first entries: merge from the end. */

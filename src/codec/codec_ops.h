@@ -27,6 +27,9 @@ typedef struct ZsVectorBody
 	uint16		null_pos[ZS_VECTOR_ROWS];
 	uint16		ext_pos[ZS_VECTOR_ROWS];	/* among the values */
 	uint16		odd_pos[ZS_VECTOR_ROWS];	/* among the values */
+	bool		some;			/* of VALUES only those in only[] matter */
+	bool		left_out;		/* others were left out */
+	uint64		only[ZS_VECTOR_WORDS];	/* among the values */
 } ZsVectorBody;
 
 /* By-reference values that are to be written. */
@@ -56,7 +59,7 @@ typedef struct ZsLiterals
  *
  * decode: the wanted forms of the body's values, into the first body->n entries of their arrays.
  * Takes out of *want what turns out not to be there, and notes in body->odd_pos values that SCALED
- * and LENGTHS say nothing of.
+ * and LENGTHS say nothing of.  May leave out VALUES that do not matter, and says so.
  *
  * decode_one: value `entry` of the body alone; less than all is looked at where that is possible.
  *

@@ -161,24 +161,6 @@ zscodec_strings_encode_words(const ZsWordTable *table, const uint8 *const *ptrs,
 	return (size_t) (finish_codes(anchors, n, true, start, codes, (size_t) (w.p - codes)) - out);
 }
 
-static inline uint8 *
-align_up(uint8 *p, uint32 align)
-{
-	return (uint8 *) (((uintptr_t) p + align - 1) & ~(uintptr_t) (align - 1));
-}
-
-/* Begins a value of len bytes at *p: returns its address, sets *data to where its bytes go. */
-static inline uint64
-begin_value(const ZsSegmentInfo *info, uint8 **p, uint64 len, uint8 **data)
-{
-	if (info->kind == ZS_KIND_FIXED)
-	{
-		*data = align_up(*p, info->align);
-		return (uint64) (uintptr_t) *data;
-	}
-	return zscodec_varlena_start(p, len, data);
-}
-
 /* Short values are copied 16 bytes at a time where source and destination allow it. */
 static inline void
 copy_value(uint8 *dst, const uint8 *src, size_t len, const uint8 *src_end)
@@ -191,9 +173,9 @@ copy_value(uint8 *dst, const uint8 *src, size_t len, const uint8 *src_end)
 
 StaticAssertDecl(ZS_SLACK >= 16, "values may be copied in steps of 16");
 
-/* What the anchors of n values take, without looking at them. */
-static const char *
-skip_anchors(ZsReader *r, uint32 n)
+/* Moves behind the anchors of n values, without looking at them. */
+const char *
+zscodec_anchors_skip(ZsReader *r, uint32 n)
 {
 	size_t		size;
 
@@ -217,7 +199,7 @@ read_anchor(ZsReader *r, uint32 n, uint32 idx, uint32 *first, uint64 *anchor)
 
 	*first = 0;
 	*anchor = 0;
-	if ((err = skip_anchors(r, n)) != NULL)
+	if ((err = zscodec_anchors_skip(r, n)) != NULL)
 		return err;
 	if (p[0] == 0 || idx < ZS_ANCHOR_STRIDE)
 		return NULL;
@@ -227,8 +209,9 @@ read_anchor(ZsReader *r, uint32 n, uint32 idx, uint32 *first, uint64 *anchor)
 }
 
 /* The sum of lengths, which must not exceed limit. */
-static const char *
-sum_lens(const ZsSegmentInfo *info, const uint64 *lens, uint32 n, uint64 limit, uint64 *total)
+const char *
+zscodec_lens_sum(const ZsSegmentInfo *info, const uint64 *lens, uint32 n, uint64 limit,
+				 uint64 *total)
 {
 	*total = 0;
 	for (uint32 i = 0; i < n; i++)
@@ -261,14 +244,14 @@ read_lens(const ZsSegmentInfo *info, ZsReader *r, uint32 n, bool stored, uint64 
 	}
 	if ((err = zscodec_ints_decode(r, n, lens)) != NULL)
 		return err;
-	if ((err = skip_anchors(r, n)) != NULL)
+	if ((err = zscodec_anchors_skip(r, n)) != NULL)
 		return err;
-	return sum_lens(info, lens, n, reader_left(r) * expansion, total);
+	return zscodec_lens_sum(info, lens, n, reader_left(r) * expansion, total);
 }
 
 /* Room in the arena for n values of total bytes. */
-static bool
-reserve_values(const ZsSegmentInfo *info, ZsVectorOut *out, uint32 n, uint64 total)
+bool
+zscodec_values_reserve(const ZsSegmentInfo *info, ZsVectorOut *out, uint32 n, uint64 total)
 {
 	size_t		overhead = info->kind == ZS_KIND_FIXED ? info->align : ZS_VARLENA_OVERHEAD;
 
@@ -288,10 +271,10 @@ decode_const(const ZsSegmentInfo *info, ZsReader *r, uint64 *value, ZsVectorOut 
 		return "value has the wrong length";
 	if (len > ZS_VALUE_SIZE_MAX)
 		return "value is too long";
-	if (!reserve_values(info, out, 1, len))
+	if (!zscodec_values_reserve(info, out, 1, len))
 		return ZS_ERR_MEMORY;
 	p = out->arena;
-	*value = begin_value(info, &p, len, &data);
+	*value = zscodec_value_begin(info, &p, len, &data);
 	Assert(data + len <= out->arena + out->arena_size);
 	memcpy(data, r->p, len);
 	return NULL;
@@ -331,14 +314,14 @@ decode_plain(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *len
 
 	if (total != reader_left(r))
 		return "value lengths do not add up";
-	if (!reserve_values(info, out, n, total))
+	if (!zscodec_values_reserve(info, out, n, total))
 		return ZS_ERR_MEMORY;
 	p = out->arena;
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint8	   *data;
 
-		out->values[i] = begin_value(info, &p, lens[i], &data);
+		out->values[i] = zscodec_value_begin(info, &p, lens[i], &data);
 		copy_value(data, src, lens[i], r->end);
 		p = data + lens[i];
 		src += lens[i];
@@ -353,14 +336,14 @@ decode_fsst(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *lens
 {
 	uint8	   *p;
 
-	if (!reserve_values(info, out, n, total))
+	if (!zscodec_values_reserve(info, out, n, total))
 		return ZS_ERR_MEMORY;
 	p = out->arena;
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint8	   *data;
 
-		out->values[i] = begin_value(info, &p, lens[i], &data);
+		out->values[i] = zscodec_value_begin(info, &p, lens[i], &data);
 		if (!zscodec_fsst_decode(r, shared->symbols, shared->symbol_lens, data, lens[i]))
 			return "symbol codes are corrupted";
 		p = data + lens[i];
@@ -376,7 +359,7 @@ decode_words(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *len
 	ZsBitReader bits;
 	uint8	   *p;
 
-	if (!reserve_values(info, out, n, total))
+	if (!zscodec_values_reserve(info, out, n, total))
 		return ZS_ERR_MEMORY;
 	p = out->arena;
 	if (!zscodec_words_start(&bits, r, 0))
@@ -385,7 +368,7 @@ decode_words(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *len
 	{
 		uint8	   *data;
 
-		out->values[i] = begin_value(info, &p, lens[i], &data);
+		out->values[i] = zscodec_value_begin(info, &p, lens[i], &data);
 		if (!zscodec_words_decode(&bits, shared->words, data, lens[i]))
 			return "word codes are corrupted";
 		p = data + lens[i];
@@ -456,10 +439,10 @@ decode_fixed_one(const ZsSegmentInfo *info, const ZsReader *r, uint32 n, uint32 
 
 	if ((uint64) n * info->width > reader_left(r))
 		return ZS_ERR_SHORT;
-	if (!reserve_values(info, out, 1, info->width))
+	if (!zscodec_values_reserve(info, out, 1, info->width))
 		return ZS_ERR_MEMORY;
 	p = out->arena;
-	*value = begin_value(info, &p, info->width, &data);
+	*value = zscodec_value_begin(info, &p, info->width, &data);
 	memcpy(data, r->p + (size_t) idx * info->width, info->width);
 	return NULL;
 }
@@ -516,16 +499,16 @@ zscodec_strings_decode_one(const ZsSegmentInfo *info, int encoding, ZsReader *r,
 	lens = flat ? all : all + first;
 	if (flat && (err = zscodec_ints_get_some(&stream, n, first, count, all)) != NULL)
 		return err;
-	err = sum_lens(info, lens, count, encoding == ZS_ENC_PLAIN ? reader_left(r) :
+	err = zscodec_lens_sum(info, lens, count, encoding == ZS_ENC_PLAIN ? reader_left(r) :
 				   encoding == ZS_ENC_FSST ? reader_left(r) * FSST_EXPANSION :
 				   Min(reader_left(r) * ZS_WORDS_EXPANSION, info->raw_size), &total);
 	if (err != NULL)
 		return err;
 	before = total - lens[count - 1];
-	if (!reserve_values(info, out, 1, lens[count - 1]))
+	if (!zscodec_values_reserve(info, out, 1, lens[count - 1]))
 		return ZS_ERR_MEMORY;
 	p = out->arena;
-	*value = begin_value(info, &p, lens[count - 1], &data);
+	*value = zscodec_value_begin(info, &p, lens[count - 1], &data);
 	if (encoding == ZS_ENC_WORDS)
 	{
 		if (!zscodec_words_start(&bits, r, anchor) ||
@@ -571,7 +554,7 @@ zscodec_strings_part(int encoding, ZsReader *r, uint32 n, uint32 idx, const uint
 		zscodec_ints_get_some(r, n, 0, 0, &none) != NULL)
 		return false;
 	anchors = r->p;
-	if (skip_anchors(r, n) != NULL || anchors[0] == 0)
+	if (zscodec_anchors_skip(r, n) != NULL || anchors[0] == 0)
 		return false;
 	size = (size_t) (r->p - anchors) - 1;
 	if (group > 0)

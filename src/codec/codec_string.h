@@ -22,6 +22,18 @@
 /* Room for the anchors of a vector. */
 #define ZS_ANCHORS_SIZE_MAX		(1 + ZS_VECTOR_ROWS / ZS_ANCHOR_STRIDE * 8 + ZS_SLACK)
 
+/* Begins a value of len bytes at *p: returns its address, sets *data to where its bytes go. */
+static inline uint64
+zscodec_value_begin(const ZsSegmentInfo *info, uint8 **p, uint64 len, uint8 **data)
+{
+	if (info->kind == ZS_KIND_FIXED)
+	{
+		*data = (uint8 *) (((uintptr_t) *p + info->align - 1) & ~(uintptr_t) (info->align - 1));
+		return (uint64) (uintptr_t) *data;
+	}
+	return zscodec_varlena_start(p, len, data);
+}
+
 extern size_t zscodec_strings_encode_plain(const uint8 *const *ptrs, const uint32 *lens, uint32 n,
 										   bool with_lens, bool with_anchors, uint8 *out);
 extern size_t zscodec_strings_encode_fsst(const ZsSymbolTable *table, const uint8 *const *ptrs,
@@ -31,6 +43,11 @@ extern size_t zscodec_strings_encode_words(const ZsWordTable *table, const uint8
 										   const uint32 *lens, uint32 n, const uint8 *limit,
 										   uint8 *out);
 
+extern bool zscodec_values_reserve(const ZsSegmentInfo *info, ZsVectorOut *out, uint32 n,
+								   uint64 total);
+extern const char *zscodec_anchors_skip(ZsReader *r, uint32 n);
+extern const char *zscodec_lens_sum(const ZsSegmentInfo *info, const uint64 *lens, uint32 n,
+									uint64 limit, uint64 *total);
 extern const char *zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r,
 										  uint32 n, const ZsSharedState *shared, uint32 want,
 										  ZsVectorOut *out);
@@ -38,6 +55,12 @@ extern const char *zscodec_strings_decode_one(const ZsSegmentInfo *info, int enc
 											  uint32 n, uint32 idx, const ZsSharedState *shared,
 											  ZsVectorOut *out, uint64 *value);
 
+/* codec_string_some.c */
+extern const char *zscodec_strings_decode_some(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
+											   const ZsSharedState *shared, const uint64 *only,
+											   uint32 want, ZsVectorOut *out, bool *left_out);
+
+/* codec_string.c */
 extern bool zscodec_strings_part(int encoding, ZsReader *r, uint32 n, uint32 idx, const uint8 *head,
 								 uint64 *from, uint64 *to);
 

@@ -22,8 +22,8 @@ typedef struct ZsBatchColumn
 {
 	ZsColumnVector vector;
 	uint64		generation;		/* of the batch that vector is of */
-	uint64		sel[ZS_KERNEL_WORDS];	/* DECIMAL: rows that were formed */
-	struct ZsBatchColumn *next; /* DECIMAL: formed for other rows; NULL: none */
+	uint64		sel[ZS_KERNEL_WORDS];	/* DECIMAL, DATUM: rows that were formed */
+	struct ZsBatchColumn *next; /* the same formed for other rows; NULL: none */
 	ZsAttrKind	kind;
 	int64		vals[ZS_STRIPE_ROWS];
 	uint8		dscales[ZS_STRIPE_ROWS];

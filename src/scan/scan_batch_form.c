@@ -14,6 +14,9 @@
  * rows may have another scale, so what is asked for later gets a vector of its own: one that was
  * given out stays as it is until the next batch.
  *
+ * Where few rows are asked for, only their strings may be formed.  If others are asked for later,
+ * all are, elsewhere in memory.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/scan/scan_batch_form.c
@@ -28,6 +31,9 @@
 
 #include "scan_batch.h"
 #include "zs_codec.h"
+
+/* Where no more than this part of the rows is asked for, not all values need be formed. */
+#define SOME_PART				4
 
 /* Display scales above this do not come as integers. */
 #define MAX_DECIMAL_SCALE	18
@@ -233,18 +239,23 @@ forms_of(ZsColumnWant want)
  * NULL if no segment has the column; *partial if one has it for some of the rows.
  */
 static const ZsVectorOut *
-get_forms(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, bool *partial)
+get_forms(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const uint64 *sel, bool *partial)
 {
 	ZsRowSource *source = bs->scan->source;
 	zstid		stripe = bs->batch.first;
 	uint32		forms = forms_of(want);
-	const ZsVectorOut *out = zsscan_source_forms(source, attno - 1, stripe, forms, false);
+	const uint64 *rows = NULL;
+	const ZsVectorOut *out;
 
+	if (want == ZS_WANT_DATUM && zs_enable_partial_vectors &&
+		zskernel_bits_count(sel) <= ZS_STRIPE_ROWS / SOME_PART)
+		rows = sel;
+	out = zsscan_source_forms(source, attno - 1, stripe, forms, rows, false);
 	*partial = false;
 	if (out == NULL || !covers(out->nrows, bs->batch.sel))
-		out = zsscan_source_forms(source, attno - 1, stripe, forms, true);
-	if (out != NULL && (out->have & forms) == 0)
-		out = zsscan_source_forms(source, attno - 1, stripe, ZS_FORM_VALUES, false);
+		out = zsscan_source_forms(source, attno - 1, stripe, forms, rows, true);
+	if (rows == NULL && out != NULL && (out->have & forms) == 0)
+		out = zsscan_source_forms(source, attno - 1, stripe, ZS_FORM_VALUES, NULL, false);
 	*partial = out != NULL && !covers(out->nrows, bs->batch.sel);
 	return out;
 }
@@ -301,6 +312,8 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 		vector->vals = (const int64 *) out->values;
 		vector->datums = out->values;
 		odd = with_ext;
+		if ((out->have & ZS_FORM_VALUES) == 0)
+			zskernel_bits_copy(column->sel, out->some);
 	}
 	if (odd != NULL)
 	{
@@ -328,7 +341,7 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 	Assert(!bs->batch.has_rows && is_subset(sel, bs->batch.sel));
 	while (column != NULL && column->generation == bs->generation)
 	{
-		if (want != ZS_WANT_DECIMAL || is_subset(sel, column->sel))
+		if ((want != ZS_WANT_DECIMAL && want != ZS_WANT_DATUM) || is_subset(sel, column->sel))
 			return &column->vector;
 		place = &column->next;
 		column = *place;
@@ -349,8 +362,9 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 	vector->dscales = NULL;
 	vector->datums = NULL;
 	vector->lengths = vector->codes = NULL;
+	zskernel_bits_copy(column->sel, bs->batch.sel);
 
-	out = get_forms(bs, attno, want, &partial);
+	out = get_forms(bs, attno, want, sel, &partial);
 	if (partial)
 		return NULL;
 	if (out == NULL)

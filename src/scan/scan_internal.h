@@ -105,7 +105,7 @@ extern void zsscan_source_load_batch(ZsRowSource *source, zstid stripe);
 extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed);
 extern const ZsRowBatch *zsscan_source_stripe(ZsRowSource *source, zstid stripe);
 extern const ZsVectorOut *zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe,
-											  uint32 want, bool again);
+											  uint32 want, const uint64 *rows, bool again);
 extern const ZsSharedState *zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial);
 extern const ZsSegmentInfo *zsscan_source_info(ZsRowSource *source, int attno, zstid stripe,
 											   int *vecno);

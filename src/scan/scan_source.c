@@ -416,6 +416,9 @@ vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 	Assert(source->by_vector && attno < source->desc->natts);
 	if (unlikely(column->stripe != stripe))
 	{
+		if (column->reader != NULL &&
+			zsattr_reader_at_hand(column->reader, slot->row, &value, isnull))
+			return value;
 		if (source->sparse && sparse_value(source, slot, attno, &value, isnull))
 			return value;
 		set_vector(column, stripe,

@@ -56,13 +56,14 @@ zsscan_source_stripe(ZsRowSource *source, zstid stripe)
 }
 
 /*
- * Attribute attno (from 0) in the wanted forms for the stripe, which
- * zsscan_source_stripe() was called for; NULL if no segment has any.  With
- * again, past all copies, since the vector does not have a row that must be
- * somewhere; that costs something once for each column and stripe.
+ * Attribute attno (from 0) in the wanted forms for the stripe, which zsscan_source_stripe() was
+ * called for; NULL if no segment has any.  rows: of VALUES alone only those of these rows are
+ * needed, see zsattr_reader_some(); NULL: all.  With again, past all copies, since the vector does
+ * not have a row that must be somewhere; that costs something once for each column and stripe.
  */
 const ZsVectorOut *
-zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, bool again)
+zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, const uint64 *rows,
+					bool again)
 {
 	ZsSourceColumn *column = &source->columns[attno];
 	ZsAttrReader *reader = zsscan_source_reader(source, attno);
@@ -81,7 +82,8 @@ zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, b
 	 */
 	if (column->stripe != stripe)
 		column->stripe = ZS_INVALID_ROW;
-	return zsattr_reader_forms(reader, stripe, want);
+	return rows != NULL && want == ZS_FORM_VALUES ? zsattr_reader_some(reader, stripe, rows) :
+		zsattr_reader_forms(reader, stripe, want);
 }
 
 /* What the attribute's values in the stripe come to, as zsattr_reader_totals() says. */

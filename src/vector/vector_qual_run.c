@@ -338,7 +338,7 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	if (zskernel_bits_any(left))
 	{
 		if (vector->datums == NULL)
-			vector = get_value(run, qual, ZS_WANT_DATUM, sel);
+			vector = get_value(run, qual, ZS_WANT_DATUM, left);
 		if (vector == NULL)
 			return false;
 		Assert(vector->datums != NULL);
