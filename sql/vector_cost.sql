@@ -44,6 +44,21 @@ begin
 	return round((cost_on - cost_off)::numeric, 2);
 end $$;
 
+-- what pages add to a query's costs, by one kind of plan
+create function pages(query text, switch text) returns float8 language plpgsql as $$
+declare
+	with_pages float8;
+begin
+	perform set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+		set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config(switch, 'on', true);
+	with_pages := cost(query);
+	set local seq_page_cost = 0;
+	set local random_page_cost = 0;
+	with_pages := with_pages - cost(query);
+	perform set_config('seq_page_cost', '1', true), set_config('random_page_cost', '4', true);
+	return round(with_pages::numeric, 2);
+end $$;
+
 -- selective lookups
 explain (costs off) select * from t_z where id = 4711;
 explain (costs off) select * from t_z where k = 4711;
@@ -76,6 +91,9 @@ explain (costs off) select sum(a1 + a2 + a3 + a4 + a6), sum(n1 + n2), max(b1) fr
 -- what is charged: nothing for index-only scans and heap, more for more columns, less for rows that lie together
 set enable_seqscan = off;
 set enable_bitmapscan = off;
+-- (without what reading pages costs)
+set seq_page_cost = 0;
+set random_page_cost = 0;
 select more('select count(*) from t_z where id < 1000') as index_only, more('select id from t_z where id < 1000') as index_only,
 	more('select * from t_h where id < 1000') as heap;
 select more('select a2 from t_z where k < 1000') > 0 as one, more('select a2, a3 from t_z where k < 1000') > 1.9 * more('select a2 from t_z where k < 1000') as two,
@@ -104,10 +122,28 @@ set enable_seqscan = off;
 set enable_bitmapscan = on;
 select more('select a2 from t_z where k < 10') > 0 as sparse,
 	more('select a2 from t_z where k < 30000') < 100 * more('select a2 from t_z where k < 300') as dense;
-select more('select a2 from t_z where k < 1000 and a5 < 100') < 0.5 * more('select a2 from t_z where k < 1000') as anded;
+reset seq_page_cost;
+reset random_page_cost;
+select cost('select a2 from t_z where k < 1000 and a5 < 100') < 0.9 * cost('select a2, a5 from t_z where k < 1000') as anded;
 reset enable_seqscan;
 reset enable_indexscan;
 drop index t_z_a5;
+-- pages: a fetch reads no others than those of its columns, however many rows there are
+set enable_seqscan = off;
+select switch, pages('select a2 from t_z where k < 3000', switch) < 0.5 * pages('select b1 from t_z where k < 3000', switch) as columns,
+	pages('select a2 from t_h where k < 3000', switch) = pages('select b1 from t_h where k < 3000', switch) as heap
+	from unnest(array['enable_indexscan', 'enable_bitmapscan']) switch;
+-- (those of tables that are joined are not looked at)
+select more('select 1 from few, t_z where k = x') = 0 as joined;
+reset enable_seqscan;
+-- so rows of an index compete with batches
+set zedstore.enable_vector_agg = on;
+set zedstore.enable_vector_scan = on;
+explain (costs off) select count(*), sum(n1) from t_z where k between 100 and 120;
+explain (costs off) select count(*), sum(n1) from t_z where k between 100 and 30000;
+explain (costs off) select a3, count(*) from t_z where k between 100 and 110 group by a3;
+set zedstore.enable_vector_agg = off;
+set zedstore.enable_vector_scan = off;
 -- sequential scans: only the needed columns' pages
 set enable_indexscan = off;
 set enable_bitmapscan = off;

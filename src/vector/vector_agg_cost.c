@@ -37,15 +37,14 @@
 /* Rows are in the order of a key where its correlation with their places is at least this. */
 #define KEY_ORDER		0.98
 
-/* Columns that filter and aggregates look at. */
+/* Columns of the table that the expressions look at. */
 static int
-count_columns(Index varno, List *filter, List *aggrefs)
+count_columns(Index varno, List *exprs)
 {
 	Bitmapset  *attrs = NULL;
 	int			count;
 
-	pull_varattnos((Node *) filter, varno, &attrs);
-	pull_varattnos((Node *) aggrefs, varno, &attrs);
+	pull_varattnos((Node *) exprs, varno, &attrs);
 	count = bms_num_members(attrs);
 	bms_free(attrs);
 	return count;
@@ -58,26 +57,36 @@ count_columns(Index varno, List *filter, List *aggrefs)
 #define COST_PER_VALUE		0.0002
 #define COST_PER_CLAUSE		0.0001
 
-/* See vector_agg_plan.h. */
+/*
+ * See vector_agg_plan.h.  Columns that only aggregates and keys need are read where rows are left.
+ */
 Cost
-zsvector_agg_table_cost(RelOptInfo *rel, List *filter, const ZsAggQuery *query, double ngroups,
-						double divisor)
+zsvector_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, double divisor)
 {
-	int			ncolumns = count_columns(rel->relid, filter,
-										 list_concat_copy(query->keys, query->aggrefs));
-	double		natts = Max(rel->max_attr, 1);
+	RelOptInfo *rel = query->rel;
+	List	   *exprs = list_concat_copy(query->keys, query->aggrefs);
+	int			nfilter = count_columns(rel->relid, filter);
+	int			ncolumns = count_columns(rel->relid, list_concat_copy(filter, exprs));
 	double		spc_random;
 	double		spc_seq;
+	double		pages;
+	double		share;
+	Cost		decoding;
 	Cost		cost;
 
-	Assert(divisor >= 1);
+	Assert(divisor >= 1 && nfilter <= ncolumns);
 	get_tablespace_page_costs(rel->reltablespace, &spc_random, &spc_seq);
-	cost = rel->tuples * (COST_PER_VALUE * ncolumns + COST_PER_CLAUSE * list_length(filter)) +
+	share = zsvector_cost_batches(query->root, rel, rel->baserestrictinfo, rel->rows, &pages,
+								  &decoding);
+	if (!zs_enable_column_costs)
+		pages = rel->pages * Min((double) ncolumns / Max(rel->max_attr, 1), 1);
+	cost = rel->tuples * (COST_PER_VALUE * (nfilter + share * (ncolumns - nfilter)) +
+						  COST_PER_CLAUSE * list_length(filter)) +
 		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs);
 	if (query->keys != NIL)
 		cost += rel->rows * (ZS_COST_PER_KEY * list_length(query->keys) +
 							 (ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE : ZS_COST_PROBE));
-	return spc_seq * rel->pages * Min(ncolumns, natts) / natts + cost / divisor;
+	return spc_seq * pages + cost / divisor;
 }
 
 /*

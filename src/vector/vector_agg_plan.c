@@ -301,7 +301,7 @@ zsvector_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, Lis
 		return NULL;
 	path = zsvector_agg_make_path(query, target, aggrefs, NULL, filter, NIL, true);
 	zsvector_agg_set_cost(query, path,
-						  zsvector_agg_table_cost(query->rel, filter, query, query->ngroups, 1),
+						  zsvector_agg_table_cost(query, filter, query->ngroups, 1),
 						  query->ngroups);
 	return path;
 }
@@ -338,7 +338,7 @@ add_table_paths(const ZsAggQuery *query)
 		path->path.parallel_workers = workers;
 		path->path.rows = npartial;
 		zsvector_agg_set_cost(query, path,
-							  zsvector_agg_table_cost(rel, filter, query, npartial, divisor),
+							  zsvector_agg_table_cost(query, filter, npartial, divisor),
 							  npartial);
 		zsvector_agg_add_gathered(query, &path->path);
 		if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
@@ -347,7 +347,7 @@ add_table_paths(const ZsAggQuery *query)
 
 	path = zsvector_agg_make_path(query, query->target, query->aggrefs, NULL, filter,
 								  NIL, false);
-	cost = zsvector_agg_table_cost(rel, filter, query, query->ngroups, 1);
+	cost = zsvector_agg_table_cost(query, filter, query->ngroups, 1);
 	if (!zsvector_agg_is_in_key_order(query))
 		cost += zsvector_agg_spill_cost(query);
 	zsvector_agg_set_cost(query, path, cost, query->ngroups);

@@ -77,8 +77,8 @@ extern CustomPath *zsvector_agg_partial_table_path(const ZsAggQuery *query, Path
 /* ---- vector_agg_cost.c ---- */
 
 /* Scanning the table and making its groups; of the rows this process gets one part in divisor. */
-extern Cost zsvector_agg_table_cost(RelOptInfo *rel, List *filter, const ZsAggQuery *query,
-									double ngroups, double divisor);
+extern Cost zsvector_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups,
+									double divisor);
 
 /* Are most groups going to be complete before the end of the scan (vector_agg_exec.c)? */
 extern bool zsvector_agg_is_in_key_order(const ZsAggQuery *query);

@@ -25,6 +25,11 @@
  * selects as many rows as the restrictions do, or any few rows in nested loops.  What a bitmap scan
  * costs depends on how densely its rows lie, so set_rel_pathlist() corrects those that are left.
  *
+ * Pages.  What core takes for the pages of the table, while it makes the paths of indexes, are the
+ * pages of the columns that a fetch looks at: no other pages can be read, however many rows are
+ * fetched.  Tables that are joined keep all of theirs: fetches of the inner side of a nested loop
+ * lie far apart, and wait for memory longer than the constants below say.
+ *
  * Sequential scans.  They have the relation's pages in their costs (zsam_estimate_size()); the
  * pages of other columns are taken out again.  Then all paths are compared anew.
  *
@@ -68,304 +73,28 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
+#include "vector_cost.h"
 #include "vector_internal.h"
 #include "zs_base.h"
 #include "zs_scan.h"
 #include "zs_vector.h"
 
-/* One value decoded alone: of fixed length or numeric; a string. */
-#define COST_SINGLE_FIXED		0.22
-#define COST_SINGLE_STRING		0.40
-
-/*
- * A vector of 1024 values: of fixed length, numeric, strings with few different values, other
- * strings.
- */
-#define COST_VECTOR_FIXED		0.15
-#define COST_VECTOR_NUMERIC		0.8
-#define COST_VECTOR_FEW			0.3
-#define COST_VECTOR_STRING		4.0
-
-/* A value of a vector that is decoded already. */
-#define COST_DECODED			0.01
-
-/* So many values are decoded alone before the vector is (VALUES_BEFORE_VECTOR of attr_read.c). */
-#define SINGLE_VALUES			3
-
-/* Strings that take fewer bytes on average are codes of a dictionary, mostly. */
-#define FEW_VALUES_WIDTH		3.0
-
 /* What btcostestimate() multiplies the correlation of an index of several columns with. */
 #define MULTICOLUMN_FACTOR		0.75
-
-#define STRIPE_ROWS				((double) ZS_STRIPE_ROWS)
-
-typedef struct ColumnCost
-{
-	bool		known;
-	Cost		single;			/* of a value */
-	Cost		vector;
-	double		pages;			/* of the file */
-} ColumnCost;
-
-/* What is known of a relation of the plan in the making. */
-typedef struct RelCosts
-{
-	RelOptInfo *rel;			/* hash key of its entry */
-	Oid			relid;
-	int			nindexes;
-	IndexOptInfo **indexes;
-	amcostestimate_function *estimates; /* what estimate_index() stands in front of */
-	ColumnCost *columns;		/* of attributes 1 .. rel->max_attr; NULL: not asked for yet */
-	double		tree_pages;		/* of TID tree and row tree */
-	double		uncached;		/* what a fetch of a value costs in I/O */
-
-	/* while rel->baserestrictcost has something on top */
-	bool		charged;
-	bool		restricted;		/* some index path has restrictions only */
-	QualCost	restrictcost;	/* without it */
-	Cost		on_top;
-	MemoryContextCallback forget;
-} RelCosts;
 
 typedef struct RelCostsEntry
 {
 	RelOptInfo *rel;			/* hash key */
-	RelCosts   *costs;
+	ZsRelCosts   *costs;
 } RelCostsEntry;
 
 static HTAB *rel_costs = NULL;
 static get_relation_info_hook_type next_relation_info_hook = NULL;
 static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
-/* ---- columns ----------------------------------------------------------------- */
-
-static void
-load_column(Relation table, RelOptInfo *rel, AttrNumber attno, ColumnCost *column)
-{
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(table), attno - 1);
-
-	Assert(attno > 0 && attno <= rel->max_attr && !column->known);
-	column->known = true;
-	column->pages = att->attisdropped ? 0 : zsscan_column_blocks(table, attno);
-	if (column->pages == 0)
-	{
-		/* all rows are in the row tree, where a row has its columns at hand */
-		column->single = column->vector = 0;
-	}
-	else if (att->attlen > 0)
-	{
-		column->single = COST_SINGLE_FIXED;
-		column->vector = COST_VECTOR_FIXED;
-	}
-	else if (att->atttypid == NUMERICOID)
-	{
-		column->single = COST_SINGLE_FIXED;
-		column->vector = COST_VECTOR_NUMERIC;
-	}
-	else
-	{
-		column->single = COST_SINGLE_STRING;
-		column->vector = column->pages * BLCKSZ < FEW_VALUES_WIDTH * rel->tuples ?
-			COST_VECTOR_FEW : COST_VECTOR_STRING;
-	}
-}
-
-/* Makes the columns of the set known (offset by FirstLowInvalidHeapAttributeNumber). */
-static void
-need_columns(PlannerInfo *root, RelCosts *costs, const Bitmapset *attrs)
-{
-	RelOptInfo *rel = costs->rel;
-	Relation	table = NULL;
-	int			i = -1;
-
-	if (costs->columns == NULL)
-	{
-		double		random_page;
-		double		total = Max(root->total_table_pages, rel->pages);
-
-		table = table_open(costs->relid, NoLock);
-		costs->columns = MemoryContextAllocZero(GetMemoryChunkContext(costs),
-												rel->max_attr * sizeof(ColumnCost));
-		costs->tree_pages = zsscan_column_blocks(table, 0);
-		get_tablespace_page_costs(rel->reltablespace, &random_page, NULL);
-		costs->uncached = total > effective_cache_size ?
-			random_page * (1.0 - effective_cache_size / total) : 0;
-	}
-	while ((i = bms_next_member(attrs, i)) >= 0)
-	{
-		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno <= 0 || attno > rel->max_attr || costs->columns[attno - 1].known)
-			continue;
-		if (table == NULL)
-			table = table_open(costs->relid, NoLock);
-		load_column(table, rel, attno, &costs->columns[attno - 1]);
-	}
-	if (table != NULL)
-		table_close(table, NoLock);
-}
-
-/* A reference to the whole row is one to all columns. */
-static Bitmapset *
-expand_whole_row(RelOptInfo *rel, Bitmapset *attrs)
-{
-	if (bms_is_member(InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber, attrs) &&
-		rel->max_attr > 0)
-		attrs = bms_add_range(attrs, 1 - FirstLowInvalidHeapAttributeNumber,
-							  rel->max_attr - FirstLowInvalidHeapAttributeNumber);
-	return attrs;
-}
-
-/*
- * Columns that are looked at above a scan of rel which gets values from the relations outer (may be
- * NULL): a column that only a join clause needs is not, if the scan does the clause's work.
- */
-static Bitmapset *
-output_columns(RelOptInfo *rel, Relids outer)
-{
-	Bitmapset  *attrs = NULL;
-	int			i = -1;
-
-	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attrs);
-	attrs = expand_whole_row(rel, attrs);
-	if (outer == NULL)
-		return attrs;
-	outer = bms_union(outer, rel->relids);
-	while ((i = bms_next_member(attrs, i)) >= 0)
-	{
-		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno > 0 && attno <= rel->max_attr &&
-			bms_is_subset(rel->attr_needed[attno - rel->min_attr], outer))
-			attrs = bms_del_member(attrs, i);
-	}
-	bms_free(outer);
-	return attrs;
-}
-
-static Bitmapset *
-clause_columns(RelOptInfo *rel, RestrictInfo *rinfo)
-{
-	Bitmapset  *attrs = NULL;
-
-	pull_varattnos((Node *) rinfo->clause, rel->relid, &attrs);
-	return expand_whole_row(rel, attrs);
-}
-
-/* ---- fetches ----------------------------------------------------------------- */
-
-/* How rows lie that are fetched one after the other. */
-typedef struct Locality
-{
-	double		together;		/* share of them that lie side by side */
-	bool		ascending;		/* else the others come in any order */
-} Locality;
-
-/*
- * n values of a column whose rows lie in so many stripes, each of which is visited once.  Rows are
- * not the same in all of them: with 3 a stripe on average every third one has more, with 6 nearly
- * all.
- */
-static Cost
-values_of_stripes(const ColumnCost *column, double n, double stripes, Cost uncached)
-{
-	double		share = (n / stripes - SINGLE_VALUES / 2.0) / (1.5 * SINGLE_VALUES);
-	double		decoded = stripes * Min(Max(share, 0), 1);	/* vectors */
-	double		within = n * decoded / stripes; /* values in their stripes */
-	double		before = Min(within, decoded * SINGLE_VALUES);
-
-	Assert(n > 0 && stripes > 0);
-	return (n - within + before) * column->single + decoded * column->vector +
-		(within - before) * COST_DECODED + Min(n, stripes) * uncached;
-}
-
-/* n values of a column. */
-static Cost
-values_cost(const RelCosts *costs, const ColumnCost *column, double n, Locality locality)
-{
-	double		stripes = ceil(Max(costs->rel->tuples, 1) / STRIPE_ROWS);
-	Cost		apart;
-	Cost		together = 0;
-
-	Assert(column->known);
-	/* as core: clamped to a row at least */
-	n = Max(n, 1);
-	if (locality.together > 0)
-		together = values_of_stripes(column, n, Min(1 + (n - 1) / STRIPE_ROWS, stripes),
-									 costs->uncached);
-	if (locality.ascending)
-		apart = values_of_stripes(column, n, stripes * (1 - exp(-n / stripes)), costs->uncached);
-	else if (stripes <= 1)
-		apart = values_of_stripes(column, n, 1, costs->uncached);
-	else
-		apart = n * ((column->single + costs->uncached) * (1 - 1 / stripes) +
-					 COST_DECODED / stripes);
-	return apart + locality.together * (together - apart);
-}
-
-static Cost
-columns_cost(const RelCosts *costs, const Bitmapset *attrs, double n, Locality locality)
-{
-	Cost		cost = 0;
-	int			i = -1;
-
-	while ((i = bms_next_member(attrs, i)) >= 0)
-	{
-		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno > 0 && attno <= costs->rel->max_attr)
-			cost += values_cost(costs, &costs->columns[attno - 1], n, locality);
-	}
-	return cost;
-}
-
-/*
- * What the columns cost of so many rows, of which nrows pass the clauses.  Clauses that applied()
- * names do not look at the row.
- */
-static Cost
-fetch_cost(PlannerInfo *root, RelCosts *costs, List *clauses, List *param_clauses,
-		   bool (*applied) (RestrictInfo *rinfo, void *arg), void *arg, Relids outer,
-		   double nfetched, double nrows, Locality locality)
-{
-	RelOptInfo *rel = costs->rel;
-	Bitmapset  *seen = NULL;
-	Bitmapset  *outputs = output_columns(rel, outer);
-	List	   *lists[] = {clauses, param_clauses};
-	double		n = nfetched;
-	Cost		cost = 0;
-
-	for (int k = 0; k < (int) lengthof(lists); k++)
-	{
-		ListCell   *lc;
-
-		foreach(lc, lists[k])
-		{
-			RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
-			Bitmapset  *attrs;
-
-			if (rinfo->pseudoconstant || applied(rinfo, arg))
-				continue;
-			attrs = bms_del_members(clause_columns(rel, rinfo), seen);
-			need_columns(root, costs, attrs);
-			cost += columns_cost(costs, attrs, n, locality);
-			seen = bms_join(seen, attrs);
-			if (rinfo->norm_selec >= 0 && rinfo->norm_selec <= 1)
-				n = Max(n * rinfo->norm_selec, Min(nrows, n));
-		}
-	}
-	outputs = bms_del_members(outputs, seen);
-	need_columns(root, costs, outputs);
-	cost += columns_cost(costs, outputs, Min(nrows, nfetched), locality);
-	bms_free(outputs);
-	bms_free(seen);
-	return cost;
-}
-
 /* ---- index paths ------------------------------------------------------------------ */
 
-static RelCosts *
+static ZsRelCosts *
 find_costs(RelOptInfo *rel)
 {
 	RelCostsEntry *entry = rel_costs == NULL ? NULL :
@@ -398,30 +127,30 @@ row_correlation(PlannerInfo *root, const IndexOptInfo *index, double correlation
 	first = (Var *) linitial_node(TargetEntry, index->indextlist)->expr;
 	if (!IsA(first, Var) ||
 		rel->tuples / estimate_num_groups(root, list_make1(first), rel->tuples, NULL,
-										  NULL) > STRIPE_ROWS)
+										  NULL) > ZS_COST_STRIPE_ROWS)
 		return correlation;
 	return Max(Min(correlation / MULTICOLUMN_FACTOR, 1), -1);
 }
 
 /* Makes the path's target cost what fetching its rows costs. */
 static void
-charge_path(PlannerInfo *root, RelCosts *costs, IndexPath *path, Selectivity selectivity,
+charge_path(PlannerInfo *root, ZsRelCosts *costs, IndexPath *path, Selectivity selectivity,
 			double correlation)
 {
 	RelOptInfo *rel = costs->rel;
 	double		nfetched = clamp_row_est(selectivity * rel->tuples);
 	ParamPathInfo *param = path->path.param_info;
-	Locality	locality = {.ascending = false};
+	ZsLocality	locality = {.ascending = false};
 	PathTarget *target;
 	Cost		cost;
 
 	Assert(path->path.parent == rel);
 	correlation = row_correlation(root, path->indexinfo, correlation);
 	locality.together = correlation * correlation;
-	cost = fetch_cost(root, costs, path->indexinfo->indrestrictinfo,
-					  param != NULL ? param->ppi_clauses : NIL, applied_by_index, path,
-					  param != NULL ? param->ppi_req_outer : NULL, nfetched, path->path.rows,
-					  locality);
+	cost = zsvector_cost_fetch(root, costs, path->indexinfo->indrestrictinfo,
+							   param != NULL ? param->ppi_clauses : NIL, applied_by_index, path,
+							   param != NULL ? param->ppi_req_outer : NULL, nfetched,
+							   path->path.rows, locality);
 	target = palloc(sizeof(PathTarget));
 	*target = *rel->reltarget;
 	target->cost.per_tuple += cost / Max(path->path.rows, 1);
@@ -460,7 +189,32 @@ maybe_applied(RestrictInfo *rinfo, void *arg)
 {
 	IndexKeys  *keys = arg;
 
-	return bms_is_subset(clause_columns(keys->rel, rinfo), keys->attrs);
+	return bms_is_subset(zsvector_cost_clause_columns(keys->rel, rinfo), keys->attrs);
+}
+
+/*
+ * The pages that fetches look at, as far as that is the same for all indexes.  Columns that clauses
+ * of joins need are among them, though some index may do the work of such a clause.
+ */
+static BlockNumber
+fetch_pages(PlannerInfo *root, ZsRelCosts *costs, IndexKeys *keys)
+{
+	RelOptInfo *rel = costs->rel;
+	Bitmapset  *attrs = zsvector_cost_outputs(rel, NULL);
+	double		pages;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (!rinfo->pseudoconstant && !maybe_applied(rinfo, keys))
+			attrs = bms_join(attrs, zsvector_cost_clause_columns(rel, rinfo));
+	}
+	zsvector_cost_need(root, costs, attrs);
+	pages = costs->tree_pages + zsvector_cost_pages(costs, attrs);
+	bms_free(attrs);
+	return (BlockNumber) Max(Min(pages, rel->pages), Min(rel->pages, 1));
 }
 
 /*
@@ -468,25 +222,40 @@ maybe_applied(RestrictInfo *rinfo, void *arg)
  * making.  Rather too little than too much: what is dropped now is not considered any more.
  */
 static void
-charge_restrictions(PlannerInfo *root, RelCosts *costs, IndexPath *path)
+charge_restrictions(PlannerInfo *root, ZsRelCosts *costs, IndexPath *path)
 {
 	RelOptInfo *rel = costs->rel;
 	bool		restriction = path->path.param_info == NULL && path->indexclauses != NIL;
 	IndexKeys	keys;
-	Locality	locality = {.together = 0, .ascending = true};
+	ZsLocality	locality = {.together = 0, .ascending = true};
 	double		n;
 
-	if (costs->charged && (costs->restricted || !restriction))
+	if (costs->made || (costs->charged && (costs->restricted || !restriction)))
 		return;
+	collect_index_keys(rel, &keys);
 	if (!costs->charged)
+	{
 		costs->restrictcost = rel->baserestrictcost;
+		costs->pages = rel->pages;
+		costs->fetch_pages = rel->joininfo == NIL && !rel->has_eclass_joins ?
+			fetch_pages(root, costs, &keys) : rel->pages;
+		rel->pages = costs->fetch_pages;
+	}
 	costs->charged = true;
 	costs->restricted = restriction;
 	n = restriction ? rel->rows : 1;
-	collect_index_keys(rel, &keys);
-	costs->on_top = fetch_cost(root, costs, rel->baserestrictinfo, NIL, maybe_applied, &keys,
-							   root->all_baserels, n, n, locality) / Max(n, 1);
+	costs->on_top = zsvector_cost_fetch(root, costs, rel->baserestrictinfo, NIL, maybe_applied,
+										&keys, root->all_baserels, n, n, locality) / Max(n, 1);
 	rel->baserestrictcost.per_tuple = costs->restrictcost.per_tuple + costs->on_top;
+}
+
+/* See vector_internal.h. */
+BlockNumber
+zsvector_cost_fetch_pages(RelOptInfo *rel)
+{
+	ZsRelCosts *costs = find_costs(rel);
+
+	return costs != NULL && costs->charged ? costs->fetch_pages : rel->pages;
 }
 
 /* amcostestimate of all indexes of zedstore tables. */
@@ -495,7 +264,7 @@ estimate_index(PlannerInfo *root, IndexPath *path, double loop_count, Cost *star
 			   Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *index = path->indexinfo;
-	RelCosts   *costs = find_costs(index->rel);
+	ZsRelCosts   *costs = find_costs(index->rel);
 	amcostestimate_function estimate = NULL;
 
 	for (int i = 0; costs != NULL && i < costs->nindexes; i++)
@@ -517,7 +286,7 @@ estimate_index(PlannerInfo *root, IndexPath *path, double loop_count, Cost *star
 static void
 forget_costs(void *arg)
 {
-	RelCosts   *costs = arg;
+	ZsRelCosts   *costs = arg;
 
 	hash_search(rel_costs, &costs->rel, HASH_REMOVE, NULL);
 }
@@ -525,7 +294,7 @@ forget_costs(void *arg)
 static void
 relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 {
-	RelCosts   *costs;
+	ZsRelCosts   *costs;
 	RelCostsEntry *entry;
 	ListCell   *lc;
 
@@ -544,7 +313,7 @@ relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 		rel_costs = hash_create("zedstore costs", 16, &ctl, HASH_ELEM | HASH_BLOBS);
 	}
 
-	costs = palloc0(sizeof(RelCosts));
+	costs = palloc0(sizeof(ZsRelCosts));
 	costs->rel = rel;
 	costs->relid = relid;
 	costs->indexes = palloc(Max(list_length(rel->indexlist), 1) * sizeof(IndexOptInfo *));
@@ -612,11 +381,11 @@ applied_by_bitmap(RestrictInfo *rinfo, void *arg)
 
 /* Puts what the fetches of a bitmap scan cost in place of what was charged for them before. */
 static void
-correct_bitmap_path(PlannerInfo *root, RelCosts *costs, BitmapHeapPath *path)
+correct_bitmap_path(PlannerInfo *root, ZsRelCosts *costs, BitmapHeapPath *path)
 {
 	RelOptInfo *rel = costs->rel;
 	ParamPathInfo *param = path->path.param_info;
-	Locality	locality = {.together = 0, .ascending = true};
+	ZsLocality	locality = {.together = 0, .ascending = true};
 	Cost		index_cost;
 	Selectivity selectivity;
 	double		nfetched;
@@ -624,54 +393,38 @@ correct_bitmap_path(PlannerInfo *root, RelCosts *costs, BitmapHeapPath *path)
 
 	cost_bitmap_tree_node(path->bitmapqual, &index_cost, &selectivity);
 	nfetched = clamp_row_est(selectivity * rel->tuples);
-	cost = fetch_cost(root, costs, rel->baserestrictinfo, param != NULL ? param->ppi_clauses : NIL,
-					  applied_by_bitmap, bitmap_clauses(path->bitmapqual, NIL),
-					  param != NULL ? param->ppi_req_outer : NULL, nfetched,
-					  param != NULL ? param->ppi_rows : rel->rows, locality);
+	cost = zsvector_cost_fetch(root, costs, rel->baserestrictinfo,
+							   param != NULL ? param->ppi_clauses : NIL, applied_by_bitmap,
+							   bitmap_clauses(path->bitmapqual, NIL),
+							   param != NULL ? param->ppi_req_outer : NULL, nfetched,
+							   param != NULL ? param->ppi_rows : rel->rows, locality);
 	path->path.total_cost += (cost - costs->on_top *
 							  nfetched) / zsvector_parallel_divisor(&path->path);
 	path->path.total_cost = Max(path->path.total_cost, path->path.startup_cost);
 }
 
-/* Pages of the file that hold the columns. */
-static double
-column_pages(const RelCosts *costs, const Bitmapset *attrs)
-{
-	double		pages = 0;
-	int			i = -1;
-
-	while ((i = bms_next_member(attrs, i)) >= 0)
-	{
-		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno > 0 && attno <= costs->rel->max_attr)
-			pages += costs->columns[attno - 1].pages;
-	}
-	return pages;
-}
-
 /* The pages that a sequential scan reads, at most those of the relation. */
 static double
-sequential_pages(PlannerInfo *root, RelCosts *costs)
+sequential_pages(PlannerInfo *root, ZsRelCosts *costs)
 {
 	RelOptInfo *rel = costs->rel;
-	Bitmapset  *attrs = output_columns(rel, NULL);
+	Bitmapset  *attrs = zsvector_cost_outputs(rel, NULL);
 	double		pages;
 	ListCell   *lc;
 
 	if (!zs_enable_column_projection)
 		return rel->pages;
 	foreach(lc, rel->baserestrictinfo)
-		attrs = bms_join(attrs, clause_columns(rel, lfirst_node(RestrictInfo, lc)));
-	need_columns(root, costs, attrs);
-	pages = costs->tree_pages + column_pages(costs, attrs);
+		attrs = bms_join(attrs, zsvector_cost_clause_columns(rel, lfirst_node(RestrictInfo, lc)));
+	zsvector_cost_need(root, costs, attrs);
+	pages = costs->tree_pages + zsvector_cost_pages(costs, attrs);
 	bms_free(attrs);
 	return Min(pages, rel->pages);
 }
 
 /* Takes the pages of columns that a sequential scan does not read out of its costs. */
 static void
-correct_seqscan(PlannerInfo *root, RelCosts *costs, Path *path)
+correct_seqscan(PlannerInfo *root, ZsRelCosts *costs, Path *path)
 {
 	RelOptInfo *rel = costs->rel;
 	double		pages = sequential_pages(root, costs);
@@ -684,7 +437,7 @@ correct_seqscan(PlannerInfo *root, RelCosts *costs, Path *path)
 
 /* Vectors of the columns, of so many stripes. */
 static Cost
-vectors_cost(const RelCosts *costs, const Bitmapset *attrs, double stripes)
+vectors_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double stripes)
 {
 	Cost		cost = 0;
 	int			i = -1;
@@ -700,12 +453,12 @@ vectors_cost(const RelCosts *costs, const Bitmapset *attrs, double stripes)
 }
 
 /* See vector_internal.h. */
-void
+double
 zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double survivors,
 					  double *pages, Cost *decoding)
 {
-	RelCosts   *costs = find_costs(rel);
-	double		stripes = ceil(Max(rel->tuples, 1) / STRIPE_ROWS);
+	ZsRelCosts   *costs = find_costs(rel);
+	double		stripes = ceil(Max(rel->tuples, 1) / ZS_COST_STRIPE_ROWS);
 	double		share = 1 - exp(-survivors / stripes);	/* of stripes with rows that are left */
 	Bitmapset  *first = NULL;
 	Bitmapset  *others;
@@ -715,24 +468,26 @@ zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, d
 	*pages = rel->pages;
 	*decoding = 0;
 	if (costs == NULL)
-		return;
+		return share;
 	foreach(lc, first_clauses)
-		first = bms_join(first, clause_columns(rel, lfirst_node(RestrictInfo, lc)));
-	others = output_columns(rel, NULL);
+		first = bms_join(first, zsvector_cost_clause_columns(rel, lfirst_node(RestrictInfo, lc)));
+	others = zsvector_cost_outputs(rel, NULL);
 	foreach(lc, rel->baserestrictinfo)
-		others = bms_join(others, clause_columns(rel, lfirst_node(RestrictInfo, lc)));
+		others = bms_join(others, zsvector_cost_clause_columns(rel, lfirst_node(RestrictInfo, lc)));
 	others = bms_del_members(others, first);
-	need_columns(root, costs, first);
-	need_columns(root, costs, others);
-	*pages = costs->tree_pages + column_pages(costs, first) + share * column_pages(costs, others);
+	zsvector_cost_need(root, costs, first);
+	zsvector_cost_need(root, costs, others);
+	*pages = costs->tree_pages + zsvector_cost_pages(costs, first) +
+		share * zsvector_cost_pages(costs, others);
 	*pages = Min(*pages, rel->pages);
 	*decoding = vectors_cost(costs, first, stripes) + vectors_cost(costs, others, stripes * share);
 	bms_free(first);
 	bms_free(others);
+	return share;
 }
 
 static void
-correct_path(PlannerInfo *root, RelCosts *costs, Path *path)
+correct_path(PlannerInfo *root, ZsRelCosts *costs, Path *path)
 {
 	if (path->parent != costs->rel)
 		return;
@@ -780,13 +535,21 @@ lacks_seqscan(RelOptInfo *rel)
 static void
 set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
-	RelCosts   *costs;
+	ZsRelCosts   *costs;
 	List	   *paths;
 	ListCell   *lc;
 
+	costs = rte->rtekind == RTE_RELATION && !rte->inh ? find_costs(rel) : NULL;
+	if (costs != NULL)
+	{
+		/* whoever makes further paths takes the table for what it is */
+		if (costs->charged)
+			rel->pages = costs->pages;
+		costs->made = true;
+	}
 	if (next_pathlist_hook)
 		next_pathlist_hook(root, rel, rti, rte);
-	if (rte->rtekind != RTE_RELATION || rte->inh || (costs = find_costs(rel)) == NULL)
+	if (costs == NULL)
 		return;
 	if (costs->charged)
 		rel->baserestrictcost = costs->restrictcost;

@@ -60,10 +60,16 @@ extern Node *zsvector_topn_create_state(CustomScan *cscan);
 /*
  * What a scan by batches reads of a table with a filter: *pages, of the columns that it looks at
  * where rows are left, and *decoding, what making vectors of them costs.  first_clauses are applied
- * to all rows; survivors is how many pass these.
+ * to all rows; survivors is how many pass these.  Returns the share of batches that have rows left.
  */
-extern void zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
-								  double survivors, double *pages, Cost *decoding);
+extern double zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
+									double survivors, double *pages, Cost *decoding);
+
+/*
+ * The pages among which an index or a bitmap scan of the table finds what it fetches: rel->pages
+ * has to be this while such a path is made, so that it is like those of core.
+ */
+extern BlockNumber zsvector_cost_fetch_pages(RelOptInfo *rel);
 
 /* As in costsize.c: among how many processes a partial path divides its work. */
 extern double zsvector_parallel_divisor(const Path *path);

@@ -114,6 +114,7 @@ static void
 add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	BlockNumber pages;
+	BlockNumber saved;
 	Path	   *bitmapqual;
 	int			workers;
 
@@ -135,9 +136,12 @@ add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	if (bitmapqual == NULL)
 		return;
 	workers = bitmap_workers(root, rel, bitmapqual, pages);
+	saved = rel->pages;
+	rel->pages = zsvector_cost_fetch_pages(rel);
 	if (workers > bitmap_workers(root, rel, bitmapqual, rel->pages))
 		add_partial_path(rel, (Path *) create_bitmap_heap_path(root, rel, bitmapqual, NULL, 1.0,
 															   workers));
+	rel->pages = saved;
 }
 
 static void
