@@ -76,9 +76,17 @@ zs_tid_is_sane(const ItemPointerData *tid)
 
 /* ---- settings (base_guc.c) ---------------------------------------------- */
 
+/* zedstore.wal_compression */
+typedef enum ZsWalCompression
+{
+	ZS_WAL_COMPRESSION_SERVER,	/* as wal_compression says */
+	ZS_WAL_COMPRESSION_AUTO		/* by the kind of page */
+} ZsWalCompression;
+
 extern int	zs_write_buffer_size;	/* kB, all tables of a backend together */
 extern int	zs_min_segment_rows;	/* smaller flushes go to the row tree */
 extern int	zs_default_compression; /* ZsCompression */
+extern int	zs_wal_compression; /* ZsWalCompression */
 extern bool zs_enable_column_projection;	/* needed-column mask */
 extern bool zs_enable_lazy_decode;	/* decode columns when first looked at */
 extern bool zs_enable_read_stream;	/* look-ahead in scans */

@@ -93,6 +93,11 @@ extern bool zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf,
 extern void zspage_tree_move_root(Relation rel, uint16 treeno, Buffer oldbuf, Buffer newbuf);
 extern bool zspage_move_directory(Relation rel, int directory, BlockNumber from, BlockNumber to);
 
+/* ---- records with images (page_wal.c) ---------------------------------------- */
+
+extern XLogRecPtr zspage_log_tree(uint8 info);
+extern XLogRecPtr zspage_log_data(uint8 info, const char *sample);
+
 /* ---- row numbers (page_rows.c) ----------------------------------------------- */
 
 extern uint64 zspage_next_row(Relation rel);

@@ -56,6 +56,7 @@ my $conflict = "insert into T values (5, 'upsert', 0) on conflict (a) do update 
 # Each is a new table with the rows `setup`, and a statement that reaches the point.
 #   point, title    the point; the title says where it differs for one reached in two ways
 #   columns, with   of the table (a int, b text, c numeric by default), storage parameters
+#   no_index        without the unique index on a
 #   setup           statements on both twins; [ ... ] for several
 #   sql             the statement; T stands for the table
 #   skip            how many times the point is passed before
@@ -95,7 +96,8 @@ my @cases = (
 	# row numbers
 	{
 		point => 'zs-write-number',
-		setup => sprintf($rows, 1, 3000),
+		no_index => 1,
+		setup => sprintf($rows, 5001, 8000),
 		sql => q{copy T from program 'seq 1 5000 | sed "s/.*/&|x&|&/"' (delimiter '|')}
 	},
 	{ point => 'zs-page-reserve-rows', sql => sprintf($rows, 1, 5000), skip => 1 },
@@ -422,9 +424,10 @@ sub create_tables
 	$node->safe_psql('postgres', qq{
 		create table $case->{table}_z ($columns) using zedstore $with;
 		create table $case->{table}_h ($columns) using heap;
+		} . ($case->{no_index} ? '' : qq{
 		create unique index on $case->{table}_z (a);
 		create unique index on $case->{table}_h (a);
-		} . statements($case, 'both', $case->{setup}));
+		}) . statements($case, 'both', $case->{setup}));
 	return;
 }
 

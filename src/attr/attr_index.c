@@ -354,7 +354,7 @@ log_replace(Buffer buf, int position, int nold, const ZsSegmentItem *items, int 
 	XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
 	if (nitems > 0)
 		XLogRegisterBufData(0, items, nitems * sizeof(ZsSegmentItem));
-	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_ATTR_REPLACE);
+	lsn = zspage_log_tree(XLOG_ZS_ATTR_REPLACE);
 	PageSetLSN(BufferGetPage(buf), lsn);
 }
 

@@ -494,7 +494,7 @@ change_shares(Relation rel, Buffer buf, int change)
 		XLogBeginInsert();
 		XLogRegisterData(&xlrec, SizeOfZsAttrShare);
 		XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
-		PageSetLSN(page, XLogInsert(ZS_RMGR_ID, XLOG_ZS_ATTR_SHARE));
+		PageSetLSN(page, zspage_log_data(XLOG_ZS_ATTR_SHARE, page));
 	}
 	END_CRIT_SECTION();
 }

@@ -28,6 +28,7 @@
 
 int			zs_write_buffer_size = 131072;
 int			zs_min_segment_rows = 4096;
+int			zs_wal_compression = ZS_WAL_COMPRESSION_AUTO;
 int			zs_default_compression = ZS_COMPRESSION_LZ4;
 bool		zs_enable_column_projection = true;
 bool		zs_enable_lazy_decode = true;
@@ -45,6 +46,12 @@ bool		zs_ignore_options = false;
 bool		zs_ignore_foreign_pages = false;
 
 /* also the spellings of the table option zedstore_compression */
+static const struct config_enum_entry wal_compression_methods[] = {
+	{"server", ZS_WAL_COMPRESSION_SERVER, false},
+	{"auto", ZS_WAL_COMPRESSION_AUTO, false},
+	{NULL, 0, false}
+};
+
 static const struct config_enum_entry compression_methods[] = {
 	{"none", ZS_COMPRESSION_NONE, false},
 	{"lz4", ZS_COMPRESSION_LZ4, false},
@@ -92,6 +99,16 @@ zsbase_guc_init(void)
 							 &zs_default_compression,
 							 ZS_COMPRESSION_LZ4, compression_methods,
 							 PGC_USERSET, 0,
+							 NULL, NULL, NULL);
+
+	DefineCustomEnumVariable("zedstore.wal_compression",
+							 "Sets whether images of pages in the WAL are compressed.",
+							 "\"auto\" compresses pages of trees, with LZ4 where wal_compression "
+							 "is off, and no pages of columns that are compressed already; "
+							 "\"server\" does what wal_compression says.",
+							 &zs_wal_compression,
+							 ZS_WAL_COMPRESSION_AUTO, wal_compression_methods,
+							 PGC_SUSET, 0,
 							 NULL, NULL, NULL);
 
 	define_switch("zedstore.enable_column_projection",

@@ -172,7 +172,7 @@ do_merge(Relation rel, uint16 treeno, Buffer lbuf, Buffer rbuf, Buffer parent, i
 		XLogRegisterBuffer(0, lbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
 		XLogRegisterBuffer(1, rbuf, REGBUF_WILL_INIT | REGBUF_STANDARD);
 		XLogRegisterBuffer(2, parent, REGBUF_STANDARD);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_BTREE_MERGE);
+		lsn = zspage_log_tree(XLOG_ZS_BTREE_MERGE);
 		PageSetLSN(BufferGetPage(lbuf), lsn);
 		PageSetLSN(BufferGetPage(rbuf), lsn);
 		PageSetLSN(BufferGetPage(parent), lsn);

@@ -116,7 +116,7 @@ do_move(Relation rel, uint16 treeno, Buffer lbuf, Buffer buf, Buffer newbuf, Buf
 		XLogRegisterBuffer(2, parent, REGBUF_STANDARD);
 		if (BufferIsValid(lbuf))
 			XLogRegisterBuffer(3, lbuf, REGBUF_STANDARD);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_BTREE_MERGE);
+		lsn = zspage_log_tree(XLOG_ZS_BTREE_MERGE);
 		PageSetLSN(BufferGetPage(newbuf), lsn);
 		PageSetLSN(BufferGetPage(buf), lsn);
 		PageSetLSN(BufferGetPage(parent), lsn);

@@ -108,7 +108,7 @@ split_root(Relation rel, uint16 treeno, Buffer buf, uint64 splitkey, Page left, 
 		XLogRegisterBuffer(0, buf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
 		XLogRegisterBuffer(1, lbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
 		XLogRegisterBuffer(2, rbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_BTREE_SPLIT);
+		lsn = zspage_log_tree(XLOG_ZS_BTREE_SPLIT);
 		PageSetLSN(BufferGetPage(buf), lsn);
 		PageSetLSN(BufferGetPage(lbuf), lsn);
 		PageSetLSN(BufferGetPage(rbuf), lsn);
@@ -163,7 +163,7 @@ split_page(Relation rel, uint16 treeno, Buffer buf, uint64 splitkey, Page left, 
 		XLogRegisterData(&xlrec, SizeOfZsBtreeSplit);
 		XLogRegisterBuffer(0, buf, REGBUF_STANDARD | (left_kept ? 0 : REGBUF_FORCE_IMAGE));
 		XLogRegisterBuffer(1, rbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_BTREE_SPLIT);
+		lsn = zspage_log_tree(XLOG_ZS_BTREE_SPLIT);
 		PageSetLSN(page, lsn);
 		PageSetLSN(BufferGetPage(rbuf), lsn);
 	}
@@ -265,7 +265,7 @@ insert_downlink(Relation rel, Buffer parent, Buffer leftbuf, const ZsInnerItem *
 		XLogRegisterData(&xlrec, SizeOfZsBtreeInner);
 		XLogRegisterBuffer(0, parent, REGBUF_STANDARD);
 		XLogRegisterBuffer(1, leftbuf, REGBUF_STANDARD);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_BTREE_INNER);
+		lsn = zspage_log_tree(XLOG_ZS_BTREE_INNER);
 		PageSetLSN(page, lsn);
 		PageSetLSN(BufferGetPage(leftbuf), lsn);
 	}
@@ -336,7 +336,7 @@ zsbtree_mark_frozen(Relation rel, uint16 treeno, uint64 key, bool frozen)
 			XLogBeginInsert();
 			XLogRegisterData(&xlrec, SizeOfZsBtreeInner);
 			XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
-			PageSetLSN(page, XLogInsert(ZS_RMGR_ID, XLOG_ZS_BTREE_INNER));
+			PageSetLSN(page, zspage_log_tree(XLOG_ZS_BTREE_INNER));
 		}
 		END_CRIT_SECTION();
 		ZS_INJECTION_POINT("zs-btree-frozen");

@@ -335,7 +335,7 @@ write_batch(Relation rel, int npages, const BlockNumber *blocks, char **images,
 		XLogBeginInsert();
 		for (int i = 0; i < npages; i++)
 			XLogRegisterBuffer(i, buffers[i], REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_IMAGES);
+		lsn = zspage_log_data(XLOG_ZS_PAGE_IMAGES, images[npages / 2]);
 		for (int i = 0; i < npages; i++)
 			PageSetLSN(BufferGetPage(buffers[i]), lsn);
 	}

@@ -66,7 +66,7 @@ log_move(Buffer entrybuf, Buffer newbuf, Buffer oldbuf, uint16 treeno, uint16 fi
 	XLogRegisterBuffer(0, entrybuf, REGBUF_STANDARD);
 	XLogRegisterBuffer(1, newbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
 	XLogRegisterBuffer(2, oldbuf, REGBUF_WILL_INIT | REGBUF_STANDARD);
-	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_TREE);
+	lsn = zspage_log_tree(XLOG_ZS_PAGE_TREE);
 	PageSetLSN(BufferGetPage(entrybuf), lsn);
 	PageSetLSN(BufferGetPage(newbuf), lsn);
 	PageSetLSN(BufferGetPage(oldbuf), lsn);
@@ -110,7 +110,7 @@ create_directory_page(Relation rel, int directory)
 		XLogRegisterData(&xlrec, SizeOfZsPageTree);
 		XLogRegisterBuffer(0, metabuf, REGBUF_STANDARD);
 		XLogRegisterBuffer(1, buf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_TREE);
+		lsn = zspage_log_tree(XLOG_ZS_PAGE_TREE);
 		PageSetLSN(page, lsn);
 		PageSetLSN(BufferGetPage(metabuf), lsn);
 	}
@@ -430,7 +430,7 @@ zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf, Page image)
 		XLogRegisterData(&xlrec, SizeOfZsPageTree);
 		XLogRegisterBuffer(0, dirbuf, REGBUF_STANDARD);
 		XLogRegisterBuffer(1, rootbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_TREE);
+		lsn = zspage_log_tree(XLOG_ZS_PAGE_TREE);
 		PageSetLSN(BufferGetPage(rootbuf), lsn);
 		PageSetLSN(BufferGetPage(dirbuf), lsn);
 	}

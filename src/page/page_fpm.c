@@ -109,7 +109,7 @@ log_change(ZsFpmChange *change, bool has_meta, const ZsFpmOp *dirops, int ndirop
 		XLogRegisterBufData(1, metaops, nmetaops * sizeof(ZsFpmOp));
 	if (BufferIsValid(change->spillbuf))
 		XLogRegisterBuffer(2, change->spillbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
-	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_FPM);
+	lsn = zspage_log_tree(XLOG_ZS_PAGE_FPM);
 	PageSetLSN(BufferGetPage(change->dirbuf), lsn);
 	if (has_meta)
 		PageSetLSN(BufferGetPage(change->metabuf), lsn);

@@ -510,7 +510,9 @@ log_cut_blocks(Relation rel, BlockNumber start, BlockNumber end)
 		for (int i = 0; i < n; i++)
 			XLogRegisterBlock(i, &rel->rd_locator, MAIN_FORKNUM, start + i, page.data,
 							  REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
-		(void) XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_IMAGES);
+		START_CRIT_SECTION();
+		(void) zspage_log_tree(XLOG_ZS_PAGE_IMAGES);
+		END_CRIT_SECTION();
 		start += n;
 	}
 }

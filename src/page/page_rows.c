@@ -67,7 +67,7 @@ update_meta(Relation rel, Buffer buf, uint64 next_row, int cursorno, uint64 curs
 		XLogBeginInsert();
 		XLogRegisterData(&xlrec, SizeOfZsPageMeta);
 		XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
-		PageSetLSN(BufferGetPage(buf), XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_META));
+		PageSetLSN(BufferGetPage(buf), zspage_log_tree(XLOG_ZS_PAGE_META));
 	}
 	END_CRIT_SECTION();
 }

@@ -406,7 +406,7 @@ install_layout(Relation rel, Buffer dirbuf, uint16 treeno, const Layout *layout,
 			XLogRegisterBuffer(2 + i, i < layout->nkept ? layout->kept[i] :
 							   layout->dropped[i - layout->nkept],
 							   REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_PAGE_FPM);
+		lsn = zspage_log_tree(XLOG_ZS_PAGE_FPM);
 		PageSetLSN(BufferGetPage(dirbuf), lsn);
 		for (int i = 0; i < npages; i++)
 			PageSetLSN(BufferGetPage(i < layout->nkept ? layout->kept[i] :

@@ -52,7 +52,7 @@ log_delete(Buffer buf, OffsetNumber first, int nitems)
 	XLogBeginInsert();
 	XLogRegisterData(&xlrec, SizeOfZsRowDelete);
 	XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
-	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_ROW_DELETE);
+	lsn = zspage_log_tree(XLOG_ZS_ROW_DELETE);
 	PageSetLSN(BufferGetPage(buf), lsn);
 }
 

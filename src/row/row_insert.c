@@ -155,7 +155,7 @@ log_insert(Buffer buf, OffsetNumber offset, int nitems, const char *data, Size l
 	XLogRegisterData(&xlrec, SizeOfZsRowInsert);
 	XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
 	XLogRegisterBufData(0, data, len);
-	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_ROW_INSERT);
+	lsn = zspage_log_tree(XLOG_ZS_ROW_INSERT);
 	PageSetLSN(BufferGetPage(buf), lsn);
 }
 

@@ -278,7 +278,7 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 		XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
 		if (vm_flags != 0)
 			XLogRegisterBuffer(1, target->vmbuf, 0);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_TID_CHANGE);
+		lsn = zspage_log_tree(XLOG_ZS_TID_CHANGE);
 		PageSetLSN(page, lsn);
 		if (vm_flags != 0)
 			PageSetLSN(BufferGetPage(target->vmbuf), lsn);
@@ -400,7 +400,7 @@ zstid_target_fold(ZsTidTarget *target, const ZsTidFold *fold)
 		XLogRegisterData(&xlrec, SizeOfZsTidFold);
 		XLogRegisterData(data, data_size);
 		XLogRegisterBuffer(0, target->buf, REGBUF_STANDARD);
-		PageSetLSN(page, XLogInsert(ZS_RMGR_ID, XLOG_ZS_TID_FOLD));
+		PageSetLSN(page, zspage_log_tree(XLOG_ZS_TID_FOLD));
 	}
 	else
 		PageSetLSN(page, InvalidXLogRecPtr);

@@ -255,7 +255,7 @@ log_vismap(Buffer leafbuf, Buffer vmbuf, const ZsTidVmRange *ranges, int nranges
 	XLogRegisterBufData(0, ranges, nranges * sizeof(ZsTidVmRange));
 	if (flags & ZS_TIDVMF_LEAF)
 		XLogRegisterBuffer(1, leafbuf, REGBUF_STANDARD);
-	lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_TID_VISMAP);
+	lsn = zspage_log_tree(XLOG_ZS_TID_VISMAP);
 	PageSetLSN(BufferGetPage(vmbuf), lsn);
 	if (flags & ZS_TIDVMF_LEAF)
 		PageSetLSN(BufferGetPage(leafbuf), lsn);

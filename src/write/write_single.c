@@ -39,6 +39,7 @@
 
 #include "write_internal.h"
 #include "zs_compat.h"
+#include "zs_page.h"
 #include "zs_tid.h"
 #include "zs_walrec.h"
 
@@ -131,7 +132,7 @@ write_staged(Relation rel, ZsTidStage *stage, ZsRowPlace *place)
 		len = zstid_stage_register(stage, data);
 		Assert(len > 0 && len <= (int) sizeof(data));
 		XLogRegisterData(data, len);
-		lsn = XLogInsert(ZS_RMGR_ID, XLOG_ZS_WRITE_ROW);
+		lsn = zspage_log_tree(XLOG_ZS_WRITE_ROW);
 	}
 	zstid_stage_finish(stage, lsn);
 	zsrow_place_finish(place, lsn);
