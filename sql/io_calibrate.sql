@@ -17,6 +17,21 @@ SELECT count(*) IN (8, 24) AS complete FROM zs_io_calibrate('io_calibrate_ts', 0
 SELECT count(*) FROM pg_ls_tmpdir((SELECT oid FROM pg_tablespace WHERE spcname = 'io_calibrate_ts'));
 DROP TABLESPACE io_calibrate_ts;
 
+-- ways of making WAL durable, by one writer and by eight
+CREATE TEMP TABLE wal AS SELECT * FROM zs_io_calibrate('pg_wal', 0.3);
+SELECT operation, array_agg(queue_depth ORDER BY queue_depth) AS writers,
+	bool_and(requests >= queue_depth) AS requests,
+	bool_and(latency > 0 AND max_latency >= latency * 0.999) AS latency
+FROM wal WHERE operation NOT LIKE '%direct' GROUP BY 1 ORDER BY 1;
+SELECT bool_and(request_kb = 8) AS pages, count(advice) AS advice,
+	bool_and(queue_depth = 1) FILTER (WHERE advice IS NOT NULL) AS for_one_writer,
+	bool_and(advice = 'wal_sync_method = ' || operation) AS as_measured
+FROM wal;
+SET statement_timeout = '100ms';
+SELECT * FROM zs_io_calibrate('pg_wal', 600);
+RESET statement_timeout;
+SELECT count(*) FROM pg_ls_waldir() WHERE name ~ 'calibrate';
+
 SELECT * FROM zs_io_calibrate('nowhere');
 SELECT * FROM zs_io_calibrate(seconds => 0);
 SELECT * FROM zs_io_calibrate(seconds => 4000);

@@ -15,43 +15,48 @@ my $calibrating =
 
 sub scratch_files
 {
-	return 0 if !-d $tmp;
-	return scalar grep { !/^\.\.?$/ } slurp_dir($tmp);
+	my $of_wal = grep { /calibrate/ } slurp_dir($node->data_dir . '/pg_wal');
+	return $of_wal if !-d $tmp;
+	return $of_wal + grep { !/^\.\.?$/ } slurp_dir($tmp);
 }
 
 # Starts one that would take an hour, and waits until it is at work.
 sub start_calibration
 {
+	my ($what) = @_;
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my $pid = $session->query_safe('select pg_backend_pid()');
-	$session->query_until(qr/started/, "\\echo started\nselect count(*) from zs_io_calibrate(seconds => 3600);\n");
+	$session->query_until(qr/started/, "\\echo started\nselect count(*) from zs_io_calibrate('$what', 3600);\n");
 	wait_for_sql($node, $calibrating);
 	return ($session, $pid);
 }
 
-# -- canceled
-my ($session, $pid) = start_calibration();
-is(scratch_files(), 0, 'the scratch file has no name');
-is($node->safe_psql('postgres', "select pg_cancel_backend($pid)"), 't', 'cancel');
-wait_for_sql($node, "select state = 'idle' from pg_stat_activity where pid = $pid");
-is($session->query('select 1'), '1', 'the session goes on');
-is(scratch_files(), 0, 'canceled');
-$session->quit;
+for my $what ('pg_default', 'pg_wal')
+{
+	# -- canceled
+	my ($session, $pid) = start_calibration($what);
+	is(scratch_files(), 0, "$what: the scratch file has no name");
+	is($node->safe_psql('postgres', "select pg_cancel_backend($pid)"), 't', "$what: cancel");
+	wait_for_sql($node, "select state = 'idle' from pg_stat_activity where pid = $pid");
+	is($session->query('select 1'), '1', "$what: the session goes on");
+	is(scratch_files(), 0, "$what: canceled");
+	$session->quit;
 
-# -- terminated
-($session, $pid) = start_calibration();
-$node->safe_psql('postgres', "select pg_terminate_backend($pid, 60000)");
-is(scratch_files(), 0, 'terminated');
-$session->{run}->finish;
+	# -- terminated
+	($session, $pid) = start_calibration($what);
+	$node->safe_psql('postgres', "select pg_terminate_backend($pid, 60000)");
+	is(scratch_files(), 0, "$what: terminated");
+	$session->{run}->finish;
 
-# -- killed: the server restarts
-($session, $pid) = start_calibration();
-kill 'KILL', $pid;
-$node->poll_query_until('postgres',
-	"select count(*) = 0 from pg_stat_activity where pid = $pid")
-  or die 'the server did not come back';
-is(scratch_files(), 0, 'killed');
-$session->{run}->finish;
+	# -- killed: the server restarts
+	($session, $pid) = start_calibration($what);
+	kill 'KILL', $pid;
+	$node->poll_query_until('postgres',
+		"select count(*) = 0 from pg_stat_activity where pid = $pid")
+	  or die 'the server did not come back';
+	is(scratch_files(), 0, "$what: killed");
+	$session->{run}->finish;
+}
 
 # -- a full disk
 SKIP:

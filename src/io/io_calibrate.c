@@ -11,7 +11,7 @@
  *
  * Requests in flight use memory of this process, so every way out waits for
  * them.  Many in flight takes io_uring; without it only single requests are
- * measured.
+ * measured.  'pg_wal' is another matter: io_calibrate_wal.c.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -42,6 +42,7 @@
 #include "utils/memutils.h"
 #include "utils/wait_event.h"
 
+#include "io_calibrate.h"
 #include "io_internal.h"
 #include "zs_base.h"
 
@@ -437,39 +438,33 @@ recommend(const Cell *cells, int n)
 	return chosen;
 }
 
-#define CELL_COLUMNS	9
-
 static void
 put_cell(ReturnSetInfo *rsinfo, const Scratch *scratch, const Cell *cell, bool recommended)
 {
-	Datum		values[CELL_COLUMNS];
-	bool		nulls[CELL_COLUMNS] = {0};
-	int			n = 0;
+	ZsIoCalibration measured = {
+		.request = cell->request,
+		.depth = cell->depth,
+		.requests = cell->requests,
+		.seconds = cell->seconds,
+		.latency = cell->latency,
+		.slowest = cell->slowest
+	};
+	const char *advice = NULL;
 
-	values[n++] = CStringGetTextDatum(cell->write ? "write" : "read");
-	values[n++] = Int32GetDatum(cell->request / 1024);
-	values[n++] = Int32GetDatum(cell->depth);
-	values[n++] = Int64GetDatum((int64) cell->requests);
-	values[n++] = Float8GetDatum(cell->requests / Max(cell->seconds, 1e-6));
-	values[n++] = Float8GetDatum(bytes_per_second(cell) / (1024 * 1024));
-	values[n++] = Float8GetDatum(cell->latency * 1000 / Max(cell->requests, 1));
-	values[n++] = Float8GetDatum(cell->slowest * 1000);
-	nulls[n] = !recommended;
+	Assert(cell->request > 0 && cell->depth > 0);
 	if (recommended && scratch->direct)
-		values[n] = CStringGetTextDatum(psprintf("zedstore.io_request_size = %dkB, "
-												 "zedstore.io_queue_depth = %d; as limits for "
-												 "background writes zedstore.io_max_iops = %.0f or "
-												 "zedstore.io_max_bandwidth = %.0fkB leave half of "
-												 "it to others",
-												 cell->request / 1024, cell->depth,
-												 Max(cell->requests / cell->seconds / 2, 1),
-												 Max(bytes_per_second(cell) / 1024 / 2, 1)));
+		advice = psprintf("zedstore.io_request_size = %dkB, "
+						  "zedstore.io_queue_depth = %d; as limits for "
+						  "background writes zedstore.io_max_iops = %.0f or "
+						  "zedstore.io_max_bandwidth = %.0fkB leave half of "
+						  "it to others",
+						  cell->request / 1024, cell->depth,
+						  Max(cell->requests / cell->seconds / 2, 1),
+						  Max(bytes_per_second(cell) / 1024 / 2, 1));
 	else if (recommended)
-		values[n] = CStringGetTextDatum("The file system refuses direct I/O: the page cache was "
-										"measured, not the device.");
-	n++;
-	Assert(n == lengthof(values));
-	tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		advice = "The file system refuses direct I/O: the page cache was measured, not the "
+			"device.";
+	zsio_calibrate_put(rsinfo, cell->write ? "write" : "read", &measured, advice);
 }
 
 static void
@@ -503,7 +498,8 @@ Datum
 zs_io_calibrate(PG_FUNCTION_ARGS)
 {
 	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-	Oid			tablespace = get_tablespace_oid(NameStr(*PG_GETARG_NAME(0)), false);
+	bool		of_wal = strcmp(NameStr(*PG_GETARG_NAME(0)), "pg_wal") == 0;
+	Oid			tablespace = get_tablespace_oid(NameStr(*PG_GETARG_NAME(0)), of_wal);
 	double		seconds = PG_GETARG_FLOAT8(1);
 	Scratch    *scratch;
 
@@ -515,10 +511,16 @@ zs_io_calibrate(PG_FUNCTION_ARGS)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("calibration must last more than 0 and at most 3600 seconds")));
-	zsbase_srf_init(fcinfo, CELL_COLUMNS);
+	zsbase_srf_init(fcinfo, CALIBRATE_COLUMNS);
 	if (wait_event == 0)
 		wait_event = WaitEventExtensionNew("ZedstoreIoCalibrate");
 
+	/* no tablespace can have a name that begins so */
+	if (of_wal)
+	{
+		zsio_calibrate_wal(rsinfo, seconds, wait_event);
+		return (Datum) 0;
+	}
 	scratch = palloc0(sizeof(Scratch));
 	pg_prng_seed(&scratch->random, MyProcPid);
 	for (int i = 0; i < MAX_DEPTH; i++)
