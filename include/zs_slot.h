@@ -3,9 +3,9 @@
  * zs_slot.h
  *	  Tuple table slots of zedstore tables.
  *
- * A slot does not hold a row but knows where to get it: a source (a scan's
- * present stripe, or a fetch by TID) decodes a column when somebody looks at it.
- * The source and the slot know each other; whichever goes first tells the other.
+ * A slot does not hold a row but knows where to get it: columns are decoded when
+ * somebody looks at them.  What is in a slot besides what all slots have is
+ * known to src/scan only (scan_slot.h).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -25,102 +25,22 @@
 #include "zs_format.h"
 #include "zs_projection.h"
 
-typedef struct ZsSlot ZsSlot;
-
-/*
- * Where a slot's values come from.  fill() stores the values of attributes
- * first .. natts - 1 (counted from 0) of row slot->row into tts_values and
- * tts_isnull; with only_needed it may leave attributes outside slot->needed
- * alone.  By-reference values stay valid until the slot is cleared.
- */
-typedef struct ZsSlotSource
-{
-	void		(*fill) (struct ZsSlotSource *source, ZsSlot *slot, int first, int natts,
-						 bool only_needed);
-	ZsSlot	   *user;			/* the slot that reads from it now */
-	bool		slot_keeps_values;	/* fill() puts by-reference values into the
-									 * slot's values_context */
-} ZsSlotSource;
-
-/*
- * A condition on a column, in the zone domain of zs_codec.h: B-tree strategy and
- * bounds of the constant.
- */
-typedef struct ZsZoneFilter
-{
-	AttrNumber	attno;
-	bool		is_unsigned;	/* the column's type is ordered so */
-	int			strategy;
-	int64		low;
-	int64		high;
-} ZsZoneFilter;
-
-struct ZsSlot
-{
-	TupleTableSlot base;
-	ZsSlotSource *source;		/* NULL: values are in the slot */
-	zstid		row;
-	bool		has_vis;		/* vis is valid: system columns can be shown */
-	ZsVisSlot	vis;
-	int			nneeded;		/* -1: all columns */
-	AttrNumber *needed;			/* attribute numbers - 1, ascending */
-	AttrNumber *others;			/* the mask of other rows, see zsslot_recheck(); NULL: the same */
-	int			nothers;
-	bool		rechecked;		/* this is the mask of rows whose conditions are checked again */
-	int			nfilters;		/* rows that fail them need not be returned */
-	ZsZoneFilter *filters;
-	MemoryContext values_context;	/* large values fetched for this row; made when
-									 * first needed */
-	char	   *data;			/* values after materialization, kept for the next row's */
-	Size		data_size;
-	MemoryContextCallback gone; /* see zsslot_watch() */
-	struct ZsRowStage *stage;	/* of a loader; it belongs to all slots that point to it */
-	int			stage_row;		/* the slot's place there */
-	bool		staged;			/* values that are not valid are there */
-	uint64		stage_group;
-};
-
 extern const TupleTableSlotOps TTSOpsZedstore;
 
 #define TTS_IS_ZEDSTORE(slot) ((slot)->tts_ops == &TTSOpsZedstore)
 
-/*
- * To be called before a row is stored, of which the reader is going to check the conditions that it
- * was found by, or not.
- */
-static inline void
-zsslot_recheck(TupleTableSlot *slot, bool recheck)
-{
-	ZsSlot	   *zslot = (ZsSlot *) slot;
-	AttrNumber *needed = zslot->needed;
-	int			nneeded = zslot->nneeded;
-
-	Assert(TTS_IS_ZEDSTORE(slot));
-	if (likely(zslot->others == NULL || zslot->rechecked == recheck))
-		return;
-	zslot->rechecked = recheck;
-	zslot->needed = zslot->others;
-	zslot->nneeded = zslot->nothers;
-	zslot->others = needed;
-	zslot->nothers = nneeded;
-}
-
-/* scan_mask.c */
-
-extern int	zsslot_find_needed(const ZsSlot *slot, int first);
-
 /* scan_slot.c */
 
-extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,
-						 const ZsVisSlot *vis);
+/* Row number, and visibility if it is known (else NULL), of the row in a slot of ours. */
+extern zstid zsslot_row(const TupleTableSlot *slot);
+extern const ZsVisSlot *zsslot_vis(const TupleTableSlot *slot);
+
 extern void zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, TransactionId xmax,
 								CommandId cmin);
-extern void zsslot_detach(ZsSlotSource *source);
-extern void zsslot_watch(TupleTableSlot *slot);
-extern void zsslot_abandon(ZsSlotSource *source);
-extern MemoryContext zsslot_values_context(ZsSlot *slot);
 
 /* scan_stage.c */
+
+struct ZsRowStage;
 
 extern void zsslot_use_stage(Relation rel, TupleTableSlot **slots, int nslots);
 extern int	zsslot_count_staged(TupleTableSlot **slots, int nslots, struct ZsRowStage **stage);

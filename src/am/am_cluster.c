@@ -128,7 +128,7 @@ copy_in_order(CopyState *state, TableScanDesc scan, TupleTableSlot *slot)
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
-		ZsVisSlot	vis = ((ZsSlot *) slot)->vis;
+		ZsVisSlot	vis = *zsslot_vis(slot);
 		bool		keep;
 
 		CHECK_FOR_INTERRUPTS();
@@ -148,7 +148,7 @@ copy_by_index(CopyState *state, Relation index, TupleTableSlot *slot)
 	index_rescan(scan, NULL, 0, NULL, 0);
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))
 	{
-		ZsVisSlot	vis = ((ZsSlot *) slot)->vis;
+		ZsVisSlot	vis = *zsslot_vis(slot);
 		bool		keep;
 
 		CHECK_FOR_INTERRUPTS();
@@ -178,7 +178,7 @@ copy_sorted(CopyState *state, TableScanDesc scan, Relation index, TupleTableSlot
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
 	{
-		ZsVisSlot	vis = ((ZsSlot *) slot)->vis;
+		ZsVisSlot	vis = *zsslot_vis(slot);
 		bool		keep;
 
 		CHECK_FOR_INTERRUPTS();

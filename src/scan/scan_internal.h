@@ -19,9 +19,9 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
+#include "scan_slot.h"
 #include "zs_attr.h"
 #include "zs_row.h"
-#include "zs_slot.h"
 #include "zs_tid.h"
 
 /* One column as a source sees it. */
@@ -128,7 +128,7 @@ zsscan_advance(ZsRowSource *source, TupleTableSlot *slot, zstid row)
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
 	if (unlikely(source->base.user != zslot || TTS_SHOULDFREE(slot) ||
-				 (zslot->values_context != NULL && !zslot->values_context->isReset) ||
+				 (zslot->memory.context != NULL && !zslot->memory.context->isReset) ||
 				 !zs_enable_lazy_decode))
 		return false;
 	Assert(!TTS_EMPTY(slot) && zslot->source == &source->base);

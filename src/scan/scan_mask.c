@@ -16,8 +16,8 @@
 
 #include "utils/memutils.h"
 
+#include "scan_slot.h"
 #include "zs_projection.h"
-#include "zs_slot.h"
 
 static void
 free_masks(ZsSlot *slot)

@@ -29,11 +29,10 @@
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 
+#include "scan_slot.h"
 #include "zs_base.h"
 #include "zs_compat.h"
-#include "zs_slot.h"
 #include "zs_tid.h"
-#include "zs_write.h"
 
 /*
  * Memory for materialized values that a slot keeps for the next row, since a loader fills it again
@@ -71,30 +70,20 @@ zs_slot_clear(TupleTableSlot *slot)
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
 	unlink_source(zslot);
-	if (unlikely(zslot->data_size > KEPT_DATA_SIZE))
+	if (unlikely(zslot->memory.data_size > KEPT_DATA_SIZE))
 	{
-		pfree(zslot->data);
-		zslot->data = NULL;
-		zslot->data_size = 0;
+		pfree(zslot->memory.data);
+		zslot->memory.data = NULL;
+		zslot->memory.data_size = 0;
 	}
 	slot->tts_flags &= ~TTS_FLAG_SHOULDFREE;
-	if (unlikely(zslot->values_context != NULL))
-		MemoryContextReset(zslot->values_context);
+	if (unlikely(zslot->memory.context != NULL))
+		MemoryContextReset(zslot->memory.context);
 	zslot->has_vis = false;
-	zslot->staged = false;
+	zslot->load.staged = false;
 	slot->tts_nvalid = 0;
 	slot->tts_flags |= TTS_FLAG_EMPTY;
 	ItemPointerSetInvalid(&slot->tts_tid);
-}
-
-/* The last one to leave a stage frees it. */
-static void
-leave_stage(ZsSlot *zslot)
-{
-	if (zslot->stage != NULL)
-		zswrite_stage_leave(zslot->stage);
-	zslot->stage = NULL;
-	zslot->staged = false;
 }
 
 static void
@@ -103,36 +92,14 @@ zs_slot_release(TupleTableSlot *slot)
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
 	unlink_source(zslot);
-	if (zslot->values_context != NULL)
-		MemoryContextDelete(zslot->values_context);
-	zslot->values_context = NULL;
-	if (zslot->data != NULL)
-		pfree(zslot->data);
-	zslot->data = NULL;
-	zslot->data_size = 0;
-	leave_stage(zslot);
-}
-
-/* Makes the first natts attributes valid from the stage. */
-static pg_noinline void
-fill_from_stage(ZsSlot *zslot, int natts)
-{
-	TupleTableSlot *slot = &zslot->base;
-	MemoryContext old = CurrentMemoryContext;
-
-	Assert(zslot->stage != NULL && zslot->source == NULL);
-	for (int i = slot->tts_nvalid; i < natts; i++)
-	{
-		if (ZsTupleDescShape(slot->tts_tupleDescriptor, i)->attbyval)
-			continue;
-		/* an index on integers should not make a context for each slot */
-		MemoryContextSwitchTo(zsslot_values_context(zslot));
-		break;
-	}
-	zswrite_stage_get(zslot->stage, zslot->stage_group, zslot->stage_row, slot->tts_nvalid, natts,
-					  slot->tts_values, slot->tts_isnull);
-	MemoryContextSwitchTo(old);
-	slot->tts_nvalid = Max(slot->tts_nvalid, natts);
+	if (zslot->memory.context != NULL)
+		MemoryContextDelete(zslot->memory.context);
+	zslot->memory.context = NULL;
+	if (zslot->memory.data != NULL)
+		pfree(zslot->memory.data);
+	zslot->memory.data = NULL;
+	zslot->memory.data_size = 0;
+	zsslot_load_leave(&zslot->load);
 }
 
 static void
@@ -141,9 +108,9 @@ zs_slot_getsomeattrs(TupleTableSlot *slot, int natts)
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
 	Assert(natts <= slot->tts_tupleDescriptor->natts);
-	if (zslot->staged)
+	if (zslot->load.staged)
 	{
-		fill_from_stage(zslot, natts);
+		zsslot_load_fill(zslot, natts);
 		return;
 	}
 	if (unlikely(zslot->source == NULL))
@@ -172,8 +139,8 @@ fill_all(ZsSlot *zslot)
 	TupleTableSlot *slot = &zslot->base;
 	int			natts = slot->tts_tupleDescriptor->natts;
 
-	if (zslot->staged)
-		fill_from_stage(zslot, natts);
+	if (zslot->load.staged)
+		zsslot_load_fill(zslot, natts);
 	else if (zslot->source != NULL && (zslot->nneeded >= 0 || slot->tts_nvalid < natts))
 	{
 		MemoryContext old = MemoryContextSwitchTo(zsslot_values_context(zslot));
@@ -299,22 +266,22 @@ keep_values(TupleTableSlot *slot)
 	if (n == 0)
 		return;
 
-	if (size > zslot->data_size)
+	if (size > zslot->memory.data_size)
 	{
-		if (zslot->data != NULL)
-			pfree(zslot->data);
-		zslot->data = NULL;
-		zslot->data_size = 0;
+		if (zslot->memory.data != NULL)
+			pfree(zslot->memory.data);
+		zslot->memory.data = NULL;
+		zslot->memory.data_size = 0;
 		/* a little more, so that the next row fits as well */
-		zslot->data = MemoryContextAllocHuge(slot->tts_mcxt, size + size / 4);
-		zslot->data_size = size + size / 4;
+		zslot->memory.data = MemoryContextAllocHuge(slot->tts_mcxt, size + size / 4);
+		zslot->memory.data_size = size + size / 4;
 	}
 	slot->tts_flags |= TTS_FLAG_SHOULDFREE;
 	for (int k = 0; k < n; k++)
 	{
 		Datum	   *value = &slot->tts_values[attnos[k]];
 		int			attlen = ZsTupleDescShape(desc, attnos[k])->attlen;
-		char	   *to = zslot->data + offsets[k];
+		char	   *to = zslot->memory.data + offsets[k];
 
 		if (unlikely(attlen == -1 && VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(*value))))
 		{
@@ -337,17 +304,8 @@ zs_slot_materialize(TupleTableSlot *slot)
 {
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
-	if (zslot->stage != NULL && !TTS_SHOULDFREE(slot) && zslot->source == NULL &&
-		slot->tts_nvalid == slot->tts_tupleDescriptor->natts &&
-		zswrite_stage_add(zslot->stage, zslot->stage_row, slot->tts_values, slot->tts_isnull))
-	{
-		zslot->staged = true;
-		zslot->stage_group = zswrite_stage_group(zslot->stage);
-		slot->tts_nvalid = 0;
-		slot->tts_flags |= TTS_FLAG_SHOULDFREE;
-		return;
-	}
-	keep_values(slot);
+	if (zslot->load.stage == NULL || !zsslot_load_add(zslot))
+		keep_values(slot);
 }
 
 static void
@@ -422,10 +380,25 @@ const TupleTableSlotOps TTSOpsZedstore = {
 	.copy_minimal_tuple = zs_slot_copy_minimal_tuple,
 };
 
-/*
- * Stores row `row` of source in the slot, which must be ours.  vis may be
- * NULL.
- */
+/* See zs_slot.h. */
+zstid
+zsslot_row(const TupleTableSlot *slot)
+{
+	Assert(TTS_IS_ZEDSTORE(slot) && !TTS_EMPTY(slot));
+	return ((const ZsSlot *) slot)->row;
+}
+
+/* See zs_slot.h. */
+const ZsVisSlot *
+zsslot_vis(const TupleTableSlot *slot)
+{
+	const ZsSlot *zslot = (const ZsSlot *) slot;
+
+	Assert(TTS_IS_ZEDSTORE(slot) && !TTS_EMPTY(slot));
+	return zslot->has_vis ? &zslot->vis : NULL;
+}
+
+/* See scan_slot.h. */
 void
 zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row, const ZsVisSlot *vis)
 {
@@ -515,9 +488,9 @@ zsslot_watch(TupleTableSlot *slot)
 
 	Assert(TTS_IS_ZEDSTORE(slot) && zslot->source != NULL);
 	/* a child of the slot's own context goes before the slot does, and is reset with each row */
-	zslot->gone.func = slot_is_gone;
-	zslot->gone.arg = zslot;
-	MemoryContextRegisterResetCallback(zsslot_values_context(zslot), &zslot->gone);
+	zslot->memory.gone.func = slot_is_gone;
+	zslot->memory.gone.arg = zslot;
+	MemoryContextRegisterResetCallback(zsslot_values_context(zslot), &zslot->memory.gone);
 }
 
 /*
@@ -529,15 +502,4 @@ zsslot_abandon(ZsSlotSource *source)
 {
 	if (source->user != NULL)
 		unlink_source(source->user);
-}
-
-/* Memory context for values that live as long as the row in the slot. */
-MemoryContext
-zsslot_values_context(ZsSlot *slot)
-{
-	if (slot->values_context == NULL)
-		slot->values_context = AllocSetContextCreate(slot->base.tts_mcxt,
-													 "zedstore slot values",
-													 ALLOCSET_SMALL_SIZES);
-	return slot->values_context;
 }

@@ -118,13 +118,11 @@ static void
 fill_entry(TopNState *state, TopNEntry *entry, bool used)
 {
 	TupleDesc	desc = state->keyslot->tts_tupleDescriptor;
-	ZsSlot	   *slot = (ZsSlot *) state->keyslot;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
 
 	Assert(entry >= state->entries && entry < state->entries + state->bound);
-	Assert(state->keyslot->tts_ops == &TTSOpsZedstore);
-	entry->row = slot->row;
-	entry->vis = slot->vis;
+	entry->row = zsslot_row(state->keyslot);
+	entry->vis = *zsslot_vis(state->keyslot);
 	for (int i = 0; i < state->nkeys; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, state->keys[i].attno - 1);

@@ -1,0 +1,152 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_slot.h
+ *	  What is in a slot of a zedstore table; private to src/scan.
+ *
+ * A slot does not hold a row but knows where to get it: a source (a scan's
+ * present stripe, or a fetch by TID) decodes a column when somebody looks at it.
+ * The source and the slot know each other; whichever goes first tells the other.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_slot.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef SCAN_SLOT_H
+#define SCAN_SLOT_H
+
+#include "postgres.h"
+
+#include "executor/tuptable.h"
+#include "utils/memutils.h"
+
+#include "zs_slot.h"
+
+typedef struct ZsSlot ZsSlot;
+
+/*
+ * Where a slot's values come from.  fill() stores the values of attributes
+ * first .. natts - 1 (counted from 0) of row slot->row into tts_values and
+ * tts_isnull; with only_needed it may leave attributes outside slot->needed
+ * alone.  By-reference values stay valid until the slot is cleared.
+ */
+typedef struct ZsSlotSource
+{
+	void		(*fill) (struct ZsSlotSource *source, ZsSlot *slot, int first, int natts,
+						 bool only_needed);
+	ZsSlot	   *user;			/* the slot that reads from it now */
+	bool		slot_keeps_values;	/* fill() puts by-reference values into the
+									 * slot's values_context */
+} ZsSlotSource;
+
+/*
+ * A condition on a column, in the zone domain of zs_codec.h: B-tree strategy and
+ * bounds of the constant.
+ */
+typedef struct ZsZoneFilter
+{
+	AttrNumber	attno;
+	bool		is_unsigned;	/* the column's type is ordered so */
+	int			strategy;
+	int64		low;
+	int64		high;
+} ZsZoneFilter;
+
+/* Memory that a slot has for values. */
+typedef struct ZsSlotMemory
+{
+	MemoryContext context;		/* large values fetched for this row; made when first needed */
+	char	   *data;			/* values after materialization, kept for the next row's */
+	Size		data_size;
+	MemoryContextCallback gone; /* see zsslot_watch() */
+} ZsSlotMemory;
+
+/* A loader's slot: it and its neighbours hold their rows together, as columns (scan_stage.c). */
+typedef struct ZsSlotLoad
+{
+	struct ZsRowStage *stage;	/* it belongs to all slots that point to it; NULL: no such slot */
+	int			row;			/* the slot's place there */
+	bool		staged;			/* values that are not valid are there */
+	uint64		group;
+} ZsSlotLoad;
+
+struct ZsSlot
+{
+	TupleTableSlot base;
+
+	/* the row: where its values come from, and who may see it */
+	ZsSlotSource *source;		/* NULL: values are in the slot */
+	zstid		row;
+	bool		has_vis;		/* vis is valid: system columns can be shown */
+	ZsVisSlot	vis;
+
+	/* what a scan node wants of all rows (scan_projection.c, scan_zone.c) */
+	int			nneeded;		/* -1: all columns */
+	AttrNumber *needed;			/* attribute numbers - 1, ascending */
+	AttrNumber *others;			/* the mask of other rows, see zsslot_recheck(); NULL: the same */
+	int			nothers;
+	bool		rechecked;		/* this is the mask of rows whose conditions are checked again */
+	int			nfilters;		/* rows that fail them need not be returned */
+	ZsZoneFilter *filters;
+
+	ZsSlotMemory memory;
+	ZsSlotLoad	load;
+};
+
+/* Memory context for values that live as long as the row in the slot. */
+static inline MemoryContext
+zsslot_values_context(ZsSlot *slot)
+{
+	if (slot->memory.context == NULL)
+		slot->memory.context = AllocSetContextCreate(slot->base.tts_mcxt, "zedstore slot values",
+													 ALLOCSET_SMALL_SIZES);
+	return slot->memory.context;
+}
+
+/*
+ * To be called before a row is stored, of which the reader is going to check the conditions that it
+ * was found by, or not.
+ */
+static inline void
+zsslot_recheck(TupleTableSlot *slot, bool recheck)
+{
+	ZsSlot	   *zslot = (ZsSlot *) slot;
+	AttrNumber *needed = zslot->needed;
+	int			nneeded = zslot->nneeded;
+
+	Assert(TTS_IS_ZEDSTORE(slot));
+	if (likely(zslot->others == NULL || zslot->rechecked == recheck))
+		return;
+	zslot->rechecked = recheck;
+	zslot->needed = zslot->others;
+	zslot->nneeded = zslot->nothers;
+	zslot->others = needed;
+	zslot->nothers = nneeded;
+}
+
+/* scan_mask.c */
+
+extern int	zsslot_find_needed(const ZsSlot *slot, int first);
+
+/* scan_slot.c */
+
+/* Stores row `row` of source in the slot, which must be ours.  vis may be NULL. */
+extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,
+						 const ZsVisSlot *vis);
+extern void zsslot_detach(ZsSlotSource *source);
+extern void zsslot_watch(TupleTableSlot *slot);
+extern void zsslot_abandon(ZsSlotSource *source);
+
+/* scan_stage.c */
+
+/* The slot's row goes into its stage, if it has one that takes it; its values are valid now. */
+extern bool zsslot_load_add(ZsSlot *slot);
+
+/* Makes the first natts attributes valid from the stage. */
+extern void zsslot_load_fill(ZsSlot *slot, int natts);
+
+/* The slot goes; the last one to leave a stage frees it. */
+extern void zsslot_load_leave(ZsSlotLoad *load);
+
+#endif							/* SCAN_SLOT_H */
