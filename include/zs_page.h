@@ -81,6 +81,8 @@ extern void zspage_meta_create(const RelFileLocator *locator, char persistence,
 							   ForkNumber forknum);
 extern void zspage_meta_read(Relation rel, ZsMetaPageData *meta);
 extern int	zspage_tree_count(const ZsMetaPageData *meta);
+
+/* page_cache.c */
 extern void zspage_forget_roots(Relation rel);
 extern void zspage_forget_root(Relation rel, uint16 treeno);
 

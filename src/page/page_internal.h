@@ -54,9 +54,12 @@ typedef struct ZsRelCache
 	BlockNumber roots[FLEXIBLE_ARRAY_MEMBER];	/* 0 = not known */
 } ZsRelCache;
 
-/* page_meta.c */
+/* page_cache.c */
 
 extern ZsRelCache *zspage_rel_cache(Relation rel);
+
+/* page_meta.c */
+
 extern Buffer zspage_lock_meta(Relation rel, int lockmode);
 
 /* Directory geometry: page of a tree (-1 = metapage), its first tree. */
@@ -132,7 +135,7 @@ typedef struct ZsFpmChange
 	ZsFpmOp    *ops;
 } ZsFpmChange;
 
-/* page_fpm.c */
+/* page_change.c */
 extern void zspage_change_add(ZsFpmChange *change, uint16 treeno, uint8 op,
 							  BlockNumber start, uint32 length);
 extern void zspage_change_apply(Relation rel, ZsFpmChange *change);

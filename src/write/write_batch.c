@@ -31,15 +31,12 @@
  */
 #include "postgres.h"
 
-#include "access/transam.h"
-#include "access/xact.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "write_internal.h"
 #include "zs_compat.h"
-#include "zs_tid.h"
 
 /*
  * Both batches of a new buffer, empty.  Reads the catalog: an exclusion
@@ -79,23 +76,6 @@ zswrite_pop(ZsWriteBuffer *buf, zstid row)
 		zswrite_items_drop_last(buf, buf->nitems - 1);
 	else if (buf->nrows > 0 && buf->nunnumbered == 0 && buf->first + buf->nrows - 1 == row)
 		zswrite_columns_pop(buf);
-}
-
-/*
- * Is the buffered row one that the transaction may still commit?  Frozen rows are, but only those
- * that were reserved as such: VACUUM may have given the row number of a rolled-back one to others,
- * and frozen theirs.  VACUUM FULL, which writes frozen rows only, has changed their slots since.
- */
-bool
-zswrite_row_may_live(Relation rel, const ZsWriteBuffer *buf, zstid row)
-{
-	ZsVisSlot	vis;
-
-	if (!zstid_lookup(rel, row, &vis, NULL))
-		return false;
-	if (vis.xmin == FrozenTransactionId && row >= buf->frozen_first && row < buf->frozen_end)
-		return true;
-	return buf->xid == FrozenTransactionId || TransactionIdIsCurrentTransactionId(vis.xmin);
 }
 
 /* ---- from columns to rows ------------------------------------------------------------------- */

@@ -38,26 +38,6 @@
 bool		zswrite_committing = false;
 
 static HTAB *buffers = NULL;	/* Oid -> ZsWriteBuffer, in TopTransactionContext */
-static Size total_bytes = 0;	/* of all buffers */
-
-/*
- * The buffer takes delta bytes more or, if it is negative, less.  All memory
- * of the two batches goes through here.
- */
-void
-zswrite_account(ZsWriteBuffer *buf, int64 delta)
-{
-	Assert(delta >= 0 || (Size) -delta <= buf->bytes);
-	buf->bytes += delta;
-	total_bytes += delta;
-}
-
-/* May the buffers together grow by so many bytes? */
-bool
-zswrite_memory_allows(Size more)
-{
-	return total_bytes + more <= (Size) zs_write_buffer_size * 1024;
-}
 
 /* Frees what the buffer holds; the hash entry stays. */
 static void
@@ -131,7 +111,7 @@ zswrite_buffer(Relation rel)
 
 		buffers = hash_create("zedstore write buffers", 16, &ctl,
 							  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
-		total_bytes = 0;
+		zswrite_memory_forget();
 	}
 	buf = hash_search(buffers, &relid, HASH_ENTER, &found);
 	if (!found)
@@ -198,13 +178,12 @@ forget_gone(ZsWriteBuffer *buf)
 void
 zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf)
 {
-	Size		limit = (Size) zs_write_buffer_size * 1024;
 	HASH_SEQ_STATUS status;
 	ZsWriteBuffer *other;
 	ZsWriteBuffer *largest = buf;
 	Relation	other_rel;
 
-	if (likely(total_bytes <= limit))
+	if (likely(zswrite_memory_allows(0)))
 		return;
 	hash_seq_init(&status, buffers);
 	while ((other = hash_seq_search(&status)) != NULL)
@@ -413,7 +392,7 @@ xact_callback(XactEvent event, void *arg)
 		case XACT_EVENT_PARALLEL_ABORT:
 			/* the memory goes with the transaction's */
 			buffers = NULL;
-			total_bytes = 0;
+			zswrite_memory_forget();
 			zswrite_committing = false;
 			break;
 		case XACT_EVENT_PARALLEL_PRE_COMMIT:

@@ -31,17 +31,6 @@ StaticAssertDecl(INITIAL_ROWS << 12 == ZSWRITE_BATCH_ROWS, "arrays double to a f
 /* Longest gap within a batch. */
 #define MAX_GAP			ZS_STRIPE_ROWS
 
-/* Memory of the batch, accounted for; old may be NULL. */
-void *
-zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size)
-{
-	Assert(new_size > 0 && (old == NULL) == (old_size == 0));
-	zswrite_account(buf, (int64) new_size - (int64) old_size);
-	if (old == NULL)
-		return MemoryContextAllocHuge(buf->context, new_size);
-	return repalloc_huge(old, new_size);
-}
-
 /*
  * Makes the columns of the batch, which has none; without rows, and without
  * memory for any.

@@ -190,14 +190,17 @@ extern bool zswrite_committing;
 
 extern ZsWriteBuffer *zswrite_buffer(Relation rel);
 extern void zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf);
-extern void zswrite_account(ZsWriteBuffer *buf, int64 delta);
-extern bool zswrite_memory_allows(Size more);
 extern void zswrite_count_rows(ZsWriteBuffer *buf, int64 nrows);
 extern bool zswrite_command_has_rows(Relation rel, TransactionId xid, CommandId cid);
 
-/* ---- write_single.c: one row at a time ---- */
+/* ---- write_command.c: the command that wrote a row by itself last ---- */
 
 extern bool zswrite_command_wrote_single(Relation rel, TransactionId xid, CommandId cid);
+extern void zswrite_command_remember(Relation rel, TransactionId xid, CommandId cid);
+extern void zswrite_command_forget(void);
+
+/* ---- write_single.c: one row at a time ---- */
+
 extern MinimalTuple zswrite_form_simple_item(Relation rel, TupleTableSlot *slot);
 extern zstid zswrite_insert_item(Relation rel, MinimalTuple item, TransactionId xid,
 								 CommandId cid, uint32 token);
@@ -223,9 +226,15 @@ extern void zswrite_keep_share_buffered(Relation rel, ZsWriteBuffer *buf);
 
 extern bool zswrite_has_exclusion_constraint(Relation rel);
 
+/* ---- write_memory.c: memory of all buffers ---- */
+
+extern void zswrite_account(ZsWriteBuffer *buf, int64 delta);
+extern bool zswrite_memory_allows(Size more);
+extern void zswrite_memory_forget(void);
+extern void *zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size);
+
 /* ---- write_columns.c: memory of the column batch ---- */
 
-extern void *zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size);
 extern void zswrite_init_columns(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_grow_rows(ZsWriteBuffer *buf);
 extern void zswrite_trim_columns(ZsWriteBuffer *buf);
@@ -235,7 +244,7 @@ extern void zswrite_columns_pop(ZsWriteBuffer *buf);
 extern void zswrite_columns_drop(ZsWriteBuffer *buf, uint32 n);
 extern void zswrite_columns_free(ZsWriteBuffer *buf);
 
-/* ---- write_items.c: the row batch ---- */
+/* ---- write_form.c: items, formed from values ---- */
 
 extern Datum zswrite_pointer_datum(const ZsOverflowPointer *pointer);
 extern Datum zswrite_form_datum(int16 attlen, const void *data, Size len);
@@ -245,6 +254,10 @@ extern MinimalTuple zswrite_form_values(Relation rel, MemoryContext context, Dat
 										const bool *isnull, bool push_out);
 extern MinimalTuple zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 									  const ZsKeptValues *kept, bool push_out);
+
+/* ---- write_items.c: the row batch ---- */
+
+extern bool zswrite_row_may_live(Relation rel, const ZsWriteBuffer *buf, zstid row);
 extern void zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item);
 extern void zswrite_items_drop_last(ZsWriteBuffer *buf, int nitems);
 extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
@@ -253,7 +266,6 @@ extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
 
 extern void zswrite_batch_init(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_pop(ZsWriteBuffer *buf, zstid row);
-extern bool zswrite_row_may_live(Relation rel, const ZsWriteBuffer *buf, zstid row);
 extern void zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full);
 extern void zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf);
 

@@ -46,42 +46,17 @@
 /* Rows that share more values than this go through the buffer, which pins them one by one. */
 #define MAX_PINS	8
 
-/* The command that wrote a row this way last. */
-static struct
-{
-	Oid			relid;
-	TransactionId xid;
-	CommandId	cid;
-}			last_command;
-
-/* Was the command's first row in the table written by itself? */
-bool
-zswrite_command_wrote_single(Relation rel, TransactionId xid, CommandId cid)
-{
-	return last_command.relid == RelationGetRelid(rel) && last_command.xid == xid &&
-		last_command.cid == cid;
-}
-
 /*
  * Is this the first row that the command writes to the table?  Remembers the command, which
- * forget_command() undoes.
+ * zswrite_command_forget() undoes.
  */
 static bool
 is_first_row(Relation rel, TransactionId xid, CommandId cid)
 {
 	if (zswrite_command_wrote_single(rel, xid, cid) || zswrite_command_has_rows(rel, xid, cid))
 		return false;
-	last_command.relid = RelationGetRelid(rel);
-	last_command.xid = xid;
-	last_command.cid = cid;
+	zswrite_command_remember(rel, xid, cid);
 	return true;
-}
-
-/* The row will not be written by itself after all. */
-static void
-forget_command(void)
-{
-	last_command.relid = InvalidOid;
 }
 
 /*
@@ -185,7 +160,7 @@ zswrite_insert_single(Relation rel, TupleTableSlot *slot, TransactionId xid, Com
 	item = zswrite_form_simple_item(rel, slot);
 	if (item == NULL)
 	{
-		forget_command();
+		zswrite_command_forget();
 		return false;
 	}
 	row = zswrite_insert_item(rel, item, xid, cid, 0);
@@ -262,7 +237,7 @@ zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot, CommandI
 	}
 	if (item == NULL)
 	{
-		forget_command();
+		zswrite_command_forget();
 		return false;
 	}
 
