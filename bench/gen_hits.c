@@ -79,8 +79,10 @@ static const char *const onsets[] = {
 	"f", "h", "ts", "ch", "sh", "pr", "st", "tr", "kr", "vl", "br", "sk", "gr",
 	"pl", "dr", "sv", "kn"
 };
-static const char *const nuclei[] = {"a", "o", "e", "i", "u", "ya", "y", "yu", "a", "o", "e", "i", "a", "o", "e", "i"};
-static const char *const codas[] = {"", "", "", "", "", "n", "t", "r", "l", "s", "m", "k", "v", "st", "nt", "y"};
+static const char *const nuclei[] =
+	{"a", "o", "e", "i", "u", "ya", "y", "yu", "a", "o", "e", "i", "a", "o", "e", "i"};
+static const char *const codas[] =
+	{"", "", "", "", "", "n", "t", "r", "l", "s", "m", "k", "v", "st", "nt", "y"};
 static const char *const cyrillic[26] = {
 	"\xd0\xb0", "\xd0\xb1", "\xd1\x86", "\xd0\xb4", "\xd0\xb5", "\xd1\x84", "\xd0\xb3", "\xd1\x85", "\xd0\xb8",
 	"\xd0\xb9", "\xd0\xba", "\xd0\xbb", "\xd0\xbc", "\xd0\xbd", "\xd0\xbe", "\xd0\xbf", "\xd1\x8f", "\xd1\x80",
@@ -359,8 +361,11 @@ make_referer(const Visit *v)
 	referer.len = 0;
 	if (v->phrase >= 0 && v->page < 0)
 	{
-		add_text(&referer, v->phrase % 4 ? "http://yandex.ru/yandsearch?text=" : "http://www.google.ru/search?q=");
-		add_words(&referer, (uint64_t) v->phrase, phrase_words((uint64_t) v->phrase), -1, v->phrase % 3 != 0, "+");
+		add_text(&referer,
+				 v->phrase % 4 ? "http://yandex.ru/yandsearch?text=" :
+			"http://www.google.ru/search?q=");
+		add_words(&referer, (uint64_t) v->phrase, phrase_words((uint64_t) v->phrase), -1,
+				  v->phrase % 3 != 0, "+");
 		add_text(&referer, "&lr=");
 		add_int(&referer, v->region);
 	}
@@ -441,7 +446,8 @@ put_second_part(const Visit *v, int64_t second)
 	put_int(searched ? 2 + v->phrase % 3 : 0);
 	phrase.len = 0;
 	if (searched)
-		add_words(&phrase, (uint64_t) v->phrase, phrase_words((uint64_t) v->phrase), -1, v->phrase % 3 != 0, " ");
+		add_words(&phrase, (uint64_t) v->phrase, phrase_words((uint64_t) v->phrase), -1,
+				  v->phrase % 3 != 0, " ");
 	put(&phrase);
 	put_int(v->campaign >= 0 ? 2 : 0);
 	put_int(0);

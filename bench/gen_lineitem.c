@@ -34,7 +34,8 @@ put_line(int64_t order, int line, int64_t order_day, int64_t scale)
 {
 	int64_t		part = rnd(1, 200000 * scale);
 	int64_t		nsuppliers = 10000 * scale;
-	int64_t		supplier = (part + rnd(0, 3) * (nsuppliers / 4 + (part - 1) / nsuppliers)) % nsuppliers + 1;
+	int64_t		supplier =
+		(part + rnd(0, 3) * (nsuppliers / 4 + (part - 1) / nsuppliers)) % nsuppliers + 1;
 	int64_t		quantity = rnd(1, 50);
 	int64_t		price = 90000 + (part / 10) % 20001 + 100 * (part % 1000);
 	int64_t		ship_day = order_day + rnd(1, 121);

@@ -5,10 +5,11 @@
  *		gen_tpch --ddl table
  *		gen_tpch table scale [seed]
  *
- * The scale may be a fraction.  Keys, sizes, domains and the rules by which columns follow from each other are the
- * specification's: order keys are sparse (8 of every 32), two of three customers have orders, each part has four
- * suppliers, prices follow from the part, flags from dates.  Rows are not those of dbgen: the random numbers differ.
- * Comments are cut, as there, from a pool of text that follows the specification's grammar.
+ * The scale may be a fraction.  Keys, sizes, domains and the rules by which columns follow from
+ * each other are the specification's: order keys are sparse (8 of every 32), two of three customers
+ * have orders, each part has four suppliers, prices follow from the part, flags from dates.  Rows
+ * are not those of dbgen: the random numbers differ. Comments are cut, as there, from a pool of
+ * text that follows the specification's grammar.
  */
 #include "gen_tpch_text.h"
 
@@ -82,7 +83,8 @@ put_name(const char *what, int64_t key)
 static void
 put_address(void)
 {
-	static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ, ";
+	static const char letters[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ, ";
 	int			len = (int) rnd(10, 40);
 
 	for (int i = 0; i < len; i++)
@@ -304,7 +306,8 @@ static const struct
 	const char *ddl;
 	void		(*make) (void);
 }			tables[] = {
-	{"region", "r_regionkey integer not null, r_name char(25) not null, r_comment varchar(152)", make_region},
+	{"region", "r_regionkey integer not null, r_name char(25) not null, r_comment varchar(152)",
+	 make_region},
 	{"nation", "n_nationkey integer not null, n_name char(25) not null, n_regionkey integer not null, "
 	"n_comment varchar(152)", make_nation},
 	{"supplier", "s_suppkey integer not null, s_name char(25) not null, s_address varchar(40) not null, "

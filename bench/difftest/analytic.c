@@ -2,12 +2,13 @@
  * analytic.c
  *		Expressions, filters, aggregates and groups, as plans by batches take them.
  *
- * An expression has one of a few classes (Class).  A safe one cannot raise an error: filters are made of those, since it depends
- * on the plan which rows a clause is evaluated for.  What is aggregated may raise one: every row that passes the filter is
- * looked at by any plan, unless there is a LIMIT.
+ * An expression has one of a few classes (Class).  A safe one cannot raise an error: filters are
+ * made of those, since it depends on the plan which rows a clause is evaluated for.  What is
+ * aggregated may raise one: every row that passes the filter is looked at by any plan, unless there
+ * is a LIMIT.
  *
- * Sums of floats depend on the order of rows, so they are exact here (halves of small numbers), but for those that
- * query_modes() compares within zedstore, where the order is the same.
+ * Sums of floats depend on the order of rows, so they are exact here (halves of small numbers), but
+ * for those that query_modes() compares within zedstore, where the order is the same.
  */
 #include "difftest.h"
 
@@ -46,7 +47,8 @@ column_of(Table *table, const char *const *names, int nnames)
 static const char *const int_types[] = {"smallint", "integer", "bigint", "d_small"};
 static const char *const num_types[] = {"numeric", "numeric(12,3)"};
 static const char *const txt_types[] = {"text", "character varying(40)", "character(8)", "d_word"};
-static const char *const stamp_types[] = {"timestamp without time zone", "timestamp with time zone"};
+static const char *const stamp_types[] =
+	{"timestamp without time zone", "timestamp with time zone"};
 static const char *const float_types[] = {"real", "double precision"};
 
 #define a_column(table, types) column_of(table, types, (int) lengthof(types))
@@ -104,11 +106,13 @@ int_expression(Table *table, const char *alias, int depth, bool safe)
 			return S("(%s)::int", expression(table, alias, BOOL, depth - 1, safe));
 		case 11:
 			if (!safe)
-				return S("(%s)::%s", chance(50) ? a : expression(table, alias, NUM, depth - 1, safe),
+				return S("(%s)::%s",
+						 chance(50) ? a : expression(table, alias, NUM, depth - 1, safe),
 						 chance(30) ? "int2" : chance(50) ? "int4" : "int8");
 			return S("(- %s)", a);
 		default:
-			return S("case when %s then %s%s end", expression(table, alias, BOOL, depth - 1, safe), a,
+			return S("case when %s then %s%s end", expression(table, alias, BOOL, depth - 1, safe),
+					 a,
 					 chance(70) ? S(" else %s", b) : "");
 	}
 }
@@ -122,7 +126,8 @@ num_expression(Table *table, const char *alias, int depth, bool safe)
 
 	if (depth <= 0)
 	{
-		static const char *const constants[] = {"0", "1.0", "1.50", "-0.001", "100", "12.345678", "0.00", "99999999999.99"};
+		static const char *const constants[] =
+			{"0", "1.0", "1.50", "-0.001", "100", "12.345678", "0.00", "99999999999.99"};
 
 		if (chance(20))
 			return S("%s::numeric", pick(constants));
@@ -153,7 +158,8 @@ num_expression(Table *table, const char *alias, int depth, bool safe)
 			return S("(%s)::numeric", expression(table, alias, INT, depth - 1, safe));
 		case 9:
 			{
-				static const char *const fields[] = {"year", "month", "day", "dow", "quarter", "hour", "doy", "week"};
+				static const char *const fields[] =
+					{"year", "month", "day", "dow", "quarter", "hour", "doy", "week"};
 				bool		day = chance(50);
 
 				return S("extract(%s from %s)", day ? fields[rnd(0, 4)] : pick(fields),
@@ -162,7 +168,8 @@ num_expression(Table *table, const char *alias, int depth, bool safe)
 		case 10:
 			return S("nullif(%s, %s)", a, b);
 		default:
-			return S("case when %s then %s%s end", expression(table, alias, BOOL, depth - 1, safe), a,
+			return S("case when %s then %s%s end", expression(table, alias, BOOL, depth - 1, safe),
+					 a,
 					 chance(70) ? S(" else %s", b) : "");
 	}
 }
@@ -183,7 +190,8 @@ txt_expression(Table *table, const char *alias, int depth, bool safe)
 	{
 		if (column == NULL || chance(10))
 			return chance(50) ? txt_constant() : S("(%s)::text", int_leaf(table, alias, safe));
-		return S(strcmp(column->type->name, "text") == 0 ? "%s.%s" : "%s.%s::text", alias, column->name);
+		return S(strcmp(column->type->name, "text") == 0 ? "%s.%s" : "%s.%s::text", alias,
+				 column->name);
 	}
 	a = expression(table, alias, TXT, depth - 1, safe);
 	switch (rnd(0, 8))
@@ -205,7 +213,8 @@ txt_expression(Table *table, const char *alias, int depth, bool safe)
 		case 7:
 			return S("nullif(%s, %s)", a, txt_constant());
 		default:
-			return S("case when %s then %s else %s end", expression(table, alias, BOOL, depth - 1, safe), a, txt_constant());
+			return S("case when %s then %s else %s end",
+					 expression(table, alias, BOOL, depth - 1, safe), a, txt_constant());
 	}
 }
 
@@ -228,7 +237,8 @@ day_expression(Table *table, const char *alias, int depth, bool safe)
 		case 1:
 			return S("(%s)::date", expression(table, alias, STAMP, depth - 1, safe));
 		case 2:
-			return S("coalesce(%s, '2000-02-29'::date)", expression(table, alias, DAY, depth - 1, safe));
+			return S("coalesce(%s, '2000-02-29'::date)",
+					 expression(table, alias, DAY, depth - 1, safe));
 		default:
 			return S("case when %s then %s end", expression(table, alias, BOOL, depth - 1, safe),
 					 expression(table, alias, DAY, depth - 1, safe));
@@ -238,14 +248,16 @@ day_expression(Table *table, const char *alias, int depth, bool safe)
 static char *
 stamp_expression(Table *table, const char *alias, int depth, bool safe)
 {
-	static const char *const units[] = {"minute", "hour", "day", "week", "month", "quarter", "year"};
+	static const char *const units[] =
+		{"minute", "hour", "day", "week", "month", "quarter", "year"};
 	Column	   *column = a_column(table, stamp_types);
 	char	   *a;
 
 	if (depth <= 0)
 	{
 		if (column == NULL || chance(10))
-			return S("('2020-02-03 04:05:06'::timestamp + (%s.id %% 1000) * '1 hour'::interval)", alias);
+			return S("('2020-02-03 04:05:06'::timestamp + (%s.id %% 1000) * '1 hour'::interval)",
+					 alias);
 		return S("%s.%s::timestamp", alias, column->name);
 	}
 	a = expression(table, alias, STAMP, depth - 1, safe);
@@ -271,19 +283,23 @@ float_expression(Table *table, const char *alias, int depth, bool safe)
 static char *
 like(const char *a)
 {
-	static const char *const patterns[] = {"a%", "%b%", "k1%", "_", "%", "key 1%", "x%x", "%1", "", "k_2%", "%e%c%", "A%", "ab\\%%", "%\xc3\xa4"};
+	static const char *const patterns[] =
+		{"a%", "%b%", "k1%", "_", "%", "key 1%", "x%x", "%1", "", "k_2%", "%e%c%", "A%", "ab\\%%",
+		 "%\xc3\xa4"};
 	static const char *const prefixes[] = {"a", "k1", "", "http://www.example.org/1", "key "};
 
 	if (chance(15))
 		return S("starts_with(%s, '%s')", a, pick(prefixes));
-	return S("%s %s%slike '%s'", a, chance(25) ? "not " : "", chance(25) ? "i" : "", pick(patterns));
+	return S("%s %s%slike '%s'", a, chance(25) ? "not " : "", chance(25) ? "i" : "",
+			 pick(patterns));
 }
 
 /* Collations, one of them with equal strings that are not the same. */
 static const char *
 some_collation(void)
 {
-	static const char *const collations[] = {" collate \"C\"", " collate \"en-x-icu\"", " collate nocase"};
+	static const char *const collations[] =
+		{" collate \"C\"", " collate \"en-x-icu\"", " collate nocase"};
 
 	return chance(75) ? "" : pick(collations);
 }
@@ -315,7 +331,8 @@ bool_expression(Table *table, const char *alias, int depth, bool safe)
 				return S("coalesce(%s, %s)", a, chance(50) ? "true" : b);
 			case 6:
 				{
-					static const char *const tests[] = {"true", "not true", "false", "not false", "unknown", "not unknown"};
+					static const char *const tests[] =
+						{"true", "not true", "false", "not false", "unknown", "not unknown"};
 
 					return S("((%s) is %s)", a, pick(tests));
 				}
@@ -330,7 +347,8 @@ bool_expression(Table *table, const char *alias, int depth, bool safe)
 	}
 	if (class == FLOAT)
 	{
-		static const char *const constants[] = {"'NaN'", "0", "'-0'", "1.5", "0.1", "'Infinity'", "0.1::real", "100"};
+		static const char *const constants[] =
+			{"'NaN'", "0", "'-0'", "1.5", "0.1", "'Infinity'", "0.1::real", "100"};
 
 		column = a_column(table, float_types);
 		if (column != NULL)
@@ -344,12 +362,15 @@ bool_expression(Table *table, const char *alias, int depth, bool safe)
 		case 0:
 			return S("(%s is %snull)", a, chance(50) ? "not " : "");
 		case 1:
-			return S("(%s is %sdistinct from %s)", a, chance(50) ? "not " : "", expression(table, alias, class, 0, safe));
+			return S("(%s is %sdistinct from %s)", a, chance(50) ? "not " : "",
+					 expression(table, alias, class, 0, safe));
 		case 2:
-			return S("(%s between %s and %s)", a, expression(table, alias, class, 0, safe), expression(table, alias, class, 0, safe));
+			return S("(%s between %s and %s)", a, expression(table, alias, class, 0, safe),
+					 expression(table, alias, class, 0, safe));
 		case 3:
 			if (class == INT)
-				return S("(%s %sin (%d, %d, %s, %d))", a, chance(30) ? "not " : "", rnd(-5, 20), rnd(-5, 20),
+				return S("(%s %sin (%d, %d, %s, %d))", a, chance(30) ? "not " : "", rnd(-5, 20),
+						 rnd(-5, 20),
 						 chance(30) ? "null" : "7", rnd(0, 300));
 			if (class == TXT)
 				return S("(%s %sin (%s, %s, %s))", a, chance(30) ? "not " : "", txt_constant(),
@@ -429,12 +450,14 @@ where_clause(Table *table, const char *alias)
 static char *
 aggregate(Table *table, const char *alias, bool safe)
 {
-	static const char *const exact[] = {"sum", "avg", "var_pop", "var_samp", "stddev", "stddev_pop", "sum", "avg"};
+	static const char *const exact[] =
+		{"sum", "avg", "var_pop", "var_samp", "stddev", "stddev_pop", "sum", "avg"};
 	static const char *const distinct_ones[] = {"count", "sum", "avg"};
 	static const char *const bits[] = {"bit_and", "bit_or", "bit_xor"};
 	static const char *const bools[] = {"bool_and", "bool_or", "every"};
 	const char *extreme = chance(50) ? "min" : "max";
-	char	   *filter = chance(25) ? S(" filter (where %s)", expression(table, alias, BOOL, 2, safe)) : "";
+	char	   *filter = chance(25) ?
+		S(" filter (where %s)", expression(table, alias, BOOL, 2, safe)) : "";
 	Column	   *column;
 
 	switch (rnd(0, 15))
@@ -446,14 +469,17 @@ aggregate(Table *table, const char *alias, bool safe)
 			column = random_column(table, 0);
 			if (column != NULL && chance(50))
 				return S("count(%s.%s)%s", alias, column->name, filter);
-			return S("count(%s)%s", expression(table, alias, (Class) rnd(INT, FLOAT), 1, safe), filter);
+			return S("count(%s)%s", expression(table, alias, (Class) rnd(INT, FLOAT), 1, safe),
+					 filter);
 		case 3:
-			return S("%s(distinct %s)%s", pick(distinct_ones), expression(table, alias, INT, 1, safe), filter);
+			return S("%s(distinct %s)%s", pick(distinct_ones),
+					 expression(table, alias, INT, 1, safe), filter);
 		case 4:
 			column = random_column(table, T_BTREE);
 			if (column != NULL && chance(50))
 				return S("count(distinct %s.%s)%s", alias, column->name, filter);
-			return S("count(distinct %s%s)%s", expression(table, alias, TXT, 1, safe), some_collation(), filter);
+			return S("count(distinct %s%s)%s", expression(table, alias, TXT, 1, safe),
+					 some_collation(), filter);
 		case 5:
 		case 6:
 			return S("%s(%s)%s", pick(exact), expression(table, alias, INT, 2, safe), filter);
@@ -463,20 +489,24 @@ aggregate(Table *table, const char *alias, bool safe)
 		case 9:
 			return S("%s(%s)%s", extreme, expression(table, alias, INT, 2, safe), filter);
 		case 10:
-			return S("trim_scale(%s(%s)%s)", extreme, expression(table, alias, NUM, 1, safe), filter);
+			return S("trim_scale(%s(%s)%s)", extreme, expression(table, alias, NUM, 1, safe),
+					 filter);
 		case 11:
 			column = random_column(table, T_MINMAX);
 			if (column != NULL && chance(60))
 				return S("%s(%s.%s)%s", extreme, alias, column->name, filter);
-			return S("left(lower(%s(%s%s)%s collate \"C\"), 60)", extreme, expression(table, alias, TXT, 1, safe), some_collation(), filter);
+			return S("left(lower(%s(%s%s)%s collate \"C\"), 60)", extreme,
+					 expression(table, alias, TXT, 1, safe), some_collation(), filter);
 		case 12:
-			return S("%s(%s)%s", extreme, expression(table, alias, chance(50) ? DAY : STAMP, 2, safe), filter);
+			return S("%s(%s)%s", extreme,
+					 expression(table, alias, chance(50) ? DAY : STAMP, 2, safe), filter);
 		case 13:
 			return S("%s(%s)%s", pick(bools), expression(table, alias, BOOL, 2, safe), filter);
 		case 14:
 			return S("%s(%s)%s", pick(bits), expression(table, alias, INT, 1, safe), filter);
 		default:
-			return S("%s(%s)%s", chance(50) ? "sum" : "avg", expression(table, alias, FLOAT, 1, safe), filter);
+			return S("%s(%s)%s", chance(50) ? "sum" : "avg",
+					 expression(table, alias, FLOAT, 1, safe), filter);
 	}
 }
 
@@ -525,13 +555,15 @@ make_keys(Table *table, const char *alias, bool safe, Keys *keys)
 				key = S("(%s + 0 * %s.id)", key, alias);
 			if (class == NUM)
 				key = S("(%s + 0 * %s.id)", key, alias);
-			show = class == NUM ? S("trim_scale(%s)", key) : class == TXT ? S("left(%s, 80)", key) : key;
+			show = class == NUM ? S("trim_scale(%s)", key) : class == TXT ? S("left(%s, 80)", key) :
+				key;
 			if (class == FLOAT)
 				key = show = S("(%s + 0 * %s.id)", key, alias);
 		}
 		keys->group = S("%s%s%s", keys->group, comma, key);
 		keys->show = S("%s%s%s", keys->show, comma, show);
-		keys->order = S("%s%s%s%s%s", keys->order, comma, key, chance(30) ? " desc" : "", chance(20) ? " nulls first" : "");
+		keys->order = S("%s%s%s%s%s", keys->order, comma, key, chance(30) ? " desc" : "",
+						chance(20) ? " nulls first" : "");
 	}
 }
 
@@ -569,7 +601,8 @@ source(Table *table)
 						 chance(50) ? "left " : "", other->name);
 			}
 		case 3:
-			return S("(select * from %s union all select * from %s where id %% 3 = 0) t", table->name, table->name);
+			return S("(select * from %s union all select * from %s where id %% 3 = 0) t",
+					 table->name, table->name);
 		default:
 			return S("%s t", table->name);
 	}
@@ -587,13 +620,16 @@ query_grouped(int session, Table *table)
 	switch (rnd(0, 7))
 	{
 		case 0:
-			both(session, CMP_ROWS, S("select %s from %s%s", aggregates(table, "t", safe), from, where));
+			both(session, CMP_ROWS,
+				 S("select %s from %s%s", aggregates(table, "t", safe), from, where));
 			break;
 		case 1:
 			both(session, CMP_ROWS, S("select distinct %s from %s%s", keys.show, from, where));
 			break;
 		case 2:
-			both(session, CMP_ORDER, S("select %s, count(*), %s from %s%s group by %s order by 1, %s limit %d", aggregate(table, "t", true), keys.show,
+			both(session, CMP_ORDER,
+				 S("select %s, count(*), %s from %s%s group by %s order by 1, %s limit %d",
+				   aggregate(table, "t", true), keys.show,
 									   from, where, keys.group, keys.order, rnd(1, 30)));
 			break;
 		case 3:
@@ -601,11 +637,15 @@ query_grouped(int session, Table *table)
 									   from, where, keys.group, having_clause(table), keys.order, rnd(1, 30), rnd(0, 3)));
 			break;
 		case 4:
-			both(session, CMP_ROWS, S("select %s, %s from %s%s group by %s (%s)", keys.show, aggregates(table, "t", safe), from, where,
+			both(session, CMP_ROWS,
+				 S("select %s, %s from %s%s group by %s (%s)", keys.show,
+				   aggregates(table, "t", safe), from, where,
 									  chance(50) ? "rollup" : "cube", keys.group));
 			break;
 		default:
-			both(session, CMP_ROWS, S("select %s, %s from %s%s group by %s%s", keys.show, aggregates(table, "t", safe), from, where, keys.group,
+			both(session, CMP_ROWS,
+				 S("select %s, %s from %s%s group by %s%s", keys.show, aggregates(table, "t", safe),
+				   from, where, keys.group,
 									  having_clause(table)));
 			break;
 	}
@@ -669,13 +709,15 @@ query_prepared(int session, Table *table)
 	Keys		keys;
 
 	make_keys(table, "t", true, &keys);
-	if (!both(session, CMP_TAG, S("set plan_cache_mode = %s", chance(60) ? "force_generic_plan" : "auto")))
+	if (!both(session, CMP_TAG,
+			  S("set plan_cache_mode = %s", chance(60) ? "force_generic_plan" : "auto")))
 		return;
 	switch (rnd(0, 3))
 	{
 		case 0:
 			(void) both(session, CMP_TAG, S("prepare %s (int, text, numeric) as select %s from %s t where (t.id > $1 or %s = $2) and %s <> coalesce($3, 0)", name,
-											aggregates(table, "t", true), table->name, word, value));
+											aggregates(table, "t",
+													   true), table->name, word, value));
 			break;
 		case 1:
 			(void) both(session, CMP_TAG, S("prepare %s (int, text, numeric) as select %s, count(*), sum(%s %% $1) from %s t where %s like $2 or %s < $3 group by %s", name,
@@ -691,8 +733,12 @@ query_prepared(int session, Table *table)
 			break;
 	}
 	for (int i = rnd(2, 6); i > 0 && !round_failed && status_of(session) != PQTRANS_INERROR; i--)
-		(void) both(session, CMP_ROWS, S("execute %s (%s, %s, %s)", name, chance(10) ? "null" : chance(50) ? S("%d", rnd(1, 30)) : S("%d", some_id()),
-										 chance(10) ? "null" : chance(30) ? "'a%'" : txt_constant(), chance(20) ? "null" : S("%d.%d", rnd(-5, 500), rnd(0, 99))));
+		(void) both(session, CMP_ROWS,
+					S("execute %s (%s, %s, %s)", name,
+					  chance(10) ? "null" : chance(50) ? S("%d", rnd(1, 30)) : S("%d", some_id()),
+										 chance(10) ? "null" : chance(30) ? "'a%'" :
+											 txt_constant(), chance(20) ? "null" :
+											 S("%d.%d", rnd(-5, 500), rnd(0, 99))));
 	if (status_of(session) != PQTRANS_INERROR)
 	{
 		(void) both(session, CMP_TAG, S("deallocate %s", name));
@@ -746,7 +792,9 @@ step_analytic(int session)
 			query_modes(session, table);
 			break;
 		case 4:
-			both(session, CMP_ROWS, S("select t.id, %s, left(%s, 80), %s from %s t where %s", expression(table, "t", INT, 2, false),
+			both(session, CMP_ROWS,
+				 S("select t.id, %s, left(%s, 80), %s from %s t where %s",
+				   expression(table, "t", INT, 2, false),
 									  expression(table, "t", TXT, 2, true), expression(table, "t", BOOL, 2, true), table->name,
 									  analytic_condition(table, "t")));
 			break;
@@ -781,7 +829,9 @@ step_analytic_cursor(int session, Table *table)
 	else
 	{
 		/* no order: all rows, and how many a step brings, are the same */
-		if (!both(session, CMP_TAG, S("declare ca scroll cursor for select t.* from %s t where %s", table->name, analytic_condition(table, "t"))) ||
+		if (!both(session, CMP_TAG,
+				  S("declare ca scroll cursor for select t.* from %s t where %s", table->name,
+					analytic_condition(table, "t"))) ||
 			!both(session, CMP_TAG, S("move %d in ca", rnd(0, 2000))) ||
 			!both(session, CMP_TAG, S("move backward %d in ca", rnd(0, 2000))) ||
 			!both(session, CMP_TAG, S("move forward %d in ca", rnd(0, 300))) ||

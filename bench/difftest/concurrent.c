@@ -75,7 +75,8 @@ reconnect(Worker *w)
 
 		if (w->conn != NULL)
 			PQfinish(w->conn);
-		snprintf(conninfo, sizeof(conninfo), "%s dbname=difftest_c application_name=difftest%d", options.conninfo, w->number);
+		snprintf(conninfo, sizeof(conninfo), "%s dbname=difftest_c application_name=difftest%d",
+				 options.conninfo, w->number);
 		w->conn = PQconnectdb(conninfo);
 		if (PQstatus(w->conn) == CONNECTION_OK)
 		{
@@ -104,7 +105,8 @@ static bool
 is_expected(Worker *w)
 {
 	static const char *const always[] = {"40001", "40P01", "55P03", "23505", "23503"};
-	static const char *const by_killer[] = {"57P01", "57014", "57P02", "57P03", "08006", "08003", "25006"};
+	static const char *const by_killer[] =
+		{"57P01", "57014", "57P02", "57P03", "08006", "08003", "25006"};
 
 	for (size_t i = 0; i < lengthof(always); i++)
 	{
@@ -163,7 +165,8 @@ run(Worker *w, const char *sql)
 
 			buf_add(&text, "%s", "");
 			for (int col = 0; col < PQnfields(res); col++)
-				buf_add(&text, "%s|", PQgetisnull(res, row, col) ? "(null)" : PQgetvalue(res, row, col));
+				buf_add(&text, "%s|",
+						PQgetisnull(res, row, col) ? "(null)" : PQgetvalue(res, row, col));
 			w->rows[row] = S("%s", text.data);
 			buf_add(&w->ids, "%s%s", row > 0 ? "," : "", PQgetvalue(res, row, 0));
 			buf_free(&text);
@@ -300,15 +303,18 @@ twin_statement(Worker *w, const char *statement, const char *condition, const ch
 		return;
 	rows = malloc(sizeof(char *) * (size_t) nrows);
 	memcpy(rows, w->rows, sizeof(char *) * (size_t) nrows);
-	if (run(w, S(statement, second, condition2 != NULL ? condition2 : S("id = any ('{%s}')", w->ids.data))))
+	if (run(w, S(statement, second,
+				 condition2 != NULL ? condition2 : S("id = any ('{%s}')", w->ids.data))))
 	{
 		int			i = 0;
 
 		while (i < nrows && i < w->nrows && strcmp(rows[i], w->rows[i]) == 0)
 			i++;
 		if (i < nrows || i < w->nrows)
-			violated(w, "the twins differ after %s\n  %s: %d rows, %s\n  %s: %d rows, %s", S(statement, first, condition), first, nrows,
-					 i < nrows ? rows[i] : "(none)", second, w->nrows, i < w->nrows ? w->rows[i] : "(none)");
+			violated(w, "the twins differ after %s\n  %s: %d rows, %s\n  %s: %d rows, %s",
+					 S(statement, first, condition), first, nrows,
+					 i < nrows ? rows[i] : "(none)", second, w->nrows, i < w->nrows ? w->rows[i] :
+						 "(none)");
 	}
 #pragma GCC diagnostic pop
 	free(rows);
@@ -317,15 +323,18 @@ twin_statement(Worker *w, const char *statement, const char *condition, const ch
 static void
 twin_change(Worker *w)
 {
-	char	   *pad = chance(10) ? S("repeat(md5('%d'), %d)", rnd(0, 1000), rnd(1, 600)) : S("'pad %d'", rnd(0, 1000));
+	char	   *pad = chance(10) ? S("repeat(md5('%d'), %d)", rnd(0, 1000), rnd(1, 600)) :
+		S("'pad %d'", rnd(0, 1000));
 	char	   *condition = chance(75) ? S("id = any ('{%s}')", some_ids()) :
-		chance(50) ? S("k = %d and v %% 3 = %d", rnd(0, 20), rnd(0, 2)) : S("v between %d and %d and id %% 7 = %d", rnd(0, 50), rnd(20, 90), rnd(0, 6));
+		chance(50) ? S("k = %d and v %% 3 = %d", rnd(0, 20), rnd(0, 2)) :
+			S("v between %d and %d and id %% 7 = %d", rnd(0, 50), rnd(20, 90), rnd(0, 6));
 	int			id = rnd(1, NIDS);
 
 	switch (rnd(0, 9))
 	{
 		case 0:
-			twin_statement(w, "delete from %1$s where %2$s returning " TWIN_COLUMNS, condition, NULL);
+			twin_statement(w, "delete from %1$s where %2$s returning " TWIN_COLUMNS, condition,
+						   NULL);
 			break;
 		case 1:
 			twin_statement(w, S("insert into %%1$s (id, v, w, k, pad) values (%d, %d, 0, %d, %s) on conflict do nothing returning "
@@ -337,12 +346,16 @@ twin_change(Worker *w)
 								" set v = t.v + 1, w = t.w + excluded.k returning " TWIN_COLUMNS, id, rnd(0, 100), rnd(0, 20), pad), "", NULL);
 			break;
 		case 4:
-			twin_statement(w, S("select " TWIN_COLUMNS " from %%1$s where %%2$s for %s", chance(40) ? "share" : chance(50) ? "update" : "no key update"),
+			twin_statement(w,
+						   S("select " TWIN_COLUMNS " from %%1$s where %%2$s for %s",
+							 chance(40) ? "share" : chance(50) ? "update" : "no key update"),
 						   condition, NULL);
 			break;
 		case 5:
 			/* keys move; a conflict ends the transaction */
-			twin_statement(w, S("update %%1$s set id = %d where %%2$s returning " TWIN_COLUMNS, rnd(1, NIDS)),
+			twin_statement(w,
+						   S("update %%1$s set id = %d where %%2$s returning " TWIN_COLUMNS,
+							 rnd(1, NIDS)),
 						   S("id = %d", id), S("id = %d", id));
 			break;
 		case 6:
@@ -403,7 +416,8 @@ counter_transaction(Worker *w)
 		int			id = rnd(1, 5);
 
 		if (chance(30))
-			run(w, S("select n from c where id = %d for %s", id, chance(50) ? "update" : "key share"));
+			run(w, S("select n from c where id = %d for %s", id,
+					 chance(50) ? "update" : "key share"));
 		if (run(w, S("update c set n = n + 1 where id = %d returning n", id)) && w->nrows != 1)
 			violated(w, "counter %d is not found", id);
 		run(w, S("insert into clog values (%d)", id));
@@ -429,14 +443,17 @@ bank_transaction(Worker *w)
 	else
 	{
 		/* what was read under lock is still so */
-		run(w, S("select id, balance from acc where id in (%d, %d) order by id for update", from, to));
+		run(w, S("select id, balance from acc where id in (%d, %d) order by id for update", from,
+				 to));
 		if (!w->failed && w->nrows == 2)
 		{
 			char	   *one = w->rows[0];
 			char	   *two = w->rows[1];
 
-			run(w, S("update acc set balance = %d where id = %d", atoi(strchr(one, '|') + 1) - amount, atoi(one)));
-			run(w, S("update acc set balance = %d where id = %d", atoi(strchr(two, '|') + 1) + amount, atoi(two)));
+			run(w, S("update acc set balance = %d where id = %d",
+					 atoi(strchr(one, '|') + 1) - amount, atoi(one)));
+			run(w, S("update acc set balance = %d where id = %d",
+					 atoi(strchr(two, '|') + 1) + amount, atoi(two)));
 		}
 		else if (!w->failed)
 			violated(w, "%d of two accounts are found", w->nrows);
@@ -461,7 +478,8 @@ family_transaction(Worker *w)
 				run(w, S("update p set id = %d where id = %d", rnd(1, 30), id));
 				break;
 			case 2:
-				run(w, S("insert into p values (%d, 0) on conflict (id) do update set x = p.x + 1", id));
+				run(w, S("insert into p values (%d, 0) on conflict (id) do update set x = p.x + 1",
+						 id));
 				break;
 			case 3:
 				run(w, S("update p set x = x + 1 where id = %d", id));
@@ -488,7 +506,8 @@ duty_transaction(Worker *w)
 		if (w->nrows == 0)
 			violated(w, "nobody of pair %d is on duty", pair);
 		else if (w->nrows == 2)
-			run(w, S("update duty set on_duty = false where pair = %d and member = %d", pair, rnd(1, 2)));
+			run(w, S("update duty set on_duty = false where pair = %d and member = %d", pair,
+					 rnd(1, 2)));
 		else
 			run(w, S("update duty set on_duty = true where pair = %d", pair));
 	}
@@ -506,12 +525,14 @@ check_snapshot(Worker *w)
 	static const char *const sums[] = {
 		"count(*), sum(hashtextextended(concat_ws(',', id, v, w, k, pad), 0)::numeric)", "count(*), sum(v), sum(w)", "count(*), sum(id)"
 	};
-	static const char *const wheres[] = {"id > 0", "k >= 0", "v is not null", "id between 1 and 300"};
+	static const char *const wheres[] =
+		{"id > 0", "k >= 0", "v is not null", "id between 1 and 300"};
 	char	   *before = NULL;
 	const char *sum = pick(sums);
 	const char *where = pick(wheres);
 
-	run(w, chance(70) ? "begin isolation level repeatable read" : "begin isolation level serializable");
+	run(w, chance(70) ? "begin isolation level repeatable read" :
+		"begin isolation level serializable");
 	for (int i = rnd(1, 3); i > 0 && !w->failed; i--)
 	{
 		const char *plan = pick(plans);
@@ -523,17 +544,20 @@ check_snapshot(Worker *w)
 			if (!run(w, S("select %s from %s where %s", sum, z ? "z" : "h", where)))
 				break;
 			if (before != NULL && strcmp(before, w->rows[0]) != 0)
-				violated(w, "a snapshot saw %s and then %s: select %s from %s where %s", before, w->rows[0], sum, z ? "z" : "h", where);
+				violated(w, "a snapshot saw %s and then %s: select %s from %s where %s", before,
+						 w->rows[0], sum, z ? "z" : "h", where);
 			before = w->rows[0];
 		}
 		run(w, "set local enable_seqscan = on; set local enable_indexscan = on; set local enable_indexonlyscan = on; set local enable_bitmapscan = on");
 		if (chance(50))
 			usleep((unsigned) rnd(0, 100000));
 	}
-	expect_none(w, "the twins differ", "select z.id, h.id, z.v, h.v from (select * from z) z full join h using (id)"
+	expect_none(w, "the twins differ",
+				"select z.id, h.id, z.v, h.v from (select * from z) z full join h using (id)"
 				" where (z.v, z.w, z.k, z.pad) is distinct from (h.v, h.w, h.k, h.pad) or (z.v is null) <> (h.v is null)");
 	expect_none(w, "doubles", "select id, count(*) from z group by id having count(*) > 1");
-	expect_none(w, "orphans", "select ch.pid from ch left join p on p.id = ch.pid where p.id is null");
+	expect_none(w, "orphans",
+				"select ch.pid from ch left join p on p.id = ch.pid where p.id is null");
 	expect_none(w, "counters", "select (select sum(n) from c), (select count(*) from clog) where (select sum(n) from c) <> (select count(*) from clog)");
 	expect_none(w, "accounts", S("select sum(balance), count(*) from acc having sum(balance) <> %d or count(*) <> %d", NACCOUNTS * 100, NACCOUNTS));
 	finish(w);
@@ -560,7 +584,8 @@ cursor_transaction(Worker *w)
 		}
 		if (!w->failed && strcmp(texts[0].data, texts[1].data) != 0)
 		{
-			expect_none(w, "the cursors differ", "select z.id, h.id, z.v, h.v, z.ctid from z full join h using (id)"
+			expect_none(w, "the cursors differ",
+						"select z.id, h.id, z.v, h.v, z.ctid from z full join h using (id)"
 						" where (z.v, z.w, z.k, z.pad) is distinct from (h.v, h.w, h.k, h.pad) or (z.v is null) <> (h.v is null)");
 			violated(w, "the cursors differ\n  %s\n  %s", texts[0].data, texts[1].data);
 		}
@@ -650,12 +675,14 @@ is_in_hand(const char *gid)
 static void
 resolve_prepared(Worker *w)
 {
-	PGresult   *res = PQexec(w->conn, "select gid from pg_prepared_xacts where database = 'difftest_c'");
+	PGresult   *res =
+		PQexec(w->conn, "select gid from pg_prepared_xacts where database = 'difftest_c'");
 
 	for (int i = 0; i < PQntuples(res); i++)
 	{
 		if (!is_in_hand(PQgetvalue(res, i, 0)))
-			attempt(w, S("%s prepared '%s'", chance(50) ? "commit" : "rollback", PQgetvalue(res, i, 0)));
+			attempt(w, S("%s prepared '%s'", chance(50) ? "commit" : "rollback",
+						 PQgetvalue(res, i, 0)));
 	}
 	PQclear(res);
 }
@@ -682,10 +709,12 @@ maintain(void *arg)
 				attempt(w, S("vacuum full %s", table));
 				break;
 			case 1:
-				attempt(w, S("vacuum (freeze%s) %s", chance(50) ? ", disable_page_skipping" : "", table));
+				attempt(w, S("vacuum (freeze%s) %s", chance(50) ? ", disable_page_skipping" : "",
+							 table));
 				break;
 			case 2:
-				attempt(w, S("create index concurrently z_w%s on z (w)%s", chance(50) ? "" : "2", chance(50) ? "" : " include (v)"));
+				attempt(w, S("create index concurrently z_w%s on z (w)%s", chance(50) ? "" : "2",
+							 chance(50) ? "" : " include (v)"));
 				break;
 			case 3:
 				attempt(w, S("drop index concurrently if exists z_w%s", chance(50) ? "" : "2"));
@@ -716,7 +745,8 @@ maintain(void *arg)
 				attempt(w, S("select bt_index_check('%s_pkey', heapallindexed => true)", table));
 				break;
 			case 12:
-				attempt(w, S("select bt_index_parent_check('%s_pkey', heapallindexed => true)", table));
+				attempt(w, S("select bt_index_parent_check('%s_pkey', heapallindexed => true)",
+							 table));
 				break;
 			default:
 				attempt(w, S("vacuum %s", table));
@@ -783,10 +813,13 @@ prepare_concurrent(void)
 static void
 create_tables(void)
 {
-	PGconn	   *conn = connect_to("difftest_c", "set client_min_messages = error; set default_table_access_method = zedstore");
+	PGconn	   *conn =
+		connect_to("difftest_c",
+				   "set client_min_messages = error; set default_table_access_method = zedstore");
 
 	exec_or_die(conn, "drop table if exists z, h, c, clog, acc, p, ch, duty cascade");
-	exec_or_die(conn, "create table h (id int primary key, v int, w int, k int, pad text) using heap");
+	exec_or_die(conn,
+				"create table h (id int primary key, v int, w int, k int, pad text) using heap");
 	exec_or_die(conn, "create table z (id int primary key, v int, w int, k int, pad text)");
 	exec_or_die(conn, "create table c (id int primary key, n int); create table clog (id int) using heap");
 	exec_or_die(conn, "create table acc (id int primary key, balance int)");
@@ -817,7 +850,8 @@ verify_all(Worker *w)
 	expect_none(w, "duty", "select pair from duty group by pair having not bool_or(on_duty)");
 	expect_none(w, "zs_check", "select c.oid::regclass, k.* from pg_class c join pg_am a on a.oid = c.relam, lateral zs_check(c.oid::regclass) k"
 				" where a.amname = 'zedstore' and c.relkind in ('r', 'm', 't') and k.severity <> 'notice'");
-	expect_none(w, "amcheck", "select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid,"
+	expect_none(w, "amcheck",
+				"select c.relname from pg_index i join pg_class c on c.oid = i.indexrelid,"
 				" lateral (select bt_index_check(index => i.indexrelid, heapallindexed => true, checkunique => indisunique)::text as said) k"
 				" where c.relam = 403 and c.relnamespace = 'public'::regnamespace and i.indisvalid and i.indisready and k.said <> ''");
 	PQfinish(w->conn);
@@ -845,7 +879,8 @@ concurrent_round(uint64_t seed)
 		workers[i].failed = false;
 		workers[i].gid = 0;
 		workers[i].commits = workers[i].giveups = 0;
-		if (pthread_create(&workers[i].thread, NULL, i < n ? work : i == n ? maintain : kill_sessions, &workers[i]) != 0)
+		if (pthread_create(&workers[i].thread, NULL,
+						   i < n ? work : i == n ? maintain : kill_sessions, &workers[i]) != 0)
 			fatal("cannot create a thread");
 	}
 	while (!stopping && now_seconds() - began < options.phase_seconds)

@@ -38,7 +38,8 @@ generated_column(int number)
 		"integer generated always as (nullif(id % 5, 0))", "numeric generated always as (id / 7.0)"
 	};
 
-	return S("c%d %s %s", number, pick(definitions), server_version >= 180000 && chance(40) ? "virtual" : "stored");
+	return S("c%d %s %s", number, pick(definitions),
+			 server_version >= 180000 && chance(40) ? "virtual" : "stored");
 }
 
 static char *
@@ -53,7 +54,8 @@ column_definitions(int ncolumns)
 		if (chance(4))
 			buf_add(&buf, ", %s", generated_column(i));
 		else if (i == 2 && chance(10))
-			buf_add(&buf, ", c%d bigint generated %s as identity", i, chance(50) ? "always" : "by default");
+			buf_add(&buf, ", c%d bigint generated %s as identity", i,
+					chance(50) ? "always" : "by default");
 		else
 			buf_add(&buf, ", %s", column_definition(i));
 	}
@@ -71,7 +73,8 @@ random_width(void)
 static char *
 id_constraint(void)
 {
-	return chance(45) ? ", primary key (id)" : chance(30) ? ", unique (id)" : chance(10) ? ", unique (id) deferrable initially deferred" : "";
+	return chance(45) ? ", primary key (id)" : chance(30) ? ", unique (id)" : chance(10) ?
+		", unique (id) deferrable initially deferred" : "";
 }
 
 static void
@@ -84,23 +87,29 @@ create_table(void)
 	switch (rnd(0, 11))
 	{
 		case 0:
-			both(0, CMP_TAG, S("create table %s (%s%s) partition by hash (id)", name, columns, id_constraint()));
+			both(0, CMP_TAG, S("create table %s (%s%s) partition by hash (id)", name, columns,
+							   id_constraint()));
 			for (int i = 0; i < 3; i++)
 				both(0, CMP_TAG, S("create table %s_%d partition of %s for values with (modulus 3, remainder %d)%s", name, i, name, i,
 								   chance(20) ? " using heap" : ""));
 			break;
 		case 1:
-			both(0, CMP_TAG, S("create table %s (%s%s) partition by range (id)", name, columns, id_constraint()));
+			both(0, CMP_TAG, S("create table %s (%s%s) partition by range (id)", name, columns,
+							   id_constraint()));
 			both(0, CMP_TAG, S("create table %s_0 partition of %s for values from (minvalue) to (500)", name, name));
-			both(0, CMP_TAG, S("create table %s_1 partition of %s for values from (500) to (4000)", name, name));
-			both(0, CMP_TAG, S("create table %s_2 partition of %s default%s", name, name, chance(20) ? " using heap" : ""));
+			both(0, CMP_TAG, S("create table %s_1 partition of %s for values from (500) to (4000)",
+							   name, name));
+			both(0, CMP_TAG, S("create table %s_2 partition of %s default%s", name, name,
+							   chance(20) ? " using heap" : ""));
 			break;
 		case 2:
 			both(0, CMP_TAG, S("create table %s (%s)", name, columns));
-			both(0, CMP_TAG, S("create table %s_k (extra%d %s) inherits (%s)", name, number, random_type()->name, name));
+			both(0, CMP_TAG, S("create table %s_k (extra%d %s) inherits (%s)", name, number,
+							   random_type()->name, name));
 			break;
 		default:
-			both(0, CMP_TAG, S("create%s table %s (%s%s)%s", chance(10) ? " unlogged" : "", name, columns, id_constraint(),
+			both(0, CMP_TAG, S("create%s table %s (%s%s)%s", chance(10) ? " unlogged" : "", name,
+							   columns, id_constraint(),
 							   chance(8) ? " using heap" : ""));
 			break;
 	}
@@ -190,7 +199,8 @@ btree_keys(Table *table)
 		else if ((column->type->flags & T_TEXT) && chance(25))
 			buf_add(&buf, "%slower(%s::text)", comma, column->name);
 		else
-			buf_add(&buf, "%s%s%s%s", comma, column->name, chance(25) ? " desc" : "", chance(15) ? " nulls first" : "");
+			buf_add(&buf, "%s%s%s%s", comma, column->name, chance(25) ? " desc" : "",
+					chance(15) ? " nulls first" : "");
 	}
 	list = S("%s", buf.data);
 	buf_free(&buf);
@@ -202,14 +212,16 @@ create_index(Table *table, bool concurrently)
 {
 	int			number = name_number();
 	Column	   *column = NULL;
-	char	   *what = S("index%s ix%d on %s", concurrently ? " concurrently" : "", number, table->name);
+	char	   *what =
+		S("index%s ix%d on %s", concurrently ? " concurrently" : "", number, table->name);
 
 	switch (rnd(0, 11))
 	{
 		case 0:
 			column = random_column(table, T_HASH);
 			if (column != NULL)
-				both(0, CMP_TAG, S("create %s using hash (%s)%s", what, column->name, index_predicate(table)));
+				both(0, CMP_TAG, S("create %s using hash (%s)%s", what, column->name,
+								   index_predicate(table)));
 			break;
 		case 1:
 			column = random_column(table, T_JSONB | T_TSVECTOR);
@@ -219,7 +231,8 @@ create_index(Table *table, bool concurrently)
 		case 2:
 			column = random_column(table, T_ARRAY);
 			if (column != NULL && !(column->type->flags & T_OWN))
-				both(0, CMP_TAG, S("create %s using gin (%s)%s", what, column->name, index_predicate(table)));
+				both(0, CMP_TAG, S("create %s using gin (%s)%s", what, column->name,
+								   index_predicate(table)));
 			break;
 		case 3:
 			column = random_column(table, T_RANGE | T_POINT | T_TSVECTOR);
@@ -235,18 +248,22 @@ create_index(Table *table, bool concurrently)
 			/* no long values: whether one goes into a summary depends on its block's having one */
 			column = random_column(table, T_MINMAX);
 			if (column != NULL && !(column->type->flags & T_TEXT))
-				both(0, CMP_TAG, S("create %s using brin (%s, id) with (pages_per_range = %d)", what, column->name, rnd(1, 8)));
+				both(0, CMP_TAG, S("create %s using brin (%s, id) with (pages_per_range = %d)",
+								   what, column->name, rnd(1, 8)));
 			break;
 		case 6:
-			both(0, CMP_TAG, S("create unique %s (id, %s)%s", what, btree_keys(table), chance(30) ? " nulls not distinct" : ""));
+			both(0, CMP_TAG, S("create unique %s (id, %s)%s", what, btree_keys(table),
+							   chance(30) ? " nulls not distinct" : ""));
 			break;
 		case 7:
 			column = random_column(table, 0);
 			if (column != NULL)
-				both(0, CMP_TAG, S("create %s%s (id) include (%s)", chance(50) ? "unique " : "", what, column->name));
+				both(0, CMP_TAG, S("create %s%s (id) include (%s)", chance(50) ? "unique " : "",
+								   what, column->name));
 			break;
 		default:
-			both(0, CMP_TAG, S("create %s (%s)%s", what, btree_keys(table), index_predicate(table)));
+			both(0, CMP_TAG, S("create %s (%s)%s", what, btree_keys(table),
+							   index_predicate(table)));
 			break;
 	}
 	model_is_stale = true;
@@ -258,7 +275,8 @@ add_constraint(Table *table)
 	int			number = name_number();
 	Table	   *other = random_table();
 	Column	   *column = random_column(table, 0);
-	static const char *const actions[] = {"cascade", "set null", "restrict", "no action", "set default"};
+	static const char *const actions[] =
+		{"cascade", "set null", "restrict", "no action", "set default"};
 
 	switch (rnd(0, 5))
 	{
@@ -268,7 +286,8 @@ add_constraint(Table *table)
 								   chance(30) ? " not valid" : ""));
 			break;
 		case 1:
-			both(0, CMP_TAG, S("alter table %s add constraint k%d unique (id)%s", table->name, number, chance(40) ? " deferrable" : ""));
+			both(0, CMP_TAG, S("alter table %s add constraint k%d unique (id)%s", table->name,
+							   number, chance(40) ? " deferrable" : ""));
 			break;
 		case 2:
 			column = random_column(table, T_RANGE);
@@ -280,7 +299,8 @@ add_constraint(Table *table)
 		default:
 			/* a new column, since values that refer to something would have to exist */
 			both(0, CMP_TAG, S("alter table %s add column ref%d int references %s (id) on delete %s on update %s%s", table->name, number, other->name,
-							   pick(actions), pick(actions), chance(30) ? " deferrable initially deferred" : ""));
+							   pick(actions), pick(actions), chance(30) ?
+								   " deferrable initially deferred" : ""));
 			break;
 	}
 	model_is_stale = true;
@@ -294,11 +314,13 @@ alter_type(Table *table)
 	Column	   *column = random_column(table, 0);
 	const char *name;
 
-	if (column == NULL || column->generated || column->identity || column->is_ref || strcmp(column->name, "id") == 0)
+	if (column == NULL || column->generated || column->identity || column->is_ref ||
+		strcmp(column->name, "id") == 0)
 		return;
 	name = column->type->name;
 	if (strcmp(name, "integer") == 0 || strcmp(name, "smallint") == 0)
-		both(0, CMP_TAG, S("alter table %s alter %s type %s", table->name, column->name, chance(50) ? "bigint" : "numeric"));
+		both(0, CMP_TAG, S("alter table %s alter %s type %s", table->name, column->name,
+						   chance(50) ? "bigint" : "numeric"));
 	else if (strcmp(name, "character varying(40)") == 0)
 		both(0, CMP_TAG, S("alter table %s alter %s type text", table->name, column->name));
 	else if (strcmp(name, "text") == 0 && chance(50))
@@ -319,65 +341,86 @@ alter_table(Table *table)
 	{
 		case 0:
 		case 1:
-			both(0, CMP_TAG, S("alter table %s add column c%d %s", table->name, number, type->name));
+			both(0, CMP_TAG, S("alter table %s add column c%d %s", table->name, number,
+							   type->name));
 			break;
 		case 2:
 		case 3:
-			both(0, CMP_TAG, S("alter table %s add column c%d %s default %s%s", table->name, number, type->name, literal(type, false), chance(40) ? " not null" : ""));
+			both(0, CMP_TAG, S("alter table %s add column c%d %s default %s%s", table->name, number,
+							   type->name, literal(type, false), chance(40) ? " not null" : ""));
 			break;
 		case 4:
-			/* a default that is computed for each row rewrites the table, in its order: the same value for all */
-			both(0, CMP_TAG, S("alter table %s add column c%d int default (random() * 0)::int + 4", table->name, number));
+			/*
+			 * a default that is computed for each row rewrites the table, in its order: the same
+			 * value for all
+			 */
+			both(0, CMP_TAG, S("alter table %s add column c%d int default (random() * 0)::int + 4",
+							   table->name, number));
 			break;
 		case 5:
-			both(0, CMP_TAG, S("alter table %s add column %s", table->name, generated_column(number)));
+			both(0, CMP_TAG, S("alter table %s add column %s", table->name,
+							   generated_column(number)));
 			break;
 		case 6:
 		case 7:
 			if (!id && table->ncolumns > 2)
-				both(0, CMP_TAG, S("alter table %s drop column %s%s", table->name, column->name, chance(50) ? " cascade" : ""));
+				both(0, CMP_TAG, S("alter table %s drop column %s%s", table->name, column->name,
+								   chance(50) ? " cascade" : ""));
 			break;
 		case 8:
 			alter_type(table);
 			break;
 		case 9:
 			if (!id)
-				both(0, CMP_TAG, S("alter table %s alter %s set default %s", table->name, column->name, literal(column->type, false)));
+				both(0, CMP_TAG, S("alter table %s alter %s set default %s", table->name,
+								   column->name, literal(column->type, false)));
 			break;
 		case 10:
 			if (!id)
-				both(0, CMP_TAG, S("alter table %s alter %s %s not null", table->name, column->name, chance(40) ? "set" : "drop"));
+				both(0, CMP_TAG, S("alter table %s alter %s %s not null", table->name, column->name,
+								   chance(40) ? "set" : "drop"));
 			break;
 		case 11:
 			if (!id)
-				both(0, CMP_TAG, S("alter table %s rename %s to c%d", table->name, column->name, number));
+				both(0, CMP_TAG, S("alter table %s rename %s to c%d", table->name, column->name,
+								   number));
 			break;
 		case 12:
 			/* writes only the one table anew, and fails if its rows are not what an index takes */
 			if (!table->invalid_index)
-				both(0, CMP_TAG, S("alter table %s set access method %s", table->name, chance(75) ? "$AM" : "heap"));
+				both(0, CMP_TAG, S("alter table %s set access method %s", table->name,
+								   chance(75) ? "$AM" : "heap"));
 			break;
 		case 13:
-			/* in a transaction that rolls back, rows that follow leave index entries which lead nowhere, in heap too */
+			/*
+			 * in a transaction that rolls back, rows that follow leave index entries which lead
+			 * nowhere, in heap too
+			 */
 			if (status_of(0) == PQTRANS_IDLE)
-				both(0, CMP_TAG, S("alter table %s set tablespace %s", table->name, chance(50) ? "difftest_space" : "pg_default"));
+				both(0, CMP_TAG, S("alter table %s set tablespace %s", table->name,
+								   chance(50) ? "difftest_space" : "pg_default"));
 			break;
 		case 14:
-			both(0, CMP_TAG, S("alter table %s set %s", table->name, chance(50) ? "unlogged" : "logged"));
+			both(0, CMP_TAG, S("alter table %s set %s", table->name,
+							   chance(50) ? "unlogged" : "logged"));
 			break;
 		case 15:
 			/* not to external: heap gives indexes what it compressed before, see limitations.md */
 			if (column != NULL)
-				both(0, CMP_TAG, S("alter table %s alter %s set storage %s", table->name, column->name, chance(50) ? "main" : "extended"));
+				both(0, CMP_TAG, S("alter table %s alter %s set storage %s", table->name,
+								   column->name, chance(50) ? "main" : "extended"));
 			break;
 		case 16:
-			both(0, CMP_TAG, S("alter table %s %s trigger all", table->name, chance(60) ? "enable" : "disable"));
+			both(0, CMP_TAG, S("alter table %s %s trigger all", table->name,
+							   chance(60) ? "enable" : "disable"));
 			break;
 		case 17:
 			if (table->is_partition)
-				both(0, CMP_TAG, S("alter table %.*s detach partition %s", (int) strcspn(table->name, "_"), table->name, table->name));
+				both(0, CMP_TAG, S("alter table %.*s detach partition %s",
+								   (int) strcspn(table->name, "_"), table->name, table->name));
 			else if (strchr(table->name, '_') != NULL)
-				both(0, CMP_TAG, S("alter table %.*s attach partition %s default", (int) strcspn(table->name, "_"), table->name, table->name));
+				both(0, CMP_TAG, S("alter table %.*s attach partition %s default",
+								   (int) strcspn(table->name, "_"), table->name, table->name));
 			break;
 		case 18:
 			/* heap knows no such options */
@@ -386,16 +429,19 @@ alter_table(Table *table)
 				static const char *const compressions[] = {"lz4", "zstd", "none"};
 
 				if (chance(50))
-					one_side(ZED, 0, S("alter table %s set (zedstore_compression = %s)", table->name, pick(compressions)));
+					one_side(ZED, 0, S("alter table %s set (zedstore_compression = %s)",
+									   table->name, pick(compressions)));
 				else
-					one_side(ZED, 0, S("alter table %s set (zedstore_rel_extension_factor = %d)", table->name, rnd(1, 300)));
+					one_side(ZED, 0, S("alter table %s set (zedstore_rel_extension_factor = %d)",
+									   table->name, rnd(1, 300)));
 			}
 			break;
 		case 19:
 			both(0, CMP_TAG, S("alter table %s replica identity full", table->name));
 			break;
 		default:
-			both(0, CMP_TAG, S("alter table %s rename to t%d%s", table->name, number, table->is_partition ? "_p" : ""));
+			both(0, CMP_TAG, S("alter table %s rename to t%d%s", table->name, number,
+							   table->is_partition ? "_p" : ""));
 			break;
 	}
 }
@@ -416,24 +462,30 @@ step_ddl(void)
 	{
 		case 0:
 			if (ntables < 14)
-				both(0, CMP_TAG, S("create table t%d as select * from %s t where %s", number, table->name, predicate(table, "t", 1)));
+				both(0, CMP_TAG, S("create table t%d as select * from %s t where %s", number,
+								   table->name, predicate(table, "t", 1)));
 			break;
 		case 1:
 			if (ntables < 14)
 			{
 				char	   *name = S("mv%d", number);
 
-				if (both(0, CMP_TAG, S("create materialized view %s as select * from %s t where %s", name, table->name, predicate(table, "t", 0))) && chance(70))
+				if (both(0, CMP_TAG,
+						 S("create materialized view %s as select * from %s t where %s", name,
+						   table->name, predicate(table, "t", 0))) && chance(70))
 					both(0, CMP_TAG, S("create unique index on %s (id)", name));
 			}
 			break;
 		case 2:
 			if (table->kind == 'm')
-				both(0, CMP_TAG, S("refresh materialized view %s%s", chance(60) ? "concurrently " : "", table->name));
+				both(0, CMP_TAG, S("refresh materialized view %s%s",
+								   chance(60) ? "concurrently " : "", table->name));
 			break;
 		case 3:
 			if (ntables > 6)
-				both(0, CMP_TAG, S("drop %s %s%s", table->kind == 'm' ? "materialized view" : "table", table->name, chance(60) ? " cascade" : ""));
+				both(0, CMP_TAG, S("drop %s %s%s",
+								   table->kind == 'm' ? "materialized view" :
+					"table", table->name, chance(60) ? " cascade" : ""));
 			break;
 		case 4:
 			if (table->kind != 'm')
@@ -472,10 +524,14 @@ step_index(void)
 				both(0, CMP_TAG, S("drop index %s", index->name));
 			break;
 		case 1:
-			both(0, CMP_TAG, S("reindex index %s%s", status_of(0) == PQTRANS_IDLE && chance(40) ? "concurrently " : "", index->name));
+			both(0, CMP_TAG, S("reindex index %s%s",
+							   status_of(0) == PQTRANS_IDLE &&
+				chance(40) ? "concurrently " : "", index->name));
 			break;
 		case 2:
-			both(0, CMP_TAG, S("reindex table %s%s", status_of(0) == PQTRANS_IDLE && chance(40) ? "concurrently " : "", index->table));
+			both(0, CMP_TAG, S("reindex table %s%s",
+							   status_of(0) == PQTRANS_IDLE &&
+				chance(40) ? "concurrently " : "", index->table));
 			break;
 		default:
 			both(0, CMP_TAG, S("cluster %s using %s", index->table, index->name));
@@ -500,10 +556,12 @@ step_maintenance(void)
 			both(0, CMP_TAG, S("vacuum (truncate off) %s", table->name));
 			break;
 		case 4:
-			both(0, CMP_TAG, S("vacuum (freeze, truncate off%s) %s", chance(30) ? ", disable_page_skipping" : "", table->name));
+			both(0, CMP_TAG, S("vacuum (freeze, truncate off%s) %s",
+							   chance(30) ? ", disable_page_skipping" : "", table->name));
 			break;
 		case 5:
-			both(0, CMP_TAG, S("vacuum (truncate off, index_cleanup %s, parallel %d) %s", chance(50) ? "on" : "off", rnd(0, 2), table->name));
+			both(0, CMP_TAG, S("vacuum (truncate off, index_cleanup %s, parallel %d) %s",
+							   chance(50) ? "on" : "off", rnd(0, 2), table->name));
 			break;
 		case 6:
 			both(0, CMP_TAG, S("vacuum full %s", table->name));
@@ -548,10 +606,14 @@ random_settings(int session)
 		switch (rnd(0, 10))
 		{
 			case 8:
-				both(session, CMP_TAG, chance(50) ? "reset zedstore.debug_vector" : S("set zedstore.debug_vector = %s", pick(modes)));
+				both(session, CMP_TAG,
+					 chance(50) ? "reset zedstore.debug_vector" :
+					S("set zedstore.debug_vector = %s", pick(modes)));
 				break;
 			case 9:
-				both(session, CMP_TAG, S("set zedstore.debug_vector_groups = %d", chance(50) ? 0 : chance(50) ? rnd(1, 10) : rnd(10, 1000)));
+				both(session, CMP_TAG,
+					 S("set zedstore.debug_vector_groups = %d",
+					   chance(50) ? 0 : chance(50) ? rnd(1, 10) : rnd(10, 1000)));
 				break;
 			case 10:
 				both(session, CMP_TAG, S("set timezone = '%s'", pick(zones)));
@@ -570,7 +632,9 @@ random_settings(int session)
 				both(session, CMP_TAG, S("set zedstore.write_buffer_size = '%s'", pick(buffers)));
 				break;
 			case 5:
-				both(session, CMP_TAG, chance(50) ? "set debug_parallel_query = off; set max_parallel_workers_per_gather = 0" :
+				both(session, CMP_TAG,
+					 chance(50) ?
+					"set debug_parallel_query = off; set max_parallel_workers_per_gather = 0" :
 					 "set max_parallel_workers_per_gather = 2; set parallel_setup_cost = 0; set parallel_tuple_cost = 0; set min_parallel_table_scan_size = 0; set min_parallel_index_scan_size = 0");
 				break;
 			case 6:
@@ -604,7 +668,8 @@ create_world(void)
 		int			first = fresh_ids(n);
 
 		if (!tables[i].is_partition)
-			both(0, CMP_TAG, S("insert into %s (%s) select %s from generate_series(%d, %d) g", tables[i].name, names, values, first, first + n - 1));
+			both(0, CMP_TAG, S("insert into %s (%s) select %s from generate_series(%d, %d) g",
+							   tables[i].name, names, values, first, first + n - 1));
 	}
 	for (int i = rnd(2, 6); i > 0 && !round_failed; i--)
 		step_insert(0);

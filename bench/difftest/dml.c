@@ -41,7 +41,8 @@ column_list(Table *table, char **series_of_g)
 	{
 		Column	   *column = &table->columns[i];
 
-		if (column->type == NULL || column->generated || column->identity || strcmp(column->name, "id") == 0)
+		if (column->type == NULL || column->generated || column->identity ||
+			strcmp(column->name, "id") == 0)
 			continue;
 		if (!column->notnull && chance(10))
 			continue;
@@ -49,7 +50,8 @@ column_list(Table *table, char **series_of_g)
 		if (column->is_ref)
 			buf_add(&values, ", null");
 		else if (!column->notnull && chance(40))
-			buf_add(&values, ", case when hashint4(g + %d) %% %d <> 0 then %s end", rnd(0, 1000), rnd(2, 10), series(column->type, "g"));
+			buf_add(&values, ", case when hashint4(g + %d) %% %d <> 0 then %s end", rnd(0, 1000),
+					rnd(2, 10), series(column->type, "g"));
 		else
 			buf_add(&values, ", %s", series(column->type, "g"));
 	}
@@ -88,7 +90,8 @@ insert_values(Table *table)
 	{
 		Column	   *column = &table->columns[i];
 
-		if (column->type == NULL || column->generated || column->identity || strcmp(column->name, "id") == 0 || chance(8))
+		if (column->type == NULL || column->generated || column->identity ||
+			strcmp(column->name, "id") == 0 || chance(8))
 			continue;
 		used[nused++] = column;
 		buf_add(&names, ", %s", column->name);
@@ -101,7 +104,8 @@ insert_values(Table *table)
 			if (used[i]->is_ref)
 				buf_add(&rows, ", %s", chance(50) ? "null" : S("%d", some_id()));
 			else
-				buf_add(&rows, ", %s", chance(5) ? "default" : null_or(used[i], literal(used[i]->type, true), 12));
+				buf_add(&rows, ", %s",
+						chance(5) ? "default" : null_or(used[i], literal(used[i]->type, true), 12));
 		}
 		buf_add(&rows, ")");
 	}
@@ -114,7 +118,8 @@ insert_values(Table *table)
 static int
 bulk_rows(void)
 {
-	return chance(50) ? rnd(1, 60) : chance(80) ? rnd(60, 800) : chance(90) ? rnd(800, 3000) : rnd(3000, 12000);
+	return chance(50) ? rnd(1, 60) : chance(80) ? rnd(60, 800) : chance(90) ? rnd(800, 3000) :
+		rnd(3000, 12000);
 }
 
 static char *
@@ -125,7 +130,8 @@ insert_series(Table *table)
 	int			n = bulk_rows();
 	int			first = fresh_ids(n);
 
-	return S("insert into %s (%s) select %s from generate_series(%d, %d) g", table->name, names, values, first, first + n - 1);
+	return S("insert into %s (%s) select %s from generate_series(%d, %d) g", table->name, names,
+			 values, first, first + n - 1);
 }
 
 /* The SET list of an UPDATE; alias names the old row. */
@@ -159,7 +165,8 @@ assignments(Table *table, const char *alias)
 		else if ((column->type->flags & T_NUMBER) && chance(50))
 			value = S("(%s.%s %% 1000 + %d)", alias, column->name, rnd(1, 20));
 		else if (strcmp(column->type->name, "text") == 0 && chance(40))
-			value = S("left(%s.%s || '%c' || %s.%s, 20000)", alias, column->name, rnd('a', 'z'), alias, column->name);
+			value = S("left(%s.%s || '%c' || %s.%s, 20000)", alias, column->name, rnd('a', 'z'),
+					  alias, column->name);
 		else if (chance(40))
 			value = series(column->type, S("%s.id", alias));
 		else if (chance(5))
@@ -192,7 +199,9 @@ dml_update(int session, Table *table)
 
 	if (chance(85))
 	{
-		both(session, CMP_ROWS, S("update %s%s set %s where %s%s", chance(5) ? "only " : "", table->name, assignments(table, table->name),
+		both(session, CMP_ROWS,
+			 S("update %s%s set %s where %s%s", chance(5) ? "only " : "", table->name,
+			   assignments(table, table->name),
 								  predicate(table, table->name, 1), returning(table)));
 		return;
 	}
@@ -202,13 +211,17 @@ dml_update(int session, Table *table)
 		int			n = rnd(1, 200);
 
 		/* the whole range moves to where no id was */
-		both(session, CMP_ROWS, S("update %s set id = id + %d where id between %d and %d", table->name, fresh_ids(n + 1) - lo, lo, lo + n));
+		both(session, CMP_ROWS,
+			 S("update %s set id = id + %d where id between %d and %d", table->name,
+			   fresh_ids(n + 1) - lo, lo, lo + n));
 		return;
 	}
 	column = random_column(table, 0);
-	if (from == NULL || column == NULL || column->generated || column->identity || column->is_ref || strcmp(column->name, "id") == 0)
+	if (from == NULL || column == NULL || column->generated || column->identity || column->is_ref ||
+		strcmp(column->name, "id") == 0)
 		return;
-	both(session, CMP_ROWS, S("update %s set %s = %s from %s s where s.id = %s.id and %s", table->name, column->name,
+	both(session, CMP_ROWS,
+		 S("update %s set %s = %s from %s s where s.id = %s.id and %s", table->name, column->name,
 							  series(column->type, "s.id"), distinct_rows(from), table->name, predicate(table, table->name, 0)));
 }
 
@@ -220,7 +233,9 @@ dml_delete(int session, Table *table)
 	switch (rnd(0, 9))
 	{
 		case 0:
-			both(session, CMP_ROWS, S("delete from %s using %s s where s.id = %s.id and %s", table->name, distinct_rows(other), table->name,
+			both(session, CMP_ROWS,
+				 S("delete from %s using %s s where s.id = %s.id and %s", table->name,
+				   distinct_rows(other), table->name,
 									  predicate(table, table->name, 1)));
 			break;
 		case 1:
@@ -236,7 +251,9 @@ dml_delete(int session, Table *table)
 									  predicate(table, "s", 0), predicate(table, table->name, 0)));
 			break;
 		default:
-			both(session, CMP_ROWS, S("delete from %s where %s and id %% %d = 0%s", table->name, predicate(table, table->name, 1), rnd(1, 7),
+			both(session, CMP_ROWS,
+				 S("delete from %s where %s and id %% %d = 0%s", table->name,
+				   predicate(table, table->name, 1), rnd(1, 7),
 									  returning(table)));
 			break;
 	}
@@ -257,13 +274,15 @@ dml_merge(int session, Table *table)
 			return;
 	}
 	if (chance(30))
-		source = S("(select distinct id from %s s where %s)", random_table()->name, chance(50) ? "true" : S("id > %d", some_id()));
+		source = S("(select distinct id from %s s where %s)", random_table()->name,
+				   chance(50) ? "true" : S("id > %d", some_id()));
 	both(session, CMP_ROWS, S("merge into %s t using %s g%s on t.id = g%s"
 							  " when matched and %s then update set %s"
 							  " when matched and %s then delete%s"
 							  " when not matched and g %% 3 <> 0 then insert (%s) values (%s)"
 							  " when not matched then do nothing%s",
-							  table->name, source, source[0] == '(' ? "(g)" : "", "", predicate(table, "t", 0), assignments(table, "t"),
+							  table->name, source, source[0] == '(' ? "(g)" :
+								  "", "", predicate(table, "t", 0), assignments(table, "t"),
 							  predicate(table, "t", 0),
 							  chance(15) ? S(" when not matched by source and t.id %% 9 = 0 then delete") : "",
 							  names, values, chance(40) ? " returning merge_action(), t.id" : ""));
@@ -281,8 +300,11 @@ dml_conflict(int session, Table *table)
 	if (!table->unique_id || chance(20))
 		action = chance(70) ? "do nothing" : "(id) do nothing";
 	else
-		action = S("(id) do update set %s%s", assignments(table, table->name), chance(40) ? S(" where %s", predicate(table, table->name, 0)) : "");
-	both(session, CMP_ROWS, S("insert into %s (%s) select %s from generate_series(%d, %d) g on conflict %s%s", table->name, names, values,
+		action = S("(id) do update set %s%s", assignments(table, table->name),
+				   chance(40) ? S(" where %s", predicate(table, table->name, 0)) : "");
+	both(session, CMP_ROWS,
+		 S("insert into %s (%s) select %s from generate_series(%d, %d) g on conflict %s%s",
+		   table->name, names, values,
 							  lo, used_ids(lo + n), action, returning(table)));
 }
 
@@ -301,8 +323,11 @@ dml_copy(int session, Table *table)
 	for (int i = 0; i < table->ncolumns; i++)
 		own = own || table->columns[i].type == NULL || (table->columns[i].type->flags & T_OWN) != 0;
 	format = chance(50) ? "text" : chance(50) || own ? "csv" : "binary";
-	if (copy_out(S("copy (select %s from generate_series(%d, %d) g) to stdout (format %s)", values, first, first + n - 1, format), &data))
-		both_copy_in(session, S("copy %s (%s) from stdin (format %s%s)", table->name, names, format, chance(3) ? ", freeze" : ""), data.data, data.len);
+	if (copy_out(S("copy (select %s from generate_series(%d, %d) g) to stdout (format %s)", values,
+				   first, first + n - 1, format), &data))
+		both_copy_in(session,
+					 S("copy %s (%s) from stdin (format %s%s)", table->name, names, format,
+					   chance(3) ? ", freeze" : ""), data.data, data.len);
 }
 
 /* Rows of one table into another, or of itself with new ids. */
@@ -342,7 +367,8 @@ step_insert(int session)
 			break;
 		case 3:
 		case 4:
-			both(session, CMP_ROWS, S("%s%s", insert_series(table), chance(20) ? " returning id" : ""));
+			both(session, CMP_ROWS,
+				 S("%s%s", insert_series(table), chance(20) ? " returning id" : ""));
 			break;
 		case 5:
 			dml_copy(session, table);
@@ -383,7 +409,8 @@ step_dml(int session)
 			break;
 		case 4:
 			if (chance(15))
-				both(session, CMP_TAG, S("truncate %s%s", table->name, chance(50) ? " cascade" : ""));
+				both(session, CMP_TAG,
+					 S("truncate %s%s", table->name, chance(50) ? " cascade" : ""));
 			break;
 		case 5:
 		case 6:
@@ -416,7 +443,9 @@ step_cursor(void)
 	{
 		if (both(0, CMP_TAG, S("declare cu cursor for select * from %s where id = (select id from %s order by id offset %d limit 1) for update", table->name, table->name, rnd(0, 300))) &&
 			both(0, CMP_ROWS, "fetch cu") &&
-			both(0, CMP_TAG, chance(60) ? S("update %s set %s where current of cu", table->name, assignments(table, table->name)) :
+			both(0, CMP_TAG, chance(60) ?
+				 S("update %s set %s where current of cu", table->name,
+				   assignments(table, table->name)) :
 				 S("delete from %s where current of cu", table->name)))
 			both(0, CMP_TAG, "close cu");
 	}
@@ -424,7 +453,9 @@ step_cursor(void)
 	{
 		bool		hold = chance(30) && !in_transaction;
 
-		if (both(0, CMP_TAG, S("declare cu scroll cursor %s for select t.* from %s t where %s order by id", hold ? "with hold" : "", table->name,
+		if (both(0, CMP_TAG,
+				 S("declare cu scroll cursor %s for select t.* from %s t where %s order by id",
+				   hold ? "with hold" : "", table->name,
 							   predicate(table, "t", 1))))
 		{
 			static const char *const moves[] = {
@@ -440,7 +471,9 @@ step_cursor(void)
 			for (int i = rnd(1, 8); ok && i > 0; i--)
 			{
 				if (!hold && chance(20) && table->kind != 'm')
-					ok = both(0, CMP_TAG, S("update %s set %s where id = %d", table->name, assignments(table, table->name), some_id()));
+					ok = both(0, CMP_TAG,
+							  S("update %s set %s where id = %d", table->name,
+								assignments(table, table->name), some_id()));
 				if (ok)
 					ok = both(0, CMP_ORDER, pick(moves));
 			}

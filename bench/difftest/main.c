@@ -30,7 +30,8 @@ void
 log_open(const char *kind, uint64_t seed)
 {
 	mkdir(options.log_dir, 0777);
-	snprintf(log_path, sizeof(log_path), "%s/%s-%llu.log", options.log_dir, kind, (unsigned long long) seed);
+	snprintf(log_path, sizeof(log_path), "%s/%s-%llu.log", options.log_dir, kind,
+			 (unsigned long long) seed);
 	log_file = fopen(log_path, "w");
 	if (log_file == NULL)
 		fatal("cannot write %s", log_path);
@@ -101,7 +102,8 @@ connect_to(const char *dbname, const char *settings)
 	char		conninfo[1024];
 	PGconn	   *conn;
 
-	snprintf(conninfo, sizeof(conninfo), "%s dbname=%s application_name=difftest", options.conninfo, dbname);
+	snprintf(conninfo, sizeof(conninfo), "%s dbname=%s application_name=difftest", options.conninfo,
+			 dbname);
 	conn = PQconnectdb(conninfo);
 	if (PQstatus(conn) != CONNECTION_OK)
 		fatal("%s", PQerrorMessage(conn));
@@ -220,16 +222,21 @@ main(int argc, char **argv)
 	if (concurrent)
 		prepare_concurrent();
 
-	for (round = 0; options.seconds > 0 ? now_seconds() - began < options.seconds : round < options.rounds; round++)
+	for (round = 0; options.seconds > 0 ? now_seconds() - began < options.seconds :
+		 round < options.rounds; round++)
 	{
 		uint64_t	seed = options.seed + (uint64_t) round;
-		/* with both, every third round is concurrent; the seed decides, so that it can be repeated alone */
+		/*
+		 * with both, every third round is concurrent; the seed decides, so that it can be repeated
+		 * alone
+		 */
 		bool		is_concurrent = concurrent && (!sequential || seed % 3 == 0);
 
 		if (now_seconds() - last_said > 60)
 		{
 			last_said = now_seconds();
-			fprintf(stderr, "%.0f s: %d rounds, %d with a difference, %ld statements\n", last_said - began, round, failed, statements_run);
+			fprintf(stderr, "%.0f s: %d rounds, %d with a difference, %ld statements\n",
+					last_said - began, round, failed, statements_run);
 		}
 		round_failed = false;
 		log_open(is_concurrent ? "concurrent" : "sequential", seed);
@@ -241,7 +248,8 @@ main(int argc, char **argv)
 		if (round_failed)
 		{
 			failed++;
-			fprintf(stderr, "  again: difftest --seed=%llu --steps=%d %s\n", (unsigned long long) seed, options.steps,
+			fprintf(stderr, "  again: difftest --seed=%llu --steps=%d %s\n",
+					(unsigned long long) seed, options.steps,
 					is_concurrent ? "concurrent" : "sequential");
 			if (!options.keep_going)
 			{
@@ -250,7 +258,8 @@ main(int argc, char **argv)
 			}
 		}
 	}
-	printf("%d rounds, %d with a difference; %ld statements, %ld of them errors; %.0f s\n", round, failed, statements_run,
+	printf("%d rounds, %d with a difference; %ld statements, %ld of them errors; %.0f s\n", round,
+		   failed, statements_run,
 		   statements_failed, now_seconds() - began);
 	return failed > 0;
 }

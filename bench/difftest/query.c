@@ -11,7 +11,8 @@ static char *
 value_for(Table *table, Column *column)
 {
 	if (chance(25))
-		return S("(select %s from %s order by id, %s offset %d limit 1)", column->name, table->name, column->name,
+		return S("(select %s from %s order by id, %s offset %d limit 1)", column->name, table->name,
+				 column->name,
 				 rnd(0, chance(50) ? 10 : 2000));
 	return literal(column->type, chance(5));
 }
@@ -59,7 +60,9 @@ condition(Table *table, const char *alias)
 		return S("%s is %snull", name, chance(50) ? "not " : "");
 	if ((flags & T_TEXT) && chance(40))
 	{
-		static const char *const patterns[] = {"a%", "%b%", "k1%", "_", "%", "key 1%", "x%x", "%1", "", "http://www.example.org/1_/%"};
+		static const char *const patterns[] =
+			{"a%", "%b%", "k1%", "_", "%", "key 1%", "x%x", "%1", "",
+			 "http://www.example.org/1_/%"};
 
 		switch (rnd(0, 4))
 		{
@@ -106,9 +109,11 @@ condition(Table *table, const char *alias)
 		case 0:
 			return S("%s between %s and %s", name, constant_for(column), constant_for(column));
 		case 1:
-			return S("%s in (%s, %s, %s)", name, constant_for(column), constant_for(column), constant_for(column));
+			return S("%s in (%s, %s, %s)", name, constant_for(column), constant_for(column),
+					 constant_for(column));
 		case 2:
-			return S("%s is %sdistinct from %s", name, chance(50) ? "not " : "", constant_for(column));
+			return S("%s is %sdistinct from %s", name, chance(50) ? "not " : "",
+					 constant_for(column));
 		case 3:
 			{
 				Column	   *other = random_column(table, 0);
@@ -118,10 +123,12 @@ condition(Table *table, const char *alias)
 				/* ANY would look into arrays */
 				if (strchr(column->type->name, '[') != NULL)
 					return S("%s = %s", name, constant_for(column));
-				return S("%s = any (array[%s, %s])", name, constant_for(column), constant_for(column));
+				return S("%s = any (array[%s, %s])", name, constant_for(column),
+						 constant_for(column));
 			}
 		case 4:
-			return S("(%s, %s.id) %s (%s, %d)", name, alias, pick(comparisons), constant_for(column), some_id());
+			return S("(%s, %s.id) %s (%s, %d)", name, alias, pick(comparisons),
+					 constant_for(column), some_id());
 		case 5:
 		case 6:
 			return S("%s %s %s", name, pick(comparisons), constant_for(column));
@@ -142,10 +149,12 @@ predicate(Table *table, const char *alias, int depth)
 			case 0:
 			case 1:
 			case 2:
-				return S("(%s and %s)", predicate(table, alias, depth - 1), predicate(table, alias, depth - 1));
+				return S("(%s and %s)", predicate(table, alias, depth - 1),
+						 predicate(table, alias, depth - 1));
 			case 3:
 			case 4:
-				return S("(%s or %s)", predicate(table, alias, depth - 1), predicate(table, alias, depth - 1));
+				return S("(%s or %s)", predicate(table, alias, depth - 1),
+						 predicate(table, alias, depth - 1));
 			case 5:
 				return S("not (%s)", predicate(table, alias, depth - 1));
 			default:
@@ -159,7 +168,8 @@ predicate(Table *table, const char *alias, int depth)
 char *
 hash_of(Table *table)
 {
-	return S("select count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0) from %s t", table->name);
+	return S("select count(*), coalesce(sum(hashtextextended(t::text, 0)::numeric), 0) from %s t",
+			 table->name);
 }
 
 static char *
@@ -205,7 +215,8 @@ total_order(Table *table, const char *alias)
 
 	if (column == NULL || chance(20))
 		return S("%s.id%s", alias, direction);
-	return S("%s.%s%s%s, %s.id%s", alias, column->name, direction, nulls, alias, chance(30) ? " desc" : "");
+	return S("%s.%s%s%s, %s.id%s", alias, column->name, direction, nulls, alias,
+			 chance(30) ? " desc" : "");
 }
 
 static void
@@ -220,13 +231,18 @@ query_order(int session, Table *table)
 
 		if (column == NULL)
 			return;
-		both(session, CMP_ORDER, S("select t.%s from %s t%s order by 1%s limit %d offset %d", column->name, table->name, where,
-								   chance(50) ? " desc" : "", rnd(0, 50), chance(70) ? 0 : rnd(0, 300)));
+		both(session, CMP_ORDER,
+			 S("select t.%s from %s t%s order by 1%s limit %d offset %d", column->name, table->name,
+			   where,
+								   chance(50) ? " desc" : "", rnd(0, 50), chance(70) ? 0 :
+									   rnd(0, 300)));
 		return;
 	}
-	both(session, CMP_ORDER, S("select %s from %s t%s order by %s%s", some_columns(table, "t"), table->name, where,
+	both(session, CMP_ORDER,
+		 S("select %s from %s t%s order by %s%s", some_columns(table, "t"), table->name, where,
 							   total_order(table, "t"),
-							   chance(75) ? S(" limit %d offset %d", rnd(0, 60), chance(60) ? 0 : rnd(0, 900)) : ""));
+							   chance(75) ? S(" limit %d offset %d", rnd(0, 60),
+											  chance(60) ? 0 : rnd(0, 900)) : ""));
 }
 
 static void
@@ -241,29 +257,44 @@ query_aggregate(int session, Table *table)
 	switch (rnd(0, 6))
 	{
 		case 0:
-			both(session, CMP_ROWS, S("select min(t.%s::text), count(*), sum(t.id) from %s t%s group by t.%s%s", column->name, table->name,
-									  where, column->name, chance(30) ? " having count(*) > 1" : ""));
+			both(session, CMP_ROWS,
+				 S("select min(t.%s::text), count(*), sum(t.id) from %s t%s group by t.%s%s",
+				   column->name, table->name,
+									  where, column->name, chance(30) ? " having count(*) > 1" :
+										  ""));
 			break;
 		case 1:
 			if (flags & T_MINMAX)
-				both(session, CMP_ROWS, S("select min(%s), max(%s), count(%s) from %s t%s", column->name, column->name, column->name, table->name, where));
+				both(session, CMP_ROWS,
+					 S("select min(%s), max(%s), count(%s) from %s t%s", column->name, column->name,
+					   column->name, table->name, where));
 			else
-				both(session, CMP_ROWS, S("select count(%s), count(distinct %s) from %s t%s", column->name, column->name, table->name, where));
+				both(session, CMP_ROWS,
+					 S("select count(%s), count(distinct %s) from %s t%s", column->name,
+					   column->name, table->name, where));
 			break;
 		case 2:
 			if (flags & T_NUMBER)
-				both(session, CMP_ROWS, S("select sum(%s::numeric), round(avg(%s::numeric), 4) from %s t%s", column->name, column->name, table->name, where));
+				both(session, CMP_ROWS,
+					 S("select sum(%s::numeric), round(avg(%s::numeric), 4) from %s t%s",
+					   column->name, column->name, table->name, where));
 			else
-				both(session, CMP_ROWS, S("select max(%s::text), min(id) from %s t%s", column->name, table->name, where));
+				both(session, CMP_ROWS,
+					 S("select max(%s::text), min(id) from %s t%s", column->name, table->name,
+					   where));
 			break;
 		case 3:
 			both(session, CMP_ROWS, S("select md5(string_agg(coalesce(%s::text, 'null'), ',' order by id, %s::text)) from %s t%s", column->name, column->name, table->name, where));
 			break;
 		case 4:
-			both(session, CMP_ROWS, S("select count(*) from (select distinct %s, id %% 3 from %s t%s) d", column->name, table->name, where));
+			both(session, CMP_ROWS,
+				 S("select count(*) from (select distinct %s, id %% 3 from %s t%s) d", column->name,
+				   table->name, where));
 			break;
 		case 5:
-			both(session, CMP_ROWS, S("select count(*), count(*) filter (where %s) from %s t", predicate(table, "t", 1), table->name));
+			both(session, CMP_ROWS,
+				 S("select count(*), count(*) filter (where %s) from %s t",
+				   predicate(table, "t", 1), table->name));
 			break;
 		default:
 			both(session, CMP_ROWS, S("select id %% 4, (id %% 2 = 0), count(%s) from %s t%s group by grouping sets ((1), (2), ())", column->name, table->name, where));
@@ -280,7 +311,9 @@ query_join(int session, Table *a)
 	switch (rnd(0, 5))
 	{
 		case 0:
-			both(session, CMP_ROWS, S("select count(*), sum(a.id) from %s a %s join %s b on a.id = b.id where %s", a->name,
+			both(session, CMP_ROWS,
+				 S("select count(*), sum(a.id) from %s a %s join %s b on a.id = b.id where %s",
+				   a->name,
 									  chance(50) ? "left" : "", b->name, predicate(a, "a", 1)));
 			break;
 		case 1:
@@ -288,12 +321,16 @@ query_join(int session, Table *a)
 									  some_columns(a, "a"), a->name, predicate(a, "a", 0), b->name, predicate(b, "b", 0)));
 			break;
 		case 2:
-			both(session, CMP_ROWS, S("select count(*) from %s a where a.id not in (select b.id from %s b where %s)", a->name, b->name,
+			both(session, CMP_ROWS,
+				 S("select count(*) from %s a where a.id not in (select b.id from %s b where %s)",
+				   a->name, b->name,
 									  predicate(b, "b", 0)));
 			break;
 		case 3:
 			if (x != NULL)
-				both(session, CMP_ROWS, S("select count(*) from %s a where a.%s in (select b.%s from %s b where %s)", a->name, x->name,
+				both(session, CMP_ROWS,
+					 S("select count(*) from %s a where a.%s in (select b.%s from %s b where %s)",
+					   a->name, x->name,
 										  x->name, a->name, predicate(a, "b", 0)));
 			break;
 		case 4:
@@ -323,24 +360,31 @@ query_other(int session, Table *table)
 			break;
 		case 1:
 			both(session, CMP_ROWS, S("select count(*) from (select %s from %s t where %s %s select %s from %s t where %s) u", column->name,
-									  table->name, where, chance(50) ? "union" : chance(50) ? "except all" : "intersect", column->name, table->name,
+									  table->name, where, chance(50) ? "union" : chance(50) ?
+										  "except all" : "intersect", column->name, table->name,
 									  predicate(table, "t", 0)));
 			break;
 		case 2:
-			both(session, CMP_ROWS, S("select t.tableoid::regclass, t::text from %s t where %s", table->name, where));
+			both(session, CMP_ROWS,
+				 S("select t.tableoid::regclass, t::text from %s t where %s", table->name, where));
 			break;
 		case 3:
-			both(session, CMP_ROWS, S("copy (select %s from %s t where %s) to stdout", some_columns(table, "t"), table->name, where));
+			both(session, CMP_ROWS,
+				 S("copy (select %s from %s t where %s) to stdout", some_columns(table, "t"),
+				   table->name, where));
 			break;
 		case 4:
 			both(session, CMP_ROWS, S("with t as materialized (select * from %s t where %s) select count(*), sum(id) from t", table->name, where));
 			break;
 		case 5:
 			if (table->kind == 'r')
-				both(session, CMP_ROWS, S("copy %s to stdout (format %s)", table->name, chance(50) ? "csv" : "text"));
+				both(session, CMP_ROWS,
+					 S("copy %s to stdout (format %s)", table->name, chance(50) ? "csv" : "text"));
 			break;
 		default:
-			both(session, CMP_ROWS, S("select id, pg_typeof(%s), octet_length(%s::text) from %s t where %s", column->name, column->name, table->name, where));
+			both(session, CMP_ROWS,
+				 S("select id, pg_typeof(%s), octet_length(%s::text) from %s t where %s",
+				   column->name, column->name, table->name, where));
 			break;
 	}
 }
@@ -354,7 +398,8 @@ step_query(int session)
 		return;
 	if (chance(50))
 	{
-		for (int i = rnd(1, 4); i > 0 && !round_failed && status_of(session) != PQTRANS_INERROR; i--)
+		for (int i = rnd(1, 4); i > 0 && !round_failed &&
+			 status_of(session) != PQTRANS_INERROR; i--)
 			step_analytic(session);
 		return;
 	}
@@ -362,7 +407,9 @@ step_query(int session)
 	{
 		case 0:
 		case 1:
-			both(session, CMP_ROWS, S("select %s from %s t where %s", some_columns(table, "t"), table->name, predicate(table, "t", 2)));
+			both(session, CMP_ROWS,
+				 S("select %s from %s t where %s", some_columns(table, "t"), table->name,
+				   predicate(table, "t", 2)));
 			break;
 		case 2:
 		case 3:
@@ -381,7 +428,9 @@ step_query(int session)
 		case 8:
 			/* only what is locked is certain: no LIMIT, which takes the first rows of the scan */
 			if (table->kind != 'm')
-				both(session, CMP_ROWS, S("select %s from %s t where %s%s", some_columns(table, "t"), table->name, predicate(table, "t", 1), row_lock()));
+				both(session, CMP_ROWS,
+					 S("select %s from %s t where %s%s", some_columns(table, "t"), table->name,
+					   predicate(table, "t", 1), row_lock()));
 			break;
 		default:
 			both(session, CMP_ROWS, hash_of(table));

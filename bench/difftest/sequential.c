@@ -69,8 +69,8 @@ check_everything(void)
 }
 
 /*
- * Begins a transaction.  If it keeps its first snapshot, both sides take it here: later the model's queries
- * would take it for heap alone, and other sessions commit before zedstore's comes.
+ * Begins a transaction.  If it keeps its first snapshot, both sides take it here: later the model's
+ * queries would take it for heap alone, and other sessions commit before zedstore's comes.
  */
 static void
 begin(int session, const char *level)
@@ -85,7 +85,8 @@ begin(int session, const char *level)
 static void
 step_transaction(void)
 {
-	static const char *const levels[] = {"", "", " isolation level repeatable read", " isolation level serializable"};
+	static const char *const levels[] =
+		{"", "", " isolation level repeatable read", " isolation level serializable"};
 
 	switch (status_of(0))
 	{
@@ -120,7 +121,8 @@ step_transaction(void)
 					{
 						int			to = rnd(1, savepoints);
 
-						both(0, CMP_TAG, S("%s savepoint s%d", chance(60) ? "rollback to" : "release", to));
+						both(0, CMP_TAG, S("%s savepoint s%d",
+										   chance(60) ? "rollback to" : "release", to));
 						savepoints = to - 1;
 						if (chance(50))
 							both(0, CMP_TAG, S("savepoint s%d", ++savepoints));
@@ -140,7 +142,8 @@ step_transaction(void)
 								if (chance(30) && !ddl_in_transaction)
 									step_dml(0);
 							}
-							both(0, CMP_TAG, S("%s prepared 'difftest_$SIDE%d'", chance(65) ? "commit" : "rollback", gid));
+							both(0, CMP_TAG, S("%s prepared 'difftest_$SIDE%d'",
+											   chance(65) ? "commit" : "rollback", gid));
 						}
 						break;
 					}
@@ -161,7 +164,8 @@ step_transaction(void)
 static void
 step_guest(int session)
 {
-	static const char *const levels[] = {"", " isolation level repeatable read", " isolation level repeatable read"};
+	static const char *const levels[] =
+		{"", " isolation level repeatable read", " isolation level repeatable read"};
 	Guest	   *guest = &guests[session];
 	Table	   *table;
 
@@ -210,11 +214,14 @@ step_meeting(void)
 	{
 		if (chance(60))
 			both(1, CMP_TAG, S("update %s set %s where id between %d and %d", table->name,
-							   chance(25) && table->unique_id ? S("id = id + %d", fresh_ids(61) - id) : S("id = id"), id, id + rnd(0, 60)));
+							   chance(25) && table->unique_id ?
+								   S("id = id + %d", fresh_ids(61) - id) :
+								   S("id = id"), id, id + rnd(0, 60)));
 		else if (chance(50))
 			step_dml(1);
 		else
-			both(1, CMP_TAG, S("delete from %s where id between %d and %d", table->name, id, id + rnd(0, 5)));
+			both(1, CMP_TAG, S("delete from %s where id between %d and %d", table->name, id,
+							   id + rnd(0, 5)));
 	}
 	if (round_failed)
 		return;
@@ -228,18 +235,22 @@ step_meeting(void)
 	switch (rnd(0, 3))
 	{
 		case 0:
-			statement = S("update %s set id = id where id between %d and %d and %s returning %s.*", table->name, id - 5, id + 30,
+			statement = S("update %s set id = id where id between %d and %d and %s returning %s.*",
+						  table->name, id - 5, id + 30,
 						  predicate(table, table->name, 0), table->name);
 			break;
 		case 1:
-			statement = S("delete from %s where id between %d and %d and %s", table->name, id - 5, id + 30, predicate(table, table->name, 0));
+			statement = S("delete from %s where id between %d and %d and %s", table->name, id - 5,
+						  id + 30, predicate(table, table->name, 0));
 			break;
 		case 2:
-			statement = S("select * from %s where id between %d and %d and %s for %s", table->name, id - 5, id + 30,
+			statement = S("select * from %s where id between %d and %d and %s for %s", table->name,
+						  id - 5, id + 30,
 						  predicate(table, table->name, 0), chance(50) ? "update" : "share");
 			break;
 		default:
-			statement = S("insert into %s (id) values (%d)%s", table->name, id, chance(60) ? " on conflict do nothing" : "");
+			statement = S("insert into %s (id) values (%d)%s", table->name, id,
+						  chance(60) ? " on conflict do nothing" : "");
 			break;
 	}
 	both_send(0, statement);

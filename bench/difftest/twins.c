@@ -44,7 +44,8 @@ receive_notice(void *arg, const PGresult *res)
 	const char *severity = PQresultErrorField(res, PG_DIAG_SEVERITY_NONLOCALIZED);
 	const char *message = PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY);
 
-	if (severity == NULL || strcmp(severity, "WARNING") != 0 || strstr(message, "pg_toast.") != NULL)
+	if (severity == NULL || strcmp(severity, "WARNING") != 0 ||
+		strstr(message, "pg_toast.") != NULL)
 		return;
 	outcome->nwarnings++;
 	buf_add(&outcome->warnings, "%s; ", message);
@@ -58,7 +59,8 @@ twins_connect(void)
 		for (int i = 0; i <= NSESSIONS; i++)
 		{
 			conns[side][i] = connect_to(databases[side], "");
-			exec_or_die(conns[side][i], S("set default_table_access_method = %s", access_methods[side]));
+			exec_or_die(conns[side][i],
+						S("set default_table_access_method = %s", access_methods[side]));
 			exec_or_die(conns[side][i], "set timezone = 'UTC'; set extra_float_digits = 3; set statement_timeout = '600s';"
 						"set lock_timeout = '400ms'; set search_path = w, public; set client_min_messages = warning;"
 						"set deadlock_timeout = '100s'; set jit = off; set max_parallel_workers_per_gather = 0;"
@@ -89,7 +91,8 @@ twins_reset(void)
 	for (int side = HEAP; side <= ZED; side++)
 	{
 		PGconn	   *conn = connect_to(databases[side], "");
-		PGresult   *res = PQexec(conn, "select gid from pg_prepared_xacts where database = current_database()");
+		PGresult   *res =
+			PQexec(conn, "select gid from pg_prepared_xacts where database = current_database()");
 
 		for (int i = 0; i < PQntuples(res); i++)
 			exec_or_die(conn, S("rollback prepared '%s'", PQgetvalue(res, i, 0)));
@@ -168,7 +171,8 @@ take_result(Outcome *outcome, PGconn *conn, PGresult *res)
 						buf_add(&outcome->rows, "(null)|");
 					else
 					{
-						buf_bytes(&outcome->rows, PQgetvalue(res, row, col), (size_t) PQgetlength(res, row, col));
+						buf_bytes(&outcome->rows, PQgetvalue(res, row, col),
+								  (size_t) PQgetlength(res, row, col));
 						buf_add(&outcome->rows, "|");
 					}
 				}
@@ -195,8 +199,10 @@ take_result(Outcome *outcome, PGconn *conn, PGresult *res)
 		default:
 			outcome->failed = true;
 			if (PQresultErrorField(res, PG_DIAG_SQLSTATE) != NULL)
-				snprintf(outcome->sqlstate, sizeof(outcome->sqlstate), "%s", PQresultErrorField(res, PG_DIAG_SQLSTATE));
-			buf_add(&outcome->message, "%s", PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) != NULL ?
+				snprintf(outcome->sqlstate, sizeof(outcome->sqlstate), "%s",
+						 PQresultErrorField(res, PG_DIAG_SQLSTATE));
+			buf_add(&outcome->message, "%s",
+					PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) != NULL ?
 					PQresultErrorField(res, PG_DIAG_MESSAGE_PRIMARY) : PQresultErrorMessage(res));
 			break;
 	}
@@ -233,8 +239,10 @@ is_about_data(const Outcome *outcome)
 	/* NaN as an integer is "not supported" */
 	if (strncmp(sqlstate, "0A000", 5) == 0)
 		return strncmp(outcome->message.data, "cannot convert ", 15) == 0;
-	return strncmp(sqlstate, "22", 2) == 0 || strncmp(sqlstate, "23", 2) == 0 || strncmp(sqlstate, "40", 2) == 0 ||
-		strncmp(sqlstate, "54", 2) == 0 || strncmp(sqlstate, "55P03", 5) == 0 || strncmp(sqlstate, "21000", 5) == 0;
+	return strncmp(sqlstate, "22", 2) == 0 || strncmp(sqlstate, "23", 2) == 0 ||
+		strncmp(sqlstate, "40", 2) == 0 ||
+		strncmp(sqlstate, "54", 2) == 0 || strncmp(sqlstate, "55P03", 5) == 0 ||
+			strncmp(sqlstate, "21000", 5) == 0;
 }
 
 static void
@@ -243,7 +251,8 @@ report(const char *what)
 	Outcome    *h = &outcomes[HEAP];
 	Outcome    *z = &outcomes[ZED];
 
-	difference("%s\n  heap:     %.600s %.400s\n  zedstore: %.600s %.400s", what, h->message.data, h->warnings.data,
+	difference("%s\n  heap:     %.600s %.400s\n  zedstore: %.600s %.400s", what, h->message.data,
+			   h->warnings.data,
 			   z->message.data, z->warnings.data);
 }
 
@@ -259,7 +268,8 @@ compare_outcomes(Compare compare)
 		report("only one side failed");
 	else if (h->failed && strcmp(z->sqlstate, "57014") == 0)
 		report("statement timeout");
-	else if (h->failed && (strncmp(z->sqlstate, "XX", 2) == 0 || strcmp(h->sqlstate, z->sqlstate) != 0) &&
+	else if (h->failed &&
+			 (strncmp(z->sqlstate, "XX", 2) == 0 || strcmp(h->sqlstate, z->sqlstate) != 0) &&
 			 !(is_about_data(h) && is_about_data(z)))
 		report("different errors");
 	else if (h->failed && strcmp(h->message.data, z->message.data) != 0 && !is_about_data(h))
@@ -276,7 +286,8 @@ compare_outcomes(Compare compare)
 			i++;
 		if (i < h->nlines || i < z->nlines)
 			difference("different rows, the first at %d of %d and %d\n  heap:     %.1500s\n  zedstore: %.1500s", i + 1,
-					   h->nlines, z->nlines, i < h->nlines ? h->lines[i] : "(none)", i < z->nlines ? z->lines[i] : "(none)");
+					   h->nlines, z->nlines, i < h->nlines ? h->lines[i] : "(none)", i < z->nlines ?
+						   z->lines[i] : "(none)");
 	}
 }
 
@@ -346,7 +357,9 @@ both_wait_blocked(int session)
 	{
 		PGconn	   *conn = conns[side][session];
 		PGconn	   *observer = conns[side][NSESSIONS];
-		char	   *query = S("select 1 from pg_stat_activity where pid = %d and wait_event_type = 'Lock'", PQbackendPID(conn));
+		char	   *query =
+			S("select 1 from pg_stat_activity where pid = %d and wait_event_type = 'Lock'",
+			  PQbackendPID(conn));
 
 		for (int tries = 0; tries < 30000; tries++)
 		{
@@ -390,7 +403,9 @@ both_copy_in(int session, const char *sql, const char *data, size_t len)
 	return both_finish(session, CMP_TAG);
 }
 
-/* What the query returns with the settings; false after an error, whose message is the outcome's. */
+/*
+ * What the query returns with the settings; false after an error, whose message is the outcome's.
+ */
 static bool
 run_mode(int session, const char *settings, const char *sql, bool in_transaction, Outcome *outcome)
 {
@@ -412,7 +427,9 @@ run_mode(int session, const char *settings, const char *sql, bool in_transaction
 		difference("a connection is lost, the server may have crashed");
 		return false;
 	}
-	exec_or_die(conn, in_transaction ? "rollback to savepoint modes; release savepoint modes" : "rollback");
+	exec_or_die(conn,
+				in_transaction ? "rollback to savepoint modes; release savepoint modes" :
+		"rollback");
 	return !outcome->failed;
 }
 
@@ -441,14 +458,17 @@ compare_modes(int session, const char *sql)
 		if (expected->failed || got->failed)
 		{
 			if (expected->failed != got->failed || strncmp(got->sqlstate, "XX", 2) == 0)
-				difference("modes differ: %s\n  off: %.600s\n  on:  %.600s", modes[i], expected->message.data, got->message.data);
+				difference("modes differ: %s\n  off: %.600s\n  on:  %.600s", modes[i],
+						   expected->message.data, got->message.data);
 			continue;
 		}
-		while (line < expected->nlines && line < got->nlines && strcmp(expected->lines[line], got->lines[line]) == 0)
+		while (line < expected->nlines && line < got->nlines &&
+			   strcmp(expected->lines[line], got->lines[line]) == 0)
 			line++;
 		if (line < expected->nlines || line < got->nlines)
 			difference("modes differ: %s, the first row at %d of %d and %d\n  off: %.1500s\n  on:  %.1500s", modes[i], line + 1,
-					   expected->nlines, got->nlines, line < expected->nlines ? expected->lines[line] : "(none)",
+					   expected->nlines, got->nlines, line < expected->nlines ?
+						   expected->lines[line] : "(none)",
 					   line < got->nlines ? got->lines[line] : "(none)");
 	}
 }

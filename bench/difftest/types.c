@@ -97,7 +97,8 @@ static const char *const words[] = {
 	"", "a", "b", "A", "ab", "abc", "abd", "b ", " b", "Zebra", "z", "\xc3\xa4", "\xe2\x82\xac", "%", "_", "''", "\\",
 	"the quick brown fox", "the quick brown fax", "0", "-1", "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa", "~", "NULL"
 };
-static const int edges4[] = {0, 1, -1, 2147483647, (-2147483647 - 1), 65535, 65536, 255, 256, -32768};
+static const int edges4[] =
+	{0, 1, -1, 2147483647, (-2147483647 - 1), 65535, 65536, 255, 256, -32768};
 
 static char *
 some_text(bool may_be_big)
@@ -106,7 +107,8 @@ some_text(bool may_be_big)
 	{
 		if (chance(50))
 			return S("repeat('%s', %d)", chance(50) ? "x" : "abcdefghij", rnd(1, 10000));
-		return S("(select string_agg(md5((i + %d)::text), '') from generate_series(1, %d) i)", rnd(0, 1000000),
+		return S("(select string_agg(md5((i + %d)::text), '') from generate_series(1, %d) i)",
+				 rnd(0, 1000000),
 				 chance(3) ? rnd(3000, 60000) : rnd(2, 3200));
 	}
 	if (chance(25))
@@ -147,7 +149,8 @@ some_numeric(void)
 static char *
 some_float(void)
 {
-	static const char *const odd[] = {"NaN", "Infinity", "-Infinity", "-0", "0", "1e-30", "1.5", "3e30", "0.1"};
+	static const char *const odd[] =
+		{"NaN", "Infinity", "-Infinity", "-0", "0", "1e-30", "1.5", "3e30", "0.1"};
 
 	if (chance(20))
 		return S("'%s'", pick(odd));
@@ -162,7 +165,8 @@ literal(const Type *type, bool may_be_big)
 		case K_BOOL:
 			return S("%s", chance(50) ? "true" : "false");
 		case K_INT2:
-			return chance(10) ? S("'%d'::int2", chance(50) ? 32767 : -32768) : S("'%d'::int2", rnd(-10, 300));
+			return chance(10) ? S("'%d'::int2", chance(50) ? 32767 : -32768) :
+				S("'%d'::int2", rnd(-10, 300));
 		case K_INT4:
 			return S("'%d'::int4", some_int());
 		case K_INT8:
@@ -193,21 +197,26 @@ literal(const Type *type, bool may_be_big)
 			return chance(8) ? S("'%s'::date", chance(50) ? "infinity" : "4000-01-01 BC")
 				: S("('2000-01-01'::date + %d)", rnd(-100, 4000));
 		case K_TIME:
-			return S("'%02d:%02d:%02d.%d'::time", rnd(0, 23), rnd(0, 59), rnd(0, 59), rnd(0, 999999));
+			return S("'%02d:%02d:%02d.%d'::time", rnd(0, 23), rnd(0, 59), rnd(0, 59),
+					 rnd(0, 999999));
 		case K_TIMETZ:
 			return S("'%02d:%02d:00%+03d'::timetz", rnd(0, 23), rnd(0, 59), rnd(-12, 12));
 		case K_TIMESTAMP:
 			return chance(8) ? S("'%sinfinity'::timestamp", chance(50) ? "-" : "")
-				: S("'2020-%02d-%02d %02d:00:%02d.%d'::timestamp", rnd(1, 12), rnd(1, 28), rnd(0, 23), rnd(0, 59), rnd(0, 999));
+				: S("'2020-%02d-%02d %02d:00:%02d.%d'::timestamp", rnd(1, 12), rnd(1, 28),
+					rnd(0, 23), rnd(0, 59), rnd(0, 999));
 		case K_TIMESTAMPTZ:
-			return S("'2020-%02d-%02d %02d:00:00+00'::timestamptz", rnd(1, 12), rnd(1, 28), rnd(0, 23));
+			return S("'2020-%02d-%02d %02d:00:00+00'::timestamptz", rnd(1, 12), rnd(1, 28),
+					 rnd(0, 23));
 		case K_INTERVAL:
-			return S("'%d mons %d days %d secs'::interval", rnd(-3, 3), rnd(-40, 40), rnd(-100, 100000));
+			return S("'%d mons %d days %d secs'::interval", rnd(-3, 3), rnd(-40, 40),
+					 rnd(-100, 100000));
 		case K_UUID:
 			return S("md5('%d')::uuid", rnd(0, 3000));
 		case K_INET:
 			return chance(20) ? S("'fe80::%x'::inet", rnd(0, 65535))
-				: S("'10.%d.%d.%d/%d'::inet", rnd(0, 2), rnd(0, 255), rnd(0, 255), chance(50) ? 32 : rnd(0, 32));
+				: S("'10.%d.%d.%d/%d'::inet", rnd(0, 2), rnd(0, 255), rnd(0, 255),
+					chance(50) ? 32 : rnd(0, 32));
 		case K_CIDR:
 			return S("'10.%d.%d.0/24'::cidr", rnd(0, 2), rnd(0, 255));
 		case K_MACADDR:
@@ -227,10 +236,13 @@ literal(const Type *type, bool may_be_big)
 			if (chance(15))
 				return S("'{}'::int4[]");
 			if (may_be_big && chance(5))
-				return S("(select array_agg(i * %d) from generate_series(1, %d) i)", rnd(1, 100), rnd(10, 9000));
-			return S("array[%d,%s,%d]::int4[]", rnd(0, 9), chance(20) ? "null" : S("%d", rnd(0, 9)), some_int());
+				return S("(select array_agg(i * %d) from generate_series(1, %d) i)", rnd(1, 100),
+						 rnd(10, 9000));
+			return S("array[%d,%s,%d]::int4[]", rnd(0, 9), chance(20) ? "null" : S("%d", rnd(0, 9)),
+					 some_int());
 		case K_TEXTARRAY:
-			return S("array[%s,%s]::text[]", some_text(false), chance(20) ? "null" : some_text(false));
+			return S("array[%s,%s]::text[]", some_text(false),
+					 chance(20) ? "null" : some_text(false));
 		case K_NUMERICARRAY:
 			return S("array[[%s],[%s]]::numeric[]", some_numeric(), some_numeric());
 		case K_INT4RANGE:
@@ -239,7 +251,8 @@ literal(const Type *type, bool may_be_big)
 			{
 				int			lo = rnd(-100, 5000);
 
-				return chance(10) ? S("int4range(%d, null)", lo) : S("int4range(%d, %d)", lo, lo + rnd(0, 300));
+				return chance(10) ? S("int4range(%d, null)", lo) :
+					S("int4range(%d, %d)", lo, lo + rnd(0, 300));
 			}
 		case K_TSRANGE:
 			{
@@ -248,7 +261,8 @@ literal(const Type *type, bool may_be_big)
 				return S("tsrange('2020-01-%02d', '2020-01-%02d')", day, day + rnd(0, 8));
 			}
 		case K_INT4MULTIRANGE:
-			return S("int4multirange(int4range(%d, %d), int4range(50, 60))", rnd(-10, 0), rnd(1, 100));
+			return S("int4multirange(int4range(%d, %d), int4range(50, 60))", rnd(-10, 0),
+					 rnd(1, 100));
 		case K_TSVECTOR:
 			return S("to_tsvector('simple', 'fox %d dog w%d')", rnd(0, 9), rnd(0, 300));
 		case K_MONEY:
@@ -270,7 +284,8 @@ literal(const Type *type, bool may_be_big)
 		case K_DOMTEXT:
 			return S("%s::d_word", some_text(false));
 		case K_PAIR:
-			return S("row(%d, %s, %s)::c_pair", rnd(0, 9), some_text(may_be_big), chance(20) ? "null" : some_numeric());
+			return S("row(%d, %s, %s)::c_pair", rnd(0, 9), some_text(may_be_big),
+					 chance(20) ? "null" : some_numeric());
 		case K_PAIRARRAY:
 			return S("array[row(%d, %s, 1.5)]::c_pair[]", rnd(0, 9), some_text(false));
 	}
@@ -317,7 +332,8 @@ text_series(const char *g)
 		case 2:
 			return S("repeat('x', %s %% %d)", hash(g), rnd(2, 200));
 		case 3:
-			return S("repeat(md5((%s)::text), %s %% %d)", g, hash(g), rnd(2, chance(10) ? 300 : 12));
+			return S("repeat(md5((%s)::text), %s %% %d)", g, hash(g),
+					 rnd(2, chance(10) ? 300 : 12));
 		case 4:
 			return S("%s", some_text(false));
 		case 5:
@@ -345,14 +361,16 @@ series(const Type *type, const char *g)
 		case K_FLOAT4:
 		case K_FLOAT8:
 			if (chance(20))
-				return S("(array['NaN', '-0', '0', 'Infinity', '1.5'])[%s %% 5 + 1]::%s", hash(g), type->name);
+				return S("(array['NaN', '-0', '0', 'Infinity', '1.5'])[%s %% 5 + 1]::%s", hash(g),
+						 type->name);
 			return S("(%s / %d.0)::%s", int_series(g), rnd(1, 100), type->name);
 		case K_NUMERIC:
 			if (chance(15))
 				return S("(array['NaN', '1.00', '1.0', 'Infinity', '1e30', '-5.500'])[%s %% 6 + 1]::numeric", hash(g));
 			if (chance(30))
 				return S("(%s::numeric / %d)", int_series(g), rnd(1, 99));
-			return S("round(%s::numeric / 1000, %s %% 4)", int_series(g), chance(50) ? "2" : hash(g));
+			return S("round(%s::numeric / 1000, %s %% 4)", int_series(g),
+					 chance(50) ? "2" : hash(g));
 		case K_NUMERIC_12_3:
 			return S("((%s %% 100000000) / 1000.0)::numeric(12,3)", int_series(g));
 		case K_TEXT:
@@ -364,7 +382,8 @@ series(const Type *type, const char *g)
 		case K_NAME:
 			return S("left(%s, 20)::name", text_series(g));
 		case K_BYTEA:
-			return chance(50) ? S("int4send(%s)", int_series(g)) : S("convert_to(%s, 'UTF8')", text_series(g));
+			return chance(50) ? S("int4send(%s)", int_series(g)) :
+				S("convert_to(%s, 'UTF8')", text_series(g));
 		case K_DATE:
 			return S("('2000-01-01'::date + %s %% 20000)", int_series(g));
 		case K_TIME:
@@ -372,9 +391,11 @@ series(const Type *type, const char *g)
 		case K_TIMETZ:
 			return S("('00:00+02'::timetz + %s %% 1000 * '1 min'::interval)", int_series(g));
 		case K_TIMESTAMP:
-			return S("('2020-01-01'::timestamp + %s %% 1000000 * '1 sec'::interval)", int_series(g));
+			return S("('2020-01-01'::timestamp + %s %% 1000000 * '1 sec'::interval)",
+					 int_series(g));
 		case K_TIMESTAMPTZ:
-			return S("('2020-01-01 00:00+00'::timestamptz + %s %% 1000000 * '1 ms'::interval)", int_series(g));
+			return S("('2020-01-01 00:00+00'::timestamptz + %s %% 1000000 * '1 ms'::interval)",
+					 int_series(g));
 		case K_INTERVAL:
 			return S("(%s %% 100000 * '1 min'::interval)", int_series(g));
 		case K_UUID:
@@ -390,7 +411,8 @@ series(const Type *type, const char *g)
 		case K_VARBIT:
 			return S("substring(%s::bit(32), 1, %s %% 32)::varbit(70)", hash(g), hash(g));
 		case K_JSONB:
-			return S("jsonb_build_object('a', %s %% 20, 'b', array[%s], 'c', %s)", hash(g), int_series(g), text_series(g));
+			return S("jsonb_build_object('a', %s %% 20, 'b', array[%s], 'c', %s)", hash(g),
+					 int_series(g), text_series(g));
 		case K_JSON:
 			return S("json_build_object('a', %s)", int_series(g));
 		case K_INT4ARRAY:
@@ -404,9 +426,11 @@ series(const Type *type, const char *g)
 		case K_TSRANGE:
 			return S("tsrange('2020-01-01'::timestamp + %s %% 1000 * '1 min'::interval, '2020-02-01')", hash(g));
 		case K_INT4MULTIRANGE:
-			return S("int4multirange(int4range(%s %% 40, 41), int4range(50, %s %% 50 + 50))", hash(g), hash(g));
+			return S("int4multirange(int4range(%s %% 40, 41), int4range(50, %s %% 50 + 50))",
+					 hash(g), hash(g));
 		case K_TSVECTOR:
-			return S("to_tsvector('simple', 'dog ' || %s %% 10 || ' w' || %s %% 300)", hash(g), hash(g));
+			return S("to_tsvector('simple', 'dog ' || %s %% 10 || ' w' || %s %% 300)", hash(g),
+					 hash(g));
 		case K_MONEY:
 			return S("((%s %% 100000)::numeric / 100)::money", int_series(g));
 		case K_POINT:
@@ -428,7 +452,8 @@ series(const Type *type, const char *g)
 		case K_PAIR:
 			return S("row(%s, %s, 2.50)::c_pair", int_series(g), text_series(g));
 		case K_PAIRARRAY:
-			return S("array[row(%s, 'a', 2.50), row(1, %s, null)]::c_pair[]", int_series(g), text_series(g));
+			return S("array[row(%s, 'a', 2.50), row(1, %s, null)]::c_pair[]", int_series(g),
+					 text_series(g));
 	}
 	fatal("no series of type %s", type->name);
 }

@@ -31,8 +31,8 @@ PG_FUNCTION_INFO_V1(heap_writer_insert);
 PG_FUNCTION_INFO_V1(heap_writer_create);
 
 /*
- * heap_writer_insert(table regclass, first int, nrows int): inserts rows by heap_insert(), with an integer in the
- * first column.
+ * heap_writer_insert(table regclass, first int, nrows int): inserts rows by heap_insert(), with an
+ * integer in the first column.
  */
 Datum
 heap_writer_insert(PG_FUNCTION_ARGS)
@@ -56,8 +56,9 @@ heap_writer_insert(PG_FUNCTION_ARGS)
 }
 
 /*
- * heap_writer_create(name text, access_method text, parent text): a table made without a statement, with one
- * column a, or with those of the parent if there is one.  NULL stands for the default access method.
+ * heap_writer_create(name text, access_method text, parent text): a table made without a statement,
+ * with one column a, or with those of the parent if there is one.  NULL stands for the default
+ * access method.
  */
 Datum
 heap_writer_create(PG_FUNCTION_ARGS)
@@ -71,7 +72,8 @@ heap_writer_create(PG_FUNCTION_ARGS)
 	if (PG_ARGISNULL(2))
 		stmt->tableElts = list_make1(makeColumnDef("a", INT4OID, -1, InvalidOid));
 	else
-		stmt->inhRelations = list_make1(makeRangeVar(NULL, text_to_cstring(PG_GETARG_TEXT_PP(2)), -1));
+		stmt->inhRelations =
+			list_make1(makeRangeVar(NULL, text_to_cstring(PG_GETARG_TEXT_PP(2)), -1));
 	stmt->oncommit = ONCOMMIT_NOOP;
 	address = DefineRelation(stmt, RELKIND_RELATION, GetUserId(), NULL, NULL);
 	CommandCounterIncrement();
