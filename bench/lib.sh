@@ -15,14 +15,16 @@
 # shellcheck source=bench/results.sh
 . "$ZS_ROOT/bench/results.sh"
 
-: "${BENCH_CONNINFO:?start this script by bench/run}" "${BENCH_BIN:?}" "${BENCH_STAGE:?}" "${BENCH_RESULTS:?}"
+: "${BENCH_CONNINFO:?start this script by bench/run}" "${BENCH_BIN:?}" "${BENCH_STAGE:?}" \
+	"${BENCH_RESULTS:?}"
 
 ROWS=${ROWS:-2000000}
 REPEAT=${REPEAT:-3}
 
 # Set for every session: no parallel workers and no JIT, so that the figures
 # compare the storage and not the plans.
-export PGOPTIONS="-c jit=off -c max_parallel_workers_per_gather=0 -c max_parallel_maintenance_workers=0 -c client_min_messages=warning"
+PGOPTIONS="-c jit=off -c max_parallel_workers_per_gather=0 -c max_parallel_maintenance_workers=0"
+export PGOPTIONS="$PGOPTIONS -c client_min_messages=warning"
 
 # One statement or more; prints the rows unadorned.
 sql() {
@@ -55,7 +57,8 @@ wanted() {
 record() {
 	wanted "$1" || return 0
 	printf '%s\t%s\t%s\t%s\n' "$@" >>"$BENCH_RESULTS"
-	say "$1: heap $2, zedstore $3 $4 ($(awk -v h="$2" -v z="$3" 'BEGIN { if (h > 0) printf "%.3f", z / h; else print "-" }'))"
+	say "$1: heap $2, zedstore $3 $4 ($(awk -v h="$2" -v z="$3" 'BEGIN {
+		if (h > 0) printf "%.3f", z / h; else print "-" }'))"
 }
 
 # Run a function for heap and zedstore in turn, REPEAT times, and record the
@@ -114,8 +117,8 @@ cut_data() {
 	chmod 644 "$BENCH_STAGE"/part_*
 }
 
-# Load the parts into store_sales, each by a session of its own: milliseconds from the start of the sessions to the end of
-# the last.  $1 heap or zs.
+# Load the parts into store_sales, each by a session of its own: milliseconds from the start of the
+# sessions to the end of the last.  $1 heap or zs.
 load_parts() {
 	local am=$1 part pids=() pid began
 	create_table store_sales "$am"
@@ -136,7 +139,8 @@ need_store_sales() {
 	local am file
 	file=$(data_file store_sales "$ROWS")
 	for am in heap zs; do
-		if [ "$(sql -c "select count(*) from pg_class where relname = 'store_sales_$am'")" = 0 ]; then
+		if [ "$(sql -c "select count(*) from pg_class where relname = 'store_sales_$am'")" = 0 ]; \
+			then
 			create_table store_sales $am
 			say "loading store_sales_$am"
 			sql -c "$(copy_command store_sales_$am "$file")"

@@ -5,7 +5,8 @@
 
 # The version that a source tree of Citus says it is.
 citus_version() {
-	[ -f "$1/src/backend/distributed/citus.control" ] || die "there is no source tree of Citus in $1"
+	[ -f "$1/src/backend/distributed/citus.control" ] ||
+		die "there is no source tree of Citus in $1"
 	sed -nE 's/^AC_INIT\(\[Citus\], \[([^]]*)\].*/\1/p' "$1/configure.ac"
 }
 

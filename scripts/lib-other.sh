@@ -38,7 +38,8 @@ other_is_installed() {
 other_hash() {
 	local source=$1 recipe=$2 pg_config=$3
 	{
-		(cd "$source" && find . -name .git -prune -o -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum)
+		(cd "$source" && find . -name .git -prune -o -type f -print0 | LC_ALL=C sort -z |
+			xargs -0 sha256sum)
 		declare -f "$recipe"
 		echo "$pg_config"
 		"$pg_config" --version --configure

@@ -128,10 +128,12 @@ zs_sync_tree() {
 	mkdir -p "$to"
 	touch "$to.files"
 	now=$(mktemp)
-	(cd "$ZS_ROOT" && find . \( -path ./.git -o -path ./results -o -path ./output_iso -o -path ./tmp_check \
+	(cd "$ZS_ROOT" &&
+		find . \( -path ./.git -o -path ./results -o -path ./output_iso -o -path ./tmp_check \
 		-o -path ./log \) -prune -o -type f ! -name '*.[oad]' ! -name '*.so' ! -name '*.bc' \
 		-printf '%P\t%s\t%T@\t%m\n') | LC_ALL=C sort >"$now"
-	LC_ALL=C comm -13 <(cut -f1 "$now") <(cut -f1 "$to.files") | (cd "$to" && tr '\n' '\0' | xargs -0r rm -f)
+	LC_ALL=C comm -13 <(cut -f1 "$now") <(cut -f1 "$to.files") |
+		(cd "$to" && tr '\n' '\0' | xargs -0r rm -f)
 	LC_ALL=C comm -23 "$now" "$to.files" | cut -f1 \
 		| tar -C "$ZS_ROOT" -cf - --verbatim-files-from -T - | tar -C "$to" -xmf - --no-same-owner
 	if is_root; then
@@ -156,7 +158,8 @@ zs_build() {
 			rm -rf "${old%.checkout}" "${old%.checkout}".*
 		fi
 	done
-	dir=$dir/$(printf '%s\n' "$ZS_ROOT" "$pg_config" "$("$pg_config" --version)" "$*" | cksum | cut -d' ' -f1)
+	dir=$dir/$(printf '%s\n' "$ZS_ROOT" "$pg_config" "$("$pg_config" --version)" "$*" | cksum |
+		cut -d' ' -f1)
 	echo "$ZS_ROOT" >"$dir.checkout"
 	exec {lock}>"$dir.lock"
 	flock "$lock"
@@ -176,7 +179,8 @@ zs_build() {
 # and the shared one stays clean.  Hard links make it instant.
 zs_copy_server() {
 	local pg_config=$1 root=$2 dir
-	as_user test -x "$pg_config" || die "the user $ZS_USER, who runs the servers, cannot reach $pg_config" \
+	as_user test -x "$pg_config" ||
+		die "the user $ZS_USER, who runs the servers, cannot reach $pg_config" \
 		"Choose a cache folder below one that everybody may enter (ZEDSTORE_CACHE)."
 	for dir in "$("$pg_config" --bindir)" "$("$pg_config" --pkglibdir)" \
 		"$("$pg_config" --sharedir)"; do
@@ -204,7 +208,7 @@ pg_major() {
 # Run a command with its output in a log file, and say every 20 seconds that
 # it is still running.  $1 title, $2 log file, rest the command.
 run_logged() {
-	local title=$1 log=$2 pid began=$SECONDS next
+	local title=$1 log=$2 pid began=$SECONDS next compiled
 	shift 2
 	"$@" >>"$log" 2>&1 </dev/null &
 	pid=$!
@@ -212,7 +216,8 @@ run_logged() {
 	while kill -0 "$pid" 2>/dev/null; do
 		sleep 0.5
 		if [ "$SECONDS" -ge "$next" ]; then
-			say "$title: $((SECONDS - began)) s, $(grep -c -e ' -c ' "$log" || true) files compiled so far"
+			compiled=$(grep -c -e ' -c ' "$log" || true)
+			say "$title: $((SECONDS - began)) s, $compiled files compiled so far"
 			next=$((SECONDS + 20))
 		fi
 	done

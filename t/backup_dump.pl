@@ -79,7 +79,8 @@ $node->command_fails_like(
 	'restore without access methods');
 is( $node->safe_psql(
 		'heap',
-		"select (select count(*) from types), count(*) filter (where amname = 'zedstore') from pg_class join pg_am a on a.oid = relam"
+		"select (select count(*) from types), count(*) filter (where amname = 'zedstore') from "
+			. "pg_class join pg_am a on a.oid = relam"
 	),
 	'3003|0',
 	'heap: tables without options are there');
@@ -89,7 +90,8 @@ $node->safe_psql('postgres', 'create database heap_all template template0');
 {
 	local $ENV{PGOPTIONS} = '-c zedstore.ignore_options=on';
 	my ($stdout, $stderr) = run_command(
-		[ 'pg_restore', '--no-table-access-method', '-d', $node->connstr('heap_all'), $node->basedir . '/dump.custom' ]);
+		[ 'pg_restore', '--no-table-access-method', '-d', $node->connstr('heap_all'),
+			$node->basedir . '/dump.custom' ]);
 	unlike($stderr, qr/unrecognized parameter/, 'restore without access methods and options');
 }
 is( $node->safe_psql(
