@@ -38,7 +38,8 @@ like($options, qr/zedstore_rel_extension_factor=64/, 'options are stored');
 # A base backup, taken while a session loads.
 my $session = $node->background_psql('postgres');
 $session->query_safe(
-	"begin; insert into t select i, 'open', 0, '' from generate_series(100001, 130000) i; select count(*) from t"
+	"begin; insert into t select i, 'open', 0, '' from generate_series(100001, 130000) i; select "
+		. "count(*) from t"
 );
 $node->backup('base');
 $session->query_safe('commit');
@@ -82,13 +83,15 @@ for my $format ('plain', 'custom')
 	is($node->safe_psql($database, $summary), $rows, "$format: same rows");
 	is( $node->safe_psql(
 			$database,
-			"select relname, reloptions from pg_class where reloptions::text like '%zedstore%' order by 1"
+			"select relname, reloptions from pg_class where reloptions::text like '%zedstore%' "
+				. "order by 1"
 		),
 		$options,
 		"$format: same options");
 	is( $node->safe_psql(
 			$database,
-			"select string_agg(relname, ' ' order by relname) from pg_class c join pg_am a on a.oid = relam where amname = 'zedstore'"
+			"select string_agg(relname, ' ' order by relname) from pg_class c join pg_am a on "
+				. "a.oid = relam where amname = 'zedstore'"
 		),
 		'm p1 t u',
 		"$format: same access methods");

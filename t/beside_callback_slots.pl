@@ -1,6 +1,6 @@
 # A process has ten slots for callbacks of the relation cache, for core and all libraries together. Of these
-# zedstore_io takes one: it works beside a library that leaves no more than that, in sessions and in the apply
-# worker of a subscription.
+# zedstore_io takes one: it works beside a library that leaves no more than that, in sessions and in
+# the apply worker of a subscription.
 use strict;
 use warnings FATAL => 'all';
 
@@ -9,7 +9,8 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 use ZedstoreTest;
 
-# Core's own, of the ten: plans and types in a session; these two and its two maps of relations in an apply worker.
+# Core's own, of the ten: plans and types in a session; these two and its two maps of relations in
+# an apply worker.
 use constant { SLOTS => 10, SESSION => 2, APPLY_WORKER => 4 };
 
 my $tmp = PostgreSQL::Test::Utils::tempdir_short();
@@ -18,7 +19,8 @@ plan skip_all => 'needs a compiler' if !build_c($tmp, 'take_slots.so');
 my $node = new_node('main', conf => "shared_preload_libraries = '$tmp/take_slots,zedstore_io'\n"
 	  . 'take_slots.count = ' . (SLOTS - SESSION - 1) . "\n");
 
-# Everything that keeps something by relation: options, cursors of inserts, segment heads, fetched rows.
+# Everything that keeps something by relation: options, cursors of inserts, segment heads, fetched
+# rows.
 $node->safe_psql('postgres', q{
 	create table p (a int primary key, b text) using zedstore;
 	create table t (a int primary key references p, b text) using zedstore with (zedstore_compression = zstd);
@@ -42,8 +44,10 @@ is($node->safe_psql('postgres', q{select count(*), sum(c), max(b) filter (where 
 # The one slot too many ends a process, and core says how.
 $node->append_conf('postgresql.conf', 'take_slots.count = ' . (SLOTS - SESSION) . "\n");
 $node->restart;
-my ($status, $stdout, $stderr) = $node->psql('postgres', q{select count(*) from t join p using (a) group by t.b});
-like($stderr, qr/out of relcache_callback_list slots/, 'there are no more slots than this test thinks');
+my ($status, $stdout, $stderr) =
+	$node->psql('postgres', q{select count(*) from t join p using (a) group by t.b});
+like($stderr, qr/out of relcache_callback_list slots/,
+	'there are no more slots than this test thinks');
 
 # An apply worker.
 my $publisher = PostgreSQL::Test::Cluster->new('publisher');
@@ -66,8 +70,10 @@ $publisher->safe_psql('postgres', q{
 	insert into t select g, 'new' from generate_series(30001, 40000) g});
 $publisher->wait_for_catchup('sub');
 is($node->safe_psql('postgres', q{select b, count(*) from t where a > 20000 group by b order by b}),
-	"changed|50\nfrom publisher|49\nnew|10000", 'an apply worker beside a library that leaves one slot');
-unlike(slurp_file($node->logfile), qr/apply worker .*exited with exit code 1/, 'it did not have to start again');
+	"changed|50\nfrom publisher|49\nnew|10000",
+		'an apply worker beside a library that leaves one slot');
+unlike(slurp_file($node->logfile), qr/apply worker .*exited with exit code 1/,
+	'it did not have to start again');
 zs_check_all($node);
 
 done_testing();

@@ -29,7 +29,8 @@ $node->safe_psql('postgres', qq{
 sub outcome
 {
 	my ($command) = @_;
-	my ($status, $stdout, $stderr) = $node->psql('postgres', "\\set VERBOSITY verbose\n$command", on_error_stop => 0);
+	my ($status, $stdout, $stderr) =
+		$node->psql('postgres', "\\set VERBOSITY verbose\n$command", on_error_stop => 0);
 
 	return $stdout if $stderr !~ /(?:ERROR|WARNING):  (\w{5}): (.*)/;
 	return "$1 $2";
@@ -56,34 +57,45 @@ foreach my $nrows (0, 10, 20000)
 		vacuum $t});
 	my $before = $node->safe_psql('postgres', "select pg_relation_size('$t')");
 
-	# the first row may meet one of our own pages, and fails there or not; what matters is that none is lost silently
+	# the first row may meet one of our own pages, and fails there or not; what matters is that none
+	# is lost silently
 	my $written = outcome("select heap_insert('$t', -10000, 3000)");
 	my $grown = $node->safe_psql('postgres', "select pg_relation_size('$t') > $before");
 	note("$nrows rows: heap_insert: $written, file grown: $grown");
 	like($written, qr/^(?:$|XX001 |XX000 )/, "$nrows rows: heap_insert() ends well or in an error");
 	if ($grown eq 'f')
 	{
-		is(outcome("select count(*) from $t"), $nrows, "$nrows rows: nothing has happened to the table");
+		is(outcome("select count(*) from $t"), $nrows,
+			"$nrows rows: nothing has happened to the table");
 		next;
 	}
 	like(outcome("select count(*) from $t"), $foreign, "$nrows rows: scan");
-	like(outcome("select count(*) from $t where ctid < '(100000,1)'"), $foreign, "$nrows rows: TID range scan");
+	like(outcome("select count(*) from $t where ctid < '(100000,1)'"), $foreign,
+		"$nrows rows: TID range scan");
 	like(outcome("vacuum $t"), $foreign, "$nrows rows: VACUUM");
 	like(outcome("analyze $t"), $foreign, "$nrows rows: ANALYZE");
-	like(outcome("insert into $t select generate_series(1, 2000000)"), $foreign, "$nrows rows: an INSERT that needs blocks");
+	like(outcome("insert into $t select generate_series(1, 2000000)"), $foreign,
+		"$nrows rows: an INSERT that needs blocks");
 	like(outcome("vacuum full $t"), $foreign, "$nrows rows: VACUUM FULL");
 	like($node->safe_psql('postgres', "select severity, message from zs_check('$t')"),
-		qr/^error\|the \d+ blocks from here on hold something that is not zedstore's$/m, "$nrows rows: zs_check()");
-	ok($node->safe_psql('postgres', "select pg_relation_size('$t') > $before"), "$nrows rows: nothing was cut off");
+		qr/^error\|the \d+ blocks from here on hold something that is not zedstore's$/m,
+			"$nrows rows: zs_check()");
+	ok($node->safe_psql('postgres', "select pg_relation_size('$t') > $before"),
+		"$nrows rows: nothing was cut off");
 
 	# the way out
-	like(outcome("set zedstore.ignore_foreign_pages = on; select count(*) from $t"), $foreign, "$nrows rows: a warning");
-	is($node->safe_psql('postgres', "set zedstore.ignore_foreign_pages = on; select count(*) from $t"), $nrows,
+	like(outcome("set zedstore.ignore_foreign_pages = on; select count(*) from $t"), $foreign,
+		"$nrows rows: a warning");
+	is($node->safe_psql('postgres',
+		"set zedstore.ignore_foreign_pages = on; select count(*) from $t"), $nrows,
 		"$nrows rows: the table's own rows are there");
-	like(outcome("set zedstore.ignore_foreign_pages = on; vacuum $t"), $foreign, "$nrows rows: VACUUM warns");
-	ok($node->safe_psql('postgres', "select pg_relation_size('$t') > $before"), "$nrows rows: and cuts nothing off");
+	like(outcome("set zedstore.ignore_foreign_pages = on; vacuum $t"), $foreign,
+		"$nrows rows: VACUUM warns");
+	ok($node->safe_psql('postgres', "select pg_relation_size('$t') > $before"),
+		"$nrows rows: and cuts nothing off");
 	$node->psql('postgres', "set zedstore.ignore_foreign_pages = on; vacuum full $t");
-	is($node->safe_psql('postgres', "select count(*), count(a) filter (where a < 0) from $t"), "$nrows|0",
+	is($node->safe_psql('postgres', "select count(*), count(a) filter (where a < 0) from $t"),
+		"$nrows|0",
 		"$nrows rows: after VACUUM FULL");
 }
 
@@ -120,11 +132,13 @@ foreach my $ncolumns (20, 21, 22, 23)
 	my $written = outcome("select heap_insert('$t', -10000, 3000)");
 	my $read = outcome("select count(*), sum(hashtext(x::text)) from $t x");
 	note("$t: heap_insert: $written, read: $read");
-	ok($written eq '' ? $read =~ /^XX001 / : ($read =~ /^XX001 / || $read eq $rows), "$t: nothing is lost silently");
+	ok($written eq '' ? $read =~ /^XX001 / : ($read =~ /^XX001 / || $read eq $rows),
+		"$t: nothing is lost silently");
 	$node->safe_psql('postgres', "drop table $t");
 }
 
-# A session that knows the table: core's functions find no page to insert into, not even our metapage.
+# A session that knows the table: core's functions find no page to insert into, not even our
+# metapage.
 is($node->safe_psql('postgres', q{
 	create table known (a int) using zedstore;
 	insert into known values (1);
@@ -142,7 +156,8 @@ is($node->safe_psql('postgres', q{
 	open(my $fh, '+<:raw', $file) or die "$file: $!";
 	my $page;
 	sysread($fh, $page, 8192) == 8192 or die "$file: $!";
-	# a line pointer at pd_lower and 32 bytes below the special space; no checksum, which is another matter
+	# a line pointer at pd_lower and 32 bytes below the special space; no checksum, which is another
+	# matter
 	my ($lower, $upper) = unpack('x12 S S', $page);
 	substr($page, $lower, 4) = pack('L', ($upper - 32) | 1 << 15 | 32 << 17);
 	substr($page, 8, 8) = pack('S S S S', 0, 0, $lower + 4, $upper - 32);
@@ -152,7 +167,8 @@ is($node->safe_psql('postgres', q{
 	$node->append_conf('postgresql.conf', 'ignore_checksum_failure = on');
 	$node->start;
 	my ($status, $stdout, $stderr) = $node->psql('postgres', 'select count(*) from own_page');
-	like($stderr, qr/The metapage is not valid: something that is not zedstore's lies on the page/, 'a row on the metapage');
+	like($stderr, qr/The metapage is not valid: something that is not zedstore's lies on the page/,
+		'a row on the metapage');
 	$node->safe_psql('postgres', 'drop table own_page');
 	$node->adjust_conf('postgresql.conf', 'ignore_checksum_failure', 'off');
 	$node->restart;
@@ -167,13 +183,17 @@ my $refused = qr/^0A000 table "\w+" cannot get the access method "zedstore" by d
 
 like(outcome("select heap_create('public.made', null, null)"), $refused, 'a table made by C code');
 is(outcome("select heap_create('made_heap', 'heap', null)"), 'made_heap', 'with heap named');
-like(outcome("create table made_by as select heap_create('public.made', null, null)"), $refused, 'within CREATE TABLE AS');
-like(outcome("create materialized view made_by as select heap_create('public.made', null, null)"), $refused, 'within CREATE MATERIALIZED VIEW');
+like(outcome("create table made_by as select heap_create('public.made', null, null)"), $refused,
+	'within CREATE TABLE AS');
+like(outcome("create materialized view made_by as select heap_create('public.made', null, null)"),
+	$refused, 'within CREATE MATERIALIZED VIEW');
 like(outcome("do \$\$begin create table inner_one (a int); perform heap_create('public.made', null, null); end\$\$"), $refused,
 	'beside a CREATE TABLE');
-is($node->safe_psql('postgres', "select count(*) from pg_class where relname like 'made%' or relname = 'inner_one'"), '1',
+is($node->safe_psql('postgres',
+	"select count(*) from pg_class where relname like 'made%' or relname = 'inner_one'"), '1',
 	'nothing else is left');
-is(outcome("set default_table_access_method = heap; select heap_create('made_named', 'zedstore', null)"), 'made_named',
+is(outcome("set default_table_access_method = heap; select heap_create('made_named', 'zedstore', "
+	. "null)"), 'made_named',
 	'with zedstore named, where heap is the default');
 is(access_method('made_named'), 'zedstore', 'it has it');
 
@@ -182,7 +202,8 @@ $node->safe_psql('postgres', q{
 	create table parent (a int, b text);
 	select heap_create('child', 'zedstore', 'parent');
 	insert into child select g, 'x' from generate_series(1, 5000) g});
-is($node->safe_psql('postgres', 'select count(*) from parent'), '5000', 'a child table made by C code');
+is($node->safe_psql('postgres', 'select count(*) from parent'), '5000',
+	'a child table made by C code');
 
 # everything that a statement makes
 $node->safe_psql('postgres', q{
@@ -240,13 +261,15 @@ SKIP:
 			create table x_kept (a int);
 			alter table x_kept set access method zedstore;
 			select pg_catalog.pg_extension_config_dump('x_plain', '')},
-		'0--1' => q{create table x_updated (a int); create table x_updated_named (a int) using zedstore},
+		'0--1' => q{create table x_updated (a int); create table x_updated_named (a int) using }
+			. q{zedstore},
 		'c' => q{select heap_create('x_made', null, null)});
 	foreach my $version (keys %script)
 	{
 		append_to_file("$sharedir/zs_test_script--$version.sql", $script{$version});
 	}
-	append_to_file("$sharedir/zs_test_script.control", "default_version = '0'\ncomment = 'test of zedstore_io'\n");
+	append_to_file("$sharedir/zs_test_script.control",
+		"default_version = '0'\ncomment = 'test of zedstore_io'\n");
 	$node->safe_psql('postgres', 'create extension zs_test_script');
 	$node->safe_psql('postgres', q{alter extension zs_test_script update to '1'});
 	my $tables = $node->safe_psql('postgres', q{
@@ -255,20 +278,26 @@ SKIP:
 		from pg_class c join pg_am a on a.oid = c.relam
 		where relname like 'x\_%' and relkind in ('r', 'm')});
 	is($tables, 'x_altered x_as x_into x_partition x_plain x_plpgsql x_updated x_view|'
-		  . 'x_child x_kept x_named x_options x_updated_named', 'what a script does not name is heap');
+		  . 'x_child x_kept x_named x_options x_updated_named',
+			'what a script does not name is heap');
 
 	# a dump of it restores
 	my $dump = "$tmp/dump.sql";
-	$node->safe_psql('postgres', q{insert into x_plain values (1, 'one'); create database restored});
+	$node->safe_psql('postgres',
+		q{insert into x_plain values (1, 'one'); create database restored});
 	$node->command_ok([ 'pg_dump', '--file', $dump, $node->connstr('postgres') ], 'pg_dump');
-	$node->command_ok([ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'), '-f', $dump ],
+	$node->command_ok([ 'psql', '-X', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('restored'),
+		'-f', $dump ],
 		'psql restores it');
 	is($node->safe_psql('restored', q{
 		select amname, b from x_plain, pg_class c join pg_am a on a.oid = c.relam where relname = 'x_plain'}),
 		'heap|one', 'the catalog of a restored extension is heap, with its rows');
 
-	my ($status, $stdout, $stderr) = $node->psql('postgres', q{drop extension zs_test_script; create extension zs_test_script version 'c'});
-	like($stderr, qr/table "x_made" cannot get the access method "zedstore" by default/, 'C code called by a script');
+	my ($status, $stdout, $stderr) =
+		$node->psql('postgres',
+		q{drop extension zs_test_script; create extension zs_test_script version 'c'});
+	like($stderr, qr/table "x_made" cannot get the access method "zedstore" by default/,
+		'C code called by a script');
 	unlink glob("$sharedir/zs_test_script*");
 }
 zs_check_all($node);

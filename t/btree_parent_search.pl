@@ -1,6 +1,7 @@
 # A writer that has a leaf locked and looks for its parent is sent, by a stale pointer, to the
-# leaf on the left, which VACUUM has locked while it waits for the writer's.  VACUUM moves pages, so a block can be
-# another page by the time that it is locked; nobody notices a deadlock of content locks.
+# leaf on the left, which VACUUM has locked while it waits for the writer's.  VACUUM moves pages, so
+# a block can be another page by the time that it is locked; nobody notices a deadlock of content
+# locks.
 
 use strict;
 use warnings FATAL => 'all';

@@ -40,7 +40,8 @@ sub check_rows
 	  map { "$_|$committed{$_}" } sort { $a <=> $b } keys %committed;
 	is( $node->safe_psql(
 			'postgres',
-			'select batch, count(*) from t where b = md5(a::text) and c = a / 100.0 group by 1 order by 1'),
+			'select batch, count(*) from t where b = md5(a::text) and c = a / 100.0 group by 1 '
+				. 'order by 1'),
 		$expected,
 		"$title: committed rows are there, others are not");
 	is( $node->safe_psql(
@@ -111,7 +112,8 @@ check_rows('before any crash');
 # after recovery got the leaf as an image without its hole.
 $node->safe_psql('postgres', $_) for
   'create table padded (a int, b text) using zedstore',
-  q{do $$ begin for i in 1 .. 40 loop insert into padded values (i, repeat('x', 60 + i)); end loop; end $$},
+  q{do $$ begin for i in 1 .. 40 loop insert into padded values (i, repeat('x', 60 + i)); end }
+	. q{loop; end $$},
   'delete from padded', 'vacuum padded', 'checkpoint',
   map { "insert into padded values ($_, repeat('a', $_))" } 1 .. 8;
 
@@ -211,7 +213,8 @@ zs_check_all($node);
 {
 	my $session = $node->background_psql('postgres');
 	$session->query_safe(
-		'begin; create table gone using zedstore as select i from generate_series(1, 50000) i; truncate t; select count(*) from gone');
+		'begin; create table gone using zedstore as select i from generate_series(1, 50000) i; '
+			. 'truncate t; select count(*) from gone');
 	crash('kill9');
 	eval { $session->quit };
 	check_rows('TRUNCATE that was not committed');

@@ -7,10 +7,10 @@
 # With a standby: it checks each page it replays (wal_consistency_checking),
 # reads all the time, is killed too, and is promoted at the end.
 #
-# Environment (scripts/crash-loop sets it): ZS_CRASH_CYCLES, ZS_CRASH_SEED,
-# ZS_CRASH_STANDBY (0 = none, 1 = only with one; both one after the other if
-# unset), ZS_CRASH_SECONDS (longest load of a cycle), ZS_CRASH_VECTOR (zedstore.debug_vector of all sessions).
-# Takes long: scripts/run-tests starts it early.
+# Environment (scripts/crash-loop sets it): ZS_CRASH_CYCLES, ZS_CRASH_SEED, ZS_CRASH_STANDBY (0 =
+# none, 1 = only with one; both one after the other if unset), ZS_CRASH_SECONDS (longest load of a
+# cycle), ZS_CRASH_VECTOR (zedstore.debug_vector of all sessions). Takes long: scripts/run-tests
+# starts it early.
 
 use strict;
 use warnings FATAL => 'all';
@@ -105,7 +105,8 @@ my @operations = (
 	sub { return both("update T set c = c + 1, n = $n where id = (select max(id) from T where w = $w and length(b) > 2500)"); },
 	sub { return both("update T set id = id, b = null where " . own_range(5)); },
 	sub { return both('delete from T where ' . own_range(120)); },
-	sub { return both("delete from T where w = $w and id < " . ($w * 1_000_000 + $next_id - 2500)); },
+	sub { return both("delete from T where w = $w and id < "
+		. ($w * 1_000_000 + $next_id - 2500)); },
 	sub {
 		my $id = 1 + pick($nhot);
 
@@ -259,13 +260,16 @@ my $differences = q{
 		(select a, null, null, null, null, null from (table ddl_z except all table ddl_h) d) union all
 		(select a, null, null, null, null, null from (table ddl_h except all table ddl_z) d)) x};
 
-# Filters, aggregates and groups of both twins, most of them by batches; the rows that only one of them gives.
+# Filters, aggregates and groups of both twins, most of them by batches; the rows that only one of
+# them gives.
 my $aggregates = join ' union all ', map {
 	my ($z, $h) = ("select g::text from ($_) g", "select g::text from ($_) g" =~ s/t_z/t_h/r);
 
 	"(($z) except ($h)) union all (($h) except ($z))"
-} 'select w, count(*), count(b), sum(v), avg(c), min(id), max(id), sum(n) filter (where b like $$%x%$$) from t_z group by w',
-  'select count(*), sum(v), sum(c), max(b) from t_z where v between 0 and 3 and n % 2 = 0 and c > 10';
+} 'select w, count(*), count(b), sum(v), avg(c), min(id), max(id), sum(n) filter (where b like '
+	. '$$%x%$$) from t_z group by w',
+  'select count(*), sum(v), sum(c), max(b) from t_z where v between 0 and 3 and n % 2 = 0 and c > '
+	. '10';
 
 # Reads on the standby; complains in the file when the twins differ.
 sub watch
@@ -414,17 +418,18 @@ sub wrong_tables
 	return @wrong;
 }
 
-# Lines of a server's log that must not be there.  Three assertions of core fail by themselves.
-# When the postmaster dies during a parallel VACUUM, its leader ends within its end, where it may still hold a
-# handle for I/O that it was about to begin.  And the xmin of snapshots
-# on a standby goes back after a primary lost numbers of transactions that had logged nothing: the checkpoint
-# that ends its recovery counts them as complete (latestCompletedXid), but the next transaction's
-# first record makes the standby take them for running (RecordKnownAssignedTransactionIds).
+# Lines of a server's log that must not be there.  Three assertions of core fail by themselves. When
+# the postmaster dies during a parallel VACUUM, its leader ends within its end, where it may still
+# hold a handle for I/O that it was about to begin.  And the xmin of snapshots on a standby goes
+# back after a primary lost numbers of transactions that had logged nothing: the checkpoint that
+# ends its recovery counts them as complete (latestCompletedXid), but the next transaction's first
+# record makes the standby take them for running (RecordKnownAssignedTransactionIds).
 sub panics
 {
 	my ($node) = @_;
 	my $log = slurp_file($node->logfile);
-	my %orphan = map { $_ => 1 } $log =~ /\[(\d+)\].*FATAL:  postmaster exited during a parallel transaction/g;
+	my %orphan = map { $_
+		=> 1 } $log =~ /\[(\d+)\].*FATAL:  postmaster exited during a parallel transaction/g;
 
 	return grep {
 		/TRAP:|PANIC:|inconsistent page/
@@ -451,8 +456,10 @@ sub crash_primary
 
 		return if !$pid;
 		kill 'KILL', $pid;
-		$node->wait_for_log(qr/all server processes terminated|ready to accept connections/, $before);
-		sleep(0.05) while system('pg_isready', '-q', '-d', $node->connstr('postgres'), '-t', 60) != 0;
+		$node->wait_for_log(qr/all server processes terminated|ready to accept connections/,
+			$before);
+		sleep(0.05) while system('pg_isready', '-q', '-d', $node->connstr('postgres'), '-t',
+			60) != 0;
 	}
 	elsif ($way == 1)
 	{
@@ -557,7 +564,8 @@ CONF
 	if ($with_standby)
 	{
 		# however far a standby falls behind that was killed: nothing may hang on wal_keep_size
-		$node->safe_psql('postgres', q{select pg_create_physical_replication_slot('standby', true)});
+		$node->safe_psql('postgres',
+			q{select pg_create_physical_replication_slot('standby', true)});
 		$standby = standby_of($node, 'standby', conf => <<'CONF');
 primary_slot_name = 'standby'
 hot_standby_feedback = off
@@ -593,7 +601,8 @@ CONF
 		{
 			# the watcher's session ends with its backend
 			$standby->psql('postgres',
-				"select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'crash_loop'");
+				"select pg_terminate_backend(pid) from pg_stat_activity where application_name = "
+					. "'crash_loop'");
 		}
 		waitpid $_, 0 for @pids;
 
@@ -606,8 +615,10 @@ CONF
 			push @wrong, map { "standby: $_" } wrong_tables($standby);
 			push @wrong, split /\n/, slurp_file("$dir/watch") if -s "$dir/watch";
 		}
-		push @wrong, grep { /ERROR|FATAL|PANIC/ && !/$usual_error/ } split /\n/, slurp_file("$dir/errors");
-		push @wrong, grep { /ERROR|FATAL|PANIC/ && !/$usual_error|does not exist|could not open relation/ }
+		push @wrong, grep { /ERROR|FATAL|PANIC/ && !/$usual_error/ } split /\n/,
+			slurp_file("$dir/errors");
+		push @wrong, grep { /ERROR|FATAL|PANIC/
+			&& !/$usual_error|does not exist|could not open relation/ }
 		  split /\n/, slurp_file("$dir/errors.standby") if -e "$dir/errors.standby";
 		unlink "$dir/errors", "$dir/errors.standby";
 		push @wrong, panics($node), $standby ? panics($standby) : ();
@@ -627,8 +638,10 @@ CONF
 	if ($standby && !$failed)
 	{
 		$standby->promote;
-		is(join("\n", wrong_acks($standby), wrong_tables($standby)), '', 'the promoted standby is sound');
-		$standby->safe_psql('postgres', 'vacuum t_z; update t_z set v = v + 1; update t_h set v = v + 1; vacuum t_z');
+		is(join("\n", wrong_acks($standby), wrong_tables($standby)), '',
+			'the promoted standby is sound');
+		$standby->safe_psql('postgres',
+			'vacuum t_z; update t_z set v = v + 1; update t_h set v = v + 1; vacuum t_z');
 		is(join("\n", wrong_tables($standby)), '', 'and stays so when it is written to');
 	}
 	$standby->stop('immediate') if $standby;

@@ -49,8 +49,10 @@ $node->safe_psql('postgres', q{
 
 my $rows = 'insert into T select i, md5(i::text), i / 7.0 from generate_series(%d, %d) i';
 my $wide = 'a int, ' . join(', ', map { "c$_ int" } 1 .. 80);
-my $single = q{do $$ begin for i in %d .. %d loop insert into T values (i, repeat(md5(i::text), 12), i); end loop; end $$};
-my $long_rows = q{insert into T select i, (select string_agg(md5((i * 100 + k)::text), '') from generate_series(1, 15) k), i from generate_series(3001, 9000) i};
+my $single = q{do $$ begin for i in %d .. %d loop insert into T values (i, repeat(md5(i::text), }
+	. q{12), i); end loop; end $$};
+my $long_rows = q{insert into T select i, (select string_agg(md5((i * 100 + k)::text), '') from }
+	. q{generate_series(1, 15) k), i from generate_series(3001, 9000) i};
 my $conflict = "insert into T values (5, 'upsert', 0) on conflict (a) do update set b = 'conflict'";
 
 # Each is a new table with the rows `setup`, and a statement that reaches the point.
@@ -84,8 +86,10 @@ my @cases = (
 		with => 'zedstore_rel_extension_factor = 16',
 		sql => 'insert into T select i from generate_series(1, 2000) i'
 	},
-	{ point => 'zs-page-directory-block', columns => $wide, locked => 1, sql => 'insert into T (a, c80) select i, i from generate_series(1, 2000) i' },
-	{ point => 'zs-page-directory', columns => $wide, sql => 'insert into T (a, c80) select i, i from generate_series(1, 2000) i' },
+	{ point => 'zs-page-directory-block', columns => $wide, locked => 1,
+		sql => 'insert into T (a, c80) select i, i from generate_series(1, 2000) i' },
+	{ point => 'zs-page-directory', columns => $wide,
+		sql => 'insert into T (a, c80) select i, i from generate_series(1, 2000) i' },
 	{ point => 'zs-page-root', locked => 1, sql => 'insert into T values (1, \'one\', 1)' },
 	{ point => 'zs-page-images', sql => sprintf($rows, 1, 20000), skip => 1 },
 	spilled('zs-page-spill-take-page'),
@@ -107,11 +111,15 @@ my @cases = (
 
 	# trees
 	{ point => 'zs-btree-root-block', sql => sprintf($rows, 1, 2000) },
-	{ point => 'zs-btree-root-split-blocks', title => 'row tree', locked => 1, sql => sprintf($single, 1, 100) },
+	{ point => 'zs-btree-root-split-blocks', title => 'row tree', locked => 1,
+		sql => sprintf($single, 1, 100) },
 	{ point => 'zs-btree-root-split', title => 'row tree', sql => sprintf($single, 1, 100) },
-	{ point => 'zs-btree-split-block', title => 'row tree', locked => 1, sql => sprintf($single, 1, 200), skip => 2 },
-	{ point => 'zs-btree-split', title => 'row tree', locked => 1, sql => sprintf($single, 1, 200), skip => 2 },
-	{ point => 'zs-btree-downlink', title => 'row tree', locked => 1, sql => sprintf($single, 1, 200), skip => 2 },
+	{ point => 'zs-btree-split-block', title => 'row tree', locked => 1,
+		sql => sprintf($single, 1, 200), skip => 2 },
+	{ point => 'zs-btree-split', title => 'row tree', locked => 1, sql => sprintf($single, 1, 200),
+		skip => 2 },
+	{ point => 'zs-btree-downlink', title => 'row tree', locked => 1,
+		sql => sprintf($single, 1, 200), skip => 2 },
 	(
 		map {
 			{
@@ -130,18 +138,21 @@ my @cases = (
 		} qw(zs-btree-split-block zs-btree-split)),
 	{
 		point => 'zs-btree-frozen', title => 'set by VACUUM', locked => 1, alone => 1,
-		setup => [ sprintf($rows, 1, 24000), 'delete from T where a % 2 = 0', sprintf($rows, 50001, 50010) ],
+		setup => [ sprintf($rows, 1, 24000), 'delete from T where a % 2 = 0',
+			sprintf($rows, 50001, 50010) ],
 		late => [ 'VACUUM T' ],
 		sql => 'vacuum freeze T'
 	},
 	{
 		point => 'zs-btree-frozen', title => 'cleared', locked => 1,
-		setup => [ sprintf($rows, 1, 24000), 'delete from T where a % 2 = 0', 'VACUUM FREEZE T', 'VACUUM FREEZE T' ],
+		setup => [ sprintf($rows, 1, 24000), 'delete from T where a % 2 = 0', 'VACUUM FREEZE T',
+			'VACUUM FREEZE T' ],
 		sql => 'delete from T where a = 1001'
 	},
 	{
 		point => 'zs-tid-unmark', locked => 1,
-		setup => [ sprintf($rows, 1, 24000), 'delete from T where a % 2 = 0', 'VACUUM FREEZE T', 'VACUUM FREEZE T' ],
+		setup => [ sprintf($rows, 1, 24000), 'delete from T where a % 2 = 0', 'VACUUM FREEZE T',
+			'VACUUM FREEZE T' ],
 		sql => 'update T set b = b where a = 1001'
 	},
 
@@ -149,60 +160,76 @@ my @cases = (
 		map {
 			{
 				point => $_, alone => 1,
-				setup => [ sprintf($rows, 1, 60000), 'delete from T where a % 2 = 0', 'delete from T where a % 1000 <> 1' ],
+				setup => [ sprintf($rows, 1, 60000), 'delete from T where a % 2 = 0',
+					'delete from T where a % 1000 <> 1' ],
 				sql => 'vacuum T'
 			}
 		} qw(zs-btree-merge zs-page-free)),
 
 	# rows and their data
 	{ point => 'zs-tid-insert-stripes', sql => sprintf($rows, 1, 20000), skip => 1 },
-	{ point => 'zs-tid-insert-small', sql => 'insert into T values (1, \'one\', 1), (2, \'two\', 2)' },
+	{ point => 'zs-tid-insert-small',
+		sql => 'insert into T values (1, \'one\', 1), (2, \'two\', 2)' },
 	{ point => 'zs-tid-release', sql => sprintf($rows, 1, 1500) },
 	{ point => 'zs-row-insert', locked => 1, sql => sprintf($single, 1, 200), skip => 2 },
-	{ point => 'zs-write-item', sql => 'set zedstore.min_segment_rows = 4096; ' . sprintf($rows, 1, 900), skip => 10 },
+	{ point => 'zs-write-item',
+		sql => 'set zedstore.min_segment_rows = 4096; ' . sprintf($rows, 1, 900), skip => 10 },
 	{
 		point => 'zs-write-judge',
-		sql => "begin; insert into T values (1, 'one', 1), (2, 'two', 2); savepoint s; insert into T values (3, 'x', 3), (4, 'x', 4); rollback to s; insert into T values (5, 'five', 5), (6, 'six', 6); select count(*) from T; commit"
+		sql => "begin; insert into T values (1, 'one', 1), (2, 'two', 2); savepoint s; insert into "
+			. "T values (3, 'x', 3), (4, 'x', 4); rollback to s; insert into T values (5, 'five', "
+			. "5), (6, 'six', 6); select count(*) from T; commit"
 	},
 	{ point => 'zs-write-row', title => 'insert', sql => sprintf($single, 1, 20), skip => 5 },
 	{
 		point => 'zs-write-row', title => 'update', setup => sprintf($rows, 1, 100),
-		sql => 'do $$ begin for i in 1 .. 20 loop update T set b = null where a = i; end loop; end $$', skip => 5
+		sql => 'do $$ begin for i in 1 .. 20 loop update T set b = null where a = i; end loop; end '
+			. '$$', skip => 5
 	},
 	{ point => 'zs-attr-allocate', sql => sprintf($rows, 1, 20000) },
 	{ point => 'zs-attr-write', sql => sprintf($rows, 1, 20000) },
 	{ point => 'zs-attr-link', title => 'first column', sql => sprintf($rows, 1, 20000) },
-	{ point => 'zs-attr-link', title => 'second column', sql => sprintf($rows, 1, 20000), skip => 1 },
+	{ point => 'zs-attr-link', title => 'second column', sql => sprintf($rows, 1, 20000),
+		skip => 1 },
 	(
 		map {
 			{
 				point => $_,
 				setup => sprintf($rows, 1, 10),
-				sql => "insert into T select 11, string_agg(md5(i::text), ''), 1 from generate_series(1, 20000) i"
+				sql => "insert into T select 11, string_agg(md5(i::text), ''), 1 from "
+					. "generate_series(1, 20000) i"
 			}
 		} qw(zs-attr-overflow-allocate zs-attr-overflow-write)),
 	{
 		point => 'zs-attr-overflow-read',
-		setup => "insert into T values (1, (select string_agg(md5(k::text), '') from generate_series(1, 1000) k), 1)",
+		setup => "insert into T values (1, (select string_agg(md5(k::text), '') from "
+			. "generate_series(1, 1000) k), 1)",
 		sql => "update T set c = length(b), b = b || 'x'"
 	},
 
 	{
 		point => 'zs-write-share', locked => 1,
-		setup => "insert into T select i, (select string_agg(md5((k * i)::text), '') from generate_series(1, 1000) k), 1 from generate_series(1, 9) i",
-		sql => 'do $$ begin for i in 1 .. 9 loop update T set c = 2 where a = i; end loop; end $$', skip => 3
+		setup => "insert into T select i, (select string_agg(md5((k * i)::text), '') from "
+			. "generate_series(1, 1000) k), 1 from generate_series(1, 9) i",
+		sql => 'do $$ begin for i in 1 .. 9 loop update T set c = 2 where a = i; end loop; end $$',
+			skip => 3
 	},
 	{
 		point => 'zs-write-share-buffered',
-		setup => "insert into T select i, (select string_agg(md5((k * i)::text), '') from generate_series(1, 1000) k), 1 from generate_series(1, 9) i",
+		setup => "insert into T select i, (select string_agg(md5((k * i)::text), '') from "
+			. "generate_series(1, 1000) k), 1 from generate_series(1, 9) i",
 		sql => 'update T set c = 2', skip => 3
 	},
 
 	# changes of rows
-	{ point => 'zs-tid-xmax', title => 'delete', setup => sprintf($rows, 1, 100), sql => 'delete from T where a between 20 and 40', skip => 5 },
-	{ point => 'zs-tid-xmax', title => 'update', setup => sprintf($rows, 1, 100), sql => 'update T set b = null where a between 20 and 40', skip => 5 },
-	{ point => 'zs-write-new-version', setup => sprintf($rows, 1, 100), sql => 'update T set b = null where a between 20 and 40', skip => 5 },
-	{ point => 'zs-tid-lock', locked => 1, setup => sprintf($rows, 1, 100), sql => 'select a from T where a = 7 for update' },
+	{ point => 'zs-tid-xmax', title => 'delete', setup => sprintf($rows, 1, 100),
+		sql => 'delete from T where a between 20 and 40', skip => 5 },
+	{ point => 'zs-tid-xmax', title => 'update', setup => sprintf($rows, 1, 100),
+		sql => 'update T set b = null where a between 20 and 40', skip => 5 },
+	{ point => 'zs-write-new-version', setup => sprintf($rows, 1, 100),
+		sql => 'update T set b = null where a between 20 and 40', skip => 5 },
+	{ point => 'zs-tid-lock', locked => 1, setup => sprintf($rows, 1, 100),
+		sql => 'select a from T where a = 7 for update' },
 	{
 		point => 'zs-tid-update-lock', locked => 1,
 		setup => sprintf($rows, 1, 100),
@@ -233,7 +260,8 @@ my @cases = (
 	},
 
 	# room on a TID leaf
-	{ point => 'zs-tid-room-fold', locked => 1, setup => sprintf($rows, 1, 20000), sql => 'delete from T where a % 2 = 0' },
+	{ point => 'zs-tid-room-fold', locked => 1, setup => sprintf($rows, 1, 20000),
+		sql => 'delete from T where a % 2 = 0' },
 	{
 		# one slot for each row, too many for a page: a block with map bits is cut
 		point => 'zs-tid-room-vismap', locked => 1,
@@ -245,7 +273,8 @@ my @cases = (
 
 	# VACUUM
 	vacuum('zs-tid-vacuum-fold', locked => 1),
-	{ point => 'zs-tid-vacuum-vismap', locked => 1, alone => 1, setup => sprintf($rows, 1, 3000), sql => 'vacuum T' },
+	{ point => 'zs-tid-vacuum-vismap', locked => 1, alone => 1, setup => sprintf($rows, 1, 3000),
+		sql => 'vacuum T' },
 	vacuum('zs-vacuum-find'),
 	vacuum('zs-vacuum-indexes'),
 	vacuum('zs-row-delete'),
@@ -265,7 +294,8 @@ my @cases = (
 		} qw(zs-compact-linked zs-compact-moved)),
 	{
 		point => 'zs-compact-retired', alone => 1,
-		setup => [ sprintf($rows, 1, 1500), sprintf($rows, 2001, 3500), sprintf($rows, 4001, 5500), 'delete from T where a between 10 and 1500' ],
+		setup => [ sprintf($rows, 1, 1500), sprintf($rows, 2001, 3500), sprintf($rows, 4001, 5500),
+			'delete from T where a between 10 and 1500' ],
 		sql => 'vacuum T'
 	},
 	(
@@ -278,7 +308,9 @@ my @cases = (
 		} qw(zs-compact-written zs-compact-replaced)),
 	{
 		point => 'zs-compact-free-overflow', alone => 1,
-		setup => [ sprintf($rows, 1, 10), "insert into T select 11, string_agg(md5(i::text), ''), 1 from generate_series(1, 20000) i", 'delete from T where a = 11' ],
+		setup => [ sprintf($rows, 1, 10),
+			"insert into T select 11, string_agg(md5(i::text), ''), 1 from generate_series(1, "
+			. "20000) i", 'delete from T where a = 11' ],
 		sql => 'vacuum T'
 	},
 	(
@@ -291,7 +323,9 @@ my @cases = (
 		} qw(zs-page-cut-tail zs-page-truncate)),
 	{
 		point => 'zs-page-return', alone => 1,
-		setup => [ "insert into T select 1, string_agg(md5(i::text), ''), 1 from generate_series(1, 60000) i", sprintf($rows, 100, 2000), 'delete from T where a = 1' ],
+		setup => [ "insert into T select 1, string_agg(md5(i::text), ''), 1 from "
+			. "generate_series(1, 60000) i", sprintf($rows, 100, 2000),
+			'delete from T where a = 1' ],
 		sql => 'vacuum T'
 	},
 	(
@@ -306,10 +340,12 @@ my @cases = (
 	{
 		point => 'zs-page-move-directory', alone => 1,
 		columns => "$wide, d text",
-		setup => q{do $$ begin for i in 1 .. 3000 loop insert into T (a, d) values (i, repeat(md5(i::text), 58)); end loop; end $$},
+		setup => q{do $$ begin for i in 1 .. 3000 loop insert into T (a, d) values (i, }
+			. q{repeat(md5(i::text), 58)); end loop; end $$},
 		sql => 'vacuum T'
 	},
-	spilled('zs-page-tidy', alone => 1, filled => 1, late => ['delete from T where a % 3 > 0'], sql => 'vacuum T', locked => 0),
+	spilled('zs-page-tidy', alone => 1, filled => 1, late => ['delete from T where a % 3 > 0'],
+		sql => 'vacuum T', locked => 0),
 	{
 		point => 'zs-tid-assign', alone => 1,
 		setup => sprintf($rows, 1, 100),
@@ -333,7 +369,8 @@ sub spilled
 		columns => 'a int, b text, c text',
 		with => "zedstore_rel_extension_factor = 3, zedstore_compression = 'none'",
 		setup => [ map { sprintf($insert, $_ * 200 + 1, $_ * 200 + 200) } 0 .. ($filled ? 18 : 9) ],
-		sql => written(map { sprintf($filled ? $small : $insert, $_ * 200 + 1, $_ * 200 + 200) } $filled ? 20 .. 40 : 10 .. 22),
+		sql => written(map { sprintf($filled ? $small : $insert, $_ * 200 + 1,
+			$_ * 200 + 200) } $filled ? 20 .. 40 : 10 .. 22),
 		locked => 1,
 		%more
 	};
@@ -350,7 +387,8 @@ sub many_segments
 {
 	my ($first, $last) = @_;
 
-	return map { sprintf('insert into T select i, \'x\', 1 from generate_series(%d, %d) i', $_ * 1000, $_ * 1000 + 129) } $first .. $last;
+	return map { sprintf('insert into T select i, \'x\', 1 from generate_series(%d, %d) i',
+		$_ * 1000, $_ * 1000 + 129) } $first .. $last;
 }
 
 sub vacuum
@@ -359,7 +397,8 @@ sub vacuum
 
 	return {
 		point => $point,
-		setup => [ sprintf($rows, 1, 3000), sprintf($single, 5001, 5100), 'delete from T where a % 3 = 0' ],
+		setup => [ sprintf($rows, 1, 3000), sprintf($single, 5001, 5100),
+			'delete from T where a % 3 = 0' ],
 		alone => 1,
 		sql => 'vacuum T',
 		%more
@@ -393,7 +432,8 @@ sub vacuum
 	is_deeply([ grep { !$tested{$_} } sort keys %points ], [], 'each has a test');
 	is_deeply([ grep { !$points{$_} } sort keys %tested ], [], 'each test has one');
 	cmp_ok(scalar keys %other_points, '>', 8, 'the source has other points');
-	is_deeply([ grep { !$named{$_} } sort keys %other_points ], [], 'other tests use each of these');
+	is_deeply([ grep { !$named{$_} } sort keys %other_points ], [],
+		'other tests use each of these');
 }
 
 # ---- statements and checks -----------------------------------------------------------------
@@ -536,7 +576,8 @@ CASE: for my $case (@cases)
 	for my $batch (@batches)
 	{
 		next if @$batch == 8 || !!$batch->[0]{locked} != !!$case->{locked};
-		next if grep { $_->{point} eq $case->{point} || $_->{point} eq ($case->{stop} // '') || ($_->{stop} // '') eq $case->{point} } @$batch;
+		next if grep { $_->{point} eq $case->{point} || $_->{point} eq ($case->{stop} // '')
+			|| ($_->{stop} // '') eq $case->{point} } @$batch;
 		push @$batch, $case;
 		next CASE;
 	}
@@ -558,7 +599,8 @@ for my $batch (@batches)
 		my ($status) = $node->psql('postgres', q{set statement_timeout = '60s'; checkpoint});
 		is($status, 0, 'checkpoint while they wait');
 	}
-	$node->safe_psql('postgres', "select pg_logical_emit_message(false, 'zedstore', 'flush', true)");
+	$node->safe_psql('postgres',
+		"select pg_logical_emit_message(false, 'zedstore', 'flush', true)");
 	kill_server($node);
 	kill_and_restart($node, killed => 1);
 	eval { $_->quit if $_ } for @sessions;
@@ -576,8 +618,10 @@ for my $case (@cases)
 	# a quick statement may have ended by then
 	$session->query_until(qr/ended/, '') if $case->{output} !~ /ended/;
 	# its two streams may be read one after the other
-	pump_until($session->{run}, $session->{timeout}, \$session->{stderr}, qr/triggered for injection point/);
-	like($session->{stderr}, qr/error triggered for injection point $case->{point}/, "error at $case->{title}");
+	pump_until($session->{run}, $session->{timeout}, \$session->{stderr},
+		qr/triggered for injection point/);
+	like($session->{stderr}, qr/error triggered for injection point $case->{point}/,
+		"error at $case->{title}");
 	$session->{stderr} = '';
 	$session->quit;
 	$partner->quit if $partner;

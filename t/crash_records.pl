@@ -87,7 +87,8 @@ $node->safe_psql('postgres', transaction($_)) for
 	"insert into T values (1, 'one', 1)",
 	"insert into T values (2, 'two', 2), (3, 'three', 3)",
 	"insert into T select i, md5(i::text), i / 7.0 from generate_series(10, 3000) i",
-	"insert into T values (4, (select string_agg(md5(i::text), '') from generate_series(1, 3000) i), 4)",
+	"insert into T values (4, (select string_agg(md5(i::text), '') from generate_series(1, 3000) "
+		. "i), 4)",
 	'update T set c = c + 1 where a = 4',
 	"insert into W (a, c1, c62) select i, i, -i from generate_series(1, 1500) i",
 	"insert into T values (5, 'five', 5) on conflict (a) do update set b = 'conflict'",
@@ -102,28 +103,38 @@ $open->query_safe(both(
 	'select a from T where a = 120 for update',
 	'select count(*) from T'));
 
-$node->safe_psql('postgres', "begin; " . both(@$_) . ($_->[0] =~ /a = 7/ ? 'rollback' : 'commit')) for
-	[ 'update T set b = b || a where a between 20 and 30', 'savepoint s', 'delete from T where a between 40 and 45', 'rollback to s' ],
+$node->safe_psql('postgres',
+	"begin; " . both(@$_) . ($_->[0] =~ /a = 7/ ? 'rollback' : 'commit')) for
+	[ 'update T set b = b || a where a between 20 and 30', 'savepoint s',
+		'delete from T where a between 40 and 45', 'rollback to s' ],
 	[ "update T set b = 'lost' where a = 7", 'delete from T where a between 2900 and 2910' ],
-	[ 'delete from T where a between 200 and 1000 and a % 25 = 0', 'select a from T where a = 1 for key share' ];
+	[ 'delete from T where a between 200 and 1000 and a % 25 = 0',
+		'select a from T where a = 1 for key share' ];
 $node->safe_psql('postgres', $_) for
 	both('vacuum T'),
 	# small rows one by one: splits of the row tree
-	transaction('do $$ begin for i in 4001 .. 4100 loop insert into T values (i, repeat(md5(i::text), 14), i); end loop; end $$'),
+	transaction('do $$ begin for i in 4001 .. 4100 loop insert into T values (i, '
+		. 'repeat(md5(i::text), 14), i); end loop; end $$'),
 	# a slot for each row: the TID leaf has no room
 	"do \$\$ declare k int; begin for i in 0 .. 299 loop begin select a into k from t_z where a = 1500 + (i * 7) % 300 for share; exception when division_by_zero then null; end; end loop; end \$\$",
 	transaction('delete from T where a between 4010 and 4080'),
 	both('vacuum T'),
 	# runs that leave rests: free page map pages
-	(map { transaction(sprintf("insert into F select i, $two_blocks from generate_series(%d, %d) i", $_ * 200, $_ * 200 + 199)) } 1 .. 16),
-	both('vacuum freeze F'), transaction('delete from F where a % 90 = 0'), both('vacuum F'), transaction('truncate F'),
+	(map { transaction(sprintf("insert into F select i, $two_blocks from generate_series(%d, %d) i",
+		$_ * 200, $_ * 200 + 199)) } 1 .. 16),
+	both('vacuum freeze F'), transaction('delete from F where a % 90 = 0'), both('vacuum F'),
+		transaction('truncate F'),
 	transaction("insert into F select i, 'again' from generate_series(1, 100) i"),
-	# columns behind the rows that they were made of, of one session: what is there moves to the front
-	join('', map { transaction(sprintf('insert into T select i, repeat(md5(i::text), 58), i from generate_series(%d, %d) i', $_ * 60, $_ * 60 + 59)) } 500 .. 540),
+	# columns behind the rows that they were made of, of one session: what is there moves to the
+	# front
+	join('', map { transaction(sprintf('insert into T select i, repeat(md5(i::text), 58), i from '
+		. 'generate_series(%d, %d) i', $_ * 60, $_ * 60 + 59)) } 500 .. 540),
 	both('vacuum T'),
 	transaction('alter table W add column d int default 7', 'update W set d = 8 where a < 20'),
 	'vacuum full w_z';
-$node->safe_psql('postgres', both('begin', "insert into T values (6001, 'prepared', 0)", "update T set b = 'prepared' where a = 2") =~ s/begin;\nbegin;/begin;/r
+$node->safe_psql('postgres',
+	both('begin', "insert into T values (6001, 'prepared', 0)",
+	"update T set b = 'prepared' where a = 2") =~ s/begin;\nbegin;/begin;/r
 	  . "prepare transaction 'p'; commit prepared 'p'");
 $node->safe_psql('postgres', both('select count(*) from T'));
 
@@ -146,7 +157,8 @@ note scalar(@own) . ' records of zedstore, ' . scalar(@records) . ' in all: '
   . join ', ', map { "$_ " . @{ $kinds{$_} } } sort keys %kinds;
 # LOGICAL records are for decoding and change nothing
 my $source = slurp_file(dirname(dirname(__FILE__)) . '/src/wal/wal_rmgr.c');
-is(join(' ', sort keys %kinds), join(' ', sort grep { $_ ne 'LOGICAL' } $source =~ /\{XLOG_ZS_\w+, "(\w+)"/g),
+is(join(' ', sort keys %kinds),
+	join(' ', sort grep { $_ ne 'LOGICAL' } $source =~ /\{XLOG_ZS_\w+, "(\w+)"/g),
 	'the workload writes all kinds of records');
 
 cmp_ok($node_moves, '>', 10, 'pages move');
@@ -161,7 +173,8 @@ else
 	my %chosen;
 
 	$chosen{ $_->[ int rand @$_ ][0] } = 1 for values %kinds;
-	$chosen{ $own[ int(rand(1) * @own / $samples + $_ * @own / $samples) ][0] } = 1 for 0 .. $samples - 1;
+	$chosen{ $own[ int(rand(1) * @own / $samples + $_ * @own / $samples) ][0] } = 1
+		for 0 .. $samples - 1;
 	@chosen = grep { $chosen{ $_->[0] } } @own;
 }
 @chosen = grep { case_wanted("$_->[1] $_->[2]") } @chosen;
@@ -256,7 +269,8 @@ for my $i (0 .. $#chosen)
 	}
 	$copy->start;
 	# without hot standby it counts as started before it is promoted
-	usleep(10_000) while system('pg_isready', '-q', '-d', $copy->connstr('postgres'), '-t', 60) != 0;
+	usleep(10_000) while system('pg_isready', '-q', '-d', $copy->connstr('postgres'), '-t',
+		60) != 0;
 	$wrong = problems();
 	$wrong .= go_on() if $wrong eq '';
 	$wrong .= problems() if $wrong eq '';

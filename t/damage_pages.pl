@@ -28,8 +28,10 @@ my %damages = (
 	header => sub { my ($page) = @_; substr($page, 24, 200) = random_bytes(200); return $page; },
 	tail => sub { my ($page) = @_; substr($page, 8100) = random_bytes(92); return $page; },
 	# pd_lower, pd_upper, pd_special as the server's own check lets them pass
-	fields => sub { my ($page) = @_; substr($page, 12, 6) = pack 'SSS', 24, 8192, 8192; return $page; },
-	lower => sub { my ($page) = @_; substr($page, 12, 2) = pack 'S', 24 + int rand 8000; return $page; },
+	fields => sub { my ($page) = @_; substr($page, 12, 6) = pack 'SSS', 24, 8192,
+		8192; return $page; },
+	lower => sub { my ($page) = @_; substr($page, 12, 2) = pack 'S',
+		24 + int rand 8000; return $page; },
 	# what stands in the special area, field by field
 	lokey => sub { return with_opaque($_[0], 0, pack 'Q', 1 + int rand 100_000); },
 	hikey => sub { return with_opaque($_[0], 8, pack 'Q', 1 + int rand 100_000); },
@@ -55,7 +57,8 @@ my %damages = (
 		{
 			my $item = $pointer & 0x7FFF;
 
-			substr($page, $item + unpack('C', substr($page, $item + 14, 1)) - 8 + 4, 4) = pack 'L', 0x3FFFFFFC;
+			substr($page, $item + unpack('C', substr($page, $item + 14, 1)) - 8 + 4, 4) = pack 'L',
+				0x3FFFFFFC;
 		}
 		return $page;
 	},
@@ -103,9 +106,13 @@ my @readers = (
 	'select count(*) from T',
 	'select md5(string_agg(t::text, \',\' order by a)) from T t',
 	'select count(b), sum(c), sum(length(b)) from T',
-	'set enable_seqscan = off; select a, length(b), c from T where a in (1, 700, 2999, -1, -2, -3) order by a; reset enable_seqscan',
-	'set enable_seqscan = off; set enable_indexscan = off; set enable_indexonlyscan = off; select count(b) from T where a between 100 and 1000; reset all; set statement_timeout = \'60s\'',
-	'set enable_seqscan = off; set enable_bitmapscan = off; select count(*) from T where a >= 0; reset all; set statement_timeout = \'60s\'',
+	'set enable_seqscan = off; select a, length(b), c from T where a in (1, 700, 2999, -1, -2, -3) '
+		. 'order by a; reset enable_seqscan',
+	'set enable_seqscan = off; set enable_indexscan = off; set enable_indexonlyscan = off; select '
+		. 'count(b) from T where a between 100 and 1000; reset all; set statement_timeout = '
+		. '\'60s\'',
+	'set enable_seqscan = off; set enable_bitmapscan = off; select count(*) from T where a >= 0; '
+		. 'reset all; set statement_timeout = \'60s\'',
 	'select a, c from T where ctid = \'(1,10)\'',
 	'select count(*) from T where a between 1000 and 1100 and c > 1',
 	'select a from T order by a desc limit 3');
@@ -162,28 +169,37 @@ CONF
 	} . $define->('source'));
 	$node->safe_psql('postgres', $_) for
 	  'insert into source select i, md5(i::text), i / 7.0 from generate_series(1, 3000) i',
-	  (map { sprintf("insert into source (a, b) select i, (select string_agg(md5((i * 100 + k)::text), '') from generate_series(1, 7) k) from generate_series(%d, %d) i", 3000 + $_ * 200, 3199 + $_ * 200) } 1 .. 16),
-	  "insert into source values (-1, 'tree', 0), (-2, (select string_agg(md5(i::text), '') from generate_series(1, 3000) i), 0)",
-	  'do $$ begin for i in 1 .. 60 loop insert into source values (-10 - i, repeat(md5(i::text), 14), i); end loop; end $$',
+	  (map { sprintf("insert into source (a, b) select i, (select string_agg(md5((i * 100 + "
+		. "k)::text), '') from generate_series(1, 7) k) from generate_series(%d, %d) i",
+		3000 + $_ * 200, 3199 + $_ * 200) } 1 .. 16),
+	  "insert into source values (-1, 'tree', 0), (-2, (select string_agg(md5(i::text), '') from "
+		. "generate_series(1, 3000) i), 0)",
+	  'do $$ begin for i in 1 .. 60 loop insert into source values (-10 - i, repeat(md5(i::text), '
+		. '14), i); end loop; end $$',
 	  'vacuum source',
 	  'delete from source where a between 100 and 2900 and a % 2 = 0',
-	  'do $$ declare k int; begin for i in 1 .. 300 loop begin select a into k from source where a = 2000 + (i * 7) % 300 for share; exception when division_by_zero then null; end; end loop; end $$',
+	  'do $$ declare k int; begin for i in 1 .. 300 loop begin select a into k from source where a '
+		. '= 2000 + (i * 7) % 300 for share; exception when division_by_zero then null; end; end '
+		. 'loop; end $$',
 	  'checkpoint';
 
 	# pages by type, and what to do to which
 	my $path_of = sub {
 		my ($relation) = @_;
 
-		return $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('$relation')");
+		return $node->data_dir . '/'
+			. $node->safe_psql('postgres', "select pg_relation_filepath('$relation')");
 	};
 	my ($source, $index) = map { $path_of->($_) } qw(source source_a);
 	my $heap = slurp_file($source);
 	my %by_type;
 	for my $block (0 .. length($heap) / $page_size - 1)
 	{
-		my ($tree, undef, $type, $level) = unpack 'SSCC', substr($heap, ($block + 1) * $page_size - 12, 6);
+		my ($tree, undef, $type, $level) = unpack 'SSCC',
+			substr($heap, ($block + 1) * $page_size - 12, 6);
 
-		push @{ $by_type{ $page_types[$type] . ($type == 4 ? " of tree " . ($tree < 3 ? $tree : 'n') : '') } }, $block
+		push @{ $by_type{ $page_types[$type]
+			. ($type == 4 ? " of tree " . ($tree < 3 ? $tree : 'n') : '') } }, $block
 		  if $type > 0 && $type < @page_types;
 	}
 	for my $type (@page_types[ 1 .. $#page_types ])
@@ -197,14 +213,19 @@ CONF
 		{
 			my @blocks = @{ $by_type{$type} };
 
-			next if $damage eq 'extents' && $type ne 'meta' || $damage eq 'lengths' && $type ne 'row';
-			next if !$checksums && !$ENV{ZS_LONG_TESTS} && $damage !~ /^(extents|level|lengths)$/ && rand() < 0.6;
+			next if $damage eq 'extents' && $type ne 'meta' || $damage eq 'lengths'
+				&& $type ne 'row';
+			next if !$checksums && !$ENV{ZS_LONG_TESTS} && $damage !~ /^(extents|level|lengths)$/
+				&& rand() < 0.6;
 			# with checksums all of them look alike
 			next if $checksums && $damage !~ /^(zeroes|bytes|cut)$/;
-			push @jobs, { table => 'd' . @jobs, type => $type, damage => $damage, block => $blocks[ int rand @blocks ] };
+			push @jobs, { table => 'd' . @jobs, type => $type, damage => $damage,
+				block => $blocks[ int rand @blocks ] };
 		}
 	}
-	push @jobs, map { { table => "d$_", type => 'visibility map', damage => ('zeroes', 'random')[ $_ % 2 ], block => 0, fork => '_vm' } } scalar(@jobs), @jobs + 1;
+	push @jobs, map { { table => "d$_", type => 'visibility map',
+		damage => ('zeroes', 'random')[ $_ % 2 ], block => 0, fork => '_vm' } } scalar(@jobs),
+		@jobs + 1;
 
 	$node->safe_psql('postgres', join '', map { $define->($_->{table}) } @jobs);
 	$_->{path} = $path_of->($_->{table}), $_->{index} = $path_of->("$_->{table}_a") for @jobs;
@@ -223,7 +244,8 @@ CONF
 	{
 		my $fork = $job->{fork} // '';
 		my $content = $pristine{$fork};
-		my $page = $damages{ $job->{damage} }->(substr($content, $job->{block} * $page_size, $page_size));
+		my $page = $damages{ $job->{damage} }->(substr($content, $job->{block} * $page_size,
+			$page_size));
 
 		$restore->($job);
 		if (defined $page) { substr($content, $job->{block} * $page_size, $page_size) = $page; }
@@ -250,7 +272,8 @@ CONF
 		return ($status, \%result, \%error, $errors);
 	};
 	my (undef, $expected) = $run->('source', @readers);
-	my %count = (crashes => 0, hangs => 0, 'wrong code' => 0, unnamed => 0, lies => 0, errors => 0, right => 0);
+	my %count = (crashes => 0, hangs => 0, 'wrong code' => 0, unnamed => 0, lies => 0, errors => 0,
+		right => 0);
 	my %told;
 
 	for my $job (@jobs)
@@ -281,7 +304,8 @@ CONF
 				  : next;
 
 				$count{$kind}++;
-				diag("$what: $statements[$i]: $message") if $told{"$kind $statements[$i] $job->{type}"}++ == 0;
+				diag("$what: $statements[$i]: $message")
+					if $told{"$kind $statements[$i] $job->{type}"}++ == 0;
 			}
 			elsif ($i < @readers && ($result->{$i} // '') ne ($expected->{$i} // ''))
 			{
@@ -305,7 +329,8 @@ CONF
 	is($count{unnamed}, 0, "$title: errors name the table or the file");
 	is($count{'lies without excuse'} // 0, 0, "$title: no other rows are returned");
 	cmp_ok($count{errors}, '>', scalar @jobs, "$title: damage is met");
-	is($node->safe_psql('postgres', 'select count(*) from good'), '3000', "$title: other tables are readable");
+	is($node->safe_psql('postgres', 'select count(*) from good'), '3000',
+		"$title: other tables are readable");
 	ok(!$node->log_contains('TRAP:|PANIC:'), "$title: no assertion failed");
 
 	# what was wrong did not spread: everything in memory can be written
@@ -317,7 +342,8 @@ CONF
 	$node->start;
 	for my $job (grep { defined } @jobs[ 0 .. 5 ])
 	{
-		next if $node->safe_psql('postgres', "select pg_relation_filepath('$job->{table}')") ne ($job->{path} =~ s/.*(?=base)//r);
+		next if $node->safe_psql('postgres',
+			"select pg_relation_filepath('$job->{table}')") ne ($job->{path} =~ s/.*(?=base)//r);
 		my (undef, $result) = $run->($job->{table}, @readers);
 
 		is_deeply($result, $expected, "$title: $job->{table} is readable when its file is back");
@@ -326,18 +352,23 @@ CONF
 	return;
 }
 
-# zs_check() notices a row number that a segment covers and that is going to be handed out all the same.
+# zs_check() notices a row number that a segment covers and that is going to be handed out all the
+# same.
 sub unused_in_segment
 {
 	my $node = new_node('unused', conf => "zedstore.min_segment_rows = 64\nautovacuum = off");
 	my $check = q{select attno, message from zs_check('u') where severity = 'error'};
 
 	$node->safe_psql('postgres', $_)
-	  for 'create table u (a int, b int) using zedstore', 'insert into u select i, i from generate_series(1, 3000) i',
+	  for 'create table u (a int, b int) using zedstore',
+		'insert into u select i, i from generate_series(1, 3000) i',
 	  'delete from u where a between 1001 and 1500', 'vacuum u';
 	is($node->safe_psql('postgres', $check), '', 'retired row numbers may be covered');
-	my @retired = split /\n/, $node->safe_psql('postgres', q{select first_row from pg_zs_tid_items('u') where slotno = 3});
-	my $path = $node->data_dir . '/' . $node->safe_psql('postgres', q{select pg_relation_filepath('u')});
+	my @retired = split /\n/,
+		$node->safe_psql('postgres',
+		q{select first_row from pg_zs_tid_items('u') where slotno = 3});
+	my $path = $node->data_dir . '/'
+		. $node->safe_psql('postgres', q{select pg_relation_filepath('u')});
 	$node->stop;
 	system_or_bail('pg_checksums', '--disable', '--no-sync', '-D', $node->data_dir);
 
@@ -382,8 +413,8 @@ sub unused_in_segment
 	return;
 }
 
-# VACUUM looks for a row's pointer in a segment, when the row stands in the row tree as well: an emptied page of it is
-# an error, not somebody else's change that is soon over.
+# VACUUM looks for a row's pointer in a segment, when the row stands in the row tree as well: an
+# emptied page of it is an error, not somebody else's change that is soon over.
 sub pointer_in_empty_page
 {
 	my $node = new_node('pointer', conf => 'autovacuum = off');
@@ -401,17 +432,22 @@ sub pointer_in_empty_page
 				end loop;
 			end $$});
 		my ($ret, $stdout, $stderr) = $node->psql('postgres',
-			"select injection_points_set_local(), injection_points_attach('zs-compact-linked', 'error'); select zs_compact('p')");
+			"select injection_points_set_local(), injection_points_attach('zs-compact-linked', "
+				. "'error'); select zs_compact('p')");
 		like($stderr, qr/error triggered for injection point/, 'rows stand in both places');
 		$node->safe_psql('postgres', 'delete from p');
-		my $start = $node->safe_psql('postgres', q{select start from pg_zs_segments('p') where attno = 2 limit 1});
-		my $path = $node->data_dir . '/' . $node->safe_psql('postgres', q{select pg_relation_filepath('p')});
+		my $start = $node->safe_psql('postgres',
+			q{select start from pg_zs_segments('p') where attno = 2 limit 1});
+		my $path = $node->data_dir . '/'
+			. $node->safe_psql('postgres', q{select pg_relation_filepath('p')});
 		$node->stop;
 		my $file = slurp_file($path);
 		substr($file, $start * $page_size, $page_size) = "\0" x $page_size;
 		write_file($path, $file);
 		$node->start;
-		($ret, $stdout, $stderr) = $node->psql('postgres', 'vacuum p', timeout => $PostgreSQL::Test::Utils::timeout_default);
+		($ret, $stdout, $stderr) =
+			$node->psql('postgres', 'vacuum p',
+			timeout => $PostgreSQL::Test::Utils::timeout_default);
 		like($stderr, qr/contains corrupted page at block $start\n.*does not carry the segment's stamp/s, 'VACUUM says so');
 	}
 	$node->stop;

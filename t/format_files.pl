@@ -1,6 +1,7 @@
 # Tables that earlier builds wrote are read by this one: for each format version there is a folder
-# t/fixtures/format-<version> with tables' files (t/lib/ZedstoreFixture.pm says what else), which no later change of
-# the source may make unreadable.  They hold every kind of page and every encoding of their version.
+# t/fixtures/format-<version> with tables' files (t/lib/ZedstoreFixture.pm says what else), which no
+# later change of the source may make unreadable.  They hold every kind of page and every encoding
+# of their version.
 use strict;
 use warnings FATAL => 'all';
 
@@ -55,7 +56,8 @@ sub twins_differ
 
 my @fixtures = sort glob "$folder/format-*";
 my $version = format_version();
-ok((grep { basename($_) eq "format-$version" } @fixtures), "there is a fixture of format version $version");
+ok((grep { basename($_) eq "format-$version" } @fixtures),
+	"there is a fixture of format version $version");
 
 # At most 1 MB each; of the present version everything that the source knows is in it.
 foreach my $dir (@fixtures)
@@ -66,27 +68,34 @@ foreach my $dir (@fixtures)
 }
 {
 	my %has = map { $_ => 1 } split /\n/, slurp_file("$folder/format-$version/contents");
-	is_deeply([ grep { !$has{$_} } contents_wanted() ], [], 'all page kinds, encodings, flags are in it');
+	is_deeply([ grep { !$has{$_} } contents_wanted() ], [],
+		'all page kinds, encodings, flags are in it');
 }
 
 foreach my $dir (@fixtures)
 {
 	my $name = basename($dir);
 	my $expected = slurp_file("$dir/expected");
-	my $without_system = join '', grep { !/^\w+\.(?:ctid|xmin|xmax|cmin|cmax) / } split /^/, $expected;
+	my $without_system = join '', grep { !/^\w+\.(?:ctid|xmin|xmax|cmin|cmax) / } split /^/,
+		$expected;
 	my ($node, $files) = load_fixture($dir, $name =~ s/\W/_/r);
 	my @tables = fixture_tables($node);
 
-	is(fixture_contents($node, $files), slurp_file("$dir/contents"), "$name: the files hold what they should");
+	is(fixture_contents($node, $files), slurp_file("$dir/contents"),
+		"$name: the files hold what they should");
 	zs_check_all($node, 'postgres', "$name: zs_check");
-	is(differences(values_with($sequential, $node, \@tables, 1), $expected), '', "$name: values, as sequential scans read them");
-	is(differences(values_with("$sequential $plain", $node, \@tables, 1), $expected), '', "$name: the same with all switches off");
+	is(differences(values_with($sequential, $node, \@tables, 1), $expected), '',
+		"$name: values, as sequential scans read them");
+	is(differences(values_with("$sequential $plain", $node, \@tables, 1), $expected), '',
+		"$name: the same with all switches off");
 
 	# rows found by indexes are decoded one by one
 	$node->safe_psql('postgres', join ';', 'reindex database',
 		map { ("create unique index ${_}_by_id on $_ (id)", "analyze $_") } @tables);
-	is(differences(values_with($by_index, $node, \@tables, 1), $expected), '', "$name: values by indexes");
-	is(differences(values_with("$by_index $plain", $node, \@tables, 1), $expected), '', "$name: the same without a cache");
+	is(differences(values_with($by_index, $node, \@tables, 1), $expected), '',
+		"$name: values by indexes");
+	is(differences(values_with("$by_index $plain", $node, \@tables, 1), $expected), '',
+		"$name: the same without a cache");
 	# zone maps
 	is( $node->safe_psql('postgres', q{
 			select count(*), sum(small) from enc_lz4 where id between 700 and 800 and price > 10 and f8 < 500
@@ -99,7 +108,8 @@ foreach my $dir (@fixtures)
 
 	# they go on living, as their twins do
 	$node->safe_psql('postgres', join ';', 'create schema heap', 'create extension amcheck',
-		map { ("create table heap.$_ (like $_ including defaults) using heap", "insert into heap.$_ table $_") } @tables);
+		map { ("create table heap.$_ (like $_ including defaults) using heap",
+			"insert into heap.$_ table $_") } @tables);
 	is(twins_differ($node, @tables), '', "$name: rows of the twins");
 	foreach my $table (@tables)
 	{
@@ -135,7 +145,9 @@ foreach my $dir (@fixtures)
 	zs_check_all($node, 'postgres', "$name: zs_check after changes");
 	kill_and_restart($node);
 	is(twins_differ($node, @tables), '', "$name: rows after a crash");
-	is( $node->safe_psql('postgres', q{insert into unlogged values (1, 'one'); select count(*), (select count(*) from zs_check('unlogged')) from unlogged}),
+	is( $node->safe_psql('postgres',
+		q{insert into unlogged values (1, 'one'); select count(*), (select count(*) from }
+		. q{zs_check('unlogged')) from unlogged}),
 		'1|0', "$name: an unlogged table begins with its init fork");
 	$node->safe_psql('postgres', 'vacuum');
 	is(twins_differ($node, @tables), '', "$name: rows after VACUUM");
@@ -158,11 +170,14 @@ foreach my $dir (@fixtures)
 	($node, $files) = load_fixture($dir, ($name =~ s/\W/_/r) . '_plain', no_checksums => 1);
 	is($node->safe_psql('postgres', 'show data_checksums'), 'off', "$name: no checksums");
 	$node->safe_psql('postgres', 'reindex database');
-	is(differences(fixture_values($node, \@tables, 1), $expected), '', "$name: values without checksums");
+	is(differences(fixture_values($node, \@tables, 1), $expected), '',
+		"$name: values without checksums");
 	zs_check_all($node, 'postgres', "$name: zs_check without checksums");
 	$node->safe_psql('postgres', join ';', map { "vacuum full $_" } grep { !/^enc/ } @tables);
-	$node->safe_psql('postgres', join ';', map { "alter table $_ set access method heap" } grep { /^enc/ } @tables);
-	is(differences(fixture_values($node, \@tables, 0), $without_system), '', "$name: values after a rewrite");
+	$node->safe_psql('postgres', join ';',
+		map { "alter table $_ set access method heap" } grep { /^enc/ } @tables);
+	is(differences(fixture_values($node, \@tables, 0), $without_system), '',
+		"$name: values after a rewrite");
 	zs_check_all($node, 'postgres', "$name: zs_check after a rewrite");
 	$node->stop;
 }
