@@ -375,4 +375,18 @@ extern bool zsattr_segment_vector(ZsAttrReader *reader, int vecno, const uint8 *
 /* The same, but only those bytes are right that decoding row idx of the vector takes. */
 extern bool zsattr_segment_value(ZsAttrReader *reader, int vecno, uint32 idx, const uint8 **bytes);
 
+/* ---- values as PostgreSQL wants them (attr_reshape.c) ----------------------- */
+
+/* Must values be reshaped after decoding? */
+static inline bool
+zsattr_needs_reshape(const ZsAttrKind *kind)
+{
+	return kind->kind >= ZS_KIND_NUMERIC &&
+		(kind->layout > ZS_LAYOUT_PACKED ||
+		 (kind->layout == ZS_LAYOUT_PACKED && kind->align > 4));
+}
+
+extern void zsattr_reshape_values(ZsAttrReader *reader, ZsVectorOut *vec, uint32 first,
+								  uint32 last);
+
 #endif							/* ATTR_INTERNAL_H */

@@ -149,87 +149,6 @@ zsattr_reader_end(ZsAttrReader *reader)
 	zsattr_space_put(reader->space, true);
 }
 
-/* ---- values as PostgreSQL wants them ----------------------------------- */
-
-/* Must values be reshaped after decoding? */
-static inline bool
-needs_reshape(const ZsAttrKind *kind)
-{
-	return kind->kind >= ZS_KIND_NUMERIC &&
-		(kind->layout > ZS_LAYOUT_PACKED ||
-		 (kind->layout == ZS_LAYOUT_PACKED && kind->align > 4));
-}
-
-/*
- * Bytes that reshaping the value takes in the reader's memory; 0 = it stays.
- */
-static Size
-reshaped_size(const ZsAttrKind *kind, uint64 value)
-{
-	const char *datum = (const char *) value;
-
-	if (VARATT_IS_SHORT(datum))
-		return kind->layout == ZS_LAYOUT_UNPACKED ?
-			MAXALIGN(VARSIZE_SHORT(datum) - VARHDRSZ_SHORT + VARHDRSZ) : 0;
-	return value % kind->align != 0 ? MAXALIGN(VARSIZE(datum)) : 0;
-}
-
-/*
- * The codec forms varlenas with short headers where they fit, aligned to 4
- * bytes otherwise.  That is not enough for types that are never packed, for
- * those that want 8-byte alignment, and for cstrings.  Reshapes rows [first,
- * last] of vec.
- */
-static void
-reshape_values(ZsAttrReader *reader, ZsVectorOut *vec, uint32 first, uint32 last)
-{
-	const ZsAttrKind *kind = &reader->kind;
-	ZsReaderSpace *space = reader->space;
-	Size		need = 0;
-	char	   *dst;
-
-	for (uint32 i = first; i <= last; i++)
-	{
-		if (vec->isnull[i] || (vec->has_ext && vec->isext[i]))
-			continue;
-		if (kind->layout == ZS_LAYOUT_CSTRING)
-			vec->values[i] = (uint64) VARDATA_ANY((char *) vec->values[i]);
-		else
-			need += reshaped_size(kind, vec->values[i]);
-	}
-	if (need == 0)
-		return;
-
-	if (need > space->layout_size)
-	{
-		if (space->layout_mem != NULL)
-			pfree(space->layout_mem);
-		space->layout_mem = NULL;
-		space->layout_size = 0;
-		space->layout_mem = MemoryContextAllocHuge(space->context, need);
-		space->layout_size = need;
-	}
-	dst = space->layout_mem;
-	for (uint32 i = first; i <= last; i++)
-	{
-		const char *datum = (const char *) vec->values[i];
-		Size		size;
-		Size		len;
-
-		if (vec->isnull[i] || (vec->has_ext && vec->isext[i]))
-			continue;
-		size = reshaped_size(kind, vec->values[i]);
-		if (size == 0)
-			continue;
-		len = VARSIZE_ANY_EXHDR(datum);
-		SET_VARSIZE(dst, len + VARHDRSZ);
-		memcpy(VARDATA(dst), VARDATA_ANY(datum), len);
-		vec->values[i] = (uint64) dst;
-		dst += size;
-	}
-	Assert(dst <= space->layout_mem + space->layout_size);
-}
-
 /* ---- decoding ---------------------------------------------------------- */
 
 /* The dictionary of the open segment gets its integers, once. */
@@ -263,8 +182,8 @@ add_forms(ZsAttrReader *reader, uint32 want)
 	if (unlikely(error != NULL))
 		zsattr_segment_corrupted(reader, &head->item, error);
 	zsattr_head_grown(head);
-	if ((want & vec->have & ZS_FORM_VALUES) && unlikely(needs_reshape(&reader->kind)))
-		reshape_values(reader, vec, 0, vec->nrows - 1);
+	if ((want & vec->have & ZS_FORM_VALUES) && unlikely(zsattr_needs_reshape(&reader->kind)))
+		zsattr_reshape_values(reader, vec, 0, vec->nrows - 1);
 	reader->vec_lacks |= want & ~vec->have;
 }
 
@@ -278,7 +197,7 @@ decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want, const uint64 *rows
 	ZsVectorOut *vec = &reader->space->vec;
 	uint32		before = reader->vec_stripe == stripe ? vec->have : 0;
 	uint32		lacks = reader->vec_stripe == stripe ? reader->vec_lacks : 0;
-	bool		reshape = unlikely(needs_reshape(&reader->kind));
+	bool		reshape = unlikely(zsattr_needs_reshape(&reader->kind));
 	ZsSegmentHead *head = zsattr_segment_find(reader, stripe, true);
 	uint32		forms;
 	const uint8 *bytes = NULL;
@@ -329,7 +248,7 @@ decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want, const uint64 *rows
 	if (head->shared_open)
 		zsattr_head_grown(head);
 	if (reshape && (vec->have & ZS_FORM_VALUES) && vec->nrows > 0)
-		reshape_values(reader, vec, 0, vec->nrows - 1);
+		zsattr_reshape_values(reader, vec, 0, vec->nrows - 1);
 
 	/* what a constant came for may be had yet */
 	forms = vec->have;
@@ -371,7 +290,7 @@ zsattr_reader_some(ZsAttrReader *reader, zstid stripe, const uint64 *rows)
 {
 	ZsVectorOut *vec = &reader->space->vec;
 
-	if (unlikely(needs_reshape(&reader->kind)))
+	if (unlikely(zsattr_needs_reshape(&reader->kind)))
 		return zsattr_reader_forms(reader, stripe, ZS_FORM_VALUES);
 	if (reader->vec_stripe == stripe)
 	{
@@ -541,8 +460,8 @@ decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 									  &head->shared, idx, vec);
 	if (unlikely(error != NULL))
 		zsattr_segment_corrupted(reader, &head->item, error);
-	if (unlikely(needs_reshape(&reader->kind)))
-		reshape_values(reader, vec, idx, idx);
+	if (unlikely(zsattr_needs_reshape(&reader->kind)))
+		zsattr_reshape_values(reader, vec, idx, idx);
 	reader->value_row = row;
 	extract_value(reader, vec, idx, value, isnull);
 	return true;
