@@ -89,6 +89,17 @@ zsvector_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, d
 	return spc_seq * pages + cost / divisor;
 }
 
+/* See vector_agg_plan.h. */
+Cost
+zsvector_agg_least_cost(const ZsAggQuery *query)
+{
+	const RelOptInfo *rel = query->rel;
+
+	Assert(query->aggrefs != NIL || query->keys != NIL);
+	return rel->tuples * COST_PER_CLAUSE * list_length(rel->baserestrictinfo) +
+		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs);
+}
+
 /*
  * What settings such as enable_seqscan say of a scan of the table and of hashing, they say of ours.
  */

@@ -51,6 +51,7 @@
 #include "vector_group.h"
 #include "vector_internal.h"
 #include "vector_top.h"
+#include "zs_compat.h"
 #include "zs_base.h"
 #include "zs_vector.h"
 
@@ -306,6 +307,28 @@ zsvector_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, Lis
 	return path;
 }
 
+/*
+ * Do core's paths cost less than aggregates by batches can, with as many workers as there may be?
+ * Then looking for programs is in vain.
+ */
+static bool
+is_beaten(const ZsAggQuery *query)
+{
+	Cost		least = zsvector_agg_least_cost(query) / (1 + max_parallel_workers_per_gather);
+	ListCell   *lc;
+
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+		return false;
+	foreach(lc, query->grouped_rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (zs_path_disabled(path) == 0 && path->total_cost < least)
+			return true;
+	}
+	return false;
+}
+
 /* Adds the paths over the table; false if there is no program for the query. */
 static bool
 add_table_paths(const ZsAggQuery *query)
@@ -389,6 +412,8 @@ add_paths(ZsAggQuery *query, List *clauses)
 	*query->parent = *query->grouped_rel;
 	query->parent->relids = rel->relids;
 
+	if (IS_SIMPLE_REL(rel) && is_beaten(query))
+		return;
 	if (add_table_paths(query) ||
 		(zsvector_agg_add_partition_paths(query) && zs_debug_vector != ZS_DEBUG_VECTOR_OFF))
 		return;

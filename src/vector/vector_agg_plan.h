@@ -80,6 +80,9 @@ extern CustomPath *zsvector_agg_partial_table_path(const ZsAggQuery *query, Path
 extern Cost zsvector_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups,
 									double divisor);
 
+/* What aggregates of a table cost at least, in one process, as far as that is known at once. */
+extern Cost zsvector_agg_least_cost(const ZsAggQuery *query);
+
 /* Are most groups going to be complete before the end of the scan (vector_agg_exec.c)? */
 extern bool zsvector_agg_is_in_key_order(const ZsAggQuery *query);
 

@@ -256,6 +256,29 @@ may_be_filtered(const RelOptInfo *rel)
 		(rel->joininfo != NIL || rel->has_eclass_joins);
 }
 
+/*
+ * Is there a path that costs less than ours can, with as many workers as there may be?  Then it is
+ * in vain to look for programs.
+ */
+static bool
+is_beaten(const RelOptInfo *rel)
+{
+	Cost		least = rel->tuples * Min(COST_PER_CLAUSE, SHARE_OF_SEQSCAN * cpu_tuple_cost) /
+		(1 + max_parallel_workers_per_gather);
+	ListCell   *lc;
+
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+		return false;
+	foreach(lc, rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (path->param_info == NULL && zs_path_disabled(path) == 0 && path->total_cost < least)
+			return true;
+	}
+	return false;
+}
+
 static void
 add_scan_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -263,7 +286,7 @@ add_scan_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	int			workers;
 
 	if (!zs_enable_vector_scan || (rel->baserestrictinfo == NIL && !may_be_filtered(rel)) ||
-		!is_our_table(rel, rte) || has_current_of(rel))
+		!is_our_table(rel, rte) || has_current_of(rel) || is_beaten(rel))
 		return;
 	vector_clauses = find_vector_clauses(rel, rte);
 	if (vector_clauses == NIL && !may_be_filtered(rel))
