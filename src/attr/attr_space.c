@@ -69,7 +69,7 @@ zsattr_space_put(ZsReaderSpace *space, bool sound)
 		space->own.shared_open = false;
 	}
 	if (!sound || nkept >= MAX_KEPT ||
-		space->window_size + space->layout_size + space->vec.arena_size +
+		space->window_size + space->layout_size + space->vec.arena_size + space->vec.kept_size +
 		space->vec.scratch_size > MAX_KEPT_SIZE)
 	{
 		MemoryContextDelete(space->context);
