@@ -210,4 +210,37 @@ select rows_of(q) from unnest(array['select * from few, t_z where k = x', 'selec
 	'select * from t_z where k < 300 or id < 20', 'select * from p where k < 1000']) q;
 reset enable_bitmapscan;
 
+-- a foreign key of two columns tells how many rows each look-up finds
+create table key_z (a int, b int, primary key (a, b)) using zedstore;
+insert into key_z select i / 10, i / 10 * 7 % 1000 + i % 10 from generate_series(0, 9999) i;
+create table fkey_z (a int, b int, c int, d int) using zedstore;
+insert into fkey_z select a, b, i, i from key_z, generate_series(1, 20) i order by i, b;
+create index on fkey_z (a, b);
+analyze key_z, fkey_z;
+set enable_hashjoin = off;
+set enable_mergejoin = off;
+create function cost_with_key(query text) returns text language plpgsql as $$
+declare
+	without float8 := more(query);
+	with_key float8;
+begin
+	alter table fkey_z add foreign key (a, b) references key_z;
+	with_key := more(query);
+	alter table fkey_z drop constraint fkey_z_a_b_fkey;
+	return case when with_key > 3 * without then 'more' when with_key = without then 'the same'
+		else with_key || ' after ' || without end;
+end $$;
+explain (costs off) select sum(c + d) from key_z k join fkey_z f on f.a = k.a and f.b = k.b;
+select cost_with_key(q) from unnest(array[
+	'select sum(c + d) from key_z k join fkey_z f on f.a = k.a and f.b = k.b',
+	'select sum(c + d) from key_z k join fkey_z f on f.a = k.a where k.b < 5',
+	'select sum(c + d) from fkey_z where a = 7 and b = 50']) q;
+set enable_indexscan = off;
+set enable_bitmapscan = on;
+select cost_with_key('select sum(c + d) from key_z k join fkey_z f on f.a = k.a and f.b = k.b');
+reset enable_indexscan;
+reset enable_bitmapscan;
+reset enable_hashjoin;
+reset enable_mergejoin;
+
 select test.check('t_z');

@@ -63,6 +63,14 @@ typedef struct ZsLocality
 /* ---- vector_cost_fetch.c ---- */
 
 /*
+ * How many rows a look-up by the index clauses (IndexClause) finds: nfetched, or more if they have
+ * all columns of a foreign key of rel to one of the tables that give the values.
+ */
+extern double zsvector_cost_rows_found(PlannerInfo *root, RelOptInfo *rel,
+									   const ParamPathInfo *param, List *indexclauses,
+									   double nfetched);
+
+/*
  * Makes the columns of the set known (offset by FirstLowInvalidHeapAttributeNumber).
  */
 extern void zsvector_cost_need(PlannerInfo *root, ZsRelCosts *costs, const Bitmapset *attrs);

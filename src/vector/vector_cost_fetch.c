@@ -22,6 +22,7 @@
 #include "catalog/pg_type.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/spccache.h"
@@ -50,6 +51,56 @@
 
 /* Strings that take fewer bytes on average are codes of a dictionary, mostly. */
 #define FEW_VALUES_WIDTH		3.0
+
+/* ---- rows -------------------------------------------------------------------- */
+
+/* Is one of the index clauses the equality of this column of the foreign key? */
+static bool
+looks_up_key(const ForeignKeyOptInfo *fk, int key, List *indexclauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, indexclauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(IndexClause, lc)->rinfo;
+
+		if ((fk->eclass[key] != NULL && rinfo->parent_ec == fk->eclass[key]) ||
+			list_member_ptr(fk->rinfos[key], rinfo))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * See vector_cost.h.  Core takes the columns of a key for independent of each other, while all
+ * combinations that look-ups ask for are in the table that the foreign key refers to.
+ */
+double
+zsvector_cost_rows_found(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param,
+						 List *indexclauses, double nfetched)
+{
+	ListCell   *lc;
+
+	Assert(nfetched >= 0);
+	if (param == NULL)
+		return nfetched;
+	foreach(lc, root->fkey_list)
+	{
+		const ForeignKeyOptInfo *fk = lfirst_node(ForeignKeyOptInfo, lc);
+		RelOptInfo *other;
+		int			key = 0;
+
+		if (fk->con_relid != rel->relid || fk->nkeys < 2 ||
+			!bms_is_member(fk->ref_relid, param->ppi_req_outer))
+			continue;
+		while (key < fk->nkeys && looks_up_key(fk, key, indexclauses))
+			key++;
+		other = find_base_rel(root, fk->ref_relid);
+		if (key == fk->nkeys)
+			nfetched = Max(nfetched, rel->tuples / Max(other->tuples, 1));
+	}
+	return nfetched;
+}
 
 /* ---- columns ----------------------------------------------------------------- */
 

@@ -138,8 +138,10 @@ charge_path(PlannerInfo *root, ZsRelCosts *costs, IndexPath *path, Selectivity s
 			double correlation)
 {
 	RelOptInfo *rel = costs->rel;
-	double		nfetched = clamp_row_est(selectivity * rel->tuples);
 	ParamPathInfo *param = path->path.param_info;
+	double		nestimated = clamp_row_est(selectivity * rel->tuples);
+	double		nfetched = zsvector_cost_rows_found(root, rel, param, path->indexclauses,
+													nestimated);
 	ZsLocality	locality = {.ascending = false};
 	PathTarget *target;
 	Cost		cost;
@@ -150,7 +152,7 @@ charge_path(PlannerInfo *root, ZsRelCosts *costs, IndexPath *path, Selectivity s
 	cost = zsvector_cost_fetch(root, costs, path->indexinfo->indrestrictinfo,
 							   param != NULL ? param->ppi_clauses : NIL, applied_by_index, path,
 							   param != NULL ? param->ppi_req_outer : NULL, nfetched,
-							   path->path.rows, locality);
+							   path->path.rows * (nfetched / nestimated), locality);
 	target = palloc(sizeof(PathTarget));
 	*target = *rel->reltarget;
 	target->cost.per_tuple += cost / Max(path->path.rows, 1);
@@ -386,20 +388,23 @@ correct_bitmap_path(PlannerInfo *root, ZsRelCosts *costs, BitmapHeapPath *path)
 	RelOptInfo *rel = costs->rel;
 	ParamPathInfo *param = path->path.param_info;
 	ZsLocality	locality = {.together = 0, .ascending = true};
+	List	   *clauses = bitmap_clauses(path->bitmapqual, NIL);
 	Cost		index_cost;
 	Selectivity selectivity;
+	double		nestimated;
 	double		nfetched;
 	Cost		cost;
 
 	cost_bitmap_tree_node(path->bitmapqual, &index_cost, &selectivity);
-	nfetched = clamp_row_est(selectivity * rel->tuples);
+	nestimated = clamp_row_est(selectivity * rel->tuples);
+	nfetched = zsvector_cost_rows_found(root, rel, param, clauses, nestimated);
 	cost = zsvector_cost_fetch(root, costs, rel->baserestrictinfo,
-							   param != NULL ? param->ppi_clauses : NIL, applied_by_bitmap,
-							   bitmap_clauses(path->bitmapqual, NIL),
+							   param != NULL ? param->ppi_clauses : NIL, applied_by_bitmap, clauses,
 							   param != NULL ? param->ppi_req_outer : NULL, nfetched,
-							   param != NULL ? param->ppi_rows : rel->rows, locality);
+							   (param != NULL ? param->ppi_rows : rel->rows) *
+							   (nfetched / nestimated), locality);
 	path->path.total_cost += (cost - costs->on_top *
-							  nfetched) / zsvector_parallel_divisor(&path->path);
+							  nestimated) / zsvector_parallel_divisor(&path->path);
 	path->path.total_cost = Max(path->path.total_cost, path->path.startup_cost);
 }
 
