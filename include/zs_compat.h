@@ -221,9 +221,10 @@ typedef FormData_pg_attribute ZsAttrShape;
 #define ZS_EXPLAIN_FORMAT_H	"commands/explain.h"
 #endif
 
-/* Does this collation, which is not InvalidOid, compare strings as memcmp() does? */
+/* Does this collation compare strings as memcmp() does?  InvalidOid does not. */
 #if ZS_PG_AT_LEAST(18)
-#define zs_collation_is_c(collation)	(pg_newlocale_from_collation(collation)->collate_is_c)
+#define zs_collation_is_c(collation) \
+	(OidIsValid(collation) && pg_newlocale_from_collation(collation)->collate_is_c)
 #else
 #define zs_collation_is_c(collation)	lc_collate_is_c(collation)
 #endif

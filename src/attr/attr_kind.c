@@ -17,24 +17,12 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_collation.h"
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 
 #include "zs_attr.h"
 #include "zs_compat.h"
-
-/* Does this collation compare strings as memcmp() does? */
-static bool
-collation_is_c(Oid collation)
-{
-	if (collation == C_COLLATION_OID)
-		return true;
-	if (!OidIsValid(collation))
-		return false;
-	return zs_collation_is_c(collation);
-}
 
 /* By-value types that are ordered as unsigned integers. */
 static bool
@@ -108,7 +96,7 @@ type_is_zone_ordered(Oid type, Oid collation)
 		case TEXTOID:
 		case VARCHAROID:
 		case NAMEOID:
-			return collation_is_c(collation);
+			return zs_collation_is_c(collation);
 		default:
 			return false;
 	}

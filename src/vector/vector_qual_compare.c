@@ -20,7 +20,6 @@
 
 #include "zs_compat.h"
 
-#include "catalog/pg_collation_d.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -218,17 +217,6 @@ zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, Zs
 
 /* ---- operators ---------------------------------------------------------------------- */
 
-/* Does this collation order strings as memcmp() does? */
-static bool
-collation_is_c(Oid collation)
-{
-	if (collation == C_COLLATION_OID)
-		return true;
-	if (!OidIsValid(collation))
-		return false;
-	return zs_collation_is_c(collation);
-}
-
 /* Are strings compared byte by byte? */
 static bool
 collation_fits(const Comparison *comparison, Oid collation)
@@ -236,7 +224,7 @@ collation_fits(const Comparison *comparison, Oid collation)
 	if (comparison->domain != ZS_DOMAIN_TEXT && comparison->domain != ZS_DOMAIN_BPCHAR)
 		return true;
 	if (comparison->op != ZS_CMP_EQ && comparison->op != ZS_CMP_NE)
-		return collation_is_c(collation);
+		return zs_collation_is_c(collation);
 	return OidIsValid(collation) && get_collation_isdeterministic(collation);
 }
 
