@@ -75,16 +75,6 @@ zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs)
 
 /* See vector_agg_plan.h. */
 double
-zsvector_agg_divisor(int workers)
-{
-	double		leader = parallel_leader_participation ? 1.0 - 0.3 * workers : 0;
-
-	Assert(workers > 0);
-	return workers + Max(leader, 0);
-}
-
-/* See vector_agg_plan.h. */
-double
 zsvector_agg_partial_groups(const ZsAggQuery *query, double divisor)
 {
 	Assert(divisor >= 1);
@@ -151,7 +141,7 @@ void
 zsvector_agg_add_gathered(const ZsAggQuery *query, Path *partial)
 {
 	double		nrows = clamp_row_est(partial->rows *
-									  zsvector_agg_divisor(partial->parallel_workers));
+									  zsvector_parallel_divisor(partial->parallel_workers));
 
 	Assert(partial->parallel_workers > 0 && partial->parallel_safe);
 	add_final_paths(query, partial, (Path *)

@@ -51,7 +51,6 @@
 #include "vector_group.h"
 #include "vector_internal.h"
 #include "vector_top.h"
-#include "zs_compat.h"
 #include "zs_base.h"
 #include "zs_vector.h"
 
@@ -307,28 +306,6 @@ zsvector_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, Lis
 	return path;
 }
 
-/*
- * Do core's paths cost less than aggregates by batches can, with as many workers as there may be?
- * Then looking for programs is in vain.
- */
-static bool
-is_beaten(const ZsAggQuery *query)
-{
-	Cost		least = zsvector_agg_least_cost(query) / (1 + max_parallel_workers_per_gather);
-	ListCell   *lc;
-
-	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
-		return false;
-	foreach(lc, query->grouped_rel->pathlist)
-	{
-		const Path *path = lfirst(lc);
-
-		if (zs_path_disabled(path) == 0 && path->total_cost < least)
-			return true;
-	}
-	return false;
-}
-
 /* Adds the paths over the table; false if there is no program for the query. */
 static bool
 add_table_paths(const ZsAggQuery *query)
@@ -352,7 +329,7 @@ add_table_paths(const ZsAggQuery *query)
 	if (workers > 0 && zsvector_agg_can_divide(query) &&
 		can_combine(planner_rt_fetch(rel->relid, root)->relid, rel->relid, query->aggrefs))
 	{
-		double		divisor = zsvector_agg_divisor(workers);
+		double		divisor = zsvector_parallel_divisor(workers);
 		double		npartial = zsvector_agg_partial_groups(query, divisor);
 
 		target = zsvector_agg_partial_target(query, &partial_aggrefs);
@@ -412,7 +389,8 @@ add_paths(ZsAggQuery *query, List *clauses)
 	*query->parent = *query->grouped_rel;
 	query->parent->relids = rel->relids;
 
-	if (IS_SIMPLE_REL(rel) && is_beaten(query))
+	if (IS_SIMPLE_REL(rel) &&
+		zsvector_is_beaten(query->grouped_rel->pathlist, zsvector_agg_least_cost(query)))
 		return;
 	if (add_table_paths(query) ||
 		(zsvector_agg_add_partition_paths(query) && zs_debug_vector != ZS_DEBUG_VECTOR_OFF))

@@ -106,9 +106,6 @@ extern bool zsvector_agg_can_divide(const ZsAggQuery *query);
 /* Keys, and the aggregates of target and HAVING as partial ones, which are added to *aggrefs. */
 extern PathTarget *zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs);
 
-/* What core divides the work of a partial path by. */
-extern double zsvector_agg_divisor(int workers);
-
 /* The number of groups that each of the processes meets. */
 extern double zsvector_agg_partial_groups(const ZsAggQuery *query, double divisor);
 

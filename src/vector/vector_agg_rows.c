@@ -343,7 +343,7 @@ zsvector_agg_add_row_paths(const ZsAggQuery *query)
 	{
 		Path	   *partial_child = linitial(rel->partial_pathlist);
 		double		npartial = zsvector_agg_partial_groups(query,
-														   zsvector_agg_divisor(partial_child->parallel_workers));
+														   zsvector_parallel_divisor(partial_child->parallel_workers));
 		List	   *aggrefs = NIL;
 		PathTarget *target = zsvector_agg_partial_target(query, &aggrefs);
 		CustomPath *path;

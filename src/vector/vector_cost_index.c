@@ -85,7 +85,7 @@
 typedef struct RelCostsEntry
 {
 	RelOptInfo *rel;			/* hash key */
-	ZsRelCosts   *costs;
+	ZsRelCosts *costs;
 } RelCostsEntry;
 
 static HTAB *rel_costs = NULL;
@@ -266,7 +266,7 @@ estimate_index(PlannerInfo *root, IndexPath *path, double loop_count, Cost *star
 			   Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *index = path->indexinfo;
-	ZsRelCosts   *costs = find_costs(index->rel);
+	ZsRelCosts *costs = find_costs(index->rel);
 	amcostestimate_function estimate = NULL;
 
 	for (int i = 0; costs != NULL && i < costs->nindexes; i++)
@@ -288,7 +288,7 @@ estimate_index(PlannerInfo *root, IndexPath *path, double loop_count, Cost *star
 static void
 forget_costs(void *arg)
 {
-	ZsRelCosts   *costs = arg;
+	ZsRelCosts *costs = arg;
 
 	hash_search(rel_costs, &costs->rel, HASH_REMOVE, NULL);
 }
@@ -296,7 +296,7 @@ forget_costs(void *arg)
 static void
 relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 {
-	ZsRelCosts   *costs;
+	ZsRelCosts *costs;
 	RelCostsEntry *entry;
 	ListCell   *lc;
 
@@ -342,20 +342,6 @@ relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 }
 
 /* ---- paths that core has made ----------------------------------------------------- */
-
-/* See vector_internal.h. */
-double
-zsvector_parallel_divisor(const Path *path)
-{
-	double		divisor = path->parallel_workers;
-
-	Assert(path->parallel_workers >= 0);
-	if (path->parallel_workers == 0)
-		return 1;
-	if (parallel_leader_participation)
-		divisor += Max(1.0 - 0.3 * path->parallel_workers, 0);
-	return divisor;
-}
 
 /* Index clauses of all indexes below a bitmap heap scan. */
 static List *
@@ -403,8 +389,8 @@ correct_bitmap_path(PlannerInfo *root, ZsRelCosts *costs, BitmapHeapPath *path)
 							   param != NULL ? param->ppi_req_outer : NULL, nfetched,
 							   (param != NULL ? param->ppi_rows : rel->rows) *
 							   (nfetched / nestimated), locality);
-	path->path.total_cost += (cost - costs->on_top *
-							  nestimated) / zsvector_parallel_divisor(&path->path);
+	path->path.total_cost += (cost - costs->on_top * nestimated) /
+		zsvector_parallel_divisor(path->path.parallel_workers);
 	path->path.total_cost = Max(path->path.total_cost, path->path.startup_cost);
 }
 
@@ -462,7 +448,7 @@ double
 zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double survivors,
 					  double *pages, Cost *decoding)
 {
-	ZsRelCosts   *costs = find_costs(rel);
+	ZsRelCosts *costs = find_costs(rel);
 	double		stripes = ceil(Max(rel->tuples, 1) / ZS_COST_STRIPE_ROWS);
 	double		share = 1 - exp(-survivors / stripes);	/* of stripes with rows that are left */
 	Bitmapset  *first = NULL;
@@ -540,7 +526,7 @@ lacks_seqscan(RelOptInfo *rel)
 static void
 set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
-	ZsRelCosts   *costs;
+	ZsRelCosts *costs;
 	List	   *paths;
 	ListCell   *lc;
 

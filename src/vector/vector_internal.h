@@ -71,10 +71,16 @@ extern double zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *fi
  */
 extern BlockNumber zsvector_cost_fetch_pages(RelOptInfo *rel);
 
-/* As in costsize.c: among how many processes a partial path divides its work. */
-extern double zsvector_parallel_divisor(const Path *path);
-
 /* vector_parallel.c */
+
+/* As in costsize.c: among how many processes a path with so many workers divides its work. */
+extern double zsvector_parallel_divisor(int workers);
+
+/*
+ * Is one of core's paths cheaper than a path by batches can be, which costs at least that much in
+ * one process, with as many workers as there may be?  Then it is in vain to look for programs.
+ */
+extern bool zsvector_is_beaten(const List *pathlist, Cost least);
 
 /*
  * Workers for a sequential scan of the table, as many as core would take for a heap with its rows.

@@ -30,6 +30,7 @@
 #include "access/htup_details.h"
 #include "access/table.h"
 #include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
@@ -38,6 +39,7 @@
 
 #include "vector_internal.h"
 #include "zs_base.h"
+#include "zs_compat.h"
 #include "zs_vector.h"
 
 static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
@@ -65,6 +67,35 @@ heap_pages(RelOptInfo *rel, RangeTblEntry *rte)
 
 	table_close(table, NoLock);
 	return (BlockNumber) Min(ceil(rel->tuples / density), (double) MaxBlockNumber);
+}
+
+/* See vector_internal.h. */
+double
+zsvector_parallel_divisor(int workers)
+{
+	double		leader = parallel_leader_participation ? 1.0 - 0.3 * workers : 0;
+
+	Assert(workers >= 0);
+	return workers == 0 ? 1 : workers + Max(leader, 0);
+}
+
+/* See vector_internal.h. */
+bool
+zsvector_is_beaten(const List *pathlist, Cost least)
+{
+	ListCell   *lc;
+
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+		return false;
+	least /= 1 + max_parallel_workers_per_gather;
+	foreach(lc, pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (path->param_info == NULL && zs_path_disabled(path) == 0 && path->total_cost < least)
+			return true;
+	}
+	return false;
 }
 
 /* See vector_internal.h. */

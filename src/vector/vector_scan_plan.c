@@ -193,7 +193,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
 	rows = path->rows;
 	if (path->parallel_workers > 0)
-		path->rows = clamp_row_est(path->rows / zsvector_parallel_divisor(path));
+		path->rows = clamp_row_est(path->rows / zsvector_parallel_divisor(path->parallel_workers));
 	/* those without a filter are as likely chosen as sequential scans, for tests, too */
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && vector_clauses != NIL)
 		return;
@@ -223,7 +223,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 	share = vector_clauses != NIL ? SHARE_OF_SEQSCAN : SHARE_WITHOUT_CLAUSES;
 	cpu = Min(cpu, share * row_cpu) + rows * path->pathtarget->cost.per_tuple;
 	if (path->parallel_workers > 0)
-		cpu /= zsvector_parallel_divisor(path);
+		cpu /= zsvector_parallel_divisor(path->parallel_workers);
 	path->startup_cost = vector_cost.startup + other_cost.startup + path->pathtarget->cost.startup;
 	zs_path_add_disabled(path, enable_seqscan ? 0 : 1);
 	path->total_cost = path->startup_cost + seq_page * pages + cpu;
@@ -256,27 +256,11 @@ may_be_filtered(const RelOptInfo *rel)
 		(rel->joininfo != NIL || rel->has_eclass_joins);
 }
 
-/*
- * Is there a path that costs less than ours can, with as many workers as there may be?  Then it is
- * in vain to look for programs.
- */
-static bool
-is_beaten(const RelOptInfo *rel)
+/* What our scan costs at least in one process, as far as that is known at once. */
+static Cost
+least_cost(const RelOptInfo *rel)
 {
-	Cost		least = rel->tuples * Min(COST_PER_CLAUSE, SHARE_OF_SEQSCAN * cpu_tuple_cost) /
-		(1 + max_parallel_workers_per_gather);
-	ListCell   *lc;
-
-	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
-		return false;
-	foreach(lc, rel->pathlist)
-	{
-		const Path *path = lfirst(lc);
-
-		if (path->param_info == NULL && zs_path_disabled(path) == 0 && path->total_cost < least)
-			return true;
-	}
-	return false;
+	return rel->tuples * Min(COST_PER_CLAUSE, SHARE_OF_SEQSCAN * cpu_tuple_cost);
 }
 
 static void
@@ -286,7 +270,8 @@ add_scan_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	int			workers;
 
 	if (!zs_enable_vector_scan || (rel->baserestrictinfo == NIL && !may_be_filtered(rel)) ||
-		!is_our_table(rel, rte) || has_current_of(rel) || is_beaten(rel))
+		!is_our_table(rel, rte) || has_current_of(rel) ||
+		zsvector_is_beaten(rel->pathlist, least_cost(rel)))
 		return;
 	vector_clauses = find_vector_clauses(rel, rte);
 	if (vector_clauses == NIL && !may_be_filtered(rel))
