@@ -24,7 +24,7 @@
 #include "utils/memutils.h"
 #include "varatt.h"
 
-#include "vector_expr_internal.h"
+#include "vector_expr_run.h"
 
 /* Bytes of the strings of a batch. */
 #define MAX_STRINGS		((Size) 16 * 1024 * 1024)
@@ -32,26 +32,7 @@
 /* An integer of 8 bytes as a string, with its header. */
 #define INT_SIZE		MAXALIGN(VARHDRSZ + MAXINT8LEN + 1)
 
-struct ZsConcat
-{
-	MemoryContext context;		/* of strings */
-	uint64		batch;			/* that there are strings of; 0: of a dictionary */
-	uint64		serial;			/* of that dictionary; 0 = none */
-	uint32		size;			/* entries that there is room for */
-	uint64	   *results;		/* addresses */
-	bool	   *known;
-};
-
 /* ---- compile ------------------------------------------------------------------- */
-
-static ZsExpr *
-make_strings(ZsExprKind kind, int nargs)
-{
-	ZsExpr	   *expr = zsvector_expr_make(kind, ZS_DOMAIN_TEXT, 0, nargs);
-
-	expr->concat = palloc0(sizeof(ZsConcat));
-	return expr;
-}
 
 /* See vector_expr_internal.h. */
 ZsExpr *
@@ -61,7 +42,7 @@ zsvector_expr_compile_concat(ZsExpr *a, ZsExpr *b)
 
 	if (a == NULL || b == NULL || a->domain != ZS_DOMAIN_TEXT || b->domain != ZS_DOMAIN_TEXT)
 		return NULL;
-	expr = make_strings(ZS_EXPR_CONCAT, 2);
+	expr = zsvector_expr_make(ZS_EXPR_CONCAT, ZS_DOMAIN_TEXT, 0, 2);
 	expr->args[expr->nargs++] = a;
 	expr->args[expr->nargs++] = b;
 	return expr;
@@ -76,7 +57,7 @@ zsvector_expr_compile_text_of(Oid from, Oid to, ZsExpr *arg)
 	if (arg == NULL || arg->domain != ZS_DOMAIN_INT || (to != TEXTOID && to != VARCHAROID) ||
 		(from != INT2OID && from != INT4OID && from != INT8OID))
 		return NULL;
-	expr = make_strings(ZS_EXPR_INT_TO_TEXT, 1);
+	expr = zsvector_expr_make(ZS_EXPR_INT_TO_TEXT, ZS_DOMAIN_TEXT, 0, 1);
 	expr->args[expr->nargs++] = arg;
 	return expr;
 }
@@ -109,59 +90,16 @@ put_both(char *to, const char *a, const char *b)
 	return (uint64) (uintptr_t) to;
 }
 
-/* Gets ready for strings of the batch, or of the dictionary; those of others are forgotten. */
-static void
-start_strings(ZsExpr *expr, uint64 batch, uint64 serial)
-{
-	ZsConcat   *concat = expr->concat;
-
-	Assert((batch == 0) != (serial == 0));
-	if (concat->context == NULL)
-		concat->context = AllocSetContextCreate(GetMemoryChunkContext(expr),
-												"zedstore strings", ALLOCSET_DEFAULT_SIZES);
-	else if (concat->batch != batch || concat->serial != serial)
-		MemoryContextReset(concat->context);
-	concat->batch = batch;
-	concat->serial = serial;
-}
-
-/* Room for the results of the dictionary's entries, none of which is known if it is another one. */
-static void
-start_dictionary(ZsExpr *expr, const ZsColumnVector *vector)
-{
-	ZsConcat   *concat = expr->concat;
-	bool		is_new = concat->context == NULL || concat->serial != vector->serial;
-
-	Assert(vector->dict != NULL && vector->serial != 0);
-	start_strings(expr, 0, vector->serial);
-	if (!is_new)
-		return;
-	if (concat->size < vector->ndict)
-	{
-		MemoryContext context = GetMemoryChunkContext(expr);
-
-		concat->size = vector->ndict;
-		concat->known = concat->known == NULL ? MemoryContextAlloc(context, concat->size) :
-			repalloc(concat->known, concat->size);
-		concat->results = concat->results == NULL ?
-			MemoryContextAllocHuge(context, concat->size * sizeof(uint64)) :
-			repalloc_huge(concat->results, concat->size * sizeof(uint64));
-	}
-	memset(concat->known, 0, vector->ndict);
-	/* unused ones are looked at by nobody, but have to be addresses of something */
-	memcpy(concat->results, vector->dict, vector->ndict * sizeof(uint64));
-}
-
 /* One result for each entry of the dictionary that one of the rows has. */
 static bool
-run_dictionary(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b, const uint64 *rows)
+run_dictionary(ZsExpr *expr, uint64 batch, const ZsColumnVector *a, const ZsColumnVector *b,
+			   const uint64 *rows)
 {
-	ZsConcat   *concat = expr->concat;
-	ZsColumnVector *vector = &expr->vector;
+	ZsKeptResults *kept = &expr->kept;
 	const ZsColumnVector *coded = a->codes != NULL ? a : b;
 
 	Assert((a->codes != NULL) != (b->codes != NULL));
-	start_dictionary(expr, coded);
+	zsvector_expr_start_kept(expr, batch, coded);
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
 		for (uint64 word = rows[w]; word != 0; word &= word - 1)
@@ -172,20 +110,16 @@ run_dictionary(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b, c
 			const char *y = string_at(b, row);
 			Size		size;
 
-			if (concat->known[code])
+			if (kept->known[code])
 				continue;
 			size = size_of_both(x, y);
 			if (size > MAX_STRINGS / 16)
 				return false;
-			concat->results[code] = put_both(MemoryContextAlloc(concat->context, size), x, y);
-			concat->known[code] = true;
+			kept->results[code] = put_both(MemoryContextAlloc(kept->context, size), x, y);
+			kept->known[code] = true;
 		}
 	}
-	vector->datums = NULL;
-	vector->codes = coded->codes;
-	vector->dict = concat->results;
-	vector->ndict = coded->ndict;
-	vector->serial = coded->serial;
+	zsvector_expr_give_entries(expr, coded);
 	return true;
 }
 
@@ -201,7 +135,7 @@ zsvector_expr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *a,
 	expr->vector.datums = (const uint64 *) expr->vals;
 	if ((a->codes != NULL && expr->args[1]->kind == ZS_EXPR_CONST) ||
 		(b->codes != NULL && expr->args[0]->kind == ZS_EXPR_CONST))
-		return run_dictionary(expr, a, b, rows);
+		return run_dictionary(expr, batch, a, b, rows);
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
 		for (uint64 word = rows[w]; word != 0; word &= word - 1)
@@ -214,8 +148,8 @@ zsvector_expr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *a,
 	if (total > MAX_STRINGS)
 		return false;
 	/* what was made for other rows of the batch stays */
-	start_strings(expr, batch, 0);
-	to = MemoryContextAlloc(expr->concat->context, Max(total, 1));
+	zsvector_expr_start_kept(expr, batch, NULL);
+	to = MemoryContextAlloc(expr->kept.context, Max(total, 1));
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
 		for (uint64 word = rows[w]; word != 0; word &= word - 1)
@@ -240,8 +174,8 @@ zsvector_expr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 	char	   *to;
 
 	Assert(expr->kind == ZS_EXPR_INT_TO_TEXT && batch != 0 && arg->vals != NULL);
-	start_strings(expr, batch, 0);
-	to = MemoryContextAlloc(expr->concat->context, Max(n, 1) * INT_SIZE);
+	zsvector_expr_start_kept(expr, batch, NULL);
+	to = MemoryContextAlloc(expr->kept.context, Max(n, 1) * INT_SIZE);
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
 		for (uint64 word = rows[w]; word != 0; word &= word - 1)

@@ -56,7 +56,20 @@ typedef enum ZsExprKind
 } ZsExprKind;
 
 typedef struct ZsTextCall ZsTextCall;
-typedef struct ZsConcat ZsConcat;
+
+/*
+ * Results that a node keeps beside its vector, strings above all: of the rows of a batch, or one
+ * for each entry in use of a dictionary.
+ */
+typedef struct ZsKeptResults
+{
+	MemoryContext context;		/* of strings; NULL: not made yet */
+	uint64		batch;			/* that there are some of */
+	uint64		serial;			/* of the dictionary; 0: of the batch's rows */
+	uint32		size;			/* entries that there is room for */
+	bool	   *known;
+	uint64	   *results;		/* of entries: integers, or addresses */
+} ZsKeptResults;
 
 struct ZsExpr
 {
@@ -76,7 +89,7 @@ struct ZsExpr
 	int64		usecs;			/* TIMESTAMP_ADD, TIME_FLOOR, TIME_PART */
 	ZsDateField field;			/* DATE_FIELD, DATE_BEGIN */
 	ZsTextCall *call;			/* TEXT_CALL */
-	ZsConcat   *concat;			/* CONCAT, INT_TO_TEXT */
+	ZsKeptResults kept;			/* TEXT_CALL, CONCAT, INT_TO_TEXT */
 
 	int			nargs;
 	struct ZsExpr **args;

@@ -55,6 +55,16 @@ extern void zsvector_expr_add_nulls(ZsColumnVector *vector, const ZsColumnVector
 extern void zsvector_expr_rows_with_values(const ZsColumnVector *vector, const uint64 *sel,
 										   uint64 *rows);
 
+/*
+ * Gets ready for results of rows of the batch, or of the entries of the dictionary that coded has
+ * (NULL: none).  What was kept of another batch or dictionary is forgotten; of an entry it says
+ * whether its result is known.
+ */
+extern void zsvector_expr_start_kept(ZsExpr *expr, uint64 batch, const ZsColumnVector *coded);
+
+/* The node's vector gets the codes of coded, and what is kept of the entries as its dictionary. */
+extern void zsvector_expr_give_entries(ZsExpr *expr, const ZsColumnVector *coded);
+
 /* ---- choices (vector_expr_choice.c) ---- */
 
 /* Run a node of the kind for the rows of sel; false: the batch must be taken row by row. */

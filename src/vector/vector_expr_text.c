@@ -21,11 +21,10 @@
 #include "fmgr.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "varatt.h"
 
 #include "vector_agg.h"
-#include "vector_expr_internal.h"
+#include "vector_expr_run.h"
 
 typedef struct TextFunction
 {
@@ -60,14 +59,6 @@ struct ZsTextCall
 	Oid			collation;
 	bool		is_length;
 	NullableDatum args[3];		/* the first one is the string */
-
-	/* results of the dictionary's entries */
-	uint64		serial;			/* the argument's; 0 = none */
-	uint32		size;
-	bool	   *known;
-	uint64	   *results;		/* integers, or addresses */
-	MemoryContext context;		/* of strings: of the dictionary, or of the batch */
-	uint64		batch;			/* that there is something of */
 };
 
 /* ---- compile ----------------------------------------------------------------- */
@@ -127,8 +118,8 @@ zsvector_expr_is_text_function(Oid funcid)
 /* ---- run ------------------------------------------------------------------------ */
 
 /*
- * The function's value for a string; strings live in the call's context.  ASCII is counted here, as
- * characters are in core's functions, one by one, which takes ten times as long.
+ * The function's value for a string; strings live in the context of what is kept.  ASCII is counted
+ * here, as characters are in core's functions, one by one, which takes ten times as long.
  */
 static uint64
 call_function(const ZsExpr *expr, uint64 datum)
@@ -147,7 +138,7 @@ call_function(const ZsExpr *expr, uint64 datum)
 		if (zskernel_is_ascii(bytes, len))
 			return (uint64) len;
 	}
-	old = MemoryContextSwitchTo(call->context);
+	old = MemoryContextSwitchTo(expr->kept.context);
 	InitFunctionCallInfoData(*fcinfo, &call->finfo, call->finfo.fn_nargs, call->collation, NULL,
 							 NULL);
 	for (int i = 1; i < call->finfo.fn_nargs; i++)
@@ -161,58 +152,15 @@ call_function(const ZsExpr *expr, uint64 datum)
 	return expr->domain == ZS_DOMAIN_INT ? (uint64) (int64) DatumGetInt32(result) : (uint64) result;
 }
 
-/*
- * Room for the results of all entries of the argument's dictionary; forgets those of another one.
- */
-static void
-start_dictionary(ZsExpr *expr, const ZsColumnVector *arg)
-{
-	ZsTextCall *call = expr->call;
-
-	Assert(arg->dict != NULL && arg->serial != 0);
-	if (call->serial == arg->serial)
-		return;
-	MemoryContextReset(call->context);
-	call->serial = 0;
-	if (call->size < arg->ndict)
-	{
-		MemoryContext context = GetMemoryChunkContext(expr);
-
-		call->size = arg->ndict;
-		call->known = call->known == NULL ? MemoryContextAlloc(context, call->size) :
-			repalloc(call->known, call->size);
-		call->results = call->results == NULL ?
-			MemoryContextAllocHuge(context, call->size * sizeof(uint64)) :
-			repalloc_huge(call->results, call->size * sizeof(uint64));
-	}
-	memset(call->known, 0, arg->ndict);
-	/* unused ones are looked at by nobody, but have to be addresses of something */
-	memcpy(call->results, arg->dict, arg->ndict * sizeof(uint64));
-	call->serial = arg->serial;
-}
-
 /* See vector_expr_internal.h. */
 void
 zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, const uint64 *rows)
 {
-	ZsTextCall *call = expr->call;
-	ZsColumnVector *vector = &expr->vector;
+	ZsKeptResults *kept = &expr->kept;
 
 	Assert(expr->kind == ZS_EXPR_TEXT_CALL && batch != 0);
 	Assert(arg->codes != NULL || arg->datums != NULL);
-	if (call->context == NULL)
-		call->context = AllocSetContextCreate(GetMemoryChunkContext(expr),
-											  "zedstore string function",
-											  ALLOCSET_DEFAULT_SIZES);
-	if (arg->codes != NULL)
-		start_dictionary(expr, arg);
-	else if (call->batch != batch)
-	{
-		/* what was made for other rows of the batch stays */
-		MemoryContextReset(call->context);
-		call->serial = 0;
-	}
-	call->batch = batch;
+	zsvector_expr_start_kept(expr, batch, arg->codes != NULL ? arg : NULL);
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
 		for (uint64 word = rows[w]; word != 0; word &= word - 1)
@@ -223,12 +171,12 @@ zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, co
 			{
 				uint32		code = arg->codes[row];
 
-				if (!call->known[code])
+				if (!kept->known[code])
 				{
-					call->results[code] = call_function(expr, arg->dict[code]);
-					call->known[code] = true;
+					kept->results[code] = call_function(expr, arg->dict[code]);
+					kept->known[code] = true;
 				}
-				expr->vals[row] = (int64) call->results[code];
+				expr->vals[row] = (int64) kept->results[code];
 			}
 			else
 				expr->vals[row] = (int64) call_function(expr, arg->datums[row]);
@@ -236,13 +184,8 @@ zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, co
 	}
 	if (expr->domain == ZS_DOMAIN_INT)
 		return;
-	vector->datums = (const uint64 *) expr->vals;
 	if (arg->codes != NULL)
-	{
-		vector->codes = arg->codes;
-		vector->dict = call->results;
-		vector->ndict = arg->ndict;
-		vector->serial = arg->serial;
-		vector->datums = NULL;
-	}
+		zsvector_expr_give_entries(expr, arg);
+	else
+		expr->vector.datums = (const uint64 *) expr->vals;
 }

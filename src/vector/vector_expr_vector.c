@@ -87,3 +87,51 @@ zsvector_expr_rows_with_values(const ZsColumnVector *vector, const uint64 *sel, 
 	if (vector->has_nulls)
 		zskernel_bits_andnot(rows, vector->nulls);
 }
+
+/* See vector_expr_run.h. */
+void
+zsvector_expr_start_kept(ZsExpr *expr, uint64 batch, const ZsColumnVector *coded)
+{
+	ZsKeptResults *kept = &expr->kept;
+	MemoryContext context = GetMemoryChunkContext(expr);
+	uint64		serial = coded != NULL ? coded->serial : 0;
+
+	Assert(batch != 0 && (coded == NULL || (coded->dict != NULL && serial != 0)));
+	if (kept->context == NULL)
+		kept->context = AllocSetContextCreate(context, "zedstore strings", ALLOCSET_DEFAULT_SIZES);
+	else if (kept->serial == serial && (coded != NULL || kept->batch == batch))
+		return;
+	else
+		MemoryContextReset(kept->context);
+	kept->batch = batch;
+	kept->serial = 0;
+	if (coded == NULL)
+		return;
+	if (kept->size < coded->ndict)
+	{
+		kept->size = coded->ndict;
+		kept->known = kept->known == NULL ? MemoryContextAlloc(context, kept->size) :
+			repalloc(kept->known, kept->size);
+		kept->results = kept->results == NULL ?
+			MemoryContextAllocHuge(context, kept->size * sizeof(uint64)) :
+			repalloc_huge(kept->results, kept->size * sizeof(uint64));
+	}
+	memset(kept->known, 0, coded->ndict);
+	/* unused ones are looked at by nobody, but have to be addresses of something */
+	memcpy(kept->results, coded->dict, coded->ndict * sizeof(uint64));
+	kept->serial = serial;
+}
+
+/* See vector_expr_run.h. */
+void
+zsvector_expr_give_entries(ZsExpr *expr, const ZsColumnVector *coded)
+{
+	ZsColumnVector *vector = &expr->vector;
+
+	Assert(expr->kept.serial == coded->serial);
+	vector->datums = NULL;
+	vector->codes = coded->codes;
+	vector->dict = expr->kept.results;
+	vector->ndict = coded->ndict;
+	vector->serial = coded->serial;
+}
