@@ -82,17 +82,6 @@ typedef struct Scratch
 #endif
 } Scratch;
 
-typedef struct Cell
-{
-	bool		write;
-	int			request;		/* bytes */
-	int			depth;
-	uint64		requests;
-	double		seconds;
-	double		latency;		/* sum of the requests' times, seconds */
-	double		slowest;
-} Cell;
-
 static uint32 wait_event = 0;
 
 static double
@@ -110,13 +99,7 @@ seconds_since(instr_time start)
 ZS_NORETURN static void
 fail(const char *what, int error)
 {
-	errno = error;
-	ereport(ERROR,
-			(errcode_for_file_access(),
-			 errmsg("could not %s the scratch file for calibration: %m", what),
-			 error == ENOSPC ?
-			 errhint("zs_io_calibrate() needs up to %d MB in the tablespace.",
-					 (int) (FILE_BYTES / (1024 * 1024))) : 0));
+	zsio_calibrate_fail(what, error, FILE_BYTES, "the tablespace");
 }
 
 static void
@@ -191,7 +174,7 @@ random_offset(Scratch *scratch, int request)
 
 /* A request has ended. */
 static void
-count(Cell *cell, Slot *slot)
+count(ZsIoCalibration *cell, Slot *slot)
 {
 	double		seconds = seconds_since(slot->started);
 
@@ -204,7 +187,7 @@ count(Cell *cell, Slot *slot)
 
 /* One request, and its end. */
 static void
-request_now(Scratch *scratch, Cell *cell, Slot *slot)
+request_now(Scratch *scratch, ZsIoCalibration *cell, Slot *slot)
 {
 	off_t		offset = random_offset(scratch, cell->request);
 	ssize_t		n;
@@ -224,7 +207,7 @@ request_now(Scratch *scratch, Cell *cell, Slot *slot)
 #ifdef USE_ZS_URING
 
 static void
-submit(Scratch *scratch, Cell *cell, Slot *slot)
+submit(Scratch *scratch, ZsIoCalibration *cell, Slot *slot)
 {
 	struct io_uring_sqe *sqe = io_uring_get_sqe(&scratch->ring);
 	off_t		offset = random_offset(scratch, cell->request);
@@ -309,7 +292,7 @@ stop_ring(Scratch *scratch)
 
 /* Keeps that many requests in flight until the time is over. */
 static void
-run_deep(Scratch *scratch, Cell *cell, double seconds)
+run_deep(Scratch *scratch, ZsIoCalibration *cell, double seconds)
 {
 	instr_time	start;
 	int			result;
@@ -347,7 +330,7 @@ stop_ring(Scratch *scratch)
 }
 
 static void
-run_deep(Scratch *scratch, Cell *cell, double seconds)
+run_deep(Scratch *scratch, ZsIoCalibration *cell, double seconds)
 {
 	Assert(false);
 }
@@ -355,7 +338,7 @@ run_deep(Scratch *scratch, Cell *cell, double seconds)
 #endif							/* USE_ZS_URING */
 
 static void
-run_cell(Scratch *scratch, Cell *cell, double seconds)
+run_cell(Scratch *scratch, ZsIoCalibration *cell, double seconds)
 {
 	instr_time	start;
 
@@ -382,7 +365,7 @@ static const int depths[] = {1, 8, MAX_DEPTH};
 
 /* Fills the cells, each in its part of the time; returns how many there are. */
 static int
-measure(Scratch *scratch, Cell *cells, double seconds)
+measure(Scratch *scratch, ZsIoCalibration *cells, double seconds)
 {
 	int			ndepths = scratch->has_ring ? lengthof(depths) : 1;
 	double		each;
@@ -408,7 +391,7 @@ measure(Scratch *scratch, Cell *cells, double seconds)
 }
 
 static double
-bytes_per_second(const Cell *cell)
+bytes_per_second(const ZsIoCalibration *cell)
 {
 	return cell->requests * (double) cell->request / Max(cell->seconds, 1e-6);
 }
@@ -417,10 +400,10 @@ bytes_per_second(const Cell *cell)
  * The writes to recommend: the fewest in flight, then the smallest, which are as fast as
  * any.
  */
-static const Cell *
-recommend(const Cell *cells, int n)
+static const ZsIoCalibration *
+recommend(const ZsIoCalibration *cells, int n)
 {
-	const Cell *chosen = NULL;
+	const ZsIoCalibration *chosen = NULL;
 	double		best = 0;
 
 	Assert(n > 0);
@@ -439,16 +422,9 @@ recommend(const Cell *cells, int n)
 }
 
 static void
-put_cell(ReturnSetInfo *rsinfo, const Scratch *scratch, const Cell *cell, bool recommended)
+put_cell(ReturnSetInfo *rsinfo, const Scratch *scratch, const ZsIoCalibration *cell,
+		 bool recommended)
 {
-	ZsIoCalibration measured = {
-		.request = cell->request,
-		.depth = cell->depth,
-		.requests = cell->requests,
-		.seconds = cell->seconds,
-		.latency = cell->latency,
-		.slowest = cell->slowest
-	};
 	const char *advice = NULL;
 
 	Assert(cell->request > 0 && cell->depth > 0);
@@ -464,14 +440,14 @@ put_cell(ReturnSetInfo *rsinfo, const Scratch *scratch, const Cell *cell, bool r
 	else if (recommended)
 		advice = "The file system refuses direct I/O: the page cache was measured, not the "
 			"device.";
-	zsio_calibrate_put(rsinfo, cell->write ? "write" : "read", &measured, advice);
+	zsio_calibrate_put(rsinfo, cell->write ? "write" : "read", cell, advice);
 }
 
 static void
 calibrate(ReturnSetInfo *rsinfo, Scratch *scratch, Oid tablespace, double seconds)
 {
-	Cell		cells[NCELLS];
-	const Cell *recommended;
+	ZsIoCalibration cells[NCELLS];
+	const ZsIoCalibration *recommended;
 	int			n;
 
 	memset(cells, 0, sizeof(cells));

@@ -16,9 +16,12 @@
 
 #include "nodes/execnodes.h"
 
+#include "zs_compat.h"
+
 /* What was measured of one kind of request. */
 typedef struct ZsIoCalibration
 {
+	bool		write;
 	int			request;		/* bytes */
 	int			depth;
 	uint64		requests;
@@ -30,6 +33,13 @@ typedef struct ZsIoCalibration
 /* ---- io_calibrate_wal.c -------------------------------------------------------------- */
 
 #define CALIBRATE_COLUMNS	9
+
+/*
+ * Raises what "could not <what> the scratch file" says of the errno; where the disk is full, with
+ * the bytes that a measurement there needs.
+ */
+ZS_NORETURN extern void zsio_calibrate_fail(const char *what, int error, uint64 bytes,
+											const char *where);
 
 /* A row of the result; advice may be NULL. */
 extern void zsio_calibrate_put(ReturnSetInfo *rsinfo, const char *operation,

@@ -99,16 +99,23 @@ struct Crew
 	Writer		writers[WRITERS];
 };
 
-ZS_NORETURN static void
-fail(const char *what, int error)
+/* See io_calibrate.h. */
+void
+zsio_calibrate_fail(const char *what, int error, uint64 bytes, const char *where)
 {
 	errno = error;
 	ereport(ERROR,
 			(errcode_for_file_access(),
 			 errmsg("could not %s the scratch file for calibration: %m", what),
 			 error == ENOSPC ?
-			 errhint("zs_io_calibrate() needs %d MB in pg_wal.",
-					 (int) (WRITERS * PART_BYTES / (1024 * 1024))) : 0));
+			 errhint("zs_io_calibrate() needs up to %d MB in %s.",
+					 (int) (bytes / (1024 * 1024)), where) : 0));
+}
+
+ZS_NORETURN static void
+fail(const char *what, int error)
+{
+	zsio_calibrate_fail(what, error, WRITERS * PART_BYTES, "pg_wal");
 }
 
 /* A row of the result: see io_calibrate.h. */
