@@ -43,14 +43,6 @@ SELECT setting ~ '^[0-9]+ in [0-9]+ MB of WAL, (about|at most) [0-9]+ %$' AS for
 FROM zs_io_report() WHERE item = 'full page images';
 DROP TABLE io_report_w;
 
--- advice depends on the profile: it names the queue that the volume is best with
-SET effective_io_concurrency = 1;
-SET maintenance_io_concurrency = 64;
-SELECT item, setting, advice FROM zs_io_report() WHERE item IN
-	('effective_io_concurrency', 'maintenance_io_concurrency', 'random_page_cost') ORDER BY item;
-RESET effective_io_concurrency;
-RESET maintenance_io_concurrency;
-
 -- settings are the server's
 SELECT item, setting = current_setting(item) AS same, advice FROM zs_io_report()
 WHERE item IN ('full_page_writes', 'checkpoint_completion_target') ORDER BY item;

@@ -52,6 +52,33 @@ ok(!$node->log_contains('terminated by signal', $log_start), 'pages of pg_tables
 
 is(volume('setting, profile, write_iops', 'pg_default'), 'none|none|', 'no limits');
 
+# -- the memory that our group may use, as /proc and /sys have it
+sub memory_limit
+{
+	my @groups = (['/sys/fs/cgroup', qr/^0::/, 'memory.max'],
+		['/sys/fs/cgroup/memory', qr/^\d+:(?:[^:]*,)?memory[,:]/, 'memory.limit_in_bytes']);
+	my ($root, $line, $name) = @{ $groups[-e '/sys/fs/cgroup/cgroup.controllers' ? 0 : 1] };
+	my ($group) = map { (split /:/, $_, 3)[2] } grep { $_ =~ $line } split /\n/, slurp_file('/proc/self/cgroup');
+	my $least;
+
+	return 'unknown' if !defined $group || !-d "$root$group";
+	for (my $dir = $group;; $dir =~ s{/[^/]*$}{})
+	{
+		my $limit = -r "$root$dir/$name" ? slurp_file("$root$dir/$name") : 'max';
+		$least = $limit + 0 if $limit =~ /^\d+/ && $limit < 2**60 && (!defined $least || $limit < $least);
+		last if $dir eq '' || $dir eq '/';
+	}
+	return defined $least ? int($least / 1024 / 1024) . ' MB' : 'none';
+}
+
+SKIP:
+{
+	skip 'NOTICE: no cgroups where they usually are: memory limits are not tested', 1
+	  if !-e '/sys/fs/cgroup/cgroup.controllers' && !-d '/sys/fs/cgroup/memory';
+	is($node->safe_psql('postgres', "select setting from zs_io_report() where item = 'memory limit'"),
+		memory_limit(), 'memory limit');
+}
+
 set_to('io_profile', 'gp3');
 is(volume('setting, profile, read_iops, write_iops, write_bandwidth, counted_kb, request_kb', 'slow'),
 	'gp3|gp3|3000|3000|125|256|256', 'limits of a profile');
@@ -61,6 +88,36 @@ set_to('io_tablespace_profiles', 'slow=sc1, "Two Words" = azure-premium-p20, not
 is(volume('setting, profile, write_iops, request_kb', 'slow'), 'sc1|sc1|250|1024', 'its own profile');
 is(volume('profile, write_iops', 'Two Words'), 'azure-premium-p20|2300', 'a name in quotes');
 is(volume('profile', 'pg_default'), 'gp3', 'the others keep the general one');
+
+# -- zs_io_report() knows what the volumes are best with
+sub advice
+{
+	my ($item, $setting) = @_;
+	my $set = defined $setting ? "set $item = $setting;" : '';
+	return $node->safe_psql('postgres', "$set select coalesce(advice, 'none') from zs_io_report() where item = '$item'");
+}
+
+my $queue = volume('queue_depth', 'pg_default');
+my $deeper = "Set it to $queue, the queue that the volume is best with.";
+is($queue, '32', 'queue of the profile');
+is(advice('effective_io_concurrency', $queue - 1), $deeper, 'too few reads in flight');
+is(advice('effective_io_concurrency', $queue), 'none', 'enough of them');
+is(advice('maintenance_io_concurrency', 1), $deeper, 'too few for maintenance');
+is(advice('io_combine_limit', "'64kB'"), 'Set it to 1024 kB, which the volume counts as one request.',
+	'the largest request that one of the volumes is best with');
+is(advice('random_page_cost', 4), 'none', 'disks that turn are among them');
+set_to('io_tablespace_profiles', '');
+is(advice('random_page_cost', 4), 'Set it to 1.1 to 2.', 'no disks that turn');
+is(advice('random_page_cost', 2), 'none', 'a cost for such disks');
+is(advice('io_combine_limit', "'64kB'"), 'Set it to 256 kB, which the volume counts as one request.',
+	'requests of that profile');
+set_to('io_profile', 'sc1');
+is(advice('random_page_cost', 4), 'none', 'disks that turn');
+set_to('io_profile', 'none');
+is(advice('effective_io_concurrency', 1), 'none', 'a volume that nothing is known of');
+is(advice('random_page_cost', 4), 'none', 'nor its cost');
+set_to('io_tablespace_profiles', 'slow=sc1, "Two Words" = azure-premium-p20');
+set_to('io_profile', 'gp3');
 
 # -- settings of their own win
 set_to('io_max_iops', '77');

@@ -4,9 +4,7 @@
  *	  Probing: what /proc, /sys and a few system calls tell of a volume.
  *
  * A directory's device number leads to the disk in /sys; file systems without a device of
- * their own (btrfs, for one) are looked up in the table of mounts.  Limits of
- * cgroups hold for a process if they are set for its group or for one above it, so the
- * smallest on the way up is what counts.
+ * their own (btrfs, for one) are looked up in the table of mounts.
  *
  * statx() is called with a structure of our own: the kernel's answers do not depend on
  * how old the headers are that the library was compiled with.
@@ -99,23 +97,11 @@ zsio_host_tablespace_path(Oid tablespace, char path[MAXPGPATH])
 
 #ifdef __linux__
 
-/* One line of /proc/self/mountinfo, as far as it is looked at. */
-typedef struct Mount
-{
-	unsigned int major;
-	unsigned int minor;
-	char		root[MAXPGPATH];
-	char		point[MAXPGPATH];
-	char		type[32];
-	char		source[MAXPGPATH];
-	char		options[256];	/* of the file system */
-} Mount;
-
 /*
  * 36 35 98:0 /mnt1 /mnt2 rw,noatime master:1 - ext3 /dev/root rw,errors=continue
  */
 static bool
-parse_mount(const char *line, Mount *mount)
+parse_mount(const char *line, ZsIoMount *mount)
 {
 	const char *tail = strstr(line, " - ");
 
@@ -125,13 +111,14 @@ parse_mount(const char *line, Mount *mount)
 		sscanf(tail + 3, "%31s %1023s %255s", mount->type, mount->source, mount->options) == 3;
 }
 
-/* Finds a mount that `wanted` accepts; the last one of several is on top. */
-static bool
-find_mount(bool (*wanted) (const Mount *mount, const void *arg), const void *arg, Mount *found)
+/* A mount: see io_host.h. */
+bool
+zsio_host_mount(bool (*wanted) (const ZsIoMount *mount, const void *arg), const void *arg,
+				ZsIoMount *found)
 {
 	FILE	   *file = AllocateFile("/proc/self/mountinfo", "r");
 	char		line[4096];
-	Mount		mount;
+	ZsIoMount	mount;
 	bool		any = false;
 
 	if (file == NULL)
@@ -149,7 +136,7 @@ find_mount(bool (*wanted) (const Mount *mount, const void *arg), const void *arg
 }
 
 static bool
-mount_is_on(const Mount *mount, const void *arg)
+mount_is_on(const ZsIoMount *mount, const void *arg)
 {
 	const struct stat *st = arg;
 
@@ -211,14 +198,14 @@ void
 zsio_host_volume(const char *path, ZsIoHostVolume *volume)
 {
 	struct stat st;
-	Mount		mount;
+	ZsIoMount	mount;
 	char		disk[PATH_MAX];
 
 	memset(volume, 0, sizeof(ZsIoHostVolume));
 	volume->rotational = -1;
 	if (stat(path, &st) != 0)
 		return;
-	if (find_mount(mount_is_on, &st, &mount))
+	if (zsio_host_mount(mount_is_on, &st, &mount))
 	{
 		struct stat source;
 
@@ -228,200 +215,6 @@ zsio_host_volume(const char *path, ZsIoHostVolume *volume)
 	}
 	if (find_disk(major(st.st_dev), minor(st.st_dev), disk))
 		read_disk(disk, volume);
-}
-
-/* ---- cgroups ---------------------------------------------------------------------------- */
-
-static bool
-mount_is_cgroup2(const Mount *mount, const void *arg)
-{
-	return strcmp(mount->type, "cgroup2") == 0;
-}
-
-static bool
-mount_is_blkio(const Mount *mount, const void *arg)
-{
-	return strcmp(mount->type, "cgroup") == 0 && strstr(mount->options, "blkio") != NULL;
-}
-
-/*
- * Our group within a hierarchy: lines of /proc/self/cgroup are "0::/path" for version 2,
- * "7:blkio:/path" for version 1.
- */
-static bool
-own_group(int version, char *path, size_t size)
-{
-	FILE	   *file = AllocateFile("/proc/self/cgroup", "r");
-	char		line[MAXPGPATH];
-	bool		found = false;
-
-	if (file == NULL)
-		return false;
-	while (!found && fgets(line, sizeof(line), file) != NULL)
-	{
-		char	   *controllers = strchr(line, ':');
-		char	   *group = controllers == NULL ? NULL : strchr(controllers + 1, ':');
-
-		if (group == NULL)
-			continue;
-		*group++ = '\0';
-		group[strcspn(group, "\n")] = '\0';
-		found = version == 2 ? strcmp(controllers, ":") == 0 :
-			strstr(controllers, "blkio") != NULL;
-		if (found)
-			strlcpy(path, group, size);
-	}
-	FreeFile(file);
-	return found;
-}
-
-static void
-lower(uint64 *limit, const char *text)
-{
-	uint64		value = strtou64(text, NULL, 10);
-
-	/* "max" */
-	if (value > 0 && (*limit == 0 || value < *limit))
-		*limit = value;
-}
-
-/* "8:0 rbps=1048576 wbps=max riops=max wiops=100" */
-static void
-read_group_v2(const char *group, const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits)
-{
-	char		path[MAXPGPATH * 2 + 32];
-	char		line[256];
-	char	   *save;
-
-	snprintf(path, sizeof(path), "%s/io.max", group);
-	if (!zsio_host_field(path, volume->device_no, line, sizeof(line)))
-		return;
-	for (char *word = strtok_r(line, " ", &save); word != NULL; word = strtok_r(NULL, " ", &save))
-	{
-		if (strncmp(word, "rbps=", 5) == 0)
-			lower(&limits->read_bytes, word + 5);
-		else if (strncmp(word, "wbps=", 5) == 0)
-			lower(&limits->write_bytes, word + 5);
-		else if (strncmp(word, "riops=", 6) == 0)
-			lower(&limits->read_iops, word + 6);
-		else if (strncmp(word, "wiops=", 6) == 0)
-			lower(&limits->write_iops, word + 6);
-	}
-}
-
-/* One file for each limit, with lines "8:0 1048576". */
-static void
-read_group_v1(const char *group, const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits)
-{
-	const struct
-	{
-		const char *name;
-		uint64	   *limit;
-	}			files[] = {
-		{"read_bps_device", &limits->read_bytes},
-		{"write_bps_device", &limits->write_bytes},
-		{"read_iops_device", &limits->read_iops},
-		{"write_iops_device", &limits->write_iops},
-	};
-
-	for (int i = 0; i < (int) lengthof(files); i++)
-	{
-		char		path[MAXPGPATH * 2 + 64];
-		char		line[64];
-
-		snprintf(path, sizeof(path), "%s/blkio.throttle.%s", group, files[i].name);
-		if (zsio_host_field(path, volume->device_no, line, sizeof(line)))
-			lower(files[i].limit, line);
-	}
-}
-
-/* Limits of our group and of those above it in one hierarchy. */
-static void
-read_hierarchy(int version, const Mount *mount, const ZsIoHostVolume *volume,
-			   ZsIoCgroupLimits *limits)
-{
-	char		group[MAXPGPATH];
-	char		path[MAXPGPATH * 2];
-	char	   *below;
-	size_t		root_len = strlen(mount->root);
-
-	if (!own_group(version, group, sizeof(group)))
-		return;
-	/* a container may see a part of the hierarchy only */
-	below = group;
-	if (root_len > 1 && strncmp(group, mount->root, root_len) == 0)
-		below += root_len;
-	snprintf(path, sizeof(path), "%s%s", mount->point, below);
-
-	for (;;)
-	{
-		size_t		len = strlen(path);
-
-		while (len > 1 && path[len - 1] == '/')
-			path[--len] = '\0';
-		if (version == 2)
-			read_group_v2(path, volume, limits);
-		else
-			read_group_v1(path, volume, limits);
-		if (len <= strlen(mount->point))
-			break;
-		*strrchr(path, '/') = '\0';
-	}
-}
-
-/* Is version 2's controller for block devices in use? */
-static bool
-has_io_controller(const Mount *mount)
-{
-	char		path[PATH_MAX + 32];
-	char		line[256];
-
-	snprintf(path, sizeof(path), "%s/cgroup.controllers", mount->point);
-	if (!zsio_host_line(path, line, sizeof(line)))
-		return false;
-	return strncmp(line, "io ", 3) == 0 || strcmp(line, "io") == 0 || strstr(line, " io") != NULL;
-}
-
-/* Limits of our group and those above it; 0 = none. */
-void
-zsio_host_cgroup(const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits)
-{
-	Mount		mount;
-
-	memset(limits, 0, sizeof(ZsIoCgroupLimits));
-	if (volume->device_no[0] == '\0')
-		return;
-	if (find_mount(mount_is_cgroup2, NULL, &mount) && has_io_controller(&mount))
-	{
-		limits->version = 2;
-		read_hierarchy(2, &mount, volume, limits);
-	}
-	else if (find_mount(mount_is_blkio, NULL, &mount))
-	{
-		limits->version = 1;
-		read_hierarchy(1, &mount, volume, limits);
-	}
-	limits->known = limits->version > 0;
-}
-
-/* The version of cgroups, and memory that our group may use: see io_host.h. */
-int
-zsio_host_memory(uint64 *limit)
-{
-	char		group[MAXPGPATH];
-	char		path[MAXPGPATH * 2 + 32];
-	char		line[64];
-	Mount		mount;
-
-	*limit = 0;
-	if (!find_mount(mount_is_cgroup2, NULL, &mount) || !has_io_controller(&mount))
-		return find_mount(mount_is_blkio, NULL, &mount) ? 1 : 0;
-	if (!own_group(2, group, sizeof(group)))
-		return 2;
-	snprintf(path, sizeof(path), "%s%s/memory.max", mount.point, group);
-	if (zsio_host_line(path, line, sizeof(line)))
-		lower(limit, line);
-	return 2;
 }
 
 /* ---- alignment ------------------------------------------------------------------------------ */
@@ -570,25 +363,11 @@ zsio_host_volume(const char *path, ZsIoHostVolume *volume)
 	volume->rotational = -1;
 }
 
-/* No limits are known. */
-void
-zsio_host_cgroup(const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits)
-{
-	memset(limits, 0, sizeof(ZsIoCgroupLimits));
-}
-
 /* Nothing is known. */
 void
 zsio_host_alignment(const char *path, ZsIoAlignment *alignment)
 {
 	memset(alignment, 0, sizeof(ZsIoAlignment));
-}
-
-/* Nothing is known. */
-int
-zsio_host_memory(uint64 *limit)
-{
-	return (int) (*limit = 0);
 }
 
 /* There is none. */

@@ -30,17 +30,6 @@ extern bool zsio_host_field(const char *path, const char *key, char *value, size
 
 /* ---- volumes --------------------------------------------------------------------- */
 
-/* Read and write limits of a cgroup for one device; 0 = none. */
-typedef struct ZsIoCgroupLimits
-{
-	bool		known;			/* a controller for block devices was found */
-	int			version;		/* of that controller */
-	uint64		read_iops;
-	uint64		write_iops;
-	uint64		read_bytes;
-	uint64		write_bytes;
-} ZsIoCgroupLimits;
-
 /* Answers of statx() for a file of the volume. */
 typedef struct ZsIoAlignment
 {
@@ -70,18 +59,51 @@ typedef struct ZsIoHostVolume
 	int			rotational;		/* -1: unknown */
 } ZsIoHostVolume;
 
+/* One line of /proc/self/mountinfo, as far as it is looked at. */
+typedef struct ZsIoMount
+{
+	unsigned int major;
+	unsigned int minor;
+	char		root[MAXPGPATH];	/* of the file system, as far as it is seen */
+	char		point[MAXPGPATH];
+	char		type[32];
+	char		source[MAXPGPATH];
+	char		options[256];	/* of the file system */
+} ZsIoMount;
+
+#ifdef __linux__
+/* Finds a mount that wanted accepts; the last one of several is on top. */
+extern bool zsio_host_mount(bool (*wanted) (const ZsIoMount *mount, const void *arg),
+							const void *arg, ZsIoMount *found);
+#endif
+
 /* Where the files of a tablespace are, from the data directory. */
 extern void zsio_host_tablespace_path(Oid tablespace, char path[MAXPGPATH]);
 
 extern void zsio_host_volume(const char *path, ZsIoHostVolume *volume);
+extern void zsio_host_alignment(const char *path, ZsIoAlignment *alignment);
+
+/* ---- cgroups (io_host_cgroup.c) -------------------------------------------------- */
+
+/* Read and write limits of a cgroup for one device; 0 = none. */
+typedef struct ZsIoCgroupLimits
+{
+	bool		known;			/* a controller for block devices was found */
+	int			version;		/* of that controller */
+	uint64		read_iops;
+	uint64		write_iops;
+	uint64		read_bytes;
+	uint64		write_bytes;
+} ZsIoCgroupLimits;
+
+/* Limits of our group and of those above it. */
 extern void zsio_host_cgroup(const ZsIoHostVolume *volume, ZsIoCgroupLimits *limits);
 
-/*
- * The version of cgroups that counts our I/O, 0 = not known, and the memory that our group may use
- * in bytes, 0 = no limit or not known.
- */
-extern int	zsio_host_memory(uint64 *limit);
-extern void zsio_host_alignment(const char *path, ZsIoAlignment *alignment);
+/* The version of cgroups that counts our I/O; 0: not known. */
+extern int	zsio_host_cgroup_version(void);
+
+/* The memory that our group and those above it may use, bytes, 0 = no limit; false: not known. */
+extern bool zsio_host_memory(uint64 *limit);
 
 /* ---- io_uring ---------------------------------------------------------------------- */
 

@@ -18,9 +18,17 @@
 #include "postgres.h"
 
 #include <ctype.h>
+#include <math.h>
+
+#include "fmgr.h"
+#include "funcapi.h"
+#include "utils/builtins.h"
 
 #include "io_internal.h"
 #include "io_profile.h"
+#include "zs_base.h"
+
+PG_FUNCTION_INFO_V1(zs_io_profiles);
 
 /* Units of the vendors, in kB of 1024 bytes. */
 #define MIB(n)		((n) * 1024.0)
@@ -36,18 +44,18 @@ const ZsIoProfile zsio_profiles[] = {
 	{"none", NO_LIMIT, NO_LIMIT, 256, 256, 32},
 	{"nvme", NO_LIMIT, NO_LIMIT, 256, 256, 32},
 	{"ssd", NO_LIMIT, NO_LIMIT, 256, 256, 32},
-	{"hdd", NO_LIMIT, NO_LIMIT, 256, 1024, 8},
+	{"hdd", NO_LIMIT, NO_LIMIT, 256, 1024, 8, .rotational = true},
 
 	/* Amazon EBS */
 	{"gp2", {100, 3, 16000}, {MIB(128), MIB(250) / 334, MIB(250)}, 256, 256, 32},
 	{"gp3", FIXED(3000), FIXED(MIB(125)), 256, 256, 32},
 	{"io1", {0, 50, 64000}, FIXED(MIB(1000)), 256, 256, 32},
 	{"io2", {0, 1000, 256000}, FIXED(MIB(4000)), 256, 256, 64},
-	{"st1", FIXED(500), {MIB(5), MIB(40) / 1024, MIB(500)}, 1024, 1024, 4},
-	{"sc1", FIXED(250), {MIB(1.5), MIB(12) / 1024, MIB(192)}, 1024, 1024, 4},
+	{"st1", FIXED(500), {MIB(5), MIB(40) / 1024, MIB(500)}, 1024, 1024, 4, .rotational = true},
+	{"sc1", FIXED(250), {MIB(1.5), MIB(12) / 1024, MIB(192)}, 1024, 1024, 4, .rotational = true},
 
 	/* Google Cloud */
-	{"pd-standard", {0, 0.75, 7500}, {0, MIB(0.12), MIB(400)}, 0, 256, 16},
+	{"pd-standard", {0, 0.75, 7500}, {0, MIB(0.12), MIB(400)}, 0, 256, 16, .rotational = true},
 	{"pd-balanced", {0, 6, 80000}, {0, MIB(0.28), MIB(1200)}, 0, 256, 16},
 	{"pd-ssd", {0, 30, 100000}, {0, MIB(0.48), MIB(1200)}, 0, 256, 32},
 	{"pd-extreme", NO_LIMIT, FIXED(MIB(3000)), 0, 256, 64},
@@ -74,10 +82,10 @@ const ZsIoProfile zsio_profiles[] = {
 	{"azure-standard-ssd-e60", FIXED(2000), FIXED(MIB(400)), 256, 256, 32, 8192},
 	{"azure-standard-ssd-e70", FIXED(4000), FIXED(MIB(600)), 256, 256, 32, 16384},
 	{"azure-standard-ssd-e80", FIXED(6000), FIXED(MIB(750)), 256, 256, 32, 32767},
-	{"azure-standard-hdd", FIXED(2000), FIXED(MB(500)), 0, 1024, 8},
-	{"azure-standard-hdd-s50", FIXED(500), FIXED(MB(60)), 0, 1024, 8, 4096},
-	{"azure-standard-hdd-s60", FIXED(1300), FIXED(MB(300)), 0, 1024, 8, 8192},
-	{"azure-standard-hdd-s80", FIXED(2000), FIXED(MB(500)), 0, 1024, 8, 32767},
+	{"azure-standard-hdd", FIXED(2000), FIXED(MB(500)), 0, 1024, 8, .rotational = true},
+	{"azure-standard-hdd-s50", FIXED(500), FIXED(MB(60)), 0, 1024, 8, 4096, .rotational = true},
+	{"azure-standard-hdd-s60", FIXED(1300), FIXED(MB(300)), 0, 1024, 8, 8192, .rotational = true},
+	{"azure-standard-hdd-s80", FIXED(2000), FIXED(MB(500)), 0, 1024, 8, 32767, .rotational = true},
 };
 
 const int	zsio_nprofiles = lengthof(zsio_profiles);
@@ -277,4 +285,56 @@ zsio_profile_guc_init(void)
 							   &tablespace_profiles,
 							   "",
 							   PGC_SIGHUP, 0, check_overrides, assign_overrides, NULL);
+}
+
+/* ---- SQL ---------------------------------------------------------------------------------- */
+
+/* A limit as SQL shows it: see io_profile.h. */
+Datum
+zsio_limit_datum(double value, bool *isnull)
+{
+	*isnull = value <= 0;
+	return Float8GetDatum(rint(value * 1000) / 1000);
+}
+
+static int
+put_rate(const ZsIoRate *rate, double unit, int n, Datum *values, bool *nulls)
+{
+	values[n] = zsio_limit_datum(rate->base / unit, &nulls[n]);
+	n++;
+	values[n] = zsio_limit_datum(rate->per_gib / unit, &nulls[n]);
+	n++;
+	values[n] = zsio_limit_datum(rate->max / unit, &nulls[n]);
+	return n + 1;
+}
+
+#define PROFILE_COLUMNS	11
+
+/* The table of profiles; bandwidth in MiB/s. */
+Datum
+zs_io_profiles(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	zsbase_srf_init(fcinfo, PROFILE_COLUMNS);
+	for (int i = 0; i < zsio_nprofiles; i++)
+	{
+		const ZsIoProfile *profile = &zsio_profiles[i];
+		Datum		values[PROFILE_COLUMNS];
+		bool		nulls[PROFILE_COLUMNS] = {0};
+		int			n = 0;
+
+		values[n++] = CStringGetTextDatum(profile->name);
+		n = put_rate(&profile->iops, 1, n, values, nulls);
+		n = put_rate(&profile->bandwidth, 1024, n, values, nulls);
+		nulls[n] = profile->counted_kb == 0;
+		values[n++] = Int32GetDatum(profile->counted_kb);
+		values[n++] = Int32GetDatum(profile->request_kb);
+		values[n++] = Int32GetDatum(profile->queue_depth);
+		nulls[n] = profile->tier_gib == 0;
+		values[n++] = Int32GetDatum(profile->tier_gib);
+		Assert(n == lengthof(values));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+	}
+	return (Datum) 0;
 }

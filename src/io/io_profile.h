@@ -41,6 +41,7 @@ typedef struct ZsIoProfile
 	int			request_kb;
 	int			queue_depth;
 	int			tier_gib;		/* a tier of the profile it is named after, up to that size; or 0 */
+	bool		rotational;		/* behind it are disks that turn */
 } ZsIoProfile;
 
 extern const ZsIoProfile zsio_profiles[];
@@ -57,6 +58,9 @@ extern const char *zsio_profile_name(int profile);
 
 /* The profile that holds for a volume of that size: a tier, if it has some. */
 extern const ZsIoProfile *zsio_profile_tier(int profile, double gib);
+
+/* A limit as SQL shows it, rounded; *isnull: none. */
+extern Datum zsio_limit_datum(double value, bool *isnull);
 
 extern double zsio_rate(const ZsIoRate *rate, double gib);
 
@@ -107,6 +111,9 @@ extern const char *zsio_volume_name(int volume);
 
 /* The largest requests and the deepest queue of the volumes that are known. */
 extern void zsio_volumes_largest(int *request_blocks, int *queue_depth);
+
+/* Is there a volume with a profile other than "none"?  And one with disks that turn? */
+extern bool zsio_volumes_have_profile(bool *rotational);
 
 /*
  * Finds out anew what tablespaces are on, and which profiles are theirs.  Reads

@@ -50,8 +50,9 @@ report_kernel(ReturnSetInfo *rsinfo)
 	struct utsname name;
 
 	zsio_report_put(rsinfo, "kernel", NULL,
-		uname(&name) == 0 ? psprintf("%s %s", name.sysname, name.release) : UNKNOWN, NULL,
-		"What direct I/O, io_uring and untorn writes can do depends on it.");
+					uname(&name) == 0 ? psprintf("%s %s", name.sysname, name.release) : UNKNOWN,
+					NULL,
+					"What direct I/O, io_uring and untorn writes can do depends on it.");
 }
 
 static void
@@ -88,16 +89,17 @@ report_uring(ReturnSetInfo *rsinfo)
 		advice = "Build zedstore_io with liburing.";
 #endif
 	zsio_report_put(rsinfo, "io_uring", NULL,
-		error == 0 ? "available" : psprintf("refused: %s", strerror(error)), advice,
-		"I/O workers keep many writes in flight with it; without it a worker has up to 16 threads "
-		"that write one at a time each.");
+					error == 0 ? "available" : psprintf("refused: %s", strerror(error)), advice,
+					"I/O workers keep many writes in flight with it; without it a worker has up "
+					"to 16 threads that write one at a time each.");
 	zsio_report_put(rsinfo, "kernel.io_uring_disabled", NULL,
-		disabled < 0 ? UNKNOWN : psprintf("%d", disabled),
-		disabled > 0 ? "Set it to 0 if the server may use io_uring." : NULL,
-		"1 allows io_uring to one group only, 2 to nobody.");
+					disabled < 0 ? UNKNOWN : psprintf("%d", disabled),
+					disabled > 0 ? "Set it to 0 if the server may use io_uring." : NULL,
+					"1 allows io_uring to one group only, 2 to nobody.");
 	zsio_report_put(rsinfo, "seccomp", NULL,
-		strcmp(line, UNKNOWN) == 0 ? UNKNOWN : filtered ? "filtered" : "not filtered", NULL,
-		"Container runtimes filter system calls, io_uring among them.");
+					strcmp(line, UNKNOWN) == 0 ? UNKNOWN : filtered ? "filtered" : "not filtered",
+					NULL,
+					"Container runtimes filter system calls, io_uring among them.");
 }
 
 /* vm.dirty_*: the page cache may hold back gigabytes and write them all at once. */
@@ -144,13 +146,15 @@ report_dirty(ReturnSetInfo *rsinfo)
 			zsio_report_put(rsinfo, limits[i].item, NULL, UNKNOWN, NULL, limits[i].reason);
 		else
 			zsio_report_put(rsinfo, limits[i].item, NULL, psprintf("%s %%", line),
-				atoi(line) > limits[i].most ? limits[i].advice : NULL, limits[i].reason);
+							atoi(line) > limits[i].most ? limits[i].advice : NULL,
+							limits[i].reason);
 	}
 	for (int i = 0; i < (int) lengthof(times); i++)
 	{
 		snprintf(path, sizeof(path), "/proc/sys/vm/%s", strchr(times[i][0], '.') + 1);
 		zsio_report_put(rsinfo, times[i][0], NULL,
-			zsio_host_line(path, line, sizeof(line)) ? line : UNKNOWN, NULL, times[i][1]);
+						zsio_host_line(path, line, sizeof(line)) ? line : UNKNOWN, NULL,
+						times[i][1]);
 	}
 }
 
@@ -164,23 +168,28 @@ report_huge_pages(ReturnSetInfo *rsinfo)
 	char	   *chosen;
 
 	zsio_report_put(rsinfo, "huge_pages", NULL,
-		psprintf("%s, in use: %s", GetConfigOptionByName("huge_pages", NULL, false),
-				 status == NULL ? UNKNOWN : status),
-		large && !in_use ?
-		psprintf("Set vm.nr_hugepages to at least shared_memory_size_in_huge_pages (%s).",
-				 GetConfigOptionByName("shared_memory_size_in_huge_pages", NULL, false)) : NULL,
-		"With ordinary pages each backend has page tables for all shared buffers that it touched.");
+					psprintf("%s, in use: %s",
+							 GetConfigOptionByName("huge_pages", NULL, false),
+							 status == NULL ? UNKNOWN : status),
+					large && !in_use ?
+					psprintf("Set vm.nr_hugepages to at least shared_memory_size_in_huge_pages "
+							 "(%s).",
+							 GetConfigOptionByName("shared_memory_size_in_huge_pages", NULL,
+												   false)) : NULL,
+					"With ordinary pages each backend has page tables for all shared buffers that "
+					"it touched.");
 	zsio_report_put(rsinfo, "vm.nr_hugepages", NULL,
-		zsio_host_line("/proc/sys/vm/nr_hugepages", line, sizeof(line)) ? line : UNKNOWN, NULL,
-		"Explicit huge pages set aside by the kernel.");
+					zsio_host_line("/proc/sys/vm/nr_hugepages", line, sizeof(line)) ?
+					line : UNKNOWN, NULL,
+					"Explicit huge pages set aside by the kernel.");
 	if (!zsio_host_line("/sys/kernel/mm/transparent_hugepage/enabled", line, sizeof(line)))
 		strlcpy(line, UNKNOWN, sizeof(line));
 	chosen = strchr(line, '[') != NULL ? strchr(line, '[') + 1 : line;
 	chosen[strcspn(chosen, "]")] = '\0';
 	zsio_report_put(rsinfo, "transparent huge pages", NULL, chosen,
-		strcmp(chosen, "always") == 0 ? "Set them to madvise." : NULL,
-		"Compaction of memory for them may stop processes for a time; shared buffers want explicit "
-		"huge pages.");
+					strcmp(chosen, "always") == 0 ? "Set them to madvise." : NULL,
+					"Compaction of memory for them may stop processes for a time; shared buffers "
+					"want explicit huge pages.");
 }
 
 static void
@@ -192,8 +201,9 @@ report_clock(ReturnSetInfo *rsinfo)
 								 strcmp(line, "xen") == 0);
 
 	zsio_report_put(rsinfo, "clock source", NULL, known ? line : UNKNOWN,
-		slow ? "Use a clock that is read without a system call: tsc or kvm-clock." : NULL,
-		"track_io_timing and EXPLAIN ANALYZE read the clock twice for each call.");
+					slow ?
+					"Use a clock that is read without a system call: tsc or kvm-clock." : NULL,
+					"track_io_timing and EXPLAIN ANALYZE read the clock twice for each call.");
 }
 
 static void
@@ -210,9 +220,9 @@ report_locked_memory(ReturnSetInfo *rsinfo)
 			psprintf(UINT64_FORMAT " kB", (uint64) limit.rlim_cur / 1024);
 	}
 	zsio_report_put(rsinfo, "RLIMIT_MEMLOCK", NULL, setting,
-		small ? "Raise it to 8 MB or more (LimitMEMLOCK= of the service)." : NULL,
-		"Kernels before 5.12 count the memory of rings, and all count registered buffers, against "
-		"it.");
+					small ? "Raise it to 8 MB or more (LimitMEMLOCK= of the service)." : NULL,
+					"Kernels before 5.12 count the memory of rings, and all count registered "
+					"buffers, against it.");
 }
 
 /* ---- volumes ---------------------------------------------------------------------------- */
@@ -248,25 +258,27 @@ report_device(ReturnSetInfo *rsinfo, const char *object, const ZsIoHostVolume *v
 	const char *advice = NULL;
 
 	zsio_report_put(rsinfo, "file system", object,
-		volume->file_system[0] != '\0' ? volume->file_system : UNKNOWN, NULL,
-		"I/O workers write asynchronously on ext4 and xfs; see docs/io.md for the reason.");
+					volume->file_system[0] != '\0' ? volume->file_system : UNKNOWN, NULL,
+					"I/O workers write asynchronously on ext4 and xfs; see docs/io.md for the "
+					"reason.");
 	zsio_report_put(rsinfo, "device", object,
-		volume->device[0] == '\0' ? UNKNOWN :
-		volume->model[0] == '\0' ? volume->device :
-		psprintf("%s (%s)", volume->device, volume->model),
-		is_cloud_volume(volume->model) && zsio_profile == ZSIO_PROFILE_AUTO ?
-		"Name the type of the volume in zedstore.io_profile." : NULL,
-		"Tablespaces on one device share its limits.");
+					volume->device[0] == '\0' ? UNKNOWN :
+					volume->model[0] == '\0' ? volume->device :
+					psprintf("%s (%s)", volume->device, volume->model),
+					is_cloud_volume(volume->model) && zsio_profile == ZSIO_PROFILE_AUTO ?
+					"Name the type of the volume in zedstore.io_profile." : NULL,
+					"Tablespaces on one device share its limits.");
 	zsio_report_put(rsinfo, "rotational", object,
-		volume->rotational < 0 ? UNKNOWN : rotational ? "yes" : "no", NULL,
-		"Virtual disks often say so wrongly; zedstore.io_profile names the kind of volume.");
+					volume->rotational < 0 ? UNKNOWN : rotational ? "yes" : "no", NULL,
+					"Virtual disks often say so wrongly; zedstore.io_profile names the kind of "
+					"volume.");
 	if (strcmp(scheduler, "bfq") == 0 && !rotational)
 		advice = "Use none or mq-deadline, unless background I/O is to yield by priority.";
 	else if (strcmp(scheduler, "none") == 0 && rotational)
 		advice = "Use mq-deadline or bfq.";
 	zsio_report_put(rsinfo, "scheduler", object, scheduler[0] != '\0' ? scheduler : UNKNOWN, advice,
-		"It orders requests of different processes; priorities count with bfq and "
-		"mq-deadline only.");
+					"It orders requests of different processes; priorities count with bfq and "
+					"mq-deadline only.");
 }
 
 static void
@@ -290,10 +302,11 @@ report_cgroup(ReturnSetInfo *rsinfo, const char *object, const ZsIoHostVolume *v
 						   limit_text("write kB/s", limits.write_bytes, 1024),
 						   limits.version);
 	zsio_report_put(rsinfo, "cgroup limits", object, setting,
-		limited ?
-		"Let zedstore.io_profile be auto, which keeps below them, or set zedstore.io_max_iops and "
-		"zedstore.io_max_bandwidth." : NULL,
-		"Requests beyond the limit wait in the kernel, foreground and background alike.");
+					limited ?
+					"Let zedstore.io_profile be auto, which keeps below them, or set "
+					"zedstore.io_max_iops and zedstore.io_max_bandwidth." : NULL,
+					"Requests beyond the limit wait in the kernel, foreground and background "
+					"alike.");
 }
 
 static void
@@ -302,28 +315,30 @@ report_alignment(ReturnSetInfo *rsinfo, const char *object, const ZsIoAlignment 
 	ZsIoAlignment a = *alignment;
 
 	zsio_report_put(rsinfo, "direct I/O", object,
-		!a.file_found ? UNKNOWN : a.opens_direct ? "yes" : "refused",
-		a.file_found && !a.opens_direct ?
-		"Use a file system with direct I/O, or set zedstore.io_direct = off." : NULL,
-		"I/O workers write around the page cache, where each page would be kept a second time.");
+					!a.file_found ? UNKNOWN : a.opens_direct ? "yes" : "refused",
+					a.file_found && !a.opens_direct ?
+					"Use a file system with direct I/O, or set zedstore.io_direct = off." : NULL,
+					"I/O workers write around the page cache, where each page would be kept a "
+					"second time.");
 	zsio_report_put(rsinfo, "direct I/O alignment", object,
-		!a.direct_known ? UNKNOWN :
-		psprintf("memory %u, offset %u", a.direct_memory, a.direct_offset),
-		a.direct_known && a.direct_offset > BLCKSZ ?
-		"Set zedstore.io_direct = off: pages are smaller than what the device writes "
-		"directly." : NULL,
-		"Requests that are not aligned are refused, or written through the page cache.");
+					!a.direct_known ? UNKNOWN :
+					psprintf("memory %u, offset %u", a.direct_memory, a.direct_offset),
+					a.direct_known && a.direct_offset > BLCKSZ ?
+					"Set zedstore.io_direct = off: pages are smaller than what the device "
+					"writes directly." : NULL,
+					"Requests that are not aligned are refused, or written through the page "
+					"cache.");
 	zsio_report_put(rsinfo, "untorn writes", object,
-		!a.atomic_known ? UNKNOWN : a.atomic_max == 0 ? "no" :
-		psprintf("%u to %u bytes%s", a.atomic_min, a.atomic_max,
-				 a.atomic_max_fast > 0 && a.atomic_max_fast < a.atomic_max ?
-				 psprintf(", without copying up to %u", a.atomic_max_fast) : ""),
-		NULL,
-		"What the device or file system writes as a whole if a write asks for it; the server's "
-		"writes do not.");
+					!a.atomic_known ? UNKNOWN : a.atomic_max == 0 ? "no" :
+					psprintf("%u to %u bytes%s", a.atomic_min, a.atomic_max,
+							 a.atomic_max_fast > 0 && a.atomic_max_fast < a.atomic_max ?
+							 psprintf(", without copying up to %u", a.atomic_max_fast) : ""),
+					NULL,
+					"What the device or file system writes as a whole if a write asks for it; the "
+					"server's writes do not.");
 	zsio_report_put(rsinfo, "write hints", object,
-		!a.hints_known ? UNKNOWN : a.hints ? "yes" : "no", NULL,
-		"Files can tell devices with streams how long their data will live.");
+					!a.hints_known ? UNKNOWN : a.hints ? "yes" : "no", NULL,
+					"Files can tell devices with streams how long their data will live.");
 }
 
 /*

@@ -77,18 +77,16 @@ static void
 report_reads(ReturnSetInfo *rsinfo)
 {
 	const char *method = GetConfigOption("io_method", true, false);
-	const ZsIoProfile *profile = zsio_profile >= 0 ? &zsio_profiles[zsio_profile] : NULL;
+	bool		rotational;
+	bool		known;
 	int			request_blocks;
 	int			depth;
 	int			combine = zs_io_combine_limit();
-	bool		rotational = profile != NULL &&
-		(strcmp(profile->name, "hdd") == 0 || strcmp(profile->name, "st1") == 0 ||
-		 strcmp(profile->name, "sc1") == 0);
 	const char *deeper;
 
 	zsio_volumes_refresh();
-	(void) zsio_volume_of(MyDatabaseTableSpace);
 	zsio_volumes_largest(&request_blocks, &depth);
+	known = zsio_volumes_have_profile(&rotational);
 	deeper = psprintf("Set it to %d, the queue that the volume is best with.", depth);
 	put_setting(rsinfo, "io_method",
 				method != NULL && strcmp(method, "sync") == 0 ?
@@ -105,13 +103,13 @@ report_reads(ReturnSetInfo *rsinfo)
 						 request_blocks * (BLCKSZ / 1024)) : NULL,
 				"io_combine_limit cannot be larger.");
 	put_setting(rsinfo, "effective_io_concurrency",
-				profile != NULL && effective_io_concurrency < depth ? deeper : NULL,
+				known && effective_io_concurrency < depth ? deeper : NULL,
 				"Scans have so many reads in flight.");
 	put_setting(rsinfo, "maintenance_io_concurrency",
-				profile != NULL && maintenance_io_concurrency < depth ? deeper : NULL,
+				known && maintenance_io_concurrency < depth ? deeper : NULL,
 				"VACUUM, ANALYZE and index builds have so many reads in flight.");
 	put_setting(rsinfo, "random_page_cost",
-				random_page_cost >= 4 && profile != NULL && !rotational ?
+				random_page_cost >= 4 && known && !rotational ?
 				"Set it to 1.1 to 2." : NULL,
 				"The planner avoids indexes where it is high; 4 was measured on disks that turn.");
 }
@@ -153,11 +151,12 @@ static void
 report_memory(ReturnSetInfo *rsinfo)
 {
 	uint64		limit;
-	int			version = zsio_host_memory(&limit);
+	bool		known = zsio_host_memory(&limit);
+	int			version = zsio_host_cgroup_version();
 	bool		tight = limit > 0 && limit / 4 * 3 < (uint64) NBuffers * BLCKSZ;
 
 	zsio_report_put(rsinfo, "memory limit", NULL,
-					version == 0 ? UNKNOWN : limit == 0 ? "none" :
+					!known ? UNKNOWN : limit == 0 ? "none" :
 					psprintf(UINT64_FORMAT " MB", limit / (1024 * 1024)),
 					tight ? "Leave room beside shared_buffers, a quarter at least." : NULL,
 					"The page cache counts, too: near the limit the kernel writes and forgets it "
@@ -201,10 +200,15 @@ zsio_report_wal(ReturnSetInfo *rsinfo)
 	double		images = (double) zs_wal_stat(stats, wal_fpi);
 	double		share = bytes > 0 ? Min(images * IMAGE_BYTES / bytes, 1.0) : 0;
 	bool		compressed = wal_compression != WAL_COMPRESSION_NONE;
+	bool		some_compressed = compressed;
 
+#ifdef USE_LZ4
+	/* pages of trees: page_wal.c */
+	some_compressed = compressed || zs_wal_compression == ZS_WAL_COMPRESSION_AUTO;
+#endif
 	zsio_report_put(rsinfo, "full page images", NULL,
 					psprintf("%.0f in %.0f MB of WAL, %s %.0f %%", images, bytes / 1e6,
-							 compressed ? "at most" : "about", share * 100),
+							 some_compressed ? "at most" : "about", share * 100),
 					share > 0.5 && !compressed ?
 					"Set wal_compression, and raise checkpoint_timeout and max_wal_size." : NULL,
 					"Since pg_stat_wal was reset. Bulk loads and index builds log whole pages "

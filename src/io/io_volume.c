@@ -21,7 +21,6 @@
 #include "postgres.h"
 
 #include <dirent.h>
-#include <math.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 
@@ -48,7 +47,6 @@
 #include "io_profile.h"
 #include "zs_base.h"
 
-PG_FUNCTION_INFO_V1(zs_io_profiles);
 PG_FUNCTION_INFO_V1(zs_io_volumes);
 
 #define MAX_TABLESPACES		64
@@ -485,57 +483,25 @@ zsio_volumes_largest(int *request_blocks, int *queue_depth)
 	}
 }
 
-/* ---- SQL ---------------------------------------------------------------------------------- */
-
-/* A limit as SQL shows it: NULL = none. */
-static Datum
-limit_datum(double value, bool *isnull)
+/* Whether more is known of a volume than that it is there: see io_profile.h. */
+bool
+zsio_volumes_have_profile(bool *rotational)
 {
-	*isnull = value <= 0;
-	return Float8GetDatum(rint(value * 1000) / 1000);
-}
+	bool		found = false;
 
-static int
-put_rate(const ZsIoRate *rate, double unit, int n, Datum *values, bool *nulls)
-{
-	values[n] = limit_datum(rate->base / unit, &nulls[n]);
-	n++;
-	values[n] = limit_datum(rate->per_gib / unit, &nulls[n]);
-	n++;
-	values[n] = limit_datum(rate->max / unit, &nulls[n]);
-	return n + 1;
-}
-
-#define PROFILE_COLUMNS	11
-
-/* The table of profiles; bandwidth in MiB/s. */
-Datum
-zs_io_profiles(PG_FUNCTION_ARGS)
-{
-	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
-
-	zsbase_srf_init(fcinfo, PROFILE_COLUMNS);
-	for (int i = 0; i < zsio_nprofiles; i++)
+	Assert(table.refreshed != 0);
+	*rotational = false;
+	for (int i = 0; i < table.ntablespaces; i++)
 	{
-		const ZsIoProfile *profile = &zsio_profiles[i];
-		Datum		values[PROFILE_COLUMNS];
-		bool		nulls[PROFILE_COLUMNS] = {0};
-		int			n = 0;
+		const ZsIoProfile *profile = table.volumes[table.tablespaces[i].volume].profile;
 
-		values[n++] = CStringGetTextDatum(profile->name);
-		n = put_rate(&profile->iops, 1, n, values, nulls);
-		n = put_rate(&profile->bandwidth, 1024, n, values, nulls);
-		nulls[n] = profile->counted_kb == 0;
-		values[n++] = Int32GetDatum(profile->counted_kb);
-		values[n++] = Int32GetDatum(profile->request_kb);
-		values[n++] = Int32GetDatum(profile->queue_depth);
-		nulls[n] = profile->tier_gib == 0;
-		values[n++] = Int32GetDatum(profile->tier_gib);
-		Assert(n == lengthof(values));
-		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
+		found = found || strcmp(profile->name, "none") != 0;
+		*rotational = *rotational || profile->rotational;
 	}
-	return (Datum) 0;
+	return found;
 }
+
+/* ---- SQL ---------------------------------------------------------------------------------- */
 
 #define VOLUME_COLUMNS	12
 
@@ -553,15 +519,15 @@ put_tablespace(ReturnSetInfo *rsinfo, Form_pg_tablespace form)
 	values[n++] = CStringGetTextDatum(volume->profile->name);
 	nulls[n] = volume->host.device[0] == '\0';
 	values[n++] = CStringGetTextDatum(volume->host.device);
-	values[n] = limit_datum(volume->gib, &nulls[n]);
+	values[n] = zsio_limit_datum(volume->gib, &nulls[n]);
 	n++;
-	values[n] = limit_datum(limits->read_iops, &nulls[n]);
+	values[n] = zsio_limit_datum(limits->read_iops, &nulls[n]);
 	n++;
-	values[n] = limit_datum(limits->write_iops, &nulls[n]);
+	values[n] = zsio_limit_datum(limits->write_iops, &nulls[n]);
 	n++;
-	values[n] = limit_datum(limits->read_bytes / (1024 * 1024), &nulls[n]);
+	values[n] = zsio_limit_datum(limits->read_bytes / (1024 * 1024), &nulls[n]);
 	n++;
-	values[n] = limit_datum(limits->write_bytes / (1024 * 1024), &nulls[n]);
+	values[n] = zsio_limit_datum(limits->write_bytes / (1024 * 1024), &nulls[n]);
 	n++;
 	nulls[n] = limits->counted_bytes == 0;
 	values[n++] = Int32GetDatum(limits->counted_bytes / 1024);
