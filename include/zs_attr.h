@@ -20,6 +20,7 @@
 
 #include "access/tupdesc.h"
 #include "access/xlogreader.h"
+#include "executor/instrument.h"
 #include "storage/bufmgr.h"
 #include "storage/read_stream.h"
 #include "utils/rel.h"
@@ -393,7 +394,11 @@ extern ZsAheadCounts zsattr_ahead_counts;
 extern bool zsattr_ahead_is_wanted(Relation rel, bool maintenance);
 
 /* Pages that this backend has read so far that were in no buffer, of whatever relation. */
-extern uint64 zsattr_ahead_pages_read(void);
+static inline uint64
+zsattr_ahead_pages_read(void)
+{
+	return (uint64) (pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read);
+}
 
 extern ZsAttrAhead *zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance,
 									   BufferAccessStrategy strategy);

@@ -110,6 +110,40 @@ for my $statement (@statements)
 	like($out, qr/^(?:\d+\n)?\Q$expected\E\n0\z/, "$title: and goes on");
 }
 
+# a row that is fetched again after an error within the same statement
+$node->safe_psql('postgres', q{
+	create table tids as select row_number() over (order by id) as n, ctid as tid from z
+		where id % 3001 = 0;
+	create function by_tid() returns text language plpgsql as $$
+	declare
+		t tid;
+		row z;
+		h bigint := 0;
+		failed int := 0;
+	begin
+		for t in select tid from tids order by n loop
+			loop
+				begin
+					select * into strict row from z where ctid = t;
+					h := h + hashtext(row::text);
+					exit;
+				exception when io_error then
+					failed := failed + 1;
+				end;
+			end loop;
+		end loop;
+		raise notice 'failed: %', failed;
+		return h;
+	end $$});
+my $rows = $node->safe_psql('postgres', 'select by_tid()');
+for my $before (0, 1, 2, 5, 9, 20)
+{
+	my (undef, $out, $err) = with_faults('', 'select by_tid()', $before, 150, -EIO());
+
+	is($out, "$rows\n$rows\n0", "rows by TID, errors after $before reads");
+	like($err, qr/failed: 150\n.*failed: 0/s, '150 errors');
+}
+
 unlike(slurp_file($node->logfile), qr/refcount leak|resource was not closed|TRAP/,
 	'nothing leaked');
 zs_check_all($node, 'postgres');

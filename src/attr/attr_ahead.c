@@ -62,13 +62,6 @@
 
 ZsAheadCounts zsattr_ahead_counts;
 
-/* Pages that this backend has read from disk or from the kernel, of all relations. */
-uint64
-zsattr_ahead_pages_read(void)
-{
-	return (uint64) (pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read);
-}
-
 /* Does the setting that counts for the reader ask for any look-ahead? */
 bool
 zsattr_ahead_is_wanted(Relation rel, bool maintenance)
@@ -134,9 +127,11 @@ zsattr_ahead_read_runs(ZsAttrAhead *ahead)
 ZsAttrAhead *
 zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance, BufferAccessStrategy strategy)
 {
-	ZsAttrAhead *ahead = palloc0_object(ZsAttrAhead);
+	ZsAttrAhead *ahead = palloc_object(ZsAttrAhead);
 	int			natts = Max(desc->natts, 1);
 
+	/* wishes and runs are filled before they are looked at */
+	memset(ahead, 0, offsetof(ZsAttrAhead, wishes));
 	ahead->rel = rel;
 	ahead->desc = desc;
 	ahead->strategy = strategy;
@@ -180,6 +175,8 @@ void
 zsattr_ahead_fetch(ZsAttrAhead *ahead, const ZsAttrWish *wishes, int n)
 {
 	Assert(!ahead->running);
+	/* an error may have come in the midst of the last call, and the caller lived on */
+	ahead->nwishes = ahead->nruns = ahead->run = 0;
 	for (int i = 0; i < n; i++)
 	{
 		ahead->wishes[ahead->nwishes++].wish = wishes[i];

@@ -71,10 +71,8 @@ struct ZsAttrAhead
 	/* a batch: what is known of its wishes, and where their pages are */
 	int			batch_size;
 	int			nwishes;
-	ZsAheadWish	wishes[ZS_AHEAD_BATCH];
 	int			nruns;
 	int			run;			/* present one */
-	ZsAheadRun	runs[ZS_AHEAD_BATCH * ZS_AHEAD_RUNS_OF_WISH];
 
 	/* look-ahead over the wishes of a source */
 	ZsWishSource source;
@@ -89,6 +87,9 @@ struct ZsAttrAhead
 	uint64		pending_tag;
 	uint64		seen_reads;		/* pages read when looked last */
 	int			steps_to_rest;
+
+	ZsAheadWish	wishes[ZS_AHEAD_BATCH];
+	ZsAheadRun	runs[ZS_AHEAD_BATCH * ZS_AHEAD_RUNS_OF_WISH];
 };
 
 /* attr_ahead.c */

@@ -32,7 +32,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "utils/memutils.h"
 
 #include "scan_desc.h"
@@ -194,9 +193,10 @@ zsscan_prefetch_begin(ZsScanDesc scan, TupleTableSlot *slot, bool maintenance,
 					  ZsBlockSource source, void *arg)
 {
 	MemoryContext old = MemoryContextSwitchTo(scan->source->context);
-	ZsScanPrefetch *prefetch = palloc0_object(ZsScanPrefetch);
+	ZsScanPrefetch *prefetch = palloc_object(ZsScanPrefetch);
 
 	Assert(slot == NULL || TTS_IS_ZEDSTORE(slot));
+	memset(prefetch, 0, offsetof(ZsScanPrefetch, ring));
 	prefetch->scan = scan;
 	prefetch->source = source;
 	prefetch->arg = arg;
