@@ -114,9 +114,6 @@ extern void zspage_cursor_move(Relation rel, int cursorno, uint64 stripe);
 typedef struct ZsAllocRequest
 {
 	uint16		treeno;
-	bool		joins;			/* to lie behind the blocks of the request before, which is for the
-								 * same tree, if there is room */
-	bool		ahead;			/* others like it will follow: see zspage_extension_blocks() */
 	uint32		nblocks;		/* adjacent blocks wanted */
 	BlockNumber start;			/* out: first block */
 } ZsAllocRequest;
@@ -127,7 +124,8 @@ typedef struct ZsAllocRequest
 extern void zspage_order_begin(Relation rel);
 extern void zspage_order_end(Relation rel);
 extern BlockNumber zspage_alloc(Relation rel, uint16 treeno);
-extern void zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests);
+extern void zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests,
+							  bool ahead);
 extern void zspage_free_run(Relation rel, uint16 treeno, BlockNumber start,
 							uint32 nblocks);
 extern void zspage_give_back(Relation rel, uint16 treeno, BlockNumber blkno);

@@ -136,10 +136,9 @@ allocate_runs(Relation rel, AttrNumber attno, uint32 nblocks)
 	{
 		runs[i].treeno = ZsTreeOfAttr(attno);
 		runs[i].nblocks = Min(nblocks - i * ZS_OVERFLOW_RUN_BLOCKS, ZS_OVERFLOW_RUN_BLOCKS);
-		runs[i].joins = runs[i].ahead = false;
 		runs[i].start = 0;
 	}
-	zspage_alloc_runs(rel, runs, nruns);
+	zspage_alloc_runs(rel, runs, nruns, false);
 	return runs;
 }
 
@@ -494,7 +493,10 @@ change_shares(Relation rel, Buffer buf, int change)
 		XLogBeginInsert();
 		XLogRegisterData(&xlrec, SizeOfZsAttrShare);
 		XLogRegisterBuffer(0, buf, REGBUF_STANDARD);
-		PageSetLSN(page, zspage_log_data(XLOG_ZS_ATTR_SHARE, page));
+		/* whether the page can be compressed is worth a look if it goes into the record */
+		PageSetLSN(page, XLogCheckBufferNeedsBackup(buf) ?
+				   zspage_log_data(XLOG_ZS_ATTR_SHARE, page) :
+				   zspage_log_tree(XLOG_ZS_ATTR_SHARE));
 	}
 	END_CRIT_SECTION();
 }

@@ -202,12 +202,10 @@ allocate_runs(ZsDrafts *drafts)
 		const ZsSegmentDraft *draft = &drafts->drafts[i];
 
 		requests[i].treeno = ZsTreeOfAttr(draft->attno);
-		requests[i].joins = i > 0 && draft->attno == draft[-1].attno;
-		requests[i].ahead = true;
 		requests[i].nblocks = draft->item.nblocks;
 		requests[i].start = 0;
 	}
-	zspage_alloc_runs(drafts->rel, requests, drafts->n);
+	zspage_alloc_runs(drafts->rel, requests, drafts->n, true);
 	for (int i = 0; i < drafts->n; i++)
 	{
 		drafts->drafts[i].item.start = requests[i].start;

@@ -31,13 +31,18 @@
 #include "page_internal.h"
 #include "zs_page.h"
 
-/* Index behind the requests that are to lie side by side with request i, the first of them. */
+/*
+ * Index behind the requests that are to lie side by side with request i, the first of them: with
+ * ahead those for the same tree that follow it.
+ */
 static int
-group_end(const ZsAllocRequest *requests, int nrequests, int i)
+group_end(const ZsAllocRequest *requests, int nrequests, int i, bool ahead)
 {
-	Assert(!requests[i].joins);
-	for (i++; i < nrequests && requests[i].joins; i++)
-		Assert(requests[i].treeno == requests[i - 1].treeno);
+	uint16		treeno = requests[i].treeno;
+
+	Assert(i < nrequests);
+	for (i++; ahead && i < nrequests && requests[i].treeno == treeno; i++)
+		;
 	return i;
 }
 
@@ -95,7 +100,7 @@ fit_some(const ZsTreeEntry *entry, const ZsAllocRequest *requests, int from, int
  */
 static void
 take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nrequests,
-				  ZsFpmOp *ops)
+				  bool ahead, ZsFpmOp *ops)
 {
 	uint16		first = zspage_directory_first(directory);
 	ZsFpmChange change = {.first_treeno = first, .ops = ops, .maxops = nrequests};
@@ -114,7 +119,7 @@ take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nre
 		uint32		nblocks;
 		int			n;
 
-		end = group_end(requests, nrequests, i);
+		end = group_end(requests, nrequests, i, ahead);
 		if (zspage_directory_index(treeno) != directory)
 			continue;
 		entry = zspage_page_entry(scratch.data, first, treeno);
@@ -143,10 +148,12 @@ take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nre
 
 /*
  * Takes adjacent blocks for several trees at once, with one WAL record per
- * directory page touched.  Requests may be in any order.
+ * directory page touched.  Requests may be in any order.  With ahead others like them will follow
+ * (see zspage_extension_blocks()), and requests for one tree that stand side by side get blocks
+ * that lie so, if there is room.
  */
 void
-zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests)
+zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests, bool ahead)
 {
 	ZsFpmOp    *ops = palloc(nrequests * sizeof(ZsFpmOp));
 	int			last = -2;
@@ -167,13 +174,13 @@ zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests)
 			seen = zspage_directory_index(requests[j].treeno) == directory;
 		last = directory;
 		if (!seen)
-			take_from_entries(rel, directory, requests, nrequests, ops);
+			take_from_entries(rel, directory, requests, nrequests, ahead, ops);
 	}
 	pfree(ops);
 
 	for (int i = 0, end; i < nrequests; i = end)
 	{
-		end = group_end(requests, nrequests, i);
+		end = group_end(requests, nrequests, i, ahead);
 		while (i < end && requests[i].start != 0)
 			i++;
 		if (i == end)
@@ -181,7 +188,7 @@ zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests)
 		CHECK_FOR_INTERRUPTS();
 		group_place(requests, i, end,
 					zspage_obtain_run(rel, requests[i].treeno, group_blocks(requests, i, end),
-									  requests[i].ahead));
+									  ahead));
 	}
 }
 
@@ -220,7 +227,7 @@ zspage_alloc(Relation rel, uint16 treeno)
 {
 	ZsAllocRequest request = {.treeno = treeno, .nblocks = 1};
 
-	zspage_alloc_runs(rel, &request, 1);
+	zspage_alloc_runs(rel, &request, 1, false);
 	Assert(request.start != ZS_META_BLKNO);
 	return request.start;
 }
