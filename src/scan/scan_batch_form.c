@@ -325,9 +325,8 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 /*
  * A column of the present batch, which has no rows of the row tree.  sel: rows
  * whose values matter, some of the batch's. NULL: there is no such form; the
- * batch has to be taken row by row.  Valid until the next batch; with DECIMAL,
- * until the column is asked for rows that were not in sel. Errors:
- * ERRCODE_DATA_CORRUPTED.
+ * batch has to be taken row by row.  Valid until the next batch; what it has of rows that were not
+ * in sel changes when it is asked for them.  Errors: ERRCODE_DATA_CORRUPTED.
  */
 const ZsColumnVector *
 zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const uint64 *sel)

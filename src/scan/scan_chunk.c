@@ -29,7 +29,6 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
 #include "utils/rel.h"
 
 #include "scan_desc.h"

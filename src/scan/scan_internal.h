@@ -97,12 +97,12 @@ extern void zsscan_source_range(ZsRowSource *source, zstid start, zstid end,
 								const ZsRowRanges *ranges);
 extern void zsscan_source_end_readers(ZsRowSource *source);
 extern void zsscan_source_free(ZsRowSource *source);
+extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed);
 extern ZsAttrReader *zsscan_source_reader(ZsRowSource *source, int attno);
 extern void zsscan_source_load_batch(ZsRowSource *source, zstid stripe);
 
 /* ---- by stripe, for batches; scans only (scan_source_stripe.c) ---- */
 
-extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed);
 extern const ZsRowBatch *zsscan_source_stripe(ZsRowSource *source, zstid stripe);
 extern const ZsVectorOut *zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe,
 											  uint32 want, const uint64 *rows, bool again);

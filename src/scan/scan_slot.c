@@ -23,9 +23,7 @@
 
 #include "access/htup_details.h"
 #include "access/sysattr.h"
-#include "access/xact.h"
 #include "executor/tuptable.h"
-#include "utils/datum.h"
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
 

@@ -37,7 +37,7 @@ typedef struct ZsSlotSource
 						 bool only_needed);
 	ZsSlot	   *user;			/* the slot that reads from it now */
 	bool		slot_keeps_values;	/* fill() puts by-reference values into the
-									 * slot's values_context */
+									 * slot's memory.context */
 } ZsSlotSource;
 
 /*
@@ -140,7 +140,10 @@ extern void zsslot_abandon(ZsSlotSource *source);
 
 /* scan_stage.c */
 
-/* The slot's row goes into its stage, if it has one that takes it; its values are valid now. */
+/*
+ * The slot has a stage: puts its row there, all of whose values are valid; they are not valid in
+ * the slot after that.  False: the stage does not take it.
+ */
 extern bool zsslot_load_add(ZsSlot *slot);
 
 /* Makes the first natts attributes valid from the stage. */

@@ -300,20 +300,28 @@ locate_row(ZsRowSource *source, ZsSlot *slot)
  * columns that it needs before it reads the first one.
  */
 static void
-open_needed_readers(ZsRowSource *source)
+open_readers(ZsRowSource *source, int nneeded, const AttrNumber *needed)
 {
-	ZsSlot	   *slot = source->base.user;
-
 	source->all_readers = true;
-	if (slot == NULL)
-		return;
-	for (int k = 0; k < slot->nneeded && slot->needed[k] < source->desc->natts; k++)
-		(void) zsscan_source_reader(source, slot->needed[k]);
-	for (int i = 0; slot->nneeded < 0 && i < source->desc->natts; i++)
+	for (int k = 0; k < nneeded && needed[k] < source->desc->natts; k++)
+		(void) zsscan_source_reader(source, needed[k]);
+	for (int i = 0; nneeded < 0 && i < source->desc->natts; i++)
 	{
 		if (!TupleDescAttr(source->desc, i)->attisdropped)
 			(void) zsscan_source_reader(source, i);
 	}
+}
+
+/*
+ * For a scan by batches: opens readers for the columns (attribute numbers - 1, ascending) before
+ * the first is read; -1 = all.
+ */
+void
+zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed)
+{
+	Assert(source->by_vector);
+	if (zsio_scan_scheduling && !source->all_readers)
+		open_readers(source, nneeded, needed);
 }
 
 /* The reader of attribute attno (from 0), which is not dropped; begins it when asked first. */
@@ -324,7 +332,11 @@ zsscan_source_reader(ZsRowSource *source, int attno)
 
 	if (column->reader == NULL && zsio_scan_scheduling && source->scan_end > 0 &&
 		!source->all_readers)
-		open_needed_readers(source);
+	{
+		const ZsSlot *slot = source->base.user;
+
+		open_readers(source, slot == NULL ? 0 : slot->nneeded, slot == NULL ? NULL : slot->needed);
+	}
 	if (column->reader == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(source->context);

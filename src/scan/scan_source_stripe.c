@@ -16,30 +16,7 @@
  */
 #include "postgres.h"
 
-#include "miscadmin.h"
-
 #include "scan_internal.h"
-#include "zs_io.h"
-
-/*
- * Opens readers for the columns (attribute numbers - 1, ascending) before the
- * first is read; -1 = all.
- */
-void
-zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed)
-{
-	Assert(source->by_vector);
-	if (!zsio_scan_scheduling || source->all_readers)
-		return;
-	source->all_readers = true;
-	for (int k = 0; k < nneeded && needed[k] < source->desc->natts; k++)
-		(void) zsscan_source_reader(source, needed[k]);
-	for (int i = 0; nneeded < 0 && i < source->desc->natts; i++)
-	{
-		if (!TupleDescAttr(source->desc, i)->attisdropped)
-			(void) zsscan_source_reader(source, i);
-	}
-}
 
 /*
  * Looks into the row tree for rows of the stripe, which comes before any look

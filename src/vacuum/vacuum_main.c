@@ -35,7 +35,6 @@
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
-#include "storage/lmgr.h"
 #include "pgstat.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_rusage.h"
