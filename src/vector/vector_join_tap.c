@@ -212,7 +212,10 @@ need_keys(HashJoinState *join, JoinTap *tap, const Var *inner)
 
 /* ---- what may raise an error ----------------------------------------------------- */
 
-/* expression_tree_mutator callback: puts constants in the place of a nested loop's parameters. */
+/*
+ * expression_tree_mutator callback: puts columns in the place of a nested loop's parameters, which
+ * come from a column, and may have any value.
+ */
 static Node *
 replace_parameters(Node *node, void *context)
 {
@@ -220,7 +223,7 @@ replace_parameters(Node *node, void *context)
 		return NULL;
 	if (IsA(node, Param) && ((Param *) node)->paramkind == PARAM_EXEC &&
 		bms_is_member(((Param *) node)->paramid, (Bitmapset *) context))
-		return (Node *) makeNullConst(exprType(node), exprTypmod(node), exprCollation(node));
+		return (Node *) makeVar(1, 1, exprType(node), exprTypmod(node), exprCollation(node), 0);
 	return expression_tree_mutator(node, replace_parameters, context);
 }
 
