@@ -28,6 +28,7 @@ SELECT twins(what), what FROM (VALUES
 	('count(DISTINCT few || ''x''), count(DISTINCT ''<'' || few || ''>'' || v)'),
 	('count(DISTINCT many || id), count(DISTINCT b::text), count(DISTINCT s || few)'),
 	('sum(length(few || v)), sum(length(id::text || many)), max(length(b::text))'),
+	('sum(length(v || repeat(''y'', 100000))) FILTER (WHERE id < 400)'),
 	('count(DISTINCT c || v), count(DISTINCT c || ''!''), sum(octet_length(v || c))'),
 	('count(*) FILTER (WHERE few || v = ''few 1v26'')'),
 	('count(*) FILTER (WHERE few || ''a'' LIKE ''%1a'')'),

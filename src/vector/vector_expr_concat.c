@@ -19,7 +19,6 @@
 #include "postgres.h"
 
 #include "catalog/pg_type_d.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "varatt.h"
@@ -113,7 +112,9 @@ run_dictionary(ZsExpr *expr, uint64 batch, const ZsColumnVector *a, const ZsColu
 			if (kept->known[code])
 				continue;
 			size = size_of_both(x, y);
-			if (size > MAX_STRINGS / 16)
+			/* strings of entries stay as long as the dictionary */
+			if (size > MAX_STRINGS / 16 ||
+				MemoryContextMemAllocated(kept->context, false) + size > MAX_STRINGS)
 				return false;
 			kept->results[code] = put_both(MemoryContextAlloc(kept->context, size), x, y);
 			kept->known[code] = true;
