@@ -1,10 +1,13 @@
 /*-------------------------------------------------------------------------
  *
  * page_extent.c
- *	  Arithmetic on the extents of one directory entry.
+ *	  Arithmetic on the extents of one directory entry, or of one FPM page.
  *
- * The same functions run when a change is made first and in redo, so both
- * arrive at the same bytes.
+ * The functions for entries run when a change is made first and in redo, so
+ * both arrive at the same bytes.  Those for FPM pages change an image, which the
+ * record has in full.  None of them looks at a buffer or a relation:
+ * fuzz/page_extent_fuzz.c compares them with an array of blocks, without a
+ * server.
  *
  * Invariants of an entry:
  *	  1. extents are sorted by start, do not overlap and do not touch
@@ -12,6 +15,8 @@
  *	  3. nfree = sum of the extents here + what lies on FPM pages
  *	  4. nfree <= nblocks
  *	  5. unused array members are zero
+ *
+ * 1 and 2 hold for an FPM page as well.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -82,6 +87,82 @@ zspage_fpm_page_check(Page page)
 			return "extents overlap or touch";
 	}
 	return NULL;
+}
+
+/*
+ * Adds an extent to the image of an FPM page that has room for it and none of
+ * its blocks, merging neighbours.
+ */
+void
+zspage_fpm_page_add(Page image, ZsExtent add)
+{
+	ZsExtent   *e = zspage_fpm_extents(image);
+	int			n = zspage_fpm_count(image);
+	int			i = 0;
+
+	while (i < n && e[i].start < add.start)
+		i++;
+	if (i > 0 && e[i - 1].start + e[i - 1].length == add.start)
+	{
+		e[i - 1].length += add.length;
+		if (i < n && e[i - 1].start + e[i - 1].length == e[i].start)
+		{
+			e[i - 1].length += e[i].length;
+			memmove(&e[i], &e[i + 1], (n - i - 1) * sizeof(ZsExtent));
+			n--;
+		}
+	}
+	else if (i < n && add.start + add.length == e[i].start)
+	{
+		e[i].start = add.start;
+		e[i].length += add.length;
+	}
+	else
+	{
+		Assert(n < (int) ZS_FPM_PAGE_EXTENTS);
+		memmove(&e[i + 1], &e[i], (n - i) * sizeof(ZsExtent));
+		e[i] = add;
+		n++;
+	}
+	zspage_fpm_set_count(image, n);
+}
+
+/*
+ * Takes blocks out of the image of an FPM page, from within an extent too; false, with nothing
+ * changed, if it does not have them in one extent, or has no room for the two parts that are left.
+ */
+bool
+zspage_fpm_page_cut(Page image, BlockNumber start, uint32 length)
+{
+	ZsExtent   *e = zspage_fpm_extents(image);
+	int			n = zspage_fpm_count(image);
+	int			i = 0;
+
+	while (i < n && e[i].start + e[i].length < start + length)
+		i++;
+	if (i == n || e[i].start > start)
+		return false;
+	if (e[i].length == length)
+		memmove(&e[i], &e[i + 1], (--n - i) * sizeof(ZsExtent));
+	else if (e[i].start == start)
+	{
+		e[i].start += length;
+		e[i].length -= length;
+	}
+	else if (e[i].start + e[i].length == start + length)
+		e[i].length -= length;
+	else if (n == (int) ZS_FPM_PAGE_EXTENTS)
+		return false;
+	else
+	{
+		memmove(&e[i + 1], &e[i], (n - i) * sizeof(ZsExtent));
+		n++;
+		e[i].length = start - e[i].start;
+		e[i + 1].length -= start + length - e[i + 1].start;
+		e[i + 1].start = start + length;
+	}
+	zspage_fpm_set_count(image, n);
+	return true;
 }
 
 static void

@@ -107,9 +107,17 @@ zspage_fpm_count(Page page)
 				   MAXALIGN(SizeOfPageHeaderData)) / sizeof(ZsExtent));
 }
 
+static inline void
+zspage_fpm_set_count(Page page, int n)
+{
+	((PageHeader) page)->pd_lower = (char *) (zspage_fpm_extents(page) + n) - (char *) page;
+}
+
 /* page_extent.c */
 
 extern const char *zspage_fpm_page_check(Page page);
+extern void zspage_fpm_page_add(Page image, ZsExtent add);
+extern bool zspage_fpm_page_cut(Page image, BlockNumber start, uint32 length);
 extern bool zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op);
 extern BlockNumber zspage_entry_find(const ZsTreeEntry *entry, uint32 nblocks);
 
@@ -158,14 +166,6 @@ extern void zspage_spill_out(Relation rel, uint16 treeno);
 extern void zspage_spill_push(Relation rel, uint16 treeno);
 extern BlockNumber zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks);
 extern void zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode);
-extern void zspage_spill_remove(Page image, BlockNumber start, uint32 length);
-extern bool zspage_spill_cut(Page image, BlockNumber start, uint32 length);
-
-static inline void
-zspage_fpm_set_count(Page page, int n)
-{
-	((PageHeader) page)->pd_lower = (char *) (zspage_fpm_extents(page) + n) - (char *) page;
-}
 
 /* page_extend.c */
 

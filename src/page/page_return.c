@@ -149,7 +149,8 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 		if (BufferIsValid(change.spillbuf) && is_on_page(BufferGetPage(change.spillbuf), extent))
 		{
 			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
-			zspage_spill_remove(image.data, extent.start, extent.length);
+			if (!zspage_fpm_page_cut(image.data, extent.start, extent.length))
+				elog(ERROR, "free page map page does not hold block %u", extent.start);
 			change.spillimage = image.data;
 			zspage_change_add(&change, treeno, ZS_FPM_SPILL_LOSE, extent.start, extent.length);
 			done = true;
@@ -286,7 +287,7 @@ take_piece(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 		{
 			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
 			part.length = Min(nblocks, free_on_page(image.data, start));
-			if (zspage_spill_cut(image.data, start, part.length))
+			if (zspage_fpm_page_cut(image.data, start, part.length))
 			{
 				change.spillimage = image.data;
 				zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_SPILL_LOSE, start, part.length);

@@ -37,41 +37,6 @@
 /* How many extents move between entry and FPM page at a time. */
 #define SPILL_BATCH		(ZS_ENTRY_EXTENTS / 2)
 
-/* Inserts an extent into a page image that has room; merges neighbours. */
-static void
-page_add_extent(Page page, ZsExtent add)
-{
-	ZsExtent   *e = zspage_fpm_extents(page);
-	int			n = zspage_fpm_count(page);
-	int			i = 0;
-
-	while (i < n && e[i].start < add.start)
-		i++;
-	if (i > 0 && e[i - 1].start + e[i - 1].length == add.start)
-	{
-		e[i - 1].length += add.length;
-		if (i < n && e[i - 1].start + e[i - 1].length == e[i].start)
-		{
-			e[i - 1].length += e[i].length;
-			memmove(&e[i], &e[i + 1], (n - i - 1) * sizeof(ZsExtent));
-			n--;
-		}
-	}
-	else if (i < n && add.start + add.length == e[i].start)
-	{
-		e[i].start = add.start;
-		e[i].length += add.length;
-	}
-	else
-	{
-		Assert(n < (int) ZS_FPM_PAGE_EXTENTS);
-		memmove(&e[i + 1], &e[i], (n - i) * sizeof(ZsExtent));
-		e[i] = add;
-		n++;
-	}
-	zspage_fpm_set_count(page, n);
-}
-
 /*
  * Locks a page that is known to be in the tree's chain: by its directory entry, or by the page
  * before, with the directory page locked.
@@ -195,7 +160,7 @@ zspage_spill_out(Relation rel, uint16 treeno)
 	{
 		zspage_change_add(&change, treeno, ZS_FPM_SPILL_OUT,
 						  entry.extents[i].start, entry.extents[i].length);
-		page_add_extent(image.data, entry.extents[i]);
+		zspage_fpm_page_add(image.data, entry.extents[i]);
 	}
 	/* merging on the page may have made an extent longer than any that came */
 	for (int i = 0; i < zspage_fpm_count(image.data); i++)
@@ -321,7 +286,8 @@ take_from_page(Relation rel, uint16 from, uint16 treeno, uint32 nblocks, ZsFpmCh
 			start = e[i].start;
 	}
 	Assert(start != 0);
-	zspage_spill_remove(image.data, start, nblocks);
+	if (!zspage_fpm_page_cut(image.data, start, nblocks))
+		elog(ERROR, "free page map page does not hold block %u", start);
 	n = zspage_fpm_count(image.data);
 	if (from == treeno)
 		zspage_change_add(change, from, ZS_FPM_SPILL_TAKE, start, nblocks);
@@ -403,59 +369,4 @@ zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
 	if (start != 0)
 		ZS_INJECTION_POINT("zs-page-spill-in");
 	return start;
-}
-
-/* Takes blocks from one end of an extent out of an image of an FPM page, which has them. */
-void
-zspage_spill_remove(Page image, BlockNumber start, uint32 length)
-{
-	ZsExtent   *e = zspage_fpm_extents(image);
-	int			n = zspage_fpm_count(image);
-
-	for (int i = 0; i < n; i++)
-	{
-		if (start < e[i].start || start + length > e[i].start + e[i].length)
-			continue;
-		Assert(start == e[i].start || start + length == e[i].start + e[i].length);
-		if (start == e[i].start)
-			e[i].start += length;
-		e[i].length -= length;
-		if (e[i].length == 0)
-		{
-			memmove(&e[i], &e[i + 1], (n - i - 1) * sizeof(ZsExtent));
-			zspage_fpm_set_count(image, n - 1);
-		}
-		return;
-	}
-	elog(ERROR, "free page map page does not hold block %u", start);
-}
-
-/*
- * Takes blocks out of an image of an FPM page, from within an extent too; false, with nothing
- * changed, if it does not have them in one extent, or has no room for the two parts that are left.
- */
-bool
-zspage_spill_cut(Page image, BlockNumber start, uint32 length)
-{
-	ZsExtent   *e = zspage_fpm_extents(image);
-	int			n = zspage_fpm_count(image);
-	int			i = 0;
-
-	while (i < n && e[i].start + e[i].length < start + length)
-		i++;
-	if (i == n || e[i].start > start)
-		return false;
-	if (e[i].start == start || e[i].start + e[i].length == start + length)
-	{
-		zspage_spill_remove(image, start, length);
-		return true;
-	}
-	if (n == (int) ZS_FPM_PAGE_EXTENTS)
-		return false;
-	memmove(&e[i + 1], &e[i], (n - i) * sizeof(ZsExtent));
-	e[i].length = start - e[i].start;
-	e[i + 1].length -= start + length - e[i + 1].start;
-	e[i + 1].start = start + length;
-	zspage_fpm_set_count(image, n + 1);
-	return true;
 }
