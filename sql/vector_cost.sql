@@ -4,6 +4,8 @@
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set include :abs_srcdir '/sql/include/twins.sql'
 \i :include
+\set batches :abs_srcdir '/sql/include/batches.sql'
+\i :batches
 create schema vector_cost;
 set search_path = vector_cost, public;
 -- plans of core's nodes
@@ -23,13 +25,6 @@ vacuum analyze few;
 vacuum analyze t_h;
 vacuum analyze t_z;
 
-create function cost(query text) returns float8 language plpgsql as $$
-declare
-	plan json;
-begin
-	execute 'explain (format json) ' || query into plan;
-	return plan -> 0 -> 'Plan' -> 'Total Cost';
-end $$;
 -- by how much the setting raises a query's costs
 create function more(query text) returns float8 language plpgsql as $$
 declare
@@ -37,9 +32,9 @@ declare
 	cost_off float8;
 begin
 	set local zedstore.enable_column_costs = on;
-	cost_on := cost(query);
+	cost_on := test.cost(query);
 	set local zedstore.enable_column_costs = off;
-	cost_off := cost(query);
+	cost_off := test.cost(query);
 	reset zedstore.enable_column_costs;
 	return round((cost_on - cost_off)::numeric, 2);
 end $$;
@@ -51,10 +46,10 @@ declare
 begin
 	perform set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
 		set_config('enable_hashjoin', 'off', true), set_config('enable_mergejoin', 'off', true), set_config(switch, 'on', true);
-	with_pages := cost(query);
+	with_pages := test.cost(query);
 	set local seq_page_cost = 0;
 	set local random_page_cost = 0;
-	with_pages := with_pages - cost(query);
+	with_pages := with_pages - test.cost(query);
 	perform set_config('seq_page_cost', '1', true), set_config('random_page_cost', '4', true);
 	return round(with_pages::numeric, 2);
 end $$;
@@ -124,7 +119,7 @@ select more('select a2 from t_z where k < 10') > 0 as sparse,
 	more('select a2 from t_z where k < 30000') < 100 * more('select a2 from t_z where k < 300') as dense;
 reset seq_page_cost;
 reset random_page_cost;
-select cost('select a2 from t_z where k < 1000 and a5 < 100') < 0.9 * cost('select a2, a5 from t_z where k < 1000') as anded;
+select test.cost('select a2 from t_z where k < 1000 and a5 < 100') < 0.9 * test.cost('select a2, a5 from t_z where k < 1000') as anded;
 reset enable_seqscan;
 reset enable_indexscan;
 drop index t_z_a5;

@@ -72,10 +72,8 @@ SELECT
 CREATE FUNCTION usage(query text, OUT batches text, OUT disk bool, OUT memory text) LANGUAGE plpgsql
 	AS $$
 DECLARE
-	plan json;
+	plan constant json := test.top_node(query);
 BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
-	plan := plan->0->'Plan';
 	batches := CASE WHEN (plan->>'Batches')::int = 1 THEN 'one' ELSE 'several' END;
 	disk := (plan->>'Disk Usage')::int > 0;
 	memory := CASE WHEN (plan->>'Memory Usage')::int < 1024 THEN 'little' ELSE 'much' END;
@@ -100,44 +98,34 @@ SELECT md5(string_agg(x::text, ' ' ORDER BY x::text)) = (SELECT md5(string_agg(x
 	x::text)) FROM (SELECT k, count(DISTINCT v), count(DISTINCT t) FROM h_dis GROUP BY k) x) AS same
 	FROM (SELECT k, count(DISTINCT v), count(DISTINCT t) FROM z_dis GROUP BY k) x;
 -- scanned again; a limit on files, errors while files are there: none stays
-CREATE FUNCTION temporary_files() RETURNS bigint LANGUAGE sql AS $$
-	SELECT count(*) FROM pg_ls_tmpdir() WHERE name LIKE 'pgsql_tmp' || pg_backend_pid() || '.%'
-$$;
 SET zedstore.debug_vector_groups = 100;
 SELECT g, (SELECT count(DISTINCT v) FROM z_dis WHERE id > g * 1000) = (SELECT count(DISTINCT v) FROM
 	h_dis WHERE id > g * 1000) AS same FROM generate_series(0, 2) g;
-SELECT temporary_files();
+SELECT test.temporary_files();
 SET temp_file_limit = '64kB';
 \set VERBOSITY sqlstate
 SELECT count(DISTINCT t) FROM z_dis;
 \set VERBOSITY terse
 RESET temp_file_limit;
-SELECT temporary_files();
+SELECT test.temporary_files();
 SELECT count(DISTINCT v), sum(1 / (id - 14000)) FROM z_dis;
-SELECT temporary_files();
+SELECT test.temporary_files();
 BEGIN;
 DECLARE c CURSOR FOR SELECT few, count(DISTINCT v) FROM z_dis GROUP BY few;
 FETCH 1 FROM c;
 CLOSE c;
-SELECT temporary_files();
+SELECT test.temporary_files();
 ROLLBACK;
 RESET zedstore.debug_vector_groups;
 RESET zedstore.debug_vector;
 RESET work_mem;
 -- what does not fit costs more than what does, and is planned all the same
 ANALYZE z_dis;
-CREATE FUNCTION cost(query text) RETURNS float8 LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (FORMAT JSON) ' || query INTO plan;
-	RETURN plan->0->'Plan'->>'Total Cost';
-END $$;
-SELECT cost('SELECT count(DISTINCT id) FROM z_dis') AS large \gset
+SELECT test.cost('SELECT count(DISTINCT id) FROM z_dis') AS large \gset
 EXPLAIN (COSTS OFF) SELECT few, count(DISTINCT id) FROM z_dis GROUP BY few;
 SET work_mem = '64kB';
-SELECT cost('SELECT count(DISTINCT id) FROM z_dis') > :large AS more,
-	cost('SELECT count(DISTINCT few) FROM z_dis') <= :large AS "not more";
+SELECT test.cost('SELECT count(DISTINCT id) FROM z_dis') > :large AS more,
+	test.cost('SELECT count(DISTINCT few) FROM z_dis') <= :large AS "not more";
 EXPLAIN (COSTS OFF) SELECT few, count(DISTINCT id) FROM z_dis GROUP BY few;
-DROP FUNCTION sets, usage, temporary_files, cost;
+DROP FUNCTION sets, usage;
 DROP TABLE h_dis, z_dis;

@@ -49,25 +49,15 @@ SELECT what, cond, twins(what, cond) FROM (VALUES ('true'), ('id % 3 = 1 AND n <
 SELECT twins('max(id)', '10 / (id - 38000) < 100'), twins('max(id) FILTER (WHERE 10 / (id - 38000) < 100)');
 -- what is left out: segments for one of them, batches for both, the column alone beside other aggregates
 SET zedstore.debug_vector = force;
-CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-		IF line ~ 'Segments|Left Out' THEN
-			RETURN NEXT ltrim(line);
-		END IF;
-	END LOOP;
-END $$;
 CREATE TABLE z_seg (LIKE h_ext) USING zedstore;
 INSERT INTO z_seg SELECT * FROM h_ext WHERE id >= 30000 ORDER BY id;
 INSERT INTO z_seg SELECT * FROM h_ext WHERE id BETWEEN 100 AND 18000 ORDER BY id;
 INSERT INTO z_seg SELECT * FROM h_ext WHERE id BETWEEN 20000 AND 28000 ORDER BY id;
-SELECT query, plan('SELECT ' || query) FROM (VALUES ('max(id) FROM z_seg'), ('min(id) FROM z_seg'), ('max(ts) FROM z_seg WHERE few > 3'),
+SELECT query, test.explained('SELECT ' || query, 'Segments|Left Out') FROM (VALUES ('max(id) FROM z_seg'), ('min(id) FROM z_seg'), ('max(ts) FROM z_seg WHERE few > 3'),
 	('min(id), max(id) FROM z_seg'), ('max(f) FROM z_seg'), ('max(t) FROM z_seg'), ('max(loc) FROM z_seg'), ('max(id) FROM z_seg WHERE 10 / id < 100'),
 	('max(id), count(*) FROM z_seg'), ('few, max(id) FROM z_seg GROUP BY few')) v(query);
 SET zedstore.enable_zone_maps = off;
-SELECT plan('SELECT min(id) FROM z_seg');
+SELECT test.explained('SELECT min(id) FROM z_seg', 'Segments|Left Out');
 RESET zedstore.enable_zone_maps;
 -- a scan that begins anew looks at all segments again; one that the first value of others does not stop
 SELECT g, (SELECT min(id) FROM z_ext WHERE id > g) FROM (VALUES (30000), (0), (20000), (99999)) v(g);

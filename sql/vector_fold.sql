@@ -27,45 +27,11 @@ CREATE FUNCTION setting() RETURNS int STABLE LANGUAGE sql AS $$
 $$;
 -- a statement with parameters as custom and generic plan, in all modes
 CREATE FUNCTION prepared(what text, types text, vals text, tail text DEFAULT '') RETURNS text
-	LANGUAGE plpgsql AS $$
-DECLARE
-	statement text := format('PREPARE p%s AS SELECT string_agg(r, '' '' ORDER BY r COLLATE "C")
-		FROM (SELECT s::text AS r FROM (SELECT %s FROM @_fol t %s) s) x', types, what, tail);
-	run text := format('EXECUTE p(%s)', vals);
-	expected text;
-	got text;
-	line text;
-	ours bool := false;
-BEGIN
-	EXECUTE replace(statement, '@', 'h');
-	expected := test.outcome(run);
-	DEALLOCATE p;
-	FOR i IN 0 .. 9 LOOP
-		PERFORM set_config('zedstore.debug_vector',
-			(ARRAY['off', 'force', 'verify', 'rows', 'force'])[i / 2 + 1], true);
-		PERFORM set_config('zedstore.debug_vector_groups', CASE i / 2 WHEN 4 THEN '3' ELSE '0' END,
-		true);
-		PERFORM set_config('plan_cache_mode', (ARRAY['force_custom_plan',
-			'force_generic_plan'])[i % 2 + 1], true);
-		EXECUTE replace(statement, '@', 'z');
-		got := test.outcome(run);
-		IF i = 3 THEN
-			FOR line IN EXECUTE 'EXPLAIN (COSTS OFF) ' || run LOOP
-				ours := ours OR line ~ 'ZedstoreAgg\) on';
-			END LOOP;
-		END IF;
-		DEALLOCATE p;
-		IF got IS DISTINCT FROM expected THEN
-			RETURN format('DIFFERENT (%s): %s instead of %s', i, got, expected);
-		END IF;
-	END LOOP;
-	PERFORM set_config('zedstore.debug_vector', 'off', true);
-	PERFORM set_config('zedstore.debug_vector_groups', '0', true);
-	PERFORM set_config('plan_cache_mode', 'auto', true);
-	RETURN CASE WHEN ours THEN 'v ' ELSE '- ' END || CASE WHEN length(expected) > 80 THEN
-	md5(expected)
-		ELSE coalesce(expected, 'no rows') END;
-END $$;
+	LANGUAGE sql AS $$
+	SELECT test.prepared(format('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C")
+		FROM (SELECT s::text AS r FROM (SELECT %s FROM @_fol t %s) s) x', what, tail),
+		types, vals, 80)
+$$;
 SELECT prepared(what, types, vals, tail), what, left(vals, 20) FROM (VALUES
 	('sum(id + $1), count(*)', '(int)', '5', ''), ('sum(id + $1)', '(int)', 'NULL', ''),
 	('sum(id * $1)', '(int)', '2000000', ''), ('sum(id / $1)', '(int)', '0', ''),
@@ -176,19 +142,13 @@ SELECT
 PREPARE e(int, numeric) AS SELECT k + $1, sum(n * $2) FILTER (WHERE id > $1) FROM z_fol GROUP BY k +
 	$1;
 EXPLAIN (COSTS OFF) EXECUTE e (3, 4);
-CREATE FUNCTION redone(query text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
-	RETURN plan->0->'Plan'->>'Batches Redone Row-wise';
-END $$;
 SET zedstore.debug_vector = force;
 CREATE TABLE z_few USING zedstore AS SELECT * FROM h_fol WHERE id <= 5000 ORDER BY id;
 PREPARE few(int) AS SELECT k + $1, count(*) FILTER (WHERE id > $1) FROM z_few GROUP BY k + $1;
-SELECT redone('EXECUTE few(3)') AS known, redone('SELECT sum(id + seven()) FROM z_few') AS later,
-	redone('SELECT sum(n + 1) FROM z_few') AS none,
-	redone('SELECT sum(n + seven()) FILTER (WHERE id < 0)
+SELECT test.redone('EXECUTE few(3)') AS known,
+	test.redone('SELECT sum(id + seven()) FROM z_few') AS later,
+	test.redone('SELECT sum(n + 1) FROM z_few') AS none,
+	test.redone('SELECT sum(n + seven()) FILTER (WHERE id < 0)
 	FROM z_few') AS "not reached";
 -- workers have the parameters, too
 DEALLOCATE e;
@@ -206,5 +166,5 @@ PREPARE e(int, numeric) AS SELECT k + $1 AS k, sum(n * $2) FILTER (WHERE id > $1
 EXPLAIN (COSTS OFF) EXECUTE e(3, 4);
 EXECUTE e(3, 4);
 DEALLOCATE ALL;
-DROP FUNCTION prepared, folded, redone, seven, boom, setting;
+DROP FUNCTION prepared, folded, seven, boom, setting;
 DROP TABLE h_fol, z_fol, z_few;

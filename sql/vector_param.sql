@@ -19,35 +19,12 @@ CREATE FUNCTION seven() RETURNS int STABLE LANGUAGE plpgsql AS $$ BEGIN RETURN 7
 CREATE FUNCTION boom(int) RETURNS int STABLE LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'boom'; END $$;
 CREATE FUNCTION setting() RETURNS int STABLE LANGUAGE sql AS $$ SELECT current_setting('test.setting')::int $$;
 -- $1 to $n of a statement with these values, as custom and generic plan
-CREATE FUNCTION prepared(what text, condition text, types text, vals text, tail text DEFAULT '') RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	expected text;
-	got text;
-	line text;
-	ours bool := false;
-BEGIN
-	FOR i IN 0 .. 7 LOOP
-		PERFORM set_config('zedstore.debug_vector', (ARRAY['off', 'force', 'verify', 'rows'])[i / 2 + 1], true);
-		PERFORM set_config('plan_cache_mode', CASE i % 2 WHEN 0 THEN 'force_custom_plan' ELSE 'force_generic_plan' END, true);
-		EXECUTE format('PREPARE p%s AS SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(%s)::text AS r FROM h_par t WHERE %s %s) x', types, what, condition, tail);
-		expected := test.outcome(format('EXECUTE p(%s)', vals));
-		DEALLOCATE p;
-		EXECUTE format('PREPARE p%s AS SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(%s)::text AS r FROM z_par t WHERE %s %s) x', types, what, condition, tail);
-		got := test.outcome(format('EXECUTE p(%s)', vals));
-		IF i = 3 THEN
-			FOR line IN EXECUTE format('EXPLAIN (COSTS OFF) EXECUTE p(%s)', vals) LOOP
-				ours := ours OR line ~ 'ZedstoreAgg\) on';
-			END LOOP;
-		END IF;
-		DEALLOCATE p;
-		IF got IS DISTINCT FROM expected THEN
-			RETURN format('DIFFERENT (%s): %s instead of %s', i, got, expected);
-		END IF;
-	END LOOP;
-	PERFORM set_config('zedstore.debug_vector', 'off', true);
-	PERFORM set_config('plan_cache_mode', 'auto', true);
-	RETURN CASE WHEN ours THEN 'v ' ELSE '- ' END || CASE WHEN length(expected) > 100 THEN md5(expected) ELSE coalesce(expected, 'no rows') END;
-END $$;
+CREATE FUNCTION prepared(what text, condition text, types text, vals text, tail text DEFAULT '')
+	RETURNS text LANGUAGE sql AS $$
+	SELECT test.prepared(format('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C")
+		FROM (SELECT ROW(%s)::text AS r FROM @_par t WHERE %s %s) x', what, condition, tail),
+		types, vals, 100)
+$$;
 SELECT prepared(what, cond, types, vals, tail), cond, left(vals, 30) FROM (VALUES
 	('count(*), sum(n)', 'id < $1', '(int)', '2000', ''), ('count(*)', 'id < $1', '(int)', 'NULL', ''), ('count(*)', 'id < $1', '(bigint)', '4000000000', ''),
 	('k, count(*), avg(n)', 'id BETWEEN $1 AND $2', '(int, int)', '100, 4000', 'GROUP BY k'), ('count(*)', 'n < $1', '(numeric)', '99.995', ''),
@@ -91,23 +68,13 @@ PREPARE e(int, numeric) AS SELECT k, sum(n) FROM z_par WHERE id < $1 AND n > $2 
 EXPLAIN (COSTS OFF) EXECUTE e (3, 4);
 EXPLAIN (COSTS OFF) SELECT g, (SELECT sum(n) FROM z_par p WHERE p.id < g) FROM generate_series(1, 2) g;
 -- segments are skipped by values that are known at the start, and by those that come later
-CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-		IF line ~ 'Segments|Redone' THEN
-			RETURN NEXT ltrim(line);
-		END IF;
-	END LOOP;
-END $$;
 SET zedstore.debug_vector = force;
 CREATE TABLE z_seg (LIKE h_par) USING zedstore;
 INSERT INTO z_seg SELECT * FROM h_par WHERE id <= 3000;
 INSERT INTO z_seg SELECT * FROM h_par WHERE id BETWEEN 3001 AND 6000;
 PREPARE s(int) AS SELECT count(*) FROM z_seg WHERE id < $1;
-SELECT plan('EXECUTE s(5)');
-SELECT plan('SELECT sum(k) FROM z_seg WHERE id < seven()');
+SELECT test.explained('EXECUTE s(5)', 'Segments|Redone');
+SELECT test.explained('SELECT sum(k) FROM z_seg WHERE id < seven()', 'Segments|Redone');
 -- workers have the parameters, too
 SET parallel_setup_cost = 0;
 SET min_parallel_table_scan_size = 0;

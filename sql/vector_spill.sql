@@ -14,15 +14,9 @@ INSERT INTO z_sp SELECT * FROM h_sp ORDER BY id;
 INSERT INTO h_sp (id, k, n) SELECT g, g, 1.5 FROM generate_series(20001, 20050) g;
 INSERT INTO z_sp (id, k, n) SELECT g, g, 1.5 FROM generate_series(20001, 20050) g;
 -- batches that a plan takes, and whether it writes anything
-CREATE FUNCTION batches(query text, OUT batches int, OUT disk bool) LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
-	plan := plan->0->'Plan';
-	batches := plan->>'Batches';
-	disk := (plan->>'Disk Usage')::int > 0;
-END $$;
+CREATE FUNCTION batches(query text, OUT batches int, OUT disk bool) LANGUAGE sql AS $$
+	SELECT (plan ->> 'Batches')::int, (plan ->> 'Disk Usage')::int > 0 FROM test.top_node(query) plan
+$$;
 -- the same as heap's with all limits; the numbers of batches are those of the smallest one
 CREATE FUNCTION spilled(what text, keys text, condition text DEFAULT 'true') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
@@ -75,44 +69,35 @@ SELECT count(*), sum(c) FROM (SELECT id, count(*) AS c FROM z_sp GROUP BY id) x;
 SELECT pg_stat_force_next_flush();
 SELECT seq_scan - :before AS scans FROM pg_stat_user_tables WHERE relname = 'z_sp';
 -- a limit on files, a cancel, an error after the first groups: no files stay
-CREATE FUNCTION temporary_files() RETURNS bigint LANGUAGE sql AS $$
-	SELECT count(*) FROM pg_ls_tmpdir() WHERE name LIKE 'pgsql_tmp' || pg_backend_pid() || '.%'
-$$;
 SET temp_file_limit = '64kB';
 \set VERBOSITY sqlstate
 SELECT count(*) FROM (SELECT id, t, min(t) FROM z_sp GROUP BY id, t OFFSET 0) x;
 \set VERBOSITY default
 RESET temp_file_limit;
-SELECT temporary_files();
+SELECT test.temporary_files();
 SELECT id, count(*) FROM z_sp GROUP BY id HAVING pg_cancel_backend(pg_backend_pid());
-SELECT temporary_files();
+SELECT test.temporary_files();
 SELECT id, count(*) FROM z_sp GROUP BY id HAVING 1 / (count(*) - 1) > 0;
-SELECT temporary_files();
+SELECT test.temporary_files();
 -- a cursor that is left early, one that is read to its end, a subquery that is scanned again
 BEGIN;
 DECLARE c CURSOR FOR SELECT id, count(*) FROM z_sp GROUP BY id;
 MOVE 10 FROM c;
-SELECT temporary_files() > 0 AS some;
+SELECT test.temporary_files() > 0 AS some;
 CLOSE c;
-SELECT temporary_files();
+SELECT test.temporary_files();
 DECLARE c CURSOR FOR SELECT id, count(*) FROM z_sp GROUP BY id;
 DELETE FROM z_sp WHERE id % 3 = 0;
 MOVE ALL FROM c;
-SELECT temporary_files();
+SELECT test.temporary_files();
 ROLLBACK;
 SELECT g, (SELECT count(*) FROM (SELECT id, sum(n) AS s FROM z_sp GROUP BY id OFFSET 0) x WHERE s > g * 100) FROM generate_series(0, 2) g;
-SELECT temporary_files();
+SELECT test.temporary_files();
 -- as EXPLAIN shows it; rows removed are those of one of the loops
-CREATE FUNCTION lines(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-		IF line ~ 'Removed|Batches' THEN
-			RETURN NEXT regexp_replace(trim(line), 'Usage: \d+', 'Usage: N', 'g');
-		END IF;
-	END LOOP;
-END $$;
+CREATE FUNCTION lines(query text) RETURNS SETOF text LANGUAGE sql AS $$
+	SELECT regexp_replace(line, 'Usage: \d+', 'Usage: N', 'g')
+		FROM test.explained(query, 'Removed|Batches') line
+$$;
 SELECT lines('SELECT few, count(*) FROM z_sp WHERE n < 50 GROUP BY few');
 SELECT lines('SELECT few, count(*) FROM z_sp WHERE id > 0 GROUP BY few');
 SELECT lines('SELECT * FROM generate_series(1, 3) g, LATERAL (SELECT few, count(*) FROM z_sp WHERE n < 50 GROUP BY few OFFSET g) x');
@@ -120,4 +105,4 @@ SELECT count(*) FROM lines('SELECT id, count(*) FROM z_sp WHERE id <= 2048 GROUP
 RESET zedstore.debug_vector_groups;
 RESET zedstore.debug_vector;
 DROP TABLE h_sp, z_sp;
-DROP FUNCTION batches, spilled, temporary_files, lines;
+DROP FUNCTION batches, spilled, lines;

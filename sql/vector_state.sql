@@ -87,13 +87,9 @@ FROM (VALUES ('true'), ('id <= 2000'), ('id > 6'), ('id < 4'), ('id IN (1, 3, 10
 -- memory does not grow with the number of values
 CREATE TABLE z_mem (k int, n numeric, t text COLLATE "C") USING zedstore;
 INSERT INTO z_mem SELECT g % 3, (repeat('9', 500) || '.' || g)::numeric * CASE WHEN g % 2 = 0 THEN 1 ELSE -1 END, repeat('t', 100) || g FROM generate_series(1, 5000) g;
-CREATE FUNCTION memory(query text) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
-	RETURN plan->0->'Plan'->>'Memory Usage';
-END $$;
+CREATE FUNCTION memory(query text) RETURNS int LANGUAGE sql AS $$
+	SELECT (test.top_node(query) ->> 'Memory Usage')::int
+$$;
 SET zedstore.debug_vector = force;
 SELECT memory('SELECT k, sum(n), avg(n), min(n), max(n) FROM z_mem GROUP BY k') < 300 AS numerics,
 	memory('SELECT k, min(t), max(t), stddev(n), count(DISTINCT k) FROM z_mem GROUP BY k') < 300 AS others,

@@ -71,19 +71,10 @@ SELECT test.by_batches('SELECT string_agg(x::text, '' '') FROM (SELECT count(*) 
 SET zedstore.debug_vector = force;
 EXPLAIN (COSTS OFF) SELECT k, t, sum(n) FROM z_top GROUP BY k, t HAVING count(*) > 2 ORDER BY sum(n) DESC NULLS LAST, k, t LIMIT 5;
 EXPLAIN (COSTS OFF) SELECT DISTINCT t, k FROM z_top ORDER BY t DESC, k LIMIT 5;
-CREATE FUNCTION plan(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, VERBOSE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-		IF line ~ 'Top Groups|Left Out|Grouping|Columns' THEN
-			RETURN NEXT ltrim(line);
-		END IF;
-	END LOOP;
-END $$;
-SELECT plan('SELECT many FROM z_top WHERE id <= 20000 GROUP BY many ORDER BY many LIMIT 5');
-SELECT plan('SELECT t, sum(n + u) FROM z_top WHERE id <= 20000 AND u < 1000 GROUP BY t ORDER BY 2 LIMIT 5');
-SELECT plan('SELECT few, f, count(*) FROM (SELECT k / 100 AS few, f FROM z_top WHERE id <= 19000 OFFSET 0) x GROUP BY few, f ORDER BY few NULLS FIRST, f LIMIT 5');
+\set shown 'Top Groups|Left Out|Grouping|Columns'
+SELECT test.explained('SELECT many FROM z_top WHERE id <= 20000 GROUP BY many ORDER BY many LIMIT 5', :'shown', 'verbose, ');
+SELECT test.explained('SELECT t, sum(n + u) FROM z_top WHERE id <= 20000 AND u < 1000 GROUP BY t ORDER BY 2 LIMIT 5', :'shown', 'verbose, ');
+SELECT test.explained('SELECT few, f, count(*) FROM (SELECT k / 100 AS few, f FROM z_top WHERE id <= 19000 OFFSET 0) x GROUP BY few, f ORDER BY few NULLS FIRST, f LIMIT 5', :'shown', 'verbose, ');
 EXPLAIN (COSTS OFF) SELECT k, random() FROM z_top GROUP BY k ORDER BY k LIMIT 5;
 EXPLAIN (COSTS OFF) SELECT k FROM z_top GROUP BY k ORDER BY k;
 PREPARE top (bigint, bigint) AS SELECT many, count(*) FROM z_top GROUP BY many ORDER BY count(*) DESC, many LIMIT $1 OFFSET $2;

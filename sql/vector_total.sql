@@ -43,17 +43,9 @@ SELECT twins('count(*), sum(narrow), sum(n), min(steps), max(asc_n)', c) FROM (V
 	('asc_n < 50'), ('id BETWEEN 1025 AND 2048'), ('id BETWEEN 1024 AND 2049'), ('flag'), ('id < 0'), ('odd > 5000')) v(c);
 
 -- how many vectors are added so: of nine full ones for each aggregate
-CREATE FUNCTION added(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
-DECLARE
-	line text;
-BEGIN
-	SET LOCAL zedstore.debug_vector = 'force';
-	FOR line IN EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF) ' || query LOOP
-		IF line ~ 'Whole|Redone' THEN
-			RETURN NEXT trim(line);
-		END IF;
-	END LOOP;
-END $$;
+CREATE FUNCTION added(query text) RETURNS SETOF text LANGUAGE sql SET zedstore.debug_vector = force AS $$
+	SELECT test.explained(query, 'Whole|Redone')
+$$;
 SELECT added('SELECT sum(id), count(n), avg(n) FROM z_all');
 SELECT added('SELECT sum(wide + 1), sum(mixed), sum(huge) FROM z_all');
 SELECT added('SELECT sum(id) FROM z_all WHERE id > 2048');

@@ -8,13 +8,6 @@ CREATE TABLE h_upd USING heap AS SELECT g AS id, g % 7 AS k, (g / 7.0)::numeric(
 	% 9 AS t
 	FROM generate_series(1, 40000) g;
 CREATE TABLE z_upd USING zedstore AS SELECT * FROM h_upd ORDER BY id;
-CREATE FUNCTION redone(query text) RETURNS int LANGUAGE plpgsql AS $$
-DECLARE
-	plan json;
-BEGIN
-	EXECUTE 'EXPLAIN (ANALYZE, FORMAT JSON) ' || query INTO plan;
-	RETURN plan->0->'Plan'->>'Batches Redone Row-wise';
-END $$;
 CREATE FUNCTION same() RETURNS SETOF text LANGUAGE sql AS $$
 	SELECT test.by_batches('SELECT md5(string_agg(r::text, '' '' ORDER BY r::text COLLATE "C"))
 		FROM (SELECT k, count(*), sum(n), min(t) FROM @_upd WHERE n > 50 GROUP BY k)
@@ -24,13 +17,13 @@ CREATE FUNCTION same() RETURNS SETOF text LANGUAGE sql AS $$
 		FROM (SELECT * FROM @_upd WHERE n % 3 = 0 AND t > ''t3'') r', 'ZedstoreScan')
 $$;
 SET zedstore.debug_vector = force;
-SELECT redone('SELECT k, sum(n) FROM z_upd GROUP BY k') AS "of 40",
-	redone('SELECT * FROM z_upd WHERE n > 1');
+SELECT test.redone('SELECT k, sum(n) FROM z_upd GROUP BY k') AS "of 40",
+	test.redone('SELECT * FROM z_upd WHERE n > 1');
 -- one row of a hundred: 400 rows, in each of the batches
 UPDATE h_upd SET n = n + 1 WHERE id % 100 = 3;
 UPDATE z_upd SET n = n + 1 WHERE id % 100 = 3;
-SELECT redone('SELECT k, sum(n) FROM z_upd GROUP BY k') <= 2 AS few,
-	redone('SELECT * FROM z_upd WHERE n > 1') <= 2 AS few;
+SELECT test.redone('SELECT k, sum(n) FROM z_upd GROUP BY k') <= 2 AS few,
+	test.redone('SELECT * FROM z_upd WHERE n > 1') <= 2 AS few;
 SELECT same();
 -- one by one
 CREATE PROCEDURE update_some(which text) LANGUAGE plpgsql AS $$
@@ -42,8 +35,8 @@ BEGIN
 END $$;
 CALL update_some('h');
 CALL update_some('z');
-SELECT redone('SELECT k, sum(n) FROM z_upd GROUP BY k') <= 3 AS few;
+SELECT test.redone('SELECT k, sum(n) FROM z_upd GROUP BY k') <= 3 AS few;
 SELECT same();
 DROP PROCEDURE update_some;
-DROP FUNCTION redone, same;
+DROP FUNCTION same;
 DROP TABLE h_upd, z_upd;

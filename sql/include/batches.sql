@@ -63,5 +63,90 @@ create or replace function test.small_and_large() returns text[] language sql as
 	select array[['none', '0', '8'], ['none', '5', '8'], ['off', '0', '8'], ['off', '5', '8'], ['force', '0', '8'], ['force', '5', '8'],
 		['verify', '0', '8'], ['verify', '5', '8'], ['rows', '0', '8'], ['rows', '5', '8']]
 $$;
+
+-- Is the only value of a query with parameters ($1, ...) of these types the same on heap and, in
+-- each mode of zedstore.debug_vector, on zedstore, in custom and in generic plans?  If so that
+-- value or its md5, as above; in front "v" if a generic plan goes by batches, else "-".
+create or replace function test.prepared(query text, types text, vals text, longest int)
+returns text language plpgsql as $$
+declare
+	statement constant text := 'prepare p' || types || ' as ' || query;
+	run constant text := format('execute p(%s)', vals);
+	kind text;
+	mode text;
+	expected text;
+	got text;
+	line text;
+	ours bool := false;
+begin
+	foreach kind in array array['custom', 'generic'] loop
+		perform set_config('plan_cache_mode', format('force_%s_plan', kind), true);
+		execute replace(statement, '@', 'h');
+		expected := test.outcome(run);
+		deallocate p;
+		-- "spill": three groups in memory
+		foreach mode in array array['off', 'force', 'verify', 'rows', 'spill'] loop
+			perform set_config('zedstore.debug_vector', replace(mode, 'spill', 'force'), true);
+			perform set_config('zedstore.debug_vector_groups',
+				case mode when 'spill' then '3' else '0' end, true);
+			execute replace(statement, '@', 'z');
+			got := test.outcome(run);
+			if kind = 'generic' and mode = 'force' then
+				for line in execute 'explain (costs off) ' || run loop
+					ours := ours or line ~ 'ZedstoreAgg\) on';
+				end loop;
+			end if;
+			deallocate p;
+			if got is distinct from expected then
+				return format('DIFFERENT (%s, %s): %s instead of %s', kind, mode, got, expected);
+			end if;
+		end loop;
+	end loop;
+	perform set_config('zedstore.debug_vector', 'off', true);
+	perform set_config('zedstore.debug_vector_groups', '0', true);
+	perform set_config('plan_cache_mode', 'auto', true);
+	return case when ours then 'v ' else '- ' end ||
+		case when length(expected) > longest then md5(expected)
+		else coalesce(expected, 'no rows') end;
+end $$;
+
+-- The node at the top of a query's plan, as EXPLAIN with these options tells.
+create or replace function test.top_node(query text, options text default 'analyze')
+returns json language plpgsql as $$
+declare
+	plan json;
+begin
+	execute format('explain (%s, format json) %s', options, query) into plan;
+	return plan -> 0 -> 'Plan';
+end $$;
+
+-- How many of its batches went row by row.
+create or replace function test.redone(query text) returns int language sql as $$
+	select (test.top_node(query) ->> 'Batches Redone Row-wise')::int
+$$;
+
+-- What the planner takes a query to cost.
+create or replace function test.cost(query text) returns float8 language sql as $$
+	select (test.top_node(query, 'costs') ->> 'Total Cost')::float8
+$$;
+
+-- The lines of EXPLAIN ANALYZE that match a pattern; "options" are further ones, e.g. "verbose, ".
+create or replace function test.explained(query text, pattern text, options text default '')
+returns setof text language plpgsql as $$
+declare
+	line text;
+begin
+	for line in execute 'explain (' || options ||
+		'analyze, costs off, timing off, summary off, buffers off) ' || query loop
+		if line ~ pattern then
+			return next ltrim(line);
+		end if;
+	end loop;
+end $$;
+
+-- How many temporary files this session has.
+create or replace function test.temporary_files() returns bigint language sql as $$
+	select count(*) from pg_ls_tmpdir() where name like 'pgsql_tmp' || pg_backend_pid() || '.%'
+$$;
 reset client_min_messages;
 \set ECHO all
