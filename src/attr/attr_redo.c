@@ -3,6 +3,12 @@
  * attr_redo.c
  *	  Redo of changes to segment index pages, and to the count in an overflow value.
  *
+ * A record is applied by the function that made the change first
+ * (zsattr_overflow_change_shares(), zsattr_index_replace()), so both arrive at
+ * the same bytes.  What a record asks of a page that does not have it is a PANIC:
+ * the page and the WAL belong to different histories.  Writing pages of segments
+ * and overflow values is logged by full images (page_redo.c).
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/attr/attr_redo.c

@@ -3,6 +3,10 @@
  * inspect_meta.c
  *	  pg_zs_meta_page, pg_zs_trees, pg_zs_free_pages.
  *
+ * What stands on the metapage and the directory pages, as of one moment for each
+ * page, not for all of them.  Trees are shown that a column of the table has or
+ * that own anything.  Nothing is locked while rows are formed.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/inspect/inspect_meta.c

@@ -3,6 +3,11 @@
  * inspect_tid.c
  *	  pg_zs_tid_items: the runs of the TID tree and their visibility slots.
  *
+ * A run of rows with the same slot is one row of the result.  Leaves are copied
+ * one by one under a share lock (zsbtree_visit_pages()) and taken apart without
+ * it; a leaf that cannot be read is an error with the block's number, as the page
+ * may be damaged: zs_check() is what tells all that is wrong.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/inspect/inspect_tid.c

@@ -3,6 +3,10 @@
  * kernel_bits.c
  *	  Bitmaps of the rows of a batch.
  *
+ * Bit i of a bitmap of ZS_KERNEL_ROWS bits is row i of the batch; bits behind the
+ * last row are 0.  Loops go word by word without a branch that depends on data,
+ * but for the list of rows, which skips zero bits.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/kernel/kernel_bits.c

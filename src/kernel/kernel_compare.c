@@ -3,6 +3,11 @@
  * kernel_compare.c
  *	  Values against constants, lists, and each other.
  *
+ * Each sets a word of the bitmap from 64 comparisons at a time, in a loop that the
+ * compiler turns into vector instructions (KERNEL_CLONES).  An operator is chosen
+ * once a batch, outside of the loop.  Floats are compared as PostgreSQL orders them:
+ * NaN equals NaN and is larger than all else, -0 equals 0.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/kernel/kernel_compare.c

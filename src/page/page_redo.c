@@ -3,6 +3,14 @@
  * page_redo.c
  *	  Redo of page images, metapage, free page map and directory records.
  *
+ * Operations on directory entries are applied by zspage_entry_apply(), as when
+ * they were made; an operation that is not possible is a PANIC.  Pages of the free
+ * page map come as full images.  The file is extended before pages behind its end
+ * are written.
+ *
+ * Locks: as when the change was made (page_internal.h), so that a standby's queries
+ * never see an entry and its FPM pages disagree.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/page/page_redo.c

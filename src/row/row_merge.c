@@ -3,6 +3,11 @@
  * row_merge.c
  *	  Two neighbouring row tree leaves become one.
  *
+ * Only the image of the page that both become; VACUUM's merge of pages
+ * (btree_merge.c) locks them, asks for the image, and logs it.  Leaves that both
+ * have rows are merged if a tenth of the page stays free, so that the next insert
+ * does not split them again.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/row/row_merge.c

@@ -3,6 +3,11 @@
  * row_redo.c
  *	  Redo of changes to row-tree leaves.
  *
+ * Items go onto the page as they were added first, and where: the record has the
+ * offset of the first one.  A record whose lengths do not add up, or that asks for
+ * items that are not there, is a PANIC.  Splits, merges and roots are the records
+ * of src/btree.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/row/row_redo.c

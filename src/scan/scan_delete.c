@@ -3,6 +3,12 @@
  * scan_delete.c
  *	  Which entries may an index delete?
  *
+ * An index access method that finds a page full asks which of its entries belong
+ * to rows that are dead to everyone (index_delete_tuples): simple deletion, of
+ * entries that a scan marked, and bottom-up deletion, of versions of rows that
+ * were updated.  Only the TID tree is read, in the order of rows, no column.  The
+ * conflict horizon goes into the index's own WAL record.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/scan/scan_delete.c

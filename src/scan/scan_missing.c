@@ -3,6 +3,13 @@
  * scan_missing.c
  *	  Values of columns that are younger than the row.
  *
+ * A row that is neither in the row tree nor in a segment of the column has the
+ * value that ALTER TABLE ADD COLUMN left in pg_attribute, or NULL.  But the segment
+ * may also be lost.  So where another column has a segment that was written when
+ * this one existed, its absence is an error, and not NULL (zsattr_check_missing());
+ * a stripe of rows is checked once.  A row that another transaction is inserting
+ * may have no columns yet: nobody but index builds looks at it.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/scan/scan_missing.c

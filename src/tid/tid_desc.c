@@ -3,6 +3,9 @@
  * tid_desc.c
  *	  Descriptions of TID tree records, for pg_walinspect and error contexts.
  *
+ * A record is read as redo does, by zstid_record_decode(): pg_waldump does not load
+ * the library, so what runs here runs in a server, also in an error context.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/tid/tid_desc.c

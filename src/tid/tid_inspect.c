@@ -3,6 +3,10 @@
  * tid_inspect.c
  *	  Leaf contents for inspection functions and the verifier.
  *
+ * A leaf as arrays that a caller may keep: all others look at leaves by ZsTidLeaf
+ * and ZsLeafWalk (tid_internal.h), which point into one scratch copy.  Takes no
+ * lock.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/tid/tid_inspect.c

@@ -3,6 +3,14 @@
  * tid_row.c
  *	  One row that is to be changed, and what a failure tells the caller.
  *
+ * ZsTidRow is a row together with its leaf (ZsTidTarget): UPDATE, DELETE and row
+ * locks find it, look at its slot, wait without the lock and find it again, since
+ * its slot may have another number then or be another one.  A failure is told in
+ * the words of heap: the successor as t_ctid, its xmax, cmax if it was our own
+ * command.
+ *
+ * Locks: the leaf exclusively between zstid_row_lock() and zstid_target_unlock().
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/tid/tid_row.c

@@ -3,6 +3,10 @@
  * vector_guc.c
  *	  Settings of plans that go by batches.
  *
+ * Which kinds of plans may be made, and zedstore.debug_vector, by which tests
+ * choose how they go.  All may be set in a session: plans that are cached were
+ * made by the values of then, nodes look at debug_vector when they start.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/vector/vector_guc.c

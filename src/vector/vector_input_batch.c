@@ -3,6 +3,11 @@
  * vector_input_batch.c
  *	  Batches of a scan of a zedstore table, or of the share of one process in it.
  *
+ * One of the inputs of an aggregate (vector_input.h); the others are rows of a
+ * child plan.  Thin: scan_batch.c reads, this file starts it as the plan goes,
+ * skips segments by the filter, counts what was skipped over rescans, and in
+ * "verify" mode compares counts of runs with counts of rows.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/vector/vector_input_batch.c
