@@ -19,7 +19,9 @@ INSERT INTO z_zone SELECT * FROM h_zone ORDER BY id;
 CREATE FUNCTION twins(what text, zone text, condition text DEFAULT 'id <= 9216') RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
 	PERFORM set_config('timezone', zone, true);
-	RETURN test.by_batches('SELECT ' || what || ' FROM @_zone t WHERE ' || condition, 'ZedstoreAgg\) on', 'v', 60);
+	RETURN test.by_batches('SELECT ' || what || ' FROM @_zone t WHERE ' || condition,
+		'ZedstoreAgg\) on', 'v', 60,
+		array[['none', '0', '8'], ['force', '0', '8'], ['verify', '0', '8'], ['rows', '0', '8']]);
 END $$;
 -- the answer for all rows in one value: which rows there are of each local time
 SELECT zone, left(twins('md5(string_agg(x::text, '' '' ORDER BY x)) FROM (SELECT (date_trunc(''hour'', tz), count(*), sum(id)) AS x', zone, 'id <= 9216 GROUP BY date_trunc(''hour'', tz)) x'), 1) AS hour,

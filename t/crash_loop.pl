@@ -9,8 +9,9 @@
 #
 # Environment (scripts/crash-loop sets it): ZS_CRASH_CYCLES, ZS_CRASH_SEED, ZS_CRASH_STANDBY (0 =
 # none, 1 = only with one; both one after the other if unset), ZS_CRASH_SECONDS (longest load of a
-# cycle), ZS_CRASH_VECTOR (zedstore.debug_vector of all sessions). Takes long: scripts/run-tests
-# starts it early.
+# cycle), ZS_CRASH_VECTOR (zedstore.debug_vector of all sessions).
+#
+# Takes 20 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';

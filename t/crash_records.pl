@@ -6,7 +6,7 @@
 # tried: each kind of zedstore's records, and others at equal distances.  With
 # ZS_LONG_TESTS=1 all of zedstore's are; with ZS_LONG_TESTS=2 those of other
 # resource managers too.
-# Takes long: scripts/run-tests starts it early.
+# Takes 45 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';

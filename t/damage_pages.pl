@@ -5,7 +5,7 @@
 # each is damaged in its own way: one page of each type, one kind of damage.  The
 # server was stopped cleanly, so that recovery repairs nothing.  Without checksums,
 # to meet our own checks, and with them.
-# Takes long: scripts/run-tests starts it early.
+# Takes 28 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';

@@ -2,6 +2,9 @@
 # t/fixtures/format-<version> with tables' files (t/lib/ZedstoreFixture.pm says what else), which no
 # later change of the source may make unreadable.  They hold every kind of page and every encoding
 # of their version.
+#
+# Takes 24 seconds of a processor: scripts/run-tests starts it early.
+
 use strict;
 use warnings FATAL => 'all';
 

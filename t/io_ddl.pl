@@ -4,6 +4,8 @@
 # After all of them the server is stopped at once, and recovers.
 #
 # Then an error and a crash at each step of a write.
+#
+# Takes 24 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';

@@ -2,6 +2,8 @@
 # direct writes.  Each time the pages stay dirty and the checkpointer writes them: the
 # server is then stopped at once and recovers from that checkpoint, so what was not
 # written would be missing.
+#
+# Takes 20 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,7 +1,7 @@
 # I/O workers slow down while clients wait for WAL, and go on slowly rather than not at all.  A client
 # that is stopped while it syncs WAL stands for a device that is too slow for both.
 #
-# Takes long: scripts/run-tests starts it early.
+# Takes 10 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';

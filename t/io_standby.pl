@@ -1,6 +1,8 @@
 # I/O workers with the cleaner role on a standby: restartpoints, buffers that replay needs, a crash in the
 # midst of it, and promotion under load, with consistency checks of all pages that are replayed.
 # With both methods; heap is the oracle.
+#
+# Takes 30 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';

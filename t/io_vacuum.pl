@@ -1,7 +1,7 @@
 # I/O workers write what bulk loads and VACUUM leave dirty: zedstore's hand their
 # blocks over, heap's VACUUM is watched.  With both methods.
 #
-# Takes long: scripts/run-tests starts it early.
+# Takes 25 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';

@@ -1,5 +1,8 @@
 # At the limits: a full disk, memory with many columns and partitions, and
 # statements that are cancelled half way.
+#
+# Takes 30 seconds of a processor: scripts/run-tests starts it early.
+
 use strict;
 use warnings FATAL => 'all';
 

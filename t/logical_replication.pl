@@ -3,6 +3,9 @@
 # Most tables are four: hh, hz, zh, zz.  The first letter is the access method on the publisher, the
 # second on the subscriber.  All get the same changes, so all must be equal in the end, and hh
 # tells what is right.
+#
+# Takes 20 seconds of a processor: scripts/run-tests starts it early.
+
 use strict;
 use warnings FATAL => 'all';
 

@@ -1,5 +1,8 @@
 # Look-ahead of scans that are not sequential: with few shared buffers, so that nearly every page
 # has to be read, statements return the same with look-ahead, without, and from a heap twin.
+#
+# Takes 30 seconds of a processor: scripts/run-tests starts it early.
+
 use strict;
 use warnings FATAL => 'all';
 

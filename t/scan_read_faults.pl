@@ -1,5 +1,8 @@
 # Reads that fail or are cut short while a scan looks ahead: a statement gives the right rows or the
 # error of a read that failed, the session goes on, and nothing stays pinned.
+#
+# Takes 20 seconds of a processor: scripts/run-tests starts it early.
+
 use strict;
 use warnings FATAL => 'all';
 

@@ -1,7 +1,7 @@
 # Space below the level of rows: crashes between the records of VACUUM's merges,
 # returns and truncation; blocks leaked by errors and crashes; a standby that
 # follows all that; writers and readers while pages split and merge.
-# Takes long: scripts/run-tests starts it early.
+# Takes 27 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';
