@@ -167,8 +167,10 @@ select differs('select f.id from fact_@ f
 	union all select -9223372036854775808) v on f.b = v.b');
 select differs('select f.id from fact_@ f join dim_@ d on f.d = d.d where d.v = 3');
 select differs('select f.id from fact_@ f join dim_@ d on f.ts = d.ts where d.v = 3');
-select differs('select f.id from fact_@ f join dim_@ d on f.d = d.ts where d.k < 30');
-select differs('select f.id from fact_@ f join dim_@ d on f.ts = d.d where d.k < 30');
+select differs('select f.id from fact_@ f join dim_@ d on f.d = d.ts
+	where d.k < 30 and f.id < 4000');
+select differs('select f.id from fact_@ f join dim_@ d on f.ts = d.d
+	where d.k < 30 and f.id < 4000');
 select differs('select f.id from fact_@ f join dim_@ d on f.o = d.o where d.v = 3');
 select differs('select f.id from fact_@ f join dim_@ d on f.n = d.n where d.v = 3 and d.k < 50');
 select differs('select f.id from fact_@ f join dim_@ d on f.t = d.t where d.v = 3');
