@@ -42,7 +42,10 @@ typedef struct ZsDictBuild
 								 * pointers and values left out */
 } ZsDictBuild;
 
+/* codec_dict.c */
 extern const char *zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict);
+
+/* codec_dict_write.c */
 extern const char *zscodec_dict_write(const ZsDictBuild *dict, ZsCodecBuf *body);
 extern const char *zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words,
 											const uint8 *limit, ZsCodecBuf *body);

@@ -63,8 +63,7 @@ typedef struct ZsWordReader
 	uint8		symbols[ZS_WORDS_SYMBOLS_MAX + 1][ZS_WORDS_LEN_MAX];
 } ZsWordReader;
 
-/* Scratch for building, in bytes; and what a written table takes at most. */
-extern size_t zscodec_words_scratch_size(void);
+/* What a written table takes at most. */
 #define ZS_WORDS_TABLE_SIZE_MAX \
 	(2 + 2 * ZS_WORDS_CODE_MAX + ZS_WORDS_SYMBOLS_MAX * (ZS_WORDS_LEN_MAX + 1))
 
@@ -93,13 +92,19 @@ typedef struct ZsBitReader
 	int			nbits;			/* negative: read beyond the end */
 } ZsBitReader;
 
+/* codec_words_build.c */
+extern size_t zscodec_words_scratch_size(void);
 extern void zscodec_words_build(ZsWordTable *table, void *scratch, const uint8 *const *strings,
 								const uint32 *lens, uint32 nstrings, uint64 total, bool refine);
+
+/* codec_words.c */
+extern void zscodec_words_index(ZsWordTable *table);
 extern void zscodec_words_encode(const ZsWordTable *table, const uint8 *in, size_t len,
 								 const uint8 *limit, ZsBitWriter *w);
 extern size_t zscodec_words_write(const ZsWordTable *table, uint8 *out);
-extern const char *zscodec_words_read(ZsReader *r, ZsWordReader *table);
 
+/* codec_words_decode.c */
+extern const char *zscodec_words_read(ZsReader *r, ZsWordReader *table);
 extern bool zscodec_words_start(ZsBitReader *b, const ZsReader *r, uint64 bit);
 extern bool zscodec_words_decode(ZsBitReader *b, const ZsWordReader *table, uint8 *out, size_t len);
 extern bool zscodec_words_skip(ZsBitReader *b, const ZsWordReader *table, uint64 len);

@@ -1,0 +1,202 @@
+/*-------------------------------------------------------------------------
+ *
+ * codec_words_decode.c
+ *	  Text back from prefix codes for frequent pieces.
+ *
+ * What the codes mean, and how the table is written: codec_words.c.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/codec/codec_words_decode.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "codec_words.h"
+
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize ("O3")
+#endif
+
+/* The codes, as many of each length as num says. */
+static const char *
+fill_codes(ZsWordReader *table, const uint8 *num, uint32 n)
+{
+	uint32		at = 0;
+	uint32		rank = 0;
+
+	for (int l = 1; l <= ZS_WORDS_CODE_MAX; l++)
+	{
+		uint32		count = load16(num + 2 * (l - 1));
+		uint32		width = 1u << (ZS_WORDS_CODE_MAX - l);
+
+		if (count > n - rank || count * width > lengthof(table->codes) - at)
+			return "word codes are too many";
+		for (; count > 0; count--, rank++)
+		{
+			for (uint32 i = 0; i < width; i++)
+				table->codes[at++] = (uint16) (rank << 4 | l);
+		}
+	}
+	if (rank != n)
+		return "word codes are too few";
+	memset(table->codes + at, 0, (lengthof(table->codes) - at) * sizeof(uint16));
+	return NULL;
+}
+
+/* Reads a table. */
+const char *
+zscodec_words_read(ZsReader *r, ZsWordReader *table)
+{
+	const char *err;
+	const uint8 *lens;
+	uint32		n;
+
+	if (reader_left(r) < 2 + 2 * ZS_WORDS_CODE_MAX)
+		return ZS_ERR_SHORT;
+	n = load16(r->p);
+	if (n < 1 || n > ZS_WORDS_SYMBOLS_MAX + 1)
+		return "number of word codes out of range";
+	if ((err = fill_codes(table, r->p + 2, n)) != NULL)
+		return err;
+	r->p += 2 + 2 * ZS_WORDS_CODE_MAX;
+	table->nsymbols = --n;
+	if (reader_left(r) < (n + 1) / 2)
+		return ZS_ERR_SHORT;
+	lens = r->p;
+	r->p += (n + 1) / 2;
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint8		len = ((lens[i / 2] >> (4 * (i % 2))) & 15) + 1;
+
+		if (reader_left(r) < len)
+			return ZS_ERR_SHORT;
+		table->lens[i] = len;
+		if (reader_left(r) >= ZS_WORDS_LEN_MAX)
+			memcpy(table->symbols[i], r->p, ZS_WORDS_LEN_MAX);
+		else
+			memcpy(table->symbols[i], r->p, len);
+		r->p += len;
+	}
+	table->lens[n] = 0;
+	return NULL;
+}
+
+/* Begins to read at a bit; false when there is none. */
+bool
+zscodec_words_start(ZsBitReader *b, const ZsReader *r, uint64 bit)
+{
+	if (bit / 8 > reader_left(r))
+		return false;
+	b->p = r->p + bit / 8;
+	b->end = r->end;
+	b->bits = 0;
+	b->nbits = 0;
+	if (bit % 8 != 0)
+	{
+		if (b->p == b->end)
+			return false;
+		b->bits = (uint64) *b->p++ << (56 + bit % 8);
+		b->nbits = 8 - (int) (bit % 8);
+	}
+	return true;
+}
+
+/* At least 56 bits, as long as there are any. */
+static inline void
+refill(ZsBitReader *b)
+{
+	if (likely(b->end - b->p >= 8))
+	{
+		b->bits |= __builtin_bswap64(load64(b->p)) >> b->nbits;
+		b->p += (63 - b->nbits) >> 3;
+		b->nbits |= 56;
+		return;
+	}
+	while (b->nbits <= 56 && b->p < b->end)
+	{
+		b->bits |= (uint64) *b->p++ << (56 - b->nbits);
+		b->nbits += 8;
+	}
+}
+
+/* Takes the next code; returns its rank, or -1 when there is none. */
+static inline int
+next_code(ZsBitReader *b, const ZsWordReader *table)
+{
+	uint32		entry;
+
+	/* a code and a byte behind the escape */
+	if (b->nbits < ZS_WORDS_CODE_MAX + 8)
+		refill(b);
+	entry = table->codes[b->bits >> (64 - ZS_WORDS_CODE_MAX)];
+	b->bits <<= entry & 15;
+	b->nbits -= (int) (entry & 15);
+	return likely(entry != 0 && b->nbits >= 0) ? (int) (entry >> 4) : -1;
+}
+
+/*
+ * Decodes a string of exactly len bytes; up to 16 bytes behind it are scribbled over.  False when
+ * the codes end early, are unknown or do not add up.
+ */
+bool
+zscodec_words_decode(ZsBitReader *b, const ZsWordReader *table, uint8 *out, size_t len)
+{
+	uint8	   *end = out + len;
+	ZsBitReader local = *b;
+
+	while (out < end)
+	{
+		int			rank = next_code(&local, table);
+
+		if (unlikely(rank < 0))
+			return false;
+		if (unlikely((uint32) rank == table->nsymbols))
+		{
+			if (local.nbits < 8)
+				return false;
+			*out++ = (uint8) (local.bits >> 56);
+			local.bits <<= 8;
+			local.nbits -= 8;
+			continue;
+		}
+		memcpy(out, table->symbols[rank], ZS_WORDS_LEN_MAX);
+		out += table->lens[rank];
+	}
+	*b = local;
+	return out == end;
+}
+
+/* Moves over the codes of len decoded bytes. */
+bool
+zscodec_words_skip(ZsBitReader *b, const ZsWordReader *table, uint64 len)
+{
+	uint64		done = 0;
+	ZsBitReader local = *b;
+
+	while (done < len)
+	{
+		int			rank = next_code(&local, table);
+
+		if (unlikely(rank < 0))
+			return false;
+		if (unlikely((uint32) rank == table->nsymbols))
+		{
+			if (local.nbits < 8)
+				return false;
+			local.bits <<= 8;
+			local.nbits -= 8;
+			done++;
+		}
+		else
+			done += table->lens[rank];
+	}
+	*b = local;
+	return done == len;
+}
+
+/* Is nothing left but the padding of the last byte? */
+bool
+zscodec_words_at_end(const ZsBitReader *b)
+{
+	return b->end - b->p <= 8 && (b->end - b->p) * 8 + b->nbits < 8;
+}
