@@ -18,9 +18,9 @@ CREATE FUNCTION batches(query text, OUT batches int, OUT disk bool) LANGUAGE sql
 	SELECT (plan ->> 'Batches')::int, (plan ->> 'Disk Usage')::int > 0 FROM test.top_node(query) plan
 $$;
 -- the same as heap's with all limits; the numbers of batches are those of the smallest one
-CREATE FUNCTION spilled(what text, keys text, condition text DEFAULT 'true') RETURNS text LANGUAGE plpgsql AS $$
+CREATE FUNCTION spilled(what text, keys text, condition text DEFAULT 'true', suffix text DEFAULT 'sp') RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-	query text := 'SELECT md5(string_agg(r, '' '' ORDER BY r COLLATE "C")) FROM (SELECT ROW(' || what || ')::text AS r FROM @_sp t WHERE ' || condition ||
+	query text := 'SELECT md5(string_agg(r, '' '' ORDER BY r COLLATE "C")) FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || suffix || ' t WHERE ' || condition ||
 		' GROUP BY ' || keys || ') s';
 	expected text;
 	got text;
@@ -28,16 +28,17 @@ DECLARE
 	b record;
 BEGIN
 	EXECUTE replace(query, '@', 'h') INTO expected;
-	FOR i IN 1 .. 7 LOOP
-		PERFORM set_config('zedstore.debug_vector', CASE i % 3 WHEN 0 THEN 'rows' WHEN 1 THEN 'force' ELSE 'verify' END, true);
-		PERFORM set_config('zedstore.debug_vector_groups', (ARRAY[0, 100, 100, 100, 3000, 2000, 0])[i]::text, true);
-		PERFORM set_config('work_mem', CASE i WHEN 7 THEN '64kB' ELSE '4MB' END, true);
+	FOR i IN 1 .. 9 LOOP
+		PERFORM set_config('zedstore.debug_vector', CASE WHEN i > 7 THEN 'force' WHEN i % 3 = 0 THEN 'rows' WHEN i % 3 = 1 THEN 'force' ELSE 'verify' END, true);
+		PERFORM set_config('zedstore.debug_vector_groups', (ARRAY[0, 100, 100, 100, 3000, 2000, 0, 0, 100])[i]::text, true);
+		PERFORM set_config('work_mem', CASE WHEN i IN (7, 8) THEN '64kB' ELSE '4MB' END, true);
+		PERFORM set_config('zedstore.enable_packed_rows', CASE WHEN i IN (8, 9) THEN 'off' ELSE 'on' END, true);
 		EXECUTE replace(query, '@', 'z') INTO got;
 		IF got IS DISTINCT FROM expected THEN
 			RETURN format('DIFFERENT (%s)', i);
 		END IF;
 	END LOOP;
-	b := batches(format('SELECT %s FROM z_sp t WHERE %s GROUP BY %s', what, condition, keys));
+	b := batches(format('SELECT %s FROM z_%s t WHERE %s GROUP BY %s', what, suffix, condition, keys));
 	RETURN CASE WHEN b.batches > 1 AND b.disk THEN 'spilled' WHEN b.batches = 1 AND NOT b.disk THEN 'in memory' ELSE b::text END;
 END $$;
 SELECT spilled(what, keys, cond), keys FROM (VALUES
@@ -47,6 +48,14 @@ SELECT spilled(what, keys, cond), keys FROM (VALUES
 	('id, count(*) FILTER (WHERE flag), sum(n) FILTER (WHERE n > 100), count(t) FILTER (WHERE NOT flag)', 'id', 'true'),
 	('id, k, few, n, u, f, t, c', 'id, k, few, n, u, f, t, c', 'true'), ('few, count(*), sum(n)', 'few', 'true'),
 	('id, var_pop(n), stddev(few), any_value(t), bool_or(flag), bit_or(few)', 'id', 'true')) v(what, keys, cond);
+-- numerics of 19 digits, which are known by their bytes, beside shorter ones; groups of rows that are written by batches and one by one, and of sums in the order of rows
+CREATE TABLE h_long_sp (id int, n numeric(19,2), f float8, t text) USING heap;
+INSERT INTO h_long_sp SELECT g, CASE WHEN g % 3 = 0 THEN g % 900 ELSE 29999999999999999.25 - g % 900 END, g % 7 / 3.0, 'text ' || g % 900 FROM generate_series(1, 6000) g;
+CREATE TABLE z_long_sp (LIKE h_long_sp) USING zedstore;
+INSERT INTO z_long_sp SELECT * FROM h_long_sp ORDER BY id;
+INSERT INTO h_long_sp SELECT g, 29999999999999999.25 - g % 900, g / 7.0, 'text ' || g % 900 FROM generate_series(6001, 6050) g;
+INSERT INTO z_long_sp SELECT g, 29999999999999999.25 - g % 900, g / 7.0, 'text ' || g % 900 FROM generate_series(6001, 6050) g;
+SELECT spilled(what, keys, 'true', 'long_sp'), keys FROM (VALUES ('n, count(*), sum(f), min(t), max(n)', 'n'), ('t, sum(n), avg(f), max(t), min(n)', 't'), ('t, n, sum(f), count(n)', 't, n')) v(what, keys);
 -- of little memory few groups need none
 SET zedstore.debug_vector = force;
 SET work_mem = '64kB';
@@ -104,5 +113,5 @@ SELECT lines('SELECT * FROM generate_series(1, 3) g, LATERAL (SELECT few, count(
 SELECT count(*) FROM lines('SELECT id, count(*) FROM z_sp WHERE id <= 2048 GROUP BY id') l WHERE l ~ '^Batches: [0-9]+  Memory Usage: NkB  Disk Usage: NkB$';
 RESET zedstore.debug_vector_groups;
 RESET zedstore.debug_vector;
-DROP TABLE h_sp, z_sp;
-DROP FUNCTION batches, spilled, lines;
+DROP TABLE h_sp, z_sp, h_long_sp, z_long_sp;
+DROP FUNCTION batches, spilled, temporary_files, lines;

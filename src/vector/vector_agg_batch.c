@@ -91,6 +91,7 @@ add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 {
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(passed, list);
+	uint32		nabsent = 0;
 
 	Assert(state->nkeys > 0 && CurrentMemoryContext == state->context);
 	if (n == 0)
@@ -115,11 +116,17 @@ add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 	if (!zsvector_groups_frozen(state->groups))
 		return;
 
-	/* last, since a row's values may be decoded where the vectors are */
 	for (uint32 i = 0; i < n; i++)
 	{
-		if (numbers[i] != ZS_NO_GROUP)
-			continue;
+		list[nabsent] = list[i];
+		nabsent += numbers[i] == ZS_NO_GROUP ? 1 : 0;
+	}
+	if (nabsent == 0 || zsvector_agg_pack_rows(state, list, nabsent))
+		return;
+
+	/* last, since a row's values may be decoded where the vectors are */
+	for (uint32 i = 0; i < nabsent; i++)
+	{
 		ResetExprContext(state->rowcontext);
 		zsvector_input_store(state->input, list[i]);
 		zsvector_agg_read_row(state);

@@ -147,17 +147,32 @@ static void
 aggregate_spilled(AggNodeState *state)
 {
 	uint64		nmembers = 0;
+	ZsSpilled	what;
+	uint64		hash;
+	uint32		len;
 
 	Assert(state->at_end && state->spill != NULL);
 	start_fill(state);
 	state->counts.nfills++;
-	while (zsvector_spill_read(state->spill, state->row_values, state->row_isnull))
+	while ((what = zsvector_spill_look(state->spill, &hash, &len)) != ZS_SPILLED_END)
 	{
 		uint64		now;
 
 		CHECK_FOR_INTERRUPTS();
-		ResetExprContext(state->rowcontext);
-		zsvector_agg_take_row(state, false, 0);
+		if (what == ZS_SPILLED_PACKED)
+		{
+			if (!zsvector_agg_collect_packed(state, hash, len))
+				continue;
+			zsvector_agg_add_packed(state);
+		}
+		else
+		{
+			/* the order of rows stays */
+			zsvector_agg_add_packed(state);
+			ResetExprContext(state->rowcontext);
+			zsvector_spill_read_tuple(state->spill, len, state->row_values, state->row_isnull);
+			zsvector_agg_take_row(state, false, 0);
+		}
 		now = zsvector_groups_count(state->groups) + zsvector_agg_sets_count(state);
 		if (now > nmembers)
 		{
@@ -166,6 +181,7 @@ aggregate_spilled(AggNodeState *state)
 				freeze_groups(state);
 		}
 	}
+	zsvector_agg_add_packed(state);
 	if (is_memory_full(state))
 		freeze_groups(state);
 	zsvector_agg_sets_finish(state);
@@ -209,6 +225,7 @@ zsvector_agg_free_spill(AggNodeState *state)
 	if (state->spill != NULL)
 		zsvector_spill_free(state->spill);
 	state->spill = NULL;
+	zsvector_agg_forget_packed(state);
 	zsvector_agg_sets_free(state);
 }
 

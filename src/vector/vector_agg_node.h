@@ -119,6 +119,7 @@ typedef struct AggNodeState
 	bool	   *row_isnull;
 	TupleDesc	rowdesc;
 	ZsSpill    *spill;			/* NULL: no row was written out */
+	struct ZsAggPack *pack;		/* NULL: no row was packed */
 	ZsInput    *input;
 	ExprContext *rowcontext;	/* of single rows */
 	MemoryContext context;		/* of the values and groups */
@@ -170,6 +171,7 @@ zsvector_agg_value_of(const AggNodeState *state, uint32 group, const NodeAgg *ag
 
 extern void zsvector_agg_grow_values(AggNodeState *state);
 extern void zsvector_agg_read_row(AggNodeState *state);
+extern void zsvector_agg_open_spill(AggNodeState *state);
 extern void zsvector_agg_spill_row(AggNodeState *state);
 extern void zsvector_agg_take_row(AggNodeState *state, bool verify_only, uint32 group);
 extern void zsvector_agg_take_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed,
@@ -180,6 +182,15 @@ extern void zsvector_agg_take_rows(AggNodeState *state, const ZsBatch *batch, co
 extern void zsvector_agg_set_scan_filter(AggNodeState *state, const NodeAgg *agg);
 extern void zsvector_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo params);
 extern void zsvector_agg_take_batch(AggNodeState *state, const ZsBatch *batch);
+
+/* ---- rows written out by columns (vector_agg_pack.c) ---- */
+
+typedef struct ZsAggPack ZsAggPack;
+
+extern bool zsvector_agg_pack_rows(AggNodeState *state, const uint16 *list, uint32 n);
+extern void zsvector_agg_add_packed(AggNodeState *state);
+extern bool zsvector_agg_collect_packed(AggNodeState *state, uint64 hash, uint32 len);
+extern void zsvector_agg_forget_packed(AggNodeState *state);
 
 /* ---- all groups (vector_agg_fill.c) ---- */
 

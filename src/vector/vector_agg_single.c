@@ -84,22 +84,30 @@ zsvector_agg_read_row(AggNodeState *state)
 	MemoryContextSwitchTo(old);
 }
 
+/* Makes sure that rows of groups that are not in memory can be written. */
+void
+zsvector_agg_open_spill(AggNodeState *state)
+{
+	uint32		ngroups = Max(zsvector_groups_count(state->groups), 1);
+	Size		size;
+	MemoryContext old;
+
+	Assert(zsvector_groups_frozen(state->groups) && !state->partial);
+	if (state->spill != NULL)
+		return;
+	size = MemoryContextMemAllocated(state->context, true) - state->base_memory;
+	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	state->spill = zsvector_spill_create(state->rowdesc, (double) size / ngroups);
+	MemoryContextSwitchTo(old);
+}
+
 /* Writes out the row that was read, whose group is not in memory. */
 void
 zsvector_agg_spill_row(AggNodeState *state)
 {
 	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
 
-	Assert(zsvector_groups_frozen(state->groups) && !state->partial);
-	if (state->spill == NULL)
-	{
-		uint32		ngroups = Max(zsvector_groups_count(state->groups), 1);
-		Size		size = MemoryContextMemAllocated(state->context, true) - state->base_memory;
-
-		MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-		state->spill = zsvector_spill_create(state->rowdesc, (double) size / ngroups);
-		MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
-	}
+	zsvector_agg_open_spill(state);
 	zsvector_spill_write(state->spill, zsvector_groups_hash_row(state->groups, state->row_values,
 																state->row_isnull),
 						 state->row_values, state->row_isnull, state->css.ss.ps.plan->plan_rows);

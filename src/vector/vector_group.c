@@ -64,6 +64,7 @@ zsvector_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys)
 	groups->direct_most = zsvector_group_direct_most();
 	groups->lows = palloc0(nkeys * sizeof(int64));
 	groups->counts = palloc0(nkeys * sizeof(uint64));
+	groups->inputs = palloc0(nkeys * sizeof(ZsKeyInput));
 	groups->batch_words = palloc0(ZS_KERNEL_ROWS * groups->nwords * sizeof(uint64));
 	groups->batch_hashes = palloc(ZS_KERNEL_ROWS * sizeof(uint64));
 	groups->batch_codes = palloc(ZS_KERNEL_ROWS * sizeof(uint32));
@@ -290,22 +291,17 @@ read_keys(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint32 *giv
 	return all_plain;
 }
 
-/* See vector_group.h. */
-void
-zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
-					   uint32 n, const uint32 *given, uint32 *numbers)
+/* The groups of the rows of list by groups->inputs; all_plain: of all keys. */
+static void
+assign_inputs(ZsGroups *groups, bool all_plain, const uint16 *list, uint32 n, uint32 *numbers)
 {
 	size_t		stride = (size_t) groups->nwords;
 	uint64	   *words = groups->batch_words;
 	uint64	   *hashes = groups->batch_hashes;
-	ZsKeyInput	in[ZS_MAX_GROUP_KEYS];
-	bool		all_plain;
+	const ZsKeyInput *in = groups->inputs;
 
-	if (n == 0)
-		return;
-	Assert(n <= ZS_KERNEL_ROWS && list[n - 1] < ZS_KERNEL_ROWS);
+	Assert(n > 0 && n <= ZS_KERNEL_ROWS && list[n - 1] < ZS_KERNEL_ROWS);
 	Assert((uint32) list[n - 1] + 1 >= list[0] + n);	/* ascending */
-	all_plain = read_keys(groups, input, sel, given, in);
 	groups->nrows += n;
 	if (!all_plain)
 		zsvector_group_set_words(groups, in, list, 0, n, words);
@@ -343,6 +339,48 @@ zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, cons
 		else
 			numbers[i] = find_group(groups, words + i * stride, hashes[i]);
 	}
+}
+
+/* See vector_group.h. */
+void
+zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
+					   uint32 n, const uint32 *given, uint32 *numbers)
+{
+	if (n > 0)
+		assign_inputs(groups, read_keys(groups, input, sel, given, groups->inputs), list, n,
+					  numbers);
+}
+
+/* See vector_group.h. */
+void
+zsvector_groups_assign_vectors(ZsGroups *groups, const ZsColumnVector *const *vectors,
+							   const uint16 *list, uint32 n, uint32 *numbers)
+{
+	bool		all_plain = !groups->has_forms;
+
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		ZsDomain	domain = groups->keys[k].domain;
+
+		Assert(!is_given(&groups->keys[k]) && vectors[k]->codes == NULL);
+		memset(&groups->inputs[k], 0, sizeof(ZsKeyInput));
+		groups->inputs[k].vector = vectors[k];
+		groups->inputs[k].is_plain = domain == ZS_DOMAIN_INT || domain == ZS_DOMAIN_UINT;
+		all_plain = all_plain && groups->inputs[k].is_plain;
+	}
+	assign_inputs(groups, all_plain, list, n, numbers);
+}
+
+/* See vector_group.h. */
+bool
+zsvector_groups_vectors(const ZsGroups *groups, const ZsColumnVector **vectors)
+{
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		if ((vectors[k] = groups->inputs[k].vector) == NULL)
+			return false;
+	}
+	return true;
 }
 
 /* ---- rows ------------------------------------------------------------------------------- */

@@ -70,6 +70,13 @@ extern void zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint6
 								   const uint16 *list, uint32 n, const uint32 *given,
 								   uint32 *numbers);
 
+/* The same where the keys' vectors are at hand, which have no codes. */
+extern void zsvector_groups_assign_vectors(ZsGroups *groups, const ZsColumnVector *const *vectors,
+										   const uint16 *list, uint32 n, uint32 *numbers);
+
+/* The vectors of the keys by which groups were assigned last; false if one has none. */
+extern bool zsvector_groups_vectors(const ZsGroups *groups, const ZsColumnVector **vectors);
+
 /* The group of one row; its keys' values. */
 extern uint32 zsvector_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *isnull);
 
@@ -93,6 +100,10 @@ extern bool zsvector_groups_direct(const ZsGroups *groups);
 /* A hash of the keys, the same for equal ones in whatever groups. */
 extern uint64 zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values,
 									   const bool *isnull);
+
+/* The same of n rows of list, of the batch whose groups were assigned last. */
+extern void zsvector_groups_hash_rows(ZsGroups *groups, const uint16 *list, uint32 n,
+									  uint64 *hashes);
 
 /* A key of a group, in the current context or as long as groups lives. */
 extern Datum zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull);

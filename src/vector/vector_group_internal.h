@@ -79,6 +79,7 @@ struct ZsGroups
 	uint64	   *counts;			/* of words, with NULL; 0: no row was seen */
 	uint32	   *direct;			/* NULL: not made; ZS_NO_GROUP: there is none */
 
+	struct ZsKeyInput *inputs;	/* of the present batch, for each key */
 	uint64	   *batch_words;	/* as words, for each row */
 	uint64	   *batch_hashes;
 	uint32	   *batch_codes;

@@ -360,6 +360,56 @@ zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool
 	return hash;
 }
 
+/* The same of a row of a vector. */
+static uint64
+hashed_word(ZsGroups *groups, int k, const ZsColumnVector *vector, uint32 row)
+{
+	const ZsGroupKey *key = &groups->keys[k];
+	uint64		form;
+	uint64		word;
+
+	if (vector->has_nulls && zskernel_bits_get(vector->nulls, row))
+		return NULL_WORD;
+	if (zsvector_is_string_key(key))
+	{
+		const char *datum = (const char *) (vector->codes != NULL ?
+											vector->dict[vector->codes[row]] :
+											vector->datums[row]);
+		size_t		len;
+		const char *bytes = zsvector_string_bytes(key, datum, &len);
+
+		return zsvector_string_hash(key, bytes, len);
+	}
+	word = make_word(groups, k, vector, row, &form);
+	if (key->domain == ZS_DOMAIN_DECIMAL && (word & NO_SCALE) == NO_SCALE)
+	{
+		Numeric		num = zsvector_numeric_make(vector->vals[row], vector->scale, vector->scale);
+		Numeric		trimmed;
+
+		word = trim_numeric(num, &trimmed);
+		Assert(trimmed != NULL);
+		word = zsvector_string_hash(key, VARDATA_ANY(trimmed), VARSIZE_ANY_EXHDR(trimmed));
+		pfree(trimmed);
+		pfree(num);
+	}
+	return word;
+}
+
+/* See vector_group.h. */
+void
+zsvector_groups_hash_rows(ZsGroups *groups, const uint16 *list, uint32 n, uint64 *hashes)
+{
+	Assert(n <= ZS_KERNEL_ROWS);
+	memset(hashes, 0, n * sizeof(uint64));
+	for (int k = 0; k < groups->nkeys; k++)
+	{
+		const ZsColumnVector *vector = groups->inputs[k].vector;
+
+		for (uint32 i = 0; i < n; i++)
+			hashes[i] = zsvector_hash_add(hashes[i], hashed_word(groups, k, vector, list[i]));
+	}
+}
+
 /* See vector_group.h. */
 Datum
 zsvector_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull)

@@ -27,6 +27,7 @@ bool		zs_enable_vector_scan = true;
 bool		zs_enable_join_filters = true;
 bool		zs_enable_early_groups = true;
 bool		zs_enable_top_groups = true;
+bool		zs_enable_packed_rows = true;
 bool		zs_enable_vector_totals = true;
 int			zs_debug_vector = ZS_DEBUG_VECTOR_OFF;
 int			zs_debug_vector_groups = 0;
@@ -71,6 +72,12 @@ zsvector_guc_init(void)
 							 "Leaves out groups that ORDER BY ... LIMIT does not want.",
 							 "When off, aggregation by batches hands all groups to the sort.",
 							 &zs_enable_top_groups, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_packed_rows",
+							 "Lets aggregation by batches write out rows by columns when memory is short.",
+							 "When off, rows are written and read one by one.",
+							 &zs_enable_packed_rows, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("zedstore.enable_early_groups",

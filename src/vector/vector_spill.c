@@ -41,6 +41,10 @@
 #define COUNTER_BITS	5		/* of a HyperLogLog counter: errors of some 18 % */
 #define TAPE_BUFFER		BLCKSZ
 
+/* In the length of a row: it is packed by the caller, and no tuple. */
+#define PACKED_FLAG		((uint32) 0x80000000)
+StaticAssertDecl(MaxAllocSize < PACKED_FLAG, "the length of a tuple does not have the flag");
+
 /* A tape to be read. */
 typedef struct Batch
 {
@@ -143,6 +147,45 @@ open_outputs(ZsSpill *spill, double ngroups)
 	spill->memory = Max(spill->memory, (Size) (n + 1) * TAPE_BUFFER);
 }
 
+/* The tape for a row with the hash, which it counts. */
+static LogicalTape *
+take_output(ZsSpill *spill, uint64 hash, double ngroups)
+{
+	int			output;
+
+	if (spill->nbits == 0)
+		open_outputs(spill, Max(ngroups, spill->ngroups));
+	output = (int) (hash << spill->used_bits >> (HASH_BITS - spill->nbits));
+	Assert(output >= 0 && output < 1 << spill->nbits);
+	spill->nrows[output]++;
+	/* hashes on a tape have bits in common, which the counter would not like */
+	addHyperLogLog(&spill->counters[output],
+				   hash_bytes_uint32((uint32) hash ^ (uint32) (hash >> 32)));
+	return spill->outputs[output];
+}
+
+/* See vector_spill.h. */
+void
+zsvector_spill_write_packed(ZsSpill *spill, uint64 hash, const void *bytes, Size len,
+							double ngroups)
+{
+	MemoryContext old = MemoryContextSwitchTo(spill->context);
+	LogicalTape *tape = take_output(spill, hash, ngroups);
+	uint32		flagged = (uint32) len | PACKED_FLAG;
+	char		head[sizeof(hash) + sizeof(flagged)];
+
+	/* what would be too long for a tuple, too */
+	if (len > MaxAllocSize)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("row of %zu bytes is too long to be written out", len)));
+	memcpy(head, &hash, sizeof(hash));
+	memcpy(head + sizeof(hash), &flagged, sizeof(flagged));
+	LogicalTapeWrite(tape, head, sizeof(head));
+	LogicalTapeWrite(tape, bytes, len);
+	MemoryContextSwitchTo(old);
+}
+
 /* See vector_spill.h. */
 void
 zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values, const bool *isnull,
@@ -153,24 +196,17 @@ zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values, const boo
 	MemoryContext old = MemoryContextSwitchTo(spill->context);
 	MinimalTuple tuple;
 	bool		should_free;
-	int			output;
+	LogicalTape *tape;
 
-	if (spill->nbits == 0)
-		open_outputs(spill, Max(ngroups, spill->ngroups));
 	ExecClearTuple(slot);
 	memcpy(slot->tts_values, values, natts * sizeof(Datum));
 	memcpy(slot->tts_isnull, isnull, natts * sizeof(bool));
 	ExecStoreVirtualTuple(slot);
 	tuple = ExecFetchSlotMinimalTuple(slot, &should_free);
 
-	output = (int) (hash << spill->used_bits >> (HASH_BITS - spill->nbits));
-	Assert(output >= 0 && output < 1 << spill->nbits);
-	spill->nrows[output]++;
-	/* hashes on a tape have bits in common, which the counter would not like */
-	addHyperLogLog(&spill->counters[output],
-				   hash_bytes_uint32((uint32) hash ^ (uint32) (hash >> 32)));
-	LogicalTapeWrite(spill->outputs[output], &hash, sizeof(hash));
-	LogicalTapeWrite(spill->outputs[output], tuple, tuple->t_len);
+	tape = take_output(spill, hash, ngroups);
+	LogicalTapeWrite(tape, &hash, sizeof(hash));
+	LogicalTapeWrite(tape, tuple, tuple->t_len);
 	if (should_free)
 		pfree(tuple);
 	ExecClearTuple(slot);
@@ -249,24 +285,43 @@ read_all(LogicalTape *tape, void *to, size_t len)
 }
 
 /* See vector_spill.h. */
-bool
-zsvector_spill_read(ZsSpill *spill, Datum *values, bool *isnull)
+ZsSpilled
+zsvector_spill_look(ZsSpill *spill, uint64 *hash, uint32 *len)
+{
+	char		head[sizeof(uint64) + sizeof(uint32)];
+	size_t		got;
+
+	Assert(spill->input != NULL);
+	ExecClearTuple(spill->read_slot);
+	got = LogicalTapeRead(spill->input, head, sizeof(head));
+	if (got == 0)
+		return ZS_SPILLED_END;
+	if (got < sizeof(head))
+		read_all(spill->input, head + got, sizeof(head) - got);
+	memcpy(hash, head, sizeof(*hash));
+	memcpy(len, head + sizeof(*hash), sizeof(*len));
+	if ((*len & PACKED_FLAG) == 0)
+		return ZS_SPILLED_TUPLE;
+	*len &= ~PACKED_FLAG;
+	return ZS_SPILLED_PACKED;
+}
+
+/* See vector_spill.h. */
+void
+zsvector_spill_read_packed(ZsSpill *spill, void *to, uint32 len)
+{
+	read_all(spill->input, to, len);
+}
+
+/* See vector_spill.h. */
+void
+zsvector_spill_read_tuple(ZsSpill *spill, uint32 len, Datum *values, bool *isnull)
 {
 	TupleTableSlot *slot = spill->read_slot;
 	int			natts = slot->tts_tupleDescriptor->natts;
 	MinimalTuple tuple;
-	uint64		hash;
-	uint32		len;
-	size_t		got;
 
-	Assert(spill->input != NULL);
-	ExecClearTuple(slot);
-	got = LogicalTapeRead(spill->input, &hash, sizeof(hash));
-	if (got == 0)
-		return false;
-	if (got < sizeof(hash))
-		read_all(spill->input, (char *) &hash + got, sizeof(hash) - got);
-	read_all(spill->input, &len, sizeof(len));
+	Assert(spill->input != NULL && TTS_EMPTY(slot));
 	tuple = MemoryContextAlloc(spill->context, len);
 	tuple->t_len = len;
 	read_all(spill->input, (char *) tuple + sizeof(len), len - sizeof(len));
@@ -274,6 +329,20 @@ zsvector_spill_read(ZsSpill *spill, Datum *values, bool *isnull)
 	slot_getallattrs(slot);
 	memcpy(values, slot->tts_values, natts * sizeof(Datum));
 	memcpy(isnull, slot->tts_isnull, natts * sizeof(bool));
+}
+
+/* See vector_spill.h. */
+bool
+zsvector_spill_read(ZsSpill *spill, Datum *values, bool *isnull)
+{
+	uint64		hash;
+	uint32		len;
+	ZsSpilled	what = zsvector_spill_look(spill, &hash, &len);
+
+	Assert(what != ZS_SPILLED_PACKED);
+	if (what == ZS_SPILLED_END)
+		return false;
+	zsvector_spill_read_tuple(spill, len, values, isnull);
 	return true;
 }
 

@@ -41,6 +41,10 @@ extern bool zsvector_spill_can_divide(const ZsSpill *spill);
 extern void zsvector_spill_write(ZsSpill *spill, uint64 hash, const Datum *values,
 								 const bool *isnull, double ngroups);
 
+/* The same of a row in a form of the caller's. */
+extern void zsvector_spill_write_packed(ZsSpill *spill, uint64 hash, const void *bytes, Size len,
+										double ngroups);
+
 /*
  * All rows of what was read are written; then the next rows to be read are opened; false: there are
  * none.
@@ -52,6 +56,22 @@ extern bool zsvector_spill_next(ZsSpill *spill);
  * order in which they were written.
  */
 extern bool zsvector_spill_read(ZsSpill *spill, Datum *values, bool *isnull);
+
+/* The same where some rows are packed. */
+typedef enum ZsSpilled
+{
+	ZS_SPILLED_END,				/* there is no row */
+	ZS_SPILLED_TUPLE,
+	ZS_SPILLED_PACKED
+} ZsSpilled;
+
+/*
+ * Which kind of row is next, its hash and its length; the row itself must be read by one of the two
+ * functions below then.
+ */
+extern ZsSpilled zsvector_spill_look(ZsSpill *spill, uint64 *hash, uint32 *len);
+extern void zsvector_spill_read_tuple(ZsSpill *spill, uint32 len, Datum *values, bool *isnull);
+extern void zsvector_spill_read_packed(ZsSpill *spill, void *to, uint32 len);
 
 /* For EXPLAIN: what the files took at most, and memory for buffers, in bytes. */
 extern uint64 zsvector_spill_disk(const ZsSpill *spill);
