@@ -301,6 +301,10 @@ is(counted($stream, "select $all from zedstore t",
 is(counted("$parallel set max_parallel_workers = 0;", "select $all from zedstore t",
 		'streams > 10, used > 0.9 * asked, missed, restarts'),
 	't|t|0|0', 'counters of a scan in chunks');
+is(counted($by_rows, "select sum(a) from zedstore where ctid >= '(20,1)' and ctid < '(24,1)'",
+		'streams, asked < 0.7 * (select max(nblocks) from pg_zs_segments(\'zedstore\')
+			where attname = \'a\'), missed, restarts'),
+	'1|t|0|0', 'counters of a scan of a part of a segment');
 is(counted($ways{off}, "select $all from zedstore t", 'streams, asked, missed, wishes'),
 	'0|0|0|0', 'counters without look-ahead');
 is(counted('', 'analyze zedstore', 'wishes > 1000, wish_pages > 100, farthest between 20 and 128'),

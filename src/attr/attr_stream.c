@@ -24,6 +24,12 @@
  * So whatever the stream does, it never decides what is read: pages are
  * verified by the reader, and a segment that the stream missed is merely slow.
  *
+ * Of a segment that lies in the range only in part, the head is read, and the pages where the rows
+ * should be if all rows take the same space.
+ *
+ * A read stream begins with small requests, since the pages may be in shared buffers.  One whose
+ * last range was not begins the next range with large ones.
+ *
  * The default flags of a read stream are right for interleaved columns: it
  * gives advice to the kernel where a run of blocks begins and leaves the rest
  * of the run to the kernel's own read-ahead.
@@ -53,11 +59,21 @@
 /* Pages delivered and not wanted, after which the stream starts again. */
 #define MAX_SKIPPED			16
 
+/* Pages of a segment that are read for its head and shared area. */
+#define SEGMENT_START_PAGES	2
+
+/* Pages read before and behind those where a part of a segment should be. */
+#define MARGIN_PAGES		1
+
 struct ZsAttrStream
 {
 	Relation	rel;
 	AttrNumber	attno;
+	BufferAccessStrategy strategy;
+	int			flags;			/* of the read stream */
+	MemoryContext context;
 	ReadStream *stream;
+	uint64		seen_reads;		/* pages read when the stream began or was reset */
 	bool		exhausted;		/* the stream has come to its end */
 	bool		extended;		/* `end` grew, maybe too late for the stream */
 	Buffer		pending;		/* delivered, not asked for yet */
@@ -69,6 +85,8 @@ struct ZsAttrStream
 	uint64		number;			/* of the range that ends at `end` */
 	ZsSegmentItem item;			/* segment that is being read */
 	uint32		position;		/* its next page */
+	uint32		first_page;		/* where the pages begin that are wanted beside the head ... */
+	uint32		end_page;		/* ... and end */
 	BlockNumber file_blocks;	/* file length seen last */
 
 	/* its turn among other scans */
@@ -166,6 +184,33 @@ next_range(ZsAttrStream *stream)
 	return true;
 }
 
+/*
+ * The pages of item with rows of [row, stream->end) are the next ones to be read.  Where a part of
+ * them was read before, that was what lies in front of row.
+ */
+static void
+enter_segment(ZsAttrStream *stream, const ZsSegmentItem *item, zstid row)
+{
+	bool		again = stream->position > 0 && stream->item.stamp == item->stamp &&
+		stream->item.start == item->start;
+	uint64		before = row > item->first_row ? row - item->first_row : 0;
+	uint64		until = Min(stream->end - item->first_row, item->nrows);
+	uint32		page = before * item->nblocks / item->nrows;
+
+	Assert(stream->end > item->first_row);
+	stream->first_page = page > SEGMENT_START_PAGES + MARGIN_PAGES ? page - MARGIN_PAGES : 0;
+	stream->end_page = item->nblocks;
+	if (until < item->nrows)
+		stream->end_page = Min(until * item->nblocks / item->nrows + 1 + MARGIN_PAGES,
+							   item->nblocks);
+	stream->item = *item;
+	if (!again)
+		stream->position = 0;
+	else if (stream->position < stream->first_page)
+		stream->position = stream->first_page;
+	stream->next = item->first_row + until;
+}
+
 /* Makes the next segment of the range the one that is read. */
 static bool
 next_segment(ZsAttrStream *stream)
@@ -196,10 +241,10 @@ next_segment(ZsAttrStream *stream)
 				return false;
 			continue;
 		}
-		stream->next = item.first_row + item.nrows;
 		check_extent(stream, &item);
-		stream->item = item;
-		stream->position = 0;
+		enter_segment(stream, &item, stream->next);
+		if (stream->position >= stream->end_page)
+			continue;
 		ask_for_turn(stream);
 		return true;
 	}
@@ -212,9 +257,11 @@ next_block(ReadStream *read_stream, void *callback_private_data, void *per_buffe
 {
 	ZsAttrStream *stream = callback_private_data;
 
-	if (stream->position >= stream->item.nblocks && !next_segment(stream))
+	if (stream->position >= stream->end_page && !next_segment(stream))
 		return InvalidBlockNumber;
-	Assert(stream->position < stream->item.nblocks);
+	if (stream->position >= SEGMENT_START_PAGES && stream->position < stream->first_page)
+		stream->position = stream->first_page;
+	Assert(stream->position < stream->end_page && stream->end_page <= stream->item.nblocks);
 	zsattr_ahead_counts.asked++;
 	return stream->item.start + stream->position++;
 }
@@ -231,6 +278,30 @@ count_closed(void *arg)
 	zsio_scan_close(&stream->io);
 }
 
+/* Begins the read stream, or begins it anew: from where the callback is. */
+static void
+begin_reading(ZsAttrStream *stream)
+{
+	uint64		reads = zsattr_ahead_pages_read();
+	bool		cold = stream->stream != NULL && reads != stream->seen_reads;
+	MemoryContext old;
+
+	stream->seen_reads = reads;
+	if (stream->stream != NULL && !cold)
+	{
+		read_stream_reset(stream->stream);
+		return;
+	}
+	if (stream->stream != NULL)
+		read_stream_end(stream->stream);
+	stream->stream = NULL;
+	old = MemoryContextSwitchTo(stream->context);
+	stream->stream = read_stream_begin_relation(stream->flags | (cold ? READ_STREAM_FULL : 0),
+												stream->strategy, stream->rel, MAIN_FORKNUM,
+												next_block, stream, 0);
+	MemoryContextSwitchTo(old);
+}
+
 /*
  * With maintenance, maintenance_io_concurrency counts, and look-ahead does not begin slowly.
  * The stream belongs to the current memory context; it counts as open until
@@ -240,9 +311,6 @@ ZsAttrStream *
 zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
 					BufferAccessStrategy strategy)
 {
-	/* who maintains a table reads all of what he says */
-	int			flags = maintenance ? READ_STREAM_MAINTENANCE | READ_STREAM_FULL :
-		READ_STREAM_DEFAULT;
 	ZsAttrStream *stream;
 	MemoryContextCallback *callback;
 
@@ -260,11 +328,14 @@ zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
 
 	stream->rel = rel;
 	stream->attno = attno;
+	stream->strategy = strategy;
+	/* who maintains a table reads all of what he says */
+	stream->flags = maintenance ? READ_STREAM_MAINTENANCE | READ_STREAM_FULL : READ_STREAM_DEFAULT;
+	stream->context = CurrentMemoryContext;
 	stream->exhausted = true;
 	stream->pending = InvalidBuffer;
 	stream->index = palloc_aligned(BLCKSZ, MAXIMUM_ALIGNOF, 0);
-	stream->stream = read_stream_begin_relation(flags, strategy, rel, MAIN_FORKNUM, next_block,
-												stream, 0);
+	begin_reading(stream);
 	return stream;
 }
 
@@ -318,11 +389,11 @@ zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end, const ZsRowRan
 	}
 
 	drop_pending(stream);
-	read_stream_reset(stream->stream);
+	begin_reading(stream);
 	stream->extended = false;
 	stream->next = start;
 	stream->end = end;
-	stream->item.nblocks = stream->position = 0;
+	stream->end_page = stream->position = 0;
 	stream->index_valid = false;
 	stream->exhausted = start >= end;
 }
@@ -367,9 +438,6 @@ restart_at(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
 	drop_pending(stream);
 	read_stream_reset(stream->stream);
 	check_extent(stream, item);
-	stream->item = *item;
-	stream->position = position;
-	stream->next = item->first_row + item->nrows;
 	/* it may have been in a range that the reader has not come to */
 	if (stream->ranges != NULL && stream->number != stream->ranges->number)
 	{
@@ -378,6 +446,9 @@ restart_at(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
 		stream->number = stream->ranges->number;
 		(void) stream->ranges->source(stream->ranges->arg, stream->number, &start, &stream->end);
 	}
+	enter_segment(stream, item, item->first_row);
+	stream->position = position;
+	stream->end_page = Max(stream->end_page, position + 1);
 }
 
 /* See attr_internal.h. */
@@ -394,7 +465,7 @@ zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 posit
 		{
 			stream->exhausted = !stream->extended;
 			stream->extended = false;
-			read_stream_reset(stream->stream);
+			begin_reading(stream);
 			continue;
 		}
 		if (likely(BufferGetBlockNumber(stream->pending) == item->start + position))

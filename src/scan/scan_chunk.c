@@ -3,8 +3,11 @@
  * scan_chunk.c
  *	  Chunks of parallel scans.
  *
- * A parallel scan hands out chunks of rows by an atomic counter: one segment each, smaller ones
- * towards the end so that processes finish together.
+ * A parallel scan hands out chunks of rows by an atomic counter: segments of the column that takes
+ * most of the reading, since processes that share a segment both read its head and the pages in
+ * between.  While there is plenty, a chunk has several segments that lie side by side, which are
+ * read with as few requests as in a serial scan.  Towards the end there are parts of
+ * segments, so that processes finish together.
  *
  * A process that came to the end of its chunk and only then claimed the next one would have nothing
  * in flight at that moment, column for column.  So the streams of its columns, which are ahead of
@@ -32,32 +35,108 @@
 #include "utils/rel.h"
 
 #include "scan_desc.h"
+#include "zs_attr.h"
 #include "zs_compat.h"
 #include "zs_page.h"
 #include "zs_write.h"
 
-/* Chunks of equal size that what is left is good for, for each process that takes part ... */
-#define CHUNKS_OF_PROCESS		8
+/*
+ * Chunks of equal size that what is left is good for, for each process that takes part; and those
+ * of parts of a segment ...
+ */
+#define CHUNKS_OF_PROCESS		4
+#define PARTS_OF_PROCESS		2
 
 /* ... of which there may be so many, as far as one knows at first. */
 #define MIN_PROCESSES			2
 
+/* Segments of a chunk; one where a filter may leave some of them out, and make chunks unequal. */
+#define MAX_SEGMENTS			8
+
+/* The smallest part of a segment, unless the table is so small that it would be too much. */
+#define MIN_PART				(ZS_SEGMENT_ROWS / 4)
+
 /* A chunk is claimed ahead while for each one that is, there are so many for every process. */
 #define CHUNKS_LEFT				2
 
-/*
- * Rows of the next chunk when start is the first that is not handed out.  Pieces of a segment that
- * go to several processes are dear, since each of them reads its head and the pages in between.
- */
-static uint64
-chunk_size(ParallelZsScanDesc pscan, uint64 start, uint32 nprocesses)
+/* The column of those that the slot needs that has most blocks; 0 if there is none. */
+static AttrNumber
+widest_column(Relation rel, const ZsSlot *slot)
 {
-	uint64		size = (pscan->end_row - start) / (nprocesses * CHUNKS_OF_PROCESS);
+	TupleDesc	desc = RelationGetDescr(rel);
+	int			n = slot->nneeded >= 0 ? slot->nneeded : desc->natts;
+	uint64		nblocks = 0;
+	AttrNumber	widest = 0;
 
-	/* a whole segment while there are plenty, a stripe at the end */
-	size = Min(Max(TYPEALIGN64(ZS_STRIPE_ROWS, size), ZS_STRIPE_ROWS), ZS_SEGMENT_ROWS);
-	/* do not reach into the next segment */
-	return Min(size, ZS_SEGMENT_ROWS - start % ZS_SEGMENT_ROWS);
+	for (int k = 0; k < n; k++)
+	{
+		int			attno = slot->nneeded >= 0 ? slot->needed[k] : k;
+		ZsTreeEntry entry;
+
+		if (attno >= desc->natts || TupleDescAttr(desc, attno)->attisdropped)
+			continue;
+		zspage_tree_entry(rel, ZsTreeOfAttr(attno + 1), &entry);
+		if (entry.nblocks > nblocks)
+		{
+			nblocks = entry.nblocks;
+			widest = attno + 1;
+		}
+	}
+	return widest;
+}
+
+/* Behind the stripe of the segment's last row. */
+static zstid
+segment_end(const ZsSegmentItem *item)
+{
+	return TYPEALIGN64(ZS_STRIPE_ROWS, item->first_row + item->nrows);
+}
+
+/*
+ * Behind the segment of the scan's widest column that has row start, and behind as many of those
+ * that follow it in the file as fit into `most` rows.
+ */
+static zstid
+segments_end(ZsScanDesc scan, zstid start, uint64 most)
+{
+	Relation	rel = scan->rs_base.rs_rd;
+	zstid		end = start + ZS_SEGMENT_ROWS;
+	ZsSegmentItem item;
+	ZsSegmentItem next;
+
+	if (scan->widest == 0 || !zsattr_find_segment(rel, scan->widest, start, false, &item))
+		return end;
+	/* rows that are in no segment */
+	if (item.first_row > start)
+		return Min(end, item.first_row);
+	end = segment_end(&item);
+	for (int n = 1; n < scan->max_segments; n++)
+	{
+		if (!zsattr_find_segment(rel, scan->widest, end, true, &next) ||
+			next.start != item.start + item.nblocks || segment_end(&next) - start > most)
+			break;
+		item = next;
+		end = segment_end(&item);
+	}
+	return end;
+}
+
+/* The end of the next chunk when start is the first row that is not handed out. */
+static zstid
+chunk_end(ZsScanDesc scan, uint64 start, uint32 nprocesses)
+{
+	ParallelZsScanDesc pscan = (ParallelZsScanDesc) scan->rs_base.rs_parallel;
+	uint64		left = pscan->end_row - start;
+	uint64		least = Min(pscan->end_row / (nprocesses * CHUNKS_OF_PROCESS), MIN_PART);
+	uint64		part = Max(left / (nprocesses * PARTS_OF_PROCESS), least);
+	zstid		end = segments_end(scan, start, left / (nprocesses * CHUNKS_OF_PROCESS));
+
+	Assert(end > start);
+	part = Max(TYPEALIGN64(ZS_STRIPE_ROWS, part), ZS_STRIPE_ROWS);
+	/* leave no small rest of a segment */
+	if (part < ZS_SEGMENT_ROWS && start + part + least <= end)
+		end = start - start % ZS_STRIPE_ROWS + part;
+	return Min(end, pscan->end_row);
 }
 
 /* Claims a chunk, as number `ahead` of those ahead of the reader if there are enough. */
@@ -68,7 +147,7 @@ claim_chunk(ZsScanDesc scan, uint64 ahead)
 	uint64		start = pg_atomic_read_u64(&pscan->next_row);
 	uint32		nprocesses = pg_atomic_read_u32(&pscan->nprocesses);
 	ZsScanChunk *chunk;
-	uint64		size;
+	zstid		end;
 
 	if (scan->claimed == 0)
 		nprocesses = pg_atomic_add_fetch_u32(&pscan->nprocesses, 1);
@@ -77,15 +156,15 @@ claim_chunk(ZsScanDesc scan, uint64 ahead)
 	{
 		if (start >= pscan->end_row)
 			return false;
-		size = chunk_size(pscan, start, nprocesses);
-		if (ahead * nprocesses * CHUNKS_LEFT * size > pscan->end_row - start)
+		end = chunk_end(scan, start, nprocesses);
+		if (ahead * nprocesses * CHUNKS_LEFT * (end - start) > pscan->end_row - start)
 			return false;
-	} while (!pg_atomic_compare_exchange_u64(&pscan->next_row, &start, start + size));
+	} while (!pg_atomic_compare_exchange_u64(&pscan->next_row, &start, end));
 
-	Assert(size > 0 && start / ZS_SEGMENT_ROWS == (start + size - 1) / ZS_SEGMENT_ROWS);
+	Assert(end > start && end <= pscan->end_row);
 	chunk = &scan->chunks[++scan->claimed % ZS_CLAIMED_CHUNKS];
 	chunk->start = start;
-	chunk->end = Min(start + size, pscan->end_row);
+	chunk->end = end;
 	return true;
 }
 
@@ -113,12 +192,20 @@ chunk_of_number(void *arg, uint64 number, zstid *start, zstid *end)
 	return true;
 }
 
-/* Makes the next chunk that this process has claimed, or claims now, the scan's range. */
+/*
+ * Makes the next chunk that this process has claimed, or claims now, the scan's range.  The slot
+ * says which columns are going to be read.
+ */
 bool
-zsscan_next_chunk(ZsScanDesc scan)
+zsscan_next_chunk(ZsScanDesc scan, const ZsSlot *slot)
 {
 	const ZsScanChunk *chunk;
 
+	if (scan->claimed == 0)
+	{
+		scan->widest = widest_column(scan->rs_base.rs_rd, slot);
+		scan->max_segments = slot->nfilters > 0 ? 1 : MAX_SEGMENTS;
+	}
 	if (scan->chunk == scan->claimed && !claim_chunk(scan, 0))
 		return false;
 	scan->chunk++;

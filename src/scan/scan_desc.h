@@ -76,6 +76,8 @@ typedef struct ZsScanDescData
 
 	/* parallel scan */
 	bool		in_chunk;
+	AttrNumber	widest;			/* column whose segments chunks are made of; 0 = none */
+	int			max_segments;	/* of a chunk */
 	uint64		chunk;			/* number of the present chunk; 0 = none yet */
 	uint64		claimed;		/* of the last one that this process has claimed */
 	ZsScanChunk chunks[ZS_CLAIMED_CHUNKS];	/* at number % ZS_CLAIMED_CHUNKS */
@@ -116,7 +118,7 @@ extern bool zsscan_next_in_window(ZsScanDesc scan);
 
 /* scan_chunk.c */
 
-extern bool zsscan_next_chunk(ZsScanDesc scan);
+extern bool zsscan_next_chunk(ZsScanDesc scan, const ZsSlot *slot);
 extern void zsscan_forget_chunks(ZsScanDesc scan);
 
 /* scan_prefetch.c */

@@ -321,7 +321,7 @@ load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay)
 
 		if (scan->rs_base.rs_parallel != NULL && !scan->in_chunk)
 		{
-			if (stay || !zsscan_next_chunk(scan))
+			if (stay || !zsscan_next_chunk(scan, slot))
 				return false;
 			scan->in_chunk = true;
 		}
