@@ -57,8 +57,11 @@
 /* Shared buffers that windows of all columns may fill: one in so many. */
 #define WINDOW_SHARE		8
 
-/* So many steps of the reader without a page from disk, and look-ahead rests. */
-#define STEPS_BEFORE_REST	64
+/*
+ * So many steps of the reader without a page from disk, and look-ahead rests.  A window may have
+ * the pages of some 200 blocks.
+ */
+#define STEPS_BEFORE_REST	256
 
 ZsAheadCounts zsattr_ahead_counts;
 
@@ -144,10 +147,14 @@ zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance, BufferAccessS
 	return ahead;
 }
 
-/* Gives back all pins. */
+/* Gives back all pins, and forgets what was to be read. */
 static void
 stop(ZsAttrAhead *ahead)
 {
+	/* not all pages of the windows may have been asked for */
+	for (int i = 0; i < ahead->desc->natts && ahead->running; i++)
+		ahead->columns[i].entered = ahead->columns[i].reaches = false;
+
 	if (BufferIsValid(ahead->pending))
 		ReleaseBuffer(ahead->pending);
 	ahead->pending = InvalidBuffer;

@@ -50,11 +50,13 @@ typedef struct ZsAheadColumn
 	bool		entered;
 	uint32		stamp;
 	BlockNumber start;
+	zstid		end;			/* behind its last row */
 	uint32		done_from;		/* pages of it that were asked for */
 	uint32		done_to;
 	uint32		window;			/* pages asked for at a time */
-	BlockNumber behind_start;	/* of the segment behind it */
-	uint32		behind_done;	/* pages of that one */
+	bool		reaches;		/* all of its pages, and of those behind it in front of far */
+	ZsSegmentItem far;
+	uint32		far_done;		/* pages of that one */
 } ZsAheadColumn;
 
 struct ZsAttrAhead

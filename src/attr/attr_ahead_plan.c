@@ -151,22 +151,35 @@ read_heads(ZsAttrAhead *ahead)
 		enter_head(ahead, &ahead->wishes[missing[k]]);
 }
 
+/* Is this the segment where the column's window ends? */
+static bool
+is_far(const ZsAheadColumn *column, const ZsSegmentItem *item)
+{
+	return column->far.stamp == item->stamp && column->far.start == item->start;
+}
+
 /* A column comes to another segment: what its readers want of that at first. */
 static void
 enter_segment(ZsAttrAhead *ahead, ZsAheadColumn *column, const ZsAheadWish *wish,
 			  const ZsSegmentHead *head)
 {
-	bool		is_behind = column->entered && column->behind_start == wish->item.start;
-	uint32		done = is_behind ? column->behind_done : 0;
+	zstid		row = wish->item.first_row;
+	bool		goes_on = column->entered && row == column->end;
+	bool		between = column->reaches && row >= column->end && row < column->far.first_row;
+	uint32		done = 0;
 
+	if (between)
+		done = wish->item.nblocks;
+	else if (column->reaches && is_far(column, &wish->item))
+		done = column->far_done;
+	column->reaches = between;
 	column->entered = true;
 	column->stamp = wish->item.stamp;
 	column->start = wish->item.start;
 	column->done_from = 0;
 	column->done_to = done;
-	column->behind_start = InvalidBlockNumber;
-	column->behind_done = 0;
-	if (!is_behind)
+	column->end = row + wish->item.nrows;
+	if (done == 0 && !goes_on)
 		column->window = 1;
 	if (done == 0 && !wish->wish.single)
 		add_run(ahead, wish->wish.tag, wish->item.start, 1);
@@ -181,19 +194,25 @@ enter_segment(ZsAttrAhead *ahead, ZsAheadColumn *column, const ZsAheadWish *wish
 	}
 }
 
-/* The window reaches beyond the segment: the first pages of the one behind it. */
+/* The window reaches beyond the segment: the first n pages of those behind it. */
 static void
-reach_behind(ZsAttrAhead *ahead, ZsAheadColumn *column, const ZsAheadWish *wish)
+reach_behind(ZsAttrAhead *ahead, ZsAheadColumn *column, const ZsAheadWish *wish, uint32 n)
 {
-	ZsSegmentItem behind;
+	zstid		row = column->end;
+	ZsSegmentItem item;
 
-	if (BlockNumberIsValid(column->behind_start) || column->window <= 1 ||
-		!zsattr_find_segment(ahead->rel, wish->wish.attno, wish->item.first_row + wish->item.nrows,
-							 false, &behind))
+	if (column->reaches)
 		return;
-	column->behind_start = behind.start;
-	column->behind_done = Min(column->window, behind.nblocks);
-	add_run(ahead, wish->wish.tag, behind.start, column->behind_done);
+	while (n > 0 && zsattr_find_segment(ahead->rel, wish->wish.attno, row, false, &item))
+	{
+		CHECK_FOR_INTERRUPTS();
+		column->reaches = true;
+		column->far = item;
+		column->far_done = Min(n, item.nblocks);
+		add_run(ahead, wish->wish.tag, item.start, column->far_done);
+		row = item.first_row + item.nrows;
+		n -= column->far_done;
+	}
 }
 
 /* Pages [from, to) of the column's present segment are wanted. */
@@ -201,6 +220,8 @@ static void
 want_pages(ZsAttrAhead *ahead, ZsAheadColumn *column, const ZsAheadWish *wish,
 		   uint32 from, uint32 to)
 {
+	uint32		beyond;
+
 	Assert(from < to && to <= wish->item.nblocks);
 	if (from >= column->done_from && from < column->done_to)
 		from = column->done_to;
@@ -210,13 +231,15 @@ want_pages(ZsAttrAhead *ahead, ZsAheadColumn *column, const ZsAheadWish *wish,
 		column->window = Min(column->window * 2, ahead->max_window);
 	else
 		column->window = 1;
-	to = Min(Max(to, from + column->window), wish->item.nblocks);
+	if (column->window > 1)
+		to = Max(to, from + column->window);
+	beyond = to > wish->item.nblocks ? to - wish->item.nblocks : 0;
+	to -= beyond;
 	add_run(ahead, wish->wish.tag, wish->item.start + from, to - from);
 	if (from != column->done_to)
 		column->done_from = from;
 	column->done_to = to;
-	if (to == wish->item.nblocks)
-		reach_behind(ahead, column, wish);
+	reach_behind(ahead, column, wish, beyond);
 }
 
 /* Adds the pages of one wish to the runs. */

@@ -92,8 +92,13 @@ zsscan_prefetch_row(ZsRowSource *source, ZsSlot *slot, int first, int natts, boo
 
 /* ---- blocks ---------------------------------------------------------------- */
 
-/* Blocks that a scan may be ahead of its reader. */
-#define RING_SIZE		128
+/*
+ * Blocks that a scan may be ahead of its reader.  Where all pages are read, those of a column are
+ * asked for in windows (attr_ahead.c), which have the values of some 200 blocks.  With less than
+ * that all columns would be asked for at once, then none until the ring has room again, and the
+ * read stream would forget its depth.
+ */
+#define RING_SIZE		512
 
 /* The same where other processes take blocks from the same source, and may be idle at its end. */
 #define RING_SHARED		32
@@ -195,6 +200,7 @@ zsscan_prefetch_begin(ZsScanDesc scan, TupleTableSlot *slot, bool maintenance,
 	MemoryContext old = MemoryContextSwitchTo(scan->source->context);
 	ZsScanPrefetch *prefetch = palloc_object(ZsScanPrefetch);
 
+	memset(prefetch, 0, offsetof(ZsScanPrefetch, ring));
 	Assert(slot == NULL || TTS_IS_ZEDSTORE(slot));
 	memset(prefetch, 0, offsetof(ZsScanPrefetch, ring));
 	prefetch->scan = scan;
