@@ -4,7 +4,8 @@
 #
 #	key <tab> heap or core <tab> zedstore or workers <tab> unit
 #
-# and behind these, when they are kept: build, date and machine.
+# and behind these, when they are kept: build, date, machine, and of workers the method that they
+# wrote with.
 
 # Lines at the head of such a file: $1 folder of the server's programs, $2 what else to say
 describe_machine() {
@@ -26,7 +27,7 @@ this_build() {
 	echo "$commit"
 }
 
-# The new figures come first, with build, date and machine; of the old ones those that were not
+# The new figures ("key, heap, zedstore, unit" and perhaps a method) come first, with build, date and machine; of the old ones those that were not
 # measured now.
 merge_results() {
 	local new=$1 all=$2
@@ -42,7 +43,12 @@ merge_results() {
 			next
 		}
 		NR == FNR {
-			print $1, $2, $3, $4, of["build"], of["date"], of["machine"]
+			$8 = $5
+			$5 = of["build"]
+			$6 = of["date"]
+			$7 = of["machine"]
+			if ($8 == "") NF = 7
+			print
 			seen[$1] = 1
 			next
 		}
