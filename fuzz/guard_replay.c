@@ -4,11 +4,11 @@
  *	  What decides in src/io, without a server: the I/O workers' guard, their token buckets, and the
  *	  turns of scans.
  *
- * Built from src/io/io_guard.c, io_pace.c and io_turn.c and a server's headers.
+ * Built from src/io/io_guard.c, io_pace.c, io_rest.c and io_turn.c and a server's headers.
  *
  *	  1. Replay: what a worker saw and did on a server, line by line from files, must give what it
  *		 gave there.
- *	  2. Rules: made-up clients, and what the guard has to do then.
+ *	  2. Rules: made-up clients, and what the guard has to do then, and the cleaner.
  *	  3. A device that serves clients and a worker in turn, with and without the guard.
  *	  4. Random samples: invariants, and the bounds of what comes out.
  *	  5. Buckets: what gets through in any time, for random limits and requests.
@@ -40,6 +40,7 @@
 
 #include "../src/io/io_guard.h"
 #include "../src/io/io_pace.h"
+#include "../src/io/io_rest.h"
 #include "../src/io/io_turn.h"
 
 /* no libpgport here */
@@ -302,6 +303,75 @@ test_rules(void)
 	zsio_guard_enable(guard, false);
 	expect(zsio_guard_rate(guard) == 0, "a limit", zsio_guard_rate(guard));
 	expect(zsio_guard_depth(guard) == DEPTH, "less than all depth", zsio_guard_depth(guard));
+}
+
+/* So many seconds of looks, in which clients wait like that; returns for how long it rested. */
+static double
+rest_seconds(ZsIoRest *rest, TimestampTz *now, double seconds, double stall, int nwaiting,
+			 bool excused)
+{
+	TimestampTz end = *now + (TimestampTz) (seconds * SECOND);
+	double		rested = 0;
+
+	for (; *now < end; *now += 10 * MS)
+	{
+		zsio_rest_look(rest, stall, nwaiting, excused, *now);
+		rested += rest->resting ? 0.01 : 0;
+	}
+	return rested;
+}
+
+/* The cleaner rests while clients hardly wait. */
+static void
+test_rest(void)
+{
+	ZsIoRest	rest;
+	TimestampTz now = START;
+	double		rested;
+
+	test_name = "the cleaner rests";
+	zsio_rest_init(&rest);
+	rested = rest_seconds(&rest, &now, 9, 0.5, 0, false);
+	expect(rested == 0, "before it knows enough", rested);
+	rest_seconds(&rest, &now, 2, 0.5, 0, false);
+	expect(rest.resting, "though nobody waits: not", 0);
+
+	test_name = "waits that a checkpoint makes";
+	rested = rest_seconds(&rest, &now, 5, 100, 8, true);
+	expect(rested > 4.9, "end the rest", rested);
+
+	test_name = "a client waits for long";
+	rested = rest_seconds(&rest, &now, 5, 50, 0, false);
+	expect(rested < 0.5, "it rests on", rested);
+	rested = rest_seconds(&rest, &now, 5, 50, 0, true);
+	expect(rested == 0, "it rests when a checkpoint comes", rested);
+
+	test_name = "clients wait for pages whenever it rests";
+	zsio_rest_init(&rest);
+	rested = 0;
+	for (int i = 0; i < 360; i++)
+	{
+		/* ten seconds of work or rest */
+		rested += rest_seconds(&rest, &now, 10, 0, rest.resting ? 4 : 0, false);
+	}
+	expect(rested > 0, "it never tries", rested);
+	expect(rested < 120, "too often", rested);
+	expect(rest.after_us == ZSIO_REST_AFTER_MAX_US, "not as rarely as it could",
+		   (double) rest.after_us);
+
+	test_name = "waits after a long rest";
+	rest_seconds(&rest, &now, 1400, 0, 0, false);
+	expect(rest.resting, "it does not rest", 0);
+	rest_seconds(&rest, &now, 2, 0, 4, false);
+	expect(!rest.resting, "it rests on", 0);
+	expect(rest.after_us == ZSIO_REST_AFTER_US, "it waits long for the next",
+		   (double) rest.after_us);
+
+	test_name = "a clock that is set back";
+	rest_seconds(&rest, &now, 5, 0, 0, false);
+	now -= 3600 * SECOND;
+	rest_seconds(&rest, &now, 12, 0, 0, false);
+	expect(rest.resting, "it waits for the clock", 0);
 }
 
 /* VACUUMs are held back while clients wait, and only then. */
@@ -715,6 +785,7 @@ main(int argc, char **argv)
 	for (int i = 3; i < argc; i++)
 		nsteps += replay(argv[i]);
 	test_rules();
+	test_rest();
 	test_vacuum();
 	test_device();
 	test_random(steps);

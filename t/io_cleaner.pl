@@ -16,6 +16,8 @@ use ZedstoreTest;
 
 my $conf = <<'CONF';
 zedstore.io_workers = 1
+# the load is the cleaner's, however well the device does
+zedstore.io_rest = off
 shared_buffers = 8MB
 max_wal_size = 2GB
 checkpoint_timeout = 1h
@@ -101,6 +103,40 @@ SQL
 	cmp_ok($alone, '>', 1000, "$method: the load makes backends write");
 	cmp_ok($backends, '<', $cleaner, "$method: the cleaner writes the larger part");
 	cmp_ok($backends, '<', $alone / 2, "$method: backends write less");
+
+	# -- what the page cache holds is written out later, and at once; the point is where the kernel is asked
+	if (has_injection_points($node))
+	{
+		$node->safe_psql('postgres', 'create extension injection_points');
+		set_io_conf($node, 'zedstore.io_write_back_delay', '100ms');
+		$node->safe_psql('postgres', q{select injection_points_attach('zs-io-later', 'wait')});
+		my $load = IPC::Run::start(
+			[ 'pgbench', '-n', '-f', $node->basedir . '/load.sql', '-c', '2', '-T', '600',
+				$node->connstr('postgres') ], '>', '/dev/null', '2>', '/dev/null');
+		my $held = $node->safe_psql('postgres', q{
+			select sum(cached_requests) from pg_stat_zedstore_io where role = 'cleaner'});
+		if ($held > 0)
+		{
+			wait_for_sql($node, q{
+				select count(*) > 0 from pg_stat_activity where wait_event = 'zs-io-later'});
+			pass("$method: written out later");
+			$node->safe_psql('postgres', q{
+				select injection_points_detach('zs-io-later');
+				select injection_points_wakeup('zs-io-later')});
+		}
+		else
+		{
+			diag 'SKIPPED: the page cache does not tell what it holds';
+			$node->safe_psql('postgres', q{select injection_points_detach('zs-io-later')});
+		}
+		$load->signal('TERM');
+		$load->finish;
+		set_io_conf($node, 'zedstore.io_write_back_delay', '0');
+		my ($by_backends, $by_cleaner) = run_load($node);
+		cmp_ok($by_cleaner, '>', 0, "$method: the cleaner cleans without delay, too");
+		same_twins($node, "$method, later and at once");
+		set_io_conf($node, 'zedstore.io_write_back_delay', '10s');
+	}
 
 	# -- beside a burst of checkpoints; priorities and hints change nothing
 	set_io_conf($node, 'zedstore.io_priority', 'idle');

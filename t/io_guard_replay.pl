@@ -16,7 +16,8 @@ my $include = `$pg_config --includedir-server` =~ s/\n//r;
 my @samples = glob "$root/fuzz/guard/*.txt";
 
 cmp_ok(scalar @samples, '>', 0, 'there are samples');
-my @sources = ("$root/fuzz/guard_replay.c", map { "$root/src/io/io_$_.c" } qw(guard pace turn));
+my @sources = ("$root/fuzz/guard_replay.c",
+	map { "$root/src/io/io_$_.c" } qw(guard pace rest turn));
 my @options = ('-O1', '-D_GNU_SOURCE', '-fwrapv', "-I$root/include", "-I$include");
 if (system_log($ENV{CC} // 'cc', @options, '-o', $program, @sources, '-lm') != 0)
 {

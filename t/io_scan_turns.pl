@@ -1,4 +1,4 @@
-# Turns of concurrent scans (zedstore.scan_scheduling): who has to wait, that slots come back on
+# Turns of concurrent scans (zedstore.scan_scheduling), of zedstore and of heap: who has to wait, that slots come back on
 # every way out, and that scans on a slow volume give the same results as without.
 
 use strict;
@@ -151,6 +151,61 @@ is(value($slots), '0', 'killed');
 is(value("set zedstore.scan_scheduling = on; set max_parallel_workers_per_gather = 2; set min_parallel_table_scan_size = 0;
 	set parallel_setup_cost = 0; set parallel_tuple_cost = 0; $sum large"), $expected{large}, 'parallel');
 is(value($waits), '0', 'parallel: no waits');
+
+# -- heap's scans, in front of filters and without: the same results, and slots come back
+$node->safe_psql('postgres', q{
+	create table heap_small (like small) using heap;
+	create table heap_large (like small) using heap;
+	insert into heap_small select * from small;
+	insert into heap_large select * from large;
+	create function reads(int) returns int language plpgsql volatile as
+		'begin return (select count(*) from heap_small where a < $1); end'});
+my @heap_queries = ("$sum heap_large", "$sum heap_large where a % 7 = 3", "$sum heap_large where a < 0",
+	'select b from heap_large limit 3', 'select reads(500)',
+	'select count(*) from heap_small s join heap_large l using (a) where l.a % 3 = 1',
+	'select count(*) from heap_small where a = (select max(a) from heap_large where a < 100)');
+foreach my $sql (@heap_queries)
+{
+	my $alone = value("set zedstore.scan_scheduling = off; $sql");
+	foreach my $more ('', 'set max_parallel_workers_per_gather = 2; set min_parallel_table_scan_size = 0;
+		set parallel_setup_cost = 0; set parallel_tuple_cost = 0;',
+		'set jit = on; set jit_above_cost = 0; set jit_inline_above_cost = 0;')
+	{
+		my $before = value($grants);
+		is(value("set zedstore.scan_scheduling = on; $more $sql"), $alone, "$sql $more");
+		cmp_ok(value($grants), '>', $before, 'it asked');
+	}
+}
+is(value($slots), '0', 'heap: no slot is left');
+my $heap_open = 'begin; declare c cursor for select b from heap_small; move 5000 in c';
+($first, $first_pid) = session();
+$my_slot = "select count(*) from pg_stat_zedstore_scans where pid = $first_pid and grants > 0 and blocks_left > 0";
+$first->query_safe($heap_open);
+is(value($my_slot), '1', 'heap: an open cursor has a slot');
+$first->query_safe('close c');
+is(value($slots), '0', 'heap: closed');
+$first->query_safe("rollback; $heap_open; savepoint s; declare d cursor for select a from heap_large; move 5000 in d; rollback to s");
+is(value($my_slot), '1', 'heap: the outer cursor is still open');
+$first->query_safe('rollback');
+is(value($slots), '0', 'heap: rolled back');
+try_query($first, 'select 1 / (a - 100000) from heap_small');
+is(value($slots), '0', 'heap: an error');
+try_query($first, 'select count(*) from heap_small where 1 / (a - 100000) = 0');
+is(value($slots), '0', 'heap: an error in a filter');
+try_query($first, 'explain select count(*) from heap_large');
+is(value($slots), '0', 'heap: explained only');
+($second, $second_pid) = session();
+{
+	my $zedstore_open = $open;
+	$open = $heap_open;
+	ok(make_wait($first, $second, "$sum large"), 'a larger scan of zedstore waits behind one of heap');
+	try_query($second, 'select 1');
+	ok(make_wait($first, $second, "$sum heap_large where a % 7 > 2"), 'and so does one of heap');
+	try_query($second, 'select 1');
+	$open = $zedstore_open;
+}
+$_->quit for $first, $second;
+is(value($slots), '0', 'heap: sessions have left');
 
 # -- for those who watch the server
 $node->safe_psql('postgres', 'create role nobody; create role monitor in role pg_monitor');

@@ -102,6 +102,12 @@ waits_for_read(uint32 event)
 	return event == WAIT_EVENT_DATA_FILE_READ || ZS_WAITS_FOR_STARTED_READ(event);
 }
 
+static bool
+waits_for_write(uint32 event)
+{
+	return event == WAIT_EVENT_DATA_FILE_WRITE || event == WAIT_EVENT_DATA_FILE_FLUSH;
+}
+
 /* One look at all clients: see io_worker.h. */
 void
 zsio_look_at_clients(TimestampTz *waited, TimestampTz now, ZsIoClients *clients)
@@ -135,6 +141,7 @@ zsio_look_at_clients(TimestampTz *waited, TimestampTz now, ZsIoClients *clients)
 		Assert(!(wal && read));
 		clients->nwal += wal;
 		clients->nreads += read;
+		clients->nwrites += waits_for_write(event);
 		if (now - waited[i] < ZSIO_ACTIVE_US &&
 			event != WAIT_EVENT_CHECKPOINT_START && event != WAIT_EVENT_CHECKPOINT_DONE)
 			clients->active = true;

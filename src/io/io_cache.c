@@ -189,12 +189,22 @@ zsio_cache_holds(ZsIoCache *me, int fd, off_t offset, off_t length)
 	return false;
 }
 
+/* Does not wait, and takes no error away from those who sync the file. */
+void
+zsio_cache_start_write_back(int fd, off_t offset, off_t length)
+{
+	Assert(fd >= 0 && offset >= 0 && length > 0);
+#ifdef HAVE_SYNC_FILE_RANGE
+	(void) sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WRITE);
+#endif
+}
+
 /* Also called by threads. */
 int
 zsio_cache_write_back(int fd, off_t offset, off_t length)
 {
 	Assert(fd >= 0 && offset >= 0 && length > 0);
-#if defined(HAVE_SYNC_FILE_RANGE)
+#ifdef HAVE_SYNC_FILE_RANGE
 	/* where that does not work the checkpoint's sync writes it */
 	if (sync_file_range(fd, offset, length, SYNC_FILE_RANGE_WAIT_BEFORE |
 						SYNC_FILE_RANGE_WRITE | SYNC_FILE_RANGE_WAIT_AFTER) != 0 &&

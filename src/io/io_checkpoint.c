@@ -228,6 +228,15 @@ last_is_complete(ZsIoCheckpoints *me)
 	return me->completed_redo >= me->last_redo;
 }
 
+/* Nothing is left to be watched but the next one: see io_worker.h. */
+bool
+zsio_checkpoint_is_settled(const ZsIoWorker *worker)
+{
+	const ZsIoCheckpoints *me = worker->checkpoints;
+
+	return me->completed_redo >= me->last_redo && me->last_redo == GetRedoRecPtr();
+}
+
 /* ---- the schedule ------------------------------------------------------------------- */
 
 static XLogRecPtr
@@ -359,6 +368,7 @@ do_other_work(ZsIoWorker *worker)
 	zsio_limit_tick(worker);
 	(void) zsio_vacuum_poll(worker);
 	(void) zsio_clean_poll(worker);
+	(void) zsio_later_poll(worker);
 	zsio_run_nap(worker, ZSIO_NAP_US);
 }
 
@@ -431,6 +441,7 @@ write_round(ZsIoWorker *worker)
 		{
 			if (round_is_over(me))
 				break;
+			worker->burst = is_immediate(me);
 			if (ahead_of_schedule(me))
 			{
 				do_other_work(worker);
@@ -542,6 +553,7 @@ zsio_checkpoint_poll(ZsIoWorker *worker)
 			run_round(worker);
 			return true;
 		}
+		worker->burst = pg_atomic_read_u32(&zsio_shared->start_immediate) != 0;
 		zsio_file_close_all(worker->files);
 	}
 	if (me->armed)
@@ -550,8 +562,11 @@ zsio_checkpoint_poll(ZsIoWorker *worker)
 		if (checkpointer_waits(me) && GetRedoRecPtr() == me->last_redo)
 			zsio_checkpoint_disarm(worker);
 	}
-	else if (last_is_complete(me) && !checkpointer_waits(me))
+	else if (last_is_complete(me))
 	{
+		worker->burst = false;
+		if (checkpointer_waits(me))
+			return false;
 		if (me->forgotten_redo != me->last_redo)
 		{
 			zsio_run_drain(worker);

@@ -16,6 +16,8 @@
  * full lead, and writes what it found in the order of files, together with dirty neighbours, which
  * cost no request of their own.  It stands still when the hand does.
  *
+ * While clients hardly wait for I/O it leaves all that to them (io_rest.c).
+ *
  * WAL: pages whose WAL is not flushed yet are left out when they are few; else it is
  * flushed once for all of them.  On a standby that is part of each write.
  *
@@ -289,9 +291,9 @@ zsio_clean_poll(ZsIoWorker *worker)
 	uint64		lead = wanted_lead(me);
 	uint64		end = hand + lead;
 
-	if (!zsio_cleaner)
-		return false;
 	me->cleaned = Max(me->cleaned, hand);
+	if (!zsio_cleaner || zsio_limit_may_rest(worker))
+		return false;
 	if (has_lead(me, hand, lead))
 		return me->speed > NBuffers / FAST_PART;
 	/* the other roles have their turn before the hand is chased on */
@@ -313,7 +315,7 @@ zsio_clean_turn(ZsIoWorker *worker)
 	uint64		lead = wanted_lead(me);
 
 	me->cleaned = Max(me->cleaned, hand);
-	if (!zsio_cleaner || has_lead(me, hand, lead))
+	if (!zsio_cleaner || zsio_limit_may_rest(worker) || has_lead(me, hand, lead))
 		return false;
 	clean_batch(worker, hand, hand + lead, MAX_TURN);
 	return true;

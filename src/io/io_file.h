@@ -45,6 +45,9 @@ extern bool zsio_cache_allows_async(ZsIoCache *cache, const char *path, dev_t de
  */
 extern bool zsio_cache_holds(ZsIoCache *cache, int fd, off_t offset, off_t length);
 
+/* Has the kernel begin to write a range of the page cache out.  Errors are for those who sync. */
+extern void zsio_cache_start_write_back(int fd, off_t offset, off_t length);
+
 /* Writes a range of the page cache to the device, and waits for that; returns errno or 0. */
 extern int	zsio_cache_write_back(int fd, off_t offset, off_t length);
 

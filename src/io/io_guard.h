@@ -37,6 +37,7 @@ typedef struct ZsIoClients
 {
 	int			nwal;			/* that wait for WAL to be written or synced */
 	int			nreads;			/* that wait for a read */
+	int			nwrites;		/* that wait for a page to be written */
 	int			nvacuums;		/* processes that vacuum or analyze */
 
 	/*

@@ -29,11 +29,14 @@ int			zsio_max_iops = -1;
 int			zsio_max_bandwidth = -1;
 bool		zsio_direct = true;
 bool		zsio_keep_cached = true;
+int			zsio_write_back_delay = 10000;
 bool		zsio_checkpoint = true;
 bool		zsio_scan_scheduling = false;
 bool		zsio_cleaner = true;
 bool		zsio_vacuum = true;
 bool		zsio_guard = true;
+bool		zsio_rest = true;
+int			zsio_nice = 5;
 bool		zsio_throttle = true;
 int			zsio_priority = ZSIO_PRIORITY_NONE;
 int			zsio_write_hint = 0;
@@ -82,7 +85,8 @@ typedef struct IntSetting
 {
 	Setting		setting;
 	int		   *variable;
-	int			boot_value;		/* the smallest one, too */
+	int			boot_value;
+	int			min;
 	int			max;
 	int			flags;
 } IntSetting;
@@ -108,7 +112,7 @@ static const BoolSetting bools[] = {
 	&zsio_keep_cached, true, PGC_SIGHUP},
 	{{"zedstore.io_checkpoint", "Lets the I/O workers write for checkpoints.", NULL},
 	&zsio_checkpoint, true, PGC_SIGHUP},
-	{{"zedstore.scan_scheduling", "Lets large scans of zedstore tables read one after the other.",
+	{{"zedstore.scan_scheduling", "Lets large sequential scans read one after the other.",
 			"Only on devices whose storage profile has a limit: the scan with the least left to "
 			"read goes first."},
 	&zsio_scan_scheduling, false, PGC_SUSET},
@@ -119,6 +123,9 @@ static const BoolSetting bools[] = {
 	&zsio_vacuum, true, PGC_SIGHUP},
 	{{"zedstore.io_guard", "Lets the I/O workers slow down when clients wait for I/O.", NULL},
 	&zsio_guard, true, PGC_SIGHUP},
+	{{"zedstore.io_rest", "Lets the I/O workers leave cleaning alone while clients hardly wait.",
+			"Clients then write to the page cache what they evict, as without workers."},
+	&zsio_rest, true, PGC_SIGHUP},
 	{{"zedstore.io_vacuum_throttle",
 			"Lets the I/O workers slow VACUUM down when clients wait for I/O.",
 			"Also when they cannot write behind it as fast as it goes."},
@@ -130,20 +137,27 @@ static const IntSetting ints[] = {
 			"Sets the number of processes that write dirty buffers for the checkpointer, backends "
 			"and VACUUM.",
 			"0 leaves all writing to the server's own processes."},
-	&zsio_workers, 0, ZSIO_MAX_WORKERS, 0},
+	&zsio_workers, 0, 0, ZSIO_MAX_WORKERS, 0},
 	{{"zedstore.io_request_size",
 			"Sets how much the I/O workers write with one request at most.",
 			"-1 takes the size from the storage profile."},
-	&zsio_request_blocks, -1, ZSIO_MAX_RUN_BLOCKS, GUC_UNIT_BLOCKS},
+	&zsio_request_blocks, -1, -1, ZSIO_MAX_RUN_BLOCKS, GUC_UNIT_BLOCKS},
 	{{"zedstore.io_queue_depth", "Sets how many requests an I/O worker keeps in flight.",
 			"-1 takes the number from the storage profile."},
-	&zsio_queue_depth, -1, ZSIO_MAX_DEPTH, 0},
+	&zsio_queue_depth, -1, -1, ZSIO_MAX_DEPTH, 0},
 	{{"zedstore.io_max_iops", "Limits the requests per second of all I/O workers together.",
 	FOR_EACH_DEVICE},
-	&zsio_max_iops, -1, INT_MAX, 0},
+	&zsio_max_iops, -1, -1, INT_MAX, 0},
 	{{"zedstore.io_max_bandwidth", "Limits what all I/O workers together write per second.",
 	FOR_EACH_DEVICE},
-	&zsio_max_bandwidth, -1, INT_MAX, GUC_UNIT_KB},
+	&zsio_max_bandwidth, -1, -1, INT_MAX, GUC_UNIT_KB},
+	{{"zedstore.io_write_back_delay",
+			"Sets how long cleaned blocks stay in the page cache until they are written out.",
+			"Only those that it held before.  0 has them written at once."},
+	&zsio_write_back_delay, 10000, 0, 60000, GUC_UNIT_MS},
+	{{"zedstore.io_nice", "Lowers the processor priority of the I/O workers' threads by so much.",
+			"0 leaves it as it is."},
+	&zsio_nice, 5, 0, 19, 0},
 };
 
 static const EnumSetting enums[] = {
@@ -176,7 +190,7 @@ zsio_guc_init(void)
 
 		Assert(*it->variable == it->boot_value);
 		DefineCustomIntVariable(it->setting.name, it->setting.what, it->setting.more,
-								it->variable, it->boot_value, it->boot_value, it->max,
+								it->variable, it->boot_value, it->min, it->max,
 								PGC_SIGHUP, it->flags, NULL, NULL, NULL);
 	}
 	for (int i = 0; i < lengthof(enums); i++)

@@ -76,10 +76,13 @@ extern int	zsio_max_iops;		/* requests a second, all workers; 0 = no limit */
 extern int	zsio_max_bandwidth; /* kB a second, all workers; 0 = no limit */
 extern bool zsio_direct;
 extern bool zsio_keep_cached;
+extern int	zsio_write_back_delay;	/* of cleaned blocks in the page cache, ms; 0: none */
 extern bool zsio_checkpoint;
 extern bool zsio_cleaner;
 extern bool zsio_vacuum;
 extern bool zsio_guard;
+extern bool zsio_rest;
+extern int	zsio_nice;			/* of the threads that write, beyond the worker's own */
 extern bool zsio_throttle;
 extern int	zsio_priority;
 extern int	zsio_write_hint;	/* RWH_WRITE_LIFE_*; 0: none is given */
@@ -180,6 +183,19 @@ zsio_count(pg_atomic_uint64 *counter, uint64 n)
 	pg_atomic_write_u64(counter, pg_atomic_read_u64(counter) + n);
 }
 
+/* Wakes all workers up: there is going to be work.  Also in critical sections. */
+static inline void
+zsio_wake_workers(void)
+{
+	for (int i = 0; i < ZSIO_MAX_WORKERS; i++)
+	{
+		Latch	   *latch = zsio_shared->workers[i].latch;
+
+		if (latch != NULL)
+			SetLatch(latch);
+	}
+}
+
 /* What the postmaster is to know of the worker of that number; but bgw_restart_time. */
 extern void zsio_worker_describe(BackgroundWorker *worker, int no);
 
@@ -205,5 +221,10 @@ extern void zsio_throttle_set(ZsIoWorkerShared *me, double sleep_us);
 /* In the hooks for shared memory; the second under AddinShmemInitLock. */
 extern void zsio_arbiter_request_shmem(void);
 extern void zsio_arbiter_startup_shmem(void);
+
+/* ---- turns for scans of heap tables (io_heap_turns.c) -------------------------- */
+
+/* In the postmaster: installs a hook. */
+extern void zsio_heap_turns_init(void);
 
 #endif							/* IO_INTERNAL_H */

@@ -32,6 +32,7 @@ zsio_limit_init(ZsIoWorker *worker)
 	Assert(worker->clients_waited == NULL);
 	zsio_guard_init(&worker->guard);
 	zsio_guard_enable(&worker->guard, zsio_guard);
+	zsio_rest_init(&worker->rest);
 	worker->clients_waited = MemoryContextAllocZero(TopMemoryContext,
 													MaxBackends * sizeof(TimestampTz));
 }
@@ -44,7 +45,16 @@ look(ZsIoWorker *worker, TimestampTz now)
 
 	zsio_look_at_clients(worker->clients_waited, now, &clients);
 	zsio_guard_look(&worker->guard, &clients, flushed, now);
+	zsio_rest_look(&worker->rest, worker->guard.stalls.now, clients.nreads + clients.nwrites,
+				   worker->burst, now);
 	zsio_throttle_set(worker->shared, zsio_guard_vacuum_sleep(&worker->guard));
+}
+
+/* May the cleaner rest?  Not where clients' own writes go around the page cache. */
+bool
+zsio_limit_may_rest(const ZsIoWorker *worker)
+{
+	return zsio_guard && zsio_rest && worker->rest.resting && !zsio_cache_bypassed();
 }
 
 /* Looks at client backends when it is time to; true while they do I/O. */
@@ -122,6 +132,19 @@ zsio_limit_delay(ZsIoWorker *worker, int volume, int nblocks)
 	return delay;
 }
 
+/* So many blocks are about to be written on the volume, without a run. */
+void
+zsio_limit_take(ZsIoWorker *worker, int volume, int nblocks)
+{
+	ZsIoFlow	flow;
+	int			bytes = nblocks * BLCKSZ;
+
+	Assert(nblocks > 0);
+	get_flow(worker, volume, &flow);
+	zsio_pace_charge(bucket_of(worker, volume), &flow,
+					 zsio_requests_counted(zsio_volume_limits(volume), bytes), bytes);
+}
+
 /* The run is about to be submitted. */
 void
 zsio_limit_charge(ZsIoWorker *worker, const ZsIoRun *run)
@@ -131,6 +154,18 @@ zsio_limit_charge(ZsIoWorker *worker, const ZsIoRun *run)
 	Assert(run->state == ZSIO_RUN_CLAIMED);
 	get_flow(worker, run->volume, &flow);
 	zsio_pace_charge(bucket_of(worker, run->volume), &flow, run->counted, run->nblocks * BLCKSZ);
+}
+
+/* It does not go to the device: what was charged is given back. */
+void
+zsio_limit_refund(ZsIoWorker *worker, const ZsIoRun *run)
+{
+	ZsIoFlow	flow;
+
+	Assert(run->state == ZSIO_RUN_CLAIMED && run->later);
+	get_flow(worker, run->volume, &flow);
+	zsio_pace_refund(bucket_of(worker, run->volume), &flow, run->counted,
+					 run->nblocks * BLCKSZ);
 }
 
 /* It is in flight. */

@@ -81,6 +81,17 @@ zsio_pace_charge(ZsIoBucket *bucket, const ZsIoFlow *flow, int requests, double 
 		bucket->bytes -= bytes;
 }
 
+/* Puts a request back into the bucket: it was not sent. */
+void
+zsio_pace_refund(ZsIoBucket *bucket, const ZsIoFlow *flow, int requests, double bytes)
+{
+	Assert(requests > 0 && bytes > 0);
+	if (flow->requests > 0)
+		bucket->requests += requests;
+	if (flow->bytes > 0)
+		bucket->bytes += bytes;
+}
+
 /* One more request is in flight. */
 void
 zsio_pace_started(ZsIoBucket *bucket)

@@ -47,6 +47,10 @@ extern long zsio_pace_delay(ZsIoBucket *bucket, const ZsIoFlow *flow, double byt
 extern void zsio_pace_charge(ZsIoBucket *bucket, const ZsIoFlow *flow, int requests,
 							 double bytes);
 
+/* It was not sent: puts it back. */
+extern void zsio_pace_refund(ZsIoBucket *bucket, const ZsIoFlow *flow, int requests,
+							 double bytes);
+
 /* It is in flight; it ended. */
 extern void zsio_pace_started(ZsIoBucket *bucket);
 extern void zsio_pace_ended(ZsIoBucket *bucket);

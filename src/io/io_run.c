@@ -272,7 +272,10 @@ count_run(ZsIoWorker *worker, ZsIoRun *run)
 	zsio_count(&stats->requests, 1);
 	zsio_count(&stats->blocks, run->nblocks);
 	zsio_count(&stats->cached, run->cached);
-	zsio_guard_completed(&worker->guard, run->counted, now);
+
+	/* what the device did not see does not tell how fast it is */
+	if (!run->later)
+		zsio_guard_completed(&worker->guard, run->counted, now);
 	zsio_count(&stats->write_us, us);
 	while (bucket < ZSIO_LATENCY_BUCKETS - 1 && us >= (UINT64CONST(64) << bucket))
 		bucket++;
@@ -300,6 +303,8 @@ finish(ZsIoWorker *worker, ZsIoRun *run)
 		return;
 	}
 	count_run(worker, run);
+	if (run->later && !proc_exit_inprogress)
+		zsio_later_remember(worker, run);
 	ZS_INJECTION_POINT_ARG("zs-io-release", NULL);
 	release(run, ZSIO_WRITTEN);
 }
@@ -437,7 +442,7 @@ choose_descriptor(ZsIoWorker *worker, ZsIoRun *run)
 	ZsIoFile   *file = run->file;
 
 	run->fd = file->fd;
-	run->cached = false;
+	run->cached = run->later = false;
 	if (!zsio_keep_cached || !file->direct || zsio_cache_bypassed() ||
 		!zsio_cache_holds(worker->cache, file->fd, run->offset,
 						  (off_t) run->nblocks * BLCKSZ))
@@ -446,6 +451,11 @@ choose_descriptor(ZsIoWorker *worker, ZsIoRun *run)
 	run->cached = run->fd >= 0;
 	if (!run->cached)
 		run->fd = file->fd;
+	else if (zsio_later_may_wait(worker, run))
+	{
+		run->later = true;
+		zsio_limit_refund(worker, run);
+	}
 }
 
 /* The write is under way afterwards, or the run was given up. */

@@ -131,13 +131,7 @@ watch_log(ErrorData *edata)
 		pg_atomic_write_u32(&zsio_shared->start_immediate,
 							strstr(edata->message, " immediate") != NULL);
 		pg_atomic_fetch_add_u32(&zsio_shared->starts, 1);
-		for (int i = 0; i < ZSIO_MAX_WORKERS; i++)
-		{
-			Latch	   *latch = zsio_shared->workers[i].latch;
-
-			if (latch != NULL)
-				SetLatch(latch);
-		}
+		zsio_wake_workers();
 	}
 	if (hooks.emit_log)
 		hooks.emit_log(edata);
@@ -184,6 +178,7 @@ zsio_init(void)
 	hooks.emit_log = emit_log_hook;
 	emit_log_hook = watch_log;
 	zsio_throttle_init();
+	zsio_heap_turns_init();
 	hooks.registered = !IsBinaryUpgrade && (max_worker_processes > 0 || zsio_workers > 0);
 	if (hooks.registered)
 		register_worker();

@@ -156,6 +156,7 @@ start_timer(double delay)
 	if (get_timeout_active(mine.timer) && mine.period == wanted)
 		return;
 	mine.period = wanted;
+	zsio_wake_workers();
 	enable_timeout_every(mine.timer,
 						 TimestampTzPlusMilliseconds(GetCurrentTimestamp(), FIRST_TICK_MS),
 						 mine.period);

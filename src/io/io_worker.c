@@ -46,9 +46,12 @@
 
 #include "io_worker.h"
 
-/* Milliseconds between two looks: when there is work, and for a checkpoint. */
+/* Milliseconds between two looks: when there is work, for a checkpoint, */
 #define WORK_MS		10
 #define POLL_MS		50
+/* and when there has been no work for so many of them, if somebody wakes us up for a checkpoint. */
+#define IDLE_MS		500
+#define IDLE_AFTER	100
 /* And between two reports to the statistics of the server. */
 #define STATISTICS_MS	1000
 
@@ -66,6 +69,7 @@ typedef struct MainLoop
 	ZsIoWorker	worker;
 	Others		others;
 	TimestampTz next_flush;		/* of statistics */
+	int			nidle;			/* looks without work, one after the other */
 } MainLoop;
 
 /* ---- life ------------------------------------------------------------------------- */
@@ -80,6 +84,7 @@ init_worker(ZsIoWorker *worker, int no)
 	worker->files = zsio_files_create(worker->cache);
 	worker->hazard = zsio_hazard_create(no);
 	zsio_run_init(worker);
+	zsio_later_init(worker);
 	zsio_limit_init(worker);
 	zsio_checkpoint_init(worker);
 }
@@ -233,9 +238,20 @@ work(MainLoop *loop)
 		timeout = WORK_MS;
 	if (zsio_clean_poll(worker) || zsio_run_busy(worker) > 0)
 		timeout = WORK_MS;
+	if (zsio_later_poll(worker))
+		timeout = WORK_MS;
 	zsio_run_reap(worker, 0);
 	zsio_file_close_idle(worker->files);
 	flush_statistics(loop);
+
+	/*
+	 * The checkpointer's message (io_shmem.c), VACUUM commands and who hands blocks over wake an
+	 * idle worker up; of others' work it learns a little later then.
+	 */
+	loop->nidle = timeout == WORK_MS ? 0 : loop->nidle + 1;
+	if (loop->nidle > IDLE_AFTER && log_checkpoints && log_min_messages <= ERROR &&
+		zsio_checkpoint_is_settled(worker))
+		timeout = IDLE_MS;
 	return timeout;
 }
 
@@ -289,8 +305,9 @@ zsio_worker_main(Datum arg)
 			timeout = work(loop);
 		MemoryContextReset(context);
 
-		(void) WaitLatch(MyLatch,
-						 WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (timeout > 0 ? WL_TIMEOUT : 0),
-						 timeout, wait_event);
+		if (WaitLatch(MyLatch,
+					  WL_LATCH_SET | WL_EXIT_ON_PM_DEATH | (timeout > 0 ? WL_TIMEOUT : 0),
+					  timeout, wait_event) & WL_LATCH_SET)
+			loop->nidle = 0;
 	}
 }

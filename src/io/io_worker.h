@@ -34,6 +34,7 @@
 #include "io_internal.h"
 #include "io_pace.h"
 #include "io_profile.h"
+#include "io_rest.h"
 
 /* Longest nap of a worker that has work to do, in microseconds. */
 #define ZSIO_NAP_US				10000
@@ -48,6 +49,7 @@ typedef struct ZsIoWorker
 	ZsIoWorkerShared *shared;	/* what others see of it */
 
 	ZsIoGuard	guard;
+	ZsIoRest	rest;			/* the cleaner's */
 	ZsIoBucket	buckets[ZSIO_MAX_VOLUMES];
 	TimestampTz *clients_waited;	/* see zsio_look_at_clients() */
 
@@ -58,11 +60,15 @@ typedef struct ZsIoWorker
 	struct ZsIoRing *ring;		/* io_uring.c */
 	bool		priority_refused;	/* by the kernel: see zsio_priority_refused() */
 	const char *method_logged;	/* what the log was told last */
+	struct ZsIoLater *later;	/* io_later.c */
 	struct ZsIoRuns *runs;		/* io_run.c */
 
 	struct ZsIoCheckpoints *checkpoints;	/* io_checkpoint.c */
 	struct ZsIoCleaner *cleaner;	/* io_clean.c */
 	struct ZsIoFollower *follower;	/* io_vacuum.c */
+
+	/* an immediate checkpoint has begun and is not complete; set by io_checkpoint.c */
+	bool		burst;
 
 	/* is there something that comes first?  Set by io_checkpoint.c; see zsio_called_away() */
 	bool		(*called_away) (struct ZsIoWorker *worker);
@@ -114,6 +120,7 @@ typedef struct ZsIoRun
 	ZsIoFile   *file;
 	int			fd;				/* one of the file's */
 	bool		cached;			/* through the page cache, which holds these blocks */
+	bool		later;			/* and they stay there for now, see io_later.c */
 	ZsIoRole	role;
 	int			volume;			/* where its tablespace is */
 	ZsIoItem	first;			/* its first block */
@@ -149,6 +156,12 @@ zsio_run_missing(const ZsIoRun *run)
  * run and its file.
  */
 extern int	zsio_write_rest(ZsIoRun *run, ssize_t first);
+
+/*
+ * The same for several runs, all of them through the page cache: they are on their way to the
+ * device together.  Leaves errno or 0 in each.
+ */
+extern void zsio_write_cached(ZsIoRun **runs, int nruns);
 
 /* The run's I/O priority as the kernel wants it; 0: none. */
 extern uint16 zsio_run_priority(const ZsIoWorker *worker, const ZsIoRun *run);
@@ -232,18 +245,43 @@ extern void zsio_limit_init(ZsIoWorker *worker);
  */
 extern bool zsio_limit_tick(ZsIoWorker *worker);
 
+/* May the cleaner rest?  See io_rest.c. */
+extern bool zsio_limit_may_rest(const ZsIoWorker *worker);
+
 /*
  * Time in microseconds until a request of that many blocks fits the limits of the volume;
  * 0 = now.
  */
 extern long zsio_limit_delay(ZsIoWorker *worker, int volume, int nblocks);
 
-/* The run is about to be submitted. */
+/* So many blocks are about to be written, without a run. */
+extern void zsio_limit_take(ZsIoWorker *worker, int volume, int nblocks);
+
+/* The run is about to be submitted; it does not go to the device after all. */
 extern void zsio_limit_charge(ZsIoWorker *worker, const ZsIoRun *run);
+
+extern void zsio_limit_refund(ZsIoWorker *worker, const ZsIoRun *run);
 
 /* It is in flight; it ended. */
 extern void zsio_limit_started(ZsIoWorker *worker, const ZsIoRun *run);
 extern void zsio_limit_ended(ZsIoWorker *worker, const ZsIoRun *run);
+
+/* ---- blocks that stay in the page cache for now (io_later.c) -------------------- */
+
+/* The worker has just begun. */
+extern void zsio_later_init(ZsIoWorker *worker);
+
+/* May the run's blocks, which are written to the page cache, stay there for now? */
+extern bool zsio_later_may_wait(const ZsIoWorker *worker, const ZsIoRun *run);
+
+/* They have been written there. */
+extern void zsio_later_remember(ZsIoWorker *worker, const ZsIoRun *run);
+
+/*
+ * Has the kernel write out what has been there for long enough, as fast as limits allow.  True if
+ * more is due.
+ */
+extern bool zsio_later_poll(ZsIoWorker *worker);
 
 /* ---- runs (io_run.c) ----------------------------------------------------------- */
 
@@ -350,6 +388,9 @@ extern void zsio_checkpoint_begin(ZsIoWorker *worker);
  * Returns false if there was no work.
  */
 extern bool zsio_checkpoint_poll(ZsIoWorker *worker);
+
+/* Is the last checkpoint that began complete, as far as the worker knows? */
+extern bool zsio_checkpoint_is_settled(const ZsIoWorker *worker);
 
 /* Opens the gate for checkpoints. */
 extern void zsio_checkpoint_disarm(ZsIoWorker *worker);

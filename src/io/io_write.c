@@ -98,9 +98,9 @@ write_back(ZsIoRun *run)
 	return error;
 }
 
-/* What is missing of the run: see io_worker.h. */
-int
-zsio_write_rest(ZsIoRun *run, ssize_t first)
+/* What is missing of the run, to the page cache or the device; returns errno or 0. */
+static int
+write_missing(ZsIoRun *run, ssize_t first)
 {
 	ssize_t		length = Min(first, zsio_run_missing(run));
 	bool		refused = false;
@@ -131,5 +131,43 @@ zsio_write_rest(ZsIoRun *run, ssize_t first)
 			return errno != 0 ? errno : ENOSPC;
 		length = zsio_run_missing(run);
 	}
-	return run->cached ? write_back(run) : 0;
+	return 0;
+}
+
+/* Does it have to be brought from the page cache to the device? */
+static inline bool
+needs_write_back(const ZsIoRun *run)
+{
+	return run->cached && !run->later;
+}
+
+/* What is missing of the run: see io_worker.h. */
+int
+zsio_write_rest(ZsIoRun *run, ssize_t first)
+{
+	int			error = write_missing(run, first);
+
+	return error == 0 && needs_write_back(run) ? write_back(run) : error;
+}
+
+/* Several runs through the page cache: see io_worker.h. */
+void
+zsio_write_cached(ZsIoRun **runs, int nruns)
+{
+	for (int i = 0; i < nruns; i++)
+	{
+		ZsIoRun    *run = runs[i];
+
+		Assert(run->cached);
+		run->error = write_missing(run, zsio_run_missing(run));
+		if (run->error == 0 && needs_write_back(run))
+			zsio_cache_start_write_back(run->fd, run->offset, run->nblocks * BLCKSZ);
+	}
+	for (int i = 0; i < nruns; i++)
+	{
+		ZsIoRun    *run = runs[i];
+
+		if (run->error == 0 && needs_write_back(run))
+			run->error = write_back(run);
+	}
 }
