@@ -12,7 +12,7 @@ SET max_parallel_workers_per_gather = 4;
 CREATE FUNCTION twins(name text, what text, tail text DEFAULT '', condition text DEFAULT 'true') RETURNS text LANGUAGE sql AS $$
 	SELECT test.by_batches('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || name ||
 		' t WHERE ' || condition || ' ' || tail || ') s', 'Gather.*Parallel Custom Scan \(ZedstoreAgg\)', 'p', 300,
-		ARRAY[['none', '0', '4'], ['off', '0', '4'], ['force', '5', '4'], ['force', '0', '1'], ['verify', '0', '4'], ['verify', '5', '0'], ['rows', '0', '4']])
+		ARRAY[['none', '0', '4'], ['off', '0', '4'], ['force', '5', '4'], ['force', '0', '1'], ['verify', '0', '4'], ['verify', '5', '0'], ['rows', '0', '4'], ['core', '0', '4']])
 $$;
 -- several segments, rows in the row tree, holes, NULLs, numerics of several scales; floats whose sums do not depend on the order
 CREATE TABLE h_par (id int, k smallint, b bigint, n numeric(12,2), u numeric, f float8, r real, d date, t text, c char(4), few int, none bigint)
@@ -32,9 +32,13 @@ ANALYZE h_par, z_par;
 SET zedstore.debug_vector = force;
 EXPLAIN (COSTS OFF) SELECT count(*), sum(n) + 1 FROM z_par WHERE id > 100 HAVING avg(u) > 1;
 EXPLAIN (COSTS OFF) SELECT k, sum(n) FROM z_par GROUP BY k HAVING count(*) > 5;
+SET zedstore.enable_combined_groups = off;
+EXPLAIN (COSTS OFF) SELECT k, sum(n) FROM z_par GROUP BY k HAVING count(*) > 5;
 SET enable_hashagg = off;
 EXPLAIN (COSTS OFF) SELECT k, t FROM z_par GROUP BY k, t;
 RESET enable_hashagg;
+RESET zedstore.enable_combined_groups;
+EXPLAIN (COSTS OFF) SELECT k, stddev(n) FROM z_par GROUP BY k;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM z_par GROUP BY few ORDER BY few;
 RESET zedstore.debug_vector;
 

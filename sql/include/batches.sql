@@ -18,7 +18,8 @@ end $$;
 -- Is the only value of a query the same on heap and, in each run, on zedstore?  If so that value, or its md5 where it is longer than
 -- "longest"; in front "mark" if with batches forced the plan matches "ours", else "-".
 --
--- A run is a mode of zedstore.debug_vector ("none": aggregates by batches are off, "single": they take no vector as a whole), zedstore.debug_vector_groups, and max_parallel_workers.
+-- A run is a mode of zedstore.debug_vector ("none": aggregates by batches are off, "single": they take no vector as a whole, "core": verify, and core combines groups of workers),
+-- zedstore.debug_vector_groups, and max_parallel_workers.
 create or replace function test.by_batches(query text, ours text, mark text default 'v', longest int default null,
 	runs text[] default array[['none', '0', '8'], ['single', '0', '8'], ['off', '0', '8'], ['force', '0', '8'], ['verify', '0', '8'], ['rows', '0', '8']])
 returns text language plpgsql as $$
@@ -40,7 +41,8 @@ begin
 	foreach run slice 1 in array runs loop
 		perform set_config('zedstore.enable_vector_agg', case run[1] when 'none' then 'off' else 'on' end, true);
 		perform set_config('zedstore.enable_vector_totals', case run[1] when 'single' then 'off' else 'on' end, true);
-		perform set_config('zedstore.debug_vector', regexp_replace(run[1], 'none|single', 'off'), true);
+		perform set_config('zedstore.enable_combined_groups', case run[1] when 'core' then 'off' else 'on' end, true);
+		perform set_config('zedstore.debug_vector', replace(regexp_replace(run[1], 'none|single', 'off'), 'core', 'verify'), true);
 		perform set_config('zedstore.debug_vector_groups', run[2], true);
 		perform set_config('max_parallel_workers', run[3], true);
 		got := test.outcome(replace(query, '@', 'z'));
@@ -48,6 +50,7 @@ begin
 	end loop;
 	perform set_config('zedstore.enable_vector_agg', 'on', true);
 	perform set_config('zedstore.enable_vector_totals', 'on', true);
+	perform set_config('zedstore.enable_combined_groups', 'on', true);
 	perform set_config('zedstore.debug_vector', 'off', true);
 	perform set_config('zedstore.debug_vector_groups', '0', true);
 	perform set_config('max_parallel_workers', '8', true);

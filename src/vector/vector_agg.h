@@ -48,6 +48,24 @@ typedef enum ZsAggKind
 	ZS_AGG_CORE					/* core's transition function, for each value */
 } ZsAggKind;
 
+/* Which part of the work a node does. */
+typedef enum ZsAggSplit
+{
+	ZS_SPLIT_NONE,				/* all of it */
+	ZS_SPLIT_FOR_CORE,			/* partial aggregation; the rest is done by core's Agg node */
+	ZS_SPLIT_FOR_OURS,			/* the same, by a node that is COMBINING */
+	ZS_SPLIT_COMBINING
+} ZsAggSplit;
+
+/* What a node of ours that combines groups takes of an aggregate (vector_agg_combine.c). */
+typedef enum ZsAggState
+{
+	ZS_STATE_NONE,				/* nothing: it takes the aggregate's argument */
+	ZS_STATE_VALUE,				/* a value, which is an argument of the same aggregate */
+	ZS_STATE_INT,				/* an integer of 8 bytes to be added */
+	ZS_STATE_IMAGE				/* what is in memory, as a bytea */
+} ZsAggState;
+
 /* ---- core's transition functions (vector_agg_core.c) ---- */
 
 typedef struct ZsCoreAgg
@@ -123,6 +141,7 @@ typedef struct ZsAgg
 	bool		distinct;		/* only the first of equal values counts; not MIN, MAX, which
 								 * need not care */
 	Oid			distinct_eqop;
+	ZsAggState	state;			/* INT or IMAGE: combines states, which its column has */
 	ZsCoreAgg  *core;			/* VAR, ANY, CORE */
 	AggState   *node;			/* for core's functions; its context is that of the values */
 	MemoryContext temporary;	/* for what core's functions leave behind */
@@ -195,6 +214,9 @@ zsvector_agg_is_string(const ZsAgg *agg)
  * expressions.
  */
 extern bool zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
+
+/* Looks up a function among those that we know; count is one of them. */
+extern bool zsvector_agg_kind_of(Oid aggfnoid, ZsAggKind *kind, ZsDomain *domain);
 
 /* vector_agg_value.c */
 
@@ -332,6 +354,28 @@ extern bool zsvector_agg_has_partial(const ZsAgg *agg);
  */
 extern Datum zsvector_agg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 
+/* ---- states between nodes of ours (vector_agg_combine.c) ---- */
+
+/* What partial aggregation by a node of ours gives to another one of ours; NONE: nothing. */
+extern ZsAggState zsvector_agg_state_of(const Aggref *aggref);
+
+/* As zsvector_agg_classify(), of an aggregate over states that are integers or images. */
+extern bool zsvector_agg_classify_state(TupleDesc desc, Index varno, const Aggref *aggref,
+										ZsAgg *agg);
+
+/* The state of what the aggregate has seen; in the current context. */
+extern Datum zsvector_agg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
+
+/*
+ * Adds a state, an integer or the address of an image, for an aggregate that combines.  Called in
+ * the values' context.  Errors: overflow of floats.
+ */
+extern void zsvector_agg_combine(const ZsAgg *agg, ZsAggValue *value, int64 state);
+
+/* The result that the state alone has, for tests. */
+extern Datum zsvector_agg_result_of_state(const ZsAgg *agg, Datum state, bool isnull,
+										  bool *result_isnull);
+
 /* ---- numerics (vector_agg_numeric.c) ---- */
 
 /*
@@ -343,6 +387,13 @@ extern Numeric zsvector_numeric_make(zs_int128 value, int scale, int dscale);
 /* Sums: v / 10^scale, which leaves count and display scale to the caller, and any numeric. */
 extern void zsvector_numeric_sum_int(const ZsAgg *agg, ZsAggValue *value, zs_int128 v, int scale);
 extern void zsvector_numeric_sum(const ZsAgg *agg, ZsAggValue *value, Numeric num);
+
+/*
+ * The part of a sum that core keeps, which has to be there, in the current context; and adds such a
+ * part, at any address.
+ */
+extern Numeric zsvector_numeric_spare(const ZsAgg *agg, const ZsAggValue *value);
+extern void zsvector_numeric_sum_spare(const ZsAgg *agg, ZsAggValue *value, const char *spare);
 
 /* The sum of numerics or of integers of 8 bytes, without special values; in the current context. */
 extern Numeric zsvector_numeric_total(const ZsAgg *agg, ZsAggValue *value);
@@ -379,7 +430,8 @@ extern void zsvector_agg_set_sort(PlanState *ps, SortState *sort);
 
 typedef struct ZsAggVerifier ZsAggVerifier;
 
-extern ZsAggVerifier *zsvector_verify_begin(List *aggrefs);
+/* transition: of partial aggregates the results are core's transition values. */
+extern ZsAggVerifier *zsvector_verify_begin(List *aggrefs, bool transition);
 
 /* Forgets all transition values. */
 extern void zsvector_verify_reset(ZsAggVerifier *verifier);

@@ -56,14 +56,19 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 			return false;
 		zskernel_bits_and(sel, truth.yes);
 	}
-	if (agg->kind == ZS_AGG_COUNT_ROWS || !zskernel_bits_any(sel) ||
-		(agg->kind == ZS_AGG_COUNT && !agg->distinct && agg->expr == NULL && zs_enable_zone_maps &&
-		 zsvector_input_bounds(state->input, agg->attno, &bounds) && bounds.nnulls == 0))
+	if (!zskernel_bits_any(sel))
+		return true;
+	if (agg->state == ZS_STATE_NONE &&
+		(agg->kind == ZS_AGG_COUNT_ROWS ||
+		 (agg->kind == ZS_AGG_COUNT && !agg->distinct && agg->expr == NULL && zs_enable_zone_maps &&
+		  zsvector_input_bounds(state->input, agg->attno, &bounds) && bounds.nnulls == 0)))
 		return true;
 	if (state->aggs[i].arg_fold.waits)
 		return false;
 
-	if (agg->kind == ZS_AGG_COUNT && !agg->distinct)
+	if (agg->state != ZS_STATE_NONE)
+		want = agg->state == ZS_STATE_INT ? ZS_WANT_INT : ZS_WANT_DATUM;
+	else if (agg->kind == ZS_AGG_COUNT && !agg->distinct)
 		want = ZS_WANT_NULLS;
 	else if (agg->kind == ZS_AGG_COUNT && zsvector_want_of(agg->domain) == ZS_WANT_DATUM)
 		want = ZS_WANT_STRING;

@@ -40,6 +40,8 @@ typedef struct KnownAggregate
 	{F_##name##_FLOAT8, ZS_AGG_VAR_FLOAT, ZS_DOMAIN_FLOAT8}
 
 static const KnownAggregate known_aggregates[] = {
+	{F_COUNT_, ZS_AGG_COUNT_ROWS, ZS_DOMAIN_NONE},
+	{F_COUNT_ANY, ZS_AGG_COUNT, ZS_DOMAIN_NONE},
 	{F_SUM_INT2, ZS_AGG_SUM_INT, ZS_DOMAIN_INT},
 	{F_SUM_INT4, ZS_AGG_SUM_INT, ZS_DOMAIN_INT},
 	{F_SUM_INT8, ZS_AGG_SUM_INT8, ZS_DOMAIN_INT},
@@ -150,11 +152,30 @@ classify_distinct(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 
 /* See vector_agg.h. */
 bool
+zsvector_agg_kind_of(Oid aggfnoid, ZsAggKind *kind, ZsDomain *domain)
+{
+	for (int i = 0; i < (int) lengthof(known_aggregates); i++)
+	{
+		if (known_aggregates[i].aggfnoid != aggfnoid)
+			continue;
+		*kind = known_aggregates[i].kind;
+		*domain = known_aggregates[i].domain;
+		return true;
+	}
+	return false;
+}
+
+/* See vector_agg.h. */
+bool
 zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 {
+	ZsAggState	state = zsvector_agg_state_of(aggref);
+	ZsDomain	domain;
 	Node	   *arg;
 
 	memset(agg, 0, sizeof(*agg));
+	if (DO_AGGSPLIT_COMBINE(aggref->aggsplit) && state != ZS_STATE_VALUE)
+		return state != ZS_STATE_NONE && zsvector_agg_classify_state(desc, varno, aggref, agg);
 	if (aggref->agglevelsup != 0 || aggref->aggorder != NIL ||
 		aggref->aggdirectargs != NIL || aggref->aggvariadic || aggref->aggkind != AGGKIND_NORMAL)
 		return false;
@@ -187,26 +208,12 @@ zsvector_agg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 	else
 		agg->width = TupleDescAttr(desc, agg->attno - 1)->attlen;
 	agg->collation = aggref->inputcollid;
-	if (aggref->aggfnoid == F_COUNT_ANY)
-	{
-		agg->kind = ZS_AGG_COUNT;
-		return aggref->aggdistinct == NIL || classify_distinct(desc, varno, aggref, agg);
-	}
-	for (int i = 0; i < (int) lengthof(known_aggregates); i++)
-	{
-		const KnownAggregate *known = &known_aggregates[i];
-
-		if (known->aggfnoid != aggref->aggfnoid)
-			continue;
-		agg->kind = known->kind;
-		if (known->domain != ZS_DOMAIN_NONE && known->domain != agg->domain)
-			return false;
-		/* core says what is wrong with a comparison that has no collation */
-		if ((agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR) &&
-			!OidIsValid(agg->collation) &&
-			(agg->kind == ZS_AGG_MIN || agg->kind == ZS_AGG_MAX))
-			return false;
-		return aggref->aggdistinct == NIL || classify_distinct(desc, varno, aggref, agg);
-	}
-	return false;
+	if (!zsvector_agg_kind_of(aggref->aggfnoid, &agg->kind, &domain) ||
+		(domain != ZS_DOMAIN_NONE && domain != agg->domain))
+		return false;
+	/* core says what is wrong with a comparison that has no collation */
+	if ((agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR) &&
+		!OidIsValid(agg->collation) && (agg->kind == ZS_AGG_MIN || agg->kind == ZS_AGG_MAX))
+		return false;
+	return aggref->aggdistinct == NIL || classify_distinct(desc, varno, aggref, agg);
 }

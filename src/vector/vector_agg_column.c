@@ -127,6 +127,11 @@ zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector
 	if (count == 0)
 		return;
 	Assert(vector != NULL || agg->kind == ZS_AGG_COUNT_ROWS || agg->kind == ZS_AGG_COUNT);
+	if (agg->state != ZS_STATE_NONE)
+	{
+		add_each(agg, value, vector, sel);
+		return;
+	}
 	switch (agg->kind)
 	{
 		case ZS_AGG_COUNT_ROWS:
@@ -227,6 +232,11 @@ zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far
 	list = sublist;
 	groups = subgroups;
 	n = nsub;
+	if (agg->state != ZS_STATE_NONE)
+	{
+		FOR_EACH_ROW(zsvector_agg_add_one(agg, value, vector, row));
+		return;
+	}
 	switch (agg->kind)
 	{
 		case ZS_AGG_COUNT_ROWS:

@@ -18,6 +18,7 @@
 #include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "catalog/pg_statistic.h"
+#include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -114,6 +115,52 @@ mark_disabled(CustomPath *path, bool grouped)
 	zs_path_add_disabled(&path->path, disabled + (child != NULL ? zs_path_disabled(child) : 0));
 }
 
+/*
+ * Making a row of a group, and taking it of another process, which reads it, looks for its group
+ * and adds its states; each state, and more for an image.  Sending it is in parallel_tuple_cost.
+ */
+#define COST_PER_PART		0.03
+#define COST_PER_STATE		0.005
+#define COST_PER_IMAGE		0.015
+
+/* See vector_agg_plan.h. */
+Cost
+zsvector_agg_combine_cost(const ZsAggQuery *query)
+{
+	Cost		cost = COST_PER_PART + ZS_COST_PER_KEY * list_length(query->keys) +
+		(query->ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE : ZS_COST_PROBE);
+	ListCell   *lc;
+
+	Assert(query->keys != NIL);
+	foreach(lc, query->aggrefs)
+		cost += zsvector_agg_state_of(lfirst_node(Aggref, lc)) == ZS_STATE_IMAGE ? COST_PER_IMAGE :
+			COST_PER_STATE;
+	return cost;
+}
+
+/*
+ * What core is not charged with: a state of type internal is serialized, read again and combined as
+ * a number of many digits.
+ */
+#define COST_PER_SERIAL		0.1
+
+/* See vector_agg_plan.h. */
+Cost
+zsvector_agg_serial_cost(const ZsAggQuery *query)
+{
+	Cost		cost = 0;
+	ListCell   *lc;
+
+	foreach(lc, query->aggrefs)
+	{
+		const Aggref *aggref = lfirst_node(Aggref, lc);
+
+		Assert(OidIsValid(aggref->aggtranstype));
+		cost += aggref->aggtranstype == INTERNALOID ? COST_PER_SERIAL : 0;
+	}
+	return cost;
+}
+
 /* What a group's keys take, in bytes. */
 static double
 keys_width(List *keys)
@@ -186,12 +233,11 @@ cost_of_files(double nrows, double width, double nmembers, double size, double l
 
 /* See vector_agg_plan.h. */
 Cost
-zsvector_agg_spill_cost(const ZsAggQuery *query)
+zsvector_agg_spill_cost(const ZsAggQuery *query, double nrows)
 {
 	double		limit = (double) get_hash_memory_limit();
 	double		width = keys_width(query->keys);
 	int			naggs = list_length(query->aggrefs);
-	double		nrows = query->rel->rows;
 	double		size = GROUP_SIZE + width + naggs * sizeof(ZsAggValue) / 2;
 	int			nsets = 0;
 	Cost		cost = 0;

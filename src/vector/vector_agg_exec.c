@@ -22,7 +22,8 @@
  *
  * Below core's Gather each process aggregates a share of the table and returns core's transition
  * values (vector_agg_state.c).  When its groups take too much memory it returns those that it has
- * and forgets them: core's Finalize node puts together what belongs together.
+ * and forgets them: core's Finalize node puts together what belongs together.  Where there are
+ * groups, another node of ours can do that, which takes states as they are (vector_agg_combine.c).
  *
  * Below ORDER BY ... LIMIT only those groups are handed out that may be among the first
  * (vector_top.c).
@@ -117,7 +118,8 @@ read_plan(AggNodeState *state, CustomScan *cscan, Index varno)
 	}
 	Assert(list_length(state->key_exprs) + list_length(state->aggrefs) ==
 		   list_length(cscan->custom_scan_tlist));
-	state->partial = boolVal(list_nth(cscan->custom_private, ZS_AGG_PARTIAL));
+	state->split = (ZsAggSplit) intVal(list_nth(cscan->custom_private, ZS_AGG_SPLIT));
+	state->partial = state->split == ZS_SPLIT_FOR_CORE || state->split == ZS_SPLIT_FOR_OURS;
 }
 
 /* Gives columns to what is kept of a row. */
@@ -267,8 +269,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	make_rowdesc(state);
 	state->rowcontext = CreateExprContext(estate);
 	state->by_rows = zs_debug_vector == ZS_DEBUG_VECTOR_ROWS;
-	if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY)
-		state->verifier = zsvector_verify_begin(state->aggrefs);
+	/* core's functions know nothing of states of ours */
+	if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY && state->split != ZS_SPLIT_COMBINING)
+		state->verifier = zsvector_verify_begin(state->aggrefs, state->split == ZS_SPLIT_FOR_CORE);
 	if (by_scan)
 		zsvector_agg_prepare_zones(state, desc, estate->es_param_list_info);
 	if (by_scan)

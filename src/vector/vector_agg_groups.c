@@ -246,7 +246,8 @@ zsvector_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
 	Assert(stride > 0 && stride % sizeof(uint64) == 0);
 	Assert(vector != NULL || agg->kind == ZS_AGG_COUNT_ROWS || agg->kind == ZS_AGG_COUNT ||
 		   !zskernel_bits_any(sel));
-	if (batch->by_sums && add_sums(agg, values, stride, vector, sel, batch))
+	if (batch->by_sums && agg->state == ZS_STATE_NONE &&
+		add_sums(agg, values, stride, vector, sel, batch))
 		return;
 	if (batch->ngroups > FEW_GROUPS)
 	{

@@ -151,7 +151,8 @@ typedef struct AggNodeState
 	uint32	   *kept;			/* numbers of those that are, if choosing or early */
 	uint32		result_group;	/* of which there is something in result_context */
 
-	bool		partial;		/* returns transition values */
+	ZsAggSplit	split;
+	bool		partial;		/* returns transition values, or states for a node of ours */
 	SharedAgg  *shared;			/* NULL: no other process takes part */
 
 	Size		base_memory;	/* what is there before the first group */

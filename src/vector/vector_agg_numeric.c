@@ -212,23 +212,45 @@ zsvector_numeric_sum(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 	}
 }
 
+/* See vector_agg.h. */
+Numeric
+zsvector_numeric_spare(const ZsAgg *agg, const ZsAggValue *value)
+{
+	LOCAL_FCINFO(fcinfo, 1);
+
+	Assert(value->spare != NULL && agg->node != NULL);
+	InitFunctionCallInfoData(*fcinfo, NULL, 1, InvalidOid, (Node *) agg->node, NULL);
+	fcinfo->args[0].value = PointerGetDatum(value->spare);
+	fcinfo->args[0].isnull = false;
+	return DatumGetNumeric(numeric_sum(fcinfo));
+}
+
+/* See vector_agg.h. */
+void
+zsvector_numeric_sum_spare(const ZsAgg *agg, ZsAggValue *value, const char *spare)
+{
+	Numeric		num;
+	uint32		header;
+
+	memcpy(&header, spare, sizeof(header));
+	num = palloc(VARSIZE(&header));
+	memcpy(num, spare, VARSIZE(&header));
+	add_to_core(agg, value, num);
+	pfree(num);
+}
+
 /* The sum without the special values; its display scale is that of the inputs. */
 Numeric
 zsvector_numeric_total(const ZsAgg *agg, ZsAggValue *value)
 {
-	LOCAL_FCINFO(fcinfo, 1);
-	Datum		sum;
-
 	if (value->spare == NULL)
 		return zsvector_numeric_make(value->sum, value->scale, value->dscale);
 	move_to_core(agg, value);
-	InitFunctionCallInfoData(*fcinfo, NULL, 1, InvalidOid, (Node *) agg->node, NULL);
-	fcinfo->args[0].value = PointerGetDatum(value->spare);
-	fcinfo->args[0].isnull = false;
-	sum = numeric_sum(fcinfo);
 
 	/* parts may have more digits behind the point than the inputs, all zeros */
-	return DatumGetNumeric(DirectFunctionCall2(numeric_round, sum, Int32GetDatum(value->dscale)));
+	return DatumGetNumeric(DirectFunctionCall2(numeric_round,
+											   NumericGetDatum(zsvector_numeric_spare(agg, value)),
+											   Int32GetDatum(value->dscale)));
 }
 
 /* See vector_agg.h. */

@@ -8,6 +8,9 @@
  * node that combines the parts.  The aggregates in it are equal to those that core would have
  * there, by which setrefs.c finds them.
  *
+ * Where there are groups a node of ours combines them, if it can: it takes the rows of Gather as it
+ * takes those of any plan, and the states of aggregates as they are (vector_agg_combine.c).
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/vector/vector_agg_partial.c
@@ -16,6 +19,10 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
+#include "executor/executor.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -24,7 +31,10 @@
 #include "optimizer/tlist.h"
 #include "utils/selfuncs.h"
 
+#include "vector_agg.h"
 #include "vector_agg_plan.h"
+#include "vector_group.h"
+#include "vector_input.h"
 #include "vector_internal.h"
 
 /* See vector_agg_plan.h. */
@@ -37,7 +47,7 @@ zsvector_agg_can_divide(const ZsAggQuery *query)
 
 /* As make_partial_grouping_target() of the server. */
 PathTarget *
-zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs)
+zsvector_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split, List **aggrefs)
 {
 	PlannerInfo *root = query->root;
 	PathTarget *target = query->target;
@@ -66,6 +76,8 @@ zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs)
 		aggref = makeNode(Aggref);
 		memcpy(aggref, lfirst(lc), sizeof(Aggref));
 		mark_partial_aggref(aggref, AGGSPLIT_INITIAL_SERIAL);
+		if (split == ZS_SPLIT_FOR_OURS && zsvector_agg_state_of(aggref) == ZS_STATE_IMAGE)
+			aggref->aggtype = BYTEAOID;
 		lfirst(lc) = aggref;
 		*aggrefs = lappend(*aggrefs, aggref);
 	}
@@ -104,6 +116,9 @@ add_final_path(const ZsAggQuery *query, Path *partial, Path *path, AggStrategy s
 		final = (Path *) create_agg_path(root, query->grouped_rel, path, query->target,
 										 strategy, AGGSPLIT_FINAL_DESERIAL, clauses, having, &costs,
 										 query->ngroups);
+	final->total_cost += path->rows * zsvector_agg_serial_cost(query);
+	if (strategy != AGG_SORTED)
+		final->startup_cost += path->rows * zsvector_agg_serial_cost(query);
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
 	{
 		final->startup_cost = partial->startup_cost;
@@ -155,4 +170,92 @@ zsvector_agg_add_combined(const ZsAggQuery *query, Path *partial)
 {
 	Assert(partial->parallel_workers == 0);
 	add_final_paths(query, partial, partial);
+}
+
+/* ---- a node of ours above Gather ---------------------------------------------------------- */
+
+/* See vector_agg_plan.h. */
+bool
+zsvector_agg_can_combine(const ZsAggQuery *query)
+{
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	if (!zs_enable_combined_groups || query->keys == NIL)
+		return false;
+	foreach(lc, query->aggrefs)
+	{
+		if (zsvector_agg_state_of(lfirst_node(Aggref, lc)) == ZS_STATE_NONE)
+			return false;
+	}
+	forboth(lc, query->keys, lc2, query->eqops)
+	{
+		TupleDesc	desc = ExecTypeFromExprList(query->keys);
+		int			i = foreach_current_index(lc);
+		ZsGroupKey	key;
+
+		if (!zsvector_group_classify(desc, ZS_ROWS_VARNO,
+									 (Node *) makeVar(ZS_ROWS_VARNO, (AttrNumber) (i + 1),
+													  exprType(lfirst(lc)), exprTypmod(lfirst(lc)),
+													  exprCollation(lfirst(lc)), 0),
+									 lfirst_oid(lc2), &key))
+			return false;
+	}
+	return true;
+}
+
+/* The aggregate over a column of the node's input that has its states. */
+static Aggref *
+aggregate_over_states(const Aggref *aggref, const Aggref *partial, AttrNumber column)
+{
+	Aggref	   *result = makeNode(Aggref);
+	Var		   *state = makeVar(ZS_ROWS_VARNO, column, partial->aggtype,
+								exprTypmod((const Node *) partial), partial->aggcollid, 0);
+
+	Assert(DO_AGGSPLIT_SKIPFINAL(partial->aggsplit) && column > 0);
+	memcpy(result, aggref, sizeof(Aggref));
+	result->aggsplit = AGGSPLIT_FINAL_DESERIAL;
+	result->aggfilter = NULL;
+	result->aggstar = false;
+	result->args = list_make1(makeTargetEntry((Expr *) state, 1, NULL, false));
+	return result;
+}
+
+/* See vector_agg_plan.h. */
+void
+zsvector_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs)
+{
+	double		nrows = clamp_row_est(partial->rows *
+									  zsvector_parallel_divisor(partial->parallel_workers));
+	Path	   *gather = (Path *) create_gather_path(query->root, query->parent, partial,
+													 partial->pathtarget, NULL, &nrows);
+	List	   *guards = NIL;
+	List	   *over = NIL;
+	AttrNumber	column = 1;
+	CustomPath *path;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	Assert(partial->parallel_workers > 0 && partial->parallel_safe);
+	Assert(list_length(aggrefs) == list_length(query->aggrefs));
+	foreach(lc, query->keys)
+		over = lappend(over, makeVar(ZS_ROWS_VARNO, column++, exprType(lfirst(lc)),
+									 exprTypmod(lfirst(lc)), exprCollation(lfirst(lc)), 0));
+	forboth(lc, query->aggrefs, lc2, aggrefs)
+		over = lappend(over, aggregate_over_states(lfirst_node(Aggref, lc),
+												   lfirst_node(Aggref, lc2), column++));
+	foreach(lc, over)
+		guards = lappend_int(guards, -1);
+	path = zsvector_agg_make_path(query, query->target, query->aggrefs, gather, NIL,
+								  list_make3(list_concat_copy(query->keys, aggrefs), guards, over),
+								  ZS_SPLIT_COMBINING);
+	zsvector_agg_set_cost(query, path,
+						  gather->total_cost + nrows * zsvector_agg_combine_cost(query) +
+						  zsvector_agg_spill_cost(query, nrows), query->ngroups);
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+	{
+		path->path.startup_cost = partial->startup_cost;
+		path->path.total_cost = partial->startup_cost + cpu_tuple_cost * query->ngroups;
+	}
+	add_path(query->grouped_rel, &path->path);
 }

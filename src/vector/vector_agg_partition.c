@@ -166,7 +166,7 @@ zsvector_agg_add_partition_paths(const ZsAggQuery *query)
 		!IS_PARTITIONED_REL(rel) || !IS_SIMPLE_REL(rel) || !bms_is_empty(rel->lateral_relids) ||
 		is_partitionwise(query->grouped_rel))
 		return false;
-	target = zsvector_agg_partial_target(query, &aggrefs);
+	target = zsvector_agg_partial_target(query, ZS_SPLIT_FOR_CORE, &aggrefs);
 	if (!add_parts(query, target, &parts) || parts.nours == 0)
 		return false;
 

@@ -237,9 +237,10 @@ const CustomScanMethods zsvector_agg_scan_methods = {
 /* See vector_agg_plan.h. */
 CustomPath *
 zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *child,
-					   List *filter, List *inputs, bool partial)
+					   List *filter, List *inputs, ZsAggSplit split)
 {
 	CustomPath *path = makeNode(CustomPath);
+	bool		partial = split == ZS_SPLIT_FOR_CORE || split == ZS_SPLIT_FOR_OURS;
 	List	   *private;
 
 	Assert((child != NULL) == (inputs != NIL) && list_length(inputs) <= 3);
@@ -254,7 +255,7 @@ zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggref
 	if (child != NULL)
 		path->custom_paths = list_make1(child);
 	private = list_make4(makeInteger(child != NULL ? 0 : (int) query->rel->relid), filter,
-						 query->eqops, makeBoolean(partial));
+						 query->eqops, makeInteger(split));
 	for (int i = 0; i < 3; i++)
 		private = lappend(private, i < list_length(inputs) ? list_nth(inputs, i) : NIL);
 	private = lappend(private, list_concat_copy(query->keys, aggrefs));
@@ -299,11 +300,33 @@ zsvector_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, Lis
 		!can_combine(planner_rt_fetch(query->rel->relid, query->root)->relid, query->rel->relid,
 					 query->aggrefs))
 		return NULL;
-	path = zsvector_agg_make_path(query, target, aggrefs, NULL, filter, NIL, true);
+	path = zsvector_agg_make_path(query, target, aggrefs, NULL, filter, NIL, ZS_SPLIT_FOR_CORE);
 	zsvector_agg_set_cost(query, path,
 						  zsvector_agg_table_cost(query, filter, query->ngroups, 1),
 						  query->ngroups);
 	return path;
+}
+
+/* Adds the plan in which workers aggregate shares of the table. */
+static void
+add_parallel_paths(const ZsAggQuery *query, List *filter, int workers, ZsAggSplit split)
+{
+	double		divisor = zsvector_parallel_divisor(workers);
+	double		npartial = zsvector_agg_partial_groups(query, divisor);
+	List	   *aggrefs = NIL;
+	PathTarget *target = zsvector_agg_partial_target(query, split, &aggrefs);
+	CustomPath *path = zsvector_agg_make_path(query, target, aggrefs, NULL, filter, NIL, split);
+
+	Assert(workers > 0);
+	path->path.parallel_aware = true;
+	path->path.parallel_workers = workers;
+	path->path.rows = npartial;
+	zsvector_agg_set_cost(query, path,
+						  zsvector_agg_table_cost(query, filter, npartial, divisor), npartial);
+	if (split == ZS_SPLIT_FOR_CORE)
+		zsvector_agg_add_gathered(query, &path->path);
+	else
+		zsvector_agg_add_combining(query, &path->path, aggrefs);
 }
 
 /* Adds the paths over the table; false if there is no program for the query. */
@@ -313,9 +336,7 @@ add_table_paths(const ZsAggQuery *query)
 	PlannerInfo *root = query->root;
 	RelOptInfo *rel = query->rel;
 	List	   *filter = NIL;
-	List	   *partial_aggrefs = NIL;
 	CustomPath *path;
-	PathTarget *target;
 	int			workers = 0;
 	Cost		cost;
 	ListCell   *lc;
@@ -326,30 +347,27 @@ add_table_paths(const ZsAggQuery *query)
 	/* as many workers as the best of core's partial paths has (vector_parallel.c) */
 	foreach(lc, rel->partial_pathlist)
 		workers = Max(workers, ((Path *) lfirst(lc))->parallel_workers);
-	if (workers > 0 && zsvector_agg_can_divide(query) &&
-		can_combine(planner_rt_fetch(rel->relid, root)->relid, rel->relid, query->aggrefs))
+	if (workers > 0 && zsvector_agg_can_divide(query))
 	{
-		double		divisor = zsvector_parallel_divisor(workers);
-		double		npartial = zsvector_agg_partial_groups(query, divisor);
+		bool		combining = zsvector_agg_can_combine(query);
 
-		target = zsvector_agg_partial_target(query, &partial_aggrefs);
-		path = zsvector_agg_make_path(query, target, partial_aggrefs, NULL, filter, NIL, true);
-		path->path.parallel_aware = true;
-		path->path.parallel_workers = workers;
-		path->path.rows = npartial;
-		zsvector_agg_set_cost(query, path,
-							  zsvector_agg_table_cost(query, filter, npartial, divisor),
-							  npartial);
-		zsvector_agg_add_gathered(query, &path->path);
-		if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
+		if (combining)
+			add_parallel_paths(query, filter, workers, ZS_SPLIT_FOR_OURS);
+		else if (can_combine(planner_rt_fetch(rel->relid, root)->relid, rel->relid,
+							 query->aggrefs))
+		{
+			add_parallel_paths(query, filter, workers, ZS_SPLIT_FOR_CORE);
+			combining = true;
+		}
+		if (combining && zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 			return true;
 	}
 
 	path = zsvector_agg_make_path(query, query->target, query->aggrefs, NULL, filter,
-								  NIL, false);
+								  NIL, ZS_SPLIT_NONE);
 	cost = zsvector_agg_table_cost(query, filter, query->ngroups, 1);
 	if (!zsvector_agg_is_in_key_order(query))
-		cost += zsvector_agg_spill_cost(query);
+		cost += zsvector_agg_spill_cost(query, rel->rows);
 	zsvector_agg_set_cost(query, path, cost, query->ngroups);
 	add_path(query->grouped_rel, &path->path);
 	return true;

@@ -16,6 +16,7 @@
 
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
+#include "vector_agg.h"
 
 /* What is to be aggregated. */
 typedef struct ZsAggQuery
@@ -41,7 +42,7 @@ typedef enum ZsAggPrivate
 	ZS_AGG_RELID,				/* the table's range table index; 0: rows of a plan */
 	ZS_AGG_FILTER,				/* of the table's rows */
 	ZS_AGG_EQOPS,
-	ZS_AGG_PARTIAL,				/* boolean */
+	ZS_AGG_SPLIT,				/* ZsAggSplit */
 	ZS_AGG_INPUTS,				/* rows: their columns, as expressions over the plan's output */
 	ZS_AGG_GUARDS,				/* rows: as for zsvector_input_rows_create() */
 	ZS_AGG_OVER_INPUTS,			/* rows: keys and aggregates over these columns */
@@ -65,7 +66,7 @@ typedef enum ZsAggPrivate
  */
 extern CustomPath *zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target,
 										  List *aggrefs, Path *child, List *filter, List *inputs,
-										  bool partial);
+										  ZsAggSplit split);
 
 /*
  * A path that returns partial aggregates of the query's table, in one process; NULL if there are no
@@ -96,15 +97,25 @@ extern void zsvector_agg_set_cost(const ZsAggQuery *query, CustomPath *path, Cos
  * What it costs to write out and to read again the rows whose groups find no place in memory, and
  * what DISTINCT aggregates have no place for; once for each time that they are divided.
  */
-extern Cost zsvector_agg_spill_cost(const ZsAggQuery *query);
+extern Cost zsvector_agg_spill_cost(const ZsAggQuery *query, double nrows);
+
+/* What it costs to hand over one group of one process and to combine it with others in our node. */
+extern Cost zsvector_agg_combine_cost(const ZsAggQuery *query);
+
+/* What it costs more than core thinks to hand over a group and combine it in a node of core's. */
+extern Cost zsvector_agg_serial_cost(const ZsAggQuery *query);
 
 /* ---- vector_agg_partial.c ---- */
 
 /* Can the query be aggregated in parts, as far as core is concerned? */
 extern bool zsvector_agg_can_divide(const ZsAggQuery *query);
 
-/* Keys, and the aggregates of target and HAVING as partial ones, which are added to *aggrefs. */
-extern PathTarget *zsvector_agg_partial_target(const ZsAggQuery *query, List **aggrefs);
+/*
+ * Keys, and the aggregates of target and HAVING as partial ones, which are added to *aggrefs.
+ * split: who combines them.
+ */
+extern PathTarget *zsvector_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split,
+											   List **aggrefs);
 
 /* The number of groups that each of the processes meets. */
 extern double zsvector_agg_partial_groups(const ZsAggQuery *query, double divisor);
@@ -114,6 +125,18 @@ extern double zsvector_agg_partial_groups(const ZsAggQuery *query, double diviso
  */
 extern void zsvector_agg_add_gathered(const ZsAggQuery *query, Path *partial);
 extern void zsvector_agg_add_combined(const ZsAggQuery *query, Path *partial);
+
+/*
+ * Can a node of ours combine what processes have seen of the query's groups?  There have to be
+ * groups: of one row for each process nothing is to be gained.
+ */
+extern bool zsvector_agg_can_combine(const ZsAggQuery *query);
+
+/*
+ * Adds the plan that combines what the partial path returns, a path of ours for ZS_SPLIT_FOR_OURS
+ * with these partial aggregates, in a node of ours.
+ */
+extern void zsvector_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs);
 
 /* ---- vector_agg_partition.c ---- */
 

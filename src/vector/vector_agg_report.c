@@ -99,8 +99,9 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	bool		prefix = es->verbose;
 	AggCounts	total;
 
-	if (state->partial || es->format != EXPLAIN_FORMAT_TEXT)
-		ExplainPropertyText("Partial Mode", state->partial ? "Partial" : "Simple", es);
+	if (state->split != ZS_SPLIT_NONE || es->format != EXPLAIN_FORMAT_TEXT)
+		ExplainPropertyText("Partial Mode", state->partial ? "Partial" :
+							state->split == ZS_SPLIT_COMBINING ? "Finalize" : "Simple", es);
 	if (state->nkeys > 0)
 	{
 		List	   *names = NIL;

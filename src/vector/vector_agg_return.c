@@ -31,7 +31,8 @@ group_column(AggNodeState *state, uint32 group, int column, bool *isnull)
 	if (column < state->nkeys)
 		return zsvector_groups_key(state->groups, group, column, isnull);
 	agg = &state->aggs[column - state->nkeys];
-	return (state->partial ? zsvector_agg_partial_result : zsvector_agg_result)
+	return (state->split == ZS_SPLIT_FOR_CORE ? zsvector_agg_partial_result :
+			state->split == ZS_SPLIT_FOR_OURS ? zsvector_agg_own_state : zsvector_agg_result)
 		(&agg->agg, zsvector_agg_value_of(state, group, agg), isnull);
 }
 
@@ -42,6 +43,15 @@ turn_to_group(AggNodeState *state, uint32 group)
 	if (state->result_group != group)
 		MemoryContextReset(state->result_context);
 	state->result_group = group;
+}
+
+/* Compares the result of an aggregate with core's. */
+static void
+verify_column(AggNodeState *state, uint32 group, int i, Datum value, bool isnull)
+{
+	if (state->split == ZS_SPLIT_FOR_OURS)
+		value = zsvector_agg_result_of_state(&state->aggs[i].agg, value, isnull, &isnull);
+	zsvector_verify_result(state->verifier, group, i, value, isnull);
 }
 
 /* The group in the node's slot. */
@@ -60,8 +70,8 @@ zsvector_agg_store_group(AggNodeState *state, uint32 group)
 		slot->tts_values[column] = group_column(state, group, column, &slot->tts_isnull[column]);
 		if (column >= state->nkeys && state->verifier != NULL &&
 			!(state->counts_only && !state->by_rows))
-			zsvector_verify_result(state->verifier, group, column - state->nkeys,
-								   slot->tts_values[column], slot->tts_isnull[column]);
+			verify_column(state, group, column - state->nkeys, slot->tts_values[column],
+						  slot->tts_isnull[column]);
 	}
 	MemoryContextSwitchTo(old);
 	return ExecStoreVirtualTuple(slot);

@@ -306,18 +306,19 @@ rows_cost(const ZsAggQuery *query, const RowSpec *spec, Path *child, double ngro
 
 static CustomPath *
 make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *child,
-			  double ngroups, bool partial)
+			  double ngroups, ZsAggSplit split)
 {
 	RowSpec		spec;
 	CustomPath *path;
 
-	Assert(!partial || child->parallel_safe);
+	Assert(split == ZS_SPLIT_NONE || child->parallel_safe);
 	make_spec(query, aggrefs, &spec);
 	path = zsvector_agg_make_path(query, target, aggrefs, child, NIL,
 								  list_make3(spec.inputs, spec.guards,
-											 list_concat_copy(spec.keys, spec.aggrefs)), partial);
+											 list_concat_copy(spec.keys, spec.aggrefs)), split);
 	zsvector_agg_set_cost(query, path, rows_cost(query, &spec, child, ngroups) +
-						  (partial ? 0 : zsvector_agg_spill_cost(query)), ngroups);
+						  (split != ZS_SPLIT_NONE ? 0 :
+						   zsvector_agg_spill_cost(query, query->rel->rows)), ngroups);
 	return path;
 }
 
@@ -342,17 +343,21 @@ zsvector_agg_add_row_paths(const ZsAggQuery *query)
 	if (divisible && zsvector_agg_can_divide(query) && rel->partial_pathlist != NIL)
 	{
 		Path	   *partial_child = linitial(rel->partial_pathlist);
-		double		npartial = zsvector_agg_partial_groups(query,
-														   zsvector_parallel_divisor(partial_child->parallel_workers));
+		double		divisor = zsvector_parallel_divisor(partial_child->parallel_workers);
+		double		npartial = zsvector_agg_partial_groups(query, divisor);
+		ZsAggSplit	split = zsvector_agg_can_combine(query) ? ZS_SPLIT_FOR_OURS : ZS_SPLIT_FOR_CORE;
 		List	   *aggrefs = NIL;
-		PathTarget *target = zsvector_agg_partial_target(query, &aggrefs);
+		PathTarget *target = zsvector_agg_partial_target(query, split, &aggrefs);
 		CustomPath *path;
 
 		if (!lacks_column((Node *) spec.inputs, partial_child->pathtarget->exprs))
 		{
-			path = make_row_path(query, target, aggrefs, partial_child, npartial, true);
+			path = make_row_path(query, target, aggrefs, partial_child, npartial, split);
 			path->path.parallel_workers = partial_child->parallel_workers;
-			zsvector_agg_add_gathered(query, &path->path);
+			if (split == ZS_SPLIT_FOR_CORE)
+				zsvector_agg_add_gathered(query, &path->path);
+			else
+				zsvector_agg_add_combining(query, &path->path, aggrefs);
 			if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 				return;
 		}
@@ -360,5 +365,5 @@ zsvector_agg_add_row_paths(const ZsAggQuery *query)
 
 	add_path(query->grouped_rel,
 			 (Path *) make_row_path(query, query->target, query->aggrefs, child,
-									query->ngroups, false));
+									query->ngroups, ZS_SPLIT_NONE));
 }

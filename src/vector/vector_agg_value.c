@@ -317,6 +317,12 @@ zsvector_agg_add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *
 		int64		align;
 	}			u;
 
+	if (agg->state != ZS_STATE_NONE)
+	{
+		zsvector_agg_combine(agg, value, agg->state == ZS_STATE_INT ? vector->vals[row] :
+							 (int64) vector->datums[row]);
+		return;
+	}
 	switch (agg->kind)
 	{
 		case ZS_AGG_COUNT_ROWS:
@@ -429,13 +435,18 @@ add_as_vector(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 void
 zsvector_agg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull)
 {
-	if (agg->kind == ZS_AGG_COUNT_ROWS)
+	if (agg->kind == ZS_AGG_COUNT_ROWS && agg->state == ZS_STATE_NONE)
 	{
 		value->count++;
 		return;
 	}
 	if (isnull)
 		return;
+	if (agg->state != ZS_STATE_NONE)
+	{
+		zsvector_agg_combine(agg, value, (int64) datum);
+		return;
+	}
 	switch (agg->kind)
 	{
 		case ZS_AGG_COUNT:

@@ -70,7 +70,7 @@ zsvector_verify_reset(ZsAggVerifier *verifier)
  * Reads system catalogs.
  */
 ZsAggVerifier *
-zsvector_verify_begin(List *aggrefs)
+zsvector_verify_begin(List *aggrefs, bool transition)
 {
 	ZsAggVerifier *verifier = palloc0(sizeof(ZsAggVerifier));
 	ListCell   *lc;
@@ -90,8 +90,9 @@ zsvector_verify_begin(List *aggrefs)
 
 		zsvector_core_init(&verifier->aggs[i], aggref);
 		verifier->resulttypes[i] = aggref->aggtype;
-		verifier->partial[i] = DO_AGGSPLIT_SKIPFINAL(aggref->aggsplit);
-		if (verifier->partial[i] && !IsPolymorphicType(get_func_rettype(aggref->aggfnoid)))
+		verifier->partial[i] = transition && DO_AGGSPLIT_SKIPFINAL(aggref->aggsplit);
+		if (DO_AGGSPLIT_SKIPFINAL(aggref->aggsplit) &&
+			!IsPolymorphicType(get_func_rettype(aggref->aggfnoid)))
 			verifier->resulttypes[i] = get_func_rettype(aggref->aggfnoid);
 	}
 	return verifier;

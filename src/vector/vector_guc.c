@@ -29,6 +29,7 @@ bool		zs_enable_early_groups = true;
 bool		zs_enable_top_groups = true;
 bool		zs_enable_packed_rows = true;
 bool		zs_enable_vector_totals = true;
+bool		zs_enable_combined_groups = true;
 int			zs_debug_vector = ZS_DEBUG_VECTOR_OFF;
 int			zs_debug_vector_groups = 0;
 
@@ -85,6 +86,12 @@ zsvector_guc_init(void)
 							 "These are groups that zone maps of the rows to come exclude. "
 							 "When off, all groups are kept until the end.",
 							 &zs_enable_early_groups, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_combined_groups",
+							 "Enables combining the groups of parallel workers by batches.",
+							 "When off, core's Finalize node combines them.",
+							 &zs_enable_combined_groups, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("zedstore.debug_vector",

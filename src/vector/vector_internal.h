@@ -34,6 +34,7 @@ extern bool zs_enable_join_filters;
 extern bool zs_enable_top_groups;
 extern bool zs_enable_packed_rows;
 extern bool zs_enable_vector_totals;
+extern bool zs_enable_combined_groups;
 extern int	zs_debug_vector;
 extern int	zs_debug_vector_groups;
 
