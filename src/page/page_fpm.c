@@ -52,6 +52,7 @@ group_blocks(const ZsAllocRequest *requests, int from, int to)
 {
 	uint32		n = 0;
 
+	Assert(from <= to);
 	for (int i = from; i < to; i++)
 		n += requests[i].nblocks;
 	return n;
@@ -158,6 +159,7 @@ zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests, bool ah
 	ZsFpmOp    *ops = palloc(nrequests * sizeof(ZsFpmOp));
 	int			last = -2;
 
+	Assert(nrequests > 0);
 	for (int i = 0; i < nrequests; i++)
 	{
 		Assert(requests[i].nblocks > 0 && requests[i].treeno < ZS_MAX_TREES);

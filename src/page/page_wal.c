@@ -83,6 +83,8 @@ zspage_log_data(uint8 info, const char *sample)
 {
 	int			compression = wal_compression;
 
+	Assert(sample != NULL && CritSectionCount > 0);
+
 	if (zs_wal_compression == ZS_WAL_COMPRESSION_AUTO && compression != WAL_COMPRESSION_NONE &&
 		!is_compressible(sample))
 		compression = WAL_COMPRESSION_NONE;
