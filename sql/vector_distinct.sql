@@ -127,5 +127,10 @@ SET work_mem = '64kB';
 SELECT test.cost('SELECT count(DISTINCT id) FROM z_dis') > :large AS more,
 	test.cost('SELECT count(DISTINCT few) FROM z_dis') <= :large AS "not more";
 EXPLAIN (COSTS OFF) SELECT few, count(DISTINCT id) FROM z_dis GROUP BY few;
+RESET work_mem;
+-- an argument is computed where FILTER lets the row pass, and nowhere else
+SELECT sets('count(DISTINCT 1000000 / (v % 3)) FILTER (WHERE v % 3 <> 0 AND id <= 14000)');
+SELECT test.redone('SELECT count(DISTINCT 1000000 / (v % 3)) FILTER (WHERE v % 3 <> 0) FROM z_dis
+	WHERE id <= 14000') <= 1 AS "none but those with rows of the row tree";
 DROP FUNCTION sets, usage;
 DROP TABLE h_dis, z_dis;

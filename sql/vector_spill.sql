@@ -114,4 +114,4 @@ SELECT count(*) FROM lines('SELECT id, count(*) FROM z_sp WHERE id <= 2048 GROUP
 RESET zedstore.debug_vector_groups;
 RESET zedstore.debug_vector;
 DROP TABLE h_sp, z_sp, h_long_sp, z_long_sp;
-DROP FUNCTION batches, spilled, temporary_files, lines;
+DROP FUNCTION batches, spilled, lines;

@@ -213,16 +213,18 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 		return false;
 	for (int i = 0; i < state->naggs; i++)
 	{
+		const NodeAgg *agg = &state->aggs[i];
+		uint64	   *sel = state->sels + i * ZS_KERNEL_WORDS;
+
 		state->has_totals[i] = state->nkeys == 0 &&
-			zsvector_agg_get_totals(&state->aggs[i].agg,
-									zsvector_agg_value_of(state, 0, &state->aggs[i]),
-									state->input, passed, &state->totals[i]);
+			zsvector_agg_get_totals(&agg->agg, zsvector_agg_value_of(state, 0, agg), state->input,
+									passed, &state->totals[i]);
 		if (state->has_totals[i])
 			continue;
-		if (!get_argument(state, i, passed, state->sels + i * ZS_KERNEL_WORDS,
-						  &state->vectors[i]) ||
-			(state->aggs[i].agg.distinct &&
-			 !zsvector_groups_ready(state->aggs[i].seen, state->input, passed)))
+		if (!get_argument(state, i, passed, sel, &state->vectors[i]) ||
+			(agg->agg.distinct &&
+			 !zsvector_groups_ready(agg->seen, state->input,
+									agg->agg.expr != NULL ? sel : passed)))
 			return false;
 	}
 	if (state->nkeys > 0 && !zsvector_groups_ready(state->groups, state->input, passed))

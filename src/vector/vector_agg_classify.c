@@ -129,6 +129,10 @@ classify_distinct(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 	agg->distinct_eqop = sgc->eqop;
 	if (!zsvector_group_classify(desc, varno, (Node *) arg->expr, sgc->eqop, &key))
 		return false;
+	/* the set's program is the argument's */
+	if ((key.expr == NULL) != (agg->expr == NULL) ||
+		(key.expr != NULL && zsvector_expr_domain(key.expr) != agg->domain))
+		return false;
 	switch (agg->kind)
 	{
 		case ZS_AGG_COUNT:

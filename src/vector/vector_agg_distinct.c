@@ -44,13 +44,6 @@ typedef enum Novelty
 	PAIR_WAITS					/* the set is frozen, and has no such pair */
 } Novelty;
 
-static inline ZsAggValue *
-value_of(const AggNodeState *state, uint32 group, const NodeAgg *agg)
-{
-	Assert(state->nkeys == 0 ? group == 0 : group < state->maxgroups);
-	return (ZsAggValue *) (state->values + group * state->value_size + agg->offset);
-}
-
 static inline int
 pair_size(const AggNodeState *state)
 {
@@ -128,8 +121,24 @@ zsvector_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc, In
 	TupleDescInitEntry(agg->pairdesc, 1, NULL, INT4OID, -1, 0);
 	TupleDescInitEntry(agg->pairdesc, (AttrNumber) n, NULL, exprType(arg), -1, 0);
 	state->has_sets = true;
-	return zsvector_group_classify_folded(desc, varno, arg, agg->agg.distinct_eqop,
-										  &agg->distinct_keys[1]);
+	if (!zsvector_group_classify_folded(desc, varno, arg, agg->agg.distinct_eqop,
+										&agg->distinct_keys[1]))
+		return false;
+	zsvector_agg_distinct_use_argument(agg);
+	return true;
+}
+
+/* See vector_agg_node.h. */
+void
+zsvector_agg_distinct_use_argument(NodeAgg *agg)
+{
+	ZsGroupKey *key = &agg->distinct_keys[1];
+
+	if (!agg->agg.distinct || agg->agg.expr == NULL)
+		return;
+	Assert(key->expr != NULL && key->attno == InvalidAttrNumber);
+	Assert(zsvector_expr_domain(agg->agg.expr) == key->domain);
+	key->expr = agg->agg.expr;
 }
 
 /* Empty sets for new groups, below the context of these, which was reset. */
@@ -203,7 +212,8 @@ zsvector_agg_sets_buffers(const AggNodeState *state)
 /*
  * Takes those rows out of sel whose arguments the aggregate has seen in their groups, and those
  * whose pairs are to be written by zsvector_agg_write_waiting().  passed: rows with values of the
- * columns, list: their positions, numbers: of their groups, NULL = all are in one.
+ * columns, list: their positions, numbers: of their groups, NULL = all are in one.  Programs of
+ * arguments run for rows of sel only.
  */
 void
 zsvector_agg_keep_first(NodeAgg *agg, ZsInput *input, const uint64 *passed, const uint16 *list,
@@ -212,6 +222,7 @@ zsvector_agg_keep_first(NodeAgg *agg, ZsInput *input, const uint64 *passed, cons
 	uint16		sublist[ZS_KERNEL_ROWS];
 	uint32		given[ZS_KERNEL_ROWS];
 	uint32		pairs[ZS_KERNEL_ROWS];
+	uint64		rows[ZS_KERNEL_WORDS];
 	uint32		nsub = 0;
 	uint32		nseen = zsvector_groups_count(agg->seen);
 
@@ -223,9 +234,10 @@ zsvector_agg_keep_first(NodeAgg *agg, ZsInput *input, const uint64 *passed, cons
 		given[nsub] = numbers != NULL ? numbers[i] : 0;
 		sublist[nsub++] = list[i];
 	}
+	zskernel_bits_copy(rows, agg->agg.expr != NULL ? sel : passed);
 	zskernel_bits_clear(sel);
 	agg->waits = false;
-	zsvector_groups_assign(agg->seen, input, passed, sublist, nsub, given, pairs);
+	zsvector_groups_assign(agg->seen, input, rows, sublist, nsub, given, pairs);
 	for (uint32 i = 0; i < nsub; i++)
 	{
 		uint64		bit = UINT64CONST(1) << (sublist[i] % 64);
@@ -351,7 +363,7 @@ add_file(AggNodeState *state, NodeAgg *agg, Size limit)
 				if (agg->agg.domain == ZS_DOMAIN_DECIMAL)
 					values[last] = NumericGetDatum(DatumGetNumeric(values[last]));
 				MemoryContextSwitchTo(state->context);
-				zsvector_agg_add_datum(&agg->agg, value_of(state, group, agg),
+				zsvector_agg_add_datum(&agg->agg, zsvector_agg_value_of(state, group, agg),
 									   values[last], false);
 				size = MemoryContextMemAllocated(agg->set_context, true);
 				if ((size > limit ||

@@ -151,7 +151,6 @@ make_rowdesc(AggNodeState *state)
 		}
 	}
 	Assert(n <= most);
-	state->nrowcolumns = n;
 	state->row_values = palloc0(Max(n, 1) * sizeof(Datum));
 	state->row_isnull = palloc0(Max(n, 1) * sizeof(bool));
 	state->rowdesc = CreateTemplateTupleDesc(n);
@@ -178,8 +177,7 @@ share_programs(AggNodeState *state)
 		if (agg->agg.filter != NULL || agg->agg.expr == NULL)
 			continue;
 		agg->agg.expr = zsvector_expr_share(agg->agg.expr, &nodes);
-		if (agg->agg.distinct && agg->distinct_keys[1].expr != NULL)
-			agg->distinct_keys[1].expr = zsvector_expr_share(agg->distinct_keys[1].expr, &nodes);
+		zsvector_agg_distinct_use_argument(agg);
 	}
 	list_free(nodes);
 }

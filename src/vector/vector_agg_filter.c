@@ -58,10 +58,9 @@ zsvector_agg_filter_possible(TupleDesc desc, Index varno, List *clauses)
 
 	foreach(lc, clauses)
 	{
-		List	   *parts = zsvector_fold_find(lfirst(lc));
+		Node	   *expr = zsvector_fold_with_nulls(lfirst(lc));
 
-		if (!zsvector_fold_is_possible(parts) ||
-			zsvector_qual_compile(desc, varno, zsvector_fold_replace(lfirst(lc), parts)) == NULL)
+		if (expr == NULL || zsvector_qual_compile(desc, varno, expr) == NULL)
 			return false;
 	}
 	return true;
@@ -124,30 +123,15 @@ zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *e
 	return filter;
 }
 
-/*
- * Makes the program if all parts have values, or get them now: those that are at hand, and, if a
- * row has come to the clause, those that the executor comes to with it.  One below OR may never be
- * reached.
- */
+/* Makes the program if all parts have values, or get them now. */
 static void
 complete_clause(ZsAggFilter *filter, FilterClause *clause)
 {
 	MemoryContext old;
-	bool		known = true;
-	ListCell   *lc;
 
 	Assert(!clause->compiled && clause->parts != NIL);
-	foreach(lc, clause->parts)
-	{
-		ZsFoldedPart *part = lfirst(lc);
-
-		if (part->value == NULL &&
-			((clause->reached && part->is_direct) || zsvector_fold_is_ready(part, filter->estate)))
-			zsvector_fold_evaluate(part, filter->econtext, filter->context);
-		known = known && part->value != NULL;
-	}
-	ResetExprContext(filter->econtext);
-	if (!known)
+	if (!zsvector_fold_complete(clause->parts, clause->reached, filter->estate, filter->econtext,
+								filter->context))
 		return;
 	old = MemoryContextSwitchTo(filter->context);
 	clause->program = zsvector_qual_compile(filter->desc, filter->varno,
@@ -163,14 +147,12 @@ zsvector_agg_filter_start(ZsAggFilter *filter)
 	for (int i = 0; i < filter->nclauses; i++)
 	{
 		FilterClause *clause = &filter->clauses[i];
-		ListCell   *lc;
 
 		if (clause->parts == NIL)
 			continue;
 		clause->program = NULL;
 		clause->compiled = clause->reached = false;
-		foreach(lc, clause->parts)
-			((ZsFoldedPart *) lfirst(lc))->value = NULL;
+		zsvector_fold_forget(clause->parts);
 	}
 	MemoryContextReset(filter->context);
 	for (int i = 0; i < filter->nclauses; i++)

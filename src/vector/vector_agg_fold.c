@@ -31,15 +31,6 @@
 #include "vector_agg_plan.h"
 #include "vector_scan.h"
 
-/* The expression with NULLs for its parts; NULL: there can be no program. */
-static Node *
-fold_with_nulls(Node *expr)
-{
-	List	   *parts = zsvector_fold_find(expr);
-
-	return zsvector_fold_is_possible(parts) ? zsvector_fold_replace(expr, parts) : NULL;
-}
-
 /* See vector_agg_fold.h. */
 bool
 zsvector_agg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
@@ -50,7 +41,7 @@ zsvector_agg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg 
 	memcpy(folded, aggref, sizeof(Aggref));
 	if (aggref->aggfilter != NULL)
 	{
-		folded->aggfilter = (Expr *) fold_with_nulls((Node *) aggref->aggfilter);
+		folded->aggfilter = (Expr *) zsvector_fold_with_nulls((Node *) aggref->aggfilter);
 		if (folded->aggfilter == NULL)
 			return false;
 	}
@@ -59,7 +50,7 @@ zsvector_agg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg 
 	{
 		TargetEntry *tle = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
 
-		tle->expr = (Expr *) fold_with_nulls((Node *) tle->expr);
+		tle->expr = (Expr *) zsvector_fold_with_nulls((Node *) tle->expr);
 		if (tle->expr == NULL)
 			return false;
 		folded->args = lappend(folded->args, tle);
@@ -72,7 +63,7 @@ zsvector_agg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg 
 bool
 zsvector_group_classify_folded(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
 {
-	Node	   *folded = fold_with_nulls(expr);
+	Node	   *folded = zsvector_fold_with_nulls(expr);
 
 	return folded != NULL && zsvector_group_classify(desc, varno, folded, eqop, key);
 }
@@ -128,7 +119,6 @@ zsvector_agg_folds_init(AggNodeState *state, TupleDesc desc, Index varno)
 		if (arg != NULL)
 			init_fold(state, &agg->arg_fold, arg);
 		agg->arg_fold.with_nulls = agg->agg.expr;
-		agg->set_with_nulls = agg->distinct_keys[1].expr;
 	}
 	if (!state->has_folds)
 		return;
@@ -144,22 +134,10 @@ zsvector_agg_folds_init(AggNodeState *state, TupleDesc desc, Index varno)
 static Node *
 fold_with_values(AggNodeState *state, ZsAggFold *fold)
 {
-	bool		known = true;
-	ListCell   *lc;
-
 	Assert(fold->waits && fold->parts != NIL);
-	foreach(lc, fold->parts)
-	{
-		ZsFoldedPart *part = lfirst(lc);
-
-		if (part->value == NULL &&
-			((fold->reached && part->is_direct) ||
-			 zsvector_fold_is_ready(part, state->css.ss.ps.state)))
-			zsvector_fold_evaluate(part, state->fold_econtext, state->fold_context);
-		known = known && part->value != NULL;
-	}
-	ResetExprContext(state->fold_econtext);
-	return known ? zsvector_fold_replace(fold->expr, fold->parts) : NULL;
+	return zsvector_fold_complete(fold->parts, fold->reached, state->css.ss.ps.state,
+								  state->fold_econtext, state->fold_context) ?
+		zsvector_fold_replace(fold->expr, fold->parts) : NULL;
 }
 
 /* Gives the key its program if it can have one; else it goes row by row to the end. */
@@ -215,19 +193,8 @@ complete_argument(AggNodeState *state, NodeAgg *agg)
 	if (program == NULL || zsvector_expr_domain(program) != agg->agg.domain ||
 		zsvector_expr_width(program) != agg->agg.width)
 		return;
-	if (agg->agg.distinct)
-	{
-		ZsGroupKey *key = &agg->distinct_keys[1];
-		ZsGroupKey	now;
-
-		if (!zsvector_group_classify(state->fold_desc, state->fold_varno, expr,
-									 agg->agg.distinct_eqop, &now) ||
-			now.expr == NULL || now.domain != key->domain || now.width != key->width ||
-			now.has_form != key->has_form)
-			return;
-		key->expr = now.expr;
-	}
 	agg->agg.expr = program;
+	zsvector_agg_distinct_use_argument(agg);
 	fold->waits = false;
 }
 
@@ -270,12 +237,9 @@ zsvector_agg_folds_complete(AggNodeState *state)
 static void
 start_fold(ZsAggFold *fold)
 {
-	ListCell   *lc;
-
 	fold->waits = fold->parts != NIL;
 	fold->known = fold->reached = false;
-	foreach(lc, fold->parts)
-		((ZsFoldedPart *) lfirst(lc))->value = NULL;
+	zsvector_fold_forget(fold->parts);
 }
 
 /* For the first row, for the first time or anew: parameters may have changed. */
@@ -297,7 +261,7 @@ zsvector_agg_folds_start(AggNodeState *state)
 		start_fold(&agg->arg_fold);
 		agg->agg.filter = agg->filter_fold.with_nulls;
 		agg->agg.expr = agg->arg_fold.with_nulls;
-		agg->distinct_keys[1].expr = agg->set_with_nulls;
+		zsvector_agg_distinct_use_argument(agg);
 	}
 	MemoryContextReset(state->fold_context);
 	state->folds_wait = true;

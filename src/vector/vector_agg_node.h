@@ -36,7 +36,6 @@ typedef struct NodeAgg
 	int			arg_column;		/* -1: there is none */
 	ZsAggFold	filter_fold;	/* FILTER, and the argument (vector_agg_fold.c) */
 	ZsAggFold	arg_fold;
-	ZsExpr	   *set_with_nulls; /* DISTINCT: that of distinct_keys[1], too */
 	bool		ignores;		/* may have what zone maps say it needs not see */
 
 	/* DISTINCT (vector_agg_distinct.c) */
@@ -114,8 +113,7 @@ typedef struct AggNodeState
 	ZsGroups   *groups;
 	MemoryContext groups_context;
 	uint32		next_group;		/* the next to be returned */
-	int			nrowcolumns;	/* what is kept of a row: keys, and what aggregates take of it */
-	Datum	   *row_values;
+	Datum	   *row_values;		/* what is kept of a row: keys, and what aggregates take of it */
 	bool	   *row_isnull;
 	TupleDesc	rowdesc;
 	ZsSpill    *spill;			/* NULL: no row was written out */
@@ -221,6 +219,9 @@ extern void zsvector_agg_folds_complete(AggNodeState *state);
 
 extern bool zsvector_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc,
 									   Index varno, Node *arg);
+
+/* The argument's program is that of the set, too, if it has one; called when it has changed. */
+extern void zsvector_agg_distinct_use_argument(NodeAgg *agg);
 extern void zsvector_agg_sets_start(AggNodeState *state);
 extern void zsvector_agg_sets_freeze(AggNodeState *state);
 extern void zsvector_agg_sets_finish(AggNodeState *state);

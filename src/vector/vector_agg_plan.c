@@ -10,9 +10,9 @@
  * The path is offered for a query over one table, or for one partition in a partitionwise plan, all
  * of whose filter consists of comparisons that programs know (vector_qual_compile.c), whose
  * aggregates are known, with arguments that are columns or expressions for which there are
- * programs, and which is grouped, if at all, by columns or expressions of types that vector_group.c
- * knows.  Filter clauses are in core's order, since some may raise errors.  HAVING and what the
- * query makes of the aggregates are the executor's.
+ * programs, and which is grouped, if at all, by columns or expressions of types that
+ * vector_group_key.c knows.  Filter clauses are in core's order, since some may raise errors.
+ * HAVING and what the query makes of the aggregates are the executor's.
  *
  * With parallel workers each process aggregates a share of the table (vector_agg_partial.c), and
  * partitions may be aggregated in parts (vector_agg_partition.c).  What has no programs, or is not

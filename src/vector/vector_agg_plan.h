@@ -84,7 +84,7 @@ extern Cost zsvector_agg_table_cost(const ZsAggQuery *query, List *filter, doubl
 /* What aggregates of a table cost at least, in one process, as far as that is known at once. */
 extern Cost zsvector_agg_least_cost(const ZsAggQuery *query);
 
-/* Are most groups going to be complete before the end of the scan (vector_agg_exec.c)? */
+/* Are most groups going to be complete before the end of the scan (vector_agg_early.c)? */
 extern bool zsvector_agg_is_in_key_order(const ZsAggQuery *query);
 
 /*

@@ -4,8 +4,9 @@
  *	  Programs of date_trunc(), extract() and date_part() with a constant field, and of sums of
  *	  times and constant intervals.
  *
- * They become nodes that know days and microseconds only.  What depends on the session's time zone
- * is not taken, nor are fields whose float8 form is made of two roundings.  Infinite times, and
+ * They become nodes that know days and microseconds only.  Of what depends on the session's time
+ * zone truncation is taken, by nodes that go to local time and back; fields whose float8 form is
+ * made of two roundings are not.  Infinite times, and
  * those of years other than 1 to 9999 where the calendar plays a part, are core's.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors

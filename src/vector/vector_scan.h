@@ -51,6 +51,9 @@ extern bool zsvector_fold_is_possible(List *parts);
 /* The clause with the values of its parts in their places; NULLs where they are not known. */
 extern Node *zsvector_fold_replace(Node *clause, List *parts);
 
+/* The clause with NULLs for its parts; NULL: there can be no program. */
+extern Node *zsvector_fold_with_nulls(Node *clause);
+
 /* Makes the expressions' states; parent: of the node, or NULL. */
 extern void zsvector_fold_init(List *parts, PlanState *parent);
 
@@ -63,5 +66,16 @@ extern void zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext,
  * there: it cannot raise an error, nor run a subplan.
  */
 extern bool zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate);
+
+/*
+ * Evaluates parts that have no value, into the memory context: those that are ready and, if a row
+ * has reached the clause, those that the executor comes to with it; one below OR may never be
+ * reached.  Have all a value now?  econtext is reset.  Errors: the parts'.
+ */
+extern bool zsvector_fold_complete(List *parts, bool reached, EState *estate,
+								   ExprContext *econtext, MemoryContext context);
+
+/* None of the parts has a value any more: they may have others now. */
+extern void zsvector_fold_forget(List *parts);
 
 #endif							/* VECTOR_SCAN_H */

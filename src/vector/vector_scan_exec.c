@@ -267,13 +267,11 @@ scan_rescan(CustomScanState *node)
 	for (int i = 0; i < state->nclauses; i++)
 	{
 		ZsScanClause *clause = &state->clauses[i];
-		ListCell   *lc;
 
 		if (clause->parts == NIL)
 			continue;
 		clause->program = NULL;
-		foreach(lc, clause->parts)
-			((ZsFoldedPart *) lfirst(lc))->value = NULL;
+		zsvector_fold_forget(clause->parts);
 	}
 	if (state->context != NULL)
 		MemoryContextReset(state->context);

@@ -221,6 +221,15 @@ zsvector_fold_is_possible(List *parts)
 }
 
 /* See vector_scan.h. */
+Node *
+zsvector_fold_with_nulls(Node *clause)
+{
+	List	   *parts = zsvector_fold_find(clause);
+
+	return zsvector_fold_is_possible(parts) ? zsvector_fold_replace(clause, parts) : NULL;
+}
+
+/* See vector_scan.h. */
 bool
 zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate)
 {
@@ -269,4 +278,35 @@ zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext 
 							isnull ? (Datum) 0 : datumCopy(value, typbyval, typlen), isnull,
 							typbyval);
 	MemoryContextSwitchTo(old);
+}
+
+/* See vector_scan.h. */
+bool
+zsvector_fold_complete(List *parts, bool reached, EState *estate, ExprContext *econtext,
+					   MemoryContext context)
+{
+	bool		known = true;
+	ListCell   *lc;
+
+	foreach(lc, parts)
+	{
+		ZsFoldedPart *part = lfirst(lc);
+
+		if (part->value == NULL &&
+			((reached && part->is_direct) || zsvector_fold_is_ready(part, estate)))
+			zsvector_fold_evaluate(part, econtext, context);
+		known = known && part->value != NULL;
+	}
+	ResetExprContext(econtext);
+	return known;
+}
+
+/* See vector_scan.h. */
+void
+zsvector_fold_forget(List *parts)
+{
+	ListCell   *lc;
+
+	foreach(lc, parts)
+		((ZsFoldedPart *) lfirst(lc))->value = NULL;
 }
