@@ -213,8 +213,11 @@ select differs('select f.id, d.t, e.v from (fact_@ f right join dim_@ d on f.s =
 	on f.k = e.k where e.v = 3');
 select differs('select f.id, d.t, e.v from (fact_@ f full join dim_@ d on f.s = d.k) join dim_@ e
 	on f.k = e.k where e.v = 3');
+-- (a small table: the planner has the subplan asked first)
+create table near_h using heap as select k from dim_h where k <= 200;
+create table near_z using zedstore as select k from near_h;
 select differs('select f.id, e.v from (select * from fact_@ f where x < 9
-	and exists (select 1 from dim_@ d
+	and exists (select 1 from near_@ d
 	where f.s = d.k offset 0)) f join dim_@ e on f.k = e.k where e.v = 3');
 select differs('select f.id, e.v from (select f.* from fact_@ f where not exists (select 1
 	from dim_@ d where f.s = d.k)) f join dim_@ e on f.k = e.k where e.v = 3');
