@@ -9,6 +9,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
+# the objects, and what they are
 my $node = new_node('main');
 create_objects($node, 'postgres');
 my $rows = object_rows($node, 'postgres');
@@ -29,6 +30,7 @@ sub schema_text
 }
 my $schema = schema_text('postgres');
 
+# each format of pg_dump, restored in the way that fits it
 my %restore = (
 	plain => sub { ('psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $_[0], '-f', $_[1]) },
 	custom => sub { ('pg_restore', '--exit-on-error', '-d', $_[0], $_[1]) },

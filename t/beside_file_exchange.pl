@@ -24,6 +24,7 @@ $node->safe_psql('postgres', q{
 		from pg_class d where c.oid in (a, b) and d.oid in (a, b) and c.oid <> d.oid;
 	$$});
 
+# 'ok', or the SQLSTATE and text of the error.
 sub outcome
 {
 	my ($command) = @_;
@@ -32,6 +33,8 @@ sub outcome
 
 	return $stderr =~ /ERROR:  (\w{5}): (.*)/ ? "$1 $2" : 'ok';
 }
+
+# Rows of the four tables: where they come from, and how many.
 sub contents
 {
 	return join(' ', map { $node->safe_psql('postgres',
@@ -42,6 +45,8 @@ my $all = 'z1|1000 z2|2000 h1|3000 h2|4000';
 my $refused = qr/^0A000 table "[zh]1" cannot get a file that its access method "(zedstore|heap)" has not written$/;
 
 is(contents(), $all, 'before');
+
+# files that the other access method has written
 foreach my $end ('commit', "prepare transaction 'p'")
 {
 	like(outcome("begin; lock z1, h1; call exchange('z1', 'h1'); $end"), $refused,

@@ -1,4 +1,6 @@
-# A short run of the differential tester; scripts/difftest does long ones.
+# A short run of the differential tester with a fixed seed: sequential rounds, where each statement
+# must give the same on heap and zedstore, and a concurrent one; scripts/difftest does long ones.
+
 use strict;
 use warnings FATAL => 'all';
 

@@ -40,6 +40,8 @@ sub settings
 		'shared_buffers = ' . pick('2MB', '8MB'));
 }
 
+# ---- the cluster: twins, logs of what was done to them, and a standby
+
 my $primary = new_node('primary', allows_streaming => 1, conf => io_conf() . settings() . "max_wal_size = 512MB\nbgwriter_lru_maxpages = 100\nbgwriter_delay = 10ms\n");
 $primary->safe_psql('postgres', qq{
 	create extension amcheck;
@@ -68,6 +70,7 @@ append_to_file($checkpoint_script, "checkpoint;\n\\sleep 700 ms\n");
 my $vacuum_script = $primary->basedir . '/vacuum.sql';
 append_to_file($vacuum_script, "vacuum (buffer_usage_limit '128kB') h, z;\n\\sleep 100 ms\n");
 
+# Clients of one script that go on until they are ended.
 sub start_pgbench
 {
 	my ($node, $script, $n, $output) = @_;
@@ -76,6 +79,7 @@ sub start_pgbench
 		'<', '/dev/null', '>', $output, '2>', '/dev/null');
 }
 
+# kill -9 of one of the I/O workers; the server restarts its sessions.  False if there is none.
 sub kill_worker
 {
 	my ($node) = @_;
@@ -108,6 +112,7 @@ sub crash
 	return 'all';
 }
 
+# What is wrong with the tables of a server, or in its log; one a line.
 sub problems
 {
 	my ($node) = @_;
@@ -123,6 +128,7 @@ sub problems
 	  grep { /TRAP:|PANIC:/ } split(/\n/, slurp_file($node->logfile));
 }
 
+# Stops a server and looks at the checksums of all its files.
 sub bad_files
 {
 	my ($node) = @_;
@@ -131,6 +137,8 @@ sub bad_files
 	$node->start;
 	return $result ? () : ($node->name . ': checksums');
 }
+
+# ---- cycles
 
 my $acknowledged = 0;
 my $failed = 0;

@@ -1,4 +1,7 @@
-# Without preloading: a clear hint.  A file of a later format version: refused.
+# What cannot work says so: every access to a table of a server that has not preloaded the library
+# fails with a hint, and so does every access to a file of a later format version.  Both leave the
+# table as it was.
+
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,6 +22,7 @@ $node->safe_psql(
 	checkpoint;
 });
 
+# not preloaded
 $node->append_conf('postgresql.conf', "shared_preload_libraries = ''");
 $node->restart;
 for my $sql (
@@ -37,13 +41,14 @@ for my $sql (
 }
 is($node->safe_psql('postgres', 'select 1'), '1', 'the server is well');
 
+# and again as it should be
 $node->append_conf('postgresql.conf',
 	"shared_preload_libraries = 'zedstore_io'");
 $node->restart;
 is($node->safe_psql('postgres', 'select count(*) from t'),
 	'5000', 'preloaded again: all rows');
 
-# The format version stands behind the magic, first in the metapage's contents.
+# A later format: the version stands behind the magic, first in the metapage's contents.
 my $path =
   $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('t')");
 $node->safe_psql('postgres', 'alter system set ignore_checksum_failure = on');

@@ -47,8 +47,10 @@ CONF
 		create table ctas using zedstore as select * from t;
 		alter table ctas alter column a type bigint;
 	});
+	# all is synced at commit with a threshold of 0
 	cmp_ok($wal->() - $before, '<', 2_000_000, "$threshold: little WAL")
 	  if $threshold eq '0';
+	# unlogged tables, and tables that change to that and from it
 	$node->safe_psql(
 		'postgres', q{
 		create unlogged table u (a int, b text) using zedstore;
@@ -65,6 +67,7 @@ CONF
 	$node->stop('immediate');
 	$node->start;
 
+	# after a crash: tables that were not logged have their rows, unlogged ones have none
 	my $summary = 'select count(*), sum(a)';
 	is($node->safe_psql('postgres', "$summary from t"), '50001|1250025000', "$threshold: new table");
 	is($node->safe_psql('postgres', "$summary from old"), '40000|1200020000', "$threshold: truncated table");
@@ -118,6 +121,7 @@ CONF
 	$session->quit;
 	zs_check_all($node, 'postgres', "$threshold: zs_check after SET TABLESPACE");
 
+	# another crash: of all processes, with rows that were written since
 	kill_and_restart($node);
 	is($node->safe_psql('postgres', 'select count(*) from u'), '0', "$threshold: empty again after kill -9");
 	is($node->safe_psql('postgres', 'select count(*) from t'), '50002', "$threshold: rows after kill -9");
