@@ -9,7 +9,7 @@
  * parallel may turn round between two batches.
  *
  * A column of a batch has one of few forms, which the encoding decides and which may differ from
- * batch to batch.  Where there is none that fits what the caller wants, he takes the batch row by
+ * batch to batch.  Where there is none that fits what the caller wants, it takes the batch row by
  * row, by a slot, as an ordinary scan would.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors

@@ -13,9 +13,9 @@
  *
  * A segment may reach beyond the page's hikey: pages are split at the first
  * row of some segment, but when that one is unlinked later, a new segment may
- * lie across the old border.  So whoever finds no item at or before the row
- * he wants looks at the page to the left too.  A segment covers 65,536 rows
- * at most, which bounds how far to the left.
+ * lie across the old border.  So a search that finds no item at or before its
+ * row looks at the page to the left too.  A segment covers 65,536 rows at most,
+ * which bounds how far to the left.
  *
  * Locks: one index page at a time; linking and replacing hold it exclusively,
  * for the time of one memmove and one WAL record.

@@ -19,7 +19,7 @@
  *	  delivers is dropped until it has caught up;
  *	- it is far behind: it starts again at the page wanted;
  *	- it is ahead (the reader went back, or a segment was replaced): the page
- *	  delivered waits, and the reader reads his own directly.
+ *	  delivered waits, and the reader reads its own directly.
  *
  * So whatever the stream does, it never decides what is read: pages are
  * verified by the reader, and a segment that the stream missed is merely slow.

@@ -19,8 +19,8 @@
  *
  * Only VACUUM merges, one at a time (ShareUpdateExclusiveLock).
  *
- * Locks: left page, right page, parent, all exclusive, in this order; nobody
- * who holds a page waits for one to the left of it or below it.
+ * Locks: left page, right page, parent, all exclusive, in this order; no
+ * backend that holds a page waits for one to the left of it or below it.
  *
  * Crash: the block of the right page goes to the tree's free page map with a
  * record of its own; a crash in between leaks it.

@@ -8,12 +8,12 @@
  *
  * One record does it all, as with a merge: the new block gets what the page
  * holds, the downlink and the left sibling's right link lead there, the old
- * page becomes a free page.  Who is on his way to the old one finds that it is
- * not what his pointer promised and starts again from the root.
+ * page becomes a free page.  A backend on its way to the old one finds that it
+ * is not what its pointer promised and starts again from the root.
  *
  * A root has no such pointers, but an entry in the tree directory, which
- * backends remember.  Who comes to a root that is none any more reads the
- * directory again.
+ * backends remember.  One that comes to a block that is not the root any more
+ * reads the directory again.
  *
  * Only VACUUM moves pages, and only VACUUM merges them (ShareUpdateExclusiveLock);
  * the page may be split meanwhile, which leaves its block and first key.

@@ -7,7 +7,7 @@
  * page behind it anything may happen to that page: it may have split (the key
  * lies to the right: follow the right link), or it may have been freed and
  * used for something else (its identity tells: start again from the root).
- * Who holds a page and looks for its parent waits for no lock on the way, but begins again.
+ * A backend that holds a page and looks for its parent waits for no lock, but begins again.
  * Only VACUUM moves a root; a cached root that is none any more is told by its page, and the
  * directory is read again.
  *

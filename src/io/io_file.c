@@ -6,11 +6,11 @@
  * The server's own file descriptors are buffered ones, so workers open the
  * files themselves.  A path may come to mean another file: relations move, file numbers are
  * used again.  So each use compares the open file with what the path names now;
- * the caller owns BM_IO_IN_PROGRESS of a block in it, for which everyone waits
- * who is about to remove or shorten the file, so it cannot change after that.
+ * the caller owns BM_IO_IN_PROGRESS of a block in it, and a backend that is about
+ * to remove or shorten the file waits for that, so it cannot change after that.
  *
- * Who drops a table truncates its files, but those of a database are removed as they are, and an
- * open one keeps its space.  So none stays open that nothing was written to lately.
+ * DROP TABLE truncates the files of a table, but those of a database are removed as they are, and
+ * an open one keeps its space.  So none stays open that nothing was written to lately.
  *
  * Invariant: an entry with users is open, and names the file that it was opened for.
  *

@@ -192,7 +192,7 @@ zsio_vacuum_index(Relation index)
 			break;
 	}
 
-	/* who ended in an error has left his behind: others may have it */
+	/* a backend that ended in an error has left its entry behind: others may have it */
 	if (mine == NULL)
 		mine = &zsio_shared->indexes[MyProcPid % ZSIO_MAX_VACUUMS];
 	if (index == NULL)

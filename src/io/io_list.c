@@ -83,7 +83,7 @@ zsio_list_start(ZsIoWorker *worker, const ZsIoItem *items, int nitems, ZsIoRole 
 		CHECK_FOR_INTERRUPTS();
 		if (more && delay == 0)
 		{
-			/* who is about to evict these pages does not find them; WAL is flushed once for all */
+			/* backends that evict pages do not find these; WAL is flushed once for all */
 			ZsIoRun    *run = zsio_run_claim(worker, items, nitems, &pos, role);
 
 			if (run == NULL)

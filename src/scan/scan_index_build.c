@@ -116,7 +116,7 @@ typedef struct UnwrittenRows
 
 /*
  * First row of the run without its values in the file, ZS_MAX_ROW if all have them.  A writer has
- * those of single rows there from the start; those of a bulk load wait in his memory.
+ * those of single rows there from the start; those of a bulk load wait in its memory.
  */
 static zstid
 find_unwritten(const UnwrittenRows *unwritten, const ZsTidRun *run)

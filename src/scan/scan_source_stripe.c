@@ -3,8 +3,8 @@
  * scan_source_stripe.c
  *	  A row source for scans by batches: columns of whole stripes.
  *
- * The order in which scan_source.c finds a row is the caller's here: he looks for the stripe's
- * rows in the row tree by zsscan_source_stripe() before he asks for any column.
+ * The order in which scan_source.c finds a row is the caller's here: it looks for the stripe's
+ * rows in the row tree by zsscan_source_stripe() before it asks for any column.
  *
  * Nothing is locked between calls.
  *

@@ -294,7 +294,7 @@ step_back(Relation rel, zstid first, zstid end)
  * Gives reserved row numbers [*first, end) back that were never filled nor
  * indexed.  They become unused, and may be another session's at once: *first
  * is advanced with each step, so that after an error the caller knows which
- * rows are still his.
+ * rows are still its own.
  */
 void
 zstid_release_rows(Relation rel, zstid *first, zstid end)

@@ -88,7 +88,7 @@ wait_for_xmax(ZsTidModify *m)
 		if (!zstid_multi_conflicts(xwait, seen.infomask, m->mode, &current_is_member))
 			return true;
 		zstid_target_unlock(&m->r.target);
-		/* who has a lock already must not queue: the others wait for it */
+		/* a holder of a lock must not queue: the others wait for it */
 		if (!current_is_member)
 			zstid_tuplock_acquire(rel, &m->r.tid, m->mode, LockWaitBlock,
 								  &m->have_tuple_lock);

@@ -181,7 +181,7 @@ retire_range(Relation rel, zstid first, zstid end, bool all)
 /*
  * Row numbers of [first, end) that are unused will never be handed out from
  * now on.  Of rows that the caller does not own: the stripe must have been
- * used, or somebody may be about to insert the rows that he reserved.
+ * used, or a session may be about to insert rows that it reserved.
  */
 void
 zstid_retire_unused(Relation rel, zstid first, zstid end)

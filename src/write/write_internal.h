@@ -183,8 +183,8 @@ struct ZsRowStage
 /* ---- write_buffer.c: the buffers of this transaction ---- */
 
 /*
- * All buffers have been written for the commit: who inserts now, in a callback, writes his rows
- * himself.
+ * All buffers have been written for the commit: a callback that inserts now writes its rows at
+ * once.
  */
 extern bool zswrite_committing;
 
