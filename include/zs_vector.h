@@ -47,6 +47,11 @@ extern void zsvector_cost_init(void);
 /* Installs the executor hook that lets hash joins tell scans what they look for. */
 extern void zsvector_join_init(void);
 
+/* vector_join_plan.c */
+
+/* Installs the hook that offers hash joins whose costs know these filters. */
+extern void zsvector_join_plan_init(void);
+
 /* vector_scan_plan.c */
 
 /*

@@ -57,6 +57,7 @@ _PG_init(void)
 	zsvector_cost_init();
 	zsvector_scan_init();
 	zsvector_join_init();
+	zsvector_join_plan_init();
 	zsvector_agg_init();
 	zsio_init();
 	zs_preloaded = true;

@@ -49,6 +49,9 @@ extern bool zsvector_joinkeys_excludes(const ZsJoinKeys *keys, int64 min, int64 
 extern void zsvector_joinkeys_test(const ZsJoinKeys *keys, const int64 *values, uint32 n,
 								   uint64 *bits);
 
+/* With more keys than this a set may know their range only. */
+extern double zsvector_joinkeys_most(void);
+
 /* ---- filters on the columns of a scan (vector_join_filter.c) ---- */
 
 /* A column of a scan whose rows are lost if they have no partner in the join. */
@@ -80,6 +83,14 @@ extern uint32 zsvector_joinfilter_apply(List *filters, ZsInput *input, uint64 *p
  */
 extern void zsvector_joinfilter_explain(List *filters, Relation rel, uint64 removed,
 										struct ExplainState *es);
+
+/* ---- joins (vector_join_tap.c) ---- */
+
+/*
+ * Is the function equality of numbers that hash joins and our vectors have as integers, by their
+ * values?
+ */
+extern bool zsvector_join_is_equality(Oid funcid);
 
 /* ---- a scan's side (vector_scan_exec.c) ---- */
 

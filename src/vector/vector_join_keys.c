@@ -64,6 +64,20 @@ struct ZsJoinKeys
 	uint32		log2_words;
 };
 
+static Size
+max_bytes(void)
+{
+	return Min(get_hash_memory_limit(), MAX_BYTES);
+}
+
+/* See vector_join.h. */
+double
+zsvector_joinkeys_most(void)
+{
+	/* beside the array there will be a bitmap */
+	return (double) (max_bytes() / 2 / sizeof(int64));
+}
+
 /* See vector_join.h. */
 ZsJoinKeys *
 zsvector_joinkeys_create(MemoryContext parent)
@@ -71,7 +85,7 @@ zsvector_joinkeys_create(MemoryContext parent)
 	ZsJoinKeys *keys = MemoryContextAllocZero(parent, sizeof(ZsJoinKeys));
 
 	keys->context = AllocSetContextCreate(parent, "zedstore join keys", ALLOCSET_SMALL_SIZES);
-	keys->max_bytes = Min(get_hash_memory_limit(), MAX_BYTES);
+	keys->max_bytes = max_bytes();
 	zsvector_joinkeys_reset(keys);
 	return keys;
 }

@@ -313,9 +313,9 @@ plan_may_raise(Plan *plan, Bitmapset *params, EState *estate)
 
 /* ---- joins and scans ------------------------------------------------------------- */
 
-/* Equality of numbers that hash joins and our vectors have as integers, by their values. */
-static bool
-is_integer_equality(Oid funcid)
+/* See vector_join.h. */
+bool
+zsvector_join_is_equality(Oid funcid)
 {
 	switch (funcid)
 	{
@@ -419,7 +419,7 @@ connect_clause(HashJoinState *state, int i)
 	ZsJoinFilter *filter;
 
 	if (!IsA(clause, OpExpr) || outer == NULL || inner == NULL ||
-		!is_integer_equality(get_opcode(clause->opno)))
+		!zsvector_join_is_equality(get_opcode(clause->opno)))
 		return;
 	scan = find_scan(outerPlanState(state), outer->varattno, &attno);
 	if (scan == NULL)

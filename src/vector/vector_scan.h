@@ -17,6 +17,7 @@
 #include "access/tupdesc.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
 
 #include "vector_qual.h"
 
@@ -24,6 +25,14 @@ extern const CustomScanMethods zsvector_scan_methods;
 
 /* vector_scan_exec.c */
 extern Node *zsvector_scan_create_state(CustomScan *cscan);
+
+/* vector_scan_plan.c */
+
+/* Is it a path of a scan by batches, without parameters? */
+extern bool zsvector_scan_is_path(const Path *path);
+
+/* A copy of such a path for a scan that returns a share of its rows, thanks to a join's keys. */
+extern Path *zsvector_scan_filtered_path(PlannerInfo *root, const Path *path, double share);
 
 /* ---- expressions without columns in a clause (vector_scan_fold.c) ---- */
 

@@ -52,6 +52,9 @@
  */
 #define SHARE_OF_SEQSCAN	0.85
 
+/* Looking for a value among a join's keys. */
+#define COST_PER_JOIN_KEY	0.0008
+
 /* Without such clauses it is as fast, and ahead as soon as a join's filter removes some rows. */
 #define SHARE_WITHOUT_CLAUSES	0.97
 
@@ -171,9 +174,13 @@ const CustomScanMethods zsvector_scan_methods = {
 
 /* ---- path --------------------------------------------------------------------------- */
 
-/* The costs of a scan by as many processes as path->parallel_workers says. */
+/*
+ * The costs of a scan by as many processes as path->parallel_workers says.  share_left: of the
+ * rows, less than 1 thanks to a join's keys.
+ */
 static void
-cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
+cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses,
+		  double share_left)
 {
 	double		survivors = rel->tuples *
 		clauselist_selectivity(root, vector_clauses, 0, JOIN_INNER,
@@ -182,6 +189,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 	double		pages;
 	double		seq_page;
 	double		rows;
+	double		tested;
 	QualCost	vector_cost;
 	QualCost	other_cost;
 	Cost		decoding;
@@ -191,6 +199,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 	ListCell   *lc;
 
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
+	path->rows = clamp_row_est(path->rows * share_left);
 	rows = path->rows;
 	if (path->parallel_workers > 0)
 		path->rows = clamp_row_est(path->rows / zsvector_parallel_divisor(path->parallel_workers));
@@ -203,7 +212,8 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 		if (!list_member_ptr(vector_clauses, lfirst(lc)))
 			others = lappend(others, lfirst(lc));
 	}
-	survivors = Max(clamp_row_est(survivors), rows);
+	tested = Max(clamp_row_est(survivors), rows);
+	survivors = Max(clamp_row_est(tested * share_left), rows);
 	zsvector_cost_batches(root, rel, vector_clauses, survivors, &pages, &decoding);
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
 	cost_qual_eval(&vector_cost, vector_clauses, root);
@@ -217,11 +227,16 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses)
 		other_cost.per_tuple += join_cost.per_tuple;
 	}
 	cpu = decoding + rel->tuples * COST_PER_CLAUSE * list_length(vector_clauses) +
-		survivors * (cpu_tuple_cost + other_cost.per_tuple);
-	row_cpu = rel->tuples * (cpu_tuple_cost + vector_cost.per_tuple) + survivors *
-		other_cost.per_tuple;
+		survivors * cpu_tuple_cost + tested * other_cost.per_tuple;
+	row_cpu = rel->tuples * (cpu_tuple_cost + vector_cost.per_tuple) +
+		tested * other_cost.per_tuple;
 	share = vector_clauses != NIL ? SHARE_OF_SEQSCAN : SHARE_WITHOUT_CLAUSES;
-	cpu = Min(cpu, share * row_cpu) + rows * path->pathtarget->cost.per_tuple;
+	/* clauses that have no programs may have to come before the join's keys, and are as dear */
+	if (share_left < 1)
+		row_cpu -= (tested - survivors) * cpu_tuple_cost;
+	cpu = Min(cpu, share * Max(row_cpu, 0)) + rows * path->pathtarget->cost.per_tuple;
+	if (share_left < 1)
+		cpu += tested * COST_PER_JOIN_KEY;
 	if (path->parallel_workers > 0)
 		cpu /= zsvector_parallel_divisor(path->parallel_workers);
 	path->startup_cost = vector_cost.startup + other_cost.startup + path->pathtarget->cost.startup;
@@ -244,8 +259,33 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->methods = &path_methods;
-	cost_scan(root, rel, &path->path, vector_clauses);
+	path->custom_private = vector_clauses;
+	cost_scan(root, rel, &path->path, vector_clauses, 1);
 	return &path->path;
+}
+
+/* See vector_scan.h. */
+bool
+zsvector_scan_is_path(const Path *path)
+{
+	return path->pathtype == T_CustomScan && path->param_info == NULL &&
+		((const CustomPath *) path)->methods == &path_methods;
+}
+
+/* See vector_scan.h. */
+Path *
+zsvector_scan_filtered_path(PlannerInfo *root, const Path *path, double share)
+{
+	CustomPath *copy = palloc(sizeof(CustomPath));
+	double		rows = path->rows * zsvector_parallel_divisor(path->parallel_workers);
+
+	Assert(zsvector_scan_is_path(path) && share <= 1);
+	/* another join may have left a share only */
+	share *= Min(rows / Max(path->parent->rows, 1), 1);
+	memcpy(copy, path, sizeof(CustomPath));
+	zs_path_add_disabled(&copy->path, -zs_path_disabled(path));
+	cost_scan(root, path->parent, &copy->path, copy->custom_private, share);
+	return &copy->path;
 }
 
 /* May a hash join tell a scan of the relation which rows it need not return? */

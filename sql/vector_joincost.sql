@@ -1,0 +1,65 @@
+-- Hash joins are planned by the rows that their keys leave of scans by batches.
+set max_parallel_workers_per_gather = 0;
+set zedstore.min_segment_rows = 1024;
+create table z_joincost (id int, k int, n numeric(8,2)) using zedstore;
+insert into z_joincost select g, (g * 7919) % 5000, g / 7.0 from generate_series(1, 60000) g;
+-- of few keys with many rows each a hash table has long chains
+create table z_joincost_few (k int, t text) using zedstore;
+insert into z_joincost_few select 17 + g % 4, 'few ' || g from generate_series(1, 100) g;
+create table z_joincost_dim (d int, k int, name text) using zedstore;
+insert into z_joincost_dim select g, g * 5, 'dim ' || g % 10 from generate_series(1, 1000) g;
+vacuum analyze z_joincost, z_joincost_few, z_joincost_dim;
+
+-- The scans of a plan in their order, with the rows that each is expected to return, to a power
+-- of two.
+create function scans(query text) returns table (alias text, rows_log2 int) language plpgsql as $$
+declare
+	plan json;
+begin
+	execute 'explain (format json) ' || query into plan;
+	return query select p->>'Alias', round(log(2, (p->>'Plan Rows')::numeric))::int
+		from jsonb_path_query(plan::jsonb,
+			'strict $.** ? (@."Relation Name" like_regex "z_joincost.*")') p;
+end $$;
+
+-- the large table is looked through for the few keys, not put into a hash table
+explain (costs off) select f.t, count(*) from z_joincost z join z_joincost_few f on z.k = f.k
+	group by 1;
+set zedstore.enable_join_filters = off;
+explain (costs off) select f.t, count(*) from z_joincost z join z_joincost_few f on z.k = f.k
+	group by 1;
+reset zedstore.enable_join_filters;
+
+-- the scan's rows are those that are left
+select * from scans('select n, name from z_joincost z join z_joincost_dim d on z.k = d.k
+	where d.name = ''dim 3'' offset 0');
+set zedstore.enable_column_costs = off;
+select * from scans('select n, name from z_joincost z join z_joincost_dim d on z.k = d.k
+	where d.name = ''dim 3'' offset 0');
+reset zedstore.enable_column_costs;
+-- a key that is no column of the outer side, and an outer join, leave all rows
+select * from scans('select n, name from z_joincost z join z_joincost_dim d on z.k + 1 = d.k
+	where d.name = ''dim 3'' offset 0');
+select * from scans('select n, name from z_joincost z left join z_joincost_dim d
+	on z.k = d.k and d.name = ''dim 3'' offset 0');
+-- below another join, and for a semijoin
+set join_collapse_limit = 1;
+select * from scans('select n from z_joincost z join z_joincost_dim e on z.id = e.d
+	join z_joincost_dim d on z.k = d.k where d.name = ''dim 3'' and e.name > ''dim 1'' offset 0');
+reset join_collapse_limit;
+select * from scans('select n from z_joincost z
+	where k in (select k from z_joincost_dim where name = ''dim 3'') offset 0');
+
+-- the same results
+create table h_joincost as select * from z_joincost;
+create table h_joincost_few as select * from z_joincost_few;
+create table h_joincost_dim as select * from z_joincost_dim;
+select sum(n), count(*), max(t) from h_joincost z join h_joincost_few f on z.k = f.k;
+select sum(n), count(*), max(t) from z_joincost z join z_joincost_few f on z.k = f.k;
+select sum(n), count(*), max(name) from h_joincost z join h_joincost_dim d on z.k = d.k
+	where name = 'dim 3';
+select sum(n), count(*), max(name) from z_joincost z join z_joincost_dim d on z.k = d.k
+	where name = 'dim 3';
+drop table z_joincost, z_joincost_few, z_joincost_dim, h_joincost, h_joincost_few,
+	h_joincost_dim;
+drop function scans;

@@ -1,0 +1,286 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_join_plan.c
+ *	  Hash joins whose costs know that scans leave out rows without a partner.
+ *
+ * The problem: a scan by batches below the outer side of a hash join returns only rows that may
+ * have a partner (vector_join_tap.c).  Core's costs have all of them made, handed up and looked for
+ * in the hash table.  So it hashes a large table to look for a few rows in it, or takes nested
+ * loops over an index.
+ *
+ * The idea: beside each hash join that core considers, one over a copy of the outer path whose scan
+ * returns fewer rows, and costs less.  All other costs follow from core's functions.  The share of
+ * rows that is left is the selectivity that the clause has for a semijoin, the least of them where
+ * there are several; a part of the others passes, too, for sets of many keys are not exact.
+ *
+ * A copy stands for the same plan: the executor sees to the filter whenever it can.  It can not
+ * always, so what must be true for it (vector_join_tap.c) is looked for here as well, as far as
+ * paths show it: the outer side is the scan itself, or hash joins above it, with nothing but scans
+ * and hash joins on their inner sides, which raise no errors of their own.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_join_plan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+
+#include "vector_internal.h"
+#include "vector_join.h"
+#include "vector_scan.h"
+#include "zs_base.h"
+#include "zs_vector.h"
+
+/* Of rows without a partner so many pass all the same. */
+#define PASSES_FALSELY		0.02
+
+/* Less than this is not worth further paths: the filter would rest. */
+#define USEFUL_SHARE		0.9
+
+/* Noting a key costs so much. */
+#define COST_PER_KEY		0.0015
+
+/* A join's keys that scans of the outer side can be told. */
+typedef struct JoinKeys
+{
+	List	   *hashclauses;	/* RestrictInfo, all that hash */
+	List	   *columns;		/* Var of the outer side, of those whose keys are integers */
+	List	   *clauses;		/* of these */
+	double	   *shares;			/* of the outer rows that have a partner by each of them */
+} JoinKeys;
+
+static set_join_pathlist_hook_type next_join_hook = NULL;
+
+/* ---- clauses ----------------------------------------------------------------------------- */
+
+static Var *
+column_of(Node *expr)
+{
+	while (expr != NULL && IsA(expr, RelabelType))
+		expr = (Node *) ((RelabelType *) expr)->arg;
+	return expr != NULL && IsA(expr, Var) && ((Var *) expr)->varattno > 0 &&
+		((Var *) expr)->varlevelsup == 0 ? (Var *) expr : NULL;
+}
+
+/* Does the clause compare a side of the join with the other one?  As in joinpath.c. */
+static bool
+has_both_sides(RestrictInfo *rinfo, RelOptInfo *outer, RelOptInfo *inner)
+{
+	if (bms_is_subset(rinfo->left_relids, outer->relids) &&
+		bms_is_subset(rinfo->right_relids, inner->relids))
+		rinfo->outer_is_left = true;
+	else if (bms_is_subset(rinfo->left_relids, inner->relids) &&
+			 bms_is_subset(rinfo->right_relids, outer->relids))
+		rinfo->outer_is_left = false;
+	else
+		return false;
+	return rinfo->outer_is_left ||
+		OidIsValid(get_commutator(castNode(OpExpr, rinfo->clause)->opno));
+}
+
+static void
+find_keys(RelOptInfo *outer, RelOptInfo *inner, List *restrictlist, JoinKeys *keys)
+{
+	ListCell   *lc;
+
+	memset(keys, 0, sizeof(*keys));
+	foreach(lc, restrictlist)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		Node	   *outer_key;
+		Node	   *inner_key;
+
+		if (!rinfo->can_join || !OidIsValid(rinfo->hashjoinoperator) ||
+			!has_both_sides(rinfo, outer, inner))
+			continue;
+		keys->hashclauses = lappend(keys->hashclauses, rinfo);
+		outer_key = rinfo->outer_is_left ? get_leftop(rinfo->clause) : get_rightop(rinfo->clause);
+		inner_key = rinfo->outer_is_left ? get_rightop(rinfo->clause) : get_leftop(rinfo->clause);
+		if (column_of(outer_key) == NULL || column_of(inner_key) == NULL ||
+			!zsvector_join_is_equality(get_opcode(castNode(OpExpr, rinfo->clause)->opno)))
+			continue;
+		keys->columns = lappend(keys->columns, column_of(outer_key));
+		keys->clauses = lappend(keys->clauses, rinfo->clause);
+	}
+}
+
+static void
+find_shares(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner, JoinKeys *keys)
+{
+	SpecialJoinInfo sjinfo = {.type = T_SpecialJoinInfo};
+	ListCell   *lc;
+
+	sjinfo.min_lefthand = sjinfo.syn_lefthand = outer->relids;
+	sjinfo.min_righthand = sjinfo.syn_righthand = inner->relids;
+	sjinfo.jointype = JOIN_SEMI;
+	keys->shares = palloc(list_length(keys->clauses) * sizeof(double));
+
+	/* not of RestrictInfos, which remember one such figure, whichever side it is for */
+	foreach(lc, keys->clauses)
+		keys->shares[foreach_current_index(lc)] = clause_selectivity(root, lfirst(lc), 0, JOIN_SEMI,
+																	 &sjinfo);
+}
+
+/* ---- paths ------------------------------------------------------------------------------- */
+
+/* Is executing the path known to raise no errors but those of its clauses? */
+static bool
+is_plain(const Path *path)
+{
+	switch (path->pathtype)
+	{
+		case T_SeqScan:
+		case T_IndexScan:
+		case T_IndexOnlyScan:
+		case T_BitmapHeapScan:
+			return true;
+		case T_CustomScan:
+			return zsvector_scan_is_path(path);
+		case T_HashJoin:
+			return is_plain(((const JoinPath *) path)->outerjoinpath) &&
+				is_plain(((const JoinPath *) path)->innerjoinpath);
+		default:
+			return false;
+	}
+}
+
+static bool
+goes_by_outer_rows(const HashPath *path)
+{
+	JoinType	type = path->jpath.jointype;
+
+	return !path->jpath.path.parallel_aware && is_plain(path->jpath.innerjoinpath) &&
+		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI);
+}
+
+/* The scan by batches of the relation below the path from which its rows come; NULL: none. */
+static const Path *
+find_scan(const Path *path, Index relid)
+{
+	while (path->pathtype == T_HashJoin && goes_by_outer_rows((const HashPath *) path))
+		path = ((const JoinPath *) path)->outerjoinpath;
+	return zsvector_scan_is_path(path) && path->parent->relid == relid ? path : NULL;
+}
+
+/* A copy of the path, above a scan by batches that returns a share of its rows. */
+static Path *
+filtered_path(PlannerInfo *root, Path *path, double share)
+{
+	HashPath   *join;
+	Path	   *outer;
+	Cost		own;
+
+	check_stack_depth();
+	if (path->pathtype != T_HashJoin)
+		return zsvector_scan_filtered_path(root, path, share);
+	join = palloc(sizeof(HashPath));
+	memcpy(join, path, sizeof(HashPath));
+	outer = join->jpath.outerjoinpath;
+	join->jpath.outerjoinpath = filtered_path(root, outer, share);
+	own = (path->total_cost - path->startup_cost) - (outer->total_cost - outer->startup_cost);
+	path = &join->jpath.path;
+	path->rows = clamp_row_est(path->rows * share);
+	path->total_cost -= outer->total_cost - join->jpath.outerjoinpath->total_cost +
+		Max(own, 0) * (1 - share);
+	path->total_cost = Max(path->total_cost, path->startup_cost);
+	return path;
+}
+
+/* The share of the path's rows that its scan has to return for the join. */
+static double
+share_left(const Path *path, const JoinKeys *keys)
+{
+	double		share = 1;
+	ListCell   *lc;
+
+	foreach(lc, keys->columns)
+	{
+		if (find_scan(path, lfirst_node(Var, lc)->varno) != NULL)
+			share = Min(share, keys->shares[foreach_current_index(lc)]);
+	}
+	return share + (1 - share) * PASSES_FALSELY;
+}
+
+/* The hash join over the outer path, if it can be filtered. */
+static Path *
+make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, JoinType jointype,
+		  JoinPathExtraData *extra, const JoinKeys *keys)
+{
+	double		share;
+	JoinCostWorkspace workspace;
+	Path	   *path;
+
+	if (outer->param_info != NULL)
+		return NULL;
+	share = share_left(outer, keys);
+	if (share > USEFUL_SHARE)
+		return NULL;
+	outer = filtered_path(root, outer, share);
+	initial_cost_hashjoin(root, &workspace, jointype, keys->hashclauses, outer, inner, extra,
+						  false);
+	path = (Path *) create_hashjoin_path(root, joinrel, jointype, &workspace, extra, outer, inner,
+										 false, extra->restrictlist, NULL, keys->hashclauses);
+
+	/* core takes it that of the rows that are left no more than of all find partners */
+	path->total_cost += COST_PER_KEY * inner->rows +
+		path->rows * (1 - share) * (cpu_tuple_cost + path->pathtarget->cost.per_tuple);
+	return path;
+}
+
+static void
+join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, RelOptInfo *innerrel,
+			  JoinType jointype, JoinPathExtraData *extra)
+{
+	Path	   *inner = innerrel->cheapest_total_path;
+	List	   *outers;
+	JoinKeys	keys;
+	Path	   *path;
+	ListCell   *lc;
+
+	if (next_join_hook)
+		next_join_hook(root, joinrel, outerrel, innerrel, jointype, extra);
+	if (!zs_enable_join_filters || !zs_enable_vector_scan || !zs_enable_column_costs ||
+		!enable_hashjoin || (jointype != JOIN_INNER && jointype != JOIN_SEMI) ||
+		inner == NULL || inner->param_info != NULL || !bms_is_empty(joinrel->lateral_relids) ||
+		inner->rows > zsvector_joinkeys_most())
+		return;
+	find_keys(outerrel, innerrel, extra->restrictlist, &keys);
+	if (keys.columns == NIL)
+		return;
+	find_shares(root, outerrel, innerrel, &keys);
+
+	/* what is added to the join's paths is never among those of its sides */
+	outers = outerrel->pathlist;
+	foreach(lc, outers)
+	{
+		path = make_join(root, joinrel, lfirst(lc), inner, jointype, extra, &keys);
+		if (path != NULL)
+			add_path(joinrel, path);
+	}
+	if (!joinrel->consider_parallel || !inner->parallel_safe)
+		return;
+	foreach(lc, outerrel->partial_pathlist)
+	{
+		path = make_join(root, joinrel, lfirst(lc), inner, jointype, extra, &keys);
+		if (path != NULL)
+			add_partial_path(joinrel, path);
+	}
+}
+
+/* See zs_vector.h. */
+void
+zsvector_join_plan_init(void)
+{
+	next_join_hook = set_join_pathlist_hook;
+	set_join_pathlist_hook = join_pathlist;
+}
