@@ -83,4 +83,78 @@ PREPARE p(int) AS SELECT id FROM topn ORDER BY id LIMIT $1;
 EXECUTE p(2);
 EXECUTE p(3);
 DROP FUNCTION topn_differs(text);
+
+-- filters by batches, in all modes: the same rows or the same error
+CREATE FUNCTION topn_modes(query text) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	run text;
+	expected text;
+	got text;
+	plan json;
+BEGIN
+	FOREACH run IN ARRAY ARRAY['heap', 'off', 'scan', 'verify', 'rows'] LOOP
+		PERFORM set_config('zedstore.enable_vector_scan', CASE run WHEN 'scan' THEN 'off'
+			ELSE 'on' END, true);
+		PERFORM set_config('zedstore.debug_vector', regexp_replace(run, 'heap|scan', 'off'), true);
+		BEGIN
+			EXECUTE format('SELECT md5(string_agg(x::text, E''\n'')) FROM (%s) x',
+				replace(query, 'TABLE', CASE run WHEN 'heap' THEN 'topn_heap' ELSE 'topn' END))
+				INTO got;
+		EXCEPTION WHEN division_by_zero THEN
+			got := SQLERRM;
+		END;
+		EXECUTE 'EXPLAIN (FORMAT JSON) ' || replace(query, 'TABLE', 'topn') INTO plan;
+		IF plan::text !~ 'ZedstoreTopN' THEN
+			got := 'another plan';
+		END IF;
+		PERFORM set_config('zedstore.debug_vector', 'off', true);
+		PERFORM set_config('zedstore.enable_vector_scan', 'on', true);
+		IF run = 'heap' THEN
+			expected := got;
+		ELSIF got IS DISTINCT FROM expected THEN
+			RETURN format('%s: %s instead of %s', run, got, expected);
+		END IF;
+	END LOOP;
+	RETURN CASE WHEN expected ~ '^\w{32}$' THEN 'same' ELSE expected END;
+END $$;
+SET enable_sort = off;
+SELECT q, topn_modes(q) FROM (VALUES
+	('SELECT * FROM TABLE WHERE n > 20 ORDER BY k, id LIMIT 10'),
+	('SELECT * FROM TABLE WHERE n > 20 ORDER BY k DESC, id DESC LIMIT 10'),
+	('SELECT * FROM TABLE WHERE n > 20 ORDER BY k NULLS FIRST, id LIMIT 40'),
+	('SELECT * FROM TABLE WHERE n > 20 ORDER BY k DESC NULLS LAST, id LIMIT 40'),
+	('SELECT * FROM TABLE WHERE s LIKE ''v1%'' ORDER BY id LIMIT 10'),
+	('SELECT * FROM TABLE WHERE s LIKE ''v1%'' ORDER BY id DESC LIMIT 10 OFFSET 5'),
+	('SELECT * FROM TABLE WHERE f < 0 ORDER BY d, id LIMIT 100'),
+	('SELECT * FROM TABLE WHERE f < 0 ORDER BY d DESC, k, id LIMIT 100'),
+	('SELECT * FROM TABLE WHERE k IS NOT NULL ORDER BY n, id LIMIT 30'),
+	('SELECT * FROM TABLE WHERE k IN (3, 5, 7) ORDER BY id DESC LIMIT 1000'),
+	('SELECT * FROM TABLE WHERE k < 0 ORDER BY id LIMIT 10'),
+	('SELECT * FROM TABLE WHERE 1000 / (k - 500) > 3 ORDER BY id LIMIT 10'),
+	('SELECT * FROM TABLE WHERE k <> 500 AND 1000 / (k - 500) > 3 ORDER BY id LIMIT 10'),
+	('SELECT * FROM TABLE WHERE d > to_date(''2003'', ''YYYY'') ORDER BY k, id LIMIT 10'),
+	('SELECT * FROM TABLE WHERE k > (SELECT 300 OFFSET 0) ORDER BY k, id LIMIT 10'),
+	('SELECT * FROM TABLE ORDER BY id LIMIT 1'), ('SELECT * FROM TABLE ORDER BY id DESC LIMIT 1'))
+	v (q);
+-- Of batches that zone maps show to have nothing better, keys are not read.
+CREATE FUNCTION topn_pages(query text) RETURNS int LANGUAGE plpgsql AS $$
+DECLARE
+	plan json;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON) ' || query INTO plan;
+	RETURN (plan->0->'Plan'->>'Shared Hit Blocks')::int +
+		(plan->0->'Plan'->>'Shared Read Blocks')::int;
+END $$;
+CREATE TABLE topn_sorted (id bigint, t text) USING zedstore;
+INSERT INTO topn_sorted SELECT g * 65536::bigint + ('x' || substr(md5(g::text), 1, 4))::bit(16)::int,
+	md5(g::text) FROM generate_series(1, 200000) g;
+VACUUM ANALYZE topn_sorted;
+SELECT topn_pages('SELECT * FROM topn_sorted ORDER BY id LIMIT 3') AS pages \gset on_
+SET zedstore.enable_vector_scan = off;
+SELECT topn_pages('SELECT * FROM topn_sorted ORDER BY id LIMIT 3') AS pages \gset off_
+RESET zedstore.enable_vector_scan;
+SELECT :on_pages < :off_pages AS fewer;
+RESET enable_sort;
+DROP TABLE topn_sorted;
+DROP FUNCTION topn_modes, topn_pages;
 DROP TABLE topn_heap;

@@ -26,6 +26,7 @@
 #include <math.h>
 
 #include "access/sysattr.h"
+#include "access/table.h"
 #include "nodes/makefuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
@@ -34,6 +35,7 @@
 #include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
 
+#include "vector_agg_filter.h"
 #include "vector_internal.h"
 #include "zs_base.h"
 #include "zs_compat.h"
@@ -179,16 +181,37 @@ const CustomScanMethods zsvector_topn_scan_methods = {
 	.CreateCustomScanState = zsvector_topn_create_state,
 };
 
+/* Will the filter be applied to batches? */
+static bool
+is_by_batches(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	Relation	table;
+	bool		result;
+
+	if (!zs_enable_vector_scan)
+		return false;
+	table = table_open(rte->relid, NoLock);
+	result = zsvector_agg_filter_possible(RelationGetDescr(table), rel->relid,
+										  extract_actual_clauses(rel->baserestrictinfo, false));
+	table_close(table, NoLock);
+	return result;
+}
+
+/* As vector_agg_cost.c has it. */
+#define COST_PER_VALUE		0.0002
+#define COST_PER_CLAUSE		0.0001
+
 /*
  * Only the columns of filter and keys are read, no row is put together, and nearly every row
  * costs one comparison, with the worst of those kept.
  */
 static void
 cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
-		  const ZsTopNKey *keys, int nkeys, int64 bound)
+		  const ZsTopNKey *keys, int nkeys, int64 bound, bool by_batches)
 {
 	Bitmapset  *attrs = NULL;
 	double		ncolumns;
+	Cost		per_tuple;
 	QualCost	qual;
 
 	pull_varattnos((Node *) extract_actual_clauses(rel->baserestrictinfo, false), rel->relid,
@@ -199,9 +222,13 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	bms_free(attrs);
 
 	cost_qual_eval(&qual, rel->baserestrictinfo, root);
+	per_tuple = 0.5 * cpu_tuple_cost + qual.per_tuple;
+	if (by_batches)
+		per_tuple = Min(per_tuple, COST_PER_VALUE * ncolumns +
+						COST_PER_CLAUSE * list_length(rel->baserestrictinfo));
 	zs_path_add_disabled(&path->path, zs_path_disabled(seqscan));
 	path->path.startup_cost = seq_page_cost * rel->pages * ncolumns / Max(rel->max_attr, 1) +
-		qual.startup + rel->tuples * (0.5 * cpu_tuple_cost + qual.per_tuple) +
+		qual.startup + rel->tuples * per_tuple +
 		rel->rows * cpu_operator_cost + bound * log2(bound + 1.0) * cpu_operator_cost;
 	path->path.total_cost = path->path.startup_cost + bound * cpu_tuple_cost;
 }
@@ -248,7 +275,7 @@ add_topn_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	path->methods = &path_methods;
 	path->custom_private = pack_topn(bound, keys, nkeys);
 
-	cost_topn(root, rel, seqscan, path, keys, nkeys, bound);
+	cost_topn(root, rel, seqscan, path, keys, nkeys, bound, is_by_batches(rel, rte));
 	add_path(rel, &path->path);
 }
 
