@@ -45,6 +45,7 @@ typedef struct Wanted
 	uint32		len;
 	uint32		compared;		/* as many bytes count */
 	uint32		hash;
+	uint64		at;				/* place from which on it may be */
 } Wanted;
 
 /* See vector_group_internal.h. */
@@ -139,7 +140,7 @@ look_up(ZsGroups *groups, ZsStringTable *table, ZsDomain domain, const Wanted *w
 	uint32		number;
 
 	Assert((table->nslots & mask) == 0 && table->nstrings < table->nslots);
-	for (at = wanted->hash & mask; (slot = table->slots[at]) != EMPTY_SLOT; at = (at + 1) & mask)
+	for (at = wanted->at; (slot = table->slots[at]) != EMPTY_SLOT; at = (at + 1) & mask)
 	{
 		if (SLOT_HASH(slot) == wanted->hash &&
 			is_same(domain, table->strings[SLOT_STRING(slot)], wanted))
@@ -170,38 +171,47 @@ zsvector_string_number(ZsGroups *groups, int key, const char *bytes, size_t len)
 
 	set_wanted(&groups->keys[key], bytes, len, &wanted);
 	make_room(groups, table, 1);
+	wanted.at = wanted.hash & (table->nslots - 1);
 	return look_up(groups, table, groups->keys[key].domain, &wanted);
 }
 
-/* Where the first place that a string may have is taken by one of its hash: that one, or NULL. */
+/* The string in the place, or NULL. */
 static inline struct varlena **
-likely_string(const ZsStringTable *table, const Wanted *wanted)
+string_at(const ZsStringTable *table, uint64 at)
 {
-	ZsStringSlot slot = table->slots[wanted->hash & (table->nslots - 1)];
+	ZsStringSlot slot = table->slots[at];
 
-	return slot != EMPTY_SLOT && SLOT_HASH(slot) == wanted->hash ?
-		&table->strings[SLOT_STRING(slot)] : NULL;
+	return slot != EMPTY_SLOT ? &table->strings[SLOT_STRING(slot)] : NULL;
 }
 
-/* Fetches what searches for n strings are going to look at. */
+/*
+ * Fetches what searches for n strings are going to look at.  Their places become the first ones
+ * that are empty or have a string of their hash; those before them stay what they are.
+ */
 static void
-fetch_ahead(const ZsStringTable *table, const Wanted *wanted, uint32 n)
+fetch_ahead(const ZsStringTable *table, Wanted *wanted, uint32 n)
 {
-	struct varlena **place;
+	uint64		mask = table->nslots - 1;
+	struct varlena **string;
 
 	for (uint32 i = 0; i < n; i++)
-		__builtin_prefetch(&table->slots[wanted[i].hash & (table->nslots - 1)]);
+		__builtin_prefetch(&table->slots[wanted[i].at]);
 	for (uint32 i = 0; i < n; i++)
 	{
-		if ((place = likely_string(table, &wanted[i])) != NULL)
-			__builtin_prefetch(place);
+		uint64		at = wanted[i].at;
+
+		while (table->slots[at] != EMPTY_SLOT && SLOT_HASH(table->slots[at]) != wanted[i].hash)
+			at = (at + 1) & mask;
+		wanted[i].at = at;
+		if ((string = string_at(table, at)) != NULL)
+			__builtin_prefetch(string);
 	}
 	for (uint32 i = 0; i < n; i++)
 	{
-		if ((place = likely_string(table, &wanted[i])) == NULL)
+		if ((string = string_at(table, wanted[i].at)) == NULL)
 			continue;
-		__builtin_prefetch(*place);
-		__builtin_prefetch((char *) *place + Min(wanted[i].len, CACHE_LINE));
+		__builtin_prefetch(*string);
+		__builtin_prefetch((char *) *string + Min(wanted[i].len, CACHE_LINE));
 	}
 }
 
@@ -228,6 +238,8 @@ zsvector_string_numbers(ZsGroups *groups, int key, const uint64 *datums, const u
 			set_wanted(k, bytes, len, &wanted[i]);
 		}
 		make_room(groups, table, count);
+		for (uint32 i = 0; i < count; i++)
+			wanted[i].at = wanted[i].hash & (table->nslots - 1);
 		if (table->nstrings >= FAR_STRINGS)
 			fetch_ahead(table, wanted, count);
 		for (uint32 i = 0; i < count; i++)
