@@ -250,6 +250,48 @@ decode_literals(const ZsSegmentInfo *info, int encoding, ZsVectorBody *body, con
 									   &body->left_out);
 }
 
+/*
+ * Puts literals and what the dictionary gave into the order of the n values.  Which is next follows
+ * no rule that a processor could guess, so there is no branch.
+ */
+static void
+merge_mixed(const uint16 *pos, uint32 nliterals, uint32 n, const uint64 *literals,
+			const uint64 *known, uint64 *values)
+{
+	uint64		is_literal[ZS_VECTOR_WORDS] = {0};
+	uint32		literal = 0;
+
+	for (uint32 i = 0; i < nliterals; i++)
+		is_literal[pos[i] / 64] |= UINT64CONST(1) << (pos[i] % 64);
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		bit = (uint32) (is_literal[i / 64] >> (i % 64)) & 1;
+		const uint64 *from = bit != 0 ? literals + literal : known + (i - literal);
+
+		values[i] = *from;
+		literal += bit;
+	}
+	Assert(literal == nliterals);
+}
+
+/* The same of the lengths, where those of the literals are in front. */
+static void
+merge_lengths(const uint16 *pos, uint32 nliterals, uint32 n, const uint64 *known,
+			  const ZsSharedState *shared, uint32 *lengths)
+{
+	uint32		literal = nliterals;
+	uint32		nknown = n - nliterals;
+
+	for (uint32 i = n; i-- > 0;)
+	{
+		if (literal > 0 && pos[literal - 1] == i)
+			lengths[i] = lengths[--literal];
+		else
+			lengths[i] = zscodec_dict_len(shared, known[--nknown]);
+	}
+	Assert(literal == 0 && nknown == 0);
+}
+
 /* See codec_ops.h. */
 const char *
 zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsSharedState *shared,
@@ -261,7 +303,6 @@ zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShar
 	uint64		known[ZS_VECTOR_ROWS];
 	uint32		nliterals;
 	uint32		nknown;
-	uint32		literal;
 	const char *err;
 	int			encoding;
 
@@ -278,28 +319,16 @@ zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShar
 		(err = decode_literals(info, encoding, body, pos, nliterals, shared, *want, out)) != NULL)
 		return err;
 
-	/* The literals are in the first entries: merge from the end. */
-	literal = nliterals;
-	for (uint32 i = n; i-- > 0;)
+	if (*want & ZS_FORM_LENGTHS)
+		merge_lengths(pos, nliterals, n, known, shared, out->lengths);
+	if (*want & ZS_FORM_VALUES)
 	{
-		if (literal > 0 && pos[literal - 1] == i)
-		{
-			literal--;
-			if (*want & ZS_FORM_VALUES)
-				out->values[i] = out->values[literal];
-			if (*want & ZS_FORM_LENGTHS)
-				out->lengths[i] = out->lengths[literal];
-		}
-		else
-		{
-			nknown--;
-			if (*want & ZS_FORM_VALUES)
-				out->values[i] = shared->dict_values[known[nknown]];
-			if (*want & ZS_FORM_LENGTHS)
-				out->lengths[i] = zscodec_dict_len(shared, known[nknown]);
-		}
+		uint64		literals[ZS_VECTOR_ROWS];
+
+		memcpy(literals, out->values, nliterals * sizeof(uint64));
+		look_up_codes(known, nknown, shared->dict_values, known);
+		merge_mixed(pos, nliterals, n, literals, known, out->values);
 	}
-	Assert(literal == 0 && nknown == 0);
 	return NULL;
 }
 

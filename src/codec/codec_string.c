@@ -227,11 +227,11 @@ zscodec_lens_sum(const ZsSegmentInfo *info, const uint64 *lens, uint32 n, uint64
 
 /*
  * Lengths of n values, whose sum must not exceed what is left times the expansion; FIXED types have
- * their width.  Moves behind the anchors.
+ * their width.  Moves behind the anchors, if there are lengths; *anchors stays in front of them.
  */
 static const char *
 read_lens(const ZsSegmentInfo *info, ZsReader *r, uint32 n, bool stored, uint64 *lens,
-		  uint64 *total, uint64 expansion)
+		  uint64 *total, uint64 expansion, ZsReader *anchors)
 {
 	const char *err;
 
@@ -244,6 +244,7 @@ read_lens(const ZsSegmentInfo *info, ZsReader *r, uint32 n, bool stored, uint64 
 	}
 	if ((err = zscodec_ints_decode(r, n, lens)) != NULL)
 		return err;
+	*anchors = *r;
 	if ((err = zscodec_anchors_skip(r, n)) != NULL)
 		return err;
 	return zscodec_lens_sum(info, lens, n, reader_left(r) * expansion, total);
@@ -352,31 +353,6 @@ decode_fsst(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *lens
 	return reader_left(r) == 0 ? NULL : "symbol codes do not add up";
 }
 
-static const char *
-decode_words(const ZsSegmentInfo *info, ZsReader *r, uint32 n, const uint64 *lens, uint64 total,
-			 const ZsSharedState *shared, ZsVectorOut *out)
-{
-	ZsBitReader bits;
-	uint8	   *p;
-
-	if (!zscodec_values_reserve(info, out, n, total))
-		return ZS_ERR_MEMORY;
-	p = out->arena;
-	if (!zscodec_words_start(&bits, r, 0))
-		return ZS_ERR_SHORT;
-	for (uint32 i = 0; i < n; i++)
-	{
-		uint8	   *data;
-
-		out->values[i] = zscodec_value_begin(info, &p, lens[i], &data);
-		if (!zscodec_words_decode(&bits, shared->words, data, lens[i]))
-			return "word codes are corrupted";
-		p = data + lens[i];
-	}
-	Assert(p <= out->arena + out->arena_size);
-	return zscodec_words_at_end(&bits) ? NULL : "word codes do not add up";
-}
-
 /*
  * Decodes n values: their lengths into out->lengths[0 .. n), themselves into out->values[0 .. n)
  * and the arena.
@@ -388,6 +364,7 @@ zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uin
 	uint64		lens[ZS_VECTOR_ROWS];
 	uint64		total;
 	uint64		expansion = 1;
+	ZsReader	anchors = *r;
 	const char *err;
 
 	switch (encoding)
@@ -410,7 +387,7 @@ zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uin
 			return "encoding does not fit the type";
 	}
 	if ((err = read_lens(info, r, n, info->kind != ZS_KIND_FIXED || encoding != ZS_ENC_PLAIN, lens,
-						 &total, expansion)) != NULL)
+						 &total, expansion, &anchors)) != NULL)
 		return err;
 	if (encoding == ZS_ENC_WORDS && total > info->raw_size)
 		return "value lengths exceed the data";
@@ -425,7 +402,8 @@ zscodec_strings_decode(const ZsSegmentInfo *info, int encoding, ZsReader *r, uin
 		case ZS_ENC_FSST:
 			return decode_fsst(info, r, n, lens, total, shared, out);
 		default:
-			return decode_words(info, r, n, lens, total, shared, out);
+			return zscodec_strings_decode_words(info, r, &anchors, n, lens, total, shared->words,
+												out);
 	}
 }
 

@@ -55,6 +55,12 @@ extern const char *zscodec_strings_decode_one(const ZsSegmentInfo *info, int enc
 											  uint32 n, uint32 idx, const ZsSharedState *shared,
 											  ZsVectorOut *out, uint64 *value);
 
+/* codec_string_words.c */
+extern const char *zscodec_strings_decode_words(const ZsSegmentInfo *info, ZsReader *r,
+												const ZsReader *anchors, uint32 n,
+												const uint64 *lens, uint64 total,
+												const ZsWordReader *words, ZsVectorOut *out);
+
 /* codec_string_some.c */
 extern const char *zscodec_strings_decode_some(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
 											   const ZsSharedState *shared, const uint64 *only,

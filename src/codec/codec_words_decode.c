@@ -166,6 +166,54 @@ zscodec_words_decode(ZsBitReader *b, const ZsWordReader *table, uint8 *out, size
 	return out == end;
 }
 
+/* The bytes of the next code go to *out, which moves behind them; false if there is none. */
+static inline bool
+decode_next(ZsBitReader *b, const ZsWordReader *table, uint8 **out)
+{
+	int			rank = next_code(b, table);
+
+	if (unlikely(rank < 0))
+		return false;
+	if (unlikely((uint32) rank == table->nsymbols))
+	{
+		if (b->nbits < 8)
+			return false;
+		*(*out)++ = (uint8) (b->bits >> 56);
+		b->bits <<= 8;
+		b->nbits -= 8;
+		return true;
+	}
+	memcpy(*out, table->symbols[rank], ZS_WORDS_LEN_MAX);
+	*out += table->lens[rank];
+	return true;
+}
+
+/*
+ * Decodes two strings until one of them is complete: *a_out and *b_out move towards their ends, and
+ * beyond them if the codes do not add up.  Up to 16 bytes behind an end are scribbled over.  False
+ * when codes end early or are unknown.
+ */
+bool
+zscodec_words_decode_both(ZsBitReader *a, uint8 **a_out, const uint8 *a_end, ZsBitReader *b,
+						  uint8 **b_out, const uint8 *b_end, const ZsWordReader *table)
+{
+	ZsBitReader first = *a;
+	ZsBitReader second = *b;
+	uint8	   *first_out = *a_out;
+	uint8	   *second_out = *b_out;
+
+	while (first_out < a_end && second_out < b_end)
+	{
+		if (!decode_next(&first, table, &first_out) || !decode_next(&second, table, &second_out))
+			return false;
+	}
+	*a = first;
+	*b = second;
+	*a_out = first_out;
+	*b_out = second_out;
+	return true;
+}
+
 /* Moves over the codes of len decoded bytes. */
 bool
 zscodec_words_skip(ZsBitReader *b, const ZsWordReader *table, uint64 len)
