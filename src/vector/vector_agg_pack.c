@@ -94,8 +94,25 @@ can_pack(const AggNodeState *state)
 	return true;
 }
 
+/* Does the aggregate look at values?  Counts do not, but those that combine what others counted. */
+static inline bool
+has_values(const ZsAgg *agg)
+{
+	return agg->state != ZS_STATE_NONE ||
+		(agg->kind != ZS_AGG_COUNT_ROWS && agg->kind != ZS_AGG_COUNT);
+}
+
+/* The form in which get_argument() of vector_agg_batch.c asks for them. */
+static inline ZsColumnWant
+wanted_form(const ZsAgg *agg)
+{
+	Assert(has_values(agg));
+	return agg->state == ZS_STATE_NONE ? zsvector_want_of(agg->domain) :
+		agg->state == ZS_STATE_INT ? ZS_WANT_INT : ZS_WANT_DATUM;
+}
+
 static void
-add_column(ZsAggPack *pack, int key, int agg, ZsDomain domain, const Form_pg_attribute att)
+add_column(ZsAggPack *pack, int key, int agg, ZsColumnWant want, const Form_pg_attribute att)
 {
 	PackColumn *column = &pack->columns[pack->ncolumns++];
 
@@ -103,8 +120,8 @@ add_column(ZsAggPack *pack, int key, int agg, ZsDomain domain, const Form_pg_att
 	column->key = key;
 	column->agg = agg;
 	column->word = pack->nwords;
-	column->is_decimal = domain == ZS_DOMAIN_DECIMAL;
-	column->is_datum = zsvector_want_of(domain) == ZS_WANT_DATUM;
+	column->is_decimal = want == ZS_WANT_DECIMAL;
+	column->is_datum = want == ZS_WANT_DATUM;
 	column->by_value = att->attbyval;
 	column->typlen = att->attlen;
 	column->values = palloc(ZS_KERNEL_ROWS * sizeof(uint64));
@@ -124,13 +141,14 @@ create_pack(AggNodeState *state)
 	pack->key_vectors = palloc(state->nkeys * sizeof(ZsColumnVector *));
 	pack->nwords = FIRST_WORD;
 	for (int k = 0; k < state->nkeys; k++)
-		add_column(pack, k, -1, state->keys[k].domain, TupleDescAttr(state->rowdesc, k));
+		add_column(pack, k, -1, zsvector_want_of(state->keys[k].domain),
+				   TupleDescAttr(state->rowdesc, k));
 	for (int i = 0; i < state->naggs; i++)
 	{
 		const NodeAgg *agg = &state->aggs[i];
 
-		if (agg->agg.kind != ZS_AGG_COUNT_ROWS && agg->agg.kind != ZS_AGG_COUNT)
-			add_column(pack, -1, i, agg->agg.domain,
+		if (has_values(&agg->agg))
+			add_column(pack, -1, i, wanted_form(&agg->agg),
 					   TupleDescAttr(state->rowdesc, agg->arg_column));
 	}
 	pack->row_size = pack->nwords * sizeof(uint64);
@@ -368,8 +386,7 @@ add_rows(AggNodeState *state, uint32 first, uint32 n)
 		for (uint32 j = 0; j < n; j++)
 			sel[j / 64] |= (row_words(pack, first + j)[TAKEN_WORD] >> i & 1) << (j % 64);
 		zsvector_agg_add_batch_groups(&agg->agg, state->values + agg->offset, state->value_size,
-									  agg->agg.kind == ZS_AGG_COUNT_ROWS ||
-									  agg->agg.kind == ZS_AGG_COUNT ? NULL : state->vectors[i],
+									  has_values(&agg->agg) ? state->vectors[i] : NULL,
 									  sel, state->batch_groups);
 	}
 	for (uint32 i = 0; i < n && zsvector_groups_frozen(state->groups); i++)
