@@ -1,6 +1,6 @@
-# A process has ten slots for callbacks of the relation cache, for core and all libraries together. Of these
-# zedstore_io takes one: it works beside a library that leaves no more than that, in sessions and in
-# the apply worker of a subscription.
+# A process has ten slots for callbacks of the relation cache, for core and all libraries together.
+# Of these zedstore_io takes one: it works beside a library that leaves no more than that, in
+# sessions and in the apply worker of a subscription.
 use strict;
 use warnings FATAL => 'all';
 

@@ -1,5 +1,6 @@
-# Libraries that know of no access method but heap: what they make gets heap, or is refused; what they write into a zedstore
-# table all the same is an error for whoever reads it, and is not thrown away.
+# Libraries that know of no access method but heap: what they make gets heap, or is refused; what
+# they write into a zedstore table all the same is an error for whoever reads it, and is not thrown
+# away.
 use strict;
 use warnings FATAL => 'all';
 

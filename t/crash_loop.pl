@@ -123,8 +123,10 @@ my @operations = (
 # What sessions insert and delete under each other: both twins must see the same
 # rows, so in one snapshot.
 my @volatile_operations = (
-	sub { my ($id) = @_; return both("insert into T $columns values ($id, 0, $n, 0, 'volatile', 0) on conflict do nothing"); },
-	sub { my ($id) = @_; return both("insert into T $columns values ($id, 0, $n, 0, 'volatile', 0)"); },
+	sub { my ($id) = @_; return both(
+		"insert into T $columns values ($id, 0, $n, 0, 'volatile', 0) on conflict do nothing"); },
+	sub { my ($id) = @_; return both(
+		"insert into T $columns values ($id, 0, $n, 0, 'volatile', 0)"); },
 	sub { my ($id) = @_; return both("delete from T where id = $id"); },
 	sub { my ($id) = @_; return both("update T set v = v + 1, b = b || 'v' where id = $id"); });
 

@@ -234,7 +234,9 @@ sub go_on
 
 	for my $t (qw(T F))
 	{
-		next if $copy->safe_psql('postgres', "select to_regclass('${t}_h') is not null and to_regclass('${t}_z') is not null") ne 't';
+		next if $copy->safe_psql('postgres',
+			"select to_regclass('${t}_h') is not null and to_regclass('${t}_z') is not null")
+			ne 't';
 		$sql .= both(
 			"update $t set b = b || 'after' where a % 3 = 0",
 			"delete from $t where a % 5 = 0",

@@ -1,6 +1,7 @@
-# Damage to any block of tables of several shapes, without data checksums: halves and ranges of zeros, random
-# bytes, blocks of elsewhere.  Every statement then gives an error that stands for damage, or what
-# the undamaged table gives; never a crash, a hang, an error of other words, or other rows.
+# Damage to any block of tables of several shapes, without data checksums: halves and ranges of
+# zeros, random bytes, blocks of elsewhere.  Every statement then gives an error that stands for
+# damage, or what the undamaged table gives; never a crash, a hang, an error of other words, or
+# other rows.
 #
 # The tables are copies of originals, made file by file while the server is down.  Statements that
 # write are rolled back, so a copy's rows stay those of its original, whatever failed before; the

@@ -1,6 +1,7 @@
-# Segments that earlier builds wrote in a newer form than the first one are read by this one. For each version of a
-# segment's payload above 1 there is a folder t/fixtures/segments-<version> with the file of a table whose rows are all
-# frozen, its definition, and the md5 of each column. t/format_files.pl has the first version and everything else.
+# Segments that earlier builds wrote in a newer form than the first one are read by this one. For
+# each version of a segment's payload above 1 there is a folder t/fixtures/segments-<version> with
+# the file of a table whose rows are all frozen, its definition, and the md5 of each column.
+# t/format_files.pl has the first version and everything else.
 #
 # ZS_MAKE_FIXTURE=<folder> writes the folder of the newest version there, and tests that.
 use strict;
@@ -19,8 +20,8 @@ my $top = dirname(__FILE__);
 my ($newest) = slurp_file("$top/../include/zs_codec.h") =~ /^#define ZS_CODEC_VERSION_MAX\s+(\d+)/m;
 my $folder = $ENV{ZS_MAKE_FIXTURE} // "$top/fixtures";
 
-# Columns of version 2: an integer dictionary of more entries than version 1 has, and dictionaries of all values and of the
-# frequent ones whose entries are coded.
+# Columns of version 2: an integer dictionary of more entries than version 1 has, and dictionaries
+# of all values and of the frequent ones whose entries are coded.
 my $schema = <<'SQL';
 create table repeats (id int, number int8, phrase text, title text) using zedstore;
 SQL
@@ -42,7 +43,8 @@ sub versions
 	for (my $at = 0; $at < length $bytes; $at += PAGE)
 	{
 		my ($position, $type) = unpack('x20 V x8 C', substr($bytes, $at + PAGE - 40, 40));
-		$found{ unpack('x25 C', substr($bytes, $at, PAGE)) }++ if $type == SEGMENT && $position == 0;
+		$found{ unpack('x25 C', substr($bytes, $at, PAGE)) }++
+		  if $type == SEGMENT && $position == 0;
 	}
 	return join ' ', sort keys %found;
 }
@@ -62,7 +64,8 @@ if ($ENV{ZS_MAKE_FIXTURE})
 
 	mkdir $dir or die "$dir: $!";
 	$node->safe_psql('postgres', $schema);
-	$node->safe_psql('postgres', $_) for $fill, ('vacuum (freeze, disable_page_skipping) repeats') x 2, 'checkpoint';
+	$node->safe_psql('postgres', $_) for $fill,
+		('vacuum (freeze, disable_page_skipping) repeats') x 2, 'checkpoint';
 	my $path = $node->safe_psql('postgres', q{select pg_relation_filepath('repeats')});
 	append_to_file("$dir/schema.sql", $schema);
 	append_to_file("$dir/expected", values_of($node));
@@ -71,7 +74,8 @@ if ($ENV{ZS_MAKE_FIXTURE})
 }
 
 my @fixtures = sort glob "$folder/segments-*";
-is(join(' ', map { basename($_) } @fixtures), join(' ', map { "segments-$_" } 2 .. $newest), 'there is a fixture for each version');
+is(join(' ', map { basename($_) } @fixtures), join(' ', map { "segments-$_" } 2 .. $newest),
+	'there is a fixture for each version');
 foreach my $dir (@fixtures)
 {
 	my ($version) = $dir =~ /-(\d+)$/;
@@ -82,7 +86,8 @@ foreach my $dir (@fixtures)
 
 	like(versions($bytes), qr/\b$version\b/, "$name: segments are of version $version");
 	$node->safe_psql('postgres', slurp_file("$dir/schema.sql"));
-	my $path = $node->data_dir . '/' . $node->safe_psql('postgres', q{select pg_relation_filepath('repeats')});
+	my $path = $node->data_dir . '/'
+		. $node->safe_psql('postgres', q{select pg_relation_filepath('repeats')});
 	$node->stop;
 	open my $fh, '>:raw', $path or die "$path: $!";
 	print $fh $bytes;
@@ -105,7 +110,8 @@ foreach my $dir (@fixtures)
 	foreach my $table ('repeats', 'twin')
 	{
 		$node->safe_psql('postgres', $_)
-		  for "update $table set title = phrase where id % 50 = 0", "delete from $table where id % 4 = 0", "vacuum $table";
+		  for "update $table set title = phrase where id % 50 = 0",
+			"delete from $table where id % 4 = 0", "vacuum $table";
 	}
 	is($node->safe_psql('postgres', 'select count(*) from ((table repeats except all table twin) union all (table twin except all table repeats)) d'),
 		'0', "$name: after changes and VACUUM");

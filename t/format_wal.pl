@@ -1,6 +1,7 @@
-# WAL that earlier builds wrote is replayed by this one: t/fixtures/format-<version>/wal.gz has all records of a
-# workload that begins with empty tables.  They are logged again in a new cluster, by transactions with the same
-# ids, without touching the tables; the server dies, and recovery makes of them what they were.
+# WAL that earlier builds wrote is replayed by this one: t/fixtures/format-<version>/wal.gz has all
+# records of a workload that begins with empty tables.  They are logged again in a new cluster, by
+# transactions with the same ids, without touching the tables; the server dies, and recovery makes
+# of them what they were.
 #
 # wal_expected: values of the tables at the end; wal_numbers: transaction ids that were rolled back.
 use strict;
@@ -33,7 +34,8 @@ my $functions = qq{
 sub new_cluster
 {
 	my ($name, %opts) = @_;
-	my $node = new_node($name, conf => "autovacuum = off\nmax_wal_size = 1GB\ncheckpoint_timeout = 1h\n" . ($opts{conf} // ''));
+	my $node = new_node($name, conf =>
+		"autovacuum = off\nmax_wal_size = 1GB\ncheckpoint_timeout = 1h\n" . ($opts{conf} // ''));
 
 	$node->safe_psql('postgres', $functions . ($opts{sql} // ''));
 	$node->stop;
@@ -58,22 +60,28 @@ sub make_wal
 	my $start = $node->safe_psql('postgres', 'select pg_current_wal_insert_lsn()');
 	my @aborted;
 	my $sql = sub { $node->safe_psql('postgres', join ";\n", @_) };
-	my $singly = sub { my ($n, $statement) = @_; $sql->("do \$do\$ begin for i in 1 .. $n loop $statement; commit; end loop; end \$do\$") };
-	my $aborted = sub { push @aborted, $sql->('begin', @_, 'select pg_current_xact_id()', 'rollback') =~ /(\d+)\s*\z/ };
+	my $singly = sub { my ($n, $statement) = @_; $sql->(
+		"do \$do\$ begin for i in 1 .. $n loop $statement; commit; end loop; end \$do\$") };
+	my $aborted = sub { push @aborted,
+		$sql->('begin', @_, 'select pg_current_xact_id()', 'rollback') =~ /(\d+)\s*\z/ };
 
 	# the row tree and its splits, single rows
 	$singly->(150, q{insert into w_rows values (i, repeat(chr(97 + i % 26), 30 + i % 9 * 40), i)});
 	$singly->(10, q{update w_rows set c = -c where id = i * 3});
 	$sql->('delete from w_rows where id % 11 = 0');
-	$sql->('begin', 'select count(*) from (select from w_rows where id < 20 for update) s', 'commit');
+	$sql->('begin', 'select count(*) from (select from w_rows where id < 20 for update) s',
+		'commit');
 	$sql->(q{insert into w_rows values (5, 'again', 0), (1005, 'new', 0) on conflict (id) do update set b = 'conflict'});
-	$aborted->(q{insert into w_rows select i, 'rolled back', i from generate_series(2001, 2020) i}, 'delete from w_rows where id = 7');
+	$aborted->(q{insert into w_rows select i, 'rolled back', i from generate_series(2001, 2020) i},
+		'delete from w_rows where id = 7');
 	# columns, reserved rows that are not used
 	$sql->(q{insert into w_rows select i, 'bulk ' || i % 7, i from generate_series(3001, 5000) i});
-	$sql->('set zedstore.min_segment_rows = 64', q{insert into w_rows select i, 'small bulk', i from generate_series(6001, 6200) i});
+	$sql->('set zedstore.min_segment_rows = 64',
+		q{insert into w_rows select i, 'small bulk', i from generate_series(6001, 6200) i});
 	$aborted->(q{insert into w_rows select i, 'rolled back', i from generate_series(7001, 7500) i});
 	$sql->('vacuum (truncate off) w_rows');
-	$sql->('delete from w_rows where id between 3001 and 3500', 'update w_rows set b = null where id between 4990 and 5010');
+	$sql->('delete from w_rows where id between 3001 and 3500',
+		'update w_rows set b = null where id between 4990 and 5010');
 	$sql->('vacuum (freeze, truncate off) w_rows');
 	$sql->('set zedstore.min_segment_rows = 64', 'vacuum (truncate off) w_rows');
 	$sql->('update w_rows set c = 0 where id = 4444');
@@ -92,12 +100,14 @@ sub make_wal
 
 	zs_check_all($node, 'postgres', 'maker: zs_check');
 	my $file = $node->basedir . '/lines';
-	$node->safe_psql('postgres', "copy (select wal_vectors_read('$start', pg_current_wal_insert_lsn(), $array)) to '$file'");
+	$node->safe_psql('postgres',
+		"copy (select wal_vectors_read('$start', pg_current_wal_insert_lsn(), $array)) to '$file'");
 	append_to_file("$dir/wal_expected", values_of($node));
 	append_to_file("$dir/wal_numbers", join '', map { "$_\n" } @aborted);
 	# there is nothing to redo for LOGICAL records: a few of them will do
 	my $nlogical = 0;
-	write_gz("$dir/wal.gz", join '', grep { !/^\d+ 208 / || ++$nlogical <= 5 } split /^/, slurp_file($file));
+	write_gz("$dir/wal.gz", join '', grep { !/^\d+ 208 / || ++$nlogical <= 5 } split /^/,
+		slurp_file($file));
 	$node->stop;
 	return;
 }
@@ -111,7 +121,8 @@ if ($ENV{ZS_MAKE_FIXTURE})
 # ---- replay ----------------------------------------------------------------------------------
 
 my @fixtures = grep { -e "$_/wal.gz" } sort glob "$folder/format-*";
-ok((grep { basename($_) eq 'format-' . format_version() } @fixtures), 'there is WAL of this format version');
+ok((grep { basename($_) eq 'format-' . format_version() } @fixtures),
+	'there is WAL of this format version');
 
 foreach my $dir (@fixtures)
 {
@@ -127,9 +138,11 @@ foreach my $dir (@fixtures)
 		$infos{$info}++;
 		$ops{ hex substr($main, 10, 2) }++ if $info == 0x60;
 	}
-	is_deeply([ sort { $a <=> $b } keys %infos ], [ map { $_ * 16 } 0 .. 15 ], "$name: records of every kind");
+	is_deeply([ sort { $a <=> $b } keys %infos ], [ map { $_ * 16 } 0 .. 15 ],
+		"$name: records of every kind");
 	# insert, xmax, lock, confirm, release, remove dead, retire
-	is_deeply([ grep { !$ops{$_} } 1, 2, 3, 4, 6, 7, 9 ], [], "$name: changes of rows of many kinds");
+	is_deeply([ grep { !$ops{$_} } 1, 2, 3, 4, 6, 7, 9 ], [],
+		"$name: changes of rows of many kinds");
 
 	my $node = new_node(($name =~ s/\W/_/r) . '_file', start => 0);
 	my $file = $node->basedir . '/lines';
@@ -150,7 +163,8 @@ foreach my $dir (@fixtures)
 		if ($xid > 0)
 		{
 			$script .= "do \$\$ begin while pg_snapshot_xmax(pg_current_snapshot())::text::int8 < $xid loop perform pg_current_xact_id(); commit; end loop; end \$\$;\n";
-			$script .= "begin; select pg_current_xact_id();\n$write" . ($aborted{$xid} ? "rollback;\n" : "commit;\n");
+			$script .= "begin; select pg_current_xact_id();\n$write"
+				. ($aborted{$xid} ? "rollback;\n" : "commit;\n");
 		}
 		else
 		{
@@ -161,13 +175,16 @@ foreach my $dir (@fixtures)
 	$script .= "select pg_logical_emit_message(false, 'zedstore', 'flush', true);\n";
 	my ($status, $out, $errors) = $node->psql('postgres', $script, on_error_stop => 1);
 	is($errors, '', "$name: records are logged again");
-	is($node->safe_psql('postgres', 'select count(*) from w_rows'), '0', "$name: the tables are empty still");
+	is($node->safe_psql('postgres', 'select count(*) from w_rows'), '0',
+		"$name: the tables are empty still");
 	kill_server($node);
 	# once: recovery that fails does so again
 	$node->start;
-	is(values_of($node), slurp_file("$dir/wal_expected"), "$name: recovery makes the tables what they were");
+	is(values_of($node), slurp_file("$dir/wal_expected"),
+		"$name: recovery makes the tables what they were");
 	zs_check_all($node, 'postgres', "$name: zs_check");
-	$node->safe_psql('postgres', join ';', map { ("update $_ set id = -id", "vacuum full $_") } @tables);
+	$node->safe_psql('postgres', join ';',
+		map { ("update $_ set id = -id", "vacuum full $_") } @tables);
 	zs_check_all($node, 'postgres', "$name: zs_check later");
 	$node->stop;
 }

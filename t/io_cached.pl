@@ -19,8 +19,8 @@ sub requests
 		select sum(requests), sum(cached_requests) from pg_stat_zedstore_io where role = 'checkpoint'});
 }
 
-# A checkpoint of changed twins, which the page cache holds or not; returns the requests of both kinds
-# that it took.  There are some for catalogs, too.
+# A checkpoint of changed twins, which the page cache holds or not; returns the requests of both
+# kinds that it took.  There are some for catalogs, too.
 sub checkpoint_twins
 {
 	my ($node, %opts) = @_;
@@ -37,7 +37,8 @@ sub checkpoint_twins
 sub bytes_cached
 {
 	my ($node) = @_;
-	my $path = $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('h')");
+	my $path = $node->data_dir . '/'
+		. $node->safe_psql('postgres', "select pg_relation_filepath('h')");
 	return `fincore --bytes --noheadings --output RES $path` + 0;
 }
 
@@ -57,7 +58,8 @@ sub empty_cache
 
 foreach my $method ('pwritev', 'io_uring')
 {
-	my $node = new_node("main_$method", conf => io_conf() . "zedstore.io_method = $method\n" . <<'CONF');
+	my $node = new_node("main_$method", conf => io_conf() . "zedstore.io_method = $method\n"
+		. <<'CONF');
 zedstore.io_keep_cached = on
 # the twins stay in shared buffers, so nothing is read into the page cache once more
 shared_buffers = 64MB
@@ -82,7 +84,8 @@ CONF
 		$node->stop;
 		next;
 	}
-	cmp_ok($cached, '>', $requests / 2, "$method: blocks that the page cache holds are written through it");
+	cmp_ok($cached, '>', $requests / 2,
+		"$method: blocks that the page cache holds are written through it");
 	my $size = $node->safe_psql('postgres', "select pg_relation_size('h')");
 	cmp_ok(bytes_cached($node), '>=', $size / 2, "$method: and stay there");
 	check_files($node, "$method, cached");
@@ -117,11 +120,13 @@ CONF
 		$load->finish;
 		wait_for_workers($node);
 	}
-	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0', "$method: no errors");
+	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0',
+		"$method: no errors");
 	check_files($node, "$method, killed");
 	check_twins($node, "$method, killed");
 	$node->stop('fast');
 }
 
-plan skip_all => 'needs direct I/O, and a kernel that tells what it has cached' if Test::More->builder->current_test == 0;
+plan skip_all => 'needs direct I/O, and a kernel that tells what it has cached'
+	if Test::More->builder->current_test == 0;
 done_testing();

@@ -26,7 +26,8 @@ sub start_calibration
 	my ($what) = @_;
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my $pid = $session->query_safe('select pg_backend_pid()');
-	$session->query_until(qr/started/, "\\echo started\nselect count(*) from zs_io_calibrate('$what', 3600);\n");
+	$session->query_until(qr/started/,
+		"\\echo started\nselect count(*) from zs_io_calibrate('$what', 3600);\n");
 	wait_for_sql($node, $calibrating);
 	return ($session, $pid);
 }
@@ -71,7 +72,8 @@ SKIP:
 	mkdir $folder or die "mkdir $folder: $!";
 	chmod 0700, $folder;
 	$node->safe_psql('postgres', "create tablespace tiny location '$folder'");
-	my ($rc, $out, $err) = $node->psql('postgres', "\\set VERBOSITY verbose\nselect * from zs_io_calibrate('tiny')");
+	my ($rc, $out, $err) =
+		$node->psql('postgres', "\\set VERBOSITY verbose\nselect * from zs_io_calibrate('tiny')");
 	like($err, qr/ERROR:  53100: could not write the scratch file for calibration: No space left on device\nHINT:  .*needs up to 256 MB/,
 		'disk full');
 	is($node->safe_psql('postgres', q{

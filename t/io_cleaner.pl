@@ -37,7 +37,8 @@ sub run_load
 			(select sum(blocks) from pg_stat_zedstore_io where role = 'cleaner')};
 
 	my @before = split /\|/, $node->safe_psql('postgres', $count);
-	$node->command_ok([ 'pgbench', '-n', '-f', $node->basedir . '/load.sql', '-c', '2', '-t', '2000',
+	$node->command_ok([ 'pgbench', '-n', '-f', $node->basedir . '/load.sql',
+			'-c', '2', '-t', '2000',
 			@options, 'postgres' ], 'load');
 	my @after = split /\|/, $node->safe_psql('postgres', $count);
 	return ($after[0] - $before[0], $after[1] - $before[1]);
@@ -146,10 +147,11 @@ SQL
 			$node->connstr('postgres') ], '>', '/dev/null', '2>', '/dev/null');
 	$node->safe_psql('postgres', 'checkpoint') while $load->pumpable;
 	$load->finish;
-	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0', "$method: no errors");
+	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0',
+		"$method: no errors");
 
-	# -- a spread checkpoint that is late, because much WAL comes and the worker may write little: buffers are
-	# cleaned meanwhile
+	# -- a spread checkpoint that is late, because much WAL comes and the worker may write little:
+	# buffers are cleaned meanwhile
 	$node->append_conf('postgresql.conf', "max_wal_size = 32MB\nzedstore.io_max_iops = 40\n");
 	$node->reload;
 	$load = IPC::Run::start(

@@ -1,8 +1,8 @@
-# Crash loop of the I/O workers: pgbench on twins, VACUUM, a checkpoint each second, on a primary and its
-# standby, with other settings each time; kill -9 of a worker, of the postmaster, of
-# all processes, also of the standby.  After each recovery: every acknowledged
-# transaction is there, twins are equal, indexes and zs_check() find nothing, the standby too;
-# at times and at the end the checksums of all files of both.
+# Crash loop of the I/O workers: pgbench on twins, VACUUM, a checkpoint each second, on a primary
+# and its standby, with other settings each time; kill -9 of a worker, of the postmaster, of all
+# processes, also of the standby.  After each recovery: every acknowledged transaction is there,
+# twins are equal, indexes and zs_check() find nothing, the standby too; at times and at the end the
+# checksums of all files of both.
 #
 # Environment (scripts/io-crash-loop sets it): ZS_CRASH_CYCLES, ZS_CRASH_SEED.
 
@@ -42,7 +42,8 @@ sub settings
 
 # ---- the cluster: twins, logs of what was done to them, and a standby
 
-my $primary = new_node('primary', allows_streaming => 1, conf => io_conf() . settings() . "max_wal_size = 512MB\nbgwriter_lru_maxpages = 100\nbgwriter_delay = 10ms\n");
+my $primary = new_node('primary', allows_streaming => 1, conf => io_conf() . settings()
+	. "max_wal_size = 512MB\nbgwriter_lru_maxpages = 100\nbgwriter_delay = 10ms\n");
 $primary->safe_psql('postgres', qq{
 	create extension amcheck;
 	create table h (id int primary key, v bigint, pad text);
@@ -93,7 +94,8 @@ sub kill_worker
 	return 1;
 }
 
-# Ends a server in one of several ways, and starts it with other settings unless it does that itself.
+# Ends a server in one of several ways, and starts it with other settings unless it does that
+# itself.
 sub crash
 {
 	my ($node) = @_;
@@ -124,7 +126,8 @@ sub problems
 		select 'sums differ' where (select sum(v) from h) <> (select coalesce(sum(d), 0) from log_h);
 		select bt_index_check(indexrelid, true) from pg_index where indrelid in ('h'::regclass, 'z'::regclass)});
 
-	return grep { $_ ne '' } split(/\n/, $out), split(/\n/, $errors), split(/\n/, zs_problems($node)),
+	return grep { $_ ne '' } split(/\n/, $out), split(/\n/, $errors),
+		split(/\n/, zs_problems($node)),
 	  grep { /TRAP:|PANIC:/ } split(/\n/, slurp_file($node->logfile));
 }
 
@@ -149,7 +152,8 @@ foreach my $cycle (1 .. $cycles)
 	my $output = '';
 	my $ignored = '';
 	my $load = start_pgbench($primary, $load_script, $clients, \$output);
-	my @checkpoints = map { start_pgbench($_, $checkpoint_script, 1, \$ignored) } $primary, $standby;
+	my @checkpoints = map { start_pgbench($_, $checkpoint_script, 1, \$ignored) } $primary,
+		$standby;
 	my $vacuum = start_pgbench($primary, $vacuum_script, 1, \$ignored);
 
 	sleep(0.3 + rand 2.5);

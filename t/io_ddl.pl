@@ -1,7 +1,7 @@
-# What makes, moves, shortens and removes files, while blocks of these files are on their way: a worker
-# stops at an injection point with a table's blocks under BM_IO_IN_PROGRESS, before they
-# are submitted or after they were written, the statement begins, the worker goes on.
-# After all of them the server is stopped at once, and recovers.
+# What makes, moves, shortens and removes files, while blocks of these files are on their way: a
+# worker stops at an injection point with a table's blocks under BM_IO_IN_PROGRESS, before they are
+# submitted or after they were written, the statement begins, the worker goes on. After all of them
+# the server is stopped at once, and recovers.
 #
 # Then an error and a crash at each step of a write.
 #
@@ -28,22 +28,36 @@ my $worker = 'zedstore I/O worker';
 #   result  of "select count(*) from T", or of the query
 my $dirty = 'update T set a = a';
 my @statements = (
-	{ title => 'DROP TABLE', sql => 'drop table T', query => "select to_regclass('T') is null", result => 't' },
+	{ title => 'DROP TABLE', sql => 'drop table T', query => "select to_regclass('T') is null",
+		result => 't' },
 	{ title => 'TRUNCATE', sql => 'truncate T; insert into T values (1)', result => 1 },
-	{ title => 'TRUNCATE in the transaction', sql => 'begin; truncate T; insert into T values (1); truncate T; commit', result => 0 },
-	{ title => 'SET TABLESPACE', sql => 'alter table T set tablespace ts; update T set a = 1', result => 2000 },
-	{ title => 'there and back', sql => ['alter table T set tablespace ts', 'alter table T set tablespace pg_default'], result => 2000 },
+	{ title => 'TRUNCATE in the transaction',
+		sql => 'begin; truncate T; insert into T values (1); truncate T; commit', result => 0 },
+	{ title => 'SET TABLESPACE', sql => 'alter table T set tablespace ts; update T set a = 1',
+		result => 2000 },
+	{ title => 'there and back', sql => ['alter table T set tablespace ts',
+		'alter table T set tablespace pg_default'], result => 2000 },
 	{ title => 'VACUUM FULL', sql => 'vacuum full T', result => 2000 },
-	{ title => 'CLUSTER', setup => 'create index T_a on T (a)', sql => 'cluster T using T_a', result => 2000 },
-	{ title => 'VACUUM that truncates', dirty => 'delete from T', sql => [ 'vacuum T', 'vacuum T', 'insert into T values (1)' ], result => 1 },
-	{ title => 'extension', sql => q{insert into T select i, repeat('x', 300) from generate_series(1, 3000) i}, result => 5000 },
-	{ title => 'ROLLBACK of a new table', dirty => 'update T set a = a', sql => [ "begin; create table T_new as table T; rollback", 'create table T_new as table T' ], query => 'select count(*) from T_new', result => 2000 },
+	{ title => 'CLUSTER', setup => 'create index T_a on T (a)', sql => 'cluster T using T_a',
+		result => 2000 },
+	{ title => 'VACUUM that truncates', dirty => 'delete from T',
+		sql => [ 'vacuum T', 'vacuum T', 'insert into T values (1)' ], result => 1 },
+	{ title => 'extension',
+		sql => q{insert into T select i, repeat('x', 300) from generate_series(1, 3000) i},
+		result => 5000 },
+	{ title => 'ROLLBACK of a new table', dirty => 'update T set a = a',
+		sql => [ "begin; create table T_new as table T; rollback",
+		'create table T_new as table T' ], query => 'select count(*) from T_new', result => 2000 },
 	{ title => 'SET UNLOGGED', sql => 'alter table T set unlogged', result => 2000, lost => 1 },
-	{ title => 'SET LOGGED', setup => 'alter table T set unlogged', dirty => 'create table T_other as table T', sql => 'alter table T set logged', result => 2000 });
+	{ title => 'SET LOGGED', setup => 'alter table T set unlogged', dirty =>
+		'create table T_other as table T', sql => 'alter table T set logged', result => 2000 });
 my @databases = (
-	{ title => 'CREATE DATABASE wal_log', sql => 'create database D_new template D strategy wal_log', at => 'new' },
-	{ title => 'CREATE DATABASE file_copy', sql => 'create database D_new template D strategy file_copy', at => 'new' },
-	{ title => 'ALTER DATABASE SET TABLESPACE', sql => 'alter database D set tablespace ts', at => 'old' },
+	{ title => 'CREATE DATABASE wal_log',
+		sql => 'create database D_new template D strategy wal_log', at => 'new' },
+	{ title => 'CREATE DATABASE file_copy',
+		sql => 'create database D_new template D strategy file_copy', at => 'new' },
+	{ title => 'ALTER DATABASE SET TABLESPACE', sql => 'alter database D set tablespace ts',
+		at => 'old' },
 	{ title => 'DROP DATABASE', sql => 'drop database D' });
 
 # Brings the worker to the point with blocks of the table; returns the checkpoint.
@@ -66,7 +80,8 @@ sub release_worker
 	my ($node, $point, @sessions) = @_;
 	my $result = 0;
 
-	$node->safe_psql('postgres', "select injection_points_detach('$point'); select injection_points_wakeup('$point')");
+	$node->safe_psql('postgres',
+		"select injection_points_detach('$point'); select injection_points_wakeup('$point')");
 	for my $session (@sessions)
 	{
 		$session->finish;
@@ -96,8 +111,10 @@ sub test_statements
 	my @later;
 	my $n = 0;
 
-	$node->safe_psql('postgres', q{set allow_in_place_tablespaces = on; create tablespace ts location ''})
-	  if $node->safe_psql('postgres', q{select count(*) from pg_tablespace where spcname = 'ts'}) eq '0';
+	$node->safe_psql('postgres',
+		q{set allow_in_place_tablespaces = on; create tablespace ts location ''})
+	  if $node->safe_psql('postgres', q{select count(*) from pg_tablespace where spcname = 'ts'})
+		eq '0';
 	foreach my $case (@statements)
 	{
 		my $table = 't' . ($point =~ s/\W/_/gr) . $n++;
@@ -105,12 +122,16 @@ sub test_statements
 		$am = 'heap' if $case->{title} =~ /LOGGED/;
 		my $title = "$method, $point, $case->{title}";
 		next if !case_wanted($title);
-		my $for_table = sub { map { s/\bT\b|T(?=_)/$table/gr } map { ref $_ ? @$_ : $_ } grep { defined } @_ };
+		my $for_table = sub { map { s/\bT\b|T(?=_)/$table/gr } map { ref $_ ? @$_
+			: $_ } grep { defined } @_ };
 		my $query = ($for_table->($case->{query} // 'select count(*) from T'))[0];
 
-		$node->safe_psql('postgres', join ';', $for_table->("create table T (a int, b text) using $am",
-				q{insert into T select i, repeat('x', 300) from generate_series(1, 2000) i}, $case->{setup}));
-		my $checkpoint = stop_worker($node, $point, 'postgres', join ';', $for_table->($case->{dirty} // $dirty));
+		$node->safe_psql('postgres', join ';',
+			$for_table->("create table T (a int, b text) using $am",
+				q{insert into T select i, repeat('x', 300) from generate_series(1, 2000) i},
+					$case->{setup}));
+		my $checkpoint = stop_worker($node, $point, 'postgres', join ';',
+			$for_table->($case->{dirty} // $dirty));
 		my $session = begin_statements($node, $title, $for_table->($case->{sql}));
 		is(release_worker($node, $point, $checkpoint, $session), 0, "$title: both go through");
 		is($node->safe_psql('postgres', $query), $case->{result}, "$title: result");
@@ -133,13 +154,15 @@ sub test_databases
 		my $sql = $case->{sql} =~ s/\bD\b|D(?=_new)/$db/gr;
 
 		$node->safe_psql('postgres', "create database $db");
-		$node->safe_psql($db, q{create table t as select i a, repeat('x', 300) b from generate_series(1, 2000) i});
+		$node->safe_psql($db,
+			q{create table t as select i a, repeat('x', 300) b from generate_series(1, 2000) i});
 		my $checkpoint = stop_worker($node, $point, $db, 'update t set a = a + 1');
 		my $session = begin_statements($node, $title, $sql);
 		is(release_worker($node, $point, $checkpoint, $session), 0, "$title: both go through");
 		next if !$case->{at};
 		my $at = $case->{at} eq 'new' ? "${db}_new" : $db;
-		is($node->safe_psql($at, 'select count(*), sum(a) from t'), '2000|2003000', "$title: result");
+		is($node->safe_psql($at, 'select count(*), sum(a) from t'), '2000|2003000',
+			"$title: result");
 		push @later, [ 'select count(*), sum(a) from t', '2000|2003000', $title, $at ];
 	}
 	return @later;
@@ -164,7 +187,8 @@ sub test_errors
 		$node->safe_psql('postgres', "select injection_points_attach('$point', 'error')");
 		$node->safe_psql('postgres', 'checkpoint');
 		$node->safe_psql('postgres', "select injection_points_detach('$point')");
-		like(slurp_file($node->logfile, $log_end), qr/error triggered for injection point $point/, "$method, error at $point");
+		like(slurp_file($node->logfile, $log_end), qr/error triggered for injection point $point/,
+			"$method, error at $point");
 		$node->stop('immediate');
 		$node->start;
 		wait_for_workers($node);
@@ -185,7 +209,8 @@ sub test_crashes
 		{
 			my $log_end = -s $node->logfile;
 
-			kill 'KILL', $node->safe_psql('postgres', 'select distinct pid from pg_stat_zedstore_io where worker = 1');
+			kill 'KILL', $node->safe_psql('postgres',
+				'select distinct pid from pg_stat_zedstore_io where worker = 1');
 			$node->wait_for_log(qr/database system is ready to accept connections/, $log_end);
 		}
 		else
@@ -195,13 +220,14 @@ sub test_crashes
 		}
 		$checkpoint->finish;
 		wait_for_workers($node);
-		is($node->safe_psql('postgres', 'select (select sum(v) from h) = (select sum(v) from z)'), 't', "$method, crash at $point");
+		is($node->safe_psql('postgres', 'select (select sum(v) from h) = (select sum(v) from z)'),
+			't', "$method, crash at $point");
 	}
 	check_twins($node, "$method, crashes");
 	return;
 }
 
-# ---- both methods ---------------------------------------------------------------------------------
+# ---- both methods --------------------------------------------------------------------------------
 
 foreach my $method ('pwritev', 'io_uring')
 {
@@ -226,9 +252,11 @@ foreach my $method ('pwritev', 'io_uring')
 	$node->safe_psql('postgres', 'checkpoint');
 	my $before = blocks_written($node);
 	$node->safe_psql('postgres', q{insert into u select generate_series(1, 50000)});
-	$node->safe_psql('postgres', q{create temp table tmp as select generate_series(1, 50000); checkpoint});
+	$node->safe_psql('postgres',
+		q{create temp table tmp as select generate_series(1, 50000); checkpoint});
 	# 200 blocks each, and some of the catalog
-	cmp_ok(blocks_written($node) - $before, '<', 150, "$method: unlogged and temporary tables are left alone");
+	cmp_ok(blocks_written($node) - $before, '<', 150,
+		"$method: unlogged and temporary tables are left alone");
 
 	$node->stop('immediate');
 	$node->start;
@@ -238,7 +266,8 @@ foreach my $method ('pwritev', 'io_uring')
 		my ($query, $result, $title, $dbname) = @$check;
 		is($node->safe_psql($dbname // 'postgres', $query), $result, "$title: after a crash");
 	}
-	is($node->safe_psql('postgres', 'select count(*) from u'), '0', "$method: unlogged tables are empty after a crash");
+	is($node->safe_psql('postgres', 'select count(*) from u'), '0',
+		"$method: unlogged tables are empty after a crash");
 	zs_check_all($node);
 
 	test_errors($node, $method);

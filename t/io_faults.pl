@@ -27,7 +27,8 @@ my $expected = 0;
 sub change
 {
 	my ($node) = @_;
-	$node->safe_psql('postgres', 'update h set v = v + 1 where id % 3 = 0; update z set v = v + 1 where id % 3 = 0');
+	$node->safe_psql('postgres',
+		'update h set v = v + 1 where id % 3 = 0; update z set v = v + 1 where id % 3 = 0');
 	$expected += 3333;
 	return;
 }
@@ -94,8 +95,11 @@ sub test_faults
 
 		change($node);
 		wait_for_gate($node);
-		$node->safe_psql('postgres', "select io_fault_attach('$point', '$library', $fault->{result}, " . ($fault->{times} // 0) . ')');
-		my ($status) = $node->psql('postgres', 'checkpoint', timeout => $PostgreSQL::Test::Utils::timeout_default,
+		$node->safe_psql('postgres',
+			"select io_fault_attach('$point', '$library', $fault->{result}, "
+			. ($fault->{times} // 0) . ')');
+		my ($status) = $node->psql('postgres', 'checkpoint',
+			timeout => $PostgreSQL::Test::Utils::timeout_default,
 			timed_out => \my $timed_out);
 		ok(!$timed_out && $status == 0, "$title: the checkpoint is complete");
 		my ($errors, $written) = split /\|/, counters($node);
@@ -104,14 +108,15 @@ sub test_faults
 
 		is($errors, $fault->{error} ? 't' : 'f', "$title: errors are counted");
 		is($messages, $fault->{error} ? 1 : 0, "$title: the log has one message");
-		is($written, $fault->{error} && !$fault->{times} ? 'f' : 't', "$title: what the worker wrote");
+		is($written, $fault->{error} && !$fault->{times} ? 'f' : 't',
+			"$title: what the worker wrote");
 		stop_at_once($node, $title);
 	}
 	set_io_conf($node, 'zedstore.io_queue_depth', '-1');
 	return;
 }
 
-# ---- a file system that is full -------------------------------------------------------------------
+# ---- a file system that is full ------------------------------------------------------------------
 
 # Writes to the file until the file system has no room at all.
 sub fill
@@ -154,23 +159,27 @@ sub test_full
 	$node->safe_psql('copy', 'update t set v = v + 1');
 	my ($status, undef, $errors) = $node->psql('postgres', 'checkpoint');
 	isnt($status, 0, "$title: the checkpointer cannot write either");
-	like(slurp_file($node->logfile, $log_end), qr/could not write blocks .*No space left on device/, "$title: the log tells");
+	like(slurp_file($node->logfile, $log_end), qr/could not write blocks .*No space left on device/,
+		"$title: the log tells");
 	is((split /\|/, counters($node))[0], 't', "$title: errors are counted");
-	is($node->safe_psql('copy', 'select sum(v), count(*) from t'), '5000|5000', "$title: the server goes on");
+	is($node->safe_psql('copy', 'select sum(v), count(*) from t'), '5000|5000',
+		"$title: the server goes on");
 	unlink "$volume->{dir}/fill";
 	$node->safe_psql('postgres', 'checkpoint');
 	stop_at_once($node, $title);
-	is($node->safe_psql('copy', 'select sum(v), count(*) from t'), '5000|5000', "$title: everything was written when there was room");
-	is($node->safe_psql('original', 'select sum(v), count(*) from t'), '0|5000', "$title: and to the copy only");
+	is($node->safe_psql('copy', 'select sum(v), count(*) from t'), '5000|5000',
+		"$title: everything was written when there was room");
+	is($node->safe_psql('original', 'select sum(v), count(*) from t'), '0|5000',
+		"$title: and to the copy only");
 	$node->safe_psql('postgres', "drop database $_") for 'copy', 'original';
 	$node->safe_psql('postgres', 'drop tablespace full_ts');
 	return;
 }
 
-# ---- a device that breaks ---------------------------------------------------------------------------
+# ---- a device that breaks ------------------------------------------------------------------------
 
-# Writes fail with EIO until it is repaired.  Then recovery must find everything in the WAL: no checkpoint may
-# have been completed without the pages that could not be written.
+# Writes fail with EIO until it is repaired.  Then recovery must find everything in the WAL: no
+# checkpoint may have been completed without the pages that could not be written.
 sub test_broken
 {
 	my ($node, $method) = @_;
@@ -194,7 +203,8 @@ sub test_broken
 	break_volume($volume);
 	my ($status) = $node->psql('postgres', 'checkpoint');
 	isnt($status, 0, "$title: the checkpointer cannot write either");
-	like(slurp_file($node->logfile, $log_end), qr/could not write blocks .*Input\/output error/, "$title: the log tells");
+	like(slurp_file($node->logfile, $log_end), qr/could not write blocks .*Input\/output error/,
+		"$title: the log tells");
 	$node->stop('immediate', fail_ok => 1);
 	repair_volume($volume);
 	$node->start;
@@ -242,7 +252,8 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 		wait_for_gate($node);
 		$node->safe_psql('postgres', 'checkpoint');
 		cmp_ok(blocks_written($node), '>', 0, "$method, tmpfs: the worker writes there");
-		cmp_ok($node->safe_psql('postgres', 'select sum(buffered_files) from pg_stat_zedstore_io'), '>', 0,
+		cmp_ok($node->safe_psql('postgres', 'select sum(buffered_files) from pg_stat_zedstore_io'),
+			'>', 0,
 			"$method, tmpfs: through the cache")
 		  if $method eq 'pwritev';
 		stop_at_once($node, "$method, tmpfs");
@@ -287,7 +298,8 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 		cmp_ok(blocks_written($node), '>', 0, "$limits: the worker writes");
 		if ($limits eq 'no_io_uring')
 		{
-			is($node->safe_psql('postgres', 'select distinct method from pg_stat_zedstore_io'), 'pwritev', "$limits: the other method is used");
+			is($node->safe_psql('postgres', 'select distinct method from pg_stat_zedstore_io'),
+				'pwritev', "$limits: the other method is used");
 			$node->log_check("$limits: the log tells why", $log_end,
 				log_like => [qr/io_uring is not available: Operation not permitted/]);
 		}
@@ -299,10 +311,10 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 	unlink "$tmp/bin/pg_ctl";
 }
 
-# ---- page cache that cannot be written back ----------------------------------------------------------
+# ---- page cache that cannot be written back ------------------------------------------------------
 
-# The kernel tells the worker, and then nobody else.  What it could not write may be others', so the server
-# has to recover; with data_sync_retry the kernel is trusted to keep it.
+# The kernel tells the worker, and then nobody else.  What it could not write may be others', so the
+# server has to recover; with data_sync_retry the kernel is trusted to keep it.
 sub test_write_back
 {
 	my ($retry) = @_;
@@ -349,7 +361,8 @@ CONF
 		wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io where pid is not null');
 	}
 	my $level = $retry eq 'on' ? 'LOG' : 'PANIC';
-	like(slurp_file($node->logfile, $log_end), qr/$level:  could not fsync file .*Input\/output error/, "$title: the log tells");
+	like(slurp_file($node->logfile, $log_end),
+		qr/$level:  could not fsync file .*Input\/output error/, "$title: the log tells");
 	stop_at_once($node, $title);
 	check_twins($node, $title);
 	$node->stop;
@@ -358,7 +371,7 @@ CONF
 
 test_write_back($_) for grep { case_wanted("page cache, $_") } 'off', 'on';
 
-# ---- a server that goes through the page cache -----------------------------------------------------
+# ---- a server that goes through the page cache ---------------------------------------------------
 
 my $node = new_node('buffered', conf => io_conf() . "zedstore.io_method = io_uring\n");
 if (io_method_works($node, 'io_uring'))
@@ -371,7 +384,8 @@ if (io_method_works($node, 'io_uring'))
 	cmp_ok(blocks_written($node), '>', 0, 'buffered: the worker writes');
 	# the list is made for the first asynchronous write
 	my $asynchronous = -e $node->data_dir . '/zedstore_io_worker.0';
-	my $said_no = $node->log_contains(qr/I\/O worker writes with threads to files in the file system/);
+	my $said_no = $node->log_contains(
+		qr/I\/O worker writes with threads to files in the file system/);
 	ok(!$asynchronous == !!$said_no, 'buffered: with io_uring, or the log tells that it does not');
 	stop_at_once($node, 'buffered');
 	check_files($node, 'buffered');

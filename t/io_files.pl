@@ -1,5 +1,5 @@
-# I/O workers do not keep the space of files that were removed: a dropped database is gone from the disk
-# of a standby, too, where nothing tells the workers, and where no restartpoint follows.
+# I/O workers do not keep the space of files that were removed: a dropped database is gone from the
+# disk of a standby, too, where nothing tells the workers, and where no restartpoint follows.
 
 use strict;
 use warnings FATAL => 'all';
@@ -32,7 +32,8 @@ sub open_files
 	return (scalar @files, scalar grep { / \(deleted\)$/ } @files);
 }
 
-# Updates more than shared buffers hold, until the worker of either server has files of the database open.
+# Updates more than shared buffers hold, until the worker of either server has files of the database
+# open.
 sub open_some
 {
 	my ($primary, $standby, $oid) = @_;
@@ -48,7 +49,8 @@ sub open_some
 
 foreach my $method ('pwritev', 'io_uring')
 {
-	my $primary = new_node("primary_$method", allows_streaming => 1, conf => $conf . $io_methods{$method});
+	my $primary = new_node("primary_$method", allows_streaming => 1, conf => $conf
+		. $io_methods{$method});
 	if (!io_method_works($primary, $method))
 	{
 		$primary->stop;

@@ -1,5 +1,5 @@
-# I/O workers slow down while clients wait for WAL, and go on slowly rather than not at all.  A client
-# that is stopped while it syncs WAL stands for a device that is too slow for both.
+# I/O workers slow down while clients wait for WAL, and go on slowly rather than not at all.  A
+# client that is stopped while it syncs WAL stands for a device that is too slow for both.
 #
 # Takes 10 seconds of a processor: scripts/run-tests starts it early.
 
@@ -41,7 +41,8 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 		$node->stop;
 		next;
 	}
-	# it has read what it needs long before the checkpoint that it looks at: there is another one in between
+	# it has read what it needs long before the checkpoint that it looks at: there is another one in
+	# between
 	my $watch = $node->background_psql('postgres');
 	$watch->query_safe($state);
 	$node->safe_psql('postgres', q{
@@ -54,7 +55,8 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 		update big set a = a + 1 where a % 3 = 0});
 
 	# -- nobody else is there: who has waited for the UPDATE's WAL has left
-	my $checkpoint = IPC::Run::start([ 'psql', '-X', '-c', 'checkpoint', $node->connstr('postgres') ],
+	my $checkpoint = IPC::Run::start([
+		'psql', '-X', '-c', 'checkpoint', $node->connstr('postgres') ],
 		'>', '/dev/null', '2>', '/dev/null');
 	my ($allowed, $blocks, $guarded) = (1, -1, 0);
 	for (1 .. 10 * $PostgreSQL::Test::Utils::timeout_default)
@@ -116,7 +118,8 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 	$checkpoint->finish;
 	$load->signal('TERM');
 	$load->finish;
-	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0', "$method: no errors");
+	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0',
+		"$method: no errors");
 	$node->stop('fast');
 	command_ok([ 'pg_checksums', '--check', '-D', $node->data_dir ], "$method: checksums");
 }

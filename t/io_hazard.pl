@@ -77,7 +77,8 @@ sub kill_and_check
 
 	if ($victim eq 'worker')
 	{
-		kill 'KILL', $node->safe_psql('postgres', 'select distinct pid from pg_stat_zedstore_io where worker = 1');
+		kill 'KILL', $node->safe_psql('postgres',
+			'select distinct pid from pg_stat_zedstore_io where worker = 1');
 	}
 	else
 	{
@@ -95,7 +96,8 @@ sub kill_and_check
 	$checkpoint->finish;
 	$node->wait_for_log(qr/database system is ready to accept connections/, $log_end);
 	$node->_update_pid(1);
-	like(slurp_file($node->logfile, $log_end), qr/$barrier.*redo starts/s, "$title: and recovery begins after it");
+	like(slurp_file($node->logfile, $log_end), qr/$barrier.*redo starts/s,
+		"$title: and recovery begins after it");
 	wait_for_workers($node);
 	check_twins($node, $title);
 	return;
@@ -132,5 +134,6 @@ CONF
 	slow_down($volume, 0);
 }
 
-plan skip_all => 'no slow volumes, or no io_uring, on this machine' if !Test::More->builder->current_test;
+plan skip_all => 'no slow volumes, or no io_uring, on this machine'
+	if !Test::More->builder->current_test;
 done_testing();

@@ -17,7 +17,8 @@ use ZedstoreTest;
 sub set_and_reload
 {
 	my ($node, %settings) = @_;
-	$node->append_conf('postgresql.conf', join '', map { "$_ = $settings{$_}\n" } sort keys %settings);
+	$node->append_conf('postgresql.conf', join '',
+		map { "$_ = $settings{$_}\n" } sort keys %settings);
 	$node->reload;
 	wait_for_sql($node, "select current_setting('$_') = '$settings{$_}'") for keys %settings;
 	return;
@@ -57,7 +58,8 @@ sub start_slow_checkpoint
 sub full_speed
 {
 	my ($node) = @_;
-	$node->append_conf('postgresql.conf', "zedstore.io_max_iops = 0\nzedstore.io_request_size = 256kB\n");
+	$node->append_conf('postgresql.conf',
+		"zedstore.io_max_iops = 0\nzedstore.io_request_size = 256kB\n");
 	return;
 }
 
@@ -66,7 +68,8 @@ sub full_speed
 my $node = new_node('main', allows_streaming => 1, conf => io_conf() . "zedstore.io_workers = 0\n");
 make_twins($node);
 is(scalar workers($node), 1, 'without workers one process is there');
-is($node->safe_psql('postgres', 'select count(*) from pg_stat_zedstore_io'), '0', 'it never worked');
+is($node->safe_psql('postgres', 'select count(*) from pg_stat_zedstore_io'), '0',
+	'it never worked');
 my ($idle) = workers($node);
 is($node->safe_psql('postgres', "select count(*) from pg_locks where pid = $idle"), '0',
 	'and has no transaction that a checkpoint could wait for');
@@ -78,7 +81,8 @@ set_and_reload($node, 'zedstore.io_workers' => 3);
 wait_for_workers($node);
 worker_pid($node, $_) for 1 .. 3;
 wait_for_gate($node);
-is($node->safe_psql('postgres', q{select sum(rounds) from pg_stat_zedstore_io where role = 'checkpoint'}), '0',
+is($node->safe_psql('postgres',
+	q{select sum(rounds) from pg_stat_zedstore_io where role = 'checkpoint'}), '0',
 	'workers that are started wait for the next checkpoint');
 change_twins($node);
 $node->safe_psql('postgres', 'checkpoint');
@@ -143,7 +147,8 @@ $first = worker_pid($node, 1, $first);
 change_twins($node);
 $node->safe_psql('postgres', 'checkpoint') for 1 .. 3;
 is(worker_pid($node, 2), $second, 'it comes back, and leaves the second alone');
-unlike(slurp_file($node->logfile, $log_end), qr/registering background worker "zedstore I\/O worker 2"/,
+unlike(slurp_file($node->logfile, $log_end),
+	qr/registering background worker "zedstore I\/O worker 2"/,
 	'and does not try to start it again');
 set_and_reload($node, 'log_min_messages' => 'warning');
 check_twins($node, 'terminated');
@@ -203,7 +208,8 @@ check_files($node, 'death of the postmaster');
 
 # ---- standby ------------------------------------------------------------------------------------
 
-my $standby = standby_of($node, 'standby', conf => "zedstore.io_workers = 0\nmax_standby_streaming_delay = -1\n");
+my $standby = standby_of($node, 'standby',
+	conf => "zedstore.io_workers = 0\nmax_standby_streaming_delay = -1\n");
 is(scalar workers($standby), 1, 'standby without workers');
 set_and_reload($standby, 'zedstore.io_workers' => 2);
 wait_for_workers($standby);
@@ -217,19 +223,23 @@ for (1 .. 50)
 	$standby->safe_psql('postgres', 'checkpoint');
 	last if blocks_written($standby) > 0;
 }
-cmp_ok(blocks_written($standby), '>', 0, 'a reload starts workers on a standby, which write for restartpoints');
+cmp_ok(blocks_written($standby), '>', 0,
+	'a reload starts workers on a standby, which write for restartpoints');
 my $pids = join ',', workers($standby);
-is($standby->safe_psql('postgres', "select count(*) from pg_locks where pid in ($pids)"), '0', 'without transactions');
+is($standby->safe_psql('postgres', "select count(*) from pg_locks where pid in ($pids)"), '0',
+	'without transactions');
 
 # a conflict with everyone who has a transaction: replay would wait for ever
-$node->safe_psql('postgres', q{set allow_in_place_tablespaces = on; create tablespace ts location ''});
+$node->safe_psql('postgres',
+	q{set allow_in_place_tablespaces = on; create tablespace ts location ''});
 $node->safe_psql('postgres', 'create table t tablespace ts as select generate_series(1, 5000) a');
 $node->wait_for_catchup($standby);
 $standby->safe_psql('postgres', 'checkpoint');
 $node->safe_psql('postgres', 'drop table t');
 $node->safe_psql('postgres', 'drop tablespace ts');
 $node->wait_for_catchup($standby);
-is(join(',', workers($standby)), $pids, 'DROP TABLESPACE on a standby does not wait for workers, nor end them');
+is(join(',', workers($standby)), $pids,
+	'DROP TABLESPACE on a standby does not wait for workers, nor end them');
 
 $log_end = -s $standby->logfile;
 kill 'KILL', worker_pid($standby, 2);
@@ -239,7 +249,8 @@ $node->wait_for_catchup($standby);
 check_twins($standby, 'standby, worker killed');
 
 # promotion in the midst of a restartpoint
-$standby->append_conf('postgresql.conf', "zedstore.io_max_iops = 2\nzedstore.io_request_size = 8kB\n");
+$standby->append_conf('postgresql.conf',
+	"zedstore.io_max_iops = 2\nzedstore.io_request_size = 8kB\n");
 $standby->reload;
 wait_for_sql($standby, "select current_setting('zedstore.io_max_iops') = '2'");
 $node->safe_psql('postgres', 'update h set v = v + 1; update z set v = v + 1; checkpoint');
@@ -248,7 +259,8 @@ $slow = start_sql($standby, 'checkpoint');
 # the checkpointer may be through before the workers notice
 for (1 .. 50)
 {
-	last if $standby->safe_psql('postgres', 'select bool_or(checkpoint_blocks_done > 0) from pg_stat_zedstore_io') eq 't';
+	last if $standby->safe_psql('postgres',
+		'select bool_or(checkpoint_blocks_done > 0) from pg_stat_zedstore_io') eq 't';
 }
 full_speed($standby);
 $standby->promote;

@@ -48,7 +48,8 @@ wait_for_gate($node);
 my $log_start = -s $node->logfile;
 set_to('io_tablespace_profiles', '"Two Words" = st1');
 usleep(500_000);
-ok(!$node->log_contains('terminated by signal', $log_start), 'pages of pg_tablespace without hint bits');
+ok(!$node->log_contains('terminated by signal', $log_start),
+	'pages of pg_tablespace without hint bits');
 
 is(volume('setting, profile, write_iops', 'pg_default'), 'none|none|', 'no limits');
 
@@ -80,12 +81,14 @@ SKIP:
 }
 
 set_to('io_profile', 'gp3');
-is(volume('setting, profile, read_iops, write_iops, write_bandwidth, counted_kb, request_kb', 'slow'),
+is(volume('setting, profile, read_iops, write_iops, write_bandwidth, counted_kb, request_kb',
+	'slow'),
 	'gp3|gp3|3000|3000|125|256|256', 'limits of a profile');
 
 # -- single tablespaces
 set_to('io_tablespace_profiles', 'slow=sc1, "Two Words" = azure-premium-p20, not there = ssd');
-is(volume('setting, profile, write_iops, request_kb', 'slow'), 'sc1|sc1|250|1024', 'its own profile');
+is(volume('setting, profile, write_iops, request_kb', 'slow'), 'sc1|sc1|250|1024',
+	'its own profile');
 is(volume('profile, write_iops', 'Two Words'), 'azure-premium-p20|2300', 'a name in quotes');
 is(volume('profile', 'pg_default'), 'gp3', 'the others keep the general one');
 
@@ -171,12 +174,14 @@ wait_for_gate($node);
 $node->safe_psql('postgres', 'checkpoint');
 cmp_ok($node->safe_psql('postgres', $paced), '>', $before, 'a tablespace with limits');
 cmp_ok($node->safe_psql('postgres', $written), '>', $blocks + 500, 'the worker wrote it too');
-is($node->safe_psql('postgres', 'select count(*) from fast join slow using (a, b)'), '7000', 'rows');
+is($node->safe_psql('postgres', 'select count(*) from fast join slow using (a, b)'), '7000',
+	'rows');
 
 $node->safe_psql('postgres', 'drop table slow; drop table fast');
 $node->safe_psql('postgres', "drop tablespace slow");
 $node->safe_psql('postgres', 'checkpoint');
-is($node->safe_psql('postgres', "select count(*) from zs_io_volumes() where tablespace = 'slow'"), '0',
+is($node->safe_psql('postgres', "select count(*) from zs_io_volumes() where tablespace = 'slow'"),
+	'0',
 	'a tablespace that is gone');
 $node->stop;
 done_testing();

@@ -69,7 +69,8 @@ SQL
 	}
 	return map {
 		IPC::Run::start(
-			[ 'pgbench', '-n', '-f', "$base/$_->[0].sql", '-c', $_->[1], '-T', $seconds, $node->connstr('postgres') ],
+			[ 'pgbench', '-n', '-f', "$base/$_->[0].sql", '-c', $_->[1], '-T', $seconds,
+				$node->connstr('postgres') ],
 			'<', '/dev/null', '>', "$base/$_->[0].out", '2>&1')
 	} [ 'rows', 2 ], [ 'bulk', 1 ], [ 'delete', 1 ];
 }
@@ -104,7 +105,8 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 		insert into z select * from h;
 		checkpoint});
 
-	# -- all roles of all workers have something to do, some seconds at a time until each has done it
+	# -- all roles of all workers have something to do, some seconds at a time until each has done
+	# it
 	my ($checkpoint, $cleaner, $vacuum, $workers) = (0, 0, 0, 0);
 	my @work;
 	for (1 .. 20)
@@ -122,9 +124,11 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 	}
 	note "$method: blocks for checkpoints $checkpoint, ahead of the clock hand $cleaner, behind VACUUM $vacuum";
 	cmp_ok($_->[1], '>', 0, "$method: workers wrote $_->[0]")
-	  for [ 'for checkpoints', $checkpoint ], [ 'ahead of the clock hand', $cleaner ], [ 'behind VACUUM', $vacuum ];
+	  for [ 'for checkpoints', $checkpoint ], [ 'ahead of the clock hand', $cleaner ],
+		[ 'behind VACUUM', $vacuum ];
 	is($workers, 3, "$method: all of them");
-	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0', "$method: no errors");
+	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0',
+		"$method: no errors");
 	check_all($node, $method);
 
 	# -- their number changes: other workers own the files, queues are left behind
@@ -136,7 +140,8 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 		wait_for_workers($node);
 	}
 	$_->finish for @work;
-	is(join(' ', map { $_->result(0) } @work), '0 0 0', "$method, number changes: no statement failed");
+	is(join(' ', map { $_->result(0) } @work), '0 0 0',
+		"$method, number changes: no statement failed");
 	check_all($node, "$method, number changes");
 
 	# -- a worker dies, and with it all sessions; the cluster dies
@@ -155,7 +160,8 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 		else
 		{
 			my $log_end = -s $node->logfile;
-			kill 'KILL', $node->safe_psql('postgres', 'select pid from pg_stat_zedstore_io where worker = 2 limit 1');
+			kill 'KILL', $node->safe_psql('postgres',
+				'select pid from pg_stat_zedstore_io where worker = 2 limit 1');
 			$node->wait_for_log(qr/database system is ready to accept connections/, $log_end);
 		}
 		$_->finish for @work;

@@ -123,8 +123,10 @@ sub make_wait
 ($first, $first_pid) = session();
 my ($second, $second_pid) = session();
 ok(make_wait($first, $second, "$sum large"), 'the larger scan waits');
-like(try_query($second, 'select 1'), qr/\Q$expected{large}\E/, 'it ends, although the smaller does not go on');
-is(value("select count(*) from pg_stat_zedstore_scan_volumes where wait_time > 0"), '1', 'waits are timed');
+like(try_query($second, 'select 1'), qr/\Q$expected{large}\E/,
+	'it ends, although the smaller does not go on');
+is(value("select count(*) from pg_stat_zedstore_scan_volumes where wait_time > 0"), '1',
+	'waits are timed');
 
 # -- interrupted while it waits
 my $canceled = 0;
@@ -138,7 +140,8 @@ for (1 .. 50)
 	last if $canceled;
 }
 ok($canceled, 'canceled while it waits');
-is(value("select count(*) from pg_stat_zedstore_scans where pid = $second_pid"), '0', 'its slot is free');
+is(value("select count(*) from pg_stat_zedstore_scans where pid = $second_pid"), '0',
+	'its slot is free');
 
 # -- killed while it waits: the server restarts
 ok(make_wait($first, $second, "$sum large"), 'it waits again');
@@ -209,7 +212,8 @@ is(value($slots), '0', 'heap: sessions have left');
 
 # -- for those who watch the server
 $node->safe_psql('postgres', 'create role nobody; create role monitor in role pg_monitor');
-my ($rc, $out, $err) = $node->psql('postgres', 'set role nobody; select * from pg_stat_zedstore_scans');
+my ($rc, $out, $err) =
+	$node->psql('postgres', 'set role nobody; select * from pg_stat_zedstore_scans');
 like($err, qr/permission denied/, 'not for everybody');
 ($rc, $out, $err) = $node->psql('postgres', 'set role nobody; set zedstore.scan_scheduling = on');
 like($err, qr/permission denied/, 'nor is the setting');
@@ -221,7 +225,8 @@ SKIP:
 	my $volume = volumes_possible() ? eval { new_volume('ext4', 512) } : undef;
 	if (!$volume || !eval { slow_down($volume, 0, 8); 1 })
 	{
-		diag 'NOT TESTED: scans of a slow volume: ' . ($@ || 'needs loop devices: run scripts/run-tests as root');
+		diag 'NOT TESTED: scans of a slow volume: '
+			. ($@ || 'needs loop devices: run scripts/run-tests as root');
 		skip 'no slow volume', 5;
 	}
 	$node->append_conf('postgresql.conf',
@@ -231,14 +236,16 @@ SKIP:
 		insert into t$_ select * from large limit 250000 * $_; analyze t$_") for 1 .. 4;
 	my @results = map { value("$sum t$_") } 1 .. 4;
 
-	# past the page cache, into empty shared buffers, and as slow as what this process starts from now on
+	# past the page cache, into empty shared buffers, and as slow as what this process starts from
+	# now on
 	$node->append_conf('postgresql.conf', "debug_io_direct = data\n");
 	$node->restart;
 	is(value("select read_bandwidth > 0 from zs_io_volumes() where tablespace = 'slow'"), 't',
 		'the limit of the control group is found');
 	my @outputs = ('') x 4;
 	my @scans = map {
-		IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', "$sum t" . ($_ + 1) ],
+		IPC::Run::start([ 'psql', '-XAtq', '-d', $node->connstr('postgres'), '-c', "$sum t"
+			. ($_ + 1) ],
 			'>', \$outputs[$_])
 	} 0 .. 3;
 	$_->finish for @scans;

@@ -1,6 +1,6 @@
-# I/O workers with the cleaner role on a standby: restartpoints, buffers that replay needs, a crash in the
-# midst of it, and promotion under load, with consistency checks of all pages that are replayed.
-# With both methods; heap is the oracle.
+# I/O workers with the cleaner role on a standby: restartpoints, buffers that replay needs, a crash
+# in the midst of it, and promotion under load, with consistency checks of all pages that are
+# replayed. With both methods; heap is the oracle.
 #
 # Takes 30 seconds of a processor: scripts/run-tests starts it early.
 
@@ -29,7 +29,8 @@ CONF
 sub blocks_of_role
 {
 	my ($node, $role) = @_;
-	return $node->safe_psql('postgres', "select coalesce(sum(blocks), 0) from pg_stat_zedstore_io where role = '$role'");
+	return $node->safe_psql('postgres',
+		"select coalesce(sum(blocks), 0) from pg_stat_zedstore_io where role = '$role'");
 }
 
 # Random rows of both twins, more than shared buffers hold.
@@ -49,7 +50,8 @@ SQL
 		'<', '/dev/null', '>', '/dev/null', '2>', '/dev/null');
 }
 
-# Restartpoints while changes arrive, until workers have written for them and ahead of the clock hand.
+# Restartpoints while changes arrive, until workers have written for them and ahead of the clock
+# hand.
 sub run_restartpoints
 {
 	my ($primary, $standby) = @_;
@@ -59,14 +61,16 @@ sub run_restartpoints
 		$primary->safe_psql('postgres', 'checkpoint');
 		$primary->wait_for_catchup($standby);
 		$standby->safe_psql('postgres', 'checkpoint');
-		return if blocks_of_role($standby, 'checkpoint') > 0 && blocks_of_role($standby, 'cleaner') > 0;
+		return if blocks_of_role($standby, 'checkpoint') > 0
+			&& blocks_of_role($standby, 'cleaner') > 0;
 	}
 	return;
 }
 
 foreach my $method ('pwritev', 'io_uring')
 {
-	my $primary = new_node("primary_$method", allows_streaming => 1, conf => $conf . $io_methods{$method});
+	my $primary = new_node("primary_$method", allows_streaming => 1, conf => $conf
+		. $io_methods{$method});
 	if (!io_method_works($primary, $method))
 	{
 		$primary->stop;
@@ -80,7 +84,8 @@ foreach my $method ('pwritev', 'io_uring')
 		insert into h select i, 0, repeat(md5(i::text), 10) from generate_series(1, 30000) i;
 		insert into z select * from h;
 		select pg_create_physical_replication_slot('standby', true)});
-	my $standby = standby_of($primary, "standby_$method", conf => "primary_slot_name = 'standby'\n");
+	my $standby = standby_of($primary, "standby_$method",
+		conf => "primary_slot_name = 'standby'\n");
 	wait_for_workers($standby);
 
 	# -- restartpoints
@@ -88,9 +93,11 @@ foreach my $method ('pwritev', 'io_uring')
 	run_restartpoints($primary, $standby);
 	note "$method: blocks for restartpoints " . blocks_of_role($standby, 'checkpoint')
 	  . ', ahead of the clock hand ' . blocks_of_role($standby, 'cleaner');
-	cmp_ok(blocks_of_role($standby, 'checkpoint'), '>', 0, "$method: workers write for restartpoints");
+	cmp_ok(blocks_of_role($standby, 'checkpoint'), '>', 0,
+		"$method: workers write for restartpoints");
 	cmp_ok(blocks_of_role($standby, 'cleaner'), '>', 0, "$method: workers write ahead of replay");
-	is($standby->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0', "$method: no errors");
+	is($standby->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0',
+		"$method: no errors");
 
 	# -- the standby dies, a worker of it dies, with all that under way
 	kill_server($standby);
@@ -99,7 +106,8 @@ foreach my $method ('pwritev', 'io_uring')
 	same_twins($standby, "$method, standby killed");
 	run_restartpoints($primary, $standby);
 	my $log_end = -s $standby->logfile;
-	kill 'KILL', $standby->safe_psql('postgres', 'select pid from pg_stat_zedstore_io where worker = 2 limit 1');
+	kill 'KILL', $standby->safe_psql('postgres',
+		'select pid from pg_stat_zedstore_io where worker = 2 limit 1');
 	$standby->wait_for_log(qr/database system is ready to accept read-only connections/, $log_end);
 	wait_for_workers($standby);
 	same_twins($standby, "$method, worker killed");
@@ -119,18 +127,22 @@ foreach my $method ('pwritev', 'io_uring')
 	for (1 .. 100)
 	{
 		$standby->safe_psql('postgres', 'checkpoint');
-		last if blocks_of_role($standby, 'checkpoint') > $before[0] && blocks_of_role($standby, 'cleaner') > $before[1];
+		last if blocks_of_role($standby, 'checkpoint') > $before[0]
+			&& blocks_of_role($standby, 'cleaner') > $before[1];
 	}
 	$load->signal('TERM');
 	$load->finish;
-	cmp_ok(blocks_of_role($standby, 'checkpoint'), '>', $before[0], "$method, promoted: workers write for checkpoints");
-	cmp_ok(blocks_of_role($standby, 'cleaner'), '>', $before[1], "$method, promoted: workers write ahead of the clock hand");
+	cmp_ok(blocks_of_role($standby, 'checkpoint'), '>', $before[0],
+		"$method, promoted: workers write for checkpoints");
+	cmp_ok(blocks_of_role($standby, 'cleaner'), '>', $before[1],
+		"$method, promoted: workers write ahead of the clock hand");
 	kill_server($standby);
 	kill_and_restart($standby, killed => 1);
 	wait_for_workers($standby);
 	check_twins($standby, "$method, promoted and killed");
 	check_twins($primary, "$method, old primary");
-	unlike(slurp_file($standby->logfile), qr/inconsistent page found/, "$method: replayed pages are the primary's");
+	unlike(slurp_file($standby->logfile), qr/inconsistent page found/,
+		"$method: replayed pages are the primary's");
 	check_files($standby, "$method, promoted", start => 0);
 	check_files($primary, "$method, primary", start => 0);
 }

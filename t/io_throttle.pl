@@ -1,5 +1,5 @@
-# VACUUM and ANALYZE are held back while clients wait for WAL, whoever runs them, and go on; they are as
-# core's when that is switched off; also after errors, and with parallel workers.
+# VACUUM and ANALYZE are held back while clients wait for WAL, whoever runs them, and go on; they
+# are as core's when that is switched off; also after errors, and with parallel workers.
 
 use strict;
 use warnings FATAL => 'all';
@@ -66,7 +66,8 @@ my $load = start_commits($node, 900);
 foreach my $table ('h', 'z')
 {
 	my $vacuum = start_sql($node, map {
-			("delete from h where id % 1000 = $_", "delete from z where id % 1000 = $_", "vacuum $table")
+			("delete from h where id % 1000 = $_", "delete from z where id % 1000 = $_",
+				"vacuum $table")
 		} $table eq 'h' ? 400 .. 409 : 410 .. 489);
 	wait_for_sql($node, q{
 		select count(*) > 0 from pg_stat_activity where query like 'vacuum %' and wait_event = 'VacuumDelay'});
@@ -77,7 +78,8 @@ foreach my $table ('h', 'z')
 # -- autovacuum, again and again: one that is quick may not be seen
 set_io_conf($node, 'autovacuum', 'on');
 my $updates = start_sql($node, map {
-		("update h set v = v where id % 20 = $_ % 20", "update z set v = v where id % 20 = $_ % 20", 'select pg_sleep(1)')
+		("update h set v = v where id % 20 = $_ % 20", "update z set v = v where id % 20 = $_ % 20",
+			'select pg_sleep(1)')
 	} 1 .. 300);
 wait_for_sql($node, q{
 	select count(*) > 0 from pg_stat_activity
@@ -132,20 +134,23 @@ $session->query_safe('vacuum analyze h');
 $session->query_safe('vacuum analyze z');
 is($session->query_safe('show vacuum_cost_delay'), '1ms', 'the user\'s setting is as it was');
 
-# -- the user's own sleeps, which a timer would end too early: they are as long as they have to be at least
+# -- the user's own sleeps, which a timer would end too early: they are as long as they have to be
+# at least
 SKIP:
 {
 	skip 'PostgreSQL 18 tells how long VACUUM slept', 2 if !$pg18;
 	$node->safe_psql('postgres', q{
 		create table c as select i, repeat('x', 500) from generate_series(1, 3000) i; vacuum freeze c});
 	$session->query_safe("set vacuum_cost_delay = 100; set vacuum_cost_limit = 20");
-	# a page and the free space map cost 1 each time at least; what is below the limit at the end is not slept for
+	# a page and the free space map cost 1 each time at least; what is below the limit at the end is
+	# not slept for
 	my $pages = $node->safe_psql('postgres', q{select pg_relation_size('c') / 8192});
 	my $wanted = ($pages * 2 / 20 - 1) * 100;
 	foreach my $workers (1, 0)
 	{
 		set_io_conf($node, 'zedstore.io_workers', $workers);
-		cmp_ok(delay_of($session, 'vacuum (freeze, disable_page_skipping, verbose) c'), '>', 0.75 * $wanted,
+		cmp_ok(delay_of($session, 'vacuum (freeze, disable_page_skipping, verbose) c'), '>',
+			0.75 * $wanted,
 			"a VACUUM with a long cost delay is not faster than its user wants, workers: $workers");
 	}
 }

@@ -61,9 +61,9 @@ sub slow_vacuum
 	return;
 }
 
-# Deletes some rows of the twins, and lets a slow VACUUM remove those of one of them beside a worker.
-# Returns how many blocks VACUUM wrote, and how many the worker did.  Who of the two comes first is
-# a matter of processor time as well, so there are a few attempts until they are as wanted.
+# Deletes some rows of the twins, and lets a slow VACUUM remove those of one of them beside a
+# worker. Returns how many blocks VACUUM wrote, and how many the worker did.  Who of the two comes
+# first is a matter of processor time as well, so there are a few attempts until they are as wanted.
 my @remainders;
 
 sub vacuum_beside_worker
@@ -77,7 +77,8 @@ sub vacuum_beside_worker
 		my $remainder = shift @remainders;
 		last if !defined $remainder;
 		$node->safe_psql('postgres', $_)
-		  for "delete from h where id % 11 = $remainder", "delete from z where id % 11 = $remainder",
+		  for "delete from h where id % 11 = $remainder",
+			"delete from z where id % 11 = $remainder",
 			'vacuum ' . ($table eq 'h' ? 'z' : 'h'), 'checkpoint';
 		my $own = own_writes($node, 'vacuum');
 		my $before = handed_over($node);
@@ -115,7 +116,8 @@ foreach my $method ('pwritev', 'io_uring')
 	check_all($node, "$method, load");
 
 	# -- VACUUM and compaction of zedstore
-	$node->safe_psql('postgres', $_) for 'delete from z where id % 3 = 0', 'delete from h where id % 3 = 0',
+	$node->safe_psql('postgres', $_) for 'delete from z where id % 3 = 0',
+		'delete from h where id % 3 = 0',
 		'checkpoint';
 	$before = handed_over($node);
 	$node->safe_psql('postgres', 'vacuum z');
@@ -168,14 +170,16 @@ foreach my $method ('pwritev', 'io_uring')
 			'begin; insert into t select * from z; rollback', 'drop table t',
 			'vacuum z';
 	}
-	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0', "$method: no errors");
+	is($node->safe_psql('postgres', 'select sum(errors) from pg_stat_zedstore_io'), '0',
+		"$method: no errors");
 	check_all($node, "$method, files come and go");
 
 	# -- a worker that dies with a full queue; nobody waits for it
 	$node->append_conf('postgresql.conf', "zedstore.io_max_iops = 2\n");
 	$node->reload;
 	wait_for_sql($node, "select current_setting('zedstore.io_max_iops') = '2'");
-	my $pid = $node->safe_psql('postgres', q{select pid from pg_stat_zedstore_io where role = 'vacuum'});
+	my $pid = $node->safe_psql('postgres',
+		q{select pid from pg_stat_zedstore_io where role = 'vacuum'});
 	my $log_end = -s $node->logfile;
 	$node->safe_psql('postgres', 'create table d using zedstore as select * from z');
 	$node->safe_psql('postgres', "select pg_terminate_backend($pid)");
@@ -193,8 +197,10 @@ foreach my $method ('pwritev', 'io_uring')
 	{
 		$before = handed_over($node);
 		my $psql = IPC::Run::start(
-			[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-c', 'insert into d select * from z',
-				'-c', 'vacuum d', '-c', 'insert into d select * from e', '-c', 'delete from d', '-c', 'vacuum d' ],
+			[ 'psql', '-X', '-q', '-d', $node->connstr('postgres'), '-c',
+				'insert into d select * from z',
+				'-c', 'vacuum d', '-c', 'insert into d select * from e', '-c', 'delete from d',
+					'-c', 'vacuum d' ],
 			'>', '/dev/null', '2>', '/dev/null');
 		wait_for_sql($node, "select sum(blocks) > $before from pg_stat_zedstore_io where role = 'vacuum'");
 		kill_and_restart($node);

@@ -58,11 +58,13 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 	my $log_end = -s $node->logfile;
 	$node->safe_psql('postgres', 'checkpoint');
 	$node->wait_for_log(qr/I\/O worker 1 wrote (\d+) of (\d+) dirty buffers/, $log_end);
-	my ($wrote, $of) = slurp_file($node->logfile, $log_end) =~ /I\/O worker 1 wrote (\d+) of (\d+) dirty buffers/;
+	my ($wrote, $of) = slurp_file($node->logfile,
+		$log_end) =~ /I\/O worker 1 wrote (\d+) of (\d+) dirty buffers/;
 	cmp_ok($wrote, '>=', 0.95 * $of, "$method: the worker wrote it all");
 
 	# -- under load, with settings that make many small requests
-	$node->append_conf('postgresql.conf', "zedstore.io_queue_depth = 4\nzedstore.io_request_size = 2\n");
+	$node->append_conf('postgresql.conf',
+		"zedstore.io_queue_depth = 4\nzedstore.io_request_size = 2\n");
 	$node->reload;
 	my $load = start_load($node, 4);
 	cmp_ok(checkpoint_storm($node, $load), '>=', 1, "$method: checkpoints under load");
@@ -110,17 +112,20 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 	$node->safe_psql('postgres', "create tablespace ts location '$ts'");
 	$load = start_load($node, 5);
 	my $files = IPC::Run::start(
-		[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-c', 'set client_min_messages = error' ,
+		[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $node->connstr('postgres'), '-c',
+			'set client_min_messages = error' ,
 			map { ('-c', $_) } (
 				'create table f (a int, b text)',
 				(map { (
 					"insert into f select i, repeat('x', 200) from generate_series(1, 5000) i",
 					'alter table f set tablespace ts', 'truncate f',
 					"insert into f select i, repeat('y', 200) from generate_series(1, 3000) i",
-					'alter table f set tablespace pg_default', 'insert into u select generate_series(1, 3000)',
+					'alter table f set tablespace pg_default',
+						'insert into u select generate_series(1, 3000)',
 					"create table g$_ using zedstore as select i, md5(i::text) from generate_series(1, 3000) i",
 					'delete from f where a > 100', 'vacuum f', "drop table g$_",
-					"create database d$_ strategy wal_log", "create database e$_ strategy file_copy",
+					"create database d$_ strategy wal_log",
+						"create database e$_ strategy file_copy",
 					"drop database d$_", "drop database e$_") } 1 .. 3)) ],
 		'>', '/dev/null', '2>', \my $files_err);
 	checkpoint_storm($node, $load);

@@ -313,7 +313,8 @@ $node->safe_psql(
 $node->safe_psql('postgres', 'vacuum pg_class');
 my $number = $node->safe_psql('postgres', q{select pg_relation_filenode('again')});
 $node->stop;
-command_ok([ 'pg_resetwal', '-o', $number - 100, $node->data_dir ], 'the counter of OIDs is set back');
+command_ok([ 'pg_resetwal', '-o', $number - 100, $node->data_dir ],
+	'the counter of OIDs is set back');
 $node->start;
 
 my $both = 'select count(*), min(b), max(b) from ';

@@ -83,7 +83,8 @@ my $vacuum = $node->basedir . '/vacuum.sql';
 append_to_file($vacuum, "vacuum small;\n");
 $node->command_ok(
 	[
-		'pgbench', '-n', '-c', $sessions, '-j', '2', '-t', '25', '-f', "$mix\@20", '-f', "$vacuum\@1", 'postgres'
+		'pgbench', '-n', '-c', $sessions, '-j', '2', '-t', '25', '-f', "$mix\@20", '-f',
+			"$vacuum\@1", 'postgres'
 	],
 	'small transactions');
 my $table = $node->safe_psql('postgres', 'select count(*), sum(a) from small');
@@ -95,8 +96,8 @@ is( $node->safe_psql(
 	'table and index agree');
 zs_check_all($node);
 
-# An UPDATE that comes too late takes back its new version, but had reserved row numbers for more; they must not
-# become rows when a savepoint is rolled back before the table is read.
+# An UPDATE that comes too late takes back its new version, but had reserved row numbers for more;
+# they must not become rows when a savepoint is rolled back before the table is read.
 SKIP:
 {
 	skip 'injection points are not there', 4 unless has_injection_points($node);
@@ -127,7 +128,8 @@ SKIP:
 		"1|2\n2|100", 'rows of an UPDATE that came too late');
 	zs_check_all($node);
 
-	# The same with the row that fills the buffer, which must not be written before it is known to stay.
+	# The same with the row that fills the buffer, which must not be written before it is known to
+	# stay.
 	$node->safe_psql(
 		'postgres', q{
 		create function attach_at(a int, b int) returns int language plpgsql as $$

@@ -1,8 +1,8 @@
 # Logical decoding of zedstore tables: test_decoding's output must be what it is for a heap table
 # that the same statements change.
 #
-# Databases "h" and "z" differ in default_table_access_method only.  A piece of SQL runs in both, then
-# the changes that their slots hand out are compared line by line.
+# Databases "h" and "z" differ in default_table_access_method only.  A piece of SQL runs in both,
+# then the changes that their slots hand out are compared line by line.
 use strict;
 use warnings FATAL => 'all';
 
@@ -29,7 +29,8 @@ $node->safe_psql($_, 'create extension zedstore_io') for 'h', 'z';
 $node->safe_psql('postgres', 'alter database z set default_table_access_method = zedstore');
 
 # statements must find rows in the same order
-$node->safe_psql('postgres', "alter database $_ set enable_seqscan = off; alter database $_ set enable_bitmapscan = off")
+$node->safe_psql('postgres',
+	"alter database $_ set enable_seqscan = off; alter database $_ set enable_bitmapscan = off")
   for 'h', 'z';
 
 sub make_slots
@@ -55,8 +56,8 @@ sub changes
 		  . "'include-xids', '0', 'skip-empty-xacts', '1'$options)");
 }
 
-# Runs $sql in both databases and compares; $check is a pattern that the output must match, to be sure
-# that there is something in it.
+# Runs $sql in both databases and compares; $check is a pattern that the output must match, to be
+# sure that there is something in it.
 sub same_changes
 {
 	my ($title, $sql, $check, %options) = @_;
@@ -128,8 +129,8 @@ create materialized view mat as select * from bulk where a < 5;
 refresh materialized view mat;
 SQL
 
-# A loader's rows are logged from its stage: nulls, all lengths of values, types of each storage, a column that is gone,
-# and a row that the stage does not take.
+# A loader's rows are logged from its stage: nulls, all lengths of values, types of each storage, a
+# column that is gone, and a row that the stage does not take.
 my $kinds = PostgreSQL::Test::Utils::tempdir() . '/kinds';
 $node->safe_psql('postgres', <<"SQL");
 copy (select n, nullif(n % 3, 0)::bool, case when n = 2999 then -12345678901234567890.123 when n % 7 > 0 then n / 8.0 end,
@@ -334,8 +335,8 @@ insert into src_big select 100 + i, repeat(chr(64 + i), 20000 * i) from generate
 insert into big select a, b from src_big order by a;
 SQL
 
-# Of a value that an update does not touch, and that is stored apart, it is only said that it is there, as on heap.  The
-# replica identity is complete, and so is a row whose identity changes.
+# Of a value that an update does not touch, and that is stored apart, it is only said that it is
+# there, as on heap.  The replica identity is complete, and so is a row whose identity changes.
 $node->safe_psql('z', q{
 	update big set c = '\x55' where a = 101;
 	alter table big replica identity default;
@@ -353,10 +354,12 @@ $node->safe_psql('z', q{
 my $out = changes('z', 's');
 like($out, qr/UPDATE: old-key: a\[integer\]:101 b\[text\]:'A{20000}' new-tuple: a\[integer\]:101 b\[text\]:unchanged-toast-datum c\[bytea\]:'\\x55'/,
 	'unchanged large value: identity full');
-like($out, qr/UPDATE: a\[integer\]:101 b\[text\]:unchanged-toast-datum c\[bytea\]:'\\x56'/, '... default');
+like($out, qr/UPDATE: a\[integer\]:101 b\[text\]:unchanged-toast-datum c\[bytea\]:'\\x56'/,
+	'... default');
 like($out, qr/UPDATE: old-key: a\[integer\]:101 new-tuple: a\[integer\]:201 b\[text\]:'A{20000}' c\[bytea\]:'\\x56'/, '... default, the key changes');
 like($out, qr/UPDATE: a\[integer\]:201 b\[text\]:'A{20000}' c\[bytea\]:'\\x57'/, '... in the key');
-like($out, qr/UPDATE: a\[integer\]:201 b\[text\]:unchanged-toast-datum c\[bytea\]:'\\x58'/, '... nothing');
+like($out, qr/UPDATE: a\[integer\]:201 b\[text\]:unchanged-toast-datum c\[bytea\]:'\\x58'/,
+	'... nothing');
 like($out, qr/UPDATE: a\[integer\]:201 b\[text\]:'A{20000}' c\[bytea\]:'\\x59'/, '... not shared');
 
 # ---- origins
@@ -382,7 +385,8 @@ SQL
 	$out{$db} = changes($db, 's', 'only-local' => 1);
 }
 is_equal($out{z}, $out{h}, 'origins: same changes');
-like($out{z}, qr/INSERT: a\[integer\]:1\n.*INSERT: a\[integer\]:4\n/s, 'origins: local changes are there');
+like($out{z}, qr/INSERT: a\[integer\]:1\n.*INSERT: a\[integer\]:4\n/s,
+	'origins: local changes are there');
 unlike($out{z}, qr/integer\]:[23]/, 'origins: others are not');
 
 # ---- large transactions, streamed
@@ -405,7 +409,8 @@ SQL
 }
 like($out{z}, qr/opening a streamed block/, 'streaming: transactions come in pieces');
 # the savepoint's changes are streamed before it is rolled back, or not at all
-cmp_ok(scalar(() = $out{z} =~ /^streaming change for/mg), '>=', 4999, 'streaming: all changes come');
+cmp_ok(scalar(() = $out{z} =~ /^streaming change for/mg), '>=', 4999,
+	'streaming: all changes come');
 is_equal(changes('z', 's'), changes('h', 's'), 'the same transaction in one piece: same changes');
 
 # ---- two-phase commit
@@ -442,7 +447,8 @@ create table cat (a int primary key) with (user_catalog_table = true);
 insert into cat values (1);
 SQL
 isnt($rc, 0, 'user_catalog_table: fails');
-like($stderr, qr/zedstore table "cat" cannot be a catalog table for logical decoding/, 'user_catalog_table: says why');
+like($stderr, qr/zedstore table "cat" cannot be a catalog table for logical decoding/,
+	'user_catalog_table: says why');
 $node->safe_psql('z', 'alter table cat reset (user_catalog_table); insert into cat values (1)');
 changes('z', 's');
 
@@ -479,21 +485,24 @@ sub logical_records
 	my ($sql) = @_;
 	my $start = $node->safe_psql('z', 'select pg_current_wal_insert_lsn()');
 	$node->safe_psql('z', $sql);
-	return $node->safe_psql('z', qq{select count(*) from pg_get_wal_records_info('$start', pg_current_wal_flush_lsn())
+	return $node->safe_psql('z',
+		qq{select count(*) from pg_get_wal_records_info('$start', pg_current_wal_flush_lsn())
 		where resource_manager = 'zedstore' and record_type = 'LOGICAL'});
 }
 
 $node->safe_psql('z', 'create extension pg_walinspect; create table w (a int primary key, b text)');
 is(logical_records('insert into w values (1, repeat($$x$$, 100000)); update w set b = null; delete from w'), 3, 'a record for each row');
 is(logical_records(q{copy w (a) from program 'seq 1000'}), 1, 'COPY: a record for many rows');
-is(logical_records('vacuum full w; cluster w using w_pkey; vacuum w; reindex table w; analyze w'), 0, 'none when rows are moved');
+is(logical_records('vacuum full w; cluster w using w_pkey; vacuum w; reindex table w; analyze w'),
+	0, 'none when rows are moved');
 is(logical_records('create temp table w (a int); insert into w values (1); create unlogged table wu (a int); insert into wu values (1)'),
 	0, 'none for temporary and unlogged tables');
 
 # ---- decoding on a standby
 
 $node->append_conf('postgresql.conf', "hot_standby_feedback = on\n");
-my $standby = standby_of($node, 'standby', conf => "hot_standby_feedback = on\nprimary_slot_name = ''\n");
+my $standby = standby_of($node, 'standby',
+	conf => "hot_standby_feedback = on\nprimary_slot_name = ''\n");
 $standby->create_logical_slot_on_standby($node, 'sb', 'z');
 $node->safe_psql('z', <<'SQL');
 insert into crash values (7000, 'for the standby');

@@ -54,7 +54,8 @@ sub on_node
 sub contents
 {
 	my ($node, $table, $columns, $dbname) = @_;
-	return $node->safe_psql($dbname // 'postgres', "select count(*), md5(string_agg(t, '|' order by t))
+	return $node->safe_psql($dbname // 'postgres',
+		"select count(*), md5(string_agg(t, '|' order by t))
 		from (select ($columns)::text as t from $table) s");
 }
 
@@ -175,7 +176,8 @@ on_node($subscriber, q{alter table d.KIND add column e int});
 $subscriber->safe_psql('postgres', 'alter subscription sub refresh publication');
 on_node($publisher, q{update d.KIND set b = 'wider' where a = 10000; insert into d.KIND (a, e) values (80000, 6)});
 all_equal('after a rewrite', 'd.', columns => '(a, b, c, d)');
-is($subscriber->safe_psql('postgres', "select string_agg(e::text, ',' order by a) from d.zz where e is not null"),
+is($subscriber->safe_psql('postgres',
+	"select string_agg(e::text, ',' order by a) from d.zz where e is not null"),
 	'5,6', 'a column that came later');
 
 on_node($publisher, q{truncate d.KIND; insert into d.KIND values (1, 'after truncate')});
@@ -195,7 +197,8 @@ like($log, qr/duplicate key value violates unique constraint|conflict detected o
 like($log, qr/"zz_pkey"/, 'conflict: and which index');
 my ($lsn) = $log =~ m{processing remote data for replication origin .* finished at ([0-9A-F]+/[0-9A-F]+)};
 ok($lsn, 'conflict: the log has the position to skip');
-$subscriber->safe_psql('postgres', "alter subscription sub skip (lsn = '$lsn'); alter subscription sub enable");
+$subscriber->safe_psql('postgres',
+	"alter subscription sub skip (lsn = '$lsn'); alter subscription sub enable");
 on_node($publisher, q{insert into d.KIND values (3, 'goes on')});
 $publisher->wait_for_catchup('sub');
 is($subscriber->safe_psql('postgres', 'select a, b from d.zz order by a'),
@@ -207,7 +210,8 @@ if ($subscriber->pg_version >= 18)
 	$offset = -s $subscriber->logfile;
 	on_node($publisher, q{update d.KIND set b = 'after truncate' where a = 1});
 	$publisher->wait_for_catchup('sub');
-	like(slurp_file($subscriber->logfile, $offset), qr/conflict detected on relation "d.zz": conflict=update_origin_differs/,
+	like(slurp_file($subscriber->logfile, $offset),
+		qr/conflict detected on relation "d.zz": conflict=update_origin_differs/,
 		'conflict: an update of a row that was changed here');
 }
 on_node($subscriber, q{delete from d.KIND where a in (2, 3)});
@@ -238,7 +242,8 @@ $publisher->wait_for_catchup('sub');
 for my $table ('d.zz x where a >= 1000', 'd.nokey_zz x')
 {
 	is(contents($subscriber, $table, $table =~ /nokey/ ? 'x' : '(a, b, c)'),
-		contents($publisher, $table, $table =~ /nokey/ ? 'x' : '(a, b, c)'), "concurrent changes: $table");
+		contents($publisher, $table, $table =~ /nokey/ ? 'x' : '(a, b, c)'),
+			"concurrent changes: $table");
 }
 
 # ---- row filters and column lists
@@ -276,7 +281,8 @@ on_node($publisher, q{
 	delete from f.col_KIND where a > 150});
 all_equal('row filter', 'f.row_', @filter);
 all_equal('column list', 'f.col_', @columns);
-is($subscriber->safe_psql('postgres', 'select count(*) from f.col_zz where b is not null'), '0', 'column list: nothing else was sent');
+is($subscriber->safe_psql('postgres', 'select count(*) from f.col_zz where b is not null'), '0',
+	'column list: nothing else was sent');
 
 # ---- partitions
 
@@ -310,10 +316,12 @@ for my $name ('root', 'parts')
 		copy p.$name from program 'seq -f "%g	copied" 1 9'});
 }
 $publisher->wait_for_catchup('sub_p');
-is(contents($subscriber, 'p.root x', 'x'), contents($publisher, 'p.root x', 'x'), 'publish_via_partition_root');
+is(contents($subscriber, 'p.root x', 'x'), contents($publisher, 'p.root x', 'x'),
+	'publish_via_partition_root');
 for my $part (1 .. 3)
 {
-	is(contents($subscriber, "p.parts_$part x", 'x'), contents($publisher, "p.parts_$part x", 'x'), "partition $part by itself");
+	is(contents($subscriber, "p.parts_$part x", 'x'), contents($publisher, "p.parts_$part x", 'x'),
+		"partition $part by itself");
 }
 
 # The other way round: into partitions, between which rows move.
@@ -332,8 +340,10 @@ $publisher->safe_psql('postgres', q{
 	update p.into set a = a + 70 where a between 50 and 60;
 	truncate p.root});
 $publisher->wait_for_catchup($_) for 'sub_i', 'sub_p';
-is(contents($subscriber, 'p.into x', 'x'), contents($publisher, 'p.into x', 'x'), 'into partitions');
-is($subscriber->safe_psql('postgres', 'select count(*) from p.root'), '0', 'truncate of a partitioned table');
+is(contents($subscriber, 'p.into x', 'x'), contents($publisher, 'p.into x', 'x'),
+	'into partitions');
+is($subscriber->safe_psql('postgres', 'select count(*) from p.root'), '0',
+	'truncate of a partitioned table');
 
 # ---- all tables of a database, applied in parallel, two-phase commit, generated columns
 
@@ -347,7 +357,8 @@ for my $node (@nodes)
 }
 $publisher->safe_psql('everything', 'create publication everything for all tables'
 	  . ($generated ? ' with (publish_generated_columns = stored)' : ''));
-on_node($publisher, q{insert into KIND select i, 'initial' from generate_series(1, 1000) i}, 'everything');
+on_node($publisher, q{insert into KIND select i, 'initial' from generate_series(1, 1000) i},
+	'everything');
 $subscriber->safe_psql('everything',
 	"create subscription sub_e connection '$connstr dbname=everything' publication everything with (streaming = parallel, two_phase = true)"
 );
@@ -383,7 +394,8 @@ on_node($publisher, q{
 	delete from KIND where a > 500 and a < 600;
 	prepare transaction 'rolled_back_KIND'}, 'everything');
 $publisher->wait_for_catchup('sub_e');
-is($subscriber->safe_psql('everything', 'select count(*) from pg_prepared_xacts'), '12', 'two-phase: prepared there too');
+is($subscriber->safe_psql('everything', 'select count(*) from pg_prepared_xacts'), '12',
+	'two-phase: prepared there too');
 kill_and_restart($subscriber);
 on_node($publisher, q{commit prepared 'small_KIND'; commit prepared 'large_KIND'; rollback prepared 'rolled_back_KIND'}, 'everything');
 all_equal('two-phase', '', @everything);
@@ -397,7 +409,8 @@ on_node($publisher, q{insert into KIND values (40000, 'from afar')}, 'everything
 $publisher->wait_for_catchup('sub_e');
 on_node($subscriber, q{insert into KIND values (40001, 'from here')}, 'everything');
 my $query = "select count(*) from pg_logical_slot_get_changes('%s', null, null%s) where data like '%%INSERT%%'";
-is($subscriber->safe_psql('everything', sprintf $query, 'local', ", 'only-local', '1'"), '4', 'origin: local changes only');
+is($subscriber->safe_psql('everything', sprintf $query, 'local', ", 'only-local', '1'"), '4',
+	'origin: local changes only');
 is($subscriber->safe_psql('everything', sprintf $query, 'all', ''), '8', 'origin: all changes');
 
 for my $node (@nodes)

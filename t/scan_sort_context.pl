@@ -1,6 +1,7 @@
-# A sort copies rows straight into a memory context in which nothing can be freed.  Columns are decoded then, and pages
-# read for that; core allocates and frees while it evicts others when many requests to sync files wait for
-# the checkpointer.  So the checkpointer stands still here until these are too many.
+# A sort copies rows straight into a memory context in which nothing can be freed.  Columns are
+# decoded then, and pages read for that; core allocates and frees while it evicts others when many
+# requests to sync files wait for the checkpointer.  So the checkpointer stands still here until
+# these are too many.
 use strict;
 use warnings FATAL => 'all';
 
@@ -26,7 +27,8 @@ $node->safe_psql(
 	insert into h select i, repeat('x', 500) from generate_series(1, 2000) i;
 	checkpoint});
 
-my $checkpointer = $node->safe_psql('postgres', q{select pid from pg_stat_activity where backend_type = 'checkpointer'});
+my $checkpointer = $node->safe_psql('postgres',
+	q{select pid from pg_stat_activity where backend_type = 'checkpointer'});
 kill 'STOP', $checkpointer;
 
 # The updates fill the queue of requests, which has as many places as there are buffers.

@@ -1,6 +1,6 @@
-# pg_rewind copies the blocks that the WAL of the old primary names since the servers parted.  VACUUM of the
-# old primary cuts blocks off its file that are in use on the new one, and the file grows again by blocks that nobody
-# writes to: they have to be copied.
+# pg_rewind copies the blocks that the WAL of the old primary names since the servers parted.
+# VACUUM of the old primary cuts blocks off its file that are in use on the new one, and the file
+# grows again by blocks that nobody writes to: they have to be copied.
 use strict;
 use warnings FATAL => 'all';
 
@@ -52,7 +52,8 @@ $new->safe_psql('postgres', q{
 $old->stop;
 my $settings = slurp_file($old->data_dir . '/postgresql.conf');
 command_ok(
-	[ 'pg_rewind', '--no-sync', '--source-server', $new->connstr('postgres'), '--target-pgdata', $old->data_dir ],
+	[ 'pg_rewind', '--no-sync', '--source-server', $new->connstr('postgres'), '--target-pgdata',
+		$old->data_dir ],
 	'pg_rewind');
 unlink $old->data_dir . '/postgresql.conf';
 append_to_file($old->data_dir . '/postgresql.conf', $settings);
@@ -64,9 +65,11 @@ for my $table ('t_h', 't_z', 'single_z')
 {
 	my $sum = "select count(*), sum(a), sum(length(b)), md5(string_agg(b, '' order by a)) from $table";
 
-	is($old->safe_psql('postgres', $sum), $new->safe_psql('postgres', $sum), "$table: the same on both servers");
+	is($old->safe_psql('postgres', $sum), $new->safe_psql('postgres', $sum),
+		"$table: the same on both servers");
 }
-is($new->safe_psql('postgres', 'select count(*) from (table t_h except table t_z) d'), '0', 'as on heap');
+is($new->safe_psql('postgres', 'select count(*) from (table t_h except table t_z) d'), '0',
+	'as on heap');
 zs_check_all($old);
 zs_check_all($new);
 done_testing();

@@ -1,6 +1,7 @@
-# ALTER EXTENSION UPDATE from each older version, with tables, indexes, views, functions, statistics, event
-# triggers and sessions in use: afterwards the database has what a new one has, and what was its own is left alone.
-# Before that the new library is called by the older definitions.
+# ALTER EXTENSION UPDATE from each older version, with tables, indexes, views, functions,
+# statistics, event triggers and sessions in use: afterwards the database has what a new one has,
+# and what was its own is left alone. Before that the new library is called by the older
+# definitions.
 use strict;
 use warnings FATAL => 'all';
 
@@ -19,7 +20,8 @@ my @older = split /\n/,
 	where name = 'zedstore_io' and version <> default_version order by 1});
 cmp_ok(scalar @older, '>=', 1, "there are versions older than $newest");
 
-$node->safe_psql('postgres', 'create role regress_reader; create role regress_owner; create database fresh');
+$node->safe_psql('postgres',
+	'create role regress_reader; create role regress_owner; create database fresh');
 $node->safe_psql('fresh', 'create extension zedstore_io');
 
 # Everything that belongs to the extension, with what can be said of it.
@@ -134,7 +136,8 @@ create event trigger e_drop on sql_drop execute function note_drops();
 SQL
 
 	# the new library under the old definitions
-	is($node->safe_psql($db, "select compact_them() >= 0, check_it('t')"), 't|0', "$version: functions work");
+	is($node->safe_psql($db, "select compact_them() >= 0, check_it('t')"), 't|0',
+		"$version: functions work");
 	$node->safe_psql($db, 'refresh materialized view m_segments; vacuum analyze');
 	is( $node->safe_psql($db, q{
 			select count(*) filter (where item is null) from zs_io_report() union all
@@ -162,7 +165,8 @@ SQL
 	$session->query_safe('begin');
 	$session->query_safe('declare c cursor for select a from t order by a');
 	$session->query_safe('fetch 10 from c');
-	$session->query_safe("insert into moved select i, 'buffered' from generate_series(100001, 110000) i");
+	$session->query_safe(
+		"insert into moved select i, 'buffered' from generate_series(100001, 110000) i");
 
 	# somebody else may not; what is rolled back leaves all as it was
 	my $before = members($db);
@@ -176,12 +180,15 @@ SQL
 		$version, "$version: nor its version");
 
 	$node->safe_psql($db, 'alter extension zedstore_io update');
-	is($node->safe_psql($db, 'select library, extension from zs_version()'), "$newest|$newest", "$version: is updated");
+	is($node->safe_psql($db, 'select library, extension from zs_version()'), "$newest|$newest",
+		"$version: is updated");
 	is( $node->safe_psql($db, "select event, count(*) > 0 from commands where tag = 'ALTER EXTENSION' group by 1 order by 1"),
 		"ddl_command_end|t\nddl_command_start|t", "$version: event triggers see the command");
-	is($node->safe_psql($db, "select * from commands where event = 'dropped'"), '', "$version: nothing is dropped");
+	is($node->safe_psql($db, "select * from commands where event = 'dropped'"), '',
+		"$version: nothing is dropped");
 
-	$session->query_safe("insert into moved select i, 'buffered' from generate_series(110001, 111000) i");
+	$session->query_safe(
+		"insert into moved select i, 'buffered' from generate_series(110001, 111000) i");
 	is($session->query_safe('fetch 2 from c'), "12\n13", "$version: a cursor goes on");
 	is($session->query_safe('execute q'), $blocks, "$version: so does a prepared statement");
 	$session->query_safe("select * from zs_version()");
@@ -229,14 +236,17 @@ SQL
 	# a dump of it, restored, has the newest version
 	$node->safe_psql('postgres', "create database again_$db template template0");
 	$node->command_ok(
-		[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', "again_$db", '-f', $node->basedir . "/before $version.sql" ],
+		[ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', "again_$db", '-f', $node->basedir
+			. "/before $version.sql" ],
 		"$version: restore what was dumped before");
 	is(object_rows($node, "again_$db"), $rows, "$version: rows of the restored database");
-	is($node->safe_psql("again_$db", 'select extension from zs_version()'), $newest, "$version: version of the restored one");
+	is($node->safe_psql("again_$db", 'select extension from zs_version()'), $newest,
+		"$version: version of the restored one");
 
 	# there is no way back
 	($ret, $out, $err) = $node->psql($db, "alter extension zedstore_io update to '$version'");
-	like($err, qr/no update path from version "\Q$newest\E" to version "\Q$version\E"/, "$version: no way back");
+	like($err, qr/no update path from version "\Q$newest\E" to version "\Q$version\E"/,
+		"$version: no way back");
 	# but the extension can go, when nothing needs it
 	($ret, $out, $err) = $node->psql($db, 'drop extension zedstore_io');
 	like($err, qr/other objects depend on it/, "$version: the extension is needed");

@@ -75,9 +75,11 @@ is( $new->safe_psql(
 # The extension stays as old as it was in each database, until somebody updates it.
 is($new->safe_psql('other', 'select count(*) > 0, min(extversion) from pg_extension, pg_zs_trees($$o$$) where extname = $$zedstore_io$$'),
 	't|0.1.0', 'an older version of the extension');
-is($new->safe_psql('other', 'alter extension zedstore_io update; select library = extension from zs_version()'),
+is($new->safe_psql('other',
+	'alter extension zedstore_io update; select library = extension from zs_version()'),
 	't', 'which is updated');
-is($new->safe_psql('postgres', 'select library = extension from zs_version()'), 't', 'the newest one stays');
+is($new->safe_psql('postgres', 'select library = extension from zs_version()'), 't',
+	'the newest one stays');
 
 # and it goes on living
 $new->safe_psql('postgres', q{
@@ -98,6 +100,7 @@ zs_check_all($new, 'postgres', 'zs_check after further changes');
 kill_and_restart($new);
 zs_check_all($new, 'postgres', 'zs_check after a crash');
 $new->stop;
-command_ok([ 'pg_checksums', '--check', '-D', $new->data_dir ], 'checksums of the upgraded cluster');
+command_ok([ 'pg_checksums', '--check', '-D', $new->data_dir ],
+	'checksums of the upgraded cluster');
 
 done_testing();

@@ -47,7 +47,8 @@ is($node->safe_psql('postgres', 'select count(*), sum(a), count(distinct b) from
 wait_for_sql($node, q{
 	select n_ins_since_vacuum < 5000 and not exists (select from pg_stat_progress_vacuum)
 	from pg_stat_user_tables where relname = 'trickle'});
-$node->safe_psql('postgres', "delete from trickle where a % 4 > 0; update trickle set b = 'updated' where a % 12 = 0");
+$node->safe_psql('postgres',
+	"delete from trickle where a % 4 > 0; update trickle set b = 'updated' where a % 12 = 0");
 wait_for_sql($node, q{
 	select n_dead_tup = 0 and n_tup_del = 4500 and n_tup_upd = 500 from pg_stat_user_tables where relname = 'trickle'});
 is($node->safe_psql('postgres', q{
@@ -81,8 +82,10 @@ for my $table ('p_h', 'p_z')
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 	my $pid = $session->query_safe('select pg_backend_pid()');
 
-	$session->query_safe('set vacuum_cost_page_hit = 10; set vacuum_cost_limit = 10; set vacuum_cost_delay = 50');
-	$session->query_until(qr/started/, "\\echo started\nvacuum (index_cleanup on, parallel 0) $table;\n");
+	$session->query_safe(
+		'set vacuum_cost_page_hit = 10; set vacuum_cost_limit = 10; set vacuum_cost_delay = 50');
+	$session->query_until(qr/started/,
+		"\\echo started\nvacuum (index_cleanup on, parallel 0) $table;\n");
 	ok($node->poll_query_until('postgres', qq{
 		select heap_blks_total > 0 and heap_blks_scanned = heap_blks_total and num_dead_item_ids = 10000
 			and dead_tuple_bytes > 0 and max_dead_tuple_bytes = 64 * 1024 * 1024 and index_vacuum_count = 0
@@ -99,9 +102,11 @@ SKIP:
 	$node->safe_psql('postgres', 'create extension injection_points');
 	my $session = $node->background_psql('postgres', on_error_stop => 0);
 
-	$session->query_safe(q{select injection_points_set_local(), injection_points_attach('zs-vacuum-indexes', 'wait'),
+	$session->query_safe(
+		q{select injection_points_set_local(), injection_points_attach('zs-vacuum-indexes', 'wait'),
 		injection_points_attach('zs-vacuum-leaks', 'wait')});
-	$session->query_until(qr/started/, "\\echo started\nvacuum (index_cleanup on, parallel 0) p_z;\n");
+	$session->query_until(qr/started/,
+		"\\echo started\nvacuum (index_cleanup on, parallel 0) p_z;\n");
 	for my $expected (
 		[ 'zs-vacuum-indexes', '10000|0|0|1|0', 'behind the indexes' ],
 		[ 'zs-vacuum-leaks', '0|0|0|1|100', 'at the end' ])
@@ -117,13 +122,15 @@ SKIP:
 		$node->safe_psql('postgres', "select injection_points_wakeup('$point')");
 	}
 	$session->quit;
-	is($node->safe_psql('postgres', 'select count(*), sum(b) from p_z'), '20000|-300000000', 'rows that stay');
+	is($node->safe_psql('postgres', 'select count(*), sum(b) from p_z'), '20000|-300000000',
+		'rows that stay');
 }
 
 # ---- the failsafe ---------------------------------------------------------------------------
 
-# Ages the tables by subtransactions, each of which takes a transaction id.  Autovacuum comes for tables of that age
-# though it is off, and waits for the lock; whoever gets the table first falls into the failsafe.
+# Ages the tables by subtransactions, each of which takes a transaction id.  Autovacuum comes for
+# tables of that age though it is off, and waits for the lock; whoever gets the table first falls
+# into the failsafe.
 create_twins('f');
 my $locker = $node->background_psql('postgres');
 $locker->query_safe('begin; lock table f_h, f_z in share update exclusive mode');
@@ -150,7 +157,8 @@ for my $table ('f_h', 'f_z')
 	$node->wait_for_log(qr/WARNING:  bypassing nonessential maintenance of table "postgres\.public\.$table" as a failsafe after 0 index scans/,
 		$log_start);
 	pass("$table: the failsafe");
-	$outcome{$table} = $node->safe_psql('postgres', "select age(relfrozenxid) < 1000 from pg_class where oid = '$table'::regclass") . ' '
+	$outcome{$table} = $node->safe_psql('postgres',
+		"select age(relfrozenxid) < 1000 from pg_class where oid = '$table'::regclass") . ' '
 	  . $node->safe_psql('postgres', "select count(*), sum(a) from $table");
 }
 is($outcome{f_z}, $outcome{f_h}, 'all that had to be done was done');
@@ -158,9 +166,11 @@ is($outcome{f_z}, 't 20000|300000000', '... and what heap did is right');
 
 # the dead rows are there for the next VACUUM, which has nothing to fear
 $node->safe_psql('postgres', 'vacuum f_z');
-is($node->safe_psql('postgres', "select count(*) from pg_zs_tid_items('f_z') where slotno = 1"), '0',
+is($node->safe_psql('postgres', "select count(*) from pg_zs_tid_items('f_z') where slotno = 1"),
+	'0',
 	'the next VACUUM removed what was left');
-$node->safe_psql('postgres', q{select bt_index_check('f_z_pkey', true), bt_index_check('f_z_b_idx', true)});
+$node->safe_psql('postgres',
+	q{select bt_index_check('f_z_pkey', true), bt_index_check('f_z_b_idx', true)});
 
 zs_check_all($node);
 done_testing();

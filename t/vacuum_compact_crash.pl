@@ -120,7 +120,8 @@ $node->safe_psql(
 	alter database postgres set synchronous_commit = off;
 });
 
-my $standby = standby_of($node, 'standby', conf => "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
+my $standby = standby_of($node, 'standby',
+	conf => "hot_standby_feedback = on\nmax_standby_streaming_delay = -1\n");
 
 # A fixed number of transactions of each kind at once; every script fails by an
 # exception when it reads something wrong.

@@ -38,7 +38,8 @@ sub blocks
 # Blocks that are in no free page map.
 sub used
 {
-	return $primary->safe_psql('postgres', "select sum(nblocks - nfree) + 1 from pg_zs_trees('$_[0]')");
+	return $primary->safe_psql('postgres',
+		"select sum(nblocks - nfree) + 1 from pg_zs_trees('$_[0]')");
 }
 
 sub compare_twins
@@ -49,7 +50,8 @@ sub compare_twins
 				(table ${table}_z except all table ${table}_h)
 				union all (table ${table}_h except all table ${table}_z))}),
 		'0', "$title: rows as in heap");
-	is($node->safe_psql('postgres', "select * from zs_check('${table}_z')"), '', "$title: zs_check");
+	is($node->safe_psql('postgres', "select * from zs_check('${table}_z')"), '',
+		"$title: zs_check");
 	return;
 }
 
@@ -58,7 +60,8 @@ my $columns = 'id int, a int, b bigint, c int, d text';
 sub create_twins
 {
 	my ($table) = @_;
-	$primary->safe_psql('postgres', "create table ${table}_h ($columns); create table ${table}_z ($columns) using zedstore");
+	$primary->safe_psql('postgres',
+		"create table ${table}_h ($columns); create table ${table}_z ($columns) using zedstore");
 	return;
 }
 
@@ -103,7 +106,8 @@ $primary->safe_psql('postgres', 'vacuum (truncate off) single_z');
 cmp_ok(blocks($primary, 'single_z'), '>', $before, 'truncate off: so it is');
 my ($ret, $out, $err) = $primary->psql('postgres', 'vacuum (verbose) single_z');
 like($err, qr/pages: .* [1-9]\d* moved, [1-9]\d* truncated/, 'VACUUM says what it did');
-cmp_ok(blocks($primary, 'single_z'), '<=', used('single_z') * 1.1 + 8, 'the file has hardly more than it needs');
+cmp_ok(blocks($primary, 'single_z'), '<=', used('single_z') * 1.1 + 8,
+	'the file has hardly more than it needs');
 cmp_ok(blocks($primary, 'single_z'), '<', $before, 'which is less than the rows took');
 is($primary->safe_psql('postgres', qq{
 	select string_agg(distinct record_type, ' ' order by record_type)
@@ -113,13 +117,15 @@ compare_twins($primary, 'single', 'moved');
 $primary->wait_for_catchup($standby);
 is(blocks($standby, 'single_z'), blocks($primary, 'single_z'), 'the standby has the same file');
 compare_twins($standby, 'single', 'standby');
-is($_->query_safe($lookup), 40 * 33, 'a session that knew other places finds the rows') for @sessions;
+is($_->query_safe($lookup), 40 * 33, 'a session that knew other places finds the rows')
+	for @sessions;
 
 # again, with what these sessions know now
 insert_rows('single', 20001, 40000);
 is($_->query_safe($lookup), 40 * 33, 'lookups') for @sessions;
 $primary->safe_psql('postgres', 'vacuum single_z');
-is($sessions[0]->query_safe('insert into single_z values (0, 0, 0, 0, null) returning id'), '0', 'it writes, too');
+is($sessions[0]->query_safe('insert into single_z values (0, 0, 0, 0, null) returning id'), '0',
+	'it writes, too');
 $primary->safe_psql('postgres', 'insert into single_h values (0, 0, 0, 0, null)');
 cmp_ok(blocks($primary, 'single_z'), '<=', used('single_z') * 1.1 + 8, 'the file is short again');
 compare_twins($primary, 'single', 'again');
@@ -128,16 +134,19 @@ is($_->query_safe($lookup), 40 * 33, 'lookups afterwards') for @sessions;
 $_->quit for @sessions;
 compare_twins($standby, 'single', 'standby again');
 
-# ---- rounds of updates; of fewer rows one segment would take most of the file, and have no place to go to
+# ---- rounds of updates; of fewer rows one segment would take most of the file, and have no place
+# to go to
 
 create_twins('round');
 $primary->safe_psql('postgres', qq{
 	insert into round_$_ select i, hashint4(i), i * 37, i % 1000, md5(i::text) from generate_series(1, 150000) i}) for qw(h z);
 for my $round (1 .. 6)
 {
-	$primary->safe_psql('postgres', "update round_$_ set c = c + 1 where hashint4(id # $round) % 5 = 0") for qw(h z);
+	$primary->safe_psql('postgres',
+		"update round_$_ set c = c + 1 where hashint4(id # $round) % 5 = 0") for qw(h z);
 	$primary->safe_psql('postgres', 'vacuum round_z');
-	cmp_ok(blocks($primary, 'round_z'), '<=', used('round_z') * 1.25 + 64, "update $round: the file has not much more than it needs");
+	cmp_ok(blocks($primary, 'round_z'), '<=', used('round_z') * 1.25 + 64,
+		"update $round: the file has not much more than it needs");
 }
 compare_twins($primary, 'round', 'updates');
 $primary->wait_for_catchup($standby);
@@ -154,11 +163,13 @@ $primary->safe_psql('postgres', q{
 	insert into large_z select i, repeat('x', 1000) from generate_series(3006, 6000) i;
 	insert into large_z select i, 'small' from generate_series(6001, 10000) i});
 $before = blocks($primary, 'large_z');
-$primary->safe_psql('postgres', 'delete from large_z where a < 3000 or a between 3006 and 6000; vacuum large_z');
+$primary->safe_psql('postgres',
+	'delete from large_z where a < 3000 or a between 3006 and 6000; vacuum large_z');
 cmp_ok(blocks($primary, 'large_z'), '<', $before * 0.7, 'large values: the file is shorter');
 is($primary->safe_psql('postgres', 'select count(*), sum(a), sum(length(b)) from large_z'),
 	'4006|32020015|271000', 'large values: rows');
-is($primary->safe_psql('postgres', "select * from zs_check('large_z')"), '', 'large values: zs_check');
+is($primary->safe_psql('postgres', "select * from zs_check('large_z')"), '',
+	'large values: zs_check');
 
 # ---- a tree directory of several pages
 
@@ -224,7 +235,8 @@ for (my $round = 1; $round <= 3 || $bench->pumpable; $round++)
 		delete from load where id > $first + 10000 and id < 0});
 	my ($ret, $out, $err) = $primary->psql('postgres', 'vacuum (verbose) load');
 	$moved += $1 if $err =~ /([0-9]+) moved/;
-	my $seen = $standby->safe_psql('postgres', 'select sum(v), count(*) filter (where id <= 5000 and pad = md5(id::text)) from load');
+	my $seen = $standby->safe_psql('postgres',
+		'select sum(v), count(*) filter (where id <= 5000 and pad = md5(id::text)) from load');
 	$wrong .= "$seen\n" if $seen ne '500000|5000' && $seen ne '|0';
 	$bench->pump_nb if $bench->pumpable;
 	$vacuums++ if $bench->pumpable;
@@ -242,7 +254,8 @@ is($primary->safe_psql('postgres', "select * from zs_check('load')"), '', 'load:
 # what VACUUM logged last may not have been written yet
 $primary->safe_psql('postgres', 'create table written (a int)');
 $primary->wait_for_catchup($standby);
-is($standby->safe_psql('postgres', "select * from zs_check('load')"), '', 'load: zs_check on the standby');
+is($standby->safe_psql('postgres', "select * from zs_check('load')"), '',
+	'load: zs_check on the standby');
 
 $standby->stop;
 $primary->stop;

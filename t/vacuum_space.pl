@@ -74,12 +74,16 @@ $primary->safe_psql(
 	insert into small values (0, 'x')});
 
 my %statements = (
-	'zs-attr-allocate' => [ 'seg', "insert into seg select i, md5(i::text) from generate_series(1, 20000) i" ],
-	'zs-attr-write' => [ 'seg', "insert into seg select i, md5(i::text) from generate_series(1, 20000) i" ],
+	'zs-attr-allocate' =>
+		[ 'seg', "insert into seg select i, md5(i::text) from generate_series(1, 20000) i" ],
+	'zs-attr-write' => [ 'seg',
+		"insert into seg select i, md5(i::text) from generate_series(1, 20000) i" ],
 	'zs-attr-overflow-allocate' => [ 'big', "insert into big values (11, repeat('w', 100000))" ],
 	'zs-attr-overflow-write' => [ 'big', "insert into big values (11, repeat('w', 100000))" ],
-	'zs-btree-split-block' => [ 'small', "insert into small select i, repeat('x', 500) from generate_series(1, 1000) i" ],
-	'zs-btree-split' => [ 'small', "insert into small select i, repeat('x', 500) from generate_series(1, 1000) i" ]);
+	'zs-btree-split-block' =>
+		[ 'small', "insert into small select i, repeat('x', 500) from generate_series(1, 1000) i" ],
+	'zs-btree-split' => [ 'small',
+		"insert into small select i, repeat('x', 500) from generate_series(1, 1000) i" ]);
 
 sub count_all
 {
@@ -103,7 +107,8 @@ for my $point (sort keys %statements)
 	is(leaked($table), $point eq 'zs-btree-split' ? 'f' : 't', "$point: leak");
 	$primary->safe_psql('postgres', "vacuum $table");
 	is(leaked($table), 'f', "$point: VACUUM finds the blocks");
-	is($primary->safe_psql('postgres', "select * from zs_check('$table') where severity <> 'notice'"),
+	is($primary->safe_psql('postgres',
+		"select * from zs_check('$table') where severity <> 'notice'"),
 		'', "$point: nothing else is wrong");
 }
 is(count_all(), $count, 'all rows are there');
@@ -126,8 +131,8 @@ is($primary->safe_psql('postgres', 'select count(*), count(distinct a), sum(leng
 	'40000|40000|1280000', 'VACUUM leaves them alone');
 is(all_problems($primary), '', 'nothing is wrong after that');
 
-# A writer gives the tree directory its first page, out of the table's map, after VACUUM has looked how many
-# trees there are.
+# A writer gives the tree directory its first page, out of the table's map, after VACUUM has looked
+# how many trees there are.
 $primary->safe_psql('postgres', $_) for (
 	'create table wide (c1 int, c2 text) using zedstore with (autovacuum_enabled = off)',
 	'insert into wide values (0)',
@@ -145,14 +150,16 @@ $primary->wait_for_event('client backend', 'zs-vacuum-leaks');
 $primary->safe_psql('postgres', q{
 	set zedstore.min_segment_rows = 64;
 	insert into wide (c1, c100) select i, i from generate_series(1, 3000) i});
-is($primary->safe_psql('postgres', q{select root is not null from pg_zs_trees('wide') where attname = 'c100'}),
+is($primary->safe_psql('postgres',
+	q{select root is not null from pg_zs_trees('wide') where attname = 'c100'}),
 	't', 'the directory has another page');
 $primary->safe_psql('postgres', q{
 	select injection_points_detach('zs-vacuum-leaks');
 	select injection_points_wakeup('zs-vacuum-leaks')});
 $leak_vacuum->quit;
 is(all_problems($primary), '', 'VACUUM leaves a new page of the tree directory alone');
-$primary->safe_psql('postgres', 'insert into wide (c1, c100) select i, i from generate_series(3001, 9000) i');
+$primary->safe_psql('postgres',
+	'insert into wide (c1, c100) select i, i from generate_series(3001, 9000) i');
 is($primary->safe_psql('postgres', 'select count(*), count(c100), sum(c1), sum(c100) from wide'),
 	'9001|9000|40504500|40504500', 'and its trees');
 check_standby('leaks');

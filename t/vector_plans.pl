@@ -1,5 +1,6 @@
-# Plans by batches where SQL tests do not come: on a standby, for temporary and unlogged tables across a crash, beside
-# extensions that hook into planner and executor.  Heap twins on the primary are the oracle.
+# Plans by batches where SQL tests do not come: on a standby, for temporary and unlogged tables
+# across a crash, beside extensions that hook into planner and executor.  Heap twins on the primary
+# are the oracle.
 use strict;
 use warnings FATAL => 'all';
 
@@ -49,7 +50,8 @@ sub plan_of
 {
 	my ($node, $table, $before) = @_;
 
-	return $node->safe_psql('postgres', "$modes[5] " . ($before // '') . ' explain (costs off) ' . $queries[2] =~ s/\bT\b/$table/r);
+	return $node->safe_psql('postgres', "$modes[5] " . ($before // '') . ' explain (costs off) '
+		. $queries[2] =~ s/\bT\b/$table/r);
 }
 
 $primary->safe_psql('postgres', qq{
@@ -71,14 +73,16 @@ $primary->safe_psql('postgres', qq{
 my $expected = compare($primary, [ 'h', 'z' ], 'primary');
 $primary->wait_for_catchup($standby);
 is(compare($standby, [ 'h', 'z' ], 'standby'), $expected, 'the standby has what the primary has');
-like(plan_of($standby, 'z'), qr/Gather.*Parallel Custom Scan \(ZedstoreAgg\)/s, 'by batches, in parallel, on the standby');
+like(plan_of($standby, 'z'), qr/Gather.*Parallel Custom Scan \(ZedstoreAgg\)/s,
+	'by batches, in parallel, on the standby');
 
 my $reader = $standby->background_psql('postgres');
 $reader->query_safe('set zedstore.debug_vector = verify; begin isolation level repeatable read');
 my $before = $reader->query_safe($queries[2] =~ s/\bT\b/z/r);
 $primary->safe_psql('postgres', 'update z set n = n + 1, k = k + 1 where a % 3 = 0; update h set n = n + 1, k = k + 1 where a % 3 = 0');
 $primary->wait_for_catchup($standby);
-is($reader->query_safe($queries[2] =~ s/\bT\b/z/r), $before, 'a snapshot on the standby keeps its rows');
+is($reader->query_safe($queries[2] =~ s/\bT\b/z/r), $before,
+	'a snapshot on the standby keeps its rows');
 $reader->query_safe('commit');
 $reader->quit;
 compare($standby, [ 'h', 'z' ], 'standby, after updates');
@@ -89,12 +93,14 @@ compare($standby, [ 'h', 'z' ], 'standby, after updates');
 my $temp = qq{create temp table th $definition using heap; create temp table tz $definition using zedstore;
 	insert into th $rows; insert into tz table th; delete from th where k = 5; delete from tz where k = 5;};
 compare($primary, [ 'th', 'tz' ], 'temporary', $temp);
-like(plan_of($primary, 'tz', $temp), qr/(?<!Parallel )Custom Scan \(ZedstoreAgg\) on tz/, 'by batches, not in parallel');
+like(plan_of($primary, 'tz', $temp), qr/(?<!Parallel )Custom Scan \(ZedstoreAgg\) on tz/,
+	'by batches, not in parallel');
 compare($primary, [ 'uh', 'uz' ], 'unlogged');
 kill_server($primary);
 kill_and_restart($primary, killed => 1);
 compare($primary, [ 'h', 'z' ], 'after a crash');
-is($primary->safe_psql('postgres', "$modes[2] select count(*), sum(a), max(s) from uz"), '0||', 'an unlogged table is empty after a crash');
+is($primary->safe_psql('postgres', "$modes[2] select count(*), sum(a), max(s) from uz"), '0||',
+	'an unlogged table is empty after a crash');
 $primary->safe_psql('postgres', "insert into uh $rows; insert into uz table uh");
 compare($primary, [ 'uh', 'uz' ], 'unlogged, written again');
 
@@ -116,16 +122,19 @@ auto_explain.log_verbose = on
 auto_explain.log_nested_statements = on
 auto_explain.log_format = json
 CONF
-	for my $order ('auto_explain, zedstore_io, pg_stat_statements', 'pg_stat_statements, auto_explain, zedstore_io')
+	for my $order ('auto_explain, zedstore_io, pg_stat_statements',
+		'pg_stat_statements, auto_explain, zedstore_io')
 	{
 		$primary->append_conf('postgresql.conf', "shared_preload_libraries = '$order'");
 		$primary->restart;
-		$primary->safe_psql('postgres', 'create extension if not exists pg_stat_statements; select pg_stat_statements_reset()');
+		$primary->safe_psql('postgres',
+			'create extension if not exists pg_stat_statements; select pg_stat_statements_reset()');
 		my $from = -s $primary->logfile;
 		compare($primary, [ 'h', 'z' ], $order);
 		my $log = slurp_file($primary->logfile, $from);
 
-		like($log, qr/"Custom Plan Provider": "Zedstore$_"/, "auto_explain shows Zedstore$_") for qw(Agg Scan);
+		like($log, qr/"Custom Plan Provider": "Zedstore$_"/, "auto_explain shows Zedstore$_")
+			for qw(Agg Scan);
 		is( $primary->safe_psql('postgres', q{
 				select calls, rows from pg_stat_statements where query ~ '^select k, count.* from z '}),
 			'8|72', 'pg_stat_statements counts rows');

@@ -69,20 +69,27 @@ CONF
 
 	# after a crash: tables that were not logged have their rows, unlogged ones have none
 	my $summary = 'select count(*), sum(a)';
-	is($node->safe_psql('postgres', "$summary from t"), '50001|1250025000', "$threshold: new table");
-	is($node->safe_psql('postgres', "$summary from old"), '40000|1200020000', "$threshold: truncated table");
-	is($node->safe_psql('postgres', "$summary from frozen"), '30000|450015000', "$threshold: COPY FREEZE");
-	is($node->safe_psql('postgres', "$summary from ctas"), '50001|1250025000', "$threshold: rewritten table");
-	is($node->safe_psql('postgres', 'set enable_seqscan = off; select b from t where a = 0'), 'small', "$threshold: index");
-	is($node->safe_psql('postgres', 'select count(*) from u'), '0', "$threshold: an unlogged table is empty");
+	is($node->safe_psql('postgres', "$summary from t"), '50001|1250025000',
+		"$threshold: new table");
+	is($node->safe_psql('postgres', "$summary from old"), '40000|1200020000',
+		"$threshold: truncated table");
+	is($node->safe_psql('postgres', "$summary from frozen"), '30000|450015000',
+		"$threshold: COPY FREEZE");
+	is($node->safe_psql('postgres', "$summary from ctas"), '50001|1250025000',
+		"$threshold: rewritten table");
+	is($node->safe_psql('postgres', 'set enable_seqscan = off; select b from t where a = 0'),
+		'small', "$threshold: index");
+	is($node->safe_psql('postgres', 'select count(*) from u'), '0',
+		"$threshold: an unlogged table is empty");
 	is($node->safe_psql('postgres', 'select count(*) from u2'), '1', "$threshold: it was unlogged");
 	is($node->safe_psql('postgres', 'select count(*) from l2'), '0', "$threshold: it was logged");
 	$node->safe_psql('postgres', "insert into u select i, 'again' from generate_series(1, 5000) i; insert into t values (1, 'x')");
-	is($node->safe_psql('postgres', 'set enable_seqscan = off; select count(*) from u where a > 0'), '5000', "$threshold: and usable");
+	is($node->safe_psql('postgres', 'set enable_seqscan = off; select count(*) from u where a > 0'),
+		'5000', "$threshold: and usable");
 	zs_check_all($node, 'postgres', "$threshold: zs_check");
 
-	# What one session remembers of a leaf must not outlive changes of it that are not logged: its pages
-	# keep their LSNs when they are copied.
+	# What one session remembers of a leaf must not outlive changes of it that are not logged: its
+	# pages keep their LSNs when they are copied.
 	$node->safe_psql('postgres', q{
 		create table moved (a int) using zedstore;
 		insert into moved select generate_series(1, 1500);
@@ -123,14 +130,16 @@ CONF
 
 	# another crash: of all processes, with rows that were written since
 	kill_and_restart($node);
-	is($node->safe_psql('postgres', 'select count(*) from u'), '0', "$threshold: empty again after kill -9");
-	is($node->safe_psql('postgres', 'select count(*) from t'), '50002', "$threshold: rows after kill -9");
+	is($node->safe_psql('postgres', 'select count(*) from u'), '0',
+		"$threshold: empty again after kill -9");
+	is($node->safe_psql('postgres', 'select count(*) from t'), '50002',
+		"$threshold: rows after kill -9");
 	ok(!$node->log_contains('TRAP:|PANIC'), "$threshold: no assertion failed");
 	$node->stop;
 }
 
-# A small new table is not synced at commit: its pages are logged, but those that are all zeroes.  A crash of
-# the machine may take the file away; then recovery makes it.
+# A small new table is not synced at commit: its pages are logged, but those that are all zeroes.  A
+# crash of the machine may take the file away; then recovery makes it.
 {
 	my $node = new_node('lost', conf => <<'CONF');
 wal_level = minimal
@@ -143,7 +152,8 @@ CONF
 	$node->safe_psql('postgres', "begin; create table lost_$_ (a int, b text) using zedstore"
 		  . ($_ % 2 ? ' with (zedstore_rel_extension_factor = 64)' : '')
 		  . "; insert into lost_$_ select i, md5(i::text) from generate_series(1, 1000 * $_) i; commit") for 1 .. 6;
-	my @paths = map { $node->data_dir . '/' . $node->safe_psql('postgres', "select pg_relation_filepath('$_')") } @tables;
+	my @paths = map { $node->data_dir . '/'
+		. $node->safe_psql('postgres', "select pg_relation_filepath('$_')") } @tables;
 
 	$node->stop('immediate');
 	truncate $_, 0 or die "truncate $_: $!" for @paths;
@@ -153,7 +163,8 @@ CONF
 		is($node->safe_psql('postgres', "select count(*), sum(a) from lost_$i"),
 			1000 * $i . '|' . 500 * $i * (1000 * $i + 1), "lost file $i: its rows are back");
 		$node->safe_psql('postgres', "insert into lost_$i select i, md5(i::text) from generate_series(1, 20000) i; insert into lost_$i values (-1, 'x')");
-		is($node->safe_psql('postgres', "select count(*) from lost_$i"), 1000 * $i + 20001, "lost file $i: and it can grow");
+		is($node->safe_psql('postgres', "select count(*) from lost_$i"), 1000 * $i + 20001,
+			"lost file $i: and it can grow");
 	}
 	zs_check_all($node);
 }

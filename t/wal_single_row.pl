@@ -99,7 +99,8 @@ both(join ';', map { 'update T set a = a + 1 where id = ' . ($_ * 7907) % 20000 
 isnt(records($lsn), '', 'UPDATEs of old rows on other leaves are one record each');
 check_same('many leaves');
 
-# the second time the session knows where to; a row that the transaction has locked, savepoints, several rows in one command
+# the second time the session knows where to; a row that the transaction has locked, savepoints,
+# several rows in one command
 $lsn = flush_lsn();
 both(join ';', map { "insert into T values ($_, 0, 'conflict', 0)
 	on conflict (id) do update set a = T.a + 1, b = excluded.b" } 500, 30001 .. 30005, 30001);
@@ -115,7 +116,8 @@ check_same('transactions');
 
 # What was committed survives a crash, what was not is gone.
 my $session = $primary->background_psql('postgres');
-$session->query_safe('begin; insert into t_z values (60000, 1); update t_z set a = -1 where id = 200');
+$session->query_safe(
+	'begin; insert into t_z values (60000, 1); update t_z set a = -1 where id = 200');
 both('update T set a = 201 where id = 201');
 $primary->safe_psql('postgres', 'select pg_switch_wal()');
 $session->{run}->kill_kill;

@@ -1,5 +1,5 @@
-# Rows that another library inserts in its own callback, after the write buffers have been written for the
-# commit, are written, too.
+# Rows that another library inserts in its own callback, after the write buffers have been written
+# for the commit, are written, too.
 use strict;
 use warnings FATAL => 'all';
 
@@ -11,8 +11,10 @@ use ZedstoreTest;
 my $tmp = PostgreSQL::Test::Utils::tempdir_short();
 plan skip_all => 'needs a compiler' if !build_c($tmp, 'commit_insert.so');
 
-my $node = new_node('main', conf => "shared_preload_libraries = '$tmp/commit_insert,zedstore_io'\n");
-$node->safe_psql('postgres', 'create table t (a int primary key, b text) using zedstore; create sequence s');
+my $node = new_node('main',
+	conf => "shared_preload_libraries = '$tmp/commit_insert,zedstore_io'\n");
+$node->safe_psql('postgres',
+	'create table t (a int primary key, b text) using zedstore; create sequence s');
 
 # Settings end with the session; the statement sees that it runs for the transactions meant only.
 sub commit_with
@@ -38,7 +40,8 @@ foreach my $statement ($some, $many)
 			commit");
 		is($node->safe_psql('postgres', q{select count(*) filter (where b = 'own'), count(*) filter (where b = 'callback') from t}),
 			"$own|$rows", "$rows rows after $own");
-		is($node->safe_psql('postgres', q{set enable_seqscan = off; select count(b) from t where a > 0}),
+		is($node->safe_psql('postgres',
+			q{set enable_seqscan = off; select count(b) from t where a > 0}),
 			$own + $rows, "$rows rows after $own by index");
 	}
 }

@@ -1,5 +1,6 @@
-# Rows that wait in the write buffer are written when the table is read.  That may fail half way, and a savepoint
-# catch it; the transaction must be able to go on, and commit what it had inserted before.
+# Rows that wait in the write buffer are written when the table is read.  That may fail half way,
+# and a savepoint catch it; the transaction must be able to go on, and commit what it had inserted
+# before.
 use strict;
 use warnings FATAL => 'all';
 
@@ -13,8 +14,8 @@ plan skip_all => 'the server comes without injection points'
   if !has_injection_points($node);
 $node->safe_psql('postgres', 'create extension injection_points');
 
-# Where the write fails; how many rows are inserted before the savepoint, within it, and within an earlier one that
-# was rolled back: these are sorted out of the buffer before it is written.
+# Where the write fails; how many rows are inserted before the savepoint, within it, and within an
+# earlier one that was rolled back: these are sorted out of the buffer before it is written.
 my @cases = (
 	[ 'zs-attr-allocate', 5000, 0 ],
 	[ 'zs-attr-write', 5000, 0 ],
@@ -60,7 +61,8 @@ foreach my $case (@cases)
 
 	foreach my $n (grep { $copy && $_ } $before, $within, $gone)
 	{
-		$node->safe_psql('postgres', "copy (select $row from generate_series(1, $n) i) to '$data/$n'");
+		$node->safe_psql('postgres',
+			"copy (select $row from generate_series(1, $n) i) to '$data/$n'");
 	}
 	my ($ret, $stdout, $stderr) = $node->psql(
 		'postgres', qq{
@@ -92,13 +94,14 @@ foreach my $case (@cases)
 			from unnest(array[10, $before, 7, 3]) n,
 				lateral (select $row from generate_series(1, n) i) r (a, b, c)}),
 		"$name: rows");
-	is($node->safe_psql('postgres', "select message from zs_check('t', true) where severity = 'error'"),
+	is($node->safe_psql('postgres',
+		"select message from zs_check('t', true) where severity = 'error'"),
 		'', "$name: zs_check");
 	$node->safe_psql('postgres', 'vacuum t');
 }
 
-# Memory that another table's rows need is taken from a load: its whole stripes are written, and the rest waits.  An
-# error in between leaves rows with numbers and rows without.
+# Memory that another table's rows need is taken from a load: its whole stripes are written, and the
+# rest waits.  An error in between leaves rows with numbers and rows without.
 {
 	my ($ret, $stdout, $stderr) = $node->psql(
 		'postgres', qq{
@@ -121,14 +124,18 @@ foreach my $case (@cases)
 		},
 		on_error_stop => 0);
 
-	like($stderr, qr/error triggered for injection point zs-write-number/, 'memory for others: the write failed');
-	is( $node->safe_psql('postgres', 'select count(*), sum(a), count(distinct a), min(a), max(a) from t'),
+	like($stderr, qr/error triggered for injection point zs-write-number/,
+		'memory for others: the write failed');
+	is( $node->safe_psql('postgres',
+		'select count(*), sum(a), count(distinct a), min(a), max(a) from t'),
 		'40000|400020000|20000|1|20000', 'memory for others: rows');
-	is($node->safe_psql('postgres', "select message from zs_check('t', true) where severity = 'error'"),
+	is($node->safe_psql('postgres',
+		"select message from zs_check('t', true) where severity = 'error'"),
 		'', 'memory for others: zs_check');
 }
 
-# Reading a row by its TID may fail half way, too; what the backend keeps for such rows outlives the statement.
+# Reading a row by its TID may fail half way, too; what the backend keeps for such rows outlives the
+# statement.
 for my $lazy ('on', 'off')
 {
 	my ($ret, $stdout, $stderr) = $node->psql(

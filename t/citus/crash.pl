@@ -1,8 +1,10 @@
-# Two-phase commit of Citus while nodes are killed: transactions are prepared on the workers, and a worker, the coordinator, or
-# all of them die before the second phase.  What the coordinator committed is there on all shards, what it did not is on none.
+# Two-phase commit of Citus while nodes are killed: transactions are prepared on the workers, and a
+# worker, the coordinator, or all of them die before the second phase.  What the coordinator
+# committed is there on all shards, what it did not is on none.
 #
-# The first phase is over and the second has not begun while the coordinator waits for a synchronous standby that does not exist.
-# One worker has prepared and the other has not while a deferred trigger of a shard waits for a lock.
+# The first phase is over and the second has not begun while the coordinator waits for a synchronous
+# standby that does not exist. One worker has prepared and the other has not while a deferred
+# trigger of a shard waits for a lock.
 use strict;
 use warnings FATAL => 'all';
 
@@ -47,7 +49,8 @@ sub work
 		update t_@ set big = 'short' where id = 2000 * $round;
 		delete from t_@ where id % 23 = $round;
 	};
-	return 'begin; set local synchronous_commit = on;' . join('', map { $script =~ s/_@/_$_/gr } 'h', 'z') . 'commit;';
+	return 'begin; set local synchronous_commit = on;'
+		. join('', map { $script =~ s/_@/_$_/gr } 'h', 'z') . 'commit;';
 }
 
 my $nclients = 0;
@@ -60,7 +63,8 @@ sub start_client
 	my %client = (out => '', err => '');
 
 	append_to_file($file, $script);
-	$client{run} = IPC::Run::start([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d', $coordinator->connstr('postgres'), '-f', $file ],
+	$client{run} = IPC::Run::start([ 'psql', '-X', '-q', '-v', 'ON_ERROR_STOP=1', '-d',
+		$coordinator->connstr('postgres'), '-f', $file ],
 		'<', '/dev/null', '>', \$client{out}, '2>', \$client{err});
 	return \%client;
 }
@@ -115,7 +119,8 @@ sub recover
 my $before = twins($coordinator, 'before', $state);
 for my $round (1 .. 2)
 {
-	my $title = 'a worker dies between prepare and commit' . ($round == 2 ? ', after a checkpoint' : '');
+	my $title = 'a worker dies between prepare and commit'
+		. ($round == 2 ? ', after a checkpoint' : '');
 
 	hold_commits('nobody');
 	my $client = start_client(work($round));
@@ -131,13 +136,16 @@ for my $round (1 .. 2)
 	check_shards("$title, after VACUUM", $worker1, $worker2);
 	hold_commits('');
 	$client->{run}->finish;
-	is($client->{run}->result(0), 0, "$title: the client's transaction has been committed") or diag($client->{err});
+	is($client->{run}->result(0), 0, "$title: the client's transaction has been committed")
+		or diag($client->{err});
 	recover();
 	my $after = twins($coordinator, "$title: the rows", $state);
 	isnt($after, $before, "$title: what was committed is there");
 	is($coordinator->safe_psql('postgres', "select count(*) from t_z where id between 1000000 * $round and 1000000 * $round + 30000 and id % 23 <> $round"),
 		$coordinator->safe_psql('postgres', "select count(*) from generate_series(1000000 * $round, 1000000 * $round + 30000) g where g % 23 <> $round")
-		+ $coordinator->safe_psql('postgres', "select case when (1000000 * $round) % 23 <> $round then 3 else 0 end"), "$title: all of it");
+		+ $coordinator->safe_psql('postgres',
+			"select case when (1000000 * $round) % 23 <> $round then 3 else 0 end"),
+			"$title: all of it");
 	check_shards($title, @nodes);
 	$before = $after;
 }
@@ -168,7 +176,8 @@ for my $round (1 .. 2)
 
 for my $round (4 .. 5)
 {
-	my $title = 'the coordinator dies before it has committed' . ($round == 5 ? ', the prepared worker too' : '');
+	my $title = 'the coordinator dies before it has committed'
+		. ($round == 5 ? ', the prepared worker too' : '');
 	my $shard = $worker2->safe_psql('postgres', q{
 		set citus.override_table_visibility = off;
 		select oid::regclass from pg_class where relname ~ '^t_z_\d{6}$' order by 1 limit 1});
@@ -182,7 +191,8 @@ for my $round (4 .. 5)
 	$holder->query_safe('select pg_advisory_lock(4711)');
 	my $client = start_client(work($round));
 	wait_for_sql($worker1, 'select count(*) > 0 from pg_prepared_xacts');
-	wait_for_sql($worker2, q{select count(*) > 0 from pg_locks where locktype = 'advisory' and not granted});
+	wait_for_sql($worker2,
+		q{select count(*) > 0 from pg_locks where locktype = 'advisory' and not granted});
 	cmp_ok(prepared($worker1), '>', 0, "$title: one worker has prepared");
 	kill_server($coordinator);
 	if ($round == 5)
@@ -210,7 +220,8 @@ for my $round (4 .. 5)
 	my $title = 'a worker dies during COPY';
 	my $client = start_client(q{copy t_z (k, id, v) from program 'seq -f "%.0f" 90000001 90300000 | sed "s/\(.*\)\(..\)$/\2,\1\2,x/"' with (format csv)});
 
-	wait_for_sql($worker1, q{select count(*) > 0 from pg_stat_activity where query ~* '^copy ' and state = 'active'});
+	wait_for_sql($worker1,
+		q{select count(*) > 0 from pg_stat_activity where query ~* '^copy ' and state = 'active'});
 	kill_server($worker1);
 	eval { $client->{run}->finish };
 	isnt($client->{run}->result(0), 0, "$title: the client gets an error");
@@ -224,7 +235,9 @@ for my $round (4 .. 5)
 
 for my $node (@nodes)
 {
-	unlike(slurp_file($node->logfile), qr/TRAP:|PANIC:|terminated by signal (?:6|11)|out of relcache_callback_list/, $node->name . ': nothing crashed by itself');
+	unlike(slurp_file($node->logfile),
+		qr/TRAP:|PANIC:|terminated by signal (?:6|11)|out of relcache_callback_list/, $node->name
+		. ': nothing crashed by itself');
 }
 
 done_testing();

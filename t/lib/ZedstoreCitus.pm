@@ -46,7 +46,8 @@ sub library_file
 # Why these tests cannot run; undef if they can.
 sub citus_missing
 {
-	return library_file('citus') ? undef : 'Citus is not installed for this server; see scripts/test-citus';
+	return library_file('citus') ? undef
+		: 'Citus is not installed for this server; see scripts/test-citus';
 }
 
 # Is citus_columnar installed, too?
@@ -103,9 +104,11 @@ sub join_cluster
 
 	for my $node ($coordinator, @workers)
 	{
-		$node->safe_psql($dbname, 'create extension if not exists citus; create extension if not exists zedstore_io');
+		$node->safe_psql($dbname,
+			'create extension if not exists citus; create extension if not exists zedstore_io');
 	}
-	$coordinator->safe_psql($dbname, 'select citus_set_coordinator_host(' . node_name($coordinator) . ')');
+	$coordinator->safe_psql($dbname, 'select citus_set_coordinator_host(' . node_name($coordinator)
+		. ')');
 	$coordinator->safe_psql($dbname, 'select citus_add_node(' . node_name($_) . ')') for @workers;
 	return;
 }
@@ -135,8 +138,9 @@ sub normalized
 	return $text;
 }
 
-# Run a script with _@ for _h and for _z: what it prints, errors included, must be the same.  With error => qr/.../ both must
-# print such an error; without, none.  Returns what the zedstore twin printed.
+# Run a script with _@ for _h and for _z: what it prints, errors included, must be the same.  With
+# error => qr/.../ both must print such an error; without, none.  Returns what the zedstore twin
+# printed.
 sub twins
 {
 	my ($node, $title, $script, %opts) = @_;
@@ -172,7 +176,8 @@ sub runs
 	my ($stdout, $stderr);
 
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	ok($node->psql($opts{dbname} // 'postgres', $script, stdout => \$stdout, stderr => \$stderr) == 0, $title) or diag($stderr);
+	ok($node->psql($opts{dbname} // 'postgres', $script, stdout => \$stdout, stderr => \$stderr)
+		== 0, $title) or diag($stderr);
 	return $stdout;
 }
 
@@ -196,7 +201,8 @@ sub zedstore_shards
 		where a.amname = 'zedstore' and c.relkind in ('r', 'm') and c.relname ~ '$like' order by 1});
 }
 
-# Tests that all zedstore tables of the nodes, shards included, pass zs_check(), and that there are shards at all.
+# Tests that all zedstore tables of the nodes, shards included, pass zs_check(), and that there are
+# shards at all.
 sub check_shards
 {
 	my ($title, @nodes) = @_;

@@ -9,13 +9,14 @@
 #	contents		kinds of pages, encodings and so on that are in it
 #	wal*			WAL records, see t/format_wal.pl
 #
-# Pages are not changed when they are loaded, so that all their bytes are those of the build that wrote them.
-# The new cluster is told to go on behind the fixture's transactions (pg_resetwal), gets their outcome (FIRST_XID
-# and on of pg_xact, which a new cluster has not used), and WAL beyond the LSNs of the pages.  All numbers are small
-# enough for the first page of each of these files, whose format is that of PostgreSQL 17 and 18.
+# Pages are not changed when they are loaded, so that all their bytes are those of the build that
+# wrote them. The new cluster is told to go on behind the fixture's transactions (pg_resetwal), gets
+# their outcome (FIRST_XID and on of pg_xact, which a new cluster has not used), and WAL beyond the
+# LSNs of the pages.  All numbers are small enough for the first page of each of these files, whose
+# format is that of PostgreSQL 17 and 18.
 #
-# Types whose values hold OIDs of user-defined types (enums, rows, ranges, their arrays) are no use here: the OIDs would
-# be others.
+# Types whose values hold OIDs of user-defined types (enums, rows, ranges, their arrays) are no use
+# here: the OIDs would be others.
 
 package ZedstoreFixture;
 
@@ -113,10 +114,12 @@ my @kinds = enum_names('zs_codec.h', 'ZsValueKind', 'ZS_KIND_');
 my @page_types = enum_names('zs_format.h', 'ZsPageType', 'ZS_PAGE_');
 my @compressions = ('', '+lz4', '+zstd');
 
-# What must be in a fixture of the present format: whoever adds a kind of page or an encoding adds rows that need it.
+# What must be in a fixture of the present format: whoever adds a kind of page or an encoding adds
+# rows that need it.
 sub contents_wanted
 {
-	my @encodings = grep { $_ ne 'invalid' && $_ ne 'count' } enum_names('zs_codec.h', 'ZsEncoding', 'ZS_ENC_');
+	my @encodings = grep { $_ ne 'invalid' && $_ ne 'count' } enum_names('zs_codec.h', 'ZsEncoding',
+		'ZS_ENC_');
 
 	return (
 		(map { "page: $_" } grep { $_ ne 'invalid' } @page_types, 'empty'),
@@ -128,13 +131,15 @@ sub contents_wanted
 		(map { "bytes of zone map offsets: $_" } 0, 1, 2, 4, 8),
 		(map { "shared: $_" } qw(dictionary symbols prefix words)),
 		'shared: dictionary+lz4', 'shared: prefix+zstd',
-		(map { "segment flag: $_" } 'zone map', 'nulls', 'overflow', 'unsigned', 'holes', 'fewer columns'),
+		(map { "segment flag: $_" } 'zone map', 'nulls', 'overflow', 'unsigned', 'holes',
+			'fewer columns'),
 		(map { "slot: $_" } qw(frozen dead unused retired far)),
 		(
 			map { "slot flag: $_" }
 			  qw(xmin_committed xmin_invalid xmax_committed xmax_invalid xmax_is_multi xmax_lock_only
 			  xmax_keyshr_lock xmax_excl_lock keys_updated updated moved_partition speculative)),
-		'run: long', 'overflow: shared', 'overflow: several pages', 'row: overflow pointer', 'row: nulls',
+		'run: long', 'overflow: shared', 'overflow: several pages', 'row: overflow pointer',
+			'row: nulls',
 		'visibility map: all visible', 'visibility map: all frozen', 'fork: init');
 }
 
@@ -156,7 +161,8 @@ sub segment_contents
 		my %names = (1 => 'dictionary', 2 => 'symbols', 4 => 'prefix', 8 => 'words');
 
 		$found->{"shared: $names{$_}"}++ for grep { $flags & $_ } keys %names;
-		$found->{"shared: $names{$_}$compressions[$compression]"}++ for grep { $flags & $_ } keys %names;
+		$found->{"shared: $names{$_}$compressions[$compression]"}++
+			for grep { $flags & $_ } keys %names;
 	}
 	return;
 }
@@ -174,7 +180,8 @@ sub file_contents
 			$found->{'page: empty'}++;
 			next;
 		}
-		my ($lokey, $hikey, $right, $position, $stamp, $tree, $flags, $type, $level, $version, undef, $id) =
+		my ($lokey, $hikey, $right, $position, $stamp, $tree, $flags, $type, $level, $version,
+			undef, $id) =
 		  unpack('Q< Q< V V V v v C C v v v', substr($page, SPECIAL));
 		die "page $at without identifier" if $id != 0xF2ED;
 		my $name = $page_types[$type];
@@ -187,7 +194,8 @@ sub file_contents
 		{
 			$found->{"level of inner pages: $level"}++;
 			my @items = unpack('(Q< V V)*', substr($page, 24, $lower - 24));
-			$found->{'item flag: all frozen'}++ for grep { $items[ 3 * $_ + 2 ] & 1 } 0 .. @items / 3 - 1;
+			$found->{'item flag: all frozen'}++
+				for grep { $items[ 3 * $_ + 2 ] & 1 } 0 .. @items / 3 - 1;
 		}
 		elsif ($name eq 'segment index')
 		{
@@ -255,7 +263,8 @@ sub fixture_tables
 			and c.relnamespace = 'public'::regnamespace order by 1});
 }
 
-# The list of what the files hold, and what the library's functions say of encodings and slots: one a line.
+# The list of what the files hold, and what the library's functions say of encodings and slots: one
+# a line.
 sub fixture_contents
 {
 	my ($node, $files) = @_;
@@ -285,7 +294,8 @@ sub fixture_contents
 		  $node->safe_psql('postgres', qq{
 			select distinct split_part(unnest(string_to_array(encodings, ',')), ':', 1) from pg_zs_segments('$table')});
 		$found{"slot: $_"}++ for split /\n/,
-		  $node->safe_psql('postgres', "select distinct flags from pg_zs_tid_items('$table') where slotno < 4");
+		  $node->safe_psql('postgres',
+			"select distinct flags from pg_zs_tid_items('$table') where slotno < 4");
 		$found{"slot flag: $_"}++ for split /\n/,
 		  $node->safe_psql('postgres', qq{
 			select distinct unnest(string_to_array(flags, ',')) from pg_zs_tid_items('$table') where slotno >= 4});
@@ -293,7 +303,8 @@ sub fixture_contents
 	return join('', map { "$_\n" } sort keys %found);
 }
 
-# For each column of each table, and for the system columns: values and their md5 in the order of ids.
+# For each column of each table, and for the system columns: values and their md5 in the order of
+# ids.
 sub fixture_values
 {
 	my ($node, $tables, $with_system) = @_;
@@ -317,7 +328,8 @@ sub fixture_values
 	return $result;
 }
 
-# Bytes of the tables' files of a stopped server, by table and fork; paths is what file_paths() returned before.
+# Bytes of the tables' files of a stopped server, by table and fork; paths is what file_paths()
+# returned before.
 sub table_files
 {
 	my ($node, $paths) = @_;
@@ -339,7 +351,8 @@ sub file_paths
 	my ($node) = @_;
 	my %paths;
 
-	$paths{$_} = $node->safe_psql('postgres', "select pg_relation_filepath('$_')") for fixture_tables($node), 'unlogged';
+	$paths{$_} = $node->safe_psql('postgres', "select pg_relation_filepath('$_')")
+		for fixture_tables($node), 'unlogged';
 	return \%paths;
 }
 
@@ -349,7 +362,8 @@ sub file_paths
 sub load_fixture
 {
 	my ($dir, $name, %opts) = @_;
-	my $node = new_node($name, conf => "autovacuum = off\nmax_wal_size = 256MB\n" . ($opts{conf} // ''));
+	my $node = new_node($name, conf => "autovacuum = off\nmax_wal_size = 256MB\n"
+		. ($opts{conf} // ''));
 	my %number = map { split ' ', $_ } grep { /^\w/ } split /\n/, slurp_file("$dir/numbers");
 	my %files;
 
@@ -370,12 +384,13 @@ sub load_fixture
 	is_deeply([ grep { !exists $files{$_} && !exists $files{"${_}_init"} } sort keys %$paths ],
 		[], "$name: each table has its file");
 
-	# outcome of the fixture's transactions: two bits each in pg_xact, four bytes for each multixact in offsets, groups
-	# of four members in 20 bytes
+	# outcome of the fixture's transactions: two bits each in pg_xact, four bytes for each multixact
+	# in offsets, groups of four members in 20 bytes
 	for (
 		[ 'xact', 'pg_xact/0000', FIRST_XID / 4, int(($number{next_xid} + 3) / 4) ],
 		[ 'offsets', 'pg_multixact/offsets/0000', FIRST_MULTI * 4, $number{next_multi} * 4 ],
-		[ 'members', 'pg_multixact/members/0000', FIRST_OFFSET / 4 * 20, int(($number{next_offset} + 3) / 4) * 20 ])
+		[ 'members', 'pg_multixact/members/0000', FIRST_OFFSET / 4 * 20,
+			int(($number{next_offset} + 3) / 4) * 20 ])
 	{
 		my ($from, $to, $first, $end) = @$_;
 		my $bytes = read_file("$data/$to");
@@ -387,12 +402,15 @@ sub load_fixture
 	}
 	command_ok(
 		[
-			'pg_resetwal', '-x', $number{next_xid}, '-m', "$number{next_multi},1", '-O', $number{next_offset},
+			'pg_resetwal', '-x', $number{next_xid}, '-m', "$number{next_multi},1", '-O',
+				$number{next_offset},
 			'-l', '000000010000000200000000', '-D', $data
 		],
 		"$name: go on behind the fixture's transactions and WAL");
-	command_ok([ 'pg_checksums', '--disable', '-D', $data ], "$name: without checksums") if $opts{no_checksums};
-	command_ok([ 'pg_checksums', '--check', '-D', $data ], "$name: checksums of the pages are right")
+	command_ok([ 'pg_checksums', '--disable', '-D', $data ], "$name: without checksums")
+		if $opts{no_checksums};
+	command_ok([ 'pg_checksums', '--check', '-D', $data ],
+		"$name: checksums of the pages are right")
 	  if !$opts{no_checksums};
 	$node->start;
 	return ($node, \%files);
@@ -400,8 +418,8 @@ sub load_fixture
 
 # ---- making ----------------------------------------------------------------------------------
 
-# Columns that together need every encoding, and what is in them; i is the row, r(i, salt, n) something below n that
-# looks random.
+# Columns that together need every encoding, and what is in them; i is the row, r(i, salt, n)
+# something below n that looks random.
 my @columns = (
 	[ 'allnull', 'int', 'null' ],
 	[ 'const', 'int', '-42' ],
@@ -410,7 +428,8 @@ my @columns = (
 	[ 'lowest', 'int8', q{case when i % 89 = 0 then -4000000000000 else 7000000000 + r(i, 'lowest', 50) end} ],
 	[ 'runs', 'int', 'i / 17 * 1000' ],
 	[ 'sorted', 'int8', q{i::int8 * 1000000007 + r(i, 'sorted', 5)} ],
-	[ 'scaled', 'timestamptz', q{timestamptz '2026-11-23 UTC' + r(i, 'scaled', 100000) * interval '1 minute'} ],
+	[ 'scaled', 'timestamptz',
+		q{timestamptz '2026-11-23 UTC' + r(i, 'scaled', 100000) * interval '1 minute'} ],
 	[ 'few', 'int8', q{(array[1, 5000000000, -77777777777, 12, 999999999999])[r(i, 'few', 5) + 1] * 3} ],
 	[ 'wide', 'int8', q{('x' || left(md5(i::text), 16))::bit(64)::int8} ],
 	[ 'pattern', 'int', q{(array[17, 900, 33, 2000000, 5, 123456, 88, 4000])[i % 8 + 1] * (1 + i % 3)} ],
@@ -450,13 +469,14 @@ my @columns = (
 	[ 'null95', 'text', q{case when r(i, 'n95', 100) >= 95 then 'some ' || i end} ],
 	[ 'word_null', 'text', q{case when i % 3 > 0 then (array['yes', 'no', 'perhaps', 'not yet'])[r(i, 'wn', 4) + 1] end} ],
 	[ 'price_null', 'numeric(9,2)', q{case when i % 7 > 0 then r(i, 'price', 1000) / 100.0 end} ],
-	[ 'wide_null', 'int8', q{case when r(i, 'wn', 10) > 0 then ('x' || left(md5('w' || i), 16))::bit(64)::int8 end} ],
+	[ 'wide_null', 'int8',
+		q{case when r(i, 'wn', 10) > 0 then ('x' || left(md5('w' || i), 16))::bit(64)::int8 end} ],
 	[ 'large', 'text', q{case i when 11 then repeat(md5('l11'), 400) when 500 then repeat('l', 9000) when 501 then 'short' end} ]);
 
 my $all_columns = join(",\n\t", 'id int', map { "$_->[0] $_->[1]" } @columns);
 
-# The tables as they are loaded, statement by statement as they were made: a column that came later, or went,
-# has its number by that.
+# The tables as they are loaded, statement by statement as they were made: a column that came later,
+# or went, has its number by that.
 sub schema_sql
 {
 	my $wide = join(', ', 'id int', map { "c$_ int" } 1 .. 130);
@@ -496,15 +516,18 @@ create unlogged table unlogged (id int, b text) using zedstore;
 SQL
 }
 
-# Statements that fill the tables; each line that begins with "--" says in which way it is run: in one transaction
-# (default), each in its own ("-- singly").
+# Statements that fill the tables; each line that begins with "--" says in which way it is run: in
+# one transaction (default), each in its own ("-- singly").
 sub fill
 {
 	my ($node) = @_;
-	my $sql = sub { $node->safe_psql('postgres', join ";\n", "set search_path = public, fixture", @_) };
-	my $singly = sub { my ($n, $statement) = @_; $sql->("do \$do\$ begin for i in 1 .. $n loop $statement; commit; end loop; end \$do\$") };
+	my $sql = sub { $node->safe_psql('postgres', join ";\n", "set search_path = public, fixture",
+		@_) };
+	my $singly = sub { my ($n, $statement) = @_; $sql->(
+		"do \$do\$ begin for i in 1 .. $n loop $statement; commit; end loop; end \$do\$") };
 	my $values = join(', ', 'i', map { $_->[2] } @columns);
-	my $vocabulary = join ', ', map { "'$_'" } qw(the of a table column page row number segment vector value index
+	my $vocabulary = join ', ',
+		map { "'$_'" } qw(the of a table column page row number segment vector value index
 	  visible transaction commit every which between written reader buffer compressed dictionary symbols anywhere
 	  because sometimes nothing however columnar storage);
 
@@ -534,9 +557,11 @@ sub fill
 	}
 
 	# more trees than the metapage has entries for, and than one page of the directory
-	$sql->('insert into wide select ' . join(', ', 'i', map { "i / 500 * $_" } 1 .. 130) . ' from generate_series(1, 5000) i');
+	$sql->('insert into wide select ' . join(', ', 'i', map { "i / 500 * $_" } 1 .. 130)
+		. ' from generate_series(1, 5000) i');
 	# more segments than an index page has items for; row numbers in between are lost
-	my $copy = sub { $sql->('set zedstore.min_segment_rows = 64', "copy $_[0] from program 'seq -f %.0f,7 $_[1]001 $_[1]064' (delimiter ',')") };
+	my $copy = sub { $sql->('set zedstore.min_segment_rows = 64',
+		"copy $_[0] from program 'seq -f %.0f,7 $_[1]001 $_[1]064' (delimiter ',')") };
 	$copy->('segments', $_) for 1 .. 140;
 	# free extents in pieces, more than an entry of the directory has
 	$copy->('spilled', $_) for 1 .. 60;
@@ -552,7 +577,8 @@ sub fill
 	$sql->('delete from merged where id < 100 and id % 3 = 0');
 	$sql->('vacuum (freeze, disable_page_skipping) frozen') for 1 .. 2;
 
-	# rows one by one: a row tree of several levels, updates, deletions, rows of transactions that rolled back
+	# rows one by one: a row tree of several levels, updates, deletions, rows of transactions that
+	# rolled back
 	$singly->(900, q{insert into single values (i, case when i % 10 = 0 then null else repeat(md5(i::text), 1 + i % 40) end, i)});
 	$singly->(60, q{update single set c = -c where id = i * 3});
 	$sql->('delete from single where id % 11 = 0');
@@ -567,7 +593,8 @@ sub fill
 	for my $table ('large', 'large_plain', 'large_zstd')
 	{
 		$sql->("insert into $table select i, repeat(md5(i::text), 300 + i * 10), i from generate_series(1, 5) i");
-		$sql->(qq{insert into $table values (6, repeat('one megabyte and more', 60000), 6)}) if $table ne 'large_plain';
+		$sql->(qq{insert into $table values (6, repeat('one megabyte and more', 60000), 6)})
+			if $table ne 'large_plain';
 		$sql->("set zedstore.min_segment_rows = 64", "insert into $table select i, case when i % 50 = 0 then repeat(md5(i::text), 400) else 'short' end, i from generate_series(101, 300) i");
 		$sql->("update $table set c = -c where id in (2, 3, 150)");
 		$sql->("delete from $table where id = 200");
@@ -591,9 +618,12 @@ sub make_histories
 	$sql->(q{update histories set b = 'second' where id between 1 and 20});
 	$sql->(q{update histories set id = id + 1000 where id between 21 and 25});
 	$sql->(q{delete from histories where id between 31 and 40});
-	$sql->('begin', q{delete from histories where id between 41 and 45}, q{update histories set b = 'aborted' where id between 46 and 50}, 'rollback');
-	$sql->('begin', q{insert into histories values (301, 'kept')}, 'savepoint s', q{insert into histories values (302, 'rolled back')},
-		'rollback to s', q{insert into histories values (303, 'after the savepoint')}, 'savepoint s2',
+	$sql->('begin', q{delete from histories where id between 41 and 45},
+		q{update histories set b = 'aborted' where id between 46 and 50}, 'rollback');
+	$sql->('begin', q{insert into histories values (301, 'kept')}, 'savepoint s',
+		q{insert into histories values (302, 'rolled back')},
+		'rollback to s', q{insert into histories values (303, 'after the savepoint')},
+			'savepoint s2',
 		q{update histories set b = 'of a subtransaction' where id = 301}, 'release s2', 'commit');
 	$sql->('begin', 'select count(*) from (select from histories where id between 51 and 53 for update) s',
 		'select count(*) from (select from histories where id between 54 and 56 for key share) s',
@@ -649,18 +679,21 @@ fsync = off
 max_wal_size = 1GB
 checkpoint_timeout = 1h
 CONF
-	command_ok([ 'pg_resetwal', '-x', FIRST_XID, '-m', FIRST_MULTI . ',1', '-O', FIRST_OFFSET, '-D', $node->data_dir ],
+	command_ok([ 'pg_resetwal', '-x', FIRST_XID, '-m', FIRST_MULTI . ',1', '-O', FIRST_OFFSET, '-D',
+		$node->data_dir ],
 		'maker: numbers of its own');
 	$node->start;
 	$node->safe_psql('postgres', 'create extension zedstore_io');
 	die "cannot make a fixture without injection points" if !has_injection_points($node);
 	write_file("$dir/schema.sql", "-- made by scripts/make-fixture\n" . schema_sql());
 
-	# Rows go in between the statements about columns that come later; all else is filled when it is complete.
+	# Rows go in between the statements about columns that come later; all else is filled when it is
+	# complete.
 	my ($before, $after) = schema_sql() =~ /\A(.*?)(alter table altered add.*)\z/s;
 	$node->safe_psql('postgres', $before);
 	$node->safe_psql('postgres', q{set zedstore.min_segment_rows = 64; insert into altered select i, i, 'b' || i, i % 9 from generate_series(1, 1500) i});
-	$node->safe_psql('postgres', q{insert into altered select i, i, 'b' || i, i % 9 from generate_series(2001, 2010) i});
+	$node->safe_psql('postgres',
+		q{insert into altered select i, i, 'b' || i, i % 9 from generate_series(2001, 2010) i});
 	$node->safe_psql('postgres', $after);
 	$node->safe_psql('postgres', q{set zedstore.min_segment_rows = 64; insert into altered select i, 'b' || i, 4000000000 + i, 'given', i from generate_series(3001, 3200) i});
 	$node->safe_psql('postgres', q{insert into altered select i, 'b' || i, 4100000000 + i, 'given', i from generate_series(4001, 4010) i});
@@ -685,8 +718,10 @@ CONF
 	my $server = $node->pg_version;
 	write_file("$dir/numbers", "# zedstore_io $build, PostgreSQL $server\nnext_xid $xid\nnext_multi $multi\nnext_offset $offset\n");
 	write_gz("$dir/xact.gz", substr(read_file($node->data_dir . '/pg_xact/0000'), 0, PAGE));
-	write_gz("$dir/offsets.gz", substr(read_file($node->data_dir . '/pg_multixact/offsets/0000'), 0, PAGE));
-	write_gz("$dir/members.gz", substr(read_file($node->data_dir . '/pg_multixact/members/0000'), 0, PAGE));
+	write_gz("$dir/offsets.gz",
+		substr(read_file($node->data_dir . '/pg_multixact/offsets/0000'), 0, PAGE));
+	write_gz("$dir/members.gz",
+		substr(read_file($node->data_dir . '/pg_multixact/members/0000'), 0, PAGE));
 	my $files = table_files($node, $paths);
 	for my $file (sort keys %$files)
 	{

@@ -66,7 +66,8 @@ sub io_method_works
 {
 	my ($node, $method) = @_;
 	wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io where pid is not null and method is not null');
-	my $used = $node->safe_psql('postgres', 'select distinct method from pg_stat_zedstore_io where pid is not null');
+	my $used = $node->safe_psql('postgres',
+		'select distinct method from pg_stat_zedstore_io where pid is not null');
 	return 1 if $used eq $method;
 	diag "SKIPPED: no $method on this machine";
 	return 0;
@@ -128,7 +129,8 @@ sub make_twins
 sub change_twins
 {
 	my ($node) = @_;
-	$node->safe_psql('postgres', 'update h set v = v + 1 where id % 3 = 0; update z set v = v + 1 where id % 3 = 0');
+	$node->safe_psql('postgres',
+		'update h set v = v + 1 where id % 3 = 0; update z set v = v + 1 where id % 3 = 0');
 	return;
 }
 

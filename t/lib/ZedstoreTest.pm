@@ -140,8 +140,8 @@ sub kill_and_restart
 	die 'the server did not start after kill -9';
 }
 
-# Compiles t/lib/NAME.c to the program NAME, or for NAME.so to a library of the server, in a folder.  False if that is
-# not possible here.
+# Compiles t/lib/NAME.c to the program NAME, or for NAME.so to a library of the server, in a folder.
+# False if that is not possible here.
 sub build_c
 {
 	my ($folder, $name) = @_;
@@ -192,8 +192,8 @@ sub wait_for_sql
 	return;
 }
 
-# A script for pgbench: moves something from one of table load's rows 1 to 2500 to one of the rows up to
-# 5000, so that the sum of v stays the same.
+# A script for pgbench: moves something from one of table load's rows 1 to 2500 to one of the rows
+# up to 5000, so that the sum of v stays the same.
 sub write_move_script
 {
 	my ($path) = @_;
