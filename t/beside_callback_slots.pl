@@ -23,13 +23,15 @@ my $node = new_node('main', conf => "shared_preload_libraries = '$tmp/take_slots
 # rows.
 $node->safe_psql('postgres', q{
 	create table p (a int primary key, b text) using zedstore;
-	create table t (a int primary key references p, b text) using zedstore with (zedstore_compression = zstd);
+	create table t (a int primary key references p, b text)
+		using zedstore with (zedstore_compression = zstd);
 	insert into p select g, 'p' || g from generate_series(1, 10000) g;
 	insert into t select g, 't' || g from generate_series(1, 10000) g;
 	vacuum t, p;
 	prepare q as select b from t where a = $1;
 	execute q(7);
-	insert into t select g, 'more' from generate_series(1, 5) g on conflict (a) do update set b = excluded.b;
+	insert into t select g, 'more' from generate_series(1, 5) g
+		on conflict (a) do update set b = excluded.b;
 	insert into t values (6, 'six') on conflict do nothing;
 	update t set b = b || '+' where a in (1, 77);
 	merge into t using (values (1, 'x'), (2, 'y')) v(a, b) on v.a = t.a

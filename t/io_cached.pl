@@ -16,7 +16,8 @@ sub requests
 {
 	my ($node) = @_;
 	return split /\|/, $node->safe_psql('postgres', q{
-		select sum(requests), sum(cached_requests) from pg_stat_zedstore_io where role = 'checkpoint'});
+		select sum(requests), sum(cached_requests) from pg_stat_zedstore_io
+		where role = 'checkpoint'});
 }
 
 # A checkpoint of changed twins, which the page cache holds or not; returns the requests of both

@@ -77,7 +77,8 @@ SKIP:
 	like($err, qr/ERROR:  53100: could not write the scratch file for calibration: No space left on device\nHINT:  .*needs up to 256 MB/,
 		'disk full');
 	is($node->safe_psql('postgres', q{
-		select count(*) from pg_ls_tmpdir((select oid from pg_tablespace where spcname = 'tiny'))}), '0',
+		select count(*)
+		from pg_ls_tmpdir((select oid from pg_tablespace where spcname = 'tiny'))}), '0',
 		'nothing stays on the full disk');
 	$node->safe_psql('postgres', 'drop tablespace tiny');
 	rmdir $folder;

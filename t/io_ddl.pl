@@ -100,7 +100,8 @@ sub begin_statements
 	for (1 .. 15)
 	{
 		last if !$session->pumpable;
-		last if $node->safe_psql('postgres', "select count(*) from pg_stat_activity where application_name = 'ddl' and wait_event_type in ('IPC', 'BufferPin')") > 0;
+		last if $node->safe_psql('postgres', "select count(*) from pg_stat_activity
+			where application_name = 'ddl' and wait_event_type in ('IPC', 'BufferPin')") > 0;
 	}
 	return $session;
 }

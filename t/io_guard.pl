@@ -113,7 +113,8 @@ foreach my $method (grep { case_wanted($_) } 'pwritev', 'io_uring')
 	# -- off
 	$node->append_conf('postgresql.conf', "zedstore.io_guard = off\nzedstore.io_max_iops = 0\n");
 	$node->reload;
-	wait_for_sql($node, q{select io_rate is null from pg_stat_zedstore_io where role = 'checkpoint'});
+	wait_for_sql($node, q{
+		select io_rate is null from pg_stat_zedstore_io where role = 'checkpoint'});
 	pass("$method: no limit without the guard");
 	$checkpoint->finish;
 	$load->signal('TERM');

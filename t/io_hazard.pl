@@ -46,7 +46,8 @@ sub fill_queue
 	{
 		$landed = blocks_landed($volume);
 		my $in_flight = $node->safe_psql('postgres', q{
-			select checkpoint_blocks_done - blocks - blocks_skipped from pg_stat_zedstore_io where worker = 1 and role = 'checkpoint'});
+			select checkpoint_blocks_done - blocks - blocks_skipped from pg_stat_zedstore_io
+			where worker = 1 and role = 'checkpoint'});
 
 		# what goes to other volumes has ended when it is full for the second time
 		return ($checkpoint, $landed, $in_flight) if ($in_flight || 0) >= $queue && $full++;

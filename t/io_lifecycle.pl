@@ -125,7 +125,8 @@ $slow->finish;
 is($slow->result(0), 0, 'reload during a checkpoint');
 change_twins($node);
 $node->safe_psql('postgres', 'checkpoint');
-wait_for_sql($node, q{select bool_and(method = 'pwritev') from pg_stat_zedstore_io where pid is not null});
+wait_for_sql($node, q{
+	select bool_and(method = 'pwritev') from pg_stat_zedstore_io where pid is not null});
 set_and_reload($node, 'zedstore.io_method' => 'auto', 'zedstore.io_direct' => 'on');
 check_twins($node, 'reload');
 
@@ -178,7 +179,8 @@ foreach my $mode ('fast', 'immediate')
 
 my $load = start_load($node, 10);
 # who comes after it has begun is turned away
-wait_for_sql($node, q{select count(*) = 3 from pg_stat_activity where query ~ '^(begin|update|commit)' and pid <> pg_backend_pid()});
+wait_for_sql($node, q{select count(*) = 3 from pg_stat_activity
+	where query ~ '^(begin|update|commit)' and pid <> pg_backend_pid()});
 $node->safe_psql('postgres', 'checkpoint');
 $node->stop('smart');
 $load->finish;

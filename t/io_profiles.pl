@@ -152,7 +152,8 @@ $node->safe_psql('postgres', 'alter tablespace other rename to slow');
 # few MB a second, and pages of 8 MB to be written
 set_to('io_profile', 'none');
 $node->restart;
-wait_for_sql($node, "select count(*) = 1 from pg_stat_activity where backend_type = 'zedstore I/O worker'");
+wait_for_sql($node, "select count(*) = 1 from pg_stat_activity
+	where backend_type = 'zedstore I/O worker'");
 $node->safe_psql('postgres', 'checkpoint');
 my $fill = "insert into %s select i, repeat('x', 1000) from generate_series(1, 7000) i";
 my $paced = q{select sum(pace_time) from pg_stat_zedstore_io};

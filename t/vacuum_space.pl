@@ -88,7 +88,8 @@ my %statements = (
 sub count_all
 {
 	return $primary->safe_psql('postgres',
-		q{select (select count(*) from seg), (select sum(length(b)) from big), (select count(*) from small)});
+		q{select (select count(*) from seg), (select sum(length(b)) from big),
+			(select count(*) from small)});
 }
 
 $primary->safe_psql('postgres',
@@ -215,7 +216,8 @@ for my $point (
 
 	# what the crash left is used, or found
 	$primary->safe_psql('postgres',
-		"insert into file select i, 'y' from generate_series(10001, 10100) i; delete from file where a > 10000; vacuum file");
+		"insert into file select i, 'y' from generate_series(10001, 10100) i;
+		delete from file where a > 10000; vacuum file");
 	is(all_problems($primary), '', "$point: nothing is left after VACUUM");
 	cmp_ok(blocks($primary, 'file'), '<', $before * 3 / 4, "$point: the file is shorter");
 	check_standby($point);

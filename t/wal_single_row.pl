@@ -86,7 +86,8 @@ check_same('UPDATE');
 
 # nulls, values that are compressed or too large, another key
 both("update T set a = null, c = null where id = $_ * 3") for 1 .. 3;
-both("update T set b = (select string_agg(md5(i::text), '') from generate_series(1, 1000) i) where id = 7");
+both("update T set b = (select string_agg(md5(i::text), '') from generate_series(1, 1000) i)
+	where id = 7");
 both("update T set b = repeat('wide', 1000) where id = 8");
 both('update T set a = 0 where id in (7, 8)');
 both('update T set id = 1000000 + id where id = 9');

@@ -198,7 +198,8 @@ sub zedstore_shards
 	return $node->safe_psql($opts{dbname} // 'postgres', qq{
 		set citus.override_table_visibility = off;
 		select c.relname, c.reloptions from pg_class c join pg_am a on a.oid = c.relam
-		where a.amname = 'zedstore' and c.relkind in ('r', 'm') and c.relname ~ '$like' order by 1});
+		where a.amname = 'zedstore' and c.relkind in ('r', 'm') and c.relname ~ '$like'
+		order by 1});
 }
 
 # Tests that all zedstore tables of the nodes, shards included, pass zs_check(), and that there are
@@ -221,7 +222,8 @@ sub check_shards
 		$problems .= $node->safe_psql('postgres', qq{
 			set citus.override_table_visibility = off;
 			with t as materialized (select c.oid $tables)
-			select t.oid::regclass, k.* from t, lateral zs_check(t.oid::regclass) k where k.severity <> 'notice'});
+			select t.oid::regclass, k.* from t, lateral zs_check(t.oid::regclass) k
+			where k.severity <> 'notice'});
 	}
 	is($problems, '', "$title: zs_check of $nshards shards");
 	cmp_ok($nshards, '>', 0, "$title: there are shards");

@@ -65,7 +65,8 @@ CONF
 sub io_method_works
 {
 	my ($node, $method) = @_;
-	wait_for_sql($node, 'select count(*) > 0 from pg_stat_zedstore_io where pid is not null and method is not null');
+	wait_for_sql($node, q{
+		select count(*) > 0 from pg_stat_zedstore_io where pid is not null and method is not null});
 	my $used = $node->safe_psql('postgres',
 		'select distinct method from pg_stat_zedstore_io where pid is not null');
 	return 1 if $used eq $method;
@@ -203,7 +204,8 @@ SQL
 	my $load = IPC::Run::start(
 		[ 'pgbench', '-n', '-f', $script, '-c', '3', '-T', $seconds, $node->connstr('postgres') ],
 		'>', '/dev/null', '2>', '/dev/null');
-	wait_for_sql($node, q{select count(*) = 3 from pg_stat_activity where query like 'update small%'});
+	wait_for_sql($node, q{
+		select count(*) = 3 from pg_stat_activity where query like 'update small%'});
 	return $load;
 }
 

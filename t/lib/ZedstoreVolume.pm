@@ -10,7 +10,8 @@ use Exporter 'import';
 use IO::Socket::UNIX;
 use PostgreSQL::Test::Utils;
 
-our @EXPORT = qw(volumes_possible new_volume new_fragile_volume break_volume repair_volume slow_down blocks_landed);
+our @EXPORT = qw(volumes_possible new_volume new_fragile_volume break_volume repair_volume
+  slow_down blocks_landed);
 
 my $connection;
 

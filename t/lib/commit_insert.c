@@ -1,8 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * commit_insert.c
- *	  For t/write_commit_insert.pl, which builds it: a library that runs a statement when a transaction
- *	  is about to commit.
+ *	  For t/write_commit_insert.pl, which builds it: a library that runs a statement when a
+ *	  transaction is about to commit.
  *
  * It is loaded before zedstore_io, so that its callback comes after zedstore_io's.
  *

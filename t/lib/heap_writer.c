@@ -66,7 +66,9 @@ heap_writer_create(PG_FUNCTION_ARGS)
 	CreateStmt *stmt = makeNode(CreateStmt);
 	ObjectAddress address;
 
-	stmt->relation = makeRangeVarFromNameList(stringToQualifiedNameList(text_to_cstring(PG_GETARG_TEXT_PP(0)), NULL));
+	stmt->relation =
+		makeRangeVarFromNameList(stringToQualifiedNameList(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+														   NULL));
 	if (!PG_ARGISNULL(1))
 		stmt->accessMethod = text_to_cstring(PG_GETARG_TEXT_PP(1));
 	if (PG_ARGISNULL(2))

@@ -2,9 +2,9 @@
  * wal_vectors.c
  *	  WAL records of zedstore as text, and back into the WAL: for t/format_wal.pl.
  *
- * A line is one record: transaction id, info, main data, and for each block its number, the table (position in the
- * array given), fork, block number, flags (i image, w page is made anew), image and data.  Bytes are in hex, "-"
- * is none.
+ * A line is one record: transaction id, info, main data, and for each block its number, the table
+ * (position in the array given), fork, block number, flags (i image, w page is made anew), image and
+ * data.  Bytes are in hex, "-" is none.
  */
 #include "postgres.h"
 
@@ -61,7 +61,10 @@ put_hex(StringInfo text, const char *bytes, Size len)
 	text->data[text->len] = '\0';
 }
 
-/* Records of the tables from one LSN up to another; LOGICAL ones, which name no block, by what their data begins with. */
+/*
+ * Records of the tables from one LSN up to another; LOGICAL ones, which name no block, by what
+ * their data begins with.
+ */
 Datum
 wal_vectors_read(PG_FUNCTION_ARGS)
 {
@@ -91,7 +94,8 @@ wal_vectors_read(PG_FUNCTION_ARGS)
 		if (XLogRecGetRmid(reader) != ZS_RMGR)
 			continue;
 		initStringInfo(&line);
-		appendStringInfo(&line, "%u %u", XLogRecGetXid(reader), XLogRecGetInfo(reader) & XLR_RMGR_INFO_MASK);
+		appendStringInfo(&line, "%u %u", XLogRecGetXid(reader),
+						 XLogRecGetInfo(reader) & XLR_RMGR_INFO_MASK);
 		put_hex(&line, XLogRecGetData(reader), XLogRecGetDataLen(reader));
 		for (int id = 0; id <= XLogRecMaxBlockId(reader); id++)
 		{
@@ -120,7 +124,8 @@ wal_vectors_read(PG_FUNCTION_ARGS)
 			if (has_image && !RestoreBlockImage(reader, id, image.data))
 				elog(ERROR, "could not restore an image");
 			data = XLogRecGetBlockData(reader, id, &len);
-			appendStringInfo(&line, " %d %d %d %u %s%s.", id, table, fork, blkno, has_image ? "i" : "",
+			appendStringInfo(&line, " %d %d %d %u %s%s.", id, table, fork, blkno,
+							 has_image ? "i" : "",
 							 (XLogRecGetBlock(reader, id)->flags & BKPBLOCK_WILL_INIT) ? "w" : "");
 			put_hex(&line, image.data, has_image ? BLCKSZ : 0);
 			put_hex(&line, data, data == NULL ? 0 : len);
@@ -171,7 +176,8 @@ wal_vectors_write(PG_FUNCTION_ARGS)
 	char	   *bytes = next_bytes(&line, &len);
 
 	if (xid != GetCurrentTransactionIdIfAny())
-		elog(ERROR, "record of transaction %u, but this is %u", xid, GetCurrentTransactionIdIfAny());
+		elog(ERROR, "record of transaction %u, but this is %u", xid,
+			 GetCurrentTransactionIdIfAny());
 	XLogEnsureRecordSpace(XLR_MAX_BLOCK_ID, 100);
 	XLogBeginInsert();
 	if (len > 0)
