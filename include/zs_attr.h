@@ -387,12 +387,6 @@ typedef struct ZsAheadCounts
 
 extern ZsAheadCounts zsattr_ahead_counts;
 
-/*
- * Whether the settings want look-ahead at all: zedstore.enable_read_stream, and the tablespace's
- * effective_io_concurrency or maintenance_io_concurrency.
- */
-extern bool zsattr_ahead_is_wanted(Relation rel, bool maintenance);
-
 /* Pages that this backend has read so far that were in no buffer, of whatever relation. */
 static inline uint64
 zsattr_ahead_pages_read(void)

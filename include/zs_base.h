@@ -213,6 +213,9 @@ extern bool zsbase_lock_buffer_if_free(Buffer buffer);
 /* Brings a shared buffer's descriptor, the ends of its page, and these bytes near. */
 extern void zsbase_expect_buffer(Buffer buffer, uint32 offset, uint32 len);
 
+/* Do the settings ask for look-ahead in this table, of queries or of maintenance? */
+extern bool zsbase_ahead_is_wanted(Relation rel, bool maintenance);
+
 /* ---- asserts (base_assert.c) --------------------------------------------- */
 
 /* Is an assert due that reads a whole page after the change of one row? */

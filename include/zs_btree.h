@@ -89,6 +89,17 @@ extern void zsbtree_walk_begin(ZsLevelWalk *walk, Relation rel, uint16 treeno, i
 							   uint64 key);
 extern bool zsbtree_walk_next(ZsLevelWalk *walk);
 
+/* ---- look-ahead over bottom pages (btree_ahead.c) ----------------------------- */
+
+typedef struct ZsBottomAhead ZsBottomAhead;
+
+extern ZsBottomAhead *zsbtree_ahead_begin(Relation rel, uint16 treeno, uint64 end,
+										  bool maintenance, bool skip_frozen,
+										  BufferAccessStrategy strategy);
+extern void zsbtree_ahead_reach(ZsBottomAhead *ahead, uint64 key);
+extern void zsbtree_ahead_rest(ZsBottomAhead *ahead);
+extern void zsbtree_ahead_end(ZsBottomAhead *ahead);
+
 /* ---- merges and moves (btree_merge.c, btree_move.c) -------------------------- */
 
 /*

@@ -317,7 +317,7 @@ is(counted($index, 'select * from zedstore where k in (2, 88)',
 $node->adjust_conf('postgresql.conf', 'shared_buffers', '64MB');
 SKIP:
 {
-	skip 'server does not count requests', 6 if $node->pg_version < 18;
+	skip 'server does not count requests', 12 if $node->pg_version < 18;
 	my $requests = q{select sum(reads) from pg_stat_io
 		where backend_type = 'client backend' and object = 'relation'};
 	my %reads;
@@ -365,6 +365,40 @@ SKIP:
 	is($rows{on}, $rows{off}, 'VACUUM leaves the same rows');
 	cmp_ok($reads{on}, '<', 0.6 * $reads{off}, 'VACUUM reads with fewer requests');
 	note "$reads{on} requests, $reads{off} without look-ahead";
+
+	# leaves of the TID tree, of which there are many where rows went here and there
+	my @statements = (
+		'select count(*) from w', 'set max_parallel_workers_per_gather = 2; select count(*) from w',
+		'create index on w (i)', 'vacuum w');
+	my %output;
+	for my $way ('on', 'off')
+	{
+		$node->safe_psql('postgres', q{
+			create table w using zedstore as select i from generate_series(1, 300000) i;
+			delete from w where hashint4(i) % 3 = 0});
+		for my $statement (@statements)
+		{
+			$node->restart;
+			my $session = $node->background_psql('postgres');
+			$session->query_safe($ways{$way}) if $ways{$way} ne '';
+			my $before = $session->query_safe($requests);
+			$output{$way} .= $session->query_safe($statement);
+			$session->query_safe('select pg_stat_force_next_flush()');
+			$reads{"$way $statement"} = $session->query_safe($requests) - $before;
+			$session->quit;
+		}
+		$output{$way} .= $node->safe_psql('postgres', 'select count(*), sum(i) from w');
+		zs_check_all($node, 'postgres');
+		$node->safe_psql('postgres', 'drop table w');
+	}
+	is($output{on}, $output{off}, 'leaves are read ahead: the same rows');
+	for my $statement ($statements[0], 'vacuum w')
+	{
+		# those of catalogs are the same
+		cmp_ok($reads{"on $statement"}, '<', $reads{"off $statement"} - 15,
+			"leaves are read ahead with fewer requests: $statement");
+		note qq{$reads{"on $statement"} requests, $reads{"off $statement"} without look-ahead};
+	}
 }
 
 unlike(slurp_file($node->logfile), qr/refcount leak|resource was not closed|TRAP/,

@@ -44,7 +44,6 @@
 #include "executor/instrument.h"
 #include "miscadmin.h"
 #include "utils/memutils.h"
-#include "utils/spccache.h"
 
 #include "attr_ahead.h"
 
@@ -64,17 +63,6 @@
 #define STEPS_BEFORE_REST	256
 
 ZsAheadCounts zsattr_ahead_counts;
-
-/* Does the setting that counts for the reader ask for any look-ahead? */
-bool
-zsattr_ahead_is_wanted(Relation rel, bool maintenance)
-{
-	Oid			space = rel->rd_locator.spcOid;
-
-	return zs_enable_read_stream &&
-		(maintenance ? get_tablespace_maintenance_io_concurrency(space) :
-		 get_tablespace_io_concurrency(space)) > 0;
-}
 
 /* ---- reading a list of pages --------------------------------------------------- */
 

@@ -13,6 +13,7 @@
 
 #include "storage/buf_internals.h"
 #include "storage/lwlock.h"
+#include "utils/spccache.h"
 
 #include "zs_base.h"
 
@@ -44,4 +45,18 @@ zsbase_expect_buffer(Buffer buffer, uint32 offset, uint32 len)
 	__builtin_prefetch(page + BLCKSZ - 1);
 	for (uint32 i = 0; i < len; i += PG_CACHE_LINE_SIZE / 2)
 		__builtin_prefetch(page + offset + i);
+}
+
+/*
+ * Does the setting that counts for a reader of the table ask for any look-ahead?  With maintenance
+ * that is maintenance_io_concurrency.
+ */
+bool
+zsbase_ahead_is_wanted(Relation rel, bool maintenance)
+{
+	Oid			space = rel->rd_locator.spcOid;
+
+	return zs_enable_read_stream &&
+		(maintenance ? get_tablespace_maintenance_io_concurrency(space) :
+		 get_tablespace_io_concurrency(space)) > 0;
 }

@@ -60,7 +60,7 @@ zsscan_prefetch_row(ZsRowSource *source, ZsSlot *slot, int first, int natts, boo
 	ZsAttrWish *wishes;
 	int			nwishes = 0;
 
-	if (!zsattr_ahead_is_wanted(source->rel, false))
+	if (!zsbase_ahead_is_wanted(source->rel, false))
 		return;
 	Assert(natts <= source->desc->natts && slot->row < ZS_MAX_ROW);
 	if (source->ahead == NULL)
@@ -208,7 +208,7 @@ zsscan_prefetch_begin(ZsScanDesc scan, TupleTableSlot *slot, bool maintenance,
 	prefetch->arg = arg;
 	prefetch->depth = scan->rs_base.rs_parallel != NULL ? RING_SHARED : RING_SIZE;
 	set_columns(prefetch, (ZsSlot *) slot);
-	if (prefetch->nattnos > 0 && zsattr_ahead_is_wanted(scan->rs_base.rs_rd, maintenance))
+	if (prefetch->nattnos > 0 && zsbase_ahead_is_wanted(scan->rs_base.rs_rd, maintenance))
 	{
 		prefetch->ahead = zsattr_ahead_begin(scan->rs_base.rs_rd, scan->source->desc, maintenance,
 											 scan->source->strategy);

@@ -37,11 +37,15 @@
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 
 #include "tid_internal.h"
 #include "zs_btree.h"
 #include "zs_page.h"
+
+/* A scan that has gone to the next leaf so many times goes on like that. */
+#define LEAVES_BEFORE_AHEAD	2
 
 /* What is known about a slot. */
 typedef enum SlotVerdict
@@ -63,7 +67,11 @@ struct ZsTidScan
 	zstid		wanted_base;
 	uint64		wanted[ZS_ROWS_PER_BLOCK / 64];
 
-	/* the present leaf */
+	ZsBottomAhead *ahead;		/* over the leaves to come; NULL = none yet, or not wanted */
+	bool		ahead_asked;	/* whether it is wanted */
+	uint32		nfollowing;		/* leaves that were near the one before them */
+
+	/* the present leaf, or the one before */
 	bool		have_leaf;
 	bool		hints_set;		/* the copy has hint bits that the page lacks */
 	BlockNumber blkno;
@@ -83,7 +91,11 @@ zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
 
 	scan->rel = rel;
 	scan->snapshot = snapshot;
+	scan->ahead = NULL;
+	scan->ahead_asked = false;
+	scan->nfollowing = 0;
 	scan->have_leaf = false;
+	scan->leaf_start = scan->leaf_end = 0;
 	scan->hints_set = false;
 	scan->lock_rows = false;
 	scan->wants_some = false;
@@ -209,11 +221,13 @@ zstid_scan_restart(ZsTidScan *scan, zstid start, zstid end)
 		drop_leaf(scan);
 }
 
-/* Frees the scan.  It holds no lock or pin between calls. */
+/* Frees the scan.  It holds no lock between calls, and no pins but those of look-ahead. */
 void
 zstid_scan_end(ZsTidScan *scan)
 {
 	drop_leaf(scan);
+	if (scan->ahead != NULL)
+		zsbtree_ahead_end(scan->ahead);
 	pfree(scan);
 }
 
@@ -309,6 +323,33 @@ lock_visible_rows(ZsTidScan *scan)
 	scan->walk = saved;
 }
 
+/* The leaf with scan->next is about to be read: looks ahead if the scan goes from leaf to leaf. */
+static void
+look_ahead(ZsTidScan *scan)
+{
+	uint64		width = scan->leaf_end - scan->leaf_start;
+
+	if (width == 0 || scan->next < scan->leaf_end || scan->next - scan->leaf_end > width)
+	{
+		if (scan->nfollowing > 0 && scan->ahead != NULL)
+			zsbtree_ahead_rest(scan->ahead);
+		scan->nfollowing = 0;
+		return;
+	}
+	if (++scan->nfollowing < LEAVES_BEFORE_AHEAD)
+		return;
+	if (!scan->ahead_asked)
+	{
+		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
+
+		scan->ahead_asked = true;
+		scan->ahead = zsbtree_ahead_begin(scan->rel, ZS_TREE_TID, ZS_MAX_ROW, false, false, NULL);
+		MemoryContextSwitchTo(old);
+	}
+	if (scan->ahead != NULL)
+		zsbtree_ahead_reach(scan->ahead, scan->next);
+}
+
 /*
  * Copies the leaf that holds scan->next.  False when the tree is empty.
  */
@@ -321,6 +362,7 @@ load_leaf(ZsTidScan *scan)
 
 	CHECK_FOR_INTERRUPTS();
 	Assert(!scan->have_leaf);
+	look_ahead(scan);
 	buf = zsbtree_search(scan->rel, ZS_TREE_TID, scan->next, BUFFER_LOCK_SHARE);
 	if (!BufferIsValid(buf))
 		return false;

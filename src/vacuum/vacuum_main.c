@@ -123,6 +123,8 @@ scan_rows(ZsVacuumRun *run)
 		.multixact_cutoff = run->cutoffs.MultiXactCutoff,
 		.aggressive = run->aggressive
 	};
+	ZsBottomAhead *ahead = zsbtree_ahead_begin(run->rel, ZS_TREE_TID, end, true,
+											   run->skip_frozen, NULL);
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_SCAN_HEAP);
 	pgstat_progress_update_param(PROGRESS_VACUUM_TOTAL_HEAP_BLKS, end / ZS_ROWS_PER_BLOCK);
@@ -136,6 +138,8 @@ scan_rows(ZsVacuumRun *run)
 			zsvacuum_check_failsafe(run);
 			next_failsafe = row + FAILSAFE_EVERY_ROWS;
 		}
+		if (ahead != NULL)
+			zsbtree_ahead_reach(ahead, row);
 		if (!zstid_vacuum_leaf(run->rel, row, &cutoffs, zsvacuum_dead_collect, run, &result))
 			break;
 		run->live_rows += result.live_rows;
@@ -160,8 +164,14 @@ scan_rows(ZsVacuumRun *run)
 									 Min(row, end) / ZS_ROWS_PER_BLOCK);
 		zsvacuum_dead_report(run);
 		if (TidStoreMemoryUsage(run->dead) > run->dead_info->max_bytes)
+		{
+			if (ahead != NULL)
+				zsbtree_ahead_rest(ahead);
 			zsvacuum_dead_process(run);
+		}
 	}
+	if (ahead != NULL)
+		zsbtree_ahead_end(ahead);
 	zsvacuum_dead_process(run);
 	if (BufferIsValid(run->vmbuf))
 		ReleaseBuffer(run->vmbuf);
