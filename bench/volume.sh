@@ -28,6 +28,8 @@ make_volume() {
 	mkdir -p "$MOUNT"
 	mount "$LOOP" "$MOUNT" || { no_volume "it cannot be mounted"; return 1; }
 	MOUNTED=yes
+	# the kernel's usual value; a loop device may have that of the disk below it
+	echo 128 >"/sys/block/${LOOP##*/}/queue/read_ahead_kb"
 	mkdir "$MOUNT/space"
 	chown "$(stat -c %U "$DATA"):" "$MOUNT/space"
 	chmod 700 "$MOUNT/space"
