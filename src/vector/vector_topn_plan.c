@@ -138,6 +138,20 @@ pathkey_to_key(PathKey *pathkey, RelOptInfo *rel, ZsTopNKey *key)
 	return false;
 }
 
+/*
+ * Is it the query that core makes of a minimum or maximum (planagg.c), for a path in the order of
+ * an index?  Its first row need not look like the one that the aggregate would return: 1.0, 1.00.
+ */
+static bool
+is_extreme(const PlannerInfo *root)
+{
+	const TargetEntry *tle = root->parse->targetList == NIL ? NULL :
+		linitial_node(TargetEntry, root->parse->targetList);
+
+	return root->parent_root != NULL && root->parent_root->parse->hasAggs && tle != NULL &&
+		tle->resname != NULL && strcmp(tle->resname, "agg_target") == 0;
+}
+
 static bool
 query_is_simple(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -145,7 +159,7 @@ query_is_simple(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 
 	if (parse->commandType != CMD_SELECT || parse->rowMarks != NIL ||
 		root->limit_tuples <= 0 || root->query_pathkeys == NIL ||
-		root->query_pathkeys != root->sort_pathkeys)
+		root->query_pathkeys != root->sort_pathkeys || is_extreme(root))
 		return false;
 	if (rel->reloptkind != RELOPT_BASEREL || rte->rtekind != RTE_RELATION || rte->inh ||
 		rte->tablesample != NULL || !bms_is_empty(rel->lateral_relids) ||
