@@ -194,6 +194,21 @@ add_decimal(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 		zsvector_numeric_sum_int(agg, value, v, scale);
 }
 
+/* MIN, MAX: of equal values of one scale it does not matter which is taken. */
+static inline void
+add_decimal_extreme(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
+{
+	if (likely(value->count > 0 && value->best_numeric == NULL && value->scale == scale &&
+			   value->dscale == scale))
+	{
+		if (agg->kind == ZS_AGG_MAX ? v > value->best : v < value->best)
+			value->best = v;
+		value->count++;
+	}
+	else
+		zsvector_numeric_extreme_int(agg, value, v, scale, scale);
+}
+
 /* Rows ahead whose values are fetched where these are far away. */
 #define FETCH_AHEAD	16
 
@@ -255,6 +270,17 @@ zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far
 				int			scale = vector->scale;
 
 				FOR_EACH_ROW(add_decimal(agg, value, v, scale));
+				break;
+			}
+			FOR_EACH_ROW(zsvector_agg_add_one(agg, value, vector, row));
+			break;
+		case ZS_AGG_MIN:
+		case ZS_AGG_MAX:
+			if (agg->domain == ZS_DOMAIN_DECIMAL && vector != NULL && vector->dscales == NULL)
+			{
+				int			scale = vector->scale;
+
+				FOR_EACH_ROW(add_decimal_extreme(agg, value, v, scale));
 				break;
 			}
 			/* FALLTHROUGH */
