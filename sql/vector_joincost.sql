@@ -44,8 +44,8 @@ select * from scans('select n, name from z_joincost z left join z_joincost_dim d
 	on z.k = d.k and d.name = ''dim 3'' offset 0');
 -- below another join, and for a semijoin
 set join_collapse_limit = 1;
-select * from scans('select n from z_joincost z join z_joincost_dim e on z.id = e.d
-	join z_joincost_dim d on z.k = d.k where d.name = ''dim 3'' and e.name > ''dim 1'' offset 0');
+select * from scans('select n from z_joincost z join z_joincost_dim e on z.k = e.d
+	join z_joincost_dim d on z.id = d.k where d.name = ''dim 3'' and e.name > ''dim 1'' offset 0');
 reset join_collapse_limit;
 select * from scans('select n from z_joincost z
 	where k in (select k from z_joincost_dim where name = ''dim 3'') offset 0');

@@ -47,6 +47,9 @@
 /* Less than this is not worth further paths: the filter would rest. */
 #define USEFUL_SHARE		0.9
 
+/* Of fewer rows on the outer side nothing is gained but time of planning. */
+#define USEFUL_ROWS			1000
+
 /* Noting a key costs so much. */
 #define COST_PER_KEY		0.0015
 
@@ -251,7 +254,8 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, RelO
 		next_join_hook(root, joinrel, outerrel, innerrel, jointype, extra);
 	if (!zs_enable_join_filters || !zs_enable_vector_scan || !zs_enable_column_costs ||
 		!enable_hashjoin || (jointype != JOIN_INNER && jointype != JOIN_SEMI) ||
-		inner == NULL || inner->param_info != NULL || !bms_is_empty(joinrel->lateral_relids) ||
+		outerrel->rows < USEFUL_ROWS || inner == NULL || inner->param_info != NULL ||
+		!bms_is_empty(joinrel->lateral_relids) ||
 		inner->rows > zsvector_joinkeys_most())
 		return;
 	find_keys(outerrel, innerrel, extra->restrictlist, &keys);
