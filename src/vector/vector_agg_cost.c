@@ -119,7 +119,7 @@ mark_disabled(CustomPath *path, bool grouped)
  * Making a row of a group, and taking it of another process, which reads it, looks for its group
  * and adds its states; each state, and more for an image.  Sending it is in parallel_tuple_cost.
  */
-#define COST_PER_PART		0.03
+#define COST_PER_PART		0.1
 #define COST_PER_STATE		0.005
 #define COST_PER_IMAGE		0.015
 
