@@ -37,6 +37,9 @@ sub settings
 		'zedstore.io_cleaner = ' . pick('on', 'off'),
 		'zedstore.io_vacuum = ' . pick('on', 'off'),
 		'zedstore.io_guard = ' . pick('on', 'off'),
+		'zedstore.io_rest = ' . pick('on', 'off'),
+		'zedstore.io_write_back_delay = ' . pick('0', '100ms', '10s'),
+		'zedstore.io_nice = ' . pick(0, 5, 19),
 		'shared_buffers = ' . pick('2MB', '8MB'));
 }
 

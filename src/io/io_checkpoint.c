@@ -403,7 +403,7 @@ submit_or_wait(ZsIoWorker *worker, ZsIoRun *run)
 	{
 		zsio_guard_held_up(&worker->guard, false);
 		zsio_limit_tick(worker);
-		zsio_run_nap(worker, ZSIO_NAP_US);
+		zsio_run_pause(worker, ZSIO_NAP_US);
 		return false;
 	}
 	set_floor(worker);
@@ -412,7 +412,7 @@ submit_or_wait(ZsIoWorker *worker, ZsIoRun *run)
 	{
 		delay = Min(delay, ZSIO_NAP_US);
 		zsio_count(&stats->pace_us, delay);
-		zsio_run_nap(worker, delay);
+		zsio_run_pause(worker, delay);
 		return false;
 	}
 	zsio_limit_charge(worker, run);

@@ -7,16 +7,17 @@
  * device.  If the page cache holds the page, it is often read again from there, changed, and
  * cleaned once more; to write it to the device each time costs the volume more requests than
  * the server alone would send, which leaves such pages to the kernel.  So the cleaner
- * writes what the page cache holds there, and remembers it.  After zedstore.io_write_back_delay the
- * kernel is asked to write these blocks out, at the rate that limits and guard allow, once for all
- * changes since.  So the kernel does not put them off until they come in a burst.
+ * writes what the page cache holds there, and remembers it.  When the oldest of these blocks are
+ * there for zedstore.io_write_back_delay, or there is room for few others, the kernel is asked to
+ * write all of them out, once for all changes since: in the order of the file, adjacent ones
+ * together, and at the rate that limits and guard allow.  So it does not put them off until they
+ * come in a burst.
  *
- * Blocks that are remembered already are not remembered again.  There is room for MAX_LATER blocks;
- * while there is none, what is cleaned goes to the device at once.  All this is a hint: the
- * checkpointer syncs the file in any case, and who asks for blocks of a file that is another one by
- * now makes the kernel write early.
+ * Blocks that are remembered already are not remembered again.  While there is no room, what is
+ * cleaned goes to the device at once.  All this is a hint: the checkpointer syncs the file in any
+ * case, and who asks for blocks of a file that is another one by now makes the kernel write early.
  *
- * Invariant: the blocks of the queue are those of the table.
+ * Invariant: the blocks that wait and those that are being written out are those of the table.
  *
  * Locks: none.
  *
@@ -28,62 +29,74 @@
  */
 #include "postgres.h"
 
+#include "miscadmin.h"
 #include "utils/hsearch.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
 #include "io_worker.h"
 
-/* Blocks that are remembered: 32 MB, less than what small hosts let a volume have dirty. */
-#define MAX_LATER		4096
-
-/* One block; the key of the table, so it has no padding that is not zeroed. */
-typedef struct Block
-{
-	RelFileLocator locator;
-	ForkNumber	forknum;
-	BlockNumber blkno;
-} Block;
-
-typedef struct Entry
-{
-	Block		block;
-	TimestampTz due;
-} Entry;
+/* Blocks that are remembered: that part of shared buffers, 128 MB at most. */
+#define PART_OF_BUFFERS	2
+#define MAX_BLOCKS		16384
+/* They are written out when there is room for less than that part of them. */
+#define ROOM_PART		4
 
 /* A worker's. */
 typedef struct ZsIoLater
 {
-	HTAB	   *known;
-	Entry		queue[MAX_LATER];	/* a ring, in order of time */
-	uint32		head;			/* next to write out; counts on */
-	uint32		tail;			/* next to put */
+	HTAB	   *known;			/* keys are blocks, buf_id is 0 */
+	int			max;			/* blocks in the table */
+	ZsIoItem   *waiting;
+	int			nwaiting;
+	TimestampTz since;			/* the oldest of them */
+	ZsIoItem   *going;			/* are being written out, in their order */
+	int			ngoing;
+	int			next;			/* of these */
 } ZsIoLater;
+
+#ifdef USE_ASSERT_CHECKING
+static void
+check(const ZsIoLater *me)
+{
+	Assert(me->next >= 0 && me->next <= me->ngoing);
+	Assert(me->nwaiting + me->ngoing - me->next == hash_get_num_entries(me->known));
+	Assert(me->nwaiting <= me->max);
+}
+#endif
 
 /* The worker has just begun. */
 void
 zsio_later_init(ZsIoWorker *worker)
 {
 	HASHCTL		ctl = {0};
+	ZsIoLater  *me;
 
 	Assert(worker->later == NULL);
-	worker->later = MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoLater));
-	ctl.keysize = ctl.entrysize = sizeof(Block);
+	me = worker->later = MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoLater));
+	me->max = Min(NBuffers / PART_OF_BUFFERS, MAX_BLOCKS);
+	me->waiting = MemoryContextAlloc(TopMemoryContext, me->max * sizeof(ZsIoItem));
+	me->going = MemoryContextAlloc(TopMemoryContext, me->max * sizeof(ZsIoItem));
+	ctl.keysize = ctl.entrysize = sizeof(ZsIoItem);
 	ctl.hcxt = TopMemoryContext;
-	worker->later->known = hash_create("zedstore blocks to write out", MAX_LATER, &ctl,
-									   HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	me->known = hash_create("zedstore blocks to write out", me->max, &ctl,
+							HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+}
+
+static int
+room(const ZsIoLater *me)
+{
+	return me->max - me->nwaiting - (me->ngoing - me->next);
 }
 
 /* May the run's blocks, which are written to the page cache, stay there for now? */
 bool
 zsio_later_may_wait(const ZsIoWorker *worker, const ZsIoRun *run)
 {
-	const ZsIoLater *me = worker->later;
-
 	Assert(run->cached);
 #ifdef HAVE_SYNC_FILE_RANGE
 	return zsio_write_back_delay > 0 && run->role == ZSIO_ROLE_CLEANER &&
-		me->tail - me->head + run->nblocks <= MAX_LATER;
+		room(worker->later) >= run->nblocks;
 #else
 	return false;
 #endif
@@ -94,54 +107,83 @@ void
 zsio_later_remember(ZsIoWorker *worker, const ZsIoRun *run)
 {
 	ZsIoLater  *me = worker->later;
-	TimestampTz due = TimestampTzPlusMilliseconds(GetCurrentTimestamp(), zsio_write_back_delay);
-	Block		block;
+	ZsIoItem	item;
 
-	memset(&block, 0, sizeof(block));
-	block.locator = run->first.locator;
-	block.forknum = run->first.forknum;
-	for (int i = 0; i < run->nblocks && me->tail - me->head < MAX_LATER; i++)
+	if (me->nwaiting == 0)
+		me->since = GetCurrentTimestamp();
+	memset(&item, 0, sizeof(item));
+	item.locator = run->first.locator;
+	item.forknum = run->first.forknum;
+	for (int i = 0; i < run->nblocks && room(me) > 0; i++)
 	{
 		bool		found;
 
-		block.blkno = run->first.blkno + i;
-		(void) hash_search(me->known, &block, HASH_ENTER, &found);
-		if (found)
-			continue;
-		me->queue[me->tail % MAX_LATER].block = block;
-		me->queue[me->tail % MAX_LATER].due = due;
-		me->tail++;
+		item.blkno = run->first.blkno + i;
+		(void) hash_search(me->known, &item, HASH_ENTER, &found);
+		if (!found)
+			me->waiting[me->nwaiting++] = item;
 	}
-	Assert(hash_get_num_entries(me->known) == me->tail - me->head);
+#ifdef USE_ASSERT_CHECKING
+	check(me);
+#endif
 }
 
-/* Takes the oldest blocks that are adjacent, at most so many; returns how many. */
+/* ---- on their way to the device ------------------------------------------------- */
+
+/* Is it time for the blocks that wait? */
+static bool
+is_due(const ZsIoLater *me)
+{
+	TimestampTz now = GetCurrentTimestamp();
+
+	if (me->nwaiting == 0)
+		return false;
+	/* a clock that was set back must not keep them for ever */
+	return room(me) < me->max / ROOM_PART || now < me->since ||
+		now - me->since >= zsio_write_back_delay * INT64CONST(1000);
+}
+
+/* They begin to be written out. */
+static void
+set_out(ZsIoLater *me)
+{
+	ZsIoItem   *emptied = me->going;
+
+	Assert(me->next == me->ngoing);
+	me->going = me->waiting;
+	me->ngoing = me->nwaiting;
+	me->next = 0;
+	me->waiting = emptied;
+	me->nwaiting = 0;
+	qsort(me->going, me->ngoing, sizeof(ZsIoItem), zsio_compare_items);
+}
+
+/* Takes the next blocks that are adjacent, at most so many; returns how many. */
 static int
-take(ZsIoLater *me, int most, Block *first)
+take(ZsIoLater *me, int most, const ZsIoItem **first)
 {
 	int			n = 0;
 
-	*first = me->queue[me->head % MAX_LATER].block;
-	while (me->head != me->tail && n < most)
+	*first = &me->going[me->next];
+	while (me->next < me->ngoing && n < most)
 	{
-		Block	   *block = &me->queue[me->head % MAX_LATER].block;
+		const ZsIoItem *item = &me->going[me->next];
 
-		if (block->forknum != first->forknum || block->blkno != first->blkno + n ||
-			(n > 0 && block->blkno % RELSEG_SIZE == 0) ||
-			!RelFileLocatorEquals(block->locator, first->locator))
+		if (item->forknum != (*first)->forknum || item->blkno != (*first)->blkno + n ||
+			(n > 0 && item->blkno % RELSEG_SIZE == 0) ||
+			!RelFileLocatorEquals(item->locator, (*first)->locator))
 			break;
-		(void) hash_search(me->known, block, HASH_REMOVE, NULL);
-		me->head++;
+		(void) hash_search(me->known, item, HASH_REMOVE, NULL);
+		me->next++;
 		n++;
 	}
 	Assert(n > 0);
-	Assert(hash_get_num_entries(me->known) == me->tail - me->head);
 	return n;
 }
 
 /* Has the kernel begin to write the blocks out. */
 static void
-write_out(ZsIoWorker *worker, const Block *first, int nblocks)
+write_out(ZsIoWorker *worker, const ZsIoItem *first, int nblocks)
 {
 	ZsIoFile   *file = zsio_file_get(worker->files, &first->locator, first->forknum,
 									 first->blkno / RELSEG_SIZE);
@@ -162,25 +204,21 @@ bool
 zsio_later_poll(ZsIoWorker *worker)
 {
 	ZsIoLater  *me = worker->later;
-	TimestampTz now = GetCurrentTimestamp();
 
-	while (me->head != me->tail && !zsio_called_away(worker))
+	if (me->next == me->ngoing && is_due(me))
+		set_out(me);
+	while (me->next < me->ngoing && !zsio_called_away(worker))
 	{
-		const Entry *oldest = &me->queue[me->head % MAX_LATER];
-		int			volume = zsio_volume_of(oldest->block.locator.spcOid);
+		int			volume = zsio_volume_of(me->going[me->next].locator.spcOid);
 		int			most = zsio_volume_limits(volume)->request_blocks;
-		Block		first;
+		const ZsIoItem *first;
 		int			nblocks;
 
-		/* a clock that was set back must not keep them for ever */
-		if (oldest->due > now &&
-			oldest->due - now <= zsio_write_back_delay * INT64CONST(1000))
-			return false;
 		if (zsio_limit_delay(worker, volume, most) > 0)
 			return true;
 		nblocks = take(me, most, &first);
 		zsio_limit_take(worker, volume, nblocks);
-		write_out(worker, &first, nblocks);
+		write_out(worker, first, nblocks);
 	}
-	return me->head != me->tail;
+	return me->next < me->ngoing;
 }

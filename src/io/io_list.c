@@ -100,7 +100,7 @@ zsio_list_start(ZsIoWorker *worker, const ZsIoItem *items, int nitems, ZsIoRole 
 			zsio_run_reap(worker, 0);
 		}
 		else if (more)
-			zsio_run_nap(worker, delay);
+			zsio_run_pause(worker, delay);
 		else
 			break;
 	}

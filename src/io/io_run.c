@@ -510,7 +510,19 @@ zsio_run_count_on(const ZsIoWorker *worker, int volume)
 	return n;
 }
 
-/* Waits for a short time, and does meanwhile what is always to be done. */
+/* What is always to be done between two naps. */
+static void
+look_around(ZsIoWorker *worker)
+{
+	zsio_file_close_idle(worker->files);
+	CHECK_FOR_INTERRUPTS();
+
+	/* the next postmaster cannot start before this process is gone */
+	if (!PostmasterIsAlive())
+		proc_exit(1);
+}
+
+/* Waits for a short time, or until a run ends. */
 void
 zsio_run_nap(ZsIoWorker *worker, long us)
 {
@@ -520,10 +532,20 @@ zsio_run_nap(ZsIoWorker *worker, long us)
 		zsio_run_reap(worker, us);
 	else
 		pg_usleep(us);
-	zsio_file_close_idle(worker->files);
-	CHECK_FOR_INTERRUPTS();
+	look_around(worker);
+}
 
-	/* the next postmaster cannot start before this process is gone */
-	if (!PostmasterIsAlive())
-		proc_exit(1);
+/* Waits because of limits: see io_worker.h. */
+void
+zsio_run_pause(ZsIoWorker *worker, long us)
+{
+	Assert(us >= 0);
+	if (zsio_guard_rate(&worker->guard) == 0)
+	{
+		zsio_run_nap(worker, us);
+		return;
+	}
+	pg_usleep(ZSIO_PAUSE_US);
+	zsio_run_reap(worker, 0);
+	look_around(worker);
 }

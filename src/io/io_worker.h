@@ -38,6 +38,8 @@
 
 /* Longest nap of a worker that has work to do, in microseconds. */
 #define ZSIO_NAP_US				10000
+/* And of one that keeps to the guard's rate: several requests are due then. */
+#define ZSIO_PAUSE_US			4000
 
 /*
  * All that a worker knows, made once by io_worker.c and passed to everybody below.  What stands
@@ -333,6 +335,13 @@ extern void zsio_run_drain(ZsIoWorker *worker);
 
 /* Waits up to ZSIO_NAP_US, and finishes runs that end meanwhile. */
 extern void zsio_run_nap(ZsIoWorker *worker, long us);
+
+/*
+ * The same, because limits do not let more through.  While the guard limits the rate it waits for
+ * ZSIO_PAUSE_US, whatever ends meanwhile: who wakes up for each request and for the end of each
+ * takes as much of the processor as the writes do, and clients want that then.
+ */
+extern void zsio_run_pause(ZsIoWorker *worker, long us);
 
 /* Runs that are claimed or in flight on a volume. */
 extern int	zsio_run_count_on(const ZsIoWorker *worker, int volume);
