@@ -136,7 +136,7 @@ SQL
 		my ($by_backends, $by_cleaner) = run_load($node);
 		cmp_ok($by_cleaner, '>', 0, "$method: the cleaner cleans without delay, too");
 		same_twins($node, "$method, later and at once");
-		set_io_conf($node, 'zedstore.io_write_back_delay', '10s');
+		set_io_conf($node, 'zedstore.io_write_back_delay', '30s');
 	}
 
 	# -- beside a burst of checkpoints; priorities and hints change nothing

@@ -20,6 +20,8 @@ shared_buffers = 8MB
 max_wal_size = 2GB
 checkpoint_timeout = 1h
 log_checkpoints = on
+# the cleaner has work, however well the device does
+zedstore.io_rest = off
 bgwriter_lru_maxpages = 0
 autovacuum = off
 max_worker_processes = 12

@@ -29,7 +29,7 @@ int			zsio_max_iops = -1;
 int			zsio_max_bandwidth = -1;
 bool		zsio_direct = true;
 bool		zsio_keep_cached = true;
-int			zsio_write_back_delay = 10000;
+int			zsio_write_back_delay = 30000;
 bool		zsio_checkpoint = true;
 bool		zsio_scan_scheduling = false;
 bool		zsio_cleaner = true;
@@ -154,7 +154,7 @@ static const IntSetting ints[] = {
 	{{"zedstore.io_write_back_delay",
 			"Sets how long cleaned blocks stay in the page cache until they are written out.",
 			"Only those that it held before.  0 has them written at once."},
-	&zsio_write_back_delay, 10000, 0, 60000, GUC_UNIT_MS},
+	&zsio_write_back_delay, 30000, 0, 600000, GUC_UNIT_MS},
 	{{"zedstore.io_nice", "Lowers the processor priority of the I/O workers' threads by so much.",
 			"0 leaves it as it is."},
 	&zsio_nice, 5, 0, 19, 0},

@@ -36,9 +36,8 @@
 
 #include "io_worker.h"
 
-/* Blocks that are remembered: that part of shared buffers, 128 MB at most. */
-#define PART_OF_BUFFERS	2
-#define MAX_BLOCKS		16384
+/* Blocks that are remembered: 256 MB.  The kernel does not keep more dirty than it can, either. */
+#define MAX_BLOCKS		32768
 /* They are written out when there is room for less than that part of them. */
 #define ROOM_PART		4
 
@@ -74,7 +73,7 @@ zsio_later_init(ZsIoWorker *worker)
 
 	Assert(worker->later == NULL);
 	me = worker->later = MemoryContextAllocZero(TopMemoryContext, sizeof(ZsIoLater));
-	me->max = Min(NBuffers / PART_OF_BUFFERS, MAX_BLOCKS);
+	me->max = MAX_BLOCKS;
 	me->waiting = MemoryContextAlloc(TopMemoryContext, me->max * sizeof(ZsIoItem));
 	me->going = MemoryContextAlloc(TopMemoryContext, me->max * sizeof(ZsIoItem));
 	ctl.keysize = ctl.entrysize = sizeof(ZsIoItem);
@@ -214,6 +213,7 @@ zsio_later_poll(ZsIoWorker *worker)
 		const ZsIoItem *first;
 		int			nblocks;
 
+		CHECK_FOR_INTERRUPTS();
 		if (zsio_limit_delay(worker, volume, most) > 0)
 			return true;
 		nblocks = take(me, most, &first);
