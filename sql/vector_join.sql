@@ -375,7 +375,7 @@ select test.both($$ insert into pattern_@ values (1, 'a%'), (2, 'b\') $$);
 create table word_h (k int, t text);
 create table word_z (like word_h) using zedstore;
 select test.both($$ insert into word_@ select g, chr(96 + g % 26) || g
-	from generate_series(1, 2000) g $$);
+	from generate_series(1, 30000) g $$);
 create table few_h (b bigint);
 create table few_z (like few_h) using zedstore;
 select test.both('insert into few_@ values (-1), (-2), (-3)');

@@ -59,14 +59,16 @@ sub memory_limit
 	my @groups = (['/sys/fs/cgroup', qr/^0::/, 'memory.max'],
 		['/sys/fs/cgroup/memory', qr/^\d+:(?:[^:]*,)?memory[,:]/, 'memory.limit_in_bytes']);
 	my ($root, $line, $name) = @{ $groups[-e '/sys/fs/cgroup/cgroup.controllers' ? 0 : 1] };
-	my ($group) = map { (split /:/, $_, 3)[2] } grep { $_ =~ $line } split /\n/, slurp_file('/proc/self/cgroup');
+	my ($group) = map { (split /:/, $_, 3)[2] }
+	  grep { $_ =~ $line } split /\n/, slurp_file('/proc/self/cgroup');
 	my $least;
 
 	return 'unknown' if !defined $group || !-d "$root$group";
 	for (my $dir = $group;; $dir =~ s{/[^/]*$}{})
 	{
 		my $limit = -r "$root$dir/$name" ? slurp_file("$root$dir/$name") : 'max';
-		$least = $limit + 0 if $limit =~ /^\d+/ && $limit < 2**60 && (!defined $least || $limit < $least);
+		$least = $limit + 0
+		  if $limit =~ /^\d+/ && $limit < 2**60 && (!defined $least || $limit < $least);
 		last if $dir eq '' || $dir eq '/';
 	}
 	return defined $least ? int($least / 1024 / 1024) . ' MB' : 'none';
@@ -76,7 +78,8 @@ SKIP:
 {
 	skip 'NOTICE: no cgroups where they usually are: memory limits are not tested', 1
 	  if !-e '/sys/fs/cgroup/cgroup.controllers' && !-d '/sys/fs/cgroup/memory';
-	is($node->safe_psql('postgres', "select setting from zs_io_report() where item = 'memory limit'"),
+	is($node->safe_psql('postgres',
+			"select setting from zs_io_report() where item = 'memory limit'"),
 		memory_limit(), 'memory limit');
 }
 
@@ -97,7 +100,8 @@ sub advice
 {
 	my ($item, $setting) = @_;
 	my $set = defined $setting ? "set $item = $setting;" : '';
-	return $node->safe_psql('postgres', "$set select coalesce(advice, 'none') from zs_io_report() where item = '$item'");
+	return $node->safe_psql('postgres',
+		"$set select coalesce(advice, 'none') from zs_io_report() where item = '$item'");
 }
 
 my $queue = volume('queue_depth', 'pg_default');
@@ -106,14 +110,15 @@ is($queue, '32', 'queue of the profile');
 is(advice('effective_io_concurrency', $queue - 1), $deeper, 'too few reads in flight');
 is(advice('effective_io_concurrency', $queue), 'none', 'enough of them');
 is(advice('maintenance_io_concurrency', 1), $deeper, 'too few for maintenance');
-is(advice('io_combine_limit', "'64kB'"), 'Set it to 1024 kB, which the volume counts as one request.',
+is(advice('io_combine_limit', "'64kB'"),
+	'Set it to 1024 kB, which the volume counts as one request.',
 	'the largest request that one of the volumes is best with');
 is(advice('random_page_cost', 4), 'none', 'disks that turn are among them');
 set_to('io_tablespace_profiles', '');
 is(advice('random_page_cost', 4), 'Set it to 1.1 to 2.', 'no disks that turn');
 is(advice('random_page_cost', 2), 'none', 'a cost for such disks');
-is(advice('io_combine_limit', "'64kB'"), 'Set it to 256 kB, which the volume counts as one request.',
-	'requests of that profile');
+is(advice('io_combine_limit', "'64kB'"),
+	'Set it to 256 kB, which the volume counts as one request.', 'requests of that profile');
 set_to('io_profile', 'sc1');
 is(advice('random_page_cost', 4), 'none', 'disks that turn');
 set_to('io_profile', 'none');
