@@ -55,23 +55,6 @@ is_float(Oid type)
 	return type == FLOAT4OID || type == FLOAT8OID;
 }
 
-/* The value of an integer constant, sign-extended. */
-static int64
-const_as_int(const Const *c)
-{
-	switch (c->constlen)
-	{
-		case 1:
-			return (int8) DatumGetChar(c->constvalue);
-		case 2:
-			return DatumGetInt16(c->constvalue);
-		case 4:
-			return DatumGetInt32(c->constvalue);
-		default:
-			return DatumGetInt64(c->constvalue);
-	}
-}
-
 /* Maps the constant into the zone domain of the column; false if that is not possible. */
 static bool
 map_constant(const ZsAttrKind *kind, const Const *c, ZsZoneFilter *filter)
@@ -85,7 +68,8 @@ map_constant(const ZsAttrKind *kind, const Const *c, ZsZoneFilter *filter)
 			if (!c->constbyval)
 				return false;
 			filter->low = filter->high =
-				zscodec_zone_from_int64(const_as_int(c), kind->width, kind->is_unsigned);
+				zscodec_zone_from_int64(zsattr_value_to_int(c->constvalue, c->constlen),
+										kind->width, kind->is_unsigned);
 			return true;
 		case ZS_KIND_FLOAT4:
 		case ZS_KIND_FLOAT8:

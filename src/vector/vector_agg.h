@@ -409,8 +409,7 @@ extern Numeric zsvector_numeric_best(const ZsAggValue *value);
 
 /* vector_agg_value.c */
 
-/* By-value datums of size bytes as 64-bit integers, as vectors have them, and back. */
-extern int64 zsvector_datum_to_int64(int size, Datum datum);
+/* Integers of vectors as by-value datums of size bytes; back: zsattr_value_to_int(). */
 extern Datum zsvector_int64_to_datum(int size, int64 value);
 
 /* ---- plans ---- */

@@ -16,7 +16,6 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "access/sysattr.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"

@@ -36,10 +36,8 @@
  */
 #include "postgres.h"
 
-#include "access/tableam.h"
 #include "catalog/pg_type_d.h"
 #include "executor/executor.h"
-#include "executor/nodeHash.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
@@ -51,9 +49,7 @@
 #include "vector_agg_node.h"
 #include "vector_agg_plan.h"
 #include "vector_internal.h"
-#include "vector_spill.h"
 #include "vector_top.h"
-#include "zs_base.h"
 
 static TupleTableSlot *
 next_group(ScanState *ss)

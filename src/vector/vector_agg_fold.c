@@ -23,7 +23,6 @@
 
 #include "executor/executor.h"
 #include "nodes/makefuncs.h"
-#include "nodes/nodeFuncs.h"
 #include "utils/memutils.h"
 
 #include "vector_agg_node.h"

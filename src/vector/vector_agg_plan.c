@@ -120,52 +120,38 @@ collect_aggregates(List *exprs, List *keys, List **aggrefs)
 	return !collect_walker((Node *) exprs, &context);
 }
 
-/* Are there programs for the filter, all keys and all aggregates? */
+/*
+ * Are there programs for the filter, all keys and all aggregates?  *divisible: core can combine
+ * what processes have seen of these.
+ */
 static bool
-can_run(Oid relid, Index varno, List *filter, List *keys, List *eqops, List *aggrefs)
+can_run(Relation rel, Index varno, List *filter, List *keys, List *eqops, List *aggrefs,
+		bool *divisible)
 {
-	Relation	rel = table_open(relid, NoLock);
 	TupleDesc	desc = RelationGetDescr(rel);
-	bool		result = zsvector_agg_filter_possible(desc, varno, filter);
 	ListCell   *lc;
 	ListCell   *lc2;
 
 	Assert(list_length(keys) == list_length(eqops));
+	*divisible = true;
+	if (!zsvector_agg_filter_possible(desc, varno, filter))
+		return false;
 	forboth(lc, keys, lc2, eqops)
 	{
 		ZsGroupKey	key;
 
-		result = result && zsvector_group_classify_folded(desc, varno, lfirst(lc),
-														  lfirst_oid(lc2), &key);
+		if (!zsvector_group_classify_folded(desc, varno, lfirst(lc), lfirst_oid(lc2), &key))
+			return false;
 	}
 	foreach(lc, aggrefs)
 	{
 		ZsAgg		agg;
 
-		result = result && zsvector_agg_classify_folded(desc, varno, lfirst_node(Aggref, lc), &agg);
+		if (!zsvector_agg_classify_folded(desc, varno, lfirst_node(Aggref, lc), &agg))
+			return false;
+		*divisible &= zsvector_agg_has_partial(&agg);
 	}
-	table_close(rel, NoLock);
-	return result;
-}
-
-/* Can core combine what processes have seen of the aggregates? */
-static bool
-can_combine(Oid relid, Index varno, List *aggrefs)
-{
-	Relation	rel = table_open(relid, NoLock);
-	bool		result = true;
-	ListCell   *lc;
-
-	foreach(lc, aggrefs)
-	{
-		ZsAgg		agg;
-
-		result = result && zsvector_agg_classify_folded(RelationGetDescr(rel), varno,
-												 lfirst_node(Aggref, lc), &agg) &&
-			zsvector_agg_has_partial(&agg);
-	}
-	table_close(rel, NoLock);
-	return result;
+	return true;
 }
 
 /* ---- path --------------------------------------------------------------------------- */
@@ -266,12 +252,17 @@ zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggref
 	return path;
 }
 
-/* The filter of the query's table in core's order; false: there is no program for the query. */
+/*
+ * The filter of the query's table in core's order, and whether core can combine the aggregates;
+ * false: there is no program for the query.
+ */
 static bool
-find_filter(const ZsAggQuery *query, List **filter)
+find_filter(const ZsAggQuery *query, List **filter, bool *divisible)
 {
 	PlannerInfo *root = query->root;
 	RelOptInfo *rel = query->rel;
+	Relation	table;
+	bool		result;
 	ListCell   *lc;
 
 	if (!input_is_table(root, rel))
@@ -285,8 +276,11 @@ find_filter(const ZsAggQuery *query, List **filter)
 			return false;
 		*filter = lappend(*filter, rinfo->clause);
 	}
-	return can_run(planner_rt_fetch(rel->relid, root)->relid, rel->relid, *filter, query->keys,
-				   query->eqops, query->aggrefs);
+	table = table_open(planner_rt_fetch(rel->relid, root)->relid, NoLock);
+	result = can_run(table, rel->relid, *filter, query->keys, query->eqops, query->aggrefs,
+					 divisible);
+	table_close(table, NoLock);
+	return result;
 }
 
 /* See vector_agg_plan.h. */
@@ -295,10 +289,9 @@ zsvector_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, Lis
 {
 	List	   *filter = NIL;
 	CustomPath *path;
+	bool		divisible;
 
-	if (!find_filter(query, &filter) ||
-		!can_combine(planner_rt_fetch(query->rel->relid, query->root)->relid, query->rel->relid,
-					 query->aggrefs))
+	if (!find_filter(query, &filter, &divisible) || !divisible)
 		return NULL;
 	path = zsvector_agg_make_path(query, target, aggrefs, NULL, filter, NIL, ZS_SPLIT_FOR_CORE);
 	zsvector_agg_set_cost(query, path,
@@ -333,15 +326,15 @@ add_parallel_paths(const ZsAggQuery *query, List *filter, int workers, ZsAggSpli
 static bool
 add_table_paths(const ZsAggQuery *query)
 {
-	PlannerInfo *root = query->root;
 	RelOptInfo *rel = query->rel;
 	List	   *filter = NIL;
 	CustomPath *path;
+	bool		divisible;
 	int			workers = 0;
 	Cost		cost;
 	ListCell   *lc;
 
-	if (!find_filter(query, &filter))
+	if (!find_filter(query, &filter, &divisible))
 		return false;
 
 	/* as many workers as the best of core's partial paths has (vector_parallel.c) */
@@ -353,8 +346,7 @@ add_table_paths(const ZsAggQuery *query)
 
 		if (combining)
 			add_parallel_paths(query, filter, workers, ZS_SPLIT_FOR_OURS);
-		else if (can_combine(planner_rt_fetch(rel->relid, root)->relid, rel->relid,
-							 query->aggrefs))
+		else if (divisible)
 		{
 			add_parallel_paths(query, filter, workers, ZS_SPLIT_FOR_CORE);
 			combining = true;

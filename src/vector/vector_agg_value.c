@@ -34,7 +34,6 @@
 #include "varatt.h"
 
 #include "vector_agg.h"
-#include "zs_codec.h"
 
 /* See vector_agg.h. */
 void
@@ -400,30 +399,12 @@ zsvector_agg_add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *
 
 /* ---- rows -------------------------------------------------------------------------------- */
 
-/* The integer or pattern of a by-value datum, as a decoded vector has it. */
-int64
-zsvector_datum_to_int64(int size, Datum datum)
-{
-	switch (size)
-	{
-		case 1:
-			return (int8) DatumGetChar(datum);
-		case 2:
-			return DatumGetInt16(datum);
-		case 4:
-			return DatumGetInt32(datum);
-		default:
-			Assert(size == sizeof(int64));
-			return DatumGetInt64(datum);
-	}
-}
-
 /* A value as a vector of one row has it. */
 static void
 add_as_vector(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 {
 	ZsColumnVector vector;
-	int64		v = zsvector_datum_to_int64(agg->width, datum);
+	int64		v = zsattr_value_to_int(datum, agg->width);
 
 	Assert(!zsvector_agg_is_string(agg) && agg->domain != ZS_DOMAIN_DECIMAL &&
 		   agg->domain != ZS_DOMAIN_NONE);

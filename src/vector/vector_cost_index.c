@@ -57,7 +57,6 @@
 
 #include "access/amapi.h"
 #include "access/sysattr.h"
-#include "access/table.h"
 #include "catalog/pg_am.h"
 #include "catalog/pg_type.h"
 #include "optimizer/cost.h"
@@ -69,14 +68,12 @@
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
-#include "utils/rel.h"
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
 #include "vector_cost.h"
 #include "vector_internal.h"
 #include "zs_base.h"
-#include "zs_scan.h"
 #include "zs_vector.h"
 
 /* What btcostestimate() multiplies the correlation of an index of several columns with. */

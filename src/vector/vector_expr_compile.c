@@ -111,7 +111,7 @@ compile_const(const Const *c)
 	else if (domain == ZS_DOMAIN_TEXT || domain == ZS_DOMAIN_BPCHAR)
 		expr->value = (int64) PointerGetDatum(PG_DETOAST_DATUM_COPY(c->constvalue));
 	else
-		expr->value = zsvector_datum_to_int64(c->constlen, c->constvalue);
+		expr->value = zsattr_value_to_int(c->constvalue, c->constlen);
 	return expr;
 }
 

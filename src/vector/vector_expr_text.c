@@ -20,7 +20,6 @@
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "utils/fmgroids.h"
-#include "utils/lsyscache.h"
 #include "varatt.h"
 
 #include "vector_agg.h"

@@ -308,7 +308,7 @@ zsvector_group_row_words(ZsGroups *groups, const Datum *values, const bool *isnu
 		}
 		else
 		{
-			words[k] = (uint64) zsvector_datum_to_int64(key->width, values[k]);
+			words[k] = (uint64) zsattr_value_to_int(values[k], key->width);
 			forms[k] = words[k];
 			if (key->has_form)
 				words[k] = float_word(key->domain, (int64) words[k]);
@@ -351,7 +351,7 @@ zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool
 		}
 		else
 		{
-			int64		v = zsvector_datum_to_int64(key->width, values[k]);
+			int64		v = zsattr_value_to_int(values[k], key->width);
 
 			word = key->has_form ? float_word(key->domain, v) : (uint64) v;
 		}

@@ -132,7 +132,7 @@ keep_row(RowInput *rows, TupleTableSlot *slot, uint32 row, Size *bytes)
 			column->vals[row] = 0;
 		}
 		else if (column->typbyval)
-			column->vals[row] = zsvector_datum_to_int64(column->typlen, value);
+			column->vals[row] = zsattr_value_to_int(value, column->typlen);
 		else
 		{
 			value = keep_datum(rows, column, value, bytes);

@@ -33,9 +33,6 @@ extern ZsJoinKeys *zsvector_joinkeys_create(MemoryContext parent);
 /* Forgets all keys. */
 extern void zsvector_joinkeys_reset(ZsJoinKeys *keys);
 
-/* A value of so many bytes (2, 4, 8) as a key. */
-extern int64 zsvector_joinkeys_integer(Datum value, int16 typlen);
-
 /* Adds a key to a set that is not complete. */
 extern void zsvector_joinkeys_add(ZsJoinKeys *keys, int64 key);
 

@@ -24,6 +24,7 @@
 #include "nodes/extensible.h"
 
 #include "vector_join.h"
+#include "zs_attr.h"
 #include "zs_kernel.h"
 
 /* So many batches are looked at before a filter that passed this share of rows rests. */
@@ -90,7 +91,7 @@ verify_removed(const ZsJoinFilter *filter, ZsInput *input, ZsBatchScan *bs, cons
 		datum = slot_getattr(input->slot, filter->attno, &isnull);
 		if (isnull)
 			continue;
-		value = zsvector_joinkeys_integer(datum, att->attlen);
+		value = zsattr_value_to_int(datum, att->attlen);
 		/* a Bloom filter may take one for a key that lies before the first or behind the last */
 		if (zsvector_joinkeys_excludes(filter->keys, value, value))
 			continue;

@@ -127,22 +127,6 @@ enlarge(ZsJoinKeys *keys)
 }
 
 /* See vector_join.h. */
-int64
-zsvector_joinkeys_integer(Datum value, int16 typlen)
-{
-	switch (typlen)
-	{
-		case sizeof(int16):
-			return DatumGetInt16(value);
-		case sizeof(int32):
-			return DatumGetInt32(value);
-		default:
-			Assert(typlen == sizeof(int64));
-			return DatumGetInt64(value);
-	}
-}
-
-/* See vector_join.h. */
 void
 zsvector_joinkeys_add(ZsJoinKeys *keys, int64 key)
 {
@@ -170,10 +154,7 @@ zsvector_joinkeys_add(ZsJoinKeys *keys, int64 key)
 static int
 compare_keys(const void *a, const void *b)
 {
-	int64		ka = *(const int64 *) a;
-	int64		kb = *(const int64 *) b;
-
-	return (ka > kb) - (ka < kb);
+	return pg_cmp_s64(*(const int64 *) a, *(const int64 *) b);
 }
 
 static void

@@ -141,7 +141,7 @@ tap_row(PlanState *node)
 		}
 		value = slot_getattr(slot, key->attno, &isnull);
 		if (!isnull)
-			zsvector_joinkeys_add(key->keys, zsvector_joinkeys_integer(value, key->typlen));
+			zsvector_joinkeys_add(key->keys, zsattr_value_to_int(value, key->typlen));
 	}
 	tap->complete = at_end;
 	return slot;

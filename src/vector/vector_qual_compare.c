@@ -20,6 +20,7 @@
 
 #include "zs_compat.h"
 
+#include "common/int.h"
 #include "utils/array.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -124,14 +125,6 @@ zsvector_is_equality(Oid funcid, ZsDomain domain)
 
 /* ---- constants ---------------------------------------------------------------------- */
 
-static size_t
-trimmed_length(const char *bytes, size_t len)
-{
-	while (len > 0 && bytes[len - 1] == ' ')
-		len--;
-	return len;
-}
-
 /* Puts the constant into the node; false if it has no image in the domain. */
 static bool
 set_constant(ZsQual *qual, Datum value, Oid type)
@@ -147,9 +140,7 @@ set_constant(ZsQual *qual, Datum value, Oid type)
 		case ZS_DOMAIN_UINT:
 			if (!typbyval)
 				return false;
-			qual->integer = typlen == 1 ? (int8) DatumGetChar(value) :
-				typlen == 2 ? DatumGetInt16(value) :
-				typlen == 4 ? DatumGetInt32(value) : DatumGetInt64(value);
+			qual->integer = zsattr_value_to_int(value, typlen);
 			return true;
 		case ZS_DOMAIN_FLOAT4:
 		case ZS_DOMAIN_FLOAT8:
@@ -171,8 +162,7 @@ set_constant(ZsQual *qual, Datum value, Oid type)
 			v = PG_DETOAST_DATUM_COPY(value);
 			qual->bytes = VARDATA_ANY(v);
 			qual->nbytes = VARSIZE_ANY_EXHDR(v);
-			if (qual->domain == ZS_DOMAIN_BPCHAR)
-				qual->nbytes = trimmed_length(qual->bytes, qual->nbytes);
+			qual->nbytes = zsvector_compared_length(qual->domain, qual->bytes, qual->nbytes);
 			return true;
 		case ZS_DOMAIN_NONE:
 			break;
@@ -291,10 +281,7 @@ zsvector_qual_compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 static int
 compare_int64(const void *a, const void *b)
 {
-	int64		x = *(const int64 *) a;
-	int64		y = *(const int64 *) b;
-
-	return x < y ? -1 : x > y;
+	return pg_cmp_s64(*(const int64 *) a, *(const int64 *) b);
 }
 
 /*

@@ -22,12 +22,10 @@
 #include "zs_compat.h"
 
 #include "catalog/pg_type_d.h"
-#include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
-#include "varatt.h"
 
 #include "vector_qual_internal.h"
 #include "zs_codec.h"

@@ -27,10 +27,8 @@
  */
 #include "postgres.h"
 
-#include "zs_compat.h"
 
 #include "executor/executor.h"
-#include "nodes/makefuncs.h"
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"

@@ -266,8 +266,8 @@ leave_out_worse(TopNState *state, uint64 *passed)
 	entry = (const TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
 	if (entry->isnull[0])
 		return;
-	worst = zsvector_datum_to_int64(TupleDescAttr(state->input->desc, attno - 1)->attlen,
-									entry->values[0]);
+	worst = zsattr_value_to_int(entry->values[0],
+								TupleDescAttr(state->input->desc, attno - 1)->attlen);
 	if (zs_enable_zone_maps && zsvector_input_bounds(state->input, attno, &bounds) &&
 		bounds.has_zone && !bounds.is_unsigned && (bounds.nnulls == 0 || !nulls_first) &&
 		are_worse(state, bounds.min, bounds.max, worst))
