@@ -117,7 +117,8 @@ same('sorted by another column, limited', '', 'select * from T order by a limit 
 same('few rows of a sequential scan', 'set enable_indexscan = off; set enable_bitmapscan = off;',
 	'select * from T where k = 9 and length(c) = 64 order by id');
 same('sample of all rows', '', "select $all from T t tablesample bernoulli (100)");
-same('sample of all blocks', '', "select $all from T t tablesample system (100)");
+same('sample of all blocks', '',
+	'select count(*), sum(a), max(c) from T tablesample system (100)');
 
 # ---- bitmaps of more blocks than work_mem has room for
 
@@ -240,7 +241,7 @@ for my $way (sort keys %ways)
 
 	# what goes is none of the scan's, and gone before it has a snapshot
 	$node->safe_psql('postgres', q{
-		create table moved using zedstore as select * from zedstore;
+		create table moved using zedstore as select * from heap where id <= 30000;
 		create index on moved (k);
 		delete from moved where k % 4 = 1 and k not between 300 and 340});
 	my $before = $node->safe_psql('postgres', $segments);
