@@ -238,8 +238,9 @@ expressions_may_raise(List *exprs, Bitmapset *params, EState *estate)
 
 		if (IsA(expr, TargetEntry))
 			expr = (Node *) ((TargetEntry *) expr)->expr;
-		if (zsscan_expression_may_raise(replace_parameters(expr, params),
-										estate->es_param_list_info))
+		if (params != NULL)
+			expr = replace_parameters(expr, params);
+		if (zsscan_expression_may_raise(expr, estate->es_param_list_info))
 			return true;
 	}
 	return false;
