@@ -1,4 +1,7 @@
 -- groups that find no place in memory: their rows are written out, and the results are the same
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set batches :abs_srcdir '/sql/include/batches.sql'
+\i :batches
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET synchronize_seqscans = off;
