@@ -10,21 +10,22 @@ use PostgreSQL::Test::Utils;
 use Test::More;
 
 my $root = dirname(__FILE__) . '/..';
-my $program = PostgreSQL::Test::Utils::tempdir_short() . '/guard_replay';
+my $build = PostgreSQL::Test::Utils::tempdir_short();
+my $compiler = $ENV{CC} // 'cc';
 my $pg_config = $ENV{TEST_PG_CONFIG} // 'pg_config';
 my $include = `$pg_config --includedir-server` =~ s/\n//r;
 my @samples = glob "$root/fuzz/guard/*.txt";
 
 cmp_ok(scalar @samples, '>', 0, 'there are samples');
-my @sources = ("$root/fuzz/guard_replay.c",
-	map { "$root/src/io/io_$_.c" } qw(guard pace rest turn));
-my @options = ('-O1', '-D_GNU_SOURCE', '-fwrapv', "-I$root/include", "-I$include");
-if (system_log($ENV{CC} // 'cc', @options, '-o', $program, @sources, '-lm') != 0)
+if (system_log($compiler, '--version') != 0)
 {
 	diag 'SKIPPED: the guard alone needs a compiler';
 	done_testing();
 	exit;
 }
+my $program = "$build/guard_replay";
+command_ok([ 'make', '-s', '-C', "$root/fuzz", $program, "BUILD=$build", "CC=$compiler",
+		"SERVER_HEADERS=$include", 'SANITIZE=' ], 'it builds');
 foreach my $seed (1 .. 3)
 {
 	command_like([ $program, '300000', $seed, @samples ], qr/^ok: .*seed $seed$/m, "seed $seed");
