@@ -36,43 +36,19 @@
 #include "postgres.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 #include "../src/io/io_guard.h"
 #include "../src/io/io_pace.h"
 #include "../src/io/io_rest.h"
 #include "../src/io/io_turn.h"
-
-/* no libpgport here */
-#undef fprintf
-#undef printf
+#include "fuzz_server.h"
 
 #define START		INT64CONST(800000000000000)
 #define MS			1000
 #define SECOND		INT64CONST(1000000)
 #define DEPTH		32
 
-/* what the server would give */
-#ifdef USE_ASSERT_CHECKING
-void
-ExceptionalCondition(const char *condition, const char *file, int line)
-{
-	fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, condition);
-	abort();
-}
-#endif
-
-static uint64 rng_state;
 static const char *test_name;
-
-static uint32
-rnd(uint32 limit)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32) ((rng_state >> 11) % limit);
-}
 
 static double
 part(void)
@@ -781,7 +757,7 @@ main(int argc, char **argv)
 	long		nsteps = 0;
 	double		gain = 0;
 
-	rng_state = seed * UINT64CONST(0x9E3779B97F4A7C15) + 1;
+	rnd_start(seed);
 	for (int i = 3; i < argc; i++)
 		nsteps += replay(argv[i]);
 	test_rules();

@@ -26,14 +26,9 @@
  */
 #include "postgres.h"
 
-#include <stdlib.h>
-
 #include "../src/page/page_internal.h"
 #include "zs_page.h"
-
-/* no libpgport here */
-#undef fprintf
-#undef printf
+#include "fuzz_server.h"
 
 #define MAX_BLOCKS	120			/* of an entry's file */
 #define PAGE_BLOCKS 6000		/* of those that a page knows: it can get full */
@@ -49,31 +44,10 @@ typedef enum BlockState
 } BlockState;
 
 static BlockState blocks[PAGE_BLOCKS];
-static uint64 rng_state;
 static uint64 seed;
 static uint64 changeno;
 
-/* ---- what the server would give ------------------------------------------------- */
-
-#ifdef USE_ASSERT_CHECKING
-void
-ExceptionalCondition(const char *condition, const char *file, int line)
-{
-	fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, condition);
-	abort();
-}
-#endif
-
 /* ---- random changes --------------------------------------------------------------- */
-
-static uint32
-rnd(uint32 limit)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32) ((rng_state >> 11) % limit);
-}
 
 static void
 fail(const char *what)
@@ -527,7 +501,7 @@ main(int argc, char **argv)
 	uint64		nwrong = 0;
 
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-	rng_state = seed * UINT64CONST(0x9E3779B97F4A7C15) + 1;
+	rnd_start(seed);
 	while (changeno < nchanges)
 	{
 		for (int i = 0; i < 20; i++)

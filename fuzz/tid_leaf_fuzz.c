@@ -30,29 +30,15 @@
  */
 #include "postgres.h"
 
-#include <stdlib.h>
 #include <time.h>
 
 #include "access/htup_details.h"
 #include "access/transam.h"
 
 #include "../src/tid/tid_internal.h"
-
-/* no libpgport here */
-#undef fprintf
-#undef printf
+#include "fuzz_server.h"
 
 #define NROWS	3000
-
-/* what the server would give */
-#ifdef USE_ASSERT_CHECKING
-void
-ExceptionalCondition(const char *condition, const char *file, int line)
-{
-	fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, condition);
-	abort();
-}
-#endif
 
 /*
  * one row of the model, with its own successor; state is a fixed slot number or ZS_FIRST_REAL_SLOT
@@ -63,19 +49,9 @@ typedef struct ModelRow
 	ZsVisSlot	slot;
 } ModelRow;
 
-static uint64 rng_state;
 static ModelRow model[NROWS];
 static zstid base;
 static zstid next_successor;
-
-static uint32
-rnd(uint32 limit)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32) ((rng_state >> 11) % limit);
-}
 
 static void
 fail(const char *what, uint64 seed)

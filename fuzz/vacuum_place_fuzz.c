@@ -25,12 +25,11 @@
  */
 #include "postgres.h"
 
-#include <stdlib.h>
-
 #include "miscadmin.h"
 
 #include "../src/vacuum/vacuum_relocate.h"
 #include "zs_page.h"
+#include "fuzz_server.h"
 
 /* no libpgport here */
 #undef fprintf
@@ -62,7 +61,6 @@ typedef struct Layout
 } Layout;
 
 static Layout layout;
-static uint64 rng_state;
 static uint64 seed;
 static uint64 layoutno;
 
@@ -83,15 +81,6 @@ void
 ProcessInterrupts(void)
 {
 }
-
-#ifdef USE_ASSERT_CHECKING
-void
-ExceptionalCondition(const char *condition, const char *file, int line)
-{
-	fprintf(stderr, "%s:%d: assertion failed: %s\n", file, line, condition);
-	abort();
-}
-#endif
 
 void *
 palloc(Size size)
@@ -162,15 +151,6 @@ zspage_fpm_copy_free(ZsFpmCopy *copy)
 }
 
 /* ---- layouts ---------------------------------------------------------------------- */
-
-static uint32
-rnd(uint32 limit)
-{
-	rng_state ^= rng_state << 13;
-	rng_state ^= rng_state >> 7;
-	rng_state ^= rng_state << 17;
-	return (uint32) ((rng_state >> 11) % limit);
-}
 
 static void
 fail(const char *what)
@@ -466,7 +446,7 @@ main(int argc, char **argv)
 	uint64		nall = 0;
 
 	seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
-	rng_state = seed * UINT64CONST(0x9E3779B97F4A7C15) + 1;
+	rnd_start(seed);
 	for (layoutno = 0; layoutno < nlayouts; layoutno++)
 	{
 		uint64		state = rng_state;
