@@ -15,16 +15,12 @@
 #pragma GCC optimize ("O3")
 #endif
 
-/* Appends the dictionary to the body of a shared area. */
-const char *
-zscodec_dict_write(const ZsDictBuild *dict, ZsCodecBuf *body)
+/* Appends how many entries there are, and their lengths or integers; there is room. */
+static void
+write_numbers(const ZsDictBuild *dict, ZsCodecBuf *body)
 {
 	uint64		chunk[ZS_VECTOR_ROWS];
 
-	Assert(dict->n >= 1 && dict->n <= ZS_DICT_ENTRIES_MAX && dict->raw_bytes <= ZS_DICT_BYTES_MAX);
-	if (!zscodec_buf_reserve(body, body->len + 5 + dict->raw_bytes +
-							 (dict->n / ZS_VECTOR_ROWS + 1) * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS)))
-		return ZS_ERR_MEMORY;
 	body->data[body->len] = dict->sorted;
 	store32(body->data + body->len + 1, dict->n);
 	body->len += 5;
@@ -36,6 +32,17 @@ zscodec_dict_write(const ZsDictBuild *dict, ZsCodecBuf *body)
 			chunk[i] = dict->by_ref ? dict->entries[start + i].len : dict->entries[start + i].value;
 		body->len += zscodec_ints_encode(chunk, n, body->data + body->len);
 	}
+}
+
+/* Appends the dictionary to the body of a shared area. */
+const char *
+zscodec_dict_write(const ZsDictBuild *dict, ZsCodecBuf *body)
+{
+	Assert(dict->n >= 1 && dict->n <= ZS_DICT_ENTRIES_MAX && dict->raw_bytes <= ZS_DICT_BYTES_MAX);
+	if (!zscodec_buf_reserve(body, body->len + 5 + dict->raw_bytes +
+							 (dict->n / ZS_VECTOR_ROWS + 1) * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS)))
+		return ZS_ERR_MEMORY;
+	write_numbers(dict, body);
 	if (dict->by_ref)
 	{
 		for (uint32 i = 0; i < dict->n; i++)
@@ -52,7 +59,6 @@ const char *
 zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words, const uint8 *limit,
 						 ZsCodecBuf *body)
 {
-	uint64		chunk[ZS_VECTOR_ROWS];
 	uint32		nblocks = (dict->n + ZS_DICT_CODED_BLOCK - 1) / ZS_DICT_CODED_BLOCK;
 	size_t		room = 9 + (2 * dict->n / ZS_VECTOR_ROWS + 3) * ZS_INTS_SIZE_MAX(ZS_VECTOR_ROWS);
 	ZsBitWriter w = {NULL, 0, 0};
@@ -85,17 +91,7 @@ zscodec_dict_write_coded(const ZsDictBuild *dict, const ZsWordTable *words, cons
 	if (w.nbits > 0)
 		w.p++;
 
-	body->data[body->len] = dict->sorted;
-	store32(body->data + body->len + 1, dict->n);
-	body->len += 5;
-	for (uint32 start = 0; start < dict->n; start += ZS_VECTOR_ROWS)
-	{
-		uint32		n = Min(dict->n - start, ZS_VECTOR_ROWS);
-
-		for (uint32 i = 0; i < n; i++)
-			chunk[i] = dict->entries[start + i].len;
-		body->len += zscodec_ints_encode(chunk, n, body->data + body->len);
-	}
+	write_numbers(dict, body);
 	for (uint32 start = 0; start < nblocks; start += ZS_VECTOR_ROWS)
 		body->len += zscodec_ints_encode(block_bits + start, Min(nblocks - start, ZS_VECTOR_ROWS),
 										 body->data + body->len);

@@ -134,38 +134,6 @@ next_code(ZsBitReader *b, const ZsWordReader *table)
 	return likely(entry != 0 && b->nbits >= 0) ? (int) (entry >> 4) : -1;
 }
 
-/*
- * Decodes a string of exactly len bytes; up to 16 bytes behind it are scribbled over.  False when
- * the codes end early, are unknown or do not add up.
- */
-bool
-zscodec_words_decode(ZsBitReader *b, const ZsWordReader *table, uint8 *out, size_t len)
-{
-	uint8	   *end = out + len;
-	ZsBitReader local = *b;
-
-	while (out < end)
-	{
-		int			rank = next_code(&local, table);
-
-		if (unlikely(rank < 0))
-			return false;
-		if (unlikely((uint32) rank == table->nsymbols))
-		{
-			if (local.nbits < 8)
-				return false;
-			*out++ = (uint8) (local.bits >> 56);
-			local.bits <<= 8;
-			local.nbits -= 8;
-			continue;
-		}
-		memcpy(out, table->symbols[rank], ZS_WORDS_LEN_MAX);
-		out += table->lens[rank];
-	}
-	*b = local;
-	return out == end;
-}
-
 /* The bytes of the next code go to *out, which moves behind them; false if there is none. */
 static inline bool
 decode_next(ZsBitReader *b, const ZsWordReader *table, uint8 **out)
@@ -186,6 +154,25 @@ decode_next(ZsBitReader *b, const ZsWordReader *table, uint8 **out)
 	memcpy(*out, table->symbols[rank], ZS_WORDS_LEN_MAX);
 	*out += table->lens[rank];
 	return true;
+}
+
+/*
+ * Decodes a string of exactly len bytes; up to 16 bytes behind it are scribbled over.  False when
+ * the codes end early, are unknown or do not add up.
+ */
+bool
+zscodec_words_decode(ZsBitReader *b, const ZsWordReader *table, uint8 *out, size_t len)
+{
+	uint8	   *end = out + len;
+	ZsBitReader local = *b;
+
+	while (out < end)
+	{
+		if (!decode_next(&local, table, &out))
+			return false;
+	}
+	*b = local;
+	return out == end;
 }
 
 /*
