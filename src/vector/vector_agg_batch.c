@@ -90,6 +90,18 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	return true;
 }
 
+/* Takes the groups of n rows of a batch: numbers[i] is the one of row list[i], or ZS_NO_GROUP. */
+void
+zsvector_agg_start_groups(AggNodeState *state, const uint16 *list, uint32 n,
+						  const uint32 *numbers)
+{
+	Assert(n > 0 && n <= ZS_KERNEL_ROWS);
+	zsvector_agg_grow_values(state);
+	zsvector_batch_groups_start(state->batch_groups, list, n, numbers,
+								zsvector_groups_count(state->groups),
+								!zsvector_groups_frozen(state->groups));
+}
+
 /* Adds the rows of passed to their groups, which have been found to be ready. */
 static void
 add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
@@ -102,10 +114,7 @@ add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 	if (n == 0)
 		return;
 	zsvector_groups_assign(state->groups, state->input, passed, list, n, NULL, numbers);
-	zsvector_agg_grow_values(state);
-	zsvector_batch_groups_start(state->batch_groups, list, n, numbers,
-								zsvector_groups_count(state->groups),
-								!zsvector_groups_frozen(state->groups));
+	zsvector_agg_start_groups(state, list, n, numbers);
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];

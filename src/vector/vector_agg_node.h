@@ -178,6 +178,8 @@ extern void zsvector_agg_take_rows(AggNodeState *state, const ZsBatch *batch, co
 
 /* ---- batches (vector_agg_batch.c) ---- */
 
+extern void zsvector_agg_start_groups(AggNodeState *state, const uint16 *list, uint32 n,
+									  const uint32 *numbers);
 extern void zsvector_agg_set_scan_filter(AggNodeState *state, const NodeAgg *agg);
 extern void zsvector_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo params);
 extern void zsvector_agg_take_batch(AggNodeState *state, const ZsBatch *batch);

@@ -373,10 +373,7 @@ add_rows(AggNodeState *state, uint32 first, uint32 n)
 			state->vectors[column->agg] = &column->vector;
 	}
 	zsvector_groups_assign_vectors(state->groups, pack->key_vectors, list, n, numbers);
-	zsvector_agg_grow_values(state);
-	zsvector_batch_groups_start(state->batch_groups, list, n, numbers,
-								zsvector_groups_count(state->groups),
-								!zsvector_groups_frozen(state->groups));
+	zsvector_agg_start_groups(state, list, n, numbers);
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];
