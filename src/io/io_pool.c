@@ -9,8 +9,9 @@
  * A process that is killed is not gone before its threads' writes have ended.
  *
  * Runs through the page cache are taken several at a time: the device has them together, and thread
- * and worker are woken up once for all.  So such a run wakes a thread up only if none works, if
- * there are enough of them, or when the worker begins to wait.
+ * and worker are woken up once for all.  So such a run calls a thread only if none works, if there
+ * are enough of them for one more, or when the worker begins to wait.  Where processors are short
+ * it takes a thread a while to come; until then it counts as working.
  *
  * The threads know nothing of PostgreSQL: they block all signals, take a run off one list,
  * write, and put it on another.  They start with the first write.  Where they cannot, the
@@ -56,6 +57,8 @@ typedef struct ZsIoPool
 	Queue		waiting;
 	Queue		finished;
 	int			nworking;		/* threads that have runs */
+	int			nsleeping;		/* threads that wait for work */
+	int			ncalled;		/* of these: were woken up and do not know it yet */
 	bool		stopping;
 
 	/* the worker's */
@@ -139,7 +142,12 @@ write_runs(void *arg)
 
 		if (pool->waiting.length == 0)
 		{
+			pool->nsleeping++;
 			pthread_cond_wait(&pool->work_came, &pool->mutex);
+			pool->nsleeping--;
+			/* it may have come by itself */
+			if (pool->ncalled > 0)
+				pool->ncalled--;
 			continue;
 		}
 		nruns = pop_batch(&pool->waiting, runs);
@@ -157,7 +165,10 @@ write_runs(void *arg)
 		pool->nworking--;
 		for (int i = 0; i < nruns; i++)
 			push(&pool->finished, runs[i]);
+		/* who is woken up finds the mutex free */
+		pthread_mutex_unlock(&pool->mutex);
 		pthread_cond_signal(&pool->work_ended);
+		pthread_mutex_lock(&pool->mutex);
 	}
 	pthread_mutex_unlock(&pool->mutex);
 	return NULL;
@@ -198,6 +209,7 @@ pool_init(ZsIoWorker *worker, int depth, const char **reason)
 	pool->wanted_threads = Min(depth, MAX_THREADS);
 	pool->nice = zsio_nice;
 	pool->waiting.length = pool->finished.length = 0;
+	pool->nsleeping = pool->ncalled = 0;
 	pool->started = false;
 	return true;
 }
@@ -239,12 +251,27 @@ is_tampered_with(ZsIoRun *run, ssize_t *first)
 	return run->error != 0 || *first != zsio_run_missing(run);
 }
 
+/*
+ * Counts a thread that is to be woken up for what waits; false: all are awake, or about to be.
+ * Under the mutex.
+ */
+static bool
+call_thread(ZsIoPool *pool)
+{
+	Assert(pool->ncalled >= 0 && pool->ncalled <= pool->nsleeping);
+	if (pool->ncalled == pool->nsleeping)
+		return false;
+	pool->ncalled++;
+	return true;
+}
+
 static void
 pool_submit(ZsIoWorker *worker, ZsIoRun *run)
 {
 	ZsIoPool   *pool = worker->pool;
 	ssize_t		first = zsio_run_missing(run);
 	bool		tampered = is_tampered_with(run, &first);
+	bool		call;
 
 	Assert(run->state == ZSIO_RUN_IN_FLIGHT);
 	if (!pool->started)
@@ -260,9 +287,11 @@ pool_submit(ZsIoWorker *worker, ZsIoRun *run)
 	pool->npending++;
 	pthread_mutex_lock(&pool->mutex);
 	push(&pool->waiting, run);
-	if (!run->cached || pool->nworking == 0 || pool->waiting.length >= BATCH)
-		pthread_cond_signal(&pool->work_came);
+	call = (!run->cached || pool->nworking + pool->ncalled == 0 ||
+			pool->waiting.length >= BATCH * (pool->ncalled + 1)) && call_thread(pool);
 	pthread_mutex_unlock(&pool->mutex);
+	if (call)
+		pthread_cond_signal(&pool->work_came);
 }
 
 static ZsIoRun *
@@ -282,7 +311,8 @@ pool_reap(ZsIoWorker *worker, long timeout_us)
 		until.tv_nsec %= 1000000000;
 	}
 	pthread_mutex_lock(&pool->mutex);
-	if (pool->finished.length == 0 && pool->waiting.length > 0 && timeout_us != 0)
+	if (pool->finished.length == 0 && pool->waiting.length > 0 && timeout_us != 0 &&
+		call_thread(pool))
 		pthread_cond_signal(&pool->work_came);
 	while (pool->finished.length == 0 && timeout_us != 0)
 	{

@@ -150,24 +150,29 @@ zsio_write_rest(ZsIoRun *run, ssize_t first)
 	return error == 0 && needs_write_back(run) ? write_back(run) : error;
 }
 
-/* Several runs through the page cache: see io_worker.h. */
+/*
+ * Several runs through the page cache: see io_worker.h.  Only the last one is waited for: when the
+ * device has it, it has the others too, or nearly so.  What goes wrong with these is for the
+ * checkpointer, which syncs the file.
+ */
 void
 zsio_write_cached(ZsIoRun **runs, int nruns)
 {
+	ZsIoRun    *last = NULL;
+
+	Assert(nruns > 0);
 	for (int i = 0; i < nruns; i++)
 	{
 		ZsIoRun    *run = runs[i];
 
 		Assert(run->cached);
 		run->error = write_missing(run, zsio_run_missing(run));
-		if (run->error == 0 && needs_write_back(run))
-			zsio_cache_start_write_back(run->fd, run->offset, run->nblocks * BLCKSZ);
+		if (run->error != 0 || !needs_write_back(run))
+			continue;
+		if (last != NULL)
+			zsio_cache_start_write_back(last->fd, last->offset, last->nblocks * BLCKSZ);
+		last = run;
 	}
-	for (int i = 0; i < nruns; i++)
-	{
-		ZsIoRun    *run = runs[i];
-
-		if (run->error == 0 && needs_write_back(run))
-			run->error = write_back(run);
-	}
+	if (last != NULL)
+		last->error = write_back(last);
 }
