@@ -82,6 +82,7 @@ begin
 		perform set_config('enable_indexscan', 'off', true), set_config('enable_bitmapscan', 'off', true);
 		seq := subsets('a > 0', step);
 		other := others();
+		step := greatest(step, 3);
 		perform set_config('enable_indexscan', 'on', true), set_config('enable_seqscan', 'off', true);
 		idx := subsets('a between 3000 and 7000 or a between 8900 and 9100', step);
 		perform set_config('enable_bitmapscan', 'on', true), set_config('enable_indexscan', 'off', true);

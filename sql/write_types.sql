@@ -34,9 +34,9 @@ begin
 			from v, generate_series(1, (select 2600 / count(*) + 1 from v)) g;
 		end if;
 		insert into s select * from c;
-		execute format('select count(*) from (
-			(select i, %1$s, v::text, count(*) from c group by 1, 2, 3 except select i, %1$s, v::text, count(*) from s group by 1, 2, 3)
-			union all (select i, %1$s, v::text, count(*) from s group by 1, 2, 3 except select i, %1$s, v::text, count(*) from c group by 1, 2, 3)) x',
+		execute format('with h as materialized (select i, %1$s, v::text, count(*) from c group by 1, 2, 3),
+			z as materialized (select i, %1$s, v::text, count(*) from s group by 1, 2, 3)
+			select count(*) from ((table h except table z) union all (table z except table h)) x',
 			bits) into n;
 		if n > 0 then
 			result := concat(result, way, ': ', n, ' values differ ');
@@ -214,8 +214,8 @@ insert into big_z select * from big_h;
 insert into big_z select * from big_h where i < 3;
 insert into big_h select * from big_h where i < 3;
 select test.same('select i, md5(t), length(t), md5(b), length(b), left(t, 10), substr(t, 500000, 10) from big_@');
-insert into big_z select g + 10, t, b from big_h, generate_series(1, 30) g;
-insert into big_h select g + 10, t, b from big_h, generate_series(1, 30) g;
+insert into big_z select g + 10, t, b from big_h, generate_series(1, 10) g;
+insert into big_h select g + 10, t, b from big_h, generate_series(1, 10) g;
 select test.same('select i, md5(t), length(t), md5(b), length(b) from big_@');
 select count(*), sum(length(t)), sum(length(b)) from big_z where i = 12;
 insert into big_z select 100, null, decode(repeat(md5('x'), 100 * 1024 * 1024 / 16), 'hex');
