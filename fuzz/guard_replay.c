@@ -1,14 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * guard_replay.c
- *	  What decides in src/io, without a server: the I/O workers' guard, their token buckets, and the
- *	  turns of scans.
+ *	  What decides in src/io, without a server: the I/O workers' guard, their token buckets, the
+ *	  turns of scans, and how long commits wait for each other.
  *
- * Built from src/io/io_guard.c, io_pace.c, io_rest.c and io_turn.c and a server's headers.
+ * Built from src/io/io_group.c, io_guard.c, io_pace.c, io_rest.c and io_turn.c and a server's
+ * headers.
  *
  *	  1. Replay: what a worker saw and did on a server, line by line from files, must give what it
  *		 gave there.
- *	  2. Rules: made-up clients, and what the guard has to do then, and the cleaner.
+ *	  2. Rules: made-up clients, and what the guard has to do then, the cleaner, and
+ *		 commits.
  *	  3. A device that serves clients and a worker in turn, with and without the guard.
  *	  4. Random samples: invariants, and the bounds of what comes out.
  *	  5. Buckets: what gets through in any time, for random limits and requests.
@@ -37,6 +39,7 @@
 
 #include <math.h>
 
+#include "../src/io/io_group.h"
 #include "../src/io/io_guard.h"
 #include "../src/io/io_pace.h"
 #include "../src/io/io_rest.h"
@@ -348,6 +351,87 @@ test_rest(void)
 	now -= 3600 * SECOND;
 	rest_seconds(&rest, &now, 12, 0, 0, false);
 	expect(rest.resting, "it waits for the clock", 0);
+}
+
+/*
+ * So many seconds in which a device syncs all the time or for a part of it, each sync taking so
+ * many microseconds.  Processes report their syncs a second late.  *now and *syncs go on.
+ */
+static void
+sync_seconds(ZsIoGroup *group, TimestampTz *now, uint64 *syncs, double seconds, double sync_us,
+			 double busy)
+{
+	TimestampTz end = *now + (TimestampTz) (seconds * SECOND);
+	uint64		rate = sync_us == 0 ? 0 : (uint64) (SECOND / sync_us * busy);
+	uint64		before = *syncs;
+	TimestampTz began = *now;
+
+	for (; *now < end; *now += 9 * MS)
+	{
+		TimestampTz known = Max(*now - began - SECOND, 0);
+
+		zsio_group_look(group, part() < busy, *now);
+		*syncs = before + known * rate / SECOND;
+		if (zsio_group_count_is_due(group, *now))
+			zsio_group_count(group, *syncs, *now);
+		expect(zsio_group_delay(group) >= 0 && zsio_group_delay(group) <= ZSIO_GROUP_DELAY_MAX_US,
+			   "a delay out of bounds", zsio_group_delay(group));
+	}
+}
+
+/* Commits wait where syncs are slow, for half of what one takes. */
+static void
+test_group(void)
+{
+	ZsIoGroup	group;
+	TimestampTz now = START;
+	uint64		syncs = 12345;
+
+	test_name = "commits, slow syncs";
+	zsio_group_init(&group);
+	expect(zsio_group_delay(&group) == 0, "a delay of which nothing is known", 0);
+	sync_seconds(&group, &now, &syncs, 30, 4000, 0.8);
+	expect(zsio_group_delay(&group) > 1600 && zsio_group_delay(&group) < 2400, "not half of a sync",
+		   zsio_group_delay(&group));
+
+	test_name = "commits, very slow syncs";
+	sync_seconds(&group, &now, &syncs, 60, 50000, 0.9);
+	expect(zsio_group_delay(&group) == ZSIO_GROUP_DELAY_MAX_US, "not the longest delay",
+		   zsio_group_delay(&group));
+
+	test_name = "commits, fast syncs";
+	sync_seconds(&group, &now, &syncs, 30, 500, 0.9);
+	expect(zsio_group_delay(&group) == 0, "a delay", zsio_group_delay(&group));
+
+	test_name = "commits, few syncs";
+	sync_seconds(&group, &now, &syncs, 30, 4000, 0.8);
+	expect(zsio_group_delay(&group) > 0, "no delay before", 0);
+	sync_seconds(&group, &now, &syncs, 30, 4000, 0.02);
+	expect(zsio_group_delay(&group) == 0, "a delay", zsio_group_delay(&group));
+
+	test_name = "commits after idle times";
+	sync_seconds(&group, &now, &syncs, 60, 0, 0);
+	for (int i = 0; i < 20; i++)
+	{
+		/* the first count comes when few have reported their syncs */
+		sync_seconds(&group, &now, &syncs, 1.5, 900, 0.9);
+		expect(zsio_group_delay(&group) == 0, "a delay", zsio_group_delay(&group));
+		sync_seconds(&group, &now, &syncs, 6, 0, 0);
+	}
+
+	test_name = "commits, statistics that are reset";
+	sync_seconds(&group, &now, &syncs, 30, 4000, 0.8);
+	syncs = 0;
+	sync_seconds(&group, &now, &syncs, 2, 4000, 0.8);
+	expect(zsio_group_delay(&group) == 0, "a delay by two counts that are not comparable",
+		   zsio_group_delay(&group));
+
+	test_name = "commits, a clock that is set back";
+	sync_seconds(&group, &now, &syncs, 30, 4000, 0.8);
+	now -= 3600 * SECOND;
+	sync_seconds(&group, &now, &syncs, 30, 4000, 0.8);
+	expect(zsio_group_delay(&group) > 1600 && zsio_group_delay(&group) < 2400, "not half of a sync",
+		   zsio_group_delay(&group));
 }
 
 /* VACUUMs are held back while clients wait, and only then. */
@@ -762,6 +846,7 @@ main(int argc, char **argv)
 		nsteps += replay(argv[i]);
 	test_rules();
 	test_rest();
+	test_group();
 	test_vacuum();
 	test_device();
 	test_random(steps);

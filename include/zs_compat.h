@@ -58,6 +58,7 @@
 #define zs_io_combine_limit()	Min(io_combine_limit, io_max_combine_limit)
 #define zs_io_max_combine_limit()	io_max_combine_limit
 #define zs_wal_stat(stats, field)	((stats)->wal_counters.field)
+#define ZS_WAL_IS_IN_IO_STATS	1	/* writes and syncs of the WAL, in pg_stat_io */
 #else
 #define zs_io_combine_limit()	io_combine_limit
 #define zs_io_max_combine_limit()	io_combine_limit
@@ -67,6 +68,7 @@
 /* in no header of 17 */
 #if !ZS_PG_AT_LEAST(18)
 extern PGDLLIMPORT bool ignore_checksum_failure;
+extern PGDLLIMPORT int CommitDelay;
 #endif
 
 /*

@@ -34,6 +34,14 @@ extern void zsio_guc_init(void);
  */
 extern void zsio_init(void);
 
+/* ---- commits that wait for each other (io_commit.c) -------------------------- */
+
+/*
+ * Installs the transaction callback; to be called from _PG_init while libraries are preloaded,
+ * before others install theirs, so that these are called first.
+ */
+extern void zsio_commit_init(void);
+
 /* ---- turns of concurrent scans (io_arbiter.c) -------------------------------- */
 
 extern bool zsio_scan_scheduling;

@@ -19,3 +19,21 @@ RETURNS SETOF record
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE PARALLEL RESTRICTED ROWS 1;
 COMMENT ON FUNCTION zs_read_ahead()
 IS 'what look-ahead in zedstore tables has come to in this session';
+
+/* ---- I/O workers (docs/io.md) ------------------------------------------------ */
+
+CREATE FUNCTION pg_stat_get_zedstore_io_clients(
+	OUT worker int4, OUT role text, OUT rests int8, OUT rest_time float8, OUT resting boolean,
+	OUT wal_sync_time float8, OUT commit_delay float8, OUT commits_delayed int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION pg_stat_get_zedstore_io_clients()
+IS 'what the I/O workers do by what clients wait for, since the server started';
+
+CREATE OR REPLACE VIEW pg_stat_zedstore_io AS
+SELECT s.*, c.rests, c.rest_time, c.resting, c.wal_sync_time, c.commit_delay, c.commits_delayed
+FROM pg_stat_get_zedstore_io() s
+	LEFT JOIN pg_stat_get_zedstore_io_clients() c ON c.worker = s.worker AND c.role = s.role;
+
+REVOKE ALL ON FUNCTION pg_stat_get_zedstore_io_clients() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_io_clients() TO pg_monitor;

@@ -130,10 +130,23 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
 COMMENT ON FUNCTION pg_stat_get_zedstore_io()
 IS 'what the I/O workers wrote since the server started';
 
-CREATE VIEW pg_stat_zedstore_io AS SELECT * FROM pg_stat_get_zedstore_io();
+CREATE FUNCTION pg_stat_get_zedstore_io_clients(
+	OUT worker int4, OUT role text, OUT rests int8, OUT rest_time float8, OUT resting boolean,
+	OUT wal_sync_time float8, OUT commit_delay float8, OUT commits_delayed int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION pg_stat_get_zedstore_io_clients()
+IS 'what the I/O workers do by what clients wait for, since the server started';
+
+CREATE VIEW pg_stat_zedstore_io AS
+SELECT s.*, c.rests, c.rest_time, c.resting, c.wal_sync_time, c.commit_delay, c.commits_delayed
+FROM pg_stat_get_zedstore_io() s
+	LEFT JOIN pg_stat_get_zedstore_io_clients() c ON c.worker = s.worker AND c.role = s.role;
 
 REVOKE ALL ON FUNCTION pg_stat_get_zedstore_io() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_io() TO pg_monitor;
+REVOKE ALL ON FUNCTION pg_stat_get_zedstore_io_clients() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_io_clients() TO pg_monitor;
 GRANT SELECT ON pg_stat_zedstore_io TO pg_monitor;
 
 CREATE FUNCTION zs_io_report(

@@ -45,6 +45,7 @@ _PG_init(void)
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 
+	zsio_commit_init();			/* first: see there */
 	zsbase_inval_init();
 	zswal_rmgr_init();
 	zspage_exchange_init();

@@ -48,7 +48,7 @@ sub members
 		order by 1});
 }
 
-# The rest of pg_extension, and what depends on the members.
+# The rest of pg_extension, and what depends on the members, other than the rules of its own views.
 sub dependents
 {
 	my ($dbname) = @_;
@@ -62,6 +62,9 @@ sub dependents
 			join pg_depend o on o.refclassid = d.classid and o.refobjid = d.objid
 		where d.refclassid = 'pg_extension'::regclass and d.deptype = 'e' and e.extname = 'zedstore_io'
 			and not exists (select from pg_depend x where x.classid = o.classid and x.objid = o.objid and x.deptype = 'e')
+			and not exists (select from pg_rewrite r
+				join pg_depend x on x.classid = 'pg_class'::regclass and x.objid = r.ev_class
+				where r.oid = o.objid and o.classid = 'pg_rewrite'::regclass and x.deptype = 'e')
 		order by 1, 2, 3});
 }
 

@@ -16,6 +16,7 @@
  */
 #include "postgres.h"
 
+#include "access/xlog.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "storage/lwlock.h"
@@ -108,6 +109,21 @@ waits_for_write(uint32 event)
 	return event == WAIT_EVENT_DATA_FILE_WRITE || event == WAIT_EVENT_DATA_FILE_FLUSH;
 }
 
+/* Does the process of that wait event make WAL durable?  Some methods do it by writing. */
+static bool
+syncs_wal(uint32 event)
+{
+	if (wal_sync_method == WAL_SYNC_METHOD_OPEN || wal_sync_method == WAL_SYNC_METHOD_OPEN_DSYNC)
+		return event == WAIT_EVENT_WAL_WRITE;
+	return event == WAIT_EVENT_WAL_SYNC;
+}
+
+static uint32
+wait_event_of(int procno)
+{
+	return *(volatile uint32 *) &GetPGProcByNumber(procno)->wait_event_info;
+}
+
 /* One look at all clients: see io_worker.h. */
 void
 zsio_look_at_clients(TimestampTz *waited, TimestampTz now, ZsIoClients *clients)
@@ -118,9 +134,11 @@ zsio_look_at_clients(TimestampTz *waited, TimestampTz now, ZsIoClients *clients)
 	memset(clients, 0, sizeof(ZsIoClients));
 	for (int i = 0; i < MaxBackends; i++)
 	{
-		uint32		event;
+		uint32		event = wait_event_of(i);
 		bool		wal;
 		bool		read;
+
+		clients->syncing |= syncs_wal(event);
 
 		/* that is background work, whoever does it */
 		if (entries[i].st_procpid > 0 && zsio_is_maintenance(entries[i].st_progress_command))
@@ -133,7 +151,6 @@ zsio_look_at_clients(TimestampTz *waited, TimestampTz now, ZsIoClients *clients)
 			waited[i] = 0;
 			continue;
 		}
-		event = *(volatile uint32 *) &GetPGProcByNumber(i)->wait_event_info;
 		wal = waits_for_wal(event);
 		read = waits_for_read(event);
 		if (wal || read)
@@ -146,4 +163,8 @@ zsio_look_at_clients(TimestampTz *waited, TimestampTz now, ZsIoClients *clients)
 			event != WAIT_EVENT_CHECKPOINT_START && event != WAIT_EVENT_CHECKPOINT_DONE)
 			clients->active = true;
 	}
+
+	/* the WAL writer and others, which come behind backends */
+	for (int i = MaxBackends; i < MaxBackends + NUM_AUXILIARY_PROCS; i++)
+		clients->syncing |= syncs_wal(wait_event_of(i));
 }

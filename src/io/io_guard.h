@@ -39,6 +39,7 @@ typedef struct ZsIoClients
 	int			nreads;			/* that wait for a read */
 	int			nwrites;		/* that wait for a page to be written */
 	int			nvacuums;		/* processes that vacuum or analyze */
+	bool		syncing;		/* some process, whatever it is, syncs the WAL */
 
 	/*
 	 * Is there one that has waited for I/O in the last ZSIO_ACTIVE_US?  Who has left does not

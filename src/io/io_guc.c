@@ -38,6 +38,7 @@ bool		zsio_guard = true;
 bool		zsio_rest = true;
 int			zsio_nice = 5;
 bool		zsio_throttle = true;
+bool		zsio_group_commit = true;
 int			zsio_priority = ZSIO_PRIORITY_NONE;
 int			zsio_write_hint = 0;
 
@@ -130,6 +131,10 @@ static const BoolSetting bools[] = {
 			"Lets the I/O workers slow VACUUM down when clients wait for I/O.",
 			"Also when they cannot write behind it as fast as it goes."},
 	&zsio_throttle, true, PGC_SIGHUP},
+	{{"zedstore.io_group_commit",
+			"Lets commits wait for each other where a sync of the WAL is slow.",
+			"As if commit_delay were set, unless it is."},
+	&zsio_group_commit, true, PGC_SIGHUP},
 };
 
 static const IntSetting ints[] = {

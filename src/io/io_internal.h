@@ -84,6 +84,7 @@ extern bool zsio_guard;
 extern bool zsio_rest;
 extern int	zsio_nice;			/* of the threads that write, beyond the worker's own */
 extern bool zsio_throttle;
+extern bool zsio_group_commit;
 extern int	zsio_priority;
 extern int	zsio_write_hint;	/* RWH_WRITE_LIFE_*; 0: none is given */
 
@@ -123,6 +124,11 @@ typedef struct ZsIoWorkerShared
 	/* how long VACUUMs shall sleep (io_throttle.c), and when that was said */
 	pg_atomic_uint32 vacuum_sleep;	/* microseconds */
 	pg_atomic_uint64 vacuum_sleep_set;
+
+	/* rests of its cleaner */
+	pg_atomic_uint64 rests;
+	pg_atomic_uint64 rest_us;	/* the one under way, too */
+	pg_atomic_uint32 resting;	/* 1: there is one */
 } ZsIoWorkerShared;
 
 /* The index that a process vacuums. */
@@ -146,6 +152,12 @@ typedef struct ZsIoShared
 	/* what the checkpointer's log message said of the checkpoint that started last */
 	pg_atomic_uint32 starts;	/* counts messages */
 	pg_atomic_uint32 start_immediate;	/* 1: immediate, 0: spread */
+
+	/* how long commits shall wait (io_commit.c), when that was said, and why; microseconds */
+	pg_atomic_uint32 commit_delay;
+	pg_atomic_uint64 commit_delay_set;
+	pg_atomic_uint64 wal_sync_us;	/* what a sync takes; 0: not known */
+	pg_atomic_uint64 commits_delayed;	/* that were about to wait; all processes count */
 
 	ZsIoWorkerShared workers[ZSIO_MAX_WORKERS];
 } ZsIoShared;
@@ -215,6 +227,14 @@ extern void zsio_throttle_init(void);
  * What this worker wants VACUUMs to sleep, in microseconds; to be repeated every few seconds.
  */
 extern void zsio_throttle_set(ZsIoWorkerShared *me, double sleep_us);
+
+/* ---- commits that wait for each other (io_commit.c) ---------------------------- */
+
+/*
+ * What the first worker knows, in microseconds: how long a sync of the WAL takes (0: not known),
+ * and how long commits shall wait for others; to be repeated every few seconds.
+ */
+extern void zsio_commit_set(double sync_us, int delay_us);
 
 /* ---- turns of concurrent scans (io_arbiter.c) ---------------------------------- */
 

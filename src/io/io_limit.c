@@ -5,7 +5,8 @@
  *
  * io_guard.c and io_pace.c decide, and know nothing of the server.  Here they get what they decide
  * by: samples of what clients do, positions of WAL, settings, the time; and what they decide is
- * told to others by shared memory: to pg_stat_zedstore_io, and to processes that vacuum.
+ * told to others by shared memory: to pg_stat_zedstore_io, to processes that vacuum, and to those
+ * that commit (io_group.c).
  *
  * Locks: none.
  *
@@ -19,6 +20,7 @@
 
 #include "access/xlog.h"
 #include "miscadmin.h"
+#include "pgstat.h"
 #include "portability/instr_time.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
@@ -33,8 +35,67 @@ zsio_limit_init(ZsIoWorker *worker)
 	zsio_guard_init(&worker->guard);
 	zsio_guard_enable(&worker->guard, zsio_guard);
 	zsio_rest_init(&worker->rest);
+	zsio_group_init(&worker->group);
 	worker->clients_waited = MemoryContextAllocZero(TopMemoryContext,
 													MaxBackends * sizeof(TimestampTz));
+}
+
+/* Syncs of the WAL that processes have reported; writes where these sync. */
+static uint64
+count_syncs(void)
+{
+	bool		by_writing = wal_sync_method == WAL_SYNC_METHOD_OPEN ||
+		wal_sync_method == WAL_SYNC_METHOD_OPEN_DSYNC;
+
+#ifdef ZS_WAL_IS_IN_IO_STATS
+	PgStat_IO  *stats = pgstat_fetch_stat_io();
+	uint64		n = 0;
+
+	for (int i = 0; i < BACKEND_NUM_TYPES; i++)
+		n += stats->stats[i].counts[IOOBJECT_WAL][IOCONTEXT_NORMAL]
+			[by_writing ? IOOP_WRITE : IOOP_FSYNC];
+	return n;
+#else
+	PgStat_WalStats *stats = pgstat_fetch_stat_wal();
+
+	return by_writing ? stats->wal_write : stats->wal_sync;
+#endif
+}
+
+/* How long shall commits wait for each other?  That is for the first worker to say. */
+static void
+see_to_commits(ZsIoWorker *worker, bool syncing, TimestampTz now)
+{
+	ZsIoGroup  *group = &worker->group;
+
+	if (worker->no != 0)
+		return;
+	if (!zsio_group_commit || RecoveryInProgress())
+	{
+		zsio_group_init(group);
+		zsio_commit_set(0, 0);
+		return;
+	}
+	zsio_group_look(group, syncing, now);
+	if (zsio_group_count_is_due(group, now))
+		zsio_group_count(group, count_syncs(), now);
+	zsio_commit_set(group->sync, zsio_group_delay(group));
+}
+
+/* Tells others whether the cleaner rests, and for how long it has. */
+static void
+show_rest(ZsIoWorker *worker, bool resting, TimestampTz now)
+{
+	ZsIoWorkerShared *shared = worker->shared;
+	bool		rested = pg_atomic_read_u32(&shared->resting) != 0;
+
+	/* the clock may have been set back */
+	if (rested && now > worker->rest_shown)
+		zsio_count(&shared->rest_us, now - worker->rest_shown);
+	if (resting && !rested)
+		zsio_count(&shared->rests, 1);
+	pg_atomic_write_u32(&shared->resting, resting);
+	worker->rest_shown = now;
 }
 
 static void
@@ -47,7 +108,30 @@ look(ZsIoWorker *worker, TimestampTz now)
 	zsio_guard_look(&worker->guard, &clients, flushed, now);
 	zsio_rest_look(&worker->rest, worker->guard.stalls.now, clients.nreads + clients.nwrites,
 				   worker->burst, now);
+	show_rest(worker, zsio_cleaner && zsio_limit_may_rest(worker), now);
+	see_to_commits(worker, clients.syncing, now);
 	zsio_throttle_set(worker->shared, zsio_guard_vacuum_sleep(&worker->guard));
+}
+
+/* What others were told of clients does not hold any more: nobody looks at them. */
+static void
+tell_nothing(ZsIoWorker *worker)
+{
+	pg_atomic_write_u32(&worker->shared->rate, 0);
+	zsio_throttle_set(worker->shared, 0);
+	show_rest(worker, false, GetCurrentTimestamp());
+	if (worker->no == 0)
+		zsio_commit_set(0, 0);
+}
+
+/* The worker stops working: see io_worker.h. */
+void
+zsio_limit_end(ZsIoWorker *worker)
+{
+	Assert(worker->shared != NULL);
+	tell_nothing(worker);
+	zsio_rest_init(&worker->rest);
+	zsio_group_init(&worker->group);
 }
 
 /* May the cleaner rest?  Not where clients' own writes go around the page cache. */
@@ -68,9 +152,8 @@ zsio_limit_tick(ZsIoWorker *worker)
 	zsio_guard_enable(guard, zsio_guard);
 	if (!zsio_guard)
 	{
-		pg_atomic_write_u32(&shared->rate, 0);
 		pg_atomic_write_u32(&shared->window, zsio_guard_depth(guard));
-		zsio_throttle_set(shared, 0);
+		tell_nothing(worker);
 		return false;
 	}
 	now = GetCurrentTimestamp();

@@ -221,7 +221,8 @@ zsio_report_wal(ReturnSetInfo *rsinfo)
 				XLOGbuffers < 2048 && NBuffers >= 65536 ? "Set it to 16 MB or more." : NULL,
 				"When it is full, sessions write the WAL themselves, before they commit.");
 	put_setting(rsinfo, "commit_delay", NULL,
-				"Commits that wait so many microseconds for others share a sync of the WAL.");
+				"Commits that wait so many microseconds for others share a sync of the WAL. "
+				"zedstore.io_group_commit sets it where that gains, unless somebody has.");
 	put_setting(rsinfo, "wal_recycle", NULL,
 				"Old segments are written over; file systems that copy on write want it off.");
 	put_setting(rsinfo, "wal_init_zero", NULL,

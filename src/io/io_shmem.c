@@ -80,6 +80,9 @@ init_worker(ZsIoWorkerShared *worker)
 	pg_atomic_init_u32(&worker->rate, 0);
 	pg_atomic_init_u32(&worker->vacuum_sleep, 0);
 	pg_atomic_init_u64(&worker->vacuum_sleep_set, 0);
+	pg_atomic_init_u64(&worker->rests, 0);
+	pg_atomic_init_u64(&worker->rest_us, 0);
+	pg_atomic_init_u32(&worker->resting, 0);
 }
 
 static void
@@ -98,6 +101,10 @@ startup_shmem(void)
 		memset(zsio_shared->indexes, 0, sizeof(zsio_shared->indexes));
 		pg_atomic_init_u32(&zsio_shared->starts, 0);
 		pg_atomic_init_u32(&zsio_shared->start_immediate, 0);
+		pg_atomic_init_u32(&zsio_shared->commit_delay, 0);
+		pg_atomic_init_u64(&zsio_shared->commit_delay_set, 0);
+		pg_atomic_init_u64(&zsio_shared->wal_sync_us, 0);
+		pg_atomic_init_u64(&zsio_shared->commits_delayed, 0);
 		for (int i = 0; i < ZSIO_MAX_WORKERS; i++)
 			init_worker(&zsio_shared->workers[i]);
 	}

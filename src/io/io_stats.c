@@ -25,6 +25,7 @@
 #include "zs_base.h"
 
 PG_FUNCTION_INFO_V1(pg_stat_get_zedstore_io);
+PG_FUNCTION_INFO_V1(pg_stat_get_zedstore_io_clients);
 
 static const char *const role_names[ZSIO_ROLES] = {"checkpoint", "cleaner", "vacuum"};
 
@@ -51,6 +52,14 @@ latency_array(ZsIoWorkerShared *worker)
 	return PointerGetDatum(construct_array_builtin(values, ZSIO_LATENCY_BUCKETS, INT8OID));
 }
 
+/* Does a worker with that number run, or did one? */
+static bool
+has_run(const ZsIoWorkerShared *worker)
+{
+	Assert(worker->method >= 0 && worker->method <= ZSIO_METHOD_PWRITEV);
+	return worker->method != 0;
+}
+
 #define ROLE_COLUMNS	21
 
 /* One row for each role of each worker that runs or ever ran. */
@@ -69,8 +78,7 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 		SpinLockAcquire(&zsio_shared->mutex);
 		pid = worker->pid;
 		SpinLockRelease(&zsio_shared->mutex);
-		Assert(worker->method >= 0 && worker->method <= ZSIO_METHOD_PWRITEV);
-		if (worker->method == 0)
+		if (!has_run(worker))
 			continue;
 		for (int role = 0; role < ZSIO_ROLES; role++)
 		{
@@ -111,6 +119,48 @@ pg_stat_get_zedstore_io(PG_FUNCTION_ARGS)
 			Assert(n == lengthof(values));
 			tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 		}
+	}
+	return (Datum) 0;
+}
+
+#define CLIENT_COLUMNS	8
+
+/*
+ * What workers have made of looking at clients, in the same rows.  A function of its own, since
+ * older versions of the extension call the other one.
+ */
+Datum
+pg_stat_get_zedstore_io_clients(PG_FUNCTION_ARGS)
+{
+	ReturnSetInfo *rsinfo = (ReturnSetInfo *) fcinfo->resultinfo;
+
+	zsbase_require_preload();
+	zsbase_srf_init(fcinfo, CLIENT_COLUMNS);
+	for (int i = 0; i < ZSIO_MAX_WORKERS * ZSIO_ROLES; i++)
+	{
+		ZsIoWorkerShared *worker = &zsio_shared->workers[i / ZSIO_ROLES];
+		ZsIoRole	role = i % ZSIO_ROLES;
+		bool		commits = worker == zsio_shared->workers;
+		uint64		sync_us = pg_atomic_read_u64(&zsio_shared->wal_sync_us);
+		Datum		values[CLIENT_COLUMNS];
+		bool		nulls[CLIENT_COLUMNS] = {0};
+		int			n = 0;
+
+		if (!has_run(worker))
+			continue;
+		values[n++] = Int32GetDatum(i / ZSIO_ROLES + 1);
+		values[n++] = CStringGetTextDatum(role_names[role]);
+		nulls[n] = nulls[n + 1] = nulls[n + 2] = role != ZSIO_ROLE_CLEANER;
+		values[n++] = counter(&worker->rests);
+		values[n++] = duration(&worker->rest_us);
+		values[n++] = BoolGetDatum(pg_atomic_read_u32(&worker->resting) != 0);
+		nulls[n] = !commits || sync_us == 0;
+		values[n++] = Float8GetDatum(sync_us / 1000.0);
+		nulls[n] = nulls[n + 1] = !commits;
+		values[n++] = Float8GetDatum(pg_atomic_read_u32(&zsio_shared->commit_delay) / 1000.0);
+		values[n++] = counter(&zsio_shared->commits_delayed);
+		Assert(n == lengthof(values));
+		tuplestore_putvalues(rsinfo->setResult, rsinfo->setDesc, values, nulls);
 	}
 	return (Datum) 0;
 }

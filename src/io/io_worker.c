@@ -100,7 +100,7 @@ worker_exit(int code, Datum arg)
 	LWLockReleaseAll();
 	ConditionVariableCancelSleep();
 	zsio_checkpoint_disarm(worker);
-	zsio_throttle_set(shared, 0);
+	zsio_limit_end(worker);
 	zsio_run_own_resources(worker);
 	zsio_run_drain(worker);
 	zsio_run_release_resources(worker);
@@ -275,6 +275,8 @@ zsio_worker_main(Datum arg)
 	BackgroundWorkerUnblockSignals();
 	BackgroundWorkerInitializeConnection(NULL, NULL, 0);
 	SetConfigOption("transaction_timeout", "0", PGC_SUSET, PGC_S_OVERRIDE);
+	/* counts as they are now: io_limit.c */
+	SetConfigOption("stats_fetch_consistency", "none", PGC_SUSET, PGC_S_OVERRIDE);
 	enter(worker);
 	wait_event = WaitEventExtensionNew("ZedstoreIoMain");
 
@@ -298,6 +300,8 @@ zsio_worker_main(Datum arg)
 		active = no < zsio_workers;
 		if (active && !was_active)
 			begin_work(worker);
+		if (!active && was_active)
+			zsio_limit_end(worker);
 		was_active = active;
 		if (!active || !zsio_checkpoint)
 			zsio_checkpoint_rest(worker);

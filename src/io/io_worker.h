@@ -30,6 +30,7 @@
 
 #include "io_buffer.h"
 #include "io_file.h"
+#include "io_group.h"
 #include "io_guard.h"
 #include "io_internal.h"
 #include "io_pace.h"
@@ -52,6 +53,8 @@ typedef struct ZsIoWorker
 
 	ZsIoGuard	guard;
 	ZsIoRest	rest;			/* the cleaner's */
+	TimestampTz rest_shown;		/* when others were last told of it */
+	ZsIoGroup	group;			/* the first worker's, about commits */
 	ZsIoBucket	buckets[ZSIO_MAX_VOLUMES];
 	TimestampTz *clients_waited;	/* see zsio_look_at_clients() */
 
@@ -246,6 +249,11 @@ extern void zsio_limit_init(ZsIoWorker *worker);
  * returns true, that is, while clients do I/O.
  */
 extern bool zsio_limit_tick(ZsIoWorker *worker);
+
+/*
+ * The worker stops working: what it has told others does not hold any more.  May be called twice.
+ */
+extern void zsio_limit_end(ZsIoWorker *worker);
 
 /* May the cleaner rest?  See io_rest.c. */
 extern bool zsio_limit_may_rest(const ZsIoWorker *worker);
