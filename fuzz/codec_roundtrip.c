@@ -35,6 +35,7 @@ static uint64 ncompressed;
 static uint64 nparts;
 static uint64 nforms[7];
 static uint64 nversion2;
+static uint64 nuniform;
 static uint64 nnumeric_ints;
 
 /* Does the value of a row equal the input? */
@@ -169,6 +170,28 @@ exact_copy(const uint8 *bytes, size_t len)
 	return copy;
 }
 
+/* A payload that need not be stored must come out of what stands for it, in any parts. */
+static void
+check_uniform(const ZsCodecBuf *buf, const ZsSegmentInfo *info, GenRandom *r)
+{
+	ZsUniform	uniform;
+	uint8		bytes[ZS_UNIFORM_PAYLOAD_MAX];
+
+	if (!zscodec_uniform_find(buf->data, info, &uniform))
+		return;
+	nuniform++;
+	CHECK(zscodec_uniform_size(&uniform) == buf->len && buf->len <= sizeof(bytes),
+		  "size of a payload of one value");
+	for (int i = 0; i < 8; i++)
+	{
+		uint32		from = (uint32) gen_below(r, buf->len);
+		uint32		to = from + (uint32) gen_below(r, buf->len - from + 1);
+
+		zscodec_uniform_bytes(&uniform, from, to, bytes);
+		CHECK(memcmp(bytes, buf->data + from, to - from) == 0, "payload of one value");
+	}
+}
+
 /* Encodes the input, which stands for the column, and compares what comes back with the column. */
 static void
 check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVectorOut *out,
@@ -196,6 +219,7 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 	free(bytes);
 	CHECK(err == NULL, "shared: %s", err);
 	nversion2 += buf.data[1] == 2;
+	check_uniform(&buf, &info, r);
 	if (gen_chance(r, 70))
 	{
 		err = zscodec_shared_scale(&info, &shared);
@@ -442,7 +466,8 @@ main(int argc, char **argv)
 	printf("; compressed %llu; columns of numerics as integers %llu; values from parts %llu",
 		   (unsigned long long) ncompressed, (unsigned long long) nnumeric_ints,
 		   (unsigned long long) nparts);
-	printf("; segments of version 2 %llu", (unsigned long long) nversion2);
+	printf("; segments of version 2 %llu, of one value %llu", (unsigned long long) nversion2,
+		   (unsigned long long) nuniform);
 	printf("; with codes %llu, integers %llu, lengths %llu, constants %llu, some rows %llu\n",
 		   (unsigned long long) nforms[2], (unsigned long long) nforms[3],
 		   (unsigned long long) nforms[4], (unsigned long long) nforms[5],

@@ -556,6 +556,16 @@ zsattr_index_count(Page page)
 				  sizeof(ZsSegmentItem));
 }
 
+/*
+ * Does the segment consist of its item alone?  It has no pages and no blocks: start and nblocks are
+ * 0.  See attr_uniform.c.
+ */
+static inline bool
+zsattr_item_is_uniform(const ZsSegmentItem *item)
+{
+	return (item->flags & ZS_SEGF_UNIFORM) != 0;
+}
+
 /* ---- checks and redo (attr_index.c) ------------------------------------ */
 
 /*

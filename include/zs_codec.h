@@ -262,6 +262,43 @@ typedef struct ZsSegmentInfo
  */
 extern const char *zscodec_segment_open(const uint8 *head, size_t len, ZsSegmentInfo *info);
 
+/* codec_uniform.c */
+
+/*
+ * A segment whose rows all have the same value, or are all null, and whose vectors are alike and
+ * have few bytes each.  Its payload follows from this.
+ */
+#define ZS_UNIFORM_BODY_MAX		8
+#define ZS_UNIFORM_PAYLOAD_MAX	1088
+
+typedef struct ZsUniform
+{
+	ZsValueKind kind;			/* this and the next as in ZsSegmentInfo */
+	uint16		width;
+	uint8		align;
+	bool		is_unsigned;
+	bool		has_zone;
+	bool		all_null;
+	uint32		nrows;
+	uint64		raw_size;
+	int64		zone_min;
+	int64		zone_max;
+	uint8		body_len;		/* bytes of each vector */
+	uint8		body[ZS_UNIFORM_BODY_MAX];
+} ZsUniform;
+
+/* Is the payload, which was opened to info, such a one?  Sets *uniform. */
+extern bool zscodec_uniform_find(const uint8 *payload, const ZsSegmentInfo *info,
+								 ZsUniform *uniform);
+
+/* Length of the payload; at most ZS_UNIFORM_PAYLOAD_MAX. */
+extern uint32 zscodec_uniform_size(const ZsUniform *uniform);
+
+/* Makes bytes [from, to) of the payload. */
+extern void zscodec_uniform_bytes(const ZsUniform *uniform, uint32 from, uint32 to, uint8 *dst);
+
+/* codec_reader.c */
+
 extern const char *zscodec_encoding_name(ZsEncoding encoding);
 extern const char *zscodec_compression_name(ZsCompression compression);
 

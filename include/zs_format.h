@@ -251,15 +251,16 @@ typedef struct ZsSegmentItem
 	int64		zone_max;		/* 16 */
 	uint32		nrows;			/* 24: row numbers covered, 1..65536 */
 	uint32		nnulls;			/* 28 */
-	BlockNumber start;			/* 32: first block of the run */
-	uint32		nblocks;		/* 36 */
-	uint32		stamp;			/* 40: ZsPageOpaque.stamp of its pages */
+	BlockNumber start;			/* 32: first block of the run; UNIFORM: 0 */
+	uint32		nblocks;		/* 36; UNIFORM: 0 */
+	uint32		stamp;			/* 40: ZsPageOpaque.stamp of its pages; UNIFORM: bytes 0 to 3 of
+								 * the body */
 	uint32		flags;			/* 44: ZS_SEGF_* */
 	uint32		payload_size;	/* 48: bytes of payload on the run */
 	uint32		raw_size;		/* 52: bytes before encoding, capped */
 	uint32		nholes;			/* 56: rows of nnulls that did not exist when it
 								 * was written */
-	uint32		unused;			/* 60: zero */
+	uint32		unused;			/* 60: zero; UNIFORM: bytes 4 to 7 of the body */
 } ZsSegmentItem;
 
 StaticAssertDecl(sizeof(ZsSegmentItem) == 64, "on-disk size of ZsSegmentItem");
@@ -268,6 +269,22 @@ StaticAssertDecl(sizeof(ZsSegmentItem) == 64, "on-disk size of ZsSegmentItem");
 #define ZS_SEGF_HAS_NULLS		0x0002
 #define ZS_SEGF_HAS_OVERFLOW	0x0004	/* some values are overflow pointers */
 #define ZS_SEGF_UNSIGNED		0x0008	/* the zone map is that of an unsigned type */
+
+/*
+ * All rows have one value, or all are null: the segment has no pages, its payload follows from the
+ * item (ZsUniform of zs_codec.h).  Then flags say besides: the bytes of a vector (0 to 8), the
+ * kind of values (ZsValueKind), the width of integers (0 to 3: 1, 2, 4, 8 bytes).
+ */
+#define ZS_SEGF_UNIFORM			0x0010
+#define ZS_SEGF_BODY_SHIFT		5
+#define ZS_SEGF_BODY_MASK		0x01E0
+#define ZS_SEGF_KIND_SHIFT		9
+#define ZS_SEGF_KIND_MASK		0x0E00
+#define ZS_SEGF_WIDTH_SHIFT		12
+#define ZS_SEGF_WIDTH_MASK		0x3000
+#define ZS_SEGF_UNIFORM_MASK \
+	(ZS_SEGF_UNIFORM | ZS_SEGF_BODY_MASK | ZS_SEGF_KIND_MASK | ZS_SEGF_WIDTH_MASK)
+
 /*
  * Upper half of flags: how many attributes the rows have at least; if the
  * segment was written by their inserter, as many as the table had.

@@ -22,7 +22,7 @@ create procedure load(t regclass, n int) language plpgsql as $$
 begin
 	for i in 1 .. n loop
 		execute format('insert into %s
-			select %s, md5((i * %s)::text) from generate_series(1, 9000) i', t, i, i);
+			select %s + i %% 2, md5((i * %s)::text) from generate_series(1, 9000) i', t, i, i);
 		commit;
 	end loop;
 end $$;

@@ -143,7 +143,8 @@ read_heads(ZsAttrAhead *ahead)
 				ahead->wishes[missing[k]].item.stamp == wish->item.stamp;
 		if (known)
 			continue;
-		add_run(ahead, 0, wish->item.start, Min(wish->item.nblocks, HEAD_PAGES));
+		if (!zsattr_item_is_uniform(&wish->item))
+			add_run(ahead, 0, wish->item.start, Min(wish->item.nblocks, HEAD_PAGES));
 		missing[nmissing++] = i;
 	}
 	zsattr_ahead_read_runs(ahead);
@@ -206,6 +207,8 @@ reach_behind(ZsAttrAhead *ahead, ZsAheadColumn *column, const ZsAheadWish *wish,
 	while (n > 0 && zsattr_find_segment(ahead->rel, wish->wish.attno, row, false, &item))
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (zsattr_item_is_uniform(&item))
+			break;
 		column->reaches = true;
 		column->far = item;
 		column->far_done = Min(n, item.nblocks);
@@ -252,8 +255,8 @@ plan_wish(ZsAttrAhead *ahead, const ZsAheadWish *wish)
 	uint32		first;
 	uint32		last;
 
-	/* too many heads for the cache, or the segment is gone */
-	if (head == NULL)
+	/* too many heads for the cache, or the segment is gone; or it has no pages */
+	if (head == NULL || zsattr_item_is_uniform(&wish->item))
 		return;
 	if (!column->entered || column->stamp != wish->item.stamp ||
 		column->start != wish->item.start)

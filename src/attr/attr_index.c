@@ -55,6 +55,15 @@ item_check(const ZsSegmentItem *item)
 		return "segment's row count is out of range";
 	if (item->nnulls > item->nrows || item->nholes > item->nnulls)
 		return "segment has more nulls than rows";
+	if (ZsSegmentFlagsNatts(item->flags) < 1 ||
+		ZsSegmentFlagsNatts(item->flags) > MaxHeapAttributeNumber)
+		return "segment's attribute count is out of range";
+	if (zsattr_item_is_uniform(item))
+	{
+		if ((item->flags & 0xFFFF & ~(ZS_SEGF_KNOWN | ZS_SEGF_UNIFORM_MASK)) != 0)
+			return "segment has unknown flags";
+		return zsattr_uniform_check(item);
+	}
 	if (item->payload_size == 0 || item->payload_size > MaxAllocSize ||
 		item->nblocks != (item->payload_size + ZS_PAGE_CAPACITY - 1) / ZS_PAGE_CAPACITY)
 		return "segment's size does not match its blocks";
@@ -62,9 +71,6 @@ item_check(const ZsSegmentItem *item)
 		return "segment's block number is out of range";
 	if ((item->flags & 0xFFFF & ~ZS_SEGF_KNOWN) != 0)
 		return "segment has unknown flags";
-	if (ZsSegmentFlagsNatts(item->flags) < 1 ||
-		ZsSegmentFlagsNatts(item->flags) > MaxHeapAttributeNumber)
-		return "segment's attribute count is out of range";
 	if (item->unused != 0)
 		return "segment's item has unknown contents";
 	return NULL;

@@ -152,6 +152,21 @@ extern bool zsattr_segment_repoint(Relation rel, AttrNumber attno, const ZsSegme
  */
 extern bool zsattr_index_copy(Relation rel, AttrNumber attno, zstid row, Page copy);
 
+/* ---- segments of one value (attr_uniform.c) ---------------------------- */
+
+/*
+ * Makes the item, which is filled in but for start, that of a segment without pages if its payload
+ * is one that allows for it; info is what the payload says.  Else it stays as it is.
+ */
+extern bool zsattr_uniform_set(ZsSegmentItem *item, const uint8 *payload,
+							   const ZsSegmentInfo *info);
+
+/* What is wrong with such an item, which has a sane number of rows; NULL = nothing. */
+extern const char *zsattr_uniform_check(const ZsSegmentItem *item);
+
+/* Makes payload bytes [from, to), not none, of such a segment. */
+extern void zsattr_uniform_read(const ZsSegmentItem *item, uint32 from, uint32 to, uint8 *dst);
+
 /* ---- payload pages (attr_payload.c) ------------------------------------ */
 
 /* Bytes of payload on page `position` of a segment. */

@@ -9,6 +9,8 @@
  * to it: type, tree, stamp, position and first row.  A page that is not
  * the one wanted is no error here; the caller looks the segment up again.
  *
+ * A segment of one value has no pages; what would stand on its first one is made from its item.
+ *
  * Locks: the page's share lock, for the time of one memcpy.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -81,9 +83,16 @@ zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *item,
 				 uint32 position, uint32 from, uint32 to,
 				 BufferAccessStrategy strategy, uint8 *dst)
 {
-	Buffer		buf = zsattr_page_pin(rel, item, position, strategy);
+	Buffer		buf;
 	bool		found;
 
+	if (zsattr_item_is_uniform(item))
+	{
+		Assert(position == 0);
+		zsattr_uniform_read(item, from, to, dst);
+		return true;
+	}
+	buf = zsattr_page_pin(rel, item, position, strategy);
 	if (!BufferIsValid(buf))
 		return false;
 	found = zsattr_page_copy(rel, buf, treeno, item, position, from, to, dst);

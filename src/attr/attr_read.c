@@ -486,7 +486,7 @@ zsattr_reader_expect(ZsAttrReader *reader, zstid row)
 		reader->head = head;
 	}
 	vector = &head->info.vectors[(row - head->item.first_row) / ZS_VECTOR_ROWS];
-	if (vector->len > 0)
+	if (vector->len > 0 && !zsattr_item_is_uniform(&head->item))
 		zspage_expect(reader->rel, head->item.start + vector->off / ZS_PAGE_CAPACITY,
 					  vector->off % ZS_PAGE_CAPACITY);
 }

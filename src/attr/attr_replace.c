@@ -89,6 +89,14 @@ add_drafts(ZsDrafts *drafts, ZsAttrRewrite *rewrite)
 	}
 }
 
+/* Frees the blocks of a segment, if it has any. */
+static void
+free_run(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
+{
+	if (!zsattr_item_is_uniform(item))
+		zspage_free_run(rel, ZsTreeOfAttr(attno), item->start, item->nblocks);
+}
+
 /* Frees the runs of segments that are not linked any more. */
 static void
 free_segments(Relation rel, AttrNumber attno, const ZsSegmentItem *items, int nitems,
@@ -98,7 +106,7 @@ free_segments(Relation rel, AttrNumber attno, const ZsSegmentItem *items, int ni
 	{
 		if (gone != NULL)
 			gone(attno, &items[i], arg);
-		zspage_free_run(rel, ZsTreeOfAttr(attno), items[i].start, items[i].nblocks);
+		free_run(rel, attno, &items[i]);
 	}
 }
 
@@ -146,8 +154,7 @@ replace_column(ZsDrafts *drafts, int i, ZsAttrRewrite *rewrite, ZsSegmentVisitor
 		{
 			/* parts before this one are in their place, which is fine by itself */
 			for (; i < drafts->n && drafts->drafts[i].attno == attno; i++)
-				zspage_free_run(rel, ZsTreeOfAttr(attno), drafts->drafts[i].item.start,
-								drafts->drafts[i].item.nblocks);
+				free_run(rel, attno, &drafts->drafts[i].item);
 			break;
 		}
 		ZS_INJECTION_POINT("zs-compact-replaced");

@@ -125,7 +125,7 @@ extend_window(ZsAttrReader *reader, const ZsSegmentItem *item, uint32 start, uin
 	Assert(reader->window_len + (end - start) <= reader->space->window_size);
 	CHECK_FOR_INTERRUPTS();
 
-	if (reader->stream != NULL)
+	if (reader->stream != NULL && !zsattr_item_is_uniform(item))
 	{
 		Buffer		buf = zsattr_stream_page(reader->stream, item, position);
 
@@ -302,7 +302,7 @@ load_segment(ZsAttrReader *reader, zstid row, bool scan, const ZsSegmentItem *go
 			zsattr_segment_close(reader);
 			return NULL;
 		}
-		if (item.start == previous.start && item.stamp == previous.stamp)
+		if (previous.nblocks > 0 && item.start == previous.start && item.stamp == previous.stamp)
 			zsattr_segment_corrupted(reader, &item, "a page does not carry the segment's stamp");
 		if (open_segment(reader, &item, scan))
 			return reader->head;

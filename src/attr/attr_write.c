@@ -127,6 +127,7 @@ encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrCol
 	fill_item(item, first_row, column->natts > 0 ? column->natts :
 			  RelationGetNumberOfAttributes(rel), &info);
 	item->nholes = count_holes(&column->input);
+	(void) zsattr_uniform_set(item, payload->data, &info);
 }
 
 /*
@@ -196,20 +197,27 @@ static void
 allocate_runs(ZsDrafts *drafts)
 {
 	ZsAllocRequest *requests = palloc_array(ZsAllocRequest, drafts->n);
+	int			n = 0;
 
 	for (int i = 0; i < drafts->n; i++)
 	{
 		const ZsSegmentDraft *draft = &drafts->drafts[i];
 
-		requests[i].treeno = ZsTreeOfAttr(draft->attno);
-		requests[i].nblocks = draft->item.nblocks;
-		requests[i].start = 0;
+		if (zsattr_item_is_uniform(&draft->item))
+			continue;
+		requests[n].treeno = ZsTreeOfAttr(draft->attno);
+		requests[n].nblocks = draft->item.nblocks;
+		requests[n++].start = 0;
 	}
-	zspage_alloc_runs(drafts->rel, requests, drafts->n, true);
+	if (n > 0)
+		zspage_alloc_runs(drafts->rel, requests, n, true);
+	n = 0;
 	for (int i = 0; i < drafts->n; i++)
 	{
-		drafts->drafts[i].item.start = requests[i].start;
-		Assert(requests[i].start != ZS_META_BLKNO);
+		if (zsattr_item_is_uniform(&drafts->drafts[i].item))
+			continue;
+		drafts->drafts[i].item.start = requests[n++].start;
+		Assert(drafts->drafts[i].item.start != ZS_META_BLKNO);
 	}
 	pfree(requests);
 }
@@ -363,7 +371,7 @@ zsattr_link_segments(Relation rel, ZsAttrLinks *links)
 	{
 		ZsAttrLink *link = &links->links[links->next];
 
-		Assert(link->item.start != ZS_META_BLKNO);
+		Assert((link->item.start == ZS_META_BLKNO) == zsattr_item_is_uniform(&link->item));
 		CHECK_FOR_INTERRUPTS();
 		zsattr_segment_link(rel, link->attno, &link->item);
 		links->next++;

@@ -127,6 +127,21 @@ check_segment(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item)
 	pfree(run.payload);
 }
 
+/* A segment without pages; what is wrong with it is wrong with its item's page. */
+static void
+check_uniform(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item, BlockNumber blkno)
+{
+	ZsSegmentItem placed = *item;
+	uint8		payload[ZS_UNIFORM_PAYLOAD_MAX];
+
+	Assert(item->nblocks == 0 && item->payload_size <= ZS_UNIFORM_PAYLOAD_MAX);
+	if (zsattr_read_payload(check->rel, ZsAttrOfTree(treeno), item, 0, item->payload_size, payload))
+	{
+		placed.start = blkno;
+		zscheck_payload(check, treeno, &placed, payload);
+	}
+}
+
 /* *end: where the segments met so far end; 0 at first. */
 void
 zscheck_index_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, Page page, zstid *end)
@@ -153,6 +168,9 @@ zscheck_index_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, Page page, 
 						  "segment at row " UINT64_FORMAT " has %u rows, the next row number is " UINT64_FORMAT,
 						  items[i].first_row, items[i].nrows, next_row);
 		*end = Max(*end, items[i].first_row + items[i].nrows);
-		check_segment(check, treeno, &items[i]);
+		if (zsattr_item_is_uniform(&items[i]))
+			check_uniform(check, treeno, &items[i], blkno);
+		else
+			check_segment(check, treeno, &items[i]);
 	}
 }

@@ -175,6 +175,8 @@ put_segments(Relation rel, BlockNumber blkno, Page page, PageList *list)
 	for (int i = 0; i < nitems; i++)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (zsattr_item_is_uniform(&items[i]))
+			continue;
 		put_pending(rel, list, items[i].start);
 		list->pending = items[i];
 	}

@@ -173,12 +173,14 @@ put_segment(Relation rel, SegmentList *list, const ZsSegmentItem *item)
 	values[n++] = Int64GetDatum((int64) item->first_row);
 	values[n++] = Int32GetDatum((int32) item->nrows);
 	values[n++] = Int32GetDatum((int32) item->nnulls);
+	nulls[n] = zsattr_item_is_uniform(item);
 	values[n++] = Int64GetDatum(item->start);
 	values[n++] = Int32GetDatum((int32) item->nblocks);
 	nulls[n] = encodings == NULL;
 	values[n++] = encodings != NULL ? CStringGetTextDatum(encodings) : (Datum) 0;
 	values[n++] = Int64GetDatum(item->raw_size);
-	values[n++] = Int64GetDatum(item->payload_size);
+	values[n++] = Int64GetDatum(zsattr_item_is_uniform(item) ? sizeof(ZsSegmentItem) :
+								item->payload_size);
 	nulls[n] = !has_zone;
 	values[n++] = has_zone ? zone_text(list, item->zone_min) : (Datum) 0;
 	nulls[n] = !has_zone;

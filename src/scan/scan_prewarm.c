@@ -206,6 +206,8 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 	{
 		uint64		end = (uint64) items[i].start + items[i].nblocks;
 
+		if (zsattr_item_is_uniform(&items[i]))
+			continue;
 		if (end > collector->file_blocks)
 			collector->file_blocks = zspage_physical_blocks(rel);
 		if (end > collector->file_blocks)

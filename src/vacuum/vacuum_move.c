@@ -79,11 +79,11 @@ init_columns(MoveUnit *unit)
 		if (zsattr_find_segment(rel, i + 1, unit->first, true, cover))
 			from = cover->first_row + cover->nrows;
 		else
-			cover->nblocks = 0;
+			cover->nrows = 0;
 		if (zsattr_find_segment(rel, i + 1, from, false, &next))
 			unit->limit = Min(unit->limit, next.first_row);
 		unit->builders[unit->ncolumns++] =
-			zsvacuum_builder_create(rel, i + 1, cover->nblocks > 0 ?
+			zsvacuum_builder_create(rel, i + 1, cover->nrows > 0 ?
 									Min(cover->first_row, unit->first) : unit->first,
 									0);
 	}
@@ -97,7 +97,7 @@ is_covered(const MoveUnit *unit)
 	{
 		const ZsSegmentItem *cover = &unit->covers[k];
 
-		if (cover->nblocks == 0)
+		if (cover->nrows == 0)
 			return false;
 		for (int i = 0; i < unit->batch->nitems; i++)
 		{
@@ -118,7 +118,7 @@ is_straggler(const MoveUnit *unit)
 {
 	for (int k = 0; k < unit->ncolumns; k++)
 	{
-		if (unit->covers[k].nblocks > 0 &&
+		if (unit->covers[k].nrows > 0 &&
 			unit->covers[k].first_row + MAX_ROUND_OUT < unit->first)
 			return true;
 	}
@@ -352,7 +352,7 @@ move_unit(ZsCompaction *compaction, zstid first)
 	{
 		const ZsSegmentItem *cover = &unit->covers[k];
 
-		if (cover->nblocks > 0 && cover->first_row + cover->nrows > unit->end)
+		if (cover->nrows > 0 && cover->first_row + cover->nrows > unit->end)
 			gather_rest(unit, unit->builders[k], unit->end, cover->first_row + cover->nrows);
 	}
 	done = write_columns(unit);

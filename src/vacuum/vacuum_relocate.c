@@ -163,8 +163,11 @@ add_items(ZsRelocation *reloc, uint16 treeno, Page page)
 
 		Assert(ZsPageGetOpaque(page)->page_type == ZS_PAGE_SEGMENT_INDEX);
 		for (int i = 0; i < zsattr_index_count(page); i++)
-			add_movable(reloc, treeno, 0, false, items[i].first_row, items[i].start,
-						items[i].nblocks);
+		{
+			if (!zsattr_item_is_uniform(&items[i]))
+				add_movable(reloc, treeno, 0, false, items[i].first_row, items[i].start,
+							items[i].nblocks);
+		}
 	}
 }
 

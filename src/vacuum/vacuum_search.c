@@ -88,7 +88,8 @@ see_items(ZsLeakSearch *search, uint16 treeno, BlockNumber blkno, Page page)
 			{
 				const ZsSegmentItem *item = &zsattr_index_items(page)[i];
 
-				zsvacuum_search_see(search, treeno, item->start, item->nblocks, true);
+				if (!zsattr_item_is_uniform(item))
+					zsvacuum_search_see(search, treeno, item->start, item->nblocks, true);
 			}
 			break;
 		default:
