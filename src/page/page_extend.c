@@ -42,10 +42,12 @@
 
 /*
  * A tree is narrow if it has less than this part of what the trees of its table have on average.
- * Its runs are a few blocks each, and one share of it is less than that.  So it doubles, up to as
- * many blocks as one read takes.  Tables whose trees are small on average do without that.
+ * Its runs are a few blocks each, and one share of it is less than that.  So it gets a larger part
+ * of what it has, up to as many blocks as one read takes.  Tables whose trees are small on average
+ * do without that.
  */
 #define NARROW_SHARE		2
+#define NARROW_PART			4
 #define NARROW_BLOCKS		16
 #define NARROW_MIN_AVERAGE	32
 
@@ -80,7 +82,7 @@ narrow_blocks(Relation rel, uint32 tree_blocks)
 	average = meta.file_blocks / (ZsTreeOfAttr(RelationGetNumberOfAttributes(rel)) + 1);
 	if (average < NARROW_MIN_AVERAGE || tree_blocks >= average / NARROW_SHARE)
 		return 0;
-	return Min(tree_blocks, NARROW_BLOCKS);
+	return Min(tree_blocks / NARROW_PART, NARROW_BLOCKS);
 }
 
 /*
@@ -105,6 +107,10 @@ zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks, bool a
 	share = Min(tree_blocks / TREE_SHARE, MAX_DEFAULT_FACTOR);
 	if (ahead && share < NARROW_BLOCKS)
 		share = Max(share, narrow_blocks(rel, tree_blocks));
+
+	/* those to come are likely to be as long: a rest that is shorter would be of no use to them */
+	if (ahead)
+		share -= share % nblocks;
 	return Max(share, nblocks);
 }
 
