@@ -223,7 +223,11 @@ void
 zsvector_agg_free_spill(AggNodeState *state)
 {
 	if (state->spill != NULL)
+	{
+		state->counts.nleft_rows += zsvector_spill_left_out(state->spill);
+		state->counts.disk = Max(state->counts.disk, zsvector_spill_disk(state->spill));
 		zsvector_spill_free(state->spill);
+	}
 	state->spill = NULL;
 	zsvector_agg_forget_packed(state);
 	zsvector_agg_sets_free(state);
@@ -236,6 +240,8 @@ zsvector_agg_fill_groups(AggNodeState *state)
 	Assert(state->groups_left == 0);
 	if (state->done)
 		return false;
+	if (state->started && state->at_end && state->spill != NULL)
+		zsvector_agg_leave_rows(state);
 	if (state->partial)
 	{
 		if (!next_share(state))

@@ -44,6 +44,7 @@ add_counts(AggCounts *sum, const AggCounts *counts)
 	sum->ndirect += counts->ndirect;
 	sum->nhash += counts->nhash;
 	sum->nleft_out += counts->nleft_out;
+	sum->nleft_rows += counts->nleft_rows;
 	sum->qual.skipped += counts->qual.skipped;
 }
 
@@ -141,6 +142,10 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (state->top != NULL)
 		ExplainPropertyFloat("Groups Left Out", NULL,
 							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0,
+							 es);
+	if (state->top != NULL && (es->format != EXPLAIN_FORMAT_TEXT || total.nleft_rows > 0))
+		ExplainPropertyFloat("Rows on Disk Left Out", NULL,
+							 (double) total.nleft_rows / Max(node->ss.ps.instrument->nloops, 1), 0,
 							 es);
 	if (state->nkeys > 0)
 	{

@@ -98,6 +98,8 @@ zsvector_agg_open_spill(AggNodeState *state)
 	size = MemoryContextMemAllocated(state->context, true) - state->base_memory;
 	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
 	state->spill = zsvector_spill_create(state->rowdesc, (double) size / ngroups);
+	if (zsvector_agg_may_leave_rows(state))
+		zsvector_spill_count_groups(state->spill);
 	MemoryContextSwitchTo(old);
 }
 

@@ -13,6 +13,11 @@
  * then what a HyperLogLog counter says of each tape.  Their write buffers never take more than a
  * quarter of the memory.
  *
+ * Whoever wants only groups of many rows need not see most of them again.  While rows are written
+ * for the first time they are counted, in cells that the first bits of their hashes choose.  All
+ * rows of a group are in one cell, so it has no more rows than the cell; rows of cells that have
+ * too few are left out, and tapes that have no others are not read at all.
+ *
  * Files are temporary ones of core's (logtape.c): temp_file_limit, log_temp_files and
  * temp_tablespaces hold, and they go away with the statement however it ends.
  *
@@ -41,6 +46,13 @@
 #define COUNTER_BITS	5		/* of a HyperLogLog counter: errors of some 18 % */
 #define TAPE_BUFFER		BLCKSZ
 
+/* Cells take no more than this part of the memory, and a cell counts no further than it can. */
+#define CELLS_SHARE		32
+#define MIN_CELL_BITS	10
+#define MAX_CELL_BITS	20
+#define CELL_MAX		PG_UINT16_MAX
+StaticAssertDecl(MIN_CELL_BITS >= MAX_BITS, "a tape has whole cells");
+
 /* In the length of a row: it is packed by the caller, and no tuple. */
 #define PACKED_FLAG		((uint32) 0x80000000)
 StaticAssertDecl(MaxAllocSize < PACKED_FLAG, "the length of a tuple does not have the flag");
@@ -51,6 +63,8 @@ typedef struct Batch
 	LogicalTape *tape;
 	int			used_bits;		/* of hashes, the same in all rows */
 	double		ngroups;
+	uint64		nrows;
+	uint64		most;			/* no group has more rows */
 } Batch;
 
 struct ZsSpill
@@ -65,12 +79,21 @@ struct ZsSpill
 	LogicalTape *input;			/* what is read, or NULL */
 	int			used_bits;		/* of what is read */
 	double		ngroups;		/* in what is read, or 0 */
+	uint64		most;			/* no group of what is read has more rows */
+
+	int			cell_bits;
+	uint16	   *cells;			/* rows that were written, or NULL: they are not counted */
+	uint64		least;			/* groups of fewer rows than these are left out */
+	uint64		nleft_out;		/* rows */
+	char	   *unread;			/* room for one of them */
+	Size		unread_size;
 
 	int			nbits;			/* 0: no row was written since input was opened */
 	LogicalTape **outputs;		/* 2^nbits */
 	hyperLogLogState *counters;
 	uint64	   *nrows;
-	Size		memory;
+	Size		memory;			/* of cells */
+	Size		buffers;
 	uint64		nblocks;
 };
 
@@ -101,6 +124,70 @@ zsvector_spill_free(ZsSpill *spill)
 	if (spill->tapes != NULL)
 		LogicalTapeSetClose(spill->tapes);
 	MemoryContextDelete(spill->context);
+}
+
+/* See vector_spill.h. */
+void
+zsvector_spill_count_groups(ZsSpill *spill)
+{
+	Size		most = get_hash_memory_limit() / CELLS_SHARE / sizeof(uint16);
+
+	Assert(spill->tapes == NULL && spill->cells == NULL);
+	spill->cell_bits = MIN_CELL_BITS;
+	while (spill->cell_bits < MAX_CELL_BITS && (Size) 2 << spill->cell_bits <= most)
+		spill->cell_bits++;
+	spill->cells = MemoryContextAllocZero(spill->context,
+										  sizeof(uint16) << spill->cell_bits);
+	spill->memory += sizeof(uint16) << spill->cell_bits;
+}
+
+/* See vector_spill.h. */
+void
+zsvector_spill_leave_out(ZsSpill *spill, uint64 least)
+{
+	Assert(spill->cells != NULL && least >= spill->least);
+	spill->least = least;
+}
+
+/* See vector_spill.h. */
+uint64
+zsvector_spill_left_out(const ZsSpill *spill)
+{
+	return spill->nleft_out;
+}
+
+/* A row of the cell is written for the first time. */
+static inline void
+count_row(ZsSpill *spill, uint64 hash)
+{
+	uint16	   *cell = &spill->cells[hash >> (HASH_BITS - spill->cell_bits)];
+
+	*cell += *cell < CELL_MAX ? 1 : 0;
+}
+
+/* No group of a cell with this count has more rows. */
+static inline uint64
+most_of_cell(uint16 count)
+{
+	return count < CELL_MAX ? count : PG_UINT64_MAX;
+}
+
+/* No group on the tape has more rows. */
+static uint64
+most_of_output(const ZsSpill *spill, int output)
+{
+	uint64		n;
+	uint16		most = 0;
+
+	if (spill->cells == NULL)
+		return PG_UINT64_MAX;
+	if (spill->used_bits > 0)
+		return spill->most;
+	Assert(spill->nbits > 0 && spill->nbits <= spill->cell_bits);
+	n = UINT64CONST(1) << (spill->cell_bits - spill->nbits);
+	for (uint64 i = output * n; i < (output + 1) * n; i++)
+		most = Max(most, spill->cells[i]);
+	return most_of_cell(most);
 }
 
 /* See vector_spill.h. */
@@ -135,7 +222,10 @@ open_outputs(ZsSpill *spill, double ngroups)
 	Assert(spill->nbits >= MIN_BITS && spill->used_bits + spill->nbits <= HASH_BITS);
 	n = 1 << spill->nbits;
 	if (spill->tapes == NULL)
-		spill->tapes = LogicalTapeSetCreate(true, NULL, -1);
+	{
+		/* blocks that a tape has in advance would be filled with zeros first */
+		spill->tapes = LogicalTapeSetCreate(false, NULL, -1);
+	}
 	spill->outputs = palloc(n * sizeof(LogicalTape *));
 	spill->counters = palloc0(n * sizeof(hyperLogLogState));
 	spill->nrows = palloc0(n * sizeof(uint64));
@@ -144,7 +234,7 @@ open_outputs(ZsSpill *spill, double ngroups)
 		spill->outputs[i] = LogicalTapeCreate(spill->tapes);
 		initHyperLogLog(&spill->counters[i], COUNTER_BITS);
 	}
-	spill->memory = Max(spill->memory, (Size) (n + 1) * TAPE_BUFFER);
+	spill->buffers = Max(spill->buffers, (Size) (n + 1) * TAPE_BUFFER);
 }
 
 /* The tape for a row with the hash, which it counts. */
@@ -158,6 +248,8 @@ take_output(ZsSpill *spill, uint64 hash, double ngroups)
 	output = (int) (hash << spill->used_bits >> (HASH_BITS - spill->nbits));
 	Assert(output >= 0 && output < 1 << spill->nbits);
 	spill->nrows[output]++;
+	if (spill->cells != NULL && spill->input == NULL)
+		count_row(spill, hash);
 	/* hashes on a tape have bits in common, which the counter would not like */
 	addHyperLogLog(&spill->counters[output],
 				   hash_bytes_uint32((uint32) hash ^ (uint32) (hash >> 32)));
@@ -221,8 +313,13 @@ close_outputs(ZsSpill *spill)
 		return;
 	for (int i = 0; i < 1 << spill->nbits; i++)
 	{
-		if (spill->nrows[i] == 0)
+		uint64		most = most_of_output(spill, i);
+
+		if (spill->nrows[i] == 0 || most < spill->least)
+		{
 			LogicalTapeClose(spill->outputs[i]);
+			spill->nleft_out += spill->nrows[i];
+		}
 		else
 		{
 			Batch	   *batch = palloc(sizeof(Batch));
@@ -231,6 +328,8 @@ close_outputs(ZsSpill *spill)
 			batch->tape = spill->outputs[i];
 			batch->used_bits = spill->used_bits + spill->nbits;
 			batch->ngroups = estimateHyperLogLog(&spill->counters[i]);
+			batch->nrows = spill->nrows[i];
+			batch->most = most;
 			spill->batches = lappend(spill->batches, batch);
 		}
 		freeHyperLogLog(&spill->counters[i]);
@@ -256,6 +355,14 @@ zsvector_spill_next(ZsSpill *spill)
 		spill->input = NULL;
 	}
 	close_outputs(spill);
+	while (spill->batches != NIL && ((Batch *) llast(spill->batches))->most < spill->least)
+	{
+		batch = llast(spill->batches);
+		spill->batches = list_delete_last(spill->batches);
+		LogicalTapeClose(batch->tape);
+		spill->nleft_out += batch->nrows;
+		pfree(batch);
+	}
 	if (spill->batches == NIL)
 	{
 		MemoryContextSwitchTo(old);
@@ -267,6 +374,7 @@ zsvector_spill_next(ZsSpill *spill)
 	spill->input = batch->tape;
 	spill->used_bits = batch->used_bits;
 	spill->ngroups = batch->ngroups;
+	spill->most = batch->most;
 	Assert(spill->nbits == 0 && spill->used_bits <= HASH_BITS);
 	pfree(batch);
 	MemoryContextSwitchTo(old);
@@ -284,9 +392,24 @@ read_all(LogicalTape *tape, void *to, size_t len)
 				 errmsg_internal("unexpected end of tape: requested %zu bytes, read %zu bytes", len, got)));
 }
 
-/* See vector_spill.h. */
-ZsSpilled
-zsvector_spill_look(ZsSpill *spill, uint64 *hash, uint32 *len)
+/* Moves over bytes of the row that is next. */
+static void
+skip_row(ZsSpill *spill, Size len)
+{
+	if (len > spill->unread_size)
+	{
+		if (spill->unread != NULL)
+			pfree(spill->unread);
+		spill->unread = MemoryContextAllocHuge(spill->context, len);
+		spill->unread_size = len;
+	}
+	read_all(spill->input, spill->unread, len);
+	spill->nleft_out++;
+}
+
+/* As zsvector_spill_look(), of all rows. */
+static ZsSpilled
+read_head(ZsSpill *spill, uint64 *hash, uint32 *len)
 {
 	char		head[sizeof(uint64) + sizeof(uint32)];
 	size_t		got;
@@ -304,6 +427,21 @@ zsvector_spill_look(ZsSpill *spill, uint64 *hash, uint32 *len)
 		return ZS_SPILLED_TUPLE;
 	*len &= ~PACKED_FLAG;
 	return ZS_SPILLED_PACKED;
+}
+
+/* See vector_spill.h. */
+ZsSpilled
+zsvector_spill_look(ZsSpill *spill, uint64 *hash, uint32 *len)
+{
+	ZsSpilled	what;
+
+	while ((what = read_head(spill, hash, len)) != ZS_SPILLED_END && spill->least > 1 &&
+		   most_of_cell(spill->cells[*hash >> (HASH_BITS - spill->cell_bits)]) < spill->least)
+	{
+		CHECK_FOR_INTERRUPTS();
+		skip_row(spill, what == ZS_SPILLED_PACKED ? *len : *len - sizeof(*len));
+	}
+	return what;
 }
 
 /* See vector_spill.h. */
@@ -357,5 +495,5 @@ zsvector_spill_disk(const ZsSpill *spill)
 Size
 zsvector_spill_memory(const ZsSpill *spill)
 {
-	return spill->memory;
+	return spill->memory + spill->buffers;
 }

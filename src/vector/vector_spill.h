@@ -29,6 +29,21 @@ extern ZsSpill *zsvector_spill_create(TupleDesc desc, double group_size);
 extern void zsvector_spill_free(ZsSpill *spill);
 
 /*
+ * Counts rows so that those of groups of few rows can be left out; called before the first row is
+ * written.  Takes up to 1/32 of the memory for hash tables.
+ */
+extern void zsvector_spill_count_groups(ZsSpill *spill);
+
+/*
+ * From what is opened next on, rows of groups that have fewer rows than least, all together, may be
+ * left out; least never gets smaller.  Only where rows are counted.
+ */
+extern void zsvector_spill_leave_out(ZsSpill *spill, uint64 least);
+
+/* For EXPLAIN: rows that were left out. */
+extern uint64 zsvector_spill_left_out(const ZsSpill *spill);
+
+/*
  * Can rows of what is being read be told apart by further bits of their hashes?
  */
 extern bool zsvector_spill_can_divide(const ZsSpill *spill);
@@ -73,7 +88,7 @@ extern ZsSpilled zsvector_spill_look(ZsSpill *spill, uint64 *hash, uint32 *len);
 extern void zsvector_spill_read_tuple(ZsSpill *spill, uint32 len, Datum *values, bool *isnull);
 extern void zsvector_spill_read_packed(ZsSpill *spill, void *to, uint32 len);
 
-/* For EXPLAIN: what the files took at most, and memory for buffers, in bytes. */
+/* For EXPLAIN: what the files took at most; memory for buffers and counts, in bytes. */
 extern uint64 zsvector_spill_disk(const ZsSpill *spill);
 extern Size zsvector_spill_memory(const ZsSpill *spill);
 

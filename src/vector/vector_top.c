@@ -44,6 +44,7 @@
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
+#include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
@@ -305,6 +306,23 @@ zsvector_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue v
 	}
 	Assert(nkept <= nseen && nseen <= ngroups);
 	return nkept;
+}
+
+/* See vector_top.h. */
+bool
+zsvector_top_least(const ZsTop *top, int *column, int64 *least)
+{
+	const TopKey *key = &top->keys[0];
+	const TopEntry *worst;
+
+	if (get_opcode(key->sortop) != F_INT8GT || binaryheap_size(top->heap) < top->bound)
+		return false;
+	worst = (const TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
+	if (worst->isnull[0])
+		return false;
+	*column = key->column;
+	*least = DatumGetInt64(worst->values[0]);
+	return true;
 }
 
 /* ---- which nodes? --------------------------------------------------------------------- */

@@ -57,6 +57,13 @@ extern bool zsvector_top_start(ZsTop *top);
 extern uint32 zsvector_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue value,
 								  void *arg, uint32 *kept);
 
+/*
+ * What groups have to be that are still wanted: the first key, a column as ZsTopValue has them,
+ * must not be less than *least.  False if nothing like that is known: there is another order than
+ * that of bigint, descending, or the limit is not reached.
+ */
+extern bool zsvector_top_least(const ZsTop *top, int *column, int64 *least);
+
 /* Shows the order, in terms of custom_scan_tlist.  context: for deparse_expression(). */
 extern void zsvector_top_explain(const ZsTop *top, const CustomScan *cscan, List *context,
 								 struct ExplainState *es);
