@@ -269,12 +269,14 @@ extern void zsvector_agg_add_totals(const ZsAgg *agg, ZsAggValue *value,
 
 /*
  * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of
- * which is odd.  groups: their numbers, PG_UINT32_MAX = none; a group's value is at values + number
- * * stride; is_far: they are more than caches hold.  vector is NULL for counts.
+ * which is odd.  groups: their numbers, PG_UINT32_MAX = none; all_known: each row of list has one,
+ * and sel has no other rows; a group's value is at values + number * stride; is_far: they are more
+ * than caches hold.  vector is NULL for counts.
  */
 extern void zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far,
 									const ZsColumnVector *vector, const uint64 *sel,
-									const uint16 *list, uint32 n, const uint32 *groups);
+									const uint16 *list, uint32 n, const uint32 *groups,
+									bool all_known);
 
 /*
  * A batch and its groups (vector_agg_groups.c).  list: its n rows, at least one; numbers: their

@@ -221,29 +221,58 @@ add_decimal_extreme(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 		int64		v = vals != NULL ? vals[row] : 0; \
 		\
 		if (is_far && i + FETCH_AHEAD < n) \
-			__builtin_prefetch(values + groups[i + FETCH_AHEAD] * stride, 1); \
+		{ \
+			const char *ahead = values + groups[i + FETCH_AHEAD] * stride; \
+			\
+			__builtin_prefetch(ahead, 1); \
+			__builtin_prefetch(ahead + last, 1); \
+		} \
 		(void) v; \
 		step; \
 	}
 
-/* See vector_agg.h. */
-void
-zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far,
-						const ZsColumnVector *vector, const uint64 *sel, const uint16 *list,
-						uint32 n, const uint32 *groups)
+/*
+ * The rows of list (n positions) that are in sel and have a group, and their groups; returns how
+ * many there are.  all_known: each row has a group.
+ */
+static uint32
+select_rows(const uint64 *sel, const uint16 *list, uint32 n, const uint32 *groups, bool all_known,
+			uint16 *sublist, uint32 *subgroups)
 {
-	const int64 *vals = vector != NULL ? vector->vals : NULL;
-	uint16		sublist[ZS_KERNEL_ROWS];
-	uint32		subgroups[ZS_KERNEL_ROWS];
 	uint32		nsub = 0;
 
-	Assert(n > 0 && n <= ZS_KERNEL_ROWS && list[n - 1] < ZS_KERNEL_ROWS);
+	if (all_known && n == (uint32) list[n - 1] + 1)
+	{
+		/* the rows are the first n, so that groups are in their order */
+		nsub = zskernel_bits_list(sel, sublist);
+		Assert(nsub <= n);
+		for (uint32 i = 0; i < nsub; i++)
+			subgroups[i] = groups[sublist[i]];
+		return nsub;
+	}
 	for (uint32 i = 0; i < n; i++)
 	{
 		sublist[nsub] = list[i];
 		subgroups[nsub] = groups[i];
 		nsub += groups[i] != PG_UINT32_MAX && zskernel_bits_get(sel, list[i]) ? 1 : 0;
 	}
+	return nsub;
+}
+
+/* See vector_agg.h. */
+void
+zsvector_agg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far,
+						const ZsColumnVector *vector, const uint64 *sel, const uint16 *list,
+						uint32 n, const uint32 *groups, bool all_known)
+{
+	const int64 *vals = vector != NULL ? vector->vals : NULL;
+	Size		last = zsvector_agg_value_size(agg) - 1;
+	uint16		sublist[ZS_KERNEL_ROWS];
+	uint32		subgroups[ZS_KERNEL_ROWS];
+	uint32		nsub;
+
+	Assert(n > 0 && n <= ZS_KERNEL_ROWS && list[n - 1] < ZS_KERNEL_ROWS);
+	nsub = select_rows(sel, list, n, groups, all_known, sublist, subgroups);
 	list = sublist;
 	groups = subgroups;
 	n = nsub;

@@ -42,7 +42,8 @@ struct ZsBatchGroups
 	const uint32 *numbers;		/* their groups */
 	uint32		n;
 	uint32		ngroups;
-	bool		by_sums;		/* there are few, and each row has one */
+	bool		all_known;		/* each row has one */
+	bool		by_sums;		/* the same, and there are few */
 	bool		is_split;
 	uint64		split[FEW_GROUPS][ZS_KERNEL_WORDS];	/* rows of each group, if is_split */
 	bool		is_dense;		/* the rows are the first n */
@@ -75,6 +76,7 @@ zsvector_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n,
 	batch->has_counts = false;
 	batch->nsums = 0;
 	batch->is_split = false;
+	batch->all_known = all_known;
 	batch->by_sums = zs_enable_vector_totals && all_known && ngroups < ZS_KERNEL_GROUPS;
 }
 
@@ -252,7 +254,7 @@ zsvector_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
 	if (batch->ngroups > FEW_GROUPS)
 	{
 		zsvector_agg_add_groups(agg, values, stride, batch->ngroups * stride > FAR_VALUES, vector,
-								sel, batch->list, batch->n, batch->numbers);
+								sel, batch->list, batch->n, batch->numbers, batch->all_known);
 		return;
 	}
 	if (!batch->is_split)

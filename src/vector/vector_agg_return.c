@@ -40,11 +40,12 @@ group_column(AggNodeState *state, uint32 group, int column, bool *isnull)
 		(&agg->agg, zsvector_agg_value_of(state, group, agg), isnull);
 }
 
-/* Forgets the row of the group before. */
+/* Forgets the row of the group before; where rows are small, many of them at a time. */
 static void
 turn_to_group(AggNodeState *state, uint32 group)
 {
-	if (state->result_group != group)
+	if (state->result_group != group &&
+		MemoryContextMemAllocated(state->result_context, false) > ALLOCSET_DEFAULT_INITSIZE)
 		MemoryContextReset(state->result_context);
 	state->result_group = group;
 }
