@@ -37,6 +37,9 @@ extern const ZsVisSlot *zsslot_vis(const TupleTableSlot *slot);
 
 extern void zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, TransactionId xmax,
 								CommandId cmin);
+extern void zsslot_store_values(TupleTableSlot *slot, Relation rel, zstid row,
+								const ZsVisSlot *vis, int n, const AttrNumber *attnos,
+								const Datum *values, const bool *isnull);
 
 /* scan_stage.c */
 

@@ -134,7 +134,15 @@ SELECT q, topn_modes(q) FROM (VALUES
 	('SELECT * FROM TABLE WHERE k <> 500 AND 1000 / (k - 500) > 3 ORDER BY id LIMIT 10'),
 	('SELECT * FROM TABLE WHERE d > to_date(''2003'', ''YYYY'') ORDER BY k, id LIMIT 10'),
 	('SELECT * FROM TABLE WHERE k > (SELECT 300 OFFSET 0) ORDER BY k, id LIMIT 10'),
-	('SELECT * FROM TABLE ORDER BY id LIMIT 1'), ('SELECT * FROM TABLE ORDER BY id DESC LIMIT 1'))
+	('SELECT * FROM TABLE ORDER BY id LIMIT 1'), ('SELECT * FROM TABLE ORDER BY id DESC LIMIT 1'),
+	('SELECT k FROM TABLE WHERE k > 100 ORDER BY k, id LIMIT 12 OFFSET 3'),
+	('SELECT s, n || ''x'', k FROM TABLE WHERE s > ''v3'' AND n > 20 ORDER BY k DESC, id LIMIT 30'),
+	('SELECT k, n FROM TABLE WHERE n > 20 OR k IS NULL ORDER BY k NULLS FIRST, id LIMIT 40'),
+	('SELECT pad, id FROM TABLE WHERE pad <> '''' ORDER BY n, id LIMIT 200'),
+	('SELECT s, id FROM TABLE WHERE s <> '''' ORDER BY id DESC LIMIT 7'),
+	('SELECT 1, length(s) FROM TABLE WHERE s <> '''' ORDER BY f DESC, id LIMIT 5'),
+	('SELECT id, s, tableoid = 1 FROM TABLE WHERE s <> '''' ORDER BY k, id LIMIT 5'),
+	('SELECT id, x IS NULL FROM TABLE x WHERE s <> '''' ORDER BY k, id LIMIT 5'))
 	v (q);
 -- Of batches that zone maps show to have nothing better, keys are not read.
 CREATE FUNCTION topn_pages(query text) RETURNS int LANGUAGE plpgsql AS $$
@@ -154,6 +162,10 @@ SET zedstore.enable_vector_scan = off;
 SELECT topn_pages('SELECT * FROM topn_sorted ORDER BY id LIMIT 3') AS pages \gset off_
 RESET zedstore.enable_vector_scan;
 SELECT :on_pages < :off_pages AS fewer;
+-- Columns of filter and keys are not read again for the rows that are returned.
+SELECT topn_pages('SELECT t FROM topn_sorted WHERE t > '''' ORDER BY t, id LIMIT 3') AS pages \gset all_
+SELECT topn_pages('SELECT 1 FROM topn_sorted WHERE t > '''' ORDER BY t, id LIMIT 3') AS pages \gset no_
+SELECT :all_pages = :no_pages AS same;
 RESET enable_sort;
 DROP TABLE topn_sorted;
 DROP FUNCTION topn_modes, topn_pages;

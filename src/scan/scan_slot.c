@@ -396,6 +396,20 @@ zsslot_vis(const TupleTableSlot *slot)
 	return zslot->has_vis ? &zslot->vis : NULL;
 }
 
+/* The slot, which is empty, has the row, but no values yet. */
+static void
+set_row(ZsSlot *zslot, zstid row, const ZsVisSlot *vis)
+{
+	Assert(TTS_EMPTY(&zslot->base));
+	zslot->row = row;
+	zslot->has_vis = vis != NULL;
+	if (vis != NULL)
+		zslot->vis = *vis;
+	zs_tid_from_row(row, &zslot->base.tts_tid);
+	zslot->base.tts_nvalid = 0;
+	zslot->base.tts_flags &= ~TTS_FLAG_EMPTY;
+}
+
 /* See scan_slot.h. */
 void
 zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row, const ZsVisSlot *vis)
@@ -409,13 +423,7 @@ zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row, const ZsVisS
 
 	source->user = zslot;
 	zslot->source = source;
-	zslot->row = row;
-	zslot->has_vis = vis != NULL;
-	if (vis != NULL)
-		zslot->vis = *vis;
-	zs_tid_from_row(row, &slot->tts_tid);
-	slot->tts_nvalid = 0;
-	slot->tts_flags &= ~TTS_FLAG_EMPTY;
+	set_row(zslot, row, vis);
 }
 
 /*
@@ -435,6 +443,34 @@ zsslot_set_inserted(TupleTableSlot *slot, TransactionId xmin, TransactionId xmax
 	zslot->vis.xmax = xmax;
 	zslot->vis.cmin = cmin;
 	zslot->has_vis = true;
+}
+
+/*
+ * Stores a row of which the caller has the values of n columns, by their numbers; others are not to
+ * be looked at.  By-reference values have to stay until the slot is cleared.
+ */
+void
+zsslot_store_values(TupleTableSlot *slot, Relation rel, zstid row, const ZsVisSlot *vis, int n,
+					const AttrNumber *attnos, const Datum *values, const bool *isnull)
+{
+	int			natts = slot->tts_tupleDescriptor->natts;
+
+	Assert(TTS_IS_ZEDSTORE(slot) && row < ZS_MAX_ROW);
+	ExecClearTuple(slot);
+	set_row((ZsSlot *) slot, row, vis);
+	for (int i = 0; i < natts; i++)
+	{
+		slot->tts_values[i] = (Datum) 0;
+		slot->tts_isnull[i] = true;
+	}
+	for (int i = 0; i < n; i++)
+	{
+		Assert(attnos[i] > 0 && attnos[i] <= natts);
+		slot->tts_values[attnos[i] - 1] = values[i];
+		slot->tts_isnull[attnos[i] - 1] = isnull[i];
+	}
+	slot->tts_nvalid = natts;
+	slot->tts_tableOid = RelationGetRelid(rel);
 }
 
 /*

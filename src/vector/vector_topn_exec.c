@@ -12,11 +12,12 @@
  *
  * Rows that compare equal come in the order of their row numbers.
  *
- * Where there are programs for all of the filter, it is applied to batches as aggregates do it
- * (vector_agg_filter.c): they, too, look at all rows before they return one.  Of what passes, rows
- * whose first key is an integer worse than the worst one kept are left out, by zone maps and by
- * vectors.  That comes behind the filter, which may have to raise an error for a row whatever its
- * key is.
+ * Where the plan returns nothing but columns of the keys and of the filter, the heap has the values
+ * of these, too, and no row is fetched: to find one value a dictionary may have to be read, which
+ * the scan has read before.  When rows enter the heap all the time, as they do if they come in
+ * the opposite order, copying values takes longer than fetching a few rows, and is given up.
+ *
+ * Batches of rows instead of single ones: vector_topn_batch.c.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -29,65 +30,25 @@
 #include "zs_compat.h"
 
 #include "access/tableam.h"
-#include "catalog/pg_type_d.h"
 #include "commands/explain.h"
 #include ZS_EXPLAIN_FORMAT_H
 #include "executor/executor.h"
-#include "lib/binaryheap.h"
 #include "miscadmin.h"
-#include "nodes/makefuncs.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/sortsupport.h"
-#include "utils/typcache.h"
 
-#include "vector_agg.h"
-#include "vector_agg_filter.h"
-#include "vector_input.h"
-#include "vector_internal.h"
+#include "vector_topn.h"
 #include "vector_top.h"
 #include "zs_base.h"
-#include "zs_kernel.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
 #include "zs_slot.h"
 
-/* A row in the heap. */
-typedef struct TopNEntry
-{
-	zstid		row;
-	ZsVisSlot	vis;
-	Datum	   *values;			/* one a key, copied */
-	bool	   *isnull;
-} TopNEntry;
-
-typedef struct TopNState
-{
-	CustomScanState css;		/* first */
-	int64		bound;
-	int			nkeys;
-	ZsTopNKey  *keys;
-	SortSupport sortkeys;
-	ExprState  *filter;			/* the plan's */
-	TupleTableSlot *keyslot;	/* what the scan reads into */
-	binaryheap *heap;
-	TopNEntry  *entries;		/* bound of them */
-	Datum	   *values;			/* keys of the row looked at */
-	bool	   *isnull;
-	int			nresults;		/* -1: the scan was not run yet */
-	int			next_result;
-	TopNEntry **results;		/* best first */
-	MemoryContext context;		/* values of the entries */
-
-	/* by batches; input is NULL: by rows */
-	ZsInput    *input;			/* keyslot is its slot */
-	ZsAggFilter *programs;
-	ZsQualCounts counts;
-	bool		leaves_out;		/* the first key's vectors are compared with the worst value */
-} TopNState;
+/* Of so many rows that became entries the values were copied. */
+#define MAX_CARRIED_FILLS(bound)	(16 * (bound) + 1000)
 
 /* ---- comparison ------------------------------------------------------------------ */
 
@@ -142,10 +103,14 @@ fill_entry(TopNState *state, TopNEntry *entry, bool used)
 	Assert(entry >= state->entries && entry < state->entries + state->bound);
 	entry->row = zsslot_row(state->keyslot);
 	entry->vis = *zsslot_vis(state->keyslot);
-	for (int i = 0; i < state->nkeys; i++)
+	if (state->carries && ++state->nfilled > MAX_CARRIED_FILLS(state->bound))
+		state->carries = false;
+	for (int i = 0; i < (state->carries ? state->ncolumns : state->nkeys); i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(desc, state->keys[i].attno - 1);
+		Form_pg_attribute att = TupleDescAttr(desc, state->columns[i] - 1);
 
+		if (i >= state->nkeys)
+			state->values[i] = slot_getattr(state->keyslot, state->columns[i], &state->isnull[i]);
 		if (used && !att->attbyval && !entry->isnull[i])
 			pfree(DatumGetPointer(entry->values[i]));
 		entry->isnull[i] = state->isnull[i];
@@ -155,8 +120,9 @@ fill_entry(TopNState *state, TopNEntry *entry, bool used)
 	MemoryContextSwitchTo(old);
 }
 
-static void
-look_at_row(TopNState *state)
+/* See vector_topn.h. */
+void
+zsvector_topn_look_at_row(TopNState *state)
 {
 	TopNEntry  *worst;
 
@@ -181,9 +147,9 @@ look_at_row(TopNState *state)
 	binaryheap_replace_first(state->heap, PointerGetDatum(worst));
 }
 
-/* Does the row in keyslot pass the filter? */
-static bool
-row_passes(TopNState *state)
+/* See vector_topn.h. */
+bool
+zsvector_topn_row_passes(TopNState *state)
 {
 	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
 
@@ -202,175 +168,13 @@ choose_by_rows(TopNState *state)
 	while (table_scan_getnextslot(scan, ForwardScanDirection, state->keyslot))
 	{
 		CHECK_FOR_INTERRUPTS();
-		if (row_passes(state))
-			look_at_row(state);
+		if (zsvector_topn_row_passes(state))
+			zsvector_topn_look_at_row(state);
 		else
 			InstrCountFiltered1(&ss->ps, 1);
 	}
 	ExecClearTuple(state->keyslot);
 	table_endscan(scan);
-}
-
-/* ---- by batches ------------------------------------------------------------------ */
-
-/* Can the first key be compared with integers of a vector? */
-static bool
-key_is_integer(const TopNState *state, TupleDesc desc)
-{
-	const ZsTopNKey *key = &state->keys[0];
-	Oid			type = TupleDescAttr(desc, key->attno - 1)->atttypid;
-	TypeCacheEntry *cache;
-
-	switch (type)
-	{
-		case INT2OID:
-		case INT4OID:
-		case INT8OID:
-		case DATEOID:
-		case TIMEOID:
-		case TIMESTAMPOID:
-		case TIMESTAMPTZOID:
-			cache = lookup_type_cache(type, TYPECACHE_LT_OPR | TYPECACHE_GT_OPR);
-			return key->sortop == cache->lt_opr || key->sortop == cache->gt_opr;
-		default:
-			return false;
-	}
-}
-
-/* Could none of the values between these have a place in the heap? */
-static bool
-are_worse(const TopNState *state, int64 min, int64 max, int64 worst)
-{
-	bool		strict = state->nkeys > 1;
-
-	if (state->sortkeys[0].ssup_reverse)
-		return strict ? max < worst : max <= worst;
-	return strict ? min > worst : min >= worst;
-}
-
-/* Takes rows of the batch out of passed that cannot have a place in the heap. */
-static void
-leave_out_worse(TopNState *state, uint64 *passed)
-{
-	const TopNEntry *entry;
-	AttrNumber	attno = state->keys[0].attno;
-	bool		nulls_first = state->keys[0].nulls_first;
-	bool		reverse = state->sortkeys[0].ssup_reverse;
-	uint64		bits[ZS_KERNEL_WORDS];
-	const ZsColumnVector *vector;
-	ZsColumnBounds bounds;
-	int64		worst;
-
-	if (!state->leaves_out || binaryheap_size(state->heap) < state->bound)
-		return;
-	entry = (const TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
-	if (entry->isnull[0])
-		return;
-	worst = zsattr_value_to_int(entry->values[0],
-								TupleDescAttr(state->input->desc, attno - 1)->attlen);
-	if (zs_enable_zone_maps && zsvector_input_bounds(state->input, attno, &bounds) &&
-		bounds.has_zone && !bounds.is_unsigned && (bounds.nnulls == 0 || !nulls_first) &&
-		are_worse(state, bounds.min, bounds.max, worst))
-	{
-		zskernel_bits_clear(passed);
-		return;
-	}
-	vector = zsvector_input_column(state->input, attno, ZS_WANT_INT, passed);
-	if (vector == NULL || vector->vals == NULL || vector->has_odd)
-		return;
-	zskernel_compare_int64(vector->vals, vector->nrows,
-						   reverse ? (state->nkeys > 1 ? ZS_CMP_GE : ZS_CMP_GT) :
-						   (state->nkeys > 1 ? ZS_CMP_LE : ZS_CMP_LT), worst, bits);
-	if (vector->has_nulls && nulls_first)
-		zskernel_bits_or(bits, vector->nulls);
-	else if (vector->has_nulls)
-		zskernel_bits_andnot(bits, vector->nulls);
-	zskernel_bits_and(passed, bits);
-}
-
-/* Tells the scan what it may skip by the values that the filter's parameters have by now. */
-static void
-set_scan_filter(TopNState *state)
-{
-	ScanState  *ss = &state->css.ss;
-	MemoryContext old;
-
-	ResetExprContext(ss->ps.ps_ExprContext);
-	old = MemoryContextSwitchTo(ss->ps.ps_ExprContext->ecxt_per_tuple_memory);
-	zsvector_input_batch_set_filters(state->input, zsvector_agg_filter_clauses(state->programs),
-									 ss->ps.state->es_param_list_info);
-	MemoryContextSwitchTo(old);
-}
-
-/* The rows of the batch that pass; false: its rows have to be looked at one by one. */
-static bool
-filter_batch(TopNState *state, const ZsBatch *batch, uint64 *passed)
-{
-	bool		changed = false;
-
-	if (batch->has_rows || zs_debug_vector == ZS_DEBUG_VECTOR_ROWS)
-		return false;
-	zskernel_bits_copy(passed, batch->sel);
-	if (!zsvector_agg_filter_run(state->programs, state->input, passed, &state->counts, &changed))
-		return false;
-	if (changed)
-		set_scan_filter(state);
-	return true;
-}
-
-static void
-look_at_batch(TopNState *state, const ZsBatch *batch)
-{
-	uint16		list[ZS_KERNEL_ROWS];
-	uint64		passed[ZS_KERNEL_WORDS];
-	bool		filtered = filter_batch(state, batch, passed);
-	bool		one_by_one = !filtered || zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY;
-	uint32		nremoved = 0;
-	uint32		n;
-
-	if (!one_by_one)
-	{
-		nremoved = batch->nsel - zskernel_bits_count(passed);
-		leave_out_worse(state, passed);
-	}
-	n = zskernel_bits_list(one_by_one ? batch->sel : passed, list);
-	for (uint32 i = 0; i < n; i++)
-	{
-		zsvector_input_store(state->input, list[i]);
-		if (one_by_one)
-		{
-			bool		pass = row_passes(state);
-
-			if (filtered && pass != zskernel_bits_get(passed, list[i]))
-				ereport(ERROR,
-						(errcode(ERRCODE_INTERNAL_ERROR),
-						 errmsg_internal("filter of row " UINT64_FORMAT " differs by batches",
-										 batch->first + list[i])));
-			if (!pass)
-			{
-				nremoved++;
-				continue;
-			}
-		}
-		look_at_row(state);
-	}
-	InstrCountFiltered1(&state->css.ss.ps, nremoved);
-}
-
-static void
-choose_by_batches(TopNState *state)
-{
-	const ZsBatch *batch;
-
-	zsvector_agg_filter_start(state->programs);
-	set_scan_filter(state);
-	zsvector_input_start(state->input);
-	while ((batch = zsvector_input_next(state->input)) != NULL)
-	{
-		CHECK_FOR_INTERRUPTS();
-		look_at_batch(state, batch);
-	}
-	zsvector_input_end(state->input);
 }
 
 /* ---- results --------------------------------------------------------------------- */
@@ -381,8 +185,10 @@ choose_rows(TopNState *state)
 	Assert(state->nresults < 0);
 	binaryheap_reset(state->heap);
 	MemoryContextReset(state->context);
+	state->carries = state->may_carry;
+	state->nfilled = 0;
 	if (state->input != NULL)
-		choose_by_batches(state);
+		zsvector_topn_choose_by_batches(state);
 	else
 		choose_by_rows(state);
 
@@ -396,6 +202,28 @@ choose_rows(TopNState *state)
 
 /* ---- second phase --------------------------------------------------------------------- */
 
+/* Compares what was carried with what the row has. */
+static void
+verify_carried(TopNState *state, const TopNEntry *entry)
+{
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+
+	zsscan_store_version(state->css.ss.ss_currentRelation, entry->row, &entry->vis, slot);
+	for (int i = 0; i < state->ncolumns; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(slot->tts_tupleDescriptor, state->columns[i] - 1);
+		bool		isnull;
+		Datum		value = slot_getattr(slot, state->columns[i], &isnull);
+
+		if (isnull != entry->isnull[i] ||
+			(!isnull && !datum_image_eq(value, entry->values[i], att->attbyval, att->attlen)))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("column %d of row " UINT64_FORMAT " differs in the heap",
+									 state->columns[i], entry->row)));
+	}
+}
+
 static TupleTableSlot *
 next_row(ScanState *ss)
 {
@@ -408,6 +236,14 @@ next_row(ScanState *ss)
 	if (state->next_result >= state->nresults)
 		return ExecClearTuple(slot);
 	entry = state->results[state->next_result++];
+	if (state->carries)
+	{
+		if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY)
+			verify_carried(state, entry);
+		zsslot_store_values(slot, ss->ss_currentRelation, entry->row, &entry->vis, state->ncolumns,
+							state->columns, entry->values, entry->isnull);
+		return slot;
+	}
 	zsscan_store_version(ss->ss_currentRelation, entry->row, &entry->vis, slot);
 	return slot;
 }
@@ -420,25 +256,38 @@ recheck_row(ScanState *ss, TupleTableSlot *slot)
 
 /* ---- callbacks --------------------------------------------------------------------------- */
 
-/* The scan of batches, with the filter's programs. */
+/*
+ * Finds the columns whose values entries have.  needed: those of filter and keys, all: every one.
+ */
 static void
-begin_batches(TopNState *state, CustomScan *cscan, Relation rel, EState *estate)
+find_columns(TopNState *state, const CustomScan *cscan, const Bitmapset *needed, bool all)
 {
-	TupleDesc	desc = RelationGetDescr(rel);
-	Index		varno = cscan->scan.scanrelid;
-	List	   *exprs = NIL;
+	Bitmapset  *returned = NULL;
+	Bitmapset  *keys = NULL;
+	int			i = -1;
 
-	for (int i = 0; i < state->nkeys; i++)
+	state->columns = palloc((state->nkeys + bms_num_members(needed)) * sizeof(AttrNumber));
+	for (int k = 0; k < state->nkeys; k++)
 	{
-		Form_pg_attribute att = TupleDescAttr(desc, state->keys[i].attno - 1);
-
-		exprs = lappend(exprs, makeVar(varno, state->keys[i].attno, att->atttypid, att->atttypmod,
-									   att->attcollation, 0));
+		state->columns[k] = state->keys[k].attno;
+		keys = bms_add_member(keys, state->keys[k].attno);
 	}
-	state->programs = zsvector_agg_filter_create(desc, varno, cscan->scan.plan.qual, estate);
-	state->input = zsvector_input_batch_create(rel, varno, exprs, cscan->scan.plan.qual, estate);
-	state->keyslot = state->input->slot;
-	state->leaves_out = key_is_integer(state, desc);
+	state->ncolumns = state->nkeys;
+	pull_varattnos((Node *) cscan->scan.plan.targetlist, cscan->scan.scanrelid, &returned);
+	state->may_carry = !all;
+	while (state->may_carry && (i = bms_next_member(returned, i)) >= 0)
+	{
+		int			attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno <= 0 || !bms_is_member(attno, needed))
+			state->may_carry = false;
+		else if (!bms_is_member(attno, keys))
+			state->columns[state->ncolumns++] = (AttrNumber) attno;
+	}
+	if (!state->may_carry)
+		state->ncolumns = state->nkeys;
+	bms_free(returned);
+	bms_free(keys);
 }
 
 static void
@@ -488,10 +337,11 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 		PrepareSortSupportFromOrderingOp(state->keys[i].sortop, key);
 	}
 
+	find_columns(state, cscan, needed, all);
 	if (zs_enable_vector_scan &&
 		zsvector_agg_filter_possible(RelationGetDescr(rel), cscan->scan.scanrelid,
 									 cscan->scan.plan.qual))
-		begin_batches(state, cscan, rel, estate);
+		zsvector_topn_begin_batches(state, cscan, rel, estate);
 	else
 	{
 		state->keyslot = ExecAllocTableSlot(&estate->es_tupleTable, RelationGetDescr(rel),
@@ -505,11 +355,11 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 	state->results = palloc(state->bound * sizeof(TopNEntry *));
 	for (i = 0; i < state->bound; i++)
 	{
-		state->entries[i].values = palloc(state->nkeys * sizeof(Datum));
-		state->entries[i].isnull = palloc(state->nkeys * sizeof(bool));
+		state->entries[i].values = palloc(state->ncolumns * sizeof(Datum));
+		state->entries[i].isnull = palloc(state->ncolumns * sizeof(bool));
 	}
-	state->values = palloc(state->nkeys * sizeof(Datum));
-	state->isnull = palloc(state->nkeys * sizeof(bool));
+	state->values = palloc(state->ncolumns * sizeof(Datum));
+	state->isnull = palloc(state->ncolumns * sizeof(bool));
 }
 
 static TupleTableSlot *

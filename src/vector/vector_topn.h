@@ -1,0 +1,83 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_topn.h
+ *	  The node of a top-N scan; private to vector_topn_*.c.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_topn.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef VECTOR_TOPN_H
+#define VECTOR_TOPN_H
+
+#include "postgres.h"
+
+#include "lib/binaryheap.h"
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "utils/sortsupport.h"
+
+#include "vector_agg.h"
+#include "vector_agg_filter.h"
+#include "vector_input.h"
+#include "vector_internal.h"
+
+/* A row in the heap. */
+typedef struct TopNEntry
+{
+	zstid		row;
+	ZsVisSlot	vis;
+	Datum	   *values;			/* of the node's columns, copied; keys first */
+	bool	   *isnull;
+} TopNEntry;
+
+typedef struct TopNState
+{
+	CustomScanState css;		/* first */
+	int64		bound;
+	int			nkeys;
+	ZsTopNKey  *keys;
+	int			ncolumns;		/* whose values entries have: keys, then those carried */
+	AttrNumber *columns;		/* their numbers */
+	bool		may_carry;		/* columns are all that the plan returns */
+	bool		carries;		/* the same, and all entries have their values */
+	int64		nfilled;		/* how many rows have become entries */
+	SortSupport sortkeys;
+	ExprState  *filter;			/* the plan's */
+	TupleTableSlot *keyslot;	/* what the scan reads into */
+	binaryheap *heap;
+	TopNEntry  *entries;		/* bound of them */
+	Datum	   *values;			/* keys of the row looked at */
+	bool	   *isnull;
+	int			nresults;		/* -1: the scan was not run yet */
+	int			next_result;
+	TopNEntry **results;		/* best first */
+	MemoryContext context;		/* values of the entries */
+
+	/* by batches; input is NULL: by rows */
+	ZsInput    *input;			/* keyslot is its slot */
+	ZsAggFilter *programs;
+	ZsQualCounts counts;
+	bool		leaves_out;		/* the first key's vectors are compared with the worst value */
+} TopNState;
+
+/* vector_topn_exec.c */
+
+/* Does the row in keyslot pass the filter?  Errors: the filter's. */
+extern bool zsvector_topn_row_passes(TopNState *state);
+
+/* Takes the row in keyslot over if it is among the best so far. */
+extern void zsvector_topn_look_at_row(TopNState *state);
+
+/* vector_topn_batch.c */
+
+/* Gets ready to read batches of the table, and to apply the filter's programs to them. */
+extern void zsvector_topn_begin_batches(TopNState *state, CustomScan *cscan, Relation rel,
+										EState *estate);
+
+/* Looks at all rows, by batches.  Errors: the filter's. */
+extern void zsvector_topn_choose_by_batches(TopNState *state);
+
+#endif							/* VECTOR_TOPN_H */
