@@ -24,20 +24,55 @@
 
 #define SORT_STRINGS_MAX	4096
 
-/* An integer and which entry it is. */
+/* So many bits of integers are sorted in one pass; fewer integers are compared with each other. */
+#define DIGIT_BITS			11
+#define DIGITS				(1 << DIGIT_BITS)
+#define SORT_DIGITS_MIN		256
+
+/* An integer, by its distance from the smallest, and which entry it is. */
 typedef struct IntRank
 {
-	int64		value;
+	uint64		value;
 	uint64		entry;
 } IntRank;
 
 static int
 compare_ints(const void *a, const void *b)
 {
-	int64		x = ((const IntRank *) a)->value;
-	int64		y = ((const IntRank *) b)->value;
+	uint64		x = ((const IntRank *) a)->value;
+	uint64		y = ((const IntRank *) b)->value;
 
 	return x < y ? -1 : x > y;
+}
+
+/* Sorts n integers below 2^nbits, digit by digit from the lowest; returns where they are then. */
+static IntRank *
+sort_digits(IntRank *from, IntRank *to, uint32 n, int nbits)
+{
+	uint32		starts[DIGITS];
+
+	for (int shift = 0; shift < nbits; shift += DIGIT_BITS)
+	{
+		IntRank    *sorted = to;
+		uint32		before = 0;
+
+		memset(starts, 0, sizeof(starts));
+		for (uint32 i = 0; i < n; i++)
+			starts[from[i].value >> shift & (DIGITS - 1)]++;
+		for (uint32 d = 0; d < DIGITS; d++)
+		{
+			uint32		count = starts[d];
+
+			starts[d] = before;
+			before += count;
+		}
+		Assert(before == n);
+		for (uint32 i = 0; i < n; i++)
+			to[starts[from[i].value >> shift & (DIGITS - 1)]++] = from[i];
+		to = from;
+		from = sorted;
+	}
+	return from;
 }
 
 /* Fills t->order with the entries in the order of their values. */
@@ -45,16 +80,23 @@ static void
 sort_ints(ZsDictTable *t)
 {
 	IntRank    *ranks = (IntRank *) t->slots;	/* no longer needed for lookups */
+	int64		min = PG_INT64_MAX;
+	uint64		all = 0;
 
-	StaticAssertDecl(sizeof(t->slots) >= ZS_DICT_ENTRIES_MAX * sizeof(IntRank),
-					 "entries fit the slots");
-	Assert(t->n <= ZS_DICT_ENTRIES_MAX);
+	StaticAssertDecl(sizeof(t->slots) >= 2 * ZS_DICT_ENTRIES_MAX * sizeof(IntRank),
+					 "entries fit the slots twice");
+	for (uint32 i = 0; i < t->n; i++)
+		min = Min(min, (int64) t->entries[i].value);
 	for (uint32 i = 0; i < t->n; i++)
 	{
-		ranks[i].value = (int64) t->entries[i].value;
+		ranks[i].value = t->entries[i].value - (uint64) min;
 		ranks[i].entry = i;
+		all |= ranks[i].value;
 	}
-	qsort(ranks, t->n, sizeof(IntRank), compare_ints);
+	if (t->n < SORT_DIGITS_MIN)
+		qsort(ranks, t->n, sizeof(IntRank), compare_ints);
+	else
+		ranks = sort_digits(ranks, ranks + t->n, t->n, bit_width(all));
 	for (uint32 i = 0; i < t->n; i++)
 		t->order[i] = (uint32) ranks[i].entry;
 }

@@ -26,7 +26,7 @@
 #define FIRST_SLOTS			1024
 #define MAX_ENTRIES			ZS_SEGMENT_ROWS
 #define MAX_SLOTS			(2 * MAX_ENTRIES)
-#define SLOT_WORDS			(4 * MAX_ENTRIES)
+#define SLOT_WORDS			(8 * MAX_ENTRIES)
 
 /* The hash table; slots hold entry + 1. */
 typedef struct ZsDictTable
