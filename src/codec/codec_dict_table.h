@@ -138,7 +138,7 @@ code_of_bytes(ZsDictTable *t, const uint8 *ptr, uint32 len, uint32 limit)
 	{
 		const ZsDictEntry *e = &t->entries[t->slots[at] - 1];
 
-		if (e->hash == hash && e->len == len && memcmp(e->ptr, ptr, len) == 0)
+		if (e->hash == hash && e->len == len && bytes_equal(e->ptr, ptr, len))
 			return t->slots[at] - 1;
 	}
 	return add_entry(t, (ZsDictEntry) {{.ptr = ptr}, len, hash, 0}, at, limit) ? t->n - 1 :

@@ -240,6 +240,31 @@ bit_width(uint64 v)
 	return v == 0 ? 0 : 64 - __builtin_clzll(v);
 }
 
+/* Up to eight bytes as an integer, the first in its low byte; what is missing is 0. */
+static inline uint64
+load_first(const uint8 *p, size_t len)
+{
+	if (len >= 8)
+		return load64(p);
+	if (len >= 4)
+		return load32(p) | (uint64) load32(p + len - 4) << (8 * (len - 4));
+	if (len > 0)
+		return p[0] | (uint64) p[len / 2] << (8 * (len / 2)) |
+			(uint64) p[len - 1] << (8 * (len - 1));
+	return 0;
+}
+
+/* Are len bytes equal?  Mostly they are few, too few to call somebody for. */
+static inline bool
+bytes_equal(const uint8 *a, const uint8 *b, size_t len)
+{
+	if (len > 16)
+		return memcmp(a, b, len) == 0;
+	if (len >= 8)
+		return ((load64(a) ^ load64(b)) | (load64(a + len - 8) ^ load64(b + len - 8))) == 0;
+	return load_first(a, len) == load_first(b, len);
+}
+
 /* What is left to read. */
 typedef struct ZsReader
 {

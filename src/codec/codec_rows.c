@@ -144,7 +144,7 @@ gather_bytes(const ZsColumnInput *in, uint32 first, ZsVectorRows *v)
 			return "value has the wrong length";
 		v->ptrs[i] = in->bytes + off;
 		v->lens[i] = (uint32) len;
-		if (all_equal && (v->lens[i] != v->lens[0] || memcmp(v->ptrs[i], v->ptrs[0], len) != 0))
+		if (all_equal && (v->lens[i] != v->lens[0] || !bytes_equal(v->ptrs[i], v->ptrs[0], len)))
 			all_equal = false;
 	}
 	v->all_equal = all_equal;

@@ -86,11 +86,7 @@ zscodec_zone_from_pattern(ZsValueKind kind, uint64 pattern)
 int64
 zscodec_zone_from_bytes(const uint8 *bytes, size_t len)
 {
-	uint64		v = 0;
-
-	if (len > 0)
-		memcpy(&v, bytes, Min(len, sizeof(v)));
-	return (int64) (__builtin_bswap64(v) ^ (UINT64CONST(1) << 63));
+	return (int64) (__builtin_bswap64(load_first(bytes, len)) ^ (UINT64CONST(1) << 63));
 }
 
 /* The interval around a float8 that was computed with rounding. */
