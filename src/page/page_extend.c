@@ -105,12 +105,17 @@ zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks, bool a
 	if (factor > 0)
 		return Max((uint32) factor, nblocks);
 	share = Min(tree_blocks / TREE_SHARE, MAX_DEFAULT_FACTOR);
-	if (ahead && share < NARROW_BLOCKS)
+	if (!ahead)
+		return Max(share, nblocks);
+
+	/* a run that is long enough by itself may be the last one for a while */
+	if (nblocks >= NARROW_BLOCKS)
+		return nblocks;
+	if (share < NARROW_BLOCKS)
 		share = Max(share, narrow_blocks(rel, tree_blocks));
 
 	/* those to come are likely to be as long: a rest that is shorter would be of no use to them */
-	if (ahead)
-		share -= share % nblocks;
+	share -= share % nblocks;
 	return Max(share, nblocks);
 }
 
