@@ -1,9 +1,11 @@
 # Segments that earlier builds wrote in a newer form than the first one are read by this one. For
 # each version of a segment's payload above 1 there is a folder t/fixtures/segments-<version> with
 # the file of a table whose rows are all frozen, its definition, and the md5 of each column.
-# t/format_files.pl has the first version and everything else.
+# t/format_files.pl has the first version and everything else, but for segments of one value, which
+# have no pages: t/fixtures/segments-uniform.
 #
-# ZS_MAKE_FIXTURE=<folder> writes the folder of the newest version there, and tests that.
+# ZS_MAKE_FIXTURE=<folder> writes the folder of the newest version, and that of segments of one
+# value, there, and tests them.
 use strict;
 use warnings FATAL => 'all';
 
@@ -34,6 +36,12 @@ my $fill = qq{
 			else concat_ws(' ', ($words)[i % 8 + 1], i, 'of its', ($words)[i / 64 % 8 + 1]) end
 	from (select i, (hashint4(i) & 1073741823) % 20000 as n from generate_series(1, 60000) i) s};
 
+# Columns whose segments have no pages: a number, NULLs, a text.
+my %fill = (
+	$newest => $fill,
+	uniform => q{
+		insert into repeats select i, 4711, null, 'title' from generate_series(1, 20000) i});
+
 # The versions of all segments of a file, each once.
 sub versions
 {
@@ -57,14 +65,14 @@ sub values_of
 	} qw(id number phrase title)) . "\n";
 }
 
-if ($ENV{ZS_MAKE_FIXTURE})
+foreach my $kind ($ENV{ZS_MAKE_FIXTURE} ? sort keys %fill : ())
 {
-	my $dir = "$folder/segments-$newest";
-	my $node = new_node('maker', conf => "autovacuum = off\n");
+	my $dir = "$folder/segments-$kind";
+	my $node = new_node("maker_$kind", conf => "autovacuum = off\n");
 
 	mkdir $dir or die "$dir: $!";
 	$node->safe_psql('postgres', $schema);
-	$node->safe_psql('postgres', $_) for $fill,
+	$node->safe_psql('postgres', $_) for $fill{$kind},
 		('vacuum (freeze, disable_page_skipping) repeats') x 2, 'checkpoint';
 	my $path = $node->safe_psql('postgres', q{select pg_relation_filepath('repeats')});
 	append_to_file("$dir/schema.sql", $schema);
@@ -74,17 +82,19 @@ if ($ENV{ZS_MAKE_FIXTURE})
 }
 
 my @fixtures = sort glob "$folder/segments-*";
-is(join(' ', map { basename($_) } @fixtures), join(' ', map { "segments-$_" } 2 .. $newest),
+is(join(' ', map { basename($_) } @fixtures),
+	join(' ', map { "segments-$_" } ($ENV{ZS_MAKE_FIXTURE} ? $newest : 2 .. $newest), 'uniform'),
 	'there is a fixture for each version');
 foreach my $dir (@fixtures)
 {
-	my ($version) = $dir =~ /-(\d+)$/;
+	my ($kind) = $dir =~ /-(\w+)$/;
 	my $name = basename($dir);
 	my $bytes = read_gz("$dir/repeats.gz");
 	my $expected = slurp_file("$dir/expected");
 	my $node = new_node($name =~ s/\W/_/r, conf => "autovacuum = off\n");
 
-	like(versions($bytes), qr/\b$version\b/, "$name: segments are of version $version");
+	like(versions($bytes), qr/\b$kind\b/, "$name: segments are of version $kind")
+	  if $kind ne 'uniform';
 	$node->safe_psql('postgres', slurp_file("$dir/schema.sql"));
 	my $path = $node->data_dir . '/'
 		. $node->safe_psql('postgres', q{select pg_relation_filepath('repeats')});
@@ -96,6 +106,9 @@ foreach my $dir (@fixtures)
 	$node->start;
 
 	is(values_of($node), $expected, "$name: values");
+	is($node->safe_psql('postgres', q{
+			select count(distinct attname) from pg_zs_segments('repeats') where start is null}),
+		'3', "$name: segments without pages") if $kind eq 'uniform';
 	zs_check_all($node, 'postgres', "$name: zs_check");
 	$node->safe_psql('postgres', q{
 		create unique index on repeats (id);
