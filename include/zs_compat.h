@@ -69,6 +69,7 @@
 #if !ZS_PG_AT_LEAST(18)
 extern PGDLLIMPORT bool ignore_checksum_failure;
 extern PGDLLIMPORT int CommitDelay;
+extern PGDLLIMPORT int CommitSiblings;
 #endif
 
 /*

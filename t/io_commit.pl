@@ -33,11 +33,11 @@ sub set_sync
 	return;
 }
 
-# What commit_delay was in the syncs of a process, in their order.
-sub delays_of
+# What commit_delay and commit_siblings were in the syncs of a process, in their order.
+sub settings_of
 {
 	my ($pid) = @_;
-	return slurp_file("$tmp/log") =~ /^$pid (-?[0-9]+)$/mg;
+	return slurp_file("$tmp/log") =~ /^$pid (-?[0-9]+ -?[0-9]+)$/mg;
 }
 
 set_sync(4000);
@@ -80,18 +80,18 @@ sub commits_delayed
 		q{select commits_delayed from pg_stat_zedstore_io where role = 'cleaner'});
 }
 
-# What commit_delay is while the session's statements sync the WAL: the last of those that are new.
+# What both are while the session's statements sync the WAL: the last of those that are new.
 # Others may have synced for it, so there may be several tries.  Statements behind "then" are run
 # afterwards each time.
-sub delay_in
+sub settings_in
 {
 	my $text = join '; ', @_;
 	my ($during, $then) = map { [ split /; / ] } split /; then; /, "$text; then; select 1";
 	for (1 .. 1000)
 	{
-		my @before = delays_of($pid);
+		my @before = settings_of($pid);
 		$session->query($_) foreach @$during;
-		my @after = delays_of($pid);
+		my @after = settings_of($pid);
 		$session->query($_) foreach @$then;
 		return $after[-1] if @after > @before;
 	}
@@ -110,21 +110,31 @@ sub wait_in_session
 	die "timed out waiting in the session for: $query";
 }
 
+sub as_before
+{
+	my ($title) = @_;
+	local $Test::Builder::Level = $Test::Builder::Level + 1;
+	is( $session->query(
+			q{select current_setting('commit_delay'), current_setting('commit_siblings')}),
+		'0|5', "$title: as before afterwards");
+	return;
+}
+
 sub waits
 {
 	my ($title, @statements) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	my $delay = delay_in(@statements);
-	ok($delay > 0 && $delay <= 5000, "$title: waits") or diag $delay;
-	is($session->query('show commit_delay'), '0', "$title: as before afterwards");
+	my ($delay, $siblings) = split / /, settings_in(@statements);
+	ok($delay > 0 && $delay <= 5000 && $siblings == 3, "$title: waits") or diag "$delay $siblings";
+	as_before($title);
 	return;
 }
 
 sub waits_for
 {
-	my ($delay, $title, @statements) = @_;
+	my ($settings, $title, @statements) = @_;
 	local $Test::Builder::Level = $Test::Builder::Level + 1;
-	is(delay_in(@statements), $delay, $title);
+	is(settings_in(@statements), $settings, $title);
 	return;
 }
 
@@ -140,7 +150,7 @@ foreach my $table ('h', 'z')
 	}
 }
 waits('a procedure that commits', 'call commits()');
-waits_for(0, 'a transaction that sets it for itself', 'begin', 'set local commit_delay = 0',
+waits_for('0 5', 'a transaction that sets it for itself', 'begin', 'set local commit_delay = 0',
 	'insert into h values (1)', 'commit');
 waits('the next one', 'insert into h values (1)');
 
@@ -157,7 +167,7 @@ $session->{stderr} = '';
 $session->query('commit');
 like($session->{stderr}, qr/could not serialize access/, 'a commit that fails');
 $session->{stderr} = '';
-is($session->query('show commit_delay'), '0', 'as before afterwards');
+as_before('a commit that fails');
 waits('the one after that', 'insert into h values (1)');
 SKIP:
 {
@@ -172,7 +182,7 @@ SKIP:
 		$session->query($end);
 		like($session->{stderr}, qr/error triggered for injection point/, "$end: an error");
 		$session->{stderr} = '';
-		is($session->query('show commit_delay'), '0', "$end: as before afterwards");
+		as_before("$end, with an error");
 	}
 	$session->query_safe(q{select injection_points_detach('zs-io-commit')});
 }
@@ -183,13 +193,16 @@ is($node->safe_psql('postgres', 'select count(*) from h where a < 0'),
 foreach my $delay (0, 10)
 {
 	$session->query_safe("set commit_delay = $delay");
-	waits_for($delay, "a session with commit_delay = $delay", 'insert into h values (1)');
+	waits_for("$delay 5", "a session with commit_delay = $delay", 'insert into h values (1)');
 	is($session->query('show commit_delay'), $delay, 'as before afterwards');
 }
 $session->query_safe('reset commit_delay');
+$session->query_safe('set commit_siblings = 7');
+like(settings_in('insert into h values (1)'), qr/^[1-9][0-9]* 7$/, 'with commit_siblings = 7');
+$session->query_safe('reset commit_siblings');
 waits('after reset', 'insert into h values (1)');
 # who drops a table waits for the WAL nevertheless
-waits_for(0, 'not without synchronous_commit', 'set synchronous_commit = off',
+waits_for('0 5', 'not without synchronous_commit', 'set synchronous_commit = off',
 	'create table dropped (a int)', 'drop table dropped');
 $session->query_safe('reset synchronous_commit');
 
@@ -212,7 +225,7 @@ foreach my $setting (
 	wait_in_session($source, 'configuration file');
 	wait_for_sql($node, 'select count(*) = 0 from pg_stat_zedstore_io where commit_delay > 0')
 	  if $name ne 'commit_delay';
-	waits_for(0, $setting, 'insert into h values (1)');
+	waits_for('0 5', $setting, 'insert into h values (1)');
 
 	unlink $file;
 	append_to_file($file, $conf);
@@ -226,7 +239,7 @@ foreach my $setting (
 # -- a fast device
 set_sync(0);
 wait_for_sql($node, 'select count(*) = 0 from pg_stat_zedstore_io where commit_delay > 0');
-waits_for(0, 'not on a fast device', 'insert into h values (1)');
+waits_for('0 5', 'not on a fast device', 'insert into h values (1)');
 
 # -- a server that dies
 set_sync(4000);

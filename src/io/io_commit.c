@@ -6,14 +6,17 @@
  * The first worker measures how long a sync takes (io_group.c) and tells how long it is best to
  * wait for others before one.  A process that is about to commit lets core do that: it sets
  * commit_delay for as long as the commit takes.  Core waits in the process that is going to sync,
- * if commit_siblings others have transactions under way.
+ * if commit_siblings others have transactions under way that have written.  Core's default of five
+ * is for devices of which nothing is known; of eight sessions that also read, it is rarely met.
+ * So SIBLINGS are enough for a wait that was found to be worth while, unless somebody has set
+ * that, too.
  *
  * A commit_delay that somebody has set, 0 or more, in the configuration file, for a role or in the
  * session, stays.  Nor is anything changed where the commit does not wait for its WAL: with
  * synchronous_commit off, and in transactions without an id.
  *
- * The setting is core's variable, so it must not stay changed.  After PRE_COMMIT a transaction
- * either commits, or is prepared, or aborts, and tells so: then the value is what it was before.
+ * The settings are core's variables, so they must not stay changed.  After PRE_COMMIT a transaction
+ * either commits, or is prepared, or aborts, and tells so: then they are what they were before.
  * No code of users runs in between.  The callback is installed before those of others, which are
  * called before it then: what they write at a commit is not meant.
  *
@@ -38,12 +41,20 @@
 /* What the worker said longer ago than that does not count. */
 #define STALE_US		5000000
 
+/* So many others make a wait worth while, instead of core's default. */
+#define SIBLINGS		3
+
 /* The process that commits. */
 typedef struct Commit
 {
-	struct config_generic *setting; /* commit_delay; NULL: not looked for yet */
-	bool		held;			/* its value is ours */
-	int			user_delay;		/* and that was there before */
+	/* core's settings; NULL: not looked for yet */
+	struct config_generic *delay;
+	struct config_generic *siblings;
+
+	/* their values are ours, and what was there before */
+	bool		held;
+	int			user_delay;
+	int			user_siblings;
 } Commit;
 
 static Commit mine;
@@ -76,13 +87,13 @@ wanted_delay(void)
 	return (int) delay;
 }
 
-/* Is commit_delay what nobody has set? */
+/* Does the setting have a value that nobody has set? */
 static bool
-is_default(void)
+is_default(struct config_generic **setting, const char *name)
 {
-	if (mine.setting == NULL)
-		mine.setting = find_option("commit_delay", false, true, 0);
-	return mine.setting != NULL && mine.setting->source == PGC_S_DEFAULT && CommitDelay == 0;
+	if (*setting == NULL)
+		*setting = find_option(name, false, true, 0);
+	return *setting != NULL && (*setting)->source == PGC_S_DEFAULT;
 }
 
 /* The transaction is about to commit, or to be prepared. */
@@ -94,14 +105,18 @@ hold(void)
 	Assert(!mine.held);
 	if (!zsio_group_commit || zsio_workers == 0 || zsio_shared == NULL ||
 		synchronous_commit == SYNCHRONOUS_COMMIT_OFF ||
-		!TransactionIdIsValid(GetTopTransactionIdIfAny()) || !is_default())
+		!TransactionIdIsValid(GetTopTransactionIdIfAny()) ||
+		!is_default(&mine.delay, "commit_delay"))
 		return;
 	delay = wanted_delay();
 	if (delay == 0)
 		return;
 	mine.user_delay = CommitDelay;
+	mine.user_siblings = CommitSiblings;
 	mine.held = true;
 	CommitDelay = delay;
+	if (is_default(&mine.siblings, "commit_siblings"))
+		CommitSiblings = Min(CommitSiblings, SIBLINGS);
 	pg_atomic_fetch_add_u64(&zsio_shared->commits_delayed, 1);
 	ZS_INJECTION_POINT("zs-io-commit");
 }
@@ -113,6 +128,7 @@ let_go(void)
 		return;
 	mine.held = false;
 	CommitDelay = mine.user_delay;
+	CommitSiblings = mine.user_siblings;
 }
 
 static void

@@ -5,7 +5,7 @@
  *
  * fdatasync(), which makes WAL durable, takes as many microseconds as the file $ZS_SLOW_SYNC/us
  * says, and does nothing else.  A line of $ZS_SLOW_SYNC/log tells the process and what its
- * commit_delay is just then.
+ * commit_delay and commit_siblings are just then.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -32,17 +32,26 @@ open_file(const char *name, int flags)
 	return open(path, flags, 0600);
 }
 
+/* A variable of the server; -1: this is another program. */
+static int
+value_of(const char *name)
+{
+	const int  *value = dlsym(RTLD_DEFAULT, name);
+
+	return value != NULL ? *value : -1;
+}
+
 static void
 write_log(void)
 {
-	const int  *delay = dlsym(RTLD_DEFAULT, "CommitDelay");
 	int			fd = open_file("log", O_WRONLY | O_APPEND | O_CREAT);
 	char		line[64];
 	int			length;
 
 	if (fd < 0)
 		return;
-	length = snprintf(line, sizeof(line), "%d %d\n", (int) getpid(), delay != NULL ? *delay : -1);
+	length = snprintf(line, sizeof(line), "%d %d %d\n", (int) getpid(), value_of("CommitDelay"),
+					  value_of("CommitSiblings"));
 	if (write(fd, line, length) != length)
 		abort();
 	close(fd);
