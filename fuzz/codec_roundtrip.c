@@ -36,6 +36,7 @@ static uint64 nparts;
 static uint64 nforms[7];
 static uint64 nversion2;
 static uint64 nuniform;
+static uint64 nrecalled_words;
 static uint64 nnumeric_ints;
 
 /* Does the value of a row equal the input? */
@@ -394,6 +395,82 @@ check_memory_images(GenRandom *r)
 	}
 }
 
+/* Encodes rows of a column of strings; returns the size. */
+static size_t
+encode_part(ZsEncoder *enc, const GenColumn *col, uint32 first, uint32 nrows, bool continues)
+{
+	ZsColumnInput in = col->in;
+	ZsEncodeOptions options = {ZS_COMPRESSION_LZ4, 0};
+	ZsCodecBuf	buf;
+	size_t		size;
+	const char *err;
+
+	in.offsets += first;
+	in.isnull += in.isnull != NULL ? first : 0;
+	in.isext += in.isext != NULL ? first : 0;
+	in.nrows = nrows;
+	in.continues = continues;
+	zscodec_buf_init(&buf, &gen_allocator);
+	err = zscodec_segment_encode(enc, &in, &options, &buf);
+	CHECK(err == NULL, "%s", err);
+	size = buf.len;
+	zscodec_buf_free(&buf);
+	return size;
+}
+
+/*
+ * A choice that is recalled behind another column must be as good as one that was never lost: the
+ * same way of writing, and about the same size.  It must not last for ever.
+ */
+static void
+check_recall(GenRandom *r)
+{
+	GenColumn	col;
+	GenColumn	other;
+	ZsEncoder	enc;
+	ZsEncoder	apart;
+	ZsColumnChoice choice;
+	size_t		size;
+	size_t		without;
+	size_t		with;
+	uint32		n;
+
+	zscodec_encoder_init(&enc, &gen_allocator);
+	zscodec_encoder_init(&apart, &gen_allocator);
+	zscodec_choice_init(&choice, &gen_allocator);
+	gen_long_texts = true;
+	gen_column(r, ZS_KIND_BYTES, 12000, &col);
+	gen_column(r, ZS_KIND_BYTES, 500, &other);
+	current = &col;
+	current_step = "recall";
+	CHECK(!zscodec_choice_recall(&enc, &choice, 6000), "there is nothing to recall");
+	encode_part(&enc, &col, 0, 6000, false);
+	without = encode_part(&enc, &col, 6000, 6000, true);
+
+	size = encode_part(&apart, &col, 0, 6000, false);
+	CHECK(zscodec_choice_keep(&apart, 6000, 100000, size, &choice), "out of memory");
+	encode_part(&apart, &other, 0, 500, false);
+	CHECK(!zscodec_choice_recall(&apart, &choice, 2000), "recalled for few rows");
+	CHECK(zscodec_choice_recall(&apart, &choice, 6000), "not recalled");
+	with = encode_part(&apart, &col, 6000, 6000, true);
+	CHECK(enc.last_mode == apart.last_mode, "another way");
+	CHECK(enc.has_words || choice.words.len == 0, "words from nowhere");
+	CHECK(with <= without + without / 50, "%zu bytes instead of %zu", with, without);
+	nrecalled_words += choice.words.len > 0;
+
+	CHECK(zscodec_choice_keep(&apart, 6000, 100000, size, &choice), "out of memory");
+	for (n = 1; zscodec_choice_recall(&apart, &choice, 6000); n++)
+		CHECK(n < 100, "recalled for ever");
+	CHECK(n > 1 && zscodec_choice_recall(&apart, &choice, 6000), "recalled once only");
+	CHECK(zscodec_choice_keep(&apart, 6000, 80000, size, &choice), "out of memory");
+	CHECK(!zscodec_choice_recall(&apart, &choice, 6000), "recalled though it is bad");
+	gen_column_free(&other);
+	gen_column_free(&col);
+	zscodec_encoder_free(&enc);
+	zscodec_encoder_free(&apart);
+	zscodec_buf_free(&choice.words);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -402,11 +479,20 @@ main(int argc, char **argv)
 	ZsEncoder	enc;
 	ZsVectorOut *out = malloc(sizeof(ZsVectorOut));
 	GenRandom	images = {seed};
+	ZsColumnChoice choice;
 
 	check_numeric_images(&images);
 	check_memory_images(&images);
 	zscodec_encoder_init(&enc, &gen_allocator);
 	zscodec_vector_init(out, &gen_allocator);
+	zscodec_choice_init(&choice, &gen_allocator);
+	for (int i = 0; i < 20; i++)
+		check_recall(&images);
+	if (nrecalled_words == 0)
+	{
+		fprintf(stderr, "not ok: no words were recalled\n");
+		return 1;
+	}
 	for (int c = 0; c < ncolumns; c++)
 	{
 		GenRandom	r = {current_seed = seed + (uint64) c};
@@ -424,7 +510,8 @@ main(int argc, char **argv)
 		gen_column(&r, gen_long_texts ? ZS_KIND_BYTES : (ZsValueKind) (1 + gen_below(&r, 6)), nrows,
 				   &col);
 		/* a hint that is mostly wrong here must do no harm */
-		col.in.continues = gen_chance(&r, 50);
+		col.in.continues = gen_chance(&r, 50) ||
+			(gen_chance(&r, 50) && zscodec_choice_recall(&enc, &choice, nrows));
 		current = &col;
 		check_column(&col, &col.in, &enc, out, &options, &r);
 		if (col.in.kind == ZS_KIND_NUMERIC)
@@ -440,9 +527,12 @@ main(int argc, char **argv)
 			}
 			free(ints);
 		}
+		if (gen_chance(&r, 50) && !zscodec_choice_keep(&enc, nrows, nrows * 10, nrows, &choice))
+			abort();
 		gen_column_free(&col);
 	}
 	zscodec_encoder_free(&enc);
+	zscodec_buf_free(&choice.words);
 	zscodec_vector_free(out);
 	free(out);
 	gen_free_forms();

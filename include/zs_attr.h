@@ -98,6 +98,8 @@ typedef struct ZsAttrColumn
 	int			compression_level;
 	uint32		stripe_bytes;	/* in and out: bytes a stripe takes about; 0 =
 								 * not known */
+	ZsColumnChoice *choice;		/* in and out: what the column's last segment
+								 * was written by; or NULL */
 } ZsAttrColumn;
 
 /* The most rows that one call of zsattr_write_segments() takes. */

@@ -153,7 +153,7 @@ typedef struct ZsColumnInput
 								 * width bytes each, null rows are empty too */
 	bool		continues;		/* the segment that this encoder wrote last is of this column,
 								 * not far away, and has as many rows or so: what was chosen then
-								 * is likely to be good for this one */
+								 * is likely to be good for this one; or a choice was recalled */
 } ZsColumnInput;
 
 typedef struct ZsEncodeOptions
@@ -173,6 +173,21 @@ typedef struct ZsEncoder
 	uint64		last_total;		/* bytes of the segment for which it was chosen */
 	bool		has_words;		/* the last segment's table is still there */
 } ZsEncoder;
+
+/*
+ * What was chosen for a column, kept for a later segment of it when the encoder has had others in
+ * between.
+ */
+typedef struct ZsColumnChoice
+{
+	int			mode;			/* of strings; -1 = none */
+	uint64		total;			/* bytes of the segment for which it was chosen */
+	uint32		nrows;			/* rows of the last segment */
+	uint32		nrecalls;		/* since choices were last made afresh */
+	uint64		raw;			/* bytes of the column's segment then, and what it became */
+	uint64		stored;
+	ZsCodecBuf	words;			/* pieces of text that the last table had; may be empty */
+} ZsColumnChoice;
 
 extern void zscodec_buf_init(ZsCodecBuf *buf, const ZsAllocator *alloc);
 extern void zscodec_buf_free(ZsCodecBuf *buf);
@@ -217,6 +232,13 @@ extern size_t zscodec_numeric_from_int(int64 value, int scale, uint8 *payload);
 
 /* No payload of this input is longer than this (what zscodec_segment_encode() may grow out to). */
 extern size_t zscodec_segment_max_size(const ZsColumnInput *input);
+
+/* ---- choices (codec_recall.c) ------------------------------------------------------------ */
+
+extern void zscodec_choice_init(ZsColumnChoice *choice, const ZsAllocator *alloc);
+extern bool zscodec_choice_keep(const ZsEncoder *enc, uint32 nrows, uint64 raw, uint64 stored,
+								ZsColumnChoice *choice);
+extern bool zscodec_choice_recall(ZsEncoder *enc, ZsColumnChoice *choice, uint32 nrows);
 
 /* ---- reading the head (codec_reader.c) ----------------------------------------------- */
 

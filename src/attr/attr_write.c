@@ -274,6 +274,9 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 			drafts->max *= 2;
 			drafts->drafts = repalloc_array(drafts->drafts, ZsSegmentDraft, drafts->max);
 		}
+		if (done + nrows == end && column->choice != NULL &&
+			zscodec_choice_recall(drafts->encoder, column->choice, count))
+			part.input.continues = true;
 		draft = &drafts->drafts[drafts->n++];
 		draft->attno = column->attno;
 		zscodec_buf_init(&draft->payload, &drafts->alloc);
@@ -283,6 +286,10 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 			column->stripe_bytes = draft->payload.len / (count / ZS_STRIPE_ROWS);
 		first_row += count;
 		done += count;
+		if (done == end && column->choice != NULL &&
+			!zscodec_choice_keep(drafts->encoder, count, draft->item.raw_size,
+								 draft->item.payload_size, column->choice))
+			ereport(ERROR, (errcode(ERRCODE_OUT_OF_MEMORY), errmsg("out of memory")));
 	}
 }
 

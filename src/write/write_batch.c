@@ -241,6 +241,7 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 		to->input.bytes = from->bytes != NULL ? from->bytes : (const uint8 *) "";
 		to->input.offsets = from->offsets;
 		to->stripe_bytes = from->stripe_bytes;
+		to->choice = &from->choice;
 		zswrite_compression(rel, i + 1, &to->compression, &to->compression_level);
 	}
 	if (n > 0)
@@ -256,7 +257,13 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 		(void) number_first(&number);
 	buf->nlinks = nrows;
 	for (int i = 0; i < n; i++)
-		buf->columns[columns[i].attno - 1].stripe_bytes = columns[i].stripe_bytes;
+	{
+		ZsWriteColumn *column = &buf->columns[columns[i].attno - 1];
+
+		column->stripe_bytes = columns[i].stripe_bytes;
+		zswrite_account(buf, (int64) column->choice.words.size - (int64) column->choice_size);
+		column->choice_size = column->choice.words.size;
+	}
 	FreeAccessStrategy(strategy);
 	pfree(columns);
 }

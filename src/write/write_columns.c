@@ -39,15 +39,18 @@ void
 zswrite_init_columns(Relation rel, ZsWriteBuffer *buf)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
+	ZsAllocator alloc;
 
 	Assert(buf->columns == NULL && buf->nrows == 0 && buf->maxrows == 0);
 	Assert(buf->natts == desc->natts);
 	buf->columns = MemoryContextAllocZero(buf->context,
 										  Max(buf->natts, 1) * sizeof(ZsWriteColumn));
+	zsattr_allocator(buf->context, &alloc);
 	for (int i = 0; i < buf->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 
+		zscodec_choice_init(&buf->columns[i].choice, &alloc);
 		buf->columns[i].dropped = att->attisdropped;
 		buf->columns[i].attlen = att->attlen;
 		if (!att->attisdropped)
@@ -147,7 +150,8 @@ zswrite_columns_free(ZsWriteBuffer *buf)
 									   (column->ints != NULL ? buf->maxrows * sizeof(int64) : 0) +
 									   (column->offsets != NULL ? (buf->maxrows + 1) *
 										sizeof(uint64) : 0) +
-									   column->maxbytes));
+									   column->maxbytes + column->choice_size));
+		zscodec_buf_free(&column->choice.words);
 		for (int k = 0; k < (int) lengthof(parts); k++)
 		{
 			if (parts[k] != NULL)

@@ -48,6 +48,8 @@ typedef struct ZsWriteColumn
 	Size		nbytes;			/* numerics as integers: about what they would take */
 	Size		maxbytes;
 	uint32		stripe_bytes;	/* what a stripe took in the last segment; 0 = none yet */
+	ZsColumnChoice choice;		/* what it was written by */
+	Size		choice_size;	/* memory of the choice that is accounted for */
 } ZsWriteColumn;
 
 /* Rows of the batch that one live (sub)transaction wrote. */
