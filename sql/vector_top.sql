@@ -62,16 +62,6 @@ SELECT twins(what, keys, tail, cond), keys, tail FROM (VALUES
 	-- by an expression behind a column; by expressions only
 	('k, flag, sum(n)', 'k, flag', 'ORDER BY k DESC NULLS LAST, sum(n) / count(*), flag LIMIT 10', 'true'),
 	('k, sum(n)', 'k', 'ORDER BY sum(n) / count(*), k LIMIT 3', 'true')) v(what, keys, tail, cond);
--- rows on disk whose groups have too few rows for count(*) are left out, but not those of a group that comes late
-SELECT twins(what, keys, tail), keys, tail FROM (VALUES
-	('CASE WHEN id % 2 = 0 THEN id % 14 ELSE many END, count(*), sum(id), min(t)', '1', 'ORDER BY count(*) DESC, 1 LIMIT 5'),
-	('CASE WHEN id % 2 = 0 THEN id % 14 ELSE many END, t, count(*)', '1, t', 'ORDER BY count(*) DESC, 1, t LIMIT 5 OFFSET 2'),
-	('CASE WHEN id % 2 = 0 THEN id % 14 ELSE many END, count(t), sum(id)', '1', 'ORDER BY count(t) DESC, sum(id), 1 LIMIT 6'),
-	('CASE WHEN id BETWEEN 15000 AND 20000 THEN ''late '' || id % 3 ELSE t END, count(*)', '1', 'ORDER BY count(*) DESC, 1 LIMIT 3'),
-	('CASE WHEN id > 15000 THEN id % 3 ELSE many END, count(*), sum(n)', '1', 'ORDER BY count(*) DESC, 1 LIMIT 3'),
-	('CASE WHEN id > 15000 THEN id % 3 ELSE many END, count(*), sum(u)', '1', 'ORDER BY count(*) DESC, 1 LIMIT 3'),
-	('CASE WHEN id > 15000 THEN id % 3 ELSE many END, count(*)', '1', 'HAVING min(id) > 10 ORDER BY count(*) DESC, 1 LIMIT 3'),
-	('CASE WHEN id > 15000 THEN id % 3 ELSE many END, count(*)', '1', 'ORDER BY count(*), 1 LIMIT 3')) v(what, keys, tail);
 -- what core would evaluate for each group is evaluated: errors of the target list, of HAVING and of results
 SELECT twins('many, 10 / (count(*) - 3)', 'many', 'ORDER BY count(*) DESC, many LIMIT 1');
 SELECT twins('many, count(*)', 'many', 'HAVING 10 / (count(*) - 3) < 100 ORDER BY many LIMIT 1');
@@ -85,15 +75,6 @@ EXPLAIN (COSTS OFF) SELECT DISTINCT t, k FROM z_top ORDER BY t DESC, k LIMIT 5;
 SELECT test.explained('SELECT many FROM z_top WHERE id <= 20000 GROUP BY many ORDER BY many LIMIT 5', :'shown', 'verbose, ');
 SELECT test.explained('SELECT t, sum(n + u) FROM z_top WHERE id <= 20000 AND u < 1000 GROUP BY t ORDER BY 2 LIMIT 5', :'shown', 'verbose, ');
 SELECT test.explained('SELECT few, f, count(*) FROM (SELECT k / 100 AS few, f FROM z_top WHERE id <= 19000 OFFSET 0) x GROUP BY few, f ORDER BY few NULLS FIRST, f LIMIT 5', :'shown', 'verbose, ');
-SET zedstore.debug_vector_groups = 5;
-SELECT what, test.explained('SELECT ' || what || ' FROM z_top GROUP BY 1 ORDER BY 2 DESC, 1 LIMIT 3', 'Rows on Disk', '') FROM (VALUES
-	('CASE WHEN id > 15000 THEN id % 3 ELSE many END, count(*), sum(id), max(t)'),
-	('CASE WHEN id > 15000 THEN id % 3 ELSE many END, count(k), avg(id)'),
-	('CASE WHEN id > 15000 THEN id % 3 ELSE many END, sum(id), count(*)'),
-	('CASE WHEN id > 15000 THEN id % 3 ELSE many END, count(*), sum(u)'),
-	('CASE WHEN id > 15000 THEN id % 3 ELSE many END, count(*), sum(f)'),
-	('many, count(*)')) v(what);
-RESET zedstore.debug_vector_groups;
 EXPLAIN (COSTS OFF) SELECT k, random() FROM z_top GROUP BY k ORDER BY k LIMIT 5;
 EXPLAIN (COSTS OFF) SELECT k FROM z_top GROUP BY k ORDER BY k;
 PREPARE top (bigint, bigint) AS SELECT many, count(*) FROM z_top GROUP BY many ORDER BY count(*) DESC, many LIMIT $1 OFFSET $2;

@@ -142,6 +142,28 @@ start_aggregation(AggNodeState *state)
 		aggregate_input(state);
 }
 
+/*
+ * Writes out rows that were only counted before.  Groups are frozen, and those in memory have been
+ * returned: that their rows are added to them again does not matter.
+ */
+static void
+take_input_again(AggNodeState *state)
+{
+	AggCounts	counts = state->counts;
+
+	Assert(state->at_end && state->groups_left == 0 && zsvector_groups_frozen(state->groups));
+	if (state->filter_clauses != NIL)
+		zsvector_agg_set_scan_filter(state, NULL);
+	zsvector_input_start(state->input);
+	state->at_end = false;
+	aggregate_input(state);
+	Assert(state->at_end && !state->early);
+	/* rows are told of once */
+	counts.memory = state->counts.memory;
+	counts.nagain++;
+	state->counts = counts;
+}
+
 /* Makes groups of some of the rows that were written out. */
 static void
 aggregate_spilled(AggNodeState *state)
@@ -240,8 +262,8 @@ zsvector_agg_fill_groups(AggNodeState *state)
 	Assert(state->groups_left == 0);
 	if (state->done)
 		return false;
-	if (state->started && state->at_end && state->spill != NULL)
-		zsvector_agg_leave_rows(state);
+	if (state->started && state->at_end && state->spill != NULL && zsvector_agg_leave_rare(state))
+		take_input_again(state);
 	if (state->partial)
 	{
 		if (!next_share(state))

@@ -64,7 +64,8 @@ typedef struct AggCounts
 	uint64		ndirect;		/* tables of groups that were found by ranges of keys */
 	uint64		nhash;			/* by a hash */
 	uint64		nleft_out;		/* groups that ORDER BY ... LIMIT leaves out */
-	uint64		nleft_rows;		/* rows on disk, of groups that it leaves out */
+	uint64		nleft_rows;		/* rows without memory, of groups that it leaves out */
+	uint64		nagain;			/* times that the input was read again for such rows */
 	uint64		nearly;			/* groups returned before the end */
 	ZsQualCounts qual;
 } AggCounts;
@@ -203,8 +204,11 @@ extern bool zsvector_agg_fill_groups(AggNodeState *state);
 
 extern TupleTableSlot *zsvector_agg_store_group(AggNodeState *state, uint32 group);
 extern void zsvector_agg_choose_groups(AggNodeState *state);
-extern bool zsvector_agg_may_leave_rows(const AggNodeState *state);
-extern void zsvector_agg_leave_rows(AggNodeState *state);
+
+/* ---- groups of few rows (vector_agg_rare.c) ---- */
+
+extern void zsvector_agg_count_rare(AggNodeState *state);
+extern bool zsvector_agg_leave_rare(AggNodeState *state);
 
 /* ---- groups that are complete (vector_agg_early.c) ---- */
 

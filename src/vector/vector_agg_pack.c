@@ -272,8 +272,11 @@ zsvector_agg_pack_rows(AggNodeState *state, const uint16 *list, uint32 n)
 	zsvector_agg_open_spill(state);
 	for (uint32 i = 0; i < n; i++)
 	{
-		Size		len = pack_row(state, pack, list[i]);
+		Size		len;
 
+		if (!zsvector_spill_wants(state->spill, hashes[i]))
+			continue;
+		len = pack_row(state, pack, list[i]);
 		zsvector_spill_write_packed(state->spill, hashes[i], pack->row, len,
 									state->css.ss.ps.plan->plan_rows);
 	}

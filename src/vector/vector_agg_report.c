@@ -45,6 +45,7 @@ add_counts(AggCounts *sum, const AggCounts *counts)
 	sum->nhash += counts->nhash;
 	sum->nleft_out += counts->nleft_out;
 	sum->nleft_rows += counts->nleft_rows;
+	sum->nagain += counts->nagain;
 	sum->qual.skipped += counts->qual.skipped;
 }
 
@@ -144,9 +145,11 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0,
 							 es);
 	if (state->top != NULL && (es->format != EXPLAIN_FORMAT_TEXT || total.nleft_rows > 0))
-		ExplainPropertyFloat("Rows on Disk Left Out", NULL,
+		ExplainPropertyFloat("Rows of Rare Groups Left Out", NULL,
 							 (double) total.nleft_rows / Max(node->ss.ps.instrument->nloops, 1), 0,
 							 es);
+	if (state->top != NULL && (es->format != EXPLAIN_FORMAT_TEXT || total.nagain > 0))
+		ExplainPropertyUInteger("Scanned Again", NULL, total.nagain, es);
 	if (state->nkeys > 0)
 	{
 		if (es->format != EXPLAIN_FORMAT_TEXT || total.ndirect + total.nhash > 0)

@@ -11,10 +11,6 @@
  * that the limit counts right, and results that may raise an error are computed for all groups, as
  * they would be without a limit.
  *
- * Where those of most rows are wanted, ORDER BY count(*) DESC, groups that wait on disk may be
- * known to have too few (vector_spill.c).  These never become groups, if nothing of them could
- * raise an error.
- *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/vector/vector_agg_return.c
@@ -156,59 +152,4 @@ zsvector_agg_choose_groups(AggNodeState *state)
 											 state->kept);
 	Assert(state->groups_left <= ncomplete);
 	state->counts.nleft_out += ncomplete - state->groups_left;
-}
-
-/* Is nothing lost if a group that is not among the first is never made? */
-static bool
-is_harmless(const ZsAgg *agg)
-{
-	switch (agg->kind)
-	{
-		case ZS_AGG_COUNT_ROWS:
-		case ZS_AGG_COUNT:
-		case ZS_AGG_SUM_INT:
-		case ZS_AGG_SUM_INT8:
-		case ZS_AGG_AVG_INT:
-		case ZS_AGG_AVG_INT8:
-		case ZS_AGG_MIN:
-		case ZS_AGG_MAX:
-		case ZS_AGG_BIT_AND:
-		case ZS_AGG_BIT_OR:
-		case ZS_AGG_BIT_XOR:
-			return agg->state == ZS_STATE_NONE && !agg->distinct;
-		default:
-			return false;
-	}
-}
-
-/* May rows be left out that are written, if there are too few of their groups? */
-bool
-zsvector_agg_may_leave_rows(const AggNodeState *state)
-{
-	if (!state->choosing || state->split != ZS_SPLIT_NONE || state->css.ss.ps.qual != NULL ||
-		state->verifier != NULL || state->has_sets)
-		return false;
-	for (int i = 0; i < state->naggs; i++)
-	{
-		if (!is_harmless(&state->aggs[i].agg))
-			return false;
-	}
-	return true;
-}
-
-/* Leaves out rows on disk whose groups cannot be among the first any more. */
-void
-zsvector_agg_leave_rows(AggNodeState *state)
-{
-	int			column;
-	int64		least;
-	const ZsAgg *agg;
-
-	if (!zsvector_agg_may_leave_rows(state) ||
-		!zsvector_top_least(state->top, &column, &least) || column < state->nkeys)
-		return;
-	/* a count is not larger than the number of rows */
-	agg = &state->aggs[column - state->nkeys].agg;
-	if (agg->kind == ZS_AGG_COUNT_ROWS || agg->kind == ZS_AGG_COUNT)
-		zsvector_spill_leave_out(state->spill, (uint64) least);
 }

@@ -98,8 +98,7 @@ zsvector_agg_open_spill(AggNodeState *state)
 	size = MemoryContextMemAllocated(state->context, true) - state->base_memory;
 	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
 	state->spill = zsvector_spill_create(state->rowdesc, (double) size / ngroups);
-	if (zsvector_agg_may_leave_rows(state))
-		zsvector_spill_count_groups(state->spill);
+	zsvector_agg_count_rare(state);
 	MemoryContextSwitchTo(old);
 }
 
@@ -108,11 +107,13 @@ void
 zsvector_agg_spill_row(AggNodeState *state)
 {
 	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+	uint64		hash;
 
 	zsvector_agg_open_spill(state);
-	zsvector_spill_write(state->spill, zsvector_groups_hash_row(state->groups, state->row_values,
-																state->row_isnull),
-						 state->row_values, state->row_isnull, state->css.ss.ps.plan->plan_rows);
+	hash = zsvector_groups_hash_row(state->groups, state->row_values, state->row_isnull);
+	if (zsvector_spill_wants(state->spill, hash))
+		zsvector_spill_write(state->spill, hash, state->row_values, state->row_isnull,
+							 state->css.ss.ps.plan->plan_rows);
 	MemoryContextSwitchTo(old);
 }
 

@@ -16,7 +16,9 @@
  * Whoever wants only groups of many rows need not see most of them again.  While rows are written
  * for the first time they are counted, in cells that the first bits of their hashes choose.  All
  * rows of a group are in one cell, so it has no more rows than the cell; rows of cells that have
- * too few are left out, and tapes that have no others are not read at all.
+ * too few are left out, and tapes that have no others are not read at all.  Where few are expected
+ * to have enough and the input can be read twice, rows are only counted at first, and those of
+ * cells that have enough are written when the input is read again.
  *
  * Files are temporary ones of core's (logtape.c): temp_file_limit, log_temp_files and
  * temp_tablespaces hold, and they go away with the statement however it ends.
@@ -47,9 +49,9 @@
 #define TAPE_BUFFER		BLCKSZ
 
 /* Cells take no more than this part of the memory, and a cell counts no further than it can. */
-#define CELLS_SHARE		32
+#define CELLS_SHARE		8
 #define MIN_CELL_BITS	10
-#define MAX_CELL_BITS	20
+#define MAX_CELL_BITS	22
 #define CELL_MAX		PG_UINT16_MAX
 StaticAssertDecl(MIN_CELL_BITS >= MAX_BITS, "a tape has whole cells");
 
@@ -83,6 +85,9 @@ struct ZsSpill
 
 	int			cell_bits;
 	uint16	   *cells;			/* rows that were written, or NULL: they are not counted */
+	bool		only_counts;	/* nothing is written yet */
+	bool		again;			/* rows come that have been counted */
+	uint64		ncounted;
 	uint64		least;			/* groups of fewer rows than these are left out */
 	uint64		nleft_out;		/* rows */
 	char	   *unread;			/* room for one of them */
@@ -128,11 +133,12 @@ zsvector_spill_free(ZsSpill *spill)
 
 /* See vector_spill.h. */
 void
-zsvector_spill_count_groups(ZsSpill *spill)
+zsvector_spill_count_groups(ZsSpill *spill, bool only)
 {
 	Size		most = get_hash_memory_limit() / CELLS_SHARE / sizeof(uint16);
 
 	Assert(spill->tapes == NULL && spill->cells == NULL);
+	spill->only_counts = only;
 	spill->cell_bits = MIN_CELL_BITS;
 	while (spill->cell_bits < MAX_CELL_BITS && (Size) 2 << spill->cell_bits <= most)
 		spill->cell_bits++;
@@ -163,6 +169,7 @@ count_row(ZsSpill *spill, uint64 hash)
 	uint16	   *cell = &spill->cells[hash >> (HASH_BITS - spill->cell_bits)];
 
 	*cell += *cell < CELL_MAX ? 1 : 0;
+	spill->ncounted++;
 }
 
 /* No group of a cell with this count has more rows. */
@@ -170,6 +177,67 @@ static inline uint64
 most_of_cell(uint16 count)
 {
 	return count < CELL_MAX ? count : PG_UINT64_MAX;
+}
+
+/* No group of the row with the hash has more rows. */
+static inline uint64
+most_of_hash(const ZsSpill *spill, uint64 hash)
+{
+	return most_of_cell(spill->cells[hash >> (HASH_BITS - spill->cell_bits)]);
+}
+
+/* See vector_spill.h. */
+bool
+zsvector_spill_wants(ZsSpill *spill, uint64 hash)
+{
+	if (spill->cells == NULL || spill->input != NULL)
+		return true;
+	if (!spill->again)
+	{
+		count_row(spill, hash);
+		return !spill->only_counts;
+	}
+	if (most_of_hash(spill, hash) >= spill->least)
+		return true;
+	spill->nleft_out++;
+	return false;
+}
+
+/* See vector_spill.h. */
+double
+zsvector_spill_cells(void)
+{
+	return (double) get_hash_memory_limit() / CELLS_SHARE / sizeof(uint16);
+}
+
+/* See vector_spill.h. */
+bool
+zsvector_spill_counts(const ZsSpill *spill)
+{
+	return spill->cells != NULL;
+}
+
+/* See vector_spill.h. */
+bool
+zsvector_spill_only_counted(const ZsSpill *spill)
+{
+	return spill->only_counts;
+}
+
+/* See vector_spill.h. */
+bool
+zsvector_spill_start_again(ZsSpill *spill)
+{
+	bool		any = false;
+
+	Assert(spill->only_counts && spill->tapes == NULL);
+	for (uint64 i = 0; i >> spill->cell_bits == 0 && !any; i++)
+		any = spill->cells[i] > 0 && most_of_cell(spill->cells[i]) >= spill->least;
+	spill->only_counts = false;
+	spill->again = true;
+	if (!any)
+		spill->nleft_out += spill->ncounted;
+	return any;
 }
 
 /* No group on the tape has more rows. */
@@ -248,8 +316,6 @@ take_output(ZsSpill *spill, uint64 hash, double ngroups)
 	output = (int) (hash << spill->used_bits >> (HASH_BITS - spill->nbits));
 	Assert(output >= 0 && output < 1 << spill->nbits);
 	spill->nrows[output]++;
-	if (spill->cells != NULL && spill->input == NULL)
-		count_row(spill, hash);
 	/* hashes on a tape have bits in common, which the counter would not like */
 	addHyperLogLog(&spill->counters[output],
 				   hash_bytes_uint32((uint32) hash ^ (uint32) (hash >> 32)));
@@ -436,7 +502,7 @@ zsvector_spill_look(ZsSpill *spill, uint64 *hash, uint32 *len)
 	ZsSpilled	what;
 
 	while ((what = read_head(spill, hash, len)) != ZS_SPILLED_END && spill->least > 1 &&
-		   most_of_cell(spill->cells[*hash >> (HASH_BITS - spill->cell_bits)]) < spill->least)
+		   most_of_hash(spill, *hash) < spill->least)
 	{
 		CHECK_FOR_INTERRUPTS();
 		skip_row(spill, what == ZS_SPILLED_PACKED ? *len : *len - sizeof(*len));

@@ -30,9 +30,28 @@ extern void zsvector_spill_free(ZsSpill *spill);
 
 /*
  * Counts rows so that those of groups of few rows can be left out; called before the first row is
- * written.  Takes up to 1/32 of the memory for hash tables.
+ * written.  Takes up to 1/8 of the memory for hash tables.  only: none is written until all have
+ * been counted, and come again.
  */
-extern void zsvector_spill_count_groups(ZsSpill *spill);
+extern void zsvector_spill_count_groups(ZsSpill *spill, bool only);
+
+/* So many groups can be counted apart, about. */
+extern double zsvector_spill_cells(void);
+
+/*
+ * Is a row with the hash to be written?  Counts it.  Asked once for each row that did not come from
+ * here, before it is written.
+ */
+extern bool zsvector_spill_wants(ZsSpill *spill, uint64 hash);
+
+/* Are rows counted? */
+extern bool zsvector_spill_counts(const ZsSpill *spill);
+
+/* Were rows counted, and none of them written? */
+extern bool zsvector_spill_only_counted(const ZsSpill *spill);
+
+/* Then they have to come again, all of them; false: none of them is wanted. */
+extern bool zsvector_spill_start_again(ZsSpill *spill);
 
 /*
  * From what is opened next on, rows of groups that have fewer rows than least, all together, may be

@@ -310,19 +310,24 @@ zsvector_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue v
 
 /* See vector_top.h. */
 bool
-zsvector_top_least(const ZsTop *top, int *column, int64 *least)
+zsvector_top_largest(const ZsTop *top, int *column, int *bound)
 {
-	const TopKey *key = &top->keys[0];
+	*column = top->keys[0].column;
+	*bound = top->bound;
+	return get_opcode(top->keys[0].sortop) == F_INT8GT;
+}
+
+/* See vector_top.h. */
+int64
+zsvector_top_least(const ZsTop *top)
+{
 	const TopEntry *worst;
 
-	if (get_opcode(key->sortop) != F_INT8GT || binaryheap_size(top->heap) < top->bound)
-		return false;
+	Assert(get_opcode(top->keys[0].sortop) == F_INT8GT);
+	if (binaryheap_size(top->heap) < top->bound)
+		return 0;
 	worst = (const TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
-	if (worst->isnull[0])
-		return false;
-	*column = key->column;
-	*least = DatumGetInt64(worst->values[0]);
-	return true;
+	return worst->isnull[0] ? 0 : Max(DatumGetInt64(worst->values[0]), 0);
 }
 
 /* ---- which nodes? --------------------------------------------------------------------- */

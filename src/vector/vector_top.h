@@ -58,11 +58,13 @@ extern uint32 zsvector_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes
 								  void *arg, uint32 *kept);
 
 /*
- * What groups have to be that are still wanted: the first key, a column as ZsTopValue has them,
- * must not be less than *least.  False if nothing like that is known: there is another order than
- * that of bigint, descending, or the limit is not reached.
+ * Are those wanted first whose first key, a bigint, is largest?  *column is the key, as ZsTopValue
+ * has columns, *bound how many are wanted.
  */
-extern bool zsvector_top_least(const ZsTop *top, int *column, int64 *least);
+extern bool zsvector_top_largest(const ZsTop *top, int *column, int *bound);
+
+/* Then groups are still wanted whose first key is not less than that; 0: maybe all of them. */
+extern int64 zsvector_top_least(const ZsTop *top);
 
 /* Shows the order, in terms of custom_scan_tlist.  context: for deparse_expression(). */
 extern void zsvector_top_explain(const ZsTop *top, const CustomScan *cscan, List *context,
