@@ -274,6 +274,48 @@ merge_mixed(const uint16 *pos, uint32 nliterals, uint32 n, const uint64 *literal
 	Assert(literal == nliterals);
 }
 
+/*
+ * The same of the values that matter; others become 0.  known: codes, of which entries are formed
+ * as they are needed.
+ */
+static const char *
+merge_some(const uint16 *pos, uint32 nliterals, ZsVectorBody *body, const uint64 *literals,
+		   const uint64 *known, const ZsSharedState *shared, uint64 *values)
+{
+	uint64		is_literal[ZS_VECTOR_WORDS] = {0};
+	uint32		before = 0;		/* literals in front of the word */
+	const char *err;
+
+	for (uint32 i = 0; i < nliterals; i++)
+		is_literal[pos[i] / 64] |= UINT64CONST(1) << (pos[i] % 64);
+	memset(values, 0, body->n * sizeof(uint64));
+	for (uint32 w = 0; w * 64 < body->n; w++)
+	{
+		for (uint64 word = body->only[w]; word != 0; word &= word - 1)
+		{
+			uint32		bit = (uint32) __builtin_ctzll(word);
+			uint32		i = w * 64 + bit;
+			uint64		in_front = is_literal[w] & ((UINT64CONST(1) << bit) - 1);
+			uint32		literal = before + (uint32) __builtin_popcountll(in_front);
+
+			Assert(i < body->n);
+			if (is_literal[w] >> bit & 1)
+			{
+				values[i] = literals[literal];
+				continue;
+			}
+			if (shared->coded != NULL &&
+				(err = zscodec_dict_need(shared, known[i - literal])) != NULL)
+				return err;
+			values[i] = shared->dict_values[known[i - literal]];
+		}
+		before += (uint32) __builtin_popcountll(is_literal[w]);
+	}
+	Assert(before == nliterals);
+	body->left_out = true;
+	return NULL;
+}
+
 /* The same of the lengths, where those of the literals are in front. */
 static void
 merge_lengths(const uint16 *pos, uint32 nliterals, uint32 n, const uint64 *known,
@@ -313,7 +355,8 @@ zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShar
 		return err;
 	if (!codes_below(known, nknown, shared->ndict))
 		return "dictionary code out of range";
-	if ((*want & ZS_FORM_VALUES) && (err = form_entries(known, nknown, shared)) != NULL)
+	if ((*want & ZS_FORM_VALUES) && !body->some &&
+		(err = form_entries(known, nknown, shared)) != NULL)
 		return err;
 	if ((err = read_literal_tag(r, &encoding)) != NULL ||
 		(err = decode_literals(info, encoding, body, pos, nliterals, shared, *want, out)) != NULL)
@@ -326,6 +369,8 @@ zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShar
 		uint64		literals[ZS_VECTOR_ROWS];
 
 		memcpy(literals, out->values, nliterals * sizeof(uint64));
+		if (body->some)
+			return merge_some(pos, nliterals, body, literals, known, shared, out->values);
 		look_up_codes(known, nknown, shared->dict_values, known);
 		merge_mixed(pos, nliterals, n, literals, known, out->values);
 	}

@@ -5,7 +5,8 @@
  *
  * Where a filter has left few rows, most strings of a vector need not be formed.  Those coded by
  * words take long, and their anchors lead to every sixteenth of them: where none of sixteen is
- * wanted they are not looked at, and behind the last that is wanted neither.
+ * wanted they are not looked at, and behind the last that is wanted neither.  Both halves of the
+ * vector are decoded at a time, as where all are wanted (codec_string_words.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -18,13 +19,6 @@
 #define GROUPS_MAX		(ZS_VECTOR_ROWS / ZS_ANCHOR_STRIDE)
 StaticAssertDecl(ZS_ANCHOR_STRIDE == 16 && ZS_VECTOR_ROWS % 64 == 0,
 				 "a word of a bitmap has the values of four anchors");
-
-/* Which values of the group matter? */
-static inline uint32
-wanted_of_group(const uint64 *only, uint32 group)
-{
-	return (uint32) (only[group / 4] >> (group % 4 * ZS_ANCHOR_STRIDE)) & 0xFFFF;
-}
 
 /* Where the codes of each group begin; all of them are one group if there are no anchors. */
 static const char *
@@ -42,30 +36,119 @@ read_anchors(ZsReader *r, uint32 n, uint64 *starts, bool *has_anchors)
 	return NULL;
 }
 
-/* Decodes the wanted ones of up to 16 values, from values[0] on, into the arena at *p. */
-static const char *
-decode_group(const ZsSegmentInfo *info, ZsBitReader *bits, const ZsWordReader *words,
-			 uint32 wanted, const uint64 *lens, uint64 *values, uint8 **p)
+/* The strings of a vector, of which some are decoded. */
+typedef struct Some
 {
-	uint64		skip = 0;
+	const ZsSegmentInfo *info;
+	const ZsReader *codes;
+	const uint64 *starts;		/* of groups, in bits */
+	const uint64 *only;
+	const uint64 *lens;
+	uint64	   *values;
+} Some;
 
-	for (uint32 i = 0; wanted >> i != 0; i++)
+/* Values that follow each other. */
+typedef struct SomeRun
+{
+	uint32		next;			/* the value whose codes come next */
+	uint32		last;			/* behind the last */
+	uint8	   *p;				/* where the next wanted value has its place */
+	ZsWordPiece piece;			/* a wanted value, or all those in front of one */
+	uint8		unwanted[ZS_WORDS_LEN_MAX];
+} SomeRun;
+
+/* The first wanted value from there on, or last. */
+static inline uint32
+next_wanted(const uint64 *only, uint32 from, uint32 last)
+{
+	while (from < last)
 	{
-		uint8	   *data;
+		uint64		word = only[from / 64] >> (from % 64);
 
-		if ((wanted >> i & 1) == 0)
-		{
-			skip += lens[i];
-			continue;
-		}
-		values[i] = zscodec_value_begin(info, p, lens[i], &data);
-		if ((skip > 0 && !zscodec_words_skip(bits, words, skip)) ||
-			!zscodec_words_decode(bits, words, data, lens[i]))
-			return "word codes are corrupted";
-		*p = data + lens[i];
-		skip = 0;
+		if (word != 0)
+			return Min(from + (uint32) __builtin_ctzll(word), last);
+		from += 64 - from % 64;
 	}
-	return NULL;
+	return last;
+}
+
+/* Begins the run's next piece, which has bytes.  False if there is none, or with an error. */
+static bool
+begin_piece(const Some *some, SomeRun *run, const char **err)
+{
+	ZsWordPiece *piece = &run->piece;
+
+	Assert(piece->left == 0);
+	for (;;)
+	{
+		uint32		wanted = next_wanted(some->only, run->next, run->last);
+		uint32		group = wanted / ZS_ANCHOR_STRIDE * ZS_ANCHOR_STRIDE;
+		uint64		skipped = 0;
+
+		if (wanted == run->last)
+			return false;
+		if (run->next <= group)
+		{
+			run->next = group;
+			if (!zscodec_words_start(&piece->bits, some->codes,
+									 some->starts[group / ZS_ANCHOR_STRIDE]))
+			{
+				*err = ZS_ERR_SHORT;
+				return false;
+			}
+		}
+		while (run->next < wanted)
+			skipped += some->lens[run->next++];
+		if (skipped > 0)
+		{
+			piece->left = (int64) skipped;
+			piece->out = run->unwanted;
+			piece->keep = 0;
+			return true;
+		}
+		some->values[wanted] = zscodec_value_begin(some->info, &run->p, some->lens[wanted],
+												   &piece->out);
+		run->p = piece->out + some->lens[wanted];
+		run->next = wanted + 1;
+		if (some->lens[wanted] > 0)
+		{
+			piece->left = (int64) some->lens[wanted];
+			piece->keep = PG_UINT64_MAX;
+			return true;
+		}
+	}
+}
+
+/*
+ * Decodes the wanted values of both runs, a code of the one and a code of the other, since it is
+ * known where a code ends when it has been looked up.
+ */
+static const char *
+decode_runs(const Some *some, const ZsWordReader *words, SomeRun *a, SomeRun *b)
+{
+	const char *err = NULL;
+	bool		has_a = begin_piece(some, a, &err);
+	bool		has_b = begin_piece(some, b, &err);
+
+	while (has_a && has_b && err == NULL)
+	{
+		if (!zscodec_words_piece_both(&a->piece, &b->piece, words) || a->piece.left < 0 ||
+			b->piece.left < 0)
+			return "word codes are corrupted";
+		if (a->piece.left == 0)
+			has_a = begin_piece(some, a, &err);
+		if (b->piece.left == 0)
+			has_b = begin_piece(some, b, &err);
+	}
+	if (has_b)
+		a = b;
+	while ((has_a || has_b) && err == NULL)
+	{
+		if (!zscodec_words_piece(&a->piece, words) || a->piece.left < 0)
+			return "word codes are corrupted";
+		has_a = has_b = begin_piece(some, a, &err);
+	}
+	return err;
 }
 
 /*
@@ -83,8 +166,14 @@ zscodec_strings_decode_some(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
 	uint64		starts[GROUPS_MAX + 1];
 	uint64		total;
 	uint64		formed = 0;
+	uint64		before = 0;
+	size_t		overhead = info->kind == ZS_KIND_FIXED ? info->align : ZS_VARLENA_OVERHEAD;
+	uint32		half = n / 2 - n / 2 % ZS_ANCHOR_STRIDE;
 	bool		has_anchors;
-	uint8	   *p;
+	Some		some = {.info = info, .codes = r, .starts = starts, .only = only, .lens = lens,
+	.values = out->values};
+	SomeRun		a = {.last = half};
+	SomeRun		b = {.next = half, .last = n};
 	const char *err;
 
 	Assert(info->kind >= ZS_KIND_FIXED && n > 0 && n <= ZS_VECTOR_ROWS);
@@ -106,27 +195,21 @@ zscodec_strings_decode_some(const ZsSegmentInfo *info, ZsReader *r, uint32 n,
 	{
 		if (want & ZS_FORM_LENGTHS)
 			out->lengths[i] = (uint32) lens[i];
+		if (i == half)
+			before = formed;
 		formed += (only[i / 64] >> (i % 64) & 1) != 0 ? lens[i] : 0;
 	}
-	if (!zscodec_values_reserve(info, out, n, formed))
+	if (!zscodec_values_reserve(info, out, n, formed + ZS_SLACK))
 		return ZS_ERR_MEMORY;
 	memset(out->values, 0, n * sizeof(uint64));
-	p = out->arena;
-	for (uint32 first = 0; first < n; first += ZS_ANCHOR_STRIDE)
-	{
-		uint32		wanted = wanted_of_group(only, first / ZS_ANCHOR_STRIDE);
-		ZsBitReader bits;
-
-		Assert(wanted >> Min(n - first, ZS_ANCHOR_STRIDE) == 0);
-		if (wanted == 0)
-			continue;
-		if (!zscodec_words_start(&bits, r, starts[first / ZS_ANCHOR_STRIDE]))
-			return ZS_ERR_SHORT;
-		if ((err = decode_group(info, &bits, shared->words, wanted, lens + first,
-								out->values + first, &p)) != NULL)
-			return err;
-	}
-	Assert(p <= out->arena + out->arena_size);
+	a.p = out->arena;
+	/* some bytes behind the end of a string are written, too */
+	b.p = out->arena + before + half * overhead + ZS_WORDS_LEN_MAX;
+	if ((err = decode_runs(&some, shared->words, &a, &b)) != NULL)
+		return err;
+	Assert(b.p <= out->arena + out->arena_size);
 	*left_out = true;
 	return NULL;
 }
+
+StaticAssertDecl(ZS_SLACK >= ZS_WORDS_LEN_MAX, "room between the halves");

@@ -92,6 +92,18 @@ typedef struct ZsBitReader
 	int			nbits;			/* negative: read beyond the end */
 } ZsBitReader;
 
+/*
+ * A piece of decoded text on its way: where its codes go on, how many bytes are missing, and where
+ * they go.  Below 0: the codes did not add up.
+ */
+typedef struct ZsWordPiece
+{
+	ZsBitReader bits;
+	int64		left;
+	uint8	   *out;			/* followed by ZS_WORDS_LEN_MAX bytes to be scribbled over */
+	uint64		keep;			/* all bits set; 0: out stays where it is, the text is not wanted */
+} ZsWordPiece;
+
 /* codec_words_build.c */
 extern size_t zscodec_words_scratch_size(void);
 extern void zscodec_words_build(ZsWordTable *table, void *scratch, const uint8 *const *strings,
@@ -110,6 +122,8 @@ extern bool zscodec_words_decode(ZsBitReader *b, const ZsWordReader *table, uint
 extern bool zscodec_words_decode_both(ZsBitReader *a, uint8 **a_out, const uint8 *a_end,
 									  ZsBitReader *b, uint8 **b_out, const uint8 *b_end,
 									  const ZsWordReader *table);
+extern bool zscodec_words_piece(ZsWordPiece *piece, const ZsWordReader *table);
+extern bool zscodec_words_piece_both(ZsWordPiece *a, ZsWordPiece *b, const ZsWordReader *table);
 extern bool zscodec_words_skip(ZsBitReader *b, const ZsWordReader *table, uint64 len);
 extern bool zscodec_words_at_end(const ZsBitReader *b);
 

@@ -201,6 +201,53 @@ zscodec_words_decode_both(ZsBitReader *a, uint8 **a_out, const uint8 *a_end, ZsB
 	return true;
 }
 
+/* Takes a code; false if there is none. */
+static inline bool
+piece_next(ZsWordPiece *piece, const ZsWordReader *table)
+{
+	uint8	   *out = piece->out;
+	uint64		len;
+
+	if (unlikely(!decode_next(&piece->bits, table, &out)))
+		return false;
+	len = (uint64) (out - piece->out);
+	piece->out += len & piece->keep;
+	piece->left -= (int64) len;
+	return true;
+}
+
+/* Decodes the piece, or moves over it.  False when the codes end early or are unknown. */
+bool
+zscodec_words_piece(ZsWordPiece *piece, const ZsWordReader *table)
+{
+	ZsWordPiece local = *piece;
+
+	while (local.left > 0)
+	{
+		if (!piece_next(&local, table))
+			return false;
+	}
+	*piece = local;
+	return true;
+}
+
+/* The same of two pieces, code by code, until one of them is complete. */
+bool
+zscodec_words_piece_both(ZsWordPiece *a, ZsWordPiece *b, const ZsWordReader *table)
+{
+	ZsWordPiece first = *a;
+	ZsWordPiece second = *b;
+
+	while (first.left > 0 && second.left > 0)
+	{
+		if (!piece_next(&first, table) || !piece_next(&second, table))
+			return false;
+	}
+	*a = first;
+	*b = second;
+	return true;
+}
+
 /* Moves over the codes of len decoded bytes. */
 bool
 zscodec_words_skip(ZsBitReader *b, const ZsWordReader *table, uint64 len)
