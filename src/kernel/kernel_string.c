@@ -80,6 +80,13 @@ find_piece(const char *bytes, size_t len, const char *piece, size_t piece_len)
 #endif
 }
 
+/* Most patterns begin and end with %: nothing has to be there then. */
+static inline bool
+same_bytes(const char *a, const char *b, size_t len)
+{
+	return len == 0 || memcmp(a, b, len) == 0;
+}
+
 /* Does the string match the pattern, see ZsLikePattern in zs_kernel.h? */
 bool
 zskernel_like(const ZsLikePattern *pattern, const char *bytes, size_t len)
@@ -90,12 +97,12 @@ zskernel_like(const ZsLikePattern *pattern, const char *bytes, size_t len)
 	Assert(pattern->npieces > 0);
 	if (len < pattern->min_len)
 		return false;
-	if (memcmp(bytes, pattern->pieces[0], pattern->lens[0]) != 0)
+	if (!same_bytes(bytes, pattern->pieces[0], pattern->lens[0]))
 		return false;
 	if (last == 0)
 		return len == pattern->lens[0];
 	end = bytes + len - pattern->lens[last];
-	if (memcmp(end, pattern->pieces[last], pattern->lens[last]) != 0)
+	if (!same_bytes(end, pattern->pieces[last], pattern->lens[last]))
 		return false;
 	bytes += pattern->lens[0];
 	for (int i = 1; i < last; i++)
@@ -112,14 +119,36 @@ zskernel_like(const ZsLikePattern *pattern, const char *bytes, size_t len)
  * Are these bytes ASCII?  Then there are as many characters, in every encoding that a server can
  * have.
  */
-KERNEL_CLONES bool
+bool
 zskernel_is_ascii(const char *bytes, size_t len)
 {
+	const uint64 high_bits = UINT64CONST(0x8080808080808080);
+	const char *end = bytes + len;
 	uint8		bits = 0;
+	uint64		word;
+	uint64		next;
+	uint64		all = 0;
 
-	for (size_t i = 0; i < len; i++)
-		bits |= (uint8) bytes[i];
-	return bits < 0x80;
+	if (len < sizeof(uint64))
+	{
+		for (; bytes < end; bytes++)
+			bits |= (uint8) *bytes;
+		return bits < 0x80;
+	}
+	for (; (size_t) (end - bytes) >= 2 * sizeof(uint64); bytes += 2 * sizeof(uint64))
+	{
+		memcpy(&word, bytes, sizeof(word));
+		memcpy(&next, bytes + sizeof(word), sizeof(next));
+		all |= word | next;
+	}
+	/* the rest, with some of the bytes before it */
+	if ((size_t) (end - bytes) >= sizeof(uint64))
+	{
+		memcpy(&word, bytes, sizeof(word));
+		all |= word;
+	}
+	memcpy(&next, end - sizeof(next), sizeof(next));
+	return ((all | next) & high_bits) == 0;
 }
 
 /* Odd, and without a pattern. */

@@ -116,10 +116,7 @@ zsvector_expr_is_text_function(Oid funcid)
 
 /* ---- run ------------------------------------------------------------------------ */
 
-/*
- * The function's value for a string; strings live in the context of what is kept.  ASCII is counted
- * here, as characters are in core's functions, one by one, which takes ten times as long.
- */
+/* What core's function says of a string; strings live in the context of what is kept. */
 static uint64
 call_function(const ZsExpr *expr, uint64 datum)
 {
@@ -128,15 +125,6 @@ call_function(const ZsExpr *expr, uint64 datum)
 	LOCAL_FCINFO(fcinfo, 3);
 	Datum		result;
 
-	if (call->is_length)
-	{
-		const char *bytes = VARDATA_ANY(datum);
-		size_t		len = zsvector_compared_length(expr->args[0]->domain, bytes,
-												   VARSIZE_ANY_EXHDR(datum));
-
-		if (zskernel_is_ascii(bytes, len))
-			return (uint64) len;
-	}
 	old = MemoryContextSwitchTo(expr->kept.context);
 	InitFunctionCallInfoData(*fcinfo, &call->finfo, call->finfo.fn_nargs, call->collation, NULL,
 							 NULL);
@@ -149,6 +137,25 @@ call_function(const ZsExpr *expr, uint64 datum)
 		elog(ERROR, "function %u returned NULL", call->finfo.fn_oid);
 	MemoryContextSwitchTo(old);
 	return expr->domain == ZS_DOMAIN_INT ? (uint64) (int64) DatumGetInt32(result) : (uint64) result;
+}
+
+/*
+ * The function's value for a string.  ASCII is counted here, as characters are in core's functions,
+ * one by one, which takes ten times as long.
+ */
+static inline uint64
+value_for(const ZsExpr *expr, uint64 datum)
+{
+	if (expr->call->is_length)
+	{
+		const char *bytes = VARDATA_ANY(datum);
+		size_t		len = zsvector_compared_length(expr->args[0]->domain, bytes,
+												   VARSIZE_ANY_EXHDR(datum));
+
+		if (zskernel_is_ascii(bytes, len))
+			return (uint64) len;
+	}
+	return call_function(expr, datum);
 }
 
 /* See vector_expr_internal.h. */
@@ -172,13 +179,16 @@ zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, co
 
 				if (!kept->known[code])
 				{
-					kept->results[code] = call_function(expr, arg->dict[code]);
+					kept->results[code] = value_for(expr, arg->dict[code]);
 					kept->known[code] = true;
 				}
 				expr->vals[row] = (int64) kept->results[code];
 			}
 			else
-				expr->vals[row] = (int64) call_function(expr, arg->datums[row]);
+			{
+				zsvector_fetch_ahead(arg->datums, row);
+				expr->vals[row] = (int64) value_for(expr, arg->datums[row]);
+			}
 		}
 	}
 	if (expr->domain == ZS_DOMAIN_INT)

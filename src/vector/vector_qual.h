@@ -104,6 +104,20 @@ zsvector_compared_length(ZsDomain domain, const char *bytes, size_t len)
 	return len;
 }
 
+/* Rows ahead whose strings are fetched: those of a dictionary lie far from each other. */
+#define ZS_STRINGS_AHEAD	8
+
+/* Fetches a string that is going to be looked at soon, by the datums of a vector and the row. */
+static inline void
+zsvector_fetch_ahead(const uint64 *datums, uint32 row)
+{
+	const char *string = (const char *) datums[Min(row + ZS_STRINGS_AHEAD, ZS_KERNEL_ROWS - 1)];
+
+	Assert(row < ZS_KERNEL_ROWS);
+	__builtin_prefetch(string);
+	__builtin_prefetch(string + 64);
+}
+
 /* What to ask zsscan_batch_column() for. */
 extern ZsColumnWant zsvector_want_of(ZsDomain domain);
 

@@ -348,6 +348,7 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 			{
 				uint32		bit = __builtin_ctzll(word);
 
+				zsvector_fetch_ahead(vector->datums, w * 64 + bit);
 				if (string_passes(qual, vector->datums[w * 64 + bit]))
 					pass[w] |= UINT64CONST(1) << bit;
 			}
