@@ -30,6 +30,26 @@
 static ZsReaderSpace *kept = NULL;
 static int	nkept = 0;
 
+/*
+ * Zeros, but for the arrays of values: what they have of rows that were not decoded does not
+ * matter, and the kernel hands out no pages for what nobody touches.  A row fetched from a wide
+ * table makes a space for each column, and decodes single values.
+ */
+static ZsReaderSpace *
+allocate_space(MemoryContext context)
+{
+	ZsReaderSpace *space = MemoryContextAlloc(context, sizeof(ZsReaderSpace));
+	Size		first = offsetof(ZsReaderSpace, vec.values);
+	Size		last = offsetof(ZsReaderSpace, vec.dscales);
+
+	StaticAssertStmt(offsetof(ZsVectorOut, dscales) - offsetof(ZsVectorOut, values) ==
+					 ZS_VECTOR_ROWS * 2 * (sizeof(uint64) + sizeof(uint32)),
+					 "values, scaled, codes and lengths lie side by side");
+	memset(space, 0, first);
+	memset((char *) space + last, 0, sizeof(ZsReaderSpace) - last);
+	return space;
+}
+
 /* A space for a reader, a kept one or a new one, for zsattr_space_put() to take back. */
 ZsReaderSpace *
 zsattr_space_get(void)
@@ -48,7 +68,7 @@ zsattr_space_get(void)
 
 	context = AllocSetContextCreate(TopMemoryContext, "zedstore reader space",
 									ALLOCSET_SMALL_SIZES);
-	space = MemoryContextAllocZero(context, sizeof(ZsReaderSpace));
+	space = allocate_space(context);
 	space->context = context;
 	space->reader = MemoryContextAlloc(context, sizeof(ZsAttrReader));
 	zsattr_allocator(context, &space->alloc);
