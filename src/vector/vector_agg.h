@@ -147,6 +147,13 @@ typedef struct ZsAgg
 	MemoryContext temporary;	/* for what core's functions leave behind */
 } ZsAgg;
 
+/* A sum that needs more than 128 bits, or has inputs that are no integers of 64. */
+typedef struct ZsLargeSum
+{
+	zs_int128	sum;			/* a part of it, at scale */
+	void	   *core;			/* core's state for the other part, or NULL */
+} ZsLargeSum;
+
 /*
  * What an aggregate has seen so far; zeros: nothing.  Only the first zsvector_agg_value_size()
  * bytes of it are there.  What it points to lives in the values' context.
@@ -171,25 +178,19 @@ typedef struct ZsAggValue
 		};
 		struct					/* numerics, and sums of integers of 8 bytes */
 		{
-			union
-			{
-				struct
-				{
-					zs_int128	sum;	/* numerics: at scale */
-					void	   *spare;	/* core's state for the part of the sum that is not in
-										 * sum, or NULL */
-				};
-				struct			/* MIN, MAX */
-				{
-					int64		best;	/* at scale */
-					Numeric		best_numeric;	/* instead of best */
-				};
-			};
 			int16		scale;
 			int16		dscale; /* largest display scale of the inputs; MIN, MAX: of best */
 			bool		has_nan;	/* among the inputs */
 			bool		has_pinf;
 			bool		has_ninf;
+			bool		is_large;	/* large stands for sum, best_numeric for best */
+			union
+			{
+				zs_int128	sum;	/* numerics: at scale */
+				ZsLargeSum *large;
+				int64		best;	/* MIN, MAX: at scale */
+				Numeric		best_numeric;
+			};
 		};
 		struct					/* MIN, MAX of strings */
 		{

@@ -147,6 +147,7 @@ zsvector_agg_add_batch(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector
 		case ZS_AGG_SUM_INT8:
 		case ZS_AGG_AVG_INT8:
 			/* 2^63 rows would be needed to overflow this */
+			Assert(!value->is_large);
 			value->count += count;
 			value->sum += zskernel_sum_int64(vector->vals, sel);
 			return;
@@ -188,7 +189,8 @@ add_decimal(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 	value->dscale = Max(value->dscale, scale);
 
 	/* a sum of 64 bits or so is far from the ends of 128 */
-	if (likely(value->scale == scale && (int64) (value->sum >> 64) == (int64) (value->sum >> 127)))
+	if (likely(value->scale == scale && !value->is_large &&
+			   (int64) (value->sum >> 64) == (int64) (value->sum >> 127)))
 		value->sum += v;
 	else
 		zsvector_numeric_sum_int(agg, value, v, scale);
@@ -198,7 +200,7 @@ add_decimal(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 static inline void
 add_decimal_extreme(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 {
-	if (likely(value->count > 0 && value->best_numeric == NULL && value->scale == scale &&
+	if (likely(value->count > 0 && !value->is_large && value->scale == scale &&
 			   value->dscale == scale))
 	{
 		if (agg->kind == ZS_AGG_MAX ? v > value->best : v < value->best)

@@ -120,12 +120,14 @@ make_image(const ZsAgg *agg, const ZsAggValue *value)
 	Numeric		spare = NULL;
 	bytea	   *image;
 
-	if (is_exact_sum(agg) && value->spare != NULL)
+	if (is_exact_sum(agg) && value->is_large)
 		spare = zsvector_numeric_spare(agg, value);
 	image = palloc(VARHDRSZ + size + (spare != NULL ? VARSIZE(spare) : 0));
 	memcpy(VARDATA(image), value, size);
 	if (spare != NULL)
 	{
+		/* in an image, is_large says that there is a spare part beside sum */
+		memcpy(VARDATA(image) + offsetof(ZsAggValue, sum), &value->large->sum, sizeof(zs_int128));
 		memcpy(VARDATA(image) + size, spare, VARSIZE(spare));
 		size += VARSIZE(spare);
 	}
@@ -186,7 +188,7 @@ combine_exact(const ZsAgg *agg, ZsAggValue *value, const ZsAggValue *other, cons
 	value->has_pinf |= other->has_pinf;
 	value->has_ninf |= other->has_ninf;
 	zsvector_numeric_sum_int(agg, value, other->sum, other->scale);
-	if (other->spare != NULL)
+	if (other->is_large)
 		zsvector_numeric_sum_spare(agg, value, spare);
 }
 

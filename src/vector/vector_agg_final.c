@@ -127,7 +127,7 @@ zsvector_agg_result_may_raise(const ZsAgg *agg, const ZsAggValue *value)
 	{
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
-			return value->spare != NULL;
+			return value->is_large;
 		case ZS_AGG_CORE:
 			return OidIsValid(agg->core->finalfn.fn_oid);
 		default:

@@ -104,6 +104,7 @@ typedef struct AggNodeState
 	ExprContext *fold_econtext;
 	MemoryContext fold_context; /* values and programs that a rescan changes */
 
+	char	   *values_memory;	/* of values, which begin with a cache line */
 	char	   *values;			/* value_size bytes for each group: a value of each aggregate */
 	Size		value_size;
 	uint32		maxgroups;		/* groups that values has room for */

@@ -109,6 +109,13 @@ scale_up(zs_int128 *value, int n)
 
 /* ---- sums -------------------------------------------------------------------------- */
 
+/* Where the part of the sum is that core does not keep. */
+static inline zs_int128 *
+sum_of(ZsAggValue *value)
+{
+	return value->is_large ? &value->large->sum : &value->sum;
+}
+
 /* Adds to the part that core keeps. */
 static void
 add_to_core(const ZsAgg *agg, ZsAggValue *value, Numeric num)
@@ -116,30 +123,38 @@ add_to_core(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 	LOCAL_FCINFO(fcinfo, 2);
 
 	Assert(agg->node != NULL);
+	if (!value->is_large)
+	{
+		ZsLargeSum *large = palloc0(sizeof(ZsLargeSum));
+
+		large->sum = value->sum;
+		value->large = large;
+		value->is_large = true;
+	}
 	InitFunctionCallInfoData(*fcinfo, NULL, 2, InvalidOid, (Node *) agg->node, NULL);
-	fcinfo->args[0].value = PointerGetDatum(value->spare);
-	fcinfo->args[0].isnull = value->spare == NULL;
+	fcinfo->args[0].value = PointerGetDatum(value->large->core);
+	fcinfo->args[0].isnull = value->large->core == NULL;
 	fcinfo->args[1].value = NumericGetDatum(num);
 	fcinfo->args[1].isnull = false;
-	value->spare = DatumGetPointer(numeric_avg_accum(fcinfo));
+	value->large->core = DatumGetPointer(numeric_avg_accum(fcinfo));
 }
 
-/* Gives what is in value->sum to core. */
+/* Gives the part of the sum that core does not keep to core. */
 static void
 move_to_core(const ZsAgg *agg, ZsAggValue *value)
 {
-	Numeric		num = zsvector_numeric_make(value->sum, value->scale, value->scale);
+	Numeric		num = zsvector_numeric_make(*sum_of(value), value->scale, value->scale);
 
 	add_to_core(agg, value, num);
 	pfree(num);
-	value->sum = 0;
+	value->large->sum = 0;
 }
 
 /* The display scale of the inputs is taken care of by the caller. */
 void
 zsvector_numeric_sum_int(const ZsAgg *agg, ZsAggValue *value, zs_int128 v, int scale)
 {
-	zs_int128	present = value->sum;
+	zs_int128	present = *sum_of(value);
 	zs_int128	added = v;
 	__int128	result;
 
@@ -148,13 +163,13 @@ zsvector_numeric_sum_int(const ZsAgg *agg, ZsAggValue *value, zs_int128 v, int s
 		(value->scale <= scale || scale_up(&added, value->scale - scale)) &&
 		!__builtin_add_overflow((__int128) present, (__int128) added, &result))
 	{
-		value->sum = result;
+		*sum_of(value) = result;
 		value->scale = Max(scale, value->scale);
 		return;
 	}
 	/* each of them fits at its own scale */
 	move_to_core(agg, value);
-	value->sum = v;
+	value->large->sum = v;
 	value->scale = scale;
 }
 
@@ -218,9 +233,9 @@ zsvector_numeric_spare(const ZsAgg *agg, const ZsAggValue *value)
 {
 	LOCAL_FCINFO(fcinfo, 1);
 
-	Assert(value->spare != NULL && agg->node != NULL);
+	Assert(value->is_large && value->large->core != NULL && agg->node != NULL);
 	InitFunctionCallInfoData(*fcinfo, NULL, 1, InvalidOid, (Node *) agg->node, NULL);
-	fcinfo->args[0].value = PointerGetDatum(value->spare);
+	fcinfo->args[0].value = PointerGetDatum(value->large->core);
 	fcinfo->args[0].isnull = false;
 	return DatumGetNumeric(numeric_sum(fcinfo));
 }
@@ -243,7 +258,7 @@ zsvector_numeric_sum_spare(const ZsAgg *agg, ZsAggValue *value, const char *spar
 Numeric
 zsvector_numeric_total(const ZsAgg *agg, ZsAggValue *value)
 {
-	if (value->spare == NULL)
+	if (!value->is_large)
 		return zsvector_numeric_make(value->sum, value->scale, value->dscale);
 	move_to_core(agg, value);
 
@@ -290,7 +305,7 @@ Numeric
 zsvector_numeric_best(const ZsAggValue *value)
 {
 	Assert(value->count > 0);
-	return value->best_numeric != NULL ? value->best_numeric :
+	return value->is_large ? value->best_numeric :
 		zsvector_numeric_make(value->best, value->scale, value->dscale);
 }
 
@@ -317,7 +332,7 @@ zsvector_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later, i
 	Assert(scale >= 0 && dscale >= 0);
 	if (value->count == 0)
 		 /* the first */ ;
-	else if (value->best_numeric != NULL)
+	else if (value->is_large)
 		value->best_numeric = choose(agg, value->best_numeric,
 									 zsvector_numeric_make(later, scale, dscale));
 	else
@@ -355,5 +370,6 @@ zsvector_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 	}
 	num = DatumGetNumericCopy(NumericGetDatum(num));
 	value->best_numeric = value->count == 0 ? num : choose(agg, zsvector_numeric_best(value), num);
+	value->is_large = true;
 	value->count++;
 }

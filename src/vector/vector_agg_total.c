@@ -43,7 +43,7 @@ cannot_replace(const ZsAgg *agg, const ZsAggValue *value, const ZsColumnBounds *
 	{
 		double		nearest;
 
-		if (value->best_numeric != NULL || value->best > MAX_EXACT_INT ||
+		if (value->is_large || value->best > MAX_EXACT_INT ||
 			value->best < -MAX_EXACT_INT ||
 			value->scale > MAX_EXACT_SCALE)
 			return false;
@@ -135,6 +135,7 @@ zsvector_agg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotal
 			break;
 		case ZS_AGG_SUM_INT8:
 		case ZS_AGG_AVG_INT8:
+			Assert(!value->is_large);
 			value->sum += totals->sum;
 			break;
 		case ZS_AGG_SUM_NUMERIC:

@@ -96,7 +96,7 @@ zsvector_agg_value_size(const ZsAgg *agg)
 		case ZS_AGG_MIN:
 		case ZS_AGG_MAX:
 			if (agg->domain == ZS_DOMAIN_DECIMAL)
-				break;
+				return offsetof(ZsAggValue, best) + sizeof(int64);
 			if (zsvector_agg_is_string(agg))
 				return offsetof(ZsAggValue, string_size) + sizeof(uint64);
 			return offsetof(ZsAggValue, integer) + sizeof(int64);
@@ -107,6 +107,7 @@ zsvector_agg_value_size(const ZsAgg *agg)
 		case ZS_AGG_AVG_INT8:
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
+			return offsetof(ZsAggValue, sum) + sizeof(zs_int128);
 		case ZS_AGG_VAR_INT:
 			break;
 	}
@@ -354,6 +355,7 @@ zsvector_agg_add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *
 			break;
 		case ZS_AGG_SUM_INT8:
 		case ZS_AGG_AVG_INT8:
+			Assert(!value->is_large);
 			value->sum += v;
 			value->count++;
 			break;
