@@ -40,7 +40,8 @@ zscodec_words_index(ZsWordTable *table)
 	uint32		at = 0;
 
 	memset(table->long_groups, 0, sizeof(table->long_groups));
-	memset(table->groups, 0, sizeof(table->groups));
+	memset(table->four_groups, 0, sizeof(table->four_groups));
+	memset(table->three_groups, 0, sizeof(table->three_groups));
 	memset(table->by_pair, 0, sizeof(table->by_pair));
 	memset(table->by_byte, 0, sizeof(table->by_byte));
 	memcpy(table->unsorted, table->symbols, n * sizeof(ZsWordSymbol));
@@ -50,13 +51,17 @@ zscodec_words_index(ZsWordTable *table)
 	{
 		if (table->unsorted[i].len >= ZS_WORDS_LONG)
 			table->long_groups[hash_long(table->unsorted[i].low)]++;
-		else if (table->unsorted[i].len >= 3)
-			table->groups[hash_three(table->unsorted[i].low)]++;
+		else if (table->unsorted[i].len >= 4)
+			table->four_groups[hash_four(table->unsorted[i].low)]++;
+		else if (table->unsorted[i].len == 3)
+			table->three_groups[hash_three(table->unsorted[i].low)]++;
 	}
 	for (uint32 h = 0; h < lengthof(table->long_groups); h++)
 		table->long_groups[h] = (uint16) (at += table->long_groups[h]);
-	for (uint32 h = 0; h < lengthof(table->groups); h++)
-		table->groups[h] = (uint16) (at += table->groups[h]);
+	for (uint32 h = 0; h < lengthof(table->four_groups); h++)
+		table->four_groups[h] = (uint16) (at += table->four_groups[h]);
+	for (uint32 h = 0; h < lengthof(table->three_groups); h++)
+		table->three_groups[h] = (uint16) (at += table->three_groups[h]);
 
 	/* filled from the end, short ones first, the ends become the beginnings */
 	for (uint32 len = 3; len <= ZS_WORDS_LEN_MAX; len++)
@@ -67,7 +72,8 @@ zscodec_words_index(ZsWordTable *table)
 
 			if (s->len == len)
 				table->symbols[len >= ZS_WORDS_LONG ? --table->long_groups[hash_long(s->low)] :
-							   --table->groups[hash_three(s->low)]] = *s;
+							   len >= 4 ? --table->four_groups[hash_four(s->low)] :
+							   --table->three_groups[hash_three(s->low)]] = *s;
 		}
 	}
 	for (uint32 i = 0; i < n; i++)

@@ -37,9 +37,10 @@ typedef struct ZsWordSymbol
 
 /*
  * A table as the encoder uses it.  Symbols are found longest first: those of six bytes and more lie
- * together by a hash of the first six, the longest in front; then those of three to five by a hash
- * of the first three, which in many alphabets are one letter and a half; then come those of two,
- * then of one.  The escape, which announces a byte, has index nsymbols.
+ * together by a hash of the first six, the longest in front; then those of four and five by a hash
+ * of the first four, since three are one letter and a half in many alphabets, which too many
+ * symbols have in common; then those of three; then come those of two, then of one.  The escape,
+ * which announces a byte, has index nsymbols.
  */
 typedef struct ZsWordTable
 {
@@ -48,7 +49,8 @@ typedef struct ZsWordTable
 	ZsWordSymbol unsorted[ZS_WORDS_SYMBOLS_MAX];	/* while they are being sorted */
 	uint16		order[ZS_WORDS_SYMBOLS_MAX + 1];	/* symbols by rank: the order of their codes */
 	uint16		long_groups[(1 << ZS_WORDS_HASH_BITS) + 1];	/* where the symbols of a hash begin */
-	uint16		groups[(1 << ZS_WORDS_HASH_BITS) + 1];
+	uint16		four_groups[(1 << ZS_WORDS_HASH_BITS) + 1];
+	uint16		three_groups[(1 << ZS_WORDS_HASH_BITS) + 1];
 	uint16		by_pair[65536]; /* index + 1 */
 	uint16		by_byte[256];
 } ZsWordTable;

@@ -36,6 +36,13 @@ hash_three(uint64 low)
 }
 
 static inline uint32
+hash_four(uint64 low)
+{
+	return (uint32) (((low & 0xFFFFFFFF) * UINT64CONST(0x9E3779B97F4A7C15)) >>
+					 (64 - ZS_WORDS_HASH_BITS));
+}
+
+static inline uint32
 hash_long(uint64 low)
 {
 	return (uint32) (((low & BYTES(ZS_WORDS_LONG)) * UINT64CONST(0x9E3779B97F4A7C15)) >>
@@ -78,8 +85,16 @@ find_symbol(const ZsWordTable *table, const uint8 *p, size_t left, const uint8 *
 			s->len <= left)
 			return (int) at;
 	}
+	hash = hash_four(low);
+	for (at = table->four_groups[hash]; at < table->four_groups[hash + 1]; at++)
+	{
+		const ZsWordSymbol *s = &table->symbols[at];
+
+		if (((low ^ s->low) & masks[s->len][0]) == 0 && s->len <= left)
+			return (int) at;
+	}
 	hash = hash_three(low);
-	for (at = table->groups[hash]; at < table->groups[hash + 1]; at++)
+	for (at = table->three_groups[hash]; at < table->three_groups[hash + 1]; at++)
 	{
 		const ZsWordSymbol *s = &table->symbols[at];
 
