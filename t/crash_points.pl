@@ -362,7 +362,8 @@ sub spilled
 	my $insert = q{insert into T select i, (select string_agg(md5((i * 100 + k)::text), '') from generate_series(1, 7) k),
 		(select string_agg(md5((i * 200 + k)::text), '') from generate_series(1, 7) k) from generate_series(%d, %d) i};
 	my $filled = delete $more{filled};
-	my $small = q{insert into T select i, 'b', 'c' from generate_series(%d, %d) i};
+	my $small = q{insert into T select i, 'b' || mod(i, 2), 'c' || mod(i, 2)
+		from generate_series(%d, %d) i};
 
 	return {
 		point => $point,
