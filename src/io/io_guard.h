@@ -5,7 +5,7 @@
  *
  * Pure: what comes in are samples of what clients do, what the worker's requests do, and the time;
  * what comes out are a rate, a depth and a sleep for VACUUMs.  It calls nothing of the server, so
- * fuzz/guard_replay.c runs it alone.  io_watch.c runs it in a worker.
+ * fuzz/guard_replay.c runs it alone.  io_limit.c runs it in a worker.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
