@@ -43,11 +43,13 @@
 /*
  * A tree is narrow if it has less than this part of what the trees of its table have on average.
  * Its runs are a few blocks each, and one share of it is less than that.  So it gets a larger part
- * of what it has, up to as many blocks as one read takes.  Tables whose trees are small on average
- * do without that.
+ * of what it has, up to as many blocks as one read takes; a still larger one while that is few
+ * blocks.  Tables whose trees are small on average do without that.
  */
 #define NARROW_SHARE		2
-#define NARROW_PART			4
+#define NARROW_PART			8
+#define NARROW_FIRST_PART	4
+#define NARROW_FIRST_BLOCKS	8
 #define NARROW_BLOCKS		16
 #define NARROW_MIN_AVERAGE	32
 
@@ -82,7 +84,8 @@ narrow_blocks(Relation rel, uint32 tree_blocks)
 	average = meta.file_blocks / (ZsTreeOfAttr(RelationGetNumberOfAttributes(rel)) + 1);
 	if (average < NARROW_MIN_AVERAGE || tree_blocks >= average / NARROW_SHARE)
 		return 0;
-	return Min(tree_blocks / NARROW_PART, NARROW_BLOCKS);
+	return Max(Min(tree_blocks / NARROW_PART, NARROW_BLOCKS),
+			   Min(tree_blocks / NARROW_FIRST_PART, NARROW_FIRST_BLOCKS));
 }
 
 /*
