@@ -124,6 +124,12 @@ CREATE TABLE h_zeros AS SELECT round(d::numeric, d) AS n FROM unnest(ARRAY[3, 20
 CREATE TABLE z_zeros USING zedstore AS SELECT * FROM h_zeros;
 SELECT twins('zeros', 'length(n::text), count(*)', 'n');
 DROP TABLE h_zeros, z_zeros;
+-- products of 16 digits and more, of batches and of rows
+CREATE TABLE h_products AS SELECT g AS id, CASE WHEN g = 5000 THEN 'NaN' ELSE round((hashint4(g % 2500) & 1073741823) / 10000.0, 3) END AS n
+	FROM generate_series(1, 6000) g;
+CREATE TABLE z_products USING zedstore AS SELECT * FROM h_products ORDER BY id;
+SELECT twins('products', 'n * (n + n), count(*), min(id)', 'n * (n + n)'), twins('products', 'n * 1e15, count(*)', 'n * 1e15');
+DROP TABLE h_products, z_products;
 -- many strings: long ones, of a dictionary, with and without blanks that do not count, with few rows of a segment
 CREATE TABLE h_many AS SELECT g AS id, CASE WHEN g % 41 <> 0 THEN repeat(md5((g / 2)::text), g % 4) || '-' || g / 2 END AS long,
 		'e' || (g * 7919 % 9000) AS entry, (CASE WHEN g % 3 = 0 THEN 'c' || g / 6 || ' ' ELSE 'c' || g / 6 END)::bpchar AS c, g % 29 AS k

@@ -36,6 +36,13 @@
 #define NO_SCALE		31
 #define MAX_WORD_SCALE	16
 #define MAX_WORD_INT	(INT64CONST(1) << 58)
+
+/*
+ * A short numeric below this is an integer to zscodec_numeric_to_int() with any scale; of larger
+ * ones it says of some that they are none, so they have the word that it gives them.
+ */
+#define MAX_SHORT_INT	INT64CONST(1000000000000000)
+StaticAssertDecl(MAX_SHORT_INT < MAX_WORD_INT, "short integers are words");
 StaticAssertDecl(NO_SCALE == (1 << SCALE_BITS) - 1 && MAX_WORD_SCALE < NO_SCALE,
 				 "NO_SCALE is the mask of scales, and none of them");
 
@@ -99,7 +106,7 @@ decimal_word(ZsGroups *groups, int key, int64 v, int scale)
 		v /= 10;
 		scale--;
 	}
-	if (likely(scale <= MAX_WORD_SCALE && v < MAX_WORD_INT && v > -MAX_WORD_INT))
+	if (likely(scale <= MAX_WORD_SCALE && v < MAX_SHORT_INT && v > -MAX_SHORT_INT))
 		return (uint64) v << SCALE_BITS | (uint64) scale;
 	num = zsvector_numeric_make(v, scale, scale);
 	word = numeric_word(groups, key, num);
