@@ -102,6 +102,45 @@ BEGIN ISOLATION LEVEL SERIALIZABLE;
 SELECT count(*), sum(n) FROM z_par;
 COMMIT;
 RESET zedstore.debug_vector;
+-- groups beyond memory: rows of others are written out where they lie anywhere, and groups are returned several times where they lie together
+CREATE TABLE h_beyond AS SELECT g AS id, g / 20 AS near, (hashint4(g) & 8388607) % 3000 AS far, 'k' || (hashint4(g) & 8388607) % 3000 AS name, g % 900 / 100.0 AS n
+	FROM generate_series(0, 59999) g;
+CREATE TABLE z_beyond (LIKE h_beyond) USING zedstore WITH (parallel_workers = 4);
+INSERT INTO z_beyond SELECT * FROM h_beyond ORDER BY id;
+ANALYZE z_beyond;
+-- of one process: groups that it returned, against those that there are; did it write more than 1000 kB of rows?
+CREATE FUNCTION returned(query text) RETURNS TABLE (mode text, share numeric, wrote_many bool) LANGUAGE plpgsql AS $$
+DECLARE
+	plan jsonb;
+BEGIN
+	EXECUTE 'EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF, SUMMARY OFF, BUFFERS OFF, FORMAT json) ' || query INTO plan;
+	RETURN QUERY SELECT p->>'Partial Mode', round((p->>'Actual Rows')::numeric / 3000, 1), (p->>'Disk Usage')::int > 1000
+		FROM jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "ZedstoreAgg")') p;
+END $$;
+SET zedstore.debug_vector_groups = 500;
+SET zedstore.debug_vector = force;
+SET max_parallel_workers_per_gather = 1;
+SET parallel_leader_participation = off;
+SELECT keys, p.* FROM unnest(ARRAY['near', 'far', 'name']) keys, returned(format('SELECT %s, count(*), sum(n) FROM z_beyond GROUP BY %1$s', keys)) p;
+SET zedstore.enable_packed_rows = off;
+SELECT keys, p.* FROM unnest(ARRAY['near', 'far']) keys, returned(format('SELECT %s, count(*), sum(n) FROM z_beyond GROUP BY %1$s', keys)) p;
+RESET zedstore.enable_packed_rows;
+RESET parallel_leader_participation;
+RESET zedstore.debug_vector;
+RESET zedstore.debug_vector_groups;
+SET max_parallel_workers_per_gather = 4;
+CREATE FUNCTION beyond(keys text) RETURNS text LANGUAGE sql AS $$
+	SELECT test.by_batches('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || keys ||
+		', count(*), sum(n), avg(n), min(id), max(id))::text AS r FROM @_beyond GROUP BY ' || keys || ') s',
+		'Gather.*Parallel Custom Scan \(ZedstoreAgg\)', 'p', 300,
+		ARRAY[['force', '500', '4'], ['force', '500', '0'], ['verify', '500', '1'], ['rows', '500', '4'], ['core', '500', '4']])
+$$;
+SELECT keys, beyond(keys) FROM unnest(ARRAY['near', 'far', 'name', 'near % 10, far / 30']) keys;
+SET zedstore.enable_packed_rows = off;
+SELECT keys, beyond(keys) FROM unnest(ARRAY['near', 'far', 'name']) keys;
+RESET zedstore.enable_packed_rows;
+DROP TABLE h_beyond, z_beyond;
+DROP FUNCTION returned, beyond;
 -- partitions: each by itself, or together by core
 CREATE TABLE h_prt (id int, k int, n numeric(8,2)) PARTITION BY LIST (k);
 CREATE TABLE h_prt1 PARTITION OF h_prt FOR VALUES IN (1);

@@ -96,6 +96,7 @@ zsvector_agg_start_groups(AggNodeState *state, const uint16 *list, uint32 n,
 						  const uint32 *numbers)
 {
 	Assert(n > 0 && n <= ZS_KERNEL_ROWS);
+	state->fill_rows += n;
 	zsvector_agg_grow_values(state);
 	zsvector_batch_groups_start(state->batch_groups, list, n, numbers,
 								zsvector_groups_count(state->groups),
@@ -135,6 +136,7 @@ add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 		list[nabsent] = list[i];
 		nabsent += numbers[i] == ZS_NO_GROUP ? 1 : 0;
 	}
+	state->absent_rows += nabsent;
 	if (nabsent == 0 || zsvector_agg_pack_rows(state, list, nabsent))
 		return;
 

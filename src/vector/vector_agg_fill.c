@@ -9,8 +9,10 @@
  *	  (vector_spill.c), and become groups when the first ones have been returned;
  *	- when groups can be returned before the end of the input (vector_agg_early.c): then the input
  *	  goes on where it stopped;
- *	- in partial aggregation, which writes nothing out: when memory is full the groups are returned
- *	  as they are, and the next ones are made of the rows that follow.
+ *	- in partial aggregation, which may return a group more than once: where rows of a group lie
+ *	  together, more rows have to be written out, once groups are frozen, than groups were made
+ *	  of as many rows.  Then all groups are returned as they are, and new ones are made of the
+ *	  rows that follow.
  *
  * Memory of groups is that of state->context; each filling but those of the second kind starts by
  * forgetting it.
@@ -27,6 +29,9 @@
 
 #include "vector_agg_node.h"
 #include "vector_internal.h"
+
+/* With so many rows after groups were frozen it is known how many of them are written out. */
+#define TRIAL_ROWS		4096
 
 /* The number of rows for all aggregates, none of which looks at a column. */
 static void
@@ -58,6 +63,7 @@ start_fill(AggNodeState *state)
 	}
 	state->early = false;
 	state->early_look = 0;
+	state->fill_rows = 0;
 	zsvector_agg_sets_start(state);
 	state->base_memory = MemoryContextMemAllocated(state->context, true);
 }
@@ -87,10 +93,31 @@ is_memory_full(AggNodeState *state)
 static void
 freeze_groups(AggNodeState *state)
 {
-	Assert(!state->partial);
-	if (state->nkeys > 0 && (state->spill == NULL || zsvector_spill_can_divide(state->spill)))
+	if (state->nkeys > 0 && !zsvector_groups_frozen(state->groups) &&
+		(state->spill == NULL || zsvector_spill_can_divide(state->spill)))
+	{
 		zsvector_groups_freeze(state->groups);
+		state->frozen_rows = state->fill_rows;
+		state->absent_rows = 0;
+	}
 	zsvector_agg_sets_freeze(state);
+}
+
+/*
+ * Are the groups in memory to be returned as they are, and others to be made?  Handing over a group
+ * and writing a row cost about the same.
+ */
+static bool
+is_share_complete(const AggNodeState *state)
+{
+	uint64		nrows = state->fill_rows - state->frozen_rows;
+
+	if (!state->partial || state->nkeys == 0 || !zsvector_groups_frozen(state->groups) ||
+		nrows < TRIAL_ROWS)
+		return false;
+	Assert(state->absent_rows <= nrows);
+	return (double) state->absent_rows / nrows >
+		(double) zsvector_groups_count(state->groups) / Max(state->frozen_rows, 1);
 }
 
 static void
@@ -104,7 +131,10 @@ start_input(AggNodeState *state)
 	zsvector_input_start(state->input);
 }
 
-/* Makes groups of the input's rows, until many of them are complete or there are no more rows. */
+/*
+ * Makes groups of the input's rows, until many of them are complete, or all are to be returned, or
+ * there are no more rows.
+ */
 static void
 aggregate_input(AggNodeState *state)
 {
@@ -121,6 +151,8 @@ aggregate_input(AggNodeState *state)
 			return;
 		if (full)
 			freeze_groups(state);
+		if (is_share_complete(state))
+			return;
 	}
 	ExecClearTuple(state->input->slot);
 	state->at_end = true;
@@ -130,7 +162,7 @@ aggregate_input(AggNodeState *state)
 static void
 start_aggregation(AggNodeState *state)
 {
-	Assert(!state->started && !state->partial);
+	Assert(!state->started);
 	state->started = true;
 	state->choosing = state->top != NULL && state->nkeys > 0 && zsvector_top_start(state->top);
 	state->at_end = state->counts_only && !state->by_rows;
@@ -209,37 +241,6 @@ aggregate_spilled(AggNodeState *state)
 	zsvector_agg_sets_finish(state);
 }
 
-/*
- * The groups of the rows that come next, as many as there is memory for; false if there are none.
- * Without keys there is one in any case.
- */
-static bool
-next_share(AggNodeState *state)
-{
-	const ZsBatch *batch;
-
-	Assert(state->partial && !state->done && state->spill == NULL);
-	start_fill(state);
-	if (!state->started)
-		start_input(state);
-	state->started = true;
-	if (state->counts_only && !state->by_rows)
-	{
-		count_input(state);
-		state->done = true;
-		return true;
-	}
-	while ((batch = zsvector_input_next(state->input)) != NULL)
-	{
-		zsvector_agg_take_batch(state, batch);
-		if (is_memory_full(state))
-			return true;
-	}
-	ExecClearTuple(state->input->slot);
-	state->done = true;
-	return state->nkeys == 0 || zsvector_groups_count(state->groups) > 0;
-}
-
 /* Forgets the rows that were written out. */
 void
 zsvector_agg_free_spill(AggNodeState *state)
@@ -264,16 +265,14 @@ zsvector_agg_fill_groups(AggNodeState *state)
 		return false;
 	if (state->started && state->at_end && state->spill != NULL && zsvector_agg_leave_rare(state))
 		take_input_again(state);
-	if (state->partial)
-	{
-		if (!next_share(state))
-			return false;
-	}
-	else if (!state->started)
+	if (!state->started)
 		start_aggregation(state);
 	else if (!state->at_end)
 	{
-		zsvector_agg_forget_complete(state);
+		if (state->early)
+			zsvector_agg_forget_complete(state);
+		else
+			start_fill(state);
 		aggregate_input(state);
 	}
 	else if (state->spill != NULL && zsvector_spill_next(state->spill))

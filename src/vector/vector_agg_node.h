@@ -140,6 +140,9 @@ typedef struct AggNodeState
 	uint32		groups_left;	/* in memory, to be returned */
 
 	bool		may_be_early;	/* groups that are complete may be returned before the end */
+	uint64		fill_rows;		/* taken since the last fill began */
+	uint64		frozen_rows;	/* of these, those before groups were frozen */
+	uint64		absent_rows;	/* of these, those after that, whose groups are not in memory */
 	uint32		early_look;		/* not with less groups than these */
 	bool		early;			/* only those are returned whose early_key lies outside of: */
 	int			early_key;

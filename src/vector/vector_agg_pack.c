@@ -83,7 +83,7 @@ struct ZsAggPack
 static bool
 can_pack(const AggNodeState *state)
 {
-	if (!zs_enable_packed_rows || state->nkeys == 0 || state->partial || state->has_sets ||
+	if (!zs_enable_packed_rows || state->nkeys == 0 || state->has_sets ||
 		state->verifier != NULL || state->by_rows || state->naggs > 64)
 		return false;
 	for (int i = 0; i < state->rowdesc->natts; i++)

@@ -283,6 +283,17 @@ find_filter(const ZsAggQuery *query, List **filter, bool *divisible)
 	return result;
 }
 
+/* What one of divisor processes needs to aggregate its rows of the table. */
+static Cost
+aggregation_cost(const ZsAggQuery *query, List *filter, double ngroups, double divisor)
+{
+	Cost		cost = zsvector_agg_table_cost(query, filter, ngroups, divisor);
+
+	if (!zsvector_agg_is_in_key_order(query))
+		cost += zsvector_agg_spill_cost(query, query->rel->rows / divisor);
+	return cost;
+}
+
 /* See vector_agg_plan.h. */
 CustomPath *
 zsvector_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs)
@@ -294,8 +305,7 @@ zsvector_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, Lis
 	if (!find_filter(query, &filter, &divisible) || !divisible)
 		return NULL;
 	path = zsvector_agg_make_path(query, target, aggrefs, NULL, filter, NIL, ZS_SPLIT_FOR_CORE);
-	zsvector_agg_set_cost(query, path,
-						  zsvector_agg_table_cost(query, filter, query->ngroups, 1),
+	zsvector_agg_set_cost(query, path, aggregation_cost(query, filter, query->ngroups, 1),
 						  query->ngroups);
 	return path;
 }
@@ -314,8 +324,8 @@ add_parallel_paths(const ZsAggQuery *query, List *filter, int workers, ZsAggSpli
 	path->path.parallel_aware = true;
 	path->path.parallel_workers = workers;
 	path->path.rows = npartial;
-	zsvector_agg_set_cost(query, path,
-						  zsvector_agg_table_cost(query, filter, npartial, divisor), npartial);
+	zsvector_agg_set_cost(query, path, aggregation_cost(query, filter, npartial, divisor),
+						  npartial);
 	if (split == ZS_SPLIT_FOR_CORE)
 		zsvector_agg_add_gathered(query, &path->path);
 	else
@@ -331,7 +341,6 @@ add_table_paths(const ZsAggQuery *query)
 	CustomPath *path;
 	bool		divisible;
 	int			workers = 0;
-	Cost		cost;
 	ListCell   *lc;
 
 	if (!find_filter(query, &filter, &divisible))
@@ -357,10 +366,8 @@ add_table_paths(const ZsAggQuery *query)
 
 	path = zsvector_agg_make_path(query, query->target, query->aggrefs, NULL, filter,
 								  NIL, ZS_SPLIT_NONE);
-	cost = zsvector_agg_table_cost(query, filter, query->ngroups, 1);
-	if (!zsvector_agg_is_in_key_order(query))
-		cost += zsvector_agg_spill_cost(query, rel->rows);
-	zsvector_agg_set_cost(query, path, cost, query->ngroups);
+	zsvector_agg_set_cost(query, path, aggregation_cost(query, filter, query->ngroups, 1),
+						  query->ngroups);
 	add_path(query->grouped_rel, &path->path);
 	return true;
 }

@@ -317,8 +317,7 @@ make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *
 								  list_make3(spec.inputs, spec.guards,
 											 list_concat_copy(spec.keys, spec.aggrefs)), split);
 	zsvector_agg_set_cost(query, path, rows_cost(query, &spec, child, ngroups) +
-						  (split != ZS_SPLIT_NONE ? 0 :
-						   zsvector_agg_spill_cost(query, query->rel->rows)), ngroups);
+						  zsvector_agg_spill_cost(query, child->rows), ngroups);
 	return path;
 }
 

@@ -103,7 +103,7 @@ zsvector_agg_open_spill(AggNodeState *state)
 	Size		size;
 	MemoryContext old;
 
-	Assert(zsvector_groups_frozen(state->groups) && !state->partial);
+	Assert(zsvector_groups_frozen(state->groups));
 	if (state->spill != NULL)
 		return;
 	size = MemoryContextMemAllocated(state->context, true) - state->base_memory;
@@ -181,12 +181,16 @@ zsvector_agg_take_row(AggNodeState *state, bool verify_only, uint32 group)
 					(errcode(ERRCODE_INTERNAL_ERROR),
 					 errmsg_internal("group differs: %u by batches, %u by rows", group, own)));
 		group = own;
+		state->fill_rows += verify_only ? 0 : 1;
 		zsvector_agg_grow_values(state);
 	}
 	if (group != ZS_NO_GROUP)
 		add_row_values(state, group, verify_only);
 	else if (!verify_only)
+	{
+		state->absent_rows++;
 		zsvector_agg_spill_row(state);
+	}
 	MemoryContextSwitchTo(old);
 }
 
