@@ -166,6 +166,24 @@ SELECT :on_pages < :off_pages AS fewer;
 SELECT topn_pages('SELECT t FROM topn_sorted WHERE t > '''' ORDER BY t, id LIMIT 3') AS pages \gset all_
 SELECT topn_pages('SELECT 1 FROM topn_sorted WHERE t > '''' ORDER BY t, id LIMIT 3') AS pages \gset no_
 SELECT :all_pages = :no_pages AS same;
+-- What is kept of them takes no more than work_mem and a row; then they are read again after all.
+CREATE TABLE topn_wide_heap (id int, t text, e text) USING heap;
+INSERT INTO topn_wide_heap SELECT g, CASE WHEN g % 10 <> 3 THEN repeat('x', 20000) || g END,
+	nullif(g % 3, 1) FROM generate_series(1, 500) g;
+CREATE TABLE topn_wide (LIKE topn_wide_heap) USING zedstore;
+INSERT INTO topn_wide TABLE topn_wide_heap;
+SET work_mem = '1MB';
+BEGIN;
+DECLARE topn_cursor CURSOR FOR
+	SELECT t, e FROM topn_wide WHERE t IS DISTINCT FROM e ORDER BY id DESC LIMIT 400;
+MOVE 390 IN topn_cursor;
+SELECT sum(total_bytes) < 2 * 1024 * 1024 AS little FROM pg_backend_memory_contexts
+	WHERE name = 'zedstore top-N keys';
+COMMIT;
+(SELECT t, e FROM topn_wide_heap WHERE t IS DISTINCT FROM e ORDER BY id DESC LIMIT 400) EXCEPT ALL
+(SELECT t, e FROM topn_wide WHERE t IS DISTINCT FROM e ORDER BY id DESC LIMIT 400);
+RESET work_mem;
+DROP TABLE topn_wide, topn_wide_heap;
 RESET enable_sort;
 DROP TABLE topn_sorted;
 DROP FUNCTION topn_modes, topn_pages;

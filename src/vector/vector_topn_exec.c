@@ -15,7 +15,8 @@
  * Where the plan returns nothing but columns of the keys and of the filter, the heap has the values
  * of these, too, and no row is fetched: to find one value a dictionary may have to be read, which
  * the scan has read before.  When rows enter the heap all the time, as they do if they come in
- * the opposite order, copying values takes longer than fetching a few rows, and is given up.
+ * the opposite order, copying values takes longer than fetching a few rows, and is given up; so it
+ * is when the values take more than work_mem.
  *
  * Batches of rows instead of single ones: vector_topn_batch.c.
  *
@@ -93,6 +94,26 @@ compare_results(const void *a, const void *b, void *arg)
 
 /* ---- first phase ------------------------------------------------------------------- */
 
+/* Frees all values but those of keys; what was carried is fetched in the end. */
+static void
+stop_carrying(TopNState *state)
+{
+	TupleDesc	desc = state->keyslot->tts_tupleDescriptor;
+
+	Assert(state->carries && state->nresults < 0);
+	state->carries = false;
+	for (int i = state->nkeys; i < state->ncolumns; i++)
+	{
+		if (TupleDescAttr(desc, state->columns[i] - 1)->attbyval)
+			continue;
+		for (int k = 0; k < binaryheap_size(state->heap); k++)
+		{
+			if (!state->entries[k].isnull[i])
+				pfree(DatumGetPointer(state->entries[k].values[i]));
+		}
+	}
+}
+
 /* Takes the row in keyslot over into entry. */
 static void
 fill_entry(TopNState *state, TopNEntry *entry, bool used)
@@ -103,8 +124,10 @@ fill_entry(TopNState *state, TopNEntry *entry, bool used)
 	Assert(entry >= state->entries && entry < state->entries + state->bound);
 	entry->row = zsslot_row(state->keyslot);
 	entry->vis = *zsslot_vis(state->keyslot);
-	if (state->carries && ++state->nfilled > MAX_CARRIED_FILLS(state->bound))
-		state->carries = false;
+	if (state->carries &&
+		(++state->nfilled > MAX_CARRIED_FILLS(state->bound) ||
+		 MemoryContextMemAllocated(state->context, false) > work_mem * (Size) 1024))
+		stop_carrying(state);
 	for (int i = 0; i < (state->carries ? state->ncolumns : state->nkeys); i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, state->columns[i] - 1);
