@@ -476,7 +476,7 @@ extern const char *zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *b
 /* Bytes of memory that it has now; forming values and integers makes it more. */
 extern size_t zscodec_shared_memory(const ZsSharedState *shared);
 
-/* codec_shared.c */
+/* codec_dict_coded.c */
 
 /* Forms all entries of a dictionary, if it is one of those that wait for it. */
 extern const char *zscodec_shared_form(const ZsSharedState *shared);

@@ -32,20 +32,6 @@ codes_below(const uint64 *codes, uint32 n, uint32 ndict)
 	return bad == 0;
 }
 
-/* Forms what a coded dictionary has for valid codes. */
-static const char *
-form_entries(const uint64 *codes, uint32 n, const ZsSharedState *shared)
-{
-	const char *err;
-
-	for (uint32 i = 0; i < n && shared->coded != NULL; i++)
-	{
-		if ((err = zscodec_dict_need(shared, codes[i])) != NULL)
-			return err;
-	}
-	return NULL;
-}
-
 /* Looks codes up; values may be the same array. */
 static ZS_CLONES void
 look_up_codes(const uint64 *codes, uint32 n, const uint64 *dict, uint64 *values)
@@ -109,7 +95,7 @@ zscodec_dict_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShare
 		out->lengths[i] = zscodec_dict_len(shared, codes[i]);
 	if ((*want & ZS_FORM_VALUES) == 0)
 		return NULL;
-	if ((err = form_entries(codes, n, shared)) != NULL)
+	if ((err = zscodec_dict_need(shared, codes, n)) != NULL)
 		return err;
 	look_up_codes(codes, n, shared->dict_values, out->values);
 	return NULL;
@@ -175,6 +161,21 @@ add_scaled(const ZsSharedState *shared, ZsVectorOut *out)
 	}
 }
 
+/* Makes sure that the entries of all rows are formed. */
+static const char *
+need_codes(const ZsSharedState *shared, const ZsVectorOut *out)
+{
+	uint64		codes[ZS_VECTOR_ROWS];
+	uint32		n = 0;
+
+	for (uint32 i = 0; i < out->nrows && shared->coded != NULL; i++)
+	{
+		if (!out->isnull[i])
+			codes[n++] = out->codes[i];
+	}
+	return zscodec_dict_need(shared, codes, n);
+}
+
 /* See zs_codec.h. */
 const char *
 zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want,
@@ -188,11 +189,8 @@ zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared
 		(info->kind == ZS_KIND_BYTES ? ZS_FORM_LENGTHS : 0);
 	if (want & ZS_FORM_VALUES)
 	{
-		for (uint32 i = 0; i < out->nrows && shared->coded != NULL; i++)
-		{
-			if (!out->isnull[i] && (err = zscodec_dict_need(shared, out->codes[i])) != NULL)
-				return err;
-		}
+		if ((err = need_codes(shared, out)) != NULL)
+			return err;
 		for (uint32 i = 0; i < out->nrows; i++)
 			out->values[i] = out->isnull[i] ? 0 : shared->dict_values[out->codes[i]];
 	}
@@ -250,19 +248,25 @@ decode_literals(const ZsSegmentInfo *info, int encoding, ZsVectorBody *body, con
 									   &body->left_out);
 }
 
+/* Which of the values are literals. */
+static void
+mark_literals(const uint16 *pos, uint32 nliterals, uint64 *is_literal)
+{
+	memset(is_literal, 0, ZS_VECTOR_WORDS * sizeof(uint64));
+	for (uint32 i = 0; i < nliterals; i++)
+		is_literal[pos[i] / 64] |= UINT64CONST(1) << (pos[i] % 64);
+}
+
 /*
  * Puts literals and what the dictionary gave into the order of the n values.  Which is next follows
  * no rule that a processor could guess, so there is no branch.
  */
 static void
-merge_mixed(const uint16 *pos, uint32 nliterals, uint32 n, const uint64 *literals,
-			const uint64 *known, uint64 *values)
+merge_mixed(const uint64 *is_literal, uint32 n, const uint64 *literals, const uint64 *known,
+			uint64 *values)
 {
-	uint64		is_literal[ZS_VECTOR_WORDS] = {0};
 	uint32		literal = 0;
 
-	for (uint32 i = 0; i < nliterals; i++)
-		is_literal[pos[i] / 64] |= UINT64CONST(1) << (pos[i] % 64);
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint32		bit = (uint32) (is_literal[i / 64] >> (i % 64)) & 1;
@@ -271,7 +275,6 @@ merge_mixed(const uint16 *pos, uint32 nliterals, uint32 n, const uint64 *literal
 		values[i] = *from;
 		literal += bit;
 	}
-	Assert(literal == nliterals);
 }
 
 /*
@@ -279,15 +282,15 @@ merge_mixed(const uint16 *pos, uint32 nliterals, uint32 n, const uint64 *literal
  * as they are needed.
  */
 static const char *
-merge_some(const uint16 *pos, uint32 nliterals, ZsVectorBody *body, const uint64 *literals,
+merge_some(const uint64 *is_literal, ZsVectorBody *body, const uint64 *literals,
 		   const uint64 *known, const ZsSharedState *shared, uint64 *values)
 {
-	uint64		is_literal[ZS_VECTOR_WORDS] = {0};
+	uint64		codes[ZS_VECTOR_ROWS];
+	uint16		places[ZS_VECTOR_ROWS]; /* of these codes */
+	uint32		ncodes = 0;
 	uint32		before = 0;		/* literals in front of the word */
 	const char *err;
 
-	for (uint32 i = 0; i < nliterals; i++)
-		is_literal[pos[i] / 64] |= UINT64CONST(1) << (pos[i] % 64);
 	memset(values, 0, body->n * sizeof(uint64));
 	for (uint32 w = 0; w * 64 < body->n; w++)
 	{
@@ -304,34 +307,39 @@ merge_some(const uint16 *pos, uint32 nliterals, ZsVectorBody *body, const uint64
 				values[i] = literals[literal];
 				continue;
 			}
-			if (shared->coded != NULL &&
-				(err = zscodec_dict_need(shared, known[i - literal])) != NULL)
-				return err;
-			values[i] = shared->dict_values[known[i - literal]];
+			codes[ncodes] = known[i - literal];
+			places[ncodes++] = (uint16) i;
 		}
 		before += (uint32) __builtin_popcountll(is_literal[w]);
 	}
-	Assert(before == nliterals);
+	if ((err = zscodec_dict_need(shared, codes, ncodes)) != NULL)
+		return err;
+	for (uint32 i = 0; i < ncodes; i++)
+		values[places[i]] = shared->dict_values[codes[i]];
 	body->left_out = true;
 	return NULL;
 }
 
 /* The same of the lengths, where those of the literals are in front. */
 static void
-merge_lengths(const uint16 *pos, uint32 nliterals, uint32 n, const uint64 *known,
+merge_lengths(const uint64 *is_literal, uint32 nliterals, uint32 n, const uint64 *known,
 			  const ZsSharedState *shared, uint32 *lengths)
 {
-	uint32		literal = nliterals;
-	uint32		nknown = n - nliterals;
+	uint32		both[ZS_VECTOR_ROWS];
+	uint32		literal = 0;
 
-	for (uint32 i = n; i-- > 0;)
+	/* those of literals from the one end, the others behind them */
+	memcpy(both, lengths, nliterals * sizeof(uint32));
+	for (uint32 i = nliterals; i < n; i++)
+		both[i] = zscodec_dict_len(shared, known[i - nliterals]);
+	for (uint32 i = 0; i < n; i++)
 	{
-		if (literal > 0 && pos[literal - 1] == i)
-			lengths[i] = lengths[--literal];
-		else
-			lengths[i] = zscodec_dict_len(shared, known[--nknown]);
+		uint32		bit = (uint32) (is_literal[i / 64] >> (i % 64)) & 1;
+
+		lengths[i] = both[bit != 0 ? literal : nliterals + i - literal];
+		literal += bit;
 	}
-	Assert(literal == 0 && nknown == 0);
+	Assert(literal == nliterals);
 }
 
 /* See codec_ops.h. */
@@ -343,6 +351,7 @@ zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShar
 	uint32		n = body->n;
 	uint16		pos[ZS_VECTOR_ROWS];
 	uint64		known[ZS_VECTOR_ROWS];
+	uint64		is_literal[ZS_VECTOR_WORDS];
 	uint32		nliterals;
 	uint32		nknown;
 	const char *err;
@@ -356,23 +365,24 @@ zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShar
 	if (!codes_below(known, nknown, shared->ndict))
 		return "dictionary code out of range";
 	if ((*want & ZS_FORM_VALUES) && !body->some &&
-		(err = form_entries(known, nknown, shared)) != NULL)
+		(err = zscodec_dict_need(shared, known, nknown)) != NULL)
 		return err;
 	if ((err = read_literal_tag(r, &encoding)) != NULL ||
 		(err = decode_literals(info, encoding, body, pos, nliterals, shared, *want, out)) != NULL)
 		return err;
 
+	mark_literals(pos, nliterals, is_literal);
 	if (*want & ZS_FORM_LENGTHS)
-		merge_lengths(pos, nliterals, n, known, shared, out->lengths);
+		merge_lengths(is_literal, nliterals, n, known, shared, out->lengths);
 	if (*want & ZS_FORM_VALUES)
 	{
 		uint64		literals[ZS_VECTOR_ROWS];
 
 		memcpy(literals, out->values, nliterals * sizeof(uint64));
 		if (body->some)
-			return merge_some(pos, nliterals, body, literals, known, shared, out->values);
+			return merge_some(is_literal, body, literals, known, shared, out->values);
 		look_up_codes(known, nknown, shared->dict_values, known);
-		merge_mixed(pos, nliterals, n, literals, known, out->values);
+		merge_mixed(is_literal, n, literals, known, out->values);
 	}
 	return NULL;
 }

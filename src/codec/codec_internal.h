@@ -338,19 +338,15 @@ typedef struct ZsCodedDict
 
 StaticAssertDecl(sizeof(ZsCodedDict) % 8 == 0, "values behind it are aligned");
 
-/* codec_shared.c */
-extern const char *zscodec_dict_form_block(const ZsSharedState *shared, uint32 block);
+/* Of a coded dictionary: strings that words do not shorten become up to three times as long. */
+#define ZS_DICT_CODED_SIZE_MAX	(3 * ZS_DICT_CODED_BYTES)
+
+/* codec_dict_coded.c */
+extern size_t zscodec_dict_coded_size(uint32 n);
+extern const char *zscodec_dict_open_coded(ZsReader *r, ZsSharedState *shared);
+extern const char *zscodec_dict_need(const ZsSharedState *shared, const uint64 *codes, uint32 n);
 extern const char *zscodec_dict_one(const ZsSharedState *shared, uint64 code, ZsVectorOut *out,
 									uint64 *value);
-
-/* Makes sure that the entry of a valid code is formed. */
-static inline const char *
-zscodec_dict_need(const ZsSharedState *shared, uint64 code)
-{
-	if (likely(shared->dict_values[code] != 0) || shared->coded == NULL)
-		return NULL;
-	return zscodec_dict_form_block(shared, (uint32) (code / ZS_DICT_CODED_BLOCK));
-}
 
 /* The length of an entry's bytes, formed or not. */
 static inline uint32

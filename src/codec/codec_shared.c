@@ -17,12 +17,9 @@
 #include "codec_compress.h"
 #include "codec_dict.h"
 
-/* Of a coded dictionary: strings that words do not shorten become up to three times as long. */
-#define CODED_SIZE_MAX		(3 * ZS_DICT_CODED_BYTES)
-
 /* No area of ours is longer: dictionary with its lengths, symbol table, prefix. */
 #define BODY_SIZE_MAX \
-	(CODED_SIZE_MAX + ZS_DICT_ENTRIES_MAX * 16 + ZS_FSST_TABLE_SIZE_MAX + \
+	(ZS_DICT_CODED_SIZE_MAX + ZS_DICT_ENTRIES_MAX * 16 + ZS_FSST_TABLE_SIZE_MAX + \
 	 ZS_WORDS_TABLE_SIZE_MAX + ZS_PREFIX_MAX + 65536)
 
 /* Compression below this saves nothing. */
@@ -165,171 +162,6 @@ open_dict(const ZsSegmentInfo *info, ZsReader *r, ZsSharedState *shared, uint64 
 	return NULL;
 }
 
-/* Streams of n integers, at most 1024 each, whose sum is not above limit. */
-static const char *
-read_numbers(ZsReader *r, uint32 n, uint64 limit, uint32 *out)
-{
-	uint64		chunk[ZS_VECTOR_ROWS];
-	uint64		total = 0;
-	const char *err;
-
-	for (uint32 start = 0; start < n; start += ZS_VECTOR_ROWS)
-	{
-		uint32		count = Min(n - start, ZS_VECTOR_ROWS);
-
-		if ((err = zscodec_ints_decode(r, count, chunk)) != NULL)
-			return err;
-		for (uint32 i = 0; i < count; i++)
-		{
-			if (chunk[i] > limit - total)
-				return "dictionary entry is too long";
-			total += chunk[i];
-			out[start + i] = (uint32) chunk[i];
-		}
-	}
-	return NULL;
-}
-
-#define CODED_BLOCKS(n)		(((n) + ZS_DICT_CODED_BLOCK - 1) / ZS_DICT_CODED_BLOCK)
-
-/*
- * Memory of a coded dictionary of n entries but for its arena and codes; they begin at 8-byte
- * addresses.
- */
-static size_t
-coded_size(uint32 n)
-{
-	return sizeof(ZsCodedDict) + n * (sizeof(uint64) + sizeof(uint32)) + 2 * CODED_BLOCKS(n) *
-		sizeof(uint32) +
-		2 * sizeof(uint64);
-}
-
-/*
- * Reads a coded dictionary but for its codes, which stay where they are; shared->coded has memory
- * for it.
- */
-static const char *
-open_coded(ZsReader *r, ZsSharedState *shared)
-{
-	ZsCodedDict *d = shared->coded;
-	uint32		n = shared->ndict;
-	uint32		nblocks = CODED_BLOCKS(n);
-	size_t		place = 0;
-	uint32		bit = 0;
-	const char *err;
-
-	d->arena = NULL;
-	d->values = (uint64 *) (d + 1);
-	d->lens = (uint32 *) (d->values + n);
-	d->bits = d->lens + n;
-	d->places = d->bits + nblocks;
-	memset(d->values, 0, n * sizeof(uint64));
-	shared->dict_sorted = r->p[0] != 0;
-	r->p += 5;
-	if ((err = read_numbers(r, n, ZS_DICT_CODED_BYTES, d->lens)) != NULL ||
-		(err = read_numbers(r, nblocks, (uint64) CODED_SIZE_MAX * 8, d->bits)) != NULL)
-		return err;
-	if (reader_left(r) < 4)
-		return ZS_ERR_SHORT;
-	d->codes_len = load32(r->p);
-	r->p += 4;
-	if (reader_left(r) < d->codes_len)
-		return ZS_ERR_SHORT;
-	d->codes = r->p;
-	r->p += d->codes_len;
-	for (uint32 b = 0; b < nblocks; b++)
-	{
-		uint32		bits = d->bits[b];
-
-		d->bits[b] = bit;
-		d->places[b] = (uint32) place;
-		bit += bits;
-		for (uint32 i = b * ZS_DICT_CODED_BLOCK; i < Min(n, (b + 1) * ZS_DICT_CODED_BLOCK); i++)
-			place += d->lens[i] + ZS_VARLENA_OVERHEAD;
-		/* decoding scribbles behind the end */
-		place = (place + ZS_SLACK + 7) & ~(size_t) 7;
-	}
-	d->arena_size = (uint32) place;
-	return NULL;
-}
-
-/* Forms all entries of a block of a coded dictionary.  Fails if its codes are wrong. */
-const char *
-zscodec_dict_form_block(const ZsSharedState *shared, uint32 block)
-{
-	ZsCodedDict *d = shared->coded;
-	uint32		first = block * ZS_DICT_CODED_BLOCK;
-	uint32		n = Min(shared->ndict - first, ZS_DICT_CODED_BLOCK);
-	uint64		values[ZS_DICT_CODED_BLOCK];
-	uint8	   *p;
-	ZsReader	r = {d->codes, d->codes + d->codes_len};
-	ZsBitReader bits;
-
-	Assert(first < shared->ndict);
-	if (d->arena == NULL && (d->arena = shared->alloc.alloc(shared->alloc.ctx,
-															d->arena_size)) == NULL)
-		return ZS_ERR_MEMORY;
-	p = d->arena + d->places[block];
-	if (!zscodec_words_start(&bits, &r, d->bits[block]))
-		return ZS_ERR_SHORT;
-	for (uint32 i = 0; i < n; i++)
-	{
-		uint8	   *data;
-
-		values[i] = zscodec_varlena_start(&p, d->lens[first + i], &data);
-		if (!zscodec_words_decode(&bits, shared->words, data, d->lens[first + i]))
-			return "dictionary entry is corrupted";
-		p = data + d->lens[first + i];
-	}
-	memcpy(&d->values[first], values, n * sizeof(uint64));
-	return NULL;
-}
-
-/* The value of a code, formed in the arena of out unless it is formed already. */
-const char *
-zscodec_dict_one(const ZsSharedState *shared, uint64 code, ZsVectorOut *out, uint64 *value)
-{
-	ZsCodedDict *d = shared->coded;
-	uint32		first = (uint32) code - (uint32) code % ZS_DICT_CODED_BLOCK;
-	uint64		before = 0;
-	ZsBitReader bits;
-	ZsReader	r;
-	uint8	   *p;
-	uint8	   *data;
-
-	*value = shared->dict_values[code];
-	if (d == NULL || *value != 0)
-		return NULL;
-	r.p = d->codes;
-	r.end = d->codes + d->codes_len;
-	for (uint32 i = first; i < code; i++)
-		before += d->lens[i];
-	if (!zscodec_arena_reserve(&out->alloc, &out->arena, &out->arena_size,
-							   (size_t) d->lens[code] + ZS_VARLENA_OVERHEAD + ZS_SLACK))
-		return ZS_ERR_MEMORY;
-	p = out->arena;
-	*value = zscodec_varlena_start(&p, d->lens[code], &data);
-	return zscodec_words_start(&bits, &r, d->bits[first / ZS_DICT_CODED_BLOCK]) &&
-		zscodec_words_skip(&bits, shared->words, before) &&
-		zscodec_words_decode(&bits, shared->words, data, d->lens[code]) ? NULL :
-		"dictionary entry is corrupted";
-}
-
-/* See zs_codec.h. */
-const char *
-zscodec_shared_form(const ZsSharedState *shared)
-{
-	const char *err;
-
-	for (uint32 code = 0; shared->coded != NULL &&
-		 code < shared->ndict; code += ZS_DICT_CODED_BLOCK)
-	{
-		if ((err = zscodec_dict_need(shared, code)) != NULL)
-			return err;
-	}
-	return NULL;
-}
-
 /* The symbol table and the words, in this order. */
 static const char *
 open_tables(ZsReader *r, int flags, ZsSharedState *shared, uint64 *symbols, uint8 *symbol_lens,
@@ -435,9 +267,10 @@ open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *sha
 	{
 		if ((err = read_count(info, r, shared)) != NULL)
 			return err;
-		if ((shared->coded = (ZsCodedDict *) take(shared, coded_size(shared->ndict))) == NULL)
+		shared->coded = (ZsCodedDict *) take(shared, zscodec_dict_coded_size(shared->ndict));
+		if (shared->coded == NULL)
 			return ZS_ERR_MEMORY;
-		if ((err = open_coded(r, shared)) != NULL)
+		if ((err = zscodec_dict_open_coded(r, shared)) != NULL)
 			return err;
 		shared->dict_values = shared->coded->values;
 	}

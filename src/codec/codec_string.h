@@ -22,16 +22,52 @@
 /* Room for the anchors of a vector. */
 #define ZS_ANCHORS_SIZE_MAX		(1 + ZS_VECTOR_ROWS / ZS_ANCHOR_STRIDE * 8 + ZS_SLACK)
 
-/* Begins a value of len bytes at *p: returns its address, sets *data to where its bytes go. */
+/*
+ * Begins a value of len bytes at *p: returns its address, sets *data to where its bytes go.  align:
+ * of a FIXED type; 0: a varlena.
+ */
 static inline uint64
-zscodec_value_begin(const ZsSegmentInfo *info, uint8 **p, uint64 len, uint8 **data)
+zscodec_value_start(uint32 align, uint8 **p, uint64 len, uint8 **data)
 {
-	if (info->kind == ZS_KIND_FIXED)
+	if (align > 0)
 	{
-		*data = (uint8 *) (((uintptr_t) *p + info->align - 1) & ~(uintptr_t) (info->align - 1));
+		*data = (uint8 *) (((uintptr_t) *p + align - 1) & ~(uintptr_t) (align - 1));
 		return (uint64) (uintptr_t) *data;
 	}
 	return zscodec_varlena_start(p, len, data);
+}
+
+static inline uint64
+zscodec_value_begin(const ZsSegmentInfo *info, uint8 **p, uint64 len, uint8 **data)
+{
+	return zscodec_value_start(info->kind == ZS_KIND_FIXED ? info->align : 0, p, len, data);
+}
+
+/* Strings coded by words that follow each other, while they are decoded. */
+typedef struct ZsStringRun
+{
+	ZsBitReader bits;
+	const uint64 *lens;
+	uint64	   *values;
+	uint32		align;			/* see zscodec_value_start() */
+	uint32		next;			/* the first that has not begun */
+	uint32		last;			/* behind the last */
+	uint8	   *out;			/* where the string that has begun goes on, and its end */
+	uint8	   *end;
+} ZsStringRun;
+
+/* Begins the next string of the run; false if there is none. */
+static inline bool
+zscodec_run_begin(ZsStringRun *run)
+{
+	uint8	   *p = run->end;
+
+	Assert(run->out == run->end);
+	if (run->next == run->last)
+		return false;
+	run->values[run->next] = zscodec_value_start(run->align, &p, run->lens[run->next], &run->out);
+	run->end = run->out + run->lens[run->next++];
+	return true;
 }
 
 extern size_t zscodec_strings_encode_plain(const uint8 *const *ptrs, const uint32 *lens, uint32 n,
@@ -56,6 +92,7 @@ extern const char *zscodec_strings_decode_one(const ZsSegmentInfo *info, int enc
 											  ZsVectorOut *out, uint64 *value);
 
 /* codec_string_words.c */
+extern bool zscodec_runs_decode(const ZsWordReader *words, ZsStringRun *a, ZsStringRun *b);
 extern const char *zscodec_strings_decode_words(const ZsSegmentInfo *info, ZsReader *r,
 												const ZsReader *anchors, uint32 n,
 												const uint64 *lens, uint64 total,
