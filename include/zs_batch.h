@@ -55,6 +55,7 @@ typedef enum ZsColumnWant
 	ZS_WANT_DECIMAL,			/* vals and scale: numerics as integers */
 	ZS_WANT_DATUM,				/* datums: addresses of varlenas */
 	ZS_WANT_STRING,				/* the first of codes, lengths and datums that is to be had */
+	ZS_WANT_TEXT,				/* the first of codes and datums: the strings matter */
 	ZS_WANT_NULLS,				/* nothing else */
 	ZS_WANT_COUNT
 } ZsColumnWant;

@@ -224,6 +224,8 @@ forms_of(ZsColumnWant want)
 			return ZS_FORM_SCALED;
 		case ZS_WANT_STRING:
 			return ZS_FORM_CODES | ZS_FORM_LENGTHS;
+		case ZS_WANT_TEXT:
+			return ZS_FORM_CODES;
 		case ZS_WANT_NULLS:
 			return ZS_FORM_NULLS;
 		case ZS_WANT_INT:
@@ -254,7 +256,7 @@ get_forms(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const uint64 *se
 	*partial = false;
 	if (out == NULL || !covers(out->nrows, bs->batch.sel))
 		out = zsscan_source_forms(source, attno - 1, stripe, forms, rows, true);
-	if (rows == NULL && out != NULL && (out->have & forms) == 0)
+	if (rows == NULL && out != NULL && (out->have & forms) == 0 && want != ZS_WANT_TEXT)
 		out = zsscan_source_forms(source, attno - 1, stripe, ZS_FORM_VALUES, NULL, false);
 	*partial = out != NULL && !covers(out->nrows, bs->batch.sel);
 	return out;
@@ -292,7 +294,7 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 		odd = out->has_odd ? out->odd : NULL;
 		zskernel_bits_copy(column->sel, bs->batch.sel);
 	}
-	else if (want == ZS_WANT_STRING && (out->have & ZS_FORM_CODES) != 0)
+	else if ((want == ZS_WANT_STRING || want == ZS_WANT_TEXT) && (out->have & ZS_FORM_CODES) != 0)
 	{
 		const ZsSharedState *shared = zsscan_source_shared(bs->scan->source, attno - 1,
 														   &vector->serial);
@@ -366,6 +368,8 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 	out = get_forms(bs, attno, want, sel, &partial);
 	if (partial)
 		return NULL;
+	if (want == ZS_WANT_TEXT && out != NULL && (out->have & ZS_FORM_CODES) == 0)
+		return zsscan_batch_column(bs, attno, ZS_WANT_DATUM, sel);
 	if (out == NULL)
 		form_missing(bs, column, attno, want);
 	else

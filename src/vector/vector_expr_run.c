@@ -40,14 +40,11 @@
 static bool
 run_column(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
-	ZsColumnWant want = zsvector_expr_is_string(expr) ? ZS_WANT_STRING :
+	ZsColumnWant want = zsvector_expr_is_string(expr) ? ZS_WANT_TEXT :
 		zsvector_want_of(expr->domain);
 	const ZsColumnVector *vector = zsvector_input_column(run->input, expr->attno, want, sel);
 
 	Assert(expr->attno > 0 && expr->attno <= run->input->desc->natts);
-	if (vector != NULL && zsvector_expr_is_string(expr) && vector->codes == NULL &&
-		vector->datums == NULL)
-		vector = zsvector_input_column(run->input, expr->attno, ZS_WANT_DATUM, sel);
 	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
 		return false;
 	Assert(zsvector_expr_is_string(expr) ? vector->codes != NULL || vector->datums != NULL :

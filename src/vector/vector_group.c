@@ -233,16 +233,13 @@ is_given(const ZsGroupKey *key)
 static const ZsColumnVector *
 key_vector(const ZsGroupKey *key, ZsInput *input, const uint64 *sel)
 {
-	bool		is_string = zsvector_is_string_key(key);
 	const ZsColumnVector *vector;
 	ZsQualCounts counts = {0};
 
 	if (key->expr != NULL)
 		return zsvector_expr_run(key->expr, input, sel, &counts);
-	vector = zsvector_input_column(input, key->attno, is_string ? ZS_WANT_STRING :
+	vector = zsvector_input_column(input, key->attno, zsvector_is_string_key(key) ? ZS_WANT_TEXT :
 								   zsvector_want_of(key->domain), sel);
-	if (vector != NULL && is_string && vector->codes == NULL && vector->datums == NULL)
-		vector = zsvector_input_column(input, key->attno, ZS_WANT_DATUM, sel);
 	if (vector == NULL || (vector->has_odd && zskernel_bits_meet(vector->odd, sel)))
 		return NULL;
 	return vector;

@@ -286,6 +286,7 @@ row_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *se
 			return column->typbyval ? NULL : decimal_vector(rows, column);
 		case ZS_WANT_DATUM:
 		case ZS_WANT_STRING:
+		case ZS_WANT_TEXT:
 			return column->typbyval ? NULL : &column->vector;
 		case ZS_WANT_NULLS:
 			return &column->vector;

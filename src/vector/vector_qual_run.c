@@ -302,8 +302,12 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	uint64		pass[ZS_KERNEL_WORDS];
 	uint64		left[ZS_KERNEL_WORDS];
 
+	/* the length of a bpchar says nothing */
+	bool		by_length = qual->domain == ZS_DOMAIN_TEXT && qual->kind == ZS_QUAL_COMPARE &&
+		(qual->op == ZS_CMP_EQ || qual->op == ZS_CMP_NE);
+
 	Assert(qual->domain == ZS_DOMAIN_TEXT || qual->domain == ZS_DOMAIN_BPCHAR);
-	vector = get_value(run, qual, ZS_WANT_STRING, sel);
+	vector = get_value(run, qual, by_length ? ZS_WANT_STRING : ZS_WANT_TEXT, sel);
 	if (vector == NULL)
 		return false;
 	if (qual->no_pattern)
@@ -320,11 +324,8 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 		zskernel_in_table(vector->codes, vector->nrows, dictionary_table(qual, vector, left), pass);
 		zskernel_bits_clear(left);
 	}
-	else if (vector->lengths != NULL && qual->domain == ZS_DOMAIN_TEXT &&
-			 qual->kind == ZS_QUAL_COMPARE &&
-			 (qual->op == ZS_CMP_EQ || qual->op == ZS_CMP_NE))
+	else if (vector->lengths != NULL && by_length)
 	{
-		/* the length of a bpchar says nothing */
 		uint64		same[ZS_KERNEL_WORDS];
 
 		zskernel_equal_uint32(vector->lengths, vector->nrows, (uint32) qual->nbytes, same);
