@@ -225,6 +225,15 @@ take(ZsSharedState *shared, size_t size)
 	return mem;
 }
 
+/* Where the words begin in memory that has ZS_WORDS_ALIGN bytes more than they take. */
+static ZsWordReader *
+align_words(uint8 *mem)
+{
+	uintptr_t	at = (uintptr_t) mem + ZS_WORDS_ALIGN - 1;
+
+	return (ZsWordReader *) (at - at % ZS_WORDS_ALIGN);
+}
+
 /*
  * Opens the parts at the reader.  Memory: symbols 256 * 8 | symbol lengths 256 | words | dictionary
  * values | formed entries; a coded dictionary has its own.
@@ -234,7 +243,8 @@ open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *sha
 {
 	size_t		words_off = 256 * sizeof(uint64) + 256;
 	size_t		values_off = words_off +
-		((flags & ZS_SHARED_HAS_WORDS) ? (sizeof(ZsWordReader) + 7) & ~(size_t) 7 : 0);
+		((flags & ZS_SHARED_HAS_WORDS) ?
+		 ((sizeof(ZsWordReader) + 7) & ~(size_t) 7) + ZS_WORDS_ALIGN : 0);
 	size_t		size = values_off;
 	const char *err;
 
@@ -261,7 +271,7 @@ open_parts(const ZsSegmentInfo *info, ZsReader *r, int flags, ZsSharedState *sha
 	}
 	if ((err = open_tables(r, flags, shared, (uint64 *) shared->mem,
 						   shared->mem + 256 * sizeof(uint64),
-						   (ZsWordReader *) (shared->mem + words_off))) != NULL)
+						   align_words(shared->mem + words_off))) != NULL)
 		return err;
 	if (flags & ZS_SHARED_HAS_CODED)
 	{

@@ -58,12 +58,14 @@ typedef struct ZsWordTable
 /* A table as the decoder uses it; symbols by rank, the escape last. */
 typedef struct ZsWordReader
 {
-	uint32		nsymbols;
-	uint16		codes[1 << ZS_WORDS_CODE_MAX];	/* next bits: rank << 4 | bits of the code; 0 =
-												 * no code */
-	uint8		lens[ZS_WORDS_SYMBOLS_MAX + 1];
 	uint8		symbols[ZS_WORDS_SYMBOLS_MAX + 1][ZS_WORDS_LEN_MAX];
+	uint16		codes[1 << ZS_WORDS_CODE_MAX];	/* next bits: rank << 4 | bits of the code */
+	uint8		lens[ZS_WORDS_SYMBOLS_MAX + 1];
+	uint32		nsymbols;
 } ZsWordReader;
+
+/* It begins there, so that no symbol lies in two lines of a cache. */
+#define ZS_WORDS_ALIGN			64
 
 /* What a written table takes at most. */
 #define ZS_WORDS_TABLE_SIZE_MAX \

@@ -17,6 +17,14 @@
 #pragma GCC optimize ("O3")
 #endif
 
+/* The length of what is no code. */
+#define NO_CODE			15
+StaticAssertDecl(NO_CODE > ZS_WORDS_CODE_MAX, "no code is as long");
+
+/* So many codes, and the byte behind an escape, are there when bits have been taken in. */
+#define CODES_AT_HAND	4
+StaticAssertDecl(CODES_AT_HAND * ZS_WORDS_CODE_MAX + 8 <= 56, "a word of bits has them");
+
 /* The codes, as many of each length as num says. */
 static const char *
 fill_codes(ZsWordReader *table, const uint8 *num, uint32 n)
@@ -34,12 +42,14 @@ fill_codes(ZsWordReader *table, const uint8 *num, uint32 n)
 		for (; count > 0; count--, rank++)
 		{
 			for (uint32 i = 0; i < width; i++)
-				table->codes[at++] = (uint16) (rank << 4 | l);
+				table->codes[at++] = (uint16) (rank << 4 | (uint32) l);
 		}
 	}
 	if (rank != n)
 		return "word codes are too few";
-	memset(table->codes + at, 0, (lengthof(table->codes) - at) * sizeof(uint16));
+	/* looks like the escape */
+	while (at < lengthof(table->codes))
+		table->codes[at++] = (uint16) ((n - 1) << 4 | NO_CODE);
 	return NULL;
 }
 
@@ -119,38 +129,55 @@ refill(ZsBitReader *b)
 	}
 }
 
-/* Takes the next code; returns its rank, or -1 when there is none. */
-static inline int
-next_code(ZsBitReader *b, const ZsWordReader *table)
+/* The same; false if more has been taken than there was. */
+static inline bool
+refill_checked(ZsBitReader *b)
 {
-	uint32		entry;
-
-	/* a code and a byte behind the escape */
-	if (b->nbits < ZS_WORDS_CODE_MAX + 8)
-		refill(b);
-	entry = table->codes[b->bits >> (64 - ZS_WORDS_CODE_MAX)];
-	b->bits <<= entry & 15;
-	b->nbits -= (int) (entry & 15);
-	return likely(entry != 0 && b->nbits >= 0) ? (int) (entry >> 4) : -1;
+	if (unlikely(b->nbits < 0))
+		return false;
+	refill(b);
+	return true;
 }
 
-/* The bytes of the next code go to *out, which moves behind them; false if there is none. */
+/*
+ * Takes the byte behind an escape, whose entry of the table it was, and what follows in; false if
+ * it was no code, or none is left.
+ */
+static inline bool
+take_escaped(ZsBitReader *b, uint32 entry, uint8 *byte)
+{
+	if ((entry & 15) == NO_CODE || b->nbits < 8)
+		return false;
+	*byte = (uint8) (b->bits >> 56);
+	b->bits <<= 8;
+	b->nbits -= 8;
+	refill(b);
+	return true;
+}
+
+/* Takes the next code: its entry of the table. */
+static inline uint32
+take_code(ZsBitReader *b, const ZsWordReader *table)
+{
+	uint32		entry = table->codes[b->bits >> (64 - ZS_WORDS_CODE_MAX)];
+
+	b->bits <<= entry & 15;
+	b->nbits -= (int) (entry & 15);
+	return entry;
+}
+
+/*
+ * The bytes of the next code go to *out, which moves behind them; false if it is none.  Whether
+ * there were as many bits is checked when the next ones are taken in, or at the end.
+ */
 static inline bool
 decode_next(ZsBitReader *b, const ZsWordReader *table, uint8 **out)
 {
-	int			rank = next_code(b, table);
+	uint32		entry = take_code(b, table);
+	uint32		rank = entry >> 4;
 
-	if (unlikely(rank < 0))
-		return false;
-	if (unlikely((uint32) rank == table->nsymbols))
-	{
-		if (b->nbits < 8)
-			return false;
-		*(*out)++ = (uint8) (b->bits >> 56);
-		b->bits <<= 8;
-		b->nbits -= 8;
-		return true;
-	}
+	if (unlikely(rank == table->nsymbols))
+		return take_escaped(b, entry, (*out)++);
 	memcpy(*out, table->symbols[rank], ZS_WORDS_LEN_MAX);
 	*out += table->lens[rank];
 	return true;
@@ -168,11 +195,16 @@ zscodec_words_decode(ZsBitReader *b, const ZsWordReader *table, uint8 *out, size
 
 	while (out < end)
 	{
-		if (!decode_next(&local, table, &out))
+		if (!refill_checked(&local))
 			return false;
+		for (int i = 0; i < CODES_AT_HAND && out < end; i++)
+		{
+			if (!decode_next(&local, table, &out))
+				return false;
+		}
 	}
 	*b = local;
-	return out == end;
+	return out == end && local.nbits >= 0;
 }
 
 /*
@@ -191,17 +223,23 @@ zscodec_words_decode_both(ZsBitReader *a, uint8 **a_out, const uint8 *a_end, ZsB
 
 	while (first_out < a_end && second_out < b_end)
 	{
-		if (!decode_next(&first, table, &first_out) || !decode_next(&second, table, &second_out))
+		if (!refill_checked(&first) || !refill_checked(&second))
 			return false;
+		for (int i = 0; i < CODES_AT_HAND && first_out < a_end && second_out < b_end; i++)
+		{
+			if (!decode_next(&first, table, &first_out) ||
+				!decode_next(&second, table, &second_out))
+				return false;
+		}
 	}
 	*a = first;
 	*b = second;
 	*a_out = first_out;
 	*b_out = second_out;
-	return true;
+	return first.nbits >= 0 && second.nbits >= 0;
 }
 
-/* Takes a code; false if there is none. */
+/* Takes a code; false if it is none. */
 static inline bool
 piece_next(ZsWordPiece *piece, const ZsWordReader *table)
 {
@@ -224,11 +262,16 @@ zscodec_words_piece(ZsWordPiece *piece, const ZsWordReader *table)
 
 	while (local.left > 0)
 	{
-		if (!piece_next(&local, table))
+		if (!refill_checked(&local.bits))
 			return false;
+		for (int i = 0; i < CODES_AT_HAND && local.left > 0; i++)
+		{
+			if (!piece_next(&local, table))
+				return false;
+		}
 	}
 	*piece = local;
-	return true;
+	return local.bits.nbits >= 0;
 }
 
 /* The same of two pieces, code by code, until one of them is complete. */
@@ -240,12 +283,17 @@ zscodec_words_piece_both(ZsWordPiece *a, ZsWordPiece *b, const ZsWordReader *tab
 
 	while (first.left > 0 && second.left > 0)
 	{
-		if (!piece_next(&first, table) || !piece_next(&second, table))
+		if (!refill_checked(&first.bits) || !refill_checked(&second.bits))
 			return false;
+		for (int i = 0; i < CODES_AT_HAND && first.left > 0 && second.left > 0; i++)
+		{
+			if (!piece_next(&first, table) || !piece_next(&second, table))
+				return false;
+		}
 	}
 	*a = first;
 	*b = second;
-	return true;
+	return first.bits.nbits >= 0 && second.bits.nbits >= 0;
 }
 
 /* Moves over the codes of len decoded bytes. */
@@ -257,23 +305,24 @@ zscodec_words_skip(ZsBitReader *b, const ZsWordReader *table, uint64 len)
 
 	while (done < len)
 	{
-		int			rank = next_code(&local, table);
-
-		if (unlikely(rank < 0))
+		if (!refill_checked(&local))
 			return false;
-		if (unlikely((uint32) rank == table->nsymbols))
+		for (int i = 0; i < CODES_AT_HAND && done < len; i++)
 		{
-			if (local.nbits < 8)
+			uint32		entry = take_code(&local, table);
+			uint32		rank = entry >> 4;
+			uint8		byte;
+
+			if (likely(rank != table->nsymbols))
+				done += table->lens[rank];
+			else if (take_escaped(&local, entry, &byte))
+				done++;
+			else
 				return false;
-			local.bits <<= 8;
-			local.nbits -= 8;
-			done++;
 		}
-		else
-			done += table->lens[rank];
 	}
 	*b = local;
-	return done == len;
+	return done == len && local.nbits >= 0;
 }
 
 /* Is nothing left but the padding of the last byte? */
