@@ -253,28 +253,43 @@ static void
 mark_literals(const uint16 *pos, uint32 nliterals, uint64 *is_literal)
 {
 	memset(is_literal, 0, ZS_VECTOR_WORDS * sizeof(uint64));
-	for (uint32 i = 0; i < nliterals; i++)
-		is_literal[pos[i] / 64] |= UINT64CONST(1) << (pos[i] % 64);
+	for (uint32 i = 0; i < nliterals;)
+	{
+		uint32		w = pos[i] / 64;
+		uint64		word = 0;
+
+		for (; i < nliterals && pos[i] / 64 == w; i++)
+			word |= UINT64CONST(1) << (pos[i] % 64);
+		is_literal[w] = word;
+	}
 }
 
 /*
- * Puts literals and what the dictionary gave into the order of the n values.  Which is next follows
- * no rule that a processor could guess, so there is no branch.
+ * Where value i is among the literals followed by the others, if so many literals are in front of
+ * it; these become one more if it is one.  Which it is follows no rule that a processor could
+ * guess, so this is arithmetic, of which a compiler makes no branch.
  */
+static inline uint32
+merged_place(const uint64 *is_literal, uint32 nliterals, uint32 i, uint32 *literal)
+{
+	uint32		bit = (uint32) (is_literal[i / 64] >> (i % 64)) & 1;
+	uint32		known = nliterals + i - *literal;
+	uint32		place = known ^ ((known ^ *literal) & (0 - bit));
+
+	*literal += bit;
+	return place;
+}
+
+/* Puts literals, and what the dictionary gave behind them, into the order of the n values. */
 static void
-merge_mixed(const uint64 *is_literal, uint32 n, const uint64 *literals, const uint64 *known,
+merge_mixed(const uint64 *is_literal, uint32 nliterals, uint32 n, const uint64 *both,
 			uint64 *values)
 {
 	uint32		literal = 0;
 
 	for (uint32 i = 0; i < n; i++)
-	{
-		uint32		bit = (uint32) (is_literal[i / 64] >> (i % 64)) & 1;
-		const uint64 *from = bit != 0 ? literals + literal : known + (i - literal);
-
-		values[i] = *from;
-		literal += bit;
-	}
+		values[i] = both[merged_place(is_literal, nliterals, i, &literal)];
+	Assert(literal == nliterals);
 }
 
 /*
@@ -328,17 +343,11 @@ merge_lengths(const uint64 *is_literal, uint32 nliterals, uint32 n, const uint64
 	uint32		both[ZS_VECTOR_ROWS];
 	uint32		literal = 0;
 
-	/* those of literals from the one end, the others behind them */
 	memcpy(both, lengths, nliterals * sizeof(uint32));
 	for (uint32 i = nliterals; i < n; i++)
 		both[i] = zscodec_dict_len(shared, known[i - nliterals]);
 	for (uint32 i = 0; i < n; i++)
-	{
-		uint32		bit = (uint32) (is_literal[i / 64] >> (i % 64)) & 1;
-
-		lengths[i] = both[bit != 0 ? literal : nliterals + i - literal];
-		literal += bit;
-	}
+		lengths[i] = both[merged_place(is_literal, nliterals, i, &literal)];
 	Assert(literal == nliterals);
 }
 
@@ -376,13 +385,13 @@ zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShar
 		merge_lengths(is_literal, nliterals, n, known, shared, out->lengths);
 	if (*want & ZS_FORM_VALUES)
 	{
-		uint64		literals[ZS_VECTOR_ROWS];
+		uint64		both[ZS_VECTOR_ROWS];
 
-		memcpy(literals, out->values, nliterals * sizeof(uint64));
+		memcpy(both, out->values, nliterals * sizeof(uint64));
 		if (body->some)
-			return merge_some(is_literal, body, literals, known, shared, out->values);
-		look_up_codes(known, nknown, shared->dict_values, known);
-		merge_mixed(is_literal, n, literals, known, out->values);
+			return merge_some(is_literal, body, both, known, shared, out->values);
+		look_up_codes(known, nknown, shared->dict_values, both + nliterals);
+		merge_mixed(is_literal, nliterals, n, both, out->values);
 	}
 	return NULL;
 }
