@@ -46,7 +46,6 @@
 /* Bytes that all heads together may take, those in use excepted. */
 #define CACHE_SIZE			((Size) 16 * 1024 * 1024)
 
-/* Stamps are random, so they are good hash values. */
 #define NBUCKETS			4096
 
 static MemoryContext cache_context = NULL;
@@ -107,10 +106,13 @@ create_cache(void)
 	cache_context = context;
 }
 
+/* Stamps are random, but where there are no pages they are values: many segments have the same. */
 static ZsSegmentHead **
-bucket_of(const ZsSegmentItem *item)
+bucket_of(uint16 treeno, const ZsSegmentItem *item)
 {
-	return &buckets[item->stamp % NBUCKETS];
+	uint32		place = (uint32) (item->first_row / ZS_STRIPE_ROWS);
+
+	return &buckets[(item->stamp ^ murmurhash32(place ^ (uint32) treeno << 21)) % NBUCKETS];
 }
 
 /*
@@ -192,7 +194,7 @@ zsattr_segment_is_known(Relation rel, AttrNumber attno, zstid row)
 static void
 drop_head(ZsSegmentHead *head)
 {
-	ZsSegmentHead **link = bucket_of(&head->item);
+	ZsSegmentHead **link = bucket_of(head->treeno, &head->item);
 
 	Assert(head->cached && head->nusers == 0);
 
@@ -243,7 +245,7 @@ zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item)
 {
 	if (cache_context == NULL)
 		return NULL;
-	for (ZsSegmentHead *head = *bucket_of(item); head != NULL; head = head->next)
+	for (ZsSegmentHead *head = *bucket_of(treeno, item); head != NULL; head = head->next)
 	{
 		if (memcmp(&head->item, item, sizeof(ZsSegmentItem)) == 0 && head->treeno == treeno &&
 			zsbase_has_file(rel, &head->file))
@@ -280,7 +282,7 @@ zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 	entry->size = sizeof(ZsSegmentHead);
 	zscodec_shared_init(&entry->shared, &cache_alloc);
 
-	link = bucket_of(&entry->item);
+	link = bucket_of(entry->treeno, &entry->item);
 	entry->next = *link;
 	*link = entry;
 	enter_by_row(entry);

@@ -52,7 +52,7 @@ typedef struct MoveUnit
 	int			ncolumns;
 	ZsColumnBuilder **builders;
 	ZsSegmentItem *covers;		/* per builder: segment that begins before or in
-								 * the first stripe; nblocks = 0: none */
+								 * the first stripe; nrows = 0: none */
 } MoveUnit;
 
 /* ---- the first stripe ---------------------------------------------------------------- */
