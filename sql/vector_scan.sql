@@ -313,6 +313,13 @@ fetch 2 from c;
 delete from mix_z where current of c;
 select id from mix_z where id in (4, 5, 1027);
 rollback;
+-- groups are no rows of the table
+begin;
+set local zedstore.debug_vector = force;
+declare c cursor for select s, count(*) from mix_z group by s;
+move 1 in c;
+delete from mix_z where current of c;
+rollback;
 
 -- own rows, before and after they are written; rolled back subtransactions
 begin;

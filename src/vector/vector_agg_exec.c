@@ -185,11 +185,15 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	bool		by_scan = cscan->scan.scanrelid > 0;
 	Index		varno = by_scan ? cscan->scan.scanrelid : ZS_ROWS_VARNO;
-	TupleDesc	desc = by_scan ? RelationGetDescr(node->ss.ss_currentRelation) :
+	Relation	rel = node->ss.ss_currentRelation;
+	TupleDesc	desc = by_scan ? RelationGetDescr(rel) :
 		ExecTypeFromExprList(list_nth(cscan->custom_private, ZS_AGG_INPUTS));
 	ListCell   *lc;
 	ListCell   *lc2;
 
+	state->rel = rel;
+	/* a group is no row of the table: WHERE CURRENT OF must not take the node for its scan */
+	node->ss.ss_currentRelation = NULL;
 	if (!by_scan)
 		node->custom_ps = list_make1(ExecInitNode(linitial(cscan->custom_plans), estate,
 												  eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD |
@@ -269,7 +273,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	if (by_scan)
 		zsvector_agg_prepare_zones(state, desc, estate->es_param_list_info);
 	if (by_scan)
-		state->input = zsvector_input_batch_create(node->ss.ss_currentRelation, varno,
+		state->input = zsvector_input_batch_create(rel, varno,
 												   list_concat_copy(state->key_exprs,
 																	state->aggrefs),
 												   state->filter_clauses, estate);

@@ -81,6 +81,7 @@ typedef struct SharedAgg
 typedef struct AggNodeState
 {
 	CustomScanState css;		/* first */
+	Relation	rel;			/* whose rows are aggregated; NULL: those of a plan */
 	List	   *filter_clauses;
 	List	   *aggrefs;
 	ZsAggFilter *filter;

@@ -89,7 +89,7 @@ is_repeatable(const AggNodeState *state)
 	(Node *) state->aggrefs};
 
 	/* groups that were returned early are not in memory, and none of their rows may come again */
-	if (state->css.ss.ss_currentRelation == NULL || state->shared != NULL ||
+	if (state->rel == NULL || state->shared != NULL ||
 		state->css.ss.ps.state->es_epq_active != NULL || state->counts.nearly > 0)
 		return false;
 	for (int i = 0; i < (int) lengthof(exprs); i++)
@@ -129,7 +129,7 @@ zsvector_agg_count_rare(AggNodeState *state)
 {
 	int			bound;
 	const NodeAgg *agg = find_count(state, &bound);
-	Relation	rel = state->css.ss.ss_currentRelation;
+	Relation	rel = state->rel;
 	double		nrows = rel != NULL ? rel->rd_rel->reltuples : -1;	/* -1: unknown */
 	double		usual = 1 + Max(nrows, 0) / zsvector_spill_cells();
 	int			least = agg != NULL ? least_count(state, agg, bound) : 0;

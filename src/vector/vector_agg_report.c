@@ -75,7 +75,7 @@ explain_memory(const AggCounts *counts, ExplainState *es)
 static void
 explain_columns(AggNodeState *state, ExplainState *es)
 {
-	TupleDesc	desc = RelationGetDescr(state->css.ss.ss_currentRelation);
+	TupleDesc	desc = RelationGetDescr(state->rel);
 	Index		varno = ((Scan *) state->css.ss.ps.plan)->scanrelid;
 	Bitmapset  *attrs = NULL;
 	List	   *names = NIL;
@@ -121,7 +121,7 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 							deparse_expression((Node *) make_ands_explicit(state->filter_clauses),
 											   context, prefix, false), es);
 	}
-	if (es->verbose && node->ss.ss_currentRelation != NULL)
+	if (es->verbose && state->rel != NULL)
 		explain_columns(state, es);
 	if (!es->analyze)
 		return;
@@ -184,7 +184,7 @@ Size
 zsvector_agg_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 {
 	return add_size(shared_size(pcxt->nworkers),
-					table_parallelscan_estimate(node->ss.ss_currentRelation,
+					table_parallelscan_estimate(((AggNodeState *) node)->rel,
 												node->ss.ps.state->es_snapshot));
 }
 
@@ -205,7 +205,7 @@ zsvector_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *
 	state->shared->nworkers = pcxt->nworkers;
 	state->shared->scan_offset = shared_size(pcxt->nworkers);
 	memset(state->shared->counts, 0, pcxt->nworkers * sizeof(AggCounts));
-	table_parallelscan_initialize(node->ss.ss_currentRelation, parallel_scan(state->shared),
+	table_parallelscan_initialize(state->rel, parallel_scan(state->shared),
 								  node->ss.ps.state->es_snapshot);
 	zsvector_input_batch_share(state->input, parallel_scan(state->shared));
 }
@@ -214,8 +214,10 @@ zsvector_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *
 void
 zsvector_agg_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
-	((AggNodeState *) node)->shared = coordinate;
-	table_parallelscan_reinitialize(node->ss.ss_currentRelation, parallel_scan(coordinate));
+	AggNodeState *state = (AggNodeState *) node;
+
+	state->shared = coordinate;
+	table_parallelscan_reinitialize(state->rel, parallel_scan(coordinate));
 }
 
 /* InitializeWorkerCustomScan: takes part in the leader's scan. */
