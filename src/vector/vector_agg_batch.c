@@ -222,6 +222,14 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 		zsvector_agg_set_scan_filter(state, NULL);
 	if (state->keys_wait && zskernel_bits_any(passed))
 		return false;
+	if (zsvector_agg_comes_again(state))
+	{
+		if (!zsvector_groups_ready(state->groups, state->input, passed))
+			return false;
+		zsvector_agg_leave_rows(state, passed);
+		if (!zskernel_bits_any(passed))
+			return true;
+	}
 	for (int i = 0; i < state->naggs; i++)
 	{
 		const NodeAgg *agg = &state->aggs[i];

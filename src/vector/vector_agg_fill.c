@@ -9,6 +9,8 @@
  *	  (vector_spill.c), and become groups when the first ones have been returned;
  *	- when groups can be returned before the end of the input (vector_agg_early.c): then the input
  *	  goes on where it stopped;
+ *	- when a few groups tell which ones are wanted (vector_agg_rare.c): then no others are made, and
+ *	  rows of others are counted; the input is read again if some of them are wanted after all;
  *	- in partial aggregation, which may return a group more than once: where rows of a group lie
  *	  together, more rows have to be written out, once groups are frozen, than groups were made
  *	  of as many rows.  Then all groups are returned as they are, and new ones are made of the
@@ -64,6 +66,7 @@ start_fill(AggNodeState *state)
 	state->early = false;
 	state->early_look = 0;
 	state->fill_rows = 0;
+	state->rare_look = 0;
 	zsvector_agg_sets_start(state);
 	state->base_memory = MemoryContextMemAllocated(state->context, true);
 }
@@ -133,12 +136,14 @@ start_input(AggNodeState *state)
 
 /*
  * Makes groups of the input's rows, until many of them are complete, or all are to be returned, or
- * there are no more rows.
+ * there are no more rows.  False if that was begun in the wrong way: counted_in_vain is set, and it
+ * has to begin again.
  */
-static void
+static bool
 aggregate_input(AggNodeState *state)
 {
 	const ZsBatch *batch;
+	bool		was_full = false;
 
 	Assert(!state->at_end && !state->early);
 	while ((batch = zsvector_input_next(state->input)) != NULL)
@@ -147,31 +152,50 @@ aggregate_input(AggNodeState *state)
 
 		zsvector_agg_take_batch(state, batch);
 		full = is_memory_full(state);
+		was_full = was_full || full;
 		if (state->may_be_early && zsvector_agg_find_complete(state, full))
-			return;
-		if (full)
+			return true;
+		if (full || zsvector_agg_know_wanted(state))
 			freeze_groups(state);
+		else if (!was_full && zsvector_agg_counts_in_vain(state))
+		{
+			state->counted_in_vain = true;
+			return false;
+		}
 		if (is_share_complete(state))
-			return;
+			return true;
 	}
 	ExecClearTuple(state->input->slot);
 	state->at_end = true;
 	zsvector_agg_sets_finish(state);
+	return true;
 }
 
 static void
 start_aggregation(AggNodeState *state)
 {
+	AggCounts	counts = state->counts;
+
 	Assert(!state->started);
 	state->started = true;
 	state->choosing = state->top != NULL && state->nkeys > 0 && zsvector_top_start(state->top);
 	state->at_end = state->counts_only && !state->by_rows;
+	state->counted_in_vain = false;
 	start_fill(state);
 	start_input(state);
 	if (state->at_end)
 		count_input(state);
-	else
-		aggregate_input(state);
+	else if (!aggregate_input(state))
+	{
+		zsvector_agg_free_spill(state);
+		counts.memory = state->counts.memory;
+		counts.nagain++;
+		state->counts = counts;
+		start_fill(state);
+		start_input(state);
+		if (!aggregate_input(state))
+			elog(ERROR, "groups were counted in vain twice");
+	}
 }
 
 /*
@@ -188,7 +212,7 @@ take_input_again(AggNodeState *state)
 		zsvector_agg_set_scan_filter(state, NULL);
 	zsvector_input_start(state->input);
 	state->at_end = false;
-	aggregate_input(state);
+	(void) aggregate_input(state);
 	Assert(state->at_end && !state->early);
 	/* rows are told of once */
 	counts.memory = state->counts.memory;
@@ -273,7 +297,7 @@ zsvector_agg_fill_groups(AggNodeState *state)
 			zsvector_agg_forget_complete(state);
 		else
 			start_fill(state);
-		aggregate_input(state);
+		(void) aggregate_input(state);
 	}
 	else if (state->spill != NULL && zsvector_spill_next(state->spill))
 		aggregate_spilled(state);

@@ -151,6 +151,9 @@ typedef struct AggNodeState
 	int64		ahead_max;
 	uint32		ncomplete;		/* number of those */
 
+	uint32		rare_look;		/* with so many groups more may not be needed */
+	bool		counted_in_vain;	/* they were, and are not counted again before there is need */
+
 	ZsTop	   *top;			/* the groups that the Sort node above wants; NULL: all */
 	bool		choosing;		/* not all of them are returned */
 	uint32	   *kept;			/* numbers of those that are, if choosing or early */
@@ -213,7 +216,13 @@ extern void zsvector_agg_choose_groups(AggNodeState *state);
 /* ---- groups of few rows (vector_agg_rare.c) ---- */
 
 extern void zsvector_agg_count_rare(AggNodeState *state);
+extern bool zsvector_agg_know_wanted(AggNodeState *state);
+extern bool zsvector_agg_counts_in_vain(const AggNodeState *state);
 extern bool zsvector_agg_leave_rare(AggNodeState *state);
+
+/* Do rows come that have been counted?  Then those that are not wanted are taken out of passed. */
+extern bool zsvector_agg_comes_again(const AggNodeState *state);
+extern void zsvector_agg_leave_rows(AggNodeState *state, uint64 *passed);
 
 /* ---- groups that are complete (vector_agg_early.c) ---- */
 

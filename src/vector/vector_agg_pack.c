@@ -251,6 +251,8 @@ zsvector_agg_pack_rows(AggNodeState *state, const uint16 *list, uint32 n)
 {
 	ZsAggPack  *pack = state->pack;
 	uint64		hashes[ZS_KERNEL_ROWS];
+	uint16		wanted[ZS_KERNEL_ROWS];
+	uint32		nwanted;
 
 	if (!can_pack(state))
 		return false;
@@ -270,14 +272,12 @@ zsvector_agg_pack_rows(AggNodeState *state, const uint16 *list, uint32 n)
 	}
 	zsvector_groups_hash_rows(state->groups, list, n, hashes);
 	zsvector_agg_open_spill(state);
-	for (uint32 i = 0; i < n; i++)
+	nwanted = zsvector_spill_choose(state->spill, hashes, n, wanted);
+	for (uint32 i = 0; i < nwanted; i++)
 	{
-		Size		len;
+		Size		len = pack_row(state, pack, list[wanted[i]]);
 
-		if (!zsvector_spill_wants(state->spill, hashes[i]))
-			continue;
-		len = pack_row(state, pack, list[i]);
-		zsvector_spill_write_packed(state->spill, hashes[i], pack->row, len,
+		zsvector_spill_write_packed(state->spill, hashes[wanted[i]], pack->row, len,
 									state->css.ss.ps.plan->plan_rows);
 	}
 	return true;

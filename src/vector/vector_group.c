@@ -350,6 +350,13 @@ zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, cons
 
 /* See vector_group.h. */
 void
+zsvector_groups_read_keys(ZsGroups *groups, ZsInput *input, const uint64 *sel)
+{
+	(void) read_keys(groups, input, sel, NULL, groups->inputs);
+}
+
+/* See vector_group.h. */
+void
 zsvector_groups_assign_vectors(ZsGroups *groups, const ZsColumnVector *const *vectors,
 							   const uint16 *list, uint32 n, uint32 *numbers)
 {

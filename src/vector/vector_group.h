@@ -74,7 +74,10 @@ extern void zsvector_groups_assign(ZsGroups *groups, ZsInput *input, const uint6
 extern void zsvector_groups_assign_vectors(ZsGroups *groups, const ZsColumnVector *const *vectors,
 										   const uint16 *list, uint32 n, uint32 *numbers);
 
-/* The vectors of the keys by which groups were assigned last; false if one has none. */
+/* Reads the keys of the present batch, for the next two functions; no group is assigned. */
+extern void zsvector_groups_read_keys(ZsGroups *groups, ZsInput *input, const uint64 *sel);
+
+/* The vectors of the keys that were read last; false if one has none. */
 extern bool zsvector_groups_vectors(const ZsGroups *groups, const ZsColumnVector **vectors);
 
 /* The group of one row; its keys' values. */
@@ -101,7 +104,7 @@ extern bool zsvector_groups_direct(const ZsGroups *groups);
 extern uint64 zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values,
 									   const bool *isnull);
 
-/* The same of n rows of list, of the batch whose groups were assigned last. */
+/* The same of n rows of list, of the batch whose keys were read last. */
 extern void zsvector_groups_hash_rows(ZsGroups *groups, const uint16 *list, uint32 n,
 									  uint64 *hashes);
 

@@ -411,7 +411,14 @@ zsvector_groups_hash_rows(ZsGroups *groups, const uint16 *list, uint32 n, uint64
 	for (int k = 0; k < groups->nkeys; k++)
 	{
 		const ZsColumnVector *vector = groups->inputs[k].vector;
+		ZsDomain	domain = groups->keys[k].domain;
 
+		if ((domain == ZS_DOMAIN_INT || domain == ZS_DOMAIN_UINT) && !vector->has_nulls)
+		{
+			for (uint32 i = 0; i < n; i++)
+				hashes[i] = zsvector_hash_add(hashes[i], (uint64) vector->vals[list[i]]);
+			continue;
+		}
 		for (uint32 i = 0; i < n; i++)
 			hashes[i] = zsvector_hash_add(hashes[i], hashed_word(groups, k, vector, list[i]));
 	}

@@ -27,6 +27,7 @@ bool		zs_enable_vector_scan = true;
 bool		zs_enable_join_filters = true;
 bool		zs_enable_early_groups = true;
 bool		zs_enable_top_groups = true;
+bool		zs_enable_rare_groups = true;
 bool		zs_enable_packed_rows = true;
 bool		zs_enable_vector_totals = true;
 bool		zs_enable_combined_groups = true;
@@ -73,6 +74,12 @@ zsvector_guc_init(void)
 							 "Leaves out groups that ORDER BY ... LIMIT does not want.",
 							 "When off, aggregation by batches hands all groups to the sort.",
 							 &zs_enable_top_groups, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_rare_groups",
+							 "Counts rows of groups that ORDER BY count(*) DESC LIMIT is not going to want.",
+							 "When off, all groups are made.",
+							 &zs_enable_rare_groups, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("zedstore.enable_packed_rows",

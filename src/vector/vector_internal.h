@@ -32,6 +32,7 @@ extern bool zs_enable_early_groups;
 extern bool zs_enable_vector_scan;
 extern bool zs_enable_join_filters;
 extern bool zs_enable_top_groups;
+extern bool zs_enable_rare_groups;
 extern bool zs_enable_packed_rows;
 extern bool zs_enable_vector_totals;
 extern bool zs_enable_combined_groups;

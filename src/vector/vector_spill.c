@@ -44,16 +44,13 @@
 
 #define MIN_BITS		2		/* of hashes that choose a tape */
 #define MAX_BITS		8
-#define HASH_BITS		64
+#define HASH_BITS		ZS_HASH_BITS
 #define COUNTER_BITS	5		/* of a HyperLogLog counter: errors of some 18 % */
 #define TAPE_BUFFER		BLCKSZ
 
-/* Cells take no more than this part of the memory, and a cell counts no further than it can. */
-#define CELLS_SHARE		8
-#define MIN_CELL_BITS	10
-#define MAX_CELL_BITS	22
-#define CELL_MAX		PG_UINT16_MAX
-StaticAssertDecl(MIN_CELL_BITS >= MAX_BITS, "a tape has whole cells");
+/* Rows were counted in vain if so many, and this part of them, came to cells of many rows. */
+#define VAIN_ROWS		1024
+#define VAIN_PART		4
 
 /* In the length of a row: it is packed by the caller, and no tuple. */
 #define PACKED_FLAG		((uint32) 0x80000000)
@@ -83,11 +80,12 @@ struct ZsSpill
 	double		ngroups;		/* in what is read, or 0 */
 	uint64		most;			/* no group of what is read has more rows */
 
-	int			cell_bits;
-	uint16	   *cells;			/* rows that were written, or NULL: they are not counted */
+	ZsCells    *cells;			/* rows that were written, or NULL: they are not counted */
 	bool		only_counts;	/* nothing is written yet */
 	bool		again;			/* rows come that have been counted */
+	uint64		usual;			/* groups that are wanted are expected to have more rows */
 	uint64		ncounted;
+	uint64		nmany;			/* rows that came to a cell that has more */
 	uint64		least;			/* groups of fewer rows than these are left out */
 	uint64		nleft_out;		/* rows */
 	char	   *unread;			/* room for one of them */
@@ -133,18 +131,13 @@ zsvector_spill_free(ZsSpill *spill)
 
 /* See vector_spill.h. */
 void
-zsvector_spill_count_groups(ZsSpill *spill, bool only)
+zsvector_spill_count_groups(ZsSpill *spill, ZsCellSize size, uint64 usual, bool only)
 {
-	Size		most = get_hash_memory_limit() / CELLS_SHARE / sizeof(uint16);
-
 	Assert(spill->tapes == NULL && spill->cells == NULL);
 	spill->only_counts = only;
-	spill->cell_bits = MIN_CELL_BITS;
-	while (spill->cell_bits < MAX_CELL_BITS && (Size) 2 << spill->cell_bits <= most)
-		spill->cell_bits++;
-	spill->cells = MemoryContextAllocZero(spill->context,
-										  sizeof(uint16) << spill->cell_bits);
-	spill->memory += sizeof(uint16) << spill->cell_bits;
+	spill->usual = usual;
+	spill->cells = zsvector_cells_create(spill->context, size);
+	spill->memory += spill->cells->size;
 }
 
 /* See vector_spill.h. */
@@ -162,30 +155,6 @@ zsvector_spill_left_out(const ZsSpill *spill)
 	return spill->nleft_out;
 }
 
-/* A row of the cell is written for the first time. */
-static inline void
-count_row(ZsSpill *spill, uint64 hash)
-{
-	uint16	   *cell = &spill->cells[hash >> (HASH_BITS - spill->cell_bits)];
-
-	*cell += *cell < CELL_MAX ? 1 : 0;
-	spill->ncounted++;
-}
-
-/* No group of a cell with this count has more rows. */
-static inline uint64
-most_of_cell(uint16 count)
-{
-	return count < CELL_MAX ? count : PG_UINT64_MAX;
-}
-
-/* No group of the row with the hash has more rows. */
-static inline uint64
-most_of_hash(const ZsSpill *spill, uint64 hash)
-{
-	return most_of_cell(spill->cells[hash >> (HASH_BITS - spill->cell_bits)]);
-}
-
 /* See vector_spill.h. */
 bool
 zsvector_spill_wants(ZsSpill *spill, uint64 hash)
@@ -194,27 +163,38 @@ zsvector_spill_wants(ZsSpill *spill, uint64 hash)
 		return true;
 	if (!spill->again)
 	{
-		count_row(spill, hash);
+		zsvector_cells_count(spill->cells, hash);
+		spill->ncounted++;
+		spill->nmany += zsvector_cells_rows(spill->cells, hash) >= spill->usual ? 1 : 0;
 		return !spill->only_counts;
 	}
-	if (most_of_hash(spill, hash) >= spill->least)
-		return true;
-	spill->nleft_out++;
-	return false;
+	if (zsvector_cells_rows(spill->cells, hash) < spill->least)
+		return false;
+	spill->nleft_out--;
+	return true;
 }
 
 /* See vector_spill.h. */
-double
-zsvector_spill_cells(void)
+uint32
+zsvector_spill_choose(ZsSpill *spill, const uint64 *hashes, uint32 n, uint16 *list)
 {
-	return (double) get_hash_memory_limit() / CELLS_SHARE / sizeof(uint16);
+	uint32		nwanted = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		if (spill->cells != NULL)
+			zsvector_cells_fetch(spill->cells, hashes[Min(i + ZS_CELLS_AHEAD, n - 1)]);
+		list[nwanted] = (uint16) i;
+		nwanted += zsvector_spill_wants(spill, hashes[i]) ? 1 : 0;
+	}
+	return nwanted;
 }
 
 /* See vector_spill.h. */
-bool
+const ZsCells *
 zsvector_spill_counts(const ZsSpill *spill)
 {
-	return spill->cells != NULL;
+	return spill->cells;
 }
 
 /* See vector_spill.h. */
@@ -226,36 +206,39 @@ zsvector_spill_only_counted(const ZsSpill *spill)
 
 /* See vector_spill.h. */
 bool
+zsvector_spill_counts_in_vain(const ZsSpill *spill)
+{
+	return spill->nmany > VAIN_ROWS + spill->ncounted / VAIN_PART;
+}
+
+/* See vector_spill.h. */
+bool
+zsvector_spill_again(const ZsSpill *spill)
+{
+	return spill->again;
+}
+
+/* See vector_spill.h. */
+bool
 zsvector_spill_start_again(ZsSpill *spill)
 {
-	bool		any = false;
-
 	Assert(spill->only_counts && spill->tapes == NULL);
-	for (uint64 i = 0; i >> spill->cell_bits == 0 && !any; i++)
-		any = spill->cells[i] > 0 && most_of_cell(spill->cells[i]) >= spill->least;
 	spill->only_counts = false;
 	spill->again = true;
-	if (!any)
-		spill->nleft_out += spill->ncounted;
-	return any;
+	spill->nleft_out += spill->ncounted;
+	return spill->ncounted > 0 && zsvector_cells_most(spill->cells) >= spill->least;
 }
 
 /* No group on the tape has more rows. */
 static uint64
 most_of_output(const ZsSpill *spill, int output)
 {
-	uint64		n;
-	uint16		most = 0;
-
 	if (spill->cells == NULL)
 		return PG_UINT64_MAX;
 	if (spill->used_bits > 0)
 		return spill->most;
-	Assert(spill->nbits > 0 && spill->nbits <= spill->cell_bits);
-	n = UINT64CONST(1) << (spill->cell_bits - spill->nbits);
-	for (uint64 i = output * n; i < (output + 1) * n; i++)
-		most = Max(most, spill->cells[i]);
-	return most_of_cell(most);
+	Assert(spill->nbits > 0);
+	return zsvector_cells_most_of(spill->cells, spill->nbits, (uint64) output);
 }
 
 /* See vector_spill.h. */
@@ -502,7 +485,7 @@ zsvector_spill_look(ZsSpill *spill, uint64 *hash, uint32 *len)
 	ZsSpilled	what;
 
 	while ((what = read_head(spill, hash, len)) != ZS_SPILLED_END && spill->least > 1 &&
-		   most_of_hash(spill, *hash) < spill->least)
+		   zsvector_cells_rows(spill->cells, *hash) < spill->least)
 	{
 		CHECK_FOR_INTERRUPTS();
 		skip_row(spill, what == ZS_SPILLED_PACKED ? *len : *len - sizeof(*len));

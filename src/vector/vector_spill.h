@@ -16,6 +16,8 @@
 
 #include "access/tupdesc.h"
 
+#include "vector_cells.h"
+
 typedef struct ZsSpill ZsSpill;
 
 /*
@@ -30,13 +32,10 @@ extern void zsvector_spill_free(ZsSpill *spill);
 
 /*
  * Counts rows so that those of groups of few rows can be left out; called before the first row is
- * written.  Takes up to 1/8 of the memory for hash tables.  only: none is written until all have
- * been counted, and come again.
+ * written.  Takes up to 1/8 of the memory for hash tables.  usual: groups of so many rows are few,
+ * as far as is known.  only: none is written until all have been counted, and come again.
  */
-extern void zsvector_spill_count_groups(ZsSpill *spill, bool only);
-
-/* So many groups can be counted apart, about. */
-extern double zsvector_spill_cells(void);
+extern void zsvector_spill_count_groups(ZsSpill *spill, ZsCellSize size, uint64 usual, bool only);
 
 /*
  * Is a row with the hash to be written?  Counts it.  Asked once for each row that did not come from
@@ -44,14 +43,23 @@ extern double zsvector_spill_cells(void);
  */
 extern bool zsvector_spill_wants(ZsSpill *spill, uint64 hash);
 
-/* Are rows counted? */
-extern bool zsvector_spill_counts(const ZsSpill *spill);
+/* The same of n rows: those that are go to list, which has room for n; returns how many. */
+extern uint32 zsvector_spill_choose(ZsSpill *spill, const uint64 *hashes, uint32 n, uint16 *list);
+
+/* The rows that were counted; NULL: none are. */
+extern const ZsCells *zsvector_spill_counts(const ZsSpill *spill);
 
 /* Were rows counted, and none of them written? */
 extern bool zsvector_spill_only_counted(const ZsSpill *spill);
 
 /* Then they have to come again, all of them; false: none of them is wanted. */
 extern bool zsvector_spill_start_again(ZsSpill *spill);
+
+/* Will many of them have to? */
+extern bool zsvector_spill_counts_in_vain(const ZsSpill *spill);
+
+/* Do they come again? */
+extern bool zsvector_spill_again(const ZsSpill *spill);
 
 /*
  * From what is opened next on, rows of groups that have fewer rows than least, all together, may be

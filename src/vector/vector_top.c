@@ -330,6 +330,24 @@ zsvector_top_least(const ZsTop *top)
 	return worst->isnull[0] ? 0 : Max(DatumGetInt64(worst->values[0]), 0);
 }
 
+/* See vector_top.h. */
+int
+zsvector_top_column(const ZsTop *top, int place)
+{
+	return place < top->nkeys ? top->keys[place].column : -1;
+}
+
+/* See vector_top.h. */
+int
+zsvector_top_compare(ZsTop *top, int place, Datum value, bool isnull)
+{
+	const TopEntry *worst = (const TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
+
+	Assert(place < top->nkeys && binaryheap_size(top->heap) == top->bound);
+	return ApplySortComparator(value, isnull, worst->values[place], worst->isnull[place],
+							   &top->keys[place].sort);
+}
+
 /* ---- which nodes? --------------------------------------------------------------------- */
 
 /* Goes where ExecSetTupleBound() will go, down from a Limit node. */

@@ -66,6 +66,15 @@ extern bool zsvector_top_largest(const ZsTop *top, int *column, int *bound);
 /* Then groups are still wanted whose first key is not less than that; 0: maybe all of them. */
 extern int64 zsvector_top_least(const ZsTop *top);
 
+/* The sort key in that place, as ZsTopValue has columns; -1: there is none. */
+extern int	zsvector_top_column(const ZsTop *top, int place);
+
+/*
+ * Compares a value with that of the last of the groups that are wanted, in one sort key: above 0,
+ * it comes behind.  There are as many groups as are wanted (zsvector_top_least() is not 0).
+ */
+extern int	zsvector_top_compare(ZsTop *top, int place, Datum value, bool isnull);
+
 /* Shows the order, in terms of custom_scan_tlist.  context: for deparse_expression(). */
 extern void zsvector_top_explain(const ZsTop *top, const CustomScan *cscan, List *context,
 								 struct ExplainState *es);
