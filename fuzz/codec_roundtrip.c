@@ -37,6 +37,7 @@ static uint64 nforms[7];
 static uint64 nversion2;
 static uint64 nuniform;
 static uint64 nrecalled_words;
+static uint64 nnarrow;
 static uint64 nnumeric_ints;
 
 /* Does the value of a row equal the input? */
@@ -471,6 +472,69 @@ check_recall(GenRandom *r)
 	zscodec_buf_free(&choice.words);
 }
 
+/*
+ * Integers of a narrow range get the codes that the same ones get when they lie far apart and are
+ * found by their hashes.
+ */
+static void
+check_narrow(GenRandom *r)
+{
+	GenColumn	col;
+	ZsColumnInput wide;
+	ZsEncoder	enc[2];
+	ZsDictBuild near;
+	ZsDictBuild far;
+	uint64		nvalues = 2 + gen_below(r, 60);
+	uint64		step = 10 + gen_below(r, 20);
+	int64		base = (int64) gen_next(r) >> gen_below(r, 60);
+	uint32		nrows = 2000 + (uint32) gen_below(r, 40000);
+	int			nulls = gen_chance(r, 50) ? 0 : (int) gen_below(r, 60);
+
+	gen_column(r, ZS_KIND_INT, nrows, &col);
+	current = &col;
+	current_step = "dictionary of a narrow range";
+	wide = col.in;
+	wide.isnull = NULL;
+	wide.ints = malloc(nrows * sizeof(int64));
+	if (nulls > 0)
+	{
+		uint8	   *isnull = malloc(nrows);
+
+		for (uint32 i = 0; i < nrows; i++)
+			isnull[i] = gen_chance(r, nulls);
+		wide.isnull = isnull;
+	}
+	col.in.isnull = wide.isnull;
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		int64		v = (int64) (gen_below(r, 1 + gen_below(r, nvalues)) * step);
+
+		((int64 *) col.in.ints)[i] = (int64) ((uint64) base + (uint64) v);
+		((int64 *) wide.ints)[i] = v * 1000000007 - 7;
+	}
+	for (int i = 0; i < 2; i++)
+		zscodec_encoder_init(&enc[i], &gen_allocator);
+	CHECK(zscodec_dict_build(&enc[0], &col.in, &near) == NULL, "out of memory");
+	CHECK(zscodec_dict_build(&enc[1], &wide, &far) == NULL, "out of memory");
+	if (near.n > 0 && far.n > 0)
+	{
+		nnarrow++;
+		CHECK(near.n == far.n && near.raw_bytes == far.raw_bytes, "%u values", near.n);
+		CHECK(near.complete && near.sorted && far.complete && far.sorted, "not all codes");
+		for (uint32 i = 0; i < near.n; i++)
+			CHECK((int64) far.entries[i].value + 7 ==
+				  (int64) (near.entries[i].value - (uint64) base) * 1000000007, "entry %u", i);
+		for (uint32 i = 0; i < nrows; i++)
+			CHECK((nulls > 0 && wide.isnull[i]) || near.codes[i] == far.codes[i], "code of %u", i);
+	}
+	for (int i = 0; i < 2; i++)
+		zscodec_encoder_free(&enc[i]);
+	free((void *) wide.ints);
+	free((void *) wide.isnull);
+	col.in.isnull = col.isnull;
+	gen_column_free(&col);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -488,9 +552,11 @@ main(int argc, char **argv)
 	zscodec_choice_init(&choice, &gen_allocator);
 	for (int i = 0; i < 20; i++)
 		check_recall(&images);
-	if (nrecalled_words == 0)
+	for (int i = 0; i < 40; i++)
+		check_narrow(&images);
+	if (nrecalled_words == 0 || nnarrow == 0)
 	{
-		fprintf(stderr, "not ok: no words were recalled\n");
+		fprintf(stderr, "not ok: no words were recalled, or no narrow dictionary was built\n");
 		return 1;
 	}
 	for (int c = 0; c < ncolumns; c++)

@@ -29,6 +29,9 @@
 #define DIGITS				(1 << DIGIT_BITS)
 #define SORT_DIGITS_MIN		256
 
+/* Integers of which the largest is less than this above the smallest are found by a table. */
+#define NARROW_RANGE		(32 * 1024)
+
 /* An integer, by its distance from the smallest, and which entry it is. */
 typedef struct IntRank
 {
@@ -231,6 +234,82 @@ make_payloads(ZsEncoder *enc, ZsDictTable *t, int scale)
 	return NULL;
 }
 
+/* Smallest and largest of the integers; false if there are none. */
+static ZS_WIDE_CLONES bool
+find_bounds(const ZsColumnInput *in, int64 *min, int64 *max)
+{
+	const uint8 *isnull = in->isnull;
+	int64		least = PG_INT64_MAX;
+	int64		most = PG_INT64_MIN;
+
+	for (uint32 row = 0; row < in->nrows; row++)
+	{
+		int64		v = in->ints[row];
+		bool		null = isnull != NULL && isnull[row] != 0;
+
+		least = !null && v < least ? v : least;
+		most = !null && v > most ? v : most;
+	}
+	*min = least;
+	*max = most;
+	return least <= most;
+}
+
+/*
+ * Gives the rows their codes, where all integers are among `range` from min on: a table of all that
+ * may occur takes the place of the hash table, and entries come in the order of their values.
+ */
+static void
+code_narrow(ZsDictTable *t, const ZsColumnInput *in, int64 min, uint32 range, uint32 *codes)
+{
+	uint32	   *ranks = t->slots;
+	const uint8 *isnull = in->isnull;
+
+	StaticAssertDecl(NARROW_RANGE <= lengthof(t->slots) && NARROW_RANGE <= MAX_ENTRIES,
+					 "slots and entries for all values of a narrow range");
+	Assert(range >= 1 && range <= NARROW_RANGE);
+	memset(ranks, 0, range * sizeof(uint32));
+	for (uint32 row = 0; row < in->nrows; row++)
+	{
+		if (!is_set(isnull, row))
+			ranks[in->ints[row] - min] = 1;
+	}
+	t->n = 0;
+	for (uint32 i = 0; i < range; i++)
+	{
+		uint32		occurs = ranks[i];
+
+		t->entries[t->n] = (ZsDictEntry) {{.value = (uint64) min + i}, 8, 0, 0};
+		ranks[i] = t->n;
+		t->n += occurs;
+	}
+	t->raw_bytes = (uint64) t->n * 8;
+	for (uint32 row = 0; row < in->nrows; row++)
+		codes[row] = is_set(isnull, row) ? 0 : ranks[in->ints[row] - min];
+}
+
+/* Gives the rows their codes by the hash table; false if it gets too many entries. */
+static bool
+code_rows(ZsDictTable *t, const ZsColumnInput *in, uint32 limit, uint32 *codes)
+{
+	clear_table(t);
+	for (uint32 row = 0; row < in->nrows; row++)
+	{
+		if (is_set(in->isnull, row))
+			codes[row] = 0;
+		else if (is_set(in->isext, row))
+			codes[row] = ZS_DICT_NO_CODE;
+		else if (row > 0 && as_ints(in) && in->ints[row] == in->ints[row - 1] &&
+				 !is_set(in->isnull, row - 1))
+			codes[row] = codes[row - 1];
+		else if ((codes[row] = code_of_row(t, in, row, limit)) == ZS_DICT_NO_CODE)
+			return false;
+		else
+			t->entries[codes[row]].count++;
+	}
+	return true;
+}
+
 /*
  * Builds a dictionary of the values of a column; dict->n = 0 when it would not pay.  Its memory
  * belongs to the encoder and lasts until the next call.
@@ -243,6 +322,9 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 	bool		codable = in->kind == ZS_KIND_BYTES;
 	uint32		limit = in->kind == ZS_KIND_INT ? in->nrows :
 		Min(ZS_DICT_SMALL_ENTRIES, in->nrows / 2);
+	bool		ascending;
+	int64		min;
+	int64		max;
 	const char *err;
 
 	memset(dict, 0, sizeof(*dict));
@@ -257,22 +339,12 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 		return ZS_ERR_MEMORY;
 	dict->codes = (uint32 *) enc->bufs[ZS_BUF_CODES].data;
 
-	clear_table(t);
-	for (uint32 row = 0; row < in->nrows; row++)
-	{
-		if (is_set(in->isnull, row))
-			dict->codes[row] = 0;
-		else if (is_set(in->isext, row))
-			dict->codes[row] = ZS_DICT_NO_CODE;
-		else if (row > 0 && as_ints(in) && in->ints[row] == in->ints[row - 1] &&
-				 !is_set(in->isnull, row - 1))
-			dict->codes[row] = dict->codes[row - 1];
-		else if ((dict->codes[row] = code_of_row(t, in, row,
-												 strings ? MAX_ENTRIES : limit)) == ZS_DICT_NO_CODE)
-			return NULL;
-		else
-			t->entries[dict->codes[row]].count++;
-	}
+	ascending = as_ints(in) && in->isext == NULL && find_bounds(in, &min, &max) &&
+		(uint64) max - (uint64) min < Min(in->nrows, NARROW_RANGE);
+	if (ascending)
+		code_narrow(t, in, min, (uint32) (max - min) + 1, dict->codes);
+	else if (!code_rows(t, in, strings ? MAX_ENTRIES : limit, dict->codes))
+		return NULL;
 	dict->complete = t->n <= limit && t->raw_bytes <= (codable ? ZS_DICT_CODED_BYTES :
 													   ZS_DICT_BYTES_MAX) &&
 		(!strings || t->n <= in->nrows / 4);
@@ -290,7 +362,7 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 	if (dict->by_ref && as_ints(in) && (err = make_payloads(enc, t, in->scale)) != NULL)
 		return err;
 	dict->sorted = !dict->by_ref || t->n <= SORT_STRINGS_MAX;
-	if (dict->sorted)
+	if (dict->sorted && (dict->by_ref || !ascending))
 		sort_entries(t, dict->by_ref, dict->codes, in->nrows);
 	for (uint32 row = 0; row < in->nrows && strings; row++)
 	{
