@@ -9,6 +9,7 @@
  */
 #include "codec_gen.h"
 #include "codec_ops.h"
+#include "codec_words_find.h"
 
 #include <float.h>
 #include <math.h>
@@ -38,6 +39,7 @@ static uint64 nversion2;
 static uint64 nuniform;
 static uint64 nrecalled_words;
 static uint64 nnarrow;
+static uint64 nlarge_groups;
 static uint64 nnumeric_ints;
 
 /* Does the value of a row equal the input? */
@@ -535,6 +537,70 @@ check_narrow(GenRandom *r)
 	gen_column_free(&col);
 }
 
+/* Few letters, so that symbols begin alike. */
+static void
+fill_letters(GenRandom *r, uint8 *bytes, uint32 len)
+{
+	for (uint32 i = 0; i < len; i++)
+		bytes[i] = (uint8) ('a' + (gen_chance(r, 90) ? 0 : gen_below(r, 3)));
+}
+
+/* The symbol that is found must be the longest of all that fit. */
+static void
+check_words_find(GenRandom *r)
+{
+	ZsWordTable *table = malloc(sizeof(ZsWordTable));
+	uint32		wanted = 1 + (uint32) gen_below(r, ZS_WORDS_SYMBOLS_MAX);
+	uint8		text[3000];
+	uint64		napart = 0;
+
+	table->nsymbols = 0;
+	for (uint32 i = 0; i < wanted; i++)
+	{
+		ZsWordSymbol s = {.len = (uint8) (1 + gen_below(r, ZS_WORDS_LEN_MAX))};
+		uint8		bytes[ZS_WORDS_LEN_MAX] = {0};
+		bool		known = false;
+
+		fill_letters(r, bytes, s.len);
+		s.low = load64(bytes);
+		s.high = load64(bytes + 8);
+		for (uint32 k = 0; k < table->nsymbols && !known; k++)
+			known = table->symbols[k].len == s.len && table->symbols[k].low == s.low &&
+				table->symbols[k].high == s.high;
+		if (!known)
+			table->symbols[table->nsymbols++] = s;
+	}
+	zscodec_words_index(table);
+	for (uint32 h = 0; h < lengthof(table->long_groups); h++)
+		napart += (table->long_groups[h] & ZS_WORDS_LONGER) != 0;
+	nlarge_groups += napart;
+	fill_letters(r, text, sizeof(text));
+	for (uint32 at = 0; at < sizeof(text); at++)
+	{
+		size_t		most = 1 + gen_below(r, 40);
+		size_t		left = Min(sizeof(text) - at, most);
+		int			found = find_symbol(table, text + at, left, text + sizeof(text));
+		uint32		longest = 0;
+
+		for (uint32 k = 0; k < table->nsymbols; k++)
+		{
+			const ZsWordSymbol *s = &table->symbols[k];
+			uint8		bytes[16];
+
+			memcpy(bytes, &s->low, 8);
+			memcpy(bytes + 8, &s->high, 8);
+			if (s->len > longest && s->len <= left && memcmp(bytes, text + at, s->len) == 0)
+				longest = s->len;
+		}
+		if ((found < 0 ? 0 : table->symbols[found].len) != longest)
+		{
+			fprintf(stderr, "not ok: a symbol of %u bytes is not found\n", longest);
+			abort();
+		}
+	}
+	free(table);
+}
+
 int
 main(int argc, char **argv)
 {
@@ -554,9 +620,11 @@ main(int argc, char **argv)
 		check_recall(&images);
 	for (int i = 0; i < 40; i++)
 		check_narrow(&images);
-	if (nrecalled_words == 0 || nnarrow == 0)
+	for (int i = 0; i < 10; i++)
+		check_words_find(&images);
+	if (nrecalled_words == 0 || nnarrow == 0 || nlarge_groups == 0)
 	{
-		fprintf(stderr, "not ok: no words were recalled, or no narrow dictionary was built\n");
+		fprintf(stderr, "not ok: no words recalled, no narrow dictionary, or no large group\n");
 		return 1;
 	}
 	for (int c = 0; c < ncolumns; c++)

@@ -32,6 +32,48 @@
 #pragma GCC optimize ("O3")
 #endif
 
+/* Where the group of a symbol of three bytes or more is noted. */
+static inline uint16 *
+group_of(ZsWordTable *table, const ZsWordSymbol *s)
+{
+	uint16	   *group;
+
+	Assert(s->len >= 3 && s->len <= ZS_WORDS_LEN_MAX);
+	if (s->len == 3)
+		return &table->three_groups[hash_three(s->low)];
+	if (s->len < ZS_WORDS_LONG)
+		return &table->four_groups[hash_four(s->low)];
+	group = &table->long_groups[hash_long(s->low)];
+	if (s->len >= ZS_WORDS_VERY_LONG && (*group & ZS_WORDS_LONGER) != 0)
+		return &table->very_long_groups[hash_very_long(s->low, s->high)];
+	return group;
+}
+
+/* Turns the sizes of groups into where they end; returns where the last does. */
+static uint32
+end_groups(uint16 *groups, uint32 at)
+{
+	for (uint32 h = 0; h <= 1 << ZS_WORDS_HASH_BITS; h++)
+	{
+		at += groups[h] & ~ZS_WORDS_LONGER;
+		groups[h] = (uint16) (at | (groups[h] & ZS_WORDS_LONGER));
+	}
+	return at;
+}
+
+/* Marks the groups of long symbols from which the very long ones are taken out. */
+static void
+mark_large_groups(ZsWordTable *table)
+{
+	for (uint32 i = 0; i < table->nsymbols; i++)
+	{
+		if (table->unsorted[i].len >= ZS_WORDS_LONG)
+			table->long_groups[hash_long(table->unsorted[i].low)]++;
+	}
+	for (uint32 h = 0; h < lengthof(table->long_groups); h++)
+		table->long_groups[h] = table->long_groups[h] > ZS_WORDS_GROUP_MAX ? ZS_WORDS_LONGER : 0;
+}
+
 /* Sorts the symbols of a table and makes its indexes, by which they are found. */
 void
 zscodec_words_index(ZsWordTable *table)
@@ -39,29 +81,24 @@ zscodec_words_index(ZsWordTable *table)
 	uint32		n = table->nsymbols;
 	uint32		at = 0;
 
+	StaticAssertDecl(ZS_WORDS_SYMBOLS_MAX < ZS_WORDS_LONGER, "a place and the mark of a group");
+	memset(table->very_long_groups, 0, sizeof(table->very_long_groups));
 	memset(table->long_groups, 0, sizeof(table->long_groups));
 	memset(table->four_groups, 0, sizeof(table->four_groups));
 	memset(table->three_groups, 0, sizeof(table->three_groups));
 	memset(table->by_pair, 0, sizeof(table->by_pair));
 	memset(table->by_byte, 0, sizeof(table->by_byte));
 	memcpy(table->unsorted, table->symbols, n * sizeof(ZsWordSymbol));
-
-	/* where each group ends */
+	mark_large_groups(table);
 	for (uint32 i = 0; i < n; i++)
 	{
-		if (table->unsorted[i].len >= ZS_WORDS_LONG)
-			table->long_groups[hash_long(table->unsorted[i].low)]++;
-		else if (table->unsorted[i].len >= 4)
-			table->four_groups[hash_four(table->unsorted[i].low)]++;
-		else if (table->unsorted[i].len == 3)
-			table->three_groups[hash_three(table->unsorted[i].low)]++;
+		if (table->unsorted[i].len >= 3)
+			++*group_of(table, &table->unsorted[i]);
 	}
-	for (uint32 h = 0; h < lengthof(table->long_groups); h++)
-		table->long_groups[h] = (uint16) (at += table->long_groups[h]);
-	for (uint32 h = 0; h < lengthof(table->four_groups); h++)
-		table->four_groups[h] = (uint16) (at += table->four_groups[h]);
-	for (uint32 h = 0; h < lengthof(table->three_groups); h++)
-		table->three_groups[h] = (uint16) (at += table->three_groups[h]);
+	at = end_groups(table->very_long_groups, at);
+	at = end_groups(table->long_groups, at);
+	at = end_groups(table->four_groups, at);
+	at = end_groups(table->three_groups, at);
 
 	/* filled from the end, short ones first, the ends become the beginnings */
 	for (uint32 len = 3; len <= ZS_WORDS_LEN_MAX; len++)
@@ -71,9 +108,7 @@ zscodec_words_index(ZsWordTable *table)
 			const ZsWordSymbol *s = &table->unsorted[i];
 
 			if (s->len == len)
-				table->symbols[len >= ZS_WORDS_LONG ? --table->long_groups[hash_long(s->low)] :
-							   len >= 4 ? --table->four_groups[hash_four(s->low)] :
-							   --table->three_groups[hash_three(s->low)]] = *s;
+				table->symbols[--*group_of(table, s) & ~ZS_WORDS_LONGER] = *s;
 		}
 	}
 	for (uint32 i = 0; i < n; i++)

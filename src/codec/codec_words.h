@@ -23,6 +23,13 @@
 
 /* Symbols from this length on are found by as many bytes. */
 #define ZS_WORDS_LONG			6
+#define ZS_WORDS_VERY_LONG		12
+
+/*
+ * In long_groups[]: there are more symbols of this hash than so many, and very long ones lie apart.
+ */
+#define ZS_WORDS_LONGER			0x8000
+#define ZS_WORDS_GROUP_MAX		8
 
 /* A symbol as the encoder sees it; bytes behind its end are 0. */
 typedef struct ZsWordSymbol
@@ -37,10 +44,11 @@ typedef struct ZsWordSymbol
 
 /*
  * A table as the encoder uses it.  Symbols are found longest first: those of six bytes and more lie
- * together by a hash of the first six, the longest in front; then those of four and five by a hash
- * of the first four, since three are one letter and a half in many alphabets, which too many
- * symbols have in common; then those of three; then come those of two, then of one.  The escape,
- * which announces a byte, has index nsymbols.
+ * together by a hash of the first six, the longest in front.  Where many begin alike, as addresses
+ * do, those of twelve and more come before, by a hash of the first twelve.  Then come those of four
+ * and five by a hash of the first four, since three are one letter and a half in many alphabets,
+ * which too many symbols have in common; then those of three; then come those of two, then of one.
+ * The escape, which announces a byte, has index nsymbols.
  */
 typedef struct ZsWordTable
 {
@@ -48,7 +56,9 @@ typedef struct ZsWordTable
 	ZsWordSymbol symbols[ZS_WORDS_SYMBOLS_MAX + 1];
 	ZsWordSymbol unsorted[ZS_WORDS_SYMBOLS_MAX];	/* while they are being sorted */
 	uint16		order[ZS_WORDS_SYMBOLS_MAX + 1];	/* symbols by rank: the order of their codes */
-	uint16		long_groups[(1 << ZS_WORDS_HASH_BITS) + 1];	/* where the symbols of a hash begin */
+	/* where the symbols of a hash begin */
+	uint16		very_long_groups[(1 << ZS_WORDS_HASH_BITS) + 1];
+	uint16		long_groups[(1 << ZS_WORDS_HASH_BITS) + 1]; /* perhaps with ZS_WORDS_LONGER */
 	uint16		four_groups[(1 << ZS_WORDS_HASH_BITS) + 1];
 	uint16		three_groups[(1 << ZS_WORDS_HASH_BITS) + 1];
 	uint16		by_pair[65536]; /* index + 1 */

@@ -49,6 +49,14 @@ hash_long(uint64 low)
 					 (64 - ZS_WORDS_HASH_BITS));
 }
 
+static inline uint32
+hash_very_long(uint64 low, uint64 high)
+{
+	uint64		last = (high & BYTES(ZS_WORDS_VERY_LONG - 8)) * UINT64CONST(0xD6E8FEB86659FD93);
+
+	return (uint32) (((low + last) * UINT64CONST(0x9E3779B97F4A7C15)) >> (64 - ZS_WORDS_HASH_BITS));
+}
+
 /* 16 bytes at p, as many as lie before limit. */
 static inline void
 load_words(const uint8 *p, const uint8 *limit, uint64 *low, uint64 *high)
@@ -66,6 +74,14 @@ load_words(const uint8 *p, const uint8 *limit, uint64 *low, uint64 *high)
 	*high = load64(bytes + 8);
 }
 
+/* Do these 16 bytes, of which left belong to the string, begin with the symbol? */
+static inline bool
+symbol_matches(const ZsWordSymbol *s, uint64 low, uint64 high, size_t left)
+{
+	return (((low ^ s->low) & masks[s->len][0]) | ((high ^ s->high) & masks[s->len][1])) == 0 &&
+		s->len <= left;
+}
+
 /* The longest symbol at p, of which left bytes belong to the string; -1 = none. */
 static inline int
 find_symbol(const ZsWordTable *table, const uint8 *p, size_t left, const uint8 *limit)
@@ -74,15 +90,27 @@ find_symbol(const ZsWordTable *table, const uint8 *p, size_t left, const uint8 *
 	uint64		high;
 	uint32		hash;
 	uint32		at;
+	uint32		group;
+	uint32		end;
 
 	load_words(p, limit, &low, &high);
 	hash = hash_long(low);
-	for (at = table->long_groups[hash]; at < table->long_groups[hash + 1]; at++)
+	group = table->long_groups[hash];
+	if (unlikely(group & ZS_WORDS_LONGER))
 	{
-		const ZsWordSymbol *s = &table->symbols[at];
+		uint32		other = hash_very_long(low, high);
 
-		if ((((low ^ s->low) & masks[s->len][0]) | ((high ^ s->high) & masks[s->len][1])) == 0 &&
-			s->len <= left)
+		end = table->very_long_groups[other + 1];
+		for (at = table->very_long_groups[other]; at < end; at++)
+		{
+			if (symbol_matches(&table->symbols[at], low, high, left))
+				return (int) at;
+		}
+	}
+	end = table->long_groups[hash + 1] & ~ZS_WORDS_LONGER;
+	for (at = group & ~ZS_WORDS_LONGER; at < end; at++)
+	{
+		if (symbol_matches(&table->symbols[at], low, high, left))
 			return (int) at;
 	}
 	hash = hash_four(low);
