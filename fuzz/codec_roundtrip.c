@@ -462,9 +462,13 @@ check_recall(GenRandom *r)
 	nrecalled_words += choice.words.len > 0;
 
 	CHECK(zscodec_choice_keep(&apart, 6000, 100000, size, &choice), "out of memory");
-	for (n = 1; zscodec_choice_recall(&apart, &choice, 6000); n++)
+	for (n = 0; zscodec_choice_recall(&apart, &choice, 6000) && apart.last_mode >= 0; n++)
 		CHECK(n < 100, "recalled for ever");
-	CHECK(n > 1 && zscodec_choice_recall(&apart, &choice, 6000), "recalled once only");
+	CHECK(n > 1 && apart.last_mode < 0, "recalled once only");
+	CHECK(apart.has_words == (choice.words.len > 0), "words are lost");
+	encode_part(&apart, &col, 6000, 6000, true);
+	CHECK(apart.last_mode >= 0, "nothing was chosen afresh");
+	CHECK(zscodec_choice_recall(&apart, &choice, 6000) && apart.last_mode >= 0, "not recalled");
 	CHECK(zscodec_choice_keep(&apart, 6000, 80000, size, &choice), "out of memory");
 	CHECK(!zscodec_choice_recall(&apart, &choice, 6000), "recalled though it is bad");
 	gen_column_free(&other);

@@ -9,7 +9,8 @@
  * written by, and the next one goes on with that, as segments in a row do.
  *
  * Data change, so now and then the choice is made afresh, and at once where segments do not shrink
- * any more as the one did for which it was made.
+ * any more as the one did for which it was made.  In the first case the table of words is refined
+ * further: each segment trains it with other strings, so it is better than a new one.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -19,7 +20,7 @@
  */
 #include "codec_encode.h"
 
-/* A choice is recalled so many times, then made afresh. */
+/* A choice is recalled so many times, then made afresh; words are recalled then, too. */
 #define RECALLS_MAX		7
 
 /* So much of its size may a segment be larger than the choice promised. */
@@ -90,8 +91,7 @@ zscodec_choice_keep(const ZsEncoder *enc, uint32 nrows, uint64 raw, uint64 store
 
 /*
  * Makes the encoder go on with what was kept; false if the next segment, of nrows rows, does not
- * continue a column then: nothing was kept, or it is old, or of a larger segment, or there is no
- * memory.
+ * continue a column then: nothing was kept, or it is of a larger segment, or there is no memory.
  */
 bool
 zscodec_choice_recall(ZsEncoder *enc, ZsColumnChoice *choice, uint32 nrows)
@@ -101,7 +101,7 @@ zscodec_choice_recall(ZsEncoder *enc, ZsColumnChoice *choice, uint32 nrows)
 	ZsCodecBuf *buf = &enc->bufs[ZS_BUF_WORDS];
 	ZsWordTable *table;
 
-	if (choice->mode < 0 || choice->nrows / 2 > nrows || choice->nrecalls == RECALLS_MAX ||
+	if (choice->mode < 0 || choice->nrows / 2 > nrows ||
 		(n > 0 && !zscodec_buf_reserve(buf, sizeof(ZsWordTable))))
 	{
 		choice->nrecalls = 0;
@@ -120,8 +120,15 @@ zscodec_choice_recall(ZsEncoder *enc, ZsColumnChoice *choice, uint32 nrows)
 		table->nsymbols = n;
 		zscodec_words_index(table);
 	}
-	enc->last_mode = choice->mode;
 	enc->last_total = choice->total;
+	if (choice->nrecalls == RECALLS_MAX)
+	{
+		/* all ways are tried, but with the words that many segments have made good */
+		enc->last_mode = -1;
+		choice->nrecalls = 0;
+		return true;
+	}
+	enc->last_mode = choice->mode;
 	choice->nrecalls++;
 	return true;
 }
