@@ -29,6 +29,10 @@
 /* Strings sampled for the table of words. */
 #define WORDS_STRINGS		8192
 
+/* A new table of words is refined once for each so many bytes of text, up to this many rounds. */
+#define WORDS_ROUND_BYTES	(512 * 1024)
+#define WORDS_ROUNDS		8
+
 /* What words must save over what is as easy to look up. */
 #define WORDS_SAVING		8
 
@@ -100,32 +104,21 @@ is_repeated(const ZsSegmentEncoder *se, uint32 row, uint64 *seen)
 }
 
 /*
- * Builds a table of words from strings all over the segment, or refines the one of the segment
- * before.  What stands in a coded dictionary is written once, however often it occurs.
+ * Takes each step'th string from `first` on, of long ones a part; returns how many.  What stands in
+ * a coded dictionary is written once, however often it occurs.
  */
-static const char *
-build_words(ZsSegmentEncoder *se)
+static uint32
+sample_strings(const ZsSegmentEncoder *se, uint32 first, uint32 step, const uint8 **strings,
+			   uint32 *lens)
 {
 	const ZsColumnInput *in = se->in;
-	ZsCodecBuf *buf = &se->enc->bufs[ZS_BUF_WORDS];
-	ZsCodecBuf *scratch = &se->enc->bufs[ZS_BUF_WORD_COUNTS];
-	uint64		total = zscodec_mode_coded(se->mode) ? se->dict.raw_bytes + se->dict.rest_bytes :
-		in->offsets[in->nrows] - in->offsets[0];
-	uint32		step = Max((uint32) (total / ZS_WORDS_SAMPLE_MAX), in->nrows / WORDS_STRINGS) + 1;
 	uint32		most = 4 * Max(ZS_WORDS_SAMPLE_MAX / (in->nrows / step + 1), 16);
 	uint32		left = ZS_WORDS_SAMPLE_MAX;
-	const uint8 **strings;
-	uint32	   *lens;
 	uint32		n = 0;
 	uint64		seen[ZS_DICT_SMALL_ENTRIES / 64] = {0};
 
-	if (!zscodec_buf_reserve(buf, sizeof(ZsWordTable)) ||
-		!zscodec_buf_reserve(scratch, zscodec_words_scratch_size() +
-							 WORDS_STRINGS * (sizeof(*strings) + sizeof(*lens))))
-		return ZS_ERR_MEMORY;
-	strings = (const uint8 **) (scratch->data + zscodec_words_scratch_size());
-	lens = (uint32 *) (strings + WORDS_STRINGS);
-	for (uint32 row = 0; row < in->nrows && left > 0; row += step)
+	Assert(first < step);
+	for (uint32 row = first; row < in->nrows && left > 0; row += step)
 	{
 		uint64		len = in->offsets[row + 1] - in->offsets[row];
 
@@ -136,12 +129,45 @@ build_words(ZsSegmentEncoder *se)
 		lens[n] = (uint32) Min(len, Min(most, left));
 		left -= lens[n++];
 	}
-	if (n == 0)
-		return NULL;
-	zscodec_words_build((ZsWordTable *) buf->data, scratch->data, strings, lens, n, total,
-						se->enc->has_words);
-	se->enc->has_words = true;
-	se->words = (const ZsWordTable *) buf->data;
+	return n;
+}
+
+/*
+ * Builds a table of words from strings all over the segment, or refines the one of the segment
+ * before.  Where there is much text, a new table is refined with others of its strings.
+ */
+static const char *
+build_words(ZsSegmentEncoder *se)
+{
+	const ZsColumnInput *in = se->in;
+	ZsCodecBuf *buf = &se->enc->bufs[ZS_BUF_WORDS];
+	ZsCodecBuf *scratch = &se->enc->bufs[ZS_BUF_WORD_COUNTS];
+	uint64		total = zscodec_mode_coded(se->mode) ? se->dict.raw_bytes + se->dict.rest_bytes :
+		in->offsets[in->nrows] - in->offsets[0];
+	uint32		step = Max((uint32) (total / ZS_WORDS_SAMPLE_MAX), in->nrows / WORDS_STRINGS) + 1;
+	uint32		rounds = 1;
+	const uint8 **strings;
+	uint32	   *lens;
+
+	if (!zscodec_buf_reserve(buf, sizeof(ZsWordTable)) ||
+		!zscodec_buf_reserve(scratch, zscodec_words_scratch_size() +
+							 WORDS_STRINGS * (sizeof(*strings) + sizeof(*lens))))
+		return ZS_ERR_MEMORY;
+	strings = (const uint8 **) (scratch->data + zscodec_words_scratch_size());
+	lens = (uint32 *) (strings + WORDS_STRINGS);
+	if (!se->enc->has_words)
+		rounds += (uint32) Min(total / WORDS_ROUND_BYTES, Min(step, WORDS_ROUNDS) - 1);
+	for (uint32 round = 0; round < rounds; round++)
+	{
+		uint32		n = sample_strings(se, round * step / rounds, step, strings, lens);
+
+		if (n == 0)
+			break;
+		zscodec_words_build((ZsWordTable *) buf->data, scratch->data, strings, lens, n, total,
+							se->enc->has_words);
+		se->enc->has_words = true;
+		se->words = (const ZsWordTable *) buf->data;
+	}
 	return NULL;
 }
 
