@@ -1,6 +1,6 @@
-# I/O workers write blocks through the page cache that it holds, and leave them there; others
-# directly.  With both methods; what is written is the same in both ways, also when a write fails or
-# the server is killed.
+# I/O workers write blocks through the page cache that it holds, and leave them there, by themselves
+# or by threads; others directly.  With both methods; what is written is the same in all ways, also
+# when the server is killed.
 
 use strict;
 use warnings FATAL => 'all';
@@ -64,12 +64,16 @@ foreach my $method ('pwritev', 'io_uring')
 zedstore.io_keep_cached = on
 # the twins stay in shared buffers, so nothing is read into the page cache once more
 shared_buffers = 64MB
+# injection points tell
+log_min_messages = notice
 CONF
 	if (!io_method_works($node, $method))
 	{
 		$node->stop;
 		next;
 	}
+	my $points = has_injection_points($node);
+	$node->safe_psql('postgres', 'create extension injection_points') if $points;
 	make_twins($node);
 	$node->safe_psql('postgres', 'checkpoint');
 	if ($node->safe_psql('postgres', 'select sum(buffered_files) from pg_stat_zedstore_io') != 0)
@@ -78,6 +82,9 @@ CONF
 		$node->stop;
 		next;
 	}
+	$node->safe_psql('postgres', q{select injection_points_attach('zs-io-own', 'notice')})
+	  if $points;
+	my $log_end = -s $node->logfile;
 	my ($requests, $cached) = checkpoint_twins($node);
 	if ($cached == 0)
 	{
@@ -91,6 +98,21 @@ CONF
 	cmp_ok(bytes_cached($node), '>=', $size / 2, "$method: and stay there");
 	check_files($node, "$method, cached");
 	check_twins($node, "$method, cached");
+	ok(!$points || $node->log_contains(qr/injection point zs-io-own/, $log_end),
+		"$method: the worker itself wrote them");
+
+	# -- by threads
+	set_io_conf($node, 'zedstore.io_own_writes', 'off');
+	# until the worker has read the setting, too
+	checkpoint_twins($node) for 1 .. 2;
+	$log_end = -s $node->logfile;
+	($requests, $cached) = checkpoint_twins($node);
+	cmp_ok($cached, '>', $requests / 2, "$method: threads write through the page cache");
+	ok(!$node->log_contains(qr/injection point zs-io-own/, $log_end),
+		"$method: the worker itself did not");
+	check_files($node, "$method, cached, threads");
+	check_twins($node, "$method, cached, threads");
+	set_io_conf($node, 'zedstore.io_own_writes', 'on');
 
 	# -- what the page cache does not hold
 	($requests, $cached) = checkpoint_twins($node, empty => 1);
@@ -111,6 +133,7 @@ CONF
 	# -- both ways in turn under load, in a server that dies
 	foreach my $cycle (1 .. 3)
 	{
+		set_io_conf($node, 'zedstore.io_own_writes', $cycle % 2 ? 'on' : 'off');
 		my $load = start_load($node, 60);
 		foreach (1 .. 6)
 		{

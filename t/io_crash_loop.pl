@@ -39,6 +39,7 @@ sub settings
 		'zedstore.io_guard = ' . pick('on', 'off'),
 		'zedstore.io_rest = ' . pick('on', 'off'),
 		'zedstore.io_write_back_delay = ' . pick('0', '100ms', '10s'),
+		'zedstore.io_own_writes = ' . pick('on', 'off'),
 		'zedstore.io_nice = ' . pick(0, 5, 19),
 		'shared_buffers = ' . pick('2MB', '8MB'));
 }

@@ -159,9 +159,19 @@ zsio_cache_allows_async(ZsIoCache *me, const char *path, dev_t dev)
 #define SYS_cachestat	451
 #endif
 
-/* Does the cache hold at least half of the range? */
-bool
-zsio_cache_holds(ZsIoCache *me, int fd, off_t offset, off_t length)
+/* As struct cachestat. */
+typedef struct CacheState
+{
+	uint64		cached;
+	uint64		dirty;
+	uint64		writeback;
+	uint64		evicted;
+	uint64		recently_evicted;
+} CacheState;
+
+/* What the cache has of a range, in pages of the system; false: the kernel does not tell. */
+static bool
+get_state(int fd, off_t offset, off_t length, CacheState *state)
 {
 #ifdef SYS_cachestat
 	struct
@@ -169,24 +179,37 @@ zsio_cache_holds(ZsIoCache *me, int fd, off_t offset, off_t length)
 		uint64		offset;
 		uint64		length;
 	}			range = {offset, length};
-	struct
-	{
-		uint64		cached;
-		uint64		dirty;
-		uint64		writeback;
-		uint64		evicted;
-		uint64		recently_evicted;
-	}			pages;
 
 	Assert(fd >= 0 && length > 0);
+	return syscall(SYS_cachestat, fd, &range, state, 0) == 0;
+#else
+	errno = ENOSYS;
+	return false;
+#endif
+}
+
+/* Does the cache hold at least half of the range? */
+bool
+zsio_cache_holds(ZsIoCache *me, int fd, off_t offset, off_t length)
+{
+	CacheState	state;
+
 	if (me->refused)
 		return false;
-	if (syscall(SYS_cachestat, fd, &range, &pages, 0) == 0)
-		return pages.cached * sysconf(_SC_PAGESIZE) * 2 >= length;
+	if (get_state(fd, offset, length, &state))
+		return state.cached * sysconf(_SC_PAGESIZE) * 2 >= length;
 	/* what is wrong with one file only says nothing about others */
 	me->refused = errno == ENOSYS || errno == EPERM || errno == EACCES;
-#endif
 	return false;
+}
+
+/* Is any of the range on its way to the device? */
+bool
+zsio_cache_writes(int fd, off_t offset, off_t length)
+{
+	CacheState	state;
+
+	return get_state(fd, offset, length, &state) && state.writeback > 0;
 }
 
 /* Does not wait, and takes no error away from those who sync the file. */

@@ -157,6 +157,7 @@ open_file(ZsIoFiles *me, ZsIoFile *file)
 	make_path(file);
 	file->direct = false;
 	file->fallback_counted = false;
+	file->synced_group = 0;
 	file->fd = -1;
 	file->may_be_async = false;
 	if (zsio_direct && PG_O_DIRECT != 0)

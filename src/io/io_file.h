@@ -48,6 +48,9 @@ extern bool zsio_cache_holds(ZsIoCache *cache, int fd, off_t offset, off_t lengt
 /* Has the kernel begin to write a range of the page cache out.  Errors are for those who sync. */
 extern void zsio_cache_start_write_back(int fd, off_t offset, off_t length);
 
+/* Is any of it on its way to the device?  Does not wait.  False where the kernel does not tell. */
+extern bool zsio_cache_writes(int fd, off_t offset, off_t length);
+
 /* Writes a range of the page cache to the device, and waits for that; returns errno or 0. */
 extern int	zsio_cache_write_back(int fd, off_t offset, off_t length);
 
@@ -72,6 +75,7 @@ typedef struct ZsIoFile
 	int			users;			/* requests in flight */
 	TimestampTz used;			/* last time */
 	bool		fallback_counted;
+	uint64		synced_group;	/* of the runs that a sync was asked for last; 0: none */
 	char		path[MAXPGPATH];
 } ZsIoFile;
 

@@ -29,6 +29,7 @@ int			zsio_max_iops = -1;
 int			zsio_max_bandwidth = -1;
 bool		zsio_direct = true;
 bool		zsio_keep_cached = true;
+bool		zsio_own_writes = true;
 int			zsio_write_back_delay = 30000;
 bool		zsio_checkpoint = true;
 bool		zsio_scan_scheduling = false;
@@ -111,6 +112,9 @@ static const BoolSetting bools[] = {
 			"A direct write would drop them, and who needs them next would have to read them from "
 			"the device."},
 	&zsio_keep_cached, true, PGC_SIGHUP},
+	{{"zedstore.io_own_writes", "Lets an I/O worker write to the page cache itself.",
+			"Only to fast devices without limits.  Else threads of the worker do that."},
+	&zsio_own_writes, true, PGC_SIGHUP},
 	{{"zedstore.io_checkpoint", "Lets the I/O workers write for checkpoints.", NULL},
 	&zsio_checkpoint, true, PGC_SIGHUP},
 	{{"zedstore.scan_scheduling", "Lets large sequential scans read one after the other.",

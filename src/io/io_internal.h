@@ -76,6 +76,7 @@ extern int	zsio_max_iops;		/* requests a second, all workers; 0 = no limit */
 extern int	zsio_max_bandwidth; /* kB a second, all workers; 0 = no limit */
 extern bool zsio_direct;
 extern bool zsio_keep_cached;
+extern bool zsio_own_writes;	/* to the page cache, by the worker without threads */
 extern int	zsio_write_back_delay;	/* of cleaned blocks in the page cache, ms; 0: none */
 extern bool zsio_checkpoint;
 extern bool zsio_cleaner;

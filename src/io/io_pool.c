@@ -13,6 +13,8 @@
  * are enough of them for one more, or when the worker begins to wait.  Where processors are short
  * it takes a thread a while to come; until then it counts as working.
  *
+ * What goes to the page cache the worker writes itself where that does not hold it up (io_own.c).
+ *
  * The threads know nothing of PostgreSQL: they block all signals, take a run off one list,
  * write, and put it on another.  They start with the first write.  Where they cannot, the
  * worker itself writes.
@@ -38,6 +40,8 @@
 #define MAX_THREADS		16
 /* Runs through the page cache that a thread takes at a time. */
 #define BATCH			8
+/* Microseconds between two looks at what the worker wrote itself. */
+#define OWN_LOOK_US		500
 
 /* Runs in order of arrival. */
 typedef struct Queue
@@ -274,6 +278,11 @@ pool_submit(ZsIoWorker *worker, ZsIoRun *run)
 	bool		call;
 
 	Assert(run->state == ZSIO_RUN_IN_FLIGHT);
+	if (!tampered && zsio_own_submit(worker, run))
+	{
+		pool->npending++;
+		return;
+	}
 	if (!pool->started)
 		start_threads(pool);
 	if (pool->nthreads == 0 || tampered)
@@ -294,15 +303,13 @@ pool_submit(ZsIoWorker *worker, ZsIoRun *run)
 		pthread_cond_signal(&pool->work_came);
 }
 
+/* Next run that a thread has ended, or NULL; waits as pool_reap(). */
 static ZsIoRun *
-pool_reap(ZsIoWorker *worker, long timeout_us)
+wait_for_threads(ZsIoPool *pool, long timeout_us)
 {
-	ZsIoPool   *pool = worker->pool;
 	ZsIoRun    *run = NULL;
 	struct timespec until;
 
-	if (pool->npending == 0)
-		return NULL;
 	if (timeout_us > 0)
 	{
 		clock_gettime(CLOCK_REALTIME, &until);
@@ -324,6 +331,31 @@ pool_reap(ZsIoWorker *worker, long timeout_us)
 	if (pool->finished.length > 0)
 		run = pop(&pool->finished);
 	pthread_mutex_unlock(&pool->mutex);
+	return run;
+}
+
+static ZsIoRun *
+pool_reap(ZsIoWorker *worker, long timeout_us)
+{
+	ZsIoPool   *pool = worker->pool;
+	ZsIoRun    *run = NULL;
+	bool		more = pool->npending > 0;
+
+	while (run == NULL && more)
+	{
+		int			nown = zsio_own_pending(worker);
+		long		us = timeout_us;
+
+		/* nobody is woken up by the end of the worker's own writes */
+		if (nown > 0 && (timeout_us < 0 || timeout_us > OWN_LOOK_US))
+			us = OWN_LOOK_US;
+		more = us != timeout_us;
+		if (timeout_us > 0)
+			timeout_us -= us;
+		run = zsio_own_reap(worker, us != 0);
+		if (run == NULL && (us != 0 || nown < pool->npending))
+			run = wait_for_threads(pool, us);
+	}
 	if (run == NULL)
 		return NULL;
 	pool->npending--;

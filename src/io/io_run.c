@@ -222,11 +222,15 @@ request_sync(ZsIoWorker *worker, ZsIoRun *run)
 {
 	FileTag		tag;
 
+	/* that was done when all of them were written */
+	if (run->group != 0 && run->file->synced_group == run->group)
+		return true;
 	memset(&tag, 0, sizeof(tag));
 	tag.handler = SYNC_HANDLER_MD;
 	tag.rlocator = run->file->locator;
 	tag.forknum = run->file->forknum;
 	tag.segno = run->file->segno;
+	run->file->synced_group = run->group;
 	if (RegisterSyncRequest(&tag, SYNC_REQUEST, false))
 		return true;
 
@@ -235,6 +239,7 @@ request_sync(ZsIoWorker *worker, ZsIoRun *run)
 	if (pg_fdatasync(run->file->fd) == 0)
 		return true;
 
+	run->file->synced_group = 0;
 	run->error = errno;
 	report_lost_error(run, errno);
 	return false;
@@ -420,6 +425,7 @@ zsio_run_claim(ZsIoWorker *worker, const ZsIoItem *items, int nitems, int *pos, 
 	run->priority = 0;
 	run->priority_error = 0;
 	run->error = 0;
+	run->group = 0;
 	run->offset = (off_t) (run->blkno % RELSEG_SIZE) * BLCKSZ;
 	return run;
 }
@@ -545,6 +551,7 @@ zsio_run_pause(ZsIoWorker *worker, long us)
 		zsio_run_nap(worker, us);
 		return;
 	}
+	zsio_own_set_out(worker);
 	pg_usleep(ZSIO_PAUSE_US);
 	zsio_run_reap(worker, 0);
 	look_around(worker);

@@ -83,6 +83,7 @@ init_worker(ZsIoWorker *worker, int no)
 	worker->cache = zsio_cache_create();
 	worker->files = zsio_files_create(worker->cache);
 	worker->hazard = zsio_hazard_create(no);
+	zsio_own_init(worker);
 	zsio_run_init(worker);
 	zsio_later_init(worker);
 	zsio_limit_init(worker);

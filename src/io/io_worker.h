@@ -61,6 +61,7 @@ typedef struct ZsIoWorker
 	ZsIoCache  *cache;
 	ZsIoFiles  *files;
 	ZsIoHazard *hazard;
+	struct ZsIoOwn *own;		/* io_own.c */
 	struct ZsIoPool *pool;		/* io_pool.c */
 	struct ZsIoRing *ring;		/* io_uring.c */
 	bool		priority_refused;	/* by the kernel: see zsio_priority_refused() */
@@ -141,6 +142,7 @@ typedef struct ZsIoRun
 	bool		write_back_failed;	/* the error is from writing the page cache back */
 	char	   *data;			/* the pages, aligned for direct I/O */
 	TimestampTz started;
+	uint64		group;			/* that it goes with, see io_own.c; 0: none */
 	int			error;			/* errno of the write, 0 = it went well */
 } ZsIoRun;
 
@@ -168,6 +170,9 @@ extern int	zsio_write_rest(ZsIoRun *run, ssize_t first);
  */
 extern void zsio_write_cached(ZsIoRun **runs, int nruns);
 
+/* What is missing of the run, to the page cache only; returns errno or 0. */
+extern int	zsio_write_to_cache(ZsIoRun *run);
+
 /* The run's I/O priority as the kernel wants it; 0: none. */
 extern uint16 zsio_run_priority(const ZsIoWorker *worker, const ZsIoRun *run);
 
@@ -176,6 +181,26 @@ extern int	zsio_set_priority(uint16 priority);
 
 /* The kernel refuses priorities: it is said once, and they are not tried again. */
 extern void zsio_priority_refused(ZsIoWorker *worker, int error);
+
+/* ---- writes of the worker itself (io_own.c) ------------------------------------- */
+
+/* The worker has just begun. */
+extern void zsio_own_init(ZsIoWorker *worker);
+
+/*
+ * Writes a run to the page cache.  False: that is for others to do.  It is reaped from here; runs
+ * with the same group, if that is not 0, were all written when the first of them is.
+ */
+extern bool zsio_own_submit(ZsIoWorker *worker, ZsIoRun *run);
+
+/* Next run that ended, or NULL.  waits: the worker has nothing else to do. */
+extern ZsIoRun *zsio_own_reap(ZsIoWorker *worker, bool waits);
+
+/* Runs that are to be reaped from here. */
+extern int	zsio_own_pending(const ZsIoWorker *worker);
+
+/* The worker is going to sleep: what it wrote shall go to the device meanwhile. */
+extern void zsio_own_set_out(ZsIoWorker *worker);
 
 /* ---- methods: io_method.c chooses between io_pool.c and io_uring.c --------------- */
 

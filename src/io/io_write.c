@@ -134,6 +134,14 @@ write_missing(ZsIoRun *run, ssize_t first)
 	return 0;
 }
 
+/* What is missing of the run: see io_worker.h. */
+int
+zsio_write_to_cache(ZsIoRun *run)
+{
+	Assert(run->cached);
+	return write_missing(run, zsio_run_missing(run));
+}
+
 /* Does it have to be brought from the page cache to the device? */
 static inline bool
 needs_write_back(const ZsIoRun *run)
