@@ -134,19 +134,25 @@ zsio_look_at_clients(TimestampTz *waited, TimestampTz now, ZsIoClients *clients)
 	memset(clients, 0, sizeof(ZsIoClients));
 	for (int i = 0; i < MaxBackends; i++)
 	{
-		uint32		event = wait_event_of(i);
+		uint32		event;
 		bool		wal;
 		bool		read;
 
+		if (entries[i].st_procpid <= 0)
+		{
+			waited[i] = 0;
+			continue;
+		}
+		event = wait_event_of(i);
 		clients->syncing |= syncs_wal(event);
 
 		/* that is background work, whoever does it */
-		if (entries[i].st_procpid > 0 && zsio_is_maintenance(entries[i].st_progress_command))
+		if (zsio_is_maintenance(entries[i].st_progress_command))
 		{
 			clients->nvacuums++;
 			continue;
 		}
-		if (entries[i].st_procpid <= 0 || entries[i].st_backendType != B_BACKEND)
+		if (entries[i].st_backendType != B_BACKEND)
 		{
 			waited[i] = 0;
 			continue;

@@ -7,7 +7,8 @@
  * files themselves.  A path may come to mean another file: relations move, file numbers are
  * used again.  So each use compares the open file with what the path names now;
  * the caller owns BM_IO_IN_PROGRESS of a block in it, and a backend that is about
- * to remove or shorten the file waits for that, so it cannot change after that.
+ * to remove or shorten the file waits for that, so it cannot change after that.  Nor can it while
+ * requests to it are in flight: then it need not be compared again.
  *
  * DROP TABLE truncates the files of a table, but those of a database are removed as they are, and
  * an open one keeps its space.  So none stays open that nothing was written to lately.
@@ -196,23 +197,17 @@ zsio_file_get(ZsIoFiles *me, const RelFileLocator *locator, ForkNumber forknum,
 
 	if (file == NULL)
 		return NULL;
-	if (file->fd >= 0)
+	if (file->fd >= 0 && file->users == 0)
 	{
 		struct stat st;
 
 		if (stat(file->path, &st) != 0)
 		{
-			if (file->users == 0)
-				close_file(file);
+			close_file(file);
 			return NULL;
 		}
 		if (st.st_dev != file->dev || st.st_ino != file->ino)
-		{
-			/* requests in flight go to the old file: come back later */
-			if (file->users > 0)
-				return NULL;
 			close_file(file);
-		}
 	}
 	if (file->fd < 0 && !open_file(me, file))
 		return NULL;
