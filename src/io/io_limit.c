@@ -27,6 +27,10 @@
 
 #include "io_worker.h"
 
+/* Microseconds: looks can miss syncs that take less.  And averages that are as good as 0. */
+#define CALM_SYNC_US	5000.0
+#define CALM_WAITS		0.5
+
 /* The worker has just begun. */
 void
 zsio_limit_init(ZsIoWorker *worker)
@@ -165,6 +169,20 @@ zsio_limit_tick(ZsIoWorker *worker)
 		pg_atomic_write_u32(&shared->rate, (uint32) zsio_guard_rate(guard));
 	}
 	return guard->active;
+}
+
+/*
+ * May the next look come later?  If nothing is in flight, looks see nobody wait, and syncs of the
+ * WAL are known to be too short for them to see more.
+ */
+bool
+zsio_limit_is_calm(const ZsIoWorker *worker)
+{
+	const ZsIoGuard *guard = &worker->guard;
+
+	return zsio_guard && guard->in_flight == 0 && guard->vacuums == 0 &&
+		guard->stalls.now < CALM_WAITS && guard->reads.now < CALM_WAITS &&
+		worker->group.sync > 0 && worker->group.sync < CALM_SYNC_US;
 }
 
 /* This worker's part of a limit; 0 = no limit. */

@@ -46,8 +46,11 @@
 
 #include "io_worker.h"
 
-/* Milliseconds between two looks: when there is work, for a checkpoint, */
+/* Milliseconds between two looks: when there is work, */
 #define WORK_MS		10
+/* while clients do I/O that is fast, */
+#define CALM_MS		25
+/* for a checkpoint, */
 #define POLL_MS		50
 /* and when there has been no work for so many of them, if somebody wakes us up for a checkpoint. */
 #define IDLE_MS		500
@@ -234,7 +237,7 @@ work(MainLoop *loop)
 	if (worker->no == 0)
 		start_others(&loop->others);
 	if (zsio_limit_tick(worker))
-		timeout = WORK_MS;
+		timeout = zsio_limit_is_calm(worker) ? CALM_MS : WORK_MS;
 	if (zsio_checkpoint_poll(worker) || zsio_vacuum_poll(worker))
 		timeout = WORK_MS;
 	if (zsio_clean_poll(worker) || zsio_run_busy(worker) > 0)
@@ -249,7 +252,7 @@ work(MainLoop *loop)
 	 * The checkpointer's message (io_shmem.c), VACUUM commands and who hands blocks over wake an
 	 * idle worker up; of others' work it learns a little later then.
 	 */
-	loop->nidle = timeout == WORK_MS ? 0 : loop->nidle + 1;
+	loop->nidle = timeout < POLL_MS ? 0 : loop->nidle + 1;
 	if (loop->nidle > IDLE_AFTER && log_checkpoints && log_min_messages <= ERROR &&
 		zsio_checkpoint_is_settled(worker))
 		timeout = IDLE_MS;

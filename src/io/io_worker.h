@@ -275,6 +275,9 @@ extern void zsio_limit_init(ZsIoWorker *worker);
  */
 extern bool zsio_limit_tick(ZsIoWorker *worker);
 
+/* If it does: need it not be called before 25 ms have passed? */
+extern bool zsio_limit_is_calm(const ZsIoWorker *worker);
+
 /*
  * The worker stops working: what it has told others does not hold any more.  May be called twice.
  */
