@@ -91,8 +91,10 @@ extern const char *zscodec_strings_decode_one(const ZsSegmentInfo *info, int enc
 											  uint32 n, uint32 idx, const ZsSharedState *shared,
 											  ZsVectorOut *out, uint64 *value);
 
+/* codec_words_decode.c */
+extern bool zscodec_runs_decode(const ZsWordReader *table, ZsStringRun *a, ZsStringRun *b);
+
 /* codec_string_words.c */
-extern bool zscodec_runs_decode(const ZsWordReader *words, ZsStringRun *a, ZsStringRun *b);
 extern const char *zscodec_strings_decode_words(const ZsSegmentInfo *info, ZsReader *r,
 												const ZsReader *anchors, uint32 n,
 												const uint64 *lens, uint64 total,

@@ -19,38 +19,6 @@
 /* Fewer strings are decoded one after the other. */
 #define BOTH_MIN		(4 * ZS_ANCHOR_STRIDE)
 
-/* What is left of the run. */
-static bool
-finish_run(const ZsWordReader *words, ZsStringRun *run)
-{
-	do
-	{
-		if (!zscodec_words_decode(&run->bits, words, run->out, (size_t) (run->end - run->out)))
-			return false;
-		run->out = run->end;
-	} while (zscodec_run_begin(run));
-	return true;
-}
-
-/*
- * Decodes both runs, whose first strings have begun; b may be NULL.  False when codes end early,
- * are unknown or do not add up.
- */
-bool
-zscodec_runs_decode(const ZsWordReader *words, ZsStringRun *a, ZsStringRun *b)
-{
-	while (b != NULL)
-	{
-		if (!zscodec_words_decode_both(&a->bits, &a->out, a->end, &b->bits, &b->out, b->end,
-									   words) || a->out > a->end || b->out > b->end)
-			return false;
-		if ((a->out == a->end && !zscodec_run_begin(a)) ||
-			(b->out == b->end && !zscodec_run_begin(b)))
-			break;
-	}
-	return finish_run(words, a) && (b == NULL || finish_run(words, b));
-}
-
 /*
  * Decodes n values with these lengths, of total bytes, into out->values[0 .. n) and the arena.
  * anchors: a reader in front of the anchors, which are sound; r is behind them.

@@ -133,9 +133,6 @@ extern size_t zscodec_words_write(const ZsWordTable *table, uint8 *out);
 extern const char *zscodec_words_read(ZsReader *r, ZsWordReader *table);
 extern bool zscodec_words_start(ZsBitReader *b, const ZsReader *r, uint64 bit);
 extern bool zscodec_words_decode(ZsBitReader *b, const ZsWordReader *table, uint8 *out, size_t len);
-extern bool zscodec_words_decode_both(ZsBitReader *a, uint8 **a_out, const uint8 *a_end,
-									  ZsBitReader *b, uint8 **b_out, const uint8 *b_end,
-									  const ZsWordReader *table);
 extern bool zscodec_words_piece(ZsWordPiece *piece, const ZsWordReader *table);
 extern bool zscodec_words_piece_both(ZsWordPiece *a, ZsWordPiece *b, const ZsWordReader *table);
 extern bool zscodec_words_skip(ZsBitReader *b, const ZsWordReader *table, uint64 len);

@@ -11,7 +11,7 @@
  *
  *-------------------------------------------------------------------------
  */
-#include "codec_words.h"
+#include "codec_string.h"
 
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize ("O3")
@@ -208,35 +208,60 @@ zscodec_words_decode(ZsBitReader *b, const ZsWordReader *table, uint8 *out, size
 }
 
 /*
- * Decodes two strings until one of them is complete: *a_out and *b_out move towards their ends, and
- * beyond them if the codes do not add up.  Up to 16 bytes behind an end are scribbled over.  False
- * when codes end early or are unknown.
+ * Decodes strings of both runs until one of these that have begun is complete; beyond their ends if
+ * the codes do not add up.
  */
-bool
-zscodec_words_decode_both(ZsBitReader *a, uint8 **a_out, const uint8 *a_end, ZsBitReader *b,
-						  uint8 **b_out, const uint8 *b_end, const ZsWordReader *table)
+static inline bool
+decode_both(ZsStringRun *a, ZsStringRun *b, const ZsWordReader *table)
 {
-	ZsBitReader first = *a;
-	ZsBitReader second = *b;
-	uint8	   *first_out = *a_out;
-	uint8	   *second_out = *b_out;
-
-	while (first_out < a_end && second_out < b_end)
+	while (a->out < a->end && b->out < b->end)
 	{
-		if (!refill_checked(&first) || !refill_checked(&second))
+		if (!refill_checked(&a->bits) || !refill_checked(&b->bits))
 			return false;
-		for (int i = 0; i < CODES_AT_HAND && first_out < a_end && second_out < b_end; i++)
+		for (int i = 0; i < CODES_AT_HAND && a->out < a->end && b->out < b->end; i++)
 		{
-			if (!decode_next(&first, table, &first_out) ||
-				!decode_next(&second, table, &second_out))
+			if (!decode_next(&a->bits, table, &a->out) || !decode_next(&b->bits, table, &b->out))
 				return false;
 		}
 	}
-	*a = first;
-	*b = second;
-	*a_out = first_out;
-	*b_out = second_out;
-	return first.nbits >= 0 && second.nbits >= 0;
+	return a->out <= a->end && b->out <= b->end;
+}
+
+/* What is left of the run. */
+static bool
+finish_run(const ZsWordReader *table, ZsStringRun *run)
+{
+	do
+	{
+		if (!zscodec_words_decode(&run->bits, table, run->out, (size_t) (run->end - run->out)))
+			return false;
+		run->out = run->end;
+	} while (zscodec_run_begin(run));
+	return true;
+}
+
+/*
+ * Decodes both runs, whose first strings have begun; b may be NULL.  Up to 16 bytes behind a string
+ * are scribbled over.  False when codes end early, are unknown or do not add up.
+ */
+bool
+zscodec_runs_decode(const ZsWordReader *table, ZsStringRun *a, ZsStringRun *b)
+{
+	if (b != NULL)
+	{
+		ZsStringRun first = *a;
+		ZsStringRun second = *b;
+
+		do
+		{
+			if (!decode_both(&first, &second, table))
+				return false;
+		} while ((first.out < first.end || zscodec_run_begin(&first)) &&
+				 (second.out < second.end || zscodec_run_begin(&second)));
+		*a = first;
+		*b = second;
+	}
+	return finish_run(table, a) && (b == NULL || finish_run(table, b));
 }
 
 /* Takes a code; false if it is none. */
