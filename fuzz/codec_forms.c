@@ -82,7 +82,7 @@ check_row(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 row)
 	if (null)
 	{
 		if (((out->have & ZS_FORM_VALUES) && out->values[row] != 0) ||
-			((out->have & ZS_FORM_CODES) && out->codes[row] != 0) ||
+			((out->have & (ZS_FORM_CODES | ZS_FORM_ENTRIES)) && out->codes[row] != 0) ||
 			((out->have & ZS_FORM_SCALED) &&
 			 (out->scaled[row] != 0 || odd || (!out->same_dscale && out->dscales[row] != 0))) ||
 			((out->have & ZS_FORM_LENGTHS) && (out->lengths[row] != 0 || odd)))
@@ -95,6 +95,11 @@ check_row(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 row)
 		(out->codes[row] >= shared->ndict ||
 		 !same_value(info, shared->dict_values[out->codes[row]], value)))
 		return "code";
+	if ((out->have & ZS_FORM_ENTRIES) && out->codes[row] != ZS_NO_ENTRY &&
+		(out->codes[row] >= shared->ndict ||
+		 (shared->dict_values[out->codes[row]] != 0 &&
+		  !same_value(info, shared->dict_values[out->codes[row]], value))))
+		return "entry";
 	if (out->have & ZS_FORM_SCALED)
 	{
 		if (odd ? out->scaled[row] != 0 :
@@ -121,6 +126,13 @@ check_row(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 row)
 	return NULL;
 }
 
+/* Any that can be asked for; SOME comes of another function. */
+static uint32
+any_forms(GenRandom *r)
+{
+	return (uint32) gen_below(r, 2 * ZS_FORM_ENTRIES) & ~ZS_FORM_SOME;
+}
+
 /* Arrays of forms that are not there must be as they were. */
 static const char *
 check_untouched(void)
@@ -128,7 +140,7 @@ check_untouched(void)
 	if ((out->have & ZS_FORM_VALUES) == 0 &&
 		memcmp(out->values, pattern->values, sizeof(out->values)) != 0)
 		return "values were touched";
-	if ((out->have & ZS_FORM_CODES) == 0 &&
+	if ((out->have & (ZS_FORM_CODES | ZS_FORM_ENTRIES)) == 0 &&
 		memcmp(out->codes, pattern->codes, sizeof(out->codes)) != 0)
 		return "codes were touched";
 	if ((out->have & ZS_FORM_SCALED) == 0 &&
@@ -302,7 +314,7 @@ gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 
 				const ZsSharedState *shared, bool intact, uint32 *have)
 {
 	uint32		forms = zscodec_vector_forms(info, vecno);
-	uint32		want = (uint32) gen_below(r, 64);
+	uint32		want = any_forms(r);
 	bool		valid;
 	const char *err;
 
@@ -333,7 +345,7 @@ gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 
 		return err;
 	if (out->have & ZS_FORM_CODES)
 	{
-		if ((err = zscodec_vector_from_codes(info, shared, (uint32) gen_below(r, 64), out)) != NULL)
+		if ((err = zscodec_vector_from_codes(info, shared, any_forms(r), out)) != NULL)
 			return err;
 		*have |= out->have;
 		return check_rows(info, shared);
@@ -342,7 +354,7 @@ gen_check_forms(GenRandom *r, const ZsSegmentInfo *info, int vecno, const uint8 
 	/* the rest by another call */
 	want = out->have;
 	if ((err = zscodec_vector_decode(info, vecno, bytes, len, shared,
-									 (uint32) gen_below(r, 64) & ~want, out)) != NULL)
+									 any_forms(r) & ~want, out)) != NULL)
 		return err;
 	*have |= out->have;
 	out->have |= want;

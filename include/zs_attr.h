@@ -328,6 +328,12 @@ extern const ZsSegmentInfo *zsattr_reader_info(ZsAttrReader *reader, zstid strip
 extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial);
 
 /*
+ * The same where that vector has entries besides values: how many entries there are.  They need not
+ * be formed.
+ */
+extern uint32 zsattr_reader_entries(const ZsAttrReader *reader, uint64 *serial);
+
+/*
  * One value: decodes as little as possible.  Returns false when no segment covers the row, which
  * was looked up in the tree then.  Overflow values are fetched; the result is valid until the next
  * call for this reader.

@@ -77,7 +77,9 @@ typedef struct ZsColumnVector
 	const uint64 *datums;
 	const uint32 *lengths;		/* of the bytes of strings, which have no datums then */
 	const uint32 *codes;		/* below ndict at all rows that have values; no datums then */
-	const uint64 *dict;			/* addresses of varlenas */
+	const uint32 *entries;		/* of datums: numbers of those that are entries of a dictionary,
+								 * below ndict; ZS_NO_ENTRY at others */
+	const uint64 *dict;			/* addresses of varlenas; NULL where there are only entries */
 	uint32		ndict;
 	uint64		serial;			/* of the dictionary: no other has had the same */
 } ZsColumnVector;

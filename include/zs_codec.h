@@ -339,12 +339,11 @@ extern const char *zscodec_compression_name(ZsCompression compression);
  *			zscodec_shared_scale())
  *	LENGTHS	lengths[]: of the bytes of each value, without looking at them (kind BYTES)
  *	CONST	constant: one value for all rows that are not null (CONST).  Where it is to be had it
- *			comes instead of VALUES, SCALED and LENGTHS that are wanted too, whose arrays are not
- *			filled then
+ *			comes instead of VALUES, SCALED and LENGTHS, whose arrays are not filled then
+ *	ENTRIES	codes[]: the same where only some values are entries; ZS_NO_ENTRY at others (MIXED)
  *	SOME	values[] of the rows in some[] only, instead of VALUES: zscodec_vector_decode_some()
  *
- * All other arrays are as they were.  So several calls for the same vector, each for what is
- * missing, fill one structure, if the caller adds up `have`.
+ * All other arrays are as they were: several calls, each for what is missing, fill one structure.
  */
 #define ZS_FORM_NULLS			0x01
 #define ZS_FORM_VALUES			0x02
@@ -353,11 +352,10 @@ extern const char *zscodec_compression_name(ZsCompression compression);
 #define ZS_FORM_LENGTHS			0x10
 #define ZS_FORM_CONST			0x20
 #define ZS_FORM_SOME			0x40
+#define ZS_FORM_ENTRIES			0x80
+#define ZS_NO_ENTRY				((uint32) 0xFFFFFFFF)
 
-/*
- * Words of a bitmap of the rows of a vector: row i is bit i % 64 of word i / 64; bits beyond the
- * rows are 0.
- */
+/* Words of a bitmap of a vector's rows: row i is bit i % 64 of word i / 64; others are 0. */
 #define ZS_VECTOR_WORDS			(ZS_VECTOR_ROWS / 64)
 
 /* The display scale of a numeric is below this. */

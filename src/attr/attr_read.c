@@ -387,6 +387,15 @@ zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial)
 }
 
 /* See zs_attr.h. */
+uint32
+zsattr_reader_entries(const ZsAttrReader *reader, uint64 *serial)
+{
+	Assert((reader->space->vec.have & ZS_FORM_ENTRIES) != 0);
+	*serial = reader->head->shared_serial;
+	return reader->head->shared.ndict;
+}
+
+/* See zs_attr.h. */
 const ZsSegmentInfo *
 zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno)
 {

@@ -351,6 +351,22 @@ merge_lengths(const uint64 *is_literal, uint32 nliterals, uint32 n, const uint64
 	Assert(literal == nliterals);
 }
 
+/* The same of codes; literals have none. */
+static void
+merge_entries(const uint64 *is_literal, uint32 nliterals, uint32 n, const uint64 *known,
+			  uint32 *codes)
+{
+	uint32		both[ZS_VECTOR_ROWS];
+	uint32		literal = 0;
+
+	memset(both, 0xFF, nliterals * sizeof(uint32));
+	for (uint32 i = nliterals; i < n; i++)
+		both[i] = (uint32) known[i - nliterals];
+	for (uint32 i = 0; i < n; i++)
+		codes[i] = both[merged_place(is_literal, nliterals, i, &literal)];
+	Assert(literal == nliterals);
+}
+
 /* See codec_ops.h. */
 const char *
 zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsSharedState *shared,
@@ -381,6 +397,8 @@ zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShar
 		return err;
 
 	mark_literals(pos, nliterals, is_literal);
+	if (*want & ZS_FORM_ENTRIES)
+		merge_entries(is_literal, nliterals, n, known, out->codes);
 	if (*want & ZS_FORM_LENGTHS)
 		merge_lengths(is_literal, nliterals, n, known, shared, out->lengths);
 	if (*want & ZS_FORM_VALUES)

@@ -381,7 +381,8 @@ const ZsEncodingOps zscodec_encoding_ops[ZS_ENC_COUNT] = {
 	},
 	[ZS_ENC_MIXED] = {
 		.name = "mixed",.kinds = KIND(ZS_KIND_FIXED) | KIND(ZS_KIND_BYTES),
-		.forms = ZS_FORM_LENGTHS,.ext_forms = ZS_FORM_LENGTHS,.needs_shared = true,
+		.forms = ZS_FORM_LENGTHS | ZS_FORM_ENTRIES,.ext_forms = ZS_FORM_LENGTHS | ZS_FORM_ENTRIES,
+		.needs_shared = true,
 		.packed_in = ALL_MODES & ~MODE(ZS_STRINGS_MIXED_WORDS),.encode = zscodec_mixed_encode,
 		.decode = zscodec_mixed_decode,.decode_one = zscodec_mixed_decode_one,
 	},

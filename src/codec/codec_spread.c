@@ -176,7 +176,7 @@ zscodec_spread_forms(const ZsVectorBody *body, uint32 have, ZsVectorOut *out)
 		spread64((uint64 *) out->scaled, nrows, body->null_pos, nnulls, out->isnull);
 	if ((have & ZS_FORM_SCALED) && !out->same_dscale)
 		spread8(out->dscales, nrows, body->null_pos, nnulls);
-	if (have & ZS_FORM_CODES)
+	if (have & (ZS_FORM_CODES | ZS_FORM_ENTRIES))
 		spread32(out->codes, nrows, body->null_pos, nnulls);
 	if (have & ZS_FORM_LENGTHS)
 		spread32(out->lengths, nrows, body->null_pos, nnulls);

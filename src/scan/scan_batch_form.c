@@ -252,6 +252,8 @@ get_forms(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const uint64 *se
 	if (want == ZS_WANT_DATUM && zs_enable_partial_vectors &&
 		zskernel_bits_count(sel) <= ZS_STRIPE_ROWS / SOME_PART)
 		rows = sel;
+	else if (want == ZS_WANT_DATUM)
+		forms |= ZS_FORM_ENTRIES;
 	out = zsscan_source_forms(source, attno - 1, stripe, forms, rows, false);
 	*partial = false;
 	if (out == NULL || !covers(out->nrows, bs->batch.sel))
@@ -316,6 +318,11 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 		odd = with_ext;
 		if ((out->have & ZS_FORM_VALUES) == 0)
 			zskernel_bits_copy(column->sel, out->some);
+		else if ((out->have & ZS_FORM_ENTRIES) != 0 && want == ZS_WANT_DATUM)
+		{
+			vector->entries = out->codes;
+			vector->ndict = zsscan_source_entries(bs->scan->source, attno - 1, &vector->serial);
+		}
 	}
 	if (odd != NULL)
 	{
@@ -362,7 +369,8 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 	vector->scale = 0;
 	vector->dscales = NULL;
 	vector->datums = NULL;
-	vector->lengths = vector->codes = NULL;
+	vector->lengths = vector->codes = vector->entries = NULL;
+	vector->dict = NULL;
 	zskernel_bits_copy(column->sel, bs->batch.sel);
 
 	out = get_forms(bs, attno, want, sel, &partial);

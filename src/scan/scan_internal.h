@@ -107,6 +107,7 @@ extern const ZsRowBatch *zsscan_source_stripe(ZsRowSource *source, zstid stripe)
 extern const ZsVectorOut *zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe,
 											  uint32 want, const uint64 *rows, bool again);
 extern const ZsSharedState *zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial);
+extern uint32 zsscan_source_entries(ZsRowSource *source, int attno, uint64 *serial);
 extern const ZsSegmentInfo *zsscan_source_info(ZsRowSource *source, int attno, zstid stripe,
 											   int *vecno);
 extern bool zsscan_source_totals(ZsRowSource *source, int attno, zstid stripe, bool extremes,

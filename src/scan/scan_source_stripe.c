@@ -87,6 +87,14 @@ zsscan_source_shared(ZsRowSource *source, int attno, uint64 *serial)
 	return zsattr_reader_shared(source->columns[attno].reader, false, serial);
 }
 
+/* The same for entries besides values, as zsattr_reader_entries() has it. */
+uint32
+zsscan_source_entries(ZsRowSource *source, int attno, uint64 *serial)
+{
+	Assert(source->columns[attno].reader != NULL);
+	return zsattr_reader_entries(source->columns[attno].reader, serial);
+}
+
 /*
  * Directory of the segment that has the stripe, and the vector's number; NULL
  * if none.  Decodes nothing.

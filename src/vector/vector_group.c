@@ -29,6 +29,7 @@
 #include "utils/memutils.h"
 
 #include "vector_group_internal.h"
+#include "vector_internal.h"
 
 #define FIRST_SIZE		1024	/* of hash tables: powers of 2 */
 StaticAssertDecl((FIRST_SIZE & (FIRST_SIZE - 1)) == 0, "hashes are cut by a mask");
@@ -107,17 +108,22 @@ code_map(ZsGroups *groups, int key, const ZsColumnVector *vector)
 {
 	ZsCodeMap  *map = &groups->maps[key];
 
-	Assert(vector->codes != NULL && vector->dict != NULL);
+	Assert((vector->codes != NULL && vector->dict != NULL) || vector->entries != NULL);
 	if (map->numbers != NULL && map->serial == vector->serial)
 		return map;
 	if (map->size < vector->ndict)
 	{
 		map->numbers = zsvector_group_grow(groups->context, map->numbers, vector->ndict,
 										   sizeof(uint32));
+		if (map->hashes != NULL)
+			map->hashes = zsvector_group_grow(groups->context, map->hashes, vector->ndict,
+											  sizeof(uint64));
 		map->size = vector->ndict;
 	}
 	Assert(map->size >= vector->ndict);
 	memset(map->numbers, 0xFF, vector->ndict * sizeof(uint32));
+	if (map->hashes != NULL)
+		memset(map->hashes, 0, vector->ndict * sizeof(uint64));
 	map->serial = vector->serial;
 	return map;
 }
@@ -281,6 +287,9 @@ read_keys(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint32 *giv
 		Assert(in[k].vector != NULL);	/* zsvector_groups_ready() */
 		if (zsvector_is_string_key(key) && in[k].vector->codes != NULL)
 			in[k].map = code_map(groups, k, in[k].vector);
+		else if (zsvector_is_string_key(key) && in[k].vector->entries != NULL &&
+				 zs_enable_known_strings)
+			in[k].known = code_map(groups, k, in[k].vector);
 		in[k].is_plain = key->domain == ZS_DOMAIN_INT || key->domain == ZS_DOMAIN_UINT ||
 			in[k].map != NULL;
 		all_plain = all_plain && in[k].is_plain;

@@ -44,6 +44,7 @@ typedef struct ZsCodeMap
 	uint64		serial;
 	uint32		size;
 	uint32	   *numbers;		/* NO_STRING: not looked up yet; NULL: no map */
+	uint64	   *hashes;			/* 0: not computed yet; NULL: none is */
 } ZsCodeMap;
 
 /* The place of a group in the hash table: bits of its hash, and its number. */
@@ -92,6 +93,7 @@ typedef struct ZsKeyInput
 	const ZsColumnVector *vector;	/* NULL: given */
 	const uint32 *given;
 	ZsCodeMap  *map;			/* of strings with codes, or NULL */
+	ZsCodeMap  *known;			/* of strings some of which are entries of a dictionary, or NULL */
 	bool		is_plain;		/* words come at once from integers or codes */
 } ZsKeyInput;
 
@@ -153,6 +155,13 @@ extern uint32 zsvector_string_number(ZsGroups *groups, int key, const char *byte
 /* The same of n datums, those that list names. */
 extern void zsvector_string_numbers(ZsGroups *groups, int key, const uint64 *datums,
 									const uint16 *list, uint32 n, uint32 *numbers);
+
+/*
+ * As zsvector_string_numbers(), of the datums of a vector with entries: what its dictionary has is
+ * looked up once.
+ */
+extern void zsvector_string_numbers_known(ZsGroups *groups, int key, const ZsKeyInput *in,
+										  const uint16 *list, uint32 n, uint32 *numbers);
 
 /* Tells the map of the key's dictionary the numbers of all entries that the n rows of list have. */
 extern void zsvector_string_number_codes(ZsGroups *groups, int key, const ZsKeyInput *in,

@@ -249,6 +249,40 @@ zsvector_string_numbers(ZsGroups *groups, int key, const uint64 *datums, const u
 
 /* See vector_group_internal.h. */
 void
+zsvector_string_numbers_known(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list,
+							  uint32 n, uint32 *numbers)
+{
+	const uint32 *entries = in->vector->entries;
+	uint32	   *known = in->known->numbers;
+	uint16		places[ZS_KERNEL_ROWS];
+	uint16		rows[ZS_KERNEL_ROWS];
+	uint32		found[ZS_KERNEL_ROWS];
+	uint32		nrows = 0;
+
+	for (uint32 i = 0; i < n; i++)
+	{
+		uint32		entry = entries[list[i]];
+
+		numbers[i] = entry != ZS_NO_ENTRY ? known[entry] : NO_STRING;
+		places[nrows] = (uint16) i;
+		rows[nrows] = list[i];
+		nrows += numbers[i] == NO_STRING ? 1 : 0;
+	}
+	if (nrows == 0)
+		return;
+	zsvector_string_numbers(groups, key, in->vector->datums, rows, nrows, found);
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		uint32		entry = entries[rows[i]];
+
+		numbers[places[i]] = found[i];
+		if (entry != ZS_NO_ENTRY)
+			known[entry] = found[i];
+	}
+}
+
+/* See vector_group_internal.h. */
+void
 zsvector_string_number_codes(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list,
 							 uint32 n)
 {

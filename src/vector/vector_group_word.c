@@ -187,7 +187,9 @@ set_string_words(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *
 		rows[nrows] = list[i];
 		nrows += !(vector->has_nulls && zskernel_bits_get(vector->nulls, list[i]));
 	}
-	if (in->map == NULL)
+	if (in->known != NULL)
+		zsvector_string_numbers_known(groups, key, in, rows, nrows, numbers);
+	else if (in->map == NULL)
 		zsvector_string_numbers(groups, key, vector->datums, rows, nrows, numbers);
 	else
 		zsvector_string_number_codes(groups, key, in, rows, nrows);
@@ -367,7 +369,7 @@ zsvector_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool
 	return hash;
 }
 
-/* The same of a row of a vector. */
+/* The same of a row of a vector that has no strings. */
 static uint64
 hashed_word(ZsGroups *groups, int k, const ZsColumnVector *vector, uint32 row)
 {
@@ -377,16 +379,6 @@ hashed_word(ZsGroups *groups, int k, const ZsColumnVector *vector, uint32 row)
 
 	if (vector->has_nulls && zskernel_bits_get(vector->nulls, row))
 		return NULL_WORD;
-	if (zsvector_is_string_key(key))
-	{
-		const char *datum = (const char *) (vector->codes != NULL ?
-											vector->dict[vector->codes[row]] :
-											vector->datums[row]);
-		size_t		len;
-		const char *bytes = zsvector_string_bytes(key, datum, &len);
-
-		return zsvector_string_hash(key, bytes, len);
-	}
 	word = make_word(groups, k, vector, row, &form);
 	if (key->domain == ZS_DOMAIN_DECIMAL && (word & NO_SCALE) == NO_SCALE)
 	{
@@ -400,6 +392,50 @@ hashed_word(ZsGroups *groups, int k, const ZsColumnVector *vector, uint32 row)
 		pfree(num);
 	}
 	return word;
+}
+
+/* The hash of a string, which is computed once for each entry of a dictionary. */
+static inline uint64
+string_hash(const ZsGroups *groups, int k, const ZsKeyInput *in, uint32 row)
+{
+	const ZsGroupKey *key = &groups->keys[k];
+	const ZsColumnVector *vector = in->vector;
+	const ZsCodeMap *map = in->map != NULL ? in->map : in->known;
+	uint32		code = in->map != NULL ? vector->codes[row] :
+		in->known != NULL ? vector->entries[row] : ZS_NO_ENTRY;
+	const char *bytes;
+	size_t		len;
+	uint64		hash;
+
+	if (code != ZS_NO_ENTRY && map->hashes[code] != 0)
+		return map->hashes[code];
+	bytes = zsvector_string_bytes(key, (const char *) (vector->codes != NULL ?
+													   vector->dict[code] : vector->datums[row]),
+								  &len);
+	hash = zsvector_string_hash(key, bytes, len);
+	if (code != ZS_NO_ENTRY)
+		map->hashes[code] = hash;
+	return hash;
+}
+
+/* Adds the hashes of strings to those of n rows. */
+static void
+add_string_hashes(ZsGroups *groups, int k, const uint16 *list, uint32 n, uint64 *hashes)
+{
+	const ZsKeyInput *in = &groups->inputs[k];
+	const ZsColumnVector *vector = in->vector;
+
+	ZsCodeMap  *map = in->map != NULL ? in->map : in->known;
+
+	if (map != NULL && map->hashes == NULL)
+		map->hashes = MemoryContextAllocZero(groups->context, map->size * sizeof(uint64));
+	for (uint32 i = 0; i < n; i++)
+	{
+		bool		isnull = vector->has_nulls && zskernel_bits_get(vector->nulls, list[i]);
+
+		hashes[i] = zsvector_hash_add(hashes[i], isnull ? NULL_WORD :
+									  string_hash(groups, k, in, list[i]));
+	}
 }
 
 /* See vector_group.h. */
@@ -417,6 +453,11 @@ zsvector_groups_hash_rows(ZsGroups *groups, const uint16 *list, uint32 n, uint64
 		{
 			for (uint32 i = 0; i < n; i++)
 				hashes[i] = zsvector_hash_add(hashes[i], (uint64) vector->vals[list[i]]);
+			continue;
+		}
+		if (zsvector_is_string_key(&groups->keys[k]))
+		{
+			add_string_hashes(groups, k, list, n, hashes);
 			continue;
 		}
 		for (uint32 i = 0; i < n; i++)

@@ -28,6 +28,7 @@ bool		zs_enable_join_filters = true;
 bool		zs_enable_early_groups = true;
 bool		zs_enable_top_groups = true;
 bool		zs_enable_rare_groups = true;
+bool		zs_enable_known_strings = true;
 bool		zs_enable_packed_rows = true;
 bool		zs_enable_vector_totals = true;
 bool		zs_enable_combined_groups = true;
@@ -80,6 +81,12 @@ zsvector_guc_init(void)
 							 "Counts rows of groups that ORDER BY count(*) DESC LIMIT is not going to want.",
 							 "When off, all groups are made.",
 							 &zs_enable_rare_groups, true,
+							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
+
+	DefineCustomBoolVariable("zedstore.enable_known_strings",
+							 "Lets grouping look up once what a dictionary has of a column's strings.",
+							 "When off, strings are looked up for each row where some are in no dictionary.",
+							 &zs_enable_known_strings, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("zedstore.enable_packed_rows",

@@ -33,6 +33,7 @@ extern bool zs_enable_vector_scan;
 extern bool zs_enable_join_filters;
 extern bool zs_enable_top_groups;
 extern bool zs_enable_rare_groups;
+extern bool zs_enable_known_strings;
 extern bool zs_enable_packed_rows;
 extern bool zs_enable_vector_totals;
 extern bool zs_enable_combined_groups;
