@@ -13,8 +13,8 @@
  * has of a file, which costs it half of what single blocks do.  What else is dirty in that range
  * is written, too: the checkpointer is going to sync it.
  *
- * Of a group the last run ends first, and the oldest one at the end.  The checkpointer waits for
- * the oldest: it is woken up once for all.
+ * Of groups that are done the last run ends first, and the oldest one at the end.  The checkpointer
+ * waits for the oldest: it is woken up once for all.
  *
  * All this is for devices that are fast.  Where the guard allows few requests, where the volume
  * has limits, and after a call of the system that took long, threads write: they may be held up,
@@ -43,8 +43,8 @@
 #include "io_worker.h"
 
 /* A group is full with so many runs, or blocks. */
-#define GROUP_RUNS		32
-#define GROUP_BLOCKS	256
+#define GROUP_RUNS		16
+#define GROUP_BLOCKS	128
 
 /* Requests a second that the guard must allow. */
 #define FAST_RATE		1000
@@ -174,10 +174,10 @@ zsio_own_set_out(ZsIoWorker *worker)
 }
 
 /*
- * Ends the oldest group if it is on the device.  Only its last run is looked at: when the device
- * has that, it has the others too, or nearly so.
+ * Ends the oldest group if it is on the device; false: it is not.  Only its last run is looked at:
+ * when the device has that, it has the others too, or nearly so.
  */
-static void
+static bool
 look(ZsIoOwn *me, TimestampTz now)
 {
 	int			n = 1;
@@ -189,7 +189,7 @@ look(ZsIoOwn *me, TimestampTz now)
 	if (zsio_cache_writes(last->fd, last->offset, (off_t) last->nblocks * BLCKSZ))
 	{
 		me->next_look = now + LOOK_US;
-		return;
+		return false;
 	}
 	memcpy(me->ended + me->nended, me->runs, n * sizeof(ZsIoRun *));
 	me->nended += n;
@@ -199,6 +199,7 @@ look(ZsIoOwn *me, TimestampTz now)
 #ifdef USE_ASSERT_CHECKING
 	check(me);
 #endif
+	return true;
 }
 
 /* ---- what the pool calls -------------------------------------------------------- */
@@ -240,8 +241,11 @@ zsio_own_reap(ZsIoWorker *worker, bool waits)
 		if (me->nruns > me->ngoing &&
 			(waits || now - me->runs[me->ngoing]->started > SET_OUT_US))
 			zsio_own_set_out(worker);
-		if (me->ngoing > 0 && (waits || now >= me->next_look || me->next_look - now > LOOK_US))
-			look(me, now);
+		if (waits || now >= me->next_look || me->next_look - now > LOOK_US)
+		{
+			while (me->ngoing > 0 && look(me, now))
+				;
+		}
 	}
 	return me->nended > 0 ? me->ended[--me->nended] : NULL;
 }
