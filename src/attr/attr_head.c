@@ -11,7 +11,8 @@
  * A head is found in two ways.  By the whole item that the tree has for the
  * segment at this moment, random stamp included: this needs no invalidation,
  * since a segment is never changed in place, and heads of segments that are
- * gone are just not asked for again, and leave as the least recently used.
+ * gone are just not asked for again, and leave as the least recently used.  An item of a segment
+ * without pages has no stamp, but says all that is in the segment.
  *
  * And by row number, without a descent.  Such a head may be out of date, which
  * does no harm: the segment's pages carry its stamp, so a reader notices when
