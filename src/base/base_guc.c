@@ -40,6 +40,7 @@ bool		zs_enable_fetch_cache = true;
 bool		zs_enable_late_row_numbers = true;
 bool		zs_enable_partial_vectors = true;
 bool		zs_enable_value_sharing = true;
+bool		zs_enable_kept_choices = true;
 bool		zs_enable_compaction = true;
 bool		zs_enable_relocation = true;
 bool		zs_ignore_options = false;
@@ -149,6 +150,11 @@ zsbase_guc_init(void)
 				  "Enables new versions of rows to share large values with the old ones.",
 				  "When off, an UPDATE writes large values again that it does not change.",
 				  &zs_enable_value_sharing);
+	define_switch("zedstore.enable_kept_choices",
+				  "Enables loads to go on with encodings that they chose before.",
+				  "When off, the encoding of strings is chosen anew each time that the write "
+				  "buffer is full.",
+				  &zs_enable_kept_choices);
 	define_switch("zedstore.enable_late_row_numbers",
 				  "Enables bulk loads to number their rows when they write them.",
 				  "When off, loads into tables without indexes and triggers reserve row numbers "

@@ -241,7 +241,7 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 		to->input.bytes = from->bytes != NULL ? from->bytes : (const uint8 *) "";
 		to->input.offsets = from->offsets;
 		to->stripe_bytes = from->stripe_bytes;
-		to->choice = &from->choice;
+		to->choice = zs_enable_kept_choices ? &from->choice : NULL;
 		zswrite_compression(rel, i + 1, &to->compression, &to->compression_level);
 	}
 	if (n > 0)
