@@ -97,13 +97,19 @@ typedef struct ZsAttrColumn
 	ZsCompression compression;
 	int			compression_level;
 	uint32		stripe_bytes;	/* in and out: bytes a stripe takes about; 0 =
-								 * not known */
+								 * not known, or no pages */
 	ZsColumnChoice *choice;		/* in and out: what the column's last segment
 								 * was written by; or NULL */
 } ZsAttrColumn;
 
 /* The most rows that one call of zsattr_write_segments() takes. */
 #define ZS_ATTR_WRITE_ROWS		(4 * ZS_SEGMENT_ROWS)
+
+/*
+ * Bytes that nrows rows of a column, written by one call, leave empty on the last pages of its
+ * segments, about.  stripe_bytes is that of ZsAttrColumn; 0 where that says too little.
+ */
+extern uint32 zsattr_expected_waste(uint32 nrows, uint32 stripe_bytes);
 
 /*
  * Segments whose pages are written, in the order in which they are to be linked.
@@ -129,6 +135,7 @@ typedef struct ZsAttrLinks
  * to ZS_STRIPE_ROWS, nrows <= ZS_ATTR_WRITE_ROWS.  The segments of one column
  * are adjacent.  natts is the number of attributes that the table had when the
  * rows were formed, which is less than now when columns were added since.
+ * last: no rows like them are likely to follow, for which trees would get blocks at once.
  *
  * number, if not NULL, is called when all runs are allocated and returns the
  * first row's number; first_row is 0 then.  So batches of several sessions get their row
@@ -142,7 +149,7 @@ typedef zstid (*ZsAttrNumberRows) (void *arg);
 
 extern ZsAttrLinks *zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 										  int natts, ZsAttrColumn *columns, int ncolumns,
-										  ZsAttrNumberRows number, void *arg,
+										  bool last, ZsAttrNumberRows number, void *arg,
 										  BufferAccessStrategy strategy);
 
 /*

@@ -118,6 +118,14 @@ typedef struct ZsAllocRequest
 	BlockNumber start;			/* out: first block */
 } ZsAllocRequest;
 
+/* What is likely to follow a request for blocks, and how much a tree gets beyond it. */
+typedef enum ZsAllocAhead
+{
+	ZS_ALLOC_SINGLE = 0,		/* single requests now and then: a share of what it has */
+	ZS_ALLOC_AHEAD,				/* others like it: a few times what they take */
+	ZS_ALLOC_LAST				/* no others for a while: nothing */
+} ZsAllocAhead;
+
 /* The heavyweight page that zspage_order_begin() locks; no such block is ever there. */
 #define ZS_ORDER_BLKNO		MaxBlockNumber
 
@@ -125,12 +133,13 @@ extern void zspage_order_begin(Relation rel);
 extern void zspage_order_end(Relation rel);
 extern BlockNumber zspage_alloc(Relation rel, uint16 treeno);
 extern void zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests,
-							  bool ahead);
+							  ZsAllocAhead ahead);
 extern void zspage_free_run(Relation rel, uint16 treeno, BlockNumber start,
 							uint32 nblocks);
 extern void zspage_give_back(Relation rel, uint16 treeno, BlockNumber blkno);
 extern void zspage_prepare_extension(Relation rel);
-extern uint32 zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks, bool ahead);
+extern uint32 zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks,
+									  ZsAllocAhead ahead);
 
 /* A tree's free page map as of one moment; arrays are palloc'd or NULL. */
 typedef struct ZsFpmCopy

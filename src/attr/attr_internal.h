@@ -43,6 +43,7 @@ typedef struct ZsDrafts
 	ZsSegmentDraft *drafts;
 	int			n;
 	int			max;
+	ZsAllocAhead ahead;			/* see zsattr_write_segments() */
 	ZsAttrNumberRows number;	/* see zsattr_write_segments() */
 	void	   *number_arg;
 } ZsDrafts;

@@ -138,7 +138,7 @@ allocate_runs(Relation rel, AttrNumber attno, uint32 nblocks)
 		runs[i].nblocks = Min(nblocks - i * ZS_OVERFLOW_RUN_BLOCKS, ZS_OVERFLOW_RUN_BLOCKS);
 		runs[i].start = 0;
 	}
-	zspage_alloc_runs(rel, runs, nruns, false);
+	zspage_alloc_runs(rel, runs, nruns, ZS_ALLOC_SINGLE);
 	return runs;
 }
 

@@ -130,6 +130,17 @@ encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrCol
 	(void) zsattr_uniform_set(item, payload->data, &info);
 }
 
+/* Bytes that a segment of so many stripes leaves empty on its last page, about. */
+static uint32
+last_page_waste(uint32 nstripes, uint32 stripe_bytes)
+{
+	/* a page that is exceeded by a little costs most, so err on the other side */
+	uint64		size = (uint64) nstripes * stripe_bytes + stripe_bytes / 4;
+
+	Assert(nstripes > 0 && nstripes <= ZS_SEGMENT_ROWS / ZS_STRIPE_ROWS);
+	return (uint32) ((ZS_PAGE_CAPACITY - size % ZS_PAGE_CAPACITY) % ZS_PAGE_CAPACITY);
+}
+
 /*
  * How many of nrows rows go into the next segment: all of them if they fit, else a number of
  * whole stripes that leaves little of the segment's last page empty.
@@ -155,9 +166,7 @@ choose_segment_rows(uint32 nrows, uint32 stripe_bytes)
 	/* as few segments as possible, and what they can have less than all is shared among them */
 	for (uint32 n = most - slack / (nsegments - 1); n <= most; n++)
 	{
-		/* a page that is exceeded by a little costs most, so err on the other side */
-		uint32		size = n * stripe_bytes + stripe_bytes / 4;
-		uint32		waste = (ZS_PAGE_CAPACITY - size % ZS_PAGE_CAPACITY) % ZS_PAGE_CAPACITY;
+		uint32		waste = last_page_waste(n, stripe_bytes);
 
 		if (waste < least_waste)
 		{
@@ -166,6 +175,27 @@ choose_segment_rows(uint32 nrows, uint32 stripe_bytes)
 		}
 	}
 	return best * ZS_STRIPE_ROWS;
+}
+
+/* See zs_attr.h. */
+uint32
+zsattr_expected_waste(uint32 nrows, uint32 stripe_bytes)
+{
+	uint32		waste = 0;
+
+	Assert(nrows > 0 && nrows <= ZS_ATTR_WRITE_ROWS);
+
+	/* what is known is not exact, and nothing is known where an error of a hundredth is a page */
+	if (stripe_bytes == 0 || stripe_bytes > ZS_PAGE_CAPACITY / 4)
+		return 0;
+	while (nrows > 0)
+	{
+		uint32		count = choose_segment_rows(nrows, stripe_bytes);
+
+		waste += last_page_waste((count + ZS_STRIPE_ROWS - 1) / ZS_STRIPE_ROWS, stripe_bytes);
+		nrows -= count;
+	}
+	return waste;
 }
 
 /* The rows [first, first + nrows) of a column. */
@@ -210,7 +240,7 @@ allocate_runs(ZsDrafts *drafts)
 		requests[n++].start = 0;
 	}
 	if (n > 0)
-		zspage_alloc_runs(drafts->rel, requests, n, true);
+		zspage_alloc_runs(drafts->rel, requests, n, drafts->ahead);
 	n = 0;
 	for (int i = 0; i < drafts->n; i++)
 	{
@@ -242,6 +272,7 @@ zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder)
 	drafts->rel = rel;
 	drafts->number = NULL;
 	drafts->number_arg = NULL;
+	drafts->ahead = ZS_ALLOC_AHEAD;
 	drafts->n = 0;
 	drafts->max = 16;
 	drafts->drafts = palloc_array(ZsSegmentDraft, drafts->max);
@@ -282,8 +313,10 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 		zscodec_buf_init(&draft->payload, &drafts->alloc);
 		encode_column(drafts->rel, first_row, drafts->encoder, &part, &draft->payload,
 					  &draft->item);
-		if (count >= ZS_STRIPE_ROWS)
-			column->stripe_bytes = draft->payload.len / (count / ZS_STRIPE_ROWS);
+		if (zsattr_item_is_uniform(&draft->item))
+			column->stripe_bytes = 0;
+		else if (count >= ZS_STRIPE_ROWS)
+			column->stripe_bytes = draft->payload.len / (count / ZS_STRIPE_ROWS) + 1;
 		first_row += count;
 		done += count;
 		if (done == end && column->choice != NULL &&
@@ -330,7 +363,7 @@ zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 /* See zs_attr.h. */
 ZsAttrLinks *
 zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
-					  int natts, ZsAttrColumn *columns, int ncolumns,
+					  int natts, ZsAttrColumn *columns, int ncolumns, bool last,
 					  ZsAttrNumberRows number, void *arg, BufferAccessStrategy strategy)
 {
 	MemoryContext context;
@@ -347,6 +380,7 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 									ALLOCSET_DEFAULT_SIZES);
 	oldcontext = MemoryContextSwitchTo(context);
 	zsattr_drafts_begin(&drafts, rel, NULL);
+	drafts.ahead = last ? ZS_ALLOC_LAST : ZS_ALLOC_AHEAD;
 	drafts.number = number;
 	drafts.number_arg = arg;
 	for (int i = 0; i < ncolumns; i++)

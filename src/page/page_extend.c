@@ -93,11 +93,10 @@ narrow_blocks(Relation rel, uint32 tree_blocks)
  *
  * How many blocks to get for a tree that has tree_blocks and needs a run of
  * nblocks. Small tables stay small: the default is a share of what the tree
- * has. ahead: the run is one of several, so more of about that length will be
- * asked for.  No page is locked.
+ * has. ahead: what is likely to be asked for besides.  No page is locked.
  */
 uint32
-zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks, bool ahead)
+zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks, ZsAllocAhead ahead)
 {
 	int			factor;
 	uint32		share;
@@ -108,11 +107,11 @@ zspage_extension_blocks(Relation rel, uint32 tree_blocks, uint32 nblocks, bool a
 	if (factor > 0)
 		return Max((uint32) factor, nblocks);
 	share = Min(tree_blocks / TREE_SHARE, MAX_DEFAULT_FACTOR);
-	if (!ahead)
+	if (ahead == ZS_ALLOC_SINGLE)
 		return Max(share, nblocks);
 
 	/* a run that is long enough by itself may be the last one for a while */
-	if (nblocks >= NARROW_BLOCKS)
+	if (nblocks >= NARROW_BLOCKS || ahead == ZS_ALLOC_LAST)
 		return nblocks;
 	if (share < NARROW_BLOCKS)
 		share = Max(share, narrow_blocks(rel, tree_blocks));
@@ -301,7 +300,7 @@ take_from_tree(Relation rel, uint16 treeno, uint32 nblocks)
 
 /* Takes a run that the tree's own map does not have (page_extend.c). */
 BlockNumber
-zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks, bool ahead)
+zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks, ZsAllocAhead ahead)
 {
 	bool		need_lock = !RELATION_IS_LOCAL(rel);
 	ZsTreeEntry entry;

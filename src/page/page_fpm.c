@@ -36,12 +36,12 @@
  * ahead those for the same tree that follow it.
  */
 static int
-group_end(const ZsAllocRequest *requests, int nrequests, int i, bool ahead)
+group_end(const ZsAllocRequest *requests, int nrequests, int i, ZsAllocAhead ahead)
 {
 	uint16		treeno = requests[i].treeno;
 
 	Assert(i < nrequests);
-	for (i++; ahead && i < nrequests && requests[i].treeno == treeno; i++)
+	for (i++; ahead != ZS_ALLOC_SINGLE && i < nrequests && requests[i].treeno == treeno; i++)
 		;
 	return i;
 }
@@ -101,7 +101,7 @@ fit_some(const ZsTreeEntry *entry, const ZsAllocRequest *requests, int from, int
  */
 static void
 take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nrequests,
-				  bool ahead, ZsFpmOp *ops)
+				  ZsAllocAhead ahead, ZsFpmOp *ops)
 {
 	uint16		first = zspage_directory_first(directory);
 	ZsFpmChange change = {.first_treeno = first, .ops = ops, .maxops = nrequests};
@@ -154,7 +154,7 @@ take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nre
  * that lie so, if there is room.
  */
 void
-zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests, bool ahead)
+zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests, ZsAllocAhead ahead)
 {
 	ZsFpmOp    *ops = palloc(nrequests * sizeof(ZsFpmOp));
 	int			last = -2;
@@ -229,7 +229,7 @@ zspage_alloc(Relation rel, uint16 treeno)
 {
 	ZsAllocRequest request = {.treeno = treeno, .nblocks = 1};
 
-	zspage_alloc_runs(rel, &request, 1, false);
+	zspage_alloc_runs(rel, &request, 1, ZS_ALLOC_SINGLE);
 	Assert(request.start != ZS_META_BLKNO);
 	return request.start;
 }

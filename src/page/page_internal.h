@@ -37,6 +37,7 @@
 
 #include "zs_base.h"
 #include "zs_format.h"
+#include "zs_page.h"
 #include "zs_walrec.h"
 
 /*
@@ -169,6 +170,7 @@ extern void zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockm
 
 /* page_extend.c */
 
-extern BlockNumber zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks, bool ahead);
+extern BlockNumber zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks,
+									 ZsAllocAhead ahead);
 
 #endif							/* PAGE_INTERNAL_H */

@@ -116,7 +116,7 @@ zsvacuum_return_space(ZsReclaim *reclaim)
 		else if (large_steps)
 			minblocks = MIN_RETURNED_EXTENT;
 		else
-			minblocks = Max(zspage_extension_blocks(rel, entry.nblocks, 1, false),
+			minblocks = Max(zspage_extension_blocks(rel, entry.nblocks, 1, ZS_ALLOC_SINGLE),
 							MIN_RETURNED_EXTENT);
 		if (entry.nfree >= minblocks)
 			reclaim->blocks_returned += zspage_return_extents(rel, (uint16) treeno, minblocks);

@@ -38,6 +38,9 @@
 #include "write_internal.h"
 #include "zs_compat.h"
 
+/* This part of a full batch may wait for the next one. */
+#define MAY_WAIT_SHARE		8
+
 /*
  * Both batches of a new buffer, empty.  Reads the catalog: an exclusion
  * constraint has rows written through.
@@ -60,6 +63,7 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 	buf->nkept = buf->maxkept = 0;
 	buf->links = NULL;
 	buf->nlinks = 0;
+	buf->long_load = false;
 	buf->any_aborted = false;
 	buf->subxacts = NULL;
 	buf->nsubxacts = buf->maxsubxacts = 0;
@@ -203,10 +207,10 @@ number_first(void *arg)
 
 /*
  * Writes the segments of the first nrows rows, numbering them if need be; buf->links is what
- * remains to be linked.
+ * remains to be linked.  last: no others are likely to follow.
  */
 static void
-write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
+write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows, bool last)
 {
 	ZsAttrColumn *columns = palloc0(Max(buf->natts, 1) * sizeof(ZsAttrColumn));
 	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKWRITE);
@@ -249,8 +253,8 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 		MemoryContext old = MemoryContextSwitchTo(buf->context);
 
 		buf->links = zsattr_write_segments(rel, unnumbered ? 0 : buf->first, nrows, buf->natts,
-										   columns, n, unnumbered ? number_first : NULL, &number,
-										   strategy);
+										   columns, n, last, unnumbered ? number_first : NULL,
+										   &number, strategy);
 		MemoryContextSwitchTo(old);
 	}
 	else if (unnumbered)
@@ -327,8 +331,39 @@ zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf)
 }
 
 /*
+ * How many of the first nrows rows, whole stripes, are written now when others follow: an eighth of
+ * them may wait if that fills the last pages of the segments better, those of all columns together.
+ * From what a stripe took before, it follows about what a segment takes.
+ */
+static uint32
+choose_rows(const ZsWriteBuffer *buf, uint32 nrows)
+{
+	uint32		best = nrows;
+	uint64		least = 0;
+
+	Assert(nrows > 0 && nrows <= buf->nrows && nrows % ZS_STRIPE_ROWS == 0);
+	for (uint32 n = nrows; n >= nrows - nrows / MAY_WAIT_SHARE; n -= ZS_STRIPE_ROWS)
+	{
+		uint64		waste = 0;
+
+		for (int i = 0; i < buf->natts; i++)
+		{
+			if (!buf->columns[i].dropped)
+				waste += zsattr_expected_waste(n, buf->columns[i].stripe_bytes);
+		}
+		/* waste of a row, as fractions */
+		if (n == nrows || waste * best < least * n)
+		{
+			least = waste;
+			best = n;
+		}
+	}
+	return best;
+}
+
+/*
  * Writes the batches; full: more rows follow, so the rows of the last stripe
- * may stay.
+ * may stay, and some stripes more while there is memory.
  */
 void
 zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
@@ -342,7 +377,7 @@ zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 	/* an error came when some had got their numbers; those are whole stripes */
 	if (unlikely(buf->nunnumbered > 0 && buf->nunnumbered < buf->nrows))
 	{
-		write_segments(rel, buf, buf->nrows - buf->nunnumbered);
+		write_segments(rel, buf, buf->nrows - buf->nunnumbered, false);
 		finish_segments(rel, buf);
 	}
 	nrows = buf->nrows;
@@ -366,8 +401,15 @@ zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 
 	/* segments begin at stripe boundaries: the rest of a stripe waits for its rows */
 	if (full && nrows > ZS_STRIPE_ROWS)
+	{
 		nrows -= nrows % ZS_STRIPE_ROWS;
-	write_segments(rel, buf, nrows);
+		if (zswrite_memory_allows(0))
+			nrows = choose_rows(buf, nrows);
+	}
+
+	/* a load that was long is over; a short one may be one of many */
+	write_segments(rel, buf, nrows, !full && buf->long_load);
+	buf->long_load = full;
 	finish_segments(rel, buf);
 
 	/* when more rows follow, they need the memory again */

@@ -24,10 +24,10 @@
 #include "zs_write.h"
 
 /*
- * Rows of a full column batch, if the write buffer has memory for them.  Four segments of fewer
- * stripes than they can have: that leaves a choice where to divide them.
+ * Rows of a full column batch, if the write buffer has memory for them: what one call writes.  A
+ * part of them waits for the next batch where that leaves less of the pages empty.
  */
-#define ZSWRITE_BATCH_ROWS	(232 * ZS_STRIPE_ROWS)
+#define ZSWRITE_BATCH_ROWS	ZS_ATTR_WRITE_ROWS
 
 /* Values of one column, row after row; the form that the codec takes. */
 typedef struct ZsWriteColumn
@@ -94,6 +94,7 @@ typedef struct ZsWriteBuffer
 	uint32		nrows;
 	uint32		nunnumbered;	/* all are of one command then; see write_reserve.c */
 	uint32		maxrows;
+	bool		long_load;		/* a full batch was written before */
 	ZsWriteGap *gaps;			/* ascending */
 	int			ngaps;
 	int			maxgaps;
