@@ -96,10 +96,8 @@ typedef struct ZsAttrColumn
 								 * ZsOverflowPointer */
 	ZsCompression compression;
 	int			compression_level;
-	uint32		stripe_bytes;	/* in and out: bytes a stripe takes about; 0 =
-								 * not known, or no pages */
-	ZsColumnChoice *choice;		/* in and out: what the column's last segment
-								 * was written by; or NULL */
+	uint32		stripe_bytes;	/* in and out: bytes a stripe takes about; 0: not known, none */
+	ZsColumnChoice *choice;		/* in and out: what the last segment was written by; or NULL */
 } ZsAttrColumn;
 
 /* The most rows that one call of zsattr_write_segments() takes. */
