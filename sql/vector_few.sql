@@ -85,6 +85,8 @@ SELECT what, keys, tail, cond, done(what, keys, tail, cond, 0) AS memory,
 	('pairs, count(*)', '1', 'ORDER BY count(*) DESC, 1 LIMIT 5', 'true'),
 	-- their keys do not tell, or not alone
 	('t, count(*)', '1', 'ORDER BY count(*) DESC, 1 LIMIT 3', 'true'),
+	-- ... or some take as long to form again as to make groups of them
+	('few, t, count(*)', '1, 2', 'ORDER BY count(*) DESC, 1, 2 LIMIT 3', 'true'),
 	('single, count(*), sum(two)', '1', 'ORDER BY count(*) DESC, 3, 1 LIMIT 3', 'true'),
 	('single, count(*), sum(n)', '1', 'ORDER BY count(*) DESC, 1 LIMIT 3', 'true'),
 	-- there are a few that have many rows

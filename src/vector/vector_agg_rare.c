@@ -163,6 +163,20 @@ sort_key(const AggNodeState *state, int place, int *key)
 	return &state->keys[*key];
 }
 
+/* Forming keys a second time takes as long as making groups of them, unless they are integers. */
+static bool
+has_dear_keys(const AggNodeState *state)
+{
+	for (int k = 0; k < state->nkeys; k++)
+	{
+		ZsDomain	domain = state->keys[k].domain;
+
+		if (domain != ZS_DOMAIN_INT && domain != ZS_DOMAIN_UINT)
+			return true;
+	}
+	return false;
+}
+
 /*
  * May rows be counted in so few bits that cells have rows of one group, mostly?  Then groups of one
  * or two rows can be told from others, which is of use where the best ones have no more.
@@ -172,7 +186,8 @@ may_count_few(const AggNodeState *state, const Known *known, double nrows)
 {
 	int			key;
 
-	return known->least > 0 && known->least < ZS_NARROW_CELL_MAX &&
+	return !has_dear_keys(state) &&
+		known->least > 0 && known->least < ZS_NARROW_CELL_MAX &&
 		known->rows_of_group <= MOST_ROWS_OF_FEW &&
 		nrows <= zsvector_cells_number(ZS_CELLS_NARROW) * MOST_OF_CELLS &&
 		(known->least > 1 || sort_key(state, 1, &key) != NULL);
