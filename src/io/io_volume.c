@@ -171,7 +171,7 @@ static bool
 read_names_raw(void)
 {
 	RelFileLocator locator = {.spcOid = GLOBALTABLESPACE_OID};
-	Snapshot	snapshot;
+	SnapshotData snapshot;
 	BlockNumber nblocks;
 	bool		complete = true;
 
@@ -179,7 +179,13 @@ read_names_raw(void)
 		return false;
 	locator.relNumber = RelationMapOidToFilenumber(TableSpaceRelationId, true);
 	nblocks = smgrnblocks(smgropen(locator, INVALID_PROC_NUMBER), MAIN_FORKNUM);
-	snapshot = RegisterSnapshot(GetCatalogSnapshot(TableSpaceRelationId));
+
+	/*
+	 * Registering it would take memory of a transaction, of which there is none.  The catalog
+	 * snapshot holds back what it sees until it is invalidated; who looks at rows wants a count.
+	 */
+	snapshot = *GetCatalogSnapshot(TableSpaceRelationId);
+	snapshot.regd_count = 1;
 	for (BlockNumber blkno = 0; blkno < nblocks && complete; blkno++)
 	{
 		Buffer		buf = ReadBufferWithoutRelcache(locator, MAIN_FORKNUM, blkno, RBM_NORMAL,
@@ -188,12 +194,11 @@ read_names_raw(void)
 		complete = zsbase_lock_buffer_if_free(buf);
 		if (complete)
 		{
-			read_names_of_page(buf, snapshot);
+			read_names_of_page(buf, &snapshot);
 			LockBuffer(buf, BUFFER_LOCK_UNLOCK);
 		}
 		ReleaseBuffer(buf);
 	}
-	UnregisterSnapshot(snapshot);
 	InvalidateCatalogSnapshot();
 	UnlockRelationOid(TableSpaceRelationId, AccessShareLock);
 	return complete;
