@@ -277,7 +277,10 @@ decode_const(const ZsSegmentInfo *info, ZsReader *r, uint64 *value, ZsVectorOut 
 	p = out->arena;
 	*value = zscodec_value_begin(info, &p, len, &data);
 	Assert(data + len <= out->arena + out->arena_size);
-	memcpy(data, r->p, len);
+
+	/* a segment without pages may have no bytes at all */
+	if (len > 0)
+		memcpy(data, r->p, len);
 	return NULL;
 }
 

@@ -53,10 +53,8 @@ reserve_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, Size len)
 static inline void
 append_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const void *data, Size len)
 {
-	/* bytes that are none may be there before there is memory */
-	if (len == 0)
-		return;
-	if (unlikely(column->nbytes + len > column->maxbytes))
+	/* there is memory even if all bytes are none: nobody wants null pointers */
+	if (unlikely(column->nbytes + len > column->maxbytes || column->bytes == NULL))
 		reserve_bytes(buf, column, len);
 	memcpy(column->bytes + column->nbytes, data, len);
 	column->nbytes += len;
