@@ -8,6 +8,10 @@
  * become holes, NULLs that are counted apart: what is left of a segment is
  * judged by them.
  *
+ * Numerics are kept as integers as long as they are such of one scale, as COPY keeps them
+ * (write_append.c): most segments can give and take them so, and no numeric is formed.  The rows of
+ * a vector are appended together where all of them come from it.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/vacuum/vacuum_column.c
@@ -19,6 +23,7 @@
 #include "access/detoast.h"
 #include "access/htup_details.h"
 #include "miscadmin.h"
+#include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 #include "varatt.h"
 
@@ -42,6 +47,8 @@ zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first, zstid end)
 	zsattr_kind(att, &builder->kind);
 	builder->attlen = att->attlen;
 	builder->by_value = zsattr_kind_is_by_value(&builder->kind);
+	builder->as_ints = builder->by_value || builder->kind.kind == ZS_KIND_NUMERIC;
+	builder->scale = -1;
 	builder->first = first;
 	builder->end = end;
 	builder->natts = MaxHeapAttributeNumber;
@@ -69,16 +76,20 @@ resize(ZsColumnBuilder *builder, void *old, Size old_size, Size new_size)
 		repalloc_huge(old, new_size);
 }
 
-/* Makes room for another row. */
+/* Makes room for n more rows. */
 static void
-grow_rows(ZsColumnBuilder *builder)
+reserve_rows(ZsColumnBuilder *builder, uint32 n)
 {
 	uint32		old = builder->maxrows;
 	uint32		new = Max(old * 2, ZS_STRIPE_ROWS);
 
+	if (likely(builder->nrows + n <= old))
+		return;
+	while (new < builder->nrows + n)
+		new *= 2;
 	builder->isnull = resize(builder, builder->isnull, old, new);
 	builder->isext = resize(builder, builder->isext, old, new);
-	if (builder->by_value)
+	if (builder->as_ints)
 		builder->ints = resize(builder, builder->ints, old * sizeof(int64), new * sizeof(int64));
 	else
 	{
@@ -91,19 +102,32 @@ grow_rows(ZsColumnBuilder *builder)
 	builder->maxrows = new;
 }
 
+/* Makes room for more bytes. */
+static void
+reserve_bytes(ZsColumnBuilder *builder, Size len)
+{
+	Size		new = Max(builder->maxbytes * 2, 8192);
+
+	if (likely(builder->nbytes + len <= builder->maxbytes))
+		return;
+	while (new < builder->nbytes + len)
+		new *= 2;
+	builder->bytes = resize(builder, builder->bytes, builder->maxbytes, new);
+	builder->maxbytes = new;
+}
+
 /* Begins another row, NULL so far. */
 static inline uint32
 add_row(ZsColumnBuilder *builder, uint8 isnull)
 {
 	uint32		n = builder->nrows;
 
-	if (unlikely(n == builder->maxrows))
-		grow_rows(builder);
+	reserve_rows(builder, 1);
 	builder->isnull[n] = isnull;
 	builder->isext[n] = 0;
 	if (isnull != 0)
 		builder->any_null = true;
-	if (builder->by_value)
+	if (builder->as_ints)
 		builder->ints[n] = 0;
 	else
 		builder->offsets[n + 1] = builder->nbytes;
@@ -111,19 +135,39 @@ add_row(ZsColumnBuilder *builder, uint8 isnull)
 	return n;
 }
 
+/* Turns numerics that were integers into bytes: one came that is none, or of another scale. */
 static void
+ints_to_bytes(ZsColumnBuilder *builder)
+{
+	int64	   *ints = builder->ints;
+	Size		size = builder->maxrows * sizeof(int64);
+	Size		offsets_size = builder->maxrows == 0 ? 0 : (builder->maxrows + 1) * sizeof(uint64);
+
+	Assert(builder->kind.kind == ZS_KIND_NUMERIC && builder->as_ints && builder->offsets == NULL);
+	builder->as_ints = false;
+	builder->ints = NULL;
+	builder->nbytes = 0;
+	if (offsets_size == 0)
+		return;
+	builder->offsets = resize(builder, NULL, 0, offsets_size);
+	builder->offsets[0] = 0;
+	for (uint32 i = 0; i < builder->nrows; i++)
+	{
+		reserve_bytes(builder, ZS_NUMERIC_PAYLOAD_MAX);
+		if (builder->isnull[i] == 0)
+			builder->nbytes += zscodec_numeric_from_int(ints[i], builder->scale,
+														builder->bytes + builder->nbytes);
+		builder->offsets[i + 1] = builder->nbytes;
+	}
+	builder->size -= size;
+	pfree(ints);
+}
+
+static inline void
 add_bytes(ZsColumnBuilder *builder, uint32 n, const void *data, Size len)
 {
-	Assert(!builder->by_value && n + 1 == builder->nrows);
-	if (unlikely(builder->nbytes + len > builder->maxbytes))
-	{
-		Size		new = Max(builder->maxbytes * 2, 8192);
-
-		while (new < builder->nbytes + len)
-			new *= 2;
-		builder->bytes = resize(builder, builder->bytes, builder->maxbytes, new);
-		builder->maxbytes = new;
-	}
+	Assert(!builder->as_ints && n < builder->nrows);
+	reserve_bytes(builder, len);
 	/* empty strings alone take no memory */
 	if (len > 0)
 		memcpy(builder->bytes + builder->nbytes, data, len);
@@ -131,11 +175,32 @@ add_bytes(ZsColumnBuilder *builder, uint32 n, const void *data, Size len)
 	builder->offsets[n + 1] = builder->nbytes;
 }
 
+/* A numeric, if it is an integer of the builder's scale. */
+static bool
+add_numeric_int(ZsColumnBuilder *builder, const uint8 *payload, Size len)
+{
+	int			scale;
+	int64		value;
+	uint32		n;
+
+	if (!zscodec_numeric_to_int(payload, len, &scale, &value) ||
+		(scale != builder->scale && builder->scale >= 0))
+		return false;
+	builder->scale = scale;
+	n = add_row(builder, 0);
+	builder->ints[n] = value;
+	builder->nbytes += len;
+	return true;
+}
+
 static void
 add_pointer(ZsColumnBuilder *builder, const ZsOverflowPointer *pointer)
 {
-	uint32		n = add_row(builder, 0);
+	uint32		n;
 
+	if (builder->as_ints)
+		ints_to_bytes(builder);
+	n = add_row(builder, 0);
 	builder->isext[n] = 1;
 	builder->any_ext = true;
 	add_bytes(builder, n, pointer, sizeof(ZsOverflowPointer));
@@ -168,11 +233,12 @@ add_varlena(ZsColumnBuilder *builder, struct varlena *v)
 							  VARSIZE_ANY_EXHDR(plain), compression, level, &pointer);
 		add_pointer(builder, &pointer);
 	}
-	else
+	else if (!builder->as_ints ||
+			 !add_numeric_int(builder, (uint8 *) VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain)))
 	{
-		uint32		n = add_row(builder, 0);
-
-		add_bytes(builder, n, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain));
+		if (builder->as_ints)
+			ints_to_bytes(builder);
+		add_bytes(builder, add_row(builder, 0), VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain));
 	}
 	if (plain != v)
 		pfree(plain);
@@ -181,15 +247,14 @@ add_varlena(ZsColumnBuilder *builder, struct varlena *v)
 static void
 add_value(ZsColumnBuilder *builder, Datum value, bool isnull)
 {
-	uint32		n;
-
 	if (isnull)
 		(void) add_row(builder, ZS_NULL_VALUE);
 	else if (builder->attlen == -1)
 		add_varlena(builder, (struct varlena *) DatumGetPointer(value));
 	else
 	{
-		n = add_row(builder, 0);
+		uint32		n = add_row(builder, 0);
+
 		if (builder->by_value)
 			builder->ints[n] = zsattr_value_to_int(value, builder->attlen);
 		else if (builder->attlen == -2)
@@ -214,9 +279,9 @@ check_missing(ZsColumnBuilder *builder, zstid row)
 	builder->natts = Min(builder->natts, natts);
 }
 
-/* Makes the vector of the stripe the present one. */
+/* Makes the vector of the stripe the present one, in these forms if it has them. */
 static void
-load_vector(ZsColumnBuilder *builder, zstid stripe)
+load_vector(ZsColumnBuilder *builder, zstid stripe, uint32 want)
 {
 	ZsSegmentItem item;
 
@@ -231,8 +296,10 @@ load_vector(ZsColumnBuilder *builder, zstid stripe)
 											  NULL);
 		zsattr_reader_range(builder->reader, stripe, builder->end, NULL);
 	}
+	builder->vector = zsattr_reader_forms(builder->reader, stripe, want);
+	if (builder->stripe == stripe)
+		return;
 	builder->stripe = stripe;
-	builder->vector = zsattr_reader_vector(builder->reader, stripe);
 	if (builder->vector != NULL &&
 		zsattr_find_segment(builder->rel, builder->attno, stripe, true, &item))
 		builder->natts = Min(builder->natts, ZsSegmentFlagsNatts(item.flags));
@@ -247,8 +314,9 @@ add_from_segment(ZsColumnBuilder *builder, zstid stripe, uint32 index)
 	Datum		value;
 	bool		isnull;
 
-	if (builder->stripe != stripe)
-		load_vector(builder, stripe);
+	if (builder->stripe != stripe || (builder->vector != NULL &&
+									  (builder->vector->have & ZS_FORM_VALUES) == 0))
+		load_vector(builder, stripe, ZS_FORM_VALUES);
 	vector = builder->vector;
 	if (vector == NULL || index >= vector->nrows)
 	{
@@ -268,6 +336,87 @@ add_from_segment(ZsColumnBuilder *builder, zstid stripe, uint32 index)
 		add_value(builder, (Datum) vector->values[index], vector->isnull[index]);
 }
 
+/*
+ * Can the values of a vector's first nrows rows be appended as they are?  If so the builder has
+ * them in the form that it keeps, else it has them as VALUES.
+ */
+static bool
+load_whole(ZsColumnBuilder *builder, zstid stripe, uint32 nrows)
+{
+	const ZsVectorOut *vector;
+
+	if (builder->as_ints && !builder->by_value)
+	{
+		load_vector(builder, stripe, ZS_FORM_SCALED);
+		vector = builder->vector;
+		if (vector != NULL && (vector->have & ZS_FORM_SCALED) != 0 && !vector->has_odd &&
+			!vector->has_ext && vector->same_dscale && vector->nrows >= nrows &&
+			(vector->scale == builder->scale || builder->scale < 0))
+			return true;
+	}
+	load_vector(builder, stripe, ZS_FORM_VALUES);
+	vector = builder->vector;
+	return vector != NULL && vector->nrows >= nrows && !vector->has_ext &&
+		(builder->by_value || (builder->attlen == -1 && !builder->as_ints));
+}
+
+/* Appends rows of the present vector: the first nrows, those that are not live as holes. */
+static void
+append_whole(ZsColumnBuilder *builder, const uint8 *fates, uint32 nrows)
+{
+	const ZsVectorOut *vector = builder->vector;
+	const uint64 *values = builder->by_value ? vector->values : (const uint64 *) vector->scaled;
+	uint32		first = builder->nrows;
+	uint32		nvalues = 0;
+	uint8	   *isnull;
+
+	/* which rows are gone is as good as random, so no branches */
+	reserve_rows(builder, nrows);
+	isnull = builder->isnull + first;
+	for (uint32 i = 0; i < nrows; i++)
+	{
+		uint8		hole = -(uint8) (fates[i] != ZS_FATE_LIVE);
+
+		isnull[i] = (hole & ZS_NULL_HOLE) |
+			(~hole & -(uint8) vector->isnull[i] & ZS_NULL_VALUE);
+		nvalues += isnull[i] == 0;
+	}
+	memset(builder->isext + first, 0, nrows);
+	builder->any_null |= nvalues < nrows;
+	builder->nrows += nrows;
+	if (builder->as_ints)
+	{
+		int64	   *ints = builder->ints + first;
+		uint64		sizes = 1;
+
+		for (uint32 i = 0; i < nrows; i++)
+		{
+			uint64		value = values[i] & -(uint64) (isnull[i] == 0);
+
+			ints[i] = (int64) value;
+			sizes |= value ^ (uint64) ((int64) value >> 63);
+		}
+		if (!builder->by_value)
+		{
+			builder->scale = vector->scale;
+			/* about: a header, and two bytes for each four digits */
+			builder->nbytes += nvalues * (4 + 2 * (pg_leftmost_one_pos64(sizes) / 13));
+		}
+	}
+	else
+	{
+		for (uint32 i = 0; i < nrows; i++)
+		{
+			struct varlena *v = (struct varlena *) DatumGetPointer((Datum) vector->values[i]);
+
+			if (isnull[i] == 0)
+				add_bytes(builder, first + i, VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
+			else
+				builder->offsets[first + i + 1] = builder->nbytes;
+		}
+	}
+}
+
 /* ---- stripes ------------------------------------------------------------------------ */
 
 /*
@@ -282,13 +431,21 @@ zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *strip
 {
 	Relation	rel = builders[0]->rel;
 	TupleDesc	desc = RelationGetDescr(rel);
-	Datum	   *values = palloc_array(Datum, desc->natts);
-	bool	   *isnull = palloc_array(bool, desc->natts);
+	Datum	   *values;
+	bool	   *isnull;
 	int			nitems = batch != NULL ? batch->nitems : 0;
 	int			pos = 0;
 	uint32		result = 0;
 
 	Assert(nbuilders > 0 && nrows <= ZS_STRIPE_ROWS);
+	if (nitems == 0 && nbuilders == 1 && memchr(stripe->fates, ZS_FATE_LIVE, nrows) != NULL &&
+		load_whole(builders[0], stripe->first, nrows))
+	{
+		append_whole(builders[0], stripe->fates, nrows);
+		return 0;
+	}
+	values = palloc_array(Datum, desc->natts);
+	isnull = palloc_array(bool, desc->natts);
 	for (uint32 i = 0; i < nrows; i++)
 	{
 		zstid		row = stripe->first + i;
@@ -347,7 +504,9 @@ zsvacuum_builder_rewrite(ZsColumnBuilder *builder, ZsAttrRewrite *rewrite)
 	input->nrows = builder->nrows;
 	input->isnull = builder->any_null ? builder->isnull : NULL;
 	input->isext = builder->any_ext ? builder->isext : NULL;
-	input->ints = builder->ints;
+	input->ints = builder->as_ints ? builder->ints : NULL;
+	input->scale = Max(builder->scale, 0);
+	input->raw_bytes = builder->as_ints ? builder->nbytes : 0;
 	input->bytes = builder->bytes != NULL ? builder->bytes : (const uint8 *) "";
 	input->offsets = builder->offsets;
 }

@@ -135,6 +135,8 @@ typedef struct ZsColumnBuilder
 	ZsAttrKind	kind;
 	int16		attlen;
 	bool		by_value;
+	bool		as_ints;		/* values are in ints: by value, or numerics of one scale so far */
+	int			scale;			/* of those numerics; -1 = there was none yet */
 	zstid		first;			/* row number of the first row */
 	zstid		end;			/* segments in front of that are read ahead */
 	uint32		nrows;
@@ -148,7 +150,7 @@ typedef struct ZsColumnBuilder
 	int64	   *ints;
 	uint8	   *bytes;
 	uint64	   *offsets;
-	Size		nbytes;
+	Size		nbytes;			/* of bytes; about what they were of numerics that are integers */
 	Size		maxbytes;
 
 	/* where values come from that are in segments */
