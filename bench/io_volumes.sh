@@ -4,7 +4,7 @@
 #
 # A volume is a file system on a loop device, one at a time.  Either the kernel's block I/O
 # controller holds it to so many requests a second, or each request takes its time and many are
-# under way side by side (delayed_file.c).
+# under way side by side (delayed_file.sh).
 
 # ---- volumes ------------------------------------------------------------------------------------
 
@@ -29,14 +29,14 @@ mount_volume() {
 release_volume() {
 	[ -z "${VOLUME:-}" ] || umount "$VOLUME"
 	[ -z "${LOOP:-}" ] || losetup -d "$LOOP"
-	[ -z "${DELAYED:-}" ] || { umount "$STAGE/delayed"; wait "$DELAYED" || true; }
+	stop_delayed_file
 	rm -f "$STAGE/volume.img"
-	VOLUME='' LOOP='' DEVICE='' DELAYED=''
+	VOLUME='' LOOP='' DEVICE=''
 }
 
 # The volume with a limit of requests.
 make_volume() {
-	[ -z "${DELAYED:-}" ] || release_volume
+	[ -z "${DELAYED_FILE:-}" ] || release_volume
 	[ -z "${VOLUME:-}" ] || return 0
 	is_root || { no_volume throttled "it needs root"; return 1; }
 	[ -f "$THROTTLE.write_iops_device" ] \
@@ -48,22 +48,8 @@ make_volume() {
 # The volume with a latency, and 128 requests at a time.
 make_delayed_volume() {
 	[ -z "${VOLUME:-}" ] || release_volume
-	is_root || { no_volume delayed "it needs root"; return 1; }
-	[ -c /dev/fuse ] || { no_volume delayed "there is no /dev/fuse"; return 1; }
-	pkg-config --exists fuse3 \
-		|| { no_volume delayed "libfuse3 is missing, make setup installs it"; return 1; }
-	# shellcheck disable=SC2046  # lists of words
-	cc -O2 $(pkg-config --cflags fuse3) -o "$STAGE/delayed_file" "$ZS_ROOT/bench/delayed_file.c" \
-		$(pkg-config --libs fuse3)
-	truncate -s 8G "$STAGE/volume.img"
-	mkdir -p "$STAGE/delayed"
-	"$STAGE/delayed_file" "$STAGE/delayed" "$STAGE/volume.img" "$DELAY" 128 &
-	DELAYED=$!
-	until [ -f "$STAGE/delayed/volume" ]; do
-		kill -0 "$DELAYED" 2>/dev/null \
-			|| { DELAYED=''; no_volume delayed "FUSE does not work here"; return 1; }
-		sleep 0.1
-	done
+	start_delayed_file "$STAGE/delayed" 8G "$DELAY" \
+		|| { no_volume delayed "$DELAYED_WHY_NOT"; return 1; }
 	mount_volume "$STAGE/delayed/volume" -N 65536 -E nodiscard,lazy_itable_init=0 \
 		|| { no_volume delayed "no loop device"; return 1; }
 	# what was answered is done
@@ -74,8 +60,8 @@ make_delayed_volume() {
 # writeback too.  $1: requests, 0 = no limit; the volume with a latency is slow with any number
 throttle() {
 	[ -n "${DEVICE:-}" ] || return 0
-	if [ -n "${DELAYED:-}" ]; then
-		kill "-USR$((1 + ($1 == 0)))" "$DELAYED"
+	if [ -n "${DELAYED_FILE:-}" ]; then
+		switch_delayed_file "$([ "$1" = 0 ] && echo fast || echo slow)"
 		return 0
 	fi
 	echo "$DEVICE $1" >"$THROTTLE.write_iops_device"

@@ -1,8 +1,12 @@
 # shellcheck shell=bash
 #
-# A volume of its own on a loop device, where the kernel's block I/O controller holds the server's
-# reads to BENCH_MBPS megabytes and BENCH_IOPS requests a second.  Sourced behind lib.sh, never run.
-# That takes root and a kernel that lets us; elsewhere the functions say so and return false.
+# A volume of its own on a loop device.  Either the kernel's block I/O controller holds the server's
+# reads to BENCH_MBPS megabytes and BENCH_IOPS requests a second, or each request takes BENCH_DELAY
+# microseconds, many of them side by side.  Sourced behind lib.sh, never run.  That takes root and a
+# kernel that lets us; elsewhere the functions say so and return false.
+
+# shellcheck source=bench/delayed_file.sh
+. "$ZS_ROOT/bench/delayed_file.sh"
 
 MBPS=${BENCH_MBPS:-50}
 IOPS=${BENCH_IOPS:-1000}
@@ -15,16 +19,23 @@ no_volume() {
 	return 1
 }
 
-# Makes the volume, of so many bytes, and the tablespace bench_cold on it.
+# Makes the volume and the tablespace bench_cold on it.  $1 bytes, $2 delayed or nothing
 make_volume() {
+	local backing=$IMAGE
 	is_root || { no_volume "it needs root"; return 1; }
 	sql -c 'create extension if not exists pg_buffercache' \
 		-c "select 'pg_buffercache_evict_relation'::regproc" >/dev/null 2>&1 \
 		|| { no_volume "pg_buffercache of PostgreSQL 18 is missing"; return 1; }
-	truncate -s "$1" "$IMAGE"
-	LOOP=$(losetup -f --show --direct-io=on "$IMAGE" 2>/dev/null) \
+	if [ "${2:-}" = delayed ]; then
+		start_delayed_file "$BENCH_STAGE/delayed" "$1" "${BENCH_DELAY:-1000}" \
+			|| { no_volume "$DELAYED_WHY_NOT"; return 1; }
+		backing=$BENCH_STAGE/delayed/volume
+	else
+		truncate -s "$1" "$IMAGE"
+	fi
+	LOOP=$(losetup -f --show --direct-io=on "$backing" 2>/dev/null) \
 		|| { LOOP=''; no_volume "there is no loop device"; return 1; }
-	mkfs.ext4 -q "$LOOP" || { no_volume "mkfs.ext4 failed"; return 1; }
+	mkfs.ext4 -q -E nodiscard "$LOOP" || { no_volume "mkfs.ext4 failed"; return 1; }
 	mkdir -p "$MOUNT"
 	mount "$LOOP" "$MOUNT" || { no_volume "it cannot be mounted"; return 1; }
 	MOUNTED=yes
@@ -43,6 +54,7 @@ remove_volume() {
 	sql -c 'drop tablespace if exists bench_cold' 2>/dev/null
 	[ -z "${MOUNTED:-}" ] || umount "$MOUNT"
 	[ -z "${LOOP:-}" ] || losetup -d "$LOOP"
+	stop_delayed_file
 	rm -f "$IMAGE"
 }
 
