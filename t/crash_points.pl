@@ -456,28 +456,35 @@ sub statements
 	return $text;
 }
 
+# The tables of some cases, with what they hold at first.
 sub create_tables
+{
+	$node->safe_psql('postgres', join '', map { create_table($_) } @_);
+	return;
+}
+
+sub create_table
 {
 	my ($case) = @_;
 	my $columns = $case->{columns} // 'a int, b text, c numeric';
 	my $with = $case->{with} ? "with ($case->{with})" : '';
 
-	$node->safe_psql('postgres', qq{
+	return qq{
 		create table $case->{table}_z ($columns) using zedstore $with;
 		create table $case->{table}_h ($columns) using heap;
 		} . ($case->{no_index} ? '' : qq{
 		create unique index on $case->{table}_z (a);
 		create unique index on $case->{table}_h (a);
-		}) . statements($case, 'both', $case->{setup}));
-	return;
+		}) . statements($case, 'both', $case->{setup});
 }
 
-# What is wrong with the tables of a case, one a line.
+# Queries that return what is wrong with the tables of a case.
 sub problems
 {
 	my ($case) = @_;
 	my ($z, $h) = map { "$case->{table}_$_" } qw(z h);
-	my ($status, $out, $errors) = $node->psql('postgres', qq{
+
+	return qq{
 		select 'differs: ' || count(*) from
 			((table $z except all table $h) union all (table $h except all table $z)) d having count(*) > 0;
 		select k from zs_check('$z') k where severity <> 'notice' or message not like 'leaked:%' and message not like '%split%';
@@ -486,10 +493,7 @@ sub problems
 			((select a from $z where a > 0 except all select a from $h where a > 0) union all
 			 (select a from $h where a > 0 except all select a from $z where a > 0)) d having count(*) > 0;
 		select bt_index_check(indexrelid, true) from pg_index where indrelid = '$z'::regclass;
-	});
-
-	$out =~ s/^\n*//;
-	return join "\n", grep { $_ ne '' } "$out", "$errors";
+	};
 }
 
 # The table works: the statement goes through now, and so do more of all kinds.
@@ -506,22 +510,49 @@ sub use_table
 		'insert into T (a) select i from generate_series(800001, 800050) i');
 }
 
-sub check_case
+# Runs several parts one after the other in one session, of which each begins with the defaults.
+# Returns what each printed, errors included, and undef for those that were not come to.
+sub run_parts
 {
-	my ($case, $title) = @_;
+	my @parts = @_;
+	my (undef, @streams) = $node->psql('postgres',
+		join('', map { "\\echo part $_\n\\warn part $_\ndiscard all;\n$parts[$_]\n" }
+			0 .. $#parts), on_error_stop => 0);
+	my @printed = (undef) x @parts;
 
-	is(problems($case), '', "$title: what was committed is there and sound");
-	my ($status, undef, $errors) =
-	  $node->psql('postgres', use_table($case), on_error_stop => 1);
-	is($errors, '', "$title: the statement and others work");
-	is(problems($case), '', "$title: still sound");
+	for my $stream (@streams)
+	{
+		my (undef, %part) = split /^part (\d+)$/m, $stream, -1;
+
+		$printed[$_] .= $part{$_} =~ s/^\n+//r for keys %part;
+	}
+	return @printed;
+}
+
+# Checks some cases after what the title says.
+sub check_cases
+{
+	my ($how, @batch) = @_;
+	my @first = run_parts(map { (problems($_), "\\o /dev/null\n" . use_table($_) . '\o') } @batch);
+	# by a session that has written nothing
+	my @last = run_parts(map { problems($_) } @batch);
+
+	for my $i (0 .. $#batch)
+	{
+		my $title = "$how at $batch[$i]{title}";
+
+		is($first[ 2 * $i ], '', "$title: what was committed is there and sound");
+		is($first[ 2 * $i + 1 ], '', "$title: the statement and others work");
+		is($last[$i], '', "$title: still sound");
+	}
 	return;
 }
 
-# Starts the case's partner and its session, and brings that to the point.
+# Starts the case's partner and its session, and brings that to the point; $control is a session
+# that waits for it.
 sub reach_point
 {
-	my ($case, $action) = @_;
+	my ($case, $action, $control) = @_;
 	my $point = $case->{point};
 	my ($partner, $session);
 
@@ -554,7 +585,7 @@ sub reach_point
 	my $waits = "select waits_at('$case->{table}', '$point');";
 	my $pass = "select injection_points_wakeup('$point'); select pg_sleep(0.02); $waits";
 
-	is($node->safe_psql('postgres', $waits . $pass x ($case->{skip} // 0)) =~ s/[^t]//gr,
+	is($control->query_safe($waits . $pass x ($case->{skip} // 0)) =~ s/[^t]//gr,
 		't' x (1 + ($case->{skip} // 0)), "$case->{title} is reached");
 	return ($session, $partner);
 }
@@ -587,46 +618,46 @@ CASE: for my $case (@cases)
 
 for my $batch (@batches)
 {
-	my @sessions;
+	$_->{table} = "crash_$_->{number}" for @$batch;
+	create_tables(@$batch);
 
-	for my $case (@$batch)
-	{
-		$case->{table} = "crash_$case->{number}";
-		create_tables($case);
-	}
-	push @sessions, reach_point($_, 'wait') for @$batch;
+	my $control = $node->background_psql('postgres', on_error_stop => 0);
+	my @sessions = ($control, map { reach_point($_, 'wait', $control) } @$batch);
+
 	if (!$batch->[0]{locked})
 	{
 		my ($status) = $node->psql('postgres', q{set statement_timeout = '60s'; checkpoint});
 		is($status, 0, 'checkpoint while they wait');
 	}
-	$node->safe_psql('postgres',
-		"select pg_logical_emit_message(false, 'zedstore', 'flush', true)");
+	$control->query_safe("select pg_logical_emit_message(false, 'zedstore', 'flush', true)");
 	kill_server($node);
 	kill_and_restart($node, killed => 1);
 	eval { $_->quit if $_ } for @sessions;
-	check_case($_, "crash at $_->{title}") for @$batch;
+	check_cases('crash', @$batch);
 }
 
 # ---- errors ----------------------------------------------------------------------------------
 
-for my $case (@cases)
+for my $batch (@batches)
 {
-	$case->{table} = "error_$case->{number}";
-	create_tables($case);
-	my ($session, $partner) = reach_point($case, 'error');
+	$_->{table} = "error_$_->{number}" for @$batch;
+	create_tables(@$batch);
+	for my $case (@$batch)
+	{
+		my ($session, $partner) = reach_point($case, 'error');
 
-	# a quick statement may have ended by then
-	$session->query_until(qr/ended/, '') if $case->{output} !~ /ended/;
-	# its two streams may be read one after the other
-	pump_until($session->{run}, $session->{timeout}, \$session->{stderr},
-		qr/triggered for injection point/);
-	like($session->{stderr}, qr/error triggered for injection point $case->{point}/,
-		"error at $case->{title}");
-	$session->{stderr} = '';
-	$session->quit;
-	$partner->quit if $partner;
-	check_case($case, "error at $case->{title}");
+		# a quick statement may have ended by then
+		$session->query_until(qr/ended/, '') if $case->{output} !~ /ended/;
+		# its two streams may be read one after the other
+		pump_until($session->{run}, $session->{timeout}, \$session->{stderr},
+			qr/triggered for injection point/);
+		like($session->{stderr}, qr/error triggered for injection point $case->{point}/,
+			"error at $case->{title}");
+		$session->{stderr} = '';
+		$session->quit;
+		$partner->quit if $partner;
+	}
+	check_cases('error', @$batch);
 }
 
 ok(!$node->log_contains('TRAP:|PANIC:'), 'no assertion failed');
