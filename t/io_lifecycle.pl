@@ -177,7 +177,7 @@ foreach my $mode ('fast', 'immediate')
 	check_twins($node, "$mode shutdown");
 }
 
-my $load = start_load($node, 10);
+my $load = start_load($node, 10, 50);
 # who comes after it has begun is turned away
 wait_for_sql($node, q{select count(*) = 3 from pg_stat_activity
 	where query ~ '^(begin|update|commit)' and pid <> pg_backend_pid()});

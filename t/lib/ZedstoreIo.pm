@@ -174,10 +174,11 @@ sub check_files
 	return;
 }
 
-# Work on the twins in the background, the same in both.
+# Work on the twins in the background, the same in both; as many transactions a second as it can, if
+# no rate is given.
 sub start_load
 {
-	my ($node, $seconds) = @_;
+	my ($node, $seconds, $rate) = @_;
 	my $script = $node->basedir . '/load.sql';
 	append_to_file($script, <<'SQL') unless -e $script;
 \set id random(1, 10000)
@@ -188,7 +189,8 @@ update z set v = v + :d where id = :id;
 commit;
 SQL
 	return IPC::Run::start(
-		[ 'pgbench', '-n', '-f', $script, '-c', '3', '-T', $seconds, $node->connstr('postgres') ],
+		[ 'pgbench', '-n', '-f', $script, '-c', '3', '-T', $seconds,
+			$rate ? ('-R', $rate) : (), $node->connstr('postgres') ],
 		'>', '/dev/null', '2>', '/dev/null');
 }
 
