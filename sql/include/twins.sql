@@ -29,19 +29,23 @@ end $$;
 
 -- Does a query give the same rows, in any order, from both twins?  Rows are
 -- compared as text, which shows more than = does (-0, 1.0 and 1.00, padding).
--- If not, up to three rows of each kind are shown.
+-- If not, up to three rows of each kind are shown.  The query is planned by itself
+-- and runs once on each twin.
 create or replace function test.same(sql text) returns text language plpgsql as $$
 declare
 	missing text;
 	extra text;
-	differs constant text := 'select count(*) || '' rows %s'' || coalesce('': '' || string_agg(r, '', '') filter (where n <= 3), '''')
-		from (select r, row_number() over (order by r) n
-			from (select q::text from (%s) q except all select q::text from (%s) q) d (r)) d';
-	h text := replace(sql, '_@', '_h');
-	z text := replace(sql, '_@', '_z');
+	differs constant text := 'with same_h as materialized (select q::text as r from (%s) q),
+			same_z as materialized (select q::text as r from (%s) q),
+			d as (select r, sum(n) as n from (select r, 1 as n from same_h union all select r, -1 from same_z) a
+				group by r having sum(n) <> 0),
+			k as (select *, row_number() over (partition by n > 0 order by r) as k from d)
+		select coalesce(sum(n) filter (where n > 0), 0) || '' rows missing'' ||
+				coalesce('': '' || string_agg(r, '', '') filter (where n > 0 and k <= 3), ''''),
+			coalesce(-sum(n) filter (where n < 0), 0) || '' rows too many'' ||
+				coalesce('': '' || string_agg(r, '', '') filter (where n < 0 and k <= 3), '''') from k';
 begin
-	execute format(differs, 'missing', h, z) into missing;
-	execute format(differs, 'too many', z, h) into extra;
+	execute format(differs, replace(sql, '_@', '_h'), replace(sql, '_@', '_z')) into missing, extra;
 	if missing like '0 %' and extra like '0 %' then
 		return 't';
 	end if;
