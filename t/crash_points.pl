@@ -6,7 +6,7 @@
 # statement fails there.  Either way the table must then hold exactly what was
 # committed, zs_check() find nothing but leaked blocks, amcheck nothing, and the
 # same statement, more writes and VACUUM work.
-# Takes 85 seconds of a processor: scripts/run-tests starts it early.
+# Takes 70 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';
