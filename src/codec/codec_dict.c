@@ -29,6 +29,9 @@
 #define DIGITS				(1 << DIGIT_BITS)
 #define SORT_DIGITS_MIN		256
 
+/* Rows of bytes whose slots are asked for at a time. */
+#define ROWS_AHEAD			32
+
 /* Integers of which the largest is less than this above the smallest are found by a table. */
 #define NARROW_RANGE		(32 * 1024)
 
@@ -288,9 +291,9 @@ code_narrow(ZsDictTable *t, const ZsColumnInput *in, int64 min, uint32 range, ui
 		codes[row] = is_set(isnull, row) ? 0 : ranks[in->ints[row] - min];
 }
 
-/* Gives the rows their codes by the hash table; false if it gets too many entries. */
+/* Gives integers their codes by the hash table; false if it gets too many entries. */
 static bool
-code_rows(ZsDictTable *t, const ZsColumnInput *in, uint32 limit, uint32 *codes)
+code_ints(ZsDictTable *t, const ZsColumnInput *in, uint32 limit, uint32 *codes)
 {
 	clear_table(t);
 	for (uint32 row = 0; row < in->nrows; row++)
@@ -299,13 +302,52 @@ code_rows(ZsDictTable *t, const ZsColumnInput *in, uint32 limit, uint32 *codes)
 			codes[row] = 0;
 		else if (is_set(in->isext, row))
 			codes[row] = ZS_DICT_NO_CODE;
-		else if (row > 0 && as_ints(in) && in->ints[row] == in->ints[row - 1] &&
-				 !is_set(in->isnull, row - 1))
+		else if (row > 0 && in->ints[row] == in->ints[row - 1] && !is_set(in->isnull, row - 1))
 			codes[row] = codes[row - 1];
-		else if ((codes[row] = code_of_row(t, in, row, limit)) == ZS_DICT_NO_CODE)
+		else if ((codes[row] = code_of_int(t, (uint64) in->ints[row], limit)) == ZS_DICT_NO_CODE)
 			return false;
 		else
 			t->entries[codes[row]].count++;
+	}
+	return true;
+}
+
+/*
+ * The same for values that are bytes.  hashed: codes has their hashes, and loses them.  Where a
+ * table is large, looking up waits for the memory, so slots are asked for some rows before.
+ */
+static bool
+code_bytes(ZsDictTable *t, const ZsColumnInput *in, uint32 limit, bool hashed, uint32 *codes)
+{
+	clear_table(t);
+	for (uint32 start = 0; start < in->nrows; start += ROWS_AHEAD)
+	{
+		uint32		end = Min(start + ROWS_AHEAD, in->nrows);
+
+		for (uint32 row = start; row < end; row++)
+		{
+			if (is_set(in->isnull, row) || is_set(in->isext, row))
+				continue;
+			if (!hashed)
+				codes[row] = hash_of_row(in, row);
+			__builtin_prefetch(&t->slots[codes[row] & (t->nslots - 1)]);
+		}
+		for (uint32 row = start; row < end; row++)
+		{
+			if (is_set(in->isnull, row))
+				codes[row] = 0;
+			else if (is_set(in->isext, row))
+				codes[row] = ZS_DICT_NO_CODE;
+			else
+			{
+				codes[row] = code_of_bytes(t, in->bytes + in->offsets[row],
+										   (uint32) (in->offsets[row + 1] - in->offsets[row]),
+										   codes[row], limit);
+				if (codes[row] == ZS_DICT_NO_CODE)
+					return false;
+				t->entries[codes[row]].count++;
+			}
+		}
 	}
 	return true;
 }
@@ -323,6 +365,7 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 	uint32		limit = in->kind == ZS_KIND_INT ? in->nrows :
 		Min(ZS_DICT_SMALL_ENTRIES, in->nrows / 2);
 	bool		ascending;
+	bool		hashed;
 	int64		min;
 	int64		max;
 	const char *err;
@@ -333,17 +376,18 @@ zscodec_dict_build(ZsEncoder *enc, const ZsColumnInput *in, ZsDictBuild *dict)
 	if (!zscodec_buf_reserve(&enc->bufs[ZS_BUF_DICT], sizeof(ZsDictTable)))
 		return ZS_ERR_MEMORY;
 	t = (ZsDictTable *) enc->bufs[ZS_BUF_DICT].data;
-	if (!zscodec_dict_may_pay(t, in))
-		return NULL;
 	if (!zscodec_buf_reserve(&enc->bufs[ZS_BUF_CODES], in->nrows * sizeof(uint32)))
 		return ZS_ERR_MEMORY;
 	dict->codes = (uint32 *) enc->bufs[ZS_BUF_CODES].data;
+	if (!zscodec_dict_may_pay(t, in, dict->codes, &hashed))
+		return NULL;
 
 	ascending = as_ints(in) && in->isext == NULL && find_bounds(in, &min, &max) &&
 		(uint64) max - (uint64) min < Min(in->nrows, NARROW_RANGE);
 	if (ascending)
 		code_narrow(t, in, min, (uint32) (max - min) + 1, dict->codes);
-	else if (!code_rows(t, in, strings ? MAX_ENTRIES : limit, dict->codes))
+	else if (as_ints(in) ? !code_ints(t, in, limit, dict->codes) :
+			 !code_bytes(t, in, strings ? MAX_ENTRIES : limit, hashed, dict->codes))
 		return NULL;
 	dict->complete = t->n <= limit && t->raw_bytes <= (codable ? ZS_DICT_CODED_BYTES :
 													   ZS_DICT_BYTES_MAX) &&

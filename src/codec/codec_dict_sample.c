@@ -53,10 +53,10 @@ clear_filter(ZsDictTable *t)
 
 /*
  * Do enough strings repeat anywhere in the segment?  A filter of hashes counts those that were seen
- * before.
+ * before.  hashes[row] is set for all values that are no overflow pointers, if it says so.
  */
 static bool
-strings_repeat(ZsDictTable *t, const ZsColumnInput *in)
+strings_repeat(ZsDictTable *t, const ZsColumnInput *in, uint32 *hashes)
 {
 	uint64		total = in->offsets[in->nrows] - in->offsets[0];
 	uint64		nrepeats = 0;
@@ -73,8 +73,8 @@ strings_repeat(ZsDictTable *t, const ZsColumnInput *in)
 
 		if (is_set(in->isnull, row) || is_set(in->isext, row))
 			continue;
-		hash = hash_bytes_of(in->bytes + in->offsets[row],
-							 (uint32) (in->offsets[row + 1] - in->offsets[row])) % FILTER_BITS;
+		hashes[row] = hash_of_row(in, row);
+		hash = hashes[row] % FILTER_BITS;
 		bit = 1u << (hash % 32);
 		nrepeats += (t->slots[hash / 32] & bit) != 0;
 		t->slots[hash / 32] |= bit;
@@ -152,10 +152,11 @@ many_pay(ZsDictTable *t, const ZsColumnInput *in)
 
 /*
  * Do values repeat in a sample, and would codes be shorter than what they stand for?  t: memory to
- * use; what is in it afterwards means nothing.
+ * use; what is in it afterwards means nothing.  If all strings had to be hashed for that, *hashed
+ * is set, and hashes has those of all rows with a value here.
  */
 bool
-zscodec_dict_may_pay(ZsDictTable *t, const ZsColumnInput *in)
+zscodec_dict_may_pay(ZsDictTable *t, const ZsColumnInput *in, uint32 *hashes, bool *hashed)
 {
 	uint32		step = Max(in->nrows / SAMPLE_ROWS, 1);
 	uint32		most = in->kind >= ZS_KIND_FIXED ||
@@ -167,6 +168,7 @@ zscodec_dict_may_pay(ZsDictTable *t, const ZsColumnInput *in)
 	int64		min = PG_INT64_MAX;
 	int64		max = PG_INT64_MIN;
 
+	*hashed = false;
 	clear_table(t);
 	for (uint32 row = 0; row < in->nrows; row += step)
 	{
@@ -192,7 +194,12 @@ zscodec_dict_may_pay(ZsDictTable *t, const ZsColumnInput *in)
 	if (nseen < ZS_DICT_MIN_ROWS || t->n < 2)
 		return false;
 	if (in->kind >= ZS_KIND_FIXED)
-		return t->n <= nseen - nseen / 4 || strings_repeat(t, in);
+	{
+		if (t->n <= nseen - nseen / 4)
+			return true;
+		*hashed = strings_repeat(t, in, hashes);
+		return *hashed;
+	}
 	/*
 	 * Values seen once foretell as large a share of unseen ones among the other rows (Good and
 	 * Turing).

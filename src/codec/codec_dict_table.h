@@ -128,10 +128,10 @@ code_of_int(ZsDictTable *t, uint64 value, uint32 limit)
 		ZS_DICT_NO_CODE;
 }
 
+/* The same of bytes, whose hash is hash_bytes_of(). */
 static inline uint32
-code_of_bytes(ZsDictTable *t, const uint8 *ptr, uint32 len, uint32 limit)
+code_of_bytes(ZsDictTable *t, const uint8 *ptr, uint32 len, uint32 hash, uint32 limit)
 {
-	uint32		hash = hash_bytes_of(ptr, len);
 	uint32		at = hash & (t->nslots - 1);
 
 	for (; t->slots[at] != 0; at = (at + 1) & (t->nslots - 1))
@@ -158,17 +158,27 @@ as_ints(const ZsColumnInput *in)
 	return in->kind < ZS_KIND_NUMERIC || in->ints != NULL;
 }
 
+/* The hash of a row's bytes. */
+static inline uint32
+hash_of_row(const ZsColumnInput *in, uint32 row)
+{
+	return hash_bytes_of(in->bytes + in->offsets[row],
+						 (uint32) (in->offsets[row + 1] - in->offsets[row]));
+}
+
 /* The code of a row's value. */
 static inline uint32
 code_of_row(ZsDictTable *t, const ZsColumnInput *in, uint32 row, uint32 limit)
 {
 	if (!as_ints(in))
 		return code_of_bytes(t, in->bytes + in->offsets[row],
-							 (uint32) (in->offsets[row + 1] - in->offsets[row]), limit);
+							 (uint32) (in->offsets[row + 1] - in->offsets[row]),
+							 hash_of_row(in, row), limit);
 	return code_of_int(t, (uint64) in->ints[row], limit);
 }
 
 /* codec_dict_sample.c */
-extern bool zscodec_dict_may_pay(ZsDictTable *t, const ZsColumnInput *in);
+extern bool zscodec_dict_may_pay(ZsDictTable *t, const ZsColumnInput *in, uint32 *hashes,
+								 bool *hashed);
 
 #endif							/* CODEC_DICT_TABLE_H */
