@@ -171,6 +171,7 @@ struct ZsRowStage
 	int			nusers;
 	bool		ready;			/* the arrays are there */
 	bool		failed;			/* a row of this group was unusual */
+	bool		any_null;		/* something is set in nulls */
 	int			nfailures;		/* groups in a row that had one */
 	uint64		group;			/* number of the group whose rows are here */
 	int			nrows;

@@ -161,6 +161,7 @@ make_arrays(ZsRowStage *stage)
 	for (int i = 0; i < stage->natts; i++)
 		stage->columns[i].isnull = stage->nulls + i * n;
 	stage->has_null = stage->nulls + stage->natts * n;
+	stage->any_null = true;		/* for all that is known */
 	stage->ready = true;
 }
 
@@ -261,7 +262,10 @@ begin_group(ZsRowStage *stage)
 	stage->failed = false;
 	if (!stage->ready)
 		make_arrays(stage);
-	memset(stage->nulls, 0, (Size) (stage->natts + 1) * stage->maxrows);
+	/* of a wide table, few rows make a group, and most have no NULL */
+	if (stage->any_null)
+		memset(stage->nulls, 0, (Size) (stage->natts + 1) * stage->maxrows);
+	stage->any_null = false;
 }
 
 /*
@@ -288,6 +292,7 @@ zswrite_stage_add(ZsRowStage *stage, int row, const Datum *values, const bool *i
 		{
 			add_null(column, row);
 			stage->has_null[row] = true;
+			stage->any_null = true;
 		}
 		else if (column->form == ZS_STAGE_INT)
 			column->u.ints[row] = (int64) (value << column->shift) >> column->shift;
