@@ -366,6 +366,13 @@ extern ZsAggState zsvector_agg_state_of(const Aggref *aggref);
 extern bool zsvector_agg_classify_state(TupleDesc desc, Index varno, const Aggref *aggref,
 										ZsAgg *agg);
 
+/*
+ * Puts the image, which has zsvector_agg_value_size() bytes, there; false if it is longer.
+ * *isnull: there is none.
+ */
+extern bool zsvector_agg_put_image(const ZsAgg *agg, const ZsAggValue *value, char *to,
+								   bool *isnull);
+
 /* The state of what the aggregate has seen; in the current context. */
 extern Datum zsvector_agg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 

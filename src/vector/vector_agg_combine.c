@@ -135,6 +135,26 @@ make_image(const ZsAgg *agg, const ZsAggValue *value)
 	return image;
 }
 
+/* Has the aggregate, whose states are images, seen nothing? */
+static bool
+is_empty(const ZsAgg *agg, const ZsAggValue *value)
+{
+	return value->count == 0 &&
+		(!is_exact_sum(agg) || (!value->has_nan && !value->has_pinf && !value->has_ninf));
+}
+
+/* See vector_agg.h. */
+bool
+zsvector_agg_put_image(const ZsAgg *agg, const ZsAggValue *value, char *to, bool *isnull)
+{
+	Assert(state_of(agg->kind) == ZS_STATE_IMAGE);
+	if (is_exact_sum(agg) && value->is_large)
+		return false;
+	*isnull = is_empty(agg, value);
+	memcpy(to, value, zsvector_agg_value_size(agg));
+	return true;
+}
+
 /* See vector_agg.h. */
 Datum
 zsvector_agg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
@@ -144,8 +164,7 @@ zsvector_agg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	switch (state_of(agg->kind))
 	{
 		case ZS_STATE_IMAGE:
-			*isnull = value->count == 0 &&
-				(!is_exact_sum(agg) || (!value->has_nan && !value->has_pinf && !value->has_ninf));
+			*isnull = is_empty(agg, value);
 			return *isnull ? (Datum) 0 : PointerGetDatum(make_image(agg, value));
 		default:
 			/* counts and sums of integers are integers as results, too */

@@ -46,6 +46,7 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "vector_agg_block.h"
 #include "vector_agg_node.h"
 #include "vector_agg_plan.h"
 #include "vector_internal.h"
@@ -62,6 +63,13 @@ next_group(ScanState *ss)
 	{
 		if (!zsvector_agg_fill_groups(state))
 			return ExecClearTuple(ss->ss_ScanTupleSlot);
+	}
+	if (state->blocks != NULL)
+	{
+		TupleTableSlot *slot = zsvector_agg_store_block(state);
+
+		if (slot != NULL)
+			return slot;
 	}
 	state->groups_left--;
 	number = state->next_group++;
@@ -178,6 +186,26 @@ share_programs(AggNodeState *state)
 	list_free(nodes);
 }
 
+/* Lets the input of a node that combines groups take blocks of them. */
+static void
+expect_blocks(AggNodeState *state, TupleDesc desc)
+{
+	const ZsAgg **aggs = palloc(Max(state->naggs, 1) * sizeof(ZsAgg *));
+	ZsAggState *states = palloc(Max(state->naggs, 1) * sizeof(ZsAggState));
+	ZsBlockColumn *columns;
+	int			carrier;
+
+	Assert(desc->natts == state->nkeys + state->naggs);
+	for (int i = 0; i < state->naggs; i++)
+	{
+		aggs[i] = &state->aggs[i].agg;
+		states[i] = aggs[i]->state;
+	}
+	columns = zsvector_block_describe(desc, state->nkeys, aggs, states, &carrier);
+	if (columns != NULL)
+		zsvector_input_rows_expect_blocks(state->input, columns, carrier);
+}
+
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -283,6 +311,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 												  list_nth(cscan->custom_private, ZS_AGG_GUARDS),
 												  estate);
 	state->may_be_early = zsvector_agg_may_be_early(state);
+	zsvector_agg_blocks_init(state);
+	if (state->split == ZS_SPLIT_COMBINING)
+		expect_blocks(state, desc);
 }
 
 /*

@@ -161,6 +161,7 @@ typedef struct AggNodeState
 
 	ZsAggSplit	split;
 	bool		partial;		/* returns transition values, or states for a node of ours */
+	struct ZsAggBlocks *blocks;	/* NULL: it returns groups one by one */
 	SharedAgg  *shared;			/* NULL: no other process takes part */
 
 	Size		base_memory;	/* what is there before the first group */
@@ -212,6 +213,13 @@ extern bool zsvector_agg_fill_groups(AggNodeState *state);
 
 extern TupleTableSlot *zsvector_agg_store_group(AggNodeState *state, uint32 group);
 extern void zsvector_agg_choose_groups(AggNodeState *state);
+
+/* ---- groups in blocks (vector_agg_block.c) ---- */
+
+typedef struct ZsAggBlocks ZsAggBlocks;
+
+extern void zsvector_agg_blocks_init(AggNodeState *state);
+extern TupleTableSlot *zsvector_agg_store_block(AggNodeState *state);
 
 /* ---- groups of few rows (vector_agg_rare.c) ---- */
 

@@ -22,6 +22,8 @@
 
 #include "zs_batch.h"
 
+struct ZsBlockColumn;
+
 typedef struct ZsInput ZsInput;
 
 /* What the functions below call; their comments say what is expected. */
@@ -158,5 +160,12 @@ zsvector_input_batch_turn(ZsInput *input)
  */
 extern ZsInput *zsvector_input_rows_create(PlanState *plan, List *exprs, List *guards,
 										   EState *estate);
+
+/*
+ * Among the rows, whose columns are those of the plan, there are blocks of groups in column
+ * `carrier` (vector_agg_block.c); columns live as long as the input.
+ */
+extern void zsvector_input_rows_expect_blocks(ZsInput *input,
+											  const struct ZsBlockColumn *columns, int carrier);
 
 #endif							/* VECTOR_INPUT_H */

@@ -37,6 +37,7 @@ extern bool zs_enable_known_strings;
 extern bool zs_enable_packed_rows;
 extern bool zs_enable_vector_totals;
 extern bool zs_enable_combined_groups;
+extern bool zs_enable_group_blocks;
 extern int	zs_debug_vector;
 extern int	zs_debug_vector_groups;
 
