@@ -320,6 +320,14 @@ declare c cursor for select s, count(*) from mix_z group by s;
 move 1 in c;
 delete from mix_z where current of c;
 rollback;
+-- nor are rows that were sorted
+begin;
+set local enable_sort = off;
+declare c cursor for select id, s from mix_z order by s, id limit 3;
+explain (costs off) declare d cursor for select id, s from mix_z order by s, id limit 3;
+fetch 2 from c;
+delete from mix_z where current of c;
+rollback;
 
 -- own rows, before and after they are written; rolled back subtransactions
 begin;

@@ -36,6 +36,7 @@ typedef struct TopNEntry
 typedef struct TopNState
 {
 	CustomScanState css;		/* first */
+	Relation	rel;
 	int64		bound;
 	int			nkeys;
 	ZsTopNKey  *keys;

@@ -185,8 +185,7 @@ static void
 choose_by_rows(TopNState *state)
 {
 	ScanState  *ss = &state->css.ss;
-	TableScanDesc scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0,
-										 NULL);
+	TableScanDesc scan = table_beginscan(state->rel, ss->ps.state->es_snapshot, 0, NULL);
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, state->keyslot))
 	{
@@ -231,7 +230,7 @@ verify_carried(TopNState *state, const TopNEntry *entry)
 {
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 
-	zsscan_store_version(state->css.ss.ss_currentRelation, entry->row, &entry->vis, slot);
+	zsscan_store_version(state->rel, entry->row, &entry->vis, slot);
 	for (int i = 0; i < state->ncolumns; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(slot->tts_tupleDescriptor, state->columns[i] - 1);
@@ -263,11 +262,11 @@ next_row(ScanState *ss)
 	{
 		if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY)
 			verify_carried(state, entry);
-		zsslot_store_values(slot, ss->ss_currentRelation, entry->row, &entry->vis, state->ncolumns,
+		zsslot_store_values(slot, state->rel, entry->row, &entry->vis, state->ncolumns,
 							state->columns, entry->values, entry->isnull);
 		return slot;
 	}
-	zsscan_store_version(ss->ss_currentRelation, entry->row, &entry->vis, slot);
+	zsscan_store_version(state->rel, entry->row, &entry->vis, slot);
 	return slot;
 }
 
@@ -324,6 +323,9 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 	bool		all = false;
 	int			i = -1;
 
+	state->rel = rel;
+	/* rows are sorted: WHERE CURRENT OF must not take the node for a scan, as it takes no Sort */
+	node->ss.ss_currentRelation = NULL;
 	state->nkeys = zsvector_topn_unpack(cscan->custom_private, &state->bound, &state->keys);
 	state->nresults = -1;
 	Assert(state->bound > 0 && state->nkeys > 0);
@@ -412,7 +414,7 @@ static void
 topn_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	TopNState  *state = (TopNState *) node;
-	TupleDesc	desc = RelationGetDescr(node->ss.ss_currentRelation);
+	TupleDesc	desc = RelationGetDescr(state->rel);
 	List	   *names = NIL;
 
 	for (int i = 0; i < state->nkeys; i++)
