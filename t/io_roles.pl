@@ -15,6 +15,7 @@ use ZedstoreTest;
 
 my $conf = <<'CONF';
 zedstore.io_workers = 3
+zedstore.io_rest = off
 shared_buffers = 8MB
 max_wal_size = 2GB
 checkpoint_timeout = 1h

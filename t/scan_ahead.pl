@@ -2,6 +2,7 @@
 # has to be read, statements return the same with look-ahead, without, and from a heap twin.
 #
 # Takes 30 seconds of a processor: scripts/run-tests starts it early.
+# Needs a disk, to read ahead from.
 
 use strict;
 use warnings FATAL => 'all';

@@ -2,6 +2,7 @@
 # error of a read that failed, the session goes on, and nothing stays pinned.
 #
 # Takes 20 seconds of a processor: scripts/run-tests starts it early.
+# Needs a disk, to read ahead from.
 
 use strict;
 use warnings FATAL => 'all';
