@@ -33,10 +33,12 @@
 /*
  * A builder, palloc'd, without rows for column attno, which is not dropped;
  * its first row will be row number first, where a stripe begins.  Segments in front of row number
- * end are read ahead; 0 = none.
+ * end are read ahead; 0 = none.  reader: who reads them, which stays the caller's and has this
+ * range; NULL: the builder makes one.
  */
 ZsColumnBuilder *
-zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first, zstid end)
+zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first, zstid end,
+						ZsAttrReader *reader)
 {
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
 	ZsColumnBuilder *builder = palloc0_object(ZsColumnBuilder);
@@ -53,14 +55,16 @@ zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first, zstid end)
 	builder->end = end;
 	builder->natts = MaxHeapAttributeNumber;
 	builder->stripe = ZS_INVALID_ROW;
+	builder->reader = reader;
+	builder->own_reader = reader == NULL;
 	return builder;
 }
 
-/* Ends the builder's reader.  The memory goes with its context. */
+/* Ends the builder's own reader.  The memory goes with its context. */
 void
 zsvacuum_builder_end(ZsColumnBuilder *builder)
 {
-	if (builder->reader != NULL)
+	if (builder->reader != NULL && builder->own_reader)
 		zsattr_reader_end(builder->reader);
 	builder->reader = NULL;
 }

@@ -155,12 +155,13 @@ typedef struct ZsColumnBuilder
 
 	/* where values come from that are in segments */
 	ZsAttrReader *reader;
+	bool		own_reader;
 	zstid		stripe;			/* that vector is of */
 	const ZsVectorOut *vector;
 } ZsColumnBuilder;
 
 extern ZsColumnBuilder *zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first,
-												zstid end);
+												zstid end, ZsAttrReader *reader);
 extern void zsvacuum_builder_end(ZsColumnBuilder *builder);
 extern uint32 zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *stripe,
 							  uint32 nrows, const ZsRowBatch *batch);

@@ -198,6 +198,44 @@ choose_group(const Window *window, const Candidate *candidates, int ncandidates)
 
 /* ---- rewriting --------------------------------------------------------------------------- */
 
+/* Segments that become one, in the order of their rows. */
+typedef struct Group
+{
+	const Candidate *candidates;
+	int			n;
+} Group;
+
+/* Groups of a column, and who reads them: while one is written those behind it are read ahead. */
+typedef struct GroupList
+{
+	Group	   *groups;
+	int			ngroups;
+	ZsAttrReader *reader;
+	ZsRowRanges ranges;			/* of the groups */
+} GroupList;
+
+static void
+group_rows(const Group *group, zstid *first, zstid *end)
+{
+	const ZsSegmentItem *last = &group->candidates[group->n - 1].item;
+
+	*first = group->candidates[0].item.first_row;
+	*end = last->first_row + last->nrows;
+}
+
+/* ZsRangeSource: the rows of a group */
+static bool
+next_group(void *arg, uint64 number, zstid *start, zstid *end)
+{
+	const GroupList *list = arg;
+
+	Assert(number > 0);
+	if (number > (uint64) list->ngroups)
+		return false;
+	group_rows(&list->groups[number - 1], start, end);
+	return true;
+}
+
 /*
  * May a group with so many rows be encoded as the ones before?  To choose takes most of the time
  * that strings take.
@@ -217,22 +255,29 @@ continue_column(Window *window, uint64 nlive)
 	return true;
 }
 
-/* Writes the rows of the group anew.  False if that could not be done. */
+/* Writes the rows of a group anew.  False if that could not be done. */
 static bool
-rewrite_group(Window *window, AttrNumber attno, const Candidate *candidates, int n)
+rewrite_group(Window *window, AttrNumber attno, GroupList *list, int number)
 {
 	ZsCompaction *compaction = window->compaction;
 	Relation	rel = compaction->rel;
-	zstid		first = candidates[0].item.first_row;
-	zstid		end = candidates[n - 1].item.first_row + candidates[n - 1].item.nrows;
-	ZsColumnBuilder *builder = zsvacuum_builder_create(rel, attno, first, end);
+	const Candidate *candidates = list->groups[number].candidates;
+	int			n = list->groups[number].n;
+	zstid		first;
+	zstid		end;
+	ZsColumnBuilder *builder;
 	ZsRowBatch *batch = zsrow_batch_create(CurrentMemoryContext);
 	ZsStripe   *stripe = palloc(sizeof(ZsStripe));
-	zstid		next_tree_row = zsrow_next(rel, first);
+	zstid		next_tree_row;
 	uint64		nlive = 0;
 	ZsAttrRewrite rewrite;
 
+	group_rows(&list->groups[number], &first, &end);
 	Assert(n > 0 && first < end);
+	next_tree_row = zsrow_next(rel, first);
+	list->ranges.number = number + 1;
+	zsattr_reader_range(list->reader, first, end, &list->ranges);
+	builder = zsvacuum_builder_create(rel, attno, first, end, list->reader);
 	for (int i = 0; i < n; i++)
 	{
 		builder->natts = Min(builder->natts, ZsSegmentFlagsNatts(candidates[i].item.flags));
@@ -272,6 +317,43 @@ rewrite_group(Window *window, AttrNumber attno, const Candidate *candidates, int
 	compaction->nreplaced += n;
 	compaction->rows_rewritten += nlive;
 	return true;
+}
+
+/* Writes anew what of the candidates is to be. */
+static void
+rewrite_groups(Window *window, AttrNumber attno, const Candidate *candidates, int ncandidates)
+{
+	ZsCompaction *compaction = window->compaction;
+	Relation	rel = compaction->rel;
+	GroupList	list = {.groups = palloc_array(Group, Max(ncandidates, 1))};
+
+	list.ranges.source = next_group;
+	list.ranges.arg = &list;
+	for (int i = 0; i < ncandidates;)
+	{
+		int			n = choose_group(window, &candidates[i], ncandidates - i);
+
+		if (n > 0)
+			list.groups[list.ngroups++] = (Group) {&candidates[i], n};
+		i += Max(n, 1);
+	}
+	if (list.ngroups > 0)
+		list.reader = zsattr_reader_begin(rel, RelationGetDescr(rel), attno,
+										  ZS_READER_STREAM | ZS_READER_MAINTENANCE, NULL);
+	for (int i = 0; i < list.ngroups; i++)
+	{
+		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore merge",
+													  ALLOCSET_DEFAULT_SIZES);
+		MemoryContext oldcontext = MemoryContextSwitchTo(context);
+
+		(void) rewrite_group(window, attno, &list, i);
+		zsvacuum_doomed_free(&compaction->doomed);
+		MemoryContextSwitchTo(oldcontext);
+		MemoryContextDelete(context);
+	}
+	if (list.reader != NULL)
+		zsattr_reader_end(list.reader);
+	pfree(list.groups);
 }
 
 /* ZsTidRunVisitor: is there a row, or could one come? */
@@ -339,22 +421,7 @@ process_items(Window *window, AttrNumber attno, const ZsSegmentItem *items, int 
 		else
 			n++;
 	}
-	for (int i = 0; i < n;)
-	{
-		MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore merge",
-													  ALLOCSET_DEFAULT_SIZES);
-		MemoryContext oldcontext = MemoryContextSwitchTo(context);
-		int			ngroup = choose_group(window, &candidates[i], n - i);
-
-		if (ngroup > 0)
-		{
-			(void) rewrite_group(window, attno, &candidates[i], ngroup);
-			zsvacuum_doomed_free(&compaction->doomed);
-		}
-		MemoryContextSwitchTo(oldcontext);
-		MemoryContextDelete(context);
-		i += Max(ngroup, 1);
-	}
+	rewrite_groups(window, attno, candidates, n);
 	pfree(candidates);
 }
 
