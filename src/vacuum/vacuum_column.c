@@ -32,13 +32,11 @@
 
 /*
  * A builder, palloc'd, without rows for column attno, which is not dropped;
- * its first row will be row number first, where a stripe begins.  Segments in front of row number
- * end are read ahead; 0 = none.  reader: who reads them, which stays the caller's and has this
- * range; NULL: the builder makes one.
+ * its first row will be row number first, where a stripe begins.  reader: who reads segments, and
+ * stays the caller's; NULL: the builder makes one, which does not look ahead.
  */
 ZsColumnBuilder *
-zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first, zstid end,
-						ZsAttrReader *reader)
+zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first, ZsAttrReader *reader)
 {
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
 	ZsColumnBuilder *builder = palloc0_object(ZsColumnBuilder);
@@ -52,7 +50,6 @@ zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first, zstid end,
 	builder->as_ints = builder->by_value || builder->kind.kind == ZS_KIND_NUMERIC;
 	builder->scale = -1;
 	builder->first = first;
-	builder->end = end;
 	builder->natts = MaxHeapAttributeNumber;
 	builder->stripe = ZS_INVALID_ROW;
 	builder->reader = reader;
@@ -291,15 +288,8 @@ load_vector(ZsColumnBuilder *builder, zstid stripe, uint32 want)
 
 	Assert(stripe % ZS_STRIPE_ROWS == 0);
 	if (builder->reader == NULL)
-	{
-		bool		ahead = stripe + ZS_STRIPE_ROWS < builder->end;
-
 		builder->reader = zsattr_reader_begin(builder->rel, RelationGetDescr(builder->rel),
-											  builder->attno,
-											  ahead ? ZS_READER_STREAM | ZS_READER_MAINTENANCE : 0,
-											  NULL);
-		zsattr_reader_range(builder->reader, stripe, builder->end, NULL);
-	}
+											  builder->attno, 0, NULL);
 	builder->vector = zsattr_reader_forms(builder->reader, stripe, want);
 	if (builder->stripe == stripe)
 		return;

@@ -138,7 +138,6 @@ typedef struct ZsColumnBuilder
 	bool		as_ints;		/* values are in ints: by value, or numerics of one scale so far */
 	int			scale;			/* of those numerics; -1 = there was none yet */
 	zstid		first;			/* row number of the first row */
-	zstid		end;			/* segments in front of that are read ahead */
 	uint32		nrows;
 	int			natts;			/* attributes that all rows have at least */
 	Size		size;			/* bytes of memory */
@@ -161,7 +160,7 @@ typedef struct ZsColumnBuilder
 } ZsColumnBuilder;
 
 extern ZsColumnBuilder *zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first,
-												zstid end, ZsAttrReader *reader);
+												ZsAttrReader *reader);
 extern void zsvacuum_builder_end(ZsColumnBuilder *builder);
 extern uint32 zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *stripe,
 							  uint32 nrows, const ZsRowBatch *batch);

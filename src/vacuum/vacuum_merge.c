@@ -277,7 +277,7 @@ rewrite_group(Window *window, AttrNumber attno, GroupList *list, int number)
 	next_tree_row = zsrow_next(rel, first);
 	list->ranges.number = number + 1;
 	zsattr_reader_range(list->reader, first, end, &list->ranges);
-	builder = zsvacuum_builder_create(rel, attno, first, end, list->reader);
+	builder = zsvacuum_builder_create(rel, attno, first, list->reader);
 	for (int i = 0; i < n; i++)
 	{
 		builder->natts = Min(builder->natts, ZsSegmentFlagsNatts(candidates[i].item.flags));

@@ -85,7 +85,7 @@ init_columns(MoveUnit *unit)
 		unit->builders[unit->ncolumns++] =
 			zsvacuum_builder_create(rel, i + 1, cover->nrows > 0 ?
 									Min(cover->first_row, unit->first) : unit->first,
-									0, NULL);
+									NULL);
 	}
 }
 
