@@ -57,31 +57,43 @@ struct ZsAggBlocks
 	char	   *block;			/* aligned */
 };
 
-/* See vector_agg_block.h. */
-ZsBlockColumn *
-zsvector_block_describe(TupleDesc desc, int nkeys, const ZsAgg **aggs, const ZsAggState *states,
-						int *carrier)
+/* How states of the aggregate come to the node, or leave it. */
+static ZsAggState
+kind_of_state(const AggNodeState *state, int aggno)
+{
+	return state->split == ZS_SPLIT_COMBINING ? state->aggs[aggno].agg.state :
+		zsvector_agg_state_of(list_nth_node(Aggref, state->aggrefs, aggno));
+}
+
+/*
+ * Describes the columns of rows of groups, keys and then states, that the node makes or combines;
+ * NULL: they do not go in blocks.  *carrier is the column in which blocks go.
+ */
+static ZsBlockColumn *
+describe(const AggNodeState *state, TupleDesc desc, int *carrier)
 {
 	ZsBlockColumn *columns = palloc0(desc->natts * sizeof(ZsBlockColumn));
 
+	Assert(desc->natts == state->nkeys + state->naggs);
 	*carrier = -1;
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
 		ZsBlockColumn *column = &columns[i];
+		int			aggno = i - state->nkeys;
 
 		column->entry = sizeof(int64);
-		if (i >= nkeys && states[i - nkeys] == ZS_STATE_IMAGE)
+		if (aggno >= 0 && kind_of_state(state, aggno) == ZS_STATE_IMAGE)
 		{
 			column->kind = ZS_BLOCK_IMAGE;
-			column->image = zsvector_agg_value_size(aggs[i - nkeys]);
+			column->image = zsvector_agg_value_size(&state->aggs[aggno].agg);
 			column->entry = sizeof(uint64) + column->image;
 			if (*carrier < 0)
 				*carrier = i;
 		}
 		else if (att->attbyval)
 			column->kind = ZS_BLOCK_INT;
-		else if (i >= nkeys && att->atttypid == NUMERICOID)
+		else if (aggno >= 0 && att->atttypid == NUMERICOID)
 			column->kind = ZS_BLOCK_DECIMAL;
 		else
 			return NULL;
@@ -91,24 +103,15 @@ zsvector_block_describe(TupleDesc desc, int nkeys, const ZsAgg **aggs, const ZsA
 
 /* ---- writing ------------------------------------------------------------------------------ */
 
-/* Makes a partial node return blocks if it can.  Called when its slot is there. */
-void
-zsvector_agg_blocks_init(AggNodeState *state)
+/* Makes a partial node return blocks if it can. */
+static void
+return_blocks(AggNodeState *state)
 {
 	TupleDesc	desc = state->css.ss.ss_ScanTupleSlot->tts_tupleDescriptor;
-	const ZsAgg **aggs = palloc(Max(state->naggs, 1) * sizeof(ZsAgg *));
-	ZsAggState *states = palloc(Max(state->naggs, 1) * sizeof(ZsAggState));
 	ZsAggBlocks *blocks = palloc0(sizeof(ZsAggBlocks));
 	Size		group_size = 0;
 
-	if (!zs_enable_group_blocks || state->split != ZS_SPLIT_FOR_OURS || state->nkeys == 0)
-		return;
-	for (int i = 0; i < state->naggs; i++)
-	{
-		aggs[i] = &state->aggs[i].agg;
-		states[i] = zsvector_agg_state_of(list_nth_node(Aggref, state->aggrefs, i));
-	}
-	blocks->columns = zsvector_block_describe(desc, state->nkeys, aggs, states, &blocks->carrier);
+	blocks->columns = describe(state, desc, &blocks->carrier);
 	if (blocks->columns == NULL)
 		return;
 	for (int i = 0; i < desc->natts; i++)
@@ -123,6 +126,25 @@ zsvector_agg_blocks_init(AggNodeState *state)
 	blocks->block = VARDATA(blocks->varlena);
 	SET_VARSIZE(blocks->varlena, VARHDRSZ + blocks->size);
 	state->blocks = blocks;
+}
+
+/*
+ * Lets a partial node return blocks, and the input of one that combines groups, whose rows are
+ * desc, take them.  Called when slot and input are there.
+ */
+void
+zsvector_agg_blocks_init(AggNodeState *state, TupleDesc desc)
+{
+	if (state->split == ZS_SPLIT_COMBINING)
+	{
+		int			carrier;
+		ZsBlockColumn *columns = describe(state, desc, &carrier);
+
+		if (columns != NULL)
+			zsvector_input_rows_expect_blocks(state->input, columns, carrier);
+	}
+	else if (zs_enable_group_blocks && state->split == ZS_SPLIT_FOR_OURS && state->nkeys > 0)
+		return_blocks(state);
 }
 
 /* Puts the value of a group into the entry; false if it has none that fits there. */

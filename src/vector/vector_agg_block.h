@@ -65,11 +65,4 @@ zsvector_block_column_size(const ZsBlockColumn *column, uint32 maxgroups)
 	return sizeof(ZsBlockColumnHead) + column->entry * maxgroups;
 }
 
-/*
- * Describes the columns of rows that have nkeys keys and then states of the aggregates, of kinds
- * states; NULL: they do not go in blocks.  *carrier is the column in which blocks go.
- */
-extern ZsBlockColumn *zsvector_block_describe(TupleDesc desc, int nkeys, const ZsAgg **aggs,
-											  const ZsAggState *states, int *carrier);
-
 #endif							/* VECTOR_AGG_BLOCK_H */

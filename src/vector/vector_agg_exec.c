@@ -46,7 +46,6 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
-#include "vector_agg_block.h"
 #include "vector_agg_node.h"
 #include "vector_agg_plan.h"
 #include "vector_internal.h"
@@ -186,26 +185,6 @@ share_programs(AggNodeState *state)
 	list_free(nodes);
 }
 
-/* Lets the input of a node that combines groups take blocks of them. */
-static void
-expect_blocks(AggNodeState *state, TupleDesc desc)
-{
-	const ZsAgg **aggs = palloc(Max(state->naggs, 1) * sizeof(ZsAgg *));
-	ZsAggState *states = palloc(Max(state->naggs, 1) * sizeof(ZsAggState));
-	ZsBlockColumn *columns;
-	int			carrier;
-
-	Assert(desc->natts == state->nkeys + state->naggs);
-	for (int i = 0; i < state->naggs; i++)
-	{
-		aggs[i] = &state->aggs[i].agg;
-		states[i] = aggs[i]->state;
-	}
-	columns = zsvector_block_describe(desc, state->nkeys, aggs, states, &carrier);
-	if (columns != NULL)
-		zsvector_input_rows_expect_blocks(state->input, columns, carrier);
-}
-
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -311,9 +290,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 												  list_nth(cscan->custom_private, ZS_AGG_GUARDS),
 												  estate);
 	state->may_be_early = zsvector_agg_may_be_early(state);
-	zsvector_agg_blocks_init(state);
-	if (state->split == ZS_SPLIT_COMBINING)
-		expect_blocks(state, desc);
+	zsvector_agg_blocks_init(state, desc);
 }
 
 /*

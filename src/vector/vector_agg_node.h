@@ -218,7 +218,7 @@ extern void zsvector_agg_choose_groups(AggNodeState *state);
 
 typedef struct ZsAggBlocks ZsAggBlocks;
 
-extern void zsvector_agg_blocks_init(AggNodeState *state);
+extern void zsvector_agg_blocks_init(AggNodeState *state, TupleDesc desc);
 extern TupleTableSlot *zsvector_agg_store_block(AggNodeState *state);
 
 /* ---- groups of few rows (vector_agg_rare.c) ---- */
