@@ -217,6 +217,12 @@ extern void zsbase_expect_buffer(Buffer buffer, uint32 offset, uint32 len);
 /* Do the settings ask for look-ahead in this table, of queries or of maintenance? */
 extern bool zsbase_ahead_is_wanted(Relation rel, bool maintenance);
 
+/* How many requests may a reader of the table have under way by these settings? */
+extern int	zsbase_io_concurrency(Relation rel, bool maintenance);
+
+/* The index of the shared buffer that has the block, -1: none. */
+extern int	zsbase_find_buffer(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno);
+
 /* ---- asserts (base_assert.c) --------------------------------------------- */
 
 /* Is an assert due that reads a whole page after the change of one row? */

@@ -322,6 +322,17 @@ typedef FormData_pg_attribute ZsAttrShape;
 #define ZS_WAITS_FOR_STARTED_READ(event)	false
 #endif
 
+/*
+ * Do other processes read for read streams, a few of them at a time for all backends?  Else
+ * streams ask the kernel for as much as the settings say.
+ */
+#if ZS_PG_AT_LEAST(18)
+#include "storage/aio.h"
+#define ZS_READS_BY_IO_WORKERS	(io_method == IOMETHOD_WORKER)
+#else
+#define ZS_READS_BY_IO_WORKERS	false
+#endif
+
 /* StartBufferIO() and TerminateBufferIO() are there for others from 18 on. */
 #if ZS_PG_AT_LEAST(18)
 #define ZS_BUFFER_IO_IS_EXTERN	1

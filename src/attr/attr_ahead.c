@@ -43,6 +43,8 @@
 
 #include "executor/instrument.h"
 #include "miscadmin.h"
+#include "storage/fd.h"
+#include "storage/smgr.h"
 #include "utils/memutils.h"
 
 #include "attr_ahead.h"
@@ -86,6 +88,38 @@ next_of_runs(ReadStream *stream, void *callback_private_data, void *per_buffer_d
 	return InvalidBlockNumber;
 }
 
+/*
+ * Tells the kernel the runs that are in no buffer, as many as there may be requests under way.
+ * The stream would ask for all of them at once, too; but with io_method = worker core's few I/O
+ * workers read one after the other, and a backend waits for a row's columns in turns.
+ */
+static void
+advise_runs(ZsAttrAhead *ahead)
+{
+	Relation	rel = ahead->rel;
+	int			most = zsbase_io_concurrency(rel, (ahead->flags & READ_STREAM_MAINTENANCE) != 0);
+
+	if (ahead->nruns < 2 || !ZS_READS_BY_IO_WORKERS || RelationUsesLocalBuffers(rel) ||
+		(io_direct_flags & IO_DIRECT_DATA) != 0)
+		return;
+	for (int i = 0; i < ahead->nruns && most > 0; i++)
+	{
+		BlockNumber from = ahead->runs[i].next;
+		BlockNumber to = ahead->runs[i].end;
+
+		CHECK_FOR_INTERRUPTS();
+		while (from < to && zsbase_find_buffer(&rel->rd_locator, MAIN_FORKNUM, from) >= 0)
+			from++;
+		while (from < to && zsbase_find_buffer(&rel->rd_locator, MAIN_FORKNUM, to - 1) >= 0)
+			to--;
+		if (from < to)
+		{
+			(void) smgrprefetch(RelationGetSmgr(rel), MAIN_FORKNUM, from, to - from);
+			most--;
+		}
+	}
+}
+
 /* See attr_ahead.h. */
 void
 zsattr_ahead_read_runs(ZsAttrAhead *ahead)
@@ -98,6 +132,7 @@ zsattr_ahead_read_runs(ZsAttrAhead *ahead)
 		MemoryContext old = MemoryContextSwitchTo(ahead->context);
 
 		ahead->run = 0;
+		advise_runs(ahead);
 		stream = read_stream_begin_relation(ahead->flags | READ_STREAM_FULL, ahead->strategy,
 											ahead->rel, MAIN_FORKNUM, next_of_runs, ahead, 0);
 		while (BufferIsValid(buf = read_stream_next_buffer(stream, NULL)))

@@ -48,15 +48,43 @@ zsbase_expect_buffer(Buffer buffer, uint32 offset, uint32 len)
 }
 
 /*
+ * The index of the shared buffer that has the block, -1: none.  It is not pinned, so that is a
+ * guess as soon as it is known.  Takes a lock of the buffer mapping, briefly.
+ */
+int
+zsbase_find_buffer(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno)
+{
+	BufferTag	tag;
+	uint32		hash;
+	LWLock	   *lock;
+	int			buf_id;
+
+	Assert(BlockNumberIsValid(blkno));
+	InitBufferTag(&tag, locator, forknum, blkno);
+	hash = BufTableHashCode(&tag);
+	lock = BufMappingPartitionLock(hash);
+	LWLockAcquire(lock, LW_SHARED);
+	buf_id = BufTableLookup(&tag, hash);
+	LWLockRelease(lock);
+	return buf_id;
+}
+
+/*
  * Does the setting that counts for a reader of the table ask for any look-ahead?  With maintenance
  * that is maintenance_io_concurrency.
  */
 bool
 zsbase_ahead_is_wanted(Relation rel, bool maintenance)
 {
+	return zs_enable_read_stream && zsbase_io_concurrency(rel, maintenance) > 0;
+}
+
+/* The setting that counts for a reader of the table; 0: it is not to have requests under way. */
+int
+zsbase_io_concurrency(Relation rel, bool maintenance)
+{
 	Oid			space = rel->rd_locator.spcOid;
 
-	return zs_enable_read_stream &&
-		(maintenance ? get_tablespace_maintenance_io_concurrency(space) :
-		 get_tablespace_io_concurrency(space)) > 0;
+	return maintenance ? get_tablespace_maintenance_io_concurrency(space) :
+		get_tablespace_io_concurrency(space);
 }

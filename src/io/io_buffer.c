@@ -203,25 +203,6 @@ zsio_collect_ahead(const ZsIoWish *wish, uint64 *pos, uint64 end, ZsIoItem *item
 	return nitems;
 }
 
-/* The buffer that has the block, -1: none. */
-int
-zsio_find_buffer(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno)
-{
-	BufferTag	tag;
-	uint32		hash;
-	LWLock	   *lock;
-	int			buf_id;
-
-	InitBufferTag(&tag, locator, forknum, blkno);
-	hash = BufTableHashCode(&tag);
-	lock = BufMappingPartitionLock(hash);
-	Assert(BlockNumberIsValid(blkno));
-	LWLockAcquire(lock, LW_SHARED);
-	buf_id = BufTableLookup(&tag, hash);
-	LWLockRelease(lock);
-	return buf_id;
-}
-
 /* The block in the buffer, if it is as wished. */
 bool
 zsio_look_at(const ZsIoWish *wish, int buf_id, ZsIoItem *item)
@@ -247,7 +228,7 @@ bool
 zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator, ForkNumber forknum,
 				BlockNumber blkno, ZsIoItem *item)
 {
-	int			buf_id = zsio_find_buffer(locator, forknum, blkno);
+	int			buf_id = zsbase_find_buffer(locator, forknum, blkno);
 
 	return buf_id >= 0 && zsio_look_at_block(wish, buf_id, locator, forknum, blkno, item);
 }

@@ -82,9 +82,6 @@ extern int	zsio_file_owner(const RelFileLocator *locator, ForkNumber forknum,
 extern bool zsio_find_relation(Oid database, Oid relid, BlockNumber from, BlockNumber to,
 							   RelFileLocator *locator, bool *exact);
 
-/* The buffer that holds the block, -1 if none does.  It may be replaced any time. */
-extern int	zsio_find_buffer(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno);
-
 /* Which block the buffer holds, if it is dirty and as wished. */
 extern bool zsio_look_at(const ZsIoWish *wish, int buf_id, ZsIoItem *item);
 

@@ -33,6 +33,7 @@
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 
+#include "zs_base.h"
 #include "io_worker.h"
 
 /*
@@ -289,7 +290,7 @@ static Found
 find_in_ring(Watched *entry, const ZsIoWish *wish, const RelFileLocator *locator,
 			 BlockNumber blkno, ZsIoItem *item)
 {
-	int			buf_id = zsio_find_buffer(locator, MAIN_FORKNUM, blkno);
+	int			buf_id = zsbase_find_buffer(locator, MAIN_FORKNUM, blkno);
 
 	Assert(buf_id < NBuffers);
 	if (buf_id < 0)
