@@ -69,11 +69,23 @@ start_fill(AggNodeState *state)
 	state->rare_look = 0;
 	zsvector_agg_sets_start(state);
 	state->base_memory = MemoryContextMemAllocated(state->context, true);
+	state->full_memory = 0;
+}
+
+/* Is there room in all arrays for as many groups as a batch may bring? */
+static bool
+is_room_left(const AggNodeState *state)
+{
+	uint32		ngroups = zsvector_groups_count(state->groups);
+
+	return state->maxgroups >= ngroups + ZS_STRIPE_ROWS &&
+		zsvector_groups_room(state->groups) >= ZS_STRIPE_ROWS;
 }
 
 /*
- * Do groups and sets take all the memory that they may?  zedstore.debug_vector_groups makes that so
- * early.
+ * Do groups and sets take all the memory that they may?  An array that has grown beyond that is
+ * used up, as long as nothing else takes more: its room would be lost.
+ * zedstore.debug_vector_groups says how many groups are enough.
  */
 static bool
 is_memory_full(AggNodeState *state)
@@ -87,7 +99,13 @@ is_memory_full(AggNodeState *state)
 	if (state->nkeys == 0 && !state->has_sets)
 		return false;
 	if (memory - state->base_memory > get_hash_memory_limit())
-		return true;
+	{
+		if (state->full_memory == 0)
+			state->full_memory = memory;
+		if (memory > state->full_memory || state->nkeys == 0 || state->has_sets ||
+			!is_room_left(state))
+			return true;
+	}
 	return most > 0 && ((state->nkeys > 0 && zsvector_groups_count(state->groups) >= most) ||
 						zsvector_agg_sets_count(state) >= most);
 }

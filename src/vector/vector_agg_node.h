@@ -165,6 +165,7 @@ typedef struct AggNodeState
 	SharedAgg  *shared;			/* NULL: no other process takes part */
 
 	Size		base_memory;	/* what is there before the first group */
+	Size		full_memory;	/* what there was when that was too much; 0: it was not */
 	AggCounts	counts;
 	AggCounts	worker_counts;	/* of all workers */
 } AggNodeState;

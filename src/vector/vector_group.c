@@ -102,6 +102,15 @@ zsvector_groups_count(const ZsGroups *groups)
 	return groups->ngroups;
 }
 
+/* See vector_group.h. */
+uint32
+zsvector_groups_room(const ZsGroups *groups)
+{
+	if (groups->frozen)
+		return 0;
+	return Min(groups->maxgroups, Max(groups->nslots / 2, groups->ngroups)) - groups->ngroups;
+}
+
 /* The map of the vector's dictionary, with nothing in it if it is another one than before. */
 static ZsCodeMap *
 code_map(ZsGroups *groups, int key, const ZsColumnVector *vector)

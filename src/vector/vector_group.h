@@ -92,6 +92,9 @@ zsvector_groups_grown(uint32 n)
 
 extern uint32 zsvector_groups_count(const ZsGroups *groups);
 
+/* How many more there can be without memory for their keys; strings need some all the same. */
+extern uint32 zsvector_groups_room(const ZsGroups *groups);
+
 /* The value of a key of domain INT; false if it is NULL. */
 extern bool zsvector_groups_int(const ZsGroups *groups, uint32 group, int key, int64 *value);
 
