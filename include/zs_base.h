@@ -221,7 +221,8 @@ extern bool zsbase_ahead_is_wanted(Relation rel, bool maintenance);
 extern int	zsbase_io_concurrency(Relation rel, bool maintenance);
 
 /* The index of the shared buffer that has the block, -1: none. */
-extern int	zsbase_find_buffer(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno);
+extern int	zsbase_find_buffer(const RelFileLocator *locator, ForkNumber forknum,
+							   BlockNumber blkno);
 
 /* ---- asserts (base_assert.c) --------------------------------------------- */
 
