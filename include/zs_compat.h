@@ -92,6 +92,13 @@ extern PGDLLIMPORT int CommitSiblings;
 #endif
 #endif
 
+/* a kind of join that 17 does not have */
+#if ZS_PG_AT_LEAST(18)
+#define zs_join_is_right_semi(type)	((type) == JOIN_RIGHT_SEMI)
+#else
+#define zs_join_is_right_semi(type)	false
+#endif
+
 /* 18 renamed these */
 #if !ZS_PG_AT_LEAST(18)
 #define ReorderBufferAllocChange	ReorderBufferGetChange

@@ -42,6 +42,9 @@ select * from scans('select n, name from z_joincost z join z_joincost_dim d on z
 	where d.name = ''dim 3'' offset 0');
 select * from scans('select n, name from z_joincost z left join z_joincost_dim d
 	on z.k = d.k and d.name = ''dim 3'' offset 0');
+-- an outer join that keeps the rows of its hash table leaves them out of the other side
+select * from scans('select n, name from z_joincost_dim d left join z_joincost z
+	on z.k = d.k where d.name = ''dim 3'' offset 0');
 -- below another join, and for a semijoin
 set join_collapse_limit = 1;
 select * from scans('select n from z_joincost z join z_joincost_dim e on z.k = e.d
@@ -49,6 +52,19 @@ select * from scans('select n from z_joincost z join z_joincost_dim e on z.k = e
 reset join_collapse_limit;
 select * from scans('select n from z_joincost z
 	where k in (select k from z_joincost_dim where name = ''dim 3'') offset 0');
+-- parallel, with one table that all processes make
+set max_parallel_workers_per_gather = 2;
+set parallel_setup_cost = 0;
+set parallel_tuple_cost = 0;
+set min_parallel_table_scan_size = 0;
+select * from scans('select n, name from z_joincost z join z_joincost_dim d on z.k = d.k
+	where d.name > ''dim 3'' offset 0');
+explain (costs off) select n, name from z_joincost z join z_joincost_dim d on z.k = d.k
+	where d.name > 'dim 3';
+set max_parallel_workers_per_gather = 0;
+reset parallel_setup_cost;
+reset parallel_tuple_cost;
+reset min_parallel_table_scan_size;
 
 -- the same results
 create table h_joincost as select * from z_joincost;

@@ -16,6 +16,8 @@
 
 #include "nodes/execnodes.h"
 #include "nodes/plannodes.h"
+#include "port/atomics.h"
+#include "utils/dsa.h"
 #include "utils/rel.h"
 
 #include "vector_input.h"
@@ -49,15 +51,50 @@ extern void zsvector_joinkeys_test(const ZsJoinKeys *keys, const int64 *values, 
 /* With more keys than this a set may know their range only. */
 extern double zsvector_joinkeys_most(void);
 
+/* In dynamic shared memory: where processes that make a hash table together leave their keys. */
+typedef struct ZsSharedJoinKeys
+{
+	pg_atomic_uint64 parts;		/* dsa_pointer to the first */
+	pg_atomic_uint32 unusable;	/* some process leaves none */
+} ZsSharedJoinKeys;
+
+/* Nobody has left keys yet. */
+extern void zsvector_joinkeys_shared_init(ZsSharedJoinKeys *shared);
+
+/* Frees what was left, for another hash table. */
+extern void zsvector_joinkeys_shared_reset(ZsSharedJoinKeys *shared, dsa_area *dsa);
+
+/* Some process will not leave its keys: nobody may use those of the others. */
+extern void zsvector_joinkeys_shared_disable(ZsSharedJoinKeys *shared);
+
+/* Forgets all keys; from here on the set is this process's view of shared (NULL: a set again). */
+extern void zsvector_joinkeys_share(ZsJoinKeys *keys, ZsSharedJoinKeys *shared);
+
+/* There are no more keys of this process: leaves them for all that share the set, forgets them. */
+extern void zsvector_joinkeys_leave(ZsJoinKeys *keys, dsa_area *dsa);
+
+/*
+ * Takes what all processes have left, when all have; then the set can be asked.  False if it
+ * cannot, since it is not shared, or one process leaves nothing.
+ */
+extern bool zsvector_joinkeys_collect(ZsJoinKeys *keys, dsa_area *dsa);
+
+/* Is the set a view of a shared one? */
+extern bool zsvector_joinkeys_is_shared(const ZsJoinKeys *keys);
+
 /* ---- filters on the columns of a scan (vector_join_filter.c) ---- */
+
+/* Notes the keys of rows on their way to a hash table (vector_join_tap.c). */
+typedef struct ZsJoinTap ZsJoinTap;
 
 /* A column of a scan whose rows are lost if they have no partner in the join. */
 typedef struct ZsJoinFilter
 {
 	AttrNumber	attno;
 	const HashJoinState *join;
-	const ZsJoinKeys *keys;
-	const bool *complete;		/* are the keys those of the join's hash table? */
+	ZsJoinKeys *keys;
+	const ZsJoinTap *tap;		/* notes them */
+	bool		shares;			/* has the scan to see to shared memory for the keys? */
 
 	/* what it has done of late */
 	uint32		nbatches;
@@ -82,6 +119,12 @@ extern void zsvector_joinfilter_explain(List *filters, Relation rel, uint64 remo
 										struct ExplainState *es);
 
 /* ---- joins (vector_join_tap.c) ---- */
+
+/* Do all rows pass the tap?  Not if somebody else took its place since. */
+extern bool zsvector_join_tap_is_in_place(const ZsJoinTap *tap);
+
+/* Have all rows of the present hash table passed the tap, if this process makes it alone? */
+extern bool zsvector_join_tap_is_complete(const ZsJoinTap *tap);
 
 /*
  * Is the function equality of numbers that hash joins and our vectors have as integers, by their

@@ -21,6 +21,7 @@
 
 #include "commands/explain.h"
 #include ZS_EXPLAIN_FORMAT_H
+#include "executor/hashjoin.h"
 #include "nodes/extensible.h"
 
 #include "vector_join.h"
@@ -34,12 +35,20 @@
 
 /*
  * The hash table may be gone, or not there yet: the join fetches a row of its outer side before it
- * makes the table, for there may be none.
+ * makes the table, for there may be none.  A table that processes make together is complete when
+ * they ask for the first row of the outer side.
  */
 static bool
 is_ready(const ZsJoinFilter *filter)
 {
-	return *filter->complete && filter->join->hj_HashTable != NULL;
+	HashJoinTable table = filter->join->hj_HashTable;
+
+	if (table == NULL || !zsvector_join_tap_is_in_place(filter->tap))
+		return false;
+	if (table->parallel_state != NULL)
+		return zsvector_joinkeys_collect(filter->keys, filter->join->js.ps.state->es_query_dsa);
+	return zsvector_join_tap_is_complete(filter->tap) &&
+		!zsvector_joinkeys_is_shared(filter->keys);
 }
 
 /* Applies one filter; false if it cannot tell. */

@@ -13,6 +13,10 @@
  * The set never has more memory than a hash table may have; with more keys than that it knows their
  * smallest and largest only.  The first two forms are exact.
  *
+ * Of a parallel hash each process sees some of the keys.  It leaves them in dynamic shared memory
+ * before it waits for the others, as everybody does before the table is probed, so then each takes
+ * all of them from there.  A process that comes when the table is made already has none to leave.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/vector/vector_join_keys.c
@@ -62,7 +66,19 @@ struct ZsJoinKeys
 	uint32		maxkeys;
 	uint64	   *words;			/* of a bitmap or a Bloom filter */
 	uint32		log2_words;
+	ZsSharedJoinKeys *shared;	/* NULL: all keys are this process's */
 };
+
+/* The keys of one process, in dynamic shared memory. */
+typedef struct SharedPart
+{
+	dsa_pointer next;
+	uint64		nkeys;
+	int64		min;			/* if nkeys > 0 */
+	int64		max;
+	bool		too_many;		/* there is no array */
+	int64		keys[FLEXIBLE_ARRAY_MEMBER];
+} SharedPart;
 
 static Size
 max_bytes(void)
@@ -259,4 +275,128 @@ zsvector_joinkeys_test(const ZsJoinKeys *keys, const int64 *values, uint32 n, ui
 			zskernel_bits_and(bits, below);
 			break;
 	}
+}
+
+/* ---- keys of several processes ------------------------------------------------------------- */
+
+/* See vector_join.h. */
+void
+zsvector_joinkeys_shared_init(ZsSharedJoinKeys *shared)
+{
+	pg_atomic_init_u64(&shared->parts, InvalidDsaPointer);
+	pg_atomic_init_u32(&shared->unusable, 0);
+}
+
+/* See vector_join.h. */
+void
+zsvector_joinkeys_shared_reset(ZsSharedJoinKeys *shared, dsa_area *dsa)
+{
+	dsa_pointer part = pg_atomic_exchange_u64(&shared->parts, InvalidDsaPointer);
+
+	while (DsaPointerIsValid(part))
+	{
+		dsa_pointer next = ((SharedPart *) dsa_get_address(dsa, part))->next;
+
+		dsa_free(dsa, part);
+		part = next;
+	}
+	pg_atomic_write_u32(&shared->unusable, 0);
+}
+
+/* See vector_join.h. */
+void
+zsvector_joinkeys_shared_disable(ZsSharedJoinKeys *shared)
+{
+	pg_atomic_write_u32(&shared->unusable, 1);
+}
+
+/* See vector_join.h. */
+void
+zsvector_joinkeys_share(ZsJoinKeys *keys, ZsSharedJoinKeys *shared)
+{
+	zsvector_joinkeys_reset(keys);
+	keys->shared = shared;
+}
+
+/* See vector_join.h. */
+bool
+zsvector_joinkeys_is_shared(const ZsJoinKeys *keys)
+{
+	return keys->shared != NULL;
+}
+
+/* See vector_join.h. */
+void
+zsvector_joinkeys_leave(ZsJoinKeys *keys, dsa_area *dsa)
+{
+	ZsSharedJoinKeys *shared = keys->shared;
+	uint64		nkeys = keys->too_many ? 0 : keys->nkeys;
+	dsa_pointer pointer;
+	uint64		first;
+	SharedPart *part;
+
+	Assert(shared != NULL && dsa != NULL && keys->form == KEYS_GATHERED);
+	if (keys->nkeys == 0)
+		return;
+	pointer = dsa_allocate_extended(dsa, offsetof(SharedPart, keys) + nkeys * sizeof(int64),
+									DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+	if (!DsaPointerIsValid(pointer))
+	{
+		zsvector_joinkeys_shared_disable(shared);
+		zsvector_joinkeys_reset(keys);
+		return;
+	}
+	part = dsa_get_address(dsa, pointer);
+	part->nkeys = keys->nkeys;
+	part->min = keys->min;
+	part->max = keys->max;
+	part->too_many = keys->too_many;
+	if (nkeys > 0)
+		memcpy(part->keys, keys->keys, nkeys * sizeof(int64));
+	first = pg_atomic_read_u64(&shared->parts);
+	do
+		part->next = first;
+	while (!pg_atomic_compare_exchange_u64(&shared->parts, &first, pointer));
+	zsvector_joinkeys_reset(keys);
+}
+
+/* Adds the keys of a process. */
+static void
+add_part(ZsJoinKeys *keys, const SharedPart *part)
+{
+	if (!part->too_many)
+	{
+		for (uint64 i = 0; i < part->nkeys; i++)
+			zsvector_joinkeys_add(keys, part->keys[i]);
+		return;
+	}
+	/* their range is all that is known of them, so of all others, too */
+	MemoryContextReset(keys->context);
+	keys->keys = NULL;
+	keys->too_many = true;
+	zsvector_joinkeys_add(keys, part->min);
+	zsvector_joinkeys_add(keys, part->max);
+}
+
+/* See vector_join.h. */
+bool
+zsvector_joinkeys_collect(ZsJoinKeys *keys, dsa_area *dsa)
+{
+	dsa_pointer part;
+
+	if (keys->shared == NULL || dsa == NULL || pg_atomic_read_u32(&keys->shared->unusable) != 0)
+		return false;
+	if (keys->form != KEYS_GATHERED)
+		return true;
+	Assert(keys->nkeys == 0);
+	part = pg_atomic_read_u64(&keys->shared->parts);
+	while (DsaPointerIsValid(part))
+	{
+		const SharedPart *p = dsa_get_address(dsa, part);
+
+		add_part(keys, p);
+		part = p->next;
+	}
+	zsvector_joinkeys_complete(keys);
+	return true;
 }

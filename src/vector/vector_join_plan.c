@@ -26,6 +26,8 @@
  */
 #include "postgres.h"
 
+#include "zs_compat.h"
+
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -162,7 +164,7 @@ goes_by_outer_rows(const HashPath *path)
 {
 	JoinType	type = path->jpath.jointype;
 
-	return !path->jpath.path.parallel_aware && is_plain(path->jpath.innerjoinpath) &&
+	return is_plain(path->jpath.innerjoinpath) &&
 		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI);
 }
 
@@ -217,7 +219,7 @@ share_left(const Path *path, const JoinKeys *keys)
 /* The hash join over the outer path, if it can be filtered. */
 static Path *
 make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, JoinType jointype,
-		  JoinPathExtraData *extra, const JoinKeys *keys)
+		  JoinPathExtraData *extra, const JoinKeys *keys, bool parallel_hash)
 {
 	double		share;
 	JoinCostWorkspace workspace;
@@ -230,14 +232,60 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, Join
 		return NULL;
 	outer = filtered_path(root, outer, share);
 	initial_cost_hashjoin(root, &workspace, jointype, keys->hashclauses, outer, inner, extra,
-						  false);
+						  parallel_hash);
 	path = (Path *) create_hashjoin_path(root, joinrel, jointype, &workspace, extra, outer, inner,
-										 false, extra->restrictlist, NULL, keys->hashclauses);
+										 parallel_hash, extra->restrictlist, NULL,
+										 keys->hashclauses);
 
 	/* core takes it that of the rows that are left no more than of all find partners */
 	path->total_cost += COST_PER_KEY * inner->rows +
 		path->rows * (1 - share) * (cpu_tuple_cost + path->pathtarget->cost.per_tuple);
 	return path;
+}
+
+/* Can the join leave out rows of the outer side that have no partner? */
+static bool
+drops_lonely_outer_rows(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_RIGHT ||
+		type == JOIN_RIGHT_ANTI || zs_join_is_right_semi(type);
+}
+
+/* Adds joins of parts of the outer side: with a hash table for each process, or one for all. */
+static void
+add_partial_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+				  RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra,
+				  const JoinKeys *keys)
+{
+	Path	   *inner = NULL;
+	Path	   *partial_inner = NULL;
+	Path	   *path;
+	ListCell   *lc;
+
+	/* core's reasons: who has found which inner rows must be known to one process, or to all */
+	if ((jointype == JOIN_INNER || jointype == JOIN_SEMI) &&
+		innerrel->cheapest_total_path->parallel_safe)
+		inner = innerrel->cheapest_total_path;
+	if (enable_parallel_hash && !zs_join_is_right_semi(jointype) &&
+		innerrel->partial_pathlist != NIL)
+		partial_inner = linitial(innerrel->partial_pathlist);
+
+	foreach(lc, outerrel->partial_pathlist)
+	{
+		if (inner != NULL)
+		{
+			path = make_join(root, joinrel, lfirst(lc), inner, jointype, extra, keys, false);
+			if (path != NULL)
+				add_partial_path(joinrel, path);
+		}
+		if (partial_inner != NULL)
+		{
+			path = make_join(root, joinrel, lfirst(lc), partial_inner, jointype, extra, keys,
+							 true);
+			if (path != NULL)
+				add_partial_path(joinrel, path);
+		}
+	}
 }
 
 static void
@@ -253,9 +301,8 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, RelO
 	if (next_join_hook)
 		next_join_hook(root, joinrel, outerrel, innerrel, jointype, extra);
 	if (!zs_enable_join_filters || !zs_enable_vector_scan || !zs_enable_column_costs ||
-		!enable_hashjoin || (jointype != JOIN_INNER && jointype != JOIN_SEMI) ||
-		outerrel->rows < USEFUL_ROWS || inner == NULL || inner->param_info != NULL ||
-		!bms_is_empty(joinrel->lateral_relids) ||
+		!enable_hashjoin || !drops_lonely_outer_rows(jointype) || outerrel->rows < USEFUL_ROWS ||
+		inner == NULL || inner->param_info != NULL || !bms_is_empty(joinrel->lateral_relids) ||
 		inner->rows > zsvector_joinkeys_most())
 		return;
 	find_keys(outerrel, innerrel, extra->restrictlist, &keys);
@@ -267,18 +314,12 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, RelO
 	outers = outerrel->pathlist;
 	foreach(lc, outers)
 	{
-		path = make_join(root, joinrel, lfirst(lc), inner, jointype, extra, &keys);
+		path = make_join(root, joinrel, lfirst(lc), inner, jointype, extra, &keys, false);
 		if (path != NULL)
 			add_path(joinrel, path);
 	}
-	if (!joinrel->consider_parallel || !inner->parallel_safe)
-		return;
-	foreach(lc, outerrel->partial_pathlist)
-	{
-		path = make_join(root, joinrel, lfirst(lc), inner, jointype, extra, &keys);
-		if (path != NULL)
-			add_partial_path(joinrel, path);
-	}
+	if (joinrel->consider_parallel)
+		add_partial_joins(root, joinrel, outerrel, innerrel, jointype, extra, &keys);
 }
 
 /* See zs_vector.h. */

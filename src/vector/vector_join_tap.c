@@ -12,16 +12,19 @@
  * batches, before it makes rows and decodes the columns that only the rows need
  * (vector_join_filter.c).
  *
- * The tap stands in front of the plan node below the Hash node: when the executor has started, it
- * takes the place of the node's ExecProcNode function.  Nothing in a plan state has room for what
- * it needs, so that is in a table by the node's address, which it leaves with the query's memory.
+ * The tap stands in front of the plan node below the Hash node, or below that
+ * (find_tap_place()): when the executor has started, it takes the place of the node's ExecProcNode
+ * function.  Nothing in a plan state has room for what it needs, so that is in a table by the
+ * node's address, which it leaves with the query's memory.  Should somebody else take the node's
+ * function, the keys are not used.
  *
  * Which joins.
  *
  *	1. Those that drop rows of the outer side which have no partner: all but LEFT, ANTI and FULL.
  *	2. The key is a column of the scan, and both sides are integers, dates or times, compared by
  *	   their values.
- *	3. Not a parallel hash, of which each process sees some of the rows.
+ *	3. Of a parallel hash each process sees some of the rows, and leaves their keys in shared
+ *	   memory of the scan for the others, so the scan has to be a parallel one.
  *
  * Which scans.  The outer side itself, or the outer side of a hash join below it, and so on, if
  * that one returns nothing for the sake of its inner rows: INNER, LEFT, SEMI and ANTI joins.
@@ -72,33 +75,35 @@ typedef struct TapKey
 {
 	AttrNumber	attno;			/* in the rows */
 	int16		typlen;
+	bool		parallel;		/* other processes have others of the keys */
 	ZsJoinKeys *keys;
 } TapKey;
 
-/* In front of the node whose rows make a hash table. */
-typedef struct JoinTap
+/* In front of a node whose rows make a hash table. */
+struct ZsJoinTap
 {
 	PlanState  *node;
 	ExecProcNodeMtd real;
 	bool		complete;		/* all rows of the present table have passed */
 	int			nkeys;
-	TapKey	   *keys;			/* has room for all clauses of the join */
+	int			maxkeys;
+	TapKey	   *keys;
 	MemoryContextCallback forget;
-} JoinTap;
+};
 
 typedef struct JoinTapEntry
 {
 	PlanState  *node;			/* hash key */
-	JoinTap    *tap;
+	ZsJoinTap  *tap;
 } JoinTapEntry;
 
 static HTAB *taps = NULL;
-static JoinTap *last_tap = NULL;
+static ZsJoinTap *last_tap = NULL;
 static ExecutorStart_hook_type next_executor_start_hook = NULL;
 
 /* ---- taps ---------------------------------------------------------------------- */
 
-static JoinTap *
+static ZsJoinTap *
 find_tap(PlanState *node)
 {
 	JoinTapEntry *entry;
@@ -116,7 +121,7 @@ find_tap(PlanState *node)
 static TupleTableSlot *
 tap_row(PlanState *node)
 {
-	JoinTap    *tap = find_tap(node);
+	ZsJoinTap  *tap = find_tap(node);
 	TupleTableSlot *slot;
 	bool		at_end;
 
@@ -136,7 +141,10 @@ tap_row(PlanState *node)
 			zsvector_joinkeys_reset(key->keys);
 		if (at_end)
 		{
-			zsvector_joinkeys_complete(key->keys);
+			if (zsvector_joinkeys_is_shared(key->keys))
+				zsvector_joinkeys_leave(key->keys, node->state->es_query_dsa);
+			else
+				zsvector_joinkeys_complete(key->keys);
 			continue;
 		}
 		value = slot_getattr(slot, key->attno, &isnull);
@@ -147,24 +155,36 @@ tap_row(PlanState *node)
 	return slot;
 }
 
+/* See vector_join.h. */
+bool
+zsvector_join_tap_is_in_place(const ZsJoinTap *tap)
+{
+	return tap->node->ExecProcNodeReal == tap_row;
+}
+
+/* See vector_join.h. */
+bool
+zsvector_join_tap_is_complete(const ZsJoinTap *tap)
+{
+	return tap->complete;
+}
+
 static void
 forget_tap(void *arg)
 {
-	JoinTap    *tap = arg;
+	ZsJoinTap  *tap = arg;
 
 	if (last_tap == tap)
 		last_tap = NULL;
 	hash_search(taps, &tap->node, HASH_REMOVE, NULL);
 }
 
-/* The tap of the join's inner side; makes one if there is none. */
-static JoinTap *
-need_tap(HashJoinState *join)
+/* The tap in front of the node; makes one if there is none. */
+static ZsJoinTap *
+need_tap(PlanState *node)
 {
-	PlanState  *node = outerPlanState(innerPlanState(join));
-	MemoryContext context = join->js.ps.state->es_query_cxt;
-	int			nclauses = list_length(((HashJoin *) join->js.ps.plan)->hashclauses);
-	JoinTap    *tap = find_tap(node);
+	MemoryContext context = node->state->es_query_cxt;
+	ZsJoinTap  *tap = find_tap(node);
 	JoinTapEntry *entry;
 
 	if (tap != NULL)
@@ -178,10 +198,9 @@ need_tap(HashJoinState *join)
 
 		taps = hash_create("zedstore join taps", 16, &ctl, HASH_ELEM | HASH_BLOBS);
 	}
-	tap = MemoryContextAllocZero(context, sizeof(JoinTap));
+	tap = MemoryContextAllocZero(context, sizeof(ZsJoinTap));
 	tap->node = node;
 	tap->real = node->ExecProcNodeReal;
-	tap->keys = MemoryContextAllocZero(context, nclauses * sizeof(TapKey));
 	entry = hash_search(taps, &node, HASH_ENTER, NULL);
 	entry->tap = tap;
 	tap->forget.func = forget_tap;
@@ -191,22 +210,32 @@ need_tap(HashJoinState *join)
 	return tap;
 }
 
-/* The tap's set of keys of a column of its rows. */
+/* The tap's set of keys of a column of its rows, an integer.  *made: there was none. */
 static ZsJoinKeys *
-need_keys(HashJoinState *join, JoinTap *tap, const Var *inner)
+need_keys(ZsJoinTap *tap, AttrNumber attno, int16 typlen, bool parallel, bool *made)
 {
+	MemoryContext context = tap->node->state->es_query_cxt;
 	TapKey	   *key;
 
+	*made = false;
 	for (int i = 0; i < tap->nkeys; i++)
 	{
-		if (tap->keys[i].attno == inner->varattno)
+		if (tap->keys[i].attno == attno && tap->keys[i].parallel == parallel)
 			return tap->keys[i].keys;
 	}
-	Assert(tap->nkeys < list_length(((HashJoin *) join->js.ps.plan)->hashclauses));
+	*made = true;
+	if (tap->nkeys == tap->maxkeys)
+	{
+		tap->maxkeys = Max(tap->maxkeys * 2, 4);
+		tap->keys = tap->keys == NULL ?
+			MemoryContextAlloc(context, tap->maxkeys * sizeof(TapKey)) :
+			repalloc(tap->keys, tap->maxkeys * sizeof(TapKey));
+	}
 	key = &tap->keys[tap->nkeys++];
-	key->attno = inner->varattno;
-	key->typlen = get_typlen(inner->vartype);
-	key->keys = zsvector_joinkeys_create(join->js.ps.state->es_query_cxt);
+	key->attno = attno;
+	key->typlen = typlen;
+	key->parallel = parallel;
+	key->keys = zsvector_joinkeys_create(context);
 	return key->keys;
 }
 
@@ -394,7 +423,7 @@ find_scan(PlanState *node, AttrNumber attno, AttrNumber *column)
 			return NULL;
 		join = (HashJoin *) plan;
 		var = outer_column(expr);
-		if (var == NULL || plan->parallel_aware || !goes_by_outer_rows(join->join.jointype) ||
+		if (var == NULL || !goes_by_outer_rows(join->join.jointype) ||
 			expressions_may_raise(join->join.joinqual, NULL, node->state) ||
 			expressions_may_raise(join->hashclauses, NULL, node->state) ||
 			expressions_may_raise(plan->qual, NULL, node->state) ||
@@ -403,6 +432,37 @@ find_scan(PlanState *node, AttrNumber attno, AttrNumber *column)
 		attno = var->varattno;
 		node = outerPlanState(node);
 	}
+}
+
+/*
+ * The node in front of which a tap sees all values of a column of the join's inner side: the one
+ * below Hash.  Parallel hash joins get another function when shared memory is there, so if it is
+ * one, the node below that the column comes from; some of its rows may not find a partner and come
+ * to the table, and their keys are noted all the same.  NULL: there is none.  *attno is the column
+ * among its rows.
+ */
+static PlanState *
+find_tap_place(HashJoinState *join, AttrNumber *attno)
+{
+	PlanState  *node = outerPlanState(innerPlanState(join));
+
+	while (IsA(node, HashJoinState) && node->plan->parallel_aware)
+	{
+		Node	   *expr = (Node *) list_nth_node(TargetEntry, node->plan->targetlist,
+												  *attno - 1)->expr;
+
+		while (IsA(expr, RelabelType))
+			expr = (Node *) ((RelabelType *) expr)->arg;
+		if (!IsA(expr, Var) || ((Var *) expr)->varattno <= 0)
+			return NULL;
+		Assert(((Var *) expr)->varno == OUTER_VAR || ((Var *) expr)->varno == INNER_VAR);
+		*attno = ((Var *) expr)->varattno;
+		if (((Var *) expr)->varno == OUTER_VAR)
+			node = outerPlanState(node);
+		else
+			node = outerPlanState(innerPlanState(node));
+	}
+	return node;
 }
 
 /* Lets a scan know what the join's clause number i is looking for, if it is one that can use it. */
@@ -414,23 +474,30 @@ connect_clause(HashJoinState *state, int i)
 	OpExpr	   *clause = list_nth(join->hashclauses, i);
 	Var		   *outer = outer_column(list_nth(join->hashkeys, i));
 	Var		   *inner = outer_column(list_nth(hash->hashkeys, i));
+	bool		parallel = join->join.plan.parallel_aware;
 	CustomScanState *scan;
 	AttrNumber	attno;
-	JoinTap    *tap;
+	AttrNumber	inner_attno;
+	PlanState  *place;
+	ZsJoinTap  *tap;
 	ZsJoinFilter *filter;
+	bool		made;
 
 	if (!IsA(clause, OpExpr) || outer == NULL || inner == NULL ||
 		!zsvector_join_is_equality(get_opcode(clause->opno)))
 		return;
 	scan = find_scan(outerPlanState(state), outer->varattno, &attno);
-	if (scan == NULL)
+	inner_attno = inner->varattno;
+	place = scan == NULL ? NULL : find_tap_place(state, &inner_attno);
+	if (place == NULL || (parallel && !scan->ss.ps.plan->parallel_aware))
 		return;
-	tap = need_tap(state);
+	tap = need_tap(place);
 	filter = MemoryContextAllocZero(state->js.ps.state->es_query_cxt, sizeof(ZsJoinFilter));
 	filter->attno = attno;
 	filter->join = state;
-	filter->keys = need_keys(state, tap, inner);
-	filter->complete = &tap->complete;
+	filter->tap = tap;
+	filter->keys = need_keys(tap, inner_attno, get_typlen(inner->vartype), parallel, &made);
+	filter->shares = made && parallel;
 	zsvector_scan_add_filter(scan, filter);
 }
 
@@ -444,8 +511,8 @@ connect_joins(PlanState *node, void *context)
 	{
 		HashJoin   *join = (HashJoin *) node->plan;
 
-		if (drops_lonely_outer_rows(join->join.jointype) && !join->join.plan.parallel_aware &&
-			!innerPlan(join)->parallel_aware &&
+		Assert(join->join.plan.parallel_aware == innerPlan(join)->parallel_aware);
+		if (drops_lonely_outer_rows(join->join.jointype) &&
 			!expressions_may_raise(join->hashclauses, NULL, node->state))
 		{
 			for (int i = 0; i < list_length(join->hashclauses); i++)

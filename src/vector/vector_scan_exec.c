@@ -17,7 +17,8 @@
  * A scan that turns round (cursors) goes back within its batch, then to the one before.
  *
  * Parallel scans take chunks of rows from core's descriptor for parallel sequential scans; behind
- * that in dynamic shared memory are the counts for EXPLAIN (vector_scan_report.c).
+ * that in dynamic shared memory are the counts for EXPLAIN (vector_scan_report.c), and the keys of
+ * parallel hash joins (vector_join_keys.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -287,10 +288,45 @@ scan_size(CustomScanState *node)
 												node->ss.ps.state->es_snapshot));
 }
 
+/* How many sets of keys has the scan shared memory for? */
+static int
+count_shared_keys(const ZsScanNode *state)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, state->join_filters)
+	{
+		if (((ZsJoinFilter *) lfirst(lc))->shares)
+			n++;
+	}
+	return n;
+}
+
+/* Points the filters' sets to shared memory, or away from it. */
+static void
+share_keys(ZsScanNode *state, ZsScanShared *shared)
+{
+	int			n = 0;
+	ListCell   *lc;
+
+	foreach(lc, state->join_filters)
+	{
+		ZsJoinFilter *filter = lfirst(lc);
+
+		if (!filter->shares)
+			continue;
+		Assert(shared == NULL || n < shared->nkeys);
+		zsvector_joinkeys_share(filter->keys, shared == NULL ? NULL : &shared->keys[n]);
+		n++;
+	}
+}
+
 static Size
 scan_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 {
-	return scan_size(node) + sizeof(ZsScanCounts);
+	return scan_size(node) + offsetof(ZsScanShared, keys) +
+		count_shared_keys((ZsScanNode *) node) * sizeof(ZsSharedJoinKeys);
 }
 
 static void
@@ -299,11 +335,15 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 	ZsScanNode *state = (ZsScanNode *) node;
 	ParallelTableScanDesc pscan = coordinate;
 
-	state->shared = (ZsScanCounts *) ((char *) coordinate + scan_size(node));
+	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
 	pg_atomic_init_u64(&state->shared->skipped, 0);
 	pg_atomic_init_u64(&state->shared->decided, 0);
 	pg_atomic_init_u64(&state->shared->redone, 0);
 	pg_atomic_init_u64(&state->shared->unjoined, 0);
+	state->shared->nkeys = count_shared_keys(state);
+	for (int i = 0; i < state->shared->nkeys; i++)
+		zsvector_joinkeys_shared_init(&state->shared->keys[i]);
+	share_keys(state, state->shared);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, pscan,
 								  node->ss.ps.state->es_snapshot);
 
@@ -319,7 +359,12 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 static void
 scan_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
-	((ZsScanNode *) node)->shared = (ZsScanCounts *) ((char *) coordinate + scan_size(node));
+	ZsScanNode *state = (ZsScanNode *) node;
+
+	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
+	for (int i = 0; i < state->shared->nkeys; i++)
+		zsvector_joinkeys_shared_reset(&state->shared->keys[i], node->ss.ps.state->es_query_dsa);
+	share_keys(state, state->shared);
 	table_parallelscan_reinitialize(node->ss.ss_currentRelation,
 									(ParallelTableScanDesc) coordinate);
 }
@@ -329,7 +374,15 @@ scan_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 {
 	ZsScanNode *state = (ZsScanNode *) node;
 
-	state->shared = (ZsScanCounts *) ((char *) coordinate + scan_size(node));
+	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
+	/* both look at the same plan; if one finds other joins all the same, no keys are used */
+	if (state->shared->nkeys == count_shared_keys(state))
+		share_keys(state, state->shared);
+	else
+	{
+		for (int i = 0; i < state->shared->nkeys; i++)
+			zsvector_joinkeys_shared_disable(&state->shared->keys[i]);
+	}
 	state->scan = table_beginscan_parallel(node->ss.ss_currentRelation,
 										   (ParallelTableScanDesc) coordinate);
 }
@@ -341,6 +394,7 @@ scan_shutdown(CustomScanState *node)
 	ZsScanNode *state = (ZsScanNode *) node;
 
 	zsvector_scan_exchange_counts(state);
+	share_keys(state, NULL);
 	state->shared = NULL;
 }
 

@@ -20,6 +20,7 @@
 #include "port/atomics.h"
 
 #include "vector_input.h"
+#include "vector_join.h"
 #include "vector_qual.h"
 #include "zs_batch.h"
 
@@ -44,14 +45,19 @@ typedef struct ZsScanClause
 	double		rank;			/* time for each row of a batch that it removes, about */
 } ZsScanClause;
 
-/* What workers have counted, until the leader takes it. */
-typedef struct ZsScanCounts
+/* In dynamic shared memory, behind what core has there of a parallel scan. */
+typedef struct ZsScanShared
 {
+	/* what workers have counted, until the leader takes it */
 	pg_atomic_uint64 skipped;	/* segments */
 	pg_atomic_uint64 decided;	/* comparisons, by zone maps */
 	pg_atomic_uint64 redone;	/* batches */
 	pg_atomic_uint64 unjoined;	/* rows that join filters removed */
-} ZsScanCounts;
+
+	/* of join filters that say so, in their order */
+	int			nkeys;
+	ZsSharedJoinKeys keys[FLEXIBLE_ARRAY_MEMBER];
+} ZsScanShared;
 
 typedef struct ZsScanNode
 {
@@ -84,7 +90,7 @@ typedef struct ZsScanNode
 	uint64		nredone;
 	uint64		nskipped;		/* segments, by scans that have ended */
 	uint64		nunjoined;		/* rows that join filters removed */
-	ZsScanCounts *shared;			/* of a parallel scan; NULL: none, or gone */
+	ZsScanShared *shared;		/* of a parallel scan; NULL: none, or gone */
 	uint64		worker_skipped; /* what was in shared */
 	uint64		worker_decided;
 	uint64		worker_redone;

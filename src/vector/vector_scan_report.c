@@ -36,7 +36,7 @@ zsvector_scan_count_skipped(const ZsScanNode *state)
 void
 zsvector_scan_exchange_counts(ZsScanNode *state)
 {
-	ZsScanCounts *shared = state->shared;
+	ZsScanShared *shared = state->shared;
 
 	if (shared == NULL)
 		return;
