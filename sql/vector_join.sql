@@ -364,6 +364,22 @@ set hash_mem_multiplier = 1;
 select nr, differs(query) from shared_joins where nr in (5, 6) order by nr;
 reset hash_mem_multiplier;
 reset work_mem;
+-- a plan that was to be parallel is executed in parts, by one process
+create function lazy() returns setof int language sql as
+	'select f.id from vector_join.fact_z f join vector_join.dim_z d on f.k = d.k where d.v = 3';
+select count(*), sum(lazy) from (select lazy()) q;
+select count(*), sum(f.id) from fact_h f join dim_h d on f.k = d.k where d.v = 3;
+-- a variable that PL/pgSQL has not evaluated yet may raise an error, for workers it may not
+create function with_variable(p int) returns setof fact_z language plpgsql as $$
+begin
+	return query select f.* from vector_join.fact_z f join vector_join.dim_z d on f.s = d.k
+		and d.v < p join vector_join.dim_z e on f.k = e.k where e.v = 3;
+end $$;
+set plan_cache_mode = force_generic_plan;
+select count(*), sum(id) from with_variable(7);
+reset plan_cache_mode;
+select count(*), sum(f.id) from fact_h f join dim_h d on f.s = d.k and d.v < 7
+	join dim_h e on f.k = e.k where e.v = 3;
 -- no worker comes
 set max_parallel_workers = 0;
 select nr, differs(nr, query) from shared_joins order by nr;

@@ -104,6 +104,36 @@ is($primary->safe_psql('postgres', "$modes[2] select count(*), sum(a), max(s) fr
 $primary->safe_psql('postgres', "insert into uh $rows; insert into uz table uh");
 compare($primary, [ 'uh', 'uz' ], 'unlogged, written again');
 
+# ---- without dynamic shared memory ------------------------------------------------------
+
+# Each Gather keeps a segment until the end of the query, and there are 64 of them and 5 for each
+# process: the last one, above a parallel hash join, gets none and is executed as a serial plan.
+$primary->append_conf('postgresql.conf', 'max_connections = 4');
+$standby->stop;
+$primary->restart;
+{
+	my $key = 'select count(*) + sum(f.a) as n from T f join T g on f.a = g.k where g.a > 19000';
+	my $sql = sub {
+		my $gathers = join ' union all ', ("select count(*) from z where a = 1") x 400;
+
+		return "set parallel_setup_cost = 0; set parallel_tuple_cost = 0;
+			set min_parallel_table_scan_size = 0; set enable_parallel_append = off;
+			set zedstore.enable_vector_agg = off; set max_parallel_workers = 0;
+			set enable_nestloop = off; set enable_mergejoin = off; $_[0]
+			select sum(n) from ($gathers union all (" . $key =~ s/\bT\b/z/gr . ')) q (n)';
+	};
+	my $plan = $primary->safe_psql('postgres', $sql->('explain (costs off)'));
+
+	is(scalar(() = $plan =~ /Gather/g), 401, 'each part has a Gather');
+	like($plan, qr/Parallel Hash Join.*Join Filter Keys: a/s, 'the last one joins');
+	is($primary->safe_psql('postgres', $sql->('')),
+		400 + $primary->safe_psql('postgres', $key =~ s/\bT\b/h/gr),
+		'a parallel hash join for which there is no shared memory');
+}
+$primary->append_conf('postgresql.conf', 'max_connections = 20');
+$primary->restart;
+$standby->start;
+
 # ---- beside other extensions -------------------------------------------------------------
 
 SKIP:

@@ -56,10 +56,13 @@ typedef struct ZsSharedJoinKeys
 {
 	pg_atomic_uint64 parts;		/* dsa_pointer to the first */
 	pg_atomic_uint32 unusable;	/* some process leaves none */
+	int			plan_node_id;	/* whose rows have the keys */
+	AttrNumber	attno;			/* in which column */
 } ZsSharedJoinKeys;
 
-/* Nobody has left keys yet. */
-extern void zsvector_joinkeys_shared_init(ZsSharedJoinKeys *shared);
+/* Nobody has left keys yet, of the column of the plan node. */
+extern void zsvector_joinkeys_shared_init(ZsSharedJoinKeys *shared, int plan_node_id,
+										  AttrNumber attno);
 
 /* Frees what was left, for another hash table. */
 extern void zsvector_joinkeys_shared_reset(ZsSharedJoinKeys *shared, dsa_area *dsa);
@@ -70,7 +73,10 @@ extern void zsvector_joinkeys_shared_disable(ZsSharedJoinKeys *shared);
 /* Forgets all keys; from here on the set is this process's view of shared (NULL: a set again). */
 extern void zsvector_joinkeys_share(ZsJoinKeys *keys, ZsSharedJoinKeys *shared);
 
-/* There are no more keys of this process: leaves them for all that share the set, forgets them. */
+/*
+ * There are no more keys of this process: leaves them for all that share the set, forgets them.
+ * Errors: those of making shared memory.
+ */
 extern void zsvector_joinkeys_leave(ZsJoinKeys *keys, dsa_area *dsa);
 
 /*
@@ -81,6 +87,9 @@ extern bool zsvector_joinkeys_collect(ZsJoinKeys *keys, dsa_area *dsa);
 
 /* Is the set a view of a shared one? */
 extern bool zsvector_joinkeys_is_shared(const ZsJoinKeys *keys);
+
+/* Can the set be asked? */
+extern bool zsvector_joinkeys_is_complete(const ZsJoinKeys *keys);
 
 /* ---- filters on the columns of a scan (vector_join_filter.c) ---- */
 
@@ -94,6 +103,7 @@ typedef struct ZsJoinFilter
 	const HashJoinState *join;
 	ZsJoinKeys *keys;
 	const ZsJoinTap *tap;		/* notes them */
+	AttrNumber	tap_attno;		/* of this column of its rows */
 	bool		shares;			/* has the scan to see to shared memory for the keys? */
 
 	/* what it has done of late */
@@ -122,6 +132,9 @@ extern void zsvector_joinfilter_explain(List *filters, Relation rel, uint64 remo
 
 /* Do all rows pass the tap?  Not if somebody else took its place since. */
 extern bool zsvector_join_tap_is_in_place(const ZsJoinTap *tap);
+
+/* The plan node whose rows it sees. */
+extern int	zsvector_join_tap_plan_node(const ZsJoinTap *tap);
 
 /* Have all rows of the present hash table passed the tap, if this process makes it alone? */
 extern bool zsvector_join_tap_is_complete(const ZsJoinTap *tap);

@@ -281,10 +281,12 @@ zsvector_joinkeys_test(const ZsJoinKeys *keys, const int64 *values, uint32 n, ui
 
 /* See vector_join.h. */
 void
-zsvector_joinkeys_shared_init(ZsSharedJoinKeys *shared)
+zsvector_joinkeys_shared_init(ZsSharedJoinKeys *shared, int plan_node_id, AttrNumber attno)
 {
 	pg_atomic_init_u64(&shared->parts, InvalidDsaPointer);
 	pg_atomic_init_u32(&shared->unusable, 0);
+	shared->plan_node_id = plan_node_id;
+	shared->attno = attno;
 }
 
 /* See vector_join.h. */
@@ -326,6 +328,13 @@ zsvector_joinkeys_is_shared(const ZsJoinKeys *keys)
 }
 
 /* See vector_join.h. */
+bool
+zsvector_joinkeys_is_complete(const ZsJoinKeys *keys)
+{
+	return keys->form != KEYS_GATHERED;
+}
+
+/* See vector_join.h. */
 void
 zsvector_joinkeys_leave(ZsJoinKeys *keys, dsa_area *dsa)
 {
@@ -335,11 +344,12 @@ zsvector_joinkeys_leave(ZsJoinKeys *keys, dsa_area *dsa)
 	uint64		first;
 	SharedPart *part;
 
-	Assert(shared != NULL && dsa != NULL && keys->form == KEYS_GATHERED);
+	Assert(shared != NULL && keys->form == KEYS_GATHERED);
 	if (keys->nkeys == 0)
 		return;
-	pointer = dsa_allocate_extended(dsa, offsetof(SharedPart, keys) + nkeys * sizeof(int64),
-									DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
+	pointer = dsa == NULL ? InvalidDsaPointer :
+		dsa_allocate_extended(dsa, offsetof(SharedPart, keys) + nkeys * sizeof(int64),
+							  DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
 	if (!DsaPointerIsValid(pointer))
 	{
 		zsvector_joinkeys_shared_disable(shared);

@@ -60,6 +60,7 @@ typedef struct JoinKeys
 {
 	List	   *hashclauses;	/* RestrictInfo, all that hash */
 	List	   *columns;		/* Var of the outer side, of those whose keys are integers */
+	List	   *inner_columns;	/* what it is compared with */
 	List	   *clauses;		/* of these */
 	double	   *shares;			/* of the outer rows that have a partner by each of them */
 } JoinKeys;
@@ -94,7 +95,8 @@ has_both_sides(RestrictInfo *rinfo, RelOptInfo *outer, RelOptInfo *inner)
 }
 
 static void
-find_keys(RelOptInfo *outer, RelOptInfo *inner, List *restrictlist, JoinKeys *keys)
+find_keys(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType jointype,
+		  List *restrictlist, JoinKeys *keys)
 {
 	ListCell   *lc;
 
@@ -105,6 +107,8 @@ find_keys(RelOptInfo *outer, RelOptInfo *inner, List *restrictlist, JoinKeys *ke
 		Node	   *outer_key;
 		Node	   *inner_key;
 
+		if (IS_OUTER_JOIN(jointype) && RINFO_IS_PUSHED_DOWN(rinfo, joinrel->relids))
+			continue;
 		if (!rinfo->can_join || !OidIsValid(rinfo->hashjoinoperator) ||
 			!has_both_sides(rinfo, outer, inner))
 			continue;
@@ -115,6 +119,7 @@ find_keys(RelOptInfo *outer, RelOptInfo *inner, List *restrictlist, JoinKeys *ke
 			!zsvector_join_is_equality(get_opcode(castNode(OpExpr, rinfo->clause)->opno)))
 			continue;
 		keys->columns = lappend(keys->columns, column_of(outer_key));
+		keys->inner_columns = lappend(keys->inner_columns, column_of(inner_key));
 		keys->clauses = lappend(keys->clauses, rinfo->clause);
 	}
 }
@@ -201,17 +206,46 @@ filtered_path(PlannerInfo *root, Path *path, double share)
 	return path;
 }
 
+/*
+ * Of how many times the rows of the inner side are the keys noted?  Not of its own if it is a
+ * parallel hash join, but of what a column comes from (find_tap_place()).  0: of too many.
+ */
+static double
+surplus_of_keys(const Path *inner, const Var *column)
+{
+	const Path *source = inner;
+	double		rows;
+
+	while (source->pathtype == T_HashJoin && source->parallel_aware)
+	{
+		const JoinPath *join = (const JoinPath *) source;
+
+		source = bms_is_member(column->varno, join->outerjoinpath->parent->relids) ?
+			join->outerjoinpath : join->innerjoinpath;
+	}
+	rows = source->rows * zsvector_parallel_divisor(source->parallel_workers);
+	if (source != inner && rows > zsvector_joinkeys_most())
+		return 0;
+	return Max(rows / Max(inner->rows * zsvector_parallel_divisor(inner->parallel_workers), 1), 1);
+}
+
 /* The share of the path's rows that its scan has to return for the join. */
 static double
-share_left(const Path *path, const JoinKeys *keys)
+share_left(const Path *path, const Path *inner, const JoinKeys *keys)
 {
 	double		share = 1;
 	ListCell   *lc;
 
 	foreach(lc, keys->columns)
 	{
-		if (find_scan(path, lfirst_node(Var, lc)->varno) != NULL)
-			share = Min(share, keys->shares[foreach_current_index(lc)]);
+		int			i = foreach_current_index(lc);
+		double		surplus;
+
+		if (find_scan(path, lfirst_node(Var, lc)->varno) == NULL)
+			continue;
+		surplus = surplus_of_keys(inner, list_nth_node(Var, keys->inner_columns, i));
+		if (surplus > 0)
+			share = Min(share, keys->shares[i] * surplus);
 	}
 	return share + (1 - share) * PASSES_FALSELY;
 }
@@ -227,7 +261,7 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, Join
 
 	if (outer->param_info != NULL)
 		return NULL;
-	share = share_left(outer, keys);
+	share = share_left(outer, inner, keys);
 	if (share > USEFUL_SHARE)
 		return NULL;
 	outer = filtered_path(root, outer, share);
@@ -305,7 +339,7 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, RelO
 		inner == NULL || inner->param_info != NULL || !bms_is_empty(joinrel->lateral_relids) ||
 		inner->rows > zsvector_joinkeys_most())
 		return;
-	find_keys(outerrel, innerrel, extra->restrictlist, &keys);
+	find_keys(joinrel, outerrel, innerrel, jointype, extra->restrictlist, &keys);
 	if (keys.columns == NIL)
 		return;
 	find_shares(root, outerrel, innerrel, &keys);

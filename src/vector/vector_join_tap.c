@@ -163,6 +163,13 @@ zsvector_join_tap_is_in_place(const ZsJoinTap *tap)
 }
 
 /* See vector_join.h. */
+int
+zsvector_join_tap_plan_node(const ZsJoinTap *tap)
+{
+	return tap->node->plan->plan_node_id;
+}
+
+/* See vector_join.h. */
 bool
 zsvector_join_tap_is_complete(const ZsJoinTap *tap)
 {
@@ -496,6 +503,7 @@ connect_clause(HashJoinState *state, int i)
 	filter->attno = attno;
 	filter->join = state;
 	filter->tap = tap;
+	filter->tap_attno = inner_attno;
 	filter->keys = need_keys(tap, inner_attno, get_typlen(inner->vartype), parallel, &made);
 	filter->shares = made && parallel;
 	zsvector_scan_add_filter(scan, filter);

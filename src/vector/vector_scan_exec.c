@@ -288,45 +288,67 @@ scan_size(CustomScanState *node)
 												node->ss.ps.state->es_snapshot));
 }
 
-/* How many sets of keys has the scan shared memory for? */
-static int
-count_shared_keys(const ZsScanNode *state)
+/* The filters for whose keys the scan has shared memory. */
+static List *
+sharing_filters(const ZsScanNode *state)
 {
-	int			n = 0;
+	List	   *filters = NIL;
 	ListCell   *lc;
 
 	foreach(lc, state->join_filters)
 	{
 		if (((ZsJoinFilter *) lfirst(lc))->shares)
-			n++;
+			filters = lappend(filters, lfirst(lc));
 	}
-	return n;
+	return filters;
 }
 
 /* Points the filters' sets to shared memory, or away from it. */
 static void
 share_keys(ZsScanNode *state, ZsScanShared *shared)
 {
-	int			n = 0;
 	ListCell   *lc;
 
-	foreach(lc, state->join_filters)
+	foreach(lc, sharing_filters(state))
 	{
-		ZsJoinFilter *filter = lfirst(lc);
+		int			i = foreach_current_index(lc);
 
-		if (!filter->shares)
-			continue;
-		Assert(shared == NULL || n < shared->nkeys);
-		zsvector_joinkeys_share(filter->keys, shared == NULL ? NULL : &shared->keys[n]);
-		n++;
+		Assert(shared == NULL || i < shared->nkeys);
+		zsvector_joinkeys_share(((ZsJoinFilter *) lfirst(lc))->keys,
+								shared == NULL ? NULL : &shared->keys[i]);
 	}
+}
+
+/*
+ * Has this process the same sets as the leader?  Both look at the same plan, but what may raise an
+ * error is not the same for both: parameters that PL/pgSQL has not evaluated yet may, and for a
+ * worker they are.
+ */
+static bool
+has_same_keys(const ZsScanNode *state, const ZsScanShared *shared)
+{
+	List	   *filters = sharing_filters(state);
+	ListCell   *lc;
+
+	if (list_length(filters) != shared->nkeys)
+		return false;
+	foreach(lc, filters)
+	{
+		const ZsJoinFilter *filter = lfirst(lc);
+		const ZsSharedJoinKeys *keys = &shared->keys[foreach_current_index(lc)];
+
+		if (keys->plan_node_id != zsvector_join_tap_plan_node(filter->tap) ||
+			keys->attno != filter->tap_attno)
+			return false;
+	}
+	return true;
 }
 
 static Size
 scan_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 {
 	return scan_size(node) + offsetof(ZsScanShared, keys) +
-		count_shared_keys((ZsScanNode *) node) * sizeof(ZsSharedJoinKeys);
+		list_length(sharing_filters((ZsScanNode *) node)) * sizeof(ZsSharedJoinKeys);
 }
 
 static void
@@ -334,16 +356,24 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 {
 	ZsScanNode *state = (ZsScanNode *) node;
 	ParallelTableScanDesc pscan = coordinate;
+	ListCell   *lc;
 
 	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
 	pg_atomic_init_u64(&state->shared->skipped, 0);
 	pg_atomic_init_u64(&state->shared->decided, 0);
 	pg_atomic_init_u64(&state->shared->redone, 0);
 	pg_atomic_init_u64(&state->shared->unjoined, 0);
-	state->shared->nkeys = count_shared_keys(state);
-	for (int i = 0; i < state->shared->nkeys; i++)
-		zsvector_joinkeys_shared_init(&state->shared->keys[i]);
-	share_keys(state, state->shared);
+	state->shared->nkeys = 0;
+	foreach(lc, sharing_filters(state))
+	{
+		const ZsJoinFilter *filter = lfirst(lc);
+
+		zsvector_joinkeys_shared_init(&state->shared->keys[state->shared->nkeys++],
+									  zsvector_join_tap_plan_node(filter->tap),
+									  filter->tap_attno);
+	}
+	/* without a segment the memory is this process's, and hash tables are as in a serial plan */
+	share_keys(state, pcxt->seg != NULL ? state->shared : NULL);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, pscan,
 								  node->ss.ps.state->es_snapshot);
 
@@ -364,7 +394,7 @@ scan_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordi
 	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
 	for (int i = 0; i < state->shared->nkeys; i++)
 		zsvector_joinkeys_shared_reset(&state->shared->keys[i], node->ss.ps.state->es_query_dsa);
-	share_keys(state, state->shared);
+	share_keys(state, pcxt->seg != NULL ? state->shared : NULL);
 	table_parallelscan_reinitialize(node->ss.ss_currentRelation,
 									(ParallelTableScanDesc) coordinate);
 }
@@ -375,8 +405,7 @@ scan_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 	ZsScanNode *state = (ZsScanNode *) node;
 
 	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
-	/* both look at the same plan; if one finds other joins all the same, no keys are used */
-	if (state->shared->nkeys == count_shared_keys(state))
+	if (has_same_keys(state, state->shared))
 		share_keys(state, state->shared);
 	else
 	{
@@ -393,6 +422,9 @@ scan_shutdown(CustomScanState *node)
 {
 	ZsScanNode *state = (ZsScanNode *) node;
 
+	/* at the end of each part of a plan that is executed in parts, too, which is never parallel */
+	if (state->shared == NULL)
+		return;
 	zsvector_scan_exchange_counts(state);
 	share_keys(state, NULL);
 	state->shared = NULL;
