@@ -80,6 +80,7 @@ extern void zsscan_forget_version(Relation rel, zstid row);
 extern void zsscan_forget_rows(Relation rel);
 extern void zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis,
 								 TupleTableSlot *slot);
+extern void zsscan_prefetch_versions(Relation rel, zstid *rows, int n, const TupleTableSlot *slot);
 extern TupleTableSlot *zsscan_stored_version(Relation rel, zstid row);
 extern void zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, CommandId cmax);
 

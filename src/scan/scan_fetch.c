@@ -23,6 +23,7 @@
 
 #include "access/xact.h"
 #include "common/hashfn.h"
+#include "common/int.h"
 #include "miscadmin.h"
 #include "storage/proc.h"
 #include "utils/memutils.h"
@@ -300,6 +301,25 @@ zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSl
 	zsslot_detach(&source->base);
 	source->row_located = false;
 	zsscan_store(source, slot, row, vis);
+}
+
+static int
+compare_rows(const void *a, const void *b)
+{
+	return pg_cmp_u64(*(const zstid *) a, *(const zstid *) b);
+}
+
+/*
+ * Reads the pages of n rows, of which zsscan_store_version() is going to store each in the slot,
+ * side by side, if settings want that.  Sorts the rows, which are all different.  Errors: those of
+ * reading.
+ */
+void
+zsscan_prefetch_versions(Relation rel, zstid *rows, int n, const TupleTableSlot *slot)
+{
+	Assert(TTS_IS_ZEDSTORE(slot));
+	qsort(rows, n, sizeof(zstid), compare_rows);
+	zsscan_prefetch_rows(row_cache_source(rel), (const ZsSlot *) slot, rows, n);
 }
 
 /* The row is deleted: who asks for it again by its TID wants to see that. */

@@ -143,6 +143,8 @@ zsscan_advance(ZsRowSource *source, TupleTableSlot *slot, zstid row)
 
 extern void zsscan_prefetch_row(ZsRowSource *source, ZsSlot *slot, int first, int natts,
 								bool only_needed);
+extern void zsscan_prefetch_rows(ZsRowSource *source, const ZsSlot *slot, const zstid *rows,
+								 int nrows);
 
 /* scan_missing.c */
 

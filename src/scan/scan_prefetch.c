@@ -11,7 +11,7 @@
  *	- One who asks for a row and has not said anything before: index scans, fetches by TID, scans
  *	  by batches whose filter leaves few rows of a stripe.  When the first columns had to be read
  *	  from disk, the pages of all others are read side by side, and for the next row those of all
- *	  columns.
+ *	  columns.  A top-N scan knows all its rows, and says so.
  *	- One who knows the blocks to come: bitmap scans (from PostgreSQL 18 on), ANALYZE, and samples
  *	  that go through all blocks.  They hand over a function that gives the next block, and take
  *	  blocks from a ring, some of which were asked for already:
@@ -46,6 +46,22 @@ has_stripe(const ZsSourceColumn *column, zstid stripe)
 		(column->reader != NULL && zsattr_reader_has_values(column->reader, stripe));
 }
 
+/* The source's look-ahead for rows; NULL if the settings do not want it. */
+static ZsAttrAhead *
+need_ahead(ZsRowSource *source)
+{
+	if (!zsbase_ahead_is_wanted(source->rel, false))
+		return NULL;
+	if (source->ahead == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(source->context);
+
+		source->ahead = zsattr_ahead_begin(source->rel, source->desc, false, source->strategy);
+		MemoryContextSwitchTo(old);
+	}
+	return source->ahead;
+}
+
 /*
  * Columns of the slot's row are about to be read, of which the first ones were not in shared
  * buffers: reads the pages of those from column `first` on side by side.  What
@@ -57,19 +73,13 @@ zsscan_prefetch_row(ZsRowSource *source, ZsSlot *slot, int first, int natts, boo
 	bool		masked = only_needed && slot->nneeded >= 0;
 	zstid		stripe = slot->row - slot->row % ZS_STRIPE_ROWS;
 	int			n = masked ? slot->nneeded : natts;
+	ZsAttrAhead *ahead = need_ahead(source);
 	ZsAttrWish *wishes;
 	int			nwishes = 0;
 
-	if (!zsbase_ahead_is_wanted(source->rel, false))
+	if (ahead == NULL)
 		return;
 	Assert(natts <= source->desc->natts && slot->row < ZS_MAX_ROW);
-	if (source->ahead == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(source->context);
-
-		source->ahead = zsattr_ahead_begin(source->rel, source->desc, false, source->strategy);
-		MemoryContextSwitchTo(old);
-	}
 	wishes = palloc_array(ZsAttrWish, Max(n, 1));
 	for (int k = 0; k < n; k++)
 	{
@@ -86,7 +96,45 @@ zsscan_prefetch_row(ZsRowSource *source, ZsSlot *slot, int first, int natts, boo
 		nwishes++;
 	}
 	if (nwishes > 1)
-		zsattr_ahead_fetch(source->ahead, wishes, nwishes);
+		zsattr_ahead_fetch(ahead, wishes, nwishes);
+	pfree(wishes);
+}
+
+/*
+ * Reads the pages of the columns that the slot needs of all rows, which are in ascending order,
+ * side by side.
+ */
+void
+zsscan_prefetch_rows(ZsRowSource *source, const ZsSlot *slot, const zstid *rows, int nrows)
+{
+	bool		masked = slot->nneeded >= 0;
+	int			natts = masked ? slot->nneeded : source->desc->natts;
+	ZsAttrAhead *ahead = need_ahead(source);
+	ZsAttrWish *wishes;
+	int			nwishes = 0;
+
+	if (ahead == NULL)
+		return;
+	wishes = palloc_array(ZsAttrWish, Max(nrows * natts, 1));
+	for (int i = 0; i < nrows; i++)
+	{
+		Assert(rows[i] < ZS_MAX_ROW && (i == 0 || rows[i - 1] < rows[i]));
+		for (int k = 0; k < natts; k++)
+		{
+			int			attno = masked ? slot->needed[k] : k;
+
+			if (attno >= source->desc->natts ||
+				TupleDescAttr(source->desc, attno)->attisdropped)
+				continue;
+			wishes[nwishes].tag = 0;
+			wishes[nwishes].row = rows[i];
+			wishes[nwishes].attno = attno + 1;
+			wishes[nwishes].single = true;
+			nwishes++;
+		}
+	}
+	if (nwishes > 1)
+		zsattr_ahead_fetch(ahead, wishes, nwishes);
 	pfree(wishes);
 }
 

@@ -54,6 +54,8 @@ typedef struct TopNState
 	bool	   *isnull;
 	int			nresults;		/* -1: the scan was not run yet */
 	int			next_result;
+	int			nprefetched;	/* results whose pages were read ahead */
+	bool		is_cold;		/* the choice had to read pages from disk */
 	TopNEntry **results;		/* best first */
 	MemoryContext context;		/* values of the entries */
 

@@ -10,6 +10,9 @@
  * by row number, with the visibility that the scan found: under the query's
  * snapshot neither the rows nor their values can change.
  *
+ * If the scan had to read pages from disk, so will the fetches.  All rows are known then, so the
+ * pages of several are read side by side.
+ *
  * Rows that compare equal come in the order of their row numbers.
  *
  * Where the plan returns nothing but columns of the keys and of the filter, the heap has the values
@@ -43,10 +46,14 @@
 
 #include "vector_topn.h"
 #include "vector_top.h"
+#include "zs_attr.h"
 #include "zs_base.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
 #include "zs_slot.h"
+
+/* Rows whose pages are read side by side. */
+#define PREFETCHED_ROWS	32
 
 /* Of so many rows that became entries the values were copied. */
 #define MAX_CARRIED_FILLS(bound)	(16 * (bound) + 1000)
@@ -204,6 +211,8 @@ choose_by_rows(TopNState *state)
 static void
 choose_rows(TopNState *state)
 {
+	uint64		pages_read = zsattr_ahead_pages_read();
+
 	Assert(state->nresults < 0);
 	binaryheap_reset(state->heap);
 	MemoryContextReset(state->context);
@@ -219,7 +228,8 @@ choose_rows(TopNState *state)
 	for (int i = 0; i < state->nresults; i++)
 		state->results[i] = &state->entries[i];
 	qsort_arg(state->results, state->nresults, sizeof(TopNEntry *), compare_results, state);
-	state->next_result = 0;
+	state->next_result = state->nprefetched = 0;
+	state->is_cold = zsattr_ahead_pages_read() != pages_read;
 }
 
 /* ---- second phase --------------------------------------------------------------------- */
@@ -246,6 +256,19 @@ verify_carried(TopNState *state, const TopNEntry *entry)
 	}
 }
 
+/* Reads the pages of the next results side by side. */
+static void
+prefetch_results(TopNState *state)
+{
+	zstid		rows[PREFETCHED_ROWS];
+	int			n = 0;
+
+	Assert(state->nprefetched == state->next_result && !state->carries);
+	while (n < PREFETCHED_ROWS && state->nprefetched < state->nresults)
+		rows[n++] = state->results[state->nprefetched++]->row;
+	zsscan_prefetch_versions(state->rel, rows, n, state->css.ss.ss_ScanTupleSlot);
+}
+
 static TupleTableSlot *
 next_row(ScanState *ss)
 {
@@ -257,6 +280,8 @@ next_row(ScanState *ss)
 		choose_rows(state);
 	if (state->next_result >= state->nresults)
 		return ExecClearTuple(slot);
+	if (state->is_cold && !state->carries && state->next_result == state->nprefetched)
+		prefetch_results(state);
 	entry = state->results[state->next_result++];
 	if (state->carries)
 	{
