@@ -349,6 +349,11 @@ fetch 1 from c;
 rollback;
 
 -- writes above the scan
+explain (costs off) update mix_z set n = n + 1 where s = 12 and t like 'text%';
+explain (costs off) delete from mix_z where s = 12 and t like 'text%';
+explain (costs off) merge into mix_z m using (values (5), (6)) v (x) on m.id + 0 = v.x and m.s = 12
+	when matched then delete;
+explain (costs off) select id from mix_z where s = 12 and t like 'text%' for update;
 select test.both('update mix_@ set n = n + 1, t = t || ''!'' where s = 12 and t like ''text%'''),
 	test.both('update mix_@ o set s = i.s from mix_@ i where o.id = i.id + 1 and i.t = ''text 7'' and o.id < 3000'),
 	test.both('delete from mix_@ where n between 100 and 120'),
@@ -474,6 +479,8 @@ reset min_parallel_table_scan_size;
 set max_parallel_workers_per_gather = 0;
 
 -- formats of EXPLAIN
+select l from ran('select id from odd_z where id < 500 and int4larger(id, -id) < 100', 'verbose') l where l ~ 'Columns';
+select l from ran('select m from mix_z m where s = 12 and n > 100', 'verbose') l where l ~ 'Columns';
 select l from ran('select id from odd_z where id < 500 and int4larger(id, -id) < 100', 'verbose, format yaml') l where l ~ 'Provider|Relation|Filter|Skipped|Decided|Redone';
 select l from ran('select id from odd_z where id < 500 and int4larger(id, -id) < 100', 'format json') l where l ~ 'Filter|Skipped|Decided|Redone';
 

@@ -18,7 +18,9 @@
 
 #include ZS_EXPLAIN_FORMAT_H
 #include "access/parallel.h"
+#include "access/sysattr.h"
 #include "nodes/makefuncs.h"
+#include "optimizer/optimizer.h"
 #include "utils/ruleutils.h"
 
 #include "vector_join.h"
@@ -56,6 +58,31 @@ zsvector_scan_exchange_counts(ZsScanNode *state)
 	}
 }
 
+/* The table's columns that the scan looks at. */
+static void
+explain_columns(CustomScanState *node, ExplainState *es)
+{
+	const Plan *plan = node->ss.ps.plan;
+	TupleDesc	desc = RelationGetDescr(node->ss.ss_currentRelation);
+	Bitmapset  *attrs = NULL;
+	List	   *names = NIL;
+	bool		all;
+
+	pull_varattnos((Node *) plan->targetlist, ((const Scan *) plan)->scanrelid, &attrs);
+	pull_varattnos((Node *) plan->qual, ((const Scan *) plan)->scanrelid, &attrs);
+	all = bms_is_member(-FirstLowInvalidHeapAttributeNumber, attrs);
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!att->attisdropped &&
+			(all || bms_is_member(att->attnum - FirstLowInvalidHeapAttributeNumber, attrs)))
+			names = lappend(names, NameStr(att->attname));
+	}
+	if (names != NIL)
+		ExplainPropertyList("Columns", names, es);
+}
+
 /* Core shows the whole filter and what it removed. */
 void
 zsvector_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
@@ -76,6 +103,8 @@ zsvector_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyText("Row-wise Filter",
 							deparse_expression((Node *) make_ands_explicit(rest), context,
 											   es->verbose, false), es);
+	if (es->verbose)
+		explain_columns(node, es);
 	if (state->join_filters != NIL)
 		zsvector_joinfilter_explain(state->join_filters, node->ss.ss_currentRelation,
 									state->nunjoined + state->worker_unjoined, es);
