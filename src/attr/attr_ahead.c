@@ -59,6 +59,13 @@
 #define WINDOW_SHARE		8
 
 /*
+ * The kernel is told of whole groups of so many blocks, as its own look-ahead begins where nobody
+ * tells it anything.  On a volume that counts requests they cost what a block costs, and rows that
+ * are wanted next may lie near.
+ */
+#define ADVISED_BLOCKS		4
+
+/*
  * So many steps of the reader without a page from disk, and look-ahead rests.  A window may have
  * the pages of some 200 blocks.
  */
@@ -114,6 +121,8 @@ advise_runs(ZsAttrAhead *ahead)
 			to--;
 		if (from < to)
 		{
+			from -= from % ADVISED_BLOCKS;
+			to += (ADVISED_BLOCKS - to % ADVISED_BLOCKS) % ADVISED_BLOCKS;
 			(void) smgrprefetch(RelationGetSmgr(rel), MAIN_FORKNUM, from, to - from);
 			most--;
 		}
