@@ -95,6 +95,8 @@ analyze l_z;
 commit;
 select estimate('select * from l_z') as z, estimate('select * from l_z where a = 7') as z7;
 
+-- by COPY
+select compare_load($$copy l_@ from program 'seq 1 20000 | awk ''{ print $1 % 50 "\tb" $1 }'''$$);
 -- a queue: most row numbers have gone, and a small target draws few blocks
 create table q_z (a int primary key, b int) using zedstore with (autovacuum_enabled = off);
 insert into q_z select i, i % 10 from generate_series(1, 500000) i;
