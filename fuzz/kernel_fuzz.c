@@ -738,6 +738,44 @@ check_members(const int64 *a, uint32 n, const int64 *members, uint32 nmembers)
 	CHECK(zskernel_bits_count(bits) == found);
 }
 
+/* Sets of rows, among them those of a range, and each with itself. */
+static void
+check_sets(const uint64 *range)
+{
+	uint64		a[ZS_KERNEL_WORDS];
+	uint64		b[ZS_KERNEL_WORDS];
+	uint64		out[ZS_KERNEL_WORDS];
+	uint32		sparse = (uint32) (next_random() % 4);
+	bool		any = false;
+	bool		meet = false;
+
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		a[w] = sparse == 0 ? 0 : sparse == 1 ? UINT64CONST(1) << next_random() % 64 : next_random();
+		b[w] = sparse == 2 ? ~a[w] : next_random() % 8 == 0 ? next_random() : range[w];
+	}
+	for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
+	{
+		any = any || zskernel_bits_get(a, i);
+		meet = meet || (zskernel_bits_get(a, i) && zskernel_bits_get(b, i));
+	}
+	CHECK(zskernel_bits_any(a) == any);
+	CHECK(zskernel_bits_meet(a, b) == meet);
+	CHECK(zskernel_bits_meet(a, a) == any);
+	zskernel_bits_copy(out, a);
+	CHECK(memcmp(out, a, sizeof(out)) == 0);
+	zskernel_bits_or(out, b);
+	for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
+		CHECK(zskernel_bits_get(out, i) == (zskernel_bits_get(a, i) || zskernel_bits_get(b, i)));
+	zskernel_bits_copy(out, a);
+	zskernel_bits_andnot(out, b);
+	for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
+		CHECK(zskernel_bits_get(out, i) == (zskernel_bits_get(a, i) && !zskernel_bits_get(b, i)));
+	CHECK(!zskernel_bits_meet(out, b));
+	zskernel_bits_andnot(out, out);
+	CHECK(!zskernel_bits_any(out));
+}
+
 static void
 one_round(void)
 {
@@ -869,6 +907,8 @@ one_round(void)
 	for (uint32 i = 0; i < ZS_KERNEL_ROWS; i++)
 		expected[i] = i >= first && i < first + len;
 	check_bits(bits, ZS_KERNEL_ROWS, expected);
+
+	check_sets(bits);
 
 	/* selections from none to all */
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
