@@ -97,13 +97,16 @@ same('bitmap scan with LIMIT', $bitmap,
 		from (select * from T where k = 44 limit 7) s');
 same('bitmap scan again and again', $bitmap,
 	'select v, (select sum(a) from T where k = v and n > v) from generate_series(1, 9) v');
-same('bitmap scan in parallel', qq{
+my $shared = qq{
 	$bitmap
 	set max_parallel_workers_per_gather = 2;
 	set parallel_setup_cost = 0;
 	set parallel_tuple_cost = 0;
-	set min_parallel_table_scan_size = 0;},
-	"select $all from T t where k between 200 and 300");
+	set min_parallel_table_scan_size = 0;};
+same('bitmap scan in parallel', $shared, "select $all from T t where k between 200 and 300");
+like($node->safe_psql('postgres',
+		"$shared explain select $all from zedstore t where k between 200 and 300"),
+	qr/Parallel Bitmap Heap Scan/, 'bitmap scan in parallel: plan');
 same('index scan of all columns', $index, "select $all from T t where k in (2, 88)");
 same('rows by index, in its order', $index,
 	'select * from T where id between 7000 and 7050 order by id');
@@ -115,6 +118,8 @@ same('rows of a join', "$index set enable_hashjoin = off; set enable_mergejoin =
 same('UPDATE and RETURNING', $index,
 	'begin; update T set n = n + 1 where id in (9, 30009, 55001) returning *; rollback');
 same('sorted by another column, limited', '', 'select * from T order by a limit 20');
+like($node->safe_psql('postgres', 'explain select * from zedstore order by a limit 20'),
+	qr/ZedstoreTopN/, 'sorted by another column, limited: plan');
 same('few rows of a sequential scan', 'set enable_indexscan = off; set enable_bitmapscan = off;',
 	'select * from T where k = 9 and length(c) = 64 order by id');
 same('sample of all rows', '', "select $all from T t tablesample bernoulli (100)");
@@ -235,6 +240,9 @@ is(analyzed('zedstore', '', $columns), analyzed('heap', '', $columns), 'ANALYZE 
 
 # ---- segments are written anew and move while a scan is ahead of its reader
 
+my $evict = 'checkpoint; select count(pg_buffercache_evict(bufferid)) from pg_buffercache';
+$node->safe_psql('postgres', 'create extension pg_buffercache');
+
 for my $way (sort keys %ways)
 {
 	my $select = 'select id, a, c, d, e, n, later from moved where k between 300 and 340';
@@ -249,8 +257,13 @@ for my $way (sort keys %ways)
 	my $result = $node->safe_psql('postgres', "$bitmap $select");
 	my $session = $node->background_psql('postgres');
 
+	# nothing that it wants is in shared buffers
+	$node->safe_psql('postgres', $evict) if $node->pg_version >= 18;
 	$session->query_safe("$bitmap $ways{$way} begin; declare c cursor for $select");
 	my $got = $session->query_safe('fetch 200 from c');
+	is($session->query_safe('select wish_pages > 0 and farthest > 0 from zs_read_ahead()'),
+		$way eq 'off' || $way eq 'no concurrency' ? 'f' : 't', "a scan is ahead: $way")
+	  if $node->pg_version >= 18;
 	$node->safe_psql('postgres', 'vacuum moved');
 	isnt($node->safe_psql('postgres', $segments), $before, "VACUUM rewrites segments: $way");
 	$got .= "\n" . $session->query_safe('savepoint s; fetch 150 from c; rollback to s');
@@ -259,6 +272,68 @@ for my $way (sort keys %ways)
 	$session->quit;
 	is($got, $result, "VACUUM while a scan is ahead: $way");
 	$node->safe_psql('postgres', 'drop table moved');
+}
+
+# ---- segments are dropped while a scan is ahead of its reader, and others take their blocks
+
+for my $way (sort keys %ways)
+{
+	my $select = 'select id, a, c, d, e, n, later from dropped where k between 300 and 340';
+	my $segments = q{select count(*) from pg_zs_segments('dropped')};
+
+	# the index still leads to the rows that are gone
+	$node->safe_psql('postgres', q{
+		create table dropped using zedstore as select * from heap where id <= 10000;
+		insert into dropped select * from heap where id between 10001 and 20000;
+		insert into dropped select * from heap where id between 20001 and 30000;
+		insert into dropped select * from heap where id between 30001 and 40000;
+		create index on dropped (k);
+		delete from dropped where id between 10001 and 30000});
+	my $before = $node->safe_psql('postgres', $segments);
+	my $result = $node->safe_psql('postgres', "$bitmap $select");
+	my $session = $node->background_psql('postgres');
+
+	$node->safe_psql('postgres', $evict) if $node->pg_version >= 18;
+	$session->query_safe("$bitmap $ways{$way} begin; declare c cursor for $select");
+	my $got = $session->query_safe('fetch 20 from c');
+	$node->safe_psql('postgres', 'vacuum (index_cleanup on) dropped');
+	cmp_ok($node->safe_psql('postgres', $segments), '<', $before, "VACUUM drops segments: $way");
+	$node->safe_psql('postgres', 'insert into dropped select * from heap where id > 30000');
+	$got .= "\n" . $session->query_safe('fetch all from c');
+	$session->query_safe('commit');
+	$session->quit;
+	is($got, $result, "segments are dropped while a scan is ahead: $way");
+	zs_check_all($node, 'postgres');
+	$node->safe_psql('postgres', 'drop table dropped');
+}
+
+# ---- a scan that is ahead has few pins, and gives them back
+
+for my $case (
+	[ 'bitmap scan', $bitmap, 'select * from zedstore where k < 300' ],
+	[ 'sequential scan', 'set enable_indexscan = off; set enable_bitmapscan = off;',
+		'select * from zedstore' ],
+	[ 'sample', '', 'select * from zedstore tablesample bernoulli (50)' ])
+{
+	my ($title, $settings, $sql) = @$case;
+	my $pins = q{select count(*) from pg_buffercache where pinning_backends > 0
+		and relfilenode = pg_relation_filenode('zedstore')};
+	my $session = $node->background_psql('postgres');
+	my $most = 0;
+
+	$session->query_safe("$settings begin; declare c cursor for $sql");
+	for (1 .. 20)
+	{
+		$session->query_safe('fetch 500 from c');
+		my $now = $node->safe_psql('postgres', $pins);
+		$most = $now if $now > $most;
+	}
+	# 13 columns have a stream each, or all of them one
+	cmp_ok($most, '<', 256 / 4, "$title: a quarter of shared buffers is not pinned");
+	note "$title: $most pages pinned";
+	$session->query_safe('commit');
+	is($node->safe_psql('postgres', $pins), 0, "$title: and none behind its end");
+	$session->quit;
 }
 
 # ---- scans that end early leave no pin behind
@@ -279,9 +354,18 @@ my ($ret, $out, $err) = $node->psql('postgres', qq{
 	select count(c), sum(a),
 		count(case when id % 9000 = 1 then pg_cancel_backend(pg_backend_pid()) end)
 		from zedstore where k < 1009;
+	set enable_bitmapscan = off;
+	set enable_indexscan = on;
+	select count(c), sum(a),
+		count(case when id % 9000 = 1 then pg_cancel_backend(pg_backend_pid()) end)
+		from zedstore where k < 1009;
+	select count(c), sum(a),
+		count(case when id % 9000 = 1 then pg_cancel_backend(pg_backend_pid()) end)
+		from zedstore tablesample bernoulli (100);
 	select 1}, on_error_stop => 0);
 is($out, '1', 'errors end scans');
-like($err, qr/division by zero.*division by zero.*user request/s, 'as they should');
+like($err, qr/division by zero.*division by zero.*user request.*user request.*user request/s,
+	'as they should');
 
 # ---- what can be seen of it
 
@@ -313,6 +397,39 @@ is(counted('', 'analyze zedstore', 'wishes > 1000, wish_pages > 100, farthest be
 is(counted($index, 'select * from zedstore where k in (2, 88)',
 		'asked, wishes > 100, wish_pages > 100, farthest'),
 	'0|t|t|0', 'counters of an index scan');
+is(counted("$bitmap", 'select * from zedstore where k < 300', 'wishes > 1000, farthest > 20'),
+	't|t', 'counters of a bitmap scan')
+  if $node->pg_version >= 18;
+is(counted('', 'select * from zedstore order by a limit 20', 'wishes >= 240, wish_pages > 50'),
+	't|t', 'counters of a top-N scan');
+for my $case (
+	[ 'bitmap scan', $bitmap, 'select * from zedstore where k < 300' ],
+	[ 'index scan', $index, 'select * from zedstore where k in (2, 88)' ],
+	[ 'ANALYZE', '', 'analyze zedstore' ])
+{
+	my ($title, $settings, $sql) = @$case;
+
+	is(counted("$settings $ways{'no concurrency'}", $sql, 'wish_pages, farthest'),
+		'0|0', "no concurrency, no look-ahead: $title");
+}
+
+# ---- what nobody asks for is not read
+
+my $value = $node->safe_psql('postgres', 'select a from heap where id = 31234');
+my ($whole, $selective, $few) = map {
+	counted($stream, $_, 'asked + wish_pages')
+} ("select $all from zedstore t", "select * from zedstore where a = $value",
+	'select * from (select * from zedstore limit 5) s');
+cmp_ok($selective, '<', $whole / 2, "a row of a sequential scan: $selective of $whole pages");
+cmp_ok($few, '<', $whole / 4, "LIMIT: $few of $whole pages");
+$few = counted("$parallel set max_parallel_workers = 0;",
+	'select * from (select * from zedstore limit 5) s', 'asked + wish_pages');
+cmp_ok($few, '<', $whole / 4, "LIMIT over a parallel scan: $few of $whole pages");
+$node->safe_psql('postgres',
+	'create table little using zedstore as select * from heap where id <= 2000');
+is(counted($parallel, 'select count(hashtext(l.*::text)) from little l',
+		q{asked + wish_pages <= pg_relation_size('little') / 8192}),
+	't', 'a parallel scan of a small table');
 
 # ---- look-ahead joins the reads of a sample
 
@@ -371,7 +488,7 @@ SKIP:
 	# leaves of the TID tree, of which there are many where rows went here and there
 	my @statements = (
 		'select count(*) from w', 'set max_parallel_workers_per_gather = 2; select count(*) from w',
-		'create index on w (i)', 'vacuum w');
+		'set max_parallel_maintenance_workers = 0; create index on w (i)', 'vacuum w');
 	my %output;
 	for my $way ('on', 'off')
 	{
@@ -389,12 +506,15 @@ SKIP:
 			$reads{"$way $statement"} = $session->query_safe($requests) - $before;
 			$session->quit;
 		}
-		$output{$way} .= $node->safe_psql('postgres', 'select count(*), sum(i) from w');
+		$output{$way} .= $node->safe_psql('postgres', q{
+			create extension if not exists amcheck;
+			select bt_index_check('w_i_idx', true);
+			select count(*), sum(i) from w});
 		zs_check_all($node, 'postgres');
 		$node->safe_psql('postgres', 'drop table w');
 	}
 	is($output{on}, $output{off}, 'leaves are read ahead: the same rows');
-	for my $statement ($statements[0], 'vacuum w')
+	for my $statement (@statements[0, 2, 3])
 	{
 		# those of catalogs are the same
 		cmp_ok($reads{"on $statement"}, '<', $reads{"off $statement"} - 15,

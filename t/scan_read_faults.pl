@@ -43,7 +43,9 @@ $node->safe_psql('postgres', qq{
 	end loop; end \$\$;
 	delete from z where hashint4(id) % 3 = 0;
 	create index z_k on z (k);
-	vacuum z});
+	vacuum z;
+	create table w using zedstore as select i from generate_series(1, 600000) i;
+	delete from w where hashint4(i) % 3 = 0});
 
 my $bitmap = 'set enable_seqscan = off; set enable_indexscan = off;';
 my $index = 'set enable_seqscan = off; set enable_bitmapscan = off;';
@@ -52,32 +54,37 @@ my @statements = (
 	[ 'bitmap scan', $bitmap, "select $all from z where k between 300 and 420" ],
 	[ 'index scan', $index, "select $all from z where k in (17, 401, 770)" ],
 	[ 'sequential scan', '', "select $all from z" ],
+	[ 'top-N', '', 'select * from z order by a limit 40' ],
+	[ 'leaves of row numbers', '', 'select count(*) from w', 'w' ],
 	[ 'sample', '', 'select count(*), sum(a), min(c) from z tablesample bernoulli (100)' ],
 	[ 'ANALYZE', '', q{analyze z; select count(*) from pg_stats where tablename = 'z'} ]);
 
-# Output and errors of a statement in whose midst reads go wrong, and of the same one after that.
+# Output and errors of a statement in whose midst reads of a table go wrong, and of the same one
+# after that.
 sub with_faults
 {
-	my ($settings, $sql, $before, $times, $result) = @_;
+	my ($settings, $sql, $before, $times, $result, $table) = @_;
 
+	$table //= 'z';
 	return $node->psql('postgres', qq{
 		$settings
-		select read_faults('$library', pg_relation_filenode('z'), $before, $times, $result)
+		select count(pg_buffercache_evict(bufferid)) from pg_buffercache \\g /dev/null
+		select read_faults('$library', pg_relation_filenode('$table'), $before, $times, $result)
 			\\g /dev/null
 		$sql;
 		select read_faults('', 0, 0, 0, 0) \\g /dev/null
 		$sql;
-		select count(*) from pg_buffercache_pins}, on_error_stop => 0);
+		select count(*) from pg_buffercache where pinning_backends > 0
+			and relfilenode = pg_relation_filenode('$table')}, on_error_stop => 0);
 }
 
-$node->safe_psql('postgres', q{
-	create extension pg_buffercache;
-	create view pg_buffercache_pins as select * from pg_buffercache
-		where relfilenode = pg_relation_filenode('z') and pinning_backends > 0});
+$node->safe_psql('postgres', 'create extension pg_buffercache; create extension amcheck');
+like($node->safe_psql('postgres', "explain $_->[2]"), qr/ZedstoreTopN/, 'top-N: plan')
+  for grep { $_->[0] eq 'top-N' } @statements;
 
 for my $statement (@statements)
 {
-	my ($title, $settings, $sql) = @$statement;
+	my ($title, $settings, $sql, $table) = @$statement;
 	my $expected = $node->safe_psql('postgres', "$settings $sql");
 	my $failed = 0;
 	my @odd;
@@ -87,7 +94,7 @@ for my $statement (@statements)
 	# every read may be the one that fails
 	for my $before (0 .. 30, 40, 60, 90, 150, 300)
 	{
-		my (undef, $out, $err) = with_faults($settings, $sql, $before, 1, -EIO());
+		my (undef, $out, $err) = with_faults($settings, $sql, $before, 1, -EIO(), $table);
 
 		if ($err eq '')
 		{
@@ -107,12 +114,44 @@ for my $statement (@statements)
 	# all of them are cut short, some in the midst of a page
 	for my $result (8192, 3 * 8192 + 100)
 	{
-		my (undef, $out, $err) = with_faults($settings, $sql, 0, 1_000_000, $result);
+		my (undef, $out, $err) = with_faults($settings, $sql, 0, 1_000_000, $result, $table);
 		is("$out$err", "$expected\n$expected\n0", "$title: reads of $result bytes");
 	}
-	my (undef, $out, $err) = with_faults($settings, $sql, 2, 1, 0);
+	my (undef, $out, $err) = with_faults($settings, $sql, 2, 1, 0, $table);
 	like($err, qr/could not read blocks .*: read only 0 of/, "$title: nothing was read");
 	like($out, qr/^(?:\d+\n)?\Q$expected\E\n0\z/, "$title: and goes on");
+}
+
+# what changes the table, or makes an index of it, is done anew by the same statement
+my $expected = $node->safe_psql('postgres', "select $all from z where hashint4(k) % 2 = 0");
+for my $case (
+	[ 'VACUUM', 'vacuum v' ],
+	[ 'CREATE INDEX', 'drop index if exists v_a; create index v_a on v (a, c)' ])
+{
+	my ($title, $sql) = @$case;
+	my $failed = 0;
+	my @odd;
+
+	for my $before (0 .. 5, 8, 12, 20, 40, 80, 160)
+	{
+		$node->safe_psql('postgres', q{
+			create table v using zedstore as select * from z;
+			create index v_k on v (k);
+			delete from v where hashint4(k) % 2 <> 0});
+		my (undef, $out, $err) = with_faults('', $sql, $before, 1, -EIO(), 'v');
+
+		$failed++ if $err =~ /could not read blocks .* Input\/output error/;
+		$err =~ s/^psql:.*(?:index "v_a" does not exist|could not read blocks .* error).*\n?//gm;
+		push @odd, "$before: $out $err" if $out ne '0' || $err ne '';
+		my $got = $node->safe_psql('postgres', "select $all from v z; $index
+			select $all from v z where k is not null;
+			select bt_index_check(indexrelid::regclass, true)
+				from pg_index where indrelid = 'v'::regclass; select * from zs_check('v')");
+		push @odd, "$before: $got" if $got !~ /^\Q$expected\E\n\Q$expected\E\n+\z/;
+		$node->safe_psql('postgres', 'drop table v');
+	}
+	is("@odd", '', "$title: EIO");
+	cmp_ok($failed, '>=', 5, "$title: $failed errors");
 }
 
 # a row that is fetched again after an error within the same statement
