@@ -9,6 +9,9 @@ bitmap_scan='select count(ss_sold_date_sk), sum(ss_quantity), sum(ss_net_profit)
 only_bitmaps='set enable_seqscan = off; set enable_indexscan = off'
 index_scan='select * from T where ss_item_sk = 1000'
 only_indexes='set enable_seqscan = off; set enable_bitmapscan = off'
+seq='set enable_indexscan = off; set enable_bitmapscan = off'
+workers='set max_parallel_workers_per_gather = 2; set min_parallel_table_scan_size = 0;
+	set parallel_setup_cost = 0; set parallel_tuple_cost = 0'
 
 # store_sales in both kinds on the volume, cold_heap and cold_zs, with an index by item.
 load_cold_tables() {
