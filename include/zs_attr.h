@@ -395,7 +395,7 @@ typedef struct ZsAheadCounts
 	uint64		restarts;		/* streams that went on elsewhere */
 	uint64		wishes;			/* of other readers */
 	uint64		wish_pages;		/* asked for because of them */
-	uint64		farthest;		/* blocks, in order of reading, that a wish was ahead at most */
+	uint64		farthest;		/* blocks, or rows of a top-N scan, that a wish was ahead at most */
 } ZsAheadCounts;
 
 extern ZsAheadCounts zsattr_ahead_counts;

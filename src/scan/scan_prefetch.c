@@ -46,6 +46,27 @@ has_stripe(const ZsSourceColumn *column, zstid stripe)
 		(column->reader != NULL && zsattr_reader_has_values(column->reader, stripe));
 }
 
+/*
+ * The columns that the slot, or NULL for all, needs, into attnos, which has room for all; returns
+ * how many.
+ */
+static int
+needed_columns(TupleDesc desc, const ZsSlot *slot, AttrNumber *attnos)
+{
+	bool		masked = slot != NULL && slot->nneeded >= 0;
+	int			n = masked ? slot->nneeded : desc->natts;
+	int			nattnos = 0;
+
+	for (int k = 0; k < n; k++)
+	{
+		int			attno = masked ? slot->needed[k] : k;
+
+		if (attno < desc->natts && !TupleDescAttr(desc, attno)->attisdropped)
+			attnos[nattnos++] = attno + 1;
+	}
+	return nattnos;
+}
+
 /* The source's look-ahead for rows; NULL if the settings do not want it. */
 static ZsAttrAhead *
 need_ahead(ZsRowSource *source)
@@ -107,35 +128,31 @@ zsscan_prefetch_row(ZsRowSource *source, ZsSlot *slot, int first, int natts, boo
 void
 zsscan_prefetch_rows(ZsRowSource *source, const ZsSlot *slot, const zstid *rows, int nrows)
 {
-	bool		masked = slot->nneeded >= 0;
-	int			natts = masked ? slot->nneeded : source->desc->natts;
 	ZsAttrAhead *ahead = need_ahead(source);
+	AttrNumber *attnos;
+	int			nattnos;
 	ZsAttrWish *wishes;
-	int			nwishes = 0;
+	ZsAttrWish *wish;
 
 	if (ahead == NULL)
 		return;
-	wishes = palloc_array(ZsAttrWish, Max(nrows * natts, 1));
+	attnos = palloc_array(AttrNumber, Max(source->desc->natts, 1));
+	nattnos = needed_columns(source->desc, slot, attnos);
+	wish = wishes = palloc_array(ZsAttrWish, Max(nrows * nattnos, 1));
 	for (int i = 0; i < nrows; i++)
 	{
 		Assert(rows[i] < ZS_MAX_ROW && (i == 0 || rows[i - 1] < rows[i]));
-		for (int k = 0; k < natts; k++)
-		{
-			int			attno = masked ? slot->needed[k] : k;
-
-			if (attno >= source->desc->natts ||
-				TupleDescAttr(source->desc, attno)->attisdropped)
-				continue;
-			wishes[nwishes].tag = 0;
-			wishes[nwishes].row = rows[i];
-			wishes[nwishes].attno = attno + 1;
-			wishes[nwishes].single = true;
-			nwishes++;
-		}
+		for (int k = 0; k < nattnos; k++)
+			*wish++ = (ZsAttrWish) {.row = rows[i],.attno = attnos[k],.single = true};
 	}
-	if (nwishes > 1)
-		zsattr_ahead_fetch(ahead, wishes, nwishes);
+	if (wish - wishes > 1)
+	{
+		zsattr_ahead_counts.farthest = Max(zsattr_ahead_counts.farthest,
+										   (uint64) nrows - 1);
+		zsattr_ahead_fetch(ahead, wishes, wish - wishes);
+	}
 	pfree(wishes);
+	pfree(attnos);
 }
 
 /* ---- blocks ---------------------------------------------------------------- */
@@ -217,25 +234,6 @@ next_wish(void *arg, ZsAttrWish *wish)
 	return ZS_WISH_GIVEN;
 }
 
-/* The columns that the slot needs; it may be NULL for all. */
-static void
-set_columns(ZsScanPrefetch *prefetch, const ZsSlot *slot)
-{
-	TupleDesc	desc = prefetch->scan->source->desc;
-	bool		masked = slot != NULL && slot->nneeded >= 0;
-	int			n = masked ? slot->nneeded : desc->natts;
-
-	prefetch->attnos = palloc_array(AttrNumber, Max(n, 1));
-	prefetch->nattnos = 0;
-	for (int k = 0; k < n; k++)
-	{
-		int			attno = masked ? slot->needed[k] : k;
-
-		if (attno < desc->natts && !TupleDescAttr(desc, attno)->attisdropped)
-			prefetch->attnos[prefetch->nattnos++] = attno + 1;
-	}
-}
-
 /*
  * A ring over the blocks that source gives, for a scan whose rows go to slot (NULL: whose columns
  * are all read).  With maintenance, maintenance_io_concurrency counts.  Memory is the scan's;
@@ -255,7 +253,8 @@ zsscan_prefetch_begin(ZsScanDesc scan, TupleTableSlot *slot, bool maintenance,
 	prefetch->source = source;
 	prefetch->arg = arg;
 	prefetch->depth = scan->rs_base.rs_parallel != NULL ? RING_SHARED : RING_SIZE;
-	set_columns(prefetch, (ZsSlot *) slot);
+	prefetch->attnos = palloc_array(AttrNumber, Max(scan->source->desc->natts, 1));
+	prefetch->nattnos = needed_columns(scan->source->desc, (ZsSlot *) slot, prefetch->attnos);
 	if (prefetch->nattnos > 0 && zsbase_ahead_is_wanted(scan->rs_base.rs_rd, maintenance))
 	{
 		prefetch->ahead = zsattr_ahead_begin(scan->rs_base.rs_rd, scan->source->desc, maintenance,
