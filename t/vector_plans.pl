@@ -130,7 +130,7 @@ $primary->restart;
 		400 + $primary->safe_psql('postgres', $key =~ s/\bT\b/h/gr),
 		'a parallel hash join for which there is no shared memory');
 }
-$primary->append_conf('postgresql.conf', 'max_connections = 20');
+$primary->append_conf('postgresql.conf', 'max_connections = 50');
 $primary->restart;
 $standby->start;
 
