@@ -17,7 +17,6 @@
 
 #include "zs_compat.h"
 
-#include "access/sysattr.h"
 #include "access/tableam.h"
 #include ZS_EXPLAIN_FORMAT_H
 #include "nodes/makefuncs.h"
@@ -26,6 +25,7 @@
 #include "utils/ruleutils.h"
 
 #include "vector_agg_node.h"
+#include "vector_scan.h"
 
 /* ---- EXPLAIN ------------------------------------------------------------------------------- */
 
@@ -75,21 +75,13 @@ explain_memory(const AggCounts *counts, ExplainState *es)
 static void
 explain_columns(AggNodeState *state, ExplainState *es)
 {
-	TupleDesc	desc = RelationGetDescr(state->rel);
 	Index		varno = ((Scan *) state->css.ss.ps.plan)->scanrelid;
 	Bitmapset  *attrs = NULL;
-	List	   *names = NIL;
-	int			i = -1;
 
 	pull_varattnos((Node *) state->key_exprs, varno, &attrs);
 	pull_varattnos((Node *) state->aggrefs, varno, &attrs);
 	pull_varattnos((Node *) state->filter_clauses, varno, &attrs);
-	while ((i = bms_next_member(attrs, i)) >= 0)
-		names = lappend(names, NameStr(TupleDescAttr(desc,
-													 i + FirstLowInvalidHeapAttributeNumber -
-													 1)->attname));
-	if (names != NIL)
-		ExplainPropertyList("Columns", names, es);
+	zsvector_explain_columns(state->rel, attrs, es);
 }
 
 /* ExplainCustomScan: what the node does, and with ANALYZE what it did, in all processes. */

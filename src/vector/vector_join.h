@@ -35,11 +35,14 @@ extern ZsJoinKeys *zsvector_joinkeys_create(MemoryContext parent);
 /* Forgets all keys. */
 extern void zsvector_joinkeys_reset(ZsJoinKeys *keys);
 
-/* Adds a key to a set that is not complete. */
+/* Adds a key to a set that has not ended. */
 extern void zsvector_joinkeys_add(ZsJoinKeys *keys, int64 key);
 
-/* There are no more keys; from here on the set can be asked. */
-extern void zsvector_joinkeys_complete(ZsJoinKeys *keys);
+/*
+ * There are no more keys of this process.  From here on the set can be asked; one that is shared is
+ * left to all who share it, in dsa, and forgotten here.  Errors: those of making shared memory.
+ */
+extern void zsvector_joinkeys_end(ZsJoinKeys *keys, dsa_area *dsa);
 
 /* Can no integer in [min, max] be a key? */
 extern bool zsvector_joinkeys_excludes(const ZsJoinKeys *keys, int64 min, int64 max);
@@ -74,19 +77,10 @@ extern void zsvector_joinkeys_shared_disable(ZsSharedJoinKeys *shared);
 extern void zsvector_joinkeys_share(ZsJoinKeys *keys, ZsSharedJoinKeys *shared);
 
 /*
- * There are no more keys of this process: leaves them for all that share the set, forgets them.
- * Errors: those of making shared memory.
- */
-extern void zsvector_joinkeys_leave(ZsJoinKeys *keys, dsa_area *dsa);
-
-/*
  * Takes what all processes have left, when all have; then the set can be asked.  False if it
  * cannot, since it is not shared, or one process leaves nothing.
  */
 extern bool zsvector_joinkeys_collect(ZsJoinKeys *keys, dsa_area *dsa);
-
-/* Is the set a view of a shared one? */
-extern bool zsvector_joinkeys_is_shared(const ZsJoinKeys *keys);
 
 /* Can the set be asked? */
 extern bool zsvector_joinkeys_is_complete(const ZsJoinKeys *keys);
@@ -136,8 +130,11 @@ extern bool zsvector_join_tap_is_in_place(const ZsJoinTap *tap);
 /* The plan node whose rows it sees. */
 extern int	zsvector_join_tap_plan_node(const ZsJoinTap *tap);
 
-/* Have all rows of the present hash table passed the tap, if this process makes it alone? */
-extern bool zsvector_join_tap_is_complete(const ZsJoinTap *tap);
+/* Does a join of this type drop rows of the outer side that have no partner? */
+extern bool zsvector_join_drops_lonely_rows(JoinType type);
+
+/* Does each row come from an outer row, and is none but those that it comes from changed by it? */
+extern bool zsvector_join_goes_by_outer_rows(JoinType type);
 
 /*
  * Is the function equality of numbers that hash joins and our vectors have as integers, by their

@@ -47,8 +47,7 @@ is_ready(const ZsJoinFilter *filter)
 		return false;
 	if (table->parallel_state != NULL)
 		return zsvector_joinkeys_collect(filter->keys, filter->join->js.ps.state->es_query_dsa);
-	return zsvector_join_tap_is_complete(filter->tap) &&
-		zsvector_joinkeys_is_complete(filter->keys);
+	return zsvector_joinkeys_is_complete(filter->keys);
 }
 
 /* Applies one filter; false if it cannot tell. */

@@ -203,9 +203,9 @@ make_bloom(ZsJoinKeys *keys)
 	}
 }
 
-/* See vector_join.h. */
-void
-zsvector_joinkeys_complete(ZsJoinKeys *keys)
+/* Brings the keys, which are all, into the form that can be asked. */
+static void
+complete(ZsJoinKeys *keys)
 {
 	uint64		range;
 
@@ -322,21 +322,14 @@ zsvector_joinkeys_share(ZsJoinKeys *keys, ZsSharedJoinKeys *shared)
 
 /* See vector_join.h. */
 bool
-zsvector_joinkeys_is_shared(const ZsJoinKeys *keys)
-{
-	return keys->shared != NULL;
-}
-
-/* See vector_join.h. */
-bool
 zsvector_joinkeys_is_complete(const ZsJoinKeys *keys)
 {
 	return keys->form != KEYS_GATHERED;
 }
 
-/* See vector_join.h. */
-void
-zsvector_joinkeys_leave(ZsJoinKeys *keys, dsa_area *dsa)
+/* Leaves the keys for all that share the set, and forgets them. */
+static void
+leave(ZsJoinKeys *keys, dsa_area *dsa)
 {
 	ZsSharedJoinKeys *shared = keys->shared;
 	uint64		nkeys = keys->too_many ? 0 : keys->nkeys;
@@ -368,6 +361,16 @@ zsvector_joinkeys_leave(ZsJoinKeys *keys, dsa_area *dsa)
 		part->next = first;
 	while (!pg_atomic_compare_exchange_u64(&shared->parts, &first, pointer));
 	zsvector_joinkeys_reset(keys);
+}
+
+/* See vector_join.h. */
+void
+zsvector_joinkeys_end(ZsJoinKeys *keys, dsa_area *dsa)
+{
+	if (keys->shared != NULL)
+		leave(keys, dsa);
+	else
+		complete(keys);
 }
 
 /* Adds the keys of a process. */
@@ -407,6 +410,6 @@ zsvector_joinkeys_collect(ZsJoinKeys *keys, dsa_area *dsa)
 		add_part(keys, p);
 		part = p->next;
 	}
-	zsvector_joinkeys_complete(keys);
+	complete(keys);
 	return true;
 }

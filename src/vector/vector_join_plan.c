@@ -167,10 +167,8 @@ is_plain(const Path *path)
 static bool
 goes_by_outer_rows(const HashPath *path)
 {
-	JoinType	type = path->jpath.jointype;
-
 	return is_plain(path->jpath.innerjoinpath) &&
-		(type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI);
+		zsvector_join_goes_by_outer_rows(path->jpath.jointype);
 }
 
 /* The scan by batches of the relation below the path from which its rows come; NULL: none. */
@@ -277,14 +275,6 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, Join
 	return path;
 }
 
-/* Can the join leave out rows of the outer side that have no partner? */
-static bool
-drops_lonely_outer_rows(JoinType type)
-{
-	return type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_RIGHT ||
-		type == JOIN_RIGHT_ANTI || zs_join_is_right_semi(type);
-}
-
 /* Adds joins of parts of the outer side: with a hash table for each process, or one for all. */
 static void
 add_partial_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
@@ -335,9 +325,9 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, RelO
 	if (next_join_hook)
 		next_join_hook(root, joinrel, outerrel, innerrel, jointype, extra);
 	if (!zs_enable_join_filters || !zs_enable_vector_scan || !zs_enable_column_costs ||
-		!enable_hashjoin || !drops_lonely_outer_rows(jointype) || outerrel->rows < USEFUL_ROWS ||
-		inner == NULL || inner->param_info != NULL || !bms_is_empty(joinrel->lateral_relids) ||
-		inner->rows > zsvector_joinkeys_most())
+		!enable_hashjoin || !zsvector_join_drops_lonely_rows(jointype) ||
+		outerrel->rows < USEFUL_ROWS || inner == NULL || inner->param_info != NULL ||
+		!bms_is_empty(joinrel->lateral_relids) || inner->rows > zsvector_joinkeys_most())
 		return;
 	find_keys(joinrel, outerrel, innerrel, jointype, extra->restrictlist, &keys);
 	if (keys.columns == NIL)

@@ -141,10 +141,7 @@ tap_row(PlanState *node)
 			zsvector_joinkeys_reset(key->keys);
 		if (at_end)
 		{
-			if (zsvector_joinkeys_is_shared(key->keys))
-				zsvector_joinkeys_leave(key->keys, node->state->es_query_dsa);
-			else
-				zsvector_joinkeys_complete(key->keys);
+			zsvector_joinkeys_end(key->keys, node->state->es_query_dsa);
 			continue;
 		}
 		value = slot_getattr(slot, key->attno, &isnull);
@@ -167,13 +164,6 @@ int
 zsvector_join_tap_plan_node(const ZsJoinTap *tap)
 {
 	return tap->node->plan->plan_node_id;
-}
-
-/* See vector_join.h. */
-bool
-zsvector_join_tap_is_complete(const ZsJoinTap *tap)
-{
-	return tap->complete;
 }
 
 static void
@@ -375,26 +365,35 @@ zsvector_join_is_equality(Oid funcid)
 	}
 }
 
-/* A column, maybe under another name for its type, of a plan's outer side; NULL if it is none. */
+/* A column, maybe under another name for its type, of a plan's input; NULL if it is none. */
 static Var *
-outer_column(Node *expr)
+plain_column(Node *expr)
 {
 	while (IsA(expr, RelabelType))
 		expr = (Node *) ((RelabelType *) expr)->arg;
-	if (!IsA(expr, Var) || ((Var *) expr)->varno != OUTER_VAR || ((Var *) expr)->varattno <= 0)
-		return NULL;
-	return (Var *) expr;
+	return IsA(expr, Var) && ((Var *) expr)->varattno > 0 ? (Var *) expr : NULL;
 }
 
-static bool
-drops_lonely_outer_rows(JoinType type)
+/* The same of a plan's outer side. */
+static Var *
+outer_column(Node *expr)
 {
-	return type != JOIN_LEFT && type != JOIN_ANTI && type != JOIN_FULL;
+	Var		   *var = plain_column(expr);
+
+	return var != NULL && var->varno == OUTER_VAR ? var : NULL;
 }
 
-/* Does each row come from an outer row, and is none but those that it comes from changed by it? */
-static bool
-goes_by_outer_rows(JoinType type)
+/* See vector_join.h. */
+bool
+zsvector_join_drops_lonely_rows(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_RIGHT ||
+		type == JOIN_RIGHT_ANTI || zs_join_is_right_semi(type);
+}
+
+/* See vector_join.h. */
+bool
+zsvector_join_goes_by_outer_rows(JoinType type)
 {
 	return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
 }
@@ -430,7 +429,7 @@ find_scan(PlanState *node, AttrNumber attno, AttrNumber *column)
 			return NULL;
 		join = (HashJoin *) plan;
 		var = outer_column(expr);
-		if (var == NULL || !goes_by_outer_rows(join->join.jointype) ||
+		if (var == NULL || !zsvector_join_goes_by_outer_rows(join->join.jointype) ||
 			expressions_may_raise(join->join.joinqual, NULL, node->state) ||
 			expressions_may_raise(join->hashclauses, NULL, node->state) ||
 			expressions_may_raise(plan->qual, NULL, node->state) ||
@@ -458,13 +457,13 @@ find_tap_place(HashJoinState *join, AttrNumber *attno)
 		Node	   *expr = (Node *) list_nth_node(TargetEntry, node->plan->targetlist,
 												  *attno - 1)->expr;
 
-		while (IsA(expr, RelabelType))
-			expr = (Node *) ((RelabelType *) expr)->arg;
-		if (!IsA(expr, Var) || ((Var *) expr)->varattno <= 0)
+		const Var  *var = plain_column(expr);
+
+		if (var == NULL)
 			return NULL;
-		Assert(((Var *) expr)->varno == OUTER_VAR || ((Var *) expr)->varno == INNER_VAR);
-		*attno = ((Var *) expr)->varattno;
-		if (((Var *) expr)->varno == OUTER_VAR)
+		Assert(var->varno == OUTER_VAR || var->varno == INNER_VAR);
+		*attno = var->varattno;
+		if (var->varno == OUTER_VAR)
 			node = outerPlanState(node);
 		else
 			node = outerPlanState(innerPlanState(node));
@@ -520,7 +519,7 @@ connect_joins(PlanState *node, void *context)
 		HashJoin   *join = (HashJoin *) node->plan;
 
 		Assert(join->join.plan.parallel_aware == innerPlan(join)->parallel_aware);
-		if (drops_lonely_outer_rows(join->join.jointype) &&
+		if (zsvector_join_drops_lonely_rows(join->join.jointype) &&
 			!expressions_may_raise(join->hashclauses, NULL, node->state))
 		{
 			for (int i = 0; i < list_length(join->hashclauses); i++)

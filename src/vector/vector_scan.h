@@ -34,6 +34,16 @@ extern bool zsvector_scan_is_path(const Path *path);
 /* A copy of such a path for a scan that returns a share of its rows, thanks to a join's keys. */
 extern Path *zsvector_scan_filtered_path(PlannerInfo *root, const Path *path, double share);
 
+/* vector_scan_report.c */
+
+struct ExplainState;
+
+/*
+ * Tells EXPLAIN columns of the table: those in attrs, which are numbered as pull_varattnos() does.
+ */
+extern void zsvector_explain_columns(Relation rel, const Bitmapset *attrs,
+									 struct ExplainState *es);
+
 /* ---- expressions without columns in a clause (vector_scan_fold.c) ---- */
 
 /*

@@ -58,19 +58,14 @@ zsvector_scan_exchange_counts(ZsScanNode *state)
 	}
 }
 
-/* The table's columns that the scan looks at. */
-static void
-explain_columns(CustomScanState *node, ExplainState *es)
+/* See vector_scan.h. */
+void
+zsvector_explain_columns(Relation rel, const Bitmapset *attrs, ExplainState *es)
 {
-	const Plan *plan = node->ss.ps.plan;
-	TupleDesc	desc = RelationGetDescr(node->ss.ss_currentRelation);
-	Bitmapset  *attrs = NULL;
+	TupleDesc	desc = RelationGetDescr(rel);
 	List	   *names = NIL;
-	bool		all;
+	bool		all = bms_is_member(-FirstLowInvalidHeapAttributeNumber, attrs);
 
-	pull_varattnos((Node *) plan->targetlist, ((const Scan *) plan)->scanrelid, &attrs);
-	pull_varattnos((Node *) plan->qual, ((const Scan *) plan)->scanrelid, &attrs);
-	all = bms_is_member(-FirstLowInvalidHeapAttributeNumber, attrs);
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(desc, i);
@@ -81,6 +76,18 @@ explain_columns(CustomScanState *node, ExplainState *es)
 	}
 	if (names != NIL)
 		ExplainPropertyList("Columns", names, es);
+}
+
+/* The columns that the scan looks at. */
+static void
+explain_columns(CustomScanState *node, ExplainState *es)
+{
+	const Plan *plan = node->ss.ps.plan;
+	Bitmapset  *attrs = NULL;
+
+	pull_varattnos((Node *) plan->targetlist, ((const Scan *) plan)->scanrelid, &attrs);
+	pull_varattnos((Node *) plan->qual, ((const Scan *) plan)->scanrelid, &attrs);
+	zsvector_explain_columns(node->ss.ss_currentRelation, attrs, es);
 }
 
 /* Core shows the whole filter and what it removed. */
