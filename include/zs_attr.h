@@ -241,6 +241,16 @@ typedef struct ZsAttrReader ZsAttrReader;
 extern ZsAttrReader *zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno,
 										 int flags, BufferAccessStrategy strategy);
 
+/* What readers have read; what they come to again counts again. */
+typedef struct ZsReadCounts
+{
+	uint64		segments;		/* opened */
+	uint64		vectors;		/* decoded, in whatever forms */
+} ZsReadCounts;
+
+/* Has the reader add what it reads from now on to counts, which outlives it. */
+extern void zsattr_reader_count(ZsAttrReader *reader, ZsReadCounts *counts);
+
 /*
  * A scan that goes by several ranges of rows, in ascending order.  source gives the range of a
  * number, `number` is that of the present one.  The source is asked for the present range, one
@@ -356,78 +366,6 @@ extern void zsattr_reader_expect(ZsAttrReader *reader, zstid row);
 extern void zsattr_reader_forget(ZsAttrReader *reader);
 
 extern void zsattr_reader_end(ZsAttrReader *reader);
-
-/* ---- look-ahead for rows and stripes (attr_ahead.c) ---------------------- */
-
-/*
- * Brings pages of columns to shared buffers before readers ask for them.  It
- * never decides what is read, and errors only where a reader of these columns would, too.  Memory
- * comes from the context that is current at begin.
- */
-typedef struct ZsAttrAhead ZsAttrAhead;
-
-/* A reader is going to ask for this row's value, or for the vector of its stripe. */
-typedef struct ZsAttrWish
-{
-	uint64		tag;			/* does not get smaller from wish to wish */
-	zstid		row;
-	AttrNumber	attno;			/* not of a dropped column */
-	bool		single;			/* zsattr_reader_value() */
-} ZsAttrWish;
-
-typedef enum ZsWishResult
-{
-	ZS_WISH_GIVEN,
-	ZS_WISH_LATER,				/* more when the reader has come further */
-	ZS_WISH_END
-} ZsWishResult;
-
-/* Gives the next wish, in the order in which the reader will ask. */
-typedef ZsWishResult (*ZsWishSource) (void *arg, ZsAttrWish *wish);
-
-/* What look-ahead of this backend has come to, since it began. */
-typedef struct ZsAheadCounts
-{
-	uint64		streams;		/* of columns of sequential scans and VACUUM */
-	uint64		asked;			/* pages that those were asked for ... */
-	uint64		used;			/* ... and that a reader took from them */
-	uint64		missed;			/* pages that a reader with such a stream read himself */
-	uint64		restarts;		/* streams that went on elsewhere */
-	uint64		wishes;			/* of other readers */
-	uint64		wish_pages;		/* asked for because of them */
-	uint64		farthest;		/* blocks, or rows of a top-N scan, that a wish was ahead at most */
-} ZsAheadCounts;
-
-extern ZsAheadCounts zsattr_ahead_counts;
-
-/* Pages that this backend has read so far that were in no buffer, of whatever relation. */
-static inline uint64
-zsattr_ahead_pages_read(void)
-{
-	return (uint64) (pgBufferUsage.shared_blks_read + pgBufferUsage.local_blks_read);
-}
-
-extern ZsAttrAhead *zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance,
-									   BufferAccessStrategy strategy);
-
-/* Reads the pages of n wishes side by side, and returns when they are there. */
-extern void zsattr_ahead_fetch(ZsAttrAhead *ahead, const ZsAttrWish *wishes, int n);
-
-/*
- * Makes wishes come from a source, which is asked when zsattr_ahead_reach() is called.  Once, and
- * zsattr_ahead_fetch() is not called then.
- */
-extern void zsattr_ahead_start(ZsAttrAhead *ahead, ZsWishSource source, void *arg);
-
-/*
- * The reader has come to the wishes with this tag: their pages are there on return, and those of
- * later ones are on their way, unless nothing had to be read from disk for a while.  Waits for
- * reads.
- */
-extern void zsattr_ahead_reach(ZsAttrAhead *ahead, uint64 tag);
-
-/* Gives back all pins and the memory. */
-extern void zsattr_ahead_end(ZsAttrAhead *ahead);
 
 /* attr_head.c */
 

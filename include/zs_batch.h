@@ -28,6 +28,7 @@
 #include "nodes/pg_list.h"
 #include "utils/rel.h"
 
+#include "zs_attr.h"
 #include "zs_codec.h"
 #include "zs_format.h"
 #include "zs_kernel.h"
@@ -97,6 +98,13 @@ typedef struct ZsColumnBounds
 	uint32		nnulls;			/* of these */
 } ZsColumnBounds;
 
+/* What a scan has come to; what it came to again counts again. */
+typedef struct ZsBatchCounts
+{
+	uint64		skipped;		/* segments, for what zone maps say */
+	ZsReadCounts read;
+} ZsBatchCounts;
+
 /* scan_batch.c */
 
 extern ZsBatchScan *zsscan_batch_begin(TableScanDesc scan, TupleTableSlot *slot);
@@ -121,7 +129,7 @@ extern bool zsscan_batch_ahead(ZsBatchScan *bs, AttrNumber attno, int64 *min, in
 
 extern void zsscan_batch_expect(ZsBatchScan *bs, uint32 n);
 extern void zsscan_batch_store(ZsBatchScan *bs, uint32 position, TupleTableSlot *slot);
-extern uint64 zsscan_batch_skipped(const ZsBatchScan *bs);
+extern void zsscan_batch_count(const ZsBatchScan *bs, ZsBatchCounts *counts);
 
 /* scan_projection.c */
 

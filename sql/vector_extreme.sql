@@ -53,11 +53,11 @@ CREATE TABLE z_seg (LIKE h_ext) USING zedstore;
 INSERT INTO z_seg SELECT * FROM h_ext WHERE id >= 30000 ORDER BY id;
 INSERT INTO z_seg SELECT * FROM h_ext WHERE id BETWEEN 100 AND 18000 ORDER BY id;
 INSERT INTO z_seg SELECT * FROM h_ext WHERE id BETWEEN 20000 AND 28000 ORDER BY id;
-SELECT query, test.explained('SELECT ' || query, 'Segments|Left Out') FROM (VALUES ('max(id) FROM z_seg'), ('min(id) FROM z_seg'), ('max(ts) FROM z_seg WHERE few > 3'),
+SELECT query, test.explained('SELECT ' || query, 'Skipped|Left Out') FROM (VALUES ('max(id) FROM z_seg'), ('min(id) FROM z_seg'), ('max(ts) FROM z_seg WHERE few > 3'),
 	('min(id), max(id) FROM z_seg'), ('max(f) FROM z_seg'), ('max(t) FROM z_seg'), ('max(loc) FROM z_seg'), ('max(id) FROM z_seg WHERE 10 / id < 100'),
 	('max(id), count(*) FROM z_seg'), ('few, max(id) FROM z_seg GROUP BY few')) v(query);
 SET zedstore.enable_zone_maps = off;
-SELECT test.explained('SELECT min(id) FROM z_seg', 'Segments|Left Out');
+SELECT test.explained('SELECT min(id) FROM z_seg', 'Skipped|Left Out');
 RESET zedstore.enable_zone_maps;
 -- a scan that begins anew looks at all segments again; one that the first value of others does not stop
 SELECT g, (SELECT min(id) FROM z_ext WHERE id > g) FROM (VALUES (30000), (0), (20000), (99999)) v(g);

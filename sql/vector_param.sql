@@ -73,8 +73,8 @@ CREATE TABLE z_seg (LIKE h_par) USING zedstore;
 INSERT INTO z_seg SELECT * FROM h_par WHERE id <= 3000;
 INSERT INTO z_seg SELECT * FROM h_par WHERE id BETWEEN 3001 AND 6000;
 PREPARE s(int) AS SELECT count(*) FROM z_seg WHERE id < $1;
-SELECT test.explained('EXECUTE s(5)', 'Segments|Redone');
-SELECT test.explained('SELECT sum(k) FROM z_seg WHERE id < seven()', 'Segments|Redone');
+SELECT test.explained('EXECUTE s(5)', 'Segments|Vectors|Redone');
+SELECT test.explained('SELECT sum(k) FROM z_seg WHERE id < seven()', 'Segments|Vectors|Redone');
 -- workers have the parameters, too
 SET parallel_setup_cost = 0;
 SET min_parallel_table_scan_size = 0;

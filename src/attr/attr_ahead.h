@@ -17,6 +17,7 @@
 #include "storage/read_stream.h"
 
 #include "attr_internal.h"
+#include "zs_attr_ahead.h"
 
 /* Most wishes of a batch. */
 #define ZS_AHEAD_BATCH		256

@@ -343,6 +343,8 @@ struct ZsAttrReader
 								 * space->vec */
 	zstid		value_stripe;	/* of the single value decoded last */
 	int			nvalues;		/* in a row in that stripe */
+	ZsReadCounts *counts;		/* for the user of the reader */
+	ZsReadCounts own_counts;	/* if that did not give any */
 
 	MemoryContext value_context;	/* overflow value returned last */
 

@@ -90,7 +90,15 @@ zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
 	reader->vec_stripe = ZS_INVALID_ROW;
 	reader->value_row = ZS_INVALID_ROW;
 	reader->value_stripe = ZS_INVALID_ROW;
+	reader->counts = &reader->own_counts;
 	return reader;
+}
+
+/* See zs_attr.h. */
+void
+zsattr_reader_count(ZsAttrReader *reader, ZsReadCounts *counts)
+{
+	reader->counts = counts;
 }
 
 /* See zs_attr.h. */
@@ -233,6 +241,8 @@ decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want, const uint64 *rows
 		before &= ~ZS_FORM_SOME;
 	}
 
+	if (before == 0)
+		reader->counts->vectors++;
 	reader->vec_stripe = ZS_INVALID_ROW;
 	reader->value_row = ZS_INVALID_ROW;
 	if ((want & ZS_FORM_SCALED) && head->info.vectors[vecno].encoding == ZS_ENC_DICT)

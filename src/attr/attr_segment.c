@@ -291,6 +291,7 @@ load_segment(ZsAttrReader *reader, zstid row, bool scan, const ZsSegmentItem *go
 		{
 			zsattr_segment_close(reader);
 			reader->head = head;
+			reader->counts->segments++;
 			return head;
 		}
 	}
@@ -305,7 +306,10 @@ load_segment(ZsAttrReader *reader, zstid row, bool scan, const ZsSegmentItem *go
 		if (previous.nblocks > 0 && item.start == previous.start && item.stamp == previous.stamp)
 			zsattr_segment_corrupted(reader, &item, "a page does not carry the segment's stamp");
 		if (open_segment(reader, &item, scan))
+		{
+			reader->counts->segments++;
 			return reader->head;
+		}
 		previous = item;
 	}
 	zsattr_segment_corrupted(reader, &item, "the segment is replaced again and again");

@@ -50,6 +50,7 @@
 #include "utils/memutils.h"
 
 #include "attr_internal.h"
+#include "zs_attr_ahead.h"
 #include "zs_io.h"
 #include "zs_page.h"
 

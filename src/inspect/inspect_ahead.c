@@ -12,7 +12,7 @@
 #include "postgres.h"
 
 #include "inspect_internal.h"
-#include "zs_attr.h"
+#include "zs_attr_ahead.h"
 
 PG_FUNCTION_INFO_V1(zs_read_ahead);
 

@@ -69,14 +69,15 @@ zsscan_batch_restart(ZsBatchScan *bs)
 	bs->ahead = NULL;
 }
 
-/*
- * How many segments zone maps have excluded; one that the scan came to again
- * counts again.
- */
-uint64
-zsscan_batch_skipped(const ZsBatchScan *bs)
+/* Adds what the scan has come to so far to counts. */
+void
+zsscan_batch_count(const ZsBatchScan *bs, ZsBatchCounts *counts)
 {
-	return bs->scan->nexcluded;
+	const ZsReadCounts *read = &bs->scan->source->counts;
+
+	counts->skipped += bs->scan->nexcluded;
+	counts->read.segments += read->segments;
+	counts->read.vectors += read->vectors;
 }
 
 static void

@@ -20,7 +20,7 @@
 #include "utils/rel.h"
 
 #include "scan_slot.h"
-#include "zs_attr.h"
+#include "zs_attr_ahead.h"
 #include "zs_row.h"
 #include "zs_tid.h"
 
@@ -64,6 +64,7 @@ typedef struct ZsRowSource
 	bool		sparse;			/* scan: few rows of the present stripe are wanted */
 	bool		cold;			/* the row before had pages that were in no buffer */
 	ZsAttrAhead *ahead;			/* look-ahead for single rows; NULL: was not needed yet */
+	ZsReadCounts counts;		/* of all readers */
 
 	/* the row in the slot */
 	bool		row_located;	/* is tuple known for the row? */

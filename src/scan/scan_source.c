@@ -344,6 +344,7 @@ zsscan_source_reader(ZsRowSource *source, int attno)
 		column->reader = zsattr_reader_begin(source->rel, source->desc, attno + 1,
 											 source->stream ? ZS_READER_STREAM : 0,
 											 source->strategy);
+		zsattr_reader_count(column->reader, &source->counts);
 		if (source->by_vector)
 			zsattr_reader_range(column->reader, source->range_start, source->range_end,
 								source->ranges);
@@ -402,6 +403,7 @@ sparse_value(ZsRowSource *source, ZsSlot *slot, int attno, Datum *value, bool *i
 		old = MemoryContextSwitchTo(source->context);
 		column->single = zsattr_reader_begin(source->rel, source->desc, attno + 1, 0,
 											 source->strategy);
+		zsattr_reader_count(column->single, &source->counts);
 		MemoryContextSwitchTo(old);
 	}
 	if (!zsattr_reader_value(column->single, slot->row, value, isnull))

@@ -60,7 +60,7 @@ typedef struct AggCounts
 	uint64		memory;			/* largest, in bytes */
 	uint64		disk;			/* the same */
 	uint64		nignored;		/* batches that change no minimum or maximum */
-	uint64		nskipped;		/* segments, by zone maps */
+	ZsBatchCounts scan;
 	uint64		ndirect;		/* tables of groups that were found by ranges of keys */
 	uint64		nhash;			/* by a hash */
 	uint64		nleft_out;		/* groups that ORDER BY ... LIMIT leaves out */

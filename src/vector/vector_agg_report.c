@@ -40,7 +40,7 @@ add_counts(AggCounts *sum, const AggCounts *counts)
 	sum->memory = Max(sum->memory, counts->memory);
 	sum->disk = Max(sum->disk, counts->disk);
 	sum->nignored += counts->nignored;
-	sum->nskipped += counts->nskipped;
+	zsvector_scan_add_counts(&sum->scan, &counts->scan);
 	sum->ndirect += counts->ndirect;
 	sum->nhash += counts->nhash;
 	sum->nleft_out += counts->nleft_out;
@@ -118,7 +118,7 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	if (!es->analyze)
 		return;
 	total = state->counts;
-	total.nskipped = zsvector_input_batch_skipped(state->input);
+	total.scan = zsvector_input_batch_counts(state->input);
 	add_counts(&total, &state->worker_counts);
 	if (state->filter_clauses != NIL && (es->format != EXPLAIN_FORMAT_TEXT || total.nremoved > 0))
 		ExplainPropertyFloat("Rows Removed by Scan Filter", NULL,
@@ -128,8 +128,8 @@ zsvector_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, total.qual.skipped, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.ntotals > 0)
 		ExplainPropertyUInteger("Vectors Added Whole", NULL, total.ntotals, es);
-	if (es->format != EXPLAIN_FORMAT_TEXT || total.nskipped > 0)
-		ExplainPropertyUInteger("Segments Skipped", NULL, total.nskipped, es);
+	if (state->rel != NULL)
+		zsvector_explain_scan_counts(&total.scan, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.nignored > 0)
 		ExplainPropertyUInteger("Batches Left Out by Zone Maps", NULL, total.nignored, es);
 	if (state->top != NULL)
@@ -237,7 +237,7 @@ zsvector_agg_shutdown(CustomScanState *node)
 	if (IsParallelWorker())
 	{
 		Assert(ParallelWorkerNumber >= 0 && ParallelWorkerNumber < shared->nworkers);
-		state->counts.nskipped = zsvector_input_batch_skipped(state->input);
+		state->counts.scan = zsvector_input_batch_counts(state->input);
 		add_counts(&shared->counts[ParallelWorkerNumber], &state->counts);
 	}
 	else

@@ -132,8 +132,8 @@ extern void zsvector_input_batch_share(ZsInput *input, ParallelTableScanDesc psc
  */
 extern void zsvector_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo params);
 
-/* How many segments it has skipped, since it was created; 0 if the input is none. */
-extern uint64 zsvector_input_batch_skipped(const ZsInput *input);
+/* What such scans have come to, since the input was created; zeros if it is another one. */
+extern ZsBatchCounts zsvector_input_batch_counts(const ZsInput *input);
 
 /*
  * The present batch of a scan of the caller's, who says by zsvector_input_batch_turn() when it is

@@ -39,7 +39,7 @@ typedef struct BatchInput
 	ParallelTableScanDesc pscan;	/* NULL: of this process alone */
 	MemoryContext context;		/* of the scan */
 	TableScanDesc scan;			/* NULL: not started */
-	uint64		skipped;		/* segments, by scans that have ended */
+	ZsBatchCounts counts;		/* of scans that have ended */
 	ZsBatchScan *batches;
 } BatchInput;
 
@@ -150,7 +150,8 @@ end_scan(ZsInput *input)
 	BatchInput *batch = (BatchInput *) input;
 
 	ExecClearTuple(input->slot);
-	batch->skipped = zsvector_input_batch_skipped(input);
+	if (batch->batches != NULL)
+		zsscan_batch_count(batch->batches, &batch->counts);
 	if (batch->scan != NULL)
 		table_endscan(batch->scan);
 	batch->scan = NULL;
@@ -211,14 +212,18 @@ zsvector_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo par
 }
 
 /* See vector_input.h. */
-uint64
-zsvector_input_batch_skipped(const ZsInput *input)
+ZsBatchCounts
+zsvector_input_batch_counts(const ZsInput *input)
 {
 	const BatchInput *batch = (const BatchInput *) input;
+	ZsBatchCounts counts = {0};
 
 	if (input->methods != &batch_methods)
-		return 0;
-	return batch->skipped + (batch->batches != NULL ? zsscan_batch_skipped(batch->batches) : 0);
+		return counts;
+	counts = batch->counts;
+	if (batch->batches != NULL)
+		zsscan_batch_count(batch->batches, &counts);
+	return counts;
 }
 
 /* See vector_input.h. */

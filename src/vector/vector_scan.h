@@ -44,6 +44,12 @@ struct ExplainState;
 extern void zsvector_explain_columns(Relation rel, const Bitmapset *attrs,
 									 struct ExplainState *es);
 
+/* Adds counts to sum. */
+extern void zsvector_scan_add_counts(ZsBatchCounts *sum, const ZsBatchCounts *counts);
+
+/* Tells EXPLAIN ANALYZE what scans by batches have come to. */
+extern void zsvector_explain_scan_counts(const ZsBatchCounts *counts, struct ExplainState *es);
+
 /* ---- expressions without columns in a clause (vector_scan_fold.c) ---- */
 
 /*

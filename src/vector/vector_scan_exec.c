@@ -360,6 +360,8 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 
 	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
 	pg_atomic_init_u64(&state->shared->skipped, 0);
+	pg_atomic_init_u64(&state->shared->segments, 0);
+	pg_atomic_init_u64(&state->shared->vectors, 0);
 	pg_atomic_init_u64(&state->shared->decided, 0);
 	pg_atomic_init_u64(&state->shared->redone, 0);
 	pg_atomic_init_u64(&state->shared->unjoined, 0);
@@ -381,7 +383,7 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 	 * workers that were sent away (LIMIT) and are wanted again get other memory, and so does the
 	 * scan
 	 */
-	state->nskipped = zsvector_scan_count_skipped(state);
+	state->ended = zsvector_scan_counts(state);
 	state->batches = NULL;
 	state->scan = table_beginscan_parallel(node->ss.ss_currentRelation, pscan);
 }

@@ -50,6 +50,8 @@ typedef struct ZsScanShared
 {
 	/* what workers have counted, until the leader takes it */
 	pg_atomic_uint64 skipped;	/* segments */
+	pg_atomic_uint64 segments;	/* read */
+	pg_atomic_uint64 vectors;	/* read */
 	pg_atomic_uint64 decided;	/* comparisons, by zone maps */
 	pg_atomic_uint64 redone;	/* batches */
 	pg_atomic_uint64 unjoined;	/* rows that join filters removed */
@@ -88,10 +90,10 @@ typedef struct ZsScanNode
 	/* for EXPLAIN */
 	ZsQualCounts counts;
 	uint64		nredone;
-	uint64		nskipped;		/* segments, by scans that have ended */
+	ZsBatchCounts ended;		/* of scans that have ended */
 	uint64		nunjoined;		/* rows that join filters removed */
 	ZsScanShared *shared;		/* of a parallel scan; NULL: none, or gone */
-	uint64		worker_skipped; /* what was in shared */
+	ZsBatchCounts worker_scans; /* what was in shared */
 	uint64		worker_decided;
 	uint64		worker_redone;
 	uint64		worker_unjoined;
@@ -113,8 +115,8 @@ extern bool zsvector_scan_filter_batch(ZsScanNode *state, const ZsBatch *batch, 
 
 /* ---- what it tells (vector_scan_report.c) ---- */
 
-/* Segments that this process has skipped. */
-extern uint64 zsvector_scan_count_skipped(const ZsScanNode *state);
+/* What scans of this process have come to. */
+extern ZsBatchCounts zsvector_scan_counts(const ZsScanNode *state);
 
 /* A worker says what it has counted; the leader takes what has been said. */
 extern void zsvector_scan_exchange_counts(ZsScanNode *state);

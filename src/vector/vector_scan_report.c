@@ -28,10 +28,23 @@
 #include "vector_scan_node.h"
 
 /* See vector_scan_node.h. */
-uint64
-zsvector_scan_count_skipped(const ZsScanNode *state)
+ZsBatchCounts
+zsvector_scan_counts(const ZsScanNode *state)
 {
-	return state->nskipped + (state->batches != NULL ? zsscan_batch_skipped(state->batches) : 0);
+	ZsBatchCounts counts = state->ended;
+
+	if (state->batches != NULL)
+		zsscan_batch_count(state->batches, &counts);
+	return counts;
+}
+
+/* See vector_scan.h. */
+void
+zsvector_scan_add_counts(ZsBatchCounts *sum, const ZsBatchCounts *counts)
+{
+	sum->skipped += counts->skipped;
+	sum->read.segments += counts->read.segments;
+	sum->read.vectors += counts->read.vectors;
 }
 
 /* A worker says what it has counted; the leader takes what has been said. */
@@ -44,14 +57,22 @@ zsvector_scan_exchange_counts(ZsScanNode *state)
 		return;
 	if (IsParallelWorker())
 	{
-		pg_atomic_fetch_add_u64(&shared->skipped, zsvector_scan_count_skipped(state));
+		ZsBatchCounts counts = zsvector_scan_counts(state);
+
+		pg_atomic_fetch_add_u64(&shared->skipped, counts.skipped);
+		pg_atomic_fetch_add_u64(&shared->segments, counts.read.segments);
+		pg_atomic_fetch_add_u64(&shared->vectors, counts.read.vectors);
 		pg_atomic_fetch_add_u64(&shared->decided, state->counts.skipped);
 		pg_atomic_fetch_add_u64(&shared->redone, state->nredone);
 		pg_atomic_fetch_add_u64(&shared->unjoined, state->nunjoined);
 	}
 	else
 	{
-		state->worker_skipped += pg_atomic_exchange_u64(&shared->skipped, 0);
+		ZsBatchCounts *counts = &state->worker_scans;
+
+		counts->skipped += pg_atomic_exchange_u64(&shared->skipped, 0);
+		counts->read.segments += pg_atomic_exchange_u64(&shared->segments, 0);
+		counts->read.vectors += pg_atomic_exchange_u64(&shared->vectors, 0);
 		state->worker_decided += pg_atomic_exchange_u64(&shared->decided, 0);
 		state->worker_redone += pg_atomic_exchange_u64(&shared->redone, 0);
 		state->worker_unjoined += pg_atomic_exchange_u64(&shared->unjoined, 0);
@@ -78,6 +99,16 @@ zsvector_explain_columns(Relation rel, const Bitmapset *attrs, ExplainState *es)
 		ExplainPropertyList("Columns", names, es);
 }
 
+/* See vector_scan.h. */
+void
+zsvector_explain_scan_counts(const ZsBatchCounts *counts, ExplainState *es)
+{
+	ExplainPropertyUInteger("Segments Read", NULL, counts->read.segments, es);
+	if (es->format != EXPLAIN_FORMAT_TEXT || counts->skipped > 0)
+		ExplainPropertyUInteger("Segments Skipped", NULL, counts->skipped, es);
+	ExplainPropertyUInteger("Vectors Read", NULL, counts->read.vectors, es);
+}
+
 /* The columns that the scan looks at. */
 static void
 explain_columns(CustomScanState *node, ExplainState *es)
@@ -97,7 +128,7 @@ zsvector_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	ZsScanNode *state = (ZsScanNode *) node;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
 	List	   *rest = NIL;
-	uint64		skipped = zsvector_scan_count_skipped(state) + state->worker_skipped;
+	ZsBatchCounts counts = zsvector_scan_counts(state);
 	uint64		decided = state->counts.skipped + state->worker_decided;
 	uint64		redone = state->nredone + state->worker_redone;
 
@@ -117,8 +148,8 @@ zsvector_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 									state->nunjoined + state->worker_unjoined, es);
 	if (!es->analyze)
 		return;
-	if (es->format != EXPLAIN_FORMAT_TEXT || skipped > 0)
-		ExplainPropertyUInteger("Segments Skipped", NULL, skipped, es);
+	zsvector_scan_add_counts(&counts, &state->worker_scans);
+	zsvector_explain_scan_counts(&counts, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || decided > 0)
 		ExplainPropertyUInteger("Comparisons Decided by Zone Maps", NULL, decided, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || redone > 0)

@@ -46,7 +46,7 @@
 
 #include "vector_topn.h"
 #include "vector_top.h"
-#include "zs_attr.h"
+#include "zs_attr_ahead.h"
 #include "zs_base.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
