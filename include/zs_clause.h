@@ -14,12 +14,13 @@
 
 #include "postgres.h"
 
-#include "nodes/nodes.h"
+#include "nodes/primnodes.h"
 
 struct ParamListInfoData;
 
 /* scan_clause.c */
 
+extern bool zsscan_param_is_ready(const Param *param, struct ParamListInfoData *params);
 extern bool zsscan_expression_may_raise(Node *node, struct ParamListInfoData *params);
 
 #endif							/* ZS_CLAUSE_H */

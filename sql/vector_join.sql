@@ -369,7 +369,7 @@ create function lazy() returns setof int language sql as
 	'select f.id from vector_join.fact_z f join vector_join.dim_z d on f.k = d.k where d.v = 3';
 select count(*), sum(lazy) from (select lazy()) q;
 select count(*), sum(f.id) from fact_h f join dim_h d on f.k = d.k where d.v = 3;
--- a variable that PL/pgSQL has not evaluated yet may raise an error, for workers it may not
+-- a variable of PL/pgSQL, of which leader and workers have to know the same
 create function with_variable(p int) returns setof fact_z language plpgsql as $$
 begin
 	return query select f.* from vector_join.fact_z f join vector_join.dim_z d on f.s = d.k

@@ -64,6 +64,41 @@ BEGIN
 	END LOOP;
 	RAISE NOTICE '%', r;
 END $$;
+-- variables of a procedural language, of which only some can be asked for without risk
+CREATE FUNCTION variables(kind text, assign bool) RETURNS text LANGUAGE plpgsql AS $$
+DECLARE
+	v int := 50;
+	r record;
+	p h_par;
+	result text := '';
+	x bigint;
+BEGIN
+	p.id := 40;
+	IF assign THEN
+		SELECT 30 AS id, 2 AS k INTO r;
+	END IF;
+	IF kind = 'h' THEN
+		SELECT count(*) INTO x FROM h_par WHERE id < v AND k < p.id;
+		result := result || x || ' ';
+		SELECT count(*) INTO x FROM h_par WHERE id < p.id AND n IS NOT NULL;
+		result := result || x || ' ';
+		SELECT count(*) INTO x FROM h_par t WHERE id < 0 AND k = r.k;
+		result := result || x || ' ';
+		SELECT count(*) INTO x FROM h_par t WHERE id < r.id AND k = r.k;
+	ELSE
+		SELECT count(*) INTO x FROM z_par WHERE id < v AND k < p.id;
+		result := result || x || ' ';
+		SELECT count(*) INTO x FROM z_par WHERE id < p.id AND n IS NOT NULL;
+		result := result || x || ' ';
+		SELECT count(*) INTO x FROM z_par t WHERE id < 0 AND k = r.k;
+		result := result || x || ' ';
+		SELECT count(*) INTO x FROM z_par t WHERE id < r.id AND k = r.k;
+	END IF;
+	RETURN result || x;
+EXCEPTION WHEN others THEN
+	RETURN result || sqlerrm;
+END $$;
+SELECT assign, variables('h', assign), variables('z', assign) FROM (VALUES (true), (false), (true)) a(assign);
 PREPARE e(int, numeric) AS SELECT k, sum(n) FROM z_par WHERE id < $1 AND n > $2 GROUP BY k;
 EXPLAIN (COSTS OFF) EXECUTE e (3, 4);
 EXPLAIN (COSTS OFF) SELECT g, (SELECT sum(n) FROM z_par p WHERE p.id < g) FROM generate_series(1, 2) g;

@@ -152,6 +152,16 @@ auto_explain.log_verbose = on
 auto_explain.log_nested_statements = on
 auto_explain.log_format = json
 CONF
+	# a variable, of which the leader of a parallel plan knows as much as the workers
+	$primary->safe_psql('postgres', q{
+		create function joined(v int) returns setof bigint language plpgsql
+			set plan_cache_mode = force_generic_plan set parallel_setup_cost = 0
+			set parallel_tuple_cost = 0 set min_parallel_table_scan_size = 0
+			set enable_nestloop = off set enable_mergejoin = off set join_collapse_limit = 1 as $$
+		begin
+			return query select count(*) from z f join z g on f.a = g.a join z i on f.k = i.a
+				where g.a > v and i.a < 5;
+		end $$});
 	for my $order ('auto_explain, zedstore_io, pg_stat_statements',
 		'pg_stat_statements, auto_explain, zedstore_io')
 	{
@@ -161,10 +171,17 @@ CONF
 			'create extension if not exists pg_stat_statements; select pg_stat_statements_reset()');
 		my $from = -s $primary->logfile;
 		compare($primary, [ 'h', 'z' ], $order);
+		is( $primary->safe_psql('postgres', 'select joined(19000)'),
+			$primary->safe_psql('postgres',
+				'select count(*) from h f join h g on f.a = g.a join h i on f.k = i.a
+				where g.a > 19000 and i.a < 5'),
+			'a join with a variable');
 		my $log = slurp_file($primary->logfile, $from);
 
 		like($log, qr/"Custom Plan Provider": "Zedstore$_"/, "auto_explain shows Zedstore$_")
 			for qw(Agg Scan);
+		like($log, qr/"Parallel Aware": true,(?:(?!"Plan":).)*"Join Filter Keys": \["k", "a"\]/s,
+			'keys of parallel hash joins, one of them with a variable');
 		is( $primary->safe_psql('postgres', q{
 				select calls, rows from pg_stat_statements where query ~ '^select k, count.* from z '}),
 			'8|72', 'pg_stat_statements counts rows');

@@ -319,6 +319,27 @@ call_may_raise(Oid funcid, Oid collation, List *args)
 	return true;
 }
 
+/*
+ * Is the value of an external parameter there, so that asking for it raises no error?  A procedural
+ * language is asked as those do that copy all parameters: it gives what it can give without risk.
+ * params may be NULL, which has no values.
+ */
+bool
+zsscan_param_is_ready(const Param *param, ParamListInfo params)
+{
+	ParamExternData workspace;
+	const ParamExternData *value;
+
+	if (param->paramkind != PARAM_EXTERN || params == NULL || param->paramid <= 0 ||
+		param->paramid > params->numParams)
+		return false;
+	if (params->paramFetch != NULL)
+		value = params->paramFetch(params, param->paramid, true, &workspace);
+	else
+		value = &params->params[param->paramid - 1];
+	return OidIsValid(value->ptype) && value->ptype == param->paramtype;
+}
+
 /* expression_tree_walker callback: stops at the first node that may raise. */
 static bool
 may_raise_walker(Node *node, void *context)
@@ -333,12 +354,8 @@ may_raise_walker(Node *node, void *context)
 		case T_Const:
 			return false;
 		case T_Param:
-			/*
-			 * an InitPlan runs when somebody asks for its value; so may what a procedural language
-			 * does
-			 */
-			return ((Param *) node)->paramkind != PARAM_EXTERN ||
-				context == NULL || ((ParamListInfo) context)->paramFetch != NULL;
+			/* an InitPlan runs when somebody asks for its value */
+			return !zsscan_param_is_ready((const Param *) node, context);
 		case T_OpExpr:
 		case T_DistinctExpr:
 		case T_NullIfExpr:

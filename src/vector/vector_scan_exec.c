@@ -320,9 +320,8 @@ share_keys(ZsScanNode *state, ZsScanShared *shared)
 }
 
 /*
- * Has this process the same sets as the leader?  Both look at the same plan, but what may raise an
- * error is not the same for both: parameters that PL/pgSQL has not evaluated yet may, and for a
- * worker they are.
+ * Has this process the same sets as the leader?  Both look at the same plan and parameters; should
+ * a procedural language have told the leader less of these, rows are filtered by nobody.
  */
 static bool
 has_same_keys(const ZsScanNode *state, const ZsScanShared *shared)

@@ -25,12 +25,12 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "nodes/params.h"
 #include "optimizer/optimizer.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
 #include "vector_scan.h"
+#include "zs_clause.h"
 
 typedef struct FoldContext
 {
@@ -239,10 +239,7 @@ zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate)
 		return false;
 	if (param->paramkind == PARAM_EXEC)
 		return estate->es_param_exec_vals[param->paramid].execPlan == NULL;
-	return param->paramkind == PARAM_EXTERN && estate->es_param_list_info != NULL &&
-		estate->es_param_list_info->paramFetch == NULL &&
-		param->paramid > 0 && param->paramid <= estate->es_param_list_info->numParams &&
-		estate->es_param_list_info->params[param->paramid - 1].ptype == param->paramtype;
+	return zsscan_param_is_ready(param, estate->es_param_list_info);
 }
 
 /* See vector_scan.h. */
