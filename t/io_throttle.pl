@@ -1,5 +1,6 @@
 # VACUUM and ANALYZE are held back while clients wait for WAL, whoever runs them, and go on; they
-# are as core's when that is switched off; also after errors, and with parallel workers.
+# are as core's when that is switched off; also after errors, and with parallel workers.  What
+# VACUUM writes itself goes on to the device.
 
 use strict;
 use warnings FATAL => 'all';
@@ -158,6 +159,36 @@ $session->quit;
 
 $load->signal('TERM');
 $load->finish;
+
+# -- what VACUUM has to write itself does not stay in the page cache for a burst; as the user says,
+# if that is anything
+sub write_backs
+{
+	my ($before, $remainder) = @_;
+
+	kill_rows($remainder);
+	# dirty pages would be in shared buffers already, and not in VACUUM's ring
+	$node->restart;
+	my $own = $node->background_psql('postgres');
+	my $count = q{select sum(writes), sum(writebacks) from pg_stat_io
+		where backend_type = 'client backend' and context = 'vacuum'};
+	$own->query_safe("set stats_fetch_consistency = none; $before");
+	my ($writes, $backs) = split /\|/, $own->query_safe($count);
+	my $user = $own->query_safe('show backend_flush_after');
+	$own->query_safe("vacuum (buffer_usage_limit '128kB') h");
+	$own->query_safe('select pg_stat_force_next_flush()');
+	my ($new_writes, $new_backs) = split /\|/, $own->query_safe($count);
+	is($own->query_safe('show backend_flush_after'), $user, "backend_flush_after is $user again");
+	$own->quit;
+	cmp_ok($new_writes - $writes, '>=', 40, 'VACUUM has written pages itself');
+	return $new_backs - $backs;
+}
+set_io_conf($node, 'zedstore.io_workers', 1);
+cmp_ok(write_backs('', 8), '>', 0, 'VACUUM has the kernel write its pages out');
+cmp_ok(write_backs("set backend_flush_after = '64kB'", 9), '>', 0, 'as its user says');
+set_io_conf($node, 'zedstore.io_vacuum_throttle', 'off');
+is(write_backs('', 10), '0', 'not when that is switched off');
+set_io_conf($node, 'zedstore.io_vacuum_throttle', 'on');
 same_twins($node, 'at the end');
 is($node->safe_psql('postgres', q{
 	select count(*) from (select bt_index_check(i.indexrelid, true) from pg_index i

@@ -20,6 +20,11 @@
  * VACUUM to sleep, and without workers there are none.  The emergency VACUUM that prevents
  * wraparound (VacuumFailsafeActive) is not held back, nor are parallel workers.
  *
+ * Pages that the process has to write itself, because its ring came around too soon, stay in the
+ * page cache until there are so many that the kernel writes all of them at once, and commits wait
+ * for seconds.  So it asks the kernel to begin early, by way of core's backend_flush_after, unless
+ * the user has set that.
+ *
  * Locks: none.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -34,6 +39,7 @@
 #include "commands/progress.h"
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "storage/bufmgr.h"
 #include "tcop/utility.h"
 #include "utils/backend_progress.h"
 #include "utils/backend_status.h"
@@ -53,6 +59,8 @@
 #define TICK_SLEEPS		20
 /* Work that the sleep is for, in the units of vacuum_cost_limit: its default. */
 #define COST_UNITS		200
+/* Blocks that the process writes before it asks the kernel to write them out: 256 kB. */
+#define FLUSH_AFTER		32
 /* What workers said longer ago than that does not count. */
 #define STALE_US		5000000
 
@@ -66,6 +74,8 @@ typedef struct Throttle
 	volatile bool held;
 	volatile double set_delay;
 	volatile double user_delay;
+
+	bool		flushes;		/* backend_flush_after is ours */
 } Throttle;
 
 static Throttle mine = {.timer = MAX_TIMEOUTS};
@@ -144,6 +154,23 @@ tick(void)
 	VacuumCostActive = true;
 }
 
+/* From now on the process's own writes go to the device soon, or when the user says. */
+static void
+set_flushing(bool on)
+{
+	if (on && backend_flush_after == 0)
+	{
+		backend_flush_after = FLUSH_AFTER;
+		mine.flushes = true;
+	}
+	else if (!on && mine.flushes)
+	{
+		if (backend_flush_after == FLUSH_AFTER)
+			backend_flush_after = 0;
+		mine.flushes = false;
+	}
+}
+
 /* Starts the timer for a VACUUM whose cost delay, in milliseconds, is the user's. */
 static void
 start_timer(double delay)
@@ -151,6 +178,7 @@ start_timer(double delay)
 	int			wanted = Max(TICK_MS, (int) (delay * TICK_SLEEPS));
 
 	Assert(delay >= 0);
+	set_flushing(true);
 	if (mine.timer == MAX_TIMEOUTS)
 		mine.timer = RegisterTimeout(USER_TIMEOUT, tick);
 	if (get_timeout_active(mine.timer) && mine.period == wanted)
@@ -167,6 +195,7 @@ stop_timer(void)
 {
 	if (mine.timer != MAX_TIMEOUTS)
 		disable_timeout(mine.timer, false);
+	set_flushing(false);
 	let_go();
 }
 
