@@ -1,5 +1,6 @@
-# Reads that fail or are cut short while a scan looks ahead: a statement gives the right rows or the
-# error of a read that failed, the session goes on, and nothing stays pinned.
+# Reads that fail or are cut short while a scan looks ahead, and statements that are canceled
+# meanwhile: a statement gives the right rows or the error, the session goes on, and nothing stays
+# pinned.
 #
 # Takes 20 seconds of a processor: scripts/run-tests starts it early.
 # Needs a disk, to read ahead from.
@@ -7,7 +8,7 @@
 use strict;
 use warnings FATAL => 'all';
 
-use Errno qw(EIO);
+use Errno qw(ECANCELED EIO);
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
@@ -120,6 +121,21 @@ for my $statement (@statements)
 	my (undef, $out, $err) = with_faults($settings, $sql, 2, 1, 0, $table);
 	like($err, qr/could not read blocks .*: read only 0 of/, "$title: nothing was read");
 	like($out, qr/^(?:\d+\n)?\Q$expected\E\n0\z/, "$title: and goes on");
+
+	# canceled when a read has ended, and others are under way
+	$failed = 0;
+	@odd = ();
+	for my $before (0, 1, 3, 8, 20, 60, 150)
+	{
+		(undef, $out, $err) = with_faults($settings, $sql, $before, 1, -ECANCELED(), $table);
+		my $canceled = $err =~ /canceling statement due to user request/;
+		my $rows = $canceled ? $expected : "$expected\n$expected";
+
+		$failed++ if $canceled;
+		push @odd, "$before: $out $err" if $out !~ /^(?:\d+\n)?\Q$rows\E\n0\z/;
+	}
+	is("@odd", '', "$title: canceled");
+	cmp_ok($failed, '>=', 3, "$title: $failed times");
 }
 
 # what changes the table, or makes an index of it, is done anew by the same statement
@@ -129,29 +145,32 @@ for my $case (
 	[ 'CREATE INDEX', 'drop index if exists v_a; create index v_a on v (a, c)' ])
 {
 	my ($title, $sql) = @$case;
-	my $failed = 0;
+	my %failed = (EIO() => 0, ECANCELED() => 0);
 	my @odd;
 
-	for my $before (0 .. 5, 8, 12, 20, 40, 80, 160)
+	for my $fault (map { ([ EIO, $_ ], [ ECANCELED, $_ ]) } 0 .. 5, 8, 12, 20, 40, 80, 160)
 	{
+		my ($errno, $before) = @$fault;
 		$node->safe_psql('postgres', q{
 			create table v using zedstore as select * from z;
 			create index v_k on v (k);
 			delete from v where hashint4(k) % 2 <> 0});
-		my (undef, $out, $err) = with_faults('', $sql, $before, 1, -EIO(), 'v');
+		my (undef, $out, $err) = with_faults('', $sql, $before, 1, -$errno, 'v');
 
-		$failed++ if $err =~ /could not read blocks .* Input\/output error/;
+		$failed{ EIO() }++ if $err =~ /could not read blocks .* Input\/output error/;
+		$failed{ ECANCELED() }++ if $err =~ /canceling statement due to user request/;
 		$err =~ s/^psql:.*(?:index "v_a" does not exist|could not read blocks .* error).*\n?//gm;
-		push @odd, "$before: $out $err" if $out ne '0' || $err ne '';
+		$err =~ s/^(?:psql:.*canceling statement due to user request|CONTEXT:  while .*)\n?//gm;
+		push @odd, "$errno, $before: $out $err" if $out ne '0' || $err ne '';
 		my $got = $node->safe_psql('postgres', "select $all from v z; $index
 			select $all from v z where k is not null;
 			select bt_index_check(indexrelid::regclass, true)
 				from pg_index where indrelid = 'v'::regclass; select * from zs_check('v')");
-		push @odd, "$before: $got" if $got !~ /^\Q$expected\E\n\Q$expected\E\n+\z/;
+		push @odd, "$errno, $before: $got" if $got !~ /^\Q$expected\E\n\Q$expected\E\n+\z/;
 		$node->safe_psql('postgres', 'drop table v');
 	}
-	is("@odd", '', "$title: EIO");
-	cmp_ok($failed, '>=', 5, "$title: $failed errors");
+	is("@odd", '', "$title: EIO and canceled");
+	cmp_ok($failed{$_}, '>=', 5, "$title: $failed{$_} errors of $_") for EIO, ECANCELED;
 }
 
 # a row that is fetched again after an error within the same statement

@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * read_faults.c
- *	  For t/scan_read_faults.pl, which builds it: lets reads of one table fail.
+ *	  For t/scan_read_faults.pl, which builds it: lets reads of one table fail, or cancels the
+ *	  statement when one has ended.
  *
  * Core's injection point where an asynchronous read has ended passes the handle on; what is here
  * changes its result to -errno, or to fewer bytes.  It runs in a critical section, so the point has
@@ -17,6 +18,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "miscadmin.h"
 #include "storage/aio_internal.h"
 #include "utils/builtins.h"
 #include "utils/injection_point.h"
@@ -33,7 +35,7 @@ static bool active = false;
 static RelFileNumber file;		/* whose reads fail */
 static int	left;				/* reads before the first that fails */
 static int	times;				/* so many fail */
-static int	result;
+static int	result;				/* -ECANCELED: the read is all right, and somebody cancels */
 
 void
 read_fault_run(const char *name, const void *private_data, void *arg)
@@ -43,7 +45,13 @@ read_fault_run(const char *name, const void *private_data, void *arg)
 	if (!active || ioh->op != PGAIO_OP_READV || ioh->target != PGAIO_TID_SMGR ||
 		ioh->target_data.smgr.rlocator.relNumber != file || left-- > 0 || times-- <= 0)
 		return;
-	if (result < 0 || ioh->result > result)
+	if (result == -ECANCELED)
+	{
+		/* as the signal's handler does */
+		InterruptPending = true;
+		QueryCancelPending = true;
+	}
+	else if (result < 0 || ioh->result > result)
 	{
 		struct iovec *iov = &pgaio_ctl->iovecs[ioh->iovec_off];
 		int			at = 0;
