@@ -17,7 +17,7 @@
 #include "kernel_internal.h"
 
 /* Lists up to this length are compared member by member. */
-#define SHORT_LIST		8
+#define SHORT_LIST		24
 
 /* The six loops of one type: left and right are expressions in i. */
 #define COMPARE_ALL(n, op, bits, left, right) \

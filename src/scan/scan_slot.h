@@ -21,6 +21,7 @@
 #include "executor/tuptable.h"
 #include "utils/memutils.h"
 
+#include "zs_batch.h"
 #include "zs_slot.h"
 
 typedef struct ZsSlot ZsSlot;
@@ -42,7 +43,7 @@ typedef struct ZsSlotSource
 
 /*
  * A condition on a column, in the zone domain of zs_codec.h: B-tree strategy and
- * bounds of the constant.
+ * bounds of the constant, or somebody who is asked.
  */
 typedef struct ZsZoneFilter
 {
@@ -51,6 +52,8 @@ typedef struct ZsZoneFilter
 	int			strategy;
 	int64		low;
 	int64		high;
+	ZsZoneTest	test;			/* instead of these; NULL: nobody */
+	void	   *arg;			/* of test */
 } ZsZoneFilter;
 
 /* Memory that a slot has for values. */

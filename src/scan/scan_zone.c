@@ -17,6 +17,9 @@
  * strict: a NULL never passes, so segments' NULLs need no attention.
  * Rows in the row tree are not covered by any zone map; a range that has some is read.
  *
+ * Who knows of other reasons for which rows are not wanted is asked about each segment, too: the
+ * filters of hash joins are (vector_join_filter.c).
+ *
  * Small materialized aggregates: G. Moerkotte, VLDB 1998.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -162,6 +165,7 @@ make_filter(Relation rel, Index scanrelid, const Expr *clause, ZsZoneFilter *fil
 		!(is_plain_integer(lefttype) && is_plain_integer(righttype)) &&
 		!(is_float(lefttype) && is_float(righttype)))
 		return false;
+	filter->test = NULL;
 	filter->attno = var->varattno;
 	filter->is_unsigned = kind.is_unsigned;
 	return map_constant(&kind, c, filter);
@@ -203,6 +207,36 @@ zsscan_set_filters(TupleTableSlot *base, Relation rel, Index scanrelid, List *qu
 }
 
 /*
+ * Has test asked for each segment which values of the column rows may have that are wanted, besides
+ * what zsscan_set_filters() says, which comes before and makes the slot forget this.  False if the
+ * column is none of signed integers, or zone maps are off.
+ */
+bool
+zsscan_add_zone_test(TupleTableSlot *base, Relation rel, AttrNumber attno, ZsZoneTest test,
+					 void *arg)
+{
+	ZsSlot	   *slot = (ZsSlot *) base;
+	ZsZoneFilter *filter;
+	ZsAttrKind	kind;
+	Size		size = (slot->nfilters + 1) * sizeof(ZsZoneFilter);
+
+	Assert(attno > 0 && attno <= RelationGetNumberOfAttributes(rel));
+	if (!TTS_IS_ZEDSTORE(base) || !zs_enable_zone_maps)
+		return false;
+	zsattr_kind(TupleDescAttr(RelationGetDescr(rel), attno - 1), &kind);
+	if (kind.kind != ZS_KIND_INT || !kind.zone_ordered || kind.is_unsigned)
+		return false;
+	slot->filters = slot->filters == NULL ? MemoryContextAlloc(slot->base.tts_mcxt, size) :
+		repalloc(slot->filters, size);
+	filter = &slot->filters[slot->nfilters++];
+	memset(filter, 0, sizeof(*filter));
+	filter->attno = attno;
+	filter->test = test;
+	filter->arg = arg;
+	return true;
+}
+
+/*
  * Gives the scan node's slot the conditions of its filter that zone maps can
  * tell about: zsscan_set_filters() for a node of the executor.
  */
@@ -230,6 +264,8 @@ excludes(const ZsZoneFilter *filter, const ZsSegmentItem *item)
 	if ((item->flags & ZS_SEGF_ZONE_MAP) == 0 ||
 		((item->flags & ZS_SEGF_UNSIGNED) != 0) != filter->is_unsigned)
 		return false;
+	if (filter->test != NULL)
+		return filter->test(filter->arg, filter->attno, zone_min, zone_max);
 	switch (filter->strategy)
 	{
 		case BTLessStrategyNumber:

@@ -116,6 +116,12 @@ typedef struct ZsJoinFilter
 extern uint32 zsvector_joinfilter_apply(List *filters, ZsInput *input, uint64 *passed,
 										ZsBatchScan *verify);
 
+/* Do zone maps alone say that no row of the input's present batch has a partner? */
+extern bool zsvector_joinfilter_excludes(List *filters, ZsInput *input);
+
+/* A ZsZoneTest; arg is a filter. */
+extern bool zsvector_joinfilter_excludes_zone(void *arg, AttrNumber attno, int64 min, int64 max);
+
 /*
  * Tells EXPLAIN which columns of the table the filters look at, and how many rows they removed.
  */

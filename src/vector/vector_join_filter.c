@@ -4,7 +4,9 @@
  *	  Takes rows out of a batch that will find no partner in a hash join.
  *
  * A filter asks the zone map of the batch's column first, then decodes the column and looks its
- * values up.  NULLs have no partner.  Values that have no vector are left for the join.
+ * values up.  NULLs have no partner.  Values that have no vector are left for the join.  Where no
+ * clause of the scan can raise an error zone maps of segments are asked before anything of these is
+ * read (scan_zone.c), and those of all filters' vectors before a clause is applied.
  *
  * A filter that removes hardly any row costs more than it saves: it rests for some batches, then is
  * tried again, for rows that lie together often have similar keys.
@@ -50,16 +52,48 @@ is_ready(const ZsJoinFilter *filter)
 	return zsvector_joinkeys_is_complete(filter->keys);
 }
 
+/* Does the zone map of the batch's column say that no row has a partner? */
+static bool
+excludes(const ZsJoinFilter *filter, ZsInput *input)
+{
+	ZsColumnBounds bounds;
+
+	return zsvector_input_bounds(input, filter->attno, &bounds) && bounds.has_zone &&
+		!bounds.is_unsigned && zsvector_joinkeys_excludes(filter->keys, bounds.min, bounds.max);
+}
+
+/* See vector_join.h. */
+bool
+zsvector_joinfilter_excludes(List *filters, ZsInput *input)
+{
+	ListCell   *lc;
+
+	foreach(lc, filters)
+	{
+		if (is_ready(lfirst(lc)) && excludes(lfirst(lc), input))
+			return true;
+	}
+	return false;
+}
+
+/* See vector_join.h. */
+bool
+zsvector_joinfilter_excludes_zone(void *arg, AttrNumber attno, int64 min, int64 max)
+{
+	const ZsJoinFilter *filter = arg;
+
+	Assert(filter->attno == attno);
+	return is_ready(filter) && zsvector_joinkeys_excludes(filter->keys, min, max);
+}
+
 /* Applies one filter; false if it cannot tell. */
 static bool
 apply(const ZsJoinFilter *filter, ZsInput *input, uint64 *passed)
 {
 	const ZsColumnVector *vector;
-	ZsColumnBounds bounds;
 	uint64		bits[ZS_KERNEL_WORDS];
 
-	if (zsvector_input_bounds(input, filter->attno, &bounds) && bounds.has_zone &&
-		!bounds.is_unsigned && zsvector_joinkeys_excludes(filter->keys, bounds.min, bounds.max))
+	if (excludes(filter, input))
 	{
 		zskernel_bits_clear(passed);
 		return true;

@@ -8,7 +8,10 @@
  *
  *	1. a sorted list, of up to LIST_KEYS keys;
  *	2. a bitmap over all integers from the smallest to the largest key, if these lie closely;
- *	3. a Bloom filter of 16 to 32 bits a key.
+ *	3. a Bloom filter of 16 to 32 bits a key; of few keys there is a sorted list beside it.
+ *
+ * Of the smallest and largest value of a vector or a segment a list says whether a key lies between
+ * them, and so does a bitmap if they are not too far from each other.
  *
  * The set never has more memory than a hash table may have; with more keys than that it knows their
  * smallest and largest only.  The first two forms are exact.
@@ -34,10 +37,17 @@
 #include "vector_join.h"
 #include "zs_kernel.h"
 
-#define LIST_KEYS		16
+#define LIST_KEYS		4
 #define FIRST_KEYS		1024
 
-/* A bitmap of so many bits stays in a processor's second cache. */
+/* Beside a Bloom filter there is a list of up to so many keys. */
+#define SORTED_KEYS		4096
+
+/* So many words of a bitmap are looked through for a key between two values. */
+#define RANGE_WORDS		1024
+
+/* A bitmap of so many bits stays in a processor's first cache, and in its second. */
+#define TINY_BITMAP		(UINT64CONST(1) << 17)
 #define SMALL_BITMAP	(UINT64CONST(8) << 20)
 
 /* Limit of a set's memory, whatever work_mem is. */
@@ -62,7 +72,7 @@ struct ZsJoinKeys
 	uint64		nkeys;
 	int64		min;			/* if nkeys > 0 */
 	int64		max;
-	int64	   *keys;
+	int64	   *keys;			/* sorted if the set is complete; then NULL if too many */
 	uint32		maxkeys;
 	uint64	   *words;			/* of a bitmap or a Bloom filter */
 	uint32		log2_words;
@@ -220,29 +230,83 @@ complete(ZsJoinKeys *keys)
 		keys->form = KEYS_RANGE;
 		return;
 	}
-	if (keys->nkeys <= LIST_KEYS)
+	if (keys->nkeys <= SORTED_KEYS)
 	{
 		qsort(keys->keys, keys->nkeys, sizeof(int64), compare_keys);
 		keys->nkeys = qunique(keys->keys, keys->nkeys, sizeof(int64), compare_keys);
+	}
+	if (keys->nkeys <= LIST_KEYS)
+	{
 		keys->form = KEYS_LIST;
 		return;
 	}
 	range = (uint64) keys->max - (uint64) keys->min;
 	if (range / BITS_PER_BYTE <= keys->max_bytes / 2 &&
-		range < Max(keys->nkeys * 64, Min(keys->nkeys * 1024, SMALL_BITMAP)))
+		range < Max(keys->nkeys * 64, Min(Max(keys->nkeys * 1024, TINY_BITMAP), SMALL_BITMAP)))
 		make_bitmap(keys, range);
 	else
 		make_bloom(keys);
+	if (keys->form == KEYS_BLOOM && keys->nkeys <= SORTED_KEYS)
+		return;
 	pfree(keys->keys);
 	keys->keys = NULL;
+}
+
+/* Does the list have a key in [min, max]? */
+static bool
+list_has_key(const ZsJoinKeys *keys, int64 min, int64 max)
+{
+	uint64		low = 0;
+	uint64		high = keys->nkeys;
+
+	while (low < high)
+	{
+		uint64		middle = (low + high) / 2;
+
+		if (keys->keys[middle] < min)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < keys->nkeys && keys->keys[low] <= max;
+}
+
+/* Does the bitmap have a key in [min, max], of which some lies within its range? */
+static bool
+bitmap_has_key(const ZsJoinKeys *keys, int64 min, int64 max)
+{
+	uint64		from = (uint64) Max(min, keys->min) - (uint64) keys->min;
+	uint64		to = (uint64) Min(max, keys->max) - (uint64) keys->min;
+	uint64		first = from / 64;
+	uint64		last = to / 64;
+
+	Assert(from <= to);
+	if (last - first >= RANGE_WORDS)
+		return true;
+	for (uint64 w = first; w <= last; w++)
+	{
+		uint64		word = keys->words[w];
+
+		if (w == first)
+			word &= PG_UINT64_MAX << (from % 64);
+		if (w == last)
+			word &= PG_UINT64_MAX >> (63 - to % 64);
+		if (word != 0)
+			return true;
+	}
+	return false;
 }
 
 /* See vector_join.h. */
 bool
 zsvector_joinkeys_excludes(const ZsJoinKeys *keys, int64 min, int64 max)
 {
-	Assert(keys->form != KEYS_GATHERED);
-	return keys->form == KEYS_NONE || max < keys->min || min > keys->max;
+	Assert(keys->form != KEYS_GATHERED && min <= max);
+	if (keys->form == KEYS_NONE || max < keys->min || min > keys->max)
+		return true;
+	if (keys->form == KEYS_BITMAP)
+		return !bitmap_has_key(keys, min, max);
+	return keys->keys != NULL && !list_has_key(keys, min, max);
 }
 
 /* See vector_join.h. */

@@ -11,7 +11,9 @@
  * The idea: beside each hash join that core considers, one over a copy of the outer path whose scan
  * returns fewer rows, and costs less.  All other costs follow from core's functions.  The share of
  * rows that is left is the selectivity that the clause has for a semijoin, the least of them where
- * there are several; a part of the others passes, too, for sets of many keys are not exact.
+ * there are several; a part of the others passes, too, for sets of many keys are not exact.  Where
+ * rows are in the order of the key, as sales are in that of dates, zone maps leave out most of the
+ * vectors, and so does the cost.
  *
  * A copy stands for the same plan: the executor sees to the filter whenever it can.  It can not
  * always, so what must be true for it (vector_join_tap.c) is looked for here as well, as far as
@@ -28,6 +30,7 @@
 
 #include "zs_compat.h"
 
+#include "catalog/pg_statistic.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -36,11 +39,14 @@
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 
+#include "vector_cost.h"
 #include "vector_internal.h"
 #include "vector_join.h"
 #include "vector_scan.h"
 #include "zs_base.h"
+#include "zs_clause.h"
 #include "zs_vector.h"
 
 /* Of rows without a partner so many pass all the same. */
@@ -180,9 +186,9 @@ find_scan(const Path *path, Index relid)
 	return zsvector_scan_is_path(path) && path->parent->relid == relid ? path : NULL;
 }
 
-/* A copy of the path, above a scan by batches that returns a share of its rows. */
+/* A copy of the path, above a scan by batches that returns a share of its rows and vectors. */
 static Path *
-filtered_path(PlannerInfo *root, Path *path, double share)
+filtered_path(PlannerInfo *root, Path *path, double share, double vectors)
 {
 	HashPath   *join;
 	Path	   *outer;
@@ -190,11 +196,11 @@ filtered_path(PlannerInfo *root, Path *path, double share)
 
 	check_stack_depth();
 	if (path->pathtype != T_HashJoin)
-		return zsvector_scan_filtered_path(root, path, share);
+		return zsvector_scan_filtered_path(root, path, share, vectors);
 	join = palloc(sizeof(HashPath));
 	memcpy(join, path, sizeof(HashPath));
 	outer = join->jpath.outerjoinpath;
-	join->jpath.outerjoinpath = filtered_path(root, outer, share);
+	join->jpath.outerjoinpath = filtered_path(root, outer, share, vectors);
 	own = (path->total_cost - path->startup_cost) - (outer->total_cost - outer->startup_cost);
 	path = &join->jpath.path;
 	path->rows = clamp_row_est(path->rows * share);
@@ -227,25 +233,77 @@ surplus_of_keys(const Path *inner, const Var *column)
 	return Max(rows / Max(inner->rows * zsvector_parallel_divisor(inner->parallel_workers), 1), 1);
 }
 
-/* The share of the path's rows that its scan has to return for the join. */
+/*
+ * The share of the scan's vectors that zone maps leave, given so many keys of the column.  Where
+ * its values are in the order of the rows, those of a key are in one vector, and in as many more as
+ * they fill; where they are not, no vector can be left out.
+ */
 static double
-share_left(const Path *path, const Path *inner, const JoinKeys *keys)
+share_of_vectors(PlannerInfo *root, const Path *scan, const Var *column, double nkeys)
+{
+	RelOptInfo *rel = scan->parent;
+	double		nvectors = Max(rel->tuples / ZS_COST_STRIPE_ROWS, 1);
+	double		correlation = 0;
+	double		ndistinct;
+	double		together;
+	bool		is_default;
+	VariableStatData vardata;
+	AttStatsSlot slot;
+	ListCell   *lc;
+
+	if (!zs_enable_zone_maps)
+		return 1;
+	/* such a clause has to meet all rows first */
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (zsscan_expression_may_raise((Node *) lfirst_node(RestrictInfo, lc)->clause, NULL))
+			return 1;
+	}
+	examine_variable(root, (Node *) column, 0, &vardata);
+	ndistinct = get_variable_numdistinct(&vardata, &is_default);
+	if (HeapTupleIsValid(vardata.statsTuple) &&
+		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers == 1)
+			correlation = slot.numbers[0];
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(vardata);
+	if (is_default)
+		return 1;
+	/* as core does for scans by index */
+	together = correlation * correlation;
+	return 1 - together * (1 - Min(nkeys * (1 / nvectors + 1 / Max(ndistinct, 1)), 1));
+}
+
+/* The shares of the path's rows and vectors that its scan has to look at for the join. */
+static double
+share_left(PlannerInfo *root, const Path *path, const Path *inner, const JoinKeys *keys,
+		   double *vectors)
 {
 	double		share = 1;
 	ListCell   *lc;
 
+	*vectors = 1;
 	foreach(lc, keys->columns)
 	{
+		Var		   *column = lfirst_node(Var, lc);
 		int			i = foreach_current_index(lc);
+		const Path *scan = find_scan(path, column->varno);
 		double		surplus;
 
-		if (find_scan(path, lfirst_node(Var, lc)->varno) == NULL)
+		if (scan == NULL)
 			continue;
 		surplus = surplus_of_keys(inner, list_nth_node(Var, keys->inner_columns, i));
-		if (surplus > 0)
-			share = Min(share, keys->shares[i] * surplus);
+		if (surplus <= 0)
+			continue;
+		share = Min(share, keys->shares[i] * surplus);
+		*vectors = Min(*vectors,
+					   share_of_vectors(root, scan, column, surplus * inner->rows *
+										zsvector_parallel_divisor(inner->parallel_workers)));
 	}
-	return share + (1 - share) * PASSES_FALSELY;
+	return share + (1 - share) * PASSES_FALSELY * *vectors;
 }
 
 /* The hash join over the outer path, if it can be filtered. */
@@ -254,15 +312,16 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, Join
 		  JoinPathExtraData *extra, const JoinKeys *keys, bool parallel_hash)
 {
 	double		share;
+	double		vectors;
 	JoinCostWorkspace workspace;
 	Path	   *path;
 
 	if (outer->param_info != NULL)
 		return NULL;
-	share = share_left(outer, inner, keys);
+	share = share_left(root, outer, inner, keys, &vectors);
 	if (share > USEFUL_SHARE)
 		return NULL;
-	outer = filtered_path(root, outer, share);
+	outer = filtered_path(root, outer, share, vectors);
 	initial_cost_hashjoin(root, &workspace, jointype, keys->hashclauses, outer, inner, extra,
 						  parallel_hash);
 	path = (Path *) create_hashjoin_path(root, joinrel, jointype, &workspace, extra, outer, inner,

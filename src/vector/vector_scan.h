@@ -31,8 +31,12 @@ extern Node *zsvector_scan_create_state(CustomScan *cscan);
 /* Is it a path of a scan by batches, without parameters? */
 extern bool zsvector_scan_is_path(const Path *path);
 
-/* A copy of such a path for a scan that returns a share of its rows, thanks to a join's keys. */
-extern Path *zsvector_scan_filtered_path(PlannerInfo *root, const Path *path, double share);
+/*
+ * A copy of such a path for a scan that returns a share of its rows, thanks to a join's keys, and
+ * for that looks at no more than that share of the vectors of each column.
+ */
+extern Path *zsvector_scan_filtered_path(PlannerInfo *root, const Path *path, double share,
+										 double vectors);
 
 /* vector_scan_report.c */
 

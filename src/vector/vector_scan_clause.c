@@ -108,6 +108,30 @@ evaluate_ready_parts(ZsScanNode *state, ZsScanClause *clause, bool *all_possible
 	return all;
 }
 
+/*
+ * Lets the scan skip segments, and leave out batches, by the keys of joins, if that hides no error.
+ * first: the clauses that may be taken out of order, as far as they are known.
+ */
+static void
+set_join_filters(ZsScanNode *state, List *first)
+{
+	ScanState  *ss = &state->css.ss;
+	ParamListInfo params = ss->ps.state->es_param_list_info;
+	ListCell   *lc;
+
+	/* the verifier looks at each row that is left out */
+	state->keys_first = state->join_filters != NIL && !state->verify &&
+		!zsscan_expression_may_raise((Node *) first, params);
+	for (int i = state->nfirst; i < state->nclauses && state->keys_first; i++)
+		state->keys_first = !zsscan_expression_may_raise(state->clauses[i].expr, params);
+	if (!state->keys_first)
+		return;
+	foreach(lc, state->join_filters)
+		(void) zsscan_add_zone_test(ss->ss_ScanTupleSlot, ss->ss_currentRelation,
+									((ZsJoinFilter *) lfirst(lc))->attno,
+									zsvector_joinfilter_excludes_zone, lfirst(lc));
+}
+
 /* Lets the scan skip segments by clauses whose parts are known. */
 static void
 set_filters(ZsScanNode *state)
@@ -131,6 +155,7 @@ set_filters(ZsScanNode *state)
 	zsscan_set_filters(ss->ss_ScanTupleSlot, ss->ss_currentRelation,
 					   ((Scan *) ss->ps.plan)->scanrelid, clauses,
 					   ss->ps.state->es_param_list_info);
+	set_join_filters(state, clauses);
 }
 
 /* Can the clause change places with others?  Its parts are known. */

@@ -100,6 +100,12 @@ next_batch(ZsScanNode *state, bool forward)
 		state->position = -1;
 		if (batch == NULL)
 			return false;
+		if (state->keys_first && !batch->has_rows &&
+			zsvector_joinfilter_excludes(state->join_filters, state->input))
+		{
+			state->nunjoined += batch->nsel;
+			continue;
+		}
 		state->row_mode = !zsvector_scan_filter_batch(state, batch, passed);
 		unjoined = 0;
 		if (state->row_mode)

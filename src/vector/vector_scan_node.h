@@ -74,6 +74,7 @@ typedef struct ZsScanNode
 	bool		has_rest;		/* some clauses are tested row by row */
 	bool		rest_may_raise; /* one of these may raise an error */
 	List	   *join_filters;	/* ZsJoinFilter */
+	bool		keys_first;		/* these may come before all clauses */
 	bool		prepared;		/* since the last rescan */
 	MemoryContext context;		/* programs and values that a rescan changes */
 	bool		by_rows;		/* zedstore.debug_vector = rows */

@@ -38,6 +38,7 @@
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
+#include "vector_cost.h"
 #include "vector_internal.h"
 #include "vector_scan.h"
 #include "zs_base.h"
@@ -55,8 +56,17 @@
 /* Looking for a value among a join's keys; rather more, since core overrates look-ups by index. */
 #define COST_PER_JOIN_KEY	0.0012
 
+/* To a vector whose zone map says that no row has a partner. */
+#define COST_PER_LEFT_OUT	0.05
+
 /* Without such clauses it is as fast, and ahead as soon as a join's filter removes some rows. */
 #define SHARE_WITHOUT_CLAUSES	0.97
+
+typedef struct ScanPath
+{
+	CustomPath	path;			/* first; custom_private: vector clauses, RestrictInfo */
+	double		vectors;		/* share of them that zone maps and a join's keys leave */
+} ScanPath;
 
 static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
@@ -179,12 +189,13 @@ const CustomScanMethods zsvector_scan_methods = {
  * rows, less than 1 thanks to a join's keys.
  */
 static void
-cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses,
-		  double share_left)
+cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 {
+	Path	   *path = &scan->path.path;
+	List	   *vector_clauses = scan->path.custom_private;
+	double		tuples = rel->tuples * scan->vectors;
 	double		survivors = rel->tuples *
-		clauselist_selectivity(root, vector_clauses, 0, JOIN_INNER,
-																 NULL);
+		clauselist_selectivity(root, vector_clauses, 0, JOIN_INNER, NULL);
 	List	   *others = NIL;
 	double		pages;
 	double		seq_page;
@@ -214,7 +225,10 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses,
 	}
 	tested = Max(clamp_row_est(survivors), rows);
 	survivors = Max(clamp_row_est(tested * share_left), rows);
-	zsvector_cost_batches(root, rel, vector_clauses, survivors, &pages, &decoding);
+	tested = Max(tested * scan->vectors, survivors);
+	zsvector_cost_batches(root, rel, vector_clauses, survivors / scan->vectors, &pages, &decoding);
+	pages *= scan->vectors;
+	decoding *= scan->vectors;
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
 	cost_qual_eval(&vector_cost, vector_clauses, root);
 	cost_qual_eval(&other_cost, others, root);
@@ -226,9 +240,9 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses,
 		other_cost.startup += join_cost.startup;
 		other_cost.per_tuple += join_cost.per_tuple;
 	}
-	cpu = decoding + rel->tuples * COST_PER_CLAUSE * list_length(vector_clauses) +
+	cpu = decoding + tuples * COST_PER_CLAUSE * list_length(vector_clauses) +
 		survivors * cpu_tuple_cost + tested * other_cost.per_tuple;
-	row_cpu = rel->tuples * (cpu_tuple_cost + vector_cost.per_tuple) +
+	row_cpu = tuples * (cpu_tuple_cost + vector_cost.per_tuple) +
 		tested * other_cost.per_tuple;
 	share = vector_clauses != NIL ? SHARE_OF_SEQSCAN : SHARE_WITHOUT_CLAUSES;
 	/* clauses that have no programs may have to come before the join's keys, and are as dear */
@@ -236,7 +250,8 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses,
 		row_cpu -= (tested - survivors) * cpu_tuple_cost;
 	cpu = Min(cpu, share * Max(row_cpu, 0)) + rows * path->pathtarget->cost.per_tuple;
 	if (share_left < 1)
-		cpu += tested * COST_PER_JOIN_KEY;
+		cpu += tested * COST_PER_JOIN_KEY +
+			(rel->tuples - tuples) / ZS_COST_STRIPE_ROWS * COST_PER_LEFT_OUT;
 	if (path->parallel_workers > 0)
 		cpu /= zsvector_parallel_divisor(path->parallel_workers);
 	path->startup_cost = vector_cost.startup + other_cost.startup + path->pathtarget->cost.startup;
@@ -247,9 +262,11 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, Path *path, List *vector_clauses,
 static Path *
 make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 {
-	CustomPath *path = makeNode(CustomPath);
+	ScanPath   *scan = (ScanPath *) newNode(sizeof(ScanPath), T_CustomPath);
+	CustomPath *path = &scan->path;
 
 	Assert(workers == 0 || (workers > 0 && rel->consider_parallel));
+	scan->vectors = 1;
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
 	path->path.pathtarget = rel->reltarget;
@@ -260,7 +277,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->methods = &path_methods;
 	path->custom_private = vector_clauses;
-	cost_scan(root, rel, &path->path, vector_clauses, 1);
+	cost_scan(root, rel, scan, 1);
 	return &path->path;
 }
 
@@ -274,18 +291,19 @@ zsvector_scan_is_path(const Path *path)
 
 /* See vector_scan.h. */
 Path *
-zsvector_scan_filtered_path(PlannerInfo *root, const Path *path, double share)
+zsvector_scan_filtered_path(PlannerInfo *root, const Path *path, double share, double vectors)
 {
-	CustomPath *copy = palloc(sizeof(CustomPath));
+	ScanPath   *copy = palloc(sizeof(ScanPath));
 	double		rows = path->rows * zsvector_parallel_divisor(path->parallel_workers);
 
-	Assert(zsvector_scan_is_path(path) && share <= 1);
+	Assert(zsvector_scan_is_path(path) && share <= 1 && vectors > 0 && vectors <= 1);
 	/* another join may have left a share only */
 	share *= Min(rows / Max(path->parent->rows, 1), 1);
-	memcpy(copy, path, sizeof(CustomPath));
-	zs_path_add_disabled(&copy->path, -zs_path_disabled(path));
-	cost_scan(root, path->parent, &copy->path, copy->custom_private, share);
-	return &copy->path;
+	memcpy(copy, path, sizeof(ScanPath));
+	copy->vectors = Min(copy->vectors, vectors);
+	zs_path_add_disabled(&copy->path.path, -zs_path_disabled(path));
+	cost_scan(root, path->parent, copy, share);
+	return &copy->path.path;
 }
 
 /* May a hash join tell a scan of the relation which rows it need not return? */
