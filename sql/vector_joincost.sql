@@ -49,6 +49,11 @@ select * from scans('select n, name from z_joincost_dim d left join z_joincost z
 set join_collapse_limit = 1;
 select * from scans('select n from z_joincost z join z_joincost_dim e on z.k = e.d
 	join z_joincost_dim d on z.id = d.k where d.name = ''dim 3'' and e.name > ''dim 1'' offset 0');
+-- not below one that may raise an error, which all rows have to meet
+select * from scans('select n from z_joincost z join z_joincost_dim e on z.k = e.d
+	join z_joincost_dim d on z.id = d.k where d.name = ''dim 3'' and 10 / e.k < 5 offset 0');
+select * from scans('select n from z_joincost z join z_joincost_dim e on z.k = e.d
+	and 10 / (e.k + z.id) < 5 join z_joincost_dim d on z.id = d.k where d.name = ''dim 3'' offset 0');
 reset join_collapse_limit;
 select * from scans('select n from z_joincost z
 	where k in (select k from z_joincost_dim where name = ''dim 3'') offset 0');

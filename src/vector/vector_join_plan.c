@@ -18,7 +18,7 @@
  * A copy stands for the same plan: the executor sees to the filter whenever it can.  It can not
  * always, so what must be true for it (vector_join_tap.c) is looked for here as well, as far as
  * paths show it: the outer side is the scan itself, or hash joins above it, with nothing but scans
- * and hash joins on their inner sides, which raise no errors of their own.
+ * and hash joins on their inner sides, and none of these raises an error.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -149,21 +149,38 @@ find_shares(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner, JoinKeys *k
 
 /* ---- paths ------------------------------------------------------------------------------- */
 
-/* Is executing the path known to raise no errors but those of its clauses? */
+/* May a clause (RestrictInfo) raise an error?  As far as is known now: parameters may. */
+static bool
+clauses_may_raise(List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		if (zsscan_expression_may_raise((Node *) lfirst_node(RestrictInfo, lc)->clause, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* Is executing the path known to raise no errors? */
 static bool
 is_plain(const Path *path)
 {
 	switch (path->pathtype)
 	{
+		case T_CustomScan:
+			if (!zsvector_scan_is_path(path))
+				return false;
+			/* FALLTHROUGH */
 		case T_SeqScan:
 		case T_IndexScan:
 		case T_IndexOnlyScan:
 		case T_BitmapHeapScan:
-			return true;
-		case T_CustomScan:
-			return zsvector_scan_is_path(path);
+			return !clauses_may_raise(path->parent->baserestrictinfo);
 		case T_HashJoin:
-			return is_plain(((const JoinPath *) path)->outerjoinpath) &&
+			return !clauses_may_raise(((const JoinPath *) path)->joinrestrictinfo) &&
+				is_plain(((const JoinPath *) path)->outerjoinpath) &&
 				is_plain(((const JoinPath *) path)->innerjoinpath);
 		default:
 			return false;
@@ -173,8 +190,8 @@ is_plain(const Path *path)
 static bool
 goes_by_outer_rows(const HashPath *path)
 {
-	return is_plain(path->jpath.innerjoinpath) &&
-		zsvector_join_goes_by_outer_rows(path->jpath.jointype);
+	return zsvector_join_goes_by_outer_rows(path->jpath.jointype) &&
+		!clauses_may_raise(path->jpath.joinrestrictinfo) && is_plain(path->jpath.innerjoinpath);
 }
 
 /* The scan by batches of the relation below the path from which its rows come; NULL: none. */
@@ -249,16 +266,10 @@ share_of_vectors(PlannerInfo *root, const Path *scan, const Var *column, double 
 	bool		is_default;
 	VariableStatData vardata;
 	AttStatsSlot slot;
-	ListCell   *lc;
 
-	if (!zs_enable_zone_maps)
+	/* a clause that may raise an error has to meet all rows first */
+	if (!zs_enable_zone_maps || clauses_may_raise(rel->baserestrictinfo))
 		return 1;
-	/* such a clause has to meet all rows first */
-	foreach(lc, rel->baserestrictinfo)
-	{
-		if (zsscan_expression_may_raise((Node *) lfirst_node(RestrictInfo, lc)->clause, NULL))
-			return 1;
-	}
 	examine_variable(root, (Node *) column, 0, &vardata);
 	ndistinct = get_variable_numdistinct(&vardata, &is_default);
 	if (HeapTupleIsValid(vardata.statsTuple) &&
