@@ -350,6 +350,23 @@ select differs('select l.* from line_@ l join ends_@ e on l.d = e.d and e.v = 30
 	where l.x >= 0 and picky(l.x)');
 select differs('select l.* from line_@ l join ends_@ e on l.d = e.d and e.v = 30
 	where l.id > 39998 and l.x < 97 and picky(l.x)');
+-- a segment is looked up once, not for each run of rows between others that were deleted
+create table gaps_z (k int, id int) using zedstore with (autovacuum_enabled = off);
+insert into gaps_z select g * 7919 % 10007, g from generate_series(1, 40000) g;
+delete from gaps_z where id % 3 = 0;
+vacuum analyze gaps_z;
+create function buffers(query text) returns bigint language plpgsql as $$
+declare
+	plan jsonb;
+begin
+	execute 'explain (analyze, buffers, timing off, summary off, format json) ' || query
+		into plan;
+	return (plan #>> '{0,Plan,Shared Hit Blocks}')::bigint;
+end $$;
+set zedstore.debug_vector = force;
+select buffers('select g.id from gaps_z g join ends_z e on g.k = e.o and e.v < 500') < 1000 as few;
+select buffers('select g.id from gaps_z g join ends_z e on g.id = e.o and e.v = 7') < 1000 as few;
+reset zedstore.debug_vector;
 -- cursors go back; the hash table is made anew for other keys
 begin;
 declare c scroll cursor for select l.id from line_z l join ends_z e on l.o = e.o and e.v = 7;

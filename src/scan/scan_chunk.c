@@ -204,7 +204,13 @@ zsscan_next_chunk(ZsScanDesc scan, const ZsSlot *slot)
 	if (scan->claimed == 0)
 	{
 		scan->widest = widest_column(scan->rs_base.rs_rd, slot);
-		scan->max_segments = slot->nfilters > 0 ? 1 : MAX_SEGMENTS;
+		scan->max_segments = MAX_SEGMENTS;
+		for (int i = 0; i < slot->nfilters; i++)
+		{
+			/* a test may exclude nothing, if values are in no order */
+			if (slot->filters[i].test == NULL)
+				scan->max_segments = 1;
+		}
 	}
 	if (scan->chunk == scan->claimed && !claim_chunk(scan, 0))
 		return false;

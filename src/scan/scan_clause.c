@@ -321,8 +321,8 @@ call_may_raise(Oid funcid, Oid collation, List *args)
 
 /*
  * Is the value of an external parameter there, so that asking for it raises no error?  A procedural
- * language is asked as those do that copy all parameters: it gives what it can give without risk.
- * params may be NULL, which has no values.
+ * language is asked as the planner does: it gives what it can give without risk.  params may be
+ * NULL, which has no values.
  */
 bool
 zsscan_param_is_ready(const Param *param, ParamListInfo params)

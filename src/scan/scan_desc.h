@@ -73,6 +73,9 @@ typedef struct ZsScanDescData
 	ZsRunView	rest;
 	uint64		nexcluded;		/* segments that zone maps excluded */
 	zstid		excluded;		/* first row of the last of them; INVALID = none */
+	zstid		zone_from;		/* what they said last, of rows [from, until) */
+	zstid		zone_until;
+	bool		zone_excluded;
 
 	/* parallel scan */
 	bool		in_chunk;

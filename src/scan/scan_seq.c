@@ -65,6 +65,7 @@ init_position(ZsScanDesc scan)
 	scan->tids_at = ZS_INVALID_ROW;
 	scan->has_rest = false;
 	scan->excluded = ZS_INVALID_ROW;
+	scan->zone_from = scan->zone_until = 0;
 	scan->nviews = 0;
 	scan->view = -1;
 	zsscan_forget_chunks(scan);

@@ -283,37 +283,53 @@ excludes(const ZsZoneFilter *filter, const ZsSegmentItem *item)
 /*
  * Do the slot's filters exclude all rows from row on?  *until (at most end) is
  * where the answer ends.
+ *
+ * The last answer is remembered, for runs of rows may be short.  It is right for what the scan's
+ * snapshot sees, whatever becomes of the segment: no such row comes into it but from the row tree,
+ * in which there was none.
  */
 bool
 zsscan_zone_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end, zstid *until)
 {
 	Relation	rel = scan->rs_base.rs_rd;
 
-	*until = end;
-	for (int i = 0; i < slot->nfilters; i++)
+	Assert(row < end);
+	if (row >= scan->zone_from && row < scan->zone_until)
+	{
+		*until = Min(scan->zone_until, end);
+		return scan->zone_excluded;
+	}
+	scan->zone_from = row;
+	scan->zone_until = PG_UINT64_MAX;
+	scan->zone_excluded = false;
+	for (int i = 0; i < slot->nfilters && !scan->zone_excluded; i++)
 	{
 		const ZsZoneFilter *filter = &slot->filters[i];
 		ZsSegmentItem item;
 		zstid		segment_end;
+		zstid		next;
 
 		/* no segment: rows of the row tree, or from before the column was added */
 		if (!zsattr_find_segment(rel, filter->attno, row, false, &item))
 			continue;
 		if (item.first_row > row)
 		{
-			*until = Min(*until, item.first_row);
+			scan->zone_until = Min(scan->zone_until, item.first_row);
 			continue;
 		}
-		segment_end = Min(item.first_row + item.nrows, end);
-		if (excludes(filter, &item) && zsrow_next(rel, row) >= segment_end)
+		segment_end = item.first_row + item.nrows;
+		if (excludes(filter, &item) && (next = zsrow_next(rel, row)) >= Min(segment_end, end))
 		{
-			*until = segment_end;
+			scan->zone_until = Min(segment_end, next);
+			scan->zone_excluded = true;
 			if (item.first_row != scan->excluded)
 				scan->nexcluded++;
 			scan->excluded = item.first_row;
-			return true;
 		}
-		*until = Min(*until, segment_end);
+		else
+			scan->zone_until = Min(scan->zone_until, segment_end);
 	}
-	return false;
+	Assert(scan->zone_until > row);
+	*until = Min(scan->zone_until, end);
+	return scan->zone_excluded;
 }

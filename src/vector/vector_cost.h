@@ -43,6 +43,10 @@ typedef struct ZsRelCosts
 
 	bool		made;			/* core has made the relation's paths */
 
+	/* of restrictions, once joins are planned */
+	bool		checked;		/* may_raise is known */
+	bool		may_raise;		/* one of them may raise an error */
+
 	/* while rel->baserestrictcost has something on top, and rel->pages something else */
 	bool		charged;
 	BlockNumber pages;			/* what rel->pages was */
@@ -59,6 +63,11 @@ typedef struct ZsLocality
 	double		together;		/* share of them that lie side by side */
 	bool		ascending;		/* else the others come in any order */
 } ZsLocality;
+
+/* ---- vector_cost_index.c ---- */
+
+/* What is known of the relation; NULL if it is no zedstore table, or costs are core's. */
+extern ZsRelCosts *zsvector_cost_find(RelOptInfo *rel);
 
 /* ---- vector_cost_fetch.c ---- */
 

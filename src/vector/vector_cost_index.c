@@ -91,8 +91,9 @@ static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
 /* ---- index paths ------------------------------------------------------------------ */
 
-static ZsRelCosts *
-find_costs(RelOptInfo *rel)
+/* See vector_cost.h. */
+ZsRelCosts *
+zsvector_cost_find(RelOptInfo *rel)
 {
 	RelCostsEntry *entry = rel_costs == NULL ? NULL :
 		hash_search(rel_costs, &rel, HASH_FIND, NULL);
@@ -252,7 +253,7 @@ charge_restrictions(PlannerInfo *root, ZsRelCosts *costs, IndexPath *path)
 BlockNumber
 zsvector_cost_fetch_pages(RelOptInfo *rel)
 {
-	ZsRelCosts *costs = find_costs(rel);
+	ZsRelCosts *costs = zsvector_cost_find(rel);
 
 	return costs != NULL && costs->charged ? costs->fetch_pages : rel->pages;
 }
@@ -263,7 +264,7 @@ estimate_index(PlannerInfo *root, IndexPath *path, double loop_count, Cost *star
 			   Selectivity *selectivity, double *correlation, double *pages)
 {
 	IndexOptInfo *index = path->indexinfo;
-	ZsRelCosts *costs = find_costs(index->rel);
+	ZsRelCosts *costs = zsvector_cost_find(index->rel);
 	amcostestimate_function estimate = NULL;
 
 	for (int i = 0; costs != NULL && i < costs->nindexes; i++)
@@ -445,7 +446,7 @@ double
 zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double survivors,
 					  double *pages, Cost *decoding)
 {
-	ZsRelCosts *costs = find_costs(rel);
+	ZsRelCosts *costs = zsvector_cost_find(rel);
 	double		stripes = ceil(Max(rel->tuples, 1) / ZS_COST_STRIPE_ROWS);
 	double		share = 1 - exp(-survivors / stripes);	/* of stripes with rows that are left */
 	Bitmapset  *first = NULL;
@@ -527,7 +528,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 	List	   *paths;
 	ListCell   *lc;
 
-	costs = rte->rtekind == RTE_RELATION && !rte->inh ? find_costs(rel) : NULL;
+	costs = rte->rtekind == RTE_RELATION && !rte->inh ? zsvector_cost_find(rel) : NULL;
 	if (costs != NULL)
 	{
 		/* whoever makes further paths takes the table for what it is */

@@ -54,6 +54,9 @@ extern void zsvector_joinkeys_test(const ZsJoinKeys *keys, const int64 *values, 
 /* With more keys than this a set may know their range only. */
 extern double zsvector_joinkeys_most(void);
 
+/* With more keys than this it may not know whether one lies between two values. */
+#define ZS_JOINKEYS_SORTED	4096
+
 /* In dynamic shared memory: where processes that make a hash table together leave their keys. */
 typedef struct ZsSharedJoinKeys
 {

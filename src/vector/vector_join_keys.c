@@ -40,9 +40,6 @@
 #define LIST_KEYS		4
 #define FIRST_KEYS		1024
 
-/* Beside a Bloom filter there is a list of up to so many keys. */
-#define SORTED_KEYS		4096
-
 /* So many words of a bitmap are looked through for a key between two values. */
 #define RANGE_WORDS		1024
 
@@ -230,7 +227,7 @@ complete(ZsJoinKeys *keys)
 		keys->form = KEYS_RANGE;
 		return;
 	}
-	if (keys->nkeys <= SORTED_KEYS)
+	if (keys->nkeys <= ZS_JOINKEYS_SORTED)
 	{
 		qsort(keys->keys, keys->nkeys, sizeof(int64), compare_keys);
 		keys->nkeys = qunique(keys->keys, keys->nkeys, sizeof(int64), compare_keys);
@@ -246,7 +243,7 @@ complete(ZsJoinKeys *keys)
 		make_bitmap(keys, range);
 	else
 		make_bloom(keys);
-	if (keys->form == KEYS_BLOOM && keys->nkeys <= SORTED_KEYS)
+	if (keys->form == KEYS_BLOOM && keys->nkeys <= ZS_JOINKEYS_SORTED)
 		return;
 	pfree(keys->keys);
 	keys->keys = NULL;

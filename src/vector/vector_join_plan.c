@@ -28,6 +28,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "zs_compat.h"
 
 #include "catalog/pg_statistic.h"
@@ -69,6 +71,8 @@ typedef struct JoinKeys
 	List	   *inner_columns;	/* what it is compared with */
 	List	   *clauses;		/* of these */
 	double	   *shares;			/* of the outer rows that have a partner by each of them */
+	double	   *orders;			/* how far the columns' values are in the order of rows, 0 to 1 */
+	double	   *fills;			/* the share of vectors that one key then fills */
 } JoinKeys;
 
 static set_join_pathlist_hook_type next_join_hook = NULL;
@@ -98,6 +102,34 @@ has_both_sides(RestrictInfo *rinfo, RelOptInfo *outer, RelOptInfo *inner)
 		return false;
 	return rinfo->outer_is_left ||
 		OidIsValid(get_commutator(castNode(OpExpr, rinfo->clause)->opno));
+}
+
+/* May a clause (RestrictInfo) raise an error?  As far as is known now: parameters may. */
+static bool
+clauses_may_raise(List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		if (zsscan_expression_may_raise((Node *) lfirst_node(RestrictInfo, lc)->clause, NULL))
+			return true;
+	}
+	return false;
+}
+
+/* May a restriction of the relation?  Asked for many paths, so it is remembered of our tables. */
+static bool
+restrictions_may_raise(RelOptInfo *rel)
+{
+	ZsRelCosts *costs = zsvector_cost_find(rel);
+
+	if (costs == NULL)
+		return clauses_may_raise(rel->baserestrictinfo);
+	if (!costs->checked)
+		costs->may_raise = clauses_may_raise(rel->baserestrictinfo);
+	costs->checked = true;
+	return costs->may_raise;
 }
 
 static void
@@ -130,6 +162,44 @@ find_keys(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType jo
 	}
 }
 
+/*
+ * How far are the column's values in the order of the rows, as their statistics say, from 0 to 1?
+ * *fill: the share of the vectors that rows of one value fill if they are.  0 too if vectors may
+ * not be left out.
+ */
+static double
+order_of_rows(PlannerInfo *root, Var *column, double *fill)
+{
+	RelOptInfo *rel = find_base_rel(root, column->varno);
+	double		correlation = 0;
+	double		ndistinct;
+	bool		is_default;
+	VariableStatData vardata;
+	AttStatsSlot slot;
+
+	*fill = 1;
+	/* a clause that may raise an error has to meet all rows first */
+	if (!zs_enable_zone_maps || restrictions_may_raise(rel))
+		return 0;
+	examine_variable(root, (Node *) column, 0, &vardata);
+	ndistinct = get_variable_numdistinct(&vardata, &is_default);
+	if (HeapTupleIsValid(vardata.statsTuple) &&
+		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		if (slot.nnumbers == 1)
+			correlation = slot.numbers[0];
+		free_attstatsslot(&slot);
+	}
+	ReleaseVariableStats(vardata);
+
+	/* anybody may have said anything by pg_restore_attribute_stats() */
+	if (is_default || isnan(correlation))
+		return 0;
+	*fill = 1 / Max(rel->tuples / ZS_COST_STRIPE_ROWS, 1) + 1 / Max(ndistinct, 1);
+	return Min(correlation * correlation, 1);
+}
+
 static void
 find_shares(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner, JoinKeys *keys)
 {
@@ -145,23 +215,17 @@ find_shares(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner, JoinKeys *k
 	foreach(lc, keys->clauses)
 		keys->shares[foreach_current_index(lc)] = clause_selectivity(root, lfirst(lc), 0, JOIN_SEMI,
 																	 &sjinfo);
+	keys->orders = palloc(list_length(keys->clauses) * sizeof(double));
+	keys->fills = palloc(list_length(keys->clauses) * sizeof(double));
+	foreach(lc, keys->columns)
+	{
+		int			i = foreach_current_index(lc);
+
+		keys->orders[i] = order_of_rows(root, lfirst_node(Var, lc), &keys->fills[i]);
+	}
 }
 
 /* ---- paths ------------------------------------------------------------------------------- */
-
-/* May a clause (RestrictInfo) raise an error?  As far as is known now: parameters may. */
-static bool
-clauses_may_raise(List *clauses)
-{
-	ListCell   *lc;
-
-	foreach(lc, clauses)
-	{
-		if (zsscan_expression_may_raise((Node *) lfirst_node(RestrictInfo, lc)->clause, NULL))
-			return true;
-	}
-	return false;
-}
 
 /* Is executing the path known to raise no errors? */
 static bool
@@ -177,7 +241,7 @@ is_plain(const Path *path)
 		case T_IndexScan:
 		case T_IndexOnlyScan:
 		case T_BitmapHeapScan:
-			return !clauses_may_raise(path->parent->baserestrictinfo);
+			return !restrictions_may_raise(path->parent);
 		case T_HashJoin:
 			return !clauses_may_raise(((const JoinPath *) path)->joinrestrictinfo) &&
 				is_plain(((const JoinPath *) path)->outerjoinpath) &&
@@ -251,47 +315,23 @@ surplus_of_keys(const Path *inner, const Var *column)
 }
 
 /*
- * The share of the scan's vectors that zone maps leave, given so many keys of the column.  Where
- * its values are in the order of the rows, those of a key are in one vector, and in as many more as
- * they fill; where they are not, no vector can be left out.
+ * The share of vectors that zone maps leave, given so many keys of column i.  Where its values are
+ * in the order of the rows, those of a key are in one vector, and in as many more as they fill;
+ * where they are not, no vector can be left out.
  */
 static double
-share_of_vectors(PlannerInfo *root, const Path *scan, const Var *column, double nkeys)
+share_of_vectors(const JoinKeys *keys, int i, double nkeys)
 {
-	RelOptInfo *rel = scan->parent;
-	double		nvectors = Max(rel->tuples / ZS_COST_STRIPE_ROWS, 1);
-	double		correlation = 0;
-	double		ndistinct;
-	double		together;
-	bool		is_default;
-	VariableStatData vardata;
-	AttStatsSlot slot;
-
-	/* a clause that may raise an error has to meet all rows first */
-	if (!zs_enable_zone_maps || clauses_may_raise(rel->baserestrictinfo))
-		return 1;
-	examine_variable(root, (Node *) column, 0, &vardata);
-	ndistinct = get_variable_numdistinct(&vardata, &is_default);
-	if (HeapTupleIsValid(vardata.statsTuple) &&
-		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
-						 ATTSTATSSLOT_NUMBERS))
-	{
-		if (slot.nnumbers == 1)
-			correlation = slot.numbers[0];
-		free_attstatsslot(&slot);
-	}
-	ReleaseVariableStats(vardata);
-	if (is_default)
+	Assert(keys->orders[i] >= 0 && keys->orders[i] <= 1 && keys->fills[i] > 0);
+	if (nkeys > ZS_JOINKEYS_SORTED)
 		return 1;
 	/* as core does for scans by index */
-	together = correlation * correlation;
-	return 1 - together * (1 - Min(nkeys * (1 / nvectors + 1 / Max(ndistinct, 1)), 1));
+	return 1 - keys->orders[i] * (1 - Min(nkeys * keys->fills[i], 1));
 }
 
 /* The shares of the path's rows and vectors that its scan has to look at for the join. */
 static double
-share_left(PlannerInfo *root, const Path *path, const Path *inner, const JoinKeys *keys,
-		   double *vectors)
+share_left(const Path *path, const Path *inner, const JoinKeys *keys, double *vectors)
 {
 	double		share = 1;
 	ListCell   *lc;
@@ -299,19 +339,17 @@ share_left(PlannerInfo *root, const Path *path, const Path *inner, const JoinKey
 	*vectors = 1;
 	foreach(lc, keys->columns)
 	{
-		Var		   *column = lfirst_node(Var, lc);
 		int			i = foreach_current_index(lc);
-		const Path *scan = find_scan(path, column->varno);
 		double		surplus;
 
-		if (scan == NULL)
+		if (find_scan(path, lfirst_node(Var, lc)->varno) == NULL)
 			continue;
 		surplus = surplus_of_keys(inner, list_nth_node(Var, keys->inner_columns, i));
 		if (surplus <= 0)
 			continue;
 		share = Min(share, keys->shares[i] * surplus);
 		*vectors = Min(*vectors,
-					   share_of_vectors(root, scan, column, surplus * inner->rows *
+					   share_of_vectors(keys, i, surplus * inner->rows *
 										zsvector_parallel_divisor(inner->parallel_workers)));
 	}
 	return share + (1 - share) * PASSES_FALSELY * *vectors;
@@ -329,7 +367,7 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, Join
 
 	if (outer->param_info != NULL)
 		return NULL;
-	share = share_left(root, outer, inner, keys, &vectors);
+	share = share_left(outer, inner, keys, &vectors);
 	if (share > USEFUL_SHARE)
 		return NULL;
 	outer = filtered_path(root, outer, share, vectors);
