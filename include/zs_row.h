@@ -23,6 +23,8 @@
 #include "zs_format.h"
 #include "zs_walrec.h"
 
+struct ZsBottomAhead;
+
 /* row_leaf.c */
 
 /* Row number in a row-tree item (the tuple's padding bytes). */
@@ -90,6 +92,8 @@ typedef struct ZsRowBatch
 
 extern ZsRowBatch *zsrow_batch_create(MemoryContext context);
 extern int	zsrow_fetch_range(Relation rel, zstid first, zstid end, ZsRowBatch *batch);
+extern int	zsrow_fetch_range_ahead(Relation rel, zstid first, zstid end, ZsRowBatch *batch,
+									struct ZsBottomAhead *ahead);
 extern void zsrow_batch_free(ZsRowBatch *batch);
 
 /* Smallest row number >= row in the row tree, ZS_INVALID_ROW if none. */

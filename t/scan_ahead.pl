@@ -437,7 +437,7 @@ is(counted($parallel, 'select count(hashtext(l.*::text)) from little l',
 $node->adjust_conf('postgresql.conf', 'shared_buffers', '64MB');
 SKIP:
 {
-	skip 'server does not count requests', 12 if $node->pg_version < 18;
+	skip 'server does not count requests', 17 if $node->pg_version < 18;
 	my $requests = q{select sum(reads) from pg_stat_io
 		where backend_type = 'client backend' and object = 'relation'};
 	my %reads;
@@ -515,6 +515,53 @@ SKIP:
 		$node->safe_psql('postgres', 'drop table w');
 	}
 	is($output{on}, $output{off}, 'leaves are read ahead: the same rows');
+
+	# those of the row tree, before VACUUM
+	%output = ();
+	for my $way ('on', 'off')
+	{
+		$node->safe_psql('postgres', q{
+			create table r (i int, t text) using zedstore;
+			do $$ begin for part in 0 .. 29 loop
+				insert into r select g, md5(g::text) || repeat('x', 60)
+					from generate_series(part * 2000 + 1, part * 2000 + 2000) g;
+				commit;
+			end loop; end $$;
+			delete from r where i % 7 = 0});
+		$node->restart;
+		my $session = $node->background_psql('postgres');
+		$session->query_safe($ways{$way}) if $ways{$way} ne '';
+		my $before = $session->query_safe($requests);
+		$output{$way} = $session->query_safe(q{
+			begin;
+			declare c cursor for select sum(i) over (rows 5 preceding), t from r;
+			fetch 10000 from c \g /dev/null
+			rollback;
+			select count(*), sum(hashtext(t)::bigint) from r});
+		$session->query_safe('select pg_stat_force_next_flush()');
+		$reads{$way} = $session->query_safe($requests) - $before;
+		$session->quit;
+		zs_check_all($node, 'postgres');
+		$node->safe_psql('postgres', 'drop table r');
+	}
+	is($output{on}, $output{off}, 'leaves of the row tree are read ahead: the same rows');
+	cmp_ok($reads{on}, '<', 0.5 * $reads{off}, 'with fewer requests');
+	note "$reads{on} requests, $reads{off} without look-ahead";
+
+	# zs_check tells of pages before it reads them
+	my %told;
+	for my $way ('on', 'off', 'no concurrency')
+	{
+		$node->restart;
+		($output{$way}, $told{$way}) = split /^-\n/m, $node->safe_psql('postgres', qq{
+			$ways{$way}
+			select count(*) from zs_check('zedstore');
+			select '-';
+			select wish_pages from zs_read_ahead()});
+	}
+	is("$output{on}$output{off}$output{'no concurrency'}", "0\n" x 3, 'zs_check finds nothing');
+	cmp_ok($told{on}, '>', 100, "zs_check looks ahead: $told{on} pages");
+	is("$told{off} $told{'no concurrency'}", '0 0', 'not when that is switched off');
 	for my $statement (@statements[0, 2, 3])
 	{
 		# those of catalogs are the same

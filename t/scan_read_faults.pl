@@ -46,7 +46,13 @@ $node->safe_psql('postgres', qq{
 	create index z_k on z (k);
 	vacuum z;
 	create table w using zedstore as select i from generate_series(1, 600000) i;
-	delete from w where hashint4(i) % 3 = 0});
+	delete from w where hashint4(i) % 3 = 0;
+	create table r (i int, t text) using zedstore;
+	do \$\$ begin for part in 0 .. 9 loop
+		insert into r select g, md5(g::text) || repeat('x', 60)
+			from generate_series(part * 2000 + 1, part * 2000 + 2000) g;
+		commit;
+	end loop; end \$\$});
 
 my $bitmap = 'set enable_seqscan = off; set enable_indexscan = off;';
 my $index = 'set enable_seqscan = off; set enable_bitmapscan = off;';
@@ -57,6 +63,7 @@ my @statements = (
 	[ 'sequential scan', '', "select $all from z" ],
 	[ 'top-N', '', 'select * from z order by a limit 40' ],
 	[ 'leaves of row numbers', '', 'select count(*) from w', 'w' ],
+	[ 'leaves of rows', '', 'select count(*), sum(hashtext(t)::bigint) from r', 'r' ],
 	[ 'sample', '', 'select count(*), sum(a), min(c) from z tablesample bernoulli (100)' ],
 	[ 'ANALYZE', '', q{analyze z; select count(*) from pg_stats where tablename = 'z'} ]);
 

@@ -21,10 +21,26 @@
 #include "utils/memutils.h"
 
 #include "check_internal.h"
+#include "zs_attr_ahead.h"
+
+/*
+ * Pages that are going to be read: those of an index page's segments, in order.  The kernel or an
+ * I/O worker is told of them, as many as maintenance_io_concurrency says; nothing is read that way
+ * that could raise an error.
+ */
+typedef struct PagesAhead
+{
+	const ZsSegmentItem *items;
+	int			nitems;
+	int			item;			/* the next page to tell of */
+	uint32		position;		/* ... in it */
+	int			npages;			/* told of, and not read yet */
+} PagesAhead;
 
 /* A run that is being read. */
 typedef struct RunCheck
 {
+	PagesAhead *ahead;
 	uint16		treeno;
 	const ZsSegmentItem *item;
 	uint32		position;		/* page that is read next */
@@ -60,6 +76,32 @@ check_page(const RunCheck *run, Page page)
 	return NULL;
 }
 
+/* Tells of pages to come. */
+static void
+look_ahead(const ZsCheck *check, PagesAhead *ahead)
+{
+	BlockNumber nblocks = zspage_physical_blocks(check->rel);
+
+	Assert(ahead->item <= ahead->nitems && ahead->npages >= 0);
+	while (ahead->npages < maintenance_io_concurrency && ahead->item < ahead->nitems)
+	{
+		const ZsSegmentItem *item = &ahead->items[ahead->item];
+
+		if (ahead->position >= item->nblocks)
+		{
+			ahead->item++;
+			ahead->position = 0;
+			continue;
+		}
+		/* an item may be damaged */
+		if ((uint64) item->start + ahead->position < nblocks &&
+			PrefetchBuffer(check->rel, MAIN_FORKNUM, item->start + ahead->position).initiated_io)
+			zsattr_ahead_counts.wish_pages++;
+		ahead->position++;
+		ahead->npages++;
+	}
+}
+
 /*
  * ZsCheckStep: reads pages from run->position on.  Stands on the broken page
  * when a page cannot be read.
@@ -73,11 +115,14 @@ read_run(ZsCheck *check, void *arg)
 	for (; run->position < item->nblocks; run->position++)
 	{
 		BlockNumber blkno = item->start + run->position;
-		Buffer		buf = ReadBufferExtended(check->rel, MAIN_FORKNUM, blkno, RBM_NORMAL,
-											 check->strategy);
-		Page		page = BufferGetPage(buf);
+		Buffer		buf;
+		Page		page;
 		const char *reason;
 
+		look_ahead(check, run->ahead);
+		run->ahead->npages -= run->ahead->npages > 0;
+		buf = ReadBufferExtended(check->rel, MAIN_FORKNUM, blkno, RBM_NORMAL, check->strategy);
+		page = BufferGetPage(buf);
 		LockBuffer(buf, BUFFER_LOCK_SHARE);
 		reason = check_page(run, page);
 		if (reason == NULL)
@@ -97,15 +142,18 @@ read_run(ZsCheck *check, void *arg)
 }
 
 static void
-check_segment(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item)
+check_segment(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item, PagesAhead *ahead)
 {
-	RunCheck	run = {.treeno = treeno, .item = item};
+	RunCheck	run = {.ahead = ahead,.treeno = treeno,.item = item};
 
 	Assert(ZsAttrOfTree(treeno) >= 1 && item->nblocks > 0);
 	/* a run that another one overlaps is still read: its pages tell whose they are */
 	if (!zscheck_claim(check, treeno, item->start, item->nblocks, "segment") &&
 		(uint64) item->start + item->nblocks > zspage_physical_blocks(check->rel))
+	{
+		ahead->npages -= Min(ahead->npages, (int) item->nblocks);
 		return;
+	}
 
 	run.payload = MemoryContextAllocHuge(CurrentMemoryContext,
 										 (Size) item->nblocks * ZS_PAGE_CAPACITY);
@@ -149,6 +197,10 @@ zscheck_index_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, Page page, 
 	const ZsSegmentItem *items = zsattr_index_items(page);
 	int			nitems = zsattr_index_count(page);
 	const char *reason = zsattr_index_page_check(page);
+	PagesAhead	ahead = {
+		.items = items,
+		.nitems = zsbase_ahead_is_wanted(check->rel, true) ? nitems : 0
+	};
 	zstid		next_row = zspage_next_row(check->rel);
 
 	if (reason != NULL)
@@ -171,6 +223,6 @@ zscheck_index_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, Page page, 
 		if (zsattr_item_is_uniform(&items[i]))
 			check_uniform(check, treeno, &items[i], blkno);
 		else
-			check_segment(check, treeno, &items[i]);
+			check_segment(check, treeno, &items[i], &ahead);
 	}
 }

@@ -145,6 +145,17 @@ copy_rows(Relation rel, Buffer buf, zstid first, zstid end, ZsRowBatch *batch)
 int
 zsrow_fetch_range(Relation rel, zstid first, zstid end, ZsRowBatch *batch)
 {
+	return zsrow_fetch_range_ahead(rel, first, end, batch, NULL);
+}
+
+/*
+ * The same; ahead (may be NULL) is over the row tree, and has come to first.  It is told of each
+ * leaf, which then is looked for anew.
+ */
+int
+zsrow_fetch_range_ahead(Relation rel, zstid first, zstid end, ZsRowBatch *batch,
+						ZsBottomAhead *ahead)
+{
 	Buffer		buf;
 
 	batch->nitems = 0;
@@ -164,7 +175,14 @@ zsrow_fetch_range(Relation rel, zstid first, zstid end, ZsRowBatch *batch)
 			break;
 		}
 		first = hikey;
-		buf = zsbtree_step_right(rel, ZS_TREE_ROW, buf, first, BUFFER_LOCK_SHARE);
+		if (ahead == NULL)
+			buf = zsbtree_step_right(rel, ZS_TREE_ROW, buf, first, BUFFER_LOCK_SHARE);
+		else
+		{
+			UnlockReleaseBuffer(buf);
+			zsbtree_ahead_reach(ahead, first);
+			buf = zsbtree_search(rel, ZS_TREE_ROW, first, BUFFER_LOCK_SHARE);
+		}
 	}
 	return batch->nitems;
 }

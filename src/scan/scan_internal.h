@@ -21,6 +21,7 @@
 
 #include "scan_slot.h"
 #include "zs_attr_ahead.h"
+#include "zs_btree.h"
 #include "zs_row.h"
 #include "zs_tid.h"
 
@@ -65,6 +66,10 @@ typedef struct ZsRowSource
 	bool		cold;			/* the row before had pages that were in no buffer */
 	ZsAttrAhead *ahead;			/* look-ahead for single rows; NULL: was not needed yet */
 	ZsReadCounts counts;		/* of all readers */
+	ZsBottomAhead *tree_ahead;	/* look-ahead for leaves of the row tree; NULL: not (yet) */
+	bool		tree_asked;		/* whether the settings want it */
+	zstid		tree_stripe;	/* the last one with rows there */
+	uint32		tree_stripes;	/* side by side before it */
 
 	/* the row in the slot */
 	bool		row_located;	/* is tuple known for the row? */
@@ -100,7 +105,12 @@ extern void zsscan_source_end_readers(ZsRowSource *source);
 extern void zsscan_source_free(ZsRowSource *source);
 extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed);
 extern ZsAttrReader *zsscan_source_reader(ZsRowSource *source, int attno);
+
+/* scan_source_tree.c */
+
 extern void zsscan_source_load_batch(ZsRowSource *source, zstid stripe);
+extern void zsscan_source_rest_tree(ZsRowSource *source);
+extern void zsscan_source_end_tree(ZsRowSource *source);
 
 /* ---- by stripe, for batches; scans only (scan_source_stripe.c) ---- */
 

@@ -154,6 +154,7 @@ zsscan_source_create(Relation rel, bool by_vector, bool stream,
 	source->range_end = ZS_MAX_ROW;
 	source->row = ZS_INVALID_ROW;
 	source->batch_stripe = ZS_INVALID_ROW;
+	source->tree_stripe = ZS_INVALID_ROW;
 	source->missing_checked = ZS_INVALID_ROW;
 	return source;
 }
@@ -173,6 +174,7 @@ zsscan_source_range(ZsRowSource *source, zstid start, zstid end, const ZsRowRang
 	source->row_located = false;
 	source->batch_stripe = ZS_INVALID_ROW;
 	source->next_tree_row = 0;
+	zsscan_source_rest_tree(source);
 	for (int i = 0; i < source->desc->natts; i++)
 	{
 		source->columns[i].stripe = ZS_INVALID_ROW;
@@ -194,34 +196,11 @@ zsscan_source_free(ZsRowSource *source)
 {
 	zsslot_detach(&source->base);
 	end_columns(source);
+	zsscan_source_end_tree(source);
 	MemoryContextDelete(source->context);
 }
 
 /* ---- row tree ------------------------------------------------------------- */
-
-/* Loads the row-tree rows of the stripe unless it is known to have none. */
-void
-zsscan_source_load_batch(ZsRowSource *source, zstid stripe)
-{
-	Assert(source->by_vector && stripe % ZS_STRIPE_ROWS == 0);
-	source->batch_stripe = stripe;
-	source->batch_pos = 0;
-	source->row_looks++;
-	if (source->batch != NULL)
-		source->batch->nitems = 0;
-	if (source->trust_next_tree_row && source->next_tree_row >= stripe + ZS_STRIPE_ROWS &&
-		stripe >= source->next_tree_from)
-		return;
-
-	source->next_tree_from = stripe;
-	source->next_tree_row = zsrow_next(source->rel, stripe);
-	if (source->next_tree_row >= stripe + ZS_STRIPE_ROWS)
-		return;
-	if (source->batch == NULL)
-		source->batch = zsrow_batch_create(source->context);
-	zsrow_fetch_range(source->rel, stripe, stripe + ZS_STRIPE_ROWS, source->batch);
-	source->next_tree_row = 0;
-}
 
 /* The row's tuple in the present batch; rows are asked for in either direction. */
 static MinimalTuple
