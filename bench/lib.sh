@@ -75,6 +75,29 @@ compare() {
 	record "$key" "$(grep . <<<"$heap" | median)" "$(grep . <<<"$zs" | median)" "$unit"
 }
 
+# Text of a query of a file of this folder: $1 file, $2 name of the query, which stands in a line
+# "-- name ..." in front of it.
+named_query() {
+	awk -v want="$2" '$1 == "--" { on = $2 == want; next } on' "$ZS_ROOT/bench/$1"
+}
+
+# Adds up queries: $1 expression of awk for the keys of their figures, $2 what sum, geometric mean
+# and the worst ratio are recorded as.
+record_sums() {
+	local key heap zs unit
+	while read -r key heap zs unit; do
+		record "$2_$key" "$heap" "$zs" "$unit"
+	done < <(awk -F'\t' -v keys="$1" '
+		$1 ~ keys {
+			h += $2; z += $3; l += log($3 / $2); n++
+			if ($3 / $2 > worst) worst = $3 / $2
+		}
+		END {
+			printf "sum %.0f %.0f ms\n", h, z
+			printf "mean 1 %.3f ratio\nworst 1 %.3f ratio\n", exp(l / n), worst
+		}' "$BENCH_RESULTS")
+}
+
 # Name of the access method that a suffix stands for.
 access_method() {
 	if [ "$1" = zs ]; then echo zedstore; else echo heap; fi
