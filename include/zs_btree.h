@@ -100,6 +100,19 @@ extern void zsbtree_ahead_reach(ZsBottomAhead *ahead, uint64 key);
 extern void zsbtree_ahead_rest(ZsBottomAhead *ahead);
 extern void zsbtree_ahead_end(ZsBottomAhead *ahead);
 
+/* A visitor that looks ahead once it goes from page to page; all zeros at first. */
+typedef struct ZsBottomVisitor
+{
+	ZsBottomAhead *ahead;		/* NULL: none yet, or not wanted */
+	bool		asked;			/* whether it is wanted */
+	uint32		nfollowing;		/* steps to what is next to the step before */
+} ZsBottomVisitor;
+
+extern bool zsbtree_visit(ZsBottomVisitor *visitor, Relation rel, uint16 treeno, uint64 key,
+						  bool follows, BufferAccessStrategy strategy, MemoryContext context);
+extern void zsbtree_visitor_rest(ZsBottomVisitor *visitor);
+extern void zsbtree_visitor_end(ZsBottomVisitor *visitor);
+
 /* ---- merges and moves (btree_merge.c, btree_move.c) -------------------------- */
 
 /*

@@ -32,6 +32,9 @@
 
 #include "btree_internal.h"
 
+/* A visitor that has gone to the next page so many times goes on like that. */
+#define STEPS_BEFORE_AHEAD	2
+
 struct ZsBottomAhead
 {
 	Relation	rel;
@@ -182,4 +185,55 @@ zsbtree_ahead_end(ZsBottomAhead *ahead)
 	zsbtree_ahead_rest(ahead);
 	read_stream_end(ahead->stream);
 	pfree(ahead);
+}
+
+/* ---- visitors that come to pages side by side, or do not --------------------------- */
+
+/*
+ * The visitor is about to search the page that holds key; follows: it is next to what was visited
+ * last.  If that was so before, waits until the page was read, with those behind it on their way:
+ * true if there is look-ahead now, and zsbtree_ahead_reach() may be called.  Memory comes from the
+ * context, once.  Locks none of this tree's pages on entry or return.  Errors: those of reading.
+ */
+bool
+zsbtree_visit(ZsBottomVisitor *visitor, Relation rel, uint16 treeno, uint64 key, bool follows,
+			  BufferAccessStrategy strategy, MemoryContext context)
+{
+	if (!follows)
+	{
+		zsbtree_visitor_rest(visitor);
+		return false;
+	}
+	if (++visitor->nfollowing < STEPS_BEFORE_AHEAD)
+		return false;
+	if (!visitor->asked)
+	{
+		MemoryContext old = MemoryContextSwitchTo(context);
+
+		visitor->asked = true;
+		visitor->ahead = zsbtree_ahead_begin(rel, treeno, ZS_MAX_ROW, false, false, strategy);
+		MemoryContextSwitchTo(old);
+	}
+	if (visitor->ahead == NULL)
+		return false;
+	zsbtree_ahead_reach(visitor->ahead, key);
+	return true;
+}
+
+/* Gives back all pins: the visitor goes on somewhere else, or not at all. */
+void
+zsbtree_visitor_rest(ZsBottomVisitor *visitor)
+{
+	if (visitor->nfollowing > 0 && visitor->ahead != NULL)
+		zsbtree_ahead_rest(visitor->ahead);
+	visitor->nfollowing = 0;
+}
+
+/* The same for good, with the memory. */
+void
+zsbtree_visitor_end(ZsBottomVisitor *visitor)
+{
+	if (visitor->ahead != NULL)
+		zsbtree_ahead_end(visitor->ahead);
+	visitor->ahead = NULL;
 }

@@ -66,10 +66,8 @@ typedef struct ZsRowSource
 	bool		cold;			/* the row before had pages that were in no buffer */
 	ZsAttrAhead *ahead;			/* look-ahead for single rows; NULL: was not needed yet */
 	ZsReadCounts counts;		/* of all readers */
-	ZsBottomAhead *tree_ahead;	/* look-ahead for leaves of the row tree; NULL: not (yet) */
-	bool		tree_asked;		/* whether the settings want it */
+	ZsBottomVisitor tree_visitor;	/* of leaves of the row tree */
 	zstid		tree_stripe;	/* the last one with rows there */
-	uint32		tree_stripes;	/* side by side before it */
 
 	/* the row in the slot */
 	bool		row_located;	/* is tuple known for the row? */
@@ -110,7 +108,6 @@ extern ZsAttrReader *zsscan_source_reader(ZsRowSource *source, int attno);
 
 extern void zsscan_source_load_batch(ZsRowSource *source, zstid stripe);
 extern void zsscan_source_rest_tree(ZsRowSource *source);
-extern void zsscan_source_end_tree(ZsRowSource *source);
 
 /* ---- by stripe, for batches; scans only (scan_source_stripe.c) ---- */
 

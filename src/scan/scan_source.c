@@ -196,7 +196,7 @@ zsscan_source_free(ZsRowSource *source)
 {
 	zsslot_detach(&source->base);
 	end_columns(source);
-	zsscan_source_end_tree(source);
+	zsbtree_visitor_end(&source->tree_visitor);
 	MemoryContextDelete(source->context);
 }
 

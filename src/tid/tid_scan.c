@@ -44,9 +44,6 @@
 #include "zs_btree.h"
 #include "zs_page.h"
 
-/* A scan that has gone to the next leaf so many times goes on like that. */
-#define LEAVES_BEFORE_AHEAD	2
-
 /* What is known about a slot. */
 typedef enum SlotVerdict
 {
@@ -67,9 +64,7 @@ struct ZsTidScan
 	zstid		wanted_base;
 	uint64		wanted[ZS_ROWS_PER_BLOCK / 64];
 
-	ZsBottomAhead *ahead;		/* over the leaves to come; NULL = none yet, or not wanted */
-	bool		ahead_asked;	/* whether it is wanted */
-	uint32		nfollowing;		/* leaves that were near the one before them */
+	ZsBottomVisitor visitor;	/* of leaves */
 
 	/* the present leaf, or the one before */
 	bool		have_leaf;
@@ -91,9 +86,7 @@ zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
 
 	scan->rel = rel;
 	scan->snapshot = snapshot;
-	scan->ahead = NULL;
-	scan->ahead_asked = false;
-	scan->nfollowing = 0;
+	memset(&scan->visitor, 0, sizeof(scan->visitor));
 	scan->have_leaf = false;
 	scan->leaf_start = scan->leaf_end = 0;
 	scan->hints_set = false;
@@ -226,8 +219,7 @@ void
 zstid_scan_end(ZsTidScan *scan)
 {
 	drop_leaf(scan);
-	if (scan->ahead != NULL)
-		zsbtree_ahead_end(scan->ahead);
+	zsbtree_visitor_end(&scan->visitor);
 	pfree(scan);
 }
 
@@ -328,26 +320,11 @@ static void
 look_ahead(ZsTidScan *scan)
 {
 	uint64		width = scan->leaf_end - scan->leaf_start;
+	bool		follows = width > 0 && scan->next >= scan->leaf_end &&
+		scan->next - scan->leaf_end <= width;
 
-	if (width == 0 || scan->next < scan->leaf_end || scan->next - scan->leaf_end > width)
-	{
-		if (scan->nfollowing > 0 && scan->ahead != NULL)
-			zsbtree_ahead_rest(scan->ahead);
-		scan->nfollowing = 0;
-		return;
-	}
-	if (++scan->nfollowing < LEAVES_BEFORE_AHEAD)
-		return;
-	if (!scan->ahead_asked)
-	{
-		MemoryContext old = MemoryContextSwitchTo(GetMemoryChunkContext(scan));
-
-		scan->ahead_asked = true;
-		scan->ahead = zsbtree_ahead_begin(scan->rel, ZS_TREE_TID, ZS_MAX_ROW, false, false, NULL);
-		MemoryContextSwitchTo(old);
-	}
-	if (scan->ahead != NULL)
-		zsbtree_ahead_reach(scan->ahead, scan->next);
+	(void) zsbtree_visit(&scan->visitor, scan->rel, ZS_TREE_TID, scan->next, follows, NULL,
+						 GetMemoryChunkContext(scan));
 }
 
 /*
