@@ -16,7 +16,6 @@
 #include <math.h>
 
 #include "access/htup_details.h"
-#include "catalog/pg_statistic.h"
 #include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
@@ -28,6 +27,7 @@
 
 #include "vector_agg.h"
 #include "vector_agg_plan.h"
+#include "vector_cost.h"
 #include "vector_internal.h"
 #include "zs_base.h"
 
@@ -190,18 +190,11 @@ zsvector_agg_is_in_key_order(const ZsAggQuery *query)
 	foreach(lc, query->keys)
 	{
 		VariableStatData vardata;
-		AttStatsSlot slot;
 
 		if (!IsA(lfirst(lc), Var) || !get_typbyval(exprType(lfirst(lc))))
 			continue;
 		examine_variable(query->root, lfirst(lc), 0, &vardata);
-		if (HeapTupleIsValid(vardata.statsTuple) &&
-			get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
-							 ATTSTATSSLOT_NUMBERS))
-		{
-			in_order |= slot.nnumbers == 1 && fabs(slot.numbers[0]) >= KEY_ORDER;
-			free_attstatsslot(&slot);
-		}
+		in_order |= fabs(zsvector_cost_correlation(&vardata)) >= KEY_ORDER;
 		ReleaseVariableStats(vardata);
 	}
 	return in_order;

@@ -16,6 +16,7 @@
 
 #include "access/amapi.h"
 #include "nodes/pathnodes.h"
+#include "utils/selfuncs.h"
 
 #include "zs_base.h"
 
@@ -70,6 +71,12 @@ typedef struct ZsLocality
 extern ZsRelCosts *zsvector_cost_find(RelOptInfo *rel);
 
 /* ---- vector_cost_fetch.c ---- */
+
+/*
+ * How far the values of a column are in the order of the rows, as its statistics say: from -1 to 1,
+ * 0 if they say nothing.
+ */
+extern double zsvector_cost_correlation(const VariableStatData *vardata);
 
 /*
  * How many rows a look-up by the index clauses (IndexClause) finds: nfetched, or more if they have

@@ -17,12 +17,15 @@
 
 #include <math.h>
 
+#include "access/htup_details.h"
 #include "access/sysattr.h"
 #include "access/table.h"
+#include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/spccache.h"
@@ -336,4 +339,23 @@ zsvector_cost_pages(const ZsRelCosts *costs, const Bitmapset *attrs)
 			pages += costs->columns[attno - 1].pages;
 	}
 	return pages;
+}
+
+/* See vector_cost.h. */
+double
+zsvector_cost_correlation(const VariableStatData *vardata)
+{
+	double		correlation = 0;
+	AttStatsSlot slot;
+
+	if (!HeapTupleIsValid(vardata->statsTuple) ||
+		!get_attstatsslot(&slot, vardata->statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						  ATTSTATSSLOT_NUMBERS))
+		return 0;
+	if (slot.nnumbers == 1)
+		correlation = slot.numbers[0];
+	free_attstatsslot(&slot);
+
+	/* anybody may have said anything by pg_restore_attribute_stats() */
+	return isnan(correlation) ? 0 : Min(Max(correlation, -1), 1);
 }

@@ -28,11 +28,8 @@
  */
 #include "postgres.h"
 
-#include <math.h>
-
 #include "zs_compat.h"
 
-#include "catalog/pg_statistic.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -171,11 +168,10 @@ static double
 order_of_rows(PlannerInfo *root, Var *column, double *fill)
 {
 	RelOptInfo *rel = find_base_rel(root, column->varno);
-	double		correlation = 0;
+	double		correlation;
 	double		ndistinct;
 	bool		is_default;
 	VariableStatData vardata;
-	AttStatsSlot slot;
 
 	*fill = 1;
 	/* a clause that may raise an error has to meet all rows first */
@@ -183,21 +179,12 @@ order_of_rows(PlannerInfo *root, Var *column, double *fill)
 		return 0;
 	examine_variable(root, (Node *) column, 0, &vardata);
 	ndistinct = get_variable_numdistinct(&vardata, &is_default);
-	if (HeapTupleIsValid(vardata.statsTuple) &&
-		get_attstatsslot(&slot, vardata.statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
-						 ATTSTATSSLOT_NUMBERS))
-	{
-		if (slot.nnumbers == 1)
-			correlation = slot.numbers[0];
-		free_attstatsslot(&slot);
-	}
+	correlation = zsvector_cost_correlation(&vardata);
 	ReleaseVariableStats(vardata);
-
-	/* anybody may have said anything by pg_restore_attribute_stats() */
-	if (is_default || isnan(correlation))
+	if (is_default)
 		return 0;
 	*fill = 1 / Max(rel->tuples / ZS_COST_STRIPE_ROWS, 1) + 1 / Max(ndistinct, 1);
-	return Min(correlation * correlation, 1);
+	return correlation * correlation;
 }
 
 static void
