@@ -24,14 +24,16 @@
 #include "zs_attr_ahead.h"
 
 /*
- * Pages that are going to be read: those of an index page's segments, in order.  The kernel or an
- * I/O worker is told of them, as many as maintenance_io_concurrency says; nothing is read that way
+ * Pages that are going to be read: those of an index page's segments, in order.  The kernel is told
+ * of them, as many as maintenance_io_concurrency says for the tablespace; nothing is read that way
  * that could raise an error.
  */
 typedef struct PagesAhead
 {
 	const ZsSegmentItem *items;
 	int			nitems;
+	int			most;			/* as many are told of */
+	BlockNumber nblocks;		/* of the file */
 	int			item;			/* the next page to tell of */
 	uint32		position;		/* ... in it */
 	int			npages;			/* told of, and not read yet */
@@ -80,10 +82,8 @@ check_page(const RunCheck *run, Page page)
 static void
 look_ahead(const ZsCheck *check, PagesAhead *ahead)
 {
-	BlockNumber nblocks = zspage_physical_blocks(check->rel);
-
 	Assert(ahead->item <= ahead->nitems && ahead->npages >= 0);
-	while (ahead->npages < maintenance_io_concurrency && ahead->item < ahead->nitems)
+	while (ahead->npages < ahead->most && ahead->item < ahead->nitems)
 	{
 		const ZsSegmentItem *item = &ahead->items[ahead->item];
 
@@ -94,7 +94,7 @@ look_ahead(const ZsCheck *check, PagesAhead *ahead)
 			continue;
 		}
 		/* an item may be damaged */
-		if ((uint64) item->start + ahead->position < nblocks &&
+		if ((uint64) item->start + ahead->position < ahead->nblocks &&
 			PrefetchBuffer(check->rel, MAIN_FORKNUM, item->start + ahead->position).initiated_io)
 			zsattr_ahead_counts.wish_pages++;
 		ahead->position++;
@@ -199,7 +199,9 @@ zscheck_index_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, Page page, 
 	const char *reason = zsattr_index_page_check(page);
 	PagesAhead	ahead = {
 		.items = items,
-		.nitems = zsbase_ahead_is_wanted(check->rel, true) ? nitems : 0
+		.nitems = nitems,
+		.most = zs_enable_read_stream ? zsbase_io_concurrency(check->rel, true) : 0,
+		.nblocks = zspage_physical_blocks(check->rel)
 	};
 	zstid		next_row = zspage_next_row(check->rel);
 
