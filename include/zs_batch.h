@@ -140,7 +140,7 @@ extern void zsscan_set_needed(struct ScanState *node);
 /* Is no row wanted whose value in the column lies in [min, max], nor one where it is NULL? */
 typedef bool (*ZsZoneTest) (void *arg, AttrNumber attno, int64 min, int64 max);
 
-extern bool zsscan_add_zone_test(TupleTableSlot *slot, Relation rel, AttrNumber attno,
+extern void zsscan_add_zone_test(TupleTableSlot *slot, Relation rel, AttrNumber attno,
 								 ZsZoneTest test, void *arg);
 extern void zsscan_set_filters(TupleTableSlot *slot, Relation rel, Index scanrelid, List *qual,
 							   struct ParamListInfoData *params);

@@ -208,10 +208,10 @@ zsscan_set_filters(TupleTableSlot *base, Relation rel, Index scanrelid, List *qu
 
 /*
  * Has test asked for each segment which values of the column rows may have that are wanted, besides
- * what zsscan_set_filters() says, which comes before and makes the slot forget this.  False if the
- * column is none of signed integers, or zone maps are off.
+ * what zsscan_set_filters() says, which comes before and makes the slot forget this.  Does nothing
+ * if the column is none of signed integers, or zone maps are off.
  */
-bool
+void
 zsscan_add_zone_test(TupleTableSlot *base, Relation rel, AttrNumber attno, ZsZoneTest test,
 					 void *arg)
 {
@@ -222,10 +222,10 @@ zsscan_add_zone_test(TupleTableSlot *base, Relation rel, AttrNumber attno, ZsZon
 
 	Assert(attno > 0 && attno <= RelationGetNumberOfAttributes(rel));
 	if (!TTS_IS_ZEDSTORE(base) || !zs_enable_zone_maps)
-		return false;
+		return;
 	zsattr_kind(TupleDescAttr(RelationGetDescr(rel), attno - 1), &kind);
 	if (kind.kind != ZS_KIND_INT || !kind.zone_ordered || kind.is_unsigned)
-		return false;
+		return;
 	slot->filters = slot->filters == NULL ? MemoryContextAlloc(slot->base.tts_mcxt, size) :
 		repalloc(slot->filters, size);
 	filter = &slot->filters[slot->nfilters++];
@@ -233,7 +233,6 @@ zsscan_add_zone_test(TupleTableSlot *base, Relation rel, AttrNumber attno, ZsZon
 	filter->attno = attno;
 	filter->test = test;
 	filter->arg = arg;
-	return true;
 }
 
 /*

@@ -150,8 +150,7 @@ end_scan(ZsInput *input)
 	BatchInput *batch = (BatchInput *) input;
 
 	ExecClearTuple(input->slot);
-	if (batch->batches != NULL)
-		zsscan_batch_count(batch->batches, &batch->counts);
+	batch->counts = zsvector_input_batch_counts(input);
 	if (batch->scan != NULL)
 		table_endscan(batch->scan);
 	batch->scan = NULL;

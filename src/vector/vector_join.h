@@ -113,11 +113,12 @@ typedef struct ZsJoinFilter
 /*
  * Takes those rows of the input's present batch from passed that the filters (a list of
  * ZsJoinFilter) know to have no partner; how many these are.  Filters whose hash table is not there
- * do nothing.  verify: the scan that makes the batches, if values of rows that are taken out are to
- * be looked up once more, by slots of their own; else NULL.  Errors: a value is a key.
+ * do nothing.  zones_asked: zsvector_joinfilter_excludes() was called for the batch.  verify: the
+ * scan that makes the batches, if values of rows that are taken out are to be looked up once more,
+ * by slots of their own; else NULL.  Errors: a value is a key.
  */
 extern uint32 zsvector_joinfilter_apply(List *filters, ZsInput *input, uint64 *passed,
-										ZsBatchScan *verify);
+										bool zones_asked, ZsBatchScan *verify);
 
 /* Do zone maps alone say that no row of the input's present batch has a partner? */
 extern bool zsvector_joinfilter_excludes(List *filters, ZsInput *input);

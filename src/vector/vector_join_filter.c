@@ -88,12 +88,12 @@ zsvector_joinfilter_excludes_zone(void *arg, AttrNumber attno, int64 min, int64 
 
 /* Applies one filter; false if it cannot tell. */
 static bool
-apply(const ZsJoinFilter *filter, ZsInput *input, uint64 *passed)
+apply(const ZsJoinFilter *filter, ZsInput *input, uint64 *passed, bool zones_asked)
 {
 	const ZsColumnVector *vector;
 	uint64		bits[ZS_KERNEL_WORDS];
 
-	if (excludes(filter, input))
+	if (!zones_asked && excludes(filter, input))
 	{
 		zskernel_bits_clear(passed);
 		return true;
@@ -148,7 +148,8 @@ verify_removed(const ZsJoinFilter *filter, ZsInput *input, ZsBatchScan *bs, cons
 
 /* See vector_join.h. */
 uint32
-zsvector_joinfilter_apply(List *filters, ZsInput *input, uint64 *passed, ZsBatchScan *verify)
+zsvector_joinfilter_apply(List *filters, ZsInput *input, uint64 *passed, bool zones_asked,
+						  ZsBatchScan *verify)
 {
 	uint32		before = zskernel_bits_count(passed);
 	uint32		rows = before;
@@ -170,7 +171,7 @@ zsvector_joinfilter_apply(List *filters, ZsInput *input, uint64 *passed, ZsBatch
 			continue;
 		}
 		zskernel_bits_copy(tested, passed);
-		if (!apply(filter, input, passed))
+		if (!apply(filter, input, passed, zones_asked))
 			continue;
 		if (verify != NULL)
 			verify_removed(filter, input, verify, tested, passed);

@@ -127,9 +127,9 @@ set_join_filters(ZsScanNode *state, List *first)
 	if (!state->keys_first)
 		return;
 	foreach(lc, state->join_filters)
-		(void) zsscan_add_zone_test(ss->ss_ScanTupleSlot, ss->ss_currentRelation,
-									((ZsJoinFilter *) lfirst(lc))->attno,
-									zsvector_joinfilter_excludes_zone, lfirst(lc));
+		zsscan_add_zone_test(ss->ss_ScanTupleSlot, ss->ss_currentRelation,
+							 ((ZsJoinFilter *) lfirst(lc))->attno,
+							 zsvector_joinfilter_excludes_zone, lfirst(lc));
 }
 
 /* Lets the scan skip segments by clauses whose parts are known. */

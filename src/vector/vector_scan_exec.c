@@ -87,6 +87,7 @@ next_batch(ZsScanNode *state, bool forward)
 	const ZsBatch *batch;
 	uint64		passed[ZS_KERNEL_WORDS];
 	uint32		unjoined;
+	bool		zones_asked;
 
 	if (state->batches == NULL)
 		start_scan(state);
@@ -100,8 +101,8 @@ next_batch(ZsScanNode *state, bool forward)
 		state->position = -1;
 		if (batch == NULL)
 			return false;
-		if (state->keys_first && !batch->has_rows &&
-			zsvector_joinfilter_excludes(state->join_filters, state->input))
+		zones_asked = state->keys_first && !batch->has_rows;
+		if (zones_asked && zsvector_joinfilter_excludes(state->join_filters, state->input))
 		{
 			state->nunjoined += batch->nsel;
 			continue;
@@ -115,6 +116,7 @@ next_batch(ZsScanNode *state, bool forward)
 		}
 		else if (state->join_filters != NIL && !state->rest_may_raise)
 			unjoined = zsvector_joinfilter_apply(state->join_filters, state->input, passed,
+												 zones_asked,
 												 state->verify ? state->batches : NULL);
 		state->nunjoined += unjoined;
 		state->nlist = (int) zskernel_bits_list(passed, state->list);
