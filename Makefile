@@ -5,28 +5,39 @@
 #   make installcheck PG_CONFIG=...     (server must preload zedstore_io)
 #
 # and, for everybody else, targets that bring their own PostgreSQL; see
-# "make help".
+# "make help".  Objects go to the folder where make runs, which may be another one:
+#
+#   make -f /path/to/source/Makefile VPATH=/path/to/source PG_CONFIG=...
+
+# The sources' folder.  PGXS takes VPATH for it, and has a "srcdir" of its own.
+SOURCE := $(or $(patsubst %/,%,$(VPATH)),$(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST)))))
+OUT_OF_TREE := $(if $(filter $(realpath $(SOURCE)),$(realpath .)),,yes)
+ifneq ($(OUT_OF_TREE),)
+VPATH ?= $(SOURCE)
+endif
+# Files of the source that match these patterns, as paths below it.
+files_of = $(patsubst $(SOURCE)/%,%,$(sort $(wildcard $(addprefix $(SOURCE)/,$(1)))))
 
 EXTENSION = zedstore_io
 MODULE_big = zedstore_io
 PGFILEDESC = "zedstore_io - columnar tables"
 
-OBJS = $(patsubst %.c,%.o,$(sort $(wildcard src/*.c src/*/*.c)))
+OBJS := $(patsubst %.c,%.o,$(call files_of,src/*.c src/*/*.c))
 EXTRA_CLEAN = $(OBJS:.o=.d)
-DATA = $(sort $(wildcard sql/zedstore_io--*.sql))
+DATA := $(call files_of,sql/zedstore_io--*.sql)
 
 # sql/ holds install scripts (with "--" in the name) and regression tests.
-REGRESS = $(foreach file,$(sort $(wildcard sql/*.sql)),$(if $(findstring --,$(file)),,$(basename $(notdir $(file)))))
+REGRESS := $(foreach file,$(call files_of,sql/*.sql),$(if $(findstring --,$(file)),,$(basename $(notdir $(file)))))
 REGRESS_OPTS = --load-extension=zedstore_io --encoding=UTF8 --no-locale
-ISOLATION = $(basename $(notdir $(sort $(wildcard specs/*.spec))))
+ISOLATION := $(basename $(notdir $(call files_of,specs/*.spec)))
 ISOLATION_OPTS = $(REGRESS_OPTS)
 
 # Tests do not depend on the server's configuration.
-installcheck: export PGOPTIONS := $(shell sed -n 's/^[a-z]/-c &/p' sql/include/settings.conf) $(PGOPTIONS)
+installcheck: export PGOPTIONS := $(shell sed -n 's/^[a-z]/-c &/p' $(addprefix $(SOURCE)/,$(call files_of,sql/include/settings.conf)) </dev/null) $(PGOPTIONS)
 
 PKG_CONFIG ?= pkg-config
 LIBS_USED = liblz4 libzstd
-PG_CPPFLAGS = -I$(srcdir)/include $(shell $(PKG_CONFIG) --cflags $(LIBS_USED))
+PG_CPPFLAGS = -I$(SOURCE)/include $(shell $(PKG_CONFIG) --cflags $(LIBS_USED))
 PG_CFLAGS = -MMD -MP
 SHLIB_LINK = $(shell $(PKG_CONFIG) --libs $(LIBS_USED)) -lm -pthread
 # io_uring, where there is one; "make LIBURING=" builds without
@@ -38,9 +49,9 @@ endif
 
 # Targets that must work where there is no supported pg_config yet.
 HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release
-HELPERS += $(if $(wildcard scripts/difftest),difftest)
-HELPERS += $(if $(wildcard scripts/test-timescaledb),test-timescaledb) $(if $(wildcard scripts/test-citus),test-citus)
-HELPERS += $(if $(wildcard bench/run),bench bench-io) $(if $(wildcard fuzz/run),fuzz) $(if $(wildcard scripts/core-suite),core-suite)
+HELPERS += $(if $(wildcard $(SOURCE)/scripts/difftest),difftest)
+HELPERS += $(if $(wildcard $(SOURCE)/scripts/test-timescaledb),test-timescaledb) $(if $(wildcard $(SOURCE)/scripts/test-citus),test-citus)
+HELPERS += $(if $(wildcard $(SOURCE)/bench/run),bench bench-io) $(if $(wildcard $(SOURCE)/fuzz/run),fuzz) $(if $(wildcard $(SOURCE)/scripts/core-suite),core-suite)
 
 all:
 
@@ -64,57 +75,57 @@ help:
 	@echo "make, make install, make installcheck PG_CONFIG=...   for a server of your own"
 
 demo:
-	@scripts/demo
+	@$(SOURCE)/scripts/demo
 
 test:
-	@PG='$(PG)' scripts/run-tests $(TESTS)
+	@PG='$(PG)' $(SOURCE)/scripts/run-tests $(TESTS)
 
 lint:
-	@scripts/check-layers
+	@$(SOURCE)/scripts/check-layers
 
 setup:
-	@scripts/setup-postgres $(if $(PG),--pg $(PG))
+	@$(SOURCE)/scripts/setup-postgres $(if $(PG),--pg $(PG))
 
 server:
-	@scripts/server start
+	@$(SOURCE)/scripts/server start
 
 server-stop:
-	@scripts/server stop
+	@$(SOURCE)/scripts/server stop
 
 print-pg-config:
-	@scripts/setup-postgres --print assert $(if $(PG),--pg $(PG))
+	@$(SOURCE)/scripts/setup-postgres --print assert $(if $(PG),--pg $(PG))
 
 print-pg-config-release:
-	@scripts/setup-postgres --print release $(if $(PG),--pg $(PG))
+	@$(SOURCE)/scripts/setup-postgres --print release $(if $(PG),--pg $(PG))
 
 ifneq ($(filter bench,$(HELPERS)),)
 bench:
-	@bench/run $(BENCH)
+	@$(SOURCE)/bench/run $(BENCH)
 
 bench-io:
-	@bench/io $(BENCH)
+	@$(SOURCE)/bench/io $(BENCH)
 endif
 ifneq ($(filter fuzz,$(HELPERS)),)
 fuzz:
-	@fuzz/run $(FUZZ)
+	@$(SOURCE)/fuzz/run $(FUZZ)
 endif
 # bash would take it for its own clock
 unexport SECONDS
 ifneq ($(filter difftest,$(HELPERS)),)
 difftest:
-	@PG='$(PG)' scripts/difftest $(if $(SECONDS),--seconds=$(SECONDS)) $(if $(SEED),--seed=$(SEED)) $(DIFFTEST)
+	@PG='$(PG)' $(SOURCE)/scripts/difftest $(if $(SECONDS),--seconds=$(SECONDS)) $(if $(SEED),--seed=$(SEED)) $(DIFFTEST)
 endif
 ifneq ($(filter core-suite,$(HELPERS)),)
 core-suite:
-	@PG='$(PG)' scripts/core-suite $(TESTS)
+	@PG='$(PG)' $(SOURCE)/scripts/core-suite $(TESTS)
 endif
 ifneq ($(filter test-timescaledb,$(HELPERS)),)
 test-timescaledb:
-	@PG='$(PG)' scripts/test-timescaledb $(TESTS)
+	@PG='$(PG)' $(SOURCE)/scripts/test-timescaledb $(TESTS)
 endif
 ifneq ($(filter test-citus,$(HELPERS)),)
 test-citus:
-	@PG='$(PG)' scripts/test-citus $(TESTS)
+	@PG='$(PG)' $(SOURCE)/scripts/test-citus $(TESTS)
 endif
 
 # Everything else is PGXS.
@@ -130,12 +141,32 @@ ifeq ($(shell $(PKG_CONFIG) --exists liblz4 libzstd && echo yes),)
 $(error zedstore_io needs the lz4 and zstd libraries with headers and pkg-config (Debian: liblz4-dev libzstd-dev pkg-config))
 endif
 
+ifeq ($(and $(OBJS),$(DATA)),)
+$(error there are no sources of zedstore_io in "$(SOURCE)"$(if $(VPATH), (VPATH)). \
+	Give VPATH=/path/to/source to build in another folder, or run make in the source)
+endif
+# make would find the objects of a build in the source, and take them for up to date.
+ifneq ($(and $(OUT_OF_TREE),$(filter-out clean distclean,$(or $(MAKECMDGOALS),all))),)
+ifneq ($(call files_of,$(OBJS) $(OBJS:.o=.bc) $(MODULE_big).*o),)
+$(error "$(SOURCE)" was built in itself; run "make clean" there before building in another folder)
+endif
+endif
+
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
 
 # PGXS does not track header dependencies, unless the server was configured with --enable-depend.
-DEPENDENCIES = $(wildcard $(OBJS:.o=.d))
+DEPENDENCIES := $(wildcard $(OBJS:.o=.d))
 -include $(DEPENDENCIES)
-$(filter-out $(DEPENDENCIES:.d=.o),$(OBJS)): $(wildcard include/*.h src/*/*.h)
+$(filter-out $(DEPENDENCIES:.d=.o),$(OBJS)): $(call files_of,include/*.h src/*/*.h)
+
+# Bitcode for JIT has no list of headers of its own; it is as old as the object.
+$(OBJS:.o=.bc): %.bc: %.o
+
+# Paths from the root, since make finds those below the source, too.
+OBJECT_FOLDERS := $(addprefix $(CURDIR)/,$(sort $(dir $(OBJS))))
+$(OBJS): | $(OBJECT_FOLDERS)
+$(OBJECT_FOLDERS):
+	$(MKDIR_P) '$@'
 
 endif

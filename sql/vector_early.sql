@@ -1,5 +1,7 @@
 -- groups that are returned before the end, since zone maps of the rows to come exclude them
-\i sql/include/batches.sql
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set include :abs_srcdir '/sql/include/batches.sql'
+\i :include
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET synchronize_seqscans = off;

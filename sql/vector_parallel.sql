@@ -1,5 +1,7 @@
 -- Parallel workers are planned by the pages that a heap would have: as many as for a heap with the same rows.
-\i sql/include/twins.sql
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set include :abs_srcdir '/sql/include/twins.sql'
+\i :include
 
 -- plans of core's nodes
 set zedstore.enable_vector_agg = off;
