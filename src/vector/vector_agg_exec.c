@@ -222,7 +222,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	}
 	state->naggs = list_length(state->aggrefs);
 	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));
-	state->filter = zsvector_agg_filter_create(desc, varno, state->filter_clauses, estate);
+	state->filter = zsvector_agg_filter_create(desc, varno, state->filter_clauses, &node->ss.ps);
 
 	/* without a parent: columns come from a slot that is not the node's */
 	state->filter_rows = ExecInitQual(state->filter_clauses, NULL);

@@ -42,7 +42,7 @@ struct ZsAggFilter
 {
 	TupleDesc	desc;
 	Index		varno;
-	EState	   *estate;
+	PlanState  *node;
 	ExprContext *econtext;		/* of parts */
 	int			nclauses;
 	FilterClause *clauses;
@@ -92,15 +92,15 @@ order_clauses(ZsAggFilter *filter)
 
 /* See vector_agg_filter.h. */
 ZsAggFilter *
-zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, EState *estate)
+zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, PlanState *node)
 {
 	ZsAggFilter *filter = palloc0(sizeof(ZsAggFilter));
 	ListCell   *lc;
 
 	filter->desc = desc;
 	filter->varno = varno;
-	filter->estate = estate;
-	filter->econtext = CreateExprContext(estate);
+	filter->node = node;
+	filter->econtext = CreateExprContext(node->state);
 	filter->clauses = palloc0(Max(list_length(clauses), 1) * sizeof(FilterClause));
 	filter->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate filter",
 											ALLOCSET_SMALL_SIZES);
@@ -130,7 +130,7 @@ complete_clause(ZsAggFilter *filter, FilterClause *clause)
 	MemoryContext old;
 
 	Assert(!clause->compiled && clause->parts != NIL);
-	if (!zsvector_fold_complete(clause->parts, clause->reached, filter->estate, filter->econtext,
+	if (!zsvector_fold_complete(clause->parts, clause->reached, filter->node, filter->econtext,
 								filter->context))
 		return;
 	old = MemoryContextSwitchTo(filter->context);

@@ -26,9 +26,12 @@ typedef struct ZsAggFilter ZsAggFilter;
  */
 extern bool zsvector_agg_filter_possible(TupleDesc desc, Index varno, List *clauses);
 
-/* Memory comes from the current context.  Reads system catalogs.  To be started before it runs. */
+/*
+ * node: whose filter it is.  Memory comes from the current context.  Reads system catalogs.  To be
+ * started before it runs.
+ */
 extern ZsAggFilter *zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses,
-											   EState *estate);
+											   PlanState *node);
 
 /* For the first row, for the first time or anew: parameters may have changed. */
 extern void zsvector_agg_filter_start(ZsAggFilter *filter);

@@ -134,7 +134,7 @@ static Node *
 fold_with_values(AggNodeState *state, ZsAggFold *fold)
 {
 	Assert(fold->waits && fold->parts != NIL);
-	return zsvector_fold_complete(fold->parts, fold->reached, state->css.ss.ps.state,
+	return zsvector_fold_complete(fold->parts, fold->reached, &state->css.ss.ps,
 								  state->fold_econtext, state->fold_context) ?
 		zsvector_fold_replace(fold->expr, fold->parts) : NULL;
 }

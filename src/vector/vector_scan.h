@@ -70,7 +70,8 @@ typedef struct ZsFoldedPart
 /*
  * The parts of the clause that look at no column and are no constants yet, as a list of
  * ZsFoldedPart.  Those that have a value other than the last time they were looked at (volatile
- * functions, SubPlans) stay what they are, and the clause has no program then.
+ * functions, SubPlans) stay what they are, and the clause has no program then; nor are there parts
+ * within SubPlans, whose parameters are their own.
  */
 extern List *zsvector_fold_find(Node *clause);
 
@@ -92,16 +93,17 @@ extern void zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext,
 
 /*
  * May the part be evaluated before the executor comes to it?  Only parameters whose values are
- * there: it cannot raise an error, nor run a subplan.
+ * there: it cannot raise an error, nor run a subplan.  node: the plan node that has the expression;
+ * a parameter that the planner does not know to be one of its has no value.
  */
-extern bool zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate);
+extern bool zsvector_fold_is_ready(const ZsFoldedPart *part, const PlanState *node);
 
 /*
  * Evaluates parts that have no value, into the memory context: those that are ready and, if a row
  * has reached the clause, those that the executor comes to with it; one below OR may never be
  * reached.  Have all a value now?  econtext is reset.  Errors: the parts'.
  */
-extern bool zsvector_fold_complete(List *parts, bool reached, EState *estate,
+extern bool zsvector_fold_complete(List *parts, bool reached, const PlanState *node,
 								   ExprContext *econtext, MemoryContext context);
 
 /* None of the parts has a value any more: they may have others now. */

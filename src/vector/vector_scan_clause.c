@@ -97,7 +97,7 @@ evaluate_ready_parts(ZsScanNode *state, ZsScanClause *clause, bool *all_possible
 	{
 		ZsFoldedPart *part = lfirst(lc);
 
-		if (zsvector_fold_is_ready(part, state->css.ss.ps.state))
+		if (zsvector_fold_is_ready(part, &state->css.ss.ps))
 			evaluate_part(state, part);
 		else
 		{

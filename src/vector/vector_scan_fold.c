@@ -13,6 +13,11 @@
  * values; a part with only such nodes above it is direct.  One below AND, OR or CASE may never be
  * reached.
  *
+ * Nothing is looked for within a subplan.  Its test compares with parameters that it sets itself
+ * for each of its rows: elsewhere they have no value, though nothing in es_param_exec_vals tells
+ * that from a zero.  What an expression may take from there are the parameters of its plan node,
+ * which the planner has listed in allParam.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/vector/vector_scan_fold.c
@@ -145,6 +150,27 @@ evaluates_all(const Node *node)
 	}
 }
 
+/*
+ * Have expressions within the node a meaning only there?  Parameters in a subplan's test are set by
+ * the subplan, and what an aggregate or a window function has in its lists sees other rows.
+ */
+static bool
+is_closed(const Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_SubLink:
+		case T_SubPlan:
+		case T_AlternativeSubPlan:
+		case T_Aggref:
+		case T_GroupingFunc:
+		case T_WindowFunc:
+			return true;
+		default:
+			return false;
+	}
+}
+
 /* expression_tree_mutator callback */
 static Node *
 fold_mutator(Node *node, void *arg)
@@ -155,6 +181,8 @@ fold_mutator(Node *node, void *arg)
 	if (node == NULL)
 		return NULL;
 	check_stack_depth();
+	if (is_closed(node))
+		return node;
 	if (!is_part(node) || is_constant(node))
 	{
 		bool		direct = context->direct;
@@ -231,15 +259,16 @@ zsvector_fold_with_nulls(Node *clause)
 
 /* See vector_scan.h. */
 bool
-zsvector_fold_is_ready(const ZsFoldedPart *part, EState *estate)
+zsvector_fold_is_ready(const ZsFoldedPart *part, const PlanState *node)
 {
 	const Param *param = (const Param *) strip_relabel((const Node *) part->expr);
 
 	if (!IsA(param, Param))
 		return false;
-	if (param->paramkind == PARAM_EXEC)
-		return estate->es_param_exec_vals[param->paramid].execPlan == NULL;
-	return zsscan_param_is_ready(param, estate->es_param_list_info);
+	if (param->paramkind != PARAM_EXEC)
+		return zsscan_param_is_ready(param, node->state->es_param_list_info);
+	return bms_is_member(param->paramid, node->plan->allParam) &&
+		node->state->es_param_exec_vals[param->paramid].execPlan == NULL;
 }
 
 /* See vector_scan.h. */
@@ -279,7 +308,7 @@ zsvector_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext 
 
 /* See vector_scan.h. */
 bool
-zsvector_fold_complete(List *parts, bool reached, EState *estate, ExprContext *econtext,
+zsvector_fold_complete(List *parts, bool reached, const PlanState *node, ExprContext *econtext,
 					   MemoryContext context)
 {
 	bool		known = true;
@@ -290,7 +319,7 @@ zsvector_fold_complete(List *parts, bool reached, EState *estate, ExprContext *e
 		ZsFoldedPart *part = lfirst(lc);
 
 		if (part->value == NULL &&
-			((reached && part->is_direct) || zsvector_fold_is_ready(part, estate)))
+			((reached && part->is_direct) || zsvector_fold_is_ready(part, node)))
 			zsvector_fold_evaluate(part, econtext, context);
 		known = known && part->value != NULL;
 	}

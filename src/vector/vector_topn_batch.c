@@ -204,7 +204,8 @@ zsvector_topn_begin_batches(TopNState *state, CustomScan *cscan, Relation rel, E
 		exprs = lappend(exprs, makeVar(varno, state->keys[i].attno, att->atttypid, att->atttypmod,
 									   att->attcollation, 0));
 	}
-	state->programs = zsvector_agg_filter_create(desc, varno, cscan->scan.plan.qual, estate);
+	state->programs = zsvector_agg_filter_create(desc, varno, cscan->scan.plan.qual,
+												 &state->css.ss.ps);
 	state->input = zsvector_input_batch_create(rel, varno, exprs, cscan->scan.plan.qual, estate);
 	state->keyslot = state->input->slot;
 	state->leaves_out = key_is_integer(state, desc);
