@@ -240,7 +240,8 @@ zsvector_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggref
 	path->methods = &path_methods;
 	if (child != NULL)
 		path->custom_paths = list_make1(child);
-	private = list_make4(makeInteger(child != NULL ? 0 : (int) query->rel->relid), filter,
+	private = list_make5(zsvector_private_name(),
+						 makeInteger(child != NULL ? 0 : (int) query->rel->relid), filter,
 						 query->eqops, makeInteger(split));
 	for (int i = 0; i < 3; i++)
 		private = lappend(private, i < list_length(inputs) ? list_nth(inputs, i) : NIL);

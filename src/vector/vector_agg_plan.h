@@ -39,6 +39,7 @@ typedef struct ZsAggQuery
  */
 typedef enum ZsAggPrivate
 {
+	ZS_AGG_NAME,				/* zsvector_private_name() */
 	ZS_AGG_RELID,				/* the table's range table index; 0: rows of a plan */
 	ZS_AGG_FILTER,				/* of the table's rows */
 	ZS_AGG_EQOPS,

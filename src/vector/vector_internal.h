@@ -17,6 +17,7 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "nodes/pg_list.h"
+#include "nodes/value.h"
 
 /* zedstore.debug_vector */
 typedef enum ZsDebugVector
@@ -41,7 +42,26 @@ extern bool zs_enable_group_blocks;
 extern int	zs_debug_vector;
 extern int	zs_debug_vector_groups;
 
-/* One sort key of a top-N scan, as it travels in CustomScan.custom_private. */
+/*
+ * Other libraries look at custom_private of every CustomPath and CustomScan for what they have put
+ * there themselves, and take its first member for a node, even before they know whose it is.  So
+ * the lists have nothing but nodes (NIL is an empty list), and begin with one that names us.
+ */
+static inline String *
+zsvector_private_name(void)
+{
+	return makeString(pstrdup("zedstore_io"));
+}
+
+/* Members of custom_private of a ZedstoreScan. */
+typedef enum ZsScanPrivate
+{
+	ZS_SCAN_NAME,
+	ZS_SCAN_CLAUSES,			/* only of paths: RestrictInfo that have programs */
+	ZS_SCAN_NFIRST = ZS_SCAN_CLAUSES	/* only of plans: Integer, see vector_scan_plan.c */
+} ZsScanPrivate;
+
+/* One sort key of a top-N scan. */
 typedef struct ZsTopNKey
 {
 	AttrNumber	attno;

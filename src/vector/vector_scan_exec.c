@@ -224,24 +224,50 @@ scan_exec(CustomScanState *node)
 
 /* ---- begin, end -------------------------------------------------------------------------- */
 
+/*
+ * Makes the clauses of the filter ready.  They are to be tested one by one, so core's state for all
+ * of them goes: who walks plan states would meet the subplans of the filter twice.
+ */
+static void
+init_clauses(ZsScanNode *state, List *qual)
+{
+	PlanState  *ps = &state->css.ss.ps;
+	List	   *others = ps->subPlan;
+	ListCell   *lc;
+
+	state->clauses = palloc0(Max(list_length(qual), 1) * sizeof(ZsScanClause));
+	state->order = palloc0(Max(list_length(qual), 1) * sizeof(int));
+	ps->qual = NULL;
+	ps->subPlan = NIL;
+	foreach(lc, qual)
+		zsvector_scan_init_clause(state, &state->clauses[state->nclauses++], lfirst(lc));
+	Assert(state->nclauses == list_length(qual));
+	foreach(lc, ps->subPlan)
+	{
+		ListCell   *lc2;
+
+		foreach(lc2, others)
+		{
+			if (lfirst_node(SubPlanState, lc2)->subplan == lfirst_node(SubPlanState, lc)->subplan)
+				others = foreach_delete_current(others, lc2);
+		}
+	}
+	ps->subPlan = list_concat(others, ps->subPlan);
+}
+
 static void
 scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	ZsScanNode *state = (ZsScanNode *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	List	   *qual = cscan->scan.plan.qual;
-	ListCell   *lc;
 
 	if (estate->es_epq_active != NULL)
 		return;
 	zsvector_scans_begun++;
-	state->nfirst = linitial_int(cscan->custom_private);
+	state->nfirst = intVal(list_nth(cscan->custom_private, ZS_SCAN_NFIRST));
 	Assert(state->nfirst <= list_length(qual));
-	state->clauses = palloc0(Max(list_length(qual), 1) * sizeof(ZsScanClause));
-	state->order = palloc0(Max(list_length(qual), 1) * sizeof(int));
-	foreach(lc, qual)
-		zsvector_scan_init_clause(state, &state->clauses[state->nclauses++], lfirst(lc));
-	Assert(state->nclauses == list_length(qual));
+	init_clauses(state, qual);
 	state->position = -1;
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore scan filter",
 										   ALLOCSET_SMALL_SIZES);

@@ -12,9 +12,10 @@
  * joined, since a hash join may tell it which rows to leave out (vector_join_tap.c).  Rows come in
  * the order of a sequential scan.
  *
- * plan.qual has the whole filter, in core's order.  custom_private: how many clauses from the first
- * one on may be taken out of that order.  Those behind are of another security level and not
- * leakproof: they must not see rows that the clauses in front of them remove.
+ * plan.qual has the whole filter, in core's order.  custom_private says how many clauses from the
+ * first one on may be taken out of that order (ZS_SCAN_NFIRST).  Those behind are of another
+ * security level and not leakproof: they must not see rows that the clauses in front of them
+ * remove.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -64,7 +65,7 @@
 
 typedef struct ScanPath
 {
-	CustomPath	path;			/* first; custom_private: vector clauses, RestrictInfo */
+	CustomPath	path;			/* first */
 	double		vectors;		/* share of them that zone maps and a join's keys leave */
 } ScanPath;
 
@@ -167,7 +168,7 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 	Assert(nfirst <= list_length(cscan->scan.plan.qual));
 	cscan->scan.scanrelid = rel->relid;
 	cscan->flags = path->flags;
-	cscan->custom_private = list_make1_int(nfirst);
+	cscan->custom_private = list_make2(zsvector_private_name(), makeInteger(nfirst));
 	cscan->methods = &zsvector_scan_methods;
 	return &cscan->scan.plan;
 }
@@ -192,7 +193,7 @@ static void
 cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 {
 	Path	   *path = &scan->path.path;
-	List	   *vector_clauses = scan->path.custom_private;
+	List	   *vector_clauses = list_nth(scan->path.custom_private, ZS_SCAN_CLAUSES);
 	double		tuples = rel->tuples * scan->vectors;
 	double		survivors = rel->tuples *
 		clauselist_selectivity(root, vector_clauses, 0, JOIN_INNER, NULL);
@@ -276,7 +277,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	path->path.parallel_workers = workers;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->methods = &path_methods;
-	path->custom_private = vector_clauses;
+	path->custom_private = list_make2(zsvector_private_name(), vector_clauses);
 	cost_scan(root, rel, scan, 1);
 	return &path->path;
 }

@@ -48,39 +48,54 @@ static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
 /* ---- custom_private -------------------------------------------------------- */
 
-/* custom_private: bound, then an integer list of four members for each key. */
+/* Members of custom_private, of paths and of plans; lists have a member for each key. */
+typedef enum TopNPrivate
+{
+	TOPN_NAME,					/* zsvector_private_name() */
+	TOPN_BOUND,
+	TOPN_ATTNOS,
+	TOPN_SORTOPS,
+	TOPN_COLLATIONS,
+	TOPN_NULLS_FIRST
+} TopNPrivate;
+
 static List *
 pack_topn(int64 bound, const ZsTopNKey *keys, int nkeys)
 {
-	List	   *packed = list_make1_int((int) bound);
+	List	   *attnos = NIL;
+	List	   *sortops = NIL;
+	List	   *collations = NIL;
+	List	   *nulls_first = NIL;
 
 	Assert(bound > 0 && bound <= MAX_BOUND);
 	for (int i = 0; i < nkeys; i++)
 	{
-		packed = lappend_int(packed, keys[i].attno);
-		packed = lappend_int(packed, (int) keys[i].sortop);
-		packed = lappend_int(packed, (int) keys[i].collation);
-		packed = lappend_int(packed, keys[i].nulls_first);
+		attnos = lappend_int(attnos, keys[i].attno);
+		sortops = lappend_oid(sortops, keys[i].sortop);
+		collations = lappend_oid(collations, keys[i].collation);
+		nulls_first = lappend_int(nulls_first, keys[i].nulls_first);
 	}
-	return packed;
+	return lappend(list_make5(zsvector_private_name(), makeInteger((int) bound), attnos, sortops,
+							  collations), nulls_first);
 }
 
 /* See vector_internal.h. */
 int
 zsvector_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys)
 {
-	int			nkeys = (list_length(packed) - 1) / 4;
+	List	   *attnos = list_nth(packed, TOPN_ATTNOS);
+	int			nkeys = list_length(attnos);
 
-	Assert(list_length(packed) % 4 == 1);
-	*bound = list_nth_int(packed, 0);
+	Assert(list_length(packed) == TOPN_NULLS_FIRST + 1);
+	*bound = intVal(list_nth(packed, TOPN_BOUND));
 	Assert(*bound > 0 && *bound <= MAX_BOUND);
 	*keys = palloc(nkeys * sizeof(ZsTopNKey));
 	for (int i = 0; i < nkeys; i++)
 	{
-		(*keys)[i].attno = (AttrNumber) list_nth_int(packed, 1 + i * 4);
-		(*keys)[i].sortop = (Oid) list_nth_int(packed, 2 + i * 4);
-		(*keys)[i].collation = (Oid) list_nth_int(packed, 3 + i * 4);
-		(*keys)[i].nulls_first = list_nth_int(packed, 4 + i * 4) != 0;
+		(*keys)[i].attno = (AttrNumber) list_nth_int(attnos, i);
+		(*keys)[i].sortop = list_nth_oid(list_nth(packed, TOPN_SORTOPS), i);
+		(*keys)[i].collation = list_nth_oid(list_nth(packed, TOPN_COLLATIONS), i);
+		(*keys)[i].nulls_first = list_nth_int(list_nth(packed, TOPN_NULLS_FIRST), i) != 0;
 	}
 	return nkeys;
 }
