@@ -34,6 +34,31 @@ typedef struct ZsTidRun
 	uint16		slotno;
 } ZsTidRun;
 
+/* What a SNAPSHOT_DIRTY says about the row that it was asked about last: who is at work on it. */
+typedef struct ZsTidDirty
+{
+	TransactionId xmin;			/* Invalid: nobody */
+	TransactionId xmax;
+	uint32		speculative_token;	/* 0: none */
+} ZsTidDirty;
+
+static inline ZsTidDirty
+zstid_dirty_get(const SnapshotData *snapshot)
+{
+	Assert(snapshot->snapshot_type == SNAPSHOT_DIRTY);
+	return (ZsTidDirty) {snapshot->xmin, snapshot->xmax, snapshot->speculativeToken};
+}
+
+/* dirty NULL: nobody is at work on the row. */
+static inline void
+zstid_dirty_set(Snapshot snapshot, const ZsTidDirty *dirty)
+{
+	Assert(snapshot->snapshot_type == SNAPSHOT_DIRTY);
+	snapshot->xmin = dirty == NULL ? InvalidTransactionId : dirty->xmin;
+	snapshot->xmax = dirty == NULL ? InvalidTransactionId : dirty->xmax;
+	snapshot->speculativeToken = dirty == NULL ? 0 : dirty->speculative_token;
+}
+
 extern bool zstid_lookup(Relation rel, zstid row, ZsVisSlot *vis, bool *dead);
 extern bool zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot,
 								ZsVisSlot *vis, bool *all_dead);

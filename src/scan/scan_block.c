@@ -78,6 +78,7 @@ store_row(ZsScanDesc scan, TupleTableSlot *slot, zstid row, const ZsRunView *vie
 	Assert(row >= view->first && row < view->first + view->count);
 	zsslot_recheck(slot, scan->recheck);
 	zsscan_store(scan->source, slot, row, view->has_vis ? &view->vis : NULL);
+	zsscan_tell_snapshot(scan, view);
 }
 
 /* ---- bitmap ------------------------------------------------------------------ */

@@ -27,6 +27,7 @@ typedef struct ZsRunView
 	uint64		count;
 	bool		has_vis;		/* false: dead row of a scan that shows them */
 	ZsVisSlot	vis;
+	ZsTidDirty	dirty;			/* of scans of a dirty snapshot only */
 } ZsRunView;
 
 /* One past the last row of the view. */
@@ -55,6 +56,7 @@ typedef struct ZsScanDescData
 	TableScanDescData rs_base;	/* first */
 	ZsRowSource *source;
 	ZsTidScan  *tids;
+	bool		is_dirty;		/* the snapshot is to be told of each row who is at work on it */
 	zstid		start;			/* rows of the scan, or of the parallel chunk */
 	zstid		end;
 
@@ -109,6 +111,14 @@ typedef struct ParallelZsScanDescData
 } ParallelZsScanDescData;
 
 typedef ParallelZsScanDescData *ParallelZsScanDesc;
+
+/* A row of the view is returned: tells a dirty snapshot who is at work on it. */
+static inline void
+zsscan_tell_snapshot(ZsScanDesc scan, const ZsRunView *view)
+{
+	if (unlikely(scan->is_dirty))
+		zstid_dirty_set(scan->rs_base.rs_snapshot, &view->dirty);
+}
 
 /* scan_seq.c */
 

@@ -99,6 +99,7 @@ zsscan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key
 	scan->rs_base.rs_nkeys = nkeys;
 	scan->rs_base.rs_flags = flags;
 	scan->rs_base.rs_parallel = pscan;
+	scan->is_dirty = snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_DIRTY;
 	if (nkeys > 0)
 	{
 		scan->rs_base.rs_key = palloc(nkeys * sizeof(ScanKeyData));
@@ -220,6 +221,8 @@ zsscan_load_window(ZsScanDesc scan, zstid start, zstid end)
 
 		if (vis != NULL)
 			view.vis = *vis;
+		if (scan->is_dirty)
+			view.dirty = zstid_dirty_get(scan->rs_base.rs_snapshot);
 		add_view(scan, &view);
 	}
 	scan->tids_at = ZS_INVALID_ROW;
@@ -274,6 +277,8 @@ next_tid_run(ZsScanDesc scan, ZsRunView *run)
 	run->has_vis = vis != NULL;
 	if (vis != NULL)
 		run->vis = *vis;
+	if (scan->is_dirty)
+		run->dirty = zstid_dirty_get(scan->rs_base.rs_snapshot);
 	return true;
 }
 
@@ -483,7 +488,8 @@ zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot 
 
 		if (likely(ScanDirectionIsForward(direction) && next_row_of_run(scan)))
 		{
-			if (likely(sscan->rs_nkeys == 0 && zsscan_advance(scan->source, slot, scan->row)))
+			if (likely(sscan->rs_nkeys == 0 && !scan->is_dirty &&
+					   zsscan_advance(scan->source, slot, scan->row)))
 				break;
 		}
 		else if (!(ScanDirectionIsBackward(direction) ? previous_row(scan) :
@@ -494,6 +500,7 @@ zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot 
 		}
 		view = &scan->views[scan->view];
 		zsscan_store(scan->source, slot, scan->row, view->has_vis ? &view->vis : NULL);
+		zsscan_tell_snapshot(scan, view);
 		if (sscan->rs_nkeys == 0 || keys_match(scan, slot))
 			break;
 		CHECK_FOR_INTERRUPTS();

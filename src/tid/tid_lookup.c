@@ -134,10 +134,7 @@ zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *resul
 		if (BufferIsValid(buf))
 			UnlockReleaseBuffer(buf);
 		if (snapshot->snapshot_type == SNAPSHOT_DIRTY)
-		{
-			snapshot->xmin = snapshot->xmax = InvalidTransactionId;
-			snapshot->speculativeToken = 0;
-		}
+			zstid_dirty_set(snapshot, NULL);
 		if (all_dead != NULL)
 			*all_dead = true;
 		return false;

@@ -9,6 +9,11 @@
  * rows it has.  Doing it later would be wrong: a scan may rest for hours, and
  * the status of the transactions in its copy may be gone by then.
  *
+ * A dirty snapshot tells its user whom to wait for, of the row that was returned
+ * last.  What the tests of the slots said is kept, and goes to the snapshot with
+ * each run: who waits in vain, since that transaction has ended meanwhile, scans
+ * again.
+ *
  * With an MVCC snapshot an old copy is as good as a new one, so a scan that
  * reads many small ranges of one leaf (a bitmap scan) copies the leaf once.
  *
@@ -74,6 +79,7 @@ struct ZsTidScan
 	zstid		leaf_end;
 	ZsTidWalk	walk;			/* over the copy */
 	uint8		verdicts[ZS_TID_MAX_SLOTS];
+	ZsTidDirty *dirty;			/* of each slot; NULL: the snapshot has another type */
 	ZsVisSlot	frozen;
 	PGAlignedBlock page;
 };
@@ -95,6 +101,9 @@ zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
 	scan->serializable = snapshot != NULL &&
 		CheckForSerializableConflictOutNeeded(rel, snapshot);
 	scan->frozen = zstid_frozen_slot;
+	scan->dirty = NULL;
+	if (snapshot != NULL && snapshot->snapshot_type == SNAPSHOT_DIRTY)
+		scan->dirty = palloc(ZS_TID_MAX_SLOTS * sizeof(ZsTidDirty));
 	zstid_scan_restart(scan, start, end);
 	return scan;
 }
@@ -220,6 +229,8 @@ zstid_scan_end(ZsTidScan *scan)
 {
 	drop_leaf(scan);
 	zsbtree_visitor_end(&scan->visitor);
+	if (scan->dirty != NULL)
+		pfree(scan->dirty);
 	pfree(scan);
 }
 
@@ -238,10 +249,22 @@ slot_is_visible(ZsTidScan *scan, uint16 slotno)
 		if (scan->serializable)
 			zstid_conflict_out(visible, scan->rel, vis, InvalidBuffer, scan->snapshot);
 		scan->verdicts[i] = visible ? SLOT_VISIBLE : SLOT_INVISIBLE;
+		if (scan->dirty != NULL)
+			scan->dirty[i] = zstid_dirty_get(scan->snapshot);
 		if (vis->infomask != infomask)
 			scan->hints_set = true;
 	}
 	return scan->verdicts[i] == SLOT_VISIBLE;
+}
+
+/* Tells a dirty snapshot who is at work on the rows of the run, which the scan returns. */
+static inline void
+tell_snapshot(ZsTidScan *scan, const ZsTidRun *run)
+{
+	if (likely(scan->dirty == NULL))
+		return;
+	zstid_dirty_set(scan->snapshot, run->slotno < ZS_FIRST_REAL_SLOT ? NULL :
+					&scan->dirty[run->slotno - ZS_FIRST_REAL_SLOT]);
 }
 
 /*
@@ -367,7 +390,10 @@ load_leaf(ZsTidScan *scan)
 
 /*
  * Next visible run; false at the end.  *vis stays valid until the next call.
- * With snapshot NULL, run->slotno may be ZS_SLOT_DEAD (vis is NULL then).
+ * With snapshot NULL, run->slotno may be ZS_SLOT_DEAD (vis is NULL then).  A
+ * SNAPSHOT_DIRTY has xmin, xmax and speculativeToken of the run, as
+ * HeapTupleSatisfiesDirty() fills them, from a moment after the scan began; all are
+ * invalid where nobody is at work, and at the end.
  */
 bool
 zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
@@ -379,6 +405,7 @@ zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
 		if (next_run_of_leaf(scan, run, vis))
 		{
 			Assert(run->count > 0);
+			tell_snapshot(scan, run);
 			scan->next = run->first + run->count;
 			return true;
 		}
@@ -391,6 +418,8 @@ zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
 	/* the leaf is kept for the next range */
 	if (scan->hints_set)
 		store_hints(scan);
+	if (scan->dirty != NULL)
+		zstid_dirty_set(scan->snapshot, NULL);
 	scan->next = scan->end;
 	return false;
 }

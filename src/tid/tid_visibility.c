@@ -145,10 +145,7 @@ satisfies_self_or_dirty(ZsVisSlot *vis, Snapshot dirty, Buffer buffer)
 	TransactionId xmax;
 
 	if (dirty != NULL)
-	{
-		dirty->xmin = dirty->xmax = InvalidTransactionId;
-		dirty->speculativeToken = 0;
-	}
+		zstid_dirty_set(dirty, NULL);
 
 	if (!zstid_xmin_committed(vis))
 	{
