@@ -100,6 +100,7 @@ extern bool zs_enable_value_sharing;	/* UPDATE does not write unchanged large va
 extern bool zs_enable_kept_choices; /* loads go on with the encodings chosen before */
 extern bool zs_enable_compaction;	/* VACUUM writes segments */
 extern bool zs_enable_relocation;	/* VACUUM moves pages to the file's front */
+extern bool zs_enable_result_cache; /* correlated subqueries remember results */
 extern bool zs_ignore_options;	/* leave our options out where they do not fit */
 extern bool zs_ignore_foreign_pages;	/* only warn of pages that are not ours */
 

@@ -14,9 +14,32 @@
 
 #include "postgres.h"
 
+#include "nodes/value.h"
 #include "utils/rel.h"
 
+/*
+ * Other libraries look at custom_private of every CustomPath and CustomScan for what they have put
+ * there themselves, and take its first member for a node, even before they know whose it is.  So
+ * the lists have nothing but nodes (NIL is an empty list), and begin with one that names us.
+ */
+static inline String *
+zsvector_private_name(void)
+{
+	return makeString(pstrdup("zedstore_io"));
+}
+
 /* vector_guc.c */
+
+/* zedstore.debug_vector */
+typedef enum ZsDebugVector
+{
+	ZS_DEBUG_VECTOR_OFF,
+	ZS_DEBUG_VECTOR_FORCE,
+	ZS_DEBUG_VECTOR_VERIFY,
+	ZS_DEBUG_VECTOR_ROWS
+} ZsDebugVector;
+
+extern int	zs_debug_vector;
 
 /* Defines the settings; from _PG_init. */
 extern void zsvector_guc_init(void);

@@ -17,7 +17,8 @@ my @layers = (
 	[qw(page io)],              ['btree'],
 	[qw(tid row attr)],         ['write'],
 	['scan'],                   [qw(vacuum vector)],
-	['am'],                     [qw(wal inspect)]);
+	['node'],                   ['am'],
+	[qw(wal inspect)]);
 # The headers of layer 0 describe one format together.
 my %same_layer = map { $_ => 1 } qw(format walrec compat compression);
 

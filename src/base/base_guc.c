@@ -43,6 +43,7 @@ bool		zs_enable_value_sharing = true;
 bool		zs_enable_kept_choices = true;
 bool		zs_enable_compaction = true;
 bool		zs_enable_relocation = true;
+bool		zs_enable_result_cache = true;
 bool		zs_ignore_options = false;
 bool		zs_ignore_foreign_pages = false;
 
@@ -173,6 +174,11 @@ zsbase_guc_init(void)
 							 "When off, VACUUM shortens a file only by what is free at its end already.",
 							 &zs_enable_relocation, true,
 							 PGC_USERSET, 0, NULL, NULL, NULL);
+
+	define_switch("zedstore.enable_result_cache",
+				  "Enables remembering the results of correlated subqueries.",
+				  "When off, subqueries of expressions are run for each row.",
+				  &zs_enable_result_cache);
 
 	DefineCustomBoolVariable("zedstore.ignore_options",
 							 "Leaves out options of zedstore for tables of other access methods.",

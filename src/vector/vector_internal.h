@@ -17,16 +17,8 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "nodes/pg_list.h"
-#include "nodes/value.h"
 
-/* zedstore.debug_vector */
-typedef enum ZsDebugVector
-{
-	ZS_DEBUG_VECTOR_OFF,
-	ZS_DEBUG_VECTOR_FORCE,
-	ZS_DEBUG_VECTOR_VERIFY,
-	ZS_DEBUG_VECTOR_ROWS
-} ZsDebugVector;
+#include "zs_vector.h"
 
 extern bool zs_enable_vector_agg;
 extern bool zs_enable_early_groups;
@@ -39,19 +31,7 @@ extern bool zs_enable_packed_rows;
 extern bool zs_enable_vector_totals;
 extern bool zs_enable_combined_groups;
 extern bool zs_enable_group_blocks;
-extern int	zs_debug_vector;
 extern int	zs_debug_vector_groups;
-
-/*
- * Other libraries look at custom_private of every CustomPath and CustomScan for what they have put
- * there themselves, and take its first member for a node, even before they know whose it is.  So
- * the lists have nothing but nodes (NIL is an empty list), and begin with one that names us.
- */
-static inline String *
-zsvector_private_name(void)
-{
-	return makeString(pstrdup("zedstore_io"));
-}
 
 /* Members of custom_private of a ZedstoreScan. */
 typedef enum ZsScanPrivate
