@@ -175,17 +175,42 @@ extern PGDLLIMPORT int CommitSiblings;
 /* VACUUM: 18 counts all-frozen pages, measures delays and takes a start time */
 #if ZS_PG_AT_LEAST(18)
 #define vacuum_delay_point_compat() vacuum_delay_point(false)
-#define vac_update_relstats_compat(rel, pages, tuples, visible, frozen, hasindex, xid, multi) \
+#define vac_update_relstats_compat(rel, pages, tuples, visible, frozen, hasindex, xid, multi, \
+								   xid_updated, multi_updated) \
 	vac_update_relstats(rel, pages, tuples, visible, frozen, hasindex, xid, multi, \
-						NULL, NULL, false)
+						xid_updated, multi_updated, false)
 #define pgstat_report_vacuum_compat(rel, live, dead, starttime) \
 	pgstat_report_vacuum(RelationGetRelid(rel), (rel)->rd_rel->relisshared, live, dead, starttime)
 #else
 #define vacuum_delay_point_compat() vacuum_delay_point()
-#define vac_update_relstats_compat(rel, pages, tuples, visible, frozen, hasindex, xid, multi) \
-	vac_update_relstats(rel, pages, tuples, visible, hasindex, xid, multi, NULL, NULL, false)
+#define vac_update_relstats_compat(rel, pages, tuples, visible, frozen, hasindex, xid, multi, \
+								   xid_updated, multi_updated) \
+	vac_update_relstats(rel, pages, tuples, visible, hasindex, xid, multi, \
+						xid_updated, multi_updated, false)
 #define pgstat_report_vacuum_compat(rel, live, dead, starttime) \
 	pgstat_report_vacuum(RelationGetRelid(rel), (rel)->rd_rel->relisshared, live, dead)
+#endif
+
+/*
+ * What VACUUM reports: from 18 on pages that were scanned eagerly (heap only), bits of the
+ * visibility map, WAL buffers that were full, and the time of delays, if that is measured.  What 18
+ * calls reads were misses.
+ */
+#if ZS_PG_AT_LEAST(18)
+#define ZS_VACUUM_EAGER_PAGES	", 0 eagerly scanned"
+#define ZS_VACUUM_REPORTS_VISMAP	1
+#define ZS_WAL_USAGE_HAS_FULL	1
+#define ZS_VACUUM_READS	"reads"
+#define zs_vacuum_times_delays()	track_cost_delay_timing
+#define zs_vacuum_delay_ms() \
+	((double) MyBEEntry->st_progress_param[PROGRESS_VACUUM_DELAY_TIME] / 1000000.0)
+#else
+#define ZS_VACUUM_EAGER_PAGES	""
+#define ZS_VACUUM_REPORTS_VISMAP	0
+#define ZS_WAL_USAGE_HAS_FULL	0
+#define ZS_VACUUM_READS	"misses"
+#define zs_vacuum_times_delays()	false
+#define zs_vacuum_delay_ms()	0.0
 #endif
 
 /*

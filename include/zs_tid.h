@@ -225,6 +225,14 @@ typedef struct ZsTidVacuumCutoffs
 	bool		aggressive;
 } ZsTidVacuumCutoffs;
 
+/* Logical blocks whose bits in the visibility map were set. */
+typedef struct ZsTidVmCounts
+{
+	uint64		visible;		/* were not all-visible */
+	uint64		visible_frozen; /* ... and are all-frozen, too */
+	uint64		frozen;			/* were all-visible, and are all-frozen now */
+} ZsTidVmCounts;
+
 typedef struct ZsTidLeafResult
 {
 	zstid		lokey;			/* range of the leaf that was processed */
@@ -237,6 +245,7 @@ typedef struct ZsTidLeafResult
 	TransactionId new_relfrozenxid; /* oldest xid left, or Invalid */
 	MultiXactId new_relminmxid;
 	uint32		size;			/* bytes of contents */
+	ZsTidVmCounts vismap;
 } ZsTidLeafResult;
 
 /*

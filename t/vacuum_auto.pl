@@ -1,6 +1,6 @@
 # Autovacuum takes care of zedstore tables by itself: rows that trickle in become columns, dead
-# rows and their index entries go.  What pg_stat_progress_vacuum shows.  The failsafe, with heap as
-# the oracle.
+# rows and their index entries go.  What pg_stat_progress_vacuum shows.  What is reported in the
+# end, by VERBOSE and in the log, and the failsafe, with heap as the oracle.
 use strict;
 use warnings FATAL => 'all';
 
@@ -17,6 +17,7 @@ autovacuum_vacuum_cost_delay = 0
 autovacuum_freeze_max_age = 100000
 vacuum_failsafe_age = 0
 maintenance_work_mem = 64MB
+log_autovacuum_min_duration = 0
 CONF
 $node->safe_psql('postgres', 'create extension amcheck');
 
@@ -57,6 +58,29 @@ is($node->safe_psql('postgres', q{
 	select count(*), count(*) filter (where b = 'updated') from trickle}), '1500|500', 'and no others');
 $node->safe_psql('postgres', q{select bt_index_check(i.indexrelid, true) from pg_index i where indrelid = 'trickle'::regclass});
 zs_check_all($node, undef, 'zs_check after autovacuum');
+# what pgBadger and its like look for, in the lines of each autovacuum of the table
+my $log = slurp_file($node->logfile);
+my $trickle = qr/automatic vacuum of table "postgres\.public\.trickle": index scans: \d+/;
+my @reports = $log =~ /LOG:  ($trickle\n(?:\t.*\n)+)/g;
+cmp_ok(scalar @reports, '>=', 2, 'the log has a report of each autovacuum');
+unlike($log, qr/LOG:  finished vacuuming/, '... and none that reads as that of a VACUUM');
+foreach my $line (
+	qr/automatic (aggressive )?vacuum (to prevent wraparound )?of table "\S+": index scans: \d+\n/,
+	qr/^\tpages: \d+ removed, \d+ remain, \d+ scanned \([\d.]+% of total\)/m,
+	qr/^\ttuples: \d+ removed, \d+ remain, \d+ are dead but not yet removable$/m,
+	qr/^\tremovable cutoff: \d+, which was \d+ XIDs old when operation ended$/m,
+	qr/^\tavg read rate: [\d.]+ MB\/s, avg write rate: [\d.]+ MB\/s$/m,
+	qr/^\tbuffer usage: \d+ hits, \d+ (?:reads|misses), \d+ dirtied$/m,
+	qr/^\tWAL usage: \d+ records, \d+ full page images, \d+ bytes/m,
+	qr/^\tsystem usage: CPU: user: [\d.]+ s, system: [\d.]+ s, elapsed: [\d.]+ s$/m)
+{
+	is(scalar(grep { /$line/ } @reports), scalar @reports, "each has a line as $line");
+}
+like(join('', @reports), qr/^\tcolumns: [1-9]\d* rows moved into them, /m, 'ours stand behind');
+my $removed = 0;
+$removed += $_ for map { /^\ttuples: (\d+) removed/m } @reports;
+cmp_ok($removed, '>=', 5000, 'all dead rows were counted');
+
 $node->append_conf('postgresql.conf', "autovacuum = off\n");
 $node->reload;
 
@@ -126,12 +150,96 @@ SKIP:
 		'rows that stay');
 }
 
+# ---- the report ---------------------------------------------------------------------------------
+
+# What VACUUM VERBOSE says of a table: the last message in one piece, with our own lines cut off.
+sub report
+{
+	my ($table, $options) = @_;
+	my ($stdout, $stderr);
+
+	$node->psql(
+		'postgres', qq{
+		set track_io_timing = on;
+		} . ($node->pg_version >= 18 ? 'set track_cost_delay_timing = on;' : '') . qq{
+		vacuum (verbose$options) $table;},
+		stdout => \$stdout,
+		stderr => \$stderr,
+		on_error_die => 1);
+	my ($text) = $stderr =~ /INFO:  (finished vacuuming .*)/s;
+	$text =~ s/_[hz]\b/_x/g;
+	$text =~ s/_[hz]_/_x_/g;
+	$text =~ s/^(columns|space): .*\n?//mg;
+	return $text =~ s/\n\z//r;
+}
+
+# Rows, index entries and transaction ids that are the same whatever the table's pages are like.
+sub facts
+{
+	my ($text) = @_;
+
+	return join "\n", map { $text =~ /$_/m ? $& : "no $_" } (
+		'^tuples: \w+ removed',
+		'\d+ are dead but not yet removable$',
+		'^index scan [a-z ]+:',
+		'\d+ dead item identifiers.*',
+		'^finished.*: index scans: \d+');
+}
+
+# The lines without their numbers.  Which rows are frozen is up to the access method.
+sub shape
+{
+	my ($text) = @_;
+
+	$text =~ s/^new relfrozenxid: \d+, which is \d+ XIDs ahead of previous value\n//m;
+	return $text =~ s/\d+(\.\d+)?/N/gr;
+}
+
+create_twins('r');
+my $reader = $node->background_psql('postgres');
+for my $case (
+	[ '', 'rows are removed', '' ],
+	[ '', 'there is nothing to do', '' ],
+	[ ', freeze', 'aggressive', '' ],
+	[ '', 'rows that somebody may see', 'delete from r_$ where a % 3 = 1 and a < 1000' ],
+	[ '', 'rows that nobody sees any more', '' ],
+	[
+		', index_cleanup off',
+		'indexes are left alone',
+		'delete from r_$ where a between 2000 and 4999'
+	],
+	[ ', index_cleanup on', 'they are caught up with', '' ],
+	[ ', disable_page_skipping', 'all pages', '' ])
+{
+	my ($options, $title, $before) = @$case;
+	my %text;
+
+	$reader->query_safe('begin isolation level repeatable read; select count(*) from r_h')
+	  if $title =~ /may see/;
+	for my $kind ('h', 'z')
+	{
+		$node->safe_psql('postgres', $before =~ s/\$/$kind/r) if $before;
+		$text{$kind} = report("r_$kind", $options);
+	}
+	$reader->query_safe('commit') if $title =~ /may see/;
+	is(shape($text{z}), shape($text{h}), "VERBOSE has heap's lines: $title");
+
+	# heap counts rows as removed though their items stay
+	if ($options =~ /index_cleanup/)
+	{
+		s/^tuples: \d+ removed/tuples: some removed/m for @text{ 'h', 'z' };
+	}
+	is(facts($text{z}), facts($text{h}), "... and its numbers: $title");
+}
+$reader->quit;
+
 # ---- the failsafe ---------------------------------------------------------------------------
 
 # Ages the tables by subtransactions, each of which takes a transaction id.  Autovacuum comes for
 # tables of that age though it is off, and waits for the lock; whoever gets the table first falls
 # into the failsafe.
 create_twins('f');
+create_twins('w');
 my $locker = $node->background_psql('postgres');
 $locker->query_safe('begin; lock table f_h, f_z in share update exclusive mode');
 $node->safe_psql('postgres', q{
@@ -163,6 +271,20 @@ for my $table ('f_h', 'f_z')
 }
 is($outcome{f_z}, $outcome{f_h}, 'all that had to be done was done');
 is($outcome{f_z}, 't 20000|300000000', '... and what heap did is right');
+
+# nobody else comes for these
+for my $table ('w_h', 'w_z')
+{
+	my $title =
+	  qr/automatic aggressive vacuum to prevent wraparound of table "postgres\.public\.$table"/;
+
+	$node->wait_for_log(qr/LOG:  $title: index scans: 0\n\tpages: /, $log_start);
+	my ($text) = slurp_file($node->logfile, $log_start) =~ /LOG:  $title.*\n((?:\t.*\n)+)/;
+	like(
+		$text,
+		qr/^\tindex scan bypassed by failsafe: .* have 10000 dead item identifiers$/m,
+		"$table: the log tells of the failsafe");
+}
 
 # the dead rows are there for the next VACUUM, which has nothing to fear
 $node->safe_psql('postgres', 'vacuum f_z');

@@ -342,6 +342,8 @@ extern void zstid_vm_clear(Buffer vmbuf, BlockNumber first, BlockNumber last, ui
 extern void zstid_vm_apply(Buffer vmbuf, const ZsTidVmRange *ranges, int nranges);
 extern int	zstid_vm_ranges(Page page, const uint8 *slot_bits, zstid start, zstid end,
 							Buffer vmbuf, ZsTidVmRange *ranges, int max_ranges);
+extern void zstid_vm_count(Buffer vmbuf, const ZsTidVmRange *ranges, int nranges,
+						   ZsTidVmCounts *counts);
 extern void zstid_vm_set(Relation rel, Buffer leafbuf, Buffer vmbuf,
 						 const ZsTidVmRange *ranges, int nranges, TransactionId horizon);
 extern void zstid_vm_clear_block(Relation rel, Buffer vmbuf, BlockNumber blkno);

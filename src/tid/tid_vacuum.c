@@ -52,6 +52,7 @@ typedef struct LeafPass
 	TransactionId visible_horizon;	/* newest xmin of rows that are visible to all
 									 * and keep it */
 	ZsTidVmRange ranges[MAX_VM_RANGES];
+	ZsTidVmCounts vismap;		/* bits that were set on all map pages */
 	PGAlignedBlock copy;		/* the leaf afterwards */
 } LeafPass;
 
@@ -213,6 +214,7 @@ process_leaf(LeafPass *pass, zstid row)
 	}
 	if (nranges > 0)
 	{
+		zstid_vm_count(target->vmbuf, pass->ranges, nranges, &pass->vismap);
 		zstid_vm_set(target->rel, target->buf, target->vmbuf, pass->ranges, nranges,
 					 pass->visible_horizon);
 		ZS_INJECTION_POINT("zs-tid-vacuum-vismap");
@@ -273,6 +275,7 @@ zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoffs *cutoffs,
 	zstid_target_init(&pass->target, rel);
 	pass->cutoffs = cutoffs;
 	pass->result = result;
+	memset(&pass->vismap, 0, sizeof(ZsTidVmCounts));
 	while (more && row < ZS_MAX_ROW)
 	{
 		CHECK_FOR_INTERRUPTS();
@@ -306,7 +309,10 @@ zstid_vacuum_leaf(Relation rel, zstid start, const ZsTidVacuumCutoffs *cutoffs,
 	}
 	zstid_target_release(&pass->target);
 	if (!first_time)
+	{
+		result->vismap = pass->vismap;
 		report_dead(pass->copy.data, collect, arg);
+	}
 	pfree(pass);
 	return !first_time;
 }

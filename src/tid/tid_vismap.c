@@ -218,6 +218,33 @@ zstid_vm_ranges(Page page, const uint8 *slot_bits, zstid start, zstid end, Buffe
 	return list.nranges;
 }
 
+/*
+ * Adds to counts what setting the bits of these ranges changes.  The caller holds the leaf's lock,
+ * so that they cannot change.
+ */
+void
+zstid_vm_count(Buffer vmbuf, const ZsTidVmRange *ranges, int nranges, ZsTidVmCounts *counts)
+{
+	for (int i = 0; i < nranges; i++)
+	{
+		bool		frozen = (ranges[i].bits & VISIBILITYMAP_ALL_FROZEN) != 0;
+
+		for (uint32 k = 0; k < ranges[i].nblocks; k++)
+		{
+			int			shift;
+			uint8		old = *block_byte(vmbuf, ranges[i].first + k, &shift) >> shift;
+
+			if (!(old & VISIBILITYMAP_ALL_VISIBLE))
+			{
+				counts->visible++;
+				counts->visible_frozen += frozen;
+			}
+			else if (frozen && !(old & VISIBILITYMAP_ALL_FROZEN))
+				counts->frozen++;
+		}
+	}
+}
+
 /* Sets bits of a range; used under the page's lock and in redo. */
 void
 zstid_vm_apply(Buffer vmbuf, const ZsTidVmRange *ranges, int nranges)

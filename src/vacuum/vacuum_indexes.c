@@ -163,6 +163,7 @@ zsvacuum_indexes_update_stats(ZsVacuumRun *run)
 		if (stats == NULL || stats->estimated_count)
 			continue;
 		vac_update_relstats_compat(run->indexes[i], stats->num_pages, stats->num_index_tuples,
-								   0, 0, false, InvalidTransactionId, InvalidMultiXactId);
+								   0, 0, false, InvalidTransactionId, InvalidMultiXactId, NULL,
+								   NULL);
 	}
 }

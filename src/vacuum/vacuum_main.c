@@ -37,7 +37,6 @@
 #include "miscadmin.h"
 #include "pgstat.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_rusage.h"
 #include "utils/rel.h"
 
 #include "vacuum_run.h"
@@ -131,6 +130,7 @@ scan_rows(ZsVacuumRun *run)
 	while ((row = skip_frozen_leaves(run, row, end)) < end)
 	{
 		ZsTidLeafResult result;
+		uint64		ndead = zsvacuum_dead_count(run);
 
 		vacuum_delay_point_compat();
 		if (row >= next_failsafe)
@@ -145,6 +145,14 @@ scan_rows(ZsVacuumRun *run)
 		run->live_rows += result.live_rows;
 		run->recently_dead_rows += result.recently_dead_rows;
 		run->frozen_rows += result.frozen_rows;
+		run->scanned_leaves++;
+		run->frozen_leaves += result.frozen_rows > 0;
+		ndead = zsvacuum_dead_count(run) - ndead;
+		run->dead_leaves += ndead > 0;
+		run->dead_rows += ndead;
+		run->vismap.visible += result.vismap.visible;
+		run->vismap.visible_frozen += result.vismap.visible_frozen;
+		run->vismap.frozen += result.vismap.frozen;
 		if (TransactionIdIsValid(result.new_relfrozenxid) &&
 			TransactionIdPrecedes(result.new_relfrozenxid, run->new_relfrozenxid))
 			run->new_relfrozenxid = result.new_relfrozenxid;
@@ -205,7 +213,7 @@ reclaim_space(ZsVacuumRun *run)
 /* ---- results ---------------------------------------------------------------------- */
 
 static void
-update_table_stats(ZsVacuumRun *run, TimestampTz starttime)
+update_table_stats(ZsVacuumRun *run)
 {
 	BlockNumber nblocks = zspage_logical_blocks(run->rel);
 	BlockNumber nvisible;
@@ -222,54 +230,16 @@ update_table_stats(ZsVacuumRun *run, TimestampTz starttime)
 		live = Max(live, run->rel->rd_rel->reltuples);
 	vac_update_relstats_compat(run->rel, nblocks, live, Min(nvisible, nblocks),
 							   Min(nfrozen, nblocks), run->nindexes > 0,
-							   run->new_relfrozenxid, run->new_relminmxid);
+							   run->new_relfrozenxid, run->new_relminmxid,
+							   &run->frozenxid_updated, &run->minmulti_updated);
+	run->reported_rows = live;
 
 	/*
 	 * As heap: dead rows that stay because indexes are left alone are not reported, or autovacuum
 	 * would come again at once.
 	 */
 	pgstat_report_vacuum_compat(run->rel, (PgStat_Counter) live,
-								(PgStat_Counter) run->recently_dead_rows, starttime);
-}
-
-static void
-log_results(ZsVacuumRun *run, VacuumParams *params, TimestampTz starttime, PGRUsage *ru0)
-{
-	bool		verbose = (params->options & VACOPT_VERBOSE) != 0;
-	const char *compaction = "";
-
-	if (!verbose && !(AmAutoVacuumWorkerProcess() && params->log_min_duration >= 0 &&
-					  (params->log_min_duration == 0 ||
-					   TimestampDifferenceExceeds(starttime, GetCurrentTimestamp(),
-												  params->log_min_duration))))
-		return;
-	if (run->compaction != NULL)
-		compaction = psprintf("columns: " UINT64_FORMAT " rows moved into them, " UINT64_FORMAT
-							  " segments replaced, " UINT64_FORMAT " dropped, "
-							  UINT64_FORMAT " overflow values freed\n",
-							  run->compaction->rows_moved, run->compaction->nreplaced,
-							  run->compaction->ndropped,
-							  run->doomed.nfreed + run->compaction->doomed.nfreed);
-	ereport(verbose ? INFO : LOG,
-			(errmsg("finished vacuuming \"%s.%s.%s\": index scans: %d",
-					get_database_name(MyDatabaseId),
-					get_namespace_name(RelationGetNamespace(run->rel)),
-					RelationGetRelationName(run->rel), run->num_index_scans),
-			 errdetail("tuples: " UINT64_FORMAT " removed, " UINT64_FORMAT " remain, "
-					   UINT64_FORMAT " are dead but not yet removable\n"
-					   "frozen: " UINT64_FORMAT " tuples\n"
-					   "%s"
-					   "new relfrozenxid: %u\n"
-					   "pages: " UINT64_FORMAT " merged, " UINT64_FORMAT " leaked ones found, "
-					   UINT64_FORMAT " free ones returned from columns to the table, "
-					   UINT64_FORMAT " moved, %u truncated\n"
-					   "system usage: %s",
-					   run->removed_rows, run->live_rows, run->recently_dead_rows,
-					   run->frozen_rows, compaction, run->new_relfrozenxid,
-					   run->reclaim.pages_merged, run->reclaim.blocks_leaked,
-					   run->reclaim.blocks_returned, run->reclaim.blocks_moved,
-					   run->reclaim.blocks_truncated,
-					   pg_rusage_show(ru0))));
+								(PgStat_Counter) run->recently_dead_rows, run->start.time);
 }
 
 /* relation_vacuum of the table access method. */
@@ -277,14 +247,12 @@ void
 zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strategy)
 {
 	ZsVacuumRun run = {0};
-	TimestampTz starttime = GetCurrentTimestamp();
-	PGRUsage	ru0;
 
 	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true));
 	zsbase_require_preload();
-	pg_rusage_init(&ru0);
 	pgstat_progress_start_command(PROGRESS_COMMAND_VACUUM, RelationGetRelid(rel));
 	run.rel = rel;
+	zsvacuum_report_begin(&run, params);
 	run.strategy = strategy;
 	run.elevel = (params->options & VACOPT_VERBOSE) ? INFO : DEBUG2;
 	run.reclaim.thorough = params->is_wraparound ||
@@ -297,6 +265,7 @@ zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strat
 		params->index_cleanup != VACOPTVALUE_DISABLED;
 	VacuumFailsafeActive = false;
 	vac_open_indexes(rel, RowExclusiveLock, &run.nindexes, &run.indexes);
+	zsvacuum_report_name_indexes(&run);
 	run.indstats = palloc0(Max(run.nindexes, 1) * sizeof(IndexBulkDeleteResult *));
 
 	run.aggressive = vacuum_get_cutoffs(rel, params, &run.cutoffs);
@@ -341,7 +310,7 @@ zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strat
 	reclaim_space(&run);
 
 	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_FINAL_CLEANUP);
-	update_table_stats(&run, starttime);
+	update_table_stats(&run);
 	pgstat_progress_end_command();
-	log_results(&run, params, starttime, &ru0);
+	zsvacuum_report_end(&run, params);
 }

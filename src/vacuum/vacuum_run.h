@@ -17,20 +17,37 @@
 #include "access/genam.h"
 #include "access/tidstore.h"
 #include "commands/vacuum.h"
+#include "executor/instrument.h"
+#include "pgstat.h"
+#include "utils/pg_rusage.h"
 #include "utils/rel.h"
 
 #include "vacuum_compact.h"
 #include "vacuum_internal.h"
 #include "zs_row.h"
+#include "zs_tid.h"
 
 /* Rows of so many skipped leaves are counted; it takes one read of each. */
 #define ZSVACUUM_MAX_COUNTED_LEAVES	4096
+
+/* What there was when VACUUM began; usage only if it is going to be reported. */
+typedef struct ZsVacuumStart
+{
+	TimestampTz time;
+	BlockNumber nblocks;		/* of the file */
+	PGRUsage	rusage;
+	WalUsage	wal;
+	BufferUsage buffers;
+	PgStat_Counter read_time;	/* microseconds, with track_io_timing */
+	PgStat_Counter write_time;
+} ZsVacuumStart;
 
 typedef struct ZsVacuumRun
 {
 	Relation	rel;
 	Relation   *indexes;
 	int			nindexes;
+	char	  **index_names;	/* for the report, when they are closed */
 	IndexBulkDeleteResult **indstats;
 	BufferAccessStrategy strategy;
 	struct VacuumCutoffs cutoffs;
@@ -56,13 +73,22 @@ typedef struct ZsVacuumRun
 	ZsCompaction *compaction;	/* its results, or NULL */
 
 	/* results */
+	ZsVacuumStart start;
 	uint64		live_rows;
+	uint64		reported_rows;	/* the same, as statistics have it */
 	uint64		recently_dead_rows;
 	uint64		removed_rows;
 	uint64		frozen_rows;
+	uint64		dead_rows;		/* collected */
+	uint64		scanned_leaves; /* of the TID tree: all that the first pass looked at, ... */
+	uint64		frozen_leaves;	/* ... those with rows that were frozen, ... */
+	uint64		dead_leaves;	/* ... and with dead ones */
+	ZsTidVmCounts vismap;
 	int			num_index_scans;
 	TransactionId new_relfrozenxid;
 	MultiXactId new_relminmxid;
+	bool		frozenxid_updated;
+	bool		minmulti_updated;
 	ZsReclaim	reclaim;
 } ZsVacuumRun;
 
@@ -80,6 +106,13 @@ extern void zsvacuum_dead_create(ZsVacuumRun *run, int nworkers);
 
 /* Adds dead rows, behind those that are there: ZsDeadRunCallback. */
 extern void zsvacuum_dead_collect(zstid first, uint32 count, void *arg);
+
+/* How many dead rows are waiting. */
+static inline uint64
+zsvacuum_dead_count(const ZsVacuumRun *run)
+{
+	return run->dead_info->num_items + run->npending;
+}
 
 /* How much is collected, for pg_stat_progress_vacuum. */
 extern void zsvacuum_dead_report(const ZsVacuumRun *run);
@@ -109,5 +142,19 @@ extern void zsvacuum_indexes_cleanup(ZsVacuumRun *run);
 
 /* Writes what is known of the indexes into the catalog. */
 extern void zsvacuum_indexes_update_stats(ZsVacuumRun *run);
+
+/* ---- the report (vacuum_report.c) ---- */
+
+/* Remembers what there is now; run->rel is set. */
+extern void zsvacuum_report_begin(ZsVacuumRun *run, const VacuumParams *params);
+
+/* Remembers the indexes' names, which are open. */
+extern void zsvacuum_report_name_indexes(ZsVacuumRun *run);
+
+/*
+ * Tells what was done, as heap does, if VERBOSE or log_autovacuum_min_duration ask for it.  The
+ * progress command has ended.
+ */
+extern void zsvacuum_report_end(const ZsVacuumRun *run, const VacuumParams *params);
 
 #endif							/* VACUUM_RUN_H */
