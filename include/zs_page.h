@@ -89,6 +89,7 @@ extern void zspage_forget_root(Relation rel, uint16 treeno);
 /* ---- tree directory (page_directory.c) -------------------------------------- */
 
 extern BlockNumber zspage_tree_root(Relation rel, uint16 treeno);
+extern BlockNumber zspage_used_blocks(Relation rel);
 extern void zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry);
 extern bool zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf,
 							   Page image);

@@ -224,6 +224,78 @@ for my $point (
 	is(blocks($standby, 'file'), blocks($primary, 'file'), "$point: on the standby too");
 }
 
+# ---- leaked blocks that keep a file long
+
+my @some_rows = (
+	"insert into file select i, repeat('x', 1000) from generate_series(1, 8000) i",
+	'delete from file where a > 1000 and (a / 50) % 3 <> 0',
+	'vacuum (truncate off) file');
+
+# An insert fails and leaves a run behind all others.  A VACUUM that looks for leaked blocks leaves
+# it alone, since a writer may have it in hand.  When it looks what is left at the end of the file,
+# that writer has gone.
+$primary->safe_psql('postgres', 'truncate file');
+my $writing = $primary->background_psql('postgres');
+$writing->query_safe('begin; lock table file in row exclusive mode');
+$primary->safe_psql('postgres', "set zedstore.min_segment_rows = 65536; $_") for $some_rows[0];
+my (undef, undef, $said) = $primary->psql(
+	'postgres', q{
+	select injection_points_set_local();
+	select injection_points_attach('zs-attr-write', 'error');
+	insert into file select i, md5(i::text) from generate_series(8001, 28000) i});
+like($said, qr/error triggered for injection point zs-attr-write/, 'an insert leaves blocks');
+$primary->safe_psql('postgres', "set zedstore.min_segment_rows = 65536; $_")
+  for @some_rows[ 1, 2 ], 'delete from file where a > 1000';
+is(leaked('file'), 't', 'VACUUM leaves them to a writer');
+my $long = blocks($primary, 'file');
+$primary->safe_psql('postgres', "select injection_points_attach('zs-page-return', 'wait')");
+my $tail_vacuum = $primary->background_psql('postgres');
+$tail_vacuum->query_until(qr/start/, "\\echo start\nvacuum file;\n");
+$primary->wait_for_event('client backend', 'zs-page-return');
+$writing->query_safe('commit');
+$writing->quit;
+$primary->safe_psql(
+	'postgres', q{
+	select injection_points_detach('zs-page-return');
+	select injection_points_wakeup('zs-page-return')});
+$tail_vacuum->quit;
+is(leaked('file'), 'f', 'VACUUM finds them when they are in its way');
+cmp_ok(blocks($primary, 'file'), '<', $long / 3, '... and makes the file shorter');
+is($primary->safe_psql('postgres', 'select count(*), sum(a) from file'),
+	'1000|500500', '... with all rows');
+is(all_problems($primary), '', '... and nothing is wrong');
+
+# A crash while pages move, in a file of more than a gigabyte, most of which is a hole here.
+$primary->safe_psql('postgres', 'truncate file');
+$primary->safe_psql('postgres', "set zedstore.min_segment_rows = 65536; $_")
+  for (
+	"insert into file select i, repeat('x', 1000) from generate_series(1, 8000) i",
+	'vacuum (truncate off) file',
+	'delete from file where a <= 7000');
+$primary->safe_psql('postgres', "select injection_points_attach('zs-btree-move', 'wait')");
+my $moving = $primary->background_psql('postgres', on_error_stop => 0);
+$moving->query_until(qr/start/, "\\echo start\nvacuum file;\n");
+$primary->wait_for_event('client backend', 'zs-btree-move');
+$primary->safe_psql('postgres', 'checkpoint');
+my $path = $primary->data_dir . '/'
+  . $primary->safe_psql('postgres', q{select pg_relation_filepath('file')});
+kill_and_restart($primary);
+eval { $moving->quit };
+is(leaked('file'), 't', 'a crash while a page moves leaves its block');
+$primary->stop;
+truncate($path, 1 << 30) or die "truncate: $!";
+append_to_file("$path.1", '');
+truncate("$path.1", 8192) or die "truncate: $!";
+$primary->start;
+cmp_ok(blocks($primary, 'file'), '>', 131072, 'the file is long');
+$primary->safe_psql('postgres', 'vacuum file');
+is(leaked('file'), 'f', 'VACUUM finds it whatever the length of the file');
+cmp_ok(blocks($primary, 'file'), '<', $long / 3, '... and makes it short');
+is($primary->safe_psql('postgres', 'select count(*), sum(a) from file'),
+	'1000|7500500', '... with all rows');
+is(all_problems($primary), '', '... and nothing is wrong');
+check_standby('leaked blocks at the end');
+
 # ---- a query on the standby that is in the way of a truncation
 
 $primary->safe_psql('postgres', "set zedstore.min_segment_rows = 65536; $_") for @fill;

@@ -373,6 +373,27 @@ zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry)
 }
 
 /*
+ * Blocks of the file that are in no free page map, the metapage and leaked ones included.  Reads
+ * all directory pages; others may change the maps meanwhile.
+ */
+BlockNumber
+zspage_used_blocks(Relation rel)
+{
+	ZsMetaPageData meta;
+	uint64		nfree = 0;
+
+	zspage_meta_read(rel, &meta);
+	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
+	{
+		ZsTreeEntry entry;
+
+		zspage_tree_entry(rel, (uint16) treeno, &entry);
+		nfree += entry.nfree;
+	}
+	return (BlockNumber) (meta.file_blocks - Min(nfree, (uint64) meta.file_blocks - 1));
+}
+
+/*
  * Root of a tree, 0 if the tree is empty.  Uses the relation's cache, which
  * VACUUM may have made out of date: the page tells.
  */

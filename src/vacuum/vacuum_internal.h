@@ -50,6 +50,7 @@ typedef struct ZsReclaim
 
 	bool		verbose;
 	bool		truncate;		/* the file may be shortened */
+	bool		tail_searched;	/* for leaked blocks at its end */
 
 	uint64		pages_merged;
 	uint64		blocks_returned;	/* from trees to the table */
@@ -73,6 +74,7 @@ extern void zsvacuum_relocate(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 
 /* ---- leaked blocks (vacuum_leaks.c) -------------------------------------------------- */
 
-extern void zsvacuum_find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy);
+extern void zsvacuum_find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy,
+								BlockNumber from);
 
 #endif							/* VACUUM_INTERNAL_H */

@@ -17,6 +17,9 @@
  *	  (zspage_give_back()) is kept out by a lock.  What is in no map is not
  *	  taken.  Whoever had taken it before has ended.
  *
+ * Where the file could be much shorter but for blocks at its end that no tree has, these are the
+ * candidates, whatever the table's size.
+ *
  * Candidates are read.  Leaves whose split was not finished have no downlink,
  * but are found by their key.  Pages of values (overflow pages) may belong to
  * a row: only a VACUUM with DISABLE_PAGE_SKIPPING, or against wraparound, or of
@@ -50,10 +53,10 @@
 #include "zs_btree.h"
 #include "zs_page.h"
 
-/* A table of at most so many blocks is searched thoroughly in any case. */
+/* A table with at most so many blocks in use is searched thoroughly in any case. */
 #define THOROUGH_ALWAYS		4096
 
-/* With more pages of values than this they are left alone unless VACUUM is thorough. */
+/* So many pages of values are looked at unless VACUUM is thorough. */
 #define MAX_VALUES			1024
 
 /* A candidate that has been looked at. */
@@ -114,16 +117,18 @@ judge(ZsLeakSearch *search, Leak *leak)
 	}
 }
 
-/* Blocks that a search did not find, up to end; palloc'd. */
+/* Blocks that a search did not find, from this one on; palloc'd. */
 static Leak *
-list_candidates(const ZsLeakSearch *search, int64 *nleaks)
+list_candidates(const ZsLeakSearch *search, BlockNumber from, int64 *nleaks)
 {
 	Leak	   *leaks = NULL;
 	int64		max = 0;
 
 	*nleaks = 0;
-	for (BlockNumber blkno = 1; blkno < search->nblocks; blkno++)
+	for (BlockNumber blkno = Max(from, ZS_META_BLKNO + 1); blkno < search->nblocks; blkno++)
 	{
+		if (blkno % 65536 == 0)
+			CHECK_FOR_INTERRUPTS();
 		if (zsvacuum_was_seen(search, blkno))
 			continue;
 		if (*nleaks == max)
@@ -138,21 +143,38 @@ list_candidates(const ZsLeakSearch *search, int64 *nleaks)
 	return leaks;
 }
 
+/* Pages of values that nobody looked at may be any such tree's. */
+static void
+mark_unclear(const ZsLeakSearch *search, bool *unclear)
+{
+	for (int treeno = 0; treeno < search->ntrees; treeno++)
+		unclear[treeno] |= zsvacuum_search_has_values(search->rel, (uint16) treeno);
+}
+
 /*
  * Looks at the candidates and keeps those that have leaked, as far as pages can tell; returns
  * how many. unclear[] says for which trees there are pages of values that were not followed.
+ *
+ * From the end of the file down, since what lies there keeps it long.  After MAX_VALUES pages of
+ * values that are not followed the rest are left alone, and any tree may have more of these.
  */
 static int64
 judge_candidates(ZsLeakSearch *search, Leak *leaks, int64 nleaks, bool follow_values, bool *unclear)
 {
 	bool		followed = false;
-	int64		n = 0;
+	int64		nvalues = 0;
+	int64		first = nleaks;
 
 	memset(unclear, 0, search->ntrees * sizeof(bool));
-	for (int64 i = 0; i < nleaks; i++)
+	for (int64 i = nleaks - 1; i >= 0; i--)
 	{
 		Verdict		verdict;
 
+		if (nvalues > MAX_VALUES)
+		{
+			mark_unclear(search, unclear);
+			break;
+		}
 		vacuum_delay_point_compat();
 		Assert(leaks[i].blkno != ZS_META_BLKNO && leaks[i].blkno < search->nblocks);
 		if (zsvacuum_was_seen(search, leaks[i].blkno))
@@ -165,11 +187,15 @@ judge_candidates(ZsLeakSearch *search, Leak *leaks, int64 nleaks, bool follow_va
 				continue;
 		}
 		if (verdict == A_VALUE && !followed)
+		{
 			unclear[leaks[i].treeno] = true;
+			nvalues++;
+		}
 		else if (verdict != IN_USE)
-			leaks[n++] = leaks[i];
+			leaks[--first] = leaks[i];
 	}
-	return n;
+	memmove(leaks, leaks + first, (nleaks - first) * sizeof(Leak));
+	return nleaks - first;
 }
 
 /* Keeps of the leaks those that the search before did not find either. */
@@ -264,20 +290,24 @@ has_many_values(const ZsLeakSearch *search)
 	return missing > MAX_VALUES;
 }
 
-/* The search, the wait, the search again; returns how many blocks were given back. */
+/*
+ * The search, the wait, the search again, for blocks from this one on; returns how many were given
+ * back.
+ */
 static uint64
-find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy)
+find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy, BlockNumber from)
 {
 	ZsLeakSearch *search = zsvacuum_search_run(reclaim->rel, strategy);
-	bool		thorough = reclaim->thorough || search->nblocks <= THOROUGH_ALWAYS;
+	bool		thorough = reclaim->thorough ||
+		zspage_used_blocks(reclaim->rel) <= THOROUGH_ALWAYS;
 	Leak	   *leaks;
 	int64		nleaks;
 	int64		nleft;
 	bool	   *unclear = palloc_array(bool, ZS_MAX_TREES);
 	int64	   *missing = palloc_array(int64, ZS_MAX_TREES);
 
-	leaks = list_candidates(search, &nleaks);
-	if (nleaks == 0 || (!thorough && has_many_values(search)))
+	leaks = list_candidates(search, from, &nleaks);
+	if (nleaks == 0 || (!thorough && from == 0 && has_many_values(search)))
 		return 0;
 
 	nleaks = judge_candidates(search, leaks, nleaks, search->quiet && thorough, unclear);
@@ -288,7 +318,7 @@ find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 		if ((nleaks == 0 && !thorough) || !zsvacuum_search_writers_are_gone(first))
 			return 0;
 		search = zsvacuum_search_run(reclaim->rel, strategy);
-		leaks = list_candidates(search, &nleaks);
+		leaks = list_candidates(search, from, &nleaks);
 		nleaks = judge_candidates(search, leaks, nleaks, thorough, unclear);
 
 		/* with nobody writing one search decides */
@@ -296,6 +326,8 @@ find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 			nleaks = keep_candidates_of(first, leaks, nleaks);
 	}
 
+	if (from > 0)
+		mark_unclear(search, unclear);
 	count_missing(search, nleaks, unclear, missing);
 	nleft = give_blocks(search, leaks, nleaks, missing, false);
 	nleft = give_blocks(search, leaks, nleft, missing, true);
@@ -303,9 +335,12 @@ find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	return nleaks - nleft;
 }
 
-/* Finds blocks that no tree and no map has, and gives them back to maps. */
+/*
+ * Finds blocks that no tree and no map has, and gives them back to maps: all of them (from is 0),
+ * unless that takes too long, or those at the end of the file, from this block on.
+ */
 void
-zsvacuum_find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy)
+zsvacuum_find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy, BlockNumber from)
 {
 	Relation	rel = reclaim->rel;
 	bool		local = RELATION_IS_LOCAL(rel);
@@ -316,7 +351,7 @@ zsvacuum_find_leaks(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true));
 	if (!local)
 		LockPage(rel, ZS_META_BLKNO, ShareLock);
-	reclaim->blocks_leaked += find_leaks(reclaim, strategy);
+	reclaim->blocks_leaked += find_leaks(reclaim, strategy, from);
 	if (!local)
 		UnlockPage(rel, ZS_META_BLKNO, ShareLock);
 	MemoryContextSwitchTo(old);

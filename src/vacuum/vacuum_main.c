@@ -51,7 +51,7 @@
 /* How many rows go by between two looks at the wraparound failsafe. */
 #define FAILSAFE_EVERY_ROWS		(UINT64CONST(16) * 1024 * 1024)
 
-/* Up to this size leaked blocks are looked for in every VACUUM; in blocks. */
+/* With so many blocks in use leaked ones are looked for in every VACUUM. */
 #define LEAK_SEARCH_ALWAYS		131072
 
 /* ---- the first pass -------------------------------------------------------------- */
@@ -201,10 +201,13 @@ reclaim_space(ZsVacuumRun *run)
 	run->reclaim.aggressive = run->aggressive;
 	zsvacuum_merge_pages(&run->reclaim);
 
-	/* reading the pages above the bottom of a large table is too much for nothing */
+	/*
+	 * Reading the pages above the bottom of a large table is too much for nothing.  What is at the
+	 * end of a file that could be shorter is looked for by zsvacuum_relocate().
+	 */
 	if (run->aggressive || run->removed_rows > 0 ||
-		zspage_physical_blocks(run->rel) <= LEAK_SEARCH_ALWAYS)
-		zsvacuum_find_leaks(&run->reclaim, run->strategy);
+		zspage_used_blocks(run->rel) <= LEAK_SEARCH_ALWAYS)
+		zsvacuum_find_leaks(&run->reclaim, run->strategy, 0);
 	zsvacuum_return_space(&run->reclaim);
 	zsvacuum_relocate(&run->reclaim, run->strategy);
 	zsvacuum_truncate(&run->reclaim);

@@ -16,7 +16,8 @@
  * which need adjacent blocks.  All of them are given places in memory before the
  * first one is moved; if some segment finds none, the limit is raised.  What is
  * neither free nor found, such as pages of large values, to which rows point,
- * stays, and the limit is raised beyond it.
+ * stays, and the limit is raised beyond it, unless it turns out to belong to nobody
+ * (vacuum_leaks.c).
  *
  * If too little would be gained because free space is in pieces, the whole file
  * is looked at: short pieces may make room for a long segment (vacuum_place.c).  That
@@ -70,25 +71,18 @@
 
 /* ---- is it worth it? --------------------------------------------------------------- */
 
-/* Blocks that are in no map; also where the last of them ends, and how many trees there are. */
-static BlockNumber
-used_blocks(Relation rel, BlockNumber *end, int *ntrees)
+/* How many trees there are; also where the last block ends that is in no map. */
+static int
+count_trees(Relation rel, BlockNumber *end)
 {
 	ZsMetaPageData meta;
-	uint64		nfree = 0;
+	int			ntrees = 0;
 
-	*ntrees = 0;
 	zspage_meta_read(rel, &meta);
 	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
-	{
-		ZsTreeEntry entry;
-
-		zspage_tree_entry(rel, (uint16) treeno, &entry);
-		nfree += entry.nfree;
-		*ntrees += entry.root != 0;
-	}
+		ntrees += zspage_tree_root(rel, (uint16) treeno) != 0;
 	*end = Min(zspage_free_tail(rel), meta.file_blocks);
-	return (BlockNumber) (meta.file_blocks - Min(nfree, (uint64) meta.file_blocks - 1));
+	return ntrees;
 }
 
 /* Is it worth it to make the file end at the limit? */
@@ -397,6 +391,7 @@ plan_tail(ZsRelocation *reloc)
 		if (!zsvacuum_is_worth_relocating(reloc, reloc->limit))
 			return false;
 	}
+	reloc->has_unknown = needed > reloc->limit;
 	reloc->limit = needed;
 	if (!zsvacuum_place_tail(reloc))
 		return false;
@@ -432,8 +427,8 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 {
 	Relation	rel = reclaim->rel;
 	ZsRelocation *reloc = palloc0_object(ZsRelocation);
-	int			ntrees;
-	BlockNumber used = used_blocks(rel, &reloc->end_blocks, &ntrees);
+	BlockNumber used = zspage_used_blocks(rel);
+	int			ntrees = count_trees(rel, &reloc->end_blocks);
 	BlockNumber target = used + used / SLACK_FRACTION + 1;
 	bool		planned;
 
@@ -447,6 +442,17 @@ run_round(ZsReclaim *reclaim, BufferAccessStrategy strategy)
 	reloc->strategy = strategy;
 	reloc->limit = target;
 	planned = plan_tail(reloc);
+
+	/* a crash may have left it there, at the end of a table of any size */
+	if (reloc->has_unknown && !reclaim->tail_searched)
+	{
+		uint64		nleaked = reclaim->blocks_leaked;
+
+		reclaim->tail_searched = true;
+		zsvacuum_find_leaks(reclaim, strategy, target);
+		if (reclaim->blocks_leaked > nleaked)
+			return true;
+	}
 	if (!planned || reloc->limit - target >= target / RELOCATE_FRACTION)
 	{
 		BlockNumber limit = reloc->limit;

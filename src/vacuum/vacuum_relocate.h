@@ -45,6 +45,7 @@ typedef struct ZsRelocation
 	Size		max;
 	Size		max_pieces;		/* as many as memory holds, or may be looked at */
 	bool		overflow;		/* there are more */
+	bool		has_unknown;	/* blocks at the end are neither free nor movable */
 	bool		tidied;			/* the table's map, since moving began */
 
 	/* blocks from first_bit on that are free or can be moved */
