@@ -79,6 +79,12 @@ extern bool zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vi
 extern void zstid_scan_lock_rows(ZsTidScan *scan, zstid base, const OffsetNumber *offsets,
 								 int noffsets);
 
+/* tid_unseen.c */
+
+extern bool zstid_is_unseen(Relation rel, zstid row, Snapshot snapshot, bool *all_dead);
+extern void zstid_note_unseen(Relation rel, zstid row, Snapshot snapshot);
+extern void zstid_forget_unseen(void);
+
 /* tid_retire.c */
 
 /*

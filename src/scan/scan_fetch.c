@@ -102,8 +102,13 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 	if (unlikely(!zs_tid_is_sane(tid)))
 		return false;
 	row = zs_row_from_tid(tid);
-	if (!zstid_fetch_visible(rel, row, snapshot, &vis, all_dead))
+	if (zstid_is_unseen(rel, row, snapshot, all_dead))
 		return false;
+	if (!zstid_fetch_visible(rel, row, snapshot, &vis, all_dead))
+	{
+		zstid_note_unseen(rel, row, snapshot);
+		return false;
+	}
 
 	last_indexed.row = ZS_INVALID_ROW;
 	if (zs_enable_fetch_cache && IsMVCCSnapshot(snapshot))
@@ -340,6 +345,7 @@ zsscan_forget_rows(Relation rel)
 	RowCacheEntry *entry = NULL;
 
 	last_indexed.row = ZS_INVALID_ROW;
+	zstid_forget_unseen();
 	if (row_cache != NULL)
 		entry = row_cache_lookup(row_cache, RelationGetRelid(rel));
 	if (entry == NULL || entry->source == NULL)
