@@ -81,6 +81,7 @@ extern void zspage_meta_create(const RelFileLocator *locator, char persistence,
 							   ForkNumber forknum);
 extern void zspage_meta_read(Relation rel, ZsMetaPageData *meta);
 extern int	zspage_tree_count(const ZsMetaPageData *meta);
+extern void zspage_ensure_blocks(Relation rel, BlockNumber start, uint32 nblocks);
 
 /* page_cache.c */
 extern void zspage_forget_roots(Relation rel);

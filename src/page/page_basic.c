@@ -170,21 +170,33 @@ zspage_exists(Relation rel, BlockNumber blkno)
 	return blkno < cache->file_blocks;
 }
 
+/* Raises the error for a block that the file does not have, though something leads to it. */
+ZS_NORETURN static void
+report_missing(Relation rel, BlockNumber blkno, const char *leads)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("table \"%s\" contains corrupted page at block %u",
+					RelationGetRelationName(rel), blkno),
+			 errdetail_internal("%s this block, but the file has only %u blocks.", leads,
+								zspage_physical_blocks(rel)),
+			 errhint("The end of the file is missing.  zs_check() tells what is lost with it; restore the table from a backup.")));
+	pg_unreachable();
+}
+
 /*
  * Returns block blkno pinned and exclusively locked, zeroed; used for blocks
  * that were just allocated. Reads nothing from disk.
  *
- * Free blocks lie in the file. A buffer for one that does not could never be
- * written, and no checkpoint would succeed any more.
+ * Free blocks lie in the file, to which zspage_ensure_blocks() sees. A buffer for one that does
+ * not could never be written, and no checkpoint would succeed any more.
  */
 Buffer
 zspage_new_buffer(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
 {
 	Assert(blkno != ZS_META_BLKNO);
 	if (unlikely(!zspage_exists(rel, blkno)))
-		zsbase_corrupted(rel, blkno,
-						 "The free page map lists this block, but the file has only %u blocks.",
-						 zspage_physical_blocks(rel));
+		report_missing(rel, blkno, "The free page map lists");
 	return ReadBufferExtended(rel, MAIN_FORKNUM, blkno, RBM_ZERO_AND_LOCK, strategy);
 }
 
@@ -257,9 +269,7 @@ zspage_read(Relation rel, BlockNumber blkno, BufferAccessStrategy strategy)
 	{
 		cache->file_blocks = zspage_physical_blocks(rel);
 		if (blkno >= cache->file_blocks)
-			zsbase_corrupted(rel, blkno,
-							 "A pointer leads to this block, but the file has only %u blocks.",
-							 cache->file_blocks);
+			report_missing(rel, blkno, "A pointer leads to");
 	}
 	if (strategy != NULL)
 		return ReadBufferExtended(rel, MAIN_FORKNUM, blkno, RBM_NORMAL, strategy);

@@ -25,14 +25,12 @@
  */
 #include "postgres.h"
 
-#include "pgstat.h"
+#include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/lmgr.h"
-#include "storage/smgr.h"
 #include "utils/rel.h"
 
 #include "page_internal.h"
-#include "zs_compat.h"
 #include "zs_page.h"
 #include "zs_walrec.h"
 
@@ -170,15 +168,6 @@ take_from_table(Relation rel, uint16 treeno, uint32 nblocks, uint32 nwanted)
 	return start;
 }
 
-/* For pg_stat_io. */
-static void
-count_extension(Relation rel, uint32 nblocks)
-{
-	IOObject	object = RelationUsesLocalBuffers(rel) ? IOOBJECT_TEMP_RELATION : IOOBJECT_RELATION;
-
-	zs_count_io_extend(object, nblocks);
-}
-
 /*
  * Makes the file nblocks longer than the free page maps know.  Caller holds the relation
  * extension lock (or the table is temporary).
@@ -186,7 +175,6 @@ count_extension(Relation rel, uint32 nblocks)
 static BlockNumber
 extend_file(Relation rel, uint32 nblocks, BlockNumber *file_blocks)
 {
-	SMgrRelation smgr = RelationGetSmgr(rel);
 	Buffer		metabuf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
 	BlockNumber known = zspage_meta_data(BufferGetPage(metabuf))->file_blocks;
 	BlockNumber physical;
@@ -199,7 +187,7 @@ extend_file(Relation rel, uint32 nblocks, BlockNumber *file_blocks)
 						RelationGetRelationName(rel), MaxBlockNumber)));
 
 	*file_blocks = known + nblocks;
-	physical = smgrnblocks(smgr, MAIN_FORKNUM);
+	physical = zspage_physical_blocks(rel);
 	if (unlikely(physical > known))
 	{
 		BlockNumber foreign = zspage_find_foreign(rel, known, physical);
@@ -207,26 +195,9 @@ extend_file(Relation rel, uint32 nblocks, BlockNumber *file_blocks)
 		if (foreign != InvalidBlockNumber)
 			zspage_report_foreign(rel, foreign, false);
 	}
-	if (physical < *file_blocks)
-	{
-		smgrzeroextend(smgr, MAIN_FORKNUM, physical, (int) (*file_blocks - physical), false);
-		count_extension(rel, *file_blocks - physical);
-	}
-
-	/*
-	 * With wal_level = minimal commit may log the pages of a new file instead of syncing it, but no
-	 * page that is all zeroes.  After a crash of the machine the file would end before free blocks
-	 * at its end.
-	 */
-	if (RelationIsPermanent(rel) && !RelationNeedsWAL(rel))
-	{
-		Buffer		buf = ReadBufferExtended(rel, MAIN_FORKNUM, *file_blocks - 1,
-											 RBM_ZERO_AND_LOCK, NULL);
-
-		zspage_init(BufferGetPage(buf), ZS_PAGE_FREE, ZS_TREE_TABLE, 0, 0, PG_UINT64_MAX);
-		MarkBufferDirty(buf);
-		UnlockReleaseBuffer(buf);
-	}
+	if (unlikely(physical < known))
+		zspage_report_short(rel, physical, known);
+	zspage_make_file(rel, physical, *file_blocks);
 	return known;
 }
 

@@ -192,6 +192,8 @@ zspage_alloc_runs(Relation rel, ZsAllocRequest *requests, int nrequests, ZsAlloc
 					zspage_obtain_run(rel, requests[i].treeno, group_blocks(requests, i, end),
 									  ahead));
 	}
+	for (int i = 0; i < nrequests; i++)
+		zspage_ensure_blocks(rel, requests[i].start, requests[i].nblocks);
 }
 
 /*

@@ -62,6 +62,8 @@ extern ZsRelCache *zspage_rel_cache(Relation rel);
 /* page_meta.c */
 
 extern Buffer zspage_lock_meta(Relation rel, int lockmode);
+extern void zspage_make_file(Relation rel, BlockNumber nblocks, BlockNumber file_blocks);
+extern void zspage_report_short(Relation rel, BlockNumber nblocks, BlockNumber file_blocks);
 
 /* Directory geometry: page of a tree (-1 = metapage), its first tree. */
 static inline int

@@ -5,10 +5,11 @@
  *
  * The metapage is block 0.  It holds the directory entries of the first trees
  * (page_directory.c), the next row number and the insert cursors (page_rows.c),
- * and the length of the file as far as free page maps know it.
+ * and the length of the file as far as free page maps know it.  A file that is shorter gets its
+ * length back here.
  *
  * Locks: each function locks the metapage for the few instructions that read
- * it, and holds nothing else then.
+ * it, and holds nothing else then, but for the relation extension lock.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -20,12 +21,15 @@
 
 #include "access/xlog.h"
 #include "catalog/storage.h"
+#include "pgstat.h"
 #include "storage/bufmgr.h"
 #include "storage/bulk_write.h"
+#include "storage/lmgr.h"
 #include "storage/smgr.h"
 #include "utils/rel.h"
 
 #include "page_internal.h"
+#include "zs_compat.h"
 #include "zs_page.h"
 
 /* ---- creation and checks ------------------------------------------------- */
@@ -147,3 +151,77 @@ zspage_tree_count(const ZsMetaPageData *meta)
 	return Min(ZS_META_ENTRIES + (int) meta->ndirectory * ZS_DIRECTORY_ENTRIES, ZS_MAX_TREES);
 }
 
+/* ---- the length of the file ------------------------------------------------------------ */
+
+/*
+ * Makes the file, which has nblocks, as long as file_blocks.  The caller holds the relation
+ * extension lock (or the table is temporary).
+ */
+void
+zspage_make_file(Relation rel, BlockNumber nblocks, BlockNumber file_blocks)
+{
+	IOObject	object = RelationUsesLocalBuffers(rel) ? IOOBJECT_TEMP_RELATION : IOOBJECT_RELATION;
+
+	if (nblocks < file_blocks)
+	{
+		smgrzeroextend(RelationGetSmgr(rel), MAIN_FORKNUM, nblocks, (int) (file_blocks - nblocks),
+					   false);
+		zs_count_io_extend(object, file_blocks - nblocks);
+	}
+
+	/*
+	 * With wal_level = minimal commit may log the pages of a new file instead of syncing it, but no
+	 * page that is all zeroes.  After a crash of the machine the file would end before free blocks
+	 * at its end.
+	 */
+	if (RelationIsPermanent(rel) && !RelationNeedsWAL(rel))
+	{
+		Buffer		buf = ReadBufferExtended(rel, MAIN_FORKNUM, file_blocks - 1,
+											 RBM_ZERO_AND_LOCK, NULL);
+
+		zspage_init(BufferGetPage(buf), ZS_PAGE_FREE, ZS_TREE_TABLE, 0, 0, PG_UINT64_MAX);
+		MarkBufferDirty(buf);
+		UnlockReleaseBuffer(buf);
+	}
+}
+
+/* Warns that the file is shorter than the metapage says, and is going to be made longer. */
+void
+zspage_report_short(Relation rel, BlockNumber nblocks, BlockNumber file_blocks)
+{
+	ereport(WARNING,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("file of table \"%s\" has %u of %u blocks",
+					RelationGetRelationName(rel), nblocks, file_blocks),
+			 errdetail("Its end is missing.  The file gets empty blocks instead."),
+			 errhint("Nothing is lost if these blocks were free; zs_check() tells.  Else restore the table from a backup.")));
+}
+
+/*
+ * Sees to it that the file has these free blocks.  It is shorter than the metapage says if
+ * something has cut it off: a backup tool, or storage that forgot what it had confirmed.  Free
+ * blocks are as good when they are made anew; what was in use is lost, as those find who read it.
+ * The caller may hold what it may hold for zspage_alloc().
+ */
+void
+zspage_ensure_blocks(Relation rel, BlockNumber start, uint32 nblocks)
+{
+	bool		need_lock = !RELATION_IS_LOCAL(rel);
+	ZsMetaPageData meta;
+	BlockNumber physical;
+
+	Assert(nblocks > 0);
+	if (likely(zspage_exists(rel, start + nblocks - 1)))
+		return;
+	if (need_lock)
+		LockRelationForExtension(rel, ExclusiveLock);
+	zspage_meta_read(rel, &meta);
+	physical = zspage_physical_blocks(rel);
+	if (physical < meta.file_blocks)
+	{
+		zspage_report_short(rel, physical, meta.file_blocks);
+		zspage_make_file(rel, physical, meta.file_blocks);
+	}
+	if (need_lock)
+		UnlockRelationForExtension(rel, ExclusiveLock);
+}

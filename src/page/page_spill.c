@@ -88,6 +88,8 @@ zspage_spill_push(Relation rel, uint16 treeno)
 	UnlockReleaseBuffer(change.dirbuf);
 	ZS_INJECTION_POINT("zs-page-spill-take-page");
 
+	zspage_ensure_blocks(rel, blkno, 1);
+
 	/* the block is ours alone now: its buffer may be made without the lock */
 	change.spillbuf = zspage_new_buffer(rel, blkno, NULL);
 	LockBuffer(change.spillbuf, BUFFER_LOCK_UNLOCK);
