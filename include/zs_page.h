@@ -168,10 +168,10 @@ extern void zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start,
 
 extern void zspage_fpm_lower(Relation rel, BlockNumber limit);
 
-/* page_return.c */
+/* page_truncate.c */
 
 extern BlockNumber zspage_free_tail(Relation rel);
-extern BlockNumber zspage_truncate_tail(Relation rel, BlockNumber *old_blocks);
+extern BlockNumber zspage_truncate_tail(Relation rel, BlockNumber *old_blocks, bool *suspended);
 
 /* page_tidy.c */
 

@@ -296,6 +296,40 @@ is($primary->safe_psql('postgres', 'select count(*), sum(a) from file'),
 is(all_problems($primary), '', '... and nothing is wrong');
 check_standby('leaked blocks at the end');
 
+# ---- a query that waits for the table while it is truncated
+
+$primary->safe_psql('postgres', $_)
+  for (
+	'truncate file',
+	"insert into file select i, repeat('x', 1000) from generate_series(1, 100) i",
+	q{set zedstore.min_segment_rows = 65536;
+	insert into file select i, repeat('x', 1000) from generate_series(101, 30000) i},
+	'delete from file where a > 100');
+$long = blocks($primary, 'file');
+cmp_ok($long, '>', 2500, 'there is much to cut off');
+$primary->safe_psql('postgres', "select injection_points_attach('zs-page-cut-tail', 'wait')");
+my $cutting = $primary->background_psql('postgres');
+$cutting->query_until(qr/start/, "\\echo start\nvacuum (verbose) file;\n\\echo cut\n");
+$primary->wait_for_event('client backend', 'zs-page-cut-tail');
+my $waiting = $primary->background_psql('postgres');
+$waiting->query_until(qr/start/, "\\echo start\nselect count(*) from file;\n\\echo counted\n");
+wait_for_sql($primary,
+	q{select count(*) = 1 from pg_locks where relation = 'file'::regclass and not granted});
+$primary->safe_psql(
+	'postgres', q{
+	select injection_points_detach('zs-page-cut-tail');
+	select injection_points_wakeup('zs-page-cut-tail')});
+$waiting->query_until(qr/counted/, '');
+$waiting->quit;
+$cutting->query_until(qr/cut/, '');
+like($cutting->{stderr}, qr/"file": suspending truncate due to conflicting lock request/,
+	'VACUUM lets the table go');
+is(scalar(() = $cutting->{stderr} =~ /"file": truncated/g), 2, '... and goes on afterwards');
+$cutting->quit;
+cmp_ok(blocks($primary, 'file'), '<', $long / 10, '... until it is done');
+is(all_problems($primary), '', '... and nothing is wrong');
+check_standby('suspended truncation');
+
 # ---- a query on the standby that is in the way of a truncation
 
 $primary->safe_psql('postgres', "set zedstore.min_segment_rows = 65536; $_") for @fill;

@@ -175,4 +175,9 @@ extern void zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockm
 extern BlockNumber zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks,
 									 ZsAllocAhead ahead);
 
+/* page_return.c */
+
+extern bool zspage_take_away(Relation rel, uint16 treeno, ZsExtent extent, uint32 length,
+							 bool to_table, bool *full);
+
 #endif							/* PAGE_INTERNAL_H */

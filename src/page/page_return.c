@@ -1,8 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * page_return.c
- *	  Free space goes back: from a tree to the table, from the table to the
- *	  operating system.
+ *	  Free space goes back from a tree to the table.
  *
  * A tree that has lost many pages keeps long runs of free blocks that no
  * other tree can use.  VACUUM moves them to the table's own map, where
@@ -13,17 +12,11 @@
  * they join what is free at the end.
  *
  * When free extents of any map reach the end of the file, VACUUM cuts them
- * off.  From the end downwards one record each takes an extent out of its map
- * and moves file_blocks to where it began; then the file itself is truncated, by
- * core's record, of which only the main fork is made use of: the visibility
- * map's blocks are logical ones.
+ * off (page_truncate.c).
  *
- * Crash: after each record the maps are valid.  What lies beyond file_blocks
- * is used by the next extension, or cut off by the next VACUUM.
+ * Crash: after each record the maps are valid.
  *
- * Locks: metapage, then directory page, then FPM page; for truncation
- * AccessExclusiveLock on the table too, so that no reader, here or on a
- * standby, follows a pointer into what is cut off.
+ * Locks: metapage, then directory page, then FPM page.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -33,16 +26,8 @@
  */
 #include "postgres.h"
 
-#include "access/xlog.h"
-#include "access/xloginsert.h"
-#include "catalog/storage.h"
-#include "catalog/storage_xlog.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
-#include "storage/lmgr.h"
-#include "storage/proc.h"
-#include "storage/smgr.h"
-#include "utils/inval.h"
 #include "utils/rel.h"
 
 #include "page_internal.h"
@@ -109,13 +94,16 @@ is_on_page(Page page, ZsExtent extent)
 }
 
 /*
- * Takes a free extent, as zspage_fpm_copy() showed it, away from the tree: to the table's map,
- * or, with to_table false, off the end of the file. One record. False when the extent is not
- * there any more, or the table's entry has no room for it (*full).
+ * Takes the last blocks of a free extent, as zspage_fpm_copy() showed it, away from the tree: all
+ * of it to the table's map, or, with to_table false, so many off the end of the file. One record.
+ * False when the extent is not there any more, or the table's entry has no room for it (*full).
+ * No page is locked on entry.
  */
-static bool
-take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *full)
+bool
+zspage_take_away(Relation rel, uint16 treeno, ZsExtent extent, uint32 length, bool to_table,
+				 bool *full)
 {
+	ZsExtent	part = {.start = extent.start + extent.length - length, .length = length};
 	ZsFpmOp		ops[2];
 	ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
 	ZsFpmOp		gain = {.op = ZS_FPM_GAIN, .start = extent.start, .length = extent.length};
@@ -125,7 +113,8 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 	const ZsExtent *found;
 	bool		done = false;
 
-	Assert(extent.start != ZS_META_BLKNO && extent.length > 0);
+	Assert(extent.start != ZS_META_BLKNO && length > 0 && length <= extent.length);
+	Assert(!to_table || length == extent.length);
 	*full = false;
 	zspage_change_lock_both(rel, treeno, &change);
 	entry = zspage_change_entry(&change, treeno);
@@ -141,6 +130,9 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 	if (found != NULL && found->start == extent.start && found->length == extent.length)
 	{
 		zspage_change_add(&change, treeno, ZS_FPM_LOSE, extent.start, extent.length);
+		if (part.start > extent.start)
+			zspage_change_add(&change, treeno, ZS_FPM_GAIN, extent.start,
+							  part.start - extent.start);
 		done = true;
 	}
 	else if (found == NULL)
@@ -149,10 +141,10 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 		if (BufferIsValid(change.spillbuf) && is_on_page(BufferGetPage(change.spillbuf), extent))
 		{
 			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
-			if (!zspage_fpm_page_cut(image.data, extent.start, extent.length))
-				elog(ERROR, "free page map page does not hold block %u", extent.start);
+			if (!zspage_fpm_page_cut(image.data, part.start, part.length))
+				elog(ERROR, "free page map page does not hold block %u", part.start);
 			change.spillimage = image.data;
-			zspage_change_add(&change, treeno, ZS_FPM_SPILL_LOSE, extent.start, extent.length);
+			zspage_change_add(&change, treeno, ZS_FPM_SPILL_LOSE, part.start, part.length);
 			done = true;
 		}
 	}
@@ -162,12 +154,12 @@ take_away(Relation rel, uint16 treeno, ZsExtent extent, bool to_table, bool *ful
 			zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_GAIN, extent.start, extent.length);
 		else
 		{
-			change.file_blocks = extent.start;
+			change.file_blocks = part.start;
 			if (zspage_meta_data(BufferGetPage(change.metabuf))->file_blocks !=
-				extent.start + extent.length)
+				part.start + part.length)
 				zsbase_corrupted(rel, ZS_META_BLKNO,
 								 "The free page maps contradict each other at block %u.",
-								 extent.start);
+								 part.start);
 		}
 		zspage_change_apply(rel, &change);
 	}
@@ -202,7 +194,8 @@ zspage_return_extents(Relation rel, uint16 treeno, uint32 minblocks)
 		while (!done && full)
 		{
 			CHECK_FOR_INTERRUPTS();
-			done = take_away(rel, treeno, map.extents[i], true, &full);
+			done = zspage_take_away(rel, treeno, map.extents[i], map.extents[i].length, true,
+									&full);
 			if (!done && full)
 				zspage_spill_out(rel, ZS_TREE_TABLE);
 		}
@@ -318,6 +311,8 @@ zspage_take_free(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 	uint32		taken = 0;
 
 	Assert(treeno < ZS_MAX_TREES && nblocks > 0 && start != ZS_META_BLKNO);
+	zspage_ensure_blocks(rel, start, nblocks);
+
 	/* neighbours may stand in different places of the map */
 	while (taken < nblocks)
 	{
@@ -366,203 +361,4 @@ zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start, uint32 nblo
 	zspage_change_apply(rel, &change);
 	zspage_change_unlock(&change);
 	ZS_INJECTION_POINT("zs-page-free-to-table");
-}
-
-/* ---- the end of the file --------------------------------------------------------------- */
-
-typedef struct OwnedExtent
-{
-	ZsExtent	extent;
-	uint16		treeno;
-} OwnedExtent;
-
-/* Highest first. */
-static int
-compare_owned(const void *a, const void *b)
-{
-	BlockNumber x = ((const OwnedExtent *) a)->extent.start;
-	BlockNumber y = ((const OwnedExtent *) b)->extent.start;
-
-	return x < y ? 1 : x > y ? -1 : 0;
-}
-
-/*
- * Extents of all maps from the end of the known file down, without gaps; *n of them.
- */
-static OwnedExtent *
-tail_extents(Relation rel, int *n)
-{
-	ZsMetaPageData meta;
-	OwnedExtent *tail = NULL;
-	int			ntail = 0;
-	int			maxtail = 0;
-	BlockNumber end;
-
-	zspage_meta_read(rel, &meta);
-	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
-	{
-		ZsFpmCopy	map;
-
-		CHECK_FOR_INTERRUPTS();
-		zspage_fpm_copy(rel, (uint16) treeno, &map);
-		if (ntail + map.nextents > maxtail)
-		{
-			maxtail = Max(2 * maxtail, ntail + map.nextents);
-			tail = tail == NULL ?
-				palloc_extended(maxtail * sizeof(OwnedExtent), MCXT_ALLOC_HUGE) :
-				repalloc_huge(tail, maxtail * sizeof(OwnedExtent));
-		}
-		for (int i = 0; i < map.nextents; i++)
-		{
-			tail[ntail].extent = map.extents[i];
-			tail[ntail++].treeno = (uint16) treeno;
-		}
-		zspage_fpm_copy_free(&map);
-	}
-	if (ntail > 0)
-		qsort(tail, ntail, sizeof(OwnedExtent), compare_owned);
-
-	end = meta.file_blocks;
-	for (*n = 0; *n < ntail && tail[*n].extent.start + tail[*n].extent.length == end; (*n)++)
-		end = tail[*n].extent.start;
-	return tail;
-}
-
-/*
- * First block of the file's free tail: all blocks from there on are free, or
- * unknown to the maps.  The length of the file when there is none.
- */
-BlockNumber
-zspage_free_tail(Relation rel)
-{
-	ZsMetaPageData meta;
-	int			n;
-	OwnedExtent *tail = tail_extents(rel, &n);
-	BlockNumber result;
-
-	zspage_meta_read(rel, &meta);
-	result = n > 0 ? tail[n - 1].extent.start : meta.file_blocks;
-	if (tail != NULL)
-		pfree(tail);
-	return Min(result, zspage_physical_blocks(rel));
-}
-
-/*
- * Shortens the main fork: RelationTruncate() without the other forks. The comments there say
- * why each step is where it is.
- */
-static void
-truncate_file(Relation rel, BlockNumber old_blocks, BlockNumber new_blocks)
-{
-	SMgrRelation smgr = RelationGetSmgr(rel);
-	ForkNumber	fork = MAIN_FORKNUM;
-
-	smgr->smgr_targblock = InvalidBlockNumber;
-	for (int i = 0; i <= MAX_FORKNUM; i++)
-		smgr->smgr_cached_nblocks[i] = InvalidBlockNumber;
-	RelationPreTruncate(rel);
-
-	Assert((MyProc->delayChkptFlags & (DELAY_CHKPT_START | DELAY_CHKPT_COMPLETE)) == 0);
-	MyProc->delayChkptFlags |= DELAY_CHKPT_START | DELAY_CHKPT_COMPLETE;
-
-	START_CRIT_SECTION();
-	if (RelationNeedsWAL(rel))
-	{
-		xl_smgr_truncate xlrec = {
-			.blkno = new_blocks,
-			.rlocator = rel->rd_locator,
-			.flags = SMGR_TRUNCATE_HEAP
-		};
-		XLogRecPtr	lsn;
-
-		XLogBeginInsert();
-		XLogRegisterData(&xlrec, sizeof(xlrec));
-		lsn = XLogInsert(RM_SMGR_ID, XLOG_SMGR_TRUNCATE | XLR_SPECIAL_REL_UPDATE);
-		XLogFlush(lsn);
-	}
-	zs_smgrtruncate(RelationGetSmgr(rel), &fork, 1, &old_blocks, &new_blocks);
-	END_CRIT_SECTION();
-
-	MyProc->delayChkptFlags &= ~(DELAY_CHKPT_START | DELAY_CHKPT_COMPLETE);
-}
-
-/*
- * Names the blocks that are going to be cut off in the WAL.  pg_rewind copies from the new primary
- * what the WAL of the old one names.  What lies there may be in use on the other server, which
- * parted from this one before the pages were freed; neither that nor zeroes, when the file grows
- * again, leave a block reference.
- */
-static void
-log_cut_blocks(Relation rel, BlockNumber start, BlockNumber end)
-{
-	PGAlignedBlock page;
-
-	/* pg_rewind needs one of the two */
-	if (!RelationNeedsWAL(rel) || !XLogHintBitIsNeeded() || start >= end)
-		return;
-	zspage_init(page.data, ZS_PAGE_FREE, ZS_TREE_TABLE, 0, 0, PG_UINT64_MAX);
-	XLogEnsureRecordSpace(XLR_MAX_BLOCK_ID - 1, 0);
-	while (start < end)
-	{
-		int			n = (int) Min(end - start, XLR_MAX_BLOCK_ID);
-
-		CHECK_FOR_INTERRUPTS();
-		XLogBeginInsert();
-		for (int i = 0; i < n; i++)
-			XLogRegisterBlock(i, &rel->rd_locator, MAIN_FORKNUM, start + i, page.data,
-							  REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
-		START_CRIT_SECTION();
-		(void) zspage_log_tree(XLOG_ZS_PAGE_IMAGES);
-		END_CRIT_SECTION();
-		start += n;
-	}
-}
-
-/*
- * Takes the free tail out of the maps, as of now, and shortens the file. The
- * caller holds AccessExclusiveLock on the table. Returns the new length in
- * blocks; *old_blocks is the length before.
- */
-BlockNumber
-zspage_truncate_tail(Relation rel, BlockNumber *old_blocks)
-{
-	ZsMetaPageData meta;
-	BlockNumber foreign;
-	int			n;
-	OwnedExtent *tail = tail_extents(rel, &n);
-
-	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
-	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
-	zspage_meta_read(rel, &meta);
-	*old_blocks = zspage_physical_blocks(rel);
-	foreign = zspage_find_foreign(rel, Min(meta.file_blocks, *old_blocks), *old_blocks);
-	if (foreign != InvalidBlockNumber)
-		zspage_report_foreign(rel, foreign, false);
-
-	for (int i = 0; i < n; i++)
-	{
-		bool		full;
-
-		CHECK_FOR_INTERRUPTS();
-		if (!take_away(rel, tail[i].treeno, tail[i].extent, false, &full))
-			zsbase_corrupted(rel, ZS_META_BLKNO,
-							 "The free page map of tree %u does not have its free blocks from %u on.",
-							 tail[i].treeno, tail[i].extent.start);
-		ZS_INJECTION_POINT("zs-page-cut-tail");
-	}
-	if (tail != NULL)
-		pfree(tail);
-
-	ZS_INJECTION_POINT("zs-page-truncate");
-	zspage_meta_read(rel, &meta);
-	*old_blocks = zspage_physical_blocks(rel);
-	if (*old_blocks <= meta.file_blocks)
-		return *old_blocks;
-	log_cut_blocks(rel, meta.file_blocks, *old_blocks);
-	truncate_file(rel, *old_blocks, meta.file_blocks);
-
-	/* the length of the file is remembered there; others lose it with VACUUM's invalidation */
-	zspage_forget_roots(rel);
-	CacheInvalidateRelcache(rel);
-	return meta.file_blocks;
 }

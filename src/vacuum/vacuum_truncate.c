@@ -5,7 +5,7 @@
  *
  * When to truncate and how to get the lock is heap's (vacuumlazy.c): only for
  * a goodly number of blocks, since the lock is disruptive, on standbys above
- * all; never waiting for it for long; not in failsafe mode, and not when
+ * all; never waiting for it for long, nor letting others wait; not in failsafe mode, and not when
  * vacuum_truncate says no.
  *
  * Crash: see page_return.c.
@@ -186,33 +186,50 @@ lock_for_truncation(ZsReclaim *reclaim)
 	return true;
 }
 
-/* Shortens the file if its end is free and that is worth it. */
-void
-zsvacuum_truncate(ZsReclaim *reclaim)
+/*
+ * Cuts off what is free at the end of the file, if that is worth it and the lock is to be had.
+ * Returns whether it was suspended, since somebody wants the table.
+ */
+static bool
+truncate_once(ZsReclaim *reclaim)
 {
 	Relation	rel = reclaim->rel;
+	int			elevel = reclaim->verbose ? INFO : DEBUG2;
 	BlockNumber old_blocks;
 	BlockNumber new_blocks;
+	bool		suspended;
 
-	if (!reclaim->truncate || VacuumFailsafeActive ||
-		!is_worth_truncating(reclaim, zspage_free_tail(rel)))
-		return;
-
-	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_TRUNCATE);
-	if (!lock_for_truncation(reclaim))
-		return;
+	if (!is_worth_truncating(reclaim, zspage_free_tail(rel)) || !lock_for_truncation(reclaim))
+		return false;
 	if (!is_worth_truncating(reclaim, zspage_free_tail(rel)))
 	{
 		UnlockRelation(rel, AccessExclusiveLock);
-		return;
+		return false;
 	}
-	new_blocks = zspage_truncate_tail(rel, &old_blocks);
+	new_blocks = zspage_truncate_tail(rel, &old_blocks, &suspended);
 	Assert(new_blocks > ZS_META_BLKNO && new_blocks <= old_blocks);
 
 	/* as heap: whoever gets a lock now has heard that the file is shorter */
 	UnlockRelation(rel, AccessExclusiveLock);
 	reclaim->blocks_truncated += old_blocks - new_blocks;
-	ereport(reclaim->verbose ? INFO : DEBUG2,
+	ereport(elevel,
 			(errmsg("table \"%s\": truncated %u to %u pages",
 					RelationGetRelationName(rel), old_blocks, new_blocks)));
+	if (suspended)
+		ereport(elevel,
+				(errmsg("table \"%s\": suspending truncate due to conflicting lock request",
+						RelationGetRelationName(rel))));
+	return suspended;
+}
+
+/* Shortens the file if its end is free and that is worth it. */
+void
+zsvacuum_truncate(ZsReclaim *reclaim)
+{
+	if (!reclaim->truncate || VacuumFailsafeActive ||
+		!is_worth_truncating(reclaim, zspage_free_tail(reclaim->rel)))
+		return;
+	pgstat_progress_update_param(PROGRESS_VACUUM_PHASE, PROGRESS_VACUUM_PHASE_TRUNCATE);
+	while (truncate_once(reclaim))
+		CHECK_FOR_INTERRUPTS();
 }
