@@ -128,8 +128,12 @@ typedef enum ZsAllocAhead
 	ZS_ALLOC_LAST				/* no others for a while: nothing */
 } ZsAllocAhead;
 
-/* The heavyweight page that zspage_order_begin() locks; no such block is ever there. */
+/*
+ * Heavyweight pages that zspage_order_begin() and zsbtree_search_parent() lock; no such blocks are
+ * ever there.
+ */
 #define ZS_ORDER_BLKNO		MaxBlockNumber
+#define ZS_STAY_BLKNO		(MaxBlockNumber - 1)
 
 extern void zspage_order_begin(Relation rel);
 extern void zspage_order_end(Relation rel);

@@ -1,7 +1,7 @@
 # A writer that has a leaf locked and looks for its parent is sent, by a stale pointer, to the
 # leaf on the left, which VACUUM has locked while it waits for the writer's.  VACUUM moves pages, so
 # a block can be another page by the time that it is locked; nobody notices a deadlock of content
-# locks.
+# locks.  And a writer that never finds the parent's lock free.
 
 use strict;
 use warnings FATAL => 'all';
@@ -45,7 +45,9 @@ sub wait_for_wait
 # Leaves of the TID tree: every second row is gone, so there are several, all of them frozen.
 value($_) for (
 	"create extension injection_points; create extension amcheck;
-	create function stale_pointer_attach(text, text, int, int, int) returns void as '$tmp/stale_pointer' language c",
+	create function stale_pointer_attach(text, text, int, int, int) returns void as '$tmp/stale_pointer' language c;
+	create function always_busy_attach(text, text, int) returns void
+		as '$tmp/stale_pointer' language c",
 	q{create table t (a int primary key, b text) using zedstore;
 	insert into t select i, md5(i::text) from generate_series(1, 120000) i},
 	'delete from t where a % 2 = 0',
@@ -87,6 +89,32 @@ $_->quit for $writer, $vacuum;
 is(value("select count(*) from t where a = $row"), '0', 'the row is gone');
 is(value('select count(*) from t'), $left - 1, 'the others are there');
 is(value("select bt_index_check('t_pkey', true)"), '', 'index');
+
+# Tries are in vain, as if readers had the parent all the time: the writer waits for it in the end.
+# Splits of leaves and of inner pages, marks in downlinks, beside VACUUM, which is in the same
+# situation.
+for my $title ('a writer', 'VACUUM')
+{
+	my $session = $node->background_psql('postgres', on_error_stop => 0);
+	my $pid = $session->query_safe('select pg_backend_pid()');
+	my $statement =
+	  $title eq 'VACUUM' ? 'vacuum (freeze) t' : q{
+		delete from t where a % 10 = 1;
+		insert into t select 200000 + i, repeat('x', 900) from generate_series(1, 1000) i};
+
+	value("select always_busy_attach('zs-btree-busy', '$library', $pid)");
+	$session->query_until(qr/started/, "\\echo started\n$statement;\n\\echo done\n");
+	wait_for_sql($node, "select state = 'idle' from pg_stat_activity where pid = $pid");
+	pass("$title comes to an end");
+	value("select injection_points_detach('zs-btree-busy')");
+	$session->query_safe('select 1');
+	$session->quit;
+	is(value("select count(*) from t where a % 10 = 1 and a <= 120000"), '0', 'rows are gone');
+	is(value('select count(*) from t where a > 200000'), '1000', '... and others are there');
+	is(value("select bt_index_check('t_pkey', true)"), '', '... in the index, too');
+}
+is( value(q{select count(*) from pg_locks where locktype = 'page'}),
+	'0', 'no lock is left');
 zs_check_all($node);
 $node->stop;
 done_testing();

@@ -32,6 +32,14 @@ zsbtree_set_nitems(Page page, int nitems)
 	((PageHeader) page)->pd_lower = (char *) (zsbtree_items(page) + nitems) - (char *) page;
 }
 
+/* btree_stay.c */
+
+extern void zsbtree_wait_from_below(void);
+extern bool zsbtree_keep_pages(Relation rel);
+extern void zsbtree_let_pages_go(Relation rel);
+extern bool zsbtree_removal_begin(Relation rel);
+extern void zsbtree_removal_end(Relation rel);
+
 /* btree_search.c */
 
 extern ZsPageVerdict zsbtree_check_page(Page page, uint16 treeno, const char **reason);

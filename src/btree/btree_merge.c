@@ -20,7 +20,8 @@
  * Only VACUUM merges, one at a time (ShareUpdateExclusiveLock).
  *
  * Locks: left page, right page, parent, all exclusive, in this order; no
- * backend that holds a page waits for one to the left of it or below it.
+ * backend that holds a page waits for one to the left of it or below it.  Not while somebody keeps
+ * pages in their places (btree_stay.c): the next VACUUM merges them.
  *
  * Crash: the block of the right page goes to the tree's free page map with a
  * record of its own; a crash in between leaks it.
@@ -233,17 +234,20 @@ zsbtree_merge_right(Relation rel, uint16 treeno, int level, uint64 key, ZsMergeF
 							 "Pages %u and %u of tree %u: %s.",
 							 BufferGetBlockNumber(lbuf), rblkno, treeno, reason);
 	}
-	if (merged)
+	if (merged && zsbtree_removal_begin(rel))
 	{
 		parent = lock_parent(rel, treeno, lbuf, rbuf, &index);
 		merged = BufferIsValid(parent);
+		if (merged)
+		{
+			do_merge(rel, treeno, lbuf, rbuf, parent, index, image.data);
+			*end = left->hikey;
+			UnlockReleaseBuffer(parent);
+		}
+		zsbtree_removal_end(rel);
 	}
-	if (merged)
-	{
-		do_merge(rel, treeno, lbuf, rbuf, parent, index, image.data);
-		*end = left->hikey;
-		UnlockReleaseBuffer(parent);
-	}
+	else
+		merged = false;
 	UnlockReleaseBuffer(rbuf);
 	UnlockReleaseBuffer(lbuf);
 	if (merged)

@@ -19,8 +19,9 @@
  * the page may be split meanwhile, which leaves its block and first key.
  *
  * Locks: left sibling, page, parent, the new page, all exclusive, in this order.  Nobody knows of
- * the new page; somebody with an old pointer to its block may have that locked for a moment.  A
- * root: the root, the new page, then its directory page.
+ * the new page; somebody with an old pointer to its block may have that locked for a moment.  Not
+ * while somebody keeps pages in their places (btree_stay.c).
+ * A root: the root, the new page, then its directory page.
  *
  * Crash: the block comes from the table's map with a record before, and the old
  * one goes there with a record behind; a crash in between leaks one of them.
@@ -146,6 +147,13 @@ zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lokey, BlockNum
 	Assert(from != to && level >= zsbtree_bottom_level(treeno));
 	if (!lock_with_left(rel, treeno, level, lokey, from, &lbuf, &buf))
 		return false;
+	if (!zsbtree_removal_begin(rel))
+	{
+		UnlockReleaseBuffer(buf);
+		if (BufferIsValid(lbuf))
+			UnlockReleaseBuffer(lbuf);
+		return false;
+	}
 	parent = zsbtree_search_parent(rel, treeno, lokey, level + 1);
 	if (!BufferIsValid(parent))
 		zsbase_corrupted(rel, from, "Page of tree %u, level %d has no parent.", treeno, level);
@@ -160,6 +168,7 @@ zsbtree_move_page(Relation rel, uint16 treeno, int level, uint64 lokey, BlockNum
 
 	newbuf = zspage_new_buffer(rel, to, strategy);
 	do_move(rel, treeno, lbuf, buf, newbuf, parent, index);
+	zsbtree_removal_end(rel);
 	UnlockReleaseBuffer(parent);
 	UnlockReleaseBuffer(buf);
 	if (BufferIsValid(lbuf))
@@ -185,12 +194,14 @@ zsbtree_move_root(Relation rel, uint16 treeno, BlockNumber from, BlockNumber to,
 	Assert(from != to);
 	LockBuffer(buf, BUFFER_LOCK_EXCLUSIVE);
 	is_root = zsbtree_check_page(BufferGetPage(buf), treeno, &reason) == ZS_PAGE_OK &&
-		(ZsPageGetOpaque(BufferGetPage(buf))->flags & ZS_PAGEF_ROOT) != 0;
+		(ZsPageGetOpaque(BufferGetPage(buf))->flags & ZS_PAGEF_ROOT) != 0 &&
+		zsbtree_removal_begin(rel);
 	if (is_root)
 	{
 		Buffer		newbuf = zspage_new_buffer(rel, to, strategy);
 
 		zspage_tree_move_root(rel, treeno, buf, newbuf);
+		zsbtree_removal_end(rel);
 		UnlockReleaseBuffer(newbuf);
 	}
 	UnlockReleaseBuffer(buf);

@@ -7,7 +7,8 @@
  * page behind it anything may happen to that page: it may have split (the key
  * lies to the right: follow the right link), or it may have been freed and
  * used for something else (its identity tells: start again from the root).
- * A backend that holds a page and looks for its parent waits for no lock, but begins again.
+ * A backend that holds a page and looks for its parent waits for no lock, but begins again; in the
+ * end it waits, with all pages kept in their places (btree_stay.c).
  * Only VACUUM moves a root; a cached root that is none any more is told by its page, and the
  * directory is read again.
  *
@@ -31,13 +32,12 @@
 #include "storage/bufmgr.h"
 #include "storage/s_lock.h"
 #include "utils/rel.h"
-#include "utils/wait_event.h"
 
 #include "btree_internal.h"
 
-/* A search from below tries that often to lock a page, and begins again that much later. */
+/* A search from below tries that often to lock a page, and as often from the root on. */
 #define BUSY_SPINS		100
-#define BUSY_SLEEP_US	100
+#define BUSY_ROUNDS		100
 
 /* Page type and level of a tree's bottom pages. */
 ZsPageType
@@ -226,7 +226,10 @@ lock_page(Buffer buf, int lockmode, bool from_below)
 		LockBuffer(buf, lockmode);
 	else
 	{
-		for (int i = 0; !zspage_try_lock(buf, lockmode); i++)
+		int			first = 0;
+
+		ZS_INJECTION_POINT_ARG("zs-btree-busy", &first);
+		for (int i = first; i == BUSY_SPINS || !zspage_try_lock(buf, lockmode); i++)
 		{
 			if (i == BUSY_SPINS)
 				return false;
@@ -329,25 +332,14 @@ try_descent(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, bo
 	}
 }
 
-/* Waits a moment for a page on the way to a parent, whose lock is not free. */
-static void
-wait_from_below(void)
-{
-	static uint32 wait_event = 0;
-
-	if (wait_event == 0)
-		wait_event = WaitEventExtensionNew("ZedstoreParentPage");
-	pgstat_report_wait_start(wait_event);
-	pg_usleep(BUSY_SLEEP_US);
-	pgstat_report_wait_end();
-}
-
 static Buffer
 search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, bool from_below)
 {
 	const char *reason = "";
 	BlockNumber where = 0;
 	int			nstale = 0;
+	int			nbusy = 0;
+	bool		stay = false;
 
 	Assert(lockmode == BUFFER_LOCK_SHARE || lockmode == BUFFER_LOCK_EXCLUSIVE);
 	while (nstale < ZSBTREE_MAX_RESTARTS)
@@ -358,6 +350,8 @@ search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, b
 		switch (try_descent(rel, treeno, key, level, lockmode, from_below, &buf, &where, &reason))
 		{
 			case DESCENT_DONE:
+				if (stay)
+					zsbtree_let_pages_go(rel);
 				return buf;
 			case DESCENT_STALE:
 				/* perhaps a root that is none any more: it moved, or the cache outlived the file */
@@ -366,8 +360,10 @@ search_level(Relation rel, uint16 treeno, uint64 key, int level, int lockmode, b
 				break;
 			case DESCENT_BUSY:
 				/* perhaps because the pointer is stale */
-				wait_from_below();
+				zsbtree_wait_from_below();
 				zspage_forget_root(rel, treeno);
+				stay = ++nbusy >= BUSY_ROUNDS && zsbtree_keep_pages(rel);
+				from_below = !stay;
 				break;
 		}
 	}
@@ -396,6 +392,9 @@ zsbtree_search_level(Relation rel, uint16 treeno, uint64 key, int level, int loc
  * and the block may by then be a page whose owner waits for one that our
  * caller holds. So nothing is waited for here: what is locked is looked for
  * again from the root on, which is not taken from the cache.
+ *
+ * Readers side by side may keep a lock from ever being free.  So after a while the search keeps
+ * pages in their places and waits (btree_stay.c).
  */
 Buffer
 zsbtree_search_parent(Relation rel, uint16 treeno, uint64 key, int level)

@@ -7,6 +7,8 @@
  * An injection point of that search passes the block of the root on.  It is changed when
  * another process waits for a lightweight lock.
  *
+ * Another one passes on how often a lock was tried; for one process all tries seem to be used up.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * t/lib/stale_pointer.c
@@ -27,8 +29,10 @@
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(stale_pointer_attach);
+PG_FUNCTION_INFO_V1(always_busy_attach);
 
 extern PGDLLEXPORT void stale_pointer_run(const char *name, const void *private_data, void *arg);
+extern PGDLLEXPORT void always_busy_run(const char *name, const void *private_data, void *arg);
 
 typedef struct StalePointer
 {
@@ -67,5 +71,25 @@ stale_pointer_attach(PG_FUNCTION_ARGS)
 	InjectionPointAttach(text_to_cstring(PG_GETARG_TEXT_PP(0)),
 						 text_to_cstring(PG_GETARG_TEXT_PP(1)),
 						 "stale_pointer_run", &stale, sizeof(stale));
+	PG_RETURN_VOID();
+}
+
+/* In that process, each time. */
+void
+always_busy_run(const char *name, const void *private_data, void *arg)
+{
+	if (*(const int *) private_data == MyProcPid)
+		*(int *) arg = 100;
+}
+
+/* always_busy_attach(point, library below pkglibdir, pid) */
+Datum
+always_busy_attach(PG_FUNCTION_ARGS)
+{
+	int			pid = PG_GETARG_INT32(2);
+
+	InjectionPointAttach(text_to_cstring(PG_GETARG_TEXT_PP(0)),
+						 text_to_cstring(PG_GETARG_TEXT_PP(1)),
+						 "always_busy_run", &pid, sizeof(pid));
 	PG_RETURN_VOID();
 }
