@@ -215,8 +215,9 @@ has_waiters(Relation rel, instr_time *looked)
 
 /*
  * Takes free extents (highest first) off the end of the maps, and blocks behind the maps' end off
- * that of the file, which has nblocks: names them in the WAL, piece by piece from the end.  Ends
- * early (*suspended) when somebody waits for the table.  Returns where the file is to end.
+ * that of the file, which has nblocks: names them in the WAL, piece by piece from the end.  Blocks
+ * that the maps do not know are looked at before (page_foreign.c).  Ends early (*suspended) when
+ * somebody waits for the table.  Returns where the file is to end.
  */
 static BlockNumber
 cut_tail(Relation rel, const OwnedExtent *tail, int ntail, BlockNumber nblocks, bool *suspended)
@@ -230,7 +231,10 @@ cut_tail(Relation rel, const OwnedExtent *tail, int ntail, BlockNumber nblocks, 
 	while (end > meta.file_blocks && !*suspended)
 	{
 		BlockNumber start = end - Min(end - meta.file_blocks, CUT_BLOCKS);
+		BlockNumber foreign = zspage_find_foreign(rel, start, end);
 
+		if (foreign != InvalidBlockNumber)
+			zspage_report_foreign(rel, foreign, false);
 		log_cut_blocks(rel, start, end);
 		end = start;
 		*suspended = has_waiters(rel, &looked);
@@ -269,19 +273,13 @@ cut_tail(Relation rel, const OwnedExtent *tail, int ntail, BlockNumber nblocks, 
 BlockNumber
 zspage_truncate_tail(Relation rel, BlockNumber *old_blocks, bool *suspended)
 {
-	ZsMetaPageData meta;
-	BlockNumber foreign;
 	BlockNumber end;
 	int			n;
 	OwnedExtent *tail = tail_extents(rel, &n);
 
 	Assert(CheckRelationLockedByMe(rel, AccessExclusiveLock, false));
 	*suspended = false;
-	zspage_meta_read(rel, &meta);
 	*old_blocks = zspage_physical_blocks(rel);
-	foreign = zspage_find_foreign(rel, Min(meta.file_blocks, *old_blocks), *old_blocks);
-	if (foreign != InvalidBlockNumber)
-		zspage_report_foreign(rel, foreign, false);
 	end = cut_tail(rel, tail, n, *old_blocks, suspended);
 	if (tail != NULL)
 		pfree(tail);

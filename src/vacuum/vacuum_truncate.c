@@ -8,7 +8,7 @@
  * all; never waiting for it for long, nor letting others wait; not in failsafe mode, and not when
  * vacuum_truncate says no.
  *
- * Crash: see page_return.c.
+ * Crash: see page_truncate.c.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
