@@ -31,12 +31,11 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
-#include "catalog/pg_am_d.h"
 #include "catalog/pg_type_d.h"
-#include "commands/defrem.h"
 #include "nodes/primnodes.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/typcache.h"
 
 #include "scan_desc.h"
 #include "zs_attr.h"
@@ -121,7 +120,6 @@ make_filter(Relation rel, Index scanrelid, const Expr *clause, ZsZoneFilter *fil
 	Oid			lefttype;
 	Oid			righttype;
 	Oid			opfamily;
-	Oid			opclass;
 	Form_pg_attribute att;
 	ZsAttrKind	kind;
 	const Var  *var;
@@ -153,10 +151,10 @@ make_filter(Relation rel, Index scanrelid, const Expr *clause, ZsZoneFilter *fil
 	if (!kind.zone_ordered || (OidIsValid(att->attcollation) &&
 							   op->inputcollid != att->attcollation))
 		return false;
-	opclass = GetDefaultOpClass(getBaseType(att->atttypid), BTREE_AM_OID);
-	if (!OidIsValid(opclass))
+	/* asked for at each rescan; nothing but the type cache has it at hand */
+	opfamily = lookup_type_cache(getBaseType(att->atttypid), TYPECACHE_BTREE_OPFAMILY)->btree_opf;
+	if (!OidIsValid(opfamily))
 		return false;
-	opfamily = get_opclass_family(opclass);
 	filter->strategy = get_op_opfamily_strategy(opno, opfamily);
 	if (filter->strategy < BTLessStrategyNumber || filter->strategy > BTGreaterStrategyNumber)
 		return false;

@@ -20,12 +20,11 @@
 #include "postgres.h"
 
 #include "access/stratnum.h"
-#include "catalog/pg_am_d.h"
 #include "catalog/pg_type_d.h"
-#include "commands/defrem.h"
 #include "nodes/makefuncs.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
+#include "utils/typcache.h"
 #include "varatt.h"
 
 #include "vector_agg.h"
@@ -118,16 +117,13 @@ zsvector_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *
 Oid
 zsvector_agg_zone_operator(TupleDesc desc, const ZsAgg *agg)
 {
-	Oid			opclass = GetDefaultOpClass(getBaseType(TupleDescAttr(desc,
-																	  agg->attno - 1)->atttypid),
-																	  BTREE_AM_OID);
-	Oid			type;
+	Oid			type = getBaseType(TupleDescAttr(desc, agg->attno - 1)->atttypid);
+	const TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
 
 	Assert(agg->has_zone && agg->attno > 0 && agg->attno <= desc->natts);
-	if (!OidIsValid(opclass))
+	if (!OidIsValid(entry->btree_opf))
 		return InvalidOid;
-	type = get_opclass_input_type(opclass);
-	return get_opfamily_member(get_opclass_family(opclass), type, type,
+	return get_opfamily_member(entry->btree_opf, entry->btree_opintype, entry->btree_opintype,
 							   agg->kind == ZS_AGG_MAX ?
 							   (is_exact(agg) ? BTGreaterStrategyNumber :
 								BTGreaterEqualStrategyNumber) :
