@@ -91,6 +91,7 @@ extern TransactionId zsscan_index_delete_tuples(Relation rel, TM_IndexDeleteOp *
 /* scan_size.c */
 
 extern BlockNumber zsscan_column_blocks(Relation rel, AttrNumber attno);
+extern BlockNumber zsscan_row_tree_blocks(Relation rel);
 
 /* scan_index_build.c */
 

@@ -52,6 +52,9 @@
  */
 #define SPARSE_LOGICAL_BLOCKS	(ZS_INSERT_CURSORS * (ZS_STRIPE_ROWS / ZS_ROWS_PER_BLOCK))
 
+/* Row numbers at the end of a table that nobody has taken yet are those of few stripes, mostly. */
+#define OPEN_BLOCKS			(2 * (ZS_STRIPE_ROWS / ZS_ROWS_PER_BLOCK))
+
 /*
  * relation_set_new_filelocator: makes a new, empty file for the table, with its metapage; all rows
  * of it will be newer than *freeze_xid and *minmulti.  The caller holds AccessExclusiveLock, or
@@ -197,6 +200,21 @@ count_rows(Relation rel)
 }
 
 /*
+ * The share of the rows that lie in all-visible blocks.  The last blocks have row numbers that no
+ * row has yet, since stripes are open for small inserts; nobody fetches anything from these.
+ */
+static double
+visible_share(double visible, double logical, double tuples)
+{
+	double		unused = logical - ceil(tuples / ZS_ROWS_PER_BLOCK);
+
+	unused = Min(Max(unused, 0), OPEN_BLOCKS);
+	if (visible <= 0 || logical <= 0)
+		return 0;
+	return Min(1.0, visible / Max(logical - unused, 1));
+}
+
+/*
  * Tuples: the row density that VACUUM or ANALYZE found refers to logical blocks.  Row numbers are
  * not used again, so what came since then are rows, however many of the others have gone.  A table
  * that neither has seen yet is assumed to have at least ten heap pages of rows, as heap does,
@@ -239,8 +257,5 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 	if (attr_widths == NULL)
 		physical = MaxBlockNumber;
 	*pages = Max(min_pages, Min(physical, ceil(*tuples / density)));
-	if (rel->rd_rel->relallvisible == 0 || logical <= 0)
-		*allvisfrac = 0;
-	else
-		*allvisfrac = Min(1.0, (double) rel->rd_rel->relallvisible / logical);
+	*allvisfrac = visible_share(rel->rd_rel->relallvisible, logical, *tuples);
 }

@@ -36,3 +36,10 @@ zsscan_column_blocks(Relation rel, AttrNumber attno)
 	Assert(attno > 0 && attno <= RelationGetNumberOfAttributes(rel));
 	return used_blocks(rel, ZsTreeOfAttr(attno));
 }
+
+/* Blocks of the row tree, free ones left out; locks as above. */
+BlockNumber
+zsscan_row_tree_blocks(Relation rel)
+{
+	return used_blocks(rel, ZS_TREE_ROW);
+}

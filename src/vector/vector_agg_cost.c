@@ -57,6 +57,9 @@ count_columns(Index varno, List *exprs)
 #define COST_PER_VALUE		0.0002
 #define COST_PER_CLAUSE		0.0001
 
+/* Where columns are dear to decode: core's scan decodes them, too, and is not charged for it. */
+#define SHARE_OF_ROWWISE	0.85
+
 /*
  * See vector_agg_plan.h.  Columns that only aggregates and keys need are read where rows are left.
  */
@@ -69,24 +72,33 @@ zsvector_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, d
 	int			ncolumns = count_columns(rel->relid, list_concat_copy(filter, exprs));
 	double		spc_random;
 	double		spc_seq;
-	double		pages;
-	double		share;
-	Cost		decoding;
-	Cost		cost;
+	ZsBatchCosts batches;
+	QualCost	qual;
+	Cost		groups = 0;
+	Cost		by_columns;
+	Cost		by_rows;
 
 	Assert(divisor >= 1 && nfilter <= ncolumns);
 	get_tablespace_page_costs(rel->reltablespace, &spc_random, &spc_seq);
-	share = zsvector_cost_batches(query->root, rel, rel->baserestrictinfo, rel->rows, &pages,
-								  &decoding);
+	batches = zsvector_cost_batches(query->root, rel, rel->baserestrictinfo, rel->rows);
 	if (!zs_enable_column_costs)
-		pages = rel->pages * Min((double) ncolumns / Max(rel->max_attr, 1), 1);
-	cost = rel->tuples * (COST_PER_VALUE * (nfilter + share * (ncolumns - nfilter)) +
-						  COST_PER_CLAUSE * list_length(filter)) +
-		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs);
+		batches.pages = rel->pages * Min((double) ncolumns / Max(rel->max_attr, 1), 1);
 	if (query->keys != NIL)
-		cost += rel->rows * (ZS_COST_PER_KEY * list_length(query->keys) +
-							 (ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE : ZS_COST_PROBE));
-	return spc_seq * pages + cost / divisor;
+		groups = rel->rows * (ZS_COST_PER_KEY * list_length(query->keys) +
+							  (ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE : ZS_COST_PROBE));
+
+	/* as core's nodes are charged */
+	cost_qual_eval(&qual, rel->baserestrictinfo, query->root);
+	by_rows = rel->tuples * (cpu_tuple_cost + qual.per_tuple) + rel->rows * cpu_operator_cost *
+		(list_length(query->aggrefs) + list_length(query->keys));
+	by_columns = Max(batches.decoding, rel->tuples * COST_PER_VALUE *
+					 (nfilter + batches.left * (ncolumns - nfilter))) +
+		rel->tuples * COST_PER_CLAUSE * list_length(filter) +
+		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs) + groups;
+	by_columns = Min(by_columns, SHARE_OF_ROWWISE * by_rows + groups);
+	by_rows *= ZS_SHARE_OF_ROWS;
+	return ZS_COST_BEGIN_BATCHES + qual.startup + spc_seq * batches.pages +
+		(batches.row_share * by_rows + (1 - batches.row_share) * by_columns) / divisor;
 }
 
 /* See vector_agg_plan.h. */

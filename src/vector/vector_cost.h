@@ -38,8 +38,10 @@ typedef struct ZsRelCosts
 	int			nindexes;
 	IndexOptInfo **indexes;
 	amcostestimate_function *estimates; /* what estimate_index() stands in front of */
-	ZsColumnCost *columns;		/* of attributes 1 .. rel->max_attr; NULL: not asked for yet */
+	ZsColumnCost *columns;		/* of attributes 1 .. rel->max_attr; NULL: not asked for yet; what
+								 * follows is known with it */
 	double		tree_pages;		/* of TID tree and row tree */
+	double		row_share;		/* of the rows, those that are in the row tree */
 	double		uncached;		/* what a fetch of a value costs in I/O */
 
 	bool		made;			/* core has made the relation's paths */

@@ -25,6 +25,8 @@
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/plancat.h"
+#include "storage/bufpage.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
@@ -33,18 +35,20 @@
 #include "vector_cost.h"
 #include "zs_scan.h"
 
-/* One value decoded alone: of fixed length or numeric; a string. */
+/* One value decoded alone: of fixed length or numeric; a string, and each of its bytes. */
 #define COST_SINGLE_FIXED		0.22
 #define COST_SINGLE_STRING		0.40
+#define COST_SINGLE_BYTE		0.002
 
 /*
  * A vector of 1024 values: of fixed length, numeric, strings with few different values, other
- * strings.
+ * strings of so many bytes or fewer; longer ones cost more in proportion.
  */
 #define COST_VECTOR_FIXED		0.15
 #define COST_VECTOR_NUMERIC		0.8
 #define COST_VECTOR_FEW			0.3
 #define COST_VECTOR_STRING		4.0
+#define STRING_WIDTH			32.0
 
 /* A value of a vector that is decoded already. */
 #define COST_DECODED			0.01
@@ -107,6 +111,28 @@ zsvector_cost_rows_found(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo
 
 /* ---- columns ----------------------------------------------------------------- */
 
+/*
+ * The share of the rows that are in the row tree, whole, and not in columns: all of them if no
+ * column has a page, else as many as its leaves have room for.
+ */
+static double
+row_tree_share(Relation table, const RelOptInfo *rel)
+{
+	double		pages = zsscan_row_tree_blocks(table);
+	int32		width = get_rel_data_width(table, rel->attr_widths - rel->min_attr);
+	double		size = MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader) + sizeof(ItemIdData);
+	double		density = Max((BLCKSZ - SizeOfPageHeaderData) / size, 1);
+	bool		has_columns = false;
+
+	for (AttrNumber attno = 1; attno <= rel->max_attr && !has_columns; attno++)
+		has_columns = !TupleDescAttr(RelationGetDescr(table), attno - 1)->attisdropped &&
+			zsscan_column_blocks(table, attno) > 0;
+	if (!has_columns)
+		return 1;
+	/* the tree keeps its root */
+	return Min(Max(pages - 1, 0) * density / Max(rel->tuples, 1), 1);
+}
+
 static void
 load_column(Relation table, RelOptInfo *rel, AttrNumber attno, ZsColumnCost *column)
 {
@@ -117,7 +143,7 @@ load_column(Relation table, RelOptInfo *rel, AttrNumber attno, ZsColumnCost *col
 	column->pages = att->attisdropped ? 0 : zsscan_column_blocks(table, attno);
 	if (column->pages == 0)
 	{
-		/* all rows are in the row tree, where a row has its columns at hand */
+		/* all rows are in the row tree, or were there before the column */
 		column->single = column->vector = 0;
 	}
 	else if (att->attlen > 0)
@@ -132,9 +158,12 @@ load_column(Relation table, RelOptInfo *rel, AttrNumber attno, ZsColumnCost *col
 	}
 	else
 	{
-		column->single = COST_SINGLE_STRING;
-		column->vector = column->pages * BLCKSZ < FEW_VALUES_WIDTH * rel->tuples ?
-			COST_VECTOR_FEW : COST_VECTOR_STRING;
+		bool		few = column->pages * BLCKSZ < FEW_VALUES_WIDTH * rel->tuples;
+		double		width = rel->attr_widths[attno - rel->min_attr];
+
+		column->single = COST_SINGLE_STRING + COST_SINGLE_BYTE * (few ? 0 : Min(width, BLCKSZ));
+		column->vector = few ? COST_VECTOR_FEW :
+			COST_VECTOR_STRING * Max(Min(width, BLCKSZ) / STRING_WIDTH, 1);
 	}
 }
 
@@ -155,6 +184,7 @@ zsvector_cost_need(PlannerInfo *root, ZsRelCosts *costs, const Bitmapset *attrs)
 		costs->columns = MemoryContextAllocZero(GetMemoryChunkContext(costs),
 												rel->max_attr * sizeof(ZsColumnCost));
 		costs->tree_pages = zsscan_column_blocks(table, 0);
+		costs->row_share = row_tree_share(table, rel);
 		get_tablespace_page_costs(rel->reltablespace, &random_page, NULL);
 		costs->uncached = total > effective_cache_size ?
 			random_page * (1.0 - effective_cache_size / total) : 0;
@@ -265,6 +295,7 @@ values_cost(const ZsRelCosts *costs, const ZsColumnCost *column, double n, ZsLoc
 	return apart + locality.together * (together - apart);
 }
 
+/* The same of several columns.  A row of the row tree has its columns at hand. */
 static Cost
 columns_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double n, ZsLocality locality)
 {
@@ -278,7 +309,7 @@ columns_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double n, ZsLocali
 		if (attno > 0 && attno <= costs->rel->max_attr)
 			cost += values_cost(costs, &costs->columns[attno - 1], n, locality);
 	}
-	return cost;
+	return cost * (1 - costs->row_share);
 }
 
 /*

@@ -442,22 +442,19 @@ vectors_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double stripes)
 }
 
 /* See vector_internal.h. */
-double
-zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double survivors,
-					  double *pages, Cost *decoding)
+ZsBatchCosts
+zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double survivors)
 {
 	ZsRelCosts *costs = zsvector_cost_find(rel);
 	double		stripes = ceil(Max(rel->tuples, 1) / ZS_COST_STRIPE_ROWS);
-	double		share = 1 - exp(-survivors / stripes);	/* of stripes with rows that are left */
+	ZsBatchCosts result = {.pages = rel->pages, .left = 1 - exp(-survivors / stripes)};
 	Bitmapset  *first = NULL;
 	Bitmapset  *others;
 	ListCell   *lc;
 
 	Assert(survivors >= 0);
-	*pages = rel->pages;
-	*decoding = 0;
 	if (costs == NULL)
-		return share;
+		return result;
 	foreach(lc, first_clauses)
 		first = bms_join(first, zsvector_cost_clause_columns(rel, lfirst_node(RestrictInfo, lc)));
 	others = zsvector_cost_outputs(rel, NULL);
@@ -466,13 +463,16 @@ zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, d
 	others = bms_del_members(others, first);
 	zsvector_cost_need(root, costs, first);
 	zsvector_cost_need(root, costs, others);
-	*pages = costs->tree_pages + zsvector_cost_pages(costs, first) +
-		share * zsvector_cost_pages(costs, others);
-	*pages = Min(*pages, rel->pages);
-	*decoding = vectors_cost(costs, first, stripes) + vectors_cost(costs, others, stripes * share);
+	result.pages = costs->tree_pages + zsvector_cost_pages(costs, first) +
+		result.left * zsvector_cost_pages(costs, others);
+	result.pages = Min(result.pages, rel->pages);
+	result.decoding = vectors_cost(costs, first, stripes) +
+		vectors_cost(costs, others, stripes * result.left);
+	result.row_share = costs->row_share;
+	Assert(result.row_share >= 0 && result.row_share <= 1);
 	bms_free(first);
 	bms_free(others);
-	return share;
+	return result;
 }
 
 static void

@@ -63,12 +63,30 @@ extern Node *zsvector_topn_create_state(CustomScan *cscan);
 /* ---- costs (vector_cost_index.c) ---- */
 
 /*
- * What a scan by batches reads of a table with a filter: *pages, of the columns that it looks at
- * where rows are left, and *decoding, what making vectors of them costs.  first_clauses are applied
- * to all rows; survivors is how many pass these.  Returns the share of batches that have rows left.
+/* What a scan by batches of a table costs, apart from what it does with the values. */
+typedef struct ZsBatchCosts
+{
+	double		pages;			/* of the columns that it looks at where rows are left */
+	Cost		decoding;		/* vectors of them, were all rows in columns */
+	double		left;			/* share of batches that have rows left */
+	double		row_share;		/* of the rows, those that are in the row tree */
+} ZsBatchCosts;
+
+/* first_clauses are applied to all rows; survivors is how many pass these. */
+extern ZsBatchCosts zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
+										  double survivors);
+
+ * Beginning a scan by batches, or beginning it anew.  (About 2 us: the filter's parameters become
+ * constants of its programs.)
  */
-extern double zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
-									double survivors, double *pages, Cost *decoding);
+#define ZS_COST_BEGIN_BATCHES	0.5
+
+/*
+ * Rows of the row tree have no vectors yet.  This is what batches of them cost, compared with what
+ * core's nodes are charged for the same work on rows: less, so that they are taken, but no less
+ * than the planner can tell apart; so indexes are used as on heap.
+ */
+#define ZS_SHARE_OF_ROWS		0.98
 
 /*
  * The pages among which an index or a bitmap scan of the table finds what it fetches: rel->pages

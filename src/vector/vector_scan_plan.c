@@ -198,16 +198,13 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	double		survivors = rel->tuples *
 		clauselist_selectivity(root, vector_clauses, 0, JOIN_INNER, NULL);
 	List	   *others = NIL;
-	double		pages;
+	ZsBatchCosts batches;
 	double		seq_page;
 	double		rows;
 	double		tested;
 	QualCost	vector_cost;
 	QualCost	other_cost;
-	Cost		decoding;
 	Cost		cpu;
-	Cost		row_cpu;
-	double		share;
 	ListCell   *lc;
 
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
@@ -221,15 +218,34 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 
 	foreach(lc, rel->baserestrictinfo)
 	{
+/*
+ * Processor time of a scan all rows of which are in columns.  Of the rows of the vectors that are
+ * looked at, tested pass the clauses that have programs, and survivors are left by joins, too.
+ */
+static Cost
+columns_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, double tested,
+			double survivors, const QualCost *vector_cost, const QualCost *other_cost)
+{
+	List	   *vector_clauses = scan->path.custom_private;
+	Cost		cpu = scan->vectors * batches->decoding +
+		tuples * COST_PER_CLAUSE * list_length(vector_clauses) +
+		survivors * cpu_tuple_cost + tested * other_cost->per_tuple;
+	Cost		row_cpu = tuples * (cpu_tuple_cost + vector_cost->per_tuple) +
+		tested * other_cost->per_tuple;
+	double		share = vector_clauses != NIL ? SHARE_OF_SEQSCAN : SHARE_WITHOUT_CLAUSES;
+
+	/* clauses that have no programs may have to come before the join's keys, and are as dear */
+	row_cpu -= (tested - survivors) * cpu_tuple_cost;
+	return Min(cpu, share * Max(row_cpu, 0));
+}
+
 		if (!list_member_ptr(vector_clauses, lfirst(lc)))
 			others = lappend(others, lfirst(lc));
 	}
 	tested = Max(clamp_row_est(survivors), rows);
 	survivors = Max(clamp_row_est(tested * share_left), rows);
 	tested = Max(tested * scan->vectors, survivors);
-	zsvector_cost_batches(root, rel, vector_clauses, survivors / scan->vectors, &pages, &decoding);
-	pages *= scan->vectors;
-	decoding *= scan->vectors;
+	batches = zsvector_cost_batches(root, rel, vector_clauses, survivors / scan->vectors);
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
 	cost_qual_eval(&vector_cost, vector_clauses, root);
 	cost_qual_eval(&other_cost, others, root);
@@ -241,23 +257,25 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 		other_cost.startup += join_cost.startup;
 		other_cost.per_tuple += join_cost.per_tuple;
 	}
-	cpu = decoding + tuples * COST_PER_CLAUSE * list_length(vector_clauses) +
-		survivors * cpu_tuple_cost + tested * other_cost.per_tuple;
-	row_cpu = tuples * (cpu_tuple_cost + vector_cost.per_tuple) +
-		tested * other_cost.per_tuple;
-	share = vector_clauses != NIL ? SHARE_OF_SEQSCAN : SHARE_WITHOUT_CLAUSES;
-	/* clauses that have no programs may have to come before the join's keys, and are as dear */
-	if (share_left < 1)
-		row_cpu -= (tested - survivors) * cpu_tuple_cost;
-	cpu = Min(cpu, share * Max(row_cpu, 0)) + rows * path->pathtarget->cost.per_tuple;
+	cpu = (1 - batches.row_share) *
+		columns_cpu(scan, &batches, tuples, tested, survivors, &vector_cost, &other_cost);
+	cpu += batches.row_share * ZS_SHARE_OF_ROWS *
+		(rel->tuples * (cpu_tuple_cost + vector_cost.per_tuple) +
+		 tested / scan->vectors * other_cost.per_tuple);
+	cpu += rows * path->pathtarget->cost.per_tuple;
 	if (share_left < 1)
 		cpu += tested * COST_PER_JOIN_KEY +
 			(rel->tuples - tuples) / ZS_COST_STRIPE_ROWS * COST_PER_LEFT_OUT;
 	if (path->parallel_workers > 0)
 		cpu /= zsvector_parallel_divisor(path->parallel_workers);
-	path->startup_cost = vector_cost.startup + other_cost.startup + path->pathtarget->cost.startup;
+	path->startup_cost = vector_cost.startup + other_cost.startup +
+		path->pathtarget->cost.startup;
+	/* there are programs to be made */
+	if (vector_clauses != NIL)
+		path->startup_cost += ZS_COST_BEGIN_BATCHES;
 	zs_path_add_disabled(path, enable_seqscan ? 0 : 1);
-	path->total_cost = path->startup_cost + seq_page * pages + cpu;
+	path->total_cost = path->startup_cost + cpu +
+		seq_page * batches.pages * (1 - (1 - batches.row_share) * (1 - scan->vectors));
 }
 
 static Path *

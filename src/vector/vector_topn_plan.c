@@ -240,6 +240,8 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 {
 	Bitmapset  *attrs = NULL;
 	double		ncolumns;
+	double		column_share;
+	ZsBatchCosts batches;
 	Cost		per_tuple;
 	QualCost	qual;
 
@@ -251,12 +253,17 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	bms_free(attrs);
 
 	cost_qual_eval(&qual, rel->baserestrictinfo, root);
+	batches = zsvector_cost_batches(root, rel, rel->baserestrictinfo, rel->rows);
+	column_share = (1 - batches.row_share) * ncolumns / Max(rel->max_attr, 1);
 	per_tuple = 0.5 * cpu_tuple_cost + qual.per_tuple;
 	if (by_batches)
 		per_tuple = Min(per_tuple, COST_PER_VALUE * ncolumns +
 						COST_PER_CLAUSE * list_length(rel->baserestrictinfo));
+	per_tuple += batches.row_share *
+		(ZS_SHARE_OF_ROWS * (cpu_tuple_cost + qual.per_tuple) - per_tuple);
 	zs_path_add_disabled(&path->path, zs_path_disabled(seqscan));
-	path->path.startup_cost = seq_page_cost * rel->pages * ncolumns / Max(rel->max_attr, 1) +
+	path->path.startup_cost = ZS_COST_BEGIN_BATCHES +
+		seq_page_cost * rel->pages * (batches.row_share + column_share) +
 		qual.startup + rel->tuples * per_tuple +
 		rel->rows * cpu_operator_cost + bound * log2(bound + 1.0) * cpu_operator_cost;
 	path->path.total_cost = path->path.startup_cost + bound * cpu_tuple_cost;
