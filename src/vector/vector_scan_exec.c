@@ -287,6 +287,31 @@ scan_end(CustomScanState *node)
 		table_endscan(state->scan);
 }
 
+/*
+ * Some parameter has another value: the parts of clauses may have, too.  Programs without such
+ * parts stay as they are, and all do where no parameter changes.
+ */
+static void
+forget_parts(ZsScanNode *state)
+{
+	bool		any = false;
+
+	for (int i = 0; i < state->nclauses; i++)
+	{
+		ZsScanClause *clause = &state->clauses[i];
+
+		if (clause->parts == NIL)
+			continue;
+		clause->program = NULL;
+		zsvector_fold_forget(clause->parts);
+		any = true;
+	}
+	if (!any)
+		return;
+	state->prepared = false;
+	MemoryContextReset(state->context);
+}
+
 static void
 scan_rescan(CustomScanState *node)
 {
@@ -298,18 +323,8 @@ scan_rescan(CustomScanState *node)
 		zsscan_batch_restart(state->batches);
 	state->nlist = 0;
 	state->position = -1;
-	state->prepared = false;
-	for (int i = 0; i < state->nclauses; i++)
-	{
-		ZsScanClause *clause = &state->clauses[i];
-
-		if (clause->parts == NIL)
-			continue;
-		clause->program = NULL;
-		zsvector_fold_forget(clause->parts);
-	}
-	if (state->context != NULL)
-		MemoryContextReset(state->context);
+	if (node->ss.ps.chgParam != NULL)
+		forget_parts(state);
 	ExecScanReScan(&node->ss);
 }
 
