@@ -129,6 +129,29 @@ reset enable_indexscan;
 reset enable_bitmapscan;
 reset enable_nestloop;
 
+-- what is returned counts, too: a whole row raises nothing, arithmetic may; so may a clause of the
+-- join, or one that has no program, and a Result node above the scan is not looked through
+select s.*, q from unnest(array['count(z.*) from z_joincost z join z_joincost_dim d on z.k = d.k',
+	'row_to_json(z) from z_joincost z join z_joincost_dim d on z.k = d.k',
+	'y from z_joincost_dim d left join (select k, coalesce(id, 0) as y from z_joincost) z
+		on z.k = d.k',
+	'y from z_joincost_dim d left join (select k, coalesce(id, 0) + 1 as y from z_joincost) z
+		on z.k = d.k',
+	'n from z_joincost z join z_joincost_dim d on z.k = d.k and z.id + 1 = d.d',
+	'n from z_joincost z join z_joincost_dim d on z.k = d.k and length(repeat(''x'', z.k)) > 0',
+	'n from (select n, k from z_joincost where current_date > ''2001-01-01'' offset 0) z
+		join z_joincost_dim d on z.k = d.k',
+	'e.name from z_joincost z join z_joincost_dim e on z.id = e.k
+		join z_joincost_dim d on z.k = d.k']) q,
+	scans('select ' || q || ' where d.name = ''dim 3''') s where alias like '%z%';
+-- so an index finds what no filter can
+create unique index on z_joincost (id);
+explain (costs off) select count(z.*) from z_joincost_dim d join z_joincost z on z.id = d.d
+	where d.d <= 20;
+explain (costs off) select sum(y) from z_joincost_dim d
+	left join (select id, coalesce(k, 0) + 1 as y from z_joincost) z on z.id = d.d where d.d <= 20;
+drop index z_joincost_id_idx;
+
 -- the same results
 create table h_joincost as select * from z_joincost;
 create table h_joincost_few as select * from z_joincost_few;

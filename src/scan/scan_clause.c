@@ -22,6 +22,7 @@
 #include "postgres.h"
 
 #include "fmgr.h"
+#include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/params.h"
 #include "nodes/primnodes.h"
@@ -349,8 +350,9 @@ may_raise_walker(Node *node, void *context)
 	switch (nodeTag(node))
 	{
 		case T_Var:
-			/* a whole row is put together, of any types */
-			return ((Var *) node)->varattno == InvalidAttrNumber;
+			/* a table's row is put together as it is; that of a function may be of another type */
+			return ((Var *) node)->varattno == InvalidAttrNumber &&
+				((Var *) node)->vartype == RECORDOID;
 		case T_Const:
 			return false;
 		case T_Param:
@@ -399,6 +401,8 @@ may_raise_walker(Node *node, void *context)
 		case T_CaseTestExpr:
 		case T_CoalesceExpr:
 		case T_List:
+		case T_TargetEntry:
+		case T_PlaceHolderVar:
 			break;
 		default:
 			return true;

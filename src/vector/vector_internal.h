@@ -38,7 +38,8 @@ typedef enum ZsScanPrivate
 {
 	ZS_SCAN_NAME,
 	ZS_SCAN_CLAUSES,			/* only of paths: RestrictInfo that have programs */
-	ZS_SCAN_NFIRST = ZS_SCAN_CLAUSES	/* only of plans: Integer, see vector_scan_plan.c */
+	ZS_SCAN_NFIRST = ZS_SCAN_CLAUSES,	/* only of plans: Integer, see vector_scan_plan.c */
+	ZS_SCAN_TOLD				/* only of plans: columns whose keys joins tell it (int) */
 } ZsScanPrivate;
 
 /* One sort key of a top-N scan. */

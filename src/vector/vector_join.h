@@ -140,6 +140,8 @@ extern bool zsvector_join_tap_is_in_place(const ZsJoinTap *tap);
 /* The plan node whose rows it sees. */
 extern int	zsvector_join_tap_plan_node(const ZsJoinTap *tap);
 
+/* ---- which joins (vector_join_rules.c) ---- */
+
 /* Does a join of this type drop rows of the outer side that have no partner? */
 extern bool zsvector_join_drops_lonely_rows(JoinType type);
 
@@ -152,10 +154,21 @@ extern bool zsvector_join_goes_by_outer_rows(JoinType type);
  */
 extern bool zsvector_join_is_equality(Oid funcid);
 
+/*
+ * May one of the expressions (Expr, TargetEntry, RestrictInfo) raise an error, or have another
+ * effect?  params as for zsscan_expression_may_raise().
+ */
+extern bool zsvector_join_exprs_may_raise(List *exprs, ParamListInfo params);
+
 /* ---- a scan's side (vector_scan_exec.c) ---- */
 
 /* How many scans of ours this process has begun. */
 extern uint64 zsvector_scans_begun;
+
+#ifdef USE_ASSERT_CHECKING
+/* Has the scan a filter for each column that the planner counts on one for? */
+extern bool zsvector_scan_has_filters(const CustomScanState *node);
+#endif
 
 /* Lets the scan leave out rows by the filter, which is in the memory of the query. */
 extern void zsvector_scan_add_filter(CustomScanState *node, ZsJoinFilter *filter);

@@ -16,9 +16,10 @@
  * vectors, and so does the cost.
  *
  * A copy stands for the same plan: the executor sees to the filter whenever it can.  It can not
- * always, so what must be true for it (vector_join_tap.c) is looked for here as well, as far as
- * paths show it: the outer side is the scan itself, or hash joins above it, with nothing but scans
- * and hash joins on their inner sides, and none of these raises an error.
+ * always, so what must be true for it (vector_join_tap.c) is looked for here as well: the outer
+ * side is the scan itself, or hash joins above it, with nothing but scans and hash joins on their
+ * inner sides, and none of these raises an error, nor what they return.  The scan of the copy says
+ * which columns it counts on, so that an executor with assertions can see whether that comes true.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -30,6 +31,7 @@
 
 #include "zs_compat.h"
 
+#include "access/htup_details.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -45,7 +47,6 @@
 #include "vector_join.h"
 #include "vector_scan.h"
 #include "zs_base.h"
-#include "zs_clause.h"
 #include "zs_vector.h"
 
 /* Of rows without a partner so many pass all the same. */
@@ -59,6 +60,15 @@
 
 /* Noting a key costs so much. */
 #define COST_PER_KEY		0.0015
+
+/*
+ * A look into a hash table that the processor's caches do not hold waits for memory, 0.1 us and
+ * more.  Core leaves that out, and is right where the scan of the outer side costs much more.  What
+ * the caches hold of a table, in bytes, and what a row takes beside its columns.
+ */
+#define COST_FAR_PROBE		0.02
+#define NEAR_TABLE			(1024 * 1024)
+#define HASH_ROW_OVERHEAD	(MAXALIGN(SizeofMinimalTupleHeader) + 2 * sizeof(void *))
 
 /* A join's keys that scans of the outer side can be told. */
 typedef struct JoinKeys
@@ -101,30 +111,17 @@ has_both_sides(RestrictInfo *rinfo, RelOptInfo *outer, RelOptInfo *inner)
 		OidIsValid(get_commutator(castNode(OpExpr, rinfo->clause)->opno));
 }
 
-/* May a clause (RestrictInfo) raise an error?  As far as is known now: parameters may. */
-static bool
-clauses_may_raise(List *clauses)
-{
-	ListCell   *lc;
-
-	foreach(lc, clauses)
-	{
-		if (zsscan_expression_may_raise((Node *) lfirst_node(RestrictInfo, lc)->clause, NULL))
-			return true;
-	}
-	return false;
-}
-
 /* May a restriction of the relation?  Asked for many paths, so it is remembered of our tables. */
 static bool
 restrictions_may_raise(RelOptInfo *rel)
 {
 	ZsRelCosts *costs = zsvector_cost_find(rel);
 
+	/* as far as is known now: parameters may */
 	if (costs == NULL)
-		return clauses_may_raise(rel->baserestrictinfo);
+		return zsvector_join_exprs_may_raise(rel->baserestrictinfo, NULL);
 	if (!costs->checked)
-		costs->may_raise = clauses_may_raise(rel->baserestrictinfo);
+		costs->may_raise = zsvector_join_exprs_may_raise(rel->baserestrictinfo, NULL);
 	costs->checked = true;
 	return costs->may_raise;
 }
@@ -214,49 +211,80 @@ find_shares(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner, JoinKeys *k
 
 /* ---- paths ------------------------------------------------------------------------------- */
 
-/* Is executing the path known to raise no errors? */
+/* Does a Result node above the plan decide whether it is executed at all? */
+static bool
+has_gate(List *clauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		if (lfirst_node(RestrictInfo, lc)->pseudoconstant)
+			return true;
+	}
+	return false;
+}
+
+/* Is executing the path known to raise no errors?  As plan_may_raise() of vector_join_tap.c. */
 static bool
 is_plain(const Path *path)
 {
+	const JoinPath *join = (const JoinPath *) path;
+
+	check_stack_depth();
+	if (zsvector_join_exprs_may_raise(path->pathtarget->exprs, NULL))
+		return false;
 	switch (path->pathtype)
 	{
 		case T_CustomScan:
 			if (!zsvector_scan_is_path(path))
 				return false;
-			/* FALLTHROUGH */
-		case T_SeqScan:
+			break;
 		case T_IndexScan:
 		case T_IndexOnlyScan:
+			if (((const IndexPath *) path)->indexorderbys != NIL)
+				return false;
+			break;
+		case T_SeqScan:
 		case T_BitmapHeapScan:
-			return !restrictions_may_raise(path->parent);
+			break;
 		case T_HashJoin:
-			return !clauses_may_raise(((const JoinPath *) path)->joinrestrictinfo) &&
-				is_plain(((const JoinPath *) path)->outerjoinpath) &&
-				is_plain(((const JoinPath *) path)->innerjoinpath);
+			return !has_gate(join->joinrestrictinfo) &&
+				!zsvector_join_exprs_may_raise(join->joinrestrictinfo, NULL) &&
+				is_plain(join->outerjoinpath) && is_plain(join->innerjoinpath);
 		default:
 			return false;
 	}
+	return path->param_info == NULL && !has_gate(path->parent->baserestrictinfo) &&
+		!restrictions_may_raise(path->parent);
 }
 
 static bool
 goes_by_outer_rows(const HashPath *path)
 {
-	return zsvector_join_goes_by_outer_rows(path->jpath.jointype) &&
-		!clauses_may_raise(path->jpath.joinrestrictinfo) && is_plain(path->jpath.innerjoinpath);
+	List	   *clauses = path->jpath.joinrestrictinfo;
+
+	return zsvector_join_goes_by_outer_rows(path->jpath.jointype) && !has_gate(clauses) &&
+		!zsvector_join_exprs_may_raise(clauses, NULL) &&
+		!zsvector_join_exprs_may_raise(path->jpath.path.pathtarget->exprs, NULL) &&
+		is_plain(path->jpath.innerjoinpath);
 }
 
-/* The scan by batches of the relation below the path from which its rows come; NULL: none. */
+/*
+ * The scan by batches of the relation below the path from which its rows come, if it leaves out
+ * rows; NULL: none.  As find_scan() of vector_join_tap.c.
+ */
 static const Path *
 find_scan(const Path *path, Index relid)
 {
 	while (path->pathtype == T_HashJoin && goes_by_outer_rows((const HashPath *) path))
 		path = ((const JoinPath *) path)->outerjoinpath;
-	return zsvector_scan_is_path(path) && path->parent->relid == relid ? path : NULL;
+	return path->parent->relid == relid && zsvector_scan_leaves_out(path) ? path : NULL;
 }
 
 /* A copy of the path, above a scan by batches that returns a share of its rows and vectors. */
 static Path *
-filtered_path(PlannerInfo *root, Path *path, double share, double vectors)
+filtered_path(PlannerInfo *root, Path *path, List *columns, double share, double vectors)
 {
 	HashPath   *join;
 	Path	   *outer;
@@ -264,11 +292,11 @@ filtered_path(PlannerInfo *root, Path *path, double share, double vectors)
 
 	check_stack_depth();
 	if (path->pathtype != T_HashJoin)
-		return zsvector_scan_filtered_path(root, path, share, vectors);
+		return zsvector_scan_filtered_path(root, path, columns, share, vectors);
 	join = palloc(sizeof(HashPath));
 	memcpy(join, path, sizeof(HashPath));
 	outer = join->jpath.outerjoinpath;
-	join->jpath.outerjoinpath = filtered_path(root, outer, share, vectors);
+	join->jpath.outerjoinpath = filtered_path(root, outer, columns, share, vectors);
 	own = (path->total_cost - path->startup_cost) - (outer->total_cost - outer->startup_cost);
 	path = &join->jpath.path;
 	path->rows = clamp_row_est(path->rows * share);
@@ -316,14 +344,19 @@ share_of_vectors(const JoinKeys *keys, int i, double nkeys)
 	return 1 - keys->orders[i] * (1 - Min(nkeys * keys->fills[i], 1));
 }
 
-/* The shares of the path's rows and vectors that its scan has to look at for the join. */
+/*
+ * The shares of the path's rows and vectors that its scan has to look at for the join, which tells
+ * it the keys of these columns.
+ */
 static double
-share_left(const Path *path, const Path *inner, const JoinKeys *keys, double *vectors)
+share_left(const Path *path, const Path *inner, const JoinKeys *keys, double *vectors,
+		   List **columns)
 {
 	double		share = 1;
 	ListCell   *lc;
 
 	*vectors = 1;
+	*columns = NIL;
 	foreach(lc, keys->columns)
 	{
 		int			i = foreach_current_index(lc);
@@ -334,12 +367,26 @@ share_left(const Path *path, const Path *inner, const JoinKeys *keys, double *ve
 		surplus = surplus_of_keys(inner, list_nth_node(Var, keys->inner_columns, i));
 		if (surplus <= 0)
 			continue;
+		*columns = lappend_int(*columns, lfirst_node(Var, lc)->varattno);
 		share = Min(share, keys->shares[i] * surplus);
 		*vectors = Min(*vectors,
 					   share_of_vectors(keys, i, surplus * inner->rows *
 										zsvector_parallel_divisor(inner->parallel_workers)));
 	}
 	return share + (1 - share) * PASSES_FALSELY * *vectors;
+}
+
+/* What looks into the hash table of the inner rows cost that core does not charge. */
+static Cost
+far_probes_cost(const Path *outer, const Path *inner, bool parallel_hash)
+{
+	double		rows = inner->rows;
+	double		size;
+
+	if (parallel_hash)
+		rows *= zsvector_parallel_divisor(inner->parallel_workers);
+	size = rows * (MAXALIGN(inner->pathtarget->width) + HASH_ROW_OVERHEAD);
+	return size <= NEAR_TABLE ? 0 : outer->rows * COST_FAR_PROBE * (1 - NEAR_TABLE / size);
 }
 
 /* The hash join over the outer path, if it can be filtered. */
@@ -349,15 +396,16 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, Join
 {
 	double		share;
 	double		vectors;
+	List	   *columns;
 	JoinCostWorkspace workspace;
 	Path	   *path;
 
 	if (outer->param_info != NULL)
 		return NULL;
-	share = share_left(outer, inner, keys, &vectors);
-	if (share > USEFUL_SHARE)
+	share = share_left(outer, inner, keys, &vectors, &columns);
+	if (columns == NIL || share > USEFUL_SHARE)
 		return NULL;
-	outer = filtered_path(root, outer, share, vectors);
+	outer = filtered_path(root, outer, columns, share, vectors);
 	initial_cost_hashjoin(root, &workspace, jointype, keys->hashclauses, outer, inner, extra,
 						  parallel_hash);
 	path = (Path *) create_hashjoin_path(root, joinrel, jointype, &workspace, extra, outer, inner,
@@ -366,6 +414,7 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, Join
 
 	/* core takes it that of the rows that are left no more than of all find partners */
 	path->total_cost += COST_PER_KEY * inner->rows +
+		far_probes_cost(outer, inner, parallel_hash) +
 		path->rows * (1 - share) * (cpu_tuple_cost + path->pathtarget->cost.per_tuple);
 	return path;
 }
@@ -425,7 +474,7 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, RelO
 		!bms_is_empty(joinrel->lateral_relids) || inner->rows > zsvector_joinkeys_most())
 		return;
 	find_keys(joinrel, outerrel, innerrel, jointype, extra->restrictlist, &keys);
-	if (keys.columns == NIL)
+	if (keys.columns == NIL || zsvector_join_exprs_may_raise(keys.hashclauses, NULL))
 		return;
 	find_shares(root, outerrel, innerrel, &keys);
 

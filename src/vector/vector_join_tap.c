@@ -57,7 +57,6 @@
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
-#include "utils/fmgroids.h"
 #include "utils/hsearch.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -67,7 +66,6 @@
 #include "vector_join.h"
 #include "vector_qual.h"
 #include "vector_scan.h"
-#include "zs_clause.h"
 #include "zs_vector.h"
 
 /* A column of the rows that pass a tap. */
@@ -256,20 +254,9 @@ replace_parameters(Node *node, void *context)
 static bool
 expressions_may_raise(List *exprs, Bitmapset *params, EState *estate)
 {
-	ListCell   *lc;
-
-	foreach(lc, exprs)
-	{
-		Node	   *expr = lfirst(lc);
-
-		if (IsA(expr, TargetEntry))
-			expr = (Node *) ((TargetEntry *) expr)->expr;
-		if (params != NULL)
-			expr = replace_parameters(expr, params);
-		if (zsscan_expression_may_raise(expr, estate->es_param_list_info))
-			return true;
-	}
-	return false;
+	if (params != NULL)
+		exprs = (List *) replace_parameters((Node *) exprs, params);
+	return zsvector_join_exprs_may_raise(exprs, estate->es_param_list_info);
 }
 
 static bool plan_may_raise(Plan *plan, Bitmapset *params, EState *estate);
@@ -340,31 +327,6 @@ plan_may_raise(Plan *plan, Bitmapset *params, EState *estate)
 
 /* ---- joins and scans ------------------------------------------------------------- */
 
-/* See vector_join.h. */
-bool
-zsvector_join_is_equality(Oid funcid)
-{
-	switch (funcid)
-	{
-		case F_INT2EQ:
-		case F_INT4EQ:
-		case F_INT8EQ:
-		case F_INT24EQ:
-		case F_INT28EQ:
-		case F_INT42EQ:
-		case F_INT48EQ:
-		case F_INT82EQ:
-		case F_INT84EQ:
-		case F_DATE_EQ:
-		case F_TIME_EQ:
-		case F_TIMESTAMP_EQ:
-		case F_TIMESTAMPTZ_EQ:
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* A column, maybe under another name for its type, of a plan's input; NULL if it is none. */
 static Var *
 plain_column(Node *expr)
@@ -381,21 +343,6 @@ outer_column(Node *expr)
 	Var		   *var = plain_column(expr);
 
 	return var != NULL && var->varno == OUTER_VAR ? var : NULL;
-}
-
-/* See vector_join.h. */
-bool
-zsvector_join_drops_lonely_rows(JoinType type)
-{
-	return type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_RIGHT ||
-		type == JOIN_RIGHT_ANTI || zs_join_is_right_semi(type);
-}
-
-/* See vector_join.h. */
-bool
-zsvector_join_goes_by_outer_rows(JoinType type)
-{
-	return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
 }
 
 /*
@@ -529,6 +476,24 @@ connect_joins(PlanState *node, void *context)
 	return planstate_tree_walker(node, connect_joins, context);
 }
 
+#ifdef USE_ASSERT_CHECKING
+/*
+ * planstate_tree_walker callback: is there a scan that does not filter by a column whose join the
+ * planner counts on?
+ */
+static bool
+lacks_filters(PlanState *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, CustomScanState) &&
+		((CustomScan *) node->plan)->methods == &zsvector_scan_methods &&
+		!zsvector_scan_has_filters((CustomScanState *) node))
+		return true;
+	return planstate_tree_walker(node, lacks_filters, context);
+}
+#endif
+
 /* Runs in parallel workers, too, and for EXPLAIN. */
 static void
 executor_start(QueryDesc *queryDesc, int eflags)
@@ -544,6 +509,7 @@ executor_start(QueryDesc *queryDesc, int eflags)
 		return;
 	old = MemoryContextSwitchTo(queryDesc->estate->es_query_cxt);
 	(void) connect_joins(queryDesc->planstate, NULL);
+	Assert(!lacks_filters(queryDesc->planstate, NULL));
 	MemoryContextSwitchTo(old);
 }
 

@@ -60,6 +60,26 @@ zsvector_scan_add_filter(CustomScanState *node, ZsJoinFilter *filter)
 	state->join_filters = lappend(state->join_filters, filter);
 }
 
+#ifdef USE_ASSERT_CHECKING
+/* See vector_join.h. */
+bool
+zsvector_scan_has_filters(const CustomScanState *node)
+{
+	const ZsScanNode *state = (const ZsScanNode *) node;
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, state->join_filters)
+		columns = lappend_int(columns, ((ZsJoinFilter *) lfirst(lc))->attno);
+	foreach(lc, list_nth(((CustomScan *) node->ss.ps.plan)->custom_private, ZS_SCAN_TOLD))
+	{
+		if (!list_member_int(columns, lfirst_int(lc)))
+			return false;
+	}
+	return true;
+}
+#endif
+
 static void
 start_scan(ZsScanNode *state)
 {

@@ -41,6 +41,7 @@
 
 #include "vector_cost.h"
 #include "vector_internal.h"
+#include "vector_join.h"
 #include "vector_scan.h"
 #include "zs_base.h"
 #include "zs_vector.h"
@@ -67,6 +68,8 @@ typedef struct ScanPath
 {
 	CustomPath	path;			/* first */
 	double		vectors;		/* share of them that zone maps and a join's keys leave */
+	bool		leaves_out;		/* may it leave out rows that a join has no use for? */
+	List	   *told;			/* columns whose keys joins tell it, as the costs have it */
 } ScanPath;
 
 static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
@@ -168,7 +171,8 @@ plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Lis
 	Assert(nfirst <= list_length(cscan->scan.plan.qual));
 	cscan->scan.scanrelid = rel->relid;
 	cscan->flags = path->flags;
-	cscan->custom_private = list_make2(zsvector_private_name(), makeInteger(nfirst));
+	cscan->custom_private = list_make3(zsvector_private_name(), makeInteger(nfirst),
+									   list_copy(((ScanPath *) path)->told));
 	cscan->methods = &zsvector_scan_methods;
 	return &cscan->scan.plan;
 }
@@ -183,7 +187,61 @@ const CustomScanMethods zsvector_scan_methods = {
 	.CreateCustomScanState = zsvector_scan_create_state,
 };
 
+/* May a hash join tell a scan of the relation which rows it need not return? */
+static bool
+may_be_filtered(const RelOptInfo *rel)
+{
+	return zs_enable_join_filters && rel->reloptkind == RELOPT_BASEREL &&
+		(rel->joininfo != NIL || rel->has_eclass_joins);
+}
+
+/*
+ * May the scan leave out rows before all of its filter has seen them, and before its columns are
+ * returned?  As vector_join_tap.c and vector_scan_clause.c decide.
+ */
+static bool
+may_leave_out(RelOptInfo *rel, List *vector_clauses)
+{
+	ListCell   *lc;
+
+	if (zsvector_join_exprs_may_raise(rel->reltarget->exprs, NULL))
+		return false;
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		/* a Result node above the scan decides whether there is a row at all */
+		if (rinfo->pseudoconstant)
+			return false;
+		if (!list_member_ptr(vector_clauses, rinfo) &&
+			zsvector_join_exprs_may_raise(list_make1(rinfo), NULL))
+			return false;
+	}
+	return true;
+}
+
 /* ---- path --------------------------------------------------------------------------- */
+
+/*
+ * Processor time of a scan all rows of which are in columns.  Of the rows of the vectors that are
+ * looked at, tested pass the clauses that have programs, and survivors are left by joins, too.
+ */
+static Cost
+columns_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, double tested,
+			double survivors, const QualCost *vector_cost, const QualCost *other_cost)
+{
+	List	   *vector_clauses = list_nth(scan->path.custom_private, ZS_SCAN_CLAUSES);
+	Cost		cpu = scan->vectors * batches->decoding +
+		tuples * COST_PER_CLAUSE * list_length(vector_clauses) +
+		survivors * cpu_tuple_cost + tested * other_cost->per_tuple;
+	Cost		row_cpu = tuples * (cpu_tuple_cost + vector_cost->per_tuple) +
+		tested * other_cost->per_tuple;
+	double		share = vector_clauses != NIL ? SHARE_OF_SEQSCAN : SHARE_WITHOUT_CLAUSES;
+
+	/* clauses that have no programs may have to come before the join's keys, and are as dear */
+	row_cpu -= (tested - survivors) * cpu_tuple_cost;
+	return Min(cpu, share * Max(row_cpu, 0));
+}
 
 /*
  * The costs of a scan by as many processes as path->parallel_workers says.  share_left: of the
@@ -218,27 +276,6 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 
 	foreach(lc, rel->baserestrictinfo)
 	{
-/*
- * Processor time of a scan all rows of which are in columns.  Of the rows of the vectors that are
- * looked at, tested pass the clauses that have programs, and survivors are left by joins, too.
- */
-static Cost
-columns_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, double tested,
-			double survivors, const QualCost *vector_cost, const QualCost *other_cost)
-{
-	List	   *vector_clauses = scan->path.custom_private;
-	Cost		cpu = scan->vectors * batches->decoding +
-		tuples * COST_PER_CLAUSE * list_length(vector_clauses) +
-		survivors * cpu_tuple_cost + tested * other_cost->per_tuple;
-	Cost		row_cpu = tuples * (cpu_tuple_cost + vector_cost->per_tuple) +
-		tested * other_cost->per_tuple;
-	double		share = vector_clauses != NIL ? SHARE_OF_SEQSCAN : SHARE_WITHOUT_CLAUSES;
-
-	/* clauses that have no programs may have to come before the join's keys, and are as dear */
-	row_cpu -= (tested - survivors) * cpu_tuple_cost;
-	return Min(cpu, share * Max(row_cpu, 0));
-}
-
 		if (!list_member_ptr(vector_clauses, lfirst(lc)))
 			others = lappend(others, lfirst(lc));
 	}
@@ -296,6 +333,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->methods = &path_methods;
 	path->custom_private = list_make2(zsvector_private_name(), vector_clauses);
+	scan->leaves_out = zs_enable_join_filters && may_leave_out(rel, vector_clauses);
 	cost_scan(root, rel, scan, 1);
 	return &path->path;
 }
@@ -309,28 +347,30 @@ zsvector_scan_is_path(const Path *path)
 }
 
 /* See vector_scan.h. */
+bool
+zsvector_scan_leaves_out(const Path *path)
+{
+	return zsvector_scan_is_path(path) && ((const ScanPath *) path)->leaves_out;
+}
+
+/* See vector_scan.h. */
 Path *
-zsvector_scan_filtered_path(PlannerInfo *root, const Path *path, double share, double vectors)
+zsvector_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns, double share,
+							double vectors)
 {
 	ScanPath   *copy = palloc(sizeof(ScanPath));
 	double		rows = path->rows * zsvector_parallel_divisor(path->parallel_workers);
 
-	Assert(zsvector_scan_is_path(path) && share <= 1 && vectors > 0 && vectors <= 1);
+	Assert(zsvector_scan_leaves_out(path) && columns != NIL);
+	Assert(share <= 1 && vectors > 0 && vectors <= 1);
 	/* another join may have left a share only */
 	share *= Min(rows / Max(path->parent->rows, 1), 1);
 	memcpy(copy, path, sizeof(ScanPath));
 	copy->vectors = Min(copy->vectors, vectors);
+	copy->told = list_union_int(copy->told, columns);
 	zs_path_add_disabled(&copy->path.path, -zs_path_disabled(path));
 	cost_scan(root, path->parent, copy, share);
 	return &copy->path.path;
-}
-
-/* May a hash join tell a scan of the relation which rows it need not return? */
-static bool
-may_be_filtered(const RelOptInfo *rel)
-{
-	return zs_enable_join_filters && rel->reloptkind == RELOPT_BASEREL &&
-		(rel->joininfo != NIL || rel->has_eclass_joins);
 }
 
 /* What our scan costs at least in one process, as far as that is known at once. */

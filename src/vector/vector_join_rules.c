@@ -1,0 +1,86 @@
+/*-------------------------------------------------------------------------
+ *
+ * vector_join_rules.c
+ *	  Which hash joins can tell a scan by batches what they look for.
+ *
+ * Asked twice: of paths, when a join's costs are worked out (vector_join_plan.c), and of plans,
+ * when they are executed (vector_join_tap.c).  What the planner counts on must come true, so both
+ * ask here.  A build with assertions compares what they say (vector_join_tap.c).
+ *
+ * The rules themselves: vector_join_tap.c.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/vector/vector_join_rules.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "nodes/pathnodes.h"
+#include "utils/fmgroids.h"
+
+#include "vector_join.h"
+#include "zs_clause.h"
+
+/* See vector_join.h. */
+bool
+zsvector_join_is_equality(Oid funcid)
+{
+	switch (funcid)
+	{
+		case F_INT2EQ:
+		case F_INT4EQ:
+		case F_INT8EQ:
+		case F_INT24EQ:
+		case F_INT28EQ:
+		case F_INT42EQ:
+		case F_INT48EQ:
+		case F_INT82EQ:
+		case F_INT84EQ:
+		case F_DATE_EQ:
+		case F_TIME_EQ:
+		case F_TIMESTAMP_EQ:
+		case F_TIMESTAMPTZ_EQ:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* See vector_join.h. */
+bool
+zsvector_join_drops_lonely_rows(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_RIGHT ||
+		type == JOIN_RIGHT_ANTI || zs_join_is_right_semi(type);
+}
+
+/* See vector_join.h. */
+bool
+zsvector_join_goes_by_outer_rows(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
+}
+
+/* See vector_join.h. */
+bool
+zsvector_join_exprs_may_raise(List *exprs, ParamListInfo params)
+{
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		Node	   *expr = lfirst(lc);
+
+		if (IsA(expr, TargetEntry))
+			expr = (Node *) ((TargetEntry *) expr)->expr;
+		else if (IsA(expr, RestrictInfo))
+			expr = (Node *) ((RestrictInfo *) expr)->clause;
+		if (zsscan_expression_may_raise(expr, params))
+			return true;
+	}
+	return false;
+}
