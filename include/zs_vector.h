@@ -83,4 +83,12 @@ extern void zsvector_join_plan_init(void);
  */
 extern void zsvector_scan_init(void);
 
+/* vector_join_exists.c */
+
+/*
+ * Installs the hooks that choose between the two plans of EXISTS.  To be called last, so that its
+ * hook is called first.
+ */
+extern void zsvector_exists_init(void);
+
 #endif							/* ZS_VECTOR_H */

@@ -58,6 +58,7 @@ _PG_init(void)
 	zsvector_parallel_init();
 	zsvector_cost_init();
 	zsvector_scan_init();
+	zsvector_exists_init();		/* behind all that add paths: its hook is called first */
 	zsvector_join_init();
 	zsvector_join_plan_init();
 	zsvector_agg_init();

@@ -250,6 +250,20 @@ charge_restrictions(PlannerInfo *root, ZsRelCosts *costs, IndexPath *path)
 }
 
 /* See vector_internal.h. */
+void
+zsvector_cost_restart(RelOptInfo *rel)
+{
+	ZsRelCosts *costs = zsvector_cost_find(rel);
+
+	if (costs == NULL || !costs->charged)
+		return;
+	Assert(!costs->made);
+	rel->pages = costs->pages;
+	rel->baserestrictcost = costs->restrictcost;
+	costs->charged = costs->restricted = false;
+}
+
+/* See vector_internal.h. */
 BlockNumber
 zsvector_cost_fetch_pages(RelOptInfo *rel)
 {

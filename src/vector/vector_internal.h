@@ -24,6 +24,7 @@ extern bool zs_enable_vector_agg;
 extern bool zs_enable_early_groups;
 extern bool zs_enable_vector_scan;
 extern bool zs_enable_join_filters;
+extern bool zs_enable_robust_joins;
 extern bool zs_enable_top_groups;
 extern bool zs_enable_rare_groups;
 extern bool zs_enable_known_strings;
@@ -63,7 +64,6 @@ extern Node *zsvector_topn_create_state(CustomScan *cscan);
 
 /* ---- costs (vector_cost_index.c) ---- */
 
-/*
 /* What a scan by batches of a table costs, apart from what it does with the values. */
 typedef struct ZsBatchCosts
 {
@@ -77,6 +77,7 @@ typedef struct ZsBatchCosts
 extern ZsBatchCosts zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
 										  double survivors);
 
+/*
  * Beginning a scan by batches, or beginning it anew.  (About 2 us: the filter's parameters become
  * constants of its programs.)
  */
@@ -94,6 +95,9 @@ extern ZsBatchCosts zsvector_cost_batches(PlannerInfo *root, RelOptInfo *rel, Li
  * has to be this while such a path is made, so that it is like those of core.
  */
 extern BlockNumber zsvector_cost_fetch_pages(RelOptInfo *rel);
+
+/* Takes what was charged off again, before core's functions make the relation's paths anew. */
+extern void zsvector_cost_restart(RelOptInfo *rel);
 
 /* vector_parallel.c */
 
