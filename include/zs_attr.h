@@ -55,6 +55,9 @@ typedef struct ZsAttrKind
 
 extern void zsattr_kind(Form_pg_attribute att, ZsAttrKind *kind);
 
+/* What the attribute is, an attribute of desc or ZS_XMIN_ATTNO. */
+extern Form_pg_attribute zsattr_form(TupleDesc desc, AttrNumber attno);
+
 /* Does the codec take the type's values as integers? */
 static inline bool
 zsattr_kind_is_by_value(const ZsAttrKind *kind)
@@ -93,7 +96,8 @@ typedef struct ZsAttrColumn
 								 * as many as the table */
 	ZsColumnInput input;		/* input.nrows equal for all columns; values
 								 * with isext set are 16 bytes, a
-								 * ZsOverflowPointer */
+								 * ZsOverflowPointer; ZS_XMIN_ATTNO: holes
+								 * have values */
 	ZsCompression compression;
 	int			compression_level;
 	uint32		stripe_bytes;	/* in and out: bytes a stripe takes about; 0: not known, none */

@@ -96,6 +96,7 @@ extern bool zs_enable_column_costs; /* plans know what columns cost */
 extern bool zs_enable_partial_vectors;	/* form strings of selected rows only */
 extern bool zs_enable_fetch_cache;	/* keep decoded vectors between fetches */
 extern bool zs_enable_late_row_numbers; /* bulk loads number rows as they are written */
+extern int	zs_debug_format_version;	/* of files that are made; for tests */
 extern bool zs_enable_value_sharing;	/* UPDATE does not write unchanged large values */
 extern bool zs_enable_kept_choices; /* loads go on with the encodings chosen before */
 extern bool zs_enable_compaction;	/* VACUUM writes segments */

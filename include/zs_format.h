@@ -28,6 +28,7 @@
 
 #include "postgres.h"
 
+#include "access/sysattr.h"
 #include "storage/block.h"
 #include "storage/bufpage.h"
 #include "storage/itemptr.h"
@@ -55,20 +56,34 @@ typedef uint64 zstid;
 
 /*
  * Trees are numbered: 0 stands for the table itself (it has a free page map
- * but no pages), 1 is the TID tree, 2 the row tree, attribute k is 2 + k.
+ * but no pages), 1 is the TID tree, 2 the row tree, attribute k is 2 + k.  Behind
+ * those of MaxHeapAttributeNumber attributes comes that of the system column xmin,
+ * which is an attribute tree like these (ZS_XMIN_ATTNO).
  */
 #define ZS_TREE_TABLE			0
 #define ZS_TREE_TID				1
 #define ZS_TREE_ROW				2
-#define ZsTreeOfAttr(attno)		((uint16) ((attno) + 2))
-#define ZsAttrOfTree(treeno)	((int) (treeno) - 2)
-/* MaxHeapAttributeNumber attributes and the three above */
-#define ZS_MAX_TREES			(1600 + 3)
+#define ZS_TREE_XMIN			(1600 + 3)
+#define ZS_MAX_TREES			(1600 + 4)
+#define ZS_XMIN_ATTNO			MinTransactionIdAttributeNumber
+#define ZsTreeOfAttr(attno) \
+	((uint16) ((attno) == ZS_XMIN_ATTNO ? ZS_TREE_XMIN : (attno) + 2))
+/* of trees of attributes */
+#define ZsAttrOfTree(treeno) \
+	((treeno) == ZS_TREE_XMIN ? ZS_XMIN_ATTNO : (int) (treeno) - 2)
 
 /* ---- page identity ----------------------------------------------------- */
 
 #define ZS_PAGE_ID				0xF2ED	/* last two bytes of every page */
-#define ZS_FORMAT_VERSION		3
+
+/*
+ * The version of a table's format stands on its metapage.  Tables of version 4 keep the xmin of
+ * their frozen rows (ZS_KEEPS_XMIN); in all else pages are as in version 3, and say so.
+ */
+#define ZS_FORMAT_VERSION		4
+#define ZS_FORMAT_VERSION_MIN	3
+#define ZS_PAGE_VERSION			3
+#define ZS_KEEPS_XMIN(version)	((version) >= 4)
 
 typedef enum ZsPageType
 {
@@ -115,7 +130,7 @@ typedef struct ZsPageOpaque
 	uint16		flags;			/* 30: ZS_PAGEF_* */
 	uint8		page_type;		/* 32: ZsPageType */
 	uint8		level;			/* 33 */
-	uint16		version;		/* 34: ZS_FORMAT_VERSION */
+	uint16		version;		/* 34: ZS_PAGE_VERSION */
 	uint16		unused;			/* 36: zero */
 	uint16		page_id;		/* 38: ZS_PAGE_ID */
 } ZsPageOpaque;
@@ -175,13 +190,13 @@ StaticAssertDecl(sizeof(ZsTreeEntry) == 128, "on-disk size of ZsTreeEntry");
 #define ZS_DIRECTORY_ENTRIES	63
 
 /*
- * Contents of block 0.  Tree t < ZS_META_ENTRIES stands here, the others on
+ * Contents of block 0.  Tree t < ZS_META_ENTRIES stands here, and that of xmin; the others on
  * the directory pages in order.
  */
 typedef struct ZsMetaPageData
 {
 	uint32		magic;			/* 0: ZS_META_MAGIC */
-	uint16		version;		/* 4: ZS_FORMAT_VERSION */
+	uint16		version;		/* 4: ZS_FORMAT_VERSION when the file was made */
 	uint16		flags;			/* 6: zero */
 	uint64		next_row;		/* 8: first row number never handed out */
 	uint64		cursors[ZS_INSERT_CURSORS]; /* 16: first row of the stripes
@@ -193,9 +208,10 @@ typedef struct ZsMetaPageData
 	BlockNumber directory[ZS_MAX_DIRECTORY_PAGES];	/* 88 */
 	uint64		unused[4];		/* 216: zero */
 	ZsTreeEntry entries[ZS_META_ENTRIES];	/* 248 */
+	ZsTreeEntry xmin_entry;		/* 7928: ZS_TREE_XMIN; not there in version 3 */
 } ZsMetaPageData;
 
-StaticAssertDecl(sizeof(ZsMetaPageData) == 248 + ZS_META_ENTRIES * 128,
+StaticAssertDecl(sizeof(ZsMetaPageData) == 248 + (ZS_META_ENTRIES + 1) * 128,
 				 "on-disk size of ZsMetaPageData");
 StaticAssertDecl(sizeof(ZsMetaPageData) <= BLCKSZ - 24 - 40,
 				 "metapage fits into a page");
@@ -206,7 +222,7 @@ typedef struct ZsDirectoryPageData
 	ZsTreeEntry entries[ZS_DIRECTORY_ENTRIES];
 } ZsDirectoryPageData;
 
-StaticAssertDecl(ZS_META_ENTRIES + ZS_MAX_DIRECTORY_PAGES * ZS_DIRECTORY_ENTRIES >= ZS_MAX_TREES,
+StaticAssertDecl(ZS_META_ENTRIES + ZS_MAX_DIRECTORY_PAGES * ZS_DIRECTORY_ENTRIES >= ZS_TREE_XMIN,
 				 "directory holds every tree");
 
 /*
@@ -334,7 +350,8 @@ StaticAssertDecl(sizeof(ZsOverflowPointer) == 16, "on-disk size of ZsOverflowPoi
  */
 typedef struct ZsVisSlot
 {
-	TransactionId xmin;			/* 0: FrozenTransactionId when frozen */
+	TransactionId xmin;			/* 0: FrozenTransactionId when frozen; the row may have its
+								 * own (ZS_TREE_XMIN, ZS_ITEM_XMIN) */
 	TransactionId xmax;			/* 4: or a MultiXactId; 0 = none */
 	CommandId	cmin;			/* 8 */
 	CommandId	cmax;			/* 12 */
@@ -416,8 +433,10 @@ StaticAssertDecl(sizeof(ZsTidLeafHeader) == 104, "on-disk size of ZsTidLeafHeade
  * number, every line pointer LP_NORMAL.  An item is core's MinimalTuple; its
  * six padding bytes (mt_padding), which core leaves zero, hold the row number,
  * low byte first.  Values too large for an item are external varlenas with a
- * ZsOverflowPointer.
+ * ZsOverflowPointer.  With ZS_ITEM_XMIN in t_infomask, a bit of which minimal tuples make no use,
+ * the last four bytes of the item are no value but the id of the transaction that wrote the row.
  */
+#define ZS_ITEM_XMIN			HEAP_XMIN_COMMITTED
 
 /* largest item that a row leaf takes: four to a page */
 #define ZS_ROW_MAX_ITEM \

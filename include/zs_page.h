@@ -80,7 +80,8 @@ extern void zspage_write_images(Relation rel, int npages, const BlockNumber *blo
 extern void zspage_meta_create(const RelFileLocator *locator, char persistence,
 							   ForkNumber forknum);
 extern void zspage_meta_read(Relation rel, ZsMetaPageData *meta);
-extern int	zspage_tree_count(const ZsMetaPageData *meta);
+extern bool zspage_keeps_xmin(Relation rel);
+extern int	zspage_next_tree(const ZsMetaPageData *meta, int treeno);
 extern void zspage_ensure_blocks(Relation rel, BlockNumber start, uint32 nblocks);
 
 /* page_cache.c */

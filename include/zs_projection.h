@@ -25,6 +25,10 @@
 
 extern void zsscan_projection_init(void);
 
+/* scan_xmin_plan.c */
+
+extern void zsscan_xmin_plan_init(void);
+
 /* scan_mask.c */
 
 extern void zsslot_set_needed(TupleTableSlot *slot, const Bitmapset *attnos,

@@ -31,6 +31,20 @@ struct ZsBottomAhead;
 extern zstid zsrow_item_row(const MinimalTupleData *item);
 extern void zsrow_item_set_row(MinimalTuple item, zstid row);
 
+/* The transaction that wrote the row; InvalidTransactionId: the item does not say. */
+extern TransactionId zsrow_item_xmin(const MinimalTupleData *item);
+
+/* row_form.c */
+
+/*
+ * An item without a row number, palloc'd; large values are pointers already.  It says that xmin
+ * wrote the row, unless that is InvalidTransactionId.  size: of the item that form would make.
+ */
+extern Size zsrow_item_size(TupleDesc desc, const Datum *values, const bool *isnull,
+							TransactionId xmin);
+extern MinimalTuple zsrow_form_item(TupleDesc desc, const Datum *values, const bool *isnull,
+									TransactionId xmin);
+
 /* row_insert.c */
 
 /*

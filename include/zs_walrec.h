@@ -89,7 +89,7 @@ typedef struct xl_zs_page_fpm
 typedef struct ZsFpmOp
 {
 	uint16		treeno;			/* 0 */
-	uint8		op;				/* 2: ZS_FPM_* */
+	uint8		op;				/* 2: ZS_FPM_*, perhaps with ZS_FPM_XMIN */
 	uint8		unused;			/* 3 */
 	BlockNumber start;			/* 4: SPILL: new first FPM page */
 	uint32		length;			/* 8: SPILL: new spill_maxlen */
@@ -106,6 +106,12 @@ typedef struct ZsFpmOp
 #define ZS_FPM_SPILL_TAKE		9	/* blocks on an FPM page are used by the tree */
 #define ZS_FPM_SPILL_LOSE		10	/* free blocks on an FPM page leave the tree */
 #define ZS_FPM_LOSE_USED		11	/* blocks the tree used leave it */
+
+/*
+ * In op whenever the tree is ZS_TREE_XMIN: a release that does not know that tree, whose entry is
+ * at no place that it could compute, stops at an operation that it does not know.
+ */
+#define ZS_FPM_XMIN				0x80
 
 /*
  * XLOG_ZS_PAGE_TREE: a tree gets its root, or the directory a page; or either of them moves.

@@ -28,9 +28,10 @@ typedef struct ZsRowStage ZsRowStage;
 
 /* write_insert.c */
 
-extern TransactionId zswrite_inserter(int options);
 extern void zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 						   bool bulk);
+extern void zswrite_copy_row(Relation rel, TupleTableSlot *slot, CommandId cid,
+							 TransactionId xmin);
 extern void zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 								 const ZsRowStage *stage, int nstaged,
 								 CommandId cid, int options, bool bulk);

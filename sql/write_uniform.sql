@@ -14,7 +14,7 @@ language sql as $$
 	select attname, string_agg(format('%s+%s%s%s', first_row, nrows,
 		case when nblocks = 0 and start is null then ' one' end,
 		case when nnulls > 0 then format(' nulls %s', nnulls) end), ', ' order by first_row)
-	from pg_zs_segments(rel) group by attno, attname order by attno
+	from pg_zs_segments(rel) where attno > 0 group by attno, attname order by attno
 $$;
 
 -- every kind of value, the same in all rows: present, absent, too long for an item

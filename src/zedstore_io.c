@@ -54,6 +54,7 @@ _PG_init(void)
 	zsscan_fetch_init();
 	zsbase_reloptions_init();
 	zsscan_projection_init();
+	zsscan_xmin_plan_init();
 	zsvector_topn_init();
 	zsvector_parallel_init();
 	zsvector_cost_init();

@@ -407,7 +407,7 @@ sub unused_in_segment
 	write_file($path, $file);
 	$node->start;
 	is($node->safe_psql('postgres', $check),
-		join("\n", map { my $row = $_; map { qq{$_->[0]|column "$_->[1]" has a segment for row $row, which may still be handed out} } [ 1, 'a' ], [ 2, 'b' ] } @retired),
+		join("\n", map { my $row = $_; map { qq{$_->[0]|column "$_->[1]" has a segment for row $row, which may still be handed out} } [ 1, 'a' ], [ 2, 'b' ], [ -2, 'xmin' ] } @retired),
 		'zs_check tells of them');
 	$node->stop;
 	return;

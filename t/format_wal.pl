@@ -30,6 +30,13 @@ my $functions = qq{
 	create table w_large (id int, b text, c int) using zedstore;
 };
 
+# The tables are empty files of the format version whose records are replayed.
+sub functions
+{
+	my ($version) = @_;
+	return "set zedstore.debug_format_version = $version;" . $functions;
+}
+
 # A cluster with the empty tables whose next transaction is FIRST_XID.
 sub new_cluster
 {
@@ -37,7 +44,8 @@ sub new_cluster
 	my $node = new_node($name, conf =>
 		"autovacuum = off\nmax_wal_size = 1GB\ncheckpoint_timeout = 1h\n" . ($opts{conf} // ''));
 
-	$node->safe_psql('postgres', $functions . ($opts{sql} // ''));
+	$node->safe_psql('postgres',
+		functions($opts{version} // format_version()) . ($opts{sql} // ''));
 	$node->stop;
 	command_ok([ 'pg_resetwal', '-x', FIRST_XID, '-D', $node->data_dir ], "$name: transaction ids");
 	$node->start;
@@ -147,7 +155,7 @@ foreach my $dir (@fixtures)
 	my $node = new_node(($name =~ s/\W/_/r) . '_file', start => 0);
 	my $file = $node->basedir . '/lines';
 	append_to_file($file, $text);
-	$node = new_cluster($name =~ s/\W/_/r, sql => "create table lines (n int generated always as identity, line text); copy lines (line) from '$file'; vacuum freeze lines");
+	$node = new_cluster($name =~ s/\W/_/r, version => $name =~ s/\D//gr, sql => "create table lines (n int generated always as identity, line text); copy lines (line) from '$file'; vacuum freeze lines");
 
 	# each transaction's records in one that has its id
 	my $script = '';

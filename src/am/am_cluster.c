@@ -19,6 +19,7 @@
 #include "access/genam.h"
 #include "access/heapam.h"
 #include "access/multixact.h"
+#include "access/sysattr.h"
 #include "access/transam.h"
 #include "access/xact.h"
 #include "catalog/index.h"
@@ -90,9 +91,12 @@ judge_row(CopyState *state, ZsVisSlot *vis, bool *keep)
 	return true;
 }
 
-/* Writes a row to the new table with visibility vis (kept if keep). */
+/*
+ * Writes a row to the new table with visibility vis (kept if keep).  xmin: the transaction that
+ * wrote it.
+ */
 static void
-copy_row(CopyState *state, TupleTableSlot *slot, ZsVisSlot *vis, bool keep)
+copy_row(CopyState *state, TupleTableSlot *slot, TransactionId xmin, ZsVisSlot *vis, bool keep)
 {
 	TupleDesc	newdesc = RelationGetDescr(state->new_table);
 	zstid		row;
@@ -110,14 +114,22 @@ copy_row(CopyState *state, TupleTableSlot *slot, ZsVisSlot *vis, bool keep)
 		state->newslot->tts_isnull[i] = dropped || slot->tts_isnull[i];
 	}
 	ExecStoreVirtualTuple(state->newslot);
-	zswrite_insert(state->new_table, state->newslot, GetCurrentCommandId(true),
-				   TABLE_INSERT_FROZEN | TABLE_INSERT_NO_LOGICAL, true);
+	zswrite_copy_row(state->new_table, state->newslot, GetCurrentCommandId(true), xmin);
 	if (!keep)
 		return;
 	Assert(ItemPointerIsValid(&state->newslot->tts_tid));
 	row = zs_row_from_tid(&state->newslot->tts_tid);
 	zstid_assign_slot(state->new_table, row, vis, state->oldest_xmin, &state->oldest_xid,
 					  &state->oldest_mxid);
+}
+
+/* The transaction that wrote the slot's row. */
+static TransactionId
+slot_xmin(TupleTableSlot *slot)
+{
+	bool		isnull;
+
+	return DatumGetTransactionId(slot_getsysattr(slot, MinTransactionIdAttributeNumber, &isnull));
 }
 
 /* In the order of the old table. */
@@ -135,7 +147,7 @@ copy_in_order(CopyState *state, TableScanDesc scan, TupleTableSlot *slot)
 		if ((++nscanned & 0xfff) == 0)
 			pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED, nscanned);
 		if (judge_row(state, &vis, &keep))
-			copy_row(state, slot, &vis, keep);
+			copy_row(state, slot, slot_xmin(slot), &vis, keep);
 	}
 }
 
@@ -155,7 +167,7 @@ copy_by_index(CopyState *state, Relation index, TupleTableSlot *slot)
 		if (scan->xs_recheck)
 			elog(ERROR, "CLUSTER does not support lossy index conditions");
 		if (judge_row(state, &vis, &keep))
-			copy_row(state, slot, &vis, keep);
+			copy_row(state, slot, slot_xmin(slot), &vis, keep);
 	}
 	index_endscan(scan);
 }
@@ -202,7 +214,7 @@ copy_sorted(CopyState *state, TableScanDesc scan, Relation index, TupleTableSlot
 		if (zstid_lookup(state->old_table, zs_row_from_tid(&tuple->t_self), &vis, NULL))
 			(void) judge_row(&counts, &vis, &keep);
 		ExecStoreHeapTuple(tuple, sorted, false);
-		copy_row(state, sorted, &vis, keep);
+		copy_row(state, sorted, HeapTupleHeaderGetRawXmin(tuple->t_data), &vis, keep);
 	}
 	ExecDropSingleTupleTableSlot(sorted);
 	tuplesort_end(sort);

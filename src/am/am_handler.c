@@ -54,7 +54,7 @@ zs_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 	bool		bulk = bistate != NULL && (options & TABLE_INSERT_SKIP_FSM) != 0;
 
 	zswrite_insert(rel, slot, cid, options, bulk);
-	zsslot_set_inserted(slot, zswrite_inserter(options), InvalidTransactionId, cid);
+	zsslot_set_inserted(slot, GetCurrentTransactionId(), InvalidTransactionId, cid);
 }
 
 static void
@@ -62,7 +62,7 @@ zs_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, i
 							BulkInsertState bistate, uint32 token)
 {
 	zswrite_insert_speculative(rel, slot, cid, options, token);
-	zsslot_set_inserted(slot, zswrite_inserter(options), InvalidTransactionId, cid);
+	zsslot_set_inserted(slot, GetCurrentTransactionId(), InvalidTransactionId, cid);
 }
 
 static void

@@ -66,7 +66,7 @@ zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentI
 	Page		page = zsattr_batch_page(batch, item->start + position);
 	ZsPageOpaque *opaque;
 
-	Assert(attno > 0 && position < item->nblocks);
+	Assert(position < item->nblocks);
 	zspage_init(page, ZS_PAGE_SEGMENT, ZsTreeOfAttr(attno), 0,
 				item->first_row, item->first_row + item->nrows);
 	opaque = ZsPageGetOpaque(page);

@@ -44,17 +44,20 @@
 
 /* ---- checks ------------------------------------------------------------ */
 
-/* What is wrong with an item; NULL = nothing. */
+/* What is wrong with an item of the tree; NULL = nothing. */
 static const char *
-item_check(const ZsSegmentItem *item)
+item_check(uint16 treeno, const ZsSegmentItem *item)
 {
 	if (item->first_row % ZS_STRIPE_ROWS != 0)
 		return "segment does not start at a stripe";
 	if (item->nrows == 0 || item->nrows > ZS_SEGMENT_ROWS ||
 		item->first_row > ZS_MAX_ROW - item->nrows)
 		return "segment's row count is out of range";
-	if (item->nnulls > item->nrows || item->nholes > item->nnulls)
+	if (item->nnulls > item->nrows ||
+		item->nholes > (treeno == ZS_TREE_XMIN ? item->nrows : item->nnulls))
 		return "segment has more nulls than rows";
+	if (treeno == ZS_TREE_XMIN && item->nnulls > 0)
+		return "segment of transaction ids has nulls";
 	if (ZsSegmentFlagsNatts(item->flags) < 1 ||
 		ZsSegmentFlagsNatts(item->flags) > MaxHeapAttributeNumber)
 		return "segment's attribute count is out of range";
@@ -99,7 +102,7 @@ zsattr_index_page_check(Page page)
 	nitems = zsattr_index_count(page);
 	for (int i = 0; i < nitems; i++)
 	{
-		const char *reason = item_check(&items[i]);
+		const char *reason = item_check(opaque->treeno, &items[i]);
 
 		if (reason != NULL)
 			return reason;
@@ -169,7 +172,7 @@ copy_item(Relation rel, AttrNumber attno, Buffer buf, int i, ZsSegmentItem *item
 	const char *reason;
 
 	*item = zsattr_index_items(BufferGetPage(buf))[i];
-	reason = item_check(item);
+	reason = item_check(ZsTreeOfAttr(attno), item);
 	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
 						 "Segment index page of attribute %d: %s.", attno, reason);
@@ -274,7 +277,7 @@ zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row)
 		if (natts >= attno)
 			zsbase_corrupted(rel, zspage_tree_root(rel, ZsTreeOfAttr(attno)),
 							 "Column \"%s\" has no segment for row " UINT64_FORMAT ", which column \"%s\" has in block %u.",
-							 NameStr(TupleDescAttr(desc, attno - 1)->attname), row,
+							 NameStr(zsattr_form(desc, attno)->attname), row,
 							 NameStr(TupleDescAttr(desc, i)->attname), item.start);
 		return natts;
 	}
@@ -431,7 +434,7 @@ zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 {
 	ZsSegmentItem other;
 
-	Assert(item_check(item) == NULL);
+	Assert(item_check(ZsTreeOfAttr(attno), item) == NULL);
 
 	/* overlaps with neighbouring pages; insert_item() checks its own */
 	if (zsattr_find_segment(rel, attno, item->first_row, false, &other) &&

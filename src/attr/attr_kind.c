@@ -17,12 +17,23 @@
  */
 #include "postgres.h"
 
+#include "catalog/heap.h"
 #include "catalog/pg_type.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 
 #include "zs_attr.h"
 #include "zs_compat.h"
+
+/* See zs_attr.h. */
+Form_pg_attribute
+zsattr_form(TupleDesc desc, AttrNumber attno)
+{
+	if (attno == ZS_XMIN_ATTNO)
+		return (Form_pg_attribute) SystemAttributeDefinition(attno);
+	Assert(attno >= 1 && attno <= desc->natts);
+	return TupleDescAttr(desc, attno - 1);
+}
 
 /* By-value types that are ordered as unsigned integers. */
 static bool

@@ -67,7 +67,7 @@ ZsAttrReader *
 zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
 					BufferAccessStrategy strategy)
 {
-	Form_pg_attribute att = TupleDescAttr(desc, attno - 1);
+	Form_pg_attribute att = zsattr_form(desc, attno);
 	ZsReaderGuard *guard = palloc_object(ZsReaderGuard);
 	ZsReaderSpace *space = zsattr_space_get();
 	ZsAttrReader *reader = space->reader;

@@ -104,10 +104,14 @@ encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrCol
 			  ZsCodecBuf *payload, ZsSegmentItem *item)
 {
 	ZsEncodeOptions options = {column->compression, column->compression_level};
+	ZsColumnInput input = column->input;
 	ZsSegmentInfo info;
 	const char *error;
 
-	error = zscodec_segment_encode(encoder, &column->input, &options, payload);
+	/* what is no row has some row's xmin, so it is counted and that is all */
+	if (column->attno == ZS_XMIN_ATTNO)
+		input.isnull = NULL;
+	error = zscodec_segment_encode(encoder, &input, &options, payload);
 	if (error != NULL)
 		elog(ERROR, "could not encode column %d of table \"%s\": %s",
 			 column->attno, RelationGetRelationName(rel), error);
@@ -124,8 +128,8 @@ encode_column(Relation rel, zstid first_row, ZsEncoder *encoder, const ZsAttrCol
 		elog(ERROR, "encoded column %d of table \"%s\" cannot be read back: %s",
 			 column->attno, RelationGetRelationName(rel),
 			 error != NULL ? error : "sizes differ");
-	fill_item(item, first_row, column->natts > 0 ? column->natts :
-			  RelationGetNumberOfAttributes(rel), &info);
+	fill_item(item, first_row, column->attno == ZS_XMIN_ATTNO ? 1 :
+			  column->natts > 0 ? column->natts : RelationGetNumberOfAttributes(rel), &info);
 	item->nholes = count_holes(&column->input);
 	(void) zsattr_uniform_set(item, payload->data, &info);
 }
@@ -288,7 +292,8 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 {
 	uint32		end = done + nrows;
 
-	Assert(column->attno > 0 && first_row % ZS_STRIPE_ROWS == 0);
+	Assert(column->attno > 0 || column->attno == ZS_XMIN_ATTNO);
+	Assert(first_row % ZS_STRIPE_ROWS == 0);
 	Assert(nrows > 0 && first_row <= ZS_MAX_ROW - nrows);
 
 	while (done < end)

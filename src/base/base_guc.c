@@ -46,6 +46,7 @@ bool		zs_enable_relocation = true;
 bool		zs_enable_result_cache = true;
 bool		zs_ignore_options = false;
 bool		zs_ignore_foreign_pages = false;
+int			zs_debug_format_version = ZS_FORMAT_VERSION;
 
 /* also the spellings of the table option zedstore_compression */
 static const struct config_enum_entry wal_compression_methods[] = {
@@ -193,6 +194,13 @@ zsbase_guc_init(void)
 							 "not part of the table in any case.",
 							 &zs_ignore_foreign_pages, false,
 							 PGC_SUSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
+
+	DefineCustomIntVariable("zedstore.debug_format_version",
+							"Sets the format version of files that are made.",
+							"For tests of what older releases made.",
+							&zs_debug_format_version,
+							ZS_FORMAT_VERSION, ZS_FORMAT_VERSION_MIN, ZS_FORMAT_VERSION,
+							PGC_USERSET, GUC_NOT_IN_SAMPLE, NULL, NULL, NULL);
 }
 
 /*

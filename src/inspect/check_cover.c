@@ -50,7 +50,7 @@ typedef struct ZsCover
 {
 	MemoryContext context;
 	int			natts;
-	CoverColumn *columns;
+	CoverColumn *columns;		/* one per attribute, and the last of xmin */
 	ZsRowBatch *batch;
 } ZsCover;
 
@@ -76,11 +76,21 @@ get_cover(ZsCheck *check)
 		cover->context = context;
 		cover->natts = RelationGetNumberOfAttributes(check->rel);
 		cover->columns = MemoryContextAllocZero(context,
-												Max(cover->natts, 1) * sizeof(CoverColumn));
+												(cover->natts + 1) * sizeof(CoverColumn));
 		cover->batch = zsrow_batch_create(context);
 		check->cover = cover;
 	}
 	return check->cover;
+}
+
+/* What is known about column attno, which may be ZS_XMIN_ATTNO. */
+static CoverColumn *
+cover_column(ZsCheck *check, int attno)
+{
+	ZsCover    *cover = get_cover(check);
+
+	Assert(attno == ZS_XMIN_ATTNO || (attno >= 1 && attno <= cover->natts));
+	return &cover->columns[attno == ZS_XMIN_ATTNO ? cover->natts : attno - 1];
 }
 
 /* ---- segments --------------------------------------------------------------------- */
@@ -89,10 +99,9 @@ get_cover(ZsCheck *check)
 static bool
 find_segment(ZsCheck *check, int attno, zstid row)
 {
-	CoverColumn *column = &get_cover(check)->columns[attno - 1];
+	CoverColumn *column = cover_column(check, attno);
 	ZsSegmentItem item;
 
-	Assert(attno >= 1 && attno <= get_cover(check)->natts);
 	if (!zsattr_find_segment(check->rel, attno, row, true, &item))
 		return false;
 	column->first = item.first_row;
@@ -166,13 +175,11 @@ has_segment_before(ZsCheck *check, zstid row)
 static void
 settle_gap(ZsCheck *check, int attno, zstid row)
 {
-	ZsCover    *cover = get_cover(check);
-	CoverColumn *column = &cover->columns[attno - 1];
+	CoverColumn *column = cover_column(check, attno);
 	ZsSegmentItem item;
 	zstid		end = ZS_MAX_ROW;
 	int			natts;
 
-	Assert(attno >= 1 && attno <= cover->natts);
 	Assert(!covers(column, row));
 	if (zsattr_find_segment(check->rel, attno, row, false, &item))
 		end = item.first_row;
@@ -180,12 +187,13 @@ settle_gap(ZsCheck *check, int attno, zstid row)
 	column->gap_first = row;
 	column->gap_end = Max(end, row + 1);
 
+	/* xmin, which has a negative number, is as old as the table */
 	if (attno <= natts || (attno == 1 && has_segment_before(check, row)))
 		zscheck_error(check, check->entries[ZsTreeOfAttr(attno)].root != 0 ?
 					  check->entries[ZsTreeOfAttr(attno)].root : InvalidBlockNumber,
 					  ZsTreeOfAttr(attno),
 					  "column \"%s\" has no data for row " UINT64_FORMAT,
-					  NameStr(TupleDescAttr(RelationGetDescr(check->rel), attno - 1)->attname),
+					  NameStr(zsattr_form(RelationGetDescr(check->rel), attno)->attname),
 					  row);
 	else if (natts == 0)
 	{
@@ -206,7 +214,7 @@ settle_gap(ZsCheck *check, int attno, zstid row)
 static void
 check_column(ZsCheck *check, int attno, zstid first, zstid end)
 {
-	CoverColumn *column = &get_cover(check)->columns[attno - 1];
+	CoverColumn *column = cover_column(check, attno);
 
 	while (first < end)
 	{
@@ -238,6 +246,8 @@ check_columns(ZsCheck *check, zstid first, zstid end)
 		if (!TupleDescAttr(desc, attno - 1)->attisdropped)
 			check_column(check, attno, first, end);
 	}
+	if (ZS_KEEPS_XMIN(check->meta.version))
+		check_column(check, ZS_XMIN_ATTNO, first, end);
 }
 
 /* ---- rows ---------------------------------------------------------------------------- */
@@ -295,32 +305,39 @@ check_rows(ZsCheck *check, zstid first, zstid end)
  * since may have written segments, so what is covered is asked for again.
  */
 static void
+check_unused_in(ZsCheck *check, int attno, zstid first, zstid end)
+{
+	zstid		row = first;
+	ZsSegmentItem item;
+
+	while (row < end && zsattr_find_segment(check->rel, attno, row, false, &item) &&
+		   item.first_row < end)
+	{
+		CHECK_FOR_INTERRUPTS();
+		row = Max(row, item.first_row);
+		if (zstid_is_unused(check->rel, row))
+		{
+			zscheck_error(check, item.start, ZsTreeOfAttr(attno),
+						  "column \"%s\" has a segment for row " UINT64_FORMAT ", which may still be handed out",
+						  NameStr(zsattr_form(RelationGetDescr(check->rel), attno)->attname), row);
+			return;
+		}
+		row = item.first_row + item.nrows;
+	}
+}
+
+/* The same for all columns. */
+static void
 check_unused(ZsCheck *check, zstid first, zstid end)
 {
 	TupleDesc	desc = RelationGetDescr(check->rel);
 
 	for (int attno = 1; attno <= get_cover(check)->natts; attno++)
 	{
-		zstid		row = first;
-		ZsSegmentItem item;
-
-		if (TupleDescAttr(desc, attno - 1)->attisdropped)
-			continue;
-		while (row < end && zsattr_find_segment(check->rel, attno, row, false, &item) &&
-			   item.first_row < end)
-		{
-			CHECK_FOR_INTERRUPTS();
-			row = Max(row, item.first_row);
-			if (zstid_is_unused(check->rel, row))
-			{
-				zscheck_error(check, item.start, ZsTreeOfAttr(attno),
-							  "column \"%s\" has a segment for row " UINT64_FORMAT ", which may still be handed out",
-							  NameStr(TupleDescAttr(desc, attno - 1)->attname), row);
-				break;
-			}
-			row = item.first_row + item.nrows;
-		}
+		if (!TupleDescAttr(desc, attno - 1)->attisdropped)
+			check_unused_in(check, attno, first, end);
 	}
+	check_unused_in(check, ZS_XMIN_ATTNO, first, end);
 }
 
 /* ZsCheckStep: neighbouring runs whose rows are all needed make one range. */

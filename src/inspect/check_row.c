@@ -17,6 +17,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "miscadmin.h"
 
 #include "check_internal.h"
@@ -28,6 +29,8 @@ typedef struct LeafRows
 	Page		page;
 	zstid		row;			/* out: first row that is unused in the TID tree */
 	bool		found;
+	zstid		other_row;		/* out: the last row that names another inserter than that */
+	bool		other_found;
 } LeafRows;
 
 static MinimalTuple
@@ -112,6 +115,13 @@ compare_with_tids(ZsCheck *check, void *arg)
 			leaf->row = row;
 			leaf->found = true;
 		}
+		else if (run.slotno >= ZS_FIRST_REAL_SLOT && TransactionIdIsNormal(vis->xmin) &&
+				 ZS_KEEPS_XMIN(check->meta.version) &&
+				 zsrow_item_xmin(leaf_item(leaf->page, offset)) != vis->xmin)
+		{
+			leaf->other_row = row;
+			leaf->other_found = true;
+		}
 	}
 	zstid_scan_end(scan);
 }
@@ -123,6 +133,13 @@ check_item(ZsCheck *check, BlockNumber blkno, MinimalTuple item)
 
 	check_attributes(check, blkno, item);
 
+	if (TransactionIdIsValid(zsrow_item_xmin(item)) != ZS_KEEPS_XMIN(check->meta.version) &&
+		row_is_needed(check, row))
+		zscheck_error(check, blkno, ZS_TREE_ROW,
+					  ZS_KEEPS_XMIN(check->meta.version) ?
+					  "row tree leaf: row " UINT64_FORMAT " has no transaction id" :
+					  "row tree leaf: row " UINT64_FORMAT " has a transaction id, the table keeps none",
+					  row);
 	if (HeapTupleHeaderGetNatts(item) > RelationGetNumberOfAttributes(check->rel) &&
 		row_is_needed(check, row))
 		zscheck_error(check, blkno, ZS_TREE_ROW,
@@ -159,4 +176,8 @@ zscheck_row_leaf(ZsCheck *check, BlockNumber blkno, Page page)
 	if (error == NULL && leaf.found)
 		zscheck_error(check, blkno, ZS_TREE_ROW,
 					  "row tree leaf: row " UINT64_FORMAT " is unused in the TID tree", leaf.row);
+	if (error == NULL && leaf.other_found && row_is_needed(check, leaf.other_row))
+		zscheck_error(check, blkno, ZS_TREE_ROW,
+					  "row tree leaf: row " UINT64_FORMAT " has another transaction id than in the TID tree",
+					  leaf.other_row);
 }

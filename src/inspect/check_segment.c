@@ -146,7 +146,7 @@ check_segment(ZsCheck *check, uint16 treeno, const ZsSegmentItem *item, PagesAhe
 {
 	RunCheck	run = {.ahead = ahead,.treeno = treeno,.item = item};
 
-	Assert(ZsAttrOfTree(treeno) >= 1 && item->nblocks > 0);
+	Assert(treeno > ZS_TREE_ROW && item->nblocks > 0);
 	/* a run that another one overlaps is still read: its pages tell whose they are */
 	if (!zscheck_claim(check, treeno, item->start, item->nblocks, "segment") &&
 		(uint64) item->start + item->nblocks > zspage_physical_blocks(check->rel))

@@ -214,7 +214,8 @@ check_directory_page(ZsCheck *check, int directory)
 					  "tree directory page %d says that it is page " UINT64_FORMAT,
 					  directory, ZsPageGetOpaque(copy.data)->lokey);
 	check_entries(check, blkno, ZS_META_ENTRIES + directory * ZS_DIRECTORY_ENTRIES,
-				  ZS_DIRECTORY_ENTRIES,
+				  Min(ZS_DIRECTORY_ENTRIES,
+					  ZS_TREE_XMIN - (ZS_META_ENTRIES + directory * ZS_DIRECTORY_ENTRIES)),
 				  ((ZsDirectoryPageData *) PageGetContents(copy.data))->entries);
 }
 
@@ -249,6 +250,8 @@ zscheck_directory(ZsCheck *check)
 	check->nfound[ZS_TREE_TABLE] = 0;
 
 	check_entries(check, ZS_META_BLKNO, 0, ZS_META_ENTRIES, meta->entries);
+	if (ZS_KEEPS_XMIN(meta->version))
+		check_entries(check, ZS_META_BLKNO, ZS_TREE_XMIN, 1, &meta->xmin_entry);
 	for (int i = 0; i < ZS_MAX_DIRECTORY_PAGES; i++)
 	{
 		if (i < (int) meta->ndirectory)

@@ -110,14 +110,13 @@ check_kind(SegmentWalk *walk)
 	ZsAttrKind	kind;
 	bool		fits;
 
-	Assert(attno >= 1);
 	if (attno > desc->natts)
 		fits = false;
-	else if (TupleDescAttr(desc, attno - 1)->attisdropped)
+	else if (zsattr_form(desc, attno)->attisdropped)
 		return;
 	else
 	{
-		zsattr_kind(TupleDescAttr(desc, attno - 1), &kind);
+		zsattr_kind(zsattr_form(desc, attno), &kind);
 		fits = info->kind == kind.kind &&
 			((kind.kind != ZS_KIND_INT && kind.kind != ZS_KIND_FIXED) ||
 			 info->width == kind.width) &&

@@ -83,7 +83,9 @@ put_tree(ReturnSetInfo *rsinfo, Relation rel, uint16 treeno, const ZsTreeEntry *
 	Assert(treeno < ZS_MAX_TREES);
 	values[0] = Int32GetDatum(treeno);
 	values[1] = zsinspect_tree_attno(treeno, &nulls[1]);
-	values[2] = zsinspect_attname(rel, ZsAttrOfTree(treeno), &nulls[2]);
+	nulls[2] = treeno <= ZS_TREE_ROW;
+	if (!nulls[2])
+		values[2] = zsinspect_attname(rel, ZsAttrOfTree(treeno), &nulls[2]);
 	values[3] = Int64GetDatum(entry->root);
 	nulls[3] = entry->root == 0;
 	values[4] = Int64GetDatum(entry->nblocks);

@@ -268,6 +268,9 @@ pg_zs_btree_pages(PG_FUNCTION_ARGS)
 		zsbtree_visit_pages(rel, list.treeno, visit_page, &list);
 		put_pending(rel, &list, 0);
 	}
+	list.treeno = ZS_TREE_XMIN;
+	zsbtree_visit_pages(rel, list.treeno, visit_page, &list);
+	put_pending(rel, &list, 0);
 
 	relation_close(rel, AccessShareLock);
 	return (Datum) 0;

@@ -25,6 +25,7 @@
 #include "storage/lmgr.h"
 
 #include "inspect_internal.h"
+#include "zs_attr.h"
 #include "zs_page.h"
 #include "zs_write.h"
 
@@ -74,18 +75,18 @@ zsinspect_tree_attno(uint16 treeno, bool *isnull)
 }
 
 /*
- * Name of attribute attno as a text datum; *isnull when the table has no such
- * attribute.
+ * Name of attribute attno, which may be ZS_XMIN_ATTNO, as a text datum; *isnull when the table
+ * has no such attribute.
  */
 Datum
 zsinspect_attname(Relation rel, int attno, bool *isnull)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 
-	*isnull = attno < 1 || attno > desc->natts;
+	*isnull = (attno < 1 && attno != ZS_XMIN_ATTNO) || attno > desc->natts;
 	if (*isnull)
 		return (Datum) 0;
-	return CStringGetTextDatum(NameStr(TupleDescAttr(desc, attno - 1)->attname));
+	return CStringGetTextDatum(NameStr(zsattr_form(desc, attno)->attname));
 }
 
 /* Appends a name to a comma-separated list. */
@@ -152,11 +153,9 @@ zsinspect_slot_flags(uint16 slotno, const ZsVisSlot *vis)
 ZsTreeEntry *
 zsinspect_tree_entries(Relation rel, const ZsMetaPageData *meta)
 {
-	int			last = ZS_META_ENTRIES + (int) meta->ndirectory * ZS_DIRECTORY_ENTRIES;
 	ZsTreeEntry *entries = palloc0(ZS_MAX_TREES * sizeof(ZsTreeEntry));
 
-	Assert(last >= ZS_META_ENTRIES);
-	for (int treeno = 0; treeno < Min(last, ZS_MAX_TREES); treeno++)
+	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno = zspage_next_tree(meta, treeno))
 		zspage_tree_entry(rel, treeno, &entries[treeno]);
 	return entries;
 }

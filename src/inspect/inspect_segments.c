@@ -166,7 +166,7 @@ put_segment(Relation rel, SegmentList *list, const ZsSegmentItem *item)
 	bool		has_zone = (item->flags & ZS_SEGF_ZONE_MAP) != 0 && list->live && list->readable;
 	int			n = 0;
 
-	Assert(list->attno >= 1 && item->nrows > 0);
+	Assert(item->nrows > 0);
 	values[n++] = Int32GetDatum(list->attno);
 	values[n] = zsinspect_attname(rel, list->attno, &nulls[n]);
 	n++;
@@ -238,10 +238,9 @@ column_is_readable(Relation rel, AttrNumber attno)
 static void
 describe_column(Relation rel, SegmentList *list, AttrNumber attno)
 {
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
+	Form_pg_attribute att = zsattr_form(RelationGetDescr(rel), attno);
 	bool		is_varlena;
 
-	Assert(attno >= 1 && attno <= RelationGetNumberOfAttributes(rel));
 	list->attno = attno;
 	list->live = !att->attisdropped;
 	list->readable = list->live && column_is_readable(rel, attno);
@@ -271,6 +270,8 @@ pg_zs_segments(PG_FUNCTION_ARGS)
 		describe_column(rel, &list, attno);
 		zsbtree_visit_pages(rel, ZsTreeOfAttr(attno), visit_page, &list);
 	}
+	describe_column(rel, &list, ZS_XMIN_ATTNO);
+	zsbtree_visit_pages(rel, ZS_TREE_XMIN, visit_page, &list);
 
 	relation_close(rel, AccessShareLock);
 	return (Datum) 0;

@@ -63,7 +63,7 @@ zspage_init(Page page, ZsPageType type, uint16 treeno, uint8 level,
 	opaque->treeno = treeno;
 	opaque->level = level;
 	opaque->page_type = (uint8) type;
-	opaque->version = ZS_FORMAT_VERSION;
+	opaque->version = ZS_PAGE_VERSION;
 	opaque->page_id = ZS_PAGE_ID;
 }
 
@@ -128,7 +128,7 @@ zspage_verify(Page page, ZsPageType type, uint16 treeno, const char **reason)
 		*reason = "no zedstore page identifier";
 		return ZS_PAGE_BROKEN;
 	}
-	if (opaque->version != ZS_FORMAT_VERSION)
+	if (opaque->version != ZS_PAGE_VERSION)
 	{
 		*reason = "unknown format version";
 		return ZS_PAGE_BROKEN;

@@ -48,6 +48,7 @@ zspage_rel_cache(Relation rel)
 		{
 			cache->file_blocks = 0;
 			cache->length_checked = 0;
+			cache->version = 0;
 			memset(cache->roots, 0, cache->ntrees * sizeof(BlockNumber));
 		}
 		RelationSetTargetBlock(rel, CACHE_IS_VALID);
@@ -77,12 +78,22 @@ zspage_forget_roots(Relation rel)
 	rel->rd_amcache = NULL;
 }
 
+/* Where the root of a tree is remembered; NULL if there is no place for it. */
+BlockNumber *
+zspage_cached_root(ZsRelCache *cache, uint16 treeno)
+{
+	/* the table itself has no root */
+	if (treeno == ZS_TREE_XMIN)
+		return &cache->roots[ZS_TREE_TABLE];
+	return treeno != ZS_TREE_TABLE && treeno < cache->ntrees ? &cache->roots[treeno] : NULL;
+}
+
 /* Drops the cached root of one tree. */
 void
 zspage_forget_root(Relation rel, uint16 treeno)
 {
-	ZsRelCache *cache = zspage_rel_cache(rel);
+	BlockNumber *root = zspage_cached_root(zspage_rel_cache(rel), treeno);
 
-	if (treeno < cache->ntrees)
-		cache->roots[treeno] = 0;
+	if (root != NULL)
+		*root = 0;
 }

@@ -36,7 +36,7 @@ zspage_change_add(ZsFpmChange *change, uint16 treeno, uint8 op,
 	o = &change->ops[change->nops++];
 	memset(o, 0, sizeof(ZsFpmOp));
 	o->treeno = treeno;
-	o->op = op;
+	o->op = op | (treeno == ZS_TREE_XMIN ? ZS_FPM_XMIN : 0);
 	o->start = start;
 	o->length = length;
 }

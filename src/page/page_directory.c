@@ -41,8 +41,9 @@ zspage_page_entry(Page page, uint16 first, uint16 treeno)
 	Assert(treeno >= first);
 	if (first == 0)
 	{
-		Assert(treeno < ZS_META_ENTRIES);
-		return &zspage_meta_data(page)->entries[treeno];
+		Assert(treeno < ZS_META_ENTRIES || treeno == ZS_TREE_XMIN);
+		return treeno == ZS_TREE_XMIN ? &zspage_meta_data(page)->xmin_entry :
+			&zspage_meta_data(page)->entries[treeno];
 	}
 	Assert(treeno - first < ZS_DIRECTORY_ENTRIES);
 	return &((ZsDirectoryPageData *) PageGetContents(page))->entries[treeno - first];
@@ -200,6 +201,8 @@ check_sum(Relation rel, Buffer metabuf, const Buffer *pages, int npages)
 	const ZsMetaPageData *meta = zspage_meta_data(BufferGetPage(metabuf));
 	uint64		nblocks = count_blocks(meta->entries, ZS_META_ENTRIES) + 1;
 
+	if (ZS_KEEPS_XMIN(meta->version))
+		nblocks += meta->xmin_entry.nblocks;
 	if ((int) meta->ndirectory != npages)
 		return false;
 	for (int i = 0; i < npages; i++)
@@ -360,9 +363,13 @@ zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry)
 	Buffer		buf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_SHARE, false);
 
 	Assert(treeno < ZS_MAX_TREES);
+	memset(entry, 0, sizeof(ZsTreeEntry));
 	if (!BufferIsValid(buf))
+		return;
+	if (treeno == ZS_TREE_XMIN &&
+		!ZS_KEEPS_XMIN(zspage_meta_data(BufferGetPage(buf))->version))
 	{
-		memset(entry, 0, sizeof(ZsTreeEntry));
+		UnlockReleaseBuffer(buf);
 		return;
 	}
 	*entry = *zspage_page_entry(BufferGetPage(buf),
@@ -383,7 +390,7 @@ zspage_used_blocks(Relation rel)
 	uint64		nfree = 0;
 
 	zspage_meta_read(rel, &meta);
-	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
+	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno = zspage_next_tree(&meta, treeno))
 	{
 		ZsTreeEntry entry;
 
@@ -400,17 +407,17 @@ zspage_used_blocks(Relation rel)
 BlockNumber
 zspage_tree_root(Relation rel, uint16 treeno)
 {
-	ZsRelCache *cache = zspage_rel_cache(rel);
+	BlockNumber *cached = zspage_cached_root(zspage_rel_cache(rel), treeno);
 	ZsTreeEntry entry;
 
-	if (treeno < cache->ntrees && cache->roots[treeno] != 0)
-		return cache->roots[treeno];
+	if (cached != NULL && *cached != 0)
+		return *cached;
 	zspage_tree_entry(rel, treeno, &entry);
 
 	/* reading the page may have processed invalidations */
-	cache = zspage_rel_cache(rel);
-	if (treeno < cache->ntrees)
-		cache->roots[treeno] = entry.root;
+	cached = zspage_cached_root(zspage_rel_cache(rel), treeno);
+	if (cached != NULL)
+		*cached = entry.root;
 	return entry.root;
 }
 

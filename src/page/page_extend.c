@@ -285,7 +285,9 @@ zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks, ZsAllocAhead ahea
 		return start;
 
 	zspage_tree_entry(rel, treeno, &entry);
-	nwanted = zspage_extension_blocks(rel, entry.nblocks, nblocks, ahead);
+	/* transaction ids take few blocks, and most tables never more than one */
+	nwanted = treeno == ZS_TREE_XMIN ? nblocks :
+		zspage_extension_blocks(rel, entry.nblocks, nblocks, ahead);
 	if (treeno != ZS_TREE_TABLE)
 	{
 		start = take_from_table(rel, treeno, nblocks, nwanted);

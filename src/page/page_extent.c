@@ -252,7 +252,7 @@ take_extent(ZsTreeEntry *entry, BlockNumber start, uint32 length)
 bool
 zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op)
 {
-	switch (op->op)
+	switch (op->op & ~ZS_FPM_XMIN)
 	{
 		case ZS_FPM_TAKE:
 			if (!take_extent(entry, op->start, op->length))

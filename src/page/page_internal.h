@@ -51,13 +51,15 @@ typedef struct ZsRelCache
 	BlockNumber length_checked; /* file length up to which no page is foreign */
 	int			extension_factor;	/* zedstore_rel_extension_factor, 0 = not set; -1 = not known */
 	bool		directory_checked;	/* zspage_directory_verify() has found nothing */
+	uint16		version;		/* of the format, from the metapage; 0 = not known */
 	int			ntrees;			/* length of roots[] */
-	BlockNumber roots[FLEXIBLE_ARRAY_MEMBER];	/* 0 = not known */
+	BlockNumber roots[FLEXIBLE_ARRAY_MEMBER];	/* 0 = not known; [0]: ZS_TREE_XMIN */
 } ZsRelCache;
 
 /* page_cache.c */
 
 extern ZsRelCache *zspage_rel_cache(Relation rel);
+extern BlockNumber *zspage_cached_root(ZsRelCache *cache, uint16 treeno);
 
 /* page_meta.c */
 
@@ -69,7 +71,7 @@ extern void zspage_report_short(Relation rel, BlockNumber nblocks, BlockNumber f
 static inline int
 zspage_directory_index(uint16 treeno)
 {
-	return treeno < ZS_META_ENTRIES ? -1 :
+	return treeno < ZS_META_ENTRIES || treeno == ZS_TREE_XMIN ? -1 :
 		(treeno - ZS_META_ENTRIES) / ZS_DIRECTORY_ENTRIES;
 }
 

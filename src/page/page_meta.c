@@ -43,12 +43,13 @@ init_meta_page(Page page)
 	zspage_init(page, ZS_PAGE_META, ZS_TREE_TABLE, 0, 0, PG_UINT64_MAX);
 	meta = zspage_meta_data(page);
 	meta->magic = ZS_META_MAGIC;
-	meta->version = ZS_FORMAT_VERSION;
+	meta->version = (uint16) zs_debug_format_version;
 	meta->file_blocks = 1;
 	for (int i = 0; i < ZS_INSERT_CURSORS; i++)
 		meta->cursors[i] = ZS_INVALID_ROW;
 	((PageHeader) page)->pd_lower =
-		(char *) meta + sizeof(ZsMetaPageData) - (char *) page;
+		(char *) meta + (ZS_KEEPS_XMIN(meta->version) ? sizeof(ZsMetaPageData) :
+						 offsetof(ZsMetaPageData, xmin_entry)) - (char *) page;
 }
 
 /*
@@ -102,7 +103,7 @@ check_meta(Relation rel, Page page)
 	if (zspage_verify(page, ZS_PAGE_META, ZS_TREE_TABLE, &reason) != ZS_PAGE_OK)
 		zsbase_corrupted(rel, ZS_META_BLKNO, "The metapage is not valid: %s.", reason);
 	meta = zspage_meta_data(page);
-	if (meta->magic != ZS_META_MAGIC || meta->version != ZS_FORMAT_VERSION)
+	if (meta->magic != ZS_META_MAGIC || meta->version < ZS_FORMAT_VERSION_MIN)
 		zsbase_corrupted(rel, ZS_META_BLKNO,
 						 "The metapage has magic number 0x%08X and version %u.",
 						 meta->magic, meta->version);
@@ -134,6 +135,28 @@ zspage_lock_meta(Relation rel, int lockmode)
 	return buf;
 }
 
+/*
+ * Do frozen rows of the table keep the id of the transaction that wrote them?  Those of a file that
+ * an older release made do not.  Asks the metapage once for each relcache entry; locks it shared
+ * then, and nothing else may be locked that comes behind it.
+ */
+bool
+zspage_keeps_xmin(Relation rel)
+{
+	uint16		version = zspage_rel_cache(rel)->version;
+
+	if (unlikely(version == 0))
+	{
+		Buffer		buf = zspage_lock_meta(rel, BUFFER_LOCK_SHARE);
+
+		version = zspage_meta_data(BufferGetPage(buf))->version;
+		UnlockReleaseBuffer(buf);
+		/* reading the page may have processed invalidations */
+		zspage_rel_cache(rel)->version = version;
+	}
+	return ZS_KEEPS_XMIN(version);
+}
+
 /* Copies of metapage fields, for inspection. */
 void
 zspage_meta_read(Relation rel, ZsMetaPageData *meta)
@@ -142,13 +165,20 @@ zspage_meta_read(Relation rel, ZsMetaPageData *meta)
 
 	memcpy(meta, zspage_meta_data(BufferGetPage(buf)), sizeof(ZsMetaPageData));
 	UnlockReleaseBuffer(buf);
+	if (!ZS_KEEPS_XMIN(meta->version))
+		memset(&meta->xmin_entry, 0, sizeof(ZsTreeEntry));
 }
 
-/* How many trees the directory has entries for, empty ones included. */
+/*
+ * The tree behind treeno of those that the directory has entries for, empty ones included, in
+ * ascending order: from 0 to below ZS_MAX_TREES.
+ */
 int
-zspage_tree_count(const ZsMetaPageData *meta)
+zspage_next_tree(const ZsMetaPageData *meta, int treeno)
 {
-	return Min(ZS_META_ENTRIES + (int) meta->ndirectory * ZS_DIRECTORY_ENTRIES, ZS_MAX_TREES);
+	int			ntrees = ZS_META_ENTRIES + (int) meta->ndirectory * ZS_DIRECTORY_ENTRIES;
+
+	return treeno + 1 < ntrees ? treeno + 1 : Max(treeno + 1, ZS_TREE_XMIN);
 }
 
 /* ---- the length of the file ------------------------------------------------------------ */

@@ -78,7 +78,7 @@ tail_extents(Relation rel, int *n)
 	BlockNumber end;
 
 	zspage_meta_read(rel, &meta);
-	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
+	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno = zspage_next_tree(&meta, treeno))
 	{
 		ZsFpmCopy	map;
 

@@ -33,7 +33,7 @@ zsrow_walk_begin(ZsRowWalk *walk, TupleDesc desc, const MinimalTupleData *item)
 	walk->item = item;
 	walk->natts = Min(HeapTupleHeaderGetNatts(item), desc->natts);
 	walk->data = (const char *) item + item->t_hoff - MINIMAL_TUPLE_OFFSET;
-	walk->len = item->t_len - (item->t_hoff - MINIMAL_TUPLE_OFFSET);
+	walk->len = item->t_len - zsrow_item_tail(item) - (item->t_hoff - MINIMAL_TUPLE_OFFSET);
 }
 
 /* Bytes of the varlena of which left are there; 0 with *reason. */

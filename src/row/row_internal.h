@@ -28,6 +28,13 @@ zsrow_item_space(const MinimalTupleData *item)
 	return MAXALIGN(item->t_len) + sizeof(ItemIdData);
 }
 
+/* Bytes behind the values of an item. */
+static inline Size
+zsrow_item_tail(const MinimalTupleData *item)
+{
+	return (item->t_infomask & ZS_ITEM_XMIN) != 0 ? sizeof(TransactionId) : 0;
+}
+
 /* row_leaf.c */
 
 /*

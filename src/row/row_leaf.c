@@ -9,7 +9,8 @@
  *	3. an item lies between pd_upper and the special space, aligned, and is as
  *	   long as its t_len;
  *	4. items do not share bytes, and fill the space from pd_upper on;
- *	5. an item's header (null bitmap included) lies within the item.
+ *	5. an item's header (null bitmap included) lies within the item, and in front of
+ *	   the transaction id if the item has one.
  *
  * Reading checks 3 and 5 for the items it touches; zsrow_leaf_check() all.
  *
@@ -46,6 +47,19 @@ zsrow_item_set_row(MinimalTuple item, zstid row)
 		item->mt_padding[i] = (char) (row >> (8 * i) & 0xFF);
 }
 
+/* See zs_row.h. */
+TransactionId
+zsrow_item_xmin(const MinimalTupleData *item)
+{
+	TransactionId xmin;
+
+	if ((item->t_infomask & ZS_ITEM_XMIN) == 0)
+		return InvalidTransactionId;
+	Assert(item->t_len >= SizeofMinimalTupleHeader + sizeof(xmin));
+	memcpy(&xmin, (const char *) item + item->t_len - sizeof(xmin), sizeof(xmin));
+	return xmin;
+}
+
 /* Does the item's header fit in its length? */
 static bool
 header_is_sane(const MinimalTupleData *item)
@@ -57,7 +71,7 @@ header_is_sane(const MinimalTupleData *item)
 
 	/* t_hoff counts from where a heap tuple would begin */
 	return item->t_hoff == MAXALIGN(hoff) + MINIMAL_TUPLE_OFFSET &&
-		item->t_hoff <= item->t_len + MINIMAL_TUPLE_OFFSET;
+		item->t_hoff + zsrow_item_tail(item) <= item->t_len + MINIMAL_TUPLE_OFFSET;
 }
 
 /* See row_internal.h. */

@@ -56,6 +56,7 @@ typedef struct ZsRowSource
 	bool		by_vector;		/* scan: decode whole vectors */
 	bool		stream;			/* scan: look ahead */
 	ZsSourceColumn *columns;	/* one per attribute */
+	ZsSourceColumn xmin;		/* reader, stripe and vector of ZS_XMIN_ATTNO */
 	zstid		range_start;	/* scan: rows it will read next */
 	zstid		range_end;
 	const ZsRowRanges *ranges;	/* scan: leads to the ranges behind; NULL = there are none */
@@ -103,6 +104,11 @@ extern void zsscan_source_end_readers(ZsRowSource *source);
 extern void zsscan_source_free(ZsRowSource *source);
 extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed);
 extern ZsAttrReader *zsscan_source_reader(ZsRowSource *source, int attno);
+
+/* scan_xmin.c */
+
+extern TransactionId zsscan_source_xmin(ZsSlotSource *base, ZsSlot *slot);
+extern void zsscan_source_end_xmin(ZsRowSource *source);
 
 /* scan_source_tree.c */
 

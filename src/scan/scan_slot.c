@@ -23,6 +23,8 @@
 
 #include "access/htup_details.h"
 #include "access/sysattr.h"
+#include "access/transam.h"
+#include "access/xact.h"
 #include "executor/tuptable.h"
 #include "utils/expandeddatum.h"
 #include "utils/memutils.h"
@@ -171,7 +173,7 @@ zs_slot_getsysattr(TupleTableSlot *slot, int attnum, bool *isnull)
 	switch (attnum)
 	{
 		case MinTransactionIdAttributeNumber:
-			return TransactionIdGetDatum(zslot->vis.xmin);
+			return TransactionIdGetDatum(zsslot_xmin(zslot));
 		case MaxTransactionIdAttributeNumber:
 			return TransactionIdGetDatum(zslot->vis.xmax);
 		case MinCommandIdAttributeNumber:
@@ -189,6 +191,12 @@ zs_slot_is_current_xact_tuple(TupleTableSlot *slot)
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
 	require_vis(zslot);
+	if (zslot->vis.xmin == FrozenTransactionId)
+	{
+		/* COPY FREEZE; a transaction without an id has written nothing */
+		return TransactionIdIsValid(GetTopTransactionIdIfAny()) &&
+			TransactionIdIsCurrentTransactionId(zsslot_xmin(zslot));
+	}
 	return zstid_is_current_xact(&zslot->vis);
 }
 
@@ -348,7 +356,9 @@ zs_slot_copy_heap_tuple(TupleTableSlot *slot)
 	tuple->t_tableOid = slot->tts_tableOid;
 	if (zslot->has_vis)
 	{
-		HeapTupleHeaderSetXmin(tuple->t_data, zslot->vis.xmin);
+		HeapTupleHeaderSetXmin(tuple->t_data, zsslot_xmin(zslot));
+		if (zslot->vis.xmin == FrozenTransactionId)
+			HeapTupleHeaderSetXminFrozen(tuple->t_data);
 		HeapTupleHeaderSetXmax(tuple->t_data, zslot->vis.xmax);
 	}
 	return tuple;

@@ -36,6 +36,7 @@ typedef struct ZsSlotSource
 {
 	void		(*fill) (struct ZsSlotSource *source, ZsSlot *slot, int first, int natts,
 						 bool only_needed);
+	TransactionId (*xmin) (struct ZsSlotSource *source, ZsSlot *slot);	/* of a frozen row */
 	ZsSlot	   *user;			/* the slot that reads from it now */
 	bool		slot_keeps_values;	/* fill() puts by-reference values into the
 									 * slot's memory.context */
@@ -140,6 +141,10 @@ extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,
 extern void zsslot_detach(ZsSlotSource *source);
 extern void zsslot_watch(TupleTableSlot *slot);
 extern void zsslot_abandon(ZsSlotSource *source);
+
+/* scan_xmin.c */
+
+extern TransactionId zsslot_xmin(ZsSlot *slot);
 
 /* scan_stage.c */
 

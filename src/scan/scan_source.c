@@ -55,6 +55,7 @@ init_columns(ZsRowSource *source)
 static void
 end_columns(ZsRowSource *source)
 {
+	zsscan_source_end_xmin(source);
 	for (int i = 0; i < source->desc->natts; i++)
 	{
 		if (source->columns[i].reader != NULL)
@@ -144,6 +145,7 @@ zsscan_source_create(Relation rel, bool by_vector, bool stream,
 	ZsRowSource *source = MemoryContextAllocZero(context, sizeof(ZsRowSource));
 
 	source->base.fill = source_fill;
+	source->base.xmin = zsscan_source_xmin;
 	source->rel = rel;
 	source->desc = source->slot_desc = RelationGetDescr(rel);
 	source->context = context;

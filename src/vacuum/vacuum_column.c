@@ -22,6 +22,7 @@
 
 #include "access/detoast.h"
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "miscadmin.h"
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
@@ -38,7 +39,7 @@
 ZsColumnBuilder *
 zsvacuum_builder_create(Relation rel, AttrNumber attno, zstid first, ZsAttrReader *reader)
 {
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(rel), attno - 1);
+	Form_pg_attribute att = zsattr_form(RelationGetDescr(rel), attno);
 	ZsColumnBuilder *builder = palloc0_object(ZsColumnBuilder);
 
 	Assert(first % ZS_STRIPE_ROWS == 0 && !att->attisdropped);
@@ -316,6 +317,10 @@ add_from_segment(ZsColumnBuilder *builder, zstid stripe, uint32 index)
 	{
 		if (vector != NULL)
 			check_missing(builder, stripe + index);
+		if (builder->attno == ZS_XMIN_ATTNO)
+			zsbase_corrupted(builder->rel, zspage_tree_root(builder->rel, ZS_TREE_XMIN),
+							 "Row " UINT64_FORMAT " has no transaction id anywhere.",
+							 stripe + index);
 		value = getmissingattr(RelationGetDescr(builder->rel), builder->attno, &isnull);
 		add_value(builder, value, isnull);
 	}
@@ -413,6 +418,22 @@ append_whole(ZsColumnBuilder *builder, const uint8 *fates, uint32 nrows)
 
 /* ---- stripes ------------------------------------------------------------------------ */
 
+/* The builder's value of a row of the row tree, whose attributes are there. */
+static void
+add_from_item(ZsColumnBuilder *builder, const MinimalTupleData *item, const Datum *values,
+			  const bool *isnull)
+{
+	int			attno = builder->attno;
+	TransactionId xmin = zsrow_item_xmin(item);
+
+	if (attno == ZS_XMIN_ATTNO)
+		add_value(builder, TransactionIdGetDatum(TransactionIdIsValid(xmin) ? xmin :
+												 FrozenTransactionId), false);
+	else
+		add_value(builder, values[attno - 1], isnull[attno - 1]);
+	builder->natts = Min(builder->natts, HeapTupleHeaderGetNatts(item));
+}
+
 /*
  * Appends the first nrows rows of a stripe to all builders: from the row
  * tree's batch (may be NULL) if it has them, else from the segments, else what
@@ -457,13 +478,7 @@ zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *strip
 		{
 			zsrow_deform(rel, desc, batch->items[pos], values, isnull);
 			for (int k = 0; k < nbuilders; k++)
-			{
-				int			attno = builders[k]->attno;
-
-				add_value(builders[k], values[attno - 1], isnull[attno - 1]);
-				builders[k]->natts = Min(builders[k]->natts,
-										 HeapTupleHeaderGetNatts(batch->items[pos]));
-			}
+				add_from_item(builders[k], batch->items[pos], values, isnull);
 			result++;
 		}
 		else
@@ -477,6 +492,32 @@ zsvacuum_gather(ZsColumnBuilder **builders, int nbuilders, const ZsStripe *strip
 	return result;
 }
 
+/*
+ * Holes of xmin, which are no nulls (see ZsAttrColumn), get the value of a neighbour, so that one
+ * transaction's rows remain rows of one value.
+ */
+static void
+fill_holes(ZsColumnBuilder *builder)
+{
+	int64		value = 0;
+	uint32		i = 0;
+
+	Assert(builder->attno == ZS_XMIN_ATTNO && builder->as_ints);
+	if (!builder->any_null)
+		return;
+	while (i < builder->nrows && builder->isnull[i] != 0)
+		i++;
+	if (i < builder->nrows)
+		value = builder->ints[i];
+	for (i = 0; i < builder->nrows; i++)
+	{
+		if (builder->isnull[i] == 0)
+			value = builder->ints[i];
+		else
+			builder->ints[i] = value;
+	}
+}
+
 /* The builder's rows as a column to be written. */
 void
 zsvacuum_builder_rewrite(ZsColumnBuilder *builder, ZsAttrRewrite *rewrite)
@@ -485,6 +526,8 @@ zsvacuum_builder_rewrite(ZsColumnBuilder *builder, ZsAttrRewrite *rewrite)
 	ZsColumnInput *input = &column->input;
 
 	Assert(builder->reader == NULL && builder->nrows > 0);
+	if (builder->attno == ZS_XMIN_ATTNO)
+		fill_holes(builder);
 	memset(rewrite, 0, sizeof(ZsAttrRewrite));
 	rewrite->first_row = builder->first;
 	column->attno = builder->attno;

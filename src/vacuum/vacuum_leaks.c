@@ -89,8 +89,7 @@ judge(ZsLeakSearch *search, Leak *leak)
 
 	LockBuffer(buf, BUFFER_LOCK_SHARE);
 	opaque = *ZsPageGetOpaque(page);
-	valid = zspage_verify(page, opaque.page_type, opaque.treeno, NULL) == ZS_PAGE_OK &&
-		opaque.treeno < search->ntrees;
+	valid = zspage_verify(page, opaque.page_type, opaque.treeno, NULL) == ZS_PAGE_OK;
 	UnlockReleaseBuffer(buf);
 
 	leak->treeno = valid ? opaque.treeno : 0;
@@ -147,7 +146,7 @@ list_candidates(const ZsLeakSearch *search, BlockNumber from, int64 *nleaks)
 static void
 mark_unclear(const ZsLeakSearch *search, bool *unclear)
 {
-	for (int treeno = 0; treeno < search->ntrees; treeno++)
+	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno++)
 		unclear[treeno] |= zsvacuum_search_has_values(search->rel, (uint16) treeno);
 }
 
@@ -165,7 +164,7 @@ judge_candidates(ZsLeakSearch *search, Leak *leaks, int64 nleaks, bool follow_va
 	int64		nvalues = 0;
 	int64		first = nleaks;
 
-	memset(unclear, 0, search->ntrees * sizeof(bool));
+	memset(unclear, 0, ZS_MAX_TREES * sizeof(bool));
 	for (int64 i = nleaks - 1; i >= 0; i--)
 	{
 		Verdict		verdict;
@@ -222,12 +221,12 @@ count_missing(const ZsLeakSearch *search, int64 nleaks, const bool *unclear, int
 {
 	int64		total = 0;
 
-	for (int treeno = 0; treeno < search->ntrees; treeno++)
+	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno++)
 	{
 		missing[treeno] = zsvacuum_search_missing(search, treeno);
 		total += missing[treeno];
 	}
-	for (int treeno = 0; treeno < search->ntrees; treeno++)
+	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno++)
 	{
 		int64		others = total - missing[treeno];
 
@@ -251,11 +250,11 @@ give_blocks(ZsLeakSearch *search, Leak *leaks, int64 nleaks, int64 *missing, boo
 		int			treeno = leaks[i].treeno;
 		uint32		length = 1;
 
-		while (any_tree && any < search->ntrees && missing[any] == 0)
+		while (any_tree && any < ZS_MAX_TREES && missing[any] == 0)
 			any++;
 		if (any_tree)
 			treeno = any;
-		if (treeno >= search->ntrees || missing[treeno] == 0)
+		if (treeno >= ZS_MAX_TREES || missing[treeno] == 0)
 		{
 			leaks[n++] = leaks[i++];
 			continue;
@@ -282,7 +281,7 @@ has_many_values(const ZsLeakSearch *search)
 {
 	int64		missing = 0;
 
-	for (int treeno = 0; treeno < search->ntrees; treeno++)
+	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno++)
 	{
 		if (zsvacuum_search_has_values(search->rel, (uint16) treeno))
 			missing += zsvacuum_search_missing(search, treeno);

@@ -315,7 +315,9 @@ rewrite_group(Window *window, AttrNumber attno, GroupList *list, int number)
 	if (!rewrite.done)
 		return false;
 	compaction->nreplaced += n;
-	compaction->rows_rewritten += nlive;
+	/* of the table's columns */
+	if (attno != ZS_XMIN_ATTNO)
+		compaction->rows_rewritten += nlive;
 	return true;
 }
 
@@ -462,13 +464,34 @@ process_window(ZsCompaction *compaction, zstid first, zstid end)
 		if (!TupleDescAttr(desc, i)->attisdropped)
 			process_column(window, i + 1);
 	}
+	if (zspage_keeps_xmin(compaction->rel))
+		process_column(window, ZS_XMIN_ATTNO);
 	zscodec_encoder_free(&window->encoder);
 	pfree(window);
 }
 
 /* ---- rows that came into columns on the way ------------------------------------------------ */
 
-/* Do all columns have the live rows of the stripe's batch? */
+/* Has the column the live rows of the stripe's batch? */
+static bool
+column_covers(Relation rel, AttrNumber attno, const ZsStripe *stripe, const ZsRowBatch *batch)
+{
+	ZsSegmentItem item;
+
+	if (!zsattr_find_segment(rel, attno, stripe->first, true, &item))
+		return false;
+	for (int i = 0; i < batch->nitems; i++)
+	{
+		zstid		row = zsrow_item_row(batch->items[i]);
+
+		if (stripe->fates[row - stripe->first] == ZS_FATE_LIVE &&
+			row - item.first_row >= item.nrows)
+			return false;
+	}
+	return true;
+}
+
+/* Have all columns, and xmin? */
 static bool
 stripe_is_covered(Relation rel, const ZsStripe *stripe, const ZsRowBatch *batch, int natts)
 {
@@ -476,22 +499,11 @@ stripe_is_covered(Relation rel, const ZsStripe *stripe, const ZsRowBatch *batch,
 
 	for (int attno = 1; attno <= Min(natts, desc->natts); attno++)
 	{
-		ZsSegmentItem item;
-
-		if (TupleDescAttr(desc, attno - 1)->attisdropped)
-			continue;
-		if (!zsattr_find_segment(rel, attno, stripe->first, true, &item))
+		if (!TupleDescAttr(desc, attno - 1)->attisdropped &&
+			!column_covers(rel, attno, stripe, batch))
 			return false;
-		for (int i = 0; i < batch->nitems; i++)
-		{
-			zstid		row = zsrow_item_row(batch->items[i]);
-
-			if (stripe->fates[row - stripe->first] == ZS_FATE_LIVE &&
-				row - item.first_row >= item.nrows)
-				return false;
-		}
 	}
-	return true;
+	return !zspage_keeps_xmin(rel) || column_covers(rel, ZS_XMIN_ATTNO, stripe, batch);
 }
 
 static void

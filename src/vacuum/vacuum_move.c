@@ -57,7 +57,28 @@ typedef struct MoveUnit
 
 /* ---- the first stripe ---------------------------------------------------------------- */
 
-/* Columns of the unit, and the segments that its first stripe lies in. */
+/* One of the unit's columns, and the segment of it that the first stripe lies in. */
+static void
+add_column(MoveUnit *unit, AttrNumber attno)
+{
+	Relation	rel = unit->compaction->rel;
+	ZsSegmentItem *cover = &unit->covers[unit->ncolumns];
+	ZsSegmentItem next;
+	zstid		from = unit->first;
+
+	if (zsattr_find_segment(rel, attno, unit->first, true, cover))
+		from = cover->first_row + cover->nrows;
+	else
+		cover->nrows = 0;
+	if (zsattr_find_segment(rel, attno, from, false, &next))
+		unit->limit = Min(unit->limit, next.first_row);
+	unit->builders[unit->ncolumns++] =
+		zsvacuum_builder_create(rel, attno, cover->nrows > 0 ?
+								Min(cover->first_row, unit->first) : unit->first,
+								NULL);
+}
+
+/* Columns of the unit; xmin, which all rows have, is the last. */
 static void
 init_columns(MoveUnit *unit)
 {
@@ -65,28 +86,16 @@ init_columns(MoveUnit *unit)
 	TupleDesc	desc = RelationGetDescr(rel);
 
 	Assert(unit->ncolumns == 0 && unit->first % ZS_STRIPE_ROWS == 0);
-	unit->builders = palloc0_array(ZsColumnBuilder *, desc->natts);
-	unit->covers = palloc0_array(ZsSegmentItem, desc->natts);
+	unit->builders = palloc0_array(ZsColumnBuilder *, desc->natts + 1);
+	unit->covers = palloc0_array(ZsSegmentItem, desc->natts + 1);
 	unit->limit = unit->first + ZS_MAX_SEGMENT_ROWS;
 	for (int i = 0; i < Min(unit->natts, desc->natts); i++)
 	{
-		ZsSegmentItem *cover = &unit->covers[unit->ncolumns];
-		ZsSegmentItem next;
-		zstid		from = unit->first;
-
-		if (TupleDescAttr(desc, i)->attisdropped)
-			continue;
-		if (zsattr_find_segment(rel, i + 1, unit->first, true, cover))
-			from = cover->first_row + cover->nrows;
-		else
-			cover->nrows = 0;
-		if (zsattr_find_segment(rel, i + 1, from, false, &next))
-			unit->limit = Min(unit->limit, next.first_row);
-		unit->builders[unit->ncolumns++] =
-			zsvacuum_builder_create(rel, i + 1, cover->nrows > 0 ?
-									Min(cover->first_row, unit->first) : unit->first,
-									NULL);
+		if (!TupleDescAttr(desc, i)->attisdropped)
+			add_column(unit, i + 1);
 	}
+	if (zspage_keeps_xmin(rel))
+		add_column(unit, ZS_XMIN_ATTNO);
 }
 
 /* Do the segments of all columns have all live rows of the first stripe's batch? */
@@ -112,13 +121,16 @@ is_covered(const MoveUnit *unit)
 	return unit->ncolumns > 0;
 }
 
-/* Would a long segment have to be rewritten for a part of its last stripe? */
+/*
+ * Would a long segment have to be rewritten for a part of its last stripe?  One of xmin may be, as
+ * it costs next to nothing.
+ */
 static bool
 is_straggler(const MoveUnit *unit)
 {
 	for (int k = 0; k < unit->ncolumns; k++)
 	{
-		if (unit->covers[k].nrows > 0 &&
+		if (unit->covers[k].nrows > 0 && unit->builders[k]->attno != ZS_XMIN_ATTNO &&
 			unit->covers[k].first_row + MAX_ROUND_OUT < unit->first)
 			return true;
 	}

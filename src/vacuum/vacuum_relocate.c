@@ -79,7 +79,7 @@ count_trees(Relation rel, BlockNumber *end)
 	int			ntrees = 0;
 
 	zspage_meta_read(rel, &meta);
-	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
+	for (int treeno = ZS_TREE_TID; treeno < ZS_MAX_TREES; treeno = zspage_next_tree(&meta, treeno))
 		ntrees += zspage_tree_root(rel, (uint16) treeno) != 0;
 	*end = Min(zspage_free_tail(rel), meta.file_blocks);
 	return ntrees;
@@ -208,9 +208,11 @@ look_around(ZsRelocation *reloc)
 		add_movable(reloc, ZS_TREE_TABLE, 0, false, i, meta.directory[i], 1);
 
 	/* what moves from a tree to a map meanwhile is seen in one of them */
-	for (int treeno = ZS_TREE_TID; treeno < zspage_tree_count(&meta) && !reloc->overflow; treeno++)
+	for (int treeno = ZS_TREE_TID; treeno < ZS_MAX_TREES && !reloc->overflow;
+		 treeno = zspage_next_tree(&meta, treeno))
 		add_tree(reloc, (uint16) treeno);
-	for (int treeno = 0; treeno < zspage_tree_count(&meta) && !reloc->overflow; treeno++)
+	for (int treeno = 0; treeno < ZS_MAX_TREES && !reloc->overflow;
+		 treeno = zspage_next_tree(&meta, treeno))
 	{
 		ZsFpmCopy	map;
 

@@ -41,7 +41,7 @@ zsvacuum_search_see(ZsLeakSearch *search, uint16 treeno, BlockNumber start, uint
 {
 	uint64		end = (uint64) start + nblocks;
 
-	Assert(treeno < search->ntrees);
+	Assert(treeno < ZS_MAX_TREES);
 	if (end > MaxBlockNumber)
 		zsbase_corrupted(search->rel, start, "A run of %u blocks of tree %u begins here.",
 						 nblocks, treeno);
@@ -129,7 +129,7 @@ see_map(ZsLeakSearch *search, uint16 treeno)
 {
 	ZsFpmCopy	map;
 
-	Assert(treeno < search->ntrees);
+	Assert(treeno < ZS_MAX_TREES);
 	zspage_fpm_copy(search->rel, treeno, &map);
 	search->entries[treeno] = map.entry;
 	for (int i = 0; i < map.npages; i++)
@@ -166,35 +166,34 @@ search_trees(Relation rel, BufferAccessStrategy strategy)
 {
 	ZsLeakSearch *search = palloc0(sizeof(ZsLeakSearch));
 	ZsTreeEntry *before;
-	ZsMetaPageData meta;
+	ZsMetaPageData *meta = &search->meta;
 
-	zspage_meta_read(rel, &meta);
+	zspage_meta_read(rel, meta);
 	ZS_INJECTION_POINT("zs-vacuum-leaks");
 	search->rel = rel;
 	search->strategy = strategy;
-	search->nblocks = meta.file_blocks;
-	search->ntrees = zspage_tree_count(&meta);
-	search->entries = palloc0_array(ZsTreeEntry, search->ntrees);
-	search->nfound = palloc0_array(uint64, search->ntrees);
-	search->maxseen = (BlockNumber) TYPEALIGN64(64, (uint64) meta.file_blocks + 1);
+	search->nblocks = meta->file_blocks;
+	search->entries = palloc0_array(ZsTreeEntry, ZS_MAX_TREES);
+	search->nfound = palloc0_array(uint64, ZS_MAX_TREES);
+	search->maxseen = (BlockNumber) TYPEALIGN64(64, (uint64) meta->file_blocks + 1);
 	search->seen = palloc_extended(search->maxseen / 8, MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
-	before = palloc_array(ZsTreeEntry, search->ntrees);
-	for (int treeno = 0; treeno < search->ntrees; treeno++)
+	before = palloc_array(ZsTreeEntry, ZS_MAX_TREES);
+	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno = zspage_next_tree(meta, treeno))
 		zspage_tree_entry(rel, (uint16) treeno, &before[treeno]);
 	(void) find_writers(rel, &search->nwriters);
 	search->quiet = search->nwriters == 0;
 
 	/* the metapage is no tree's */
 	zsvacuum_search_see(search, ZS_TREE_TABLE, ZS_META_BLKNO, 1, false);
-	for (int i = 0; i < (int) meta.ndirectory; i++)
-		zsvacuum_search_see(search, ZS_TREE_TABLE, meta.directory[i], 1, true);
-	for (int treeno = ZS_TREE_TID; treeno < search->ntrees; treeno++)
+	for (int i = 0; i < (int) meta->ndirectory; i++)
+		zsvacuum_search_see(search, ZS_TREE_TABLE, meta->directory[i], 1, true);
+	for (int treeno = ZS_TREE_TID; treeno < ZS_MAX_TREES; treeno = zspage_next_tree(meta, treeno))
 	{
 		if (before[treeno].root != 0)
 			see_tree(search, (uint16) treeno);
 	}
-	for (int treeno = 0; treeno < search->ntrees; treeno++)
+	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno = zspage_next_tree(meta, treeno))
 	{
 		see_map(search, (uint16) treeno);
 		if (before[treeno].nblocks != search->entries[treeno].nblocks ||
@@ -219,7 +218,7 @@ zsvacuum_search_run(Relation rel, BufferAccessStrategy strategy)
 		ZsMetaPageData meta;
 
 		zspage_meta_read(rel, &meta);
-		if (zspage_tree_count(&meta) == search->ntrees)
+		if (meta.ndirectory == search->meta.ndirectory)
 			return search;
 		pfree(search->seen);
 		CHECK_FOR_INTERRUPTS();
@@ -234,7 +233,7 @@ zsvacuum_search_missing(const ZsLeakSearch *search, int treeno)
 	int64		missing = (int64) entry->nblocks - (int64) entry->nfree -
 		(int64) search->nfound[treeno];
 
-	Assert(treeno >= 0 && treeno < search->ntrees);
+	Assert(treeno >= 0 && treeno < ZS_MAX_TREES);
 	/* zs_check() says more */
 	if (missing < 0)
 		ereport(DEBUG1,

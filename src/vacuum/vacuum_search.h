@@ -26,7 +26,7 @@ typedef struct ZsLeakSearch
 	Relation	rel;
 	BufferAccessStrategy strategy;
 	BlockNumber nblocks;		/* of the file that maps and trees may hold */
-	int			ntrees;
+	ZsMetaPageData meta;		/* when the search began */
 	ZsTreeEntry *entries;		/* when the map was read */
 	uint64	   *nfound;			/* blocks of each tree, free ones not counted */
 	uint64	   *seen;			/* bitmap of all blocks that were found */

@@ -87,7 +87,7 @@ see_value(ZsLeakSearch *search, uint16 treeno, const ZsOverflowPointer *pointer)
 							  &right))
 			return;
 		/* a block, or a tree, that came after the maps were read is not counted there either */
-		if (start + n <= search->nblocks && treeno < search->ntrees)
+		if (start + n <= search->nblocks)
 			zsvacuum_search_see(search, treeno, start, n, true);
 		position += n;
 		start = right;
@@ -173,7 +173,8 @@ see_segment_values(ZsLeakSearch *search, uint16 treeno)
 bool
 zsvacuum_search_values(ZsLeakSearch *search)
 {
-	for (int treeno = ZS_TREE_ROW + 1; treeno < search->ntrees; treeno++)
+	for (int treeno = ZS_TREE_ROW + 1; treeno < ZS_TREE_XMIN;
+		 treeno = zspage_next_tree(&search->meta, treeno))
 		see_segment_values(search, (uint16) treeno);
 	return see_row_values(search);
 }

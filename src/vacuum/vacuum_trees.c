@@ -244,4 +244,5 @@ zsvacuum_merge_pages(ZsReclaim *reclaim)
 	for (int attno = 1; attno <= RelationGetNumberOfAttributes(rel); attno++)
 		reclaim->pages_merged += merge_tree(rel, ZsTreeOfAttr(attno), &all,
 											zsattr_merge_index_pages);
+	reclaim->pages_merged += merge_tree(rel, ZS_TREE_XMIN, &all, zsattr_merge_index_pages);
 }

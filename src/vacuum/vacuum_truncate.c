@@ -97,7 +97,7 @@ zsvacuum_return_space(ZsReclaim *reclaim)
 	zsbase_table_options(rel, &options);
 	large_steps = options.rel_extension_factor > 0 && zsvacuum_kept_step(rel) == 0;
 	zspage_meta_read(rel, &meta);
-	for (int treeno = 0; treeno < zspage_tree_count(&meta); treeno++)
+	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno = zspage_next_tree(&meta, treeno))
 	{
 		ZsTreeEntry entry;
 		uint32		minblocks;
@@ -134,7 +134,8 @@ zsvacuum_return_all(ZsReclaim *reclaim)
 	ZsMetaPageData meta;
 
 	zspage_meta_read(rel, &meta);
-	for (int treeno = ZS_TREE_TID; treeno < zspage_tree_count(&meta); treeno++)
+	for (int treeno = ZS_TREE_TID; treeno < ZS_MAX_TREES;
+		 treeno = zspage_next_tree(&meta, treeno))
 	{
 		ZsTreeEntry entry;
 

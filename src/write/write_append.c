@@ -257,7 +257,7 @@ append_gap_row(ZsWriteBuffer *buf)
 
 	if (n == buf->maxrows)
 		zswrite_grow_rows(buf);
-	for (int i = 0; i < buf->natts; i++)
+	for (int i = 0; i < buf->ncolumns; i++)
 	{
 		ZsWriteColumn *column = &buf->columns[i];
 
@@ -315,6 +315,23 @@ cut_off_rest(ZsWriteBuffer *buf)
 	}
 }
 
+/* The next n rows, which the batch does not count yet, are written by transaction xmin. */
+static void
+append_xmins(ZsWriteBuffer *buf, TransactionId xmin, int n)
+{
+	ZsWriteColumn *column;
+
+	if (buf->ncolumns == buf->natts)
+		return;
+	Assert(TransactionIdIsValid(xmin));
+	column = &buf->columns[buf->natts];
+	for (uint32 i = buf->nrows; i < buf->nrows + n; i++)
+	{
+		column->ints[i] = (int32) xmin;
+		column->isnull[i] = 0;
+	}
+}
+
 /* Makes the batch ready for rows from `row` on; returns how many of n it has room for. */
 static int
 begin_append(Relation rel, ZsWriteBuffer *buf, zstid row, int n)
@@ -342,11 +359,12 @@ begin_append(Relation rel, ZsWriteBuffer *buf, zstid row, int n)
  * Appends rows to the column batch, which must accept the first: as many of
  * the nslots as there is room for, at least one.  They get row numbers from
  * row on, which must be behind all earlier ones.  Returns their number.  May
- * write overflow values; after an error the batch is as before.
+ * write overflow values; after an error the batch is as before.  xmin: the transaction that
+ * writes them.
  */
 int
 zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSlot **slots,
-					   int nslots)
+					   int nslots, TransactionId xmin)
 {
 	RowGroup	group;
 
@@ -381,6 +399,7 @@ zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSl
 		}
 		append_by_reference(&group, column, c + 1, c, done);
 	}
+	append_xmins(buf, xmin, group.n);
 	buf->nrows += group.n;
 	return group.n;
 }
@@ -457,7 +476,7 @@ append_staged_bytes(ZsWriteBuffer *buf, ZsWriteColumn *column, const ZsStageColu
 /* As zswrite_append_columns(), for the rows [start, start + n) of a stage. */
 int
 zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row, const ZsRowStage *stage,
-					  int start, int n)
+					  int start, int n, TransactionId xmin)
 {
 	n = begin_append(rel, buf, row, n);
 	Assert(stage->natts == buf->natts && start + n <= stage->nrows);
@@ -482,6 +501,7 @@ zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row, const ZsRowSt
 		if (memchr(from->isnull + start, true, n) != NULL)
 			column->any_null = true;
 	}
+	append_xmins(buf, xmin, n);
 	buf->nrows += n;
 	return n;
 }

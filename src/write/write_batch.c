@@ -37,6 +37,7 @@
 
 #include "write_internal.h"
 #include "zs_compat.h"
+#include "zs_page.h"
 
 /* This part of a full batch may wait for the next one. */
 #define MAY_WAIT_SHARE		8
@@ -52,6 +53,7 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 
 	Assert(buf->context != NULL && buf->bytes == 0);
 	buf->natts = desc->natts;
+	buf->ncolumns = desc->natts + (zspage_keeps_xmin(rel) ? 1 : 0);
 	buf->write_through = zswrite_has_exclusion_constraint(rel);
 	buf->columns = NULL;
 	buf->nrows = buf->maxrows = buf->nunnumbered = 0;
@@ -117,6 +119,9 @@ column_datum(const ZsWriteColumn *column, uint32 n)
 static MinimalTuple
 column_item(Relation rel, ZsWriteBuffer *buf, uint32 n, Datum *values, bool *isnull)
 {
+	TransactionId xmin = buf->ncolumns > buf->natts ?
+		(TransactionId) buf->columns[buf->natts].ints[n] : InvalidTransactionId;
+
 	for (int i = 0; i < buf->natts; i++)
 	{
 		ZsWriteColumn *column = &buf->columns[i];
@@ -129,7 +134,7 @@ column_item(Relation rel, ZsWriteBuffer *buf, uint32 n, Datum *values, bool *isn
 	 * large values are on overflow pages already; pushing more out here would strand them if a
 	 * later row does not fit
 	 */
-	return zswrite_form_values(rel, buf->context, values, isnull, false);
+	return zswrite_form_values(rel, buf->context, values, isnull, xmin, false);
 }
 
 /*
@@ -212,7 +217,7 @@ number_first(void *arg)
 static void
 write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows, bool last)
 {
-	ZsAttrColumn *columns = palloc0(Max(buf->natts, 1) * sizeof(ZsAttrColumn));
+	ZsAttrColumn *columns = palloc0(Max(buf->ncolumns, 1) * sizeof(ZsAttrColumn));
 	BufferAccessStrategy strategy = GetAccessStrategy(BAS_BULKWRITE);
 	NumberFirst number = {.rel = rel, .buf = buf, .nrows = nrows};
 	bool		unnumbered = buf->nunnumbered == buf->nrows;
@@ -222,7 +227,7 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows, bool last)
 	Assert(nrows > 0 && nrows <= buf->nrows);
 	Assert(unnumbered || nrows <= buf->nrows - buf->nunnumbered);
 	Assert(buf->links == NULL && buf->nlinks == 0);
-	for (int i = 0; i < buf->natts; i++)
+	for (int i = 0; i < buf->ncolumns; i++)
 	{
 		ZsWriteColumn *from = &buf->columns[i];
 		ZsAttrColumn *to = &columns[n];
@@ -230,7 +235,7 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows, bool last)
 		if (from->dropped)
 			continue;
 		n++;
-		to->attno = i + 1;
+		to->attno = zswrite_column_attno(buf, i);
 		to->input.kind = from->kind.kind;
 		to->input.width = from->kind.width;
 		to->input.align = from->kind.align;
@@ -246,7 +251,7 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows, bool last)
 		to->input.offsets = from->offsets;
 		to->stripe_bytes = from->stripe_bytes;
 		to->choice = zs_enable_kept_choices ? &from->choice : NULL;
-		zswrite_compression(rel, i + 1, &to->compression, &to->compression_level);
+		zswrite_compression(rel, to->attno, &to->compression, &to->compression_level);
 	}
 	if (n > 0)
 	{
@@ -260,10 +265,13 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows, bool last)
 	else if (unnumbered)
 		(void) number_first(&number);
 	buf->nlinks = nrows;
-	for (int i = 0; i < n; i++)
+	for (int i = 0, k = 0; i < n; i++, k++)
 	{
-		ZsWriteColumn *column = &buf->columns[columns[i].attno - 1];
+		ZsWriteColumn *column;
 
+		while (buf->columns[k].dropped)
+			k++;
+		column = &buf->columns[k];
 		column->stripe_bytes = columns[i].stripe_bytes;
 		zswrite_account(buf, (int64) column->choice.words.size - (int64) column->choice_size);
 		column->choice_size = column->choice.words.size;
@@ -346,7 +354,7 @@ choose_rows(const ZsWriteBuffer *buf, uint32 nrows)
 	{
 		uint64		waste = 0;
 
-		for (int i = 0; i < buf->natts; i++)
+		for (int i = 0; i < buf->ncolumns; i++)
 		{
 			if (!buf->columns[i].dropped)
 				waste += zsattr_expected_waste(n, buf->columns[i].stripe_bytes);

@@ -56,9 +56,8 @@ void
 zswrite_compression(Relation rel, AttrNumber attno, ZsCompression *compression, int *level)
 {
 	ZsTableOptions options;
-	char		attcompression = TupleDescAttr(RelationGetDescr(rel), attno - 1)->attcompression;
+	char		attcompression = zsattr_form(RelationGetDescr(rel), attno)->attcompression;
 
-	Assert(attno >= 1 && attno <= RelationGetNumberOfAttributes(rel));
 	zsbase_table_options(rel, &options);
 	*compression = options.compression;
 	*level = options.compression_level;

@@ -42,13 +42,13 @@ zswrite_init_columns(Relation rel, ZsWriteBuffer *buf)
 	ZsAllocator alloc;
 
 	Assert(buf->columns == NULL && buf->nrows == 0 && buf->maxrows == 0);
-	Assert(buf->natts == desc->natts);
+	Assert(buf->natts == desc->natts && buf->ncolumns >= buf->natts);
 	buf->columns = MemoryContextAllocZero(buf->context,
-										  Max(buf->natts, 1) * sizeof(ZsWriteColumn));
+										  Max(buf->ncolumns, 1) * sizeof(ZsWriteColumn));
 	zsattr_allocator(buf->context, &alloc);
-	for (int i = 0; i < buf->natts; i++)
+	for (int i = 0; i < buf->ncolumns; i++)
 	{
-		Form_pg_attribute att = TupleDescAttr(desc, i);
+		Form_pg_attribute att = zsattr_form(desc, zswrite_column_attno(buf, i));
 
 		zscodec_choice_init(&buf->columns[i].choice, &alloc);
 		buf->columns[i].dropped = att->attisdropped;
@@ -70,7 +70,7 @@ resize_rows(ZsWriteBuffer *buf, uint32 new)
 	uint32		old = buf->maxrows;
 
 	Assert(new >= buf->nrows && new <= ZSWRITE_BATCH_ROWS);
-	for (int i = 0; i < buf->natts; i++)
+	for (int i = 0; i < buf->ncolumns; i++)
 	{
 		ZsWriteColumn *column = &buf->columns[i];
 
@@ -111,7 +111,7 @@ doubling_size(const ZsWriteBuffer *buf)
 {
 	Size		size = 0;
 
-	for (int i = 0; i < buf->natts; i++)
+	for (int i = 0; i < buf->ncolumns; i++)
 	{
 		const ZsWriteColumn *column = &buf->columns[i];
 
@@ -138,7 +138,7 @@ void
 zswrite_columns_free(ZsWriteBuffer *buf)
 {
 	Assert(buf->columns != NULL && buf->nrows == 0 && buf->nlinks == 0);
-	for (int i = 0; i < buf->natts; i++)
+	for (int i = 0; i < buf->ncolumns; i++)
 	{
 		ZsWriteColumn *column = &buf->columns[i];
 		void	   *parts[] = {column->isnull, column->isext, column->ints, column->bytes,
@@ -180,7 +180,7 @@ zswrite_trim_columns(ZsWriteBuffer *buf)
 		rows = Min(rows * 2, ZSWRITE_BATCH_ROWS);
 	if (rows < buf->maxrows)
 		resize_rows(buf, rows);
-	for (int i = 0; i < buf->natts; i++)
+	for (int i = 0; i < buf->ncolumns; i++)
 	{
 		ZsWriteColumn *column = &buf->columns[i];
 		Size		size = Max(column->nbytes, 1024);
@@ -218,7 +218,7 @@ zswrite_columns_pop(ZsWriteBuffer *buf)
 {
 	Assert(buf->nrows > 0 && buf->nlinks == 0);
 	buf->nrows--;
-	for (int i = 0; i < buf->natts; i++)
+	for (int i = 0; i < buf->ncolumns; i++)
 	{
 		ZsWriteColumn *column = &buf->columns[i];
 
@@ -241,7 +241,7 @@ zswrite_columns_drop(ZsWriteBuffer *buf, uint32 n)
 	uint32		rest = buf->nrows - n;
 
 	Assert(n <= buf->nrows && (n % ZS_STRIPE_ROWS == 0 || rest == 0));
-	for (int i = 0; i < buf->natts; i++)
+	for (int i = 0; i < buf->ncolumns; i++)
 	{
 		ZsWriteColumn *column = &buf->columns[i];
 

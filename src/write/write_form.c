@@ -16,9 +16,11 @@
 #include "postgres.h"
 
 #include "access/detoast.h"
+#include "access/transam.h"
 #include "utils/memutils.h"
 
 #include "write_internal.h"
+#include "zs_page.h"
 
 /* An external varlena that stands for a value on overflow pages, palloc'd. */
 Datum
@@ -82,20 +84,6 @@ push_out_largest(Relation rel, Datum *values, const bool *isnull)
 	return true;
 }
 
-/* Size of the row's item if it were formed now; nothing is written. */
-static Size
-item_size(TupleDesc desc, const Datum *values, const bool *isnull)
-{
-	bool		any_null = false;
-	Size		len = SizeofMinimalTupleHeader;
-
-	for (int i = 0; i < desc->natts && !any_null; i++)
-		any_null = isnull[i];
-	if (any_null)
-		len += BITMAPLEN(desc->natts);
-	return MAXALIGN(len) + heap_compute_data_size(desc, values, isnull);
-}
-
 /*
  * Would the row fit an item, with all its large values pushed out?  Nothing is written.  The answer
  * may be no for a row that just fits, but a yes is certain.
@@ -128,6 +116,8 @@ zswrite_fits_item(Relation rel, TupleTableSlot *slot)
 		else
 			size = att_addlength_datum(size, att->attlen, value);
 	}
+	if (zspage_keeps_xmin(rel))
+		size += sizeof(TransactionId);
 	return size <= ZS_ROW_MAX_ITEM;
 }
 
@@ -146,29 +136,34 @@ zswrite_is_wide(Relation rel, TupleTableSlot *slot)
 			(VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v)))
 			return true;
 	}
-	return item_size(desc, slot->tts_values, slot->tts_isnull) > ZS_ROW_MAX_ITEM;
+	return zsrow_item_size(desc, slot->tts_values, slot->tts_isnull,
+						   zspage_keeps_xmin(rel) ? FrozenTransactionId : InvalidTransactionId) >
+		ZS_ROW_MAX_ITEM;
 }
 
 /*
  * The item for a row with these values, palloc'd in context.  NULL if it does
  * not fit, with push_out only if no value is left that may leave for overflow
- * pages; values[] has their pointers then.
+ * pages; values[] has their pointers then.  xmin: the transaction that writes the row, which the
+ * item says if the table keeps that.
  */
 MinimalTuple
 zswrite_form_values(Relation rel, MemoryContext context, Datum *values, const bool *isnull,
-					bool push_out)
+					TransactionId xmin, bool push_out)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	MemoryContext old;
 	MinimalTuple item;
 
-	while (item_size(desc, values, isnull) > ZS_ROW_MAX_ITEM)
+	if (!zspage_keeps_xmin(rel))
+		xmin = InvalidTransactionId;
+	while (zsrow_item_size(desc, values, isnull, xmin) > ZS_ROW_MAX_ITEM)
 	{
 		if (!push_out || !push_out_largest(rel, values, isnull))
 			return NULL;
 	}
 	old = MemoryContextSwitchTo(context);
-	item = zs_heap_form_minimal_tuple(desc, values, (bool *) isnull, 0);
+	item = zsrow_form_item(desc, values, isnull, xmin);
 	MemoryContextSwitchTo(old);
 	Assert(item->t_len <= ZS_ROW_MAX_ITEM);
 	return item;
@@ -181,7 +176,7 @@ zswrite_form_values(Relation rel, MemoryContext context, Datum *values, const bo
  * (zswrite_fits_item()).  Else NULL if it does not.
  */
 MinimalTuple
-zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
+zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot, TransactionId xmin,
 				  const ZsKeptValues *kept, bool push_out)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
@@ -209,7 +204,7 @@ zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 		if (VARATT_IS_EXTERNAL(v) || VARATT_IS_COMPRESSED(v))
 			values[i] = PointerGetDatum(detoast_attr(v));
 	}
-	item = zswrite_form_values(rel, context, values, slot->tts_isnull, push_out);
+	item = zswrite_form_values(rel, context, values, slot->tts_isnull, xmin, push_out);
 	if (item == NULL && push_out)
 		elog(ERROR, "row of table \"%s\" does not fit an item of the row tree",
 			 RelationGetRelationName(rel));

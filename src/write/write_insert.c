@@ -74,8 +74,8 @@ check_may_insert(Relation rel)
  * FrozenTransactionId for COPY FREEZE, else the current one, which gets its xid
  * now.
  */
-TransactionId
-zswrite_inserter(int options)
+static TransactionId
+inserter(int options)
 {
 	return (options & TABLE_INSERT_FROZEN) ? FrozenTransactionId : GetCurrentTransactionId();
 }
@@ -90,6 +90,7 @@ typedef struct NewRows
 	int			nstaged;
 	const ZsKeptValues *kept;	/* what the one row shares, or NULL */
 	TransactionId xid;
+	TransactionId xmin;			/* whose rows they are, if xid says that they are frozen, too */
 	CommandId	cid;
 	bool		bulk;			/* into stripes of our own at once */
 } NewRows;
@@ -130,15 +131,15 @@ insert_rows(ZsWriteBuffer *buf, const NewRows *rows, int done, zstid *first)
 		n = (int) Min((uint64) (nstaged > 0 ? nstaged : rows->nslots - done),
 					  1 + (buf->end - buf->next));
 		if (nstaged > 0)
-			n = zswrite_append_staged(rel, buf, row, rows->stage, done, n);
+			n = zswrite_append_staged(rel, buf, row, rows->stage, done, n, rows->xmin);
 		else
-			n = zswrite_append_columns(rel, buf, row, slots, n);
+			n = zswrite_append_columns(rel, buf, row, slots, n, rows->xmin);
 		buf->next += n - 1;
 		Assert(buf->next <= buf->end);
 	}
 	else
 	{
-		MinimalTuple item = zswrite_form_item(rel, buf->context, slots[0],
+		MinimalTuple item = zswrite_form_item(rel, buf->context, slots[0], rows->xmin,
 											  keeps ? rows->kept : NULL, true);
 
 		zswrite_append_item(buf, row, item);
@@ -173,9 +174,9 @@ insert_unnumbered(ZsWriteBuffer *buf, const NewRows *rows, int done)
 		zswrite_write_columns(rel, buf, true);
 	row = buf->first + buf->nrows;
 	if (nstaged > 0)
-		n = zswrite_append_staged(rel, buf, row, rows->stage, done, n);
+		n = zswrite_append_staged(rel, buf, row, rows->stage, done, n, rows->xmin);
 	else
-		n = zswrite_append_columns(rel, buf, row, slots, n);
+		n = zswrite_append_columns(rel, buf, row, slots, n, rows->xmin);
 	buf->nunnumbered += n;
 	for (int i = 0; i < n; i++)
 	{
@@ -210,7 +211,8 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 
 	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
-	rows.xid = zswrite_inserter(options);
+	rows.xid = inserter(options);
+	rows.xmin = GetCurrentTransactionId();
 	if (!bulk && zswrite_insert_single(rel, slot, rows.xid, cid))
 	{
 		zswrite_log_insert(rel, &slot, 1, NULL, 0, options);
@@ -222,6 +224,32 @@ zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, b
 	zswrite_count_rows(buf, 1);
 	end_insert(rel, buf);
 	zswrite_log_insert(rel, &slot, 1, NULL, 0, options);
+	pgstat_count_heap_insert(rel, 1);
+}
+
+/*
+ * Writes a row of another table as a frozen one, into stripes of our own: the new file of a table
+ * that is rewritten.  xmin: the transaction that wrote the row there, as the table shows it.
+ */
+void
+zswrite_copy_row(Relation rel, TupleTableSlot *slot, CommandId cid, TransactionId xmin)
+{
+	NewRows		rows = {
+		.rel = rel,
+		.slots = &slot,
+		.nslots = 1,
+		.xid = FrozenTransactionId,
+		.xmin = xmin,
+		.cid = cid,
+		.bulk = true
+	};
+	ZsWriteBuffer *buf;
+
+	check_may_insert(rel);
+	buf = zswrite_buffer(rel);
+	(void) add_rows(buf, &rows, 0);
+	zswrite_count_rows(buf, 1);
+	end_insert(rel, buf);
 	pgstat_count_heap_insert(rel, 1);
 }
 
@@ -245,7 +273,8 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 
 	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
-	rows.xid = zswrite_inserter(options);
+	rows.xid = inserter(options);
+	rows.xmin = GetCurrentTransactionId();
 	buf = zswrite_buffer(rel);
 
 	/* a short COPY is no bulk load, unless it is the end of one */
@@ -278,8 +307,8 @@ zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, in
 
 	check_may_insert(rel);
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
-	xid = zswrite_inserter(options);
-	item = zswrite_form_simple_item(rel, slot);
+	xid = inserter(options);
+	item = zswrite_form_simple_item(rel, slot, xid);
 	if (item == NULL)
 	{
 		if (!zswrite_fits_item(rel, slot))
@@ -287,7 +316,7 @@ zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, in
 					(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 					 errmsg("row is too wide for INSERT ... ON CONFLICT into a zedstore table"),
 					 errhint("Use columns of variable length, which may be stored apart from the row.")));
-		item = zswrite_form_item(rel, CurrentMemoryContext, slot, NULL, true);
+		item = zswrite_form_item(rel, CurrentMemoryContext, slot, xid, NULL, true);
 	}
 
 	/* others compare their rows with ours before we commit: write it now */
@@ -317,6 +346,7 @@ zswrite_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId c
 		.nslots = 1,
 		.kept = kept,
 		.xid = GetCurrentTransactionId(),
+		.xmin = GetCurrentTransactionId(),
 		.cid = cid
 	};
 	ZsWriteBuffer *buf;

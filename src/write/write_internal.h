@@ -85,6 +85,7 @@ typedef struct ZsWriteBuffer
 	RelFileLocator locator;
 	MemoryContext context;		/* all of the below */
 	int			natts;
+	int			ncolumns;		/* natts, or one more: the last is xmin then */
 	bool		write_through;	/* rows must be written before the index entries
 								 * for them are made */
 
@@ -134,6 +135,13 @@ typedef struct ZsWriteBuffer
 	int			nsubxacts;
 	int			maxsubxacts;
 } ZsWriteBuffer;
+
+/* The attribute that column i of the batch is, from 0. */
+static inline AttrNumber
+zswrite_column_attno(const ZsWriteBuffer *buf, int i)
+{
+	return i < buf->natts ? (AttrNumber) (i + 1) : ZS_XMIN_ATTNO;
+}
 
 /* How a stage holds the values of a column. */
 typedef enum ZsStageForm
@@ -205,7 +213,8 @@ extern void zswrite_command_forget(void);
 
 /* ---- write_single.c: one row at a time ---- */
 
-extern MinimalTuple zswrite_form_simple_item(Relation rel, TupleTableSlot *slot);
+extern MinimalTuple zswrite_form_simple_item(Relation rel, TupleTableSlot *slot,
+											 TransactionId xmin);
 extern zstid zswrite_insert_item(Relation rel, MinimalTuple item, TransactionId xid,
 								 CommandId cid, uint32 token);
 extern bool zswrite_insert_single(Relation rel, TupleTableSlot *slot, TransactionId xid,
@@ -255,9 +264,9 @@ extern Datum zswrite_form_datum(int16 attlen, const void *data, Size len);
 extern bool zswrite_fits_item(Relation rel, TupleTableSlot *slot);
 extern bool zswrite_is_wide(Relation rel, TupleTableSlot *slot);
 extern MinimalTuple zswrite_form_values(Relation rel, MemoryContext context, Datum *values,
-										const bool *isnull, bool push_out);
+										const bool *isnull, TransactionId xmin, bool push_out);
 extern MinimalTuple zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
-									  const ZsKeptValues *kept, bool push_out);
+									  TransactionId xmin, const ZsKeptValues *kept, bool push_out);
 
 /* ---- write_items.c: the row batch ---- */
 
@@ -276,9 +285,10 @@ extern void zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf);
 /* ---- write_append.c: rows into the column batch ---- */
 
 extern int	zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
-								   TupleTableSlot **slots, int nslots);
+								   TupleTableSlot **slots, int nslots, TransactionId xmin);
 extern int	zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row,
-								  const ZsRowStage *stage, int start, int n);
+								  const ZsRowStage *stage, int start, int n,
+								  TransactionId xmin);
 
 /* ---- write_reserve.c: row numbers ---- */
 

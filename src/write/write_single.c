@@ -61,10 +61,10 @@ is_first_row(Relation rel, TransactionId xid, CommandId cid)
 
 /*
  * The slot's row as an item for the row tree, palloc'd, if that takes no more
- * than putting the values side by side; else NULL.
+ * than putting the values side by side; else NULL.  xmin as for zswrite_form_values().
  */
 MinimalTuple
-zswrite_form_simple_item(Relation rel, TupleTableSlot *slot)
+zswrite_form_simple_item(Relation rel, TupleTableSlot *slot, TransactionId xmin)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 	MinimalTuple item;
@@ -79,7 +79,8 @@ zswrite_form_simple_item(Relation rel, TupleTableSlot *slot)
 			 VARSIZE_ANY(v) > ZS_ROW_MAX_ITEM))
 			return NULL;
 	}
-	item = zs_heap_form_minimal_tuple(desc, slot->tts_values, slot->tts_isnull, 0);
+	item = zsrow_form_item(desc, slot->tts_values, slot->tts_isnull,
+						   zspage_keeps_xmin(rel) ? xmin : InvalidTransactionId);
 	if (item->t_len <= ZS_ROW_MAX_ITEM)
 		return item;
 	pfree(item);
@@ -157,7 +158,7 @@ zswrite_insert_single(Relation rel, TupleTableSlot *slot, TransactionId xid, Com
 
 	if (!TransactionIdIsNormal(xid) || !is_first_row(rel, xid, cid))
 		return false;
-	item = zswrite_form_simple_item(rel, slot);
+	item = zswrite_form_simple_item(rel, slot, xid);
 	if (item == NULL)
 	{
 		zswrite_command_forget();
@@ -223,17 +224,18 @@ zswrite_update_single(Relation rel, zstid oldrow, TupleTableSlot *slot, CommandI
 					  Snapshot crosscheck, bool wait, LockTupleMode lockmode, ZsKeptValues *kept,
 					  TM_FailureData *tmfd, TM_Result *result)
 {
+	TransactionId xid = GetCurrentTransactionId();
 	MinimalTuple item;
 	zstid		row;
 
-	if (!is_first_row(rel, GetCurrentTransactionId(), cid))
+	if (!is_first_row(rel, xid, cid))
 		return false;
-	item = zswrite_form_simple_item(rel, slot);
+	item = zswrite_form_simple_item(rel, slot, xid);
 	if (item == NULL)
 	{
 		zswrite_keep_find(kept, rel, slot);
 		if (kept->n > 0 && kept->n <= MAX_PINS)
-			item = zswrite_form_item(rel, CurrentMemoryContext, slot, kept, false);
+			item = zswrite_form_item(rel, CurrentMemoryContext, slot, xid, kept, false);
 	}
 	if (item == NULL)
 	{

@@ -139,7 +139,8 @@ sub contents_wanted
 			  qw(xmin_committed xmin_invalid xmax_committed xmax_invalid xmax_is_multi xmax_lock_only
 			  xmax_keyshr_lock xmax_excl_lock keys_updated updated moved_partition speculative)),
 		'run: long', 'overflow: shared', 'overflow: several pages', 'row: overflow pointer',
-			'row: nulls',
+			'row: nulls', 'row: xmin',
+		(map { "xmin: $_" } 'of one value', 'of several values', 'holes'),
 		'visibility map: all visible', 'visibility map: all frozen', 'fork: init');
 }
 
@@ -188,7 +189,9 @@ sub file_contents
 		my ($lower) = unpack('x12 v', $page);
 
 		$found->{"page: $name"}++;
-		$found->{"format: $version"}++;
+		# of the table, on the metapage; all pages but that one are as of version 3
+		$found->{'format: ' . unpack('x4 v', substr($page, 24, 8))}++ if $name eq 'meta';
+		die "page $at of version $version" if $version != 3;
 		$found->{"page flag: $page_flags{$_}"}++ for grep { $flags & $_ } keys %page_flags;
 		if ($name eq 'inner')
 		{
@@ -206,6 +209,13 @@ sub file_contents
 
 				$found->{"segment flag: $names{$_}"}++ for grep { $item_flags & $_ } keys %names;
 				$found->{'segment flag: holes'}++ if $holes > 0;
+				if ($tree == 1603)
+				{
+					my $values = $item_flags & 16 ? 'one value' : 'several values';
+					$found->{"xmin: of $values"}++;
+					$found->{'xmin: holes'}++ if $holes > 0;
+					next;
+				}
 				$found->{'segment flag: fewer columns'}++ if ($item_flags >> 16) < $natts;
 			}
 		}
@@ -227,6 +237,7 @@ sub file_contents
 
 				$found->{'row: nulls'}++ if $infomask & 1;
 				$found->{'row: overflow pointer'}++ if $infomask & 4;
+				$found->{'row: xmin'}++ if $infomask & 0x100;
 			}
 		}
 		elsif ($name eq 'tid leaf' && $lower > 24)
@@ -563,8 +574,10 @@ sub fill
 	my $copy = sub { $sql->('set zedstore.min_segment_rows = 64',
 		"copy $_[0] from program 'seq -f %.0f,7 $_[1]001 $_[1]064' (delimiter ',')") };
 	$copy->('segments', $_) for 1 .. 140;
-	# free extents in pieces, more than an entry of the directory has
-	$copy->('spilled', $_) for 1 .. 60;
+	# free extents in pieces, more than an entry of the directory has: two columns take turns
+	$sql->('set zedstore.min_segment_rows = 64',
+		"copy spilled from program 'seq ${_}001 ${_}064 | sed s/.*/\\&,\\&/' (delimiter ',')")
+	  for 1 .. 60;
 	$sql->('set zedstore.enable_relocation = off', 'vacuum (truncate off) spilled');
 	# leaves of the TID tree and pages above; most are merged again, and leave free pages
 	for my $table ('merged', 'frozen')
