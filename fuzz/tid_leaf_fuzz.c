@@ -140,6 +140,9 @@ compare(char *page, uint64 seed)
 	}
 }
 
+/* Each change makes a version of its page. */
+static XLogRecPtr last_lsn = 0;
+
 /* Applies a change to a page by way of the record. */
 static void
 apply(char *page, const ZsTidChange *change, uint64 seed)
@@ -155,20 +158,25 @@ apply(char *page, const ZsTidChange *change, uint64 seed)
 	ZsVisSlot  *slot;
 	ZsTidWalk	near;
 	bool		near_known = true;
+	ZsTidKept	kept = {0};
+	XLogRecPtr	version = rnd(4) ? PageGetLSN(page) : InvalidXLogRecPtr;
 
 	if (!zstid_record_decode(data, size, record_xid, &decoded, &vm_flags) ||
 		vm_flags != ZS_TIDF_VM_FROZEN)
 		fail("record cannot be read", seed);
 	/* a session knows where the row is, replay does not */
 	if (rnd(2))
-		reason = zstid_leaf_find(page, InvalidXLogRecPtr, change->first, &run, &slot, &near);
+		reason = zstid_leaf_find(page, version, change->first, &run, &slot, &near);
 	else
 		near_known = false;
 	if (reason == NULL)
-		reason = zstid_change_compute(page, &decoded, near_known ? &near : NULL, image.data);
+		reason = zstid_change_compute(page, version, &decoded, near_known ? &near : NULL,
+									  image.data, rnd(3) ? &kept : NULL);
 	if (reason != NULL)
 		fail(reason, seed);
-	zstid_leaf_install(page, image.data);
+	zstid_leaf_install(page, image.data, kept.missing);
+	PageSetLSN(page, ++last_lsn);
+	zstid_walk_carry(version, last_lsn, ZsPageGetOpaque(page)->lokey, kept.kept);
 }
 
 static void
@@ -203,6 +211,7 @@ pages_equal(char *a, char *b)
 			return false;
 		for (int i = 0; i < walk.nslots; i++)
 			walk.slots[i].infomask &= ~ZS_VIS_HINT_BITS;
+		PageSetLSN(copies[k], InvalidXLogRecPtr);
 	}
 	return memcmp(ca.data, cb.data, ((PageHeader) a)->pd_lower) == 0;
 }
@@ -444,7 +453,8 @@ fold_random(char *page, char *twin, int rate, uint64 seed)
 		if (!zstid_leaf_write(&zstid_scratch, image.data) ||
 			((PageHeader) image.data)->pd_lower > ((PageHeader) pages[p])->pd_lower)
 			fail("a fold makes the page grow", seed);
-		zstid_leaf_install(pages[p], image.data);
+		zstid_leaf_install(pages[p], image.data, 0);
+		PageSetLSN(pages[p], ++last_lsn);
 	}
 }
 

@@ -240,15 +240,17 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 	uint8		vm_flags = zstid_change_vm_flags(target, change);
 	PGAlignedBlock image;
 	char		data[ZS_TID_MAX_RECORD];
+	XLogRecPtr	version = PageGetLSN(page);
+	ZsTidKept	kept;
 	const char *reason;
 	bool		was_sound PG_USED_FOR_ASSERTS_ONLY = false;
 
 #ifdef USE_ASSERT_CHECKING
 	was_sound = zsbase_check_due() && leaf_is_sound(page);
 #endif
-	reason = zstid_change_compute(page, change,
+	reason = zstid_change_compute(page, version, change,
 								  target->near_row == change->first ? &target->near : NULL,
-								  image.data);
+								  image.data, &kept);
 	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
 						 "TID tree leaf, row " UINT64_FORMAT ", operation %d: %s.",
@@ -262,7 +264,7 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 		   zstid_vm_page_end(change->first + change->count - 1));
 
 	START_CRIT_SECTION();
-	zstid_leaf_install(page, image.data);
+	zstid_leaf_install(page, image.data, kept.missing);
 	opaque->flags &= ~ZS_PAGEF_ALL_FROZEN;
 	MarkBufferDirty(buf);
 	if (vm_flags != 0)
@@ -280,6 +282,7 @@ zstid_target_change(ZsTidTarget *target, const ZsTidChange *change)
 			XLogRegisterBuffer(1, target->vmbuf, 0);
 		lsn = zspage_log_tree(XLOG_ZS_TID_CHANGE);
 		PageSetLSN(page, lsn);
+		zstid_walk_carry(version, lsn, opaque->lokey, kept.kept);
 		if (vm_flags != 0)
 			PageSetLSN(BufferGetPage(target->vmbuf), lsn);
 	}
@@ -382,7 +385,7 @@ zstid_target_fold(ZsTidTarget *target, const ZsTidFold *fold)
 	Assert(((PageHeader) image.data)->pd_lower <= ((PageHeader) page)->pd_lower);
 
 	START_CRIT_SECTION();
-	zstid_leaf_install(page, image.data);
+	zstid_leaf_install(page, image.data, 0);
 	if (fold->all_frozen)
 		opaque->flags |= ZS_PAGEF_ALL_FROZEN;
 	MarkBufferDirty(target->buf);

@@ -96,6 +96,9 @@ extern const char *zstid_walk_slots_check(const ZsTidWalk *walk);
 extern bool zstid_walk_next(ZsTidWalk *walk, ZsTidRun *run, const char **reason);
 extern void zstid_walk_skip(ZsTidWalk *walk, zstid row);
 extern void zstid_walk_seek(ZsTidWalk *walk, XLogRecPtr version, zstid row);
+extern void zstid_walk_carry(XLogRecPtr from, XLogRecPtr to, zstid lokey, uint32 kept);
+extern uint64 zstid_rows_before(const ZsTidWalk *start, XLogRecPtr version, const uint8 *ptr,
+								int slotno);
 
 /* Slot of a run that the walk returned; NULL for the fixed slot numbers. */
 static inline ZsVisSlot *
@@ -177,7 +180,7 @@ extern const char *zstid_leaf_find(Page page, XLogRecPtr version, zstid row, ZsT
 extern const char *zstid_leaf_read(Page page, ZsTidLeaf *leaf);
 extern Size zstid_leaf_size(const ZsTidLeaf *leaf);
 extern bool zstid_leaf_write(const ZsTidLeaf *leaf, Page image);
-extern void zstid_leaf_install(Page page, Page image);
+extern void zstid_leaf_install(Page page, Page image, uint32 missing);
 extern Size zstid_leaf_free_space(Page page);
 extern uint64 zstid_count_rows(const uint8 *ptr, const uint8 *end, int slotno);
 extern void zstid_slot_of_row(Page page, const ZsTidRun *run, const ZsVisSlot *slot, zstid row,
@@ -246,8 +249,15 @@ extern void zstid_edit_fold(ZsTidLeaf *leaf, const ZsTidFold *fold);
 /* what zstid_edit_slot() says when the new slot is not one of the fixed ones */
 #define ZS_SLOT_IN_TABLE		(-1)
 
-extern const char *zstid_change_compute(Page page, const ZsTidChange *change,
-										const ZsTidWalk *near, Page image);
+/* What a change leaves alone, and what is not in the image of it. */
+typedef struct ZsTidKept
+{
+	uint32		kept;			/* bytes of the run stream, from its beginning, that stay */
+	uint32		missing;		/* so many of them are not in the image */
+} ZsTidKept;
+
+extern const char *zstid_change_compute(Page page, XLogRecPtr version, const ZsTidChange *change,
+										const ZsTidWalk *near, Page image, ZsTidKept *kept);
 
 #define ZS_TID_MAX_RECORD		ZS_TID_MAX_SINGLE
 

@@ -232,17 +232,30 @@ zstid_leaf_write(const ZsTidLeaf *leaf, Page image)
 }
 
 /*
- * Copies the contents of an image onto the page; nothing can fail.
+ * Copies the contents of an image onto the page; nothing can fail.  The first missing bytes of the
+ * run stream are not in the image, since they stand on the page, where they belong.
  */
 void
-zstid_leaf_install(Page page, Page image)
+zstid_leaf_install(Page page, Page image, uint32 missing)
 {
 	int			pd_lower = ((PageHeader) image)->pd_lower;
+	char	   *to = (char *) page + ZS_TID_CONTENTS_OFFSET;
+	const char *from = (char *) image + ZS_TID_CONTENTS_OFFSET;
+	Size		size = pd_lower - ZS_TID_CONTENTS_OFFSET;
+	Size		copied = size;
 
 	Assert(pd_lower >= (int) ZS_TID_CONTENTS_OFFSET);
 	Assert(pd_lower <= ((PageHeader) page)->pd_special);
-	memcpy((char *) page + ZS_TID_CONTENTS_OFFSET, (char *) image + ZS_TID_CONTENTS_OFFSET,
-		   pd_lower - ZS_TID_CONTENTS_OFFSET);
+	if (missing > 0)
+	{
+		/* the header and the slots, and then what follows the gap */
+		copied = sizeof(ZsTidLeafHeader) +
+			((const ZsTidLeafHeader *) from)->nslots * sizeof(ZsVisSlot);
+		Assert(((const ZsTidLeafHeader *) to)->nslots == ((const ZsTidLeafHeader *) from)->nslots);
+		Assert(copied + missing <= size);
+		memcpy(to + copied + missing, from + copied + missing, size - copied - missing);
+	}
+	memcpy(to, from, copied);
 	((PageHeader) page)->pd_lower = pd_lower;
 }
 

@@ -78,12 +78,13 @@ zstid_redo_leaf(XLogReaderState *record, uint8 block_id, const ZsTidChange *cons
 		for (int i = 0; i < nchanges; i++)
 		{
 			PGAlignedBlock image;
-			const char *reason = zstid_change_compute(page, changes[i], NULL, image.data);
+			const char *reason = zstid_change_compute(page, InvalidXLogRecPtr, changes[i],
+														  NULL, image.data, NULL);
 
 			if (reason != NULL)
 				replay_failed(record, block_id, reason);
 			Assert(((PageHeader) image.data)->pd_lower >= (int) ZS_TID_CONTENTS_OFFSET);
-			zstid_leaf_install(page, image.data);
+			zstid_leaf_install(page, image.data, 0);
 		}
 		ZsPageGetOpaque(page)->flags &= ~ZS_PAGEF_ALL_FROZEN;
 		PageSetLSN(page, record->EndRecPtr);
@@ -148,7 +149,7 @@ redo_fold(XLogReaderState *record)
 		zstid_edit_fold(&zstid_scratch, &fold);
 		if (!zstid_leaf_write(&zstid_scratch, image.data))
 			replay_failed(record, 0, "page is full");
-		zstid_leaf_install(page, image.data);
+		zstid_leaf_install(page, image.data, 0);
 		if (xlrec.flags & ZS_TIDFOLDF_ALL_FROZEN)
 			ZsPageGetOpaque(page)->flags |= ZS_PAGEF_ALL_FROZEN;
 		PageSetLSN(page, record->EndRecPtr);

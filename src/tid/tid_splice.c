@@ -40,6 +40,7 @@
 /* Runs that are written anew. */
 typedef struct Splice
 {
+	XLogRecPtr	version;		/* of the page; Invalid: not known */
 	ZsTidWalk	start;			/* in front of the first run that was read */
 	const uint8 *from;			/* bytes from here */
 	zstid		from_row;		/* with which the run there begins */
@@ -139,7 +140,7 @@ push_run(ZsTidRun *list, int *n, uint64 count, int slotno)
 static uint64
 rows_before(const Splice *splice, int slotno)
 {
-	return zstid_count_rows(splice->start.stream, splice->from, slotno) +
+	return zstid_rows_before(&splice->start, splice->version, splice->from, slotno) +
 		(splice->before.slotno == slotno ? splice->before.count : 0);
 }
 
@@ -202,10 +203,60 @@ place_slot(const Splice *splice, const ZsVisSlot *slot, bool old_is_lost,
 }
 
 /*
- * Moves the marks along: those in the bytes that are written anew go to the beginning of these.
+ * Puts a mark at an offset of the stream, with whose run the row begins (counted from the leaf's
+ * first one), if the one before is far away: so marks follow a writer that goes through the leaf in
+ * order, and need not be built anew.  If there are as many as there can be, the one goes that is
+ * missed least.  n: how many marks there are.
  */
 static void
-splice_marks(const Splice *splice, ZsTidLeafHeader *header, const uint8 *target)
+add_mark(ZsTidLeafHeader *header, int n, uint32 offset, uint64 row)
+{
+	uint32		distance = Max(zstid_mark_distance(header->stream_size) / 2, 1);
+	uint32		smallest = PG_UINT32_MAX;
+	int			victim = 0;
+	int			i = 0;
+
+	Assert(n <= ZS_TID_MARKS);
+	while (i < n && header->mark_offset[i] < offset)
+		i++;
+	if (offset - (i > 0 ? header->mark_offset[i - 1] : 0) < distance || row > PG_UINT32_MAX ||
+		(i < n && header->mark_offset[i] == offset))
+		return;
+	for (int k = 0; n == ZS_TID_MARKS && k < n; k++)
+	{
+		uint32		before = k > 0 ? header->mark_offset[k - 1] : 0;
+		uint32		behind = k < n - 1 ? header->mark_offset[k + 1] : header->stream_size;
+
+		if (behind - before < smallest)
+		{
+			smallest = behind - before;
+			victim = k;
+		}
+	}
+	if (n == ZS_TID_MARKS)
+	{
+		n--;
+		memmove(&header->mark_offset[victim], &header->mark_offset[victim + 1],
+				(n - victim) * sizeof(header->mark_offset[0]));
+		memmove(&header->mark_row[victim], &header->mark_row[victim + 1],
+				(n - victim) * sizeof(header->mark_row[0]));
+		if (victim < i)
+			i--;
+	}
+	memmove(&header->mark_offset[i + 1], &header->mark_offset[i],
+			(n - i) * sizeof(header->mark_offset[0]));
+	memmove(&header->mark_row[i + 1], &header->mark_row[i],
+			(n - i) * sizeof(header->mark_row[0]));
+	header->mark_offset[i] = offset;
+	header->mark_row[i] = (uint32) row;
+}
+
+/*
+ * Moves the marks along: those in the bytes that are written anew go to the beginning of these.
+ * Returns false if they lie too far from each other then.
+ */
+static bool
+splice_marks(const Splice *splice, ZsTidLeafHeader *header)
 {
 	const ZsTidLeafHeader *old = splice->start.header;
 	const uint8 *stream = splice->start.stream;
@@ -234,21 +285,26 @@ splice_marks(const Splice *splice, ZsTidLeafHeader *header, const uint8 *target)
 			continue;
 		header->mark_row[n] = row;
 		header->mark_offset[n++] = offset;
-		gap = Max(gap, offset - last);
 		last = offset;
 	}
+	add_mark(header, n, from, splice->from_row - splice->start.lokey);
+	last = 0;
+	for (int i = 0; i < ZS_TID_MARKS && header->mark_offset[i] != 0; i++)
+	{
+		gap = Max(gap, header->mark_offset[i] - last);
+		last = header->mark_offset[i];
+	}
 	gap = Max(gap, header->stream_size - last);
-	if (gap > zstid_mark_distance(header->stream_size))
-		zstid_marks_build(header, target);
+	return gap <= zstid_mark_distance(header->stream_size);
 }
 
 /*
  * Writes the contents after the change into image.  Returns false if the change needs
- * the general way.
+ * the general way.  *kept (may be NULL): see zstid_change_compute().
  */
 static bool
 splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *slot,
-			int slotno, Page image)
+			int slotno, Page image, ZsTidKept *kept)
 {
 	char	   *contents = (char *) image + ZS_TID_CONTENTS_OFFSET;
 	ZsTidLeafHeader *header = (ZsTidLeafHeader *) contents;
@@ -267,6 +323,7 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 	uint8	   *ptr = bytes;
 	uint8	   *target;
 	Size		size;
+	bool		marks_fit;
 
 	/* rows behind the last run are not stored */
 	if (own->first + own->count == splice->start.limit && own->slotno == ZS_SLOT_UNUSED)
@@ -316,31 +373,42 @@ splice_runs(const Splice *splice, const ZsTidChange *change, const ZsVisSlot *sl
 	((PageHeader) image)->pd_lower = ZS_TID_CONTENTS_OFFSET + sizeof(ZsTidLeafHeader) +
 		nslots * sizeof(ZsVisSlot) + size;
 
+	marks_fit = splice_marks(splice, header);
 	target = (uint8 *) (slots + nslots);
-	if (splice->from > stream)
+	if (kept != NULL)
+	{
+		kept->kept = splice->from - stream;
+		kept->missing = marks_fit && nslots == splice->start.nslots ? kept->kept : 0;
+	}
+	if (splice->from > stream && (kept == NULL || kept->missing == 0))
 		memcpy(target, stream, splice->from - stream);
 	target += splice->from - stream;
 	memcpy(target, bytes, ptr - bytes);
 	target += ptr - bytes;
 	if (splice->start.end > splice->to)
 		memcpy(target, splice->to, splice->start.end - splice->to);
-	splice_marks(splice, header, (const uint8 *) (slots + nslots));
+	if (!marks_fit)
+		zstid_marks_build(header, (const uint8 *) (slots + nslots));
 	return true;
 }
 
 /*
  * Computes the page after the change in image, of BLCKSZ bytes (header and
  * special space are not touched).  near (may be NULL): a walk over the page that is
- * in front of the run that reaches the row before the first one.  Returns NULL, or
- * why it cannot be.
+ * in front of the run that reaches the row before the first one.  version: of the page, see
+ * zstid_walk_seek().  *kept (may be NULL) is for zstid_walk_carry() and zstid_leaf_install();
+ * without it the image is complete.  Returns NULL, or why it cannot be.
  */
 const char *
-zstid_change_compute(Page page, const ZsTidChange *change, const ZsTidWalk *near,
-					 Page image)
+zstid_change_compute(Page page, XLogRecPtr version, const ZsTidChange *change,
+					 const ZsTidWalk *near, Page image, ZsTidKept *kept)
 {
 	Splice		splice;
 	const char *reason;
 
+	if (kept != NULL)
+		*kept = (ZsTidKept) {0};
+	splice.version = version;
 	if (change->op != ZS_TID_REMOVE_DEAD && change->op != ZS_TID_RETIRE &&
 		find_runs(page, change, near, &splice))
 	{
@@ -360,8 +428,10 @@ zstid_change_compute(Page page, const ZsTidChange *change, const ZsTidWalk *near
 		reason = zstid_edit_slot(change, splice.own.slotno, old, &slot, &slotno);
 		if (reason != NULL)
 			return reason;
-		if (splice_runs(&splice, change, &slot, slotno, image))
+		if (splice_runs(&splice, change, &slot, slotno, image, kept))
 			return NULL;
+		if (kept != NULL)
+			*kept = (ZsTidKept) {0};
 	}
 
 	reason = zstid_leaf_read(page, &zstid_scratch);

@@ -91,7 +91,8 @@ compute_image(ZsTidStage *stage, ZsTidTarget *target, Page page, const ZsTidChan
 {
 	const ZsTidWalk *near = target != NULL && target->near_row == change->first ?
 		&target->near : NULL;
-	const char *reason = zstid_change_compute(page, change, near, image);
+	const char *reason = zstid_change_compute(page, InvalidXLogRecPtr, change, near, image,
+											  NULL);
 
 	if (reason != NULL)
 		zsbase_corrupted(stage->rel,
@@ -235,7 +236,7 @@ compute_update(ZsTidStage *stage)
 
 		compute_image(stage, &stage->target, page, &stage->single.insert, stage->image.data);
 		memcpy(between.data, page, BLCKSZ);
-		zstid_leaf_install(between.data, stage->image.data);
+		zstid_leaf_install(between.data, stage->image.data, 0);
 		compute_image(stage, NULL, between.data, &stage->single.xmax, stage->image.data);
 	}
 }
@@ -320,7 +321,7 @@ zstid_stage_prepare(ZsTidStage *stage)
 static void
 install(Buffer buf, Page image)
 {
-	zstid_leaf_install(BufferGetPage(buf), image);
+	zstid_leaf_install(BufferGetPage(buf), image, 0);
 	ZsPageGetOpaque(BufferGetPage(buf))->flags &= ~ZS_PAGEF_ALL_FROZEN;
 	MarkBufferDirty(buf);
 }

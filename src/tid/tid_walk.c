@@ -359,6 +359,7 @@ typedef struct WalkMemo
 } WalkMemo;
 
 #define MEMO_SIZE	16
+#define RANKS_SIZE	4
 
 static WalkMemo memos[MEMO_SIZE];
 
@@ -392,6 +393,70 @@ zstid_walk_seek(ZsTidWalk *walk, XLogRecPtr version, zstid row)
 	memo->lokey = lokey;
 	memo->row = walk->row;
 	memo->offset = walk->ptr - stream;
+}
+
+/*
+ * How many rows of a slot come before a place in one version of a leaf: who updates many rows of a
+ * leaf in their order asks again and again, a little further on each time.
+ */
+typedef struct RankMemo
+{
+	XLogRecPtr	version;
+	zstid		lokey;
+	int			slotno;
+	uint32		offset;			/* in the run stream; a run begins there */
+	uint64		count;			/* rows of the slot before */
+} RankMemo;
+
+static RankMemo ranks[RANKS_SIZE];
+
+/*
+ * A change that is logged at `to` has made another version of the leaf that begins with lokey: the
+ * first kept bytes of its run stream are the same, and so are the slots that they name.  What was
+ * remembered of these bytes holds for the new version.
+ */
+void
+zstid_walk_carry(XLogRecPtr from, XLogRecPtr to, zstid lokey, uint32 kept)
+{
+	const WalkMemo *memo = &memos[(from ^ lokey) % MEMO_SIZE];
+
+	if (XLogRecPtrIsInvalid(from) || XLogRecPtrIsInvalid(to))
+		return;
+	if (memo->version == from && memo->lokey == lokey && memo->offset <= kept)
+	{
+		WalkMemo	carried = *memo;
+
+		carried.version = to;
+		memos[(to ^ lokey) % MEMO_SIZE] = carried;
+	}
+	for (int i = 0; i < RANKS_SIZE; i++)
+	{
+		if (ranks[i].version == from && ranks[i].lokey == lokey && ranks[i].offset <= kept)
+			ranks[i].version = to;
+	}
+}
+
+/*
+ * Rows of the slot number, no fixed one, in the runs from the beginning of the stream, where the
+ * walk has just begun, to ptr.  version: see zstid_walk_seek().
+ */
+uint64
+zstid_rows_before(const ZsTidWalk *start, XLogRecPtr version, const uint8 *ptr, int slotno)
+{
+	RankMemo   *memo = &ranks[slotno % RANKS_SIZE];
+	uint32		offset = ptr - start->stream;
+	uint64		count = 0;
+
+	Assert(ptr >= start->stream && ptr <= start->end);
+	if (XLogRecPtrIsInvalid(version))
+		return zstid_count_rows(start->stream, ptr, slotno);
+	if (memo->version == version && memo->lokey == start->lokey && memo->slotno == slotno &&
+		memo->offset <= offset)
+		count = memo->count + zstid_count_rows(start->stream + memo->offset, ptr, slotno);
+	else
+		count = zstid_count_rows(start->stream, ptr, slotno);
+	*memo = (RankMemo) {version, start->lokey, slotno, offset, count};
+	return count;
 }
 
 /*
