@@ -15,7 +15,8 @@ plan skip_all => 'needs a compiler' if !build_c($tmp, 'plan_reader.so');
 
 my $node = new_node('main', conf => "shared_preload_libraries = 'zedstore_io,$tmp/plan_reader'");
 
-# T and U are tables of either access method.
+# T, U, P (partitioned), I (with children by inheritance) and K, which the module has paths of its
+# own for, are tables of either access method.
 my @queries = (
 	'select * from T where k > 2 and s like $$%1%$$ order by a',
 	'select a, n + 1 from T where n between 10 and 12 and s <> $$s3$$ order by a',
@@ -33,10 +34,18 @@ my @queries = (
 	'select g, (select count(*) from T where k = g) from generate_series(1, 4) g order by 1',
 	'select k, sum(n) from (select * from T union all select * from U) s group by k order by k',
 	'select k, count(*) from P where a > 5 group by k order by k',
-	'select x.a, P.s from T x join P on P.a = x.a where x.k = 5 order by 1 limit 9');
+	'select x.a, P.s from T x join P on P.a = x.a where x.k = 5 order by 1 limit 9',
+	'select a, s from K where k = 3 order by a',
+	'select k, count(*), sum(n) from K where s <> $$s3$$ group by k order by k',
+	'select a, s from K where k > 2 order by a desc limit 5',
+	'select count(*) from K join T using (a) where T.k = 4',
+	'select k, count(*), sum(n) from I where a > 7 group by k order by k');
 my @statements = (
 	'update T set n = n + 1, s = s || $$+$$ where k = 3 and a % 2 = 0',
 	'delete from T where k = 4 and s in (select s from U where k <> 4)',
+	'update I set n = n + 1 where k = 3 and s <> $$s1$$',
+	'delete from C where k = 4 and s like $$%2%$$',
+	'select * from I order by a',
 	'insert into T select a + 100000, k, n, s, d from U where k < 3 and n > 2',
 	'merge into T using (select a, k from U where k = 5) v on v.a = T.a
 		when matched then update set k = v.k + 10');
@@ -67,7 +76,8 @@ sub named
 {
 	my ($sql, $am) = @_;
 
-	return $sql =~ s/\b([TUP])\b(?!')/lc "$am$1"/ger;
+	$sql =~ s/\bK\b/kept$am/g;
+	return $sql =~ s/\b([TUPIC])\b(?!')/lc "$am$1"/ger;
 }
 
 # What all statements print with the settings, and what the module has seen.
@@ -101,10 +111,16 @@ for my $am ('heap', 'zedstore')
 			using $am;
 		create table ${prefix}p1 partition of ${prefix}p for values with (modulus 2, remainder 1)
 			using $am;
+		create table kept$prefix $definition using $am;
+		create table ${prefix}i $definition using $am;
+		create table ${prefix}c () inherits (${prefix}i) using $am;
+		insert into kept$prefix $rows from generate_series(1, 6000) i;
+		insert into ${prefix}i $rows from generate_series(1, 5000) i;
+		insert into ${prefix}c $rows from generate_series(5001, 9000) i;
 		insert into ${prefix}t $rows from generate_series(1, 6000) i;
 		insert into ${prefix}u $rows from generate_series(5900, 6100) i;
 		insert into ${prefix}p $rows from generate_series(1, 9000) i;
-		vacuum analyze ${prefix}t, ${prefix}u, ${prefix}p;
+		vacuum analyze ${prefix}t, ${prefix}u, ${prefix}p, ${prefix}i, ${prefix}c, kept$prefix;
 		insert into ${prefix}t $rows from generate_series(6001, 6050) i});
 }
 

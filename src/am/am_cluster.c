@@ -222,7 +222,8 @@ copy_sorted(CopyState *state, TableScanDesc scan, Relation index, TupleTableSlot
 
 /*
  * relation_copy_for_cluster: rewrites old_table into new_table, in the order of old_index if there
- * is one, by scanning it or (use_sort) by sorting.  The caller holds AccessExclusiveLock on both.
+ * is one, by scanning it or (use_sort) by sorting.  Nobody else writes to them: core's commands
+ * hold AccessExclusiveLock, TimescaleDB's reorder_chunk() lets others read with ExclusiveLock.
  * Rows that died before oldest_xmin stay behind; *xid_cutoff and *multi_cutoff become the oldest
  * that the new table has, if they were newer.
  */
@@ -243,7 +244,7 @@ zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index
 	};
 
 	zsbase_require_preload();
-	Assert(CheckRelationLockedByMe(old_table, AccessExclusiveLock, false));
+	Assert(CheckRelationLockedByMe(old_table, ExclusiveLock, true));
 	Assert(old_index != NULL || !use_sort);
 	if (old_index != NULL && !use_sort)
 	{

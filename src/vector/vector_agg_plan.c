@@ -65,7 +65,8 @@ input_is_table(PlannerInfo *root, RelOptInfo *rel)
 	RangeTblEntry *rte;
 
 	if ((rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
-		rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids))
+		rel->rtekind != RTE_RELATION || IS_DUMMY_REL(rel) || !bms_is_empty(rel->lateral_relids) ||
+		!zsvector_is_whole_table(rel))
 		return false;
 	rte = planner_rt_fetch(rel->relid, root);
 	return rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&

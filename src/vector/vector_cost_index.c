@@ -561,7 +561,7 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 		return;
 
 	/* costs have changed, and with them which path is better than another one */
-	if (rte->tablesample == NULL && lacks_seqscan(rel))
+	if (rte->tablesample == NULL && zsvector_is_whole_table(rel) && lacks_seqscan(rel))
 		rel->pathlist = lappend(rel->pathlist,
 								create_seqscan_path(root, rel, rel->lateral_relids, 0));
 	paths = rel->pathlist;

@@ -57,6 +57,9 @@ typedef struct ZsTopNKey
 /* Takes apart what the plan node carries, see pack_topn(). */
 extern int	zsvector_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
 
+/* Is it a path of a top-N scan? */
+extern bool zsvector_topn_is_path(const Path *path);
+
 extern const CustomScanMethods zsvector_topn_scan_methods;
 
 /* vector_topn_exec.c */
@@ -100,6 +103,13 @@ extern BlockNumber zsvector_cost_fetch_pages(RelOptInfo *rel);
 extern void zsvector_cost_restart(RelOptInfo *rel);
 
 /* vector_parallel.c */
+
+/*
+ * Are the relation's rows those of its table?  A library that keeps some elsewhere, as TimescaleDB
+ * does with those of compressed chunks, takes core's scans out of rel->pathlist and puts paths of
+ * its own there.  Then no other scan of the table may be added.
+ */
+extern bool zsvector_is_whole_table(const RelOptInfo *rel);
 
 /* As in costsize.c: among how many processes a path with so many workers divides its work. */
 extern double zsvector_parallel_divisor(int workers);

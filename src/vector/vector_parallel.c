@@ -38,6 +38,7 @@
 #include "utils/lsyscache.h"
 
 #include "vector_internal.h"
+#include "vector_scan.h"
 #include "zs_base.h"
 #include "zs_compat.h"
 #include "zs_vector.h"
@@ -77,6 +78,37 @@ zsvector_parallel_divisor(int workers)
 
 	Assert(workers >= 0);
 	return workers == 0 ? 1 : workers + Max(leader, 0);
+}
+
+/* See vector_internal.h. */
+bool
+zsvector_is_whole_table(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		switch (path->pathtype)
+		{
+			case T_SeqScan:
+			case T_IndexScan:
+			case T_IndexOnlyScan:
+			case T_BitmapHeapScan:
+			case T_TidScan:
+			case T_TidRangeScan:
+				return true;
+			case T_CustomScan:
+				/* cheaper than all of core's */
+				if (zsvector_scan_is_path(path) || zsvector_topn_is_path(path))
+					return true;
+				break;
+			default:
+				break;
+		}
+	}
+	return false;
 }
 
 /* See vector_internal.h. */
@@ -151,7 +183,8 @@ add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 
 	if (!rel->consider_parallel || IS_DUMMY_REL(rel) || rel->rel_parallel_workers != -1 ||
 		rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
-		!bms_is_empty(rel->lateral_relids) || !zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
+		!bms_is_empty(rel->lateral_relids) || !zsvector_is_whole_table(rel) ||
+		!zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
 		return;
 	pages = heap_pages(rel, rte);
 	if (pages <= rel->pages)

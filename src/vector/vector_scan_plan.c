@@ -29,6 +29,7 @@
 
 #include "access/table.h"
 #include "catalog/pg_class_d.h"
+#include "catalog/pg_inherits.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -143,6 +144,20 @@ has_current_of(RelOptInfo *rel)
 			return true;
 	}
 	return false;
+}
+
+/*
+ * Is it the target of a change, and a child by inheritance, not a partition?  TimescaleDB brings
+ * back the rows of a compressed chunk that is changed, if it finds a scan node of core's for it.
+ */
+static bool
+is_changed_child(PlannerInfo *root, const RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	if (root->parse->commandType == CMD_SELECT ||
+		!(bms_is_member(rel->relid, root->all_result_relids) ||
+		  bms_overlap(rel->top_parent_relids, root->all_result_relids)))
+		return false;
+	return has_superclass(rte->relid) && !get_rel_relispartition(rte->relid);
 }
 
 /* ---- plan --------------------------------------------------------------------------- */
@@ -387,7 +402,8 @@ add_scan_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	int			workers;
 
 	if (!zs_enable_vector_scan || (rel->baserestrictinfo == NIL && !may_be_filtered(rel)) ||
-		!is_our_table(rel, rte) || has_current_of(rel) ||
+		!is_our_table(rel, rte) || has_current_of(rel) || !zsvector_is_whole_table(rel) ||
+		is_changed_child(root, rel, rte) ||
 		zsvector_is_beaten(rel->pathlist, least_cost(rel)))
 		return;
 	vector_clauses = find_vector_clauses(rel, rte);

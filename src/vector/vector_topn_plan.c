@@ -205,6 +205,14 @@ static const CustomPathMethods path_methods = {
 	.PlanCustomPath = plan_topn,
 };
 
+/* See vector_internal.h. */
+bool
+zsvector_topn_is_path(const Path *path)
+{
+	return path->pathtype == T_CustomScan &&
+		((const CustomPath *) path)->methods == &path_methods;
+}
+
 const CustomScanMethods zsvector_topn_scan_methods = {
 	.CustomName = "ZedstoreTopN",
 	.CreateCustomScanState = zsvector_topn_create_state,

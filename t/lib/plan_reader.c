@@ -15,6 +15,12 @@
  * and before it ends.  Slots: who wraps a node, as TimescaleDB's nodes do with their children,
  * takes all columns of what it returns, copies it in any form, and goes by the slot's operations.
  *
+ * Rows elsewhere: TimescaleDB keeps the rows of compressed chunks in other tables.  It takes core's
+ * paths out of a chunk's pathlist and puts others there, and brings rows back when it finds a scan
+ * node of core's for a chunk that is changed (decompress_chunk_plan_walker()).  So for tables whose
+ * names begin with KEPT the paths are replaced by an Append here; nothing else may scan them, and
+ * nodes of ours no child by inheritance that is changed.
+ *
  * What must not be is an error.  plan_reader_counts() says what was looked at in the session.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -26,17 +32,21 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "catalog/pg_inherits.h"
 #include "executor/executor.h"
 #include "executor/tuptable.h"
 #include "fmgr.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/planner.h"
+#include "parser/parsetree.h"
 #include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/hsearch.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
@@ -46,6 +56,7 @@ PG_FUNCTION_INFO_V1(plan_reader_counts);
 extern PGDLLEXPORT void _PG_init(void);
 
 #define OUR_NAME	"zedstore_io"
+#define KEPT		"kept"
 #define NKINDS		3
 
 static const char *const kinds[NKINDS] = {"ZedstoreScan", "ZedstoreAgg", "ZedstoreTopN"};
@@ -150,12 +161,26 @@ check_paths(RelOptInfo *rel)
 		check_path(lfirst(lc));
 }
 
+static bool
+is_kept(Oid relid)
+{
+	return strncmp(get_rel_name(relid), KEPT, strlen(KEPT)) == 0;
+}
+
 static void
 set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 {
 	if (next_set_rel_pathlist)
 		next_set_rel_pathlist(root, rel, rti, rte);
 	check_paths(rel);
+	if (rte->rtekind == RTE_RELATION && !rte->inh && is_kept(rte->relid))
+	{
+		Path	   *scan = create_seqscan_path(root, rel, NULL, 0);
+
+		rel->pathlist = rel->partial_pathlist = NIL;
+		add_path(rel, (Path *) create_append_path(root, rel, list_make1(scan), NIL, NIL, NULL, 0,
+												  false, -1));
+	}
 }
 
 static void
@@ -195,6 +220,14 @@ check_custom_scan(const CustomScan *cscan, int kind, const PlannedStmt *stmt)
 			check(IsA(list_nth(cscan->custom_scan_tlist, var->varattno - 1), TargetEntry));
 		else if (IsA(var, Var))
 			check(var->varno == (int) cscan->scan.scanrelid);
+	}
+	if (cscan->scan.scanrelid > 0)
+	{
+		Oid			relid = rt_fetch(cscan->scan.scanrelid, stmt->rtable)->relid;
+
+		check(!is_kept(relid));
+		check(!list_member_int(stmt->resultRelations, cscan->scan.scanrelid) ||
+			  !has_superclass(relid) || get_rel_relispartition(relid));
 	}
 	counts[kind].plans++;
 }
