@@ -438,6 +438,141 @@ analytic_condition(Table *table, const char *alias)
 	return expression(table, alias, BOOL, rnd(0, 3), true);
 }
 
+/* ---- nesting ---- */
+
+/*
+ * Levels of an expression each of which has the one within it as its first argument.  A compiler
+ * that makes a program of an argument for each mention of it needs as many as the number of
+ * mentions to the power of this.
+ */
+#define MAX_NESTING 5
+
+static char *
+nested_int(Table *table, const char *alias)
+{
+	char	   *e = expression(table, alias, INT, 1, true);
+
+	for (int i = rnd(2, MAX_NESTING); i > 0; i--)
+	{
+		switch (rnd(0, 6))
+		{
+			case 0:
+			case 1:
+				e = S("nullif(%s, %d)", e, rnd(-5, 20));
+				break;
+			case 2:
+				e = S("case %s when %d then %d when %d then %s%s end", e, rnd(0, 9), rnd(0, 9),
+					  rnd(0, 9), int_leaf(table, alias, true),
+					  chance(70) ? S(" else %s", int_leaf(table, alias, true)) : "");
+				break;
+			case 3:
+				e = S("coalesce(nullif(%s, %d), %s)", e, rnd(0, 9), int_leaf(table, alias, true));
+				break;
+			case 4:
+				e = S("(%s is %sdistinct from %d)::int", e, chance(50) ? "not " : "", rnd(0, 9));
+				break;
+			case 5:
+				e = S("case nullif(%s, %d) when %s then %d else %d end", e, rnd(0, 9),
+					  int_leaf(table, alias, true), rnd(0, 9), rnd(0, 9));
+				break;
+			default:
+				e = S("abs(%s %% %d)", e, rnd(2, 30));
+				break;
+		}
+	}
+	return e;
+}
+
+static char *
+nested_txt(Table *table, const char *alias)
+{
+	char	   *e = expression(table, alias, TXT, 0, true);
+
+	for (int i = rnd(2, MAX_NESTING); i > 0; i--)
+	{
+		switch (rnd(0, 4))
+		{
+			case 0:
+			case 1:
+				e = S("nullif(%s, %s)", e, txt_constant());
+				break;
+			case 2:
+				e = S("case %s when %s then %s when 'a' then %s else %s end", e, txt_constant(),
+					  txt_constant(), expression(table, alias, TXT, 0, true), txt_constant());
+				break;
+			case 3:
+				e = S("coalesce(nullif(%s, %s), %s)", e, txt_constant(), txt_constant());
+				break;
+			default:
+				e = S("%s(%s)", chance(50) ? "upper" : "lower", e);
+				break;
+		}
+	}
+	return e;
+}
+
+static char *
+nested_bool(Table *table, const char *alias)
+{
+	char	   *e = expression(table, alias, BOOL, 0, true);
+
+	for (int i = rnd(2, MAX_NESTING); i > 0; i--)
+	{
+		switch (rnd(0, 4))
+		{
+			case 0:
+			case 1:
+				e = S("(%s is %sdistinct from %s)", e, chance(50) ? "not " : "",
+					  expression(table, alias, BOOL, 0, true));
+				break;
+			case 2:
+				e = S("case %s when true then %s when false then %s end", e,
+					  chance(50) ? "null" : "false", expression(table, alias, BOOL, 0, true));
+				break;
+			case 3:
+				e = S("coalesce(nullif(%s, %s), %s)", e, chance(50) ? "true" : "false",
+					  expression(table, alias, BOOL, 0, true));
+				break;
+			default:
+				e = S("((%s) is %s)", e, chance(50) ? "not true" : "not unknown");
+				break;
+		}
+	}
+	return e;
+}
+
+/* Deep expressions as arguments, filters, keys and targets. */
+static void
+query_deep(int session, Table *table)
+{
+	char	   *number = nested_int(table, "t");
+	char	   *word = nested_txt(table, "t");
+	char	   *test = nested_bool(table, "t");
+
+	switch (rnd(0, 3))
+	{
+		case 0:
+			both(session, CMP_ROWS,
+				 S("select sum(%s), count(%s), count(*) filter (where %s) from %s t", number, word,
+				   test, table->name));
+			break;
+		case 1:
+			both(session, CMP_ROWS, S("select t.id, %s from %s t where %s", number, table->name,
+									  test));
+			break;
+		case 2:
+			both(session, CMP_ROWS,
+				 S("select %s, count(*), max(%s) from %s t where %s group by 1",
+				   chance(50) ? S("(%s + 0 * t.id)", number) : S("left(%s, 80)", word), number,
+				   table->name, chance(50) ? test : S("%s = %d", number, rnd(0, 9))));
+			break;
+		default:
+			both(session, CMP_ROWS, S("select t.id, left(%s, 80) from %s t where %s > %s or %s",
+									  word, table->name, word, txt_constant(), test));
+			break;
+	}
+}
+
 /* ---- aggregates and groups ---- */
 
 static char *
@@ -790,6 +925,9 @@ step_analytic(int session)
 			break;
 		case 3:
 			query_modes(session, table);
+			break;
+		case 5:
+			query_deep(session, table);
 			break;
 		case 4:
 			both(session, CMP_ROWS,

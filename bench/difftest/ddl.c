@@ -661,6 +661,7 @@ create_world(void)
 	both(0, CMP_TAG, trigger_functions);
 	for (int i = rnd(3, 5); i > 0 && !round_failed; i--)
 		create_table();
+	create_small_tables();
 	model_load();
 	for (int i = rnd(2, 8); i > 0 && !round_failed; i--)
 		create_index(random_table(), false);

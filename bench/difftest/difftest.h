@@ -237,6 +237,7 @@ extern char *predicate(Table *table, const char *alias, int depth);
 extern void step_query(int session);
 extern void check_tids(int session);
 extern char *hash_of(Table *table);
+extern char *total_order(Table *table, const char *alias);
 
 /* ---- analytic.c */
 
@@ -244,11 +245,23 @@ extern char *analytic_condition(Table *table, const char *alias);
 extern void step_analytic(int session);
 extern void step_analytic_cursor(int session, Table *table);
 
+/* ---- subquery.c */
+
+extern void step_subquery(int session);
+
+/* ---- motion.c: small tables, rows that move, cursors */
+
+extern void create_small_tables(void);
+extern void step_small(int session);
+extern void step_motion(void);
+extern void step_cursor(void);
+
 /* ---- dml.c */
 
 extern void step_dml(int session);
 extern void step_insert(int session);
-extern void step_cursor(void);
+extern char *assignments(Table *table, const char *alias);
+extern char *insert_values(Table *table);
 extern char *column_list(Table *table, char **series_of_g);
 
 /* ---- ddl.c */
@@ -262,6 +275,8 @@ extern void random_settings(int session);
 /* ---- rounds */
 
 extern void sequential_round(uint64_t seed);
+extern void end_guests(void);
+extern void begin_transaction(int session, const char *level);
 extern void concurrent_round(uint64_t seed);
 extern void prepare_sequential(void);
 extern void prepare_concurrent(void);

@@ -1,6 +1,6 @@
 /*
  * dml.c
- *		Random changes of rows, and cursors.
+ *		Random changes of rows.
  *
  * Every row has an id that comes from one counter.  A statement must not depend
  * on the order in which it visits rows: no key moves to where another one is or
@@ -75,7 +75,7 @@ returning(Table *table)
 }
 
 /* Parents that the foreign keys of a table want are not looked for: a part of the rows has none. */
-static char *
+char *
 insert_values(Table *table)
 {
 	Buf			names = {0};
@@ -135,7 +135,7 @@ insert_series(Table *table)
 }
 
 /* The SET list of an UPDATE; alias names the old row. */
-static char *
+char *
 assignments(Table *table, const char *alias)
 {
 	Buf			buf = {0};
@@ -424,66 +424,4 @@ step_dml(int session)
 			step_insert(session);
 			break;
 	}
-}
-
-/* Cursors over an order without ties, at any direction; and WHERE CURRENT OF. */
-void
-step_cursor(void)
-{
-	Table	   *table = random_table();
-	bool		in_transaction = status_of(0) == PQTRANS_INTRANS;
-
-	if (table == NULL || status_of(0) == PQTRANS_INERROR)
-		return;
-	if (!in_transaction)
-		both(0, CMP_TAG, "begin");
-	if (chance(40))
-		step_analytic_cursor(0, table);
-	else if (table->kind != 'm' && table->unique_id && chance(50))
-	{
-		if (both(0, CMP_TAG, S("declare cu cursor for select * from %s where id = (select id from %s order by id offset %d limit 1) for update", table->name, table->name, rnd(0, 300))) &&
-			both(0, CMP_ROWS, "fetch cu") &&
-			both(0, CMP_TAG, chance(60) ?
-				 S("update %s set %s where current of cu", table->name,
-				   assignments(table, table->name)) :
-				 S("delete from %s where current of cu", table->name)))
-			both(0, CMP_TAG, "close cu");
-	}
-	else if (table->unique_id)
-	{
-		bool		hold = chance(30) && !in_transaction;
-
-		if (both(0, CMP_TAG,
-				 S("declare cu scroll cursor %s for select t.* from %s t where %s order by id",
-				   hold ? "with hold" : "", table->name,
-							   predicate(table, "t", 1))))
-		{
-			static const char *const moves[] = {
-				"fetch 7 from cu", "fetch backward 3 from cu", "fetch first from cu", "fetch last from cu", "move 20 in cu",
-				"fetch relative -2 from cu", "fetch absolute 11 from cu", "fetch prior from cu", "fetch next from cu"
-			};
-			bool		ok = true;
-
-			if (hold && chance(50))
-				ok = both(0, CMP_TAG, "commit");
-			else
-				hold = false;
-			for (int i = rnd(1, 8); ok && i > 0; i--)
-			{
-				if (!hold && chance(20) && table->kind != 'm')
-					ok = both(0, CMP_TAG,
-							  S("update %s set %s where id = %d", table->name,
-								assignments(table, table->name), some_id()));
-				if (ok)
-					ok = both(0, CMP_ORDER, pick(moves));
-			}
-			if (ok)
-				both(0, CMP_TAG, "close cu");
-		}
-	}
-	if (!in_transaction && status_of(0) != PQTRANS_IDLE)
-		both(0, CMP_TAG, chance(80) ? "commit" : "rollback");
-	if (in_transaction && status_of(0) == PQTRANS_INERROR)
-		both(0, CMP_TAG, "rollback");
-	model_is_stale = true;
 }

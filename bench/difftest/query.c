@@ -206,7 +206,7 @@ row_lock(void)
 }
 
 /* ORDER BY keys that leave no ties where id is unique. */
-static char *
+char *
 total_order(Table *table, const char *alias)
 {
 	Column	   *column = random_column(table, T_BTREE);
@@ -396,6 +396,13 @@ step_query(int session)
 
 	if (table == NULL)
 		return;
+	if (chance(25))
+	{
+		for (int i = rnd(1, 5); i > 0 && !round_failed &&
+			 status_of(session) != PQTRANS_INERROR; i--)
+			step_subquery(session);
+		return;
+	}
 	if (chance(50))
 	{
 		for (int i = rnd(1, 4); i > 0 && !round_failed &&

@@ -20,7 +20,7 @@ static int	savepoints;
 static bool ddl_in_transaction;
 static int	gids;
 
-static void
+void
 end_guests(void)
 {
 	for (int i = 1; i < NSESSIONS; i++)
@@ -72,8 +72,8 @@ check_everything(void)
  * Begins a transaction.  If it keeps its first snapshot, both sides take it here: later the model's
  * queries would take it for heap alone, and other sessions commit before zedstore's comes.
  */
-static void
-begin(int session, const char *level)
+void
+begin_transaction(int session, const char *level)
 {
 	both(session, CMP_TAG, S("begin%s", level));
 	if (level[0] != '\0')
@@ -91,7 +91,7 @@ step_transaction(void)
 	switch (status_of(0))
 	{
 		case PQTRANS_IDLE:
-			begin(0, pick(levels));
+			begin_transaction(0, pick(levels));
 			savepoints = 0;
 			ddl_in_transaction = false;
 			break;
@@ -171,7 +171,7 @@ step_guest(int session)
 
 	if (status_of(session) == PQTRANS_IDLE)
 	{
-		begin(session, pick(levels));
+		begin_transaction(session, pick(levels));
 		guest->left = rnd(2, 12);
 		guest->writes = chance(40);
 		if (chance(80))
@@ -230,7 +230,7 @@ step_meeting(void)
 		end_guests();
 		return;
 	}
-	begin(0, chance(30) ? " isolation level repeatable read" : "");
+	begin_transaction(0, chance(30) ? " isolation level repeatable read" : "");
 	both(0, CMP_TAG, "set local lock_timeout = 0");
 	switch (rnd(0, 3))
 	{
@@ -280,8 +280,10 @@ step(void)
 		step_transaction();
 	else if (what < 24 && !ddl_in_transaction)
 		step_guest(rnd(1, NSESSIONS - 1));
-	else if (what < 50)
+	else if (what < 48)
 		step_dml(0);
+	else if (what < 50)
+		step_small(0);
 	else if (what < 74)
 		step_query(0);
 	else if (what < 80)
@@ -303,14 +305,19 @@ step(void)
 		if (idle)
 			step_maintenance();
 	}
-	else if (what < 93)
+	else if (what < 91)
 		random_settings(0);
-	else if (what < 95)
+	else if (what < 94)
 		step_cursor();
-	else if (what < 97)
+	else if (what < 96)
 		step_meeting();
-	else if (what < 98)
+	else if (what < 97)
 		check_tids(0);
+	else if (what < 99)
+	{
+		if (idle)
+			step_motion();
+	}
 	else
 		compare_tables(0);
 	if (status_of(0) == PQTRANS_IDLE)
