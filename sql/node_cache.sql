@@ -108,6 +108,11 @@ select cached('select id from o_@ o order by (select count(*) from i_@ i where i
 select cached('select id, case when k > 3 then (select max(v) from i_@ i where i.k = o.k) else
 	(select min(1 / (v - 3)) from i_@ i where i.k = o.k and i.v <> 3) end from o_@ o');
 
+-- the parameter itself is among what the subquery returns
+select cached('select id, (select o.t from i_@ i where i.k = o.k order by id limit 1) from o_@ o');
+select cached('select id from o_@ o where (k, t) in (select o.k, i.t from i_@ i where i.k = o.k
+	and i.v < 9) or (t, k) not in (select o.t, o.k from i_@ i where i.k > o.k)');
+
 -- values of all kinds, by their images
 select cached('select id, (select count(*) from i_@ i where i.t = o.t) from o_@ o');
 select cached('select id, (select max(v || o.n::text) from i_@ i where i.n = o.n) from o_@ o');

@@ -32,6 +32,8 @@ my @queries = (
 	'select a from T where k > (select min(k) from U) and (k = 2 or exists
 		(select from U where U.a = T.a and U.k <> 3)) order by a limit 20',
 	'select g, (select count(*) from T where k = g) from generate_series(1, 4) g order by 1',
+	'select a, (select T.s || max(U.s) from U where U.k > T.k), (select T.k from U where U.k = T.k
+		limit 1) from T where a < 60 order by 1',
 	'select k, sum(n) from (select * from T union all select * from U) s group by k order by k',
 	'select k, count(*) from P where a > 5 group by k order by k',
 	'select x.a, P.s from T x join P on P.a = x.a where x.k = 5 order by 1 limit 9',
@@ -145,7 +147,7 @@ for my $libraries ("zedstore_io,$tmp/plan_reader", "$tmp/plan_reader,zedstore_io
 		}
 	}
 	# paths are offered to libraries whose hooks come behind ours
-	for my $kind (qw(ZedstoreScan ZedstoreAgg ZedstoreTopN))
+	for my $kind (qw(ZedstoreScan ZedstoreAgg ZedstoreTopN ZedstoreCache))
 	{
 		for my $what ($libraries =~ /^zed/ ? 'paths' : (), qw(plans states rows ends))
 		{

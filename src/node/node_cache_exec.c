@@ -86,17 +86,18 @@ plan_of(const SubPlan *subplan, const EState *estate)
 	return list_nth(estate->es_plannedstmt->subplans, subplan->plan_id - 1);
 }
 
-/* The keys, by custom_exprs, that the plan below or initplans of the subquery look at. */
+/* The keys that the plan below or initplans of the subquery look at. */
 static void
 find_keys(CacheState *state, CustomScan *cscan, PlanState *child, EState *estate)
 {
+	List	   *keys = lthird_node(List, cscan->custom_private);
 	Bitmapset  *needed = bms_copy(child->plan->allParam);
 	ListCell   *lc;
 
 	foreach(lc, cscan->scan.plan.initPlan)
 		needed = bms_add_members(needed, plan_of(lfirst_node(SubPlan, lc), estate)->extParam);
-	state->keys = palloc(list_length(cscan->custom_exprs) * sizeof(ZsCacheKey));
-	foreach(lc, cscan->custom_exprs)
+	state->keys = palloc(list_length(keys) * sizeof(ZsCacheKey));
+	foreach(lc, keys)
 	{
 		Param	   *param = lfirst_node(Param, lc);
 		ZsCacheKey *key = &state->keys[state->nkeys];
@@ -145,7 +146,6 @@ begin_cache(CustomScanState *node, EState *estate, int eflags)
 	state->phase = CACHE_PHASE_BEGIN;
 	find_keys(state, cscan, child, estate);
 	find_derived_parameters(state, estate);
-	Assert(state->nkeys <= list_length(cscan->custom_exprs));
 	state->table = zsnode_cache_table_create(state->keys, state->nkeys, get_hash_memory_limit());
 }
 
@@ -421,7 +421,7 @@ explain_cache(CustomScanState *node, List *ancestors, ExplainState *es)
 	uint64		nevictions = zsnode_cache_table_evictions(state->table);
 	uint64		memory = (zsnode_cache_table_peak(state->table) + 1023) / 1024;
 
-	foreach(lc, cscan->custom_exprs)
+	foreach(lc, lthird_node(List, cscan->custom_private))
 	{
 		if (bms_is_member(lfirst_node(Param, lc)->paramid, state->expected))
 			names = lappend(names, deparse_expression(lfirst(lc), context, es->verbose, false));

@@ -174,8 +174,7 @@ plan_cache(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, Li
 	cscan->flags = path->flags;
 	cscan->custom_plans = custom_plans;
 	cscan->custom_scan_tlist = copyObject(child->targetlist);
-	cscan->custom_exprs = lthird_node(List, path->custom_private);
-	cscan->custom_private = list_copy_head(path->custom_private, 2);
+	cscan->custom_private = path->custom_private;
 	cscan->methods = &zsnode_cache_scan_methods;
 	return &cscan->scan.plan;
 }
@@ -215,8 +214,9 @@ make_keys(const PlannerInfo *parent)
 }
 
 /*
- * custom_private: who we are; is the first row all that is asked for?  The path has its keys behind
- * that, which become the node's custom_exprs.
+ * custom_private of path and node: who we are; is the first row all that is asked for; the keys.
+ * These are no custom_exprs: where the subquery returns one of them as it is, core would put a
+ * column of custom_scan_tlist in its place.  The node has the parameters of the plan below anyway.
  */
 static Path *
 make_path(RelOptInfo *rel, Path *subpath, List *keys, bool first_row)

@@ -57,9 +57,10 @@ extern PGDLLEXPORT void _PG_init(void);
 
 #define OUR_NAME	"zedstore_io"
 #define KEPT		"kept"
-#define NKINDS		3
+#define NKINDS		4
 
-static const char *const kinds[NKINDS] = {"ZedstoreScan", "ZedstoreAgg", "ZedstoreTopN"};
+static const char *const kinds[NKINDS] = {"ZedstoreScan", "ZedstoreAgg", "ZedstoreTopN",
+"ZedstoreCache"};
 
 typedef struct Counts
 {
@@ -394,7 +395,8 @@ check_state(PlanState *node)
 	foreach(lc, css->custom_ps)
 		check(((PlanState *) lfirst(lc))->state == node->state);
 	check(css->ss.ss_currentRelation == NULL || RelationIsValid(css->ss.ss_currentRelation));
-	check(css->ss.ss_ScanTupleSlot != NULL && css->slotOps == css->ss.ss_ScanTupleSlot->tts_ops);
+	check(css->ss.ss_ScanTupleSlot != NULL);
+	check(css->slotOps == css->ss.ss_ScanTupleSlot->tts_ops);
 	check(node->ps_ResultTupleDesc != NULL && node->ps_ExprContext != NULL);
 	return kind;
 }
