@@ -394,6 +394,15 @@ check_state(PlanState *node)
 	check(list_length(css->custom_ps) == list_length(cscan->custom_plans));
 	foreach(lc, css->custom_ps)
 		check(((PlanState *) lfirst(lc))->state == node->state);
+	/* each subplan of the node's expressions once */
+	foreach(lc, node->subPlan)
+	{
+		ListCell   *lc2;
+
+		for_each_cell(lc2, node->subPlan, lnext(node->subPlan, lc))
+			check(lfirst_node(SubPlanState, lc)->subplan !=
+				  lfirst_node(SubPlanState, lc2)->subplan);
+	}
 	check(css->ss.ss_currentRelation == NULL || RelationIsValid(css->ss.ss_currentRelation));
 	check(css->ss.ss_ScanTupleSlot != NULL);
 	check(css->slotOps == css->ss.ss_ScanTupleSlot->tts_ops);
@@ -411,8 +420,10 @@ start_walker(PlanState *node, void *context)
 	{
 		bool		found;
 
+		/* partitions share their subplans, which are met once for each */
 		entry = hash_search(read_nodes, &node, HASH_ENTER, &found);
-		check(!found);
+		if (found)
+			return false;
 		entry->kind = kind;
 		entry->real = node->ExecProcNodeReal;
 		entry->context = AllocSetContextCreate(node->state->es_query_cxt, "plan_reader row",
