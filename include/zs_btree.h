@@ -54,8 +54,24 @@ zsbtree_nitems(Page page)
 extern Buffer zsbtree_search(Relation rel, uint16 treeno, uint64 key, int lockmode);
 extern Buffer zsbtree_try_bottom(Relation rel, uint16 treeno, uint64 key, BlockNumber blkno);
 extern Buffer zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key);
-extern Buffer zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf,
-								 uint64 nextkey, int lockmode);
+extern Buffer zsbtree_search_near(Relation rel, uint16 treeno, BlockNumber blkno, uint64 key,
+								  int lockmode);
+
+/*
+ * The bottom page that holds nextkey, which lies at or behind the hikey of buf's page.  buf is
+ * locked on entry and released; the result is locked in lockmode, or InvalidBuffer when buf was the
+ * rightmost page.
+ */
+static inline Buffer
+zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf, uint64 nextkey, int lockmode)
+{
+	BlockNumber right = ZsPageGetOpaque(BufferGetPage(buf))->right;
+
+	Assert(nextkey >= ZsPageGetOpaque(BufferGetPage(buf))->hikey);
+	UnlockReleaseBuffer(buf);
+	return right == 0 ? InvalidBuffer : zsbtree_search_near(rel, treeno, right, nextkey, lockmode);
+}
+
 
 /* btree_split.c */
 

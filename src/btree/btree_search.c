@@ -540,20 +540,15 @@ zsbtree_search_or_create(Relation rel, uint16 treeno, uint64 key)
 }
 
 /*
- * The bottom page that holds nextkey, which lies at or behind the hikey of
- * buf's page.  buf is locked on entry and released; the result is locked in
- * lockmode, or InvalidBuffer when buf was the rightmost page.
+ * zsbtree_search() for one who goes from page to page and keeps no lock meanwhile: the page is
+ * likely to be blkno, by the right link of the one before it.  It is looked at first.
  */
 Buffer
-zsbtree_step_right(Relation rel, uint16 treeno, Buffer buf, uint64 nextkey, int lockmode)
+zsbtree_search_near(Relation rel, uint16 treeno, BlockNumber blkno, uint64 key, int lockmode)
 {
-	BlockNumber right = ZsPageGetOpaque(BufferGetPage(buf))->right;
-
-	Assert(nextkey >= ZsPageGetOpaque(BufferGetPage(buf))->hikey);
-	UnlockReleaseBuffer(buf);
-	if (right == 0)
-		return InvalidBuffer;
-	return page_at(rel, treeno, zsbtree_bottom_level(treeno), right, nextkey, lockmode);
+	if (blkno == 0 || !zspage_exists(rel, blkno))
+		return zsbtree_search(rel, treeno, key, lockmode);
+	return page_at(rel, treeno, zsbtree_bottom_level(treeno), blkno, key, lockmode);
 }
 
 /*
