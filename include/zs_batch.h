@@ -46,7 +46,7 @@ typedef struct ZsBatch
 	zstid		first;			/* row number of its first row: a stripe's */
 	uint32		nsel;
 	uint64		sel[ZS_KERNEL_WORDS];	/* rows that the snapshot sees */
-	bool		has_rows;		/* some of these are in the row tree: by slot only */
+	bool		has_rows;		/* some of these are in the row tree: no zone map says anything */
 } ZsBatch;
 
 /* What a caller wants of a column. */

@@ -20,15 +20,32 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
+#include "zs_compat.h"
 #include "zs_format.h"
+#include "zs_kernel.h"
 #include "zs_walrec.h"
 
 struct ZsBottomAhead;
 
+/* Row number in a row-tree item: the tuple's padding bytes, low byte first. */
+static inline zstid
+zsrow_item_row(const MinimalTupleData *item)
+{
+	uint64		row = 0;
+
+	StaticAssertStmt(MINIMAL_TUPLE_PADDING == 6 && ZS_ROW_BITS <= 48,
+					 "row number fits the padding");
+#ifdef WORDS_BIGENDIAN
+	for (int i = MINIMAL_TUPLE_PADDING - 1; i >= 0; i--)
+		row = row << 8 | (uint8) item->mt_padding[i];
+#else
+	memcpy(&row, item->mt_padding, MINIMAL_TUPLE_PADDING);
+#endif
+	return row;
+}
+
 /* row_leaf.c */
 
-/* Row number in a row-tree item (the tuple's padding bytes). */
-extern zstid zsrow_item_row(const MinimalTupleData *item);
 extern void zsrow_item_set_row(MinimalTuple item, zstid row);
 
 /* The transaction that wrote the row; InvalidTransactionId: the item does not say. */
@@ -98,6 +115,8 @@ typedef struct ZsRowBatch
 	MinimalTuple *items;		/* point into arena */
 	/* private */
 	int			maxitems;
+	zstid		near_row;		/* behind the range, ... */
+	BlockNumber near;			/* ... and the block that is likely to have it; 0: not known */
 	char	   *arena;
 	Size		arena_used;
 	Size		arena_size;
@@ -148,14 +167,70 @@ typedef struct ZsRowWalk
 extern void zsrow_walk_begin(ZsRowWalk *walk, TupleDesc desc, const MinimalTupleData *item);
 extern bool zsrow_walk_next(ZsRowWalk *walk);
 
+ZS_NORETURN extern void zsrow_corrupted(Relation rel, TupleDesc desc, const MinimalTupleData *item);
+
+/* row_vector.c */
+
+/* How far a row has been taken apart; all zero: not at all. */
+typedef struct ZsRowProgress
+{
+	uint16		natts;			/* attributes before this one are behind */
+	uint32		off;			/* where the next one's bytes, or their padding, begin */
+} ZsRowProgress;
+
 /*
- * Takes an item apart as core takes a tuple: all attributes of desc, what the item lacks as missing
- * values.  Values by reference point into the item, large ones are external varlenas.  Error (data
- * corrupted) if lengths in it lead beyond its end; where data checksums are verified that is not
- * looked for.
+ * Takes an item apart as core takes a tuple, from where the last call left off (progress) up to
+ * natts attributes of desc; what the item lacks are missing values.  Values by reference point into
+ * the item, large ones are external varlenas.  Error (data corrupted) if lengths in it lead beyond
+ * its end.
  */
-extern void zsrow_deform(Relation rel, TupleDesc desc, const MinimalTupleData *item, Datum *values,
-						 bool *isnull);
+extern void zsrow_deform_on(Relation rel, TupleDesc desc, const MinimalTupleData *item,
+							ZsRowProgress *progress, int natts, Datum *values, bool *isnull);
+
+/* All attributes of desc. */
+static inline void
+zsrow_deform(Relation rel, TupleDesc desc, const MinimalTupleData *item, Datum *values,
+			 bool *isnull)
+{
+	ZsRowProgress progress = {0};
+
+	zsrow_deform_on(rel, desc, item, &progress, desc->natts, values, isnull);
+}
+
+/*
+ * One attribute of the rows of a stripe, by their places in it.  A caller may add rows that are not
+ * in the row tree.
+ */
+typedef struct ZsRowVector
+{
+	uint64		have[ZS_KERNEL_WORDS];	/* rows that are there */
+	uint64		nulls[ZS_KERNEL_WORDS];
+	uint64		odd[ZS_KERNEL_WORDS];	/* external or compressed: values[] leads to the pointer */
+	uint64		values[ZS_STRIPE_ROWS];	/* datums */
+} ZsRowVector;
+
+/* Rows of a stripe that are taken apart together. */
+typedef struct ZsRowVectors
+{
+	uint64		rows[ZS_KERNEL_WORDS];	/* which */
+	/* private */
+	Relation	rel;
+	TupleDesc	desc;
+	MemoryContext context;
+	int			nfixed;			/* attributes at fixed places in rows without NULLs, ... */
+	uint32	   *fixed;			/* ... and these */
+	uint32		walk_from;		/* behind the last but one of these attributes */
+	ZsRowVector **vectors;		/* by attribute; NULL: nobody has asked */
+	int			nasked;
+	AttrNumber *asked;			/* those that somebody has asked for */
+	MinimalTuple items[ZS_STRIPE_ROWS];
+	ZsRowProgress progress[ZS_STRIPE_ROWS];
+} ZsRowVectors;
+
+extern ZsRowVectors *zsrow_vectors_create(Relation rel, TupleDesc desc);
+extern bool zsrow_vectors_start(ZsRowVectors *vectors, const ZsRowBatch *batch, zstid stripe,
+								const uint64 *sel);
+extern ZsRowVector *zsrow_vectors_get(ZsRowVectors *vectors, int attno, const uint64 *sel);
 
 /* row_leaf.c */
 

@@ -76,6 +76,7 @@ extern ZsTidScan *zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start,
 extern void zstid_scan_restart(ZsTidScan *scan, zstid start, zstid end);
 extern void zstid_scan_end(ZsTidScan *scan);
 extern bool zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis);
+extern bool zstid_scan_next_rows(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis);
 extern void zstid_scan_lock_rows(ZsTidScan *scan, zstid base, const OffsetNumber *offsets,
 								 int noffsets);
 

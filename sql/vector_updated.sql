@@ -1,4 +1,4 @@
--- rows that were updated lately lie in the row tree: only batches of these go row by row
+-- rows that were updated lately lie in the row tree, beside columns of others
 \getenv abs_srcdir PG_ABS_SRCDIR
 \set batches :abs_srcdir '/sql/include/batches.sql'
 \i :batches

@@ -5,8 +5,7 @@
  *
  * Items are minimal tuples.  Core takes such tuples apart without a look at their
  * length, and follows the lengths that stand in them wherever they lead.  Here
- * the bytes come from disk, so they are walked over with bounds first, where nothing else
- * vouches for them: with data checksums the page has been verified when it was read.
+ * the bytes come from disk, so they are walked over with bounds.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -18,7 +17,6 @@
 
 #include "access/htup_details.h"
 #include "access/tupmacs.h"
-#include "access/xlog.h"
 #include "storage/bufpage.h"
 #include "varatt.h"
 
@@ -105,34 +103,22 @@ zsrow_walk_next(ZsRowWalk *walk)
 	return walk->reason == NULL;
 }
 
-/* See zs_row.h. */
+/*
+ * Raises the error for an item that cannot be taken apart: ERRCODE_DATA_CORRUPTED.
+ */
 void
-zsrow_deform(Relation rel, TupleDesc desc, const MinimalTupleData *item, Datum *values,
-			 bool *isnull)
+zsrow_corrupted(Relation rel, TupleDesc desc, const MinimalTupleData *item)
 {
-	HeapTupleData tuple;
+	ZsRowWalk	walk;
 
-	if (!DataChecksumsEnabled() || ignore_checksum_failure)
-	{
-		ZsRowWalk	walk;
-
-		zsrow_walk_begin(&walk, desc, item);
-		while (zsrow_walk_next(&walk))
-			;
-		if (walk.reason != NULL)
-			ereport(ERROR,
-					(errcode(ERRCODE_DATA_CORRUPTED),
-					 errmsg("table \"%s\" contains a corrupted row",
-							RelationGetRelationName(rel)),
-					 errdetail_internal("Row tree: attribute %d of row " UINT64_FORMAT " %s.",
-										walk.attno, zsrow_item_row(item), walk.reason)));
-	}
-
-	tuple.t_len = item->t_len + MINIMAL_TUPLE_OFFSET;
-	tuple.t_data = (HeapTupleHeader) ((char *) item - MINIMAL_TUPLE_OFFSET);
-	ItemPointerSetInvalid(&tuple.t_self);
-	tuple.t_tableOid = RelationGetRelid(rel);
-
-	/* fills what the tuple lacks with missing values, too */
-	heap_deform_tuple(&tuple, desc, values, isnull);
+	zsrow_walk_begin(&walk, desc, item);
+	while (zsrow_walk_next(&walk))
+		;
+	ereport(ERROR,
+			(errcode(ERRCODE_DATA_CORRUPTED),
+			 errmsg("table \"%s\" contains a corrupted row",
+					RelationGetRelationName(rel)),
+			 errdetail_internal("Row tree: attribute %d of row " UINT64_FORMAT " %s.",
+								walk.attno, zsrow_item_row(item),
+								walk.reason != NULL ? walk.reason : "is not whole")));
 }

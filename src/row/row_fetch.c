@@ -3,7 +3,8 @@
  * row_fetch.c
  *	  Rows out of the row tree.
  *
- * Rows are copied under the leaf's share lock and looked at afterwards.
+ * A leaf is copied as a whole under its share lock, which takes less time than to copy its rows one
+ * by one, and looked at afterwards.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -67,9 +68,9 @@ zsrow_batch_free(ZsRowBatch *batch)
 	pfree(batch);
 }
 
-/* Makes room for nitems more items of size bytes in all; items may move. */
+/* Makes room for nitems more items, and for one more page; items may move. */
 static void
-reserve_batch(ZsRowBatch *batch, int nitems, Size size)
+reserve_batch(ZsRowBatch *batch, int nitems)
 {
 	if (batch->nitems + nitems > batch->maxitems)
 	{
@@ -82,10 +83,9 @@ reserve_batch(ZsRowBatch *batch, int nitems, Size size)
 			batch->items = repalloc_huge(batch->items, maxitems * sizeof(MinimalTuple));
 		batch->maxitems = maxitems;
 	}
-	if (batch->arena_used + size > batch->arena_size)
+	if (batch->arena_used + BLCKSZ > batch->arena_size)
 	{
-		Size		newsize = Max(Max(batch->arena_used + size, 2 * batch->arena_size),
-								  FIRST_ARENA_SIZE);
+		Size		newsize = Max(2 * batch->arena_size, FIRST_ARENA_SIZE);
 		char	   *arena = MemoryContextAllocHuge(batch->context, newsize);
 
 		if (batch->arena != NULL)
@@ -103,38 +103,44 @@ reserve_batch(ZsRowBatch *batch, int nitems, Size size)
 
 /* Errors unless an item's row lies where a search in the leaf has found it, in [first, end). */
 static inline void
-check_row(Relation rel, Buffer buf, zstid row, zstid first, zstid end)
+check_row(Relation rel, BlockNumber blkno, zstid row, zstid first, zstid end)
 {
 	if (unlikely(row < first || row >= end))
-		zsbase_corrupted(rel, BufferGetBlockNumber(buf),
-						 "Row tree leaf: row " UINT64_FORMAT " is not in order.", row);
+		zsbase_corrupted(rel, blkno, "Row tree leaf: row " UINT64_FORMAT " is not in order.", row);
 }
 
-/* Copies the leaf's rows of [first, end) behind those in batch. */
+/*
+ * Adds the leaf's rows of [first, end) to those in batch, if there are any.  The leaf is locked.
+ */
 static void
 copy_rows(Relation rel, Buffer buf, zstid first, zstid end, ZsRowBatch *batch)
 {
+	BlockNumber blkno = BufferGetBlockNumber(buf);
 	OffsetNumber from = zsrow_leaf_search(rel, buf, first);
-	OffsetNumber to = zsrow_leaf_search(rel, buf, end);
+	PageHeader	header = (PageHeader) BufferGetPage(buf);
+	OffsetNumber to = end >= ZsPageGetOpaque((Page) header)->hikey ?
+		PageGetMaxOffsetNumber((Page) header) + 1 : zsrow_leaf_search(rel, buf, end);
+	char	   *copy;
 
 	if (from >= to)
 		return;
+	reserve_batch(batch, to - from);
+	copy = batch->arena + batch->arena_used;
+	batch->arena_used += BLCKSZ;
 
-	/* all items together take less than a block, aligned ones too */
-	reserve_batch(batch, to - from, BLCKSZ);
+	/* the hole needs no copying */
+	memcpy(copy, header, header->pd_lower);
+	memcpy(copy + header->pd_upper, (char *) header + header->pd_upper,
+		   header->pd_special - header->pd_upper);
 	for (OffsetNumber offset = from; offset < to; offset++)
 	{
-		MinimalTuple item = zsrow_buffer_item(rel, buf, offset);
-		MinimalTuple copy = (MinimalTuple) (batch->arena + batch->arena_used);
+		MinimalTuple item = zsrow_leaf_item((Page) copy, offset);
 
-		/* items that share bytes could take more */
-		if (batch->arena_used + MAXALIGN(item->t_len) > batch->arena_size)
-			zsbase_corrupted(rel, BufferGetBlockNumber(buf), "Row tree leaf: items share bytes.");
-		check_row(rel, buf, zsrow_item_row(item), first, end);
+		if (unlikely(item == NULL))
+			zsbase_corrupted(rel, blkno, "Row tree leaf: item %u has broken bounds.", offset);
+		check_row(rel, blkno, zsrow_item_row(item), first, end);
 		first = zsrow_item_row(item) + 1;
-		memcpy(copy, item, item->t_len);
-		batch->items[batch->nitems++] = copy;
-		batch->arena_used += MAXALIGN(item->t_len);
+		batch->items[batch->nitems++] = item;
 	}
 }
 
@@ -150,39 +156,43 @@ zsrow_fetch_range(Relation rel, zstid first, zstid end, ZsRowBatch *batch)
 
 /*
  * The same; ahead (may be NULL) is over the row tree, and has come to first.  It is told of each
- * leaf, which then is looked for anew.
+ * leaf.
  */
 int
 zsrow_fetch_range_ahead(Relation rel, zstid first, zstid end, ZsRowBatch *batch,
 						ZsBottomAhead *ahead)
 {
-	Buffer		buf;
+	BlockNumber near = first == batch->near_row ? batch->near : 0;
 
 	batch->nitems = 0;
 	batch->arena_used = 0;
-	if (first >= end)
-		return 0;
-
-	buf = zsbtree_search(rel, ZS_TREE_ROW, first, BUFFER_LOCK_SHARE);
-	while (BufferIsValid(buf))
+	batch->near = 0;
+	while (first < end)
 	{
-		zstid		hikey = ZsPageGetOpaque(BufferGetPage(buf))->hikey;
+		Buffer		buf;
+		const ZsPageOpaque *opaque;
+		zstid		hikey;
 
+		CHECK_FOR_INTERRUPTS();
+		buf = zsbtree_search_near(rel, ZS_TREE_ROW, near, first, BUFFER_LOCK_SHARE);
+		if (!BufferIsValid(buf))
+			break;
 		copy_rows(rel, buf, first, end, batch);
+		opaque = ZsPageGetOpaque(BufferGetPage(buf));
+		hikey = opaque->hikey;
+		near = hikey > end ? BufferGetBlockNumber(buf) : opaque->right;
+		UnlockReleaseBuffer(buf);
 		if (hikey >= end)
 		{
-			UnlockReleaseBuffer(buf);
+			batch->near_row = end;
+			batch->near = near;
 			break;
 		}
+		if (near == 0)
+			break;
 		first = hikey;
-		if (ahead == NULL)
-			buf = zsbtree_step_right(rel, ZS_TREE_ROW, buf, first, BUFFER_LOCK_SHARE);
-		else
-		{
-			UnlockReleaseBuffer(buf);
+		if (ahead != NULL)
 			zsbtree_ahead_reach(ahead, first);
-			buf = zsbtree_search(rel, ZS_TREE_ROW, first, BUFFER_LOCK_SHARE);
-		}
 	}
 	return batch->nitems;
 }
@@ -202,7 +212,7 @@ zsrow_next(Relation rel, zstid row)
 		{
 			zstid		found = zsrow_item_row(zsrow_buffer_item(rel, buf, offset));
 
-			check_row(rel, buf, found, row, ZsPageGetOpaque(page)->hikey);
+			check_row(rel, BufferGetBlockNumber(buf), found, row, ZsPageGetOpaque(page)->hikey);
 			UnlockReleaseBuffer(buf);
 			return found;
 		}

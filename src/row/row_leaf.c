@@ -24,19 +24,6 @@
 
 #include "row_internal.h"
 
-/* The row number stands in core's padding bytes, low byte first. */
-zstid
-zsrow_item_row(const MinimalTupleData *item)
-{
-	zstid		row = 0;
-
-	StaticAssertStmt(MINIMAL_TUPLE_PADDING * 8 >= ZS_ROW_BITS, "row number fits the padding");
-
-	for (int i = MINIMAL_TUPLE_PADDING - 1; i >= 0; i--)
-		row = row << 8 | (uint8) item->mt_padding[i];
-	return row;
-}
-
 /* See zs_row.h. */
 void
 zsrow_item_set_row(MinimalTuple item, zstid row)

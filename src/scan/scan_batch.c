@@ -5,8 +5,8 @@
  *
  * The visible runs of the TID tree are gathered into a bitmap for each stripe; a COPY's
  * run of a million rows costs a few words a stripe.  The row tree is looked into
- * before any column of the stripe is, as scan_source.c demands, and a batch some of whose rows
- * are there has no columns: it is taken row by row.
+ * before any column of the stripe is, as scan_source.c demands; what it has of the batch's rows is
+ * kept for those who ask for columns (scan_batch_rows.c).
  *
  * A run that goes beyond a stripe waits for the next batch.  The look at the run behind it
  * never claims the next chunk of a parallel scan, which would take the readers away
@@ -159,13 +159,7 @@ complete_batch(ZsBatchScan *bs)
 
 	zsscan_source_open(bs->scan->source, bs->slot->nneeded, bs->slot->needed);
 	rows = zsscan_source_stripe(bs->scan->source, batch->first);
-	batch->has_rows = false;
-	for (int i = 0; rows != NULL && i < rows->nitems && !batch->has_rows; i++)
-	{
-		zstid		row = zsrow_item_row(rows->items[i]);
-
-		batch->has_rows = zskernel_bits_get(batch->sel, (uint32) (row - batch->first));
-	}
+	batch->has_rows = rows != NULL && zsscan_batch_take_rows(bs, rows);
 	bs->backward_to = batch->first;
 	return batch;
 }

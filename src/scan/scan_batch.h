@@ -22,7 +22,8 @@ typedef struct ZsBatchColumn
 {
 	ZsColumnVector vector;
 	uint64		generation;		/* of the batch that vector is of */
-	uint64		sel[ZS_KERNEL_WORDS];	/* DECIMAL, DATUM: rows that were formed */
+	uint64		sel[ZS_KERNEL_WORDS];	/* rows that were formed, where that may be some: DECIMAL,
+										 * DATUM, all of batches with rows of the row tree */
 	struct ZsBatchColumn *next; /* the same formed for other rows; NULL: none */
 	ZsAttrKind	kind;
 	int64		vals[ZS_STRIPE_ROWS];
@@ -49,8 +50,17 @@ struct ZsBatchScan
 	zstid		backward_to;	/* where batches going backward end; INVALID = the scan's end */
 	bool		turned;			/* the last step was one backward ... */
 	zstid		forward_from;	/* ... and one forward starts here */
+	ZsRowVectors *rows;			/* of the batch that are in the row tree; NULL: none had any yet */
+	uint64		rows_look;		/* row_looks of the source when they were taken, ... */
+	uint64		rows_sel[ZS_KERNEL_WORDS];	/* ... of these; ... */
+	bool		rows_mixed;		/* ... values of segments stand beside them */
 	ZsBatchColumn **columns;	/* ZS_WANT_COUNT for each attribute; NULL: not asked for yet */
 	ZsScanAhead *ahead;			/* NULL: not asked for yet */
 };
+
+/* scan_batch_rows.c */
+
+extern bool zsscan_batch_take_rows(ZsBatchScan *bs, const ZsRowBatch *rows);
+extern ZsRowVector *zsscan_batch_row_vector(ZsBatchScan *bs, AttrNumber attno, const uint64 *sel);
 
 #endif							/* SCAN_BATCH_H */

@@ -332,7 +332,36 @@ set_forms(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant
 }
 
 /*
- * A column of the present batch, which has no rows of the row tree.  sel: rows
+ * The column of a batch with rows of the row tree: datums only.  False: the batch has to be taken
+ * row by row.
+ */
+static bool
+form_rows(ZsBatchScan *bs, ZsBatchColumn *column, AttrNumber attno, ZsColumnWant want,
+		  const uint64 *sel)
+{
+	ZsColumnVector *vector = &column->vector;
+	const ZsRowVector *rows;
+
+	if (zskernel_bits_count(sel) > bs->batch.nsel / SOME_PART)
+		sel = bs->batch.sel;
+	rows = zsscan_batch_row_vector(bs, attno, sel);
+	if (rows == NULL)
+		return false;
+	zskernel_bits_copy(column->sel, sel);
+	vector->nrows = ZS_STRIPE_ROWS;
+	vector->vals = (const int64 *) rows->values;
+	vector->datums = rows->values;
+	vector->has_nulls = zskernel_bits_any(rows->nulls);
+	zskernel_bits_copy(vector->nulls, rows->nulls);
+	vector->has_odd = want != ZS_WANT_NULLS && zskernel_bits_any(rows->odd);
+	zskernel_bits_copy(vector->odd, rows->odd);
+	if (want == ZS_WANT_DECIMAL)
+		form_decimals(column, rows->values, sel);
+	return true;
+}
+
+/*
+ * A column of the present batch.  sel: rows
  * whose values matter, some of the batch's. NULL: there is no such form; the
  * batch has to be taken row by row.  Valid until the next batch; what it has of rows that were not
  * in sel changes when it is asked for them.  Errors: ERRCODE_DATA_CORRUPTED.
@@ -346,10 +375,11 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 	const ZsVectorOut *out;
 	bool		partial;
 
-	Assert(!bs->batch.has_rows && is_subset(sel, bs->batch.sel));
+	Assert(is_subset(sel, bs->batch.sel));
 	while (column != NULL && column->generation == bs->generation)
 	{
-		if ((want != ZS_WANT_DECIMAL && want != ZS_WANT_DATUM) || is_subset(sel, column->sel))
+		if ((want != ZS_WANT_DECIMAL && want != ZS_WANT_DATUM && !bs->batch.has_rows) ||
+			is_subset(sel, column->sel))
 			return &column->vector;
 		place = &column->next;
 		column = *place;
@@ -373,6 +403,13 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 	vector->dict = NULL;
 	zskernel_bits_copy(column->sel, bs->batch.sel);
 
+	if (bs->batch.has_rows)
+	{
+		if (!form_rows(bs, column, attno, want, sel))
+			return NULL;
+		column->generation = bs->generation;
+		return vector;
+	}
 	out = get_forms(bs, attno, want, sel, &partial);
 	if (partial)
 		return NULL;
@@ -392,8 +429,8 @@ zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno, ZsColumnWant want, const 
 }
 
 /*
- * What its zone map says of a column of the present batch, which has no rows
- * of the row tree; false: nothing.
+ * What its zone map says of a column of the present batch; false: nothing, as where rows are in the
+ * row tree.
  */
 bool
 zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds)
@@ -402,7 +439,8 @@ zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds)
 	const ZsVectorInfo *vector;
 	int			vecno;
 
-	Assert(!bs->batch.has_rows);
+	if (bs->batch.has_rows)
+		return false;
 	info = zsscan_source_info(bs->scan->source, attno - 1, bs->batch.first, &vecno);
 	if (info == NULL)
 		return false;
@@ -426,6 +464,6 @@ zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds)
 bool
 zsscan_batch_totals(ZsBatchScan *bs, AttrNumber attno, bool extremes, ZsVectorTotals *totals)
 {
-	Assert(!bs->batch.has_rows);
-	return zsscan_source_totals(bs->scan->source, attno - 1, bs->batch.first, extremes, totals);
+	return !bs->batch.has_rows &&
+		zsscan_source_totals(bs->scan->source, attno - 1, bs->batch.first, extremes, totals);
 }

@@ -77,6 +77,7 @@ typedef struct ZsRowSource
 	bool		presumed_wrong; /* ... but a column has none for it */
 	MinimalTuple tuple;			/* from the row tree, or NULL */
 	bool		tuple_owned;	/* tuple is a copy of its own, not part of batch */
+	ZsRowProgress progress;		/* of tuple into the slot */
 
 	/* scan: the stripe's rows in the row tree */
 	zstid		batch_stripe;
@@ -113,6 +114,7 @@ extern void zsscan_source_end_xmin(ZsRowSource *source);
 /* scan_source_tree.c */
 
 extern void zsscan_source_load_batch(ZsRowSource *source, zstid stripe);
+extern MinimalTuple zsscan_source_tree_row(ZsRowSource *source, zstid row);
 extern void zsscan_source_rest_tree(ZsRowSource *source);
 
 /* ---- by stripe, for batches; scans only (scan_source_stripe.c) ---- */

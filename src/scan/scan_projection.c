@@ -97,6 +97,20 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
 
 /* ---- executor -------------------------------------------------------------- */
 
+/* Is one of the table's system columns that tell who wrote a row among the expressions? */
+static bool
+has_vis_column(const ScanState *node, List *exprs)
+{
+	Bitmapset  *vars = NULL;
+	bool		found = false;
+
+	pull_varattnos((Node *) exprs, ((Scan *) node->ps.plan)->scanrelid, &vars);
+	for (int attno = MaxCommandIdAttributeNumber; attno <= MinTransactionIdAttributeNumber; attno++)
+		found = found || bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, vars);
+	bms_free(vars);
+	return found;
+}
+
 /*
  * Columns of the node's table among the expressions; *all is set if they are all.
  */
@@ -145,6 +159,8 @@ stamp_scan_slot(ScanState *node, List *always, List *rechecked)
 								   collect_columns(node, plan->qual, &all)),
 						  collect_columns(node, always, &all));
 	zsslot_set_needed(node->ss_ScanTupleSlot, needed, all);
+	zsslot_want_vis(node->ss_ScanTupleSlot, has_vis_column(node, plan->targetlist) ||
+					has_vis_column(node, plan->qual));
 	if (!all && rechecked != NIL)
 	{
 		needed = bms_join(needed, collect_columns(node, rechecked, &all_rechecked));

@@ -254,7 +254,7 @@ zsscan_find_view(ZsScanDesc scan, zstid row)
 
 /* The next run of the TID tree, or what is left of the last one. */
 static bool
-next_tid_run(ZsScanDesc scan, ZsRunView *run)
+next_tid_run(ZsScanDesc scan, const ZsSlot *slot, ZsRunView *run)
 {
 	ZsTidRun	tids;
 	const ZsVisSlot *vis;
@@ -270,7 +270,8 @@ next_tid_run(ZsScanDesc scan, ZsRunView *run)
 		scan->has_rest = false;
 		return true;
 	}
-	if (!zstid_scan_next(scan->tids, &tids, &vis))
+	if (!(slot->no_vis ? zstid_scan_next_rows(scan->tids, &tids, &vis) :
+		  zstid_scan_next(scan->tids, &tids, &vis)))
 		return false;
 	run->first = tids.first;
 	run->count = tids.count;
@@ -333,7 +334,7 @@ load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay)
 		}
 		if (scan->window_end == ZS_INVALID_ROW)
 			scan->window_start = scan->window_end = scan->start;
-		while (scan->window_end < scan->end && next_tid_run(scan, &run))
+		while (scan->window_end < scan->end && next_tid_run(scan, slot, &run))
 		{
 			bool		wanted = slot->nfilters == 0 || apply_filters(scan, slot, &run);
 

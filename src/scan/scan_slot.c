@@ -154,10 +154,19 @@ fill_all(ZsSlot *zslot)
 		elog(ERROR, "zedstore slot has no source for attribute %d", natts);
 }
 
+/* Who may see the row is known, or can be found out. */
+static bool
+find_vis(ZsSlot *zslot)
+{
+	if (!zslot->has_vis && zslot->source != NULL && zslot->source->find_vis != NULL)
+		zslot->has_vis = zslot->source->find_vis(zslot->source, zslot);
+	return zslot->has_vis;
+}
+
 static void
 require_vis(ZsSlot *zslot)
 {
-	if (!zslot->has_vis)
+	if (!find_vis(zslot))
 		ereport(ERROR,
 				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
 				 errmsg("cannot retrieve a system column in this context")));
@@ -398,12 +407,23 @@ zsslot_row(const TupleTableSlot *slot)
 
 /* See zs_slot.h. */
 const ZsVisSlot *
-zsslot_vis(const TupleTableSlot *slot)
+zsslot_vis(TupleTableSlot *slot)
 {
-	const ZsSlot *zslot = (const ZsSlot *) slot;
+	ZsSlot	   *zslot = (ZsSlot *) slot;
 
 	Assert(TTS_IS_ZEDSTORE(slot) && !TTS_EMPTY(slot));
-	return zslot->has_vis ? &zslot->vis : NULL;
+	return find_vis(zslot) ? &zslot->vis : NULL;
+}
+
+/*
+ * Nobody is going to look at system columns of the rows in the slot, or hardly ever: scans need not
+ * bring them (wanted false).
+ */
+void
+zsslot_want_vis(TupleTableSlot *slot, bool wanted)
+{
+	Assert(TTS_IS_ZEDSTORE(slot));
+	((ZsSlot *) slot)->no_vis = !wanted;
 }
 
 /* The slot, which is empty, has the row, but no values yet. */

@@ -37,6 +37,8 @@ typedef struct ZsSlotSource
 	void		(*fill) (struct ZsSlotSource *source, ZsSlot *slot, int first, int natts,
 						 bool only_needed);
 	TransactionId (*xmin) (struct ZsSlotSource *source, ZsSlot *slot);	/* of a frozen row */
+	/* sets slot->vis, of a row that was stored without it; NULL: cannot */
+	bool		(*find_vis) (struct ZsSlotSource *source, ZsSlot *slot);
 	ZsSlot	   *user;			/* the slot that reads from it now */
 	bool		slot_keeps_values;	/* fill() puts by-reference values into the
 									 * slot's memory.context */
@@ -86,6 +88,7 @@ struct ZsSlot
 	ZsVisSlot	vis;
 
 	/* what a scan node wants of all rows (scan_projection.c, scan_zone.c) */
+	bool		no_vis;			/* system columns are not among it: rows may come without vis */
 	int			nneeded;		/* -1: all columns */
 	AttrNumber *needed;			/* attribute numbers - 1, ascending */
 	AttrNumber *others;			/* the mask of other rows, see zsslot_recheck(); NULL: the same */

@@ -41,6 +41,8 @@
 static void source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts,
 						bool only_needed);
 
+static bool source_find_vis(ZsSlotSource *base, ZsSlot *slot);
+
 static void
 init_columns(ZsRowSource *source)
 {
@@ -146,6 +148,7 @@ zsscan_source_create(Relation rel, bool by_vector, bool stream,
 
 	source->base.fill = source_fill;
 	source->base.xmin = zsscan_source_xmin;
+	source->base.find_vis = source_find_vis;
 	source->rel = rel;
 	source->desc = source->slot_desc = RelationGetDescr(rel);
 	source->context = context;
@@ -164,6 +167,11 @@ zsscan_source_create(Relation rel, bool by_vector, bool stream,
 /*
  * The rows [start, end) are what a scan reads next.  Drops what is known of
  * the present stripe, and tells the readers that are open.  ranges: as for zsattr_reader_range().
+ *
+ * What was copied from the row tree for an MVCC snapshot stays right as long as the scan does: all
+ * rows that it sees were written before it began, their values never change, and one that is not in
+ * the copy had left for segments by then.  So a small table that is scanned again and again is
+ * copied once.
  */
 void
 zsscan_source_range(ZsRowSource *source, zstid start, zstid end, const ZsRowRanges *ranges)
@@ -174,8 +182,11 @@ zsscan_source_range(ZsRowSource *source, zstid start, zstid end, const ZsRowRang
 	source->range_end = end;
 	source->ranges = ranges;
 	source->row_located = false;
-	source->batch_stripe = ZS_INVALID_ROW;
-	source->next_tree_row = 0;
+	if (!source->trust_next_tree_row)
+	{
+		source->batch_stripe = ZS_INVALID_ROW;
+		source->next_tree_row = 0;
+	}
 	zsscan_source_rest_tree(source);
 	for (int i = 0; i < source->desc->natts; i++)
 	{
@@ -204,39 +215,6 @@ zsscan_source_free(ZsRowSource *source)
 
 /* ---- row tree ------------------------------------------------------------- */
 
-/* The row's tuple in the present batch; rows are asked for in either direction. */
-static MinimalTuple
-find_in_batch(ZsRowSource *source, zstid row)
-{
-	ZsRowBatch *batch = source->batch;
-	int			low = 0;
-	int			high;
-
-	Assert(source->batch_stripe == row - row % ZS_STRIPE_ROWS);
-	/* the next row is usually the next item */
-	if (source->batch_pos < batch->nitems &&
-		zsrow_item_row(batch->items[source->batch_pos]) == row)
-		return batch->items[source->batch_pos++];
-
-	high = batch->nitems;
-	while (low < high)
-	{
-		int			mid = (low + high) / 2;
-		zstid		found = zsrow_item_row(batch->items[mid]);
-
-		if (found == row)
-		{
-			source->batch_pos = mid + 1;
-			return batch->items[mid];
-		}
-		if (found < row)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return NULL;
-}
-
 /* Finds out whether the row is in the row tree. */
 static void
 locate_row(ZsRowSource *source, ZsSlot *slot)
@@ -250,12 +228,13 @@ locate_row(ZsRowSource *source, ZsSlot *slot)
 		pfree(source->tuple);
 	source->tuple = NULL;
 	source->tuple_owned = false;
+	memset(&source->progress, 0, sizeof(source->progress));
 	if (source->by_vector)
 	{
 		if (unlikely(source->batch_stripe != stripe))
 			zsscan_source_load_batch(source, stripe);
 		source->tuple = source->batch == NULL || source->batch->nitems == 0 ? NULL :
-			find_in_batch(source, row);
+			zsscan_source_tree_row(source, row);
 	}
 	else
 	{
@@ -474,25 +453,13 @@ single_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 	return value;
 }
 
-/*
- * All columns of a row-tree tuple at once, like heap.  With overflow values only
- * what was asked for is valid.
- */
+/* Fetches those values of a row-tree tuple that are elsewhere and were asked for. */
 static void
-fill_from_tuple(ZsRowSource *source, ZsSlot *slot, int natts, bool only_needed)
+fetch_large_values(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_needed)
 {
 	TupleTableSlot *base = &slot->base;
-	int			ntuple = HeapTupleHeaderGetNatts(source->tuple);
 
-	Assert(source->row == slot->row && zsrow_item_row(source->tuple) == slot->row);
-	zsrow_deform(source->rel, source->desc, source->tuple, base->tts_values, base->tts_isnull);
-	if ((source->tuple->t_infomask & HEAP_HASEXTERNAL) == 0)
-	{
-		base->tts_nvalid = source->desc->natts;
-		return;
-	}
-
-	for (int i = 0; i < Min(natts, ntuple); i++)
+	for (int i = first; i < Min(natts, (int) HeapTupleHeaderGetNatts(source->tuple)); i++)
 	{
 		ZsOverflowPointer pointer;
 		bool		needed = !only_needed || slot->nneeded < 0;
@@ -508,6 +475,28 @@ fill_from_tuple(ZsRowSource *source, ZsSlot *slot, int natts, bool only_needed)
 								   &pointer);
 		base->tts_values[i] = fetch_overflow(source, slot, i, &pointer);
 	}
+}
+
+/*
+ * Columns first .. natts - 1 of a row-tree tuple, like heap.  With overflow values only what was
+ * asked for is valid.
+ */
+static void
+fill_from_tuple(ZsRowSource *source, ZsSlot *slot, int first, int natts, bool only_needed)
+{
+	TupleTableSlot *base = &slot->base;
+
+	Assert(source->row == slot->row && zsrow_item_row(source->tuple) == slot->row);
+	natts = Min(natts, source->desc->natts);
+	if (source->progress.natts != first)
+	{
+		memset(&source->progress, 0, sizeof(source->progress));
+		first = 0;
+	}
+	zsrow_deform_on(source->rel, source->desc, source->tuple, &source->progress, natts,
+					base->tts_values, base->tts_isnull);
+	if (unlikely((source->tuple->t_infomask & HEAP_HASEXTERNAL) != 0))
+		fetch_large_values(source, slot, first, natts, only_needed);
 }
 
 /*
@@ -646,9 +635,18 @@ source_fill(ZsSlotSource *base, ZsSlot *slot, int first, int natts, bool only_ne
 	source->presumed = false;
 	locate_row(source, slot);
 	if (source->tuple != NULL)
-		fill_from_tuple(source, slot, natts, only_needed);
+		fill_from_tuple(source, slot, first, natts, only_needed);
 	else
 		fill_columns(source, slot, first, natts, only_needed);
+}
+
+/* A row that a scan has found visible: what the TID tree says of it now. */
+static bool
+source_find_vis(ZsSlotSource *base, ZsSlot *slot)
+{
+	ZsRowSource *source = (ZsRowSource *) base;
+
+	return zstid_lookup(source->rel, slot->row, &slot->vis, NULL);
 }
 
 /* ---- rows ------------------------------------------------------------------------ */

@@ -56,14 +56,52 @@ zsscan_source_load_batch(ZsRowSource *source, zstid stripe)
 		stripe >= source->next_tree_from)
 		return;
 
+	/* behind a stripe with rows there comes another one */
 	ahead = look_ahead(source, stripe);
-	source->next_tree_from = stripe;
-	source->next_tree_row = zsrow_next(source->rel, stripe);
-	if (source->next_tree_row >= stripe + ZS_STRIPE_ROWS)
-		return;
+	if (source->tree_stripe == ZS_INVALID_ROW || stripe != source->tree_stripe + ZS_STRIPE_ROWS)
+	{
+		source->next_tree_from = stripe;
+		source->next_tree_row = zsrow_next(source->rel, stripe);
+		if (source->next_tree_row >= stripe + ZS_STRIPE_ROWS)
+			return;
+	}
 	if (source->batch == NULL)
 		source->batch = zsrow_batch_create(source->context);
-	zsrow_fetch_range_ahead(source->rel, stripe, stripe + ZS_STRIPE_ROWS, source->batch, ahead);
 	source->next_tree_row = 0;
-	source->tree_stripe = stripe;
+	if (zsrow_fetch_range_ahead(source->rel, stripe, stripe + ZS_STRIPE_ROWS, source->batch,
+								ahead) > 0)
+		source->tree_stripe = stripe;
+}
+
+/* The row's tuple in the present batch; rows are asked for in either direction. */
+MinimalTuple
+zsscan_source_tree_row(ZsRowSource *source, zstid row)
+{
+	ZsRowBatch *batch = source->batch;
+	int			low = 0;
+	int			high;
+
+	Assert(source->batch_stripe == row - row % ZS_STRIPE_ROWS);
+	/* the next row is usually the next item */
+	if (source->batch_pos < batch->nitems &&
+		zsrow_item_row(batch->items[source->batch_pos]) == row)
+		return batch->items[source->batch_pos++];
+
+	high = batch->nitems;
+	while (low < high)
+	{
+		int			mid = (low + high) / 2;
+		zstid		found = zsrow_item_row(batch->items[mid]);
+
+		if (found == row)
+		{
+			source->batch_pos = mid + 1;
+			return batch->items[mid];
+		}
+		if (found < row)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return NULL;
 }

@@ -39,6 +39,7 @@
 #include "postgres.h"
 
 #include "access/htup_details.h"
+#include "access/transam.h"
 #include "miscadmin.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
@@ -268,6 +269,28 @@ tell_snapshot(ZsTidScan *scan, const ZsTidRun *run)
 }
 
 /*
+ * Tests all slots of the leaf.  Most have been written by a transaction that is known to have
+ * committed, before all that the snapshot takes for running.
+ */
+static void
+test_slots(ZsTidScan *scan)
+{
+	bool		is_mvcc = scan->snapshot->snapshot_type == SNAPSHOT_MVCC;
+
+	for (int i = 0; i < scan->walk.nslots; i++)
+	{
+		const ZsVisSlot *vis = &scan->walk.slots[i];
+
+		if (is_mvcc && (vis->infomask & (HEAP_XMIN_FROZEN | HEAP_XMAX_INVALID)) ==
+			(HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID) &&
+			TransactionIdPrecedes(vis->xmin, scan->snapshot->xmin))
+			scan->verdicts[i] = SLOT_VISIBLE;
+		else
+			(void) slot_is_visible(scan, ZS_FIRST_REAL_SLOT + i);
+	}
+}
+
+/*
  * Next run of the present leaf that the scan returns, from scan->next on.
  */
 static bool
@@ -350,6 +373,14 @@ look_ahead(ZsTidScan *scan)
 						 GetMemoryChunkContext(scan));
 }
 
+/* The block that is likely to hold scan->next, by the leaf before; 0: not known. */
+static BlockNumber
+next_block(const ZsTidScan *scan)
+{
+	return scan->leaf_end > scan->leaf_start && scan->next == scan->leaf_end ?
+		ZsPageGetOpaque(scan->page.data)->right : 0;
+}
+
 /*
  * Copies the leaf that holds scan->next.  False when the tree is empty.
  */
@@ -363,7 +394,8 @@ load_leaf(ZsTidScan *scan)
 	CHECK_FOR_INTERRUPTS();
 	Assert(!scan->have_leaf);
 	look_ahead(scan);
-	buf = zsbtree_search(scan->rel, ZS_TREE_TID, scan->next, BUFFER_LOCK_SHARE);
+	buf = zsbtree_search_near(scan->rel, ZS_TREE_TID, next_block(scan), scan->next,
+							  BUFFER_LOCK_SHARE);
 	if (!BufferIsValid(buf))
 		return false;
 
@@ -383,8 +415,8 @@ load_leaf(ZsTidScan *scan)
 		lock_visible_rows(scan);
 	UnlockReleaseBuffer(buf);
 
-	for (int i = 0; i < scan->walk.nslots && scan->snapshot != NULL && !scan->serializable; i++)
-		(void) slot_is_visible(scan, ZS_FIRST_REAL_SLOT + i);
+	if (scan->snapshot != NULL && !scan->serializable)
+		test_slots(scan);
 	return true;
 }
 
@@ -422,4 +454,47 @@ zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
 		zstid_dirty_set(scan->snapshot, NULL);
 	scan->next = scan->end;
 	return false;
+}
+
+/*
+ * Adds the runs of the leaf to *run that are visible and follow without a gap.  The snapshot is an
+ * MVCC one, and all slots have been tested.
+ */
+static void
+extend_run(ZsTidScan *scan, ZsTidRun *run)
+{
+	const char *reason = NULL;
+	ZsTidRun	more;
+
+	while (scan->next < scan->end && zstid_walk_next(&scan->walk, &more, &reason))
+	{
+		zstid		end = Min(more.first + more.count, scan->end);
+
+		Assert(more.first == scan->next);
+		scan->next = end;
+		if (more.slotno < ZS_FIRST_REAL_SLOT ? more.slotno != ZS_SLOT_FROZEN :
+			scan->verdicts[more.slotno - ZS_FIRST_REAL_SLOT] != SLOT_VISIBLE)
+			return;
+		run->count = end - run->first;
+	}
+	if (reason != NULL)
+		zsbase_corrupted(scan->rel, scan->blkno, "TID tree leaf: %s.", reason);
+}
+
+/*
+ * Next visible rows, whoever wrote them: like zstid_scan_next(), but where each row has a slot of
+ * its own as many as lie side by side on a leaf come together.  *vis is NULL then.
+ */
+bool
+zstid_scan_next_rows(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis)
+{
+	if (!zstid_scan_next(scan, run, vis))
+		return false;
+	if (scan->snapshot != NULL && scan->snapshot->snapshot_type == SNAPSHOT_MVCC &&
+		!scan->serializable)
+	{
+		extend_run(scan, run);
+		*vis = NULL;
+	}
+	return true;
 }

@@ -211,7 +211,7 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 	MemoryContext old;
 	bool		changed = false;
 
-	if (state->by_rows || batch->has_rows)
+	if (state->by_rows)
 		return false;
 	zskernel_bits_copy(passed, batch->sel);
 	zsvector_agg_folds_complete(state);
@@ -339,7 +339,7 @@ zsvector_agg_take_batch(AggNodeState *state, const ZsBatch *batch)
 	uint32		numbers[ZS_KERNEL_ROWS];
 
 	Assert(state->started && !state->at_end && !state->done);
-	if (state->all_ignore && !batch->has_rows && all_ignore(state))
+	if (state->all_ignore && all_ignore(state))
 	{
 		state->counts.nignored++;
 		return;

@@ -6,9 +6,8 @@
  * For each batch the filter's program runs, then each aggregate takes its column's values at the
  * rows that passed.  Programs and kernels never raise an error.  Where one of them meets something
  * that it must not decide (numerics that are no 64-bit integers, sums of floats that become
- * infinite), or the batch has rows in the row tree, the aggregates go back to what they were before
- * the batch, and its rows are taken one by one through core's expressions, so that errors and odd
- * values are core's.
+ * infinite), the aggregates go back to what they were before the batch, and its rows are taken one
+ * by one through core's expressions, so that errors and odd values are core's.
  *
  * When groups and sets take more memory than they may, they are frozen: rows of other groups are
  * written out (vector_spill.c), with their keys and the aggregates' arguments, and come back when

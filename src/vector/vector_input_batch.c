@@ -192,6 +192,7 @@ zsvector_input_batch_create(Relation rel, Index varno, List *exprs, List *filter
 	input->varno = varno;
 	input->slot = ExecAllocTableSlot(&estate->es_tupleTable, input->desc, &TTSOpsZedstore);
 	zsslot_set_needed(input->slot, needed, !zs_enable_column_projection);
+	zsslot_want_vis(input->slot, false);
 	zsscan_set_filters(input->slot, rel, varno, filter, estate->es_param_list_info);
 	batch->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore batches",
 										   ALLOCSET_DEFAULT_SIZES);

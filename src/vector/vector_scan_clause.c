@@ -11,8 +11,7 @@
  *	2. programs do not raise.  One that meets what it must not decide says so, and the whole batch
  *	   is taken row by row, by all clauses in order, as rows are asked for: an error comes when core
  *	   would raise it, and not at all behind a LIMIT;
- *	3. batches with rows in the row tree are taken row by row, too;
- *	4. a part of a clause that looks at no column (vector_scan_fold.c) is evaluated when the first
+ *	3. a part of a clause that looks at no column (vector_scan_fold.c) is evaluated when the first
  *	   row comes to its clause.  If it may raise an error, or run a subplan, no clause in front of
  *	   it may be left to be tested later.
  *
@@ -256,7 +255,7 @@ verify_batch(ZsScanNode *state, const ZsBatch *batch, const uint64 *passed)
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(batch->sel, list);
 
-	Assert(state->verify && !batch->has_rows);
+	Assert(state->verify);
 	for (uint32 i = 0; i < n; i++)
 	{
 		bool		pass = true;
@@ -352,7 +351,7 @@ zsvector_scan_filter_batch(ZsScanNode *state, const ZsBatch *batch, uint64 *pass
 
 	Assert(state->prepared && state->input != NULL);
 	zskernel_bits_copy(passed, batch->sel);
-	if (state->by_rows || batch->has_rows)
+	if (state->by_rows)
 		return false;
 	measure = state->norder > 1 && state->nbatches % ORDER_PERIOD < MEASURED_BATCHES;
 	if (measure && state->nbatches > 0 && state->nbatches % ORDER_PERIOD == 0)

@@ -123,7 +123,7 @@ filter_batch(TopNState *state, const ZsBatch *batch, uint64 *passed)
 {
 	bool		changed = false;
 
-	if (batch->has_rows || zs_debug_vector == ZS_DEBUG_VECTOR_ROWS)
+	if (zs_debug_vector == ZS_DEBUG_VECTOR_ROWS)
 		return false;
 	zskernel_bits_copy(passed, batch->sel);
 	if (!zsvector_agg_filter_run(state->programs, state->input, passed, &state->counts, &changed))
