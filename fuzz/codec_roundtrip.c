@@ -196,6 +196,30 @@ check_uniform(const ZsCodecBuf *buf, const ZsSegmentInfo *info, GenRandom *r)
 	}
 }
 
+/* Another value from the bytes that a compressed vector has without compression. */
+static void
+check_body(GenRandom *r, const ZsSegmentInfo *info, int vecno, const ZsSharedState *shared,
+		   ZsVectorOut *out, const GenColumn *col, uint32 first)
+{
+	const ZsVectorInfo *vi = &info->vectors[vecno];
+	uint32		idx = (uint32) gen_below(r, vi->nrows);
+	size_t		len = out->body_len;
+	const char *err;
+	uint8	   *copy;
+
+	CHECK(out->body == NULL || vi->compression != ZS_COMPRESSION_NONE, "vector %d: body", vecno);
+	if (out->body == NULL)
+		return;
+	copy = calloc(1, len + 64);
+	memcpy(copy, out->body, len);
+	out->body = copy;
+	err = zscodec_vector_decode_one(info, vecno, NULL, vi->len, shared, idx, out);
+	CHECK(err == NULL, "vector %d, body: %s", vecno, err);
+	check_value(col, first + idx, out, idx);
+	out->body = NULL;
+	free(copy);
+}
+
 /* Encodes the input, which stands for the column, and compares what comes back with the column. */
 static void
 check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVectorOut *out,
@@ -269,6 +293,7 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 			err = zscodec_vector_decode_one(&info, (int) v, bytes, vi->len, &shared, idx, out);
 			CHECK(err == NULL, "vector %u, one: %s", v, err);
 			check_value(col, first + idx, out, idx);
+			check_body(r, &info, (int) v, &shared, out, col, first);
 
 			/* the same with no more bytes than it is said to take */
 			if (vi->len > 1)

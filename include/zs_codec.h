@@ -431,8 +431,7 @@ typedef struct ZsVectorOut
 	bool		same_dscale;	/* SCALED */
 	int			scale;			/* SCALED, and CONST with const_scaled */
 	uint64		constant;		/* CONST: as in values[] */
-	bool		has_const_scaled;	/* CONST of a numeric: the value is const_scaled / 10^scale
-									 * with display scale `scale` */
+	bool		has_const_scaled;	/* CONST of a numeric: const_scaled / 10^scale, shown so */
 	int64		const_scaled;
 	uint32		const_length;	/* CONST of BYTES: as in lengths[] */
 	uint64		nulls[ZS_VECTOR_WORDS];
@@ -445,6 +444,8 @@ typedef struct ZsVectorOut
 	uint8		dscales[ZS_VECTOR_ROWS];	/* SCALED without same_dscale */
 	bool		isnull[ZS_VECTOR_ROWS];
 	bool		isext[ZS_VECTOR_ROWS];
+	const uint8 *body;			/* see zscodec_vector_decode_one() */
+	size_t		body_len;
 	/* private */
 	uint8	   *arena;
 	size_t		arena_size;
@@ -563,7 +564,8 @@ extern bool zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint
 /*
  * Decodes row idx (0 .. nrows - 1) of a vector; values[idx], isnull[idx] and, when has_ext,
  * isext[idx] of out are set, all other rows are undefined, and out->have is 0.  The value stays
- * valid until the next decode into out.
+ * valid until the next decode into out.  So do body_len bytes at body: a compressed vector without
+ * compression; NULL: it is not.  With vec NULL it is decoded from such bytes, which are at body.
  */
 extern const char *zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
 											 size_t len, const ZsSharedState *shared, uint32 idx,

@@ -207,6 +207,7 @@ drop_head(ZsSegmentHead *head)
 	Assert(cache_used >= head->size);
 	cache_used -= head->size;
 	zscodec_shared_free(&head->shared);
+	zsattr_bodies_drop(head);
 	pfree(head);
 }
 

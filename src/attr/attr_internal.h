@@ -266,6 +266,7 @@ typedef struct ZsSegmentHead
 	struct ZsSegmentHead *next; /* in its bucket */
 	struct ZsSegmentHead *next_by_row;	/* the same, while by_row */
 	dlist_node	lru;
+	struct ZsKeptBody **bodies; /* of its vectors, where they are kept; NULL: of none */
 } ZsSegmentHead;
 
 /*
@@ -295,6 +296,17 @@ extern void zsattr_head_grown(ZsSegmentHead *head);
 
 /* The caller does not use the head any more. */
 extern void zsattr_head_release(ZsSegmentHead *head);
+
+/* ---- vectors without compression, for single values (attr_body.c) ------ */
+
+/* The bytes of a vector of a head in the cache, if they are kept, else NULL. */
+extern const uint8 *zsattr_body_find(ZsSegmentHead *head, int vecno, size_t *len);
+
+/* They are these; keeps a copy if they have been asked for lately. */
+extern void zsattr_body_keep(ZsSegmentHead *head, int vecno, const uint8 *bytes, size_t len);
+
+/* The head goes. */
+extern void zsattr_bodies_drop(ZsSegmentHead *head);
 
 /* ---- working memory of a reader (attr_space.c) ------------------------- */
 

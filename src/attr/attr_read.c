@@ -445,6 +445,38 @@ extract_value(ZsAttrReader *reader, const ZsVectorOut *vec, uint32 idx, Datum *v
 	}
 }
 
+/* The one value from bytes that are kept; false if none are. */
+static bool
+value_of_body(ZsAttrReader *reader, ZsSegmentHead *head, int vecno, uint32 idx, const char **error)
+{
+	const ZsVectorInfo *vector = &head->info.vectors[vecno];
+	ZsVectorOut *vec = &reader->space->vec;
+	const uint8 *body;
+	size_t		len;
+
+	if (vector->compression == ZS_COMPRESSION_NONE || !head->cached || !zs_enable_fetch_cache ||
+		(vector->needs_shared && !head->shared_open))
+		return false;
+	body = zsattr_body_find(head, vecno, &len);
+	if (body == NULL)
+		return false;
+	vec->body = body;
+	vec->body_len = len;
+	*error = zscodec_vector_decode_one(&head->info, vecno, NULL, vector->len, &head->shared, idx,
+									   vec);
+	return true;
+}
+
+/* A compressed vector has been looked at for one value, and may be again. */
+static void
+keep_body(ZsAttrReader *reader, ZsSegmentHead *head, int vecno)
+{
+	const ZsVectorOut *vec = &reader->space->vec;
+
+	if (vec->body != NULL && head->cached && zs_enable_fetch_cache)
+		zsattr_body_keep(head, vecno, vec->body, vec->body_len);
+}
+
 /* Decodes the one value; false when no segment covers row. */
 static bool
 decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
@@ -468,15 +500,21 @@ decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 			return false;
 		vecno = (int) ((row - head->item.first_row) / ZS_VECTOR_ROWS);
 		Assert(idx < head->info.vectors[vecno].nrows);
+		if (value_of_body(reader, head, vecno, idx, &error))
+			break;
 		/* who asks for a second value of the stripe may ask for more */
 		if (likely(reader->nvalues > 1 ? zsattr_segment_vector(reader, vecno, &bytes) :
 				   zsattr_segment_value(reader, vecno, idx, &bytes)))
+		{
+			error = zscodec_vector_decode_one(&head->info, vecno, bytes,
+											  head->info.vectors[vecno].len, &head->shared, idx,
+											  vec);
+			if (error == NULL)
+				keep_body(reader, head, vecno);
 			break;
+		}
 		head = zsattr_segment_reload(reader, row, false);
 	}
-
-	error = zscodec_vector_decode_one(&head->info, vecno, bytes, head->info.vectors[vecno].len,
-									  &head->shared, idx, vec);
 	if (unlikely(error != NULL))
 		zsattr_segment_corrupted(reader, &head->item, error);
 	if (unlikely(zsattr_needs_reshape(&reader->kind)))

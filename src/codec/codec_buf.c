@@ -173,6 +173,7 @@ zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc)
 	out->arena_size = out->kept_size = 0;
 	out->scratch = NULL;
 	out->scratch_size = 0;
+	out->body = NULL;
 }
 
 /* See zs_codec.h. */

@@ -44,6 +44,7 @@ zscodec_open_body(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8
 
 	r->p = vec;
 	r->end = vec + len;
+	out->body = NULL;
 	if (vi->compression == ZS_COMPRESSION_NONE)
 		return NULL;
 	if (len < 4)
@@ -61,26 +62,33 @@ zscodec_open_body(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8
 							 prefixed ? shared->prefix_len : 0, out->scratch, raw_len);
 	r->p = out->scratch;
 	r->end = out->scratch + raw_len;
+	if (err == NULL)
+	{
+		out->body = out->scratch;
+		out->body_len = raw_len;
+	}
 	return err;
 }
 
-/* Finds the values of a vector that has some. */
-static const char *
-open_vector(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec, size_t len,
-			const ZsSharedState *shared, ZsVectorOut *out, ZsVectorBody *body)
+/* Prepares for the values of a vector that has some. */
+static void
+begin_body(const ZsVectorInfo *vi, ZsVectorBody *body)
 {
-	const char *err;
-
-	Assert(vi->encoding != ZS_ENC_ALLNULL);
-	Assert(len == vi->len && vi->nnulls < vi->nrows);
+	Assert(vi->encoding != ZS_ENC_ALLNULL && vi->nnulls < vi->nrows);
 	body->vi = vi;
 	body->n = (uint32) vi->nrows - vi->nnulls;
 	body->nnulls = 0;
 	body->next = 0;
 	body->nodd = 0;
 	body->some = body->left_out = false;
-	if ((err = zscodec_open_body(info, vi, vec, len, shared, out, &body->r)) != NULL)
-		return err;
+}
+
+/* Reads the position sets in front of the values. */
+static const char *
+read_positions(const ZsVectorInfo *vi, ZsVectorBody *body)
+{
+	const char *err;
+
 	if (vi->nnulls > 0)
 	{
 		if ((err = zscodec_posset_decode(&body->r, vi->nrows, body->null_pos,
@@ -95,6 +103,19 @@ open_vector(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec,
 			return err;
 	}
 	return NULL;
+}
+
+/* Finds the values of a vector that has some. */
+static const char *
+open_vector(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec, size_t len,
+			const ZsSharedState *shared, ZsVectorOut *out, ZsVectorBody *body)
+{
+	const char *err;
+
+	Assert(len == vi->len);
+	begin_body(vi, body);
+	err = zscodec_open_body(info, vi, vec, len, shared, out, &body->r);
+	return err != NULL ? err : read_positions(vi, body);
 }
 
 /* Common checks and an empty result. */
@@ -258,8 +279,20 @@ zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec
 	out->isnull[idx] = true;
 	out->isext[idx] = false;
 	if (vi->encoding == ZS_ENC_ALLNULL)
+	{
+		out->body = NULL;
 		return NULL;
-	if ((err = open_vector(info, vi, vec, len, shared, out, &body)) != NULL)
+	}
+	if (vec != NULL || len == 0 || vi->compression == ZS_COMPRESSION_NONE)
+		err = open_vector(info, vi, vec, len, shared, out, &body);
+	else
+	{
+		begin_body(vi, &body);
+		body.r.p = out->body;
+		body.r.end = out->body + out->body_len;
+		err = read_positions(vi, &body);
+	}
+	if (err != NULL)
 		return err;
 	for (uint32 i = 0; i < body.nnulls && body.null_pos[i] <= idx; i++)
 	{

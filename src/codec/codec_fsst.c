@@ -390,20 +390,22 @@ zscodec_fsst_decode(ZsReader *r, const uint64 *symbols, const uint8 *lens, uint8
 bool
 zscodec_fsst_skip(ZsReader *r, const uint8 *lens, uint64 len)
 {
+	const uint8 *p = r->p;
+	const uint8 *end = r->end;
 	uint64		done = 0;
 
 	while (done < len)
 	{
 		uint8		code;
 
-		if (reader_left(r) < 1)
+		if (p >= end)
 			return false;
-		code = *r->p++;
+		code = *p++;
 		if (code == ZS_FSST_ESCAPE)
 		{
-			if (reader_left(r) < 1)
+			if (p >= end)
 				return false;
-			r->p++;
+			p++;
 			done++;
 		}
 		else if (lens[code] == 0)
@@ -411,5 +413,6 @@ zscodec_fsst_skip(ZsReader *r, const uint8 *lens, uint64 len)
 		else
 			done += lens[code];
 	}
+	r->p = p;
 	return done == len;
 }
