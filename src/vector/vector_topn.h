@@ -28,7 +28,6 @@
 typedef struct TopNEntry
 {
 	zstid		row;
-	ZsVisSlot	vis;
 	Datum	   *values;			/* of the node's columns, copied; keys first */
 	bool	   *isnull;
 } TopNEntry;

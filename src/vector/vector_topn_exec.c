@@ -51,6 +51,7 @@
 #include "zs_projection.h"
 #include "zs_scan.h"
 #include "zs_slot.h"
+#include "zs_tid.h"
 
 /* Rows whose pages are read side by side. */
 #define PREFETCHED_ROWS	32
@@ -130,7 +131,6 @@ fill_entry(TopNState *state, TopNEntry *entry, bool used)
 
 	Assert(entry >= state->entries && entry < state->entries + state->bound);
 	entry->row = zsslot_row(state->keyslot);
-	entry->vis = *zsslot_vis(state->keyslot);
 	if (state->carries &&
 		(++state->nfilled > MAX_CARRIED_FILLS(state->bound) ||
 		 MemoryContextMemAllocated(state->context, false) > work_mem * (Size) 1024))
@@ -240,7 +240,7 @@ verify_carried(TopNState *state, const TopNEntry *entry)
 {
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 
-	zsscan_store_version(state->rel, entry->row, &entry->vis, slot);
+	zsscan_store_version(state->rel, entry->row, NULL, slot);
 	for (int i = 0; i < state->ncolumns; i++)
 	{
 		Form_pg_attribute att = TupleDescAttr(slot->tts_tupleDescriptor, state->columns[i] - 1);
@@ -275,6 +275,7 @@ next_row(ScanState *ss)
 	TopNState  *state = (TopNState *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
 	TopNEntry  *entry;
+	ZsVisSlot	vis;
 
 	if (state->nresults < 0)
 		choose_rows(state);
@@ -287,11 +288,13 @@ next_row(ScanState *ss)
 	{
 		if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY)
 			verify_carried(state, entry);
-		zsslot_store_values(slot, state->rel, entry->row, &entry->vis, state->ncolumns,
-							state->columns, entry->values, entry->isnull);
+		zsslot_store_values(slot, state->rel, entry->row,
+							zstid_lookup(state->rel, entry->row, &vis, NULL) ? &vis : NULL,
+							state->ncolumns, state->columns, entry->values, entry->isnull);
 		return slot;
 	}
-	zsscan_store_version(state->rel, entry->row, &entry->vis, slot);
+	/* who wrote it is found out if somebody asks */
+	zsscan_store_version(state->rel, entry->row, NULL, slot);
 	return slot;
 }
 
