@@ -14,13 +14,15 @@
  * others, and what lies outside, are looked up as ever.
  *
  * A window is made when rows that are not seen follow each other closely, and it is made the less
- * readily the less the ones before were used.
+ * readily the less the ones before were used.  Behind its end it is made longer.  There is one for
+ * MVCC snapshots and one for dirty ones, since an update asks by both.
  *
- * What is in a window stays true as long as it is asked about (is_current()): an MVCC snapshot does
- * not come to see a row that it did not see.  Other snapshots may, when an inserter who gave up a
- * row number hands it out again, or an own subtransaction that deleted a row is rolled back.  So
- * for them only rows count that were there and are deleted, and a window ends with its
- * subtransaction.
+ * What is in a window stays true as long as it is asked about (is_current()).  A row that is
+ * deleted in the eyes of a snapshot is so in those of later ones, and of a dirty one, until the
+ * subtransaction ends, which may take an own deletion back; so mostly the next commands of a
+ * transaction use the window, too.  A row that is not yet there in the eyes of an MVCC snapshot may
+ * be there for the next one: such a window is for equal snapshots only.  A dirty one sees a row as
+ * soon as it is there, perhaps by a row number that an inserter gave up before.
  *
  * Locks: a leaf of the TID tree shared, while a window is made.  No WAL.
  *
@@ -69,7 +71,6 @@ typedef struct UnseenKey
 	RelFileLocatorBackend file;
 	LocalTransactionId lxid;
 	SubTransactionId subid;
-	SnapshotType type;
 	/* of MVCC snapshots, which are equal if these are */
 	TransactionId xmin;
 	TransactionId xmax;
@@ -79,65 +80,87 @@ typedef struct UnseenKey
 	uint64		completed;
 } UnseenKey;
 
-static struct
+typedef struct UnseenWindow
 {
 	UnseenKey	key;
 	zstid		last;			/* row that was not seen; ZS_INVALID_ROW: the key is not valid */
 	int			misses;			/* rows like that, close to each other, without an answer */
 	int			wanted;			/* so many make a window */
 	bool		has_window;
+	bool		exact;			/* for equal snapshots only */
 	int			used;			/* answers of the window */
 	zstid		end;			/* of the window, which begins with the first run */
 	int			nruns;
 	int			at;				/* run that was asked about last */
 	UnseenRun	runs[WINDOW_RUNS];
-}			unseen = {.last = ZS_INVALID_ROW, .wanted = FIRST_MISSES};
+} UnseenWindow;
+
+static UnseenWindow mvcc_window = {.last = ZS_INVALID_ROW, .wanted = FIRST_MISSES};
+static UnseenWindow dirty_window = {.last = ZS_INVALID_ROW, .wanted = FIRST_MISSES};
+
+/* The window for snapshots of this type; NULL if there is none. */
+static inline UnseenWindow *
+window_of(Snapshot snapshot)
+{
+	if (snapshot->snapshot_type == SNAPSHOT_MVCC)
+		return &mvcc_window;
+	return snapshot->snapshot_type == SNAPSHOT_DIRTY ? &dirty_window : NULL;
+}
 
 /* Is what was remembered an answer to a question about rel and snapshot? */
 static inline bool
-is_current(Relation rel, Snapshot snapshot)
+is_current(const UnseenWindow *window, Relation rel, Snapshot snapshot)
 {
-	const UnseenKey *key = &unseen.key;
+	const UnseenKey *key = &window->key;
 
-	if (unseen.last == ZS_INVALID_ROW || !zsbase_has_file(rel, &key->file) ||
-		key->type != snapshot->snapshot_type || key->lxid != MyProc->vxid.lxid ||
-		key->subid != GetCurrentSubTransactionId())
+	if (window->last == ZS_INVALID_ROW || !zsbase_has_file(rel, &key->file) ||
+		key->lxid != MyProc->vxid.lxid || key->subid != GetCurrentSubTransactionId())
 		return false;
-	return key->type != SNAPSHOT_MVCC ||
-		(key->curcid == snapshot->curcid && key->completed == snapshot->snapXactCompletionCount &&
-		 key->xmin == snapshot->xmin && key->xmax == snapshot->xmax &&
-		 key->xcnt == snapshot->xcnt && key->subxcnt == snapshot->subxcnt);
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
+		return true;
+
+	/* later ones have higher numbers; one that was not taken by this transaction has none */
+	if (!window->exact && key->completed != 0)
+		return snapshot->snapXactCompletionCount >= key->completed &&
+			snapshot->curcid >= key->curcid;
+	return key->curcid == snapshot->curcid &&
+		key->completed == snapshot->snapXactCompletionCount && key->xmin == snapshot->xmin &&
+		key->xmax == snapshot->xmax && key->xcnt == snapshot->xcnt &&
+		key->subxcnt == snapshot->subxcnt;
 }
 
 /* Ends the window, if there is one, and learns from it. */
 static void
-end_window(void)
+end_window(UnseenWindow *window)
 {
-	if (unseen.has_window)
-		unseen.wanted = unseen.used >= GOOD_USE ? FIRST_MISSES :
-			Min(2 * unseen.wanted, MAX_MISSES);
-	unseen.has_window = false;
-	unseen.nruns = unseen.at = unseen.used = 0;
-	unseen.end = 0;
-}
-
-/* Forgets everything: another table or snapshot, or a table that is emptied in place. */
-void
-zstid_forget_unseen(void)
-{
-	end_window();
-	unseen.last = ZS_INVALID_ROW;
-	unseen.misses = 0;
+	if (window->has_window)
+		window->wanted = window->used >= GOOD_USE ? FIRST_MISSES :
+			Min(2 * window->wanted, MAX_MISSES);
+	window->has_window = window->exact = false;
+	window->nruns = window->at = window->used = 0;
+	window->end = 0;
 }
 
 static void
-set_key(Relation rel, Snapshot snapshot)
+forget(UnseenWindow *window)
 {
-	UnseenKey  *key = &unseen.key;
+	end_window(window);
+	window->last = ZS_INVALID_ROW;
+	window->misses = 0;
+}
 
-	zstid_forget_unseen();
+/* Forgets everything: a table is emptied in place. */
+void
+zstid_forget_unseen(void)
+{
+	forget(&mvcc_window);
+	forget(&dirty_window);
+}
+
+static void
+set_key(UnseenKey *key, Relation rel, Snapshot snapshot)
+{
 	key->file = zsbase_file(rel);
-	key->type = snapshot->snapshot_type;
 	key->lxid = MyProc->vxid.lxid;
 	key->subid = GetCurrentSubTransactionId();
 	key->xmin = snapshot->xmin;
@@ -150,32 +173,32 @@ set_key(Relation rel, Snapshot snapshot)
 
 /* What the window says of a row within it; NULL: nothing. */
 static inline const UnseenRun *
-find_run(zstid row)
+find_run(UnseenWindow *window, zstid row)
 {
 	int			low = 0;
-	int			high = unseen.nruns;
+	int			high = window->nruns;
 
 	/* mostly the one that was asked about last, or the next */
-	for (int i = unseen.at; i < Min(unseen.at + 2, unseen.nruns); i++)
+	for (int i = window->at; i < Min(window->at + 2, window->nruns); i++)
 	{
-		if (row >= unseen.runs[i].first && row < unseen.runs[i].end)
+		if (row >= window->runs[i].first && row < window->runs[i].end)
 		{
-			unseen.at = i;
-			return &unseen.runs[i];
+			window->at = i;
+			return &window->runs[i];
 		}
 	}
 	while (low < high)
 	{
 		int			mid = (low + high) / 2;
 
-		if (row < unseen.runs[mid].first)
+		if (row < window->runs[mid].first)
 			high = mid;
-		else if (row >= unseen.runs[mid].end)
+		else if (row >= window->runs[mid].end)
 			low = mid + 1;
 		else
 		{
-			unseen.at = mid;
-			return &unseen.runs[mid];
+			window->at = mid;
+			return &window->runs[mid];
 		}
 	}
 	return NULL;
@@ -189,20 +212,21 @@ find_run(zstid row)
 bool
 zstid_is_unseen(Relation rel, zstid row, Snapshot snapshot, bool *all_dead)
 {
+	UnseenWindow *window = window_of(snapshot);
 	const UnseenRun *run;
 
 	Assert(row < ZS_MAX_ROW);
-	if (likely(unseen.nruns == 0) || row < unseen.runs[0].first || row >= unseen.end ||
-		!is_current(rel, snapshot))
+	if (window == NULL || likely(window->nruns == 0) || row < window->runs[0].first ||
+		row >= window->end || !is_current(window, rel, snapshot))
 		return false;
-	run = find_run(row);
+	run = find_run(window, row);
 	if (run == NULL)
 		return false;
-	unseen.used++;
-	unseen.last = row;
+	window->used++;
+	window->last = row;
 	if (all_dead != NULL)
 		*all_dead = run->all_dead;
-	if (snapshot->snapshot_type == SNAPSHOT_DIRTY)
+	if (window == &dirty_window)
 		zstid_dirty_set(snapshot, NULL);
 	return true;
 }
@@ -214,44 +238,66 @@ typedef enum Verdict
 {
 	VERDICT_NONE = 0,
 	VERDICT_OTHER,				/* seen, or not for long enough */
-	VERDICT_UNSEEN,
+	VERDICT_ABSENT,				/* not there in the eyes of an MVCC snapshot: not yet, or never */
+	VERDICT_DELETED,
 	VERDICT_DEAD,				/* to everybody */
 } Verdict;
+
+/* An MVCC snapshot does not see the row: does it see the inserter? */
+static bool
+sees_inserter(const ZsVisSlot *slot, Snapshot snapshot)
+{
+	if (zstid_xmin_frozen(slot))
+		return true;
+	if (zstid_xmin_committed(slot))
+		return !XidInMVCCSnapshot(slot->xmin, snapshot);
+	return !zstid_xmin_invalid(slot) && TransactionIdIsCurrentTransactionId(slot->xmin) &&
+		slot->cmin < snapshot->curcid;
+}
 
 /* slot: in the page in buf, which is locked; NULL for fixed numbers. */
 static Verdict
 judge(const ZsTidRun *run, ZsVisSlot *slot, Snapshot snapshot, Buffer buf, GlobalVisState *vistest)
 {
+	bool		is_mvcc = snapshot->snapshot_type == SNAPSHOT_MVCC;
+
 	if (slot == NULL)
 		return run->slotno == ZS_SLOT_DEAD || run->slotno == ZS_SLOT_RETIRED ?
 			VERDICT_DEAD : VERDICT_OTHER;
 	if (zstid_satisfies(slot, snapshot, buf))
 		return VERDICT_OTHER;
-	if (snapshot->snapshot_type != SNAPSHOT_MVCC && zstid_xmin_invalid(slot))
+	if (is_mvcc && !sees_inserter(slot, snapshot))
+		return VERDICT_ABSENT;
+	if (!is_mvcc && zstid_xmin_invalid(slot))
 		return VERDICT_OTHER;
-	return zstid_is_surely_dead(slot, vistest) ? VERDICT_DEAD : VERDICT_UNSEEN;
+	return zstid_is_surely_dead(slot, vistest) ? VERDICT_DEAD : VERDICT_DELETED;
 }
 
-/* Adds the run to the window. */
+/* Adds the run to the window, which has room for it. */
 static void
-add_run(const ZsTidRun *run, bool all_dead)
+add_run(UnseenWindow *window, const ZsTidRun *run, bool all_dead)
 {
-	UnseenRun  *last = &unseen.runs[unseen.nruns - 1];
+	UnseenRun  *last = &window->runs[window->nruns - 1];
 
-	Assert(unseen.nruns == 0 || last->end <= run->first);
-	if (unseen.nruns > 0 && last->end == run->first && last->all_dead == all_dead)
+	Assert(window->nruns == 0 || last->end <= run->first);
+	window->end = run->first + run->count;
+	if (window->nruns > 0 && last->end == run->first && last->all_dead == all_dead)
 	{
-		last->end += run->count;
+		last->end = window->end;
 		return;
 	}
-	Assert(unseen.nruns < WINDOW_RUNS);
-	unseen.runs[unseen.nruns++] = (UnseenRun) {run->first, run->first + run->count, all_dead};
+	Assert(window->nruns < WINDOW_RUNS);
+	window->runs[window->nruns++] = (UnseenRun) {run->first, window->end, all_dead};
 }
 
-/* Makes a window from the row on, which lies within the tree. */
+/*
+ * Adds what the snapshot does not see from the row on to the window, from one leaf.  Only a window
+ * that begins with rows that are not there has any of these.
+ */
 static void
-make_window(Relation rel, zstid row, Snapshot snapshot)
+fill_window(UnseenWindow *window, Relation rel, zstid row, Snapshot snapshot)
 {
+	bool		is_new = window->nruns == 0;
 	GlobalVisState *vistest = GlobalVisTestFor(rel);
 	uint8		verdicts[ZS_TID_MAX_SLOTS] = {VERDICT_NONE};
 	ZsTidWalk	walk;
@@ -260,61 +306,86 @@ make_window(Relation rel, zstid row, Snapshot snapshot)
 	Page		page;
 	Buffer		buf = zsbtree_search(rel, ZS_TREE_TID, row, BUFFER_LOCK_SHARE);
 
-	end_window();
 	if (!BufferIsValid(buf))
 		return;
 	page = BufferGetPage(buf);
 	reason = zstid_walk_begin(&walk, page);
 	if (reason == NULL && row > walk.row)
 		zstid_walk_seek(&walk, BufferGetLSNAtomic(buf), row - 1);
-	for (int n = 0; n < WINDOW_RUNS && reason == NULL; n++)
+	for (int n = 0; n < WINDOW_RUNS && window->nruns < WINDOW_RUNS && reason == NULL; n++)
 	{
-		Verdict		verdict;
+		ZsVisSlot  *slot;
+		uint8		fixed = VERDICT_NONE;
+		uint8	   *verdict;
 
 		if (!zstid_walk_next(&walk, &run, &reason))
 			break;
-		if (run.slotno < ZS_FIRST_REAL_SLOT)
-			verdict = judge(&run, NULL, snapshot, buf, vistest);
-		else
+		if (run.first + run.count <= row)
+			continue;
+		if (run.first < row)
 		{
-			uint8	   *known = &verdicts[run.slotno - ZS_FIRST_REAL_SLOT];
-
-			if (*known == VERDICT_NONE)
-				*known = judge(&run, zstid_walk_slot(&walk, run.slotno), snapshot, buf, vistest);
-			verdict = *known;
+			run.count -= row - run.first;
+			run.first = row;
 		}
-		if (verdict != VERDICT_OTHER)
-			add_run(&run, verdict == VERDICT_DEAD);
-		unseen.end = run.first + run.count;
+		slot = zstid_walk_slot(&walk, run.slotno);
+		verdict = slot == NULL ? &fixed : &verdicts[run.slotno - ZS_FIRST_REAL_SLOT];
+		if (*verdict == VERDICT_NONE)
+			*verdict = judge(&run, slot, snapshot, buf, vistest);
+		if (*verdict == VERDICT_ABSENT && is_new && window->nruns == 0)
+			window->exact = true;
+		if (*verdict == VERDICT_OTHER || (*verdict == VERDICT_ABSENT && !window->exact))
+			continue;
+		add_run(window, &run, *verdict == VERDICT_DEAD ||
+				(*verdict == VERDICT_ABSENT && zstid_is_surely_dead(slot, vistest)));
 	}
 	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf), "TID tree leaf: %s.", reason);
 	UnlockReleaseBuffer(buf);
-	Assert(unseen.nruns <= WINDOW_RUNS);
-	unseen.has_window = true;
-	if (snapshot->snapshot_type == SNAPSHOT_DIRTY)
+	if (window == &dirty_window)
 		zstid_dirty_set(snapshot, NULL);
+}
+
+/* Makes the window longer, so that it reaches the row, or makes another one, from the row on. */
+static void
+make_window(UnseenWindow *window, Relation rel, zstid row, Snapshot snapshot)
+{
+	bool		longer = window->used >= GOOD_USE && row >= window->end &&
+		row - window->end <= NEAR_ROWS && window->nruns < WINDOW_RUNS / 2;
+
+	if (!longer)
+		end_window(window);
+	set_key(&window->key, rel, snapshot);
+	fill_window(window, rel, longer ? window->end : row, snapshot);
+	window->has_window = true;
+
+	/* do not look at what lies in between again and again */
+	if (longer && window->end <= row)
+		window->used = 0;
 }
 
 /*
  * An index has led to the row, which the snapshot does not see, and zstid_is_unseen() did not know
- * it.  If that happens often, makes a window from it on: locks a TID leaf shared then.  Errors:
+ * it.  If that happens often, makes a window: locks a TID leaf shared then.  Errors:
  * ERRCODE_DATA_CORRUPTED.
  */
 void
 zstid_note_unseen(Relation rel, zstid row, Snapshot snapshot)
 {
+	UnseenWindow *window = window_of(snapshot);
+
 	/* serializable transactions test and lock each row that they meet */
-	if ((snapshot->snapshot_type != SNAPSHOT_MVCC && snapshot->snapshot_type != SNAPSHOT_DIRTY) ||
-		CheckForSerializableConflictOutNeeded(rel, snapshot))
+	if (window == NULL || CheckForSerializableConflictOutNeeded(rel, snapshot))
 		return;
-	if (!is_current(rel, snapshot))
-		set_key(rel, snapshot);
-	else if (row < unseen.last || row - unseen.last > NEAR_ROWS)
-		unseen.misses = 0;
-	unseen.last = row;
-	if (++unseen.misses < unseen.wanted && (unseen.used < GOOD_USE || row < unseen.end))
+	if (!is_current(window, rel, snapshot))
+	{
+		forget(window);
+		set_key(&window->key, rel, snapshot);
+	}
+	else if (row < window->last || row - window->last > NEAR_ROWS)
+		window->misses = 0;
+	window->last = row;
+	if (++window->misses < window->wanted && (window->used < GOOD_USE || row < window->end))
 		return;
-	make_window(rel, row, snapshot);
-	unseen.misses = 0;
+	make_window(window, rel, row, snapshot);
+	window->misses = 0;
 }
