@@ -26,6 +26,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_proc_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -37,31 +38,27 @@
 #include "vector_scan.h"
 #include "zs_clause.h"
 
-typedef struct FoldContext
+/* Looking for parts, from the leaves up: each node is come to once. */
+typedef struct FindContext
 {
-	bool		find;			/* collect parts, change nothing */
 	bool		direct;			/* the executor comes to the node whenever it comes to the clause */
+	bool		varies;			/* nodes so far: not all have one value for all rows of a scan */
 	List	   *parts;
-	int			next;			/* replace: number of the next part */
-} FoldContext;
+} FindContext;
 
-/*
- * expression_tree_walker callback: is there something that is not the same for all rows of a scan?
- */
-static bool
-varies_walker(Node *node, void *context)
+typedef struct ReplaceContext
 {
-	if (node == NULL)
-		return false;
+	List	   *parts;
+	int			next;			/* number of the next one */
+} ReplaceContext;
+
+/* Is the node itself something that is not the same for all rows of a scan? */
+static bool
+varies_itself(const Node *node)
+{
 	switch (nodeTag(node))
 	{
 		case T_Var:
-		case T_Aggref:
-		case T_GroupingFunc:
-		case T_WindowFunc:
-		case T_SubLink:
-		case T_SubPlan:
-		case T_AlternativeSubPlan:
 		case T_CaseTestExpr:
 		case T_CoerceToDomainValue:
 		case T_SetToDefault:
@@ -70,13 +67,27 @@ varies_walker(Node *node, void *context)
 		case T_PlaceHolderVar:
 			return true;
 		default:
-			return expression_tree_walker(node, varies_walker, context);
+			return false;
 	}
 }
 
-/* Is it an expression, and no constant, whose value all rows of a scan share? */
+/* check_functions_in_node callback */
 static bool
-is_part(Node *node)
+is_volatile(Oid funcid, void *context)
+{
+	return func_volatile(funcid) == PROVOLATILE_VOLATILE;
+}
+
+static bool
+returns_set(const Node *node)
+{
+	return (IsA(node, FuncExpr) && ((const FuncExpr *) node)->funcretset) ||
+		(IsA(node, OpExpr) && ((const OpExpr *) node)->opretset);
+}
+
+/* Can such a node be a part? */
+static bool
+may_be_part(const Node *node)
 {
 	switch (nodeTag(node))
 	{
@@ -102,12 +113,10 @@ is_part(Node *node)
 		case T_BooleanTest:
 		case T_CoerceToDomain:
 		case T_SubscriptingRef:
-			break;
+			return true;
 		default:
 			return false;
 	}
-	return !varies_walker(node, NULL) && !contain_volatile_functions(node) &&
-		!expression_returns_set(node);
 }
 
 static const Node *
@@ -171,38 +180,57 @@ is_closed(const Node *node)
 	}
 }
 
-/* expression_tree_mutator callback */
-static Node *
-fold_mutator(Node *node, void *arg)
+/* expression_tree_walker callback: the largest parts take the place of those within them. */
+static bool
+find_walker(Node *node, void *arg)
 {
-	FoldContext *context = arg;
+	FindContext *context = arg;
+	bool		direct = context->direct;
+	bool		varied = context->varies;
+	int			nparts = list_length(context->parts);
 	ZsFoldedPart *part;
+
+	if (node == NULL)
+		return false;
+	if (is_closed(node))
+	{
+		context->varies = true;
+		return false;
+	}
+	context->direct = direct && evaluates_all(node);
+	context->varies = varies_itself(node);
+	(void) expression_tree_walker(node, find_walker, context);
+	context->direct = direct;
+	if (!context->varies &&
+		(check_functions_in_node(node, is_volatile, NULL) || returns_set(node)))
+		context->varies = true;
+	if (!context->varies && may_be_part(node) && !is_constant(node))
+	{
+		part = palloc0_object(ZsFoldedPart);
+		part->expr = (Expr *) node;
+		part->is_direct = direct;
+		context->parts = lappend(list_truncate(context->parts, nparts), part);
+	}
+	context->varies = context->varies || varied;
+	return false;
+}
+
+/* expression_tree_mutator callback; comes to the parts in the order in which they were found. */
+static Node *
+replace_mutator(Node *node, void *arg)
+{
+	ReplaceContext *context = arg;
+	const ZsFoldedPart *part;
 
 	if (node == NULL)
 		return NULL;
 	check_stack_depth();
-	if (is_closed(node))
+	if (is_closed(node) || context->next == list_length(context->parts))
 		return node;
-	if (!is_part(node) || is_constant(node))
-	{
-		bool		direct = context->direct;
-		Node	   *result;
-
-		context->direct = direct && evaluates_all(node);
-		result = expression_tree_mutator(node, fold_mutator, arg);
-		context->direct = direct;
-		return result;
-	}
-	if (context->find)
-	{
-		part = palloc0_object(ZsFoldedPart);
-		part->expr = (Expr *) node;
-		part->is_direct = context->direct;
-		context->parts = lappend(context->parts, part);
-		return node;
-	}
-	part = list_nth(context->parts, context->next++);
-	Assert(exprType((Node *) part->expr) == exprType(node));
+	part = list_nth(context->parts, context->next);
+	if ((Node *) part->expr != node)
+		return expression_tree_mutator(node, replace_mutator, arg);
+	context->next++;
 	if (part->value != NULL)
 		return (Node *) part->value;
 	return (Node *) makeNullConst(exprType(node), exprTypmod(node), exprCollation(node));
@@ -212,9 +240,9 @@ fold_mutator(Node *node, void *arg)
 List *
 zsvector_fold_find(Node *clause)
 {
-	FoldContext context = {.find = true, .direct = true};
+	FindContext context = {.direct = true};
 
-	(void) fold_mutator(clause, &context);
+	(void) find_walker(clause, &context);
 	return context.parts;
 }
 
@@ -222,12 +250,12 @@ zsvector_fold_find(Node *clause)
 Node *
 zsvector_fold_replace(Node *clause, List *parts)
 {
-	FoldContext context = {.parts = parts};
+	ReplaceContext context = {.parts = parts};
 	Node	   *result;
 
 	if (parts == NIL)
 		return clause;
-	result = fold_mutator(clause, &context);
+	result = replace_mutator(clause, &context);
 	Assert(context.next == list_length(parts));
 	return result;
 }
