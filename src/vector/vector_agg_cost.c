@@ -93,12 +93,13 @@ zsvector_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, d
 		(list_length(query->aggrefs) + list_length(query->keys));
 	by_columns = Max(batches.decoding, rel->tuples * COST_PER_VALUE *
 					 (nfilter + batches.left * (ncolumns - nfilter))) +
-		rel->tuples * COST_PER_CLAUSE * list_length(filter) +
+		rel->tuples * zsvector_cost_filter(filter) +
 		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs) + groups;
 	by_columns = Min(by_columns, SHARE_OF_ROWWISE * by_rows + groups);
 	by_rows *= ZS_SHARE_OF_ROWS;
 	return ZS_COST_BEGIN_BATCHES + qual.startup + spc_seq * batches.pages +
-		(batches.row_share * by_rows + (1 - batches.row_share) * by_columns) / divisor;
+		(batches.row_share * by_rows + (1 - batches.row_share) * by_columns +
+		 rel->rows * zsvector_cost_values(exprs)) / divisor;
 }
 
 /* See vector_agg_plan.h. */

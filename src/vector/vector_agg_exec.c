@@ -165,12 +165,12 @@ make_rowdesc(AggNodeState *state)
 static void
 share_programs(AggNodeState *state)
 {
-	List	   *nodes = NIL;
+	ZsSharedNodes *nodes = palloc0(sizeof(ZsSharedNodes));
 
 	for (int k = 0; k < state->nkeys; k++)
 	{
 		if (state->keys[k].expr != NULL)
-			state->keys[k].expr = zsvector_expr_share(state->keys[k].expr, &nodes);
+			state->keys[k].expr = zsvector_expr_share(state->keys[k].expr, nodes);
 	}
 	for (int i = 0; i < state->naggs; i++)
 	{
@@ -178,10 +178,12 @@ share_programs(AggNodeState *state)
 
 		if (agg->agg.filter != NULL || agg->agg.expr == NULL)
 			continue;
-		agg->agg.expr = zsvector_expr_share(agg->agg.expr, &nodes);
+		agg->agg.expr = zsvector_expr_share(agg->agg.expr, nodes);
 		zsvector_agg_distinct_use_argument(agg);
 	}
-	list_free(nodes);
+	for (int i = 0; i < ZS_SHARED_BUCKETS; i++)
+		list_free(nodes->buckets[i]);
+	pfree(nodes);
 }
 
 static void

@@ -36,6 +36,7 @@ typedef struct FilterClause
 	ZsQual	   *program;		/* NULL: not made, or there is none */
 	bool		compiled;		/* there is none with the parts' values, if it is NULL */
 	bool		reached;		/* a row has come to it, and its parts were evaluated for that */
+	int			rank;			/* of a program that it has from the beginning */
 } FilterClause;
 
 struct ZsAggFilter
@@ -54,13 +55,15 @@ struct ZsAggFilter
 bool
 zsvector_agg_filter_possible(TupleDesc desc, Index varno, List *clauses)
 {
+	int			nvectors = 0;
 	ListCell   *lc;
 
 	foreach(lc, clauses)
 	{
 		Node	   *expr = zsvector_fold_with_nulls(lfirst(lc));
 
-		if (expr == NULL || zsvector_qual_compile(desc, varno, expr) == NULL)
+		if (expr == NULL || !zsvector_qual_has_program(desc, varno, expr, &nvectors) ||
+			nvectors > ZS_MAX_FILTER_VECTORS)
 			return false;
 	}
 	return true;
@@ -81,7 +84,7 @@ order_clauses(ZsAggFilter *filter)
 			const FilterClause *before = &filter->clauses[filter->order[place - 1]];
 
 			if (before->program == NULL ||
-				zsvector_qual_rank(before->program) <= zsvector_qual_rank(clause->program))
+				before->rank <= clause->rank)
 				break;
 			filter->order[place] = filter->order[place - 1];
 			place--;
@@ -115,6 +118,7 @@ zsvector_agg_filter_create(TupleDesc desc, Index varno, List *clauses, PlanState
 		if (clause->parts == NIL)
 		{
 			clause->program = zsvector_qual_compile(desc, varno, clause->expr);
+			clause->rank = clause->program != NULL ? zsvector_qual_rank(clause->program) : 0;
 			clause->compiled = true;
 		}
 	}

@@ -41,6 +41,7 @@
 #include "optimizer/tlist.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
 
@@ -263,6 +264,8 @@ find_filter(const ZsAggQuery *query, List **filter, bool *divisible)
 {
 	PlannerInfo *root = query->root;
 	RelOptInfo *rel = query->rel;
+	MemoryContext programs;
+	MemoryContext old;
 	Relation	table;
 	bool		result;
 	ListCell   *lc;
@@ -279,8 +282,14 @@ find_filter(const ZsAggQuery *query, List **filter, bool *divisible)
 		*filter = lappend(*filter, rinfo->clause);
 	}
 	table = table_open(planner_rt_fetch(rel->relid, root)->relid, NoLock);
+	/* the executor makes programs of its own */
+	programs = AllocSetContextCreate(CurrentMemoryContext, "zedstore program",
+									 ALLOCSET_DEFAULT_SIZES);
+	old = MemoryContextSwitchTo(programs);
 	result = can_run(table, rel->relid, *filter, query->keys, query->eqops, query->aggrefs,
 					 divisible);
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(programs);
 	table_close(table, NoLock);
 	return result;
 }

@@ -35,10 +35,12 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/tlist.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "vector_agg.h"
 #include "vector_agg_fold.h"
 #include "vector_agg_plan.h"
+#include "vector_cost.h"
 #include "vector_group.h"
 #include "vector_internal.h"
 #include "zs_base.h"
@@ -96,6 +98,22 @@ replace_columns(Node *node, void *spec)
 	return expression_tree_mutator(node, replace_columns, spec);
 }
 
+/* Is the aggregate known, over these inputs?  Leaves no memory behind. */
+static bool
+has_program(List *inputs, Aggref *aggref)
+{
+	MemoryContext program = AllocSetContextCreate(CurrentMemoryContext, "zedstore program",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(program);
+	ZsAgg		agg;
+	bool		result = zsvector_agg_classify_folded(ExecTypeFromExprList(inputs), ZS_ROWS_VARNO,
+													  aggref, &agg);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(program);
+	return result;
+}
+
 /*
  * The aggregate over columns of the input.  If it is known with expressions as they are, these run
  * on whole batches; else they are columns, evaluated row by row.
@@ -105,16 +123,13 @@ aggregate_over_inputs(RowSpec *spec, Aggref *aggref)
 {
 	RowSpec		tried = *spec;
 	Aggref	   *result;
-	ZsAgg		agg;
-	TupleDesc	desc;
 	int			guard = -1;
 	ListCell   *lc;
 
 	tried.inputs = list_copy(spec->inputs);
 	tried.guards = list_copy(spec->guards);
 	result = (Aggref *) expression_tree_mutator((Node *) aggref, replace_columns, &tried);
-	desc = ExecTypeFromExprList(tried.inputs);
-	if (zsvector_agg_classify_folded(desc, ZS_ROWS_VARNO, result, &agg))
+	if (has_program(tried.inputs, result))
 	{
 		*spec = tried;
 		return result;
@@ -297,7 +312,7 @@ rows_cost(const ZsAggQuery *query, const RowSpec *spec, Path *child, double ngro
 	Assert(child->param_info == NULL);
 	cost_qual_eval(&inputs, spec->inputs, query->root);
 	per_row = COST_PER_ROW + COST_PER_COLUMN * list_length(spec->inputs) + inputs.per_tuple +
-		ZS_COST_PER_AGG * list_length(spec->aggrefs);
+		ZS_COST_PER_AGG * list_length(spec->aggrefs) + zsvector_cost_values(spec->aggrefs);
 	if (query->keys != NIL)
 		per_row += ZS_COST_PER_KEY * list_length(query->keys) +
 			(ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE / 2 : ZS_COST_PROBE / 2);

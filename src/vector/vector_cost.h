@@ -114,4 +114,13 @@ extern Cost zsvector_cost_fetch(PlannerInfo *root, ZsRelCosts *costs, List *clau
 								bool (*applied) (RestrictInfo *rinfo, void *arg), void *arg,
 								Relids outer, double nfetched, double nrows, ZsLocality locality);
 
+/* ---- vector_cost_program.c ---- */
+
+/*
+ * What the programs of a filter's clauses (RestrictInfos or not), or of values such as aggregates
+ * and keys, cost for a row that they run for; reading columns is not in it.
+ */
+extern Cost zsvector_cost_filter(List *clauses);
+extern Cost zsvector_cost_values(List *exprs);
+
 #endif							/* VECTOR_COST_H */

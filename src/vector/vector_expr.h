@@ -33,7 +33,16 @@ extern ZsDomain zsvector_expr_domain(const ZsExpr *expr);
 extern int	zsvector_expr_width(const ZsExpr *expr);
 
 /* vector_expr_share.c */
-extern ZsExpr *zsvector_expr_share(ZsExpr *expr, List **nodes);
+
+/* Nodes that programs share, by what they compute; all zeros: none. */
+#define ZS_SHARED_BUCKETS	1024
+
+typedef struct ZsSharedNodes
+{
+	List	   *buckets[ZS_SHARED_BUCKETS];
+} ZsSharedNodes;
+
+extern ZsExpr *zsvector_expr_share(ZsExpr *expr, ZsSharedNodes *nodes);
 
 /* vector_expr_run.c */
 

@@ -163,7 +163,7 @@ zsvector_expr_subtract(ZsExpr *a, ZsExpr *b)
 
 /* An argument of the function, in the domain that it wants; NULL if it has another one. */
 static ZsExpr *
-compile_arg(const ZsExprCompiler *compiler, Node *node, ZsDomain wanted)
+compile_arg(ZsCompiler *compiler, Node *node, ZsDomain wanted)
 {
 	ZsExpr	   *arg = zsvector_expr_compile_node(compiler, node);
 
@@ -211,9 +211,19 @@ compile_round(ZsExpr *expr, Oid funcid, Node *arg)
 	return expr->scale >= 0 && expr->scale <= ZS_EXPR_MAX_SCALE ? expr : NULL;
 }
 
+static ZsExpr *
+compile_concat(ZsCompiler *compiler, List *args)
+{
+	ZsExpr	   *a = zsvector_expr_compile_node(compiler, linitial(args));
+
+	return a == NULL ? NULL :
+		zsvector_expr_compile_concat(compiler, a,
+									 zsvector_expr_compile_node(compiler, lsecond(args)));
+}
+
 /* See vector_expr_internal.h. */
 ZsExpr *
-zsvector_expr_compile_call(const ZsExprCompiler *compiler, Oid funcid, List *args, Oid collation)
+zsvector_expr_compile_call(ZsCompiler *compiler, Oid funcid, List *args, Oid collation)
 {
 	const Known *known;
 	ZsExpr	   *expr;
@@ -245,15 +255,12 @@ zsvector_expr_compile_call(const ZsExprCompiler *compiler, Oid funcid, List *arg
 			return zsvector_expr_compile_zone(funcid,
 											  compile_arg(compiler, linitial(args), ZS_DOMAIN_INT));
 		case F_TEXTCAT:
-			return zsvector_expr_compile_concat(zsvector_expr_compile_node(compiler,
-																		   linitial(args)),
-												zsvector_expr_compile_node(compiler,
-																		   lsecond(args)));
+			return compile_concat(compiler, args);
 		default:
 			break;
 	}
 	if (zsvector_expr_is_text_function(funcid))
-		return zsvector_expr_compile_text(funcid, args, collation,
+		return zsvector_expr_compile_text(compiler, funcid, args, collation,
 										  zsvector_expr_compile_node(compiler, linitial(args)));
 	known = find_known(funcid);
 	if (known == NULL)

@@ -8,6 +8,9 @@
  * front was true, or for which what stands in front was NULL.  Its values are put into the vector
  * of the whole at these rows.
  *
+ * What the conditions of a CASE compare is computed once, in front of them, for all rows that come
+ * to the CASE.
+ *
  * Branches with numerics may have other scales; the vector gets the largest one, and display scales
  * of its own where they differ.
  *
@@ -19,88 +22,176 @@
  */
 #include "postgres.h"
 
+#include "common/int.h"
+#include "miscadmin.h"
+
 #include "vector_expr_run.h"
 
-/* What branches gave, for the rows of each. */
+/* What a branch gave, and for which rows. */
+typedef struct Branch
+{
+	const ZsColumnVector *vector;	/* NULL: the constant */
+	const ZsExpr *constant;
+	uint64		rows[ZS_KERNEL_WORDS];
+} Branch;
+
 typedef struct Branches
 {
 	int			n;
-	const ZsColumnVector **vectors;
-	uint64	   (*rows)[ZS_KERNEL_WORDS];
+	Branch	   *list;
 } Branches;
 
 static void
 start_branches(Branches *branches, int n)
 {
 	branches->n = 0;
-	branches->vectors = palloc(n * sizeof(ZsColumnVector *));
-	branches->rows = palloc(n * sizeof(*branches->rows));
+	branches->list = palloc_array(Branch, n);
 }
 
 static void
 end_branches(Branches *branches)
 {
-	pfree(branches->vectors);
-	pfree(branches->rows);
+	pfree(branches->list);
 }
 
-/* Runs a branch for its rows. */
+/* Runs a branch for its rows.  A constant needs no vector. */
 static bool
 add_branch(const ZsExprRun *run, Branches *branches, ZsExpr *arg, const uint64 *rows)
 {
+	Branch	   *branch = &branches->list[branches->n];
+
 	if (!zskernel_bits_any(rows))
 		return true;
-	branches->vectors[branches->n] = zsvector_expr_run_node(run, arg, rows);
-	zskernel_bits_copy(branches->rows[branches->n], rows);
-	return branches->vectors[branches->n++] != NULL;
+	branch->constant = arg;
+	branch->vector = arg->kind == ZS_EXPR_CONST ? NULL : zsvector_expr_run_node(run, arg, rows);
+	zskernel_bits_copy(branch->rows, rows);
+	branches->n++;
+	return branch->vector != NULL || arg->kind == ZS_EXPR_CONST;
 }
 
-/* Puts the values of one branch, at the vector's scale, into the vector. */
-static bool
-merge_branch(ZsExpr *expr, const ZsColumnVector *branch, const uint64 *rows, bool same_dscale)
+/* The branch's rows that have values. */
+static void
+rows_of_branch(const Branch *branch, uint64 *rows)
 {
-	const int64 *vals = branch->vals;
+	if (branch->vector != NULL)
+		zsvector_expr_rows_with_values(branch->vector, branch->rows, rows);
+	else if (branch->constant->isnull)
+		zskernel_bits_clear(rows);
+	else
+		zskernel_bits_copy(rows, branch->rows);
+}
 
-	if (zsvector_expr_is_string(expr))
+static int
+scale_of_branch(const Branch *branch)
+{
+	return branch->vector != NULL ? branch->vector->scale : branch->constant->scale;
+}
+
+/* Display scales of the branch's rows. */
+static void
+merge_dscales(ZsExpr *expr, const Branch *branch, const uint64 *rows)
+{
+	uint8	   *dscales = zsvector_expr_get_dscales(expr);
+
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
-		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+		for (uint64 word = rows[w]; word != 0; word &= word - 1)
 		{
-			for (uint64 word = rows[w]; word != 0; word &= word - 1)
-			{
-				uint32		row = w * 64 + __builtin_ctzll(word);
+			uint32		row = w * 64 + __builtin_ctzll(word);
 
-				expr->vals[row] = (int64) (branch->codes != NULL ?
-										   branch->dict[branch->codes[row]] :
-										   branch->datums[row]);
-			}
+			dscales[row] = (uint8) (branch->vector == NULL ? branch->constant->scale :
+									zsvector_expr_dscale(branch->vector, row));
 		}
-		return true;
 	}
-	Assert(branch->vals != NULL && branch->scale <= expr->vector.scale);
-	if (branch->scale != expr->vector.scale)
+	expr->vector.dscales = dscales;
+}
+
+/* Puts a constant, at the vector's scale, into the vector's rows; false if it does not fit. */
+static bool
+merge_constant(ZsExpr *expr, const ZsExpr *constant, const uint64 *rows)
+{
+	int64		value = constant->value;
+
+	Assert(!constant->isnull && constant->scale <= expr->vector.scale);
+	if (pg_mul_s64_overflow(value,
+							zsvector_expr_power_of_ten(expr->vector.scale - constant->scale),
+							&value))
+		return false;
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		uint64		word = rows[w];
+		int64	   *to = expr->vals + w * 64;
+
+		if (word == ~UINT64CONST(0))
+		{
+			for (int k = 0; k < 64; k++)
+				to[k] = value;
+			continue;
+		}
+		for (; word != 0; word &= word - 1)
+			to[__builtin_ctzll(word)] = value;
+	}
+	return true;
+}
+
+static void
+merge_strings(ZsExpr *expr, const ZsColumnVector *vector, const uint64 *rows)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		for (uint64 word = rows[w]; word != 0; word &= word - 1)
+		{
+			uint32		row = w * 64 + __builtin_ctzll(word);
+
+			expr->vals[row] = (int64) (vector->codes != NULL ? vector->dict[vector->codes[row]] :
+									   vector->datums[row]);
+		}
+	}
+}
+
+/* Puts integers or patterns, at the vector's scale, into the vector's rows; false: do not fit. */
+static bool
+merge_values(ZsExpr *expr, const ZsColumnVector *vector, const uint64 *rows)
+{
+	const int64 *vals = vector->vals;
+
+	Assert(vector->vals != NULL && vector->scale <= expr->vector.scale);
+	if (vector->scale != expr->vector.scale)
 	{
 		if (expr->scaled[0] == NULL)
 			expr->scaled[0] = zsvector_expr_make_vals(expr);
 		vals = expr->scaled[0];
-		if (!zskernel_scale_up_int64(branch->vals,
-									 zsvector_expr_power_of_ten(expr->vector.scale - branch->scale),
-									 branch->nrows, rows, expr->scaled[0]))
+		if (!zskernel_scale_up_int64(vector->vals,
+									 zsvector_expr_power_of_ten(expr->vector.scale - vector->scale),
+									 vector->nrows, rows, expr->scaled[0]))
 			return false;
 	}
 	zskernel_merge_int64(vals, rows, expr->vals);
-	if (!same_dscale)
-	{
-		uint8	   *dscales = zsvector_expr_get_dscales(expr);
-
-		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-		{
-			for (uint64 word = rows[w]; word != 0; word &= word - 1)
-				dscales[w * 64 + __builtin_ctzll(word)] =
-					(uint8) zsvector_expr_dscale(branch, w * 64 + __builtin_ctzll(word));
-		}
-		expr->vector.dscales = dscales;
-	}
 	return true;
+}
+
+/* The scale of all branches; are display scales the same for all rows? */
+static bool
+find_scale(const ZsExpr *expr, const Branches *branches, int *scale)
+{
+	bool		same_dscale = true;
+	bool		first = true;
+
+	*scale = 0;
+	for (int i = 0; i < branches->n && expr->domain == ZS_DOMAIN_DECIMAL; i++)
+	{
+		const Branch *branch = &branches->list[i];
+		uint64		rows[ZS_KERNEL_WORDS];
+
+		rows_of_branch(branch, rows);
+		if (!zskernel_bits_any(rows))
+			continue;
+		same_dscale = same_dscale && (branch->vector == NULL || branch->vector->dscales == NULL) &&
+			(first || scale_of_branch(branch) == *scale);
+		*scale = Max(*scale, scale_of_branch(branch));
+		first = false;
+	}
+	return same_dscale;
 }
 
 /* Makes one vector of the branches' ones; rows of sel that no branch has are NULL. */
@@ -108,35 +199,24 @@ static bool
 merge_branches(ZsExpr *expr, const Branches *branches, const uint64 *sel)
 {
 	ZsColumnVector *vector = zsvector_expr_start_vector(expr, ZS_KERNEL_ROWS);
-	bool		same_dscale = true;
-	bool		first = true;
+	bool		same_dscale = find_scale(expr, branches, &vector->scale);
 
 	zskernel_bits_copy(vector->nulls, sel);
 	for (int i = 0; i < branches->n; i++)
 	{
-		const ZsColumnVector *branch = branches->vectors[i];
+		const Branch *branch = &branches->list[i];
 		uint64		rows[ZS_KERNEL_WORDS];
 
-		zsvector_expr_rows_with_values(branch, branches->rows[i], rows);
+		rows_of_branch(branch, rows);
 		if (!zskernel_bits_any(rows))
 			continue;
-		if (expr->domain == ZS_DOMAIN_DECIMAL)
-		{
-			same_dscale = same_dscale && branch->dscales == NULL &&
-				(first || branch->scale == vector->scale);
-			vector->scale = Max(vector->scale, branch->scale);
-			first = false;
-		}
-	}
-	for (int i = 0; i < branches->n; i++)
-	{
-		uint64		rows[ZS_KERNEL_WORDS];
-
-		zsvector_expr_rows_with_values(branches->vectors[i], branches->rows[i], rows);
-		if (!zskernel_bits_any(rows))
-			continue;
-		if (!merge_branch(expr, branches->vectors[i], rows, same_dscale))
+		if (branch->vector != NULL && zsvector_expr_is_string(expr))
+			merge_strings(expr, branch->vector, rows);
+		else if (branch->vector != NULL ? !merge_values(expr, branch->vector, rows) :
+				 !merge_constant(expr, branch->constant, rows))
 			return false;
+		if (!same_dscale)
+			merge_dscales(expr, branch, rows);
 		zskernel_bits_andnot(vector->nulls, rows);
 	}
 	vector->has_nulls = zskernel_bits_any(vector->nulls);
@@ -155,12 +235,16 @@ zsvector_expr_run_case(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 	bool		ok = true;
 
 	Assert(expr->nargs == expr->nconds || expr->nargs == expr->nconds + 1);
+	/* conditions ask for some of these rows, and find it */
+	if (expr->operand != NULL && zsvector_expr_run_node(run, expr->operand, sel) == NULL)
+		return false;
 	start_branches(&branches, expr->nargs);
 	zskernel_bits_copy(left, sel);
 	for (int i = 0; i < expr->nconds && ok && zskernel_bits_any(left); i++)
 	{
 		ZsTruth		truth;
 
+		CHECK_FOR_INTERRUPTS();
 		ok = zsvector_qual_run(expr->conds[i], run->input, left, &truth, run->counts);
 		if (!ok)
 			break;
@@ -188,16 +272,14 @@ zsvector_expr_run_coalesce(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel
 	zskernel_bits_copy(left, sel);
 	for (int i = 0; i < expr->nargs && ok && zskernel_bits_any(left); i++)
 	{
-		const ZsColumnVector *vector;
+		uint64		rows[ZS_KERNEL_WORDS];
 
 		ok = add_branch(run, &branches, expr->args[i], left);
 		if (!ok)
 			break;
 		Assert(branches.n > 0);
-		vector = branches.vectors[branches.n - 1];
-		if (!vector->has_nulls)
-			break;
-		zskernel_bits_and(left, vector->nulls);
+		rows_of_branch(&branches.list[branches.n - 1], rows);
+		zskernel_bits_andnot(left, rows);
 	}
 	ok = ok && merge_branches(expr, &branches, sel);
 	end_branches(&branches);

@@ -7,8 +7,8 @@
  * of range.  Programs have all they need to see that one would be raised, and give the batch back
  * then; nothing here decides which error it is.
  *
- * A form of CASE with a value to be compared ("CASE x WHEN 1 THEN ...") becomes one with
- * conditions.
+ * What is mentioned more than once, as x in "CASE x WHEN 1 THEN ... WHEN 2 ...", has one program
+ * (vector_compile.c).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -20,7 +20,6 @@
 
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
@@ -28,6 +27,7 @@
 
 #include "vector_agg.h"
 #include "vector_expr_internal.h"
+#include "vector_qual_internal.h"
 #include "zs_codec.h"
 
 /* See vector_expr_internal.h. */
@@ -116,7 +116,7 @@ compile_const(const Const *c)
 }
 
 static ZsExpr *
-compile_column(const ZsExprCompiler *compiler, const Var *var)
+compile_column(ZsCompiler *compiler, const Var *var)
 {
 	ZsDomain	domain;
 	AttrNumber	attno = zsvector_column_of(compiler->desc, compiler->varno, (Node *) var, &domain);
@@ -132,9 +132,9 @@ compile_column(const ZsExprCompiler *compiler, const Var *var)
 
 /* A condition around the expression; false if there is no program for it. */
 static bool
-add_cond(const ZsExprCompiler *compiler, ZsExpr *expr, Node *cond)
+add_cond(ZsCompiler *compiler, ZsExpr *expr, Node *cond)
 {
-	ZsQual	   *qual = zsvector_qual_compile(compiler->desc, compiler->varno, cond);
+	ZsQual	   *qual = zsvector_qual_compile_node(compiler, cond);
 
 	Assert(expr->conds != NULL);
 	if (qual == NULL)
@@ -152,7 +152,7 @@ make_conds(ZsExpr *expr, int n)
 
 /* A condition as a value. */
 static ZsExpr *
-compile_bool(const ZsExprCompiler *compiler, Node *node)
+compile_bool(ZsCompiler *compiler, Node *node)
 {
 	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_BOOL, ZS_DOMAIN_INT, 1, 0);
 
@@ -160,64 +160,79 @@ compile_bool(const ZsExprCompiler *compiler, Node *node)
 	return add_cond(compiler, expr, node) ? expr : NULL;
 }
 
-/*
- * Puts the value in the place of what stands for it in conditions of a CASE; a CASE within has its
- * own.
- */
-static Node *
-replace_case_value(Node *node, void *value)
+/* A branch of CASE or COALESCE; false if there is no program for it. */
+static bool
+add_branch(ZsCompiler *compiler, ZsExpr *expr, Node *branch)
 {
-	if (node == NULL)
-		return NULL;
-	if (IsA(node, CaseTestExpr))
-		return copyObject((Node *) value);
-	if (IsA(node, CaseExpr) && ((CaseExpr *) node)->arg != NULL)
-	{
-		CaseExpr   *c = copyObject((CaseExpr *) node);
+	ZsExpr	   *arg = zsvector_expr_compile_node(compiler, branch);
 
-		c->arg = (Expr *) replace_case_value((Node *) c->arg, value);
-		c->defresult = (Expr *) replace_case_value((Node *) c->defresult, value);
-		return (Node *) c;
-	}
-	return expression_tree_mutator(node, replace_case_value, value);
+	if (arg == NULL)
+		return false;
+	/* it needs no vector here (vector_expr_choice.c) */
+	if (arg->kind == ZS_EXPR_CONST)
+		compiler->nvectors--;
+	zsvector_expr_add_arg(expr, arg);
+	return true;
 }
 
+/*
+ * The condition of a branch of a CASE; the compiler knows the value that it compares meanwhile.
+ * False if there is no program for it.
+ */
+static bool
+add_case_cond(ZsCompiler *compiler, ZsExpr *expr, Node *value, Node *cond)
+{
+	Node	   *outer_node = compiler->case_node;
+	ZsExpr	   *outer_program = compiler->case_program;
+	bool		ok;
+
+	compiler->case_node = value;
+	compiler->case_program = expr->operand;
+	ok = add_cond(compiler, expr, cond);
+	compiler->case_node = outer_node;
+	compiler->case_program = outer_program;
+	return ok;
+}
+
+/*
+ * A value to be compared ("CASE value WHEN ...") that is no column and no constant is computed once
+ * for all rows that come to the CASE, as by the executor.
+ */
 static ZsExpr *
-compile_case(const ZsExprCompiler *compiler, const CaseExpr *c)
+compile_case(ZsCompiler *compiler, const CaseExpr *c)
 {
 	int			n = list_length(c->args);
 	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_CASE, ZS_DOMAIN_NONE, 0, n + 1);
+	Node	   *value = NULL;
 	ListCell   *lc;
 
 	make_conds(expr, n);
+	if (c->arg != NULL)
+	{
+		value = zsvector_compiler_resolve(compiler, (Node *) c->arg);
+		if (!IsA(value, Var) && !IsA(value, Const))
+		{
+			value = NULL;
+			expr->operand = zsvector_expr_compile_node(compiler, (Node *) c->arg);
+			if (expr->operand == NULL)
+				return NULL;
+		}
+	}
 	foreach(lc, c->args)
 	{
 		CaseWhen   *when = lfirst_node(CaseWhen, lc);
-		Node	   *cond = (Node *) when->expr;
-		ZsExpr	   *arg;
 
-		if (c->arg != NULL)
-			cond = replace_case_value(cond, c->arg);
-		if (!add_cond(compiler, expr, cond))
+		if (!add_case_cond(compiler, expr, value, (Node *) when->expr) ||
+			!add_branch(compiler, expr, (Node *) when->result))
 			return NULL;
-		arg = zsvector_expr_compile_node(compiler, (Node *) when->result);
-		if (arg == NULL)
-			return NULL;
-		zsvector_expr_add_arg(expr, arg);
 	}
-	if (c->defresult != NULL)
-	{
-		ZsExpr	   *arg = zsvector_expr_compile_node(compiler, (Node *) c->defresult);
-
-		if (arg == NULL)
-			return NULL;
-		zsvector_expr_add_arg(expr, arg);
-	}
+	if (c->defresult != NULL && !add_branch(compiler, expr, (Node *) c->defresult))
+		return NULL;
 	return expr;
 }
 
 static ZsExpr *
-compile_coalesce(const ZsExprCompiler *compiler, const CoalesceExpr *c)
+compile_coalesce(ZsCompiler *compiler, const CoalesceExpr *c)
 {
 	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_COALESCE, ZS_DOMAIN_NONE, 0,
 										  list_length(c->args));
@@ -225,27 +240,35 @@ compile_coalesce(const ZsExprCompiler *compiler, const CoalesceExpr *c)
 
 	foreach(lc, c->args)
 	{
-		ZsExpr	   *arg = zsvector_expr_compile_node(compiler, lfirst(lc));
-
-		if (arg == NULL)
+		if (!add_branch(compiler, expr, lfirst(lc)))
 			return NULL;
-		zsvector_expr_add_arg(expr, arg);
 	}
 	return expr;
 }
 
+/* The comparison asks for the value of all rows again, and finds it. */
 static ZsExpr *
-compile_nullif(const ZsExprCompiler *compiler, const NullIfExpr *n)
+compile_nullif(ZsCompiler *compiler, const NullIfExpr *n)
 {
 	OpExpr	   *op = makeNode(OpExpr);
 	ZsExpr	   *expr = zsvector_expr_make(ZS_EXPR_NULLIF, ZS_DOMAIN_NONE, 0, 1);
-	ZsExpr	   *arg = zsvector_expr_compile_node(compiler, linitial(n->args));
+	ZsKnownProgram outer[lengthof(compiler->known)];
+	ZsExpr	   *arg = NULL;
+	bool		ok = false;
 
 	/* both are the same struct with another tag */
 	memcpy(op, n, sizeof(OpExpr));
 	op->xpr.type = T_OpExpr;
 	make_conds(expr, 1);
-	if (arg == NULL || !add_cond(compiler, expr, (Node *) op))
+	memcpy(outer, compiler->known, sizeof(outer));
+	compiler->known[1].node = NULL;
+	if (zsvector_compiler_know(compiler, 0, linitial(n->args)))
+	{
+		arg = zsvector_expr_compile_node(compiler, linitial(n->args));
+		ok = arg != NULL && add_cond(compiler, expr, (Node *) op);
+	}
+	memcpy(compiler->known, outer, sizeof(outer));
+	if (!ok)
 		return NULL;
 	zsvector_expr_add_arg(expr, arg);
 	return expr;
@@ -268,13 +291,21 @@ unite_args(ZsExpr *expr)
 	return expr;
 }
 
-/* See vector_expr_internal.h. */
-ZsExpr *
-zsvector_expr_compile_node(const ZsExprCompiler *compiler, Node *node)
+/* What stands for the value of a CASE. */
+static ZsExpr *
+compile_case_value(ZsCompiler *compiler)
 {
-	ZsExpr	   *expr;
+	Node	   *value = compiler->case_node;
 
-	check_stack_depth();
+	if (value == NULL)
+		return compiler->case_program;
+	return IsA(value, Var) ? compile_column(compiler, (Var *) value) :
+		compile_const((Const *) value);
+}
+
+static ZsExpr *
+compile_any(ZsCompiler *compiler, Node *node)
+{
 	switch (nodeTag(node))
 	{
 		case T_RelabelType:
@@ -283,6 +314,8 @@ zsvector_expr_compile_node(const ZsExprCompiler *compiler, Node *node)
 			return compile_column(compiler, (Var *) node);
 		case T_Const:
 			return compile_const((Const *) node);
+		case T_CaseTestExpr:
+			return compile_case_value(compiler);
 		case T_FuncExpr:
 			{
 				FuncExpr   *f = (FuncExpr *) node;
@@ -294,17 +327,18 @@ zsvector_expr_compile_node(const ZsExprCompiler *compiler, Node *node)
 			{
 				OpExpr	   *op = (OpExpr *) node;
 
-				expr = zsvector_expr_compile_call(compiler,
+				/* no function with a program gives a boolean */
+				if (op->opresulttype == BOOLOID)
+					return compile_bool(compiler, node);
+				return zsvector_expr_compile_call(compiler,
 												  OidIsValid(op->opfuncid) ? op->opfuncid :
 												  get_opcode(op->opno), op->args, op->inputcollid);
-				return expr == NULL && op->opresulttype == BOOLOID ? compile_bool(compiler, node) :
-					expr;
 			}
 		case T_CoerceViaIO:
 			{
 				Node	   *arg = (Node *) ((CoerceViaIO *) node)->arg;
 
-				return zsvector_expr_compile_text_of(exprType(arg), exprType(node),
+				return zsvector_expr_compile_text_of(compiler, exprType(arg), exprType(node),
 													 zsvector_expr_compile_node(compiler, arg));
 			}
 		case T_CaseExpr:
@@ -324,11 +358,30 @@ zsvector_expr_compile_node(const ZsExprCompiler *compiler, Node *node)
 	}
 }
 
+/* See vector_expr_internal.h. */
+ZsExpr *
+zsvector_expr_compile_node(ZsCompiler *compiler, Node *node)
+{
+	ZsExpr	   *expr = NULL;
+
+	for (int i = 0; i < (int) lengthof(compiler->known); i++)
+	{
+		if (compiler->known[i].node == node)
+			return compiler->known[i].program;
+	}
+	if (zsvector_compiler_enter(compiler))
+		expr = compile_any(compiler, node);
+	zsvector_compiler_leave(compiler);
+	if (expr != NULL && expr->kind != ZS_EXPR_COLUMN && !zsvector_compiler_add_vector(compiler))
+		return NULL;
+	return expr;
+}
+
 /* See vector_expr.h. */
 ZsExpr *
 zsvector_expr_compile(TupleDesc desc, Index varno, Node *expr)
 {
-	ZsExprCompiler compiler = {.desc = desc, .varno = varno};
+	ZsCompiler	compiler = {.desc = desc, .varno = varno};
 
 	Assert(expr != NULL && varno > 0);
 	return zsvector_expr_compile_node(&compiler, expr);

@@ -3,7 +3,7 @@
  * vector_expr_concat.c
  *	  Strings put together, and integers as strings, by batches.
  *
- * Where one argument is a constant and the other one has a dictionary, there is one result for each
+ * Where all arguments but one are constants and that has a dictionary, there is one result for each
  * entry in use, and the result has a dictionary again.  Else the strings of a batch are made for
  * the rows that are asked for, all in one piece of memory.
  *
@@ -25,31 +25,45 @@
 
 #include "vector_expr_run.h"
 
-/* Bytes of the strings of a batch. */
-#define MAX_STRINGS		((Size) 16 * 1024 * 1024)
-
 /* An integer of 8 bytes as a string, with its header. */
 #define INT_SIZE		MAXALIGN(VARHDRSZ + MAXINT8LEN + 1)
 
 /* ---- compile ------------------------------------------------------------------- */
 
+/* Adds what the node is made of, or the node, to the arguments of expr. */
+static void
+add_pieces(ZsCompiler *compiler, ZsExpr *expr, ZsExpr *arg)
+{
+	if (arg->kind != ZS_EXPR_CONCAT)
+	{
+		zsvector_expr_add_arg(expr, arg);
+		return;
+	}
+	zsvector_compiler_drop_maker(compiler);
+	for (int i = 0; i < arg->nargs; i++)
+		zsvector_expr_add_arg(expr, arg->args[i]);
+}
+
 /* See vector_expr_internal.h. */
 ZsExpr *
-zsvector_expr_compile_concat(ZsExpr *a, ZsExpr *b)
+zsvector_expr_compile_concat(ZsCompiler *compiler, ZsExpr *a, ZsExpr *b)
 {
 	ZsExpr	   *expr;
 
 	if (a == NULL || b == NULL || a->domain != ZS_DOMAIN_TEXT || b->domain != ZS_DOMAIN_TEXT)
 		return NULL;
-	expr = zsvector_expr_make(ZS_EXPR_CONCAT, ZS_DOMAIN_TEXT, 0, 2);
-	expr->args[expr->nargs++] = a;
-	expr->args[expr->nargs++] = b;
+	/* "a || b || c" makes one string, not two */
+	expr = zsvector_expr_make(ZS_EXPR_CONCAT, ZS_DOMAIN_TEXT, 0,
+							  Max(a->nargs, 1) + Max(b->nargs, 1));
+	add_pieces(compiler, expr, a);
+	add_pieces(compiler, expr, b);
+	expr->nmakers = zsvector_compiler_add_maker(compiler);
 	return expr;
 }
 
 /* See vector_expr_internal.h. */
 ZsExpr *
-zsvector_expr_compile_text_of(Oid from, Oid to, ZsExpr *arg)
+zsvector_expr_compile_text_of(ZsCompiler *compiler, Oid from, Oid to, ZsExpr *arg)
 {
 	ZsExpr	   *expr;
 
@@ -58,6 +72,7 @@ zsvector_expr_compile_text_of(Oid from, Oid to, ZsExpr *arg)
 		return NULL;
 	expr = zsvector_expr_make(ZS_EXPR_INT_TO_TEXT, ZS_DOMAIN_TEXT, 0, 1);
 	expr->args[expr->nargs++] = arg;
+	expr->nmakers = zsvector_compiler_add_maker(compiler);
 	return expr;
 }
 
@@ -70,34 +85,59 @@ string_at(const ZsColumnVector *vector, uint32 row)
 						   vector->datums[row]);
 }
 
-static inline Size
-size_of_both(const char *a, const char *b)
+static Size
+size_of_all(const ZsColumnVector *const *args, int nargs, uint32 row)
 {
-	return MAXALIGN(VARHDRSZ + VARSIZE_ANY_EXHDR(a) + VARSIZE_ANY_EXHDR(b));
+	Size		size = VARHDRSZ;
+
+	for (int i = 0; i < nargs; i++)
+		size += VARSIZE_ANY_EXHDR(string_at(args[i], row));
+	return MAXALIGN(size);
 }
 
-/* Writes both strings behind each other to where there is room; returns its address. */
+/* Writes the strings of a row behind each other to where there is room; returns its address. */
 static uint64
-put_both(char *to, const char *a, const char *b)
+put_all(char *to, const ZsColumnVector *const *args, int nargs, uint32 row)
 {
-	Size		alen = VARSIZE_ANY_EXHDR(a);
-	Size		blen = VARSIZE_ANY_EXHDR(b);
+	char	   *end = VARDATA(to);
 
-	SET_VARSIZE(to, VARHDRSZ + alen + blen);
-	memcpy(VARDATA(to), VARDATA_ANY(a), alen);
-	memcpy(VARDATA(to) + alen, VARDATA_ANY(b), blen);
+	for (int i = 0; i < nargs; i++)
+	{
+		const char *string = string_at(args[i], row);
+		Size		len = VARSIZE_ANY_EXHDR(string);
+
+		memcpy(end, VARDATA_ANY(string), len);
+		end += len;
+	}
+	SET_VARSIZE(to, end - to);
 	return (uint64) (uintptr_t) to;
+}
+
+/* The vector with a dictionary, if all others are constants; else NULL. */
+static const ZsColumnVector *
+find_coded(const ZsExpr *expr, const ZsColumnVector *const *args)
+{
+	const ZsColumnVector *coded = NULL;
+
+	for (int i = 0; i < expr->nargs; i++)
+	{
+		if (expr->args[i]->kind == ZS_EXPR_CONST)
+			continue;
+		if (coded != NULL || args[i]->codes == NULL)
+			return NULL;
+		coded = args[i];
+	}
+	return coded;
 }
 
 /* One result for each entry of the dictionary that one of the rows has. */
 static bool
-run_dictionary(ZsExpr *expr, uint64 batch, const ZsColumnVector *a, const ZsColumnVector *b,
-			   const uint64 *rows)
+run_dictionary(ZsExpr *expr, uint64 batch, const ZsColumnVector *coded,
+			   const ZsColumnVector *const *args, const uint64 *rows)
 {
 	ZsKeptResults *kept = &expr->kept;
-	const ZsColumnVector *coded = a->codes != NULL ? a : b;
+	Size		limit = zsvector_expr_string_limit(expr);
 
-	Assert((a->codes != NULL) != (b->codes != NULL));
 	zsvector_expr_start_kept(expr, batch, coded);
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
@@ -105,18 +145,17 @@ run_dictionary(ZsExpr *expr, uint64 batch, const ZsColumnVector *a, const ZsColu
 		{
 			uint32		row = w * 64 + __builtin_ctzll(word);
 			uint32		code = coded->codes[row];
-			const char *x = string_at(a, row);
-			const char *y = string_at(b, row);
 			Size		size;
 
 			if (kept->known[code])
 				continue;
-			size = size_of_both(x, y);
+			size = size_of_all(args, expr->nargs, row);
 			/* strings of entries stay as long as the dictionary */
-			if (size > MAX_STRINGS / 16 ||
-				MemoryContextMemAllocated(kept->context, false) + size > MAX_STRINGS)
+			if (size > limit / 16 ||
+				MemoryContextMemAllocated(kept->context, false) + size > limit)
 				return false;
-			kept->results[code] = put_both(MemoryContextAlloc(kept->context, size), x, y);
+			kept->results[code] = put_all(MemoryContextAlloc(kept->context, size), args,
+										  expr->nargs, row);
 			kept->known[code] = true;
 		}
 	}
@@ -126,27 +165,23 @@ run_dictionary(ZsExpr *expr, uint64 batch, const ZsColumnVector *a, const ZsColu
 
 /* See vector_expr_internal.h. */
 bool
-zsvector_expr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *a,
-						 const ZsColumnVector *b, const uint64 *rows)
+zsvector_expr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *const *args,
+						 const uint64 *rows)
 {
+	const ZsColumnVector *coded = find_coded(expr, args);
 	Size		total = 0;
 	char	   *to;
 
-	Assert(expr->kind == ZS_EXPR_CONCAT && expr->nargs == 2 && batch != 0);
+	Assert(expr->kind == ZS_EXPR_CONCAT && expr->nargs >= 2 && batch != 0);
 	expr->vector.datums = (const uint64 *) expr->vals;
-	if ((a->codes != NULL && expr->args[1]->kind == ZS_EXPR_CONST) ||
-		(b->codes != NULL && expr->args[0]->kind == ZS_EXPR_CONST))
-		return run_dictionary(expr, batch, a, b, rows);
+	if (coded != NULL)
+		return run_dictionary(expr, batch, coded, args, rows);
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
 	{
 		for (uint64 word = rows[w]; word != 0; word &= word - 1)
-		{
-			uint32		row = w * 64 + __builtin_ctzll(word);
-
-			total += size_of_both(string_at(a, row), string_at(b, row));
-		}
+			total += size_of_all(args, expr->nargs, w * 64 + __builtin_ctzll(word));
 	}
-	if (total > MAX_STRINGS)
+	if (total > zsvector_expr_string_limit(expr))
 		return false;
 	/* what was made for other rows of the batch stays */
 	zsvector_expr_start_kept(expr, batch, NULL);
@@ -156,18 +191,16 @@ zsvector_expr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *a,
 		for (uint64 word = rows[w]; word != 0; word &= word - 1)
 		{
 			uint32		row = w * 64 + __builtin_ctzll(word);
-			const char *x = string_at(a, row);
-			const char *y = string_at(b, row);
 
-			expr->vals[row] = (int64) put_both(to, x, y);
-			to += size_of_both(x, y);
+			expr->vals[row] = (int64) put_all(to, args, expr->nargs, row);
+			to += MAXALIGN(VARSIZE(to));
 		}
 	}
 	return true;
 }
 
 /* See vector_expr_internal.h. */
-void
+bool
 zsvector_expr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 						  const uint64 *rows)
 {
@@ -175,6 +208,8 @@ zsvector_expr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 	char	   *to;
 
 	Assert(expr->kind == ZS_EXPR_INT_TO_TEXT && batch != 0 && arg->vals != NULL);
+	if (n * INT_SIZE > zsvector_expr_string_limit(expr))
+		return false;
 	zsvector_expr_start_kept(expr, batch, NULL);
 	to = MemoryContextAlloc(expr->kept.context, Max(n, 1) * INT_SIZE);
 	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
@@ -189,4 +224,5 @@ zsvector_expr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 		}
 	}
 	expr->vector.datums = (const uint64 *) expr->vals;
+	return true;
 }

@@ -14,6 +14,7 @@
 
 #include "postgres.h"
 
+#include "vector_compile.h"
 #include "vector_expr.h"
 
 /* The largest display scale that numerics have on the way. */
@@ -90,11 +91,13 @@ struct ZsExpr
 	ZsDateField field;			/* DATE_FIELD, DATE_BEGIN */
 	ZsTextCall *call;			/* TEXT_CALL */
 	ZsKeptResults kept;			/* TEXT_CALL, CONCAT, INT_TO_TEXT */
+	const int  *nmakers;		/* the same: how many of these the program has */
 
 	int			nargs;
 	struct ZsExpr **args;
 	int			nconds;			/* CASE, NULLIF, BOOL */
 	ZsQual	  **conds;
+	struct ZsExpr *operand;		/* CASE: what its conditions compare, run before them, or NULL */
 
 	bool		is_shared;		/* several programs have it, all of them for the same rows */
 
@@ -115,20 +118,10 @@ struct ZsExpr
 extern ZsExpr *zsvector_expr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs);
 extern void zsvector_expr_add_arg(ZsExpr *expr, ZsExpr *arg);
 
-/* Where expressions find columns. */
-typedef struct ZsExprCompiler
-{
-	TupleDesc	desc;
-	Index		varno;
-} ZsExprCompiler;
-
-/* The program of an expression, or NULL if there is none. */
-extern ZsExpr *zsvector_expr_compile_node(const ZsExprCompiler *compiler, Node *node);
-
 /* vector_expr_call.c */
 
 /* The program of a call, or NULL if there is none. */
-extern ZsExpr *zsvector_expr_compile_call(const ZsExprCompiler *compiler, Oid funcid, List *args,
+extern ZsExpr *zsvector_expr_compile_call(ZsCompiler *compiler, Oid funcid, List *args,
 										  Oid collation);
 
 /* vector_expr_time.c */
@@ -161,10 +154,14 @@ extern bool zsvector_expr_run_zone(const ZsExpr *expr, const int64 *values, cons
  * first argument.
  */
 extern bool zsvector_expr_is_text_function(Oid funcid);
-extern ZsExpr *zsvector_expr_compile_text(Oid funcid, List *args, Oid collation, ZsExpr *arg);
+extern ZsExpr *zsvector_expr_compile_text(ZsCompiler *compiler, Oid funcid, List *args,
+										  Oid collation, ZsExpr *arg);
 
-/* Computes the call's vector, which was started, for rows that have strings.  batch: its serial. */
-extern void zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
+/*
+ * Computes the call's vector, which was started, for rows that have strings.  batch: its serial.
+ * False: its strings would take too much memory.
+ */
+extern bool zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 								   const uint64 *rows);
 
 /* vector_expr_concat.c */
@@ -173,16 +170,16 @@ extern void zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVec
  * Two strings put together, or NULL if one of them is none (or NULL); an integer of type from as a
  * string of type to, or NULL.
  */
-extern ZsExpr *zsvector_expr_compile_concat(ZsExpr *a, ZsExpr *b);
-extern ZsExpr *zsvector_expr_compile_text_of(Oid from, Oid to, ZsExpr *arg);
+extern ZsExpr *zsvector_expr_compile_concat(ZsCompiler *compiler, ZsExpr *a, ZsExpr *b);
+extern ZsExpr *zsvector_expr_compile_text_of(ZsCompiler *compiler, Oid from, Oid to, ZsExpr *arg);
 
 /*
  * Compute the vector, which was started, for rows whose arguments have values.  batch: its serial.
- * False: the strings would take too much memory.
+ * args: as many vectors as the node has arguments.  False: the strings would take too much memory.
  */
-extern bool zsvector_expr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *a,
-									 const ZsColumnVector *b, const uint64 *rows);
-extern void zsvector_expr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
+extern bool zsvector_expr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *const *args,
+									 const uint64 *rows);
+extern bool zsvector_expr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 									  const uint64 *rows);
 
 /* vector_expr_call.c */

@@ -23,10 +23,12 @@
 #include "postgres.h"
 
 #include "common/int.h"
+#include "miscadmin.h"
 #include "utils/date.h"
 #include "utils/timestamp.h"
 
 #include "vector_expr_run.h"
+#include "vector_qual_internal.h"
 
 /* Dates and timestamps that are numbers; infinite ones are the executor's. */
 #define FIRST_DATE		(DATETIME_MIN_JULIAN - POSTGRES_EPOCH_JDATE)
@@ -337,41 +339,59 @@ run_binary(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b, const
 	return false;
 }
 
-/* All functions here are strict. */
+/*
+ * All functions here are strict.  values: of the arguments.  rows: those of sel in which all have
+ * values.
+ */
+static bool
+run_arguments(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel,
+			  const ZsColumnVector **values, uint64 *rows)
+{
+	ZsColumnVector *vector;
+	uint32		nrows = ZS_KERNEL_ROWS;
+
+	Assert(expr->nargs > 0);
+	for (int i = 0; i < expr->nargs; i++)
+	{
+		values[i] = zsvector_expr_run_node(run, expr->args[i], sel);
+		if (values[i] == NULL)
+			return false;
+		nrows = Min(nrows, values[i]->nrows);
+	}
+	vector = zsvector_expr_start_vector(expr, nrows);
+	for (int i = 0; i < expr->nargs; i++)
+		zsvector_expr_add_nulls(vector, values[i]);
+	zsvector_expr_rows_with_values(vector, sel, rows);
+	return true;
+}
+
 static bool
 run_function(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
 	const ZsColumnVector *args[2] = {NULL, NULL};
-	ZsColumnVector *vector;
 	uint64		rows[ZS_KERNEL_WORDS];
-	uint32		nrows = ZS_KERNEL_ROWS;
 
 	Assert(expr->nargs == 1 || expr->nargs == 2);
-	for (int i = 0; i < expr->nargs; i++)
-	{
-		args[i] = zsvector_expr_run_node(run, expr->args[i], sel);
-		if (args[i] == NULL)
-			return false;
-		nrows = Min(nrows, args[i]->nrows);
-	}
-	vector = zsvector_expr_start_vector(expr, nrows);
-	for (int i = 0; i < expr->nargs; i++)
-		zsvector_expr_add_nulls(vector, args[i]);
-	zsvector_expr_rows_with_values(vector, sel, rows);
+	if (!run_arguments(run, expr, sel, args, rows))
+		return false;
 	if (expr->kind == ZS_EXPR_TEXT_CALL)
-	{
-		zsvector_expr_run_text(expr, run->serial, args[0], rows);
-		return true;
-	}
+		return zsvector_expr_run_text(expr, run->serial, args[0], rows);
 	if (expr->kind == ZS_EXPR_INT_TO_TEXT)
-	{
-		zsvector_expr_run_text_of(expr, run->serial, args[0], rows);
-		return true;
-	}
-	if (expr->kind == ZS_EXPR_CONCAT)
-		return zsvector_expr_run_concat(expr, run->serial, args[0], args[1], rows);
+		return zsvector_expr_run_text_of(expr, run->serial, args[0], rows);
 	return expr->nargs == 1 ? run_unary(expr, args[0], rows) :
 		run_binary(expr, args[0], args[1], rows);
+}
+
+static bool
+run_concat(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
+{
+	const ZsColumnVector **args = palloc_array(const ZsColumnVector *, expr->nargs);
+	uint64		rows[ZS_KERNEL_WORDS];
+	bool		ok = run_arguments(run, expr, sel, args, rows) &&
+		zsvector_expr_run_concat(expr, run->serial, args, rows);
+
+	pfree(args);
+	return ok;
 }
 
 /* ---- all ----------------------------------------------------------------------------------- */
@@ -393,12 +413,51 @@ compute(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 			return zsvector_expr_run_nullif(run, expr, sel);
 		case ZS_EXPR_BOOL:
 			return zsvector_expr_run_bool(run, expr, sel);
+		case ZS_EXPR_CONCAT:
+			return run_concat(run, expr, sel);
 		default:
 			return run_function(run, expr, sel);
 	}
 }
 
-/* See vector_expr_run.h. */
+static void forget(ZsExpr *expr, uint64 serial);
+
+/* Forgets what expressions within the condition gave. */
+static void
+forget_condition(const ZsQual *qual, uint64 serial)
+{
+	if (qual->expr != NULL)
+		forget(qual->expr, serial);
+	if (qual->expr2 != NULL)
+		forget(qual->expr2, serial);
+	for (int i = 0; i < qual->nargs; i++)
+		forget_condition(qual->args[i], serial);
+}
+
+/*
+ * Forgets what the node and those below it gave.  A node that is shared is come to from several
+ * sides, and is passed once.
+ */
+static void
+forget(ZsExpr *expr, uint64 serial)
+{
+	if (expr->serial != serial)
+		return;
+	Assert(!expr->is_shared);
+	expr->serial = 0;
+	for (int i = 0; i < expr->nargs; i++)
+		forget(expr->args[i], serial);
+	for (int i = 0; i < expr->nconds; i++)
+		forget_condition(expr->conds[i], serial);
+	if (expr->operand != NULL)
+		forget(expr->operand, serial);
+}
+
+/*
+ * See vector_expr_run.h.  Where more rows are asked for than before, what is below is computed
+ * again, too: a node may use the vector of another one, which changes when some other node asks
+ * that one for more rows.
+ */
 const ZsColumnVector *
 zsvector_expr_run_node(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
@@ -410,9 +469,10 @@ zsvector_expr_run_node(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 		zskernel_bits_andnot(rows, expr->done);
 		if (!zskernel_bits_any(rows))
 			return expr->result;
-		Assert(!expr->is_shared);
 		zskernel_bits_or(rows, expr->done);
+		forget(expr, run->serial);
 	}
+	check_stack_depth();
 	expr->serial = 0;
 	if (!compute(run, expr, rows))
 		return NULL;

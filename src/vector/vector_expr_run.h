@@ -62,6 +62,12 @@ extern void zsvector_expr_rows_with_values(const ZsColumnVector *vector, const u
  */
 extern void zsvector_expr_start_kept(ZsExpr *expr, uint64 batch, const ZsColumnVector *coded);
 
+/*
+ * Bytes that the strings which the node keeps may take: the executor makes one at a time, and says
+ * when that is too much.  The nodes of a program share what there is.
+ */
+extern Size zsvector_expr_string_limit(const ZsExpr *expr);
+
 /* The node's vector gets the codes of coded, and what is kept of the entries as its dictionary. */
 extern void zsvector_expr_give_entries(ZsExpr *expr, const ZsColumnVector *coded);
 

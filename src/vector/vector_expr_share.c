@@ -17,6 +17,8 @@
  */
 #include "postgres.h"
 
+#include "common/hashfn.h"
+#include "miscadmin.h"
 #include "nodes/pg_list.h"
 #include "varatt.h"
 
@@ -57,14 +59,33 @@ same_node(const ZsExpr *a, const ZsExpr *b)
 	}
 }
 
-static ZsExpr *
-share_node(ZsExpr *expr, List **nodes)
+/* Nodes that compute the same have the same hash. */
+static uint32
+hash_node(const ZsExpr *expr)
 {
+	uint32		hash = hash_combine((uint32) expr->kind, (uint32) expr->attno);
+
+	hash = hash_combine(hash, (uint32) expr->nargs);
+	for (int i = 0; i < expr->nargs; i++)
+		hash = hash_combine(hash, murmurhash32((uint32) ((uintptr_t) expr->args[i] >> 4)));
+	/* strings are told apart by same_node() */
+	if (expr->kind == ZS_EXPR_CONST && !expr->isnull && expr->domain != ZS_DOMAIN_TEXT &&
+		expr->domain != ZS_DOMAIN_BPCHAR)
+		hash = hash_combine(hash, murmurhash32((uint32) expr->value));
+	return murmurhash32(hash) % ZS_SHARED_BUCKETS;
+}
+
+static ZsExpr *
+share_node(ZsExpr *expr, ZsSharedNodes *nodes)
+{
+	List	  **bucket;
 	ListCell   *lc;
 
+	check_stack_depth();
 	for (int i = 0; i < expr->nargs && expr->nconds == 0 && expr->kind != ZS_EXPR_COALESCE; i++)
 		expr->args[i] = share_node(expr->args[i], nodes);
-	foreach(lc, *nodes)
+	bucket = &nodes->buckets[hash_node(expr)];
+	foreach(lc, *bucket)
 	{
 		ZsExpr	   *other = lfirst(lc);
 
@@ -74,17 +95,17 @@ share_node(ZsExpr *expr, List **nodes)
 			return other;
 		}
 	}
-	*nodes = lappend(*nodes, expr);
+	*bucket = lappend(*bucket, expr);
 	return expr;
 }
 
 /*
  * Replaces nodes of the program by those of *nodes which compute the same, and adds the others to
  * these; returns the program.  All programs of the list have to be run for the same rows of each
- * batch.  The list is made in the current context.
+ * batch.  Lists are made in the current context.
  */
 ZsExpr *
-zsvector_expr_share(ZsExpr *expr, List **nodes)
+zsvector_expr_share(ZsExpr *expr, ZsSharedNodes *nodes)
 {
 	Assert(expr != NULL && expr->serial == 0);
 	return share_node(expr, nodes);

@@ -20,6 +20,7 @@
 #include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "utils/fmgroids.h"
+#include "utils/memutils.h"
 #include "varatt.h"
 
 #include "vector_agg.h"
@@ -64,7 +65,7 @@ struct ZsTextCall
 
 /* See vector_expr_internal.h. */
 ZsExpr *
-zsvector_expr_compile_text(Oid funcid, List *args, Oid collation, ZsExpr *arg)
+zsvector_expr_compile_text(ZsCompiler *compiler, Oid funcid, List *args, Oid collation, ZsExpr *arg)
 {
 	const TextFunction *function = NULL;
 	ZsExpr	   *expr;
@@ -98,6 +99,7 @@ zsvector_expr_compile_text(Oid funcid, List *args, Oid collation, ZsExpr *arg)
 	expr = zsvector_expr_make(ZS_EXPR_TEXT_CALL, function->domain,
 							  function->domain == ZS_DOMAIN_INT ? sizeof(int32) : 0, 1);
 	expr->call = call;
+	expr->nmakers = zsvector_compiler_add_maker(compiler);
 	expr->args[expr->nargs++] = arg;
 	return expr;
 }
@@ -159,10 +161,12 @@ value_for(const ZsExpr *expr, uint64 datum)
 }
 
 /* See vector_expr_internal.h. */
-void
+bool
 zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, const uint64 *rows)
 {
 	ZsKeptResults *kept = &expr->kept;
+	Size		limit = zsvector_expr_string_limit(expr);
+	bool		fits = true;
 
 	Assert(expr->kind == ZS_EXPR_TEXT_CALL && batch != 0);
 	Assert(arg->codes != NULL || arg->datums != NULL);
@@ -181,6 +185,7 @@ zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, co
 				{
 					kept->results[code] = value_for(expr, arg->dict[code]);
 					kept->known[code] = true;
+					fits = MemoryContextMemAllocated(kept->context, false) <= limit;
 				}
 				expr->vals[row] = (int64) kept->results[code];
 			}
@@ -188,13 +193,17 @@ zsvector_expr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, co
 			{
 				zsvector_fetch_ahead(arg->datums, row);
 				expr->vals[row] = (int64) value_for(expr, arg->datums[row]);
+				fits = MemoryContextMemAllocated(kept->context, false) <= limit;
 			}
+			if (!fits)
+				return false;
 		}
 	}
 	if (expr->domain == ZS_DOMAIN_INT)
-		return;
+		return true;
 	if (arg->codes != NULL)
 		zsvector_expr_give_entries(expr, arg);
 	else
 		expr->vector.datums = (const uint64 *) expr->vals;
+	return true;
 }

@@ -18,6 +18,10 @@
 
 #include "vector_expr_run.h"
 
+/* Bytes of the strings that a node keeps, if the program has no more than so many of these. */
+#define MAX_STRINGS		((Size) 16 * 1024 * 1024)
+#define FULL_MAKERS		4
+
 /* See vector_expr_run.h. */
 int64
 zsvector_expr_power_of_ten(int n)
@@ -86,6 +90,14 @@ zsvector_expr_rows_with_values(const ZsColumnVector *vector, const uint64 *sel, 
 	zskernel_bits_copy(rows, sel);
 	if (vector->has_nulls)
 		zskernel_bits_andnot(rows, vector->nulls);
+}
+
+/* See vector_expr_run.h. */
+Size
+zsvector_expr_string_limit(const ZsExpr *expr)
+{
+	Assert(expr->nmakers != NULL && *expr->nmakers > 0);
+	return *expr->nmakers <= FULL_MAKERS ? MAX_STRINGS : MAX_STRINGS * FULL_MAKERS / *expr->nmakers;
 }
 
 /* See vector_expr_run.h. */

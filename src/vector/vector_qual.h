@@ -56,9 +56,21 @@ typedef struct ZsQualCounts
  * one table (varno); NULL if it has something that programs do not know.  A program raises no
  * error: where the executor would, or might, it gives the batch back.  Its answer is that of the
  * executor.  An empty list gives a program that is always true.  Memory comes from the current
- * context.  Reads system catalogs.
+ * context.  Reads system catalogs.  Errors: a cancel, a stack that is too deep.
  */
 extern ZsQual *zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr);
+
+/*
+ * Is there such a program?  Leaves no memory behind.  *nvectors grows by the vectors that it needs;
+ * NULL: nobody asks.
+ */
+extern bool zsvector_qual_has_program(TupleDesc desc, Index varno, Node *expr, int *nvectors);
+
+/* How many vectors a program needs, beside those of columns. */
+extern int	zsvector_qual_nvectors(const ZsQual *qual);
+
+/* A filter's programs have no more vectors together; other clauses go row by row. */
+#define ZS_MAX_FILTER_VECTORS	1000
 
 /* vector_qual_run.c */
 
@@ -83,6 +95,9 @@ extern List *zsvector_qual_order(PlannerInfo *root, List *clauses);
 extern int	zsvector_qual_rank(const ZsQual *qual);
 
 /* vector_qual_compare.c */
+
+/* Is it a function that compares two values, and has a program? */
+extern bool zsvector_is_comparison(Oid funcid);
 
 /* Is the function the equality of values of the domain? */
 extern bool zsvector_is_equality(Oid funcid, ZsDomain domain);

@@ -112,6 +112,13 @@ zsvector_qual_commute(ZsCompare op)
 
 /* See vector_qual.h. */
 bool
+zsvector_is_comparison(Oid funcid)
+{
+	return find_comparison(funcid) != NULL;
+}
+
+/* See vector_qual.h. */
+bool
 zsvector_is_equality(Oid funcid, ZsDomain domain)
 {
 	const Comparison *comparison = find_comparison(funcid);
@@ -190,18 +197,20 @@ set_zone(ZsQual *qual, TupleDesc desc)
 
 /* See vector_qual_internal.h. */
 ZsQual *
-zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain, ZsCompare op,
+zsvector_qual_make_compare(ZsCompiler *compiler, AttrNumber attno, ZsDomain domain, ZsCompare op,
 						   Datum value, Oid type)
 {
 	ZsQual	   *qual = zsvector_qual_make(ZS_QUAL_COMPARE);
 
-	Assert(attno >= 0 && attno <= desc->natts && domain != ZS_DOMAIN_NONE);
+	Assert(attno >= 0 && attno <= compiler->desc->natts && domain != ZS_DOMAIN_NONE);
 	qual->attno = attno;
 	qual->domain = domain;
 	qual->op = op;
 	if (!set_constant(qual, value, type))
 		return NULL;
-	set_zone(qual, desc);
+	set_zone(qual, compiler->desc);
+	if (domain == ZS_DOMAIN_TEXT || domain == ZS_DOMAIN_BPCHAR)
+		qual->no_table = !zsvector_compiler_add_string(compiler);
 	return qual;
 }
 
@@ -220,7 +229,7 @@ collation_fits(const Comparison *comparison, Oid collation)
 
 /* See vector_qual_internal.h. */
 ZsQual *
-zsvector_qual_compile_op(TupleDesc desc, Index varno, const OpExpr *op)
+zsvector_qual_compile_op(ZsCompiler *compiler, const OpExpr *op)
 {
 	Oid			funcid = OidIsValid(op->opfuncid) ? op->opfuncid : get_opcode(op->opno);
 	const Comparison *comparison = find_comparison(funcid);
@@ -234,21 +243,21 @@ zsvector_qual_compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 
 	if (comparison == NULL)
 	{
-		qual = zsvector_qual_compile_date(desc, varno, funcid, op->args);
+		qual = zsvector_qual_compile_date(compiler, funcid, op->args);
 		return qual != NULL ? qual :
-			zsvector_qual_compile_like(desc, varno, funcid, op->args, op->inputcollid);
+			zsvector_qual_compile_like(compiler, funcid, op->args, op->inputcollid);
 	}
 	if (list_length(op->args) != 2 || !collation_fits(comparison, op->inputcollid))
 		return NULL;
 	domain = comparison->domain;
-	left = zsvector_column_of(desc, varno, linitial(op->args), &left_domain);
-	right = zsvector_column_of(desc, varno, lsecond(op->args), &right_domain);
+	left = zsvector_compiler_column(compiler, linitial(op->args), &left_domain);
+	right = zsvector_compiler_column(compiler, lsecond(op->args), &right_domain);
 	if (left != InvalidAttrNumber && right != InvalidAttrNumber)
 	{
 		ZsDomain	other = domain;
 
 		if (domain != ZS_DOMAIN_INT)
-			return zsvector_qual_compile_values(desc, varno, comparison->op, domain,
+			return zsvector_qual_compile_values(compiler, comparison->op, domain,
 												linitial(op->args), lsecond(op->args));
 		if (!zsvector_qual_match_domain(left_domain, &domain) ||
 			!zsvector_qual_match_domain(right_domain, &other))
@@ -260,10 +269,10 @@ zsvector_qual_compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 		qual->op = comparison->op;
 		return qual;
 	}
-	c = (const Const *) zsvector_qual_strip_relabel(left != InvalidAttrNumber ? lsecond(op->args) :
-													linitial(op->args));
+	c = (const Const *) zsvector_compiler_resolve(compiler, left != InvalidAttrNumber ?
+												  lsecond(op->args) : linitial(op->args));
 	if ((left == InvalidAttrNumber && right == InvalidAttrNumber) || !IsA(c, Const))
-		return zsvector_qual_compile_values(desc, varno, comparison->op, domain, linitial(op->args),
+		return zsvector_qual_compile_values(compiler, comparison->op, domain, linitial(op->args),
 											lsecond(op->args));
 	if (!zsvector_qual_match_domain(left != InvalidAttrNumber ? left_domain : right_domain,
 									&domain))
@@ -272,9 +281,9 @@ zsvector_qual_compile_op(TupleDesc desc, Index varno, const OpExpr *op)
 	if (c->constisnull)
 		return zsvector_qual_make_const(true, false);
 	return left != InvalidAttrNumber ?
-		zsvector_qual_make_compare(desc, left, domain, comparison->op, c->constvalue,
+		zsvector_qual_make_compare(compiler, left, domain, comparison->op, c->constvalue,
 								   c->consttype) :
-		zsvector_qual_make_compare(desc, right, domain, zsvector_qual_commute(comparison->op),
+		zsvector_qual_make_compare(compiler, right, domain, zsvector_qual_commute(comparison->op),
 								   c->constvalue, c->consttype);
 }
 
@@ -289,11 +298,11 @@ compare_int64(const void *a, const void *b)
  * are.
  */
 ZsQual *
-zsvector_qual_compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpExpr *op)
+zsvector_qual_compile_array_op(ZsCompiler *compiler, const ScalarArrayOpExpr *op)
 {
 	Oid			funcid = OidIsValid(op->opfuncid) ? op->opfuncid : get_opcode(op->opno);
 	const Comparison *comparison = find_comparison(funcid);
-	const Const *c = (const Const *) zsvector_qual_strip_relabel(lsecond(op->args));
+	const Const *c = (const Const *) zsvector_compiler_resolve(compiler, lsecond(op->args));
 	ZsDomain	domain;
 	ZsDomain	have;
 	AttrNumber	attno;
@@ -314,10 +323,10 @@ zsvector_qual_compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpE
 	if (comparison == NULL || !IsA(c, Const) || !collation_fits(comparison, op->inputcollid))
 		return NULL;
 	domain = comparison->domain;
-	attno = zsvector_column_of(desc, varno, linitial(op->args), &have);
+	attno = zsvector_compiler_column(compiler, linitial(op->args), &have);
 	if (attno == InvalidAttrNumber)
 	{
-		expr = zsvector_expr_compile(desc, varno, linitial(op->args));
+		expr = zsvector_expr_compile_node(compiler, linitial(op->args));
 		if (expr == NULL)
 			return NULL;
 		have = zsvector_expr_domain(expr);
@@ -361,7 +370,7 @@ zsvector_qual_compile_array_op(TupleDesc desc, Index varno, const ScalarArrayOpE
 		if (nulls[i])
 			member = zsvector_qual_make_const(true, false);
 		else
-			member = zsvector_qual_make_compare(desc, attno, domain, comparison->op, values[i],
+			member = zsvector_qual_make_compare(compiler, attno, domain, comparison->op, values[i],
 												ARR_ELEMTYPE(array));
 		if (member == NULL)
 			return NULL;

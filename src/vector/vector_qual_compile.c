@@ -22,10 +22,10 @@
 #include "zs_compat.h"
 
 #include "catalog/pg_type_d.h"
-#include "miscadmin.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 
 #include "vector_qual_internal.h"
 #include "zs_codec.h"
@@ -158,14 +158,14 @@ zsvector_qual_make_list(ZsQualKind kind, int nargs)
 }
 
 static ZsQual *
-compile_list(TupleDesc desc, Index varno, ZsQualKind kind, List *args)
+compile_list(ZsCompiler *compiler, ZsQualKind kind, List *args)
 {
 	ZsQual	   *qual = zsvector_qual_make_list(kind, list_length(args));
 	ListCell   *lc;
 
 	foreach(lc, args)
 	{
-		ZsQual	   *arg = zsvector_qual_compile(desc, varno, lfirst(lc));
+		ZsQual	   *arg = zsvector_qual_compile_node(compiler, lfirst(lc));
 
 		if (arg == NULL)
 			return NULL;
@@ -188,9 +188,9 @@ make_unary(ZsQualKind kind, ZsQual *arg)
 }
 
 static ZsQual *
-compile_boolean_test(TupleDesc desc, Index varno, const BooleanTest *test)
+compile_boolean_test(ZsCompiler *compiler, const BooleanTest *test)
 {
-	ZsQual	   *arg = zsvector_qual_compile(desc, varno, (Node *) test->arg);
+	ZsQual	   *arg = zsvector_qual_compile_node(compiler, (Node *) test->arg);
 
 	switch (test->booltesttype)
 	{
@@ -210,144 +210,231 @@ compile_boolean_test(TupleDesc desc, Index varno, const BooleanTest *test)
 	return NULL;
 }
 
+/* "value IS NULL", of a column or a program. */
+static ZsQual *
+make_null_test(AttrNumber attno, ZsDomain domain, ZsExpr *expr)
+{
+	ZsQual	   *qual = zsvector_qual_make(ZS_QUAL_NULL);
+
+	Assert((attno != InvalidAttrNumber) != (expr != NULL));
+	qual->attno = attno;
+	qual->expr = expr;
+	qual->domain = domain;
+	return qual;
+}
+
 /* IS [NOT] NULL of a column, or of a condition. */
 static ZsQual *
-compile_null_test(TupleDesc desc, Index varno, const NullTest *test)
+compile_null_test(ZsCompiler *compiler, const NullTest *test)
 {
 	ZsDomain	domain;
-	AttrNumber	attno = zsvector_column_of(desc, varno, (Node *) test->arg, &domain);
+	AttrNumber	attno = zsvector_compiler_column(compiler, (Node *) test->arg, &domain);
 	ZsQual	   *qual;
 
 	if (test->argisrow)
 		return NULL;
 	if (attno == InvalidAttrNumber && exprType((Node *) test->arg) == BOOLOID)
 		qual = make_unary(ZS_QUAL_IS_UNKNOWN,
-						  zsvector_qual_compile(desc, varno, (Node *) test->arg));
+						  zsvector_qual_compile_node(compiler, (Node *) test->arg));
 	else
 	{
 		ZsExpr	   *expr = NULL;
 
 		if (attno == InvalidAttrNumber)
-			expr = zsvector_expr_compile(desc, varno, (Node *) test->arg);
+			expr = zsvector_expr_compile_node(compiler, (Node *) test->arg);
 		if (expr == NULL && domain == ZS_DOMAIN_NONE)
 			return NULL;
-		qual = zsvector_qual_make(ZS_QUAL_NULL);
-		qual->attno = attno;
-		qual->expr = expr;
-		qual->domain = domain;
+		qual = make_null_test(attno, domain, expr);
 	}
 	if (qual == NULL)
 		return NULL;
 	return test->nulltesttype == IS_NULL ? qual : make_unary(ZS_QUAL_NOT, qual);
 }
 
-static Node *
-make_is_null(Node *arg)
+/* "arg IS NULL" of an argument that the compiler knows if it is no column and no constant. */
+static ZsQual *
+compile_known_null(ZsCompiler *compiler, Node *arg, const ZsKnownProgram *known)
 {
-	NullTest   *test = makeNode(NullTest);
+	Node	   *resolved = zsvector_compiler_resolve(compiler, arg);
+	ZsDomain	domain;
+	AttrNumber	attno;
 
-	test->arg = (Expr *) arg;
-	test->nulltesttype = IS_NULL;
-	test->location = -1;
-	return (Node *) test;
+	if (known->node != NULL)
+		return make_null_test(InvalidAttrNumber, ZS_DOMAIN_NONE, known->program);
+	if (IsA(resolved, Const))
+		return zsvector_qual_make_const(false, ((Const *) resolved)->constisnull);
+	attno = zsvector_compiler_column(compiler, resolved, &domain);
+	return attno == InvalidAttrNumber || domain == ZS_DOMAIN_NONE ? NULL :
+		make_null_test(attno, domain, NULL);
 }
 
-/* "a IS DISTINCT FROM b" is "NOT (a = b IS TRUE OR a IS NULL AND b IS NULL)". */
+/* "NOT (a = b IS TRUE OR a IS NULL AND b IS NULL)", whose arguments the compiler knows. */
 static ZsQual *
-compile_distinct(TupleDesc desc, Index varno, const DistinctExpr *distinct)
+compile_known_distinct(ZsCompiler *compiler, const OpExpr *op)
 {
-	OpExpr	   *op = makeNode(OpExpr);
-	ZsQual	   *either;
+	ZsQual	   *either = zsvector_qual_make_list(ZS_QUAL_OR, 2);
 	ZsQual	   *both = zsvector_qual_make_list(ZS_QUAL_AND, 2);
-	ListCell   *lc;
 
-	Assert(list_length(distinct->args) == 2);
-	/* both are the same struct with another tag */
-	memcpy(op, distinct, sizeof(OpExpr));
-	op->xpr.type = T_OpExpr;
-	either = zsvector_qual_make_list(ZS_QUAL_OR, 2);
-	either->args[either->nargs++] = make_unary(ZS_QUAL_IS_TRUE,
-											   zsvector_qual_compile_op(desc, varno, op));
+	either->args[0] = make_unary(ZS_QUAL_IS_TRUE, zsvector_qual_compile_op(compiler, op));
 	if (either->args[0] == NULL)
 		return NULL;
-	foreach(lc, distinct->args)
+	for (int i = 0; i < 2; i++)
 	{
-		Node	   *arg = zsvector_qual_strip_relabel(lfirst(lc));
-		ZsQual	   *isnull = IsA(arg, Const) ?
-			zsvector_qual_make_const(false, ((Const *) arg)->constisnull) :
-			zsvector_qual_compile(desc, varno, make_is_null(arg));
+		ZsQual	   *isnull = compile_known_null(compiler, list_nth(op->args, i),
+												&compiler->known[i]);
 
 		if (isnull == NULL)
 			return NULL;
 		both->args[both->nargs++] = isnull;
 	}
-	either->args[either->nargs++] = both;
+	either->args[1] = both;
+	either->nargs = 2;
 	return make_unary(ZS_QUAL_NOT, either);
 }
 
-/* See vector_qual.h. */
-ZsQual *
-zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
+/*
+ * "a IS DISTINCT FROM b".  The comparison comes first and asks for both values of all rows, so that
+ * the tests for NULL find them.
+ */
+static ZsQual *
+compile_distinct(ZsCompiler *compiler, const DistinctExpr *distinct)
 {
-	Assert(varno > 0);
-	if (expr == NULL)
-		return zsvector_qual_make_list(ZS_QUAL_AND, 0);
-	check_stack_depth();
+	OpExpr	   *op = makeNode(OpExpr);
+	ZsKnownProgram outer[lengthof(compiler->known)];
+	ZsQual	   *qual = NULL;
+
+	Assert(list_length(distinct->args) == 2);
+	/* both are the same struct with another tag */
+	memcpy(op, distinct, sizeof(OpExpr));
+	op->xpr.type = T_OpExpr;
+	memcpy(outer, compiler->known, sizeof(outer));
+	if (zsvector_compiler_know(compiler, 0, linitial(op->args)) &&
+		zsvector_compiler_know(compiler, 1, lsecond(op->args)))
+		qual = compile_known_distinct(compiler, op);
+	memcpy(compiler->known, outer, sizeof(outer));
+	return qual;
+}
+
+/* A value of type boolean that is a column, a constant, or something that has a program. */
+static ZsQual *
+compile_boolean_value(ZsCompiler *compiler, Node *expr)
+{
+	Node	   *value = zsvector_compiler_resolve(compiler, expr);
+	ZsDomain	domain;
+	AttrNumber	attno;
+
+	if (exprType(expr) != BOOLOID)
+		return NULL;
+	if (IsA(value, Const))
+	{
+		Const	   *c = (Const *) value;
+
+		return zsvector_qual_make_const(c->constisnull, !c->constisnull &&
+										DatumGetBool(c->constvalue));
+	}
+	attno = zsvector_compiler_column(compiler, value, &domain);
+	if (attno != InvalidAttrNumber)
+		return zsvector_qual_make_compare(compiler, attno, domain, ZS_CMP_NE,
+										  BoolGetDatum(false), BOOLOID);
+	return IsA(value, Var) ? NULL : zsvector_qual_compile_value(compiler, expr);
+}
+
+static ZsQual *
+compile_any(ZsCompiler *compiler, Node *expr)
+{
 	switch (nodeTag(expr))
 	{
 		case T_List:
-			return compile_list(desc, varno, ZS_QUAL_AND, (List *) expr);
+			return compile_list(compiler, ZS_QUAL_AND, (List *) expr);
 		case T_BoolExpr:
 			{
 				BoolExpr   *b = (BoolExpr *) expr;
 
 				if (b->boolop == NOT_EXPR)
 					return make_unary(ZS_QUAL_NOT,
-									  zsvector_qual_compile(desc, varno, linitial(b->args)));
-				return compile_list(desc, varno, b->boolop == AND_EXPR ? ZS_QUAL_AND : ZS_QUAL_OR,
+									  zsvector_qual_compile_node(compiler, linitial(b->args)));
+				return compile_list(compiler, b->boolop == AND_EXPR ? ZS_QUAL_AND : ZS_QUAL_OR,
 									b->args);
 			}
 		case T_OpExpr:
-			return zsvector_qual_compile_op(desc, varno, (OpExpr *) expr);
+			return zsvector_qual_compile_op(compiler, (OpExpr *) expr);
 		case T_ScalarArrayOpExpr:
-			return zsvector_qual_compile_array_op(desc, varno, (ScalarArrayOpExpr *) expr);
+			return zsvector_qual_compile_array_op(compiler, (ScalarArrayOpExpr *) expr);
 		case T_NullTest:
-			return compile_null_test(desc, varno, (NullTest *) expr);
+			return compile_null_test(compiler, (NullTest *) expr);
 		case T_DistinctExpr:
-			return compile_distinct(desc, varno, (DistinctExpr *) expr);
+			return compile_distinct(compiler, (DistinctExpr *) expr);
 		case T_BooleanTest:
-			return compile_boolean_test(desc, varno, (BooleanTest *) expr);
-		case T_Const:
-			{
-				Const	   *c = (Const *) expr;
-
-				return c->consttype != BOOLOID ? NULL :
-					zsvector_qual_make_const(c->constisnull, !c->constisnull &&
-											 DatumGetBool(c->constvalue));
-			}
-		case T_Var:
-			{
-				ZsDomain	domain;
-				AttrNumber	attno = zsvector_column_of(desc, varno, expr, &domain);
-
-				if (attno == InvalidAttrNumber || ((Var *) expr)->vartype != BOOLOID)
-					return NULL;
-				return zsvector_qual_make_compare(desc, attno, domain, ZS_CMP_NE,
-												  BoolGetDatum(false), BOOLOID);
-			}
+			return compile_boolean_test(compiler, (BooleanTest *) expr);
 		case T_FuncExpr:
 			{
 				FuncExpr   *f = (FuncExpr *) expr;
-				ZsQual	   *qual = zsvector_qual_compile_like(desc, varno, f->funcid, f->args,
-															  f->inputcollid);
 
-				return qual != NULL ? qual : zsvector_qual_compile_value(desc, varno, expr);
+				return zsvector_qual_is_like_function(f->funcid) ?
+					zsvector_qual_compile_like(compiler, f->funcid, f->args, f->inputcollid) :
+					zsvector_qual_compile_value(compiler, expr);
 			}
+		case T_Const:
+		case T_Var:
+		case T_CaseTestExpr:
+			return compile_boolean_value(compiler, expr);
 		case T_CaseExpr:
 		case T_CoalesceExpr:
 		case T_NullIfExpr:
-			return zsvector_qual_compile_value(desc, varno, expr);
+			return zsvector_qual_compile_value(compiler, expr);
 		default:
 			return NULL;
 	}
+}
+
+/* See vector_qual_internal.h. */
+ZsQual *
+zsvector_qual_compile_node(ZsCompiler *compiler, Node *expr)
+{
+	ZsQual	   *qual = NULL;
+
+	if (zsvector_compiler_enter(compiler))
+		qual = compile_any(compiler, expr);
+	zsvector_compiler_leave(compiler);
+	return qual;
+}
+
+/* See vector_qual.h. */
+ZsQual *
+zsvector_qual_compile(TupleDesc desc, Index varno, Node *expr)
+{
+	ZsCompiler	compiler = {.desc = desc, .varno = varno};
+	ZsQual	   *qual;
+
+	Assert(varno > 0);
+	if (expr == NULL)
+		return zsvector_qual_make_list(ZS_QUAL_AND, 0);
+	qual = zsvector_qual_compile_node(&compiler, expr);
+	if (qual != NULL)
+		qual->nvectors = compiler.nvectors;
+	return qual;
+}
+
+/* See vector_qual.h. */
+int
+zsvector_qual_nvectors(const ZsQual *qual)
+{
+	return qual->nvectors;
+}
+
+/* See vector_qual.h. */
+bool
+zsvector_qual_has_program(TupleDesc desc, Index varno, Node *expr, int *nvectors)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "zedstore program",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	const ZsQual *qual = zsvector_qual_compile(desc, varno, expr);
+	bool		result = qual != NULL;
+
+	if (result && nvectors != NULL)
+		*nvectors += qual->nvectors;
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
+	return result;
 }

@@ -42,7 +42,7 @@ static const DateComparison comparisons[] = {
 
 /* "date op timestamp", with a column on the left side. */
 static ZsQual *
-compare_date(TupleDesc desc, AttrNumber attno, ZsCompare op, Timestamp value)
+compare_date(ZsCompiler *compiler, AttrNumber attno, ZsCompare op, Timestamp value)
 {
 	DateADT		date;
 
@@ -60,19 +60,19 @@ compare_date(TupleDesc desc, AttrNumber attno, ZsCompare op, Timestamp value)
 		{
 			/* no date is equal: all are at or above the first, none is below */
 			if (op == ZS_CMP_EQ || op == ZS_CMP_NE)
-				return zsvector_qual_make_compare(desc, attno, ZS_DOMAIN_INT,
+				return zsvector_qual_make_compare(compiler, attno, ZS_DOMAIN_INT,
 												  op == ZS_CMP_EQ ? ZS_CMP_LT : ZS_CMP_GE,
 												  Int32GetDatum(PG_INT32_MIN), DATEOID);
 			op = op == ZS_CMP_LT ? ZS_CMP_LE : op == ZS_CMP_GE ? ZS_CMP_GT : op;
 		}
 	}
-	return zsvector_qual_make_compare(desc, attno, ZS_DOMAIN_INT, op, DateADTGetDatum(date),
+	return zsvector_qual_make_compare(compiler, attno, ZS_DOMAIN_INT, op, DateADTGetDatum(date),
 									  DATEOID);
 }
 
 /* "timestamp op date", with a column on the left side. */
 static ZsQual *
-compare_timestamp(TupleDesc desc, AttrNumber attno, ZsCompare op, DateADT value)
+compare_timestamp(ZsCompiler *compiler, AttrNumber attno, ZsCompare op, DateADT value)
 {
 	Timestamp	timestamp;
 
@@ -85,13 +85,13 @@ compare_timestamp(TupleDesc desc, AttrNumber attno, ZsCompare op, DateADT value)
 		return NULL;
 	else
 		timestamp = value * USECS_PER_DAY;
-	return zsvector_qual_make_compare(desc, attno, ZS_DOMAIN_INT, op, TimestampGetDatum(timestamp),
-									  TIMESTAMPOID);
+	return zsvector_qual_make_compare(compiler, attno, ZS_DOMAIN_INT, op,
+									  TimestampGetDatum(timestamp), TIMESTAMPOID);
 }
 
 /* See vector_qual_internal.h. */
 ZsQual *
-zsvector_qual_compile_date(TupleDesc desc, Index varno, Oid funcid, List *args)
+zsvector_qual_compile_date(ZsCompiler *compiler, Oid funcid, List *args)
 {
 	const DateComparison *comparison = NULL;
 	AttrNumber	attno;
@@ -110,19 +110,19 @@ zsvector_qual_compile_date(TupleDesc desc, Index varno, Oid funcid, List *args)
 	Assert(list_length(args) == 2);
 	op = comparison->op;
 	is_date = comparison->date_first;
-	attno = zsvector_column_of(desc, varno, linitial(args), &domain);
+	attno = zsvector_compiler_column(compiler, linitial(args), &domain);
 	c = lsecond(args);
 	if (attno == InvalidAttrNumber)
 	{
 		op = zsvector_qual_commute(op);
 		is_date = !is_date;
-		attno = zsvector_column_of(desc, varno, lsecond(args), &domain);
+		attno = zsvector_compiler_column(compiler, lsecond(args), &domain);
 		c = linitial(args);
 	}
 	if (attno == InvalidAttrNumber || domain != ZS_DOMAIN_INT || !IsA(c, Const))
 		return NULL;
 	if (c->constisnull)
 		return zsvector_qual_make_const(true, false);
-	return is_date ? compare_date(desc, attno, op, DatumGetTimestamp(c->constvalue)) :
-		compare_timestamp(desc, attno, op, DatumGetDateADT(c->constvalue));
+	return is_date ? compare_date(compiler, attno, op, DatumGetTimestamp(c->constvalue)) :
+		compare_timestamp(compiler, attno, op, DatumGetDateADT(c->constvalue));
 }

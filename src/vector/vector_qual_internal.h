@@ -16,6 +16,7 @@
 
 #include "fmgr.h"
 
+#include "vector_compile.h"
 #include "vector_expr.h"
 #include "vector_qual.h"
 
@@ -64,6 +65,8 @@ struct ZsQual
 	MemoryContext match_context;	/* of what that leaves behind; NULL: not made yet */
 	Oid			collation;
 
+	bool		no_table;		/* strings are looked at one by one, even those of a dictionary */
+
 	/* dictionary entries that pass (with <>: that do not), for the dictionary of that serial */
 	uint8	   *table;
 	uint32		table_size;
@@ -76,6 +79,8 @@ struct ZsQual
 
 	int			nargs;
 	struct ZsQual **args;
+
+	int			nvectors;		/* of a whole program */
 };
 
 /* vector_qual_compile.c */
@@ -83,6 +88,9 @@ struct ZsQual
 /* A node of the kind; one with room for so many arguments. */
 extern ZsQual *zsvector_qual_make(ZsQualKind kind);
 extern ZsQual *zsvector_qual_make_list(ZsQualKind kind, int nargs);
+
+/* The program of a condition, or of a list of them joined by AND; NULL if there is none. */
+extern ZsQual *zsvector_qual_compile_node(ZsCompiler *compiler, Node *expr);
 
 /* What stands below RelabelType nodes. */
 extern Node *zsvector_qual_strip_relabel(Node *node);
@@ -96,12 +104,12 @@ extern ZsQual *zsvector_qual_make_const(bool isnull, bool value);
 extern ZsCompare zsvector_qual_commute(ZsCompare op);
 
 /* A comparison, or one with the members of an array; NULL if there is no program. */
-extern ZsQual *zsvector_qual_compile_op(TupleDesc desc, Index varno, const OpExpr *op);
-extern ZsQual *zsvector_qual_compile_array_op(TupleDesc desc, Index varno,
+extern ZsQual *zsvector_qual_compile_op(ZsCompiler *compiler, const OpExpr *op);
+extern ZsQual *zsvector_qual_compile_array_op(ZsCompiler *compiler,
 											  const ScalarArrayOpExpr *op);
 
 /* "column op constant"; NULL if there is no such node. */
-extern ZsQual *zsvector_qual_make_compare(TupleDesc desc, AttrNumber attno, ZsDomain domain,
+extern ZsQual *zsvector_qual_make_compare(ZsCompiler *compiler, AttrNumber attno, ZsDomain domain,
 										  ZsCompare op, Datum value, Oid type);
 
 /* vector_qual_compile.c */
@@ -118,16 +126,20 @@ extern bool zsvector_qual_match_domain(ZsDomain have, ZsDomain *wanted);
  * "value op value", by a function of the domain, of which one is an expression, or both are columns
  * (vector_qual_value.c); NULL if there is no program.
  */
-extern ZsQual *zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompare op,
+extern ZsQual *zsvector_qual_compile_values(ZsCompiler *compiler, ZsCompare op,
 											ZsDomain domain, Node *left, Node *right);
 
 /* An expression that is a condition by its value. */
-extern ZsQual *zsvector_qual_compile_value(TupleDesc desc, Index varno, Node *expr);
+extern ZsQual *zsvector_qual_compile_value(ZsCompiler *compiler, Node *expr);
 
 /* vector_qual_like.c */
 
-/* LIKE and the like (vector_qual_like.c): the function with these arguments, or NULL. */
-extern ZsQual *zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args,
+/*
+ * LIKE and the like (vector_qual_like.c): is it one of them; the function with these arguments, or
+ * NULL.
+ */
+extern bool zsvector_qual_is_like_function(Oid funcid);
+extern ZsQual *zsvector_qual_compile_like(ZsCompiler *compiler, Oid funcid, List *args,
 										  Oid collation);
 
 /* Does the string at datum match the pattern of LIKE? */
@@ -138,6 +150,6 @@ extern bool zsvector_qual_is_like(ZsQual *qual, uint64 datum);
 /*
  * A comparison of dates with timestamps, one of them a column and the other a constant; else NULL.
  */
-extern ZsQual *zsvector_qual_compile_date(TupleDesc desc, Index varno, Oid funcid, List *args);
+extern ZsQual *zsvector_qual_compile_date(ZsCompiler *compiler, Oid funcid, List *args);
 
 #endif							/* VECTOR_QUAL_INTERNAL_H */

@@ -129,11 +129,29 @@ is_regex(const char *pattern, size_t len, int flags, Oid collation)
 	return ok;
 }
 
+static const LikeFunction *
+find_function(Oid funcid)
+{
+	for (int i = 0; i < (int) lengthof(functions); i++)
+	{
+		if (functions[i].funcid == funcid)
+			return &functions[i];
+	}
+	return NULL;
+}
+
+/* See vector_qual_internal.h. */
+bool
+zsvector_qual_is_like_function(Oid funcid)
+{
+	return find_function(funcid) != NULL;
+}
+
 /* See vector_qual_internal.h. */
 ZsQual *
-zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, Oid collation)
+zsvector_qual_compile_like(ZsCompiler *compiler, Oid funcid, List *args, Oid collation)
 {
-	const LikeFunction *function = NULL;
+	const LikeFunction *function = find_function(funcid);
 	ZsDomain	domain;
 	AttrNumber	attno;
 	const Const *c;
@@ -141,19 +159,14 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 	ZsExpr	   *expr = NULL;
 	ZsQual	   *qual;
 
-	for (int i = 0; i < (int) lengthof(functions); i++)
-	{
-		if (functions[i].funcid == funcid)
-			function = &functions[i];
-	}
 	if (function == NULL || !OidIsValid(collation) || !get_collation_isdeterministic(collation))
 		return NULL;
 	Assert(list_length(args) == 2);
-	attno = zsvector_column_of(desc, varno, linitial(args), &domain);
+	attno = zsvector_compiler_column(compiler, linitial(args), &domain);
 	c = lsecond(args);
 	if (attno == InvalidAttrNumber)
 	{
-		expr = zsvector_expr_compile(desc, varno, linitial(args));
+		expr = zsvector_expr_compile_node(compiler, linitial(args));
 		if (expr != NULL)
 			domain = zsvector_expr_domain(expr);
 	}
@@ -172,6 +185,7 @@ zsvector_qual_compile_like(TupleDesc desc, Index varno, Oid funcid, List *args, 
 	qual->collation = collation;
 	qual->match = function->call;
 	qual->no_pattern = c->constisnull;
+	qual->no_table = !zsvector_compiler_add_string(compiler);
 	if (qual->no_pattern)
 		return qual;
 	pattern = PG_DETOAST_DATUM_COPY(c->constvalue);

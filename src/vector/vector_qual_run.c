@@ -7,8 +7,7 @@
  * for which it is false.  AND and OR ask their next argument only about rows that it can still
  * decide.
  *
- * A comparison looks at the batch's zone map first; where all rows or none pass, the column is not
- * decoded.
+ * A comparison looks at the batch's zone map first: it may tell that all rows pass, or none.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -19,6 +18,7 @@
 #include "postgres.h"
 
 #include "common/int.h"
+#include "miscadmin.h"
 #include "utils/memutils.h"
 #include "varatt.h"
 
@@ -284,6 +284,25 @@ dictionary_table(ZsQual *qual, const ZsColumnVector *vector, const uint64 *sel)
 	return qual->table;
 }
 
+/* Which of the rows pass, if their strings are looked at one by one? */
+static void
+look_at_strings(ZsQual *qual, const ZsColumnVector *vector, const uint64 *rows, uint64 *pass)
+{
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
+	{
+		for (uint64 word = rows[w]; word != 0; word &= word - 1)
+		{
+			uint32		row = w * 64 + __builtin_ctzll(word);
+
+			if (vector->codes == NULL)
+				zsvector_fetch_ahead(vector->datums, row);
+			if (string_passes(qual, vector->codes == NULL ? vector->datums[row] :
+							  vector->dict[vector->codes[row]]))
+				pass[w] |= word & -word;
+		}
+	}
+}
+
 static void
 invert(uint64 *bits)
 {
@@ -319,7 +338,7 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	if (vector->has_nulls)
 		zskernel_bits_andnot(left, vector->nulls);
 	zskernel_bits_clear(pass);
-	if (vector->codes != NULL)
+	if (vector->codes != NULL && !qual->no_table)
 	{
 		zskernel_in_table(vector->codes, vector->nrows, dictionary_table(qual, vector, left), pass);
 		zskernel_bits_clear(left);
@@ -336,25 +355,11 @@ compare_strings(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 			zskernel_bits_clear(left);
 		}
 	}
-	if (zskernel_bits_any(left))
-	{
-		if (vector->datums == NULL)
-			vector = get_value(run, qual, ZS_WANT_DATUM, left);
-		if (vector == NULL)
-			return false;
-		Assert(vector->datums != NULL);
-		for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-		{
-			for (uint64 word = left[w]; word != 0; word &= word - 1)
-			{
-				uint32		bit = __builtin_ctzll(word);
-
-				zsvector_fetch_ahead(vector->datums, w * 64 + bit);
-				if (string_passes(qual, vector->datums[w * 64 + bit]))
-					pass[w] |= UINT64CONST(1) << bit;
-			}
-		}
-	}
+	if (zskernel_bits_any(left) && vector->datums == NULL && vector->codes == NULL)
+		vector = get_value(run, qual, ZS_WANT_DATUM, left);
+	if (vector == NULL)
+		return false;
+	look_at_strings(qual, vector, left, pass);
 	if (qual->op == ZS_CMP_NE)
 		invert(pass);
 	set_truth(truth, pass, vector);
@@ -524,6 +529,7 @@ run_connective(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 
 		if (i > 0 && !zskernel_bits_any(left))
 			break;
+		CHECK_FOR_INTERRUPTS();
 		if (!run_qual(run, qual->args[i], left, &arg))
 			return false;
 		for (int w = 0; w < ZS_KERNEL_WORDS; w++)

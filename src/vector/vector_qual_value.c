@@ -24,10 +24,9 @@
 #include "vector_qual_internal.h"
 
 static const Const *
-as_const(Node *node)
+as_const(const ZsCompiler *compiler, Node *node)
 {
-	while (IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
+	node = zsvector_compiler_resolve(compiler, node);
 	return IsA(node, Const) ? (const Const *) node : NULL;
 }
 
@@ -66,31 +65,31 @@ make_values(ZsDomain domain, ZsCompare op, ZsExpr *left, ZsExpr *right)
 
 /* See vector_qual_internal.h. */
 ZsQual *
-zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompare op, ZsDomain domain, Node *left,
+zsvector_qual_compile_values(ZsCompiler *compiler, ZsCompare op, ZsDomain domain, Node *left,
 							 Node *right)
 {
-	const Const *c = as_const(right);
+	const Const *c = as_const(compiler, right);
 	ZsDomain	left_domain = domain;
 	ZsDomain	right_domain = domain;
 	ZsExpr	   *value;
 	ZsExpr	   *other;
 	ZsQual	   *qual;
 
-	if (c == NULL && as_const(left) != NULL)
-		return zsvector_qual_compile_values(desc, varno, zsvector_qual_commute(op), domain, right,
+	if (c == NULL && as_const(compiler, left) != NULL)
+		return zsvector_qual_compile_values(compiler, zsvector_qual_commute(op), domain, right,
 											left);
-	value = zsvector_expr_compile(desc, varno, left);
+	value = zsvector_expr_compile_node(compiler, left);
 	if (value == NULL || !zsvector_qual_match_domain(value->domain, &left_domain))
 		return NULL;
 	if (c != NULL && !c->constisnull)
 	{
-		qual = zsvector_qual_make_compare(desc, InvalidAttrNumber, left_domain, op, c->constvalue,
-										  c->consttype);
+		qual = zsvector_qual_make_compare(compiler, InvalidAttrNumber, left_domain, op,
+										  c->constvalue, c->consttype);
 		if (qual != NULL)
 			qual->expr = value;
 		return qual;
 	}
-	other = zsvector_expr_compile(desc, varno, right);
+	other = zsvector_expr_compile_node(compiler, right);
 	if (other == NULL || !zsvector_qual_match_domain(other->domain, &right_domain))
 		return NULL;
 	return make_values(left_domain, op, value, other);
@@ -98,17 +97,17 @@ zsvector_qual_compile_values(TupleDesc desc, Index varno, ZsCompare op, ZsDomain
 
 /* See vector_qual_internal.h. */
 ZsQual *
-zsvector_qual_compile_value(TupleDesc desc, Index varno, Node *expr)
+zsvector_qual_compile_value(ZsCompiler *compiler, Node *expr)
 {
 	ZsExpr	   *value;
 	ZsQual	   *qual;
 
 	if (exprType(expr) != BOOLOID)
 		return NULL;
-	value = zsvector_expr_compile(desc, varno, expr);
+	value = zsvector_expr_compile_node(compiler, expr);
 	if (value == NULL || value->domain != ZS_DOMAIN_INT)
 		return NULL;
-	qual = zsvector_qual_make_compare(desc, InvalidAttrNumber, ZS_DOMAIN_INT, ZS_CMP_NE,
+	qual = zsvector_qual_make_compare(compiler, InvalidAttrNumber, ZS_DOMAIN_INT, ZS_CMP_NE,
 									  BoolGetDatum(false), BOOLOID);
 	Assert(qual != NULL);
 	qual->expr = value;

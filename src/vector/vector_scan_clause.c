@@ -69,9 +69,11 @@ zsvector_scan_init_clause(ZsScanNode *state, ZsScanClause *clause, Node *expr)
 	{
 		ZsQual	   *program = compile(state, clause);
 
-		clause->has_program = program != NULL;
+		if (program != NULL)
+			state->nvectors += zsvector_qual_nvectors(program);
+		clause->has_program = program != NULL && state->nvectors <= ZS_MAX_FILTER_VECTORS;
 		/* that one has no values yet */
-		clause->program = clause->parts == NIL ? program : NULL;
+		clause->program = clause->parts == NIL && clause->has_program ? program : NULL;
 	}
 }
 
@@ -229,10 +231,7 @@ complete_clause(ZsScanNode *state, ZsScanClause *clause)
 	}
 	clause->program = compile(state, clause);
 	if (clause->program != NULL)
-	{
 		clause->movable = is_movable(state, clause);
-		set_filters(state);
-	}
 	else
 	{
 		/* none of those behind it has been moved in front of it */
@@ -242,6 +241,15 @@ complete_clause(ZsScanNode *state, ZsScanClause *clause)
 	}
 	MemoryContextSwitchTo(old);
 	return clause->program != NULL;
+}
+
+static void
+set_filters_again(ZsScanNode *state)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+
+	set_filters(state);
+	MemoryContextSwitchTo(old);
 }
 
 /* ---- batches --------------------------------------------------------------------------- */
@@ -348,6 +356,8 @@ bool
 zsvector_scan_filter_batch(ZsScanNode *state, const ZsBatch *batch, uint64 *passed)
 {
 	bool		measure;
+	bool		completed = false;
+	bool		decided = true;
 
 	Assert(state->prepared && state->input != NULL);
 	zskernel_bits_copy(passed, batch->sel);
@@ -357,19 +367,25 @@ zsvector_scan_filter_batch(ZsScanNode *state, const ZsBatch *batch, uint64 *pass
 	if (measure && state->nbatches > 0 && state->nbatches % ORDER_PERIOD == 0)
 		order_clauses(state);
 	state->nbatches++;
-	for (int i = 0; i < state->norder; i++)
+	for (int i = 0; i < state->norder && decided && zskernel_bits_any(passed); i++)
 	{
 		ZsScanClause *clause = &state->clauses[state->order[i]];
 
 		if (!clause->by_batch)
 			continue;
-		if (clause->program == NULL && !complete_clause(state, clause))
-			break;
-		if (!run_clause(state, clause, measure, passed))
-			return false;
-		if (!zskernel_bits_any(passed))
-			break;
+		if (clause->program == NULL)
+		{
+			if (!complete_clause(state, clause))
+				break;
+			completed = true;
+		}
+		decided = run_clause(state, clause, measure, passed);
 	}
+	/* once for all clauses: each is looked at again */
+	if (completed)
+		set_filters_again(state);
+	if (!decided)
+		return false;
 	if (state->verify)
 		verify_batch(state, batch, passed);
 	return true;

@@ -66,6 +66,7 @@ typedef struct ZsScanNode
 	CustomScanState css;		/* first */
 	int			nfirst;			/* clauses that may be taken out of order */
 	int			nclauses;
+	int			nvectors;		/* that the clauses' programs need so far */
 	ZsScanClause *clauses;
 	int		   *order;			/* in which programs run: numbers of clauses that are applied to
 								 * batches */

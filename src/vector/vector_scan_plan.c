@@ -113,6 +113,7 @@ find_vector_clauses(RelOptInfo *rel, RangeTblEntry *rte)
 	Relation	table = table_open(rte->relid, NoLock);
 	Index		level = first_security_level(rel->baserestrictinfo);
 	List	   *result = NIL;
+	int			nvectors = 0;
 	ListCell   *lc;
 
 	foreach(lc, rel->baserestrictinfo)
@@ -124,8 +125,10 @@ find_vector_clauses(RelOptInfo *rel, RangeTblEntry *rte)
 			continue;
 		parts = zsvector_fold_find((Node *) rinfo->clause);
 		if (zsvector_fold_is_possible(parts) &&
-			zsvector_qual_compile(RelationGetDescr(table), rel->relid,
-								  zsvector_fold_replace((Node *) rinfo->clause, parts)) != NULL)
+			zsvector_qual_has_program(RelationGetDescr(table), rel->relid,
+									  zsvector_fold_replace((Node *) rinfo->clause, parts),
+									  &nvectors) &&
+			nvectors <= ZS_MAX_FILTER_VECTORS)
 			result = lappend(result, rinfo);
 	}
 	table_close(table, NoLock);
@@ -247,7 +250,7 @@ columns_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, do
 {
 	List	   *vector_clauses = list_nth(scan->path.custom_private, ZS_SCAN_CLAUSES);
 	Cost		cpu = scan->vectors * batches->decoding +
-		tuples * COST_PER_CLAUSE * list_length(vector_clauses) +
+		tuples * zsvector_cost_filter(vector_clauses) +
 		survivors * cpu_tuple_cost + tested * other_cost->per_tuple;
 	Cost		row_cpu = tuples * (cpu_tuple_cost + vector_cost->per_tuple) +
 		tested * other_cost->per_tuple;
@@ -278,6 +281,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	QualCost	vector_cost;
 	QualCost	other_cost;
 	Cost		cpu;
+	ListCell   *next;
 	ListCell   *lc;
 
 	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
@@ -289,11 +293,16 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && vector_clauses != NIL)
 		return;
 
+	/* both lists have the same order */
+	next = list_head(vector_clauses);
 	foreach(lc, rel->baserestrictinfo)
 	{
-		if (!list_member_ptr(vector_clauses, lfirst(lc)))
+		if (next != NULL && lfirst(next) == lfirst(lc))
+			next = lnext(vector_clauses, next);
+		else
 			others = lappend(others, lfirst(lc));
 	}
+	Assert(next == NULL);
 	tested = Max(clamp_row_est(survivors), rows);
 	survivors = Max(clamp_row_est(tested * share_left), rows);
 	tested = Max(tested * scan->vectors, survivors);

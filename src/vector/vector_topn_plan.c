@@ -36,6 +36,7 @@
 #include "utils/lsyscache.h"
 
 #include "vector_agg_filter.h"
+#include "vector_cost.h"
 #include "vector_internal.h"
 #include "zs_base.h"
 #include "zs_compat.h"
@@ -236,7 +237,6 @@ is_by_batches(RelOptInfo *rel, RangeTblEntry *rte)
 
 /* As vector_agg_cost.c has it. */
 #define COST_PER_VALUE		0.0002
-#define COST_PER_CLAUSE		0.0001
 
 /*
  * Only the columns of filter and keys are read, no row is put together, and nearly every row
@@ -266,7 +266,7 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	per_tuple = 0.5 * cpu_tuple_cost + qual.per_tuple;
 	if (by_batches)
 		per_tuple = Min(per_tuple, COST_PER_VALUE * ncolumns +
-						COST_PER_CLAUSE * list_length(rel->baserestrictinfo));
+						zsvector_cost_filter(rel->baserestrictinfo));
 	per_tuple += batches.row_share *
 		(ZS_SHARE_OF_ROWS * (cpu_tuple_cost + qual.per_tuple) - per_tuple);
 	zs_path_add_disabled(&path->path, zs_path_disabled(seqscan));
