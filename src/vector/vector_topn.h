@@ -52,7 +52,7 @@ typedef struct TopNState
 	Datum	   *values;			/* keys of the row looked at */
 	bool	   *isnull;
 	int			nresults;		/* -1: the scan was not run yet */
-	int			next_result;
+	int			position;		/* number of the row returned last; 0: before the first one */
 	int			nprefetched;	/* results whose pages were read ahead */
 	bool		is_cold;		/* the choice had to read pages from disk */
 	TopNEntry **results;		/* best first */

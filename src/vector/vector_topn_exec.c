@@ -228,7 +228,7 @@ choose_rows(TopNState *state)
 	for (int i = 0; i < state->nresults; i++)
 		state->results[i] = &state->entries[i];
 	qsort_arg(state->results, state->nresults, sizeof(TopNEntry *), compare_results, state);
-	state->next_result = state->nprefetched = 0;
+	state->position = state->nprefetched = 0;
 	state->is_cold = zsattr_ahead_pages_read() != pages_read;
 }
 
@@ -263,10 +263,26 @@ prefetch_results(TopNState *state)
 	zstid		rows[PREFETCHED_ROWS];
 	int			n = 0;
 
-	Assert(state->nprefetched == state->next_result && !state->carries);
+	Assert(state->nprefetched == state->position - 1 && !state->carries);
 	while (n < PREFETCHED_ROWS && state->nprefetched < state->nresults)
 		rows[n++] = state->results[state->nprefetched++]->row;
 	zsscan_prefetch_versions(state->rel, rows, n, state->css.ss.ss_ScanTupleSlot);
+}
+
+/*
+ * Goes one row on, in the direction of the query; false behind the last row, or before the first.
+ * It goes no farther than there, so that it can turn round, as a Sort can.
+ */
+static bool
+move_on(TopNState *state)
+{
+	bool		backward = ScanDirectionIsBackward(state->css.ss.ps.state->es_direction);
+
+	if (backward && state->position > 0)
+		state->position--;
+	else if (!backward && state->position <= state->nresults)
+		state->position++;
+	return state->position > 0 && state->position <= state->nresults;
 }
 
 static TupleTableSlot *
@@ -279,11 +295,11 @@ next_row(ScanState *ss)
 
 	if (state->nresults < 0)
 		choose_rows(state);
-	if (state->next_result >= state->nresults)
+	if (!move_on(state))
 		return ExecClearTuple(slot);
-	if (state->is_cold && !state->carries && state->next_result == state->nprefetched)
+	if (state->is_cold && !state->carries && state->position - 1 == state->nprefetched)
 		prefetch_results(state);
-	entry = state->results[state->next_result++];
+	entry = state->results[state->position - 1];
 	if (state->carries)
 	{
 		if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY)
@@ -434,7 +450,12 @@ topn_end(CustomScanState *node)
 static void
 topn_rescan(CustomScanState *node)
 {
-	((TopNState *) node)->nresults = -1;
+	TopNState  *state = (TopNState *) node;
+
+	/* the same rows again, if no parameter has changed: the filter has nothing volatile */
+	if (node->ss.ps.chgParam != NULL)
+		state->nresults = -1;
+	state->position = 0;
 	ExecScanReScan(&node->ss);
 }
 

@@ -315,7 +315,7 @@ add_topn_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	path->path.pathtarget = rel->reltarget;
 	path->path.rows = Min((double) bound, rel->rows);
 	path->path.pathkeys = root->query_pathkeys;
-	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->methods = &path_methods;
 	path->custom_private = pack_topn(bound, keys, nkeys);
 
