@@ -403,11 +403,77 @@ bool_expression(Table *table, const char *alias, int depth, bool safe)
 	return S("(%s %s %s)", a, pick(comparisons), b);
 }
 
+/* Branches of a CASE that compares values of the class with constants. */
+static char *
+whens(Table *table, const char *alias, Class class)
+{
+	char	   *result = "";
+
+	for (int i = rnd(1, chance(10) ? 40 : 4); i > 0; i--)
+	{
+		char	   *then = expression(table, alias, class, 0, true);
+
+		switch (class)
+		{
+			case INT:
+				result = S("%s when %d then %s", result, rnd(-5, 40), then);
+				break;
+			case NUM:
+				result = S("%s when %d.%d then %s", result, rnd(-5, 40), rnd(0, 50), then);
+				break;
+			case TXT:
+				result = S("%s when %s then %s", result, txt_constant(), then);
+				break;
+			default:
+				result = S("%s when %s then %s", result, chance(50) ? "true" : "false", then);
+				break;
+		}
+	}
+	return result;
+}
+
+/*
+ * An expression within many others of its class, each of which compares it, and gives it or
+ * something else.
+ */
+static char *
+nested_expression(Table *table, const char *alias, Class class, int depth, bool safe)
+{
+	char	   *a = expression(table, alias, class, depth > 1 ? 1 : depth - 1, safe);
+
+	for (int i = rnd(2, chance(20) ? 40 : 8); i > 0; i--)
+	{
+		char	   *b = expression(table, alias, class, 0, true);
+
+		switch (rnd(0, 4))
+		{
+			case 0:
+				a = S("nullif(%s, %s)", a, b);
+				break;
+			case 1:
+				a = S("coalesce(nullif(%s, %s), %s)", a, b,
+					  expression(table, alias, class, 0, true));
+				break;
+			case 2:
+				a = class != BOOL ? S("nullif(%s, %s)", b, a) :
+					S("(%s is %sdistinct from %s)", a, chance(50) ? "not " : "", b);
+				break;
+			default:
+				a = S("case %s%s%s end", class == TXT && chance(50) ? S("upper(%s)", a) : a,
+					  whens(table, alias, class), chance(50) ? S(" else %s", b) : "");
+				break;
+		}
+	}
+	return a;
+}
+
 static char *
 expression(Table *table, const char *alias, Class class, int depth, bool safe)
 {
 	if (depth < 0)
 		depth = 0;
+	if (depth > 0 && chance(6) && (class == INT || class == NUM || class == TXT || class == BOOL))
+		return nested_expression(table, alias, class, depth, safe);
 	/* shallow ones more often */
 	if (chance(30))
 		depth = depth / 2;
@@ -942,7 +1008,39 @@ step_analytic(int session)
 	}
 }
 
-/* A cursor over groups, and one that goes through all rows forth and back. */
+/*
+ * A cursor over the first rows by some order, in all directions.  One that is not told whether it
+ * may go back can if the plan can, which core's incremental sort cannot.
+ */
+static void
+top_cursor(int session, Table *table, const char *const *moves, int nmoves)
+{
+	static const char *const options[] = {"scroll ", "no scroll "};
+	Column	   *column = a_column(table, int_types);
+	bool		told = column != NULL && (chance(70) || table->kind != 'r');
+
+	if (!told && table->kind != 'r')
+		return;
+	if (!both(session, CMP_TAG,
+			  S("declare ca %scursor for select t.id, %s from %s t%s order by %st.id%s limit %d%s",
+				told ? pick(options) : "",
+				chance(50) ? expression(table, "t", INT, 1, true) : "t.*", table->name,
+				chance(50) ? where_clause(table, "t") : "",
+				told ? S("t.%s, ", column->name) : "", chance(50) ? "" : " desc",
+				rnd(1, chance(20) ? 900 : 12), chance(20) ? S(" offset %d", rnd(0, 9)) : "")))
+		return;
+	for (int i = rnd(2, 9); i > 0; i--)
+	{
+		if (!both(session, CMP_ORDER, moves[rnd(0, nmoves - 1)]))
+			return;
+	}
+	both(session, CMP_TAG, "close ca");
+}
+
+/*
+ * A cursor over groups, one over the first rows by an order, and one that goes through all rows
+ * forth and back.
+ */
 void
 step_analytic_cursor(int session, Table *table)
 {
@@ -952,6 +1050,11 @@ step_analytic_cursor(int session, Table *table)
 	};
 	Keys		keys;
 
+	if (table->unique_id && chance(40))
+	{
+		top_cursor(session, table, moves, (int) lengthof(moves));
+		return;
+	}
 	make_keys(table, "t", true, &keys);
 	if (chance(50))
 	{
