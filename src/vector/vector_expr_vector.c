@@ -18,9 +18,8 @@
 
 #include "vector_expr_run.h"
 
-/* Bytes of the strings that a node keeps, if the program has no more than so many of these. */
+/* Bytes of the strings that the nodes of a program keep. */
 #define MAX_STRINGS		((Size) 16 * 1024 * 1024)
-#define FULL_MAKERS		4
 
 /* See vector_expr_run.h. */
 int64
@@ -97,7 +96,7 @@ Size
 zsvector_expr_string_limit(const ZsExpr *expr)
 {
 	Assert(expr->nmakers != NULL && *expr->nmakers > 0);
-	return *expr->nmakers <= FULL_MAKERS ? MAX_STRINGS : MAX_STRINGS * FULL_MAKERS / *expr->nmakers;
+	return MAX_STRINGS / *expr->nmakers;
 }
 
 /* See vector_expr_run.h. */

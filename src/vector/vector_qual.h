@@ -70,7 +70,7 @@ extern bool zsvector_qual_has_program(TupleDesc desc, Index varno, Node *expr, i
 extern int	zsvector_qual_nvectors(const ZsQual *qual);
 
 /* A filter's programs have no more vectors together; other clauses go row by row. */
-#define ZS_MAX_FILTER_VECTORS	1000
+#define ZS_MAX_FILTER_VECTORS	4000
 
 /* vector_qual_run.c */
 
