@@ -280,3 +280,44 @@ end $$;
 select count(*) from map_z;
 select test.check('map_z');
 drop table map_z;
+
+-- Subtransactions within subtransactions, of which any may be rolled back, and the rows of all that
+-- went before are read by key, changed and removed in between: before and after they are written.
+create function nest(twin text, depth int, n int, rounds int) returns void language plpgsql as $$
+declare
+	id int;
+begin
+	for i in 1 .. rounds loop
+		id := n * 10 + i;
+		begin
+			execute format('insert into nest_%s select %s * 3 + k, %s from generate_series(0, 2) k', twin, id, depth);
+			if depth < 5 then
+				perform nest(twin, depth + 1, id, rounds - i % 2);
+			end if;
+			if id % 3 = 0 then
+				execute format('update nest_%s set v = v + 10 where i in (%s, %s, %s)', twin, id * 3, n * 3, id * 3 - 2);
+			end if;
+			if id % 7 = 1 then
+				execute format('delete from nest_%s where i = %s', twin, n * 3 + 1);
+			end if;
+			if (id * 7 + depth) % 9 = 2 then
+				raise division_by_zero;
+			end if;
+		exception when division_by_zero then
+			null;
+		end;
+	end loop;
+end $$;
+create table nest_h (i int primary key, v int) using heap;
+create table nest_z (i int primary key, v int) using zedstore;
+set enable_seqscan = off;
+begin;
+select nest('h', 1, 0, 4), nest('z', 1, 0, 4);
+select test.same('select * from nest_@');
+select nest('h', 4, 1000000, 9), nest('z', 4, 1000000, 9);
+commit;
+select test.same('select * from nest_@');
+select count(*) > 500 as some, count(*) filter (where v > 10) > 100 as changed from nest_z;
+select test.check('nest_z');
+reset enable_seqscan;
+drop table nest_h, nest_z;

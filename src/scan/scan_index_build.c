@@ -21,6 +21,7 @@
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "commands/progress.h"
+#include "common/hashfn.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -105,13 +106,35 @@ choose_action(Relation rel, ZsVisSlot *vis, zstid row, TransactionId oldest_xmin
 
 /* ---- rows that others are inserting ------------------------------------------------- */
 
+/*
+ * Transactions; many may be subtransactions of one, which has a row of each in its memory.
+ */
+typedef struct XidSetEntry
+{
+	TransactionId xid;			/* hash key */
+	char		status;			/* simplehash's */
+} XidSetEntry;
+
+#define SH_PREFIX		xid_set
+#define SH_ELEMENT_TYPE	XidSetEntry
+#define SH_KEY_TYPE		TransactionId
+#define SH_KEY			xid
+#define SH_HASH_KEY(tb, key)	murmurhash32(key)
+#define SH_EQUAL(tb, a, b)		((a) == (b))
+#define SH_SCOPE		static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+#define XID_SET_SIZE	16		/* to begin with */
+
 /* Rows that others have begun to insert, without values in the file. */
 typedef struct UnwrittenRows
 {
 	Relation	rel;
 	AttrNumber	last_attno;		/* the column that gets its segments last */
 	zstid		first;			/* ZS_MAX_ROW if there is none */
-	List	   *xids;			/* their transactions */
+	xid_set_hash *xids;			/* their transactions */
 } UnwrittenRows;
 
 /*
@@ -145,9 +168,11 @@ note_unwritten(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
 {
 	UnwrittenRows *unwritten = arg;
 	zstid		row;
+	bool		found;
 
 	/* runs ascend, so those of an inserter that is known by now say nothing new */
-	if (vis == NULL || zstid_is_current_xact(vis) || list_member_xid(unwritten->xids, vis->xmin) ||
+	if (vis == NULL || zstid_is_current_xact(vis) ||
+		xid_set_lookup(unwritten->xids, vis->xmin) != NULL ||
 		zstid_satisfies_vacuum(vis, InvalidTransactionId,
 							   InvalidBuffer) != ZS_VACUUM_INSERT_IN_PROGRESS)
 		return;
@@ -155,7 +180,7 @@ note_unwritten(const ZsTidRun *run, ZsVisSlot *vis, void *arg)
 	if (row == ZS_MAX_ROW)
 		return;
 	unwritten->first = Min(unwritten->first, row);
-	unwritten->xids = lappend_xid(unwritten->xids, vis->xmin);
+	(void) xid_set_insert(unwritten->xids, vis->xmin, &found);
 }
 
 static void
@@ -166,7 +191,7 @@ find_unwritten_rows(UnwrittenRows *unwritten, Relation rel, zstid first, zstid e
 	unwritten->rel = rel;
 	unwritten->last_attno = desc->natts;
 	unwritten->first = ZS_MAX_ROW;
-	unwritten->xids = NIL;
+	unwritten->xids = xid_set_create(CurrentMemoryContext, XID_SET_SIZE, NULL);
 	while (unwritten->last_attno > 0 &&
 		   TupleDescAttr(desc, unwritten->last_attno - 1)->attisdropped)
 		unwritten->last_attno--;
@@ -184,12 +209,14 @@ static void
 wait_for_writers(Relation rel, zstid first, zstid end)
 {
 	UnwrittenRows unwritten;
-	ListCell   *lc;
+	xid_set_iterator iterator;
+	XidSetEntry *entry;
 
 	find_unwritten_rows(&unwritten, rel, first, end);
-	foreach(lc, unwritten.xids)
-		XactLockTableWait(lfirst_xid(lc), NULL, NULL, XLTW_None);
-	list_free(unwritten.xids);
+	xid_set_start_iterate(unwritten.xids, &iterator);
+	while ((entry = xid_set_iterate(unwritten.xids, &iterator)) != NULL)
+		XactLockTableWait(entry->xid, NULL, NULL, XLTW_None);
+	xid_set_destroy(unwritten.xids);
 }
 
 /*
@@ -205,7 +232,7 @@ zsscan_summarizable_end(Relation rel)
 	zstid		end = zspage_next_row(rel);
 
 	find_unwritten_rows(&unwritten, rel, 0, end);
-	list_free(unwritten.xids);
+	xid_set_destroy(unwritten.xids);
 	return Min(unwritten.first, end);
 }
 

@@ -61,12 +61,15 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 	buf->ngaps = buf->maxgaps = 0;
 	buf->items = NULL;
 	buf->nitems = buf->maxitems = buf->nwritten = 0;
+	buf->item_set = NULL;
+	buf->nset = 0;
 	buf->kept = NULL;
 	buf->nkept = buf->maxkept = 0;
 	buf->links = NULL;
 	buf->nlinks = 0;
 	buf->long_load = false;
 	buf->any_aborted = false;
+	buf->nlive = 0;
 	buf->subxacts = NULL;
 	buf->nsubxacts = buf->maxsubxacts = 0;
 	buf->next = buf->end = 0;

@@ -39,22 +39,34 @@ bool		zswrite_committing = false;
 
 static HTAB *buffers = NULL;	/* Oid -> ZsWriteBuffer, in TopTransactionContext */
 
+/*
+ * Those that have a context.  A transaction may have written to many tables, and it would take long
+ * to look at all of them whenever a subtransaction ends.
+ */
+static dlist_head live_buffers = DLIST_STATIC_INIT(live_buffers);
+
 /* Frees what the buffer holds; the hash entry stays. */
 static void
 discard(ZsWriteBuffer *buf)
 {
 	zswrite_account(buf, -(int64) buf->bytes);
 	if (buf->context != NULL)
+	{
+		dlist_delete(&buf->live);
 		MemoryContextDelete(buf->context);
+	}
 	buf->context = NULL;
 	buf->nrows = buf->nunnumbered = 0;
 	buf->nitems = buf->nwritten = 0;
+	buf->item_set = NULL;
+	buf->nset = 0;
 	buf->nkept = 0;
 	buf->links = NULL;
 	buf->nlinks = 0;
 	buf->next = buf->end = 0;
 	buf->frozen_first = buf->frozen_end = 0;
 	buf->nsubxacts = 0;
+	buf->nlive = 0;
 }
 
 static bool
@@ -111,6 +123,7 @@ zswrite_buffer(Relation rel)
 
 		buffers = hash_create("zedstore write buffers", 16, &ctl,
 							  HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+		dlist_init(&live_buffers);
 		zswrite_memory_forget();
 	}
 	buf = hash_search(buffers, &relid, HASH_ENTER, &found);
@@ -134,6 +147,7 @@ zswrite_buffer(Relation rel)
 	{
 		buf->context = AllocSetContextCreate(TopTransactionContext, "zedstore write buffer",
 											 ALLOCSET_DEFAULT_SIZES);
+		dlist_push_tail(&live_buffers, &buf->live);
 		buf->locator = rel->rd_locator;
 		zswrite_batch_init(rel, buf);
 	}
@@ -178,16 +192,16 @@ forget_gone(ZsWriteBuffer *buf)
 void
 zswrite_buffer_check_limit(Relation rel, ZsWriteBuffer *buf)
 {
-	HASH_SEQ_STATUS status;
-	ZsWriteBuffer *other;
+	dlist_iter	iter;
 	ZsWriteBuffer *largest = buf;
 	Relation	other_rel;
 
 	if (likely(zswrite_memory_allows(0)))
 		return;
-	hash_seq_init(&status, buffers);
-	while ((other = hash_seq_search(&status)) != NULL)
+	dlist_foreach(iter, &live_buffers)
 	{
+		ZsWriteBuffer *other = dlist_container(ZsWriteBuffer, live, iter.cur);
+
 		if (other->bytes > largest->bytes)
 			largest = other;
 	}
@@ -232,39 +246,27 @@ zswrite_flush_row(Relation rel, zstid row)
 
 	if (buf == NULL || is_empty(buf))
 		return;
-	if (row >= buf->first && row < buf->first + (buf->nrows - buf->nunnumbered))
+	if ((row >= buf->first && row < buf->first + (buf->nrows - buf->nunnumbered)) ||
+		zswrite_has_item(buf, row))
 		zswrite_flush(rel);
-	else if (buf->nitems > 0)
-	{
-		for (int i = 0; i < buf->nitems; i++)
-		{
-			if (zsrow_item_row(buf->items[i]) == row)
-			{
-				zswrite_flush(rel);
-				return;
-			}
-		}
-	}
 }
 
 /*
- * Writes the buffers of all tables.
- *
- * Writes all buffers; at pre-commit and pre-prepare, and before workers start.
+ * Writes the buffers of all tables: at pre-commit and pre-prepare, and before workers start.
  */
 void
 zswrite_flush_all(void)
 {
-	HASH_SEQ_STATUS status;
-	ZsWriteBuffer *buf;
+	dlist_mutable_iter iter;
 
 	if (buffers == NULL)
 		return;
-	hash_seq_init(&status, buffers);
-	while ((buf = hash_seq_search(&status)) != NULL)
+	dlist_foreach_modify(iter, &live_buffers)
 	{
+		ZsWriteBuffer *buf = dlist_container(ZsWriteBuffer, live, iter.cur);
 		Relation	rel;
 
+		CHECK_FOR_INTERRUPTS();
 		if (is_empty(buf))
 			continue;
 		rel = open_buffer_table(buf);
@@ -293,47 +295,63 @@ zswrite_finish_bulk(Relation rel, int options)
 
 /* ---- subtransactions --------------------------------------------------------- */
 
-/* nrows rows more (or fewer) were written by the current subtransaction. */
+/* nrows rows more were written by the current subtransaction. */
 void
 zswrite_count_rows(ZsWriteBuffer *buf, int64 nrows)
 {
 	SubTransactionId subid = GetCurrentSubTransactionId();
 
+	Assert(nrows > 0);
 	if (buf->nsubxacts == 0 || buf->subxacts[buf->nsubxacts - 1].subid != subid)
 	{
 		if (buf->nsubxacts == buf->maxsubxacts || buf->subxacts == NULL)
 		{
 			int			n = Max(4, buf->maxsubxacts * 2);
-			ZsSubxactRows *rows = MemoryContextAlloc(buf->context, n * sizeof(ZsSubxactRows));
 
-			if (buf->nsubxacts > 0)
-				memcpy(rows, buf->subxacts, buf->nsubxacts * sizeof(ZsSubxactRows));
-			buf->subxacts = rows;
+			buf->subxacts = zswrite_grow(buf, buf->subxacts,
+										 buf->maxsubxacts * sizeof(ZsSubxactRows),
+										 n * sizeof(ZsSubxactRows));
 			buf->maxsubxacts = n;
 		}
 		buf->subxacts[buf->nsubxacts].subid = subid;
 		buf->subxacts[buf->nsubxacts++].nrows = 0;
 	}
 	buf->subxacts[buf->nsubxacts - 1].nrows += nrows;
+	buf->nlive += nrows;
+}
+
+/*
+ * The rows of a subtransaction that ends become its parent's, or nobody's.  Whoever has rows here
+ * and runs stands in a stack, since the innermost ends first: a transaction may have any number of
+ * subtransactions, and none is looked at again when it has ended.
+ */
+static void
+pop_subxact(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransactionId parent)
+{
+	ZsSubxactRows *top = buf->nsubxacts == 0 ? NULL : &buf->subxacts[buf->nsubxacts - 1];
+
+	if (top == NULL || top->subid != subid)
+		return;
+	Assert(top->nrows <= buf->nlive);
+	if (!commit)
+	{
+		buf->nlive -= top->nrows;
+		buf->nsubxacts--;
+	}
+	else if (buf->nsubxacts >= 2 && top[-1].subid == parent)
+	{
+		top[-1].nrows += top->nrows;
+		buf->nsubxacts--;
+	}
+	else
+		top->subid = parent;
 }
 
 static void
 subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransactionId parent)
 {
-	bool		live = false;
-
-	if (buf->context == NULL)
-		return;
-	for (int i = 0; i < buf->nsubxacts; i++)
-	{
-		if (buf->subxacts[i].subid == subid)
-		{
-			buf->subxacts[i].subid = parent;
-			if (!commit)
-				buf->subxacts[i].nrows = 0;
-		}
-		live |= buf->subxacts[i].nrows > 0;
-	}
+	Assert(buf->context != NULL);
+	pop_subxact(buf, commit, subid, parent);
 	if (commit)
 		return;
 
@@ -358,21 +376,20 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 	 * Nothing is buffered, yet rows may be reserved that are the parent's: an UPDATE that could not
 	 * mark the old version takes its row out of the buffer again.  These must go back.
 	 */
-	if (!live && (buf->next >= buf->end || buf->xid == FrozenTransactionId))
+	if (buf->nlive == 0 && (buf->next >= buf->end || buf->xid == FrozenTransactionId))
 		discard(buf);
 }
 
 static void
 subxact_callback(SubXactEvent event, SubTransactionId subid, SubTransactionId parent, void *arg)
 {
-	HASH_SEQ_STATUS status;
-	ZsWriteBuffer *buf;
+	dlist_mutable_iter iter;
 
 	if (buffers == NULL || (event != SUBXACT_EVENT_COMMIT_SUB && event != SUBXACT_EVENT_ABORT_SUB))
 		return;
-	hash_seq_init(&status, buffers);
-	while ((buf = hash_seq_search(&status)) != NULL)
-		subxact_ended(buf, event == SUBXACT_EVENT_COMMIT_SUB, subid, parent);
+	dlist_foreach_modify(iter, &live_buffers)
+		subxact_ended(dlist_container(ZsWriteBuffer, live, iter.cur),
+					  event == SUBXACT_EVENT_COMMIT_SUB, subid, parent);
 }
 
 static void

@@ -16,6 +16,7 @@
 
 #include "access/htup.h"
 #include "executor/tuptable.h"
+#include "lib/ilist.h"
 #include "utils/rel.h"
 
 #include "zs_attr.h"
@@ -52,12 +53,14 @@ typedef struct ZsWriteColumn
 	Size		choice_size;	/* memory of the choice that is accounted for */
 } ZsWriteColumn;
 
-/* Rows of the batch that one live (sub)transaction wrote. */
+/* Rows in a buffer that one (sub)transaction wrote, those of its children that ended included. */
 typedef struct ZsSubxactRows
 {
 	SubTransactionId subid;
 	uint64		nrows;
 } ZsSubxactRows;
+
+struct ZsItemSet;
 
 /* Row numbers within the column batch that are not rows of the batch. */
 typedef struct ZsWriteGap
@@ -109,6 +112,8 @@ typedef struct ZsWriteBuffer
 	int			maxitems;
 	int			nwritten;		/* the first ones that an interrupted write left in
 								 * the row tree */
+	struct ZsItemSet *item_set; /* see zswrite_has_item(); or NULL */
+	int			nset;			/* items that are in it: the first ones */
 	ZsKeptPointer *kept;		/* what they share */
 	int			nkept;
 	int			maxkept;
@@ -131,9 +136,12 @@ typedef struct ZsWriteBuffer
 	/* who wrote what is here */
 	bool		any_aborted;	/* some rows are of a subtransaction that was
 								 * rolled back */
-	ZsSubxactRows *subxacts;
+	uint64		nlive;			/* rows of others */
+	ZsSubxactRows *subxacts;	/* those that run, parents first; only who wrote some */
 	int			nsubxacts;
 	int			maxsubxacts;
+
+	dlist_node	live;			/* among the buffers that have a context */
 } ZsWriteBuffer;
 
 /* The attribute that column i of the batch is, from 0. */
@@ -272,6 +280,7 @@ extern MinimalTuple zswrite_form_item(Relation rel, MemoryContext context, Tuple
 
 extern bool zswrite_row_may_live(Relation rel, const ZsWriteBuffer *buf, zstid row);
 extern void zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item);
+extern bool zswrite_has_item(ZsWriteBuffer *buf, zstid row);
 extern void zswrite_items_drop_last(ZsWriteBuffer *buf, int nitems);
 extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
 

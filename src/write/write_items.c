@@ -15,15 +15,36 @@
 #include "postgres.h"
 
 #include "access/transam.h"
+#include "common/hashfn.h"
 #include "miscadmin.h"
 #include "utils/rel.h"
 
 #include "write_internal.h"
 #include "zs_tid.h"
 
-/* ---- forming items ---------------------------------------------------------------------- */
+/* The row numbers of items. */
+typedef struct ItemSetEntry
+{
+	zstid		row;			/* hash key */
+	char		status;			/* simplehash's */
+} ItemSetEntry;
 
-/* ---- the batch ----------------------------------------------------------------------------- */
+#define SH_PREFIX		item_set
+#define SH_ELEMENT_TYPE	ItemSetEntry
+#define SH_KEY_TYPE		zstid
+#define SH_KEY			row
+#define SH_HASH_KEY(tb, key)	((uint32) murmurhash64(key))
+#define SH_EQUAL(tb, a, b)		((a) == (b))
+#define SH_SCOPE		static inline
+#define SH_DECLARE
+#define SH_DEFINE
+#include "lib/simplehash.h"
+
+struct ZsItemSet
+{
+	item_set_hash *hash;
+	Size		size;			/* memory that is accounted for */
+};
 
 /*
  * Is the buffered row one that the transaction may still commit?  Frozen rows are, but only those
@@ -71,6 +92,62 @@ zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item)
 	buf->items[buf->nitems++] = item;
 }
 
+/* Accounts for the memory of the set, which has grown or goes. */
+static void
+account_set(ZsWriteBuffer *buf, Size size)
+{
+	zswrite_account(buf, (int64) size - (int64) buf->item_set->size);
+	buf->item_set->size = size;
+}
+
+/* The items are about to change their order or to go: none is in the set any more. */
+static void
+forget_set(ZsWriteBuffer *buf)
+{
+	buf->nset = 0;
+	if (buf->item_set == NULL)
+		return;
+	account_set(buf, 0);
+	if (buf->item_set->hash != NULL)
+		item_set_destroy(buf->item_set->hash);
+	pfree(buf->item_set);
+	buf->item_set = NULL;
+}
+
+/*
+ * May the row batch have an item for the row?  A yes can be wrong for one that was taken away
+ * again.
+ *
+ * An UPDATE asks for each row that it reads, while its new versions pile up here.  So the row
+ * numbers are in a hash table, but only from when somebody asks: most batches are not asked about.
+ */
+bool
+zswrite_has_item(ZsWriteBuffer *buf, zstid row)
+{
+	item_set_hash *hash;
+
+	if (buf->nitems == 0)
+		return false;
+	if (buf->item_set == NULL)
+	{
+		Assert(buf->nset == 0);
+		buf->item_set = MemoryContextAllocZero(buf->context, sizeof(struct ZsItemSet));
+	}
+	if (buf->item_set->hash == NULL)
+		buf->item_set->hash = item_set_create(buf->context, Max(buf->nitems, 64), NULL);
+	hash = buf->item_set->hash;
+	while (buf->nset < buf->nitems)
+	{
+		bool		found;
+
+		CHECK_FOR_INTERRUPTS();
+		(void) item_set_insert(hash, zsrow_item_row(buf->items[buf->nset]), &found);
+		buf->nset++;
+	}
+	account_set(buf, hash->size * sizeof(ItemSetEntry));
+	return item_set_lookup(hash, row) != NULL;
+}
+
 /* Takes the last items of the row batch away again and frees them; nitems stay. */
 void
 zswrite_items_drop_last(ZsWriteBuffer *buf, int nitems)
@@ -78,6 +155,7 @@ zswrite_items_drop_last(ZsWriteBuffer *buf, int nitems)
 	Assert(nitems >= buf->nwritten && nitems <= buf->nitems);
 	while (buf->nitems > nitems)
 		free_item(buf, buf->items[--buf->nitems]);
+	buf->nset = Min(buf->nset, nitems);
 }
 
 static int
@@ -108,6 +186,8 @@ drop_aborted_items(Relation rel, ZsWriteBuffer *buf)
 {
 	bool	   *live = palloc_array(bool, Max(buf->nitems, 1));
 	int			kept = 0;
+
+	Assert(buf->nset == 0);
 
 	/*
 	 * an error here may be caught by a savepoint, and all this be done again: nothing is changed
@@ -161,6 +241,7 @@ drop_written_items(ZsWriteBuffer *buf)
 void
 zswrite_write_items(Relation rel, ZsWriteBuffer *buf)
 {
+	forget_set(buf);
 	drop_written_items(buf);
 	if (buf->any_aborted)
 		drop_aborted_items(rel, buf);
