@@ -21,6 +21,7 @@
  */
 #include "postgres.h"
 
+#include "access/table.h"
 #include "access/xact.h"
 #include "common/hashfn.h"
 #include "common/int.h"
@@ -163,9 +164,10 @@ static LocalTransactionId row_cache_lxid;
 static uint64 relcache_changes = 0; /* how often entries of the relation cache were invalidated */
 
 /*
- * Drops all sources.  Slots that read from them keep their values, unless the transaction ends,
- * when nobody looks at them any more and the memory goes with the transaction's.  Readers are ended
- * in good order unless something failed, so that their working memory is kept for the next ones.
+ * Drops all sources.  Slots that read from them keep what was asked for, unless the transaction
+ * ends, when nobody looks at them any more and the memory goes with the transaction's.  Readers are
+ * ended in good order unless something failed, so that their working memory is kept for the next
+ * ones.
  */
 static void
 drop_row_cache(bool transaction_ends, bool failed)
@@ -211,14 +213,6 @@ static void
 count_relcache_change(Oid relid)
 {
 	relcache_changes++;
-}
-
-/* Installs the callbacks that drop the backend's fetch cache. */
-void
-zsscan_fetch_init(void)
-{
-	RegisterXactCallback(row_cache_xact_callback, NULL);
-	zsbase_listen_relcache(count_relcache_change);
 }
 
 /* Is there a cache, and is it that of the present command? */
@@ -288,6 +282,31 @@ row_cache_source(Relation rel)
 }
 
 /*
+ * ZsSlotFinder: the slot reads from the backend's source from now on.  Its user has the table open
+ * and locked.
+ */
+static void
+find_left_row(ZsSlot *slot)
+{
+	Relation	rel = table_open(slot->left.relid, AccessShareLock);
+
+	if (!RelFileLocatorEquals(rel->rd_locator, slot->left.locator))
+		elog(ERROR, "table \"%s\" has got another file since row " UINT64_FORMAT " was found",
+			 RelationGetRelationName(rel), slot->row);
+	zsscan_attach(row_cache_source(rel), slot);
+	table_close(rel, AccessShareLock);
+}
+
+/* Installs the callbacks that drop the backend's fetch cache, and what finds rows again. */
+void
+zsscan_fetch_init(void)
+{
+	zsslot_find_by(find_left_row);
+	RegisterXactCallback(row_cache_xact_callback, NULL);
+	zsbase_listen_relcache(count_relcache_change);
+}
+
+/*
  * Stores one row version, found by other means, in the slot: the values stay
  * valid while the slot holds the row.
  */
@@ -298,8 +317,8 @@ zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis, TupleTableSl
 
 	Assert(TTS_IS_ZEDSTORE(slot) && row < ZS_MAX_ROW);
 	/*
-	 * Many slots are filled from it in turn.  Each keeps its values where they are, since
-	 * projections may point to them.
+	 * Many slots are filled from it in turn.  Each keeps the values that it has where they are,
+	 * since projections may point to them.
 	 */
 	if (source->base.user != NULL && &source->base.user->base == slot)
 		ExecClearTuple(slot);
@@ -350,6 +369,7 @@ zsscan_forget_rows(Relation rel)
 		entry = row_cache_lookup(row_cache, RelationGetRelid(rel));
 	if (entry == NULL || entry->source == NULL)
 		return;
+	zsslot_detach_values(&entry->source->base);
 	zsscan_source_free(entry->source);
 	entry->source = NULL;
 }

@@ -102,6 +102,7 @@ extern void zsscan_source_copy_desc(ZsRowSource *source);
 extern void zsscan_source_range(ZsRowSource *source, zstid start, zstid end,
 								const ZsRowRanges *ranges);
 extern void zsscan_source_end_readers(ZsRowSource *source);
+extern void zsscan_attach(ZsRowSource *source, ZsSlot *slot);
 extern void zsscan_source_free(ZsRowSource *source);
 extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed);
 extern ZsAttrReader *zsscan_source_reader(ZsRowSource *source, int attno);

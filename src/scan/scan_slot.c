@@ -52,24 +52,12 @@ zs_slot_init(TupleTableSlot *slot)
 	zslot->nneeded = -1;
 }
 
-/* Forgets the source, from both sides. */
-static void
-unlink_source(ZsSlot *zslot)
-{
-	if (zslot->source != NULL)
-	{
-		Assert(zslot->source->user == zslot);
-		zslot->source->user = NULL;
-		zslot->source = NULL;
-	}
-}
-
 static void
 zs_slot_clear(TupleTableSlot *slot)
 {
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
-	unlink_source(zslot);
+	zsslot_unlink(zslot);
 	if (unlikely(zslot->memory.data_size > KEPT_DATA_SIZE))
 	{
 		pfree(zslot->memory.data);
@@ -79,6 +67,8 @@ zs_slot_clear(TupleTableSlot *slot)
 	slot->tts_flags &= ~TTS_FLAG_SHOULDFREE;
 	if (unlikely(zslot->memory.context != NULL))
 		MemoryContextReset(zslot->memory.context);
+	zslot->memory.watched = false;
+	zslot->left.relid = InvalidOid;
 	zslot->has_vis = false;
 	zslot->load.staged = false;
 	slot->tts_nvalid = 0;
@@ -91,10 +81,11 @@ zs_slot_release(TupleTableSlot *slot)
 {
 	ZsSlot	   *zslot = (ZsSlot *) slot;
 
-	unlink_source(zslot);
+	zsslot_unlink(zslot);
 	if (zslot->memory.context != NULL)
 		MemoryContextDelete(zslot->memory.context);
 	zslot->memory.context = NULL;
+	zslot->memory.watched = false;
 	if (zslot->memory.data != NULL)
 		pfree(zslot->memory.data);
 	zslot->memory.data = NULL;
@@ -113,6 +104,8 @@ zs_slot_getsomeattrs(TupleTableSlot *slot, int natts)
 		zsslot_load_fill(zslot, natts);
 		return;
 	}
+	if (unlikely(OidIsValid(zslot->left.relid)))
+		zsslot_find_left(zslot);
 	if (unlikely(zslot->source == NULL))
 		elog(ERROR, "zedstore slot has no source for attribute %d", natts);
 #ifdef USE_ASSERT_CHECKING
@@ -139,6 +132,8 @@ fill_all(ZsSlot *zslot)
 	TupleTableSlot *slot = &zslot->base;
 	int			natts = slot->tts_tupleDescriptor->natts;
 
+	if (OidIsValid(zslot->left.relid) && (zslot->nneeded >= 0 || slot->tts_nvalid < natts))
+		zsslot_find_left(zslot);
 	if (zslot->load.staged)
 		zsslot_load_fill(zslot, natts);
 	else if (zslot->source != NULL && (zslot->nneeded >= 0 || slot->tts_nvalid < natts))
@@ -266,6 +261,7 @@ keep_values(TupleTableSlot *slot)
 	if (TTS_SHOULDFREE(slot))
 		return;
 	fill_all(zslot);
+	zslot->left.relid = InvalidOid;
 	for (int i = 0; i < desc->natts; i++)
 	{
 		ZsAttrShape *att = ZsTupleDescShape(desc, i);
@@ -277,7 +273,7 @@ keep_values(TupleTableSlot *slot)
 		offsets[n++] = size;
 		size += value_size(att->attlen, slot->tts_values[i]);
 	}
-	unlink_source(zslot);
+	zsslot_unlink(zslot);
 	if (n == 0)
 		return;
 
@@ -451,8 +447,7 @@ zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row, const ZsVisS
 		zs_slot_clear(slot);
 	Assert(source->user == NULL);
 
-	source->user = zslot;
-	zslot->source = source;
+	zsslot_attach(zslot, source);
 	set_row(zslot, row, vis);
 }
 
@@ -501,69 +496,4 @@ zsslot_store_values(TupleTableSlot *slot, Relation rel, zstid row, const ZsVisSl
 	}
 	slot->tts_nvalid = natts;
 	slot->tts_tableOid = RelationGetRelid(rel);
-}
-
-/*
- * The source is about to forget the row: its user keeps the values, unless it
- * is the slot of a scan node that projects columns (zsslot_set_needed()); such
- * a slot has none until its next row.
- */
-void
-zsslot_detach(ZsSlotSource *source)
-{
-	ZsSlot	   *user = source->user;
-
-	if (user == NULL)
-		return;
-	Assert(user->source == source || user->source == NULL);
-	if (source->slot_keeps_values)
-		fill_all(user);
-	else if (user->nneeded >= 0 && !TTS_SHOULDFREE(&user->base))
-	{
-		/*
-		 * A scan node's own slot, which nobody else sees: the node has asked for its next row, or
-		 * ends.  Whole rows would be decoded for nothing then, at each LIMIT.
-		 */
-		user->base.tts_nvalid = 0;
-	}
-	else
-		keep_values(&user->base);
-	/* a slot that was materialized before still counts as a user */
-	if (source->user != NULL)
-		unlink_source(source->user);
-}
-
-/* The slot's memory is about to be freed. */
-static void
-slot_is_gone(void *arg)
-{
-	unlink_source((ZsSlot *) arg);
-}
-
-/*
- * The slot's source outlives commands: tell it when the slot's memory goes
- * without the slot having been cleared, as it does in a subtransaction that
- * fails.  For the row that is in the slot now.
- */
-void
-zsslot_watch(TupleTableSlot *slot)
-{
-	ZsSlot	   *zslot = (ZsSlot *) slot;
-
-	Assert(TTS_IS_ZEDSTORE(slot) && zslot->source != NULL);
-	/* a child of the slot's own context goes before the slot does, and is reset with each row */
-	zslot->memory.gone.func = slot_is_gone;
-	zslot->memory.gone.arg = zslot;
-	MemoryContextRegisterResetCallback(zsslot_values_context(zslot), &zslot->memory.gone);
-}
-
-/*
- * The transaction ends: the source forgets its user, who is not looked at any
- * more.
- */
-void
-zsslot_abandon(ZsSlotSource *source)
-{
-	if (source->user != NULL)
-		unlink_source(source->user);
 }

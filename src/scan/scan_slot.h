@@ -42,6 +42,8 @@ typedef struct ZsSlotSource
 	ZsSlot	   *user;			/* the slot that reads from it now */
 	bool		slot_keeps_values;	/* fill() puts by-reference values into the
 									 * slot's memory.context */
+	Oid			relid;			/* the table, and its file: a slot that the source leaves can */
+	RelFileLocator locator;		/* find its row by them again */
 } ZsSlotSource;
 
 /*
@@ -66,7 +68,15 @@ typedef struct ZsSlotMemory
 	char	   *data;			/* values after materialization, kept for the next row's */
 	Size		data_size;
 	MemoryContextCallback gone; /* see zsslot_watch() */
+	bool		watched;		/* that is registered */
 } ZsSlotMemory;
+
+/* Where the row of a slot is that its source has left. */
+typedef struct ZsSlotLeft
+{
+	Oid			relid;			/* InvalidOid: it has a source, or all values */
+	RelFileLocator locator;
+} ZsSlotLeft;
 
 /* A loader's slot: it and its neighbours hold their rows together, as columns (scan_stage.c). */
 typedef struct ZsSlotLoad
@@ -82,7 +92,8 @@ struct ZsSlot
 	TupleTableSlot base;
 
 	/* the row: where its values come from, and who may see it */
-	ZsSlotSource *source;		/* NULL: values are in the slot */
+	ZsSlotSource *source;		/* NULL: values are in the slot, or left says where */
+	ZsSlotLeft	left;
 	zstid		row;
 	bool		has_vis;		/* vis is valid: system columns can be shown */
 	ZsVisSlot	vis;
@@ -132,6 +143,18 @@ zsslot_recheck(TupleTableSlot *slot, bool recheck)
 	zslot->nothers = nneeded;
 }
 
+/* Forgets the source, from both sides. */
+static inline void
+zsslot_unlink(ZsSlot *slot)
+{
+	if (slot->source != NULL)
+	{
+		Assert(slot->source->user == slot);
+		slot->source->user = NULL;
+		slot->source = NULL;
+	}
+}
+
 /* scan_mask.c */
 
 extern int	zsslot_find_needed(const ZsSlot *slot, int first);
@@ -141,9 +164,22 @@ extern int	zsslot_find_needed(const ZsSlot *slot, int first);
 /* Stores row `row` of source in the slot, which must be ours.  vis may be NULL. */
 extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,
 						 const ZsVisSlot *vis);
+
+/* scan_slot_left.c */
+
+extern void zsslot_attach(ZsSlot *slot, ZsSlotSource *source);
 extern void zsslot_detach(ZsSlotSource *source);
+extern void zsslot_detach_values(ZsSlotSource *source);
 extern void zsslot_watch(TupleTableSlot *slot);
 extern void zsslot_abandon(ZsSlotSource *source);
+
+/*
+ * Gives a slot that its source has left another one (zsslot_attach()): somebody looks at a column
+ * that is not valid.  For _PG_init.
+ */
+typedef void (*ZsSlotFinder) (ZsSlot *slot);
+extern void zsslot_find_by(ZsSlotFinder finder);
+extern void zsslot_find_left(ZsSlot *slot);
 
 /* scan_xmin.c */
 

@@ -149,6 +149,8 @@ zsscan_source_create(Relation rel, bool by_vector, bool stream,
 	source->base.fill = source_fill;
 	source->base.xmin = zsscan_source_xmin;
 	source->base.find_vis = source_find_vis;
+	source->base.relid = RelationGetRelid(rel);
+	source->base.locator = rel->rd_locator;
 	source->rel = rel;
 	source->desc = source->slot_desc = RelationGetDescr(rel);
 	source->context = context;
@@ -650,6 +652,21 @@ source_find_vis(ZsSlotSource *base, ZsSlot *slot)
 }
 
 /* ---- rows ------------------------------------------------------------------------ */
+
+/*
+ * Gives the slot, whose own source has left it, this one, which outlives slots.
+ */
+void
+zsscan_attach(ZsRowSource *source, ZsSlot *slot)
+{
+	Assert(source->base.slot_keeps_values && !source->by_vector);
+	zsslot_detach(&source->base);
+	source->row_located = false;
+	if (unlikely(source->slot_desc != slot->base.tts_tupleDescriptor))
+		adopt_descriptor(source, slot->base.tts_tupleDescriptor);
+	zsslot_attach(slot, &source->base);
+	zsslot_watch(&slot->base);
+}
 
 /* Stores a row in a slot; decodes at once when lazy decoding is off. */
 void
