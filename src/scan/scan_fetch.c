@@ -111,6 +111,14 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 		return false;
 	}
 
+	/*
+	 * A unique index that has found a conflict asks so whether the new row is still there, and
+	 * raises an error.  A row that waits in the buffer would go with that, and leave large values
+	 * behind that VACUUM does not find by it.
+	 */
+	if (unlikely(snapshot->snapshot_type == SNAPSHOT_SELF))
+		zswrite_flush_row(rel, row);
+
 	last_indexed.row = ZS_INVALID_ROW;
 	if (zs_enable_fetch_cache && IsMVCCSnapshot(snapshot))
 	{
