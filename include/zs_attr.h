@@ -236,6 +236,7 @@ typedef struct ZsAttrReader ZsAttrReader;
 
 #define ZS_READER_STREAM	0x01	/* sequential: look ahead */
 #define ZS_READER_MAINTENANCE	0x02	/* by maintenance_io_concurrency, all of a range is read */
+#define ZS_READER_TOAST			0x04	/* zsattr_reader_value(): TOAST pointers to large values */
 
 /*
  * desc describes the rows as they are stored: the relation's own descriptor,
@@ -440,6 +441,10 @@ extern void zsattr_overflow_write(Relation rel, AttrNumber attno, const char *da
 extern struct varlena *zsattr_overflow_read(Relation rel, AttrNumber attno,
 											const ZsOverflowPointer *pointer);
 
+/* The same, without a header, to dst, which has room for raw_size bytes. */
+extern void zsattr_overflow_read_to(Relation rel, AttrNumber attno,
+									const ZsOverflowPointer *pointer, char *dst);
+
 /*
  * A row has no pointer to the value any more.  Frees the pages, and returns true, if it was the
  * last one.  False if other rows share the value, and if the pointer leads to no value, when
@@ -494,6 +499,17 @@ extern void zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPo
 /* The pointer that stands at a row of a decoded vector whose isext is set. */
 extern void zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx,
 										ZsOverflowPointer *pointer);
+
+/* attr_toast.c */
+
+/* Bytes of a TOAST pointer of core's. */
+#define ZS_TOAST_POINTER_SIZE	18
+
+extern bool zsattr_toast_from_pointer(Relation rel, const ZsOverflowPointer *pointer, char *dst);
+extern bool zsattr_toast_is_of(Relation rel, const struct varlena *datum);
+extern bool zsattr_toast_leads_to(const struct varlena *datum, const ZsOverflowPointer *pointer);
+extern void zsattr_toast_fetch(Relation rel, Oid valueid, int32 attrsize, int32 sliceoffset,
+							   int32 slicelength, struct varlena *result);
 
 /* ---- segment index pages ----------------------------------------------- */
 

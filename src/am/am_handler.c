@@ -25,6 +25,7 @@
 #include "utils/syscache.h"
 
 #include "zs_am.h"
+#include "zs_attr.h"
 #include "zs_base.h"
 #include "zs_compat.h"
 #include "zs_scan.h"
@@ -184,6 +185,7 @@ const TableAmRoutine zs_table_am_routine = {
 	.relation_size = zsam_relation_size,
 	.relation_needs_toast_table = zs_needs_toast_table,
 	.relation_toast_am = zs_toast_am,
+	.relation_fetch_toast_slice = zsattr_toast_fetch,
 	.relation_estimate_size = zsam_estimate_size,
 
 #if !ZS_BITMAP_SCAN_ITERATES

@@ -26,6 +26,7 @@
 #include "utils/relcache.h"
 
 #include "zs_am.h"
+#include "zs_attr.h"
 #include "zs_base.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
@@ -141,6 +142,14 @@ keep_unchanged(OldRow *old, const Bitmapset *attrs, ZsKeptValue *values, int n)
 		bool		isnull;
 
 		Assert(attno > 0 && !old->newslot->tts_isnull[attno - 1]);
+		/* what the executor has copied from the old row */
+		if (zsattr_toast_is_of(old->rel, (struct varlena *) DatumGetPointer(newvalue)))
+		{
+			if (zsattr_toast_leads_to((struct varlena *) DatumGetPointer(newvalue),
+									  &values[i].pointer))
+				values[nkept++] = values[i];
+			continue;
+		}
 		if (toast_raw_datum_size(newvalue) - VARHDRSZ != values[i].pointer.raw_size)
 			continue;
 		if (fetch_old_row(&whole, attrs, false) == NULL)

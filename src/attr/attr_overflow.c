@@ -17,15 +17,13 @@
  * with segments.  Freeing is more careful: the bytes of a dead row may be those of an
  * aborted transaction with other columns, and what does not lead to a value is left alone.
  *
- * A version of a row that an UPDATE writes may have the same pointer as the one before, if it has
- * the same value (write_keep.c).  The first page counts these further pointers in its lokey, for
- * which overflow pages have no other use.  Freeing a shared value takes one off; the last one frees
- * the pages.
+ * A version of a row may have the same pointer as the one before, if it has the same value
+ * (write_keep.c).  The first page counts these further pointers in its lokey, which has no other
+ * use.  Freeing a shared value takes one off; the last one frees the pages.
  *
- * WAL: XLOG_ZS_PAGE_FPM and XLOG_ZS_PAGE_IMAGES; XLOG_ZS_ATTR_SHARE.  A crash before a row with
- * the pointer was written leaks blocks until VACUUM finds them, and so does one
- * between the steps of freeing.  A crash before a row that shares a value was written leaves it
- * counted once too often: its pages leak when the last pointer goes.
+ * WAL: XLOG_ZS_PAGE_FPM and XLOG_ZS_PAGE_IMAGES; XLOG_ZS_ATTR_SHARE.  A crash before a row with the
+ * pointer was written, or between steps of freeing, leaks blocks until VACUUM finds them.  A crash
+ * before a row that shares a value was written leaves it counted once too often: it leaks then.
  *
  * Locks: one page's share lock, for the time of a memcpy; the first page's exclusive lock to change
  * its count.  Who holds one takes no other lock, so leaves may be locked.
@@ -427,37 +425,44 @@ read_chunk(OverflowChain *chain, uint32 compression, char *scratch, char *dst, S
 }
 
 /* See zs_attr.h. */
-struct varlena *
-zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)
+void
+zsattr_overflow_read_to(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer, char *dst)
 {
 	uint32		compression = pointer->stored_size & ~ZS_OVERFLOW_SIZE_MASK;
 	Size		size = pointer->raw_size;
 	OverflowChain chain;
-	struct varlena *result;
 	const char *reason = NULL;
 
 	ZS_INJECTION_POINT("zs-attr-overflow-read");
 	begin_chain(&chain, rel, attno, pointer);
-	result = palloc(size + VARHDRSZ);
-	SET_VARSIZE(result, size + VARHDRSZ);
-
 	if (compression == ZS_OVERFLOW_PLAIN)
-		read_bytes(&chain, VARDATA(result), size);
+		(void) read_bytes(&chain, dst, size);
 	else
 	{
 		char	   *scratch = palloc(Min(size, (Size) ZS_OVERFLOW_CHUNK));
 
 		for (Size done = 0; done < size && reason == NULL; done += ZS_OVERFLOW_CHUNK)
-			reason = read_chunk(&chain, compression, scratch, VARDATA(result) + done,
+			reason = read_chunk(&chain, compression, scratch, dst + done,
 								Min(size - done, (Size) ZS_OVERFLOW_CHUNK));
 		pfree(scratch);
 	}
 	if (reason == NULL && (chain.position < chain.nblocks || chain.nread < chain.npage))
 		reason = "value is longer than expected";
-	if (reason != NULL)
-		zsbase_corrupted(rel, pointer->start, "Overflow value of attribute %d: %s.",
-						 attno, reason);
+	if (reason)
+		zsbase_corrupted(rel, pointer->start, "Overflow value of attribute %d: %s.", attno, reason);
 	Assert(chain.stream == NULL);
+}
+
+/* See zs_attr.h. */
+struct varlena *
+zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)
+{
+	struct varlena *result;
+
+	check_pointer(rel, attno, pointer);
+	result = palloc(pointer->raw_size + VARHDRSZ);
+	SET_VARSIZE(result, pointer->raw_size + VARHDRSZ);
+	zsattr_overflow_read_to(rel, attno, pointer, VARDATA(result));
 	return result;
 }
 

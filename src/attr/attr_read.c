@@ -417,7 +417,7 @@ zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno)
 	return &head->info;
 }
 
-/* Row idx of vec as a Datum; fetches an overflow value. */
+/* Row idx of vec as a Datum; fetches an overflow value, or gives a pointer to it. */
 static void
 extract_value(ZsAttrReader *reader, const ZsVectorOut *vec, uint32 idx, Datum *value, bool *isnull)
 {
@@ -436,7 +436,10 @@ extract_value(ZsAttrReader *reader, const ZsVectorOut *vec, uint32 idx, Datum *v
 		MemoryContextReset(reader->value_context);
 		oldcontext = MemoryContextSwitchTo(reader->value_context);
 		zsattr_overflow_from_vector(vec, idx, &pointer);
-		whole = zsattr_overflow_read(reader->rel, reader->attno, &pointer);
+		whole = palloc(ZS_TOAST_POINTER_SIZE);
+		if ((reader->flags & ZS_READER_TOAST) == 0 || reader->kind.layout == ZS_LAYOUT_CSTRING ||
+			!zsattr_toast_from_pointer(reader->rel, &pointer, (char *) whole))
+			whole = zsattr_overflow_read(reader->rel, reader->attno, &pointer);
 		MemoryContextSwitchTo(oldcontext);
 		if (reader->kind.layout == ZS_LAYOUT_CSTRING)
 			*value = CStringGetDatum(VARDATA(whole));

@@ -284,6 +284,7 @@ row_cache_source(Relation rel)
 		entry->source = zsscan_source_create(rel, false, false, NULL);
 		zsscan_source_copy_desc(entry->source);
 		entry->source->base.slot_keeps_values = true;
+		entry->source->gives_toast = true;
 		MemoryContextSwitchTo(old);
 	}
 	return entry->source;

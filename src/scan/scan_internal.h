@@ -55,6 +55,7 @@ typedef struct ZsRowSource
 	BufferAccessStrategy strategy;
 	bool		by_vector;		/* scan: decode whole vectors */
 	bool		stream;			/* scan: look ahead */
+	bool		gives_toast;	/* fetch: TOAST pointers to large values (attr_toast.c) */
 	ZsSourceColumn *columns;	/* one per attribute */
 	ZsSourceColumn xmin;		/* reader, stripe and vector of ZS_XMIN_ATTNO */
 	zstid		range_start;	/* scan: rows it will read next */

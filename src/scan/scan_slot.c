@@ -153,6 +153,8 @@ fill_all(ZsSlot *zslot)
 static bool
 find_vis(ZsSlot *zslot)
 {
+	if (!zslot->has_vis && OidIsValid(zslot->left.relid))
+		zsslot_find_left(zslot);
 	if (!zslot->has_vis && zslot->source != NULL && zslot->source->find_vis != NULL)
 		zslot->has_vis = zslot->source->find_vis(zslot->source, zslot);
 	return zslot->has_vis;

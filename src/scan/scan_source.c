@@ -304,7 +304,8 @@ zsscan_source_reader(ZsRowSource *source, int attno)
 		MemoryContext old = MemoryContextSwitchTo(source->context);
 
 		column->reader = zsattr_reader_begin(source->rel, source->desc, attno + 1,
-											 source->stream ? ZS_READER_STREAM : 0,
+											 (source->stream ? ZS_READER_STREAM : 0) |
+											 (source->gives_toast ? ZS_READER_TOAST : 0),
 											 source->strategy);
 		zsattr_reader_count(column->reader, &source->counts);
 		if (source->by_vector)
@@ -317,14 +318,19 @@ zsscan_source_reader(ZsRowSource *source, int attno)
 	return column->reader;
 }
 
-/* Value of an overflow pointer that a vector or a tuple holds. */
+/*
+ * Value of an overflow pointer that a vector or a tuple holds, or a TOAST pointer to it: an UPDATE
+ * asks for all columns of the old row, and mostly leaves large values as they are.
+ */
 static Datum
 fetch_overflow(ZsRowSource *source, ZsSlot *slot, int attno, const ZsOverflowPointer *pointer)
 {
 	MemoryContext old = MemoryContextSwitchTo(zsslot_values_context(slot));
-	struct varlena *value = zsattr_overflow_read(source->rel, attno + 1, pointer);
+	char	   *value = source->gives_toast ? palloc(ZS_TOAST_POINTER_SIZE) : NULL;
 
 	Assert(source->base.user == slot);
+	if (value == NULL || !zsattr_toast_from_pointer(source->rel, pointer, value))
+		value = (char *) zsattr_overflow_read(source->rel, attno + 1, pointer);
 	MemoryContextSwitchTo(old);
 	return PointerGetDatum(value);
 }
@@ -653,9 +659,7 @@ source_find_vis(ZsSlotSource *base, ZsSlot *slot)
 
 /* ---- rows ------------------------------------------------------------------------ */
 
-/*
- * Gives the slot, whose own source has left it, this one, which outlives slots.
- */
+/* Gives the slot, whose own source has left it, this one, which outlives slots. */
 void
 zsscan_attach(ZsRowSource *source, ZsSlot *slot)
 {

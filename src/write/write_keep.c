@@ -9,8 +9,8 @@
  * the value counts that it has one more.
  *
  * That is found out only for rows that do not fit the row tree as they are: then the old row's
- * pointers are looked up, and the values of the same length compared with the new row's (which
- * mostly is a comparison of addresses).
+ * pointers are looked up, and compared with those that the new row has from it (attr_toast.c), so
+ * that nobody reads the values; a value of the new row's own is compared if it has the same length.
  *
  * The value counts a pointer before the row that has it is written, so that it never has more than
  * it knows of.  For a single row that is in the same step; for buffered ones when they are written,
