@@ -1,7 +1,8 @@
 /*-------------------------------------------------------------------------
  *
  * zs_node.h
- *	  Nodes of plans that answer for other plans: the cache of subqueries' results.
+ *	  Nodes of plans that answer for other plans: the cache of subqueries' results; and which
+ *	  queries have such nodes.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -15,6 +16,9 @@
 #include "postgres.h"
 
 #include "nodes/pathnodes.h"
+
+/* ---- node_ours.c ---- */
+extern bool zsnode_query_is_ours(PlannerInfo *root);
 
 /* ---- node_cache_plan.c ---- */
 

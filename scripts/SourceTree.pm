@@ -17,7 +17,7 @@ my @layers = (
 	[qw(page io)],              ['btree'],
 	[qw(tid row attr)],         ['write'],
 	['scan'],                   [qw(vacuum vector)],
-	['node'],                   ['am'],
+	['node'],                   [qw(am join)],
 	[qw(wal inspect)]);
 # The headers of layer 0 describe one format together.
 my %same_layer = map { $_ => 1 } qw(format walrec compat compression);

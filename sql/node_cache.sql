@@ -68,7 +68,7 @@ insert into o_h select g, nullif(g % 13, 12), 'T' || g % 7, (g % 5)::numeric(10,
 insert into o_h select 1000 + g, g, 't' || g, g::numeric(10, 2), 0.0, null, null, null from
 	generate_series(1, 6) g;
 create table i_h (id int, k int, t text, n numeric, v int) using heap;
-insert into i_h select g, g % 12, 'T' || g % 7, g % 5, g % 50 from generate_series(1, 1000) g;
+insert into i_h select g, g % 12, 'T' || g % 7, g % 5, g % 50 from generate_series(1, 600) g;
 create table o_z (like o_h) using zedstore;
 create table i_z (like i_h) using zedstore;
 insert into o_z select * from o_h;
@@ -88,7 +88,7 @@ select cached('select id from o_@ o where exists (select 1 from i_@ i where i.k 
 select cached('select id from o_@ o where not exists (select from i_@ i where i.k > o.k and i.v
 	= 49) or id < 5');
 select cached('select id from o_@ o where exists (select sum(v) from i_@ i where i.k = o.k
-	having sum(v) > 1800)');
+	having sum(v) > 1000)');
 select cached('select id, k in (select v from i_@ i where i.k >= o.k and i.id < 500) from o_@ o');
 select cached('select id, k not in (select v from i_@ i where i.k >= o.k and i.id < 500) from
 	o_@ o');
@@ -176,8 +176,8 @@ end $$;
 select x, caught(x) from generate_series(4, 6) x, generate_series(1, 2);
 
 -- more than memory has room for; all values different; one result that is too large
-create table w_h as select g as id, g % 3000 as k, repeat('w', 200) as w from
-	generate_series(1, 9000) g;
+create table w_h as select g as id, g % 1500 as k, repeat('w', 200) as w from
+	generate_series(1, 4500) g;
 create table w_z using zedstore as select * from w_h;
 vacuum analyze w_h, w_z;
 select cached('select id, (select max(v)::text || w.w from i_@ i where i.id = w.k % 5) from w_@

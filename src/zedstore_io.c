@@ -23,6 +23,7 @@
 #include "zs_base.h"
 #include "zs_compat.h"
 #include "zs_io.h"
+#include "zs_join.h"
 #include "zs_node.h"
 #include "zs_page.h"
 #include "zs_projection.h"
@@ -64,6 +65,7 @@ _PG_init(void)
 	zsvector_join_plan_init();
 	zsvector_agg_init();
 	zsnode_cache_init();
+	zsjoin_init();
 	zsio_init();
 	zs_preloaded = true;
 }

@@ -44,6 +44,9 @@ bool		zs_enable_kept_choices = true;
 bool		zs_enable_compaction = true;
 bool		zs_enable_relocation = true;
 bool		zs_enable_result_cache = true;
+bool		zs_enable_adaptive_join = true;
+bool		zs_enable_robust_joins = true;
+int			zs_debug_switch_after = 0;
 bool		zs_ignore_options = false;
 bool		zs_ignore_foreign_pages = false;
 int			zs_debug_format_version = ZS_FORMAT_VERSION;
@@ -180,6 +183,23 @@ zsbase_guc_init(void)
 				  "Enables remembering the results of correlated subqueries.",
 				  "When off, subqueries of expressions are run for each row.",
 				  &zs_enable_result_cache);
+
+	define_switch("zedstore.enable_robust_joins",
+				  "Avoids plans that are far worse than others if estimates are wrong.",
+				  "When off, the cheapest plan is taken, however little it saves.",
+				  &zs_enable_robust_joins);
+
+	define_switch("zedstore.enable_adaptive_join",
+				  "Enables nested loops that turn to a hash join when there are many rows.",
+				  "When off, a nested loop goes on with however many rows there are.",
+				  &zs_enable_adaptive_join);
+
+	DefineCustomIntVariable("zedstore.debug_switch_after",
+							"Sets the number of rows after which adaptive joins turn to a hash join.",
+							"For tests; 0 stands for what costs say.",
+							&zs_debug_switch_after,
+							0, 0, INT_MAX,
+							PGC_USERSET, GUC_NOT_IN_SAMPLE | GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("zedstore.ignore_options",
 							 "Leaves out options of zedstore for tables of other access methods.",

@@ -31,8 +31,6 @@
 
 #include "zs_compat.h"
 
-#include "catalog/pg_class.h"
-#include "catalog/pg_inherits.h"
 #include "catalog/pg_proc.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -96,66 +94,6 @@ is_unrepeatable(Node *node, PlannerGlobal *glob)
 	if (check_functions_in_node(node, is_volatile, NULL))
 		return true;
 	return expression_tree_walker(node, is_unrepeatable, glob);
-}
-
-/* ---- whose queries --------------------------------------------------------------------------- */
-
-/* Is the relation a table of ours, or does it have a partition or child that is? */
-static bool
-has_table_of_ours(const RangeTblEntry *rte)
-{
-	List	   *children;
-	ListCell   *lc;
-	bool		found = false;
-
-	if (rte->rtekind != RTE_RELATION)
-		return false;
-	if (zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
-		return true;
-	if (!rte->inh || !has_subclass(rte->relid))
-		return false;
-	children = find_all_inheritors(rte->relid, NoLock, NULL);
-	foreach(lc, children)
-	{
-		if (zsbase_is_zedstore_am(get_rel_relam(lfirst_oid(lc))))
-			found = true;
-	}
-	list_free(children);
-	return found;
-}
-
-/* Does a query, or a part of it, look at a table of ours? */
-static bool
-reads_table_of_ours(Node *node, PlannerGlobal *glob)
-{
-	CHECK_FOR_INTERRUPTS();
-	if (node == NULL)
-		return false;
-	if (IsA(node, SubPlan))
-	{
-		PlannerInfo *subroot = list_nth(glob->subroots, ((SubPlan *) node)->plan_id - 1);
-
-		if (reads_table_of_ours((Node *) subroot->parse, glob))
-			return true;
-	}
-	if (IsA(node, RangeTblEntry))
-		return has_table_of_ours((RangeTblEntry *) node);
-	if (IsA(node, Query))
-		return query_tree_walker((Query *) node, reads_table_of_ours, glob,
-								 QTW_EXAMINE_RTES_BEFORE);
-	return expression_tree_walker(node, reads_table_of_ours, glob);
-}
-
-/* Does the query being planned, or one around it, look at a table of ours? */
-static bool
-query_is_ours(PlannerInfo *root)
-{
-	for (; root != NULL; root = root->parent_root)
-	{
-		if (reads_table_of_ours((Node *) root->parse, root->glob))
-			return true;
-	}
-	return false;
 }
 
 /* ---- path ------------------------------------------------------------------------------------ */
@@ -252,7 +190,7 @@ add_cache(PlannerInfo *root, RelOptInfo *final_rel)
 		parent->plan_params == NIL)
 		return;
 	if (is_unrepeatable((Node *) root->parse, root->glob) ||
-		is_unrepeatable((Node *) root->init_plans, root->glob) || !query_is_ours(root))
+		is_unrepeatable((Node *) root->init_plans, root->glob) || !zsnode_query_is_ours(root))
 		return;
 
 	/* of all expressions with a subquery only EXISTS asks for no column: simplify_EXISTS_query() */

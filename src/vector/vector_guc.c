@@ -25,7 +25,6 @@
 bool		zs_enable_vector_agg = true;
 bool		zs_enable_vector_scan = true;
 bool		zs_enable_join_filters = true;
-bool		zs_enable_robust_joins = true;
 bool		zs_enable_early_groups = true;
 bool		zs_enable_top_groups = true;
 bool		zs_enable_rare_groups = true;
@@ -65,12 +64,6 @@ zsvector_guc_init(void)
 							 "Lets scans by batches leave out rows that find no partner in a hash join.",
 							 "When off, all rows that pass the filter go to the join.",
 							 &zs_enable_join_filters, true,
-							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-
-	DefineCustomBoolVariable("zedstore.enable_robust_joins",
-							 "Avoids plans that are far worse than others if estimates are wrong.",
-							 "When on, EXISTS that is no join makes a hash table rather than executing its subquery for each row.",
-							 &zs_enable_robust_joins, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("zedstore.enable_vector_totals",

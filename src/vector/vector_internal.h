@@ -24,7 +24,6 @@ extern bool zs_enable_vector_agg;
 extern bool zs_enable_early_groups;
 extern bool zs_enable_vector_scan;
 extern bool zs_enable_join_filters;
-extern bool zs_enable_robust_joins;
 extern bool zs_enable_top_groups;
 extern bool zs_enable_rare_groups;
 extern bool zs_enable_known_strings;

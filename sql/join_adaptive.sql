@@ -1,0 +1,176 @@
+-- nested loops that turn to a hash join, and loops that go: the same rows and errors as heap
+\getenv abs_srcdir PG_ABS_SRCDIR
+\set include :abs_srcdir '/sql/include/twins.sql'
+\i :include
+create schema join_adaptive;
+set search_path = join_adaptive, public;
+set max_parallel_workers_per_gather = 0;
+set client_min_messages = warning;
+
+create table o_h (id int primary key, k int, t text, big text) using heap;
+insert into o_h select g, nullif(g % 40, 39), 'T' || g % 7, repeat('b', g % 3 * 2000)
+	from generate_series(1, 300) g;
+create table i_h (id int primary key, k int, t text, v int) using heap;
+insert into i_h select g, g % 3000, 'T' || g % 7, g % 50 from generate_series(1, 9000) g;
+create index on i_h (k);
+create table o_z (like o_h including indexes) using zedstore;
+create table i_z (like i_h including indexes) using zedstore;
+insert into o_z select * from o_h;
+insert into i_z select * from i_h;
+vacuum analyze o_h, i_h, o_z, i_z;
+
+-- Does a query return the same from both twins, without adaptive joins and with them turning to the
+-- hash join after 1, 3 and 1000 rows, and when costs say?  In front: "A": there is such a join,
+-- "S": it switched.
+create function adapts(query text) returns text language plpgsql as $$
+declare
+	sql text := 'select count(*) || '' '' || coalesce(md5(array_to_string(array_agg(q::text
+		order by q::text), ''|'')), '''') from (' || query || ') q';
+	mode text;
+	expected text;
+	got text;
+	line text;
+	seen text := '-';
+begin
+	begin
+		execute replace(sql, '_@', '_h') into expected;
+	exception when others then
+		expected := sqlstate || ' ' || replace(sqlerrm, '_h', '_@');
+	end;
+	foreach mode in array array['off', '0', '1', '3', '1000'] loop
+		perform set_config('zedstore.enable_adaptive_join',
+			case mode when 'off' then 'off' else 'on' end, true);
+		perform set_config('zedstore.debug_switch_after',
+			case mode when 'off' then '0' else mode end, true);
+		begin
+			execute replace(sql, '_@', '_z') into got;
+			if mode = '1' then
+				for line in execute 'explain (analyze, costs off, timing off, summary off,
+					buffers off) ' || replace(query, '_@', '_z') loop
+					if line like '% Switched: true' or line like '% Times Switched: %' then
+						seen := 'S';
+					elsif line like '%ZedstoreAdaptiveJoin%' and seen = '-' then
+						seen := 'A';
+					end if;
+				end loop;
+			end if;
+		exception when others then
+			got := sqlstate || ' ' || replace(sqlerrm, '_z', '_@');
+		end;
+		perform set_config('zedstore.enable_adaptive_join', 'on', true);
+		perform set_config('zedstore.debug_switch_after', '0', true);
+		if got is distinct from expected then
+			return format('DIFFERENT (%s): %s instead of %s', mode, got, expected);
+		end if;
+	end loop;
+	return seen || ' ' || case when expected ~ '^[0-9]+ [0-9a-f]{32}$'
+		then split_part(expected, ' ', 1) else expected end;
+end $$;
+
+-- each kind of join
+select adapts('select o.id, i.id from o_@ o join i_@ i on i.k = o.k where o.t = ''T3''');
+select adapts('select o.id, i.id, i.v from o_@ o left join i_@ i on i.k = o.k and i.v > 20
+	where o.t = ''T3''');
+select adapts('select o.id from o_@ o where o.t = ''T3'' and exists (select from i_@ i
+	where i.k = o.k and i.v > o.id % 50)');
+select adapts('select o.id from o_@ o where o.t = ''T3'' and not exists (select from i_@ i
+	where i.k = o.k and i.v > o.id % 50)');
+select adapts('select o.id, i.id from o_@ o left join i_@ i on i.k = o.k where o.t = ''T3''
+	and coalesce(i.v, 0) < 30');
+select adapts('select o, i from o_@ o join i_@ i on i.id = o.id where o.t = ''T3''');
+select adapts('select o.big, i.t, i.v + o.id as s, 7 as seven from o_@ o join i_@ i
+	on i.id = o.id where o.t = ''T3''');
+select adapts('select o.id, i.id from o_@ o join i_@ i on i.k = o.k and i.t = o.t
+	where o.t = ''T3'' and i.v < 40 and i.v + o.id > 60');
+-- more than one of them
+select adapts('select o.id, i.id, j.id from o_@ o join i_@ i on i.k = o.k join i_@ j on j.id = i.v
+	where o.t = ''T3''');
+select adapts('select o.id, i.id, j.id from o_@ o left join i_@ i on i.k = o.k
+	left join i_@ j on j.k = i.v + 1 where o.t = ''T3''');
+select adapts('select count(*), sum(i.v) from o_@ o join i_@ i on i.k = o.k where o.t = ''T3''');
+select adapts('select i.v, count(*) from o_@ o join i_@ i on i.k = o.k where o.t = ''T3''
+	group by i.v order by 1 limit 10');
+-- rescanned: LATERAL, subqueries, the inner side of another loop
+select adapts('select g, l.* from generate_series(1, 5) g, lateral (select count(*), sum(i.v)
+	from o_@ o join i_@ i on i.k = o.k where o.t = ''T'' || g % 3) l');
+select adapts('select g, l.* from generate_series(1, 5) g, lateral (select o.id, i.id as j
+	from o_@ o join i_@ i on i.k = o.k where o.t = ''T3'' order by o.id, i.id offset g) l');
+select adapts('select g, (select sum(i.v) from o_@ o join i_@ i on i.k = o.k + g.g
+	where o.t = ''T3'') from generate_series(1, 5) g');
+select adapts('select g, l.* from generate_series(1, 3) g, lateral (select o.id, i.id as j
+	from o_@ o left join i_@ i on i.k = o.k and i.v > g where o.t = ''T3'' order by o.id, i.id
+	offset 1) l');
+-- first rows, none, and errors
+select adapts('select count(*) from (select o.id, i.id from o_@ o join i_@ i on i.k = o.k
+	where o.t = ''T3'' limit 5) q');
+select adapts('select o.id, i.id from o_@ o join i_@ i on i.k = o.k where o.t = ''T9''');
+select adapts('select o.id, 1 / (i.v - 3) from o_@ o join i_@ i on i.k = o.k where o.t = ''T3''');
+
+-- where it is: not for one row, nor for rows that are locked or written
+create function plan(query text) returns setof text language plpgsql as $$
+begin
+	return query execute 'explain (costs off) ' || query;
+end $$;
+create function is_adaptive(query text) returns boolean language sql as $$
+	select bool_or(line like '%AdaptiveJoin%') from plan(query) line
+$$;
+set zedstore.debug_switch_after = 3;
+select is_adaptive('select * from o_z o join i_z i on i.k = o.k where o.t = ''T3'''),
+	is_adaptive('select * from o_z o join i_z i on i.k = o.k where o.id = 3'),
+	is_adaptive('select * from o_z o join i_z i on i.id = o.k join i_z j on j.k = i.v
+		where o.id = 3'),
+	is_adaptive('select * from o_z o join i_z i on i.k = o.k where o.t = ''T3'' for update'),
+	is_adaptive('select * from o_h o join i_h i on i.k = o.k where o.t = ''T3'''),
+	is_adaptive('select * from o_z o join i_z i on i.k = o.k and random() < 2 where o.t = ''T3''');
+explain (costs off, verbose) select o.id, i.v from o_z o join i_z i on i.k = o.k where o.t = 'T3';
+create function run(query text) returns setof text language plpgsql as $$
+begin
+	return query execute 'explain (analyze, costs off, timing off, summary off, buffers off) '
+		|| query;
+end $$;
+select * from run('select o.id, i.v from o_z o join i_z i on i.id = o.id where o.t = ''T3''
+	and o.id < 60') line where line ~ 'Tee|Join|Nested|Index Scan|Switch|Outer';
+set zedstore.debug_switch_after = 1000;
+select * from run('select o.id, i.v from o_z o join i_z i on i.id = o.id where o.t = ''T3''
+	and o.id < 60') line where line ~ 'Tee|Join|Nested|Index Scan|Switch|Outer';
+reset zedstore.debug_switch_after;
+
+-- loops that read their inner side anew go where a hash join costs about the same
+create function loops(query text) returns text language plpgsql as $$
+declare
+	n int := 0;
+	mode text;
+	result text := '';
+begin
+	foreach mode in array array['off', 'on'] loop
+		perform set_config('enable_mergejoin', 'off', true);
+		perform set_config('zedstore.enable_robust_joins', mode, true);
+		select count(*) into n from plan(query) line where line ~ 'Nested Loop';
+		result := result || mode || ': ' || n || ' ';
+	end loop;
+	return result;
+end $$;
+select loops('with w as materialized (select k, t, count(*) as n from i_z group by k, t)
+	select * from w a join w b on b.k = a.k where a.t = ''x'' and a.n = 3 and b.n = 3
+	and b.t = ''y''');
+select test.same('with w as materialized (select k, count(*) as n from i_@ group by k)
+	select * from w a join w b on b.k = a.k where a.n = 3 and b.n = 3');
+-- the first rows may be wanted
+select loops('with w as materialized (select k, t, count(*) as n from i_z group by k, t)
+	select * from w a join w b on b.k = a.k where a.t = ''x'' and a.n = 3 and b.n = 3
+	and b.t = ''y'' limit 1');
+
+-- of workers each one turns by itself
+set max_parallel_workers_per_gather = 2;
+set parallel_setup_cost = 0;
+set parallel_tuple_cost = 0;
+set min_parallel_table_scan_size = 0;
+select adapts('select i.id, j.id from i_@ i join i_@ j on j.id = i.v where i.t = ''T3''
+	and i.v < 7');
+select adapts('select count(*) from i_@ i left join i_@ j on j.k = i.v where i.t = ''T3''
+	and i.v < 7');
+set zedstore.debug_switch_after = 1;
+explain (costs off) select i.id, j.id from i_z i join i_z j on j.id = i.v where i.t = 'T3'
+	and i.v < 7;
+reset zedstore.debug_switch_after;
+drop schema join_adaptive cascade;

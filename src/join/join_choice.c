@@ -1,0 +1,176 @@
+/*-------------------------------------------------------------------------
+ *
+ * join_choice.c
+ *	  Leaves out nested loops that could cost much more than they save.
+ *
+ * The problem: a nested loop that reads its inner side anew for each outer row is the cheapest plan
+ * where one outer row is expected, by a few units.  Where there are ten thousand it reads the inner
+ * side ten thousand times, and nobody waits for the answer.  Estimates of joins, of subqueries and
+ * of CTEs are often as wrong as that.
+ *
+ * The idea: bounded regret.  The loop reads its inner side once at least.  A hash join reads it
+ * once and makes a table of it, so it costs a small factor more if the estimate is right, and as
+ * good as nothing in comparison if it is wrong.  The loop goes if the hash join, by core's own
+ * costs, is within that factor.  Loops whose inner side is looked up by the outer row, cheaply,
+ * stay: they are the right plan for few rows, and join_adaptive_plan.c looks after many.
+ *
+ * Not where the first rows are all that is wanted: a loop can return one after two reads.
+ *
+ * Babu, Bizarro and DeWitt, "Proactive Re-optimization" (2005), choose plans by what they cost over
+ * a range of estimates; this is the case of two plans, one of which is nearly flat.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/join/join_choice.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+
+#include "join_internal.h"
+
+/*
+ * So many times the loop's cost the hash join may have, and so much more.  The factor is for
+ * semijoins, whose loops are believed to stop half way; 1.5 is enough for others.  Measured over
+ * the 99 queries of TPC-DS.
+ */
+#define REGRET_FACTOR		10.0
+#define REGRET_COST			50.0
+
+/* An inner side that costs more for each outer row is as good as read anew. */
+#define CHEAP_LOOKUP_COST	100.0
+
+/* Is a part of the rows all that this level of the query is asked for? */
+static bool
+wants_first_rows(const PlannerInfo *root)
+{
+	const Query *parse = root->parse;
+
+	return root->tuple_fraction > 0 && parse->groupClause == NIL && parse->groupingSets == NIL &&
+		!parse->hasAggs && parse->distinctClause == NIL && parse->sortClause == NIL &&
+		!parse->hasWindowFuncs && parse->setOperations == NULL && !root->hasHavingQual;
+}
+
+/* Does the loop read its inner side, or something as dear, for each outer row? */
+static bool
+reads_anew(const NestPath *path)
+{
+	const Path *inner = path->jpath.innerjoinpath;
+
+	return inner->param_info == NULL || inner->total_cost > CHEAP_LOOKUP_COST;
+}
+
+/* Is the loop's cost less than that of other by so little that it is not worth the risk? */
+static bool
+is_bounded(const Path *loop, const Path *other)
+{
+	return other != NULL && zs_path_disabled(other) <= zs_path_disabled(loop) &&
+		other->total_cost <= REGRET_FACTOR * loop->total_cost + REGRET_COST;
+}
+
+/* Takes out of the list the loops that go if best is there instead; how many are these? */
+static int
+drop_from(const ZsJoinPair *pair, List **pathlist, const Path *best)
+{
+	ListCell   *lc;
+	int			ndropped = 0;
+
+	Assert(best == NULL || best->param_info == NULL);
+	foreach(lc, *pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (!IsA(path, NestPath) || path->param_info != NULL ||
+			!zsjoin_pair_has(pair, (NestPath *) path) || !reads_anew((NestPath *) path) ||
+			!is_bounded(path, best))
+			continue;
+		*pathlist = foreach_delete_current(*pathlist, lc);
+		ndropped++;
+	}
+	return ndropped;
+}
+
+static Path *
+cheaper(Path *a, Path *b)
+{
+	if (a == NULL || b == NULL)
+		return a == NULL ? b : a;
+	if (zs_path_disabled(a) != zs_path_disabled(b))
+		return zs_path_disabled(a) < zs_path_disabled(b) ? a : b;
+	return a->total_cost <= b->total_cost ? a : b;
+}
+
+/* The cheapest of the list that is no loop and needs no other relation. */
+static Path *
+cheapest_other(List *pathlist)
+{
+	Path	   *best = NULL;
+	ListCell   *lc;
+
+	foreach(lc, pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (!IsA(path, NestPath) && path->param_info == NULL)
+			best = cheaper(best, path);
+	}
+	return best;
+}
+
+static bool
+has_loop(const ZsJoinPair *pair, List *pathlist)
+{
+	ListCell   *lc;
+
+	foreach(lc, pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (IsA(path, NestPath) && path->param_info == NULL &&
+			zsjoin_pair_has(pair, (NestPath *) path) && reads_anew((NestPath *) path))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Drops the pair's loops whose regret is bounded, from the join's paths and its partial ones, and
+ * adds the hash join that stands in for them: core has thrown it away while the loop looked
+ * cheaper.
+ */
+void
+zsjoin_choice_drop_loops(const ZsJoinPair *pair)
+{
+	RelOptInfo *joinrel = pair->joinrel;
+	Path	   *outer = pair->outerrel->cheapest_total_path;
+	Path	   *inner = pair->innerrel->cheapest_total_path;
+
+	Assert(outer->param_info == NULL && inner->param_info == NULL);
+	if (wants_first_rows(pair->root))
+		return;
+	if (has_loop(pair, joinrel->pathlist))
+	{
+		Path	   *hash = zsjoin_pair_hash(pair, outer, inner, false);
+
+		if (pair->jointype == JOIN_INNER)
+			hash = cheaper(hash, zsjoin_pair_hash(pair, inner, outer, true));
+		if (drop_from(pair, &joinrel->pathlist,
+					  cheaper(hash, cheapest_other(joinrel->pathlist))) > 0)
+			add_path(joinrel, hash);
+	}
+	if (joinrel->consider_parallel && pair->outerrel->partial_pathlist != NIL &&
+		inner->parallel_safe && has_loop(pair, joinrel->partial_pathlist))
+	{
+		Path	   *hash = zsjoin_pair_hash(pair, linitial(pair->outerrel->partial_pathlist),
+											inner, false);
+
+		if (drop_from(pair, &joinrel->partial_pathlist,
+					  cheaper(hash, cheapest_other(joinrel->partial_pathlist))) > 0)
+			add_partial_path(joinrel, hash);
+	}
+}

@@ -1,0 +1,74 @@
+/*-------------------------------------------------------------------------
+ *
+ * join_internal.h
+ *	  Private to src/join.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/join/join_internal.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef JOIN_INTERNAL_H
+#define JOIN_INTERNAL_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+
+/* What there is to know of a pair of relations that are being joined. */
+typedef struct ZsJoinPair
+{
+	PlannerInfo *root;
+	RelOptInfo *joinrel;
+	RelOptInfo *outerrel;
+	RelOptInfo *innerrel;
+	JoinType	jointype;		/* INNER, LEFT, SEMI or ANTI */
+	JoinPathExtraData *extra;
+	List	   *hashclauses;	/* RestrictInfo, not NIL */
+} ZsJoinPair;
+
+/* ---- join_pair.c ---- */
+extern bool zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel,
+							 RelOptInfo *outerrel, RelOptInfo *innerrel, JoinType jointype,
+							 JoinPathExtraData *extra);
+extern Path *zsjoin_pair_hash(const ZsJoinPair *pair, Path *outer, Path *inner, bool swapped);
+extern bool zsjoin_pair_has(const ZsJoinPair *pair, const NestPath *path);
+
+/* ---- join_choice.c ---- */
+extern void zsjoin_choice_drop_loops(const ZsJoinPair *pair);
+
+/* ---- join_adaptive_plan.c ---- */
+extern void zsjoin_adaptive_add_paths(const ZsJoinPair *pair);
+extern void zsjoin_adaptive_register(void);
+
+/* Members of custom_private of a ZedstoreAdaptiveJoin. */
+typedef enum ZsAdaptivePrivate
+{
+	ZS_ADAPTIVE_NAME,			/* zsvector_private_name() */
+	ZS_ADAPTIVE_ID,				/* Integer, the same as that of its two tees */
+	ZS_ADAPTIVE_LIMIT			/* Integer: after so many outer rows it turns to the hash join */
+} ZsAdaptivePrivate;
+
+/* Its children, in custom_plans and custom_ps. */
+typedef enum ZsAdaptiveChild
+{
+	ZS_ADAPTIVE_OUTER,
+	ZS_ADAPTIVE_LOOP,
+	ZS_ADAPTIVE_HASH,
+	ZS_ADAPTIVE_NCHILDREN
+} ZsAdaptiveChild;
+
+/* Members of custom_private of a ZedstoreTee. */
+typedef enum ZsTeePrivate
+{
+	ZS_TEE_NAME,				/* zsvector_private_name() */
+	ZS_TEE_ID					/* Integer */
+} ZsTeePrivate;
+
+/* ---- join_adaptive_exec.c ---- */
+extern Node *zsjoin_adaptive_create_state(CustomScan *cscan);
+extern Node *zsjoin_tee_create_state(CustomScan *cscan);
+
+#endif							/* JOIN_INTERNAL_H */

@@ -1,0 +1,125 @@
+/*-------------------------------------------------------------------------
+ *
+ * join_pair.c
+ *	  A pair of relations that are being joined, and hash joins of it.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/join/join_pair.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "optimizer/cost.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+
+#include "join_internal.h"
+
+/* Does the clause compare a side of the join with the other one?  As in joinpath.c. */
+static bool
+has_both_sides(RestrictInfo *rinfo, const RelOptInfo *outer, const RelOptInfo *inner)
+{
+	if (bms_is_subset(rinfo->left_relids, outer->relids) &&
+		bms_is_subset(rinfo->right_relids, inner->relids))
+		rinfo->outer_is_left = true;
+	else if (bms_is_subset(rinfo->left_relids, inner->relids) &&
+			 bms_is_subset(rinfo->right_relids, outer->relids))
+		rinfo->outer_is_left = false;
+	else
+		return false;
+	return rinfo->outer_is_left ||
+		OidIsValid(get_commutator(castNode(OpExpr, rinfo->clause)->opno));
+}
+
+/* The clauses by which outer and inner rows can be hashed, as hash_inner_and_outer() finds them. */
+static List *
+find_hashclauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner,
+				 JoinType jointype, List *restrictlist)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, restrictlist)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (IS_OUTER_JOIN(jointype) && RINFO_IS_PUSHED_DOWN(rinfo, joinrel->relids))
+			continue;
+		if (rinfo->can_join && OidIsValid(rinfo->hashjoinoperator) &&
+			has_both_sides(rinfo, outer, inner))
+			clauses = lappend(clauses, rinfo);
+	}
+	return clauses;
+}
+
+/*
+ * Fills *pair in.  False if a hash join of core's could not take the place of a nested loop over
+ * these relations, or is not allowed to.
+ */
+bool
+zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+				 RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
+{
+	const Path *outer = outerrel->cheapest_total_path;
+	const Path *inner = innerrel->cheapest_total_path;
+
+	Assert(!bms_overlap(outerrel->relids, innerrel->relids));
+	if (!enable_hashjoin || (jointype != JOIN_INNER && jointype != JOIN_LEFT &&
+							 jointype != JOIN_SEMI && jointype != JOIN_ANTI))
+		return false;
+	if (outer == NULL || outer->param_info != NULL || inner == NULL || inner->param_info != NULL ||
+		!bms_is_empty(joinrel->lateral_relids))
+		return false;
+	pair->root = root;
+	pair->joinrel = joinrel;
+	pair->outerrel = outerrel;
+	pair->innerrel = innerrel;
+	pair->jointype = jointype;
+	pair->extra = extra;
+	pair->hashclauses = find_hashclauses(joinrel, outerrel, innerrel, jointype,
+										 extra->restrictlist);
+	return pair->hashclauses != NIL;
+}
+
+/*
+ * A hash join of paths of the two relations, costed by core's functions.  swapped: the hash table
+ * is made of what is the outer side otherwise; the join is INNER then.
+ */
+Path *
+zsjoin_pair_hash(const ZsJoinPair *pair, Path *outer, Path *inner, bool swapped)
+{
+	JoinPathExtraData extra = *pair->extra;
+	List	   *clauses = pair->hashclauses;
+	JoinCostWorkspace workspace;
+
+	Assert(outer->param_info == NULL && inner->param_info == NULL);
+	if (swapped)
+	{
+		/* whether a row has one partner at most is known of the pair's inner side, not of this */
+		Assert(pair->jointype == JOIN_INNER);
+		extra.inner_unique = false;
+		clauses = find_hashclauses(pair->joinrel, pair->innerrel, pair->outerrel, pair->jointype,
+								   extra.restrictlist);
+		if (clauses == NIL)
+			return NULL;
+	}
+	initial_cost_hashjoin(pair->root, &workspace, pair->jointype, clauses, outer, inner, &extra,
+						  false);
+	return (Path *) create_hashjoin_path(pair->root, pair->joinrel, pair->jointype, &workspace,
+										 &extra, outer, inner, false, extra.restrictlist, NULL,
+										 clauses);
+}
+
+/* Does a nested loop join these two, in either order? */
+bool
+zsjoin_pair_has(const ZsJoinPair *pair, const NestPath *path)
+{
+	const RelOptInfo *outer = path->jpath.outerjoinpath->parent;
+	const RelOptInfo *inner = path->jpath.innerjoinpath->parent;
+
+	return (outer == pair->outerrel && inner == pair->innerrel) ||
+		(outer == pair->innerrel && inner == pair->outerrel);
+}
