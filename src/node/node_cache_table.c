@@ -219,7 +219,8 @@ static void
 insert_result(ZsCacheTable *table, ZsCachedResult *result)
 {
 	bool		found;
-	Slot	   *slot = results_insert(table->young.results, result, &found);
+	Slot	   *slot PG_USED_FOR_ASSERTS_ONLY =
+		results_insert(table->young.results, result, &found);
 
 	Assert(!found && slot->result == result);
 }
