@@ -25,6 +25,9 @@ PGFILEDESC = "zedstore_io - columnar tables"
 OBJS := $(patsubst %.c,%.o,$(call files_of,src/*.c src/*/*.c))
 EXTRA_CLEAN = $(OBJS:.o=.d)
 DATA := $(call files_of,sql/zedstore_io--*.sql)
+# Installed into a folder of its own, docs/ below it, so that links between them work.
+DOCS = README.md CHANGELOG.md LICENSE
+DOCS_FOLDER := $(call files_of,docs/*.md docs/*.svg)
 
 # sql/ holds install scripts (with "--" in the name) and regression tests.
 REGRESS := $(foreach file,$(call files_of,sql/*.sql),$(if $(findstring --,$(file)),,$(basename $(notdir $(file)))))
@@ -48,7 +51,7 @@ SHLIB_LINK += $(shell $(PKG_CONFIG) --libs liburing)
 endif
 
 # Targets that must work where there is no supported pg_config yet.
-HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release
+HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release dist
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/difftest),difftest)
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/test-timescaledb),test-timescaledb) $(if $(wildcard $(SOURCE)/scripts/test-citus),test-citus)
 HELPERS += $(if $(wildcard $(SOURCE)/bench/run),bench bench-io) $(if $(wildcard $(SOURCE)/fuzz/run),fuzz) $(if $(wildcard $(SOURCE)/scripts/core-suite),core-suite)
@@ -65,6 +68,7 @@ help:
 	@echo "make setup                    only prepare PostgreSQL, both flavours"
 	@echo "make print-pg-config          pg_config of the server with asserts, for tests"
 	@echo "make print-pg-config-release  pg_config of the optimised server"
+	@echo "make dist [REPOSITORY=URL]    archives of the last commit, for PGXN and for packagers"
 	@$(if $(filter bench,$(HELPERS)),echo "make bench                    the figures of docs/benchmarks.md",:)
 	@$(if $(filter bench,$(HELPERS)),echo "make bench-io                 I/O workers against core on a throttled volume; needs root",:)
 	@$(if $(filter fuzz,$(HELPERS)),echo "make fuzz                     fuzz codecs and pages",:)
@@ -97,6 +101,9 @@ print-pg-config:
 
 print-pg-config-release:
 	@$(SOURCE)/scripts/setup-postgres --print release $(if $(PG),--pg $(PG))
+
+dist:
+	@REPOSITORY='$(REPOSITORY)' $(SOURCE)/scripts/make-dist
 
 ifneq ($(filter bench,$(HELPERS)),)
 bench:
@@ -154,6 +161,20 @@ endif
 
 PGXS := $(shell $(PG_CONFIG) --pgxs)
 include $(PGXS)
+
+# PGXS has one folder for the documents of all extensions, most of which have a README.md.
+docmoduledir := $(EXTENSION)
+ifdef docdir
+DOCS_TARGET := $(DESTDIR)$(docdir)/$(docmoduledir)/docs
+.PHONY: install-docs-folder uninstall-docs-folder
+install: install-docs-folder
+install-docs-folder:
+	$(MKDIR_P) '$(DOCS_TARGET)'
+	$(INSTALL_DATA) $(addprefix $(srcdir)/,$(DOCS_FOLDER)) '$(DOCS_TARGET)/'
+uninstall: uninstall-docs-folder
+uninstall-docs-folder:
+	rm -f $(addprefix '$(DOCS_TARGET)'/,$(notdir $(DOCS_FOLDER)))
+endif
 
 # PGXS does not track header dependencies, unless the server was configured with --enable-depend.
 DEPENDENCIES := $(wildcard $(OBJS:.o=.d))

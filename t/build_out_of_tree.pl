@@ -19,7 +19,8 @@ delete @ENV{qw(MAKEFLAGS MAKELEVEL MFLAGS VPATH USE_VPATH)};
 # A copy, in which nothing has been built.
 my $source = "$stage/source";
 make_path($source);
-my $copied = "Makefile zedstore_io.control include src sql specs";
+my $copied =
+  'Makefile zedstore_io.control README.md CHANGELOG.md LICENSE docs include src sql specs';
 system(qq(tar -C '$checkout' -cf - $copied | tar -C '$source' -xf -)) == 0
   or die 'cannot copy the source';
 
