@@ -155,7 +155,7 @@ select type, roundtrip(type, query) from (values
 	(30, 'textrange', 'select textrange(''a'' || i, ''b'') from generate_series(1, 500) i'),
 	(30, 'int4multirange', 'select int4multirange(int4range(1, i), int4range(i + 5, i + 9)) from generate_series(2, 300) i union all select v::int4multirange from (values (''{}'')) v (v)'),
 	(31, 'passed', 'select i::text::passed from generate_series(-100, 300) i'),
-	(31, 'aclitem[]', 'select ''{postgres=r/postgres}''::aclitem[]')
+	(31, 'aclitem[]', 'select ''{pg_monitor=r/pg_monitor}''::aclitem[]')
 ) as x (n, type, query) order by n, query;
 
 -- xml where the server has it
