@@ -100,6 +100,45 @@ select adapts('select g, (select sum(i.v) from o_@ o join i_@ i on i.k = o.k + g
 select adapts('select g, l.* from generate_series(1, 3) g, lateral (select o.id, i.id as j
 	from o_@ o left join i_@ i on i.k = o.k and i.v > g where o.t = ''T3'' order by o.id, i.id
 	offset 1) l');
+-- ... with the outer rows as the hash table, below a condition that stands above the join
+create table p_h (id int primary key, k int) using heap;
+insert into p_h select g, g % 400 from generate_series(1, 2000) g;
+create table s_h (id int primary key, t text) using heap;
+insert into s_h select g, 'T' || g % 7 from generate_series(1, 400) g;
+create table l_h (k int, v int) using heap;
+insert into l_h select g % 20000, g % 20 from generate_series(1, 60000) g;
+create index on p_h (k);
+create index on l_h (k);
+create table p_z (like p_h including indexes) using zedstore;
+create table s_z (like s_h including indexes) using zedstore;
+create table l_z (like l_h including indexes) using zedstore;
+insert into p_z select * from p_h;
+insert into s_z select * from s_h;
+insert into l_z select * from l_h;
+vacuum analyze p_h, s_h, l_h, p_z, s_z, l_z;
+select adapts('select g, l.* from generate_series(0, 6) g, lateral (select p.id, l.v
+	from s_@ s join p_@ p on p.k = s.id join l_@ l on l.k = p.id where s.id < 40
+	and s.t = ''T'' || g and g > 0 offset 0) l');
+-- the work table of a recursive query has one reader
+create table w_h (id int primary key, k int, v int) using heap;
+insert into w_h select g, g % 50, g % 20 from generate_series(1, 20000) g;
+create index on w_h (k, v);
+create table f_h (id int primary key, k int) using heap;
+insert into f_h select g, g from generate_series(1, 50) g;
+create table w_z (like w_h including indexes) using zedstore;
+create table f_z (like f_h including indexes) using zedstore;
+insert into w_z select * from w_h;
+insert into f_z select * from f_h;
+vacuum analyze w_h, f_h, w_z, f_z;
+set enable_mergejoin = off;
+set join_collapse_limit = 1;
+select adapts('with recursive r as (select 1 as n, 0 as d union all select w.v + 1, r.d + 1
+	from f_@ f join (r join w_@ w on w.v = r.n) on w.k = f.k where r.d < 1) select * from r');
+select adapts('with recursive r as (select 1 as n, 0 as d union all select w.v + 1, r.d + 1
+	from f_@ f join ((select n, d from r offset 0) r join w_@ w on w.v = r.n) on w.k = f.k
+	where r.d < 1) select * from r');
+reset enable_mergejoin;
+reset join_collapse_limit;
 -- first rows, none, and errors
 select adapts('select count(*) from (select o.id, i.id from o_@ o join i_@ i on i.k = o.k
 	where o.t = ''T3'' limit 5) q');

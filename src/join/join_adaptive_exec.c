@@ -185,12 +185,25 @@ own_tee(AdaptiveState *state, ZsAdaptiveChild child)
 	return search.found;
 }
 
+/* The Hash node above the hash join's tee; NULL: the tee is on the join's other side. */
+static PlanState *
+find_hash_table(AdaptiveState *state)
+{
+	TeeSearch	search = {.owner = state,.is_loop = false};
+	PlanState  *join = state->children[ZS_ADAPTIVE_HASH];
+
+	/* conditions that no row has a say in stand above the join */
+	while (IsA(join, ResultState))
+		join = outerPlanState(join);
+	Assert(IsA(join, HashJoinState));
+	return find_tee(innerPlanState(join), &search) ? innerPlanState(join) : NULL;
+}
+
 static void
 begin_adaptive(CustomScanState *node, EState *estate, int eflags)
 {
 	AdaptiveState *state = (AdaptiveState *) node;
 	CustomScan *cscan = castNode(CustomScan, node->ss.ps.plan);
-	PlanState  *hash;
 
 	Assert((eflags & (EXEC_FLAG_BACKWARD | EXEC_FLAG_MARK)) == 0);
 	state->id = intVal(list_nth(cscan->custom_private, ZS_ADAPTIVE_ID));
@@ -203,14 +216,7 @@ begin_adaptive(CustomScanState *node, EState *estate, int eflags)
 	Assert(state->limit > 0 && list_length(node->custom_ps) == ZS_ADAPTIVE_NCHILDREN);
 	own_tee(state, ZS_ADAPTIVE_LOOP);
 	own_tee(state, ZS_ADAPTIVE_HASH);
-	hash = state->children[ZS_ADAPTIVE_HASH];
-	if (IsA(hash, HashJoinState))
-	{
-		TeeSearch	search = {.owner = state,.is_loop = false};
-
-		if (find_tee(innerPlanState(hash), &search))
-			state->hash_table = innerPlanState(hash);
-	}
+	state->hash_table = find_hash_table(state);
 	state->kept = ExecInitExtraTupleSlot(estate,
 										 ExecGetResultType(state->children[ZS_ADAPTIVE_OUTER]),
 										 &TTSOpsMinimalTuple);

@@ -317,9 +317,30 @@ is_indivisible(List *clauses)
 	return false;
 }
 
-/* Is there one in the join's conditions, or in those of the inner side? */
+/*
+ * Does the relation read the work table of a recursive query, by itself or within a subquery?  All
+ * scans of that share one position, so there must be no more than one.
+ */
 static bool
-clauses_forbid(const ZsJoinPair *pair)
+may_read_work_table(const PlannerInfo *root, int relid)
+{
+	const RangeTblEntry *rte = root->simple_rte_array[relid];
+
+	if (rte->rtekind == RTE_CTE)
+		return rte->self_reference;
+	if (rte->rtekind != RTE_SUBQUERY)
+		return false;
+	for (const PlannerInfo *level = root; level != NULL; level = level->parent_root)
+	{
+		if (level->wt_param_id >= 0)
+			return true;
+	}
+	return false;
+}
+
+/* Is there one in the join's conditions, or something like it in the inner side? */
+static bool
+is_forbidden(const ZsJoinPair *pair)
 {
 	int			relid = -1;
 
@@ -329,7 +350,8 @@ clauses_forbid(const ZsJoinPair *pair)
 	{
 		RelOptInfo *rel = pair->root->simple_rel_array[relid];
 
-		if (rel != NULL && is_indivisible(rel->baserestrictinfo))
+		if (rel != NULL && (is_indivisible(rel->baserestrictinfo) ||
+							may_read_work_table(pair->root, relid)))
 			return true;
 	}
 	return false;
@@ -388,7 +410,7 @@ zsjoin_adaptive_add_paths(const ZsJoinPair *pair)
 		if (is_candidate(pair, lfirst(lc)) && ((Path *) lfirst(lc))->parallel_safe)
 			partial_loops = lappend(partial_loops, make_adaptive(pair, lfirst(lc)));
 	}
-	if ((loops != NIL || partial_loops != NIL) && clauses_forbid(pair))
+	if ((loops != NIL || partial_loops != NIL) && is_forbidden(pair))
 		return;
 	foreach(lc, loops)
 		add_path(joinrel, lfirst(lc));
