@@ -249,6 +249,10 @@ extern void step_analytic_cursor(int session, Table *table);
 
 extern void step_subquery(int session);
 
+/* ---- joins.c */
+
+extern void joins_round(uint64_t seed);
+
 /* ---- motion.c: small tables, rows that move, cursors */
 
 extern void create_small_tables(void);

@@ -128,7 +128,7 @@ exec_or_die(PGconn *conn, const char *sql)
 static void
 usage(void)
 {
-	printf("difftest [OPTION]... [sequential|concurrent|both]\n"
+	printf("difftest [OPTION]... [sequential|concurrent|both|joins]\n"
 		   "  --conninfo=STRING   the server; databases difftest_* are created in it\n"
 		   "  --seed=N            of the first round, the next one has N + 1 (1)\n"
 		   "  --rounds=N          (1)\n"
@@ -157,6 +157,7 @@ main(int argc, char **argv)
 	const char *mode;
 	bool		sequential;
 	bool		concurrent;
+	bool		joins;
 	int			failed = 0;
 	int			round;
 	double		began = now_seconds();
@@ -208,7 +209,8 @@ main(int argc, char **argv)
 	mode = optind < argc ? argv[optind] : "both";
 	sequential = strcmp(mode, "sequential") == 0 || strcmp(mode, "both") == 0;
 	concurrent = strcmp(mode, "concurrent") == 0 || strcmp(mode, "both") == 0;
-	if (!sequential && !concurrent)
+	joins = strcmp(mode, "joins") == 0;
+	if (!sequential && !concurrent && !joins)
 	{
 		usage();
 		return 2;
@@ -217,7 +219,7 @@ main(int argc, char **argv)
 	conn = connect_to("postgres", "");
 	server_version = PQserverVersion(conn);
 	PQfinish(conn);
-	if (sequential)
+	if (sequential || joins)
 		prepare_sequential();
 	if (concurrent)
 		prepare_concurrent();
@@ -239,8 +241,10 @@ main(int argc, char **argv)
 					last_said - began, round, failed, statements_run);
 		}
 		round_failed = false;
-		log_open(is_concurrent ? "concurrent" : "sequential", seed);
-		if (is_concurrent)
+		log_open(joins ? "joins" : is_concurrent ? "concurrent" : "sequential", seed);
+		if (joins)
+			joins_round(seed);
+		else if (is_concurrent)
 			concurrent_round(seed);
 		else
 			sequential_round(seed);
@@ -250,7 +254,7 @@ main(int argc, char **argv)
 			failed++;
 			fprintf(stderr, "  again: difftest --seed=%llu --steps=%d %s\n",
 					(unsigned long long) seed, options.steps,
-					is_concurrent ? "concurrent" : "sequential");
+					joins ? "joins" : is_concurrent ? "concurrent" : "sequential");
 			if (!options.keep_going)
 			{
 				round++;
