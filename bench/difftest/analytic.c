@@ -511,7 +511,7 @@ analytic_condition(Table *table, const char *alias)
  * that makes a program of an argument for each mention of it needs as many as the number of
  * mentions to the power of this.
  */
-#define MAX_NESTING 5
+#define MAX_NESTING 12
 
 static char *
 nested_int(Table *table, const char *alias)

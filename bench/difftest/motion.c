@@ -9,7 +9,7 @@
 #include "difftest.h"
 
 /* Can a ZedstoreTopN go back?  Then a cursor over ORDER BY ... LIMIT need not be told to scroll. */
-#define TOPN_GOES_BACK false
+#define TOPN_GOES_BACK true
 
 /* The columns of a table, or some. */
 static char *

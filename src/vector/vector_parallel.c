@@ -80,6 +80,25 @@ zsvector_parallel_divisor(int workers)
 	return workers == 0 ? 1 : workers + Max(leader, 0);
 }
 
+/* The scan below what core puts on top of it: expressions of the target list, workers. */
+static const Path *
+scan_below(const Path *path)
+{
+	for (;;)
+	{
+		if (IsA(path, ProjectionPath))
+			path = ((const ProjectionPath *) path)->subpath;
+		else if (IsA(path, ProjectSetPath))
+			path = ((const ProjectSetPath *) path)->subpath;
+		else if (IsA(path, GatherPath))
+			path = ((const GatherPath *) path)->subpath;
+		else if (IsA(path, GatherMergePath))
+			path = ((const GatherMergePath *) path)->subpath;
+		else
+			return path;
+	}
+}
+
 /* See vector_internal.h. */
 bool
 zsvector_is_whole_table(const RelOptInfo *rel)
@@ -88,7 +107,7 @@ zsvector_is_whole_table(const RelOptInfo *rel)
 
 	foreach(lc, rel->pathlist)
 	{
-		const Path *path = lfirst(lc);
+		const Path *path = scan_below(lfirst(lc));
 
 		switch (path->pathtype)
 		{
