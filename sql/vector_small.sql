@@ -9,6 +9,8 @@
 create schema vector_small;
 set search_path = vector_small, public;
 set max_parallel_workers_per_gather = 0;
+-- it stands above the loop that is like heap's
+set zedstore.enable_adaptive_join = off;
 
 -- "small": fewer rows than VACUUM makes columns of; "single": inserted one by one; "mixed":
 -- most of them in columns

@@ -147,14 +147,14 @@ for my $lazy ('on', 'off')
 		set zedstore.enable_lazy_decode = $lazy;
 		select injection_points_set_local();
 		begin;
-		select length(b) from t where ctid = '(0,1)';
+		select length(b || '') from t where ctid = '(0,1)';
 		savepoint s;
 		select injection_points_attach('zs-attr-overflow-read', 'error');
-		select length(b) from t where ctid = '(0,2)';
+		select length(b || '') from t where ctid = '(0,2)';
 		rollback to s;
 		select injection_points_detach('zs-attr-overflow-read');
-		select length(b) from t where ctid = '(0,3)';
-		select length(b) from t where ctid = '(0,2)';
+		select length(b || '') from t where ctid = '(0,3)';
+		select length(b || '') from t where ctid = '(0,2)';
 		commit;
 		},
 		on_error_stop => 0);
