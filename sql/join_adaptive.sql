@@ -198,6 +198,11 @@ select test.same('with w as materialized (select k, count(*) as n from i_@ group
 select loops('with w as materialized (select k, t, count(*) as n from i_z group by k, t)
 	select * from w a join w b on b.k = a.k where a.t = ''x'' and a.n = 3 and b.n = 3
 	and b.t = ''y'' limit 1');
+-- ... those in an order, too
+select loops('with w as materialized (select k, t, count(*) as n from i_z group by k, t)
+	select * from i_z a join w b on b.k = a.k order by a.id limit 1');
+select test.same_order('with w as materialized (select k, count(*) as n from i_@ group by k)
+	select * from i_@ a join w b on b.k = a.k order by a.id limit 5');
 
 -- of workers each one turns by itself
 set max_parallel_workers_per_gather = 2;

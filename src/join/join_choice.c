@@ -14,7 +14,8 @@
  * costs, is within that factor.  Loops whose inner side is looked up by the outer row, cheaply,
  * stay: they are the right plan for few rows, and join_adaptive_plan.c looks after many.
  *
- * Not where the first rows are all that is wanted: a loop can return one after two reads.
+ * Not where the first rows are all that is wanted: a loop can return one after two reads.  If they
+ * are the first in an order, that goes for loops that return rows in an order.
  *
  * Babu, Bizarro and DeWitt, "Proactive Re-optimization" (2005), choose plans by what they cost over
  * a range of estimates; this is the case of two plans, one of which is nearly flat.
@@ -65,6 +66,13 @@ reads_anew(const NestPath *path)
 	return inner->param_info == NULL || inner->total_cost > CHEAP_LOOKUP_COST;
 }
 
+/* Does the loop return rows in an order of which the first ones may be asked for? */
+static bool
+is_in_order(const ZsJoinPair *pair, const Path *loop)
+{
+	return pair->root->tuple_fraction > 0 && loop->pathkeys != NIL;
+}
+
 /* Is the loop's cost less than that of other by so little that it is not worth the risk? */
 static bool
 is_bounded(const Path *loop, const Path *other)
@@ -87,7 +95,7 @@ drop_from(const ZsJoinPair *pair, List **pathlist, const Path *best)
 
 		if (!IsA(path, NestPath) || path->param_info != NULL ||
 			!zsjoin_pair_has(pair, (NestPath *) path) || !reads_anew((NestPath *) path) ||
-			!is_bounded(path, best))
+			is_in_order(pair, path) || !is_bounded(path, best))
 			continue;
 		*pathlist = foreach_delete_current(*pathlist, lc);
 		ndropped++;
