@@ -318,40 +318,33 @@ is_indivisible(List *clauses)
 }
 
 /*
- * Does the relation read the work table of a recursive query, by itself or within a subquery?  All
- * scans of that share one position, so there must be no more than one.
+ * Must the relation's plan stand in one place only?  All scans of a recursive query's work table
+ * share one position.  A subquery's relations are numbered for the whole query once for each of
+ * its plans, in place (set_plan_references()).
  */
 static bool
-may_read_work_table(const PlannerInfo *root, int relid)
+is_singular(const PlannerInfo *root, int relid)
 {
 	const RangeTblEntry *rte = root->simple_rte_array[relid];
 
-	if (rte->rtekind == RTE_CTE)
-		return rte->self_reference;
-	if (rte->rtekind != RTE_SUBQUERY)
-		return false;
-	for (const PlannerInfo *level = root; level != NULL; level = level->parent_root)
-	{
-		if (level->wt_param_id >= 0)
-			return true;
-	}
-	return false;
+	return rte->rtekind == RTE_SUBQUERY || (rte->rtekind == RTE_CTE && rte->self_reference);
 }
 
 /* Is there one in the join's conditions, or something like it in the inner side? */
 static bool
 is_forbidden(const ZsJoinPair *pair)
 {
-	int			relid = -1;
-
 	if (is_indivisible(pair->extra->restrictlist))
 		return true;
-	while ((relid = bms_next_member(pair->innerrel->relids, relid)) >= 0)
+	for (int relid = 1; relid < pair->root->simple_rel_array_size; relid++)
 	{
 		RelOptInfo *rel = pair->root->simple_rel_array[relid];
 
-		if (rel != NULL && (is_indivisible(rel->baserestrictinfo) ||
-							may_read_work_table(pair->root, relid)))
+		/* partitions and members of UNION ALL are known by their parents */
+		if (rel == NULL || !(bms_is_member(relid, pair->innerrel->relids) ||
+							 bms_overlap(rel->top_parent_relids, pair->innerrel->relids)))
+			continue;
+		if (is_indivisible(rel->baserestrictinfo) || is_singular(pair->root, relid))
 			return true;
 	}
 	return false;
