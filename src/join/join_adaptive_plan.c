@@ -396,15 +396,21 @@ zsjoin_adaptive_add_paths(const ZsJoinPair *pair)
 	foreach(lc, paths)
 	{
 		if (is_candidate(pair, lfirst(lc)))
-			loops = lappend(loops, make_adaptive(pair, lfirst(lc)));
+			loops = lappend(loops, lfirst(lc));
 	}
 	foreach(lc, partial_paths)
 	{
 		if (is_candidate(pair, lfirst(lc)) && ((Path *) lfirst(lc))->parallel_safe)
-			partial_loops = lappend(partial_loops, make_adaptive(pair, lfirst(lc)));
+			partial_loops = lappend(partial_loops, lfirst(lc));
 	}
-	if ((loops != NIL || partial_loops != NIL) && is_forbidden(pair))
+	if ((loops == NIL && partial_loops == NIL) || is_forbidden(pair))
 		return;
+
+	/* all of them first: add_path() frees loops that cost more than what is added */
+	foreach(lc, loops)
+		lfirst(lc) = make_adaptive(pair, lfirst(lc));
+	foreach(lc, partial_loops)
+		lfirst(lc) = make_adaptive(pair, lfirst(lc));
 	foreach(lc, loops)
 		add_path(joinrel, lfirst(lc));
 	foreach(lc, partial_loops)
