@@ -14,6 +14,7 @@
 
 #include "postgres.h"
 
+#include "nodes/pathnodes.h"
 #include "nodes/value.h"
 #include "utils/rel.h"
 
@@ -74,6 +75,16 @@ extern void zsvector_join_init(void);
 
 /* Installs the hook that offers hash joins whose costs know these filters. */
 extern void zsvector_join_plan_init(void);
+
+/* vector_join_rules.c */
+
+/*
+ * The clauses (RestrictInfo) by which outer and inner rows can be hashed, as hash_inner_and_outer()
+ * finds them; sets their outer_is_left.
+ */
+extern List *zsvector_join_hashclauses(const RelOptInfo *joinrel, const RelOptInfo *outer,
+									   const RelOptInfo *inner, JoinType jointype,
+									   List *restrictlist);
 
 /* vector_scan_plan.c */
 

@@ -13,47 +13,9 @@
 
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
-#include "optimizer/restrictinfo.h"
-#include "utils/lsyscache.h"
 
 #include "join_internal.h"
-
-/* Does the clause compare a side of the join with the other one?  As in joinpath.c. */
-static bool
-has_both_sides(RestrictInfo *rinfo, const RelOptInfo *outer, const RelOptInfo *inner)
-{
-	if (bms_is_subset(rinfo->left_relids, outer->relids) &&
-		bms_is_subset(rinfo->right_relids, inner->relids))
-		rinfo->outer_is_left = true;
-	else if (bms_is_subset(rinfo->left_relids, inner->relids) &&
-			 bms_is_subset(rinfo->right_relids, outer->relids))
-		rinfo->outer_is_left = false;
-	else
-		return false;
-	return rinfo->outer_is_left ||
-		OidIsValid(get_commutator(castNode(OpExpr, rinfo->clause)->opno));
-}
-
-/* The clauses by which outer and inner rows can be hashed, as hash_inner_and_outer() finds them. */
-static List *
-find_hashclauses(const RelOptInfo *joinrel, const RelOptInfo *outer, const RelOptInfo *inner,
-				 JoinType jointype, List *restrictlist)
-{
-	List	   *clauses = NIL;
-	ListCell   *lc;
-
-	foreach(lc, restrictlist)
-	{
-		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
-
-		if (IS_OUTER_JOIN(jointype) && RINFO_IS_PUSHED_DOWN(rinfo, joinrel->relids))
-			continue;
-		if (rinfo->can_join && OidIsValid(rinfo->hashjoinoperator) &&
-			has_both_sides(rinfo, outer, inner))
-			clauses = lappend(clauses, rinfo);
-	}
-	return clauses;
-}
+#include "zs_vector.h"
 
 /*
  * Fills *pair in.  False if a hash join of core's could not take the place of a nested loop over
@@ -79,8 +41,8 @@ zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel, RelOp
 	pair->innerrel = innerrel;
 	pair->jointype = jointype;
 	pair->extra = extra;
-	pair->hashclauses = find_hashclauses(joinrel, outerrel, innerrel, jointype,
-										 extra->restrictlist);
+	pair->hashclauses = zsvector_join_hashclauses(joinrel, outerrel, innerrel, jointype,
+												  extra->restrictlist);
 	return pair->hashclauses != NIL;
 }
 
@@ -101,8 +63,8 @@ zsjoin_pair_hash(const ZsJoinPair *pair, Path *outer, Path *inner, bool swapped)
 		/* whether a row has one partner at most is known of the pair's inner side, not of this */
 		Assert(pair->jointype == JOIN_INNER);
 		extra.inner_unique = false;
-		clauses = find_hashclauses(pair->joinrel, pair->innerrel, pair->outerrel, pair->jointype,
-								   extra.restrictlist);
+		clauses = zsvector_join_hashclauses(pair->joinrel, pair->innerrel, pair->outerrel,
+											pair->jointype, extra.restrictlist);
 		if (clauses == NIL)
 			return NULL;
 	}

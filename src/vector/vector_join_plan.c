@@ -95,22 +95,6 @@ column_of(Node *expr)
 		((Var *) expr)->varlevelsup == 0 ? (Var *) expr : NULL;
 }
 
-/* Does the clause compare a side of the join with the other one?  As in joinpath.c. */
-static bool
-has_both_sides(RestrictInfo *rinfo, RelOptInfo *outer, RelOptInfo *inner)
-{
-	if (bms_is_subset(rinfo->left_relids, outer->relids) &&
-		bms_is_subset(rinfo->right_relids, inner->relids))
-		rinfo->outer_is_left = true;
-	else if (bms_is_subset(rinfo->left_relids, inner->relids) &&
-			 bms_is_subset(rinfo->right_relids, outer->relids))
-		rinfo->outer_is_left = false;
-	else
-		return false;
-	return rinfo->outer_is_left ||
-		OidIsValid(get_commutator(castNode(OpExpr, rinfo->clause)->opno));
-}
-
 /* May a restriction of the relation?  Asked for many paths, so it is remembered of our tables. */
 static bool
 restrictions_may_raise(RelOptInfo *rel)
@@ -133,18 +117,13 @@ find_keys(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType jo
 	ListCell   *lc;
 
 	memset(keys, 0, sizeof(*keys));
-	foreach(lc, restrictlist)
+	keys->hashclauses = zsvector_join_hashclauses(joinrel, outer, inner, jointype, restrictlist);
+	foreach(lc, keys->hashclauses)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 		Node	   *outer_key;
 		Node	   *inner_key;
 
-		if (IS_OUTER_JOIN(jointype) && RINFO_IS_PUSHED_DOWN(rinfo, joinrel->relids))
-			continue;
-		if (!rinfo->can_join || !OidIsValid(rinfo->hashjoinoperator) ||
-			!has_both_sides(rinfo, outer, inner))
-			continue;
-		keys->hashclauses = lappend(keys->hashclauses, rinfo);
 		outer_key = rinfo->outer_is_left ? get_leftop(rinfo->clause) : get_rightop(rinfo->clause);
 		inner_key = rinfo->outer_is_left ? get_rightop(rinfo->clause) : get_leftop(rinfo->clause);
 		if (column_of(outer_key) == NULL || column_of(inner_key) == NULL ||

@@ -20,10 +20,13 @@
 #include "zs_compat.h"
 
 #include "nodes/pathnodes.h"
+#include "optimizer/restrictinfo.h"
 #include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
 
 #include "vector_join.h"
 #include "zs_clause.h"
+#include "zs_vector.h"
 
 /* See vector_join.h. */
 bool
@@ -83,4 +86,41 @@ zsvector_join_exprs_may_raise(List *exprs, ParamListInfo params)
 			return true;
 	}
 	return false;
+}
+
+/* Does the clause compare a side of the join with the other one?  As in joinpath.c. */
+static bool
+has_both_sides(RestrictInfo *rinfo, const RelOptInfo *outer, const RelOptInfo *inner)
+{
+	if (bms_is_subset(rinfo->left_relids, outer->relids) &&
+		bms_is_subset(rinfo->right_relids, inner->relids))
+		rinfo->outer_is_left = true;
+	else if (bms_is_subset(rinfo->left_relids, inner->relids) &&
+			 bms_is_subset(rinfo->right_relids, outer->relids))
+		rinfo->outer_is_left = false;
+	else
+		return false;
+	return rinfo->outer_is_left ||
+		OidIsValid(get_commutator(castNode(OpExpr, rinfo->clause)->opno));
+}
+
+/* See zs_vector.h. */
+List *
+zsvector_join_hashclauses(const RelOptInfo *joinrel, const RelOptInfo *outer,
+						  const RelOptInfo *inner, JoinType jointype, List *restrictlist)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, restrictlist)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (IS_OUTER_JOIN(jointype) && RINFO_IS_PUSHED_DOWN(rinfo, joinrel->relids))
+			continue;
+		if (rinfo->can_join && OidIsValid(rinfo->hashjoinoperator) &&
+			has_both_sides(rinfo, outer, inner))
+			clauses = lappend(clauses, rinfo);
+	}
+	return clauses;
 }
