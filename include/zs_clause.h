@@ -14,6 +14,7 @@
 
 #include "postgres.h"
 
+#include "nodes/pg_list.h"
 #include "nodes/primnodes.h"
 
 struct ParamListInfoData;
@@ -22,5 +23,6 @@ struct ParamListInfoData;
 
 extern bool zsscan_param_is_ready(const Param *param, struct ParamListInfoData *params);
 extern bool zsscan_expression_may_raise(Node *node, struct ParamListInfoData *params);
+extern bool zsscan_any_may_raise(List *exprs, struct ParamListInfoData *params);
 
 #endif							/* ZS_CLAUSE_H */

@@ -16,7 +16,8 @@ my @layers = (
 	[qw(format walrec compat compression)], [qw(base codec kernel)],
 	[qw(page io)],              ['btree'],
 	[qw(tid row attr)],         ['write'],
-	['scan'],                   [qw(vacuum vector)],
+	['scan'],                   [qw(vacuum expr)],
+	[qw(agg cost)],
 	['node'],                   [qw(am join)],
 	[qw(wal inspect)]);
 # The headers of layer 0 describe one format together.

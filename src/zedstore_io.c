@@ -22,13 +22,14 @@
 #include "zs_am.h"
 #include "zs_base.h"
 #include "zs_compat.h"
+#include "zs_cost.h"
+#include "zs_expr_guc.h"
 #include "zs_io.h"
 #include "zs_join.h"
 #include "zs_node.h"
 #include "zs_page.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
-#include "zs_vector.h"
 #include "zs_wal.h"
 #include "zs_write.h"
 
@@ -42,7 +43,7 @@ _PG_init(void)
 	zsbase_set_table_am(&zs_table_am_routine);
 	zsbase_guc_init();
 	zsio_guc_init();
-	zsvector_guc_init();
+	zsexpr_guc_init();
 	zsbase_guc_reserve();
 	if (!process_shared_preload_libraries_in_progress)
 		return;
@@ -56,14 +57,14 @@ _PG_init(void)
 	zsbase_reloptions_init();
 	zsscan_projection_init();
 	zsscan_xmin_plan_init();
-	zsvector_topn_init();
-	zsvector_parallel_init();
-	zsvector_cost_init();
-	zsvector_scan_init();
-	zsvector_exists_init();		/* behind all that add paths: its hook is called first */
-	zsvector_join_init();
-	zsvector_join_plan_init();
-	zsvector_agg_init();
+	zsnode_topn_init();
+	zscost_parallel_init();
+	zscost_init();
+	zsnode_scan_init();
+	zsjoin_exists_init();		/* behind all that add paths: its hook is called first */
+	zsjoin_tap_init();
+	zsjoin_plan_init();
+	zsnode_agg_init();
 	zsnode_cache_init();
 	zsjoin_init();
 	zsio_init();

@@ -37,10 +37,10 @@
 #include "zs_am.h"
 #include "zs_attr.h"
 #include "zs_base.h"
+#include "zs_cost.h"
 #include "zs_page.h"
 #include "zs_scan.h"
 #include "zs_tid.h"
-#include "zs_vector.h"
 #include "zs_write.h"
 
 /* Size that the planner assumes for a table that was never vacuumed. */
@@ -226,7 +226,7 @@ visible_share(double visible, double logical, double tuples)
  * have.  The file of a small table is mostly metapage, tree roots and free extents that no scan
  * comes near; charging for them would drive the planner to index scans of tables that
  * are one page of rows.  Who asks without widths of columns does not cost a plan: CREATE INDEX
- * decides about parallel workers, by the pages that a heap would have (vector_parallel.c).
+ * decides about parallel workers, by the pages that a heap would have (cost_workers.c).
  */
 void
 zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double *tuples,
@@ -236,7 +236,7 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 	double		relpages = (double) rel->rd_rel->relpages;
 	double		reltuples = (double) rel->rd_rel->reltuples;
 	double		physical = zspage_physical_blocks(rel);
-	double		density = zsvector_heap_density(rel, attr_widths);
+	double		density = zscost_heap_density(rel, attr_widths);
 	double		min_pages = 0;
 
 	Assert(density > 0);

@@ -158,7 +158,7 @@ zsattr_ahead_read_runs(ZsAttrAhead *ahead)
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-/* See zs_attr.h. */
+/* See zs_attr_ahead.h. */
 ZsAttrAhead *
 zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance, BufferAccessStrategy strategy)
 {
@@ -196,7 +196,7 @@ stop(ZsAttrAhead *ahead)
 	ahead->nwishes = ahead->nruns = ahead->run = 0;
 }
 
-/* See zs_attr.h. */
+/* See zs_attr_ahead.h. */
 void
 zsattr_ahead_end(ZsAttrAhead *ahead)
 {
@@ -209,7 +209,7 @@ zsattr_ahead_end(ZsAttrAhead *ahead)
 
 /* ---- a few wishes at once -------------------------------------------------------------- */
 
-/* See zs_attr.h. */
+/* See zs_attr_ahead.h. */
 void
 zsattr_ahead_fetch(ZsAttrAhead *ahead, const ZsAttrWish *wishes, int n)
 {
@@ -293,7 +293,7 @@ next_block(ReadStream *stream, void *callback_private_data, void *per_buffer_dat
 	return blkno;
 }
 
-/* See zs_attr.h. */
+/* See zs_attr_ahead.h. */
 void
 zsattr_ahead_start(ZsAttrAhead *ahead, ZsWishSource source, void *arg)
 {
@@ -320,7 +320,7 @@ is_cold(ZsAttrAhead *ahead)
 	return ahead->steps_to_rest > 0;
 }
 
-/* See zs_attr.h. */
+/* See zs_attr_ahead.h. */
 void
 zsattr_ahead_reach(ZsAttrAhead *ahead, uint64 tag)
 {

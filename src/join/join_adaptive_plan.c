@@ -26,7 +26,7 @@
  *
  * A hash join may have the tee on either side, if it is INNER; the cheaper one for many rows is
  * taken.  With the outer rows as the hash table a scan of the inner side knows the join's keys
- * (vector_join_tap.c).
+ * (join_tap.c).
  *
  * Adaptive joins as in SQL Server 2017 and Oracle 12c, which buffer rows up to a threshold before
  * they begin with either join.
@@ -51,7 +51,7 @@
 
 #include "join_internal.h"
 #include "zs_base.h"
-#include "zs_vector.h"
+#include "zs_base_plan.h"
 
 /* The hash join is the one for so many times the expected rows, and for so many at least. */
 #define MANY_TIMES		100.0
@@ -213,7 +213,7 @@ make_tee(const Path *outer, double rows, int id)
 	tee->path.rows = clamp_row_est(rows);
 	tee->path.parallel_safe = outer->parallel_safe;
 	tee->path.parallel_workers = outer->parallel_workers;
-	tee->custom_private = list_make2(zsvector_private_name(), makeInteger(id));
+	tee->custom_private = list_make2(zsbase_private_name(), makeInteger(id));
 	return &tee->path;
 }
 
@@ -272,7 +272,7 @@ make_adaptive(const ZsJoinPair *pair, const NestPath *core)
 	path = make_custom(pair->joinrel, pair->joinrel->reltarget, &adaptive_path_methods);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make3(outer, loop, hash);
-	path->custom_private = list_make3(zsvector_private_name(), makeInteger(id),
+	path->custom_private = list_make3(zsbase_private_name(), makeInteger(id),
 									  makeInteger(break_even(loop, outer->rows, hash)));
 	path->path.rows = core->jpath.path.rows;
 	path->path.parallel_safe = core->jpath.path.parallel_safe && hash->parallel_safe;

@@ -20,7 +20,6 @@
 #include "zs_base.h"
 #include "zs_join.h"
 #include "zs_node.h"
-#include "zs_vector.h"
 
 static set_join_pathlist_hook_type next_join_hook = NULL;
 

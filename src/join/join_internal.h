@@ -46,7 +46,7 @@ extern void zsjoin_adaptive_register(void);
 /* Members of custom_private of a ZedstoreAdaptiveJoin. */
 typedef enum ZsAdaptivePrivate
 {
-	ZS_ADAPTIVE_NAME,			/* zsvector_private_name() */
+	ZS_ADAPTIVE_NAME,			/* zsbase_private_name() */
 	ZS_ADAPTIVE_ID,				/* Integer, the same as that of its two tees */
 	ZS_ADAPTIVE_LIMIT			/* Integer: after so many outer rows it turns to the hash join */
 } ZsAdaptivePrivate;
@@ -63,12 +63,34 @@ typedef enum ZsAdaptiveChild
 /* Members of custom_private of a ZedstoreTee. */
 typedef enum ZsTeePrivate
 {
-	ZS_TEE_NAME,				/* zsvector_private_name() */
+	ZS_TEE_NAME,				/* zsbase_private_name() */
 	ZS_TEE_ID					/* Integer */
 } ZsTeePrivate;
 
 /* ---- join_adaptive_exec.c ---- */
 extern Node *zsjoin_adaptive_create_state(CustomScan *cscan);
 extern Node *zsjoin_tee_create_state(CustomScan *cscan);
+
+/* ---- join_rules.c ---- */
+
+/* Does a join of this type drop rows of the outer side that have no partner? */
+extern bool zsjoin_drops_lonely_rows(JoinType type);
+
+/* Does each row come from an outer row, and is none but those that it comes from changed by it? */
+extern bool zsjoin_goes_by_outer_rows(JoinType type);
+
+/*
+ * Is the function equality of numbers that hash joins and our vectors have as integers, by their
+ * values?
+ */
+extern bool zsjoin_is_equality(Oid funcid);
+
+/*
+ * The clauses (RestrictInfo) by which outer and inner rows can be hashed, as hash_inner_and_outer()
+ * finds them; sets their outer_is_left.
+ */
+extern List *zsjoin_hashclauses(const RelOptInfo *joinrel, const RelOptInfo *outer,
+								const RelOptInfo *inner, JoinType jointype,
+								List *restrictlist);
 
 #endif							/* JOIN_INTERNAL_H */

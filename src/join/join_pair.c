@@ -15,7 +15,6 @@
 #include "optimizer/pathnode.h"
 
 #include "join_internal.h"
-#include "zs_vector.h"
 
 /*
  * Fills *pair in.  False if a hash join of core's could not take the place of a nested loop over
@@ -41,8 +40,8 @@ zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel, RelOp
 	pair->innerrel = innerrel;
 	pair->jointype = jointype;
 	pair->extra = extra;
-	pair->hashclauses = zsvector_join_hashclauses(joinrel, outerrel, innerrel, jointype,
-												  extra->restrictlist);
+	pair->hashclauses = zsjoin_hashclauses(joinrel, outerrel, innerrel, jointype,
+										   extra->restrictlist);
 	return pair->hashclauses != NIL;
 }
 
@@ -63,8 +62,8 @@ zsjoin_pair_hash(const ZsJoinPair *pair, Path *outer, Path *inner, bool swapped)
 		/* whether a row has one partner at most is known of the pair's inner side, not of this */
 		Assert(pair->jointype == JOIN_INNER);
 		extra.inner_unique = false;
-		clauses = zsvector_join_hashclauses(pair->joinrel, pair->innerrel, pair->outerrel,
-											pair->jointype, extra.restrictlist);
+		clauses = zsjoin_hashclauses(pair->joinrel, pair->innerrel, pair->outerrel,
+									 pair->jointype, extra.restrictlist);
 		if (clauses == NIL)
 			return NULL;
 	}

@@ -39,8 +39,8 @@
 #include "utils/ruleutils.h"
 
 #include "node_cache.h"
+#include "zs_expr_guc.h"
 #include "zs_node.h"
-#include "zs_vector.h"
 
 #define GIVE_UP		4096
 #define MIN_HITS	20

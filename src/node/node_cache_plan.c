@@ -42,8 +42,8 @@
 
 #include "node_cache.h"
 #include "zs_base.h"
+#include "zs_base_plan.h"
 #include "zs_node.h"
-#include "zs_vector.h"
 
 static create_upper_paths_hook_type next_upper_paths_hook = NULL;
 
@@ -172,7 +172,7 @@ make_path(RelOptInfo *rel, Path *subpath, List *keys, bool first_row)
 	path->path.total_cost = subpath->total_cost + list_length(keys) * cpu_operator_cost;
 	path->path.pathkeys = subpath->pathkeys;
 	path->custom_paths = list_make1(subpath);
-	path->custom_private = list_make3(zsvector_private_name(), makeBoolean(first_row),
+	path->custom_private = list_make3(zsbase_private_name(), makeBoolean(first_row),
 									  keys);
 	path->methods = &path_methods;
 	return &path->path;

@@ -25,6 +25,7 @@
 #include "catalog/pg_type_d.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/params.h"
+#include "nodes/pathnodes.h"
 #include "nodes/primnodes.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
@@ -420,4 +421,27 @@ bool
 zsscan_expression_may_raise(Node *node, struct ParamListInfoData *params)
 {
 	return may_raise_walker(node, params);
+}
+
+/*
+ * May one of the expressions (Expr, TargetEntry, RestrictInfo) raise an error, or have another
+ * effect?  params as for zsscan_expression_may_raise().
+ */
+bool
+zsscan_any_may_raise(List *exprs, struct ParamListInfoData *params)
+{
+	ListCell   *lc;
+
+	foreach(lc, exprs)
+	{
+		Node	   *expr = lfirst(lc);
+
+		if (IsA(expr, TargetEntry))
+			expr = (Node *) ((TargetEntry *) expr)->expr;
+		else if (IsA(expr, RestrictInfo))
+			expr = (Node *) ((RestrictInfo *) expr)->clause;
+		if (zsscan_expression_may_raise(expr, params))
+			return true;
+	}
+	return false;
 }

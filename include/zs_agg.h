@@ -1,0 +1,448 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_agg.h
+ *	  Aggregates on batches.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_agg.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_AGG_H
+#define ZS_AGG_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "lib/stringinfo.h"
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "nodes/primnodes.h"
+#include "utils/numeric.h"
+
+#include "zs_expr.h"
+#include "zs_expr_qual.h"
+
+typedef enum ZsAggKind
+{
+	ZS_AGG_COUNT_ROWS,			/* count(*) */
+	ZS_AGG_COUNT,
+	ZS_AGG_SUM_INT,				/* of 2 or 4 bytes */
+	ZS_AGG_SUM_INT8,
+	ZS_AGG_SUM_NUMERIC,
+	ZS_AGG_SUM_FLOAT4,
+	ZS_AGG_SUM_FLOAT8,
+	ZS_AGG_AVG_INT,
+	ZS_AGG_AVG_INT8,
+	ZS_AGG_AVG_NUMERIC,
+	ZS_AGG_AVG_FLOAT,
+	ZS_AGG_VAR_INT,				/* variances and standard deviations */
+	ZS_AGG_VAR_FLOAT,
+	ZS_AGG_MIN,
+	ZS_AGG_MAX,
+	ZS_AGG_BIT_AND,
+	ZS_AGG_BIT_OR,
+	ZS_AGG_BIT_XOR,
+	ZS_AGG_ANY,
+	ZS_AGG_CORE					/* core's transition function, for each value */
+} ZsAggKind;
+
+/* Which part of the work a node does. */
+typedef enum ZsAggSplit
+{
+	ZS_SPLIT_NONE,				/* all of it */
+	ZS_SPLIT_FOR_CORE,			/* partial aggregation; the rest is done by core's Agg node */
+	ZS_SPLIT_FOR_OURS,			/* the same, by a node that is COMBINING */
+	ZS_SPLIT_COMBINING
+} ZsAggSplit;
+
+/* What a node of ours that combines groups takes of an aggregate (agg_combine.c). */
+typedef enum ZsAggState
+{
+	ZS_STATE_NONE,				/* nothing: it takes the aggregate's argument */
+	ZS_STATE_VALUE,				/* a value, which is an argument of the same aggregate */
+	ZS_STATE_INT,				/* an integer of 8 bytes to be added */
+	ZS_STATE_IMAGE				/* what is in memory, as a bytea */
+} ZsAggState;
+
+/* ---- core's transition functions (agg_core.c) ---- */
+
+typedef struct ZsCoreAgg
+{
+	FmgrInfo	transfn;
+	FmgrInfo	finalfn;		/* fn_oid invalid: none */
+	FmgrInfo	serialfn;		/* the same, and: */
+	FmgrInfo	deserialfn;
+	Oid			collation;
+	int16		translen;
+	bool		transbyval;
+	bool		has_arg;
+	int			nfinalargs;
+	bool		init_isnull;
+	Datum		init;
+} ZsCoreAgg;
+
+/* A transition value.  Zeros: as at the beginning. */
+typedef struct ZsCoreValue
+{
+	Datum		value;
+	bool		known;			/* else as at the beginning */
+	bool		isnull;
+	bool		no_value;		/* strict, and no input was seen */
+} ZsCoreValue;
+
+/* Something for core's functions that looks like an Agg node whose states live in the context. */
+extern AggState *zsagg_core_node(MemoryContext context);
+
+/* Looks up the functions of the aggregate. */
+extern void zsagg_core_init(ZsCoreAgg *agg, const Aggref *aggref);
+
+/*
+ * One row more.  What the function allocates for itself is in the current context.  Errors: the
+ * function's.
+ */
+extern void zsagg_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datum,
+						   bool isnull);
+
+/* The result, in the current context or in the states'. */
+extern Datum zsagg_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull);
+
+/*
+ * The transition value, serialized if it is of type internal, and back; in the current context or
+ * in the states'.
+ */
+extern Datum zsagg_core_serialize(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans,
+								  bool *isnull);
+extern void zsagg_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, bool isnull,
+								   ZsCoreValue *trans);
+
+/*
+ * The checks that an Agg node makes of an aggregate and of the equality function of a key.  Errors:
+ * permission denied.
+ */
+extern void zsagg_core_check_aggregate(const Aggref *aggref);
+extern void zsagg_core_check_equality(Oid function);
+
+/* ---- aggregates (agg_value.c) ---- */
+
+/* An aggregate of the query. */
+typedef struct ZsAgg
+{
+	ZsAggKind	kind;
+	AttrNumber	attno;			/* its argument; 0 = none, or: */
+	ZsExpr	   *expr;			/* its argument where that is no column */
+	ZsDomain	domain;			/* the argument's; NONE: only as a datum */
+	int			width;			/* its bytes, of a by-value type */
+	Oid			collation;
+	ZsQual	   *filter;			/* FILTER (WHERE ...), or NULL */
+	bool		has_zone;		/* MIN, MAX: of zsnode_agg_find_zone() */
+	bool		zone_unsigned;
+	bool		distinct;		/* only the first of equal values counts; not MIN, MAX, which
+								 * need not care */
+	Oid			distinct_eqop;
+	ZsAggState	state;			/* INT or IMAGE: combines states, which its column has */
+	ZsCoreAgg  *core;			/* VAR, ANY, CORE */
+	AggState   *node;			/* for core's functions; its context is that of the values */
+	MemoryContext temporary;	/* for what core's functions leave behind */
+} ZsAgg;
+
+/* A sum that needs more than 128 bits, or has inputs that are no integers of 64. */
+typedef struct ZsLargeSum
+{
+	zs_int128	sum;			/* a part of it, at scale */
+	void	   *core;			/* core's state for the other part, or NULL */
+} ZsLargeSum;
+
+/*
+ * What an aggregate has seen so far; zeros: nothing.  Only the first zsagg_value_size()
+ * bytes of it are there.  What it points to lives in the values' context.
+ */
+typedef struct ZsAggValue
+{
+	int64		count;			/* inputs; for numerics, those that are numbers */
+	union
+	{
+		int64		integer;	/* sum of integers of 2 or 4 bytes, bits; MIN, MAX: the value or
+								 * its pattern */
+		float		sx4;		/* sum of floats of 4 bytes */
+		struct					/* floats */
+		{
+			double		sx;		/* sum, and of squared differences */
+			double		sxx;
+		};
+		struct					/* VAR: sums of integers and of their squares */
+		{
+			zs_int128	sum1;
+			zs_int128	sum2;
+		};
+		struct					/* numerics, and sums of integers of 8 bytes */
+		{
+			int16		scale;
+			int16		dscale; /* largest display scale of the inputs; MIN, MAX: of best */
+			bool		has_nan;	/* among the inputs */
+			bool		has_pinf;
+			bool		has_ninf;
+			bool		is_large;	/* large stands for sum, best_numeric for best */
+			union
+			{
+				zs_int128	sum;	/* numerics: at scale */
+				ZsLargeSum *large;
+				int64		best;	/* MIN, MAX: at scale */
+				Numeric		best_numeric;
+			};
+		};
+		struct					/* MIN, MAX of strings */
+		{
+			struct varlena *string;
+			uint64		string_size;	/* what is allocated for it */
+		};
+		ZsCoreValue core;
+	};
+} ZsAggValue;
+
+/* Is the argument a string? */
+static inline bool
+zsagg_is_string(const ZsAgg *agg)
+{
+	return agg->domain == ZS_DOMAIN_TEXT || agg->domain == ZS_DOMAIN_BPCHAR;
+}
+
+/* agg_classify.c */
+
+/*
+ * Describes the aggregate; false if it is none that we know.  varno: the table's in its
+ * expressions.
+ */
+extern bool zsagg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
+
+/* Looks up a function among those that we know; count is one of them. */
+extern bool zsagg_kind_of(Oid aggfnoid, ZsAggKind *kind, ZsDomain *domain);
+
+/* agg_value.c */
+
+/*
+ * Gets ready for values that live in the context, which is reset when they are forgotten.  Reads
+ * system catalogs.
+ */
+extern void zsagg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context);
+
+/* Do its values stand for themselves, but for rare ones, and point to no memory? */
+extern bool zsagg_is_flat(const ZsAgg *agg);
+
+/* Bytes that a value takes, a multiple of 8. */
+extern Size zsagg_value_size(const ZsAgg *agg);
+
+/*
+ * Functions that add something are called in the values' context.  Nothing is to be taken back when
+ * they raise an error, which only overflows of floats do and core's transition functions; core has
+ * the same error in one of the same rows.
+ *
+ * Adds the value of one row of the vector, which has one.
+ */
+extern void zsagg_add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
+						  uint32 row);
+
+/* MIN, MAX: adds an integer or pattern, or a numeric at its display scale. */
+extern void zsagg_add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale);
+
+/* agg_column.c */
+
+/*
+ * Adds the values of the rows of sel, which have some and none of which is odd.  vector is NULL for
+ * counts.
+ */
+extern void zsagg_add_batch(const ZsAgg *agg, ZsAggValue *value,
+							const ZsColumnVector *vector, const uint64 *sel);
+
+/* node_agg_total.c */
+
+/*
+ * Totals instead of a vector (node_agg_total.c): what the rows of sel of the present batch come
+ * to, for the value as it is.  False: that cannot be said.  Adding them never fails.
+ */
+extern bool zsnode_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input,
+								  const uint64 *sel, ZsVectorTotals *totals);
+extern void zsnode_agg_add_totals(const ZsAgg *agg, ZsAggValue *value,
+								  const ZsVectorTotals *totals);
+
+/* agg_column.c */
+
+/*
+ * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of
+ * which is odd.  groups: their numbers, PG_UINT32_MAX = none; all_known: each row of list has one,
+ * and sel has no other rows; a group's value is at values + number * stride; is_far: they are more
+ * than caches hold.  vector is NULL for counts.
+ */
+extern void zsagg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far,
+							 const ZsColumnVector *vector, const uint64 *sel,
+							 const uint16 *list, uint32 n, const uint32 *groups,
+							 bool all_known);
+
+/*
+ * A batch and its groups (node_agg_groups.c).  list: its n rows, at least one; numbers: their
+ * groups, of which there are ngroups by now.  all_known: each row has one, else PG_UINT32_MAX may
+ * stand there.
+ */
+typedef struct ZsBatchGroups ZsBatchGroups;
+
+/* node_agg_groups.c */
+extern ZsBatchGroups *zsnode_batch_groups_create(int naggs);
+extern void zsnode_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n,
+									  const uint32 *numbers, uint32 ngroups, bool all_known);
+
+/*
+ * As zsagg_add_groups() for the batch's rows that are in sel, the way that is best for it;
+ * once for each aggregate.
+ */
+extern void zsnode_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
+										const ZsColumnVector *vector, const uint64 *sel,
+										ZsBatchGroups *batch);
+
+/* agg_value.c */
+
+/* Adds one row's argument. */
+extern void zsagg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull);
+
+/* agg_final.c */
+
+/*
+ * The aggregate's result, in the current context or in the values'.  Errors: those of core's final
+ * functions.
+ */
+extern Datum zsagg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
+
+/* May that raise an error?  Not if it says no. */
+extern bool zsagg_result_may_raise(const ZsAgg *agg, const ZsAggValue *value);
+
+/* Count, sum and sum of squares of an aggregate of VAR_INT, as core serializes them. */
+extern Datum zsagg_variance_state(const ZsAggValue *value);
+
+/* ---- minimum and maximum by zone maps (node_agg_zone.c) ---- */
+
+/* Sets has_zone: does the order of the zone maps of the aggregate's column say what is smaller? */
+extern void zsnode_agg_find_zone(TupleDesc desc, ZsAgg *agg);
+
+/*
+ * What a zone map would have for the value that there is: between low and high; false if there is
+ * none.
+ */
+extern bool zsnode_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high);
+
+/* Has the aggregate, which has_zone, got all that values in these bounds could give it? */
+extern bool zsnode_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *bounds);
+
+/*
+ * A condition on the column that is true for all values that may change what there is, and its
+ * operator, InvalidOid: there is none.  Memory comes from the current context; what the constant
+ * points to may be the value's.
+ */
+extern Oid	zsnode_agg_zone_operator(TupleDesc desc, const ZsAgg *agg);
+extern Expr *zsnode_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg,
+									ZsAggValue *value, Oid opno);
+
+/* ---- partial aggregation (agg_state.c) ---- */
+
+/* A numeric as core's serial functions write it. */
+extern void zsagg_state_send_numeric(StringInfo buf, Numeric num);
+
+/*
+ * Can what the aggregate has seen be given to core's combine function?  May call core's functions.
+ */
+extern bool zsagg_has_partial(const ZsAgg *agg);
+
+/*
+ * The transition value that core's would have, serialized if it is of type internal; in the current
+ * context.
+ */
+extern Datum zsagg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
+
+/* ---- states between nodes of ours (agg_combine.c) ---- */
+
+/* What partial aggregation by a node of ours gives to another one of ours; NONE: nothing. */
+extern ZsAggState zsagg_state_of(const Aggref *aggref);
+
+/* As zsagg_classify(), of an aggregate over states that are integers or images. */
+extern bool zsagg_classify_state(TupleDesc desc, Index varno, const Aggref *aggref,
+								 ZsAgg *agg);
+
+/*
+ * Puts the image, which has zsagg_value_size() bytes, there; false if it is longer.
+ * *isnull: there is none.
+ */
+extern bool zsagg_put_image(const ZsAgg *agg, const ZsAggValue *value, char *to,
+							bool *isnull);
+
+/* The state of what the aggregate has seen; in the current context. */
+extern Datum zsagg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
+
+/*
+ * Adds a state, an integer or the address of an image, for an aggregate that combines.  Called in
+ * the values' context.  Errors: overflow of floats.
+ */
+extern void zsagg_combine(const ZsAgg *agg, ZsAggValue *value, int64 state);
+
+/* The result that the state alone has, for tests. */
+extern Datum zsagg_result_of_state(const ZsAgg *agg, Datum state, bool isnull,
+								   bool *result_isnull);
+
+/* ---- numerics (agg_numeric.c) ---- */
+
+/* Sums: v / 10^scale, which leaves count and display scale to the caller, and any numeric. */
+extern void zsagg_numeric_sum_int(const ZsAgg *agg, ZsAggValue *value, zs_int128 v, int scale);
+extern void zsagg_numeric_sum(const ZsAgg *agg, ZsAggValue *value, Numeric num);
+
+/*
+ * The part of a sum that core keeps, which has to be there, in the current context; and adds such a
+ * part, at any address.
+ */
+extern Numeric zsagg_numeric_spare(const ZsAgg *agg, const ZsAggValue *value);
+extern void zsagg_numeric_sum_spare(const ZsAgg *agg, ZsAggValue *value, const char *spare);
+
+/* The sum of numerics or of integers of 8 bytes, without special values; in the current context. */
+extern Numeric zsagg_numeric_total(const ZsAgg *agg, ZsAggValue *value);
+
+/* Sum or average. */
+extern Datum zsagg_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
+
+/* Minimum and maximum: of later / 10^scale with the display scale dscale, and of any numeric. */
+extern void zsagg_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later,
+									  int scale, int dscale);
+extern void zsagg_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num);
+extern Numeric zsagg_numeric_best(const ZsAggValue *value);
+
+
+/* ---- plans ---- */
+
+extern const CustomScanMethods zsnode_agg_scan_methods;
+
+/* node_agg_exec.c */
+extern Node *zsnode_agg_create_state(CustomScan *cscan);
+
+/*
+ * Tells the node, if it is one of ours, that only the first of its rows in the order of the Sort
+ * node above count.
+ */
+extern void zsnode_agg_set_sort(PlanState *ps, SortState *sort);
+
+/* ---- core's aggregates beside ours (agg_verify.c) ---- */
+
+typedef struct ZsAggVerifier ZsAggVerifier;
+
+/* transition: of partial aggregates the results are core's transition values. */
+extern ZsAggVerifier *zsagg_verify_begin(List *aggrefs, bool transition);
+
+/* Forgets all transition values. */
+extern void zsagg_verify_reset(ZsAggVerifier *verifier);
+extern void zsagg_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum,
+							 bool isnull);
+
+/* Raises an error if core's result is another one. */
+/* The group has a smaller number from now on. */
+extern void zsagg_verify_renumber(ZsAggVerifier *verifier, uint32 group, uint32 number);
+/* Forgets the groups from this number on. */
+extern void zsagg_verify_forget(ZsAggVerifier *verifier, uint32 group);
+extern void zsagg_verify_result(ZsAggVerifier *verifier, uint32 group, int aggno, Datum result,
+								bool isnull);
+
+#endif							/* ZS_AGG_H */

@@ -1,0 +1,24 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_base_plan.h
+ *	  What marks paths and plans as ours.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_base_plan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_BASE_PLAN_H
+#define ZS_BASE_PLAN_H
+
+#include "postgres.h"
+
+#include "nodes/pathnodes.h"
+#include "nodes/value.h"
+
+/* ---- base_plan.c ---- */
+extern String *zsbase_private_name(void);
+extern bool zsbase_is_path_of_ours(const Path *path);
+
+#endif							/* ZS_BASE_PLAN_H */

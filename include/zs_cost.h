@@ -1,0 +1,195 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_cost.h
+ *	  What is known of a relation's costs while a plan is made; private to vector_cost_*.c.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_cost.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_COST_H
+#define ZS_COST_H
+
+#include "postgres.h"
+
+#include "access/amapi.h"
+#include "nodes/pathnodes.h"
+#include "utils/rel.h"
+#include "utils/selfuncs.h"
+
+#include "zs_base.h"
+
+#define ZS_COST_STRIPE_ROWS		((double) ZS_STRIPE_ROWS)
+
+typedef struct ZsColumnCost
+{
+	bool		known;
+	Cost		single;			/* of a value */
+	Cost		vector;
+	double		pages;			/* of the file */
+} ZsColumnCost;
+
+/* What is known of a relation of the plan in the making. */
+typedef struct ZsRelCosts
+{
+	RelOptInfo *rel;			/* hash key of its entry */
+	Oid			relid;
+	int			nindexes;
+	IndexOptInfo **indexes;
+	amcostestimate_function *estimates; /* what estimate_index() stands in front of */
+	ZsColumnCost *columns;		/* of attributes 1 .. rel->max_attr; NULL: not asked for yet; what
+								 * follows is known with it */
+	double		tree_pages;		/* of TID tree and row tree */
+	double		row_share;		/* of the rows, those that are in the row tree */
+	double		uncached;		/* what a fetch of a value costs in I/O */
+
+	bool		made;			/* core has made the relation's paths */
+
+	/* of restrictions, once joins are planned */
+	bool		checked;		/* may_raise is known */
+	bool		may_raise;		/* one of them may raise an error */
+
+	/* while rel->baserestrictcost has something on top, and rel->pages something else */
+	bool		charged;
+	BlockNumber pages;			/* what rel->pages was */
+	BlockNumber fetch_pages;	/* what it is */
+	bool		restricted;		/* some index path has restrictions only */
+	QualCost	restrictcost;	/* without it */
+	Cost		on_top;
+	MemoryContextCallback forget;
+} ZsRelCosts;
+
+/* How rows lie that are fetched one after the other. */
+typedef struct ZsLocality
+{
+	double		together;		/* share of them that lie side by side */
+	bool		ascending;		/* else the others come in any order */
+} ZsLocality;
+
+/* ---- cost_index.c ---- */
+
+/*
+ * Installs the planner hooks that correct the costs of core's scans of zedstore tables.  To be
+ * called behind the other init functions that install hooks for paths, so that it sees their paths,
+ * too.
+ */
+extern void zscost_init(void);
+
+/* What a scan by batches of a table costs, apart from what it does with the values. */
+typedef struct ZsBatchCosts
+{
+	double		pages;			/* of the columns that it looks at where rows are left */
+	Cost		decoding;		/* vectors of them, were all rows in columns */
+	double		left;			/* share of batches that have rows left */
+	double		row_share;		/* of the rows, those that are in the row tree */
+} ZsBatchCosts;
+
+/* first_clauses are applied to all rows; survivors is how many pass these. */
+extern ZsBatchCosts zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
+								   double survivors);
+
+/*
+ * Beginning a scan by batches, or beginning it anew.  (About 2 us: the filter's parameters become
+ * constants of its programs.)
+ */
+#define ZS_COST_BEGIN_BATCHES	0.5
+
+/*
+ * Rows of the row tree have no vectors yet.  This is what batches of them cost, compared with what
+ * core's nodes are charged for the same work on rows: less, so that they are taken, but no less
+ * than the planner can tell apart; so indexes are used as on heap.
+ */
+#define ZS_SHARE_OF_ROWS		0.98
+
+/*
+ * The pages among which an index or a bitmap scan of the table finds what it fetches: rel->pages
+ * has to be this while such a path is made, so that it is like those of core.
+ */
+extern BlockNumber zscost_fetch_pages(RelOptInfo *rel);
+
+/* Takes what was charged off again, before core's functions make the relation's paths anew. */
+extern void zscost_restart(RelOptInfo *rel);
+
+/* What is known of the relation; NULL if it is no zedstore table, or costs are core's. */
+extern ZsRelCosts *zscost_find(RelOptInfo *rel);
+
+/* ---- cost_fetch.c ---- */
+
+/*
+ * How far the values of a column are in the order of the rows, as its statistics say: from -1 to 1,
+ * 0 if they say nothing.
+ */
+extern double zscost_correlation(const VariableStatData *vardata);
+
+/*
+ * How many rows a look-up by the index clauses (IndexClause) finds: nfetched, or more if they have
+ * all columns of a foreign key of rel to one of the tables that give the values.
+ */
+extern double zscost_rows_found(PlannerInfo *root, RelOptInfo *rel,
+								const ParamPathInfo *param, List *indexclauses,
+								double nfetched);
+
+/*
+ * Makes the columns of the set known (offset by FirstLowInvalidHeapAttributeNumber).
+ */
+extern void zscost_need(PlannerInfo *root, ZsRelCosts *costs, const Bitmapset *attrs);
+
+/*
+ * Columns that are looked at above a scan of rel which gets values from the relations outer (may be
+ * NULL): a column that only a join clause needs is not, if the scan does the clause's work.
+ */
+extern Bitmapset *zscost_outputs(RelOptInfo *rel, Relids outer);
+
+/* Columns that the clause looks at. */
+extern Bitmapset *zscost_clause_columns(RelOptInfo *rel, RestrictInfo *rinfo);
+
+/* Pages of the file that hold the columns, which are known. */
+extern double zscost_pages(const ZsRelCosts *costs, const Bitmapset *attrs);
+
+/*
+ * What the columns cost of so many rows, of which nrows pass the clauses.  Clauses that applied()
+ * names do not look at the row.
+ */
+extern Cost zscost_fetch(PlannerInfo *root, ZsRelCosts *costs, List *clauses,
+						 List *param_clauses,
+						 bool (*applied) (RestrictInfo *rinfo, void *arg), void *arg,
+						 Relids outer, double nfetched, double nrows, ZsLocality locality);
+
+/* ---- cost_program.c ---- */
+
+/*
+ * What the programs of a filter's clauses (RestrictInfos or not), or of values such as aggregates
+ * and keys, cost for a row that they run for; reading columns is not in it.
+ */
+extern Cost zscost_filter(List *clauses);
+extern Cost zscost_values(List *exprs);
+
+/* ---- cost_workers.c ---- */
+extern double zscost_heap_density(Relation rel, int32 *attr_widths);
+extern void zscost_parallel_init(void);
+
+
+/*
+ * Are the relation's rows those of its table?  A library that keeps some elsewhere, as TimescaleDB
+ * does with those of compressed chunks, takes core's scans out of rel->pathlist and puts paths of
+ * its own there.  Then no other scan of the table may be added.
+ */
+extern bool zscost_is_whole_table(const RelOptInfo *rel);
+
+/* As in costsize.c: among how many processes a path with so many workers divides its work. */
+extern double zscost_parallel_divisor(int workers);
+
+/*
+ * Is one of core's paths cheaper than a path by batches can be, which costs at least that much in
+ * one process, with as many workers as there may be?  Then it is in vain to look for programs.
+ */
+extern bool zscost_is_beaten(const List *pathlist, Cost least);
+
+/*
+ * Workers for a sequential scan of the table, as many as core would take for a heap with its rows.
+ */
+extern int	zscost_scan_workers(RelOptInfo *rel, RangeTblEntry *rte);
+
+#endif							/* ZS_COST_H */

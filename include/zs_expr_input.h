@@ -1,0 +1,172 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_expr_input.h
+ *	  Where batches come from.
+ *
+ * Programs, groups and aggregates ask an input for batches and for columns of them, and do not care
+ * who made them: a scan of a zedstore table (expr_input_table.c), or any plan whose rows are
+ * collected (expr_input_rows.c).
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_expr_input.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_EXPR_INPUT_H
+#define ZS_EXPR_INPUT_H
+
+#include "postgres.h"
+
+#include "nodes/execnodes.h"
+
+#include "zs_batch.h"
+#include "zs_expr_block.h"
+
+struct ZsBlockColumn;
+
+typedef struct ZsInput ZsInput;
+
+/* What the functions below call; their comments say what is expected. */
+typedef struct ZsInputMethods
+{
+	void		(*start) (ZsInput *input);
+	const ZsBatch *(*next) (ZsInput *input);
+	uint64		(*count) (ZsInput *input, bool verify); /* NULL: batches have to be counted */
+	const ZsColumnVector *(*column) (ZsInput *input, AttrNumber attno, ZsColumnWant want,
+									 const uint64 *sel);
+	bool		(*bounds) (ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds);
+	/* NULL: nothing is known */
+	bool		(*ahead) (ZsInput *input, AttrNumber attno, int64 *min, int64 *max);
+	/* NULL: never */
+	bool		(*totals) (ZsInput *input, AttrNumber attno, bool extremes, ZsVectorTotals *totals);
+	void		(*store) (ZsInput *input, uint32 position);
+	void		(*end) (ZsInput *input);
+} ZsInputMethods;
+
+struct ZsInput
+{
+	const ZsInputMethods *methods;
+	TupleDesc	desc;			/* of its columns */
+	Index		varno;			/* of its columns in expressions */
+	TupleTableSlot *slot;		/* for rows that are looked at one by one */
+	uint64		serial;			/* of the present batch: no other of this process has the same */
+};
+
+/* The last serial that was given away. */
+extern uint64 zsexpr_input_last_serial;
+
+/* From the first row, for the first time or anew. */
+static inline void
+zsexpr_input_start(ZsInput *input)
+{
+	input->methods->start(input);
+}
+
+/* The next batch with at least one row, or NULL.  Clears the slot. */
+static inline const ZsBatch *
+zsexpr_input_next(ZsInput *input)
+{
+	input->serial = ++zsexpr_input_last_serial;
+	return input->methods->next(input);
+}
+
+/* As zsscan_batch_column(). */
+static inline const ZsColumnVector *
+zsexpr_input_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
+{
+	return input->methods->column(input, attno, want, sel);
+}
+
+/* As zsscan_batch_bounds(). */
+static inline bool
+zsexpr_input_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
+{
+	return input->methods->bounds(input, attno, bounds);
+}
+
+/* As zsscan_batch_ahead(). */
+static inline bool
+zsexpr_input_ahead(ZsInput *input, AttrNumber attno, int64 *min, int64 *max)
+{
+	return input->methods->ahead != NULL && input->methods->ahead(input, attno, min, max);
+}
+
+/* As zsscan_batch_totals(). */
+static inline bool
+zsexpr_input_totals(ZsInput *input, AttrNumber attno, bool extremes, ZsVectorTotals *totals)
+{
+	return input->methods->totals != NULL && input->methods->totals(input, attno, extremes, totals);
+}
+
+/* Stores a row of the present batch (a position in it) in the input's slot. */
+static inline void
+zsexpr_input_store(ZsInput *input, uint32 position)
+{
+	input->methods->store(input, position);
+}
+
+static inline void
+zsexpr_input_end(ZsInput *input)
+{
+	input->methods->end(input);
+}
+
+/* expr_input_table.c */
+
+/*
+ * A scan of the table.  Rows are looked at for the columns in exprs and filter, and segments are
+ * skipped by filter; varno is the table's in both.  Memory comes from the current context.
+ */
+extern ZsInput *zsexpr_input_batch_create(Relation rel, Index varno, List *exprs, List *filter,
+										  EState *estate);
+
+/*
+ * Makes the scan take the rows that other processes leave it, from its next start.  pscan: prepared
+ * by table_parallelscan_initialize(), to stay until the input ends or gets another one.
+ */
+extern void zsexpr_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan);
+
+/*
+ * Replaces the filter by which such a scan skips segments: varno and params as above.  The
+ * clauses are forgotten before this returns.
+ */
+extern void zsexpr_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo params);
+
+/* What such scans have come to, since the input was created; zeros if it is another one. */
+extern ZsBatchCounts zsexpr_input_batch_counts(const ZsInput *input);
+
+/*
+ * The present batch of a scan of the caller's, who says by zsexpr_input_batch_turn() when it is
+ * another one.  The input can be asked for columns and bounds, and nothing else.
+ */
+extern ZsInput *zsexpr_input_batch_wrap(ZsBatchScan *bs, Index varno, TupleTableSlot *slot);
+
+static inline void
+zsexpr_input_batch_turn(ZsInput *input)
+{
+	input->serial = ++zsexpr_input_last_serial;
+}
+
+/* varno of columns of an input of rows in expressions over it */
+#define ZS_ROWS_VARNO	1
+
+/* expr_input_rows.c */
+
+/*
+ * The rows of a plan, whose execution the caller begins, rescans and ends.  Its columns are the
+ * expressions over the plan's output (OUTER_VAR); guards: for each the number of an earlier boolean
+ * column that has to be true for it to be evaluated, or -1.  It can be read once.  Memory comes
+ * from the current context.
+ */
+extern ZsInput *zsexpr_input_rows_create(PlanState *plan, List *exprs, List *guards,
+										 EState *estate);
+
+/*
+ * Among the rows, whose columns are those of the plan, there are blocks of groups in column
+ * `carrier` (node_agg_block.c); columns live as long as the input.
+ */
+extern void zsexpr_input_rows_expect_blocks(ZsInput *input,
+											const struct ZsBlockColumn *columns, int carrier);
+
+#endif							/* ZS_EXPR_INPUT_H */

@@ -1,0 +1,61 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_node_scan.h
+ *	  ZedstoreScan: scans whose filters go by batches.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_node_scan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_NODE_SCAN_H
+#define ZS_NODE_SCAN_H
+
+#include "postgres.h"
+
+#include "access/tupdesc.h"
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+
+#include "zs_expr_qual.h"
+
+extern const CustomScanMethods zsnode_scan_methods;
+
+/* node_scan_exec.c */
+extern Node *zsnode_scan_create_state(CustomScan *cscan);
+
+/* node_scan_plan.c */
+
+/* Is it a path of a scan by batches, without parameters? */
+extern bool zsnode_scan_is_path(const Path *path);
+
+/* ... and does it leave out rows that hash joins above it have no use for? */
+extern bool zsnode_scan_leaves_out(const Path *path);
+
+/*
+ * A copy of such a path for a scan that returns a share of its rows, thanks to a join's keys of
+ * these columns (list of attribute numbers), and for that looks at no more than that share of the
+ * vectors of each column.
+ */
+extern Path *zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns,
+									   double share, double vectors);
+
+/* node_scan_report.c */
+
+struct ExplainState;
+
+/*
+ * Tells EXPLAIN columns of the table: those in attrs, which are numbered as pull_varattnos() does.
+ */
+extern void zsnode_explain_columns(Relation rel, const Bitmapset *attrs,
+								   struct ExplainState *es);
+
+/* Adds counts to sum. */
+extern void zsnode_scan_add_counts(ZsBatchCounts *sum, const ZsBatchCounts *counts);
+
+/* Tells EXPLAIN ANALYZE what scans by batches have come to. */
+extern void zsnode_explain_scan_counts(const ZsBatchCounts *counts, struct ExplainState *es);
+
+#endif							/* ZS_NODE_SCAN_H */

@@ -1,0 +1,394 @@
+/*-------------------------------------------------------------------------
+ *
+ * cost_fetch.c
+ *	  What the values of rows cost that are fetched one by one.
+ *
+ * A value is decoded alone, until some others of its vector were; then the vector is, and the rest
+ * costs next to nothing.  So it matters how closely rows lie that are fetched one after the other.
+ * The constants were measured as processor time, see cost_index.c.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/cost/cost_fetch.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_statistic.h"
+#include "catalog/pg_type.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/plancat.h"
+#include "storage/bufpage.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/spccache.h"
+
+#include "zs_cost.h"
+#include "zs_scan.h"
+
+/* One value decoded alone: of fixed length or numeric; a string, and each of its bytes. */
+#define COST_SINGLE_FIXED		0.22
+#define COST_SINGLE_STRING		0.40
+#define COST_SINGLE_BYTE		0.002
+
+/*
+ * A vector of 1024 values: of fixed length, numeric, strings with few different values, other
+ * strings of so many bytes or fewer; longer ones cost more in proportion.
+ */
+#define COST_VECTOR_FIXED		0.15
+#define COST_VECTOR_NUMERIC		0.8
+#define COST_VECTOR_FEW			0.3
+#define COST_VECTOR_STRING		4.0
+#define STRING_WIDTH			32.0
+
+/* A value of a vector that is decoded already. */
+#define COST_DECODED			0.01
+
+/* So many values are decoded alone before the vector is (VALUES_BEFORE_VECTOR of attr_read.c). */
+#define SINGLE_VALUES			3
+
+/* Strings that take fewer bytes on average are codes of a dictionary, mostly. */
+#define FEW_VALUES_WIDTH		3.0
+
+/* ---- rows -------------------------------------------------------------------- */
+
+/* Is one of the index clauses the equality of this column of the foreign key? */
+static bool
+looks_up_key(const ForeignKeyOptInfo *fk, int key, List *indexclauses)
+{
+	ListCell   *lc;
+
+	foreach(lc, indexclauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(IndexClause, lc)->rinfo;
+
+		if ((fk->eclass[key] != NULL && rinfo->parent_ec == fk->eclass[key]) ||
+			list_member_ptr(fk->rinfos[key], rinfo))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * See zs_cost.h.  Core takes the columns of a key for independent of each other, while all
+ * combinations that look-ups ask for are in the table that the foreign key refers to.
+ */
+double
+zscost_rows_found(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param,
+				  List *indexclauses, double nfetched)
+{
+	ListCell   *lc;
+
+	Assert(nfetched >= 0);
+	if (param == NULL)
+		return nfetched;
+	foreach(lc, root->fkey_list)
+	{
+		const ForeignKeyOptInfo *fk = lfirst_node(ForeignKeyOptInfo, lc);
+		RelOptInfo *other;
+		int			key = 0;
+
+		if (fk->con_relid != rel->relid || fk->nkeys < 2 ||
+			!bms_is_member(fk->ref_relid, param->ppi_req_outer))
+			continue;
+		while (key < fk->nkeys && looks_up_key(fk, key, indexclauses))
+			key++;
+		other = find_base_rel(root, fk->ref_relid);
+		if (key == fk->nkeys)
+			nfetched = Max(nfetched, rel->tuples / Max(other->tuples, 1));
+	}
+	return nfetched;
+}
+
+/* ---- columns ----------------------------------------------------------------- */
+
+/*
+ * The share of the rows that are in the row tree, whole, and not in columns: all of them if no
+ * column has a page, else as many as its leaves have room for.
+ */
+static double
+row_tree_share(Relation table, const RelOptInfo *rel)
+{
+	double		pages = zsscan_row_tree_blocks(table);
+	int32		width = get_rel_data_width(table, rel->attr_widths - rel->min_attr);
+	double		size = MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader) + sizeof(ItemIdData);
+	double		density = Max((BLCKSZ - SizeOfPageHeaderData) / size, 1);
+	bool		has_columns = false;
+
+	for (AttrNumber attno = 1; attno <= rel->max_attr && !has_columns; attno++)
+		has_columns = !TupleDescAttr(RelationGetDescr(table), attno - 1)->attisdropped &&
+			zsscan_column_blocks(table, attno) > 0;
+	if (!has_columns)
+		return 1;
+	/* the tree keeps its root */
+	return Min(Max(pages - 1, 0) * density / Max(rel->tuples, 1), 1);
+}
+
+static void
+load_column(Relation table, RelOptInfo *rel, AttrNumber attno, ZsColumnCost *column)
+{
+	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(table), attno - 1);
+
+	Assert(attno > 0 && attno <= rel->max_attr && !column->known);
+	column->known = true;
+	column->pages = att->attisdropped ? 0 : zsscan_column_blocks(table, attno);
+	if (column->pages == 0)
+	{
+		/* all rows are in the row tree, or were there before the column */
+		column->single = column->vector = 0;
+	}
+	else if (att->attlen > 0)
+	{
+		column->single = COST_SINGLE_FIXED;
+		column->vector = COST_VECTOR_FIXED;
+	}
+	else if (att->atttypid == NUMERICOID)
+	{
+		column->single = COST_SINGLE_FIXED;
+		column->vector = COST_VECTOR_NUMERIC;
+	}
+	else
+	{
+		bool		few = column->pages * BLCKSZ < FEW_VALUES_WIDTH * rel->tuples;
+		double		width = rel->attr_widths[attno - rel->min_attr];
+
+		column->single = COST_SINGLE_STRING + COST_SINGLE_BYTE * (few ? 0 : Min(width, BLCKSZ));
+		column->vector = few ? COST_VECTOR_FEW :
+			COST_VECTOR_STRING * Max(Min(width, BLCKSZ) / STRING_WIDTH, 1);
+	}
+}
+
+/* Makes the columns of the set known (offset by FirstLowInvalidHeapAttributeNumber). */
+void
+zscost_need(PlannerInfo *root, ZsRelCosts *costs, const Bitmapset *attrs)
+{
+	RelOptInfo *rel = costs->rel;
+	Relation	table = NULL;
+	int			i = -1;
+
+	if (costs->columns == NULL)
+	{
+		double		random_page;
+		double		total = Max(root->total_table_pages, rel->pages);
+
+		table = table_open(costs->relid, NoLock);
+		costs->columns = MemoryContextAllocZero(GetMemoryChunkContext(costs),
+												rel->max_attr * sizeof(ZsColumnCost));
+		costs->tree_pages = zsscan_column_blocks(table, 0);
+		costs->row_share = row_tree_share(table, rel);
+		get_tablespace_page_costs(rel->reltablespace, &random_page, NULL);
+		costs->uncached = total > effective_cache_size ?
+			random_page * (1.0 - effective_cache_size / total) : 0;
+	}
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno <= 0 || attno > rel->max_attr || costs->columns[attno - 1].known)
+			continue;
+		if (table == NULL)
+			table = table_open(costs->relid, NoLock);
+		load_column(table, rel, attno, &costs->columns[attno - 1]);
+	}
+	if (table != NULL)
+		table_close(table, NoLock);
+}
+
+/* A reference to the whole row is one to all columns. */
+static Bitmapset *
+expand_whole_row(RelOptInfo *rel, Bitmapset *attrs)
+{
+	if (bms_is_member(InvalidAttrNumber - FirstLowInvalidHeapAttributeNumber, attrs) &&
+		rel->max_attr > 0)
+		attrs = bms_add_range(attrs, 1 - FirstLowInvalidHeapAttributeNumber,
+							  rel->max_attr - FirstLowInvalidHeapAttributeNumber);
+	return attrs;
+}
+
+/*
+ * Columns that are looked at above a scan of rel which gets values from the relations outer (may be
+ * NULL): a column that only a join clause needs is not, if the scan does the clause's work.
+ */
+Bitmapset *
+zscost_outputs(RelOptInfo *rel, Relids outer)
+{
+	Bitmapset  *attrs = NULL;
+	int			i = -1;
+
+	pull_varattnos((Node *) rel->reltarget->exprs, rel->relid, &attrs);
+	attrs = expand_whole_row(rel, attrs);
+	if (outer == NULL)
+		return attrs;
+	outer = bms_union(outer, rel->relids);
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0 && attno <= rel->max_attr &&
+			bms_is_subset(rel->attr_needed[attno - rel->min_attr], outer))
+			attrs = bms_del_member(attrs, i);
+	}
+	bms_free(outer);
+	return attrs;
+}
+
+/* See zs_cost.h. */
+Bitmapset *
+zscost_clause_columns(RelOptInfo *rel, RestrictInfo *rinfo)
+{
+	Bitmapset  *attrs = NULL;
+
+	pull_varattnos((Node *) rinfo->clause, rel->relid, &attrs);
+	return expand_whole_row(rel, attrs);
+}
+
+/* ---- fetches ----------------------------------------------------------------- */
+
+/*
+ * n values of a column whose rows lie in so many stripes, each of which is visited once.  Rows are
+ * not the same in all of them: with 3 a stripe on average every third one has more, with 6 nearly
+ * all.
+ */
+static Cost
+values_of_stripes(const ZsColumnCost *column, double n, double stripes, Cost uncached)
+{
+	double		share = (n / stripes - SINGLE_VALUES / 2.0) / (1.5 * SINGLE_VALUES);
+	double		decoded = stripes * Min(Max(share, 0), 1);	/* vectors */
+	double		within = n * decoded / stripes; /* values in their stripes */
+	double		before = Min(within, decoded * SINGLE_VALUES);
+
+	Assert(n > 0 && stripes > 0);
+	return (n - within + before) * column->single + decoded * column->vector +
+		(within - before) * COST_DECODED + Min(n, stripes) * uncached;
+}
+
+/* n values of a column. */
+static Cost
+values_cost(const ZsRelCosts *costs, const ZsColumnCost *column, double n, ZsLocality locality)
+{
+	double		stripes = ceil(Max(costs->rel->tuples, 1) / ZS_COST_STRIPE_ROWS);
+	Cost		apart;
+	Cost		together = 0;
+
+	Assert(column->known);
+	/* as core: clamped to a row at least */
+	n = Max(n, 1);
+	if (locality.together > 0)
+		together = values_of_stripes(column, n, Min(1 + (n - 1) / ZS_COST_STRIPE_ROWS, stripes),
+									 costs->uncached);
+	if (locality.ascending)
+		apart = values_of_stripes(column, n, stripes * (1 - exp(-n / stripes)), costs->uncached);
+	else if (stripes <= 1)
+		apart = values_of_stripes(column, n, 1, costs->uncached);
+	else
+		apart = n * ((column->single + costs->uncached) * (1 - 1 / stripes) +
+					 COST_DECODED / stripes);
+	return apart + locality.together * (together - apart);
+}
+
+/* The same of several columns.  A row of the row tree has its columns at hand. */
+static Cost
+columns_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double n, ZsLocality locality)
+{
+	Cost		cost = 0;
+	int			i = -1;
+
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0 && attno <= costs->rel->max_attr)
+			cost += values_cost(costs, &costs->columns[attno - 1], n, locality);
+	}
+	Assert(costs->row_share >= 0 && costs->row_share <= 1);
+	return cost * (1 - costs->row_share);
+}
+
+/*
+ * What the columns cost of so many rows, of which nrows pass the clauses.  Clauses that applied()
+ * names do not look at the row.
+ */
+Cost
+zscost_fetch(PlannerInfo *root, ZsRelCosts *costs, List *clauses, List *param_clauses,
+			 bool (*applied) (RestrictInfo *rinfo, void *arg), void *arg, Relids outer,
+			 double nfetched, double nrows, ZsLocality locality)
+{
+	RelOptInfo *rel = costs->rel;
+	Bitmapset  *seen = NULL;
+	Bitmapset  *outputs = zscost_outputs(rel, outer);
+	List	   *lists[] = {clauses, param_clauses};
+	double		n = nfetched;
+	Cost		cost = 0;
+
+	for (int k = 0; k < (int) lengthof(lists); k++)
+	{
+		ListCell   *lc;
+
+		foreach(lc, lists[k])
+		{
+			RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+			Bitmapset  *attrs;
+
+			if (rinfo->pseudoconstant || applied(rinfo, arg))
+				continue;
+			attrs = bms_del_members(zscost_clause_columns(rel, rinfo), seen);
+			zscost_need(root, costs, attrs);
+			cost += columns_cost(costs, attrs, n, locality);
+			seen = bms_join(seen, attrs);
+			if (rinfo->norm_selec >= 0 && rinfo->norm_selec <= 1)
+				n = Max(n * rinfo->norm_selec, Min(nrows, n));
+		}
+	}
+	Assert(n >= 0 && cost >= 0);
+	outputs = bms_del_members(outputs, seen);
+	zscost_need(root, costs, outputs);
+	cost += columns_cost(costs, outputs, Min(nrows, nfetched), locality);
+	bms_free(outputs);
+	bms_free(seen);
+	return cost;
+}
+
+/* Pages of the file that hold the columns. */
+double
+zscost_pages(const ZsRelCosts *costs, const Bitmapset *attrs)
+{
+	double		pages = 0;
+	int			i = -1;
+
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0 && attno <= costs->rel->max_attr)
+			pages += costs->columns[attno - 1].pages;
+	}
+	return pages;
+}
+
+/* See zs_cost.h. */
+double
+zscost_correlation(const VariableStatData *vardata)
+{
+	double		correlation = 0;
+	AttStatsSlot slot;
+
+	if (!HeapTupleIsValid(vardata->statsTuple) ||
+		!get_attstatsslot(&slot, vardata->statsTuple, STATISTIC_KIND_CORRELATION, InvalidOid,
+						  ATTSTATSSLOT_NUMBERS))
+		return 0;
+	if (slot.nnumbers == 1)
+		correlation = slot.numbers[0];
+	free_attstatsslot(&slot);
+
+	/* anybody may have said anything by pg_restore_attribute_stats() */
+	return isnan(correlation) ? 0 : Min(Max(correlation, -1), 1);
+}

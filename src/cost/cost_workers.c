@@ -1,0 +1,244 @@
+/*-------------------------------------------------------------------------
+ *
+ * cost_workers.c
+ *	  As many parallel workers as a heap with the same rows would get.
+ *
+ * Core decides by the number of pages whether a scan is worth parallel workers, and how
+ * many (compute_parallel_worker()).  But the pages of a zedstore table are a fraction of
+ * heap's, and the work is not: each row is decoded and goes through the same executor.
+ * So tables would have to be several times larger before they get a worker, and shards
+ * of a distributed table, which are small to begin with, would get none.
+ *
+ * The pages that a heap would have therefore decide about workers, while costs
+ * remain those of the pages that are read.  A heap never has fewer, so core's own
+ * partial paths never have more workers than these: partial paths are added where heap
+ * would have them, and core keeps the cheaper ones.  CREATE INDEX, which asks for the size of
+ * the table without widths of its columns, is told heap's pages (zsam_estimate_size()).
+ *
+ * The table's parallel_workers option decides alone, as on heap.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/cost/cost_workers.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/htup_details.h"
+#include "access/table.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "storage/bufpage.h"
+#include "utils/lsyscache.h"
+
+#include "zs_base.h"
+#include "zs_base_plan.h"
+#include "zs_compat.h"
+#include "zs_cost.h"
+#include "zs_expr_guc.h"
+
+static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
+
+/*
+ * Rows that a page of a heap with this table's columns would hold; rounded down, as heap
+ * does.  attr_widths as for table_relation_estimate_size(), may be NULL.
+ */
+double
+zscost_heap_density(Relation rel, int32 *attr_widths)
+{
+	int32		width = get_rel_data_width(rel, attr_widths);
+	double		density = (BLCKSZ - SizeOfPageHeaderData) /
+		(MAXALIGN(width) + MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData));
+
+	return Max(density, 1.0);
+}
+
+/* Pages that a heap with the rows of rel would have. */
+static BlockNumber
+heap_pages(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	Relation	table = table_open(rte->relid, NoLock);
+	double		density = zscost_heap_density(table, rel->attr_widths - rel->min_attr);
+
+	table_close(table, NoLock);
+	return (BlockNumber) Min(ceil(rel->tuples / density), (double) MaxBlockNumber);
+}
+
+/* See zs_cost.h. */
+double
+zscost_parallel_divisor(int workers)
+{
+	double		leader = parallel_leader_participation ? 1.0 - 0.3 * workers : 0;
+
+	Assert(workers >= 0);
+	return workers == 0 ? 1 : workers + Max(leader, 0);
+}
+
+/* The scan below what core puts on top of it: expressions of the target list, workers. */
+static const Path *
+scan_below(const Path *path)
+{
+	for (;;)
+	{
+		if (IsA(path, ProjectionPath))
+			path = ((const ProjectionPath *) path)->subpath;
+		else if (IsA(path, ProjectSetPath))
+			path = ((const ProjectSetPath *) path)->subpath;
+		else if (IsA(path, GatherPath))
+			path = ((const GatherPath *) path)->subpath;
+		else if (IsA(path, GatherMergePath))
+			path = ((const GatherMergePath *) path)->subpath;
+		else
+			return path;
+	}
+}
+
+/* See zs_cost.h. */
+bool
+zscost_is_whole_table(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		const Path *path = scan_below(lfirst(lc));
+
+		switch (path->pathtype)
+		{
+			case T_SeqScan:
+			case T_IndexScan:
+			case T_IndexOnlyScan:
+			case T_BitmapHeapScan:
+			case T_TidScan:
+			case T_TidRangeScan:
+				return true;
+			case T_CustomScan:
+				/* cheaper than all of core's */
+				if (zsbase_is_path_of_ours(path))
+					return true;
+				break;
+			default:
+				break;
+		}
+	}
+	return false;
+}
+
+/* See zs_cost.h. */
+bool
+zscost_is_beaten(const List *pathlist, Cost least)
+{
+	ListCell   *lc;
+
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
+		return false;
+	least /= 1 + max_parallel_workers_per_gather;
+	foreach(lc, pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (path->param_info == NULL && zs_path_disabled(path) == 0 && path->total_cost < least)
+			return true;
+	}
+	return false;
+}
+
+/* See zs_cost.h. */
+int
+zscost_scan_workers(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	BlockNumber pages = rel->pages;
+
+	Assert(rel->consider_parallel && rte->rtekind == RTE_RELATION);
+	if (rel->rel_parallel_workers == -1)
+		pages = Max(pages, heap_pages(rel, rte));
+	return compute_parallel_worker(rel, pages, -1, max_parallel_workers_per_gather);
+}
+
+/*
+ * The index conditions of a bitmap scan without parameters among the paths; NULL if there is none.
+ */
+static Path *
+find_bitmapqual(List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		Path	   *path = lfirst(lc);
+
+		if (IsA(path, BitmapHeapPath) && path->param_info == NULL)
+			return ((BitmapHeapPath *) path)->bitmapqual;
+	}
+	return NULL;
+}
+
+/* Workers for a scan of the pages that a bitmap leads to, if the table had so many. */
+static int
+bitmap_workers(PlannerInfo *root, RelOptInfo *rel, Path *bitmapqual, BlockNumber pages)
+{
+	BlockNumber saved = rel->pages;
+	double		fetched;
+
+	rel->pages = pages;
+	fetched = compute_bitmap_pages(root, rel, bitmapqual, 1.0, NULL, NULL);
+	rel->pages = saved;
+	return compute_parallel_worker(rel, fetched, -1, max_parallel_workers_per_gather);
+}
+
+static void
+add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	BlockNumber pages;
+	BlockNumber saved;
+	Path	   *bitmapqual;
+	int			workers;
+
+	if (!rel->consider_parallel || IS_DUMMY_REL(rel) || rel->rel_parallel_workers != -1 ||
+		rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
+		!bms_is_empty(rel->lateral_relids) || !zscost_is_whole_table(rel) ||
+		!zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
+		return;
+	pages = heap_pages(rel, rte);
+	if (pages <= rel->pages)
+		return;
+
+	workers = compute_parallel_worker(rel, pages, -1, max_parallel_workers_per_gather);
+	if (workers > compute_parallel_worker(rel, rel->pages, -1, max_parallel_workers_per_gather))
+		add_partial_path(rel, create_seqscan_path(root, rel, NULL, workers));
+
+	bitmapqual = find_bitmapqual(rel->partial_pathlist);
+	if (bitmapqual == NULL)
+		bitmapqual = find_bitmapqual(rel->pathlist);
+	if (bitmapqual == NULL)
+		return;
+	workers = bitmap_workers(root, rel, bitmapqual, pages);
+	saved = rel->pages;
+	rel->pages = zscost_fetch_pages(rel);
+	if (workers > bitmap_workers(root, rel, bitmapqual, rel->pages))
+		add_partial_path(rel, (Path *) create_bitmap_heap_path(root, rel, bitmapqual, NULL, 1.0,
+															   workers));
+	rel->pages = saved;
+}
+
+static void
+set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (next_pathlist_hook)
+		next_pathlist_hook(root, rel, rti, rte);
+	add_parallel_paths(root, rel, rte);
+}
+
+/* Installs the hook for parallel paths.  Called once, when the library is loaded. */
+void
+zscost_parallel_init(void)
+{
+	next_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = set_rel_pathlist;
+}

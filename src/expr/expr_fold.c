@@ -1,0 +1,366 @@
+/*-------------------------------------------------------------------------
+ *
+ * expr_fold.c
+ *	  Parameters and stable functions in filters, as constants of a scan.
+ *
+ * Programs compare columns with constants.  A clause of a plan may have expressions in their place
+ * that look at no column: parameters of a prepared statement or of a nested loop, the value of an
+ * InitPlan, now() - interval '1 day'.  None of them changes between a scan's start and the next
+ * rescan, so the value that it has when the first row comes to it is that of all rows.
+ *
+ * When it is evaluated matters, since that may raise an error or run a plan.  The executor comes to
+ * all arguments of operators and functions as soon as a row comes to the clause, whatever their
+ * values; a part with only such nodes above it is direct.  One below AND, OR or CASE may never be
+ * reached.
+ *
+ * Nothing is looked for within a subplan.  Its test compares with parameters that it sets itself
+ * for each of its rows: elsewhere they have no value, though nothing in es_param_exec_vals tells
+ * that from a zero.  What an expression may take from there are the parameters of its plan node,
+ * which the planner has listed in allParam.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/expr/expr_fold.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_proc_d.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/optimizer.h"
+#include "utils/datum.h"
+#include "utils/lsyscache.h"
+
+#include "zs_clause.h"
+#include "zs_expr_fold.h"
+
+/* Looking for parts, from the leaves up: each node is come to once. */
+typedef struct FindContext
+{
+	bool		direct;			/* the executor comes to the node whenever it comes to the clause */
+	bool		varies;			/* nodes so far: not all have one value for all rows of a scan */
+	List	   *parts;
+} FindContext;
+
+typedef struct ReplaceContext
+{
+	List	   *parts;
+	int			next;			/* number of the next one */
+} ReplaceContext;
+
+/* Is the node itself something that is not the same for all rows of a scan? */
+static bool
+varies_itself(const Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_Var:
+		case T_CaseTestExpr:
+		case T_CoerceToDomainValue:
+		case T_SetToDefault:
+		case T_CurrentOfExpr:
+		case T_NextValueExpr:
+		case T_PlaceHolderVar:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* check_functions_in_node callback */
+static bool
+is_volatile(Oid funcid, void *context)
+{
+	return func_volatile(funcid) == PROVOLATILE_VOLATILE;
+}
+
+static bool
+returns_set(const Node *node)
+{
+	return (IsA(node, FuncExpr) && ((const FuncExpr *) node)->funcretset) ||
+		(IsA(node, OpExpr) && ((const OpExpr *) node)->opretset);
+}
+
+/* Can such a node be a part? */
+static bool
+may_be_part(const Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_Param:
+		case T_FuncExpr:
+		case T_OpExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_BoolExpr:
+		case T_FieldSelect:
+		case T_RelabelType:
+		case T_CoerceViaIO:
+		case T_ArrayCoerceExpr:
+		case T_ConvertRowtypeExpr:
+		case T_CollateExpr:
+		case T_CaseExpr:
+		case T_ArrayExpr:
+		case T_CoalesceExpr:
+		case T_MinMaxExpr:
+		case T_SQLValueFunction:
+		case T_NullTest:
+		case T_BooleanTest:
+		case T_CoerceToDomain:
+		case T_SubscriptingRef:
+			return true;
+		default:
+			return false;
+	}
+}
+
+static const Node *
+strip_relabel(const Node *node)
+{
+	while (IsA(node, RelabelType))
+		node = (const Node *) ((const RelabelType *) node)->arg;
+	return node;
+}
+
+/* A constant under other names for its type is one for the compiler, too. */
+static bool
+is_constant(const Node *node)
+{
+	return IsA(strip_relabel(node), Const);
+}
+
+/* Does the executor evaluate all that is below such a node, whatever the values are? */
+static bool
+evaluates_all(const Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_List:
+		case T_OpExpr:
+		case T_FuncExpr:
+		case T_DistinctExpr:
+		case T_NullIfExpr:
+		case T_ScalarArrayOpExpr:
+		case T_RelabelType:
+		case T_CollateExpr:
+		case T_CoerceViaIO:
+		case T_NullTest:
+		case T_BooleanTest:
+			return true;
+		case T_BoolExpr:
+			return ((const BoolExpr *) node)->boolop == NOT_EXPR;
+		default:
+			return false;
+	}
+}
+
+/*
+ * Have expressions within the node a meaning only there?  Parameters in a subplan's test are set by
+ * the subplan, and what an aggregate or a window function has in its lists sees other rows.
+ */
+static bool
+is_closed(const Node *node)
+{
+	switch (nodeTag(node))
+	{
+		case T_SubLink:
+		case T_SubPlan:
+		case T_AlternativeSubPlan:
+		case T_Aggref:
+		case T_GroupingFunc:
+		case T_WindowFunc:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* expression_tree_walker callback: the largest parts take the place of those within them. */
+static bool
+find_walker(Node *node, void *arg)
+{
+	FindContext *context = arg;
+	bool		direct = context->direct;
+	bool		varied = context->varies;
+	int			nparts = list_length(context->parts);
+	ZsFoldedPart *part;
+
+	if (node == NULL)
+		return false;
+	if (is_closed(node))
+	{
+		context->varies = true;
+		return false;
+	}
+	context->direct = direct && evaluates_all(node);
+	context->varies = varies_itself(node);
+	(void) expression_tree_walker(node, find_walker, context);
+	context->direct = direct;
+	if (!context->varies &&
+		(check_functions_in_node(node, is_volatile, NULL) || returns_set(node)))
+		context->varies = true;
+	if (!context->varies && may_be_part(node) && !is_constant(node))
+	{
+		part = palloc0_object(ZsFoldedPart);
+		part->expr = (Expr *) node;
+		part->is_direct = direct;
+		context->parts = lappend(list_truncate(context->parts, nparts), part);
+	}
+	context->varies = context->varies || varied;
+	return false;
+}
+
+/* expression_tree_mutator callback; comes to the parts in the order in which they were found. */
+static Node *
+replace_mutator(Node *node, void *arg)
+{
+	ReplaceContext *context = arg;
+	const ZsFoldedPart *part;
+
+	if (node == NULL)
+		return NULL;
+	check_stack_depth();
+	if (is_closed(node) || context->next == list_length(context->parts))
+		return node;
+	part = list_nth(context->parts, context->next);
+	if ((Node *) part->expr != node)
+		return expression_tree_mutator(node, replace_mutator, arg);
+	context->next++;
+	if (part->value != NULL)
+		return (Node *) part->value;
+	return (Node *) makeNullConst(exprType(node), exprTypmod(node), exprCollation(node));
+}
+
+/* See zs_expr_fold.h. */
+List *
+zsexpr_fold_find(Node *clause)
+{
+	FindContext context = {.direct = true};
+
+	(void) find_walker(clause, &context);
+	return context.parts;
+}
+
+/* See zs_expr_fold.h. */
+Node *
+zsexpr_fold_replace(Node *clause, List *parts)
+{
+	ReplaceContext context = {.parts = parts};
+	Node	   *result;
+
+	if (parts == NIL)
+		return clause;
+	result = replace_mutator(clause, &context);
+	Assert(context.next == list_length(parts));
+	return result;
+}
+
+/* See zs_expr_fold.h. */
+bool
+zsexpr_fold_is_possible(List *parts)
+{
+	ListCell   *lc;
+
+	foreach(lc, parts)
+	{
+		const ZsFoldedPart *part = lfirst(lc);
+
+		if (!part->is_direct && !IsA(strip_relabel((const Node *) part->expr), Param))
+			return false;
+	}
+	return true;
+}
+
+/* See zs_expr_fold.h. */
+Node *
+zsexpr_fold_with_nulls(Node *clause)
+{
+	List	   *parts = zsexpr_fold_find(clause);
+
+	return zsexpr_fold_is_possible(parts) ? zsexpr_fold_replace(clause, parts) : NULL;
+}
+
+/* See zs_expr_fold.h. */
+bool
+zsexpr_fold_is_ready(const ZsFoldedPart *part, const PlanState *node)
+{
+	const Param *param = (const Param *) strip_relabel((const Node *) part->expr);
+
+	if (!IsA(param, Param))
+		return false;
+	if (param->paramkind != PARAM_EXEC)
+		return zsscan_param_is_ready(param, node->state->es_param_list_info);
+	return bms_is_member(param->paramid, node->plan->allParam) &&
+		node->state->es_param_exec_vals[param->paramid].execPlan == NULL;
+}
+
+/* See zs_expr_fold.h. */
+void
+zsexpr_fold_init(List *parts, PlanState *parent)
+{
+	ListCell   *lc;
+
+	foreach(lc, parts)
+	{
+		ZsFoldedPart *part = lfirst(lc);
+
+		Assert(part->state == NULL);
+		part->state = ExecInitExpr(part->expr, parent);
+	}
+}
+
+/* See zs_expr_fold.h. */
+void
+zsexpr_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext context)
+{
+	Node	   *expr = (Node *) part->expr;
+	MemoryContext old;
+	int16		typlen;
+	bool		typbyval;
+	bool		isnull;
+	Datum		value = ExecEvalExprSwitchContext(part->state, econtext, &isnull);
+
+	Assert(part->value == NULL);
+	get_typlenbyval(exprType(expr), &typlen, &typbyval);
+	old = MemoryContextSwitchTo(context);
+	part->value = makeConst(exprType(expr), exprTypmod(expr), exprCollation(expr), typlen,
+							isnull ? (Datum) 0 : datumCopy(value, typbyval, typlen), isnull,
+							typbyval);
+	MemoryContextSwitchTo(old);
+}
+
+/* See zs_expr_fold.h. */
+bool
+zsexpr_fold_complete(List *parts, bool reached, const PlanState *node, ExprContext *econtext,
+					 MemoryContext context)
+{
+	bool		known = true;
+	ListCell   *lc;
+
+	foreach(lc, parts)
+	{
+		ZsFoldedPart *part = lfirst(lc);
+
+		if (part->value == NULL &&
+			((reached && part->is_direct) || zsexpr_fold_is_ready(part, node)))
+			zsexpr_fold_evaluate(part, econtext, context);
+		known = known && part->value != NULL;
+	}
+	ResetExprContext(econtext);
+	return known;
+}
+
+/* See zs_expr_fold.h. */
+void
+zsexpr_fold_forget(List *parts)
+{
+	ListCell   *lc;
+
+	foreach(lc, parts)
+		((ZsFoldedPart *) lfirst(lc))->value = NULL;
+}

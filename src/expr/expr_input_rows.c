@@ -1,0 +1,527 @@
+/*-------------------------------------------------------------------------
+ *
+ * expr_input_rows.c
+ *	  Batches of the rows that any plan returns.
+ *
+ * Rows are taken from the plan one by one, 1024 for a batch, and of each row the columns that are
+ * needed are kept: integers and floats as vectors have them, all else as datums that are copied.  A
+ * column is an expression over the plan's output, which core's executor evaluates when the row
+ * comes, in the order of the columns, so that its errors are core's.  A column may be guarded by
+ * another one: it is not evaluated where that is not true, which is what FILTER does with
+ * arguments.
+ *
+ * Numerics become integers of a common scale when they are asked for so; values that are stored out
+ * of line or compressed are odd, and their batch is taken row by row.  A batch ends early when its
+ * values are large.
+ *
+ * A row may be a block of groups (node_agg_block.c), which is a batch.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/expr/expr_input_rows.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "utils/datum.h"
+#include "utils/memutils.h"
+#include "varatt.h"
+
+#include "zs_codec.h"
+#include "zs_expr.h"
+#include "zs_expr_block.h"
+#include "zs_expr_input.h"
+
+/* A batch has no more rows once it has so many bytes of datums. */
+#define MAX_BYTES		((Size) 512 * 1024)
+
+typedef struct RowColumn
+{
+	AttrNumber	outer;			/* of the plan's output; 0: the expression */
+	ExprState  *expr;
+	int			guard;			/* column that says whether to evaluate this one; -1: always */
+	int16		typlen;
+	bool		typbyval;
+	int64	   *vals;			/* of by-value types; else addresses */
+	ZsColumnVector vector;		/* integers, or datums */
+	ZsColumnVector *decimal;	/* NULL: not asked for yet in any batch */
+	bool		decimal_made;	/* for the present batch */
+	bool		datums_wait;	/* it has nothing else */
+	int64	   *scaled;
+	uint8	   *dscales;
+} RowColumn;
+
+typedef struct RowInput
+{
+	ZsInput		base;			/* first */
+	PlanState  *plan;
+	ExprContext *econtext;
+	MemoryContext context;		/* of datums of the present batch */
+	MemoryContext own_context;
+	int			ncolumns;
+	RowColumn  *columns;
+	AttrNumber	maxouter;
+	bool		evaluates;		/* there are expressions */
+	bool		ended;
+	const ZsBlockColumn *blocks;	/* NULL: there are no blocks of groups */
+	int			carrier;		/* the column in which they are */
+	char	   *block;			/* a copy of the last one */
+	Size		block_size;		/* that there is room for */
+	bool		block_waits;	/* it comes as the next batch */
+	bool		is_block;		/* the present batch is one */
+	zstid		nrows;			/* so far */
+	ZsBatch		batch;
+} RowInput;
+
+static void
+start_rows(ZsInput *input)
+{
+	RowInput   *rows = (RowInput *) input;
+
+	rows->ended = false;
+	rows->block_waits = rows->is_block = false;
+	rows->nrows = 0;
+}
+
+/* Copies a datum for the time of the batch; adds to *bytes what it takes. */
+static Datum
+keep_datum(RowInput *rows, const RowColumn *column, Datum datum, Size *bytes)
+{
+	MemoryContext old;
+
+	Assert(!column->typbyval);
+	if (column->typlen == -1 && !VARATT_IS_EXTERNAL_EXPANDED(DatumGetPointer(datum)))
+	{
+		Size		size = VARSIZE_ANY(DatumGetPointer(datum));
+		void	   *copy = MemoryContextAlloc(rows->context, size);
+
+		memcpy(copy, DatumGetPointer(datum), size);
+		*bytes += size;
+		return PointerGetDatum(copy);
+	}
+	old = MemoryContextSwitchTo(rows->context);
+	datum = datumCopy(datum, false, column->typlen);
+	MemoryContextSwitchTo(old);
+	*bytes += datumGetSize(datum, false, column->typlen);
+	return datum;
+}
+
+static void
+keep_row(RowInput *rows, TupleTableSlot *slot, uint32 row, Size *bytes)
+{
+	Assert(row < ZS_KERNEL_ROWS);
+	if (rows->maxouter > 0)
+		slot_getsomeattrs(slot, rows->maxouter);
+	if (rows->evaluates)
+	{
+		ResetExprContext(rows->econtext);
+		rows->econtext->ecxt_outertuple = slot;
+	}
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		RowColumn  *column = &rows->columns[i];
+		Datum		value = (Datum) 0;
+		bool		isnull = true;
+
+		if (column->outer > 0)
+		{
+			value = slot->tts_values[column->outer - 1];
+			isnull = slot->tts_isnull[column->outer - 1];
+		}
+		else if (column->guard < 0 ||
+				 (rows->columns[column->guard].vals[row] != 0 &&
+				  !zskernel_bits_get(rows->columns[column->guard].vector.nulls, row)))
+			value = ExecEvalExprSwitchContext(column->expr, rows->econtext, &isnull);
+		if (isnull)
+		{
+			column->vector.has_nulls = true;
+			column->vector.nulls[row / 64] |= UINT64CONST(1) << (row % 64);
+			column->vals[row] = 0;
+		}
+		else if (column->typbyval)
+			column->vals[row] = zsattr_value_to_int(value, column->typlen);
+		else
+		{
+			value = keep_datum(rows, column, value, bytes);
+			column->vals[row] = (int64) value;
+			if (column->typlen == -1 &&
+				(VARATT_IS_EXTERNAL(DatumGetPointer(value)) ||
+				 VARATT_IS_COMPRESSED(DatumGetPointer(value))))
+			{
+				column->vector.has_odd = true;
+				column->vector.odd[row / 64] |= UINT64CONST(1) << (row % 64);
+			}
+		}
+	}
+}
+
+/* ---- blocks of groups ---------------------------------------------------------------- */
+
+/* Is the row a block?  Then it is kept. */
+static bool
+keep_block(RowInput *rows, TupleTableSlot *slot)
+{
+	bool		isnull;
+	Datum		datum;
+	const char *bytes;
+	Size		size;
+	int64		mark;
+
+	if (rows->blocks == NULL)
+		return false;
+	datum = slot_getattr(slot, rows->columns[rows->carrier].outer, &isnull);
+	if (isnull)
+		return false;
+	Assert(!VARATT_IS_EXTERNAL(DatumGetPointer(datum)));
+	Assert(!VARATT_IS_COMPRESSED(DatumGetPointer(datum)));
+	bytes = VARDATA_ANY(DatumGetPointer(datum));
+	size = VARSIZE_ANY_EXHDR(DatumGetPointer(datum));
+	memcpy(&mark, bytes, sizeof(mark));
+	if (mark != ZS_BLOCK_MARK)
+		return false;
+	if (size > rows->block_size)
+	{
+		if (rows->block != NULL)
+			pfree(rows->block);
+		rows->block = MemoryContextAlloc(rows->own_context, size);
+		rows->block_size = size;
+	}
+	memcpy(rows->block, bytes, size);
+	rows->block_waits = true;
+	return true;
+}
+
+/* Room for integers of the column's numerics. */
+static void
+make_decimal(RowInput *rows, RowColumn *column)
+{
+	Assert(column->typlen == -1);
+	if (column->decimal != NULL)
+		return;
+	column->decimal = MemoryContextAllocZero(rows->own_context, sizeof(ZsColumnVector));
+	column->scaled = MemoryContextAlloc(rows->own_context, ZS_KERNEL_ROWS * sizeof(int64));
+	column->dscales = MemoryContextAlloc(rows->own_context, ZS_KERNEL_ROWS);
+}
+
+/* Makes the block that was kept the batch; returns how many groups it has. */
+static uint32
+take_block(RowInput *rows)
+{
+	const ZsBlockHead *head = (const ZsBlockHead *) rows->block;
+	uint32		n = head->ngroups;
+	const char *place = rows->block + sizeof(ZsBlockHead);
+
+	Assert(rows->block_waits && n > 0 && n <= head->maxgroups);
+	rows->block_waits = false;
+	rows->is_block = true;
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		const ZsBlockColumn *in = &rows->blocks[i];
+		const ZsBlockColumnHead *column_head = (const ZsBlockColumnHead *) place;
+		const char *entries = (const char *) (column_head + 1);
+		RowColumn  *column = &rows->columns[i];
+
+		memcpy(column->vector.nulls, column_head->nulls, sizeof(column_head->nulls));
+		column->vector.has_nulls = zskernel_bits_any(column->vector.nulls);
+		if (in->kind == ZS_BLOCK_INT)
+			memcpy(column->vals, entries, n * sizeof(int64));
+		else if (in->kind == ZS_BLOCK_IMAGE)
+		{
+			for (uint32 row = 0; row < n; row++)
+				column->vals[row] = (int64) (entries + row * in->entry + ZS_BLOCK_VARLENA);
+		}
+		else
+		{
+			make_decimal(rows, column);
+			memcpy(column->scaled, entries, n * sizeof(int64));
+			*column->decimal = column->vector;
+			column->decimal->datums = NULL;
+			column->decimal->nrows = n;
+			column->decimal->vals = column->scaled;
+			column->decimal->scale = (int) Max(column_head->scale, 0);
+			column->decimal->dscales = NULL;
+			column->decimal_made = true;
+			column->datums_wait = true;
+		}
+		place += zsexpr_block_column_size(in, head->maxgroups);
+	}
+	Assert(place <= rows->block + rows->block_size);
+	return n;
+}
+
+/* The numerics of a column that came as integers. */
+static void
+make_datums(RowInput *rows, RowColumn *column)
+{
+	const ZsColumnVector *decimal = column->decimal;
+	MemoryContext old = MemoryContextSwitchTo(rows->context);
+
+	Assert(rows->is_block && column->datums_wait);
+	for (uint32 row = 0; row < decimal->nrows; row++)
+	{
+		if (!zskernel_bits_get(decimal->nulls, row))
+			column->vals[row] = (int64) zsexpr_numeric_make(decimal->vals[row], decimal->scale,
+															decimal->scale);
+	}
+	column->datums_wait = false;
+	MemoryContextSwitchTo(old);
+}
+
+/* See zs_expr_input.h. */
+void
+zsexpr_input_rows_expect_blocks(ZsInput *input, const ZsBlockColumn *columns, int carrier)
+{
+	RowInput   *rows = (RowInput *) input;
+
+	Assert(carrier >= 0 && carrier < rows->ncolumns && rows->columns[carrier].outer > 0);
+	rows->blocks = columns;
+	rows->carrier = carrier;
+}
+
+/* ---- rows ------------------------------------------------------------------------------ */
+
+static const ZsBatch *
+next_rows(ZsInput *input)
+{
+	RowInput   *rows = (RowInput *) input;
+	ZsBatch    *batch = &rows->batch;
+	uint32		n = 0;
+	Size		bytes = 0;
+
+	CHECK_FOR_INTERRUPTS();
+	ExecClearTuple(input->slot);
+	MemoryContextReset(rows->context);
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		RowColumn  *column = &rows->columns[i];
+
+		column->vector.has_nulls = column->vector.has_odd = column->decimal_made = false;
+		column->datums_wait = false;
+		zskernel_bits_clear(column->vector.nulls);
+		zskernel_bits_clear(column->vector.odd);
+	}
+	rows->is_block = false;
+	while (!rows->ended && !rows->block_waits && n < ZS_KERNEL_ROWS && bytes < MAX_BYTES)
+	{
+		TupleTableSlot *slot = ExecProcNode(rows->plan);
+
+		if (TupIsNull(slot))
+			rows->ended = true;
+		else if (!keep_block(rows, slot))
+			keep_row(rows, slot, n++, &bytes);
+	}
+	if (n == 0 && rows->block_waits)
+		n = take_block(rows);
+	if (n == 0)
+		return NULL;
+	for (int i = 0; i < rows->ncolumns; i++)
+		rows->columns[i].vector.nrows = n;
+	batch->first = rows->nrows;
+	batch->nsel = n;
+	batch->has_rows = false;
+	zskernel_bits_clear(batch->sel);
+	zskernel_bits_set_range(batch->sel, 0, n);
+	rows->nrows += n;
+	return batch;
+}
+
+/* ---- columns ------------------------------------------------------------------------ */
+
+static const int64 powers[] = {
+	1, 10, 100, 1000, 10000, 100000, 1000000, 10000000, 100000000, INT64CONST(1000000000),
+	INT64CONST(10000000000), INT64CONST(100000000000), INT64CONST(1000000000000),
+	INT64CONST(10000000000000), INT64CONST(100000000000000), INT64CONST(1000000000000000),
+	INT64CONST(10000000000000000)
+};
+
+/* Gives all integers the largest scale; those that do not fit then are odd. */
+static void
+make_scale_common(RowColumn *column, int scale)
+{
+	ZsColumnVector *vector = column->decimal;
+
+	Assert(scale < (int) lengthof(powers));
+	for (uint32 row = 0; row < vector->nrows; row++)
+	{
+		int			more = scale - column->dscales[row];
+
+		if (more > 0 && __builtin_mul_overflow(column->scaled[row], powers[more],
+											   &column->scaled[row]))
+		{
+			vector->has_odd = true;
+			vector->odd[row / 64] |= UINT64CONST(1) << (row % 64);
+			column->scaled[row] = 0;
+		}
+	}
+}
+
+/* The column's numerics as integers of one scale. */
+static const ZsColumnVector *
+decimal_vector(RowInput *rows, RowColumn *column)
+{
+	ZsColumnVector *vector = column->decimal;
+	int			most = 0;
+	int			least = lengthof(powers) - 1;
+
+	Assert(column->typlen == -1);
+	if (column->decimal_made)
+		return vector;
+	make_decimal(rows, column);
+	vector = column->decimal;
+	*vector = column->vector;
+	vector->datums = NULL;
+	for (uint32 row = 0; row < vector->nrows; row++)
+	{
+		const char *datum = (const char *) column->vals[row];
+		int			scale = 0;
+
+		column->scaled[row] = 0;
+		column->dscales[row] = 0;
+		if ((vector->has_nulls && zskernel_bits_get(vector->nulls, row)) ||
+			(vector->has_odd && zskernel_bits_get(vector->odd, row)))
+			continue;
+		if (!zscodec_numeric_to_int((const uint8 *) VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum),
+									&scale, &column->scaled[row]) ||
+			scale >= (int) lengthof(powers))
+		{
+			vector->has_odd = true;
+			vector->odd[row / 64] |= UINT64CONST(1) << (row % 64);
+			column->scaled[row] = 0;
+			continue;
+		}
+		column->dscales[row] = (uint8) scale;
+		most = Max(most, scale);
+		least = Min(least, scale);
+	}
+	if (least < most)
+		make_scale_common(column, most);
+	vector->vals = column->scaled;
+	vector->scale = most;
+	vector->dscales = least < most ? column->dscales : NULL;
+	column->decimal_made = true;
+	return vector;
+}
+
+static const ZsColumnVector *
+row_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
+{
+	RowInput   *rows = (RowInput *) input;
+	RowColumn  *column = &rows->columns[attno - 1];
+
+	Assert(attno > 0 && attno <= rows->ncolumns);
+	if (column->datums_wait && want != ZS_WANT_DECIMAL && want != ZS_WANT_NULLS)
+		make_datums(rows, column);
+	switch (want)
+	{
+		case ZS_WANT_INT:
+			return column->typbyval ? &column->vector : NULL;
+		case ZS_WANT_DECIMAL:
+			return column->typbyval ? NULL : decimal_vector(rows, column);
+		case ZS_WANT_DATUM:
+		case ZS_WANT_STRING:
+		case ZS_WANT_TEXT:
+			return column->typbyval ? NULL : &column->vector;
+		case ZS_WANT_NULLS:
+			return &column->vector;
+		default:
+			return NULL;
+	}
+}
+
+static bool
+row_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
+{
+	return false;
+}
+
+static void
+store_row(ZsInput *input, uint32 position)
+{
+	RowInput   *rows = (RowInput *) input;
+	TupleTableSlot *slot = input->slot;
+
+	Assert(position < rows->batch.nsel);
+	ExecClearTuple(slot);
+	for (int i = 0; i < rows->ncolumns; i++)
+	{
+		RowColumn  *column = &rows->columns[i];
+
+		if (column->datums_wait)
+			make_datums(rows, column);
+		slot->tts_isnull[i] = zskernel_bits_get(column->vector.nulls, position);
+		slot->tts_values[i] = column->typbyval ?
+			zsexpr_int_to_datum(column->typlen, column->vals[position]) :
+			(Datum) column->vals[position];
+	}
+	ExecStoreVirtualTuple(slot);
+}
+
+static void
+end_rows(ZsInput *input)
+{
+	ExecClearTuple(input->slot);
+}
+
+static const ZsInputMethods row_methods = {
+	.start = start_rows,
+	.next = next_rows,
+	.column = row_column,
+	.bounds = row_bounds,
+	.store = store_row,
+	.end = end_rows,
+};
+
+/* See zs_expr_input.h. */
+ZsInput *
+zsexpr_input_rows_create(PlanState *plan, List *exprs, List *guards, EState *estate)
+{
+	RowInput   *rows = palloc0(sizeof(RowInput));
+	ZsInput    *input = &rows->base;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	Assert(list_length(exprs) == list_length(guards));
+	input->methods = &row_methods;
+	input->desc = ExecTypeFromExprList(exprs);
+	input->varno = ZS_ROWS_VARNO;
+	input->slot = ExecAllocTableSlot(&estate->es_tupleTable, input->desc, &TTSOpsVirtual);
+	rows->plan = plan;
+	rows->own_context = CurrentMemoryContext;
+	rows->context = BumpContextCreate(CurrentMemoryContext, "zedstore rows", 0, 64 * 1024,
+									  1024 * 1024);
+	rows->econtext = CreateExprContext(estate);
+	rows->ncolumns = list_length(exprs);
+	rows->columns = palloc0(Max(rows->ncolumns, 1) * sizeof(RowColumn));
+	forboth(lc, exprs, lc2, guards)
+	{
+		RowColumn  *column = &rows->columns[foreach_current_index(lc)];
+		const Var  *var = lfirst(lc);
+		Form_pg_attribute att = TupleDescAttr(input->desc, foreach_current_index(lc));
+
+		column->guard = lfirst_int(lc2);
+		Assert(column->guard >= -1 && column->guard < foreach_current_index(lc));
+		column->typlen = att->attlen;
+		column->typbyval = att->attbyval;
+		column->vals = palloc0(ZS_KERNEL_ROWS * sizeof(int64));
+		if (column->typbyval)
+			column->vector.vals = column->vals;
+		else
+			column->vector.datums = (const uint64 *) column->vals;
+		if (IsA(var, Var) && column->guard < 0)
+		{
+			Assert(var->varno == OUTER_VAR && var->varattno > 0);
+			column->outer = var->varattno;
+			rows->maxouter = Max(rows->maxouter, column->outer);
+		}
+		else
+		{
+			column->expr = ExecInitExpr((Expr *) var, NULL);
+			rows->evaluates = true;
+		}
+	}
+	return input;
+}

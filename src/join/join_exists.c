@@ -1,0 +1,279 @@
+/*-------------------------------------------------------------------------
+ *
+ * join_exists.c
+ *	  EXISTS that is no join: by a hash table rather than by a subquery for each row.
+ *
+ * The problem: for EXISTS below OR, in a target list and the like core keeps two plans
+ * (AlternativeSubPlan): the subquery executed for each row, and a hash table of what it returns for
+ * all.  It takes the costs of the first wherever it plans, and chooses when the plan is complete,
+ * by the rows of one execution of the node that asks: a scan by index below a nested loop is
+ * executed a million times, and counts as asking twice.  Executing the subquery stops at the first
+ * row, which core takes to come after an even share of the table.  Where there is none it comes to
+ * the table's end, each time.
+ *
+ * The idea: what can lose little is taken.
+ *
+ *	1. If the subquery itself costs as much as half of making the hash table, when all its rows are
+ *	   asked for, it is a scan.  Asking twice for what is not there costs more than the table then.
+ *	   Decided before anything of the query is costed.
+ *	2. Else, in the filter of a table: if the rows that the rest of the filter leaves, each with a
+ *	   subquery, cost more than the table.  So the loss is one table, where another plan would have
+ *	   come to few of the rows.  Decided when core has made the relation's paths, whose costs have
+ *	   the first plan in them; so these are made again.
+ *
+ * The plan that is not taken stays where it is, behind the other one, and costs too much for
+ * setrefs.c to choose it.  Expressions that core has copied by then are not seen.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/join/join_exists.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "access/table.h"
+#include "miscadmin.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/plancat.h"
+#include "utils/lsyscache.h"
+
+#include "zs_base.h"
+#include "zs_cost.h"
+#include "zs_join.h"
+
+/* A subquery is a scan if it costs at least this share of the hash table. */
+#define SHARE_OF_SCAN		0.5
+
+/* More than any plan costs. */
+#define COST_NEVER			1.0e12
+
+static get_relation_info_hook_type next_relation_info_hook = NULL;
+static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
+
+/* ---- the two plans ------------------------------------------------------------------------ */
+
+/* expression_tree_walker callback: adds AlternativeSubPlans that may be decided to the list. */
+static bool
+find_alternatives(Node *node, void *context)
+{
+	List	  **found = context;
+
+	if (node == NULL)
+		return false;
+	if (IsA(node, AlternativeSubPlan))
+	{
+		List	   *subplans = ((AlternativeSubPlan *) node)->subplans;
+
+		if (list_length(subplans) == 2 && !linitial_node(SubPlan, subplans)->useHashTable &&
+			lsecond_node(SubPlan, subplans)->useHashTable)
+			*found = lappend(*found, node);
+	}
+	else if (IsA(node, RestrictInfo))
+		return find_alternatives((Node *) ((RestrictInfo *) node)->clause, context);
+	return expression_tree_walker(node, find_alternatives, context);
+}
+
+static void
+take_hashed(AlternativeSubPlan *alternative)
+{
+	SubPlan    *correlated = linitial_node(SubPlan, alternative->subplans);
+
+	Assert(list_length(alternative->subplans) == 2);
+	Assert(lsecond_node(SubPlan, alternative->subplans)->useHashTable);
+	Assert(!correlated->useHashTable);
+	correlated->startup_cost = COST_NEVER;
+	alternative->subplans = list_make2(lsecond(alternative->subplans), correlated);
+}
+
+/* Is one of the query's tables ours?  Those of its subqueries, too. */
+static bool
+has_our_table(const Query *query)
+{
+	ListCell   *lc;
+
+	check_stack_depth();
+	foreach(lc, query->rtable)
+	{
+		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
+
+		if (rte->rtekind == RTE_RELATION && zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
+			return true;
+		if (rte->rtekind == RTE_SUBQUERY && rte->subquery != NULL && has_our_table(rte->subquery))
+			return true;
+	}
+	foreach(lc, query->cteList)
+	{
+		if (has_our_table(castNode(Query, lfirst_node(CommonTableExpr, lc)->ctequery)))
+			return true;
+	}
+	return false;
+}
+
+/* Is it about a table of ours, in the query itself or in what it asks for? */
+static bool
+concerns_us(PlannerInfo *root, const AlternativeSubPlan *alternative)
+{
+	const SubPlan *correlated = linitial_node(SubPlan, alternative->subplans);
+	const PlannerInfo *subroot = list_nth(root->glob->subroots, correlated->plan_id - 1);
+
+	return has_our_table(subroot->parse) || has_our_table(root->parse);
+}
+
+/* ---- subqueries that are scans ------------------------------------------------------------ */
+
+static bool
+is_scan(PlannerInfo *root, const AlternativeSubPlan *alternative)
+{
+	const SubPlan *correlated = linitial_node(SubPlan, alternative->subplans);
+	const SubPlan *hashed = lsecond_node(SubPlan, alternative->subplans);
+	const Plan *plan = list_nth(root->glob->subplans, correlated->plan_id - 1);
+
+	return plan->total_cost >= SHARE_OF_SCAN * hashed->startup_cost;
+}
+
+/* Called for each table of the query, before costs are asked for; does its work once. */
+static void
+relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
+{
+	List	   *found = NIL;
+	ListCell   *lc;
+
+	if (next_relation_info_hook)
+		next_relation_info_hook(root, relid, inhparent, rel);
+	if (!zs_enable_robust_joins || !root->hasAlternativeSubPlans)
+		return;
+	(void) find_alternatives((Node *) root->parse->targetList, &found);
+	(void) find_alternatives((Node *) root->parse->jointree, &found);
+	(void) find_alternatives(root->parse->havingQual, &found);
+	foreach(lc, found)
+	{
+		AlternativeSubPlan *alternative = lfirst_node(AlternativeSubPlan, lc);
+
+		if (is_scan(root, alternative) && concerns_us(root, alternative))
+			take_hashed(alternative);
+	}
+	list_free(found);
+}
+
+/* ---- filters of tables -------------------------------------------------------------------- */
+
+/* Core's own paths can be made anew; what another extension has added cannot. */
+static bool
+paths_are_core_s(const List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		const Node *path = lfirst(lc);
+
+		if (!IsA(path, Path) && !IsA(path, IndexPath) && !IsA(path, BitmapHeapPath) &&
+			!IsA(path, TidPath) && !IsA(path, TidRangePath))
+			return false;
+	}
+	return true;
+}
+
+/* expression_tree_walker callback: forgets what clauses cost. */
+static bool
+forget_costs(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, RestrictInfo))
+	{
+		((RestrictInfo *) node)->eval_cost.startup = -1;
+		return forget_costs((Node *) ((RestrictInfo *) node)->orclause, context);
+	}
+	return expression_tree_walker(node, forget_costs, context);
+}
+
+/* As set_plain_rel_pathlist() of core's allpaths.c. */
+static void
+make_paths_anew(PlannerInfo *root, RelOptInfo *rel)
+{
+	int			workers;
+
+	Assert(IS_SIMPLE_REL(rel));
+	zscost_restart(rel);
+	(void) forget_costs((Node *) rel->baserestrictinfo, NULL);
+	cost_qual_eval(&rel->baserestrictcost, rel->baserestrictinfo, root);
+	rel->pathlist = NIL;
+	rel->partial_pathlist = NIL;
+	add_path(rel, create_seqscan_path(root, rel, rel->lateral_relids, 0));
+	if (rel->consider_parallel && rel->lateral_relids == NULL)
+	{
+		workers = compute_parallel_worker(rel, rel->pages, -1, max_parallel_workers_per_gather);
+		if (workers > 0)
+			add_partial_path(rel, create_seqscan_path(root, rel, NULL, workers));
+	}
+	create_index_paths(root, rel);
+	(void) create_tidscan_paths(root, rel);
+}
+
+/* Takes hash tables for those of the relation's clauses that ask for many rows; true if any. */
+static bool
+decide_filter(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *found = NIL;
+	List	   *others = NIL;
+	bool		changed = false;
+	double		nrows;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		int			n = list_length(found);
+
+		(void) find_alternatives(lfirst(lc), &found);
+		if (list_length(found) == n)
+			others = lappend(others, lfirst(lc));
+	}
+	if (found == NIL)
+		return false;
+	nrows = rel->tuples * clauselist_selectivity(root, others, 0, JOIN_INNER, NULL);
+	foreach(lc, found)
+	{
+		AlternativeSubPlan *alternative = lfirst_node(AlternativeSubPlan, lc);
+		const SubPlan *correlated = linitial_node(SubPlan, alternative->subplans);
+		const SubPlan *hashed = lsecond_node(SubPlan, alternative->subplans);
+
+		if (nrows * correlated->per_call_cost <= hashed->startup_cost ||
+			!concerns_us(root, alternative))
+			continue;
+		take_hashed(alternative);
+		changed = true;
+	}
+	return changed;
+}
+
+/* The hook that is called first of ours: others go on from the paths that are made here. */
+static void
+set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (zs_enable_robust_joins && root->hasAlternativeSubPlans && rel->baserestrictinfo != NIL &&
+		rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&
+		rel->fdwroutine == NULL && !IS_DUMMY_REL(rel) &&
+		paths_are_core_s(rel->pathlist) && paths_are_core_s(rel->partial_pathlist) &&
+		decide_filter(root, rel))
+		make_paths_anew(root, rel);
+	if (next_pathlist_hook)
+		next_pathlist_hook(root, rel, rti, rte);
+}
+
+/* See zs_join.h. */
+void
+zsjoin_exists_init(void)
+{
+	next_relation_info_hook = get_relation_info_hook;
+	get_relation_info_hook = relation_info;
+	next_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = set_rel_pathlist;
+}

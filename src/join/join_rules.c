@@ -1,0 +1,107 @@
+/*-------------------------------------------------------------------------
+ *
+ * join_rules.c
+ *	  Which hash joins can tell a scan by batches what they look for.
+ *
+ * Asked twice: of paths, when a join's costs are worked out (join_plan.c), and of plans,
+ * when they are executed (join_tap.c).  What the planner counts on must come true, so both
+ * ask here.  A build with assertions compares what they say (join_tap.c).
+ *
+ * The rules themselves: join_tap.c.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/join/join_rules.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "nodes/pathnodes.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+
+#include "join_internal.h"
+#include "zs_clause.h"
+#include "zs_node_filter.h"
+
+/* See join_internal.h. */
+bool
+zsjoin_is_equality(Oid funcid)
+{
+	switch (funcid)
+	{
+		case F_INT2EQ:
+		case F_INT4EQ:
+		case F_INT8EQ:
+		case F_INT24EQ:
+		case F_INT28EQ:
+		case F_INT42EQ:
+		case F_INT48EQ:
+		case F_INT82EQ:
+		case F_INT84EQ:
+		case F_DATE_EQ:
+		case F_TIME_EQ:
+		case F_TIMESTAMP_EQ:
+		case F_TIMESTAMPTZ_EQ:
+			return true;
+		default:
+			return false;
+	}
+}
+
+/* See join_internal.h. */
+bool
+zsjoin_drops_lonely_rows(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_SEMI || type == JOIN_RIGHT ||
+		type == JOIN_RIGHT_ANTI || zs_join_is_right_semi(type);
+}
+
+/* See join_internal.h. */
+bool
+zsjoin_goes_by_outer_rows(JoinType type)
+{
+	return type == JOIN_INNER || type == JOIN_LEFT || type == JOIN_SEMI || type == JOIN_ANTI;
+}
+
+/* Does the clause compare a side of the join with the other one?  As in joinpath.c. */
+static bool
+has_both_sides(RestrictInfo *rinfo, const RelOptInfo *outer, const RelOptInfo *inner)
+{
+	if (bms_is_subset(rinfo->left_relids, outer->relids) &&
+		bms_is_subset(rinfo->right_relids, inner->relids))
+		rinfo->outer_is_left = true;
+	else if (bms_is_subset(rinfo->left_relids, inner->relids) &&
+			 bms_is_subset(rinfo->right_relids, outer->relids))
+		rinfo->outer_is_left = false;
+	else
+		return false;
+	return rinfo->outer_is_left ||
+		OidIsValid(get_commutator(castNode(OpExpr, rinfo->clause)->opno));
+}
+
+/* See join_internal.h. */
+List *
+zsjoin_hashclauses(const RelOptInfo *joinrel, const RelOptInfo *outer,
+				   const RelOptInfo *inner, JoinType jointype, List *restrictlist)
+{
+	List	   *clauses = NIL;
+	ListCell   *lc;
+
+	foreach(lc, restrictlist)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		Assert(!rinfo->pseudoconstant || !rinfo->can_join);
+		if (IS_OUTER_JOIN(jointype) && RINFO_IS_PUSHED_DOWN(rinfo, joinrel->relids))
+			continue;
+		if (rinfo->can_join && OidIsValid(rinfo->hashjoinoperator) &&
+			has_both_sides(rinfo, outer, inner))
+			clauses = lappend(clauses, rinfo);
+	}
+	return clauses;
+}

@@ -1,0 +1,158 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_agg_plan.h
+ *	  Paths of aggregates by batches; private to src/node.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_agg_plan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef NODE_AGG_PLAN_H
+#define NODE_AGG_PLAN_H
+
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
+#include "zs_agg.h"
+
+/* What is to be aggregated. */
+typedef struct ZsAggQuery
+{
+	PlannerInfo *root;
+	RelOptInfo *rel;			/* the input */
+	RelOptInfo *grouped_rel;
+	RelOptInfo *parent;			/* grouped_rel, with the input's tables */
+	GroupPathExtraData *extra;
+	PathTarget *target;			/* what complete paths return */
+	List	   *keys;
+	List	   *eqops;			/* of the keys */
+	List	   *aggrefs;		/* each once */
+	double		ngroups;
+} ZsAggQuery;
+
+/*
+ * Members of CustomPath.custom_private.  What the plan has in its custom_private has the same
+ * numbers, without the expressions that are in custom_scan_tlist and qual.
+ */
+typedef enum ZsAggPrivate
+{
+	ZS_AGG_NAME,				/* zsbase_private_name() */
+	ZS_AGG_RELID,				/* the table's range table index; 0: rows of a plan */
+	ZS_AGG_FILTER,				/* of the table's rows */
+	ZS_AGG_EQOPS,
+	ZS_AGG_SPLIT,				/* ZsAggSplit */
+	ZS_AGG_INPUTS,				/* rows: their columns, as expressions over the plan's output */
+	ZS_AGG_GUARDS,				/* rows: as for zsexpr_input_rows_create() */
+	ZS_AGG_OVER_INPUTS,			/* rows: keys and aggregates over these columns */
+	ZS_AGG_SHOWN,				/* keys, then aggregates; only of paths, like HAVING */
+	ZS_AGG_HAVING
+} ZsAggPrivate;
+
+/* What a key and an aggregate cost a row, and a look into the table of groups. */
+#define ZS_COST_PER_AGG		0.0002
+#define ZS_COST_PER_KEY		0.0004
+#define ZS_COST_PROBE		0.001	/* while the table of groups is near */
+#define ZS_COST_FAR_PROBE	0.005
+#define ZS_LARGE_TABLE		10000	/* groups */
+
+/* ---- node_agg_plan.c ---- */
+
+/*
+ * A path without costs, for the table of the query (child is NULL) or for rows of another path.
+ * aggrefs: complete or partial ones; private: the members FILTER and INPUTS to OVER_INPUTS, which
+ * may be missing from the end.
+ */
+extern CustomPath *zsnode_agg_make_path(const ZsAggQuery *query, PathTarget *target,
+										List *aggrefs, Path *child, List *filter, List *inputs,
+										ZsAggSplit split);
+
+/*
+ * A path that returns partial aggregates of the query's table, in one process; NULL if there are no
+ * programs for it.  target, aggrefs: of partial aggregation.
+ */
+extern CustomPath *zsnode_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target,
+												 List *aggrefs);
+
+/* ---- node_agg_cost.c ---- */
+
+/* Scanning the table and making its groups; of the rows this process gets one part in divisor. */
+extern Cost zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups,
+								  double divisor);
+
+/* What aggregates of a table cost at least, in one process, as far as that is known at once. */
+extern Cost zsnode_agg_least_cost(const ZsAggQuery *query);
+
+/* Are most groups going to be complete before the end of the scan (node_agg_early.c)? */
+extern bool zsnode_agg_is_in_key_order(const ZsAggQuery *query);
+
+/*
+ * Sets the costs of a path whose groups are there after run_cost, and the settings' word about it.
+ */
+extern void zsnode_agg_set_cost(const ZsAggQuery *query, CustomPath *path, Cost run_cost,
+								double ngroups);
+
+/*
+ * What it costs to write out and to read again the rows whose groups find no place in memory, and
+ * what DISTINCT aggregates have no place for; once for each time that they are divided.
+ */
+extern Cost zsnode_agg_spill_cost(const ZsAggQuery *query, double nrows);
+
+/* What it costs to hand over one group of one process and to combine it with others in our node. */
+extern Cost zsnode_agg_combine_cost(const ZsAggQuery *query);
+
+/* What it costs more than core thinks to hand over a group and combine it in a node of core's. */
+extern Cost zsnode_agg_serial_cost(const ZsAggQuery *query);
+
+/* ---- node_agg_partial.c ---- */
+
+/* Can the query be aggregated in parts, as far as core is concerned? */
+extern bool zsnode_agg_can_divide(const ZsAggQuery *query);
+
+/*
+ * Keys, and the aggregates of target and HAVING as partial ones, which are added to *aggrefs.
+ * split: who combines them.
+ */
+extern PathTarget *zsnode_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split,
+											 List **aggrefs);
+
+/* The number of groups that each of the processes meets. */
+extern double zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor);
+
+/*
+ * Add the plans that combine what the partial path returns, in several processes or in one.
+ */
+extern void zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial);
+extern void zsnode_agg_add_combined(const ZsAggQuery *query, Path *partial);
+
+/*
+ * Can a node of ours combine what processes have seen of the query's groups?  There have to be
+ * groups: of one row for each process nothing is to be gained.
+ */
+extern bool zsnode_agg_can_combine(const ZsAggQuery *query);
+
+/*
+ * Adds the plan that combines what the partial path returns, a path of ours for ZS_SPLIT_FOR_OURS
+ * with these partial aggregates, in a node of ours.
+ */
+extern void zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs);
+
+/* ---- node_agg_partition.c ---- */
+
+/* Adds paths that combine partial aggregates of partitions; false if there are none. */
+extern bool zsnode_agg_add_partition_paths(const ZsAggQuery *query);
+
+/* ---- node_agg_rows.c ---- */
+
+/* Adds paths over rows of the cheapest path of the input. */
+extern void zsnode_agg_add_row_paths(const ZsAggQuery *query);
+
+/*
+ * Brings the columns of an input of rows from the path's terms to those of the plan with the target
+ * list; in the current context.
+ */
+extern List *zsnode_agg_resolve_inputs(List *inputs, List *tlist);
+
+#endif							/* NODE_AGG_PLAN_H */

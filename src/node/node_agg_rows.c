@@ -1,0 +1,383 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_agg_rows.c
+ *	  Plans aggregates by batches over the rows of any plan of core's.
+ *
+ * Joins, subqueries, appended partitions and scans with filters that programs do not know return
+ * rows.  The node collects them into batches (expr_input_rows.c), which pays where the aggregates
+ * are dear, as those of numerics are, or where there are groups: core looks into its hash table row
+ * by row.  Only queries with a zedstore table among theirs are planned so.
+ *
+ * The node sees an input whose columns are the keys, which the plan below returns as columns of its
+ * own, and what aggregates need.  Keys and aggregates are written anew over these columns; what
+ * EXPLAIN shows, and what the nodes above look for, are the old ones in custom_scan_tlist.
+ * Arguments and conditions of FILTER that programs do not know are columns themselves: they are
+ * evaluated row by row, in the order in which core does it, and arguments only for rows that pass
+ * their FILTER.  So their errors are core's; volatile ones are left to core all the same, since it
+ * decides how often they are called.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_agg_rows.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class_d.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "nodes/makefuncs.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/tlist.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+
+#include "node_agg_fold.h"
+#include "node_agg_plan.h"
+#include "zs_agg.h"
+#include "zs_agg_group.h"
+#include "zs_base.h"
+#include "zs_cost.h"
+#include "zs_expr_guc.h"
+
+/* Columns of an input of rows, and keys and aggregates over them. */
+typedef struct RowSpec
+{
+	List	   *inputs;
+	List	   *guards;
+	List	   *keys;
+	List	   *aggrefs;
+} RowSpec;
+
+/* ---- columns ------------------------------------------------------------------------- */
+
+/*
+ * The column of the expression, a new one if there is none; guard: as in
+ * zsexpr_input_rows_create().
+ */
+static Var *
+input_column(RowSpec *spec, Expr *expr, int guard)
+{
+	int			i = 0;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	Assert(guard >= -1 && guard < list_length(spec->inputs));
+	Assert(list_length(spec->inputs) == list_length(spec->guards));
+	/* looking at a column cannot fail */
+	if (IsA(expr, Var))
+		guard = -1;
+	forboth(lc, spec->inputs, lc2, spec->guards)
+	{
+		if (lfirst_int(lc2) == guard && equal(lfirst(lc), expr))
+			break;
+		i++;
+	}
+	if (lc == NULL)
+	{
+		spec->inputs = lappend(spec->inputs, expr);
+		spec->guards = lappend_int(spec->guards, guard);
+	}
+	return makeVar(ZS_ROWS_VARNO, (AttrNumber) (i + 1), exprType((Node *) expr),
+				   exprTypmod((Node *) expr), exprCollation((Node *) expr), 0);
+}
+
+/* Replaces columns of the plan below by those of the input. */
+static Node *
+replace_columns(Node *node, void *spec)
+{
+	if (node == NULL)
+		return NULL;
+	if (IsA(node, Var) || IsA(node, PlaceHolderVar))
+		return (Node *) input_column(spec, (Expr *) node, -1);
+	return expression_tree_mutator(node, replace_columns, spec);
+}
+
+/* Is the aggregate known, over these inputs?  Leaves no memory behind. */
+static bool
+has_program(List *inputs, Aggref *aggref)
+{
+	MemoryContext program = AllocSetContextCreate(CurrentMemoryContext, "zedstore program",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(program);
+	ZsAgg		agg;
+	bool		result = zsnode_agg_classify_folded(ExecTypeFromExprList(inputs), ZS_ROWS_VARNO,
+													aggref, &agg);
+
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(program);
+	return result;
+}
+
+/*
+ * The aggregate over columns of the input.  If it is known with expressions as they are, these run
+ * on whole batches; else they are columns, evaluated row by row.
+ */
+static Aggref *
+aggregate_over_inputs(RowSpec *spec, Aggref *aggref)
+{
+	RowSpec		tried = *spec;
+	Aggref	   *result;
+	int			guard = -1;
+	ListCell   *lc;
+
+	tried.inputs = list_copy(spec->inputs);
+	tried.guards = list_copy(spec->guards);
+	result = (Aggref *) expression_tree_mutator((Node *) aggref, replace_columns, &tried);
+	if (has_program(tried.inputs, result))
+	{
+		*spec = tried;
+		return result;
+	}
+
+	result = makeNode(Aggref);
+	memcpy(result, aggref, sizeof(Aggref));
+	if (aggref->aggfilter != NULL)
+	{
+		Var		   *condition = input_column(spec, aggref->aggfilter, -1);
+
+		result->aggfilter = (Expr *) condition;
+		guard = condition->varattno - 1;
+	}
+	result->args = NIL;
+	foreach(lc, aggref->args)
+	{
+		TargetEntry *tle = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
+
+		tle->expr = (Expr *) input_column(spec, tle->expr, guard);
+		result->args = lappend(result->args, tle);
+	}
+	return result;
+}
+
+static int
+compare_transno(const ListCell *a, const ListCell *b)
+{
+	return lfirst_node(Aggref, a)->aggtransno - lfirst_node(Aggref, b)->aggtransno;
+}
+
+/* Columns get the order in which core evaluates what is in them. */
+static void
+make_spec(const ZsAggQuery *query, List *aggrefs, RowSpec *spec)
+{
+	List	   *ordered = list_copy(aggrefs);
+	ListCell   *lc;
+
+	memset(spec, 0, sizeof(*spec));
+	foreach(lc, query->keys)
+		spec->keys = lappend(spec->keys, input_column(spec, lfirst(lc), -1));
+	list_sort(ordered, compare_transno);
+	foreach(lc, ordered)
+		(void) aggregate_over_inputs(spec, lfirst_node(Aggref, lc));
+	foreach(lc, aggrefs)
+		spec->aggrefs = lappend(spec->aggrefs,
+								aggregate_over_inputs(spec, lfirst_node(Aggref, lc)));
+}
+
+/* ---- the plan below ---------------------------------------------------------------------- */
+
+/* Does the expression need a column that is not among exprs? */
+static bool
+lacks_column(Node *node, void *exprs)
+{
+	if (node == NULL)
+		return false;
+	if (!IsA(node, Const) && !IsA(node, Param) && list_member(exprs, node))
+		return false;
+	if (IsA(node, Var))
+		return true;
+	return expression_tree_walker(node, lacks_column, exprs);
+}
+
+static Node *
+resolve(Node *node, void *tlist)
+{
+	TargetEntry *tle;
+
+	if (node == NULL)
+		return NULL;
+	if (!IsA(node, Const) && !IsA(node, Param))
+	{
+		tle = tlist_member((Expr *) node, tlist);
+		if (tle != NULL)
+			return (Node *) makeVarFromTargetEntry(OUTER_VAR, tle);
+	}
+	if (IsA(node, PlaceHolderVar))
+		return resolve((Node *) ((PlaceHolderVar *) node)->phexpr, tlist);
+	if (IsA(node, Var))
+		elog(ERROR, "column of an aggregate is not in its input");
+	return expression_tree_mutator(node, resolve, tlist);
+}
+
+/* See node_agg_plan.h. */
+List *
+zsnode_agg_resolve_inputs(List *inputs, List *tlist)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	foreach(lc, inputs)
+		result = lappend(result, resolve(lfirst(lc), tlist));
+	return result;
+}
+
+static bool
+has_zedstore_table(PlannerInfo *root)
+{
+	for (int i = 1; i < root->simple_rel_array_size; i++)
+	{
+		RangeTblEntry *rte = root->simple_rte_array[i];
+		RelOptInfo *rel = root->simple_rel_array[i];
+
+		if (rte == NULL || rel == NULL)
+			continue;
+		if (rte->rtekind == RTE_RELATION &&
+			(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
+			zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
+			return true;
+		if (rte->rtekind == RTE_SUBQUERY && rel->subroot != NULL &&
+			has_zedstore_table(rel->subroot))
+			return true;
+	}
+	return false;
+}
+
+/* ---- costs and paths ------------------------------------------------------------------------ */
+
+/*
+ * A row costs so much, and each of its columns.  Core's Agg node is charged cpu_operator_cost for
+ * each key and each aggregate, which is a third of what it takes; so are these.
+ */
+#define COST_PER_ROW		0.001
+#define COST_PER_COLUMN		0.0003
+
+/*
+ * A sum that takes core far longer than us, if no expression has to be evaluated row by row for it.
+ */
+static bool
+is_dear(const ZsAgg *agg, const RowSpec *spec)
+{
+	Assert(agg->attno >= 0 && agg->attno <= list_length(spec->inputs));
+	if (agg->expr == NULL &&
+		(agg->attno == InvalidAttrNumber || !IsA(list_nth(spec->inputs, agg->attno - 1), Var)))
+		return false;
+	return agg->kind == ZS_AGG_SUM_INT8 || agg->kind == ZS_AGG_AVG_INT8 ||
+		agg->kind == ZS_AGG_SUM_NUMERIC || agg->kind == ZS_AGG_AVG_NUMERIC;
+}
+
+/*
+ * Are keys and aggregates known, and is it worth while to collect rows for them?  *divisible: core
+ * can combine them, too.
+ */
+static bool
+can_run(const ZsAggQuery *query, const RowSpec *spec, bool *divisible)
+{
+	TupleDesc	desc = ExecTypeFromExprList(spec->inputs);
+	int			ndear = 0;
+	ListCell   *lc;
+	ListCell   *lc2;
+
+	Assert(list_length(spec->keys) == list_length(query->eqops));
+	*divisible = true;
+	forboth(lc, spec->keys, lc2, query->eqops)
+	{
+		ZsGroupKey	key;
+
+		if (!zsagg_group_classify(desc, ZS_ROWS_VARNO, lfirst(lc), lfirst_oid(lc2), &key))
+			return false;
+	}
+	foreach(lc, spec->aggrefs)
+	{
+		ZsAgg		agg;
+
+		if (!zsnode_agg_classify_folded(desc, ZS_ROWS_VARNO, lfirst_node(Aggref, lc), &agg))
+			return false;
+		ndear += is_dear(&agg, spec) ? 1 : 0;
+		*divisible &= zsagg_has_partial(&agg);
+	}
+	return query->keys != NIL || ndear > 1 || zs_debug_vector != ZS_DEBUG_VECTOR_OFF;
+}
+
+static Cost
+rows_cost(const ZsAggQuery *query, const RowSpec *spec, Path *child, double ngroups)
+{
+	QualCost	inputs;
+	double		per_row;
+
+	Assert(child->param_info == NULL);
+	cost_qual_eval(&inputs, spec->inputs, query->root);
+	per_row = COST_PER_ROW + COST_PER_COLUMN * list_length(spec->inputs) + inputs.per_tuple +
+		ZS_COST_PER_AGG * list_length(spec->aggrefs) + zscost_values(spec->aggrefs);
+	if (query->keys != NIL)
+		per_row += ZS_COST_PER_KEY * list_length(query->keys) +
+			(ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE / 2 : ZS_COST_PROBE / 2);
+	return child->total_cost + inputs.startup + child->rows * per_row;
+}
+
+static CustomPath *
+make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *child,
+			  double ngroups, ZsAggSplit split)
+{
+	RowSpec		spec;
+	CustomPath *path;
+
+	Assert(split == ZS_SPLIT_NONE || child->parallel_safe);
+	make_spec(query, aggrefs, &spec);
+	path = zsnode_agg_make_path(query, target, aggrefs, child, NIL,
+								list_make3(spec.inputs, spec.guards,
+										   list_concat_copy(spec.keys, spec.aggrefs)), split);
+	zsnode_agg_set_cost(query, path, rows_cost(query, &spec, child, ngroups) +
+						zsnode_agg_spill_cost(query, child->rows), ngroups);
+	return path;
+}
+
+/* See node_agg_plan.h. */
+void
+zsnode_agg_add_row_paths(const ZsAggQuery *query)
+{
+	RelOptInfo *rel = query->rel;
+	Path	   *child = rel->cheapest_total_path;
+	RowSpec		spec;
+	bool		divisible;
+
+	if (child == NULL || child->param_info != NULL || !has_zedstore_table(query->root) ||
+		contain_volatile_functions((Node *) query->aggrefs) ||
+		contain_subplans((Node *) query->aggrefs))
+		return;
+	make_spec(query, query->aggrefs, &spec);
+	if (lacks_column((Node *) spec.inputs, child->pathtarget->exprs) ||
+		!can_run(query, &spec, &divisible))
+		return;
+
+	if (divisible && zsnode_agg_can_divide(query) && rel->partial_pathlist != NIL)
+	{
+		Path	   *partial_child = linitial(rel->partial_pathlist);
+		double		divisor = zscost_parallel_divisor(partial_child->parallel_workers);
+		double		npartial = zsnode_agg_partial_groups(query, divisor);
+		ZsAggSplit	split = zsnode_agg_can_combine(query) ? ZS_SPLIT_FOR_OURS : ZS_SPLIT_FOR_CORE;
+		List	   *aggrefs = NIL;
+		PathTarget *target = zsnode_agg_partial_target(query, split, &aggrefs);
+		CustomPath *path;
+
+		if (!lacks_column((Node *) spec.inputs, partial_child->pathtarget->exprs))
+		{
+			path = make_row_path(query, target, aggrefs, partial_child, npartial, split);
+			path->path.parallel_workers = partial_child->parallel_workers;
+			if (split == ZS_SPLIT_FOR_CORE)
+				zsnode_agg_add_gathered(query, &path->path);
+			else
+				zsnode_agg_add_combining(query, &path->path, aggrefs);
+			if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
+				return;
+		}
+	}
+
+	add_path(query->grouped_rel,
+			 (Path *) make_row_path(query, query->target, query->aggrefs, child,
+									query->ngroups, ZS_SPLIT_NONE));
+}

@@ -1,0 +1,235 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_agg_single.c
+ *	  Adds rows to the aggregates of a node, one by one.
+ *
+ * This is for the rows of batches that no program may decide, for rows that were written out and
+ * come back, and for all rows beside their batches when these are verified.  Keys, filters and
+ * arguments go through core's expressions, so errors and odd values are core's.
+ *
+ * What is kept of a row are its key and, for each aggregate, whether it passes FILTER and its
+ * argument: row_values and row_isnull, in the memory of single rows.  A row is written out in the
+ * same form, if its group is not in memory and no group may be added any more.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_agg_single.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "node_agg.h"
+
+/* Makes room for the values of all groups. */
+void
+zsnode_agg_grow_values(AggNodeState *state)
+{
+	uint32		n = zsagg_groups_count(state->groups);
+	Size		size = state->value_size;
+	Size		offset = 0;
+	Size		room;
+	uint32		maxgroups;
+
+	if (n <= state->maxgroups)
+		return;
+	maxgroups = Max(Max(n, 64), zsagg_groups_grown(state->maxgroups));
+	room = maxgroups * size + PG_CACHE_LINE_SIZE;
+	if (state->values == NULL)
+		state->values_memory = MemoryContextAllocHuge(state->context, room);
+	else
+	{
+		offset = state->values - state->values_memory;
+		state->values_memory = repalloc_huge(state->values_memory, room);
+	}
+	state->values = (char *) CACHELINEALIGN(state->values_memory);
+	/* where it is now it may begin elsewhere in a line */
+	if (state->values != state->values_memory + offset)
+		memmove(state->values, state->values_memory + offset, state->maxgroups * size);
+	memset(state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);
+	state->maxgroups = maxgroups;
+	Assert(state->maxgroups >= n);
+}
+
+/* Takes what is needed of the row in the input's slot: row_values, in the memory of single rows. */
+void
+zsnode_agg_read_row(AggNodeState *state)
+{
+	ExprContext *econtext = state->rowcontext;
+	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
+
+	Assert(!TTS_EMPTY(state->input->slot));
+	econtext->ecxt_scantuple = state->input->slot;
+	for (int k = 0; k < state->nkeys; k++)
+	{
+		state->key_folds[k].reached = true;
+		if (state->key_states[k] == NULL)
+			state->row_values[k] = slot_getattr(state->input->slot, state->keys[k].attno,
+												&state->row_isnull[k]);
+		else
+			state->row_values[k] = ExecEvalExpr(state->key_states[k], econtext,
+												&state->row_isnull[k]);
+	}
+	for (int i = 0; i < state->naggs; i++)
+	{
+		NodeAgg    *agg = &state->aggs[i];
+		bool		passes = true;
+
+		if (agg->filter != NULL)
+		{
+			agg->filter_fold.reached = true;
+			passes = ExecQual(agg->filter, econtext);
+			state->row_values[agg->filter_column] = BoolGetDatum(passes);
+			state->row_isnull[agg->filter_column] = false;
+		}
+		if (agg->arg != NULL)
+		{
+			state->row_values[agg->arg_column] = (Datum) 0;
+			state->row_isnull[agg->arg_column] = true;
+			agg->arg_fold.reached = agg->arg_fold.reached || passes;
+			if (passes)
+				state->row_values[agg->arg_column] =
+					ExecEvalExpr(agg->arg, econtext, &state->row_isnull[agg->arg_column]);
+		}
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Makes sure that rows of groups that are not in memory can be written. */
+void
+zsnode_agg_open_spill(AggNodeState *state)
+{
+	uint32		ngroups = Max(zsagg_groups_count(state->groups), 1);
+	Size		size;
+	MemoryContext old;
+
+	Assert(zsagg_groups_frozen(state->groups));
+	if (state->spill != NULL)
+		return;
+	size = MemoryContextMemAllocated(state->context, true) - state->base_memory;
+	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
+	state->spill = zsagg_spill_create(state->rowdesc, (double) size / ngroups);
+	zsnode_agg_count_rare(state);
+	MemoryContextSwitchTo(old);
+}
+
+/* Writes out the row that was read, whose group is not in memory. */
+void
+zsnode_agg_spill_row(AggNodeState *state)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+	uint64		hash;
+
+	zsnode_agg_open_spill(state);
+	hash = zsagg_groups_hash_row(state->groups, state->row_values, state->row_isnull);
+	if (zsagg_spill_wants(state->spill, hash))
+		zsagg_spill_write(state->spill, hash, state->row_values, state->row_isnull,
+						  state->css.ss.ps.plan->plan_rows);
+	MemoryContextSwitchTo(old);
+}
+
+/* Adds the row that was read to the group.  verify_only: to the verifier only. */
+static void
+add_row_values(AggNodeState *state, uint32 group, bool verify_only)
+{
+	for (int i = 0; i < state->naggs; i++)
+	{
+		NodeAgg    *agg = &state->aggs[i];
+		Datum		datum = (Datum) 0;
+		bool		isnull = false;
+
+		if (agg->filter_column >= 0 && !DatumGetBool(state->row_values[agg->filter_column]))
+			continue;
+		if (agg->arg_column >= 0)
+		{
+			datum = state->row_values[agg->arg_column];
+			isnull = state->row_isnull[agg->arg_column];
+		}
+		MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+		/* a copy with a long header is not to stay */
+		if (agg->agg.domain == ZS_DOMAIN_DECIMAL && !isnull)
+			datum = NumericGetDatum(DatumGetNumeric(datum));
+		if (state->verifier != NULL &&
+			(!agg->agg.distinct ||
+			 (!isnull && zsnode_agg_is_first_by_rows(state, agg, group, datum))))
+			zsagg_verify_row(state->verifier, group, i, datum, isnull);
+		if (verify_only || (agg->agg.distinct &&
+							(isnull || !zsnode_agg_is_first(state, agg, group, datum))))
+			continue;
+		MemoryContextSwitchTo(state->context);
+		zsagg_add_datum(&agg->agg, zsnode_agg_value_of(state, group, agg), datum, isnull);
+	}
+}
+
+/*
+ * Adds the row that was read, or writes it out.  group: the one that it has by batches, for
+ * verify_only.
+ */
+void
+zsnode_agg_take_row(AggNodeState *state, bool verify_only, uint32 group)
+{
+	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+
+	Assert(state->nkeys > 0 || group == 0);
+	if (state->nkeys > 0)
+	{
+		uint32		own = zsagg_groups_assign_row(state->groups, state->row_values,
+												  state->row_isnull);
+
+		if (verify_only && own != group)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("group differs: %u by batches, %u by rows", group, own)));
+		group = own;
+		state->fill_rows += verify_only ? 0 : 1;
+		zsnode_agg_grow_values(state);
+	}
+	if (group != ZS_NO_GROUP)
+		add_row_values(state, group, verify_only);
+	else if (!verify_only)
+	{
+		state->absent_rows++;
+		zsnode_agg_spill_row(state);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Takes the batch row by row.  passed: the rows that the program let pass, to be compared, or NULL;
+ * numbers: the groups of these.
+ */
+void
+zsnode_agg_take_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed,
+					 const uint32 *numbers)
+{
+	ExprContext *econtext = state->rowcontext;
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		n = zskernel_bits_list(batch->sel, list);
+	uint32		npassed = 0;
+
+	Assert(passed == NULL || state->verifier != NULL);
+	for (uint32 i = 0; i < n; i++)
+	{
+		bool		pass;
+
+		ResetExprContext(econtext);
+		zsexpr_input_store(state->input, list[i]);
+		econtext->ecxt_scantuple = state->input->slot;
+		pass = ExecQual(state->filter_rows, econtext);
+		if (passed != NULL && pass != zskernel_bits_get(passed, list[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("filter of row " UINT64_FORMAT " differs: %s by batches, %s by rows",
+									 batch->first + list[i], pass ? "false" : "true",
+									 pass ? "true" : "false")));
+		if (pass)
+		{
+			zsnode_agg_read_row(state);
+			zsnode_agg_take_row(state, passed != NULL, numbers != NULL ? numbers[npassed++] : 0);
+		}
+		else if (passed == NULL)
+			state->counts.nremoved++;
+	}
+	Assert(numbers == NULL || npassed == zskernel_bits_count(passed));
+	ExecClearTuple(state->input->slot);
+}

@@ -1,0 +1,528 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_scan_exec.c
+ *	  Executes a sequential scan whose filter is applied to batches.
+ *
+ * For each batch the programs of the filter's clauses run, one after the other on the rows that are
+ * left (node_scan_clause.c, which tells how errors stay core's).  The rows that pass are returned
+ * one by one, in slots whose columns are decoded when somebody looks at them; what has no program
+ * is tested then, row by row.
+ *
+ * In EvalPlanQual one row is tested; that goes through core's loop, by the whole filter, as does a
+ * table that such a query scans beside it.
+ *
+ * Hash joins above tell which rows they have no use for (join_tap.c).  These are taken out
+ * of a batch behind all programs, if no clause that is left to be tested may raise an error.
+ *
+ * A scan that turns round (cursors) goes back within its batch, then to the one before.
+ *
+ * Parallel scans take chunks of rows from core's descriptor for parallel sequential scans; behind
+ * that in dynamic shared memory are the counts for EXPLAIN (node_scan_report.c), and the keys of
+ * parallel hash joins (node_join_keys.c).
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_scan_exec.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "access/parallel.h"
+#include "access/tableam.h"
+#include "executor/executor.h"
+#include "miscadmin.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/snapmgr.h"
+
+#include "node_scan_internal.h"
+#include "zs_base.h"
+#include "zs_expr_fold.h"
+#include "zs_expr_guc.h"
+#include "zs_node_filter.h"
+#include "zs_node_scan.h"
+#include "zs_slot.h"
+
+/* See zs_node_filter.h. */
+uint64		zsnode_scans_begun = 0;
+
+/* ---- batches ----------------------------------------------------------------------------- */
+
+/* See zs_node_filter.h. */
+void
+zsnode_scan_add_filter(CustomScanState *node, ZsJoinFilter *filter)
+{
+	ZsScanNode *state = (ZsScanNode *) node;
+
+	Assert(state->scan == NULL && node->ss.ps.state->es_epq_active == NULL);
+	state->join_filters = lappend(state->join_filters, filter);
+}
+
+#ifdef USE_ASSERT_CHECKING
+/* See zs_node_filter.h. */
+bool
+zsnode_scan_has_filters(const CustomScanState *node)
+{
+	const ZsScanNode *state = (const ZsScanNode *) node;
+	List	   *columns = NIL;
+	ListCell   *lc;
+
+	foreach(lc, state->join_filters)
+		columns = lappend_int(columns, ((ZsJoinFilter *) lfirst(lc))->attno);
+	foreach(lc, list_nth(((CustomScan *) node->ss.ps.plan)->custom_private, ZS_SCAN_TOLD))
+	{
+		if (!list_member_int(columns, lfirst_int(lc)))
+			return false;
+	}
+	return true;
+}
+#endif
+
+static void
+start_scan(ZsScanNode *state)
+{
+	ScanState  *ss = &state->css.ss;
+
+	/* in a serial plan, or a parallel one that runs without workers */
+	if (state->scan == NULL)
+		state->scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0, NULL);
+	if (state->batches == NULL)
+	{
+		MemoryContext old = MemoryContextSwitchTo(ss->ps.state->es_query_cxt);
+
+		state->batches = zsscan_batch_begin(state->scan, ss->ss_ScanTupleSlot);
+		state->input = zsexpr_input_batch_wrap(state->batches,
+											   ((Scan *) ss->ps.plan)->scanrelid,
+											   ss->ss_ScanTupleSlot);
+		MemoryContextSwitchTo(old);
+	}
+}
+
+/* The next batch, in the direction, that has rows to be looked at; false behind the last. */
+static bool
+next_batch(ZsScanNode *state, bool forward)
+{
+	const ZsBatch *batch;
+	uint64		passed[ZS_KERNEL_WORDS];
+	uint32		unjoined;
+	bool		zones_asked;
+
+	if (state->batches == NULL)
+		start_scan(state);
+	if (!state->prepared)
+		zsnode_scan_prepare_clauses(state);
+	for (;;)
+	{
+		batch = forward ? zsscan_batch_next(state->batches) : zsscan_batch_previous(state->batches);
+		zsexpr_input_batch_turn(state->input);
+		state->nlist = 0;
+		state->position = -1;
+		if (batch == NULL)
+			return false;
+		zones_asked = state->keys_first && !batch->has_rows;
+		if (zones_asked && zsnode_joinfilter_excludes(state->join_filters, state->input))
+		{
+			state->nunjoined += batch->nsel;
+			continue;
+		}
+		state->row_mode = !zsnode_scan_filter_batch(state, batch, passed);
+		unjoined = 0;
+		if (state->row_mode)
+		{
+			state->nredone++;
+			zskernel_bits_copy(passed, batch->sel);
+		}
+		else if (state->join_filters != NIL && !state->rest_may_raise)
+			unjoined = zsnode_joinfilter_apply(state->join_filters, state->input, passed,
+											   zones_asked,
+											   state->verify ? state->batches : NULL);
+		state->nunjoined += unjoined;
+		state->nlist = (int) zskernel_bits_list(passed, state->list);
+		Assert(state->nlist <= (int) batch->nsel);
+		InstrCountFiltered1(&state->css.ss, batch->nsel - state->nlist - unjoined);
+		if (state->nlist == 0)
+			continue;
+		state->position = forward ? -1 : state->nlist;
+		if (!state->row_mode)
+			zsscan_batch_expect(state->batches, state->nlist);
+		return true;
+	}
+}
+
+/* Do the clauses that were not applied to the batch let the row in the slot pass? */
+static bool
+row_passes(ZsScanNode *state, ExprContext *econtext)
+{
+	for (int i = 0; i < state->nclauses; i++)
+	{
+		if ((state->row_mode || !state->clauses[i].by_batch) &&
+			!ExecQual(state->clauses[i].rowwise, econtext))
+			return false;
+	}
+	return true;
+}
+
+/* ---- rows -------------------------------------------------------------------------------- */
+
+/* The next row that passes, in the node's slot; false if there is none. */
+static bool
+next_row(ZsScanNode *state, bool forward)
+{
+	ScanState  *ss = &state->css.ss;
+	ExprContext *econtext = ss->ps.ps_ExprContext;
+
+	for (;;)
+	{
+		int			position = state->position + (forward ? 1 : -1);
+
+		if (position < 0 || position >= state->nlist)
+		{
+			if (!next_batch(state, forward))
+			{
+				ExecClearTuple(ss->ss_ScanTupleSlot);
+				return false;
+			}
+			position = state->position + (forward ? 1 : -1);
+		}
+		state->position = position;
+		Assert(position >= 0 && position < state->nlist);
+		zsscan_batch_store(state->batches, state->list[position], ss->ss_ScanTupleSlot);
+		econtext->ecxt_scantuple = ss->ss_ScanTupleSlot;
+		if (!state->row_mode && !state->has_rest)
+			return true;
+		if (row_passes(state, econtext))
+			return true;
+		InstrCountFiltered1(ss, 1);
+		ResetExprContext(econtext);
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* For EvalPlanQual: any row of the table. */
+static TupleTableSlot *
+access_row(ScanState *ss)
+{
+	ZsScanNode *state = (ZsScanNode *) ss;
+
+	Assert(ss->ps.state->es_epq_active != NULL);
+	if (state->scan == NULL)
+		state->scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0, NULL);
+	if (table_scan_getnextslot(state->scan, ss->ps.state->es_direction, ss->ss_ScanTupleSlot))
+		return ss->ss_ScanTupleSlot;
+	return NULL;
+}
+
+static bool
+recheck_row(ScanState *ss, TupleTableSlot *slot)
+{
+	return true;
+}
+
+static TupleTableSlot *
+scan_exec(CustomScanState *node)
+{
+	ZsScanNode *state = (ZsScanNode *) node;
+	EState	   *estate = node->ss.ps.state;
+	ProjectionInfo *projection = node->ss.ps.ps_ProjInfo;
+
+	if (unlikely(estate->es_epq_active != NULL))
+		return ExecScan(&node->ss, access_row, recheck_row);
+
+	ResetExprContext(node->ss.ps.ps_ExprContext);
+	if (!next_row(state, !ScanDirectionIsBackward(estate->es_direction)))
+	{
+		if (projection != NULL)
+			return ExecClearTuple(projection->pi_state.resultslot);
+		return node->ss.ss_ScanTupleSlot;
+	}
+	if (projection != NULL)
+		return ExecProject(projection);
+	return node->ss.ss_ScanTupleSlot;
+}
+
+/* ---- begin, end -------------------------------------------------------------------------- */
+
+/*
+ * Makes the clauses of the filter ready.  They are to be tested one by one, so core's state for all
+ * of them goes: who walks plan states would meet the subplans of the filter twice.
+ */
+static void
+init_clauses(ZsScanNode *state, List *qual)
+{
+	PlanState  *ps = &state->css.ss.ps;
+	List	   *others = ps->subPlan;
+	ListCell   *lc;
+
+	state->clauses = palloc0(Max(list_length(qual), 1) * sizeof(ZsScanClause));
+	state->order = palloc0(Max(list_length(qual), 1) * sizeof(int));
+	ps->qual = NULL;
+	ps->subPlan = NIL;
+	foreach(lc, qual)
+		zsnode_scan_init_clause(state, &state->clauses[state->nclauses++], lfirst(lc));
+	Assert(state->nclauses == list_length(qual));
+	foreach(lc, ps->subPlan)
+	{
+		ListCell   *lc2;
+
+		foreach(lc2, others)
+		{
+			if (lfirst_node(SubPlanState, lc2)->subplan == lfirst_node(SubPlanState, lc)->subplan)
+				others = foreach_delete_current(others, lc2);
+		}
+	}
+	ps->subPlan = list_concat(others, ps->subPlan);
+}
+
+static void
+scan_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	ZsScanNode *state = (ZsScanNode *) node;
+	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+	List	   *qual = cscan->scan.plan.qual;
+
+	if (estate->es_epq_active != NULL)
+		return;
+	zsnode_scans_begun++;
+	state->nfirst = intVal(list_nth(cscan->custom_private, ZS_SCAN_NFIRST));
+	Assert(state->nfirst <= list_length(qual));
+	init_clauses(state, qual);
+	state->position = -1;
+	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore scan filter",
+										   ALLOCSET_SMALL_SIZES);
+	state->by_rows = zs_debug_vector == ZS_DEBUG_VECTOR_ROWS;
+	state->verify = zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY;
+	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
+		zsscan_set_needed(&node->ss);
+}
+
+static void
+scan_end(CustomScanState *node)
+{
+	ZsScanNode *state = (ZsScanNode *) node;
+
+	ExecClearTuple(node->ss.ss_ScanTupleSlot);
+	if (state->scan != NULL)
+		table_endscan(state->scan);
+}
+
+/*
+ * Some parameter has another value: the parts of clauses may have, too.  Programs without such
+ * parts stay as they are, and all do where no parameter changes.
+ */
+static void
+forget_parts(ZsScanNode *state)
+{
+	bool		any = false;
+
+	for (int i = 0; i < state->nclauses; i++)
+	{
+		ZsScanClause *clause = &state->clauses[i];
+
+		if (clause->parts == NIL)
+			continue;
+		clause->program = NULL;
+		zsexpr_fold_forget(clause->parts);
+		any = true;
+	}
+	if (!any)
+		return;
+	state->prepared = false;
+	MemoryContextReset(state->context);
+}
+
+static void
+scan_rescan(CustomScanState *node)
+{
+	ZsScanNode *state = (ZsScanNode *) node;
+
+	if (state->scan != NULL)
+		table_rescan(state->scan, NULL);
+	if (state->batches != NULL)
+		zsscan_batch_restart(state->batches);
+	state->nlist = 0;
+	state->position = -1;
+	if (node->ss.ps.chgParam != NULL)
+		forget_parts(state);
+	ExecScanReScan(&node->ss);
+}
+
+/* ---- parallel scans ---------------------------------------------------------------------- */
+
+static Size
+scan_size(CustomScanState *node)
+{
+	return MAXALIGN(table_parallelscan_estimate(node->ss.ss_currentRelation,
+												node->ss.ps.state->es_snapshot));
+}
+
+/* The filters for whose keys the scan has shared memory. */
+static List *
+sharing_filters(const ZsScanNode *state)
+{
+	List	   *filters = NIL;
+	ListCell   *lc;
+
+	foreach(lc, state->join_filters)
+	{
+		if (((ZsJoinFilter *) lfirst(lc))->shares)
+			filters = lappend(filters, lfirst(lc));
+	}
+	return filters;
+}
+
+/* Points the filters' sets to shared memory, or away from it. */
+static void
+share_keys(ZsScanNode *state, ZsScanShared *shared)
+{
+	ListCell   *lc;
+
+	foreach(lc, sharing_filters(state))
+	{
+		int			i = foreach_current_index(lc);
+
+		Assert(shared == NULL || i < shared->nkeys);
+		zsnode_joinkeys_share(((ZsJoinFilter *) lfirst(lc))->keys,
+							  shared == NULL ? NULL : &shared->keys[i]);
+	}
+}
+
+/*
+ * Has this process the same sets as the leader?  Both look at the same plan and parameters; should
+ * a procedural language have told the leader less of these, rows are filtered by nobody.
+ */
+static bool
+has_same_keys(const ZsScanNode *state, const ZsScanShared *shared)
+{
+	List	   *filters = sharing_filters(state);
+	ListCell   *lc;
+
+	if (list_length(filters) != shared->nkeys)
+		return false;
+	foreach(lc, filters)
+	{
+		const ZsJoinFilter *filter = lfirst(lc);
+		const ZsSharedJoinKeys *keys = &shared->keys[foreach_current_index(lc)];
+
+		if (keys->plan_node_id != filter->tap_plan_node ||
+			keys->attno != filter->tap_attno)
+			return false;
+	}
+	return true;
+}
+
+static Size
+scan_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
+{
+	return scan_size(node) + offsetof(ZsScanShared, keys) +
+		list_length(sharing_filters((ZsScanNode *) node)) * sizeof(ZsSharedJoinKeys);
+}
+
+static void
+scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	ZsScanNode *state = (ZsScanNode *) node;
+	ParallelTableScanDesc pscan = coordinate;
+	ListCell   *lc;
+
+	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
+	pg_atomic_init_u64(&state->shared->skipped, 0);
+	pg_atomic_init_u64(&state->shared->segments, 0);
+	pg_atomic_init_u64(&state->shared->vectors, 0);
+	pg_atomic_init_u64(&state->shared->decided, 0);
+	pg_atomic_init_u64(&state->shared->redone, 0);
+	pg_atomic_init_u64(&state->shared->unjoined, 0);
+	state->shared->nkeys = 0;
+	foreach(lc, sharing_filters(state))
+	{
+		const ZsJoinFilter *filter = lfirst(lc);
+
+		zsnode_joinkeys_shared_init(&state->shared->keys[state->shared->nkeys++],
+									filter->tap_plan_node,
+									filter->tap_attno);
+	}
+	/* without a segment the memory is this process's, and hash tables are as in a serial plan */
+	share_keys(state, pcxt->seg != NULL ? state->shared : NULL);
+	table_parallelscan_initialize(node->ss.ss_currentRelation, pscan,
+								  node->ss.ps.state->es_snapshot);
+
+	/*
+	 * workers that were sent away (LIMIT) and are wanted again get other memory, and so does the
+	 * scan
+	 */
+	state->ended = zsnode_scan_counts(state);
+	state->batches = NULL;
+	state->scan = table_beginscan_parallel(node->ss.ss_currentRelation, pscan);
+}
+
+static void
+scan_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
+{
+	ZsScanNode *state = (ZsScanNode *) node;
+
+	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
+	for (int i = 0; i < state->shared->nkeys; i++)
+		zsnode_joinkeys_shared_reset(&state->shared->keys[i], node->ss.ps.state->es_query_dsa);
+	share_keys(state, pcxt->seg != NULL ? state->shared : NULL);
+	table_parallelscan_reinitialize(node->ss.ss_currentRelation,
+									(ParallelTableScanDesc) coordinate);
+}
+
+static void
+scan_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
+{
+	ZsScanNode *state = (ZsScanNode *) node;
+
+	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
+	if (has_same_keys(state, state->shared))
+		share_keys(state, state->shared);
+	else
+	{
+		for (int i = 0; i < state->shared->nkeys; i++)
+			zsnode_joinkeys_shared_disable(&state->shared->keys[i]);
+	}
+	state->scan = table_beginscan_parallel(node->ss.ss_currentRelation,
+										   (ParallelTableScanDesc) coordinate);
+}
+
+/* Shared memory goes before EXPLAIN asks. */
+static void
+scan_shutdown(CustomScanState *node)
+{
+	ZsScanNode *state = (ZsScanNode *) node;
+
+	/* at the end of each part of a plan that is executed in parts, too, which is never parallel */
+	if (state->shared == NULL)
+		return;
+	zsnode_scan_exchange_counts(state);
+	share_keys(state, NULL);
+	state->shared = NULL;
+}
+
+static const CustomExecMethods exec_methods = {
+	.CustomName = "ZedstoreScan",
+	.BeginCustomScan = scan_begin,
+	.ExecCustomScan = scan_exec,
+	.EndCustomScan = scan_end,
+	.ReScanCustomScan = scan_rescan,
+	.EstimateDSMCustomScan = scan_estimate_dsm,
+	.InitializeDSMCustomScan = scan_initialize_dsm,
+	.ReInitializeDSMCustomScan = scan_reinitialize_dsm,
+	.InitializeWorkerCustomScan = scan_initialize_worker,
+	.ShutdownCustomScan = scan_shutdown,
+	.ExplainCustomScan = zsnode_scan_explain,
+};
+
+/* CreateCustomScanState: the node's state, all zeros but for its tag and methods. */
+Node *
+zsnode_scan_create_state(CustomScan *cscan)
+{
+	ZsScanNode *state = palloc0(sizeof(ZsScanNode));
+
+	NodeSetTag(state, T_CustomScanState);
+	state->css.methods = &exec_methods;
+	state->css.slotOps = &TTSOpsZedstore;
+	return (Node *) state;
+}

@@ -1,0 +1,448 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_scan_plan.c
+ *	  Plans a sequential scan whose filter is applied to batches.
+ *
+ * Core's plan brings every row of a table to its filter one by one.  The scan made here applies
+ * what programs know of the filter (qual_compile.c) to whole columns, and makes rows of
+ * those that are left; the rest of the filter is the executor's, row by row.
+ *
+ * The path is offered for a table of ours, or a partition, if a part of its restrictions has a
+ * program, beside core's paths, and with as many parallel workers as core's; and for one that is
+ * joined, since a hash join may tell it which rows to leave out (join_tap.c).  Rows come in
+ * the order of a sequential scan.
+ *
+ * plan.qual has the whole filter, in core's order.  custom_private says how many clauses from the
+ * first one on may be taken out of that order (ZS_SCAN_NFIRST).  Those behind are of another
+ * security level and not leakproof: they must not see rows that the clauses in front of them
+ * remove.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_scan_plan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "access/table.h"
+#include "catalog/pg_class_d.h"
+#include "catalog/pg_inherits.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/selfuncs.h"
+#include "utils/spccache.h"
+
+#include "node_scan_internal.h"
+#include "zs_base.h"
+#include "zs_base_plan.h"
+#include "zs_clause.h"
+#include "zs_cost.h"
+#include "zs_expr_fold.h"
+#include "zs_expr_guc.h"
+#include "zs_node.h"
+#include "zs_node_filter.h"
+#include "zs_node_scan.h"
+
+/* Comparing a value of a vector; making it has costs of its own (zscost_batches()). */
+#define COST_PER_CLAUSE		0.0001
+
+/*
+ * A row-wise scan decodes the same vectors, for which it is not charged; so ours is charged no more
+ * than this share of its processor time, which is what was measured where all rows pass.
+ */
+#define SHARE_OF_SEQSCAN	0.85
+
+/* Looking for a value among a join's keys; rather more, since core overrates look-ups by index. */
+#define COST_PER_JOIN_KEY	0.0012
+
+/* To a vector whose zone map says that no row has a partner. */
+#define COST_PER_LEFT_OUT	0.05
+
+/* Without such clauses it is as fast, and ahead as soon as a join's filter removes some rows. */
+#define SHARE_WITHOUT_CLAUSES	0.97
+
+typedef struct ScanPath
+{
+	CustomPath	path;			/* first */
+	double		vectors;		/* share of them that zone maps and a join's keys leave */
+	bool		leaves_out;		/* may it leave out rows that a join has no use for? */
+	List	   *told;			/* columns whose keys joins tell it, as the costs have it */
+} ScanPath;
+
+static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
+
+/* ---- which clauses? ---------------------------------------------------------------- */
+
+static bool
+is_our_table(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	return rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&
+		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
+		!IS_DUMMY_REL(rel) && zsbase_is_zedstore_am(get_rel_relam(rte->relid));
+}
+
+/*
+ * May the clause come before those of the first security level that there is?  Among the clauses of
+ * one level the order is up to us as far as errors do not show it.
+ */
+static bool
+may_come_first(const RestrictInfo *rinfo, Index first_level)
+{
+	return rinfo->security_level <= first_level || rinfo->leakproof;
+}
+
+static Index
+first_security_level(List *clauses)
+{
+	Index		level = PG_UINT32_MAX;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+		level = Min(level, lfirst_node(RestrictInfo, lc)->security_level);
+	return level;
+}
+
+/* Restrictions that have programs, whatever their parameters turn out to be. */
+static List *
+find_vector_clauses(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	Relation	table = table_open(rte->relid, NoLock);
+	Index		level = first_security_level(rel->baserestrictinfo);
+	List	   *result = NIL;
+	int			nvectors = 0;
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+		List	   *parts;
+
+		if (rinfo->pseudoconstant || !may_come_first(rinfo, level))
+			continue;
+		parts = zsexpr_fold_find((Node *) rinfo->clause);
+		if (zsexpr_fold_is_possible(parts) &&
+			zsexpr_qual_has_program(RelationGetDescr(table), rel->relid,
+									zsexpr_fold_replace((Node *) rinfo->clause, parts),
+									&nvectors) &&
+			nvectors <= ZS_MAX_FILTER_VECTORS)
+			result = lappend(result, rinfo);
+	}
+	table_close(table, NoLock);
+	return result;
+}
+
+/* WHERE CURRENT OF can do with nothing else than a TID scan. */
+static bool
+has_current_of(RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (IsA(lfirst_node(RestrictInfo, lc)->clause, CurrentOfExpr))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * Is it the target of a change, and a child by inheritance, not a partition?  TimescaleDB brings
+ * back the rows of a compressed chunk that is changed, if it finds a scan node of core's for it.
+ */
+static bool
+is_changed_child(PlannerInfo *root, const RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	if (root->parse->commandType == CMD_SELECT ||
+		!(bms_is_member(rel->relid, root->all_result_relids) ||
+		  bms_overlap(rel->top_parent_relids, root->all_result_relids)))
+		return false;
+	return has_superclass(rte->relid) && !get_rel_relispartition(rte->relid);
+}
+
+/* ---- plan --------------------------------------------------------------------------- */
+
+static Plan *
+plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
+		  List *custom_plans)
+{
+	CustomScan *cscan = makeNode(CustomScan);
+	Index		level = first_security_level(clauses);
+	int			nfirst = 0;
+	ListCell   *lc;
+
+	foreach(lc, clauses)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (rinfo->pseudoconstant)
+			continue;
+		if (!may_come_first(rinfo, level))
+			break;
+		nfirst++;
+	}
+	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	Assert(nfirst <= list_length(cscan->scan.plan.qual));
+	cscan->scan.scanrelid = rel->relid;
+	cscan->flags = path->flags;
+	cscan->custom_private = list_make3(zsbase_private_name(), makeInteger(nfirst),
+									   list_copy(((ScanPath *) path)->told));
+	cscan->methods = &zsnode_scan_methods;
+	return &cscan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "ZedstoreScan",
+	.PlanCustomPath = plan_scan,
+};
+
+const CustomScanMethods zsnode_scan_methods = {
+	.CustomName = "ZedstoreScan",
+	.CreateCustomScanState = zsnode_scan_create_state,
+};
+
+/* May a hash join tell a scan of the relation which rows it need not return? */
+static bool
+may_be_filtered(const RelOptInfo *rel)
+{
+	return zs_enable_join_filters && rel->reloptkind == RELOPT_BASEREL &&
+		(rel->joininfo != NIL || rel->has_eclass_joins);
+}
+
+/*
+ * May the scan leave out rows before all of its filter has seen them, and before its columns are
+ * returned?  As join_tap.c and node_scan_clause.c decide.
+ */
+static bool
+may_leave_out(RelOptInfo *rel, List *vector_clauses)
+{
+	ListCell   *lc;
+
+	if (zsscan_any_may_raise(rel->reltarget->exprs, NULL))
+		return false;
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		/* a Result node above the scan decides whether there is a row at all */
+		if (rinfo->pseudoconstant)
+			return false;
+		if (!list_member_ptr(vector_clauses, rinfo) &&
+			zsscan_any_may_raise(list_make1(rinfo), NULL))
+			return false;
+	}
+	return true;
+}
+
+/* ---- path --------------------------------------------------------------------------- */
+
+/*
+ * Processor time of a scan all rows of which are in columns.  Of the rows of the vectors that are
+ * looked at, tested pass the clauses that have programs, and survivors are left by joins, too.
+ */
+static Cost
+columns_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, double tested,
+			double survivors, const QualCost *vector_cost, const QualCost *other_cost)
+{
+	List	   *vector_clauses = list_nth(scan->path.custom_private, ZS_SCAN_CLAUSES);
+	Cost		cpu = scan->vectors * batches->decoding +
+		tuples * zscost_filter(vector_clauses) +
+		survivors * cpu_tuple_cost + tested * other_cost->per_tuple;
+	Cost		row_cpu = tuples * (cpu_tuple_cost + vector_cost->per_tuple) +
+		tested * other_cost->per_tuple;
+	double		share = vector_clauses != NIL ? SHARE_OF_SEQSCAN : SHARE_WITHOUT_CLAUSES;
+
+	/* clauses that have no programs may have to come before the join's keys, and are as dear */
+	row_cpu -= (tested - survivors) * cpu_tuple_cost;
+	return Min(cpu, share * Max(row_cpu, 0));
+}
+
+/*
+ * The costs of a scan by as many processes as path->parallel_workers says.  share_left: of the
+ * rows, less than 1 thanks to a join's keys.
+ */
+static void
+cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
+{
+	Path	   *path = &scan->path.path;
+	List	   *vector_clauses = list_nth(scan->path.custom_private, ZS_SCAN_CLAUSES);
+	double		tuples = rel->tuples * scan->vectors;
+	double		survivors = rel->tuples *
+		clauselist_selectivity(root, vector_clauses, 0, JOIN_INNER, NULL);
+	List	   *others = NIL;
+	ZsBatchCosts batches;
+	double		seq_page;
+	double		rows;
+	double		tested;
+	QualCost	vector_cost;
+	QualCost	other_cost;
+	Cost		cpu;
+	ListCell   *next;
+	ListCell   *lc;
+
+	path->rows = path->param_info != NULL ? path->param_info->ppi_rows : rel->rows;
+	path->rows = clamp_row_est(path->rows * share_left);
+	rows = path->rows;
+	if (path->parallel_workers > 0)
+		path->rows = clamp_row_est(path->rows / zscost_parallel_divisor(path->parallel_workers));
+	/* those without a filter are as likely chosen as sequential scans, for tests, too */
+	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && vector_clauses != NIL)
+		return;
+
+	/* both lists have the same order */
+	next = list_head(vector_clauses);
+	foreach(lc, rel->baserestrictinfo)
+	{
+		if (next != NULL && lfirst(next) == lfirst(lc))
+			next = lnext(vector_clauses, next);
+		else
+			others = lappend(others, lfirst(lc));
+	}
+	Assert(next == NULL);
+	tested = Max(clamp_row_est(survivors), rows);
+	survivors = Max(clamp_row_est(tested * share_left), rows);
+	tested = Max(tested * scan->vectors, survivors);
+	batches = zscost_batches(root, rel, vector_clauses, survivors / scan->vectors);
+	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
+	cost_qual_eval(&vector_cost, vector_clauses, root);
+	cost_qual_eval(&other_cost, others, root);
+	if (path->param_info != NULL)
+	{
+		QualCost	join_cost;
+
+		cost_qual_eval(&join_cost, path->param_info->ppi_clauses, root);
+		other_cost.startup += join_cost.startup;
+		other_cost.per_tuple += join_cost.per_tuple;
+	}
+	cpu = (1 - batches.row_share) *
+		columns_cpu(scan, &batches, tuples, tested, survivors, &vector_cost, &other_cost);
+	cpu += batches.row_share * ZS_SHARE_OF_ROWS *
+		(rel->tuples * (cpu_tuple_cost + vector_cost.per_tuple) +
+		 tested / scan->vectors * other_cost.per_tuple);
+	cpu += rows * path->pathtarget->cost.per_tuple;
+	if (share_left < 1)
+		cpu += tested * COST_PER_JOIN_KEY +
+			(rel->tuples - tuples) / ZS_COST_STRIPE_ROWS * COST_PER_LEFT_OUT;
+	if (path->parallel_workers > 0)
+		cpu /= zscost_parallel_divisor(path->parallel_workers);
+	path->startup_cost = vector_cost.startup + other_cost.startup +
+		path->pathtarget->cost.startup;
+	/* there are programs to be made */
+	if (vector_clauses != NIL)
+		path->startup_cost += ZS_COST_BEGIN_BATCHES;
+	zs_path_add_disabled(path, enable_seqscan ? 0 : 1);
+	path->total_cost = path->startup_cost + cpu +
+		seq_page * batches.pages * (1 - (1 - batches.row_share) * (1 - scan->vectors));
+}
+
+static Path *
+make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
+{
+	ScanPath   *scan = (ScanPath *) newNode(sizeof(ScanPath), T_CustomPath);
+	CustomPath *path = &scan->path;
+
+	Assert(workers == 0 || (workers > 0 && rel->consider_parallel));
+	scan->vectors = 1;
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.param_info = get_baserel_parampathinfo(root, rel, rel->lateral_relids);
+	path->path.parallel_aware = workers > 0;
+	path->path.parallel_safe = rel->consider_parallel;
+	path->path.parallel_workers = workers;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
+	path->methods = &path_methods;
+	path->custom_private = list_make2(zsbase_private_name(), vector_clauses);
+	scan->leaves_out = zs_enable_join_filters && may_leave_out(rel, vector_clauses);
+	cost_scan(root, rel, scan, 1);
+	return &path->path;
+}
+
+/* See zs_node_scan.h. */
+bool
+zsnode_scan_is_path(const Path *path)
+{
+	return path->pathtype == T_CustomScan && path->param_info == NULL &&
+		((const CustomPath *) path)->methods == &path_methods;
+}
+
+/* See zs_node_scan.h. */
+bool
+zsnode_scan_leaves_out(const Path *path)
+{
+	return zsnode_scan_is_path(path) && ((const ScanPath *) path)->leaves_out;
+}
+
+/* See zs_node_scan.h. */
+Path *
+zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns, double share,
+						  double vectors)
+{
+	ScanPath   *copy = palloc(sizeof(ScanPath));
+	double		rows = path->rows * zscost_parallel_divisor(path->parallel_workers);
+
+	Assert(zsnode_scan_leaves_out(path) && columns != NIL);
+	Assert(share <= 1 && vectors > 0 && vectors <= 1);
+	/* another join may have left a share only */
+	share *= Min(rows / Max(path->parent->rows, 1), 1);
+	memcpy(copy, path, sizeof(ScanPath));
+	copy->vectors = Min(copy->vectors, vectors);
+	copy->told = list_union_int(copy->told, columns);
+	zs_path_add_disabled(&copy->path.path, -zs_path_disabled(path));
+	cost_scan(root, path->parent, copy, share);
+	return &copy->path.path;
+}
+
+/* What our scan costs at least in one process, as far as that is known at once. */
+static Cost
+least_cost(const RelOptInfo *rel)
+{
+	return rel->tuples * Min(COST_PER_CLAUSE, SHARE_OF_SEQSCAN * cpu_tuple_cost);
+}
+
+static void
+add_scan_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	List	   *vector_clauses;
+	int			workers;
+
+	if (!zs_enable_vector_scan || (rel->baserestrictinfo == NIL && !may_be_filtered(rel)) ||
+		!is_our_table(rel, rte) || has_current_of(rel) || !zscost_is_whole_table(rel) ||
+		is_changed_child(root, rel, rte) ||
+		zscost_is_beaten(rel->pathlist, least_cost(rel)))
+		return;
+	vector_clauses = find_vector_clauses(rel, rte);
+	if (vector_clauses == NIL && !may_be_filtered(rel))
+		return;
+	add_path(rel, make_path(root, rel, vector_clauses, 0));
+	if (!rel->consider_parallel || !bms_is_empty(rel->lateral_relids))
+		return;
+	workers = zscost_scan_workers(rel, rte);
+	if (workers > 0)
+		add_partial_path(rel, make_path(root, rel, vector_clauses, workers));
+}
+
+static void
+set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (next_pathlist_hook)
+		next_pathlist_hook(root, rel, rti, rte);
+	add_scan_paths(root, rel, rte);
+}
+
+/* See zs_node.h. */
+void
+zsnode_scan_init(void)
+{
+	RegisterCustomScanMethods(&zsnode_scan_methods);
+	next_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = set_rel_pathlist;
+}

@@ -1,0 +1,465 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_top.c
+ *	  Which groups ORDER BY ... LIMIT leaves.
+ *
+ * Of a million groups a Sort node with a LIMIT above it keeps ten.  To make a row of a group takes
+ * longer than to look at what it is sorted by: results of aggregates become numerics, expressions
+ * are evaluated, the row is copied.  So the node that has the groups keeps the sort keys of the
+ * best ones in a heap, and hands out the groups that are not behind the worst of these.  The Sort
+ * node orders them, as it would order all.
+ *
+ * The limit is asked for when the first row is wanted: LIMIT and OFFSET may be parameters, and the
+ * Limit node has told the Sort node by then (ExecSetTupleBound()).
+ *
+ * Keys are columns of the groups' rows.  Where the query sorts by an expression of aggregates,
+ * those in front of it count, and groups that are equal by these are all handed out.  Of groups
+ * that are equal by all keys any may be left out, as core's bounded sort does.
+ *
+ * Errors.  Core makes a row of each group.  So nothing is left out where the expressions of the
+ * target list may raise errors or have effects; HAVING is tested for all groups, and its errors
+ * come in their order.
+ *
+ * Groups that were written to disk come later: the heap stays, and what was handed out before is
+ * among what the Sort node has.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_top.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "commands/explain.h"
+#include ZS_EXPLAIN_FORMAT_H
+#include "executor/executor.h"
+#include "lib/binaryheap.h"
+#include "lib/stringinfo.h"
+#include "miscadmin.h"
+#include "nodes/extensible.h"
+#include "nodes/nodeFuncs.h"
+#include "optimizer/clauses.h"
+#include "optimizer/optimizer.h"
+#include "utils/datum.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/ruleutils.h"
+#include "utils/sortsupport.h"
+
+#include "node_top.h"
+#include "zs_agg.h"
+#include "zs_clause.h"
+#include "zs_expr_guc.h"
+
+uint64		zsnode_top_nodes = 0;
+
+static ExecutorStart_hook_type next_executor_start_hook = NULL;
+
+typedef struct TopKey
+{
+	int			column;			/* of the groups' rows, from 0 */
+	Oid			sortop;
+	int16		typlen;
+	bool		typbyval;
+	SortSupportData sort;
+} TopKey;
+
+/* Keys of a group in the heap. */
+typedef struct TopEntry
+{
+	Datum	   *values;			/* copied */
+	bool	   *isnull;
+} TopEntry;
+
+struct ZsTop
+{
+	SortState  *sort;
+	bool		complete;		/* keys are all that the query sorts by */
+	int			nkeys;
+	TopKey	   *keys;
+
+	int			bound;
+	binaryheap *heap;
+	TopEntry   *entries;		/* bound of them */
+	Datum	   *values;			/* keys of the group looked at */
+	bool	   *isnull;
+	MemoryContext context;		/* of all this, from start to start */
+};
+
+/* ---- begin ----------------------------------------------------------------------- */
+
+/*
+ * The column of custom_scan_tlist that the target list returns as it is; -1: it is an expression.
+ */
+static int
+scan_column(List *tlist, AttrNumber resno)
+{
+	Node	   *expr = (Node *) list_nth_node(TargetEntry, tlist, resno - 1)->expr;
+
+	Assert(resno > 0);
+	while (IsA(expr, RelabelType))
+		expr = (Node *) ((RelabelType *) expr)->arg;
+	if (!IsA(expr, Var) || ((Var *) expr)->varno != INDEX_VAR || ((Var *) expr)->varattno <= 0)
+		return -1;
+	return ((Var *) expr)->varattno - 1;
+}
+
+/* May a group be left out, as far as errors and effects of what is made of it are concerned? */
+static bool
+rows_are_harmless(const CustomScan *cscan, EState *estate)
+{
+	ListCell   *lc;
+
+	foreach(lc, cscan->scan.plan.targetlist)
+	{
+		if (zsscan_expression_may_raise((Node *) lfirst_node(TargetEntry, lc)->expr,
+										estate->es_param_list_info))
+			return false;
+	}
+	return !contain_volatile_functions((Node *) cscan->scan.plan.qual) &&
+		!contain_subplans((Node *) cscan->scan.plan.qual);
+}
+
+/* See node_top.h. */
+ZsTop *
+zsnode_top_create(SortState *sort, const CustomScan *cscan, EState *estate)
+{
+	const Sort *plan = (const Sort *) sort->ss.ps.plan;
+	ZsTop	   *top;
+
+	if (!rows_are_harmless(cscan, estate))
+		return NULL;
+	top = palloc0(sizeof(ZsTop));
+	top->sort = sort;
+	top->keys = palloc0(plan->numCols * sizeof(TopKey));
+	for (int i = 0; i < plan->numCols; i++)
+	{
+		TopKey	   *key = &top->keys[i];
+		const TargetEntry *tle;
+
+		key->column = scan_column(cscan->scan.plan.targetlist, plan->sortColIdx[i]);
+		if (key->column < 0)
+			break;
+		Assert(key->column < list_length(cscan->custom_scan_tlist));
+		tle = list_nth_node(TargetEntry, cscan->custom_scan_tlist, key->column);
+		get_typlenbyval(exprType((Node *) tle->expr), &key->typlen, &key->typbyval);
+		key->sortop = plan->sortOperators[i];
+		key->sort.ssup_cxt = CurrentMemoryContext;
+		key->sort.ssup_collation = plan->collations[i];
+		key->sort.ssup_nulls_first = plan->nullsFirst[i];
+		key->sort.ssup_attno = plan->sortColIdx[i];
+		PrepareSortSupportFromOrderingOp(key->sortop, &key->sort);
+		top->nkeys++;
+	}
+	top->complete = top->nkeys == plan->numCols;
+	return top->nkeys > 0 ? top : NULL;
+}
+
+/* ---- the heap ---------------------------------------------------------------------- */
+
+static int
+compare_entries(Datum a, Datum b, void *arg)
+{
+	const ZsTop *top = arg;
+	const TopEntry *x = (const TopEntry *) DatumGetPointer(a);
+	const TopEntry *y = (const TopEntry *) DatumGetPointer(b);
+
+	for (int i = 0; i < top->nkeys; i++)
+	{
+		int			c = ApplySortComparator(x->values[i], x->isnull[i], y->values[i], y->isnull[i],
+											&top->keys[i].sort);
+
+		if (c != 0)
+			return c;
+	}
+	return 0;
+}
+
+/* See node_top.h. */
+bool
+zsnode_top_start(ZsTop *top)
+{
+	Size		entry_size = sizeof(TopEntry) + sizeof(Datum) + top->nkeys *
+		(sizeof(Datum) + sizeof(bool));
+	MemoryContext old;
+
+	Assert(top->nkeys > 0);
+	if (top->context == NULL)
+		top->context = AllocSetContextCreate(GetMemoryChunkContext(top), "zedstore top groups",
+											 ALLOCSET_DEFAULT_SIZES);
+	MemoryContextReset(top->context);
+	if (!top->sort->bounded || top->sort->bound <= 0 ||
+		top->sort->bound > Min(work_mem * (int64) 1024, (int64) MaxAllocSize) / (int64) entry_size)
+		return false;
+	top->bound = (int) top->sort->bound;
+	old = MemoryContextSwitchTo(top->context);
+	top->heap = binaryheap_allocate(top->bound, compare_entries, top);
+	top->entries = palloc_array(TopEntry, top->bound);
+	top->values = palloc_array(Datum, top->nkeys);
+	top->isnull = palloc_array(bool, top->nkeys);
+	MemoryContextSwitchTo(old);
+	return true;
+}
+
+/* Fills an entry with the keys of the group looked at. */
+static void
+fill_entry(ZsTop *top, TopEntry *entry, bool used)
+{
+	MemoryContext old = MemoryContextSwitchTo(top->context);
+
+	if (!used)
+	{
+		entry->values = palloc_array(Datum, top->nkeys);
+		entry->isnull = palloc_array(bool, top->nkeys);
+	}
+	for (int i = 0; i < top->nkeys; i++)
+	{
+		const TopKey *key = &top->keys[i];
+
+		if (used && !key->typbyval && !entry->isnull[i])
+			pfree(DatumGetPointer(entry->values[i]));
+		entry->isnull[i] = top->isnull[i];
+		entry->values[i] = top->isnull[i] ? (Datum) 0 :
+			datumCopy(top->values[i], key->typbyval, key->typlen);
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/*
+ * Compares the group's keys with those of the worst in the heap, and asks only for as many as that
+ * takes: below 0, the group comes before it.
+ */
+static int
+compare_with_worst(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
+{
+	const TopEntry *worst = (const TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
+	int			c = 0;
+
+	Assert(binaryheap_size(top->heap) == top->bound);
+	for (int i = 0; i < top->nkeys; i++)
+	{
+		top->values[i] = value(arg, group, top->keys[i].column, &top->isnull[i]);
+		if (c == 0)
+			c = ApplySortComparator(top->values[i], top->isnull[i], worst->values[i],
+									worst->isnull[i], &top->keys[i].sort);
+		if (c > 0)
+			break;
+	}
+	return c;
+}
+
+/*
+ * Takes the group into the heap if it is among the best; false if it is behind them, or as good as
+ * one of them may be.
+ */
+static bool
+look_at_group(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
+{
+	int			n = binaryheap_size(top->heap);
+	TopEntry   *worst;
+	int			c;
+
+	if (n < top->bound)
+	{
+		for (int i = 0; i < top->nkeys; i++)
+			top->values[i] = value(arg, group, top->keys[i].column, &top->isnull[i]);
+		fill_entry(top, &top->entries[n], false);
+		binaryheap_add(top->heap, PointerGetDatum(&top->entries[n]));
+		return true;
+	}
+	c = compare_with_worst(top, group, value, arg);
+	if (c >= 0)
+		return c == 0 && !top->complete;
+	worst = (TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
+	fill_entry(top, worst, true);
+	binaryheap_replace_first(top->heap, PointerGetDatum(worst));
+	return true;
+}
+
+/* See node_top.h. */
+uint32
+zsnode_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue value, void *arg,
+				  uint32 *kept)
+{
+	uint32		nseen = 0;
+	uint32		nkept = 0;
+
+	Assert(top->heap != NULL);
+	for (uint32 group = 0; group < ngroups; group++)
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (passes(arg, group) && look_at_group(top, group, value, arg))
+			kept[nseen++] = group;
+	}
+	if (binaryheap_size(top->heap) < top->bound)
+		return nseen;
+
+	/* those that were among the best for a while */
+	for (uint32 i = 0; i < nseen; i++)
+	{
+		if (compare_with_worst(top, kept[i], value, arg) <= 0)
+			kept[nkept++] = kept[i];
+	}
+	Assert(nkept <= nseen && nseen <= ngroups);
+	return nkept;
+}
+
+/* See node_top.h. */
+bool
+zsnode_top_largest(const ZsTop *top, int *column, int *bound)
+{
+	*column = top->keys[0].column;
+	*bound = top->bound;
+	return get_opcode(top->keys[0].sortop) == F_INT8GT;
+}
+
+/* See node_top.h. */
+int64
+zsnode_top_least(const ZsTop *top)
+{
+	const TopEntry *worst;
+
+	Assert(get_opcode(top->keys[0].sortop) == F_INT8GT);
+	if (binaryheap_size(top->heap) < top->bound)
+		return 0;
+	worst = (const TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
+	return worst->isnull[0] ? 0 : Max(DatumGetInt64(worst->values[0]), 0);
+}
+
+/* See node_top.h. */
+int
+zsnode_top_column(const ZsTop *top, int place)
+{
+	return place < top->nkeys ? top->keys[place].column : -1;
+}
+
+/* See node_top.h. */
+int
+zsnode_top_compare(ZsTop *top, int place, Datum value, bool isnull)
+{
+	const TopEntry *worst = (const TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
+
+	Assert(place < top->nkeys && binaryheap_size(top->heap) == top->bound);
+	return ApplySortComparator(value, isnull, worst->values[place], worst->isnull[place],
+							   &top->keys[place].sort);
+}
+
+/* ---- which nodes? --------------------------------------------------------------------- */
+
+/* Goes where ExecSetTupleBound() will go, down from a Limit node. */
+static void
+find_sort(PlanState *ps)
+{
+	PlanState  *child;
+
+	if (ps == NULL)
+		return;
+	check_stack_depth();
+	switch (nodeTag(ps))
+	{
+		case T_SortState:
+			child = outerPlanState(ps);
+			if (IsA(child, AppendState))
+			{
+				for (int i = 0; i < ((AppendState *) child)->as_nplans; i++)
+					zsnode_agg_set_sort(((AppendState *) child)->appendplans[i],
+										(SortState *) ps);
+			}
+			else
+				zsnode_agg_set_sort(child, (SortState *) ps);
+			break;
+		case T_AppendState:
+			for (int i = 0; i < ((AppendState *) ps)->as_nplans; i++)
+				find_sort(((AppendState *) ps)->appendplans[i]);
+			break;
+		case T_MergeAppendState:
+			for (int i = 0; i < ((MergeAppendState *) ps)->ms_nplans; i++)
+				find_sort(((MergeAppendState *) ps)->mergeplans[i]);
+			break;
+		case T_SubqueryScanState:
+			if (ps->qual == NULL)
+				find_sort(((SubqueryScanState *) ps)->subplan);
+			break;
+		case T_ResultState:
+		case T_GatherState:
+		case T_GatherMergeState:
+			find_sort(outerPlanState(ps));
+			break;
+		default:
+			break;
+	}
+}
+
+/* planstate_tree_walker callback */
+static bool
+find_limits(PlanState *ps, void *context)
+{
+	if (ps == NULL)
+		return false;
+	if (IsA(ps, LimitState))
+		find_sort(outerPlanState(ps));
+	return planstate_tree_walker(ps, find_limits, context);
+}
+
+static void
+executor_start(QueryDesc *queryDesc, int eflags)
+{
+	uint64		before = zsnode_top_nodes;
+
+	if (next_executor_start_hook)
+		next_executor_start_hook(queryDesc, eflags);
+	else
+		standard_ExecutorStart(queryDesc, eflags);
+	if (zsnode_top_nodes != before && zs_enable_top_groups)
+		(void) find_limits(queryDesc->planstate, NULL);
+}
+
+/* See node_top.h. */
+void
+zsnode_top_init(void)
+{
+	next_executor_start_hook = ExecutorStart_hook;
+	ExecutorStart_hook = executor_start;
+}
+
+/* ---- EXPLAIN -------------------------------------------------------------------------- */
+
+/* See node_top.h. */
+char *
+zsnode_sort_key_name(const char *name, Oid sortop, bool nulls_first)
+{
+	StringInfoData buf;
+	bool		descending = false;
+
+	(void) get_equality_op_for_ordering_op(sortop, &descending);
+	initStringInfo(&buf);
+	appendStringInfoString(&buf, name);
+	if (descending)
+		appendStringInfoString(&buf, " DESC");
+	if (nulls_first != descending)
+		appendStringInfoString(&buf, descending ? " NULLS LAST" : " NULLS FIRST");
+	return buf.data;
+}
+
+/* See node_top.h. */
+void
+zsnode_top_explain(const ZsTop *top, const CustomScan *cscan, List *context, ExplainState *es)
+{
+	List	   *names = NIL;
+
+	for (int i = 0; i < top->nkeys; i++)
+	{
+		const TopKey *key = &top->keys[i];
+		const TargetEntry *tle = list_nth_node(TargetEntry, cscan->custom_scan_tlist, key->column);
+
+		names = lappend(names, zsnode_sort_key_name(deparse_expression((Node *) tle->expr,
+																	   context, es->verbose,
+																	   true),
+													key->sortop, key->sort.ssup_nulls_first));
+	}
+	ExplainPropertyList("Top Groups By", names, es);
+}

@@ -1,0 +1,103 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_topn.h
+ *	  The node of a top-N scan; private to src/node.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_topn.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef NODE_TOPN_H
+#define NODE_TOPN_H
+
+#include "postgres.h"
+
+#include "lib/binaryheap.h"
+#include "nodes/execnodes.h"
+#include "nodes/extensible.h"
+#include "utils/sortsupport.h"
+
+#include "zs_agg.h"
+#include "zs_expr_filter.h"
+#include "zs_expr_input.h"
+
+/* One sort key of a top-N scan. */
+typedef struct ZsTopNKey
+{
+	AttrNumber	attno;
+	Oid			sortop;
+	Oid			collation;
+	bool		nulls_first;
+} ZsTopNKey;
+
+/* A row in the heap. */
+typedef struct TopNEntry
+{
+	zstid		row;
+	Datum	   *values;			/* of the node's columns, copied; keys first */
+	bool	   *isnull;
+} TopNEntry;
+
+typedef struct TopNState
+{
+	CustomScanState css;		/* first */
+	Relation	rel;
+	int64		bound;
+	int			nkeys;
+	ZsTopNKey  *keys;
+	int			ncolumns;		/* whose values entries have: keys, then those carried */
+	AttrNumber *columns;		/* their numbers */
+	bool		may_carry;		/* columns are all that the plan returns */
+	bool		carries;		/* the same, and all entries have their values */
+	int64		nfilled;		/* how many rows have become entries */
+	SortSupport sortkeys;
+	ExprState  *filter;			/* the plan's */
+	TupleTableSlot *keyslot;	/* what the scan reads into */
+	binaryheap *heap;
+	TopNEntry  *entries;		/* bound of them */
+	Datum	   *values;			/* keys of the row looked at */
+	bool	   *isnull;
+	int			nresults;		/* -1: the scan was not run yet */
+	int			position;		/* number of the row returned last; 0: before the first one */
+	int			nprefetched;	/* results whose pages were read ahead */
+	bool		is_cold;		/* the choice had to read pages from disk */
+	TopNEntry **results;		/* best first */
+	MemoryContext context;		/* values of the entries */
+
+	/* by batches; input is NULL: by rows */
+	ZsInput    *input;			/* keyslot is its slot */
+	ZsFilter *programs;
+	ZsQualCounts counts;
+	bool		leaves_out;		/* the first key's vectors are compared with the worst value */
+} TopNState;
+
+/* node_topn_exec.c */
+
+/* Does the row in keyslot pass the filter?  Errors: the filter's. */
+extern bool zsnode_topn_row_passes(TopNState *state);
+
+/* Takes the row in keyslot over if it is among the best so far. */
+extern void zsnode_topn_look_at_row(TopNState *state);
+
+/* node_topn_batch.c */
+
+/* Gets ready to read batches of the table, and to apply the filter's programs to them. */
+extern void zsnode_topn_begin_batches(TopNState *state, CustomScan *cscan, Relation rel,
+									  EState *estate);
+
+/* Looks at all rows, by batches.  Errors: the filter's. */
+extern void zsnode_topn_choose_by_batches(TopNState *state);
+
+/* node_topn_plan.c */
+
+/* Takes apart what the plan node carries, see pack_topn(). */
+extern int	zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
+
+extern const CustomScanMethods zsnode_topn_scan_methods;
+
+/* node_topn_exec.c */
+extern Node *zsnode_topn_create_state(CustomScan *cscan);
+
+#endif							/* NODE_TOPN_H */

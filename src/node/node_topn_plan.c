@@ -1,0 +1,335 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_topn_plan.c
+ *	  Plans ORDER BY ... LIMIT over one zedstore table as a scan of its own.
+ *
+ * Core's plan for "SELECT * FROM t ORDER BY k LIMIT 20" copies every row, all
+ * columns of it, into the sort, which throws all but 20 away.  A columnar
+ * table need not put together rows that nobody will see: the scan made here
+ * reads the filter's and the sort's columns, keeps the best n row numbers, and
+ * fetches the other columns of these n rows at the end.
+ *
+ * The path is offered where the limit is known to apply to the rows of this
+ * table directly: a query of one table, without grouping, DISTINCT, window or
+ * set-returning functions, with constant LIMIT and OFFSET and sort keys that are
+ * columns.  Its rows are in the order of the query, so that only a Limit node
+ * comes on top.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_topn_plan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include <math.h>
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "nodes/makefuncs.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+
+#include "node_topn.h"
+#include "zs_base.h"
+#include "zs_base_plan.h"
+#include "zs_compat.h"
+#include "zs_cost.h"
+#include "zs_expr_filter.h"
+#include "zs_expr_guc.h"
+#include "zs_node.h"
+
+/* Above this many rows fetching them one by one loses what was won. */
+#define MAX_BOUND	1000
+
+static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
+
+/* ---- custom_private -------------------------------------------------------- */
+
+/* Members of custom_private, of paths and of plans; lists have a member for each key. */
+typedef enum TopNPrivate
+{
+	TOPN_NAME,					/* zsbase_private_name() */
+	TOPN_BOUND,
+	TOPN_ATTNOS,
+	TOPN_SORTOPS,
+	TOPN_COLLATIONS,
+	TOPN_NULLS_FIRST
+} TopNPrivate;
+
+static List *
+pack_topn(int64 bound, const ZsTopNKey *keys, int nkeys)
+{
+	List	   *attnos = NIL;
+	List	   *sortops = NIL;
+	List	   *collations = NIL;
+	List	   *nulls_first = NIL;
+
+	Assert(bound > 0 && bound <= MAX_BOUND);
+	for (int i = 0; i < nkeys; i++)
+	{
+		attnos = lappend_int(attnos, keys[i].attno);
+		sortops = lappend_oid(sortops, keys[i].sortop);
+		collations = lappend_oid(collations, keys[i].collation);
+		nulls_first = lappend_int(nulls_first, keys[i].nulls_first);
+	}
+	return lappend(list_make5(zsbase_private_name(), makeInteger((int) bound), attnos, sortops,
+							  collations), nulls_first);
+}
+
+/* See node_topn.h. */
+int
+zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys)
+{
+	List	   *attnos = list_nth(packed, TOPN_ATTNOS);
+	int			nkeys = list_length(attnos);
+
+	Assert(list_length(packed) == TOPN_NULLS_FIRST + 1);
+	*bound = intVal(list_nth(packed, TOPN_BOUND));
+	Assert(*bound > 0 && *bound <= MAX_BOUND);
+	*keys = palloc(nkeys * sizeof(ZsTopNKey));
+	for (int i = 0; i < nkeys; i++)
+	{
+		(*keys)[i].attno = (AttrNumber) list_nth_int(attnos, i);
+		(*keys)[i].sortop = list_nth_oid(list_nth(packed, TOPN_SORTOPS), i);
+		(*keys)[i].collation = list_nth_oid(list_nth(packed, TOPN_COLLATIONS), i);
+		(*keys)[i].nulls_first = list_nth_int(list_nth(packed, TOPN_NULLS_FIRST), i) != 0;
+	}
+	return nkeys;
+}
+
+/* ---- path ---------------------------------------------------------------------- */
+
+/* The rows that LIMIT and OFFSET ask for together; 0 if that is not a small constant. */
+static int64
+constant_bound(Query *parse)
+{
+	Node	   *parts[] = {parse->limitCount, parse->limitOffset};
+	int64		bound = 0;
+
+	if (parse->limitOption != LIMIT_OPTION_COUNT || parse->limitCount == NULL)
+		return 0;
+	for (int i = 0; i < (int) lengthof(parts); i++)
+	{
+		Const	   *c = (Const *) parts[i];
+
+		if (c == NULL)
+			continue;
+		if (!IsA(c, Const) || c->constisnull || c->consttype != INT8OID)
+			return 0;
+		if (DatumGetInt64(c->constvalue) < 0 || DatumGetInt64(c->constvalue) > MAX_BOUND)
+			return 0;
+		bound += DatumGetInt64(c->constvalue);
+	}
+	return bound <= MAX_BOUND ? bound : 0;
+}
+
+/* Describes one pathkey as a key on a column of rel; false if it is none. */
+static bool
+pathkey_to_key(PathKey *pathkey, RelOptInfo *rel, ZsTopNKey *key)
+{
+	ListCell   *lc;
+
+	if (pathkey->pk_eclass->ec_has_volatile)
+		return false;
+	foreach(lc, pathkey->pk_eclass->ec_members)
+	{
+		EquivalenceMember *em = lfirst(lc);
+		Expr	   *expr = em->em_expr;
+
+		while (expr != NULL && IsA(expr, RelabelType))
+			expr = ((RelabelType *) expr)->arg;
+		if (expr == NULL || !IsA(expr, Var) || ((Var *) expr)->varno != rel->relid ||
+			((Var *) expr)->varlevelsup != 0 || ((Var *) expr)->varattno <= 0)
+			continue;
+		key->attno = ((Var *) expr)->varattno;
+		key->sortop = zs_pathkey_operator(pathkey, em->em_datatype);
+		key->collation = pathkey->pk_eclass->ec_collation;
+		key->nulls_first = pathkey->pk_nulls_first;
+		return OidIsValid(key->sortop);
+	}
+	return false;
+}
+
+/*
+ * Is it the query that core makes of a minimum or maximum (planagg.c), for a path in the order of
+ * an index?  Its first row need not look like the one that the aggregate would return: 1.0, 1.00.
+ */
+static bool
+is_extreme(const PlannerInfo *root)
+{
+	const TargetEntry *tle = root->parse->targetList == NIL ? NULL :
+		linitial_node(TargetEntry, root->parse->targetList);
+
+	return root->parent_root != NULL && root->parent_root->parse->hasAggs && tle != NULL &&
+		tle->resname != NULL && strcmp(tle->resname, "agg_target") == 0;
+}
+
+static bool
+query_is_simple(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	Query	   *parse = root->parse;
+
+	if (parse->commandType != CMD_SELECT || parse->rowMarks != NIL ||
+		root->limit_tuples <= 0 || root->query_pathkeys == NIL ||
+		root->query_pathkeys != root->sort_pathkeys || is_extreme(root))
+		return false;
+	if (rel->reloptkind != RELOPT_BASEREL || rte->rtekind != RTE_RELATION || rte->inh ||
+		rte->tablesample != NULL || !bms_is_empty(rel->lateral_relids) ||
+		bms_membership(root->all_baserels) != BMS_SINGLETON)
+		return false;
+
+	/* a filter is run for each row before any is returned, which side effects would show */
+	return !contain_volatile_functions((Node *) rel->baserestrictinfo);
+}
+
+static Plan *
+plan_topn(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
+		  List *custom_plans)
+{
+	CustomScan *cscan = makeNode(CustomScan);
+
+	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	cscan->scan.scanrelid = rel->relid;
+	cscan->flags = path->flags;
+	cscan->custom_private = path->custom_private;
+	cscan->methods = &zsnode_topn_scan_methods;
+	return &cscan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "ZedstoreTopN",
+	.PlanCustomPath = plan_topn,
+};
+
+const CustomScanMethods zsnode_topn_scan_methods = {
+	.CustomName = "ZedstoreTopN",
+	.CreateCustomScanState = zsnode_topn_create_state,
+};
+
+/* Will the filter be applied to batches? */
+static bool
+is_by_batches(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	Relation	table;
+	bool		result;
+
+	if (!zs_enable_vector_scan)
+		return false;
+	table = table_open(rte->relid, NoLock);
+	result = zsexpr_filter_possible(RelationGetDescr(table), rel->relid,
+									extract_actual_clauses(rel->baserestrictinfo, false));
+	table_close(table, NoLock);
+	return result;
+}
+
+/* As node_agg_cost.c has it. */
+#define COST_PER_VALUE		0.0002
+
+/*
+ * Only the columns of filter and keys are read, no row is put together, and nearly every row
+ * costs one comparison, with the worst of those kept.
+ */
+static void
+cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
+		  const ZsTopNKey *keys, int nkeys, int64 bound, bool by_batches)
+{
+	Bitmapset  *attrs = NULL;
+	double		ncolumns;
+	double		column_share;
+	ZsBatchCosts batches;
+	Cost		per_tuple;
+	QualCost	qual;
+
+	pull_varattnos((Node *) extract_actual_clauses(rel->baserestrictinfo, false), rel->relid,
+				   &attrs);
+	for (int i = 0; i < nkeys; i++)
+		attrs = bms_add_member(attrs, keys[i].attno - FirstLowInvalidHeapAttributeNumber);
+	ncolumns = Min(bms_num_members(attrs), Max(rel->max_attr, 1));
+	bms_free(attrs);
+
+	cost_qual_eval(&qual, rel->baserestrictinfo, root);
+	batches = zscost_batches(root, rel, rel->baserestrictinfo, rel->rows);
+	column_share = (1 - batches.row_share) * ncolumns / Max(rel->max_attr, 1);
+	per_tuple = 0.5 * cpu_tuple_cost + qual.per_tuple;
+	if (by_batches)
+		per_tuple = Min(per_tuple, COST_PER_VALUE * ncolumns +
+						zscost_filter(rel->baserestrictinfo));
+	per_tuple += batches.row_share *
+		(ZS_SHARE_OF_ROWS * (cpu_tuple_cost + qual.per_tuple) - per_tuple);
+	zs_path_add_disabled(&path->path, zs_path_disabled(seqscan));
+	path->path.startup_cost = ZS_COST_BEGIN_BATCHES +
+		seq_page_cost * rel->pages * (batches.row_share + column_share) +
+		qual.startup + rel->tuples * per_tuple +
+		rel->rows * cpu_operator_cost + bound * log2(bound + 1.0) * cpu_operator_cost;
+	path->path.total_cost = path->path.startup_cost + bound * cpu_tuple_cost;
+}
+
+static void
+add_topn_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	CustomPath *path;
+	Path	   *seqscan = NULL;
+	ListCell   *lc;
+	ZsTopNKey  *keys;
+	int			nkeys = 0;
+	int64		bound;
+
+	if (!zs_enable_topn || !query_is_simple(root, rel, rte) ||
+		!zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
+		return;
+	bound = constant_bound(root->parse);
+	if (bound == 0)
+		return;
+	keys = palloc(list_length(root->query_pathkeys) * sizeof(ZsTopNKey));
+	foreach(lc, root->query_pathkeys)
+	{
+		if (!pathkey_to_key(lfirst(lc), rel, &keys[nkeys++]))
+			return;
+	}
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *p = lfirst(lc);
+
+		if (p->pathtype == T_SeqScan && p->param_info == NULL)
+			seqscan = p;
+	}
+	if (seqscan == NULL)
+		return;
+
+	path = makeNode(CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.rows = Min((double) bound, rel->rows);
+	path->path.pathkeys = root->query_pathkeys;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
+	path->methods = &path_methods;
+	path->custom_private = pack_topn(bound, keys, nkeys);
+
+	cost_topn(root, rel, seqscan, path, keys, nkeys, bound, is_by_batches(rel, rte));
+	add_path(rel, &path->path);
+}
+
+static void
+set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+{
+	if (next_pathlist_hook)
+		next_pathlist_hook(root, rel, rti, rte);
+	add_topn_path(root, rel, rte);
+}
+
+/* See zs_node.h. */
+void
+zsnode_topn_init(void)
+{
+	RegisterCustomScanMethods(&zsnode_topn_scan_methods);
+	next_pathlist_hook = set_rel_pathlist_hook;
+	set_rel_pathlist_hook = set_rel_pathlist;
+}
