@@ -117,6 +117,8 @@ row_correlation(PlannerInfo *root, const IndexOptInfo *index, double correlation
 	RelOptInfo *rel = index->rel;
 	Var		   *first;
 
+	/* anybody may have said anything by pg_restore_attribute_stats() */
+	correlation = isnan(correlation) ? 0 : Min(Max(correlation, -1), 1);
 	if (index->relam != BTREE_AM_OID || index->nkeycolumns < 2 || correlation == 0 ||
 		index->indexkeys[0] <= 0)
 		return correlation;
