@@ -51,6 +51,9 @@ typedef struct ZsAttrKind
 	bool		zone_ordered;	/* zone map order is the type's btree order
 								 * under its default opclass and this
 								 * collation */
+	bool		zone_equal;		/* what the type's = calls equal has one image, or for char(n)
+								 * those of the string and blanks behind it; of strings only
+								 * with a deterministic collation */
 } ZsAttrKind;
 
 extern void zsattr_kind(Form_pg_attribute att, ZsAttrKind *kind);

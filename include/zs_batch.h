@@ -118,6 +118,7 @@ extern uint64 zsscan_batch_next_run(ZsBatchScan *bs);
 extern const ZsColumnVector *zsscan_batch_column(ZsBatchScan *bs, AttrNumber attno,
 												 ZsColumnWant want, const uint64 *sel);
 extern bool zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds);
+extern bool zsscan_batch_excluded(ZsBatchScan *bs);
 extern bool zsscan_batch_totals(ZsBatchScan *bs, AttrNumber attno, bool extremes,
 								ZsVectorTotals *totals);
 

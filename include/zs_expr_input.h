@@ -36,6 +36,8 @@ typedef struct ZsInputMethods
 	const ZsColumnVector *(*column) (ZsInput *input, AttrNumber attno, ZsColumnWant want,
 									 const uint64 *sel);
 	bool		(*bounds) (ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds);
+	/* NULL: never */
+	bool		(*excluded) (ZsInput *input);
 	/* NULL: nothing is known */
 	bool		(*ahead) (ZsInput *input, AttrNumber attno, int64 *min, int64 *max);
 	/* NULL: never */
@@ -76,6 +78,13 @@ static inline const ZsColumnVector *
 zsexpr_input_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
 {
 	return input->methods->column(input, attno, want, sel);
+}
+
+/* As zsscan_batch_excluded(): no row passes the filter that the input was given. */
+static inline bool
+zsexpr_input_excluded(ZsInput *input)
+{
+	return input->methods->excluded != NULL && input->methods->excluded(input);
 }
 
 /* As zsscan_batch_bounds(). */

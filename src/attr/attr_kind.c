@@ -113,6 +113,25 @@ type_is_zone_ordered(Oid type, Oid collation)
 	}
 }
 
+/*
+ * Have values that the type's = calls equal the same image, and so has a constant?  What is in the
+ * order of the type is; of strings this says nothing, since their operator's collation decides.
+ */
+static bool
+type_is_zone_equal(Oid type)
+{
+	switch (type)
+	{
+		case TEXTOID:
+		case VARCHAROID:
+		case BPCHAROID:
+		case NAMEOID:
+			return true;
+		default:
+			return type >= FirstNormalObjectId && type_is_enum(type);
+	}
+}
+
 static uint8
 align_bytes(char attalign)
 {
@@ -149,6 +168,7 @@ zsattr_kind(Form_pg_attribute att, ZsAttrKind *kind)
 	type = att->atttypid < FirstGenbkiObjectId ? att->atttypid : getBaseType(att->atttypid);
 	kind->align = align_bytes(att->attalign);
 	kind->zone_ordered = type_is_zone_ordered(type, att->attcollation);
+	kind->zone_equal = kind->zone_ordered || type_is_zone_equal(type);
 
 	if (att->attbyval)
 	{

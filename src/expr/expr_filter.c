@@ -187,6 +187,12 @@ bool
 zsexpr_filter_run(ZsFilter *filter, ZsInput *input, uint64 *passed, ZsQualCounts *counts,
 				  bool *changed)
 {
+	if (zsexpr_input_excluded(input))
+	{
+		counts->skipped++;
+		zskernel_bits_clear(passed);
+		return true;
+	}
 	for (int i = 0; i < filter->nclauses && zskernel_bits_any(passed); i++)
 	{
 		FilterClause *clause = &filter->clauses[filter->order[i]];

@@ -122,6 +122,12 @@ batch_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
 }
 
 static bool
+batch_excluded(ZsInput *input)
+{
+	return zsscan_batch_excluded(((BatchInput *) input)->batches);
+}
+
+static bool
 batch_ahead(ZsInput *input, AttrNumber attno, int64 *min, int64 *max)
 {
 	BatchInput *batch = (BatchInput *) input;
@@ -164,6 +170,7 @@ static const ZsInputMethods batch_methods = {
 	.count = count_runs,
 	.column = batch_column,
 	.bounds = batch_bounds,
+	.excluded = batch_excluded,
 	.ahead = batch_ahead,
 	.totals = batch_totals,
 	.store = store_row,
@@ -241,6 +248,7 @@ zsexpr_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan)
 static const ZsInputMethods wrap_methods = {
 	.column = batch_column,
 	.bounds = batch_bounds,
+	.excluded = batch_excluded,
 };
 
 /* See zs_expr_input.h. */

@@ -288,6 +288,35 @@ verify_batch(ZsScanNode *state, const ZsBatch *batch, const uint64 *passed)
 	ExecClearTuple(slot);
 }
 
+/* No row of the batch passes those clauses that cannot raise an error and stand in front. */
+static void
+verify_excluded(ZsScanNode *state, const ZsBatch *batch)
+{
+	ScanState  *ss = &state->css.ss;
+	ExprContext *econtext = ss->ps.ps_ExprContext;
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		n = zskernel_bits_list(batch->sel, list);
+
+	Assert(state->verify);
+	for (uint32 i = 0; i < n; i++)
+	{
+		bool		pass = true;
+
+		ResetExprContext(econtext);
+		zsscan_batch_store(state->batches, list[i], ss->ss_ScanTupleSlot);
+		econtext->ecxt_scantuple = ss->ss_ScanTupleSlot;
+		for (int k = 0; k < state->nclauses && pass; k++)
+			pass = ExecQual(state->clauses[k].rowwise, econtext);
+		if (pass)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("zone maps exclude row " UINT64_FORMAT ", which passes",
+									 batch->first + list[i])));
+	}
+	ResetExprContext(econtext);
+	ExecClearTuple(ss->ss_ScanTupleSlot);
+}
+
 /* Moves clauses to where those before and behind them have been found better or worse. */
 static void
 order_clauses(ZsScanNode *state)
@@ -364,6 +393,14 @@ zsnode_scan_filter_batch(ZsScanNode *state, const ZsBatch *batch, uint64 *passed
 	zskernel_bits_copy(passed, batch->sel);
 	if (state->by_rows)
 		return false;
+	if (zsexpr_input_excluded(state->input))
+	{
+		state->counts.skipped++;
+		zskernel_bits_clear(passed);
+		if (state->verify)
+			verify_excluded(state, batch);
+		return true;
+	}
 	measure = state->norder > 1 && state->nbatches % ORDER_PERIOD < MEASURED_BATCHES;
 	if (measure && state->nbatches > 0 && state->nbatches % ORDER_PERIOD == 0)
 		order_clauses(state);

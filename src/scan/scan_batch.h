@@ -58,6 +58,22 @@ struct ZsBatchScan
 	ZsScanAhead *ahead;			/* NULL: not asked for yet */
 };
 
+/* What the head of a segment says of one of its vectors. */
+static inline ZsColumnBounds
+zsscan_bounds_of(const ZsSegmentInfo *info, const ZsVectorInfo *vector)
+{
+	ZsColumnBounds bounds = {
+		.has_zone = vector->has_zone,
+		.is_unsigned = info->is_unsigned,
+		.min = vector->zone_min,
+		.max = vector->zone_max,
+		.nrows = vector->nrows,
+		.nnulls = vector->nnulls
+	};
+
+	return bounds;
+}
+
 /* scan_batch_rows.c */
 
 extern bool zsscan_batch_take_rows(ZsBatchScan *bs, const ZsRowBatch *rows);

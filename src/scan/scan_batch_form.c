@@ -447,13 +447,30 @@ zsscan_batch_bounds(ZsBatchScan *bs, AttrNumber attno, ZsColumnBounds *bounds)
 	vector = &info->vectors[vecno];
 	if (!covers(vector->nrows, bs->batch.sel))
 		return false;
-	bounds->has_zone = vector->has_zone;
-	bounds->is_unsigned = info->is_unsigned;
-	bounds->min = vector->zone_min;
-	bounds->max = vector->zone_max;
-	bounds->nrows = vector->nrows;
-	bounds->nnulls = vector->nnulls;
+	*bounds = zsscan_bounds_of(info, vector);
 	return true;
+}
+
+/*
+ * Do the filters of the scan's slot (zsscan_set_filters()) exclude all rows of the present batch,
+ * by the zone maps of its vectors?  Those that somebody is asked about are not among them.  Decodes
+ * nothing.
+ */
+bool
+zsscan_batch_excluded(ZsBatchScan *bs)
+{
+	const ZsSlot *slot = bs->slot;
+
+	for (int i = 0; i < slot->nfilters && !bs->batch.has_rows; i++)
+	{
+		ZsColumnBounds bounds;
+
+		if (slot->filters[i].test == NULL &&
+			zsscan_batch_bounds(bs, slot->filters[i].attno, &bounds) &&
+			zsscan_zone_excludes(&slot->filters[i], &bounds))
+			return true;
+	}
+	return false;
 }
 
 /*

@@ -23,6 +23,7 @@
 
 #include "fmgr.h"
 #include "catalog/pg_type_d.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/params.h"
 #include "nodes/pathnodes.h"
@@ -280,45 +281,14 @@ is_string_comparison(Oid funcid)
 		case F_NAMELE:
 		case F_NAMEGT:
 		case F_NAMEGE:
+		case F_NAMEEQTEXT:
+		case F_NAMENETEXT:
+		case F_TEXTEQNAME:
+		case F_TEXTNENAME:
 			return true;
 		default:
 			return false;
 	}
-}
-
-/* Comparisons with a pattern, whose only error is an escape at the pattern's end. */
-static bool
-is_pattern_match(Oid funcid)
-{
-	return funcid == F_TEXTLIKE || funcid == F_TEXTNLIKE ||
-		funcid == F_BPCHARLIKE || funcid == F_BPCHARNLIKE;
-}
-
-static bool
-has_no_escape(Node *pattern)
-{
-	Const	   *c = (Const *) pattern;
-	struct varlena *v;
-
-	if (pattern == NULL || !IsA(pattern, Const))
-		return false;
-	if (c->constisnull)
-		return true;
-	v = PG_DETOAST_DATUM_PACKED(c->constvalue);
-	return memchr(VARDATA_ANY(v), '\\', VARSIZE_ANY_EXHDR(v)) == NULL;
-}
-
-static bool
-call_may_raise(Oid funcid, Oid collation, List *args)
-{
-	if (is_total_function(funcid))
-		return false;
-	if (is_string_comparison(funcid))
-		return !OidIsValid(collation);
-	if (is_pattern_match(funcid))
-		return !OidIsValid(collation) || !get_collation_isdeterministic(collation) ||
-			!has_no_escape(lsecond(args));
-	return true;
 }
 
 /*
@@ -340,6 +310,78 @@ zsscan_param_is_ready(const Param *param, ParamListInfo params)
 	else
 		value = &params->params[param->paramid - 1];
 	return OidIsValid(value->ptype) && value->ptype == param->paramtype;
+}
+
+/* See zs_clause.h. */
+const Const *
+zsscan_constant_of(Node *node, ParamListInfo params)
+{
+	const Param *param;
+	ParamExternData workspace;
+	const ParamExternData *value;
+	int16		typlen;
+	bool		typbyval;
+
+	while (node != NULL && (IsA(node, RelabelType) || IsA(node, CollateExpr)))
+		node = IsA(node, RelabelType) ? (Node *) ((RelabelType *) node)->arg :
+			(Node *) ((CollateExpr *) node)->arg;
+	if (node == NULL || IsA(node, Const))
+		return (const Const *) node;
+	if (!IsA(node, Param) || !zsscan_param_is_ready((const Param *) node, params))
+		return NULL;
+	param = (const Param *) node;
+	value = params->paramFetch != NULL ?
+		params->paramFetch(params, param->paramid, true, &workspace) :
+		&params->params[param->paramid - 1];
+	get_typlenbyval(param->paramtype, &typlen, &typbyval);
+	return makeConst(param->paramtype, param->paramtypmod, param->paramcollid, typlen,
+					 value->value, value->isnull, typbyval);
+}
+
+/* Comparisons with a pattern, whose only error is an escape at the pattern's end. */
+static bool
+is_pattern_match(Oid funcid)
+{
+	return funcid == F_TEXTLIKE || funcid == F_TEXTNLIKE ||
+		funcid == F_BPCHARLIKE || funcid == F_BPCHARNLIKE ||
+		funcid == F_NAMELIKE || funcid == F_NAMENLIKE || funcid == F_STARTS_WITH;
+}
+
+/* Is the pattern known, and does it not end within an escape? */
+static bool
+pattern_is_sound(Oid funcid, Node *pattern, ParamListInfo params)
+{
+	const Const *c = zsscan_constant_of(pattern, params);
+	struct varlena *v;
+	const char *bytes;
+	size_t		len;
+
+	if (c == NULL)
+		return false;
+	if (c->constisnull || funcid == F_STARTS_WITH)
+		return true;
+	v = PG_DETOAST_DATUM_PACKED(c->constvalue);
+	bytes = VARDATA_ANY(v);
+	len = VARSIZE_ANY_EXHDR(v);
+	for (size_t i = 0; i < len; i++)
+	{
+		if (bytes[i] == '\\' && ++i == len)
+			return false;
+	}
+	return true;
+}
+
+static bool
+call_may_raise(Oid funcid, Oid collation, List *args, ParamListInfo params)
+{
+	if (is_total_function(funcid))
+		return false;
+	if (is_string_comparison(funcid))
+		return !OidIsValid(collation);
+	if (is_pattern_match(funcid))
+		return !OidIsValid(collation) || !get_collation_isdeterministic(collation) ||
+			!pattern_is_sound(funcid, lsecond(args), params);
+	return true;
 }
 
 /* expression_tree_walker callback: stops at the first node that may raise. */
@@ -366,7 +408,7 @@ may_raise_walker(Node *node, void *context)
 				OpExpr	   *op = (OpExpr *) node;
 				Oid			funcid = OidIsValid(op->opfuncid) ? op->opfuncid : get_opcode(op->opno);
 
-				if (call_may_raise(funcid, op->inputcollid, op->args))
+				if (call_may_raise(funcid, op->inputcollid, op->args, context))
 					return true;
 			}
 			break;
@@ -374,7 +416,7 @@ may_raise_walker(Node *node, void *context)
 			{
 				FuncExpr   *func = (FuncExpr *) node;
 
-				if (call_may_raise(func->funcid, func->inputcollid, func->args))
+				if (call_may_raise(func->funcid, func->inputcollid, func->args, context))
 					return true;
 			}
 			break;
@@ -384,8 +426,9 @@ may_raise_walker(Node *node, void *context)
 				Oid			funcid = OidIsValid(op->opfuncid) ? op->opfuncid : get_opcode(op->opno);
 
 				/* an array of patterns is not looked at */
-				if (!IsA(lsecond(op->args), Const) || is_pattern_match(funcid) ||
-					call_may_raise(funcid, op->inputcollid, op->args))
+				if (zsscan_constant_of(lsecond(op->args), context) == NULL ||
+					is_pattern_match(funcid) ||
+					call_may_raise(funcid, op->inputcollid, op->args, context))
 					return true;
 			}
 			break;

@@ -285,19 +285,29 @@ next_tid_run(ZsScanDesc scan, const ZsSlot *slot, ZsRunView *run)
 
 /*
  * Cuts the run where zone maps exclude rows: *run becomes its first part that has to be read,
- * what follows is kept for later.  False if nothing of it has to be read.
+ * what follows is kept for later.  False if nothing of it has to be read.  Scans by rows come to
+ * one stripe after the other, whose vectors' zone maps are asked, too; those by batches ask for
+ * themselves (zsscan_batch_excluded()).
  */
 static bool
-apply_filters(ZsScanDesc scan, const ZsSlot *slot, ZsRunView *run)
+apply_filters(ZsScanDesc scan, const ZsSlot *slot, bool by_rows, ZsRunView *run)
 {
 	zstid		end = run->first + run->count;
 	zstid		row = run->first;
 	zstid		until;
 
 	Assert(slot->nfilters > 0 && row < end);
-	while (zsscan_zone_excluded(scan, slot, row, end, &until))
+	for (;;)
 	{
 		CHECK_FOR_INTERRUPTS();
+		if (!zsscan_zone_excluded(scan, slot, row, end, &until))
+		{
+			if (!by_rows)
+				break;
+			until = Min(until, row - row % ZS_STRIPE_ROWS + ZS_STRIPE_ROWS);
+			if (!zsscan_stripe_excluded(scan, slot, row, until))
+				break;
+		}
 		row = until;
 		if (row >= end)
 			return false;
@@ -317,10 +327,10 @@ apply_filters(ZsScanDesc scan, const ZsSlot *slot, ZsRunView *run)
 
 /*
  * Next window in forward direction: one run, or a part of it.  With `stay` a parallel scan claims
- * no other chunk.
+ * no other chunk.  by_rows: see apply_filters().
  */
 static bool
-load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay)
+load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay, bool by_rows)
 {
 	for (;;)
 	{
@@ -336,7 +346,7 @@ load_forward(ZsScanDesc scan, const ZsSlot *slot, bool stay)
 			scan->window_start = scan->window_end = scan->start;
 		while (scan->window_end < scan->end && next_tid_run(scan, slot, &run))
 		{
-			bool		wanted = slot->nfilters == 0 || apply_filters(scan, slot, &run);
+			bool		wanted = slot->nfilters == 0 || apply_filters(scan, slot, by_rows, &run);
 
 			Assert(run.first >= scan->window_end && zsscan_view_end(&run) <= scan->end);
 			scan->window_start = run.first;
@@ -390,7 +400,7 @@ load_backward(ZsScanDesc scan)
 bool
 zsscan_next_run(ZsScanDesc scan, const ZsSlot *slot, bool stay, ZsRunView *run)
 {
-	if (!load_forward(scan, slot, stay))
+	if (!load_forward(scan, slot, stay, false))
 		return false;
 	Assert(scan->nviews == 1);
 	*run = scan->views[0];
@@ -421,7 +431,7 @@ next_run(ZsScanDesc scan, const ZsSlot *slot)
 	scan->view++;
 	if (scan->view >= scan->nviews)
 	{
-		if (!load_forward(scan, slot, false))
+		if (!load_forward(scan, slot, false, true))
 		{
 			scan->view = 0;
 			return false;

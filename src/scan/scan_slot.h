@@ -23,6 +23,7 @@
 
 #include "zs_batch.h"
 #include "zs_slot.h"
+#include "zs_zone.h"
 
 typedef struct ZsSlot ZsSlot;
 
@@ -47,17 +48,14 @@ typedef struct ZsSlotSource
 } ZsSlotSource;
 
 /*
- * A condition on a column, in the zone domain of zs_codec.h: B-tree strategy and
- * bounds of the constant, or somebody who is asked.
+ * A condition on a column: the values that may pass, or somebody who is asked.
  */
 typedef struct ZsZoneFilter
 {
 	AttrNumber	attno;
 	bool		is_unsigned;	/* the column's type is ordered so */
-	int			strategy;
-	int64		low;
-	int64		high;
-	ZsZoneTest	test;			/* instead of these; NULL: nobody */
+	ZsZoneSet	set;
+	ZsZoneTest	test;			/* instead of that; NULL: nobody */
 	void	   *arg;			/* of test */
 } ZsZoneFilter;
 
@@ -106,7 +104,9 @@ struct ZsSlot
 	int			nothers;
 	bool		rechecked;		/* this is the mask of rows whose conditions are checked again */
 	int			nfilters;		/* rows that fail them need not be returned */
+	int			maxfilters;
 	ZsZoneFilter *filters;
+	MemoryContext filter_context;	/* of these; NULL: there were none yet */
 
 	ZsSlotMemory memory;
 	ZsSlotLoad	load;

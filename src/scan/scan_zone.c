@@ -4,17 +4,16 @@
  *	  Skips segments in which no row can pass a sequential scan's filter.
  *
  * The entry of a segment carries the smallest and the largest value of its
- * rows.  When the executor starts, comparisons of a column with a constant are
- * picked out of the scan node's filter and put into its slot, beside the
- * needed-column mask.  The scan asks for each segment that it comes to whether
- * the filter excludes it, and if so goes on behind it.  The node still applies the whole filter to
- * every row that it gets, so that what cannot be expressed here is simply not used.
+ * rows, and how many of these are NULL.  When the executor starts, conditions on single columns are
+ * picked out of the scan node's filter, as sets of values that may pass (scan_zone_clause.c), and
+ * put into its slot, beside the needed-column mask.  The scan asks for each segment that it comes
+ * to whether the filter excludes it, and if so goes on behind it.  Of a segment that it does not
+ * exclude, the head has the same for each vector.  The node still applies the whole filter to every
+ * row that it gets, so that what cannot be expressed here is simply not used.
  *
  * Core evaluates the clauses of a filter in their order.  One that may raise an error must meet all
  * rows that pass those in front of it, so only these are picked (scan_clause.c).
  *
- * The comparison is one of the type's default B-tree operators, which are
- * strict: a NULL never passes, so segments' NULLs need no attention.
  * Rows in the row tree are not covered by any zone map; a range that has some is read.
  *
  * Who knows of other reasons for which rows are not wanted is asked about each segment, too: the
@@ -30,143 +29,72 @@
  */
 #include "postgres.h"
 
-#include "access/stratnum.h"
-#include "catalog/pg_type_d.h"
-#include "nodes/primnodes.h"
-#include "utils/lsyscache.h"
+#include "access/sysattr.h"
+#include "optimizer/optimizer.h"
+#include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/typcache.h"
 
+#include "scan_batch.h"
 #include "scan_desc.h"
 #include "zs_attr.h"
 #include "zs_batch.h"
 #include "zs_clause.h"
 #include "zs_codec.h"
+#include "zs_zone.h"
 
 /* ---- picking filters out of a qual ------------------------------------------ */
 
-static bool
-is_plain_integer(Oid type)
+/* Room for one more filter in the slot. */
+static ZsZoneFilter *
+add_filter(ZsSlot *slot, AttrNumber attno)
 {
-	return type == INT2OID || type == INT4OID || type == INT8OID;
-}
+	ZsZoneFilter *filter;
 
-static bool
-is_float(Oid type)
-{
-	return type == FLOAT4OID || type == FLOAT8OID;
-}
-
-/* Maps the constant into the zone domain of the column; false if that is not possible. */
-static bool
-map_constant(const ZsAttrKind *kind, const Const *c, ZsZoneFilter *filter)
-{
-	struct varlena *v;
-	bool		ok = true;
-
-	switch (kind->kind)
+	if (slot->filter_context == NULL)
+		slot->filter_context = AllocSetContextCreate(slot->base.tts_mcxt, "zedstore zone filters",
+													 ALLOCSET_SMALL_SIZES);
+	if (slot->nfilters == slot->maxfilters)
 	{
-		case ZS_KIND_INT:
-			if (!c->constbyval)
-				return false;
-			filter->low = filter->high =
-				zscodec_zone_from_int64(zsattr_value_to_int(c->constvalue, c->constlen),
-										kind->width, kind->is_unsigned);
-			return true;
-		case ZS_KIND_FLOAT4:
-		case ZS_KIND_FLOAT8:
-			filter->low = filter->high =
-				zscodec_zone_from_float8(c->consttype == FLOAT4OID ?
-										 (double) DatumGetFloat4(c->constvalue) :
-										 DatumGetFloat8(c->constvalue));
-			return true;
-		case ZS_KIND_NUMERIC:
-			v = PG_DETOAST_DATUM_PACKED(c->constvalue);
-			return zscodec_zone_from_numeric((const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v),
-											 &filter->low, &filter->high);
-		case ZS_KIND_BYTES:
-			v = PG_DETOAST_DATUM_PACKED(c->constvalue);
-			filter->low = filter->high =
-				zscodec_zone_from_bytes((const uint8 *) VARDATA_ANY(v), VARSIZE_ANY_EXHDR(v));
-			return true;
-		case ZS_KIND_FIXED:
-			filter->low = filter->high =
-				zscodec_zone_from_bytes((const uint8 *) DatumGetPointer(c->constvalue),
-										kind->width);
-			return true;
-		case ZS_KIND_INVALID:
-			ok = false;
-			break;
+		slot->maxfilters = Max(4, 2 * slot->maxfilters);
+		slot->filters = slot->filters == NULL ?
+			MemoryContextAlloc(slot->filter_context, slot->maxfilters * sizeof(ZsZoneFilter)) :
+			repalloc_array(slot->filters, ZsZoneFilter, slot->maxfilters);
 	}
-	return ok;
+	filter = &slot->filters[slot->nfilters++];
+	memset(filter, 0, sizeof(*filter));
+	filter->attno = attno;
+	return filter;
 }
 
-static Expr *
-strip_relabel(Node *node)
+/* Adds what the clause says about each of its columns. */
+static void
+add_clause(ZsSlot *slot, Relation rel, Index scanrelid, Node *clause, ParamListInfo params)
 {
-	while (node != NULL && IsA(node, RelabelType))
-		node = (Node *) ((RelabelType *) node)->arg;
-	return (Expr *) node;
-}
+	Bitmapset  *attrs = NULL;
+	int			i = -1;
 
-/* Turns "column op constant" (either way round) into a filter; false if it is something else. */
-static bool
-make_filter(Relation rel, Index scanrelid, const Expr *clause, ZsZoneFilter *filter)
-{
-	const OpExpr *op = (const OpExpr *) clause;
-	Expr	   *left;
-	Expr	   *right;
-	Oid			opno;
-	Oid			lefttype;
-	Oid			righttype;
-	Oid			opfamily;
-	Form_pg_attribute att;
-	ZsAttrKind	kind;
-	const Var  *var;
-	const Const *c;
-
-	if (!IsA(clause, OpExpr) || list_length(op->args) != 2)
-		return false;
-	opno = op->opno;
-	left = strip_relabel(linitial(op->args));
-	right = strip_relabel(lsecond(op->args));
-	if (IsA(left, Const) && IsA(right, Var))
+	pull_varattnos(clause, scanrelid, &attrs);
+	while ((i = bms_next_member(attrs, i)) >= 0)
 	{
-		Expr	   *swap = left;
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+		ZsZoneSet	set;
+		ZsZoneFilter *filter;
+		ZsAttrKind	kind;
 
-		left = right;
-		right = swap;
-		opno = get_commutator(opno);
+		if (attno <= 0 || attno > RelationGetNumberOfAttributes(rel) ||
+			!zsscan_zone_set_of(RelationGetDescr(rel), scanrelid, attno, clause, params, &set))
+			continue;
+		filter = add_filter(slot, attno);
+		zsattr_kind(TupleDescAttr(RelationGetDescr(rel), attno - 1), &kind);
+		filter->is_unsigned = kind.is_unsigned;
+		filter->set = set;
+		if (set.nranges > 0)
+		{
+			filter->set.ranges = MemoryContextAlloc(slot->filter_context,
+													set.nranges * sizeof(ZsZoneRange));
+			memcpy(filter->set.ranges, set.ranges, set.nranges * sizeof(ZsZoneRange));
+		}
 	}
-	if (!OidIsValid(opno) || !IsA(left, Var) || !IsA(right, Const))
-		return false;
-	var = (const Var *) left;
-	c = (const Const *) right;
-	if (var->varno != (int) scanrelid || var->varattno <= 0 || c->constisnull ||
-		var->varattno > RelationGetNumberOfAttributes(rel))
-		return false;
-
-	att = TupleDescAttr(RelationGetDescr(rel), var->varattno - 1);
-	zsattr_kind(att, &kind);
-	if (!kind.zone_ordered || (OidIsValid(att->attcollation) &&
-							   op->inputcollid != att->attcollation))
-		return false;
-	/* asked for at each rescan; nothing but the type cache has it at hand */
-	opfamily = lookup_type_cache(getBaseType(att->atttypid), TYPECACHE_BTREE_OPFAMILY)->btree_opf;
-	if (!OidIsValid(opfamily))
-		return false;
-	filter->strategy = get_op_opfamily_strategy(opno, opfamily);
-	if (filter->strategy < BTLessStrategyNumber || filter->strategy > BTGreaterStrategyNumber)
-		return false;
-	op_input_types(opno, &lefttype, &righttype);
-	if (lefttype != righttype &&
-		!(is_plain_integer(lefttype) && is_plain_integer(righttype)) &&
-		!(is_float(lefttype) && is_float(righttype)))
-		return false;
-	filter->test = NULL;
-	filter->attno = var->varattno;
-	filter->is_unsigned = kind.is_unsigned;
-	return map_constant(&kind, c, filter);
 }
 
 /*
@@ -180,18 +108,21 @@ zsscan_set_filters(TupleTableSlot *base, Relation rel, Index scanrelid, List *qu
 				   struct ParamListInfoData *params)
 {
 	ZsSlot	   *slot = (ZsSlot *) base;
+	MemoryContext context;
+	MemoryContext old;
 	ListCell   *lc;
 
 	if (!TTS_IS_ZEDSTORE(base))
 		return;
-	if (slot->filters != NULL)
-		pfree(slot->filters);
+	if (slot->filter_context != NULL)
+		MemoryContextReset(slot->filter_context);
 	slot->filters = NULL;
-	slot->nfilters = 0;
+	slot->nfilters = slot->maxfilters = 0;
 	if (!zs_enable_zone_maps || qual == NIL)
 		return;
-	slot->filters = MemoryContextAlloc(slot->base.tts_mcxt,
-									   list_length(qual) * sizeof(ZsZoneFilter));
+	context = AllocSetContextCreate(CurrentMemoryContext, "zedstore zone sets",
+									ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
 	foreach(lc, qual)
 	{
 		Node	   *clause = lfirst(lc);
@@ -199,9 +130,10 @@ zsscan_set_filters(TupleTableSlot *base, Relation rel, Index scanrelid, List *qu
 		/* what stands behind a clause that may raise an error would hide it */
 		if (zsscan_expression_may_raise(clause, params))
 			break;
-		if (make_filter(rel, scanrelid, (Expr *) clause, &slot->filters[slot->nfilters]))
-			slot->nfilters++;
+		add_clause(slot, rel, scanrelid, clause, params);
 	}
+	MemoryContextSwitchTo(old);
+	MemoryContextDelete(context);
 }
 
 /*
@@ -216,7 +148,6 @@ zsscan_add_zone_test(TupleTableSlot *base, Relation rel, AttrNumber attno, ZsZon
 	ZsSlot	   *slot = (ZsSlot *) base;
 	ZsZoneFilter *filter;
 	ZsAttrKind	kind;
-	Size		size = (slot->nfilters + 1) * sizeof(ZsZoneFilter);
 
 	Assert(attno > 0 && attno <= RelationGetNumberOfAttributes(rel));
 	if (!TTS_IS_ZEDSTORE(base) || !zs_enable_zone_maps)
@@ -224,11 +155,7 @@ zsscan_add_zone_test(TupleTableSlot *base, Relation rel, AttrNumber attno, ZsZon
 	zsattr_kind(TupleDescAttr(RelationGetDescr(rel), attno - 1), &kind);
 	if (kind.kind != ZS_KIND_INT || !kind.zone_ordered || kind.is_unsigned)
 		return;
-	slot->filters = slot->filters == NULL ? MemoryContextAlloc(slot->base.tts_mcxt, size) :
-		repalloc(slot->filters, size);
-	filter = &slot->filters[slot->nfilters++];
-	memset(filter, 0, sizeof(*filter));
-	filter->attno = attno;
+	filter = add_filter(slot, attno);
 	filter->test = test;
 	filter->arg = arg;
 }
@@ -248,31 +175,72 @@ zsscan_stamp_filters(ScanState *node)
 /* ---- applying them ---------------------------------------------------------------- */
 
 /*
- * Can no value of the segment pass?  Its zone map says nothing about a column whose type was
- * ordered otherwise when the segment was written (ALTER TABLE makes an integer an oid without a
+ * Can no row pass whose values bounds describes?  A zone map says nothing about a column whose type
+ * was ordered otherwise when it was written (ALTER TABLE makes an integer an oid without a
  * rewrite).
  */
-static bool
-excludes(const ZsZoneFilter *filter, const ZsSegmentItem *item)
+bool
+zsscan_zone_excludes(const ZsZoneFilter *filter, const ZsColumnBounds *bounds)
 {
-	int64		zone_min = item->zone_min;
-	int64		zone_max = item->zone_max;
-
-	if ((item->flags & ZS_SEGF_ZONE_MAP) == 0 ||
-		((item->flags & ZS_SEGF_UNSIGNED) != 0) != filter->is_unsigned)
-		return false;
 	if (filter->test != NULL)
-		return filter->test(filter->arg, filter->attno, zone_min, zone_max);
-	switch (filter->strategy)
+		return bounds->has_zone && bounds->is_unsigned == filter->is_unsigned &&
+			filter->test(filter->arg, filter->attno, bounds->min, bounds->max);
+	if (filter->set.nulls && bounds->nnulls > 0)
+		return false;
+	if (bounds->nnulls == bounds->nrows || filter->set.nranges == 0)
+		return true;
+	return bounds->has_zone && bounds->is_unsigned == filter->is_unsigned &&
+		!zsscan_zone_set_meets(&filter->set, bounds->min, bounds->max);
+}
+
+/* Can no row of the segment pass? */
+static bool
+excludes_segment(const ZsZoneFilter *filter, const ZsSegmentItem *item)
+{
+	/* rows that did not exist when it was written are none that anybody sees */
+	ZsColumnBounds bounds = {
+		.has_zone = (item->flags & ZS_SEGF_ZONE_MAP) != 0,
+		.is_unsigned = (item->flags & ZS_SEGF_UNSIGNED) != 0,
+		.min = item->zone_min,
+		.max = item->zone_max,
+		.nrows = item->nrows - item->nholes,
+		.nnulls = item->nnulls - item->nholes
+	};
+
+	Assert(item->nholes <= item->nnulls && item->nnulls <= item->nrows);
+	return zsscan_zone_excludes(filter, &bounds);
+}
+
+/*
+ * Do the slot's filters exclude the rows of [row, end), which are of one stripe, by the zone maps
+ * of its vectors?  The scan, one by rows, is about to come to them.
+ */
+bool
+zsscan_stripe_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end)
+{
+	zstid		stripe = row - row % ZS_STRIPE_ROWS;
+
+	Assert(row < end && end <= stripe + ZS_STRIPE_ROWS);
+	/* the row tree comes before any segment */
+	if (zsscan_source_stripe(scan->source, stripe) != NULL)
+		return false;
+	for (int i = 0; i < slot->nfilters; i++)
 	{
-		case BTLessStrategyNumber:
-		case BTLessEqualStrategyNumber:
-			return zone_min > filter->high;
-		case BTEqualStrategyNumber:
-			return zone_max < filter->low || zone_min > filter->high;
-		case BTGreaterEqualStrategyNumber:
-		case BTGreaterStrategyNumber:
-			return zone_max < filter->low;
+		const ZsZoneFilter *filter = &slot->filters[i];
+		const ZsSegmentInfo *info;
+		const ZsVectorInfo *vector;
+		ZsColumnBounds bounds;
+		int			vecno;
+
+		if (filter->test != NULL ||
+			(info = zsscan_source_info(scan->source, filter->attno - 1, stripe, &vecno)) == NULL)
+			continue;
+		vector = &info->vectors[vecno];
+		if (end - stripe > vector->nrows)
+			continue;
+		bounds = zsscan_bounds_of(info, vector);
+		if (zsscan_zone_excludes(filter, &bounds))
+			return true;
 	}
 	return false;
 }
@@ -315,7 +283,8 @@ zsscan_zone_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end, 
 			continue;
 		}
 		segment_end = item.first_row + item.nrows;
-		if (excludes(filter, &item) && (next = zsrow_next(rel, row)) >= Min(segment_end, end))
+		if (excludes_segment(filter, &item) &&
+			(next = zsrow_next(rel, row)) >= Min(segment_end, end))
 		{
 			scan->zone_until = Min(segment_end, next);
 			scan->zone_excluded = true;
