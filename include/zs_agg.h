@@ -212,9 +212,10 @@ zsagg_is_string(const ZsAgg *agg)
 
 /*
  * Describes the aggregate; false if it is none that we know.  varno: the table's in its
- * expressions.
+ * expressions.  Parts of these that look at no column are NULLs: can there be programs, whatever
+ * their values turn out to be?  Programs in *agg are not to run if there are such parts.
  */
-extern bool zsagg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
+extern bool zsagg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
 
 /* Looks up a function among those that we know; count is one of them. */
 extern bool zsagg_kind_of(Oid aggfnoid, ZsAggKind *kind, ZsDomain *domain);
@@ -288,8 +289,6 @@ typedef struct ZsBatchGroups ZsBatchGroups;
 
 /* node_agg_groups.c */
 extern ZsBatchGroups *zsnode_batch_groups_create(int naggs);
-extern void zsnode_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n,
-									  const uint32 *numbers, uint32 ngroups, bool all_known);
 
 /*
  * As zsagg_add_groups() for the batch's rows that are in sel, the way that is best for it;
@@ -320,9 +319,6 @@ extern Datum zsagg_variance_state(const ZsAggValue *value);
 
 /* ---- minimum and maximum by zone maps (node_agg_zone.c) ---- */
 
-/* Sets has_zone: does the order of the zone maps of the aggregate's column say what is smaller? */
-extern void zsnode_agg_find_zone(TupleDesc desc, ZsAgg *agg);
-
 /*
  * What a zone map would have for the value that there is: between low and high; false if there is
  * none.
@@ -333,11 +329,10 @@ extern bool zsnode_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int
 extern bool zsnode_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *bounds);
 
 /*
- * A condition on the column that is true for all values that may change what there is, and its
- * operator, InvalidOid: there is none.  Memory comes from the current context; what the constant
+ * A condition on the column, by the operator, that is true for all values that may change what
+ * there is.  Memory comes from the current context; what the constant
  * points to may be the value's.
  */
-extern Oid	zsnode_agg_zone_operator(TupleDesc desc, const ZsAgg *agg);
 extern Expr *zsnode_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg,
 									ZsAggValue *value, Oid opno);
 
@@ -362,7 +357,7 @@ extern Datum zsagg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isn
 /* What partial aggregation by a node of ours gives to another one of ours; NONE: nothing. */
 extern ZsAggState zsagg_state_of(const Aggref *aggref);
 
-/* As zsagg_classify(), of an aggregate over states that are integers or images. */
+/* As zsagg_classify_folded(), of an aggregate over states that are integers or images. */
 extern bool zsagg_classify_state(TupleDesc desc, Index varno, const Aggref *aggref,
 								 ZsAgg *agg);
 

@@ -46,6 +46,13 @@ typedef struct ZsGroups ZsGroups;
 extern bool zsagg_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop,
 								 ZsGroupKey *key);
 
+/*
+ * The same with NULLs in the place of parts that look at no column: can rows be grouped by it,
+ * whatever the values of these turn out to be?  The key's program is not to run if there are any.
+ */
+extern bool zsagg_group_classify_folded(TupleDesc desc, Index varno, Node *expr, Oid eqop,
+										ZsGroupKey *key);
+
 /* ---- group.c ---- */
 
 /* Memory comes from the context, which may be reset together with all groups. */

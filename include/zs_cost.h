@@ -166,10 +166,9 @@ extern Cost zscost_fetch(PlannerInfo *root, ZsRelCosts *costs, List *clauses,
 extern Cost zscost_filter(List *clauses);
 extern Cost zscost_values(List *exprs);
 
-/* ---- cost_workers.c ---- */
-extern double zscost_heap_density(Relation rel, int32 *attr_widths);
-extern void zscost_parallel_init(void);
+/* ---- cost_paths.c ---- */
 
+extern double zscost_heap_density(Relation rel, int32 *attr_widths);
 
 /*
  * Are the relation's rows those of its table?  A library that keeps some elsewhere, as TimescaleDB
@@ -186,6 +185,10 @@ extern double zscost_parallel_divisor(int workers);
  * one process, with as many workers as there may be?  Then it is in vain to look for programs.
  */
 extern bool zscost_is_beaten(const List *pathlist, Cost least);
+
+/* ---- cost_workers.c ---- */
+
+extern void zscost_parallel_init(void);
 
 /*
  * Workers for a sequential scan of the table, as many as core would take for a heap with its rows.

@@ -31,6 +31,8 @@ typedef struct ZsExpr ZsExpr;
  */
 extern ZsExpr *zsexpr_compile(TupleDesc desc, Index varno, Node *expr);
 
+/* expr_common.c */
+
 /* What the values are, and the bytes of by-value ones. */
 extern ZsDomain zsexpr_domain(const ZsExpr *expr);
 extern int	zsexpr_width(const ZsExpr *expr);

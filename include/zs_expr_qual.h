@@ -102,7 +102,7 @@ extern bool zsexpr_is_comparison(Oid funcid);
 /* Is the function the equality of values of the domain? */
 extern bool zsexpr_is_equality(Oid funcid, ZsDomain domain);
 
-/* qual_compile.c */
+/* expr_common.c */
 
 /*
  * The column and its domain, if expr is a column of the table and nothing else but another name for

@@ -18,11 +18,13 @@
 #include "postgres.h"
 
 #include "catalog/pg_aggregate_d.h"
+#include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "utils/fmgroids.h"
 
 #include "zs_agg.h"
 #include "zs_agg_group.h"
+#include "zs_expr_fold.h"
 
 typedef struct KnownAggregate
 {
@@ -169,9 +171,9 @@ zsagg_kind_of(Oid aggfnoid, ZsAggKind *kind, ZsDomain *domain)
 	return false;
 }
 
-/* See zs_agg.h. */
-bool
-zsagg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
+/* Describes the aggregate, whose parts are all there; false if it is none that we know. */
+static bool
+classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 {
 	ZsAggState	state = zsagg_state_of(aggref);
 	ZsDomain	domain;
@@ -220,4 +222,32 @@ zsagg_classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 		!OidIsValid(agg->collation) && (agg->kind == ZS_AGG_MIN || agg->kind == ZS_AGG_MAX))
 		return false;
 	return aggref->aggdistinct == NIL || classify_distinct(desc, varno, aggref, agg);
+}
+
+/* See zs_agg.h. */
+bool
+zsagg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
+{
+	Aggref	   *folded = makeNode(Aggref);
+	ListCell   *lc;
+
+	memcpy(folded, aggref, sizeof(Aggref));
+	if (aggref->aggfilter != NULL)
+	{
+		folded->aggfilter = (Expr *) zsexpr_fold_with_nulls((Node *) aggref->aggfilter);
+		if (folded->aggfilter == NULL)
+			return false;
+	}
+	folded->args = NIL;
+	foreach(lc, aggref->args)
+	{
+		TargetEntry *tle = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
+
+		tle->expr = (Expr *) zsexpr_fold_with_nulls((Node *) tle->expr);
+		if (tle->expr == NULL)
+			return false;
+		folded->args = lappend(folded->args, tle);
+	}
+	Assert(list_length(folded->args) == list_length(aggref->args));
+	return classify(desc, varno, folded, agg);
 }

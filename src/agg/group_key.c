@@ -22,6 +22,7 @@
 #include "utils/uuid.h"
 
 #include "group_internal.h"
+#include "zs_expr_fold.h"
 #include "zs_agg.h"
 
 static bool
@@ -97,4 +98,13 @@ zsagg_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupK
 		default:
 			return false;
 	}
+}
+
+/* See zs_agg_group.h. */
+bool
+zsagg_group_classify_folded(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
+{
+	Node	   *folded = zsexpr_fold_with_nulls(expr);
+
+	return folded != NULL && zsagg_group_classify(desc, varno, folded, eqop, key);
 }

@@ -45,20 +45,6 @@
 
 static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
-/*
- * Rows that a page of a heap with this table's columns would hold; rounded down, as heap
- * does.  attr_widths as for table_relation_estimate_size(), may be NULL.
- */
-double
-zscost_heap_density(Relation rel, int32 *attr_widths)
-{
-	int32		width = get_rel_data_width(rel, attr_widths);
-	double		density = (BLCKSZ - SizeOfPageHeaderData) /
-		(MAXALIGN(width) + MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData));
-
-	return Max(density, 1.0);
-}
-
 /* Pages that a heap with the rows of rel would have. */
 static BlockNumber
 heap_pages(RelOptInfo *rel, RangeTblEntry *rte)
@@ -68,85 +54,6 @@ heap_pages(RelOptInfo *rel, RangeTblEntry *rte)
 
 	table_close(table, NoLock);
 	return (BlockNumber) Min(ceil(rel->tuples / density), (double) MaxBlockNumber);
-}
-
-/* See zs_cost.h. */
-double
-zscost_parallel_divisor(int workers)
-{
-	double		leader = parallel_leader_participation ? 1.0 - 0.3 * workers : 0;
-
-	Assert(workers >= 0);
-	return workers == 0 ? 1 : workers + Max(leader, 0);
-}
-
-/* The scan below what core puts on top of it: expressions of the target list, workers. */
-static const Path *
-scan_below(const Path *path)
-{
-	for (;;)
-	{
-		if (IsA(path, ProjectionPath))
-			path = ((const ProjectionPath *) path)->subpath;
-		else if (IsA(path, ProjectSetPath))
-			path = ((const ProjectSetPath *) path)->subpath;
-		else if (IsA(path, GatherPath))
-			path = ((const GatherPath *) path)->subpath;
-		else if (IsA(path, GatherMergePath))
-			path = ((const GatherMergePath *) path)->subpath;
-		else
-			return path;
-	}
-}
-
-/* See zs_cost.h. */
-bool
-zscost_is_whole_table(const RelOptInfo *rel)
-{
-	ListCell   *lc;
-
-	foreach(lc, rel->pathlist)
-	{
-		const Path *path = scan_below(lfirst(lc));
-
-		switch (path->pathtype)
-		{
-			case T_SeqScan:
-			case T_IndexScan:
-			case T_IndexOnlyScan:
-			case T_BitmapHeapScan:
-			case T_TidScan:
-			case T_TidRangeScan:
-				return true;
-			case T_CustomScan:
-				/* cheaper than all of core's */
-				if (zsbase_is_path_of_ours(path))
-					return true;
-				break;
-			default:
-				break;
-		}
-	}
-	return false;
-}
-
-/* See zs_cost.h. */
-bool
-zscost_is_beaten(const List *pathlist, Cost least)
-{
-	ListCell   *lc;
-
-	if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF)
-		return false;
-	least /= 1 + max_parallel_workers_per_gather;
-	foreach(lc, pathlist)
-	{
-		const Path *path = lfirst(lc);
-
-		if (path->param_info == NULL && zs_path_disabled(path) == 0 && path->total_cost < least)
-			return true;
-	}
-	return false;
 }
 
 /* See zs_cost.h. */

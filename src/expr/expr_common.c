@@ -22,8 +22,10 @@
  */
 #include "postgres.h"
 
+#include "catalog/pg_type_d.h"
 #include "miscadmin.h"
 #include "nodes/primnodes.h"
+#include "utils/lsyscache.h"
 
 #include "expr_common.h"
 #include "expr_internal.h"
@@ -40,6 +42,119 @@
 
 /* Conditions on strings that have tables of entries of dictionaries. */
 #define MAX_TABLES		64
+
+/* What stands below RelabelType nodes. */
+static Node *
+strip_relabel(Node *node)
+{
+	while (node != NULL && IsA(node, RelabelType))
+		node = (Node *) ((RelabelType *) node)->arg;
+	return node;
+}
+
+/* See zs_expr_qual.h. */
+AttrNumber
+zsexpr_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain)
+{
+	const Var  *var = (const Var *) strip_relabel(expr);
+	Form_pg_attribute att;
+	ZsAttrKind	kind;
+	Oid			type;
+
+	*domain = ZS_DOMAIN_NONE;
+	if (var == NULL || !IsA(var, Var) || var->varno != (int) varno || var->varlevelsup != 0 ||
+		var->varattno <= 0 || var->varattno > desc->natts)
+		return InvalidAttrNumber;
+	att = TupleDescAttr(desc, var->varattno - 1);
+	if (att->attisdropped)
+		return InvalidAttrNumber;
+	zsattr_kind(att, &kind);
+	type = getBaseType(att->atttypid);
+	switch (kind.kind)
+	{
+		case ZS_KIND_INT:
+			*domain = kind.is_unsigned ? ZS_DOMAIN_UINT : ZS_DOMAIN_INT;
+			break;
+		case ZS_KIND_FLOAT4:
+			*domain = ZS_DOMAIN_FLOAT4;
+			break;
+		case ZS_KIND_FLOAT8:
+			*domain = ZS_DOMAIN_FLOAT8;
+			break;
+		case ZS_KIND_NUMERIC:
+			if (kind.layout == ZS_LAYOUT_PACKED)
+				*domain = ZS_DOMAIN_DECIMAL;
+			break;
+		case ZS_KIND_BYTES:
+			if (kind.layout != ZS_LAYOUT_PACKED)
+				break;
+			if (type == TEXTOID || type == VARCHAROID)
+				*domain = ZS_DOMAIN_TEXT;
+			else if (type == BPCHAROID)
+				*domain = ZS_DOMAIN_BPCHAR;
+			break;
+		case ZS_KIND_FIXED:
+		case ZS_KIND_INVALID:
+			break;
+	}
+	return var->varattno;
+}
+
+/* See zs_expr_qual.h. */
+ZsColumnWant
+zsexpr_want_of(ZsDomain domain)
+{
+	switch (domain)
+	{
+		case ZS_DOMAIN_DECIMAL:
+			return ZS_WANT_DECIMAL;
+		case ZS_DOMAIN_NONE:
+		case ZS_DOMAIN_TEXT:
+		case ZS_DOMAIN_BPCHAR:
+			return ZS_WANT_DATUM;
+		default:
+			return ZS_WANT_INT;
+	}
+}
+
+/* See expr_internal.h. */
+ZsExpr *
+zsexpr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs)
+{
+	ZsExpr	   *expr = palloc0(sizeof(ZsExpr));
+
+	Assert(nargs >= 0 && width >= 0 && width <= (int) sizeof(int64));
+	expr->kind = kind;
+	expr->domain = domain;
+	expr->width = width;
+	expr->args = palloc0(Max(nargs, 1) * sizeof(ZsExpr *));
+	expr->scaled_scale[0] = expr->scaled_scale[1] = -1;
+	return expr;
+}
+
+/* See expr_internal.h. */
+void
+zsexpr_add_arg(ZsExpr *expr, ZsExpr *arg)
+{
+	Assert(arg != NULL);
+	expr->args[expr->nargs++] = arg;
+}
+
+/* See zs_expr.h. */
+ZsDomain
+zsexpr_domain(const ZsExpr *expr)
+{
+	return expr->domain;
+}
+
+/* See zs_expr.h. */
+int
+zsexpr_width(const ZsExpr *expr)
+{
+	return expr->width;
+}
+
+/* ---- one program being made --------------------------------------------------------------- */
 
 /* See expr_common.h. */
 bool
@@ -96,7 +211,7 @@ zsexpr_compiler_drop_maker(ZsCompiler *compiler)
 Node *
 zsexpr_compiler_resolve(const ZsCompiler *compiler, Node *node)
 {
-	node = zsexpr_qual_strip_relabel(node);
+	node = strip_relabel(node);
 	if (node != NULL && IsA(node, CaseTestExpr) && compiler->case_node != NULL)
 		node = compiler->case_node;
 	return node;

@@ -29,29 +29,6 @@
 #include "qual_internal.h"
 #include "zs_codec.h"
 
-/* See expr_internal.h. */
-ZsExpr *
-zsexpr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs)
-{
-	ZsExpr	   *expr = palloc0(sizeof(ZsExpr));
-
-	Assert(nargs >= 0 && width >= 0 && width <= (int) sizeof(int64));
-	expr->kind = kind;
-	expr->domain = domain;
-	expr->width = width;
-	expr->args = palloc0(Max(nargs, 1) * sizeof(ZsExpr *));
-	expr->scaled_scale[0] = expr->scaled_scale[1] = -1;
-	return expr;
-}
-
-/* See expr_internal.h. */
-void
-zsexpr_add_arg(ZsExpr *expr, ZsExpr *arg)
-{
-	Assert(arg != NULL);
-	expr->args[expr->nargs++] = arg;
-}
-
 /* How constants of the type become values. */
 static ZsDomain
 domain_of_type(Oid type)
@@ -384,18 +361,4 @@ zsexpr_compile(TupleDesc desc, Index varno, Node *expr)
 
 	Assert(expr != NULL && varno > 0);
 	return zsexpr_compile_node(&compiler, expr);
-}
-
-/* See zs_expr.h. */
-ZsDomain
-zsexpr_domain(const ZsExpr *expr)
-{
-	return expr->domain;
-}
-
-/* See zs_expr.h. */
-int
-zsexpr_width(const ZsExpr *expr)
-{
-	return expr->width;
 }

@@ -112,7 +112,7 @@ struct ZsExpr
 	int			scaled_scale[2];	/* CONST ones: what is in there; -1 = nothing */
 };
 
-/* expr_compile.c */
+/* expr_common.c */
 
 /* A node with room for nargs arguments. */
 extern ZsExpr *zsexpr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs);

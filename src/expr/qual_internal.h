@@ -83,42 +83,39 @@ struct ZsQual
 	int			nvectors;		/* of a whole program */
 };
 
-/* qual_compile.c */
+/* qual_make.c */
 
 /* A node of the kind; one with room for so many arguments. */
 extern ZsQual *zsexpr_qual_make(ZsQualKind kind);
 extern ZsQual *zsexpr_qual_make_list(ZsQualKind kind, int nargs);
 
-/* The program of a condition, or of a list of them joined by AND; NULL if there is none. */
-extern ZsQual *zsexpr_qual_compile_node(ZsCompiler *compiler, Node *expr);
-
-/* What stands below RelabelType nodes. */
-extern Node *zsexpr_qual_strip_relabel(Node *node);
-
 /* True, false or unknown for all rows. */
 extern ZsQual *zsexpr_qual_make_const(bool isnull, bool value);
-
-/* qual_compare.c */
 
 /* The operator with its sides exchanged. */
 extern ZsCompare zsexpr_qual_commute(ZsCompare op);
 
-/* A comparison, or one with the members of an array; NULL if there is no program. */
-extern ZsQual *zsexpr_qual_compile_op(ZsCompiler *compiler, const OpExpr *op);
-extern ZsQual *zsexpr_qual_compile_array_op(ZsCompiler *compiler,
-											const ScalarArrayOpExpr *op);
-
 /* "column op constant"; NULL if there is no such node. */
 extern ZsQual *zsexpr_qual_make_compare(ZsCompiler *compiler, AttrNumber attno, ZsDomain domain,
 										ZsCompare op, Datum value, Oid type);
-
-/* qual_compile.c */
 
 /*
  * May a value of domain `have` be compared by a function of domain `wanted`, which becomes the
  * node's?
  */
 extern bool zsexpr_qual_match_domain(ZsDomain have, ZsDomain *wanted);
+
+/* qual_compile.c */
+
+/* The program of a condition, or of a list of them joined by AND; NULL if there is none. */
+extern ZsQual *zsexpr_qual_compile_node(ZsCompiler *compiler, Node *expr);
+
+/* qual_compare.c */
+
+/* A comparison, or one with the members of an array; NULL if there is no program. */
+extern ZsQual *zsexpr_qual_compile_op(ZsCompiler *compiler, const OpExpr *op);
+extern ZsQual *zsexpr_qual_compile_array_op(ZsCompiler *compiler,
+											const ScalarArrayOpExpr *op);
 
 /* qual_value.c */
 

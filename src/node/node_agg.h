@@ -178,9 +178,19 @@ zsnode_agg_value_of(const AggNodeState *state, uint32 group, const NodeAgg *agg)
 	return (ZsAggValue *) (state->values + group * state->value_size + agg->offset);
 }
 
+/* ---- minimum and maximum without a look (node_agg_zone.c) ---- */
+
+extern void zsnode_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo params);
+
+/* ---- the node's groups and values (node_agg_groups.c) ---- */
+
+extern ZsGroups *zsnode_agg_create_groups(AggNodeState *state);
+extern void zsnode_agg_grow_values(AggNodeState *state);
+extern void zsnode_agg_start_groups(AggNodeState *state, const uint16 *list, uint32 n,
+									const uint32 *numbers);
+
 /* ---- rows one by one (node_agg_single.c) ---- */
 
-extern void zsnode_agg_grow_values(AggNodeState *state);
 extern void zsnode_agg_read_row(AggNodeState *state);
 extern void zsnode_agg_open_spill(AggNodeState *state);
 extern void zsnode_agg_spill_row(AggNodeState *state);
@@ -190,10 +200,7 @@ extern void zsnode_agg_take_rows(AggNodeState *state, const ZsBatch *batch, cons
 
 /* ---- batches (node_agg_batch.c) ---- */
 
-extern void zsnode_agg_start_groups(AggNodeState *state, const uint16 *list, uint32 n,
-									const uint32 *numbers);
 extern void zsnode_agg_set_scan_filter(AggNodeState *state, const NodeAgg *agg);
-extern void zsnode_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo params);
 extern void zsnode_agg_take_batch(AggNodeState *state, const ZsBatch *batch);
 
 /* ---- rows written out by columns (node_agg_pack.c) ---- */
@@ -235,7 +242,6 @@ extern void zsnode_agg_leave_rows(AggNodeState *state, uint64 *passed);
 
 /* ---- groups that are complete (node_agg_early.c) ---- */
 
-extern ZsGroups *zsnode_agg_create_groups(AggNodeState *state);
 extern bool zsnode_agg_may_be_early(const AggNodeState *state);
 extern bool zsnode_agg_is_complete(const AggNodeState *state, uint32 group);
 extern bool zsnode_agg_find_complete(AggNodeState *state, bool full);

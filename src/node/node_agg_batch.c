@@ -90,19 +90,6 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	return true;
 }
 
-/* Takes the groups of n rows of a batch: numbers[i] is the one of row list[i], or ZS_NO_GROUP. */
-void
-zsnode_agg_start_groups(AggNodeState *state, const uint16 *list, uint32 n,
-						const uint32 *numbers)
-{
-	Assert(n > 0 && n <= ZS_KERNEL_ROWS);
-	state->fill_rows += n;
-	zsnode_agg_grow_values(state);
-	zsnode_batch_groups_start(state->batch_groups, list, n, numbers,
-							  zsagg_groups_count(state->groups),
-							  !zsagg_groups_frozen(state->groups));
-}
-
 /* Adds the rows of passed to their groups, which have been found to be ready. */
 static void
 add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
@@ -260,42 +247,6 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 }
 
 /* ---- minimum and maximum without a look ------------------------------------------------------ */
-
-/* Finds out whether zone maps can spare something; the errors of filters must come all the same. */
-void
-zsnode_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo params)
-{
-	const ZsAgg *first = &state->aggs[0].agg;
-
-	if (!zs_enable_zone_maps || state->nkeys > 0 || state->naggs == 0)
-		return;
-	state->all_ignore = !zsscan_expression_may_raise((Node *) state->filter_clauses, params);
-	state->zone_operator = InvalidOid;
-	for (int i = 0; i < state->naggs; i++)
-	{
-		NodeAgg    *agg = &state->aggs[i];
-		const Aggref *aggref = list_nth_node(Aggref, state->aggrefs, i);
-
-		zsnode_agg_find_zone(desc, &agg->agg);
-		agg->ignores = agg->agg.has_zone &&
-			!zsscan_expression_may_raise((Node *) aggref->aggfilter, params);
-		state->all_ignore &= agg->ignores;
-	}
-	if (!state->all_ignore || state->verifier != NULL || state->by_rows)
-	{
-		state->all_ignore = false;
-		return;
-	}
-	for (int i = 1; i < state->naggs; i++)
-	{
-		const ZsAgg *agg = &state->aggs[i].agg;
-
-		if (agg->kind != first->kind || agg->attno != first->attno || agg->filter != NULL)
-			return;
-	}
-	if (first->filter == NULL)
-		state->zone_operator = zsnode_agg_zone_operator(desc, first);
-}
 
 /* Can no aggregate gain anything from the batch? */
 static bool

@@ -121,7 +121,7 @@ zsnode_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc, Inde
 	TupleDescInitEntry(agg->pairdesc, 1, NULL, INT4OID, -1, 0);
 	TupleDescInitEntry(agg->pairdesc, (AttrNumber) n, NULL, exprType(arg), -1, 0);
 	state->has_sets = true;
-	if (!zsnode_group_classify_folded(desc, varno, arg, agg->agg.distinct_eqop,
+	if (!zsagg_group_classify_folded(desc, varno, arg, agg->agg.distinct_eqop,
 									  &agg->distinct_keys[1]))
 		return false;
 	zsnode_agg_distinct_use_argument(agg);

@@ -29,18 +29,6 @@
 /* So many groups are worth a look. */
 #define EARLY_GROUPS	4096
 
-/*
- * New groups for the node, in groups_context, which is made for them below the context of values.
- */
-ZsGroups *
-zsnode_agg_create_groups(AggNodeState *state)
-{
-	Assert(state->nkeys > 0 && state->context != NULL);
-	state->groups_context = AllocSetContextCreate(state->context, "zedstore groups",
-												  ALLOCSET_DEFAULT_SIZES);
-	return zsagg_groups_create(state->groups_context, state->nkeys, state->keys);
-}
-
 /* Can groups be returned before all rows have been read?  Called once the node's input is there. */
 bool
 zsnode_agg_may_be_early(const AggNodeState *state)

@@ -214,7 +214,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->key_states = palloc0(Max(state->nkeys, 1) * sizeof(ExprState *));
 	forboth(lc, state->key_exprs, lc2, list_nth(cscan->custom_private, ZS_AGG_EQOPS))
 	{
-		if (!zsnode_group_classify_folded(desc, varno, lfirst(lc), lfirst_oid(lc2),
+		if (!zsagg_group_classify_folded(desc, varno, lfirst(lc), lfirst_oid(lc2),
 										  &state->keys[foreach_current_index(lc)]))
 			elog(ERROR, "rows cannot be grouped by key %d", foreach_current_index(lc) + 1);
 		zsagg_core_check_equality(get_opcode(lfirst_oid(lc2)));
@@ -234,7 +234,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		NodeAgg    *agg = &state->aggs[foreach_current_index(lc)];
 
 		zsagg_core_check_aggregate(aggref);
-		if (!zsnode_agg_classify_folded(desc, varno, aggref, &agg->agg))
+		if (!zsagg_classify_folded(desc, varno, aggref, &agg->agg))
 			elog(ERROR, "aggregate %u has no program", aggref->aggfnoid);
 		if (aggref->aggfilter != NULL)
 			agg->filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);

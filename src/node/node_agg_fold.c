@@ -31,43 +31,6 @@
 #include "zs_expr_fold.h"
 #include "zs_node_scan.h"
 
-/* See node_agg_fold.h. */
-bool
-zsnode_agg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
-{
-	Aggref	   *folded = makeNode(Aggref);
-	ListCell   *lc;
-
-	memcpy(folded, aggref, sizeof(Aggref));
-	if (aggref->aggfilter != NULL)
-	{
-		folded->aggfilter = (Expr *) zsexpr_fold_with_nulls((Node *) aggref->aggfilter);
-		if (folded->aggfilter == NULL)
-			return false;
-	}
-	folded->args = NIL;
-	foreach(lc, aggref->args)
-	{
-		TargetEntry *tle = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
-
-		tle->expr = (Expr *) zsexpr_fold_with_nulls((Node *) tle->expr);
-		if (tle->expr == NULL)
-			return false;
-		folded->args = lappend(folded->args, tle);
-	}
-	Assert(list_length(folded->args) == list_length(aggref->args));
-	return zsagg_classify(desc, varno, folded, agg);
-}
-
-/* See node_agg_fold.h. */
-bool
-zsnode_group_classify_folded(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
-{
-	Node	   *folded = zsexpr_fold_with_nulls(expr);
-
-	return folded != NULL && zsagg_group_classify(desc, varno, folded, eqop, key);
-}
-
 /* ---- the node's expressions --------------------------------------------------------- */
 
 static void

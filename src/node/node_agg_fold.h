@@ -17,15 +17,6 @@
 #include "zs_agg.h"
 #include "zs_agg_group.h"
 
-/*
- * As zsagg_classify() and zsagg_group_classify(), with NULLs in the place of parts that
- * look at no column: can there be programs, whatever the values of these turn out to be?  Programs
- * in *agg and *key are not to run if there are such parts.
- */
-extern bool zsnode_agg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
-extern bool zsnode_group_classify_folded(TupleDesc desc, Index varno, Node *expr, Oid eqop,
-										 ZsGroupKey *key);
-
 /* A key, an argument or a FILTER clause. */
 typedef struct ZsAggFold
 {

@@ -18,6 +18,9 @@
  */
 #include "postgres.h"
 
+#include "utils/memutils.h"
+
+#include "node_agg.h"
 #include "zs_agg.h"
 #include "zs_expr_guc.h"
 
@@ -61,10 +64,10 @@ zsnode_batch_groups_create(int naggs)
 	return palloc(offsetof(ZsBatchGroups, sums) + naggs * sizeof(GroupSums));
 }
 
-/* See zs_agg.h. */
-void
-zsnode_batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n,
-						  const uint32 *numbers, uint32 ngroups, bool all_known)
+/* The batch has these groups; list and numbers stay with the caller. */
+static void
+batch_groups_start(ZsBatchGroups *batch, const uint16 *list, uint32 n, const uint32 *numbers,
+				   uint32 ngroups, bool all_known)
 {
 	Assert(n > 0 && n <= ZS_KERNEL_ROWS && list[n - 1] < ZS_KERNEL_ROWS);
 	Assert(ngroups > 0 || !all_known);
@@ -267,4 +270,60 @@ zsnode_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
 		zskernel_bits_and(both, batch->split[k]);
 		zsagg_add_batch(agg, (ZsAggValue *) (values + k * stride), vector, both);
 	}
+}
+
+/* ---- the node's groups and values ------------------------------------------------------ */
+
+/*
+ * New groups for the node, in groups_context, which is made for them below the context of values.
+ */
+ZsGroups *
+zsnode_agg_create_groups(AggNodeState *state)
+{
+	Assert(state->nkeys > 0 && state->context != NULL);
+	state->groups_context = AllocSetContextCreate(state->context, "zedstore groups",
+												  ALLOCSET_DEFAULT_SIZES);
+	return zsagg_groups_create(state->groups_context, state->nkeys, state->keys);
+}
+
+/* Makes room for the values of all groups. */
+void
+zsnode_agg_grow_values(AggNodeState *state)
+{
+	uint32		n = zsagg_groups_count(state->groups);
+	Size		size = state->value_size;
+	Size		offset = 0;
+	Size		room;
+	uint32		maxgroups;
+
+	if (n <= state->maxgroups)
+		return;
+	maxgroups = Max(Max(n, 64), zsagg_groups_grown(state->maxgroups));
+	room = maxgroups * size + PG_CACHE_LINE_SIZE;
+	if (state->values == NULL)
+		state->values_memory = MemoryContextAllocHuge(state->context, room);
+	else
+	{
+		offset = state->values - state->values_memory;
+		state->values_memory = repalloc_huge(state->values_memory, room);
+	}
+	state->values = (char *) CACHELINEALIGN(state->values_memory);
+	/* where it is now it may begin elsewhere in a line */
+	if (state->values != state->values_memory + offset)
+		memmove(state->values, state->values_memory + offset, state->maxgroups * size);
+	memset(state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);
+	state->maxgroups = maxgroups;
+	Assert(state->maxgroups >= n);
+}
+
+/* Takes the groups of n rows of a batch: numbers[i] is the one of row list[i], or ZS_NO_GROUP. */
+void
+zsnode_agg_start_groups(AggNodeState *state, const uint16 *list, uint32 n,
+						const uint32 *numbers)
+{
+	Assert(n > 0 && n <= ZS_KERNEL_ROWS);
+	state->fill_rows += n;
+	zsnode_agg_grow_values(state);
+	batch_groups_start(state->batch_groups, list, n, numbers, zsagg_groups_count(state->groups),
+					   !zsagg_groups_frozen(state->groups));
 }

@@ -58,7 +58,7 @@ typedef enum ZsAggPrivate
 #define ZS_COST_FAR_PROBE	0.005
 #define ZS_LARGE_TABLE		10000	/* groups */
 
-/* ---- node_agg_plan.c ---- */
+/* ---- node_agg_path.c ---- */
 
 /*
  * A path without costs, for the table of the query (child is NULL) or for rows of another path.
@@ -68,6 +68,11 @@ typedef enum ZsAggPrivate
 extern CustomPath *zsnode_agg_make_path(const ZsAggQuery *query, PathTarget *target,
 										List *aggrefs, Path *child, List *filter, List *inputs,
 										ZsAggSplit split);
+
+/* ---- node_agg_table.c ---- */
+
+/* Adds the paths over the table; false if there is no program for the query. */
+extern bool zsnode_agg_add_table_paths(const ZsAggQuery *query);
 
 /*
  * A path that returns partial aggregates of the query's table, in one process; NULL if there are no
@@ -148,11 +153,5 @@ extern bool zsnode_agg_add_partition_paths(const ZsAggQuery *query);
 
 /* Adds paths over rows of the cheapest path of the input. */
 extern void zsnode_agg_add_row_paths(const ZsAggQuery *query);
-
-/*
- * Brings the columns of an input of rows from the path's terms to those of the plan with the target
- * list; in the current context.
- */
-extern List *zsnode_agg_resolve_inputs(List *inputs, List *tlist);
 
 #endif							/* NODE_AGG_PLAN_H */

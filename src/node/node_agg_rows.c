@@ -106,7 +106,7 @@ has_program(List *inputs, Aggref *aggref)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(program);
 	ZsAgg		agg;
-	bool		result = zsnode_agg_classify_folded(ExecTypeFromExprList(inputs), ZS_ROWS_VARNO,
+	bool		result = zsagg_classify_folded(ExecTypeFromExprList(inputs), ZS_ROWS_VARNO,
 													aggref, &agg);
 
 	MemoryContextSwitchTo(old);
@@ -194,38 +194,6 @@ lacks_column(Node *node, void *exprs)
 	return expression_tree_walker(node, lacks_column, exprs);
 }
 
-static Node *
-resolve(Node *node, void *tlist)
-{
-	TargetEntry *tle;
-
-	if (node == NULL)
-		return NULL;
-	if (!IsA(node, Const) && !IsA(node, Param))
-	{
-		tle = tlist_member((Expr *) node, tlist);
-		if (tle != NULL)
-			return (Node *) makeVarFromTargetEntry(OUTER_VAR, tle);
-	}
-	if (IsA(node, PlaceHolderVar))
-		return resolve((Node *) ((PlaceHolderVar *) node)->phexpr, tlist);
-	if (IsA(node, Var))
-		elog(ERROR, "column of an aggregate is not in its input");
-	return expression_tree_mutator(node, resolve, tlist);
-}
-
-/* See node_agg_plan.h. */
-List *
-zsnode_agg_resolve_inputs(List *inputs, List *tlist)
-{
-	List	   *result = NIL;
-	ListCell   *lc;
-
-	foreach(lc, inputs)
-		result = lappend(result, resolve(lfirst(lc), tlist));
-	return result;
-}
-
 static bool
 has_zedstore_table(PlannerInfo *root)
 {
@@ -295,7 +263,7 @@ can_run(const ZsAggQuery *query, const RowSpec *spec, bool *divisible)
 	{
 		ZsAgg		agg;
 
-		if (!zsnode_agg_classify_folded(desc, ZS_ROWS_VARNO, lfirst_node(Aggref, lc), &agg))
+		if (!zsagg_classify_folded(desc, ZS_ROWS_VARNO, lfirst_node(Aggref, lc), &agg))
 			return false;
 		ndear += is_dear(&agg, spec) ? 1 : 0;
 		*divisible &= zsagg_has_partial(&agg);

@@ -21,36 +21,6 @@
 
 #include "node_agg.h"
 
-/* Makes room for the values of all groups. */
-void
-zsnode_agg_grow_values(AggNodeState *state)
-{
-	uint32		n = zsagg_groups_count(state->groups);
-	Size		size = state->value_size;
-	Size		offset = 0;
-	Size		room;
-	uint32		maxgroups;
-
-	if (n <= state->maxgroups)
-		return;
-	maxgroups = Max(Max(n, 64), zsagg_groups_grown(state->maxgroups));
-	room = maxgroups * size + PG_CACHE_LINE_SIZE;
-	if (state->values == NULL)
-		state->values_memory = MemoryContextAllocHuge(state->context, room);
-	else
-	{
-		offset = state->values - state->values_memory;
-		state->values_memory = repalloc_huge(state->values_memory, room);
-	}
-	state->values = (char *) CACHELINEALIGN(state->values_memory);
-	/* where it is now it may begin elsewhere in a line */
-	if (state->values != state->values_memory + offset)
-		memmove(state->values, state->values_memory + offset, state->maxgroups * size);
-	memset(state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);
-	state->maxgroups = maxgroups;
-	Assert(state->maxgroups >= n);
-}
-
 /* Takes what is needed of the row in the input's slot: row_values, in the memory of single rows. */
 void
 zsnode_agg_read_row(AggNodeState *state)

@@ -27,12 +27,15 @@
 #include "utils/typcache.h"
 #include "varatt.h"
 
+#include "node_agg.h"
 #include "zs_agg.h"
+#include "zs_clause.h"
 #include "zs_codec.h"
+#include "zs_expr_guc.h"
 
-/* See zs_agg.h. */
-void
-zsnode_agg_find_zone(TupleDesc desc, ZsAgg *agg)
+/* Sets has_zone: does the order of the zone maps of the aggregate's column say what is smaller? */
+static void
+find_zone(TupleDesc desc, ZsAgg *agg)
 {
 	Form_pg_attribute att;
 	ZsAttrKind	kind;
@@ -113,9 +116,9 @@ zsnode_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *bo
 	return bounds->min > high || (bounds->min == high && is_exact(agg));
 }
 
-/* See zs_agg.h. */
-Oid
-zsnode_agg_zone_operator(TupleDesc desc, const ZsAgg *agg)
+/* The operator of zsnode_agg_zone_clause(); InvalidOid: there is none. */
+static Oid
+zone_operator(TupleDesc desc, const ZsAgg *agg)
 {
 	Oid			type = getBaseType(TupleDescAttr(desc, agg->attno - 1)->atttypid);
 	const TypeCacheEntry *entry = lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY);
@@ -152,4 +155,40 @@ zsnode_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg, ZsAggValue
 						 (Expr *) makeConst(right, -1, att->attcollation, typlen, datum, false,
 											typbyval),
 						 InvalidOid, att->attcollation);
+}
+
+/* Finds out whether zone maps can spare something; the errors of filters must come all the same. */
+void
+zsnode_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo params)
+{
+	const ZsAgg *first = &state->aggs[0].agg;
+
+	if (!zs_enable_zone_maps || state->nkeys > 0 || state->naggs == 0)
+		return;
+	state->all_ignore = !zsscan_expression_may_raise((Node *) state->filter_clauses, params);
+	state->zone_operator = InvalidOid;
+	for (int i = 0; i < state->naggs; i++)
+	{
+		NodeAgg    *agg = &state->aggs[i];
+		const Aggref *aggref = list_nth_node(Aggref, state->aggrefs, i);
+
+		find_zone(desc, &agg->agg);
+		agg->ignores = agg->agg.has_zone &&
+			!zsscan_expression_may_raise((Node *) aggref->aggfilter, params);
+		state->all_ignore &= agg->ignores;
+	}
+	if (!state->all_ignore || state->verifier != NULL || state->by_rows)
+	{
+		state->all_ignore = false;
+		return;
+	}
+	for (int i = 1; i < state->naggs; i++)
+	{
+		const ZsAgg *agg = &state->aggs[i].agg;
+
+		if (agg->kind != first->kind || agg->attno != first->attno || agg->filter != NULL)
+			return;
+	}
+	if (first->filter == NULL)
+		state->zone_operator = zone_operator(desc, first);
 }

@@ -57,8 +57,6 @@
 
 uint64		zsnode_top_nodes = 0;
 
-static ExecutorStart_hook_type next_executor_start_hook = NULL;
-
 typedef struct TopKey
 {
 	int			column;			/* of the groups' rows, from 0 */
@@ -346,84 +344,6 @@ zsnode_top_compare(ZsTop *top, int place, Datum value, bool isnull)
 	Assert(place < top->nkeys && binaryheap_size(top->heap) == top->bound);
 	return ApplySortComparator(value, isnull, worst->values[place], worst->isnull[place],
 							   &top->keys[place].sort);
-}
-
-/* ---- which nodes? --------------------------------------------------------------------- */
-
-/* Goes where ExecSetTupleBound() will go, down from a Limit node. */
-static void
-find_sort(PlanState *ps)
-{
-	PlanState  *child;
-
-	if (ps == NULL)
-		return;
-	check_stack_depth();
-	switch (nodeTag(ps))
-	{
-		case T_SortState:
-			child = outerPlanState(ps);
-			if (IsA(child, AppendState))
-			{
-				for (int i = 0; i < ((AppendState *) child)->as_nplans; i++)
-					zsnode_agg_set_sort(((AppendState *) child)->appendplans[i],
-										(SortState *) ps);
-			}
-			else
-				zsnode_agg_set_sort(child, (SortState *) ps);
-			break;
-		case T_AppendState:
-			for (int i = 0; i < ((AppendState *) ps)->as_nplans; i++)
-				find_sort(((AppendState *) ps)->appendplans[i]);
-			break;
-		case T_MergeAppendState:
-			for (int i = 0; i < ((MergeAppendState *) ps)->ms_nplans; i++)
-				find_sort(((MergeAppendState *) ps)->mergeplans[i]);
-			break;
-		case T_SubqueryScanState:
-			if (ps->qual == NULL)
-				find_sort(((SubqueryScanState *) ps)->subplan);
-			break;
-		case T_ResultState:
-		case T_GatherState:
-		case T_GatherMergeState:
-			find_sort(outerPlanState(ps));
-			break;
-		default:
-			break;
-	}
-}
-
-/* planstate_tree_walker callback */
-static bool
-find_limits(PlanState *ps, void *context)
-{
-	if (ps == NULL)
-		return false;
-	if (IsA(ps, LimitState))
-		find_sort(outerPlanState(ps));
-	return planstate_tree_walker(ps, find_limits, context);
-}
-
-static void
-executor_start(QueryDesc *queryDesc, int eflags)
-{
-	uint64		before = zsnode_top_nodes;
-
-	if (next_executor_start_hook)
-		next_executor_start_hook(queryDesc, eflags);
-	else
-		standard_ExecutorStart(queryDesc, eflags);
-	if (zsnode_top_nodes != before && zs_enable_top_groups)
-		(void) find_limits(queryDesc->planstate, NULL);
-}
-
-/* See node_top.h. */
-void
-zsnode_top_init(void)
-{
-	next_executor_start_hook = ExecutorStart_hook;
-	ExecutorStart_hook = executor_start;
 }
 
 /* ---- EXPLAIN -------------------------------------------------------------------------- */

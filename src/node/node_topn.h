@@ -73,7 +73,18 @@ typedef struct TopNState
 	bool		leaves_out;		/* the first key's vectors are compared with the worst value */
 } TopNState;
 
-/* node_topn_exec.c */
+/* node_topn_heap.c */
+
+/* What a path and a plan node carry in custom_private, and taken apart again. */
+extern List *zsnode_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys);
+extern int	zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
+
+/*
+ * For the heap, whose largest member comes first: the worst row; for the results, of which the best
+ * comes first.  arg: the node's state.
+ */
+extern int	zsnode_topn_compare_heap(Datum a, Datum b, void *arg);
+extern int	zsnode_topn_compare_results(const void *a, const void *b, void *arg);
 
 /* Does the row in keyslot pass the filter?  Errors: the filter's. */
 extern bool zsnode_topn_row_passes(TopNState *state);
@@ -91,10 +102,6 @@ extern void zsnode_topn_begin_batches(TopNState *state, CustomScan *cscan, Relat
 extern void zsnode_topn_choose_by_batches(TopNState *state);
 
 /* node_topn_plan.c */
-
-/* Takes apart what the plan node carries, see pack_topn(). */
-extern int	zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
-
 extern const CustomScanMethods zsnode_topn_scan_methods;
 
 /* node_topn_exec.c */

@@ -13,15 +13,7 @@
  * If the scan had to read pages from disk, so will the fetches.  All rows are known then, so the
  * pages of several are read side by side.
  *
- * Rows that compare equal come in the order of their row numbers.
- *
- * Where the plan returns nothing but columns of the keys and of the filter, the heap has the values
- * of these, too, and no row is fetched: to find one value a dictionary may have to be read, which
- * the scan has read before.  When rows enter the heap all the time, as they do if they come in
- * the opposite order, copying values takes longer than fetching a few rows, and is given up; so it
- * is when the values take more than work_mem.
- *
- * Batches of rows instead of single ones: node_topn_batch.c.
+ * The heap: node_topn_heap.c.  Batches of rows instead of single ones: node_topn_batch.c.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -57,137 +49,7 @@
 /* Rows whose pages are read side by side. */
 #define PREFETCHED_ROWS	32
 
-/* Of so many rows that became entries the values were copied. */
-#define MAX_CARRIED_FILLS(bound)	(16 * (bound) + 1000)
-
-/* ---- comparison ------------------------------------------------------------------ */
-
-static int
-compare_keys(TopNState *state, const Datum *avalues, const bool *anulls,
-			 const Datum *bvalues, const bool *bnulls)
-{
-	for (int i = 0; i < state->nkeys; i++)
-	{
-		int			c = ApplySortComparator(avalues[i], anulls[i], bvalues[i], bnulls[i],
-											&state->sortkeys[i]);
-
-		if (c != 0)
-			return c;
-	}
-	return 0;
-}
-
-static int
-compare_entries(TopNState *state, const TopNEntry *a, const TopNEntry *b)
-{
-	int			c = compare_keys(state, a->values, a->isnull, b->values, b->isnull);
-
-	if (c == 0)
-		c = a->row < b->row ? -1 : a->row > b->row;
-	return c;
-}
-
-/* For the heap, whose largest member comes first: the worst row. */
-static int
-compare_heap(Datum a, Datum b, void *arg)
-{
-	return compare_entries(arg, (TopNEntry *) DatumGetPointer(a),
-						   (TopNEntry *) DatumGetPointer(b));
-}
-
-static int
-compare_results(const void *a, const void *b, void *arg)
-{
-	return compare_entries(arg, *(TopNEntry *const *) a, *(TopNEntry *const *) b);
-}
-
 /* ---- first phase ------------------------------------------------------------------- */
-
-/* Frees all values but those of keys; what was carried is fetched in the end. */
-static void
-stop_carrying(TopNState *state)
-{
-	TupleDesc	desc = state->keyslot->tts_tupleDescriptor;
-
-	Assert(state->carries && state->nresults < 0);
-	state->carries = false;
-	for (int i = state->nkeys; i < state->ncolumns; i++)
-	{
-		if (TupleDescAttr(desc, state->columns[i] - 1)->attbyval)
-			continue;
-		for (int k = 0; k < binaryheap_size(state->heap); k++)
-		{
-			if (!state->entries[k].isnull[i])
-				pfree(DatumGetPointer(state->entries[k].values[i]));
-		}
-	}
-}
-
-/* Takes the row in keyslot over into entry. */
-static void
-fill_entry(TopNState *state, TopNEntry *entry, bool used)
-{
-	TupleDesc	desc = state->keyslot->tts_tupleDescriptor;
-	MemoryContext old = MemoryContextSwitchTo(state->context);
-
-	Assert(entry >= state->entries && entry < state->entries + state->bound);
-	entry->row = zsslot_row(state->keyslot);
-	if (state->carries &&
-		(++state->nfilled > MAX_CARRIED_FILLS(state->bound) ||
-		 MemoryContextMemAllocated(state->context, false) > work_mem * (Size) 1024))
-		stop_carrying(state);
-	for (int i = 0; i < (state->carries ? state->ncolumns : state->nkeys); i++)
-	{
-		Form_pg_attribute att = TupleDescAttr(desc, state->columns[i] - 1);
-
-		if (i >= state->nkeys)
-			state->values[i] = slot_getattr(state->keyslot, state->columns[i], &state->isnull[i]);
-		if (used && !att->attbyval && !entry->isnull[i])
-			pfree(DatumGetPointer(entry->values[i]));
-		entry->isnull[i] = state->isnull[i];
-		entry->values[i] = state->isnull[i] ? (Datum) 0 :
-			datumCopy(state->values[i], att->attbyval, att->attlen);
-	}
-	MemoryContextSwitchTo(old);
-}
-
-/* See node_topn.h. */
-void
-zsnode_topn_look_at_row(TopNState *state)
-{
-	TopNEntry  *worst;
-
-	Assert(!TTS_EMPTY(state->keyslot));
-	for (int i = 0; i < state->nkeys; i++)
-		state->values[i] = slot_getattr(state->keyslot, state->keys[i].attno, &state->isnull[i]);
-
-	if (binaryheap_size(state->heap) < state->bound)
-	{
-		TopNEntry  *entry = &state->entries[binaryheap_size(state->heap)];
-
-		fill_entry(state, entry, false);
-		binaryheap_add(state->heap, PointerGetDatum(entry));
-		return;
-	}
-	worst = (TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
-
-	/* equal keys: the earlier row, which is here already, stays */
-	if (compare_keys(state, state->values, state->isnull, worst->values, worst->isnull) >= 0)
-		return;
-	fill_entry(state, worst, true);
-	binaryheap_replace_first(state->heap, PointerGetDatum(worst));
-}
-
-/* See node_topn.h. */
-bool
-zsnode_topn_row_passes(TopNState *state)
-{
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-
-	ResetExprContext(econtext);
-	econtext->ecxt_scantuple = state->keyslot;
-	return ExecQual(state->filter, econtext);
-}
 
 static void
 choose_by_rows(TopNState *state)
@@ -228,7 +90,8 @@ choose_rows(TopNState *state)
 	Assert(state->nresults <= state->bound);
 	for (int i = 0; i < state->nresults; i++)
 		state->results[i] = &state->entries[i];
-	qsort_arg(state->results, state->nresults, sizeof(TopNEntry *), compare_results, state);
+	qsort_arg(state->results, state->nresults, sizeof(TopNEntry *),
+			  zsnode_topn_compare_results, state);
 	state->position = state->nprefetched = 0;
 	state->is_cold = zsattr_ahead_pages_read() != pages_read;
 }
@@ -420,7 +283,7 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 	}
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore top-N keys",
 										   ALLOCSET_DEFAULT_SIZES);
-	state->heap = binaryheap_allocate((int) state->bound, compare_heap, state);
+	state->heap = binaryheap_allocate((int) state->bound, zsnode_topn_compare_heap, state);
 	state->entries = palloc0(state->bound * sizeof(TopNEntry));
 	state->results = palloc(state->bound * sizeof(TopNEntry *));
 	for (i = 0; i < state->bound; i++)

@@ -49,60 +49,6 @@
 
 static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
-/* ---- custom_private -------------------------------------------------------- */
-
-/* Members of custom_private, of paths and of plans; lists have a member for each key. */
-typedef enum TopNPrivate
-{
-	TOPN_NAME,					/* zsbase_private_name() */
-	TOPN_BOUND,
-	TOPN_ATTNOS,
-	TOPN_SORTOPS,
-	TOPN_COLLATIONS,
-	TOPN_NULLS_FIRST
-} TopNPrivate;
-
-static List *
-pack_topn(int64 bound, const ZsTopNKey *keys, int nkeys)
-{
-	List	   *attnos = NIL;
-	List	   *sortops = NIL;
-	List	   *collations = NIL;
-	List	   *nulls_first = NIL;
-
-	Assert(bound > 0 && bound <= MAX_BOUND);
-	for (int i = 0; i < nkeys; i++)
-	{
-		attnos = lappend_int(attnos, keys[i].attno);
-		sortops = lappend_oid(sortops, keys[i].sortop);
-		collations = lappend_oid(collations, keys[i].collation);
-		nulls_first = lappend_int(nulls_first, keys[i].nulls_first);
-	}
-	return lappend(list_make5(zsbase_private_name(), makeInteger((int) bound), attnos, sortops,
-							  collations), nulls_first);
-}
-
-/* See node_topn.h. */
-int
-zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys)
-{
-	List	   *attnos = list_nth(packed, TOPN_ATTNOS);
-	int			nkeys = list_length(attnos);
-
-	Assert(list_length(packed) == TOPN_NULLS_FIRST + 1);
-	*bound = intVal(list_nth(packed, TOPN_BOUND));
-	Assert(*bound > 0 && *bound <= MAX_BOUND);
-	*keys = palloc(nkeys * sizeof(ZsTopNKey));
-	for (int i = 0; i < nkeys; i++)
-	{
-		(*keys)[i].attno = (AttrNumber) list_nth_int(attnos, i);
-		(*keys)[i].sortop = list_nth_oid(list_nth(packed, TOPN_SORTOPS), i);
-		(*keys)[i].collation = list_nth_oid(list_nth(packed, TOPN_COLLATIONS), i);
-		(*keys)[i].nulls_first = list_nth_int(list_nth(packed, TOPN_NULLS_FIRST), i) != 0;
-	}
-	return nkeys;
-}
-
 /* ---- path ---------------------------------------------------------------------- */
 
 /* The rows that LIMIT and OFFSET ask for together; 0 if that is not a small constant. */
@@ -311,7 +257,7 @@ add_topn_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	path->path.pathkeys = root->query_pathkeys;
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->methods = &path_methods;
-	path->custom_private = pack_topn(bound, keys, nkeys);
+	path->custom_private = zsnode_topn_pack(bound, keys, nkeys);
 
 	cost_topn(root, rel, seqscan, path, keys, nkeys, bound, is_by_batches(rel, rte));
 	add_path(rel, &path->path);
