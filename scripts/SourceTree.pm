@@ -8,7 +8,8 @@ use File::Basename;
 use File::Spec::Functions qw(catdir rel2abs);
 use Exporter 'import';
 
-our @EXPORT = qw(enter_tree sources headers module_of layer_of may_use text_of problem problems);
+our @EXPORT = qw(enter_tree sources headers module_of layer_of may_use text_of code_of
+  calls_between_files problem problems);
 
 # Modules from the bottom up.  Modules of one layer are strangers to each
 # other, except where listed in %same_layer.
@@ -89,6 +90,37 @@ sub text_of
 		<$fh> // '';
 	};
 	return $texts{$file};
+}
+
+# A file without its comments and strings.
+sub code_of
+{
+	my ($file) = @_;
+	return text_of($file) =~ s{/\*.*?\*/|"(?:[^"\\\n]|\\.)*"}{}gsr;
+}
+
+# Which names of other files each file uses: file -> file that defines -> [names].  Names are those
+# of functions and of tables of constants.
+sub calls_between_files
+{
+	my (%code, %home, %calls);
+
+	for my $file (sources())
+	{
+		$code{$file} = code_of($file);
+		$home{$1} = $file while $code{$file} =~ /^(zs\w+)\(/mg;
+		$home{$1} = $file while $code{$file} =~ /^const \w+ (zs\w+)(?:\[\w*\])? = /mg;
+	}
+	for my $file (sort keys %code)
+	{
+		my %seen;
+		for my $name (grep { !$seen{$_}++ } $code{$file} =~ /\b(zs\w+)\b/g)
+		{
+			my $other = $home{$name} // next;
+			push @{ $calls{$file}{$other} }, $name if $other ne $file;
+		}
+	}
+	return \%calls;
 }
 
 sub problem
