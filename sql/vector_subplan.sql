@@ -165,3 +165,16 @@ select changed('update r_@ t set (i4, nu) = (select b.i8, b.nu from r_@ b where 
 select changed('delete from r_@ t where k <> 7 and (exists (select 1 from r_@ b where b.uu =
 	t.uu and b.id < 20) or id = 9)');
 rollback;
+-- what a target list sorts by is one expression, also where a partition is what concerns us
+create table z_part (id int primary key, r int) partition by range (id);
+create table z_part_1 partition of z_part for values from (0) to (2000) using zedstore;
+create table z_part_2 partition of z_part for values from (2000) to (4000) using heap;
+create table asked (id int, c text) using heap;
+insert into z_part select g, g from generate_series(1, 3000) g;
+insert into asked select g, 'k' || g % 3 from generate_series(1, 100) g;
+select id from z_part t where id between 98 and 103
+	order by (not exists (select from asked a where a.c = 'k1' and a.id = t.r)), id limit 3;
+select id, exists (select from asked a where a.c = 'k1' and a.id = t.r) as e from z_part t
+	where id between 98 and 103 and exists (select from asked a where a.c = 'k1' and a.id = t.r) =
+		(id % 2 = 0) order by 2, 1;
+drop table z_part, asked;

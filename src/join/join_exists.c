@@ -22,7 +22,8 @@
  *	   the first plan in them; so these are made again.
  *
  * The plan that is not taken stays where it is, behind the other one, and costs too much for
- * setrefs.c to choose it.  Expressions that core has copied by then are not seen.
+ * setrefs.c to choose it.  Core compares expressions: so all of them are changed before the first
+ * is copied, and none that may be a member of an equivalence class is changed later.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -35,18 +36,17 @@
 #include "zs_compat.h"
 
 #include "access/table.h"
-#include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
-#include "utils/lsyscache.h"
 
 #include "zs_base.h"
 #include "zs_cost.h"
 #include "zs_join.h"
+#include "zs_node.h"
 
 /* A subquery is a scan if it costs at least this share of the hash table. */
 #define SHARE_OF_SCAN		0.5
@@ -92,40 +92,6 @@ take_hashed(AlternativeSubPlan *alternative)
 	alternative->subplans = list_make2(lsecond(alternative->subplans), correlated);
 }
 
-/* Is one of the query's tables ours?  Those of its subqueries, too. */
-static bool
-has_our_table(const Query *query)
-{
-	ListCell   *lc;
-
-	check_stack_depth();
-	foreach(lc, query->rtable)
-	{
-		const RangeTblEntry *rte = lfirst_node(RangeTblEntry, lc);
-
-		if (rte->rtekind == RTE_RELATION && zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
-			return true;
-		if (rte->rtekind == RTE_SUBQUERY && rte->subquery != NULL && has_our_table(rte->subquery))
-			return true;
-	}
-	foreach(lc, query->cteList)
-	{
-		if (has_our_table(castNode(Query, lfirst_node(CommonTableExpr, lc)->ctequery)))
-			return true;
-	}
-	return false;
-}
-
-/* Is it about a table of ours, in the query itself or in what it asks for? */
-static bool
-concerns_us(PlannerInfo *root, const AlternativeSubPlan *alternative)
-{
-	const SubPlan *correlated = linitial_node(SubPlan, alternative->subplans);
-	const PlannerInfo *subroot = list_nth(root->glob->subroots, correlated->plan_id - 1);
-
-	return has_our_table(subroot->parse) || has_our_table(root->parse);
-}
-
 /* ---- subqueries that are scans ------------------------------------------------------------ */
 
 static bool
@@ -138,7 +104,10 @@ is_scan(PlannerInfo *root, const AlternativeSubPlan *alternative)
 	return plan->total_cost >= SHARE_OF_SCAN * hashed->startup_cost;
 }
 
-/* Called for each table of the query, before costs are asked for; does its work once. */
+/*
+ * Called for each table of the query that is named in it, before anything is costed or copied; does
+ * its work once.  Partitions come later.
+ */
 static void
 relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 {
@@ -147,16 +116,19 @@ relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 
 	if (next_relation_info_hook)
 		next_relation_info_hook(root, relid, inhparent, rel);
-	if (!zs_enable_robust_joins || !root->hasAlternativeSubPlans)
+	if (!zs_enable_robust_joins || !root->hasAlternativeSubPlans ||
+		rel->reloptkind != RELOPT_BASEREL || root->eq_classes != NIL)
 		return;
 	(void) find_alternatives((Node *) root->parse->targetList, &found);
 	(void) find_alternatives((Node *) root->parse->jointree, &found);
 	(void) find_alternatives(root->parse->havingQual, &found);
+	if (found == NIL || !zsnode_query_is_ours(root))
+		return;
 	foreach(lc, found)
 	{
 		AlternativeSubPlan *alternative = lfirst_node(AlternativeSubPlan, lc);
 
-		if (is_scan(root, alternative) && concerns_us(root, alternative))
+		if (is_scan(root, alternative))
 			take_hashed(alternative);
 	}
 	list_free(found);
@@ -230,13 +202,15 @@ decide_filter(PlannerInfo *root, RelOptInfo *rel)
 
 	foreach(lc, rel->baserestrictinfo)
 	{
+		const RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 		int			n = list_length(found);
 
-		(void) find_alternatives(lfirst(lc), &found);
+		if (rinfo->parent_ec == NULL && rinfo->left_ec == NULL && rinfo->right_ec == NULL)
+			(void) find_alternatives(lfirst(lc), &found);
 		if (list_length(found) == n)
 			others = lappend(others, lfirst(lc));
 	}
-	if (found == NIL)
+	if (found == NIL || !zsnode_query_is_ours(root))
 		return false;
 	nrows = rel->tuples * clauselist_selectivity(root, others, 0, JOIN_INNER, NULL);
 	foreach(lc, found)
@@ -245,8 +219,7 @@ decide_filter(PlannerInfo *root, RelOptInfo *rel)
 		const SubPlan *correlated = linitial_node(SubPlan, alternative->subplans);
 		const SubPlan *hashed = lsecond_node(SubPlan, alternative->subplans);
 
-		if (nrows * correlated->per_call_cost <= hashed->startup_cost ||
-			!concerns_us(root, alternative))
+		if (nrows * correlated->per_call_cost <= hashed->startup_cost)
 			continue;
 		take_hashed(alternative);
 		changed = true;
