@@ -124,8 +124,8 @@ small_joins(int session)
 			break;
 		default:
 			both(session, CMP_ROWS,
-				 S("select k, count(*), min(id) from %s s where %s exists (select from %s c where"
-				   " c.up = s.id) group by k", parent, chance(50) ? "not" : "k > 2 or",
+				 S("select min(k::text), count(*), min(id) from %s s where %s exists (select from"
+				   " %s c where c.up = s.id) group by k", parent, chance(50) ? "not" : "k > 2 or",
 				   child->name));
 			break;
 	}
