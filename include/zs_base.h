@@ -124,6 +124,7 @@ typedef struct ZsTableOptions
 	int			rel_extension_factor;	/* blocks; 0 = grow with the table */
 	ZsCompression compression;
 	int			compression_level;	/* 0 = the method's default */
+	bool		has_sort_key;	/* zsbase_sort_key() says which */
 } ZsTableOptions;
 
 /*

@@ -95,6 +95,15 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT STABLE ROWS 1;
 COMMENT ON FUNCTION zs_version()
 IS 'versions of the loaded library, of the extension in this database, and of the format that tables are written in';
 
+CREATE FUNCTION zs_sortedness(relid regclass,
+	OUT attno int4, OUT attname text, OUT key_position int4, OUT segments int8,
+	OUT segment_depth float8, OUT max_segment_depth int8, OUT vectors int8,
+	OUT vector_depth float8, OUT max_vector_depth int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
+COMMENT ON FUNCTION zs_sortedness(regclass)
+IS 'how far the rows of a zedstore table lie in the order of its columns';
+
 CREATE FUNCTION zs_read_ahead(
 	OUT streams int8, OUT asked int8, OUT used int8, OUT missed int8, OUT restarts int8,
 	OUT wishes int8, OUT wish_pages int8, OUT farthest int8)
@@ -109,6 +118,7 @@ REVOKE ALL ON FUNCTION pg_zs_trees(regclass) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_zs_free_pages(regclass) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_zs_segments(regclass) FROM PUBLIC;
 REVOKE ALL ON FUNCTION pg_zs_tid_items(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION zs_sortedness(regclass) FROM PUBLIC;
 REVOKE ALL ON FUNCTION zs_check(regclass, boolean) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION pg_zs_btree_pages(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_zs_meta_page(regclass) TO pg_monitor;
@@ -116,6 +126,7 @@ GRANT EXECUTE ON FUNCTION pg_zs_trees(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_zs_free_pages(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_zs_segments(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_zs_tid_items(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION zs_sortedness(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION zs_check(regclass, boolean) TO pg_monitor;
 
 CREATE FUNCTION pg_stat_get_zedstore_io(

@@ -24,6 +24,7 @@
 #include "access/xact.h"
 #include "catalog/index.h"
 #include "catalog/pg_am_d.h"
+#include "catalog/pg_type_d.h"
 #include "commands/progress.h"
 #include "miscadmin.h"
 #include "pgstat.h"
@@ -34,6 +35,7 @@
 
 #include "zs_am.h"
 #include "zs_base.h"
+#include "zs_base_sort.h"
 #include "zs_compat.h"
 #include "zs_page.h"
 #include "zs_scan.h"
@@ -221,9 +223,98 @@ copy_sorted(CopyState *state, TableScanDesc scan, Relation index, TupleTableSlot
 }
 
 /*
+ * The row type that is sorted by a key: the table's columns, then the row's old number and the
+ * transaction that wrote it.
+ */
+static TupleDesc
+sorted_desc(TupleDesc desc)
+{
+	TupleDesc	result = CreateTemplateTupleDesc(desc->natts + 2);
+
+	for (int i = 1; i <= desc->natts; i++)
+		TupleDescCopyEntry(result, i, desc, i);
+	TupleDescInitEntry(result, desc->natts + 1, "row", INT8OID, -1, 0);
+	TupleDescInitEntry(result, desc->natts + 2, "xmin", XIDOID, -1, 0);
+	return result;
+}
+
+/* In the order of a key, by sorting. */
+static void
+copy_by_key(CopyState *state, TableScanDesc scan, const ZsSortKey *keys, int nkeys,
+			TupleTableSlot *slot)
+{
+	TupleDesc	desc = sorted_desc(RelationGetDescr(state->old_table));
+	int			natts = desc->natts - 2;
+	TupleTableSlot *unsorted = MakeSingleTupleTableSlot(desc, &TTSOpsVirtual);
+	TupleTableSlot *sorted = MakeSingleTupleTableSlot(desc, &TTSOpsMinimalTuple);
+	TupleTableSlot *row = MakeSingleTupleTableSlot(RelationGetDescr(state->old_table),
+												   &TTSOpsVirtual);
+	AttrNumber	attnos[INDEX_MAX_KEYS];
+	Oid			sortops[INDEX_MAX_KEYS];
+	Oid			collations[INDEX_MAX_KEYS];
+	bool		nulls_first[INDEX_MAX_KEYS];
+	Tuplesortstate *sort;
+
+	Assert(nkeys > 0 && nkeys <= INDEX_MAX_KEYS);
+	for (int i = 0; i < nkeys; i++)
+	{
+		attnos[i] = keys[i].attno;
+		sortops[i] = keys[i].sortop;
+		collations[i] = keys[i].collation;
+		nulls_first[i] = keys[i].nulls_first;
+	}
+	sort = tuplesort_begin_heap(desc, nkeys, attnos, sortops, collations, nulls_first,
+								maintenance_work_mem, NULL, TUPLESORT_NONE);
+	while (table_scan_getnextslot(scan, ForwardScanDirection, slot))
+	{
+		ZsVisSlot	vis = *zsslot_vis(slot);
+		bool		keep;
+
+		CHECK_FOR_INTERRUPTS();
+		if (!judge_row(state, &vis, &keep))
+			continue;
+		slot_getallattrs(slot);
+		ExecClearTuple(unsorted);
+		memcpy(unsorted->tts_values, slot->tts_values, natts * sizeof(Datum));
+		memcpy(unsorted->tts_isnull, slot->tts_isnull, natts * sizeof(bool));
+		unsorted->tts_values[natts] = Int64GetDatum((int64) zs_row_from_tid(&slot->tts_tid));
+		unsorted->tts_values[natts + 1] = TransactionIdGetDatum(slot_xmin(slot));
+		unsorted->tts_isnull[natts] = unsorted->tts_isnull[natts + 1] = false;
+		ExecStoreVirtualTuple(unsorted);
+		tuplesort_puttupleslot(sort, unsorted);
+	}
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SORT_TUPLES);
+	tuplesort_performsort(sort);
+	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP);
+
+	while (tuplesort_gettupleslot(sort, true, false, sorted, NULL))
+	{
+		ZsVisSlot	vis;
+		CopyState	counts = *state;
+		bool		keep = false;
+
+		CHECK_FOR_INTERRUPTS();
+		slot_getallattrs(sorted);
+		if (zstid_lookup(state->old_table, (zstid) DatumGetInt64(sorted->tts_values[natts]), &vis,
+						 NULL))
+			(void) judge_row(&counts, &vis, &keep);
+		ExecClearTuple(row);
+		memcpy(row->tts_values, sorted->tts_values, natts * sizeof(Datum));
+		memcpy(row->tts_isnull, sorted->tts_isnull, natts * sizeof(bool));
+		ExecStoreVirtualTuple(row);
+		copy_row(state, row, DatumGetTransactionId(sorted->tts_values[natts + 1]), &vis, keep);
+	}
+	ExecDropSingleTupleTableSlot(row);
+	ExecDropSingleTupleTableSlot(sorted);
+	ExecDropSingleTupleTableSlot(unsorted);
+	tuplesort_end(sort);
+}
+
+/*
  * relation_copy_for_cluster: rewrites old_table into new_table, in the order of old_index if there
  * is one, by scanning it or (use_sort) by sorting.  Nobody else writes to them: core's commands
  * hold AccessExclusiveLock, TimescaleDB's reorder_chunk() lets others read with ExclusiveLock.
+ * Without an index the table's sort key gives the order, or the index that CLUSTER marked.
  * Rows that died before oldest_xmin stay behind; *xid_cutoff and *multi_cutoff become the oldest
  * that the new table has, if they were newer.
  */
@@ -234,6 +325,8 @@ zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index
 					  double *tups_recently_dead)
 {
 	TupleTableSlot *slot = table_slot_create(old_table, NULL);
+	ZsSortKey	keys[INDEX_MAX_KEYS];
+	int			nkeys = old_index == NULL ? zsbase_sort_key(old_table, true, keys) : 0;
 	CopyState	state = {
 		.old_table = old_table,
 		.new_table = new_table,
@@ -265,6 +358,8 @@ zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index
 									 RelationGetNumberOfBlocks(old_table));
 		if (old_index != NULL)
 			copy_sorted(&state, scan, old_index, slot);
+		else if (nkeys > 0)
+			copy_by_key(&state, scan, keys, nkeys, slot);
 		else
 			copy_in_order(&state, scan, slot);
 		table_endscan(scan);

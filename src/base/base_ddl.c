@@ -52,9 +52,12 @@
 #include "access/reloptions.h"
 #include "access/tableam.h"
 #include "catalog/namespace.h"
+#include "catalog/pg_type_d.h"
 #include "commands/defrem.h"
 #include "commands/tablecmds.h"
 #include "storage/lmgr.h"
+#include "utils/array.h"
+#include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
 #include "base_ddl.h"
@@ -82,6 +85,27 @@ static Datum
 apply_options(Datum options, List *defs, bool is_reset)
 {
 	return transformRelOptions(options, defs, NULL, NULL, false, is_reset);
+}
+
+/*
+ * Says that options of ours are not given to a table of another access method.
+ */
+static void
+ignore_options(const char *relname, Datum options)
+{
+	Datum	   *elems;
+	int			nelems;
+	StringInfoData names;
+
+	if (options == (Datum) 0)
+		return;
+	initStringInfo(&names);
+	deconstruct_array_builtin(DatumGetArrayTypeP(options), TEXTOID, &elems, NULL, &nelems);
+	for (int i = 0; i < nelems; i++)
+		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", TextDatumGetCString(elems[i]));
+	ereport(NOTICE,
+			(errmsg("ignoring options of zedstore for table \"%s\"", relname),
+			 errdetail_internal("%s", names.data)));
 }
 
 /* ---- creation -------------------------------------------------------------- */
@@ -176,7 +200,7 @@ zsbase_ddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid a
 	{
 		/* nothing to inherit then, and nothing to be given */
 		if (zs_ignore_options)
-			zsbase_options_ignore(command->creating->relname, options);
+			ignore_options(command->creating->relname, options);
 		else if (relkind == RELKIND_PARTITIONED_TABLE)
 			(void) partitioned_table_reloptions(options, true);
 		else
@@ -199,7 +223,7 @@ zsbase_ddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid a
 	}
 
 	if (options != (Datum) 0)
-		zsbase_options_store(relid, options);
+		zsbase_options_store(relid, options, (Datum) 0);
 }
 
 /* ---- alteration ------------------------------------------------------------ */
@@ -378,6 +402,7 @@ zsbase_ddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 		if (nset == 0 && (nkept == 0 || stored == (Datum) 0))
 			return pstmt;
 		command->options = wanted;
+		command->before = stored;
 	}
 	else
 	{
@@ -389,7 +414,7 @@ zsbase_ddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 			cmds = drop_options(cmds, &given);
 		if (stored == (Datum) 0 && given == (Datum) 0)
 			return pstmt;
-		zsbase_options_ignore(get_rel_name(relid), given);
+		ignore_options(get_rel_name(relid), given);
 	}
 	command->altering = relid;
 

@@ -30,6 +30,7 @@ typedef struct ZsDdlCommand
 	Datum		options;		/* our options, as a text array: those that
 								 * the command gives (creating), or those that
 								 * the table has afterwards (altering) */
+	Datum		before;			/* ... and those that it had (altering) */
 	Oid			leaving;		/* zedstore table that gets another access
 								 * method */
 	Oid			leaving_for;	/* that one */

@@ -27,10 +27,17 @@
 extern bool zsbase_options_is_ours(const DefElem *def);
 extern List *zsbase_options_all_names(void);
 extern void zsbase_options_validate(Datum options);
-extern void zsbase_options_ignore(const char *relname, Datum options);
 extern Datum zsbase_options_fetch(Oid relid);
-extern void zsbase_options_store(Oid relid, Datum options);
+extern void zsbase_options_store(Oid relid, Datum options, Datum before);
 extern bool zsbase_options_allowed(char relkind, Oid amoid);
+
+/* base_sort_key.c */
+
+/* Errors: the option's value is no sort key. */
+extern void zsbase_sort_key_validate(const char *value);
+extern Datum zsbase_sort_key_check(Oid relid, Datum options, Datum before);
+extern void zsbase_sort_key_column_dropped(Oid relid, AttrNumber attno);
+extern void zsbase_sort_key_column_altered(Oid relid, AttrNumber attno);
 
 /* base_creation.c */
 

@@ -50,6 +50,7 @@
 
 #include "base_internal.h"
 #include "zs_base.h"
+#include "zs_base_sort.h"
 
 /* ---- the options ---------------------------------------------------------- */
 
@@ -64,23 +65,33 @@ typedef enum ZsOptionId
 	ZS_OPTION_EXTENSION_FACTOR,
 	ZS_OPTION_COMPRESSION,
 	ZS_OPTION_COMPRESSION_LEVEL,
+	ZS_OPTION_SORT_KEY,
 } ZsOptionId;
 
-#define ZS_OPTION_COUNT	(ZS_OPTION_COMPRESSION_LEVEL + 1)
+#define ZS_OPTION_COUNT	(ZS_OPTION_SORT_KEY + 1)
 
-/* min and max of an option with named values (is_enum) are not used */
+typedef enum ZsOptionType
+{
+	ZS_OPTION_INVALID,
+	ZS_OPTION_INT,
+	ZS_OPTION_METHOD,			/* of compression */
+	ZS_OPTION_KEY,				/* base_sort_key.c */
+} ZsOptionType;
+
+/* min and max are those of integers */
 typedef struct ZsOptionDesc
 {
 	const char *name;
-	bool		is_enum;
+	ZsOptionType type;
 	int			min;
 	int			max;
 } ZsOptionDesc;
 
 static const ZsOptionDesc option_descs[ZS_OPTION_COUNT] = {
-	[ZS_OPTION_EXTENSION_FACTOR] = {"zedstore_rel_extension_factor", false, 1, 65536},
-	[ZS_OPTION_COMPRESSION] = {"zedstore_compression", true, 0, 0},
-	[ZS_OPTION_COMPRESSION_LEVEL] = {"zedstore_compression_level", false, 0, 22},
+	[ZS_OPTION_EXTENSION_FACTOR] = {"zedstore_rel_extension_factor", ZS_OPTION_INT, 1, 65536},
+	[ZS_OPTION_COMPRESSION] = {"zedstore_compression", ZS_OPTION_METHOD, 0, 0},
+	[ZS_OPTION_COMPRESSION_LEVEL] = {"zedstore_compression_level", ZS_OPTION_INT, 0, 22},
+	[ZS_OPTION_SORT_KEY] = {ZS_SORT_KEY_OPTION, ZS_OPTION_KEY, 0, 0},
 };
 
 /* Finds the option that "name=value" sets; -1 when it is not ours. */
@@ -98,7 +109,7 @@ find_option(const char *text, size_t len)
 	return -1;
 }
 
-/* Converts an option's value; false when it is none or out of bounds. */
+/* Converts an option's value; false when it is none or out of bounds.  A key is itself. */
 static bool
 parse_value(int option, const char *value, int *result)
 {
@@ -106,7 +117,10 @@ parse_value(int option, const char *value, int *result)
 
 	Assert(option >= 0 && option < ZS_OPTION_COUNT);
 
-	if (!desc->is_enum)
+	*result = 0;
+	if (desc->type == ZS_OPTION_KEY)
+		return true;
+	if (desc->type == ZS_OPTION_INT)
 		return parse_int(value, result, 0, NULL) &&
 			*result >= desc->min && *result <= desc->max;
 
@@ -130,7 +144,7 @@ report_bad_value(int option, const char *value)
 
 	Assert(option >= 0 && option < ZS_OPTION_COUNT);
 
-	if (desc->is_enum)
+	if (desc->type == ZS_OPTION_METHOD)
 		ereport(ERROR,
 				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
 				 errmsg("invalid value for enum option \"%s\": %s",
@@ -214,28 +228,9 @@ zsbase_options_validate(Datum options)
 		value = setting + strlen(option_descs[option].name) + 1;
 		if (!parse_value(option, value, &result))
 			report_bad_value(option, value);
+		if (option == ZS_OPTION_SORT_KEY)
+			zsbase_sort_key_validate(value);
 	}
-}
-
-/*
- * Says that options of ours are not given to a table of another access method.
- */
-void
-zsbase_options_ignore(const char *relname, Datum options)
-{
-	Datum	   *elems;
-	int			nelems;
-	StringInfoData names;
-
-	if (options == (Datum) 0)
-		return;
-	initStringInfo(&names);
-	deconstruct_array_builtin(DatumGetArrayTypeP(options), TEXTOID, &elems, NULL, &nelems);
-	for (int i = 0; i < nelems; i++)
-		appendStringInfo(&names, "%s%s", i > 0 ? ", " : "", TextDatumGetCString(elems[i]));
-	ereport(NOTICE,
-			(errmsg("ignoring options of zedstore for table \"%s\"", relname),
-			 errdetail_internal("%s", names.data)));
 }
 
 /*
@@ -299,13 +294,14 @@ zsbase_options_fetch(Oid relid)
 
 /*
  * Replaces our options of a table in pg_class.reloptions, behind core's own,
- * which stay, and makes the change visible to this command.
+ * which stay, and makes the change visible to this command.  before: what the table had so far, of
+ * which a sort key that does not fit any more is dropped.
  *
  * The caller created the table or holds ShareUpdateExclusiveLock or more on it
  * and has checked permissions.  Does nothing if the table is gone.
  */
 void
-zsbase_options_store(Oid relid, Datum options)
+zsbase_options_store(Oid relid, Datum options, Datum before)
 {
 	Relation	pg_class;
 	HeapTuple	oldtuple;
@@ -322,6 +318,7 @@ zsbase_options_store(Oid relid, Datum options)
 	CommandCounterIncrement();
 
 	Assert(OidIsValid(relid));
+	options = zsbase_sort_key_check(relid, options, before);
 	pg_class = table_open(RelationRelationId, RowExclusiveLock);
 	oldtuple = SearchSysCacheLockedCopy1(RELOID, ObjectIdGetDatum(relid));
 	if (!HeapTupleIsValid(oldtuple))
@@ -466,6 +463,7 @@ zsbase_table_options(Relation rel, ZsTableOptions *options)
 	options->compression_level =
 		entry->is_set[ZS_OPTION_COMPRESSION_LEVEL] ?
 		entry->values[ZS_OPTION_COMPRESSION_LEVEL] : 0;
+	options->has_sort_key = entry->is_set[ZS_OPTION_SORT_KEY];
 }
 
 /* ---- which tables --------------------------------------------------------- */

@@ -91,6 +91,13 @@ object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId,
 	if (next_object_access_hook)
 		next_object_access_hook(access, classId, objectId, subId, arg);
 
+	if (classId == RelationRelationId && subId > 0)
+	{
+		if (access == OAT_DROP)
+			zsbase_sort_key_column_dropped(objectId, subId);
+		else if (access == OAT_POST_ALTER)
+			zsbase_sort_key_column_altered(objectId, subId);
+	}
 	if (access != OAT_POST_CREATE || classId != RelationRelationId || subId != 0 ||
 		(command == NULL && !zsbase_creation_default_is_ours()))
 		return;
@@ -137,7 +144,7 @@ object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId,
 		command->creating = NULL;
 	}
 	else if (rewritten)
-		zsbase_options_store(objectId, command->options);
+		zsbase_options_store(objectId, command->options, command->before);
 }
 
 static void
@@ -233,7 +240,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 				  dest, qc);
 
 	if (OidIsValid(command.altering) && command.options != (Datum) 0)
-		zsbase_options_store(command.altering, command.options);
+		zsbase_options_store(command.altering, command.options, command.before);
 }
 
 /* See zs_base.h. */

@@ -399,6 +399,8 @@ zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 		return;
 	}
 	Assert(nrows <= ZSWRITE_BATCH_ROWS && buf->nlinks == 0);
+	if (buf->nunnumbered == nrows)
+		zswrite_sort_columns(rel, buf);
 	if (!full && nrows < (uint32) zs_min_segment_rows && buf->nunnumbered > 0)
 		zswrite_number_rows(rel, buf, nrows);
 	if (!full && nrows < (uint32) zs_min_segment_rows && columns_to_items(rel, buf))

@@ -265,6 +265,11 @@ extern void zswrite_columns_pop(ZsWriteBuffer *buf);
 extern void zswrite_columns_drop(ZsWriteBuffer *buf, uint32 n);
 extern void zswrite_columns_free(ZsWriteBuffer *buf);
 
+/* ---- write_sort.c: the table's order ---- */
+
+extern bool zswrite_is_sorted_table(Relation rel);
+extern void zswrite_sort_columns(Relation rel, ZsWriteBuffer *buf);
+
 /* ---- write_form.c: items, formed from values ---- */
 
 extern Datum zswrite_pointer_datum(const ZsOverflowPointer *pointer);

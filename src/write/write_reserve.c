@@ -189,6 +189,11 @@ zswrite_begin_unnumbered(Relation rel, ZsWriteBuffer *buf, TransactionId xid, Co
 	bool		same_command = buf->xid == xid && buf->cid == cid;
 
 	Assert(buf->nunnumbered <= buf->nrows);
+
+	/* rows that have numbers do not keep those of this command from being sorted */
+	if (!same_command && buf->nunnumbered == 0 && buf->nrows >= (uint32) zs_min_segment_rows &&
+		zswrite_is_sorted_table(rel))
+		zswrite_write_columns(rel, buf, false);
 	if (zs_enable_late_row_numbers && xid != FrozenTransactionId &&
 		!rel->rd_rel->relhasindex && !buf->write_through && !zswrite_committing &&
 		(triggers == NULL || !triggers->trig_insert_after_row) && !IsolationIsSerializable() &&
@@ -210,7 +215,7 @@ zswrite_begin_unnumbered(Relation rel, ZsWriteBuffer *buf, TransactionId xid, Co
 	return false;
 }
 
-/* Rows of the batch that wait without numbers get them. */
+/* Rows of the batch that wait without numbers are sorted, and get them. */
 void
 zswrite_end_unnumbered(Relation rel, ZsWriteBuffer *buf)
 {
@@ -218,7 +223,10 @@ zswrite_end_unnumbered(Relation rel, ZsWriteBuffer *buf)
 	if (buf->nunnumbered > 0 && buf->nunnumbered < buf->nrows)
 		zswrite_write_columns(rel, buf, false);
 	else if (buf->nunnumbered > 0)
+	{
+		zswrite_sort_columns(rel, buf);
 		zswrite_number_rows(rel, buf, buf->nrows);
+	}
 }
 
 /*
