@@ -140,8 +140,8 @@ ifneq ($(if $(MAKECMDGOALS),$(filter-out $(HELPERS),$(MAKECMDGOALS)),all),)
 
 PG_CONFIG ?= pg_config
 PG_MAJOR := $(shell $(PG_CONFIG) --version 2>/dev/null | sed -nE 's/^PostgreSQL ([0-9]+).*/\1/p')
-ifeq ($(filter 17 18,$(PG_MAJOR)),)
-$(error zedstore_io needs PostgreSQL 17 or 18, but $(PG_CONFIG) $(if $(PG_MAJOR),belongs to PostgreSQL $(PG_MAJOR),is not there). \
+ifeq ($(filter 17 18 19,$(PG_MAJOR)),)
+$(error zedstore_io needs PostgreSQL 17, 18 or 19, but $(PG_CONFIG) $(if $(PG_MAJOR),belongs to PostgreSQL $(PG_MAJOR),is not there). \
 	Give PG_CONFIG=/path/to/pg_config, or try "make demo", which brings its own)
 endif
 ifeq ($(shell $(PKG_CONFIG) --exists liblz4 libzstd && echo yes),)

@@ -33,19 +33,20 @@ extern void zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pa
 
 /* am_cluster.c */
 extern void zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index,
-								  bool use_sort, TransactionId oldest_xmin,
+								  bool use_sort, TransactionId oldest_xmin, Snapshot snapshot,
 								  TransactionId *xid_cutoff, MultiXactId *multi_cutoff,
 								  double *num_tuples, double *tups_vacuumed,
 								  double *tups_recently_dead);
 
 /* am_update.c */
 extern TM_Result zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,
-								   CommandId cid, Snapshot snapshot, Snapshot crosscheck,
-								   bool wait, TM_FailureData *tmfd, LockTupleMode *lockmode,
+								   CommandId cid, uint32 options, Snapshot snapshot,
+								   Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
+								   LockTupleMode *lockmode,
 								   TU_UpdateIndexes *update_indexes);
 extern TM_Result zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid,
-								   Snapshot snapshot, Snapshot crosscheck, bool wait,
-								   TM_FailureData *tmfd, bool changing_part);
+								   uint32 options, Snapshot snapshot, Snapshot crosscheck,
+								   bool wait, TM_FailureData *tmfd);
 
 /* am_lock.c */
 extern TM_Result zsam_tuple_lock(Relation rel, ItemPointer tid, Snapshot snapshot,

@@ -217,6 +217,10 @@ extern void zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns);
 /* Locks the contents of a pinned shared buffer, shared, if that is possible at once. */
 extern bool zsbase_lock_buffer_if_free(Buffer buffer);
 
+/* Pins a buffer that had the block when it was read last, if it has it still. */
+extern bool zsbase_pin_recent(const RelFileLocator *locator, ForkNumber forknum,
+							  BlockNumber blkno, Buffer buffer);
+
 /* Brings a shared buffer's descriptor, the ends of its page, and these bytes near. */
 extern void zsbase_expect_buffer(Buffer buffer, uint32 offset, uint32 len);
 

@@ -3,10 +3,15 @@
  * zs_compat.h
  *	  Differences between the supported PostgreSQL majors.
  *
- * The only file of the project that looks at PG_VERSION_NUM.  Others use what is defined here: a
- * function or macro that takes what the newest version takes, or, where that would not do, a macro
- * named after what is different.  A difference that came with version N is asked for by
- * ZS_PG_AT_LEAST(N), so that it holds for those behind N, too.
+ * This header and those by matter that it includes (zs_compat_am.h, zs_compat_buffer.h,
+ * zs_compat_plan.h, zs_compat_vacuum.h) are the only files of the project that look at
+ * PG_VERSION_NUM.  Others use what is defined in them: a function or macro that takes what the
+ * newest version takes, or, where that would not do, a macro named after what is different.  A
+ * difference that came with version N is asked for by ZS_PG_AT_LEAST(N), so that it holds for those
+ * behind N, too.
+ *
+ * Files that are for some majors only have the major in their name: am_callbacks_17.c,
+ * io_buffer_18.c and io_buffer_19.c.
  *
  * Headers that a macro needs are the user's to include.
  *
@@ -24,8 +29,8 @@
 #include "access/tupdesc.h"
 #include "access/tupmacs.h"
 
-#if PG_VERSION_NUM < 170000 || PG_VERSION_NUM >= 190000
-#error "zedstore_io supports PostgreSQL 17 and 18"
+#if PG_VERSION_NUM < 170000 || PG_VERSION_NUM >= 200000
+#error "zedstore_io supports PostgreSQL 17, 18 and 19"
 #endif
 
 #if SIZEOF_DATUM < 8
@@ -44,13 +49,6 @@
 #define XLogRegisterData(data, len) XLogRegisterData((char *) (data), (len))
 #define XLogRegisterBufData(id, data, len) \
 	XLogRegisterBufData((id), (char *) (data), (len))
-#endif
-
-/* 17 looks at content locks of local buffers, too, which have none */
-#if !ZS_PG_AT_LEAST(18)
-#include "storage/bufmgr.h"
-#define BufferIsExclusiveLocked(buf) \
-	(BufferIsLocal(buf) || (BufferIsExclusiveLocked) (buf))
 #endif
 
 /* 17 has one limit of combined requests, and its statistics of the WAL in one struct */
@@ -92,13 +90,6 @@ extern PGDLLIMPORT int CommitSiblings;
 #endif
 #endif
 
-/* a kind of join that 17 does not have */
-#if ZS_PG_AT_LEAST(18)
-#define zs_join_is_right_semi(type)	((type) == JOIN_RIGHT_SEMI)
-#else
-#define zs_join_is_right_semi(type)	false
-#endif
-
 /* 18 renamed these */
 #if !ZS_PG_AT_LEAST(18)
 #define ReorderBufferAllocChange	ReorderBufferGetChange
@@ -113,15 +104,11 @@ extern PGDLLIMPORT int CommitSiblings;
 #define zs_attr_is_not_null(desc, i)	(TupleDescAttr(desc, i)->attnotnull)
 #endif
 
-/* 18 counts bytes, too */
-#if ZS_PG_AT_LEAST(18)
-#define zs_count_io_hit(object)	pgstat_count_io_op((object), IOCONTEXT_NORMAL, IOOP_HIT, 1, 0)
-#define zs_count_io_extend(object, nblocks) \
-	pgstat_count_io_op((object), IOCONTEXT_NORMAL, IOOP_EXTEND, 1, (uint64) (nblocks) * BLCKSZ)
+/* Goes on with the next case of a switch; 19 wants more than a comment. */
+#if ZS_PG_AT_LEAST(19)
+#define ZS_FALLTHROUGH	pg_fallthrough
 #else
-#define zs_count_io_hit(object)	pgstat_count_io_op((object), IOCONTEXT_NORMAL, IOOP_HIT)
-#define zs_count_io_extend(object, nblocks) \
-	pgstat_count_io_op_n((object), IOCONTEXT_NORMAL, IOOP_EXTEND, (nblocks))
+#define ZS_FALLTHROUGH	__attribute__((fallthrough))
 #endif
 
 /* goes in front of a declaration */
@@ -129,88 +116,6 @@ extern PGDLLIMPORT int CommitSiblings;
 #define ZS_NORETURN pg_noreturn
 #else
 #define ZS_NORETURN __attribute__((noreturn))
-#endif
-
-/*
- * Keeps a bitmap heap scan from prefetching on its own.  PostgreSQL 17 does it
- * in the executor node, by the block numbers of TIDs; from 18 on it is up to
- * the access method.
- */
-#if ZS_PG_AT_LEAST(18)
-#define zs_bitmap_scan_disable_prefetch(node)	((void) (node))
-#else
-#define zs_bitmap_scan_disable_prefetch(node)	((void) ((node)->prefetch_maximum = 0))
-#endif
-
-/* 18 can log locks that could not be had at once */
-#if ZS_PG_AT_LEAST(18)
-#define zs_log_lock_failures	log_lock_failures
-#define ZsConditionalXactLockTableWait(xid, log) ConditionalXactLockTableWait((xid), (log))
-#define ZsConditionalLockTuple(rel, tid, mode, log) \
-	ConditionalLockTuple((rel), (tid), (mode), (log))
-#else
-#define zs_log_lock_failures	false
-#define ZsConditionalXactLockTableWait(xid, log) \
-	((void) (log), ConditionalXactLockTableWait(xid))
-#define ZsConditionalLockTuple(rel, tid, mode, log) \
-	((void) (log), ConditionalLockTuple((rel), (tid), (mode)))
-#endif
-
-/* 18 submits the requests of a stream together if its callback takes no locks */
-#if ZS_PG_AT_LEAST(18)
-#define ZS_READ_STREAM_USE_BATCHING READ_STREAM_USE_BATCHING
-#else
-#define ZS_READ_STREAM_USE_BATCHING 0
-#endif
-
-/* 18 wants to know how long the forks were */
-#if ZS_PG_AT_LEAST(18)
-#define zs_smgrtruncate(reln, forks, nforks, old_blocks, blocks) \
-	smgrtruncate(reln, forks, nforks, old_blocks, blocks)
-#else
-#define zs_smgrtruncate(reln, forks, nforks, old_blocks, blocks) \
-	smgrtruncate2(reln, forks, nforks, old_blocks, blocks)
-#endif
-
-/* VACUUM: 18 counts all-frozen pages, measures delays and takes a start time */
-#if ZS_PG_AT_LEAST(18)
-#define vacuum_delay_point_compat() vacuum_delay_point(false)
-#define vac_update_relstats_compat(rel, pages, tuples, visible, frozen, hasindex, xid, multi, \
-								   xid_updated, multi_updated) \
-	vac_update_relstats(rel, pages, tuples, visible, frozen, hasindex, xid, multi, \
-						xid_updated, multi_updated, false)
-#define pgstat_report_vacuum_compat(rel, live, dead, starttime) \
-	pgstat_report_vacuum(RelationGetRelid(rel), (rel)->rd_rel->relisshared, live, dead, starttime)
-#else
-#define vacuum_delay_point_compat() vacuum_delay_point()
-#define vac_update_relstats_compat(rel, pages, tuples, visible, frozen, hasindex, xid, multi, \
-								   xid_updated, multi_updated) \
-	vac_update_relstats(rel, pages, tuples, visible, hasindex, xid, multi, \
-						xid_updated, multi_updated, false)
-#define pgstat_report_vacuum_compat(rel, live, dead, starttime) \
-	pgstat_report_vacuum(RelationGetRelid(rel), (rel)->rd_rel->relisshared, live, dead)
-#endif
-
-/*
- * What VACUUM reports: from 18 on pages that were scanned eagerly (heap only), bits of the
- * visibility map, WAL buffers that were full, and the time of delays, if that is measured.  What 18
- * calls reads were misses.
- */
-#if ZS_PG_AT_LEAST(18)
-#define ZS_VACUUM_EAGER_PAGES	", 0 eagerly scanned"
-#define ZS_VACUUM_REPORTS_VISMAP	1
-#define ZS_WAL_USAGE_HAS_FULL	1
-#define ZS_VACUUM_READS	"reads"
-#define zs_vacuum_times_delays()	track_cost_delay_timing
-#define zs_vacuum_delay_ms() \
-	((double) MyBEEntry->st_progress_param[PROGRESS_VACUUM_DELAY_TIME] / 1000000.0)
-#else
-#define ZS_VACUUM_EAGER_PAGES	""
-#define ZS_VACUUM_REPORTS_VISMAP	0
-#define ZS_WAL_USAGE_HAS_FULL	0
-#define ZS_VACUUM_READS	"misses"
-#define zs_vacuum_times_delays()	false
-#define zs_vacuum_delay_ms()	0.0
 #endif
 
 /*
@@ -229,31 +134,11 @@ typedef FormData_pg_attribute ZsAttrShape;
 #define ZsShapeAlign(offset, att)	att_align_nominal(offset, (att)->attalign)
 #endif
 
-/* The ordering operator of a pathkey for a type; needs optimizer and lsyscache headers. */
-#if ZS_PG_AT_LEAST(18)
-#define zs_pathkey_operator(pk, type) \
-	get_opfamily_member_for_cmptype((pk)->pk_opfamily, type, type, (pk)->pk_cmptype)
+/* 19 wants to hear that a descriptor is complete, and works out then how its tuples are read. */
+#if ZS_PG_AT_LEAST(19)
+#define zs_tupledesc_finalize(desc)	TupleDescFinalize(desc)
 #else
-#define zs_pathkey_operator(pk, type) \
-	get_opfamily_member((pk)->pk_opfamily, type, type, (pk)->pk_strategy)
-#endif
-
-/* What a path does against settings such as enable_seqscan: 18 counts it beside the costs. */
-#if ZS_PG_AT_LEAST(18)
-#define zs_path_disabled(path)	((path)->disabled_nodes)
-#define zs_path_add_disabled(path, n)	((void) ((path)->disabled_nodes += (n)))
-#else
-#define zs_path_disabled(path)	0
-#define zs_path_add_disabled(path, n) \
-	((void) ((path)->startup_cost += (n) * disable_cost, \
-			 (path)->total_cost += (n) * disable_cost))
-#endif
-
-/* What formats the output of EXPLAIN; 18 has a header for it. */
-#if ZS_PG_AT_LEAST(18)
-#define ZS_EXPLAIN_FORMAT_H	"commands/explain_format.h"
-#else
-#define ZS_EXPLAIN_FORMAT_H	"commands/explain.h"
+#define zs_tupledesc_finalize(desc)	((void) 0)
 #endif
 
 /* Does this collation compare strings as memcmp() does?  InvalidOid does not. */
@@ -262,6 +147,26 @@ typedef FormData_pg_attribute ZsAttrShape;
 	(OidIsValid(collation) && pg_newlocale_from_collation(collation)->collate_is_c)
 #else
 #define zs_collation_is_c(collation)	lc_collate_is_c(collation)
+#endif
+
+/* The same point in time in the session's zone; false: there is none.  19 tells errors apart. */
+#if ZS_PG_AT_LEAST(19)
+#define ZS_TIMESTAMP_ERROR_CONTEXT(name)	ErrorSaveContext name = {T_ErrorSaveContext}
+#define zs_timestamp_to_timestamptz(timestamp, context) \
+	timestamp2timestamptz_safe((timestamp), (Node *) (context))
+#define zs_timestamp_failed(context)	((context)->error_occurred)
+#else
+#define ZS_TIMESTAMP_ERROR_CONTEXT(name)	int name = 0
+#define zs_timestamp_to_timestamptz(timestamp, context) \
+	timestamp2timestamptz_opt_overflow((timestamp), (context))
+#define zs_timestamp_failed(context)	(*(context) != 0)
+#endif
+
+/* What is logged of this process: 19 has a level for each kind of process. */
+#if ZS_PG_AT_LEAST(19)
+#define zs_log_min_messages()	log_min_messages[MyBackendType]
+#else
+#define zs_log_min_messages()	log_min_messages
 #endif
 
 /* 18 can leave room in front of a tuple */
@@ -273,44 +178,6 @@ typedef FormData_pg_attribute ZsAttrShape;
 #define zs_heap_form_minimal_tuple(desc, values, isnull, extra) \
 	heap_form_minimal_tuple((desc), (values), (isnull))
 #define ZS_COPY_MINIMAL_TUPLE_ARGS	TupleTableSlot *slot
-#endif
-
-/* 18 can count what an index scan does */
-#if ZS_PG_AT_LEAST(18)
-#define zs_index_beginscan(rel, index, snapshot, nkeys, norderbys) \
-	index_beginscan((rel), (index), (snapshot), NULL, (nkeys), (norderbys))
-#else
-#define zs_index_beginscan(rel, index, snapshot, nkeys, norderbys) \
-	index_beginscan((rel), (index), (snapshot), (nkeys), (norderbys))
-#endif
-
-/* By what a parallel scan knows its table. */
-#if ZS_PG_AT_LEAST(18)
-#define zs_parallelscan_set_table(pscan, rel)	((void) ((pscan)->phs_locator = (rel)->rd_locator))
-#else
-#define zs_parallelscan_set_table(pscan, rel) \
-	((void) ((pscan)->phs_relid = RelationGetRelid(rel)))
-#endif
-
-/*
- * Who walks over the bitmap in a bitmap heap scan: from 18 on the access method, before that the
- * executor node, which hands over one page after the other.
- */
-#if ZS_PG_AT_LEAST(18)
-#define ZS_BITMAP_SCAN_ITERATES	1
-#else
-#define ZS_BITMAP_SCAN_ITERATES	0
-#endif
-
-/* The offsets of a block of dead TIDs, at most max; how many. */
-#if ZS_PG_AT_LEAST(18)
-#define zs_tidstore_block_offsets(result, offsets, max) \
-	TidStoreGetBlockOffsets((result), (offsets), (max))
-#else
-#define zs_tidstore_block_offsets(result, to, max) \
-	(AssertMacro((result)->num_offsets <= (max)), \
-	 memcpy((to), (result)->offsets, (result)->num_offsets * sizeof(OffsetNumber)), \
-	 (result)->num_offsets)
 #endif
 
 /* 18 shows name and version of a library */
@@ -337,39 +204,9 @@ typedef FormData_pg_attribute ZsAttrShape;
 	} while (0)
 #endif
 
-/* Counts one write of adjacent blocks of a relation: 18 counts requests and bytes, 17 blocks. */
-#if ZS_PG_AT_LEAST(18)
-#define zs_count_io_write(nblocks) \
-	pgstat_count_io_op(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_WRITE, 1, \
-					   (uint64) (nblocks) * BLCKSZ)
-#else
-#define zs_count_io_write(nblocks) \
-	pgstat_count_io_op_n(IOOBJECT_RELATION, IOCONTEXT_NORMAL, IOOP_WRITE, (nblocks))
-#endif
-
-/* Does a backend with that wait event wait for a read that was started before?  Not in 17. */
-#if ZS_PG_AT_LEAST(18)
-#define ZS_WAITS_FOR_STARTED_READ(event)	((event) == WAIT_EVENT_AIO_IO_COMPLETION)
-#else
-#define ZS_WAITS_FOR_STARTED_READ(event)	false
-#endif
-
-/*
- * Do other processes read for read streams, a few of them at a time for all backends?  Else
- * streams ask the kernel for as much as the settings say.
- */
-#if ZS_PG_AT_LEAST(18)
-#include "storage/aio.h"
-#define ZS_READS_BY_IO_WORKERS	(io_method == IOMETHOD_WORKER)
-#else
-#define ZS_READS_BY_IO_WORKERS	false
-#endif
-
-/* StartBufferIO() and TerminateBufferIO() are there for others from 18 on. */
-#if ZS_PG_AT_LEAST(18)
-#define ZS_BUFFER_IO_IS_EXTERN	1
-#else
-#define ZS_BUFFER_IO_IS_EXTERN	0
-#endif
+#include "zs_compat_am.h"
+#include "zs_compat_buffer.h"
+#include "zs_compat_plan.h"
+#include "zs_compat_vacuum.h"
 
 #endif							/* ZS_COMPAT_H */

@@ -60,12 +60,11 @@ extern bool zsscan_sample_next_tuple(TableScanDesc sscan, SampleScanState *scans
 
 /* scan_analyze.c */
 extern bool zsscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream);
-extern bool zsscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
-									  double *liverows, double *deadrows,
-									  TupleTableSlot *slot);
+extern bool zsscan_analyze_next_tuple(TableScanDesc sscan, double *liverows,
+									  double *deadrows, TupleTableSlot *slot);
 
 /* scan_fetch.c */
-extern IndexFetchTableData *zsscan_index_begin(Relation rel);
+extern IndexFetchTableData *zsscan_index_begin(Relation rel, uint32 flags);
 extern void zsscan_index_reset(IndexFetchTableData *fetch);
 extern void zsscan_index_end(IndexFetchTableData *fetch);
 extern bool zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapshot,

@@ -116,6 +116,8 @@ typedef enum ZsVacuumState
 
 extern ZsVacuumState zstid_satisfies_vacuum(ZsVisSlot *vis, TransactionId oldest_xmin,
 											Buffer buffer);
+extern ZsVacuumState zstid_satisfies_vacuum_horizon(ZsVisSlot *vis, Buffer buffer,
+													TransactionId *dead_after);
 
 /* tid_visibility.c */
 

@@ -20,7 +20,7 @@
 
 /* vacuum_main.c */
 
-extern void zsvacuum_relation(Relation rel, struct VacuumParams *params,
+extern void zsvacuum_relation(Relation rel, const struct VacuumParams *params,
 							  BufferAccessStrategy strategy);
 
 #endif							/* ZS_VACUUM_H */

@@ -28,13 +28,13 @@ typedef struct ZsRowStage ZsRowStage;
 
 /* write_insert.c */
 
-extern void zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+extern void zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, uint32 options,
 						   bool bulk);
 extern void zswrite_copy_row(Relation rel, TupleTableSlot *slot, CommandId cid,
 							 TransactionId xmin);
 extern void zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 								 const ZsRowStage *stage, int nstaged,
-								 CommandId cid, int options, bool bulk);
+								 CommandId cid, uint32 options, bool bulk);
 
 /* write_stage.c */
 
@@ -50,7 +50,7 @@ extern void zswrite_stage_get(const ZsRowStage *stage, uint64 group, int row, in
 /* write_insert.c */
 
 extern void zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid,
-									   int options, uint32 token);
+									   uint32 options, uint32 token);
 
 /*
  * Values of rows in the row tree that are larger than this, header included, may leave for overflow
@@ -108,7 +108,7 @@ extern void zswrite_flush_all(void);
 /* ---- row images for logical decoding (write_logical.c) ---------------------- */
 
 extern void zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots,
-							   const ZsRowStage *stage, int nstaged, int options);
+							   const ZsRowStage *stage, int nstaged, uint32 options);
 extern void zswrite_log_update(Relation rel, TupleTableSlot *oldslot, TupleTableSlot *newslot,
 							   bool key_changed, const ZsKeptValues *kept);
 extern void zswrite_log_delete(Relation rel, TupleTableSlot *oldslot);
@@ -116,7 +116,7 @@ extern void zswrite_refuse_catalog(Relation rel);
 
 /* write_buffer.c */
 
-extern void zswrite_finish_bulk(Relation rel, int options);
+extern void zswrite_finish_bulk(Relation rel, uint32 options);
 
 /* write_redo.c */
 

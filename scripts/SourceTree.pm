@@ -103,12 +103,12 @@ sub code_of
 # of functions and of tables of constants.
 sub calls_between_files
 {
-	my (%code, %home, %calls);
+	my (%code, %home, %own, %calls);
 
 	for my $file (sources())
 	{
 		$code{$file} = code_of($file);
-		$home{$1} = $file while $code{$file} =~ /^(zs\w+)\(/mg;
+		$home{$1} = $own{$file}{$1} = $file while $code{$file} =~ /^(zs\w+)\(/mg;
 		$home{$1} = $file while $code{$file} =~ /^const \w+ (zs\w+)(?:\[\w*\])? = /mg;
 	}
 	for my $file (sort keys %code)
@@ -116,7 +116,8 @@ sub calls_between_files
 		my %seen;
 		for my $name (grep { !$seen{$_}++ } $code{$file} =~ /\b(zs\w+)\b/g)
 		{
-			my $other = $home{$name} // next;
+			# files for different majors of PostgreSQL define the same
+			my $other = $own{$file}{$name} // $home{$name} // next;
 			push @{ $calls{$file}{$other} }, $name if $other ne $file;
 		}
 	}

@@ -11,7 +11,7 @@ ZS_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 
 # PostgreSQL majors this extension supports, newest first.
 # shellcheck disable=SC2034
-ZS_PG_MAJORS="18 17"
+ZS_PG_MAJORS="19 18 17"
 
 # Progress with the seconds since the script started.
 say() {

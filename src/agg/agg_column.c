@@ -21,6 +21,7 @@
 #include "utils/float.h"
 
 #include "zs_agg.h"
+#include "zs_compat.h"
 
 /* ---- one value --------------------------------------------------------------------------- */
 
@@ -314,7 +315,7 @@ zsagg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far,
 				FOR_EACH_ROW(add_decimal_extreme(agg, value, v, scale));
 				break;
 			}
-			/* FALLTHROUGH */
+			ZS_FALLTHROUGH;
 		default:
 			FOR_EACH_ROW(zsagg_add_one(agg, value, vector, row));
 			break;

@@ -24,6 +24,7 @@
 #include "group_internal.h"
 #include "zs_expr_fold.h"
 #include "zs_agg.h"
+#include "zs_compat.h"
 
 static bool
 classify_expr(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
@@ -48,7 +49,7 @@ classify_expr(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key
 				get_collation_isdeterministic(exprCollation(expr));
 		case ZS_DOMAIN_DECIMAL:
 			key->width = -1;
-			/* FALLTHROUGH */
+			ZS_FALLTHROUGH;
 		default:
 			key->has_form = true;
 			return true;

@@ -147,7 +147,7 @@ copy_in_order(CopyState *state, TableScanDesc scan, TupleTableSlot *slot)
 
 		CHECK_FOR_INTERRUPTS();
 		if ((++nscanned & 0xfff) == 0)
-			pgstat_progress_update_param(PROGRESS_CLUSTER_HEAP_TUPLES_SCANNED, nscanned);
+			pgstat_progress_update_param(PROGRESS_REPACK_HEAP_TUPLES_SCANNED, nscanned);
 		if (judge_row(state, &vis, &keep))
 			copy_row(state, slot, slot_xmin(slot), &vis, keep);
 	}
@@ -157,7 +157,8 @@ copy_in_order(CopyState *state, TableScanDesc scan, TupleTableSlot *slot)
 static void
 copy_by_index(CopyState *state, Relation index, TupleTableSlot *slot)
 {
-	IndexScanDesc scan = zs_index_beginscan(state->old_table, index, SnapshotAny, 0, 0);
+	IndexScanDesc scan = zs_index_beginscan(state->old_table, index, SnapshotAny, 0, 0,
+											SO_NONE);
 
 	index_rescan(scan, NULL, 0, NULL, 0);
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))
@@ -202,9 +203,9 @@ copy_sorted(CopyState *state, TableScanDesc scan, Relation index, TupleTableSlot
 		tuplesort_putheaptuple(sort, tuple);
 		heap_freetuple(tuple);
 	}
-	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SORT_TUPLES);
+	pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_SORT_TUPLES);
 	tuplesort_performsort(sort);
-	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP);
+	pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_WRITE_NEW_HEAP);
 
 	while ((tuple = tuplesort_getheaptuple(sort, true)) != NULL)
 	{
@@ -320,7 +321,7 @@ copy_by_key(CopyState *state, TableScanDesc scan, const ZsSortKey *keys, int nke
  */
 void
 zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index, bool use_sort,
-					  TransactionId oldest_xmin, TransactionId *xid_cutoff,
+					  TransactionId oldest_xmin, Snapshot snapshot, TransactionId *xid_cutoff,
 					  MultiXactId *multi_cutoff, double *num_tuples, double *tups_vacuumed,
 					  double *tups_recently_dead)
 {
@@ -341,8 +342,8 @@ zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index
 	Assert(old_index != NULL || !use_sort);
 	if (old_index != NULL && !use_sort)
 	{
-		const int	progress_index[] = {PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_INDEX_RELID};
-		int64		progress_val[] = {PROGRESS_CLUSTER_PHASE_INDEX_SCAN_HEAP,
+		const int	progress_index[] = {PROGRESS_REPACK_PHASE, PROGRESS_REPACK_INDEX_RELID};
+		int64		progress_val[] = {PROGRESS_REPACK_PHASE_INDEX_SCAN_HEAP,
 									  RelationGetRelid(old_index)};
 
 		pgstat_progress_update_multi_param(2, progress_index, progress_val);
@@ -351,10 +352,10 @@ zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index
 	}
 	else
 	{
-		TableScanDesc scan = table_beginscan(old_table, SnapshotAny, 0, NULL);
+		TableScanDesc scan = zs_table_beginscan(old_table, SnapshotAny, SO_NONE);
 
-		pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SEQ_SCAN_HEAP);
-		pgstat_progress_update_param(PROGRESS_CLUSTER_TOTAL_HEAP_BLKS,
+		pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_SEQ_SCAN_HEAP);
+		pgstat_progress_update_param(PROGRESS_REPACK_TOTAL_HEAP_BLKS,
 									 RelationGetNumberOfBlocks(old_table));
 		if (old_index != NULL)
 			copy_sorted(&state, scan, old_index, slot);

@@ -24,6 +24,7 @@
 #include "storage/predicate.h"
 #include "utils/syscache.h"
 
+#include "am_internal.h"
 #include "zs_am.h"
 #include "zs_attr.h"
 #include "zs_base.h"
@@ -44,9 +45,10 @@ zs_slot_callbacks(Relation rel)
 
 /* ---- rows in ------------------------------------------------------------ */
 
-static void
-zs_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
-				BulkInsertState bistate)
+/* tuple_insert: contract in tableam.h. */
+void
+zsam_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, uint32 options,
+				  BulkInsertState bistate)
 {
 	/*
 	 * New tables are filled in bulk.  A COPY row by row, because of triggers, may be of any length:
@@ -58,9 +60,10 @@ zs_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
 	zsslot_set_inserted(slot, GetCurrentTransactionId(), InvalidTransactionId, cid);
 }
 
-static void
-zs_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
-							BulkInsertState bistate, uint32 token)
+/* tuple_insert_speculative: contract in tableam.h. */
+void
+zsam_tuple_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, uint32 options,
+							  BulkInsertState bistate, uint32 token)
 {
 	zswrite_insert_speculative(rel, slot, cid, options, token);
 	zsslot_set_inserted(slot, GetCurrentTransactionId(), InvalidTransactionId, cid);
@@ -81,9 +84,10 @@ zs_tuple_complete_speculative(Relation rel, TupleTableSlot *slot, uint32 token, 
 		zstid_abort_speculative(rel, row);
 }
 
-static void
-zs_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid, int options,
-				BulkInsertState bistate)
+/* multi_insert: contract in tableam.h. */
+void
+zsam_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId cid, uint32 options,
+				  BulkInsertState bistate)
 {
 	ZsRowStage *stage;
 	int			nstaged = zsslot_count_staged(slots, ntuples, &stage);
@@ -152,7 +156,7 @@ const TableAmRoutine zs_table_am_routine = {
 	.parallelscan_initialize = zsscan_parallel_initialize,
 	.parallelscan_reinitialize = zsscan_parallel_reinitialize,
 
-	.index_fetch_begin = zsscan_index_begin,
+	.index_fetch_begin = ZS_CALLBACK(zsscan_index_begin),
 	.index_fetch_reset = zsscan_index_reset,
 	.index_fetch_end = zsscan_index_end,
 	.index_fetch_tuple = zsscan_index_tuple,
@@ -163,22 +167,22 @@ const TableAmRoutine zs_table_am_routine = {
 	.tuple_satisfies_snapshot = zsscan_satisfies_snapshot,
 	.index_delete_tuples = zsscan_index_delete_tuples,
 
-	.tuple_insert = zs_tuple_insert,
-	.tuple_insert_speculative = zs_tuple_insert_speculative,
+	.tuple_insert = ZS_CALLBACK(zsam_tuple_insert),
+	.tuple_insert_speculative = ZS_CALLBACK(zsam_tuple_insert_speculative),
 	.tuple_complete_speculative = zs_tuple_complete_speculative,
-	.multi_insert = zs_multi_insert,
-	.tuple_delete = zsam_tuple_delete,
-	.tuple_update = zsam_tuple_update,
+	.multi_insert = ZS_CALLBACK(zsam_multi_insert),
+	.tuple_delete = ZS_CALLBACK(zsam_tuple_delete),
+	.tuple_update = ZS_CALLBACK(zsam_tuple_update),
 	.tuple_lock = zsam_tuple_lock,
-	.finish_bulk_insert = zswrite_finish_bulk,
+	.finish_bulk_insert = ZS_CALLBACK(zswrite_finish_bulk),
 
 	.relation_set_new_filelocator = zsam_set_new_filelocator,
 	.relation_nontransactional_truncate = zsam_nontransactional_truncate,
 	.relation_copy_data = zsam_copy_data,
-	.relation_copy_for_cluster = zsam_copy_for_cluster,
-	.relation_vacuum = zsvacuum_relation,
+	.relation_copy_for_cluster = ZS_CALLBACK(zsam_copy_for_cluster),
+	.relation_vacuum = ZS_CALLBACK(zsvacuum_relation),
 	.scan_analyze_next_block = zsscan_analyze_next_block,
-	.scan_analyze_next_tuple = zsscan_analyze_next_tuple,
+	.scan_analyze_next_tuple = ZS_CALLBACK(zsscan_analyze_next_tuple),
 	.index_build_range_scan = zsscan_index_build_range,
 	.index_validate_scan = zsscan_index_validate,
 

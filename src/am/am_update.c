@@ -239,8 +239,9 @@ old_row_to_log(OldRow *old, const Bitmapset *identity, bool whole)
  */
 TM_Result
 zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandId cid,
-				  Snapshot snapshot, Snapshot crosscheck, bool wait, TM_FailureData *tmfd,
-				  LockTupleMode *lockmode, TU_UpdateIndexes *update_indexes)
+				  uint32 options, Snapshot snapshot, Snapshot crosscheck, bool wait,
+				  TM_FailureData *tmfd, LockTupleMode *lockmode,
+				  TU_UpdateIndexes *update_indexes)
 {
 	OldRow		old = {.rel = rel,.row = zs_row_from_tid(otid),.newslot = slot};
 	ZsKeptValues kept = {.find = find_kept_values,.arg = &old};
@@ -297,15 +298,16 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
  * wait; the caller holds no content lock.
  */
 TM_Result
-zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, Snapshot snapshot,
-				  Snapshot crosscheck, bool wait, TM_FailureData *tmfd, bool changing_part)
+zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, uint32 options, Snapshot snapshot,
+				  Snapshot crosscheck, bool wait, TM_FailureData *tmfd)
 {
 	TM_Result	result;
 
 	zsbase_require_preload();
 	Assert(ItemPointerIsValid(tid));
 	zswrite_refuse_catalog(rel);
-	result = zstid_delete(rel, zs_row_from_tid(tid), cid, crosscheck, wait, tmfd, changing_part);
+	result = zstid_delete(rel, zs_row_from_tid(tid), cid, crosscheck, wait, tmfd,
+						  (options & TABLE_DELETE_CHANGING_PARTITION) != 0);
 	if (result != TM_Ok)
 		return result;
 	zsscan_forget_version(rel, zs_row_from_tid(tid));

@@ -37,6 +37,7 @@
 
 #include "attr_internal.h"
 #include "zs_btree.h"
+#include "zs_compat.h"
 #include "zs_walrec.h"
 
 #define ZS_SEGF_KNOWN	(ZS_SEGF_ZONE_MAP | ZS_SEGF_HAS_NULLS | ZS_SEGF_HAS_OVERFLOW | \
@@ -300,7 +301,7 @@ split_page_at(Relation rel, AttrNumber attno, Buffer buf, int nleft, zstid split
 	PGAlignedBlock left;
 	PGAlignedBlock right;
 
-	Assert(BufferIsExclusiveLocked(buf));
+	Assert(zs_buffer_is_exclusive(buf));
 	Assert(opaque->lokey < splitkey && splitkey < opaque->hikey);
 	Assert(nleft >= 0 && nleft <= nitems);
 	zspage_init((Page) left.data, ZS_PAGE_SEGMENT_INDEX, treeno,
@@ -399,7 +400,7 @@ insert_item(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *ite
 	int			nitems;
 	int			position;
 
-	Assert(BufferIsExclusiveLocked(buf));
+	Assert(zs_buffer_is_exclusive(buf));
 
 	check_page(rel, attno, BufferGetBlockNumber(buf), page);
 	nitems = zsattr_index_count(page);

@@ -12,21 +12,44 @@
 #include "postgres.h"
 
 #include "storage/buf_internals.h"
+#include "storage/bufmgr.h"
 #include "storage/lwlock.h"
 #include "utils/spccache.h"
 
 #include "zs_base.h"
+#include "zs_compat.h"
 
 /*
- * Locks the contents of a pinned shared buffer, shared, if that is possible at once; given back
- * with LockBuffer().  May be called with other content locks held, since it does not wait.
+ * Locks the contents of a pinned shared buffer, at least shared, if that is possible at once; given
+ * back with LockBuffer().  May be called with other content locks held, since it does not wait, but
+ * not with one of this buffer.
+ *
+ * PostgreSQL 19 has an exclusive lock alone that does not wait, so it is refused more often there.
  */
 bool
 zsbase_lock_buffer_if_free(Buffer buffer)
 {
 	Assert(BufferIsValid(buffer) && !BufferIsLocal(buffer));
-	return LWLockConditionalAcquire(BufferDescriptorGetContentLock(GetBufferDescriptor(buffer - 1)),
-									LW_SHARED);
+	return zs_lock_buffer_if_free(buffer);
+}
+
+/*
+ * Pins a buffer that had the block when it was read last, if it has it still: ReadRecentBuffer().
+ *
+ * That function of PostgreSQL 19 loses a pin if this process has begun to read the block (a read
+ * stream does) and not ended it: it counts a pin more, finds the page not valid, and does not give
+ * the pin back.  So nothing is asked of a buffer that is not valid.  One that is valid stays so
+ * while this process has a pin; without one, core looks at the bit in the step that pins.
+ */
+bool
+zsbase_pin_recent(const RelFileLocator *locator, ForkNumber forknum, BlockNumber blkno,
+				  Buffer buffer)
+{
+	Assert(BufferIsValid(buffer) && BlockNumberIsValid(blkno));
+	if (!BufferIsLocal(buffer) &&
+		(zs_buffer_state(GetBufferDescriptor(buffer - 1)) & BM_VALID) == 0)
+		return false;
+	return ReadRecentBuffer(*locator, forknum, blkno, buffer);
 }
 
 /*

@@ -40,6 +40,7 @@
 #include "utils/rel.h"
 
 #include "btree_internal.h"
+#include "zs_compat.h"
 #include "zs_walrec.h"
 
 /* Inner pages are merged when the result leaves as much room for new items. */
@@ -148,8 +149,8 @@ do_merge(Relation rel, uint16 treeno, Buffer lbuf, Buffer rbuf, Buffer parent, i
 		.level = left->level
 	};
 
-	Assert(BufferIsExclusiveLocked(lbuf) && BufferIsExclusiveLocked(rbuf));
-	Assert(BufferIsExclusiveLocked(parent));
+	Assert(zs_buffer_is_exclusive(lbuf) && zs_buffer_is_exclusive(rbuf));
+	Assert(zs_buffer_is_exclusive(parent));
 	Assert(merged->lokey == left->lokey && merged->hikey == right->hikey);
 	merged->right = right->right;
 	merged->flags = ((left->flags | right->flags) & ZS_PAGEF_ANY_VISIBLE) |

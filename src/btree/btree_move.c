@@ -40,6 +40,7 @@
 #include "utils/rel.h"
 
 #include "btree_internal.h"
+#include "zs_compat.h"
 #include "zs_walrec.h"
 
 /*
@@ -90,9 +91,9 @@ do_move(Relation rel, uint16 treeno, Buffer lbuf, Buffer buf, Buffer newbuf, Buf
 	};
 	BlockNumber to = BufferGetBlockNumber(newbuf);
 
-	Assert(BufferIsExclusiveLocked(buf) && BufferIsExclusiveLocked(newbuf));
-	Assert(BufferIsExclusiveLocked(parent));
-	Assert(!BufferIsValid(lbuf) || BufferIsExclusiveLocked(lbuf));
+	Assert(zs_buffer_is_exclusive(buf) && zs_buffer_is_exclusive(newbuf));
+	Assert(zs_buffer_is_exclusive(parent));
+	Assert(!BufferIsValid(lbuf) || zs_buffer_is_exclusive(lbuf));
 	Assert(index >= 0 && index < zsbtree_nitems(BufferGetPage(parent)));
 	START_CRIT_SECTION();
 	memcpy(BufferGetPage(newbuf), BufferGetPage(buf), BLCKSZ);

@@ -31,6 +31,7 @@
 #include "utils/rel.h"
 
 #include "btree_internal.h"
+#include "zs_compat.h"
 #include "zs_walrec.h"
 
 /* Inserts item at index into a page that has room. */
@@ -282,7 +283,7 @@ zsbtree_finish_split(Relation rel, uint16 treeno, Buffer leftbuf)
 	ZsPageOpaque *left = ZsPageGetOpaque(BufferGetPage(leftbuf));
 	ZsInnerItem item = {.lokey = left->hikey, .child = left->right};
 
-	Assert(BufferIsExclusiveLocked(leftbuf));
+	Assert(zs_buffer_is_exclusive(leftbuf));
 	Assert(left->flags & ZS_PAGEF_INCOMPLETE_SPLIT);
 	Assert(!(left->flags & ZS_PAGEF_ROOT));
 	for (;;)

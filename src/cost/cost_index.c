@@ -12,7 +12,7 @@
  * The idea: core's estimates stay, I/O included, and what they do not know of is added to them.
  *
  * Index scans.  cost_index() asks the index access method for the costs of the index;
- * get_relation_info_hook puts estimate_index() in front of that.  It learns there how many rows
+ * zs_relation_info_hook puts estimate_index() in front of that.  It learns there how many rows
  * will be fetched, for which filters, in how many loops and with which correlation, and works out
  * what the columns of these rows cost.  It must not add that to the index's own costs, since a
  * bitmap scan over the same path takes these as its own.  cost_index() also adds, per row, what the
@@ -72,6 +72,7 @@
 #include "utils/spccache.h"
 
 #include "zs_base.h"
+#include "zs_compat.h"
 #include "zs_cost.h"
 
 /* What btcostestimate() multiplies the correlation of an index of several columns with. */
@@ -84,7 +85,7 @@ typedef struct RelCostsEntry
 } RelCostsEntry;
 
 static HTAB *rel_costs = NULL;
-static get_relation_info_hook_type next_relation_info_hook = NULL;
+static ZsRelationInfoHook next_relation_info_hook = NULL;
 static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
 /* ---- index paths ------------------------------------------------------------------ */
@@ -307,16 +308,17 @@ forget_costs(void *arg)
 }
 
 static void
-relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
+relation_info(ZS_RELATION_INFO_PARAMETERS)
 {
+	const RangeTblEntry *table = root->simple_rte_array[rel->relid];
 	ZsRelCosts *costs;
 	RelCostsEntry *entry;
 	ListCell   *lc;
 
 	if (next_relation_info_hook)
-		next_relation_info_hook(root, relid, inhparent, rel);
-	if (inhparent || rel->rtekind != RTE_RELATION || !zs_enable_column_costs ||
-		!zsbase_is_zedstore_am(get_rel_relam(relid)))
+		next_relation_info_hook(ZS_RELATION_INFO_ARGS);
+	if (rel->rtekind != RTE_RELATION || table->inh || !zs_enable_column_costs ||
+		!zsbase_is_zedstore_am(get_rel_relam(table->relid)))
 		return;
 	if (rel_costs == NULL)
 	{
@@ -330,7 +332,7 @@ relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
 
 	costs = palloc0(sizeof(ZsRelCosts));
 	costs->rel = rel;
-	costs->relid = relid;
+	costs->relid = table->relid;
 	costs->indexes = palloc(Max(list_length(rel->indexlist), 1) * sizeof(IndexOptInfo *));
 	costs->estimates = palloc(Max(list_length(rel->indexlist), 1) *
 							  sizeof(amcostestimate_function));
@@ -588,8 +590,8 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 void
 zscost_init(void)
 {
-	next_relation_info_hook = get_relation_info_hook;
-	get_relation_info_hook = relation_info;
+	next_relation_info_hook = zs_relation_info_hook;
+	zs_relation_info_hook = relation_info;
 	next_pathlist_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = set_rel_pathlist;
 }

@@ -32,6 +32,7 @@
 #include "varatt.h"
 
 #include "zs_codec.h"
+#include "zs_compat.h"
 #include "zs_expr.h"
 #include "zs_expr_block.h"
 #include "zs_expr_input.h"
@@ -488,7 +489,7 @@ zsexpr_input_rows_create(PlanState *plan, List *exprs, List *guards, EState *est
 	input->methods = &row_methods;
 	input->desc = ExecTypeFromExprList(exprs);
 	input->varno = ZS_ROWS_VARNO;
-	input->slot = ExecAllocTableSlot(&estate->es_tupleTable, input->desc, &TTSOpsVirtual);
+	input->slot = zs_alloc_table_slot(&estate->es_tupleTable, input->desc, &TTSOpsVirtual);
 	rows->plan = plan;
 	rows->own_context = CurrentMemoryContext;
 	rows->context = BumpContextCreate(CurrentMemoryContext, "zedstore rows", 0, 64 * 1024,

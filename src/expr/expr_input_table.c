@@ -25,6 +25,7 @@
 #include "utils/rel.h"
 
 #include "zs_base.h"
+#include "zs_compat.h"
 #include "zs_expr_input.h"
 #include "zs_projection.h"
 #include "zs_slot.h"
@@ -52,8 +53,9 @@ start_scan(ZsInput *input)
 	{
 		MemoryContext old = MemoryContextSwitchTo(batch->context);
 
-		batch->scan = batch->pscan != NULL ? table_beginscan_parallel(batch->rel, batch->pscan) :
-			table_beginscan(batch->rel, batch->snapshot, 0, NULL);
+		batch->scan = batch->pscan != NULL ?
+			zs_table_beginscan_parallel(batch->rel, batch->pscan, SO_NONE) :
+			zs_table_beginscan(batch->rel, batch->snapshot, SO_NONE);
 		batch->batches = zsscan_batch_begin(batch->scan, input->slot);
 		MemoryContextSwitchTo(old);
 	}
@@ -76,7 +78,7 @@ next_batch(ZsInput *input)
 static void
 verify_count(BatchInput *batch, uint64 count)
 {
-	TableScanDesc scan = table_beginscan(batch->rel, batch->snapshot, 0, NULL);
+	TableScanDesc scan = zs_table_beginscan(batch->rel, batch->snapshot, SO_NONE);
 	uint64		expected = 0;
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, batch->base.slot))
@@ -197,7 +199,7 @@ zsexpr_input_batch_create(Relation rel, Index varno, List *exprs, List *filter, 
 	input->methods = &batch_methods;
 	input->desc = RelationGetDescr(rel);
 	input->varno = varno;
-	input->slot = ExecAllocTableSlot(&estate->es_tupleTable, input->desc, &TTSOpsZedstore);
+	input->slot = zs_alloc_table_slot(&estate->es_tupleTable, input->desc, &TTSOpsZedstore);
 	zsslot_set_needed(input->slot, needed, !zs_enable_column_projection);
 	zsslot_want_vis(input->slot, false);
 	zsscan_set_filters(input->slot, rel, varno, filter, estate->es_param_list_info);

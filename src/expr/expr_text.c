@@ -149,9 +149,9 @@ value_for(const ZsExpr *expr, uint64 datum)
 {
 	if (expr->call->is_length)
 	{
-		const char *bytes = VARDATA_ANY(datum);
+		const char *bytes = VARDATA_ANY(DatumGetPointer(datum));
 		size_t		len = zsexpr_compared_length(expr->args[0]->domain, bytes,
-												 VARSIZE_ANY_EXHDR(datum));
+												 VARSIZE_ANY_EXHDR(DatumGetPointer(datum)));
 
 		if (zskernel_is_ascii(bytes, len))
 			return (uint64) len;

@@ -19,10 +19,12 @@
  */
 #include "postgres.h"
 
+#include "nodes/miscnodes.h"
 #include "pgtime.h"
 #include "utils/timestamp.h"
 
 #include "expr_internal.h"
+#include "zs_compat.h"
 
 /* Years 1 to 9999 in any zone. */
 #define FIRST_USEC		((int64) (ZS_DATE_FIRST + 2) * USECS_PER_DAY)
@@ -84,14 +86,14 @@ run_from_local(const int64 *values, const uint64 *rows, int64 *out)
 		for (uint64 word = rows[w]; word != 0; word &= word - 1)
 		{
 			uint32		row = w * 64 + __builtin_ctzll(word);
-			int			overflow = 0;
+			ZS_TIMESTAMP_ERROR_CONTEXT(context);
 
 			if (!known || values[row] != last)
 			{
 				if (values[row] < FIRST_USEC || values[row] > LAST_USEC)
 					return false;
-				result = timestamp2timestamptz_opt_overflow(values[row], &overflow);
-				if (overflow != 0)
+				result = zs_timestamp_to_timestamptz(values[row], &context);
+				if (zs_timestamp_failed(&context))
 					return false;
 				last = values[row];
 				known = true;

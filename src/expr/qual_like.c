@@ -219,7 +219,8 @@ zsexpr_qual_is_like(ZsQual *qual, uint64 datum)
 
 	Assert(qual->kind == ZS_QUAL_LIKE && !qual->no_pattern);
 	if (qual->like.npieces > 0)
-		return zskernel_like(&qual->like, VARDATA_ANY(datum), VARSIZE_ANY_EXHDR(datum));
+		return zskernel_like(&qual->like, VARDATA_ANY(DatumGetPointer(datum)),
+							 VARSIZE_ANY_EXHDR(DatumGetPointer(datum)));
 	if (qual->match_context == NULL)
 		qual->match_context = AllocSetContextCreate(GetMemoryChunkContext(qual), "zedstore pattern",
 													ALLOCSET_SMALL_SIZES);

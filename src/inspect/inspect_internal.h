@@ -19,6 +19,7 @@
 #include "funcapi.h"
 #include "storage/lockdefs.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
 
 #include "zs_base.h"
 #include "zs_format.h"

@@ -1,15 +1,11 @@
 /*-------------------------------------------------------------------------
  *
  * io_buffer.c
- *	  Dirty shared buffers: finding them, and writing them beside core.
+ *	  Dirty shared buffers: finding them.
  *
- * This file alone knows buffer headers.  It follows FlushBuffer() of bufmgr.c: who owns
- * BM_IO_IN_PROGRESS may write the page; a change after the page was copied sets
- * BM_JUST_DIRTIED, so the buffer stays dirty; whoever wants to drop, truncate
- * or evict the page waits for the pin or the flag before the file changes.
- *
- * The layout of headers and the meaning of their bits belong to a major version of the
- * server: the asserts below hold for 17 and 18, and zs_compat.h refuses others.
+ * This file and those that write (io_buffer_18.c, io_buffer_19.c) alone know buffer headers.  Their
+ * layout and the meaning of their bits belong to a major version of the server: the asserts of
+ * those files hold for their majors, and zs_compat.h refuses others.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -32,11 +28,8 @@
 #include "io_buffer.h"
 #include "io_internal.h"
 #include "zs_base.h"
+#include "zs_compat.h"
 
-StaticAssertDecl(BM_LOCKED == (1U << 22) && BM_DIRTY == (1U << 23) &&
-				 BM_VALID == (1U << 24) && BM_IO_IN_PROGRESS == (1U << 26) &&
-				 BM_JUST_DIRTIED == (1U << 28) && BM_PERMANENT == (1U << 31),
-				 "bits of buffer headers as in PostgreSQL 17 and 18");
 StaticAssertDecl(sizeof(BufferDescPadded) == 64, "size of a buffer header");
 StaticAssertDecl(ZSIO_MAX_USAGE == BM_MAX_USAGE_COUNT, "the largest usage count");
 
@@ -81,12 +74,12 @@ static bool
 look_at(int buf_id, ZsIoItem *item)
 {
 	BufferDesc *hdr = GetBufferDescriptor(buf_id);
-	uint32		state = LockBufHdr(hdr);
+	ZsBufferState state = LockBufHdr(hdr);
 	bool		wanted = (state & WANTED_BITS) == WANTED_BITS;
 
 	if (wanted)
 		identify(hdr, buf_id, item);
-	UnlockBufHdr(hdr, state);
+	zs_unlock_buffer_header(hdr, state);
 	return wanted;
 }
 
@@ -98,7 +91,7 @@ static bool
 look_at_idle(int buf_id, int max_usage, ZsIoItem *item, XLogRecPtr *lsn)
 {
 	BufferDesc *hdr = GetBufferDescriptor(buf_id);
-	uint32		state = LockBufHdr(hdr);
+	ZsBufferState state = LockBufHdr(hdr);
 	bool		wanted = (state & WANTED_BITS) == WANTED_BITS &&
 		(state & BM_IO_IN_PROGRESS) == 0 && BUF_STATE_GET_REFCOUNT(state) == 0 &&
 		BUF_STATE_GET_USAGECOUNT(state) <= max_usage;
@@ -108,7 +101,7 @@ look_at_idle(int buf_id, int max_usage, ZsIoItem *item, XLogRecPtr *lsn)
 		identify(hdr, buf_id, item);
 		*lsn = PageGetLSN((Page) BufferGetPage(BufferDescriptorGetBuffer(hdr)));
 	}
-	UnlockBufHdr(hdr, state);
+	zs_unlock_buffer_header(hdr, state);
 	return wanted;
 }
 
@@ -139,13 +132,13 @@ zsio_collect_dirty(int worker, int nworkers, ZsIoItem **items)
 	*items = MemoryContextAllocHuge(CurrentMemoryContext, maxitems * sizeof(ZsIoItem));
 	for (int i = 0; i < NBuffers; i++)
 	{
-		uint32		state;
+		ZsBufferState state;
 
 		if (i % 65536 == 0)
 			CHECK_FOR_INTERRUPTS();
 
 		/* a look without the lock: who is missed now is core's */
-		state = pg_atomic_read_u32(&GetBufferDescriptor(i)->state);
+		state = zs_buffer_state(GetBufferDescriptor(i));
 		if ((state & WANTED_BITS) != WANTED_BITS)
 			continue;
 		if (nitems == maxitems)
@@ -184,7 +177,7 @@ zsio_collect_ahead(const ZsIoWish *wish, uint64 *pos, uint64 end, ZsIoItem *item
 	for (; *pos < end && nitems < max; (*pos)++)
 	{
 		int			buf_id = *pos % NBuffers;
-		uint32		state = pg_atomic_read_u32(&GetBufferDescriptor(buf_id)->state);
+		ZsBufferState state = zs_buffer_state(GetBufferDescriptor(buf_id));
 		ZsIoItem   *item = &items[nitems];
 		XLogRecPtr	page_lsn;
 
@@ -251,7 +244,7 @@ zsio_find_relation(Oid database, Oid relid, BlockNumber from, BlockNumber to,
 	{
 		/* what is read while it changes is a wrong guess at worst */
 		BufferDesc *hdr = GetBufferDescriptor(i);
-		uint32		state = pg_atomic_read_u32(&hdr->state);
+		ZsBufferState state = zs_buffer_state(hdr);
 		BufferTag	tag = hdr->tag;
 		int			k = 0;
 
@@ -280,106 +273,4 @@ zsio_find_relation(Oid database, Oid relid, BlockNumber from, BlockNumber to,
 	if (nguesses > 0)
 		*locator = guesses[best];
 	return nguesses > 0;
-}
-
-/* ---- writing ------------------------------------------------------------------ */
-
-/* Sets BM_IO_IN_PROGRESS unless someone else has it or the buffer is clean. */
-static bool
-start_write(BufferDesc *hdr)
-{
-#if ZS_BUFFER_IO_IS_EXTERN
-	return StartBufferIO(hdr, false, true);
-#else
-	uint32		state;
-
-	ResourceOwnerEnlarge(CurrentResourceOwner);
-	state = LockBufHdr(hdr);
-	if ((state & BM_IO_IN_PROGRESS) || !(state & BM_DIRTY))
-	{
-		UnlockBufHdr(hdr, state);
-		return false;
-	}
-	UnlockBufHdr(hdr, state | BM_IO_IN_PROGRESS);
-	ResourceOwnerRememberBufferIO(CurrentResourceOwner, BufferDescriptorGetBuffer(hdr));
-	return true;
-#endif
-}
-
-static void
-end_write(BufferDesc *hdr, bool clear_dirty, uint32 set_bits)
-{
-#if ZS_BUFFER_IO_IS_EXTERN
-	TerminateBufferIO(hdr, clear_dirty, set_bits, true, false);
-#else
-	uint32		state = LockBufHdr(hdr);
-
-	Assert(state & BM_IO_IN_PROGRESS);
-	state &= ~(BM_IO_IN_PROGRESS | BM_IO_ERROR);
-	if (clear_dirty && !(state & BM_JUST_DIRTIED))
-		state &= ~(BM_DIRTY | BM_CHECKPOINT_NEEDED);
-	UnlockBufHdr(hdr, state | set_bits);
-	ResourceOwnerForgetBufferIO(CurrentResourceOwner, BufferDescriptorGetBuffer(hdr));
-	ConditionVariableBroadcast(BufferDescriptorGetIOCV(hdr));
-#endif
-}
-
-/* Makes the buffer ours to write: see io_buffer.h. */
-bool
-zsio_buffer_begin(const ZsIoItem *item, char *dst, XLogRecPtr *lsn)
-{
-	BufferDesc *hdr = GetBufferDescriptor(item->buf_id);
-	Buffer		buffer = BufferDescriptorGetBuffer(hdr);
-	XLogRecPtr	page_lsn;
-	uint32		state;
-
-	Assert(item->buf_id >= 0 && item->buf_id < NBuffers);
-	Assert(CurrentResourceOwner != NULL);
-	Assert((uintptr_t) dst % PG_IO_ALIGN_SIZE == 0);
-
-	/* pins it if it still holds the page, and leaves its usage count alone */
-	if (!ReadRecentBuffer(item->locator, item->forknum, item->blkno, buffer))
-		return false;
-	if (!zsbase_lock_buffer_if_free(buffer))
-	{
-		ReleaseBuffer(buffer);
-		return false;
-	}
-	if (!start_write(hdr))
-	{
-		LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-		ReleaseBuffer(buffer);
-		return false;
-	}
-
-	/* hint bits may change under the share lock: those set from here on count as new changes */
-	state = LockBufHdr(hdr);
-	UnlockBufHdr(hdr, state & ~BM_JUST_DIRTIED);
-
-	memcpy(dst, BufferGetPage(buffer), BLCKSZ);
-
-	/* of the time after the copy, which may have a hint bit whose page image is that new */
-	state = LockBufHdr(hdr);
-	page_lsn = PageGetLSN(BufferGetPage(buffer));
-	UnlockBufHdr(hdr, state);
-	LockBuffer(buffer, BUFFER_LOCK_UNLOCK);
-
-	/* pages of unlogged relations may bear LSNs that are none */
-	if ((state & BM_PERMANENT) && page_lsn > *lsn)
-		*lsn = page_lsn;
-	PageSetChecksumInplace((Page) dst, item->blkno);
-	return true;
-}
-
-/* The write ended, as result says; lets go of the buffer. */
-void
-zsio_buffer_end(int buf_id, ZsIoResult result)
-{
-	BufferDesc *hdr = GetBufferDescriptor(buf_id);
-
-	Assert(buf_id >= 0 && buf_id < NBuffers);
-	Assert(pg_atomic_read_u32(&hdr->state) & BM_IO_IN_PROGRESS);
-	Assert(BUF_STATE_GET_REFCOUNT(pg_atomic_read_u32(&hdr->state)) > 0);
-	end_write(hdr, result == ZSIO_WRITTEN, result == ZSIO_FAILED ? BM_IO_ERROR : 0);
-	ReleaseBuffer(BufferDescriptorGetBuffer(hdr));
 }

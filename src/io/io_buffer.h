@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * io_buffer.h
- *	  Dirty shared buffers: io_buffer.c.
+ *	  Dirty shared buffers: io_buffer.c, io_buffer_18.c and io_buffer_19.c.
  *
  * All that knows buffer headers.  Nothing in here is about workers: what is found is a list of
  * items, and who writes one begins and ends it.
@@ -93,11 +93,13 @@ extern bool zsio_look_at_block(const ZsIoWish *wish, int buf_id, const RelFileLo
 extern bool zsio_find_dirty(const ZsIoWish *wish, const RelFileLocator *locator,
 							ForkNumber forknum, BlockNumber blkno, ZsIoItem *item);
 
+/* ---- writing (io_buffer_18.c, io_buffer_19.c) -------------------------------------- */
+
 /*
  * Makes the buffer this process's to write: pins it, sets BM_IO_IN_PROGRESS and copies the page to
  * dst (BLCKSZ bytes, checksum set).  *lsn is moved forward to the page's LSN.  Never
  * waits: false, and nothing held, when the buffer was replaced, is clean, locked
- * exclusively or being written.  Needs a current resource owner.
+ * exclusively (19: at all) or being written.  Needs a current resource owner.
  */
 extern bool zsio_buffer_begin(const ZsIoItem *item, char *dst, XLogRecPtr *lsn);
 
@@ -108,7 +110,10 @@ typedef enum ZsIoResult
 	ZSIO_GIVEN_UP,				/* stays dirty; nothing was tried */
 } ZsIoResult;
 
-/* The write ended.  Unpins the buffer. */
-extern void zsio_buffer_end(int buf_id, ZsIoResult result);
+/*
+ * The write ended.  copy: what was written, as zsio_buffer_begin() filled it.  Unpins the buffer;
+ * never waits for a lock of its contents.
+ */
+extern void zsio_buffer_end(int buf_id, const char *copy, ZsIoResult result);
 
 #endif							/* IO_BUFFER_H */

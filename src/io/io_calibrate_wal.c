@@ -22,6 +22,7 @@
  */
 #include "postgres.h"
 
+#include "utils/tuplestore.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

@@ -17,6 +17,7 @@
  */
 #include "postgres.h"
 
+#include "utils/tuplestore.h"
 #include <ctype.h>
 #include <math.h>
 

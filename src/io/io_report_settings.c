@@ -15,6 +15,7 @@
  */
 #include "postgres.h"
 
+#include "utils/tuplestore.h"
 #include <math.h>
 
 #include "access/xlog.h"

@@ -192,7 +192,7 @@ release(ZsIoRun *run, ZsIoResult result)
 	Assert(run->nblocks > 0 && run->nblocks <= ZSIO_MAX_RUN_BLOCKS);
 	Assert(run->state == (result == ZSIO_GIVEN_UP ? ZSIO_RUN_CLAIMED : ZSIO_RUN_ENDED));
 	for (int i = 0; i < run->nblocks; i++)
-		zsio_buffer_end(run->buf_ids[i], result);
+		zsio_buffer_end(run->buf_ids[i], run->data + (Size) i * BLCKSZ, result);
 	if (run->file != NULL)
 		zsio_file_put(run->file);
 	run->file = NULL;

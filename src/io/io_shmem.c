@@ -135,8 +135,10 @@ watch_log(ErrorData *edata)
 		(strncmp(edata->message_id, "checkpoint starting:", 20) == 0 ||
 		 strncmp(edata->message_id, "restartpoint starting:", 22) == 0))
 	{
+		/* 19 calls it fast; without the word the checkpoint is spread over time */
 		pg_atomic_write_u32(&zsio_shared->start_immediate,
-							strstr(edata->message, " immediate") != NULL);
+							strstr(edata->message, " immediate") != NULL ||
+							strstr(edata->message, " fast") != NULL);
 		pg_atomic_fetch_add_u32(&zsio_shared->starts, 1);
 		zsio_wake_workers();
 	}

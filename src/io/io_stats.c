@@ -20,6 +20,7 @@
 #include "miscadmin.h"
 #include "utils/array.h"
 #include "utils/builtins.h"
+#include "utils/tuplestore.h"
 
 #include "io_internal.h"
 #include "zs_base.h"

@@ -20,6 +20,7 @@
  */
 #include "postgres.h"
 
+#include "utils/tuplestore.h"
 #include <dirent.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>

@@ -45,6 +45,7 @@
 #include "utils/wait_event.h"
 
 #include "io_worker.h"
+#include "zs_compat.h"
 
 /* Milliseconds between two looks: when there is work, */
 #define WORK_MS		10
@@ -253,7 +254,7 @@ work(MainLoop *loop)
 	 * idle worker up; of others' work it learns a little later then.
 	 */
 	loop->nidle = timeout < POLL_MS ? 0 : loop->nidle + 1;
-	if (loop->nidle > IDLE_AFTER && log_checkpoints && log_min_messages <= ERROR &&
+	if (loop->nidle > IDLE_AFTER && log_checkpoints && zs_log_min_messages() <= ERROR &&
 		zsio_checkpoint_is_settled(worker))
 		timeout = IDLE_MS;
 	return timeout;

@@ -23,6 +23,7 @@
 #include "access/parallel.h"
 #include ZS_EXPLAIN_FORMAT_H
 #include "executor/executor.h"
+#include "executor/instrument.h"
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "nodes/value.h"

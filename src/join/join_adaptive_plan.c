@@ -239,7 +239,7 @@ make_loop(const ZsJoinPair *pair, Path *outer, Path *inner)
 {
 	JoinCostWorkspace workspace;
 
-	initial_cost_nestloop(pair->root, &workspace, pair->jointype, outer, inner, pair->extra);
+	zs_initial_cost_nestloop(pair->root, &workspace, pair->jointype, outer, inner, pair->extra);
 	return (Path *) create_nestloop_path(pair->root, pair->joinrel, pair->jointype, &workspace,
 										 pair->extra, outer, inner, pair->extra->restrictlist, NIL,
 										 NULL);

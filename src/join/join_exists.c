@@ -54,7 +54,7 @@
 /* More than any plan costs. */
 #define COST_NEVER			1.0e12
 
-static get_relation_info_hook_type next_relation_info_hook = NULL;
+static ZsRelationInfoHook next_relation_info_hook = NULL;
 static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
 /* ---- the two plans ------------------------------------------------------------------------ */
@@ -109,15 +109,16 @@ is_scan(PlannerInfo *root, const AlternativeSubPlan *alternative)
  * its work once.  Partitions come later.
  */
 static void
-relation_info(PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel)
+relation_info(ZS_RELATION_INFO_PARAMETERS)
 {
 	List	   *found = NIL;
 	ListCell   *lc;
 
 	if (next_relation_info_hook)
-		next_relation_info_hook(root, relid, inhparent, rel);
+		next_relation_info_hook(ZS_RELATION_INFO_ARGS);
 	if (!zs_enable_robust_joins || !root->hasAlternativeSubPlans ||
-		rel->reloptkind != RELOPT_BASEREL || root->eq_classes != NIL)
+		rel->rtekind != RTE_RELATION || rel->reloptkind != RELOPT_BASEREL ||
+		root->eq_classes != NIL)
 		return;
 	(void) find_alternatives((Node *) root->parse->targetList, &found);
 	(void) find_alternatives((Node *) root->parse->jointree, &found);
@@ -245,8 +246,8 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 void
 zsjoin_exists_init(void)
 {
-	next_relation_info_hook = get_relation_info_hook;
-	get_relation_info_hook = relation_info;
+	next_relation_info_hook = zs_relation_info_hook;
+	zs_relation_info_hook = relation_info;
 	next_pathlist_hook = set_rel_pathlist_hook;
 	set_rel_pathlist_hook = set_rel_pathlist;
 }

@@ -31,6 +31,7 @@
 #include "utils/memutils.h"
 
 #include "node_agg.h"
+#include "zs_compat.h"
 #include "zs_expr_guc.h"
 
 /* What memory has no room for is likely to be so many times what it has. */
@@ -120,6 +121,7 @@ zsnode_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc, Inde
 	agg->pairdesc = CreateTemplateTupleDesc(n);
 	TupleDescInitEntry(agg->pairdesc, 1, NULL, INT4OID, -1, 0);
 	TupleDescInitEntry(agg->pairdesc, (AttrNumber) n, NULL, exprType(arg), -1, 0);
+	zs_tupledesc_finalize(agg->pairdesc);
 	state->has_sets = true;
 	if (!zsagg_group_classify_folded(desc, varno, arg, agg->agg.distinct_eqop,
 									  &agg->distinct_keys[1]))

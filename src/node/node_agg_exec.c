@@ -48,6 +48,7 @@
 #include "node_agg.h"
 #include "node_agg_plan.h"
 #include "node_top.h"
+#include "zs_compat.h"
 #include "zs_expr_guc.h"
 
 static TupleTableSlot *
@@ -158,6 +159,7 @@ make_rowdesc(AggNodeState *state)
 	state->rowdesc = CreateTemplateTupleDesc(n);
 	for (int i = 0; i < n; i++)
 		TupleDescInitEntry(state->rowdesc, (AttrNumber) (i + 1), NULL, types[i], -1, 0);
+	zs_tupledesc_finalize(state->rowdesc);
 	pfree(types);
 }
 

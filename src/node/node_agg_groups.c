@@ -22,6 +22,7 @@
 
 #include "node_agg.h"
 #include "zs_agg.h"
+#include "zs_compat.h"
 #include "zs_expr_guc.h"
 
 /* While there are no more groups than these, each of them is taken by kernels. */
@@ -198,7 +199,7 @@ add_sums(const ZsAgg *agg, char *values, Size stride, const ZsColumnVector *vect
 		case ZS_AGG_AVG_NUMERIC:
 			if (vector != NULL && vector->dscales != NULL)
 				return false;
-			/* FALLTHROUGH */
+			ZS_FALLTHROUGH;
 		case ZS_AGG_SUM_INT:
 		case ZS_AGG_SUM_INT8:
 		case ZS_AGG_AVG_INT:

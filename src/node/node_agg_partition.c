@@ -33,6 +33,7 @@
 #include "utils/selfuncs.h"
 
 #include "node_agg_plan.h"
+#include "zs_compat.h"
 #include "zs_expr_guc.h"
 
 /* What is made of the partitions. */
@@ -178,14 +179,14 @@ zsnode_agg_add_partition_paths(const ZsAggQuery *query)
 	if (enable_parallel_append && workers > 0 && parts.parallel_safe &&
 		list_length(parts.paths) > 1 && zsnode_agg_can_divide(query))
 	{
+		List	   *copied = list_copy(parts.paths);
+
 		zsnode_agg_add_gathered(query, (Path *)
-								create_append_path(root, parent, list_copy(parts.paths), NIL, NIL,
-												   NULL, workers, true, -1));
+								zs_create_append_path(root, parent, copied, workers, true));
 		if (zs_debug_vector != ZS_DEBUG_VECTOR_OFF && parallel_setup_cost == 0)
 			return true;
 	}
 	zsnode_agg_add_combined(query, (Path *)
-							create_append_path(root, parent, parts.paths, NIL, NIL, NULL, 0,
-											   false, -1));
+							zs_create_append_path(root, parent, parts.paths, 0, false));
 	return true;
 }

@@ -88,7 +88,8 @@ start_scan(ZsScanNode *state)
 
 	/* in a serial plan, or a parallel one that runs without workers */
 	if (state->scan == NULL)
-		state->scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0, NULL);
+		state->scan = zs_table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot,
+										 SO_NONE);
 	if (state->batches == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(ss->ps.state->es_query_cxt);
@@ -209,7 +210,8 @@ access_row(ScanState *ss)
 
 	Assert(ss->ps.state->es_epq_active != NULL);
 	if (state->scan == NULL)
-		state->scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0, NULL);
+		state->scan = zs_table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot,
+										 SO_NONE);
 	if (table_scan_getnextslot(state->scan, ss->ps.state->es_direction, ss->ss_ScanTupleSlot))
 		return ss->ss_ScanTupleSlot;
 	return NULL;
@@ -454,7 +456,7 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 	 */
 	state->ended = zsnode_scan_counts(state);
 	state->batches = NULL;
-	state->scan = table_beginscan_parallel(node->ss.ss_currentRelation, pscan);
+	state->scan = zs_table_beginscan_parallel(node->ss.ss_currentRelation, pscan, SO_NONE);
 }
 
 static void
@@ -483,8 +485,8 @@ scan_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 		for (int i = 0; i < state->shared->nkeys; i++)
 			zsnode_joinkeys_shared_disable(&state->shared->keys[i]);
 	}
-	state->scan = table_beginscan_parallel(node->ss.ss_currentRelation,
-										   (ParallelTableScanDesc) coordinate);
+	state->scan = zs_table_beginscan_parallel(node->ss.ss_currentRelation,
+											  (ParallelTableScanDesc) coordinate, SO_NONE);
 }
 
 /* Shared memory goes before EXPLAIN asks. */

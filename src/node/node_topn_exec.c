@@ -55,7 +55,7 @@ static void
 choose_by_rows(TopNState *state)
 {
 	ScanState  *ss = &state->css.ss;
-	TableScanDesc scan = table_beginscan(state->rel, ss->ps.state->es_snapshot, 0, NULL);
+	TableScanDesc scan = zs_table_beginscan(state->rel, ss->ps.state->es_snapshot, SO_NONE);
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, state->keyslot))
 	{
@@ -277,7 +277,7 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 		zsnode_topn_begin_batches(state, cscan, rel, estate);
 	else
 	{
-		state->keyslot = ExecAllocTableSlot(&estate->es_tupleTable, RelationGetDescr(rel),
+		state->keyslot = zs_alloc_table_slot(&estate->es_tupleTable, RelationGetDescr(rel),
 											&TTSOpsZedstore);
 		zsslot_set_needed(state->keyslot, needed, all || !zs_enable_column_projection);
 	}

@@ -243,7 +243,7 @@ read_hinted(Relation rel, BlockNumber blkno, BufferHint *hint)
 		hint->relnumber != rel->rd_locator.relNumber ||
 		!BufferIsValid(hint->buf) || BufferIsLocal(hint->buf) != RelationUsesLocalBuffers(rel) ||
 		++hint->nreads % READS_PER_HINT == 0 ||
-		!ReadRecentBuffer(rel->rd_locator, MAIN_FORKNUM, blkno, hint->buf))
+		!zsbase_pin_recent(&rel->rd_locator, MAIN_FORKNUM, blkno, hint->buf))
 		return false;
 	pgstat_count_buffer_read(rel);
 	pgstat_count_buffer_hit(rel);

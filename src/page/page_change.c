@@ -22,6 +22,7 @@
 #include "miscadmin.h"
 
 #include "page_internal.h"
+#include "zs_compat.h"
 #include "zs_page.h"
 
 /* Appends an operation; ops[] was made large enough by the caller. */
@@ -124,9 +125,9 @@ zspage_change_apply(Relation rel, ZsFpmChange *change)
 	int			nmetaops = 0;
 	bool		has_meta;
 
-	Assert(BufferIsExclusiveLocked(change->dirbuf));
-	Assert(!BufferIsValid(change->metabuf) || BufferIsExclusiveLocked(change->metabuf));
-	Assert(!BufferIsValid(change->spillbuf) || BufferIsExclusiveLocked(change->spillbuf));
+	Assert(zs_buffer_is_exclusive(change->dirbuf));
+	Assert(!BufferIsValid(change->metabuf) || zs_buffer_is_exclusive(change->metabuf));
+	Assert(!BufferIsValid(change->spillbuf) || zs_buffer_is_exclusive(change->spillbuf));
 	Assert(!BufferIsValid(change->spillbuf) || change->spillimage != NULL);
 	Assert(change->file_blocks == 0 || BufferIsValid(change->metabuf));
 	Assert(change->nops > 0);

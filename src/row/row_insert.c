@@ -85,7 +85,7 @@ copy_items(Relation rel, Buffer src, OffsetNumber first, OffsetNumber end, Page 
 	{
 		MinimalTuple item = zsrow_buffer_item(rel, src, offset);
 
-		if (PageAddItem(dst, (Item) item, item->t_len, InvalidOffsetNumber, false, false) ==
+		if (PageAddItem(dst, (void *) item, item->t_len, InvalidOffsetNumber, false, false) ==
 			InvalidOffsetNumber)
 			elog(ERROR, "row tree leaf overflows while it is split");
 	}
@@ -178,7 +178,7 @@ add_items(Relation rel, Buffer buf, OffsetNumber offset, MinimalTuple *items, in
 	START_CRIT_SECTION();
 	for (int i = 0; i < nitems; i++)
 	{
-		if (PageAddItem(page, (Item) items[i], items[i]->t_len, offset + i, false, false) ==
+		if (PageAddItem(page, (void *) items[i], items[i]->t_len, offset + i, false, false) ==
 			InvalidOffsetNumber)
 			elog(PANIC, "failed to add item to row tree leaf");
 	}

@@ -39,7 +39,7 @@ append_items(Page image, Page page)
 	{
 		MinimalTuple item = zsrow_leaf_item(page, offset);
 
-		if (PageAddItem(image, (Item) item, item->t_len, InvalidOffsetNumber, false, false) ==
+		if (PageAddItem(image, (void *) item, item->t_len, InvalidOffsetNumber, false, false) ==
 			InvalidOffsetNumber)
 			elog(ERROR, "row tree leaf overflows while it is merged");
 	}

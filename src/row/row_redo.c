@@ -46,7 +46,7 @@ redo_insert(XLogReaderState *record)
 				elog(PANIC, "row insert record is too short for its items");
 			/* items lie unaligned in the record */
 			memcpy(item.data, data, item_len);
-			if (PageAddItem(page, (Item) item.data, item_len, xlrec->offset + i, false, false) ==
+			if (PageAddItem(page, item.data, item_len, xlrec->offset + i, false, false) ==
 				InvalidOffsetNumber)
 				elog(PANIC, "failed to add item to row tree leaf");
 			data += item_len;

@@ -100,7 +100,7 @@ zsrow_place_find(Relation rel, MinimalTuple item, ZsRowPlace *place)
 void
 zsrow_place_put(ZsRowPlace *place)
 {
-	if (PageAddItem(BufferGetPage(place->buf), (Item) place->item, place->item->t_len,
+	if (PageAddItem(BufferGetPage(place->buf), (void *) place->item, place->item->t_len,
 					place->offset, false, false) == InvalidOffsetNumber)
 		elog(PANIC, "failed to add item to row tree leaf");
 	MarkBufferDirty(place->buf);
@@ -197,7 +197,7 @@ zsrow_single_redo(XLogReaderState *record, zstid row)
 		if (item == NULL)
 			elog(PANIC, "single row record has a broken row");
 		memcpy(&xlrec, data, SizeOfZsRowSingle);
-		if (PageAddItem(page, (Item) item, item->t_len, xlrec.offset, false, false) ==
+		if (PageAddItem(page, (void *) item, item->t_len, xlrec.offset, false, false) ==
 			InvalidOffsetNumber)
 			elog(PANIC, "failed to add item to row tree leaf");
 		Assert(!zsbase_check_due() || zsrow_leaf_check(page) == NULL);

@@ -235,14 +235,16 @@ zsscan_analyze_next_block(TableScanDesc sscan, ReadStream *stream)
 
 /* The same decisions as heapam_scan_analyze_next_tuple(): is the row of the view to be sampled? */
 static bool
-classify_row(ZsAnalyzeBlocks *blocks, ZsRunView *view, TransactionId oldest_xmin)
+classify_row(ZsAnalyzeBlocks *blocks, ZsRunView *view)
 {
+	TransactionId dead_after;
+
 	if (!view->has_vis)
 	{
 		blocks->dead++;
 		return false;
 	}
-	switch (zstid_satisfies_vacuum(&view->vis, oldest_xmin, InvalidBuffer))
+	switch (zstid_satisfies_vacuum_horizon(&view->vis, InvalidBuffer, &dead_after))
 	{
 		case ZS_VACUUM_LIVE:
 			blocks->live++;
@@ -273,8 +275,8 @@ classify_row(ZsAnalyzeBlocks *blocks, ZsRunView *view, TransactionId oldest_xmin
 
 /* scan_analyze_next_tuple of the table access method: contract in tableam.h. */
 bool
-zsscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
-						  double *liverows, double *deadrows, TupleTableSlot *slot)
+zsscan_analyze_next_tuple(TableScanDesc sscan, double *liverows, double *deadrows,
+						  TupleTableSlot *slot)
 {
 	ZsScanDesc	scan = (ZsScanDesc) sscan;
 	ZsAnalyzeBlocks *blocks = scan->analyze;
@@ -283,7 +285,7 @@ zsscan_analyze_next_tuple(TableScanDesc sscan, TransactionId oldest_xmin,
 	{
 		ZsRunView  *view = &scan->views[scan->view];
 
-		if (classify_row(blocks, view, oldest_xmin))
+		if (classify_row(blocks, view))
 		{
 			zsscan_store(scan->source, slot, scan->row, &view->vis);
 			return true;

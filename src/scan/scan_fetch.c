@@ -58,7 +58,7 @@ static struct
 
 /* index_fetch_begin of the table access method: contract in tableam.h. */
 IndexFetchTableData *
-zsscan_index_begin(Relation rel)
+zsscan_index_begin(Relation rel, uint32 flags)
 {
 	ZsIndexFetch *fetch = palloc0(sizeof(ZsIndexFetch));
 

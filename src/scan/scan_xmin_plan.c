@@ -31,6 +31,7 @@
 #include "utils/rel.h"
 
 #include "zs_base.h"
+#include "zs_compat.h"
 #include "zs_page.h"
 #include "zs_projection.h"
 
@@ -216,15 +217,15 @@ walk(Node *node, void *context)
 /* ---- the hook ------------------------------------------------------------------- */
 
 static PlannedStmt *
-plan(Query *parse, const char *query_string, int cursor_options, ParamListInfo params)
+plan(ZS_PLANNER_PARAMETERS)
 {
 	Walk		state = {0};
 
 	if (parse->commandType != CMD_UTILITY && !IsBinaryUpgrade)
 		(void) walk((Node *) parse, &state);
 	return next_planner_hook != NULL ?
-		next_planner_hook(parse, query_string, cursor_options, params) :
-		standard_planner(parse, query_string, cursor_options, params);
+		next_planner_hook(ZS_PLANNER_ARGS) :
+		standard_planner(ZS_PLANNER_ARGS);
 }
 
 /* Installs the planner hook, in front of others. */

@@ -22,6 +22,7 @@
 #include "utils/snapmgr.h"
 
 #include "tid_internal.h"
+#include "zs_compat.h"
 
 /*
  * The inserter committed and xmax is an update or delete, or a lock: what does
@@ -137,7 +138,7 @@ zstid_is_surely_dead(const ZsVisSlot *vis, GlobalVisState *vistest)
 	if ((vis->infomask & HEAP_XMAX_INVALID) || zstid_locked_only(vis) || zstid_xmax_is_multi(vis) ||
 		!(vis->infomask & HEAP_XMAX_COMMITTED))
 		return false;
-	return GlobalVisTestIsRemovableXid(vistest, vis->xmax);
+	return zs_xid_is_removable(vistest, vis->xmax);
 }
 
 /*

@@ -402,8 +402,6 @@ extern ZsInserterState zstid_inserter_state(ZsVisSlot *vis, Buffer buffer);
 
 extern bool zstid_is_only_locked(const ZsVisSlot *vis);
 extern bool zstid_is_surely_dead(const ZsVisSlot *vis, GlobalVisState *vistest);
-extern ZsVacuumState zstid_satisfies_vacuum_horizon(ZsVisSlot *vis, Buffer buffer,
-													TransactionId *dead_after);
 extern void zstid_set_hint(ZsVisSlot *vis, Buffer buffer, uint16 mask, TransactionId xid);
 extern void zstid_copy_hints(ZsVisSlot *to, const ZsVisSlot *from, Buffer buffer);
 

@@ -28,6 +28,7 @@
 
 #include "tid_internal.h"
 #include "zs_btree.h"
+#include "zs_compat.h"
 #include "zs_page.h"
 
 /*
@@ -216,7 +217,7 @@ is_dead(Relation rel, ZsVisSlot *vis, Buffer hintbuf, TransactionId *conflict_ho
 
 	if (state != ZS_VACUUM_DEAD &&
 		!(state == ZS_VACUUM_RECENTLY_DEAD &&
-		  GlobalVisTestIsRemovableXid(GlobalVisTestFor(rel), dead_after)))
+		  zs_xid_is_removable(GlobalVisTestFor(rel), dead_after)))
 		return false;
 	zstid_advance_dead_horizon(vis, conflict_horizon);
 	return true;

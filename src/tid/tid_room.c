@@ -34,6 +34,7 @@
 
 #include "tid_internal.h"
 #include "zs_btree.h"
+#include "zs_compat.h"
 #include "zs_page.h"
 
 /* A fold that frees less is followed by a split, so that folds stay rare. */
@@ -85,7 +86,7 @@ choose_action(ZsVisSlot *vis, Buffer buf, GlobalVisState *vistest, TransactionId
 			zstid_advance_dead_horizon(vis, horizon);
 			return ZS_SLOTACT_KILL;
 		case ZS_VACUUM_RECENTLY_DEAD:
-			if (!GlobalVisTestIsRemovableXid(vistest, dead_after))
+			if (!zs_xid_is_removable(vistest, dead_after))
 				return ZS_SLOTACT_KEEP;
 			zstid_advance_dead_horizon(vis, horizon);
 			return ZS_SLOTACT_KILL;
@@ -95,7 +96,7 @@ choose_action(ZsVisSlot *vis, Buffer buf, GlobalVisState *vistest, TransactionId
 				return ZS_SLOTACT_KEEP;
 			if (vis->xmin == FrozenTransactionId)
 				return ZS_SLOTACT_FREEZE;
-			if (!GlobalVisTestIsRemovableXid(vistest, vis->xmin))
+			if (!zs_xid_is_removable(vistest, vis->xmin))
 				return ZS_SLOTACT_KEEP;
 			zstid_advance_horizon(horizon, vis->xmin);
 			return ZS_SLOTACT_FREEZE;

@@ -32,6 +32,7 @@
 #include "utils/snapmgr.h"
 
 #include "tid_internal.h"
+#include "zs_compat.h"
 
 /*
  * Sets hint bits.  xid: the transaction that they say committed, or Invalid
@@ -55,8 +56,11 @@ zstid_set_hint(ZsVisSlot *vis, Buffer buffer, uint16 mask, TransactionId xid)
 				BufferGetLSNAtomic(buffer) < commit_lsn)
 				return;
 		}
+		/* refused while the page is on its way to disk: whoever comes next sets them */
+		if (!zs_begin_hint_bits(buffer))
+			return;
 		vis->infomask |= mask;
-		MarkBufferDirtyHint(buffer, true);
+		zs_end_hint_bits(buffer);
 	}
 	else
 		vis->infomask |= mask;
@@ -301,7 +305,7 @@ satisfies_non_vacuumable(ZsVisSlot *vis, Snapshot snapshot, Buffer buffer)
 	ZsVacuumState state = zstid_satisfies_vacuum_horizon(vis, buffer, &dead_after);
 
 	if (state == ZS_VACUUM_RECENTLY_DEAD)
-		return !GlobalVisTestIsRemovableXid(snapshot->vistest, dead_after);
+		return !zs_xid_is_removable(snapshot->vistest, dead_after);
 	return state != ZS_VACUUM_DEAD;
 }
 

@@ -19,6 +19,7 @@
 #include "access/multixact.h"
 #include "access/transam.h"
 #include "access/xact.h"
+#include "storage/lock.h"
 #include "storage/procarray.h"
 
 #include "tid_internal.h"

@@ -100,7 +100,8 @@ zsvacuum_indexes_vacuum(ZsVacuumRun *run)
 	begin_index_phase(run, PROGRESS_VACUUM_PHASE_VACUUM_INDEX);
 	if (run->pvs != NULL)
 	{
-		parallel_vacuum_bulkdel_all_indexes(run->pvs, (long) old_live, run->num_index_scans);
+		zs_parallel_bulkdel_indexes(run->pvs, (long) old_live, run->num_index_scans,
+									&run->index_workers);
 		zsvacuum_check_failsafe(run);
 	}
 	else
@@ -132,8 +133,8 @@ zsvacuum_indexes_cleanup(ZsVacuumRun *run)
 	Assert(run->nindexes > 0 && run->do_index_cleanup);
 	begin_index_phase(run, PROGRESS_VACUUM_PHASE_INDEX_CLEANUP);
 	if (run->pvs != NULL)
-		parallel_vacuum_cleanup_all_indexes(run->pvs, (long) run->live_rows, run->num_index_scans,
-											zsvacuum_rows_are_missing(run));
+		zs_parallel_cleanup_indexes(run->pvs, (long) run->live_rows, run->num_index_scans,
+									zsvacuum_rows_are_missing(run), &run->cleanup_workers);
 	else
 	{
 		for (int i = 0; i < run->nindexes; i++)

@@ -247,7 +247,7 @@ update_table_stats(ZsVacuumRun *run)
 
 /* relation_vacuum of the table access method. */
 void
-zsvacuum_relation(Relation rel, VacuumParams *params, BufferAccessStrategy strategy)
+zsvacuum_relation(Relation rel, const VacuumParams *params, BufferAccessStrategy strategy)
 {
 	ZsVacuumRun run = {0};
 

@@ -24,6 +24,7 @@
 #include "storage/bufmgr.h"
 #include "utils/backend_status.h"
 #include "utils/lsyscache.h"
+#include "utils/timestamp.h"
 
 #include "vacuum_run.h"
 #include "zs_compat.h"
@@ -34,7 +35,7 @@ static bool
 is_wanted(const VacuumParams *params)
 {
 	return (params->options & VACOPT_VERBOSE) != 0 ||
-		(AmAutoVacuumWorkerProcess() && params->log_min_duration >= 0);
+		(AmAutoVacuumWorkerProcess() && zs_log_vacuum_min_duration(params) >= 0);
 }
 
 /* See vacuum_run.h. */
@@ -228,8 +229,8 @@ zsvacuum_report_end(const ZsVacuumRun *run, const VacuumParams *params)
 	if (!is_wanted(params))
 		return;
 	endtime = GetCurrentTimestamp();
-	if (!verbose && params->log_min_duration > 0 &&
-		!TimestampDifferenceExceeds(run->start.time, endtime, params->log_min_duration))
+	if (!verbose && zs_log_vacuum_min_duration(params) > 0 &&
+		!TimestampDifferenceExceeds(run->start.time, endtime, zs_log_vacuum_min_duration(params)))
 		return;
 
 	initStringInfo(&buf);

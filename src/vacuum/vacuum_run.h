@@ -24,6 +24,7 @@
 
 #include "vacuum_compact.h"
 #include "vacuum_internal.h"
+#include "zs_compat.h"
 #include "zs_row.h"
 #include "zs_tid.h"
 
@@ -49,6 +50,8 @@ typedef struct ZsVacuumRun
 	int			nindexes;
 	char	  **index_names;	/* for the report, when they are closed */
 	IndexBulkDeleteResult **indstats;
+	ZsVacuumWorkers index_workers;	/* parallel ones, where the server counts them */
+	ZsVacuumWorkers cleanup_workers;
 	BufferAccessStrategy strategy;
 	struct VacuumCutoffs cutoffs;
 	bool		aggressive;

@@ -24,6 +24,7 @@
 
 #include "commands/vacuum.h"
 #include "miscadmin.h"
+#include "storage/latch.h"
 #include "utils/wait_event.h"
 
 #include "vacuum_search.h"

@@ -282,7 +282,7 @@ zswrite_flush_all(void)
 
 /* Ends a bulk load (finish_bulk_insert). */
 void
-zswrite_finish_bulk(Relation rel, int options)
+zswrite_finish_bulk(Relation rel, uint32 options)
 {
 	/*
 	 * Rows may stay buffered until somebody reads or the transaction ends, but not those of a

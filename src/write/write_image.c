@@ -344,7 +344,7 @@ form_tuple(ZsRowImages *images, xl_zs_logical_row *header)
 	int			natts = RelationGetNumberOfAttributes(images->rel);
 	bool		has_null = memchr(images->isnull, true, natts) != NULL;
 	char	   *to = begin_tuple(images, header, has_null, bound_values(images));
-	bits8	   *bits = (bits8 *) images->tuple + SizeofHeapTupleHeader;
+	uint8	   *bits = (uint8 *) images->tuple + SizeofHeapTupleHeader;
 
 	for (int i = 0; i < natts; i++)
 	{
@@ -451,7 +451,7 @@ form_staged(ZsRowImages *images, const ZsRowStage *stage, int row, xl_zs_logical
 {
 	bool		has_null = images->has_dropped || stage->has_null[row];
 	char	   *to = begin_tuple(images, header, has_null, bound_staged(images, stage, row));
-	bits8	   *bits = (bits8 *) images->tuple + SizeofHeapTupleHeader;
+	uint8	   *bits = (uint8 *) images->tuple + SizeofHeapTupleHeader;
 
 	for (int i = 0; i < stage->natts; i++)
 	{

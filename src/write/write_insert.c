@@ -75,7 +75,7 @@ check_may_insert(Relation rel)
  * now.
  */
 static TransactionId
-inserter(int options)
+inserter(uint32 options)
 {
 	return (options & TABLE_INSERT_FROZEN) ? FrozenTransactionId : GetCurrentTransactionId();
 }
@@ -204,7 +204,7 @@ add_rows(ZsWriteBuffer *buf, const NewRows *rows, int done)
  * of its own, and whose rows may do without numbers for the time being (write_reserve.c).
  */
 void
-zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, int options, bool bulk)
+zswrite_insert(Relation rel, TupleTableSlot *slot, CommandId cid, uint32 options, bool bulk)
 {
 	NewRows		rows = {.rel = rel, .slots = &slot, .nslots = 1, .cid = cid, .bulk = bulk};
 	ZsWriteBuffer *buf;
@@ -259,7 +259,7 @@ zswrite_copy_row(Relation rel, TupleTableSlot *slot, CommandId cid, TransactionI
  */
 void
 zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
-					 const ZsRowStage *stage, int nstaged, CommandId cid, int options, bool bulk)
+					 const ZsRowStage *stage, int nstaged, CommandId cid, uint32 options, bool bulk)
 {
 	NewRows		rows = {
 		.rel = rel,
@@ -298,7 +298,7 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 
 /* Inserts speculatively: the row is written through at once. */
 void
-zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, int options,
+zswrite_insert_speculative(Relation rel, TupleTableSlot *slot, CommandId cid, uint32 options,
 						   uint32 token)
 {
 	TransactionId xid;

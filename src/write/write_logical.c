@@ -122,7 +122,7 @@ write_record(ZsRowImages *images, uint8 op, uint8 flags)
  */
 void
 zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots, const ZsRowStage *stage,
-				   int nstaged, int options)
+				   int nstaged, uint32 options)
 {
 	ZsRowImages	images;
 

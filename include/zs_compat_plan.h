@@ -1,0 +1,106 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_compat_plan.h
+ *	  Differences between the supported PostgreSQL majors: the planner.
+ *
+ * Paths, joins, hooks, EXPLAIN.  Included by zs_compat.h.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_compat_plan.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_COMPAT_PLAN_H
+#define ZS_COMPAT_PLAN_H
+
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+/* a kind of join that 17 does not have */
+#if ZS_PG_AT_LEAST(18)
+#define zs_join_is_right_semi(type)	((type) == JOIN_RIGHT_SEMI)
+#else
+#define zs_join_is_right_semi(type)	false
+#endif
+
+/* The ordering operator of a pathkey for a type; needs optimizer and lsyscache headers. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_pathkey_operator(pk, type) \
+	get_opfamily_member_for_cmptype((pk)->pk_opfamily, type, type, (pk)->pk_cmptype)
+#else
+#define zs_pathkey_operator(pk, type) \
+	get_opfamily_member((pk)->pk_opfamily, type, type, (pk)->pk_strategy)
+#endif
+
+/* What a path does against settings such as enable_seqscan: 18 counts it beside the costs. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_path_disabled(path)	((path)->disabled_nodes)
+#define zs_path_add_disabled(path, n)	((void) ((path)->disabled_nodes += (n)))
+#else
+#define zs_path_disabled(path)	0
+#define zs_path_add_disabled(path, n) \
+	((void) ((path)->startup_cost += (n) * disable_cost, \
+			 (path)->total_cost += (n) * disable_cost))
+#endif
+
+/*
+ * Costs of a nested loop without Memoize or Material: 19 wants to know by which bits of pgs_mask it
+ * is allowed.
+ */
+#if ZS_PG_AT_LEAST(19)
+#define zs_initial_cost_nestloop(root, workspace, jointype, outer, inner, extra) \
+	initial_cost_nestloop((root), (workspace), (jointype), \
+						  PGS_NESTLOOP_PLAIN | PGS_CONSIDER_NONPARTIAL, (outer), (inner), (extra))
+#else
+#define zs_initial_cost_nestloop(root, workspace, jointype, outer, inner, extra) \
+	initial_cost_nestloop((root), (workspace), (jointype), (outer), (inner), (extra))
+#endif
+
+/* The hook around the planner: 19 passes on what EXPLAIN asks. */
+#if ZS_PG_AT_LEAST(19)
+#define ZS_PLANNER_PARAMETERS \
+	Query *parse, const char *query_string, int cursor_options, ParamListInfo params, \
+	ExplainState *es
+#define ZS_PLANNER_ARGS	parse, query_string, cursor_options, params, es
+#else
+#define ZS_PLANNER_PARAMETERS \
+	Query *parse, const char *query_string, int cursor_options, ParamListInfo params
+#define ZS_PLANNER_ARGS	parse, query_string, cursor_options, params
+#endif
+
+/* What formats the output of EXPLAIN; 18 has a header for it. */
+#if ZS_PG_AT_LEAST(18)
+#define ZS_EXPLAIN_FORMAT_H	"commands/explain_format.h"
+#else
+#define ZS_EXPLAIN_FORMAT_H	"commands/explain.h"
+#endif
+
+/*
+ * The hook that is called when the planner has read about a relation.  Before 19 it is called for
+ * tables alone; since, for all that can stand in FROM.
+ */
+#if ZS_PG_AT_LEAST(19)
+#define ZsRelationInfoHook	build_simple_rel_hook_type
+#define zs_relation_info_hook	build_simple_rel_hook
+#define ZS_RELATION_INFO_PARAMETERS	PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
+#define ZS_RELATION_INFO_ARGS	root, rel, rte
+#else
+#define ZsRelationInfoHook	get_relation_info_hook_type
+#define zs_relation_info_hook	get_relation_info_hook
+#define ZS_RELATION_INFO_PARAMETERS	PlannerInfo *root, Oid relid, bool inhparent, RelOptInfo *rel
+#define ZS_RELATION_INFO_ARGS	root, relid, inhparent, rel
+#endif
+
+/* An Append of paths that are not partial; 19 takes them in a struct. */
+#if ZS_PG_AT_LEAST(19)
+#define zs_create_append_path(root, rel, paths, workers, parallel) \
+	create_append_path((root), (rel), (AppendPathInput) {.subpaths = (paths)}, NIL, NULL, \
+					   (workers), (parallel), -1)
+#else
+#define zs_create_append_path(root, rel, paths, workers, parallel) \
+	create_append_path((root), (rel), (paths), NIL, NIL, NULL, (workers), (parallel), -1)
+#endif
+
+#endif							/* ZS_COMPAT_PLAN_H */
