@@ -119,6 +119,39 @@ select cond, range_is_right(cond) from unnest(array[
 	$$ ctid >= '(77,0)' $$, $$ ctid = '(0,256)' $$, $$ ctid = '(0,257)' $$]) cond;
 with cut as (select ctid as at from t_z where a = 15000)
 select (select count(*) from t_z, cut where ctid < at) + (select count(*) from t_z, cut where ctid >= at) = (select count(*) from t_z);
+-- by several processes, which PostgreSQL does since 19
+create table ids using heap as select ctid as at, a from t_z;
+create function is_parallel(sql text) returns boolean language plpgsql as $$
+declare
+	line text;
+begin
+	for line in execute 'explain (costs off) ' || sql loop
+		if line like '%Parallel Tid Range Scan%' then
+			return true;
+		end if;
+	end loop;
+	return current_setting('server_version_num')::int < 190000;
+end $$;
+set parallel_setup_cost = 0;
+set parallel_tuple_cost = 0;
+set min_parallel_table_scan_size = 0;
+set max_parallel_workers_per_gather = 4;
+select is_parallel($$ select count(*), sum(a) from t_z where ctid > '(3,5)' and ctid <= '(60,7)' $$);
+select format('select %1$L as cond, count(*) = (select count(*) from ids where %2$s) and coalesce(sum(a), 0) = (select coalesce(sum(a), 0) from ids where %2$s) as same from t_z where %1$s',
+	cond, replace(cond, 'ctid', 'at')) from unnest(array[
+	$$ ctid >= '(0,0)' and ctid < '(1,0)' $$, $$ ctid > '(0,256)' and ctid < '(1,3)' $$, $$ ctid > '(5,6)' and ctid < '(5,5)' $$,
+	$$ ctid < '(4294967295,65535)' $$, $$ ctid > '(4294967294,0)' $$, $$ ctid <= '(0,1)' $$, $$ ctid > '(15,200)' and ctid < '(35,7)' $$,
+	$$ ctid > '(3,5)' and ctid <= '(60,7)' $$, $$ ctid >= '(10,0)' $$, $$ ctid < '(17,9)' $$, $$ ctid >= '(77,0)' $$]) cond \gexec
+set enable_material = off;
+select g, count(*) = (select count(*) from ids where at >= '(3,5)' and at < '(60,7)') as same_count,
+	sum(a) = (select sum(a) from ids where at >= '(3,5)' and at < '(60,7)') as same_sum
+	from generate_series(1, 3) g, (select a from t_z where ctid >= '(3,5)' and ctid < '(60,7)' offset 0) t group by g order by g;
+reset enable_material;
+reset parallel_setup_cost;
+reset parallel_tuple_cost;
+reset min_parallel_table_scan_size;
+reset max_parallel_workers_per_gather;
+drop table ids;
 -- backwards through a range: the first five in reverse
 begin;
 declare c scroll cursor for select ctid > '(1,0)' and ctid < '(1,20)', a from t_z where ctid >= '(1,1)' and ctid < '(1,20)';

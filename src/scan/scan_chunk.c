@@ -229,6 +229,24 @@ zsscan_next_chunk(ZsScanDesc scan, const ZsSlot *slot)
 	return true;
 }
 
+/*
+ * A parallel scan of the rows [start, end) alone, which are among those of the table when it began.
+ * Each process says so before it claims a chunk, and all say the same: those that come later find
+ * the range as they want it, and rows handed out already stay so.
+ */
+void
+zsscan_limit_chunks(ZsScanDesc scan, zstid start, zstid end)
+{
+	ParallelZsScanDesc pscan = (ParallelZsScanDesc) scan->rs_base.rs_parallel;
+	uint64		next_row = pg_atomic_read_u64(&pscan->next_row);
+
+	Assert(scan->claimed == 0 && start <= end);
+	pscan->end_row = end;
+	while (next_row < start &&
+		   !pg_atomic_compare_exchange_u64(&pscan->next_row, &next_row, start))
+		;
+}
+
 /* The scan begins anew: nothing is claimed. */
 void
 zsscan_forget_chunks(ZsScanDesc scan)
@@ -258,7 +276,7 @@ zsscan_parallel_initialize(Relation rel, ParallelTableScanDesc pscan)
 	zpscan->base.phs_syncscan = false;
 	pg_atomic_init_u64(&zpscan->next_row, 0);
 	pg_atomic_init_u32(&zpscan->nprocesses, 0);
-	zpscan->end_row = zspage_next_row(rel);
+	zpscan->end_row = zpscan->table_end = zspage_next_row(rel);
 	return sizeof(ParallelZsScanDescData);
 }
 
@@ -270,4 +288,6 @@ zsscan_parallel_reinitialize(Relation rel, ParallelTableScanDesc pscan)
 
 	pg_atomic_write_u64(&zpscan->next_row, 0);
 	pg_atomic_write_u32(&zpscan->nprocesses, 0);
+	/* the next range of TIDs may reach further than the last one */
+	zpscan->end_row = zpscan->table_end;
 }

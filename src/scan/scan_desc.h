@@ -107,7 +107,8 @@ typedef struct ParallelZsScanDescData
 	ParallelTableScanDescData base;
 	pg_atomic_uint64 next_row;	/* first row not handed out */
 	pg_atomic_uint32 nprocesses;	/* that have claimed a chunk */
-	uint64		end_row;
+	uint64		end_row;		/* of those that are handed out */
+	uint64		table_end;		/* the first row that the table did not have */
 } ParallelZsScanDescData;
 
 typedef ParallelZsScanDescData *ParallelZsScanDesc;
@@ -132,6 +133,7 @@ extern bool zsscan_next_in_window(ZsScanDesc scan);
 /* scan_chunk.c */
 
 extern bool zsscan_next_chunk(ZsScanDesc scan, const ZsSlot *slot);
+extern void zsscan_limit_chunks(ZsScanDesc scan, zstid start, zstid end);
 extern void zsscan_forget_chunks(ZsScanDesc scan);
 
 /* scan_prefetch.c */

@@ -527,7 +527,6 @@ void
 zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
 {
 	ZsScanDesc	scan = (ZsScanDesc) sscan;
-	uint64		end = zspage_next_row(sscan->rs_rd);
 	uint64		minoff = ItemPointerGetOffsetNumberNoCheck(mintid);
 	uint64		maxoff = ItemPointerGetOffsetNumberNoCheck(maxtid);
 	uint64		min;
@@ -540,9 +539,11 @@ zsscan_set_tidrange(TableScanDesc sscan, ItemPointer mintid, ItemPointer maxtid)
 		Min(maxoff, ZS_ROWS_PER_BLOCK);
 
 	init_position(scan);
-	scan->end = Min(max, end);
+	scan->end = Min(max, scan->end);
 	scan->start = Min(min, scan->end);
 	Assert(scan->start <= scan->end);
+	if (sscan->rs_parallel != NULL)
+		zsscan_limit_chunks(scan, scan->start, scan->end);
 	scan->source->scan_end = scan->end;
 	zsscan_source_range(scan->source, scan->start, scan->end, NULL);
 }
