@@ -338,8 +338,11 @@ extern Expr *zsnode_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *ag
 
 /* ---- partial aggregation (agg_state.c) ---- */
 
-/* A numeric as core's serial functions write it. */
-extern void zsagg_state_send_numeric(StringInfo buf, Numeric num);
+/* A sum of integers as core's serial functions write it. */
+extern void zsagg_state_send_integer(StringInfo buf, zs_int128 sum);
+
+/* Does this server have the formats of states that are written here?  Calls core's functions. */
+extern bool zsagg_state_is_known(void);
 
 /*
  * Can what the aggregate has seen be given to core's combine function?  May call core's functions.

@@ -162,6 +162,13 @@ typedef FormData_pg_attribute ZsAttrShape;
 #define zs_timestamp_failed(context)	(*(context) != 0)
 #endif
 
+/* How serial functions of aggregates write sums of integers: as such since 19, else as numerics. */
+#if ZS_PG_AT_LEAST(19)
+#define ZS_STATES_HAVE_INTEGERS	1
+#else
+#define ZS_STATES_HAVE_INTEGERS	0
+#endif
+
 /* What is logged of this process: 19 has a level for each kind of process. */
 #if ZS_PG_AT_LEAST(19)
 #define zs_log_min_messages()	log_min_messages[MyBackendType]

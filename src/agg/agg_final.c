@@ -29,8 +29,8 @@ zsagg_variance_state(const ZsAggValue *value)
 	Assert(value->count > 0 && value->sum2 >= 0);
 	pq_begintypsend(&buf);
 	pq_sendint64(&buf, value->count);
-	zsagg_state_send_numeric(&buf, zsexpr_numeric_make(value->sum1, 0, 0));
-	zsagg_state_send_numeric(&buf, zsexpr_numeric_make(value->sum2, 0, 0));
+	zsagg_state_send_integer(&buf, value->sum1);
+	zsagg_state_send_integer(&buf, value->sum2);
 	return PointerGetDatum(pq_endtypsend(&buf));
 }
 

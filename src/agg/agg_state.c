@@ -7,8 +7,9 @@
  * core's.  For transition types that are SQL types this is the value itself.  Those of type
  * internal travel as bytes that only core's serial functions make and its deserial functions read.
  * The bytes are written here from the state's sum, in the format that these functions have, which
- * is independent of the platform.  Whether they still have it is looked at once in each process, by
- * states of both makes for the same values; if they differ, there are no partial plans.
+ * is independent of the platform, and another one in PostgreSQL 19 for sums of integers.  Whether
+ * they still have it is looked at once in each process, by states of both makes for the same
+ * values; if they differ, there are no partial plans, and variances of integers are left to core.
  *
  * Two fields may differ from core's without a consequence: the number of inputs with the largest
  * display scale, which is used for moving aggregates only, is the number of all, and sums have no
@@ -33,14 +34,15 @@
 #include "varatt.h"
 
 #include "zs_agg.h"
+#include "zs_compat.h"
 
 /* ---- bytes ---------------------------------------------------------------------- */
 
 /*
  * As numericvar_serialize() of the server: the numeric's own format has 16 bits where this has 32.
  */
-void
-zsagg_state_send_numeric(StringInfo buf, Numeric num)
+static void
+send_numeric(StringInfo buf, Numeric num)
 {
 	bytea	   *bytes = DatumGetByteaPP(DirectFunctionCall1(numeric_send, NumericGetDatum(num)));
 	StringInfoData in;
@@ -58,6 +60,18 @@ zsagg_state_send_numeric(StringInfo buf, Numeric num)
 	Assert(in.cursor == in.len);
 }
 
+/* See zs_agg.h. */
+void
+zsagg_state_send_integer(StringInfo buf, zs_int128 sum)
+{
+#if ZS_STATES_HAVE_INTEGERS
+	pq_sendint64(buf, (int64) (sum >> 64));
+	pq_sendint64(buf, (uint64) sum);
+#else
+	send_numeric(buf, zsexpr_numeric_make(sum, 0, 0));
+#endif
+}
+
 /* As int8_avg_serialize(), and as numeric_avg_serialize(). */
 static Datum
 sum_state(const ZsAgg *agg, ZsAggValue *value, bool is_numeric)
@@ -67,9 +81,15 @@ sum_state(const ZsAgg *agg, ZsAggValue *value, bool is_numeric)
 	Assert(value->count > 0 || is_numeric);
 	pq_begintypsend(&buf);
 	pq_sendint64(&buf, value->count);
-	zsagg_state_send_numeric(&buf, zsagg_numeric_total(agg, value));
-	if (is_numeric)
+	if (!is_numeric)
 	{
+		/* integers of 64 bits: no number of rows makes more than 128 of them */
+		Assert(!value->is_large && value->scale == 0);
+		zsagg_state_send_integer(&buf, value->sum);
+	}
+	else
+	{
+		send_numeric(&buf, zsagg_numeric_total(agg, value));
 		pq_sendint32(&buf, value->dscale);
 		pq_sendint64(&buf, value->count);
 		pq_sendint64(&buf, value->has_nan ? 1 : 0);
@@ -134,6 +154,8 @@ states_are_equal(AggState *node, PGFunction accum, PGFunction serialize, ZsAggKi
 
 	if (kind == ZS_AGG_SUM_NUMERIC)
 		agg.domain = ZS_DOMAIN_DECIMAL;
+	if (kind == ZS_AGG_VAR_INT)
+		agg.width = sizeof(int32);
 	zsagg_add_datum(&agg, &value, a, false);
 	zsagg_add_datum(&agg, &value, b, false);
 	ours = DatumGetByteaPP(zsagg_partial_result(&agg, &value, &isnull));
@@ -148,9 +170,9 @@ numeric_of(const char *text)
 							   Int32GetDatum(-1));
 }
 
-/* Does this server have the formats that are written above? */
-static bool
-formats_are_known(void)
+/* See zs_agg.h. */
+bool
+zsagg_state_is_known(void)
 {
 	static int	known = -1;
 
@@ -167,7 +189,9 @@ formats_are_known(void)
 								 Int64GetDatum(INT64CONST(-9223372036854775807)),
 								 Int64GetDatum(-123456789)) &&
 			states_are_equal(node, numeric_avg_accum, numeric_avg_serialize, ZS_AGG_SUM_NUMERIC,
-							 numeric_of("123456.789"), numeric_of("-98765432109.877"));
+							 numeric_of("123456.789"), numeric_of("-98765432109.877")) &&
+			states_are_equal(node, int4_accum, numeric_poly_serialize, ZS_AGG_VAR_INT,
+							 Int32GetDatum(-2147483647), Int32GetDatum(12345));
 		FreeExprContext(node->curaggcontext, true);
 		MemoryContextSwitchTo(old);
 		MemoryContextDelete(context);
@@ -206,7 +230,7 @@ zsagg_has_partial(const ZsAgg *agg)
 		case ZS_AGG_SUM_NUMERIC:
 		case ZS_AGG_AVG_NUMERIC:
 		case ZS_AGG_VAR_INT:
-			return formats_are_known();
+			return zsagg_state_is_known();
 	}
 	return false;
 }
