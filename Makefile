@@ -35,9 +35,6 @@ REGRESS_OPTS = --load-extension=zedstore_io --encoding=UTF8 --no-locale
 ISOLATION := $(basename $(notdir $(call files_of,specs/*.spec)))
 ISOLATION_OPTS = $(REGRESS_OPTS)
 
-# Tests do not depend on the server's configuration.
-installcheck: export PGOPTIONS := $(shell sed -n 's/^[a-z]/-c &/p' $(addprefix $(SOURCE)/,$(call files_of,sql/include/settings.conf)) </dev/null) $(PGOPTIONS)
-
 PKG_CONFIG ?= pkg-config
 LIBS_USED = liblz4 libzstd
 PG_CPPFLAGS = -I$(SOURCE)/include $(shell $(PKG_CONFIG) --cflags $(LIBS_USED))
@@ -144,6 +141,11 @@ ifeq ($(filter 17 18 19,$(PG_MAJOR)),)
 $(error zedstore_io needs PostgreSQL 17, 18 or 19, but $(PG_CONFIG) $(if $(PG_MAJOR),belongs to PostgreSQL $(PG_MAJOR),is not there). \
 	Give PG_CONFIG=/path/to/pg_config, or try "make demo", which brings its own)
 endif
+
+# Tests do not depend on the server's configuration.
+SETTINGS := $(addprefix $(SOURCE)/,$(call files_of,sql/include/settings.awk) $(call files_of,sql/include/settings.conf))
+installcheck: export PGOPTIONS := $(if $(SETTINGS),$(shell awk -v major=$(PG_MAJOR) -f $(SETTINGS))) $(PGOPTIONS)
+
 ifeq ($(shell $(PKG_CONFIG) --exists liblz4 libzstd && echo yes),)
 $(error zedstore_io needs the lz4 and zstd libraries with headers and pkg-config (Debian: liblz4-dev libzstd-dev pkg-config))
 endif
