@@ -21,6 +21,7 @@
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
+#include "optimizer/tlist.h"
 #include "utils/lsyscache.h"
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
@@ -173,17 +174,20 @@ zsnode_agg_serial_cost(const ZsAggQuery *query)
 	return cost;
 }
 
-/* What a group's keys take, in bytes. */
+/* What a group's keys take, in bytes: a word each, and strings and the like as statistics say. */
 static double
-keys_width(List *keys)
+keys_width(PlannerInfo *root, List *keys)
 {
-	double		width = 0;
+	PathTarget *long_keys = create_empty_pathtarget();
 	ListCell   *lc;
 
 	foreach(lc, keys)
-		width += sizeof(uint64) + (get_typbyval(exprType(lfirst(lc))) ? 0 :
-								   get_typavgwidth(exprType(lfirst(lc)), exprTypmod(lfirst(lc))));
-	return width;
+	{
+		if (!get_typbyval(exprType(lfirst(lc))))
+			add_column_to_pathtarget(long_keys, lfirst(lc), 0);
+	}
+	return (double) sizeof(uint64) * list_length(keys) +
+		set_pathtarget_cost_width(root, long_keys)->width;
 }
 
 /* See node_agg_plan.h. */
@@ -241,7 +245,7 @@ Cost
 zsnode_agg_spill_cost(const ZsAggQuery *query, double nrows)
 {
 	double		limit = (double) get_hash_memory_limit();
-	double		width = keys_width(query->keys);
+	double		width = keys_width(query->root, query->keys);
 	int			naggs = list_length(query->aggrefs);
 	double		size = GROUP_SIZE + width + naggs * sizeof(ZsAggValue) / 2;
 	int			nsets = 0;
@@ -262,7 +266,7 @@ zsnode_agg_spill_cost(const ZsAggQuery *query, double nrows)
 			continue;
 		Assert(list_length(aggref->args) == 1);
 		pair = lappend(list_copy(query->keys), linitial_node(TargetEntry, aggref->args)->expr);
-		width = sizeof(uint64) + keys_width(list_make1(llast(pair)));
+		width = sizeof(uint64) + keys_width(query->root, list_make1(llast(pair)));
 		cost += cost_of_files(nrows, width,
 							  estimate_num_groups(query->root, pair, nrows, NULL, NULL),
 							  GROUP_SIZE + width, limit / nsets);

@@ -63,6 +63,8 @@ zsnode_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split, List **aggr
 			get_sortgroupref_clause_noerr(sgref, root->processed_groupClause) != NULL)
 			add_column_to_pathtarget(partial, lfirst(lc), sgref);
 	}
+	/* keys without a place in GROUP BY */
+	add_new_columns_to_pathtarget(partial, list_copy_tail(query->keys, query->nleading));
 	/*
 	 * what else target and HAVING have are expressions of these, and of keys, whose columns are not
 	 * wanted by themselves
@@ -93,8 +95,8 @@ zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor)
 	Assert(divisor >= 1);
 	if (query->keys == NIL)
 		return 1;
-	return estimate_num_groups(query->root, query->keys, clamp_row_est(query->rel->rows / divisor),
-							   NULL, NULL);
+	return estimate_num_groups(query->root, list_copy_head(query->keys, query->nleading),
+							   clamp_row_est(query->rel->rows / divisor), NULL, NULL);
 }
 
 /* Core's last step over a path, above the partial one, that returns partial aggregates. */
@@ -258,5 +260,6 @@ zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs)
 		path->path.startup_cost = partial->startup_cost;
 		path->path.total_cost = partial->startup_cost + cpu_tuple_cost * query->ngroups;
 	}
+	zsnode_agg_drop_risky_paths(query, &path->path);
 	add_path(query->grouped_rel, &path->path);
 }

@@ -30,7 +30,6 @@
 #include "optimizer/prep.h"
 #include "optimizer/tlist.h"
 #include "port/pg_bitutils.h"
-#include "utils/selfuncs.h"
 
 #include "node_agg_plan.h"
 #include "zs_compat.h"
@@ -66,8 +65,7 @@ translate_query(const ZsAggQuery *query, PathTarget *target, RelOptInfo *rel, Zs
 	*child->parent = *query->parent;
 	child->parent->relids = rel->relids;
 	child->parent->reltarget = child_target;
-	child->ngroups = child->keys == NIL ? 1 :
-		estimate_num_groups(root, child->keys, rel->rows, NULL, NULL);
+	child->ngroups = zsnode_agg_partial_groups(child, 1);
 	return child_target;
 }
 

@@ -36,7 +36,7 @@
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/rel.h"
-#include "utils/selfuncs.h"
+#include "utils/typcache.h"
 
 #include "node_agg_fold.h"
 #include "node_agg_plan.h"
@@ -101,6 +101,41 @@ collect_aggregates(List *exprs, List *keys, List **aggrefs)
 	return !collect_walker((Node *) exprs, &context);
 }
 
+/*
+ * expression_tree_walker callback: columns beside aggregates and keys become keys; true if one has
+ * no equality.
+ */
+static bool
+add_dependent_key(Node *node, void *arg)
+{
+	ZsAggQuery *query = arg;
+	Oid			eqop;
+
+	if (node == NULL || IsA(node, Aggref) || list_member(query->keys, node))
+		return false;
+	if (!IsA(node, Var) && !IsA(node, PlaceHolderVar))
+		return expression_tree_walker(node, add_dependent_key, arg);
+	eqop = lookup_type_cache(exprType(node), TYPECACHE_EQ_OPR)->eq_opr;
+	if (!OidIsValid(eqop))
+		return true;
+	query->keys = lappend(query->keys, node);
+	query->eqops = lappend_oid(query->eqops, eqop);
+	return false;
+}
+
+/*
+ * Columns that a primary key among the keys decides need no place in GROUP BY, and core drops those
+ * that are there.  Here they are keys: the groups are the same.  False if there is one that cannot.
+ */
+static bool
+add_dependent_keys(ZsAggQuery *query)
+{
+	return query->keys == NIL ||
+		(!add_dependent_key((Node *) query->target->exprs, query) &&
+		 !add_dependent_key((Node *) query->extra->havingQual, query) &&
+		 list_length(query->keys) <= ZS_MAX_GROUP_KEYS);
+}
+
 /* ---- the hook --------------------------------------------------------------------------- */
 
 /* Adds paths for a query that has everything but its keys and aggregates. */
@@ -119,13 +154,15 @@ add_paths(ZsAggQuery *query, List *clauses)
 		query->keys = lappend(query->keys, get_sortgroupclause_expr(sgc, query->extra->targetList));
 		query->eqops = lappend_oid(query->eqops, sgc->eqop);
 	}
-	if (!collect_aggregates(query->target->exprs, query->keys, &query->aggrefs) ||
+	query->nleading = list_length(query->keys);
+	if (!add_dependent_keys(query) ||
+		!collect_aggregates(query->target->exprs, query->keys, &query->aggrefs) ||
 		!collect_aggregates((List *) query->extra->havingQual, query->keys, &query->aggrefs) ||
 		(query->aggrefs == NIL && query->keys == NIL))
 		return;
 	query->ngroups = 1;
 	if (query->keys != NIL)
-		query->ngroups = estimate_num_groups(query->root, query->keys, rel->rows, NULL, NULL);
+		query->ngroups = zsnode_agg_partial_groups(query, 1);
 
 	/*
 	 * EXPLAIN wants to know the tables of a plan node; those of upper relations are not known to

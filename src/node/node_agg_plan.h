@@ -28,6 +28,7 @@ typedef struct ZsAggQuery
 	GroupPathExtraData *extra;
 	PathTarget *target;			/* what complete paths return */
 	List	   *keys;
+	int			nleading;		/* so many of them decide what group it is, and all others */
 	List	   *eqops;			/* of the keys */
 	List	   *aggrefs;		/* each once */
 	double		ngroups;
@@ -143,6 +144,10 @@ extern bool zsnode_agg_can_combine(const ZsAggQuery *query);
  * with these partial aggregates, in a node of ours.
  */
 extern void zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs);
+
+/* ---- node_agg_choice.c ---- */
+
+extern void zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours);
 
 /* ---- node_agg_partition.c ---- */
 

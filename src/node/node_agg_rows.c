@@ -6,7 +6,7 @@
  * Joins, subqueries, appended partitions and scans with filters that programs do not know return
  * rows.  The node collects them into batches (expr_input_rows.c), which pays where the aggregates
  * are dear, as those of numerics are, or where there are groups: core looks into its hash table row
- * by row.  Only queries with a zedstore table among theirs are planned so.
+ * by row.  Only queries that look at a table of ours are planned so.
  *
  * The node sees an input whose columns are the keys, which the plan below returns as columns of its
  * own, and what aggregates need.  Keys and aggregates are written anew over these columns; what
@@ -24,7 +24,6 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_class_d.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
 #include "nodes/makefuncs.h"
@@ -34,16 +33,15 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/tlist.h"
-#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 
 #include "node_agg_fold.h"
 #include "node_agg_plan.h"
 #include "zs_agg.h"
 #include "zs_agg_group.h"
-#include "zs_base.h"
 #include "zs_cost.h"
 #include "zs_expr_guc.h"
+#include "zs_node.h"
 
 /* Columns of an input of rows, and keys and aggregates over them. */
 typedef struct RowSpec
@@ -194,27 +192,6 @@ lacks_column(Node *node, void *exprs)
 	return expression_tree_walker(node, lacks_column, exprs);
 }
 
-static bool
-has_zedstore_table(PlannerInfo *root)
-{
-	for (int i = 1; i < root->simple_rel_array_size; i++)
-	{
-		RangeTblEntry *rte = root->simple_rte_array[i];
-		RelOptInfo *rel = root->simple_rel_array[i];
-
-		if (rte == NULL || rel == NULL)
-			continue;
-		if (rte->rtekind == RTE_RELATION &&
-			(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
-			zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
-			return true;
-		if (rte->rtekind == RTE_SUBQUERY && rel->subroot != NULL &&
-			has_zedstore_table(rel->subroot))
-			return true;
-	}
-	return false;
-}
-
 /* ---- costs and paths ------------------------------------------------------------------------ */
 
 /*
@@ -311,9 +288,10 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 	RelOptInfo *rel = query->rel;
 	Path	   *child = rel->cheapest_total_path;
 	RowSpec		spec;
+	CustomPath *path;
 	bool		divisible;
 
-	if (child == NULL || child->param_info != NULL || !has_zedstore_table(query->root) ||
+	if (child == NULL || child->param_info != NULL || !zsnode_query_is_ours(query->root) ||
 		contain_volatile_functions((Node *) query->aggrefs) ||
 		contain_subplans((Node *) query->aggrefs))
 		return;
@@ -330,7 +308,6 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 		ZsAggSplit	split = zsnode_agg_can_combine(query) ? ZS_SPLIT_FOR_OURS : ZS_SPLIT_FOR_CORE;
 		List	   *aggrefs = NIL;
 		PathTarget *target = zsnode_agg_partial_target(query, split, &aggrefs);
-		CustomPath *path;
 
 		if (!lacks_column((Node *) spec.inputs, partial_child->pathtarget->exprs))
 		{
@@ -345,7 +322,9 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 		}
 	}
 
-	add_path(query->grouped_rel,
-			 (Path *) make_row_path(query, query->target, query->aggrefs, child,
-									query->ngroups, ZS_SPLIT_NONE));
+	path = make_row_path(query, query->target, query->aggrefs, child, query->ngroups,
+						 ZS_SPLIT_NONE);
+	if (query->keys != NIL)
+		zsnode_agg_drop_risky_paths(query, &path->path);
+	add_path(query->grouped_rel, &path->path);
 }

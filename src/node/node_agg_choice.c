@@ -1,0 +1,87 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_agg_choice.c
+ *	  Leaves out grouping by core's nodes that could cost much more than it saves.
+ *
+ * The problem: where few rows are expected below a grouping, sorting them, hashing them row by row
+ * and collecting them into batches cost the same, and core's sort is taken since the order of its
+ * rows is worth something.  Where a million come it sorts a million.  What joins and subqueries
+ * return is often as wrong as that.
+ *
+ * The idea: bounded regret, as for nested loops (join_choice.c).  The path over rows costs next to
+ * nothing more where the estimate is right, and a fraction if it is wrong; so core's path goes if
+ * ours costs no more than a little more than it.  What stays: paths that group rows that come in
+ * the right order anyhow, which need no memory and give the first groups early; and everything
+ * where the plan below costs less than it takes to begin with batches.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_agg_choice.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat.h"
+
+#include "nodes/pathnodes.h"
+
+#include "node_agg_plan.h"
+#include "zs_base.h"
+#include "zs_cost.h"
+#include "zs_expr_guc.h"
+
+/* So many times the cost of core's path ours may have, and so much more. */
+#define REGRET_FACTOR		1.1
+#define REGRET_COST			(10 * ZS_COST_BEGIN_BATCHES)
+
+/* With a plan below that costs less than this, as few rows by index do, there is little to win. */
+#define LEAST_INPUT_COST	50.0
+
+/* Are the rows of the path sorted only for the grouping above it? */
+static bool
+sorts_all(const Path *path)
+{
+	return IsA(path, SortPath) || IsA(path, GatherMergePath);
+}
+
+/* Does core's path sort or hash all rows of its input? */
+static bool
+takes_all_rows(const Path *path)
+{
+	if (IsA(path, AggPath))
+	{
+		const AggPath *agg = (const AggPath *) path;
+
+		return agg->aggstrategy == AGG_HASHED ||
+			(agg->aggstrategy == AGG_SORTED && sorts_all(agg->subpath));
+	}
+	if (IsA(path, GroupPath))
+		return sorts_all(((const GroupPath *) path)->subpath);
+	if (IsA(path, UpperUniquePath))
+		return sorts_all(((const UpperUniquePath *) path)->subpath);
+	return false;
+}
+
+/*
+ * Takes paths of core's out of the grouped relation for which ours, with all groups, can stand in
+ * at a regret that is bounded.  To be called before ours is added.
+ */
+void
+zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours)
+{
+	ListCell   *lc;
+
+	Assert(query->keys != NIL && ours->param_info == NULL);
+	if (!zs_enable_robust_joins || query->rel->cheapest_total_path->total_cost < LEAST_INPUT_COST)
+		return;
+	foreach(lc, query->grouped_rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (takes_all_rows(path) && zs_path_disabled(ours) <= zs_path_disabled(path) &&
+			ours->total_cost <= REGRET_FACTOR * path->total_cost + REGRET_COST)
+			query->grouped_rel->pathlist = foreach_delete_current(query->grouped_rel->pathlist,
+																  lc);
+	}
+}
