@@ -24,9 +24,10 @@
  * The number of rows is that for which the loop costs as much as the hash join as a whole: so the
  * two together cost at most about twice what the better one of them would have.
  *
- * A hash join may have the tee on either side, if it is INNER; the cheaper one for many rows is
- * taken.  With the outer rows as the hash table a scan of the inner side knows the join's keys
- * (join_tap.c).
+ * A hash join may have the tee on either side, if it is INNER.  The outer rows become the hash
+ * table if that costs less for many rows, and also if they are fewer than the inner ones even then:
+ * costs take so many rows to have as few different keys as the few that are expected.  A scan of
+ * the inner side knows the join's keys in this case (join_tap.c).
  *
  * Adaptive joins as in SQL Server 2017 and Oracle 12c, which buffer rows up to a threshold before
  * they begin with either join.
@@ -256,16 +257,20 @@ make_adaptive(const ZsJoinPair *pair, const NestPath *core)
 	Path	   *many = make_tee(outer, Max(MANY_TIMES * outer->rows, MANY_ROWS), id);
 	Path	   *loop = make_loop(pair, tee, core->jpath.innerjoinpath);
 	Path	   *hash = zsjoin_pair_hash(pair, many, inner, false);
+	Path	   *cheapest;
 	double		factor = zs_debug_switch_after > 0 ? FORCED : 1 - PREFERENCE;
 	CustomPath *path;
 
 	Assert(core->jpath.path.param_info == NULL && outer->param_info == NULL);
 	Assert(core->jpath.innerjoinpath->param_info != NULL && inner->param_info == NULL);
+	cheapest = hash;
 	if (pair->jointype == JOIN_INNER)
 	{
 		Path	   *swapped = zsjoin_pair_hash(pair, inner, many, true);
 
 		if (swapped != NULL && swapped->total_cost < hash->total_cost)
+			cheapest = swapped;
+		if (swapped != NULL && (cheapest == swapped || inner->rows > many->rows))
 			hash = swapped;
 	}
 
@@ -273,7 +278,7 @@ make_adaptive(const ZsJoinPair *pair, const NestPath *core)
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->custom_paths = list_make3(outer, loop, hash);
 	path->custom_private = list_make3(zsbase_private_name(), makeInteger(id),
-									  makeInteger(break_even(loop, outer->rows, hash)));
+									  makeInteger(break_even(loop, outer->rows, cheapest)));
 	path->path.rows = core->jpath.path.rows;
 	path->path.parallel_safe = core->jpath.path.parallel_safe && hash->parallel_safe;
 	path->path.parallel_workers = core->jpath.path.parallel_workers;

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * join_choice.c
- *	  Leaves out nested loops that could cost much more than they save.
+ *	  Leaves out nested loops and sorts that could cost much more than they save.
  *
  * The problem: a nested loop that reads its inner side anew for each outer row is the cheapest plan
  * where one outer row is expected, by a few units.  Where there are ten thousand it reads the inner
@@ -13,6 +13,10 @@
  * good as nothing in comparison if it is wrong.  The loop goes if the hash join, by core's own
  * costs, is within that factor.  Loops whose inner side is looked up by the outer row, cheaply,
  * stay: they are the right plan for few rows, and join_adaptive_plan.c looks after many.
+ *
+ * A merge join that sorts its inputs is another bet on few rows, with less at stake: it goes if the
+ * hash join is within a smaller factor.  The scan on the other side of a hash join can leave out
+ * rows without a partner, too (join_tap.c), which no cost of core's knows.
  *
  * Not where the first rows are all that is wanted: a loop can return one after two reads.  If they
  * are the first in an order, that goes for loops that return rows in an order.
@@ -32,6 +36,7 @@
 
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 
 #include "join_internal.h"
 
@@ -42,6 +47,9 @@
  */
 #define REGRET_FACTOR		10.0
 #define REGRET_COST			50.0
+
+/* So many times the cost of a merge join that sorts: a sort is not as bad as reading anew. */
+#define SORT_REGRET_FACTOR	1.5
 
 /* An inner side that costs more for each outer row is as good as read anew. */
 #define CHEAP_LOOKUP_COST	100.0
@@ -66,19 +74,54 @@ reads_anew(const NestPath *path)
 	return inner->param_info == NULL || inner->total_cost > CHEAP_LOOKUP_COST;
 }
 
-/* Does the loop return rows in an order of which the first ones may be asked for? */
+/*
+ * Are rows in an order of the query's all that it takes to begin with the answer, and are they more
+ * than are asked for?
+ */
 static bool
-is_in_order(const ZsJoinPair *pair, const Path *loop)
+wants_first_in_order(const PlannerInfo *root, double nrows)
 {
-	return pair->root->tuple_fraction > 0 && loop->pathkeys != NIL;
+	const Query *parse = root->parse;
+
+	if (root->tuple_fraction <= 0 || root->tuple_fraction >= Max(nrows, 1) ||
+		root->query_pathkeys == NIL || parse->groupingSets != NIL)
+		return false;
+	if (parse->groupClause == NIL)
+		return !parse->hasAggs && !root->hasHavingQual;
+	/* groups may come one by one, if these need not be sorted */
+	return pathkeys_contained_in(root->sort_pathkeys, root->group_pathkeys);
+}
+
+/* Does the join return rows in an order of which the first ones may be asked for? */
+static bool
+is_in_order(const ZsJoinPair *pair, const Path *path)
+{
+	return path->pathkeys != NIL && wants_first_in_order(pair->root, path->rows) &&
+		linitial(path->pathkeys) == linitial(pair->root->query_pathkeys);
 }
 
 /* Is the loop's cost less than that of other by so little that it is not worth the risk? */
 static bool
 is_bounded(const Path *loop, const Path *other)
 {
+	Cost		limit = IsA(loop, NestPath) ? REGRET_FACTOR * loop->total_cost + REGRET_COST :
+		SORT_REGRET_FACTOR * loop->total_cost;
+
 	return other != NULL && zs_path_disabled(other) <= zs_path_disabled(loop) &&
-		other->total_cost <= REGRET_FACTOR * loop->total_cost + REGRET_COST;
+		other->total_cost <= limit;
+}
+
+/* A join of the pair, in either order, that costs much if there are more rows than expected? */
+static bool
+is_risky(const ZsJoinPair *pair, const Path *path)
+{
+	if (path->param_info != NULL || !(IsA(path, NestPath) || IsA(path, MergePath)) ||
+		!zsjoin_pair_has(pair, (const JoinPath *) path))
+		return false;
+	if (IsA(path, MergePath))
+		return ((const MergePath *) path)->outersortkeys != NIL ||
+			((const MergePath *) path)->innersortkeys != NIL;
+	return reads_anew((const NestPath *) path);
 }
 
 /* Takes out of the list the loops that go if best is there instead; how many are these? */
@@ -93,9 +136,7 @@ drop_from(const ZsJoinPair *pair, List **pathlist, const Path *best)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (!IsA(path, NestPath) || path->param_info != NULL ||
-			!zsjoin_pair_has(pair, (NestPath *) path) || !reads_anew((NestPath *) path) ||
-			is_in_order(pair, path) || !is_bounded(path, best))
+		if (!is_risky(pair, path) || is_in_order(pair, path) || !is_bounded(path, best))
 			continue;
 		*pathlist = foreach_delete_current(*pathlist, lc);
 		ndropped++;
@@ -113,9 +154,9 @@ cheaper(Path *a, Path *b)
 	return a->total_cost <= b->total_cost ? a : b;
 }
 
-/* The cheapest of the list that is no loop and needs no other relation. */
+/* The cheapest of the list that is neither a loop nor risky and needs no other relation. */
 static Path *
-cheapest_other(List *pathlist)
+cheapest_other(const ZsJoinPair *pair, List *pathlist)
 {
 	Path	   *best = NULL;
 	ListCell   *lc;
@@ -124,14 +165,14 @@ cheapest_other(List *pathlist)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (!IsA(path, NestPath) && path->param_info == NULL)
+		if (!IsA(path, NestPath) && path->param_info == NULL && !is_risky(pair, path))
 			best = cheaper(best, path);
 	}
 	return best;
 }
 
 static bool
-has_loop(const ZsJoinPair *pair, List *pathlist)
+has_risky(const ZsJoinPair *pair, List *pathlist)
 {
 	ListCell   *lc;
 
@@ -139,8 +180,7 @@ has_loop(const ZsJoinPair *pair, List *pathlist)
 	{
 		Path	   *path = lfirst(lc);
 
-		if (IsA(path, NestPath) && path->param_info == NULL &&
-			zsjoin_pair_has(pair, (NestPath *) path) && reads_anew((NestPath *) path))
+		if (is_risky(pair, path))
 			return true;
 	}
 	return false;
@@ -161,24 +201,24 @@ zsjoin_choice_drop_loops(const ZsJoinPair *pair)
 	Assert(outer->param_info == NULL && inner->param_info == NULL);
 	if (wants_first_rows(pair->root))
 		return;
-	if (has_loop(pair, joinrel->pathlist))
+	if (has_risky(pair, joinrel->pathlist))
 	{
 		Path	   *hash = zsjoin_pair_hash(pair, outer, inner, false);
 
 		if (pair->jointype == JOIN_INNER)
 			hash = cheaper(hash, zsjoin_pair_hash(pair, inner, outer, true));
 		if (drop_from(pair, &joinrel->pathlist,
-					  cheaper(hash, cheapest_other(joinrel->pathlist))) > 0)
+					  cheaper(hash, cheapest_other(pair, joinrel->pathlist))) > 0)
 			add_path(joinrel, hash);
 	}
 	if (joinrel->consider_parallel && pair->outerrel->partial_pathlist != NIL &&
-		inner->parallel_safe && has_loop(pair, joinrel->partial_pathlist))
+		inner->parallel_safe && has_risky(pair, joinrel->partial_pathlist))
 	{
 		Path	   *hash = zsjoin_pair_hash(pair, linitial(pair->outerrel->partial_pathlist),
 											inner, false);
 
 		if (drop_from(pair, &joinrel->partial_pathlist,
-					  cheaper(hash, cheapest_other(joinrel->partial_pathlist))) > 0)
+					  cheaper(hash, cheapest_other(pair, joinrel->partial_pathlist))) > 0)
 			add_partial_path(joinrel, hash);
 	}
 }

@@ -34,7 +34,7 @@ extern bool zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *jo
 							 RelOptInfo *outerrel, RelOptInfo *innerrel, JoinType jointype,
 							 JoinPathExtraData *extra);
 extern Path *zsjoin_pair_hash(const ZsJoinPair *pair, Path *outer, Path *inner, bool swapped);
-extern bool zsjoin_pair_has(const ZsJoinPair *pair, const NestPath *path);
+extern bool zsjoin_pair_has(const ZsJoinPair *pair, const JoinPath *path);
 
 /* ---- join_choice.c ---- */
 extern void zsjoin_choice_drop_loops(const ZsJoinPair *pair);

@@ -74,12 +74,12 @@ zsjoin_pair_hash(const ZsJoinPair *pair, Path *outer, Path *inner, bool swapped)
 										 clauses);
 }
 
-/* Does a nested loop join these two, in either order? */
+/* Does it join these two, in either order? */
 bool
-zsjoin_pair_has(const ZsJoinPair *pair, const NestPath *path)
+zsjoin_pair_has(const ZsJoinPair *pair, const JoinPath *path)
 {
-	const RelOptInfo *outer = path->jpath.outerjoinpath->parent;
-	const RelOptInfo *inner = path->jpath.innerjoinpath->parent;
+	const RelOptInfo *outer = path->outerjoinpath->parent;
+	const RelOptInfo *inner = path->innerjoinpath->parent;
 
 	return (outer == pair->outerrel && inner == pair->innerrel) ||
 		(outer == pair->innerrel && inner == pair->outerrel);

@@ -35,6 +35,7 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/selfuncs.h"
@@ -50,6 +51,7 @@
 #include "zs_node.h"
 #include "zs_node_filter.h"
 #include "zs_node_scan.h"
+#include "zs_page.h"
 
 /* Comparing a value of a vector; making it has costs of its own (zscost_batches()). */
 #define COST_PER_CLAUSE		0.0001
@@ -74,6 +76,7 @@ typedef struct ScanPath
 	CustomPath	path;			/* first */
 	double		vectors;		/* share of them that zone maps and a join's keys leave */
 	bool		leaves_out;		/* may it leave out rows that a join has no use for? */
+	bool		is_cautious;	/* see is_larger_than_believed() */
 	List	   *told;			/* columns whose keys joins tell it, as the costs have it */
 } ScanPath;
 
@@ -336,11 +339,33 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	path->startup_cost = vector_cost.startup + other_cost.startup +
 		path->pathtarget->cost.startup;
 	/* there are programs to be made */
-	if (vector_clauses != NIL)
+	if (vector_clauses != NIL && !scan->is_cautious)
 		path->startup_cost += ZS_COST_BEGIN_BATCHES;
 	zs_path_add_disabled(path, enable_seqscan ? 0 : 1);
 	path->total_cost = path->startup_cost + cpu +
 		seq_page * batches.pages * (1 - (1 - batches.row_share) * (1 - scan->vectors));
+}
+
+/* Tables with fewer rows are read in no time, in any way. */
+#define FEW_ROWS			1000
+
+/*
+ * Is the table believed to have few rows, though row numbers speak of many?  If it has them, to go
+ * row by row costs many times what programs cost to make; so these do not count.
+ */
+static bool
+is_larger_than_believed(PlannerInfo *root, const RelOptInfo *rel)
+{
+	Relation	table;
+	bool		result;
+
+	if (rel->tuples >= FEW_ROWS)
+		return false;
+	table = table_open(planner_rt_fetch(rel->relid, root)->relid, NoLock);
+	result = (double) zspage_logical_blocks(table) * ZS_ROWS_PER_BLOCK >=
+		Max(FEW_ROWS, 10 * rel->tuples);
+	table_close(table, NoLock);
+	return result;
 }
 
 static Path *
@@ -361,6 +386,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->methods = &path_methods;
 	path->custom_private = list_make2(zsbase_private_name(), vector_clauses);
+	scan->is_cautious = zs_enable_robust_joins && is_larger_than_believed(root, rel);
 	scan->leaves_out = zs_enable_join_filters && may_leave_out(rel, vector_clauses);
 	cost_scan(root, rel, scan, 1);
 	return &path->path;
