@@ -208,6 +208,21 @@ select loops('with w as materialized (select k, t, count(*) as n from i_z group 
 select test.same_order('with w as materialized (select k, count(*) as n from i_@ group by k)
 	select * from i_@ a join w b on b.k = a.k order by a.id limit 5');
 
+-- a subquery's plan stands in one place only: no such join has one on its inner side
+set zedstore.debug_switch_after = 3;
+set join_collapse_limit = 1;
+select is_adaptive('select o.id, i.id, u.n from o_z o left join (i_z i join (select k, id as n
+	from o_z where id < 50 union all select k, v from i_z where id < 50) u on u.k = i.v)
+	on i.k = o.k where o.t = ''T3''');
+reset zedstore.debug_switch_after;
+select adapts('select o.id, i.id, u.n from o_@ o join (i_@ i join (select k, count(*) as n
+	from o_@ group by k union all select k, -count(*) from o_@ group by k) u on u.k = i.v)
+	on i.k = o.k where o.t = ''T3''');
+select adapts('select o.id, i.id, u.n from o_@ o left join (i_@ i join (select k, id as n
+	from o_@ where id < 50 union all select k, v from i_@ where id < 50) u on u.k = i.v)
+	on i.k = o.k where o.t = ''T3''');
+reset join_collapse_limit;
+
 -- of workers each one turns by itself
 set max_parallel_workers_per_gather = 2;
 set parallel_setup_cost = 0;
@@ -217,6 +232,21 @@ select adapts('select i.id, j.id from i_@ i join i_@ j on j.id = i.v where i.t =
 	and i.v < 7');
 select adapts('select count(*) from i_@ i left join i_@ j on j.k = i.v where i.t = ''T3''
 	and i.v < 7');
+select adapts('select i.id from i_@ i where i.v < 30 and exists (select from i_@ j
+	where j.k = i.k and j.id > i.id + 2000)');
+select adapts('select i.id from i_@ i where i.v < 30 and not exists (select from i_@ j
+	where j.k = i.k and j.id > i.id + 2000)');
+select adapts('select i.id, j.id, k.id from i_@ i join i_@ j on j.id = i.v join i_@ k on k.k = j.k
+	where i.t = ''T3'' and i.v < 7');
+select adapts('select i.t, count(*), sum(j.v), min(k.id) from i_@ i join i_@ j on j.id = i.v
+	left join i_@ k on k.k = j.v and k.t = i.t where i.v < 7 group by i.t');
+-- ... below a node that reads them again
+select adapts('select g, (select count(*) || '' '' || sum(j.v) from i_@ i join i_@ j on j.id = i.v
+	where i.v < g) from generate_series(1, 3) g');
+set enable_material = off;
+select adapts('select g, q.* from generate_series(1, 2) g left join (select i.id, j.id as jid
+	from i_@ i join i_@ j on j.id = i.v where i.v < 2) q on q.id > g');
+reset enable_material;
 set zedstore.debug_switch_after = 1;
 explain (costs off) select i.id, j.id from i_z i join i_z j on j.id = i.v where i.t = 'T3'
 	and i.v < 7;
