@@ -140,6 +140,14 @@ extern void zsbase_reloptions_init(void);
 /* The callbacks of the access method, which tell zedstore's tables from others.  For _PG_init. */
 extern void zsbase_set_table_am(const struct TableAmRoutine *routine);
 
+/*
+ * Options as core's text arrays of "name=value", (Datum) 0: none.  Validation raises core's errors;
+ * storing replaces those of ours that the table has.
+ */
+extern void zsbase_options_validate(Datum options);
+extern Datum zsbase_options_fetch(Oid relid);
+extern void zsbase_options_store(Oid relid, Datum options, Datum before);
+
 /* Is this relation stored by the zedstore access method? */
 extern bool zsbase_is_zedstore(Relation rel);
 

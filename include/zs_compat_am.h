@@ -46,7 +46,11 @@
 	table_beginscan_parallel((rel), (pscan), (flags))
 #define zs_index_beginscan(rel, index, snapshot, nkeys, norderbys, flags) \
 	index_beginscan((rel), (index), (snapshot), NULL, (nkeys), (norderbys), (flags))
+#define zs_table_beginscan_tidrange(rel, snapshot, low, high) \
+	table_beginscan_tidrange((rel), (snapshot), (low), (high), SO_NONE)
 #else
+#define zs_table_beginscan_tidrange(rel, snapshot, low, high) \
+	table_beginscan_tidrange((rel), (snapshot), (low), (high))
 #define zs_table_beginscan(rel, snapshot, flags) \
 	((void) (flags), table_beginscan((rel), (snapshot), 0, NULL))
 #define zs_table_beginscan_parallel(rel, pscan, flags) \
@@ -58,6 +62,45 @@
 #define zs_index_beginscan(rel, index, snapshot, nkeys, norderbys, flags) \
 	((void) (flags), index_beginscan((rel), (index), (snapshot), (nkeys), (norderbys)))
 #endif
+#endif
+
+/* Transient tables are made by REPACK's code in 19. */
+#if ZS_PG_AT_LEAST(19)
+#define ZS_REWRITE_H	"commands/repack.h"
+#else
+#define ZS_REWRITE_H	"commands/cluster.h"
+#endif
+
+/* Adds entries of a row to all indexes, as for a new row; 19 has another order of arguments. */
+#if ZS_PG_AT_LEAST(19)
+#define zs_insert_index_tuples(result, slot, estate) \
+	((void) ExecInsertIndexTuples((result), (estate), 0, (slot), NIL, NULL))
+#else
+#define zs_insert_index_tuples(result, slot, estate) \
+	((void) ExecInsertIndexTuples((result), (slot), (estate), false, false, NULL, NIL, false))
+#endif
+
+/* Description of a plain index, for index_create(). */
+#if ZS_PG_AT_LEAST(18)
+#define zs_make_index_info(natts, nkeys, am, expressions, predicates, summarizing) \
+	makeIndexInfo((natts), (nkeys), (am), (expressions), (predicates), false, false, true, false, \
+				  (summarizing), false)
+#else
+#define zs_make_index_info(natts, nkeys, am, expressions, predicates, summarizing) \
+	makeIndexInfo((natts), (nkeys), (am), (expressions), (predicates), false, false, true, false, \
+				  (summarizing))
+#endif
+
+/* Exchanges what two rows of pg_class say of pages that are all frozen; 17 does not count them. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_swap_all_frozen(a, b) \
+	do { \
+		int32		zs_frozen = (a)->relallfrozen; \
+		(a)->relallfrozen = (b)->relallfrozen; \
+		(b)->relallfrozen = zs_frozen; \
+	} while (0)
+#else
+#define zs_swap_all_frozen(a, b) ((void) 0)
 #endif
 
 /* Slots have flags in 19. */

@@ -48,3 +48,54 @@ FROM pg_stat_get_zedstore_io() s
 
 REVOKE ALL ON FUNCTION pg_stat_get_zedstore_io_clients() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_io_clients() TO pg_monitor;
+
+-- Conversion of tables that are in use: docs/adopt-convert.md.
+
+CREATE PROCEDURE zs_convert(
+	relation regclass, method name DEFAULT 'zedstore', options text[] DEFAULT NULL,
+	older_than text DEFAULT NULL, lock_timeout int4 DEFAULT 200, timeout int4 DEFAULT 3600)
+AS 'MODULE_PATHNAME' LANGUAGE C;
+COMMENT ON PROCEDURE zs_convert(regclass, name, text[], text, int4, int4)
+IS 'give a table that is in use another access method';
+
+CREATE FUNCTION zs_convert_log() RETURNS trigger
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION zs_convert_log()
+IS 'follows changes of a table during zs_convert()';
+REVOKE ALL ON FUNCTION zs_convert_log() FROM PUBLIC;
+
+CREATE FUNCTION zs_convert_cleanup(relation regclass DEFAULT NULL) RETURNS int8
+AS 'MODULE_PATHNAME' LANGUAGE C VOLATILE;
+COMMENT ON FUNCTION zs_convert_cleanup(regclass)
+IS 'drop what interrupted conversions left';
+
+CREATE FUNCTION pg_stat_get_zedstore_conversions(
+	OUT pid int4, OUT datid oid, OUT relid oid, OUT method oid, OUT started timestamptz,
+	OUT phase text, OUT blocks_total int8, OUT blocks_done int8, OUT rows_copied int8,
+	OUT indexes_total int8, OUT indexes_done int8, OUT changes_applied int8, OUT lock_tries int8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE ROWS 4;
+COMMENT ON FUNCTION pg_stat_get_zedstore_conversions()
+IS 'conversions by zs_convert() that are going on';
+
+CREATE VIEW pg_stat_zedstore_conversions AS
+SELECT s.pid, d.datname, c.oid::regclass AS relation, a.amname AS method, s.started, s.phase,
+	s.blocks_total, s.blocks_done, s.rows_copied, s.indexes_total, s.indexes_done,
+	s.changes_applied, s.lock_tries
+FROM pg_stat_get_zedstore_conversions() s
+	LEFT JOIN pg_database d ON d.oid = s.datid
+	LEFT JOIN pg_class c ON c.oid = s.relid AND d.datname = current_database()
+	LEFT JOIN pg_am a ON a.oid = s.method AND d.datname = current_database()
+UNION ALL
+SELECT NULL, current_database(), l.relrewrite::regclass, NULL, NULL, 'interrupted',
+	NULL, NULL, NULL, NULL, NULL, NULL, NULL
+FROM (SELECT DISTINCT relrewrite FROM pg_class WHERE relrewrite <> 0 AND relkind = 'r') l
+WHERE NOT EXISTS (
+	SELECT FROM pg_stat_get_zedstore_conversions() s JOIN pg_database d ON d.oid = s.datid
+	WHERE d.datname = current_database() AND s.relid = l.relrewrite);
+COMMENT ON VIEW pg_stat_zedstore_conversions
+IS 'conversions by zs_convert() that are going on, and those of which something is left';
+
+REVOKE ALL ON FUNCTION pg_stat_get_zedstore_conversions() FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_conversions() TO pg_monitor;
+GRANT SELECT ON pg_stat_zedstore_conversions TO pg_monitor;

@@ -22,6 +22,7 @@
 #include "zs_am.h"
 #include "zs_base.h"
 #include "zs_compat.h"
+#include "zs_convert.h"
 #include "zs_cost.h"
 #include "zs_expr_guc.h"
 #include "zs_io.h"
@@ -67,6 +68,7 @@ _PG_init(void)
 	zsnode_agg_init();
 	zsnode_cache_init();
 	zsjoin_init();
+	zsconvert_init();
 	zsio_init();
 	zs_preloaded = true;
 }

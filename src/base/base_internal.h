@@ -26,9 +26,6 @@
  */
 extern bool zsbase_options_is_ours(const DefElem *def);
 extern List *zsbase_options_all_names(void);
-extern void zsbase_options_validate(Datum options);
-extern Datum zsbase_options_fetch(Oid relid);
-extern void zsbase_options_store(Oid relid, Datum options, Datum before);
 extern bool zsbase_options_allowed(char relkind, Oid amoid);
 
 /* base_sort_key.c */
