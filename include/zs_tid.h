@@ -85,6 +85,7 @@ extern void zstid_scan_lock_rows(ZsTidScan *scan, zstid base, const OffsetNumber
 extern bool zstid_is_unseen(Relation rel, zstid row, Snapshot snapshot, bool *all_dead);
 extern void zstid_note_unseen(Relation rel, zstid row, Snapshot snapshot);
 extern void zstid_forget_unseen(void);
+extern void zstid_unseen_init(void);
 
 /* tid_retire.c */
 

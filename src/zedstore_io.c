@@ -31,6 +31,7 @@
 #include "zs_page.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
+#include "zs_tid.h"
 #include "zs_wal.h"
 #include "zs_write.h"
 
@@ -53,6 +54,7 @@ _PG_init(void)
 	zsbase_inval_init();
 	zswal_rmgr_init();
 	zspage_exchange_init();
+	zstid_unseen_init();
 	zswrite_init();
 	zsscan_fetch_init();
 	zsbase_reloptions_init();

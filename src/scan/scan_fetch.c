@@ -56,15 +56,23 @@ static struct
 
 /* ---- index scans --------------------------------------------------------------- */
 
+/*
+ * A unique index makes a fetch for each entry that it looks at.  So one is at hand; if an error has
+ * left it to nobody, others do until the transaction ends.
+ */
+static ZsIndexFetch spare_fetch;
+static bool spare_fetch_used = false;
+
 /* index_fetch_begin of the table access method: contract in tableam.h. */
 IndexFetchTableData *
 zsscan_index_begin(Relation rel, uint32 flags)
 {
-	ZsIndexFetch *fetch = palloc0(sizeof(ZsIndexFetch));
+	ZsIndexFetch *fetch = spare_fetch_used ? palloc(sizeof(ZsIndexFetch)) : &spare_fetch;
 
 	zsbase_require_preload();
-	fetch->base.rel = rel;
-	fetch->context = CurrentMemoryContext;
+	if (fetch == &spare_fetch)
+		spare_fetch_used = true;
+	*fetch = (ZsIndexFetch) {.base.rel = rel, .context = CurrentMemoryContext};
 	return &fetch->base;
 }
 
@@ -83,7 +91,10 @@ zsscan_index_end(IndexFetchTableData *fetch)
 
 	if (zfetch->source != NULL)
 		zsscan_source_free(zfetch->source);
-	pfree(zfetch);
+	if (zfetch == &spare_fetch)
+		spare_fetch_used = false;
+	else
+		pfree(zfetch);
 }
 
 /* index_fetch_tuple of the table access method: contract in tableam.h. */
@@ -209,7 +220,10 @@ row_cache_xact_callback(XactEvent event, void *arg)
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
 		event == XACT_EVENT_PREPARE || event == XACT_EVENT_PARALLEL_COMMIT ||
 		event == XACT_EVENT_PARALLEL_ABORT)
+	{
+		spare_fetch_used = false;
 		drop_row_cache(true, event == XACT_EVENT_ABORT || event == XACT_EVENT_PARALLEL_ABORT);
+	}
 }
 
 /*

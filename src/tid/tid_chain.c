@@ -47,7 +47,7 @@ judge_holder(MultiXactStatus status, TransactionId xid, LockTupleMode mode)
 	bool		conflict = zstid_mxact_conflict(status, zstid_mxact_status(mode, false));
 
 	/* in progress must be asked before committed */
-	if (TransactionIdIsCurrentTransactionId(xid))
+	if (zstid_xid_is_own(xid))
 		return HOLDER_IS_US;
 	if (TransactionIdIsInProgress(xid))
 		return conflict ? HOLDER_WAIT : HOLDER_HARMLESS;

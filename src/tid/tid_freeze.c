@@ -76,7 +76,7 @@ choose_members(Relation rel, const ZsVisSlot *vis, const ZsTidVacuumCutoffs *cut
 	for (int i = 0; i < nmembers; i++)
 	{
 		TransactionId xid = members[i].xid;
-		bool		running = TransactionIdIsCurrentTransactionId(xid) ||
+		bool		running = zstid_xid_is_own(xid) ||
 			TransactionIdIsInProgress(xid);
 
 		if (!ISUPDATE_from_mxstatus(members[i].status))

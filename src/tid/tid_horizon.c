@@ -90,12 +90,12 @@ zstid_satisfies_vacuum_horizon(ZsVisSlot *vis, Buffer buffer, TransactionId *dea
 	{
 		if (zstid_xmin_invalid(vis))
 			return ZS_VACUUM_DEAD;
-		if (TransactionIdIsCurrentTransactionId(vis->xmin))
+		if (zstid_xid_is_own(vis->xmin))
 		{
 			if ((vis->infomask & HEAP_XMAX_INVALID) || zstid_locked_only(vis) ||
 				zstid_is_only_locked(vis))
 				return ZS_VACUUM_INSERT_IN_PROGRESS;
-			if (TransactionIdIsCurrentTransactionId(zstid_update_xid(vis)))
+			if (zstid_xid_is_own(zstid_update_xid(vis)))
 				return ZS_VACUUM_DELETE_IN_PROGRESS;
 			/* the deleting subtransaction must have aborted */
 			return ZS_VACUUM_INSERT_IN_PROGRESS;
@@ -159,7 +159,7 @@ zstid_is_only_locked(const ZsVisSlot *vis)
 
 	xmax = zstid_update_xid(vis);
 	Assert(TransactionIdIsValid(xmax));
-	if (TransactionIdIsCurrentTransactionId(xmax))
+	if (zstid_xid_is_own(xmax))
 		return false;
 	if (TransactionIdIsInProgress(xmax))
 		return false;

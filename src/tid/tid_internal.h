@@ -405,12 +405,27 @@ extern bool zstid_is_surely_dead(const ZsVisSlot *vis, GlobalVisState *vistest);
 extern void zstid_set_hint(ZsVisSlot *vis, Buffer buffer, uint16 mask, TransactionId xid);
 extern void zstid_copy_hints(ZsVisSlot *to, const ZsVisSlot *from, Buffer buffer);
 
+/* tid_own.c */
+extern bool zstid_xid_is_own(TransactionId xid);
+extern void zstid_own_forget_xids(void);
+extern void zstid_own_prepare(void);
+extern bool zstid_own_is_dead(const ZsVisSlot *vis);
+extern bool zstid_own_check_dead(const ZsVisSlot *vis);
+
 /* tid_serial.c */
 extern void zstid_conflict_out(bool visible, Relation rel, ZsVisSlot *vis,
 							   Buffer buffer, Snapshot snapshot);
 
 /* A slot that says "visible to everyone". */
 extern const ZsVisSlot zstid_frozen_slot;
+
+/* Did the transaction, which is running, insert the row and delete it itself? */
+static inline bool
+zstid_is_deleted_by_inserter(const ZsVisSlot *vis, TransactionId xid)
+{
+	return vis->xmin == xid && vis->xmax == xid && !zstid_locked_only(vis) &&
+		(vis->infomask & (HEAP_XMAX_INVALID | HEAP_XMAX_IS_MULTI)) == 0;
+}
 
 static inline bool
 zstid_vis_is_updated(const ZsVisSlot *vis)

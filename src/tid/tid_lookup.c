@@ -127,6 +127,7 @@ zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *resul
 	ZsVisSlot	frozen;
 	ZsVisSlot  *vis;
 	bool		valid;
+	ZsVisSlot	unseen;
 	Buffer		buf = lock_row(rel, row, &run, &vis, &frozen);
 
 	if (vis == NULL)
@@ -153,8 +154,15 @@ zstid_fetch_visible(Relation rel, zstid row, Snapshot snapshot, ZsVisSlot *resul
 	}
 	if (all_dead != NULL)
 		*all_dead = !valid && zstid_is_surely_dead(vis, GlobalVisTestFor(rel));
+	if (valid || all_dead == NULL || *all_dead)
+	{
+		UnlockReleaseBuffer(buf);
+		return valid;
+	}
+	unseen = *vis;
 	UnlockReleaseBuffer(buf);
-	return valid;
+	*all_dead = zstid_own_check_dead(&unseen);
+	return false;
 }
 
 /*
@@ -215,6 +223,9 @@ is_dead(Relation rel, ZsVisSlot *vis, Buffer hintbuf, TransactionId *conflict_ho
 	TransactionId dead_after;
 	ZsVacuumState state = zstid_satisfies_vacuum_horizon(vis, hintbuf, &dead_after);
 
+	/* nobody on a standby will ever see it either */
+	if (state == ZS_VACUUM_DELETE_IN_PROGRESS)
+		return zstid_own_is_dead(vis);
 	if (state != ZS_VACUUM_DEAD &&
 		!(state == ZS_VACUUM_RECENTLY_DEAD &&
 		  zs_xid_is_removable(GlobalVisTestFor(rel), dead_after)))
@@ -243,6 +254,7 @@ zstid_find_dead(Relation rel, const zstid *rows, int nrows, bool *dead,
 	int			n;
 
 	Assert(nrows > 0);
+	zstid_own_prepare();
 	buf = rows[0] < ZS_MAX_ROW ? zsbtree_search(rel, ZS_TREE_TID, rows[0], BUFFER_LOCK_SHARE) :
 		InvalidBuffer;
 	if (!BufferIsValid(buf))

@@ -97,7 +97,7 @@ wait_for_xmax(ZsTidModify *m)
 		m->lockers_checked = true;
 		m->lockers_remain = remaining != 0;
 	}
-	else if (TransactionIdIsCurrentTransactionId(xwait) ||
+	else if (zstid_xid_is_own(xwait) ||
 			 (HEAP_XMAX_IS_KEYSHR_LOCKED(seen.infomask) && m->mode == LockTupleNoKeyExclusive))
 	{
 		/* our own lock, or one that does not hinder us */
@@ -327,7 +327,7 @@ find_inherited(const ZsTidModify *m, Inherited *inherited)
 		inherited->xmax = vis->xmax;
 		zstid_multi_infomask(vis->xmax, &inherited->infomask, &inherited->infomask2);
 	}
-	else if (!TransactionIdIsCurrentTransactionId(vis->xmax))
+	else if (!zstid_xid_is_own(vis->xmax))
 	{
 		/* nothing else is left in force by an update */
 		inherited->xmax = vis->xmax;

@@ -270,12 +270,15 @@ tell_snapshot(ZsTidScan *scan, const ZsTidRun *run)
 
 /*
  * Tests all slots of the leaf.  Most have been written by a transaction that is known to have
- * committed, before all that the snapshot takes for running.
+ * committed, before all that the snapshot takes for running; or by this one, which inserted and
+ * deleted the rows itself.
  */
 static void
 test_slots(ZsTidScan *scan)
 {
-	bool		is_mvcc = scan->snapshot->snapshot_type == SNAPSHOT_MVCC;
+	Snapshot	snapshot = scan->snapshot;
+	bool		is_mvcc = snapshot->snapshot_type == SNAPSHOT_MVCC;
+	TransactionId own = GetTopTransactionIdIfAny();
 
 	for (int i = 0; i < scan->walk.nslots; i++)
 	{
@@ -283,8 +286,11 @@ test_slots(ZsTidScan *scan)
 
 		if (is_mvcc && (vis->infomask & (HEAP_XMIN_FROZEN | HEAP_XMAX_INVALID)) ==
 			(HEAP_XMIN_COMMITTED | HEAP_XMAX_INVALID) &&
-			TransactionIdPrecedes(vis->xmin, scan->snapshot->xmin))
+			TransactionIdPrecedes(vis->xmin, snapshot->xmin))
 			scan->verdicts[i] = SLOT_VISIBLE;
+		else if (is_mvcc && TransactionIdIsValid(own) && zstid_is_deleted_by_inserter(vis, own))
+			scan->verdicts[i] = vis->cmin < snapshot->curcid && vis->cmax >= snapshot->curcid ?
+				SLOT_VISIBLE : SLOT_INVISIBLE;
 		else
 			(void) slot_is_visible(scan, ZS_FIRST_REAL_SLOT + i);
 	}

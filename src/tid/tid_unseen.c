@@ -18,11 +18,13 @@
  * MVCC snapshots and one for dirty ones, since an update asks by both.
  *
  * What is in a window stays true as long as it is asked about (is_current()).  A row that is
- * deleted in the eyes of a snapshot is so in those of later ones, and of a dirty one, until the
- * subtransaction ends, which may take an own deletion back; so mostly the next commands of a
- * transaction use the window, too.  A row that is not yet there in the eyes of an MVCC snapshot may
- * be there for the next one: such a window is for equal snapshots only.  A dirty one sees a row as
- * soon as it is there, perhaps by a row number that an inserter gave up before.
+ * deleted in the eyes of a snapshot is so in those of later ones, and of a dirty one; so the next
+ * commands use the window, too, and so do the next transactions, except for what this one has
+ * deleted itself: a rollback may take that back.  A row that is not yet there in the eyes of an
+ * MVCC snapshot may be there for the next one: such a window is for equal snapshots only.  A dirty
+ * one sees a row as soon as it is there, perhaps by a row number that an inserter gave up before.
+ * Rows that are deleted become dead to everybody some day, which an index wants to know: so no
+ * window gets old.
  *
  * Locks: a leaf of the TID tree shared, while a window is made.  No WAL.
  *
@@ -34,6 +36,7 @@
  */
 #include "postgres.h"
 
+#include "access/transam.h"
 #include "access/xact.h"
 #include "storage/bufmgr.h"
 #include "storage/predicate.h"
@@ -57,27 +60,31 @@
 /* A window was worth its price if it answered that often. */
 #define GOOD_USE		16
 
+/* A window is used by that many transactions. */
+#define MAX_XACTS		64
+
 /* Rows [first, end) of a window, none of which is seen. */
 typedef struct UnseenRun
 {
 	zstid		first;
 	zstid		end;
 	bool		all_dead;		/* to everybody */
+	bool		own;			/* deleted by the transaction that made the window */
 } UnseenRun;
 
-/* Who asks; a window answers nobody else. */
+/* Who asked last. */
 typedef struct UnseenKey
 {
+	Oid			relid;
 	RelFileLocatorBackend file;
 	LocalTransactionId lxid;
-	SubTransactionId subid;
-	/* of MVCC snapshots, which are equal if these are */
+	SubTransactionId subid;		/* none of the runs was added by a later one */
+	/* of MVCC snapshots */
 	TransactionId xmin;
 	TransactionId xmax;
 	uint32		xcnt;
 	int32		subxcnt;
 	CommandId	curcid;
-	uint64		completed;
 } UnseenKey;
 
 typedef struct UnseenWindow
@@ -88,6 +95,8 @@ typedef struct UnseenWindow
 	int			wanted;			/* so many make a window */
 	bool		has_window;
 	bool		exact;			/* for equal snapshots only */
+	bool		has_own;		/* some runs are own ones */
+	int			nxacts;			/* transactions that have used it since it was made */
 	int			used;			/* answers of the window */
 	zstid		end;			/* of the window, which begins with the first run */
 	int			nruns;
@@ -107,28 +116,6 @@ window_of(Snapshot snapshot)
 	return snapshot->snapshot_type == SNAPSHOT_DIRTY ? &dirty_window : NULL;
 }
 
-/* Is what was remembered an answer to a question about rel and snapshot? */
-static inline bool
-is_current(const UnseenWindow *window, Relation rel, Snapshot snapshot)
-{
-	const UnseenKey *key = &window->key;
-
-	if (window->last == ZS_INVALID_ROW || !zsbase_has_file(rel, &key->file) ||
-		key->lxid != MyProc->vxid.lxid || key->subid != GetCurrentSubTransactionId())
-		return false;
-	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
-		return true;
-
-	/* later ones have higher numbers; one that was not taken by this transaction has none */
-	if (!window->exact && key->completed != 0)
-		return snapshot->snapXactCompletionCount >= key->completed &&
-			snapshot->curcid >= key->curcid;
-	return key->curcid == snapshot->curcid &&
-		key->completed == snapshot->snapXactCompletionCount && key->xmin == snapshot->xmin &&
-		key->xmax == snapshot->xmax && key->xcnt == snapshot->xcnt &&
-		key->subxcnt == snapshot->subxcnt;
-}
-
 /* Ends the window, if there is one, and learns from it. */
 static void
 end_window(UnseenWindow *window)
@@ -136,8 +123,8 @@ end_window(UnseenWindow *window)
 	if (window->has_window)
 		window->wanted = window->used >= GOOD_USE ? FIRST_MISSES :
 			Min(2 * window->wanted, MAX_MISSES);
-	window->has_window = window->exact = false;
-	window->nruns = window->at = window->used = 0;
+	window->has_window = window->exact = window->has_own = false;
+	window->nruns = window->at = window->used = window->nxacts = 0;
 	window->end = 0;
 }
 
@@ -157,9 +144,78 @@ zstid_forget_unseen(void)
 	forget(&dirty_window);
 }
 
+/* Forgets what the transaction deleted itself. */
+static void
+forget_own(UnseenWindow *window)
+{
+	int			n = 0;
+
+	if (!window->has_own)
+		return;
+	for (int i = 0; i < window->nruns; i++)
+	{
+		if (!window->runs[i].own)
+			window->runs[n++] = window->runs[i];
+	}
+	Assert(n < window->nruns);
+	window->has_own = false;
+	window->nruns = n;
+	window->at = 0;
+	window->end = n == 0 ? 0 : window->runs[n - 1].end;
+}
+
+/* Another transaction asks: what does it know by the window? */
+static void
+hand_over(UnseenWindow *window)
+{
+	if (window->exact || ++window->nxacts > MAX_XACTS)
+		forget(window);
+	forget_own(window);
+	Assert(LocalTransactionIdIsValid(MyProc->vxid.lxid));
+	window->key.lxid = MyProc->vxid.lxid;
+	window->key.subid = TopSubTransactionId;
+}
+
+/*
+ * Does the MVCC snapshot take all transactions for committed that the one of the key does, the
+ * present one left aside?  It does if it was taken later.  xmax never goes back; and of the
+ * transactions before it some have ended since, none has begun.
+ */
+static inline bool
+is_later(Snapshot snapshot, const UnseenKey *key)
+{
+	return TransactionIdFollows(snapshot->xmax, key->xmax) ||
+		(snapshot->xmax == key->xmax && snapshot->xcnt <= key->xcnt &&
+		 snapshot->subxcnt <= key->subxcnt);
+}
+
+/* Is what was remembered an answer to a question about rel and snapshot? */
+static inline bool
+is_current(UnseenWindow *window, Relation rel, Snapshot snapshot)
+{
+	const UnseenKey *key = &window->key;
+
+	if (window->last == ZS_INVALID_ROW || !zsbase_has_file(rel, &key->file))
+		return false;
+	if (unlikely(key->lxid != MyProc->vxid.lxid))
+	{
+		hand_over(window);
+		if (window->last == ZS_INVALID_ROW)
+			return false;
+	}
+	if (snapshot->snapshot_type != SNAPSHOT_MVCC)
+		return true;
+	if (!window->exact)
+		return is_later(snapshot, key) && (!window->has_own || snapshot->curcid >= key->curcid);
+	return key->curcid == snapshot->curcid && key->xmin == snapshot->xmin &&
+		key->xmax == snapshot->xmax && key->xcnt == snapshot->xcnt &&
+		key->subxcnt == snapshot->subxcnt;
+}
+
 static void
 set_key(UnseenKey *key, Relation rel, Snapshot snapshot)
 {
+	key->relid = RelationGetRelid(rel);
 	key->file = zsbase_file(rel);
 	key->lxid = MyProc->vxid.lxid;
 	key->subid = GetCurrentSubTransactionId();
@@ -168,7 +224,13 @@ set_key(UnseenKey *key, Relation rel, Snapshot snapshot)
 	key->xcnt = snapshot->xcnt;
 	key->subxcnt = snapshot->subxcnt;
 	key->curcid = snapshot->curcid;
-	key->completed = snapshot->snapXactCompletionCount;
+}
+
+/* Serializable transactions test each row that they meet for conflicts. */
+static inline bool
+tests_each_row(Relation rel, Snapshot snapshot)
+{
+	return IsolationIsSerializable() && CheckForSerializableConflictOutNeeded(rel, snapshot);
 }
 
 /* What the window says of a row within it; NULL: nothing. */
@@ -217,7 +279,8 @@ zstid_is_unseen(Relation rel, zstid row, Snapshot snapshot, bool *all_dead)
 
 	Assert(row < ZS_MAX_ROW);
 	if (window == NULL || likely(window->nruns == 0) || row < window->runs[0].first ||
-		row >= window->end || !is_current(window, rel, snapshot))
+		row >= window->end || !is_current(window, rel, snapshot) ||
+		tests_each_row(rel, snapshot))
 		return false;
 	run = find_run(window, row);
 	if (run == NULL)
@@ -240,6 +303,7 @@ typedef enum Verdict
 	VERDICT_OTHER,				/* seen, or not for long enough */
 	VERDICT_ABSENT,				/* not there in the eyes of an MVCC snapshot: not yet, or never */
 	VERDICT_DELETED,
+	VERDICT_DELETED_OWN,		/* by the current transaction */
 	VERDICT_DEAD,				/* to everybody */
 } Verdict;
 
@@ -249,10 +313,12 @@ sees_inserter(const ZsVisSlot *slot, Snapshot snapshot)
 {
 	if (zstid_xmin_frozen(slot))
 		return true;
-	if (zstid_xmin_committed(slot))
-		return !XidInMVCCSnapshot(slot->xmin, snapshot);
-	return !zstid_xmin_invalid(slot) && TransactionIdIsCurrentTransactionId(slot->xmin) &&
-		slot->cmin < snapshot->curcid;
+	if (zstid_xmin_invalid(slot))
+		return false;
+	if (!zstid_xmin_committed(slot) && zstid_xid_is_own(slot->xmin))
+		return slot->cmin < snapshot->curcid;
+	return !XidInMVCCSnapshot(slot->xmin, snapshot) &&
+		(zstid_xmin_committed(slot) || TransactionIdDidCommit(slot->xmin));
 }
 
 /* slot: in the page in buf, which is locked; NULL for fixed numbers. */
@@ -270,24 +336,28 @@ judge(const ZsTidRun *run, ZsVisSlot *slot, Snapshot snapshot, Buffer buf, Globa
 		return VERDICT_ABSENT;
 	if (!is_mvcc && zstid_xmin_invalid(slot))
 		return VERDICT_OTHER;
-	return zstid_is_surely_dead(slot, vistest) ? VERDICT_DEAD : VERDICT_DELETED;
+	if (zstid_is_surely_dead(slot, vistest) || zstid_own_is_dead(slot))
+		return VERDICT_DEAD;
+	return zstid_xid_is_own(zstid_update_xid(slot)) ? VERDICT_DELETED_OWN : VERDICT_DELETED;
 }
 
 /* Adds the run to the window, which has room for it. */
 static void
-add_run(UnseenWindow *window, const ZsTidRun *run, bool all_dead)
+add_run(UnseenWindow *window, const ZsTidRun *run, bool all_dead, bool own)
 {
 	UnseenRun  *last = &window->runs[window->nruns - 1];
 
 	Assert(window->nruns == 0 || last->end <= run->first);
 	window->end = run->first + run->count;
-	if (window->nruns > 0 && last->end == run->first && last->all_dead == all_dead)
+	window->has_own |= own;
+	if (window->nruns > 0 && last->end == run->first && last->all_dead == all_dead &&
+		last->own == own)
 	{
 		last->end = window->end;
 		return;
 	}
 	Assert(window->nruns < WINDOW_RUNS);
-	window->runs[window->nruns++] = (UnseenRun) {run->first, window->end, all_dead};
+	window->runs[window->nruns++] = (UnseenRun) {run->first, window->end, all_dead, own};
 }
 
 /*
@@ -304,8 +374,10 @@ fill_window(UnseenWindow *window, Relation rel, zstid row, Snapshot snapshot)
 	ZsTidRun	run;
 	const char *reason;
 	Page		page;
-	Buffer		buf = zsbtree_search(rel, ZS_TREE_TID, row, BUFFER_LOCK_SHARE);
+	Buffer		buf;
 
+	zstid_own_prepare();
+	buf = zsbtree_search(rel, ZS_TREE_TID, row, BUFFER_LOCK_SHARE);
 	if (!BufferIsValid(buf))
 		return;
 	page = BufferGetPage(buf);
@@ -336,7 +408,8 @@ fill_window(UnseenWindow *window, Relation rel, zstid row, Snapshot snapshot)
 		if (*verdict == VERDICT_OTHER || (*verdict == VERDICT_ABSENT && !window->exact))
 			continue;
 		add_run(window, &run, *verdict == VERDICT_DEAD ||
-				(*verdict == VERDICT_ABSENT && zstid_is_surely_dead(slot, vistest)));
+				(*verdict == VERDICT_ABSENT && zstid_is_surely_dead(slot, vistest)),
+				*verdict == VERDICT_DELETED_OWN);
 	}
 	if (reason != NULL)
 		zsbase_corrupted(rel, BufferGetBlockNumber(buf), "TID tree leaf: %s.", reason);
@@ -349,7 +422,7 @@ fill_window(UnseenWindow *window, Relation rel, zstid row, Snapshot snapshot)
 static void
 make_window(UnseenWindow *window, Relation rel, zstid row, Snapshot snapshot)
 {
-	bool		longer = window->used >= GOOD_USE && row >= window->end &&
+	bool		longer = window->used >= GOOD_USE && window->nruns > 0 && row >= window->end &&
 		row - window->end <= NEAR_ROWS && window->nruns < WINDOW_RUNS / 2;
 
 	if (!longer)
@@ -373,8 +446,7 @@ zstid_note_unseen(Relation rel, zstid row, Snapshot snapshot)
 {
 	UnseenWindow *window = window_of(snapshot);
 
-	/* serializable transactions test and lock each row that they meet */
-	if (window == NULL || CheckForSerializableConflictOutNeeded(rel, snapshot))
+	if (window == NULL || tests_each_row(rel, snapshot))
 		return;
 	if (!is_current(window, rel, snapshot))
 	{
@@ -388,4 +460,38 @@ zstid_note_unseen(Relation rel, zstid row, Snapshot snapshot)
 		return;
 	make_window(window, rel, row, snapshot);
 	window->misses = 0;
+}
+
+/* ---- events ------------------------------------------------------------------------ */
+
+/* A subtransaction that is rolled back takes its deletions back. */
+static void
+unseen_subxact_callback(SubXactEvent event, SubTransactionId subid, SubTransactionId parent,
+						void *arg)
+{
+	if (event != SUBXACT_EVENT_ABORT_SUB)
+		return;
+	zstid_own_forget_xids();
+	if (mvcc_window.key.subid >= subid)
+		forget_own(&mvcc_window);
+	if (dirty_window.key.subid >= subid)
+		forget_own(&dirty_window);
+}
+
+/* Listener to the relation cache: a table that is dropped may leave its file's name to another. */
+static void
+unseen_relcache_callback(Oid relid)
+{
+	if (!OidIsValid(relid) || mvcc_window.key.relid == relid)
+		forget(&mvcc_window);
+	if (!OidIsValid(relid) || dirty_window.key.relid == relid)
+		forget(&dirty_window);
+}
+
+/* To be called in _PG_init of the postmaster. */
+void
+zstid_unseen_init(void)
+{
+	RegisterSubXactCallback(unseen_subxact_callback, NULL);
+	zsbase_listen_relcache(unseen_relcache_callback);
 }

@@ -52,10 +52,10 @@ own_row_updatable(ZsVisSlot *vis, CommandId curcid, Buffer buffer)
 
 		Assert(TransactionIdIsValid(xmax));
 		/* the deleting subtransaction must have aborted */
-		if (!TransactionIdIsCurrentTransactionId(xmax))
+		if (!zstid_xid_is_own(xmax))
 			return MultiXactIdIsRunning(vis->xmax, false) ? TM_BeingModified : TM_Ok;
 	}
-	else if (!TransactionIdIsCurrentTransactionId(vis->xmax))
+	else if (!zstid_xid_is_own(vis->xmax))
 	{
 		zstid_set_hint(vis, buffer, HEAP_XMAX_INVALID, InvalidTransactionId);
 		return TM_Ok;
@@ -79,7 +79,7 @@ multi_row_updatable(ZsVisSlot *vis, CommandId curcid, Buffer buffer)
 
 	xmax = zstid_update_xid(vis);
 	Assert(TransactionIdIsValid(xmax));
-	if (TransactionIdIsCurrentTransactionId(xmax))
+	if (zstid_xid_is_own(xmax))
 		return vis->cmax >= curcid ? TM_SelfModified : TM_Invisible;
 	if (MultiXactIdIsRunning(vis->xmax, false))
 		return TM_BeingModified;
@@ -107,7 +107,7 @@ zstid_satisfies_update(ZsVisSlot *vis, CommandId curcid, Buffer buffer)
 	{
 		if (zstid_xmin_invalid(vis))
 			return TM_Invisible;
-		if (TransactionIdIsCurrentTransactionId(vis->xmin))
+		if (zstid_xid_is_own(vis->xmin))
 		{
 			if (vis->cmin >= curcid)
 				return TM_Invisible;	/* inserted after the scan started */
@@ -124,7 +124,7 @@ zstid_satisfies_update(ZsVisSlot *vis, CommandId curcid, Buffer buffer)
 	if (zstid_xmax_is_multi(vis))
 		return multi_row_updatable(vis, curcid, buffer);
 
-	if (TransactionIdIsCurrentTransactionId(vis->xmax))
+	if (zstid_xid_is_own(vis->xmax))
 	{
 		if (zstid_locked_only(vis))
 			return TM_BeingModified;

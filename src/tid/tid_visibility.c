@@ -90,7 +90,7 @@ bool
 zstid_is_current_xact(const ZsVisSlot *vis)
 {
 	return TransactionIdIsNormal(vis->xmin) &&
-		TransactionIdIsCurrentTransactionId(vis->xmin);
+		zstid_xid_is_own(vis->xmin);
 }
 
 /*
@@ -129,9 +129,9 @@ own_row_deleted(ZsVisSlot *vis, Buffer buffer)
 		TransactionId xmax = zstid_update_xid(vis);
 
 		Assert(TransactionIdIsValid(xmax));
-		return TransactionIdIsCurrentTransactionId(xmax);
+		return zstid_xid_is_own(xmax);
 	}
-	if (!TransactionIdIsCurrentTransactionId(vis->xmax))
+	if (!zstid_xid_is_own(vis->xmax))
 	{
 		zstid_set_hint(vis, buffer, HEAP_XMAX_INVALID, InvalidTransactionId);
 		return false;
@@ -155,7 +155,7 @@ satisfies_self_or_dirty(ZsVisSlot *vis, Snapshot dirty, Buffer buffer)
 	{
 		if (zstid_xmin_invalid(vis))
 			return false;
-		if (TransactionIdIsCurrentTransactionId(vis->xmin))
+		if (zstid_xid_is_own(vis->xmin))
 			return !own_row_deleted(vis, buffer);
 		switch (zstid_inserter_state(vis, buffer))
 		{
@@ -187,7 +187,7 @@ satisfies_self_or_dirty(ZsVisSlot *vis, Snapshot dirty, Buffer buffer)
 	{
 		xmax = zstid_update_xid(vis);
 		Assert(TransactionIdIsValid(xmax));
-		if (TransactionIdIsCurrentTransactionId(xmax))
+		if (zstid_xid_is_own(xmax))
 			return false;
 		if (TransactionIdIsInProgress(xmax))
 		{
@@ -199,7 +199,7 @@ satisfies_self_or_dirty(ZsVisSlot *vis, Snapshot dirty, Buffer buffer)
 	}
 
 	xmax = vis->xmax;
-	if (TransactionIdIsCurrentTransactionId(xmax))
+	if (zstid_xid_is_own(xmax))
 		return zstid_locked_only(vis);
 	if (TransactionIdIsInProgress(xmax))
 	{
@@ -249,7 +249,7 @@ satisfies_mvcc(ZsVisSlot *vis, Snapshot snapshot, Buffer buffer)
 	{
 		if (zstid_xmin_invalid(vis))
 			return false;
-		if (TransactionIdIsCurrentTransactionId(vis->xmin))
+		if (zstid_xid_is_own(vis->xmin))
 			return own_row_visible(vis, snapshot, buffer);
 		if (XidInMVCCSnapshot(vis->xmin, snapshot))
 			return false;
@@ -279,7 +279,7 @@ satisfies_mvcc(ZsVisSlot *vis, Snapshot snapshot, Buffer buffer)
 
 	if (zstid_xmax_is_multi(vis) || !(vis->infomask & HEAP_XMAX_COMMITTED))
 	{
-		if (TransactionIdIsCurrentTransactionId(xmax))
+		if (zstid_xid_is_own(xmax))
 			return vis->cmax >= snapshot->curcid;
 		if (XidInMVCCSnapshot(xmax, snapshot))
 			return true;

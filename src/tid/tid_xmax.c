@@ -79,7 +79,7 @@ zstid_deleted_by_current_xact(const ZsVisSlot *vis)
 {
 	return !(vis->infomask & HEAP_XMAX_INVALID) &&
 		!HEAP_XMAX_IS_LOCKED_ONLY(vis->infomask) &&
-		TransactionIdIsCurrentTransactionId(zstid_update_xid(vis));
+		zstid_xid_is_own(zstid_update_xid(vis));
 }
 
 /* What each row lock mode means to the lock manager and in multixacts. */
@@ -224,7 +224,7 @@ zstid_multi_conflicts(MultiXactId multi, uint16 infomask, LockTupleMode mode,
 
 		if (result && (current_is_member == NULL || *current_is_member))
 			break;
-		if (TransactionIdIsCurrentTransactionId(xid))
+		if (zstid_xid_is_own(xid))
 		{
 			if (current_is_member != NULL)
 				*current_is_member = true;
