@@ -29,6 +29,10 @@
 /* Strings sampled for the table of words. */
 #define WORDS_STRINGS		8192
 
+/* They are this share of the text at most, but so many bytes at least. */
+#define WORDS_SHARE			8
+#define WORDS_SAMPLE_MIN	(32 * 1024)
+
 /* A new table of words is refined once for each so many bytes of text, up to this many rounds. */
 #define WORDS_ROUND_BYTES	(512 * 1024)
 #define WORDS_ROUNDS		8
@@ -104,16 +108,16 @@ is_repeated(const ZsSegmentEncoder *se, uint32 row, uint64 *seen)
 }
 
 /*
- * Takes each step'th string from `first` on, of long ones a part; returns how many.  What stands in
- * a coded dictionary is written once, however often it occurs.
+ * Takes each step'th string from `first` on, of long ones a part, at most `bytes` in all; returns
+ * how many.  What stands in a coded dictionary is written once, however often it occurs.
  */
 static uint32
-sample_strings(const ZsSegmentEncoder *se, uint32 first, uint32 step, const uint8 **strings,
-			   uint32 *lens)
+sample_strings(const ZsSegmentEncoder *se, uint32 first, uint32 step, uint32 bytes,
+			   const uint8 **strings, uint32 *lens)
 {
 	const ZsColumnInput *in = se->in;
-	uint32		most = 4 * Max(ZS_WORDS_SAMPLE_MAX / (in->nrows / step + 1), 16);
-	uint32		left = ZS_WORDS_SAMPLE_MAX;
+	uint32		most = 4 * Max(bytes / (in->nrows / step + 1), 16);
+	uint32		left = bytes;
 	uint32		n = 0;
 	uint64		seen[ZS_DICT_SMALL_ENTRIES / 64] = {0};
 
@@ -144,7 +148,9 @@ build_words(ZsSegmentEncoder *se)
 	ZsCodecBuf *scratch = &se->enc->bufs[ZS_BUF_WORD_COUNTS];
 	uint64		total = zscodec_mode_coded(se->mode) ? se->dict.raw_bytes + se->dict.rest_bytes :
 		in->offsets[in->nrows] - in->offsets[0];
-	uint32		step = Max((uint32) (total / ZS_WORDS_SAMPLE_MAX), in->nrows / WORDS_STRINGS) + 1;
+	uint32		sample = (uint32) Min(Max(total / WORDS_SHARE, WORDS_SAMPLE_MIN),
+									  ZS_WORDS_SAMPLE_MAX);
+	uint32		step = Max((uint32) (total / sample), in->nrows / WORDS_STRINGS) + 1;
 	uint32		rounds = 1;
 	const uint8 **strings;
 	uint32	   *lens;
@@ -159,7 +165,8 @@ build_words(ZsSegmentEncoder *se)
 		rounds += (uint32) Min(total / WORDS_ROUND_BYTES, Min(step, WORDS_ROUNDS) - 1);
 	for (uint32 round = 0; round < rounds; round++)
 	{
-		uint32		n = sample_strings(se, round * step / rounds, step, strings, lens);
+		uint32		n = sample_strings(se, round * step / rounds, step, sample, strings,
+											   lens);
 
 		if (n == 0)
 			break;
