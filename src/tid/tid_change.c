@@ -57,6 +57,25 @@ zstid_target_init(ZsTidTarget *target, Relation rel)
 }
 
 /*
+ * The map page that a change needed last.  One statement changes many rows under the same, and the
+ * leaf need not be unlocked to pin what is pinned before.
+ */
+static struct
+{
+	RelFileLocatorBackend file;
+	zstid		end;			/* of the rows that it covers; 0: none */
+}			last_map = {.end = 0};
+
+/* Pins the map page of the row, which changes of rows beside it needed. */
+static inline void
+pin_last_map(ZsTidTarget *target, zstid row)
+{
+	if (row < last_map.end && last_map.end == zstid_vm_page_end(row) &&
+		zsbase_has_file(target->rel, &last_map.file))
+		visibilitymap_pin(target->rel, zs_row_block(row), &target->vmbuf);
+}
+
+/*
  * Locks the leaf that holds row, ready for one change of rows that start at
  * row, or at a row of the same leaf that the same map page covers.  Returns
  * false if the tree is empty and create is false.  No lock is held on entry.
@@ -70,6 +89,7 @@ zstid_target_lock(ZsTidTarget *target, zstid row, bool create)
 	Assert(row < ZS_MAX_ROW);
 	target->row = row;
 	target->near_row = ZS_INVALID_ROW;
+	pin_last_map(target, row);
 	for (;;)
 	{
 		Page		page;
@@ -88,6 +108,8 @@ zstid_target_lock(ZsTidTarget *target, zstid row, bool create)
 		{
 			zstid_target_unlock(target);
 			visibilitymap_pin(rel, zs_row_block(row), &target->vmbuf);
+			last_map.file = zsbase_file(rel);
+			last_map.end = zstid_vm_page_end(row);
 			continue;
 		}
 
