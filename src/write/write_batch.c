@@ -72,7 +72,7 @@ zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
 	buf->nlive = 0;
 	buf->subxacts = NULL;
 	buf->nsubxacts = buf->maxsubxacts = 0;
-	buf->next = buf->end = 0;
+	buf->reserved = buf->aside = (ZsReserved) {0};
 	buf->frozen_first = buf->frozen_end = 0;
 }
 
@@ -320,9 +320,7 @@ finish_segments(Relation rel, ZsWriteBuffer *buf)
 	if (buf->links != NULL)
 		zsattr_link_segments(rel, buf->links);
 
-	/* rows that would follow within the last stripe cannot begin a batch */
-	if (buf->owned && buf->next >= end && buf->next < TYPEALIGN64(ZS_STRIPE_ROWS, end))
-		zswrite_release_rows(rel, buf);
+	zswrite_end_stripe(rel, buf, end);
 	zswrite_columns_drop(buf, buf->nlinks);
 	buf->nlinks = 0;
 	if (buf->links != NULL)

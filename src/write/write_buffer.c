@@ -63,7 +63,7 @@ discard(ZsWriteBuffer *buf)
 	buf->nkept = 0;
 	buf->links = NULL;
 	buf->nlinks = 0;
-	buf->next = buf->end = 0;
+	zswrite_forget_reserved(buf);
 	buf->frozen_first = buf->frozen_end = 0;
 	buf->nsubxacts = 0;
 	buf->nlive = 0;
@@ -73,7 +73,8 @@ static bool
 is_empty(const ZsWriteBuffer *buf)
 {
 	return buf->context == NULL ||
-		(buf->nrows == 0 && buf->nitems == 0 && buf->next >= buf->end && buf->frozen_end == 0);
+		(buf->nrows == 0 && buf->nitems == 0 && !zswrite_has_reserved(buf) &&
+		 buf->frozen_end == 0);
 }
 
 /* Writes all of the buffer and frees its memory. */
@@ -365,7 +366,7 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 	 */
 	if (buf->xid != FrozenTransactionId && !TransactionIdIsCurrentTransactionId(buf->xid))
 	{
-		buf->next = buf->end = 0;
+		zswrite_forget_reserved(buf);
 
 		/* rows without numbers cannot be told from others later; all of the batch are of one xid */
 		if (buf->nunnumbered > 0 && buf->nlinks == 0)
@@ -376,7 +377,7 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 	 * Nothing is buffered, yet rows may be reserved that are the parent's: an UPDATE that could not
 	 * mark the old version takes its row out of the buffer again.  These must go back.
 	 */
-	if (buf->nlive == 0 && (buf->next >= buf->end || buf->xid == FrozenTransactionId))
+	if (buf->nlive == 0 && (!zswrite_has_reserved(buf) || buf->xid == FrozenTransactionId))
 		discard(buf);
 }
 

@@ -117,11 +117,11 @@ insert_rows(ZsWriteBuffer *buf, const NewRows *rows, int done, zstid *first)
 	zswrite_end_unnumbered(rel, buf);
 
 	/* a row that is too wide for the row tree needs stripes of its own */
-	if (!bulk && (keeps || !(buf->owned && buf->next < buf->end && buf->xid == rows->xid &&
-							 buf->cid == rows->cid)))
+	if (!bulk && (keeps || !(buf->reserved.owned && buf->reserved.next < buf->reserved.end &&
+							 buf->xid == rows->xid && buf->cid == rows->cid)))
 		bulk = !zswrite_fits_item(rel, slots[0]);
 	keeps = keeps && !bulk;
-	row = zswrite_reserve_row(rel, buf, rows->xid, rows->cid, bulk, keeps, &owned);
+	row = zswrite_reserve_row(rel, buf, rows->xid, rows->cid, slots[0], bulk, keeps, &owned);
 
 	/* only now, because forming an item may write large values to overflow pages */
 	if (owned)
@@ -129,13 +129,13 @@ insert_rows(ZsWriteBuffer *buf, const NewRows *rows, int done, zstid *first)
 		if (!zswrite_columns_accept(rel, buf, row))
 			zswrite_write_columns(rel, buf, false);
 		n = (int) Min((uint64) (nstaged > 0 ? nstaged : rows->nslots - done),
-					  1 + (buf->end - buf->next));
+					  1 + (buf->reserved.end - buf->reserved.next));
 		if (nstaged > 0)
 			n = zswrite_append_staged(rel, buf, row, rows->stage, done, n, rows->xmin);
 		else
 			n = zswrite_append_columns(rel, buf, row, slots, n, rows->xmin);
-		buf->next += n - 1;
-		Assert(buf->next <= buf->end);
+		buf->reserved.next += n - 1;
+		Assert(buf->reserved.next <= buf->reserved.end);
 	}
 	else
 	{
@@ -279,7 +279,7 @@ zswrite_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples,
 
 	/* a short COPY is no bulk load, unless it is the end of one */
 	rows.bulk = bulk && (ntuples >= BULK_ROWS ||
-						 ((buf->owned || buf->nunnumbered > 0) &&
+						 ((buf->reserved.owned || buf->nunnumbered > 0) &&
 						  buf->xid == rows.xid && buf->cid == cid));
 	for (int done = 0; done < ntuples;)
 	{

@@ -77,6 +77,15 @@ typedef struct ZsKeptPointer
 	ZsOverflowPointer pointer;
 } ZsKeptPointer;
 
+/* Row numbers that are reserved and not used yet: [next, end). */
+typedef struct ZsReserved
+{
+	zstid		next;
+	zstid		end;
+	bool		owned;			/* in stripes of our own */
+	uint32		step;			/* size of the last reservation of the kind in this command */
+} ZsReserved;
+
 /*
  * Rows of one table that this transaction inserted and that are not written
  * yet.  Two batches: columns of rows in stripes of our own, and whole rows for
@@ -120,14 +129,13 @@ typedef struct ZsWriteBuffer
 
 	Size		bytes;			/* memory of both batches */
 
-	/* reserved row numbers not used yet */
-	zstid		next;
-	zstid		end;
-	bool		owned;			/* in stripes of our own */
+	/* reserved row numbers */
+	ZsReserved	reserved;
+	ZsReserved	aside;			/* of the other kind, where rows of both follow each other */
 	uint32		rows_only;		/* rows of the command that still go into the row tree */
+	uint32		nwide;			/* wide ones among them */
 	TransactionId xid;
 	CommandId	cid;
-	uint32		step;			/* size of the last reservation in this command */
 
 	/* reserved as frozen since the last flush: all within this range */
 	zstid		frozen_first;
@@ -143,6 +151,13 @@ typedef struct ZsWriteBuffer
 
 	dlist_node	live;			/* among the buffers that have a context */
 } ZsWriteBuffer;
+
+/* Are row numbers reserved? */
+static inline bool
+zswrite_has_reserved(const ZsWriteBuffer *buf)
+{
+	return buf->reserved.next < buf->reserved.end || buf->aside.next < buf->aside.end;
+}
 
 /* The attribute that column i of the batch is, from 0. */
 static inline AttrNumber
@@ -308,7 +323,10 @@ extern int	zswrite_append_staged(Relation rel, ZsWriteBuffer *buf, zstid row,
 
 extern int	zswrite_cursor(void);
 extern zstid zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
-								 CommandId cid, bool bulk, bool rows_only, bool *owned);
+								 CommandId cid, TupleTableSlot *slot, bool bulk,
+								 bool rows_only, bool *owned);
+extern void zswrite_forget_reserved(ZsWriteBuffer *buf);
+extern void zswrite_end_stripe(Relation rel, ZsWriteBuffer *buf, zstid end);
 extern void zswrite_release_rows(Relation rel, ZsWriteBuffer *buf);
 extern bool zswrite_begin_unnumbered(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
 									 CommandId cid);

@@ -17,7 +17,9 @@
  * bits in the visibility map when the buffer is flushed and nothing is reserved any more.
  *
  * An UPDATE whose rows share large values with their old versions (write_keep.c) stays with small
- * reservations for some time, since these rows go into the row tree.
+ * reservations for some time, since these rows go into the row tree.  Wide rows between them that
+ * share nothing would leave a page for each large value there; so they get stripes of our own, and
+ * reservations of both kinds are used side by side.
  *
  * Reservations divide a loader's rows into batches, since those of other sessions lie between.
  * Where nobody looks for a row before it is written, a bulk loader therefore has none: its rows
@@ -72,87 +74,138 @@ zswrite_cursor(void)
 static void
 reserve_small(Relation rel, ZsWriteBuffer *buf)
 {
+	ZsReserved *r = &buf->reserved;
 	zstid		first;
-	uint32		n = zstid_insert_small(rel, zswrite_cursor(), buf->step, buf->xid, buf->cid, 0,
+	uint32		n = zstid_insert_small(rel, zswrite_cursor(), r->step, buf->xid, buf->cid, 0,
 									   &first);
 
-	Assert(n >= 1 && n <= buf->step);
+	Assert(n >= 1 && n <= r->step);
 	Assert(first / ZS_STRIPE_ROWS == (first + n - 1) / ZS_STRIPE_ROWS);
-	buf->next = first;
-	buf->end = first + n;
-	buf->owned = false;
+	r->next = first;
+	r->end = first + n;
+	r->owned = false;
 }
 
 static void
 reserve_stripes(Relation rel, ZsWriteBuffer *buf)
 {
-	buf->step = TYPEALIGN(ZS_STRIPE_ROWS, buf->step);
-	buf->next = zspage_reserve_rows(rel, buf->step);
-	buf->end = buf->next + buf->step;
-	buf->owned = true;
-	Assert(buf->next % ZS_STRIPE_ROWS == 0 && buf->end <= ZS_MAX_ROW);
-	zstid_insert_rows(rel, buf->next, buf->step, buf->xid, buf->cid);
+	ZsReserved *r = &buf->reserved;
+
+	r->step = TYPEALIGN(ZS_STRIPE_ROWS, r->step);
+	r->next = zspage_reserve_rows(rel, r->step);
+	r->end = r->next + r->step;
+	r->owned = true;
+	Assert(r->next % ZS_STRIPE_ROWS == 0 && r->end <= ZS_MAX_ROW);
+	zstid_insert_rows(rel, r->next, r->step, buf->xid, buf->cid);
 }
 
 /*
- * Row number for the next row; *owned tells where it must be stored.  bulk:
+ * The next row, which may but need not go into the row tree, comes among rows that must.  Should it
+ * become part of a column?  A narrow one is as good there.  The large values of a wide one would
+ * take a page each, so after some of them stripes of our own are better.
+ */
+static bool
+belongs_to_columns(Relation rel, ZsWriteBuffer *buf, TupleTableSlot *slot)
+{
+	Assert(buf->rows_only > 0);
+	return zswrite_is_wide(rel, slot) && ++buf->nwide > SMALL_ROWS;
+}
+
+/* What is reserved of the other kind is used from now on, if anything is. */
+static void
+swap_reserved(ZsWriteBuffer *buf)
+{
+	ZsReserved	aside = buf->aside;
+
+	Assert(aside.next >= aside.end || aside.owned != buf->reserved.owned);
+	buf->aside = buf->reserved;
+	buf->reserved = aside;
+	buf->reserved.owned = !buf->aside.owned;
+}
+
+/*
+ * Row number for the next row, which is in the slot; *owned tells where it must be stored.  bulk:
  * take stripes of our own at once.  rows_only: it must be stored in the row
  * tree, as some rows of this command that follow.
  */
 zstid
-zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid,
-					CommandId cid, bool bulk, bool rows_only, bool *owned)
+zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid, CommandId cid,
+					TupleTableSlot *slot, bool bulk, bool rows_only, bool *owned)
 {
+	ZsReserved *r = &buf->reserved;
 	bool		same_command = buf->xid == xid && buf->cid == cid;
 
 	Assert(!(bulk && rows_only));
 	if (rows_only)
-		buf->rows_only = ROWS_ONLY_RUN;
-	else if (unlikely(buf->rows_only > 0))
-		buf->rows_only = same_command ? buf->rows_only - 1 : 0;
-	if (likely(same_command && buf->next < buf->end && (buf->owned ? !rows_only : !bulk)))
 	{
-		*owned = buf->owned;
-		return buf->next++;
+		if (buf->rows_only == 0 || !same_command)
+			buf->nwide = 0;
+		buf->rows_only = ROWS_ONLY_RUN;
+	}
+	else if (unlikely(buf->rows_only > 0))
+	{
+		buf->rows_only = same_command ? buf->rows_only - 1 : 0;
+		if (buf->rows_only > 0 && !bulk)
+			bulk = belongs_to_columns(rel, buf, slot);
+	}
+	if (same_command && buf->rows_only > 0 &&
+		(r->owned ? rows_only || (!bulk && r->next >= r->end) : bulk))
+		swap_reserved(buf);
+	if (likely(same_command && r->next < r->end && (r->owned ? !rows_only : !bulk)))
+	{
+		*owned = r->owned;
+		return r->next++;
 	}
 
-	zswrite_release_rows(rel, buf);
-	Assert(buf->next >= buf->end);
+	if (!same_command || buf->rows_only == 0)
+		zswrite_release_rows(rel, buf);
+	Assert(r->next >= r->end);
 	if (!same_command)
-		buf->step = zswrite_command_wrote_single(rel, xid, cid) ? 2 : 1;
-	else if (buf->step >= ZS_STRIPE_ROWS)
-		buf->step = Min(buf->step * BULK_GROWTH, ZSWRITE_BATCH_ROWS);
+		r->step = zswrite_command_wrote_single(rel, xid, cid) ? 2 : 1;
+	else if (r->step >= ZS_STRIPE_ROWS)
+		r->step = Min(r->step * BULK_GROWTH, ZSWRITE_BATCH_ROWS);
 	else
-		buf->step = buf->step * 2;
+		r->step = Max(r->step * 2, 1);
 	buf->xid = xid;
 	buf->cid = cid;
 	if (buf->rows_only > 0 && !bulk)
-		buf->step = Min(buf->step, SMALL_ROWS);
-	if (bulk || buf->step > SMALL_ROWS)
+		r->step = Min(r->step, SMALL_ROWS);
+	if (bulk || r->step > SMALL_ROWS)
 		reserve_stripes(rel, buf);
 	else
 		reserve_small(rel, buf);
 	if (xid == FrozenTransactionId)
 	{
-		buf->frozen_first = buf->frozen_end == 0 ? buf->next : Min(buf->frozen_first, buf->next);
-		buf->frozen_end = Max(buf->frozen_end, buf->end);
+		buf->frozen_first = buf->frozen_end == 0 ? r->next : Min(buf->frozen_first, r->next);
+		buf->frozen_end = Max(buf->frozen_end, r->end);
 	}
-	*owned = buf->owned;
-	Assert(buf->next < buf->end && (!bulk || *owned) && (!rows_only || !*owned));
-	return buf->next++;
+	*owned = r->owned;
+	Assert(r->next < r->end && (!bulk || *owned) && (!rows_only || !*owned));
+	return r->next++;
 }
 
 /*
- * Gives back the row numbers that are reserved for the buffer and not used: to
+ * The subtransaction that the reserved row numbers belong to has ended, or they went back: there
+ * are none.
+ */
+void
+zswrite_forget_reserved(ZsWriteBuffer *buf)
+{
+	buf->reserved.next = buf->reserved.end = 0;
+	buf->aside.next = buf->aside.end = 0;
+}
+
+/*
+ * Gives back the row numbers that are reserved and not used: to
  * the stripe or, with whole stripes behind all others, to the table.  Others
  * of our own stripes are retired, the rest of the last one goes to a cursor.
  * After an error that a savepoint catches, what is left is still reserved.
  */
-void
-zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
+static void
+release(Relation rel, ZsReserved *r)
 {
-	zstid		next = buf->next;
-	zstid		end = buf->end;
+	zstid		next = r->next;
+	zstid		end = r->end;
 	zstid		tail;
 
 	if (next >= end)
@@ -162,11 +215,11 @@ zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
 	 * an error may be caught by a savepoint: what is left is still reserved then, and goes back
 	 * later
 	 */
-	zstid_release_rows(rel, &buf->next, end);
+	zstid_release_rows(rel, &r->next, end);
 
 	/* steps double from what was used: a command that reads as it writes stays with small ones */
-	buf->step -= Min(buf->step - 1, end - next);
-	if (!buf->owned)
+	r->step -= Min(r->step - 1, end - next);
+	if (!r->owned)
 		return;
 
 	Assert(end % ZS_STRIPE_ROWS == 0);
@@ -175,6 +228,31 @@ zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
 		zstid_retire_unused(rel, tail, end);
 	if (tail != next)
 		zspage_cursor_move(rel, zswrite_cursor(), tail - ZS_STRIPE_ROWS);
+}
+
+/* Gives back all row numbers that are reserved for the buffer and not used: release(). */
+void
+zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
+{
+	release(rel, &buf->aside);
+	buf->aside.step = 0;
+	release(rel, &buf->reserved);
+}
+
+/*
+ * Segments of the rows before `end` were written.  Rows that would follow within their last stripe
+ * cannot begin a batch: gives their numbers back.
+ */
+void
+zswrite_end_stripe(Relation rel, ZsWriteBuffer *buf, zstid end)
+{
+	zstid		tail = TYPEALIGN64(ZS_STRIPE_ROWS, end);
+	const ZsReserved *r = &buf->reserved;
+	const ZsReserved *aside = &buf->aside;
+
+	if ((r->owned && r->next >= end && r->next < tail) ||
+		(aside->owned && aside->next >= end && aside->next < tail))
+		zswrite_release_rows(rel, buf);
 }
 
 /*
@@ -198,14 +276,14 @@ zswrite_begin_unnumbered(Relation rel, ZsWriteBuffer *buf, TransactionId xid, Co
 		!rel->rd_rel->relhasindex && !buf->write_through && !zswrite_committing &&
 		(triggers == NULL || !triggers->trig_insert_after_row) && !IsolationIsSerializable() &&
 		(buf->nunnumbered > 0 ? same_command :
-		 buf->nrows == 0 && !(same_command && buf->next < buf->end)))
+		 buf->nrows == 0 && !(same_command && zswrite_has_reserved(buf))))
 	{
 		if (buf->nunnumbered == 0)
 		{
 			zswrite_release_rows(rel, buf);
 			buf->xid = xid;
 			buf->cid = cid;
-			buf->step = 1;
+			buf->reserved.step = 1;
 			buf->rows_only = 0;
 			buf->first = 0;
 		}
@@ -240,10 +318,10 @@ zswrite_number_rows(Relation rel, ZsWriteBuffer *buf, uint32 nrows)
 	Assert(nrows == buf->nrows || (nrows < buf->nrows && nrows % ZS_STRIPE_ROWS == 0));
 
 	zswrite_release_rows(rel, buf);
-	buf->step = nrows;
+	buf->reserved.step = nrows;
 	reserve_stripes(rel, buf);
-	buf->first = buf->next;
-	buf->next += nrows;
+	buf->first = buf->reserved.next;
+	buf->reserved.next += nrows;
 	buf->nunnumbered -= nrows;
 	ZS_INJECTION_POINT("zs-write-number");
 	zswrite_release_rows(rel, buf);
