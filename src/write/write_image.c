@@ -135,19 +135,39 @@ has_external(const ZsRowImages *images, TupleTableSlot *slot)
 }
 
 /*
+ * The value of column attno (from 1) that the old row has, too, and that is left out of the image:
+ * not one of identity.  NULL: it is not left out.
+ */
+static inline const ZsKeptValue *
+left_out(const ZsKeptValues *kept, const Bitmapset *identity, AttrNumber attno)
+{
+	if (kept == NULL || bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, identity))
+		return NULL;
+	for (int i = 0; i < kept->n; i++)
+	{
+		if (kept->values[i].attno == attno)
+			return &kept->values[i];
+	}
+	return NULL;
+}
+
+/*
  * Makes the slot's row the one in work: columns that are not wanted become NULL, and values
  * that stand elsewhere (overflow pages, TOAST tables of other tables, expanded objects) are
  * fetched.  Values that are compressed where they are stay so, output plugins know them.
- * With copy the row does not share the slot's arrays, even if it is the same.
+ * In the place of values that the old row has, too, (kept, or NULL; but not of columns of identity)
+ * come pointers, which nobody follows; such a value is not fetched.
  */
 static void
-load_row(ZsRowImages *images, TupleTableSlot *slot, const Bitmapset *attrs, bool copy)
+load_row(ZsRowImages *images, TupleTableSlot *slot, const Bitmapset *attrs,
+		 const ZsKeptValues *kept, const Bitmapset *identity)
 {
 	TupleDesc	desc = RelationGetDescr(images->rel);
 
+	Assert(kept == NULL || attrs == NULL);
 	if (attrs == NULL)
 		slot_getallattrs(slot);
-	if (attrs == NULL && !copy && !images->has_dropped && slot->tts_nvalid >= desc->natts &&
+	if (attrs == NULL && kept == NULL && !images->has_dropped && slot->tts_nvalid >= desc->natts &&
 		!has_external(images, slot))
 	{
 		images->values = slot->tts_values;
@@ -159,6 +179,7 @@ load_row(ZsRowImages *images, TupleTableSlot *slot, const Bitmapset *attrs, bool
 	images->isnull = images->own_isnull;
 	for (int i = 0; i < desc->natts; i++)
 	{
+		const ZsKeptValue *pointer;
 		struct varlena *v;
 
 		images->isnull[i] = true;
@@ -169,28 +190,11 @@ load_row(ZsRowImages *images, TupleTableSlot *slot, const Bitmapset *attrs, bool
 		if (images->isnull[i] || TupleDescAttr(desc, i)->attlen != -1)
 			continue;
 		v = (struct varlena *) DatumGetPointer(images->values[i]);
-		if (VARATT_IS_EXTERNAL(v))
+		pointer = left_out(kept, identity, i + 1);
+		if (pointer != NULL)
+			images->values[i] = zswrite_pointer_datum(&pointer->pointer);
+		else if (VARATT_IS_EXTERNAL(v))
 			images->values[i] = PointerGetDatum(detoast_external_attr(v));
-	}
-}
-
-/*
- * Puts pointers in the place of values that the old row has, too, but for columns of identity.
- * Nobody follows them.
- */
-static void
-leave_kept_out(ZsRowImages *images, TupleTableSlot *slot, const ZsKeptValues *kept,
-			   const Bitmapset *identity)
-{
-	for (int i = 0; i < kept->n; i++)
-	{
-		int			column = kept->values[i].attno - 1;
-
-		if (bms_is_member(column + 1 - FirstLowInvalidHeapAttributeNumber, identity))
-			continue;
-		if (images->values[column] != slot->tts_values[column])
-			pfree(DatumGetPointer(images->values[column]));
-		images->values[column] = zswrite_pointer_datum(&kept->values[i].pointer);
 	}
 }
 
@@ -494,9 +498,7 @@ zswrite_images_append(ZsRowImages *images, TupleTableSlot *slot, const Bitmapset
 	MemoryContext old = MemoryContextSwitchTo(images->context);
 	xl_zs_logical_row header;
 
-	load_row(images, slot, attrs, kept != NULL);
-	if (kept != NULL)
-		leave_kept_out(images, slot, kept, identity);
+	load_row(images, slot, attrs, kept, identity);
 	form_tuple(images, &header);
 	unload_row(images, slot);
 	append_tuple(images, &header);
