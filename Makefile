@@ -28,6 +28,7 @@ DATA := $(call files_of,sql/zedstore_io--*.sql)
 # Installed into a folder of its own, docs/ below it, so that links between them work.
 DOCS = README.md CHANGELOG.md LICENSE
 DOCS_FOLDER := $(call files_of,docs/*.md docs/*.svg)
+SCRIPTS := $(call files_of,scripts/zs_check_all)
 
 # sql/ holds install scripts (with "--" in the name) and regression tests.
 REGRESS := $(foreach file,$(call files_of,sql/*.sql),$(if $(findstring --,$(file)),,$(basename $(notdir $(file)))))

@@ -277,3 +277,215 @@ IS 'conversions by zs_convert() that are going on, and those of which something 
 REVOKE ALL ON FUNCTION pg_stat_get_zedstore_conversions() FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION pg_stat_get_zedstore_conversions() TO pg_monitor;
 GRANT SELECT ON pg_stat_zedstore_conversions TO pg_monitor;
+
+-- All zedstore tables of a database: docs/adopt-watch.md.
+
+CREATE VIEW zs_tables AS
+SELECT c.oid::regclass AS relation, b.bytes, w.raw::int8 AS raw_bytes,
+	round((w.raw / nullif(b.bytes, 0))::numeric, 2) AS ratio,
+	round(100.0 * t.rowtree / nullif(t.blocks, 0), 1) AS rowtree_percent,
+	round(100.0 * t.free / nullif(t.blocks, 0), 1) AS free_percent,
+	s.n_live_tup AS live_rows, s.n_dead_tup AS dead_rows,
+	round(100.0 * s.n_dead_tup / nullif(s.n_live_tup + s.n_dead_tup, 0), 1) AS dead_percent,
+	s.n_ins_since_vacuum AS inserted_since_vacuum,
+	greatest(s.last_vacuum, s.last_autovacuum) AS last_vacuum
+FROM pg_class c
+	JOIN pg_am a ON a.oid = c.relam
+		AND a.amhandler = 'zedstore_tableam_handler(internal)'::regprocedure
+	LEFT JOIN pg_stat_all_tables s ON s.relid = c.oid
+	CROSS JOIN LATERAL (SELECT pg_table_size(c.oid) AS bytes) b
+	CROSS JOIN LATERAL (
+		SELECT greatest(c.reltuples, 0) * sum(p.stawidth * (1 - p.stanullfrac)) AS raw
+		FROM pg_statistic p WHERE p.starelid = c.oid AND NOT p.stainherit) w
+	CROSS JOIN LATERAL (
+		SELECT sum(z.nblocks) AS blocks, sum(z.nblocks) FILTER (WHERE z.attno = -1) AS rowtree,
+			sum(z.nfree) AS free
+		FROM pg_zs_trees(CASE WHEN c.relpersistence = 'p' OR NOT pg_is_in_recovery()
+			THEN c.oid END) z) t
+WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't';
+COMMENT ON VIEW zs_tables
+IS 'zedstore tables of this database, with what tells how they do';
+GRANT SELECT ON zs_tables TO pg_monitor;
+
+-- What a heap table would be as zedstore: docs/adopt-estimate.md.
+
+CREATE FUNCTION zs_estimate(relation regclass, percent float8 DEFAULT NULL,
+	OUT item text, OUT name text, OUT heap_bytes int8, OUT zedstore_bytes int8, OUT ratio numeric,
+	OUT detail text)
+RETURNS SETOF record
+LANGUAGE plpgsql VOLATILE COST 100000 ROWS 30
+SET search_path = pg_catalog, pg_temp
+AS $$
+DECLARE
+	blcksz CONSTANT int8 := current_setting('block_size')::int8;
+	run_rows CONSTANT int8 := 65536;	-- of a full segment
+	most_runs CONSTANT int8 := 64;
+	entries CONSTANT float8 := 80;		-- of segments in an index page
+	targets text;
+	blocks int8;
+	density float8;
+	run int8;
+	runs int8;
+	query text;
+	sample_blocks int8;
+	sample_rows int8;
+	scale float8;
+	whole boolean;
+	started timestamptz;
+	seconds float8;
+	stat record;
+	writers float8;
+BEGIN
+	IF relation IS NULL THEN
+		RAISE EXCEPTION USING ERRCODE = 'null_value_not_allowed',
+			MESSAGE = 'the table must not be null';
+	END IF;
+	IF NOT EXISTS (
+		SELECT FROM pg_class c JOIN pg_am a ON a.oid = c.relam
+		WHERE c.oid = relation AND c.relkind IN ('r', 'm') AND a.amname = 'heap') THEN
+		RAISE EXCEPTION USING ERRCODE = 'wrong_object_type',
+			MESSAGE = format('"%s" is not a heap table', relation);
+	END IF;
+	IF percent <= 0 OR percent > 100 OR percent = 'NaN' THEN
+		RAISE EXCEPTION USING ERRCODE = 'invalid_parameter_value',
+			MESSAGE = 'the percentage must be greater than 0 and at most 100';
+	END IF;
+	SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum) INTO targets
+	FROM pg_attribute
+	WHERE attrelid = relation AND attnum > 0 AND NOT attisdropped AND attgenerated <> 'v';
+	blocks := pg_relation_size(relation) / blcksz;
+	IF blocks = 0 OR targets IS NULL THEN
+		RAISE NOTICE 'table "%" is empty', relation;
+		RETURN;
+	END IF;
+
+	SELECT CASE WHEN c.reltuples > 0 AND c.relpages > 0 THEN c.reltuples / c.relpages ELSE 50 END
+	INTO density FROM pg_class c WHERE c.oid = relation;
+	run := least(blocks, greatest(1, ceil(run_rows / density)::int8));
+	runs := CASE WHEN percent IS NULL THEN 16
+			ELSE greatest(1, ceil(blocks * percent / 100 / run)::int8) END;
+	IF runs > most_runs THEN
+		run := run * ceil(runs / most_runs::float8)::int8;
+		runs := most_runs;
+	END IF;
+	IF runs * run >= blocks THEN
+		runs := 1;
+		run := blocks;
+	END IF;
+
+	-- runs of neighbouring rows, as long as segments, spread over the table; read by one command,
+	-- which writes as bulk loads do
+	SET LOCAL client_min_messages = warning;
+	DROP TABLE IF EXISTS pg_temp.zs_estimate_sample;
+	SELECT string_agg(format('SELECT %s FROM ONLY %s WHERE ctid >= ''(%s,0)'' AND ctid < ''(%s,0)''',
+			targets, relation, f, f + run), ' UNION ALL ' ORDER BY f)
+	INTO query
+	FROM (SELECT i * (blocks - run) / greatest(runs - 1, 1) AS f
+		FROM generate_series(0, runs - 1) i) r;
+	started := clock_timestamp();
+	EXECUTE 'CREATE TEMP TABLE zs_estimate_sample USING zedstore AS ' || query;
+	GET DIAGNOSTICS sample_rows = ROW_COUNT;
+	sample_blocks := runs * run;
+	whole := sample_blocks >= blocks;
+	scale := blocks::float8 / sample_blocks;
+
+	-- blocks of segments and of large values grow with the table; others hardly do
+	CREATE TEMP TABLE zs_estimate_trees ON COMMIT DROP AS
+	WITH s AS (
+		SELECT z.attno, z.attname, count(*) AS n, sum(z.nblocks) AS blocks,
+			sum(z.raw_bytes) AS raw, sum(z.stored_bytes) AS stored
+		FROM @extschema@.pg_zs_segments('pg_temp.zs_estimate_sample') z GROUP BY 1, 2),
+	e AS (
+		SELECT u.attno, string_agg(u.encoding || ' ' || u.share || ' %', ', ' ORDER BY u.share DESC)
+			AS encodings
+		FROM (SELECT z.attno, split_part(w, ':', 1) AS encoding,
+				round(100 * sum(split_part(w, ':', 2)::numeric)
+					/ sum(sum(split_part(w, ':', 2)::numeric)) OVER (PARTITION BY z.attno))
+				AS share
+			FROM @extschema@.pg_zs_segments('pg_temp.zs_estimate_sample') z,
+				unnest(string_to_array(z.encodings, ',')) w
+			GROUP BY 1, 2) u
+		WHERE u.share > 0 GROUP BY 1)
+	SELECT t.attno, t.attname, coalesce(s.raw, 0) * scale AS raw, e.encodings,
+		blcksz * CASE
+			WHEN whole THEN t.nblocks
+			WHEN t.attno IN (-1, 0) THEN least(t.nblocks, 3)
+			ELSE coalesce(s.blocks, 0) * scale + 1 + coalesce(s.n, 0) * scale / entries
+				+ scale * greatest(0, t.nblocks - t.nfree - coalesce(s.blocks, 0) - 1
+					- ceil(coalesce(s.n, 0) / entries)) END AS bytes
+	FROM @extschema@.pg_zs_trees('pg_temp.zs_estimate_sample') t
+		LEFT JOIN s USING (attno) LEFT JOIN e USING (attno)
+	WHERE t.attno IS NOT NULL;
+	seconds := extract(epoch FROM clock_timestamp() - started) * scale;
+
+	FOR item, name, heap_bytes, zedstore_bytes, detail IN
+		SELECT 'column', t.attname, t.raw::int8, t.bytes::int8, t.encodings
+		FROM pg_temp.zs_estimate_trees t WHERE t.attno > 0 ORDER BY t.attno
+	LOOP
+		ratio := round(zedstore_bytes::numeric / nullif(heap_bytes, 0), 4);
+		RETURN NEXT;
+	END LOOP;
+
+	item := 'table';
+	name := relation;
+	heap_bytes := pg_table_size(relation);
+	SELECT (sum(t.bytes) + blcksz)::int8 INTO zedstore_bytes FROM pg_temp.zs_estimate_trees t;
+	ratio := round(zedstore_bytes::numeric / heap_bytes, 4);
+	detail := format('%s of %s blocks were read, %s rows', sample_blocks, blocks, sample_rows);
+	RETURN NEXT;
+	DROP TABLE pg_temp.zs_estimate_trees, pg_temp.zs_estimate_sample;
+
+	item := 'indexes';
+	heap_bytes := pg_indexes_size(relation);
+	zedstore_bytes := heap_bytes;
+	ratio := round(zedstore_bytes::numeric / nullif(heap_bytes, 0), 4);
+	detail := 'built anew, of the same size as after REINDEX';
+	RETURN NEXT;
+
+	heap_bytes := NULL;
+	zedstore_bytes := NULL;
+	ratio := NULL;
+	item := 'conversion';
+	name := 'time';
+	detail := format('about %s s to copy the table, and then to build %s of indexes',
+		ceil(seconds), pg_size_pretty(pg_indexes_size(relation)));
+	RETURN NEXT;
+	name := 'locks';
+	detail := 'zs_convert(): against DDL and VACUUM; against all for a fraction of a second. '
+		'ALTER TABLE ... SET ACCESS METHOD: against all, for all of the time';
+	RETURN NEXT;
+
+	item := 'advice';
+	SELECT * INTO stat FROM pg_stat_all_tables s WHERE s.relid = relation;
+	IF stat.n_tup_upd > stat.n_live_tup / 10 THEN
+		name := 'updates';
+		detail := format('%s updates of %s rows, %s %% of them HOT: each would write an entry to '
+			'every index', stat.n_tup_upd, stat.n_live_tup,
+			100 * stat.n_tup_hot_upd / greatest(stat.n_tup_upd, 1));
+		RETURN NEXT;
+	END IF;
+	IF stat.idx_scan > 100 * greatest(stat.seq_scan, 1) AND stat.idx_tup_fetch < 10 * stat.idx_scan
+	THEN
+		name := 'lookups';
+		detail := format('%s index scans for %s sequential ones, of few rows each: these gain '
+			'nothing but memory', stat.idx_scan, stat.seq_scan);
+		RETURN NEXT;
+	END IF;
+	IF pg_relation_size(relation) < 0.5 * pg_table_size(relation) THEN
+		name := 'wide rows';
+		detail := format('%s %% of the table are large values, which gain least',
+			round(100 - 100.0 * pg_relation_size(relation) / pg_table_size(relation)));
+		RETURN NEXT;
+	END IF;
+	EXECUTE format('SELECT count(*)::float8 / nullif(count(DISTINCT xmin::text), 0) FROM ONLY %s '
+				   'WHERE ctid >= $1', relation)
+		INTO writers USING format('(%s,0)', greatest(blocks - 100, 0))::tid;
+	IF writers < 10 THEN
+		name := 'small transactions';
+		detail := format('about %s rows for each transaction that wrote the newest ones: they stay '
+			'in the row tree until VACUUM', round(writers::numeric, 1));
+		RETURN NEXT;
+	END IF;
+END $$;
+COMMENT ON FUNCTION zs_estimate(regclass, float8)
+IS 'what a heap table would take as zedstore, and what its conversion would';

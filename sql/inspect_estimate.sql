@@ -1,0 +1,99 @@
+-- zs_estimate(): what a heap table would take, against what it takes then.
+\set VERBOSITY terse
+CREATE FUNCTION random_at(seed int, n int) RETURNS int LANGUAGE sql IMMUTABLE
+RETURN abs(hashint8(seed::int8 * 7919 + n)) % 100000;
+
+-- constants, sequences, few and many values, numbers, dates, nulls, large values
+CREATE TABLE estimate_plain USING heap AS
+SELECT i AS id, 7 AS same, 'constant'::text AS word, date '2026-01-01' + i / 1000 AS day,
+    random_at(1, i) AS n, (random_at(2, i) % 20)::numeric(8, 2) / 4 AS price,
+    (ARRAY['red', 'green', 'blue'])[1 + random_at(3, i) % 3] AS colour, md5(i::text) AS hash,
+    CASE WHEN i % 3 = 0 THEN i END AS some, NULL::text AS nothing, i % 2 = 0 AS flag
+FROM generate_series(1, 280000) i;
+CREATE TABLE estimate_still USING heap AS
+SELECT i AS id, 1 AS a, 'x'::text AS b, timestamp '2026-01-01' + i * interval '1 s' AS at,
+    0.5::float8 AS f
+FROM generate_series(1, 280000) i;
+CREATE TABLE estimate_wide USING heap AS
+SELECT i AS id,
+    (SELECT string_agg(md5((i * 400 + k)::text), '') FROM generate_series(1, 400) k) AS doc
+FROM generate_series(1, 500) i;
+CREATE TABLE estimate_few USING heap AS
+SELECT i AS id, i::text AS t FROM generate_series(1, 100) i;
+ANALYZE estimate_plain, estimate_still, estimate_wide, estimate_few;
+
+CREATE FUNCTION estimate_is_right(tab text, percent float8) RETURNS TABLE (part text, estimate text)
+LANGUAGE plpgsql AS $$
+DECLARE
+    guess int8;
+    truth int8;
+    blocks text;
+BEGIN
+    SELECT zedstore_bytes, regexp_replace(detail, ' blocks were read.*', '') INTO guess, blocks
+    FROM zs_estimate(tab::regclass, percent) WHERE item = 'table';
+    EXECUTE format('CREATE TABLE estimate_truth USING zedstore AS SELECT * FROM %I', tab);
+    truth := pg_table_size('estimate_truth');
+    DROP TABLE estimate_truth;
+    part := CASE WHEN split_part(blocks, ' of ', 1) = split_part(blocks, ' of ', 2) THEN 'all'
+        ELSE 'part' END;
+    estimate := CASE WHEN abs(guess - truth) <= greatest(truth * 0.1, 8192) THEN 'right'
+        ELSE guess || ' for ' || truth END;
+    RETURN NEXT;
+END $$;
+SELECT tab, percent, e.*
+FROM unnest(ARRAY['estimate_plain', 'estimate_still', 'estimate_wide', 'estimate_few']) tab,
+    unnest(ARRAY[NULL, 40]::float8[]) percent, estimate_is_right(tab, percent) e
+ORDER BY tab, percent;
+
+-- columns with their encodings; what else it says
+SELECT item, name, ratio < 1 AS smaller, detail FROM zs_estimate('estimate_plain')
+WHERE item = 'column';
+CREATE INDEX ON estimate_few (id);
+SELECT item, name, regexp_replace(detail, '\d+', 'N', 'g') AS detail
+FROM zs_estimate('estimate_few') WHERE item <> 'column';
+
+-- one row a transaction, generated and dropped columns, a domain, names that need quotes
+CREATE DOMAIN estimate_code AS int CHECK (VALUE > 0);
+CREATE TABLE "Estimate odd" ("a b" int, gone int, "select" estimate_code NOT NULL DEFAULT 1,
+    twice int GENERATED ALWAYS AS ("a b" * 2) STORED) USING heap;
+ALTER TABLE "Estimate odd" DROP COLUMN gone;
+DO $$
+BEGIN
+    FOR i IN 1..50 LOOP
+        INSERT INTO "Estimate odd" ("a b") VALUES (i);
+        COMMIT;
+    END LOOP;
+END $$;
+SELECT item, name FROM zs_estimate('"Estimate odd"') WHERE item IN ('column', 'table');
+SELECT name, detail FROM zs_estimate('"Estimate odd"') WHERE item = 'advice';
+
+-- a member of pg_monitor who may read the table, and others
+CREATE ROLE regress_zs_watcher IN ROLE pg_monitor;
+CREATE ROLE regress_zs_nobody;
+GRANT SELECT ON estimate_few TO regress_zs_watcher, regress_zs_nobody;
+SET ROLE regress_zs_watcher;
+SELECT count(*) FROM zs_estimate('estimate_few') WHERE item = 'table';
+SELECT count(*) FROM zs_estimate('estimate_wide');
+SET ROLE regress_zs_nobody;
+SELECT count(*) FROM zs_estimate('estimate_few');
+RESET ROLE;
+
+-- no heap tables, none with rows, no percentage
+CREATE TABLE estimate_zs (a int) USING zedstore;
+CREATE TABLE estimate_empty (a int) USING heap;
+CREATE VIEW estimate_view AS SELECT 1 AS a;
+SELECT * FROM zs_estimate('estimate_zs');
+SELECT * FROM zs_estimate('estimate_view');
+SELECT * FROM zs_estimate(NULL);
+SELECT * FROM zs_estimate('estimate_empty');
+SELECT * FROM zs_estimate('estimate_few', 0);
+SELECT * FROM zs_estimate('estimate_few', 101);
+SELECT * FROM zs_estimate('estimate_few', 'NaN');
+SELECT count(*) FROM pg_class WHERE relname ~ 'zs_estimate' AND relkind = 'r';
+
+DROP VIEW estimate_view;
+DROP TABLE estimate_plain, estimate_still, estimate_wide, estimate_few, estimate_zs, estimate_empty,
+    "Estimate odd";
+DROP DOMAIN estimate_code;
+DROP FUNCTION estimate_is_right, random_at;
+DROP ROLE regress_zs_watcher, regress_zs_nobody;

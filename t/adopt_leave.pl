@@ -1,0 +1,113 @@
+# Leaving: the commands of docs/adopt-leave.md, as they stand there, on a server that has every kind
+# of object, and one that does not load the library.
+
+use strict;
+use warnings FATAL => 'all';
+
+use File::Basename;
+use PostgreSQL::Test::Cluster;
+use PostgreSQL::Test::Utils;
+use Test::More;
+use ZedstoreObjects;
+use ZedstoreTest;
+
+# Which table has which rows, by name.
+sub sorted_rows
+{
+	my ($node) = @_;
+
+	return join("\n", sort split /\n/, object_rows($node, 'postgres'));
+}
+
+my $old = new_node('old');
+my $new = PostgreSQL::Test::Cluster->new('new');
+
+create_objects($old, 'postgres');
+$old->safe_psql('postgres', q{
+	create table with_options (a int primary key, b text, "c d" int) using zedstore with
+		(zedstore_compression = zstd, fillfactor = 70, zedstore_sort_key = '"c d" desc, a');
+	create table only_ours (a int primary key) using zedstore
+		with (zedstore_rel_extension_factor = 64);
+	insert into with_options select i, 'WITH (zedstore_compression=zstd)', i
+		from generate_series(1, 2000) i;
+	insert into only_ours select i from generate_series(1, 2000) i;
+	create function body() returns text language sql as $$ select 'WITH (zedstore_x=1)' $$;
+});
+my $rows = sorted_rows($old);
+$new->init;
+$new->start;
+
+# The page's commands, by heading.
+my (%commands, $heading, $inside);
+for my $line (split /\n/, slurp_file(dirname(dirname(__FILE__)) . '/docs/adopt-leave.md'))
+{
+	if ($line =~ /^```(sh)?/)
+	{
+		$inside = $1;
+		push @{ $commands{$heading} }, '' if $inside;
+	}
+	elsif ($inside)
+	{
+		$commands{$heading}[-1] .= "$line\n";
+	}
+	$heading = $1 if !$inside && $line =~ /^## (.*)/;
+}
+is_deeply([ map { scalar @{ $commands{$_} } } sort keys %commands ],
+	[ 2, 3 ], 'commands are there');
+
+# Runs a block as a user's shell would; its output.
+sub run_block
+{
+	my ($heading, $n, $dbname) = @_;
+	my $file = $old->basedir . '/block.sh';
+
+	local $ENV{OLD} = $old->connstr($dbname // 'postgres');
+	local $ENV{NEW} = $new->connstr('postgres');
+	local $ENV{PGDATA} = $old->data_dir;
+	unlink $file;
+	append_to_file($file, "set -e\ncd '" . $old->basedir . "'\n$commands{$heading}[$n]");
+	my ($out, $err) = ('', '');
+	my $ok = IPC::Run::run([ 'bash', '-o', 'pipefail', $file ], '>', \$out, '2>', \$err);
+	ok($ok, "$heading, block " . ($n + 1)) or diag "$out\n$err";
+	return $out;
+}
+
+# ---- to a server without the library ----------------------------------------------------
+
+my $without = 'To a server without the library';
+run_block($without, 0);
+is(sorted_rows($new), $rows, 'all rows are there');
+is( $new->safe_psql('postgres', q{
+		select string_agg(reloptions::text, ' ') from pg_class where relname = 'with_options'}),
+	'{fillfactor=70}', "options of core's stay");
+is( $new->safe_psql('postgres', q{
+		select (select count(*) from pg_class where reloptions::text ~ 'zedstore'),
+			(select count(*) from pg_am where amname = 'zedstore'),
+			(select count(*) from pg_extension where extname = 'zedstore_io'),
+			(select count(*) from with_options where b = 'WITH (zedstore_compression=zstd)'),
+			(select count(*) from only_ours), body()}),
+	'0|0|0|2000|2000|WITH (zedstore_x=1)', 'and nothing of ours');
+cmp_ok(run_block($without, 1), '>', 5, 'a dump with the extension');
+
+# ---- uninstalling ----------------------------------------------------------------------
+
+$old->safe_psql('postgres', 'create table written (a int) using zedstore;
+	insert into written select i from generate_series(1, 5000) i');
+run_block('Uninstalling', 0);
+is($old->safe_psql('postgres', q{
+		select count(*) from pg_class c join pg_am a on a.oid = relam where amname = 'zedstore'}),
+	0, 'no zedstore table is left');
+is(sorted_rows($old), $rows, 'all rows are there');
+run_block('Uninstalling', 1);
+run_block('Uninstalling', 2);
+$old->_update_pid(1);
+is($old->safe_psql('postgres', 'show shared_preload_libraries'), '', 'the library is gone');
+$old->safe_psql('postgres', 'create table more as select i from generate_series(1, 1000) i');
+$old->stop('immediate');
+$old->start;
+is($old->safe_psql('postgres', 'select count(*) from more'), 1000, 'a crash is recovered from');
+is(sorted_rows($old), $rows =~ s/^u\|.*$/u|0|/mr, 'all rows are there, but of the unlogged table');
+
+$old->stop;
+$new->stop;
+done_testing();
