@@ -134,9 +134,6 @@ typedef struct ZsTableOptions
  */
 extern void zsbase_table_options(Relation rel, ZsTableOptions *options);
 
-/* Installs the hooks that take zedstore's table options. */
-extern void zsbase_reloptions_init(void);
-
 /* The callbacks of the access method, which tell zedstore's tables from others.  For _PG_init. */
 extern void zsbase_set_table_am(const struct TableAmRoutine *routine);
 
@@ -183,12 +180,6 @@ extern bool zsbase_is_zedstore_am(Oid amoid);
  * table, InvalidOid if there is none (base_utility.c).
  */
 extern Oid	zsbase_leaving_for(Oid relid);
-
-/*
- * Has fn called before each command that may change columns of tables: ALTER TABLE, DROP, DROP
- * OWNED, DISCARD TEMP.  It may raise errors.  For the one module that keeps rows in memory.
- */
-extern void zsbase_before_alteration(void (*fn) (void));
 
 /* base_reloptions.c */
 

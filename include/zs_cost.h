@@ -71,11 +71,13 @@ typedef struct ZsLocality
 /* ---- cost_index.c ---- */
 
 /*
- * Installs the planner hooks that correct the costs of core's scans of zedstore tables.  To be
- * called behind the other init functions that install hooks for paths, so that it sees their paths,
- * too.
+ * Steps of the planner's hooks for one table.  First its indexes, before anybody asks for costs;
+ * when core has made its paths, what was on top of them while they were made goes, before others
+ * add theirs; and when these have, the costs of core's scan nodes are corrected.
  */
-extern void zscost_init(void);
+extern void zscost_watch_indexes(PlannerInfo *root, RelOptInfo *rel);
+extern void zscost_end_charge(RelOptInfo *rel, RangeTblEntry *rte);
+extern void zscost_correct_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
 /* What a scan by batches of a table costs, apart from what it does with the values. */
 typedef struct ZsBatchCosts
@@ -188,7 +190,8 @@ extern bool zscost_is_beaten(const List *pathlist, Cost least);
 
 /* ---- cost_workers.c ---- */
 
-extern void zscost_parallel_init(void);
+/* Adds partial paths where a heap would have them. */
+extern void zscost_add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
 /*
  * Workers for a sequential scan of the table, as many as core would take for a heap with its rows.

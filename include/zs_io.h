@@ -28,19 +28,8 @@ extern void zsio_guc_init(void);
 
 /* ---- start of the server (io_shmem.c) ---------------------------------------- */
 
-/*
- * Reserves shared memory, installs hooks and registers the worker.  Only while shared libraries are
- * preloaded.
- */
+/* Registers the first worker.  Only while shared libraries are preloaded. */
 extern void zsio_init(void);
-
-/* ---- commits that wait for each other (io_commit.c) -------------------------- */
-
-/*
- * Installs the transaction callback; to be called from _PG_init while libraries are preloaded,
- * before others install theirs, so that these are called first.
- */
-extern void zsio_commit_init(void);
 
 /* ---- turns of concurrent scans (io_arbiter.c) -------------------------------- */
 

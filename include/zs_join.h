@@ -12,30 +12,44 @@
 #ifndef ZS_JOIN_H
 #define ZS_JOIN_H
 
-/* ---- join_hook.c ---- */
+#include "postgres.h"
 
-/*
- * Registers the nodes, and installs the hook that looks through a join's paths; from _PG_init,
- * behind other functions that install this hook, so that it sees their paths.
- */
-extern void zsjoin_init(void);
-
-/* ---- join_tap.c ---- */
-
-/* Installs the executor hook that lets hash joins tell scans what they look for; from _PG_init. */
-extern void zsjoin_tap_init(void);
-
-/* ---- join_plan.c ---- */
-
-/* Installs the hook that offers hash joins whose costs know these filters; from _PG_init. */
-extern void zsjoin_plan_init(void);
+#include "executor/execdesc.h"
+#include "nodes/pathnodes.h"
 
 /* ---- join_exists.c ---- */
 
 /*
- * Installs the hooks that choose between the two plans of EXISTS.  To be called last, so that its
- * hook is called first.
+ * Choose between the two plans of EXISTS in expressions: for subqueries that are scans, before
+ * anything of the query is costed; and for the filter of a table, whose paths of core's are made
+ * anew then.
  */
-extern void zsjoin_exists_init(void);
+extern void zsjoin_exists_choose_scans(PlannerInfo *root, const RelOptInfo *rel);
+extern void zsjoin_exists_choose_in_filter(PlannerInfo *root, RelOptInfo *rel,
+										   RangeTblEntry *rte);
+
+/* ---- join_plan.c ---- */
+
+/* Offers hash joins whose costs know what their keys spare the scan on the other side. */
+extern void zsjoin_plan_add_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+								  RelOptInfo *innerrel, JoinType jointype,
+								  JoinPathExtraData *extra);
+
+/* ---- join_regret.c ---- */
+
+/* Drops loops that may cost much, and adds adaptive ones, among the paths of a pair. */
+extern void zsjoin_bound_regret(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+								RelOptInfo *innerrel, JoinType jointype,
+								JoinPathExtraData *extra);
+
+/* ---- join_tap.c ---- */
+
+/* A query with scans by batches has started: hash joins tell these what they look for. */
+extern void zsjoin_tap_connect(QueryDesc *queryDesc);
+
+/* ---- join_adaptive_plan.c ---- */
+
+/* Makes the nodes known to core; from _PG_init. */
+extern void zsjoin_adaptive_register(void);
 
 #endif							/* ZS_JOIN_H */

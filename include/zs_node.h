@@ -14,32 +14,44 @@
 
 #include "postgres.h"
 
+#include "executor/execdesc.h"
 #include "nodes/pathnodes.h"
 
 /* ---- node_ours.c ---- */
 extern bool zsnode_query_is_ours(PlannerInfo *root);
 
-/* ---- node_cache_plan.c ---- */
+/*
+ * Steps of the planner's hooks: paths for one table, once core has made its own; and for what comes
+ * above the joins.
+ */
 
-/* Registers the node, and installs the hook that puts it on top of subqueries; from _PG_init. */
-extern void zsnode_cache_init(void);
+/* ---- node_cache_plan.c ---- */
+extern void zsnode_cache_add_paths(PlannerInfo *root, UpperRelationKind stage,
+								   RelOptInfo *final_rel);
 
 /* ---- node_scan_plan.c ---- */
-
-/*
- * Registers the node, and installs the hook for its paths; from _PG_init, behind zscost_init():
- * what it offers has its own costs, and others look for core's sequential scan.
- */
-extern void zsnode_scan_init(void);
+extern void zsnode_scan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
 /* ---- node_topn_plan.c ---- */
-
-/* Registers the node, and installs the hook for its paths; from _PG_init. */
-extern void zsnode_topn_init(void);
+extern void zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
 /* ---- node_agg_plan.c ---- */
+extern void zsnode_agg_add_paths(PlannerInfo *root, UpperRelationKind stage,
+								 RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra);
 
-/* Registers the node, and installs the hooks for its paths; from _PG_init. */
-extern void zsnode_agg_init(void);
+/* ---- node_agg_exec.c ---- */
+
+/* Nodes that make groups and that this process has made. */
+extern uint64 zsnode_aggs_made;
+
+/* ---- node_agg_sort.c ---- */
+
+/* A query with such nodes has started: those below a Sort node with a LIMIT are told. */
+extern void zsnode_agg_find_sorts(QueryDesc *queryDesc);
+
+/* ---- node_register.c ---- */
+
+/* Makes the nodes known to core; from _PG_init. */
+extern void zsnode_register(void);
 
 #endif							/* ZS_NODE_H */

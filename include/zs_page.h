@@ -26,6 +26,7 @@
 
 #include "postgres.h"
 
+#include "access/xact.h"
 #include "access/xlogreader.h"
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
@@ -69,6 +70,7 @@ extern void zspage_check_file_end(Relation rel);
 /* page_exchange.c */
 
 extern void zspage_exchange_init(void);
+extern void zspage_exchange_transaction(XactEvent event);
 
 /* page_basic.c */
 

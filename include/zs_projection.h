@@ -18,16 +18,19 @@
 
 #include "postgres.h"
 
+#include "executor/execdesc.h"
 #include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
+#include "nodes/pathnodes.h"
 
 /* scan_projection.c */
 
-extern void zsscan_projection_init(void);
+extern void zsscan_projection_watch_table(RelOptInfo *rel, RangeTblEntry *rte);
+extern void zsscan_projection_start(QueryDesc *queryDesc, int eflags);
 
 /* scan_xmin_plan.c */
 
-extern void zsscan_xmin_plan_init(void);
+extern void zsscan_xmin_watch_query(Query *parse);
 
 /* scan_mask.c */
 

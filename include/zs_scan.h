@@ -19,6 +19,7 @@
 
 #include "access/relscan.h"
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "nodes/execnodes.h"
 #include "storage/read_stream.h"
 
@@ -75,6 +76,7 @@ extern void zsscan_get_latest_tid(TableScanDesc sscan, ItemPointer tid);
 extern bool zsscan_tid_valid(TableScanDesc sscan, ItemPointer tid);
 extern bool zsscan_satisfies_snapshot(Relation rel, TupleTableSlot *slot, Snapshot snapshot);
 extern void zsscan_fetch_init(void);
+extern void zsscan_fetch_transaction(XactEvent event);
 extern void zsscan_forget_version(Relation rel, zstid row);
 extern void zsscan_forget_rows(Relation rel);
 extern void zsscan_store_version(Relation rel, zstid row, const ZsVisSlot *vis,

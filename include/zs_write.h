@@ -15,6 +15,7 @@
 #include "postgres.h"
 
 #include "access/tableam.h"
+#include "access/xact.h"
 #include "executor/tuptable.h"
 #include "nodes/bitmapset.h"
 #include "storage/buf.h"
@@ -124,6 +125,9 @@ extern void zswrite_redo(XLogReaderState *record);
 
 /* write_buffer.c */
 
-extern void zswrite_init(void);
+/* Transactions end: rows that wait in memory are written, or forgotten. */
+extern void zswrite_transaction(XactEvent event);
+extern void zswrite_subtransaction(SubXactEvent event, SubTransactionId subid,
+								   SubTransactionId parent);
 
 #endif							/* ZS_WRITE_H */

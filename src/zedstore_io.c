@@ -19,21 +19,19 @@
 #include "fmgr.h"
 #include "miscadmin.h"
 
+#include "hooks.h"
 #include "zs_am.h"
 #include "zs_base.h"
 #include "zs_compat.h"
 #include "zs_convert.h"
-#include "zs_cost.h"
 #include "zs_expr_guc.h"
 #include "zs_io.h"
 #include "zs_join.h"
 #include "zs_node.h"
 #include "zs_page.h"
-#include "zs_projection.h"
 #include "zs_scan.h"
 #include "zs_tid.h"
 #include "zs_wal.h"
-#include "zs_write.h"
 
 ZS_MODULE_MAGIC("zedstore_io", ZS_VERSION);
 
@@ -50,27 +48,15 @@ _PG_init(void)
 	if (!process_shared_preload_libraries_in_progress)
 		return;
 
-	zsio_commit_init();			/* first: see there */
 	zsbase_inval_init();
 	zswal_rmgr_init();
 	zspage_exchange_init();
 	zstid_unseen_init();
-	zswrite_init();
 	zsscan_fetch_init();
-	zsbase_reloptions_init();
-	zsscan_projection_init();
-	zsscan_xmin_plan_init();
-	zsnode_topn_init();
-	zscost_parallel_init();
-	zscost_init();
-	zsnode_scan_init();
-	zsjoin_exists_init();		/* behind all that add paths: its hook is called first */
-	zsjoin_tap_init();
-	zsjoin_plan_init();
-	zsnode_agg_init();
-	zsnode_cache_init();
-	zsjoin_init();
+	zsnode_register();
+	zsjoin_adaptive_register();
 	zsconvert_init();
 	zsio_init();
+	zshooks_install();
 	zs_preloaded = true;
 }

@@ -43,9 +43,4 @@ extern bool zsbase_creation_default_is_ours(void);
 extern PlannedStmt *zsbase_creation_for_script(PlannedStmt *pstmt);
 extern void zsbase_creation_check(Relation rel, const RangeVar *creates, bool within);
 
-/* base_utility.c */
-
-/* Installs the hooks of base_utility.c. */
-extern void zsbase_utility_init(void);
-
 #endif							/* ZS_BASE_INTERNAL_H */

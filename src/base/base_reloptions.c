@@ -579,10 +579,3 @@ zsbase_options_allowed(char relkind, Oid amoid)
 			return false;
 	}
 }
-
-/* See zs_base.h. */
-void
-zsbase_reloptions_init(void)
-{
-	zsbase_utility_init();
-}

@@ -5,7 +5,7 @@
  *
  * Core validates the complete list of options whenever a command creates a
  * table or sets or resets options, and refuses ours as unrecognized.  Two
- * hooks keep them apart: the ProcessUtility hook changes a copy of the
+ * steps of hooks (src/hooks.c) keep them apart: that of ProcessUtility changes a copy of the
  * command before core sees it (base_ddl.c), the object access hook acts while
  * core executes it: it stores the options of a new table, when the table is in
  * the catalogs and before it holds a row.
@@ -26,10 +26,7 @@
  * through the ProcessUtility hook themselves; current_command is the innermost.
  *
  * Which access method new tables may get is a matter of base_creation.c; the
- * hooks here ask it.
- *
- * A function that zsbase_before_alteration() names is called before a command
- * changes a table's columns: rows may wait in a write buffer.
+ * steps here ask it.
  *
  * In databases without the extension every command passes unchanged.
  *
@@ -50,16 +47,13 @@
 #include "base_ddl.h"
 #include "base_internal.h"
 #include "zs_base.h"
+#include "zs_base_utility.h"
 
 /* the innermost utility command, NULL when it does not concern us */
 static ZsDdlCommand *current_command = NULL;
 
 /* how many commands that create a table are being executed, one within the other */
 static int	ncreations = 0;
-
-static ProcessUtility_hook_type next_utility_hook = NULL;
-static object_access_hook_type next_object_access_hook = NULL;
-static void (*before_alteration) (void) = NULL;
 
 /* See zs_base.h. */
 Oid
@@ -77,9 +71,8 @@ zsbase_leaving_for(Oid relid)
  * OAT_POST_CREATE comes with the relation's rows inserted into the catalogs but
  * not yet visible, and explicitly allows for a CommandCounterIncrement.
  */
-static void
-object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId,
-			  void *arg)
+void
+zsbase_object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId, void *arg)
 {
 	ZsDdlCommand *command = current_command;
 	Relation	rel;
@@ -87,9 +80,6 @@ object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId,
 	Oid			amoid;
 	bool		created;
 	bool		rewritten;
-
-	if (next_object_access_hook)
-		next_object_access_hook(access, classId, objectId, subId, arg);
 
 	if (classId == RelationRelationId && subId > 0)
 	{
@@ -147,25 +137,11 @@ object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId,
 		zsbase_options_store(objectId, command->options, command->before);
 }
 
+/* Calls next with current_command set to command for as long as it takes. */
 static void
-call_next(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-		  ProcessUtilityContext context, ParamListInfo params,
-		  QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
-{
-	if (next_utility_hook)
-		next_utility_hook(pstmt, queryString, readOnlyTree, context, params,
-						  queryEnv, dest, qc);
-	else
-		standard_ProcessUtility(pstmt, queryString, readOnlyTree, context,
-								params, queryEnv, dest, qc);
-}
-
-/* The same with current_command set to command for as long as it takes. */
-static void
-call_next_within(ZsDdlCommand *command,
-				 PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-				 ProcessUtilityContext context, ParamListInfo params,
-				 QueryEnvironment *queryEnv, DestReceiver *dest,
+call_next_within(ProcessUtility_hook_type next, ZsDdlCommand *command, PlannedStmt *pstmt,
+				 const char *queryString, bool readOnlyTree, ProcessUtilityContext context,
+				 ParamListInfo params, QueryEnvironment *queryEnv, DestReceiver *dest,
 				 QueryCompletion *qc)
 {
 	ZsDdlCommand *outer = current_command;
@@ -177,8 +153,7 @@ call_next_within(ZsDdlCommand *command,
 		Assert(ncreations >= 0);
 		if (command != NULL && command->creates != NULL)
 			ncreations++;
-		call_next(pstmt, queryString, readOnlyTree, context, params, queryEnv,
-				  dest, qc);
+		next(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 	}
 	PG_FINALLY();
 	{
@@ -189,12 +164,14 @@ call_next_within(ZsDdlCommand *command,
 }
 
 /*
+ * See zs_base.h.
+ *
  * May the command change the columns of an existing table, or drop some with their type?  Of those
  * that alter types only ALTER TYPE ... ATTRIBUTE does, to typed tables, and that is an ALTER TABLE
  * here.  Scripts of extensions and CREATE SCHEMA come here with each of their commands.
  */
-static bool
-may_change_columns(const Node *stmt)
+bool
+zsbase_may_change_columns(const Node *stmt)
 {
 	switch (nodeTag(stmt))
 	{
@@ -210,16 +187,13 @@ may_change_columns(const Node *stmt)
 	}
 }
 
-static void
-process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-				ProcessUtilityContext context, ParamListInfo params,
-				QueryEnvironment *queryEnv, DestReceiver *dest,
-				QueryCompletion *qc)
+/* See zs_base.h. */
+void
+zsbase_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt, const char *queryString,
+			   bool readOnlyTree, ProcessUtilityContext context, ParamListInfo params,
+			   QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
 {
 	ZsDdlCommand command = {0};
-
-	if (before_alteration != NULL && may_change_columns(pstmt->utilityStmt))
-		before_alteration();
 
 	pstmt = zsbase_creation_for_script(pstmt);
 	if (IsA(pstmt->utilityStmt, AlterTableStmt))
@@ -230,38 +204,14 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	Assert(command.creating == NULL || !OidIsValid(command.altering));
 	if (command.creates != NULL || OidIsValid(command.altering) ||
 		OidIsValid(command.leaving))
-		call_next_within(&command, pstmt, queryString, readOnlyTree, context,
-						 params, queryEnv, dest, qc);
+		call_next_within(next, &command, pstmt, queryString, readOnlyTree, context, params,
+						 queryEnv, dest, qc);
 	else if (current_command != NULL)
-		call_next_within(NULL, pstmt, queryString, readOnlyTree, context,
-						 params, queryEnv, dest, qc);
+		call_next_within(next, NULL, pstmt, queryString, readOnlyTree, context, params,
+						 queryEnv, dest, qc);
 	else
-		call_next(pstmt, queryString, readOnlyTree, context, params, queryEnv,
-				  dest, qc);
+		next(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 
 	if (OidIsValid(command.altering) && command.options != (Datum) 0)
 		zsbase_options_store(command.altering, command.options, command.before);
-}
-
-/* See zs_base.h. */
-void
-zsbase_before_alteration(void (*fn) (void))
-{
-	Assert(before_alteration == NULL || before_alteration == fn);
-	before_alteration = fn;
-}
-
-/*
- * Installs the hooks, in front of those that are there.
- */
-void
-zsbase_utility_init(void)
-{
-	Assert(process_shared_preload_libraries_in_progress);
-
-	next_utility_hook = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
-
-	next_object_access_hook = object_access_hook;
-	object_access_hook = object_access;
 }

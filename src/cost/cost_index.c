@@ -12,7 +12,7 @@
  * The idea: core's estimates stay, I/O included, and what they do not know of is added to them.
  *
  * Index scans.  cost_index() asks the index access method for the costs of the index;
- * zs_relation_info_hook puts estimate_index() in front of that.  It learns there how many rows
+ * zscost_watch_indexes() puts estimate_index() in front of that.  It learns there how many rows
  * will be fetched, for which filters, in how many loops and with which correlation, and works out
  * what the columns of these rows cost.  It must not add that to the index's own costs, since a
  * bitmap scan over the same path takes these as its own.  cost_index() also adds, per row, what the
@@ -85,8 +85,6 @@ typedef struct RelCostsEntry
 } RelCostsEntry;
 
 static HTAB *rel_costs = NULL;
-static ZsRelationInfoHook next_relation_info_hook = NULL;
-static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
 
 /* ---- index paths ------------------------------------------------------------------ */
 
@@ -307,16 +305,15 @@ forget_costs(void *arg)
 	hash_search(rel_costs, &costs->rel, HASH_REMOVE, NULL);
 }
 
-static void
-relation_info(ZS_RELATION_INFO_PARAMETERS)
+/* See zs_cost.h. */
+void
+zscost_watch_indexes(PlannerInfo *root, RelOptInfo *rel)
 {
 	const RangeTblEntry *table = root->simple_rte_array[rel->relid];
 	ZsRelCosts *costs;
 	RelCostsEntry *entry;
 	ListCell   *lc;
 
-	if (next_relation_info_hook)
-		next_relation_info_hook(ZS_RELATION_INFO_ARGS);
 	if (rel->rtekind != RTE_RELATION || table->inh || !zs_enable_column_costs ||
 		!zsbase_is_zedstore_am(get_rel_relam(table->relid)))
 		return;
@@ -541,23 +538,34 @@ lacks_seqscan(RelOptInfo *rel)
 	return true;
 }
 
-static void
-set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+/* What is known of the table; NULL: its costs are core's. */
+static ZsRelCosts *
+find_table(RelOptInfo *rel, const RangeTblEntry *rte)
 {
-	ZsRelCosts *costs;
+	return rte->rtekind == RTE_RELATION && !rte->inh ? zscost_find(rel) : NULL;
+}
+
+/* See zs_cost.h. */
+void
+zscost_end_charge(RelOptInfo *rel, RangeTblEntry *rte)
+{
+	ZsRelCosts *costs = find_table(rel, rte);
+
+	if (costs == NULL)
+		return;
+	if (costs->charged)
+		rel->pages = costs->pages;
+	costs->made = true;
+}
+
+/* See zs_cost.h. */
+void
+zscost_correct_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	ZsRelCosts *costs = find_table(rel, rte);
 	List	   *paths;
 	ListCell   *lc;
 
-	costs = rte->rtekind == RTE_RELATION && !rte->inh ? zscost_find(rel) : NULL;
-	if (costs != NULL)
-	{
-		/* whoever makes further paths takes the table for what it is */
-		if (costs->charged)
-			rel->pages = costs->pages;
-		costs->made = true;
-	}
-	if (next_pathlist_hook)
-		next_pathlist_hook(root, rel, rti, rte);
 	if (costs == NULL)
 		return;
 	if (costs->charged)
@@ -584,14 +592,4 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 		correct_path(root, costs, lfirst(lc));
 		add_partial_path(rel, lfirst(lc));
 	}
-}
-
-/* See zs_cost.h. */
-void
-zscost_init(void)
-{
-	next_relation_info_hook = zs_relation_info_hook;
-	zs_relation_info_hook = relation_info;
-	next_pathlist_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = set_rel_pathlist;
 }

@@ -43,8 +43,6 @@
 #include "zs_cost.h"
 #include "zs_expr_guc.h"
 
-static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
-
 /* Pages that a heap with the rows of rel would have. */
 static BlockNumber
 heap_pages(RelOptInfo *rel, RangeTblEntry *rte)
@@ -99,8 +97,9 @@ bitmap_workers(PlannerInfo *root, RelOptInfo *rel, Path *bitmapqual, BlockNumber
 	return compute_parallel_worker(rel, fetched, -1, max_parallel_workers_per_gather);
 }
 
-static void
-add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+/* See zs_cost.h. */
+void
+zscost_add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	BlockNumber pages;
 	BlockNumber saved;
@@ -132,20 +131,4 @@ add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		add_partial_path(rel, (Path *) create_bitmap_heap_path(root, rel, bitmapqual, NULL, 1.0,
 															   workers));
 	rel->pages = saved;
-}
-
-static void
-set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
-{
-	if (next_pathlist_hook)
-		next_pathlist_hook(root, rel, rti, rte);
-	add_parallel_paths(root, rel, rte);
-}
-
-/* Installs the hook for parallel paths.  Called once, when the library is loaded. */
-void
-zscost_parallel_init(void)
-{
-	next_pathlist_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = set_rel_pathlist;
 }

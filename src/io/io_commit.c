@@ -17,8 +17,8 @@
  *
  * The settings are core's variables, so they must not stay changed.  After PRE_COMMIT a transaction
  * either commits, or is prepared, or aborts, and tells so: then they are what they were before.
- * No code of users runs in between.  The callback is installed before those of others, which are
- * called before it then: what they write at a commit is not meant.
+ * No code of users runs in between.  This comes last of what is done at the event
+ * (src/hooks.c): what others write at a commit is not meant.
  *
  * Locks: none.
  *
@@ -37,6 +37,7 @@
 
 #include "io_group.h"
 #include "io_internal.h"
+#include "zs_io_hooks.h"
 
 /* What the worker said longer ago than that does not count. */
 #define STALE_US		5000000
@@ -131,8 +132,9 @@ let_go(void)
 	CommitSiblings = mine.user_siblings;
 }
 
-static void
-watch_transactions(XactEvent event, void *arg)
+/* See zs_io.h. */
+void
+zsio_commit_transaction(XactEvent event)
 {
 	switch (event)
 	{
@@ -152,11 +154,4 @@ watch_transactions(XactEvent event, void *arg)
 			Assert(!mine.held);
 			break;
 	}
-}
-
-/* In the postmaster: see zs_io.h. */
-void
-zsio_commit_init(void)
-{
-	RegisterXactCallback(watch_transactions, NULL);
 }

@@ -37,6 +37,7 @@
 #include "utils/rel.h"
 
 #include "io_internal.h"
+#include "zs_io_hooks.h"
 
 /* Blocks that are asked for at a time; smaller tables are read without. */
 #define ASK_BLOCKS		32
@@ -58,7 +59,6 @@ typedef struct HeapTurn
 /* Those of this process; the one that had a row last comes first. */
 static HeapTurn *turns = NULL;
 
-static ExecutorStart_hook_type next_executor_start_hook = NULL;
 
 /* ---- one row -------------------------------------------------------------------- */
 
@@ -202,21 +202,10 @@ walk(PlanState *node, void *estate)
 	return planstate_tree_walker(node, walk, estate);
 }
 
-static void
-executor_start(QueryDesc *queryDesc, int eflags)
+/* See zs_io.h. */
+void
+zsio_heap_turns_start(QueryDesc *queryDesc, int eflags)
 {
-	if (next_executor_start_hook)
-		next_executor_start_hook(queryDesc, eflags);
-	else
-		standard_ExecutorStart(queryDesc, eflags);
 	if (zsio_scan_scheduling && (eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
 		(void) walk(queryDesc->planstate, queryDesc->estate);
-}
-
-/* In the postmaster: installs the hook. */
-void
-zsio_heap_turns_init(void)
-{
-	next_executor_start_hook = ExecutorStart_hook;
-	ExecutorStart_hook = executor_start;
 }

@@ -221,9 +221,6 @@ zsio_is_maintenance(ProgressCommandType command)
 	return command == PROGRESS_COMMAND_VACUUM || command == PROGRESS_COMMAND_ANALYZE;
 }
 
-/* In the postmaster: installs hooks. */
-extern void zsio_throttle_init(void);
-
 /*
  * What this worker wants VACUUMs to sleep, in microseconds; to be repeated every few seconds.
  */
@@ -242,10 +239,5 @@ extern void zsio_commit_set(double sync_us, int delay_us);
 /* In the hooks for shared memory; the second under AddinShmemInitLock. */
 extern void zsio_arbiter_request_shmem(void);
 extern void zsio_arbiter_startup_shmem(void);
-
-/* ---- turns for scans of heap tables (io_heap_turns.c) -------------------------- */
-
-/* In the postmaster: installs a hook. */
-extern void zsio_heap_turns_init(void);
 
 #endif							/* IO_INTERNAL_H */

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
  * io_shmem.c
- *	  Shared memory of the I/O workers, and the hooks that need it.
+ *	  Shared memory of the I/O workers, and the steps of hooks that need it.
  *
- * Hooks: shmem_startup_hook runs in the postmaster before the startup process,
- * at the first start and after every crash; the barrier of io_hazard.c belongs
- * there.  emit_log_hook sees the checkpointer's "checkpoint starting" message
- * inside of a critical section: it touches atomics and latches only.
+ * zsio_startup_shmem() runs in the postmaster before the startup process, at the first start and
+ * after every crash; the barrier of io_hazard.c belongs there.  zsio_watch_log() sees the
+ * checkpointer's "checkpoint starting" message inside of a critical section: it touches atomics and
+ * latches only.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -25,29 +25,21 @@
 
 #include "io_file.h"
 #include "io_internal.h"
+#include "zs_io_hooks.h"
 
 ZsIoShared *zsio_shared = NULL;
 ZsIoQueue  *zsio_queues = NULL;
 
-/* The postmaster's, inherited by all processes. */
-typedef struct Hooks
-{
-	bool		registered;		/* the server was started with workers */
-	shmem_request_hook_type request;	/* those that were there before */
-	shmem_startup_hook_type startup;
-	emit_log_hook_type emit_log;
-} Hooks;
+/* Was the server started with workers?  The postmaster's, inherited by all processes. */
+static bool registered;
 
-static Hooks hooks;
-
-static void
-request_shmem(void)
+/* See zs_io.h. */
+void
+zsio_request_shmem(void)
 {
-	if (hooks.request)
-		hooks.request();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(ZsIoShared)));
 	zsio_arbiter_request_shmem();
-	if (hooks.registered)
+	if (registered)
 		RequestAddinShmemSpace(MAXALIGN(ZSIO_MAX_WORKERS * sizeof(ZsIoQueue)));
 }
 
@@ -85,13 +77,11 @@ init_worker(ZsIoWorkerShared *worker)
 	pg_atomic_init_u32(&worker->resting, 0);
 }
 
-static void
-startup_shmem(void)
+/* See zs_io.h. */
+void
+zsio_startup_shmem(void)
 {
 	bool		found;
-
-	if (hooks.startup)
-		hooks.startup();
 
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	zsio_shared = ShmemInitStruct("zedstore I/O workers", sizeof(ZsIoShared), &found);
@@ -110,10 +100,10 @@ startup_shmem(void)
 	}
 	zsio_arbiter_startup_shmem();
 
-	if (hooks.registered)
+	if (registered)
 		zsio_queues = ShmemInitStruct("zedstore I/O queues",
 									  ZSIO_MAX_WORKERS * sizeof(ZsIoQueue), &found);
-	for (int i = 0; hooks.registered && !found && i < ZSIO_MAX_WORKERS; i++)
+	for (int i = 0; registered && !found && i < ZSIO_MAX_WORKERS; i++)
 	{
 		memset(&zsio_queues[i], 0, sizeof(ZsIoQueue));
 		SpinLockInit(&zsio_queues[i].mutex);
@@ -121,14 +111,14 @@ startup_shmem(void)
 	LWLockRelease(AddinShmemInitLock);
 
 	Assert(zsio_shared != NULL);
-	Assert(!hooks.registered || zsio_queues != NULL);
+	Assert(!registered || zsio_queues != NULL);
 	if (!IsUnderPostmaster)
 		zsio_hazard_barrier();
 }
 
 /* Tells the workers at once that a checkpoint started, and how it is going to be paced. */
-static void
-watch_log(ErrorData *edata)
+void
+zsio_watch_log(ErrorData *edata)
 {
 	if (MyBackendType == B_CHECKPOINTER && edata->elevel == LOG && edata->message_id != NULL &&
 		edata->message != NULL && zsio_shared != NULL &&
@@ -142,8 +132,6 @@ watch_log(ErrorData *edata)
 		pg_atomic_fetch_add_u32(&zsio_shared->starts, 1);
 		zsio_wake_workers();
 	}
-	if (hooks.emit_log)
-		hooks.emit_log(edata);
 }
 
 /* What the postmaster is to know of a worker, but for when it is to be started again. */
@@ -175,20 +163,12 @@ register_worker(void)
 	RegisterBackgroundWorker(&worker);
 }
 
-/* In _PG_init, while libraries are preloaded: shared memory, hooks and the first worker. */
+/* See zs_io.h. */
 void
 zsio_init(void)
 {
 	Assert(process_shared_preload_libraries_in_progress);
-	hooks.request = shmem_request_hook;
-	shmem_request_hook = request_shmem;
-	hooks.startup = shmem_startup_hook;
-	shmem_startup_hook = startup_shmem;
-	hooks.emit_log = emit_log_hook;
-	emit_log_hook = watch_log;
-	zsio_throttle_init();
-	zsio_heap_turns_init();
-	hooks.registered = !IsBinaryUpgrade && (max_worker_processes > 0 || zsio_workers > 0);
-	if (hooks.registered)
+	registered = !IsBinaryUpgrade && (max_worker_processes > 0 || zsio_workers > 0);
+	if (registered)
 		register_worker();
 }

@@ -48,6 +48,7 @@
 
 #include "io_guard.h"
 #include "io_internal.h"
+#include "zs_io_hooks.h"
 
 /*
  * Milliseconds until the timer's first tick, and between two, at least; no sleep for workers is
@@ -79,7 +80,6 @@ typedef struct Throttle
 } Throttle;
 
 static Throttle mine = {.timer = MAX_TIMEOUTS};
-static ProcessUtility_hook_type next_utility_hook = NULL;
 
 /* ---- workers ------------------------------------------------------------------ */
 
@@ -203,8 +203,8 @@ stop_timer(void)
  * An autovacuum worker keeps its timer until it ends.  A transaction ends after it has taken the
  * delay of the next table.
  */
-static void
-watch_transactions(XactEvent event, void *arg)
+void
+zsio_throttle_transaction(XactEvent event)
 {
 	if (!AmAutoVacuumWorkerProcess() || event != XACT_EVENT_COMMIT)
 		return;
@@ -215,15 +215,12 @@ watch_transactions(XactEvent event, void *arg)
 		stop_timer();
 }
 
-/* ProcessUtility_hook: a timer for VACUUM and ANALYZE. */
-static void
-process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
-				ProcessUtilityContext context, ParamListInfo params,
-				QueryEnvironment *queryEnv, DestReceiver *dest,
-				QueryCompletion *qc)
+/* See zs_io.h. */
+void
+zsio_throttle_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt, const char *queryString,
+					  bool readOnlyTree, ProcessUtilityContext context, ParamListInfo params,
+					  QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
 {
-	ProcessUtility_hook_type next = next_utility_hook ? next_utility_hook : standard_ProcessUtility;
-
 	/* one within another, which has the timer, is about to fail */
 	if (!IsA(pstmt->utilityStmt, VacuumStmt) || !zsio_throttle || zsio_workers == 0 ||
 		(mine.timer != MAX_TIMEOUTS && get_timeout_active(mine.timer)))
@@ -245,15 +242,4 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 		VacuumCostBalance = 0;
 	}
 	PG_END_TRY();
-}
-
-/* In the postmaster: the hook, and what autovacuum workers do. */
-void
-zsio_throttle_init(void)
-{
-	next_utility_hook = ProcessUtility_hook;
-	ProcessUtility_hook = process_utility;
-
-	/* inherited by autovacuum workers */
-	RegisterXactCallback(watch_transactions, NULL);
 }

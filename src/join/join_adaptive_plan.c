@@ -51,6 +51,7 @@
 #include "optimizer/paths.h"
 
 #include "join_internal.h"
+#include "zs_join.h"
 #include "zs_base.h"
 #include "zs_base_plan.h"
 

@@ -54,9 +54,6 @@
 /* More than any plan costs. */
 #define COST_NEVER			1.0e12
 
-static ZsRelationInfoHook next_relation_info_hook = NULL;
-static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
-
 /* ---- the two plans ------------------------------------------------------------------------ */
 
 /* expression_tree_walker callback: adds AlternativeSubPlans that may be decided to the list. */
@@ -105,17 +102,15 @@ is_scan(PlannerInfo *root, const AlternativeSubPlan *alternative)
 }
 
 /*
- * Called for each table of the query that is named in it, before anything is costed or copied; does
- * its work once.  Partitions come later.
+ * See zs_join.h.  Called for each table of the query that is named in it, before anything is costed
+ * or copied; does its work once.  Partitions come later.
  */
-static void
-relation_info(ZS_RELATION_INFO_PARAMETERS)
+void
+zsjoin_exists_choose_scans(PlannerInfo *root, const RelOptInfo *rel)
 {
 	List	   *found = NIL;
 	ListCell   *lc;
 
-	if (next_relation_info_hook)
-		next_relation_info_hook(ZS_RELATION_INFO_ARGS);
 	if (!zs_enable_robust_joins || !root->hasAlternativeSubPlans ||
 		rel->rtekind != RTE_RELATION || rel->reloptkind != RELOPT_BASEREL ||
 		root->eq_classes != NIL)
@@ -228,9 +223,9 @@ decide_filter(PlannerInfo *root, RelOptInfo *rel)
 	return changed;
 }
 
-/* The hook that is called first of ours: others go on from the paths that are made here. */
-static void
-set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
+/* See zs_join.h. */
+void
+zsjoin_exists_choose_in_filter(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	if (zs_enable_robust_joins && root->hasAlternativeSubPlans && rel->baserestrictinfo != NIL &&
 		rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&
@@ -238,16 +233,4 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 		paths_are_core_s(rel->pathlist) && paths_are_core_s(rel->partial_pathlist) &&
 		decide_filter(root, rel))
 		make_paths_anew(root, rel);
-	if (next_pathlist_hook)
-		next_pathlist_hook(root, rel, rti, rte);
-}
-
-/* See zs_join.h. */
-void
-zsjoin_exists_init(void)
-{
-	next_relation_info_hook = zs_relation_info_hook;
-	zs_relation_info_hook = relation_info;
-	next_pathlist_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = set_rel_pathlist;
 }

@@ -41,7 +41,6 @@ extern void zsjoin_choice_drop_loops(const ZsJoinPair *pair);
 
 /* ---- join_adaptive_plan.c ---- */
 extern void zsjoin_adaptive_add_paths(const ZsJoinPair *pair);
-extern void zsjoin_adaptive_register(void);
 
 /* Members of custom_private of a ZedstoreAdaptiveJoin. */
 typedef enum ZsAdaptivePrivate

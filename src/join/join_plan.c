@@ -84,8 +84,6 @@ typedef struct JoinKeys
 	double	   *fills;			/* the share of vectors that one key then fills */
 } JoinKeys;
 
-static set_join_pathlist_hook_type next_join_hook = NULL;
-
 /* ---- clauses ----------------------------------------------------------------------------- */
 
 static Var *
@@ -440,9 +438,10 @@ add_partial_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	}
 }
 
-static void
-join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, RelOptInfo *innerrel,
-			  JoinType jointype, JoinPathExtraData *extra)
+/* See zs_join.h. */
+void
+zsjoin_plan_add_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
+					  RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)
 {
 	Path	   *inner = innerrel->cheapest_total_path;
 	List	   *outers;
@@ -450,8 +449,6 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, RelO
 	Path	   *path;
 	ListCell   *lc;
 
-	if (next_join_hook)
-		next_join_hook(root, joinrel, outerrel, innerrel, jointype, extra);
 	if (!zs_enable_join_filters || !zs_enable_vector_scan || !zs_enable_column_costs ||
 		!enable_hashjoin || !zsjoin_drops_lonely_rows(jointype) ||
 		outerrel->rows < USEFUL_ROWS || inner == NULL || inner->param_info != NULL ||
@@ -472,12 +469,4 @@ join_pathlist(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel, RelO
 	}
 	if (joinrel->consider_parallel)
 		add_partial_joins(root, joinrel, outerrel, innerrel, jointype, extra, &keys);
-}
-
-/* See zs_join.h. */
-void
-zsjoin_plan_init(void)
-{
-	next_join_hook = set_join_pathlist_hook;
-	set_join_pathlist_hook = join_pathlist;
 }

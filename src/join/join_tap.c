@@ -99,8 +99,6 @@ typedef struct JoinTapEntry
 
 static HTAB *taps = NULL;
 static ZsJoinTap *last_tap = NULL;
-static ExecutorStart_hook_type next_executor_start_hook = NULL;
-
 /* ---- taps ---------------------------------------------------------------------- */
 
 static ZsJoinTap *
@@ -491,29 +489,16 @@ lacks_filters(PlanState *node, void *context)
 }
 #endif
 
-/* Runs in parallel workers, too, and for EXPLAIN. */
-static void
-executor_start(QueryDesc *queryDesc, int eflags)
+/* See zs_join.h. */
+void
+zsjoin_tap_connect(QueryDesc *queryDesc)
 {
-	uint64		begun = zsnode_scans_begun;
 	MemoryContext old;
 
-	if (next_executor_start_hook)
-		next_executor_start_hook(queryDesc, eflags);
-	else
-		standard_ExecutorStart(queryDesc, eflags);
-	if (!zs_enable_join_filters || zsnode_scans_begun == begun)
+	if (!zs_enable_join_filters)
 		return;
 	old = MemoryContextSwitchTo(queryDesc->estate->es_query_cxt);
 	(void) connect_joins(queryDesc->planstate, NULL);
 	Assert(!lacks_filters(queryDesc->planstate, NULL));
 	MemoryContextSwitchTo(old);
-}
-
-/* See zs_join.h. */
-void
-zsjoin_tap_init(void)
-{
-	next_executor_start_hook = ExecutorStart_hook;
-	ExecutorStart_hook = executor_start;
 }

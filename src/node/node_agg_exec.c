@@ -50,6 +50,9 @@
 #include "node_top.h"
 #include "zs_compat.h"
 #include "zs_expr_guc.h"
+#include "zs_node.h"
+
+uint64		zsnode_aggs_made = 0;
 
 static TupleTableSlot *
 next_group(ScanState *ss)
@@ -396,7 +399,7 @@ zsnode_agg_create_state(CustomScan *cscan)
 {
 	AggNodeState *state = palloc0(sizeof(AggNodeState));
 
-	zsnode_top_nodes++;
+	zsnode_aggs_made++;
 
 	NodeSetTag(state, T_CustomScanState);
 	state->css.methods = &exec_methods;

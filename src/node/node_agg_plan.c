@@ -50,8 +50,6 @@
 #include "zs_expr_guc.h"
 #include "zs_node.h"
 
-static create_upper_paths_hook_type next_upper_paths_hook = NULL;
-
 /* ---- is it ours? ----------------------------------------------------------------- */
 
 static bool
@@ -136,7 +134,7 @@ add_dependent_keys(ZsAggQuery *query)
 		 list_length(query->keys) <= ZS_MAX_GROUP_KEYS);
 }
 
-/* ---- the hook --------------------------------------------------------------------------- */
+/* ---- paths ------------------------------------------------------------------------------ */
 
 /* Adds paths for a query that has everything but its keys and aggregates. */
 static void
@@ -211,24 +209,13 @@ add_distinct_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *distinct_rel)
 	add_paths(&query, root->processed_distinctClause);
 }
 
-static void
-create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
-				   RelOptInfo *output_rel, void *extra)
+/* See zs_node.h. */
+void
+zsnode_agg_add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
+					 RelOptInfo *output_rel, void *extra)
 {
-	if (next_upper_paths_hook)
-		next_upper_paths_hook(root, stage, input_rel, output_rel, extra);
 	if (stage == UPPERREL_GROUP_AGG)
 		add_agg_paths(root, input_rel, output_rel, extra);
 	else if (stage == UPPERREL_DISTINCT)
 		add_distinct_paths(root, input_rel, output_rel);
-}
-
-/* Makes the plans known to core.  Called once, when the library is loaded. */
-void
-zsnode_agg_init(void)
-{
-	RegisterCustomScanMethods(&zsnode_agg_scan_methods);
-	zsnode_top_init();
-	next_upper_paths_hook = create_upper_paths_hook;
-	create_upper_paths_hook = create_upper_paths;
 }

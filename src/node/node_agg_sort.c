@@ -18,11 +18,9 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 
-#include "node_top.h"
 #include "zs_agg.h"
 #include "zs_expr_guc.h"
-
-static ExecutorStart_hook_type next_executor_start_hook = NULL;
+#include "zs_node.h"
 
 /* Goes where ExecSetTupleBound() will go, down from a Limit node. */
 static void
@@ -79,23 +77,10 @@ find_limits(PlanState *ps, void *context)
 	return planstate_tree_walker(ps, find_limits, context);
 }
 
-static void
-executor_start(QueryDesc *queryDesc, int eflags)
-{
-	uint64		before = zsnode_top_nodes;
-
-	if (next_executor_start_hook)
-		next_executor_start_hook(queryDesc, eflags);
-	else
-		standard_ExecutorStart(queryDesc, eflags);
-	if (zsnode_top_nodes != before && zs_enable_top_groups)
-		(void) find_limits(queryDesc->planstate, NULL);
-}
-
-/* See node_top.h. */
+/* See zs_node.h. */
 void
-zsnode_top_init(void)
+zsnode_agg_find_sorts(QueryDesc *queryDesc)
 {
-	next_executor_start_hook = ExecutorStart_hook;
-	ExecutorStart_hook = executor_start;
+	if (zs_enable_top_groups)
+		(void) find_limits(queryDesc->planstate, NULL);
 }

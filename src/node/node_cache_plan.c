@@ -45,8 +45,6 @@
 #include "zs_base_plan.h"
 #include "zs_node.h"
 
-static create_upper_paths_hook_type next_upper_paths_hook = NULL;
-
 /* ---- what may be remembered ------------------------------------------------------------------ */
 
 /* For check_functions_in_node(). */
@@ -178,16 +176,17 @@ make_path(RelOptInfo *rel, Path *subpath, List *keys, bool first_row)
 	return &path->path;
 }
 
-static void
-add_cache(PlannerInfo *root, RelOptInfo *final_rel)
+/* See zs_node.h. */
+void
+zsnode_cache_add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *final_rel)
 {
 	PlannerInfo *parent = root->parent_root;
 	List	   *keys;
 	ListCell   *lc;
 	bool		first_row;
 
-	if (!zs_enable_result_cache || parent == NULL || parent->simple_rel_array != NULL ||
-		parent->plan_params == NIL)
+	if (stage != UPPERREL_FINAL || !zs_enable_result_cache || parent == NULL ||
+		parent->simple_rel_array != NULL || parent->plan_params == NIL)
 		return;
 	if (is_unrepeatable((Node *) root->parse, root->glob) ||
 		is_unrepeatable((Node *) root->init_plans, root->glob) || !zsnode_query_is_ours(root))
@@ -203,23 +202,4 @@ add_cache(PlannerInfo *root, RelOptInfo *final_rel)
 		if (path->param_info == NULL)
 			lfirst(lc) = make_path(final_rel, path, keys, first_row);
 	}
-}
-
-static void
-create_upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
-				   RelOptInfo *output_rel, void *extra)
-{
-	if (next_upper_paths_hook)
-		next_upper_paths_hook(root, stage, input_rel, output_rel, extra);
-	if (stage == UPPERREL_FINAL)
-		add_cache(root, output_rel);
-}
-
-/* See zs_node.h. */
-void
-zsnode_cache_init(void)
-{
-	RegisterCustomScanMethods(&zsnode_cache_scan_methods);
-	next_upper_paths_hook = create_upper_paths_hook;
-	create_upper_paths_hook = create_upper_paths;
 }

@@ -80,8 +80,6 @@ typedef struct ScanPath
 	List	   *told;			/* columns whose keys joins tell it, as the costs have it */
 } ScanPath;
 
-static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
-
 /* ---- which clauses? ---------------------------------------------------------------- */
 
 static bool
@@ -434,8 +432,9 @@ least_cost(const RelOptInfo *rel)
 	return rel->tuples * Min(COST_PER_CLAUSE, SHARE_OF_SEQSCAN * cpu_tuple_cost);
 }
 
-static void
-add_scan_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+/* See zs_node.h. */
+void
+zsnode_scan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	List	   *vector_clauses;
 	int			workers;
@@ -454,21 +453,4 @@ add_scan_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	workers = zscost_scan_workers(rel, rte);
 	if (workers > 0)
 		add_partial_path(rel, make_path(root, rel, vector_clauses, workers));
-}
-
-static void
-set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
-{
-	if (next_pathlist_hook)
-		next_pathlist_hook(root, rel, rti, rte);
-	add_scan_paths(root, rel, rte);
-}
-
-/* See zs_node.h. */
-void
-zsnode_scan_init(void)
-{
-	RegisterCustomScanMethods(&zsnode_scan_methods);
-	next_pathlist_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = set_rel_pathlist;
 }

@@ -55,8 +55,6 @@
 #include "zs_clause.h"
 #include "zs_expr_guc.h"
 
-uint64		zsnode_top_nodes = 0;
-
 typedef struct TopKey
 {
 	int			column;			/* of the groups' rows, from 0 */

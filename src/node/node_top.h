@@ -21,9 +21,6 @@ struct ExplainState;
 
 typedef struct ZsTop ZsTop;
 
-/* Nodes that could use one and that this process has made. */
-extern uint64 zsnode_top_nodes;
-
 /* Does the group pass HAVING?  Raises the errors that making its row would raise. */
 typedef bool (*ZsTopPasses) (void *arg, uint32 group);
 
@@ -78,10 +75,5 @@ extern void zsnode_top_explain(const ZsTop *top, const CustomScan *cscan, List *
 
 /* The name of a sort key with what is said of its order, in the current context. */
 extern char *zsnode_sort_key_name(const char *name, Oid sortop, bool nulls_first);
-
-/* node_agg_sort.c */
-
-/* Installs the hook that finds Sort nodes with a LIMIT above them. */
-extern void zsnode_top_init(void);
 
 #endif							/* NODE_TOP_H */

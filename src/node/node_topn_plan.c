@@ -47,8 +47,6 @@
 /* Above this many rows fetching them one by one loses what was won. */
 #define MAX_BOUND	1000
 
-static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
-
 /* ---- path ---------------------------------------------------------------------- */
 
 /* The rows that LIMIT and OFFSET ask for together; 0 if that is not a small constant. */
@@ -217,8 +215,9 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	path->path.total_cost = path->path.startup_cost + bound * cpu_tuple_cost;
 }
 
-static void
-add_topn_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+/* See zs_node.h. */
+void
+zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	CustomPath *path;
 	Path	   *seqscan = NULL;
@@ -261,21 +260,4 @@ add_topn_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 
 	cost_topn(root, rel, seqscan, path, keys, nkeys, bound, is_by_batches(rel, rte));
 	add_path(rel, &path->path);
-}
-
-static void
-set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
-{
-	if (next_pathlist_hook)
-		next_pathlist_hook(root, rel, rti, rte);
-	add_topn_path(root, rel, rte);
-}
-
-/* See zs_node.h. */
-void
-zsnode_topn_init(void)
-{
-	RegisterCustomScanMethods(&zsnode_topn_scan_methods);
-	next_pathlist_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = set_rel_pathlist;
 }

@@ -150,8 +150,9 @@ check_candidates(void)
 	table_close(pg_class, AccessShareLock);
 }
 
-static void
-xact_callback(XactEvent event, void *arg)
+/* See zs_page.h. */
+void
+zspage_exchange_transaction(XactEvent event)
 {
 	switch (event)
 	{
@@ -180,5 +181,4 @@ void
 zspage_exchange_init(void)
 {
 	zsbase_listen_relcache(note_candidate);
-	RegisterXactCallback(xact_callback, NULL);
 }

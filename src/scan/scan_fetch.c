@@ -214,8 +214,9 @@ drop_row_cache(bool transaction_ends, bool failed)
 	row_cache_context = NULL;
 }
 
-static void
-row_cache_xact_callback(XactEvent event, void *arg)
+/* A transaction ends: drops the backend's fetch cache. */
+void
+zsscan_fetch_transaction(XactEvent event)
 {
 	if (event == XACT_EVENT_COMMIT || event == XACT_EVENT_ABORT ||
 		event == XACT_EVENT_PREPARE || event == XACT_EVENT_PARALLEL_COMMIT ||
@@ -320,12 +321,11 @@ find_left_row(ZsSlot *slot)
 	table_close(rel, AccessShareLock);
 }
 
-/* Installs the callbacks that drop the backend's fetch cache, and what finds rows again. */
+/* Installs what finds rows again, and a listener that drops the backend's fetch cache. */
 void
 zsscan_fetch_init(void)
 {
 	zsslot_find_by(find_left_row);
-	RegisterXactCallback(row_cache_xact_callback, NULL);
 	zsbase_listen_relcache(count_relcache_change);
 }
 

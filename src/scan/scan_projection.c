@@ -66,23 +66,16 @@
 #include "zs_projection.h"
 #include "zs_write.h"
 
-static set_rel_pathlist_hook_type next_pathlist_hook = NULL;
-static ExecutorStart_hook_type next_executor_start_hook = NULL;
-
 /* ---- planner --------------------------------------------------------------- */
 
 /*
  * Keeps the planner from asking for all columns of a zedstore table.  Children
  * of partitioned and inherited tables never get a physical target list.
  */
-static void
-set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti,
-				 RangeTblEntry *rte)
+void
+zsscan_projection_watch_table(RelOptInfo *rel, RangeTblEntry *rte)
 {
 	int			tableoid = TableOidAttributeNumber - rel->min_attr;
-
-	if (next_pathlist_hook)
-		next_pathlist_hook(root, rel, rti, rte);
 
 	if (!zs_enable_column_projection ||
 		rel->reloptkind != RELOPT_BASEREL ||
@@ -314,16 +307,12 @@ uses_zedstore(const EState *estate)
 }
 
 /*
- * Runs in parallel workers too.
+ * A query has started: its scan nodes get the columns that they need.  Runs in parallel workers
+ * too.
  */
-static void
-executor_start(QueryDesc *queryDesc, int eflags)
+void
+zsscan_projection_start(QueryDesc *queryDesc, int eflags)
 {
-	if (next_executor_start_hook)
-		next_executor_start_hook(queryDesc, eflags);
-	else
-		standard_ExecutorStart(queryDesc, eflags);
-
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
 		return;
 
@@ -335,15 +324,4 @@ executor_start(QueryDesc *queryDesc, int eflags)
 		zswrite_flush_all();
 	if (uses_zedstore(queryDesc->estate))
 		(void) prepare_scan_nodes(queryDesc->planstate, NULL);
-}
-
-/* Installs the planner hook and the executor hook, in front of others. */
-void
-zsscan_projection_init(void)
-{
-	next_pathlist_hook = set_rel_pathlist_hook;
-	set_rel_pathlist_hook = set_rel_pathlist;
-
-	next_executor_start_hook = ExecutorStart_hook;
-	ExecutorStart_hook = executor_start;
 }

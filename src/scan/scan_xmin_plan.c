@@ -48,7 +48,6 @@ typedef struct Walk
 	bool		compared;		/* within a comparison */
 } Walk;
 
-static planner_hook_type next_planner_hook = NULL;
 
 /* ---- tables ------------------------------------------------------------------ */
 
@@ -214,24 +213,12 @@ walk(Node *node, void *context)
 	return result;
 }
 
-/* ---- the hook ------------------------------------------------------------------- */
-
-static PlannedStmt *
-plan(ZS_PLANNER_PARAMETERS)
+/* A query is about to be planned. */
+void
+zsscan_xmin_watch_query(Query *parse)
 {
 	Walk		state = {0};
 
 	if (parse->commandType != CMD_UTILITY && !IsBinaryUpgrade)
 		(void) walk((Node *) parse, &state);
-	return next_planner_hook != NULL ?
-		next_planner_hook(ZS_PLANNER_ARGS) :
-		standard_planner(ZS_PLANNER_ARGS);
-}
-
-/* Installs the planner hook, in front of others. */
-void
-zsscan_xmin_plan_init(void)
-{
-	next_planner_hook = planner_hook;
-	planner_hook = plan;
 }

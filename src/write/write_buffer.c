@@ -381,8 +381,9 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 		discard(buf);
 }
 
-static void
-subxact_callback(SubXactEvent event, SubTransactionId subid, SubTransactionId parent, void *arg)
+/* See zs_write.h. */
+void
+zswrite_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent)
 {
 	dlist_mutable_iter iter;
 
@@ -393,8 +394,9 @@ subxact_callback(SubXactEvent event, SubTransactionId subid, SubTransactionId pa
 					  event == SUBXACT_EVENT_COMMIT_SUB, subid, parent);
 }
 
-static void
-xact_callback(XactEvent event, void *arg)
+/* See zs_write.h. */
+void
+zswrite_transaction(XactEvent event)
 {
 	switch (event)
 	{
@@ -416,18 +418,4 @@ xact_callback(XactEvent event, void *arg)
 		case XACT_EVENT_PARALLEL_PRE_COMMIT:
 			break;
 	}
-}
-
-/* Installs the transaction callbacks. */
-void
-zswrite_init(void)
-{
-	RegisterXactCallback(xact_callback, NULL);
-	RegisterSubXactCallback(subxact_callback, NULL);
-
-	/*
-	 * ALTER TABLE has the table's descriptor changed before it reads the rows, and a column may go
-	 * with its type.  Buffered rows have the old layout, so they are written before.
-	 */
-	zsbase_before_alteration(zswrite_flush_all);
 }

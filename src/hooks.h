@@ -1,0 +1,18 @@
+/*-------------------------------------------------------------------------
+ *
+ * hooks.h
+ *	  What we do in core's hooks; private to the start of the module.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/hooks.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef HOOKS_H
+#define HOOKS_H
+
+/* Installs one function in each of core's hooks that we use.  Called once, when preloaded. */
+extern void zshooks_install(void);
+
+#endif							/* HOOKS_H */

@@ -1,0 +1,30 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_register.c
+ *	  Makes the nodes known to core, for plans that are read from text.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_register.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/extensible.h"
+
+#include "node_cache.h"
+#include "node_topn.h"
+#include "zs_agg.h"
+#include "zs_node.h"
+#include "zs_node_scan.h"
+
+/* See zs_node.h. */
+void
+zsnode_register(void)
+{
+	RegisterCustomScanMethods(&zsnode_scan_methods);
+	RegisterCustomScanMethods(&zsnode_topn_scan_methods);
+	RegisterCustomScanMethods(&zsnode_agg_scan_methods);
+	RegisterCustomScanMethods(&zsnode_cache_scan_methods);
+}
