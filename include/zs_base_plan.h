@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * zs_base_plan.h
- *	  What marks paths and plans as ours.
+ *	  What marks paths, plans and queries as ours.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -20,5 +20,10 @@
 /* ---- base_plan.c ---- */
 extern String *zsbase_private_name(void);
 extern bool zsbase_is_path_of_ours(const Path *path);
+
+/* ---- base_query.c ---- */
+extern bool zsbase_rte_is_ours(const RangeTblEntry *rte);
+extern bool zsbase_rel_is_ours(RelOptInfo *rel, const RangeTblEntry *rte);
+extern bool zsbase_query_is_ours(PlannerInfo *root);
 
 #endif							/* ZS_BASE_PLAN_H */

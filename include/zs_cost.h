@@ -21,8 +21,6 @@
 
 #include "zs_base.h"
 
-#define ZS_COST_STRIPE_ROWS		((double) ZS_STRIPE_ROWS)
-
 typedef struct ZsColumnCost
 {
 	bool		known;
@@ -91,19 +89,6 @@ typedef struct ZsBatchCosts
 /* first_clauses are applied to all rows; survivors is how many pass these. */
 extern ZsBatchCosts zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
 								   double survivors);
-
-/*
- * Beginning a scan by batches, or beginning it anew.  (About 2 us: the filter's parameters become
- * constants of its programs.)
- */
-#define ZS_COST_BEGIN_BATCHES	0.5
-
-/*
- * Rows of the row tree have no vectors yet.  This is what batches of them cost, compared with what
- * core's nodes are charged for the same work on rows: less, so that they are taken, but no less
- * than the planner can tell apart; so indexes are used as on heap.
- */
-#define ZS_SHARE_OF_ROWS		0.98
 
 /*
  * The pages among which an index or a bitmap scan of the table finds what it fetches: rel->pages

@@ -17,9 +17,6 @@
 #include "executor/execdesc.h"
 #include "nodes/pathnodes.h"
 
-/* ---- node_ours.c ---- */
-extern bool zsnode_query_is_ours(PlannerInfo *root);
-
 /*
  * Steps of the planner's hooks: paths for one table, once core has made its own; and for what comes
  * above the joins.

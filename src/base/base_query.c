@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
- * node_ours.c
- *	  Does a query that is being planned concern us?
+ * base_query.c
+ *	  Does a table, or a query that is being planned, concern us?
  *
  * Nodes that stand above plans of core's are for queries that look at a table of ours somewhere;
  * others are planned as if the library was not there.  The answer is found once for a query, when
@@ -11,7 +11,7 @@
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/node/node_ours.c
+ * src/base/base_query.c
  *
  *-------------------------------------------------------------------------
  */
@@ -25,11 +25,31 @@
 #include "utils/memutils.h"
 
 #include "zs_base.h"
-#include "zs_node.h"
+#include "zs_base_plan.h"
 
 /* The query asked for last, and the answer; forgotten with the memory that it is planned in. */
 static const PlannerGlobal *last_query = NULL;
 static bool last_answer;
+
+/* Is it a table, or materialized view, of ours?  Reads system catalogs. */
+bool
+zsbase_rte_is_ours(const RangeTblEntry *rte)
+{
+	return rte->rtekind == RTE_RELATION &&
+		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
+		zsbase_is_zedstore_am(get_rel_relam(rte->relid));
+}
+
+/*
+ * Is the relation one table of ours that a query scans, without partitions and children and not by
+ * samples?  Reads system catalogs.
+ */
+bool
+zsbase_rel_is_ours(RelOptInfo *rel, const RangeTblEntry *rte)
+{
+	return IS_SIMPLE_REL(rel) && !rte->inh && rte->tablesample == NULL && !IS_DUMMY_REL(rel) &&
+		zsbase_rte_is_ours(rte);
+}
 
 /* Is the relation a table of ours, or does it have a partition or child that is? */
 static bool
@@ -89,7 +109,7 @@ forget_answer(void *query)
  * parent with a partition or child of ours?  Reads system catalogs.
  */
 bool
-zsnode_query_is_ours(PlannerInfo *root)
+zsbase_query_is_ours(PlannerInfo *root)
 {
 	if (root->glob != last_query)
 	{

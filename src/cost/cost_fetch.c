@@ -33,31 +33,8 @@
 #include "utils/spccache.h"
 
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 #include "zs_scan.h"
-
-/* One value decoded alone: of fixed length or numeric; a string, and each of its bytes. */
-#define COST_SINGLE_FIXED		0.22
-#define COST_SINGLE_STRING		0.40
-#define COST_SINGLE_BYTE		0.002
-
-/*
- * A vector of 1024 values: of fixed length, numeric, strings with few different values, other
- * strings of so many bytes or fewer; longer ones cost more in proportion.
- */
-#define COST_VECTOR_FIXED		0.15
-#define COST_VECTOR_NUMERIC		0.8
-#define COST_VECTOR_FEW			0.3
-#define COST_VECTOR_STRING		4.0
-#define STRING_WIDTH			32.0
-
-/* A value of a vector that is decoded already. */
-#define COST_DECODED			0.01
-
-/* So many values are decoded alone before the vector is (VALUES_BEFORE_VECTOR of attr_read.c). */
-#define SINGLE_VALUES			3
-
-/* Strings that take fewer bytes on average are codes of a dictionary, mostly. */
-#define FEW_VALUES_WIDTH		3.0
 
 /* ---- rows -------------------------------------------------------------------- */
 
@@ -148,22 +125,23 @@ load_column(Relation table, RelOptInfo *rel, AttrNumber attno, ZsColumnCost *col
 	}
 	else if (att->attlen > 0)
 	{
-		column->single = COST_SINGLE_FIXED;
-		column->vector = COST_VECTOR_FIXED;
+		column->single = ZS_COST_SINGLE_FIXED;
+		column->vector = ZS_COST_VECTOR_FIXED;
 	}
 	else if (att->atttypid == NUMERICOID)
 	{
-		column->single = COST_SINGLE_FIXED;
-		column->vector = COST_VECTOR_NUMERIC;
+		column->single = ZS_COST_SINGLE_FIXED;
+		column->vector = ZS_COST_VECTOR_NUMERIC;
 	}
 	else
 	{
-		bool		few = column->pages * BLCKSZ < FEW_VALUES_WIDTH * rel->tuples;
+		bool		few = column->pages * BLCKSZ < ZS_FEW_VALUES_WIDTH * rel->tuples;
 		double		width = rel->attr_widths[attno - rel->min_attr];
 
-		column->single = COST_SINGLE_STRING + COST_SINGLE_BYTE * (few ? 0 : Min(width, BLCKSZ));
-		column->vector = few ? COST_VECTOR_FEW :
-			COST_VECTOR_STRING * Max(Min(width, BLCKSZ) / STRING_WIDTH, 1);
+		column->single = ZS_COST_SINGLE_STRING +
+			ZS_COST_SINGLE_BYTE * (few ? 0 : Min(width, BLCKSZ));
+		column->vector = few ? ZS_COST_VECTOR_FEW :
+			ZS_COST_VECTOR_STRING * Max(Min(width, BLCKSZ) / ZS_STRING_WIDTH, 1);
 	}
 }
 
@@ -261,14 +239,14 @@ zscost_clause_columns(RelOptInfo *rel, RestrictInfo *rinfo)
 static Cost
 values_of_stripes(const ZsColumnCost *column, double n, double stripes, Cost uncached)
 {
-	double		share = (n / stripes - SINGLE_VALUES / 2.0) / (1.5 * SINGLE_VALUES);
+	double		share = (n / stripes - ZS_SINGLE_VALUES / 2.0) / (1.5 * ZS_SINGLE_VALUES);
 	double		decoded = stripes * Min(Max(share, 0), 1);	/* vectors */
 	double		within = n * decoded / stripes; /* values in their stripes */
-	double		before = Min(within, decoded * SINGLE_VALUES);
+	double		before = Min(within, decoded * ZS_SINGLE_VALUES);
 
 	Assert(n > 0 && stripes > 0);
 	return (n - within + before) * column->single + decoded * column->vector +
-		(within - before) * COST_DECODED + Min(n, stripes) * uncached;
+		(within - before) * ZS_COST_DECODED + Min(n, stripes) * uncached;
 }
 
 /* n values of a column. */
@@ -291,7 +269,7 @@ values_cost(const ZsRelCosts *costs, const ZsColumnCost *column, double n, ZsLoc
 		apart = values_of_stripes(column, n, 1, costs->uncached);
 	else
 		apart = n * ((column->single + costs->uncached) * (1 - 1 / stripes) +
-					 COST_DECODED / stripes);
+					 ZS_COST_DECODED / stripes);
 	return apart + locality.together * (together - apart);
 }
 

@@ -74,6 +74,7 @@
 #include "zs_base.h"
 #include "zs_compat.h"
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 
 /* What btcostestimate() multiplies the correlation of an index of several columns with. */
 #define MULTICOLUMN_FACTOR		0.75

@@ -27,15 +27,8 @@
 #include "utils/selfuncs.h"
 
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 #include "zs_expr_qual.h"
-
-/* Comparing a value of a vector with another one, or putting it into another vector. */
-#define COST_PER_CLAUSE		0.0001
-#define COST_PER_VALUE		0.0002
-#define COST_PER_NUMERIC	0.0004
-
-/* Comparing two strings, one of them a constant. */
-#define COST_PER_STRING		0.0005
 
 /* Of an array that is not known yet, as core has it. */
 #define UNKNOWN_MEMBERS		10
@@ -64,13 +57,13 @@ cost_of_call(const Node *node, Oid funcid, List *args)
 		QualCost	call = {0};
 
 		if (compares)
-			return COST_PER_STRING;
+			return ZS_COST_PER_STRING;
 		add_function_cost(NULL, funcid, NULL, &call);
 		return call.per_tuple;
 	}
 	if (type == NUMERICOID)
-		return COST_PER_NUMERIC;
-	return compares ? COST_PER_CLAUSE : COST_PER_VALUE;
+		return ZS_COST_PER_NUMERIC;
+	return compares ? ZS_COST_PER_CLAUSE : ZS_COST_PER_VALUE;
 }
 
 /* Integers are looked for by halves; others are compared with each member. */
@@ -83,7 +76,7 @@ cost_of_array(const ScalarArrayOpExpr *op, Oid funcid)
 	Cost		call = cost_of_call((const Node *) op, funcid, op->args);
 
 	Assert(nmembers >= 1);
-	return call == COST_PER_CLAUSE ? call * (1 + log2(nmembers)) : call * nmembers;
+	return call == ZS_COST_PER_CLAUSE ? call * (1 + log2(nmembers)) : call * nmembers;
 }
 
 /* expression_tree_walker callback: adds up what nodes cost. */
@@ -107,7 +100,7 @@ cost_walker(Node *node, void *arg)
 				*cost += cost_of_call(node, OidIsValid(op->opfuncid) ? op->opfuncid :
 									  get_opcode(op->opno), op->args);
 				if (!IsA(node, OpExpr))
-					*cost += COST_PER_VALUE;
+					*cost += ZS_COST_PER_VALUE;
 				break;
 			}
 		case T_FuncExpr:
@@ -125,14 +118,14 @@ cost_walker(Node *node, void *arg)
 			*cost += cpu_operator_cost;
 			break;
 		case T_CaseExpr:
-			*cost += COST_PER_CLAUSE * list_length(((CaseExpr *) node)->args);
+			*cost += ZS_COST_PER_CLAUSE * list_length(((CaseExpr *) node)->args);
 			break;
 		case T_CoalesceExpr:
-			*cost += COST_PER_CLAUSE * list_length(((CoalesceExpr *) node)->args);
+			*cost += ZS_COST_PER_CLAUSE * list_length(((CoalesceExpr *) node)->args);
 			break;
 		case T_NullTest:
 		case T_BooleanTest:
-			*cost += COST_PER_CLAUSE;
+			*cost += ZS_COST_PER_CLAUSE;
 			break;
 		default:
 			break;
@@ -153,7 +146,7 @@ zscost_filter(List *clauses)
 
 		(void) cost_walker(lfirst(lc), &cost);
 		Assert(cost >= 0);
-		total += Max(cost, COST_PER_CLAUSE);
+		total += Max(cost, ZS_COST_PER_CLAUSE);
 	}
 	return total;
 }

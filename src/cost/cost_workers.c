@@ -106,10 +106,9 @@ zscost_add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
 	Path	   *bitmapqual;
 	int			workers;
 
-	if (!rel->consider_parallel || IS_DUMMY_REL(rel) || rel->rel_parallel_workers != -1 ||
-		rte->rtekind != RTE_RELATION || rte->inh || rte->tablesample != NULL ||
+	if (!rel->consider_parallel || rel->rel_parallel_workers != -1 ||
 		!bms_is_empty(rel->lateral_relids) || !zscost_is_whole_table(rel) ||
-		!zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
+		!zsbase_rel_is_ours(rel, rte))
 		return;
 	pages = heap_pages(rel, rte);
 	if (pages <= rel->pages)

@@ -33,26 +33,13 @@
 #include "postgres.h"
 
 #include "zs_compat.h"
+#include "zs_cost_const.h"
 
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
 #include "join_internal.h"
-
-/*
- * So many times the loop's cost the hash join may have, and so much more.  The factor is for
- * semijoins, whose loops are believed to stop half way; 1.5 is enough for others.  Measured over
- * the 99 queries of TPC-DS.
- */
-#define REGRET_FACTOR		10.0
-#define REGRET_COST			50.0
-
-/* So many times the cost of a merge join that sorts: a sort is not as bad as reading anew. */
-#define SORT_REGRET_FACTOR	1.5
-
-/* An inner side that costs more for each outer row is as good as read anew. */
-#define CHEAP_LOOKUP_COST	100.0
 
 /* Is a part of the rows all that this level of the query is asked for? */
 static bool
@@ -71,7 +58,7 @@ reads_anew(const NestPath *path)
 {
 	const Path *inner = path->jpath.innerjoinpath;
 
-	return inner->param_info == NULL || inner->total_cost > CHEAP_LOOKUP_COST;
+	return inner->param_info == NULL || inner->total_cost > ZS_CHEAP_LOOKUP_COST;
 }
 
 /*
@@ -104,8 +91,9 @@ is_in_order(const ZsJoinPair *pair, const Path *path)
 static bool
 is_bounded(const Path *loop, const Path *other)
 {
-	Cost		limit = IsA(loop, NestPath) ? REGRET_FACTOR * loop->total_cost + REGRET_COST :
-		SORT_REGRET_FACTOR * loop->total_cost;
+	Cost		limit = IsA(loop, NestPath) ?
+		ZS_REGRET_FACTOR * loop->total_cost + ZS_REGRET_COST :
+		ZS_SORT_REGRET_FACTOR * loop->total_cost;
 
 	return other != NULL && zs_path_disabled(other) <= zs_path_disabled(loop) &&
 		other->total_cost <= limit;

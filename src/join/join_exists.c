@@ -44,12 +44,11 @@
 #include "optimizer/plancat.h"
 
 #include "zs_base.h"
+#include "zs_base_plan.h"
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 #include "zs_join.h"
 #include "zs_node.h"
-
-/* A subquery is a scan if it costs at least this share of the hash table. */
-#define SHARE_OF_SCAN		0.5
 
 /* More than any plan costs. */
 #define COST_NEVER			1.0e12
@@ -98,7 +97,7 @@ is_scan(PlannerInfo *root, const AlternativeSubPlan *alternative)
 	const SubPlan *hashed = lsecond_node(SubPlan, alternative->subplans);
 	const Plan *plan = list_nth(root->glob->subplans, correlated->plan_id - 1);
 
-	return plan->total_cost >= SHARE_OF_SCAN * hashed->startup_cost;
+	return plan->total_cost >= ZS_SHARE_OF_SCAN * hashed->startup_cost;
 }
 
 /*
@@ -118,7 +117,7 @@ zsjoin_exists_choose_scans(PlannerInfo *root, const RelOptInfo *rel)
 	(void) find_alternatives((Node *) root->parse->targetList, &found);
 	(void) find_alternatives((Node *) root->parse->jointree, &found);
 	(void) find_alternatives(root->parse->havingQual, &found);
-	if (found == NIL || !zsnode_query_is_ours(root))
+	if (found == NIL || !zsbase_query_is_ours(root))
 		return;
 	foreach(lc, found)
 	{
@@ -206,7 +205,7 @@ decide_filter(PlannerInfo *root, RelOptInfo *rel)
 		if (list_length(found) == n)
 			others = lappend(others, lfirst(lc));
 	}
-	if (found == NIL || !zsnode_query_is_ours(root))
+	if (found == NIL || !zsbase_query_is_ours(root))
 		return false;
 	nrows = rel->tuples * clauselist_selectivity(root, others, 0, JOIN_INNER, NULL);
 	foreach(lc, found)

@@ -46,31 +46,11 @@
 #include "zs_base.h"
 #include "zs_clause.h"
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 #include "zs_expr_guc.h"
 #include "zs_join.h"
 #include "zs_node_filter.h"
 #include "zs_node_scan.h"
-
-/* Of rows without a partner so many pass all the same. */
-#define PASSES_FALSELY		0.02
-
-/* Less than this is not worth further paths: the filter would rest. */
-#define USEFUL_SHARE		0.9
-
-/* Of fewer rows on the outer side nothing is gained but time of planning. */
-#define USEFUL_ROWS			1000
-
-/* Noting a key costs so much. */
-#define COST_PER_KEY		0.0015
-
-/*
- * A look into a hash table that the processor's caches do not hold waits for memory, 0.1 us and
- * more.  Core leaves that out, and is right where the scan of the outer side costs much more.  What
- * the caches hold of a table, in bytes, and what a row takes beside its columns.
- */
-#define COST_FAR_PROBE		0.02
-#define NEAR_TABLE			(1024 * 1024)
-#define HASH_ROW_OVERHEAD	(MAXALIGN(SizeofMinimalTupleHeader) + 2 * sizeof(void *))
 
 /* A join's keys that scans of the outer side can be told. */
 typedef struct JoinKeys
@@ -354,7 +334,7 @@ share_left(const Path *path, const Path *inner, const JoinKeys *keys, double *ve
 										zscost_parallel_divisor(inner->parallel_workers)));
 	}
 	Assert(*vectors >= 0 && *vectors <= 1);
-	return share + (1 - share) * PASSES_FALSELY * *vectors;
+	return share + (1 - share) * ZS_PASSES_FALSELY * *vectors;
 }
 
 /* What looks into the hash table of the inner rows cost that core does not charge. */
@@ -366,8 +346,9 @@ far_probes_cost(const Path *outer, const Path *inner, bool parallel_hash)
 
 	if (parallel_hash)
 		rows *= zscost_parallel_divisor(inner->parallel_workers);
-	size = rows * (MAXALIGN(inner->pathtarget->width) + HASH_ROW_OVERHEAD);
-	return size <= NEAR_TABLE ? 0 : outer->rows * COST_FAR_PROBE * (1 - NEAR_TABLE / size);
+	size = rows * (MAXALIGN(inner->pathtarget->width) + ZS_HASH_ROW_OVERHEAD);
+	return size <= ZS_NEAR_TABLE ? 0 :
+		outer->rows * ZS_COST_FAR_HASH_PROBE * (1 - ZS_NEAR_TABLE / size);
 }
 
 /* The hash join over the outer path, if it can be filtered. */
@@ -384,7 +365,7 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, Join
 	if (outer->param_info != NULL)
 		return NULL;
 	share = share_left(outer, inner, keys, &vectors, &columns);
-	if (columns == NIL || share > USEFUL_SHARE)
+	if (columns == NIL || share > ZS_USEFUL_SHARE)
 		return NULL;
 	Assert(keys->hashclauses != NIL && share >= 0);
 	outer = filtered_path(root, outer, columns, share, vectors);
@@ -395,7 +376,7 @@ make_join(PlannerInfo *root, RelOptInfo *joinrel, Path *outer, Path *inner, Join
 										 keys->hashclauses);
 
 	/* core takes it that of the rows that are left no more than of all find partners */
-	path->total_cost += COST_PER_KEY * inner->rows +
+	path->total_cost += ZS_COST_PER_NOTED_KEY * inner->rows +
 		far_probes_cost(outer, inner, parallel_hash) +
 		path->rows * (1 - share) * (cpu_tuple_cost + path->pathtarget->cost.per_tuple);
 	return path;
@@ -451,7 +432,7 @@ zsjoin_plan_add_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerr
 
 	if (!zs_enable_join_filters || !zs_enable_vector_scan || !zs_enable_column_costs ||
 		!enable_hashjoin || !zsjoin_drops_lonely_rows(jointype) ||
-		outerrel->rows < USEFUL_ROWS || inner == NULL || inner->param_info != NULL ||
+		outerrel->rows < ZS_USEFUL_ROWS || inner == NULL || inner->param_info != NULL ||
 		!bms_is_empty(joinrel->lateral_relids) || inner->rows > zsnode_joinkeys_most())
 		return;
 	find_keys(joinrel, outerrel, innerrel, jointype, extra->restrictlist, &keys);

@@ -18,6 +18,7 @@
 
 #include "join_internal.h"
 #include "zs_base.h"
+#include "zs_base_plan.h"
 #include "zs_join.h"
 #include "zs_node.h"
 
@@ -28,7 +29,7 @@ zsjoin_bound_regret(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel
 {
 	ZsJoinPair	pair;
 
-	if ((!zs_enable_robust_joins && !zs_enable_adaptive_join) || !zsnode_query_is_ours(root) ||
+	if ((!zs_enable_robust_joins && !zs_enable_adaptive_join) || !zsbase_query_is_ours(root) ||
 		!zsjoin_pair_init(&pair, root, joinrel, outerrel, innerrel, jointype, extra))
 		return;
 	if (zs_enable_robust_joins)

@@ -29,14 +29,8 @@
 #include "node_agg_plan.h"
 #include "zs_base.h"
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 #include "zs_expr_guc.h"
-
-/* So many times the cost of core's path ours may have, and so much more. */
-#define REGRET_FACTOR		1.1
-#define REGRET_COST			(10 * ZS_COST_BEGIN_BATCHES)
-
-/* With a plan below that costs less than this, as few rows by index do, there is little to win. */
-#define LEAST_INPUT_COST	50.0
 
 /* Are the rows of the path sorted only for the grouping above it? */
 static bool
@@ -73,14 +67,15 @@ zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours)
 	ListCell   *lc;
 
 	Assert(query->keys != NIL && ours->param_info == NULL);
-	if (!zs_enable_robust_joins || query->rel->cheapest_total_path->total_cost < LEAST_INPUT_COST)
+	if (!zs_enable_robust_joins ||
+		query->rel->cheapest_total_path->total_cost < ZS_AGG_LEAST_INPUT_COST)
 		return;
 	foreach(lc, query->grouped_rel->pathlist)
 	{
 		const Path *path = lfirst(lc);
 
 		if (takes_all_rows(path) && zs_path_disabled(ours) <= zs_path_disabled(path) &&
-			ours->total_cost <= REGRET_FACTOR * path->total_cost + REGRET_COST)
+			ours->total_cost <= ZS_AGG_REGRET_FACTOR * path->total_cost + ZS_AGG_REGRET_COST)
 			query->grouped_rel->pathlist = foreach_delete_current(query->grouped_rel->pathlist,
 																  lc);
 	}

@@ -30,13 +30,8 @@
 #include "zs_agg.h"
 #include "zs_base.h"
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 #include "zs_expr_guc.h"
-
-/* What a group takes beside its keys and its aggregates' values, in bytes. */
-#define GROUP_SIZE		40
-
-/* Rows are in the order of a key where its correlation with their places is at least this. */
-#define KEY_ORDER		0.98
 
 /* Columns of the table that the expressions look at. */
 static int
@@ -50,16 +45,6 @@ count_columns(Index varno, List *exprs)
 	bms_free(attrs);
 	return count;
 }
-
-/*
- * Decoding a value and comparing or adding it takes about a nanosecond each, where the row of a
- * sequential scan takes 70 with its aggregate; a unit of cost is some 5 us.
- */
-#define COST_PER_VALUE		0.0002
-#define COST_PER_CLAUSE		0.0001
-
-/* Where columns are dear to decode: core's scan decodes them, too, and is not charged for it. */
-#define SHARE_OF_ROWWISE	0.85
 
 /*
  * See node_agg_plan.h.  Columns that only aggregates and keys need are read where rows are left.
@@ -92,11 +77,11 @@ zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, dou
 	cost_qual_eval(&qual, rel->baserestrictinfo, query->root);
 	by_rows = rel->tuples * (cpu_tuple_cost + qual.per_tuple) + rel->rows * cpu_operator_cost *
 		(list_length(query->aggrefs) + list_length(query->keys));
-	by_columns = Max(batches.decoding, rel->tuples * COST_PER_VALUE *
+	by_columns = Max(batches.decoding, rel->tuples * ZS_COST_PER_VALUE *
 					 (nfilter + batches.left * (ncolumns - nfilter))) +
 		rel->tuples * zscost_filter(filter) +
 		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs) + groups;
-	by_columns = Min(by_columns, SHARE_OF_ROWWISE * by_rows + groups);
+	by_columns = Min(by_columns, ZS_SHARE_OF_ROWWISE * by_rows + groups);
 	by_rows *= ZS_SHARE_OF_ROWS;
 	return ZS_COST_BEGIN_BATCHES + qual.startup + spc_seq * batches.pages +
 		(batches.row_share * by_rows + (1 - batches.row_share) * by_columns +
@@ -110,7 +95,7 @@ zsnode_agg_least_cost(const ZsAggQuery *query)
 	const RelOptInfo *rel = query->rel;
 
 	Assert(query->aggrefs != NIL || query->keys != NIL);
-	return rel->tuples * COST_PER_CLAUSE * list_length(rel->baserestrictinfo) +
+	return rel->tuples * ZS_COST_PER_CLAUSE * list_length(rel->baserestrictinfo) +
 		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs);
 }
 
@@ -128,34 +113,20 @@ mark_disabled(CustomPath *path, bool grouped)
 	zs_path_add_disabled(&path->path, disabled + (child != NULL ? zs_path_disabled(child) : 0));
 }
 
-/*
- * Making a row of a group, and taking it of another process, which reads it, looks for its group
- * and adds its states; each state, and more for an image.  Sending it is in parallel_tuple_cost.
- */
-#define COST_PER_PART		0.1
-#define COST_PER_STATE		0.005
-#define COST_PER_IMAGE		0.015
-
 /* See node_agg_plan.h. */
 Cost
 zsnode_agg_combine_cost(const ZsAggQuery *query)
 {
-	Cost		cost = COST_PER_PART + ZS_COST_PER_KEY * list_length(query->keys) +
+	Cost		cost = ZS_COST_PER_PART + ZS_COST_PER_KEY * list_length(query->keys) +
 		(query->ngroups > ZS_LARGE_TABLE ? ZS_COST_FAR_PROBE : ZS_COST_PROBE);
 	ListCell   *lc;
 
 	Assert(query->keys != NIL);
 	foreach(lc, query->aggrefs)
-		cost += zsagg_state_of(lfirst_node(Aggref, lc)) == ZS_STATE_IMAGE ? COST_PER_IMAGE :
-			COST_PER_STATE;
+		cost += zsagg_state_of(lfirst_node(Aggref, lc)) == ZS_STATE_IMAGE ? ZS_COST_PER_IMAGE :
+			ZS_COST_PER_STATE;
 	return cost;
 }
-
-/*
- * What core is not charged with: a state of type internal is serialized, read again and combined as
- * a number of many digits.
- */
-#define COST_PER_SERIAL		0.1
 
 /* See node_agg_plan.h. */
 Cost
@@ -169,7 +140,7 @@ zsnode_agg_serial_cost(const ZsAggQuery *query)
 		const Aggref *aggref = lfirst_node(Aggref, lc);
 
 		Assert(OidIsValid(aggref->aggtranstype));
-		cost += aggref->aggtranstype == INTERNALOID ? COST_PER_SERIAL : 0;
+		cost += aggref->aggtranstype == INTERNALOID ? ZS_COST_PER_SERIAL : 0;
 	}
 	return cost;
 }
@@ -211,7 +182,7 @@ zsnode_agg_is_in_key_order(const ZsAggQuery *query)
 		if (!IsA(lfirst(lc), Var) || !get_typbyval(exprType(lfirst(lc))))
 			continue;
 		examine_variable(query->root, lfirst(lc), 0, &vardata);
-		in_order |= fabs(zscost_correlation(&vardata)) >= KEY_ORDER;
+		in_order |= fabs(zscost_correlation(&vardata)) >= ZS_KEY_ORDER;
 		ReleaseVariableStats(vardata);
 	}
 	return in_order;
@@ -247,7 +218,7 @@ zsnode_agg_spill_cost(const ZsAggQuery *query, double nrows)
 	double		limit = (double) get_hash_memory_limit();
 	double		width = keys_width(query->root, query->keys);
 	int			naggs = list_length(query->aggrefs);
-	double		size = GROUP_SIZE + width + naggs * sizeof(ZsAggValue) / 2;
+	double		size = ZS_GROUP_SIZE + width + naggs * sizeof(ZsAggValue) / 2;
 	int			nsets = 0;
 	Cost		cost = 0;
 	ListCell   *lc;
@@ -269,7 +240,7 @@ zsnode_agg_spill_cost(const ZsAggQuery *query, double nrows)
 		width = sizeof(uint64) + keys_width(query->root, list_make1(llast(pair)));
 		cost += cost_of_files(nrows, width,
 							  estimate_num_groups(query->root, pair, nrows, NULL, NULL),
-							  GROUP_SIZE + width, limit / nsets);
+							  ZS_GROUP_SIZE + width, limit / nsets);
 	}
 	return cost;
 }

@@ -52,13 +52,6 @@ typedef enum ZsAggPrivate
 	ZS_AGG_HAVING
 } ZsAggPrivate;
 
-/* What a key and an aggregate cost a row, and a look into the table of groups. */
-#define ZS_COST_PER_AGG		0.0002
-#define ZS_COST_PER_KEY		0.0004
-#define ZS_COST_PROBE		0.001	/* while the table of groups is near */
-#define ZS_COST_FAR_PROBE	0.005
-#define ZS_LARGE_TABLE		10000	/* groups */
-
 /* ---- node_agg_path.c ---- */
 
 /*

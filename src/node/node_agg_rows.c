@@ -39,7 +39,9 @@
 #include "node_agg_plan.h"
 #include "zs_agg.h"
 #include "zs_agg_group.h"
+#include "zs_base_plan.h"
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 #include "zs_expr_guc.h"
 #include "zs_node.h"
 
@@ -195,13 +197,6 @@ lacks_column(Node *node, void *exprs)
 /* ---- costs and paths ------------------------------------------------------------------------ */
 
 /*
- * A row costs so much, and each of its columns.  Core's Agg node is charged cpu_operator_cost for
- * each key and each aggregate, which is a third of what it takes; so are these.
- */
-#define COST_PER_ROW		0.001
-#define COST_PER_COLUMN		0.0003
-
-/*
  * A sum that takes core far longer than us, if no expression has to be evaluated row by row for it.
  */
 static bool
@@ -256,7 +251,7 @@ rows_cost(const ZsAggQuery *query, const RowSpec *spec, Path *child, double ngro
 
 	Assert(child->param_info == NULL);
 	cost_qual_eval(&inputs, spec->inputs, query->root);
-	per_row = COST_PER_ROW + COST_PER_COLUMN * list_length(spec->inputs) + inputs.per_tuple +
+	per_row = ZS_COST_PER_INPUT_ROW + ZS_COST_PER_INPUT_COLUMN * list_length(spec->inputs) + inputs.per_tuple +
 		ZS_COST_PER_AGG * list_length(spec->aggrefs) + zscost_values(spec->aggrefs);
 	if (query->keys != NIL)
 		per_row += ZS_COST_PER_KEY * list_length(query->keys) +
@@ -291,7 +286,7 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 	CustomPath *path;
 	bool		divisible;
 
-	if (child == NULL || child->param_info != NULL || !zsnode_query_is_ours(query->root) ||
+	if (child == NULL || child->param_info != NULL || !zsbase_query_is_ours(query->root) ||
 		contain_volatile_functions((Node *) query->aggrefs) ||
 		contain_subplans((Node *) query->aggrefs))
 		return;

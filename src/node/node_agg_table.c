@@ -29,6 +29,7 @@
 #include "node_agg_plan.h"
 #include "zs_agg_group.h"
 #include "zs_base.h"
+#include "zs_base_plan.h"
 #include "zs_cost.h"
 #include "zs_expr_filter.h"
 #include "zs_expr_guc.h"
@@ -44,9 +45,7 @@ input_is_table(PlannerInfo *root, RelOptInfo *rel)
 		!zscost_is_whole_table(rel))
 		return false;
 	rte = planner_rt_fetch(rel->relid, root);
-	return rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&
-		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
-		zsbase_is_zedstore_am(get_rel_relam(rte->relid));
+	return zsbase_rel_is_ours(rel, rte);
 }
 
 /*

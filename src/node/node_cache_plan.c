@@ -189,7 +189,7 @@ zsnode_cache_add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *f
 		parent->simple_rel_array != NULL || parent->plan_params == NIL)
 		return;
 	if (is_unrepeatable((Node *) root->parse, root->glob) ||
-		is_unrepeatable((Node *) root->init_plans, root->glob) || !zsnode_query_is_ours(root))
+		is_unrepeatable((Node *) root->init_plans, root->glob) || !zsbase_query_is_ours(root))
 		return;
 
 	/* of all expressions with a subquery only EXISTS asks for no column: simplify_EXISTS_query() */

@@ -46,30 +46,13 @@
 #include "zs_base_plan.h"
 #include "zs_clause.h"
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 #include "zs_expr_fold.h"
 #include "zs_expr_guc.h"
 #include "zs_node.h"
 #include "zs_node_filter.h"
 #include "zs_node_scan.h"
 #include "zs_page.h"
-
-/* Comparing a value of a vector; making it has costs of its own (zscost_batches()). */
-#define COST_PER_CLAUSE		0.0001
-
-/*
- * A row-wise scan decodes the same vectors, for which it is not charged; so ours is charged no more
- * than this share of its processor time, which is what was measured where all rows pass.
- */
-#define SHARE_OF_SEQSCAN	0.85
-
-/* Looking for a value among a join's keys; rather more, since core overrates look-ups by index. */
-#define COST_PER_JOIN_KEY	0.0012
-
-/* To a vector whose zone map says that no row has a partner. */
-#define COST_PER_LEFT_OUT	0.05
-
-/* Without such clauses it is as fast, and ahead as soon as a join's filter removes some rows. */
-#define SHARE_WITHOUT_CLAUSES	0.97
 
 typedef struct ScanPath
 {
@@ -81,14 +64,6 @@ typedef struct ScanPath
 } ScanPath;
 
 /* ---- which clauses? ---------------------------------------------------------------- */
-
-static bool
-is_our_table(RelOptInfo *rel, RangeTblEntry *rte)
-{
-	return rte->rtekind == RTE_RELATION && !rte->inh && rte->tablesample == NULL &&
-		(rte->relkind == RELKIND_RELATION || rte->relkind == RELKIND_MATVIEW) &&
-		!IS_DUMMY_REL(rel) && zsbase_is_zedstore_am(get_rel_relam(rte->relid));
-}
 
 /*
  * May the clause come before those of the first security level that there is?  Among the clauses of
@@ -259,7 +234,7 @@ columns_cpu(const ScanPath *scan, const ZsBatchCosts *batches, double tuples, do
 		survivors * cpu_tuple_cost + tested * other_cost->per_tuple;
 	Cost		row_cpu = tuples * (cpu_tuple_cost + vector_cost->per_tuple) +
 		tested * other_cost->per_tuple;
-	double		share = vector_clauses != NIL ? SHARE_OF_SEQSCAN : SHARE_WITHOUT_CLAUSES;
+	double		share = vector_clauses != NIL ? ZS_SHARE_OF_ROWWISE : ZS_SHARE_WITHOUT_CLAUSES;
 
 	/* clauses that have no programs may have to come before the join's keys, and are as dear */
 	row_cpu -= (tested - survivors) * cpu_tuple_cost;
@@ -330,8 +305,8 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 		 tested / scan->vectors * other_cost.per_tuple);
 	cpu += rows * path->pathtarget->cost.per_tuple;
 	if (share_left < 1)
-		cpu += tested * COST_PER_JOIN_KEY +
-			(rel->tuples - tuples) / ZS_COST_STRIPE_ROWS * COST_PER_LEFT_OUT;
+		cpu += tested * ZS_COST_PER_JOIN_KEY +
+			(rel->tuples - tuples) / ZS_COST_STRIPE_ROWS * ZS_COST_PER_LEFT_OUT;
 	if (path->parallel_workers > 0)
 		cpu /= zscost_parallel_divisor(path->parallel_workers);
 	path->startup_cost = vector_cost.startup + other_cost.startup +
@@ -429,7 +404,7 @@ zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns, do
 static Cost
 least_cost(const RelOptInfo *rel)
 {
-	return rel->tuples * Min(COST_PER_CLAUSE, SHARE_OF_SEQSCAN * cpu_tuple_cost);
+	return rel->tuples * Min(ZS_COST_PER_CLAUSE, ZS_SHARE_OF_ROWWISE * cpu_tuple_cost);
 }
 
 /* See zs_node.h. */
@@ -440,7 +415,7 @@ zsnode_scan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	int			workers;
 
 	if (!zs_enable_vector_scan || (rel->baserestrictinfo == NIL && !may_be_filtered(rel)) ||
-		!is_our_table(rel, rte) || has_current_of(rel) || !zscost_is_whole_table(rel) ||
+		!zsbase_rel_is_ours(rel, rte) || has_current_of(rel) || !zscost_is_whole_table(rel) ||
 		is_changed_child(root, rel, rte) ||
 		zscost_is_beaten(rel->pathlist, least_cost(rel)))
 		return;

@@ -40,6 +40,7 @@
 #include "zs_base_plan.h"
 #include "zs_compat.h"
 #include "zs_cost.h"
+#include "zs_cost_const.h"
 #include "zs_expr_filter.h"
 #include "zs_expr_guc.h"
 #include "zs_node.h"
@@ -115,7 +116,7 @@ is_extreme(const PlannerInfo *root)
 }
 
 static bool
-query_is_simple(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+query_is_simple(PlannerInfo *root, RelOptInfo *rel)
 {
 	Query	   *parse = root->parse;
 
@@ -123,8 +124,7 @@ query_is_simple(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		root->limit_tuples <= 0 || root->query_pathkeys == NIL ||
 		root->query_pathkeys != root->sort_pathkeys || is_extreme(root))
 		return false;
-	if (rel->reloptkind != RELOPT_BASEREL || rte->rtekind != RTE_RELATION || rte->inh ||
-		rte->tablesample != NULL || !bms_is_empty(rel->lateral_relids) ||
+	if (rel->reloptkind != RELOPT_BASEREL || !bms_is_empty(rel->lateral_relids) ||
 		bms_membership(root->all_baserels) != BMS_SINGLETON)
 		return false;
 
@@ -173,9 +173,6 @@ is_by_batches(RelOptInfo *rel, RangeTblEntry *rte)
 	return result;
 }
 
-/* As node_agg_cost.c has it. */
-#define COST_PER_VALUE		0.0002
-
 /*
  * Only the columns of filter and keys are read, no row is put together, and nearly every row
  * costs one comparison, with the worst of those kept.
@@ -203,7 +200,7 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	column_share = (1 - batches.row_share) * ncolumns / Max(rel->max_attr, 1);
 	per_tuple = 0.5 * cpu_tuple_cost + qual.per_tuple;
 	if (by_batches)
-		per_tuple = Min(per_tuple, COST_PER_VALUE * ncolumns +
+		per_tuple = Min(per_tuple, ZS_COST_PER_VALUE * ncolumns +
 						zscost_filter(rel->baserestrictinfo));
 	per_tuple += batches.row_share *
 		(ZS_SHARE_OF_ROWS * (cpu_tuple_cost + qual.per_tuple) - per_tuple);
@@ -226,8 +223,7 @@ zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	int			nkeys = 0;
 	int64		bound;
 
-	if (!zs_enable_topn || !query_is_simple(root, rel, rte) ||
-		!zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
+	if (!zs_enable_topn || !query_is_simple(root, rel) || !zsbase_rel_is_ours(rel, rte))
 		return;
 	bound = constant_bound(root->parse);
 	if (bound == 0)

@@ -62,6 +62,7 @@
 
 #include "scan_internal.h"
 #include "zs_base.h"
+#include "zs_base_plan.h"
 #include "zs_batch.h"
 #include "zs_projection.h"
 #include "zs_write.h"
@@ -79,9 +80,7 @@ zsscan_projection_watch_table(RelOptInfo *rel, RangeTblEntry *rte)
 
 	if (!zs_enable_column_projection ||
 		rel->reloptkind != RELOPT_BASEREL ||
-		rte->rtekind != RTE_RELATION ||
-		(rte->relkind != RELKIND_RELATION && rte->relkind != RELKIND_MATVIEW) ||
-		!zsbase_is_zedstore_am(get_rel_relam(rte->relid)))
+		!zsbase_rte_is_ours(rte))
 		return;
 
 	Assert(tableoid >= 0);

@@ -1,0 +1,182 @@
+/*-------------------------------------------------------------------------
+ *
+ * zs_cost_const.h
+ *	  The constants of the planner's costs, and what they were measured by.
+ *
+ * Where nothing else is said a constant is processor time of an optimised build, with the planner's
+ * settings as they are by default: the row of a sequential scan with its aggregate takes some 70
+ * ns, of which core charges 0.0125, so a unit of cost is some 5 us, and 0.0002 is a nanosecond.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * include/zs_cost_const.h
+ *
+ *-------------------------------------------------------------------------
+ */
+#ifndef ZS_COST_CONST_H
+#define ZS_COST_CONST_H
+
+#include "postgres.h"
+
+#include "access/htup_details.h"
+
+#include "zs_base.h"
+
+#define ZS_COST_STRIPE_ROWS		((double) ZS_STRIPE_ROWS)
+
+/* ---- programs over a batch -------------------------------------------------- */
+
+/*
+ * Comparing a value of a vector with another one (0.5 ns: a loop of the kernel), adding it or
+ * putting it into another vector (1 ns), the same with numerics as integers.
+ */
+#define ZS_COST_PER_CLAUSE		0.0001
+#define ZS_COST_PER_VALUE		0.0002
+#define ZS_COST_PER_NUMERIC		0.0004
+
+/* Comparing two strings, one of them a constant. */
+#define ZS_COST_PER_STRING		0.0005
+
+/* Beginning a scan by batches (2 us: the filter's parameters become constants of programs). */
+#define ZS_COST_BEGIN_BATCHES	0.5
+
+/* ---- values that are fetched one by one ------------------------------------- */
+
+/*
+ * Measured as processor time of fetches by index, see cost_index.c.  One value decoded alone: of
+ * fixed length or numeric; a string, and each of its bytes.
+ */
+#define ZS_COST_SINGLE_FIXED	0.22
+#define ZS_COST_SINGLE_STRING	0.40
+#define ZS_COST_SINGLE_BYTE		0.002
+
+/*
+ * A vector of 1024 values: of fixed length, numeric, strings with few different values, other
+ * strings of so many bytes or fewer; longer ones cost more in proportion.
+ */
+#define ZS_COST_VECTOR_FIXED	0.15
+#define ZS_COST_VECTOR_NUMERIC	0.8
+#define ZS_COST_VECTOR_FEW		0.3
+#define ZS_COST_VECTOR_STRING	4.0
+#define ZS_STRING_WIDTH			32.0
+
+/* Strings that take fewer bytes on average are codes of a dictionary, mostly. */
+#define ZS_FEW_VALUES_WIDTH		3.0
+
+/* A value of a vector that is decoded already. */
+#define ZS_COST_DECODED			0.01
+
+/* So many values are decoded alone before the vector is (VALUES_BEFORE_VECTOR of attr_read.c). */
+#define ZS_SINGLE_VALUES		3
+
+/* ---- plans by batches beside plans by rows ---------------------------------- */
+
+/*
+ * Core's nodes decode the same vectors and are not charged for it.  So a plan by batches is charged
+ * no more than this share of their processor time, which was measured where all rows pass a filter
+ * and columns are dear to decode.
+ */
+#define ZS_SHARE_OF_ROWWISE		0.85
+
+/* Without clauses a scan is as fast, and ahead as soon as a join's filter removes some rows. */
+#define ZS_SHARE_WITHOUT_CLAUSES	0.97
+
+/*
+ * Rows of the row tree have no vectors yet.  This is what batches of them cost, compared with what
+ * core's nodes are charged for the same work on rows: less, so that they are taken, but no less
+ * than the planner can tell apart; so indexes are used as on heap.
+ */
+#define ZS_SHARE_OF_ROWS		0.98
+
+/* ---- aggregates ------------------------------------------------------------- */
+
+/* What a key and an aggregate cost a row, and a look into the table of groups, near or far. */
+#define ZS_COST_PER_AGG			0.0002
+#define ZS_COST_PER_KEY			0.0004
+#define ZS_COST_PROBE			0.001
+#define ZS_COST_FAR_PROBE		0.005
+#define ZS_LARGE_TABLE			10000	/* groups: the table is far */
+
+/* What a group takes beside its keys and its aggregates' values, in bytes. */
+#define ZS_GROUP_SIZE			40
+
+/* Rows are in the order of a key where its correlation with their places is at least this. */
+#define ZS_KEY_ORDER			0.98
+
+/*
+ * A row of a plan of core's, and each of its columns.  Core's Agg node is charged cpu_operator_cost
+ * for each key and each aggregate, which is a third of what it takes; so are these.
+ */
+#define ZS_COST_PER_INPUT_ROW	0.001
+#define ZS_COST_PER_INPUT_COLUMN	0.0003
+
+/*
+ * Making a row of a group, and taking it of another process, which reads it, looks for its group
+ * and adds its states; each state, and more for an image.  Sending it is in parallel_tuple_cost.
+ */
+#define ZS_COST_PER_PART		0.1
+#define ZS_COST_PER_STATE		0.005
+#define ZS_COST_PER_IMAGE		0.015
+
+/*
+ * What core is not charged with: a state of type internal is serialized, read again and combined as
+ * a number of many digits.
+ */
+#define ZS_COST_PER_SERIAL		0.1
+
+/* ---- filters from joins ----------------------------------------------------- */
+
+/* Noting a key while the hash table is made. */
+#define ZS_COST_PER_NOTED_KEY	0.0015
+
+/* Looking for a value among a join's keys; rather more, since core overrates look-ups by index. */
+#define ZS_COST_PER_JOIN_KEY	0.0012
+
+/* Coming to a vector whose zone map says that no row has a partner. */
+#define ZS_COST_PER_LEFT_OUT	0.05
+
+/* Of rows without a partner so many pass all the same. */
+#define ZS_PASSES_FALSELY		0.02
+
+/* Less than this is not worth further paths: the filter would rest. */
+#define ZS_USEFUL_SHARE			0.9
+
+/* Of fewer rows on the outer side nothing is gained but time of planning. */
+#define ZS_USEFUL_ROWS			1000
+
+/*
+ * A look into a hash table that the processor's caches do not hold waits for memory, 0.1 us and
+ * more.  Core leaves that out, and is right where the scan of the outer side costs much more.  What
+ * the caches hold of a table, in bytes, and what a row takes beside its columns.
+ */
+#define ZS_COST_FAR_HASH_PROBE	0.02
+#define ZS_NEAR_TABLE			(1024 * 1024)
+#define ZS_HASH_ROW_OVERHEAD	(MAXALIGN(SizeofMinimalTupleHeader) + 2 * sizeof(void *))
+
+/* ---- bounded regret --------------------------------------------------------- */
+
+/*
+ * So many times a loop's cost the hash join in its place may have, and so much more.  The factor is
+ * for semijoins, whose loops are believed to stop half way; 1.5 is enough for others.  Measured
+ * over the 99 queries of TPC-DS.
+ */
+#define ZS_REGRET_FACTOR		10.0
+#define ZS_REGRET_COST			50.0
+
+/* So many times the cost of a merge join that sorts: a sort is not as bad as reading anew. */
+#define ZS_SORT_REGRET_FACTOR	1.5
+
+/* An inner side that costs more for each outer row is as good as read anew. */
+#define ZS_CHEAP_LOOKUP_COST	100.0
+
+/* So many times the cost of core's aggregation ours may have, and so much more. */
+#define ZS_AGG_REGRET_FACTOR	1.1
+#define ZS_AGG_REGRET_COST		(10 * ZS_COST_BEGIN_BATCHES)
+
+/* With a plan below that costs less than this, as few rows by index do, there is little to win. */
+#define ZS_AGG_LEAST_INPUT_COST	50.0
+
+/* A subquery of EXISTS is a scan if it costs at least this share of the hash table. */
+#define ZS_SHARE_OF_SCAN		0.5
+
+#endif							/* ZS_COST_CONST_H */
