@@ -27,7 +27,7 @@ EXTRA_CLEAN = $(OBJS:.o=.d)
 DATA := $(call files_of,sql/zedstore_io--*.sql)
 # Installed into a folder of its own, docs/ below it, so that links between them work.
 DOCS = README.md CHANGELOG.md LICENSE
-DOCS_FOLDER := $(call files_of,docs/*.md docs/*.svg)
+DOCS_FOLDER := $(call files_of,docs/*.md docs/*.svg docs/*.yaml docs/*.json)
 SCRIPTS := $(call files_of,scripts/zs_check_all)
 
 # sql/ holds install scripts (with "--" in the name) and regression tests.
@@ -178,6 +178,12 @@ uninstall: uninstall-docs-folder
 uninstall-docs-folder:
 	rm -f $(addprefix '$(DOCS_TARGET)'/,$(notdir $(DOCS_FOLDER)))
 endif
+
+# PGXS removes scripts by their paths in the source.
+.PHONY: uninstall-scripts
+uninstall: uninstall-scripts
+uninstall-scripts:
+	rm -f $(addprefix '$(DESTDIR)$(bindir)'/,$(notdir $(SCRIPTS)))
 
 # PGXS does not track header dependencies, unless the server was configured with --enable-depend.
 DEPENDENCIES := $(wildcard $(OBJS:.o=.d))

@@ -1,4 +1,4 @@
-# Watching: the view zs_tables, the queries for exporters as they stand in monitoring/, and
+# Watching: the view zs_tables, the queries for exporters as they stand in docs/, and
 # zs_check_all with its exit status.
 
 use strict;
@@ -58,7 +58,7 @@ is($standby->safe_psql('postgres', q{select count(*), count(*) filter (where row
 
 # ---- queries for exporters ---------------------------------------------------------------
 
-my $queries = slurp_file("$source/monitoring/zedstore-queries.yaml");
+my $queries = slurp_file("$source/docs/zedstore-queries.yaml");
 my $n = 0;
 while ($queries =~ /^(\w+):\n  query: \|\n((?:    .*\n)+)  metrics:\n((?:    - .*\n)+)/mg)
 {

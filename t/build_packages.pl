@@ -263,7 +263,7 @@ chomp(my $docs = qx('$ENV{TEST_PG_CONFIG}' --docdir));
 my $installed = "$stage/installed$docs/zedstore_io";
 is_deeply(
 	[ files_below($installed) ],
-	[ sort qw(README.md CHANGELOG.md LICENSE), glob('docs/*.md docs/*.svg') ],
+	[ sort qw(README.md CHANGELOG.md LICENSE), glob('docs/*.{md,svg,yaml,json}') ],
 	'documents are installed');
 
 # Links to what is for developers alone lead out of what is installed.
@@ -274,9 +274,10 @@ foreach my $document (grep { /\.md$/ } files_below($installed))
 	my $text = content("$installed/$document") =~ s/^```.*?^```//gmsr;
 	while ($text =~ /\]\(([^)#\s]+)/g)
 	{
-		next if $1 =~ /^\w+:/;
-		my $target = "$folder$1" =~ s{docs/\.\./}{}r;
-		push @dangling, "$document: $1"
+		my $link = $1;
+		next if $link =~ /^\w+:/;
+		my $target = "$folder$link" =~ s{docs/\.\./}{}r;
+		push @dangling, "$document: $link"
 		  if !-e "$installed/$target" && $target !~ m{^(?:src|bench|scripts|CONTRIBUTING\.md)};
 	}
 }
