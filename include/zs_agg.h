@@ -24,28 +24,46 @@
 #include "zs_expr.h"
 #include "zs_expr_qual.h"
 
+/*
+ * The kinds of aggregates, each with the name of its operations: KIND(COUNT, count) has them in
+ * zsagg_ops_count, in the file that is named beside it.
+ */
+#define ZS_AGG_KINDS(KIND) \
+	/* agg_count.c: count(*), count(x) */ \
+	KIND(COUNT_ROWS, count_rows) \
+	KIND(COUNT, count) \
+	/* agg_integer.c: of 2 or 4 bytes */ \
+	KIND(SUM_INT, sum_int) \
+	KIND(AVG_INT, avg_int) \
+	/* agg_exact.c: sums of any size */ \
+	KIND(SUM_INT8, sum_int8) \
+	KIND(AVG_INT8, avg_int8) \
+	KIND(SUM_NUMERIC, sum_numeric) \
+	KIND(AVG_NUMERIC, avg_numeric) \
+	/* agg_float.c */ \
+	KIND(SUM_FLOAT4, sum_float4) \
+	KIND(SUM_FLOAT8, sum_float8) \
+	KIND(AVG_FLOAT, avg_float) \
+	/* agg_variance.c: variances and standard deviations */ \
+	KIND(VAR_INT, var_int) \
+	KIND(VAR_FLOAT, var_float) \
+	/* agg_extreme.c */ \
+	KIND(MIN, min) \
+	KIND(MAX, max) \
+	/* agg_bits.c */ \
+	KIND(BIT_AND, bit_and) \
+	KIND(BIT_OR, bit_or) \
+	KIND(BIT_XOR, bit_xor) \
+	/* agg_bycore.c: core's transition function, for the first value or for each */ \
+	KIND(ANY, any) \
+	KIND(CORE, core)
+
+#define ZS_AGG_MEMBER(kind, name) ZS_AGG_##kind,
+
 typedef enum ZsAggKind
 {
-	ZS_AGG_COUNT_ROWS,			/* count(*) */
-	ZS_AGG_COUNT,
-	ZS_AGG_SUM_INT,				/* of 2 or 4 bytes */
-	ZS_AGG_SUM_INT8,
-	ZS_AGG_SUM_NUMERIC,
-	ZS_AGG_SUM_FLOAT4,
-	ZS_AGG_SUM_FLOAT8,
-	ZS_AGG_AVG_INT,
-	ZS_AGG_AVG_INT8,
-	ZS_AGG_AVG_NUMERIC,
-	ZS_AGG_AVG_FLOAT,
-	ZS_AGG_VAR_INT,				/* variances and standard deviations */
-	ZS_AGG_VAR_FLOAT,
-	ZS_AGG_MIN,
-	ZS_AGG_MAX,
-	ZS_AGG_BIT_AND,
-	ZS_AGG_BIT_OR,
-	ZS_AGG_BIT_XOR,
-	ZS_AGG_ANY,
-	ZS_AGG_CORE					/* core's transition function, for each value */
+	ZS_AGG_KINDS(ZS_AGG_MEMBER)
+	ZS_AGG_NKINDS
 } ZsAggKind;
 
 /* Which part of the work a node does. */
@@ -124,7 +142,7 @@ extern void zsagg_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, 
 extern void zsagg_core_check_aggregate(const Aggref *aggref);
 extern void zsagg_core_check_equality(Oid function);
 
-/* ---- aggregates (agg_value.c) ---- */
+/* ---- aggregates ---- */
 
 /* An aggregate of the query. */
 typedef struct ZsAgg
@@ -201,6 +219,97 @@ typedef struct ZsAggValue
 	};
 } ZsAggValue;
 
+/* What DISTINCT does to an aggregate. */
+typedef enum ZsAggDistinct
+{
+	ZS_DISTINCT_UNKNOWN,		/* it goes row by row: the order of the values may show */
+	ZS_DISTINCT_FIRST,			/* the first of equal values counts */
+	ZS_DISTINCT_ONE_SCALE,		/* the same, where equal numerics look the same */
+	ZS_DISTINCT_IGNORED			/* nothing, where equal values look the same */
+} ZsAggDistinct;
+
+/* What few groups get of a batch that is added up for all aggregates (node_agg_groups.c). */
+typedef enum ZsAggSums
+{
+	ZS_SUMS_NONE,
+	ZS_SUMS_COUNT,				/* the number of rows; it looks at no value */
+	ZS_SUMS_VALUES				/* that, and the sum of the vector's integers */
+} ZsAggSums;
+
+/*
+ * Rows of a batch and the values of their groups: row list[i] belongs to that at values + groups[i]
+ * * stride.
+ */
+typedef struct ZsGroupRows
+{
+	char	   *values;
+	Size		stride;
+	Size		last;			/* the last byte of a value */
+	bool		is_far;			/* the values are more than caches hold */
+	const uint16 *list;
+	const uint32 *groups;
+	uint32		n;
+} ZsGroupRows;
+
+/*
+ * The operations of a kind.  All but size() get values and arguments as they are in the table: what
+ * combines states goes through zsagg_combine().  They are called in the values' context but for
+ * result() and partial().  Those with a star may be NULL.
+ */
+typedef struct ZsAggOps
+{
+	/* bytes of ZsAggValue that are there */
+	Size		(*size) (const ZsAgg *agg);
+
+	/* the value of one row of the vector, which has one */
+	void		(*add_one) (const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
+							uint32 row);
+
+	/* * a datum, no NULL; NULL: add_one() takes nothing but the integer that a vector has */
+	void		(*add_datum) (const ZsAgg *agg, ZsAggValue *value, Datum datum);
+
+	/* * rows of sel, at least one; false: one by one, please; NULL: always */
+	bool		(*add_rows) (const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
+							 const uint64 *sel);
+
+	/* * the same for rows and their groups */
+	bool		(*add_groups) (const ZsAgg *agg, const ZsColumnVector *vector,
+							   const ZsGroupRows *rows);
+
+	/* * what a vector's rows come to, but for their number; NULL: only that, or not possible */
+	void		(*add_totals) (const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals);
+
+	/* the result, and core's transition value, serialized if it is of type internal */
+	Datum		(*result) (const ZsAgg *agg, ZsAggValue *value, bool *isnull);
+	Datum		(*partial) (const ZsAgg *agg, ZsAggValue *value, bool *isnull);
+
+	/* * may the result raise an error? */
+	bool		(*may_raise) (const ZsAgg *agg, const ZsAggValue *value);
+
+	/* * with state == ZS_STATE_IMAGE: adds what another process has seen; spare: see there */
+	void		(*combine) (const ZsAgg *agg, ZsAggValue *value, const ZsAggValue *other,
+							const char *spare);
+
+	ZsAggState	state;			/* what a node of ours takes of it */
+	ZsAggDistinct distinct;
+	ZsAggSums	sums;
+	bool		has_totals;		/* a vector may be taken as a whole */
+	bool		needs_core;		/* agg->core */
+	bool		owns_memory;	/* values point to memory */
+	bool		owns_strings;	/* the same where the argument is a string */
+	bool		is_exact_sum;	/* of numerics, or of integers that need more than 64 bits */
+	bool		is_serialized;	/* partial() writes bytes that only core's functions read */
+	bool		raises_nothing; /* neither adding nor the result */
+} ZsAggOps;
+
+#define ZS_AGG_DECLARE(kind, name) extern const ZsAggOps zsagg_ops_##name;
+ZS_AGG_KINDS(ZS_AGG_DECLARE)
+
+/* agg_ops.c */
+
+/* The operations of the aggregate's kind. */
+extern const ZsAggOps *zsagg_ops_of(const ZsAgg *agg);
+
 /* Is the argument a string? */
 static inline bool
 zsagg_is_string(const ZsAgg *agg)
@@ -217,10 +326,12 @@ zsagg_is_string(const ZsAgg *agg)
  */
 extern bool zsagg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
 
+/* agg_known.c */
+
 /* Looks up a function among those that we know; count is one of them. */
 extern bool zsagg_kind_of(Oid aggfnoid, ZsAggKind *kind, ZsDomain *domain);
 
-/* agg_value.c */
+/* agg_ops.c */
 
 /*
  * Gets ready for values that live in the context, which is reset when they are forgotten.  Reads
@@ -238,16 +349,12 @@ extern Size zsagg_value_size(const ZsAgg *agg);
  * Functions that add something are called in the values' context.  Nothing is to be taken back when
  * they raise an error, which only overflows of floats do and core's transition functions; core has
  * the same error in one of the same rows.
- *
- * Adds the value of one row of the vector, which has one.
  */
-extern void zsagg_add_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
-						  uint32 row);
 
-/* MIN, MAX: adds an integer or pattern, or a numeric at its display scale. */
-extern void zsagg_add_extreme(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale);
+/* What the rows of a vector come to, for an aggregate that has totals; never fails. */
+extern void zsagg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals);
 
-/* agg_column.c */
+/* agg_ops.c */
 
 /*
  * Adds the values of the rows of sel, which have some and none of which is odd.  vector is NULL for
@@ -264,10 +371,7 @@ extern void zsagg_add_batch(const ZsAgg *agg, ZsAggValue *value,
  */
 extern bool zsnode_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input,
 								  const uint64 *sel, ZsVectorTotals *totals);
-extern void zsnode_agg_add_totals(const ZsAgg *agg, ZsAggValue *value,
-								  const ZsVectorTotals *totals);
-
-/* agg_column.c */
+/* agg_ops.c */
 
 /*
  * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of
@@ -298,12 +402,12 @@ extern void zsnode_agg_add_batch_groups(const ZsAgg *agg, char *values, Size str
 										const ZsColumnVector *vector, const uint64 *sel,
 										ZsBatchGroups *batch);
 
-/* agg_value.c */
+/* agg_ops.c */
 
 /* Adds one row's argument. */
 extern void zsagg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull);
 
-/* agg_final.c */
+/* agg_ops.c */
 
 /*
  * The aggregate's result, in the current context or in the values'.  Errors: those of core's final
@@ -314,8 +418,11 @@ extern Datum zsagg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 /* May that raise an error?  Not if it says no. */
 extern bool zsagg_result_may_raise(const ZsAgg *agg, const ZsAggValue *value);
 
-/* Count, sum and sum of squares of an aggregate of VAR_INT, as core serializes them. */
-extern Datum zsagg_variance_state(const ZsAggValue *value);
+/*
+ * Adds a state, an integer or the address of an image, for an aggregate that combines.  Called in
+ * the values' context.  Errors: overflow of floats.
+ */
+extern void zsagg_combine(const ZsAgg *agg, ZsAggValue *value, int64 state);
 
 /* ---- minimum and maximum by zone maps (node_agg_zone.c) ---- */
 
@@ -330,16 +437,14 @@ extern bool zsnode_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColu
 
 /*
  * A condition on the column, by the operator, that is true for all values that may change what
- * there is.  Memory comes from the current context; what the constant
- * points to may be the value's.
+ * there is.  Memory comes from the current context; what the constant points to may be the value's.
  */
 extern Expr *zsnode_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg,
 									ZsAggValue *value, Oid opno);
 
-/* ---- partial aggregation (agg_state.c) ---- */
+/* ---- partial aggregation ---- */
 
-/* A sum of integers as core's serial functions write it. */
-extern void zsagg_state_send_integer(StringInfo buf, zs_int128 sum);
+/* agg_partial.c */
 
 /* Does this server have the formats of states that are written here?  Calls core's functions. */
 extern bool zsagg_state_is_known(void);
@@ -348,6 +453,8 @@ extern bool zsagg_state_is_known(void);
  * Can what the aggregate has seen be given to core's combine function?  May call core's functions.
  */
 extern bool zsagg_has_partial(const ZsAgg *agg);
+
+/* agg_ops.c */
 
 /*
  * The transition value that core's would have, serialized if it is of type internal; in the current
@@ -373,12 +480,6 @@ extern bool zsagg_put_image(const ZsAgg *agg, const ZsAggValue *value, char *to,
 
 /* The state of what the aggregate has seen; in the current context. */
 extern Datum zsagg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
-
-/*
- * Adds a state, an integer or the address of an image, for an aggregate that combines.  Called in
- * the values' context.  Errors: overflow of floats.
- */
-extern void zsagg_combine(const ZsAgg *agg, ZsAggValue *value, int64 state);
 
 /* The result that the state alone has, for tests. */
 extern Datum zsagg_result_of_state(const ZsAgg *agg, Datum state, bool isnull,
@@ -435,11 +536,13 @@ extern void zsagg_verify_reset(ZsAggVerifier *verifier);
 extern void zsagg_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum,
 							 bool isnull);
 
-/* Raises an error if core's result is another one. */
 /* The group has a smaller number from now on. */
 extern void zsagg_verify_renumber(ZsAggVerifier *verifier, uint32 group, uint32 number);
+
 /* Forgets the groups from this number on. */
 extern void zsagg_verify_forget(ZsAggVerifier *verifier, uint32 group);
+
+/* Raises an error if core's result is another one. */
 extern void zsagg_verify_result(ZsAggVerifier *verifier, uint32 group, int aggno, Datum result,
 								bool isnull);
 

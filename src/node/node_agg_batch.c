@@ -154,7 +154,7 @@ add_to_all(AggNodeState *state, const uint64 *passed)
 		if (state->has_totals[i])
 		{
 			state->counts.ntotals++;
-			zsnode_agg_add_totals(&agg->agg, zsnode_agg_value_of(state, 0, agg),
+			zsagg_add_totals(&agg->agg, zsnode_agg_value_of(state, 0, agg),
 								  &state->totals[i]);
 			continue;
 		}

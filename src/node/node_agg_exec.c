@@ -20,7 +20,7 @@
  * count(*) without a filter adds up the lengths of visible runs and looks at no column.
  *
  * Below core's Gather each process aggregates a share of the table and returns core's transition
- * values (agg_state.c).  When its groups take too much memory it returns those that it has
+ * values (agg_partial.c).  When its groups take too much memory it returns those that it has
  * and forgets them: core's Finalize node puts together what belongs together.  Where there are
  * groups, another node of ours can do that, which takes states as they are (agg_combine.c).
  *

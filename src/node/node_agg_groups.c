@@ -190,25 +190,18 @@ add_sums(const ZsAgg *agg, char *values, Size stride, const ZsColumnVector *vect
 	const int64 *vals = NULL;
 	ZsVectorTotals totals;
 
-	switch (agg->kind)
+	switch (zsagg_ops_of(agg)->sums)
 	{
-		case ZS_AGG_COUNT_ROWS:
-		case ZS_AGG_COUNT:
+		case ZS_SUMS_NONE:
+			return false;
+		case ZS_SUMS_COUNT:
 			break;
-		case ZS_AGG_SUM_NUMERIC:
-		case ZS_AGG_AVG_NUMERIC:
+		case ZS_SUMS_VALUES:
 			if (vector != NULL && vector->dscales != NULL)
 				return false;
-			ZS_FALLTHROUGH;
-		case ZS_AGG_SUM_INT:
-		case ZS_AGG_SUM_INT8:
-		case ZS_AGG_AVG_INT:
-		case ZS_AGG_AVG_INT8:
 			if (vector != NULL)
 				vals = vector->vals;
 			break;
-		default:
-			return false;
 	}
 	sums = get_sums(batch, vals, sel);
 	if (sums == NULL)
@@ -218,7 +211,7 @@ add_sums(const ZsAgg *agg, char *values, Size stride, const ZsColumnVector *vect
 	{
 		totals.nvalues = sums->counts[k];
 		totals.sum = sums->sums[k];
-		zsnode_agg_add_totals(agg, (ZsAggValue *) (values + k * stride), &totals);
+		zsagg_add_totals(agg, (ZsAggValue *) (values + k * stride), &totals);
 	}
 	return true;
 }
@@ -250,7 +243,7 @@ zsnode_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
 							const ZsColumnVector *vector, const uint64 *sel, ZsBatchGroups *batch)
 {
 	Assert(stride > 0 && stride % sizeof(uint64) == 0);
-	Assert(vector != NULL || agg->kind == ZS_AGG_COUNT_ROWS || agg->kind == ZS_AGG_COUNT ||
+	Assert(vector != NULL || zsagg_ops_of(agg)->sums == ZS_SUMS_COUNT ||
 		   !zskernel_bits_any(sel));
 	if (batch->by_sums && agg->state == ZS_STATE_NONE &&
 		add_sums(agg, values, stride, vector, sel, batch))

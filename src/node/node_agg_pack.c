@@ -98,8 +98,7 @@ can_pack(const AggNodeState *state)
 static inline bool
 has_values(const ZsAgg *agg)
 {
-	return agg->state != ZS_STATE_NONE ||
-		(agg->kind != ZS_AGG_COUNT_ROWS && agg->kind != ZS_AGG_COUNT);
+	return agg->state != ZS_STATE_NONE || zsagg_ops_of(agg)->sums != ZS_SUMS_COUNT;
 }
 
 /* The form in which get_argument() of node_agg_batch.c asks for them. */

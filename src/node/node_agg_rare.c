@@ -58,23 +58,7 @@
 static bool
 is_harmless(const ZsAgg *agg)
 {
-	switch (agg->kind)
-	{
-		case ZS_AGG_COUNT_ROWS:
-		case ZS_AGG_COUNT:
-		case ZS_AGG_SUM_INT:
-		case ZS_AGG_SUM_INT8:
-		case ZS_AGG_AVG_INT:
-		case ZS_AGG_AVG_INT8:
-		case ZS_AGG_MIN:
-		case ZS_AGG_MAX:
-		case ZS_AGG_BIT_AND:
-		case ZS_AGG_BIT_OR:
-		case ZS_AGG_BIT_XOR:
-			return agg->state == ZS_STATE_NONE && !agg->distinct;
-		default:
-			return false;
-	}
+	return zsagg_ops_of(agg)->raises_nothing && agg->state == ZS_STATE_NONE && !agg->distinct;
 }
 
 /*

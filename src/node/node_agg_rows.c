@@ -206,8 +206,7 @@ is_dear(const ZsAgg *agg, const RowSpec *spec)
 	if (agg->expr == NULL &&
 		(agg->attno == InvalidAttrNumber || !IsA(list_nth(spec->inputs, agg->attno - 1), Var)))
 		return false;
-	return agg->kind == ZS_AGG_SUM_INT8 || agg->kind == ZS_AGG_AVG_INT8 ||
-		agg->kind == ZS_AGG_SUM_NUMERIC || agg->kind == ZS_AGG_AVG_NUMERIC;
+	return zsagg_ops_of(agg)->is_exact_sum;
 }
 
 /*

@@ -82,24 +82,9 @@ zsnode_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input,
 	if (!zs_enable_vector_totals || agg->attno == InvalidAttrNumber || agg->filter != NULL ||
 		agg->distinct)
 		return false;
-	switch (agg->kind)
-	{
-		case ZS_AGG_COUNT:
-		case ZS_AGG_SUM_INT:
-		case ZS_AGG_SUM_INT8:
-		case ZS_AGG_SUM_NUMERIC:
-		case ZS_AGG_AVG_INT:
-		case ZS_AGG_AVG_INT8:
-		case ZS_AGG_AVG_NUMERIC:
-			break;
-		case ZS_AGG_MIN:
-		case ZS_AGG_MAX:
-			if (agg->domain == ZS_DOMAIN_INT || agg->domain == ZS_DOMAIN_DECIMAL)
-				break;
-			return false;
-		default:
-			return false;
-	}
+	if (!zsagg_ops_of(agg)->has_totals ||
+		(extremes && agg->domain != ZS_DOMAIN_INT && agg->domain != ZS_DOMAIN_DECIMAL))
+		return false;
 	if (!zsexpr_input_bounds(input, agg->attno, &bounds))
 		return false;
 	if (extremes && cannot_replace(agg, value, &bounds))
@@ -116,42 +101,4 @@ zsnode_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input,
 	}
 	return zsexpr_input_totals(input, agg->attno, extremes, totals) &&
 		totals->nrows == bounds.nrows;
-}
-
-/* See zs_agg.h. */
-void
-zsnode_agg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals)
-{
-	int64		count = value->count + totals->nvalues;
-
-	Assert(totals->nvalues <= ZS_KERNEL_ROWS);
-	if (totals->nvalues == 0)
-		return;
-	switch (agg->kind)
-	{
-		case ZS_AGG_SUM_INT:
-		case ZS_AGG_AVG_INT:
-			value->integer = (int64) ((uint64) value->integer + (uint64) totals->sum);
-			break;
-		case ZS_AGG_SUM_INT8:
-		case ZS_AGG_AVG_INT8:
-			Assert(!value->is_large);
-			value->sum += totals->sum;
-			break;
-		case ZS_AGG_SUM_NUMERIC:
-		case ZS_AGG_AVG_NUMERIC:
-			value->dscale = Max(value->dscale, totals->scale);
-			zsagg_numeric_sum_int(agg, value, totals->sum, totals->scale);
-			break;
-		case ZS_AGG_MIN:
-		case ZS_AGG_MAX:
-			zsagg_add_extreme(agg, value,
-							  agg->kind == ZS_AGG_MAX ? totals->max : totals->min,
-							  totals->scale);
-			break;
-		default:
-			Assert(agg->kind == ZS_AGG_COUNT || agg->kind == ZS_AGG_COUNT_ROWS);
-			break;
-	}
-	value->count = count;
 }

@@ -1,0 +1,137 @@
+/*-------------------------------------------------------------------------
+ *
+ * agg_variance.c
+ *	  Variances and standard deviations.
+ *
+ * Those of integers keep exact sums of the values and of their squares, those of floats what core
+ * keeps.  Results are made by core's final functions, from sums that are given to them in the form
+ * in which parallel workers would.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/agg/agg_variance.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "catalog/pg_type_d.h"
+#include "libpq/pqformat.h"
+#include "utils/array.h"
+
+#include "agg_internal.h"
+
+/* ---- integers ----------------------------------------------------------------------------- */
+
+static Size
+int_size(const ZsAgg *agg)
+{
+	return sizeof(ZsAggValue);
+}
+
+static void
+int_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
+{
+	int64		v = vector->vals[row];
+
+	value->count++;
+	value->sum1 += v;
+	value->sum2 += (zs_int128) v * v;
+}
+
+/* Count, sum and sum of squares as core serializes them. */
+static Datum
+int_state(const ZsAggValue *value)
+{
+	StringInfoData buf;
+
+	Assert(value->count > 0 && value->sum2 >= 0);
+	pq_begintypsend(&buf);
+	pq_sendint64(&buf, value->count);
+	zsagg_state_send_integer(&buf, value->sum1);
+	zsagg_state_send_integer(&buf, value->sum2);
+	return PointerGetDatum(pq_endtypsend(&buf));
+}
+
+/* What core's final function says of count, sum and sum of squares. */
+static Datum
+int_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
+{
+	ZsCoreValue trans;
+
+	Assert(agg->core != NULL);
+	if (value->count == 0)
+	{
+		*isnull = true;
+		return (Datum) 0;
+	}
+	zsagg_core_deserialize(agg->core, agg->node, int_state(value), false,
+						   &trans);
+	return zsagg_core_result(agg->core, agg->node, &trans, isnull);
+}
+
+static Datum
+int_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
+{
+	*isnull = value->count == 0;
+	return *isnull ? (Datum) 0 : int_state(value);
+}
+
+static void
+int_combine(const ZsAgg *agg, ZsAggValue *value, const ZsAggValue *other, const char *spare)
+{
+	value->sum1 += other->sum1;
+	value->sum2 += other->sum2;
+	value->count += other->count;
+}
+
+const ZsAggOps zsagg_ops_var_int = {
+	.size = int_size,
+	.add_one = int_one,
+	.result = int_result,
+	.partial = int_partial,
+	.combine = int_combine,
+	.state = ZS_STATE_IMAGE,
+	.distinct = ZS_DISTINCT_FIRST,
+	.needs_core = true,
+	.is_serialized = true
+};
+
+/* ---- floats ------------------------------------------------------------------------------- */
+
+static Size
+float_size(const ZsAgg *agg)
+{
+	return offsetof(ZsAggValue, sxx) + sizeof(double);
+}
+
+static void
+float_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
+{
+	zsagg_float_accumulate(value, zsagg_float_of(agg->domain, vector->vals[row]));
+}
+
+static Datum
+float_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
+{
+	Datum		parts[3];
+	ZsCoreValue trans = {.known = true};
+
+	Assert(agg->core != NULL);
+	parts[0] = Float8GetDatum((double) value->count);
+	parts[1] = Float8GetDatum(value->sx);
+	parts[2] = Float8GetDatum(value->sxx);
+	trans.value = PointerGetDatum(construct_array(parts, 3, FLOAT8OID, sizeof(float8),
+												  FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	return zsagg_core_result(agg->core, agg->node, &trans, isnull);
+}
+
+const ZsAggOps zsagg_ops_var_float = {
+	.size = float_size,
+	.add_one = float_one,
+	.result = float_result,
+	.partial = zsagg_float_partial,
+	.combine = zsagg_float_combine,
+	.state = ZS_STATE_IMAGE,
+	.needs_core = true
+};
