@@ -48,7 +48,7 @@ SELECT a, twins('st', a) AS ungrouped, twins('st', 'k, ' || a, 'k') AS grouped, 
 	('bool_and(flag), bool_or(flag), every(flag), bool_and(flag) FILTER (WHERE flag), bool_or(flag) FILTER (WHERE NOT flag)'),
 	('bit_and(s), bit_or(s), bit_xor(s), bit_and(id), bit_or(id), bit_xor(id), bit_and(b), bit_or(b), bit_xor(b)'),
 	('min(t), max(t), min(vc), max(vc)'), ('min(tl), max(tl)'), ('min(c), max(c)'), ('min(ci), max(ci), count(*)'), ('min(bp), max(bp)'), ('md5(min(big)), md5(max(big))'),
-	('min(o), max(o), min(lsn) - ''0/0'', max(lsn) - ''0/0'''), ('min(iv), max(iv), min(tz), max(tz), min(ip), max(ip)'), ('min(late), max(late), min(late_n), max(late_n)'),
+	('min(o), max(o), min(lsn) - ''0/0'', max(lsn) - ''0/0'''), ('min(iv), max(iv), min(tz), max(tz), min(ip), max(ip)'), ('sum(iv), avg(iv), sum(iv) FILTER (WHERE s > 0)'), ('min(late), max(late), min(late_n), max(late_n)'),
 	('any_value(id), any_value(n), any_value(u), any_value(f), any_value(t), any_value(uu), any_value(flag), any_value(md5(big))'),
 	('any_value(id), any_value(n), any_value(u), any_value(f), any_value(t), any_value(uu), any_value(flag), any_value(iv), any_value(late_u)'),
 	('count(uu), count(iv), count(ba)'),
@@ -56,8 +56,16 @@ SELECT a, twins('st', a) AS ungrouped, twins('st', 'k, ' || a, 'k') AS grouped, 
 	('count(DISTINCT uu), count(DISTINCT ba), count(DISTINCT flag), count(DISTINCT late), count(DISTINCT big), count(DISTINCT late_u)'),
 	('sum(DISTINCT s), avg(DISTINCT s), sum(s), sum(DISTINCT b), avg(DISTINCT id), stddev(DISTINCT s), sum(DISTINCT n), avg(DISTINCT n), min(DISTINCT s), max(DISTINCT o)'),
 	('count(DISTINCT s) FILTER (WHERE n > 10), count(DISTINCT t) FILTER (WHERE flag)'),
-	('sum(DISTINCT u)'), ('sum(DISTINCT f)'), ('count(DISTINCT ci)'), ('count(DISTINCT iv)'), ('string_agg(t, '','' ORDER BY id)'), ('sum(iv)'),
+	('sum(DISTINCT u)'), ('sum(DISTINCT f)'), ('count(DISTINCT ci)'), ('count(DISTINCT iv)'), ('string_agg(t, '','' ORDER BY id)'),
 	('avg(s), sum(s), stddev(s), count(s), min(s)'), ('avg(f), stddev(f), var_pop(f)')) v(a);
+-- intervals with months and days, without an end, and out of range
+CREATE TABLE h_iv (id int, k int, iv interval) USING heap;
+INSERT INTO h_iv SELECT g, g % 4, CASE WHEN g % 9 = 0 THEN NULL WHEN g = 2001 THEN 'infinity' WHEN g = 2501 THEN '-infinity' WHEN g > 2600 THEN interval '170000000 years'
+		ELSE make_interval(months => g % 30 - 10, days => g % 50 - 20, secs => g * 1.25) END FROM generate_series(1, 2700) g;
+CREATE TABLE z_iv (LIKE h_iv) USING zedstore;
+INSERT INTO z_iv SELECT * FROM h_iv;
+SELECT c, twins('iv', 'sum(iv), avg(iv)', '', c) AS ungrouped, twins('iv', 'k, sum(iv), avg(iv)', 'k', c) AS grouped
+FROM (VALUES ('id <= 2000'), ('id < 2500'), ('id <= 2600'), ('id > 2600')) v(c);
 -- which of equal values is added shows where expressions have no scale of their own
 SELECT a, twins('st', a) AS ungrouped, twins('st', 'k, ' || a, 'k') AS grouped
 FROM (VALUES ('sum(DISTINCT u + 0)'), ('avg(DISTINCT n * 1.0)'), ('sum(DISTINCT u::numeric(10,1))'), ('avg(DISTINCT n::numeric(10,1))')) v(a);
