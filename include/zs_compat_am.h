@@ -38,6 +38,13 @@
 #define SO_NONE								0
 #endif
 
+/* Logical decoding on behalf of REPACK (CONCURRENTLY), which 19 has, wants one table's changes. */
+#if ZS_PG_AT_LEAST(19)
+#define ZS_DECODES_FOR_REPACK	1
+#else
+#define ZS_DECODES_FOR_REPACK	0
+#endif
+
 /* Scans begin with flags in 19: those that are a user's to give. */
 #if ZS_PG_AT_LEAST(19)
 #define zs_table_beginscan(rel, snapshot, flags) \

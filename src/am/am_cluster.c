@@ -1,12 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * am_cluster.c
- *	  VACUUM FULL and CLUSTER: a new file with the rows that anybody may see.
+ *	  VACUUM FULL, CLUSTER and REPACK: a new file with the rows that anybody may see.
  *
  * Rows visible to everyone become frozen in the new file.  Others keep their
  * transactions: they are written frozen first, since nobody but us can see the
  * new file, and get their visibility slot afterwards.  Update chains between
  * them end: a transaction that follows one finds the row deleted.
+ *
+ * REPACK (CONCURRENTLY) of PostgreSQL 19 has others write to the old table meanwhile.  It gives a
+ * snapshot, and adds by itself what its rows do not show.  These become rows of the transaction
+ * that repacks, as in heap: older snapshots must not take them for what they saw.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -48,6 +52,7 @@ typedef struct CopyState
 	Relation	old_table;
 	Relation	new_table;
 	TransactionId oldest_xmin;
+	Snapshot	snapshot;		/* NULL: nobody else writes, and all rows are looked at */
 	TupleTableSlot *newslot;
 	double		num_tuples;
 	double		vacuumed;
@@ -62,6 +67,13 @@ judge_row(CopyState *state, ZsVisSlot *vis, bool *keep)
 {
 	Assert(TransactionIdIsNormal(state->oldest_xmin));
 
+	if (state->snapshot != NULL)
+	{
+		/* the scan has judged */
+		*keep = false;
+		state->num_tuples += 1;
+		return true;
+	}
 	*keep = true;
 	switch (zstid_satisfies_vacuum(vis, state->oldest_xmin, InvalidBuffer))
 	{
@@ -94,6 +106,20 @@ judge_row(CopyState *state, ZsVisSlot *vis, bool *keep)
 }
 
 /*
+ * For a row that was judged before it was sorted: must its slot be kept?  Then *vis is that.
+ */
+static bool
+find_kept_slot(const CopyState *state, zstid row, ZsVisSlot *vis)
+{
+	CopyState	counts = *state;
+	bool		keep = false;
+
+	if (state->snapshot == NULL && zstid_lookup(state->old_table, row, vis, NULL))
+		(void) judge_row(&counts, vis, &keep);
+	return keep;
+}
+
+/*
  * Writes a row to the new table with visibility vis (kept if keep).  xmin: the transaction that
  * wrote it.
  */
@@ -116,7 +142,11 @@ copy_row(CopyState *state, TupleTableSlot *slot, TransactionId xmin, ZsVisSlot *
 		state->newslot->tts_isnull[i] = dropped || slot->tts_isnull[i];
 	}
 	ExecStoreVirtualTuple(state->newslot);
-	zswrite_copy_row(state->new_table, state->newslot, GetCurrentCommandId(true), xmin);
+	if (state->snapshot != NULL)
+		zswrite_insert(state->new_table, state->newslot, GetCurrentCommandId(true),
+					   TABLE_INSERT_NO_LOGICAL, true);
+	else
+		zswrite_copy_row(state->new_table, state->newslot, GetCurrentCommandId(true), xmin);
 	if (!keep)
 		return;
 	Assert(ItemPointerIsValid(&state->newslot->tts_tid));
@@ -157,8 +187,9 @@ copy_in_order(CopyState *state, TableScanDesc scan, TupleTableSlot *slot)
 static void
 copy_by_index(CopyState *state, Relation index, TupleTableSlot *slot)
 {
-	IndexScanDesc scan = zs_index_beginscan(state->old_table, index, SnapshotAny, 0, 0,
-											SO_NONE);
+	IndexScanDesc scan = zs_index_beginscan(state->old_table, index,
+											state->snapshot != NULL ? state->snapshot : SnapshotAny,
+											0, 0, SO_NONE);
 
 	index_rescan(scan, NULL, 0, NULL, 0);
 	while (index_getnext_slot(scan, ForwardScanDirection, slot))
@@ -210,12 +241,10 @@ copy_sorted(CopyState *state, TableScanDesc scan, Relation index, TupleTableSlot
 	while ((tuple = tuplesort_getheaptuple(sort, true)) != NULL)
 	{
 		ZsVisSlot	vis;
-		CopyState	counts = *state;
-		bool		keep = false;
+		bool		keep;
 
 		CHECK_FOR_INTERRUPTS();
-		if (zstid_lookup(state->old_table, zs_row_from_tid(&tuple->t_self), &vis, NULL))
-			(void) judge_row(&counts, &vis, &keep);
+		keep = find_kept_slot(state, zs_row_from_tid(&tuple->t_self), &vis);
 		ExecStoreHeapTuple(tuple, sorted, false);
 		copy_row(state, sorted, HeapTupleHeaderGetRawXmin(tuple->t_data), &vis, keep);
 	}
@@ -236,6 +265,7 @@ sorted_desc(TupleDesc desc)
 		TupleDescCopyEntry(result, i, desc, i);
 	TupleDescInitEntry(result, desc->natts + 1, "row", INT8OID, -1, 0);
 	TupleDescInitEntry(result, desc->natts + 2, "xmin", XIDOID, -1, 0);
+	zs_tupledesc_finalize(result);
 	return result;
 }
 
@@ -284,21 +314,18 @@ copy_by_key(CopyState *state, TableScanDesc scan, const ZsSortKey *keys, int nke
 		ExecStoreVirtualTuple(unsorted);
 		tuplesort_puttupleslot(sort, unsorted);
 	}
-	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_SORT_TUPLES);
+	pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_SORT_TUPLES);
 	tuplesort_performsort(sort);
-	pgstat_progress_update_param(PROGRESS_CLUSTER_PHASE, PROGRESS_CLUSTER_PHASE_WRITE_NEW_HEAP);
+	pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_WRITE_NEW_HEAP);
 
 	while (tuplesort_gettupleslot(sort, true, false, sorted, NULL))
 	{
 		ZsVisSlot	vis;
-		CopyState	counts = *state;
-		bool		keep = false;
+		bool		keep;
 
 		CHECK_FOR_INTERRUPTS();
 		slot_getallattrs(sorted);
-		if (zstid_lookup(state->old_table, (zstid) DatumGetInt64(sorted->tts_values[natts]), &vis,
-						 NULL))
-			(void) judge_row(&counts, &vis, &keep);
+		keep = find_kept_slot(state, (zstid) DatumGetInt64(sorted->tts_values[natts]), &vis);
 		ExecClearTuple(row);
 		memcpy(row->tts_values, sorted->tts_values, natts * sizeof(Datum));
 		memcpy(row->tts_isnull, sorted->tts_isnull, natts * sizeof(bool));
@@ -316,8 +343,9 @@ copy_by_key(CopyState *state, TableScanDesc scan, const ZsSortKey *keys, int nke
  * is one, by scanning it or (use_sort) by sorting.  Nobody else writes to them: core's commands
  * hold AccessExclusiveLock, TimescaleDB's reorder_chunk() lets others read with ExclusiveLock.
  * Without an index the table's sort key gives the order, or the index that CLUSTER marked.
- * Rows that died before oldest_xmin stay behind; *xid_cutoff and *multi_cutoff become the oldest
- * that the new table has, if they were newer.
+ * With a snapshot (REPACK (CONCURRENTLY) of 19) others write, and the rows that it sees are copied.
+ * Without, rows that died before oldest_xmin stay behind; *xid_cutoff and *multi_cutoff become the
+ * oldest that the new table has, if they were newer.
  */
 void
 zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index, bool use_sort,
@@ -332,13 +360,15 @@ zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index
 		.old_table = old_table,
 		.new_table = new_table,
 		.oldest_xmin = oldest_xmin,
+		.snapshot = snapshot,
 		.newslot = table_slot_create(new_table, NULL),
 		.oldest_xid = oldest_xmin,
 		.oldest_mxid = GetOldestMultiXactId()
 	};
 
 	zsbase_require_preload();
-	Assert(CheckRelationLockedByMe(old_table, ExclusiveLock, true));
+	Assert(CheckRelationLockedByMe(old_table, snapshot != NULL ? ShareUpdateExclusiveLock :
+								   ExclusiveLock, true));
 	Assert(old_index != NULL || !use_sort);
 	if (old_index != NULL && !use_sort)
 	{
@@ -352,7 +382,9 @@ zsam_copy_for_cluster(Relation old_table, Relation new_table, Relation old_index
 	}
 	else
 	{
-		TableScanDesc scan = zs_table_beginscan(old_table, SnapshotAny, SO_NONE);
+		TableScanDesc scan = zs_table_beginscan(old_table,
+												  snapshot != NULL ? snapshot : SnapshotAny,
+												  SO_NONE);
 
 		pgstat_progress_update_param(PROGRESS_REPACK_PHASE, PROGRESS_REPACK_PHASE_SEQ_SCAN_HEAP);
 		pgstat_progress_update_param(PROGRESS_REPACK_TOTAL_HEAP_BLKS,

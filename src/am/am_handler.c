@@ -57,6 +57,13 @@ zsam_tuple_insert(Relation rel, TupleTableSlot *slot, CommandId cid, uint32 opti
 	bool		bulk = bistate != NULL && (options & TABLE_INSERT_SKIP_FSM) != 0;
 
 	zswrite_insert(rel, slot, cid, options, bulk);
+
+	/*
+	 * REPACK (CONCURRENTLY) adds what changed meanwhile in this way, and then swaps the files of
+	 * two tables without saying that it has ended: the row must not wait for a reader of this one.
+	 */
+	if (options & TABLE_INSERT_NO_LOGICAL)
+		zswrite_flush(rel);
 	zsslot_set_inserted(slot, GetCurrentTransactionId(), InvalidTransactionId, cid);
 }
 

@@ -193,19 +193,30 @@ find_kept_values(ZsKeptValues *kept)
 	bms_free(attrs);
 }
 
-/* Is the whole old row to be logged? */
-static inline bool
-logs_whole_row(Relation rel)
+/*
+ * Is the change logged for logical decoding?  To be asked once for each change, and by a
+ * transaction that has an xid: before, PostgreSQL 19 may switch decoding on and off.  no_logical:
+ * the caller has said that it is not to be logged.
+ */
+static bool
+is_logged(Relation rel, bool no_logical)
 {
-	return RelationIsLogicallyLogged(rel) &&
-		rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL;
+	Assert(TransactionIdIsValid(GetCurrentTransactionIdIfAny()));
+	return RelationIsLogicallyLogged(rel) && !no_logical;
 }
 
-/* Columns of the replica identity, if changes are logged and it is one of columns. */
-static Bitmapset *
-identity_columns(Relation rel)
+/* Is the whole old row to be logged? */
+static inline bool
+logs_whole_row(Relation rel, bool logged)
 {
-	if (!RelationIsLogicallyLogged(rel) ||
+	return logged && rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL;
+}
+
+/* Columns of the replica identity, if the change is logged and it is one of columns. */
+static Bitmapset *
+identity_columns(Relation rel, bool logged)
+{
+	if (!logged ||
 		rel->rd_rel->relreplident == REPLICA_IDENTITY_NOTHING ||
 		rel->rd_rel->relreplident == REPLICA_IDENTITY_FULL)
 		return NULL;
@@ -219,8 +230,6 @@ identity_columns(Relation rel)
 static TupleTableSlot *
 old_row_to_log(OldRow *old, const Bitmapset *identity, bool whole)
 {
-	Assert(RelationIsLogicallyLogged(old->rel));
-
 	if (!whole && bms_is_empty(identity))
 		return NULL;
 	if (fetch_old_row(old, identity, whole) == NULL)
@@ -232,7 +241,7 @@ old_row_to_log(OldRow *old, const Bitmapset *identity, bool whole)
 /*
  * tuple_update: writes slot's row as the new version of row otid.  Result, *tmfd and *lockmode as
  * heap_update() has them.  Waits for other transactions with wait; the caller holds no content
- * lock.
+ * lock.  options: TABLE_UPDATE_*.
  *
  * An update that changes a column of a key that foreign keys may refer to needs the stronger lock,
  * as heap_update() decides.
@@ -246,13 +255,18 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 	OldRow		old = {.rel = rel,.row = zs_row_from_tid(otid),.newslot = slot};
 	ZsKeptValues kept = {.find = find_kept_values,.arg = &old};
 	Bitmapset  *keys = RelationGetIndexAttrBitmap(rel, INDEX_ATTR_BITMAP_KEY);
-	Bitmapset  *identity = identity_columns(rel);
-	bool		whole = logs_whole_row(rel);
+	Bitmapset  *identity;
+	bool		logged;
+	bool		whole;
 	bool		identity_changed = false;
 	TM_Result	result;
 
 	zsbase_require_preload();
 	Assert(ItemPointerIsValid(otid));
+	(void) GetCurrentTransactionId();
+	logged = is_logged(rel, (options & TABLE_UPDATE_NO_LOGICAL) != 0);
+	identity = identity_columns(rel, logged);
+	whole = logs_whole_row(rel, logged);
 	*lockmode = LockTupleNoKeyExclusive;
 	if (!bms_is_empty(keys) || !bms_is_empty(identity))
 	{
@@ -276,7 +290,10 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 		zsscan_version_changed(rel, old.row,
 							   TransactionIdIsValid(tmfd->xmax) ? InvalidTransactionId :
 							   GetCurrentTransactionId(), cid);
-		if (RelationIsLogicallyLogged(rel))
+		/* who swaps files afterwards does not ask for what is buffered for this one */
+		if (options & TABLE_UPDATE_NO_LOGICAL)
+			zswrite_flush(rel);
+		if (logged)
 			zswrite_log_update(rel, old_row_to_log(&old, identity, whole), slot, identity_changed,
 							   &kept);
 
@@ -295,16 +312,19 @@ zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot, CommandI
 
 /*
  * tuple_delete: result and *tmfd as heap_delete() has them.  Waits for other transactions with
- * wait; the caller holds no content lock.
+ * wait; the caller holds no content lock.  options: TABLE_DELETE_*.
  */
 TM_Result
 zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, uint32 options, Snapshot snapshot,
 				  Snapshot crosscheck, bool wait, TM_FailureData *tmfd)
 {
 	TM_Result	result;
+	bool		logged;
 
 	zsbase_require_preload();
 	Assert(ItemPointerIsValid(tid));
+	(void) GetCurrentTransactionId();
+	logged = is_logged(rel, (options & TABLE_DELETE_NO_LOGICAL) != 0);
 	zswrite_refuse_catalog(rel);
 	result = zstid_delete(rel, zs_row_from_tid(tid), cid, crosscheck, wait, tmfd,
 						  (options & TABLE_DELETE_CHANGING_PARTITION) != 0);
@@ -313,12 +333,12 @@ zsam_tuple_delete(Relation rel, ItemPointer tid, CommandId cid, uint32 options, 
 	zsscan_forget_version(rel, zs_row_from_tid(tid));
 	zsscan_version_changed(rel, zs_row_from_tid(tid), InvalidTransactionId, cid);
 
-	if (RelationIsLogicallyLogged(rel))
+	if (logged)
 	{
 		OldRow		old = {.rel = rel,.row = zs_row_from_tid(tid)};
-		Bitmapset  *identity = identity_columns(rel);
+		Bitmapset  *identity = identity_columns(rel, logged);
 
-		zswrite_log_delete(rel, old_row_to_log(&old, identity, logs_whole_row(rel)));
+		zswrite_log_delete(rel, old_row_to_log(&old, identity, logs_whole_row(rel, logged)));
 		drop_old_row(&old);
 		bms_free(identity);
 	}

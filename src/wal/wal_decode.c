@@ -120,6 +120,36 @@ decode_rows(LogicalDecodingContext *ctx, XLogRecordBuffer *buf, const xl_zs_logi
 		elog(ERROR, "zedstore WAL record has bytes behind its row images");
 }
 
+#if ZS_DECODES_FOR_REPACK
+/*
+ * Does REPACK (CONCURRENTLY), if this process decodes for that, have no use for changes of the
+ * table?  Core asks for the table of block 0 of the record, and ours have no blocks: so it is shown
+ * one that names the table.
+ */
+static bool
+is_of_no_use(XLogRecordBuffer *buf, const RelFileLocator *locator)
+{
+	union
+	{
+		DecodedXLogRecord record;
+		char		space[offsetof(DecodedXLogRecord, blocks) + sizeof(DecodedBkpBlock)];
+	}			shown = {0};
+	DecodedXLogRecord *record = buf->record->record;
+	bool		result;
+
+	shown.record.max_block_id = 0;
+	shown.record.blocks[0].in_use = true;
+	shown.record.blocks[0].rlocator = *locator;
+	shown.record.blocks[0].forknum = MAIN_FORKNUM;
+	buf->record->record = &shown.record;
+	result = change_useless_for_repack(buf);
+	buf->record->record = record;
+	return result;
+}
+#else
+#define is_of_no_use(buf, locator)	false
+#endif
+
 /* The change that an XLOG_ZS_LOGICAL record tells of. */
 static void
 decode_logical(LogicalDecodingContext *ctx, XLogRecordBuffer *buf)
@@ -136,7 +166,7 @@ decode_logical(LogicalDecodingContext *ctx, XLogRecordBuffer *buf)
 	len -= SizeOfZsLogical;
 
 	/* only interested in our database, and in origins that the output plugin is */
-	if (xlrec.locator.dbOid != ctx->slot->data.database)
+	if (xlrec.locator.dbOid != ctx->slot->data.database || is_of_no_use(buf, &xlrec.locator))
 		return;
 	if (ctx->callbacks.filter_by_origin_cb != NULL &&
 		filter_by_origin_cb_wrapper(ctx, XLogRecGetOrigin(buf->record)))
