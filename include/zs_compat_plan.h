@@ -93,6 +93,15 @@
 #define ZS_RELATION_INFO_ARGS	root, relid, inhparent, rel
 #endif
 
+/* The path that removes duplicates of sorted rows; 19 has its name for no other one any more. */
+#if ZS_PG_AT_LEAST(19)
+#define ZsUniquePath	UniquePath
+#define T_ZsUniquePath	T_UniquePath
+#else
+#define ZsUniquePath	UpperUniquePath
+#define T_ZsUniquePath	T_UpperUniquePath
+#endif
+
 /* An Append of paths that are not partial; 19 takes them in a struct. */
 #if ZS_PG_AT_LEAST(19)
 #define zs_create_append_path(root, rel, paths, workers, parallel) \

@@ -52,8 +52,8 @@ takes_all_rows(const Path *path)
 	}
 	if (IsA(path, GroupPath))
 		return sorts_all(((const GroupPath *) path)->subpath);
-	if (IsA(path, UpperUniquePath))
-		return sorts_all(((const UpperUniquePath *) path)->subpath);
+	if (IsA(path, ZsUniquePath))
+		return sorts_all(((const ZsUniquePath *) path)->subpath);
 	return false;
 }
 
