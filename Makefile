@@ -144,6 +144,9 @@ $(error zedstore_io needs PostgreSQL 17, 18 or 19, but $(PG_CONFIG) $(if $(PG_MA
 endif
 
 # Tests do not depend on the server's configuration.
+ifneq ($(filter-out 17 18,$(PG_MAJOR)),)
+REGRESS_OPTS += --launcher=$(abspath $(SOURCE))/sql/include/plans.sh
+endif
 SETTINGS := $(addprefix $(SOURCE)/,$(call files_of,sql/include/settings.awk) $(call files_of,sql/include/settings.conf))
 installcheck: export PGOPTIONS := $(if $(SETTINGS),$(shell awk -v major=$(PG_MAJOR) -f $(SETTINGS))) $(PGOPTIONS)
 

@@ -57,7 +57,9 @@ begin
 	if got is distinct from expected then
 		return format('DIFFERENT (%s): %s instead of %s', run, got, expected);
 	end if;
-	return case when plan ~ ours then mark else '-' end || ' ' ||
+	-- 19 knows of some conditions that they are never true, and reads nothing then
+	return case when plan ~ ours or
+			(plan ~ 'One-Time Filter: false' and current_setting('server_version_num')::int >= 190000) then mark else '-' end || ' ' ||
 		case when length(expected) > longest then md5(expected) else coalesce(expected, 'no rows') end;
 end $$;
 
