@@ -39,7 +39,11 @@ zsrow_item_row(const MinimalTupleData *item)
 	for (int i = MINIMAL_TUPLE_PADDING - 1; i >= 0; i--)
 		row = row << 8 | (uint8) item->mt_padding[i];
 #else
-	memcpy(&row, item->mt_padding, MINIMAL_TUPLE_PADDING);
+	StaticAssertStmt(offsetof(MinimalTupleData, mt_padding) + sizeof(row) <=
+					 SizeofMinimalTupleHeader, "eight bytes are there");
+	/* one load: what lies behind the padding is taken off again */
+	memcpy(&row, (const char *) item + offsetof(MinimalTupleData, mt_padding), sizeof(row));
+	row &= (UINT64CONST(1) << 8 * MINIMAL_TUPLE_PADDING) - 1;
 #endif
 	return row;
 }
@@ -120,7 +124,7 @@ typedef struct ZsRowBatch
 	char	   *arena;
 	Size		arena_used;
 	Size		arena_size;
-	MemoryContext context;
+	MemoryContext memory;		/* of items and arena */
 } ZsRowBatch;
 
 extern ZsRowBatch *zsrow_batch_create(MemoryContext context);

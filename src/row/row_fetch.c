@@ -47,13 +47,42 @@ zsrow_fetch(Relation rel, zstid row)
 	return result;
 }
 
-/* An empty batch in the current context. */
+/*
+ * Memory of the batch that was freed last.  Scans of small tables come one after the other, and the
+ * kernel would hand out and take back the pages each time.
+ */
+static struct
+{
+	MemoryContext memory;		/* NULL: there is none */
+	MinimalTuple *items;
+	int			maxitems;
+	char	   *arena;
+	Size		arena_size;
+}			spare;
+
+/* Memory up to this size is kept. */
+#define MAX_SPARE_SIZE	(32 * BLCKSZ)
+
+/* An empty batch in the context. */
 ZsRowBatch *
 zsrow_batch_create(MemoryContext context)
 {
 	ZsRowBatch *batch = MemoryContextAllocZero(context, sizeof(ZsRowBatch));
 
-	batch->context = context;
+	if (spare.memory == NULL)
+	{
+		batch->memory = AllocSetContextCreate(context, "zedstore row batch",
+											  ALLOCSET_DEFAULT_SIZES);
+		return batch;
+	}
+	/* after an error it goes with the context */
+	MemoryContextSetParent(spare.memory, context);
+	batch->memory = spare.memory;
+	batch->items = spare.items;
+	batch->maxitems = spare.maxitems;
+	batch->arena = spare.arena;
+	batch->arena_size = spare.arena_size;
+	spare.memory = NULL;
 	return batch;
 }
 
@@ -61,10 +90,21 @@ zsrow_batch_create(MemoryContext context)
 void
 zsrow_batch_free(ZsRowBatch *batch)
 {
-	if (batch->items != NULL)
-		pfree(batch->items);
+#ifdef USE_ASSERT_CHECKING
 	if (batch->arena != NULL)
-		pfree(batch->arena);
+		memset(batch->arena, 0x7F, batch->arena_size);
+#endif
+	if (spare.memory == NULL && batch->arena != NULL && batch->arena_size <= MAX_SPARE_SIZE)
+	{
+		MemoryContextSetParent(batch->memory, TopMemoryContext);
+		spare.items = batch->items;
+		spare.maxitems = batch->maxitems;
+		spare.arena = batch->arena;
+		spare.arena_size = batch->arena_size;
+		spare.memory = batch->memory;
+	}
+	else
+		MemoryContextDelete(batch->memory);
 	pfree(batch);
 }
 
@@ -77,7 +117,7 @@ reserve_batch(ZsRowBatch *batch, int nitems)
 		int			maxitems = Max(batch->nitems + nitems, 2 * batch->maxitems);
 
 		if (batch->items == NULL)
-			batch->items = MemoryContextAllocHuge(batch->context,
+			batch->items = MemoryContextAllocHuge(batch->memory,
 												  maxitems * sizeof(MinimalTuple));
 		else
 			batch->items = repalloc_huge(batch->items, maxitems * sizeof(MinimalTuple));
@@ -86,7 +126,7 @@ reserve_batch(ZsRowBatch *batch, int nitems)
 	if (batch->arena_used + BLCKSZ > batch->arena_size)
 	{
 		Size		newsize = Max(2 * batch->arena_size, FIRST_ARENA_SIZE);
-		char	   *arena = MemoryContextAllocHuge(batch->context, newsize);
+		char	   *arena = MemoryContextAllocHuge(batch->memory, newsize);
 
 		if (batch->arena != NULL)
 		{

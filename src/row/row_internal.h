@@ -37,10 +37,43 @@ zsrow_item_tail(const MinimalTupleData *item)
 
 /* row_leaf.c */
 
+/* Does the item's header fit in its length? */
+static inline bool
+zsrow_header_is_sane(const MinimalTupleData *item)
+{
+	Size		hoff = SizeofMinimalTupleHeader;
+
+	if ((item->t_infomask & HEAP_HASNULL) != 0)
+		hoff += BITMAPLEN(item->t_infomask2 & HEAP_NATTS_MASK);
+
+	/* t_hoff counts from where a heap tuple would begin */
+	return item->t_hoff == MAXALIGN(hoff) + MINIMAL_TUPLE_OFFSET &&
+		item->t_hoff + zsrow_item_tail(item) <= item->t_len + MINIMAL_TUPLE_OFFSET;
+}
+
 /*
  * Item at offset on a leaf, its bounds checked; NULL when they are wrong.
  */
-extern MinimalTuple zsrow_leaf_item(Page page, OffsetNumber offset);
+static inline MinimalTuple
+zsrow_leaf_item(Page page, OffsetNumber offset)
+{
+	PageHeader	phdr = (PageHeader) page;
+	ItemId		lp = PageGetItemId(page, offset);
+	unsigned	start = ItemIdGetOffset(lp);
+	unsigned	len = ItemIdGetLength(lp);
+	MinimalTuple item;
+
+	Assert(offset >= FirstOffsetNumber && offset <= PageGetMaxOffsetNumber(page));
+
+	if (!ItemIdIsNormal(lp) || len < SizeofMinimalTupleHeader ||
+		start < phdr->pd_upper || start + len > phdr->pd_special ||
+		start != MAXALIGN(start))
+		return NULL;
+	item = (MinimalTuple) ((char *) page + start);
+	if (item->t_len != len || !zsrow_header_is_sane(item))
+		return NULL;
+	return item;
+}
 
 /*
  * Same, in a buffer whose content lock the caller holds; wrong bounds are an

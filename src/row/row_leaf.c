@@ -47,42 +47,6 @@ zsrow_item_xmin(const MinimalTupleData *item)
 	return xmin;
 }
 
-/* Does the item's header fit in its length? */
-static bool
-header_is_sane(const MinimalTupleData *item)
-{
-	Size		hoff = SizeofMinimalTupleHeader;
-
-	if ((item->t_infomask & HEAP_HASNULL) != 0)
-		hoff += BITMAPLEN(item->t_infomask2 & HEAP_NATTS_MASK);
-
-	/* t_hoff counts from where a heap tuple would begin */
-	return item->t_hoff == MAXALIGN(hoff) + MINIMAL_TUPLE_OFFSET &&
-		item->t_hoff + zsrow_item_tail(item) <= item->t_len + MINIMAL_TUPLE_OFFSET;
-}
-
-/* See row_internal.h. */
-MinimalTuple
-zsrow_leaf_item(Page page, OffsetNumber offset)
-{
-	PageHeader	phdr = (PageHeader) page;
-	ItemId		lp = PageGetItemId(page, offset);
-	unsigned	start = ItemIdGetOffset(lp);
-	unsigned	len = ItemIdGetLength(lp);
-	MinimalTuple item;
-
-	Assert(offset >= FirstOffsetNumber && offset <= PageGetMaxOffsetNumber(page));
-
-	if (!ItemIdIsNormal(lp) || len < SizeofMinimalTupleHeader ||
-		start < phdr->pd_upper || start + len > phdr->pd_special ||
-		start != MAXALIGN(start))
-		return NULL;
-	item = (MinimalTuple) ((char *) page + start);
-	if (item->t_len != len || !header_is_sane(item))
-		return NULL;
-	return item;
-}
-
 /* See row_internal.h. */
 MinimalTuple
 zsrow_buffer_item(Relation rel, Buffer buf, OffsetNumber offset)
