@@ -222,7 +222,7 @@ extern bool zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentI
 								BlockNumber to, BufferAccessStrategy strategy,
 								ReadStream *stream);
 
-/* ---- reading (attr_read.c, attr_stream.c) ------------------------------ */
+/* ---- reading (attr_read.c, attr_stream.c, attr_space.c) ---------------- */
 
 /*
  * Reads one attribute of one table.  Created once per scan and attribute;
@@ -240,6 +240,7 @@ typedef struct ZsAttrReader ZsAttrReader;
 #define ZS_READER_STREAM	0x01	/* sequential: look ahead */
 #define ZS_READER_MAINTENANCE	0x02	/* by maintenance_io_concurrency, all of a range is read */
 #define ZS_READER_TOAST			0x04	/* zsattr_reader_value(): TOAST pointers to large values */
+#define ZS_READER_KEEP			0x08	/* keeps a stripe: little memory beside that */
 
 /*
  * desc describes the rows as they are stored: the relation's own descriptor,
@@ -248,6 +249,9 @@ typedef struct ZsAttrReader ZsAttrReader;
  */
 extern ZsAttrReader *zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno,
 										 int flags, BufferAccessStrategy strategy);
+
+/* Bytes of memory that the reader has for itself. */
+extern Size zsattr_reader_size(const ZsAttrReader *reader);
 
 /* What readers have read; what they come to again counts again. */
 typedef struct ZsReadCounts

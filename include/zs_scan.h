@@ -94,6 +94,19 @@ extern TransactionId zsscan_index_delete_tuples(Relation rel, TM_IndexDeleteOp *
 extern BlockNumber zsscan_column_blocks(Relation rel, AttrNumber attno);
 extern BlockNumber zsscan_row_tree_blocks(Relation rel);
 
+/*
+ * Scans that are begun again and again, and index scans that look up many rows, keep the vectors
+ * that they decode of a small table, if all have room in the memory of a hash table
+ * (scan_source_reader.c): of so many blocks of the file, and so many stripes.  What a vector takes
+ * there, beside its strings; rows of each stripe that an index scan finds before; how often a
+ * bitmap scan is begun again before.
+ */
+#define ZS_KEPT_MAX_BLOCKS		2048
+#define ZS_KEPT_STRIPES			64
+#define ZS_KEPT_VECTOR_SIZE		(36 * 1024)
+#define ZS_ROWS_BEFORE_KEEPING	16
+#define ZS_LOOPS_BEFORE_KEEPING	8
+
 /* scan_index_build.c */
 
 extern zstid zsscan_summarizable_end(Relation rel);

@@ -283,7 +283,7 @@ load_segment(ZsAttrReader *reader, zstid row, bool scan, const ZsSegmentItem *go
 
 	if (gone != NULL)
 		previous = *gone;
-	else if (!scan && zs_enable_fetch_cache)
+	else if (!scan && zs_enable_fetch_cache && (reader->flags & ZS_READER_KEEP) == 0)
 	{
 		ZsSegmentHead *head = zsattr_head_find(reader->rel, reader->treeno, row);
 
@@ -319,7 +319,7 @@ load_segment(ZsAttrReader *reader, zstid row, bool scan, const ZsSegmentItem *go
 ZsSegmentHead *
 zsattr_segment_load(ZsAttrReader *reader, zstid row, bool scan)
 {
-	return load_segment(reader, row, scan, NULL);
+	return load_segment(reader, row, scan && (reader->flags & ZS_READER_KEEP) == 0, NULL);
 }
 
 /* See attr_internal.h. */
@@ -331,7 +331,7 @@ zsattr_segment_reload(ZsAttrReader *reader, zstid row, bool scan)
 	if (reader->head->cached)
 		zsattr_head_gone(reader->head);
 	zsattr_segment_close(reader);
-	return load_segment(reader, row, scan, &gone);
+	return load_segment(reader, row, scan && (reader->flags & ZS_READER_KEEP) == 0, &gone);
 }
 
 /* ---- vectors ----------------------------------------------------------- */

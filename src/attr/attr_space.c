@@ -99,3 +99,14 @@ zsattr_space_put(ZsReaderSpace *space, bool sound)
 	kept = space;
 	nkept++;
 }
+
+/* See zs_attr.h. */
+Size
+zsattr_reader_size(const ZsAttrReader *reader)
+{
+	const ZsReaderSpace *space = reader->space;
+
+	return sizeof(ZsReaderSpace) + (space->index != NULL ? BLCKSZ : 0) + space->window_size +
+		space->layout_size + space->vec.arena_size + space->vec.kept_size +
+		space->vec.scratch_size + space->own.shared.mem_size;
+}

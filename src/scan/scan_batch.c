@@ -193,6 +193,7 @@ zsscan_batch_next(ZsBatchScan *bs)
 	if (!bs->has_run && !zsscan_next_run(bs->scan, bs->slot, false, run))
 	{
 		bs->backward_to = ZS_INVALID_ROW;
+		zsscan_source_rest(bs->scan->source);
 		return NULL;
 	}
 	batch->first = run->first - run->first % ZS_STRIPE_ROWS;

@@ -56,6 +56,7 @@ typedef struct ZsScanDescData
 	TableScanDescData rs_base;	/* first */
 	ZsRowSource *source;
 	ZsTidScan  *tids;
+	int			nagain;			/* how often it was begun anew, to ZS_LOOPS_BEFORE_KEEPING */
 	bool		is_dirty;		/* the snapshot is to be told of each row who is at work on it */
 	zstid		start;			/* rows of the scan, or of the parallel chunk */
 	zstid		end;

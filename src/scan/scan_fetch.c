@@ -21,6 +21,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/table.h"
 #include "access/xact.h"
 #include "common/hashfn.h"
@@ -39,6 +41,8 @@ struct ZsIndexFetch
 	IndexFetchTableData base;	/* first */
 	MemoryContext context;		/* of the source */
 	ZsRowSource *source;		/* NULL: no row was found yet */
+	double		nrows;			/* found so far, ... */
+	double		keep_at;		/* ... and how many it takes to keep what readers decode */
 };
 
 /*
@@ -72,7 +76,9 @@ zsscan_index_begin(Relation rel, uint32 flags)
 	zsbase_require_preload();
 	if (fetch == &spare_fetch)
 		spare_fetch_used = true;
-	*fetch = (ZsIndexFetch) {.base.rel = rel, .context = CurrentMemoryContext};
+	*fetch = (ZsIndexFetch) {
+		.base.rel = rel, .context = CurrentMemoryContext, .keep_at = ZS_ROWS_BEFORE_KEEPING
+	};
 	return &fetch->base;
 }
 
@@ -95,6 +101,18 @@ zsscan_index_end(IndexFetchTableData *fetch)
 		spare_fetch_used = false;
 	else
 		pfree(zfetch);
+}
+
+/* So many rows were found: if there have been some of each stripe, there may be others. */
+static void
+come_to_keep(ZsIndexFetch *fetch)
+{
+	double		rows = ceil(zsscan_source_stripes(fetch->source) * ZS_ROWS_BEFORE_KEEPING);
+
+	if (fetch->nrows >= rows)
+		zsscan_source_again(fetch->source);
+	else
+		fetch->keep_at = rows;
 }
 
 /* index_fetch_tuple of the table access method: contract in tableam.h. */
@@ -146,6 +164,8 @@ zsscan_index_tuple(IndexFetchTableData *fetch, ItemPointer tid, Snapshot snapsho
 		zfetch->source = zsscan_source_create(rel, false, false, NULL);
 		MemoryContextSwitchTo(old);
 	}
+	if (unlikely(++zfetch->nrows == zfetch->keep_at))
+		come_to_keep(zfetch);
 	zfetch->source->row_located = false;
 	zsscan_store(zfetch->source, slot, row, &vis);
 	return true;

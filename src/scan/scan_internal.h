@@ -23,12 +23,23 @@
 #include "zs_attr_ahead.h"
 #include "zs_btree.h"
 #include "zs_row.h"
+#include "zs_scan.h"
 #include "zs_tid.h"
+
+/* A reader that comes back to its stripe. */
+typedef struct ZsKeptReader
+{
+	ZsAttrReader *reader;		/* NULL: none yet */
+	Size		size;			/* counted for it */
+} ZsKeptReader;
 
 /* One column as a source sees it. */
 typedef struct ZsSourceColumn
 {
-	ZsAttrReader *reader;		/* NULL until somebody looks at the column */
+	ZsAttrReader *reader;		/* of the present stripe; NULL until somebody looks at the column */
+	ZsKeptReader *kept;			/* by stripe; behind these the first one, which serves all that
+								 * have none.  NULL: there is no other */
+	int			place;			/* of reader among these */
 	ZsAttrReader *single;		/* scan: for single values; the same */
 	zstid		stripe;			/* the stripe vector belongs to, or INVALID */
 	const ZsVectorOut *vector;	/* NULL: no segment covers the stripe */
@@ -65,6 +76,9 @@ typedef struct ZsRowSource
 								 * does not */
 	bool		all_readers;	/* all that are needed were opened for that */
 	bool		sparse;			/* scan: few rows of the present stripe are wanted */
+	bool		keeps;			/* small table that is read again: readers keep their stripes */
+	bool		asked_to_keep;	/* ... or it was found to be large */
+	Size		kept_size;		/* of these readers */
 	bool		cold;			/* the row before had pages that were in no buffer */
 	ZsAttrAhead *ahead;			/* look-ahead for single rows; NULL: was not needed yet */
 	ZsReadCounts counts;		/* of all readers */
@@ -105,8 +119,37 @@ extern void zsscan_source_range(ZsRowSource *source, zstid start, zstid end,
 extern void zsscan_source_end_readers(ZsRowSource *source);
 extern void zsscan_attach(ZsRowSource *source, ZsSlot *slot);
 extern void zsscan_source_free(ZsRowSource *source);
+
+/* scan_source_reader.c */
+
+extern double zsscan_source_stripes(const ZsRowSource *source);
+extern void zsscan_source_again(ZsRowSource *source);
 extern void zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed);
-extern ZsAttrReader *zsscan_source_reader(ZsRowSource *source, int attno);
+extern void zsscan_column_turn(ZsRowSource *source, ZsSourceColumn *column, zstid stripe);
+extern ZsAttrReader *zsscan_source_reader(ZsRowSource *source, int attno, zstid stripe);
+extern void zsscan_column_end_readers(ZsSourceColumn *column);
+
+/* Makes the stripe the present one of attribute attno, whose reader may have to be begun yet. */
+static inline void
+zsscan_source_turn(ZsRowSource *source, int attno, zstid stripe)
+{
+	if (unlikely(source->keeps))
+		zsscan_column_turn(source, &source->columns[attno], stripe);
+}
+
+/* Has the present stripe a reader of its own? */
+static inline bool
+zsscan_column_keeps(const ZsSourceColumn *column)
+{
+	return column->kept != NULL && column->place < ZS_KEPT_STRIPES;
+}
+
+/* The reader that looks ahead, where any does; NULL: it was not needed yet. */
+static inline ZsAttrReader *
+zsscan_column_first_reader(const ZsSourceColumn *column)
+{
+	return zsscan_column_keeps(column) ? column->kept[ZS_KEPT_STRIPES].reader : column->reader;
+}
 
 /* scan_xmin.c */
 
@@ -118,6 +161,7 @@ extern void zsscan_source_end_xmin(ZsRowSource *source);
 extern void zsscan_source_load_batch(ZsRowSource *source, zstid stripe);
 extern MinimalTuple zsscan_source_tree_row(ZsRowSource *source, zstid row);
 extern void zsscan_source_rest_tree(ZsRowSource *source);
+extern void zsscan_source_rest(ZsRowSource *source);
 
 /* ---- by stripe, for batches; scans only (scan_source_stripe.c) ---- */
 

@@ -161,6 +161,12 @@ zsscan_rescan(TableScanDesc sscan, struct ScanKeyData *key, bool set_params,
 			sscan->rs_flags &= ~SO_ALLOW_STRAT;
 	}
 	zswrite_flush(sscan->rs_rd);
+	/* a bitmap may lead to few rows */
+	if (scan->nagain < ZS_LOOPS_BEFORE_KEEPING)
+		scan->nagain++;
+	if (sscan->rs_parallel == NULL &&
+		(is_sequential(sscan->rs_flags) || scan->nagain == ZS_LOOPS_BEFORE_KEEPING))
+		zsscan_source_again(scan->source);
 	init_position(scan);
 	if (sscan->rs_flags & SO_TYPE_SEQSCAN)
 		pgstat_count_heap_scan(sscan->rs_rd);
@@ -507,6 +513,7 @@ zsscan_getnextslot(TableScanDesc sscan, ScanDirection direction, TupleTableSlot 
 				   next_run(scan, (ZsSlot *) slot)))
 		{
 			ExecClearTuple(slot);
+			zsscan_source_rest(scan->source);
 			return false;
 		}
 		view = &scan->views[scan->view];

@@ -60,12 +60,12 @@ end_columns(ZsRowSource *source)
 	zsscan_source_end_xmin(source);
 	for (int i = 0; i < source->desc->natts; i++)
 	{
-		if (source->columns[i].reader != NULL)
-			zsattr_reader_end(source->columns[i].reader);
+		zsscan_column_end_readers(&source->columns[i]);
 		if (source->columns[i].single != NULL)
 			zsattr_reader_end(source->columns[i].single);
 	}
 	pfree(source->columns);
+	source->kept_size = 0;
 }
 
 /* Ends the readers of all columns, whose memory others can use then. */
@@ -192,13 +192,14 @@ zsscan_source_range(ZsRowSource *source, zstid start, zstid end, const ZsRowRang
 	zsscan_source_rest_tree(source);
 	for (int i = 0; i < source->desc->natts; i++)
 	{
+		ZsAttrReader *reader = zsscan_column_first_reader(&source->columns[i]);
+
 		source->columns[i].stripe = ZS_INVALID_ROW;
-		if (source->columns[i].reader != NULL)
-		{
-			zsattr_reader_range(source->columns[i].reader, start, end, ranges);
-			if (source->scan_end > 0)
-				zsattr_reader_take_turns(source->columns[i].reader, source->scan_end);
-		}
+		if (reader == NULL)
+			continue;
+		zsattr_reader_range(reader, start, end, ranges);
+		if (source->scan_end > 0)
+			zsattr_reader_take_turns(reader, source->scan_end);
 	}
 }
 
@@ -212,6 +213,8 @@ zsscan_source_free(ZsRowSource *source)
 	zsslot_detach(&source->base);
 	end_columns(source);
 	zsbtree_visitor_end(&source->tree_visitor);
+	if (source->batch != NULL)
+		zsrow_batch_free(source->batch);
 	MemoryContextDelete(source->context);
 }
 
@@ -256,67 +259,6 @@ locate_row(ZsRowSource *source, ZsSlot *slot)
 }
 
 /* ---- values --------------------------------------------------------------------- */
-
-/*
- * Whose turn it is depends on what there is still to read, so a scan that takes turns opens all
- * columns that it needs before it reads the first one.
- */
-static void
-open_readers(ZsRowSource *source, int nneeded, const AttrNumber *needed)
-{
-	source->all_readers = true;
-	for (int k = 0; k < nneeded && needed[k] < source->desc->natts; k++)
-		(void) zsscan_source_reader(source, needed[k]);
-	for (int i = 0; nneeded < 0 && i < source->desc->natts; i++)
-	{
-		if (!TupleDescAttr(source->desc, i)->attisdropped)
-			(void) zsscan_source_reader(source, i);
-	}
-}
-
-/*
- * For a scan by batches: opens readers for the columns (attribute numbers - 1, ascending) before
- * the first is read; -1 = all.
- */
-void
-zsscan_source_open(ZsRowSource *source, int nneeded, const AttrNumber *needed)
-{
-	Assert(source->by_vector);
-	if (zsio_scan_scheduling && !source->all_readers)
-		open_readers(source, nneeded, needed);
-}
-
-/* The reader of attribute attno (from 0), which is not dropped; begins it when asked first. */
-ZsAttrReader *
-zsscan_source_reader(ZsRowSource *source, int attno)
-{
-	ZsSourceColumn *column = &source->columns[attno];
-
-	if (column->reader == NULL && zsio_scan_scheduling && source->scan_end > 0 &&
-		!source->all_readers)
-	{
-		const ZsSlot *slot = source->base.user;
-
-		open_readers(source, slot == NULL ? 0 : slot->nneeded, slot == NULL ? NULL : slot->needed);
-	}
-	if (column->reader == NULL)
-	{
-		MemoryContext old = MemoryContextSwitchTo(source->context);
-
-		column->reader = zsattr_reader_begin(source->rel, source->desc, attno + 1,
-											 (source->stream ? ZS_READER_STREAM : 0) |
-											 (source->gives_toast ? ZS_READER_TOAST : 0),
-											 source->strategy);
-		zsattr_reader_count(column->reader, &source->counts);
-		if (source->by_vector)
-			zsattr_reader_range(column->reader, source->range_start, source->range_end,
-								source->ranges);
-		if (source->scan_end > 0)
-			zsattr_reader_take_turns(column->reader, source->scan_end);
-		MemoryContextSwitchTo(old);
-	}
-	return column->reader;
-}
 
 /*
  * Value of an overflow pointer that a vector or a tuple holds, or a TOAST pointer to it: an UPDATE
@@ -398,14 +340,16 @@ vector_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 	Assert(source->by_vector && attno < source->desc->natts);
 	if (unlikely(column->stripe != stripe))
 	{
+		zsscan_source_turn(source, attno, stripe);
 		if (column->reader != NULL &&
 			zsattr_reader_at_hand(column->reader, slot->row, &value, isnull))
 			return value;
-		if (source->sparse && sparse_value(source, slot, attno, &value, isnull))
+		if (source->sparse && !zsscan_column_keeps(column) &&
+			sparse_value(source, slot, attno, &value, isnull))
 			return value;
 		set_vector(column, stripe,
 				   TupleDescAttr(source->desc, attno)->attisdropped ? NULL :
-				   zsattr_reader_vector(zsscan_source_reader(source, attno), stripe));
+				   zsattr_reader_vector(zsscan_source_reader(source, attno, stripe), stripe));
 	}
 	vector = column->vector;
 	if (unlikely(vector == NULL || index >= vector->nrows))
@@ -443,7 +387,9 @@ single_value(ZsRowSource *source, ZsSlot *slot, int attno, bool *isnull)
 	source->columns[attno].stripe = ZS_INVALID_ROW;
 	if (TupleDescAttr(source->desc, attno)->attisdropped)
 		return zsscan_missing_value(source, slot, attno, isnull);
-	if (!zsattr_reader_value(zsscan_source_reader(source, attno), slot->row, &value, isnull))
+	if (!zsattr_reader_value(zsscan_source_reader(source, attno,
+												  slot->row - slot->row % ZS_STRIPE_ROWS),
+							 slot->row, &value, isnull))
 	{
 		if (!source->presumed)
 			return zsscan_missing_value(source, slot, attno, isnull);

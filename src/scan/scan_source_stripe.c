@@ -43,7 +43,7 @@ zsscan_source_forms(ZsRowSource *source, int attno, zstid stripe, uint32 want, c
 					bool again)
 {
 	ZsSourceColumn *column = &source->columns[attno];
-	ZsAttrReader *reader = zsscan_source_reader(source, attno);
+	ZsAttrReader *reader = zsscan_source_reader(source, attno, stripe);
 
 	Assert(source->batch_stripe == stripe && !TupleDescAttr(source->desc, attno)->attisdropped);
 	if (again && column->asked_again != source->row_looks)
@@ -73,7 +73,8 @@ zsscan_source_totals(ZsRowSource *source, int attno, zstid stripe, bool extremes
 	Assert(source->batch_stripe == stripe);
 	if (column->stripe != stripe)
 		column->stripe = ZS_INVALID_ROW;
-	return zsattr_reader_totals(zsscan_source_reader(source, attno), stripe, extremes, totals);
+	return zsattr_reader_totals(zsscan_source_reader(source, attno, stripe), stripe, extremes,
+								totals);
 }
 
 /*
@@ -103,5 +104,5 @@ const ZsSegmentInfo *
 zsscan_source_info(ZsRowSource *source, int attno, zstid stripe, int *vecno)
 {
 	Assert(source->batch_stripe == stripe);
-	return zsattr_reader_info(zsscan_source_reader(source, attno), stripe, vecno);
+	return zsattr_reader_info(zsscan_source_reader(source, attno, stripe), stripe, vecno);
 }

@@ -73,6 +73,22 @@ zsscan_source_load_batch(ZsRowSource *source, zstid stripe)
 		source->tree_stripe = stripe;
 }
 
+/*
+ * The scan has come to its end, and no slot has a row of it: the memory of the row tree's rows goes
+ * to others, unless the table is read again and again.
+ */
+void
+zsscan_source_rest(ZsRowSource *source)
+{
+	if (source->batch == NULL || source->keeps || source->tuple_owned || source->base.user != NULL)
+		return;
+	zsrow_batch_free(source->batch);
+	source->batch = NULL;
+	source->batch_stripe = ZS_INVALID_ROW;
+	source->tuple = NULL;
+	source->row_located = false;
+}
+
 /* The row's tuple in the present batch; rows are asked for in either direction. */
 MinimalTuple
 zsscan_source_tree_row(ZsRowSource *source, zstid row)
