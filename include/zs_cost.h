@@ -26,6 +26,8 @@ typedef struct ZsColumnCost
 	bool		known;
 	Cost		single;			/* of a value */
 	Cost		vector;
+	Cost		unpack;			/* undoing the compression of a vector for one of its values */
+	double		size;			/* of a vector without compression, in bytes */
 	double		pages;			/* of the file */
 } ZsColumnCost;
 
@@ -42,6 +44,7 @@ typedef struct ZsRelCosts
 	double		tree_pages;		/* of TID tree and row tree */
 	double		row_share;		/* of the rows, those that are in the row tree */
 	double		uncached;		/* what a fetch of a value costs in I/O */
+	bool		keeps;			/* look-ups keep what they decode, as far as there is memory */
 
 	bool		made;			/* core has made the relation's paths */
 
@@ -64,6 +67,7 @@ typedef struct ZsLocality
 {
 	double		together;		/* share of them that lie side by side */
 	bool		ascending;		/* else the others come in any order */
+	double		loops;			/* how often that is done, in one scan; 0: not known */
 } ZsLocality;
 
 /* ---- cost_index.c ---- */
@@ -143,6 +147,21 @@ extern Cost zscost_fetch(PlannerInfo *root, ZsRelCosts *costs, List *clauses,
 						 List *param_clauses,
 						 bool (*applied) (RestrictInfo *rinfo, void *arg), void *arg,
 						 Relids outer, double nfetched, double nrows, ZsLocality locality);
+
+/*
+ * How often a path with such parameters (NULL: none) is asked for rows, about as core's
+ * get_loop_count() has it; 0: not known.
+ */
+extern double zscost_loops(PlannerInfo *root, const ParamPathInfo *param);
+
+/*
+ * What core charges an index scan for the table's pages beyond what it would take to read all of
+ * them in sequence.  Pages of columns are few, and all of them are read sooner than many of them at
+ * random; else an index scan would seem dearer than a scan by batches that reads the same.
+ */
+extern Cost zscost_excess_of_pages(PlannerInfo *root, const ZsRelCosts *costs,
+								   const IndexPath *path, Selectivity selectivity,
+								   double correlation);
 
 /* ---- cost_program.c ---- */
 

@@ -63,6 +63,20 @@
 /* Strings that take fewer bytes on average are codes of a dictionary, mostly. */
 #define ZS_FEW_VALUES_WIDTH		3.0
 
+/*
+ * Strings that take less than this part of their width on disk are compressed by LZ4 or zstd,
+ * mostly.  Of such a vector no value is to be had without undoing that, which takes so much for a
+ * byte.  The bytes stay in memory when they are looked at a second time, while those of all vectors
+ * have room (attr_body.c).
+ */
+#define ZS_PACKED_SHARE			0.35
+#define ZS_COST_UNPACKED_BYTE	0.00004
+#define ZS_UNPACKED_KEPT		(16.0 * 1024 * 1024)
+#define ZS_UNPACKED_LOOKS		2
+
+/* Making a reader that keeps a vector (scan_source_reader.c). */
+#define ZS_COST_KEPT_READER		1.2
+
 /* A value of a vector that is decoded already. */
 #define ZS_COST_DECODED			0.01
 

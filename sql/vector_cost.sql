@@ -62,7 +62,8 @@ explain (costs off) delete from t_z where id between 10 and 12;
 explain (costs off) select * from t_z where id in (1, 50000, 99999);
 explain (costs off) select * from t_z order by id limit 10;
 
--- some hundred rows by index, all over the table: with many columns a sequential scan is cheaper
+-- some hundred rows by index, all over the table; for some thousand with many columns a sequential
+-- scan is cheaper
 set enable_bitmapscan = off;
 explain (costs off) select sum(a1) from t_z where k < 150;
 explain (costs off) select sum(a1 + a2 + a3 + a4 + a6), sum(n1 + n2), max(b1) from t_z where k < 350;
@@ -86,7 +87,8 @@ explain (costs off) select sum(a1 + a2 + a3 + a4 + a6), sum(n1 + n2), max(b1) fr
 -- what is charged: nothing for index-only scans and heap, more for more columns, less for rows that lie together
 set enable_seqscan = off;
 set enable_bitmapscan = off;
--- (without what reading pages costs)
+-- (without what reading pages costs, and without vectors that stay)
+set zedstore.enable_fetch_cache = off;
 set seq_page_cost = 0;
 set random_page_cost = 0;
 select more('select count(*) from t_z where id < 1000') as index_only, more('select id from t_z where id < 1000') as index_only,
@@ -107,6 +109,7 @@ set enable_sort = off;
 set enable_incremental_sort = off;
 select more('select a2 from t_z where id < 1000 order by id, k') < 0.2 * more('select a2 from t_z where k < 1000') as several;
 drop index t_z_id_k;
+reset zedstore.enable_fetch_cache;
 reset enable_sort;
 reset enable_incremental_sort;
 reset enable_seqscan;

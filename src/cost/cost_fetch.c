@@ -22,6 +22,7 @@
 #include "access/table.h"
 #include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
@@ -32,8 +33,10 @@
 #include "utils/rel.h"
 #include "utils/spccache.h"
 
+#include "zs_attr.h"
 #include "zs_cost.h"
 #include "zs_cost_const.h"
+#include "zs_page.h"
 #include "zs_scan.h"
 
 /* ---- rows -------------------------------------------------------------------- */
@@ -142,6 +145,11 @@ load_column(Relation table, RelOptInfo *rel, AttrNumber attno, ZsColumnCost *col
 			ZS_COST_SINGLE_BYTE * (few ? 0 : Min(width, BLCKSZ));
 		column->vector = few ? ZS_COST_VECTOR_FEW :
 			ZS_COST_VECTOR_STRING * Max(Min(width, BLCKSZ) / ZS_STRING_WIDTH, 1);
+		if (!few && column->pages * BLCKSZ < ZS_PACKED_SHARE * width * rel->tuples)
+		{
+			column->size = ZS_COST_STRIPE_ROWS * Min(width, BLCKSZ);
+			column->unpack = ZS_COST_UNPACKED_BYTE * column->size;
+		}
 	}
 }
 
@@ -166,6 +174,7 @@ zscost_need(PlannerInfo *root, ZsRelCosts *costs, const Bitmapset *attrs)
 		get_tablespace_page_costs(rel->reltablespace, &random_page, NULL);
 		costs->uncached = total > effective_cache_size ?
 			random_page * (1.0 - effective_cache_size / total) : 0;
+		costs->keeps = zspage_physical_blocks(table) <= ZS_KEPT_MAX_BLOCKS;
 	}
 	while ((i = bms_next_member(attrs, i)) >= 0)
 	{
@@ -249,17 +258,38 @@ values_of_stripes(const ZsColumnCost *column, double n, double stripes, Cost unc
 		(within - before) * ZS_COST_DECODED + Min(n, stripes) * uncached;
 }
 
-/* n values of a column. */
+/* For what share of n values that are fetched one by one is the compression of a vector undone? */
+static double
+unpacked_share(const ZsColumnCost *column, double n, double stripes)
+{
+	double		kept = Min(ZS_UNPACKED_KEPT / (column->size * stripes), 1);
+
+	Assert(n >= 1);
+	return 1 - kept + kept * Min(ZS_UNPACKED_LOOKS * stripes / n, 1);
+}
+
+/* n values of a column.  kept: vectors stay when they are looked at in many loops. */
 static Cost
-values_cost(const ZsRelCosts *costs, const ZsColumnCost *column, double n, ZsLocality locality)
+values_cost(const ZsRelCosts *costs, const ZsColumnCost *column, double n, ZsLocality locality,
+			bool kept)
 {
 	double		stripes = ceil(Max(costs->rel->tuples, 1) / ZS_COST_STRIPE_ROWS);
+	double		loops = Max(locality.loops, 1);
 	Cost		apart;
 	Cost		together = 0;
+	ZsColumnCost packed;
+	Cost		anew;
+	Cost		again;
 
 	Assert(column->known);
 	/* as core: clamped to a row at least */
 	n = Max(n, 1);
+	if (column->unpack > 0)
+	{
+		packed = *column;
+		packed.single += column->unpack * unpacked_share(column, n * loops, stripes);
+		column = &packed;
+	}
 	if (locality.together > 0)
 		together = values_of_stripes(column, n, Min(1 + (n - 1) / ZS_COST_STRIPE_ROWS, stripes),
 									 costs->uncached);
@@ -270,12 +300,62 @@ values_cost(const ZsRelCosts *costs, const ZsColumnCost *column, double n, ZsLoc
 	else
 		apart = n * ((column->single + costs->uncached) * (1 - 1 / stripes) +
 					 ZS_COST_DECODED / stripes);
-	return apart + locality.together * (together - apart);
+	anew = apart + locality.together * (together - apart);
+	if (!kept)
+		return anew;
+	again = (values_of_stripes(column, n * loops, stripes * (1 - exp(-n * loops / stripes)),
+							   costs->uncached) + stripes * ZS_COST_KEPT_READER) / loops;
+	return Min(again, anew);
+}
+
+/*
+ * Do look-ups keep the vectors of all columns of a fetch, those in outputs and in the clauses that
+ * applied() does not name?
+ */
+static bool
+keeps_vectors(const ZsRelCosts *costs, const Bitmapset *outputs, List *const *lists, int nlists,
+			  bool (*applied) (RestrictInfo *rinfo, void *arg), void *arg, double n,
+			  ZsLocality locality)
+{
+	RelOptInfo *rel = costs->rel;
+	double		stripes = ceil(Max(rel->tuples, 1) / ZS_COST_STRIPE_ROWS);
+	Bitmapset  *attrs;
+	double		size = 0;
+	int			i = -1;
+
+	if (!costs->keeps || !zs_enable_fetch_cache || stripes > ZS_KEPT_STRIPES ||
+		(locality.ascending ? locality.loops < ZS_LOOPS_BEFORE_KEEPING :
+		 n * Max(locality.loops, 1) < stripes * ZS_ROWS_BEFORE_KEEPING))
+		return false;
+	attrs = bms_copy(outputs);
+	for (int k = 0; k < nlists; k++)
+	{
+		ListCell   *lc;
+
+		foreach(lc, lists[k])
+		{
+			RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+			if (!rinfo->pseudoconstant && !applied(rinfo, arg))
+				attrs = bms_join(attrs, zscost_clause_columns(rel, rinfo));
+		}
+	}
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+
+		if (attno > 0 && attno <= rel->max_attr)
+			size += ZS_KEPT_VECTOR_SIZE + 2 * ZS_COST_STRIPE_ROWS *
+				Min(rel->attr_widths[attno - rel->min_attr], BLCKSZ);
+	}
+	bms_free(attrs);
+	return size * stripes <= (double) get_hash_memory_limit();
 }
 
 /* The same of several columns.  A row of the row tree has its columns at hand. */
 static Cost
-columns_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double n, ZsLocality locality)
+columns_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double n, ZsLocality locality,
+			 bool kept)
 {
 	Cost		cost = 0;
 	int			i = -1;
@@ -285,7 +365,7 @@ columns_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double n, ZsLocali
 		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
 
 		if (attno > 0 && attno <= costs->rel->max_attr)
-			cost += values_cost(costs, &costs->columns[attno - 1], n, locality);
+			cost += values_cost(costs, &costs->columns[attno - 1], n, locality, kept);
 	}
 	Assert(costs->row_share >= 0 && costs->row_share <= 1);
 	return cost * (1 - costs->row_share);
@@ -305,8 +385,11 @@ zscost_fetch(PlannerInfo *root, ZsRelCosts *costs, List *clauses, List *param_cl
 	Bitmapset  *outputs = zscost_outputs(rel, outer);
 	List	   *lists[] = {clauses, param_clauses};
 	double		n = nfetched;
+	bool		kept;
 	Cost		cost = 0;
 
+	zscost_need(root, costs, NULL);
+	kept = keeps_vectors(costs, outputs, lists, lengthof(lists), applied, arg, nfetched, locality);
 	for (int k = 0; k < (int) lengthof(lists); k++)
 	{
 		ListCell   *lc;
@@ -320,7 +403,7 @@ zscost_fetch(PlannerInfo *root, ZsRelCosts *costs, List *clauses, List *param_cl
 				continue;
 			attrs = bms_del_members(zscost_clause_columns(rel, rinfo), seen);
 			zscost_need(root, costs, attrs);
-			cost += columns_cost(costs, attrs, n, locality);
+			cost += columns_cost(costs, attrs, n, locality, kept);
 			seen = bms_join(seen, attrs);
 			if (rinfo->norm_selec >= 0 && rinfo->norm_selec <= 1)
 				n = Max(n * rinfo->norm_selec, Min(nrows, n));
@@ -329,7 +412,7 @@ zscost_fetch(PlannerInfo *root, ZsRelCosts *costs, List *clauses, List *param_cl
 	Assert(n >= 0 && cost >= 0);
 	outputs = bms_del_members(outputs, seen);
 	zscost_need(root, costs, outputs);
-	cost += columns_cost(costs, outputs, Min(nrows, nfetched), locality);
+	cost += columns_cost(costs, outputs, Min(nrows, nfetched), locality, kept);
 	bms_free(outputs);
 	bms_free(seen);
 	return cost;
@@ -350,6 +433,53 @@ zscost_pages(const ZsRelCosts *costs, const Bitmapset *attrs)
 			pages += costs->columns[attno - 1].pages;
 	}
 	return pages;
+}
+
+/* See zs_cost.h. */
+Cost
+zscost_excess_of_pages(PlannerInfo *root, const ZsRelCosts *costs, const IndexPath *path,
+					   Selectivity selectivity, double correlation)
+{
+	const RelOptInfo *rel = costs->rel;
+	double		pages = rel->pages;
+	double		ntuples = clamp_row_est(selectivity * rel->tuples);
+	double		nfetched;
+	double		random_page;
+	double		seq_page;
+	Cost		apart;
+	Cost		together;
+
+	/* the inner side of a nested loop waits for memory longer than that */
+	if (path->path.param_info != NULL || rel->joininfo != NIL || rel->has_eclass_joins)
+		return 0;
+	get_tablespace_page_costs(rel->reltablespace, &random_page, &seq_page);
+	nfetched = index_pages_fetched(ntuples, rel->pages, path->indexinfo->pages, root);
+	if (nfetched > pages || random_page <= seq_page)
+		return 0;
+	/* as cost_index() */
+	apart = nfetched * random_page;
+	nfetched = ceil(selectivity * pages);
+	together = nfetched > 0 ? random_page + (nfetched - 1) * seq_page : 0;
+	return Max(apart + correlation * correlation * (together - apart) -
+			   (random_page + (pages - 1) * seq_page), 0);
+}
+
+/* See zs_cost.h. */
+double
+zscost_loops(PlannerInfo *root, const ParamPathInfo *param)
+{
+	double		loops = 0;
+	int			relid = -1;
+
+	while (param != NULL && (relid = bms_next_member(param->ppi_req_outer, relid)) > 0)
+	{
+		const RelOptInfo *outer = relid < root->simple_rel_array_size ?
+			root->simple_rel_array[relid] : NULL;
+
+		if (outer != NULL && outer->rows > 0)
+			loops = loops == 0 ? outer->rows : Min(loops, outer->rows);
+	}
+	return loops;
 }
 
 /* See zs_cost.h. */

@@ -117,8 +117,6 @@ row_correlation(PlannerInfo *root, const IndexOptInfo *index, double correlation
 	RelOptInfo *rel = index->rel;
 	Var		   *first;
 
-	/* anybody may have said anything by pg_restore_attribute_stats() */
-	correlation = isnan(correlation) ? 0 : Min(Max(correlation, -1), 1);
 	if (index->relam != BTREE_AM_OID || index->nkeycolumns < 2 || correlation == 0 ||
 		index->indexkeys[0] <= 0)
 		return correlation;
@@ -133,18 +131,22 @@ row_correlation(PlannerInfo *root, const IndexOptInfo *index, double correlation
 /* Makes the path's target cost what fetching its rows costs. */
 static void
 charge_path(PlannerInfo *root, ZsRelCosts *costs, IndexPath *path, Selectivity selectivity,
-			double correlation)
+			double correlation, double loops)
 {
 	RelOptInfo *rel = costs->rel;
 	ParamPathInfo *param = path->path.param_info;
 	double		nestimated = clamp_row_est(selectivity * rel->tuples);
 	double		nfetched = zscost_rows_found(root, rel, param, path->indexclauses,
 											 nestimated);
-	ZsLocality	locality = {.ascending = false};
+	ZsLocality	locality = {.ascending = false, .loops = loops};
 	PathTarget *target;
+	Cost		excess;
 	Cost		cost;
 
 	Assert(path->path.parent == rel);
+	/* anybody may have said anything by pg_restore_attribute_stats() */
+	correlation = isnan(correlation) ? 0 : Min(Max(correlation, -1), 1);
+	excess = zscost_excess_of_pages(root, costs, path, selectivity, correlation);
 	correlation = row_correlation(root, path->indexinfo, correlation);
 	locality.together = correlation * correlation;
 	cost = zscost_fetch(root, costs, path->indexinfo->indrestrictinfo,
@@ -154,7 +156,7 @@ charge_path(PlannerInfo *root, ZsRelCosts *costs, IndexPath *path, Selectivity s
 	Assert(cost >= 0);
 	target = palloc(sizeof(PathTarget));
 	*target = *rel->reltarget;
-	target->cost.per_tuple += cost / Max(path->path.rows, 1);
+	target->cost.per_tuple += (cost - excess) / Max(path->path.rows, 1);
 	path->path.pathtarget = target;
 }
 
@@ -295,7 +297,7 @@ estimate_index(PlannerInfo *root, IndexPath *path, double loop_count, Cost *star
 		return;
 	charge_restrictions(root, costs, path);
 	if (path->path.pathtype == T_IndexScan)
-		charge_path(root, costs, path, *selectivity, *correlation);
+		charge_path(root, costs, path, *selectivity, *correlation, loop_count);
 }
 
 static void
@@ -386,7 +388,7 @@ correct_bitmap_path(PlannerInfo *root, ZsRelCosts *costs, BitmapHeapPath *path)
 {
 	RelOptInfo *rel = costs->rel;
 	ParamPathInfo *param = path->path.param_info;
-	ZsLocality	locality = {.together = 0, .ascending = true};
+	ZsLocality	locality = {.ascending = true, .loops = zscost_loops(root, param)};
 	List	   *clauses = bitmap_clauses(path->bitmapqual, NIL);
 	Cost		index_cost;
 	Selectivity selectivity;
