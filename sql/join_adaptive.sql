@@ -221,6 +221,14 @@ select adapts('select o.id, i.id, u.n from o_@ o join (i_@ i join (select k, cou
 select adapts('select o.id, i.id, u.n from o_@ o left join (i_@ i join (select k, id as n
 	from o_@ where id < 50 union all select k, v from i_@ where id < 50) u on u.k = i.v)
 	on i.k = o.k where o.t = ''T3''');
+-- ... a CTE's may be read from more places, some of which the hash join begins with late
+select adapts('with w as materialized (select k, max(v) as n from i_@ where k < 60 group by k)
+	select o.id, i.id as iid, u.n, x.n as m from o_@ o join (i_@ i join w u on u.k = i.v)
+	on i.k = o.k left join w x on x.k = o.k where o.t = ''T3''');
+select adapts('select g, l.* from generate_series(1, 4) g, lateral (with w as materialized
+	(select k, max(v) as n from i_@ where k < 60 + g group by k)
+	select o.id, i.id as iid, u.n from o_@ o left join (i_@ i join w u on u.k = i.v) on i.k = o.k
+	where o.t = ''T'' || g) l');
 reset join_collapse_limit;
 
 -- of workers each one turns by itself

@@ -14,6 +14,7 @@
 
 #include "postgres.h"
 
+#include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 
@@ -69,6 +70,9 @@ typedef enum ZsTeePrivate
 /* ---- join_adaptive_exec.c ---- */
 extern Node *zsjoin_adaptive_create_state(CustomScan *cscan);
 extern Node *zsjoin_tee_create_state(CustomScan *cscan);
+
+/* ---- join_tap.c ---- */
+extern void zsjoin_tap_connect_part(PlanState *node);
 
 /* ---- join_rules.c ---- */
 

@@ -489,6 +489,17 @@ lacks_filters(PlanState *node, void *context)
 }
 #endif
 
+/* Connects the hash joins of a part of a plan that has been made ready after the query began. */
+void
+zsjoin_tap_connect_part(PlanState *node)
+{
+	Assert(CurrentMemoryContext == node->state->es_query_cxt);
+	if (!zs_enable_join_filters)
+		return;
+	(void) connect_joins(node, NULL);
+	Assert(!lacks_filters(node, NULL));
+}
+
 /* See zs_join.h. */
 void
 zsjoin_tap_connect(QueryDesc *queryDesc)
