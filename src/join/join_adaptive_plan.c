@@ -307,17 +307,21 @@ is_candidate(const ZsJoinPair *pair, const Path *path)
 		inner->param_info != NULL && !path_is_single_row(outer);
 }
 
-/* Is there a clause whose side effects, or whose plan, must not stand in two plans? */
+/*
+ * Is there a clause whose side effects, or whose plan, must not stand in two plans?  RestrictInfos
+ * remember whether they are volatile.
+ */
 static bool
-is_indivisible(List *clauses)
+is_indivisible(const PlannerInfo *root, List *clauses)
 {
 	ListCell   *lc;
 
 	foreach(lc, clauses)
 	{
-		Node	   *clause = (Node *) lfirst_node(RestrictInfo, lc)->clause;
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
 
-		if (contain_volatile_functions(clause) || contain_subplans(clause))
+		if (contain_volatile_functions((Node *) rinfo) ||
+			(root->glob->subplans != NIL && contain_subplans((Node *) rinfo->clause)))
 			return true;
 	}
 	return false;
@@ -340,7 +344,7 @@ is_singular(const PlannerInfo *root, int relid)
 static bool
 is_forbidden(const ZsJoinPair *pair)
 {
-	if (is_indivisible(pair->extra->restrictlist))
+	if (is_indivisible(pair->root, pair->extra->restrictlist))
 		return true;
 	for (int relid = 1; relid < pair->root->simple_rel_array_size; relid++)
 	{
@@ -350,7 +354,7 @@ is_forbidden(const ZsJoinPair *pair)
 		if (rel == NULL || !(bms_is_member(relid, pair->innerrel->relids) ||
 							 bms_overlap(rel->top_parent_relids, pair->innerrel->relids)))
 			continue;
-		if (is_indivisible(rel->baserestrictinfo) || is_singular(pair->root, relid))
+		if (is_indivisible(pair->root, rel->baserestrictinfo) || is_singular(pair->root, relid))
 			return true;
 	}
 	return false;
