@@ -111,6 +111,7 @@ extern ZsBatchScan *zsscan_batch_begin(TableScanDesc scan, TupleTableSlot *slot)
 extern void zsscan_batch_restart(ZsBatchScan *bs);
 extern ZsBatch *zsscan_batch_next(ZsBatchScan *bs);
 extern ZsBatch *zsscan_batch_previous(ZsBatchScan *bs);
+extern ZsBatch *zsscan_batch_seek(ZsBatchScan *bs, zstid stripe);
 extern uint64 zsscan_batch_next_run(ZsBatchScan *bs);
 
 /* scan_batch_form.c */

@@ -34,6 +34,18 @@
 	get_opfamily_member((pk)->pk_opfamily, type, type, (pk)->pk_strategy)
 #endif
 
+/* Members of an equivalence class, with those of children; needs the optimizer's headers. */
+#if ZS_PG_AT_LEAST(18)
+#define zs_foreach_member(em, ec, relids) \
+	for (EquivalenceMemberIterator it_ = \
+		 ({EquivalenceMemberIterator i_; setup_eclass_member_iterator(&i_, ec, relids); i_;}); \
+		 ((em) = eclass_member_iterator_next(&it_)) != NULL;)
+#else
+#define zs_foreach_member(em, ec, relids) \
+	for (int i_ = 0; i_ < list_length((ec)->ec_members) && \
+		 ((em) = list_nth((ec)->ec_members, i_), true); i_++)
+#endif
+
 /* What a path does against settings such as enable_seqscan: 18 counts it beside the costs. */
 #if ZS_PG_AT_LEAST(18)
 #define zs_path_disabled(path)	((path)->disabled_nodes)

@@ -21,6 +21,7 @@
 #include "nodes/execnodes.h"
 
 #include "zs_batch.h"
+#include "zs_order.h"
 #include "zs_expr_block.h"
 
 struct ZsBlockColumn;
@@ -141,6 +142,14 @@ extern void zsexpr_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan
  * clauses are forgotten before this returns.
  */
 extern void zsexpr_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo params);
+
+/*
+ * Lets the scan, which has been started, is not shared and has given no batch yet, go by stripes,
+ * in the order of a column's zone maps.  zsexpr_input_batch_seek() takes a stripe: NULL if there is
+ * no row to be looked at.
+ */
+extern ZsScanOrder *zsexpr_input_batch_order(ZsInput *input, AttrNumber attno, bool descending);
+extern const ZsBatch *zsexpr_input_batch_seek(ZsInput *input, zstid stripe);
 
 /* What such scans have come to, since the input was created; zeros if it is another one. */
 extern ZsBatchCounts zsexpr_input_batch_counts(const ZsInput *input);

@@ -48,5 +48,7 @@ extern bool zsscan_zone_set_meets(const ZsZoneSet *set, int64 min, int64 max);
 
 extern bool zsscan_zone_set_of(TupleDesc desc, Index varno, AttrNumber attno, Node *clause,
 							   struct ParamListInfoData *params, ZsZoneSet *set);
+extern bool zsscan_zone_image(TupleDesc desc, AttrNumber attno, Datum value, int64 *low,
+							  int64 *high);
 
 #endif							/* ZS_ZONE_H */

@@ -221,6 +221,28 @@ zsexpr_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo param
 }
 
 /* See zs_expr_input.h. */
+ZsScanOrder *
+zsexpr_input_batch_order(ZsInput *input, AttrNumber attno, bool descending)
+{
+	BatchInput *batch = (BatchInput *) input;
+	MemoryContext old = MemoryContextSwitchTo(batch->context);
+	ZsScanOrder *order;
+
+	Assert(input->methods == &batch_methods && batch->pscan == NULL);
+	order = zsscan_order_begin(batch->batches, attno, descending);
+	MemoryContextSwitchTo(old);
+	return order;
+}
+
+/* See zs_expr_input.h. */
+const ZsBatch *
+zsexpr_input_batch_seek(ZsInput *input, zstid stripe)
+{
+	zsexpr_input_batch_turn(input);
+	return zsscan_batch_seek(((BatchInput *) input)->batches, stripe);
+}
+
+/* See zs_expr_input.h. */
 ZsBatchCounts
 zsexpr_input_batch_counts(const ZsInput *input)
 {

@@ -17,6 +17,7 @@
 #include "lib/binaryheap.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
+#include "nodes/pathnodes.h"
 #include "utils/sortsupport.h"
 
 #include "zs_agg.h"
@@ -31,6 +32,16 @@ typedef struct ZsTopNKey
 	Oid			collation;
 	bool		nulls_first;
 } ZsTopNKey;
+
+/* node_key.c */
+
+/*
+ * Describes a pathkey as a key on a column of rel, which may be a partition; false if it is none.
+ */
+extern bool zsnode_key_of_pathkey(PathKey *pathkey, RelOptInfo *rel, ZsTopNKey *key);
+
+/* Do the zone maps of the column follow the order of the key?  Reads system catalogs. */
+extern bool zsnode_key_has_zones(TupleDesc desc, const ZsTopNKey *key);
 
 /* A row in the heap. */
 typedef struct TopNEntry
@@ -71,6 +82,14 @@ typedef struct TopNState
 	ZsFilter *programs;
 	ZsQualCounts counts;
 	bool		leaves_out;		/* the first key's vectors are compared with the worst value */
+	bool		has_zones;		/* zone maps follow the order of the first key */
+	bool		is_exact;		/* ... and different values have different images */
+	bool		is_unsigned;
+	bool		worst_known;	/* images of the worst value of the first key, of row worst_row */
+	zstid		worst_row;
+	int64		worst_low;
+	int64		worst_high;
+	uint64		nleft;			/* segments that were left alone */
 } TopNState;
 
 /* node_topn_heap.c */

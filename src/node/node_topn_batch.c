@@ -5,9 +5,17 @@
  *
  * Where there are programs for all of the filter, it is applied to batches as aggregates do it
  * (expr_filter.c): they, too, look at all rows before they return one.  Of what passes, rows
- * whose first key is an integer worse than the worst one kept are left out, by zone maps and by
+ * whose first key is worse than the worst one kept are left out: by zone maps, and integers by
  * vectors.  That comes behind the filter, which may have to raise an error for a row whatever its
  * key is.
+ *
+ * Where no clause of the filter can raise an error, and zone maps follow the order of the first
+ * key, batches come in their order (scan_order.c), the best bound first; as soon as the next bound
+ * is worse than the worst row kept, the others are left alone.  First come stripes of which nothing
+ * is known, and those with NULLs if these come first; with NULLs last they come at the end, if rows
+ * are missing.  Rows that compare equal are told apart by their numbers, whatever the order in
+ * which they come: so a bound that is equal ends nothing, but where all further rows have larger
+ * numbers and there is no other key.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -26,8 +34,11 @@
 
 #include "node_topn.h"
 #include "zs_base.h"
+#include "zs_clause.h"
 #include "zs_expr_guc.h"
 #include "zs_kernel.h"
+#include "zs_order.h"
+#include "zs_zone.h"
 
 /* Can the first key be compared with integers of a vector? */
 static bool
@@ -53,50 +64,90 @@ key_is_integer(const TopNState *state, TupleDesc desc)
 	}
 }
 
-/* Could none of the values between these have a place in the heap? */
+/* Is the first key a column whose zone maps follow the order that is asked for? */
 static bool
-are_worse(const TopNState *state, int64 min, int64 max, int64 worst)
+key_has_zones(TopNState *state, TupleDesc desc)
 {
-	bool		strict = state->nkeys > 1;
+	const ZsTopNKey *key = &state->keys[0];
+	ZsAttrKind	kind;
 
+	zsattr_kind(TupleDescAttr(desc, key->attno - 1), &kind);
+	state->is_unsigned = kind.is_unsigned;
+	state->is_exact = zsattr_kind_is_by_value(&kind);
+	return zsnode_key_has_zones(desc, key);
+}
+
+/*
+ * Finds the images of the worst value of the first key; false if it is NULL or has none, or there
+ * is room in the heap.
+ */
+static bool
+find_worst(TopNState *state)
+{
+	const TopNEntry *entry;
+
+	if (!state->has_zones || binaryheap_size(state->heap) < state->bound)
+		return false;
+	entry = (const TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
+	if (entry->isnull[0])
+		return false;
+	if (!state->worst_known || state->worst_row != entry->row)
+	{
+		if (!zsscan_zone_image(state->input->desc, state->keys[0].attno, entry->values[0],
+							   &state->worst_low, &state->worst_high))
+			return false;
+		state->worst_known = true;
+		state->worst_row = entry->row;
+	}
+	return true;
+}
+
+/*
+ * Is a row worse than the worst one kept, whose first key has no better image than bound, and whose
+ * number is not below first?
+ */
+static bool
+is_worse(const TopNState *state, int64 bound, zstid first)
+{
+	bool		ties_lose = state->nkeys == 1 && state->is_exact && first > state->worst_row;
+
+	Assert(state->worst_known);
 	if (state->sortkeys[0].ssup_reverse)
-		return strict ? max < worst : max <= worst;
-	return strict ? min > worst : min >= worst;
+		return ties_lose ? bound <= state->worst_low : bound < state->worst_low;
+	return ties_lose ? bound >= state->worst_high : bound > state->worst_high;
 }
 
 /* Takes rows of the batch out of passed that cannot have a place in the heap. */
 static void
-leave_out_worse(TopNState *state, uint64 *passed)
+leave_out_worse(TopNState *state, const ZsBatch *batch, uint64 *passed)
 {
-	const TopNEntry *entry;
 	AttrNumber	attno = state->keys[0].attno;
 	bool		nulls_first = state->keys[0].nulls_first;
 	bool		reverse = state->sortkeys[0].ssup_reverse;
 	uint64		bits[ZS_KERNEL_WORDS];
 	const ZsColumnVector *vector;
 	ZsColumnBounds bounds;
-	int64		worst;
+	bool		ties_lose;
 
-	if (!state->leaves_out || binaryheap_size(state->heap) < state->bound)
+	if (!find_worst(state))
 		return;
-	entry = (const TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
-	if (entry->isnull[0])
-		return;
-	worst = zsattr_value_to_int(entry->values[0],
-								TupleDescAttr(state->input->desc, attno - 1)->attlen);
 	if (zs_enable_zone_maps && zsexpr_input_bounds(state->input, attno, &bounds) &&
-		bounds.has_zone && !bounds.is_unsigned && (bounds.nnulls == 0 || !nulls_first) &&
-		are_worse(state, bounds.min, bounds.max, worst))
+		bounds.has_zone && bounds.is_unsigned == state->is_unsigned &&
+		(bounds.nnulls == 0 || !nulls_first) &&
+		is_worse(state, reverse ? bounds.max : bounds.min, batch->first))
 	{
 		zskernel_bits_clear(passed);
 		return;
 	}
+	if (!state->leaves_out)
+		return;
 	vector = zsexpr_input_column(state->input, attno, ZS_WANT_INT, passed);
 	if (vector == NULL || vector->vals == NULL || vector->has_odd)
 		return;
+	ties_lose = state->nkeys == 1 && batch->first > state->worst_row;
 	zskernel_compare_int64(vector->vals, vector->nrows,
-						   reverse ? (state->nkeys > 1 ? ZS_CMP_GE : ZS_CMP_GT) :
-						   (state->nkeys > 1 ? ZS_CMP_LE : ZS_CMP_LT), worst, bits);
+						   reverse ? (ties_lose ? ZS_CMP_GT : ZS_CMP_GE) :
+						   (ties_lose ? ZS_CMP_LT : ZS_CMP_LE), state->worst_low, bits);
 	if (vector->has_nulls && nulls_first)
 		zskernel_bits_or(bits, vector->nulls);
 	else if (vector->has_nulls)
@@ -147,7 +198,7 @@ look_at_batch(TopNState *state, const ZsBatch *batch)
 	if (!one_by_one)
 	{
 		nremoved = batch->nsel - zskernel_bits_count(passed);
-		leave_out_worse(state, passed);
+		leave_out_worse(state, batch, passed);
 	}
 	n = zskernel_bits_list(one_by_one ? batch->sel : passed, list);
 	for (uint32 i = 0; i < n; i++)
@@ -173,19 +224,101 @@ look_at_batch(TopNState *state, const ZsBatch *batch)
 	InstrCountFiltered1(&state->css.ss.ps, nremoved);
 }
 
+/* ---- in the order of zone maps ------------------------------------------------------------ */
+
+static void
+look_at_stripe(TopNState *state, zstid stripe)
+{
+	const ZsBatch *batch = zsexpr_input_batch_seek(state->input, stripe);
+
+	CHECK_FOR_INTERRUPTS();
+	if (batch != NULL)
+		look_at_batch(state, batch);
+}
+
+/* Is the heap full of rows, the worst of which has NULL in its first key? */
+static bool
+worst_is_null(const TopNState *state)
+{
+	return binaryheap_size(state->heap) == state->bound &&
+		((const TopNEntry *) DatumGetPointer(binaryheap_first(state->heap)))->isnull[0];
+}
+
+/* Is no row with NULL wanted of the stripes from this one on? */
+static bool
+nulls_are_worse(const TopNState *state, zstid stripe)
+{
+	const TopNEntry *worst;
+
+	if (binaryheap_size(state->heap) < state->bound)
+		return false;
+	worst = (const TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
+	if (!worst->isnull[0])
+		return !state->keys[0].nulls_first;
+	return state->nkeys == 1 && stripe > worst->row;
+}
+
+static void
+look_at_nulls(TopNState *state, ZsScanOrder *order)
+{
+	zstid		stripe;
+
+	while ((stripe = zsscan_order_nulls(order, true)) != ZS_INVALID_ROW &&
+		   !nulls_are_worse(state, stripe))
+		look_at_stripe(state, stripe);
+}
+
+/* Looks at stripes, the best first, until no further one can have a place in the heap. */
+static void
+choose_in_order(TopNState *state)
+{
+	ZsScanOrder *order = zsexpr_input_batch_order(state->input, state->keys[0].attno,
+												  state->sortkeys[0].ssup_reverse);
+	bool		nulls_first = state->keys[0].nulls_first;
+	zstid		stripe;
+	int64		bound;
+
+	while ((stripe = zsscan_order_loose(order)) != ZS_INVALID_ROW)
+		look_at_stripe(state, stripe);
+	if (nulls_first)
+		look_at_nulls(state, order);
+	while (!(nulls_first && worst_is_null(state)) &&
+		   zsscan_order_bound(order, &bound, &stripe) &&
+		   !(find_worst(state) && is_worse(state, bound, stripe)))
+		look_at_stripe(state, zsscan_order_next(order));
+	if (!nulls_first)
+		look_at_nulls(state, order);
+	state->nleft += zsscan_order_skipped(order);
+}
+
+/* May stripes be looked at in another order than that of rows, or not at all? */
+static bool
+order_is_free(const TopNState *state)
+{
+	return state->has_zones && zs_enable_zone_maps && zs_debug_vector != ZS_DEBUG_VECTOR_ROWS &&
+		!zsscan_expression_may_raise((Node *) zsexpr_filter_clauses(state->programs),
+									 state->css.ss.ps.state->es_param_list_info);
+}
+
 /* See node_topn.h. */
 void
 zsnode_topn_choose_by_batches(TopNState *state)
 {
 	const ZsBatch *batch;
 
+	state->worst_known = false;
 	zsexpr_filter_start(state->programs);
 	set_scan_filter(state);
 	zsexpr_input_start(state->input);
-	while ((batch = zsexpr_input_next(state->input)) != NULL)
+	if (order_is_free(state))
+		choose_in_order(state);
+	else
 	{
-		CHECK_FOR_INTERRUPTS();
-		look_at_batch(state, batch);
+		while ((batch = zsexpr_input_next(state->input)) != NULL)
+		{
+			CHECK_FOR_INTERRUPTS();
+			look_at_batch(state, batch);
+		}
 	}
 	zsexpr_input_end(state->input);
 }
@@ -209,5 +342,6 @@ zsnode_topn_begin_batches(TopNState *state, CustomScan *cscan, Relation rel, ESt
 										   &state->css.ss.ps);
 	state->input = zsexpr_input_batch_create(rel, varno, exprs, cscan->scan.plan.qual, estate);
 	state->keyslot = state->input->slot;
-	state->leaves_out = key_is_integer(state, desc);
+	state->has_zones = key_has_zones(state, desc);
+	state->leaves_out = state->has_zones && key_is_integer(state, desc);
 }

@@ -38,6 +38,7 @@
 
 #include "node_top.h"
 #include "node_topn.h"
+#include "zs_node_scan.h"
 #include "zs_attr_ahead.h"
 #include "zs_base.h"
 #include "zs_expr_guc.h"
@@ -339,6 +340,13 @@ topn_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	ExplainPropertyList("Sort Key", names, es);
 	ExplainPropertyInteger("Rows Kept", NULL, state->bound, es);
+	if (es->analyze && state->input != NULL)
+	{
+		ZsBatchCounts counts = zsexpr_input_batch_counts(state->input);
+
+		counts.skipped += state->nleft;
+		zsnode_explain_scan_counts(&counts, es);
+	}
 }
 
 static const CustomExecMethods exec_methods = {

@@ -184,6 +184,7 @@ void
 zsnode_topn_look_at_row(TopNState *state)
 {
 	TopNEntry  *worst;
+	int			c;
 
 	Assert(!TTS_EMPTY(state->keyslot));
 	for (int i = 0; i < state->nkeys; i++)
@@ -199,8 +200,9 @@ zsnode_topn_look_at_row(TopNState *state)
 	}
 	worst = (TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
 
-	/* equal keys: the earlier row, which is here already, stays */
-	if (compare_keys(state, state->values, state->isnull, worst->values, worst->isnull) >= 0)
+	/* equal keys: the earlier row */
+	c = compare_keys(state, state->values, state->isnull, worst->values, worst->isnull);
+	if (c > 0 || (c == 0 && zsslot_row(state->keyslot) > worst->row))
 		return;
 	fill_entry(state, worst, true);
 	binaryheap_replace_first(state->heap, PointerGetDatum(worst));

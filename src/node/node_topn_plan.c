@@ -10,7 +10,7 @@
  * fetches the other columns of these n rows at the end.
  *
  * The path is offered where the limit is known to apply to the rows of this
- * table directly: a query of one table, without grouping, DISTINCT, window or
+ * table directly: a query of one table, or its partitions, without grouping, DISTINCT, window or
  * set-returning functions, with constant LIMIT and OFFSET and sort keys that are
  * columns.  Its rows are in the order of the query, so that only a Limit node
  * comes on top.
@@ -33,11 +33,14 @@
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
+#include "parser/parsetree.h"
 #include "utils/lsyscache.h"
+#include "utils/selfuncs.h"
 
 #include "node_topn.h"
 #include "zs_base.h"
 #include "zs_base_plan.h"
+#include "zs_clause.h"
 #include "zs_compat.h"
 #include "zs_cost.h"
 #include "zs_cost_const.h"
@@ -74,33 +77,6 @@ constant_bound(Query *parse)
 	return bound <= MAX_BOUND ? bound : 0;
 }
 
-/* Describes one pathkey as a key on a column of rel; false if it is none. */
-static bool
-pathkey_to_key(PathKey *pathkey, RelOptInfo *rel, ZsTopNKey *key)
-{
-	ListCell   *lc;
-
-	if (pathkey->pk_eclass->ec_has_volatile)
-		return false;
-	foreach(lc, pathkey->pk_eclass->ec_members)
-	{
-		EquivalenceMember *em = lfirst(lc);
-		Expr	   *expr = em->em_expr;
-
-		while (expr != NULL && IsA(expr, RelabelType))
-			expr = ((RelabelType *) expr)->arg;
-		if (expr == NULL || !IsA(expr, Var) || ((Var *) expr)->varno != rel->relid ||
-			((Var *) expr)->varlevelsup != 0 || ((Var *) expr)->varattno <= 0)
-			continue;
-		key->attno = ((Var *) expr)->varattno;
-		key->sortop = zs_pathkey_operator(pathkey, em->em_datatype);
-		key->collation = pathkey->pk_eclass->ec_collation;
-		key->nulls_first = pathkey->pk_nulls_first;
-		return OidIsValid(key->sortop);
-	}
-	return false;
-}
-
 /*
  * Is it the query that core makes of a minimum or maximum (planagg.c), for a path in the order of
  * an index?  Its first row need not look like the one that the aggregate would return: 1.0, 1.00.
@@ -124,7 +100,9 @@ query_is_simple(PlannerInfo *root, RelOptInfo *rel)
 		root->limit_tuples <= 0 || root->query_pathkeys == NIL ||
 		root->query_pathkeys != root->sort_pathkeys || is_extreme(root))
 		return false;
-	if (rel->reloptkind != RELOPT_BASEREL || !bms_is_empty(rel->lateral_relids) ||
+	/* the rows of partitions are sorted and merged, and the limit applies to what comes out */
+	if ((rel->reloptkind != RELOPT_BASEREL && rel->reloptkind != RELOPT_OTHER_MEMBER_REL) ||
+		!bms_is_empty(rel->lateral_relids) ||
 		bms_membership(root->all_baserels) != BMS_SINGLETON)
 		return false;
 
@@ -157,20 +135,56 @@ const CustomScanMethods zsnode_topn_scan_methods = {
 	.CreateCustomScanState = zsnode_topn_create_state,
 };
 
-/* Will the filter be applied to batches? */
+/*
+ * Will the filter be applied to batches?  *in_order: and these come in the order of the zone maps
+ * of the first key?
+ */
 static bool
-is_by_batches(RelOptInfo *rel, RangeTblEntry *rte)
+is_by_batches(RelOptInfo *rel, RangeTblEntry *rte, const ZsTopNKey *key, bool *in_order)
 {
+	List	   *clauses = extract_actual_clauses(rel->baserestrictinfo, false);
 	Relation	table;
 	bool		result;
 
+	*in_order = false;
 	if (!zs_enable_vector_scan)
 		return false;
 	table = table_open(rte->relid, NoLock);
-	result = zsexpr_filter_possible(RelationGetDescr(table), rel->relid,
-									extract_actual_clauses(rel->baserestrictinfo, false));
+	result = zsexpr_filter_possible(RelationGetDescr(table), rel->relid, clauses);
+	*in_order = result && zs_enable_zone_maps &&
+		zsnode_key_has_zones(RelationGetDescr(table), key) && !zsscan_any_may_raise(clauses, NULL);
 	table_close(table, NoLock);
 	return result;
+}
+
+/*
+ * The share of the rows that are looked at if stripes come in the order of the first key.  Rows
+ * that lie in that order are in the first stripes, as many as pass the filter until there are
+ * enough.  Others are one in a stripe.  Of keys that are equal in many rows, and not the only one,
+ * all have to be looked at.
+ */
+static double
+share_looked_at(PlannerInfo *root, RelOptInfo *rel, const ZsTopNKey *key, int nkeys, int64 bound)
+{
+	const RangeTblEntry *rte = planner_rt_fetch(rel->relid, root);
+	Var		   *var = makeVar(rel->relid, key->attno, get_atttype(rte->relid, key->attno), -1,
+							  key->collation, 0);
+	double		rows = bound * rel->tuples / Max(rel->rows, 1);
+	VariableStatData vardata;
+	double		ndistinct;
+	bool		is_default;
+	double		apart;
+	double		looked_at;
+
+	examine_variable(root, (Node *) var, 0, &vardata);
+	ndistinct = get_variable_numdistinct(&vardata, &is_default);
+	apart = zscost_correlation(&vardata);
+	apart = 1 - apart * apart;
+	ReleaseVariableStats(vardata);
+	if (nkeys > 1 && !is_default)
+		rows = Max(rows, rel->tuples / Max(ndistinct, 1));
+	looked_at = ZS_COST_STRIPE_ROWS * (1 + rows * apart) + rows;
+	return Min(looked_at / Max(rel->tuples, 1), 1);
 }
 
 /*
@@ -179,13 +193,14 @@ is_by_batches(RelOptInfo *rel, RangeTblEntry *rte)
  */
 static void
 cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
-		  const ZsTopNKey *keys, int nkeys, int64 bound, bool by_batches)
+		  const ZsTopNKey *keys, int nkeys, int64 bound, bool by_batches, bool in_order)
 {
 	Bitmapset  *attrs = NULL;
 	double		ncolumns;
 	double		column_share;
 	ZsBatchCosts batches;
 	Cost		per_tuple;
+	double		share;
 	QualCost	qual;
 
 	pull_varattnos((Node *) extract_actual_clauses(rel->baserestrictinfo, false), rel->relid,
@@ -204,11 +219,15 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 						zscost_filter(rel->baserestrictinfo));
 	per_tuple += batches.row_share *
 		(ZS_SHARE_OF_ROWS * (cpu_tuple_cost + qual.per_tuple) - per_tuple);
+	share = in_order ? share_looked_at(root, rel, &keys[0], nkeys, bound) : 1;
+	/* rows that are in no columns are looked at, and each segment is listed */
+	share = batches.row_share + (1 - batches.row_share) * share;
 	zs_path_add_disabled(&path->path, zs_path_disabled(seqscan));
 	path->path.startup_cost = ZS_COST_BEGIN_BATCHES +
-		seq_page_cost * rel->pages * (batches.row_share + column_share) +
-		qual.startup + rel->tuples * per_tuple +
-		rel->rows * cpu_operator_cost + bound * log2(bound + 1.0) * cpu_operator_cost;
+		seq_page_cost * rel->pages * (batches.row_share + column_share) * share +
+		qual.startup + rel->tuples * per_tuple * share +
+		(in_order ? rel->tuples / ZS_SEGMENT_ROWS * cpu_operator_cost : 0) +
+		rel->rows * share * cpu_operator_cost + bound * log2(bound + 1.0) * cpu_operator_cost;
 	path->path.total_cost = path->path.startup_cost + bound * cpu_tuple_cost;
 }
 
@@ -222,6 +241,8 @@ zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	ZsTopNKey  *keys;
 	int			nkeys = 0;
 	int64		bound;
+	bool		by_batches;
+	bool		in_order;
 
 	if (!zs_enable_topn || !query_is_simple(root, rel) || !zsbase_rel_is_ours(rel, rte))
 		return;
@@ -231,7 +252,7 @@ zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	keys = palloc(list_length(root->query_pathkeys) * sizeof(ZsTopNKey));
 	foreach(lc, root->query_pathkeys)
 	{
-		if (!pathkey_to_key(lfirst(lc), rel, &keys[nkeys++]))
+		if (!zsnode_key_of_pathkey(lfirst(lc), rel, &keys[nkeys++]))
 			return;
 	}
 	foreach(lc, rel->pathlist)
@@ -254,6 +275,7 @@ zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	path->methods = &path_methods;
 	path->custom_private = zsnode_topn_pack(bound, keys, nkeys);
 
-	cost_topn(root, rel, seqscan, path, keys, nkeys, bound, is_by_batches(rel, rte));
+	by_batches = is_by_batches(rel, rte, &keys[0], &in_order);
+	cost_topn(root, rel, seqscan, path, keys, nkeys, bound, by_batches, in_order);
 	add_path(rel, &path->path);
 }

@@ -216,6 +216,46 @@ zsscan_batch_next(ZsBatchScan *bs)
 	return complete_batch(bs);
 }
 
+/* The visible rows of [first, end), of one stripe, as the batch; NULL if there are none. */
+static ZsBatch *
+load_stripe(ZsBatchScan *bs, zstid first, zstid end)
+{
+	ZsScanDesc	scan = bs->scan;
+
+	Assert(first < end && first % ZS_STRIPE_ROWS == 0);
+	zsscan_load_window(scan, first, end);
+	if (scan->nviews == 0)
+		return NULL;
+	bs->batch.first = first;
+	zskernel_bits_clear(bs->batch.sel);
+	for (int i = 0; i < scan->nviews; i++)
+		add_run(bs, &scan->views[i], scan->views[i].first + scan->views[i].count);
+	return complete_batch(bs);
+}
+
+/*
+ * The batch of the stripe, a row number of the scan's; NULL if it has no row that the snapshot
+ * sees, or the slot's filters exclude its segment.  The scan is not parallel, and is asked for
+ * nothing but stripes: in any order, which its look-ahead does not foresee.
+ */
+ZsBatch *
+zsscan_batch_seek(ZsBatchScan *bs, zstid stripe)
+{
+	ZsScanDesc	scan = bs->scan;
+	zstid		end = Min(stripe + ZS_STRIPE_ROWS, scan->end);
+	zstid		until;
+
+	Assert(scan->rs_base.rs_parallel == NULL && stripe >= scan->start && stripe < scan->end);
+	leave_batch(bs);
+	bs->has_run = false;
+	bs->turned = true;
+	bs->forward_from = end;
+	if (bs->slot->nfilters > 0 &&
+		zsscan_zone_excluded(scan, bs->slot, stripe, end, &until) && until == end)
+		return NULL;
+	return load_stripe(bs, stripe, end);
+}
+
 /*
  * The one before it, or before the end; the last batch if the scan has not
  * begun.  Not of a parallel scan.
@@ -242,16 +282,9 @@ zsscan_batch_previous(ZsBatchScan *bs)
 			end = first;
 			continue;
 		}
-		zsscan_load_window(scan, first, end);
-		if (scan->nviews > 0)
-		{
-			bs->batch.first = first;
-			zskernel_bits_clear(bs->batch.sel);
-			for (int i = 0; i < scan->nviews; i++)
-				add_run(bs, &scan->views[i], scan->views[i].first + scan->views[i].count);
-			bs->forward_from = first + ZS_STRIPE_ROWS;
-			return complete_batch(bs);
-		}
+		bs->forward_from = first + ZS_STRIPE_ROWS;
+		if (load_stripe(bs, first, end) != NULL)
+			return &bs->batch;
 		end = first;
 	}
 	bs->backward_to = bs->forward_from = scan->start;

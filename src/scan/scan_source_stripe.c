@@ -28,7 +28,11 @@ zsscan_source_stripe(ZsRowSource *source, zstid stripe)
 {
 	Assert(source->by_vector && stripe % ZS_STRIPE_ROWS == 0);
 	if (source->batch_stripe != stripe)
+	{
+		/* the tuple of a row that was looked at lies in the batch that goes */
+		source->row_located = false;
 		zsscan_source_load_batch(source, stripe);
+	}
 	return source->batch == NULL || source->batch->nitems == 0 ? NULL : source->batch;
 }
 

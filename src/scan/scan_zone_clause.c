@@ -510,3 +510,24 @@ zsscan_zone_set_of(TupleDesc desc, Index varno, AttrNumber attno, Node *clause,
 	find_set(&context, clause, set);
 	return !zsscan_set_is_all(set);
 }
+
+/*
+ * The images that a value of the column, which is not NULL, may have: *low .. *high; false: they
+ * are not known.  desc: the table's.
+ */
+bool
+zsscan_zone_image(TupleDesc desc, AttrNumber attno, Datum value, int64 *low, int64 *high)
+{
+	Form_pg_attribute att = TupleDescAttr(desc, attno - 1);
+	ZsAttrKind	kind;
+	ZsZoneSet	set;
+
+	Assert(attno > 0 && attno <= desc->natts && !att->attisdropped);
+	zsattr_kind(att, &kind);
+	zsscan_set_compared(&kind, getBaseType(att->atttypid), BTEqualStrategyNumber, value,
+						att->atttypid, &set);
+	*low = set.ranges[0].low;
+	*high = set.ranges[0].high;
+	pfree(set.ranges);
+	return *low > PG_INT64_MIN || *high < PG_INT64_MAX;
+}
