@@ -35,6 +35,7 @@ extern void zsexpr_guc_init(void);
 
 extern bool zs_enable_vector_agg;
 extern bool zs_enable_early_groups;
+extern bool zs_enable_ordered_scan; /* ZedstoreOrder */
 extern bool zs_enable_vector_scan;
 extern bool zs_enable_join_filters;
 extern bool zs_enable_top_groups;

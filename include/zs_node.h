@@ -32,6 +32,9 @@ extern void zsnode_scan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEn
 /* ---- node_topn_plan.c ---- */
 extern void zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
 
+/* ---- node_order_plan.c ---- */
+extern void zsnode_order_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
+
 /* ---- node_agg_plan.c ---- */
 extern void zsnode_agg_add_paths(PlannerInfo *root, UpperRelationKind stage,
 								 RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra);

@@ -26,7 +26,7 @@ my %same_layer = map { $_ => 1 } qw(format walrec compat compression);
 
 # Public headers beside zs_<module>.h, and the module each belongs to.
 my %owner_of_header = (slot => 'scan', projection => 'scan', clause => 'scan', zone => 'scan',
-	batch => 'scan', order => 'scan');
+	batch => 'scan', order => 'scan', depth => 'scan');
 
 my %layer_of;
 for my $layer (0 .. $#layers)

@@ -592,7 +592,7 @@ random_settings(int session)
 	};
 	static const char *const own[] = {
 		"zedstore.enable_column_projection", "zedstore.enable_lazy_decode", "zedstore.enable_read_stream", "zedstore.enable_zone_maps",
-		"zedstore.enable_topn", "zedstore.enable_fetch_cache", "zedstore.enable_vector_scan", "zedstore.enable_vector_agg",
+		"zedstore.enable_topn", "zedstore.enable_ordered_scan", "zedstore.enable_fetch_cache", "zedstore.enable_vector_scan", "zedstore.enable_vector_agg",
 		"zedstore.enable_vector_totals", "zedstore.enable_early_groups", "zedstore.enable_top_groups", "zedstore.enable_rare_groups", "zedstore.enable_known_strings",
 		"zedstore.enable_join_filters", "zedstore.enable_robust_joins", "zedstore.enable_partial_vectors",
 		"zedstore.enable_column_costs", "zedstore.enable_late_row_numbers",

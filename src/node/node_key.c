@@ -23,6 +23,7 @@
 
 #include "node_topn.h"
 #include "zs_attr.h"
+#include "zs_base_plan.h"
 
 /* See node_topn.h. */
 bool
@@ -74,4 +75,24 @@ zsnode_key_has_zones(TupleDesc desc, const ZsTopNKey *key)
 		return false;
 	strategy = get_op_opfamily_strategy(key->sortop, opfamily);
 	return strategy == BTLessStrategyNumber || strategy == BTGreaterStrategyNumber;
+}
+
+/* See node_topn.h. */
+List *
+zsnode_key_pack(const ZsTopNKey *key)
+{
+	return list_make5(zsbase_private_name(), list_make1_int(key->attno),
+					  list_make1_oid(key->sortop), list_make1_oid(key->collation),
+					  list_make1_int(key->nulls_first));
+}
+
+/* See node_topn.h. */
+void
+zsnode_key_unpack(List *packed, ZsTopNKey *key)
+{
+	Assert(list_length(packed) == 5);
+	key->attno = (AttrNumber) linitial_int(list_nth(packed, 1));
+	key->sortop = linitial_oid(list_nth(packed, 2));
+	key->collation = linitial_oid(list_nth(packed, 3));
+	key->nulls_first = linitial_int(list_nth(packed, 4)) != 0;
 }

@@ -14,6 +14,7 @@
 #include "nodes/extensible.h"
 
 #include "node_cache.h"
+#include "node_order.h"
 #include "node_topn.h"
 #include "zs_agg.h"
 #include "zs_node.h"
@@ -25,6 +26,7 @@ zsnode_register(void)
 {
 	RegisterCustomScanMethods(&zsnode_scan_methods);
 	RegisterCustomScanMethods(&zsnode_topn_scan_methods);
+	RegisterCustomScanMethods(&zsnode_order_methods);
 	RegisterCustomScanMethods(&zsnode_agg_scan_methods);
 	RegisterCustomScanMethods(&zsnode_cache_scan_methods);
 }

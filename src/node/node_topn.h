@@ -40,6 +40,10 @@ typedef struct ZsTopNKey
  */
 extern bool zsnode_key_of_pathkey(PathKey *pathkey, RelOptInfo *rel, ZsTopNKey *key);
 
+/* What a path and a plan node for one key carry in custom_private, and taken apart again. */
+extern List *zsnode_key_pack(const ZsTopNKey *key);
+extern void zsnode_key_unpack(List *packed, ZsTopNKey *key);
+
 /* Do the zone maps of the column follow the order of the key?  Reads system catalogs. */
 extern bool zsnode_key_has_zones(TupleDesc desc, const ZsTopNKey *key);
 

@@ -97,6 +97,7 @@ push_entry(ZsScanOrder *order, const OrderEntry *entry)
 {
 	int			i = order->nheap++;
 
+	Assert(entry->first < order->bs->scan->end);
 	if (order->nheap > order->maxheap)
 	{
 		order->maxheap = Max(256, 2 * order->maxheap);
@@ -120,6 +121,7 @@ pop_entry(ZsScanOrder *order)
 	OrderEntry	last = order->heap[--order->nheap];
 	int			i = 0;
 
+	Assert(order->nheap >= 0);
 	for (;;)
 	{
 		int			child = 2 * i + 1;
@@ -319,6 +321,7 @@ expand(ZsScanOrder *order, const OrderEntry *segment)
 {
 	const ZsSegmentInfo *info = open_head(order, segment->first, segment->nrows);
 
+	Assert(!segment->is_vector && segment->nrows > 0);
 	for (uint32 i = 0; i * ZS_STRIPE_ROWS < segment->nrows; i++)
 	{
 		const ZsVectorInfo *vector = info == NULL ? NULL : &info->vectors[i];
@@ -391,6 +394,7 @@ zsscan_order_next(ZsScanOrder *order)
 	if (!find_first(order))
 		return ZS_INVALID_ROW;
 	first = pop_entry(order).first;
+	Assert(first % ZS_STRIPE_ROWS == 0 && !has_stripe(order->loose, first));
 	set_stripes(order->told, first, first + 1);
 	return first;
 }

@@ -122,6 +122,7 @@ zsscan_set_intersect(ZsZoneSet *set, const ZsZoneSet *other)
 	uint32		i = 0;
 	uint32		k = 0;
 
+	Assert(set != other);
 	while (i < set->nranges && k < other->nranges)
 	{
 		int64		low = Max(set->ranges[i].low, other->ranges[k].low);
@@ -161,6 +162,7 @@ zsscan_zone_set_meets(const ZsZoneSet *set, int64 min, int64 max)
 	uint32		low = 0;
 	uint32		high = set->nranges;
 
+	Assert(min <= max);
 	/* the first range that does not end in front of min */
 	while (low < high)
 	{

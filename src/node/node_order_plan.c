@@ -1,0 +1,238 @@
+/*-------------------------------------------------------------------------
+ *
+ * node_order_plan.c
+ *	  Plans scans whose rows come in the order of a column.
+ *
+ * A table is often in the order of a column, all of it or in part: of the time when rows were
+ * written, of a key that it was loaded by.  The zone maps tell how far, and a scan that merges what
+ * overlaps (node_order_merge.c) returns its rows in that order without a sort.  The path has one
+ * pathkey; core adds an Incremental Sort where more are wanted, and uses it for ORDER BY, LIMIT,
+ * merge joins, grouping, DISTINCT, windows, and MergeAppend over partitions.
+ *
+ * The costs are those of the scan without order, and for each row a search among the stripes that
+ * lie over each other.  How many these are, the depth, is found out from the zone maps
+ * (scan_depth.c).  Where rows in hand would exceed work_mem there is no path.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/node/node_order_plan.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "zs_compat_plan.h"
+
+#include <math.h>
+
+#include "access/sysattr.h"
+#include "access/table.h"
+#include "catalog/pg_class_d.h"
+#include "miscadmin.h"
+#include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
+#include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
+#include "utils/lsyscache.h"
+#include "utils/rel.h"
+#include "utils/typcache.h"
+
+#include "node_order.h"
+#include "zs_base.h"
+#include "zs_base_plan.h"
+#include "zs_clause.h"
+#include "zs_cost.h"
+#include "zs_cost_const.h"
+#include "zs_depth.h"
+#include "zs_expr_guc.h"
+#include "zs_node.h"
+#include "zs_node_scan.h"
+
+/* A row that is copied to a run, beside what the scan costs. */
+#define COST_PER_COPY	0.005
+
+/* ---- plan -------------------------------------------------------------------- */
+
+static Plan *
+plan_order(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
+		   List *custom_plans)
+{
+	CustomScan *cscan = makeNode(CustomScan);
+
+	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	cscan->scan.scanrelid = rel->relid;
+	cscan->flags = path->flags;
+	cscan->custom_private = path->custom_private;
+	cscan->methods = &zsnode_order_methods;
+	return &cscan->scan.plan;
+}
+
+static const CustomPathMethods path_methods = {
+	.CustomName = "ZedstoreOrder",
+	.PlanCustomPath = plan_order,
+};
+
+const CustomScanMethods zsnode_order_methods = {
+	.CustomName = "ZedstoreOrder",
+	.CreateCustomScanState = zsnode_order_create_state,
+};
+
+/* ---- paths ------------------------------------------------------------------- */
+
+/* The cheapest path that reads all of the table in sequence; NULL: none. */
+static Path *
+find_scan(RelOptInfo *rel)
+{
+	Path	   *best = NULL;
+	ListCell   *lc;
+
+	foreach(lc, rel->pathlist)
+	{
+		Path	   *path = lfirst(lc);
+
+		if ((path->pathtype == T_SeqScan || zsnode_scan_is_path(path)) &&
+			path->param_info == NULL &&
+			(best == NULL || path->total_cost < best->total_cost))
+			best = path;
+	}
+	return best;
+}
+
+/* System columns that a row in hand does not have. */
+static bool
+wants_visibility(const RelOptInfo *rel)
+{
+	for (AttrNumber attno = FirstLowInvalidHeapAttributeNumber + 1; attno < 0; attno++)
+	{
+		if (attno != SelfItemPointerAttributeNumber && attno != TableOidAttributeNumber &&
+			!bms_is_empty(rel->attr_needed[attno - rel->min_attr]))
+			return true;
+	}
+	return false;
+}
+
+static void
+cost_order(Path *path, const Path *scan, const RelOptInfo *rel, double depth, double row_share)
+{
+	Cost		run_cost = scan->total_cost - scan->startup_cost;
+	double		copied = rel->rows * Min(depth - 1, 1);
+	double		first = Min(ZS_COST_STRIPE_ROWS * depth / Max(rel->tuples, 1), 1);
+
+	zs_path_add_disabled(path, zs_path_disabled(scan));
+	/* rows of the row tree are in hand before the first is returned */
+	first = Max(first, row_share);
+	copied += rel->rows * row_share;
+	run_cost += rel->rows * log2(depth + 1) * cpu_operator_cost + copied * COST_PER_COPY;
+	path->startup_cost = scan->startup_cost + first * run_cost +
+		rel->tuples / ZS_SEGMENT_ROWS * cpu_operator_cost;
+	path->total_cost = scan->startup_cost + run_cost + path->startup_cost - scan->startup_cost -
+		first * run_cost;
+}
+
+/* Bytes that rows in hand take, about: those of all stripes that lie over each other. */
+static double
+memory_needed(const RelOptInfo *rel, double depth, double row_share)
+{
+	double		per_row = rel->reltarget->width + 32.0 +
+		list_length(rel->reltarget->exprs) * (sizeof(Datum) + 8.0);
+	double		share = rel->rows / Max(rel->tuples, 1);
+
+	/* one that lies over no other is not copied */
+	return (Max(depth - 1, 0) * ZS_COST_STRIPE_ROWS * 1.5 + row_share * rel->tuples) * share *
+		per_row;
+}
+
+/* Adds a path for the pathkey, if rows can come in its order. */
+static void
+add_order_path(PlannerInfo *root, RelOptInfo *rel, Relation table, PathKey *pathkey,
+			   const Path *scan)
+{
+	List	   *pathkeys = list_make1(pathkey);
+	CustomPath *path;
+	ZsTopNKey	key;
+	double		depth;
+	double		row_share;
+
+	if (!zsnode_key_of_pathkey(pathkey, rel, &key) ||
+		!zsnode_key_has_zones(RelationGetDescr(table), &key) ||
+		!zsscan_order_depth(table, key.attno, &depth, &row_share))
+		return;
+	if (zs_debug_vector == ZS_DEBUG_VECTOR_OFF &&
+		memory_needed(rel, depth, row_share) > work_mem * 1024.0)
+		return;
+	path = makeNode(CustomPath);
+	path->path.pathtype = T_CustomScan;
+	path->path.parent = rel;
+	path->path.pathtarget = rel->reltarget;
+	path->path.parallel_safe = rel->consider_parallel;
+	path->path.rows = rel->rows;
+	path->path.pathkeys = pathkeys;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->methods = &path_methods;
+	path->custom_private = zsnode_key_pack(&key);
+	cost_order(&path->path, scan, rel, depth, row_share);
+	add_path(rel, &path->path);
+}
+
+/* Pathkeys that a merge join may want of the relation. */
+static List *
+merge_pathkeys(PlannerInfo *root, RelOptInfo *rel)
+{
+	List	   *result = NIL;
+	ListCell   *lc;
+
+	if (!rel->has_eclass_joins || !enable_mergejoin)
+		return NIL;
+	foreach(lc, root->eq_classes)
+	{
+		EquivalenceClass *ec = lfirst(lc);
+		EquivalenceMember *em;
+
+		if (ec->ec_has_volatile || !bms_is_subset(rel->relids, ec->ec_relids) ||
+			bms_membership(ec->ec_relids) != BMS_MULTIPLE)
+			continue;
+		zs_foreach_member(em, ec, rel->relids)
+		{
+			TypeCacheEntry *type;
+			List	   *pathkeys;
+
+			if (!bms_equal(em->em_relids, rel->relids) || !IsA(em->em_expr, Var))
+				continue;
+			type = lookup_type_cache(em->em_datatype, TYPECACHE_LT_OPR);
+			if (!OidIsValid(type->lt_opr))
+				break;
+			pathkeys = build_expression_pathkey(root, em->em_expr, type->lt_opr, rel->relids,
+												false);
+			if (pathkeys != NIL && truncate_useless_pathkeys(root, rel, pathkeys) != NIL)
+				result = list_append_unique_ptr(result, linitial(pathkeys));
+			break;
+		}
+	}
+	return result;
+}
+
+/* See zs_node.h. */
+void
+zsnode_order_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
+{
+	List	   *wanted;
+	Path	   *scan;
+	Relation	table;
+	ListCell   *lc;
+
+	if (!zs_enable_ordered_scan || !zs_enable_zone_maps || !zsbase_rel_is_ours(rel, rte) ||
+		root->parse->commandType != CMD_SELECT || !bms_is_empty(rel->lateral_relids) ||
+		wants_visibility(rel) || zsscan_any_may_raise(rel->baserestrictinfo, NULL))
+		return;
+	wanted = merge_pathkeys(root, rel);
+	if (root->query_pathkeys != NIL)
+		wanted = list_append_unique_ptr(wanted, linitial(root->query_pathkeys));
+	if (wanted == NIL || (scan = find_scan(rel)) == NULL)
+		return;
+	table = table_open(rte->relid, NoLock);
+	foreach(lc, wanted)
+		add_order_path(root, rel, table, lfirst(lc), scan);
+	table_close(table, NoLock);
+}
