@@ -4,13 +4,16 @@
 # (scripts/run-tests, Makefile), so that one expected file does for all majors.
 set -o pipefail
 "$@" 2>&1 | awk '
-	function plain(line,   name, number) {
+	function plain(line,   name, number, len, padded) {
+		# the isolation tester fills lines up
+		len = length(line)
+		padded = line ~ / $/
 		while (match(line, /(InitPlan|SubPlan) [a-z]+_[0-9]+/)) {
 			name = number = substr(line, RSTART, RLENGTH)
 			sub(/ [a-z]+_/, " ", number)
 			line = substr(line, 1, RSTART - 1) number substr(line, RSTART + RLENGTH)
 		}
-		return line
+		return padded ? sprintf("%-" len "s", line) : line
 	}
 	# a table of one column ends: its width is that of its longest line
 	function end_table(   i, width, title, left) {
