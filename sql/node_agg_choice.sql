@@ -146,4 +146,20 @@ insert into z_part select * from h_part;
 analyze h_part, z_part;
 select over_table('select id, name, sum(n) from @_part group by id having sum(n) > 370');
 select over_table('select name, count(*), sum(n) from @_part group by id, name');
+-- columns of a key that core has the grouping return are no keys: what is computed above a window,
+-- or above a sort, from an expression that is a key
+create table over_keys (id int primary key, n numeric) using zedstore;
+insert into over_keys select g, g % 5 from generate_series(1, 3000) g;
+set zedstore.debug_vector = force;
+select abs(id % 3 + 0 * id) as a, count(*), sum(count(*)) over (order by id % 3 + 0 * id) as s
+	from over_keys group by id % 3 + 0 * id order by 1;
+select trim_scale(n + 0 * id) as t, count(*), rank() over (order by count(*), n + 0 * id) as r
+	from over_keys group by n + 0 * id order by 1;
+select (id % 3 + 0 * id) * 2 + (random() * 0)::int as a, count(*) from over_keys
+	group by id % 3 + 0 * id order by id % 3 + 0 * id limit 3;
+select distinct id % 3 + 0 * id as a from over_keys order by 1;
+select n, max(id) from over_keys group by id, n having id < 3 order by 1;
+select n, count(*) from over_keys group by id having max(id) < 3 order by 1;
+reset zedstore.debug_vector;
+drop table over_keys;
 drop schema node_agg_choice cascade;

@@ -23,6 +23,7 @@
 
 #include "access/table.h"
 #include "catalog/pg_class_d.h"
+#include "catalog/pg_constraint.h"
 #include "nodes/makefuncs.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
@@ -100,8 +101,35 @@ collect_aggregates(List *exprs, List *keys, List **aggrefs)
 }
 
 /*
- * expression_tree_walker callback: columns beside aggregates and keys become keys; true if one has
- * no equality.
+ * Has the column one value in each group, because the query groups by it, or by a primary key of
+ * its table?  Others may stand beside keys, too: where an expression over a key is computed above a
+ * window or a sort, core has the grouping return the columns of the key, from any row of the group.
+ */
+static bool
+is_dependent(const ZsAggQuery *query, Node *node)
+{
+	const Query *parse = query->root->parse;
+	const Var  *var = (const Var *) node;
+	const RangeTblEntry *rte;
+	List	   *constraints = NIL;
+	ListCell   *lc;
+
+	foreach(lc, parse->groupClause != NIL ? parse->groupClause : parse->distinctClause)
+	{
+		if (equal(get_sortgroupclause_expr(lfirst_node(SortGroupClause, lc),
+										   query->extra->targetList), node))
+			return true;
+	}
+	if (!IsA(var, Var) || IS_SPECIAL_VARNO(var->varno))
+		return false;
+	rte = planner_rt_fetch(var->varno, query->root);
+	return rte->rtekind == RTE_RELATION &&
+		check_functional_grouping(rte->relid, var->varno, 0, query->keys, &constraints);
+}
+
+/*
+ * expression_tree_walker callback: columns that the keys decide become keys; true if one has no
+ * equality.
  */
 static bool
 add_dependent_key(Node *node, void *arg)
@@ -113,6 +141,8 @@ add_dependent_key(Node *node, void *arg)
 		return false;
 	if (!IsA(node, Var) && !IsA(node, PlaceHolderVar))
 		return expression_tree_walker(node, add_dependent_key, arg);
+	if (!is_dependent(query, node))
+		return true;
 	eqop = lookup_type_cache(exprType(node), TYPECACHE_EQ_OPR)->eq_opr;
 	if (!OidIsValid(eqop))
 		return true;
