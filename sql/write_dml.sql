@@ -110,6 +110,8 @@ declare ch cursor for select * from t_h where id between 2000 and 2010 order by 
 declare cz cursor for select * from t_z where id between 2000 and 2010 order by id for update;
 rollback;
 begin;
+-- in the order of the rows
+set local enable_indexscan = off;
 declare ch cursor for select * from t_h where id between 2000 and 2010;
 declare cz cursor for select * from t_z where id between 2000 and 2010;
 move 2 ch;
