@@ -93,8 +93,8 @@ static HTAB *rel_costs = NULL;
 ZsRelCosts *
 zscost_find(RelOptInfo *rel)
 {
-	RelCostsEntry *entry = rel_costs == NULL ? NULL :
-		hash_search(rel_costs, &rel, HASH_FIND, NULL);
+	RelCostsEntry *entry = rel_costs == NULL || !IS_SIMPLE_REL(rel) ||
+		rel->rtekind != RTE_RELATION ? NULL : hash_search(rel_costs, &rel, HASH_FIND, NULL);
 
 	return entry == NULL ? NULL : entry->costs;
 }
@@ -304,8 +304,10 @@ static void
 forget_costs(void *arg)
 {
 	ZsRelCosts *costs = arg;
+	RelCostsEntry *entry = hash_search(rel_costs, &costs->rel, HASH_FIND, NULL);
 
-	hash_search(rel_costs, &costs->rel, HASH_REMOVE, NULL);
+	if (entry != NULL && entry->costs == costs)
+		hash_search(rel_costs, &costs->rel, HASH_REMOVE, NULL);	/* not its successor */
 }
 
 /* See zs_cost.h. */
@@ -317,15 +319,15 @@ zscost_watch_indexes(PlannerInfo *root, RelOptInfo *rel)
 	RelCostsEntry *entry;
 	ListCell   *lc;
 
+	/* core frees the relation of a join that it removes: this one may have its place in memory */
+	if (rel_costs != NULL)
+		hash_search(rel_costs, &rel, HASH_REMOVE, NULL);
 	if (rel->rtekind != RTE_RELATION || table->inh || !zs_enable_column_costs ||
 		!zsbase_is_zedstore_am(get_rel_relam(table->relid)))
 		return;
 	if (rel_costs == NULL)
 	{
-		HASHCTL		ctl = {
-			.keysize = sizeof(RelOptInfo *),
-			.entrysize = sizeof(RelCostsEntry),
-		};
+		HASHCTL		ctl = {.keysize = sizeof(RelOptInfo *),.entrysize = sizeof(RelCostsEntry)};
 
 		rel_costs = hash_create("zedstore costs", 16, &ctl, HASH_ELEM | HASH_BLOBS);
 	}
