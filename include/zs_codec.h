@@ -592,6 +592,7 @@ extern const char *zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecn
  */
 extern int64 zscodec_zone_from_int64(int64 value, int width, bool is_unsigned);
 extern int64 zscodec_zone_from_float8(double value);
+extern int64 zscodec_zone_from_pattern(ZsValueKind kind, uint64 pattern);
 extern int64 zscodec_zone_from_bytes(const uint8 *bytes, size_t len);
 
 /* Bounds of a numeric payload; false when the payload is malformed. */

@@ -413,7 +413,6 @@ extern const char *zscodec_ints_get(ZsReader *r, uint32 n, uint32 idx, uint64 *v
 #define ZS_NUMERIC_SCALE_MAX	16
 
 /* codec_zone.c */
-extern int64 zscodec_zone_from_pattern(ZsValueKind kind, uint64 pattern);
 extern void zscodec_zone_from_scaled(int64 min, int64 max, int scale, int64 *lower, int64 *upper);
 
 #endif							/* CODEC_INTERNAL_H */

@@ -91,10 +91,8 @@ zone_image(const ZsWriteColumn *column, uint32 n, int64 *image)
 												 column->kind.is_unsigned);
 				break;
 			case ZS_KIND_FLOAT4:
-				*image = zscodec_zone_from_float8(DatumGetFloat4(Int32GetDatum((int32) value)));
-				break;
 			case ZS_KIND_FLOAT8:
-				*image = zscodec_zone_from_float8(DatumGetFloat8(Int64GetDatum(value)));
+				*image = zscodec_zone_from_pattern(column->kind.kind, (uint64) value);
 				break;
 			default:
 				/* numerics of one scale */
