@@ -128,15 +128,16 @@ const ZsAggOps zsagg_ops_sum_float8 = {
 
 /* ---- averages ----------------------------------------------------------------------------- */
 
-static Size
-avg_size(const ZsAgg *agg)
+/* See agg_internal.h. */
+Size
+zsagg_float_size(const ZsAgg *agg)
 {
 	return offsetof(ZsAggValue, sxx) + sizeof(double);
 }
 
-/* See agg_internal.h. */
-void
-zsagg_float_accumulate(ZsAggValue *value, double newval)
+/* As float8_accum() of the server. */
+static void
+accumulate(ZsAggValue *value, double newval)
 {
 	double		old_n = (double) value->count;
 	double		n = old_n + 1.0;
@@ -163,10 +164,11 @@ zsagg_float_accumulate(ZsAggValue *value, double newval)
 	value->sxx = sxx;
 }
 
-static void
-avg_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
+/* See agg_internal.h. */
+void
+zsagg_float_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
-	zsagg_float_accumulate(value, zsagg_float_of(agg->domain, vector->vals[row]));
+	accumulate(value, zsagg_float_of(agg->domain, vector->vals[row]));
 }
 
 /* See agg_internal.h. */
@@ -215,8 +217,8 @@ avg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 }
 
 const ZsAggOps zsagg_ops_avg_float = {
-	.size = avg_size,
-	.add_one = avg_one,
+	.size = zsagg_float_size,
+	.add_one = zsagg_float_one,
 	.result = avg_result,
 	.partial = zsagg_float_partial,
 	.combine = zsagg_float_combine,

@@ -67,12 +67,14 @@ extern void zsagg_state_send_integer(StringInfo buf, zs_int128 sum);
 
 /* agg_float.c */
 
-/* As float8_accum() and float8_combine() of the server. */
-extern void zsagg_float_accumulate(ZsAggValue *value, double newval);
+/* Count, sum and sum of squared differences: as float8_accum() and float8_combine() of the server. */
+extern Size zsagg_float_size(const ZsAgg *agg);
+extern void zsagg_float_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
+							uint32 row);
 extern void zsagg_float_combine(const ZsAgg *agg, ZsAggValue *value, const ZsAggValue *other,
 								const char *spare);
 
-/* Count, sum and sum of squared differences as an array. */
+/* The same as an array. */
 extern Datum zsagg_float_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 
 #endif							/* AGG_INTERNAL_H */

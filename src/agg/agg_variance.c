@@ -15,9 +15,7 @@
  */
 #include "postgres.h"
 
-#include "catalog/pg_type_d.h"
 #include "libpq/pqformat.h"
-#include "utils/array.h"
 
 #include "agg_internal.h"
 
@@ -99,36 +97,19 @@ const ZsAggOps zsagg_ops_var_int = {
 
 /* ---- floats ------------------------------------------------------------------------------- */
 
-static Size
-float_size(const ZsAgg *agg)
-{
-	return offsetof(ZsAggValue, sxx) + sizeof(double);
-}
-
-static void
-float_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
-{
-	zsagg_float_accumulate(value, zsagg_float_of(agg->domain, vector->vals[row]));
-}
-
 static Datum
 float_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
-	Datum		parts[3];
 	ZsCoreValue trans = {.known = true};
 
 	Assert(agg->core != NULL);
-	parts[0] = Float8GetDatum((double) value->count);
-	parts[1] = Float8GetDatum(value->sx);
-	parts[2] = Float8GetDatum(value->sxx);
-	trans.value = PointerGetDatum(construct_array(parts, 3, FLOAT8OID, sizeof(float8),
-												  FLOAT8PASSBYVAL, TYPALIGN_DOUBLE));
+	trans.value = zsagg_float_partial(agg, value, isnull);
 	return zsagg_core_result(agg->core, agg->node, &trans, isnull);
 }
 
 const ZsAggOps zsagg_ops_var_float = {
-	.size = float_size,
-	.add_one = float_one,
+	.size = zsagg_float_size,
+	.add_one = zsagg_float_one,
 	.result = float_result,
 	.partial = zsagg_float_partial,
 	.combine = zsagg_float_combine,
