@@ -585,10 +585,9 @@ extern const char *zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecn
  *	FLOAT4, 8	the value as float8 in a total order; -0.0 equals 0.0; all NaNs are equal and
  *				largest
  *	NUMERIC		zone_min is a float8 not above, zone_max one not below the values, mapped as FLOAT8;
- *				NaN is largest.  Compare a constant's interval: zscodec_zone_from_numeric() gives
- *				both ends.
- *	FIXED,		the first 8 bytes, big-endian, padded with zeros: follows memcmp order only, so it
- *	BYTES		is of use for bytea, uuid, text in C collation, and for nothing else
+ *				NaN is largest.  A constant is an interval, too: zscodec_zone_from_numeric()
+ *	FIXED,		the first 8 bytes, big-endian, padded with zeros: follows memcmp order only, as
+ *	BYTES		bytea, uuid and text in C collation do; equal bytes have equal images
  */
 extern int64 zscodec_zone_from_int64(int64 value, int width, bool is_unsigned);
 extern int64 zscodec_zone_from_float8(double value);

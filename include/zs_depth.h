@@ -16,8 +16,22 @@
 
 #include "utils/rel.h"
 
-/* scan_depth.c */
+#include "zs_codec.h"
 
+/* Ranges of zone maps, of segments or of vectors; all zeros: none. */
+typedef struct ZsZoneBounds
+{
+	int64	   *lower;			/* in any order; and so is upper, not that of the same range */
+	int64	   *upper;
+	Size		n;
+	Size		max;			/* that there is room for */
+} ZsZoneBounds;
+
+/* ---- scan_depth.c ---- */
+
+extern void zsscan_bounds_add(ZsZoneBounds *bounds, int64 lower, int64 upper);
+extern void zsscan_bounds_add_vectors(ZsZoneBounds *bounds, const ZsSegmentInfo *info);
+extern double zsscan_bounds_depth(ZsZoneBounds *bounds, Size *most);
 extern bool zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_share);
 
 #endif							/* ZS_DEPTH_H */

@@ -67,7 +67,7 @@ extern void zsagg_state_send_integer(StringInfo buf, zs_int128 sum);
 
 /* agg_float.c */
 
-/* Count, sum and sum of squared differences: as float8_accum() and float8_combine() of the server. */
+/* Count, sum and sum of squared differences, as float8_accum() and float8_combine() have them. */
 extern Size zsagg_float_size(const ZsAgg *agg);
 extern void zsagg_float_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 							uint32 row);

@@ -32,12 +32,48 @@
 /* Heads that are read. */
 #define SAMPLED_HEADS	3
 
-typedef struct Bounds
+/* ---- ranges ------------------------------------------------------------------------------- */
+
+/* Adds a range.  Memory comes from the current context. */
+void
+zsscan_bounds_add(ZsZoneBounds *bounds, int64 lower, int64 upper)
 {
-	int			n;
-	int64	   *lower;			/* ascending, and so is the next; not those of the same */
-	int64	   *upper;
-} Bounds;
+	Assert(lower <= upper);
+	if (bounds->n == bounds->max)
+	{
+		Size		max = Max(bounds->max * 2, ZS_SEGMENT_VECTORS);
+		Size		size = max * sizeof(int64);
+
+		bounds->lower = bounds->max == 0 ? palloc(size) : repalloc_huge(bounds->lower, size);
+		bounds->upper = bounds->max == 0 ? palloc(size) : repalloc_huge(bounds->upper, size);
+		bounds->max = max;
+	}
+	bounds->lower[bounds->n] = lower;
+	bounds->upper[bounds->n++] = upper;
+}
+
+/* Adds the ranges of a segment's vectors. */
+void
+zsscan_bounds_add_vectors(ZsZoneBounds *bounds, const ZsSegmentInfo *info)
+{
+	for (uint32 i = 0; i < info->nvectors; i++)
+	{
+		if (info->vectors[i].has_zone)
+			zsscan_bounds_add(bounds, info->vectors[i].zone_min, info->vectors[i].zone_max);
+	}
+}
+
+/* Gives their memory back; there are none then. */
+static void
+free_bounds(ZsZoneBounds *bounds)
+{
+	if (bounds->max > 0)
+	{
+		pfree(bounds->lower);
+		pfree(bounds->upper);
+	}
+	memset(bounds, 0, sizeof(*bounds));
+}
 
 static int
 compare_bounds(const void *a, const void *b)
@@ -46,15 +82,15 @@ compare_bounds(const void *a, const void *b)
 }
 
 /* How many of the sorted bounds are below the value, or with equal not above it? */
-static int
-count_below(const int64 *bounds, int n, int64 value, bool equal)
+static Size
+count_below(const int64 *bounds, Size n, int64 value, bool equal)
 {
-	int			low = 0;
-	int			high = n;
+	Size		low = 0;
+	Size		high = n;
 
 	while (low < high)
 	{
-		int			mid = (low + high) / 2;
+		Size		mid = low + (high - low) / 2;
 
 		if (bounds[mid] < value || (equal && bounds[mid] == value))
 			low = mid + 1;
@@ -64,62 +100,59 @@ count_below(const int64 *bounds, int n, int64 value, bool equal)
 	return low;
 }
 
-/* How many of them lie over a value, on average, seen from the middles of all. */
-static double
-depth_of(Bounds *bounds)
+/*
+ * How many of the ranges lie over a value, on average, seen from the middles of all; 1 if there are
+ * none.  *most: the largest number.  Sorts them.
+ */
+double
+zsscan_bounds_depth(ZsZoneBounds *bounds, Size *most)
 {
-	int64	   *middles = palloc_array(int64, bounds->n + 1);
+	int64	   *middles;
 	double		sum = 0;
 
-	Assert(bounds->n >= 0);
+	*most = 0;
 	if (bounds->n == 0)
 		return 1;
-	for (int i = 0; i < bounds->n; i++)
-		middles[i] = bounds->lower[i] / 2 + bounds->upper[i] / 2;
+	middles = MemoryContextAllocHuge(CurrentMemoryContext, bounds->n * sizeof(int64));
+	for (Size i = 0; i < bounds->n; i++)
+		middles[i] = (int64) ((uint64) bounds->lower[i] +
+							  ((uint64) bounds->upper[i] - (uint64) bounds->lower[i]) / 2);
 	qsort(bounds->lower, bounds->n, sizeof(int64), compare_bounds);
 	qsort(bounds->upper, bounds->n, sizeof(int64), compare_bounds);
-	for (int i = 0; i < bounds->n; i++)
-		sum += count_below(bounds->lower, bounds->n, middles[i], true) -
+	for (Size i = 0; i < bounds->n; i++)
+	{
+		Size		depth = count_below(bounds->lower, bounds->n, middles[i], true) -
 			count_below(bounds->upper, bounds->n, middles[i], false);
+
+		CHECK_FOR_INTERRUPTS();
+		Assert(depth > 0 && depth <= bounds->n);
+		sum += depth;
+		*most = Max(*most, depth);
+	}
 	pfree(middles);
-	return Max(sum / bounds->n, 1);
+	return sum / bounds->n;
 }
 
-static void
-add_bounds(Bounds *bounds, int64 min, int64 max)
-{
-	Assert(min <= max);
-	bounds->lower[bounds->n] = min;
-	bounds->upper[bounds->n++] = max;
-}
-
-static void
-make_bounds(Bounds *bounds, int n)
-{
-	bounds->n = 0;
-	bounds->lower = palloc_array(int64, n + 1);
-	bounds->upper = palloc_array(int64, n + 1);
-}
+/* ---- tables ------------------------------------------------------------------------------- */
 
 /* The depth of vectors within the segment that starts at row. */
 static double
 depth_within(ZsAttrReader *reader, zstid row)
 {
 	const ZsSegmentInfo *info;
-	Bounds		bounds;
+	ZsZoneBounds bounds = {0};
+	Size		most;
+	double		depth;
 	int			vecno;
 
 	info = zsattr_reader_info(reader, row, &vecno);
 	if (info == NULL)
 		return 1;
 	Assert(info->nvectors > 0 && info->nvectors <= ZS_SEGMENT_VECTORS);
-	make_bounds(&bounds, ZS_SEGMENT_VECTORS);
-	for (uint32 i = 0; i < info->nvectors; i++)
-	{
-		if (info->vectors[i].has_zone)
-			add_bounds(&bounds, info->vectors[i].zone_min, info->vectors[i].zone_max);
-	}
-	return depth_of(&bounds);
+	zsscan_bounds_add_vectors(&bounds, info);
+	depth = zsscan_bounds_depth(&bounds, &most);
+	free_bounds(&bounds);
+	return depth;
 }
 
 /*
@@ -136,12 +169,12 @@ zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_sh
 	zstid		end = zspage_next_row(rel);
 	zstid	   *firsts = palloc_array(zstid, MAX_SEGMENTS);
 	ZsAttrReader *reader;
-	Bounds		bounds;
+	ZsZoneBounds bounds = {0};
+	Size		most;
 	zstid		row = 0;
 	double		covered = 0;
 	double		within = 0;
 
-	make_bounds(&bounds, MAX_SEGMENTS);
 	while (row < end)
 	{
 		int			n = zsattr_index_page_items(rel, attno, row, items, &row);
@@ -155,7 +188,7 @@ zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_sh
 			if (bounds.n == MAX_SEGMENTS)
 				return false;
 			firsts[bounds.n] = items[i].first_row;
-			add_bounds(&bounds, items[i].zone_min, items[i].zone_max);
+			zsscan_bounds_add(&bounds, items[i].zone_min, items[i].zone_max);
 		}
 	}
 	if (bounds.n == 0)
@@ -167,11 +200,10 @@ zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_sh
 			SAMPLED_HEADS;
 	zsattr_reader_end(reader);
 	Assert(within >= 1 - 1e-6);
-	*depth = depth_of(&bounds) * within;
+	*depth = zsscan_bounds_depth(&bounds, &most) * within;
 	*row_share = end == 0 ? 0 : Max(1 - covered / end, 0);
 	pfree(items);
 	pfree(firsts);
-	pfree(bounds.lower);
-	pfree(bounds.upper);
+	free_bounds(&bounds);
 	return true;
 }
