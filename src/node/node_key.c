@@ -17,6 +17,7 @@
 #include "catalog/pg_type_d.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/paths.h"
+#include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
 #include "utils/pg_locale.h"
 #include "utils/typcache.h"
@@ -95,4 +96,20 @@ zsnode_key_unpack(List *packed, ZsTopNKey *key)
 	key->sortop = linitial_oid(list_nth(packed, 2));
 	key->collation = linitial_oid(list_nth(packed, 3));
 	key->nulls_first = linitial_int(list_nth(packed, 4)) != 0;
+}
+
+/* See node_topn.h. */
+Plan *
+zsnode_key_plan(const CustomPath *path, List *tlist, List *clauses,
+				const CustomScanMethods *methods)
+{
+	CustomScan *cscan = makeNode(CustomScan);
+
+	cscan->scan.plan.targetlist = tlist;
+	cscan->scan.plan.qual = extract_actual_clauses(clauses, false);
+	cscan->scan.scanrelid = path->path.parent->relid;
+	cscan->flags = path->flags;
+	cscan->custom_private = path->custom_private;
+	cscan->methods = methods;
+	return &cscan->scan.plan;
 }

@@ -33,7 +33,6 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
-#include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
 #include "utils/typcache.h"
@@ -58,15 +57,7 @@ static Plan *
 plan_order(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		   List *custom_plans)
 {
-	CustomScan *cscan = makeNode(CustomScan);
-
-	cscan->scan.plan.targetlist = tlist;
-	cscan->scan.plan.qual = extract_actual_clauses(clauses, false);
-	cscan->scan.scanrelid = rel->relid;
-	cscan->flags = path->flags;
-	cscan->custom_private = path->custom_private;
-	cscan->methods = &zsnode_order_methods;
-	return &cscan->scan.plan;
+	return zsnode_key_plan(path, tlist, clauses, &zsnode_order_methods);
 }
 
 static const CustomPathMethods path_methods = {
@@ -127,8 +118,7 @@ cost_order(Path *path, const Path *scan, const RelOptInfo *rel, double depth, do
 	run_cost += rel->rows * log2(depth + 1) * cpu_operator_cost + copied * COST_PER_COPY;
 	path->startup_cost = scan->startup_cost + first * run_cost +
 		rel->tuples / ZS_SEGMENT_ROWS * cpu_operator_cost;
-	path->total_cost = scan->startup_cost + run_cost + path->startup_cost - scan->startup_cost -
-		first * run_cost;
+	path->total_cost = path->startup_cost + (1 - first) * run_cost;
 }
 
 /* Bytes that rows in hand take, about: those of all stripes that lie over each other. */

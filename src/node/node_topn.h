@@ -44,6 +44,10 @@ extern bool zsnode_key_of_pathkey(PathKey *pathkey, RelOptInfo *rel, ZsTopNKey *
 extern List *zsnode_key_pack(const ZsTopNKey *key);
 extern void zsnode_key_unpack(List *packed, ZsTopNKey *key);
 
+/* The plan node of such a path of a table, whose filter is its own. */
+extern Plan *zsnode_key_plan(const CustomPath *path, List *tlist, List *clauses,
+							 const CustomScanMethods *methods);
+
 /* Do the zone maps of the column follow the order of the key?  Reads system catalogs. */
 extern bool zsnode_key_has_zones(TupleDesc desc, const ZsTopNKey *key);
 

@@ -114,15 +114,7 @@ static Plan *
 plan_topn(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)
 {
-	CustomScan *cscan = makeNode(CustomScan);
-
-	cscan->scan.plan.targetlist = tlist;
-	cscan->scan.plan.qual = extract_actual_clauses(clauses, false);
-	cscan->scan.scanrelid = rel->relid;
-	cscan->flags = path->flags;
-	cscan->custom_private = path->custom_private;
-	cscan->methods = &zsnode_topn_scan_methods;
-	return &cscan->scan.plan;
+	return zsnode_key_plan(path, tlist, clauses, &zsnode_topn_scan_methods);
 }
 
 static const CustomPathMethods path_methods = {
