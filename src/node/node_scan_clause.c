@@ -255,28 +255,37 @@ set_filters_again(ZsScanNode *state)
 
 /* ---- batches --------------------------------------------------------------------------- */
 
+/* Does the executor let a row of the batch pass the clauses, all or those applied to batches? */
+static bool
+row_passes(ZsScanNode *state, uint16 row, bool all)
+{
+	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
+	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
+	bool		pass = true;
+
+	ResetExprContext(econtext);
+	zsscan_batch_store(state->batches, row, slot);
+	econtext->ecxt_scantuple = slot;
+	for (int k = 0; k < state->nclauses && pass; k++)
+	{
+		if (all || state->clauses[k].by_batch)
+			pass = ExecQual(state->clauses[k].rowwise, econtext);
+	}
+	return pass;
+}
+
 /* Compares the answer of programs with that of the executor. */
 static void
 verify_batch(ZsScanNode *state, const ZsBatch *batch, const uint64 *passed)
 {
-	ExprContext *econtext = state->css.ss.ps.ps_ExprContext;
-	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(batch->sel, list);
 
 	Assert(state->verify);
 	for (uint32 i = 0; i < n; i++)
 	{
-		bool		pass = true;
+		bool		pass = row_passes(state, list[i], false);
 
-		ResetExprContext(econtext);
-		zsscan_batch_store(state->batches, list[i], slot);
-		econtext->ecxt_scantuple = slot;
-		for (int k = 0; k < state->nclauses && pass; k++)
-		{
-			if (state->clauses[k].by_batch)
-				pass = ExecQual(state->clauses[k].rowwise, econtext);
-		}
 		if (pass != zskernel_bits_get(passed, list[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
@@ -284,37 +293,28 @@ verify_batch(ZsScanNode *state, const ZsBatch *batch, const uint64 *passed)
 									 batch->first + list[i], pass ? "false" : "true",
 									 pass ? "true" : "false")));
 	}
-	ResetExprContext(econtext);
-	ExecClearTuple(slot);
+	ResetExprContext(state->css.ss.ps.ps_ExprContext);
+	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
-/* No row of the batch passes those clauses that cannot raise an error and stand in front. */
+/* Zone maps let no row of the batch pass: neither does the executor. */
 static void
 verify_excluded(ZsScanNode *state, const ZsBatch *batch)
 {
-	ScanState  *ss = &state->css.ss;
-	ExprContext *econtext = ss->ps.ps_ExprContext;
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(batch->sel, list);
 
 	Assert(state->verify);
 	for (uint32 i = 0; i < n; i++)
 	{
-		bool		pass = true;
-
-		ResetExprContext(econtext);
-		zsscan_batch_store(state->batches, list[i], ss->ss_ScanTupleSlot);
-		econtext->ecxt_scantuple = ss->ss_ScanTupleSlot;
-		for (int k = 0; k < state->nclauses && pass; k++)
-			pass = ExecQual(state->clauses[k].rowwise, econtext);
-		if (pass)
+		if (row_passes(state, list[i], true))
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
 					 errmsg_internal("zone maps exclude row " UINT64_FORMAT ", which passes",
 									 batch->first + list[i])));
 	}
-	ResetExprContext(econtext);
-	ExecClearTuple(ss->ss_ScanTupleSlot);
+	ResetExprContext(state->css.ss.ps.ps_ExprContext);
+	ExecClearTuple(state->css.ss.ss_ScanTupleSlot);
 }
 
 /* Moves clauses to where those before and behind them have been found better or worse. */
