@@ -14,6 +14,8 @@
 
 #include "postgres.h"
 
+#include <math.h>
+
 #include "access/amapi.h"
 #include "nodes/pathnodes.h"
 #include "utils/rel.h"
@@ -105,6 +107,13 @@ extern void zscost_restart(RelOptInfo *rel);
 
 /* What is known of the relation; NULL if it is no zedstore table, or costs are core's. */
 extern ZsRelCosts *zscost_find(RelOptInfo *rel);
+
+/* A correlation of statistics: anybody may have said anything by pg_restore_attribute_stats(). */
+static inline double
+zscost_sane_correlation(double correlation)
+{
+	return isnan(correlation) ? 0 : Min(Max(correlation, -1), 1);
+}
 
 /* ---- cost_fetch.c ---- */
 

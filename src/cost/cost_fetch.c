@@ -496,7 +496,5 @@ zscost_correlation(const VariableStatData *vardata)
 	if (slot.nnumbers == 1)
 		correlation = slot.numbers[0];
 	free_attstatsslot(&slot);
-
-	/* anybody may have said anything by pg_restore_attribute_stats() */
-	return isnan(correlation) ? 0 : Min(Max(correlation, -1), 1);
+	return zscost_sane_correlation(correlation);
 }

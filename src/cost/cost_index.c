@@ -144,8 +144,7 @@ charge_path(PlannerInfo *root, ZsRelCosts *costs, IndexPath *path, Selectivity s
 	Cost		cost;
 
 	Assert(path->path.parent == rel);
-	/* anybody may have said anything by pg_restore_attribute_stats() */
-	correlation = isnan(correlation) ? 0 : Min(Max(correlation, -1), 1);
+	correlation = zscost_sane_correlation(correlation);
 	excess = zscost_excess_of_pages(root, costs, path, selectivity, correlation);
 	correlation = row_correlation(root, path->indexinfo, correlation);
 	locality.together = correlation * correlation;
