@@ -242,3 +242,17 @@ reset enable_hashjoin;
 reset enable_mergejoin;
 
 select test.check('t_z');
+
+-- a removed left join leaves nothing to partitions that get its place in memory
+create table gone_z (id int primary key, v int) using zedstore;
+create table part_h (id int primary key, a float8, b float8, c float8, d float8, e float8,
+	f float8) partition by hash (id);
+create table part_h0 partition of part_h for values with (modulus 3, remainder 0) using heap;
+create table part_h1 partition of part_h for values with (modulus 3, remainder 1) using heap;
+create table part_h2 partition of part_h for values with (modulus 3, remainder 2) using heap;
+insert into gone_z select g, g from generate_series(1, 1300) g;
+insert into part_h (id) select g from generate_series(1, 1700) g;
+select count(*), sum(p.id) from part_h p left join gone_z g on p.id = g.id where p.id in (5, 2112);
+select count(*), sum(p.id) from part_h p left join gone_z g on p.id = g.id where p.id < 30;
+select count(*), max(p.f) from part_h p left join gone_z g on p.id = g.id where p.id = 5;
+drop table part_h, gone_z;
