@@ -16,24 +16,6 @@ create table t_z (k int primary key, n int default 0, c text) using zedstore;
 select test.both('insert into t_@ (k) select generate_series(1, 1000)');
 vacuum analyze t_h, t_z;
 
--- a statement on both twins, again and again, in the present subtransaction
-create function again(sql text, rounds int) returns text language plpgsql as $$
-declare
-	nh bigint;
-	nz bigint;
-begin
-	for i in 1 .. rounds loop
-		execute replace(replace(sql, '_@', '_h'), '$1', i::text);
-		get diagnostics nh = row_count;
-		execute replace(replace(sql, '_@', '_z'), '$1', i::text);
-		get diagnostics nz = row_count;
-		if nh <> nz then
-			return format('DIFFERENT in round %s: %s rows, not %s', i, nz, nh);
-		end if;
-	end loop;
-	return 'ok ' || nh;
-end $$;
-
 -- By how many pages does an index grow with so many rounds of a statement?  By five without this.
 create function growth(index text, sql text, rounds int) returns text language plpgsql as $$
 declare
@@ -62,8 +44,8 @@ commit;
 select k, n, c from g_z where k between 1 and 4 order by k;
 select test.check('g_z');
 
-select again('update t_@ set c = ''c$1'' where k = 1', 500);
-select again('insert into t_@ values (2, 0, ''new'') on conflict (k)
+select test.again('update t_@ set c = ''c$1'' where k = 1', 500);
+select test.again('insert into t_@ values (2, 0, ''new'') on conflict (k)
 	do update set c = ''d$1''', 500);
 select test.same('select * from t_@'), test.same('select * from t_@ where k < 10 order by k');
 
@@ -150,28 +132,28 @@ create constraint trigger note after update on t_h deferrable initially deferred
 create constraint trigger note after update on t_z deferrable initially deferred
 	for each row when (old.k = 12) execute function note('z');
 begin;
-select again('update t_@ set n = n + 1 where k = 12', 500);
-select again('insert into t_@ values (12) on conflict (k) do update set n = t_@.n + 1', 500);
+select test.again('update t_@ set n = n + 1 where k = 12', 500);
+select test.again('insert into t_@ values (12) on conflict (k) do update set n = t_@.n + 1', 500);
 commit;
 select test.same('select * from log_@'), count(*), max(n) from log_z;
 
 -- what a subtransaction has deleted comes back with its rollback
 begin;
-select again('insert into t_@ values (2000 + $1, $1)', 100);
-select again('update t_@ set n = n + 1 where k > 2000', 20);
+select test.again('insert into t_@ values (2000 + $1, $1)', 100);
+select test.again('update t_@ set n = n + 1 where k > 2000', 20);
 savepoint s;
-select again('update t_@ set n = n + 1 where k > 2000', 20);
+select test.again('update t_@ set n = n + 1 where k > 2000', 20);
 select test.both('delete from t_@ where k > 2000');
 select test.both('insert into t_@ select g, 0 from generate_series(2001, 2100) g');
 select test.same('select * from t_@ where k > 2000');
 rollback to s;
 select test.same('select * from t_@ where k > 2000');
 select test.both('insert into t_@ values (2050)');
-select again('update t_@ set n = n + 1 where k > 2000', 20);
+select test.again('update t_@ set n = n + 1 where k > 2000', 20);
 savepoint s;
-select again('update t_@ set n = n + 1 where k > 2000', 20);
+select test.again('update t_@ set n = n + 1 where k > 2000', 20);
 release s;
-select again('update t_@ set n = n + 1 where k > 2000', 20);
+select test.again('update t_@ set n = n + 1 where k > 2000', 20);
 select test.both('insert into t_@ values (2050)');
 select test.same('select * from t_@ where k > 2000');
 commit;
@@ -179,7 +161,7 @@ select test.same('select * from t_@ where k > 2000');
 
 -- rolled back altogether
 begin;
-select again('update t_@ set n = n + 1 where k between 20 and 40', 200);
+select test.again('update t_@ set n = n + 1 where k between 20 and 40', 200);
 rollback;
 select test.same('select * from t_@ where k between 15 and 45');
 select test.both('insert into t_@ values (30)');
@@ -187,7 +169,7 @@ vacuum t_z;
 select test.same('select * from t_@ where k between 15 and 45'), test.same('select * from t_@');
 
 -- what a backend remembers holds in its next transactions, but not for what comes back
-select again('update t_@ set n = n + 1 where k = 50', 100);
+select test.again('update t_@ set n = n + 1 where k = 50', 100);
 do $$
 begin
 	for i in 1 .. 200 loop
@@ -207,7 +189,7 @@ select test.both('insert into t_@ values (50)');
 select test.same('select * from t_@ where k = 50'), n from t_z where k = 50;
 begin isolation level serializable;
 select test.same('select * from t_@ where k = 50');
-select again('update t_@ set n = n + 1 where k = 50', 100);
+select test.again('update t_@ set n = n + 1 where k = 50', 100);
 select test.same('select * from t_@ where k = 50');
 commit;
 

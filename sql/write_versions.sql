@@ -15,33 +15,16 @@ create table t_z (k int primary key, n int default 0, c text) using zedstore;
 select test.both('insert into t_@ (k) select generate_series(1, 5000)');
 vacuum analyze t_h, t_z;
 
--- a statement on both twins, again and again, in the present subtransaction
-create function again(sql text, rounds int) returns text language plpgsql as $$
-declare
-	nh bigint;
-	nz bigint;
-begin
-	for i in 1 .. rounds loop
-		execute replace(replace(sql, '_@', '_h'), '$1', i::text);
-		get diagnostics nh = row_count;
-		execute replace(replace(sql, '_@', '_z'), '$1', i::text);
-		get diagnostics nz = row_count;
-		if nh <> nz then
-			return format('DIFFERENT in round %s: %s rows, not %s', i, nz, nh);
-		end if;
-	end loop;
-	return 'ok ' || nh;
-end $$;
-
 -- one row, several in turn, all in one transaction and in one each
-select again('update t_@ set n = n + 1, c = ''c$1'' where k = 1', 600);
-select again('update t_@ set n = n + 1 where k between 10 and 20', 60);
-select again('insert into t_@ values (2, 0, ''new'') on conflict (k)
+select test.again('update t_@ set n = n + 1, c = ''c$1'' where k = 1', 600);
+select test.again('update t_@ set n = n + 1 where k between 10 and 20', 60);
+select test.again('insert into t_@ values (2, 0, ''new'') on conflict (k)
 	do update set n = t_@.n + 1', 300);
-select again('insert into t_@ values (1, 0, ''new'') on conflict (k) do nothing', 20);
-select again('merge into t_@ using (values (3)) v(k) on v.k = t_@.k
+select test.again('insert into t_@ values (1, 0, ''new'') on conflict (k) do nothing', 20);
+select test.again('merge into t_@ using (values (3)) v(k) on v.k = t_@.k
 	when matched then update set n = n + $1', 100);
-select again('delete from t_@ where k = 4', 1), again('insert into t_@ values (4, $1)', 1);
+select test.again('delete from t_@ where k = 4', 1),
+	test.again('insert into t_@ values (4, $1)', 1);
 select test.both('insert into t_@ values (4, 5)');
 do $$
 begin
@@ -55,7 +38,7 @@ select test.same('select * from t_@'), test.same('select * from t_@ where k < 30
 select k, n, c from t_z where k <= 5 order by k;
 
 -- a key that moves away and comes back
-select again('update t_@ set k = case when k = 6 then 100006 else 6 end
+select test.again('update t_@ set k = case when k = 6 then 100006 else 6 end
 	where k in (6, 100006)', 101);
 select test.same('select * from t_@ where k in (6, 100006)');
 
@@ -65,7 +48,7 @@ update t_h set n = 1000 where k = 1;
 update t_z set n = 1000 where k = 1;
 declare h cursor for select k, n, c from t_h where k between 1 and 3 order by k;
 declare z cursor for select k, n, c from t_z where k between 1 and 3 order by k;
-select again('update t_@ set n = n + 1 where k between 1 and 3', 100);
+select test.again('update t_@ set n = n + 1 where k between 1 and 3', 100);
 select k, n from t_z where k between 1 and 3 order by k;
 fetch all h;
 fetch all z;
@@ -82,19 +65,20 @@ select test.same('select * from t_@ where k = 1');
 
 -- a subtransaction that is rolled back takes its versions, and what it has deleted is there again
 begin;
-select again('update t_@ set n = n + 1 where k = 30', 50);
+select test.again('update t_@ set n = n + 1 where k = 30', 50);
 savepoint s;
-select again('update t_@ set n = n + 1 where k = 30', 50);
-select again('insert into t_@ values (30, 5) on conflict (k)
+select test.again('update t_@ set n = n + 1 where k = 30', 50);
+select test.again('insert into t_@ values (30, 5) on conflict (k)
 	do update set n = excluded.n + $1', 50);
 delete from t_h where k = 31;
 delete from t_z where k = 31;
-select again('insert into t_@ values (31, $1) on conflict (k) do update set n = t_@.n + 1', 50);
+select test.again('insert into t_@ values (31, $1) on conflict (k)
+	do update set n = t_@.n + 1', 50);
 select test.same('select * from t_@ where k between 25 and 35');
 rollback to s;
 select test.same('select * from t_@ where k between 25 and 35');
 select test.both('insert into t_@ values (30, 5)'), test.both('insert into t_@ values (31, 5)');
-select again('insert into t_@ values (31, 5) on conflict (k) do update set n = t_@.n + 1', 20);
+select test.again('insert into t_@ values (31, 5) on conflict (k) do update set n = t_@.n + 1', 20);
 savepoint s;
 delete from t_h where k = 30;
 delete from t_z where k = 30;
@@ -128,8 +112,8 @@ begin;
 savepoint s;
 select test.both('insert into t_@ select generate_series(200001, 200100)');
 rollback to s;
-select again('insert into t_@ values (200000 + $1)', 100);
-select again('insert into t_@ values (200000 + $1) on conflict (k) do nothing', 100);
+select test.again('insert into t_@ values (200000 + $1)', 100);
+select test.again('insert into t_@ values (200000 + $1) on conflict (k) do nothing', 100);
 select test.both('insert into t_@ values (200050)');
 select test.same('select * from t_@ where k > 200000');
 commit;
@@ -138,10 +122,10 @@ commit;
 begin;
 create table e_h (k int primary key, n int) using heap;
 create table e_z (k int primary key, n int) using zedstore;
-select again('insert into e_@ values (1, 1) on conflict (k) do update set n = $1', 60);
-select again('update e_@ set n = $1 where k = 1', 60);
+select test.again('insert into e_@ values (1, 1) on conflict (k) do update set n = $1', 60);
+select test.again('update e_@ set n = $1 where k = 1', 60);
 truncate e_h, e_z;
-select again('insert into e_@ values ($1, 2)', 60);
+select test.again('insert into e_@ values ($1, 2)', 60);
 select test.both('insert into e_@ values (1, 1)');
 select test.same('select * from e_@ where k < 10');
 commit;
@@ -156,11 +140,11 @@ select test.same_order('select * from t_@ where k between 900 and 4100 order by 
 
 -- serializable transactions look at each row
 begin isolation level serializable;
-select again('update t_@ set n = n + 1 where k = 50', 60);
+select test.again('update t_@ set n = n + 1 where k = 50', 60);
 select test.same('select * from t_@ where k = 50');
 commit;
 begin isolation level repeatable read;
-select again('update t_@ set n = n + 1 where k = 51', 60);
+select test.again('update t_@ set n = n + 1 where k = 51', 60);
 select test.same('select * from t_@ where k = 51');
 commit;
 
@@ -172,12 +156,12 @@ create table d_z (k int, n int, unique (k) deferrable initially deferred,
 select test.both('insert into d_@ select i, i from generate_series(1, 20) i');
 begin;
 select test.both('update d_@ set k = k + 1, n = -n where k between 5 and 20');
-select again('update d_@ set n = n where n = 15', 60);
+select test.again('update d_@ set n = n where n = 15', 60);
 select test.both('insert into d_@ values (100, 15)');
 select test.both('insert into d_@ values (100, 16) on conflict do nothing');
 select test.same('select * from d_@');
 rollback;
-select again('update d_@ set n = n where n = 15', 60);
+select test.again('update d_@ set n = n where n = 15', 60);
 select test.both('insert into d_@ values (100, 15)');
 select test.same('select * from d_@');
 

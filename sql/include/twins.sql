@@ -57,6 +57,24 @@ create or replace function test.same_order(sql text) returns text language sql a
 	select test.same('select row_number() over () as n, r from (' || sql || ') r')
 $$;
 
+-- A statement on both twins, again and again, in the present subtransaction; $1 is the round.
+create or replace function test.again(sql text, rounds int) returns text language plpgsql as $$
+declare
+	nh bigint;
+	nz bigint;
+begin
+	for i in 1 .. rounds loop
+		execute replace(replace(sql, '_@', '_h'), '$1', i::text);
+		get diagnostics nh = row_count;
+		execute replace(replace(sql, '_@', '_z'), '$1', i::text);
+		get diagnostics nz = row_count;
+		if nh <> nz then
+			return format('DIFFERENT in round %s: %s rows, not %s', i, nz, nh);
+		end if;
+	end loop;
+	return 'ok ' || nh;
+end $$;
+
 -- What zs_check() says about a table; silent when it is well.  Blocks that nothing
 -- points to are well where a transaction was rolled back; "tight" names them.
 create or replace function test.check(rel regclass) returns setof text language sql as $$
