@@ -71,6 +71,13 @@ SELECT test.both('DELETE FROM order_@ WHERE id % 11 = 0');
 SELECT order_all('order_@');
 ROLLBACK TO a;
 COMMIT;
+-- rows from before the key's column have one value, and no segment of it
+ALTER TABLE order_h ADD COLUMN lowest int DEFAULT -1, ADD COLUMN highest int DEFAULT 99;
+ALTER TABLE order_z ADD COLUMN lowest int DEFAULT -1, ADD COLUMN highest int DEFAULT 99;
+SELECT test.both('INSERT INTO order_@ SELECT r.*, 3, 1, id % 14, id % 14
+	FROM order_rows(''near'', 300000, 3000) r');
+SELECT k, order_same(format('SELECT * FROM order_@ ORDER BY %s, id LIMIT 900', k)) AS same
+	FROM unnest(ARRAY['lowest', 'lowest DESC', 'highest', 'highest DESC']) k;
 
 -- rows that are equal come in the order of their numbers, in whatever order stripes do
 CREATE TABLE order_ties (id int, k int, m int) USING zedstore;

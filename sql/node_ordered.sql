@@ -66,6 +66,13 @@ ALTER TABLE ordered_z ADD COLUMN later int;
 SELECT ordered_all('ordered_@');
 VACUUM ordered_z;
 SELECT ordered_all('ordered_@');
+-- rows from before the key's column have one value, and no segment of it
+ALTER TABLE ordered_h ADD COLUMN lowest int DEFAULT -1;
+ALTER TABLE ordered_z ADD COLUMN lowest int DEFAULT -1;
+SELECT test.both('INSERT INTO ordered_@ SELECT r.*, 3, 1, id % 14
+	FROM ordered_rows(''near'', 300000, 3000) r');
+SELECT ordered_same('SELECT lowest FROM ordered_@ ORDER BY lowest') AS up,
+	ordered_same('SELECT * FROM ordered_@ ORDER BY lowest DESC, id') AS down;
 
 -- what is chosen, and what it says
 CREATE FUNCTION ordered_read(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
