@@ -427,8 +427,13 @@ alter_table(Table *table)
 			if (table->kind == 'r' && status_of(0) == PQTRANS_IDLE)
 			{
 				static const char *const compressions[] = {"lz4", "zstd", "none"};
+				Column	   *key = random_column(table, T_BTREE);
 
-				if (chance(50))
+				if (key != NULL && chance(40))
+					one_side(ZED, 0, S("alter table %s set (zedstore_sort_key = '%s%s%s')",
+									   table->name, key->name, chance(50) ? " desc" : "",
+									   chance(50) ? ", id" : ""));
+				else if (chance(50))
 					one_side(ZED, 0, S("alter table %s set (zedstore_compression = %s)",
 									   table->name, pick(compressions)));
 				else
