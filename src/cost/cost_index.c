@@ -38,9 +38,9 @@
  *
  * Units.  As everywhere in the planner, 1 is what reading a page in sequence costs.  The constants
  * were measured as processor time against sequential scans of heap, with all data in memory
- * (docs/benchmarks.md, "Costs of fetches"): core's sequential scan takes 4 to 6 us for each unit of
- * its costs.  What is not in memory is charged beyond that by the share of the query's tables that
- * effective_cache_size does not hold.
+ * (docs/benchmarks-queries.md, "Costs of fetches"): core's sequential scan takes 4 to 6 us for each
+ * unit of its costs.  What is not in memory is charged beyond that by the share of the query's
+ * tables that effective_cache_size does not hold.
  *
  * State.  Core's structs have no room for what belongs to a relation of a plan in the making, so it
  * is in a hash table, by address, and leaves it with the planner's memory.
