@@ -20,6 +20,7 @@
 #include "catalog/objectaccess.h"
 #include "executor/executor.h"
 #include "miscadmin.h"
+#include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "optimizer/planner.h"

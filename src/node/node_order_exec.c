@@ -40,7 +40,8 @@ access_row(ScanState *ss)
 	OrderState *state = (OrderState *) ss;
 
 	if (state->scan == NULL)
-		state->scan = table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot, 0, NULL);
+		state->scan = zs_table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot,
+										 SO_NONE);
 	if (table_scan_getnextslot(state->scan, ss->ps.state->es_direction, ss->ss_ScanTupleSlot))
 		return ss->ss_ScanTupleSlot;
 	return NULL;
@@ -79,7 +80,7 @@ start_scan(OrderState *state)
 	{
 		MemoryContext old = MemoryContextSwitchTo(ss->ps.state->es_query_cxt);
 
-		state->scan = table_beginscan(state->rel, ss->ps.state->es_snapshot, 0, NULL);
+		state->scan = zs_table_beginscan(state->rel, ss->ps.state->es_snapshot, SO_NONE);
 		state->batches = zsscan_batch_begin(state->scan, ss->ss_ScanTupleSlot);
 		state->input = zsexpr_input_batch_wrap(state->batches,
 											   ((Scan *) ss->ps.plan)->scanrelid,
