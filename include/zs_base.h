@@ -117,7 +117,7 @@ extern void zsbase_guc_init(void);
  */
 extern void zsbase_guc_reserve(void);
 
-/* ---- table options (base_reloptions.c) ----------------------------------- */
+/* ---- table options (base_options.c) ----------------------------------- */
 
 typedef struct ZsTableOptions
 {
@@ -134,16 +134,13 @@ typedef struct ZsTableOptions
  */
 extern void zsbase_table_options(Relation rel, ZsTableOptions *options);
 
-/* The callbacks of the access method, which tell zedstore's tables from others.  For _PG_init. */
-extern void zsbase_set_table_am(const struct TableAmRoutine *routine);
+/* ---- which tables are ours (base_am.c) ------------------------------------ */
 
 /*
- * Options as core's text arrays of "name=value", (Datum) 0: none.  Validation raises core's errors;
- * storing replaces those of ours that the table has.
+ * The callbacks of the access method, whose address tells zedstore's tables from others.  For
+ * _PG_init.
  */
-extern void zsbase_options_validate(Datum options);
-extern Datum zsbase_options_fetch(Oid relid);
-extern void zsbase_options_store(Oid relid, Datum options, Datum before);
+extern void zsbase_set_table_am(const struct TableAmRoutine *routine);
 
 /* Is this relation stored by the zedstore access method? */
 extern bool zsbase_is_zedstore(Relation rel);
@@ -172,16 +169,6 @@ zsbase_has_file(Relation rel, const RelFileLocatorBackend *file)
  * whatever its name?  Cached.
  */
 extern bool zsbase_is_zedstore_am(Oid amoid);
-
-/* base_utility.c */
-
-/*
- * The access method that the ALTER TABLE being executed gives to this zedstore
- * table, InvalidOid if there is none (base_utility.c).
- */
-extern Oid	zsbase_leaving_for(Oid relid);
-
-/* base_reloptions.c */
 
 /* Is the extension created in this database?  Needs a transaction. */
 extern bool zsbase_is_installed(void);

@@ -15,6 +15,8 @@
 #include "postgres.h"
 
 #include "access/attnum.h"
+#include "catalog/pg_attribute.h"
+#include "nodes/pg_list.h"
 #include "utils/rel.h"
 
 #define ZS_SORT_KEY_OPTION	"zedstore_sort_key"
@@ -29,7 +31,27 @@ typedef struct ZsSortKey
 	Oid			collation;		/* C for strings: by their bytes; else none */
 } ZsSortKey;
 
+/* A member of the option's value, as parsed. */
+typedef struct ZsSortKeyName
+{
+	char	   *name;
+	bool		descending;
+	bool		nulls_first;
+} ZsSortKeyName;
+
+/* Why rows cannot be sorted by the column. */
+typedef enum ZsSortKeyFault
+{
+	ZS_KEY_FAULT_NONE,
+	ZS_KEY_FAULT_MISSING,
+	ZS_KEY_FAULT_NOT_STORED,
+	ZS_KEY_FAULT_NO_ORDER
+} ZsSortKeyFault;
+
 /* ---- base_sort_key.c ---- */
+extern List *zsbase_sort_key_parse(const char *value);
+extern int	zsbase_sort_key_find(Datum options, Datum **elems, int *nelems, char **value);
+extern ZsSortKeyFault zsbase_sort_key_fault(Form_pg_attribute att);
 extern int	zsbase_sort_key(Relation rel, bool with_index, ZsSortKey *keys);
 
 #endif							/* ZS_BASE_SORT_H */

@@ -12,9 +12,10 @@
 #ifndef ZS_CONVERT_H
 #define ZS_CONVERT_H
 
-/* convert_slot.c */
+/* Steps of core's hooks (src/hooks.c). */
 
-/* Asks for the shared memory of conversions.  For _PG_init. */
-extern void zsconvert_init(void);
+/* ---- convert_slot.c ---- */
+extern void zsconvert_request_shmem(void);
+extern void zsconvert_startup_shmem(void);
 
 #endif							/* ZS_CONVERT_H */

@@ -86,6 +86,7 @@ extern bool zstid_is_unseen(Relation rel, zstid row, Snapshot snapshot, bool *al
 extern void zstid_note_unseen(Relation rel, zstid row, Snapshot snapshot);
 extern void zstid_forget_unseen(void);
 extern void zstid_unseen_init(void);
+extern void zstid_unseen_subtransaction(SubXactEvent event, SubTransactionId subid);
 
 /* tid_retire.c */
 

@@ -19,7 +19,7 @@ my @layers = (
 	[qw(tid row attr)],         ['write'],
 	['scan'],                   [qw(vacuum expr)],
 	[qw(agg cost)],
-	['node'],                   [qw(am join)],
+	[qw(node ddl)],             [qw(am join)],
 	[qw(wal inspect convert)]);
 # The headers of layer 0 describe one format together.
 my %same_layer = map { $_ => 1 } qw(format walrec compat compression);

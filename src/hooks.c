@@ -29,9 +29,10 @@
 #include "utils/elog.h"
 
 #include "hooks.h"
-#include "zs_base_utility.h"
 #include "zs_compat.h"
+#include "zs_convert.h"
 #include "zs_cost.h"
+#include "zs_ddl.h"
 #include "zs_io_hooks.h"
 #include "zs_join.h"
 #include "zs_node.h"
@@ -39,6 +40,7 @@
 #include "zs_page.h"
 #include "zs_projection.h"
 #include "zs_scan.h"
+#include "zs_tid.h"
 #include "zs_write.h"
 
 /* What was there before us, or NULL. */
@@ -154,8 +156,8 @@ utility_with_options(PlannedStmt *pstmt, const char *queryString, bool readOnlyT
 					 ProcessUtilityContext context, ParamListInfo params,
 					 QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
 {
-	zsbase_utility(next.utility != NULL ? next.utility : standard_ProcessUtility, pstmt,
-				   queryString, readOnlyTree, context, params, queryEnv, dest, qc);
+	zsddl_utility(next.utility != NULL ? next.utility : standard_ProcessUtility, pstmt,
+				  queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 }
 
 static void
@@ -167,7 +169,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	 * ALTER TABLE has the table's descriptor changed before it reads the rows, and a column may go
 	 * with its type.  Rows that wait in memory have the old layout, so they are written before.
 	 */
-	if (zsbase_may_change_columns(pstmt->utilityStmt))
+	if (zsddl_may_change_columns(pstmt->utilityStmt))
 		zswrite_flush_all();
 	zsio_throttle_utility(utility_with_options, pstmt, queryString, readOnlyTree, context, params,
 						  queryEnv, dest, qc);
@@ -178,7 +180,7 @@ object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId, voi
 {
 	if (next.object_access)
 		next.object_access(access, classId, objectId, subId, arg);
-	zsbase_object_access(access, classId, objectId, subId, arg);
+	zsddl_object_access(access, classId, objectId, subId, arg);
 }
 
 /* ---- transactions ------------------------------------------------------------------------ */
@@ -203,6 +205,7 @@ subtransaction_event(SubXactEvent event, SubTransactionId subid, SubTransactionI
 					 void *arg)
 {
 	zswrite_subtransaction(event, subid, parent);
+	zstid_unseen_subtransaction(event, subid);
 }
 
 /* ---- the postmaster, and the log ----------------------------------------------------------- */
@@ -213,6 +216,7 @@ shmem_request(void)
 	if (next.shmem_request)
 		next.shmem_request();
 	zsio_request_shmem();
+	zsconvert_request_shmem();
 }
 
 /*
@@ -224,6 +228,7 @@ shmem_startup(void)
 	if (next.shmem_startup)
 		next.shmem_startup();
 	zsio_startup_shmem();
+	zsconvert_startup_shmem();
 }
 
 static void

@@ -23,7 +23,6 @@
 #include "zs_am.h"
 #include "zs_base.h"
 #include "zs_compat.h"
-#include "zs_convert.h"
 #include "zs_expr_guc.h"
 #include "zs_io.h"
 #include "zs_join.h"
@@ -55,7 +54,6 @@ _PG_init(void)
 	zsscan_fetch_init();
 	zsnode_register();
 	zsjoin_adaptive_register();
-	zsconvert_init();
 	zsio_init();
 	zshooks_install();
 	zs_preloaded = true;

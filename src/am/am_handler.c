@@ -29,6 +29,7 @@
 #include "zs_attr.h"
 #include "zs_base.h"
 #include "zs_compat.h"
+#include "zs_ddl.h"
 #include "zs_scan.h"
 #include "zs_slot.h"
 #include "zs_tid.h"
@@ -113,7 +114,7 @@ zsam_multi_insert(Relation rel, TupleTableSlot **slots, int ntuples, CommandId c
 static const TableAmRoutine *
 next_access_method(Relation rel)
 {
-	Oid			amoid = zsbase_leaving_for(RelationGetRelid(rel));
+	Oid			amoid = zsddl_leaving_for(RelationGetRelid(rel));
 	HeapTuple	tuple;
 	Oid			handler;
 

@@ -20,7 +20,6 @@
 
 #include "utils/inval.h"
 
-#include "base_internal.h"
 #include "zs_base.h"
 
 /* one for each cache that follows relations: heads, fetches, options, cursors, and some to come */

@@ -34,6 +34,7 @@
 #include "convert_internal.h"
 #include "zs_base.h"
 #include "zs_compat.h"
+#include "zs_ddl.h"
 #include ZS_REWRITE_H
 
 /*
@@ -61,11 +62,11 @@ zsconvert_table_create(ZsConversion *conv, Relation rel)
 	oid = make_new_heap(conv->relid, rel->rd_rel->reltablespace, conv->method,
 						rel->rd_rel->relpersistence, NoLock);
 	if (conv->to_zedstore)
-		zsbase_options_store(oid, conv->options, (Datum) 0);
+		zsddl_options_store(oid, conv->options, (Datum) 0);
 	else
 	{
 		/* zedstore tables have no TOAST table, so core has made none */
-		zsbase_options_store(oid, (Datum) 0, (Datum) 0);
+		zsddl_options_store(oid, (Datum) 0, (Datum) 0);
 		NewHeapCreateToastTable(oid, (Datum) 0, AccessExclusiveLock, InvalidOid);
 	}
 	ObjectAddressSet(transient, RelationRelationId, oid);

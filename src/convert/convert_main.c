@@ -39,6 +39,7 @@
 
 #include "convert_internal.h"
 #include "zs_base.h"
+#include "zs_ddl.h"
 
 PG_FUNCTION_INFO_V1(zs_convert);
 
@@ -209,7 +210,7 @@ given_options(const ZsConversion *conv, FunctionCallInfo fcinfo, int arg)
 	if (ArrayGetNItems(ARR_NDIM(DatumGetArrayTypeP(options)),
 					   ARR_DIMS(DatumGetArrayTypeP(options))) == 0)
 		return (Datum) 0;
-	zsbase_options_validate(options);
+	zsddl_options_validate(options);
 	return options;
 }
 

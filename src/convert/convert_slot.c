@@ -62,9 +62,6 @@ typedef struct Slots
 static Slots *shared = NULL;
 static Slot *mine = NULL;		/* this backend's */
 
-static shmem_request_hook_type next_request_hook = NULL;
-static shmem_startup_hook_type next_startup_hook = NULL;
-
 static const char *const phase_names[] = {
 	[ZS_CONVERT_FREE] = "none",
 	[ZS_CONVERT_STARTING] = "starting",
@@ -78,22 +75,20 @@ static const char *const phase_names[] = {
 
 /* ---- shared memory ----------------------------------------------------------- */
 
-static void
-request_shmem(void)
+/* A step of core's hook: asks for the shared memory of conversions. */
+void
+zsconvert_request_shmem(void)
 {
-	if (next_request_hook)
-		next_request_hook();
 	RequestAddinShmemSpace(MAXALIGN(sizeof(Slots)));
 	RequestNamedLWLockTranche(TRANCHE_NAME, 1);
 }
 
-static void
-startup_shmem(void)
+/* A step of core's hook: the slots, all of them free, as the server starts. */
+void
+zsconvert_startup_shmem(void)
 {
 	bool		found;
 
-	if (next_startup_hook)
-		next_startup_hook();
 	LWLockAcquire(AddinShmemInitLock, LW_EXCLUSIVE);
 	shared = ShmemInitStruct("zedstore conversions", sizeof(Slots), &found);
 	if (!found)
@@ -102,17 +97,6 @@ startup_shmem(void)
 		shared->lock = &GetNamedLWLockTranche(TRANCHE_NAME)->lock;
 	}
 	LWLockRelease(AddinShmemInitLock);
-}
-
-/* See zs_convert.h. */
-void
-zsconvert_init(void)
-{
-	Assert(process_shared_preload_libraries_in_progress);
-	next_request_hook = shmem_request_hook;
-	shmem_request_hook = request_shmem;
-	next_startup_hook = shmem_startup_hook;
-	shmem_startup_hook = startup_shmem;
 }
 
 /* ---- this backend's conversion ------------------------------------------------ */

@@ -39,6 +39,7 @@
 #include "convert_internal.h"
 #include "zs_base.h"
 #include "zs_compat.h"
+#include "zs_ddl.h"
 #include "zs_write.h"
 
 #define SWAP(type, a, b) \
@@ -146,7 +147,7 @@ zsconvert_swap(ZsConversion *conv)
 	/* rows that wait to be written are for the file that the transient table has now */
 	zswrite_flush_all();
 
-	zsbase_options_store(conv->relid, conv->to_zedstore ? conv->options : (Datum) 0, (Datum) 0);
+	zsddl_options_store(conv->relid, conv->to_zedstore ? conv->options : (Datum) 0, (Datum) 0);
 	catalog = table_open(RelationRelationId, RowExclusiveLock);
 	swap_files(catalog, conv->relid, conv->transient);
 	for (int i = 0; i < conv->nindexes; i++)

@@ -464,10 +464,9 @@ zstid_note_unseen(Relation rel, zstid row, Snapshot snapshot)
 
 /* ---- events ------------------------------------------------------------------------ */
 
-/* A subtransaction that is rolled back takes its deletions back. */
-static void
-unseen_subxact_callback(SubXactEvent event, SubTransactionId subid, SubTransactionId parent,
-						void *arg)
+/* A step of core's hook: a subtransaction that is rolled back takes its deletions back. */
+void
+zstid_unseen_subtransaction(SubXactEvent event, SubTransactionId subid)
 {
 	if (event != SUBXACT_EVENT_ABORT_SUB)
 		return;
@@ -492,6 +491,5 @@ unseen_relcache_callback(Oid relid)
 void
 zstid_unseen_init(void)
 {
-	RegisterSubXactCallback(unseen_subxact_callback, NULL);
 	zsbase_listen_relcache(unseen_relcache_callback);
 }

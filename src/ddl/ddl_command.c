@@ -1,9 +1,9 @@
 /*-------------------------------------------------------------------------
  *
- * base_ddl.c
+ * ddl_command.c
  *	  Takes options of zedstore tables out of CREATE and ALTER commands.
  *
- * The hooks of base_utility.c call these functions, before core sees a command and while core
+ * The hooks of ddl_utility.c call these functions, before core sees a command and while core
  * executes it.
  *
  * CREATE TABLE, CREATE TABLE AS, CREATE MATERIALIZED VIEW, and the same below
@@ -43,7 +43,7 @@
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/base/base_ddl.c
+ * src/ddl/ddl_command.c
  *
  *-------------------------------------------------------------------------
  */
@@ -60,9 +60,11 @@
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"
 
-#include "base_ddl.h"
-#include "base_internal.h"
+#include "ddl_command.h"
+#include "ddl_internal.h"
 #include "zs_base.h"
+#include "zs_base_options.h"
+#include "zs_ddl.h"
 
 /* ---- lists of options ------------------------------------------------------ */
 
@@ -72,9 +74,10 @@ select_options(List *defs, bool ours)
 {
 	List	   *result = NIL;
 
+	Assert(defs == NIL || IsA(defs, List));
 	foreach_node(DefElem, def, defs)
 	{
-		if (zsbase_options_is_ours(def) == ours)
+		if (zsddl_options_is_ours(def) == ours)
 			result = lappend(result, def);
 	}
 	return result;
@@ -157,7 +160,7 @@ find_creation(Node *stmt, const RangeVar **relation, const RangeVar **parent)
  * command for core: the given one, or a changed copy.
  */
 PlannedStmt *
-zsbase_ddl_prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command)
+zsddl_prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command)
 {
 	const RangeVar *relation;
 	const RangeVar *parent;
@@ -187,16 +190,16 @@ zsbase_ddl_prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command)
 	return pstmt;
 }
 
-/* See base_ddl.h. */
+/* See ddl_command.h. */
 void
-zsbase_ddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid amoid)
+zsddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid amoid)
 {
 	Datum		options = command->options;
 	Oid			parent = InvalidOid;
 
 	Assert(command->creating != NULL);
 
-	if (!zsbase_options_allowed(relkind, amoid))
+	if (!zsddl_options_allowed(relkind, amoid))
 	{
 		/* nothing to inherit then, and nothing to be given */
 		if (zs_ignore_options)
@@ -208,7 +211,7 @@ zsbase_ddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid a
 		return;
 	}
 
-	zsbase_options_validate(options);
+	zsddl_options_validate(options);
 
 	/* core holds a lock on the parent by now, so its name stays what it is */
 	if (command->parent != NULL)
@@ -223,7 +226,7 @@ zsbase_ddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid a
 	}
 
 	if (options != (Datum) 0)
-		zsbase_options_store(relid, options, (Datum) 0);
+		zsddl_options_store(relid, options, (Datum) 0);
 }
 
 /* ---- alteration ------------------------------------------------------------ */
@@ -274,6 +277,7 @@ apply_subcommands(List *cmds, Datum *options, int *nset, int *nkept)
 {
 	List	   *result = NIL;
 
+	Assert(options != NULL);
 	*nset = 0;
 	*nkept = 0;
 	foreach_node(AlterTableCmd, cmd, cmds)
@@ -291,7 +295,7 @@ apply_subcommands(List *cmds, Datum *options, int *nset, int *nkept)
 		if (ours != NIL)
 		{
 			if (!is_reset)
-				zsbase_options_validate(apply_options((Datum) 0, ours, false));
+				zsddl_options_validate(apply_options((Datum) 0, ours, false));
 			*options = apply_options(*options, ours, is_reset);
 		}
 
@@ -356,7 +360,7 @@ is_table(char relkind)
  * is and has must not change until core comes to it.
  */
 PlannedStmt *
-zsbase_ddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
+zsddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 {
 	AlterTableStmt *stmt = (AlterTableStmt *) pstmt->utilityStmt;
 	AlterTableCmd *reset;
@@ -392,7 +396,7 @@ zsbase_ddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 		command->leaving = relid;
 		command->leaving_for = final_amoid;
 	}
-	allowed = zsbase_options_allowed(relkind, final_amoid);
+	allowed = zsddl_options_allowed(relkind, final_amoid);
 	stored = zsbase_options_fetch(relid);
 	wanted = stored;
 
@@ -420,7 +424,7 @@ zsbase_ddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command)
 
 	reset = makeNode(AlterTableCmd);
 	reset->subtype = AT_ResetRelOptions;
-	reset->def = (Node *) zsbase_options_all_names();
+	reset->def = (Node *) zsddl_options_all_names();
 	reset->behavior = DROP_RESTRICT;
 
 	pstmt = copyObject(pstmt);

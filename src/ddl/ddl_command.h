@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
- * base_ddl.h
- *	  Commands with options of zedstore tables; private to src/base.
+ * ddl_command.h
+ *	  Commands with options of zedstore tables; private to src/ddl.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/base/base_ddl.h
+ * src/ddl/ddl_command.h
  *
  *-------------------------------------------------------------------------
  */
-#ifndef BASE_DDL_H
-#define BASE_DDL_H
+#ifndef DDL_COMMAND_H
+#define DDL_COMMAND_H
 
 #include "postgres.h"
 
@@ -36,25 +36,25 @@ typedef struct ZsDdlCommand
 	Oid			leaving_for;	/* that one */
 } ZsDdlCommand;
 
-/* ---- taking our options out (base_ddl.c) ---- */
+/* ---- ddl_command.c ---- */
 
 /*
  * Removes our options from a command that creates a table.  Returns the command for core: the given
  * one, or a changed copy.
  */
-extern PlannedStmt *zsbase_ddl_prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command);
+extern PlannedStmt *zsddl_prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command);
 
 /*
  * The table of the CREATE command is in the catalogs: stores its options.  Errors: options that
  * core refuses, or that are out of range.
  */
-extern void zsbase_ddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid amoid);
+extern void zsddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid amoid);
 
 /*
  * Removes our options from an ALTER command and from core's view of the table.  Returns the command
  * for core: the given one, or a changed copy.  Locks the table, as core is about to do, because
  * what the table is and has must not change until core comes to it.
  */
-extern PlannedStmt *zsbase_ddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command);
+extern PlannedStmt *zsddl_prepare_alteration(PlannedStmt *pstmt, ZsDdlCommand *command);
 
-#endif							/* BASE_DDL_H */
+#endif							/* DDL_COMMAND_H */

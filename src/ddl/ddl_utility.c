@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * base_utility.c
+ * ddl_utility.c
  *	  Takes the options of zedstore tables out of the commands that give them.
  *
  * Core validates the complete list of options whenever a command creates a
  * table or sets or resets options, and refuses ours as unrecognized.  Two
  * steps of hooks (src/hooks.c) keep them apart: that of ProcessUtility changes a copy of the
- * command before core sees it (base_ddl.c), the object access hook acts while
+ * command before core sees it (ddl_command.c), the object access hook acts while
  * core executes it: it stores the options of a new table, when the table is in
  * the catalogs and before it holds a row.
  *
@@ -18,21 +18,21 @@
  * The rewrite of a table that leaves gives the new file a TOAST table only if
  * the old one has one, and zedstore tables have none.  Core looks whether a table
  * needs a TOAST table after the catalog changes of ALTER TABLE and before the
- * rewrite; zsbase_leaving_for() tells our callback then to answer for the
+ * rewrite; zsddl_leaving_for() tells our callback then to answer for the
  * access method to come.
  *
  * Commands that run inside others (event triggers, functions called by CREATE
  * TABLE AS, parts of CREATE SCHEMA, sequences of serial columns) pass
  * through the ProcessUtility hook themselves; current_command is the innermost.
  *
- * Which access method new tables may get is a matter of base_creation.c; the
+ * Which access method new tables may get is a matter of ddl_creation.c; the
  * steps here ask it.
  *
  * In databases without the extension every command passes unchanged.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/base/base_utility.c
+ * src/ddl/ddl_utility.c
  *
  *-------------------------------------------------------------------------
  */
@@ -44,10 +44,10 @@
 #include "miscadmin.h"
 #include "tcop/utility.h"
 
-#include "base_ddl.h"
-#include "base_internal.h"
+#include "ddl_command.h"
+#include "ddl_internal.h"
 #include "zs_base.h"
-#include "zs_base_utility.h"
+#include "zs_ddl.h"
 
 /* the innermost utility command, NULL when it does not concern us */
 static ZsDdlCommand *current_command = NULL;
@@ -55,9 +55,9 @@ static ZsDdlCommand *current_command = NULL;
 /* how many commands that create a table are being executed, one within the other */
 static int	ncreations = 0;
 
-/* See zs_base.h. */
+/* See zs_ddl.h. */
 Oid
-zsbase_leaving_for(Oid relid)
+zsddl_leaving_for(Oid relid)
 {
 	Assert(OidIsValid(relid));
 	if (current_command == NULL || current_command->leaving != relid)
@@ -72,7 +72,7 @@ zsbase_leaving_for(Oid relid)
  * not yet visible, and explicitly allows for a CommandCounterIncrement.
  */
 void
-zsbase_object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId, void *arg)
+zsddl_object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId, void *arg)
 {
 	ZsDdlCommand *command = current_command;
 	Relation	rel;
@@ -84,12 +84,12 @@ zsbase_object_access(ObjectAccessType access, Oid classId, Oid objectId, int sub
 	if (classId == RelationRelationId && subId > 0)
 	{
 		if (access == OAT_DROP)
-			zsbase_sort_key_column_dropped(objectId, subId);
+			zsddl_sort_key_column_dropped(objectId, subId);
 		else if (access == OAT_POST_ALTER)
-			zsbase_sort_key_column_altered(objectId, subId);
+			zsddl_sort_key_column_altered(objectId, subId);
 	}
 	if (access != OAT_POST_CREATE || classId != RelationRelationId || subId != 0 ||
-		(command == NULL && !zsbase_creation_default_is_ours()))
+		(command == NULL && !zsddl_creation_default_is_ours()))
 		return;
 
 	/* the new relation is in the relcache only, and not locked yet */
@@ -99,7 +99,7 @@ zsbase_object_access(ObjectAccessType access, Oid classId, Oid objectId, int sub
 	relkind = rel->rd_rel->relkind;
 	amoid = rel->rd_rel->relam;
 	if (!((ObjectAccessPostCreate *) arg)->is_internal)
-		zsbase_creation_check(rel, command == NULL ? NULL : command->creates, ncreations > 0);
+		zsddl_creation_check(rel, command == NULL ? NULL : command->creates, ncreations > 0);
 	if (command == NULL)
 	{
 		RelationClose(rel);
@@ -130,11 +130,11 @@ zsbase_object_access(ObjectAccessType access, Oid classId, Oid objectId, int sub
 	Assert(!created || !rewritten);
 	if (created)
 	{
-		zsbase_ddl_finish_creation(command, objectId, relkind, amoid);
+		zsddl_finish_creation(command, objectId, relkind, amoid);
 		command->creating = NULL;
 	}
 	else if (rewritten)
-		zsbase_options_store(objectId, command->options, command->before);
+		zsddl_options_store(objectId, command->options, command->before);
 }
 
 /* Calls next with current_command set to command for as long as it takes. */
@@ -147,6 +147,7 @@ call_next_within(ProcessUtility_hook_type next, ZsDdlCommand *command, PlannedSt
 	ZsDdlCommand *outer = current_command;
 	int			outer_ncreations = ncreations;
 
+	Assert(next != NULL);
 	PG_TRY();
 	{
 		current_command = command;
@@ -164,14 +165,14 @@ call_next_within(ProcessUtility_hook_type next, ZsDdlCommand *command, PlannedSt
 }
 
 /*
- * See zs_base.h.
+ * See zs_ddl.h.
  *
  * May the command change the columns of an existing table, or drop some with their type?  Of those
  * that alter types only ALTER TYPE ... ATTRIBUTE does, to typed tables, and that is an ALTER TABLE
  * here.  Scripts of extensions and CREATE SCHEMA come here with each of their commands.
  */
 bool
-zsbase_may_change_columns(const Node *stmt)
+zsddl_may_change_columns(const Node *stmt)
 {
 	switch (nodeTag(stmt))
 	{
@@ -187,19 +188,19 @@ zsbase_may_change_columns(const Node *stmt)
 	}
 }
 
-/* See zs_base.h. */
+/* See zs_ddl.h. */
 void
-zsbase_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt, const char *queryString,
-			   bool readOnlyTree, ProcessUtilityContext context, ParamListInfo params,
-			   QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
+zsddl_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt, const char *queryString,
+			  bool readOnlyTree, ProcessUtilityContext context, ParamListInfo params,
+			  QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
 {
 	ZsDdlCommand command = {0};
 
-	pstmt = zsbase_creation_for_script(pstmt);
+	pstmt = zsddl_creation_for_script(pstmt);
 	if (IsA(pstmt->utilityStmt, AlterTableStmt))
-		pstmt = zsbase_ddl_prepare_alteration(pstmt, &command);
+		pstmt = zsddl_prepare_alteration(pstmt, &command);
 	else
-		pstmt = zsbase_ddl_prepare_creation(pstmt, &command);
+		pstmt = zsddl_prepare_creation(pstmt, &command);
 
 	Assert(command.creating == NULL || !OidIsValid(command.altering));
 	if (command.creates != NULL || OidIsValid(command.altering) ||
@@ -213,5 +214,5 @@ zsbase_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt, const char *qu
 		next(pstmt, queryString, readOnlyTree, context, params, queryEnv, dest, qc);
 
 	if (OidIsValid(command.altering) && command.options != (Datum) 0)
-		zsbase_options_store(command.altering, command.options, command.before);
+		zsddl_options_store(command.altering, command.options, command.before);
 }

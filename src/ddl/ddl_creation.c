@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * base_creation.c
+ * ddl_creation.c
  *	  Which new tables may have our access method when nobody named it.
  *
  * Tables that a library fills by heap_insert() must be heap tables: these functions do not ask for
@@ -28,7 +28,7 @@
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/base/base_creation.c
+ * src/ddl/ddl_creation.c
  *
  *-------------------------------------------------------------------------
  */
@@ -42,7 +42,7 @@
 #include "tcop/pquery.h"
 #include "utils/lsyscache.h"
 
-#include "base_internal.h"
+#include "ddl_internal.h"
 #include "zs_base.h"
 
 /* The access method of which nobody need be afraid. */
@@ -50,7 +50,7 @@
 
 /* Is the session's default access method ours?  Needs a transaction. */
 bool
-zsbase_creation_default_is_ours(void)
+zsddl_creation_default_is_ours(void)
 {
 	return zsbase_is_zedstore_am(get_am_oid(default_table_access_method, true));
 }
@@ -65,6 +65,7 @@ parent_decides(const CreateStmt *stmt)
 
 	if (stmt->partbound == NULL)
 		return false;
+	Assert(list_length(stmt->inhRelations) == 1);
 	parent = RangeVarGetRelid(linitial_node(RangeVar, stmt->inhRelations), NoLock, true);
 	return OidIsValid(parent) && OidIsValid(get_rel_relam(parent));
 }
@@ -113,7 +114,7 @@ sets_default(const AlterTableStmt *stmt)
  * because that is the default.  The given one, or a changed copy.
  */
 PlannedStmt *
-zsbase_creation_for_script(PlannedStmt *pstmt)
+zsddl_creation_for_script(PlannedStmt *pstmt)
 {
 	char	  **method;
 
@@ -123,7 +124,7 @@ zsbase_creation_for_script(PlannedStmt *pstmt)
 	if (IsA(pstmt->utilityStmt, AlterTableStmt))
 	{
 		if (!sets_default((AlterTableStmt *) pstmt->utilityStmt) ||
-			!zsbase_creation_default_is_ours())
+			!zsddl_creation_default_is_ours())
 			return pstmt;
 		pstmt = copyObject(pstmt);
 		foreach_node(AlterTableCmd, cmd, ((AlterTableStmt *) pstmt->utilityStmt)->cmds)
@@ -135,7 +136,7 @@ zsbase_creation_for_script(PlannedStmt *pstmt)
 	}
 
 	method = access_method_of(pstmt->utilityStmt);
-	if (method == NULL || *method != NULL || !zsbase_creation_default_is_ours())
+	if (method == NULL || *method != NULL || !zsddl_creation_default_is_ours())
 		return pstmt;
 	pstmt = copyObject(pstmt);
 	*access_method_of(pstmt->utilityStmt) = pstrdup(HEAP_NAME);
@@ -150,6 +151,7 @@ inherits_all_columns(Relation rel)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 
+	Assert(RelationIsValid(rel));
 	for (int i = 0; i < desc->natts; i++)
 	{
 		if (TupleDescAttr(desc, i)->attinhcount == 0)
@@ -173,13 +175,13 @@ library_makes_view(void)
  * within: does any utility command that we know of create one?
  */
 void
-zsbase_creation_check(Relation rel, const RangeVar *creates, bool within)
+zsddl_creation_check(Relation rel, const RangeVar *creates, bool within)
 {
 	Assert(creates == NULL || within);
 
 	if (rel->rd_rel->relkind != RELKIND_RELATION && rel->rd_rel->relkind != RELKIND_MATVIEW)
 		return;
-	if (!zsbase_creation_default_is_ours() ||
+	if (!zsddl_creation_default_is_ours() ||
 		get_am_oid(default_table_access_method, true) != rel->rd_rel->relam)
 		return;
 	if (creates != NULL && strncmp(RelationGetRelationName(rel), creates->relname,
