@@ -32,7 +32,9 @@ SCRIPTS := $(call files_of,scripts/zs_check_all)
 
 # sql/ holds install scripts (with "--" in the name) and regression tests.
 REGRESS := $(foreach file,$(call files_of,sql/*.sql),$(if $(findstring --,$(file)),,$(basename $(notdir $(file)))))
-REGRESS_OPTS = --load-extension=zedstore_io --encoding=UTF8 --no-locale
+# In public, where tests find its functions whatever their search_path is; pg_regress puts the name
+# into quotes.
+REGRESS_OPTS = --load-extension='zedstore_io" SCHEMA "public' --encoding=UTF8 --no-locale
 ISOLATION := $(basename $(notdir $(call files_of,specs/*.spec)))
 ISOLATION_OPTS = $(REGRESS_OPTS)
 

@@ -44,6 +44,14 @@ extern void zsddl_object_access(ObjectAccessType access, Oid classId, Oid object
  */
 extern Oid	zsddl_leaving_for(Oid relid);
 
+/* ---- ddl_extension.c ---- */
+
+/*
+ * A CREATE EXTENSION of ours that names no schema: a copy with the schema zedstore, which is made
+ * if it is missing.  Any other command: as it is.
+ */
+extern PlannedStmt *zsddl_extension_place(PlannedStmt *pstmt, const char *queryString);
+
 /* ---- ddl_options.c ---- */
 
 /*

@@ -171,6 +171,7 @@ process_utility(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 	 */
 	if (zsddl_may_change_columns(pstmt->utilityStmt))
 		zswrite_flush_all();
+	pstmt = zsddl_extension_place(pstmt, queryString);
 	zsio_throttle_utility(utility_with_options, pstmt, queryString, readOnlyTree, context, params,
 						  queryEnv, dest, qc);
 }

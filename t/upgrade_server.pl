@@ -15,7 +15,11 @@ plan skip_all =>
   'there is no older PostgreSQL to upgrade from: run "scripts/setup-postgres assert --pg 17" once, or set OLD_PG_CONFIG'
   if !defined $ENV{ZS_OLD_INSTALL};
 
-my $conf = "shared_preload_libraries = 'zedstore_io'\nautovacuum = off\n";
+my $conf = <<'CONF';
+shared_preload_libraries = 'zedstore_io'
+autovacuum = off
+search_path = '"$user", public, zedstore'
+CONF
 my $old = PostgreSQL::Test::Cluster->new('old', install_path => $ENV{ZS_OLD_INSTALL});
 $old->init(extra => ['-k']);
 $old->append_conf('postgresql.conf', $conf);

@@ -806,7 +806,7 @@ prepare_concurrent(void)
 	exec_or_die(conn, "create database difftest_c");
 	PQfinish(conn);
 	conn = connect_to("difftest_c", "");
-	exec_or_die(conn, "create extension zedstore_io; create extension amcheck");
+	exec_or_die(conn, "create extension zedstore_io schema public; create extension amcheck");
 	PQfinish(conn);
 }
 

@@ -340,7 +340,7 @@ prepare_sequential(void)
 	for (int side = HEAP; side <= ZED; side++)
 	{
 		conn = connect_to(side == HEAP ? "difftest_h" : "difftest_z", "");
-		exec_or_die(conn, "create extension zedstore_io; create extension amcheck; create extension btree_gist");
+		exec_or_die(conn, "create extension zedstore_io schema public; create extension amcheck; create extension btree_gist");
 		PQfinish(conn);
 	}
 }

@@ -4,7 +4,7 @@
 SELECT 'CREATE DATABASE ' || :'database' || ' ENCODING ' || quote_literal(:'encoding') || ' LOCALE ''C'' TEMPLATE template0' \gexec
 \c :database
 SET client_min_messages = warning;
-CREATE EXTENSION zedstore_io;
+CREATE EXTENSION zedstore_io SCHEMA public;
 \i :batches
 \set ECHO none
 SET max_parallel_workers_per_gather = 0;

@@ -14,7 +14,7 @@ my @nodes = map { citus_node($_, conf => "default_table_access_method = zedstore
 my ($coordinator, $worker1, $worker2) = @nodes;
 
 # zedstore first: without it there is no such access method
-$_->safe_psql('postgres', 'create extension zedstore_io') for @nodes;
+$_->safe_psql('postgres', 'create extension zedstore_io schema public') for @nodes;
 join_cluster('postgres', @nodes);
 # which Citus does on all nodes
 $coordinator->safe_psql('postgres', 'create extension citus_columnar') if has_columnar();
@@ -73,7 +73,7 @@ $_->safe_psql('postgres', 'create database other') for @nodes;
 $_->safe_psql('other', 'set default_table_access_method = heap; create extension citus') for @nodes;
 $coordinator->safe_psql('other', 'select citus_set_coordinator_host(' . node_name($coordinator) . ')');
 $coordinator->safe_psql('other', 'select citus_add_node(' . node_name($worker1) . ')');
-$coordinator->safe_psql('other', 'create extension zedstore_io');
+$coordinator->safe_psql('other', 'create extension zedstore_io schema public');
 $coordinator->safe_psql('other', 'select citus_add_node(' . node_name($worker2) . ')');
 is($coordinator->safe_psql('other', q{
 		select count(*), count(distinct result), bool_and(success)

@@ -105,7 +105,8 @@ sub join_cluster
 	for my $node ($coordinator, @workers)
 	{
 		$node->safe_psql($dbname,
-			'create extension if not exists citus; create extension if not exists zedstore_io');
+			'create extension if not exists citus;
+			create extension if not exists zedstore_io schema public');
 	}
 	$coordinator->safe_psql($dbname, 'select citus_set_coordinator_host(' . node_name($coordinator)
 		. ')');

@@ -696,7 +696,7 @@ CONF
 		$node->data_dir ],
 		'maker: numbers of its own');
 	$node->start;
-	$node->safe_psql('postgres', 'create extension zedstore_io');
+	$node->safe_psql('postgres', 'create extension zedstore_io schema public');
 	die "cannot make a fixture without injection points" if !has_injection_points($node);
 	write_file("$dir/schema.sql", "-- made by scripts/make-fixture\n" . schema_sql());
 

@@ -66,6 +66,7 @@ shared_preload_libraries = 'zedstore_io'
 max_connections = 50
 max_prepared_transactions = 10
 autovacuum_naptime = 1h
+search_path = '"\$user", public, zedstore'
 $conf
 CONF
 	if ($start)

@@ -37,7 +37,7 @@ max_locks_per_transaction = 256
 CONF
 
 	$node->safe_psql('postgres', 'create database ts');
-	$node->safe_psql('ts', 'set client_min_messages = error; create extension zedstore_io; create extension timescaledb');
+	$node->safe_psql('ts', 'set client_min_messages = error; create extension zedstore_io schema public; create extension timescaledb');
 	diag 'TimescaleDB '
 	  . $node->safe_psql('ts', q{select extversion from pg_extension where extname = 'timescaledb'})
 	  . ', license ' . license($node);

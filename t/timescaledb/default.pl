@@ -20,7 +20,7 @@ my $apache = is_apache($node);
 $node->safe_psql('postgres', q{
 	create database d;
 	alter database d set default_table_access_method = zedstore});
-$node->safe_psql('d', 'create extension zedstore_io');
+$node->safe_psql('d', 'create extension zedstore_io schema public');
 $node->safe_psql('d', 'set client_min_messages = error; create extension timescaledb');
 is($node->safe_psql('d', q{
 	select string_agg(distinct a.amname, ',') from pg_class c join pg_am a on a.oid = c.relam

@@ -47,7 +47,7 @@ foreach my $default ('heap', 'zedstore')
 	$node->command_ok([ 'pg_dump', '-Fc', '-f', $file, '-d', 'ts' ], "pg_dump, $default");
 	$node->safe_psql('postgres', "create database $dbname; alter database $dbname set default_table_access_method = $default");
 	# first, so that the default is one when TimescaleDB makes its tables
-	$node->safe_psql($dbname, 'create extension zedstore_io');
+	$node->safe_psql($dbname, 'create extension zedstore_io schema public');
 	$node->safe_psql($dbname, 'set client_min_messages = error; create extension timescaledb');
 	$node->safe_psql($dbname, 'select timescaledb_pre_restore()');
 	$node->command_ok([ 'pg_restore', '--exit-on-error', '-d', $dbname, $file ], "pg_restore where $default is the default");
