@@ -16,6 +16,7 @@
 #include "postgres.h"
 
 #include "access/tableam.h"
+#include "tcop/utility.h"
 #include "utils/rel.h"
 
 /* am_handler.c */
@@ -37,6 +38,17 @@ extern void zsam_copy_for_cluster(Relation old_table, Relation new_table, Relati
 								  TransactionId *xid_cutoff, MultiXactId *multi_cutoff,
 								  double *num_tuples, double *tups_vacuumed,
 								  double *tups_recently_dead);
+
+/* am_cluster_command.c */
+
+/*
+ * A step of ProcessUtility: CLUSTER without an index of tables with a sort key.  Others go to next.
+ */
+extern void zsam_cluster_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt,
+								 const char *queryString, bool readOnlyTree,
+								 ProcessUtilityContext context, ParamListInfo params,
+								 QueryEnvironment *queryEnv, DestReceiver *dest,
+								 QueryCompletion *qc);
 
 /* am_update.c */
 extern TM_Result zsam_tuple_update(Relation rel, ItemPointer otid, TupleTableSlot *slot,

@@ -29,6 +29,7 @@
 #include "utils/elog.h"
 
 #include "hooks.h"
+#include "zs_am.h"
 #include "zs_compat.h"
 #include "zs_convert.h"
 #include "zs_cost.h"
@@ -152,12 +153,21 @@ executor_start(QueryDesc *queryDesc, int eflags)
 
 /* What of ours is around a command, innermost first. */
 static void
+utility_with_cluster(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
+					 ProcessUtilityContext context, ParamListInfo params,
+					 QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
+{
+	zsam_cluster_utility(next.utility != NULL ? next.utility : standard_ProcessUtility, pstmt,
+						 queryString, readOnlyTree, context, params, queryEnv, dest, qc);
+}
+
+static void
 utility_with_options(PlannedStmt *pstmt, const char *queryString, bool readOnlyTree,
 					 ProcessUtilityContext context, ParamListInfo params,
 					 QueryEnvironment *queryEnv, DestReceiver *dest, QueryCompletion *qc)
 {
-	zsddl_utility(next.utility != NULL ? next.utility : standard_ProcessUtility, pstmt,
-				  queryString, readOnlyTree, context, params, queryEnv, dest, qc);
+	zsddl_utility(utility_with_cluster, pstmt, queryString, readOnlyTree, context, params,
+				  queryEnv, dest, qc);
 }
 
 static void
