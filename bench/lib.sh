@@ -43,6 +43,39 @@ time_of() {
 		| sed -nE 's/^Time: ([0-9.]+) ms.*/\1/p' | tail -1
 }
 
+# The processor time of the backend so far, in nanoseconds, behind the word "cpu".
+CPU_CLOCK="select 'cpu ' || split_part(pg_read_file('/proc/self/schedstat'), ' ', 1)::bigint"
+
+# For scripts that measure processor time.
+need_clock() {
+	[ -r /proc/self/schedstat ] ||
+		die "this kernel does not tell the processor time of a process (/proc/self/schedstat)"
+}
+
+# Milliseconds between the first and the last time that the input tells, divided by $1 (1).
+cpu_between() {
+	awk -v n="${1:-1}" '/^cpu / { last = $2; if (!from) from = $2 }
+		END { printf "%.4g\n", (last - from) / n / 1e6 }'
+}
+
+# Milliseconds of processor time of the last statement of the arguments.
+cpu_of() {
+	local prepare=() last=${!#}
+	while [ $# -gt 1 ]; do
+		prepare+=(-c "$1")
+		shift
+	done
+	sql "${prepare[@]}" -c "$CPU_CLOCK" -c "$last" -c "$CPU_CLOCK" | cpu_between
+}
+
+# Milliseconds of processor time that a statement takes on average in a session that has run it
+# before: $1 how many times it is measured, $2 the statement.
+cpu_each() {
+	local runs=() i
+	for ((i = 0; i < $1; i++)); do runs+=(-c "$2"); done
+	sql -c "$2" -c "$2" -c "$CPU_CLOCK" "${runs[@]}" -c "$CPU_CLOCK" | cpu_between "$1"
+}
+
 # Is one of these figures wanted?  BENCH_ONLY may name the keys of those that are.
 wanted() {
 	local key
