@@ -23,6 +23,23 @@ IS 'how far the rows of a zedstore table lie in the order of its columns';
 REVOKE ALL ON FUNCTION zs_sortedness(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION zs_sortedness(regclass) TO pg_monitor;
 
+CREATE FUNCTION zs_map(relid regclass)
+RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE COST 10000;
+COMMENT ON FUNCTION zs_map(regclass)
+IS 'picture of the file of a zedstore table, as SVG';
+
+CREATE FUNCTION zs_map(relid regclass, attname name)
+RETURNS text
+AS 'MODULE_PATHNAME', 'zs_map_column' LANGUAGE C STRICT VOLATILE COST 10000;
+COMMENT ON FUNCTION zs_map(regclass, name)
+IS 'picture of the zone maps of a column of a zedstore table, as SVG';
+
+REVOKE ALL ON FUNCTION zs_map(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION zs_map(regclass, name) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zs_map(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION zs_map(regclass, name) TO pg_monitor;
+
 CREATE FUNCTION zs_read_ahead(
 	OUT streams int8, OUT asked int8, OUT used int8, OUT missed int8, OUT restarts int8,
 	OUT wishes int8, OUT wish_pages int8, OUT farthest int8)

@@ -104,6 +104,18 @@ AS 'MODULE_PATHNAME' LANGUAGE C STRICT;
 COMMENT ON FUNCTION zs_sortedness(regclass)
 IS 'how far the rows of a zedstore table lie in the order of its columns';
 
+CREATE FUNCTION zs_map(relid regclass)
+RETURNS text
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE COST 10000;
+COMMENT ON FUNCTION zs_map(regclass)
+IS 'picture of the file of a zedstore table, as SVG';
+
+CREATE FUNCTION zs_map(relid regclass, attname name)
+RETURNS text
+AS 'MODULE_PATHNAME', 'zs_map_column' LANGUAGE C STRICT VOLATILE COST 10000;
+COMMENT ON FUNCTION zs_map(regclass, name)
+IS 'picture of the zone maps of a column of a zedstore table, as SVG';
+
 CREATE FUNCTION zs_read_ahead(
 	OUT streams int8, OUT asked int8, OUT used int8, OUT missed int8, OUT restarts int8,
 	OUT wishes int8, OUT wish_pages int8, OUT farthest int8)
@@ -128,6 +140,10 @@ GRANT EXECUTE ON FUNCTION pg_zs_segments(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION pg_zs_tid_items(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION zs_sortedness(regclass) TO pg_monitor;
 GRANT EXECUTE ON FUNCTION zs_check(regclass, boolean) TO pg_monitor;
+REVOKE ALL ON FUNCTION zs_map(regclass) FROM PUBLIC;
+REVOKE ALL ON FUNCTION zs_map(regclass, name) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zs_map(regclass) TO pg_monitor;
+GRANT EXECUTE ON FUNCTION zs_map(regclass, name) TO pg_monitor;
 
 CREATE FUNCTION pg_stat_get_zedstore_io(
 	OUT worker int4, OUT pid int4, OUT method text, OUT role text,

@@ -262,7 +262,7 @@ sub statements
 		"select count(*) >= 0 from pg_zs_segments('T')",
 		"select count(*) > 0 from pg_zs_tid_items('T')",
 		"select count(*) >= 0 from pg_zs_free_pages('T')",
-		"select count(*) > 0 from pg_zs_trees('T')");
+		"select count(*) > 0 from pg_zs_trees('T')", "select zs_map('T') like '<svg%'");
 
 	return (\@list, \@free);
 }

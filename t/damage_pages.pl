@@ -122,6 +122,7 @@ my @others = (
 	'select count(*) from pg_zs_segments(\'T\')',
 	'select count(*) from pg_zs_tid_items(\'T\')',
 	'select count(*) from pg_zs_free_pages(\'T\')',
+	'select zs_map(\'T\') like \'<svg%\'',
 	'select count(*) from T tablesample system (50)',
 	'analyze T',
 	'insert into T values (15000, \'new\', 1)',

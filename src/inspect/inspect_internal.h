@@ -21,6 +21,7 @@
 #include "utils/rel.h"
 #include "utils/tuplestore.h"
 
+#include "zs_attr.h"
 #include "zs_base.h"
 #include "zs_format.h"
 
@@ -35,6 +36,14 @@ extern Datum zsinspect_tree_attno(uint16 treeno, bool *isnull);
 extern Datum zsinspect_attname(Relation rel, int attno, bool *isnull);
 extern char *zsinspect_slot_flags(uint16 slotno, const ZsVisSlot *vis);
 extern ZsTreeEntry *zsinspect_tree_entries(Relation rel, const ZsMetaPageData *meta);
+
+extern void zsinspect_count_extent(Relation rel, uint16 treeno, ZsExtent extent, uint64 *nextents);
+
+/* inspect_segments.c */
+
+extern bool zsinspect_column_is_readable(Relation rel, AttrNumber attno);
+extern char *zsinspect_zone_text(Form_pg_attribute att, int64 zone);
+extern double zsinspect_zone_place(const ZsAttrKind *kind, int64 zone);
 
 /* Key or block number as the functions show it: the open ends are finite. */
 static inline int64

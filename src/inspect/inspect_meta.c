@@ -144,12 +144,7 @@ put_extent(uint16 treeno, ZsExtent extent, void *arg)
 	Datum		values[EXTENT_COLUMNS];
 	bool		nulls[EXTENT_COLUMNS] = {0};
 
-	/* a circle of FPM pages must not fill the disk */
-	if (++list->nextents % ZS_FPM_PAGE_EXTENTS == 0 &&
-		list->nextents > zspage_physical_blocks(list->rel))
-		zsbase_corrupted(list->rel, extent.start,
-						 "The free page map of tree %u has more extents than the file has blocks.",
-						 treeno);
+	zsinspect_count_extent(list->rel, treeno, extent, &list->nextents);
 	CHECK_FOR_INTERRUPTS();
 	values[0] = zsinspect_tree_attno(treeno, &nulls[0]);
 	values[1] = Int64GetDatum(extent.start);

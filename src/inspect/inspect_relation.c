@@ -159,3 +159,16 @@ zsinspect_tree_entries(Relation rel, const ZsMetaPageData *meta)
 		zspage_tree_entry(rel, treeno, &entries[treeno]);
 	return entries;
 }
+
+/*
+ * Counts an extent of a tree's free page map, which begins with *nextents = 0.  Error: a circle of
+ * its pages, which would fill the disk.
+ */
+void
+zsinspect_count_extent(Relation rel, uint16 treeno, ZsExtent extent, uint64 *nextents)
+{
+	if (++*nextents % ZS_FPM_PAGE_EXTENTS == 0 && *nextents > zspage_physical_blocks(rel))
+		zsbase_corrupted(rel, extent.start,
+						 "The free page map of tree %u has more extents than the file has blocks.",
+						 treeno);
+}

@@ -31,6 +31,13 @@
 
 PG_FUNCTION_INFO_V1(pg_zs_segments);
 
+/* How the zone maps of a column are shown. */
+typedef struct ZoneForm
+{
+	ZsAttrKind	kind;
+	Oid			typoutput;		/* InvalidOid: as numbers */
+} ZoneForm;
+
 /* What is known about the column whose segments are listed. */
 typedef struct SegmentList
 {
@@ -38,8 +45,7 @@ typedef struct SegmentList
 	AttrNumber	attno;
 	bool		live;			/* neither dropped nor beyond the table's columns */
 	bool		readable;		/* the caller may see its values */
-	ZsAttrKind	kind;
-	Oid			typoutput;		/* InvalidOid: zone maps are shown as numbers */
+	ZoneForm	form;
 } SegmentList;
 
 /* ---- zone maps as text --------------------------------------------------------- */
@@ -78,32 +84,63 @@ float_from_zone(int64 zone)
 }
 
 static Datum
-zone_datum(const SegmentList *list, int64 zone)
+zone_datum(const ZsAttrKind *kind, int64 zone)
 {
-	switch (list->kind.kind)
+	switch (kind->kind)
 	{
 		case ZS_KIND_FLOAT4:
 			return Float4GetDatum((float4) float_from_zone(zone));
 		case ZS_KIND_FLOAT8:
 			return Float8GetDatum(float_from_zone(zone));
 		default:
-			return (Datum) int_from_zone(zone, &list->kind);
+			return (Datum) int_from_zone(zone, kind);
 	}
 }
 
-/* A bound of a segment's zone map as text; that of numerics is rounded outwards. */
-static Datum
-zone_text(const SegmentList *list, int64 zone)
+/* Finds out how the zone maps of a column are shown. */
+static void
+describe_zones(Form_pg_attribute att, ZoneForm *form)
 {
-	char	   *text;
+	bool		is_varlena;
 
-	if (OidIsValid(list->typoutput))
-		text = OidOutputFunctionCall(list->typoutput, zone_datum(list, zone));
-	else if (list->kind.kind == ZS_KIND_NUMERIC)
-		text = float8out_internal(float_from_zone(zone));
-	else
-		text = psprintf(INT64_FORMAT, zone);
-	return CStringGetTextDatum(text);
+	zsattr_kind(att, &form->kind);
+	form->typoutput = InvalidOid;
+	/* where the zone domain holds the values themselves */
+	if (form->kind.zone_ordered &&
+		(form->kind.kind == ZS_KIND_INT || form->kind.kind == ZS_KIND_FLOAT4 ||
+		 form->kind.kind == ZS_KIND_FLOAT8))
+		getTypeOutputInfo(getBaseType(att->atttypid), &form->typoutput, &is_varlena);
+}
+
+/* A bound of a segment's zone map as text; that of numerics is rounded outwards. */
+static char *
+zone_text(const ZoneForm *form, int64 zone)
+{
+	if (OidIsValid(form->typoutput))
+		return OidOutputFunctionCall(form->typoutput, zone_datum(&form->kind, zone));
+	if (form->kind.kind == ZS_KIND_NUMERIC)
+		return float8out_internal(float_from_zone(zone));
+	return psprintf(INT64_FORMAT, zone);
+}
+
+/* The same for a column of which nothing else is known. */
+char *
+zsinspect_zone_text(Form_pg_attribute att, int64 zone)
+{
+	ZoneForm	form;
+
+	describe_zones(att, &form);
+	return zone_text(&form, zone);
+}
+
+/* A bound as a number that grows with the values evenly; not a number for NaN. */
+double
+zsinspect_zone_place(const ZsAttrKind *kind, int64 zone)
+{
+	if (kind->kind == ZS_KIND_FLOAT4 || kind->kind == ZS_KIND_FLOAT8 ||
+		kind->kind == ZS_KIND_NUMERIC)
+		return float_from_zone(zone);
+	return (double) zone;
 }
 
 /* ---- encodings ------------------------------------------------------------------- */
@@ -160,7 +197,7 @@ encodings_text(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 static void
 put_segment(Relation rel, SegmentList *list, const ZsSegmentItem *item)
 {
-	Datum		values[SEGMENT_COLUMNS];
+	Datum		values[SEGMENT_COLUMNS] = {0};
 	bool		nulls[SEGMENT_COLUMNS] = {0};
 	char	   *encodings = encodings_text(rel, list->attno, item);
 	bool		has_zone = (item->flags & ZS_SEGF_ZONE_MAP) != 0 && list->live && list->readable;
@@ -182,9 +219,13 @@ put_segment(Relation rel, SegmentList *list, const ZsSegmentItem *item)
 	values[n++] = Int64GetDatum(zsattr_item_is_uniform(item) ? sizeof(ZsSegmentItem) :
 								item->payload_size);
 	nulls[n] = !has_zone;
-	values[n++] = has_zone ? zone_text(list, item->zone_min) : (Datum) 0;
+	if (has_zone)
+		values[n] = CStringGetTextDatum(zone_text(&list->form, item->zone_min));
+	n++;
 	nulls[n] = !has_zone;
-	values[n++] = has_zone ? zone_text(list, item->zone_max) : (Datum) 0;
+	if (has_zone)
+		values[n] = CStringGetTextDatum(zone_text(&list->form, item->zone_max));
+	n++;
 	values[n++] = Int32GetDatum(ZsSegmentFlagsNatts(item->flags));
 	Assert(n == lengthof(values));
 	zsinspect_put(list->rsinfo, values, nulls);
@@ -223,8 +264,8 @@ visit_page(Relation rel, BlockNumber blkno, Page copy, void *arg)
 }
 
 /* May the caller see values of the column? */
-static bool
-column_is_readable(Relation rel, AttrNumber attno)
+bool
+zsinspect_column_is_readable(Relation rel, AttrNumber attno)
 {
 	Oid			relid = RelationGetRelid(rel);
 
@@ -239,21 +280,12 @@ static void
 describe_column(Relation rel, SegmentList *list, AttrNumber attno)
 {
 	Form_pg_attribute att = zsattr_form(RelationGetDescr(rel), attno);
-	bool		is_varlena;
 
 	list->attno = attno;
 	list->live = !att->attisdropped;
-	list->readable = list->live && column_is_readable(rel, attno);
-	list->typoutput = InvalidOid;
-	if (!list->live)
-		return;
-	zsattr_kind(att, &list->kind);
-
-	/* where the zone domain holds the values themselves */
-	if (list->kind.zone_ordered &&
-		(list->kind.kind == ZS_KIND_INT || list->kind.kind == ZS_KIND_FLOAT4 ||
-		 list->kind.kind == ZS_KIND_FLOAT8))
-		getTypeOutputInfo(getBaseType(att->atttypid), &list->typoutput, &is_varlena);
+	list->readable = list->live && zsinspect_column_is_readable(rel, attno);
+	if (list->live)
+		describe_zones(att, &list->form);
 }
 
 /* pg_zs_segments(regclass): see docs/inspection.md. */
