@@ -61,7 +61,8 @@ select * from zs_check('z');
 create table h_long (i int, t text, u text) using heap;
 insert into h_long
 select i,
-	case when i <= 40000 then concat_ws(' ', left(md5((hashint4(i) & 255)::text), 6), 'visits page', i % 777, 'of', left(md5((i % 91)::text), 9))
+	case when i <= 40000 then concat_ws(' ', left(md5((hashint4(i) & 255)::text), 6), 'visits page', i % 777, 'of', left(md5((i % 91)::text), 9),
+			'in section', left(md5((i % 53)::text), 12), 'of the older part')
 		 when i <= 60000 then md5(i::text)
 		 when i <= 70000 then case when i % 3 = 0 then (i % 5)::text end
 		 else repeat(md5((i % 9000)::text), i % 4) || i end,

@@ -7,7 +7,9 @@
  * By-reference columns can be written in several ways whose sizes no statistic predicts, so a few
  * vectors, spread over the segment, are encoded in each, and their sizes scaled up plus the cost of
  * what would be shared decide.  The ways are ordered by the cost of decoding, and a slower one must
- * save 3 % over the best before it.
+ * save 3 % over the best before it.  What is tried is a small part of the segment, of one with few
+ * vectors fewer of them, and of long values the first ones of each: all ways together must not take
+ * longer than writing the segment by the best of them.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -17,14 +19,25 @@
  */
 #include "codec_encode.h"
 
+/* Vectors that are encoded by all ways: one of so many, up to three. */
 #define TRIAL_VECTORS		3
+#define TRIAL_STRIDE		8
+
+/* Of each of them so many bytes, some windows of LZ4, but so many rows at least. */
+#define TRIAL_BYTES			(192 * 1024)
+#define TRIAL_ROWS_MIN		32
 
 /* Fewer bytes than these do not repay a symbol table, a prefix. */
 #define MIN_FSST_BYTES		4096
 #define MIN_PREFIX_BYTES	65536
 
-/* Nor a table of words: it takes some kilobytes. */
-#define MIN_WORDS_BYTES		(128 * 1024)
+/*
+ * Nor a table of words: it takes some kilobytes, and building it as long as encoding so many.
+ * VACUUM makes larger segments of small ones.  Those of a dictionary stand for more bytes than they
+ * have.
+ */
+#define MIN_WORDS_BYTES			(256 * 1024)
+#define MIN_DICT_WORDS_BYTES	(128 * 1024)
 
 /* Strings sampled for the table of words. */
 #define WORDS_STRINGS		8192
@@ -36,6 +49,9 @@
 /* A new table of words is refined once for each so many bytes of text, up to this many rounds. */
 #define WORDS_ROUND_BYTES	(512 * 1024)
 #define WORDS_ROUNDS		8
+
+/* ... unless the first table saves less than this share over what was best before. */
+#define WORDS_PROMISE		32
 
 /* What words must save over what is as easy to look up. */
 #define WORDS_SAVING		8
@@ -138,10 +154,11 @@ sample_strings(const ZsSegmentEncoder *se, uint32 first, uint32 step, uint32 byt
 
 /*
  * Builds a table of words from strings all over the segment, or refines the one of the segment
- * before.  Where there is much text, a new table is refined with others of its strings.
+ * before.  Where there is much text, a new table is refined with others of its strings, in further
+ * rounds: se->words_rounds in all, of which those up to `last` are done now.
  */
 static const char *
-build_words(ZsSegmentEncoder *se)
+build_words(ZsSegmentEncoder *se, uint32 last)
 {
 	const ZsColumnInput *in = se->in;
 	ZsCodecBuf *buf = &se->enc->bufs[ZS_BUF_WORDS];
@@ -151,7 +168,6 @@ build_words(ZsSegmentEncoder *se)
 	uint32		sample = (uint32) Min(Max(total / WORDS_SHARE, WORDS_SAMPLE_MIN),
 									  ZS_WORDS_SAMPLE_MAX);
 	uint32		step = Max((uint32) (total / sample), in->nrows / WORDS_STRINGS) + 1;
-	uint32		rounds = 1;
 	const uint8 **strings;
 	uint32	   *lens;
 
@@ -161,12 +177,13 @@ build_words(ZsSegmentEncoder *se)
 		return ZS_ERR_MEMORY;
 	strings = (const uint8 **) (scratch->data + zscodec_words_scratch_size());
 	lens = (uint32 *) (strings + WORDS_STRINGS);
-	if (!se->enc->has_words)
-		rounds += (uint32) Min(total / WORDS_ROUND_BYTES, Min(step, WORDS_ROUNDS) - 1);
-	for (uint32 round = 0; round < rounds; round++)
+	if (se->words_built == 0)
+		se->words_rounds = se->enc->has_words ? 1 :
+			1 + (uint32) Min(total / WORDS_ROUND_BYTES, Min(step, WORDS_ROUNDS) - 1);
+	for (; se->words_built < Min(se->words_rounds, last); se->words_built++)
 	{
-		uint32		n = sample_strings(se, round * step / rounds, step, sample, strings,
-											   lens);
+		uint32		n = sample_strings(se, se->words_built * step / se->words_rounds, step, sample,
+									   strings, lens);
 
 		if (n == 0)
 			break;
@@ -239,7 +256,7 @@ mode_applies(const ZsSegmentEncoder *se, ZsStringMode mode, uint64 total)
 		case ZS_STRINGS_MIXED_WORDS:
 			return se->dict.n > 0 && se->dict.complete == (mode == ZS_STRINGS_DICT_WORDS) &&
 				se->in->kind == ZS_KIND_BYTES &&
-				se->dict.raw_bytes + se->dict.rest_bytes >= MIN_WORDS_BYTES;
+				se->dict.raw_bytes + se->dict.rest_bytes >= MIN_DICT_WORDS_BYTES;
 		case ZS_STRINGS_PLAIN:
 			return true;
 		case ZS_STRINGS_FSST:
@@ -284,7 +301,8 @@ prepare_mode(ZsSegmentEncoder *se, ZsStringMode mode, uint64 *cost)
 	}
 	if (mode == ZS_STRINGS_WORDS || zscodec_mode_coded(mode))
 	{
-		if (se->words == NULL && (err = build_words(se)) != NULL)
+		if (se->words == NULL && (err = build_words(se, cost != NULL && mode == ZS_STRINGS_WORDS ?
+													1 : WORDS_ROUNDS)) != NULL)
 			return err;
 		parts.words = se->words;
 		if (zscodec_mode_coded(mode) && se->words != NULL)
@@ -306,29 +324,102 @@ prepare_mode(ZsSegmentEncoder *se, ZsStringMode mode, uint64 *cost)
 	return NULL;
 }
 
+/* The bytes of the first nrows rows of a vector. */
+static uint64
+vector_bytes(const ZsColumnInput *in, uint32 vecno, uint32 nrows)
+{
+	const uint64 *offsets = in->offsets + vecno * ZS_VECTOR_ROWS;
+
+	return offsets[nrows] - offsets[0];
+}
+
+/* How many rows of a vector are encoded for a trial. */
+static uint32
+trial_rows(const ZsColumnInput *in, uint32 vecno)
+{
+	uint32		n = Min(in->nrows - vecno * ZS_VECTOR_ROWS, ZS_VECTOR_ROWS);
+	uint32		rows = Min(n, TRIAL_ROWS_MIN);
+
+	while (rows < n && vector_bytes(in, vecno, rows) < TRIAL_BYTES)
+		rows++;
+	return rows;
+}
+
+/*
+ * The vector for trial t of n: they are spread over the segment, but a single one must not be one
+ * of those that have next to no bytes.
+ */
+static uint32
+trial_vector(const ZsSegmentEncoder *se, uint32 t, uint32 n)
+{
+	const ZsColumnInput *in = se->in;
+	uint64		mean = (in->offsets[in->nrows] - in->offsets[0]) / in->nrows;
+	uint32		vecno;
+
+	if (n > 1)
+		return (se->nvectors - 1) * t / (n - 1);
+	for (uint32 i = 0; i < se->nvectors; i++)
+	{
+		uint32		nrows;
+
+		vecno = ((se->nvectors - 1) / 2 + i) % se->nvectors;
+		nrows = Min(in->nrows - vecno * ZS_VECTOR_ROWS, ZS_VECTOR_ROWS);
+		if (vector_bytes(in, vecno, nrows) >= mean * nrows)
+			return vecno;
+	}
+	return 0;
+}
+
 /* Encodes the trial vectors; their size scaled up to the segment. */
 static const char *
 trial_size(ZsSegmentEncoder *se, uint64 *size)
 {
-	uint32		ntrials = Min(se->nvectors, TRIAL_VECTORS);
+	const ZsColumnInput *in = se->in;
+	uint32		ntrials = Min((se->nvectors - 1) / TRIAL_STRIDE + 1, TRIAL_VECTORS);
 	uint64		stored = 0;
+	uint64		bytes = 0;
 	uint64		rows = 0;
 
 	for (uint32 t = 0; t < ntrials; t++)
 	{
-		uint32		vecno = ntrials == 1 ? 0 : (se->nvectors - 1) * t / (ntrials - 1);
-		const uint8 *bytes;
+		uint32		vecno = trial_vector(se, t, ntrials);
+		const uint8 *encoded;
 		const char *err;
 
-		if ((err = zscodec_rows_gather(se, vecno)) != NULL ||
-			(err = zscodec_vector_encode(se, vecno, &bytes)) != NULL)
+		if ((err = zscodec_rows_gather(se, vecno, trial_rows(in, vecno))) != NULL ||
+			(err = zscodec_vector_encode(se, vecno, &encoded)) != NULL)
 			return err;
 		stored += se->vectors[vecno].len;
-		rows += se->vectors[vecno].nrows;
+		bytes += se->rows.total;
+		rows += se->rows.nrows;
 	}
 	Assert(rows > 0);
-	*size = stored * se->in->nrows / rows;
+	/* what stands for bytes grows with them, what stands for none with the rows */
+	*size = bytes > 0 ?
+		(uint64) ((double) stored * (in->offsets[in->nrows] - in->offsets[0]) / bytes) :
+		stored * in->nrows / rows;
 	return NULL;
+}
+
+/*
+ * The first table of words has given this size, and what was best before took best_size: if that
+ * promises something the table gets its further rounds, and its size is found out again.
+ */
+static const char *
+refine_words(ZsSegmentEncoder *se, uint64 best_size, uint64 *size, uint64 *cost)
+{
+	ZsSharedParts parts = {0};
+	const char *err;
+
+	if (se->words_built == se->words_rounds || se->words == NULL ||
+		*size + *cost >= best_size - best_size / WORDS_PROMISE)
+		return NULL;
+	if ((err = build_words(se, WORDS_ROUNDS)) != NULL)
+		return err;
+	parts.words = se->words;
+	if ((err = shared_cost(se, &parts, cost)) != NULL)
+		return err;
+	return trial_size(se, size);
 }
 
 /* Settles on a mode. */
@@ -395,7 +486,9 @@ choose_string_mode(ZsSegmentEncoder *se)
 		if (zscodec_mode_coded(se->mode) && se->words == NULL)
 			continue;
 		symbols = se->symbols;
-		if ((err = trial_size(se, &size)) != NULL)
+		if ((err = trial_size(se, &size)) != NULL ||
+			(m == ZS_STRINGS_WORDS &&
+			 (err = refine_words(se, best_size, &size, &cost)) != NULL))
 			return err;
 		se->symbols = symbols;
 		size += cost;

@@ -85,6 +85,8 @@ typedef struct ZsSegmentEncoder
 	ZsStringMode mode;
 	const ZsSymbolTable *symbols;	/* NULL = none */
 	const ZsWordTable *words;	/* NULL = none */
+	uint32		words_rounds;	/* of building it, 0 = not known */
+	uint32		words_built;	/* how many of them are done */
 	const uint8 *prefix;
 	size_t		prefix_len;
 
@@ -101,7 +103,7 @@ typedef struct ZsSegmentEncoder
 } ZsSegmentEncoder;
 
 /* codec_rows.c */
-extern const char *zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno);
+extern const char *zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno, uint32 maxrows);
 
 /* codec_vector.c */
 extern const char *zscodec_vector_encode(ZsSegmentEncoder *se, uint32 vecno, const uint8 **bytes);

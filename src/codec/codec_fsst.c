@@ -45,7 +45,7 @@ typedef struct Candidate
 
 typedef struct BuildScratch
 {
-	uint16		pairs[CODE_SPACE][CODE_SPACE];
+	uint16		pairs[CODE_SPACE][CODE_SPACE];	/* rows of codes that were used */
 	uint16		singles[CODE_SPACE];
 	Candidate	candidates[CANDIDATES_MAX];
 	uint32		ncandidates;
@@ -146,7 +146,6 @@ count_sample(const ZsSymbolTable *table, BuildScratch *s, const uint8 *const *st
 {
 	size_t		budget = ZS_FSST_SAMPLE_MAX;
 
-	memset(s->pairs, 0, sizeof(s->pairs));
 	memset(s->singles, 0, sizeof(s->singles));
 	for (uint32 i = 0; i < nstrings && budget > 0; i++)
 	{
@@ -160,7 +159,8 @@ count_sample(const ZsSymbolTable *table, BuildScratch *s, const uint8 *const *st
 			ZsFsstCode	found = find_symbol(table, load_word(p, end), (size_t) (end - p));
 			int			code = found.code1 != 0 ? FIRST_SYMBOL + found.code1 - 1 : *p;
 
-			s->singles[code]++;
+			if (s->singles[code]++ == 0)
+				memset(s->pairs[code], 0, sizeof(s->pairs[code]));
 			if (prev >= 0)
 				s->pairs[prev][code]++;
 			prev = code;
@@ -229,6 +229,13 @@ gather_candidates(const ZsSymbolTable *table, BuildScratch *s, bool with_pairs)
 			uint32		next_len;
 			uint32		total;
 
+			/* most are 0, and four of them are looked at together */
+			if (b % 4 == 0 && b + 4 <= ncodes &&
+				load64((const uint8 *) &s->pairs[a][b]) == 0)
+			{
+				b += 3;
+				continue;
+			}
 			if (s->pairs[a][b] < 2)
 				continue;
 			code_bytes(table, b, &next, &next_len);

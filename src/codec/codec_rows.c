@@ -162,9 +162,9 @@ ints_equal(const uint64 *vals, uint32 n)
 	return true;
 }
 
-/* Fills se->rows with the rows of a vector. */
+/* Fills se->rows with the rows of a vector, the first maxrows at most. */
 const char *
-zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno)
+zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno, uint32 maxrows)
 {
 	const ZsColumnInput *in = se->in;
 	ZsVectorRows *v = &se->rows;
@@ -172,7 +172,8 @@ zscodec_rows_gather(ZsSegmentEncoder *se, uint32 vecno)
 	const char *err;
 
 	v->vecno = vecno;
-	v->nrows = Min(in->nrows - first, ZS_VECTOR_ROWS);
+	Assert(maxrows > 0);
+	v->nrows = Min(Min(in->nrows - first, ZS_VECTOR_ROWS), maxrows);
 	v->next = 0;
 	v->all_equal = false;
 	if (!se->by_ref)

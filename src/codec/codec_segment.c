@@ -64,7 +64,7 @@ encode_vectors(ZsSegmentEncoder *se)
 	{
 		const uint8 *bytes;
 
-		if ((err = zscodec_rows_gather(se, v)) != NULL ||
+		if ((err = zscodec_rows_gather(se, v, ZS_VECTOR_ROWS)) != NULL ||
 			(err = zscodec_vector_encode(se, v, &bytes)) != NULL)
 			return err;
 		if (!zscodec_buf_append(all, bytes, se->vectors[v].len))

@@ -5,8 +5,9 @@
  *
  * The table grows in generations as FSST's does: each codes a sample with the table so far and
  * counts symbols and pairs of neighbours; symbols and concatenated pairs are candidates, worth
- * count times length, and the best make the next table.  A segment that continues a column refines
- * the table of the one before.
+ * count times length, and the best make the next table.  The first generations see a part of the
+ * sample only, since what they find is short.  A segment that continues a column refines the table
+ * of the one before.
  *
  * Codes are canonical, handed out by rank: the most frequent symbol first, the escape last.
  *
@@ -97,12 +98,12 @@ count_pair(BuildScratch *s, uint32 a, uint32 b)
 StaticAssertDecl(PAIR_SLOTS == 1 << (32 - 17), "hash gives a slot");
 
 /*
- * Codes the sample and counts what is used and, with_pairs, what follows what; returns the bytes
- * without symbol.
+ * Codes the sample, `parts` of GENERATIONS parts of it, and counts what is used and, with_pairs,
+ * what follows what; returns the bytes without symbol.
  */
 static uint32
 count_sample(const ZsWordTable *table, BuildScratch *s, const uint8 *const *strings,
-			 const uint32 *lens, uint32 nstrings, bool with_pairs)
+			 const uint32 *lens, uint32 nstrings, int parts, bool with_pairs)
 {
 	uint32		nescapes = 0;
 
@@ -114,6 +115,9 @@ count_sample(const ZsWordTable *table, BuildScratch *s, const uint8 *const *stri
 		const uint8 *p = strings[i];
 		const uint8 *end = p + lens[i];
 		int			prev = -1;
+
+		if ((int) (i % GENERATIONS) >= parts)
+			continue;
 
 		while (p < end)
 		{
@@ -390,13 +394,14 @@ zscodec_words_build(ZsWordTable *table, void *scratch, const uint8 *const *strin
 	}
 	for (int g = refine ? GENERATIONS - 2 : 0; g < GENERATIONS; g++)
 	{
-		count_sample(table, s, strings, lens, nstrings, g < GENERATIONS - 1);
+		count_sample(table, s, strings, lens, nstrings, refine ? GENERATIONS : g + 1,
+					 g < GENERATIONS - 1);
 		gather_candidates(table, s, scale);
 		take_best(table, s);
 	}
 
 	/* what the longer ones left unused goes */
-	nescapes = count_sample(table, s, strings, lens, nstrings, false);
+	nescapes = count_sample(table, s, strings, lens, nstrings, GENERATIONS, false);
 	for (uint32 i = 0; i < table->nsymbols; i++)
 	{
 		table->symbols[i].count = s->singles[FIRST_SYMBOL + i];
