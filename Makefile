@@ -53,6 +53,7 @@ endif
 # Targets that must work where there is no supported pg_config yet.
 HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release dist
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/difftest),difftest)
+HELPERS += $(if $(wildcard $(SOURCE)/scripts/site),site)
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/test-timescaledb),test-timescaledb) $(if $(wildcard $(SOURCE)/scripts/test-citus),test-citus)
 HELPERS += $(if $(wildcard $(SOURCE)/bench/run),bench bench-io) $(if $(wildcard $(SOURCE)/fuzz/run),fuzz) $(if $(wildcard $(SOURCE)/scripts/core-suite),core-suite)
 
@@ -68,6 +69,7 @@ help:
 	@echo "make setup                    only prepare PostgreSQL, both flavours"
 	@echo "make print-pg-config          pg_config of the server with asserts, for tests"
 	@echo "make print-pg-config-release  pg_config of the optimised server"
+	@$(if $(filter site,$(HELPERS)),echo "make site [SITE=folder]       HTML of the documents, into site/",:)
 	@echo "make dist [REPOSITORY=URL]    archives of the last commit, for PGXN and for packagers"
 	@$(if $(filter bench,$(HELPERS)),echo "make bench                    the figures of docs/benchmarks.md",:)
 	@$(if $(filter bench,$(HELPERS)),echo "make bench-io                 I/O workers against core on a throttled volume; needs root",:)
@@ -101,6 +103,11 @@ print-pg-config:
 
 print-pg-config-release:
 	@$(SOURCE)/scripts/setup-postgres --print release $(if $(PG),--pg $(PG))
+
+ifneq ($(filter site,$(HELPERS)),)
+site:
+	@$(SOURCE)/scripts/site $(SITE)
+endif
 
 dist:
 	@REPOSITORY='$(REPOSITORY)' $(SOURCE)/scripts/make-dist
