@@ -13,6 +13,7 @@
  */
 #include "postgres.h"
 
+#include "access/htup_details.h"
 #include "catalog/pg_index.h"
 #include "utils/rel.h"
 #include "utils/syscache.h"
