@@ -58,6 +58,21 @@
 #endif
 
 /*
+ * What a sequential scan of the relation, by so many workers, does against settings and against
+ * what other libraries have planned, such as pg_plan_advice; and may relations be joined by hash?
+ * 19 has the strategies that are allowed in a mask of each relation.  Needs the header of costs.
+ */
+#if ZS_PG_AT_LEAST(19)
+#define zs_scan_disabled(rel, workers) \
+	(((rel)->pgs_mask & PGS_SEQSCAN) != 0 && \
+	 ((workers) > 0 || ((rel)->pgs_mask & PGS_CONSIDER_NONPARTIAL) != 0) ? 0 : 1)
+#define zs_join_may_hash(extra)	(((extra)->pgs_mask & PGS_HASHJOIN) != 0)
+#else
+#define zs_scan_disabled(rel, workers)	(enable_seqscan ? 0 : 1)
+#define zs_join_may_hash(extra)	enable_hashjoin
+#endif
+
+/*
  * Costs of a nested loop without Memoize or Material: 19 wants to know by which bits of pgs_mask it
  * is allowed.
  */
@@ -122,6 +137,18 @@
 #else
 #define zs_create_append_path(root, rel, paths, workers, parallel) \
 	create_append_path((root), (rel), (paths), NIL, NIL, NULL, (workers), (parallel), -1)
+#endif
+
+/*
+ * Does the planner aggregate below joins?  Then a relation of the query may have another one, which
+ * stands for its groups with partial aggregates (RelOptInfo.grouped_rel).
+ */
+#if ZS_PG_AT_LEAST(19)
+#define ZS_PLANS_EAGER_AGGREGATES	1
+#define zs_has_eager_groups(rel)	((rel)->grouped_rel != NULL)
+#else
+#define ZS_PLANS_EAGER_AGGREGATES	0
+#define zs_has_eager_groups(rel)	false
 #endif
 
 #endif							/* ZS_COMPAT_PLAN_H */

@@ -11,6 +11,8 @@
  */
 #include "postgres.h"
 
+#include "zs_compat.h"
+
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 
@@ -28,8 +30,8 @@ zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel, RelOp
 	const Path *inner = innerrel->cheapest_total_path;
 
 	Assert(!bms_overlap(outerrel->relids, innerrel->relids));
-	if (!enable_hashjoin || (jointype != JOIN_INNER && jointype != JOIN_LEFT &&
-							 jointype != JOIN_SEMI && jointype != JOIN_ANTI))
+	if (!zs_join_may_hash(extra) || (jointype != JOIN_INNER && jointype != JOIN_LEFT &&
+									 jointype != JOIN_SEMI && jointype != JOIN_ANTI))
 		return false;
 	if (outer == NULL || outer->param_info != NULL || inner == NULL || inner->param_info != NULL ||
 		!bms_is_empty(joinrel->lateral_relids))

@@ -431,7 +431,7 @@ zsjoin_plan_add_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerr
 	ListCell   *lc;
 
 	if (!zs_enable_join_filters || !zs_enable_vector_scan || !zs_enable_column_costs ||
-		!enable_hashjoin || !zsjoin_drops_lonely_rows(jointype) ||
+		!zs_join_may_hash(extra) || !zsjoin_drops_lonely_rows(jointype) ||
 		outerrel->rows < ZS_USEFUL_ROWS || inner == NULL || inner->param_info != NULL ||
 		!bms_is_empty(joinrel->lateral_relids) || inner->rows > zsnode_joinkeys_most())
 		return;

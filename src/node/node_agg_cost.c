@@ -103,14 +103,15 @@ zsnode_agg_least_cost(const ZsAggQuery *query)
  * What settings such as enable_seqscan say of a scan of the table and of hashing, they say of ours.
  */
 static void
-mark_disabled(CustomPath *path, bool grouped)
+mark_disabled(const ZsAggQuery *query, CustomPath *path)
 {
 	Path	   *child = path->custom_paths != NIL ? linitial(path->custom_paths) : NULL;
-	int			disabled = (child != NULL || enable_seqscan ? 0 : 1) +
-		(grouped && !enable_hashagg ? 1 : 0);
+	int			disabled = query->keys != NIL && !enable_hashagg ? 1 : 0;
 
 	Assert(list_length(path->custom_paths) <= 1);
-	zs_path_add_disabled(&path->path, disabled + (child != NULL ? zs_path_disabled(child) : 0));
+	disabled += child != NULL ? zs_path_disabled(child) :
+		zs_scan_disabled(query->rel, path->path.parallel_workers);
+	zs_path_add_disabled(&path->path, disabled);
 }
 
 /* See node_agg_plan.h. */
@@ -279,5 +280,5 @@ zsnode_agg_set_cost(const ZsAggQuery *query, CustomPath *custom, Cost run_cost, 
 		path->startup_cost += qual.startup;
 		path->total_cost += qual.startup + qual.per_tuple * ngroups;
 	}
-	mark_disabled(custom, query->keys != NIL);
+	mark_disabled(query, custom);
 }

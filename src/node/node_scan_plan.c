@@ -314,7 +314,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	/* there are programs to be made */
 	if (vector_clauses != NIL && !scan->is_cautious)
 		path->startup_cost += ZS_COST_BEGIN_BATCHES;
-	zs_path_add_disabled(path, enable_seqscan ? 0 : 1);
+	zs_path_add_disabled(path, zs_scan_disabled(rel, path->parallel_workers));
 	path->total_cost = path->startup_cost + cpu +
 		seq_page * batches.pages * (1 - (1 - batches.row_share) * (1 - scan->vectors));
 }
