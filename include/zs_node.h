@@ -39,6 +39,9 @@ extern void zsnode_order_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblE
 extern void zsnode_agg_add_paths(PlannerInfo *root, UpperRelationKind stage,
 								 RelOptInfo *input_rel, RelOptInfo *output_rel, void *extra);
 
+/* ---- node_agg_eager.c ---- */
+extern void zsnode_agg_add_eager_paths(PlannerInfo *root, RelOptInfo *rel);
+
 /* ---- node_agg_exec.c ---- */
 
 /* Nodes that make groups and that this process has made. */

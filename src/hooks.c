@@ -103,6 +103,8 @@ rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *rte)
 	zsnode_scan_add_paths(root, rel, rte);
 	/* costs what the cheapest scan does, and the order */
 	zsnode_order_add_paths(root, rel, rte);
+	/* may go on from the cheapest of all paths */
+	zsnode_agg_add_eager_paths(root, rel);
 }
 
 /* Core has made the paths of a pair of relations, once for each pair that makes up joinrel. */

@@ -39,14 +39,17 @@ sorts_all(const Path *path)
 	return IsA(path, SortPath) || IsA(path, GatherMergePath);
 }
 
-/* Does core's path sort or hash all rows of its input? */
+/* Does core's path sort or hash all rows of the relation? */
 static bool
-takes_all_rows(const Path *path)
+takes_all_rows(const RelOptInfo *rel, const Path *path)
 {
 	if (IsA(path, AggPath))
 	{
 		const AggPath *agg = (const AggPath *) path;
 
+		/* of groups that were made below a join there are few */
+		if (zs_has_eager_groups(rel) && DO_AGGSPLIT_COMBINE(agg->aggsplit))
+			return false;
 		return agg->aggstrategy == AGG_HASHED ||
 			(agg->aggstrategy == AGG_SORTED && sorts_all(agg->subpath));
 	}
@@ -74,7 +77,7 @@ zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *ours)
 	{
 		const Path *path = lfirst(lc);
 
-		if (takes_all_rows(path) && zs_path_disabled(ours) <= zs_path_disabled(path) &&
+		if (takes_all_rows(query->rel, path) && zs_path_disabled(ours) <= zs_path_disabled(path) &&
 			ours->total_cost <= ZS_AGG_REGRET_FACTOR * path->total_cost + ZS_AGG_REGRET_COST)
 			query->grouped_rel->pathlist = foreach_delete_current(query->grouped_rel->pathlist,
 																  lc);

@@ -121,7 +121,7 @@ add_parts(const ZsAggQuery *query, PathTarget *target, Parts *parts)
 				aggrefs = lappend(aggrefs, lfirst(lc));
 		}
 		Assert(list_length(aggrefs) == list_length(query->aggrefs));
-		path = (Path *) zsnode_agg_partial_table_path(&child, child_target, aggrefs);
+		path = (Path *) zsnode_agg_partial_table_path(&child, child_target, aggrefs, 0);
 		if (path != NULL)
 			parts->nours++;
 		else

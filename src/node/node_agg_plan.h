@@ -69,11 +69,12 @@ extern CustomPath *zsnode_agg_make_path(const ZsAggQuery *query, PathTarget *tar
 extern bool zsnode_agg_add_table_paths(const ZsAggQuery *query);
 
 /*
- * A path that returns partial aggregates of the query's table, in one process; NULL if there are no
- * programs for it.  target, aggrefs: of partial aggregation.
+ * A path that returns partial aggregates of the query's table, in one process, or one of several
+ * that share the table (workers > 0); NULL if there are no programs for it.  target, aggrefs: of
+ * partial aggregation.
  */
 extern CustomPath *zsnode_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target,
-												 List *aggrefs);
+												 List *aggrefs, int workers);
 
 /* ---- node_agg_cost.c ---- */
 
@@ -151,5 +152,12 @@ extern bool zsnode_agg_add_partition_paths(const ZsAggQuery *query);
 
 /* Adds paths over rows of the cheapest path of the input. */
 extern void zsnode_agg_add_row_paths(const ZsAggQuery *query);
+
+/*
+ * A path that returns partial aggregates of the child's rows, of ngroups groups; NULL if there are
+ * no programs for it.  target, aggrefs: of partial aggregation.
+ */
+extern CustomPath *zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target,
+											   List *aggrefs, Path *child, double ngroups);
 
 #endif							/* NODE_AGG_PLAN_H */

@@ -265,7 +265,7 @@ make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *
 	RowSpec		spec;
 	CustomPath *path;
 
-	Assert(split == ZS_SPLIT_NONE || child->parallel_safe);
+	Assert(child->parallel_workers == 0 || split != ZS_SPLIT_NONE);
 	make_spec(query, aggrefs, &spec);
 	path = zsnode_agg_make_path(query, target, aggrefs, child, NIL,
 								list_make3(spec.inputs, spec.guards,
@@ -273,6 +273,35 @@ make_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *
 	zsnode_agg_set_cost(query, path, rows_cost(query, &spec, child, ngroups) +
 						zsnode_agg_spill_cost(query, child->rows), ngroups);
 	return path;
+}
+
+/*
+ * Can the aggregates be made of the path's rows, from the input *spec?  *divisible: core can
+ * combine what is made of some of the rows.
+ */
+static bool
+find_spec(const ZsAggQuery *query, const Path *child, RowSpec *spec, bool *divisible)
+{
+	if (child->param_info != NULL || !zsbase_query_is_ours(query->root) ||
+		contain_volatile_functions((Node *) query->aggrefs) ||
+		contain_subplans((Node *) query->aggrefs))
+		return false;
+	make_spec(query, query->aggrefs, spec);
+	return !lacks_column((Node *) spec->inputs, child->pathtarget->exprs) &&
+		can_run(query, spec, divisible);
+}
+
+/* See node_agg_plan.h. */
+CustomPath *
+zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs,
+							Path *child, double ngroups)
+{
+	RowSpec		spec;
+	bool		divisible;
+
+	if (!find_spec(query, child, &spec, &divisible) || !divisible)
+		return NULL;
+	return make_row_path(query, target, aggrefs, child, ngroups, ZS_SPLIT_FOR_CORE);
 }
 
 /* See node_agg_plan.h. */
@@ -285,13 +314,7 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 	CustomPath *path;
 	bool		divisible;
 
-	if (child == NULL || child->param_info != NULL || !zsbase_query_is_ours(query->root) ||
-		contain_volatile_functions((Node *) query->aggrefs) ||
-		contain_subplans((Node *) query->aggrefs))
-		return;
-	make_spec(query, query->aggrefs, &spec);
-	if (lacks_column((Node *) spec.inputs, child->pathtarget->exprs) ||
-		!can_run(query, &spec, &divisible))
+	if (child == NULL || !find_spec(query, child, &spec, &divisible))
 		return;
 
 	if (divisible && zsnode_agg_can_divide(query) && rel->partial_pathlist != NIL)
@@ -299,7 +322,8 @@ zsnode_agg_add_row_paths(const ZsAggQuery *query)
 		Path	   *partial_child = linitial(rel->partial_pathlist);
 		double		divisor = zscost_parallel_divisor(partial_child->parallel_workers);
 		double		npartial = zsnode_agg_partial_groups(query, divisor);
-		ZsAggSplit	split = zsnode_agg_can_combine(query) ? ZS_SPLIT_FOR_OURS : ZS_SPLIT_FOR_CORE;
+		ZsAggSplit	split = zsnode_agg_can_combine(query) ?
+			ZS_SPLIT_FOR_OURS : ZS_SPLIT_FOR_CORE;
 		List	   *aggrefs = NIL;
 		PathTarget *target = zsnode_agg_partial_target(query, split, &aggrefs);
 

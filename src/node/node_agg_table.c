@@ -132,38 +132,46 @@ aggregation_cost(const ZsAggQuery *query, List *filter, double ngroups, double d
 	return cost;
 }
 
+/* A path that returns partial aggregates, in one process or, if workers > 0, in several. */
+static CustomPath *
+make_partial_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, List *filter,
+				  int workers, ZsAggSplit split)
+{
+	double		divisor = workers > 0 ? zscost_parallel_divisor(workers) : 1;
+	double		npartial = workers > 0 ? zsnode_agg_partial_groups(query, divisor) :
+		query->ngroups;
+	CustomPath *path = zsnode_agg_make_path(query, target, aggrefs, NULL, filter, NIL, split);
+
+	path->path.parallel_aware = workers > 0;
+	path->path.parallel_workers = workers;
+	zsnode_agg_set_cost(query, path, aggregation_cost(query, filter, npartial, divisor),
+						npartial);
+	return path;
+}
+
 /* See node_agg_plan.h. */
 CustomPath *
-zsnode_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs)
+zsnode_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs,
+							  int workers)
 {
 	List	   *filter = NIL;
-	CustomPath *path;
 	bool		divisible;
 
+	Assert(workers == 0 || query->rel->consider_parallel);
 	if (!find_filter(query, &filter, &divisible) || !divisible)
 		return NULL;
-	path = zsnode_agg_make_path(query, target, aggrefs, NULL, filter, NIL, ZS_SPLIT_FOR_CORE);
-	zsnode_agg_set_cost(query, path, aggregation_cost(query, filter, query->ngroups, 1),
-						query->ngroups);
-	return path;
+	return make_partial_path(query, target, aggrefs, filter, workers, ZS_SPLIT_FOR_CORE);
 }
 
 /* Adds the plan in which workers aggregate shares of the table. */
 static void
 add_parallel_paths(const ZsAggQuery *query, List *filter, int workers, ZsAggSplit split)
 {
-	double		divisor = zscost_parallel_divisor(workers);
-	double		npartial = zsnode_agg_partial_groups(query, divisor);
 	List	   *aggrefs = NIL;
 	PathTarget *target = zsnode_agg_partial_target(query, split, &aggrefs);
-	CustomPath *path = zsnode_agg_make_path(query, target, aggrefs, NULL, filter, NIL, split);
+	CustomPath *path = make_partial_path(query, target, aggrefs, filter, workers, split);
 
 	Assert(workers > 0);
-	path->path.parallel_aware = true;
-	path->path.parallel_workers = workers;
-	path->path.rows = npartial;
-	zsnode_agg_set_cost(query, path, aggregation_cost(query, filter, npartial, divisor),
-						npartial);
 	if (split == ZS_SPLIT_FOR_CORE)
 		zsnode_agg_add_gathered(query, &path->path);
 	else
