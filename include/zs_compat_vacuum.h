@@ -94,6 +94,33 @@ typedef struct ZsVacuumWorkers
 #define zs_vacuum_delay_ms()	0.0
 #endif
 
+/* ... and from 19 on the memory of dead TIDs, and the size of full page images. */
+#if ZS_PG_AT_LEAST(19)
+#define ZS_VACUUM_REPORTS_MEMORY	1
+#else
+#define ZS_VACUUM_REPORTS_MEMORY	0
+#endif
+
+/* Progress of VACUUM: 19 shows who started it, and how thorough it is. */
+#if ZS_PG_AT_LEAST(19)
+#define zs_vacuum_show_starter(params) \
+	pgstat_progress_update_param(PROGRESS_VACUUM_STARTED_BY, \
+								 !AmAutoVacuumWorkerProcess() ? \
+								 PROGRESS_VACUUM_STARTED_BY_MANUAL : \
+								 (params)->is_wraparound ? \
+								 PROGRESS_VACUUM_STARTED_BY_AUTOVACUUM_WRAPAROUND : \
+								 PROGRESS_VACUUM_STARTED_BY_AUTOVACUUM)
+#define zs_vacuum_show_mode(aggressive) \
+	pgstat_progress_update_param(PROGRESS_VACUUM_MODE, (aggressive) ? \
+								 PROGRESS_VACUUM_MODE_AGGRESSIVE : PROGRESS_VACUUM_MODE_NORMAL)
+#define zs_vacuum_show_failsafe() \
+	pgstat_progress_update_param(PROGRESS_VACUUM_MODE, PROGRESS_VACUUM_MODE_FAILSAFE)
+#else
+#define zs_vacuum_show_starter(params)	((void) (params))
+#define zs_vacuum_show_mode(aggressive)	((void) (aggressive))
+#define zs_vacuum_show_failsafe()	((void) 0)
+#endif
+
 /* The offsets of a block of dead TIDs, at most max; how many. */
 #if ZS_PG_AT_LEAST(18)
 #define zs_tidstore_block_offsets(result, offsets, max) \

@@ -116,6 +116,14 @@ for my $table ('p_h', 'p_z')
 			and indexes_total = 2 and indexes_processed < 2
 		from pg_stat_progress_vacuum where relid = '$table'::regclass and phase = 'vacuuming indexes'}),
 		"$table: what is collected, and how many indexes there are");
+	SKIP:
+	{
+		skip 'the server does not show who started a VACUUM', 1 if $node->pg_version < 19;
+		is( $node->safe_psql('postgres',
+				"select mode, started_by from pg_stat_progress_vacuum where pid = $pid"),
+			'normal|manual',
+			"$table: who started it, and how thorough it is");
+	}
 	$node->safe_psql('postgres', "select pg_cancel_backend($pid)");
 	$session->quit;
 }
@@ -162,6 +170,7 @@ sub report
 		'postgres', qq{
 		set track_io_timing = on;
 		} . ($node->pg_version >= 18 ? 'set track_cost_delay_timing = on;' : '') . qq{
+		} . ($options =~ /parallel/ ? 'set min_parallel_index_scan_size = 0;' : '') . qq{
 		vacuum (verbose$options) $table;},
 		stdout => \$stdout,
 		stderr => \$stderr,
@@ -209,6 +218,7 @@ for my $case (
 		'delete from r_$ where a between 2000 and 4999'
 	],
 	[ ', index_cleanup on', 'they are caught up with', '' ],
+	[ ', parallel 2', 'several processes', 'delete from r_$ where a between 5000 and 9999' ],
 	[ ', disable_page_skipping', 'all pages', '' ])
 {
 	my ($options, $title, $before) = @$case;

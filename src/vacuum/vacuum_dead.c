@@ -93,7 +93,8 @@ zsvacuum_dead_create(ZsVacuumRun *run, int nworkers)
 		run->dead_info->max_bytes = (size_t) work_mem_kb * 1024;
 		run->dead = TidStoreCreateLocal(run->dead_info->max_bytes, true);
 	}
-	pgstat_progress_update_param(PROGRESS_VACUUM_MAX_DEAD_TUPLE_BYTES, run->dead_info->max_bytes);
+	run->max_dead_bytes = run->dead_info->max_bytes;
+	pgstat_progress_update_param(PROGRESS_VACUUM_MAX_DEAD_TUPLE_BYTES, run->max_dead_bytes);
 }
 
 /* How much is collected, for pg_stat_progress_vacuum. */
@@ -109,6 +110,8 @@ zsvacuum_dead_report(const ZsVacuumRun *run)
 static void
 reset_dead_store(ZsVacuumRun *run)
 {
+	run->dead_bytes += TidStoreMemoryUsage(run->dead);
+	run->dead_resets++;
 	if (run->pvs != NULL)
 	{
 		parallel_vacuum_reset_dead_items(run->pvs);

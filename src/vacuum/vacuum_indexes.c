@@ -35,6 +35,7 @@ zsvacuum_check_failsafe(ZsVacuumRun *run)
 	run->strategy = NULL;
 	run->do_index_vacuuming = false;
 	run->do_index_cleanup = false;
+	zs_vacuum_show_failsafe();
 	ereport(WARNING,
 			(errmsg("bypassing nonessential maintenance of table \"%s.%s.%s\" as a failsafe after %d index scans",
 					get_database_name(MyDatabaseId),

@@ -254,6 +254,7 @@ zsvacuum_relation(Relation rel, const VacuumParams *params, BufferAccessStrategy
 	Assert(CheckRelationLockedByMe(rel, ShareUpdateExclusiveLock, true));
 	zsbase_require_preload();
 	pgstat_progress_start_command(PROGRESS_COMMAND_VACUUM, RelationGetRelid(rel));
+	zs_vacuum_show_starter(params);
 	run.rel = rel;
 	zsvacuum_report_begin(&run, params);
 	run.strategy = strategy;
@@ -277,6 +278,7 @@ zsvacuum_relation(Relation rel, const VacuumParams *params, BufferAccessStrategy
 	run.skip_frozen = (params->options & VACOPT_DISABLE_PAGE_SKIPPING) == 0;
 	if (!run.skip_frozen)
 		run.aggressive = true;
+	zs_vacuum_show_mode(run.aggressive);
 	if (params->options & VACOPT_VERBOSE)
 		ereport(INFO,
 				(errmsg("%svacuuming \"%s.%s.%s\"", run.aggressive ? "aggressively " : "",

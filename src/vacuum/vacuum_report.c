@@ -144,6 +144,12 @@ add_indexes(StringInfo buf, const ZsVacuumRun *run)
 					 UINT64_FORMAT " dead item identifiers%s\n",
 					 scan, leaves, percent(run, leaves), run->do_index_vacuuming ? "had" : "have",
 					 rows, run->do_index_vacuuming ? " removed" : "");
+	if (run->index_workers.nplanned > 0)
+		appendStringInfo(buf, "parallel workers: index vacuum: %d planned, %d launched in total\n",
+						 run->index_workers.nplanned, run->index_workers.nlaunched);
+	if (run->cleanup_workers.nplanned > 0)
+		appendStringInfo(buf, "parallel workers: index cleanup: %d planned, %d launched\n",
+						 run->cleanup_workers.nplanned, run->cleanup_workers.nlaunched);
 	for (int i = 0; i < run->nindexes; i++)
 	{
 		IndexBulkDeleteResult *stats = run->indstats[i];
@@ -192,8 +198,18 @@ add_usage(StringInfo buf, const ZsVacuumRun *run, TimestampTz endtime)
 	appendStringInfo(buf, "WAL usage: " INT64_FORMAT " records, " INT64_FORMAT
 					 " full page images, " UINT64_FORMAT " bytes",
 					 wal.wal_records, wal.wal_fpi, wal.wal_bytes);
+#if ZS_VACUUM_REPORTS_MEMORY
+	appendStringInfo(buf, ", " UINT64_FORMAT " full page image bytes", wal.wal_fpi_bytes);
+#endif
 #if ZS_WAL_USAGE_HAS_FULL
 	appendStringInfo(buf, ", " INT64_FORMAT " buffers full", wal.wal_buffers_full);
+#endif
+#if ZS_VACUUM_REPORTS_MEMORY
+	appendStringInfo(buf, "\nmemory usage: dead item storage %.2f MB accumulated across %d reset%s "
+					 "(limit %.2f MB each)",
+					 (double) run->dead_bytes / (1024 * 1024), run->dead_resets,
+					 run->dead_resets == 1 ? "" : "s",
+					 (double) run->max_dead_bytes / (1024 * 1024));
 #endif
 	appendStringInfo(buf, "\nsystem usage: %s", pg_rusage_show(&start->rusage));
 }

@@ -66,6 +66,9 @@ typedef struct ZsVacuumRun
 	ParallelVacuumState *pvs;
 	TidStore   *dead;
 	VacDeadItemsInfo *dead_info;
+	Size		max_dead_bytes; /* so much memory is there for them */
+	uint64		dead_bytes;		/* so much has been used, each time that they were removed ... */
+	int			dead_resets;	/* ... or left; so often */
 	BlockNumber pending_block;	/* rows of this block are not in dead yet */
 	int			npending;
 	OffsetNumber pending[ZS_ROWS_PER_BLOCK];
