@@ -109,8 +109,14 @@ sub problems_of
 		{
 			$check->($relation =~ /^(?:requires|recommends|suggests|conflicts)$/,
 				"prereqs $relation");
-			$check->($needs->{$_} =~ /^0$/ || $needs->{$_} =~ $version_pattern, "version of $_")
-			  for keys %$needs;
+			for my $name (keys %$needs)
+			{
+				# one version, or a range: ">= 1.2.0, < 2.0.0"
+				my @versions =
+				  map { s/^(?:[<>]=?|[=!]=)\s*//r } split /\s*,\s*/, $needs->{$name}, -1;
+				$check->(@versions && !(grep { $_ ne '0' && !/$version_pattern/ } @versions),
+					"version of $name");
+			}
 		}
 	}
 	if (my $resources = $meta->{resources})
