@@ -43,6 +43,7 @@
 #include "utils/lsyscache.h"
 
 #include "convert_internal.h"
+#include "zs_compat.h"
 
 PG_FUNCTION_INFO_V1(zs_convert_log);
 
@@ -75,6 +76,7 @@ zsconvert_log_create(Relation rel, const ZsConvertKey *key)
 	Assert(key->n > 0);
 	for (int i = 0; i < key->n; i++)
 		TupleDescCopyEntry(desc, (AttrNumber) (i + 1), RelationGetDescr(rel), key->attnos[i]);
+	zs_tupledesc_finalize(desc);
 	snprintf(name, sizeof(name), "zs_convert_log_%u", RelationGetRelid(rel));
 	oid = heap_create_with_catalog(name, RelationGetNamespace(rel), rel->rd_rel->reltablespace,
 								   InvalidOid, InvalidOid, InvalidOid, rel->rd_rel->relowner,
