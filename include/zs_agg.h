@@ -154,7 +154,7 @@ typedef struct ZsAgg
 	int			width;			/* its bytes, of a by-value type */
 	Oid			collation;
 	ZsQual	   *filter;			/* FILTER (WHERE ...), or NULL */
-	bool		has_zone;		/* MIN, MAX: of zsnode_agg_find_zone() */
+	bool		has_zone;		/* MIN, MAX: of node_agg_zone.c */
 	bool		zone_unsigned;
 	bool		distinct;		/* only the first of equal values counts; not MIN, MAX, which
 								 * need not care */
@@ -363,14 +363,6 @@ extern void zsagg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVector
 extern void zsagg_add_batch(const ZsAgg *agg, ZsAggValue *value,
 							const ZsColumnVector *vector, const uint64 *sel);
 
-/* node_agg_total.c */
-
-/*
- * Totals instead of a vector (node_agg_total.c): what the rows of sel of the present batch come
- * to, for the value as it is.  False: that cannot be said.  Adding them never fails.
- */
-extern bool zsnode_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input,
-								  const uint64 *sel, ZsVectorTotals *totals);
 /* agg_ops.c */
 
 /*
@@ -384,30 +376,8 @@ extern void zsagg_add_groups(const ZsAgg *agg, char *values, Size stride, bool i
 							 const uint16 *list, uint32 n, const uint32 *groups,
 							 bool all_known);
 
-/*
- * A batch and its groups (node_agg_groups.c).  list: its n rows, at least one; numbers: their
- * groups, of which there are ngroups by now.  all_known: each row has one, else PG_UINT32_MAX may
- * stand there.
- */
-typedef struct ZsBatchGroups ZsBatchGroups;
-
-/* node_agg_groups.c */
-extern ZsBatchGroups *zsnode_batch_groups_create(int naggs);
-
-/*
- * As zsagg_add_groups() for the batch's rows that are in sel, the way that is best for it;
- * once for each aggregate.
- */
-extern void zsnode_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
-										const ZsColumnVector *vector, const uint64 *sel,
-										ZsBatchGroups *batch);
-
-/* agg_ops.c */
-
 /* Adds one row's argument. */
 extern void zsagg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull);
-
-/* agg_ops.c */
 
 /*
  * The aggregate's result, in the current context or in the values'.  Errors: those of core's final
@@ -423,24 +393,6 @@ extern bool zsagg_result_may_raise(const ZsAgg *agg, const ZsAggValue *value);
  * the values' context.  Errors: overflow of floats.
  */
 extern void zsagg_combine(const ZsAgg *agg, ZsAggValue *value, int64 state);
-
-/* ---- minimum and maximum by zone maps (node_agg_zone.c) ---- */
-
-/*
- * What a zone map would have for the value that there is: between low and high; false if there is
- * none.
- */
-extern bool zsnode_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high);
-
-/* Has the aggregate, which has_zone, got all that values in these bounds could give it? */
-extern bool zsnode_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *bounds);
-
-/*
- * A condition on the column, by the operator, that is true for all values that may change what
- * there is.  Memory comes from the current context; what the constant points to may be the value's.
- */
-extern Expr *zsnode_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg,
-									ZsAggValue *value, Oid opno);
 
 /* ---- partial aggregation ---- */
 
@@ -509,20 +461,6 @@ extern void zsagg_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64
 									  int scale, int dscale);
 extern void zsagg_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num);
 extern Numeric zsagg_numeric_best(const ZsAggValue *value);
-
-
-/* ---- plans ---- */
-
-extern const CustomScanMethods zsnode_agg_scan_methods;
-
-/* node_agg_exec.c */
-extern Node *zsnode_agg_create_state(CustomScan *cscan);
-
-/*
- * Tells the node, if it is one of ours, that only the first of its rows in the order of the Sort
- * node above count.
- */
-extern void zsnode_agg_set_sort(PlanState *ps, SortState *sort);
 
 /* ---- core's aggregates beside ours (agg_verify.c) ---- */
 

@@ -60,9 +60,6 @@ extern bool zsagg_spill_start_again(ZsSpill *spill);
 /* Will many of them have to? */
 extern bool zsagg_spill_counts_in_vain(const ZsSpill *spill);
 
-/* Do they come again? */
-extern bool zsagg_spill_again(const ZsSpill *spill);
-
 /*
  * From what is opened next on, rows of groups that have fewer rows than least, all together, may be
  * left out; least never gets smaller.  Only where rows are counted.

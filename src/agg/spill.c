@@ -214,13 +214,6 @@ zsagg_spill_counts_in_vain(const ZsSpill *spill)
 
 /* See zs_agg_spill.h. */
 bool
-zsagg_spill_again(const ZsSpill *spill)
-{
-	return spill->again;
-}
-
-/* See zs_agg_spill.h. */
-bool
 zsagg_spill_start_again(ZsSpill *spill)
 {
 	Assert(spill->only_counts && spill->tapes == NULL);

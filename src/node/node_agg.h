@@ -25,6 +25,20 @@
 #include "zs_expr_filter.h"
 #include "zs_expr_input.h"
 
+/* What a DISTINCT aggregate has seen (node_agg_distinct.c). */
+typedef struct AggSet
+{
+	ZsGroupKey	keys[2];		/* the group's number, and the argument */
+	TupleDesc	pairdesc;		/* of pairs of these; without grouping, of the argument */
+	ZsGroups   *seen;			/* pairs of these */
+	MemoryContext context;		/* of seen */
+	ZsGroups   *seen_by_rows;	/* the same for the verifier */
+	MemoryContext verify_context;	/* of these */
+	ZsSpill    *spill;			/* pairs that seen has no room for; NULL: there are none */
+	bool		waits;			/* rows of the batch have such pairs: waiting */
+	uint64		waiting[ZS_KERNEL_WORDS];
+} AggSet;
+
 /* One aggregate of the node. */
 typedef struct NodeAgg
 {
@@ -37,17 +51,7 @@ typedef struct NodeAgg
 	ZsAggFold	filter_fold;	/* FILTER, and the argument (node_agg_fold.c) */
 	ZsAggFold	arg_fold;
 	bool		ignores;		/* may have what zone maps say it needs not see */
-
-	/* DISTINCT (node_agg_distinct.c) */
-	ZsGroupKey	distinct_keys[2];	/* the group's number, and the argument */
-	TupleDesc	pairdesc;		/* of pairs of these; without grouping, of the argument */
-	ZsGroups   *seen;			/* pairs of these */
-	MemoryContext set_context;	/* of seen */
-	ZsGroups   *seen_by_rows;	/* the same for the verifier */
-	MemoryContext verify_context;	/* of these */
-	ZsSpill    *spill;			/* pairs that seen has no room for; NULL: there are none */
-	bool		waits;			/* rows of the batch have such pairs: waiting */
-	uint64		waiting[ZS_KERNEL_WORDS];
+	AggSet		set;
 } NodeAgg;
 
 /* What EXPLAIN tells, of one process or of all of them. */
@@ -78,112 +82,183 @@ typedef struct SharedAgg
 	AggCounts	counts[FLEXIBLE_ARRAY_MEMBER];	/* of each worker, written by it when it is done */
 } SharedAgg;
 
-typedef struct AggNodeState
+/* What the groups of a batch have in common for all aggregates (node_agg_groups.c). */
+typedef struct ZsBatchGroups ZsBatchGroups;
+
+/* How far the node is with its input.  What may follow on what: zsnode_agg_turn_to(). */
+typedef enum AggPhase
 {
-	CustomScanState css;		/* first */
-	Relation	rel;			/* whose rows are aggregated; NULL: those of a plan */
-	List	   *filter_clauses;
-	List	   *aggrefs;
-	ZsFilter *filter;
-	ExprState  *filter_rows;	/* the same for single rows */
-	bool		counts_only;	/* no column has to be looked at */
-	int			nkeys;			/* 0: one group of all rows */
-	ZsGroupKey *keys;
-	List	   *key_exprs;
-	List	   *shown_keys;		/* by EXPLAIN */
-	ExprState **key_states;		/* of keys that are no columns */
-	ZsAggFold  *key_folds;
-	int			naggs;
-	NodeAgg    *aggs;
+	ZS_AGG_UNSTARTED,			/* nothing was asked for since the last rescan */
+	ZS_AGG_READING,				/* the input has more rows, as far as is known */
+	ZS_AGG_READING_AGAIN,		/* the same, for the second time: rows that were only counted */
+	ZS_AGG_READ,				/* it has none; rows that were written out may be left */
+	ZS_AGG_DONE					/* there are no more groups but those in memory */
+} AggPhase;
 
-	/* parameters and stable functions of keys and aggregates (node_agg_fold.c) */
-	bool		has_folds;
-	bool		folds_wait;		/* some have no values yet */
+/* Parameters and stable functions of keys and aggregates (node_agg_fold.c). */
+typedef struct AggFolds
+{
+	bool		any;
+	bool		wait;			/* some have no values yet */
 	bool		keys_wait;		/* keys have no programs */
-	TupleDesc	fold_desc;
-	Index		fold_varno;
-	ExprContext *fold_econtext;
-	MemoryContext fold_context; /* values and programs that a rescan changes */
+	ZsAggFold  *of_keys;
+	TupleDesc	desc;
+	Index		varno;
+	ExprContext *econtext;
+	MemoryContext context;		/* values and programs that a rescan changes */
+} AggFolds;
 
+/* Groups and their values in memory (node_agg_groups.c). */
+typedef struct AggStore
+{
+	MemoryContext context;		/* of all of it */
+	ZsGroups   *groups;
+	MemoryContext groups_context;	/* of groups */
 	char	   *values_memory;	/* of values, which begin with a cache line */
 	char	   *values;			/* value_size bytes for each group: a value of each aggregate */
 	Size		value_size;
 	uint32		maxgroups;		/* groups that values has room for */
-	const ZsColumnVector **vectors; /* of the aggregates, in a batch */
-	uint64	   *sels;			/* rows that they take, in a batch */
-	ZsBatchGroups *batch_groups;
-	ZsVectorTotals *totals;		/* instead of a vector and rows, where has_totals */
-	bool	   *has_totals;
-	ZsGroups   *groups;
-	MemoryContext groups_context;
-	uint32		next_group;		/* the next to be returned */
-	Datum	   *row_values;		/* what is kept of a row: keys, and what aggregates take of it */
-	bool	   *row_isnull;
-	TupleDesc	rowdesc;
-	ZsSpill    *spill;			/* NULL: no row was written out */
-	struct ZsAggPack *pack;		/* NULL: no row was packed */
-	ZsInput    *input;
-	ExprContext *rowcontext;	/* of single rows */
-	MemoryContext context;		/* of the values and groups */
-	MemoryContext result_context;	/* of the row returned last */
-	ZsAggVerifier *verifier;
-	bool		has_sets;		/* there are aggregates with DISTINCT */
-	bool		by_rows;		/* zedstore.debug_vector = rows */
-	bool		all_ignore;		/* batches may be left out without a look at their rows */
-	Oid			zone_operator;	/* what the scan needs not see is said by the first aggregate;
-								 * InvalidOid: it is not */
-	int64		zone_low;		/* of what it was told last, if zone_told */
-	int64		zone_high;
-	bool		zone_told;
-	bool		started;		/* the table was scanned, or is being scanned */
-	bool		at_end;			/* all rows of the input were taken */
-	bool		done;			/* there are no more groups but groups_left */
-	uint32		groups_left;	/* in memory, to be returned */
-
-	bool		may_be_early;	/* groups that are complete may be returned before the end */
-	uint64		fill_rows;		/* taken since the last fill began */
-	uint64		frozen_rows;	/* of these, those before groups were frozen */
-	uint64		absent_rows;	/* of these, those after that, whose groups are not in memory */
-	uint32		early_look;		/* not with less groups than these */
-	bool		early;			/* only those are returned whose early_key lies outside of: */
-	int			early_key;
-	int64		ahead_min;
-	int64		ahead_max;
-	uint32		ncomplete;		/* number of those */
-
-	uint32		rare_look;		/* with so many groups more may not be needed */
-	bool		counted_in_vain;	/* they were, and are not counted again before there is need */
-
-	ZsTop	   *top;			/* the groups that the Sort node above wants; NULL: all */
-	bool		choosing;		/* not all of them are returned */
-	uint32	   *kept;			/* numbers of those that are, if choosing or early */
-	uint32		result_group;	/* of which there is something in result_context */
-
-	ZsAggSplit	split;
-	bool		partial;		/* returns transition values, or states for a node of ours */
-	struct ZsAggBlocks *blocks;	/* NULL: it returns groups one by one */
-	SharedAgg  *shared;			/* NULL: no other process takes part */
-
 	Size		base_memory;	/* what is there before the first group */
 	Size		full_memory;	/* what there was when that was too much; 0: it was not */
+} AggStore;
+
+/* Of the batch that is being added (node_agg_batch.c); arrays have a member for each aggregate. */
+typedef struct AggBatch
+{
+	const ZsColumnVector **vectors; /* arguments */
+	uint64	   *sels;			/* ZS_KERNEL_WORDS each: rows that it takes */
+	ZsVectorTotals *totals;		/* instead of a vector and rows, where has_totals */
+	bool	   *has_totals;
+	ZsBatchGroups *groups;
+} AggBatch;
+
+/* Of the row that is being added (node_agg_single.c). */
+typedef struct AggRow
+{
+	ExprContext *econtext;		/* its memory */
+	ExprState  *filter;
+	Datum	   *values;			/* what is kept of it: keys, and what aggregates take of it */
+	bool	   *isnull;
+	TupleDesc	desc;			/* of these */
+} AggRow;
+
+/* Rows that wait on disk (node_agg_single.c, node_agg_pack.c). */
+typedef struct AggWritten
+{
+	ZsSpill    *spill;			/* NULL: no row was written out */
+	struct ZsAggPack *pack;		/* NULL: no row was packed */
+} AggWritten;
+
+/* Minimum and maximum guided by zone maps (node_agg_zone.c). */
+typedef struct AggZones
+{
+	bool		all_ignore;		/* batches may be left out without a look at their rows */
+	Oid			operator;		/* what the scan needs not see is said by the first aggregate;
+								 * InvalidOid: it is not */
+	int64		low;			/* of what it was told last, if told */
+	int64		high;
+	bool		told;
+} AggZones;
+
+/* The filling that goes on, or was the last (node_agg_fill.c). */
+typedef struct AggFill
+{
+	AggPhase	phase;
+	const struct AggAsked *stopped; /* by whom, before the input's end; NULL: it was not */
+	uint32		nreturned;		/* groups that are to be returned, if stopped */
+	uint64		nrows;			/* taken since it began */
+	uint64		frozen_rows;	/* of these, those before groups were frozen */
+	uint64		absent_rows;	/* of these, those after that, whose groups are not in memory */
+} AggFill;
+
+/* Groups that are being returned (node_agg_return.c). */
+typedef struct AggResult
+{
+	uint32		left;			/* groups in memory, to be returned */
+	uint32		next;			/* the next of them */
+	ZsTop	   *top;			/* the groups that the Sort node above wants; NULL: all */
+	bool		choosing;		/* not all of them are returned */
+	uint32	   *kept;			/* numbers of those that are; NULL: all are */
+	MemoryContext context;		/* of the row returned last */
+	uint32		group;			/* of which there is something in context */
+	struct ZsAggBlocks *blocks;	/* NULL: groups are returned one by one */
+} AggResult;
+
+/* Other processes of the plan (node_agg_report.c). */
+typedef struct AggWorkers
+{
+	SharedAgg  *shared;			/* NULL: no other process takes part */
+	AggCounts	counts;			/* of all workers */
+} AggWorkers;
+
+typedef struct AggNodeState
+{
+	CustomScanState css;		/* first */
+
+	/* what the plan says (node_agg_exec.c) */
+	Relation	rel;			/* whose rows are aggregated; NULL: those of a plan */
+	List	   *filter_clauses;
+	List	   *aggrefs;
+	List	   *key_exprs;
+	List	   *shown_keys;		/* by EXPLAIN */
+	int			nkeys;			/* 0: one group of all rows */
+	ZsGroupKey *keys;
+	ExprState **key_states;		/* of keys that are no columns */
+	int			naggs;
+	NodeAgg    *aggs;
+	bool		has_sets;		/* there are aggregates with DISTINCT */
+	bool		counts_only;	/* no column has to be looked at */
+	ZsAggSplit	split;
+	bool		partial;		/* returns transition values, or states for a node of ours */
+	bool		by_rows;		/* zedstore.debug_vector = rows */
+
+	ZsInput    *input;
+	ZsFilter   *filter;
+	AggFolds	folds;
+	AggStore	store;
+	AggBatch	batch;
+	AggRow		row;
+	AggWritten	written;
+	AggZones	zones;
+	AggFill		fill;
+	int			nanswers;		/* to full memory (node_agg_full.c) */
+	struct AggAsked *answers;
+	AggResult	result;
+	AggWorkers	workers;
 	AggCounts	counts;
-	AggCounts	worker_counts;	/* of all workers */
+	ZsAggVerifier *verifier;	/* NULL: nothing is verified */
 } AggNodeState;
 
 /* What the aggregate has seen of the group; as long as there are no more groups. */
 static inline ZsAggValue *
 zsnode_agg_value_of(const AggNodeState *state, uint32 group, const NodeAgg *agg)
 {
-	Assert(state->nkeys == 0 ? group == 0 : group < state->maxgroups);
-	return (ZsAggValue *) (state->values + group * state->value_size + agg->offset);
+	const AggStore *store = &state->store;
+
+	Assert(state->nkeys == 0 ? group == 0 : group < store->maxgroups);
+	return (ZsAggValue *) (store->values + group * store->value_size + agg->offset);
 }
+
+/* ---- a batch as a whole (node_agg_total.c) ---- */
+
+extern bool zsnode_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input,
+								  const uint64 *sel, ZsVectorTotals *totals);
 
 /* ---- minimum and maximum without a look (node_agg_zone.c) ---- */
 
+extern bool zsnode_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *bounds);
+extern void zsnode_agg_set_scan_filter(AggNodeState *state);
 extern void zsnode_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo params);
+extern bool zsnode_agg_zones_ignore(AggNodeState *state);
+extern void zsnode_agg_zones_tell(AggNodeState *state);
+extern void zsnode_agg_zones_forget(AggNodeState *state);
 
 /* ---- the node's groups and values (node_agg_groups.c) ---- */
 
+extern ZsBatchGroups *zsnode_batch_groups_create(int naggs);
+extern void zsnode_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
+										const ZsColumnVector *vector, const uint64 *sel,
+										ZsBatchGroups *batch);
 extern ZsGroups *zsnode_agg_create_groups(AggNodeState *state);
 extern void zsnode_agg_grow_values(AggNodeState *state);
 extern void zsnode_agg_start_groups(AggNodeState *state, const uint16 *list, uint32 n,
@@ -200,20 +275,21 @@ extern void zsnode_agg_take_rows(AggNodeState *state, const ZsBatch *batch, cons
 
 /* ---- batches (node_agg_batch.c) ---- */
 
-extern void zsnode_agg_set_scan_filter(AggNodeState *state, const NodeAgg *agg);
 extern void zsnode_agg_take_batch(AggNodeState *state, const ZsBatch *batch);
 
 /* ---- rows written out by columns (node_agg_pack.c) ---- */
 
 typedef struct ZsAggPack ZsAggPack;
 
-extern bool zsnode_agg_pack_rows(AggNodeState *state, const uint16 *list, uint32 n);
+extern void zsnode_agg_write_absent(AggNodeState *state, uint16 *list, uint32 n,
+									const uint32 *numbers);
 extern void zsnode_agg_add_packed(AggNodeState *state);
 extern bool zsnode_agg_collect_packed(AggNodeState *state, uint64 hash, uint32 len);
 extern void zsnode_agg_forget_packed(AggNodeState *state);
 
 /* ---- all groups (node_agg_fill.c) ---- */
 
+extern void zsnode_agg_turn_to(AggNodeState *state, AggPhase phase);
 extern void zsnode_agg_free_spill(AggNodeState *state);
 extern bool zsnode_agg_fill_groups(AggNodeState *state);
 
@@ -228,24 +304,6 @@ typedef struct ZsAggBlocks ZsAggBlocks;
 
 extern void zsnode_agg_blocks_init(AggNodeState *state, TupleDesc desc);
 extern TupleTableSlot *zsnode_agg_store_block(AggNodeState *state);
-
-/* ---- groups of few rows (node_agg_rare.c) ---- */
-
-extern void zsnode_agg_count_rare(AggNodeState *state);
-extern bool zsnode_agg_know_wanted(AggNodeState *state);
-extern bool zsnode_agg_counts_in_vain(const AggNodeState *state);
-extern bool zsnode_agg_leave_rare(AggNodeState *state);
-
-/* Do rows come that have been counted?  Then those that are not wanted are taken out of passed. */
-extern bool zsnode_agg_comes_again(const AggNodeState *state);
-extern void zsnode_agg_leave_rows(AggNodeState *state, uint64 *passed);
-
-/* ---- groups that are complete (node_agg_early.c) ---- */
-
-extern bool zsnode_agg_may_be_early(const AggNodeState *state);
-extern bool zsnode_agg_is_complete(const AggNodeState *state, uint32 group);
-extern bool zsnode_agg_find_complete(AggNodeState *state, bool full);
-extern void zsnode_agg_forget_complete(AggNodeState *state);
 
 /* ---- parameters (node_agg_fold.c) ---- */
 

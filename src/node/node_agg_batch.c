@@ -9,9 +9,6 @@
  * Any of these may say that it must not decide: then nothing has changed yet, and the batch goes to
  * node_agg_single.c as a whole.  The second step adds, and cannot fail.
  *
- * A minimum or maximum needs no batch whose zone maps say that it has nothing smaller or larger; if
- * that is all there is to compute the scan is told so, and leaves out whole segments.
- *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/node/node_agg_batch.c
@@ -21,7 +18,7 @@
 #include "postgres.h"
 
 #include "node_agg.h"
-#include "zs_clause.h"
+#include "node_agg_full.h"
 
 /* ---- columns ------------------------------------------------------------------------ */
 
@@ -90,108 +87,97 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	return true;
 }
 
+/* ---- adding ------------------------------------------------------------------------- */
+
 /* Adds the rows of passed to their groups, which have been found to be ready. */
 static void
 add_to_groups(AggNodeState *state, const uint64 *passed, uint32 *numbers)
 {
+	const AggStore *store = &state->store;
+	const AggBatch *batch = &state->batch;
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(passed, list);
-	uint32		nabsent = 0;
 
-	Assert(state->nkeys > 0 && CurrentMemoryContext == state->context);
+	Assert(state->nkeys > 0 && CurrentMemoryContext == store->context);
 	if (n == 0)
 		return;
-	zsagg_groups_assign(state->groups, state->input, passed, list, n, NULL, numbers);
+	zsagg_groups_assign(store->groups, state->input, passed, list, n, NULL, numbers);
 	zsnode_agg_start_groups(state, list, n, numbers);
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];
-		uint64	   *sel = state->sels + i * ZS_KERNEL_WORDS;
+		uint64	   *sel = batch->sels + i * ZS_KERNEL_WORDS;
 
 		if (agg->agg.distinct)
 			zsnode_agg_keep_first(agg, state->input, passed, list, n, numbers, sel);
-		zsnode_agg_add_batch_groups(&agg->agg, state->values + agg->offset, state->value_size,
-									state->vectors[i], sel, state->batch_groups);
+		zsnode_agg_add_batch_groups(&agg->agg, store->values + agg->offset, store->value_size,
+									batch->vectors[i], sel, batch->groups);
 	}
 	zsnode_agg_write_waiting(state, list, n, numbers);
-
-	if (!zsagg_groups_frozen(state->groups))
-		return;
-
-	for (uint32 i = 0; i < n; i++)
-	{
-		list[nabsent] = list[i];
-		nabsent += numbers[i] == ZS_NO_GROUP ? 1 : 0;
-	}
-	state->absent_rows += nabsent;
-	if (nabsent == 0 || zsnode_agg_pack_rows(state, list, nabsent))
-		return;
-
-	/* last, since a row's values may be decoded where the vectors are */
-	for (uint32 i = 0; i < nabsent; i++)
-	{
-		ResetExprContext(state->rowcontext);
-		zsexpr_input_store(state->input, list[i]);
-		zsnode_agg_read_row(state);
-		zsnode_agg_spill_row(state);
-	}
-	ExecClearTuple(state->input->slot);
+	if (zsagg_groups_frozen(store->groups))
+		zsnode_agg_write_absent(state, list, n, numbers);
 }
 
 /* Adds the rows of passed, without groups. */
 static void
 add_to_all(AggNodeState *state, const uint64 *passed)
 {
+	const AggBatch *batch = &state->batch;
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = state->has_sets ? zskernel_bits_list(passed, list) : 0;
 
-	Assert(state->nkeys == 0 && CurrentMemoryContext == state->context);
+	Assert(state->nkeys == 0 && CurrentMemoryContext == state->store.context);
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];
-		uint64	   *sel = state->sels + i * ZS_KERNEL_WORDS;
+		ZsAggValue *value = zsnode_agg_value_of(state, 0, agg);
+		uint64	   *sel = batch->sels + i * ZS_KERNEL_WORDS;
 
-		if (state->has_totals[i])
+		if (batch->has_totals[i])
 		{
 			state->counts.ntotals++;
-			zsagg_add_totals(&agg->agg, zsnode_agg_value_of(state, 0, agg),
-								  &state->totals[i]);
+			zsagg_add_totals(&agg->agg, value, &batch->totals[i]);
 			continue;
 		}
 		if (agg->agg.distinct)
 			zsnode_agg_keep_first(agg, state->input, passed, list, n, NULL, sel);
-		zsagg_add_batch(&agg->agg, zsnode_agg_value_of(state, 0, agg), state->vectors[i],
-						sel);
+		zsagg_add_batch(&agg->agg, value, batch->vectors[i], sel);
 	}
 	zsnode_agg_write_waiting(state, list, n, NULL);
 }
 
 /*
- * Lets the scan skip segments by the filter and, unless it is NULL, by what the minimum or maximum
- * does not need.
+ * Gets arguments, totals and sets of all aggregates ready for the rows of passed.  False if the
+ * batch has to be taken row by row.
  */
-void
-zsnode_agg_set_scan_filter(AggNodeState *state, const NodeAgg *agg)
+static bool
+get_arguments(AggNodeState *state, const uint64 *passed)
 {
-	MemoryContext old;
-	List	   *clauses;
+	AggBatch   *batch = &state->batch;
 
-	Assert(agg == NULL || OidIsValid(state->zone_operator));
-	ResetExprContext(state->rowcontext);
-	old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
-	clauses = zsexpr_filter_clauses(state->filter);
-	if (agg != NULL)
-		clauses = lappend(clauses, zsnode_agg_zone_clause(state->input->desc, state->input->varno,
-														  &agg->agg,
-														  zsnode_agg_value_of(state, 0,
-																			  agg),
-														  state->zone_operator));
-	zsexpr_input_batch_set_filters(state->input, clauses,
-								   state->css.ss.ps.state->es_param_list_info);
-	MemoryContextSwitchTo(old);
+	for (int i = 0; i < state->naggs; i++)
+	{
+		const NodeAgg *agg = &state->aggs[i];
+		uint64	   *sel = batch->sels + i * ZS_KERNEL_WORDS;
+
+		batch->has_totals[i] = state->nkeys == 0 &&
+			zsnode_agg_get_totals(&agg->agg, zsnode_agg_value_of(state, 0, agg), state->input,
+								  passed, &batch->totals[i]);
+		if (batch->has_totals[i])
+			continue;
+		if (!get_argument(state, i, passed, sel, &batch->vectors[i]) ||
+			(agg->agg.distinct &&
+			 !zsagg_groups_ready(agg->set.seen, state->input,
+								 agg->agg.expr != NULL ? sel : passed)))
+			return false;
+	}
+	return true;
 }
 
-/* False if the batch has to be taken row by row; then nothing has changed. */
+/*
+ * Adds the batch.  passed receives the rows that pass the filter, numbers those of their groups.
+ * False if the batch has to be taken row by row; then nothing has changed.
+ */
 static bool
 add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *numbers)
 {
@@ -206,38 +192,18 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 						   &changed))
 		return false;
 	if (changed)
-		zsnode_agg_set_scan_filter(state, NULL);
-	if (state->keys_wait && zskernel_bits_any(passed))
+		zsnode_agg_set_scan_filter(state);
+	if (state->folds.keys_wait && zskernel_bits_any(passed))
 		return false;
-	if (zsnode_agg_comes_again(state))
-	{
-		if (!zsagg_groups_ready(state->groups, state->input, passed))
-			return false;
-		zsnode_agg_leave_rows(state, passed);
-		if (!zskernel_bits_any(passed))
-			return true;
-	}
-	for (int i = 0; i < state->naggs; i++)
-	{
-		const NodeAgg *agg = &state->aggs[i];
-		uint64	   *sel = state->sels + i * ZS_KERNEL_WORDS;
-
-		state->has_totals[i] = state->nkeys == 0 &&
-			zsnode_agg_get_totals(&agg->agg, zsnode_agg_value_of(state, 0, agg), state->input,
-								  passed, &state->totals[i]);
-		if (state->has_totals[i])
-			continue;
-		if (!get_argument(state, i, passed, sel, &state->vectors[i]) ||
-			(agg->agg.distinct &&
-			 !zsagg_groups_ready(agg->seen, state->input,
-								 agg->agg.expr != NULL ? sel : passed)))
-			return false;
-	}
-	if (state->nkeys > 0 && !zsagg_groups_ready(state->groups, state->input, passed))
+	if (state->fill.phase == ZS_AGG_READING_AGAIN &&
+		!zsnode_agg_answers_leave_rows(state, passed))
+		return false;
+	if (!get_arguments(state, passed) ||
+		(state->nkeys > 0 && !zsagg_groups_ready(state->store.groups, state->input, passed)))
 		return false;
 
 	/* nothing can be taken back from here on */
-	old = MemoryContextSwitchTo(state->context);
+	old = MemoryContextSwitchTo(state->store.context);
 	if (state->nkeys > 0)
 		add_to_groups(state, passed, numbers);
 	else
@@ -246,55 +212,18 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 	return true;
 }
 
-/* ---- minimum and maximum without a look ------------------------------------------------------ */
-
-/* Can no aggregate gain anything from the batch? */
-static bool
-all_ignore(AggNodeState *state)
-{
-	ZsColumnBounds bounds;
-
-	for (int i = 0; i < state->naggs; i++)
-	{
-		const NodeAgg *agg = &state->aggs[i];
-
-		if (!zsexpr_input_bounds(state->input, agg->agg.attno, &bounds) ||
-			!zsnode_agg_ignores(&agg->agg, zsnode_agg_value_of(state, 0, agg), &bounds))
-			return false;
-	}
-	return true;
-}
-
-/* Lets the scan skip segments that have nothing for the only minimum or maximum, as it is now. */
-static void
-tell_scan(AggNodeState *state, const NodeAgg *agg)
-{
-	int64		low;
-	int64		high;
-
-	Assert(OidIsValid(state->zone_operator) && agg->agg.has_zone);
-	if (!zsnode_agg_zone(&agg->agg, zsnode_agg_value_of(state, 0, agg), &low, &high) ||
-		(state->zone_told && low == state->zone_low && high == state->zone_high))
-		return;
-	state->zone_low = low;
-	state->zone_high = high;
-	state->zone_told = true;
-	zsnode_agg_set_scan_filter(state, agg);
-}
-
-/* Adds the rows of the batch that pass the filter, by columns if that can be. */
+/*
+ * Adds the rows of the batch that pass the filter, by columns if that can be.  Errors: those of
+ * expressions and aggregates; files that cannot be written.
+ */
 void
 zsnode_agg_take_batch(AggNodeState *state, const ZsBatch *batch)
 {
 	uint64		passed[ZS_KERNEL_WORDS];
 	uint32		numbers[ZS_KERNEL_ROWS];
 
-	Assert(state->started && !state->at_end && !state->done);
-	if (state->all_ignore && all_ignore(state))
-	{
-		state->counts.nignored++;
+	if (zsnode_agg_zones_ignore(state))
 		return;
-	}
 	if (!add_columns(state, batch, passed, numbers))
 	{
 		state->counts.nredone++;
@@ -302,8 +231,7 @@ zsnode_agg_take_batch(AggNodeState *state, const ZsBatch *batch)
 		return;
 	}
 	state->counts.nremoved += batch->nsel - zskernel_bits_count(passed);
-	if (OidIsValid(state->zone_operator))
-		tell_scan(state, &state->aggs[0]);
+	zsnode_agg_zones_tell(state);
 	if (state->verifier != NULL)
 		zsnode_agg_take_rows(state, batch, passed, state->nkeys > 0 ? numbers : NULL);
 }

@@ -125,7 +125,7 @@ return_blocks(AggNodeState *state)
 	blocks->varlena = (char *) palloc0(sizeof(uint64) + blocks->size) + ZS_BLOCK_VARLENA;
 	blocks->block = VARDATA(blocks->varlena);
 	SET_VARSIZE(blocks->varlena, VARHDRSZ + blocks->size);
-	state->blocks = blocks;
+	state->result.blocks = blocks;
 }
 
 /*
@@ -160,7 +160,7 @@ put_value(AggNodeState *state, uint32 group, int i, const ZsBlockColumn *column,
 
 	if (i < state->nkeys)
 	{
-		Datum		key = zsagg_groups_key(state->groups, group, i, &isnull);
+		Datum		key = zsagg_groups_key(state->store.groups, group, i, &isnull);
 
 		*(int64 *) entry = isnull ? 0 : zsattr_value_to_int(key, att->attlen);
 	}
@@ -203,7 +203,7 @@ put_value(AggNodeState *state, uint32 group, int i, const ZsBlockColumn *column,
 static bool
 put_group(AggNodeState *state, uint32 group, uint32 at)
 {
-	ZsAggBlocks *blocks = state->blocks;
+	ZsAggBlocks *blocks = state->result.blocks;
 	char	   *place = blocks->block + sizeof(ZsBlockHead);
 
 	for (int i = 0; i < state->nkeys + state->naggs; i++)
@@ -222,19 +222,19 @@ put_group(AggNodeState *state, uint32 group, uint32 at)
 TupleTableSlot *
 zsnode_agg_store_block(AggNodeState *state)
 {
-	ZsAggBlocks *blocks = state->blocks;
+	ZsAggBlocks *blocks = state->result.blocks;
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 	ZsBlockHead *head = (ZsBlockHead *) blocks->block;
 	char	   *place = blocks->block + sizeof(ZsBlockHead);
 	uint32		n = 0;
 
-	Assert(state->groups_left > 0 && !state->choosing && !state->early);
+	Assert(state->result.left > 0 && state->result.kept == NULL);
 	if (blocks->pause > 0)
 	{
 		blocks->pause--;
 		return NULL;
 	}
-	if (state->groups_left < MIN_GROUPS)
+	if (state->result.left < MIN_GROUPS)
 		return NULL;
 	for (int i = 0; i < state->nkeys + state->naggs; i++)
 	{
@@ -242,8 +242,8 @@ zsnode_agg_store_block(AggNodeState *state)
 		((ZsBlockColumnHead *) place)->scale = -1;
 		place += zsexpr_block_column_size(&blocks->columns[i], blocks->maxgroups);
 	}
-	while (n < blocks->maxgroups && n < state->groups_left &&
-		   put_group(state, state->next_group + n, n))
+	while (n < blocks->maxgroups && n < state->result.left &&
+		   put_group(state, state->result.next + n, n))
 		n++;
 	if (n < MIN_GROUPS)
 	{
@@ -253,13 +253,13 @@ zsnode_agg_store_block(AggNodeState *state)
 	if (state->verifier != NULL)
 	{
 		for (uint32 i = 0; i < n; i++)
-			(void) zsnode_agg_store_group(state, state->next_group + i);
+			(void) zsnode_agg_store_group(state, state->result.next + i);
 	}
 	head->mark = ZS_BLOCK_MARK;
 	head->ngroups = n;
 	head->maxgroups = blocks->maxgroups;
-	state->next_group += n;
-	state->groups_left -= n;
+	state->result.next += n;
+	state->result.left -= n;
 	ExecClearTuple(slot);
 	memset(slot->tts_isnull, true, slot->tts_tupleDescriptor->natts * sizeof(bool));
 	slot->tts_values[blocks->carrier] = PointerGetDatum(blocks->varlena);

@@ -57,7 +57,7 @@ create_set(AggNodeState *state, NodeAgg *agg, MemoryContext context)
 	int			n = pair_size(state);
 
 	Assert(agg->agg.distinct);
-	return zsagg_groups_create(context, n, agg->distinct_keys + 2 - n);
+	return zsagg_groups_create(context, n, agg->set.keys + 2 - n);
 }
 
 /* The pair as a row of the set. */
@@ -91,18 +91,18 @@ write_pair(AggNodeState *state, NodeAgg *agg, const Datum *values)
 {
 	static const bool isnull[2] = {false, false};
 
-	Assert(zsagg_groups_frozen(agg->seen));
-	if (agg->spill == NULL)
+	Assert(zsagg_groups_frozen(agg->set.seen));
+	if (agg->set.spill == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-		Size		size = MemoryContextMemAllocated(agg->set_context, true);
+		Size		size = MemoryContextMemAllocated(agg->set.context, true);
 
-		agg->spill = zsagg_spill_create(agg->pairdesc, (double) size /
-										Max(zsagg_groups_count(agg->seen), 1));
+		agg->set.spill = zsagg_spill_create(agg->set.pairdesc, (double) size /
+										Max(zsagg_groups_count(agg->set.seen), 1));
 		MemoryContextSwitchTo(old);
 	}
-	zsagg_spill_write(agg->spill, zsagg_groups_hash_row(agg->seen, values, isnull), values,
-					  isnull, (double) zsagg_groups_count(agg->seen) * MORE_PAIRS);
+	zsagg_spill_write(agg->set.spill, zsagg_groups_hash_row(agg->set.seen, values, isnull), values,
+					  isnull, (double) zsagg_groups_count(agg->set.seen) * MORE_PAIRS);
 }
 
 /*
@@ -115,16 +115,16 @@ zsnode_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc, Inde
 {
 	int			n = pair_size(state);
 
-	Assert(agg->agg.distinct && agg->spill == NULL);
-	agg->distinct_keys[0].domain = ZS_DOMAIN_INT;
-	agg->distinct_keys[0].width = sizeof(uint32);
-	agg->pairdesc = CreateTemplateTupleDesc(n);
-	TupleDescInitEntry(agg->pairdesc, 1, NULL, INT4OID, -1, 0);
-	TupleDescInitEntry(agg->pairdesc, (AttrNumber) n, NULL, exprType(arg), -1, 0);
-	zs_tupledesc_finalize(agg->pairdesc);
+	Assert(agg->agg.distinct && agg->set.spill == NULL);
+	agg->set.keys[0].domain = ZS_DOMAIN_INT;
+	agg->set.keys[0].width = sizeof(uint32);
+	agg->set.pairdesc = CreateTemplateTupleDesc(n);
+	TupleDescInitEntry(agg->set.pairdesc, 1, NULL, INT4OID, -1, 0);
+	TupleDescInitEntry(agg->set.pairdesc, (AttrNumber) n, NULL, exprType(arg), -1, 0);
+	zs_tupledesc_finalize(agg->set.pairdesc);
 	state->has_sets = true;
 	if (!zsagg_group_classify_folded(desc, varno, arg, agg->agg.distinct_eqop,
-									  &agg->distinct_keys[1]))
+									  &agg->set.keys[1]))
 		return false;
 	zsnode_agg_distinct_use_argument(agg);
 	return true;
@@ -134,7 +134,7 @@ zsnode_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc, Inde
 void
 zsnode_agg_distinct_use_argument(NodeAgg *agg)
 {
-	ZsGroupKey *key = &agg->distinct_keys[1];
+	ZsGroupKey *key = &agg->set.keys[1];
 
 	if (!agg->agg.distinct || agg->agg.expr == NULL)
 		return;
@@ -153,20 +153,20 @@ zsnode_agg_sets_start(AggNodeState *state)
 
 		if (!agg->agg.distinct)
 			continue;
-		Assert(agg->spill == NULL);
-		agg->set_context = AllocSetContextCreate(state->context, "zedstore distinct values",
+		Assert(agg->set.spill == NULL);
+		agg->set.context = AllocSetContextCreate(state->store.context, "zedstore distinct values",
 												 ALLOCSET_DEFAULT_SIZES);
-		agg->seen = create_set(state, agg, agg->set_context);
+		agg->set.seen = create_set(state, agg, agg->set.context);
 		if (state->verifier == NULL)
 			continue;
 
 		/* not below the context whose size says when memory is short */
-		if (agg->verify_context == NULL)
-			agg->verify_context = AllocSetContextCreate(state->css.ss.ps.state->es_query_cxt,
+		if (agg->set.verify_context == NULL)
+			agg->set.verify_context = AllocSetContextCreate(state->css.ss.ps.state->es_query_cxt,
 														"zedstore distinct values verified",
 														ALLOCSET_DEFAULT_SIZES);
-		MemoryContextReset(agg->verify_context);
-		agg->seen_by_rows = create_set(state, agg, agg->verify_context);
+		MemoryContextReset(agg->set.verify_context);
+		agg->set.seen_by_rows = create_set(state, agg, agg->set.verify_context);
 	}
 }
 
@@ -178,8 +178,8 @@ zsnode_agg_sets_freeze(AggNodeState *state)
 	{
 		NodeAgg    *agg = &state->aggs[i];
 
-		if (agg->agg.distinct && (agg->spill == NULL || zsagg_spill_can_divide(agg->spill)))
-			zsagg_groups_freeze(agg->seen);
+		if (agg->agg.distinct && (agg->set.spill == NULL || zsagg_spill_can_divide(agg->set.spill)))
+			zsagg_groups_freeze(agg->set.seen);
 	}
 }
 
@@ -192,7 +192,7 @@ zsnode_agg_sets_count(const AggNodeState *state)
 	for (int i = 0; i < state->naggs && state->has_sets; i++)
 	{
 		if (state->aggs[i].agg.distinct)
-			count += zsagg_groups_count(state->aggs[i].seen);
+			count += zsagg_groups_count(state->aggs[i].set.seen);
 	}
 	return count;
 }
@@ -205,8 +205,8 @@ zsnode_agg_sets_buffers(const AggNodeState *state)
 
 	for (int i = 0; i < state->naggs && state->has_sets; i++)
 	{
-		if (state->aggs[i].spill != NULL)
-			size += zsagg_spill_memory(state->aggs[i].spill);
+		if (state->aggs[i].set.spill != NULL)
+			size += zsagg_spill_memory(state->aggs[i].set.spill);
 	}
 	return size;
 }
@@ -226,7 +226,7 @@ zsnode_agg_keep_first(NodeAgg *agg, ZsInput *input, const uint64 *passed, const 
 	uint32		pairs[ZS_KERNEL_ROWS];
 	uint64		rows[ZS_KERNEL_WORDS];
 	uint32		nsub = 0;
-	uint32		nseen = zsagg_groups_count(agg->seen);
+	uint32		nseen = zsagg_groups_count(agg->set.seen);
 
 	Assert(agg->agg.distinct && n <= ZS_KERNEL_ROWS);
 	for (uint32 i = 0; i < n; i++)
@@ -238,8 +238,8 @@ zsnode_agg_keep_first(NodeAgg *agg, ZsInput *input, const uint64 *passed, const 
 	}
 	zskernel_bits_copy(rows, agg->agg.expr != NULL ? sel : passed);
 	zskernel_bits_clear(sel);
-	agg->waits = false;
-	zsagg_groups_assign(agg->seen, input, rows, sublist, nsub, given, pairs);
+	agg->set.waits = false;
+	zsagg_groups_assign(agg->set.seen, input, rows, sublist, nsub, given, pairs);
 	for (uint32 i = 0; i < nsub; i++)
 	{
 		uint64		bit = UINT64CONST(1) << (sublist[i] % 64);
@@ -248,10 +248,10 @@ zsnode_agg_keep_first(NodeAgg *agg, ZsInput *input, const uint64 *passed, const 
 			continue;
 		if (pairs[i] == ZS_NO_GROUP)
 		{
-			if (!agg->waits)
-				zskernel_bits_clear(agg->waiting);
-			agg->waits = true;
-			agg->waiting[sublist[i] / 64] |= bit;
+			if (!agg->set.waits)
+				zskernel_bits_clear(agg->set.waiting);
+			agg->set.waits = true;
+			agg->set.waiting[sublist[i] / 64] |= bit;
 			continue;
 		}
 		Assert(pairs[i] == nseen);
@@ -268,12 +268,12 @@ void
 zsnode_agg_write_waiting(AggNodeState *state, const uint16 *list, uint32 n,
 						 const uint32 *numbers)
 {
-	ExprContext *econtext = state->rowcontext;
+	ExprContext *econtext = state->row.econtext;
 	MemoryContext old = CurrentMemoryContext;
 	bool		any = false;
 
 	for (int a = 0; a < state->naggs && state->has_sets; a++)
-		any = any || (state->aggs[a].agg.distinct && state->aggs[a].waits);
+		any = any || (state->aggs[a].agg.distinct && state->aggs[a].set.waits);
 	for (uint32 i = 0; i < n && any; i++)
 	{
 		bool		stored = false;
@@ -285,7 +285,8 @@ zsnode_agg_write_waiting(AggNodeState *state, const uint16 *list, uint32 n,
 			Datum		value;
 			bool		isnull;
 
-			if (!agg->agg.distinct || !agg->waits || !zskernel_bits_get(agg->waiting, list[i]))
+			if (!agg->agg.distinct || !agg->set.waits ||
+				!zskernel_bits_get(agg->set.waiting, list[i]))
 				continue;
 			if (!stored)
 			{
@@ -317,7 +318,7 @@ zsnode_agg_is_first(AggNodeState *state, NodeAgg *agg, uint32 group, Datum value
 	Novelty		novelty;
 
 	make_pair(state, group, value, values);
-	novelty = add_pair(agg->seen, values);
+	novelty = add_pair(agg->set.seen, values);
 	if (novelty == PAIR_WAITS)
 		write_pair(state, agg, values);
 	return novelty == PAIR_FIRST;
@@ -330,31 +331,31 @@ zsnode_agg_is_first_by_rows(AggNodeState *state, NodeAgg *agg, uint32 group, Dat
 	Datum		values[2];
 
 	make_pair(state, group, value, values);
-	return add_pair(agg->seen_by_rows, values) == PAIR_FIRST;
+	return add_pair(agg->set.seen_by_rows, values) == PAIR_FIRST;
 }
 
 /* Adds the pairs of a file that count, or divides it. */
 static void
 add_file(AggNodeState *state, NodeAgg *agg, Size limit)
 {
-	MemoryContext row_memory = state->rowcontext->ecxt_per_tuple_memory;
+	MemoryContext row_memory = state->row.econtext->ecxt_per_tuple_memory;
 	MemoryContext old = CurrentMemoryContext;
 	Datum		values[2];
 	bool		isnull[2];
 	int			last = pair_size(state) - 1;
 
-	MemoryContextReset(agg->set_context);
-	agg->seen = create_set(state, agg, agg->set_context);
-	while (zsagg_spill_read(agg->spill, values, isnull))
+	MemoryContextReset(agg->set.context);
+	agg->set.seen = create_set(state, agg, agg->set.context);
+	while (zsagg_spill_read(agg->set.spill, values, isnull))
 	{
 		uint32		group = last > 0 ? DatumGetUInt32(values[0]) : 0;
 		Size		size;
 
 		CHECK_FOR_INTERRUPTS();
-		ResetExprContext(state->rowcontext);
+		ResetExprContext(state->row.econtext);
 		MemoryContextSwitchTo(row_memory);
 		Assert(!isnull[last]);
-		switch (add_pair(agg->seen, values))
+		switch (add_pair(agg->set.seen, values))
 		{
 			case PAIR_SEEN:
 				break;
@@ -364,15 +365,15 @@ add_file(AggNodeState *state, NodeAgg *agg, Size limit)
 			case PAIR_FIRST:
 				if (agg->agg.domain == ZS_DOMAIN_DECIMAL)
 					values[last] = NumericGetDatum(DatumGetNumeric(values[last]));
-				MemoryContextSwitchTo(state->context);
+				MemoryContextSwitchTo(state->store.context);
 				zsagg_add_datum(&agg->agg, zsnode_agg_value_of(state, group, agg),
 								values[last], false);
-				size = MemoryContextMemAllocated(agg->set_context, true);
+				size = MemoryContextMemAllocated(agg->set.context, true);
 				if ((size > limit ||
 					 (zs_debug_vector_groups > 0 &&
-					  zsagg_groups_count(agg->seen) >= (uint32) zs_debug_vector_groups)) &&
-					zsagg_spill_can_divide(agg->spill))
-					zsagg_groups_freeze(agg->seen);
+					  zsagg_groups_count(agg->set.seen) >= (uint32) zs_debug_vector_groups)) &&
+					zsagg_spill_can_divide(agg->set.spill))
+					zsagg_groups_freeze(agg->set.seen);
 				break;
 		}
 	}
@@ -394,9 +395,9 @@ zsnode_agg_sets_finish(AggNodeState *state)
 	for (int i = 0; i < state->naggs; i++)
 	{
 		if (state->aggs[i].agg.distinct)
-			MemoryContextReset(state->aggs[i].set_context);
+			MemoryContextReset(state->aggs[i].set.context);
 	}
-	used = MemoryContextMemAllocated(state->context, true);
+	used = MemoryContextMemAllocated(state->store.context, true);
 	limit = Max(limit / 4, limit > used ? limit - used : 0);
 	for (int i = 0; i < state->naggs; i++)
 	{
@@ -404,14 +405,14 @@ zsnode_agg_sets_finish(AggNodeState *state)
 
 		if (!agg->agg.distinct)
 			continue;
-		while (agg->spill != NULL && zsagg_spill_next(agg->spill))
+		while (agg->set.spill != NULL && zsagg_spill_next(agg->set.spill))
 		{
 			state->counts.nfills++;
 			add_file(state, agg, limit);
 		}
-		agg->seen = NULL;
-		MemoryContextDelete(agg->set_context);
-		agg->set_context = NULL;
+		agg->set.seen = NULL;
+		MemoryContextDelete(agg->set.context);
+		agg->set.context = NULL;
 	}
 	zsnode_agg_sets_free(state);
 }
@@ -426,11 +427,11 @@ zsnode_agg_sets_free(AggNodeState *state)
 	{
 		NodeAgg    *agg = &state->aggs[i];
 
-		if (agg->spill == NULL)
+		if (agg->set.spill == NULL)
 			continue;
-		disk += zsagg_spill_disk(agg->spill);
-		zsagg_spill_free(agg->spill);
-		agg->spill = NULL;
+		disk += zsagg_spill_disk(agg->set.spill);
+		zsagg_spill_free(agg->set.spill);
+		agg->set.spill = NULL;
 	}
 	state->counts.disk = Max(state->counts.disk, disk);
 }

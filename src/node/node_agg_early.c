@@ -24,125 +24,146 @@
 #include "utils/memutils.h"
 
 #include "node_agg.h"
+#include "node_agg_full.h"
 #include "zs_expr_guc.h"
 
 /* So many groups are worth a look. */
 #define EARLY_GROUPS	4096
 
-/* Can groups be returned before all rows have been read?  Called once the node's input is there. */
-bool
-zsnode_agg_may_be_early(const AggNodeState *state)
+typedef struct Early
+{
+	uint32		look;			/* not with less groups than these */
+	int			key;			/* the one that tells: a group is complete if it lies outside of: */
+	int64		ahead_min;
+	int64		ahead_max;
+} Early;
+
+/* Can groups be returned before all rows have been read? */
+static void *
+early_begin(AggNodeState *state)
 {
 	Assert(state->input != NULL);
 	if (!zs_enable_early_groups || state->nkeys == 0 || state->partial ||
 		state->input->methods->ahead == NULL)
-		return false;
+		return NULL;
 	for (int i = 0; i < state->naggs; i++)
 	{
 		if (!zsagg_is_flat(&state->aggs[i].agg))
-			return false;
+			return NULL;
 	}
-	return true;
+	return palloc0(sizeof(Early));
 }
 
-/* Can no row to come belong to the group?  As found out last by zsnode_agg_find_complete(). */
-bool
-zsnode_agg_is_complete(const AggNodeState *state, uint32 group)
+static void
+early_start_fill(AggNodeState *state, void *own)
 {
+	((Early *) own)->look = 0;
+}
+
+/* Can no row to come belong to the group?  As found out last by early_advise(). */
+static bool
+is_complete(const AggNodeState *state, const void *own, uint32 group)
+{
+	const Early *early = own;
 	int64		key;
 
-	Assert(state->early_key < state->nkeys);
-	return zsagg_groups_int(state->groups, group, state->early_key, &key) &&
-		(key < state->ahead_min || key > state->ahead_max);
+	Assert(early->key < state->nkeys);
+	return zsagg_groups_int(state->store.groups, group, early->key, &key) &&
+		(key < early->ahead_min || key > early->ahead_max);
 }
 
 /* Counts the groups that are complete as far as key k tells. */
 static uint32
-count_complete(AggNodeState *state, int k)
+count_complete(AggNodeState *state, Early *early, int k)
 {
 	const ZsGroupKey *key = &state->keys[k];
-	uint32		n = zsagg_groups_count(state->groups);
+	uint32		n = zsagg_groups_count(state->store.groups);
 	uint32		ncomplete = 0;
 
 	Assert(k >= 0 && k < state->nkeys);
 	if (key->attno <= 0 || key->domain != ZS_DOMAIN_INT ||
-		!zsexpr_input_ahead(state->input, key->attno, &state->ahead_min, &state->ahead_max))
+		!zsexpr_input_ahead(state->input, key->attno, &early->ahead_min, &early->ahead_max))
 		return 0;
-	state->early_key = k;
+	early->key = k;
 	for (uint32 group = 0; group < n; group++)
-		ncomplete += zsnode_agg_is_complete(state, group);
+		ncomplete += is_complete(state, early, group);
 	return ncomplete;
 }
 
-/*
- * Called behind each batch: are most groups complete?  Then they are to be returned: early is set.
- * full: memory has no room for more groups.  Errors: ERRCODE_DATA_CORRUPTED.
- */
-bool
-zsnode_agg_find_complete(AggNodeState *state, bool full)
+/* Are most groups complete?  Then they are to be returned.  Errors: ERRCODE_DATA_CORRUPTED. */
+static AggAdvice
+early_advise(AggNodeState *state, void *own, bool full)
 {
-	uint32		n = zsagg_groups_count(state->groups);
+	Early	   *early = own;
+	uint32		n = zsagg_groups_count(state->store.groups);
 
-	Assert(state->may_be_early && !state->early);
 	/* rows that were written out may belong to any group that is in memory */
-	if ((!full && n < Max(state->early_look, EARLY_GROUPS)) ||
-		zsagg_groups_frozen(state->groups))
-		return false;
+	if ((!full && n < Max(early->look, EARLY_GROUPS)) ||
+		zsagg_groups_frozen(state->store.groups))
+		return ZS_AGG_GO_ON;
 	for (int k = 0; k < state->nkeys; k++)
 	{
-		state->ncomplete = count_complete(state, k);
-		Assert(state->ncomplete <= n);
-		if (state->ncomplete > n / 2)
+		uint32		ncomplete = count_complete(state, early, k);
+
+		Assert(ncomplete <= n);
+		if (ncomplete > n / 2)
 		{
-			state->early = true;
-			state->counts.nearly += state->ncomplete;
-			return true;
+			state->fill.nreturned = ncomplete;
+			state->counts.nearly += ncomplete;
+			return ZS_AGG_RETURN;
 		}
 	}
-	state->early_look = n * 2;
-	return false;
+	early->look = n * 2;
+	return ZS_AGG_GO_ON;
 }
 
 /* The groups that are complete have been returned: the others become all there are. */
-void
-zsnode_agg_forget_complete(AggNodeState *state)
+static void
+forget_complete(AggNodeState *state, void *own)
 {
-	ExprContext *econtext = state->rowcontext;
+	Early	   *early = own;
+	AggStore   *store = &state->store;
+	ExprContext *econtext = state->row.econtext;
 	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	MemoryContext context = state->groups_context;
+	MemoryContext context = store->groups_context;
 	ZsGroups   *kept = zsnode_agg_create_groups(state);
-	uint32		n = zsagg_groups_count(state->groups);
+	uint32		n = zsagg_groups_count(store->groups);
 	uint32		nkept;
 
-	Assert(!zsagg_groups_frozen(state->groups));
-	Assert(state->early && state->groups_left == 0);
+	Assert(!zsagg_groups_frozen(store->groups));
 	for (uint32 group = 0; group < n; group++)
 	{
 		uint32		number;
 
 		CHECK_FOR_INTERRUPTS();
-		if (zsnode_agg_is_complete(state, group))
+		if (is_complete(state, early, group))
 			continue;
 		ResetExprContext(econtext);
 		for (int k = 0; k < state->nkeys; k++)
-			state->row_values[k] = zsagg_groups_key(state->groups, group, k,
-													&state->row_isnull[k]);
-		number = zsagg_groups_assign_row(kept, state->row_values, state->row_isnull);
+			state->row.values[k] = zsagg_groups_key(store->groups, group, k,
+													&state->row.isnull[k]);
+		number = zsagg_groups_assign_row(kept, state->row.values, state->row.isnull);
 		Assert(number <= group);
-		memmove(state->values + number * state->value_size,
-				state->values + group * state->value_size, state->value_size);
+		memmove(store->values + number * store->value_size,
+				store->values + group * store->value_size, store->value_size);
 		if (state->verifier != NULL)
 			zsagg_verify_renumber(state->verifier, group, number);
 	}
 	MemoryContextSwitchTo(old);
 	nkept = zsagg_groups_count(kept);
-	Assert(nkept + state->ncomplete == n);
-	memset(state->values + nkept * state->value_size, 0, (n - nkept) * state->value_size);
+	Assert(nkept + state->fill.nreturned == n);
+	memset(store->values + nkept * store->value_size, 0, (n - nkept) * store->value_size);
 	if (state->verifier != NULL)
 		zsagg_verify_forget(state->verifier, nkept);
-	state->groups = kept;
+	store->groups = kept;
 	MemoryContextDelete(context);
-	state->early = false;
-	state->early_look = nkept * 2;
-	state->next_group = 0;
+	early->look = nkept * 2;
 }
+
+const AggAnswer zsnode_agg_early = {
+	.begin = early_begin,
+	.start_fill = early_start_fill,
+	.advise = early_advise,
+	.returns = is_complete,
+	.forget_returned = forget_complete,
+};

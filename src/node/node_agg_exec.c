@@ -46,6 +46,7 @@
 #include "utils/rel.h"
 
 #include "node_agg.h"
+#include "node_agg_full.h"
 #include "node_agg_plan.h"
 #include "node_top.h"
 #include "zs_compat.h"
@@ -54,6 +55,7 @@
 
 uint64		zsnode_aggs_made = 0;
 
+/* ExecScanAccessMtd: the next group, or block of groups, in the node's slot; empty at the end. */
 static TupleTableSlot *
 next_group(ScanState *ss)
 {
@@ -61,24 +63,24 @@ next_group(ScanState *ss)
 	uint32		number;
 
 	CHECK_FOR_INTERRUPTS();
-	while (state->groups_left == 0)
+	while (state->result.left == 0)
 	{
 		if (!zsnode_agg_fill_groups(state))
 			return ExecClearTuple(ss->ss_ScanTupleSlot);
 	}
-	if (state->blocks != NULL)
+	if (state->result.blocks != NULL)
 	{
 		TupleTableSlot *slot = zsnode_agg_store_block(state);
 
 		if (slot != NULL)
 			return slot;
 	}
-	state->groups_left--;
-	number = state->next_group++;
-	Assert(state->nkeys == 0 ? number == 0 : number < zsagg_groups_count(state->groups));
-	state->result_group = ZS_NO_GROUP;
-	return zsnode_agg_store_group(state, state->choosing ||
-								  state->early ? state->kept[number] : number);
+	state->result.left--;
+	number = state->result.next++;
+	Assert(state->nkeys == 0 ? number == 0 : number < zsagg_groups_count(state->store.groups));
+	state->result.group = ZS_NO_GROUP;
+	return zsnode_agg_store_group(state, state->result.kept != NULL ?
+								  state->result.kept[number] : number);
 }
 
 static bool
@@ -157,12 +159,12 @@ make_rowdesc(AggNodeState *state)
 		}
 	}
 	Assert(n <= most);
-	state->row_values = palloc0(Max(n, 1) * sizeof(Datum));
-	state->row_isnull = palloc0(Max(n, 1) * sizeof(bool));
-	state->rowdesc = CreateTemplateTupleDesc(n);
+	state->row.values = palloc0(Max(n, 1) * sizeof(Datum));
+	state->row.isnull = palloc0(Max(n, 1) * sizeof(bool));
+	state->row.desc = CreateTemplateTupleDesc(n);
 	for (int i = 0; i < n; i++)
-		TupleDescInitEntry(state->rowdesc, (AttrNumber) (i + 1), NULL, types[i], -1, 0);
-	zs_tupledesc_finalize(state->rowdesc);
+		TupleDescInitEntry(state->row.desc, (AttrNumber) (i + 1), NULL, types[i], -1, 0);
+	zs_tupledesc_finalize(state->row.desc);
 	pfree(types);
 }
 
@@ -231,7 +233,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->filter = zsexpr_filter_create(desc, varno, state->filter_clauses, &node->ss.ps);
 
 	/* without a parent: columns come from a slot that is not the node's */
-	state->filter_rows = ExecInitQual(state->filter_clauses, NULL);
+	state->row.filter = ExecInitQual(state->filter_clauses, NULL);
 	state->counts_only = by_scan && state->filter_clauses == NIL && state->nkeys == 0;
 	foreach(lc, state->aggrefs)
 	{
@@ -257,28 +259,28 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 
 	share_programs(state);
 	zsnode_agg_folds_init(state, desc, varno);
-	state->vectors = palloc0(Max(state->naggs, 1) * sizeof(ZsColumnVector *));
-	state->batch_groups = zsnode_batch_groups_create(state->naggs);
-	state->totals = palloc0(Max(state->naggs, 1) * sizeof(ZsVectorTotals));
-	state->has_totals = palloc0(Max(state->naggs, 1) * sizeof(bool));
-	state->sels = palloc0(Max(state->naggs, 1) * ZS_KERNEL_WORDS * sizeof(uint64));
-	state->result_context = AllocSetContextCreate(CurrentMemoryContext,
+	state->batch.vectors = palloc0(Max(state->naggs, 1) * sizeof(ZsColumnVector *));
+	state->batch.groups = zsnode_batch_groups_create(state->naggs);
+	state->batch.totals = palloc0(Max(state->naggs, 1) * sizeof(ZsVectorTotals));
+	state->batch.has_totals = palloc0(Max(state->naggs, 1) * sizeof(bool));
+	state->batch.sels = palloc0(Max(state->naggs, 1) * ZS_KERNEL_WORDS * sizeof(uint64));
+	state->result.context = AllocSetContextCreate(CurrentMemoryContext,
 												  "zedstore aggregate results",
 												  ALLOCSET_DEFAULT_SIZES);
-	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregates",
+	state->store.context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregates",
 										   ALLOCSET_DEFAULT_SIZES);
 	foreach(lc, state->aggrefs)
 	{
 		NodeAgg    *agg = &state->aggs[foreach_current_index(lc)];
 
-		zsagg_begin(&agg->agg, lfirst_node(Aggref, lc), state->context);
-		agg->offset = state->value_size;
-		state->value_size += zsagg_value_size(&agg->agg);
+		zsagg_begin(&agg->agg, lfirst_node(Aggref, lc), state->store.context);
+		agg->offset = state->store.value_size;
+		state->store.value_size += zsagg_value_size(&agg->agg);
 	}
-	Assert(state->value_size % sizeof(uint64) == 0);
-	state->value_size = Max(state->value_size, sizeof(int64));
+	Assert(state->store.value_size % sizeof(uint64) == 0);
+	state->store.value_size = Max(state->store.value_size, sizeof(int64));
 	make_rowdesc(state);
-	state->rowcontext = CreateExprContext(estate);
+	state->row.econtext = CreateExprContext(estate);
 	state->by_rows = zs_debug_vector == ZS_DEBUG_VECTOR_ROWS;
 	/* core's functions know nothing of states of ours */
 	if (zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY && state->split != ZS_SPLIT_COMBINING)
@@ -295,7 +297,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 												list_nth(cscan->custom_private, ZS_AGG_INPUTS),
 												list_nth(cscan->custom_private, ZS_AGG_GUARDS),
 												estate);
-	state->may_be_early = zsnode_agg_may_be_early(state);
+	zsnode_agg_answers_begin(state);
 	zsnode_agg_blocks_init(state, desc);
 }
 
@@ -348,8 +350,8 @@ agg_rescan(CustomScanState *node)
 {
 	AggNodeState *state = (AggNodeState *) node;
 
-	state->started = state->done = false;
-	state->groups_left = 0;
+	zsnode_agg_turn_to(state, ZS_AGG_UNSTARTED);
+	state->result.left = 0;
 	zsnode_agg_free_spill(state);
 	ExecScanReScan(&node->ss);
 	if (node->custom_ps != NIL)
@@ -378,7 +380,10 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = zsnode_agg_explain,
 };
 
-/* See zs_agg.h. */
+/*
+ * Tells the node, if it is one of ours, that only the first of its rows in the order of the Sort
+ * node above count.
+ */
 void
 zsnode_agg_set_sort(PlanState *ps, SortState *sort)
 {
@@ -389,7 +394,7 @@ zsnode_agg_set_sort(PlanState *ps, SortState *sort)
 		state->partial)
 		return;
 	old = MemoryContextSwitchTo(ps->state->es_query_cxt);
-	state->top = zsnode_top_create(sort, (CustomScan *) ps->plan, ps->state);
+	state->result.top = zsnode_top_create(sort, (CustomScan *) ps->plan, ps->state);
 	MemoryContextSwitchTo(old);
 }
 

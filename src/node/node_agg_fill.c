@@ -3,21 +3,12 @@
  * node_agg_fill.c
  *	  Makes the groups that a node returns next.
  *
- * Usually there is one filling: all rows of the input become groups in memory.  There are more
+ * Usually there is one filling: all rows of the input become groups in memory.  Where groups are
+ * many there may be more of them (node_agg_full.c): the input goes on where it stopped, rows that
+ * were written out become groups, or the input is read again.
  *
- *	- when groups take more memory than they may: they are frozen, rows of others are written out
- *	  (spill.c), and become groups when the first ones have been returned;
- *	- when groups can be returned before the end of the input (node_agg_early.c): then the input
- *	  goes on where it stopped;
- *	- when a few groups tell which ones are wanted (node_agg_rare.c): then no others are made, and
- *	  rows of others are counted; the input is read again if some of them are wanted after all;
- *	- in partial aggregation, which may return a group more than once: where rows of a group lie
- *	  together, more rows have to be written out, once groups are frozen, than groups were made
- *	  of as many rows.  Then all groups are returned as they are, and new ones are made of the
- *	  rows that follow.
- *
- * Memory of groups is that of state->context; each filling but those of the second kind starts by
- * forgetting it.
+ * Memory of groups is that of store.context; each filling but those that go on with the groups that
+ * there are starts by forgetting it.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -30,10 +21,25 @@
 #include "miscadmin.h"
 
 #include "node_agg.h"
-#include "zs_expr_guc.h"
+#include "node_agg_full.h"
 
-/* With so many rows after groups were frozen it is known how many of them are written out. */
-#define TRIAL_ROWS		4096
+/*
+ * The input comes to its end, or is read anew.  A rescan may come at any time.
+ */
+void
+zsnode_agg_turn_to(AggNodeState *state, AggPhase phase)
+{
+	static const bool may_follow[ZS_AGG_DONE + 1][ZS_AGG_DONE + 1] = {
+		[ZS_AGG_UNSTARTED] = {[ZS_AGG_READING] = true, [ZS_AGG_READ] = true},
+		[ZS_AGG_READING] = {[ZS_AGG_READ] = true},
+		[ZS_AGG_READING_AGAIN] = {[ZS_AGG_READ] = true},
+		[ZS_AGG_READ] = {[ZS_AGG_READING_AGAIN] = true, [ZS_AGG_DONE] = true},
+	};
+
+	Assert(phase == ZS_AGG_UNSTARTED || may_follow[state->fill.phase][phase]);
+	(void) may_follow;
+	state->fill.phase = phase;
+}
 
 /* The number of rows for all aggregates, none of which looks at a column. */
 static void
@@ -50,170 +56,110 @@ count_input(AggNodeState *state)
 static void
 start_fill(AggNodeState *state)
 {
-	Assert(state->groups_left == 0);
-	MemoryContextReset(state->context);
-	state->next_group = 0;
+	Assert(state->result.left == 0);
+	MemoryContextReset(state->store.context);
 	if (state->verifier != NULL)
 		zsagg_verify_reset(state->verifier);
 	if (state->nkeys == 0)
-		state->values = MemoryContextAllocZero(state->context, state->value_size);
+		state->store.values = MemoryContextAllocZero(state->store.context, state->store.value_size);
 	else
 	{
-		state->values = NULL;
-		state->maxgroups = 0;
-		state->groups = zsnode_agg_create_groups(state);
+		state->store.values = NULL;
+		state->store.maxgroups = 0;
+		state->store.groups = zsnode_agg_create_groups(state);
 	}
-	state->early = false;
-	state->early_look = 0;
-	state->fill_rows = 0;
-	state->rare_look = 0;
+	state->fill.stopped = NULL;
+	state->fill.nrows = 0;
+	zsnode_agg_answers_start_fill(state);
 	zsnode_agg_sets_start(state);
-	state->base_memory = MemoryContextMemAllocated(state->context, true);
-	state->full_memory = 0;
+	state->store.base_memory = MemoryContextMemAllocated(state->store.context, true);
+	state->store.full_memory = 0;
 }
 
-/* Is there room in all arrays for as many groups as a batch may bring? */
-static bool
-is_room_left(const AggNodeState *state)
-{
-	uint32		ngroups = zsagg_groups_count(state->groups);
-
-	return state->maxgroups >= ngroups + ZS_STRIPE_ROWS &&
-		zsagg_groups_room(state->groups) >= ZS_STRIPE_ROWS;
-}
-
-/*
- * Do groups and sets take all the memory that they may?  An array that has grown beyond that is
- * used up, as long as nothing else takes more: its room would be lost.
- * zedstore.debug_vector_groups says how many groups are enough.
- */
-static bool
-is_memory_full(AggNodeState *state)
-{
-	Size		memory = MemoryContextMemAllocated(state->context, true);
-	uint64		most = (uint64) zs_debug_vector_groups;
-
-	state->counts.memory = Max(state->counts.memory,
-							   memory + zsnode_agg_sets_buffers(state) +
-							   (state->spill != NULL ? zsagg_spill_memory(state->spill) : 0));
-	if (state->nkeys == 0 && !state->has_sets)
-		return false;
-	if (memory - state->base_memory > get_hash_memory_limit())
-	{
-		if (state->full_memory == 0)
-			state->full_memory = memory;
-		if (memory > state->full_memory || state->nkeys == 0 || state->has_sets ||
-			!is_room_left(state))
-			return true;
-	}
-	return most > 0 && ((state->nkeys > 0 && zsagg_groups_count(state->groups) >= most) ||
-						zsnode_agg_sets_count(state) >= most);
-}
-
-/* There is no memory for more groups, nor for more of what DISTINCT aggregates have seen. */
-static void
-freeze_groups(AggNodeState *state)
-{
-	if (state->nkeys > 0 && !zsagg_groups_frozen(state->groups) &&
-		(state->spill == NULL || zsagg_spill_can_divide(state->spill)))
-	{
-		zsagg_groups_freeze(state->groups);
-		state->frozen_rows = state->fill_rows;
-		state->absent_rows = 0;
-	}
-	zsnode_agg_sets_freeze(state);
-}
-
-/*
- * Are the groups in memory to be returned as they are, and others to be made?  Handing over a group
- * and writing a row cost about the same.
- */
-static bool
-is_share_complete(const AggNodeState *state)
-{
-	uint64		nrows = state->fill_rows - state->frozen_rows;
-
-	if (!state->partial || state->nkeys == 0 || !zsagg_groups_frozen(state->groups) ||
-		nrows < TRIAL_ROWS)
-		return false;
-	Assert(state->absent_rows <= nrows);
-	return (double) state->absent_rows / nrows >
-		(double) zsagg_groups_count(state->groups) / Max(state->frozen_rows, 1);
-}
-
+/* From the first row on, with filters and parameters as they are now. */
 static void
 start_input(AggNodeState *state)
 {
 	zsexpr_filter_start(state->filter);
 	zsnode_agg_folds_start(state);
-	if (state->filter_clauses != NIL || state->zone_told)
-		zsnode_agg_set_scan_filter(state, NULL);
-	state->zone_told = false;
+	zsnode_agg_zones_forget(state);
 	zsexpr_input_start(state->input);
 }
 
 /*
- * Makes groups of the input's rows, until many of them are complete, or all are to be returned, or
- * there are no more rows.  False if that was begun in the wrong way: counted_in_vain is set, and it
- * has to begin again.
+ * Makes groups of the input's rows, until groups are to be returned, or there are no more rows.
+ * False if that was begun in the wrong way, and has to begin again.
  */
 static bool
 aggregate_input(AggNodeState *state)
 {
 	const ZsBatch *batch;
-	bool		was_full = false;
 
-	Assert(!state->at_end && !state->early);
+	Assert(state->fill.phase == ZS_AGG_READING || state->fill.phase == ZS_AGG_READING_AGAIN);
 	while ((batch = zsexpr_input_next(state->input)) != NULL)
 	{
-		bool		full;
-
 		zsnode_agg_take_batch(state, batch);
-		full = is_memory_full(state);
-		was_full = was_full || full;
-		if (state->may_be_early && zsnode_agg_find_complete(state, full))
-			return true;
-		if (full || zsnode_agg_know_wanted(state))
-			freeze_groups(state);
-		else if (!was_full && zsnode_agg_counts_in_vain(state))
+		switch (zsnode_agg_ask_answers(state))
 		{
-			state->counted_in_vain = true;
-			return false;
+			case ZS_AGG_RETURN:
+				return true;
+			case ZS_AGG_BEGIN_AGAIN:
+				return false;
+			case ZS_AGG_GO_ON:
+			case ZS_AGG_FREEZE:
+				break;
 		}
-		if (is_share_complete(state))
-			return true;
 	}
 	ExecClearTuple(state->input->slot);
-	state->at_end = true;
+	zsnode_agg_turn_to(state, ZS_AGG_READ);
 	zsnode_agg_sets_finish(state);
 	return true;
 }
 
+/* For the first groups, once after each rescan. */
 static void
 start_aggregation(AggNodeState *state)
 {
 	AggCounts	counts = state->counts;
 
-	Assert(!state->started);
-	state->started = true;
-	state->choosing = state->top != NULL && state->nkeys > 0 && zsnode_top_start(state->top);
-	state->at_end = state->counts_only && !state->by_rows;
-	state->counted_in_vain = false;
+	state->result.choosing = state->result.top != NULL && state->nkeys > 0 &&
+		zsnode_top_start(state->result.top);
+	zsnode_agg_answers_start(state);
 	start_fill(state);
 	start_input(state);
-	if (state->at_end)
-		count_input(state);
-	else if (!aggregate_input(state))
+	if (state->counts_only && !state->by_rows)
 	{
-		zsnode_agg_free_spill(state);
-		counts.memory = state->counts.memory;
-		counts.nagain++;
-		state->counts = counts;
-		start_fill(state);
-		start_input(state);
-		if (!aggregate_input(state))
-			elog(ERROR, "groups were counted in vain twice");
+		zsnode_agg_turn_to(state, ZS_AGG_READ);
+		count_input(state);
+		return;
 	}
+	zsnode_agg_turn_to(state, ZS_AGG_READING);
+	if (aggregate_input(state))
+		return;
+
+	zsnode_agg_free_spill(state);
+	counts.memory = state->counts.memory;
+	counts.nagain++;
+	state->counts = counts;
+	start_fill(state);
+	start_input(state);
+	if (!aggregate_input(state))
+		elog(ERROR, "groups were counted in vain twice");
+}
+
+/* Goes on with the input, when groups that were complete, or all, have been returned. */
+static void
+go_on_with_input(AggNodeState *state)
+{
+	const AggAsked *stopped = state->fill.stopped;
+
+	Assert(stopped != NULL && state->result.left == 0);
+	state->fill.stopped = NULL;
+	if (stopped->answer->forget_returned != NULL)
+		stopped->answer->forget_returned(state, stopped->own);
+	else
+		start_fill(state);
+	(void) aggregate_input(state);
 }
 
 /*
@@ -225,13 +171,12 @@ take_input_again(AggNodeState *state)
 {
 	AggCounts	counts = state->counts;
 
-	Assert(state->at_end && state->groups_left == 0 && zsagg_groups_frozen(state->groups));
-	if (state->filter_clauses != NIL)
-		zsnode_agg_set_scan_filter(state, NULL);
+	Assert(state->result.left == 0 && zsagg_groups_frozen(state->store.groups));
+	zsnode_agg_zones_forget(state);
 	zsexpr_input_start(state->input);
-	state->at_end = false;
+	zsnode_agg_turn_to(state, ZS_AGG_READING_AGAIN);
 	(void) aggregate_input(state);
-	Assert(state->at_end && !state->early);
+	Assert(state->fill.phase == ZS_AGG_READ);
 	/* rows are told of once */
 	counts.memory = state->counts.memory;
 	counts.nagain++;
@@ -247,10 +192,10 @@ aggregate_spilled(AggNodeState *state)
 	uint64		hash;
 	uint32		len;
 
-	Assert(state->at_end && state->spill != NULL);
+	Assert(state->fill.phase == ZS_AGG_READ && state->written.spill != NULL);
 	start_fill(state);
 	state->counts.nfills++;
-	while ((what = zsagg_spill_look(state->spill, &hash, &len)) != ZS_SPILLED_END)
+	while ((what = zsagg_spill_look(state->written.spill, &hash, &len)) != ZS_SPILLED_END)
 	{
 		uint64		now;
 
@@ -265,21 +210,19 @@ aggregate_spilled(AggNodeState *state)
 		{
 			/* the order of rows stays */
 			zsnode_agg_add_packed(state);
-			ResetExprContext(state->rowcontext);
-			zsagg_spill_read_tuple(state->spill, len, state->row_values, state->row_isnull);
+			ResetExprContext(state->row.econtext);
+			zsagg_spill_read_tuple(state->written.spill, len, state->row.values, state->row.isnull);
 			zsnode_agg_take_row(state, false, 0);
 		}
-		now = zsagg_groups_count(state->groups) + zsnode_agg_sets_count(state);
+		now = zsagg_groups_count(state->store.groups) + zsnode_agg_sets_count(state);
 		if (now > nmembers)
 		{
 			nmembers = now;
-			if (is_memory_full(state))
-				freeze_groups(state);
+			zsnode_agg_freeze_if_full(state);
 		}
 	}
 	zsnode_agg_add_packed(state);
-	if (is_memory_full(state))
-		freeze_groups(state);
+	zsnode_agg_freeze_if_full(state);
 	zsnode_agg_sets_finish(state);
 }
 
@@ -287,13 +230,13 @@ aggregate_spilled(AggNodeState *state)
 void
 zsnode_agg_free_spill(AggNodeState *state)
 {
-	if (state->spill != NULL)
+	if (state->written.spill != NULL)
 	{
-		state->counts.nleft_rows += zsagg_spill_left_out(state->spill);
-		state->counts.disk = Max(state->counts.disk, zsagg_spill_disk(state->spill));
-		zsagg_spill_free(state->spill);
+		state->counts.nleft_rows += zsagg_spill_left_out(state->written.spill);
+		state->counts.disk = Max(state->counts.disk, zsagg_spill_disk(state->written.spill));
+		zsagg_spill_free(state->written.spill);
 	}
-	state->spill = NULL;
+	state->written.spill = NULL;
 	zsnode_agg_forget_packed(state);
 	zsnode_agg_sets_free(state);
 }
@@ -302,40 +245,44 @@ zsnode_agg_free_spill(AggNodeState *state)
 bool
 zsnode_agg_fill_groups(AggNodeState *state)
 {
-	Assert(state->groups_left == 0);
-	if (state->done)
-		return false;
-	if (state->started && state->at_end && state->spill != NULL && zsnode_agg_leave_rare(state))
+	AggFill    *fill = &state->fill;
+
+	Assert(state->result.left == 0);
+	if (fill->phase == ZS_AGG_READ && state->written.spill != NULL &&
+		zsnode_agg_answers_want_input(state))
 		take_input_again(state);
-	if (!state->started)
-		start_aggregation(state);
-	else if (!state->at_end)
+	switch (fill->phase)
 	{
-		if (state->early)
-			zsnode_agg_forget_complete(state);
-		else
-			start_fill(state);
-		(void) aggregate_input(state);
+		case ZS_AGG_UNSTARTED:
+			start_aggregation(state);
+			break;
+		case ZS_AGG_READING:
+			go_on_with_input(state);
+			break;
+		case ZS_AGG_READ:
+			if (state->written.spill == NULL || !zsagg_spill_next(state->written.spill))
+			{
+				zsnode_agg_turn_to(state, ZS_AGG_DONE);
+				zsnode_agg_free_spill(state);
+				return false;
+			}
+			aggregate_spilled(state);
+			break;
+		case ZS_AGG_READING_AGAIN:
+			elog(ERROR, "input was not read again to its end");
+			break;
+		case ZS_AGG_DONE:
+			return false;
 	}
-	else if (state->spill != NULL && zsagg_spill_next(state->spill))
-		aggregate_spilled(state);
-	else
+	if (state->written.spill != NULL)
+		state->counts.disk = Max(state->counts.disk, zsagg_spill_disk(state->written.spill));
+	if (state->nkeys > 0 && zsagg_groups_count(state->store.groups) > 0)
 	{
-		state->done = true;
-		zsnode_agg_free_spill(state);
-		return false;
-	}
-	if (state->spill != NULL)
-		state->counts.disk = Max(state->counts.disk, zsagg_spill_disk(state->spill));
-	state->groups_left = state->nkeys == 0 ? 1 : zsagg_groups_count(state->groups);
-	if (state->nkeys > 0 && state->groups_left > 0)
-	{
-		if (zsagg_groups_direct(state->groups))
+		if (zsagg_groups_direct(state->store.groups))
 			state->counts.ndirect++;
 		else
 			state->counts.nhash++;
 	}
-	if (state->choosing || state->early)
-		zsnode_agg_choose_groups(state);
+	zsnode_agg_choose_groups(state);
 	return true;
 }

@@ -40,7 +40,7 @@ init_fold(AggNodeState *state, ZsAggFold *fold, Node *expr)
 	fold->expr = expr;
 	fold->parts = zsexpr_fold_find(expr);
 	zsexpr_fold_init(fold->parts, NULL);
-	state->has_folds = state->has_folds || fold->parts != NIL;
+	state->folds.any = state->folds.any || fold->parts != NIL;
 }
 
 static Node *
@@ -62,13 +62,13 @@ zsnode_agg_folds_init(AggNodeState *state, TupleDesc desc, Index varno)
 	EState	   *estate = state->css.ss.ps.state;
 	ListCell   *lc;
 
-	state->key_folds = palloc0(Max(state->nkeys, 1) * sizeof(ZsAggFold));
+	state->folds.of_keys = palloc0(Max(state->nkeys, 1) * sizeof(ZsAggFold));
 	foreach(lc, state->key_exprs)
 	{
 		int			k = foreach_current_index(lc);
 
-		init_fold(state, &state->key_folds[k], lfirst(lc));
-		state->key_folds[k].with_nulls = state->keys[k].expr;
+		init_fold(state, &state->folds.of_keys[k], lfirst(lc));
+		state->folds.of_keys[k].with_nulls = state->keys[k].expr;
 	}
 	foreach(lc, state->aggrefs)
 	{
@@ -83,12 +83,12 @@ zsnode_agg_folds_init(AggNodeState *state, TupleDesc desc, Index varno)
 			init_fold(state, &agg->arg_fold, arg);
 		agg->arg_fold.with_nulls = agg->agg.expr;
 	}
-	if (!state->has_folds)
+	if (!state->folds.any)
 		return;
-	state->fold_desc = desc;
-	state->fold_varno = varno;
-	state->fold_econtext = CreateExprContext(estate);
-	state->fold_context = AllocSetContextCreate(CurrentMemoryContext,
+	state->folds.desc = desc;
+	state->folds.varno = varno;
+	state->folds.econtext = CreateExprContext(estate);
+	state->folds.context = AllocSetContextCreate(CurrentMemoryContext,
 												"zedstore aggregate parameters",
 												ALLOCSET_SMALL_SIZES);
 }
@@ -99,7 +99,7 @@ fold_with_values(AggNodeState *state, ZsAggFold *fold)
 {
 	Assert(fold->waits && fold->parts != NIL);
 	return zsexpr_fold_complete(fold->parts, fold->reached, &state->css.ss.ps,
-								state->fold_econtext, state->fold_context) ?
+								state->folds.econtext, state->folds.context) ?
 		zsexpr_fold_replace(fold->expr, fold->parts) : NULL;
 }
 
@@ -107,7 +107,7 @@ fold_with_values(AggNodeState *state, ZsAggFold *fold)
 static void
 complete_key(AggNodeState *state, int k)
 {
-	ZsAggFold  *fold = &state->key_folds[k];
+	ZsAggFold  *fold = &state->folds.of_keys[k];
 	ZsGroupKey *key = &state->keys[k];
 	Node	   *expr = fold_with_values(state, fold);
 	const CustomScan *cscan = (const CustomScan *) state->css.ss.ps.plan;
@@ -117,7 +117,7 @@ complete_key(AggNodeState *state, int k)
 	if (expr == NULL)
 		return;
 	fold->known = true;
-	if (!zsagg_group_classify(state->fold_desc, state->fold_varno, expr, eqop, &now) ||
+	if (!zsagg_group_classify(state->folds.desc, state->folds.varno, expr, eqop, &now) ||
 		now.expr == NULL || now.domain != key->domain || now.width != key->width ||
 		now.has_form != key->has_form)
 		return;
@@ -135,7 +135,7 @@ complete_filter(AggNodeState *state, NodeAgg *agg)
 	if (expr == NULL)
 		return;
 	fold->known = true;
-	qual = zsexpr_qual_compile(state->fold_desc, state->fold_varno, expr);
+	qual = zsexpr_qual_compile(state->folds.desc, state->folds.varno, expr);
 	if (qual == NULL)
 		return;
 	agg->agg.filter = qual;
@@ -152,7 +152,7 @@ complete_argument(AggNodeState *state, NodeAgg *agg)
 	if (expr == NULL)
 		return;
 	fold->known = true;
-	program = zsexpr_compile(state->fold_desc, state->fold_varno, expr);
+	program = zsexpr_compile(state->folds.desc, state->folds.varno, expr);
 	if (program == NULL || zsexpr_domain(program) != agg->agg.domain ||
 		zsexpr_width(program) != agg->agg.width)
 		return;
@@ -170,18 +170,18 @@ zsnode_agg_folds_complete(AggNodeState *state)
 {
 	MemoryContext old;
 
-	if (!state->folds_wait)
+	if (!state->folds.wait)
 		return;
-	old = MemoryContextSwitchTo(state->fold_context);
-	state->keys_wait = state->folds_wait = false;
+	old = MemoryContextSwitchTo(state->folds.context);
+	state->folds.keys_wait = state->folds.wait = false;
 	for (int k = 0; k < state->nkeys; k++)
 	{
-		ZsAggFold  *fold = &state->key_folds[k];
+		ZsAggFold  *fold = &state->folds.of_keys[k];
 
 		if (fold->waits && !fold->known)
 			complete_key(state, k);
-		state->keys_wait |= fold->waits;
-		state->folds_wait |= fold->waits && !fold->known;
+		state->folds.keys_wait |= fold->waits;
+		state->folds.wait |= fold->waits && !fold->known;
 	}
 	for (int i = 0; i < state->naggs; i++)
 	{
@@ -191,8 +191,8 @@ zsnode_agg_folds_complete(AggNodeState *state)
 			complete_filter(state, agg);
 		if (agg->arg_fold.waits && !agg->arg_fold.known)
 			complete_argument(state, agg);
-		state->folds_wait |= agg->filter_fold.waits && !agg->filter_fold.known;
-		state->folds_wait |= agg->arg_fold.waits && !agg->arg_fold.known;
+		state->folds.wait |= agg->filter_fold.waits && !agg->filter_fold.known;
+		state->folds.wait |= agg->arg_fold.waits && !agg->arg_fold.known;
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -209,12 +209,12 @@ start_fold(ZsAggFold *fold)
 void
 zsnode_agg_folds_start(AggNodeState *state)
 {
-	if (!state->has_folds)
+	if (!state->folds.any)
 		return;
 	for (int k = 0; k < state->nkeys; k++)
 	{
-		start_fold(&state->key_folds[k]);
-		state->keys[k].expr = state->key_folds[k].with_nulls;
+		start_fold(&state->folds.of_keys[k]);
+		state->keys[k].expr = state->folds.of_keys[k].with_nulls;
 	}
 	for (int i = 0; i < state->naggs; i++)
 	{
@@ -226,7 +226,7 @@ zsnode_agg_folds_start(AggNodeState *state)
 		agg->agg.expr = agg->arg_fold.with_nulls;
 		zsnode_agg_distinct_use_argument(agg);
 	}
-	MemoryContextReset(state->fold_context);
-	state->folds_wait = true;
+	MemoryContextReset(state->folds.context);
+	state->folds.wait = true;
 	zsnode_agg_folds_complete(state);
 }

@@ -21,7 +21,6 @@
 #include "utils/memutils.h"
 
 #include "node_agg.h"
-#include "zs_agg.h"
 #include "zs_compat.h"
 #include "zs_expr_guc.h"
 
@@ -42,7 +41,7 @@ typedef struct GroupSums
 
 struct ZsBatchGroups
 {
-	const uint16 *list;			/* the batch's rows */
+	const uint16 *list;			/* the batch's rows, one at least */
 	const uint32 *numbers;		/* their groups */
 	uint32		n;
 	uint32		ngroups;
@@ -57,7 +56,7 @@ struct ZsBatchGroups
 	GroupSums	sums[FLEXIBLE_ARRAY_MEMBER];	/* one for each aggregate at most */
 };
 
-/* See zs_agg.h. */
+/* Room for what is common to this many aggregates, in the current context. */
 ZsBatchGroups *
 zsnode_batch_groups_create(int naggs)
 {
@@ -237,7 +236,10 @@ split_by_group(ZsBatchGroups *batch)
 	batch->is_split = true;
 }
 
-/* See zs_agg.h. */
+/*
+ * Adds the batch's rows that are in sel to their groups, as zsagg_add_groups() does, the way that
+ * is best for it; once for each aggregate, of which values has the first group's value.
+ */
 void
 zsnode_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
 							const ZsColumnVector *vector, const uint64 *sel, ZsBatchGroups *batch)
@@ -274,40 +276,41 @@ zsnode_agg_add_batch_groups(const ZsAgg *agg, char *values, Size stride,
 ZsGroups *
 zsnode_agg_create_groups(AggNodeState *state)
 {
-	Assert(state->nkeys > 0 && state->context != NULL);
-	state->groups_context = AllocSetContextCreate(state->context, "zedstore groups",
+	Assert(state->nkeys > 0 && state->store.context != NULL);
+	state->store.groups_context = AllocSetContextCreate(state->store.context, "zedstore groups",
 												  ALLOCSET_DEFAULT_SIZES);
-	return zsagg_groups_create(state->groups_context, state->nkeys, state->keys);
+	return zsagg_groups_create(state->store.groups_context, state->nkeys, state->keys);
 }
 
 /* Makes room for the values of all groups. */
 void
 zsnode_agg_grow_values(AggNodeState *state)
 {
-	uint32		n = zsagg_groups_count(state->groups);
-	Size		size = state->value_size;
+	AggStore   *store = &state->store;
+	uint32		n = zsagg_groups_count(store->groups);
+	Size		size = store->value_size;
 	Size		offset = 0;
 	Size		room;
 	uint32		maxgroups;
 
-	if (n <= state->maxgroups)
+	if (n <= store->maxgroups)
 		return;
-	maxgroups = Max(Max(n, 64), zsagg_groups_grown(state->maxgroups));
+	maxgroups = Max(Max(n, 64), zsagg_groups_grown(store->maxgroups));
 	room = maxgroups * size + PG_CACHE_LINE_SIZE;
-	if (state->values == NULL)
-		state->values_memory = MemoryContextAllocHuge(state->context, room);
+	if (store->values == NULL)
+		store->values_memory = MemoryContextAllocHuge(store->context, room);
 	else
 	{
-		offset = state->values - state->values_memory;
-		state->values_memory = repalloc_huge(state->values_memory, room);
+		offset = store->values - store->values_memory;
+		store->values_memory = repalloc_huge(store->values_memory, room);
 	}
-	state->values = (char *) CACHELINEALIGN(state->values_memory);
+	store->values = (char *) CACHELINEALIGN(store->values_memory);
 	/* where it is now it may begin elsewhere in a line */
-	if (state->values != state->values_memory + offset)
-		memmove(state->values, state->values_memory + offset, state->maxgroups * size);
-	memset(state->values + state->maxgroups * size, 0, (maxgroups - state->maxgroups) * size);
-	state->maxgroups = maxgroups;
-	Assert(state->maxgroups >= n);
+	if (store->values != store->values_memory + offset)
+		memmove(store->values, store->values_memory + offset, store->maxgroups * size);
+	memset(store->values + store->maxgroups * size, 0, (maxgroups - store->maxgroups) * size);
+	store->maxgroups = maxgroups;
+	Assert(store->maxgroups >= n);
 }
 
 /* Takes the groups of n rows of a batch: numbers[i] is the one of row list[i], or ZS_NO_GROUP. */
@@ -316,8 +319,9 @@ zsnode_agg_start_groups(AggNodeState *state, const uint16 *list, uint32 n,
 						const uint32 *numbers)
 {
 	Assert(n > 0 && n <= ZS_KERNEL_ROWS);
-	state->fill_rows += n;
+	state->fill.nrows += n;
 	zsnode_agg_grow_values(state);
-	batch_groups_start(state->batch_groups, list, n, numbers, zsagg_groups_count(state->groups),
-					   !zsagg_groups_frozen(state->groups));
+	batch_groups_start(state->batch.groups, list, n, numbers,
+					   zsagg_groups_count(state->store.groups),
+					   !zsagg_groups_frozen(state->store.groups));
 }

@@ -86,9 +86,9 @@ can_pack(const AggNodeState *state)
 	if (!zs_enable_packed_rows || state->nkeys == 0 || state->has_sets ||
 		state->verifier != NULL || state->by_rows || state->naggs > 64)
 		return false;
-	for (int i = 0; i < state->rowdesc->natts; i++)
+	for (int i = 0; i < state->row.desc->natts; i++)
 	{
-		if (TupleDescAttr(state->rowdesc, i)->attlen == -2)
+		if (TupleDescAttr(state->row.desc, i)->attlen == -2)
 			return false;
 	}
 	return true;
@@ -141,14 +141,14 @@ create_pack(AggNodeState *state)
 	pack->nwords = FIRST_WORD;
 	for (int k = 0; k < state->nkeys; k++)
 		add_column(pack, k, -1, zsexpr_want_of(state->keys[k].domain),
-				   TupleDescAttr(state->rowdesc, k));
+				   TupleDescAttr(state->row.desc, k));
 	for (int i = 0; i < state->naggs; i++)
 	{
 		const NodeAgg *agg = &state->aggs[i];
 
 		if (has_values(&agg->agg))
 			add_column(pack, -1, i, wanted_form(&agg->agg),
-					   TupleDescAttr(state->rowdesc, agg->arg_column));
+					   TupleDescAttr(state->row.desc, agg->arg_column));
 	}
 	pack->row_size = pack->nwords * sizeof(uint64);
 	pack->row = palloc(pack->row_size);
@@ -217,7 +217,7 @@ pack_row(const AggNodeState *state, ZsAggPack *pack, uint32 row)
 
 	memset(words, 0, len);
 	for (int i = 0; i < state->naggs; i++)
-		taken |= (uint64) zskernel_bits_get(state->sels + i * ZS_KERNEL_WORDS, row) << i;
+		taken |= (uint64) zskernel_bits_get(state->batch.sels + i * ZS_KERNEL_WORDS, row) << i;
 	for (int c = 0; c < pack->ncolumns; c++)
 	{
 		const PackColumn *column = &pack->columns[c];
@@ -232,7 +232,7 @@ pack_row(const AggNodeState *state, ZsAggPack *pack, uint32 row)
 				put_value(pack, column, vector, row, &len);
 		}
 		else if (taken >> column->agg & 1)
-			put_value(pack, column, state->vectors[column->agg], row, &len);
+			put_value(pack, column, state->batch.vectors[column->agg], row, &len);
 	}
 	words = (uint64 *) pack->row;
 	words[TAKEN_WORD] = taken;
@@ -245,10 +245,10 @@ pack_row(const AggNodeState *state, ZsAggPack *pack, uint32 row)
  * that groups were found by and that aggregates have just added.  False, and nothing was written,
  * if they have to be written one by one.  Errors: as zsagg_spill_write().
  */
-bool
-zsnode_agg_pack_rows(AggNodeState *state, const uint16 *list, uint32 n)
+static bool
+pack_rows(AggNodeState *state, const uint16 *list, uint32 n)
 {
-	ZsAggPack  *pack = state->pack;
+	ZsAggPack  *pack = state->written.pack;
 	uint64		hashes[ZS_KERNEL_ROWS];
 	uint16		wanted[ZS_KERNEL_ROWS];
 	uint32		nwanted;
@@ -256,30 +256,61 @@ zsnode_agg_pack_rows(AggNodeState *state, const uint16 *list, uint32 n)
 	if (!can_pack(state))
 		return false;
 	if (pack == NULL)
-		pack = state->pack = create_pack(state);
-	if (!zsagg_groups_vectors(state->groups, pack->key_vectors))
+		pack = state->written.pack = create_pack(state);
+	if (!zsagg_groups_vectors(state->store.groups, pack->key_vectors))
 		return false;
 	for (int c = 0; c < pack->ncolumns; c++)
 	{
 		const PackColumn *column = &pack->columns[c];
 		const ZsColumnVector *vector = column->key >= 0 ? pack->key_vectors[column->key] :
-			state->vectors[column->agg];
+			state->batch.vectors[column->agg];
 
 		/* an aggregate without a vector takes no row */
 		if (vector != NULL && !has_form(column, vector))
 			return false;
 	}
-	zsagg_groups_hash_rows(state->groups, list, n, hashes);
+	zsagg_groups_hash_rows(state->store.groups, list, n, hashes);
 	zsnode_agg_open_spill(state);
-	nwanted = zsagg_spill_choose(state->spill, hashes, n, wanted);
+	nwanted = zsagg_spill_choose(state->written.spill, hashes, n, wanted);
 	for (uint32 i = 0; i < nwanted; i++)
 	{
 		Size		len = pack_row(state, pack, list[wanted[i]]);
 
-		zsagg_spill_write_packed(state->spill, hashes[wanted[i]], pack->row, len,
+		zsagg_spill_write_packed(state->written.spill, hashes[wanted[i]], pack->row, len,
 								 state->css.ss.ps.plan->plan_rows);
 	}
 	return true;
+}
+
+/*
+ * Writes out those of the batch's n rows of list whose group is not in memory: they have no number.
+ * Called when the batch has been added to groups.  list is used up.  Errors: as
+ * zsagg_spill_write().
+ */
+void
+zsnode_agg_write_absent(AggNodeState *state, uint16 *list, uint32 n, const uint32 *numbers)
+{
+	uint32		nabsent = 0;
+
+	Assert(zsagg_groups_frozen(state->store.groups));
+	for (uint32 i = 0; i < n; i++)
+	{
+		list[nabsent] = list[i];
+		nabsent += numbers[i] == ZS_NO_GROUP ? 1 : 0;
+	}
+	state->fill.absent_rows += nabsent;
+	if (nabsent == 0 || pack_rows(state, list, nabsent))
+		return;
+
+	/* last, since a row's values may be decoded where the vectors are */
+	for (uint32 i = 0; i < nabsent; i++)
+	{
+		ResetExprContext(state->row.econtext);
+		zsexpr_input_store(state->input, list[i]);
+		zsnode_agg_read_row(state);
+		zsnode_agg_spill_row(state);
+	}
+	ExecClearTuple(state->input->slot);
 }
 
 /* ---- reading ------------------------------------------------------------------------------ */
@@ -352,11 +383,11 @@ make_vector(ZsAggPack *pack, PackColumn *column, uint32 first, uint32 n, Size *e
 static void
 add_rows(AggNodeState *state, uint32 first, uint32 n)
 {
-	ZsAggPack  *pack = state->pack;
+	ZsAggPack  *pack = state->written.pack;
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		numbers[ZS_KERNEL_ROWS];
 	Size		ends[ZS_KERNEL_ROWS];
-	MemoryContext old = MemoryContextSwitchTo(state->context);
+	MemoryContext old = MemoryContextSwitchTo(state->store.context);
 
 	Assert(n > 0 && first + n <= pack->n);
 	for (uint32 i = 0; i < n; i++)
@@ -372,26 +403,27 @@ add_rows(AggNodeState *state, uint32 first, uint32 n)
 		if (column->key >= 0)
 			pack->key_vectors[column->key] = &column->vector;
 		else
-			state->vectors[column->agg] = &column->vector;
+			state->batch.vectors[column->agg] = &column->vector;
 	}
-	zsagg_groups_assign_vectors(state->groups, pack->key_vectors, list, n, numbers);
+	zsagg_groups_assign_vectors(state->store.groups, pack->key_vectors, list, n, numbers);
 	zsnode_agg_start_groups(state, list, n, numbers);
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];
-		uint64	   *sel = state->sels + i * ZS_KERNEL_WORDS;
+		char	   *values = state->store.values + agg->offset;
+		uint64	   *sel = state->batch.sels + i * ZS_KERNEL_WORDS;
 
 		zskernel_bits_clear(sel);
 		for (uint32 j = 0; j < n; j++)
 			sel[j / 64] |= (row_words(pack, first + j)[TAKEN_WORD] >> i & 1) << (j % 64);
-		zsnode_agg_add_batch_groups(&agg->agg, state->values + agg->offset, state->value_size,
-									has_values(&agg->agg) ? state->vectors[i] : NULL,
-									sel, state->batch_groups);
+		zsnode_agg_add_batch_groups(&agg->agg, values, state->store.value_size,
+									has_values(&agg->agg) ? state->batch.vectors[i] : NULL,
+									sel, state->batch.groups);
 	}
-	for (uint32 i = 0; i < n && zsagg_groups_frozen(state->groups); i++)
+	for (uint32 i = 0; i < n && zsagg_groups_frozen(state->store.groups); i++)
 	{
 		if (numbers[i] == ZS_NO_GROUP)
-			zsagg_spill_write_packed(state->spill, pack->hashes[first + i],
+			zsagg_spill_write_packed(state->written.spill, pack->hashes[first + i],
 									 pack->bytes + pack->places[first + i],
 									 pack->lens[first + i],
 									 state->css.ss.ps.plan->plan_rows);
@@ -403,7 +435,7 @@ add_rows(AggNodeState *state, uint32 first, uint32 n)
 void
 zsnode_agg_add_packed(AggNodeState *state)
 {
-	ZsAggPack  *pack = state->pack;
+	ZsAggPack  *pack = state->written.pack;
 	uint32		first = 0;
 
 	if (pack == NULL)
@@ -426,7 +458,7 @@ zsnode_agg_add_packed(AggNodeState *state)
 bool
 zsnode_agg_collect_packed(AggNodeState *state, uint64 hash, uint32 len)
 {
-	ZsAggPack  *pack = state->pack;
+	ZsAggPack  *pack = state->written.pack;
 
 	Assert(pack != NULL && pack->n < ZS_KERNEL_ROWS && len % sizeof(uint64) == 0);
 	if (pack->nbytes + len > pack->size)
@@ -435,7 +467,7 @@ zsnode_agg_collect_packed(AggNodeState *state, uint64 hash, uint32 len)
 		pack->bytes = pack->bytes == NULL ? MemoryContextAllocHuge(pack->context, pack->size) :
 			repalloc_huge(pack->bytes, pack->size);
 	}
-	zsagg_spill_read_packed(state->spill, pack->bytes + pack->nbytes, len);
+	zsagg_spill_read_packed(state->written.spill, pack->bytes + pack->nbytes, len);
 	pack->places[pack->n] = pack->nbytes;
 	pack->lens[pack->n] = len;
 	pack->hashes[pack->n++] = hash;
@@ -447,9 +479,9 @@ zsnode_agg_collect_packed(AggNodeState *state, uint64 hash, uint32 len)
 void
 zsnode_agg_forget_packed(AggNodeState *state)
 {
-	if (state->pack != NULL)
+	if (state->written.pack != NULL)
 	{
-		state->pack->n = 0;
-		state->pack->nbytes = 0;
+		state->written.pack->n = 0;
+		state->written.pack->nbytes = 0;
 	}
 }

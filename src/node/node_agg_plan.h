@@ -14,6 +14,7 @@
 
 #include "postgres.h"
 
+#include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "zs_agg.h"
@@ -159,5 +160,14 @@ extern void zsnode_agg_add_row_paths(const ZsAggQuery *query);
  */
 extern CustomPath *zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target,
 											   List *aggrefs, Path *child, double ngroups);
+
+/* ---- node_agg_path.c ---- */
+
+extern const CustomScanMethods zsnode_agg_scan_methods;
+
+/* ---- node_agg_exec.c ---- */
+
+extern Node *zsnode_agg_create_state(CustomScan *cscan);
+extern void zsnode_agg_set_sort(PlanState *ps, SortState *sort);
 
 #endif							/* NODE_AGG_PLAN_H */

@@ -36,6 +36,7 @@
 #include "optimizer/optimizer.h"
 
 #include "node_agg.h"
+#include "node_agg_full.h"
 #include "zs_expr_guc.h"
 
 /* Counts of groups are told apart below that. */
@@ -71,9 +72,9 @@ find_count(const AggNodeState *state, int *bound)
 	const NodeAgg *agg;
 	int			column;
 
-	if (!zs_enable_rare_groups || !state->choosing || state->split != ZS_SPLIT_NONE ||
+	if (!zs_enable_rare_groups || !state->result.choosing || state->split != ZS_SPLIT_NONE ||
 		state->css.ss.ps.qual != NULL || state->verifier != NULL || state->has_sets ||
-		!zsnode_top_largest(state->top, &column, bound) || column < state->nkeys)
+		!zsnode_top_largest(state->result.top, &column, bound) || column < state->nkeys)
 		return NULL;
 	for (int i = 0; i < state->naggs; i++)
 	{
@@ -92,7 +93,7 @@ is_repeatable(const AggNodeState *state)
 	(Node *) state->aggrefs};
 
 	/* groups that were returned early are not in memory, and none of their rows may come again */
-	if (state->rel == NULL || state->shared != NULL ||
+	if (state->rel == NULL || state->workers.shared != NULL ||
 		state->css.ss.ps.state->es_epq_active != NULL || state->counts.nearly > 0)
 		return false;
 	for (int i = 0; i < (int) lengthof(exprs); i++)
@@ -114,7 +115,7 @@ static Known
 look_at_counts(const AggNodeState *state, const NodeAgg *agg, int bound)
 {
 	uint32		counts[COUNTS] = {0};	/* groups with this count; the last one: or more */
-	uint32		ngroups = zsagg_groups_count(state->groups);
+	uint32		ngroups = zsagg_groups_count(state->store.groups);
 	uint64		nlarger = 0;
 	double		nrows = 0;
 	Known		known;
@@ -140,7 +141,7 @@ look_at_counts(const AggNodeState *state, const NodeAgg *agg, int bound)
 static const ZsGroupKey *
 sort_key(const AggNodeState *state, int place, int *key)
 {
-	*key = zsnode_top_column(state->top, place);
+	*key = zsnode_top_column(state->result.top, place);
 	if (*key < 0 || *key >= state->nkeys ||
 		(state->keys[*key].domain != ZS_DOMAIN_INT && state->keys[*key].domain != ZS_DOMAIN_UINT))
 		return NULL;
@@ -204,72 +205,108 @@ choose_counts(const AggNodeState *state, ZsCellSize *size, uint64 *usual, bool *
 	return nrows >= 0 && may_count_few(state, &known, nrows) && is_repeatable(state);
 }
 
+/* ---- the answer's functions ----------------------------------------------------------- */
+
+typedef struct Rare
+{
+	uint32		look;			/* with so many groups more may not be needed */
+	bool		in_vain;		/* they were counted, and are not again before there is need */
+	bool		was_full;		/* there was no memory for more */
+} Rare;
+
+static void *
+rare_begin(AggNodeState *state)
+{
+	return state->nkeys > 0 ? palloc0(sizeof(Rare)) : NULL;
+}
+
+static void
+rare_start(AggNodeState *state, void *own)
+{
+	((Rare *) own)->in_vain = false;
+}
+
+static void
+rare_start_fill(AggNodeState *state, void *own)
+{
+	Rare	   *rare = own;
+
+	rare->look = 0;
+	rare->was_full = false;
+}
+
 /*
- * Called before the first row is written out: rows will be counted, if that may be of use.  What a
- * group must have grows with the rows to come, which is not counted on here.
+ * Rows will be counted, if that may be of use.  What a group must have grows with the rows to come,
+ * which is not counted on here.
  */
-void
-zsnode_agg_count_rare(AggNodeState *state)
+static void
+rare_spill_opened(AggNodeState *state, void *own)
 {
 	ZsCellSize	size;
 	uint64		usual;
 	bool		only;
 
 	if (choose_counts(state, &size, &usual, &only))
-		zsagg_spill_count_groups(state->spill, size, usual, only);
+		zsagg_spill_count_groups(state->written.spill, size, usual, only);
 }
 
-/*
- * Called behind each batch: do the groups in memory tell which ones will be wanted?  Then no others
- * are made, though there is memory for them, and rows of others are counted.
- */
-bool
-zsnode_agg_know_wanted(AggNodeState *state)
+/* Do the groups in memory tell which ones will be wanted? */
+static bool
+know_wanted(AggNodeState *state, Rare *rare)
 {
+	uint32		ngroups = zsagg_groups_count(state->store.groups);
 	ZsCellSize	size;
 	uint64		usual;
 	bool		only;
 
-	if (!state->choosing || state->counted_in_vain ||
-		zsagg_groups_count(state->groups) < Max(state->rare_look, FIRST_LOOK) ||
-		zsagg_groups_frozen(state->groups))
+	if (!state->result.choosing || rare->in_vain || ngroups < Max(rare->look, FIRST_LOOK) ||
+		zsagg_groups_frozen(state->store.groups))
 		return false;
-	Assert(state->spill == NULL);
-	state->rare_look = zsagg_groups_count(state->groups) * 2;
+	Assert(state->written.spill == NULL);
+	rare->look = ngroups * 2;
 	return choose_counts(state, &size, &usual, &only) && only;
 }
 
 /*
- * Called behind each batch where there was memory for more groups: have so many of the others got
- * many rows that it was wrong not to make them?
+ * Where it is known which groups will be wanted no others are made, though there is memory for
+ * them, and rows of others are counted.  Should so many of these get many rows that it was wrong
+ * not to make them, it is begun again.
  */
-bool
-zsnode_agg_counts_in_vain(const AggNodeState *state)
+static AggAdvice
+rare_advise(AggNodeState *state, void *own, bool full)
 {
-	return state->spill != NULL && zsagg_spill_only_counted(state->spill) &&
-		zsagg_spill_counts_in_vain(state->spill);
+	Rare	   *rare = own;
+	ZsSpill    *spill = state->written.spill;
+
+	rare->was_full = rare->was_full || full;
+	if (full)
+		return ZS_AGG_GO_ON;
+	if (know_wanted(state, rare))
+		return ZS_AGG_FREEZE;
+	if (!rare->was_full && spill != NULL && zsagg_spill_only_counted(spill) &&
+		zsagg_spill_counts_in_vain(spill))
+	{
+		Assert(!rare->in_vain);
+		rare->in_vain = true;
+		return ZS_AGG_BEGIN_AGAIN;
+	}
+	return ZS_AGG_GO_ON;
 }
 
 /*
  * Leaves out rows whose groups cannot be among the first any more.  True: rows that are wanted were
  * not written, and the input has to be read again, with the groups that are in memory.
  */
-bool
-zsnode_agg_leave_rare(AggNodeState *state)
+static bool
+rare_wants_input(AggNodeState *state, void *own)
 {
+	ZsSpill    *spill = state->written.spill;
 	int			bound;
 
-	if (find_count(state, &bound) == NULL || zsagg_spill_counts(state->spill) == NULL)
+	if (find_count(state, &bound) == NULL || zsagg_spill_counts(spill) == NULL)
 		return false;
-	zsagg_spill_leave_out(state->spill, (uint64) zsnode_top_least(state->top));
-	return zsagg_spill_only_counted(state->spill) && zsagg_spill_start_again(state->spill);
-}
-
-/* Do rows come that have been counted? */
-bool
-zsnode_agg_comes_again(const AggNodeState *state)
-{
-	return state->spill != NULL && zsagg_spill_again(state->spill) && !state->at_end;
+	zsagg_spill_leave_out(spill, (uint64) zsnode_top_least(state->result.top));
+	return zsagg_spill_only_counted(spill) && zsagg_spill_start_again(spill);
 }
 
 /*
@@ -288,7 +325,7 @@ is_behind(const AggNodeState *state, const ZsColumnVector *const *vectors, uint3
 		bool		isnull = vector->has_nulls && zskernel_bits_get(vector->nulls, row);
 		Datum		value = isnull ? (Datum) 0 :
 			zsexpr_int_to_datum(sorted->width, vector->vals[row]);
-		int			c = zsnode_top_compare(state->top, place, value, isnull);
+		int			c = zsnode_top_compare(state->result.top, place, value, isnull);
 
 		if (c != 0)
 			return c > 0;
@@ -300,22 +337,22 @@ is_behind(const AggNodeState *state, const ZsColumnVector *const *vectors, uint3
  * Takes rows out of passed whose groups cannot be among the first, of rows that have been counted
  * and come again.  Rows of groups in memory, which have been returned, may go or stay.
  */
-void
-zsnode_agg_leave_rows(AggNodeState *state, uint64 *passed)
+static void
+rare_leave_rows(AggNodeState *state, void *own, uint64 *passed)
 {
 	const ZsColumnVector *vectors[ZS_MAX_GROUP_KEYS];
 	uint16		list[ZS_KERNEL_ROWS];
 	uint64		hashes[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(passed, list);
-	uint64		least = (uint64) zsnode_top_least(state->top);
-	const ZsCells *cells = zsagg_spill_counts(state->spill);
+	uint64		least = (uint64) zsnode_top_least(state->result.top);
+	const ZsCells *cells = zsagg_spill_counts(state->written.spill);
 
 	if (n == 0)
 		return;
-	zsagg_groups_read_keys(state->groups, state->input, passed);
-	if (!zsagg_groups_vectors(state->groups, vectors))
+	zsagg_groups_read_keys(state->store.groups, state->input, passed);
+	if (!zsagg_groups_vectors(state->store.groups, vectors))
 		return;
-	zsagg_groups_hash_rows(state->groups, list, n, hashes);
+	zsagg_groups_hash_rows(state->store.groups, list, n, hashes);
 	for (uint32 i = 0; i < n; i++)
 	{
 		uint64		nrows = zsagg_cells_rows(cells, hashes[i]);
@@ -325,3 +362,13 @@ zsnode_agg_leave_rows(AggNodeState *state, uint64 *passed)
 			passed[list[i] / 64] &= ~(UINT64CONST(1) << (list[i] % 64));
 	}
 }
+
+const AggAnswer zsnode_agg_rare = {
+	.begin = rare_begin,
+	.start = rare_start,
+	.start_fill = rare_start_fill,
+	.advise = rare_advise,
+	.spill_opened = rare_spill_opened,
+	.wants_input = rare_wants_input,
+	.leave_rows = rare_leave_rows,
+};

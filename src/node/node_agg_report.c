@@ -105,8 +105,8 @@ zsnode_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 			names = lappend(names, deparse_expression(lfirst(lc), context, prefix, true));
 		ExplainPropertyList("Group Key", names, es);
 	}
-	if (state->top != NULL)
-		zsnode_top_explain(state->top, (CustomScan *) node->ss.ps.plan, context, es);
+	if (state->result.top != NULL)
+		zsnode_top_explain(state->result.top, (CustomScan *) node->ss.ps.plan, context, es);
 	if (state->filter_clauses != NIL)
 	{
 		ExplainPropertyText("Scan Filter",
@@ -119,7 +119,7 @@ zsnode_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		return;
 	total = state->counts;
 	total.scan = zsexpr_input_batch_counts(state->input);
-	add_counts(&total, &state->worker_counts);
+	add_counts(&total, &state->workers.counts);
 	if (state->filter_clauses != NIL && (es->format != EXPLAIN_FORMAT_TEXT || total.nremoved > 0))
 		ExplainPropertyFloat("Rows Removed by Scan Filter", NULL,
 							 (double) total.nremoved / Max(node->ss.ps.instrument->nloops, 1), 0,
@@ -132,15 +132,15 @@ zsnode_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		zsnode_explain_scan_counts(&total.scan, es);
 	if (es->format != EXPLAIN_FORMAT_TEXT || total.nignored > 0)
 		ExplainPropertyUInteger("Batches Left Out by Zone Maps", NULL, total.nignored, es);
-	if (state->top != NULL)
+	if (state->result.top != NULL)
 		ExplainPropertyFloat("Groups Left Out", NULL,
 							 (double) total.nleft_out / Max(node->ss.ps.instrument->nloops, 1), 0,
 							 es);
-	if (state->top != NULL && (es->format != EXPLAIN_FORMAT_TEXT || total.nleft_rows > 0))
+	if (state->result.top != NULL && (es->format != EXPLAIN_FORMAT_TEXT || total.nleft_rows > 0))
 		ExplainPropertyFloat("Rows of Rare Groups Left Out", NULL,
 							 (double) total.nleft_rows / Max(node->ss.ps.instrument->nloops, 1), 0,
 							 es);
-	if (state->top != NULL && (es->format != EXPLAIN_FORMAT_TEXT || total.nagain > 0))
+	if (state->result.top != NULL && (es->format != EXPLAIN_FORMAT_TEXT || total.nagain > 0))
 		ExplainPropertyUInteger("Scanned Again", NULL, total.nagain, es);
 	if (state->nkeys > 0)
 	{
@@ -193,13 +193,13 @@ zsnode_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *co
 	AggNodeState *state = (AggNodeState *) node;
 
 	Assert(state->partial && node->custom_ps == NIL);
-	state->shared = coordinate;
-	state->shared->nworkers = pcxt->nworkers;
-	state->shared->scan_offset = shared_size(pcxt->nworkers);
-	memset(state->shared->counts, 0, pcxt->nworkers * sizeof(AggCounts));
-	table_parallelscan_initialize(state->rel, parallel_scan(state->shared),
+	state->workers.shared = coordinate;
+	state->workers.shared->nworkers = pcxt->nworkers;
+	state->workers.shared->scan_offset = shared_size(pcxt->nworkers);
+	memset(state->workers.shared->counts, 0, pcxt->nworkers * sizeof(AggCounts));
+	table_parallelscan_initialize(state->rel, parallel_scan(state->workers.shared),
 								  node->ss.ps.state->es_snapshot);
-	zsexpr_input_batch_share(state->input, parallel_scan(state->shared));
+	zsexpr_input_batch_share(state->input, parallel_scan(state->workers.shared));
 }
 
 /* ReInitializeDSMCustomScan: the workers are going to read the table again. */
@@ -208,7 +208,7 @@ zsnode_agg_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *
 {
 	AggNodeState *state = (AggNodeState *) node;
 
-	state->shared = coordinate;
+	state->workers.shared = coordinate;
 	table_parallelscan_reinitialize(state->rel, parallel_scan(coordinate));
 }
 
@@ -218,8 +218,8 @@ zsnode_agg_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordina
 {
 	AggNodeState *state = (AggNodeState *) node;
 
-	state->shared = coordinate;
-	zsexpr_input_batch_share(state->input, parallel_scan(state->shared));
+	state->workers.shared = coordinate;
+	zsexpr_input_batch_share(state->input, parallel_scan(state->workers.shared));
 }
 
 /*
@@ -230,7 +230,7 @@ void
 zsnode_agg_shutdown(CustomScanState *node)
 {
 	AggNodeState *state = (AggNodeState *) node;
-	SharedAgg  *shared = state->shared;
+	SharedAgg  *shared = state->workers.shared;
 
 	if (shared == NULL)
 		return;
@@ -244,9 +244,9 @@ zsnode_agg_shutdown(CustomScanState *node)
 	{
 		for (int i = 0; i < shared->nworkers; i++)
 		{
-			add_counts(&state->worker_counts, &shared->counts[i]);
+			add_counts(&state->workers.counts, &shared->counts[i]);
 			memset(&shared->counts[i], 0, sizeof(AggCounts));
 		}
 	}
-	state->shared = NULL;
+	state->workers.shared = NULL;
 }

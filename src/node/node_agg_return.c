@@ -20,6 +20,7 @@
 #include "postgres.h"
 
 #include "node_agg.h"
+#include "node_agg_full.h"
 
 /* A key or a result of the group, in the current context or as long as the groups live. */
 static Datum
@@ -29,7 +30,7 @@ group_column(AggNodeState *state, uint32 group, int column, bool *isnull)
 
 	Assert(column >= 0 && column < state->nkeys + state->naggs);
 	if (column < state->nkeys)
-		return zsagg_groups_key(state->groups, group, column, isnull);
+		return zsagg_groups_key(state->store.groups, group, column, isnull);
 	agg = &state->aggs[column - state->nkeys];
 	return (state->split == ZS_SPLIT_FOR_CORE ? zsagg_partial_result :
 			state->split == ZS_SPLIT_FOR_OURS ? zsagg_own_state : zsagg_result)
@@ -40,10 +41,10 @@ group_column(AggNodeState *state, uint32 group, int column, bool *isnull)
 static void
 turn_to_group(AggNodeState *state, uint32 group)
 {
-	if (state->result_group != group &&
-		MemoryContextMemAllocated(state->result_context, false) > ALLOCSET_DEFAULT_INITSIZE)
-		MemoryContextReset(state->result_context);
-	state->result_group = group;
+	if (state->result.group != group &&
+		MemoryContextMemAllocated(state->result.context, false) > ALLOCSET_DEFAULT_INITSIZE)
+		MemoryContextReset(state->result.context);
+	state->result.group = group;
 }
 
 /* Compares the result of an aggregate with core's. */
@@ -65,7 +66,7 @@ zsnode_agg_store_group(AggNodeState *state, uint32 group)
 	Assert(slot->tts_tupleDescriptor->natts == state->nkeys + state->naggs);
 	ExecClearTuple(slot);
 	turn_to_group(state, group);
-	old = MemoryContextSwitchTo(state->result_context);
+	old = MemoryContextSwitchTo(state->result.context);
 	for (int column = 0; column < state->nkeys + state->naggs; column++)
 	{
 		slot->tts_values[column] = group_column(state, group, column, &slot->tts_isnull[column]);
@@ -87,7 +88,7 @@ top_value(void *arg, uint32 group, int column, bool *isnull)
 	Datum		value;
 
 	turn_to_group(state, group);
-	old = MemoryContextSwitchTo(state->result_context);
+	old = MemoryContextSwitchTo(state->result.context);
 	value = group_column(state, group, column, isnull);
 	MemoryContextSwitchTo(old);
 	return value;
@@ -101,7 +102,7 @@ top_passes(void *arg, uint32 group)
 	PlanState  *ps = &state->css.ss.ps;
 	bool		pass = true;
 
-	if (state->early && !zsnode_agg_is_complete(state, group))
+	if (!zsnode_agg_returns(state, group))
 		return false;
 	if (ps->qual != NULL || state->verifier != NULL)
 	{
@@ -124,32 +125,42 @@ top_passes(void *arg, uint32 group)
 	return pass;
 }
 
-/* Which of the groups in memory are to be returned?  Of those that are complete, unless all are. */
+/*
+ * Which of the groups in memory are to be returned?  result.left says how many.  Errors: those of
+ * HAVING and of results, where there is a limit.
+ */
 void
 zsnode_agg_choose_groups(AggNodeState *state)
 {
-	uint32		n = zsagg_groups_count(state->groups);
-	uint32		ncomplete = state->early ? state->ncomplete : n;
+	AggResult  *result = &state->result;
+	uint32		n = state->nkeys == 0 ? 1 : zsagg_groups_count(state->store.groups);
+	uint32		nreturned = state->fill.stopped != NULL ? state->fill.nreturned : n;
 
-	Assert(state->choosing || state->early);
-	if (state->kept != NULL)
-		pfree(state->kept);
-	state->kept = MemoryContextAllocHuge(GetMemoryChunkContext(state->aggs),
-										 Max(n, 1) * sizeof(uint32));
-	state->result_group = ZS_NO_GROUP;
-	if (!state->choosing)
+	Assert(nreturned <= n);
+	if (result->kept != NULL)
+		pfree(result->kept);
+	result->kept = NULL;
+	result->next = 0;
+	result->left = nreturned;
+	if (!result->choosing && zsnode_agg_returns_all(state))
+		return;
+
+	result->kept = MemoryContextAllocHuge(GetMemoryChunkContext(state->aggs),
+										  Max(n, 1) * sizeof(uint32));
+	result->group = ZS_NO_GROUP;
+	if (!result->choosing)
 	{
-		state->groups_left = 0;
+		uint32		nkept = 0;
+
 		for (uint32 group = 0; group < n; group++)
 		{
-			if (zsnode_agg_is_complete(state, group))
-				state->kept[state->groups_left++] = group;
+			if (zsnode_agg_returns(state, group))
+				result->kept[nkept++] = group;
 		}
-		Assert(state->groups_left == ncomplete);
+		Assert(nkept == nreturned);
 		return;
 	}
-	state->groups_left = zsnode_top_choose(state->top, n, top_passes, top_value, state,
-										   state->kept);
-	Assert(state->groups_left <= ncomplete);
-	state->counts.nleft_out += ncomplete - state->groups_left;
+	result->left = zsnode_top_choose(result->top, n, top_passes, top_value, state, result->kept);
+	Assert(result->left <= nreturned);
+	state->counts.nleft_out += nreturned - result->left;
 }

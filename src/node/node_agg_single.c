@@ -8,7 +8,7 @@
  * arguments go through core's expressions, so errors and odd values are core's.
  *
  * What is kept of a row are its key and, for each aggregate, whether it passes FILTER and its
- * argument: row_values and row_isnull, in the memory of single rows.  A row is written out in the
+ * argument: row.values and row.isnull, in the memory of single rows.  A row is written out in the
  * same form, if its group is not in memory and no group may be added any more.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -20,25 +20,26 @@
 #include "postgres.h"
 
 #include "node_agg.h"
+#include "node_agg_full.h"
 
-/* Takes what is needed of the row in the input's slot: row_values, in the memory of single rows. */
+/* Takes what is needed of the row in the input's slot: row.values, in the memory of single rows. */
 void
 zsnode_agg_read_row(AggNodeState *state)
 {
-	ExprContext *econtext = state->rowcontext;
+	ExprContext *econtext = state->row.econtext;
 	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 
 	Assert(!TTS_EMPTY(state->input->slot));
 	econtext->ecxt_scantuple = state->input->slot;
 	for (int k = 0; k < state->nkeys; k++)
 	{
-		state->key_folds[k].reached = true;
+		state->folds.of_keys[k].reached = true;
 		if (state->key_states[k] == NULL)
-			state->row_values[k] = slot_getattr(state->input->slot, state->keys[k].attno,
-												&state->row_isnull[k]);
+			state->row.values[k] = slot_getattr(state->input->slot, state->keys[k].attno,
+												&state->row.isnull[k]);
 		else
-			state->row_values[k] = ExecEvalExpr(state->key_states[k], econtext,
-												&state->row_isnull[k]);
+			state->row.values[k] = ExecEvalExpr(state->key_states[k], econtext,
+												&state->row.isnull[k]);
 	}
 	for (int i = 0; i < state->naggs; i++)
 	{
@@ -49,17 +50,17 @@ zsnode_agg_read_row(AggNodeState *state)
 		{
 			agg->filter_fold.reached = true;
 			passes = ExecQual(agg->filter, econtext);
-			state->row_values[agg->filter_column] = BoolGetDatum(passes);
-			state->row_isnull[agg->filter_column] = false;
+			state->row.values[agg->filter_column] = BoolGetDatum(passes);
+			state->row.isnull[agg->filter_column] = false;
 		}
 		if (agg->arg != NULL)
 		{
-			state->row_values[agg->arg_column] = (Datum) 0;
-			state->row_isnull[agg->arg_column] = true;
+			state->row.values[agg->arg_column] = (Datum) 0;
+			state->row.isnull[agg->arg_column] = true;
 			agg->arg_fold.reached = agg->arg_fold.reached || passes;
 			if (passes)
-				state->row_values[agg->arg_column] =
-					ExecEvalExpr(agg->arg, econtext, &state->row_isnull[agg->arg_column]);
+				state->row.values[agg->arg_column] =
+					ExecEvalExpr(agg->arg, econtext, &state->row.isnull[agg->arg_column]);
 		}
 	}
 	MemoryContextSwitchTo(old);
@@ -69,17 +70,17 @@ zsnode_agg_read_row(AggNodeState *state)
 void
 zsnode_agg_open_spill(AggNodeState *state)
 {
-	uint32		ngroups = Max(zsagg_groups_count(state->groups), 1);
+	uint32		ngroups = Max(zsagg_groups_count(state->store.groups), 1);
 	Size		size;
 	MemoryContext old;
 
-	Assert(zsagg_groups_frozen(state->groups));
-	if (state->spill != NULL)
+	Assert(zsagg_groups_frozen(state->store.groups));
+	if (state->written.spill != NULL)
 		return;
-	size = MemoryContextMemAllocated(state->context, true) - state->base_memory;
+	size = MemoryContextMemAllocated(state->store.context, true) - state->store.base_memory;
 	old = MemoryContextSwitchTo(state->css.ss.ps.state->es_query_cxt);
-	state->spill = zsagg_spill_create(state->rowdesc, (double) size / ngroups);
-	zsnode_agg_count_rare(state);
+	state->written.spill = zsagg_spill_create(state->row.desc, (double) size / ngroups);
+	zsnode_agg_answers_spill_opened(state);
 	MemoryContextSwitchTo(old);
 }
 
@@ -87,13 +88,13 @@ zsnode_agg_open_spill(AggNodeState *state)
 void
 zsnode_agg_spill_row(AggNodeState *state)
 {
-	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+	MemoryContext old = MemoryContextSwitchTo(state->row.econtext->ecxt_per_tuple_memory);
 	uint64		hash;
 
 	zsnode_agg_open_spill(state);
-	hash = zsagg_groups_hash_row(state->groups, state->row_values, state->row_isnull);
-	if (zsagg_spill_wants(state->spill, hash))
-		zsagg_spill_write(state->spill, hash, state->row_values, state->row_isnull,
+	hash = zsagg_groups_hash_row(state->store.groups, state->row.values, state->row.isnull);
+	if (zsagg_spill_wants(state->written.spill, hash))
+		zsagg_spill_write(state->written.spill, hash, state->row.values, state->row.isnull,
 						  state->css.ss.ps.plan->plan_rows);
 	MemoryContextSwitchTo(old);
 }
@@ -108,14 +109,14 @@ add_row_values(AggNodeState *state, uint32 group, bool verify_only)
 		Datum		datum = (Datum) 0;
 		bool		isnull = false;
 
-		if (agg->filter_column >= 0 && !DatumGetBool(state->row_values[agg->filter_column]))
+		if (agg->filter_column >= 0 && !DatumGetBool(state->row.values[agg->filter_column]))
 			continue;
 		if (agg->arg_column >= 0)
 		{
-			datum = state->row_values[agg->arg_column];
-			isnull = state->row_isnull[agg->arg_column];
+			datum = state->row.values[agg->arg_column];
+			isnull = state->row.isnull[agg->arg_column];
 		}
-		MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+		MemoryContextSwitchTo(state->row.econtext->ecxt_per_tuple_memory);
 		/* a copy with a long header is not to stay */
 		if (agg->agg.domain == ZS_DOMAIN_DECIMAL && !isnull)
 			datum = NumericGetDatum(DatumGetNumeric(datum));
@@ -126,7 +127,7 @@ add_row_values(AggNodeState *state, uint32 group, bool verify_only)
 		if (verify_only || (agg->agg.distinct &&
 							(isnull || !zsnode_agg_is_first(state, agg, group, datum))))
 			continue;
-		MemoryContextSwitchTo(state->context);
+		MemoryContextSwitchTo(state->store.context);
 		zsagg_add_datum(&agg->agg, zsnode_agg_value_of(state, group, agg), datum, isnull);
 	}
 }
@@ -138,27 +139,27 @@ add_row_values(AggNodeState *state, uint32 group, bool verify_only)
 void
 zsnode_agg_take_row(AggNodeState *state, bool verify_only, uint32 group)
 {
-	MemoryContext old = MemoryContextSwitchTo(state->rowcontext->ecxt_per_tuple_memory);
+	MemoryContext old = MemoryContextSwitchTo(state->row.econtext->ecxt_per_tuple_memory);
 
 	Assert(state->nkeys > 0 || group == 0);
 	if (state->nkeys > 0)
 	{
-		uint32		own = zsagg_groups_assign_row(state->groups, state->row_values,
-												  state->row_isnull);
+		uint32		own = zsagg_groups_assign_row(state->store.groups, state->row.values,
+												  state->row.isnull);
 
 		if (verify_only && own != group)
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
 					 errmsg_internal("group differs: %u by batches, %u by rows", group, own)));
 		group = own;
-		state->fill_rows += verify_only ? 0 : 1;
+		state->fill.nrows += verify_only ? 0 : 1;
 		zsnode_agg_grow_values(state);
 	}
 	if (group != ZS_NO_GROUP)
 		add_row_values(state, group, verify_only);
 	else if (!verify_only)
 	{
-		state->absent_rows++;
+		state->fill.absent_rows++;
 		zsnode_agg_spill_row(state);
 	}
 	MemoryContextSwitchTo(old);
@@ -172,7 +173,7 @@ void
 zsnode_agg_take_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed,
 					 const uint32 *numbers)
 {
-	ExprContext *econtext = state->rowcontext;
+	ExprContext *econtext = state->row.econtext;
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(batch->sel, list);
 	uint32		npassed = 0;
@@ -185,7 +186,7 @@ zsnode_agg_take_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *pa
 		ResetExprContext(econtext);
 		zsexpr_input_store(state->input, list[i]);
 		econtext->ecxt_scantuple = state->input->slot;
-		pass = ExecQual(state->filter_rows, econtext);
+		pass = ExecQual(state->row.filter, econtext);
 		if (passed != NULL && pass != zskernel_bits_get(passed, list[i]))
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),

@@ -18,7 +18,7 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 
-#include "zs_agg.h"
+#include "node_agg_plan.h"
 #include "zs_expr_guc.h"
 #include "zs_node.h"
 

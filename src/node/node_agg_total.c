@@ -21,7 +21,7 @@
 
 #include <math.h>
 
-#include "zs_agg.h"
+#include "node_agg.h"
 #include "zs_base.h"
 #include "zs_expr_guc.h"
 
@@ -71,7 +71,10 @@ selects_all(const uint64 *sel, uint32 nrows)
 		(nrows % 64 == 0 || sel[nrows / 64] == (UINT64CONST(1) << (nrows % 64)) - 1);
 }
 
-/* See zs_agg.h. */
+/*
+ * Totals instead of a vector: what the rows of sel of the present batch come to, for the value as
+ * it is.  False: that cannot be said.  Adding them never fails.
+ */
 bool
 zsnode_agg_get_totals(const ZsAgg *agg, const ZsAggValue *value, ZsInput *input,
 					  const uint64 *sel, ZsVectorTotals *totals)

@@ -28,7 +28,6 @@
 #include "varatt.h"
 
 #include "node_agg.h"
-#include "zs_agg.h"
 #include "zs_clause.h"
 #include "zs_codec.h"
 #include "zs_expr_guc.h"
@@ -51,15 +50,19 @@ find_zone(TupleDesc desc, ZsAgg *agg)
 	agg->zone_unsigned = kind.is_unsigned;
 }
 
+/* Is the image that a zone map has the value itself? */
 static bool
 is_exact(const ZsAgg *agg)
 {
 	return agg->domain == ZS_DOMAIN_INT || agg->domain == ZS_DOMAIN_UINT;
 }
 
-/* See zs_agg.h. */
-bool
-zsnode_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high)
+/*
+ * What a zone map would have for the value that there is: between low and high; false if there is
+ * none.
+ */
+static bool
+zone_of_value(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high)
 {
 	MemoryContext old;
 	Numeric		num;
@@ -98,7 +101,7 @@ zsnode_agg_zone(const ZsAgg *agg, ZsAggValue *value, int64 *low, int64 *high)
 	}
 }
 
-/* See zs_agg.h. */
+/* Has the aggregate, which has_zone, got all that values in these bounds could give it? */
 bool
 zsnode_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *bounds)
 {
@@ -109,14 +112,14 @@ zsnode_agg_ignores(const ZsAgg *agg, ZsAggValue *value, const ZsColumnBounds *bo
 	if (bounds->nnulls == bounds->nrows)
 		return true;
 	if (!bounds->has_zone || bounds->is_unsigned != agg->zone_unsigned ||
-		!zsnode_agg_zone(agg, value, &low, &high))
+		!zone_of_value(agg, value, &low, &high))
 		return false;
 	if (agg->kind == ZS_AGG_MAX)
 		return bounds->max < low || (bounds->max == low && is_exact(agg));
 	return bounds->min > high || (bounds->min == high && is_exact(agg));
 }
 
-/* The operator of zsnode_agg_zone_clause(); InvalidOid: there is none. */
+/* The operator of zone_clause(); InvalidOid: there is none. */
 static Oid
 zone_operator(TupleDesc desc, const ZsAgg *agg)
 {
@@ -133,9 +136,12 @@ zone_operator(TupleDesc desc, const ZsAgg *agg)
 							   (is_exact(agg) ? BTLessStrategyNumber : BTLessEqualStrategyNumber));
 }
 
-/* See zs_agg.h. */
-Expr *
-zsnode_agg_zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg, ZsAggValue *value, Oid opno)
+/*
+ * A condition on the column, by the operator, that is true for all values that may change what
+ * there is.  Memory comes from the current context; what the constant points to may be the value's.
+ */
+static Expr *
+zone_clause(TupleDesc desc, Index varno, const ZsAgg *agg, ZsAggValue *value, Oid opno)
 {
 	Form_pg_attribute att = TupleDescAttr(desc, agg->attno - 1);
 	Oid			left;
@@ -165,8 +171,8 @@ zsnode_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo para
 
 	if (!zs_enable_zone_maps || state->nkeys > 0 || state->naggs == 0)
 		return;
-	state->all_ignore = !zsscan_expression_may_raise((Node *) state->filter_clauses, params);
-	state->zone_operator = InvalidOid;
+	state->zones.all_ignore = !zsscan_expression_may_raise((Node *) state->filter_clauses, params);
+	state->zones.operator = InvalidOid;
 	for (int i = 0; i < state->naggs; i++)
 	{
 		NodeAgg    *agg = &state->aggs[i];
@@ -175,11 +181,11 @@ zsnode_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo para
 		find_zone(desc, &agg->agg);
 		agg->ignores = agg->agg.has_zone &&
 			!zsscan_expression_may_raise((Node *) aggref->aggfilter, params);
-		state->all_ignore &= agg->ignores;
+		state->zones.all_ignore &= agg->ignores;
 	}
-	if (!state->all_ignore || state->verifier != NULL || state->by_rows)
+	if (!state->zones.all_ignore || state->verifier != NULL || state->by_rows)
 	{
-		state->all_ignore = false;
+		state->zones.all_ignore = false;
 		return;
 	}
 	for (int i = 1; i < state->naggs; i++)
@@ -190,5 +196,90 @@ zsnode_agg_prepare_zones(AggNodeState *state, TupleDesc desc, ParamListInfo para
 			return;
 	}
 	if (first->filter == NULL)
-		state->zone_operator = zone_operator(desc, first);
+		state->zones.operator = zone_operator(desc, first);
+}
+
+/* ---- batches ---------------------------------------------------------------------------- */
+
+/* Can no aggregate gain anything from the present batch?  Then it is not looked at. */
+bool
+zsnode_agg_zones_ignore(AggNodeState *state)
+{
+	ZsColumnBounds bounds;
+
+	if (!state->zones.all_ignore)
+		return false;
+	for (int i = 0; i < state->naggs; i++)
+	{
+		const NodeAgg *agg = &state->aggs[i];
+
+		if (!zsexpr_input_bounds(state->input, agg->agg.attno, &bounds) ||
+			!zsnode_agg_ignores(&agg->agg, zsnode_agg_value_of(state, 0, agg), &bounds))
+			return false;
+	}
+	state->counts.nignored++;
+	return true;
+}
+
+/*
+ * Lets the scan skip segments by the filter and, unless it is NULL, by what the minimum or maximum
+ * does not need.
+ */
+static void
+set_scan_filter(AggNodeState *state, const NodeAgg *agg)
+{
+	MemoryContext old;
+	List	   *clauses;
+
+	ResetExprContext(state->row.econtext);
+	old = MemoryContextSwitchTo(state->row.econtext->ecxt_per_tuple_memory);
+	clauses = zsexpr_filter_clauses(state->filter);
+	if (agg != NULL)
+		clauses = lappend(clauses, zone_clause(state->input->desc, state->input->varno, &agg->agg,
+											   zsnode_agg_value_of(state, 0, agg),
+											   state->zones.operator));
+	zsexpr_input_batch_set_filters(state->input, clauses,
+								   state->css.ss.ps.state->es_param_list_info);
+	MemoryContextSwitchTo(old);
+}
+
+/* Lets the scan skip segments by the filter, which has changed. */
+void
+zsnode_agg_set_scan_filter(AggNodeState *state)
+{
+	Assert(state->rel != NULL);
+	set_scan_filter(state, NULL);
+}
+
+/*
+ * Behind a batch: lets the scan skip segments that have nothing for the only minimum or maximum, as
+ * it is now.
+ */
+void
+zsnode_agg_zones_tell(AggNodeState *state)
+{
+	AggZones   *zones = &state->zones;
+	const NodeAgg *agg = &state->aggs[0];
+	int64		low;
+	int64		high;
+
+	if (!OidIsValid(zones->operator))
+		return;
+	Assert(agg->agg.has_zone);
+	if (!zone_of_value(&agg->agg, zsnode_agg_value_of(state, 0, agg), &low, &high) ||
+		(zones->told && low == zones->low && high == zones->high))
+		return;
+	zones->low = low;
+	zones->high = high;
+	zones->told = true;
+	set_scan_filter(state, agg);
+}
+
+/* The input is going to be read from its first row on: only the filter tells what to skip. */
+void
+zsnode_agg_zones_forget(AggNodeState *state)
+{
+	if (state->filter_clauses != NIL || state->zones.told)
+		set_scan_filter(state, NULL);
+	state->zones.told = false;
 }

@@ -13,10 +13,10 @@
 
 #include "nodes/extensible.h"
 
+#include "node_agg_plan.h"
 #include "node_cache.h"
 #include "node_order.h"
 #include "node_topn.h"
-#include "zs_agg.h"
 #include "zs_node.h"
 #include "zs_node_scan.h"
 
