@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * zs_expr_filter.h
- *	  The filter of a table whose rows are aggregated by batches.
+ *	  The filter of a table that is read by batches, whichever node reads it.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -16,37 +16,26 @@
 
 #include "nodes/execnodes.h"
 
+#include "zs_batch.h"
+#include "zs_expr_input.h"
 #include "zs_expr_qual.h"
 
 typedef struct ZsFilter ZsFilter;
 
 /* ---- expr_filter.c ---- */
 
-/*
- * Can there be programs for the clauses, whatever their parameters turn out to be?  Reads system
- * catalogs.
- */
 extern bool zsexpr_filter_possible(TupleDesc desc, Index varno, List *clauses);
+extern ZsFilter *zsexpr_filter_create(TupleDesc desc, Index varno, List *clauses, int nfirst,
+									  PlanState *node, PlanState *parent);
+extern bool zsexpr_filter_start(ZsFilter *filter);
+extern bool zsexpr_filter_run(ZsFilter *filter, ZsInput *input, const ZsBatch *batch,
+							  uint64 *passed, ZsQualCounts *counts, bool *changed);
+extern bool zsexpr_filter_row_passes(const ZsFilter *filter, ExprContext *econtext, bool all);
 
-/*
- * node: whose filter it is.  Memory comes from the current context.  Reads system catalogs.  To be
- * started before it runs.
- */
-extern ZsFilter *zsexpr_filter_create(TupleDesc desc, Index varno, List *clauses,
-									  PlanState *node);
-
-/* For the first row, for the first time or anew: parameters may have changed. */
-extern void zsexpr_filter_start(ZsFilter *filter);
-
-/* The clauses with the values that are known in the place of parameters, in the current context. */
 extern List *zsexpr_filter_clauses(const ZsFilter *filter);
-
-/*
- * Leaves those rows of the present batch in passed that pass.  False if the batch has to be taken
- * row by row, by all clauses in core's order.  Sets *changed when the clauses have got values.
- * Errors: those that the rows of the batch before have not had.
- */
-extern bool zsexpr_filter_run(ZsFilter *filter, ZsInput *input, uint64 *passed,
-							  ZsQualCounts *counts, bool *changed);
+extern List *zsexpr_filter_rest(const ZsFilter *filter);
+extern bool zsexpr_filter_raises_nothing(const ZsFilter *filter);
+extern bool zsexpr_filter_has_rest(const ZsFilter *filter);
+extern bool zsexpr_filter_rest_may_raise(const ZsFilter *filter);
 
 #endif							/* ZS_EXPR_FILTER_H */

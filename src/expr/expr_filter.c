@@ -1,19 +1,23 @@
 /*-------------------------------------------------------------------------
  *
  * expr_filter.c
- *	  The filter of a table whose rows are aggregated by batches.
+ *	  The filter of a table that is read by batches, whichever node reads it.
  *
- * Clauses run in core's order, each on the rows that those in front of it have left.  But programs
- * raise no errors, so neighbours that have theirs from the beginning run in the order of what they
- * have to look at: integers and dictionaries before strings.  Parameters and stable functions are
- * constants of the scan (expr_fold.c): a clause gets its program when its parts have values.
+ * Errors.  Core takes the clauses of a filter in their order, row by row, as rows are asked for.
+ * So
  *
- * Parameters that have values give them at the start.  What else looks at no column (a stable
- * function, the value of an InitPlan that has not run) may raise an error, which must come where
- * core has it: when a row comes to the clause, and not before the errors of earlier rows.  So the
- * batch in which that happens is taken row by row; when that has gone well the parts are
- * evaluated.  If there is no program with their values all batches in which a row comes to the
- * clause are taken row by row.
+ *	1. a clause that may raise an error, and has no program, ends the part of the filter that is
+ *	   applied to batches: what stands behind it is applied to rows that it has passed, in order;
+ *	2. programs do not raise.  One that meets what it must not decide says so, and the whole batch
+ *	   is taken row by row, by all clauses in order, as rows are asked for: an error comes when core
+ *	   would raise it, and not at all behind a LIMIT;
+ *	3. a part of a clause that looks at no column (expr_fold.c) is evaluated when the first row
+ *	   comes to its clause.  If it may raise an error, or run a subplan, no clause in front of it
+ *	   may be left to be tested later.
+ *
+ * Clauses that cannot raise an error change places with their neighbours of that kind.  At first
+ * those go in front that look at least, integers and dictionaries before strings; then those that
+ * remove most rows in the least time, which is measured in some batches now and then.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -24,19 +28,41 @@
 #include "postgres.h"
 
 #include "executor/executor.h"
+#include "portability/instr_time.h"
 #include "utils/memutils.h"
 
+#include "zs_clause.h"
 #include "zs_expr_filter.h"
 #include "zs_expr_fold.h"
+#include "zs_expr_guc.h"
+
+/*
+ * Programs are measured in so many batches at the beginning of each period, which ends with a new
+ * order of theirs.
+ */
+#define MEASURED_BATCHES	4
+#define ORDER_PERIOD		64
 
 typedef struct FilterClause
 {
 	Node	   *expr;
-	List	   *parts;			/* ZsFoldedPart */
-	ZsQual	   *program;		/* NULL: not made, or there is none */
-	bool		compiled;		/* there is none with the parts' values, if it is NULL */
-	bool		reached;		/* a row has come to it, and its parts were evaluated for that */
-	int			rank;			/* of a program that it has from the beginning */
+	ExprState  *rowwise;
+	List	   *parts;			/* without columns: ZsFoldedPart */
+	bool		has_program;	/* may it have one, whatever its parts turn out to be? */
+
+	/* since the filter was started last */
+	bool		by_batch;		/* applied to batches */
+	ZsQual	   *program;		/* NULL: not made yet */
+	bool		movable;		/* cannot raise an error, and has its program */
+
+	/* what was measured of the program */
+	uint64		nruns;
+	uint64		time_ns;
+	uint64		rows_in;
+	uint64		rows_out;
+	bool		measured;
+	double		rank;			/* time for each row of a batch that it removes, about; before
+								 * clauses are ranked, what its program looks at */
 } FilterClause;
 
 struct ZsFilter
@@ -44,20 +70,38 @@ struct ZsFilter
 	TupleDesc	desc;
 	Index		varno;
 	PlanState  *node;
-	ExprContext *econtext;		/* of parts */
+	ExprContext *econtext;		/* of parts, and of rows that are verified */
+	int			nfirst;			/* clauses that may be taken out of order */
 	int			nclauses;
 	FilterClause *clauses;
-	int		   *order;			/* in which they run: their numbers */
-	MemoryContext context;		/* programs and values that a rescan changes */
+	int			nvectors;		/* that the clauses' programs need */
+	bool		has_parts;		/* some clauses have some */
+	bool		started;
+	MemoryContext context;		/* programs and values that a start changes */
+
+	int		   *order;			/* in which programs run: numbers of clauses that are applied to
+								 * batches */
+	int			norder;
+	uint64		nbatches;		/* that they ran for */
+	bool		has_rest;		/* some clauses are tested row by row */
+	bool		rest_may_raise; /* one of these may raise an error */
+	bool		by_rows;		/* zedstore.debug_vector = rows */
+	bool		verify;			/* ... = verify */
 };
 
-/* See zs_expr_filter.h. */
+/* ---- programs -------------------------------------------------------------------------- */
+
+/*
+ * Can there be programs for all clauses, whatever their parameters turn out to be?  Reads system
+ * catalogs.
+ */
 bool
 zsexpr_filter_possible(TupleDesc desc, Index varno, List *clauses)
 {
 	int			nvectors = 0;
 	ListCell   *lc;
 
+	Assert(desc != NULL && varno > 0);
 	foreach(lc, clauses)
 	{
 		Node	   *expr = zsexpr_fold_with_nulls(lfirst(lc));
@@ -69,85 +113,196 @@ zsexpr_filter_possible(TupleDesc desc, Index varno, List *clauses)
 	return true;
 }
 
-/* Decides in which order the clauses run. */
-static void
-order_clauses(ZsFilter *filter)
+/* The clause with the values of its parts; NULLs where they are not known. */
+static Node *
+with_values(const FilterClause *clause)
 {
-	for (int i = 0; i < filter->nclauses; i++)
+	return zsexpr_fold_replace(clause->expr, clause->parts);
+}
+
+/* The program with the values that parts have now; NULL: there is none. */
+static ZsQual *
+compile(const ZsFilter *filter, const FilterClause *clause)
+{
+	return zsexpr_qual_compile(filter->desc, filter->varno, with_values(clause));
+}
+
+/* Makes a clause, all zeros, ready.  parent: see zsexpr_filter_create(). */
+static void
+init_clause(ZsFilter *filter, FilterClause *clause, Node *expr, PlanState *parent)
+{
+	clause->expr = expr;
+	clause->rowwise = ExecInitQual(list_make1(expr), parent);
+	clause->parts = zsexpr_fold_find(expr);
+	zsexpr_fold_init(clause->parts, parent);
+	filter->has_parts = filter->has_parts || clause->parts != NIL;
+	if (zsexpr_fold_is_possible(clause->parts))
 	{
-		const FilterClause *clause = &filter->clauses[i];
-		int			place = i;
+		ZsQual	   *program = compile(filter, clause);
 
-		/* no further than behind one that waits for its program */
-		while (place > 0 && clause->program != NULL)
+		if (program != NULL)
 		{
-			const FilterClause *before = &filter->clauses[filter->order[place - 1]];
-
-			if (before->program == NULL ||
-				before->rank <= clause->rank)
-				break;
-			filter->order[place] = filter->order[place - 1];
-			place--;
+			filter->nvectors += zsexpr_qual_nvectors(program);
+			clause->rank = zsexpr_qual_rank(program);
 		}
-		filter->order[place] = i;
+		clause->has_program = program != NULL && filter->nvectors <= ZS_MAX_FILTER_VECTORS;
+		/* that one has no values yet */
+		clause->program = clause->parts == NIL && clause->has_program ? program : NULL;
 	}
 }
 
-/* See zs_expr_filter.h. */
+/*
+ * A filter of the node, whose clauses look at rows of desc by varno.  The first nfirst clauses may
+ * be taken out of order where no error can tell.  parent: the node if its scan slot has the rows,
+ * or it has subplans for them; else NULL.  Memory comes from the current context.  Reads system
+ * catalogs.  To be started before it runs.
+ */
 ZsFilter *
-zsexpr_filter_create(TupleDesc desc, Index varno, List *clauses, PlanState *node)
+zsexpr_filter_create(TupleDesc desc, Index varno, List *clauses, int nfirst, PlanState *node,
+					 PlanState *parent)
 {
-	ZsFilter *filter = palloc0(sizeof(ZsFilter));
+	ZsFilter   *filter = palloc0(sizeof(ZsFilter));
 	ListCell   *lc;
 
+	Assert(nfirst <= list_length(clauses));
 	filter->desc = desc;
 	filter->varno = varno;
 	filter->node = node;
+	filter->nfirst = nfirst;
 	filter->econtext = CreateExprContext(node->state);
 	filter->clauses = palloc0(Max(list_length(clauses), 1) * sizeof(FilterClause));
-	filter->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore aggregate filter",
-											ALLOCSET_SMALL_SIZES);
 	filter->order = palloc0(Max(list_length(clauses), 1) * sizeof(int));
+	filter->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore filter",
+											ALLOCSET_SMALL_SIZES);
+	filter->by_rows = zs_debug_vector == ZS_DEBUG_VECTOR_ROWS;
+	filter->verify = zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY;
 	foreach(lc, clauses)
-	{
-		FilterClause *clause = &filter->clauses[filter->nclauses++];
-
-		clause->expr = lfirst(lc);
-		clause->parts = zsexpr_fold_find(clause->expr);
-		zsexpr_fold_init(clause->parts, NULL);
-		if (clause->parts == NIL)
-		{
-			clause->program = zsexpr_qual_compile(desc, varno, clause->expr);
-			clause->rank = clause->program != NULL ? zsexpr_qual_rank(clause->program) : 0;
-			clause->compiled = true;
-		}
-	}
+		init_clause(filter, &filter->clauses[filter->nclauses++], lfirst(lc), parent);
 	Assert(filter->nclauses == list_length(clauses));
-	order_clauses(filter);
 	return filter;
 }
 
-/* Makes the program if all parts have values, or get them now. */
+/* The clauses that can never be applied to batches, in their order. */
+List *
+zsexpr_filter_rest(const ZsFilter *filter)
+{
+	List	   *rest = NIL;
+
+	for (int i = 0; i < filter->nclauses; i++)
+	{
+		if (!filter->clauses[i].has_program || i >= filter->nfirst)
+			rest = lappend(rest, filter->clauses[i].expr);
+	}
+	return rest;
+}
+
+/*
+ * Evaluates those parts of the clause whose values are there; false if another one is among them.
+ * *all_possible: the executor comes to these whenever it comes to the clause.
+ */
+static bool
+evaluate_ready_parts(ZsFilter *filter, FilterClause *clause, bool *all_possible)
+{
+	bool		all = true;
+	ListCell   *lc;
+
+	*all_possible = true;
+	foreach(lc, clause->parts)
+	{
+		ZsFoldedPart *part = lfirst(lc);
+
+		if (zsexpr_fold_is_ready(part, filter->node))
+			zsexpr_fold_evaluate(part, filter->econtext, filter->context);
+		else
+		{
+			all = false;
+			*all_possible = *all_possible && part->is_direct;
+		}
+	}
+	return all;
+}
+
+/* Can evaluating the clause for a row, as far as its parts are known, raise an error? */
+static bool
+may_raise(const ZsFilter *filter, Node *expr)
+{
+	return zsscan_expression_may_raise(expr, filter->node->state->es_param_list_info);
+}
+
+/* Can the clause change places with others?  Its parts are known. */
+static bool
+is_movable(const ZsFilter *filter, const FilterClause *clause)
+{
+	return clause->program != NULL && !may_raise(filter, with_values(clause));
+}
+
+/* Moves clauses to where those before and behind them are better or worse. */
 static void
-complete_clause(ZsFilter *filter, FilterClause *clause)
+order_clauses(ZsFilter *filter)
+{
+	for (int i = 1; i < filter->norder; i++)
+	{
+		for (int k = i; k > 0; k--)
+		{
+			const FilterClause *before = &filter->clauses[filter->order[k - 1]];
+			const FilterClause *clause = &filter->clauses[filter->order[k]];
+			int			number = filter->order[k];
+
+			if (!before->movable || !clause->movable || before->rank <= clause->rank)
+				break;
+			filter->order[k] = filter->order[k - 1];
+			filter->order[k - 1] = number;
+		}
+	}
+}
+
+/* Decides which clauses are applied to batches. */
+static void
+choose_clauses(ZsFilter *filter)
+{
+	bool		ended = false;
+
+	filter->has_rest = filter->rest_may_raise = false;
+	filter->norder = 0;
+	for (int i = 0; i < filter->nclauses; i++)
+	{
+		FilterClause *clause = &filter->clauses[i];
+		bool		possible;
+		bool		known = evaluate_ready_parts(filter, clause, &possible);
+
+		clause->by_batch = clause->movable = false;
+		if (i >= filter->nfirst)
+			ended = true;
+		if (!ended && clause->has_program && possible && (known || !filter->has_rest))
+		{
+			if (clause->program == NULL && known)
+				clause->program = compile(filter, clause);
+			clause->by_batch = clause->program != NULL || !known;
+			clause->movable = known && is_movable(filter, clause);
+		}
+		if (clause->by_batch)
+		{
+			filter->order[filter->norder++] = i;
+			continue;
+		}
+		filter->has_rest = true;
+		if (may_raise(filter, known ? with_values(clause) : clause->expr))
+			ended = filter->rest_may_raise = true;
+	}
+	order_clauses(filter);
+}
+
+/*
+ * For the first row, for the first time or anew: parameters may have changed.  False if nothing has
+ * changed for it.  Raises no errors, since only values are taken that are there.
+ */
+bool
+zsexpr_filter_start(ZsFilter *filter)
 {
 	MemoryContext old;
 
-	Assert(!clause->compiled && clause->parts != NIL);
-	if (!zsexpr_fold_complete(clause->parts, clause->reached, filter->node, filter->econtext,
-							  filter->context))
-		return;
-	old = MemoryContextSwitchTo(filter->context);
-	clause->program = zsexpr_qual_compile(filter->desc, filter->varno,
-										  zsexpr_fold_replace(clause->expr, clause->parts));
-	clause->compiled = true;
-	MemoryContextSwitchTo(old);
-}
-
-/* See zs_expr_filter.h. */
-void
-zsexpr_filter_start(ZsFilter *filter)
-{
+	if (filter->started && !filter->has_parts)
+		return false;
 	for (int i = 0; i < filter->nclauses; i++)
 	{
 		FilterClause *clause = &filter->clauses[i];
@@ -155,60 +310,276 @@ zsexpr_filter_start(ZsFilter *filter)
 		if (clause->parts == NIL)
 			continue;
 		clause->program = NULL;
-		clause->compiled = clause->reached = false;
 		zsexpr_fold_forget(clause->parts);
 	}
 	MemoryContextReset(filter->context);
-	for (int i = 0; i < filter->nclauses; i++)
-	{
-		if (filter->clauses[i].parts != NIL)
-			complete_clause(filter, &filter->clauses[i]);
-	}
+	old = MemoryContextSwitchTo(filter->context);
+	choose_clauses(filter);
+	MemoryContextSwitchTo(old);
+	ResetExprContext(filter->econtext);
+	filter->started = true;
+	return true;
 }
 
-/* See zs_expr_filter.h. */
+/*
+ * The clauses that may be taken out of order, for zone maps: with values in the place of their
+ * parts, if all of these have one.  A part that has none may raise an error, as the expression that
+ * it is.  In the current context.
+ */
 List *
 zsexpr_filter_clauses(const ZsFilter *filter)
 {
 	List	   *result = NIL;
 
-	for (int i = 0; i < filter->nclauses; i++)
+	for (int i = 0; i < filter->nfirst; i++)
 	{
 		const FilterClause *clause = &filter->clauses[i];
+		bool		known = true;
+		ListCell   *lc;
 
-		result = lappend(result, clause->compiled ?
-						 zsexpr_fold_replace(clause->expr, clause->parts) : clause->expr);
+		foreach(lc, clause->parts)
+			known = known && ((ZsFoldedPart *) lfirst(lc))->value != NULL;
+		result = lappend(result, known ? with_values(clause) : clause->expr);
 	}
 	return result;
 }
 
-/* See zs_expr_filter.h. */
+/* Can no clause raise an error, for any row? */
 bool
-zsexpr_filter_run(ZsFilter *filter, ZsInput *input, uint64 *passed, ZsQualCounts *counts,
-				  bool *changed)
+zsexpr_filter_raises_nothing(const ZsFilter *filter)
 {
+	List	   *first = zsexpr_filter_clauses(filter);
+
+	if (may_raise(filter, (Node *) first))
+		return false;
+	for (int i = filter->nfirst; i < filter->nclauses; i++)
+	{
+		if (may_raise(filter, filter->clauses[i].expr))
+			return false;
+	}
+	return true;
+}
+
+/* Are there clauses that zsexpr_filter_run() leaves to zsexpr_filter_row_passes()? */
+bool
+zsexpr_filter_has_rest(const ZsFilter *filter)
+{
+	Assert(filter->started);
+	return filter->has_rest;
+}
+
+/* May one of these raise an error? */
+bool
+zsexpr_filter_rest_may_raise(const ZsFilter *filter)
+{
+	Assert(filter->started);
+	return filter->rest_may_raise;
+}
+
+/*
+ * The program of a clause some parts of which were not to be evaluated before a row comes to it.
+ * If there is none with their values, this clause and those behind it are tested row by row.
+ */
+static bool
+complete_clause(ZsFilter *filter, FilterClause *clause)
+{
+	MemoryContext old = MemoryContextSwitchTo(filter->context);
+	ListCell   *lc;
+
+	Assert(clause->program == NULL && clause->by_batch);
+	foreach(lc, clause->parts)
+	{
+		ZsFoldedPart *part = lfirst(lc);
+
+		if (part->value == NULL)
+			zsexpr_fold_evaluate(part, filter->econtext, filter->context);
+	}
+	ResetExprContext(filter->econtext);
+	clause->program = compile(filter, clause);
+	if (clause->program != NULL)
+		clause->movable = is_movable(filter, clause);
+	else
+	{
+		/* none of those behind it has been moved in front of it */
+		for (FilterClause *c = clause; c < filter->clauses + filter->nclauses; c++)
+			c->by_batch = c->movable = false;
+		filter->has_rest = filter->rest_may_raise = true;
+	}
+	MemoryContextSwitchTo(old);
+	return clause->program != NULL;
+}
+
+/* ---- rows ------------------------------------------------------------------------------ */
+
+/*
+ * Does the executor let the row in ecxt_scantuple pass the clauses: all, or those that are not
+ * applied to batches?  Errors: those of the clauses.
+ */
+bool
+zsexpr_filter_row_passes(const ZsFilter *filter, ExprContext *econtext, bool all)
+{
+	Assert(econtext->ecxt_scantuple != NULL);
+	for (int i = 0; i < filter->nclauses; i++)
+	{
+		if ((all || !filter->clauses[i].by_batch) &&
+			!ExecQual(filter->clauses[i].rowwise, econtext))
+			return false;
+	}
+	return true;
+}
+
+/* Does the executor let the row pass the clauses that programs are applied for, or all of them? */
+static bool
+executor_passes(const ZsFilter *filter, bool all)
+{
+	for (int i = 0; i < filter->nclauses; i++)
+	{
+		if ((all || filter->clauses[i].by_batch) &&
+			!ExecQual(filter->clauses[i].rowwise, filter->econtext))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Compares what programs or, if excluded, zone maps say of the batch with what the executor says of
+ * its rows.  Errors: it is something else.
+ */
+static void
+verify_batch(const ZsFilter *filter, ZsInput *input, const ZsBatch *batch, const uint64 *passed,
+			 bool excluded)
+{
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		n = zskernel_bits_list(batch->sel, list);
+
+	Assert(filter->verify);
+	for (uint32 i = 0; i < n; i++)
+	{
+		bool		pass;
+
+		ResetExprContext(filter->econtext);
+		zsexpr_input_store(input, list[i]);
+		filter->econtext->ecxt_scantuple = input->slot;
+		pass = executor_passes(filter, excluded);
+		if (pass && excluded)
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("zone maps exclude row " UINT64_FORMAT ", which passes",
+									 batch->first + list[i])));
+		if (pass != zskernel_bits_get(passed, list[i]))
+			ereport(ERROR,
+					(errcode(ERRCODE_INTERNAL_ERROR),
+					 errmsg_internal("filter of row " UINT64_FORMAT " differs: %s by batches, %s by rows",
+									 batch->first + list[i], pass ? "false" : "true",
+									 pass ? "true" : "false")));
+	}
+	ResetExprContext(filter->econtext);
+	ExecClearTuple(input->slot);
+}
+
+/* ---- batches --------------------------------------------------------------------------- */
+
+/* Gives clauses their ranks, of what was measured of them, and their places. */
+static void
+rank_clauses(ZsFilter *filter)
+{
+	Assert(filter->norder > 1);
+	for (int i = 0; i < filter->nclauses; i++)
+	{
+		FilterClause *clause = &filter->clauses[i];
+
+		if (clause->nruns > 0 && clause->rows_in > 0)
+		{
+			clause->rank = (double) clause->time_ns / clause->nruns /
+				(1.0 - (double) clause->rows_out / clause->rows_in + 0.001);
+			clause->measured = true;
+		}
+		else if (!clause->measured)
+			clause->rank = 0;	/* goes in front, to be measured */
+		clause->nruns /= 2;
+		clause->time_ns /= 2;
+		clause->rows_in /= 2;
+		clause->rows_out /= 2;
+	}
+	order_clauses(filter);
+}
+
+/*
+ * Runs the clause's program for the rows of passed, and leaves those that pass; false if it must
+ * not decide.
+ */
+static bool
+run_clause(FilterClause *clause, ZsInput *input, bool measure, uint64 *passed,
+		   ZsQualCounts *counts)
+{
+	ZsTruth		truth;
+	instr_time	start;
+	instr_time	end;
+
+	Assert(clause->program != NULL && clause->by_batch);
+	if (measure)
+	{
+		INSTR_TIME_SET_CURRENT(start);
+		clause->rows_in += zskernel_bits_count(passed);
+	}
+	if (!zsexpr_qual_run(clause->program, input, passed, &truth, counts))
+		return false;
+	zskernel_bits_and(passed, truth.yes);
+	if (measure)
+	{
+		INSTR_TIME_SET_CURRENT(end);
+		INSTR_TIME_SUBTRACT(end, start);
+		clause->nruns++;
+		clause->time_ns += INSTR_TIME_GET_NANOSEC(end);
+		clause->rows_out += zskernel_bits_count(passed);
+	}
+	return true;
+}
+
+/*
+ * Finds the rows of the present batch, which is batch, that pass the clauses that are applied to
+ * batches (see zsexpr_filter_has_rest()): passed.  False if it has to be taken row by row, by all
+ * clauses in core's order.  Sets *changed when clauses have got values, for
+ * zsexpr_filter_clauses().  Errors: those of parts of clauses that look at no column.
+ */
+bool
+zsexpr_filter_run(ZsFilter *filter, ZsInput *input, const ZsBatch *batch, uint64 *passed,
+				  ZsQualCounts *counts, bool *changed)
+{
+	bool		measure;
+
+	Assert(filter->started);
+	if (filter->by_rows)
+		return false;
+	zskernel_bits_copy(passed, batch->sel);
 	if (zsexpr_input_excluded(input))
 	{
 		counts->skipped++;
 		zskernel_bits_clear(passed);
+		if (filter->verify)
+			verify_batch(filter, input, batch, passed, true);
 		return true;
 	}
-	for (int i = 0; i < filter->nclauses && zskernel_bits_any(passed); i++)
+	measure = filter->norder > 1 && filter->nbatches % ORDER_PERIOD < MEASURED_BATCHES;
+	if (measure && filter->nbatches > 0 && filter->nbatches % ORDER_PERIOD == 0)
+		rank_clauses(filter);
+	filter->nbatches++;
+	for (int i = 0; i < filter->norder && zskernel_bits_any(passed); i++)
 	{
 		FilterClause *clause = &filter->clauses[filter->order[i]];
-		ZsTruth		truth;
 
-		if (!clause->compiled && clause->reached)
+		if (!clause->by_batch)
+			continue;
+		if (clause->program == NULL)
 		{
-			complete_clause(filter, clause);
-			*changed = *changed || clause->compiled;
+			if (!complete_clause(filter, clause))
+				break;
+			*changed = true;
 		}
-		Assert(clause->program == NULL || clause->compiled);
-		clause->reached = true;
-		if (clause->program == NULL ||
-			!zsexpr_qual_run(clause->program, input, passed, &truth, counts))
+		if (!run_clause(clause, input, measure, passed, counts))
 			return false;
-		zskernel_bits_and(passed, truth.yes);
 	}
+	if (filter->verify)
+		verify_batch(filter, input, batch, passed, false);
 	return true;
 }

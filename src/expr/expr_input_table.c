@@ -273,6 +273,7 @@ static const ZsInputMethods wrap_methods = {
 	.column = batch_column,
 	.bounds = batch_bounds,
 	.excluded = batch_excluded,
+	.store = store_row,
 };
 
 /* See zs_expr_input.h. */

@@ -136,7 +136,6 @@ typedef struct AggBatch
 typedef struct AggRow
 {
 	ExprContext *econtext;		/* its memory */
-	ExprState  *filter;
 	Datum	   *values;			/* what is kept of it: keys, and what aggregates take of it */
 	bool	   *isnull;
 	TupleDesc	desc;			/* of these */
@@ -270,8 +269,9 @@ extern void zsnode_agg_read_row(AggNodeState *state);
 extern void zsnode_agg_open_spill(AggNodeState *state);
 extern void zsnode_agg_spill_row(AggNodeState *state);
 extern void zsnode_agg_take_row(AggNodeState *state, bool verify_only, uint32 group);
-extern void zsnode_agg_take_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed,
-								 const uint32 *numbers);
+extern void zsnode_agg_take_rows(AggNodeState *state, const ZsBatch *batch);
+extern void zsnode_agg_verify_rows(AggNodeState *state, const uint64 *passed,
+								   const uint32 *numbers);
 
 /* ---- batches (node_agg_batch.c) ---- */
 

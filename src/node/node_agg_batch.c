@@ -183,17 +183,18 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 {
 	MemoryContext old;
 	bool		changed = false;
+	bool		decided;
 
 	if (state->by_rows)
 		return false;
-	zskernel_bits_copy(passed, batch->sel);
 	zsnode_agg_folds_complete(state);
-	if (!zsexpr_filter_run(state->filter, state->input, passed, &state->counts.qual,
-						   &changed))
-		return false;
+	decided = zsexpr_filter_run(state->filter, state->input, batch, passed, &state->counts.qual,
+								&changed);
 	if (changed)
 		zsnode_agg_set_scan_filter(state);
-	if (state->folds.keys_wait && zskernel_bits_any(passed))
+	if (!decided ||
+		((zsexpr_filter_has_rest(state->filter) || state->folds.keys_wait) &&
+		 zskernel_bits_any(passed)))
 		return false;
 	if (state->fill.phase == ZS_AGG_READING_AGAIN &&
 		!zsnode_agg_answers_leave_rows(state, passed))
@@ -227,11 +228,11 @@ zsnode_agg_take_batch(AggNodeState *state, const ZsBatch *batch)
 	if (!add_columns(state, batch, passed, numbers))
 	{
 		state->counts.nredone++;
-		zsnode_agg_take_rows(state, batch, NULL, NULL);
+		zsnode_agg_take_rows(state, batch);
 		return;
 	}
 	state->counts.nremoved += batch->nsel - zskernel_bits_count(passed);
 	zsnode_agg_zones_tell(state);
 	if (state->verifier != NULL)
-		zsnode_agg_take_rows(state, batch, passed, state->nkeys > 0 ? numbers : NULL);
+		zsnode_agg_verify_rows(state, passed, state->nkeys > 0 ? numbers : NULL);
 }

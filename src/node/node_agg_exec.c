@@ -230,10 +230,9 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	}
 	state->naggs = list_length(state->aggrefs);
 	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));
-	state->filter = zsexpr_filter_create(desc, varno, state->filter_clauses, &node->ss.ps);
-
 	/* without a parent: columns come from a slot that is not the node's */
-	state->row.filter = ExecInitQual(state->filter_clauses, NULL);
+	state->filter = zsexpr_filter_create(desc, varno, state->filter_clauses,
+										 list_length(state->filter_clauses), &node->ss.ps, NULL);
 	state->counts_only = by_scan && state->filter_clauses == NIL && state->nkeys == 0;
 	foreach(lc, state->aggrefs)
 	{

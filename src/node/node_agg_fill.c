@@ -80,7 +80,7 @@ start_fill(AggNodeState *state)
 static void
 start_input(AggNodeState *state)
 {
-	zsexpr_filter_start(state->filter);
+	(void) zsexpr_filter_start(state->filter);
 	zsnode_agg_folds_start(state);
 	zsnode_agg_zones_forget(state);
 	zsexpr_input_start(state->input);

@@ -165,42 +165,47 @@ zsnode_agg_take_row(AggNodeState *state, bool verify_only, uint32 group)
 	MemoryContextSwitchTo(old);
 }
 
-/*
- * Takes the batch row by row.  passed: the rows that the program let pass, to be compared, or NULL;
- * numbers: the groups of these.
- */
+/* Takes the batch row by row, by all clauses of the filter.  Errors: those of expressions. */
 void
-zsnode_agg_take_rows(AggNodeState *state, const ZsBatch *batch, const uint64 *passed,
-					 const uint32 *numbers)
+zsnode_agg_take_rows(AggNodeState *state, const ZsBatch *batch)
 {
 	ExprContext *econtext = state->row.econtext;
 	uint16		list[ZS_KERNEL_ROWS];
 	uint32		n = zskernel_bits_list(batch->sel, list);
-	uint32		npassed = 0;
 
-	Assert(passed == NULL || state->verifier != NULL);
 	for (uint32 i = 0; i < n; i++)
 	{
-		bool		pass;
-
 		ResetExprContext(econtext);
 		zsexpr_input_store(state->input, list[i]);
 		econtext->ecxt_scantuple = state->input->slot;
-		pass = ExecQual(state->row.filter, econtext);
-		if (passed != NULL && pass != zskernel_bits_get(passed, list[i]))
-			ereport(ERROR,
-					(errcode(ERRCODE_INTERNAL_ERROR),
-					 errmsg_internal("filter of row " UINT64_FORMAT " differs: %s by batches, %s by rows",
-									 batch->first + list[i], pass ? "false" : "true",
-									 pass ? "true" : "false")));
-		if (pass)
+		if (zsexpr_filter_row_passes(state->filter, econtext, true))
 		{
 			zsnode_agg_read_row(state);
-			zsnode_agg_take_row(state, passed != NULL, numbers != NULL ? numbers[npassed++] : 0);
+			zsnode_agg_take_row(state, false, 0);
 		}
-		else if (passed == NULL)
+		else
 			state->counts.nremoved++;
 	}
-	Assert(numbers == NULL || npassed == zskernel_bits_count(passed));
+	ExecClearTuple(state->input->slot);
+}
+
+/*
+ * Gives the rows of passed, which have been added, to the verifier, too.  numbers: their groups;
+ * NULL: all are in one.  Errors: a row has another group row by row.
+ */
+void
+zsnode_agg_verify_rows(AggNodeState *state, const uint64 *passed, const uint32 *numbers)
+{
+	uint16		list[ZS_KERNEL_ROWS];
+	uint32		n = zskernel_bits_list(passed, list);
+
+	Assert(state->verifier != NULL);
+	for (uint32 i = 0; i < n; i++)
+	{
+		ResetExprContext(state->row.econtext);
+		zsexpr_input_store(state->input, list[i]);
+		zsnode_agg_read_row(state);
+		zsnode_agg_take_row(state, true, numbers != NULL ? numbers[i] : 0);
+	}
 	ExecClearTuple(state->input->slot);
 }

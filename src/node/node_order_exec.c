@@ -63,7 +63,7 @@ set_filters(OrderState *state)
 
 	if (state->programs != NULL)
 	{
-		zsexpr_filter_start(state->programs);
+		(void) zsexpr_filter_start(state->programs);
 		clauses = zsexpr_filter_clauses(state->programs);
 	}
 	zsscan_set_filters(ss->ss_ScanTupleSlot, state->rel, ((Scan *) ss->ps.plan)->scanrelid,
@@ -174,7 +174,9 @@ order_begin(CustomScanState *node, EState *estate, int eflags)
 		zsexpr_filter_possible(RelationGetDescr(rel), cscan->scan.scanrelid,
 							   cscan->scan.plan.qual))
 		state->programs = zsexpr_filter_create(RelationGetDescr(rel), cscan->scan.scanrelid,
-											   cscan->scan.plan.qual, &node->ss.ps);
+											   cscan->scan.plan.qual,
+											   list_length(cscan->scan.plan.qual), &node->ss.ps,
+											   NULL);
 }
 
 static void

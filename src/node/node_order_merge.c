@@ -38,7 +38,6 @@
 #include "utils/rel.h"
 
 #include "node_order.h"
-#include "zs_expr_guc.h"
 #include "zs_slot.h"
 #include "zs_zone.h"
 
@@ -54,9 +53,10 @@ filter_batch(OrderState *state, const ZsBatch *batch, uint64 *passed)
 	bool		changed = false;
 	uint32		n;
 
-	zskernel_bits_copy(passed, batch->sel);
-	if (state->programs != NULL && zs_debug_vector != ZS_DEBUG_VECTOR_ROWS &&
-		zsexpr_filter_run(state->programs, state->input, passed, &state->counts, &changed))
+	if (state->programs != NULL &&
+		zsexpr_filter_run(state->programs, state->input, batch, passed, &state->counts,
+						  &changed) &&
+		!(zsexpr_filter_has_rest(state->programs) && zskernel_bits_any(passed)))
 	{
 		InstrCountFiltered1(&ss->ps, batch->nsel - zskernel_bits_count(passed));
 		return;

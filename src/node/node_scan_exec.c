@@ -4,7 +4,7 @@
  *	  Executes a sequential scan whose filter is applied to batches.
  *
  * For each batch the programs of the filter's clauses run, one after the other on the rows that are
- * left (node_scan_clause.c, which tells how errors stay core's).  The rows that pass are returned
+ * left (expr_filter.c, which tells how errors stay core's).  The rows that pass are returned
  * one by one, in slots whose columns are decoded when somebody looks at them; what has no program
  * is tested then, row by row.
  *
@@ -40,7 +40,6 @@
 
 #include "node_scan_internal.h"
 #include "zs_base.h"
-#include "zs_expr_fold.h"
 #include "zs_expr_guc.h"
 #include "zs_node_filter.h"
 #include "zs_node_scan.h"
@@ -102,6 +101,44 @@ start_scan(ZsScanNode *state)
 	}
 }
 
+/* Lets the scan skip segments by the filter, and by keys of joins if that hides no error. */
+static void
+set_filters(ZsScanNode *state)
+{
+	ScanState  *ss = &state->css.ss;
+	EState	   *estate = ss->ps.state;
+	MemoryContext old = MemoryContextSwitchTo(ss->ps.ps_ExprContext->ecxt_per_tuple_memory);
+	ListCell   *lc;
+
+	zsscan_set_filters(ss->ss_ScanTupleSlot, ss->ss_currentRelation,
+					   ((Scan *) ss->ps.plan)->scanrelid, zsexpr_filter_clauses(state->filter),
+					   estate->es_param_list_info);
+	/* the verifier looks at each row that is left out */
+	state->keys_first = state->join_filters != NIL && !state->verify &&
+		zsexpr_filter_raises_nothing(state->filter);
+	if (state->keys_first)
+	{
+		foreach(lc, state->join_filters)
+			zsscan_add_zone_test(ss->ss_ScanTupleSlot, ss->ss_currentRelation,
+								 ((ZsJoinFilter *) lfirst(lc))->attno,
+								 zsnode_joinfilter_excludes_zone, lfirst(lc));
+	}
+	MemoryContextSwitchTo(old);
+}
+
+/* Applies the filter to the batch; false if it has to be taken row by row. */
+static bool
+filter_batch(ZsScanNode *state, const ZsBatch *batch, uint64 *passed)
+{
+	bool		changed = false;
+	bool		decided = zsexpr_filter_run(state->filter, state->input, batch, passed,
+											&state->counts, &changed);
+
+	if (changed)
+		set_filters(state);
+	return decided;
+}
+
 /* The next batch, in the direction, that has rows to be looked at; false behind the last. */
 static bool
 next_batch(ZsScanNode *state, bool forward)
@@ -114,7 +151,11 @@ next_batch(ZsScanNode *state, bool forward)
 	if (state->batches == NULL)
 		start_scan(state);
 	if (!state->prepared)
-		zsnode_scan_prepare_clauses(state);
+	{
+		if (zsexpr_filter_start(state->filter))
+			set_filters(state);
+		state->prepared = true;
+	}
 	for (;;)
 	{
 		batch = forward ? zsscan_batch_next(state->batches) : zsscan_batch_previous(state->batches);
@@ -129,14 +170,15 @@ next_batch(ZsScanNode *state, bool forward)
 			state->nunjoined += batch->nsel;
 			continue;
 		}
-		state->row_mode = !zsnode_scan_filter_batch(state, batch, passed);
+		state->row_mode = !filter_batch(state, batch, passed);
+		state->tests_rows = state->row_mode || zsexpr_filter_has_rest(state->filter);
 		unjoined = 0;
 		if (state->row_mode)
 		{
 			state->nredone++;
 			zskernel_bits_copy(passed, batch->sel);
 		}
-		else if (state->join_filters != NIL && !state->rest_may_raise)
+		else if (state->join_filters != NIL && !zsexpr_filter_rest_may_raise(state->filter))
 			unjoined = zsnode_joinfilter_apply(state->join_filters, state->input, passed,
 											   zones_asked,
 											   state->verify ? state->batches : NULL);
@@ -151,19 +193,6 @@ next_batch(ZsScanNode *state, bool forward)
 			zsscan_batch_expect(state->batches, state->nlist);
 		return true;
 	}
-}
-
-/* Do the clauses that were not applied to the batch let the row in the slot pass? */
-static bool
-row_passes(ZsScanNode *state, ExprContext *econtext)
-{
-	for (int i = 0; i < state->nclauses; i++)
-	{
-		if ((state->row_mode || !state->clauses[i].by_batch) &&
-			!ExecQual(state->clauses[i].rowwise, econtext))
-			return false;
-	}
-	return true;
 }
 
 /* ---- rows -------------------------------------------------------------------------------- */
@@ -192,9 +221,8 @@ next_row(ZsScanNode *state, bool forward)
 		Assert(position >= 0 && position < state->nlist);
 		zsscan_batch_store(state->batches, state->list[position], ss->ss_ScanTupleSlot);
 		econtext->ecxt_scantuple = ss->ss_ScanTupleSlot;
-		if (!state->row_mode && !state->has_rest)
-			return true;
-		if (row_passes(state, econtext))
+		if (!state->tests_rows ||
+			zsexpr_filter_row_passes(state->filter, econtext, state->row_mode))
 			return true;
 		InstrCountFiltered1(ss, 1);
 		ResetExprContext(econtext);
@@ -248,23 +276,22 @@ scan_exec(CustomScanState *node)
 /* ---- begin, end -------------------------------------------------------------------------- */
 
 /*
- * Makes the clauses of the filter ready.  They are to be tested one by one, so core's state for all
- * of them goes: who walks plan states would meet the subplans of the filter twice.
+ * Makes the filter, of which the first nfirst clauses may be taken out of order.  They are to be
+ * tested one by one, so core's state for all of them goes: who walks plan states would meet the
+ * subplans of the filter twice.
  */
 static void
-init_clauses(ZsScanNode *state, List *qual)
+init_filter(ZsScanNode *state, List *qual, int nfirst)
 {
-	PlanState  *ps = &state->css.ss.ps;
+	ScanState  *ss = &state->css.ss;
+	PlanState  *ps = &ss->ps;
 	List	   *others = ps->subPlan;
 	ListCell   *lc;
 
-	state->clauses = palloc0(Max(list_length(qual), 1) * sizeof(ZsScanClause));
-	state->order = palloc0(Max(list_length(qual), 1) * sizeof(int));
 	ps->qual = NULL;
 	ps->subPlan = NIL;
-	foreach(lc, qual)
-		zsnode_scan_init_clause(state, &state->clauses[state->nclauses++], lfirst(lc));
-	Assert(state->nclauses == list_length(qual));
+	state->filter = zsexpr_filter_create(RelationGetDescr(ss->ss_currentRelation),
+										 ((Scan *) ps->plan)->scanrelid, qual, nfirst, ps, ps);
 	foreach(lc, ps->subPlan)
 	{
 		ListCell   *lc2;
@@ -283,18 +310,13 @@ scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
 	ZsScanNode *state = (ZsScanNode *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
-	List	   *qual = cscan->scan.plan.qual;
 
 	if (estate->es_epq_active != NULL)
 		return;
 	zsnode_scans_begun++;
-	state->nfirst = intVal(list_nth(cscan->custom_private, ZS_SCAN_NFIRST));
-	Assert(state->nfirst <= list_length(qual));
-	init_clauses(state, qual);
+	init_filter(state, cscan->scan.plan.qual,
+				intVal(list_nth(cscan->custom_private, ZS_SCAN_NFIRST)));
 	state->position = -1;
-	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore scan filter",
-										   ALLOCSET_SMALL_SIZES);
-	state->by_rows = zs_debug_vector == ZS_DEBUG_VECTOR_ROWS;
 	state->verify = zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY;
 	if ((eflags & EXEC_FLAG_EXPLAIN_ONLY) == 0)
 		zsscan_set_needed(&node->ss);
@@ -310,31 +332,6 @@ scan_end(CustomScanState *node)
 		table_endscan(state->scan);
 }
 
-/*
- * Some parameter has another value: the parts of clauses may have, too.  Programs without such
- * parts stay as they are, and all do where no parameter changes.
- */
-static void
-forget_parts(ZsScanNode *state)
-{
-	bool		any = false;
-
-	for (int i = 0; i < state->nclauses; i++)
-	{
-		ZsScanClause *clause = &state->clauses[i];
-
-		if (clause->parts == NIL)
-			continue;
-		clause->program = NULL;
-		zsexpr_fold_forget(clause->parts);
-		any = true;
-	}
-	if (!any)
-		return;
-	state->prepared = false;
-	MemoryContextReset(state->context);
-}
-
 static void
 scan_rescan(CustomScanState *node)
 {
@@ -346,8 +343,9 @@ scan_rescan(CustomScanState *node)
 		zsscan_batch_restart(state->batches);
 	state->nlist = 0;
 	state->position = -1;
+	/* programs stay as they are where no parameter changes */
 	if (node->ss.ps.chgParam != NULL)
-		forget_parts(state);
+		state->prepared = false;
 	ExecScanReScan(&node->ss);
 }
 

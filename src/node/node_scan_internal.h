@@ -20,8 +20,8 @@
 #include "port/atomics.h"
 
 #include "zs_batch.h"
+#include "zs_expr_filter.h"
 #include "zs_expr_input.h"
-#include "zs_expr_qual.h"
 #include "zs_node_filter.h"
 
 /* Members of custom_private of a ZedstoreScan. */
@@ -32,27 +32,6 @@ typedef enum ZsScanPrivate
 	ZS_SCAN_NFIRST = ZS_SCAN_CLAUSES,	/* only of plans: Integer, see node_scan_plan.c */
 	ZS_SCAN_TOLD				/* only of plans: columns whose keys joins tell it (int) */
 } ZsScanPrivate;
-
-/* A clause of the filter. */
-typedef struct ZsScanClause
-{
-	Node	   *expr;
-	ExprState  *rowwise;
-	List	   *parts;			/* without columns: ZsFoldedPart */
-	bool		has_program;	/* may it have one, whatever its parts turn out to be? */
-
-	/* since the last rescan */
-	bool		by_batch;		/* applied to batches */
-	ZsQual	   *program;		/* NULL: not made yet */
-	bool		movable;		/* cannot raise an error, and has its program */
-
-	/* what was measured of the program */
-	uint64		nruns;
-	uint64		time_ns;
-	uint64		rows_in;
-	uint64		rows_out;
-	double		rank;			/* time for each row of a batch that it removes, about */
-} ZsScanClause;
 
 /* In dynamic shared memory, behind what core has there of a parallel scan. */
 typedef struct ZsScanShared
@@ -73,27 +52,17 @@ typedef struct ZsScanShared
 typedef struct ZsScanNode
 {
 	CustomScanState css;		/* first */
-	int			nfirst;			/* clauses that may be taken out of order */
-	int			nclauses;
-	int			nvectors;		/* that the clauses' programs need so far */
-	ZsScanClause *clauses;
-	int		   *order;			/* in which programs run: numbers of clauses that are applied to
-								 * batches */
-	int			norder;
-	uint64		nbatches;		/* that they ran for */
-	bool		has_rest;		/* some clauses are tested row by row */
-	bool		rest_may_raise; /* one of these may raise an error */
+	ZsFilter   *filter;
 	List	   *join_filters;	/* ZsJoinFilter */
 	bool		keys_first;		/* these may come before all clauses */
-	bool		prepared;		/* since the last rescan */
-	MemoryContext context;		/* programs and values that a rescan changes */
-	bool		by_rows;		/* zedstore.debug_vector = rows */
-	bool		verify;
+	bool		prepared;		/* the filter, since parameters changed */
+	bool		verify;			/* zedstore.debug_vector = verify */
 
 	TableScanDesc scan;
 	ZsBatchScan *batches;
 	ZsInput    *input;			/* the present batch, for programs */
 	bool		row_mode;		/* the batch is taken row by row */
+	bool		tests_rows;		/* the same, or some clauses are tested row by row */
 	int			nlist;			/* rows of the batch to be looked at */
 	int			position;		/* of the present one in list */
 	uint16		list[ZS_KERNEL_ROWS];
@@ -109,20 +78,6 @@ typedef struct ZsScanNode
 	uint64		worker_redone;
 	uint64		worker_unjoined;
 } ZsScanNode;
-
-/* ---- the filter (node_scan_clause.c) ---- */
-
-/* Makes a clause of the node's filter, all zeros, ready.  Errors: those of initializing it. */
-extern void zsnode_scan_init_clause(ZsScanNode *state, ZsScanClause *clause, Node *expr);
-
-/* Decides which clauses are applied to batches, at the start and after each rescan. */
-extern void zsnode_scan_prepare_clauses(ZsScanNode *state);
-
-/*
- * Applies programs to the batch: passed are the rows that they leave.  False if it has to be taken
- * row by row.  Errors: those of parts of clauses that look at no column.
- */
-extern bool zsnode_scan_filter_batch(ZsScanNode *state, const ZsBatch *batch, uint64 *passed);
 
 /* ---- what it tells (node_scan_report.c) ---- */
 

@@ -195,7 +195,7 @@ may_be_filtered(const RelOptInfo *rel)
 
 /*
  * May the scan leave out rows before all of its filter has seen them, and before its columns are
- * returned?  As join_tap.c and node_scan_clause.c decide.
+ * returned?  As join_tap.c and expr_filter.c decide.
  */
 static bool
 may_leave_out(RelOptInfo *rel, List *vector_clauses)

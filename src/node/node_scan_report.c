@@ -127,16 +127,11 @@ zsnode_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	ZsScanNode *state = (ZsScanNode *) node;
 	List	   *context = set_deparse_context_plan(es->deparse_cxt, node->ss.ps.plan, ancestors);
-	List	   *rest = NIL;
+	List	   *rest = zsexpr_filter_rest(state->filter);
 	ZsBatchCounts counts = zsnode_scan_counts(state);
 	uint64		decided = state->counts.skipped + state->worker_decided;
 	uint64		redone = state->nredone + state->worker_redone;
 
-	for (int i = 0; i < state->nclauses; i++)
-	{
-		if (!state->clauses[i].has_program || i >= state->nfirst)
-			rest = lappend(rest, state->clauses[i].expr);
-	}
 	if (rest != NIL)
 		ExplainPropertyText("Row-wise Filter",
 							deparse_expression((Node *) make_ands_explicit(rest), context,

@@ -87,7 +87,7 @@ typedef struct TopNState
 
 	/* by batches; input is NULL: by rows */
 	ZsInput    *input;			/* keyslot is its slot */
-	ZsFilter *programs;
+	ZsFilter   *programs;
 	ZsQualCounts counts;
 	bool		leaves_out;		/* the first key's vectors are compared with the worst value */
 	bool		has_zones;		/* zone maps follow the order of the first key */

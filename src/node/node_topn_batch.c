@@ -174,15 +174,13 @@ static bool
 filter_batch(TopNState *state, const ZsBatch *batch, uint64 *passed)
 {
 	bool		changed = false;
+	bool		decided;
 
-	if (zs_debug_vector == ZS_DEBUG_VECTOR_ROWS)
-		return false;
-	zskernel_bits_copy(passed, batch->sel);
-	if (!zsexpr_filter_run(state->programs, state->input, passed, &state->counts, &changed))
-		return false;
+	decided = zsexpr_filter_run(state->programs, state->input, batch, passed, &state->counts,
+								&changed);
 	if (changed)
 		set_scan_filter(state);
-	return true;
+	return decided && !(zsexpr_filter_has_rest(state->programs) && zskernel_bits_any(passed));
 }
 
 static void
@@ -191,35 +189,24 @@ look_at_batch(TopNState *state, const ZsBatch *batch)
 	uint16		list[ZS_KERNEL_ROWS];
 	uint64		passed[ZS_KERNEL_WORDS];
 	bool		filtered = filter_batch(state, batch, passed);
-	bool		one_by_one = !filtered || zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY;
 	uint32		nremoved = 0;
 	uint32		n;
 
-	if (!one_by_one)
+	if (filtered)
 	{
 		nremoved = batch->nsel - zskernel_bits_count(passed);
-		leave_out_worse(state, batch, passed);
+		/* the verifier has each row compared by core's functions */
+		if (zs_debug_vector != ZS_DEBUG_VECTOR_VERIFY)
+			leave_out_worse(state, batch, passed);
 	}
-	n = zskernel_bits_list(one_by_one ? batch->sel : passed, list);
+	n = zskernel_bits_list(filtered ? passed : batch->sel, list);
 	for (uint32 i = 0; i < n; i++)
 	{
 		zsexpr_input_store(state->input, list[i]);
-		if (one_by_one)
-		{
-			bool		pass = zsnode_topn_row_passes(state);
-
-			if (filtered && pass != zskernel_bits_get(passed, list[i]))
-				ereport(ERROR,
-						(errcode(ERRCODE_INTERNAL_ERROR),
-						 errmsg_internal("filter of row " UINT64_FORMAT " differs by batches",
-										 batch->first + list[i])));
-			if (!pass)
-			{
-				nremoved++;
-				continue;
-			}
-		}
-		zsnode_topn_look_at_row(state);
+		if (filtered || zsnode_topn_row_passes(state))
+			zsnode_topn_look_at_row(state);
+		else
+			nremoved++;
 	}
 	InstrCountFiltered1(&state->css.ss.ps, nremoved);
 }
@@ -307,7 +294,7 @@ zsnode_topn_choose_by_batches(TopNState *state)
 	const ZsBatch *batch;
 
 	state->worst_known = false;
-	zsexpr_filter_start(state->programs);
+	(void) zsexpr_filter_start(state->programs);
 	set_scan_filter(state);
 	zsexpr_input_start(state->input);
 	if (order_is_free(state))
@@ -339,7 +326,8 @@ zsnode_topn_begin_batches(TopNState *state, CustomScan *cscan, Relation rel, ESt
 									   att->attcollation, 0));
 	}
 	state->programs = zsexpr_filter_create(desc, varno, cscan->scan.plan.qual,
-										   &state->css.ss.ps);
+										   list_length(cscan->scan.plan.qual),
+										   &state->css.ss.ps, NULL);
 	state->input = zsexpr_input_batch_create(rel, varno, exprs, cscan->scan.plan.qual, estate);
 	state->keyslot = state->input->slot;
 	state->has_zones = key_has_zones(state, desc);
