@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * node_join_keys.c
+ * join_keys.c
  *	  Sets of integers that say fast which values of a batch they may contain.
  *
  * Keys are gathered in an array.  When all are there, the set takes the first of these forms that
@@ -22,7 +22,7 @@
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/node/node_join_keys.c
+ * src/join/join_keys.c
  *
  *-------------------------------------------------------------------------
  */
@@ -34,8 +34,8 @@
 #include "port/pg_bitutils.h"
 #include "utils/memutils.h"
 
+#include "join_keys.h"
 #include "zs_kernel.h"
-#include "zs_node_filter.h"
 
 #define LIST_KEYS		4
 #define FIRST_KEYS		1024
@@ -73,7 +73,7 @@ struct ZsJoinKeys
 	uint32		maxkeys;
 	uint64	   *words;			/* of a bitmap or a Bloom filter */
 	uint32		log2_words;
-	ZsSharedJoinKeys *shared;	/* NULL: all keys are this process's */
+	ZsRowFilterShared *shared;	/* NULL: all keys are this process's */
 };
 
 /* The keys of one process, in dynamic shared memory. */
@@ -93,29 +93,29 @@ max_bytes(void)
 	return Min(get_hash_memory_limit(), MAX_BYTES);
 }
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 double
-zsnode_joinkeys_most(void)
+zsjoin_keys_most(void)
 {
 	/* beside the array there will be a bitmap */
 	return (double) (max_bytes() / 2 / sizeof(int64));
 }
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 ZsJoinKeys *
-zsnode_joinkeys_create(MemoryContext parent)
+zsjoin_keys_create(MemoryContext parent)
 {
 	ZsJoinKeys *keys = MemoryContextAllocZero(parent, sizeof(ZsJoinKeys));
 
 	keys->context = AllocSetContextCreate(parent, "zedstore join keys", ALLOCSET_SMALL_SIZES);
 	keys->max_bytes = max_bytes();
-	zsnode_joinkeys_reset(keys);
+	zsjoin_keys_reset(keys);
 	return keys;
 }
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 void
-zsnode_joinkeys_reset(ZsJoinKeys *keys)
+zsjoin_keys_reset(ZsJoinKeys *keys)
 {
 	MemoryContextReset(keys->context);
 	keys->form = KEYS_GATHERED;
@@ -149,9 +149,9 @@ enlarge(ZsJoinKeys *keys)
 	keys->maxkeys = maxkeys;
 }
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 void
-zsnode_joinkeys_add(ZsJoinKeys *keys, int64 key)
+zsjoin_keys_add(ZsJoinKeys *keys, int64 key)
 {
 	Assert(keys->form == KEYS_GATHERED);
 	if (keys->nkeys == 0)
@@ -227,7 +227,7 @@ complete(ZsJoinKeys *keys)
 		keys->form = KEYS_RANGE;
 		return;
 	}
-	if (keys->nkeys <= ZS_JOINKEYS_SORTED)
+	if (keys->nkeys <= ZS_JOIN_KEYS_SORTED)
 	{
 		qsort(keys->keys, keys->nkeys, sizeof(int64), compare_keys);
 		keys->nkeys = qunique(keys->keys, keys->nkeys, sizeof(int64), compare_keys);
@@ -243,7 +243,7 @@ complete(ZsJoinKeys *keys)
 		make_bitmap(keys, range);
 	else
 		make_bloom(keys);
-	if (keys->form == KEYS_BLOOM && keys->nkeys <= ZS_JOINKEYS_SORTED)
+	if (keys->form == KEYS_BLOOM && keys->nkeys <= ZS_JOIN_KEYS_SORTED)
 		return;
 	pfree(keys->keys);
 	keys->keys = NULL;
@@ -294,9 +294,9 @@ bitmap_has_key(const ZsJoinKeys *keys, int64 min, int64 max)
 	return false;
 }
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 bool
-zsnode_joinkeys_excludes(const ZsJoinKeys *keys, int64 min, int64 max)
+zsjoin_keys_excludes(const ZsJoinKeys *keys, int64 min, int64 max)
 {
 	Assert(keys->form != KEYS_GATHERED && min <= max);
 	if (keys->form == KEYS_NONE || max < keys->min || min > keys->max)
@@ -306,9 +306,9 @@ zsnode_joinkeys_excludes(const ZsJoinKeys *keys, int64 min, int64 max)
 	return keys->keys != NULL && !list_has_key(keys, min, max);
 }
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 void
-zsnode_joinkeys_test(const ZsJoinKeys *keys, const int64 *values, uint32 n, uint64 *bits)
+zsjoin_keys_test(const ZsJoinKeys *keys, const int64 *values, uint32 n, uint64 *bits)
 {
 	uint64		below[ZS_KERNEL_WORDS];
 
@@ -340,19 +340,9 @@ zsnode_joinkeys_test(const ZsJoinKeys *keys, const int64 *values, uint32 n, uint
 
 /* ---- keys of several processes ------------------------------------------------------------- */
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 void
-zsnode_joinkeys_shared_init(ZsSharedJoinKeys *shared, int plan_node_id, AttrNumber attno)
-{
-	pg_atomic_init_u64(&shared->parts, InvalidDsaPointer);
-	pg_atomic_init_u32(&shared->unusable, 0);
-	shared->plan_node_id = plan_node_id;
-	shared->attno = attno;
-}
-
-/* See zs_node_filter.h. */
-void
-zsnode_joinkeys_shared_reset(ZsSharedJoinKeys *shared, dsa_area *dsa)
+zsjoin_keys_shared_reset(ZsRowFilterShared *shared, dsa_area *dsa)
 {
 	dsa_pointer part = pg_atomic_exchange_u64(&shared->parts, InvalidDsaPointer);
 
@@ -363,27 +353,19 @@ zsnode_joinkeys_shared_reset(ZsSharedJoinKeys *shared, dsa_area *dsa)
 		dsa_free(dsa, part);
 		part = next;
 	}
-	pg_atomic_write_u32(&shared->unusable, 0);
 }
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 void
-zsnode_joinkeys_shared_disable(ZsSharedJoinKeys *shared)
+zsjoin_keys_share(ZsJoinKeys *keys, ZsRowFilterShared *shared)
 {
-	pg_atomic_write_u32(&shared->unusable, 1);
-}
-
-/* See zs_node_filter.h. */
-void
-zsnode_joinkeys_share(ZsJoinKeys *keys, ZsSharedJoinKeys *shared)
-{
-	zsnode_joinkeys_reset(keys);
+	zsjoin_keys_reset(keys);
 	keys->shared = shared;
 }
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 bool
-zsnode_joinkeys_is_complete(const ZsJoinKeys *keys)
+zsjoin_keys_is_complete(const ZsJoinKeys *keys)
 {
 	return keys->form != KEYS_GATHERED;
 }
@@ -392,7 +374,7 @@ zsnode_joinkeys_is_complete(const ZsJoinKeys *keys)
 static void
 leave(ZsJoinKeys *keys, dsa_area *dsa)
 {
-	ZsSharedJoinKeys *shared = keys->shared;
+	ZsRowFilterShared *shared = keys->shared;
 	uint64		nkeys = keys->too_many ? 0 : keys->nkeys;
 	dsa_pointer pointer;
 	uint64		first;
@@ -406,8 +388,8 @@ leave(ZsJoinKeys *keys, dsa_area *dsa)
 							  DSA_ALLOC_HUGE | DSA_ALLOC_NO_OOM);
 	if (!DsaPointerIsValid(pointer))
 	{
-		zsnode_joinkeys_shared_disable(shared);
-		zsnode_joinkeys_reset(keys);
+		pg_atomic_write_u32(&shared->unusable, 1);
+		zsjoin_keys_reset(keys);
 		return;
 	}
 	part = dsa_get_address(dsa, pointer);
@@ -421,12 +403,12 @@ leave(ZsJoinKeys *keys, dsa_area *dsa)
 	do
 		part->next = first;
 	while (!pg_atomic_compare_exchange_u64(&shared->parts, &first, pointer));
-	zsnode_joinkeys_reset(keys);
+	zsjoin_keys_reset(keys);
 }
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 void
-zsnode_joinkeys_end(ZsJoinKeys *keys, dsa_area *dsa)
+zsjoin_keys_end(ZsJoinKeys *keys, dsa_area *dsa)
 {
 	if (keys->shared != NULL)
 		leave(keys, dsa);
@@ -441,20 +423,20 @@ add_part(ZsJoinKeys *keys, const SharedPart *part)
 	if (!part->too_many)
 	{
 		for (uint64 i = 0; i < part->nkeys; i++)
-			zsnode_joinkeys_add(keys, part->keys[i]);
+			zsjoin_keys_add(keys, part->keys[i]);
 		return;
 	}
 	/* their range is all that is known of them, so of all others, too */
 	MemoryContextReset(keys->context);
 	keys->keys = NULL;
 	keys->too_many = true;
-	zsnode_joinkeys_add(keys, part->min);
-	zsnode_joinkeys_add(keys, part->max);
+	zsjoin_keys_add(keys, part->min);
+	zsjoin_keys_add(keys, part->max);
 }
 
-/* See zs_node_filter.h. */
+/* See join_keys.h. */
 bool
-zsnode_joinkeys_collect(ZsJoinKeys *keys, dsa_area *dsa)
+zsjoin_keys_collect(ZsJoinKeys *keys, dsa_area *dsa)
 {
 	dsa_pointer part;
 

@@ -43,13 +43,13 @@
 #include "utils/selfuncs.h"
 
 #include "join_internal.h"
+#include "join_keys.h"
 #include "zs_base.h"
 #include "zs_clause.h"
 #include "zs_cost.h"
 #include "zs_cost_const.h"
 #include "zs_expr_guc.h"
 #include "zs_join.h"
-#include "zs_node_filter.h"
 #include "zs_node_scan.h"
 
 /* A join's keys that scans of the outer side can be told. */
@@ -284,7 +284,7 @@ surplus_of_keys(const Path *inner, const Var *column)
 			join->outerjoinpath : join->innerjoinpath;
 	}
 	rows = source->rows * zscost_parallel_divisor(source->parallel_workers);
-	if (source != inner && rows > zsnode_joinkeys_most())
+	if (source != inner && rows > zsjoin_keys_most())
 		return 0;
 	return Max(rows / Max(inner->rows * zscost_parallel_divisor(inner->parallel_workers), 1), 1);
 }
@@ -298,7 +298,7 @@ static double
 share_of_vectors(const JoinKeys *keys, int i, double nkeys)
 {
 	Assert(keys->orders[i] >= 0 && keys->orders[i] <= 1 && keys->fills[i] > 0);
-	if (nkeys > ZS_JOINKEYS_SORTED)
+	if (nkeys > ZS_JOIN_KEYS_SORTED)
 		return 1;
 	/* as core does for scans by index */
 	return 1 - keys->orders[i] * (1 - Min(nkeys * keys->fills[i], 1));
@@ -433,7 +433,7 @@ zsjoin_plan_add_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerr
 	if (!zs_enable_join_filters || !zs_enable_vector_scan || !zs_enable_column_costs ||
 		!zs_join_may_hash(extra) || !zsjoin_drops_lonely_rows(jointype) ||
 		outerrel->rows < ZS_USEFUL_ROWS || inner == NULL || inner->param_info != NULL ||
-		!bms_is_empty(joinrel->lateral_relids) || inner->rows > zsnode_joinkeys_most())
+		!bms_is_empty(joinrel->lateral_relids) || inner->rows > zsjoin_keys_most())
 		return;
 	find_keys(joinrel, outerrel, innerrel, jointype, extra->restrictlist, &keys);
 	if (keys.columns == NIL || zsscan_any_may_raise(keys.hashclauses, NULL))

@@ -26,7 +26,6 @@
 
 #include "join_internal.h"
 #include "zs_clause.h"
-#include "zs_node_filter.h"
 
 /* See join_internal.h. */
 bool

@@ -8,9 +8,9 @@
  * handed up, and thrown away.
  *
  * The idea: the rows from which the table is made pass a tap, which notes their keys
- * (node_join_keys.c).  A ZedstoreScan on the other side takes what has no partner out of its
+ * (join_keys.c).  A ZedstoreScan on the other side takes what has no partner out of its
  * batches, before it makes rows and decodes the columns that only the rows need
- * (node_join_filter.c).
+ * (join_filter.c, node_row_filter.c).
  *
  * The tap stands in front of the plan node below the Hash node, or below that
  * (find_tap_place()): when the executor has started, it takes the place of the node's ExecProcNode
@@ -62,12 +62,12 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#include "join_filter.h"
 #include "join_internal.h"
 #include "zs_clause.h"
 #include "zs_expr_guc.h"
 #include "zs_expr_qual.h"
 #include "zs_join.h"
-#include "zs_node_filter.h"
 #include "zs_node_scan.h"
 
 /* A column of the rows that pass a tap. */
@@ -136,15 +136,15 @@ tap_row(PlanState *node)
 
 		/* those of another table */
 		if (tap->complete)
-			zsnode_joinkeys_reset(key->keys);
+			zsjoin_keys_reset(key->keys);
 		if (at_end)
 		{
-			zsnode_joinkeys_end(key->keys, node->state->es_query_dsa);
+			zsjoin_keys_end(key->keys, node->state->es_query_dsa);
 			continue;
 		}
 		value = slot_getattr(slot, key->attno, &isnull);
 		if (!isnull)
-			zsnode_joinkeys_add(key->keys, zsattr_value_to_int(value, key->typlen));
+			zsjoin_keys_add(key->keys, zsattr_value_to_int(value, key->typlen));
 	}
 	tap->complete = at_end;
 	return slot;
@@ -223,7 +223,7 @@ need_keys(ZsJoinTap *tap, AttrNumber attno, int16 typlen, bool parallel, bool *m
 	key->attno = attno;
 	key->typlen = typlen;
 	key->parallel = parallel;
-	key->keys = zsnode_joinkeys_create(context);
+	key->keys = zsjoin_keys_create(context);
 	return key->keys;
 }
 
@@ -438,16 +438,14 @@ connect_clause(HashJoinState *state, int i)
 	if (place == NULL || (parallel && !scan->ss.ps.plan->parallel_aware))
 		return;
 	tap = need_tap(place);
-	filter = MemoryContextAllocZero(state->js.ps.state->es_query_cxt, sizeof(ZsJoinFilter));
-	filter->attno = attno;
-	filter->join = state;
+	filter = zsjoin_filter_create(state, attno);
 	filter->tap = tap;
 	filter->is_in_place = tap_is_in_place;
-	filter->tap_plan_node = tap->node->plan->plan_node_id;
-	filter->tap_attno = inner_attno;
 	filter->keys = need_keys(tap, inner_attno, get_typlen(inner->vartype), parallel, &made);
-	filter->shares = made && parallel;
-	zsnode_scan_add_filter(scan, filter);
+	filter->base.source_node = tap->node->plan->plan_node_id;
+	filter->base.source_attno = inner_attno;
+	filter->base.shares = made && parallel;
+	zsnode_scan_add_filter(scan, &filter->base);
 }
 
 /* planstate_tree_walker callback */

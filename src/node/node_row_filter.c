@@ -1,19 +1,19 @@
 /*-------------------------------------------------------------------------
  *
- * node_join_filter.c
- *	  Takes rows out of a batch that will find no partner in a hash join.
+ * node_row_filter.c
+ *	  Takes rows out of a batch that a row filter says nobody wants.
  *
- * A filter asks the zone map of the batch's column first, then decodes the column and looks its
- * values up.  NULLs have no partner.  Values that have no vector are left for the join.  Where no
- * clause of the scan can raise an error zone maps of segments are asked before anything of these is
- * read (scan_zone.c), and those of all filters' vectors before a clause is applied.
+ * A filter is asked about the zone map of the batch's column first; then the column is decoded and
+ * its values are looked up.  Values that have no vector stay.  Where no clause of the scan can
+ * raise an error zone maps of segments are asked before anything of these is read (scan_zone.c),
+ * and those of all filters' vectors before a clause is applied.
  *
  * A filter that removes hardly any row costs more than it saves: it rests for some batches, then is
- * tried again, for rows that lie together often have similar keys.
+ * tried again, for rows that lie together often have similar values.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/node/node_join_filter.c
+ * src/node/node_row_filter.c
  *
  *-------------------------------------------------------------------------
  */
@@ -23,9 +23,8 @@
 
 #include "commands/explain.h"
 #include ZS_EXPLAIN_FORMAT_H
-#include "executor/hashjoin.h"
-#include "nodes/extensible.h"
 
+#include "node_scan_internal.h"
 #include "zs_attr.h"
 #include "zs_kernel.h"
 #include "zs_node_filter.h"
@@ -35,36 +34,28 @@
 #define RESTING_BATCHES	56
 #define USELESS_SHARE	0.9
 
-/*
- * The hash table may be gone, or not there yet: the join fetches a row of its outer side before it
- * makes the table, for there may be none.  A table that processes make together is complete when
- * they ask for the first row of the outer side.
- */
 static bool
-is_ready(const ZsJoinFilter *filter)
+is_ready(ZsRowFilter *filter)
 {
-	HashJoinTable table = filter->join->hj_HashTable;
-
-	if (table == NULL || !filter->is_in_place(filter->tap))
-		return false;
-	if (table->parallel_state != NULL)
-		return zsnode_joinkeys_collect(filter->keys, filter->join->js.ps.state->es_query_dsa);
-	return zsnode_joinkeys_is_complete(filter->keys);
+	return filter->methods->is_ready(filter);
 }
 
-/* Does the zone map of the batch's column say that no row has a partner? */
+/* Does the zone map of the batch's column say that no row is wanted? */
 static bool
-excludes(const ZsJoinFilter *filter, ZsInput *input)
+excludes(const ZsRowFilter *filter, ZsInput *input)
 {
 	ZsColumnBounds bounds;
 
 	return zsexpr_input_bounds(input, filter->attno, &bounds) && bounds.has_zone &&
-		!bounds.is_unsigned && zsnode_joinkeys_excludes(filter->keys, bounds.min, bounds.max);
+		!bounds.is_unsigned && filter->methods->excludes(filter, bounds.min, bounds.max);
 }
 
-/* See zs_node_filter.h. */
+/*
+ * Do zone maps alone say that a filter of the list (of ZsRowFilter) wants no row of the input's
+ * present batch?
+ */
 bool
-zsnode_joinfilter_excludes(List *filters, ZsInput *input)
+zsnode_row_filters_exclude(List *filters, ZsInput *input)
 {
 	ListCell   *lc;
 
@@ -76,19 +67,19 @@ zsnode_joinfilter_excludes(List *filters, ZsInput *input)
 	return false;
 }
 
-/* See zs_node_filter.h. */
+/* A ZsZoneTest; arg is a filter. */
 bool
-zsnode_joinfilter_excludes_zone(void *arg, AttrNumber attno, int64 min, int64 max)
+zsnode_row_filter_excludes_zone(void *arg, AttrNumber attno, int64 min, int64 max)
 {
-	const ZsJoinFilter *filter = arg;
+	ZsRowFilter *filter = arg;
 
 	Assert(filter->attno == attno);
-	return is_ready(filter) && zsnode_joinkeys_excludes(filter->keys, min, max);
+	return is_ready(filter) && filter->methods->excludes(filter, min, max);
 }
 
 /* Applies one filter; false if it cannot tell. */
 static bool
-apply(const ZsJoinFilter *filter, ZsInput *input, uint64 *passed, bool zones_asked)
+apply(const ZsRowFilter *filter, ZsInput *input, uint64 *passed, bool zones_asked)
 {
 	const ZsColumnVector *vector;
 	uint64		bits[ZS_KERNEL_WORDS];
@@ -102,7 +93,7 @@ apply(const ZsJoinFilter *filter, ZsInput *input, uint64 *passed, bool zones_ask
 	if (vector == NULL || vector->vals == NULL)
 		return false;
 	Assert(vector->nrows <= ZS_KERNEL_ROWS);
-	zsnode_joinkeys_test(filter->keys, vector->vals, vector->nrows, bits);
+	filter->methods->test(filter, vector->vals, vector->nrows, bits);
 	if (vector->has_nulls)
 		zskernel_bits_andnot(bits, vector->nulls);
 	if (vector->has_odd)
@@ -111,9 +102,9 @@ apply(const ZsJoinFilter *filter, ZsInput *input, uint64 *passed, bool zones_ask
 	return true;
 }
 
-/* Looks at the rows of before that are not in passed any more: is one of them among the keys? */
+/* Looks at the rows of before that are not in passed any more: is one of them wanted? */
 static void
-verify_removed(const ZsJoinFilter *filter, ZsInput *input, ZsBatchScan *bs, const uint64 *before,
+verify_removed(const ZsRowFilter *filter, ZsInput *input, ZsBatchScan *bs, const uint64 *before,
 			   const uint64 *passed)
 {
 	Form_pg_attribute att = TupleDescAttr(input->desc, filter->attno - 1);
@@ -135,9 +126,9 @@ verify_removed(const ZsJoinFilter *filter, ZsInput *input, ZsBatchScan *bs, cons
 			continue;
 		value = zsattr_value_to_int(datum, att->attlen);
 		/* a Bloom filter may take one for a key that lies before the first or behind the last */
-		if (zsnode_joinkeys_excludes(filter->keys, value, value))
+		if (filter->methods->excludes(filter, value, value))
 			continue;
-		zsnode_joinkeys_test(filter->keys, &value, 1, found);
+		filter->methods->test(filter, &value, 1, found);
 		if (zskernel_bits_any(found))
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
@@ -146,9 +137,15 @@ verify_removed(const ZsJoinFilter *filter, ZsInput *input, ZsBatchScan *bs, cons
 	ExecClearTuple(input->slot);
 }
 
-/* See zs_node_filter.h. */
+/*
+ * Takes those rows of the input's present batch from passed that a filter of the list (of
+ * ZsRowFilter) does not want; how many these are.  Filters that are not ready do nothing.
+ * zones_asked: zsnode_row_filters_exclude() was called for the batch.  verify: the scan that makes
+ * the batches, if values of rows that are taken out are to be looked up once more, by slots of
+ * their own; else NULL.  Errors: such a value is wanted.
+ */
 uint32
-zsnode_joinfilter_apply(List *filters, ZsInput *input, uint64 *passed, bool zones_asked,
+zsnode_row_filters_apply(List *filters, ZsInput *input, uint64 *passed, bool zones_asked,
 						ZsBatchScan *verify)
 {
 	uint32		before = zskernel_bits_count(passed);
@@ -157,7 +154,7 @@ zsnode_joinfilter_apply(List *filters, ZsInput *input, uint64 *passed, bool zone
 
 	foreach(lc, filters)
 	{
-		ZsJoinFilter *filter = lfirst(lc);
+		ZsRowFilter *filter = lfirst(lc);
 		uint64		tested[ZS_KERNEL_WORDS];
 		uint32		left;
 
@@ -190,9 +187,9 @@ zsnode_joinfilter_apply(List *filters, ZsInput *input, uint64 *passed, bool zone
 	return before - rows;
 }
 
-/* See zs_node_filter.h. */
+/* Tells EXPLAIN which columns of the table the filters look at, and how many rows they removed. */
 void
-zsnode_joinfilter_explain(List *filters, Relation rel, uint64 removed, struct ExplainState *es)
+zsnode_row_filters_explain(List *filters, Relation rel, uint64 removed, struct ExplainState *es)
 {
 	Bitmapset  *seen = NULL;
 	List	   *names = NIL;
@@ -200,7 +197,7 @@ zsnode_joinfilter_explain(List *filters, Relation rel, uint64 removed, struct Ex
 
 	foreach(lc, filters)
 	{
-		AttrNumber	attno = ((ZsJoinFilter *) lfirst(lc))->attno;
+		AttrNumber	attno = ((ZsRowFilter *) lfirst(lc))->attno;
 
 		Assert(attno > 0 && attno <= RelationGetNumberOfAttributes(rel));
 		if (bms_is_member(attno, seen))

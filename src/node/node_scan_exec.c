@@ -17,8 +17,8 @@
  * A scan that turns round (cursors) goes back within its batch, then to the one before.
  *
  * Parallel scans take chunks of rows from core's descriptor for parallel sequential scans; behind
- * that in dynamic shared memory are the counts for EXPLAIN (node_scan_report.c), and the keys of
- * parallel hash joins (node_join_keys.c).
+ * that in dynamic shared memory are the counts for EXPLAIN (node_scan_report.c), and what
+ * processes tell each other of row filters.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -50,18 +50,21 @@ uint64		zsnode_scans_begun = 0;
 
 /* ---- batches ----------------------------------------------------------------------------- */
 
-/* See zs_node_filter.h. */
+/*
+ * Lets the scan leave out rows by the filter, which is in the memory of the query.  To be called
+ * before the first row is asked for.
+ */
 void
-zsnode_scan_add_filter(CustomScanState *node, ZsJoinFilter *filter)
+zsnode_scan_add_filter(CustomScanState *node, ZsRowFilter *filter)
 {
 	ZsScanNode *state = (ZsScanNode *) node;
 
 	Assert(state->scan == NULL && node->ss.ps.state->es_epq_active == NULL);
-	state->join_filters = lappend(state->join_filters, filter);
+	state->row_filters = lappend(state->row_filters, filter);
 }
 
 #ifdef USE_ASSERT_CHECKING
-/* See zs_node_filter.h. */
+/* Has the scan a filter for each column that the planner counts on one for? */
 bool
 zsnode_scan_has_filters(const CustomScanState *node)
 {
@@ -69,8 +72,8 @@ zsnode_scan_has_filters(const CustomScanState *node)
 	List	   *columns = NIL;
 	ListCell   *lc;
 
-	foreach(lc, state->join_filters)
-		columns = lappend_int(columns, ((ZsJoinFilter *) lfirst(lc))->attno);
+	foreach(lc, state->row_filters)
+		columns = lappend_int(columns, ((ZsRowFilter *) lfirst(lc))->attno);
 	foreach(lc, list_nth(((CustomScan *) node->ss.ps.plan)->custom_private, ZS_SCAN_TOLD))
 	{
 		if (!list_member_int(columns, lfirst_int(lc)))
@@ -114,14 +117,14 @@ set_filters(ZsScanNode *state)
 					   ((Scan *) ss->ps.plan)->scanrelid, zsexpr_filter_clauses(state->filter),
 					   estate->es_param_list_info);
 	/* the verifier looks at each row that is left out */
-	state->keys_first = state->join_filters != NIL && !state->verify &&
+	state->zones_first = state->row_filters != NIL && !state->verify &&
 		zsexpr_filter_raises_nothing(state->filter);
-	if (state->keys_first)
+	if (state->zones_first)
 	{
-		foreach(lc, state->join_filters)
+		foreach(lc, state->row_filters)
 			zsscan_add_zone_test(ss->ss_ScanTupleSlot, ss->ss_currentRelation,
-								 ((ZsJoinFilter *) lfirst(lc))->attno,
-								 zsnode_joinfilter_excludes_zone, lfirst(lc));
+								 ((ZsRowFilter *) lfirst(lc))->attno,
+								 zsnode_row_filter_excludes_zone, lfirst(lc));
 	}
 	MemoryContextSwitchTo(old);
 }
@@ -145,7 +148,7 @@ next_batch(ZsScanNode *state, bool forward)
 {
 	const ZsBatch *batch;
 	uint64		passed[ZS_KERNEL_WORDS];
-	uint32		unjoined;
+	uint32		unwanted;
 	bool		zones_asked;
 
 	if (state->batches == NULL)
@@ -164,28 +167,28 @@ next_batch(ZsScanNode *state, bool forward)
 		state->position = -1;
 		if (batch == NULL)
 			return false;
-		zones_asked = state->keys_first && !batch->has_rows;
-		if (zones_asked && zsnode_joinfilter_excludes(state->join_filters, state->input))
+		zones_asked = state->zones_first && !batch->has_rows;
+		if (zones_asked && zsnode_row_filters_exclude(state->row_filters, state->input))
 		{
-			state->nunjoined += batch->nsel;
+			state->nunwanted += batch->nsel;
 			continue;
 		}
 		state->row_mode = !filter_batch(state, batch, passed);
 		state->tests_rows = state->row_mode || zsexpr_filter_has_rest(state->filter);
-		unjoined = 0;
+		unwanted = 0;
 		if (state->row_mode)
 		{
 			state->nredone++;
 			zskernel_bits_copy(passed, batch->sel);
 		}
-		else if (state->join_filters != NIL && !zsexpr_filter_rest_may_raise(state->filter))
-			unjoined = zsnode_joinfilter_apply(state->join_filters, state->input, passed,
+		else if (state->row_filters != NIL && !zsexpr_filter_rest_may_raise(state->filter))
+			unwanted = zsnode_row_filters_apply(state->row_filters, state->input, passed,
 											   zones_asked,
 											   state->verify ? state->batches : NULL);
-		state->nunjoined += unjoined;
+		state->nunwanted += unwanted;
 		state->nlist = (int) zskernel_bits_list(passed, state->list);
 		Assert(state->nlist <= (int) batch->nsel);
-		InstrCountFiltered1(&state->css.ss, batch->nsel - state->nlist - unjoined);
+		InstrCountFiltered1(&state->css.ss, batch->nsel - state->nlist - unwanted);
 		if (state->nlist == 0)
 			continue;
 		state->position = forward ? -1 : state->nlist;
@@ -358,56 +361,56 @@ scan_size(CustomScanState *node)
 												node->ss.ps.state->es_snapshot));
 }
 
-/* The filters for whose keys the scan has shared memory. */
+/* The row filters for which the scan has shared memory. */
 static List *
 sharing_filters(const ZsScanNode *state)
 {
 	List	   *filters = NIL;
 	ListCell   *lc;
 
-	foreach(lc, state->join_filters)
+	foreach(lc, state->row_filters)
 	{
-		if (((ZsJoinFilter *) lfirst(lc))->shares)
+		if (((ZsRowFilter *) lfirst(lc))->shares)
 			filters = lappend(filters, lfirst(lc));
 	}
 	return filters;
 }
 
-/* Points the filters' sets to shared memory, or away from it. */
+/* Points the filters to shared memory, or away from it. */
 static void
-share_keys(ZsScanNode *state, ZsScanShared *shared)
+share_filters(ZsScanNode *state, ZsScanShared *shared)
 {
 	ListCell   *lc;
 
 	foreach(lc, sharing_filters(state))
 	{
+		ZsRowFilter *filter = lfirst(lc);
 		int			i = foreach_current_index(lc);
 
-		Assert(shared == NULL || i < shared->nkeys);
-		zsnode_joinkeys_share(((ZsJoinFilter *) lfirst(lc))->keys,
-							  shared == NULL ? NULL : &shared->keys[i]);
+		Assert(shared == NULL || i < shared->nfilters);
+		filter->methods->share(filter, shared == NULL ? NULL : &shared->filters[i]);
 	}
 }
 
 /*
- * Has this process the same sets as the leader?  Both look at the same plan and parameters; should
- * a procedural language have told the leader less of these, rows are filtered by nobody.
+ * Has this process the same filters as the leader?  Both look at the same plan and parameters;
+ * should a procedural language have told the leader less of these, rows are filtered by nobody.
  */
 static bool
-has_same_keys(const ZsScanNode *state, const ZsScanShared *shared)
+has_same_filters(const ZsScanNode *state, const ZsScanShared *shared)
 {
 	List	   *filters = sharing_filters(state);
 	ListCell   *lc;
 
-	if (list_length(filters) != shared->nkeys)
+	if (list_length(filters) != shared->nfilters)
 		return false;
 	foreach(lc, filters)
 	{
-		const ZsJoinFilter *filter = lfirst(lc);
-		const ZsSharedJoinKeys *keys = &shared->keys[foreach_current_index(lc)];
+		const ZsRowFilter *filter = lfirst(lc);
+		const ZsRowFilterShared *other = &shared->filters[foreach_current_index(lc)];
 
-		if (keys->plan_node_id != filter->tap_plan_node ||
-			keys->attno != filter->tap_attno)
+		if (other->source_node != filter->source_node ||
+			other->source_attno != filter->source_attno)
 			return false;
 	}
 	return true;
@@ -416,8 +419,8 @@ has_same_keys(const ZsScanNode *state, const ZsScanShared *shared)
 static Size
 scan_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 {
-	return scan_size(node) + offsetof(ZsScanShared, keys) +
-		list_length(sharing_filters((ZsScanNode *) node)) * sizeof(ZsSharedJoinKeys);
+	return scan_size(node) + offsetof(ZsScanShared, filters) +
+		list_length(sharing_filters((ZsScanNode *) node)) * sizeof(ZsRowFilterShared);
 }
 
 static void
@@ -433,18 +436,20 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 	pg_atomic_init_u64(&state->shared->vectors, 0);
 	pg_atomic_init_u64(&state->shared->decided, 0);
 	pg_atomic_init_u64(&state->shared->redone, 0);
-	pg_atomic_init_u64(&state->shared->unjoined, 0);
-	state->shared->nkeys = 0;
+	pg_atomic_init_u64(&state->shared->unwanted, 0);
+	state->shared->nfilters = 0;
 	foreach(lc, sharing_filters(state))
 	{
-		const ZsJoinFilter *filter = lfirst(lc);
+		const ZsRowFilter *filter = lfirst(lc);
+		ZsRowFilterShared *place = &state->shared->filters[state->shared->nfilters++];
 
-		zsnode_joinkeys_shared_init(&state->shared->keys[state->shared->nkeys++],
-									filter->tap_plan_node,
-									filter->tap_attno);
+		pg_atomic_init_u64(&place->parts, InvalidDsaPointer);
+		pg_atomic_init_u32(&place->unusable, 0);
+		place->source_node = filter->source_node;
+		place->source_attno = filter->source_attno;
 	}
 	/* without a segment the memory is this process's, and hash tables are as in a serial plan */
-	share_keys(state, pcxt->seg != NULL ? state->shared : NULL);
+	share_filters(state, pcxt->seg != NULL ? state->shared : NULL);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, pscan,
 								  node->ss.ps.state->es_snapshot);
 
@@ -461,11 +466,18 @@ static void
 scan_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
 	ZsScanNode *state = (ZsScanNode *) node;
+	ListCell   *lc;
 
 	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
-	for (int i = 0; i < state->shared->nkeys; i++)
-		zsnode_joinkeys_shared_reset(&state->shared->keys[i], node->ss.ps.state->es_query_dsa);
-	share_keys(state, pcxt->seg != NULL ? state->shared : NULL);
+	foreach(lc, sharing_filters(state))
+	{
+		ZsRowFilter *filter = lfirst(lc);
+		ZsRowFilterShared *place = &state->shared->filters[foreach_current_index(lc)];
+
+		filter->methods->reset_shared(filter, place, node->ss.ps.state->es_query_dsa);
+		pg_atomic_write_u32(&place->unusable, 0);
+	}
+	share_filters(state, pcxt->seg != NULL ? state->shared : NULL);
 	table_parallelscan_reinitialize(node->ss.ss_currentRelation,
 									(ParallelTableScanDesc) coordinate);
 }
@@ -476,12 +488,12 @@ scan_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 	ZsScanNode *state = (ZsScanNode *) node;
 
 	state->shared = (ZsScanShared *) ((char *) coordinate + scan_size(node));
-	if (has_same_keys(state, state->shared))
-		share_keys(state, state->shared);
+	if (has_same_filters(state, state->shared))
+		share_filters(state, state->shared);
 	else
 	{
-		for (int i = 0; i < state->shared->nkeys; i++)
-			zsnode_joinkeys_shared_disable(&state->shared->keys[i]);
+		for (int i = 0; i < state->shared->nfilters; i++)
+			pg_atomic_write_u32(&state->shared->filters[i].unusable, 1);
 	}
 	state->scan = zs_table_beginscan_parallel(node->ss.ss_currentRelation,
 											  (ParallelTableScanDesc) coordinate, SO_NONE);
@@ -497,7 +509,7 @@ scan_shutdown(CustomScanState *node)
 	if (state->shared == NULL)
 		return;
 	zsnode_scan_exchange_counts(state);
-	share_keys(state, NULL);
+	share_filters(state, NULL);
 	state->shared = NULL;
 }
 

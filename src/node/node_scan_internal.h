@@ -42,19 +42,19 @@ typedef struct ZsScanShared
 	pg_atomic_uint64 vectors;	/* read */
 	pg_atomic_uint64 decided;	/* comparisons, by zone maps */
 	pg_atomic_uint64 redone;	/* batches */
-	pg_atomic_uint64 unjoined;	/* rows that join filters removed */
+	pg_atomic_uint64 unwanted;	/* rows that row filters removed */
 
-	/* of join filters that say so, in their order */
-	int			nkeys;
-	ZsSharedJoinKeys keys[FLEXIBLE_ARRAY_MEMBER];
+	/* of row filters that share, in their order */
+	int			nfilters;
+	ZsRowFilterShared filters[FLEXIBLE_ARRAY_MEMBER];
 } ZsScanShared;
 
 typedef struct ZsScanNode
 {
 	CustomScanState css;		/* first */
 	ZsFilter   *filter;
-	List	   *join_filters;	/* ZsJoinFilter */
-	bool		keys_first;		/* these may come before all clauses */
+	List	   *row_filters;	/* ZsRowFilter */
+	bool		zones_first;	/* their zone maps may be asked before all clauses */
 	bool		prepared;		/* the filter, since parameters changed */
 	bool		verify;			/* zedstore.debug_vector = verify */
 
@@ -71,13 +71,21 @@ typedef struct ZsScanNode
 	ZsQualCounts counts;
 	uint64		nredone;
 	ZsBatchCounts ended;		/* of scans that have ended */
-	uint64		nunjoined;		/* rows that join filters removed */
+	uint64		nunwanted;		/* rows that row filters removed */
 	ZsScanShared *shared;		/* of a parallel scan; NULL: none, or gone */
 	ZsBatchCounts worker_scans; /* what was in shared */
 	uint64		worker_decided;
 	uint64		worker_redone;
-	uint64		worker_unjoined;
+	uint64		worker_unwanted;
 } ZsScanNode;
+
+/* ---- rows that others do not want (node_row_filter.c) ---- */
+extern bool zsnode_row_filters_exclude(List *filters, ZsInput *input);
+extern bool zsnode_row_filter_excludes_zone(void *arg, AttrNumber attno, int64 min, int64 max);
+extern uint32 zsnode_row_filters_apply(List *filters, ZsInput *input, uint64 *passed,
+									   bool zones_asked, ZsBatchScan *verify);
+extern void zsnode_row_filters_explain(List *filters, Relation rel, uint64 removed,
+									   struct ExplainState *es);
 
 /* ---- what it tells (node_scan_report.c) ---- */
 

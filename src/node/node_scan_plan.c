@@ -50,7 +50,6 @@
 #include "zs_expr_fold.h"
 #include "zs_expr_guc.h"
 #include "zs_node.h"
-#include "zs_node_filter.h"
 #include "zs_node_scan.h"
 #include "zs_page.h"
 

@@ -64,7 +64,7 @@ zsnode_scan_exchange_counts(ZsScanNode *state)
 		pg_atomic_fetch_add_u64(&shared->vectors, counts.read.vectors);
 		pg_atomic_fetch_add_u64(&shared->decided, state->counts.skipped);
 		pg_atomic_fetch_add_u64(&shared->redone, state->nredone);
-		pg_atomic_fetch_add_u64(&shared->unjoined, state->nunjoined);
+		pg_atomic_fetch_add_u64(&shared->unwanted, state->nunwanted);
 	}
 	else
 	{
@@ -75,7 +75,7 @@ zsnode_scan_exchange_counts(ZsScanNode *state)
 		counts->read.vectors += pg_atomic_exchange_u64(&shared->vectors, 0);
 		state->worker_decided += pg_atomic_exchange_u64(&shared->decided, 0);
 		state->worker_redone += pg_atomic_exchange_u64(&shared->redone, 0);
-		state->worker_unjoined += pg_atomic_exchange_u64(&shared->unjoined, 0);
+		state->worker_unwanted += pg_atomic_exchange_u64(&shared->unwanted, 0);
 	}
 }
 
@@ -138,9 +138,9 @@ zsnode_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 											   es->verbose, false), es);
 	if (es->verbose)
 		explain_columns(node, es);
-	if (state->join_filters != NIL)
-		zsnode_joinfilter_explain(state->join_filters, node->ss.ss_currentRelation,
-								  state->nunjoined + state->worker_unjoined, es);
+	if (state->row_filters != NIL)
+		zsnode_row_filters_explain(state->row_filters, node->ss.ss_currentRelation,
+								  state->nunwanted + state->worker_unwanted, es);
 	if (!es->analyze)
 		return;
 	zsnode_scan_add_counts(&counts, &state->worker_scans);

@@ -17,7 +17,7 @@
  * Rows in the row tree are not covered by any zone map; a range that has some is read.
  *
  * Who knows of other reasons for which rows are not wanted is asked about each segment, too: the
- * filters of hash joins are (node_join_filter.c).
+ * filters of hash joins are (node_row_filter.c).
  *
  * Small materialized aggregates: G. Moerkotte, VLDB 1998.
  *
