@@ -15,12 +15,14 @@
 
 #include "agg_internal.h"
 
+/* ZsAggOps.size */
 static Size
 bits_size(const ZsAgg *agg)
 {
 	return offsetof(ZsAggValue, integer) + sizeof(int64);
 }
 
+/* ZsAggOps.add_one of bit_and */
 static void
 and_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -29,6 +31,7 @@ and_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint3
 	value->integer = value->count++ == 0 ? v : value->integer & v;
 }
 
+/* ZsAggOps.add_one of bit_or */
 static void
 or_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -37,6 +40,7 @@ or_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32
 	value->integer = value->count++ == 0 ? v : value->integer | v;
 }
 
+/* ZsAggOps.add_one of bit_xor */
 static void
 xor_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -45,6 +49,7 @@ xor_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint3
 	value->integer = value->count++ == 0 ? v : value->integer ^ v;
 }
 
+/* ZsAggOps.result: the bits in the width of the argument */
 static Datum
 bits_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {

@@ -50,6 +50,7 @@ datum_of(const ZsAgg *agg, const ZsColumnVector *vector, uint32 row, char *buf)
 	}
 }
 
+/* ZsAggOps.add_datum: core's transition function, whose garbage goes */
 static void
 core_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 {
@@ -62,12 +63,14 @@ core_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 	value->count++;
 }
 
+/* ZsAggOps.size */
 static Size
 core_size(const ZsAgg *agg)
 {
 	return offsetof(ZsAggValue, core) + sizeof(ZsCoreValue);
 }
 
+/* ZsAggOps.add_one */
 static void
 core_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -80,6 +83,7 @@ core_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint
 	core_datum(agg, value, datum_of(agg, vector, row, u.buf));
 }
 
+/* ZsAggOps.add_one of any_value: the first one stays */
 static void
 any_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -87,6 +91,7 @@ any_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint3
 		core_one(agg, value, vector, row);
 }
 
+/* ZsAggOps.add_datum of any_value */
 static void
 any_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 {
@@ -101,18 +106,21 @@ any_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, cons
 	return value->count > 0;
 }
 
+/* ZsAggOps.result: core's final function */
 static Datum
 core_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
 	return zsagg_core_result(agg->core, agg->node, &value->core, isnull);
 }
 
+/* ZsAggOps.partial: core's transition value */
 static Datum
 core_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
 	return zsagg_core_serialize(agg->core, agg->node, &value->core, isnull);
 }
 
+/* ZsAggOps.may_raise: nothing is known of the final function */
 static bool
 core_may_raise(const ZsAgg *agg, const ZsAggValue *value)
 {

@@ -72,6 +72,7 @@ zsagg_classify_state(TupleDesc desc, Index varno, const Aggref *aggref, ZsAgg *a
 
 /* ---- states ------------------------------------------------------------------------------ */
 
+/* What the aggregate has seen as bytes for another node of ours, in the current context. */
 static bytea *
 make_image(const ZsAgg *agg, const ZsAggValue *value)
 {

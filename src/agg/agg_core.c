@@ -45,6 +45,7 @@ zsagg_core_node(MemoryContext context)
 	return node;
 }
 
+/* The memory that core's transition functions take for the aggregate's. */
 static MemoryContext
 state_context(const AggState *node)
 {
@@ -96,6 +97,7 @@ zsagg_core_init(ZsCoreAgg *agg, const Aggref *aggref)
 	ReleaseSysCache(tuple);
 }
 
+/* The transition value before the first row. */
 static void
 start_value(const ZsCoreAgg *agg, const AggState *node, ZsCoreValue *value)
 {

@@ -15,24 +15,28 @@
 
 #include "agg_internal.h"
 
+/* ZsAggOps.size */
 static Size
 count_size(const ZsAgg *agg)
 {
 	return offsetof(ZsAggValue, integer);
 }
 
+/* ZsAggOps.add_one */
 static void
 count_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
 	value->count++;
 }
 
+/* ZsAggOps.add_datum */
 static void
 count_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 {
 	value->count++;
 }
 
+/* ZsAggOps.add_rows */
 static bool
 count_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, const uint64 *sel)
 {
@@ -40,6 +44,7 @@ count_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, co
 	return true;
 }
 
+/* ZsAggOps.add_groups */
 static bool
 count_groups(const ZsAgg *agg, const ZsColumnVector *vector, const ZsGroupRows *rows)
 {
@@ -47,6 +52,7 @@ count_groups(const ZsAgg *agg, const ZsColumnVector *vector, const ZsGroupRows *
 	return true;
 }
 
+/* ZsAggOps.result */
 static Datum
 count_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {

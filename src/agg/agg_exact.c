@@ -17,6 +17,7 @@
 
 #include "agg_internal.h"
 
+/* ZsAggOps.size */
 static Size
 exact_size(const ZsAgg *agg)
 {
@@ -25,6 +26,7 @@ exact_size(const ZsAgg *agg)
 
 /* ---- integers of 8 bytes ------------------------------------------------------------------ */
 
+/* ZsAggOps.add_one of bigint */
 static void
 int8_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -33,6 +35,7 @@ int8_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint
 	value->count++;
 }
 
+/* ZsAggOps.add_rows of bigint */
 static bool
 int8_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, const uint64 *sel)
 {
@@ -43,6 +46,7 @@ int8_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, con
 	return true;
 }
 
+/* ZsAggOps.add_totals of bigint */
 static void
 int8_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals)
 {
@@ -59,6 +63,7 @@ dscale_of(const ZsColumnVector *vector, uint32 row)
 	return vector->dscales == NULL ? vector->scale : vector->dscales[row];
 }
 
+/* ZsAggOps.add_one of numeric */
 static void
 numeric_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -67,12 +72,14 @@ numeric_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, u
 	value->count++;
 }
 
+/* ZsAggOps.add_datum of numeric */
 static void
 numeric_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 {
 	zsagg_numeric_sum(agg, value, DatumGetNumeric(datum));
 }
 
+/* ZsAggOps.add_rows of numeric */
 static bool
 numeric_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 			 const uint64 *sel)
@@ -93,6 +100,7 @@ numeric_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 	return true;
 }
 
+/* Adds v / 10^scale. */
 static inline void
 add_decimal(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 {
@@ -107,6 +115,7 @@ add_decimal(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 		zsagg_numeric_sum_int(agg, value, v, scale);
 }
 
+/* ZsAggOps.add_groups of numeric */
 static bool
 numeric_groups(const ZsAgg *agg, const ZsColumnVector *vector, const ZsGroupRows *rows)
 {
@@ -119,6 +128,7 @@ numeric_groups(const ZsAgg *agg, const ZsColumnVector *vector, const ZsGroupRows
 	return true;
 }
 
+/* ZsAggOps.add_totals of numeric */
 static void
 numeric_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals)
 {
@@ -155,6 +165,7 @@ sum_state(const ZsAgg *agg, ZsAggValue *value, bool is_numeric)
 	return PointerGetDatum(pq_endtypsend(&buf));
 }
 
+/* ZsAggOps.partial of bigint */
 static Datum
 int8_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -162,6 +173,7 @@ int8_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	return *isnull ? (Datum) 0 : sum_state(agg, value, false);
 }
 
+/* ZsAggOps.partial of numeric */
 static Datum
 numeric_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -169,6 +181,7 @@ numeric_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	return *isnull ? (Datum) 0 : sum_state(agg, value, true);
 }
 
+/* ZsAggOps.may_raise of numeric */
 static bool
 numeric_may_raise(const ZsAgg *agg, const ZsAggValue *value)
 {

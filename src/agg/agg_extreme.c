@@ -45,6 +45,7 @@ replaces(const ZsAgg *agg, int64 present, int64 later)
 	}
 }
 
+/* Takes a later integer, or image of one, if it is better. */
 static void
 add_int(const ZsAgg *agg, ZsAggValue *value, int64 later)
 {
@@ -63,6 +64,7 @@ add_either(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale)
 		add_int(agg, value, later);
 }
 
+/* Does a later string take the place of the present one? */
 static bool
 string_replaces(const ZsAgg *agg, const char *present, size_t present_len, const char *later,
 				size_t later_len)
@@ -107,6 +109,7 @@ add_string(const ZsAgg *agg, ZsAggValue *value, const struct varlena *string)
 	memcpy(VARDATA(value->string), bytes, len);
 }
 
+/* ZsAggOps.size */
 static Size
 extreme_size(const ZsAgg *agg)
 {
@@ -117,6 +120,7 @@ extreme_size(const ZsAgg *agg)
 	return offsetof(ZsAggValue, integer) + sizeof(int64);
 }
 
+/* ZsAggOps.add_one */
 static void
 extreme_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -130,6 +134,7 @@ extreme_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, u
 		add_int(agg, value, vector->vals[row]);
 }
 
+/* ZsAggOps.add_datum */
 static void
 extreme_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 {
@@ -147,6 +152,7 @@ extreme_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 		add_int(agg, value, zsattr_value_to_int(datum, agg->width));
 }
 
+/* ZsAggOps.add_rows */
 static bool
 extreme_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 			 const uint64 *sel)
@@ -182,6 +188,7 @@ add_decimal_extreme(const ZsAgg *agg, ZsAggValue *value, int64 v, int scale)
 		zsagg_numeric_extreme_int(agg, value, v, scale, scale);
 }
 
+/* ZsAggOps.add_groups */
 static bool
 extreme_groups(const ZsAgg *agg, const ZsColumnVector *vector, const ZsGroupRows *rows)
 {
@@ -194,12 +201,14 @@ extreme_groups(const ZsAgg *agg, const ZsColumnVector *vector, const ZsGroupRows
 	return true;
 }
 
+/* ZsAggOps.add_totals */
 static void
 extreme_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals)
 {
 	add_either(agg, value, agg->kind == ZS_AGG_MAX ? totals->max : totals->min, totals->scale);
 }
 
+/* ZsAggOps.result */
 static Datum
 extreme_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {

@@ -27,12 +27,14 @@
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
+/* ZsAggOps.size of sums */
 static Size
 sum_size(const ZsAgg *agg)
 {
 	return offsetof(ZsAggValue, sx) + sizeof(double);
 }
 
+/* ZsAggOps.add_one of sum(real) */
 static void
 float4_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -42,6 +44,7 @@ float4_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, ui
 	value->count++;
 }
 
+/* ZsAggOps.add_one of sum(double precision) */
 static void
 float8_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -94,6 +97,7 @@ float_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, co
 	return true;
 }
 
+/* ZsAggOps.result of sum(real) */
 static Datum
 float4_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -101,6 +105,7 @@ float4_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	return *isnull ? (Datum) 0 : Float4GetDatum(value->sx4);
 }
 
+/* ZsAggOps.result of sum(double precision) */
 static Datum
 float8_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -209,6 +214,7 @@ zsagg_float_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 										   TYPALIGN_DOUBLE));
 }
 
+/* ZsAggOps.result of averages */
 static Datum
 avg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {

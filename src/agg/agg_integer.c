@@ -20,18 +20,21 @@
 
 #include "agg_internal.h"
 
+/* ZsAggOps.size */
 static Size
 integer_size(const ZsAgg *agg)
 {
 	return offsetof(ZsAggValue, integer) + sizeof(int64);
 }
 
+/* Adds to a sum, as core does without a look at overflow: no table has so many rows. */
 static inline void
 add(ZsAggValue *value, int64 v)
 {
 	value->integer = (int64) ((uint64) value->integer + (uint64) v);
 }
 
+/* ZsAggOps.add_one */
 static void
 integer_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -39,6 +42,7 @@ integer_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, u
 	value->count++;
 }
 
+/* ZsAggOps.add_rows */
 static bool
 integer_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 			 const uint64 *sel)
@@ -48,6 +52,7 @@ integer_rows(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 	return true;
 }
 
+/* ZsAggOps.add_groups */
 static bool
 integer_groups(const ZsAgg *agg, const ZsColumnVector *vector, const ZsGroupRows *rows)
 {
@@ -55,12 +60,14 @@ integer_groups(const ZsAgg *agg, const ZsColumnVector *vector, const ZsGroupRows
 	return true;
 }
 
+/* ZsAggOps.add_totals */
 static void
 integer_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals)
 {
 	add(value, totals->sum);
 }
 
+/* ZsAggOps.result of sums */
 static Datum
 sum_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -68,6 +75,7 @@ sum_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	return *isnull ? (Datum) 0 : Int64GetDatum(value->integer);
 }
 
+/* ZsAggOps.result of averages */
 static Datum
 avg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -87,6 +95,7 @@ avg_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	return PointerGetDatum(construct_array_builtin(elements, 2, INT8OID));
 }
 
+/* ZsAggOps.combine of averages */
 static void
 avg_combine(const ZsAgg *agg, ZsAggValue *value, const ZsAggValue *other, const char *spare)
 {

@@ -113,12 +113,14 @@ numeric_to_int(Numeric num, int64 *integer, int *scale)
 								  integer);
 }
 
+/* The number of digits that the numeric shows behind the point. */
 static int
 display_scale(Numeric num)
 {
 	return DatumGetInt32(DirectFunctionCall1(numeric_scale, NumericGetDatum(num)));
 }
 
+/* Is it more than zero? */
 static bool
 is_positive(Numeric num)
 {

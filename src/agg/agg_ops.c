@@ -108,6 +108,7 @@ zsagg_combine(const ZsAgg *agg, ZsAggValue *value, int64 state)
 		value->count += state;
 }
 
+/* ZsAggOps.add_one of aggregates that combine states. */
 static void
 combine_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {

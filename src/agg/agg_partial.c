@@ -28,6 +28,7 @@
 
 #include "zs_agg.h"
 
+/* Calls a transition function of core's for one input that is not NULL. */
 static Datum
 call_accum(PGFunction function, AggState *node, Datum state, bool state_isnull, Datum input)
 {
@@ -72,6 +73,7 @@ states_are_equal(AggState *node, PGFunction accum, PGFunction serialize, ZsAggKi
 		memcmp(VARDATA_ANY(ours), VARDATA_ANY(theirs), VARSIZE_ANY_EXHDR(ours)) == 0;
 }
 
+/* The numeric that the text stands for, in the current context. */
 static Datum
 numeric_of(const char *text)
 {

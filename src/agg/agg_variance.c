@@ -21,12 +21,14 @@
 
 /* ---- integers ----------------------------------------------------------------------------- */
 
+/* ZsAggOps.size of integers */
 static Size
 int_size(const ZsAgg *agg)
 {
 	return sizeof(ZsAggValue);
 }
 
+/* ZsAggOps.add_one of integers */
 static void
 int_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
@@ -68,6 +70,7 @@ int_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	return zsagg_core_result(agg->core, agg->node, &trans, isnull);
 }
 
+/* ZsAggOps.partial of integers */
 static Datum
 int_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -75,6 +78,7 @@ int_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	return *isnull ? (Datum) 0 : int_state(value);
 }
 
+/* ZsAggOps.combine of integers */
 static void
 int_combine(const ZsAgg *agg, ZsAggValue *value, const ZsAggValue *other, const char *spare)
 {
@@ -97,6 +101,7 @@ const ZsAggOps zsagg_ops_var_int = {
 
 /* ---- floats ------------------------------------------------------------------------------- */
 
+/* ZsAggOps.result of floats */
 static Datum
 float_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {

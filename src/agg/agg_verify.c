@@ -126,6 +126,7 @@ zsagg_verify_forget(ZsAggVerifier *verifier, uint32 group)
 			   (size_t) (verifier->ngroups - group) * verifier->naggs * sizeof(ZsCoreValue));
 }
 
+/* What the output function makes of a result: what is compared. */
 static char *
 result_text(Oid type, Datum value, bool isnull)
 {

@@ -28,6 +28,7 @@
 /* Narrow cells in a word of 64 bits: the low bit of each. */
 #define LOW_BITS		UINT64CONST(0x5555555555555555)
 
+/* How many cells a byte has, or the part of one. */
 static double
 cells_of_byte(ZsCellSize size)
 {

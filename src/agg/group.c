@@ -139,6 +139,7 @@ code_map(ZsGroups *groups, int key, const ZsColumnVector *vector)
 
 /* ---- groups ------------------------------------------------------------------------- */
 
+/* The hash of a key: its NULLs and its words. */
 static inline uint64
 hash_words(const ZsGroups *groups, const uint64 *words)
 {
@@ -158,6 +159,7 @@ same_words(const ZsGroups *groups, const uint64 *a, const uint64 *b)
 	return memcmp(a, b, (groups->nkeys + 1) * sizeof(uint64)) == 0;
 }
 
+/* A slot of the table: the upper half of the hash, and the number of the group. */
 static inline ZsGroupSlot
 make_slot(uint64 hash, uint32 group)
 {

@@ -26,6 +26,10 @@
 #include "zs_agg.h"
 #include "zs_compat.h"
 
+/*
+ * Describes a key that is an expression; false if it has no program, or no words that are equal
+ * exactly if the operator says so.
+ */
 static bool
 classify_expr(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
 {

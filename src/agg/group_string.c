@@ -55,6 +55,7 @@ zsagg_string_hash(const ZsGroupKey *key, const char *bytes, size_t len)
 	return zskernel_hash(bytes, zsexpr_compared_length(key->domain, bytes, len));
 }
 
+/* Copies a string to memory that lasts as long as the groups. */
 static struct varlena *
 copy_string(ZsGroups *groups, ZsStringTable *table, const char *bytes, size_t len)
 {
@@ -120,6 +121,7 @@ add_string(ZsGroups *groups, ZsStringTable *table, const char *bytes, size_t len
 	return table->nstrings++;
 }
 
+/* Is the string of the table the one that is looked for? */
 static inline bool
 is_same(ZsDomain domain, const struct varlena *string, const Wanted *wanted)
 {
@@ -153,6 +155,7 @@ look_up(ZsGroups *groups, ZsStringTable *table, ZsDomain domain, const Wanted *w
 	return number;
 }
 
+/* Gets a string ready to be looked for. */
 static void
 set_wanted(const ZsGroupKey *key, const char *bytes, size_t len, Wanted *wanted)
 {

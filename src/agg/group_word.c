@@ -68,6 +68,7 @@ trim_numeric(Numeric num, Numeric *trimmed)
 	return NO_SCALE;
 }
 
+/* The word of a numeric that is no integer of 64 bits: the number of its digits, and its scale. */
 static uint64
 numeric_word(ZsGroups *groups, int key, Numeric num)
 {

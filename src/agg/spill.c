@@ -257,6 +257,7 @@ choose_bits(const ZsSpill *spill, double ngroups)
 	return Min(nbits, HASH_BITS - spill->used_bits);
 }
 
+/* Opens tapes for the rows to come, of about so many groups. */
 static void
 open_outputs(ZsSpill *spill, double ngroups)
 {
@@ -424,6 +425,7 @@ zsagg_spill_next(ZsSpill *spill)
 	return true;
 }
 
+/* Reads so many bytes.  Errors: there are fewer. */
 static void
 read_all(LogicalTape *tape, void *to, size_t len)
 {

@@ -33,6 +33,7 @@
 /* Of an array that is not known yet, as core has it. */
 #define UNKNOWN_MEMBERS		10
 
+/* Are the values strings? */
 static bool
 is_string(Oid type)
 {

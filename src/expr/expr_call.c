@@ -123,6 +123,7 @@ static const Known known_functions[] = {
 	CAST(F_DATE_TIMESTAMP, ZS_EXPR_TIMESTAMP_TO_DATE, ZS_DOMAIN_INT, ZS_DOMAIN_INT, 4),
 };
 
+/* What we know of the function; NULL: nothing. */
 static const Known *
 find_known(Oid funcid)
 {

@@ -41,6 +41,7 @@ typedef struct Branches
 	Branch	   *list;
 } Branches;
 
+/* Room for n branches. */
 static void
 start_branches(Branches *branches, int n)
 {
@@ -48,6 +49,7 @@ start_branches(Branches *branches, int n)
 	branches->list = palloc_array(Branch, n);
 }
 
+/* Gives it back. */
 static void
 end_branches(Branches *branches)
 {
@@ -81,6 +83,7 @@ rows_of_branch(const Branch *branch, uint64 *rows)
 		zskernel_bits_copy(rows, branch->rows);
 }
 
+/* The scale of the decimals that a branch gave. */
 static int
 scale_of_branch(const Branch *branch)
 {
@@ -134,6 +137,7 @@ merge_constant(ZsExpr *expr, const ZsExpr *constant, const uint64 *rows)
 	return true;
 }
 
+/* Takes the strings of a branch for the rows that it is for. */
 static void
 merge_strings(ZsExpr *expr, const ZsColumnVector *vector, const uint64 *rows)
 {

@@ -63,6 +63,7 @@ domain_of_type(Oid type)
 	}
 }
 
+/* A constant; NULL if values of its type have no form. */
 static ZsExpr *
 compile_const(const Const *c)
 {
@@ -91,6 +92,7 @@ compile_const(const Const *c)
 	return expr;
 }
 
+/* A column; NULL if its values have no form. */
 static ZsExpr *
 compile_column(ZsCompiler *compiler, const Var *var)
 {
@@ -119,6 +121,7 @@ add_cond(ZsCompiler *compiler, ZsExpr *expr, Node *cond)
 	return true;
 }
 
+/* Room for n conditions. */
 static void
 make_conds(ZsExpr *expr, int n)
 {

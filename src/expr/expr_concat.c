@@ -78,6 +78,7 @@ zsexpr_compile_text_of(ZsCompiler *compiler, Oid from, Oid to, ZsExpr *arg)
 
 /* ---- run ------------------------------------------------------------------------ */
 
+/* The string of a row, a datum with any header. */
 static inline const char *
 string_at(const ZsColumnVector *vector, uint32 row)
 {
@@ -85,6 +86,7 @@ string_at(const ZsColumnVector *vector, uint32 row)
 						   vector->datums[row]);
 }
 
+/* Bytes of the strings of a row put together, with a header. */
 static Size
 size_of_all(const ZsColumnVector *const *args, int nargs, uint32 row)
 {

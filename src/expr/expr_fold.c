@@ -78,6 +78,7 @@ is_volatile(Oid funcid, void *context)
 	return func_volatile(funcid) == PROVOLATILE_VOLATILE;
 }
 
+/* Does the node return more than one value for a row? */
 static bool
 returns_set(const Node *node)
 {
@@ -119,6 +120,7 @@ may_be_part(const Node *node)
 	}
 }
 
+/* The node below other names for its type. */
 static const Node *
 strip_relabel(const Node *node)
 {

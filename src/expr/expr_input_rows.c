@@ -78,6 +78,7 @@ typedef struct RowInput
 	ZsBatch		batch;
 } RowInput;
 
+/* ZsInputMethods.start */
 static void
 start_rows(ZsInput *input)
 {
@@ -111,6 +112,7 @@ keep_datum(RowInput *rows, const RowColumn *column, Datum datum, Size *bytes)
 	return datum;
 }
 
+/* Copies the columns of a row of the plan to a place in the batch.  *bytes: of copies so far. */
 static void
 keep_row(RowInput *rows, TupleTableSlot *slot, uint32 row, Size *bytes)
 {
@@ -285,6 +287,7 @@ zsexpr_input_rows_expect_blocks(ZsInput *input, const ZsBlockColumn *columns, in
 
 /* ---- rows ------------------------------------------------------------------------------ */
 
+/* ZsInputMethods.next: as many rows as a batch has, or as there are bytes for */
 static const ZsBatch *
 next_rows(ZsInput *input)
 {
@@ -407,6 +410,7 @@ decimal_vector(RowInput *rows, RowColumn *column)
 	return vector;
 }
 
+/* ZsInputMethods.column */
 static const ZsColumnVector *
 row_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
 {
@@ -433,12 +437,14 @@ row_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *se
 	}
 }
 
+/* ZsInputMethods.bounds: nothing is known */
 static bool
 row_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
 {
 	return false;
 }
 
+/* ZsInputMethods.store */
 static void
 store_row(ZsInput *input, uint32 position)
 {
@@ -461,6 +467,7 @@ store_row(ZsInput *input, uint32 position)
 	ExecStoreVirtualTuple(slot);
 }
 
+/* ZsInputMethods.end */
 static void
 end_rows(ZsInput *input)
 {

@@ -44,6 +44,7 @@ typedef struct BatchInput
 	ZsBatchScan *batches;
 } BatchInput;
 
+/* ZsInputMethods.start */
 static void
 start_scan(ZsInput *input)
 {
@@ -67,6 +68,7 @@ start_scan(ZsInput *input)
 	}
 }
 
+/* ZsInputMethods.next */
 static const ZsBatch *
 next_batch(ZsInput *input)
 {
@@ -95,6 +97,7 @@ verify_count(BatchInput *batch, uint64 count)
 								 count, expected)));
 }
 
+/* ZsInputMethods.count */
 static uint64
 count_runs(ZsInput *input, bool verify)
 {
@@ -109,6 +112,7 @@ count_runs(ZsInput *input, bool verify)
 	return count;
 }
 
+/* ZsInputMethods.column */
 static const ZsColumnVector *
 batch_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *sel)
 {
@@ -116,6 +120,7 @@ batch_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *
 	return zsscan_batch_column(((BatchInput *) input)->batches, attno, want, sel);
 }
 
+/* ZsInputMethods.bounds */
 static bool
 batch_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
 {
@@ -123,12 +128,14 @@ batch_bounds(ZsInput *input, AttrNumber attno, ZsColumnBounds *bounds)
 	return zsscan_batch_bounds(((BatchInput *) input)->batches, attno, bounds);
 }
 
+/* ZsInputMethods.excluded */
 static bool
 batch_excluded(ZsInput *input)
 {
 	return zsscan_batch_excluded(((BatchInput *) input)->batches);
 }
 
+/* ZsInputMethods.ahead */
 static bool
 batch_ahead(ZsInput *input, AttrNumber attno, int64 *min, int64 *max)
 {
@@ -138,6 +145,7 @@ batch_ahead(ZsInput *input, AttrNumber attno, int64 *min, int64 *max)
 	return batch->pscan == NULL && zsscan_batch_ahead(batch->batches, attno, min, max);
 }
 
+/* ZsInputMethods.totals */
 static bool
 batch_totals(ZsInput *input, AttrNumber attno, bool extremes, ZsVectorTotals *totals)
 {
@@ -145,6 +153,7 @@ batch_totals(ZsInput *input, AttrNumber attno, bool extremes, ZsVectorTotals *to
 	return zsscan_batch_totals(((BatchInput *) input)->batches, attno, extremes, totals);
 }
 
+/* ZsInputMethods.store */
 static void
 store_row(ZsInput *input, uint32 position)
 {
@@ -152,6 +161,7 @@ store_row(ZsInput *input, uint32 position)
 	zsscan_batch_store(((BatchInput *) input)->batches, position, input->slot);
 }
 
+/* ZsInputMethods.end */
 static void
 end_scan(ZsInput *input)
 {

@@ -39,6 +39,7 @@
 
 /* ---- leaves --------------------------------------------------------------------- */
 
+/* The values of a column. */
 static bool
 run_column(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
@@ -55,6 +56,7 @@ run_column(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 	return true;
 }
 
+/* A constant for all rows. */
 static bool
 run_const(ZsExpr *expr)
 {
@@ -211,6 +213,7 @@ run_timestamp_add(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 
 /* ---- functions of one or two arguments --------------------------------------------------- */
 
+/* Functions and operators with one argument. */
 static bool
 run_unary(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 {
@@ -293,6 +296,7 @@ run_unary(ZsExpr *expr, const ZsColumnVector *a, const uint64 *rows)
 	}
 }
 
+/* Functions and operators with two arguments. */
 static bool
 run_binary(ZsExpr *expr, const ZsColumnVector *a, const ZsColumnVector *b, const uint64 *rows)
 {
@@ -365,6 +369,7 @@ run_arguments(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel,
 	return true;
 }
 
+/* Functions that have a file of their own. */
 static bool
 run_function(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
@@ -396,6 +401,7 @@ run_concat(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 
 /* ---- all ----------------------------------------------------------------------------------- */
 
+/* Computes a node whose value is not known yet for the batch. */
 static bool
 compute(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {

@@ -75,6 +75,10 @@ hash_node(const ZsExpr *expr)
 	return murmurhash32(hash) % ZS_SHARED_BUCKETS;
 }
 
+/*
+ * The node that stands for the expression, which may be part of another one; what is below is
+ * shared first.
+ */
 static ZsExpr *
 share_node(ZsExpr *expr, ZsSharedNodes *nodes)
 {

@@ -40,6 +40,7 @@ make_node(ZsExprKind kind, int width, ZsExpr *arg)
 	return expr;
 }
 
+/* The timestamp so many microseconds later. */
 static ZsExpr *
 add_usecs(ZsExpr *arg, int64 usecs)
 {

@@ -38,6 +38,7 @@ typedef struct Stretch
 	int64		offset;
 } Stretch;
 
+/* Division that rounds down. */
 static int64
 floor_div(int64 value, int64 unit)
 {

@@ -78,6 +78,7 @@ static const Comparison comparisons[] = {
 	{F_BPCHARGT, ZS_CMP_GT, ZS_DOMAIN_BPCHAR},
 };
 
+/* The comparison that the function makes; NULL: none that we know. */
 static const Comparison *
 find_comparison(Oid funcid)
 {

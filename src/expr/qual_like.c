@@ -68,6 +68,7 @@ bytes_are_safe(void)
 	return GetDatabaseEncoding() == PG_UTF8 || pg_database_encoding_max_length() == 1;
 }
 
+/* Adds what stands between two of the "%" of a pattern. */
 static void
 add_piece(ZsLikePattern *like, const char *bytes, size_t len, bool is_last)
 {
@@ -129,6 +130,7 @@ is_regex(const char *pattern, size_t len, int flags, Oid collation)
 	return ok;
 }
 
+/* What we know of the function of LIKE; NULL: nothing. */
 static const LikeFunction *
 find_function(Oid funcid)
 {

@@ -23,6 +23,7 @@
 #include "expr_internal.h"
 #include "qual_internal.h"
 
+/* The node as a constant; NULL if it is none, nor a parameter that has a value. */
 static const Const *
 as_const(const ZsCompiler *compiler, Node *node)
 {
@@ -30,6 +31,7 @@ as_const(const ZsCompiler *compiler, Node *node)
 	return IsA(node, Const) ? (const Const *) node : NULL;
 }
 
+/* Compares the values of two expressions; NULL if the domain has no such comparison. */
 static ZsQual *
 make_values(ZsDomain domain, ZsCompare op, ZsExpr *left, ZsExpr *right)
 {
@@ -124,6 +126,7 @@ typedef struct RankedClause
 	int			place;
 } RankedClause;
 
+/* qsort callback, as core's order_qual_clauses() has it. */
 static int
 compare_rank(const void *a, const void *b)
 {

@@ -83,6 +83,7 @@ project(CustomScanState *css, TupleTableSlot *slot)
 
 /* ---- tees ------------------------------------------------------------------------------------ */
 
+/* BeginCustomScan of a tee */
 static void
 begin_tee(CustomScanState *node, EState *estate, int eflags)
 {
@@ -92,6 +93,7 @@ begin_tee(CustomScanState *node, EState *estate, int eflags)
 	return_any_slot(node);
 }
 
+/* ExecCustomScan of a tee: the next outer row; that of the loop ends where there are too many. */
 static TupleTableSlot *
 exec_tee(CustomScanState *node)
 {
@@ -125,6 +127,7 @@ exec_tee(CustomScanState *node)
 	return project(node, slot);
 }
 
+/* EndCustomScan of a tee: the join ends what is below */
 static void
 end_tee(CustomScanState *node)
 {
@@ -163,6 +166,7 @@ typedef struct TeeSearch
 	TeeState   *found;
 } TeeSearch;
 
+/* planstate_tree_walker callback */
 static bool
 find_tee(PlanState *ps, TeeSearch *search)
 {
@@ -244,6 +248,7 @@ wants_all_nodes(const EState *estate, int eflags)
 		IsParallelWorker() || estate->es_plannedstmt->parallelModeNeeded;
 }
 
+/* BeginCustomScan */
 static void
 begin_adaptive(CustomScanState *node, EState *estate, int eflags)
 {
@@ -266,6 +271,7 @@ begin_adaptive(CustomScanState *node, EState *estate, int eflags)
 	return_any_slot(node);
 }
 
+/* EndCustomScan */
 static void
 end_adaptive(CustomScanState *node)
 {
@@ -276,6 +282,7 @@ end_adaptive(CustomScanState *node)
 		ExecEndNode(state->children[i]);
 }
 
+/* ReScanCustomScan */
 static void
 rescan_adaptive(CustomScanState *node)
 {
@@ -303,6 +310,7 @@ rescan_adaptive(CustomScanState *node)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* ExecCustomScan: the next row of the join that runs now */
 static TupleTableSlot *
 exec_adaptive(CustomScanState *node)
 {
@@ -329,6 +337,7 @@ exec_adaptive(CustomScanState *node)
 	return project(node, slot);
 }
 
+/* ExplainCustomScan */
 static void
 explain_adaptive(CustomScanState *node, List *ancestors, ExplainState *es)
 {

@@ -90,6 +90,7 @@ take_hashed(AlternativeSubPlan *alternative)
 
 /* ---- subqueries that are scans ------------------------------------------------------------ */
 
+/* Does one run of the correlated subquery cost about what reading its table costs? */
 static bool
 is_scan(PlannerInfo *root, const AlternativeSubPlan *alternative)
 {

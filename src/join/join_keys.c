@@ -87,6 +87,7 @@ typedef struct SharedPart
 	int64		keys[FLEXIBLE_ARRAY_MEMBER];
 } SharedPart;
 
+/* The limit of a set, by work_mem. */
 static Size
 max_bytes(void)
 {
@@ -174,12 +175,14 @@ zsjoin_keys_add(ZsJoinKeys *keys, int64 key)
 	keys->nkeys++;
 }
 
+/* qsort callback */
 static int
 compare_keys(const void *a, const void *b)
 {
 	return pg_cmp_s64(*(const int64 *) a, *(const int64 *) b);
 }
 
+/* A bit for each integer from the smallest to the largest key, range apart. */
 static void
 make_bitmap(ZsJoinKeys *keys, uint64 range)
 {
@@ -195,6 +198,7 @@ make_bitmap(ZsJoinKeys *keys, uint64 range)
 	}
 }
 
+/* A Bloom filter, of blocks of a word each. */
 static void
 make_bloom(ZsJoinKeys *keys)
 {

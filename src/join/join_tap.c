@@ -101,6 +101,7 @@ static HTAB *taps = NULL;
 static ZsJoinTap *last_tap = NULL;
 /* ---- taps ---------------------------------------------------------------------- */
 
+/* The tap in front of the node; NULL: there is none. */
 static ZsJoinTap *
 find_tap(PlanState *node)
 {
@@ -157,6 +158,7 @@ tap_is_in_place(const ZsJoinTap *tap)
 	return tap->node->ExecProcNodeReal == tap_row;
 }
 
+/* MemoryContextCallback: the query's memory goes, and the node with it. */
 static void
 forget_tap(void *arg)
 {
@@ -244,6 +246,7 @@ replace_parameters(Node *node, void *context)
 	return expression_tree_mutator(node, replace_parameters, context);
 }
 
+/* May evaluating them for some row raise an error?  params: see plan_may_raise(). */
 static bool
 expressions_may_raise(List *exprs, Bitmapset *params, EState *estate)
 {
@@ -254,6 +257,7 @@ expressions_may_raise(List *exprs, Bitmapset *params, EState *estate)
 
 static bool plan_may_raise(Plan *plan, Bitmapset *params, EState *estate);
 
+/* The same for a join, with its clauses and inputs. */
 static bool
 join_may_raise(Join *join, Bitmapset *params, EState *estate)
 {

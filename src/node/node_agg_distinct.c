@@ -45,12 +45,14 @@ typedef enum Novelty
 	PAIR_WAITS					/* the set is frozen, and has no such pair */
 } Novelty;
 
+/* Columns of a pair: without grouping there is the argument alone. */
 static inline int
 pair_size(const AggNodeState *state)
 {
 	return state->nkeys > 0 ? 2 : 1;
 }
 
+/* An empty set of the aggregate, in the memory context. */
 static inline ZsGroups *
 create_set(AggNodeState *state, NodeAgg *agg, MemoryContext context)
 {
@@ -69,6 +71,7 @@ make_pair(const AggNodeState *state, uint32 group, Datum value, Datum *values)
 	values[pair_size(state) - 1] = value;
 }
 
+/* Adds a pair to the set, and says whether it is new. */
 static Novelty
 add_pair(ZsGroups *set, const Datum *values)
 {

@@ -54,6 +54,7 @@ early_begin(AggNodeState *state)
 	return palloc0(sizeof(Early));
 }
 
+/* No group has been looked at. */
 static void
 early_start_fill(AggNodeState *state, void *own)
 {

@@ -83,6 +83,7 @@ next_group(ScanState *ss)
 								  state->result.kept[number] : number);
 }
 
+/* ExecScanRecheckMtd: there is nothing to be checked. */
 static bool
 recheck_group(ScanState *ss, TupleTableSlot *slot)
 {
@@ -193,6 +194,7 @@ share_programs(AggNodeState *state)
 	pfree(nodes);
 }
 
+/* BeginCustomScan: makes programs, and what is needed to run them unless for EXPLAIN alone. */
 static void
 agg_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -325,6 +327,7 @@ next_group_that_passes(ScanState *ss)
 	}
 }
 
+/* ExecCustomScan */
 static TupleTableSlot *
 agg_exec(CustomScanState *node)
 {
@@ -332,6 +335,7 @@ agg_exec(CustomScanState *node)
 		ExecScan(&node->ss, next_group, recheck_group);
 }
 
+/* EndCustomScan */
 static void
 agg_end(CustomScanState *node)
 {
@@ -344,6 +348,7 @@ agg_end(CustomScanState *node)
 		ExecEndNode(linitial(node->custom_ps));
 }
 
+/* ReScanCustomScan: groups are made anew, since parameters may have changed. */
 static void
 agg_rescan(CustomScanState *node)
 {

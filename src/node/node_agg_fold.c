@@ -33,6 +33,7 @@
 
 /* ---- the node's expressions --------------------------------------------------------- */
 
+/* Looks for parts in a key, an argument or a FILTER clause. */
 static void
 init_fold(AggNodeState *state, ZsAggFold *fold, Node *expr)
 {
@@ -43,6 +44,7 @@ init_fold(AggNodeState *state, ZsAggFold *fold, Node *expr)
 	state->folds.any = state->folds.any || fold->parts != NIL;
 }
 
+/* The argument of aggregate number i; NULL: it has none. */
 static Node *
 argument_of(const AggNodeState *state, int i)
 {
@@ -125,6 +127,7 @@ complete_key(AggNodeState *state, int k)
 	fold->waits = false;
 }
 
+/* The same for FILTER. */
 static void
 complete_filter(AggNodeState *state, NodeAgg *agg)
 {
@@ -142,6 +145,7 @@ complete_filter(AggNodeState *state, NodeAgg *agg)
 	fold->waits = false;
 }
 
+/* The same for the argument. */
 static void
 complete_argument(AggNodeState *state, NodeAgg *agg)
 {
@@ -197,6 +201,7 @@ zsnode_agg_folds_complete(AggNodeState *state)
 	MemoryContextSwitchTo(old);
 }
 
+/* Parts have no values yet, or others. */
 static void
 start_fold(ZsAggFold *fold)
 {

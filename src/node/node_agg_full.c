@@ -120,6 +120,7 @@ static const AggAnswer spill_answer = {
 	.advise = spill_advise,
 };
 
+/* Groups may be returned more than once where somebody combines them. */
 static void *
 share_begin(AggNodeState *state)
 {

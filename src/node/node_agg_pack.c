@@ -110,6 +110,7 @@ wanted_form(const ZsAgg *agg)
 		agg->state == ZS_STATE_INT ? ZS_WANT_INT : ZS_WANT_DATUM;
 }
 
+/* Gives a key or an argument its place in packed rows. */
 static void
 add_column(ZsAggPack *pack, int key, int agg, ZsColumnWant want, const Form_pg_attribute att)
 {
@@ -315,6 +316,7 @@ zsnode_agg_write_absent(AggNodeState *state, uint16 *list, uint32 n, const uint3
 
 /* ---- reading ------------------------------------------------------------------------------ */
 
+/* The words of row i of those that were read. */
 static inline const uint64 *
 row_words(const ZsAggPack *pack, uint32 i)
 {

@@ -67,6 +67,7 @@ collect_params(Node *node, List **params)
 	return expression_tree_walker(node, collect_params, params);
 }
 
+/* PlanCustomPath */
 static Plan *
 plan_agg(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		 List *custom_plans)

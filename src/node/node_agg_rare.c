@@ -111,6 +111,7 @@ typedef struct Known
 	double		rows_of_group;
 } Known;
 
+/* Looks at all groups in memory. */
 static Known
 look_at_counts(const AggNodeState *state, const NodeAgg *agg, int bound)
 {
@@ -214,18 +215,21 @@ typedef struct Rare
 	bool		was_full;		/* there was no memory for more */
 } Rare;
 
+/* Whether it is of use is known when groups are many. */
 static void *
 rare_begin(AggNodeState *state)
 {
 	return state->nkeys > 0 ? palloc0(sizeof(Rare)) : NULL;
 }
 
+/* Nothing has been counted in vain yet. */
 static void
 rare_start(AggNodeState *state, void *own)
 {
 	((Rare *) own)->in_vain = false;
 }
 
+/* No group has been looked at. */
 static void
 rare_start_fill(AggNodeState *state, void *own)
 {

@@ -29,6 +29,7 @@
 
 /* ---- EXPLAIN ------------------------------------------------------------------------------- */
 
+/* Adds what one process counted to what others did. */
 static void
 add_counts(AggCounts *sum, const AggCounts *counts)
 {
@@ -180,6 +181,7 @@ zsnode_agg_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 												node->ss.ps.state->es_snapshot));
 }
 
+/* Core's part of the shared memory. */
 static ParallelTableScanDesc
 parallel_scan(SharedAgg *shared)
 {

@@ -132,6 +132,7 @@ find_derived_parameters(CacheState *state, EState *estate)
 	}
 }
 
+/* BeginCustomScan */
 static void
 begin_cache(CustomScanState *node, EState *estate, int eflags)
 {
@@ -149,6 +150,7 @@ begin_cache(CustomScanState *node, EState *estate, int eflags)
 	state->table = zsnode_cache_table_create(state->keys, state->nkeys, get_hash_memory_limit());
 }
 
+/* EndCustomScan */
 static void
 end_cache(CustomScanState *node)
 {
@@ -373,6 +375,7 @@ run_row(CacheState *state)
 	return slot;
 }
 
+/* ExecCustomScan: the row of the subquery for the present parameters. */
 static TupleTableSlot *
 exec_cache(CustomScanState *node)
 {
@@ -410,6 +413,7 @@ exec_cache(CustomScanState *node)
 
 /* ---- EXPLAIN --------------------------------------------------------------------------------- */
 
+/* ExplainCustomScan */
 static void
 explain_cache(CustomScanState *node, List *ancestors, ExplainState *es)
 {

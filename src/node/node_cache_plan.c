@@ -96,6 +96,7 @@ is_unrepeatable(Node *node, PlannerGlobal *glob)
 
 /* ---- path ------------------------------------------------------------------------------------ */
 
+/* PlanCustomPath */
 static Plan *
 plan_cache(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		   List *custom_plans)

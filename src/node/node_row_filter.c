@@ -34,6 +34,7 @@
 #define RESTING_BATCHES	56
 #define USELESS_SHARE	0.9
 
+/* Can the filter be asked about the rows of this batch? */
 static bool
 is_ready(ZsRowFilter *filter)
 {

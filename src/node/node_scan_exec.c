@@ -83,6 +83,7 @@ zsnode_scan_has_filters(const CustomScanState *node)
 }
 #endif
 
+/* Opens the scan, unless that has been done, and the batches. */
 static void
 start_scan(ZsScanNode *state)
 {
@@ -248,12 +249,14 @@ access_row(ScanState *ss)
 	return NULL;
 }
 
+/* ExecScanRecheckMtd: there is nothing to be checked. */
 static bool
 recheck_row(ScanState *ss, TupleTableSlot *slot)
 {
 	return true;
 }
 
+/* ExecCustomScan */
 static TupleTableSlot *
 scan_exec(CustomScanState *node)
 {
@@ -308,6 +311,7 @@ init_filter(ZsScanNode *state, List *qual, int nfirst)
 	ps->subPlan = list_concat(others, ps->subPlan);
 }
 
+/* BeginCustomScan */
 static void
 scan_begin(CustomScanState *node, EState *estate, int eflags)
 {
@@ -325,6 +329,7 @@ scan_begin(CustomScanState *node, EState *estate, int eflags)
 		zsscan_set_needed(&node->ss);
 }
 
+/* EndCustomScan */
 static void
 scan_end(CustomScanState *node)
 {
@@ -335,6 +340,7 @@ scan_end(CustomScanState *node)
 		table_endscan(state->scan);
 }
 
+/* ReScanCustomScan */
 static void
 scan_rescan(CustomScanState *node)
 {
@@ -354,6 +360,7 @@ scan_rescan(CustomScanState *node)
 
 /* ---- parallel scans ---------------------------------------------------------------------- */
 
+/* Bytes of core's part of the shared memory. */
 static Size
 scan_size(CustomScanState *node)
 {
@@ -416,6 +423,7 @@ has_same_filters(const ZsScanNode *state, const ZsScanShared *shared)
 	return true;
 }
 
+/* EstimateDSMCustomScan */
 static Size
 scan_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 {
@@ -423,6 +431,7 @@ scan_estimate_dsm(CustomScanState *node, ParallelContext *pcxt)
 		list_length(sharing_filters((ZsScanNode *) node)) * sizeof(ZsRowFilterShared);
 }
 
+/* InitializeDSMCustomScan: in the leader, before there are workers. */
 static void
 scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
@@ -462,6 +471,7 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 	state->scan = zs_table_beginscan_parallel(node->ss.ss_currentRelation, pscan, SO_NONE);
 }
 
+/* ReInitializeDSMCustomScan: the workers are going to read the table again. */
 static void
 scan_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordinate)
 {
@@ -482,6 +492,7 @@ scan_reinitialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordi
 									(ParallelTableScanDesc) coordinate);
 }
 
+/* InitializeWorkerCustomScan: takes part in the leader's scan. */
 static void
 scan_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 {

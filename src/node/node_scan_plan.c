@@ -144,6 +144,7 @@ is_changed_child(PlannerInfo *root, const RelOptInfo *rel, const RangeTblEntry *
 
 /* ---- plan --------------------------------------------------------------------------- */
 
+/* PlanCustomPath */
 static Plan *
 plan_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path, List *tlist, List *clauses,
 		  List *custom_plans)
@@ -340,6 +341,7 @@ is_larger_than_believed(PlannerInfo *root, const RelOptInfo *rel)
 	return result;
 }
 
+/* The path of a scan by so many workers; 0: by the leader alone. */
 static Path *
 make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 {
