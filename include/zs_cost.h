@@ -33,6 +33,22 @@ typedef struct ZsColumnCost
 	double		pages;			/* of the file */
 } ZsColumnCost;
 
+/* How far a column's values are in the order of the rows, for joins (join_plan.c). */
+typedef struct ZsColumnOrder
+{
+	bool		known;
+	double		order;			/* 0 to 1 */
+	double		fill;			/* the share of vectors that one value then fills */
+} ZsColumnOrder;
+
+/* The share of the relation's rows that have a partner in a table, for joins (join_plan.c). */
+typedef struct ZsPartnerShare
+{
+	const Node *clause;
+	const RelOptInfo *inner;
+	double		share;
+} ZsPartnerShare;
+
 /* What is known of a relation of the plan in the making. */
 typedef struct ZsRelCosts
 {
@@ -43,6 +59,7 @@ typedef struct ZsRelCosts
 	amcostestimate_function *estimates; /* what estimate_index() stands in front of */
 	ZsColumnCost *columns;		/* of attributes 1 .. rel->max_attr; NULL: not asked for yet; what
 								 * follows is known with it */
+	BlockNumber *blocks;		/* of the trees, by number */
 	double		tree_pages;		/* of TID tree and row tree */
 	double		row_share;		/* of the rows, those that are in the row tree */
 	double		uncached;		/* what a fetch of a value costs in I/O */
@@ -50,9 +67,16 @@ typedef struct ZsRelCosts
 
 	bool		made;			/* core has made the relation's paths */
 
+	/* once core asks for costs of indexes */
+	bool		key_known;
+	const IndexOptInfo *key;	/* see zscost_key_lookup() */
+	bool		looked_up;		/* see zscost_is_looked_up() */
+
 	/* of restrictions, once joins are planned */
 	bool		checked;		/* may_raise is known */
 	bool		may_raise;		/* one of them may raise an error */
+	ZsColumnOrder *orders;		/* of attributes 1 .. rel->max_attr; NULL: not asked for yet */
+	List	   *partners;		/* ZsPartnerShare, one for each clause with a table at most */
 
 	/* while rel->baserestrictcost has something on top, and rel->pages something else */
 	bool		charged;
@@ -71,6 +95,24 @@ typedef struct ZsLocality
 	bool		ascending;		/* else the others come in any order */
 	double		loops;			/* how often that is done, in one scan; 0: not known */
 } ZsLocality;
+
+/* ---- cost_known.c ---- */
+
+/* What is known of the relation; NULL if it is no zedstore table, or costs are core's. */
+extern ZsRelCosts *zscost_find(RelOptInfo *rel);
+
+/*
+ * costs->rel is known from now on, until the memory goes that is the current one; core frees the
+ * relation of a join that it removes, so another one may get its place: that is forgotten first.
+ */
+extern void zscost_remember(ZsRelCosts *costs);
+extern void zscost_forget(RelOptInfo *rel);
+
+/*
+ * Is it a table of some size, for which core has made a path that looks up one row by a unique
+ * index (zscost_has_lookup())?  Then no other path is worth the time to plan it.
+ */
+extern bool zscost_is_looked_up(RelOptInfo *rel);
 
 /* ---- cost_index.c ---- */
 
@@ -104,9 +146,6 @@ extern BlockNumber zscost_fetch_pages(RelOptInfo *rel);
 
 /* Takes what was charged off again, before core's functions make the relation's paths anew. */
 extern void zscost_restart(RelOptInfo *rel);
-
-/* What is known of the relation; NULL if it is no zedstore table, or costs are core's. */
-extern ZsRelCosts *zscost_find(RelOptInfo *rel);
 
 /* A correlation of statistics: anybody may have said anything by pg_restore_attribute_stats(). */
 static inline double
@@ -172,6 +211,33 @@ extern Cost zscost_excess_of_pages(PlannerInfo *root, const ZsRelCosts *costs,
 								   const IndexPath *path, Selectivity selectivity,
 								   double correlation);
 
+/* ---- cost_key.c ---- */
+
+/* Does a path compare all columns of a unique index, with values of other tables as well? */
+extern bool zscost_is_key_lookup(const Path *path);
+
+/*
+ * The unique index all columns of which are compared with values that are the same for all rows, so
+ * that the relation has one row at most that passes; NULL: there is none.  Goes through clauses and
+ * indexes each time.
+ */
+extern const IndexOptInfo *zscost_key_lookup(const RelOptInfo *rel);
+
+/*
+ * The same, remembered, if the table has some rows: where a constant is all that the look-up is
+ * charged, and other paths are not worth the time to plan them.
+ */
+extern const IndexOptInfo *zscost_known_key(ZsRelCosts *costs);
+
+/* What the columns of one row take, about; nobody looks at the table for it. */
+extern Cost zscost_of_lookup(const RelOptInfo *rel);
+
+/* Makes the path's target cost so much more. */
+extern void zscost_charge_lookup(IndexPath *path);
+
+/* Has core made a path, and an allowed one, that looks up the row by the known key? */
+extern bool zscost_has_lookup(ZsRelCosts *costs);
+
 /* ---- cost_program.c ---- */
 
 /*
@@ -184,6 +250,9 @@ extern Cost zscost_values(List *exprs);
 /* ---- cost_paths.c ---- */
 
 extern double zscost_heap_density(Relation rel, int32 *attr_widths);
+
+/* At most so many rows, as far as that is known without statistics: strings take no room. */
+extern double zscost_densest_heap(Relation rel);
 
 /*
  * Are the relation's rows those of its table?  A library that keeps some elsewhere, as TimescaleDB

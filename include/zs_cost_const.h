@@ -138,6 +138,11 @@
  */
 #define ZS_COST_PER_SERIAL		0.1
 
+/* ---- look-ups by key -------------------------------------------------------- */
+
+/* With this many rows one that a unique index leads to is never better found by a scan. */
+#define ZS_LOOKED_UP_ROWS		1000
+
 /* ---- filters from joins ----------------------------------------------------- */
 
 /* Noting a key while the hash table is made. */

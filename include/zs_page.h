@@ -95,6 +95,7 @@ extern void zspage_forget_root(Relation rel, uint16 treeno);
 extern BlockNumber zspage_tree_root(Relation rel, uint16 treeno);
 extern BlockNumber zspage_used_blocks(Relation rel);
 extern void zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry);
+extern void zspage_tree_blocks(Relation rel, int ntrees, BlockNumber *blocks);
 extern bool zspage_tree_create(Relation rel, uint16 treeno, Buffer rootbuf,
 							   Page image);
 extern void zspage_tree_move_root(Relation rel, uint16 treeno, Buffer oldbuf, Buffer newbuf);

@@ -89,11 +89,6 @@ extern void zsscan_version_changed(Relation rel, zstid row, TransactionId xmax, 
 
 extern TransactionId zsscan_index_delete_tuples(Relation rel, TM_IndexDeleteOp *delstate);
 
-/* scan_size.c */
-
-extern BlockNumber zsscan_column_blocks(Relation rel, AttrNumber attno);
-extern BlockNumber zsscan_row_tree_blocks(Relation rel);
-
 /*
  * Scans that are begun again and again, and index scans that look up many rows, keep the vectors
  * that they decode of a small table, if all have room in the memory of a hash table

@@ -236,10 +236,8 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 	double		relpages = (double) rel->rd_rel->relpages;
 	double		reltuples = (double) rel->rd_rel->reltuples;
 	double		physical = zspage_physical_blocks(rel);
-	double		density = zscost_heap_density(rel, attr_widths);
 	double		min_pages = 0;
 
-	Assert(density > 0);
 	if (reltuples < 0 && !rel->rd_rel->relhassubclass)
 		min_pages = MIN_GUESSED_PAGES;
 	if (reltuples >= 0 && relpages > 0)
@@ -251,11 +249,15 @@ zsam_estimate_size(Relation rel, int32 *attr_widths, BlockNumber *pages, double 
 
 		if (logical <= SPARSE_LOGICAL_BLOCKS)
 			rows = count_rows(rel);
-		*tuples = Max(min_pages * density, rows);
+		*tuples = min_pages > 0 ?
+			Max(min_pages * zscost_heap_density(rel, attr_widths), rows) : rows;
 	}
 
 	if (attr_widths == NULL)
 		physical = MaxBlockNumber;
-	*pages = Max(min_pages, Min(physical, ceil(*tuples / density)));
+	/* to ask statistics for widths of columns takes longer than all else here */
+	if (physical > ceil(*tuples / zscost_densest_heap(rel)))
+		physical = Min(physical, ceil(*tuples / zscost_heap_density(rel, attr_widths)));
+	*pages = Max(min_pages, physical);
 	*allvisfrac = visible_share(rel->rd_rel->relallvisible, logical, *tuples);
 }

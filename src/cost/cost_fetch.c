@@ -96,9 +96,9 @@ zscost_rows_found(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param
  * column has a page, else as many as its leaves have room for.
  */
 static double
-row_tree_share(Relation table, const RelOptInfo *rel)
+row_tree_share(Relation table, const RelOptInfo *rel, const BlockNumber *blocks)
 {
-	double		pages = zsscan_row_tree_blocks(table);
+	double		pages = blocks[ZS_TREE_ROW];
 	int32		width = get_rel_data_width(table, rel->attr_widths - rel->min_attr);
 	double		size = MAXALIGN(width) + MAXALIGN(SizeofMinimalTupleHeader) + sizeof(ItemIdData);
 	double		density = Max((BLCKSZ - SizeOfPageHeaderData) / size, 1);
@@ -106,7 +106,7 @@ row_tree_share(Relation table, const RelOptInfo *rel)
 
 	for (AttrNumber attno = 1; attno <= rel->max_attr && !has_columns; attno++)
 		has_columns = !TupleDescAttr(RelationGetDescr(table), attno - 1)->attisdropped &&
-			zsscan_column_blocks(table, attno) > 0;
+			blocks[ZsTreeOfAttr(attno)] > 0;
 	if (!has_columns)
 		return 1;
 	/* the tree keeps its root */
@@ -114,13 +114,14 @@ row_tree_share(Relation table, const RelOptInfo *rel)
 }
 
 static void
-load_column(Relation table, RelOptInfo *rel, AttrNumber attno, ZsColumnCost *column)
+load_column(Relation table, RelOptInfo *rel, AttrNumber attno, BlockNumber blocks,
+			ZsColumnCost *column)
 {
 	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(table), attno - 1);
 
 	Assert(attno > 0 && attno <= rel->max_attr && !column->known);
 	column->known = true;
-	column->pages = att->attisdropped ? 0 : zsscan_column_blocks(table, attno);
+	column->pages = att->attisdropped ? 0 : blocks;
 	if (column->pages == 0)
 	{
 		/* all rows are in the row tree, or were there before the column */
@@ -169,8 +170,12 @@ zscost_need(PlannerInfo *root, ZsRelCosts *costs, const Bitmapset *attrs)
 		table = table_open(costs->relid, NoLock);
 		costs->columns = MemoryContextAllocZero(GetMemoryChunkContext(costs),
 												rel->max_attr * sizeof(ZsColumnCost));
-		costs->tree_pages = zsscan_column_blocks(table, 0);
-		costs->row_share = row_tree_share(table, rel);
+		costs->blocks = MemoryContextAlloc(GetMemoryChunkContext(costs),
+										   (ZsTreeOfAttr(rel->max_attr) + 1) *
+										   sizeof(BlockNumber));
+		zspage_tree_blocks(table, ZsTreeOfAttr(rel->max_attr) + 1, costs->blocks);
+		costs->tree_pages = (double) costs->blocks[ZS_TREE_TID] + costs->blocks[ZS_TREE_ROW];
+		costs->row_share = row_tree_share(table, rel, costs->blocks);
 		get_tablespace_page_costs(rel->reltablespace, &random_page, NULL);
 		costs->uncached = total > effective_cache_size ?
 			random_page * (1.0 - effective_cache_size / total) : 0;
@@ -184,7 +189,8 @@ zscost_need(PlannerInfo *root, ZsRelCosts *costs, const Bitmapset *attrs)
 			continue;
 		if (table == NULL)
 			table = table_open(costs->relid, NoLock);
-		load_column(table, rel, attno, &costs->columns[attno - 1]);
+		load_column(table, rel, attno, costs->blocks[ZsTreeOfAttr(attno)],
+					&costs->columns[attno - 1]);
 	}
 	if (table != NULL)
 		table_close(table, NoLock);

@@ -20,6 +20,9 @@
  * has compared the paths of the relation; then set_rel_pathlist() gives it back the relation's
  * target.
  *
+ * A row that a unique index leads to is charged at once: that is what the table is asked for by
+ * statements that run in no time (cost_key.c).
+ *
  * Bitmap scans.  cost_bitmap_heap_scan() charges the relation's restrictions for each row fetched.
  * They cost more while core makes the index paths of the relation: what a fetch costs if the bitmap
  * selects as many rows as the restrictions do, or any few rows in nested loops.  What a bitmap scan
@@ -42,9 +45,6 @@
  * unit of its costs.  What is not in memory is charged beyond that by the share of the query's
  * tables that effective_cache_size does not hold.
  *
- * State.  Core's structs have no room for what belongs to a relation of a plan in the making, so it
- * is in a hash table, by address, and leaves it with the planner's memory.
- *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/cost/cost_index.c
@@ -65,9 +65,7 @@
 #include "optimizer/paths.h"
 #include "optimizer/plancat.h"
 #include "optimizer/restrictinfo.h"
-#include "utils/hsearch.h"
 #include "utils/lsyscache.h"
-#include "utils/memutils.h"
 #include "utils/selfuncs.h"
 #include "utils/spccache.h"
 
@@ -79,25 +77,7 @@
 /* What btcostestimate() multiplies the correlation of an index of several columns with. */
 #define MULTICOLUMN_FACTOR		0.75
 
-typedef struct RelCostsEntry
-{
-	RelOptInfo *rel;			/* hash key */
-	ZsRelCosts *costs;
-} RelCostsEntry;
-
-static HTAB *rel_costs = NULL;
-
 /* ---- index paths ------------------------------------------------------------------ */
-
-/* See zs_cost.h. */
-ZsRelCosts *
-zscost_find(RelOptInfo *rel)
-{
-	RelCostsEntry *entry = rel_costs == NULL || !IS_SIMPLE_REL(rel) ||
-		rel->rtekind != RTE_RELATION ? NULL : hash_search(rel_costs, &rel, HASH_FIND, NULL);
-
-	return entry == NULL ? NULL : entry->costs;
-}
 
 static bool
 applied_by_index(RestrictInfo *rinfo, void *arg)
@@ -251,6 +231,21 @@ charge_restrictions(PlannerInfo *root, ZsRelCosts *costs, IndexPath *path)
 	rel->baserestrictcost.per_tuple = costs->restrictcost.per_tuple + costs->on_top;
 }
 
+/* The same where one row is looked up by key: as much as for an index scan. */
+static void
+charge_lookups(ZsRelCosts *costs)
+{
+	RelOptInfo *rel = costs->rel;
+
+	if (costs->made || costs->charged)
+		return;
+	costs->restrictcost = rel->baserestrictcost;
+	costs->pages = costs->fetch_pages = rel->pages;
+	costs->charged = costs->restricted = true;
+	costs->on_top = zscost_of_lookup(rel);
+	rel->baserestrictcost.per_tuple += costs->on_top;
+}
+
 /* See zs_cost.h. */
 void
 zscost_restart(RelOptInfo *rel)
@@ -294,19 +289,16 @@ estimate_index(PlannerInfo *root, IndexPath *path, double loop_count, Cost *star
 	estimate(root, path, loop_count, startup, total, selectivity, correlation, pages);
 	if (costs == NULL || !zs_enable_column_costs)
 		return;
-	charge_restrictions(root, costs, path);
-	if (path->path.pathtype == T_IndexScan)
+	if (zscost_known_key(costs) == NULL)
+		charge_restrictions(root, costs, path);
+	else
+		charge_lookups(costs);
+	if (path->path.pathtype != T_IndexScan)
+		return;
+	if (index == zscost_known_key(costs) && path->path.param_info == NULL)
+		zscost_charge_lookup(path);
+	else
 		charge_path(root, costs, path, *selectivity, *correlation, loop_count);
-}
-
-static void
-forget_costs(void *arg)
-{
-	ZsRelCosts *costs = arg;
-	RelCostsEntry *entry = hash_search(rel_costs, &costs->rel, HASH_FIND, NULL);
-
-	if (entry != NULL && entry->costs == costs)
-		hash_search(rel_costs, &costs->rel, HASH_REMOVE, NULL);	/* not its successor */
 }
 
 /* See zs_cost.h. */
@@ -315,33 +307,19 @@ zscost_watch_indexes(PlannerInfo *root, RelOptInfo *rel)
 {
 	const RangeTblEntry *table = root->simple_rte_array[rel->relid];
 	ZsRelCosts *costs;
-	RelCostsEntry *entry;
 	ListCell   *lc;
 
-	/* core frees the relation of a join that it removes: this one may have its place in memory */
-	if (rel_costs != NULL)
-		hash_search(rel_costs, &rel, HASH_REMOVE, NULL);
+	zscost_forget(rel);
 	if (rel->rtekind != RTE_RELATION || table->inh || !zs_enable_column_costs ||
 		!zsbase_is_zedstore_am(get_rel_relam(table->relid)))
 		return;
-	if (rel_costs == NULL)
-	{
-		HASHCTL		ctl = {.keysize = sizeof(RelOptInfo *),.entrysize = sizeof(RelCostsEntry)};
-
-		rel_costs = hash_create("zedstore costs", 16, &ctl, HASH_ELEM | HASH_BLOBS);
-	}
-
 	costs = palloc0(sizeof(ZsRelCosts));
 	costs->rel = rel;
 	costs->relid = table->relid;
 	costs->indexes = palloc(Max(list_length(rel->indexlist), 1) * sizeof(IndexOptInfo *));
 	costs->estimates = palloc(Max(list_length(rel->indexlist), 1) *
 							  sizeof(amcostestimate_function));
-	entry = hash_search(rel_costs, &rel, HASH_ENTER, NULL);
-	entry->costs = costs;
-	costs->forget.func = forget_costs;
-	costs->forget.arg = costs;
-	MemoryContextRegisterResetCallback(CurrentMemoryContext, &costs->forget);
+	zscost_remember(costs);
 
 	foreach(lc, rel->indexlist)
 	{
@@ -496,6 +474,19 @@ zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double s
 	return result;
 }
 
+/*
+ * A bitmap scan for one row by key has been charged less than the index scan, while core compared
+ * them.  It gains nothing by its bitmap: the index scan, from which it was made, takes its place.
+ */
+static Path *
+without_bitmap(Path *path)
+{
+	Path	   *index = IsA(path, BitmapHeapPath) ? ((BitmapHeapPath *) path)->bitmapqual : NULL;
+
+	return index != NULL && zscost_is_key_lookup(index) && index->pathtype == T_IndexScan &&
+		zs_path_disabled(index) <= zs_path_disabled(path) ? index : path;
+}
+
 static void
 correct_path(PlannerInfo *root, ZsRelCosts *costs, Path *path)
 {
@@ -504,7 +495,8 @@ correct_path(PlannerInfo *root, ZsRelCosts *costs, Path *path)
 	switch (path->pathtype)
 	{
 		case T_SeqScan:
-			correct_seqscan(root, costs, path);
+			if (!costs->looked_up)
+				correct_seqscan(root, costs, path);
 			break;
 		case T_BitmapHeapScan:
 			if (IsA(path, BitmapHeapPath))
@@ -560,6 +552,7 @@ zscost_end_charge(RelOptInfo *rel, RangeTblEntry *rte)
 	if (costs->charged)
 		rel->pages = costs->pages;
 	costs->made = true;
+	costs->looked_up = zscost_has_lookup(costs);
 }
 
 /* See zs_cost.h. */
@@ -579,15 +572,18 @@ zscost_correct_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		return;
 
 	/* costs have changed, and with them which path is better than another one */
-	if (rte->tablesample == NULL && zscost_is_whole_table(rel) && lacks_seqscan(rel))
+	if (!costs->looked_up && rte->tablesample == NULL && zscost_is_whole_table(rel) &&
+		lacks_seqscan(rel))
 		rel->pathlist = lappend(rel->pathlist,
 								create_seqscan_path(root, rel, rel->lateral_relids, 0));
 	paths = rel->pathlist;
 	rel->pathlist = NIL;
 	foreach(lc, paths)
 	{
-		correct_path(root, costs, lfirst(lc));
-		add_path(rel, lfirst(lc));
+		Path	   *path = without_bitmap(lfirst(lc));
+
+		correct_path(root, costs, path);
+		add_path(rel, path);
 	}
 	paths = rel->partial_pathlist;
 	rel->partial_pathlist = NIL;

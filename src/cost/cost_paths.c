@@ -22,12 +22,23 @@
 #include "optimizer/optimizer.h"
 #include "optimizer/plancat.h"
 #include "storage/bufpage.h"
+#include "utils/rel.h"
 
 #include "zs_base.h"
 #include "zs_base_plan.h"
 #include "zs_compat.h"
 #include "zs_cost.h"
 #include "zs_expr_guc.h"
+
+/* Rows of so many bytes, without their headers, that a page of a heap holds. */
+static double
+density_of_width(int32 width)
+{
+	double		density = (BLCKSZ - SizeOfPageHeaderData) /
+		(MAXALIGN(width) + MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData));
+
+	return Max(density, 1.0);
+}
 
 /*
  * Rows that a page of a heap with this table's columns would hold; rounded down, as heap
@@ -36,11 +47,24 @@
 double
 zscost_heap_density(Relation rel, int32 *attr_widths)
 {
-	int32		width = get_rel_data_width(rel, attr_widths);
-	double		density = (BLCKSZ - SizeOfPageHeaderData) /
-		(MAXALIGN(width) + MAXALIGN(SizeofHeapTupleHeader) + sizeof(ItemIdData));
+	return density_of_width(get_rel_data_width(rel, attr_widths));
+}
 
-	return Max(density, 1.0);
+/* See zs_cost.h. */
+double
+zscost_densest_heap(Relation rel)
+{
+	TupleDesc	desc = RelationGetDescr(rel);
+	int32		width = 0;
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		Form_pg_attribute att = TupleDescAttr(desc, i);
+
+		if (!att->attisdropped && att->attlen > 0)
+			width += att->attlen;
+	}
+	return density_of_width(width);
 }
 
 /* See zs_cost.h. */

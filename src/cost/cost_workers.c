@@ -106,7 +106,7 @@ zscost_add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte
 	Path	   *bitmapqual;
 	int			workers;
 
-	if (!rel->consider_parallel || rel->rel_parallel_workers != -1 ||
+	if (!rel->consider_parallel || rel->rel_parallel_workers != -1 || zscost_is_looked_up(rel) ||
 		!bms_is_empty(rel->lateral_relids) || !zscost_is_whole_table(rel) ||
 		!zsbase_rel_is_ours(rel, rte))
 		return;

@@ -68,71 +68,6 @@
 /* Tells a node's tees from those of other nodes in the plan. */
 static int	last_id = 0;
 
-/* ---- one row? -------------------------------------------------------------------------------- */
-
-/* Is a column of the index compared with a value that is the same for all rows? */
-static bool
-is_bound(const RelOptInfo *rel, IndexOptInfo *index, int column)
-{
-	ListCell   *lc;
-
-	foreach(lc, rel->baserestrictinfo)
-	{
-		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
-
-		if (!list_member_oid(rinfo->mergeopfamilies, index->opfamily[column]))
-			continue;
-		if ((bms_is_empty(rinfo->right_relids) &&
-			 match_index_to_operand(get_leftop(rinfo->clause), column, index)) ||
-			(bms_is_empty(rinfo->left_relids) &&
-			 match_index_to_operand(get_rightop(rinfo->clause), column, index)))
-			return true;
-	}
-	return false;
-}
-
-/* Has the table one row at most that passes, as a unique index proves? */
-static bool
-rel_is_single_row(const RelOptInfo *rel)
-{
-	ListCell   *lc;
-
-	foreach(lc, rel->indexlist)
-	{
-		IndexOptInfo *index = lfirst_node(IndexOptInfo, lc);
-		int			i;
-
-		if (!index->unique || !index->immediate || (index->indpred != NIL && !index->predOK))
-			continue;
-		for (i = 0; i < index->nkeycolumns; i++)
-		{
-			if (!is_bound(rel, index, i))
-				break;
-		}
-		if (i == index->nkeycolumns)
-			return true;
-	}
-	return false;
-}
-
-/* Is it certain that a path returns one row at most?  That it is estimated is no proof. */
-static bool
-path_is_single_row(const Path *path)
-{
-	if (IsA(path, NestPath) || IsA(path, HashPath) || IsA(path, MergePath))
-	{
-		const JoinPath *join = (const JoinPath *) path;
-
-		return path_is_single_row(join->outerjoinpath) &&
-			(join->inner_unique || join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI ||
-			 path_is_single_row(join->innerjoinpath));
-	}
-	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_PLAIN)
-		return true;
-	return path->parent->reloptkind == RELOPT_BASEREL &&
-		path->parent->rtekind == RTE_RELATION && rel_is_single_row(path->parent);
-}
-
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static Plan *
@@ -304,7 +239,7 @@ is_candidate(const ZsJoinPair *pair, const Path *path)
 	return outer->parent == pair->outerrel && inner->parent == pair->innerrel &&
 		loop->jpath.jointype == pair->jointype && outer->param_info == NULL &&
 		bms_is_subset(PATH_REQ_OUTER(inner), pair->outerrel->relids) &&
-		inner->param_info != NULL && !path_is_single_row(outer);
+		inner->param_info != NULL && !zsjoin_path_is_single_row(outer);
 }
 
 /*

@@ -31,6 +31,18 @@ typedef struct ZsJoinPair
 } ZsJoinPair;
 
 /* ---- join_pair.c ---- */
+
+/* Is it certain that a path returns one row at most?  That it is estimated is no proof. */
+extern bool zsjoin_path_is_single_row(const Path *path);
+
+/*
+ * Has one of the sides a row at most, by whose columns a row of the other side, a table, is looked
+ * up in a unique index?  Then no path need be added to those of core.  False if a developer's
+ * setting asks for others.
+ */
+extern bool zsjoin_is_looked_up(const RelOptInfo *outerrel, const RelOptInfo *innerrel,
+								JoinType jointype);
+
 extern bool zsjoin_pair_init(ZsJoinPair *pair, PlannerInfo *root, RelOptInfo *joinrel,
 							 RelOptInfo *outerrel, RelOptInfo *innerrel, JoinType jointype,
 							 JoinPathExtraData *extra);

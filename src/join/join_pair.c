@@ -3,6 +3,10 @@
  * join_pair.c
  *	  A pair of relations that are being joined, and hash joins of it.
  *
+ * Where one row is looked up by key, and by its columns one row of each further table, nobody can
+ * do better, and statements of this kind run for less time than it takes to plan them: for them
+ * nothing is tried here.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/join/join_pair.c
@@ -13,10 +17,66 @@
 
 #include "zs_compat.h"
 
+#include "miscadmin.h"
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
 
 #include "join_internal.h"
+#include "zs_cost.h"
+#include "zs_expr_guc.h"
+#include "zs_join.h"
+
+/* See join_internal.h. */
+bool
+zsjoin_path_is_single_row(const Path *path)
+{
+	RelOptInfo *rel = path->parent;
+
+	check_stack_depth();
+	if (IsA(path, NestPath) || IsA(path, HashPath) || IsA(path, MergePath))
+	{
+		const JoinPath *join = (const JoinPath *) path;
+
+		return zsjoin_path_is_single_row(join->outerjoinpath) &&
+			(join->inner_unique || join->jointype == JOIN_SEMI || join->jointype == JOIN_ANTI ||
+			 zsjoin_path_is_single_row(join->innerjoinpath));
+	}
+	if (IsA(path, AggPath) && ((const AggPath *) path)->aggstrategy == AGG_PLAIN)
+		return true;
+	return rel->reloptkind == RELOPT_BASEREL && rel->rtekind == RTE_RELATION &&
+		(zscost_is_looked_up(rel) || zscost_key_lookup(rel) != NULL);
+}
+
+/* Has the one side a row at most, by whose columns a row of the other one is looked up? */
+static bool
+looks_up(const RelOptInfo *one, const RelOptInfo *other)
+{
+	ListCell   *lc;
+
+	if (one->cheapest_total_path == NULL || one->cheapest_total_path->rows > 1 ||
+		!zsjoin_path_is_single_row(one->cheapest_total_path))
+		return false;
+	foreach(lc, other->cheapest_parameterized_paths)
+	{
+		const Path *path = lfirst(lc);
+
+		if (path->param_info != NULL && zs_path_disabled(path) == 0 &&
+			bms_is_subset(PATH_REQ_OUTER(path), one->relids) && zscost_is_key_lookup(path))
+			return true;
+	}
+	return false;
+}
+
+/* See join_internal.h. */
+bool
+zsjoin_is_looked_up(const RelOptInfo *outerrel, const RelOptInfo *innerrel, JoinType jointype)
+{
+	return enable_nestloop && zs_debug_switch_after == 0 &&
+		zs_debug_vector == ZS_DEBUG_VECTOR_OFF &&
+		((zsjoin_goes_by_outer_rows(jointype) && looks_up(outerrel, innerrel)) ||
+		 (zsjoin_drops_lonely_rows(jointype) && jointype != JOIN_SEMI &&
+		  looks_up(innerrel, outerrel)));
+}
 
 /*
  * Fills *pair in.  False if a hash join of core's could not take the place of a nested loop over

@@ -40,11 +40,13 @@
 #include "optimizer/paths.h"
 #include "optimizer/restrictinfo.h"
 #include "utils/lsyscache.h"
+#include "utils/memutils.h"
 #include "utils/selfuncs.h"
 
 #include "join_internal.h"
 #include "join_keys.h"
 #include "zs_base.h"
+#include "zs_base_plan.h"
 #include "zs_clause.h"
 #include "zs_cost.h"
 #include "zs_cost_const.h"
@@ -60,8 +62,7 @@ typedef struct JoinKeys
 	List	   *inner_columns;	/* what it is compared with */
 	List	   *clauses;		/* of these */
 	double	   *shares;			/* of the outer rows that have a partner by each of them */
-	double	   *orders;			/* how far the columns' values are in the order of rows, 0 to 1 */
-	double	   *fills;			/* the share of vectors that one key then fills */
+	const ZsColumnOrder **orders;	/* how far the columns' values are in the order of rows */
 } JoinKeys;
 
 /* ---- clauses ----------------------------------------------------------------------------- */
@@ -91,8 +92,8 @@ restrictions_may_raise(RelOptInfo *rel)
 }
 
 static void
-find_keys(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType jointype,
-		  List *restrictlist, JoinKeys *keys)
+find_keys(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner,
+		  JoinType jointype, List *restrictlist, JoinKeys *keys)
 {
 	ListCell   *lc;
 
@@ -107,6 +108,7 @@ find_keys(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType jo
 		outer_key = rinfo->outer_is_left ? get_leftop(rinfo->clause) : get_rightop(rinfo->clause);
 		inner_key = rinfo->outer_is_left ? get_rightop(rinfo->clause) : get_leftop(rinfo->clause);
 		if (column_of(outer_key) == NULL || column_of(inner_key) == NULL ||
+			zscost_find(find_base_rel(root, column_of(outer_key)->varno)) == NULL ||
 			!zsjoin_is_equality(get_opcode(castNode(OpExpr, rinfo->clause)->opno)))
 			continue;
 		keys->columns = lappend(keys->columns, column_of(outer_key));
@@ -116,12 +118,11 @@ find_keys(RelOptInfo *joinrel, RelOptInfo *outer, RelOptInfo *inner, JoinType jo
 }
 
 /*
- * How far are the column's values in the order of the rows, as their statistics say, from 0 to 1?
- * *fill: the share of the vectors that rows of one value fill if they are.  0 too if vectors may
- * not be left out.
+ * How far are the column's values in the order of the rows, as their statistics say?  Not at all if
+ * vectors may not be left out.
  */
-static double
-order_of_rows(PlannerInfo *root, Var *column, double *fill)
+static void
+find_order(PlannerInfo *root, Var *column, ZsColumnOrder *result)
 {
 	RelOptInfo *rel = find_base_rel(root, column->varno);
 	double		correlation;
@@ -129,25 +130,77 @@ order_of_rows(PlannerInfo *root, Var *column, double *fill)
 	bool		is_default;
 	VariableStatData vardata;
 
-	*fill = 1;
+	result->known = true;
+	result->order = 0;
+	result->fill = 1;
 	/* a clause that may raise an error has to meet all rows first */
 	if (!zs_enable_zone_maps || restrictions_may_raise(rel))
-		return 0;
+		return;
 	examine_variable(root, (Node *) column, 0, &vardata);
 	ndistinct = get_variable_numdistinct(&vardata, &is_default);
 	correlation = zscost_correlation(&vardata);
 	ReleaseVariableStats(vardata);
 	if (is_default)
-		return 0;
+		return;
 	Assert(correlation >= -1 && correlation <= 1);
-	*fill = 1 / Max(rel->tuples / ZS_COST_STRIPE_ROWS, 1) + 1 / Max(ndistinct, 1);
-	return correlation * correlation;
+	result->fill = 1 / Max(rel->tuples / ZS_COST_STRIPE_ROWS, 1) + 1 / Max(ndistinct, 1);
+	result->order = correlation * correlation;
 }
 
-static void
+/* The same, remembered: each set of tables that the column is joined to asks for it. */
+static const ZsColumnOrder *
+order_of_rows(PlannerInfo *root, Var *column)
+{
+	RelOptInfo *rel = find_base_rel(root, column->varno);
+	ZsRelCosts *costs = zscost_find(rel);
+	ZsColumnOrder *result;
+
+	Assert(costs != NULL && column->varattno > 0 && column->varattno <= rel->max_attr);
+	if (costs->orders == NULL)
+		costs->orders = MemoryContextAllocZero(GetMemoryChunkContext(costs),
+											   rel->max_attr * sizeof(ZsColumnOrder));
+	result = &costs->orders[column->varattno - 1];
+	if (!result->known)
+		find_order(root, column, result);
+	return result;
+}
+
+/* The share of the rows with the column that have a partner in inner. */
+static double
+share_of_partners(PlannerInfo *root, const Var *column, Node *clause, const RelOptInfo *inner,
+				  SpecialJoinInfo *sjinfo)
+{
+	ZsRelCosts *costs = zscost_find(find_base_rel(root, column->varno));
+	ZsPartnerShare *partner;
+	MemoryContext old;
+	ListCell   *lc;
+
+	Assert(costs != NULL);
+	/* sets of tables are too many to be remembered; what GEQO tries lives for a moment */
+	if (inner->reloptkind != RELOPT_BASEREL || root->join_search_private != NULL)
+		return clause_selectivity(root, clause, 0, JOIN_SEMI, sjinfo);
+	foreach(lc, costs->partners)
+	{
+		partner = lfirst(lc);
+		if (partner->clause == clause && partner->inner == inner)
+			return partner->share;
+	}
+	old = MemoryContextSwitchTo(GetMemoryChunkContext(costs));
+	partner = palloc(sizeof(ZsPartnerShare));
+	partner->clause = clause;
+	partner->inner = inner;
+	partner->share = clause_selectivity(root, clause, 0, JOIN_SEMI, sjinfo);
+	costs->partners = lappend(costs->partners, partner);
+	MemoryContextSwitchTo(old);
+	return partner->share;
+}
+
+/* Fills in what depends on statistics; false if none of the keys leaves out enough rows. */
+static bool
 find_shares(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner, JoinKeys *keys)
 {
 	SpecialJoinInfo sjinfo = {.type = T_SpecialJoinInfo};
+	double		least = 1;
 	ListCell   *lc;
 
 	sjinfo.min_lefthand = sjinfo.syn_lefthand = outer->relids;
@@ -157,16 +210,24 @@ find_shares(PlannerInfo *root, RelOptInfo *outer, RelOptInfo *inner, JoinKeys *k
 
 	/* not of RestrictInfos, which remember one such figure, whichever side it is for */
 	foreach(lc, keys->clauses)
-		keys->shares[foreach_current_index(lc)] = clause_selectivity(root, lfirst(lc), 0, JOIN_SEMI,
-																	 &sjinfo);
-	keys->orders = palloc(list_length(keys->clauses) * sizeof(double));
-	keys->fills = palloc(list_length(keys->clauses) * sizeof(double));
+	{
+		int			i = foreach_current_index(lc);
+		double		share = share_of_partners(root, list_nth_node(Var, keys->columns, i),
+											  lfirst(lc), inner, &sjinfo);
+
+		keys->shares[i] = share;
+		least = Min(least, share);
+	}
+	if (least > ZS_USEFUL_SHARE)
+		return false;
+	keys->orders = palloc(list_length(keys->clauses) * sizeof(ZsColumnOrder *));
 	foreach(lc, keys->columns)
 	{
 		int			i = foreach_current_index(lc);
 
-		keys->orders[i] = order_of_rows(root, lfirst_node(Var, lc), &keys->fills[i]);
+		keys->orders[i] = order_of_rows(root, lfirst_node(Var, lc));
 	}
+	return true;
 }
 
 /* ---- paths ------------------------------------------------------------------------------- */
@@ -297,11 +358,13 @@ surplus_of_keys(const Path *inner, const Var *column)
 static double
 share_of_vectors(const JoinKeys *keys, int i, double nkeys)
 {
-	Assert(keys->orders[i] >= 0 && keys->orders[i] <= 1 && keys->fills[i] > 0);
+	const ZsColumnOrder *order = keys->orders[i];
+
+	Assert(order->order >= 0 && order->order <= 1 && order->fill > 0);
 	if (nkeys > ZS_JOIN_KEYS_SORTED)
 		return 1;
 	/* as core does for scans by index */
-	return 1 - keys->orders[i] * (1 - Min(nkeys * keys->fills[i], 1));
+	return 1 - order->order * (1 - Min(nkeys * order->fill, 1));
 }
 
 /*
@@ -433,12 +496,15 @@ zsjoin_plan_add_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerr
 	if (!zs_enable_join_filters || !zs_enable_vector_scan || !zs_enable_column_costs ||
 		!zs_join_may_hash(extra) || !zsjoin_drops_lonely_rows(jointype) ||
 		outerrel->rows < ZS_USEFUL_ROWS || inner == NULL || inner->param_info != NULL ||
-		!bms_is_empty(joinrel->lateral_relids) || inner->rows > zsjoin_keys_most())
+		!bms_is_empty(joinrel->lateral_relids) || inner->rows > zsjoin_keys_most() ||
+		!zsbase_query_is_ours(root) ||
+		zsjoin_is_looked_up(outerrel, innerrel, jointype))
 		return;
-	find_keys(joinrel, outerrel, innerrel, jointype, extra->restrictlist, &keys);
+	find_keys(root, joinrel, outerrel, innerrel, jointype, extra->restrictlist, &keys);
 	if (keys.columns == NIL || zsscan_any_may_raise(keys.hashclauses, NULL))
 		return;
-	find_shares(root, outerrel, innerrel, &keys);
+	if (!find_shares(root, outerrel, innerrel, &keys))
+		return;
 
 	/* what is added to the join's paths is never among those of its sides */
 	outers = outerrel->pathlist;

@@ -22,6 +22,20 @@
 #include "zs_join.h"
 #include "zs_node.h"
 
+/* Is there a path that may be a bet on few rows? */
+static bool
+has_bet(const List *paths)
+{
+	ListCell   *lc;
+
+	foreach(lc, paths)
+	{
+		if (IsA(lfirst(lc), NestPath) || IsA(lfirst(lc), MergePath))
+			return true;
+	}
+	return false;
+}
+
 /* See zs_join.h. */
 void
 zsjoin_bound_regret(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
@@ -30,6 +44,9 @@ zsjoin_bound_regret(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel
 	ZsJoinPair	pair;
 
 	if ((!zs_enable_robust_joins && !zs_enable_adaptive_join) || !zsbase_query_is_ours(root) ||
+		zsjoin_is_looked_up(outerrel, innerrel, jointype) ||
+		!(zs_debug_switch_after > 0 || has_bet(joinrel->pathlist) ||
+		  has_bet(joinrel->partial_pathlist)) ||
 		!zsjoin_pair_init(&pair, root, joinrel, outerrel, innerrel, jointype, extra))
 		return;
 	if (zs_enable_robust_joins)

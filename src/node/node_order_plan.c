@@ -213,7 +213,8 @@ zsnode_order_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	ListCell   *lc;
 
 	if (!zs_enable_ordered_scan || !zs_enable_zone_maps || !zsbase_rel_is_ours(rel, rte) ||
-		root->parse->commandType != CMD_SELECT || !bms_is_empty(rel->lateral_relids) ||
+		zscost_is_looked_up(rel) || root->parse->commandType != CMD_SELECT ||
+		!bms_is_empty(rel->lateral_relids) ||
 		wants_visibility(rel) || zsscan_any_may_raise(rel->baserestrictinfo, NULL))
 		return;
 	wanted = merge_pathkeys(root, rel);

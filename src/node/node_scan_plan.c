@@ -416,7 +416,8 @@ zsnode_scan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	int			workers;
 
 	if (!zs_enable_vector_scan || (rel->baserestrictinfo == NIL && !may_be_filtered(rel)) ||
-		!zsbase_rel_is_ours(rel, rte) || has_current_of(rel) || !zscost_is_whole_table(rel) ||
+		!zsbase_rel_is_ours(rel, rte) || zscost_is_looked_up(rel) || has_current_of(rel) ||
+		!zscost_is_whole_table(rel) ||
 		is_changed_child(root, rel, rte) ||
 		zscost_is_beaten(rel->pathlist, least_cost(rel)))
 		return;

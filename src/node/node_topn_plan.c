@@ -236,7 +236,8 @@ zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	bool		by_batches;
 	bool		in_order;
 
-	if (!zs_enable_topn || !query_is_simple(root, rel) || !zsbase_rel_is_ours(rel, rte))
+	if (!zs_enable_topn || !query_is_simple(root, rel) || !zsbase_rel_is_ours(rel, rte) ||
+		zscost_is_looked_up(rel))
 		return;
 	bound = constant_bound(root->parse);
 	if (bound == 0)

@@ -380,6 +380,38 @@ zspage_tree_entry(Relation rel, uint16 treeno, ZsTreeEntry *entry)
 }
 
 /*
+ * blocks[t] becomes the number of blocks of tree t, free ones left out, for the first ntrees trees,
+ * among which that of xmin is not.  Locks each page of the directory once, shared.
+ */
+void
+zspage_tree_blocks(Relation rel, int ntrees, BlockNumber *blocks)
+{
+	uint16		treeno = 0;
+
+	Assert(ntrees > 0 && ntrees <= ZS_TREE_XMIN);
+	memset(blocks, 0, ntrees * sizeof(BlockNumber));
+	while (treeno < ntrees)
+	{
+		int			directory = zspage_directory_index(treeno);
+		Buffer		buf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_SHARE, false);
+
+		for (; treeno < ntrees && zspage_directory_index(treeno) == directory; treeno++)
+		{
+			ZsTreeEntry *entry;
+
+			if (!BufferIsValid(buf))
+				continue;
+			entry = zspage_page_entry(BufferGetPage(buf), zspage_directory_first(directory),
+									  treeno);
+			zspage_entry_verify(rel, buf, treeno, entry);
+			blocks[treeno] = entry->nblocks - Min(entry->nfree, entry->nblocks);
+		}
+		if (BufferIsValid(buf))
+			UnlockReleaseBuffer(buf);
+	}
+}
+
+/*
  * Blocks of the file that are in no free page map, the metapage and leaked ones included.  Reads
  * all directory pages; others may change the maps meanwhile.
  */

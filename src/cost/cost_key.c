@@ -1,0 +1,152 @@
+/*-------------------------------------------------------------------------
+ *
+ * cost_key.c
+ *	  Look-ups of one row by a unique index.
+ *
+ * The problem: a statement that reads, changes or deletes a row by its key runs for a few
+ * microseconds, and to plan it takes longer than that.  What a fetch costs needs the sizes of the
+ * table's columns, from its metapage; scans by batches and in order are worked out beside it; and
+ * nothing of all this can change the plan, for one row by a unique index is the best there is.
+ *
+ * The idea: know such a look-up before core makes its path, by the clauses; charge it a constant;
+ * and leave out all that would come after it.  Tables of a page or two are not meant: there a scan
+ * may be the better way.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/cost/cost_key.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "nodes/nodeFuncs.h"
+#include "optimizer/paths.h"
+
+#include "zs_compat.h"
+#include "zs_cost.h"
+#include "zs_cost_const.h"
+#include "zs_expr_guc.h"
+
+/* Is a column of the index compared with a value that is the same for all rows? */
+static bool
+is_bound(const RelOptInfo *rel, IndexOptInfo *index, int column)
+{
+	ListCell   *lc;
+
+	foreach(lc, rel->baserestrictinfo)
+	{
+		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
+
+		if (!list_member_oid(rinfo->mergeopfamilies, index->opfamily[column]))
+			continue;
+		if ((bms_is_empty(rinfo->right_relids) &&
+			 match_index_to_operand(get_leftop(rinfo->clause), column, index)) ||
+			(bms_is_empty(rinfo->left_relids) &&
+			 match_index_to_operand(get_rightop(rinfo->clause), column, index)))
+			return true;
+	}
+	return false;
+}
+
+/* See zs_cost.h. */
+const IndexOptInfo *
+zscost_key_lookup(const RelOptInfo *rel)
+{
+	ListCell   *lc;
+
+	if (rel->baserestrictinfo == NIL)
+		return NULL;
+	foreach(lc, rel->indexlist)
+	{
+		IndexOptInfo *index = lfirst_node(IndexOptInfo, lc);
+		int			i = 0;
+
+		if (!index->unique || !index->immediate || (index->indpred != NIL && !index->predOK))
+			continue;
+		while (i < index->nkeycolumns && is_bound(rel, index, i))
+			i++;
+		if (i == index->nkeycolumns)
+			return index;
+	}
+	return NULL;
+}
+
+/* See zs_cost.h. */
+bool
+zscost_is_key_lookup(const Path *path)
+{
+	const IndexPath *lookup = (const IndexPath *) path;
+	int			nbound = 0;
+	int			last = -1;
+	ListCell   *lc;
+
+	if (!IsA(path, IndexPath) || !lookup->indexinfo->unique || !lookup->indexinfo->immediate)
+		return false;
+	/* they come in the order of the columns */
+	foreach(lc, lookup->indexclauses)
+	{
+		const IndexClause *clause = lfirst_node(IndexClause, lc);
+
+		if (clause->indexcol == last ||
+			!list_member_oid(clause->rinfo->mergeopfamilies,
+							 lookup->indexinfo->opfamily[clause->indexcol]))
+			continue;
+		last = clause->indexcol;
+		nbound++;
+	}
+	Assert(nbound <= lookup->indexinfo->nkeycolumns);
+	return nbound == lookup->indexinfo->nkeycolumns;
+}
+
+/* See zs_cost.h. */
+const IndexOptInfo *
+zscost_known_key(ZsRelCosts *costs)
+{
+	if (!costs->key_known)
+	{
+		costs->key_known = true;
+		costs->key = zs_debug_vector == ZS_DEBUG_VECTOR_OFF &&
+			costs->rel->tuples >= ZS_LOOKED_UP_ROWS ? zscost_key_lookup(costs->rel) : NULL;
+	}
+	return costs->key;
+}
+
+/* See zs_cost.h. */
+Cost
+zscost_of_lookup(const RelOptInfo *rel)
+{
+	return list_length(rel->reltarget->exprs) * ZS_COST_SINGLE_FIXED;
+}
+
+/* See zs_cost.h. */
+void
+zscost_charge_lookup(IndexPath *path)
+{
+	RelOptInfo *rel = path->path.parent;
+	PathTarget *target = palloc(sizeof(PathTarget));
+
+	*target = *rel->reltarget;
+	target->cost.per_tuple += zscost_of_lookup(rel);
+	path->path.pathtarget = target;
+}
+
+/* See zs_cost.h. */
+bool
+zscost_has_lookup(ZsRelCosts *costs)
+{
+	const IndexOptInfo *key = zscost_known_key(costs);
+	ListCell   *lc;
+
+	if (key == NULL)
+		return false;
+	foreach(lc, costs->rel->pathlist)
+	{
+		const Path *path = lfirst(lc);
+
+		if (IsA(path, IndexPath) && path->param_info == NULL && zs_path_disabled(path) == 0 &&
+			((const IndexPath *) path)->indexinfo == key)
+			return true;
+	}
+	return false;
+}
