@@ -21,12 +21,14 @@
 
 /*
  * Choose between the two plans of EXISTS in expressions: for subqueries that are scans, before
- * anything of the query is costed; and for the filter of a table, whose paths of core's are made
- * anew then.
+ * anything of the query is costed; for the filter of a table, whose paths of core's are made anew
+ * then; and for aggregates, when core has made the paths of UPPERREL_GROUP_AGG.
  */
 extern void zsjoin_exists_choose_scans(PlannerInfo *root, const RelOptInfo *rel);
 extern void zsjoin_exists_choose_in_filter(PlannerInfo *root, RelOptInfo *rel,
 										   RangeTblEntry *rte);
+extern void zsjoin_exists_choose_in_aggregates(PlannerInfo *root, UpperRelationKind stage,
+											   const RelOptInfo *input_rel);
 
 /* ---- join_plan.c ---- */
 

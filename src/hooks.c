@@ -125,6 +125,8 @@ upper_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 {
 	if (next.upper_paths)
 		next.upper_paths(root, stage, input_rel, output_rel, extra);
+	/* before expressions go into paths of ours */
+	zsjoin_exists_choose_in_aggregates(root, stage, input_rel);
 	zsnode_agg_add_paths(root, stage, input_rel, output_rel, extra);
 	zsnode_cache_add_paths(root, stage, output_rel);
 }

@@ -21,6 +21,10 @@
  *	   come to few of the rows.  Decided when core has made the relation's paths, whose costs have
  *	   the first plan in them; so these are made again.
  *
+ *	3. Else, in the arguments and filters of aggregates, which core takes to be executed once for
+ *	   each group: if all rows that are aggregated, each with a subquery, cost more than the table.
+ *	   Decided when core has made the paths of the aggregation.
+ *
  * The plan that is not taken stays where it is, behind the other one, and costs too much for
  * setrefs.c to choose it.  Core compares expressions: so all of them are changed before the first
  * is copied, and none that may be a member of an equivalence class is changed later.
@@ -233,4 +237,56 @@ zsjoin_exists_choose_in_filter(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry
 		paths_are_core_s(rel->pathlist) && paths_are_core_s(rel->partial_pathlist) &&
 		decide_filter(root, rel))
 		make_paths_anew(root, rel);
+}
+
+/* ---- aggregates ---------------------------------------------------------------------------- */
+
+/* expression_tree_walker callback: adds those of aggregates' arguments and filters to the list. */
+static bool
+find_in_aggregates(Node *node, void *context)
+{
+	if (node == NULL)
+		return false;
+	if (IsA(node, Aggref))
+		return expression_tree_walker(node, find_alternatives, context);
+	return expression_tree_walker(node, find_in_aggregates, context);
+}
+
+/*
+ * See zs_join.h.  A column of the result that is sorted by is a member of an equivalence class, and
+ * aggregates of partitions are copies.
+ */
+void
+zsjoin_exists_choose_in_aggregates(PlannerInfo *root, UpperRelationKind stage,
+								   const RelOptInfo *input_rel)
+{
+	List	   *found = NIL;
+	ListCell   *lc;
+
+	if (stage != UPPERREL_GROUP_AGG || !zs_enable_robust_joins || !root->hasAlternativeSubPlans ||
+		!root->parse->hasAggs || IS_OTHER_REL(input_rel) ||
+		(enable_partitionwise_aggregate && input_rel->part_scheme != NULL))
+		return;
+	foreach(lc, root->processed_tlist)
+	{
+		TargetEntry *tle = lfirst_node(TargetEntry, lc);
+
+		if (tle->ressortgroupref == 0)
+			(void) find_in_aggregates((Node *) tle->expr, &found);
+	}
+	(void) find_in_aggregates(root->parse->havingQual, &found);
+	if (found == NIL || !zsbase_query_is_ours(root))
+		return;
+	foreach(lc, found)
+	{
+		AlternativeSubPlan *alternative = lfirst_node(AlternativeSubPlan, lc);
+		const SubPlan *correlated = linitial_node(SubPlan, alternative->subplans);
+		const SubPlan *hashed = lsecond_node(SubPlan, alternative->subplans);
+
+		if (correlated->useHashTable)
+			continue;			/* met twice */
+		if (input_rel->rows * correlated->per_call_cost > hashed->startup_cost)
+			take_hashed(alternative);
+	}
+	list_free(found);
 }
