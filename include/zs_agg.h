@@ -110,10 +110,7 @@ typedef struct ZsCoreValue
 	bool		no_value;		/* strict, and no input was seen */
 } ZsCoreValue;
 
-/* Something for core's functions that looks like an Agg node whose states live in the context. */
 extern AggState *zsagg_core_node(MemoryContext context);
-
-/* Looks up the functions of the aggregate. */
 extern void zsagg_core_init(ZsCoreAgg *agg, const Aggref *aggref);
 
 /*
@@ -122,23 +119,11 @@ extern void zsagg_core_init(ZsCoreAgg *agg, const Aggref *aggref);
  */
 extern void zsagg_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datum,
 						   bool isnull);
-
-/* The result, in the current context or in the states'. */
 extern Datum zsagg_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull);
-
-/*
- * The transition value, serialized if it is of type internal, and back; in the current context or
- * in the states'.
- */
 extern Datum zsagg_core_serialize(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans,
 								  bool *isnull);
 extern void zsagg_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, bool isnull,
 								   ZsCoreValue *trans);
-
-/*
- * The checks that an Agg node makes of an aggregate and of the equality function of a key.  Errors:
- * permission denied.
- */
 extern void zsagg_core_check_aggregate(const Aggref *aggref);
 extern void zsagg_core_check_equality(Oid function);
 
@@ -307,7 +292,6 @@ ZS_AGG_KINDS(ZS_AGG_DECLARE)
 
 /* agg_ops.c */
 
-/* The operations of the aggregate's kind. */
 extern const ZsAggOps *zsagg_ops_of(const ZsAgg *agg);
 
 /* Is the argument a string? */
@@ -319,30 +303,16 @@ zsagg_is_string(const ZsAgg *agg)
 
 /* agg_classify.c */
 
-/*
- * Describes the aggregate; false if it is none that we know.  varno: the table's in its
- * expressions.  Parts of these that look at no column are NULLs: can there be programs, whatever
- * their values turn out to be?  Programs in *agg are not to run if there are such parts.
- */
 extern bool zsagg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
 
 /* agg_known.c */
 
-/* Looks up a function among those that we know; count is one of them. */
 extern bool zsagg_kind_of(Oid aggfnoid, ZsAggKind *kind, ZsDomain *domain);
 
 /* agg_ops.c */
 
-/*
- * Gets ready for values that live in the context, which is reset when they are forgotten.  Reads
- * system catalogs.
- */
 extern void zsagg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context);
-
-/* Do its values stand for themselves, but for rare ones, and point to no memory? */
 extern bool zsagg_is_flat(const ZsAgg *agg);
-
-/* Bytes that a value takes, a multiple of 8. */
 extern Size zsagg_value_size(const ZsAgg *agg);
 
 /*
@@ -351,112 +321,56 @@ extern Size zsagg_value_size(const ZsAgg *agg);
  * the same error in one of the same rows.
  */
 
-/* What the rows of a vector come to, for an aggregate that has totals; never fails. */
 extern void zsagg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals);
 
 /* agg_ops.c */
 
-/*
- * Adds the values of the rows of sel, which have some and none of which is odd.  vector is NULL for
- * counts.
- */
 extern void zsagg_add_batch(const ZsAgg *agg, ZsAggValue *value,
 							const ZsColumnVector *vector, const uint64 *sel);
 
 /* agg_ops.c */
 
-/*
- * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of
- * which is odd.  groups: their numbers, PG_UINT32_MAX = none; all_known: each row of list has one,
- * and sel has no other rows; a group's value is at values + number * stride; is_far: they are more
- * than caches hold.  vector is NULL for counts.
- */
 extern void zsagg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far,
 							 const ZsColumnVector *vector, const uint64 *sel,
 							 const uint16 *list, uint32 n, const uint32 *groups,
 							 bool all_known);
-
-/* Adds one row's argument. */
 extern void zsagg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull);
-
-/*
- * The aggregate's result, in the current context or in the values'.  Errors: those of core's final
- * functions.
- */
 extern Datum zsagg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
-
-/* May that raise an error?  Not if it says no. */
 extern bool zsagg_result_may_raise(const ZsAgg *agg, const ZsAggValue *value);
-
-/*
- * Adds a state, an integer or the address of an image, for an aggregate that combines.  Called in
- * the values' context.  Errors: overflow of floats.
- */
 extern void zsagg_combine(const ZsAgg *agg, ZsAggValue *value, int64 state);
 
 /* ---- partial aggregation ---- */
 
 /* agg_partial.c */
 
-/* Does this server have the formats of states that are written here?  Calls core's functions. */
 extern bool zsagg_state_is_known(void);
-
-/*
- * Can what the aggregate has seen be given to core's combine function?  May call core's functions.
- */
 extern bool zsagg_has_partial(const ZsAgg *agg);
 
 /* agg_ops.c */
 
-/*
- * The transition value that core's would have, serialized if it is of type internal; in the current
- * context.
- */
 extern Datum zsagg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 
 /* ---- states between nodes of ours (agg_combine.c) ---- */
 
-/* What partial aggregation by a node of ours gives to another one of ours; NONE: nothing. */
 extern ZsAggState zsagg_state_of(const Aggref *aggref);
-
-/* As zsagg_classify_folded(), of an aggregate over states that are integers or images. */
 extern bool zsagg_classify_state(TupleDesc desc, Index varno, const Aggref *aggref,
 								 ZsAgg *agg);
-
-/*
- * Puts the image, which has zsagg_value_size() bytes, there; false if it is longer.
- * *isnull: there is none.
- */
 extern bool zsagg_put_image(const ZsAgg *agg, const ZsAggValue *value, char *to,
 							bool *isnull);
-
-/* The state of what the aggregate has seen; in the current context. */
 extern Datum zsagg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
-
-/* The result that the state alone has, for tests. */
 extern Datum zsagg_result_of_state(const ZsAgg *agg, Datum state, bool isnull,
 								   bool *result_isnull);
 
 /* ---- numerics (agg_numeric.c) ---- */
 
-/* Sums: v / 10^scale, which leaves count and display scale to the caller, and any numeric. */
 extern void zsagg_numeric_sum_int(const ZsAgg *agg, ZsAggValue *value, zs_int128 v, int scale);
 extern void zsagg_numeric_sum(const ZsAgg *agg, ZsAggValue *value, Numeric num);
-
-/*
- * The part of a sum that core keeps, which has to be there, in the current context; and adds such a
- * part, at any address.
- */
 extern Numeric zsagg_numeric_spare(const ZsAgg *agg, const ZsAggValue *value);
 extern void zsagg_numeric_sum_spare(const ZsAgg *agg, ZsAggValue *value, const char *spare);
 
 /* The sum of numerics or of integers of 8 bytes, without special values; in the current context. */
 extern Numeric zsagg_numeric_total(const ZsAgg *agg, ZsAggValue *value);
-
-/* Sum or average. */
 extern Datum zsagg_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
-
-/* Minimum and maximum: of later / 10^scale with the display scale dscale, and of any numeric. */
 extern void zsagg_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later,
 									  int scale, int dscale);
 extern void zsagg_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num);
@@ -468,19 +382,11 @@ typedef struct ZsAggVerifier ZsAggVerifier;
 
 /* transition: of partial aggregates the results are core's transition values. */
 extern ZsAggVerifier *zsagg_verify_begin(List *aggrefs, bool transition);
-
-/* Forgets all transition values. */
 extern void zsagg_verify_reset(ZsAggVerifier *verifier);
 extern void zsagg_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum,
 							 bool isnull);
-
-/* The group has a smaller number from now on. */
 extern void zsagg_verify_renumber(ZsAggVerifier *verifier, uint32 group, uint32 number);
-
-/* Forgets the groups from this number on. */
 extern void zsagg_verify_forget(ZsAggVerifier *verifier, uint32 group);
-
-/* Raises an error if core's result is another one. */
 extern void zsagg_verify_result(ZsAggVerifier *verifier, uint32 group, int aggno, Datum result,
 								bool isnull);
 

@@ -37,16 +37,9 @@ typedef struct ZsCells
 
 /* ---- cells.c ---- */
 
-/* Cells in which nothing was counted, in the context. */
 extern ZsCells *zsagg_cells_create(MemoryContext context, ZsCellSize size);
-
-/* So many there would be, about. */
 extern double zsagg_cells_number(ZsCellSize size);
-
-/* The largest number of rows that a cell may have. */
 extern uint64 zsagg_cells_most(const ZsCells *cells);
-
-/* The same of the part of the cells that the first nbits of a hash choose. */
 extern uint64 zsagg_cells_most_of(const ZsCells *cells, int nbits, uint64 part);
 
 /* A row with the hash comes. */

@@ -23,17 +23,10 @@ typedef struct ZsExpr ZsExpr;
 
 /* expr_compile.c */
 
-/*
- * Makes a program of an expression over the columns of one table (varno); NULL if it has something
- * that programs do not know.  Nothing in a program raises an error: where the executor would, or
- * might, the program gives the batch back.  Memory comes from the current context.  Reads system
- * catalogs.
- */
 extern ZsExpr *zsexpr_compile(TupleDesc desc, Index varno, Node *expr);
 
 /* expr_common.c */
 
-/* What the values are, and the bytes of by-value ones. */
 extern ZsDomain zsexpr_domain(const ZsExpr *expr);
 extern int	zsexpr_width(const ZsExpr *expr);
 
@@ -51,12 +44,6 @@ extern ZsExpr *zsexpr_share(ZsExpr *expr, ZsSharedNodes *nodes);
 
 /* expr_run.c */
 
-/*
- * The expression's values for the rows of sel, some of the present batch's, none of which is odd.
- * NULL if the batch has to be taken row by row, because one of the rows has a value that only the
- * executor understands, or an error.  Valid until the next batch, or until the program runs for
- * rows that it has not run for.
- */
 extern const ZsColumnVector *zsexpr_run(ZsExpr *expr, ZsInput *input, const uint64 *sel,
 										ZsQualCounts *counts);
 

@@ -16,7 +16,6 @@
 
 /* ---- expr_guc.c ---- */
 
-/* Defines the settings; from _PG_init. */
 extern void zsexpr_guc_init(void);
 
 /* zedstore.debug_vector */
@@ -32,7 +31,6 @@ extern int	zs_debug_vector;
 
 /* Defines the settings; from _PG_init. */
 extern void zsexpr_guc_init(void);
-
 extern bool zs_enable_vector_agg;
 extern bool zs_enable_early_groups;
 extern bool zs_enable_ordered_scan; /* ZedstoreOrder */

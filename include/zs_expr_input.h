@@ -124,40 +124,13 @@ zsexpr_input_end(ZsInput *input)
 
 /* expr_input_table.c */
 
-/*
- * A scan of the table.  Rows are looked at for the columns in exprs and filter, and segments are
- * skipped by filter; varno is the table's in both.  Memory comes from the current context.
- */
 extern ZsInput *zsexpr_input_batch_create(Relation rel, Index varno, List *exprs, List *filter,
 										  EState *estate);
-
-/*
- * Makes the scan take the rows that other processes leave it, from its next start.  pscan: prepared
- * by table_parallelscan_initialize(), to stay until the input ends or gets another one.
- */
 extern void zsexpr_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan);
-
-/*
- * Replaces the filter by which such a scan skips segments: varno and params as above.  The
- * clauses are forgotten before this returns.
- */
 extern void zsexpr_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo params);
-
-/*
- * Lets the scan, which has been started, is not shared and has given no batch yet, go by stripes,
- * in the order of a column's zone maps.  zsexpr_input_batch_seek() takes a stripe: NULL if there is
- * no row to be looked at.
- */
 extern ZsScanOrder *zsexpr_input_batch_order(ZsInput *input, AttrNumber attno, bool descending);
 extern const ZsBatch *zsexpr_input_batch_seek(ZsInput *input, zstid stripe);
-
-/* What such scans have come to, since the input was created; zeros if it is another one. */
 extern ZsBatchCounts zsexpr_input_batch_counts(const ZsInput *input);
-
-/*
- * The present batch of a scan of the caller's, who says by zsexpr_input_batch_turn() when it is
- * another one.  The input can be asked for columns and bounds, and nothing else.
- */
 extern ZsInput *zsexpr_input_batch_wrap(ZsBatchScan *bs, Index varno, TupleTableSlot *slot);
 
 static inline void
@@ -171,19 +144,8 @@ zsexpr_input_batch_turn(ZsInput *input)
 
 /* expr_input_rows.c */
 
-/*
- * The rows of a plan, whose execution the caller begins, rescans and ends.  Its columns are the
- * expressions over the plan's output (OUTER_VAR); guards: for each the number of an earlier boolean
- * column that has to be true for it to be evaluated, or -1.  It can be read once.  Memory comes
- * from the current context.
- */
 extern ZsInput *zsexpr_input_rows_create(PlanState *plan, List *exprs, List *guards,
 										 EState *estate);
-
-/*
- * Among the rows, whose columns are those of the plan, there are blocks of groups in column
- * `carrier` (node_agg_block.c); columns live as long as the input.
- */
 extern void zsexpr_input_rows_expect_blocks(ZsInput *input,
 											const struct ZsBlockColumn *columns, int carrier);
 

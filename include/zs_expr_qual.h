@@ -51,22 +51,8 @@ typedef struct ZsQualCounts
 
 /* qual_compile.c */
 
-/*
- * Makes a program of a boolean expression, or of a list of them joined by AND, over the columns of
- * one table (varno); NULL if it has something that programs do not know.  A program raises no
- * error: where the executor would, or might, it gives the batch back.  Its answer is that of the
- * executor.  An empty list gives a program that is always true.  Memory comes from the current
- * context.  Reads system catalogs.  Errors: a cancel, a stack that is too deep.
- */
 extern ZsQual *zsexpr_qual_compile(TupleDesc desc, Index varno, Node *expr);
-
-/*
- * Is there such a program?  Leaves no memory behind.  *nvectors grows by the vectors that it needs;
- * NULL: nobody asks.
- */
 extern bool zsexpr_qual_has_program(TupleDesc desc, Index varno, Node *expr, int *nvectors);
-
-/* How many vectors a program needs, beside those of columns. */
 extern int	zsexpr_qual_nvectors(const ZsQual *qual);
 
 /* A filter's programs have no more vectors together; other clauses go row by row. */
@@ -74,40 +60,21 @@ extern int	zsexpr_qual_nvectors(const ZsQual *qual);
 
 /* qual_run.c */
 
-/*
- * Runs the program for the rows of sel, some of the present batch's.  Outside sel *truth is
- * undefined.  False if the batch has values that only the executor understands, or that it would
- * raise an error for; then it has to be taken row by row, with the conditions in the executor's
- * order.
- */
 extern bool zsexpr_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, ZsTruth *truth,
 							ZsQualCounts *counts);
 
 /* qual_value.c */
 
-/*
- * The clauses (RestrictInfos or not) in the order in which core evaluates them: by security level,
- * then by cost.  Once one of them may raise an error the order shows.
- */
 extern List *zsexpr_qual_order(PlannerInfo *root, List *clauses);
-
-/* What a program has to look at: the less, the smaller. */
 extern int	zsexpr_qual_rank(const ZsQual *qual);
 
 /* qual_compare.c */
 
-/* Is it a function that compares two values, and has a program? */
 extern bool zsexpr_is_comparison(Oid funcid);
-
-/* Is the function the equality of values of the domain? */
 extern bool zsexpr_is_equality(Oid funcid, ZsDomain domain);
 
 /* expr_common.c */
 
-/*
- * The column and its domain, if expr is a column of the table and nothing else but another name for
- * its type.
- */
 extern AttrNumber zsexpr_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain);
 
 /* How many of a string's bytes count when it is compared. */
@@ -133,7 +100,6 @@ zsexpr_fetch_ahead(const uint64 *datums, uint32 row)
 	__builtin_prefetch(string + 64);
 }
 
-/* What to ask zsscan_batch_column() for. */
 extern ZsColumnWant zsexpr_want_of(ZsDomain domain);
 
 #endif							/* ZS_EXPR_QUAL_H */

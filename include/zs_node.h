@@ -49,12 +49,10 @@ extern uint64 zsnode_aggs_made;
 
 /* ---- node_agg_sort.c ---- */
 
-/* A query with such nodes has started: those below a Sort node with a LIMIT are told. */
 extern void zsnode_agg_find_sorts(QueryDesc *queryDesc);
 
 /* ---- node_register.c ---- */
 
-/* Makes the nodes known to core; from _PG_init. */
 extern void zsnode_register(void);
 
 #endif							/* ZS_NODE_H */

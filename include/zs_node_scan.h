@@ -46,16 +46,9 @@ extern Path *zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List
 
 struct ExplainState;
 
-/*
- * Tells EXPLAIN columns of the table: those in attrs, which are numbered as pull_varattnos() does.
- */
 extern void zsnode_explain_columns(Relation rel, const Bitmapset *attrs,
 								   struct ExplainState *es);
-
-/* Adds counts to sum. */
 extern void zsnode_scan_add_counts(ZsBatchCounts *sum, const ZsBatchCounts *counts);
-
-/* Tells EXPLAIN ANALYZE what scans by batches have come to. */
 extern void zsnode_explain_scan_counts(const ZsBatchCounts *counts, struct ExplainState *es);
 
 #endif							/* ZS_NODE_SCAN_H */

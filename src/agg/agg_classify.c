@@ -113,7 +113,11 @@ classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 	return aggref->aggdistinct == NIL || classify_distinct(desc, varno, aggref, agg);
 }
 
-/* See zs_agg.h. */
+/*
+ * Describes the aggregate; false if it is none that we know.  varno: the table's in its
+ * expressions.  Parts of these that look at no column are NULLs: can there be programs, whatever
+ * their values turn out to be?  Programs in *agg are not to run if there are such parts.
+ */
 bool
 zsagg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 {

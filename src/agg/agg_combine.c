@@ -39,7 +39,7 @@
 
 /* ---- planning ---------------------------------------------------------------------------- */
 
-/* See zs_agg.h. */
+/* What partial aggregation by a node of ours gives to another one of ours; NONE: nothing. */
 ZsAggState
 zsagg_state_of(const Aggref *aggref)
 {
@@ -51,7 +51,7 @@ zsagg_state_of(const Aggref *aggref)
 	return zsagg_ops_of(&agg)->state;
 }
 
-/* See zs_agg.h. */
+/* As zsagg_classify_folded(), of an aggregate over states that are integers or images. */
 bool
 zsagg_classify_state(TupleDesc desc, Index varno, const Aggref *aggref, ZsAgg *agg)
 {
@@ -104,7 +104,10 @@ is_empty(const ZsAgg *agg, const ZsAggValue *value)
 		 (!value->has_nan && !value->has_pinf && !value->has_ninf));
 }
 
-/* See zs_agg.h. */
+/*
+ * Puts the image, which has zsagg_value_size() bytes, there; false if it is longer.
+ * *isnull: there is none.
+ */
 bool
 zsagg_put_image(const ZsAgg *agg, const ZsAggValue *value, char *to, bool *isnull)
 {
@@ -116,7 +119,7 @@ zsagg_put_image(const ZsAgg *agg, const ZsAggValue *value, char *to, bool *isnul
 	return true;
 }
 
-/* See zs_agg.h. */
+/* The state of what the aggregate has seen; in the current context. */
 Datum
 zsagg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -129,7 +132,7 @@ zsagg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	return *isnull ? (Datum) 0 : PointerGetDatum(make_image(agg, value));
 }
 
-/* See zs_agg.h. */
+/* The result that the state alone has, for tests. */
 Datum
 zsagg_result_of_state(const ZsAgg *agg, Datum state, bool isnull, bool *result_isnull)
 {

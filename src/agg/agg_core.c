@@ -33,7 +33,7 @@
 
 #include "zs_agg.h"
 
-/* See zs_agg.h. */
+/* Something for core's functions that looks like an Agg node whose states live in the context. */
 AggState *
 zsagg_core_node(MemoryContext context)
 {
@@ -53,7 +53,7 @@ state_context(const AggState *node)
 	return node->curaggcontext->ecxt_per_tuple_memory;
 }
 
-/* See zs_agg.h. */
+/* Looks up the functions of the aggregate. */
 void
 zsagg_core_init(ZsCoreAgg *agg, const Aggref *aggref)
 {
@@ -163,7 +163,7 @@ zsagg_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datum, 
 	trans->no_value = false;
 }
 
-/* See zs_agg.h. */
+/* The result, in the current context or in the states'. */
 Datum
 zsagg_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull)
 {
@@ -188,7 +188,7 @@ zsagg_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnu
 	return value;
 }
 
-/* See zs_agg.h. */
+/* The transition value, serialized if it is of type internal; in the current context. */
 Datum
 zsagg_core_serialize(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull)
 {
@@ -206,7 +206,7 @@ zsagg_core_serialize(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *i
 	return FunctionCallInvoke(fcinfo);
 }
 
-/* See zs_agg.h. */
+/* Makes such a value a transition value again, in the memory of states. */
 void
 zsagg_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, bool isnull,
 					   ZsCoreValue *trans)
@@ -229,7 +229,7 @@ zsagg_core_deserialize(ZsCoreAgg *agg, AggState *node, Datum value, bool isnull,
 
 /* ---- permissions ------------------------------------------------------------------- */
 
-/* See zs_agg.h. */
+/* The checks that an Agg node makes of an aggregate.  Errors: permission denied. */
 void
 zsagg_core_check_aggregate(const Aggref *aggref)
 {
@@ -272,7 +272,9 @@ zsagg_core_check_aggregate(const Aggref *aggref)
 	}
 }
 
-/* See zs_agg.h. */
+/*
+ * The check that an Agg node makes of the equality function of a key.  Errors: permission denied.
+ */
 void
 zsagg_core_check_equality(Oid function)
 {

@@ -133,7 +133,7 @@ const ZsAggOps zsagg_ops_sum_float8 = {
 
 /* ---- averages ----------------------------------------------------------------------------- */
 
-/* See agg_internal.h. */
+/* ZsAggOps.size of count, sum and sum of squared differences */
 Size
 zsagg_float_size(const ZsAgg *agg)
 {
@@ -169,14 +169,14 @@ accumulate(ZsAggValue *value, double newval)
 	value->sxx = sxx;
 }
 
-/* See agg_internal.h. */
+/* ZsAggOps.add_one of these, as float8_accum() has it */
 void
 zsagg_float_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, uint32 row)
 {
 	accumulate(value, zsagg_float_of(agg->domain, vector->vals[row]));
 }
 
-/* See agg_internal.h. */
+/* ZsAggOps.combine of these, as float8_combine() has it */
 void
 zsagg_float_combine(const ZsAgg *agg, ZsAggValue *value, const ZsAggValue *other,
 					const char *spare)
@@ -203,7 +203,7 @@ zsagg_float_combine(const ZsAgg *agg, ZsAggValue *value, const ZsAggValue *other
 	value->count += other->count;
 }
 
-/* See agg_internal.h. */
+/* ZsAggOps.partial of these: an array */
 Datum
 zsagg_float_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {

@@ -61,20 +61,16 @@ zsagg_float_of(ZsDomain domain, int64 pattern)
 
 /* agg_state.c */
 
-/* A numeric, and a sum of integers, as core's serial functions write them. */
 extern void zsagg_state_send_numeric(StringInfo buf, Numeric num);
 extern void zsagg_state_send_integer(StringInfo buf, zs_int128 sum);
 
 /* agg_float.c */
 
-/* Count, sum and sum of squared differences, as float8_accum() and float8_combine() have them. */
 extern Size zsagg_float_size(const ZsAgg *agg);
 extern void zsagg_float_one(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 							uint32 row);
 extern void zsagg_float_combine(const ZsAgg *agg, ZsAggValue *value, const ZsAggValue *other,
 								const char *spare);
-
-/* The same as an array. */
 extern Datum zsagg_float_partial(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 
 #endif							/* AGG_INTERNAL_H */

@@ -109,7 +109,7 @@ static const KnownAggregate known_aggregates[] = {
 	VARIANCES(STDDEV),
 };
 
-/* See zs_agg.h. */
+/* Looks up a function among those that we know; count is one of them. */
 bool
 zsagg_kind_of(Oid aggfnoid, ZsAggKind *kind, ZsDomain *domain)
 {

@@ -83,7 +83,7 @@ move_to_core(const ZsAgg *agg, ZsAggValue *value)
 	value->large->sum = 0;
 }
 
-/* The display scale of the inputs is taken care of by the caller. */
+/* Adds v / 10^scale to a sum; leaves count and display scale to the caller. */
 void
 zsagg_numeric_sum_int(const ZsAgg *agg, ZsAggValue *value, zs_int128 v, int scale)
 {
@@ -132,7 +132,7 @@ is_positive(Numeric num)
 	return result;
 }
 
-/* See zs_agg.h. */
+/* Adds any numeric to a sum. */
 void
 zsagg_numeric_sum(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 {
@@ -162,7 +162,7 @@ zsagg_numeric_sum(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 	}
 }
 
-/* See zs_agg.h. */
+/* The part of a sum that core keeps, which has to be there, in the current context. */
 Numeric
 zsagg_numeric_spare(const ZsAgg *agg, const ZsAggValue *value)
 {
@@ -175,7 +175,7 @@ zsagg_numeric_spare(const ZsAgg *agg, const ZsAggValue *value)
 	return DatumGetNumeric(numeric_sum(fcinfo));
 }
 
-/* See zs_agg.h. */
+/* Adds such a part, at any address, to a sum. */
 void
 zsagg_numeric_sum_spare(const ZsAgg *agg, ZsAggValue *value, const char *spare)
 {
@@ -203,7 +203,7 @@ zsagg_numeric_total(const ZsAgg *agg, ZsAggValue *value)
 											   Int32GetDatum(value->dscale)));
 }
 
-/* See zs_agg.h. */
+/* Sum or average. */
 Datum
 zsagg_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -235,7 +235,7 @@ zsagg_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 
 /* ---- minimum and maximum ------------------------------------------------------------ */
 
-/* See zs_agg.h. */
+/* The minimum or maximum so far, in the current context or that of the value. */
 Numeric
 zsagg_numeric_best(const ZsAggValue *value)
 {
@@ -256,7 +256,7 @@ choose(const ZsAgg *agg, Numeric present, Numeric later)
 	return DatumGetNumeric(winner);
 }
 
-/* See zs_agg.h. */
+/* Takes later / 10^scale, with the display scale dscale, if it is a better minimum or maximum. */
 void
 zsagg_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later, int scale,
 						  int dscale)
@@ -290,7 +290,7 @@ zsagg_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later, int 
 	value->count++;
 }
 
-/* See zs_agg.h. */
+/* Takes any numeric if it is a better minimum or maximum. */
 void
 zsagg_numeric_extreme(const ZsAgg *agg, ZsAggValue *value, Numeric num)
 {

@@ -34,7 +34,7 @@ static const ZsAggOps *const ops_by_kind[] = {
 	ZS_AGG_KINDS(OPS_ROW)
 };
 
-/* See zs_agg.h. */
+/* The operations of the aggregate's kind. */
 const ZsAggOps *
 zsagg_ops_of(const ZsAgg *agg)
 {
@@ -48,7 +48,10 @@ zsagg_ops_of(const ZsAgg *agg)
 	return ops;
 }
 
-/* See zs_agg.h. */
+/*
+ * Gets ready for values that live in the context, which is reset when they are forgotten.  Reads
+ * system catalogs.
+ */
 void
 zsagg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context)
 {
@@ -63,7 +66,7 @@ zsagg_begin(ZsAgg *agg, const Aggref *aggref, MemoryContext context)
 	}
 }
 
-/* See zs_agg.h. */
+/* Do its values stand for themselves, but for rare ones, and point to no memory? */
 bool
 zsagg_is_flat(const ZsAgg *agg)
 {
@@ -72,7 +75,7 @@ zsagg_is_flat(const ZsAgg *agg)
 	return !agg->distinct && !ops->owns_memory && !(ops->owns_strings && zsagg_is_string(agg));
 }
 
-/* See zs_agg.h. */
+/* Bytes that a value takes, a multiple of 8. */
 Size
 zsagg_value_size(const ZsAgg *agg)
 {
@@ -85,7 +88,10 @@ zsagg_value_size(const ZsAgg *agg)
 
 /* ---- states of other processes --------------------------------------------------------------- */
 
-/* See zs_agg.h. */
+/*
+ * Adds a state, an integer or the address of an image, for an aggregate that combines.  Called in
+ * the values' context.  Errors: overflow of floats.
+ */
 void
 zsagg_combine(const ZsAgg *agg, ZsAggValue *value, int64 state)
 {
@@ -132,7 +138,10 @@ add_each(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector, cons
 	}
 }
 
-/* See zs_agg.h. */
+/*
+ * Adds the values of the rows of sel, which have some and none of which is odd.  vector is NULL for
+ * counts.
+ */
 void
 zsagg_add_batch(const ZsAgg *agg, ZsAggValue *value, const ZsColumnVector *vector,
 				const uint64 *sel)
@@ -175,7 +184,12 @@ select_rows(const uint64 *sel, const uint16 *list, uint32 n, const uint32 *group
 	return nsub;
 }
 
-/* See zs_agg.h. */
+/*
+ * Adds rows to their groups: those of list (n positions) that are in sel, which have values none of
+ * which is odd.  groups: their numbers, PG_UINT32_MAX = none; all_known: each row of list has one,
+ * and sel has no other rows; a group's value is at values + number * stride; is_far: they are more
+ * than caches hold.  vector is NULL for counts.
+ */
 void
 zsagg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far,
 				 const ZsColumnVector *vector, const uint64 *sel, const uint16 *list,
@@ -196,7 +210,7 @@ zsagg_add_groups(const ZsAgg *agg, char *values, Size stride, bool is_far,
 		ZS_FOR_EACH_ROW(&rows, vector, ops->add_one(agg, value, vector, row));
 }
 
-/* See zs_agg.h. */
+/* What the rows of a vector come to, for an aggregate that has totals; never fails. */
 void
 zsagg_add_totals(const ZsAgg *agg, ZsAggValue *value, const ZsVectorTotals *totals)
 {
@@ -224,7 +238,7 @@ add_as_vector(const ZsAgg *agg, ZsAggValue *value, Datum datum)
 	zsagg_ops_of(agg)->add_one(agg, value, &vector, 0);
 }
 
-/* See zs_agg.h. */
+/* Adds one row's argument. */
 void
 zsagg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull)
 {
@@ -244,7 +258,10 @@ zsagg_add_datum(const ZsAgg *agg, ZsAggValue *value, Datum datum, bool isnull)
 
 /* ---- results --------------------------------------------------------------------------------- */
 
-/* See zs_agg.h. */
+/*
+ * The aggregate's result, in the current context or in the values'.  Errors: those of core's final
+ * functions.
+ */
 Datum
 zsagg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {
@@ -252,7 +269,7 @@ zsagg_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 	return zsagg_ops_of(agg)->result(agg, value, isnull);
 }
 
-/* See zs_agg.h. */
+/* May that raise an error?  Not if it says no. */
 bool
 zsagg_result_may_raise(const ZsAgg *agg, const ZsAggValue *value)
 {
@@ -261,7 +278,10 @@ zsagg_result_may_raise(const ZsAgg *agg, const ZsAggValue *value)
 	return ops->may_raise != NULL && ops->may_raise(agg, value);
 }
 
-/* See zs_agg.h. */
+/*
+ * The transition value that core's would have, serialized if it is of type internal; in the current
+ * context.
+ */
 Datum
 zsagg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull)
 {

@@ -81,7 +81,7 @@ numeric_of(const char *text)
 							   Int32GetDatum(-1));
 }
 
-/* See zs_agg.h. */
+/* Does this server have the formats of states that are written here?  Calls core's functions. */
 bool
 zsagg_state_is_known(void)
 {
@@ -110,7 +110,9 @@ zsagg_state_is_known(void)
 	return known == 1;
 }
 
-/* See zs_agg.h. */
+/*
+ * Can what the aggregate has seen be given to core's combine function?  May call core's functions.
+ */
 bool
 zsagg_has_partial(const ZsAgg *agg)
 {

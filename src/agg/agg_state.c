@@ -22,9 +22,7 @@
 #include "agg_internal.h"
 #include "zs_compat.h"
 
-/*
- * As numericvar_serialize() of the server: the numeric's own format has 16 bits where this has 32.
- */
+/* Writes a numeric as core's serial functions do. */
 void
 zsagg_state_send_numeric(StringInfo buf, Numeric num)
 {
@@ -44,7 +42,7 @@ zsagg_state_send_numeric(StringInfo buf, Numeric num)
 	Assert(in.cursor == in.len);
 }
 
-/* See agg_internal.h. */
+/* Writes a sum of integers as core's serial functions write it. */
 void
 zsagg_state_send_integer(StringInfo buf, zs_int128 sum)
 {

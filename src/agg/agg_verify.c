@@ -56,7 +56,7 @@ value_of(ZsAggVerifier *verifier, uint32 group, int aggno)
 	return &verifier->values[(size_t) group * verifier->naggs + aggno];
 }
 
-/* See zs_agg.h. */
+/* Forgets all transition values. */
 void
 zsagg_verify_reset(ZsAggVerifier *verifier)
 {
@@ -98,7 +98,9 @@ zsagg_verify_begin(List *aggrefs, bool transition)
 	return verifier;
 }
 
-/* See zs_agg.h. */
+/*
+ * Adds a row to aggregate number aggno of the group, by core's function.  Errors: that function's.
+ */
 void
 zsagg_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum, bool isnull)
 {
@@ -106,7 +108,7 @@ zsagg_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum, 
 				   datum, isnull);
 }
 
-/* See zs_agg.h. */
+/* The group has a smaller number from now on. */
 void
 zsagg_verify_renumber(ZsAggVerifier *verifier, uint32 group, uint32 number)
 {
@@ -117,7 +119,7 @@ zsagg_verify_renumber(ZsAggVerifier *verifier, uint32 group, uint32 number)
 			   verifier->naggs * sizeof(ZsCoreValue));
 }
 
-/* See zs_agg.h. */
+/* Forgets the groups from this number on. */
 void
 zsagg_verify_forget(ZsAggVerifier *verifier, uint32 group)
 {
@@ -139,7 +141,7 @@ result_text(Oid type, Datum value, bool isnull)
 	return OidOutputFunctionCall(typoutput, value);
 }
 
-/* See zs_agg.h. */
+/* Raises an error if core's result is another one. */
 void
 zsagg_verify_result(ZsAggVerifier *verifier, uint32 group, int aggno, Datum result, bool isnull)
 {

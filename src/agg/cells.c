@@ -35,14 +35,14 @@ cells_of_byte(ZsCellSize size)
 	return size == ZS_CELLS_WIDE ? 1.0 / sizeof(uint16) : 4;
 }
 
-/* See zs_agg_cells.h. */
+/* So many there would be, about. */
 double
 zsagg_cells_number(ZsCellSize size)
 {
 	return (double) get_hash_memory_limit() / CELLS_SHARE * cells_of_byte(size);
 }
 
-/* See zs_agg_cells.h. */
+/* Cells in which nothing was counted, in the context. */
 ZsCells *
 zsagg_cells_create(MemoryContext context, ZsCellSize size)
 {
@@ -70,7 +70,7 @@ most_of_wide(const uint16 *cells, uint64 n)
 	return most < ZS_WIDE_CELL_MAX ? most : PG_UINT64_MAX;
 }
 
-/* See zs_agg_cells.h. */
+/* No group has more rows whose hash begins with these nbits (part), as far as cells tell. */
 uint64
 zsagg_cells_most_of(const ZsCells *cells, int nbits, uint64 part)
 {
@@ -83,7 +83,7 @@ zsagg_cells_most_of(const ZsCells *cells, int nbits, uint64 part)
 	return PG_UINT64_MAX;
 }
 
-/* See zs_agg_cells.h. */
+/* The largest number of rows that a cell may have. */
 uint64
 zsagg_cells_most(const ZsCells *cells)
 {

@@ -42,7 +42,7 @@ StaticAssertDecl(ZS_MAX_GROUP_KEYS <= 64, "a word has a bit for each key");
 /* A hash table of so many slots is not near any more. */
 #define FAR_SLOTS		16384
 
-/* See zs_agg_group.h. */
+/* Memory comes from the context, which may be reset together with all groups. */
 ZsGroups *
 zsagg_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys)
 {
@@ -74,21 +74,21 @@ zsagg_groups_create(MemoryContext context, int nkeys, const ZsGroupKey *keys)
 	return groups;
 }
 
-/* See zs_agg_group.h. */
+/* From now on no group is added: rows of others have ZS_NO_GROUP. */
 void
 zsagg_groups_freeze(ZsGroups *groups)
 {
 	groups->frozen = true;
 }
 
-/* See zs_agg_group.h. */
+/* Is no group added any more? */
 bool
 zsagg_groups_frozen(const ZsGroups *groups)
 {
 	return groups->frozen;
 }
 
-/* See zs_agg_group.h. */
+/* Are rows found by ranges of their keys, without a hash table? */
 bool
 zsagg_groups_direct(const ZsGroups *groups)
 {
@@ -102,7 +102,7 @@ zsagg_groups_count(const ZsGroups *groups)
 	return groups->ngroups;
 }
 
-/* See zs_agg_group.h. */
+/* How many more there can be without memory for their keys; strings need some all the same. */
 uint32
 zsagg_groups_room(const ZsGroups *groups)
 {
@@ -264,7 +264,10 @@ key_vector(const ZsGroupKey *key, ZsInput *input, const uint64 *sel)
 
 /* ---- batches ----------------------------------------------------------------------------- */
 
-/* See zs_agg_group.h. */
+/*
+ * Can the rows of sel of the present batch be taken by columns?  Else they have to be taken one by
+ * one.
+ */
 bool
 zsagg_groups_ready(const ZsGroups *groups, ZsInput *input, const uint64 *sel)
 {
@@ -358,7 +361,11 @@ assign_inputs(ZsGroups *groups, bool all_plain, const uint16 *list, uint32 n, ui
 	}
 }
 
-/* See zs_agg_group.h. */
+/*
+ * The groups of the n rows of list (positions in the present batch, ascending), some of which may
+ * be new.  sel: as above, with all of these rows.  given: values of the key without a column, for
+ * each row of list, or NULL.
+ */
 void
 zsagg_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const uint16 *list,
 					uint32 n, const uint32 *given, uint32 *numbers)
@@ -368,14 +375,14 @@ zsagg_groups_assign(ZsGroups *groups, ZsInput *input, const uint64 *sel, const u
 					  numbers);
 }
 
-/* See zs_agg_group.h. */
+/* Reads the keys of the present batch, for the next two functions; no group is assigned. */
 void
 zsagg_groups_read_keys(ZsGroups *groups, ZsInput *input, const uint64 *sel)
 {
 	(void) read_keys(groups, input, sel, NULL, groups->inputs);
 }
 
-/* See zs_agg_group.h. */
+/* As zsagg_groups_assign(), where the keys' vectors are at hand, which have no codes. */
 void
 zsagg_groups_assign_vectors(ZsGroups *groups, const ZsColumnVector *const *vectors,
 							const uint16 *list, uint32 n, uint32 *numbers)
@@ -395,7 +402,7 @@ zsagg_groups_assign_vectors(ZsGroups *groups, const ZsColumnVector *const *vecto
 	assign_inputs(groups, all_plain, list, n, numbers);
 }
 
-/* See zs_agg_group.h. */
+/* The vectors of the keys that were read last; false if one has none. */
 bool
 zsagg_groups_vectors(const ZsGroups *groups, const ZsColumnVector **vectors)
 {
@@ -409,7 +416,7 @@ zsagg_groups_vectors(const ZsGroups *groups, const ZsColumnVector **vectors)
 
 /* ---- rows ------------------------------------------------------------------------------- */
 
-/* See zs_agg_group.h. */
+/* The group of one row; its keys' values. */
 uint32
 zsagg_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *isnull)
 {
@@ -419,7 +426,7 @@ zsagg_groups_assign_row(ZsGroups *groups, const Datum *values, const bool *isnul
 	return find_group(groups, row, hash_words(groups, row));
 }
 
-/* See zs_agg_group.h. */
+/* The value of a key of domain INT; false if it is NULL. */
 bool
 zsagg_groups_int(const ZsGroups *groups, uint32 group, int key, int64 *value)
 {

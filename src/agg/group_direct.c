@@ -37,7 +37,7 @@
 #define DIRECT_ROWS		8
 #define DIRECT_MOST		(16 * 1024 * 1024)
 
-/* See group_internal.h. */
+/* The largest array that there may be. */
 uint64
 zsagg_group_direct_most(void)
 {
@@ -100,7 +100,7 @@ code_of_words(const ZsGroups *groups, const uint64 *words)
 	return code;
 }
 
-/* See group_internal.h. */
+/* Tells the ranges and the array of a group that was not found by its code. */
 void
 zsagg_group_note(ZsGroups *groups, uint32 group)
 {
@@ -284,7 +284,10 @@ make_direct(ZsGroups *groups)
 	return true;
 }
 
-/* See group_internal.h. */
+/*
+ * Makes codes of the combinations in the batch, batch_codes, by which groups can be looked up;
+ * false if that cannot be.  If not all keys are plain, the batch's words are there.
+ */
 bool
 zsagg_group_codes(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 n)
 {
@@ -317,7 +320,7 @@ zsagg_group_codes(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, ui
 	}
 }
 
-/* See group_internal.h. */
+/* The groups of the batch, by its codes; has_words: the batch's words are there. */
 void
 zsagg_group_look_up(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 n,
 					bool has_words, uint32 *numbers)

@@ -146,34 +146,19 @@ zsagg_hash_add(uint64 hash, uint64 word)
 
 /* ---- group_string.c ---- */
 
-/* A hash of a string of the key, the same in all tables. */
 extern uint64 zsagg_string_hash(const ZsGroupKey *key, const char *bytes, size_t len);
-
-/* The number of a string in the key's table, or ABSENT_STRING. */
 extern uint32 zsagg_string_number(ZsGroups *groups, int key, const char *bytes, size_t len);
-
-/* The same of n datums, those that list names. */
 extern void zsagg_string_numbers(ZsGroups *groups, int key, const uint64 *datums,
 								 const uint16 *list, uint32 n, uint32 *numbers);
-
-/*
- * As zsagg_string_numbers(), of the datums of a vector with entries: what its dictionary has is
- * looked up once.
- */
 extern void zsagg_string_numbers_known(ZsGroups *groups, int key, const ZsKeyInput *in,
 									   const uint16 *list, uint32 n, uint32 *numbers);
-
-/* Tells the map of the key's dictionary the numbers of all entries that the n rows of list have. */
 extern void zsagg_string_number_codes(ZsGroups *groups, int key, const ZsKeyInput *in,
 									  const uint16 *list, uint32 n);
 
 /* ---- group_word.c ---- */
 
-/* The words of n rows, from row first of list on. */
 extern void zsagg_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list,
 								  uint32 first, uint32 n, uint64 *words);
-
-/* NULLs, words and forms of a single row. */
 extern void zsagg_group_row_words(ZsGroups *groups, const Datum *values, const bool *isnull,
 								  uint64 *row);
 
@@ -184,20 +169,10 @@ extern uint32 zsagg_group_add(ZsGroups *groups, const uint64 *words);
 
 /* ---- group_direct.c ---- */
 
-/* The largest array that there may be. */
 extern uint64 zsagg_group_direct_most(void);
-
-/* Tells the ranges and the array of a group that was not found by its code. */
 extern void zsagg_group_note(ZsGroups *groups, uint32 group);
-
-/*
- * Makes codes of the combinations in the batch, batch_codes, by which groups can be looked up;
- * false if that cannot be.  If not all keys are plain, the batch's words are there.
- */
 extern bool zsagg_group_codes(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list,
 							  uint32 n);
-
-/* The groups of the batch, by its codes; has_words: the batch's words are there. */
 extern void zsagg_group_look_up(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list,
 								uint32 n, bool has_words, uint32 *numbers);
 

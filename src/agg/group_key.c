@@ -60,7 +60,10 @@ classify_expr(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key
 	}
 }
 
-/* See zs_agg_group.h. */
+/*
+ * Describes the key; false if rows cannot be grouped by it here.  eqop: what says that two values
+ * are equal.  Reads system catalogs.
+ */
 bool
 zsagg_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
 {
@@ -105,7 +108,11 @@ zsagg_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupK
 	}
 }
 
-/* See zs_agg_group.h. */
+/*
+ * As zsagg_group_classify(), with NULLs in the place of parts that look at no column: can rows be
+ * grouped by it, whatever the values of these turn out to be?  The key's program is not to run if
+ * there are any.
+ */
 bool
 zsagg_group_classify_folded(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
 {

@@ -48,7 +48,7 @@ typedef struct Wanted
 	uint64		at;				/* place from which on it may be */
 } Wanted;
 
-/* See group_internal.h. */
+/* A hash of a string of the key, the same in all tables. */
 uint64
 zsagg_string_hash(const ZsGroupKey *key, const char *bytes, size_t len)
 {
@@ -165,7 +165,7 @@ set_wanted(const ZsGroupKey *key, const char *bytes, size_t len, Wanted *wanted)
 	wanted->hash = (uint32) (zskernel_hash(bytes, wanted->compared) >> 32);
 }
 
-/* See group_internal.h. */
+/* The number of a string in the key's table, or ABSENT_STRING. */
 uint32
 zsagg_string_number(ZsGroups *groups, int key, const char *bytes, size_t len)
 {
@@ -218,7 +218,10 @@ fetch_ahead(const ZsStringTable *table, Wanted *wanted, uint32 n)
 	}
 }
 
-/* See group_internal.h. */
+/*
+ * The numbers of n strings of the key, those of datums that list names.  A string that is new gets
+ * a new number.
+ */
 void
 zsagg_string_numbers(ZsGroups *groups, int key, const uint64 *datums, const uint16 *list,
 					 uint32 n, uint32 *numbers)
@@ -250,7 +253,10 @@ zsagg_string_numbers(ZsGroups *groups, int key, const uint64 *datums, const uint
 	}
 }
 
-/* See group_internal.h. */
+/*
+ * As zsagg_string_numbers(), of the datums of a vector with entries: what its dictionary has is
+ * looked up once.
+ */
 void
 zsagg_string_numbers_known(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list,
 						   uint32 n, uint32 *numbers)
@@ -284,7 +290,7 @@ zsagg_string_numbers_known(ZsGroups *groups, int key, const ZsKeyInput *in, cons
 	}
 }
 
-/* See group_internal.h. */
+/* Tells the map of the key's dictionary the numbers of all entries that the n rows of list have. */
 void
 zsagg_string_number_codes(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list,
 						  uint32 n)

@@ -262,7 +262,7 @@ set_words(ZsGroups *groups, int key, const ZsKeyInput *in, const uint16 *list, u
 	}
 }
 
-/* See group_internal.h. */
+/* The words of n rows, from row first of list on. */
 void
 zsagg_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list, uint32 first,
 					  uint32 n, uint64 *words)
@@ -284,7 +284,7 @@ zsagg_group_set_words(ZsGroups *groups, const ZsKeyInput *in, const uint16 *list
 	}
 }
 
-/* See group_internal.h. */
+/* NULLs, words and forms of a single row. */
 void
 zsagg_group_row_words(ZsGroups *groups, const Datum *values, const bool *isnull, uint64 *row)
 {
@@ -329,7 +329,7 @@ zsagg_group_row_words(ZsGroups *groups, const Datum *values, const bool *isnull,
 /* A NULL's, too. */
 #define NULL_WORD		UINT64CONST(0x5851F42D4C957F2D)
 
-/* See zs_agg_group.h. */
+/* A hash of the keys, the same for equal ones in whatever groups. */
 uint64
 zsagg_groups_hash_row(const ZsGroups *groups, const Datum *values, const bool *isnull)
 {
@@ -439,7 +439,10 @@ add_string_hashes(ZsGroups *groups, int k, const uint16 *list, uint32 n, uint64 
 	}
 }
 
-/* See zs_agg_group.h. */
+/*
+ * The hashes, as zsagg_groups_hash_row() has them, of n rows of list, of the batch whose keys were
+ * read last.
+ */
 void
 zsagg_groups_hash_rows(ZsGroups *groups, const uint16 *list, uint32 n, uint64 *hashes)
 {
@@ -466,7 +469,7 @@ zsagg_groups_hash_rows(ZsGroups *groups, const uint16 *list, uint32 n, uint64 *h
 	}
 }
 
-/* See zs_agg_group.h. */
+/* A key of a group, in the current context or as long as groups lives. */
 Datum
 zsagg_groups_key(const ZsGroups *groups, uint32 group, int key, bool *isnull)
 {

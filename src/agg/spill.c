@@ -101,7 +101,11 @@ struct ZsSpill
 	uint64		nblocks;
 };
 
-/* See zs_agg_spill.h. */
+/*
+ * Nothing is written yet.  Rows have the columns of desc.  group_size: about what a group takes in
+ * memory, in bytes.  Memory comes from a context of its own below the current one, which a failing
+ * statement gives back together with the files.
+ */
 ZsSpill *
 zsagg_spill_create(TupleDesc desc, double group_size)
 {
@@ -119,7 +123,7 @@ zsagg_spill_create(TupleDesc desc, double group_size)
 	return spill;
 }
 
-/* See zs_agg_spill.h. */
+/* Gives back memory and files. */
 void
 zsagg_spill_free(ZsSpill *spill)
 {
@@ -130,7 +134,11 @@ zsagg_spill_free(ZsSpill *spill)
 	MemoryContextDelete(spill->context);
 }
 
-/* See zs_agg_spill.h. */
+/*
+ * Counts rows so that those of groups of few rows can be left out; called before the first row is
+ * written.  Takes up to 1/8 of the memory for hash tables.  usual: groups of so many rows are few,
+ * as far as is known.  only: none is written until all have been counted, and come again.
+ */
 void
 zsagg_spill_count_groups(ZsSpill *spill, ZsCellSize size, uint64 usual, bool only)
 {
@@ -141,7 +149,10 @@ zsagg_spill_count_groups(ZsSpill *spill, ZsCellSize size, uint64 usual, bool onl
 	spill->memory += spill->cells->size;
 }
 
-/* See zs_agg_spill.h. */
+/*
+ * From what is opened next on, rows of groups that have fewer rows than least, all together, may be
+ * left out; least never gets smaller.  Only where rows are counted.
+ */
 void
 zsagg_spill_leave_out(ZsSpill *spill, uint64 least)
 {
@@ -149,14 +160,17 @@ zsagg_spill_leave_out(ZsSpill *spill, uint64 least)
 	spill->least = least;
 }
 
-/* See zs_agg_spill.h. */
+/* For EXPLAIN: rows that were left out. */
 uint64
 zsagg_spill_left_out(const ZsSpill *spill)
 {
 	return spill->nleft_out;
 }
 
-/* See zs_agg_spill.h. */
+/*
+ * Is a row with the hash to be written?  Counts it.  Asked once for each row that did not come from
+ * here, before it is written.
+ */
 bool
 zsagg_spill_wants(ZsSpill *spill, uint64 hash)
 {
@@ -175,7 +189,10 @@ zsagg_spill_wants(ZsSpill *spill, uint64 hash)
 	return true;
 }
 
-/* See zs_agg_spill.h. */
+/*
+ * Which of n rows with these hashes are to be written?  Counts all of them.  Their positions go to
+ * list, which has room for n; returns how many.
+ */
 uint32
 zsagg_spill_choose(ZsSpill *spill, const uint64 *hashes, uint32 n, uint16 *list)
 {
@@ -191,28 +208,28 @@ zsagg_spill_choose(ZsSpill *spill, const uint64 *hashes, uint32 n, uint16 *list)
 	return nwanted;
 }
 
-/* See zs_agg_spill.h. */
+/* The rows that were counted; NULL: none are. */
 const ZsCells *
 zsagg_spill_counts(const ZsSpill *spill)
 {
 	return spill->cells;
 }
 
-/* See zs_agg_spill.h. */
+/* Were rows counted, and none of them written? */
 bool
 zsagg_spill_only_counted(const ZsSpill *spill)
 {
 	return spill->only_counts;
 }
 
-/* See zs_agg_spill.h. */
+/* Will many rows that were only counted have to come again? */
 bool
 zsagg_spill_counts_in_vain(const ZsSpill *spill)
 {
 	return spill->nmany > VAIN_ROWS + spill->ncounted / VAIN_PART;
 }
 
-/* See zs_agg_spill.h. */
+/* Rows that were only counted have to come again, all of them; false: none of them is wanted. */
 bool
 zsagg_spill_start_again(ZsSpill *spill)
 {
@@ -235,7 +252,9 @@ most_of_output(const ZsSpill *spill, int output)
 	return zsagg_cells_most_of(spill->cells, spill->nbits, (uint64) output);
 }
 
-/* See zs_agg_spill.h. */
+/*
+ * Can rows of what is being read be told apart by further bits of their hashes?
+ */
 bool
 zsagg_spill_can_divide(const ZsSpill *spill)
 {
@@ -300,7 +319,7 @@ take_output(ZsSpill *spill, uint64 hash, double ngroups)
 	return spill->outputs[output];
 }
 
-/* See zs_agg_spill.h. */
+/* Writes a row in a form of the caller's; else as zsagg_spill_write(). */
 void
 zsagg_spill_write_packed(ZsSpill *spill, uint64 hash, const void *bytes, Size len,
 						 double ngroups)
@@ -322,7 +341,11 @@ zsagg_spill_write_packed(ZsSpill *spill, uint64 hash, const void *bytes, Size le
 	MemoryContextSwitchTo(old);
 }
 
-/* See zs_agg_spill.h. */
+/*
+ * Writes a row.  hash: of its keys, the same for equal ones.  ngroups: how many groups there are,
+ * for the first row behind what was read.  Errors: ERRCODE_CONFIGURATION_LIMIT_EXCEEDED
+ * (temp_file_limit), I/O errors.
+ */
 void
 zsagg_spill_write(ZsSpill *spill, uint64 hash, const Datum *values, const bool *isnull,
 				  double ngroups)
@@ -385,7 +408,10 @@ close_outputs(ZsSpill *spill)
 	spill->nblocks = Max(spill->nblocks, (uint64) LogicalTapeSetBlocks(spill->tapes));
 }
 
-/* See zs_agg_spill.h. */
+/*
+ * All rows of what was read are written; then the next rows to be read are opened; false: there are
+ * none.
+ */
 bool
 zsagg_spill_next(ZsSpill *spill)
 {
@@ -474,7 +500,10 @@ read_head(ZsSpill *spill, uint64 *hash, uint32 *len)
 	return ZS_SPILLED_PACKED;
 }
 
-/* See zs_agg_spill.h. */
+/*
+ * Which kind of row is next, its hash and its length.  The row itself must be read then, by
+ * zsagg_spill_read_tuple() or zsagg_spill_read_packed().
+ */
 ZsSpilled
 zsagg_spill_look(ZsSpill *spill, uint64 *hash, uint32 *len)
 {
@@ -489,14 +518,14 @@ zsagg_spill_look(ZsSpill *spill, uint64 *hash, uint32 *len)
 	return what;
 }
 
-/* See zs_agg_spill.h. */
+/* Reads the row that is next, len bytes in the caller's form. */
 void
 zsagg_spill_read_packed(ZsSpill *spill, void *to, uint32 len)
 {
 	read_all(spill->input, to, len);
 }
 
-/* See zs_agg_spill.h. */
+/* Reads the row that is next, a tuple of len bytes; valid until the next call. */
 void
 zsagg_spill_read_tuple(ZsSpill *spill, uint32 len, Datum *values, bool *isnull)
 {
@@ -514,7 +543,10 @@ zsagg_spill_read_tuple(ZsSpill *spill, uint32 len, Datum *values, bool *isnull)
 	memcpy(isnull, slot->tts_isnull, natts * sizeof(bool));
 }
 
-/* See zs_agg_spill.h. */
+/*
+ * The next row, valid until the next call; false at the end.  All rows of a group come, in the
+ * order in which they were written.
+ */
 bool
 zsagg_spill_read(ZsSpill *spill, Datum *values, bool *isnull)
 {
@@ -529,14 +561,14 @@ zsagg_spill_read(ZsSpill *spill, Datum *values, bool *isnull)
 	return true;
 }
 
-/* See zs_agg_spill.h. */
+/* For EXPLAIN: what the files took at most, in bytes. */
 uint64
 zsagg_spill_disk(const ZsSpill *spill)
 {
 	return spill->nblocks * BLCKSZ;
 }
 
-/* See zs_agg_spill.h. */
+/* Memory for buffers and counts, in bytes. */
 Size
 zsagg_spill_memory(const ZsSpill *spill)
 {

@@ -135,7 +135,7 @@ find_known(Oid funcid)
 	return NULL;
 }
 
-/* See expr_internal.h. */
+/* The expression, a float, with 8 bytes. */
 ZsExpr *
 zsexpr_as_float8(ZsExpr *expr)
 {
@@ -149,7 +149,7 @@ zsexpr_as_float8(ZsExpr *expr)
 	return wider;
 }
 
-/* See expr_internal.h. */
+/* The difference of two numerics. */
 ZsExpr *
 zsexpr_subtract(ZsExpr *a, ZsExpr *b)
 {
@@ -222,7 +222,7 @@ compile_concat(ZsCompiler *compiler, List *args)
 							  zsexpr_compile_node(compiler, lsecond(args)));
 }
 
-/* See expr_internal.h. */
+/* The program of a call, or NULL if there is none. */
 ZsExpr *
 zsexpr_compile_call(ZsCompiler *compiler, Oid funcid, List *args, Oid collation)
 {

@@ -229,7 +229,7 @@ merge_branches(ZsExpr *expr, const Branches *branches, const uint64 *sel)
 	return true;
 }
 
-/* See expr_run.h. */
+/* Runs CASE for the rows of sel; false: the batch must be taken row by row. */
 bool
 zsexpr_run_case(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
@@ -264,7 +264,7 @@ zsexpr_run_case(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 	return ok;
 }
 
-/* See expr_run.h. */
+/* Runs COALESCE for the rows of sel; false: the batch must be taken row by row. */
 bool
 zsexpr_run_coalesce(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
@@ -290,7 +290,7 @@ zsexpr_run_coalesce(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 	return ok;
 }
 
-/* See expr_run.h. */
+/* Runs NULLIF for the rows of sel; false: the batch must be taken row by row. */
 bool
 zsexpr_run_nullif(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {
@@ -319,7 +319,10 @@ zsexpr_run_nullif(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 	return true;
 }
 
-/* See expr_run.h. */
+/*
+ * Runs a condition as a boolean value for the rows of sel; false: the batch must be taken row by
+ * row.
+ */
 bool
 zsexpr_run_bool(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 {

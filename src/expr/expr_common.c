@@ -52,7 +52,10 @@ strip_relabel(Node *node)
 	return node;
 }
 
-/* See zs_expr_qual.h. */
+/*
+ * The column and its domain, if expr is a column of the table and nothing else but another name for
+ * its type.
+ */
 AttrNumber
 zsexpr_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain)
 {
@@ -100,7 +103,7 @@ zsexpr_column_of(TupleDesc desc, Index varno, Node *expr, ZsDomain *domain)
 	return var->varattno;
 }
 
-/* See zs_expr_qual.h. */
+/* What to ask zsscan_batch_column() for. */
 ZsColumnWant
 zsexpr_want_of(ZsDomain domain)
 {
@@ -117,7 +120,7 @@ zsexpr_want_of(ZsDomain domain)
 	}
 }
 
-/* See expr_internal.h. */
+/* A node with room for nargs arguments. */
 ZsExpr *
 zsexpr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs)
 {
@@ -132,7 +135,7 @@ zsexpr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs)
 	return expr;
 }
 
-/* See expr_internal.h. */
+/* Gives the node its next argument. */
 void
 zsexpr_add_arg(ZsExpr *expr, ZsExpr *arg)
 {
@@ -140,14 +143,14 @@ zsexpr_add_arg(ZsExpr *expr, ZsExpr *arg)
 	expr->args[expr->nargs++] = arg;
 }
 
-/* See zs_expr.h. */
+/* What the values of the expression are. */
 ZsDomain
 zsexpr_domain(const ZsExpr *expr)
 {
 	return expr->domain;
 }
 
-/* See zs_expr.h. */
+/* The bytes of its values, if they are by value. */
 int
 zsexpr_width(const ZsExpr *expr)
 {
@@ -156,7 +159,10 @@ zsexpr_width(const ZsExpr *expr)
 
 /* ---- one program being made --------------------------------------------------------------- */
 
-/* See expr_common.h. */
+/*
+ * Begins a node; false: the program would be too large, and there is none.  Each call needs one of
+ * zsexpr_compiler_leave().  Errors: a cancel, a stack that is too deep.
+ */
 bool
 zsexpr_compiler_enter(ZsCompiler *compiler)
 {
@@ -167,7 +173,7 @@ zsexpr_compiler_enter(ZsCompiler *compiler)
 	return compiler->depth <= MAX_DEPTH && compiler->nnodes <= MAX_NODES;
 }
 
-/* See expr_common.h. */
+/* Ends a node. */
 void
 zsexpr_compiler_leave(ZsCompiler *compiler)
 {
@@ -175,21 +181,21 @@ zsexpr_compiler_leave(ZsCompiler *compiler)
 	compiler->depth--;
 }
 
-/* See expr_common.h. */
+/* Counts a node with a vector; false: the program would be too large. */
 bool
 zsexpr_compiler_add_vector(ZsCompiler *compiler)
 {
 	return ++compiler->nvectors <= MAX_VECTORS;
 }
 
-/* See expr_common.h. */
+/* Counts a condition on strings; false: it must not have a table of a dictionary's entries. */
 bool
 zsexpr_compiler_add_string(ZsCompiler *compiler)
 {
 	return ++compiler->nstrings <= MAX_TABLES;
 }
 
-/* See expr_common.h. */
+/* Counts a node that makes strings; the address of how many the program has in the end. */
 int *
 zsexpr_compiler_add_maker(ZsCompiler *compiler)
 {
@@ -199,7 +205,7 @@ zsexpr_compiler_add_maker(ZsCompiler *compiler)
 	return compiler->nmakers;
 }
 
-/* See expr_common.h. */
+/* Takes a node that makes strings out of the count. */
 void
 zsexpr_compiler_drop_maker(ZsCompiler *compiler)
 {
@@ -207,7 +213,10 @@ zsexpr_compiler_drop_maker(ZsCompiler *compiler)
 	--*compiler->nmakers;
 }
 
-/* See expr_common.h. */
+/*
+ * What stands below RelabelType nodes; in the place of what stands for the value of a CASE this, if
+ * it is a column or a constant.
+ */
 Node *
 zsexpr_compiler_resolve(const ZsCompiler *compiler, Node *node)
 {
@@ -217,7 +226,7 @@ zsexpr_compiler_resolve(const ZsCompiler *compiler, Node *node)
 	return node;
 }
 
-/* See expr_common.h. */
+/* zsexpr_column_of() for a node of the program. */
 AttrNumber
 zsexpr_compiler_column(const ZsCompiler *compiler, Node *node, ZsDomain *domain)
 {
@@ -225,7 +234,10 @@ zsexpr_compiler_column(const ZsCompiler *compiler, Node *node, ZsDomain *domain)
 							zsexpr_compiler_resolve(compiler, node), domain);
 }
 
-/* See expr_common.h. */
+/*
+ * Compiles the node if it is neither a column nor a constant, so that the conditions that follow
+ * find its program; false: there is none.  place: of compiler->known.
+ */
 bool
 zsexpr_compiler_know(ZsCompiler *compiler, int place, Node *node)
 {

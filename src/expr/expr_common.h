@@ -53,45 +53,19 @@ typedef struct ZsCompiler
 
 /* expr_common.c */
 
-/*
- * Begins a node; false: the program would be too large, and there is none.  Each call needs one of
- * zsexpr_compiler_leave().  Errors: a cancel, a stack that is too deep.
- */
 extern bool zsexpr_compiler_enter(ZsCompiler *compiler);
 extern void zsexpr_compiler_leave(ZsCompiler *compiler);
-
-/* Counts a node with a vector; false: the program would be too large. */
 extern bool zsexpr_compiler_add_vector(ZsCompiler *compiler);
-
-/* Counts a condition on strings; false: it must not have a table of a dictionary's entries. */
 extern bool zsexpr_compiler_add_string(ZsCompiler *compiler);
-
-/*
- * Counts a node that makes strings, or does not any more; the address of how many the program has
- * in the end.
- */
 extern int *zsexpr_compiler_add_maker(ZsCompiler *compiler);
 extern void zsexpr_compiler_drop_maker(ZsCompiler *compiler);
-
-/*
- * What stands below RelabelType nodes; in the place of what stands for the value of a CASE this, if
- * it is a column or a constant.
- */
 extern Node *zsexpr_compiler_resolve(const ZsCompiler *compiler, Node *node);
-
-/* zsexpr_column_of() for a node of the program. */
 extern AttrNumber zsexpr_compiler_column(const ZsCompiler *compiler, Node *node,
 										 ZsDomain *domain);
-
-/*
- * Compiles the node if it is neither a column nor a constant, so that the conditions that follow
- * find its program; false: there is none.  place: of compiler->known.
- */
 extern bool zsexpr_compiler_know(ZsCompiler *compiler, int place, Node *node);
 
 /* expr_compile.c */
 
-/* The program of an expression, or NULL if there is none. */
 extern struct ZsExpr *zsexpr_compile_node(ZsCompiler *compiler, Node *node);
 
 #endif							/* EXPR_COMMON_H */

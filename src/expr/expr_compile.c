@@ -337,7 +337,7 @@ compile_any(ZsCompiler *compiler, Node *node)
 	}
 }
 
-/* See expr_common.h. */
+/* The program of an expression, or NULL if there is none. */
 ZsExpr *
 zsexpr_compile_node(ZsCompiler *compiler, Node *node)
 {
@@ -356,7 +356,12 @@ zsexpr_compile_node(ZsCompiler *compiler, Node *node)
 	return expr;
 }
 
-/* See zs_expr.h. */
+/*
+ * Makes a program of an expression over the columns of one table (varno); NULL if it has something
+ * that programs do not know.  Nothing in a program raises an error: where the executor would, or
+ * might, the program gives the batch back.  Memory comes from the current context.  Reads system
+ * catalogs.
+ */
 ZsExpr *
 zsexpr_compile(TupleDesc desc, Index varno, Node *expr)
 {

@@ -44,7 +44,7 @@ add_pieces(ZsCompiler *compiler, ZsExpr *expr, ZsExpr *arg)
 		zsexpr_add_arg(expr, arg->args[i]);
 }
 
-/* See expr_internal.h. */
+/* Two strings put together; NULL if one of them is none (or NULL). */
 ZsExpr *
 zsexpr_compile_concat(ZsCompiler *compiler, ZsExpr *a, ZsExpr *b)
 {
@@ -61,7 +61,7 @@ zsexpr_compile_concat(ZsCompiler *compiler, ZsExpr *a, ZsExpr *b)
 	return expr;
 }
 
-/* See expr_internal.h. */
+/* An integer of type from as a string of type to; NULL if there is no program. */
 ZsExpr *
 zsexpr_compile_text_of(ZsCompiler *compiler, Oid from, Oid to, ZsExpr *arg)
 {
@@ -165,7 +165,10 @@ run_dictionary(ZsExpr *expr, uint64 batch, const ZsColumnVector *coded,
 	return true;
 }
 
-/* See expr_internal.h. */
+/*
+ * Computes the vector, which was started, for rows whose arguments have values.  batch: its serial;
+ * args: as many vectors as the node has arguments.  False: the strings would take too much memory.
+ */
 bool
 zsexpr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *const *args,
 				  const uint64 *rows)
@@ -201,7 +204,10 @@ zsexpr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *const *args,
 	return true;
 }
 
-/* See expr_internal.h. */
+/*
+ * Computes the vector, which was started, for rows whose argument has a value.  batch: its serial.
+ * False: the strings would take too much memory.
+ */
 bool
 zsexpr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 				   const uint64 *rows)

@@ -238,7 +238,12 @@ replace_mutator(Node *node, void *arg)
 	return (Node *) makeNullConst(exprType(node), exprTypmod(node), exprCollation(node));
 }
 
-/* See zs_expr_fold.h. */
+/*
+ * The parts of the clause that look at no column and are no constants yet, as a list of
+ * ZsFoldedPart.  Those that have a value other than the last time they were looked at (volatile
+ * functions, SubPlans) stay what they are, and the clause has no program then; nor are there parts
+ * within SubPlans, whose parameters are their own.
+ */
 List *
 zsexpr_fold_find(Node *clause)
 {
@@ -248,7 +253,7 @@ zsexpr_fold_find(Node *clause)
 	return context.parts;
 }
 
-/* See zs_expr_fold.h. */
+/* The clause with the values of its parts in their places; NULLs where they are not known. */
 Node *
 zsexpr_fold_replace(Node *clause, List *parts)
 {
@@ -262,7 +267,7 @@ zsexpr_fold_replace(Node *clause, List *parts)
 	return result;
 }
 
-/* See zs_expr_fold.h. */
+/* Can there be a program for a clause with such parts, whatever their values? */
 bool
 zsexpr_fold_is_possible(List *parts)
 {
@@ -278,7 +283,7 @@ zsexpr_fold_is_possible(List *parts)
 	return true;
 }
 
-/* See zs_expr_fold.h. */
+/* The clause with NULLs for its parts; NULL: there can be no program. */
 Node *
 zsexpr_fold_with_nulls(Node *clause)
 {
@@ -287,7 +292,11 @@ zsexpr_fold_with_nulls(Node *clause)
 	return zsexpr_fold_is_possible(parts) ? zsexpr_fold_replace(clause, parts) : NULL;
 }
 
-/* See zs_expr_fold.h. */
+/*
+ * May the part be evaluated before the executor comes to it?  Only parameters whose values are
+ * there: it cannot raise an error, nor run a subplan.  node: the plan node that has the expression;
+ * a parameter that the planner does not know to be one of its has no value.
+ */
 bool
 zsexpr_fold_is_ready(const ZsFoldedPart *part, const PlanState *node)
 {
@@ -301,7 +310,7 @@ zsexpr_fold_is_ready(const ZsFoldedPart *part, const PlanState *node)
 		node->state->es_param_exec_vals[param->paramid].execPlan == NULL;
 }
 
-/* See zs_expr_fold.h. */
+/* Makes the expressions' states; parent: of the node, or NULL. */
 void
 zsexpr_fold_init(List *parts, PlanState *parent)
 {
@@ -316,7 +325,7 @@ zsexpr_fold_init(List *parts, PlanState *parent)
 	}
 }
 
-/* See zs_expr_fold.h. */
+/* Sets the part's value, in the memory context.  Errors: the part's. */
 void
 zsexpr_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext context)
 {
@@ -336,7 +345,11 @@ zsexpr_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext co
 	MemoryContextSwitchTo(old);
 }
 
-/* See zs_expr_fold.h. */
+/*
+ * Evaluates parts that have no value, into the memory context: those that are ready and, if a row
+ * has reached the clause, those that the executor comes to with it; one below OR may never be
+ * reached.  Have all a value now?  econtext is reset.  Errors: the parts'.
+ */
 bool
 zsexpr_fold_complete(List *parts, bool reached, const PlanState *node, ExprContext *econtext,
 					 MemoryContext context)
@@ -357,7 +370,7 @@ zsexpr_fold_complete(List *parts, bool reached, const PlanState *node, ExprConte
 	return known;
 }
 
-/* See zs_expr_fold.h. */
+/* None of the parts has a value any more: they may have others now. */
 void
 zsexpr_fold_forget(List *parts)
 {

@@ -44,7 +44,7 @@ static const struct config_enum_entry debug_modes[] = {
 	{NULL, 0, false}
 };
 
-/* See zs_expr_guc.h. */
+/* Defines the settings; from _PG_init. */
 void
 zsexpr_guc_init(void)
 {

@@ -274,7 +274,10 @@ make_datums(RowInput *rows, RowColumn *column)
 	MemoryContextSwitchTo(old);
 }
 
-/* See zs_expr_input.h. */
+/*
+ * Among the rows, whose columns are those of the plan, there are blocks of groups in column
+ * `carrier` (node_agg_block.c); columns live as long as the input.
+ */
 void
 zsexpr_input_rows_expect_blocks(ZsInput *input, const ZsBlockColumn *columns, int carrier)
 {
@@ -483,7 +486,12 @@ static const ZsInputMethods row_methods = {
 	.end = end_rows,
 };
 
-/* See zs_expr_input.h. */
+/*
+ * The rows of a plan, whose execution the caller begins, rescans and ends.  Its columns are the
+ * expressions over the plan's output (OUTER_VAR); guards: for each the number of an earlier boolean
+ * column that has to be true for it to be evaluated, or -1.  It can be read once.  Memory comes
+ * from the current context.
+ */
 ZsInput *
 zsexpr_input_rows_create(PlanState *plan, List *exprs, List *guards, EState *estate)
 {

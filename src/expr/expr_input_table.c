@@ -189,7 +189,10 @@ static const ZsInputMethods batch_methods = {
 	.end = end_scan,
 };
 
-/* See zs_expr_input.h. */
+/*
+ * A scan of the table.  Rows are looked at for the columns in exprs and filter, and segments are
+ * skipped by filter; varno is the table's in both.  Memory comes from the current context.
+ */
 ZsInput *
 zsexpr_input_batch_create(Relation rel, Index varno, List *exprs, List *filter, EState *estate)
 {
@@ -220,7 +223,10 @@ zsexpr_input_batch_create(Relation rel, Index varno, List *exprs, List *filter, 
 	return input;
 }
 
-/* See zs_expr_input.h. */
+/*
+ * Replaces the filter by which such a scan skips segments: varno and params as above.  The
+ * clauses are forgotten before this returns.
+ */
 void
 zsexpr_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo params)
 {
@@ -230,7 +236,10 @@ zsexpr_input_batch_set_filters(ZsInput *input, List *filter, ParamListInfo param
 	zsscan_set_filters(input->slot, batch->rel, input->varno, filter, params);
 }
 
-/* See zs_expr_input.h. */
+/*
+ * Lets the scan, which has been started, is not shared and has given no batch yet, go by stripes,
+ * in the order of a column's zone maps: see zsexpr_input_batch_seek().
+ */
 ZsScanOrder *
 zsexpr_input_batch_order(ZsInput *input, AttrNumber attno, bool descending)
 {
@@ -244,7 +253,7 @@ zsexpr_input_batch_order(ZsInput *input, AttrNumber attno, bool descending)
 	return order;
 }
 
-/* See zs_expr_input.h. */
+/* The batch of a stripe; NULL if there is no row to be looked at. */
 const ZsBatch *
 zsexpr_input_batch_seek(ZsInput *input, zstid stripe)
 {
@@ -252,7 +261,7 @@ zsexpr_input_batch_seek(ZsInput *input, zstid stripe)
 	return zsscan_batch_seek(((BatchInput *) input)->batches, stripe);
 }
 
-/* See zs_expr_input.h. */
+/* What such scans have come to, since the input was created; zeros if it is another one. */
 ZsBatchCounts
 zsexpr_input_batch_counts(const ZsInput *input)
 {
@@ -267,7 +276,10 @@ zsexpr_input_batch_counts(const ZsInput *input)
 	return counts;
 }
 
-/* See zs_expr_input.h. */
+/*
+ * Makes the scan take the rows that other processes leave it, from its next start.  pscan: prepared
+ * by table_parallelscan_initialize(), to stay until the input ends or gets another one.
+ */
 void
 zsexpr_input_batch_share(ZsInput *input, ParallelTableScanDesc pscan)
 {
@@ -286,7 +298,10 @@ static const ZsInputMethods wrap_methods = {
 	.store = store_row,
 };
 
-/* See zs_expr_input.h. */
+/*
+ * The present batch of a scan of the caller's, who says by zsexpr_input_batch_turn() when it is
+ * another one.  The input can be asked for columns and bounds, and nothing else.
+ */
 ZsInput *
 zsexpr_input_batch_wrap(ZsBatchScan *bs, Index varno, TupleTableSlot *slot)
 {

@@ -114,69 +114,37 @@ struct ZsExpr
 
 /* expr_common.c */
 
-/* A node with room for nargs arguments. */
 extern ZsExpr *zsexpr_make(ZsExprKind kind, ZsDomain domain, int width, int nargs);
 extern void zsexpr_add_arg(ZsExpr *expr, ZsExpr *arg);
 
 /* expr_call.c */
 
-/* The program of a call, or NULL if there is none. */
 extern ZsExpr *zsexpr_compile_call(ZsCompiler *compiler, Oid funcid, List *args,
 								   Oid collation);
 
 /* expr_time.c */
 
-/*
- * date_trunc(), extract(), date_part() of a unit and a date or timestamp (expr_time.c), or
- * NULL.
- */
 extern ZsExpr *zsexpr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg);
-
-/*
- * timestamp + interval, timestamp - interval, and the same with dates, without months, or NULL; arg
- * is NULL or an integer.
- */
 extern ZsExpr *zsexpr_compile_time_add(Oid funcid, ZsExpr *arg, Node *interval_node);
-
-/* Casts from and to timestamps with time zone, or NULL. */
 extern ZsExpr *zsexpr_compile_zone(Oid funcid, ZsExpr *arg);
 
 /* expr_zone.c */
 
-/* Runs one of the nodes about local time; false: a row is not in years 1 to 9999. */
 extern bool zsexpr_run_zone(const ZsExpr *expr, const int64 *values, const uint64 *rows,
 							int64 *out);
 
 /* expr_text.c */
 
-/*
- * Functions of strings (expr_text.c): is it one of them; a call of it, or NULL; arg is its
- * first argument.
- */
 extern bool zsexpr_is_text_function(Oid funcid);
 extern ZsExpr *zsexpr_compile_text(ZsCompiler *compiler, Oid funcid, List *args,
 								   Oid collation, ZsExpr *arg);
-
-/*
- * Computes the call's vector, which was started, for rows that have strings.  batch: its serial.
- * False: its strings would take too much memory.
- */
 extern bool zsexpr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
 							const uint64 *rows);
 
 /* expr_concat.c */
 
-/*
- * Two strings put together, or NULL if one of them is none (or NULL); an integer of type from as a
- * string of type to, or NULL.
- */
 extern ZsExpr *zsexpr_compile_concat(ZsCompiler *compiler, ZsExpr *a, ZsExpr *b);
 extern ZsExpr *zsexpr_compile_text_of(ZsCompiler *compiler, Oid from, Oid to, ZsExpr *arg);
-
-/*
- * Compute the vector, which was started, for rows whose arguments have values.  batch: its serial.
- * args: as many vectors as the node has arguments.  False: the strings would take too much memory.
- */
 extern bool zsexpr_run_concat(ZsExpr *expr, uint64 batch, const ZsColumnVector *const *args,
 							  const uint64 *rows);
 extern bool zsexpr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg,
@@ -184,7 +152,6 @@ extern bool zsexpr_run_text_of(ZsExpr *expr, uint64 batch, const ZsColumnVector 
 
 /* expr_call.c */
 
-/* The expression, a float, with 8 bytes; the difference of two numerics. */
 extern ZsExpr *zsexpr_as_float8(ZsExpr *expr);
 extern ZsExpr *zsexpr_subtract(ZsExpr *a, ZsExpr *b);
 

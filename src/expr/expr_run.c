@@ -488,7 +488,12 @@ zsexpr_run_node(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)
 	return expr->result;
 }
 
-/* See zs_expr.h. */
+/*
+ * The expression's values for the rows of sel, some of the present batch's, none of which is odd.
+ * NULL if the batch has to be taken row by row, because one of the rows has a value that only the
+ * executor understands, or an error.  Valid until the next batch, or until the program runs for
+ * rows that it has not run for.
+ */
 const ZsColumnVector *
 zsexpr_run(ZsExpr *expr, ZsInput *input, const uint64 *sel, ZsQualCounts *counts)
 {

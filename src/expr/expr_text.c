@@ -62,7 +62,7 @@ struct ZsTextCall
 
 /* ---- compile ----------------------------------------------------------------- */
 
-/* See expr_internal.h. */
+/* A call of such a function, or NULL; arg is its first argument. */
 ZsExpr *
 zsexpr_compile_text(ZsCompiler *compiler, Oid funcid, List *args, Oid collation, ZsExpr *arg)
 {
@@ -103,7 +103,7 @@ zsexpr_compile_text(ZsCompiler *compiler, Oid funcid, List *args, Oid collation,
 	return expr;
 }
 
-/* See expr_internal.h. */
+/* Is it one of the functions of strings that are known here? */
 bool
 zsexpr_is_text_function(Oid funcid)
 {
@@ -159,7 +159,10 @@ value_for(const ZsExpr *expr, uint64 datum)
 	return call_function(expr, datum);
 }
 
-/* See expr_internal.h. */
+/*
+ * Computes the call's vector, which was started, for rows that have strings.  batch: its serial.
+ * False: its strings would take too much memory.
+ */
 bool
 zsexpr_run_text(ZsExpr *expr, uint64 batch, const ZsColumnVector *arg, const uint64 *rows)
 {

@@ -50,7 +50,10 @@ add_usecs(ZsExpr *arg, int64 usecs)
 	return expr;
 }
 
-/* See expr_internal.h. */
+/*
+ * timestamp + interval, timestamp - interval, and the same with dates, without months, or NULL; arg
+ * is NULL or an integer.
+ */
 ZsExpr *
 zsexpr_compile_time_add(Oid funcid, ZsExpr *arg, Node *interval_node)
 {
@@ -207,7 +210,7 @@ compile_field(int unit, bool is_date, ZsExpr *arg, int *scale)
 	}
 }
 
-/* See expr_internal.h. */
+/* Casts from and to timestamps with time zone, or NULL. */
 ZsExpr *
 zsexpr_compile_zone(Oid funcid, ZsExpr *arg)
 {
@@ -226,7 +229,10 @@ zsexpr_compile_zone(Oid funcid, ZsExpr *arg)
 	}
 }
 
-/* See expr_internal.h. */
+/*
+ * date_trunc(), extract(), date_part() of a unit and a date or timestamp (expr_time.c), or
+ * NULL.
+ */
 ZsExpr *
 zsexpr_compile_time(Oid funcid, Node *unit_node, ZsExpr *arg)
 {

@@ -21,7 +21,7 @@
 /* Bytes of the strings that the nodes of a program keep. */
 #define MAX_STRINGS		((Size) 16 * 1024 * 1024)
 
-/* See expr_run.h. */
+/* 10^n, of as many digits as an integer of 64 bits has. */
 int64
 zsexpr_power_of_ten(int n)
 {
@@ -33,14 +33,14 @@ zsexpr_power_of_ten(int n)
 	return result;
 }
 
-/* See expr_run.h. */
+/* Room for the values of a batch; as long-lived as the node. */
 int64 *
 zsexpr_make_vals(ZsExpr *expr)
 {
 	return MemoryContextAllocZero(GetMemoryChunkContext(expr), ZS_KERNEL_ROWS * sizeof(int64));
 }
 
-/* See expr_run.h. */
+/* Room for the display scales of a batch; as long-lived as the node. */
 uint8 *
 zsexpr_get_dscales(ZsExpr *expr)
 {
@@ -69,7 +69,7 @@ zsexpr_start_vector(ZsExpr *expr, uint32 nrows)
 	return vector;
 }
 
-/* See expr_run.h. */
+/* The vector has NULLs where the argument has some, too. */
 void
 zsexpr_add_nulls(ZsColumnVector *vector, const ZsColumnVector *arg)
 {
@@ -91,7 +91,10 @@ zsexpr_rows_with_values(const ZsColumnVector *vector, const uint64 *sel, uint64 
 		zskernel_bits_andnot(rows, vector->nulls);
 }
 
-/* See expr_run.h. */
+/*
+ * Bytes that the strings which the node keeps may take: the executor makes one at a time, and says
+ * when that is too much.  The nodes of a program share what there is.
+ */
 Size
 zsexpr_string_limit(const ZsExpr *expr)
 {
@@ -99,7 +102,11 @@ zsexpr_string_limit(const ZsExpr *expr)
 	return MAX_STRINGS / *expr->nmakers;
 }
 
-/* See expr_run.h. */
+/*
+ * Gets ready for results of rows of the batch, or of the entries of the dictionary that coded has
+ * (NULL: none).  What was kept of another batch or dictionary is forgotten; of an entry it says
+ * whether its result is known.
+ */
 void
 zsexpr_start_kept(ZsExpr *expr, uint64 batch, const ZsColumnVector *coded)
 {
@@ -133,7 +140,7 @@ zsexpr_start_kept(ZsExpr *expr, uint64 batch, const ZsColumnVector *coded)
 	kept->serial = serial;
 }
 
-/* See expr_run.h. */
+/* The node's vector gets the codes of coded, and what is kept of the entries as its dictionary. */
 void
 zsexpr_give_entries(ZsExpr *expr, const ZsColumnVector *coded)
 {

@@ -105,7 +105,7 @@ run_from_local(const int64 *values, const uint64 *rows, int64 *out)
 	return true;
 }
 
-/* See expr_internal.h. */
+/* Runs one of the nodes about local time; false: a row is not in years 1 to 9999. */
 bool
 zsexpr_run_zone(const ZsExpr *expr, const int64 *values, const uint64 *rows, int64 *out)
 {

@@ -90,14 +90,14 @@ find_comparison(Oid funcid)
 	return NULL;
 }
 
-/* See zs_expr_qual.h. */
+/* Is it a function that compares two values, and has a program? */
 bool
 zsexpr_is_comparison(Oid funcid)
 {
 	return find_comparison(funcid) != NULL;
 }
 
-/* See zs_expr_qual.h. */
+/* Is the function the equality of values of the domain? */
 bool
 zsexpr_is_equality(Oid funcid, ZsDomain domain)
 {
@@ -123,7 +123,7 @@ collation_fits(const Comparison *comparison, Oid collation)
 	return OidIsValid(collation) && get_collation_isdeterministic(collation);
 }
 
-/* See qual_internal.h. */
+/* A comparison; NULL if there is no program. */
 ZsQual *
 zsexpr_qual_compile_op(ZsCompiler *compiler, const OpExpr *op)
 {

@@ -262,7 +262,7 @@ compile_any(ZsCompiler *compiler, Node *expr)
 	}
 }
 
-/* See qual_internal.h. */
+/* The program of a condition, or of a list of them joined by AND; NULL if there is none. */
 ZsQual *
 zsexpr_qual_compile_node(ZsCompiler *compiler, Node *expr)
 {
@@ -274,7 +274,13 @@ zsexpr_qual_compile_node(ZsCompiler *compiler, Node *expr)
 	return qual;
 }
 
-/* See zs_expr_qual.h. */
+/*
+ * Makes a program of a boolean expression, or of a list of them joined by AND, over the columns of
+ * one table (varno); NULL if it has something that programs do not know.  A program raises no
+ * error: where the executor would, or might, it gives the batch back.  Its answer is that of the
+ * executor.  An empty list gives a program that is always true.  Memory comes from the current
+ * context.  Reads system catalogs.  Errors: a cancel, a stack that is too deep.
+ */
 ZsQual *
 zsexpr_qual_compile(TupleDesc desc, Index varno, Node *expr)
 {
@@ -290,14 +296,17 @@ zsexpr_qual_compile(TupleDesc desc, Index varno, Node *expr)
 	return qual;
 }
 
-/* See zs_expr_qual.h. */
+/* How many vectors a program needs, beside those of columns. */
 int
 zsexpr_qual_nvectors(const ZsQual *qual)
 {
 	return qual->nvectors;
 }
 
-/* See zs_expr_qual.h. */
+/*
+ * Is there such a program?  Leaves no memory behind.  *nvectors grows by the vectors that it needs;
+ * NULL: nobody asks.
+ */
 bool
 zsexpr_qual_has_program(TupleDesc desc, Index varno, Node *expr, int *nvectors)
 {

@@ -89,7 +89,9 @@ compare_timestamp(ZsCompiler *compiler, AttrNumber attno, ZsCompare op, DateADT 
 									TimestampGetDatum(timestamp), TIMESTAMPOID);
 }
 
-/* See qual_internal.h. */
+/*
+ * A comparison of dates with timestamps, one of them a column and the other a constant; else NULL.
+ */
 ZsQual *
 zsexpr_qual_compile_date(ZsCompiler *compiler, Oid funcid, List *args)
 {

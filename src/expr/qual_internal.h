@@ -85,68 +85,39 @@ struct ZsQual
 
 /* qual_make.c */
 
-/* A node of the kind; one with room for so many arguments. */
 extern ZsQual *zsexpr_qual_make(ZsQualKind kind);
 extern ZsQual *zsexpr_qual_make_list(ZsQualKind kind, int nargs);
-
-/* True, false or unknown for all rows. */
 extern ZsQual *zsexpr_qual_make_const(bool isnull, bool value);
-
-/* The operator with its sides exchanged. */
 extern ZsCompare zsexpr_qual_commute(ZsCompare op);
-
-/* "column op constant"; NULL if there is no such node. */
 extern ZsQual *zsexpr_qual_make_compare(ZsCompiler *compiler, AttrNumber attno, ZsDomain domain,
 										ZsCompare op, Datum value, Oid type);
-
-/*
- * May a value of domain `have` be compared by a function of domain `wanted`, which becomes the
- * node's?
- */
 extern bool zsexpr_qual_match_domain(ZsDomain have, ZsDomain *wanted);
 
 /* qual_compile.c */
 
-/* The program of a condition, or of a list of them joined by AND; NULL if there is none. */
 extern ZsQual *zsexpr_qual_compile_node(ZsCompiler *compiler, Node *expr);
 
 /* qual_compare.c */
 
-/* A comparison, or one with the members of an array; NULL if there is no program. */
 extern ZsQual *zsexpr_qual_compile_op(ZsCompiler *compiler, const OpExpr *op);
 extern ZsQual *zsexpr_qual_compile_array_op(ZsCompiler *compiler,
 											const ScalarArrayOpExpr *op);
 
 /* qual_value.c */
 
-/*
- * "value op value", by a function of the domain, of which one is an expression, or both are columns
- * (qual_value.c); NULL if there is no program.
- */
 extern ZsQual *zsexpr_qual_compile_values(ZsCompiler *compiler, ZsCompare op,
 										  ZsDomain domain, Node *left, Node *right);
-
-/* An expression that is a condition by its value. */
 extern ZsQual *zsexpr_qual_compile_value(ZsCompiler *compiler, Node *expr);
 
 /* qual_like.c */
 
-/*
- * LIKE and the like (qual_like.c): is it one of them; the function with these arguments, or
- * NULL.
- */
 extern bool zsexpr_qual_is_like_function(Oid funcid);
 extern ZsQual *zsexpr_qual_compile_like(ZsCompiler *compiler, Oid funcid, List *args,
 										Oid collation);
-
-/* Does the string at datum match the pattern of LIKE? */
 extern bool zsexpr_qual_is_like(ZsQual *qual, uint64 datum);
 
 /* qual_date.c */
 
-/*
- * A comparison of dates with timestamps, one of them a column and the other a constant; else NULL.
- */
 extern ZsQual *zsexpr_qual_compile_date(ZsCompiler *compiler, Oid funcid, List *args);
 
 #endif							/* QUAL_INTERNAL_H */

@@ -142,14 +142,14 @@ find_function(Oid funcid)
 	return NULL;
 }
 
-/* See qual_internal.h. */
+/* Is it a function of LIKE or the like? */
 bool
 zsexpr_qual_is_like_function(Oid funcid)
 {
 	return find_function(funcid) != NULL;
 }
 
-/* See qual_internal.h. */
+/* Such a function with these arguments; NULL if there is no program. */
 ZsQual *
 zsexpr_qual_compile_like(ZsCompiler *compiler, Oid funcid, List *args, Oid collation)
 {
@@ -212,7 +212,7 @@ zsexpr_qual_compile_like(ZsCompiler *compiler, Oid funcid, List *args, Oid colla
 	return qual;
 }
 
-/* See qual_internal.h. */
+/* Does the string at datum match the pattern of LIKE? */
 bool
 zsexpr_qual_is_like(ZsQual *qual, uint64 datum)
 {

@@ -20,7 +20,10 @@
 #include "qual_internal.h"
 #include "zs_codec.h"
 
-/* See qual_internal.h. */
+/*
+ * May a value of domain `have` be compared by a function of domain `wanted`, which becomes the
+ * node's?
+ */
 bool
 zsexpr_qual_match_domain(ZsDomain have, ZsDomain *wanted)
 {
@@ -40,7 +43,7 @@ zsexpr_qual_match_domain(ZsDomain have, ZsDomain *wanted)
 	}
 }
 
-/* See qual_internal.h. */
+/* A node of the kind. */
 ZsQual *
 zsexpr_qual_make(ZsQualKind kind)
 {
@@ -50,7 +53,7 @@ zsexpr_qual_make(ZsQualKind kind)
 	return qual;
 }
 
-/* See qual_internal.h. */
+/* True, false or unknown for all rows. */
 ZsQual *
 zsexpr_qual_make_const(bool isnull, bool value)
 {
@@ -61,7 +64,7 @@ zsexpr_qual_make_const(bool isnull, bool value)
 	return qual;
 }
 
-/* See qual_internal.h. */
+/* A node of the kind with room for so many arguments. */
 ZsQual *
 zsexpr_qual_make_list(ZsQualKind kind, int nargs)
 {
@@ -71,7 +74,7 @@ zsexpr_qual_make_list(ZsQualKind kind, int nargs)
 	return qual;
 }
 
-/* See qual_internal.h. */
+/* The operator with its sides exchanged. */
 ZsCompare
 zsexpr_qual_commute(ZsCompare op)
 {
@@ -157,7 +160,7 @@ set_zone(ZsQual *qual, TupleDesc desc)
 	qual->zone = zscodec_zone_from_int64(qual->integer, kind.width, kind.is_unsigned);
 }
 
-/* See qual_internal.h. */
+/* "column op constant"; NULL if there is no such node. */
 ZsQual *
 zsexpr_qual_make_compare(ZsCompiler *compiler, AttrNumber attno, ZsDomain domain, ZsCompare op,
 						 Datum value, Oid type)

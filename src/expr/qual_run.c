@@ -588,7 +588,7 @@ run_qual(QualRun *run, ZsQual *qual, const uint64 *sel, ZsTruth *truth)
 	return true;
 }
 
-/* See zs_expr_qual.h. */
+/* Runs the program for the rows of sel, others are undefined; false if it must not decide. */
 bool
 zsexpr_qual_run(ZsQual *qual, ZsInput *input, const uint64 *sel, ZsTruth *truth,
 				ZsQualCounts *counts)

@@ -65,7 +65,10 @@ make_values(ZsDomain domain, ZsCompare op, ZsExpr *left, ZsExpr *right)
 	return qual;
 }
 
-/* See qual_internal.h. */
+/*
+ * "value op value", by a function of the domain, of which one is an expression, or both are columns
+ * (qual_value.c); NULL if there is no program.
+ */
 ZsQual *
 zsexpr_qual_compile_values(ZsCompiler *compiler, ZsCompare op, ZsDomain domain, Node *left,
 						   Node *right)
@@ -97,7 +100,7 @@ zsexpr_qual_compile_values(ZsCompiler *compiler, ZsCompare op, ZsDomain domain, 
 	return make_values(left_domain, op, value, other);
 }
 
-/* See qual_internal.h. */
+/* An expression that is a condition by its value. */
 ZsQual *
 zsexpr_qual_compile_value(ZsCompiler *compiler, Node *expr)
 {
@@ -140,7 +143,10 @@ compare_rank(const void *a, const void *b)
 	return x->place - y->place;
 }
 
-/* See zs_expr_qual.h. */
+/*
+ * The clauses (RestrictInfos or not) in the order in which core evaluates them: by security level,
+ * then by cost.  Once one of them may raise an error the order shows.
+ */
 List *
 zsexpr_qual_order(PlannerInfo *root, List *clauses)
 {
@@ -174,7 +180,7 @@ zsexpr_qual_order(PlannerInfo *root, List *clauses)
 	return result;
 }
 
-/* See zs_expr_qual.h. */
+/* What a program has to look at: the less, the smaller. */
 int
 zsexpr_qual_rank(const ZsQual *qual)
 {

@@ -326,7 +326,6 @@ extern void zsnode_agg_sets_free(AggNodeState *state);
 /* How many members the sets have together; bytes of buffers for what was written. */
 extern uint64 zsnode_agg_sets_count(const AggNodeState *state);
 extern Size zsnode_agg_sets_buffers(const AggNodeState *state);
-
 extern void zsnode_agg_keep_first(NodeAgg *agg, ZsInput *input, const uint64 *passed,
 								  const uint16 *list, uint32 n, const uint32 *numbers,
 								  uint64 *sel);
@@ -339,7 +338,6 @@ extern bool zsnode_agg_is_first_by_rows(AggNodeState *state, NodeAgg *agg, uint3
 /* ---- callbacks of the node (node_agg_report.c) ---- */
 
 extern void zsnode_agg_explain(CustomScanState *node, List *ancestors, ExplainState *es);
-
 extern Size zsnode_agg_estimate_dsm(CustomScanState *node, ParallelContext *pcxt);
 extern void zsnode_agg_initialize_dsm(CustomScanState *node, ParallelContext *pcxt,
 									  void *coordinate);

@@ -88,7 +88,7 @@ zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, dou
 		 rel->rows * zscost_values(exprs)) / divisor;
 }
 
-/* See node_agg_plan.h. */
+/* What aggregates of a table cost at least, in one process, as far as that is known at once. */
 Cost
 zsnode_agg_least_cost(const ZsAggQuery *query)
 {
@@ -114,7 +114,7 @@ mark_disabled(const ZsAggQuery *query, CustomPath *path)
 	zs_path_add_disabled(&path->path, disabled);
 }
 
-/* See node_agg_plan.h. */
+/* What it costs to hand over one group of one process and to combine it with others in our node. */
 Cost
 zsnode_agg_combine_cost(const ZsAggQuery *query)
 {
@@ -129,7 +129,7 @@ zsnode_agg_combine_cost(const ZsAggQuery *query)
 	return cost;
 }
 
-/* See node_agg_plan.h. */
+/* What it costs more than core thinks to hand over a group and combine it in a node of core's. */
 Cost
 zsnode_agg_serial_cost(const ZsAggQuery *query)
 {
@@ -162,7 +162,7 @@ keys_width(PlannerInfo *root, List *keys)
 		set_pathtarget_cost_width(root, long_keys)->width;
 }
 
-/* See node_agg_plan.h. */
+/* Are most groups going to be complete before the end of the scan (node_agg_early.c)? */
 bool
 zsnode_agg_is_in_key_order(const ZsAggQuery *query)
 {
@@ -212,7 +212,10 @@ cost_of_files(double nrows, double width, double nmembers, double size, double l
 	return depth * (pages * (random_page_cost + seq_page_cost) + rows * 2 * cpu_tuple_cost);
 }
 
-/* See node_agg_plan.h. */
+/*
+ * What it costs to write out and to read again the rows whose groups find no place in memory, and
+ * what DISTINCT aggregates have no place for; once for each time that they are divided.
+ */
 Cost
 zsnode_agg_spill_cost(const ZsAggQuery *query, double nrows)
 {
@@ -246,7 +249,9 @@ zsnode_agg_spill_cost(const ZsAggQuery *query, double nrows)
 	return cost;
 }
 
-/* See node_agg_plan.h. */
+/*
+ * Sets the costs of a path whose groups are there after run_cost, and the settings' word about it.
+ */
 void
 zsnode_agg_set_cost(const ZsAggQuery *query, CustomPath *custom, Cost run_cost, double ngroups)
 {

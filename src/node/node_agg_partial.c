@@ -38,7 +38,7 @@
 #include "zs_expr_guc.h"
 #include "zs_expr_input.h"
 
-/* See node_agg_plan.h. */
+/* Can the query be aggregated in parts, as far as core is concerned? */
 bool
 zsnode_agg_can_divide(const ZsAggQuery *query)
 {
@@ -88,7 +88,7 @@ zsnode_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split, List **aggr
 	return set_pathtarget_cost_width(root, partial);
 }
 
-/* See node_agg_plan.h. */
+/* The number of groups that each of the processes meets. */
 double
 zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor)
 {
@@ -177,7 +177,10 @@ zsnode_agg_add_combined(const ZsAggQuery *query, Path *partial)
 
 /* ---- a node of ours above Gather ---------------------------------------------------------- */
 
-/* See node_agg_plan.h. */
+/*
+ * Can a node of ours combine what processes have seen of the query's groups?  There have to be
+ * groups: of one row for each process nothing is to be gained.
+ */
 bool
 zsnode_agg_can_combine(const ZsAggQuery *query)
 {
@@ -224,7 +227,10 @@ aggregate_over_states(const Aggref *aggref, const Aggref *partial, AttrNumber co
 	return result;
 }
 
-/* See node_agg_plan.h. */
+/*
+ * Adds the plan that combines what the partial path returns, a path of ours for ZS_SPLIT_FOR_OURS
+ * with these partial aggregates, in a node of ours.
+ */
 void
 zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs)
 {

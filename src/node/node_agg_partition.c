@@ -148,7 +148,7 @@ is_partitionwise(RelOptInfo *grouped_rel)
 	return false;
 }
 
-/* See node_agg_plan.h. */
+/* Adds paths that combine partial aggregates of partitions; false if there are none. */
 bool
 zsnode_agg_add_partition_paths(const ZsAggQuery *query)
 {

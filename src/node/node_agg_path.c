@@ -121,7 +121,11 @@ const CustomScanMethods zsnode_agg_scan_methods = {
 	.CreateCustomScanState = zsnode_agg_create_state,
 };
 
-/* See node_agg_plan.h. */
+/*
+ * A path without costs, for the table of the query (child is NULL) or for rows of another path.
+ * aggrefs: complete or partial ones; private: the members FILTER and INPUTS to OVER_INPUTS, which
+ * may be missing from the end.
+ */
 CustomPath *
 zsnode_agg_make_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Path *child,
 					 List *filter, List *inputs, ZsAggSplit split)

@@ -55,25 +55,13 @@ typedef enum ZsAggPrivate
 
 /* ---- node_agg_path.c ---- */
 
-/*
- * A path without costs, for the table of the query (child is NULL) or for rows of another path.
- * aggrefs: complete or partial ones; private: the members FILTER and INPUTS to OVER_INPUTS, which
- * may be missing from the end.
- */
 extern CustomPath *zsnode_agg_make_path(const ZsAggQuery *query, PathTarget *target,
 										List *aggrefs, Path *child, List *filter, List *inputs,
 										ZsAggSplit split);
 
 /* ---- node_agg_table.c ---- */
 
-/* Adds the paths over the table; false if there is no program for the query. */
 extern bool zsnode_agg_add_table_paths(const ZsAggQuery *query);
-
-/*
- * A path that returns partial aggregates of the query's table, in one process, or one of several
- * that share the table (workers > 0); NULL if there are no programs for it.  target, aggrefs: of
- * partial aggregation.
- */
 extern CustomPath *zsnode_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target,
 												 List *aggrefs, int workers);
 
@@ -82,34 +70,16 @@ extern CustomPath *zsnode_agg_partial_table_path(const ZsAggQuery *query, PathTa
 /* Scanning the table and making its groups; of the rows this process gets one part in divisor. */
 extern Cost zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups,
 								  double divisor);
-
-/* What aggregates of a table cost at least, in one process, as far as that is known at once. */
 extern Cost zsnode_agg_least_cost(const ZsAggQuery *query);
-
-/* Are most groups going to be complete before the end of the scan (node_agg_early.c)? */
 extern bool zsnode_agg_is_in_key_order(const ZsAggQuery *query);
-
-/*
- * Sets the costs of a path whose groups are there after run_cost, and the settings' word about it.
- */
 extern void zsnode_agg_set_cost(const ZsAggQuery *query, CustomPath *path, Cost run_cost,
 								double ngroups);
-
-/*
- * What it costs to write out and to read again the rows whose groups find no place in memory, and
- * what DISTINCT aggregates have no place for; once for each time that they are divided.
- */
 extern Cost zsnode_agg_spill_cost(const ZsAggQuery *query, double nrows);
-
-/* What it costs to hand over one group of one process and to combine it with others in our node. */
 extern Cost zsnode_agg_combine_cost(const ZsAggQuery *query);
-
-/* What it costs more than core thinks to hand over a group and combine it in a node of core's. */
 extern Cost zsnode_agg_serial_cost(const ZsAggQuery *query);
 
 /* ---- node_agg_partial.c ---- */
 
-/* Can the query be aggregated in parts, as far as core is concerned? */
 extern bool zsnode_agg_can_divide(const ZsAggQuery *query);
 
 /*
@@ -118,8 +88,6 @@ extern bool zsnode_agg_can_divide(const ZsAggQuery *query);
  */
 extern PathTarget *zsnode_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split,
 											 List **aggrefs);
-
-/* The number of groups that each of the processes meets. */
 extern double zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor);
 
 /*
@@ -127,17 +95,7 @@ extern double zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor)
  */
 extern void zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial);
 extern void zsnode_agg_add_combined(const ZsAggQuery *query, Path *partial);
-
-/*
- * Can a node of ours combine what processes have seen of the query's groups?  There have to be
- * groups: of one row for each process nothing is to be gained.
- */
 extern bool zsnode_agg_can_combine(const ZsAggQuery *query);
-
-/*
- * Adds the plan that combines what the partial path returns, a path of ours for ZS_SPLIT_FOR_OURS
- * with these partial aggregates, in a node of ours.
- */
 extern void zsnode_agg_add_combining(const ZsAggQuery *query, Path *partial, List *aggrefs);
 
 /* ---- node_agg_choice.c ---- */
@@ -146,18 +104,11 @@ extern void zsnode_agg_drop_risky_paths(const ZsAggQuery *query, const Path *our
 
 /* ---- node_agg_partition.c ---- */
 
-/* Adds paths that combine partial aggregates of partitions; false if there are none. */
 extern bool zsnode_agg_add_partition_paths(const ZsAggQuery *query);
 
 /* ---- node_agg_rows.c ---- */
 
-/* Adds paths over rows of the cheapest path of the input. */
 extern void zsnode_agg_add_row_paths(const ZsAggQuery *query);
-
-/*
- * A path that returns partial aggregates of the child's rows, of ngroups groups; NULL if there are
- * no programs for it.  target, aggrefs: of partial aggregation.
- */
 extern CustomPath *zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target,
 											   List *aggrefs, Path *child, double ngroups);
 

@@ -291,7 +291,10 @@ find_spec(const ZsAggQuery *query, const Path *child, RowSpec *spec, bool *divis
 		can_run(query, spec, divisible);
 }
 
-/* See node_agg_plan.h. */
+/*
+ * A path that returns partial aggregates of the child's rows, of ngroups groups; NULL if there are
+ * no programs for it.  target, aggrefs: of partial aggregation.
+ */
 CustomPath *
 zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs,
 							Path *child, double ngroups)
@@ -304,7 +307,7 @@ zsnode_agg_partial_row_path(const ZsAggQuery *query, PathTarget *target, List *a
 	return make_row_path(query, target, aggrefs, child, ngroups, ZS_SPLIT_FOR_CORE);
 }
 
-/* See node_agg_plan.h. */
+/* Adds paths over rows of the cheapest path of the input. */
 void
 zsnode_agg_add_row_paths(const ZsAggQuery *query)
 {

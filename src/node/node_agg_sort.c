@@ -77,7 +77,7 @@ find_limits(PlanState *ps, void *context)
 	return planstate_tree_walker(ps, find_limits, context);
 }
 
-/* See zs_node.h. */
+/* A query with such nodes has started: those below a Sort node with a LIMIT are told. */
 void
 zsnode_agg_find_sorts(QueryDesc *queryDesc)
 {

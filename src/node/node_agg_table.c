@@ -149,7 +149,11 @@ make_partial_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs, Li
 	return path;
 }
 
-/* See node_agg_plan.h. */
+/*
+ * A path that returns partial aggregates of the query's table, in one process, or one of several
+ * that share the table (workers > 0); NULL if there are no programs for it.  target, aggrefs: of
+ * partial aggregation.
+ */
 CustomPath *
 zsnode_agg_partial_table_path(const ZsAggQuery *query, PathTarget *target, List *aggrefs,
 							  int workers)
@@ -178,7 +182,7 @@ add_parallel_paths(const ZsAggQuery *query, List *filter, int workers, ZsAggSpli
 		zsnode_agg_add_combining(query, &path->path, aggrefs);
 }
 
-/* See node_agg_plan.h. */
+/* Adds the paths over the table; false if there is no program for the query. */
 bool
 zsnode_agg_add_table_paths(const ZsAggQuery *query)
 {

@@ -20,7 +20,7 @@
 #include "zs_node.h"
 #include "zs_node_scan.h"
 
-/* See zs_node.h. */
+/* Makes the nodes known to core; from _PG_init. */
 void
 zsnode_register(void)
 {

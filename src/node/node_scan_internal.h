@@ -89,7 +89,6 @@ extern void zsnode_row_filters_explain(List *filters, Relation rel, uint64 remov
 
 /* ---- what it tells (node_scan_report.c) ---- */
 
-/* What scans of this process have come to. */
 extern ZsBatchCounts zsnode_scan_counts(const ZsScanNode *state);
 
 /* A worker says what it has counted; the leader takes what has been said. */

@@ -27,7 +27,7 @@
 #include "zs_node_filter.h"
 #include "zs_node_scan.h"
 
-/* See node_scan_internal.h. */
+/* What scans of this process have come to. */
 ZsBatchCounts
 zsnode_scan_counts(const ZsScanNode *state)
 {
@@ -38,7 +38,7 @@ zsnode_scan_counts(const ZsScanNode *state)
 	return counts;
 }
 
-/* See zs_node_scan.h. */
+/* Adds counts to sum. */
 void
 zsnode_scan_add_counts(ZsBatchCounts *sum, const ZsBatchCounts *counts)
 {
@@ -79,7 +79,9 @@ zsnode_scan_exchange_counts(ZsScanNode *state)
 	}
 }
 
-/* See zs_node_scan.h. */
+/*
+ * Tells EXPLAIN columns of the table: those in attrs, which are numbered as pull_varattnos() does.
+ */
 void
 zsnode_explain_columns(Relation rel, const Bitmapset *attrs, ExplainState *es)
 {
@@ -99,7 +101,7 @@ zsnode_explain_columns(Relation rel, const Bitmapset *attrs, ExplainState *es)
 		ExplainPropertyList("Columns", names, es);
 }
 
-/* See zs_node_scan.h. */
+/* Tells EXPLAIN ANALYZE what scans by batches have come to. */
 void
 zsnode_explain_scan_counts(const ZsBatchCounts *counts, ExplainState *es)
 {

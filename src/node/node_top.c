@@ -120,7 +120,11 @@ rows_are_harmless(const CustomScan *cscan, EState *estate)
 		!contain_subplans((Node *) cscan->scan.plan.qual);
 }
 
-/* See node_top.h. */
+/*
+ * What the Sort node above, which gets the rows of the scan and has a LIMIT above it, says of its
+ * groups; NULL if all of them have to be handed out.  Memory comes from the current context.  Reads
+ * system catalogs.
+ */
 ZsTop *
 zsnode_top_create(SortState *sort, const CustomScan *cscan, EState *estate)
 {
@@ -175,7 +179,10 @@ compare_entries(Datum a, Datum b, void *arg)
 	return 0;
 }
 
-/* See node_top.h. */
+/*
+ * From the first group, for the first time or anew; once the first row is asked for, since the
+ * LIMIT is known then.  False if all groups have to be handed out.
+ */
 bool
 zsnode_top_start(ZsTop *top)
 {
@@ -276,7 +283,11 @@ look_at_group(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
 	return true;
 }
 
-/* See node_top.h. */
+/*
+ * Chooses among so many groups those that may be among the first, of them and of all that have been
+ * looked at since the start: their numbers, ascending, go to kept, which has room for all; returns
+ * how many.
+ */
 uint32
 zsnode_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue value, void *arg,
 				  uint32 *kept)
@@ -304,7 +315,10 @@ zsnode_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue val
 	return nkept;
 }
 
-/* See node_top.h. */
+/*
+ * Are those wanted first whose first key, a bigint, is largest?  *column is the key, as ZsTopValue
+ * has columns, *bound how many are wanted.
+ */
 bool
 zsnode_top_largest(const ZsTop *top, int *column, int *bound)
 {
@@ -313,7 +327,10 @@ zsnode_top_largest(const ZsTop *top, int *column, int *bound)
 	return get_opcode(top->keys[0].sortop) == F_INT8GT;
 }
 
-/* See node_top.h. */
+/*
+ * Where zsnode_top_largest(): groups are still wanted whose first key is not less than that; 0:
+ * maybe all of them.
+ */
 int64
 zsnode_top_least(const ZsTop *top)
 {
@@ -326,14 +343,17 @@ zsnode_top_least(const ZsTop *top)
 	return worst->isnull[0] ? 0 : Max(DatumGetInt64(worst->values[0]), 0);
 }
 
-/* See node_top.h. */
+/* The sort key in that place, as ZsTopValue has columns; -1: there is none. */
 int
 zsnode_top_column(const ZsTop *top, int place)
 {
 	return place < top->nkeys ? top->keys[place].column : -1;
 }
 
-/* See node_top.h. */
+/*
+ * Compares a value with that of the last of the groups that are wanted, in one sort key: above 0,
+ * it comes behind.  There are as many groups as are wanted (zsnode_top_least() is not 0).
+ */
 int
 zsnode_top_compare(ZsTop *top, int place, Datum value, bool isnull)
 {
@@ -346,7 +366,7 @@ zsnode_top_compare(ZsTop *top, int place, Datum value, bool isnull)
 
 /* ---- EXPLAIN -------------------------------------------------------------------------- */
 
-/* See node_top.h. */
+/* The name of a sort key with what is said of its order, in the current context. */
 char *
 zsnode_sort_key_name(const char *name, Oid sortop, bool nulls_first)
 {
@@ -363,7 +383,7 @@ zsnode_sort_key_name(const char *name, Oid sortop, bool nulls_first)
 	return buf.data;
 }
 
-/* See node_top.h. */
+/* Shows the order, in terms of custom_scan_tlist.  context: for deparse_expression(). */
 void
 zsnode_top_explain(const ZsTop *top, const CustomScan *cscan, List *context, ExplainState *es)
 {
