@@ -73,6 +73,19 @@ SELECT test.both('INSERT INTO ordered_@ SELECT r.*, 3, 1, id % 14
 	FROM ordered_rows(''near'', 300000, 3000) r');
 SELECT ordered_same('SELECT lowest FROM ordered_@ ORDER BY lowest') AS up,
 	ordered_same('SELECT * FROM ordered_@ ORDER BY lowest DESC, id') AS down;
+-- several keys: NULLs of the first in the order of the others, one column by two collations
+SELECT ordered_same(format('SELECT %s FROM ordered_@ WHERE %s ORDER BY %s, id %s', cols, filter,
+		keys, lim)) AS same, keys
+	FROM (VALUES ('*', 'true', 'few DESC, d NULLS FIRST, n DESC', ''),
+		('id, t', 'true', 't DESC NULLS LAST, i, ts', 'LIMIT 3000'),
+		('late, f', 'few <> 2', 'late NULLS FIRST, f DESC, u', 'OFFSET 2000'),
+		('*', 'i IS NOT NULL', 'i, t, bo DESC', 'LIMIT 70'),
+		('i, d', 'i IS NULL', 'i NULLS FIRST, d DESC NULLS LAST, b', ''),
+		('t, v', 'id % 2 = 0', 't, v COLLATE "und-x-icu" DESC, v', 'LIMIT 2000')) q(cols, filter,
+			keys, lim);
+SELECT ordered_same('SELECT id, row_number() OVER (PARTITION BY few ORDER BY ts, id)
+	FROM ordered_@ ORDER BY id') AS windows,
+	ordered_same('SELECT DISTINCT ON (d) d, id, f FROM ordered_@ ORDER BY d, n DESC, id') AS firsts;
 
 -- what is chosen, and what it says
 CREATE FUNCTION ordered_read(query text) RETURNS SETOF text LANGUAGE plpgsql AS $$
@@ -102,7 +115,7 @@ SELECT ordered_read('SELECT * FROM ordered WHERE x = 7 ORDER BY ts LIMIT 2000');
 SET work_mem = '64kB';
 SET enable_sort = off;
 SET zedstore.debug_vector = force;
-SELECT ordered_read('SELECT id, near FROM ordered ORDER BY near');
+SELECT ordered_read('SELECT * FROM ordered ORDER BY near');
 SELECT md5(string_agg(near::text, ',')) = (SELECT md5(string_agg(n, ','))
 	FROM (SELECT near::text AS n FROM (SELECT near FROM ordered OFFSET 0) o ORDER BY near) s)
 	FROM (SELECT near FROM ordered ORDER BY near) s;

@@ -146,8 +146,10 @@ select s.*, q from unnest(array['count(z.*) from z_joincost z join z_joincost_di
 	scans('select ' || q || ' where d.name = ''dim 3''') s where alias like '%z%';
 -- so an index finds what no filter can
 create unique index on z_joincost (id);
+set enable_mergejoin = off;
 explain (costs off) select count(z.*) from z_joincost_dim d join z_joincost z on z.id = d.d
 	where d.d <= 20;
+reset enable_mergejoin;
 explain (costs off) select sum(y) from z_joincost_dim d
 	left join (select id, coalesce(k, 0) + 1 as y from z_joincost) z on z.id = d.d where d.d <= 20;
 drop index z_joincost_id_idx;

@@ -6,6 +6,7 @@ create schema vector_scan;
 set search_path = vector_scan, public;
 set max_parallel_workers_per_gather = 0;
 set zedstore.min_segment_rows = 1024;
+set zedstore.enable_ordered_scan = off;
 set client_min_messages = warning;
 
 -- Compares heap, zedstore without batches, and zedstore with them: by columns, verified, and row by row.  "v" in front: the

@@ -1,5 +1,6 @@
 -- ORDER BY ... LIMIT by a scan of its own: on against off, and against heap
 SET max_parallel_workers_per_gather = 0;
+SET zedstore.enable_ordered_scan = off;
 CREATE TABLE topn_heap (id int, k int, n numeric, s text COLLATE "C", f float8, d date, pad text) USING heap;
 INSERT INTO topn_heap
 	SELECT g, nullif(g * 7919 % 1000, 17), (g * 31 % 977) / 7.0, 'v' || g * 13 % 5000,

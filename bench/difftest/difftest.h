@@ -233,6 +233,7 @@ extern void reset_ids(void);
 
 /* ---- query.c */
 
+extern char *some_columns(Table *table, const char *alias);
 extern char *predicate(Table *table, const char *alias, int depth);
 extern void step_query(int session);
 extern void check_tids(int session);
@@ -259,6 +260,10 @@ extern void create_small_tables(void);
 extern void step_small(int session);
 extern void step_motion(void);
 extern void step_cursor(void);
+
+/* ---- order.c */
+
+extern void step_order(void);
 
 /* ---- dml.c */
 

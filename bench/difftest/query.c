@@ -172,7 +172,7 @@ hash_of(Table *table)
 			 table->name);
 }
 
-static char *
+char *
 some_columns(Table *table, const char *alias)
 {
 	Buf			buf = {0};

@@ -284,8 +284,10 @@ step(void)
 		step_dml(0);
 	else if (what < 50)
 		step_small(0);
-	else if (what < 74)
+	else if (what < 71)
 		step_query(0);
+	else if (what < 74)
+		step_order();
 	else if (what < 80)
 	{
 		if (chance(75))

@@ -29,7 +29,7 @@ bool		zs_enable_top_groups = true;
 bool		zs_enable_rare_groups = true;
 bool		zs_enable_known_strings = true;
 bool		zs_enable_packed_rows = true;
-bool		zs_enable_ordered_scan = false;
+bool		zs_enable_ordered_scan = true;
 bool		zs_enable_vector_totals = true;
 bool		zs_enable_combined_groups = true;
 bool		zs_enable_group_blocks = true;
@@ -61,10 +61,10 @@ zsexpr_guc_init(void)
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("zedstore.enable_ordered_scan",
-							 "Enables scans that return rows in the order of a column.",
+							 "Enables scans that return rows in the order of columns.",
 							 "They merge stripes in the order of their zone maps.  When off, rows "
 							 "are sorted.",
-							 &zs_enable_ordered_scan, false,
+							 &zs_enable_ordered_scan, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomBoolVariable("zedstore.enable_join_filters",

@@ -78,24 +78,51 @@ zsnode_key_has_zones(TupleDesc desc, const ZsTopNKey *key)
 	return strategy == BTLessStrategyNumber || strategy == BTGreaterStrategyNumber;
 }
 
+/* Lists that keys are packed in. */
+typedef enum KeyLists
+{
+	KEY_ATTNOS,
+	KEY_SORTOPS,
+	KEY_COLLATIONS,
+	KEY_NULLS_FIRST
+} KeyLists;
+
 /* See node_topn.h. */
 List *
-zsnode_key_pack(const ZsTopNKey *key)
+zsnode_keys_pack(const ZsTopNKey *keys, int nkeys)
 {
-	return list_make5(zsbase_private_name(), list_make1_int(key->attno),
-					  list_make1_oid(key->sortop), list_make1_oid(key->collation),
-					  list_make1_int(key->nulls_first));
+	List	   *attnos = NIL;
+	List	   *sortops = NIL;
+	List	   *collations = NIL;
+	List	   *nulls_first = NIL;
+
+	Assert(nkeys > 0);
+	for (int i = 0; i < nkeys; i++)
+	{
+		attnos = lappend_int(attnos, keys[i].attno);
+		sortops = lappend_oid(sortops, keys[i].sortop);
+		collations = lappend_oid(collations, keys[i].collation);
+		nulls_first = lappend_int(nulls_first, keys[i].nulls_first);
+	}
+	return list_make4(attnos, sortops, collations, nulls_first);
 }
 
 /* See node_topn.h. */
-void
-zsnode_key_unpack(List *packed, ZsTopNKey *key)
+int
+zsnode_keys_unpack(const List *packed, ZsTopNKey **keys)
 {
-	Assert(list_length(packed) == 5);
-	key->attno = (AttrNumber) linitial_int(list_nth(packed, 1));
-	key->sortop = linitial_oid(list_nth(packed, 2));
-	key->collation = linitial_oid(list_nth(packed, 3));
-	key->nulls_first = linitial_int(list_nth(packed, 4)) != 0;
+	int			nkeys = list_length(list_nth(packed, KEY_ATTNOS));
+
+	Assert(list_length(packed) == KEY_NULLS_FIRST + 1);
+	*keys = palloc_array(ZsTopNKey, nkeys);
+	for (int i = 0; i < nkeys; i++)
+	{
+		(*keys)[i].attno = (AttrNumber) list_nth_int(list_nth(packed, KEY_ATTNOS), i);
+		(*keys)[i].sortop = list_nth_oid(list_nth(packed, KEY_SORTOPS), i);
+		(*keys)[i].collation = list_nth_oid(list_nth(packed, KEY_COLLATIONS), i);
+		(*keys)[i].nulls_first = list_nth_int(list_nth(packed, KEY_NULLS_FIRST), i) != 0;
+	}
+	return nkeys;
 }
 
 /* See node_topn.h. */

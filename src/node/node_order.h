@@ -31,19 +31,31 @@ typedef struct OrderRun
 {
 	MemoryContext context;		/* of all of it */
 	int			nrows;
-	int			position;		/* in sorted: the first that has not been returned */
-	uint16	   *sorted;			/* numbers of rows */
+	int			position;		/* the first that has not been returned */
+	uint64		bound_serial;	/* of the bound that nsafe is for */
+	int			nsafe;			/* rows that none that is left may precede */
 	zstid	   *rows;
-	Datum	   *values;			/* of the node's columns, row by row; the key first */
+	Datum	   *values;			/* of the node's columns, row by row; keys first */
 	bool	   *isnull;
 } OrderRun;
+
+/* A key, and its values in the present batch, by position; valid while the batch is. */
+typedef struct OrderKey
+{
+	ZsTopNKey	def;
+	SortSupportData sort;
+	int			column;			/* place in OrderState.columns */
+	bool		is_integer;		/* can be taken from a vector of integers */
+	Datum		values[ZS_KERNEL_ROWS];
+	bool		isnull[ZS_KERNEL_ROWS];
+} OrderKey;
 
 typedef enum OrderPhase
 {
 	ORDER_START,
-	ORDER_NULLS,				/* rows whose key is NULL */
+	ORDER_NULLS,				/* rows whose first key is NULL, if it is the only one */
 	ORDER_VALUES,				/* the others, merged */
-	ORDER_SORTED,				/* ... sorted, from where memory was short */
+	ORDER_SORTED,				/* ... sorted, from where memory was short; or NULLs */
 	ORDER_END
 } OrderPhase;
 
@@ -51,12 +63,11 @@ typedef struct OrderState
 {
 	CustomScanState css;		/* first */
 	Relation	rel;
-	ZsTopNKey	key;
-	SortSupportData sortkey;
+	int			nkeys;
+	OrderKey   *keys;
 	int			ncolumns;		/* that are returned or sorted by */
-	AttrNumber *columns;		/* their numbers, the key's first */
-	bool		is_integer;		/* the key can be taken from a vector of integers */
-	bool		is_exact;		/* different values of it have different images */
+	AttrNumber *columns;		/* their numbers, those of keys first */
+	bool		is_exact;		/* rows are equal whose first key has the same image */
 
 	ZsFilter   *programs;		/* of the whole filter; NULL: it goes row by row */
 	ZsQualCounts counts;
@@ -75,12 +86,16 @@ typedef struct OrderState
 	int			maxloose;
 	int			next_loose;		/* to be looked at for NULLs */
 
-	/* rows of the present batch that are returned next */
-	bool		is_direct;
+	/* rows of the present batch, by their keys, and what of them has been returned */
 	int			nlist;
 	int			position;
 	uint16		list[ZS_KERNEL_ROWS];
-	Datum		keys[ZS_KERNEL_ROWS];	/* by position in the batch; valid while the batch is */
+
+	/* the stripes that are left */
+	bool		has_bound;		/* there are some: none has a row before bound */
+	int64		bound;
+	uint64		bound_serial;	/* counts bounds; 0 before the first */
+	int			nsafe;			/* of list, those that none that is left may precede */
 
 	binaryheap *heap;			/* of runs, by their first rows */
 	OrderRun   *current;		/* its row was returned last */
@@ -104,10 +119,27 @@ extern Node *zsnode_order_create_state(CustomScan *cscan);
 
 /* node_order_run.c */
 
-/* The rows in the list, copied; forgotten again; one of them in the node's slot. */
+/* The rows that the list has left, copied; forgotten again; one of them in the node's slot. */
 extern OrderRun *zsnode_order_make_run(OrderState *state);
 extern void zsnode_order_free_run(OrderState *state, OrderRun *run);
 extern void zsnode_order_store_row(OrderState *state, const OrderRun *run, int number);
+
+/* node_order_read.c */
+
+/* Opens the stripe: its rows, by their keys, are in the list.  nulls: those with NULL alone. */
+extern bool zsnode_order_open(OrderState *state, zstid stripe, bool nulls);
+
+/* node_order_sort.c */
+
+/* Sorts rows that are NULL in the first key; false if there are none. */
+extern bool zsnode_order_sort_nulls(OrderState *state);
+
+/* Sorts all that is in hand, and all that is left. */
+extern void zsnode_order_sort_rest(OrderState *state);
+
+/* The next row of either, in the node's slot; false behind the last, and the sort is over. */
+extern bool zsnode_order_next_sorted(OrderState *state);
+extern void zsnode_order_end_sort(OrderState *state);
 
 /* node_order_merge.c */
 

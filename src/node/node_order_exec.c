@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * node_order_exec.c
- *	  Executes a scan in the order of a column: the callbacks of the node.
+ *	  Executes a scan in the order of columns: the callbacks of the node.
  *
  * In EvalPlanQual one row is tested; that goes through core's loop.  The scan goes forward only:
  * core puts a Material on top for those who go back.
@@ -127,20 +127,58 @@ find_columns(OrderState *state, const CustomScan *cscan)
 {
 	TupleDesc	desc = RelationGetDescr(state->rel);
 	Bitmapset  *attrs = NULL;
+	Bitmapset  *keys = NULL;
 	bool		all;
 
 	pull_varattnos((Node *) cscan->scan.plan.targetlist, cscan->scan.scanrelid, &attrs);
 	all = bms_is_member(-FirstLowInvalidHeapAttributeNumber, attrs) ||
 		state->css.ss.ps.ps_ProjInfo == NULL;
 	state->columns = palloc_array(AttrNumber, desc->natts + 1);
-	state->columns[state->ncolumns++] = state->key.attno;
+	for (int k = 0; k < state->nkeys; k++)
+	{
+		OrderKey   *key = &state->keys[k];
+
+		/* one column by two collations */
+		while (key->column < state->ncolumns &&
+			   state->columns[key->column] != key->def.attno)
+			key->column++;
+		if (key->column == state->ncolumns)
+			state->columns[state->ncolumns++] = key->def.attno;
+		keys = bms_add_member(keys, key->def.attno);
+	}
 	for (AttrNumber attno = 1; attno <= desc->natts; attno++)
 	{
-		if (attno != state->key.attno && !TupleDescAttr(desc, attno - 1)->attisdropped &&
+		if (!bms_is_member(attno, keys) && !TupleDescAttr(desc, attno - 1)->attisdropped &&
 			(all || bms_is_member(attno - FirstLowInvalidHeapAttributeNumber, attrs)))
 			state->columns[state->ncolumns++] = attno;
 	}
 	bms_free(attrs);
+	bms_free(keys);
+}
+
+/* Finds out how values of the keys are read and compared. */
+static void
+make_keys(OrderState *state, const ZsTopNKey *keys)
+{
+	TupleDesc	desc = RelationGetDescr(state->rel);
+	ZsAttrKind	kind;
+
+	state->keys = palloc0_array(OrderKey, state->nkeys);
+	for (int k = 0; k < state->nkeys; k++)
+	{
+		OrderKey   *key = &state->keys[k];
+
+		key->def = keys[k];
+		zsattr_kind(TupleDescAttr(desc, key->def.attno - 1), &kind);
+		key->is_integer = kind.kind == ZS_KIND_INT && !kind.is_unsigned && kind.width > 1;
+		if (k == 0)
+			state->is_exact = state->nkeys == 1 && zsattr_kind_is_by_value(&kind);
+		key->sort.ssup_cxt = CurrentMemoryContext;
+		key->sort.ssup_collation = key->def.collation;
+		key->sort.ssup_nulls_first = key->def.nulls_first;
+		key->sort.ssup_attno = key->def.attno;
+		PrepareSortSupportFromOrderingOp(key->def.sortop, &key->sort);
+	}
 }
 
 static void
@@ -149,23 +187,16 @@ order_begin(CustomScanState *node, EState *estate, int eflags)
 	OrderState *state = (OrderState *) node;
 	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
 	Relation	rel = node->ss.ss_currentRelation;
-	ZsAttrKind	kind;
+	ZsTopNKey  *keys;
 
 	state->rel = rel;
 	state->sorted_from = -1;
-	zsnode_key_unpack(cscan->custom_private, &state->key);
+	state->nkeys = zsnode_keys_unpack(lsecond(cscan->custom_private), &keys);
+	make_keys(state, keys);
 	if (estate->es_epq_active != NULL || (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
 		return;
 	zsscan_set_needed(&node->ss);
 	find_columns(state, cscan);
-	zsattr_kind(TupleDescAttr(RelationGetDescr(rel), state->key.attno - 1), &kind);
-	state->is_exact = zsattr_kind_is_by_value(&kind);
-	state->is_integer = kind.kind == ZS_KIND_INT && !kind.is_unsigned && kind.width > 1;
-	state->sortkey.ssup_cxt = CurrentMemoryContext;
-	state->sortkey.ssup_collation = state->key.collation;
-	state->sortkey.ssup_nulls_first = state->key.nulls_first;
-	state->sortkey.ssup_attno = state->key.attno;
-	PrepareSortSupportFromOrderingOp(state->key.sortop, &state->sortkey);
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore ordered scan",
 										   ALLOCSET_DEFAULT_SIZES);
 	state->keycontext = AllocSetContextCreate(CurrentMemoryContext, "zedstore ordered keys",
@@ -206,12 +237,18 @@ static void
 order_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
 	OrderState *state = (OrderState *) node;
-	Form_pg_attribute att = TupleDescAttr(RelationGetDescr(state->rel), state->key.attno - 1);
 	ZsBatchCounts counts = {0};
+	List	   *names = NIL;
 
-	ExplainPropertyText("Order Key",
-						zsnode_sort_key_name(NameStr(att->attname), state->key.sortop,
-											 state->key.nulls_first), es);
+	for (int k = 0; k < state->nkeys; k++)
+	{
+		const ZsTopNKey *key = &state->keys[k].def;
+		Form_pg_attribute att = TupleDescAttr(RelationGetDescr(state->rel), key->attno - 1);
+
+		names = lappend(names, zsnode_sort_key_name(NameStr(att->attname), key->sortop,
+													key->nulls_first));
+	}
+	ExplainPropertyList("Order Key", names, es);
 	if (!es->analyze)
 		return;
 	if (state->sorted_from < 0)

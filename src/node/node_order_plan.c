@@ -1,17 +1,20 @@
 /*-------------------------------------------------------------------------
  *
  * node_order_plan.c
- *	  Plans scans whose rows come in the order of a column.
+ *	  Plans scans whose rows come in the order of columns.
  *
  * A table is often in the order of a column, all of it or in part: of the time when rows were
  * written, of a key that it was loaded by.  The zone maps tell how far, and a scan that merges what
- * overlaps (node_order_merge.c) returns its rows in that order without a sort.  The path has one
- * pathkey; core adds an Incremental Sort where more are wanted, and uses it for ORDER BY, LIMIT,
- * merge joins, grouping, DISTINCT, windows, and MergeAppend over partitions.
+ * overlaps (node_order_merge.c) returns its rows in that order without a sort.  Further keys order
+ * rows that are equal in the first.  Core uses the path for ORDER BY, LIMIT, merge joins, grouping,
+ * DISTINCT, windows, and MergeAppend over partitions, below an Incremental Sort where keys are
+ * wanted that are no columns.
  *
  * The costs are those of the scan without order, and for each row a search among the stripes that
  * lie over each other.  How many these are, the depth, is found out from the zone maps
- * (scan_depth.c).  Where rows in hand would exceed work_mem there is no path.
+ * (scan_depth.c).  Where rows in hand would exceed work_mem there is no path, nor where costs are
+ * core's, which know nothing of columns, or where it takes longer to look at zone maps than a path
+ * that is there.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -50,6 +53,9 @@
 
 /* A row that is copied to a run, beside what the scan costs. */
 #define COST_PER_COPY	0.005
+
+/* To look at the zone map of a segment (0.1 us) while the plan is made. */
+#define COST_PER_LOOK	0.02
 
 /* ---- plan -------------------------------------------------------------------- */
 
@@ -134,20 +140,24 @@ memory_needed(const RelOptInfo *rel, double depth, double row_share)
 		per_row;
 }
 
-/* Adds a path for the pathkey, if rows can come in its order. */
+/*
+ * Adds a path for the pathkeys, or as many of them as are columns of the relation, if rows can come
+ * in the order of the first.
+ */
 static void
-add_order_path(PlannerInfo *root, RelOptInfo *rel, Relation table, PathKey *pathkey,
-			   const Path *scan)
+add_order_path(RelOptInfo *rel, Relation table, List *pathkeys, const Path *scan)
 {
-	List	   *pathkeys = list_make1(pathkey);
+	ZsTopNKey  *keys = palloc_array(ZsTopNKey, list_length(pathkeys));
+	int			nkeys = 0;
 	CustomPath *path;
-	ZsTopNKey	key;
 	double		depth;
 	double		row_share;
 
-	if (!zsnode_key_of_pathkey(pathkey, rel, &key) ||
-		!zsnode_key_has_zones(RelationGetDescr(table), &key) ||
-		!zsscan_order_depth(table, key.attno, &depth, &row_share))
+	while (nkeys < list_length(pathkeys) &&
+		   zsnode_key_of_pathkey(list_nth(pathkeys, nkeys), rel, &keys[nkeys]))
+		nkeys++;
+	if (nkeys == 0 || !zsnode_key_has_zones(RelationGetDescr(table), &keys[0]) ||
+		!zsscan_order_depth(table, keys[0].attno, &depth, &row_share))
 		return;
 	if (zs_debug_vector == ZS_DEBUG_VECTOR_OFF &&
 		memory_needed(rel, depth, row_share) > work_mem * 1024.0)
@@ -158,10 +168,10 @@ add_order_path(PlannerInfo *root, RelOptInfo *rel, Relation table, PathKey *path
 	path->path.pathtarget = rel->reltarget;
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.rows = rel->rows;
-	path->path.pathkeys = pathkeys;
+	path->path.pathkeys = list_copy_head(pathkeys, nkeys);
 	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
 	path->methods = &path_methods;
-	path->custom_private = zsnode_key_pack(&key);
+	path->custom_private = list_make2(zsbase_private_name(), zsnode_keys_pack(keys, nkeys));
 	cost_order(&path->path, scan, rel, depth, row_share);
 	add_path(rel, &path->path);
 }
@@ -208,22 +218,27 @@ void
 zsnode_order_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
 	List	   *wanted;
+	PathKey    *first = root->query_pathkeys == NIL ? NULL : linitial(root->query_pathkeys);
 	Path	   *scan;
 	Relation	table;
 	ListCell   *lc;
 
-	if (!zs_enable_ordered_scan || !zs_enable_zone_maps || !zsbase_rel_is_ours(rel, rte) ||
-		zscost_is_looked_up(rel) || root->parse->commandType != CMD_SELECT ||
-		!bms_is_empty(rel->lateral_relids) ||
+	if (!zs_enable_ordered_scan || !zs_enable_zone_maps || !zs_enable_column_costs ||
+		!zsbase_rel_is_ours(rel, rte) || zscost_is_looked_up(rel) ||
+		root->parse->commandType != CMD_SELECT || !bms_is_empty(rel->lateral_relids) ||
 		wants_visibility(rel) || zsscan_any_may_raise(rel->baserestrictinfo, NULL))
 		return;
 	wanted = merge_pathkeys(root, rel);
-	if (root->query_pathkeys != NIL)
-		wanted = list_append_unique_ptr(wanted, linitial(root->query_pathkeys));
-	if (wanted == NIL || (scan = find_scan(rel)) == NULL)
+	if ((wanted == NIL && first == NULL) || (scan = find_scan(rel)) == NULL ||
+		zscost_is_beaten(rel->pathlist, rel->tuples / ZS_SEGMENT_ROWS * COST_PER_LOOK))
 		return;
 	table = table_open(rte->relid, NoLock);
+	if (first != NULL)
+		add_order_path(rel, table, root->query_pathkeys, scan);
 	foreach(lc, wanted)
-		add_order_path(root, rel, table, lfirst(lc), scan);
+	{
+		if (lfirst(lc) != first)
+			add_order_path(rel, table, list_make1(lfirst(lc)), scan);
+	}
 	table_close(table, NoLock);
 }

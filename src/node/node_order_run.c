@@ -37,15 +37,13 @@ zsnode_order_make_run(OrderState *state)
 	OrderRun   *run = palloc0_object(OrderRun);
 
 	run->context = context;
-	run->nrows = state->nlist;
-	run->sorted = palloc_array(uint16, run->nrows);
+	run->nrows = state->nlist - state->position;
 	run->rows = palloc_array(zstid, run->nrows);
 	run->values = palloc_array(Datum, (Size) run->nrows * state->ncolumns);
 	run->isnull = palloc_array(bool, (Size) run->nrows * state->ncolumns);
 	for (int i = 0; i < run->nrows; i++)
 	{
-		zsscan_batch_store(state->batches, state->list[i], slot);
-		run->sorted[i] = i;
+		zsscan_batch_store(state->batches, state->list[state->position + i], slot);
 		run->rows[i] = zsslot_row(slot);
 		for (int k = 0; k < state->ncolumns; k++)
 		{

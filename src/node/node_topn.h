@@ -40,9 +40,12 @@ typedef struct ZsTopNKey
  */
 extern bool zsnode_key_of_pathkey(PathKey *pathkey, RelOptInfo *rel, ZsTopNKey *key);
 
-/* What a path and a plan node for one key carry in custom_private, and taken apart again. */
-extern List *zsnode_key_pack(const ZsTopNKey *key);
-extern void zsnode_key_unpack(List *packed, ZsTopNKey *key);
+/*
+ * Keys as a list, which a path and a plan node carry in custom_private, and taken apart again: how
+ * many there are, *keys in the current context.
+ */
+extern List *zsnode_keys_pack(const ZsTopNKey *keys, int nkeys);
+extern int	zsnode_keys_unpack(const List *packed, ZsTopNKey **keys);
 
 /* The plan node of such a path of a table, whose filter is its own. */
 extern Plan *zsnode_key_plan(const CustomPath *path, List *tlist, List *clauses,

@@ -39,52 +39,26 @@ typedef enum TopNPrivate
 {
 	TOPN_NAME,					/* zsbase_private_name() */
 	TOPN_BOUND,
-	TOPN_ATTNOS,
-	TOPN_SORTOPS,
-	TOPN_COLLATIONS,
-	TOPN_NULLS_FIRST
+	TOPN_KEYS
 } TopNPrivate;
 
 /* See node_topn.h. */
 List *
 zsnode_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys)
 {
-	List	   *attnos = NIL;
-	List	   *sortops = NIL;
-	List	   *collations = NIL;
-	List	   *nulls_first = NIL;
-
 	Assert(bound > 0);
-	for (int i = 0; i < nkeys; i++)
-	{
-		attnos = lappend_int(attnos, keys[i].attno);
-		sortops = lappend_oid(sortops, keys[i].sortop);
-		collations = lappend_oid(collations, keys[i].collation);
-		nulls_first = lappend_int(nulls_first, keys[i].nulls_first);
-	}
-	return lappend(list_make5(zsbase_private_name(), makeInteger((int) bound), attnos, sortops,
-							  collations), nulls_first);
+	return list_make3(zsbase_private_name(), makeInteger((int) bound),
+					  zsnode_keys_pack(keys, nkeys));
 }
 
 /* See node_topn.h. */
 int
 zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys)
 {
-	List	   *attnos = list_nth(packed, TOPN_ATTNOS);
-	int			nkeys = list_length(attnos);
-
-	Assert(list_length(packed) == TOPN_NULLS_FIRST + 1);
+	Assert(list_length(packed) == TOPN_KEYS + 1);
 	*bound = intVal(list_nth(packed, TOPN_BOUND));
 	Assert(*bound > 0);
-	*keys = palloc(nkeys * sizeof(ZsTopNKey));
-	for (int i = 0; i < nkeys; i++)
-	{
-		(*keys)[i].attno = (AttrNumber) list_nth_int(attnos, i);
-		(*keys)[i].sortop = list_nth_oid(list_nth(packed, TOPN_SORTOPS), i);
-		(*keys)[i].collation = list_nth_oid(list_nth(packed, TOPN_COLLATIONS), i);
-		(*keys)[i].nulls_first = list_nth_int(list_nth(packed, TOPN_NULLS_FIRST), i) != 0;
-	}
-	return nkeys;
+	return zsnode_keys_unpack(list_nth(packed, TOPN_KEYS), keys);
 }
 
 /* ---- comparison ------------------------------------------------------------------ */
