@@ -18,6 +18,7 @@
 #include "nodes/extensible.h"
 #include "utils/sortsupport.h"
 #include "utils/tuplesort.h"
+#include "utils/tuplestore.h"
 
 #include "lib/binaryheap.h"
 #include "node_topn.h"
@@ -103,6 +104,12 @@ typedef struct OrderState
 	Tuplesortstate *sort;
 	TupleTableSlot *sortslot;	/* columns, and the row's number */
 
+	/* rows that were returned, for who goes back */
+	bool		keeps;
+	Tuplestorestate *kept;
+	TupleTableSlot *keep_slot;	/* columns, and the row's number: of a row that is put there */
+	TupleTableSlot *kept_slot;	/* ... and of one that is read */
+
 	/* for EXPLAIN */
 	uint64		nreturned;
 	int64		sorted_from;	/* row from which rows were sorted; -1: all were merged */
@@ -131,6 +138,12 @@ extern bool zsnode_order_open(OrderState *state, zstid stripe, bool nulls);
 
 /* node_order_sort.c */
 
+/* What rows look like that are sorted or kept: the node's columns, and the row's number. */
+extern TupleDesc zsnode_order_row_desc(const OrderState *state);
+
+/* The row of such a slot, in the node's. */
+extern void zsnode_order_store_sorted(OrderState *state, TupleTableSlot *slot);
+
 /* Sorts rows that are NULL in the first key; false if there are none. */
 extern bool zsnode_order_sort_nulls(OrderState *state);
 
@@ -140,6 +153,12 @@ extern void zsnode_order_sort_rest(OrderState *state);
 /* The next row of either, in the node's slot; false behind the last, and the sort is over. */
 extern bool zsnode_order_next_sorted(OrderState *state);
 extern void zsnode_order_end_sort(OrderState *state);
+
+/* node_order_back.c */
+
+/* The next row, or the one before, in the node's slot; false if there is none. */
+extern bool zsnode_order_fetch(OrderState *state, bool forward);
+extern void zsnode_order_forget_kept(OrderState *state);
 
 /* node_order_merge.c */
 

@@ -3,8 +3,7 @@
  * node_order_exec.c
  *	  Executes a scan in the order of columns: the callbacks of the node.
  *
- * In EvalPlanQual one row is tested; that goes through core's loop.  The scan goes forward only:
- * core puts a Material on top for those who go back.
+ * In EvalPlanQual one row is tested; that goes through core's loop.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -108,7 +107,7 @@ order_exec(CustomScanState *node)
 	ResetExprContext(econtext);
 	if (state->phase == ORDER_START)
 		start_scan(state);
-	if (!zsnode_order_next(state))
+	if (!zsnode_order_fetch(state, ScanDirectionIsForward(node->ss.ps.state->es_direction)))
 	{
 		ExecClearTuple(slot);
 		return projection != NULL ? ExecClearTuple(projection->pi_state.resultslot) : slot;
@@ -195,6 +194,7 @@ order_begin(CustomScanState *node, EState *estate, int eflags)
 	make_keys(state, keys);
 	if (estate->es_epq_active != NULL || (eflags & EXEC_FLAG_EXPLAIN_ONLY) != 0)
 		return;
+	state->keeps = (eflags & EXEC_FLAG_BACKWARD) != 0;
 	zsscan_set_needed(&node->ss);
 	find_columns(state, cscan);
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore ordered scan",
@@ -215,6 +215,7 @@ order_end(CustomScanState *node)
 {
 	OrderState *state = (OrderState *) node;
 
+	zsnode_order_forget_kept(state);
 	if (state->context != NULL)
 		zsnode_order_reset(state);
 	if (state->scan != NULL)
@@ -226,6 +227,7 @@ order_rescan(CustomScanState *node)
 {
 	OrderState *state = (OrderState *) node;
 
+	zsnode_order_forget_kept(state);
 	if (state->context != NULL)
 		zsnode_order_reset(state);
 	else if (state->scan != NULL)

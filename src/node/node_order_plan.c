@@ -169,7 +169,7 @@ add_order_path(RelOptInfo *rel, Relation table, List *pathkeys, const Path *scan
 	path->path.parallel_safe = rel->consider_parallel;
 	path->path.rows = rel->rows;
 	path->path.pathkeys = list_copy_head(pathkeys, nkeys);
-	path->flags = CUSTOMPATH_SUPPORT_PROJECTION;
+	path->flags = CUSTOMPATH_SUPPORT_PROJECTION | CUSTOMPATH_SUPPORT_BACKWARD_SCAN;
 	path->methods = &path_methods;
 	path->custom_private = list_make2(zsbase_private_name(), zsnode_keys_pack(keys, nkeys));
 	cost_order(&path->path, scan, rel, depth, row_share);

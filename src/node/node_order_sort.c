@@ -26,20 +26,29 @@
 
 /* ---- a sort ----------------------------------------------------------------------------- */
 
+/* See node_order.h. */
+TupleDesc
+zsnode_order_row_desc(const OrderState *state)
+{
+	TupleDesc	desc = CreateTemplateTupleDesc(state->ncolumns + 1);
+
+	for (int k = 0; k < state->ncolumns; k++)
+		TupleDescCopyEntry(desc, k + 1, RelationGetDescr(state->rel), state->columns[k]);
+	TupleDescInitEntry(desc, state->ncolumns + 1, "row", INT8OID, -1, 0);
+	zs_tupledesc_finalize(desc);
+	return desc;
+}
+
 static void
 begin_sort(OrderState *state)
 {
-	TupleDesc	desc = CreateTemplateTupleDesc(state->ncolumns + 1);
+	TupleDesc	desc = zsnode_order_row_desc(state);
 	AttrNumber *attnos = palloc_array(AttrNumber, state->nkeys);
 	Oid		   *sortops = palloc_array(Oid, state->nkeys);
 	Oid		   *collations = palloc_array(Oid, state->nkeys);
 	bool	   *nulls_first = palloc_array(bool, state->nkeys);
 
 	Assert(state->sort == NULL && state->sortslot == NULL);
-	for (int k = 0; k < state->ncolumns; k++)
-		TupleDescCopyEntry(desc, k + 1, RelationGetDescr(state->rel), state->columns[k]);
-	TupleDescInitEntry(desc, state->ncolumns + 1, "row", INT8OID, -1, 0);
-	zs_tupledesc_finalize(desc);
 	for (int k = 0; k < state->nkeys; k++)
 	{
 		const OrderKey *key = &state->keys[k];
@@ -100,6 +109,16 @@ perform_sort(OrderState *state)
 }
 
 /* See node_order.h. */
+void
+zsnode_order_store_sorted(OrderState *state, TupleTableSlot *slot)
+{
+	slot_getallattrs(slot);
+	zsslot_store_values(state->css.ss.ss_ScanTupleSlot, state->rel,
+						(zstid) DatumGetInt64(slot->tts_values[state->ncolumns]), NULL,
+						state->ncolumns, state->columns, slot->tts_values, slot->tts_isnull);
+}
+
+/* See node_order.h. */
 bool
 zsnode_order_next_sorted(OrderState *state)
 {
@@ -107,10 +126,7 @@ zsnode_order_next_sorted(OrderState *state)
 
 	if (!tuplesort_gettupleslot(state->sort, true, false, slot, NULL))
 		return false;
-	slot_getallattrs(slot);
-	zsslot_store_values(state->css.ss.ss_ScanTupleSlot, state->rel,
-						(zstid) DatumGetInt64(slot->tts_values[state->ncolumns]), NULL,
-						state->ncolumns, state->columns, slot->tts_values, slot->tts_isnull);
+	zsnode_order_store_sorted(state, slot);
 	return true;
 }
 
