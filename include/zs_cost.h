@@ -64,6 +64,7 @@ typedef struct ZsRelCosts
 	double		row_share;		/* of the rows, those that are in the row tree */
 	double		uncached;		/* what a fetch of a value costs in I/O */
 	bool		keeps;			/* look-ups keep what they decode, as far as there is memory */
+	double		zone_share;		/* zscost_zone_share(); 0: not asked for yet */
 
 	bool		made;			/* core has made the relation's paths */
 
@@ -237,6 +238,15 @@ extern void zscost_charge_lookup(IndexPath *path);
 
 /* Has core made a path, and an allowed one, that looks up the row by the known key? */
 extern bool zscost_has_lookup(ZsRelCosts *costs);
+
+/* ---- cost_zone.c ---- */
+
+/*
+ * The share of the rows, more than 0 and at most 1, in vectors that a scan with the relation's
+ * restrictions looks at: those that their zone maps do not leave out.  It reads the zone maps of
+ * all segments when it is asked first.
+ */
+extern double zscost_zone_share(RelOptInfo *rel);
 
 /* ---- cost_program.c ---- */
 

@@ -40,6 +40,13 @@
 /* Beginning a scan by batches (2 us: the filter's parameters become constants of programs). */
 #define ZS_COST_BEGIN_BATCHES	0.5
 
+/*
+ * Asking a segment's zone map, while the plan is made and by the scan.  A path that costs less than
+ * ZS_COST_OF_ZONES is not worth to ask them all: it is one of a few look-ups by index.
+ */
+#define ZS_COST_PER_SEGMENT		0.05
+#define ZS_COST_OF_ZONES		50.0
+
 /* ---- values that are fetched one by one ------------------------------------- */
 
 /*

@@ -14,6 +14,7 @@
 
 #include "postgres.h"
 
+#include "nodes/pg_list.h"
 #include "utils/rel.h"
 
 #include "zs_codec.h"
@@ -33,5 +34,9 @@ extern void zsscan_bounds_add(ZsZoneBounds *bounds, int64 lower, int64 upper);
 extern void zsscan_bounds_add_vectors(ZsZoneBounds *bounds, const ZsSegmentInfo *info);
 extern double zsscan_bounds_depth(ZsZoneBounds *bounds, Size *most);
 extern bool zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_share);
+
+/* ---- scan_share.c ---- */
+
+extern double zsscan_share_left(Relation rel, Index varno, List *clauses);
 
 #endif							/* ZS_DEPTH_H */

@@ -58,6 +58,8 @@ zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, dou
 	int			ncolumns = count_columns(rel->relid, list_concat_copy(filter, exprs));
 	double		spc_random;
 	double		spc_seq;
+	double		zones = zscost_zone_share(rel);
+	double		tuples = rel->tuples * zones;
 	ZsBatchCosts batches;
 	QualCost	qual;
 	Cost		groups = 0;
@@ -66,7 +68,7 @@ zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, dou
 
 	Assert(divisor >= 1 && nfilter <= ncolumns);
 	get_tablespace_page_costs(rel->reltablespace, &spc_random, &spc_seq);
-	batches = zscost_batches(query->root, rel, rel->baserestrictinfo, rel->rows);
+	batches = zscost_batches(query->root, rel, rel->baserestrictinfo, rel->rows / zones);
 	if (!zs_enable_column_costs)
 		batches.pages = rel->pages * Min((double) ncolumns / Max(rel->max_attr, 1), 1);
 	if (query->keys != NIL)
@@ -75,15 +77,20 @@ zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, dou
 
 	/* as core's nodes are charged */
 	cost_qual_eval(&qual, rel->baserestrictinfo, query->root);
-	by_rows = rel->tuples * (cpu_tuple_cost + qual.per_tuple) + rel->rows * cpu_operator_cost *
+	by_rows = rel->rows * cpu_operator_cost *
 		(list_length(query->aggrefs) + list_length(query->keys));
-	by_columns = Max(batches.decoding, rel->tuples * ZS_COST_PER_VALUE *
+	by_columns = Max(batches.decoding * zones, tuples * ZS_COST_PER_VALUE *
 					 (nfilter + batches.left * (ncolumns - nfilter))) +
-		rel->tuples * zscost_filter(filter) +
+		tuples * zscost_filter(filter) +
 		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs) + groups;
-	by_columns = Min(by_columns, ZS_SHARE_OF_ROWWISE * by_rows + groups);
+	by_columns = Min(by_columns, ZS_SHARE_OF_ROWWISE *
+					 (by_rows + tuples * (cpu_tuple_cost + qual.per_tuple)) + groups);
+	by_rows += rel->tuples * (cpu_tuple_cost + qual.per_tuple);
 	by_rows *= ZS_SHARE_OF_ROWS;
-	return ZS_COST_BEGIN_BATCHES + qual.startup + spc_seq * batches.pages +
+	if (zones < 1)
+		by_columns += rel->tuples / ZS_SEGMENT_ROWS * ZS_COST_PER_SEGMENT;
+	return ZS_COST_BEGIN_BATCHES + qual.startup +
+		spc_seq * batches.pages * (1 - (1 - batches.row_share) * (1 - zones)) +
 		(batches.row_share * by_rows + (1 - batches.row_share) * by_columns +
 		 rel->rows * zscost_values(exprs)) / divisor;
 }
@@ -92,10 +99,11 @@ zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, dou
 Cost
 zsnode_agg_least_cost(const ZsAggQuery *query)
 {
-	const RelOptInfo *rel = query->rel;
+	RelOptInfo *rel = query->rel;
 
 	Assert(query->aggrefs != NIL || query->keys != NIL);
-	return rel->tuples * ZS_COST_PER_CLAUSE * list_length(rel->baserestrictinfo) +
+	return rel->tuples * zscost_zone_share(rel) *
+		ZS_COST_PER_CLAUSE * list_length(rel->baserestrictinfo) +
 		rel->rows * ZS_COST_PER_AGG * list_length(query->aggrefs);
 }
 

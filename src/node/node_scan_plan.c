@@ -56,7 +56,8 @@
 typedef struct ScanPath
 {
 	CustomPath	path;			/* first */
-	double		vectors;		/* share of them that zone maps and a join's keys leave */
+	double		zones;			/* share of the rows in vectors that zone maps leave */
+	double		vectors;		/* ... and a join's keys */
 	bool		leaves_out;		/* may it leave out rows that a join has no use for? */
 	bool		is_cautious;	/* see is_larger_than_believed() */
 	List	   *told;			/* columns whose keys joins tell it, as the costs have it */
@@ -258,6 +259,7 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 	double		seq_page;
 	double		rows;
 	double		tested;
+	double		all_tested;
 	QualCost	vector_cost;
 	QualCost	other_cost;
 	Cost		cpu;
@@ -283,9 +285,10 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 			others = lappend(others, lfirst(lc));
 	}
 	Assert(next == NULL);
-	tested = Max(clamp_row_est(survivors), rows);
-	survivors = Max(clamp_row_est(tested * share_left), rows);
-	tested = Max(tested * scan->vectors, survivors);
+	all_tested = Max(clamp_row_est(survivors), rows);
+	survivors = Max(clamp_row_est(all_tested * share_left), rows);
+	/* what zone maps leave out would not pass; what a join's keys leave out might */
+	tested = Max(all_tested * scan->vectors / scan->zones, survivors);
 	batches = zscost_batches(root, rel, vector_clauses, survivors / scan->vectors);
 	get_tablespace_page_costs(rel->reltablespace, NULL, &seq_page);
 	cost_qual_eval(&vector_cost, vector_clauses, root);
@@ -302,11 +305,13 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 		columns_cpu(scan, &batches, tuples, tested, survivors, &vector_cost, &other_cost);
 	cpu += batches.row_share * ZS_SHARE_OF_ROWS *
 		(rel->tuples * (cpu_tuple_cost + vector_cost.per_tuple) +
-		 tested / scan->vectors * other_cost.per_tuple);
+		 all_tested * other_cost.per_tuple);
 	cpu += rows * path->pathtarget->cost.per_tuple;
 	if (share_left < 1)
 		cpu += tested * ZS_COST_PER_JOIN_KEY +
-			(rel->tuples - tuples) / ZS_COST_STRIPE_ROWS * ZS_COST_PER_LEFT_OUT;
+			(rel->tuples * scan->zones - tuples) / ZS_COST_STRIPE_ROWS * ZS_COST_PER_LEFT_OUT;
+	if (scan->zones < 1)
+		cpu += rel->tuples / ZS_SEGMENT_ROWS * ZS_COST_PER_SEGMENT;
 	if (path->parallel_workers > 0)
 		cpu /= zscost_parallel_divisor(path->parallel_workers);
 	path->startup_cost = vector_cost.startup + other_cost.startup +
@@ -349,7 +354,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	CustomPath *path = &scan->path;
 
 	Assert(workers == 0 || (workers > 0 && rel->consider_parallel));
-	scan->vectors = 1;
+	scan->zones = scan->vectors = zscost_zone_share(rel);
 	path->path.pathtype = T_CustomScan;
 	path->path.parent = rel;
 	path->path.pathtarget = rel->reltarget;
@@ -401,11 +406,15 @@ zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns, do
 	return &copy->path.path;
 }
 
-/* What our scan costs at least in one process, as far as that is known at once. */
-static Cost
-least_cost(const RelOptInfo *rel)
+/* Is a path cheaper than our scan can be in one process, as far as that is known at once? */
+static bool
+is_beaten(RelOptInfo *rel)
 {
-	return rel->tuples * Min(ZS_COST_PER_CLAUSE, ZS_SHARE_OF_ROWWISE * cpu_tuple_cost);
+	Cost		least = rel->tuples *
+		Min(ZS_COST_PER_CLAUSE, ZS_SHARE_OF_ROWWISE * cpu_tuple_cost);
+
+	return zscost_is_beaten(rel->pathlist, Min(least, ZS_COST_OF_ZONES)) ||
+		zscost_is_beaten(rel->pathlist, least * zscost_zone_share(rel));
 }
 
 /* See zs_node.h. */
@@ -417,9 +426,7 @@ zsnode_scan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 
 	if (!zs_enable_vector_scan || (rel->baserestrictinfo == NIL && !may_be_filtered(rel)) ||
 		!zsbase_rel_is_ours(rel, rte) || zscost_is_looked_up(rel) || has_current_of(rel) ||
-		!zscost_is_whole_table(rel) ||
-		is_changed_child(root, rel, rte) ||
-		zscost_is_beaten(rel->pathlist, least_cost(rel)))
+		!zscost_is_whole_table(rel) || is_changed_child(root, rel, rte) || is_beaten(rel))
 		return;
 	vector_clauses = find_vector_clauses(rel, rte);
 	if (vector_clauses == NIL && !may_be_filtered(rel))

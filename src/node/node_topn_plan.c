@@ -193,6 +193,7 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	ZsBatchCosts batches;
 	Cost		per_tuple;
 	double		share;
+	double		passed;
 	QualCost	qual;
 
 	pull_varattnos((Node *) extract_actual_clauses(rel->baserestrictinfo, false), rel->relid,
@@ -212,6 +213,9 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	per_tuple += batches.row_share *
 		(ZS_SHARE_OF_ROWS * (cpu_tuple_cost + qual.per_tuple) - per_tuple);
 	share = in_order ? share_looked_at(root, rel, &keys[0], nkeys, bound) : 1;
+	passed = rel->rows * share;
+	if (by_batches)
+		share = Min(share, zscost_zone_share(rel));
 	/* rows that are in no columns are looked at, and each segment is listed */
 	share = batches.row_share + (1 - batches.row_share) * share;
 	zs_path_add_disabled(&path->path, zs_path_disabled(seqscan));
@@ -219,7 +223,7 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 		seq_page_cost * rel->pages * (batches.row_share + column_share) * share +
 		qual.startup + rel->tuples * per_tuple * share +
 		(in_order ? rel->tuples / ZS_SEGMENT_ROWS * cpu_operator_cost : 0) +
-		rel->rows * share * cpu_operator_cost + bound * log2(bound + 1.0) * cpu_operator_cost;
+		passed * cpu_operator_cost + bound * log2(bound + 1.0) * cpu_operator_cost;
 	path->path.total_cost = path->path.startup_cost + bound * cpu_tuple_cost;
 }
 

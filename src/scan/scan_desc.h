@@ -169,6 +169,7 @@ extern bool zsscan_next_run(ZsScanDesc scan, const ZsSlot *slot, bool stay, ZsRu
 /* scan_zone.c */
 
 extern bool zsscan_zone_excludes(const ZsZoneFilter *filter, const ZsColumnBounds *bounds);
+extern bool zsscan_zone_excludes_segment(const ZsZoneFilter *filter, const ZsSegmentItem *item);
 extern bool zsscan_stripe_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end);
 extern bool zsscan_zone_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end,
 								 zstid *until);

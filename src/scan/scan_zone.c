@@ -194,8 +194,8 @@ zsscan_zone_excludes(const ZsZoneFilter *filter, const ZsColumnBounds *bounds)
 }
 
 /* Can no row of the segment pass? */
-static bool
-excludes_segment(const ZsZoneFilter *filter, const ZsSegmentItem *item)
+bool
+zsscan_zone_excludes_segment(const ZsZoneFilter *filter, const ZsSegmentItem *item)
 {
 	/* rows that did not exist when it was written are none that anybody sees */
 	ZsColumnBounds bounds = {
@@ -283,7 +283,7 @@ zsscan_zone_excluded(ZsScanDesc scan, const ZsSlot *slot, zstid row, zstid end, 
 			continue;
 		}
 		segment_end = item.first_row + item.nrows;
-		if (excludes_segment(filter, &item) &&
+		if (zsscan_zone_excludes_segment(filter, &item) &&
 			(next = zsrow_next(rel, row)) >= Min(segment_end, end))
 		{
 			scan->zone_until = Min(segment_end, next);

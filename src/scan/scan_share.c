@@ -1,0 +1,188 @@
+/*-------------------------------------------------------------------------
+ *
+ * scan_share.c
+ *	  What do zone maps leave of a table for a filter?
+ *
+ * The planner asks before it knows how the table is to be read.  The constants of the filter are
+ * known by then, and so are the zone maps of all segments, from a few pages; of those segments that
+ * are left the heads of three tell how many of their vectors are.  Of a filter that looks at
+ * several columns that column counts which leaves least.
+ *
+ * Nothing is locked between calls.
+ *
+ * Portions Copyright (c) 2026, zedstore_io contributors
+ *
+ * src/scan/scan_share.c
+ *
+ *-------------------------------------------------------------------------
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "miscadmin.h"
+#include "optimizer/optimizer.h"
+
+#include "scan_batch.h"
+#include "scan_zone_set.h"
+#include "zs_attr.h"
+#include "zs_clause.h"
+#include "zs_depth.h"
+#include "zs_page.h"
+#include "zs_zone.h"
+
+/* Of a table with more segments all is left: to look at them takes longer than a plan may. */
+#define MAX_SEGMENTS	20000
+
+/* Heads that are read. */
+#define SAMPLED_HEADS	3
+
+/* A column, and what the filter says about its values. */
+typedef struct ColumnZones
+{
+	Relation	rel;
+	ZsZoneFilter filter;
+	double		nleft;			/* rows of segments that the filter does not exclude */
+	double		ncovered;		/* rows of all segments */
+	uint64		nsegments;		/* that are not excluded */
+	zstid		sample[SAMPLED_HEADS];	/* first rows of some of them */
+} ColumnZones;
+
+/* Looks at the zone maps of all segments. */
+static void
+look_at_segments(ColumnZones *zones, zstid end)
+{
+	ZsSegmentItem *items = palloc_array(ZsSegmentItem, ZS_SEGMENT_INDEX_CAPACITY);
+	zstid		row = 0;
+
+	while (row < end)
+	{
+		int			n = zsattr_index_page_items(zones->rel, zones->filter.attno, row, items, &row);
+
+		CHECK_FOR_INTERRUPTS();
+		for (int i = 0; i < n; i++)
+		{
+			zones->ncovered += items[i].nrows;
+			if (zsscan_zone_excludes_segment(&zones->filter, &items[i]))
+				continue;
+			/* the first ones, and then now and then one: they are spread over the table */
+			if (zones->nsegments < SAMPLED_HEADS)
+				zones->sample[zones->nsegments] = items[i].first_row;
+			else if ((zones->nsegments & (zones->nsegments + 1)) == 0)
+				zones->sample[pg_leftmost_one_pos64(zones->nsegments + 1) % SAMPLED_HEADS] =
+					items[i].first_row;
+			zones->nsegments++;
+			zones->nleft += items[i].nrows;
+		}
+	}
+	pfree(items);
+}
+
+/* The share of the vectors of the sampled segments that are left. */
+static double
+share_within(const ColumnZones *zones)
+{
+	ZsAttrReader *reader = zsattr_reader_begin(zones->rel, RelationGetDescr(zones->rel),
+											   zones->filter.attno, 0, NULL);
+	double		nvectors = 0;
+	double		nleft = 0;
+
+	for (uint64 i = 0; i < Min(zones->nsegments, SAMPLED_HEADS); i++)
+	{
+		int			vecno;
+		const ZsSegmentInfo *info = zsattr_reader_info(reader, zones->sample[i], &vecno);
+
+		if (info == NULL)
+			continue;
+		for (uint32 k = 0; k < info->nvectors; k++)
+		{
+			ZsColumnBounds bounds = zsscan_bounds_of(info, &info->vectors[k]);
+
+			nleft += zsscan_zone_excludes(&zones->filter, &bounds) ? 0 : 1;
+		}
+		nvectors += info->nvectors;
+	}
+	zsattr_reader_end(reader);
+	return nvectors == 0 ? 1 : nleft / nvectors;
+}
+
+/* The share of the table's rows that the column's zone maps leave. */
+static double
+share_of_column(ColumnZones *zones, zstid end)
+{
+	ZsAttrKind	kind;
+	double		left;
+
+	zsattr_kind(TupleDescAttr(RelationGetDescr(zones->rel), zones->filter.attno - 1), &kind);
+	zones->filter.is_unsigned = kind.is_unsigned;
+	look_at_segments(zones, end);
+	left = zones->nsegments == 0 ? 0 : zones->nleft * share_within(zones);
+	return Min(Max(left, ZS_STRIPE_ROWS) / Max(zones->ncovered, ZS_STRIPE_ROWS), 1);
+}
+
+/* Adds what the clause says about each of its columns to the list of ColumnZones. */
+static List *
+add_clause(List *columns, Relation rel, Index varno, Node *clause)
+{
+	Bitmapset  *attrs = NULL;
+	int			i = -1;
+
+	pull_varattnos(clause, varno, &attrs);
+	while ((i = bms_next_member(attrs, i)) >= 0)
+	{
+		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
+		ColumnZones *zones = NULL;
+		ZsZoneSet	set;
+		ListCell   *lc;
+
+		if (attno <= 0 || attno > RelationGetNumberOfAttributes(rel) ||
+			!zsscan_zone_set_of(RelationGetDescr(rel), varno, attno, clause, NULL, &set))
+			continue;
+		foreach(lc, columns)
+		{
+			if (((ColumnZones *) lfirst(lc))->filter.attno == attno)
+				zones = lfirst(lc);
+		}
+		if (zones != NULL)
+		{
+			zsscan_set_intersect(&zones->filter.set, &set);
+			continue;
+		}
+		zones = palloc0_object(ColumnZones);
+		zones->rel = rel;
+		zones->filter.attno = attno;
+		zones->filter.set = set;
+		columns = lappend(columns, zones);
+	}
+	bms_free(attrs);
+	return columns;
+}
+
+/*
+ * The share of the rows that are in segments, more than 0 and at most 1, in vectors of which zone
+ * maps do not say that no row passes.  clauses: the filter, in the order in which it is applied,
+ * with columns of varno; what is no constant yet leaves all.  Takes no locks that are held on
+ * return.  Errors: ERRCODE_DATA_CORRUPTED.
+ */
+double
+zsscan_share_left(Relation rel, Index varno, List *clauses)
+{
+	zstid		end = zspage_next_row(rel);
+	List	   *columns = NIL;
+	double		share = 1;
+	ListCell   *lc;
+
+	if (!zs_enable_zone_maps || end / ZS_SEGMENT_ROWS > MAX_SEGMENTS)
+		return 1;
+	foreach(lc, clauses)
+	{
+		/* what stands behind it is not looked at before it */
+		if (zsscan_expression_may_raise(lfirst(lc), NULL))
+			break;
+		columns = add_clause(columns, rel, varno, lfirst(lc));
+	}
+	foreach(lc, columns)
+		share = Min(share, share_of_column(lfirst(lc), end));
+	list_free_deep(columns);
+	Assert(share > 0 && share <= 1);
+	return share;
+}
