@@ -53,7 +53,7 @@ endif
 # Targets that must work where there is no supported pg_config yet.
 HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release dist
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/difftest),difftest)
-HELPERS += $(if $(wildcard $(SOURCE)/scripts/site),site)
+HELPERS += $(if $(wildcard $(SOURCE)/scripts/site),site) $(if $(wildcard $(SOURCE)/scripts/compile-others),compile-others)
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/test-timescaledb),test-timescaledb) $(if $(wildcard $(SOURCE)/scripts/test-citus),test-citus)
 HELPERS += $(if $(wildcard $(SOURCE)/bench/run),bench bench-io) $(if $(wildcard $(SOURCE)/fuzz/run),fuzz) $(if $(wildcard $(SOURCE)/scripts/core-suite),core-suite)
 
@@ -69,6 +69,7 @@ help:
 	@echo "make setup                    only prepare PostgreSQL, both flavours"
 	@echo "make print-pg-config          pg_config of the server with asserts, for tests"
 	@echo "make print-pg-config-release  pg_config of the optimised server"
+	@$(if $(filter compile-others,$(HELPERS)),echo "make compile-others           by clang, for arm64, with musl; fuzzers on arm64 under an emulator",:)
 	@$(if $(filter site,$(HELPERS)),echo "make site [SITE=folder]       HTML of the documents, into site/",:)
 	@echo "make dist [REPOSITORY=URL]    archives of the last commit, for PGXN and for packagers"
 	@$(if $(filter bench,$(HELPERS)),echo "make bench                    the figures of docs/benchmarks.md",:)
@@ -104,6 +105,10 @@ print-pg-config:
 print-pg-config-release:
 	@$(SOURCE)/scripts/setup-postgres --print release $(if $(PG),--pg $(PG))
 
+ifneq ($(filter compile-others,$(HELPERS)),)
+compile-others:
+	@$(SOURCE)/scripts/compile-others
+endif
 ifneq ($(filter site,$(HELPERS)),)
 site:
 	@$(SOURCE)/scripts/site $(SITE)

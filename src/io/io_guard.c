@@ -104,7 +104,7 @@
  * Microseconds that a VACUUM sleeps: when it begins while clients wait for I/O, the first step
  * else, and what is as good as nothing.
  */
-#define SLEEP_FIRST		(ZSIO_MAX_VACUUM_SLEEP / 4.0)
+#define SLEEP_FIRST		(ZSIO_MAX_VACUUM_SLEEP / 4)
 #define SLEEP_START		1000.0
 #define SLEEP_MIN		50.0
 #define SLEEP_GROWTH	2.0
@@ -121,7 +121,8 @@
 #define RATE_START		100.0
 #define RATE_MAX		1000000.0
 
-StaticAssertDecl(ZSIO_GUARD_RATE_MIN <= RATE_START && RATE_START <= RATE_MAX,
+StaticAssertDecl((int) ZSIO_GUARD_RATE_MIN <= (int) RATE_START &&
+				 (int) RATE_START <= (int) RATE_MAX,
 				 "the first rate is one that is allowed");
 StaticAssertDecl(SLEEP_FIRST <= ZSIO_MAX_VACUUM_SLEEP, "the first sleep is one that is allowed");
 

@@ -170,15 +170,19 @@ zstid_target_find(ZsTidTarget *target, zstid row, ZsTidRun *run, ZsVisSlot **slo
 						 "TID tree leaf: %s.", reason);
 }
 
+#ifdef USE_ASSERT_CHECKING
+
 /*
  * Does the leaf fulfil all invariants?  A change must not spoil a sound one; it
- * need not notice everything that was wrong before.  Only called with asserts.
+ * need not notice everything that was wrong before.
  */
 static inline bool
 leaf_is_sound(Page page)
 {
 	return zstid_leaf_read(page, &zstid_scratch) == NULL;
 }
+
+#endif
 
 /* Visibility map bits that a change may invalidate, as ZS_TIDF_VM_*. */
 static uint8
