@@ -1,7 +1,7 @@
 -- zone maps: segments that a filter excludes are not read; on against off
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
--- ordinary scans; vector_scan.sql has the others
+-- ordinary scans; where_basic.sql has the others
 SET zedstore.enable_vector_scan = off;
 CREATE TABLE zone_row (id int, b bigint, s smallint, o oid, f float8, r real, n numeric, d date,
 	ts timestamptz, t text COLLATE "C", u uuid, bt bytea, tl text COLLATE "POSIX", bp char(8)) USING heap;

@@ -24,7 +24,7 @@ plan skip_all => 'amcheck or btree_gist is not installed'
 	where name in ('amcheck', 'btree_gist')}) != 2;
 
 my $out = $node->basedir;
-my $source = 'bench/difftest';
+my $source = 'difftest';
 command_ok([ 'make', '-s', '-C', $source, "PG_CONFIG=$pg_config", "OUT=$out" ],
 	'the tester compiles');
 
