@@ -69,7 +69,9 @@ like($err, qr/no installation script nor update path/, "unknown version: core's 
 is(in_database('postgres', q{select count(*) from pg_namespace where nspname = 'zedstore'}),
 	'0', 'nothing is left of those');
 
-in_database('postgres', 'begin; create extension zedstore_io; rollback');
+(undef, undef, $err) = $node->psql('postgres', 'begin; create extension zedstore_io; rollback');
+like($err, qr/NOTICE: .* of extension "zedstore_io" go to schema "zedstore"\nHINT: .*search_path/,
+	'a notice tells where they are');
 is(in_database('postgres', q{select count(*) from pg_namespace where nspname = 'zedstore'}),
 	'0', 'nor of one that is rolled back');
 

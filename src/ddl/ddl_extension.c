@@ -100,5 +100,9 @@ zsddl_extension_place(PlannedStmt *pstmt, const char *queryString)
 	stmt->options = lappend(stmt->options,
 							makeDefElem(pstrdup("schema"),
 										(Node *) makeString(pstrdup(SCHEMA_NAME)), -1));
+	ereport(NOTICE,
+			(errmsg("functions and views of extension \"%s\" go to schema \"%s\"",
+					EXTENSION_NAME, SCHEMA_NAME),
+			 errhint("Put the schema at the end of \"search_path\" to call them by their bare names.")));
 	return pstmt;
 }
