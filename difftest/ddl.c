@@ -605,7 +605,7 @@ random_settings(int session)
 		"zedstore.enable_relocation", "zedstore.enable_result_cache",
 		"zedstore.enable_adaptive_join",
 		"zedstore.enable_packed_rows",
-		"zedstore.enable_combined_groups", "zedstore.enable_group_blocks"
+		"zedstore.enable_combined_groups"
 	};
 	static const char *const rows[] = {"1", "2", "20", "100", "500", "4096"};
 	static const char *const buffers[] = {"1MB", "2MB", "128MB"};

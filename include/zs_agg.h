@@ -355,8 +355,6 @@ extern Datum zsagg_partial_result(const ZsAgg *agg, ZsAggValue *value, bool *isn
 extern ZsAggState zsagg_state_of(const Aggref *aggref);
 extern bool zsagg_classify_state(TupleDesc desc, Index varno, const Aggref *aggref,
 								 ZsAgg *agg);
-extern bool zsagg_put_image(const ZsAgg *agg, const ZsAggValue *value, char *to,
-							bool *isnull);
 extern Datum zsagg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 extern Datum zsagg_result_of_state(const ZsAgg *agg, Datum state, bool isnull,
 								   bool *result_isnull);

@@ -42,7 +42,6 @@ extern bool zs_enable_known_strings;
 extern bool zs_enable_packed_rows;
 extern bool zs_enable_vector_totals;
 extern bool zs_enable_combined_groups;
-extern bool zs_enable_group_blocks;
 extern int	zs_debug_vector_groups;
 
 #endif							/* ZS_EXPR_GUC_H */

@@ -22,9 +22,6 @@
 
 #include "zs_batch.h"
 #include "zs_order.h"
-#include "zs_expr_block.h"
-
-struct ZsBlockColumn;
 
 typedef struct ZsInput ZsInput;
 
@@ -146,7 +143,5 @@ zsexpr_input_batch_turn(ZsInput *input)
 
 extern ZsInput *zsexpr_input_rows_create(PlanState *plan, List *exprs, List *guards,
 										 EState *estate);
-extern void zsexpr_input_rows_expect_blocks(ZsInput *input,
-											const struct ZsBlockColumn *columns, int carrier);
 
 #endif							/* ZS_EXPR_INPUT_H */

@@ -119,14 +119,12 @@ BEGIN
 END $$;
 SET zedstore.debug_vector_groups = 500;
 SET zedstore.debug_vector = force;
-SET zedstore.enable_group_blocks = off;
 SET max_parallel_workers_per_gather = 1;
 SET parallel_leader_participation = off;
 SELECT keys, p.* FROM unnest(ARRAY['near', 'far', 'name']) keys, returned(format('SELECT %s, count(*), sum(n) FROM z_beyond GROUP BY %1$s', keys)) p;
 SET zedstore.enable_packed_rows = off;
 SELECT keys, p.* FROM unnest(ARRAY['near', 'far']) keys, returned(format('SELECT %s, count(*), sum(n) FROM z_beyond GROUP BY %1$s', keys)) p;
 RESET zedstore.enable_packed_rows;
-RESET zedstore.enable_group_blocks;
 RESET parallel_leader_participation;
 RESET zedstore.debug_vector;
 RESET zedstore.debug_vector_groups;

@@ -104,21 +104,6 @@ is_empty(const ZsAgg *agg, const ZsAggValue *value)
 		 (!value->has_nan && !value->has_pinf && !value->has_ninf));
 }
 
-/*
- * Puts the image, which has zsagg_value_size() bytes, there; false if it is longer.
- * *isnull: there is none.
- */
-bool
-zsagg_put_image(const ZsAgg *agg, const ZsAggValue *value, char *to, bool *isnull)
-{
-	Assert(zsagg_ops_of(agg)->state == ZS_STATE_IMAGE);
-	if (zsagg_ops_of(agg)->is_exact_sum && value->is_large)
-		return false;
-	*isnull = is_empty(agg, value);
-	memcpy(to, value, zsagg_value_size(agg));
-	return true;
-}
-
 /* The state of what the aggregate has seen; in the current context. */
 Datum
 zsagg_own_state(const ZsAgg *agg, ZsAggValue *value, bool *isnull)

@@ -32,7 +32,6 @@ bool		zs_enable_packed_rows = true;
 bool		zs_enable_ordered_scan = true;
 bool		zs_enable_vector_totals = true;
 bool		zs_enable_combined_groups = true;
-bool		zs_enable_group_blocks = true;
 int			zs_debug_vector = ZS_DEBUG_VECTOR_OFF;
 int			zs_debug_vector_groups = 0;
 
@@ -114,12 +113,6 @@ zsexpr_guc_init(void)
 							 "Enables combining the groups of parallel workers by batches.",
 							 "When off, core's Finalize node combines them.",
 							 &zs_enable_combined_groups, true,
-							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
-
-	DefineCustomBoolVariable("zedstore.enable_group_blocks",
-							 "Lets parallel workers hand over groups in blocks.",
-							 "When off, each group is a row.",
-							 &zs_enable_group_blocks, true,
 							 PGC_USERSET, GUC_EXPLAIN, NULL, NULL, NULL);
 
 	DefineCustomEnumVariable("zedstore.debug_vector",

@@ -14,8 +14,6 @@
  * of line or compressed are odd, and their batch is taken row by row.  A batch ends early when its
  * values are large.
  *
- * A row may be a block of groups (node_agg_block.c), which is a batch.
- *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/expr/expr_input_rows.c
@@ -34,7 +32,6 @@
 #include "zs_codec.h"
 #include "zs_compat.h"
 #include "zs_expr.h"
-#include "zs_expr_block.h"
 #include "zs_expr_input.h"
 
 /* A batch has no more rows once it has so many bytes of datums. */
@@ -51,7 +48,6 @@ typedef struct RowColumn
 	ZsColumnVector vector;		/* integers, or datums */
 	ZsColumnVector *decimal;	/* NULL: not asked for yet in any batch */
 	bool		decimal_made;	/* for the present batch */
-	bool		datums_wait;	/* it has nothing else */
 	int64	   *scaled;
 	uint8	   *dscales;
 } RowColumn;
@@ -68,12 +64,6 @@ typedef struct RowInput
 	AttrNumber	maxouter;
 	bool		evaluates;		/* there are expressions */
 	bool		ended;
-	const ZsBlockColumn *blocks;	/* NULL: there are no blocks of groups */
-	int			carrier;		/* the column in which they are */
-	char	   *block;			/* a copy of the last one */
-	Size		block_size;		/* that there is room for */
-	bool		block_waits;	/* it comes as the next batch */
-	bool		is_block;		/* the present batch is one */
 	zstid		nrows;			/* so far */
 	ZsBatch		batch;
 } RowInput;
@@ -85,7 +75,6 @@ start_rows(ZsInput *input)
 	RowInput   *rows = (RowInput *) input;
 
 	rows->ended = false;
-	rows->block_waits = rows->is_block = false;
 	rows->nrows = 0;
 }
 
@@ -162,132 +151,6 @@ keep_row(RowInput *rows, TupleTableSlot *slot, uint32 row, Size *bytes)
 	}
 }
 
-/* ---- blocks of groups ---------------------------------------------------------------- */
-
-/* Is the row a block?  Then it is kept. */
-static bool
-keep_block(RowInput *rows, TupleTableSlot *slot)
-{
-	bool		isnull;
-	Datum		datum;
-	const char *bytes;
-	Size		size;
-	int64		mark;
-
-	if (rows->blocks == NULL)
-		return false;
-	datum = slot_getattr(slot, rows->columns[rows->carrier].outer, &isnull);
-	if (isnull)
-		return false;
-	Assert(!VARATT_IS_EXTERNAL(DatumGetPointer(datum)));
-	Assert(!VARATT_IS_COMPRESSED(DatumGetPointer(datum)));
-	bytes = VARDATA_ANY(DatumGetPointer(datum));
-	size = VARSIZE_ANY_EXHDR(DatumGetPointer(datum));
-	memcpy(&mark, bytes, sizeof(mark));
-	if (mark != ZS_BLOCK_MARK)
-		return false;
-	if (size > rows->block_size)
-	{
-		if (rows->block != NULL)
-			pfree(rows->block);
-		rows->block = MemoryContextAlloc(rows->own_context, size);
-		rows->block_size = size;
-	}
-	memcpy(rows->block, bytes, size);
-	rows->block_waits = true;
-	return true;
-}
-
-/* Room for integers of the column's numerics. */
-static void
-make_decimal(RowInput *rows, RowColumn *column)
-{
-	Assert(column->typlen == -1);
-	if (column->decimal != NULL)
-		return;
-	column->decimal = MemoryContextAllocZero(rows->own_context, sizeof(ZsColumnVector));
-	column->scaled = MemoryContextAlloc(rows->own_context, ZS_KERNEL_ROWS * sizeof(int64));
-	column->dscales = MemoryContextAlloc(rows->own_context, ZS_KERNEL_ROWS);
-}
-
-/* Makes the block that was kept the batch; returns how many groups it has. */
-static uint32
-take_block(RowInput *rows)
-{
-	const ZsBlockHead *head = (const ZsBlockHead *) rows->block;
-	uint32		n = head->ngroups;
-	const char *place = rows->block + sizeof(ZsBlockHead);
-
-	Assert(rows->block_waits && n > 0 && n <= head->maxgroups);
-	rows->block_waits = false;
-	rows->is_block = true;
-	for (int i = 0; i < rows->ncolumns; i++)
-	{
-		const ZsBlockColumn *in = &rows->blocks[i];
-		const ZsBlockColumnHead *column_head = (const ZsBlockColumnHead *) place;
-		const char *entries = (const char *) (column_head + 1);
-		RowColumn  *column = &rows->columns[i];
-
-		memcpy(column->vector.nulls, column_head->nulls, sizeof(column_head->nulls));
-		column->vector.has_nulls = zskernel_bits_any(column->vector.nulls);
-		if (in->kind == ZS_BLOCK_INT)
-			memcpy(column->vals, entries, n * sizeof(int64));
-		else if (in->kind == ZS_BLOCK_IMAGE)
-		{
-			for (uint32 row = 0; row < n; row++)
-				column->vals[row] = (int64) (entries + row * in->entry + ZS_BLOCK_VARLENA);
-		}
-		else
-		{
-			make_decimal(rows, column);
-			memcpy(column->scaled, entries, n * sizeof(int64));
-			*column->decimal = column->vector;
-			column->decimal->datums = NULL;
-			column->decimal->nrows = n;
-			column->decimal->vals = column->scaled;
-			column->decimal->scale = (int) Max(column_head->scale, 0);
-			column->decimal->dscales = NULL;
-			column->decimal_made = true;
-			column->datums_wait = true;
-		}
-		place += zsexpr_block_column_size(in, head->maxgroups);
-	}
-	Assert(place <= rows->block + rows->block_size);
-	return n;
-}
-
-/* The numerics of a column that came as integers. */
-static void
-make_datums(RowInput *rows, RowColumn *column)
-{
-	const ZsColumnVector *decimal = column->decimal;
-	MemoryContext old = MemoryContextSwitchTo(rows->context);
-
-	Assert(rows->is_block && column->datums_wait);
-	for (uint32 row = 0; row < decimal->nrows; row++)
-	{
-		if (!zskernel_bits_get(decimal->nulls, row))
-			column->vals[row] = (int64) zsexpr_numeric_make(decimal->vals[row], decimal->scale,
-															decimal->scale);
-	}
-	column->datums_wait = false;
-	MemoryContextSwitchTo(old);
-}
-
-/*
- * Among the rows, whose columns are those of the plan, there are blocks of groups in column
- * `carrier` (node_agg_block.c); columns live as long as the input.
- */
-void
-zsexpr_input_rows_expect_blocks(ZsInput *input, const ZsBlockColumn *columns, int carrier)
-{
-	RowInput   *rows = (RowInput *) input;
-
-	Assert(carrier >= 0 && carrier < rows->ncolumns && rows->columns[carrier].outer > 0);
-	rows->blocks = columns;
-	rows->carrier = carrier;
-}
-
 /* ---- rows ------------------------------------------------------------------------------ */
 
 /* ZsInputMethods.next: as many rows as a batch has, or as there are bytes for */
@@ -307,22 +170,18 @@ next_rows(ZsInput *input)
 		RowColumn  *column = &rows->columns[i];
 
 		column->vector.has_nulls = column->vector.has_odd = column->decimal_made = false;
-		column->datums_wait = false;
 		zskernel_bits_clear(column->vector.nulls);
 		zskernel_bits_clear(column->vector.odd);
 	}
-	rows->is_block = false;
-	while (!rows->ended && !rows->block_waits && n < ZS_KERNEL_ROWS && bytes < MAX_BYTES)
+	while (!rows->ended && n < ZS_KERNEL_ROWS && bytes < MAX_BYTES)
 	{
 		TupleTableSlot *slot = ExecProcNode(rows->plan);
 
 		if (TupIsNull(slot))
 			rows->ended = true;
-		else if (!keep_block(rows, slot))
+		else
 			keep_row(rows, slot, n++, &bytes);
 	}
-	if (n == 0 && rows->block_waits)
-		n = take_block(rows);
 	if (n == 0)
 		return NULL;
 	for (int i = 0; i < rows->ncolumns; i++)
@@ -377,8 +236,13 @@ decimal_vector(RowInput *rows, RowColumn *column)
 	Assert(column->typlen == -1);
 	if (column->decimal_made)
 		return vector;
-	make_decimal(rows, column);
-	vector = column->decimal;
+	if (vector == NULL)
+	{
+		vector = MemoryContextAllocZero(rows->own_context, sizeof(ZsColumnVector));
+		column->scaled = MemoryContextAlloc(rows->own_context, ZS_KERNEL_ROWS * sizeof(int64));
+		column->dscales = MemoryContextAlloc(rows->own_context, ZS_KERNEL_ROWS);
+		column->decimal = vector;
+	}
 	*vector = column->vector;
 	vector->datums = NULL;
 	for (uint32 row = 0; row < vector->nrows; row++)
@@ -421,8 +285,6 @@ row_column(ZsInput *input, AttrNumber attno, ZsColumnWant want, const uint64 *se
 	RowColumn  *column = &rows->columns[attno - 1];
 
 	Assert(attno > 0 && attno <= rows->ncolumns);
-	if (column->datums_wait && want != ZS_WANT_DECIMAL && want != ZS_WANT_NULLS)
-		make_datums(rows, column);
 	switch (want)
 	{
 		case ZS_WANT_INT:
@@ -460,8 +322,6 @@ store_row(ZsInput *input, uint32 position)
 	{
 		RowColumn  *column = &rows->columns[i];
 
-		if (column->datums_wait)
-			make_datums(rows, column);
 		slot->tts_isnull[i] = zskernel_bits_get(column->vector.nulls, position);
 		slot->tts_values[i] = column->typbyval ?
 			zsexpr_int_to_datum(column->typlen, column->vals[position]) :

@@ -180,7 +180,6 @@ typedef struct AggResult
 	uint32	   *kept;			/* numbers of those that are; NULL: all are */
 	MemoryContext context;		/* of the row returned last */
 	uint32		group;			/* of which there is something in context */
-	struct ZsAggBlocks *blocks;	/* NULL: groups are returned one by one */
 } AggResult;
 
 /* Other processes of the plan (node_agg_report.c). */
@@ -297,13 +296,6 @@ extern bool zsnode_agg_fill_groups(AggNodeState *state);
 
 extern TupleTableSlot *zsnode_agg_store_group(AggNodeState *state, uint32 group);
 extern void zsnode_agg_choose_groups(AggNodeState *state);
-
-/* ---- groups in blocks (node_agg_block.c) ---- */
-
-typedef struct ZsAggBlocks ZsAggBlocks;
-
-extern void zsnode_agg_blocks_init(AggNodeState *state, TupleDesc desc);
-extern TupleTableSlot *zsnode_agg_store_block(AggNodeState *state);
 
 /* ---- parameters (node_agg_fold.c) ---- */
 

@@ -55,7 +55,7 @@
 
 uint64		zsnode_aggs_made = 0;
 
-/* ExecScanAccessMtd: the next group, or block of groups, in the node's slot; empty at the end. */
+/* ExecScanAccessMtd: the next group in the node's slot; empty at the end. */
 static TupleTableSlot *
 next_group(ScanState *ss)
 {
@@ -67,13 +67,6 @@ next_group(ScanState *ss)
 	{
 		if (!zsnode_agg_fill_groups(state))
 			return ExecClearTuple(ss->ss_ScanTupleSlot);
-	}
-	if (state->result.blocks != NULL)
-	{
-		TupleTableSlot *slot = zsnode_agg_store_block(state);
-
-		if (slot != NULL)
-			return slot;
 	}
 	state->result.left--;
 	number = state->result.next++;
@@ -299,7 +292,6 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 												list_nth(cscan->custom_private, ZS_AGG_GUARDS),
 												estate);
 	zsnode_agg_answers_begin(state);
-	zsnode_agg_blocks_init(state, desc);
 }
 
 /*
