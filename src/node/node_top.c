@@ -36,20 +36,19 @@
 #include "commands/explain.h"
 #include ZS_EXPLAIN_FORMAT_H
 #include "executor/executor.h"
-#include "lib/binaryheap.h"
 #include "lib/stringinfo.h"
 #include "miscadmin.h"
 #include "nodes/extensible.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/clauses.h"
 #include "optimizer/optimizer.h"
-#include "utils/datum.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/ruleutils.h"
 #include "utils/sortsupport.h"
 
+#include "node_best.h"
 #include "node_top.h"
 #include "zs_agg.h"
 #include "zs_clause.h"
@@ -61,15 +60,7 @@ typedef struct TopKey
 	Oid			sortop;
 	int16		typlen;
 	bool		typbyval;
-	SortSupportData sort;
 } TopKey;
-
-/* Keys of a group in the heap. */
-typedef struct TopEntry
-{
-	Datum	   *values;			/* copied */
-	bool	   *isnull;
-} TopEntry;
 
 struct ZsTop
 {
@@ -77,10 +68,9 @@ struct ZsTop
 	bool		complete;		/* keys are all that the query sorts by */
 	int			nkeys;
 	TopKey	   *keys;
+	SortSupport sortkeys;
 
-	int			bound;
-	binaryheap *heap;
-	TopEntry   *entries;		/* bound of them */
+	ZsBest		best;			/* groups so far */
 	Datum	   *values;			/* keys of the group looked at */
 	bool	   *isnull;
 	MemoryContext context;		/* of all this, from start to start */
@@ -136,6 +126,7 @@ zsnode_top_create(SortState *sort, const CustomScan *cscan, EState *estate)
 	top = palloc0(sizeof(ZsTop));
 	top->sort = sort;
 	top->keys = palloc0(plan->numCols * sizeof(TopKey));
+	top->sortkeys = palloc0(plan->numCols * sizeof(SortSupportData));
 	for (int i = 0; i < plan->numCols; i++)
 	{
 		TopKey	   *key = &top->keys[i];
@@ -148,11 +139,11 @@ zsnode_top_create(SortState *sort, const CustomScan *cscan, EState *estate)
 		tle = list_nth_node(TargetEntry, cscan->custom_scan_tlist, key->column);
 		get_typlenbyval(exprType((Node *) tle->expr), &key->typlen, &key->typbyval);
 		key->sortop = plan->sortOperators[i];
-		key->sort.ssup_cxt = CurrentMemoryContext;
-		key->sort.ssup_collation = plan->collations[i];
-		key->sort.ssup_nulls_first = plan->nullsFirst[i];
-		key->sort.ssup_attno = plan->sortColIdx[i];
-		PrepareSortSupportFromOrderingOp(key->sortop, &key->sort);
+		top->sortkeys[i].ssup_cxt = CurrentMemoryContext;
+		top->sortkeys[i].ssup_collation = plan->collations[i];
+		top->sortkeys[i].ssup_nulls_first = plan->nullsFirst[i];
+		top->sortkeys[i].ssup_attno = plan->sortColIdx[i];
+		PrepareSortSupportFromOrderingOp(key->sortop, &top->sortkeys[i]);
 		top->nkeys++;
 	}
 	top->complete = top->nkeys == plan->numCols;
@@ -161,24 +152,6 @@ zsnode_top_create(SortState *sort, const CustomScan *cscan, EState *estate)
 
 /* ---- the heap ---------------------------------------------------------------------- */
 
-static int
-compare_entries(Datum a, Datum b, void *arg)
-{
-	const ZsTop *top = arg;
-	const TopEntry *x = (const TopEntry *) DatumGetPointer(a);
-	const TopEntry *y = (const TopEntry *) DatumGetPointer(b);
-
-	for (int i = 0; i < top->nkeys; i++)
-	{
-		int			c = ApplySortComparator(x->values[i], x->isnull[i], y->values[i], y->isnull[i],
-											&top->keys[i].sort);
-
-		if (c != 0)
-			return c;
-	}
-	return 0;
-}
-
 /*
  * From the first group, for the first time or anew; once the first row is asked for, since the
  * LIMIT is known then.  False if all groups have to be handed out.
@@ -186,7 +159,7 @@ compare_entries(Datum a, Datum b, void *arg)
 bool
 zsnode_top_start(ZsTop *top)
 {
-	Size		entry_size = sizeof(TopEntry) + sizeof(Datum) + top->nkeys *
+	Size		entry_size = sizeof(ZsBestEntry) + sizeof(Datum) + top->nkeys *
 		(sizeof(Datum) + sizeof(bool));
 	MemoryContext old;
 
@@ -198,37 +171,27 @@ zsnode_top_start(ZsTop *top)
 	if (!top->sort->bounded || top->sort->bound <= 0 ||
 		top->sort->bound > Min(work_mem * (int64) 1024, (int64) MaxAllocSize) / (int64) entry_size)
 		return false;
-	top->bound = (int) top->sort->bound;
 	old = MemoryContextSwitchTo(top->context);
-	top->heap = binaryheap_allocate(top->bound, compare_entries, top);
-	top->entries = palloc_array(TopEntry, top->bound);
+	/* of groups that are equal any may be left out */
+	zsnode_best_init(&top->best, (int) top->sort->bound, top->nkeys, top->sortkeys, false);
 	top->values = palloc_array(Datum, top->nkeys);
 	top->isnull = palloc_array(bool, top->nkeys);
 	MemoryContextSwitchTo(old);
 	return true;
 }
 
-/* Fills an entry with the keys of the group looked at. */
+/* Takes the group looked at into the heap, which has room or a worse one. */
 static void
-fill_entry(ZsTop *top, TopEntry *entry, bool used)
+take_group(ZsTop *top)
 {
 	MemoryContext old = MemoryContextSwitchTo(top->context);
+	bool		used;
+	ZsBestEntry *entry = zsnode_best_claim(&top->best, top->nkeys, &used);
 
-	if (!used)
-	{
-		entry->values = palloc_array(Datum, top->nkeys);
-		entry->isnull = palloc_array(bool, top->nkeys);
-	}
 	for (int i = 0; i < top->nkeys; i++)
-	{
-		const TopKey *key = &top->keys[i];
-
-		if (used && !key->typbyval && !entry->isnull[i])
-			pfree(DatumGetPointer(entry->values[i]));
-		entry->isnull[i] = top->isnull[i];
-		entry->values[i] = top->isnull[i] ? (Datum) 0 :
-			datumCopy(top->values[i], key->typbyval, key->typlen);
-	}
+		zsnode_best_set(entry, i, top->values[i], top->isnull[i], top->keys[i].typbyval,
+						top->keys[i].typlen, used);
+	zsnode_best_enter(&top->best, entry, used);
 	MemoryContextSwitchTo(old);
 }
 
@@ -239,16 +202,16 @@ fill_entry(ZsTop *top, TopEntry *entry, bool used)
 static int
 compare_with_worst(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
 {
-	const TopEntry *worst = (const TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
+	const ZsBestEntry *worst = zsnode_best_worst(&top->best);
 	int			c = 0;
 
-	Assert(binaryheap_size(top->heap) == top->bound);
+	Assert(zsnode_best_is_full(&top->best));
 	for (int i = 0; i < top->nkeys; i++)
 	{
 		top->values[i] = value(arg, group, top->keys[i].column, &top->isnull[i]);
 		if (c == 0)
 			c = ApplySortComparator(top->values[i], top->isnull[i], worst->values[i],
-									worst->isnull[i], &top->keys[i].sort);
+									worst->isnull[i], &top->sortkeys[i]);
 		if (c > 0)
 			break;
 	}
@@ -262,24 +225,19 @@ compare_with_worst(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
 static bool
 look_at_group(ZsTop *top, uint32 group, ZsTopValue value, void *arg)
 {
-	int			n = binaryheap_size(top->heap);
-	TopEntry   *worst;
 	int			c;
 
-	if (n < top->bound)
+	if (!zsnode_best_is_full(&top->best))
 	{
 		for (int i = 0; i < top->nkeys; i++)
 			top->values[i] = value(arg, group, top->keys[i].column, &top->isnull[i]);
-		fill_entry(top, &top->entries[n], false);
-		binaryheap_add(top->heap, PointerGetDatum(&top->entries[n]));
+		take_group(top);
 		return true;
 	}
 	c = compare_with_worst(top, group, value, arg);
 	if (c >= 0)
 		return c == 0 && !top->complete;
-	worst = (TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
-	fill_entry(top, worst, true);
-	binaryheap_replace_first(top->heap, PointerGetDatum(worst));
+	take_group(top);
 	return true;
 }
 
@@ -295,14 +253,14 @@ zsnode_top_choose(ZsTop *top, uint32 ngroups, ZsTopPasses passes, ZsTopValue val
 	uint32		nseen = 0;
 	uint32		nkept = 0;
 
-	Assert(top->heap != NULL);
+	Assert(top->best.heap != NULL);
 	for (uint32 group = 0; group < ngroups; group++)
 	{
 		CHECK_FOR_INTERRUPTS();
 		if (passes(arg, group) && look_at_group(top, group, value, arg))
 			kept[nseen++] = group;
 	}
-	if (binaryheap_size(top->heap) < top->bound)
+	if (!zsnode_best_is_full(&top->best))
 		return nseen;
 
 	/* those that were among the best for a while */
@@ -323,7 +281,7 @@ bool
 zsnode_top_largest(const ZsTop *top, int *column, int *bound)
 {
 	*column = top->keys[0].column;
-	*bound = top->bound;
+	*bound = top->best.bound;
 	return get_opcode(top->keys[0].sortop) == F_INT8GT;
 }
 
@@ -334,12 +292,12 @@ zsnode_top_largest(const ZsTop *top, int *column, int *bound)
 int64
 zsnode_top_least(const ZsTop *top)
 {
-	const TopEntry *worst;
+	const ZsBestEntry *worst;
 
 	Assert(get_opcode(top->keys[0].sortop) == F_INT8GT);
-	if (binaryheap_size(top->heap) < top->bound)
+	if (!zsnode_best_is_full(&top->best))
 		return 0;
-	worst = (const TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
+	worst = zsnode_best_worst(&top->best);
 	return worst->isnull[0] ? 0 : Max(DatumGetInt64(worst->values[0]), 0);
 }
 
@@ -357,11 +315,11 @@ zsnode_top_column(const ZsTop *top, int place)
 int
 zsnode_top_compare(ZsTop *top, int place, Datum value, bool isnull)
 {
-	const TopEntry *worst = (const TopEntry *) DatumGetPointer(binaryheap_first(top->heap));
+	const ZsBestEntry *worst = zsnode_best_worst(&top->best);
 
-	Assert(place < top->nkeys && binaryheap_size(top->heap) == top->bound);
+	Assert(place < top->nkeys && zsnode_best_is_full(&top->best));
 	return ApplySortComparator(value, isnull, worst->values[place], worst->isnull[place],
-							   &top->keys[place].sort);
+							   &top->sortkeys[place]);
 }
 
 /* ---- EXPLAIN -------------------------------------------------------------------------- */
@@ -397,7 +355,8 @@ zsnode_top_explain(const ZsTop *top, const CustomScan *cscan, List *context, Exp
 		names = lappend(names, zsnode_sort_key_name(deparse_expression((Node *) tle->expr,
 																	   context, es->verbose,
 																	   true),
-													key->sortop, key->sort.ssup_nulls_first));
+													key->sortop,
+													top->sortkeys[i].ssup_nulls_first));
 	}
 	ExplainPropertyList("Top Groups By", names, es);
 }

@@ -14,12 +14,12 @@
 
 #include "postgres.h"
 
-#include "lib/binaryheap.h"
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 #include "utils/sortsupport.h"
 
+#include "node_best.h"
 #include "zs_agg.h"
 #include "zs_expr_filter.h"
 #include "zs_expr_input.h"
@@ -54,14 +54,6 @@ extern Plan *zsnode_key_plan(const CustomPath *path, List *tlist, List *clauses,
 /* Do the zone maps of the column follow the order of the key?  Reads system catalogs. */
 extern bool zsnode_key_has_zones(TupleDesc desc, const ZsTopNKey *key);
 
-/* A row in the heap. */
-typedef struct TopNEntry
-{
-	zstid		row;
-	Datum	   *values;			/* of the node's columns, copied; keys first */
-	bool	   *isnull;
-} TopNEntry;
-
 typedef struct TopNState
 {
 	CustomScanState css;		/* first */
@@ -77,15 +69,14 @@ typedef struct TopNState
 	SortSupport sortkeys;
 	ExprState  *filter;			/* the plan's */
 	TupleTableSlot *keyslot;	/* what the scan reads into */
-	binaryheap *heap;
-	TopNEntry  *entries;		/* bound of them */
+	ZsBest		best;			/* rows so far; values: of the node's columns, keys first */
 	Datum	   *values;			/* keys of the row looked at */
 	bool	   *isnull;
 	int			nresults;		/* -1: the scan was not run yet */
 	int			position;		/* number of the row returned last; 0: before the first one */
 	int			nprefetched;	/* results whose pages were read ahead */
 	bool		is_cold;		/* the choice had to read pages from disk */
-	TopNEntry **results;		/* best first */
+	ZsBestEntry **results;		/* best first */
 	MemoryContext context;		/* values of the entries */
 
 	/* by batches; input is NULL: by rows */
@@ -108,13 +99,6 @@ typedef struct TopNState
 /* What a path and a plan node carry in custom_private, and taken apart again. */
 extern List *zsnode_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys);
 extern int	zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
-
-/*
- * For the heap, whose largest member comes first: the worst row; for the results, of which the best
- * comes first.  arg: the node's state.
- */
-extern int	zsnode_topn_compare_heap(Datum a, Datum b, void *arg);
-extern int	zsnode_topn_compare_results(const void *a, const void *b, void *arg);
 
 /* Does the row in keyslot pass the filter?  Errors: the filter's. */
 extern bool zsnode_topn_row_passes(TopNState *state);

@@ -84,11 +84,11 @@ key_has_zones(TopNState *state, TupleDesc desc)
 static bool
 find_worst(TopNState *state)
 {
-	const TopNEntry *entry;
+	const ZsBestEntry *entry;
 
-	if (!state->has_zones || binaryheap_size(state->heap) < state->bound)
+	if (!state->has_zones || !zsnode_best_is_full(&state->best))
 		return false;
-	entry = (const TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
+	entry = zsnode_best_worst(&state->best);
 	if (entry->isnull[0])
 		return false;
 	if (!state->worst_known || state->worst_row != entry->row)
@@ -227,19 +227,18 @@ look_at_stripe(TopNState *state, zstid stripe)
 static bool
 worst_is_null(const TopNState *state)
 {
-	return binaryheap_size(state->heap) == state->bound &&
-		((const TopNEntry *) DatumGetPointer(binaryheap_first(state->heap)))->isnull[0];
+	return zsnode_best_is_full(&state->best) && zsnode_best_worst(&state->best)->isnull[0];
 }
 
 /* Is no row with NULL wanted of the stripes from this one on? */
 static bool
 nulls_are_worse(const TopNState *state, zstid stripe)
 {
-	const TopNEntry *worst;
+	const ZsBestEntry *worst;
 
-	if (binaryheap_size(state->heap) < state->bound)
+	if (!zsnode_best_is_full(&state->best))
 		return false;
-	worst = (const TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
+	worst = zsnode_best_worst(&state->best);
 	if (!worst->isnull[0])
 		return !state->keys[0].nulls_first;
 	return state->nkeys == 1 && stripe > worst->row;

@@ -78,7 +78,7 @@ choose_rows(TopNState *state)
 	uint64		pages_read = zsattr_ahead_pages_read();
 
 	Assert(state->nresults < 0);
-	binaryheap_reset(state->heap);
+	zsnode_best_reset(&state->best);
 	MemoryContextReset(state->context);
 	state->carries = state->may_carry;
 	state->nfilled = 0;
@@ -87,12 +87,7 @@ choose_rows(TopNState *state)
 	else
 		choose_by_rows(state);
 
-	state->nresults = binaryheap_size(state->heap);
-	Assert(state->nresults <= state->bound);
-	for (int i = 0; i < state->nresults; i++)
-		state->results[i] = &state->entries[i];
-	qsort_arg(state->results, state->nresults, sizeof(TopNEntry *),
-			  zsnode_topn_compare_results, state);
+	state->nresults = zsnode_best_sort(&state->best, state->results);
 	state->position = state->nprefetched = 0;
 	state->is_cold = zsattr_ahead_pages_read() != pages_read;
 }
@@ -101,7 +96,7 @@ choose_rows(TopNState *state)
 
 /* Compares what was carried with what the row has. */
 static void
-verify_carried(TopNState *state, const TopNEntry *entry)
+verify_carried(TopNState *state, const ZsBestEntry *entry)
 {
 	TupleTableSlot *slot = state->css.ss.ss_ScanTupleSlot;
 
@@ -155,7 +150,7 @@ next_row(ScanState *ss)
 {
 	TopNState  *state = (TopNState *) ss;
 	TupleTableSlot *slot = ss->ss_ScanTupleSlot;
-	TopNEntry  *entry;
+	ZsBestEntry *entry;
 	ZsVisSlot	vis;
 
 	if (state->nresults < 0)
@@ -284,14 +279,8 @@ topn_begin(CustomScanState *node, EState *estate, int eflags)
 	}
 	state->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore top-N keys",
 										   ALLOCSET_DEFAULT_SIZES);
-	state->heap = binaryheap_allocate((int) state->bound, zsnode_topn_compare_heap, state);
-	state->entries = palloc0(state->bound * sizeof(TopNEntry));
-	state->results = palloc(state->bound * sizeof(TopNEntry *));
-	for (i = 0; i < state->bound; i++)
-	{
-		state->entries[i].values = palloc(state->ncolumns * sizeof(Datum));
-		state->entries[i].isnull = palloc(state->ncolumns * sizeof(bool));
-	}
+	zsnode_best_init(&state->best, (int) state->bound, state->nkeys, state->sortkeys, true);
+	state->results = palloc(state->bound * sizeof(ZsBestEntry *));
 	state->values = palloc(state->ncolumns * sizeof(Datum));
 	state->isnull = palloc(state->ncolumns * sizeof(bool));
 }

@@ -22,7 +22,6 @@
 
 #include "executor/executor.h"
 #include "miscadmin.h"
-#include "utils/datum.h"
 #include "utils/memutils.h"
 
 #include "node_topn.h"
@@ -61,48 +60,6 @@ zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys)
 	return zsnode_keys_unpack(list_nth(packed, TOPN_KEYS), keys);
 }
 
-/* ---- comparison ------------------------------------------------------------------ */
-
-static int
-compare_keys(TopNState *state, const Datum *avalues, const bool *anulls,
-			 const Datum *bvalues, const bool *bnulls)
-{
-	for (int i = 0; i < state->nkeys; i++)
-	{
-		int			c = ApplySortComparator(avalues[i], anulls[i], bvalues[i], bnulls[i],
-											&state->sortkeys[i]);
-
-		if (c != 0)
-			return c;
-	}
-	return 0;
-}
-
-static int
-compare_entries(TopNState *state, const TopNEntry *a, const TopNEntry *b)
-{
-	int			c = compare_keys(state, a->values, a->isnull, b->values, b->isnull);
-
-	if (c == 0)
-		c = a->row < b->row ? -1 : a->row > b->row;
-	return c;
-}
-
-/* See node_topn.h. */
-int
-zsnode_topn_compare_heap(Datum a, Datum b, void *arg)
-{
-	return compare_entries(arg, (TopNEntry *) DatumGetPointer(a),
-						   (TopNEntry *) DatumGetPointer(b));
-}
-
-/* See node_topn.h. */
-int
-zsnode_topn_compare_results(const void *a, const void *b, void *arg)
-{
-	return compare_entries(arg, *(TopNEntry *const *) a, *(TopNEntry *const *) b);
-}
-
 /* ---- the heap -------------------------------------------------------------------- */
 
 /* Frees all values but those of keys; what was carried is fetched in the end. */
@@ -117,22 +74,25 @@ stop_carrying(TopNState *state)
 	{
 		if (TupleDescAttr(desc, state->columns[i] - 1)->attbyval)
 			continue;
-		for (int k = 0; k < binaryheap_size(state->heap); k++)
+		for (int k = 0; k < binaryheap_size(state->best.heap); k++)
 		{
-			if (!state->entries[k].isnull[i])
-				pfree(DatumGetPointer(state->entries[k].values[i]));
+			const ZsBestEntry *entry = &state->best.entries[k];
+
+			if (!entry->isnull[i])
+				pfree(DatumGetPointer(entry->values[i]));
 		}
 	}
 }
 
-/* Takes the row in keyslot over into entry. */
+/* Takes the row in keyslot into the heap, which has room or a worse one. */
 static void
-fill_entry(TopNState *state, TopNEntry *entry, bool used)
+take_row(TopNState *state)
 {
 	TupleDesc	desc = state->keyslot->tts_tupleDescriptor;
 	MemoryContext old = MemoryContextSwitchTo(state->context);
+	bool		used;
+	ZsBestEntry *entry = zsnode_best_claim(&state->best, state->ncolumns, &used);
 
-	Assert(entry >= state->entries && entry < state->entries + state->bound);
 	entry->row = zsslot_row(state->keyslot);
 	if (state->carries &&
 		(++state->nfilled > MAX_CARRIED_FILLS(state->bound) ||
@@ -144,12 +104,10 @@ fill_entry(TopNState *state, TopNEntry *entry, bool used)
 
 		if (i >= state->nkeys)
 			state->values[i] = slot_getattr(state->keyslot, state->columns[i], &state->isnull[i]);
-		if (used && !att->attbyval && !entry->isnull[i])
-			pfree(DatumGetPointer(entry->values[i]));
-		entry->isnull[i] = state->isnull[i];
-		entry->values[i] = state->isnull[i] ? (Datum) 0 :
-			datumCopy(state->values[i], att->attbyval, att->attlen);
+		zsnode_best_set(entry, i, state->values[i], state->isnull[i], att->attbyval, att->attlen,
+						used);
 	}
+	zsnode_best_enter(&state->best, entry, used);
 	MemoryContextSwitchTo(old);
 }
 
@@ -157,29 +115,20 @@ fill_entry(TopNState *state, TopNEntry *entry, bool used)
 void
 zsnode_topn_look_at_row(TopNState *state)
 {
-	TopNEntry  *worst;
-	int			c;
-
 	Assert(!TTS_EMPTY(state->keyslot));
 	for (int i = 0; i < state->nkeys; i++)
 		state->values[i] = slot_getattr(state->keyslot, state->keys[i].attno, &state->isnull[i]);
 
-	if (binaryheap_size(state->heap) < state->bound)
+	if (zsnode_best_is_full(&state->best))
 	{
-		TopNEntry  *entry = &state->entries[binaryheap_size(state->heap)];
+		const ZsBestEntry *worst = zsnode_best_worst(&state->best);
+		int			c = zsnode_best_compare(&state->best, state->values, state->isnull, worst);
 
-		fill_entry(state, entry, false);
-		binaryheap_add(state->heap, PointerGetDatum(entry));
-		return;
+		/* equal keys: the earlier row */
+		if (c > 0 || (c == 0 && zsslot_row(state->keyslot) > worst->row))
+			return;
 	}
-	worst = (TopNEntry *) DatumGetPointer(binaryheap_first(state->heap));
-
-	/* equal keys: the earlier row */
-	c = compare_keys(state, state->values, state->isnull, worst->values, worst->isnull);
-	if (c > 0 || (c == 0 && zsslot_row(state->keyslot) > worst->row))
-		return;
-	fill_entry(state, worst, true);
-	binaryheap_replace_first(state->heap, PointerGetDatum(worst));
+	take_row(state);
 }
 
 /* See node_topn.h. */
