@@ -560,6 +560,8 @@ zsexpr_filter_run(ZsFilter *filter, ZsInput *input, const ZsBatch *batch, uint64
 			verify_batch(filter, input, batch, passed, true);
 		return true;
 	}
+	if (filter->norder == 0)
+		return true;			/* no clause, or none that is applied to batches */
 	measure = filter->norder > 1 && filter->nbatches % ORDER_PERIOD < MEASURED_BATCHES;
 	if (measure && filter->nbatches > 0 && filter->nbatches % ORDER_PERIOD == 0)
 		rank_clauses(filter);
