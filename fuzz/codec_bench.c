@@ -115,7 +115,7 @@ measure(const char *name, const GenColumn *col)
 		{
 			err = zscodec_vector_decode_one(&info, (int) v, buf.data + info.vectors[v].off,
 											info.vectors[v].len, &shared,
-											(v * 37) % info.vectors[v].nrows, out);
+											(v * 37) % info.vectors[v].nrows, false, out);
 		}
 		if (err != NULL)
 		{

@@ -83,7 +83,8 @@ decode_everything(const uint8 *bytes, size_t len, size_t head)
 		}
 		for (uint32 row = 0; row < vi->nrows; row += 1 + vi->nrows / 7)
 		{
-			if (zscodec_vector_decode_one(&info, (int) v, copy, vi->len, &shared, row, out) == NULL)
+			if (zscodec_vector_decode_one(&info, (int) v, copy, vi->len, &shared, row,
+										  row % 2 == 0, out) == NULL)
 				sum += touch_row(&info, row);
 		}
 		err = gen_check_forms(&r, &info, (int) v, copy, vi->len, have_shared ? &shared : NULL,

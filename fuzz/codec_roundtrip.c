@@ -213,7 +213,7 @@ check_body(GenRandom *r, const ZsSegmentInfo *info, int vecno, const ZsSharedSta
 	copy = calloc(1, len + 64);
 	memcpy(copy, out->body, len);
 	out->body = copy;
-	err = zscodec_vector_decode_one(info, vecno, NULL, vi->len, shared, idx, out);
+	err = zscodec_vector_decode_one(info, vecno, NULL, vi->len, shared, idx, false, out);
 	CHECK(err == NULL, "vector %d, body: %s", vecno, err);
 	check_value(col, first + idx, out, idx);
 	out->body = NULL;
@@ -289,8 +289,10 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 		{
 			uint32		idx = n == 0 ? 0 : n == 1 ? vi->nrows - 1u :
 				(uint32) gen_below(r, vi->nrows);
+			bool		whole = n % 2 == 0;
 
-			err = zscodec_vector_decode_one(&info, (int) v, bytes, vi->len, &shared, idx, out);
+			err = zscodec_vector_decode_one(&info, (int) v, bytes, vi->len, &shared, idx, whole,
+											out);
 			CHECK(err == NULL, "vector %u, one: %s", v, err);
 			check_value(col, first + idx, out, idx);
 			check_body(r, &info, (int) v, &shared, out, col, first);
@@ -311,7 +313,8 @@ check_column(const GenColumn *col, const ZsColumnInput *in, ZsEncoder *enc, ZsVe
 				memset(part, 0x7F, vi->len);
 				memcpy(part, bytes, head);
 				memcpy(part + from, bytes + from, to - from);
-				err = zscodec_vector_decode_one(&info, (int) v, part, vi->len, &shared, idx, out);
+				err = zscodec_vector_decode_one(&info, (int) v, part, vi->len, &shared, idx, whole,
+												out);
 				CHECK(err == NULL, "vector %u, part: %s", v, err);
 				check_value(col, first + idx, out, idx);
 				free(part);

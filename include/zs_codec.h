@@ -564,12 +564,12 @@ extern bool zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint
 /*
  * Decodes row idx (0 .. nrows - 1) of a vector; values[idx], isnull[idx] and, when has_ext,
  * isext[idx] of out are set, all other rows are undefined, and out->have is 0.  The value stays
- * valid until the next decode into out.  So do body_len bytes at body: a compressed vector without
- * compression; NULL: it is not.  With vec NULL it is decoded from such bytes, which are at body.
+ * valid until the next decode into out.  So do, with `whole`, body_len bytes at body: a compressed
+ * vector without compression, else NULL.  With vec NULL it is decoded from such bytes at body.
  */
 extern const char *zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
 											 size_t len, const ZsSharedState *shared, uint32 idx,
-											 ZsVectorOut *out);
+											 bool whole, ZsVectorOut *out);
 
 /* ---- zone maps (codec_zone.c) ---------------------------------------------------------- */
 

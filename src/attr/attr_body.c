@@ -3,9 +3,9 @@
  * attr_body.c
  *	  Vectors without their compression, kept for single-value lookups.
  *
- * Of a compressed vector no value is to be had without undoing the compression of all, which takes
- * a hundred times what decoding the value does.  So the bytes stay in memory of the backend, beside
- * the segment's head, for the next value of the same vector.
+ * Of a compressed vector no value is to be had without undoing the compression of all, or of all
+ * that lie before it, which takes a hundred times what decoding the value does.  So the bytes stay
+ * in memory of the backend, beside the segment's head, for the next value of the same vector.
  *
  * Who looks up rows all over a table larger than that memory would only copy bytes to throw them
  * away again.  So a vector is kept when it was looked at twice within a while, as a small table of
@@ -85,9 +85,9 @@ drop_body(ZsKeptBody *body)
 	pfree(body);
 }
 
-/* Was the vector looked at lately?  It is now. */
-static bool
-was_seen(const ZsSegmentHead *head, int vecno)
+/* See attr_internal.h. */
+bool
+zsattr_body_wanted(const ZsSegmentHead *head, int vecno)
 {
 	uint32		hash = hash_combine(murmurhash32((uint32) head->item.stamp ^
 												 (uint32) head->treeno << 16),
@@ -96,6 +96,9 @@ was_seen(const ZsSegmentHead *head, int vecno)
 	uint32	   *place = &seen[hash % NSEEN];
 	bool		found;
 
+	/* about */
+	if (head->info.raw_size / head->info.nvectors > BODY_MAX)
+		return false;
 	hash |= 1;
 	found = *place == hash;
 	*place = hash;
@@ -109,7 +112,7 @@ zsattr_body_keep(ZsSegmentHead *head, int vecno, const uint8 *bytes, size_t len)
 	ZsKeptBody *body;
 
 	Assert(head->cached && vecno >= 0 && (uint32) vecno < head->info.nvectors);
-	if (len > BODY_MAX || !was_seen(head, vecno))
+	if (len > BODY_MAX)
 		return;
 	if (body_context == NULL)
 		body_context = AllocSetContextCreate(TopMemoryContext, "zedstore vector bodies",

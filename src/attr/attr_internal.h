@@ -302,7 +302,10 @@ extern void zsattr_head_release(ZsSegmentHead *head);
 /* The bytes of a vector of a head in the cache, if they are kept, else NULL. */
 extern const uint8 *zsattr_body_find(ZsSegmentHead *head, int vecno, size_t *len);
 
-/* They are these; keeps a copy if they have been asked for lately. */
+/* Are they to be kept, since the vector was looked at lately?  It is now. */
+extern bool zsattr_body_wanted(const ZsSegmentHead *head, int vecno);
+
+/* They are these; keeps a copy. */
 extern void zsattr_body_keep(ZsSegmentHead *head, int vecno, const uint8 *bytes, size_t len);
 
 /* The head goes. */

@@ -466,18 +466,25 @@ value_of_body(ZsAttrReader *reader, ZsSegmentHead *head, int vecno, uint32 idx, 
 	vec->body = body;
 	vec->body_len = len;
 	*error = zscodec_vector_decode_one(&head->info, vecno, NULL, vector->len, &head->shared, idx,
-									   vec);
+									   false, vec);
 	return true;
 }
 
-/* A compressed vector has been looked at for one value, and may be again. */
-static void
-keep_body(ZsAttrReader *reader, ZsSegmentHead *head, int vecno)
+/* The one value from the vector's bytes, which are kept uncompressed if others may be wanted. */
+static const char *
+value_of_vector(ZsAttrReader *reader, ZsSegmentHead *head, int vecno, uint32 idx,
+				const uint8 *bytes)
 {
-	const ZsVectorOut *vec = &reader->space->vec;
+	const ZsVectorInfo *vector = &head->info.vectors[vecno];
+	ZsVectorOut *vec = &reader->space->vec;
+	bool		keep = vector->compression != ZS_COMPRESSION_NONE && head->cached &&
+		zs_enable_fetch_cache && zsattr_body_wanted(head, vecno);
+	const char *error = zscodec_vector_decode_one(&head->info, vecno, bytes, vector->len,
+												  &head->shared, idx, keep, vec);
 
-	if (vec->body != NULL && head->cached && zs_enable_fetch_cache)
+	if (error == NULL && keep && vec->body != NULL)
 		zsattr_body_keep(head, vecno, vec->body, vec->body_len);
+	return error;
 }
 
 /* Decodes the one value; false when no segment covers row. */
@@ -509,11 +516,7 @@ decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 		if (likely(reader->nvalues > 1 ? zsattr_segment_vector(reader, vecno, &bytes) :
 				   zsattr_segment_value(reader, vecno, idx, &bytes)))
 		{
-			error = zscodec_vector_decode_one(&head->info, vecno, bytes,
-											  head->info.vectors[vecno].len, &head->shared, idx,
-											  vec);
-			if (error == NULL)
-				keep_body(reader, head, vecno);
+			error = value_of_vector(reader, head, vecno, idx, bytes);
 			break;
 		}
 		head = zsattr_segment_reload(reader, row, false);

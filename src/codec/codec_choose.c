@@ -50,9 +50,6 @@
 #define WORDS_ROUND_BYTES	(512 * 1024)
 #define WORDS_ROUNDS		8
 
-/* ... unless the first table saves less than this share over what was best before. */
-#define WORDS_PROMISE		32
-
 /* What words must save over what is as easy to look up. */
 #define WORDS_SAVING		8
 
@@ -412,7 +409,7 @@ refine_words(ZsSegmentEncoder *se, uint64 best_size, uint64 *size, uint64 *cost)
 	const char *err;
 
 	if (se->words_built == se->words_rounds || se->words == NULL ||
-		*size + *cost >= best_size - best_size / WORDS_PROMISE)
+		*size + *cost >= best_size)
 		return NULL;
 	if ((err = build_words(se, WORDS_ROUNDS)) != NULL)
 		return err;
@@ -464,6 +461,7 @@ choose_string_mode(ZsSegmentEncoder *se)
 {
 	uint64		total = se->in->offsets[se->in->nrows] - se->in->offsets[0];
 	uint64		best_size = PG_UINT64_MAX;
+	uint64		words_size = PG_UINT64_MAX;
 	ZsStringMode best = ZS_STRINGS_PLAIN;
 	const ZsSymbolTable *symbols;
 	uint64		cost;
@@ -492,6 +490,8 @@ choose_string_mode(ZsSegmentEncoder *se)
 			return err;
 		se->symbols = symbols;
 		size += cost;
+		if (m == ZS_STRINGS_WORDS)
+			words_size = size;
 		if (best_size == PG_UINT64_MAX || size < best_size - best_size / saving)
 		{
 			best_size = size;
@@ -501,6 +501,9 @@ choose_string_mode(ZsSegmentEncoder *se)
 		if (m == ZS_STRINGS_DICT && 4 * cost <= size && 3 * size <= total + se->in->nrows / 2)
 			break;
 	}
+	/* words save too little over symbols, but these are no match without LZ4 or zstd */
+	if (words_size <= best_size && best >= ZS_STRINGS_PACKED && best <= ZS_STRINGS_MIXED)
+		best = ZS_STRINGS_WORDS;
 	se->enc->last_total = total;
 	return take_mode(se, best);
 }

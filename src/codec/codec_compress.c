@@ -178,3 +178,35 @@ zscodec_decompress(ZsCompression compression, const uint8 *src, size_t len, cons
 	}
 	return "compression method is unknown";
 }
+
+/*
+ * Decompresses the first `wanted` bytes of dst_len, or all: *got says how many.  LZ4 can stop
+ * there; of what follows nothing is known then.
+ */
+const char *
+zscodec_decompress_front(ZsCompression compression, const uint8 *src, size_t len,
+						 const uint8 *prefix, size_t prefix_len, uint8 *dst, size_t dst_len,
+						 size_t wanted, size_t *got)
+{
+	int			n = -1;
+
+	Assert(wanted <= dst_len);
+	*got = dst_len;
+	if (wanted == dst_len || compression != ZS_COMPRESSION_LZ4 || len > ZS_VECTOR_RAW_MAX)
+		return zscodec_decompress(compression, src, len, prefix, prefix_len, dst, dst_len);
+	if (prefix_len == 0)
+		n = LZ4_decompress_safe_partial((const char *) src, (char *) dst, (int) len, (int) wanted,
+										(int) wanted);
+	else
+	{
+#if LZ4_VERSION_NUMBER >= 10904
+		n = LZ4_decompress_safe_partial_usingDict((const char *) src, (char *) dst, (int) len,
+												  (int) wanted, (int) wanted,
+												  (const char *) prefix, (int) prefix_len);
+#else
+		return zscodec_decompress(compression, src, len, prefix, prefix_len, dst, dst_len);
+#endif
+	}
+	*got = wanted;
+	return n >= 0 && (size_t) n == wanted ? NULL : "LZ4 data is corrupted";
+}

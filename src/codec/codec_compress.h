@@ -43,6 +43,9 @@ extern size_t zscodec_compress(ZsEncoder *enc, const ZsEncodeOptions *options, c
 extern const char *zscodec_decompress(ZsCompression compression, const uint8 *src, size_t len,
 									  const uint8 *prefix, size_t prefix_len, uint8 *dst,
 									  size_t dst_len);
+extern const char *zscodec_decompress_front(ZsCompression compression, const uint8 *src, size_t len,
+											const uint8 *prefix, size_t prefix_len, uint8 *dst,
+											size_t dst_len, size_t wanted, size_t *got);
 extern bool zscodec_raw_len_plausible(ZsCompression compression, const uint8 *src, size_t len,
 									  uint64 raw_len);
 

@@ -22,6 +22,13 @@
 #endif
 
 /*
+ * The front of a compressed body that has a row's string ends so many bytes and rows behind where
+ * it would be if all were equally long.
+ */
+#define FRONT_BYTES		4096
+#define FRONT_ROWS		32
+
+/*
  * No body of a valid segment is longer: values and their codes (FSST may double bytes it cannot
  * shorten), position sets and lengths.  Keeps broken lengths from allocating much.
  */
@@ -33,18 +40,41 @@ body_size_max(const ZsSegmentInfo *info)
 		8 * ZS_VECTOR_ROWS;
 }
 
-/* Sets the reader on the body, decompressing it first if it is compressed. */
-const char *
-zscodec_open_body(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec, size_t len,
-				  const ZsSharedState *shared, ZsVectorOut *out, ZsReader *r)
+/*
+ * How much of a compressed body of raw_len bytes is likely to be needed for row idx alone?  Strings
+ * lie there in the order of the rows, behind positions and lengths.
+ */
+static size_t
+front_of_body(const ZsSegmentInfo *info, const ZsVectorInfo *vi, uint32 raw_len, uint32 idx)
+{
+	size_t		front;
+
+	if (info->kind < ZS_KIND_FIXED ||
+		(vi->encoding != ZS_ENC_PLAIN && vi->encoding != ZS_ENC_FSST))
+		return raw_len;
+	front = FRONT_BYTES + (size_t) ((uint64) raw_len * (idx + FRONT_ROWS) / vi->nrows);
+	/* less of it is no gain if it turns out not to be enough */
+	return front < raw_len - raw_len / 8 ? front : raw_len;
+}
+
+/*
+ * Sets the reader on the body, decompressing it first if it is compressed, or only the part of it
+ * that is likely to be needed for row idx: *is_part says so.
+ */
+static const char *
+open_front(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec, size_t len,
+		   const ZsSharedState *shared, const uint32 *idx, ZsVectorOut *out, ZsReader *r,
+		   bool *is_part)
 {
 	bool		prefixed = vi->needs_shared && vi->encoding == ZS_ENC_PLAIN;
 	uint32		raw_len;
+	size_t		got;
 	const char *err;
 
 	r->p = vec;
 	r->end = vec + len;
 	out->body = NULL;
+	*is_part = false;
 	if (vi->compression == ZS_COMPRESSION_NONE)
 		return NULL;
 	if (len < 4)
@@ -58,16 +88,30 @@ zscodec_open_body(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8
 	if (!zscodec_arena_reserve(&out->alloc, &out->scratch, &out->scratch_size,
 							   (size_t) raw_len + ZS_SLACK))
 		return ZS_ERR_MEMORY;
-	err = zscodec_decompress(vi->compression, vec + 4, len - 4, prefixed ? shared->prefix : NULL,
-							 prefixed ? shared->prefix_len : 0, out->scratch, raw_len);
+	err = zscodec_decompress_front(vi->compression, vec + 4, len - 4,
+								   prefixed ? shared->prefix : NULL,
+								   prefixed ? shared->prefix_len : 0, out->scratch, raw_len,
+								   idx == NULL ? raw_len : front_of_body(info, vi, raw_len, *idx),
+								   &got);
 	r->p = out->scratch;
-	r->end = out->scratch + raw_len;
-	if (err == NULL)
+	r->end = out->scratch + got;
+	*is_part = got < raw_len;
+	if (err == NULL && !*is_part)
 	{
 		out->body = out->scratch;
 		out->body_len = raw_len;
 	}
 	return err;
+}
+
+/* Sets the reader on the body, decompressing it first if it is compressed. */
+const char *
+zscodec_open_body(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const uint8 *vec, size_t len,
+				  const ZsSharedState *shared, ZsVectorOut *out, ZsReader *r)
+{
+	bool		is_part;
+
+	return open_front(info, vi, vec, len, shared, NULL, out, r, &is_part);
 }
 
 /* Prepares for the values of a vector that has some. */
@@ -260,16 +304,46 @@ zscodec_vector_decode_some(const ZsSegmentInfo *info, int vecno, const uint8 *ve
 	return decode_vector(info, vecno, vec, len, shared, ZS_FORM_VALUES, rows, out);
 }
 
-/* See zs_codec.h. */
-const char *
-zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
-						  const ZsSharedState *shared, uint32 idx, ZsVectorOut *out)
+/* Decodes row idx from a body, on which body->r is. */
+static const char *
+decode_row(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const ZsSharedState *shared,
+		   uint32 idx, ZsVectorBody *body, ZsVectorOut *out)
 {
-	const ZsVectorInfo *vi;
-	ZsVectorBody body;
 	const char *err;
 	uint32		entry = idx;
 	uint64		value;
+
+	if ((err = read_positions(vi, body)) != NULL)
+		return err;
+	for (uint32 i = 0; i < body->nnulls && body->null_pos[i] <= idx; i++)
+	{
+		if (body->null_pos[i] == idx)
+			return NULL;
+		entry--;
+	}
+	Assert(entry < body->n);
+	err = zscodec_encoding_ops[vi->encoding].decode_one(info, body, entry, shared, out, &value);
+	if (err != NULL)
+		return err;
+	out->values[idx] = value;
+	out->isnull[idx] = false;
+	for (uint32 i = 0; i < body->next; i++)
+	{
+		if (body->ext_pos[i] == entry)
+			out->isext[idx] = true;
+	}
+	return NULL;
+}
+
+/* See zs_codec.h. */
+const char *
+zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
+						  const ZsSharedState *shared, uint32 idx, bool whole, ZsVectorOut *out)
+{
+	const ZsVectorInfo *vi;
+	ZsVectorBody body;
+	bool		is_part;
+	const char *err;
 
 	if ((err = begin_decode(info, vecno, len, &vi, out)) != NULL)
 		return err;
@@ -283,35 +357,26 @@ zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec
 		out->body = NULL;
 		return NULL;
 	}
-	if (vec != NULL || len == 0 || vi->compression == ZS_COMPRESSION_NONE)
-		err = open_vector(info, vi, vec, len, shared, out, &body);
-	else
+	begin_body(vi, &body);
+	if (vec == NULL && len > 0 && vi->compression != ZS_COMPRESSION_NONE)
 	{
-		begin_body(vi, &body);
 		body.r.p = out->body;
 		body.r.end = out->body + out->body_len;
-		err = read_positions(vi, &body);
+		return decode_row(info, vi, shared, idx, &body, out);
 	}
-	if (err != NULL)
-		return err;
-	for (uint32 i = 0; i < body.nnulls && body.null_pos[i] <= idx; i++)
+	err = open_front(info, vi, vec, len, shared, whole ? NULL : &idx, out, &body.r, &is_part);
+	if (err == NULL)
+		err = decode_row(info, vi, shared, idx, &body, out);
+
+	/* it reaches farther, or the bytes are wrong: all of them tell */
+	if (err != NULL && !whole && is_part)
 	{
-		if (body.null_pos[i] == idx)
-			return NULL;
-		entry--;
+		begin_body(vi, &body);
+		err = open_front(info, vi, vec, len, shared, NULL, out, &body.r, &is_part);
+		if (err == NULL)
+			err = decode_row(info, vi, shared, idx, &body, out);
 	}
-	Assert(entry < body.n);
-	err = zscodec_encoding_ops[vi->encoding].decode_one(info, &body, entry, shared, out, &value);
-	if (err != NULL)
-		return err;
-	out->values[idx] = value;
-	out->isnull[idx] = false;
-	for (uint32 i = 0; i < body.next; i++)
-	{
-		if (body.ext_pos[i] == entry)
-			out->isext[idx] = true;
-	}
-	return NULL;
+	return err;
 }
 
 /* See zs_codec.h. */

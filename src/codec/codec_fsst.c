@@ -13,7 +13,9 @@
  * chosen by the first three bytes, a table of two bytes, a table of one.  A slot holds one symbol;
  * a candidate whose slot is taken by a better one is dropped.
  *
- * Written table: u8 count, the lengths, the symbols' bytes.
+ * Written table: u8 count, the lengths, the symbols' bytes.  Symbols are in the order of their
+ * lengths: which one a code stands for need not be looked up to know how long it is.  Those of
+ * older segments are not.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -259,6 +261,29 @@ compare_candidates(const void *a, const void *b)
 	return ca->symbol < cb->symbol ? -1 : ca->symbol > cb->symbol;
 }
 
+/* Gives symbols their codes in the order of their lengths. */
+static void
+sort_by_length(ZsSymbolTable *table)
+{
+	uint64		symbols[ZS_FSST_SYMBOLS_MAX];
+	uint8		lens[ZS_FSST_SYMBOLS_MAX];
+	uint32		n = table->nsymbols;
+
+	memcpy(symbols, table->symbols, n * sizeof(uint64));
+	memcpy(lens, table->lens, n);
+	clear_table(table);
+	for (uint32 len = 1; len <= 8; len++)
+	{
+		for (uint32 i = 0; i < n; i++)
+		{
+			if (lens[i] == len)
+				add_symbol(table, symbols[i], len);
+		}
+	}
+	/* each has a slot of its own */
+	Assert(table->nsymbols == n);
+}
+
 /* Builds a table from sample strings; scratch has zscodec_fsst_scratch_size() bytes. */
 void
 zscodec_fsst_build(ZsSymbolTable *table, void *scratch, const uint8 *const *strings,
@@ -277,6 +302,7 @@ zscodec_fsst_build(ZsSymbolTable *table, void *scratch, const uint8 *const *stri
 		for (uint32 i = 0; i < s->ncandidates && table->nsymbols < ZS_FSST_SYMBOLS_MAX; i++)
 			add_symbol(table, s->candidates[i].symbol, s->candidates[i].len);
 	}
+	sort_by_length(table);
 }
 
 /*
@@ -393,14 +419,119 @@ zscodec_fsst_decode(ZsReader *r, const uint64 *symbols, const uint8 *lens, uint8
 	return out == end;
 }
 
-/* Moves over the codes of len decoded bytes. */
+/* Codes that are looked at together. */
+#define BLOCK_CODES		64
+
+/* Fewer decoded bytes are skipped code by code. */
+#define BLOCKS_MIN		1024
+
+/*
+ * Which codes stand for more than 1, 2, .. 7 bytes: those from limits[0], limits[1] .. on; from
+ * limits[7] on there are none.  False if symbols are not in the order of their lengths.
+ */
+static bool
+length_limits(const uint8 *lens, uint8 *limits)
+{
+	int			n = 0;
+
+	for (int len = 1; len <= 8; len++)
+	{
+		while (lens[n] == len)
+			n++;
+		limits[len - 1] = (uint8) n;
+	}
+	return n == ZS_FSST_ESCAPE || lens[n] == 0;
+}
+
+/* Codes, or what is made of them, side by side; a comparison gives 0 and 0xFF. */
+typedef uint8 CodeVector __attribute__((vector_size(BLOCK_CODES / 2)));
+
+/* The sum of 32 bytes' words, each byte of which is at most 127. */
+static inline uint32
+sum_bytes(uint64 words)
+{
+	words = (words & UINT64CONST(0x00FF00FF00FF00FF)) +
+		((words >> 8) & UINT64CONST(0x00FF00FF00FF00FF));
+	return (uint32) ((words * UINT64CONST(0x0001000100010001)) >> 48);
+}
+
+/*
+ * The bytes that the codes of a block stand for, escaped ones with their escapes: that of an escape
+ * at its end, too, which lies behind it.  The byte before the block is looked at as well.  0: they
+ * have to be looked at one by one.
+ */
+static ZS_CLONES uint32
+block_bytes(const uint8 *p, const uint8 *limits)
+{
+	CodeVector	bad = {0};
+	uint64		words[BLOCK_CODES / 2 / sizeof(uint64)];
+	uint64		sum = 0;
+
+	if (p[-1] == ZS_FSST_ESCAPE)
+		return 0;
+	for (int half = 0; half < 2; half++)
+	{
+		CodeVector	code;
+		CodeVector	before;
+		CodeVector	escape;
+		CodeVector	escaped;
+		CodeVector	len;
+
+		memcpy(&code, p + half * sizeof(code), sizeof(code));
+		memcpy(&before, p + half * sizeof(code) - 1, sizeof(code));
+		escape = (CodeVector) (code == ZS_FSST_ESCAPE);
+		escaped = (CodeVector) (before == ZS_FSST_ESCAPE);
+		len = 1 - (CodeVector) (code >= limits[0]);
+		for (int i = 1; i < 7; i++)
+			len -= (CodeVector) (code >= limits[i]);
+
+		/* an escape behind another may be the byte that this one is for */
+		bad |= (escape & escaped) | ((CodeVector) (code >= limits[7]) & ~escape & ~escaped);
+		/* an escape is above all limits, and stands for one byte */
+		len = (len - (escape & 7)) & ~escaped;
+		memcpy(words, &len, sizeof(len));
+		sum += words[0] + words[1] + words[2] + words[3];
+	}
+	memcpy(words, &bad, sizeof(bad));
+	return (words[0] | words[1] | words[2] | words[3]) != 0 ? 0 : sum_bytes(sum);
+}
+
+StaticAssertDecl(BLOCK_CODES == 2 * 4 * sizeof(uint64), "a half is four words");
+
+/*
+ * Moves over the codes of len decoded bytes.  Those of a vector that LZ4 or zstd has packed may be
+ * many.  There is a byte before the first one.
+ */
 bool
 zscodec_fsst_skip(ZsReader *r, const uint8 *lens, uint64 len)
 {
 	const uint8 *p = r->p;
 	const uint8 *end = r->end;
 	uint64		done = 0;
+	uint8		limits[8];
 
+	if (len >= BLOCKS_MIN && length_limits(lens, limits))
+	{
+		while (done + BLOCK_CODES * 8 <= len && end - p >= BLOCK_CODES + 1)
+		{
+			uint32		sum = block_bytes(p, limits);
+			const uint8 *block_end = p + BLOCK_CODES;
+
+			if (likely(sum > 0))
+			{
+				done += sum;
+				p = block_end + (block_end[-1] == ZS_FSST_ESCAPE);
+				continue;
+			}
+			while (p < block_end)
+			{
+				if (lens[*p] == 0 && *p != ZS_FSST_ESCAPE)
+					return false;
+				done += *p == ZS_FSST_ESCAPE ? 1 : lens[*p];
+				p += *p == ZS_FSST_ESCAPE ? 2 : 1;
+			}
+		}
+	}
 	while (done < len)
 	{
 		uint8		code;
