@@ -41,11 +41,12 @@ typedef struct ZsColumnOrder
 	double		fill;			/* the share of vectors that one value then fills */
 } ZsColumnOrder;
 
-/* The share of the relation's rows that have a partner in a table, for joins (join_plan.c). */
+/* The share of the relation's rows that have a partner, for joins (join_plan.c). */
 typedef struct ZsPartnerShare
 {
 	const Node *clause;
-	const RelOptInfo *inner;
+	const RelOptInfo *inner;	/* the table with the partners; NULL: a join ... */
+	int			size;			/* ... of about so many rows, as a logarithm */
 	double		share;
 } ZsPartnerShare;
 
@@ -77,7 +78,7 @@ typedef struct ZsRelCosts
 	bool		checked;		/* may_raise is known */
 	bool		may_raise;		/* one of them may raise an error */
 	ZsColumnOrder *orders;		/* of attributes 1 .. rel->max_attr; NULL: not asked for yet */
-	List	   *partners;		/* ZsPartnerShare, one for each clause with a table at most */
+	List	   *partners;		/* ZsPartnerShare */
 
 	/* while rel->baserestrictcost has something on top, and rel->pages something else */
 	bool		charged;

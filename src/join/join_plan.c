@@ -29,6 +29,8 @@
  */
 #include "postgres.h"
 
+#include <math.h>
+
 #include "zs_compat.h"
 
 #include "access/htup_details.h"
@@ -165,34 +167,43 @@ order_of_rows(PlannerInfo *root, Var *column)
 	return result;
 }
 
-/* The share of the rows with the column that have a partner in inner. */
+/* Joins of 1.2 times as many rows or less count as being of one size. */
+#define SIZES_PER_DOUBLING		4
+
+/*
+ * The share of the rows with the column that have a partner in inner.  It depends on that by the
+ * clause and by the number of rows alone (eqjoinsel_semi()); of joins there are too many to ask
+ * statistics for each of them, so those of about the same size have the same share.
+ */
 static double
 share_of_partners(PlannerInfo *root, const Var *column, Node *clause, const RelOptInfo *inner,
 				  SpecialJoinInfo *sjinfo)
 {
 	ZsRelCosts *costs = zscost_find(find_base_rel(root, column->varno));
-	ZsPartnerShare *partner;
+	ZsPartnerShare new = {.clause = clause};
 	MemoryContext old;
 	ListCell   *lc;
 
 	Assert(costs != NULL);
-	/* sets of tables are too many to be remembered; what GEQO tries lives for a moment */
-	if (inner->reloptkind != RELOPT_BASEREL || root->join_search_private != NULL)
+	/* what GEQO tries lives for a moment, clauses included */
+	if (root->join_search_private != NULL)
 		return clause_selectivity(root, clause, 0, JOIN_SEMI, sjinfo);
+	if (inner->reloptkind == RELOPT_BASEREL)
+		new.inner = inner;
+	else
+		new.size = (int) (log2(Max(inner->rows, 1)) * SIZES_PER_DOUBLING);
 	foreach(lc, costs->partners)
 	{
-		partner = lfirst(lc);
-		if (partner->clause == clause && partner->inner == inner)
-			return partner->share;
+		const ZsPartnerShare *known = lfirst(lc);
+
+		if (known->clause == clause && known->inner == new.inner && known->size == new.size)
+			return known->share;
 	}
+	new.share = clause_selectivity(root, clause, 0, JOIN_SEMI, sjinfo);
 	old = MemoryContextSwitchTo(GetMemoryChunkContext(costs));
-	partner = palloc(sizeof(ZsPartnerShare));
-	partner->clause = clause;
-	partner->inner = inner;
-	partner->share = clause_selectivity(root, clause, 0, JOIN_SEMI, sjinfo);
-	costs->partners = lappend(costs->partners, partner);
+	costs->partners = lappend(costs->partners, memcpy(palloc(sizeof(new)), &new, sizeof(new)));
 	MemoryContextSwitchTo(old);
-	return partner->share;
+	return new.share;
 }
 
 /* Fills in what depends on statistics; false if none of the keys leaves out enough rows. */
