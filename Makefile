@@ -53,6 +53,7 @@ endif
 # Targets that must work where there is no supported pg_config yet.
 HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release dist
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/difftest),difftest)
+HELPERS += $(if $(wildcard $(SOURCE)/scripts/test-clients),test-clients)
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/site),site) $(if $(wildcard $(SOURCE)/scripts/compile-others),compile-others)
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/test-timescaledb),test-timescaledb) $(if $(wildcard $(SOURCE)/scripts/test-citus),test-citus)
 HELPERS += $(if $(wildcard $(SOURCE)/bench/run),bench bench-io) $(if $(wildcard $(SOURCE)/fuzz/run),fuzz) $(if $(wildcard $(SOURCE)/scripts/core-suite),core-suite)
@@ -69,6 +70,7 @@ help:
 	@echo "make setup                    only prepare PostgreSQL, both flavours"
 	@echo "make print-pg-config          pg_config of the server with asserts, for tests"
 	@echo "make print-pg-config-release  pg_config of the optimised server"
+	@$(if $(filter test-clients,$(HELPERS)),echo "make test-clients             SQLAlchemy's and Django's suites, heap against zedstore; needs PyPI",:)
 	@$(if $(filter compile-others,$(HELPERS)),echo "make compile-others           by clang, for arm64, with musl; fuzzers on arm64 under an emulator",:)
 	@$(if $(filter site,$(HELPERS)),echo "make site [SITE=folder]       HTML of the documents, into site/",:)
 	@echo "make dist [REPOSITORY=URL]    archives of the last commit, for PGXN and for packagers"
@@ -108,6 +110,10 @@ print-pg-config-release:
 ifneq ($(filter compile-others,$(HELPERS)),)
 compile-others:
 	@$(SOURCE)/scripts/compile-others
+endif
+ifneq ($(filter test-clients,$(HELPERS)),)
+test-clients:
+	@$(SOURCE)/scripts/test-clients $(TESTS)
 endif
 ifneq ($(filter site,$(HELPERS)),)
 site:
