@@ -1,4 +1,4 @@
-# pg_upgrade from PostgreSQL 17 to 18: the files are taken over as they are.
+# pg_upgrade from an older PostgreSQL (17, or 18 to 19): the files are taken over as they are.
 #
 # scripts/run-tests names the older server, with the extension built for it, in
 # ZS_OLD_INSTALL.
