@@ -16,6 +16,7 @@
 
 #include "access/table.h"
 #include "nodes/parsenodes.h"
+#include "utils/rel.h"
 
 #include "zs_compat.h"
 #include ZS_REWRITE_H
