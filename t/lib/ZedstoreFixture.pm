@@ -367,6 +367,21 @@ sub file_paths
 	return \%paths;
 }
 
+# Offsets of multixacts' members in files of the server: so many bytes each.  In fixtures they have
+# four.
+sub offset_width
+{
+	my ($node) = @_;
+	return $node->pg_version >= 19 ? 8 : 4;
+}
+
+# The first file of multixacts' members.
+sub members_file
+{
+	my ($node) = @_;
+	return 'pg_multixact/members/' . '0' x ($node->pg_version >= 19 ? 15 : 4);
+}
+
 # ---- loading ---------------------------------------------------------------------------------
 
 # A cluster with the tables of a fixture, running.  Returns it and the bytes of the files.
@@ -395,18 +410,23 @@ sub load_fixture
 	is_deeply([ grep { !exists $files{$_} && !exists $files{"${_}_init"} } sort keys %$paths ],
 		[], "$name: each table has its file");
 
-	# outcome of the fixture's transactions: two bits each in pg_xact, four bytes for each multixact
-	# in offsets, groups of four members in 20 bytes
+	# outcome of the fixture's transactions: two bits each in pg_xact, four bytes (eight since 19) for
+	# each multixact in offsets, groups of four members in 20 bytes
+	my $width = offset_width($node);
 	for (
 		[ 'xact', 'pg_xact/0000', FIRST_XID / 4, int(($number{next_xid} + 3) / 4) ],
-		[ 'offsets', 'pg_multixact/offsets/0000', FIRST_MULTI * 4, $number{next_multi} * 4 ],
-		[ 'members', 'pg_multixact/members/0000', FIRST_OFFSET / 4 * 20,
+		[
+			'offsets', 'pg_multixact/offsets/0000',
+			FIRST_MULTI * $width, $number{next_multi} * $width
+		],
+		[ 'members', members_file($node), FIRST_OFFSET / 4 * 20,
 			int(($number{next_offset} + 3) / 4) * 20 ])
 	{
 		my ($from, $to, $first, $end) = @$_;
 		my $bytes = read_file("$data/$to");
 		my $page = read_gz("$dir/$from.gz");
 
+		$page = pack('Q<*', unpack('V*', $page)) if $from eq 'offsets' && $width == 8;
 		die "$from: beyond the first page" if $end > PAGE;
 		substr($bytes, $first, $end - $first) = substr($page, $first, $end - $first);
 		write_file("$data/$to", $bytes);
@@ -731,10 +751,11 @@ CONF
 	my $server = $node->pg_version;
 	write_file("$dir/numbers", "# zedstore_io $build, PostgreSQL $server\nnext_xid $xid\nnext_multi $multi\nnext_offset $offset\n");
 	write_gz("$dir/xact.gz", substr(read_file($node->data_dir . '/pg_xact/0000'), 0, PAGE));
-	write_gz("$dir/offsets.gz",
-		substr(read_file($node->data_dir . '/pg_multixact/offsets/0000'), 0, PAGE));
+	my $offsets = substr(read_file($node->data_dir . '/pg_multixact/offsets/0000'), 0, PAGE);
+	$offsets = pack('V*', unpack('Q<*', $offsets)) if offset_width($node) == 8;
+	write_gz("$dir/offsets.gz", $offsets);
 	write_gz("$dir/members.gz",
-		substr(read_file($node->data_dir . '/pg_multixact/members/0000'), 0, PAGE));
+		substr(read_file($node->data_dir . '/' . members_file($node)), 0, PAGE));
 	my $files = table_files($node, $paths);
 	for my $file (sort keys %$files)
 	{
