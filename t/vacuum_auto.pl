@@ -118,7 +118,7 @@ for my $table ('p_h', 'p_z')
 		"$table: what is collected, and how many indexes there are");
 	SKIP:
 	{
-		skip 'the server does not show who started a VACUUM', 1 if $node->pg_version < 19;
+		skip 'the server does not show who started a VACUUM', 1 if $node->pg_version->major < 19;
 		is( $node->safe_psql('postgres',
 				"select mode, started_by from pg_stat_progress_vacuum where pid = $pid"),
 			'normal|manual',

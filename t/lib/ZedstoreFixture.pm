@@ -372,14 +372,14 @@ sub file_paths
 sub offset_width
 {
 	my ($node) = @_;
-	return $node->pg_version >= 19 ? 8 : 4;
+	return $node->pg_version->major >= 19 ? 8 : 4;
 }
 
 # The first file of multixacts' members.
 sub members_file
 {
 	my ($node) = @_;
-	return 'pg_multixact/members/' . '0' x ($node->pg_version >= 19 ? 15 : 4);
+	return 'pg_multixact/members/' . '0' x ($node->pg_version->major >= 19 ? 15 : 4);
 }
 
 # ---- loading ---------------------------------------------------------------------------------
