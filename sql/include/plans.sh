@@ -1,7 +1,8 @@
 #!/bin/bash
 # Runs psql, or the isolation tester, and makes plans of PostgreSQL 19 look as those of older
-# majors: subplans have numbers, and what a Result stands for is not said.  A launcher of pg_regress
-# (scripts/run-tests, Makefile), so that one expected file does for all majors.
+# majors: subplans have numbers, and what a Result stands for is not said.  What CLUSTER says of
+# itself, too.  A launcher of pg_regress (scripts/run-tests, Makefile), so that one expected file does
+# for all majors.
 set -o pipefail
 "$@" 2>&1 | awk '
 	function plain(line,   name, number, len, padded) {
@@ -12,6 +13,10 @@ set -o pipefail
 			name = number = substr(line, RSTART, RLENGTH)
 			sub(/ [a-z]+_/, " ", number)
 			line = substr(line, 1, RSTART - 1) number substr(line, RSTART + RLENGTH)
+		}
+		if (line ~ /^INFO:  repacking ".*" in physical order$/) {
+			sub(/repacking/, "vacuuming", line)
+			sub(/ in physical order$/, "", line)
 		}
 		return padded ? sprintf("%-" len "s", line) : line
 	}
