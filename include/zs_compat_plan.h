@@ -120,6 +120,14 @@
 #define ZS_RELATION_INFO_ARGS	root, relid, inhparent, rel
 #endif
 
+/* Is the order of joins being searched for by GEQO?  19 keeps that beside what extensions keep. */
+#if ZS_PG_AT_LEAST(19)
+#define zs_geqo_is_at_work(root) \
+	(Geqo_planner_extension_id >= 0 && GetGeqoPrivateData(root) != NULL)
+#else
+#define zs_geqo_is_at_work(root)	((root)->join_search_private != NULL)
+#endif
+
 /* The path that removes duplicates of sorted rows; 19 has its name for no other one any more. */
 #if ZS_PG_AT_LEAST(19)
 #define ZsUniquePath	UniquePath

@@ -37,6 +37,7 @@
 #include "miscadmin.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"
+#include "optimizer/geqo.h"
 #include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
@@ -186,7 +187,7 @@ share_of_partners(PlannerInfo *root, const Var *column, Node *clause, const RelO
 
 	Assert(costs != NULL);
 	/* what GEQO tries lives for a moment, clauses included */
-	if (root->join_search_private != NULL)
+	if (zs_geqo_is_at_work(root))
 		return clause_selectivity(root, clause, 0, JOIN_SEMI, sjinfo);
 	if (inner->reloptkind == RELOPT_BASEREL)
 		new.inner = inner;
