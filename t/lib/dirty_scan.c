@@ -20,6 +20,14 @@
 #include "utils/builtins.h"
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
+#include "utils/tuplestore.h"
+
+#if PG_VERSION_NUM >= 190000
+#define table_beginscan(rel, snapshot, nkeys, keys) \
+	table_beginscan((rel), (snapshot), (nkeys), (keys), SO_NONE)
+#define table_beginscan_tidrange(rel, snapshot, min, max) \
+	table_beginscan_tidrange((rel), (snapshot), (min), (max), SO_NONE)
+#endif
 
 PG_MODULE_MAGIC;
 

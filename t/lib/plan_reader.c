@@ -50,6 +50,19 @@
 #include "utils/memutils.h"
 #include "utils/rel.h"
 
+#if PG_VERSION_NUM >= 190000
+#define PLANNER_PARAMETERS \
+	Query *parse, const char *query_string, int cursor_options, ParamListInfo params, \
+	ExplainState *es
+#define PLANNER_ARGUMENTS	parse, query_string, cursor_options, params, es
+#define is_changed(stmt, relid)	bms_is_member((relid), (stmt)->resultRelationRelids)
+#else
+#define PLANNER_PARAMETERS \
+	Query *parse, const char *query_string, int cursor_options, ParamListInfo params
+#define PLANNER_ARGUMENTS	parse, query_string, cursor_options, params
+#define is_changed(stmt, relid)	list_member_int((stmt)->resultRelations, (relid))
+#endif
+
 PG_MODULE_MAGIC;
 
 PG_FUNCTION_INFO_V1(plan_reader_counts);
@@ -179,8 +192,14 @@ set_rel_pathlist(PlannerInfo *root, RelOptInfo *rel, Index rti, RangeTblEntry *r
 		Path	   *scan = create_seqscan_path(root, rel, NULL, 0);
 
 		rel->pathlist = rel->partial_pathlist = NIL;
+#if PG_VERSION_NUM >= 190000
+		add_path(rel, (Path *) create_append_path(root, rel,
+												  (AppendPathInput) {.subpaths = list_make1(scan)},
+												  NIL, NULL, 0, false, -1));
+#else
 		add_path(rel, (Path *) create_append_path(root, rel, list_make1(scan), NIL, NIL, NULL, 0,
 												  false, -1));
+#endif
 	}
 }
 
@@ -227,7 +246,7 @@ check_custom_scan(const CustomScan *cscan, int kind, const PlannedStmt *stmt)
 		Oid			relid = rt_fetch(cscan->scan.scanrelid, stmt->rtable)->relid;
 
 		check(!is_kept(relid));
-		check(!list_member_int(stmt->resultRelations, cscan->scan.scanrelid) ||
+		check(!is_changed(stmt, cscan->scan.scanrelid) ||
 			  !has_superclass(relid) || get_rel_relispartition(relid));
 	}
 	counts[kind].plans++;
@@ -277,11 +296,10 @@ check_plan(Plan *plan, const PlannedStmt *stmt)
 }
 
 static PlannedStmt *
-reading_planner(Query *parse, const char *query_string, int cursor_options, ParamListInfo params)
+reading_planner(PLANNER_PARAMETERS)
 {
 	PlannedStmt *stmt = next_planner ?
-		next_planner(parse, query_string, cursor_options, params) :
-		standard_planner(parse, query_string, cursor_options, params);
+		next_planner(PLANNER_ARGUMENTS) : standard_planner(PLANNER_ARGUMENTS);
 	bool		ours = check_plan(stmt->planTree, stmt);
 	PlannedStmt *again;
 	ListCell   *lc;

@@ -14,6 +14,7 @@
 #include "access/xloginsert.h"
 #include "access/xlogreader.h"
 #include "access/xlogutils.h"
+#include "catalog/pg_type_d.h"
 #include "fmgr.h"
 #include "funcapi.h"
 #include "miscadmin.h"
@@ -21,6 +22,13 @@
 #include "utils/builtins.h"
 #include "utils/pg_lsn.h"
 #include "utils/rel.h"
+#include "utils/tuplestore.h"
+
+#if PG_VERSION_NUM >= 190000
+#define find_record(reader, start, error)	XLogFindNextRecord((reader), (start), (error))
+#else
+#define find_record(reader, start, error)	XLogFindNextRecord((reader), (start))
+#endif
 
 PG_MODULE_MAGIC;
 
@@ -82,7 +90,7 @@ wal_vectors_read(PG_FUNCTION_ARGS)
 										   .segment_open = &wal_segment_open,
 										   .segment_close = &wal_segment_close),
 								palloc0(sizeof(ReadLocalXLogPageNoWaitPrivate)));
-	if (XLogRecPtrIsInvalid(XLogFindNextRecord(reader, start)))
+	if (XLogRecPtrIsInvalid(find_record(reader, start, &error)))
 		elog(ERROR, "no WAL at the start");
 	while (XLogReadRecord(reader, &error) != NULL && reader->ReadRecPtr < end)
 	{
