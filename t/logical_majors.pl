@@ -36,7 +36,8 @@ sub contents
 {
 	my ($node, $table) = @_;
 	return $node->safe_psql('postgres',
-		"select count(*), md5(string_agg(t::text, '|' order by t::text)) from $table t");
+		"select count(*), md5(string_agg(t::text, '|' order by t::text))
+		from $table t");
 }
 
 for my $way ([ 'old', 'new' ], [ 'new', 'old' ])
@@ -48,7 +49,8 @@ for my $way ([ 'old', 'new' ], [ 'new', 'old' ])
 		"create table $table (a int primary key, b text, c numeric, d int[]) using zedstore")
 	  for ($from, $to);
 	$from->safe_psql('postgres', qq{
-		insert into $table select i, 'row ' || i, i / 7.0, array[i, -i] from generate_series(1, 20000) i;
+		insert into $table
+			select i, 'row ' || i, i / 7.0, array[i, -i] from generate_series(1, 20000) i;
 		update $table set b = repeat(md5(b), 400) where a % 5000 = 0;
 		create publication p_$table for table $table;
 	});

@@ -1,8 +1,8 @@
 #!/bin/bash
 # Runs psql, or the isolation tester, and makes plans of PostgreSQL 19 look as those of older
 # majors: subplans have numbers, and what a Result stands for is not said.  What CLUSTER says of
-# itself, too.  A launcher of pg_regress (scripts/run-tests, Makefile), so that one expected file does
-# for all majors.
+# itself, too.  A launcher of pg_regress (scripts/run-tests, Makefile), so that one expected file
+# does for all majors.
 set -o pipefail
 "$@" 2>&1 | awk '
 	function plain(line,   name, number, len, padded) {

@@ -410,8 +410,8 @@ sub load_fixture
 	is_deeply([ grep { !exists $files{$_} && !exists $files{"${_}_init"} } sort keys %$paths ],
 		[], "$name: each table has its file");
 
-	# outcome of the fixture's transactions: two bits each in pg_xact, four bytes (eight since 19) for
-	# each multixact in offsets, groups of four members in 20 bytes
+	# outcome of the fixture's transactions: two bits each in pg_xact, four bytes (eight since 19)
+	# for each multixact in offsets, groups of four members in 20 bytes
 	my $width = offset_width($node);
 	for (
 		[ 'xact', 'pg_xact/0000', FIRST_XID / 4, int(($number{next_xid} + 3) / 4) ],
