@@ -19,15 +19,18 @@ for my $name ('old', 'new')
 	my $node = PostgreSQL::Test::Cluster->new($name,
 		$name eq 'old' ? (install_path => $ENV{ZS_OLD_INSTALL}) : ());
 
-	$node->init(allows_streaming => 'logical', extra => ['-k']);
+	# what allows_streaming adds is for the new server
+	$node->init(extra => ['-k']);
 	$node->append_conf('postgresql.conf', <<'CONF');
 shared_preload_libraries = 'zedstore_io'
+wal_level = logical
+max_wal_senders = 10
 max_prepared_transactions = 10
 logical_decoding_work_mem = 64kB
 wal_retrieve_retry_interval = 1ms
 CONF
 	$node->start;
-	$node->safe_psql('postgres', 'create extension zedstore_io');
+	$node->safe_psql('postgres', 'create extension zedstore_io schema public');
 	$nodes{$name} = $node;
 }
 
