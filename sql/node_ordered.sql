@@ -160,6 +160,31 @@ VACUUM ANALYZE ordered_part;
 SELECT ordered_read('SELECT * FROM ordered_part ORDER BY ts');
 SELECT count(*), bool_and(ts >= before) FROM (SELECT ts, lag(ts) OVER () AS before
 	FROM (SELECT ts FROM ordered_part ORDER BY ts) s) s;
+-- strings from the dictionaries of segments that lie over each other: what is in hand stays while
+-- the head of another segment is read
+CREATE TABLE entries_h (id int, t text COLLATE "C", n name, e varchar);
+CREATE TABLE entries_z (LIKE entries_h) USING zedstore;
+CREATE FUNCTION entries(load int) RETURNS SETOF entries_h LANGUAGE sql AS $$
+	SELECT load * 10000 + g, 'value ' || lpad((load * 7 + hashint4(g) % 20)::text, 4, '0'),
+		CASE WHEN g % 3 = 0 THEN '' ELSE 'name ' || load + g % 9 END,
+		CASE WHEN g % 11 > 0 THEN repeat('e', load + g % 5) END
+	FROM generate_series(1, 2500) g
+$$;
+INSERT INTO entries_h SELECT e.* FROM generate_series(1, 6) load, entries(load) e;
+DO $$ BEGIN
+	FOR load IN 1 .. 6 LOOP
+		INSERT INTO entries_z SELECT * FROM entries(load);
+		PERFORM count(*) FROM entries_z;	-- written: a segment for each load
+	END LOOP;
+END $$;
+VACUUM ANALYZE entries_h, entries_z;
+SET enable_sort = off;
+SELECT k, test.same(format('SELECT row_number() OVER () AS k, e.* FROM (SELECT * FROM entries_@
+	ORDER BY %s OFFSET 0) e', k)) FROM (VALUES ('t, id'), ('t DESC, id'), ('n, id'), ('n DESC, id'),
+	('e, id'), ('e DESC NULLS LAST, id'), ('t DESC, n, id'), ('id DESC')) v(k);
+RESET enable_sort;
+DROP FUNCTION entries(int);
+DROP TABLE entries_h, entries_z;
 SELECT test.check('ordered_z');
 DROP FUNCTION ordered_all(text), ordered_same(text), ordered_read(text),
 	ordered_rows(text, int, int);

@@ -67,6 +67,7 @@ struct ZsScanOrder
 	bool		descending;
 	bool		is_unsigned;	/* as the column's type is ordered */
 	MemoryContext context;
+	ZsAttrReader *heads;		/* of segments; the scan's own reader may have a batch open */
 	OrderEntry *heap;
 	int			nheap;
 	int			maxheap;
@@ -267,6 +268,7 @@ zsscan_order_begin(ZsBatchScan *bs, AttrNumber attno, bool descending)
 	order->descending = descending;
 	order->is_unsigned = kind.is_unsigned;
 	order->context = CurrentMemoryContext;
+	order->heads = zsattr_reader_begin(rel, RelationGetDescr(rel), attno, 0, NULL);
 	order->nstripes = (end + ZS_STRIPE_ROWS - 1) / ZS_STRIPE_ROWS;
 	/* segments may reach beyond the scan's end */
 	size = ((order->nstripes + ZS_SEGMENT_VECTORS) / 64 + 1) * sizeof(uint64);
@@ -306,12 +308,10 @@ zsscan_order_loose(ZsScanOrder *order)
 static const ZsSegmentInfo *
 open_head(ZsScanOrder *order, zstid first, uint32 nrows)
 {
-	ZsRowSource *source = order->bs->scan->source;
 	const ZsSegmentInfo *info;
 	int			vecno;
 
-	(void) zsscan_source_stripe(source, first);
-	info = zsscan_source_info(source, order->attno - 1, first, &vecno);
+	info = zsattr_reader_info(order->heads, first, &vecno);
 	return info != NULL && vecno == 0 && info->nrows == nrows ? info : NULL;
 }
 
@@ -341,6 +341,7 @@ expand(ZsScanOrder *order, const OrderEntry *segment)
 								   vector->zone_max);
 		push_entry(order, &entry);
 	}
+	zsattr_reader_forget(order->heads);
 }
 
 /*
