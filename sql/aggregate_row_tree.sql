@@ -213,4 +213,5 @@ SELECT i, cmin::text::int - first AS command, xmin = first_xmin AS same FROM z_o
 SELECT sum(i), count(*) FROM z_own WHERE xmax = 0;
 SELECT sum(i), count(*) FROM z_own;
 ROLLBACK;
+DROP TABLE asked;
 SELECT * FROM zs_check('z_tree');

@@ -5,6 +5,7 @@
 CREATE SCHEMA vector_known;
 SET search_path = vector_known, public;
 SET max_parallel_workers_per_gather = 0;
+SET zedstore.enable_ordered_scan = off;
 -- u: half of the rows repeat one of 700 addresses, the others have their own; v: with NULL
 CREATE TABLE h_known (id int, u text, v text) USING heap;
 INSERT INTO h_known SELECT g, u, CASE WHEN g % 9 <> 0 THEN u END

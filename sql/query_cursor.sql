@@ -166,3 +166,4 @@ FETCH ALL FROM k;
 FETCH BACKWARD ALL FROM k;
 COMMIT;
 DROP TABLE c_h, c_z, d_h, d_z;
+DROP FUNCTION fetched(text);

@@ -172,7 +172,8 @@ select relpages - relallvisible <= 8 * 4 from pg_class where oid = 'm_z'::regcla
 
 -- ANALYZE and sampling see moved rows
 analyze m_z;
-select null_frac from pg_stats where tablename = 'm_z' order by attname;
+select null_frac from pg_stats where tablename = 'm_z' and schemaname = 'vacuum_compact'
+	order by attname;
 select count(*) = (select count(*) from m_h) from m_z tablesample system (100);
 
 -- temporary and unlogged tables
