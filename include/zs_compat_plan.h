@@ -46,12 +46,17 @@
 		 ((em) = list_nth((ec)->ec_members, i_), true); i_++)
 #endif
 
-/* What a path does against settings such as enable_seqscan: 18 counts it beside the costs. */
+/*
+ * What a path does against settings such as enable_seqscan, and does it: 18 counts it beside the
+ * costs, 17 has it in the costs.
+ */
 #if ZS_PG_AT_LEAST(18)
 #define zs_path_disabled(path)	((path)->disabled_nodes)
+#define zs_path_is_avoided(path)	((path)->disabled_nodes > 0)
 #define zs_path_add_disabled(path, n)	((void) ((path)->disabled_nodes += (n)))
 #else
 #define zs_path_disabled(path)	0
+#define zs_path_is_avoided(path)	((path)->total_cost >= disable_cost)
 #define zs_path_add_disabled(path, n) \
 	((void) ((path)->startup_cost += (n) * disable_cost, \
 			 (path)->total_cost += (n) * disable_cost))

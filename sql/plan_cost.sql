@@ -77,10 +77,12 @@ explain (costs off) select sum(a1 + a2 + a3 + a4 + a6), sum(n1 + n2), max(b1) fr
 reset zedstore.enable_column_costs;
 
 -- the inner side of a join: as before without the setting
+set zedstore.enable_ordered_scan = off;
 explain (costs off) select sum(a1 + a2 + a3 + a4 + a6), sum(n1 + n2), max(b1) from few, t_z where id = x;
 set zedstore.enable_column_costs = off;
 explain (costs off) select sum(a1 + a2 + a3 + a4 + a6), sum(n1 + n2), max(b1) from few, t_z where id = x;
 reset zedstore.enable_column_costs;
+reset zedstore.enable_ordered_scan;
 -- a few outer rows
 explain (costs off) select sum(a1 + a2 + a3 + a4 + a6), sum(n1 + n2), max(b1) from few, t_z where id = x and x < 2000;
 

@@ -484,7 +484,7 @@ without_bitmap(Path *path)
 	Path	   *index = IsA(path, BitmapHeapPath) ? ((BitmapHeapPath *) path)->bitmapqual : NULL;
 
 	return index != NULL && zscost_is_key_lookup(index) && index->pathtype == T_IndexScan &&
-		zs_path_disabled(index) <= zs_path_disabled(path) ? index : path;
+		(!zs_path_is_avoided(index) || zs_path_is_avoided(path)) ? index : path;
 }
 
 static void

@@ -21,6 +21,7 @@
 #include "postgres.h"
 
 #include "nodes/nodeFuncs.h"
+#include "optimizer/cost.h"
 #include "optimizer/paths.h"
 
 #include "zs_compat.h"
@@ -144,7 +145,7 @@ zscost_has_lookup(ZsRelCosts *costs)
 	{
 		const Path *path = lfirst(lc);
 
-		if (IsA(path, IndexPath) && path->param_info == NULL && zs_path_disabled(path) == 0 &&
+		if (IsA(path, IndexPath) && path->param_info == NULL && !zs_path_is_avoided(path) &&
 			((const IndexPath *) path)->indexinfo == key)
 			return true;
 	}
