@@ -140,7 +140,7 @@ zscost_is_beaten(const List *pathlist, Cost least)
 	{
 		const Path *path = lfirst(lc);
 
-		if (path->param_info == NULL && zs_path_disabled(path) == 0 && path->total_cost < least)
+		if (path->param_info == NULL && !zs_path_is_avoided(path) && path->total_cost < least)
 			return true;
 	}
 	return false;

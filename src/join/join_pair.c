@@ -60,7 +60,7 @@ looks_up(const RelOptInfo *one, const RelOptInfo *other)
 	{
 		const Path *path = lfirst(lc);
 
-		if (path->param_info != NULL && zs_path_disabled(path) == 0 &&
+		if (path->param_info != NULL && !zs_path_is_avoided(path) &&
 			bms_is_subset(PATH_REQ_OUTER(path), one->relids) && zscost_is_key_lookup(path))
 			return true;
 	}
