@@ -411,6 +411,20 @@ complete_clause(ZsFilter *filter, FilterClause *clause)
 
 /* ---- rows ------------------------------------------------------------------------------ */
 
+/* Does the executor let the row in ecxt_scantuple pass the clauses of these kinds? */
+static bool
+passes(const ZsFilter *filter, ExprContext *econtext, bool by_batch, bool by_row)
+{
+	Assert(econtext->ecxt_scantuple != NULL);
+	for (int i = 0; i < filter->nclauses; i++)
+	{
+		if ((filter->clauses[i].by_batch ? by_batch : by_row) &&
+			!ExecQual(filter->clauses[i].rowwise, econtext))
+			return false;
+	}
+	return true;
+}
+
 /*
  * Does the executor let the row in ecxt_scantuple pass the clauses: all, or those that are not
  * applied to batches?  Errors: those of the clauses.
@@ -418,27 +432,7 @@ complete_clause(ZsFilter *filter, FilterClause *clause)
 bool
 zsexpr_filter_row_passes(const ZsFilter *filter, ExprContext *econtext, bool all)
 {
-	Assert(econtext->ecxt_scantuple != NULL);
-	for (int i = 0; i < filter->nclauses; i++)
-	{
-		if ((all || !filter->clauses[i].by_batch) &&
-			!ExecQual(filter->clauses[i].rowwise, econtext))
-			return false;
-	}
-	return true;
-}
-
-/* Does the executor let the row pass the clauses that programs are applied for, or all of them? */
-static bool
-executor_passes(const ZsFilter *filter, bool all)
-{
-	for (int i = 0; i < filter->nclauses; i++)
-	{
-		if ((all || filter->clauses[i].by_batch) &&
-			!ExecQual(filter->clauses[i].rowwise, filter->econtext))
-			return false;
-	}
-	return true;
+	return passes(filter, econtext, all, true);
 }
 
 /*
@@ -460,7 +454,7 @@ verify_batch(const ZsFilter *filter, ZsInput *input, const ZsBatch *batch, const
 		ResetExprContext(filter->econtext);
 		zsexpr_input_store(input, list[i]);
 		filter->econtext->ecxt_scantuple = input->slot;
-		pass = executor_passes(filter, excluded);
+		pass = passes(filter, filter->econtext, true, excluded);
 		if (pass && excluded)
 			ereport(ERROR,
 					(errcode(ERRCODE_INTERNAL_ERROR),
