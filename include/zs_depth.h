@@ -19,6 +19,13 @@
 
 #include "zs_codec.h"
 
+/*
+ * Of a column with more segments a plan in the making is told nothing: it would take longer than a
+ * plan may.  So many of their heads are read.
+ */
+#define ZS_PLANNED_SEGMENTS		20000
+#define ZS_PLANNED_HEADS		3
+
 /* Ranges of zone maps, of segments or of vectors; all zeros: none. */
 typedef struct ZsZoneBounds
 {

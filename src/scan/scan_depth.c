@@ -26,12 +26,6 @@
 #include "zs_page.h"
 #include "zs_row.h"
 
-/* With more segments nothing is said: it would take longer than a plan may. */
-#define MAX_SEGMENTS	20000
-
-/* Heads that are read. */
-#define SAMPLED_HEADS	3
-
 /* ---- ranges ------------------------------------------------------------------------------- */
 
 /* Adds a range.  Memory comes from the current context. */
@@ -167,7 +161,7 @@ zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_sh
 {
 	ZsSegmentItem *items = palloc_array(ZsSegmentItem, ZS_SEGMENT_INDEX_CAPACITY);
 	zstid		end = zspage_next_row(rel);
-	zstid	   *firsts = palloc_array(zstid, MAX_SEGMENTS);
+	zstid	   *firsts = palloc_array(zstid, ZS_PLANNED_SEGMENTS);
 	ZsAttrReader *reader;
 	ZsZoneBounds bounds = {0};
 	Size		most;
@@ -185,7 +179,7 @@ zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_sh
 			covered += items[i].nrows;
 			if ((items[i].flags & ZS_SEGF_ZONE_MAP) == 0)
 				continue;
-			if (bounds.n == MAX_SEGMENTS)
+			if (bounds.n == ZS_PLANNED_SEGMENTS)
 				return false;
 			firsts[bounds.n] = items[i].first_row;
 			zsscan_bounds_add(&bounds, items[i].zone_min, items[i].zone_max);
@@ -193,11 +187,11 @@ zsscan_order_depth(Relation rel, AttrNumber attno, double *depth, double *row_sh
 	}
 	if (bounds.n == 0)
 		return false;
-	Assert(bounds.n <= MAX_SEGMENTS);
+	Assert(bounds.n <= ZS_PLANNED_SEGMENTS);
 	reader = zsattr_reader_begin(rel, RelationGetDescr(rel), attno, 0, NULL);
-	for (int i = 0; i < SAMPLED_HEADS; i++)
-		within += depth_within(reader, firsts[i * (bounds.n - 1) / (SAMPLED_HEADS - 1)]) /
-			SAMPLED_HEADS;
+	for (int i = 0; i < ZS_PLANNED_HEADS; i++)
+		within += depth_within(reader, firsts[i * (bounds.n - 1) / (ZS_PLANNED_HEADS - 1)]) /
+			ZS_PLANNED_HEADS;
 	zsattr_reader_end(reader);
 	Assert(within >= 1 - 1e-6);
 	*depth = zsscan_bounds_depth(&bounds, &most) * within;

@@ -30,12 +30,6 @@
 #include "zs_page.h"
 #include "zs_zone.h"
 
-/* Of a table with more segments all is left: to look at them takes longer than a plan may. */
-#define MAX_SEGMENTS	20000
-
-/* Heads that are read. */
-#define SAMPLED_HEADS	3
-
 /* A column, and what the filter says about its values. */
 typedef struct ColumnZones
 {
@@ -44,7 +38,7 @@ typedef struct ColumnZones
 	double		nleft;			/* rows of segments that the filter does not exclude */
 	double		ncovered;		/* rows of all segments */
 	uint64		nsegments;		/* that are not excluded */
-	zstid		sample[SAMPLED_HEADS];	/* first rows of some of them */
+	zstid		sample[ZS_PLANNED_HEADS];	/* first rows of some of them */
 } ColumnZones;
 
 /* Looks at the zone maps of all segments. */
@@ -65,10 +59,10 @@ look_at_segments(ColumnZones *zones, zstid end)
 			if (zsscan_zone_excludes_segment(&zones->filter, &items[i]))
 				continue;
 			/* the first ones, and then now and then one: they are spread over the table */
-			if (zones->nsegments < SAMPLED_HEADS)
+			if (zones->nsegments < ZS_PLANNED_HEADS)
 				zones->sample[zones->nsegments] = items[i].first_row;
 			else if ((zones->nsegments & (zones->nsegments + 1)) == 0)
-				zones->sample[pg_leftmost_one_pos64(zones->nsegments + 1) % SAMPLED_HEADS] =
+				zones->sample[pg_leftmost_one_pos64(zones->nsegments + 1) % ZS_PLANNED_HEADS] =
 					items[i].first_row;
 			zones->nsegments++;
 			zones->nleft += items[i].nrows;
@@ -86,7 +80,7 @@ share_within(const ColumnZones *zones)
 	double		nvectors = 0;
 	double		nleft = 0;
 
-	for (uint64 i = 0; i < Min(zones->nsegments, SAMPLED_HEADS); i++)
+	for (uint64 i = 0; i < Min(zones->nsegments, ZS_PLANNED_HEADS); i++)
 	{
 		int			vecno;
 		const ZsSegmentInfo *info = zsattr_reader_info(reader, zones->sample[i], &vecno);
@@ -171,7 +165,7 @@ zsscan_share_left(Relation rel, Index varno, List *clauses)
 	double		share = 1;
 	ListCell   *lc;
 
-	if (!zs_enable_zone_maps || end / ZS_SEGMENT_ROWS > MAX_SEGMENTS)
+	if (!zs_enable_zone_maps || end / ZS_SEGMENT_ROWS > ZS_PLANNED_SEGMENTS)
 		return 1;
 	foreach(lc, clauses)
 	{
