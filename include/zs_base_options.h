@@ -49,7 +49,7 @@ typedef struct ZsOptionDesc
 /* ---- base_options.c ---- */
 extern const ZsOptionDesc zsbase_option_descs[ZS_OPTION_COUNT];
 
-extern int	zsbase_option_find(const char *text, size_t len);
+extern int	zsbase_option_split(Datum element, const char **value);
 extern bool zsbase_option_parse(int option, const char *value, int *result);
 extern ArrayBuildState *zsbase_options_accumulate(ArrayBuildState *to, Datum from, bool ours);
 extern Datum zsbase_options_fetch(Oid relid);

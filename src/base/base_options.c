@@ -52,8 +52,8 @@ const ZsOptionDesc zsbase_option_descs[ZS_OPTION_COUNT] = {
 };
 
 /* Finds the option that "name=value" sets; -1 when it is not ours. */
-int
-zsbase_option_find(const char *text, size_t len)
+static int
+option_find(const char *text, size_t len)
 {
 	for (int i = 0; i < ZS_OPTION_COUNT; i++)
 	{
@@ -64,6 +64,20 @@ zsbase_option_find(const char *text, size_t len)
 			return i;
 	}
 	return -1;
+}
+
+/*
+ * The option that an element of a table's options sets, -1 if it is none of ours, and its value, in
+ * the current context.
+ */
+int
+zsbase_option_split(Datum element, const char **value)
+{
+	char	   *setting = TextDatumGetCString(element);
+	int			option = option_find(setting, strlen(setting));
+
+	*value = option < 0 ? setting : setting + strlen(zsbase_option_descs[option].name) + 1;
+	return option;
 }
 
 /* Converts an option's value; false when it is none or out of bounds.  A key is itself. */
@@ -112,7 +126,7 @@ zsbase_options_accumulate(ArrayBuildState *to, Datum from, bool ours)
 	for (int i = 0; i < nelems; i++)
 	{
 		text	   *elem = DatumGetTextPP(elems[i]);
-		int			option = zsbase_option_find(VARDATA_ANY(elem), VARSIZE_ANY_EXHDR(elem));
+		int			option = option_find(VARDATA_ANY(elem), VARSIZE_ANY_EXHDR(elem));
 
 		if ((option >= 0) == ours)
 			to = accumArrayResult(to, elems[i], false, TEXTOID,
@@ -207,12 +221,10 @@ read_options(Oid relid, ZsCachedOptions *result)
 							  &elems, NULL, &nelems);
 	for (int i = 0; i < nelems; i++)
 	{
-		char	   *setting = TextDatumGetCString(elems[i]);
-		int			option = zsbase_option_find(setting, strlen(setting));
 		const char *value;
+		int			option = zsbase_option_split(elems[i], &value);
 
 		Assert(option >= 0);	/* zsbase_options_fetch() selects ours */
-		value = setting + strlen(zsbase_option_descs[option].name) + 1;
 		result->is_set[option] = zsbase_option_parse(option, value, &result->values[option]);
 	}
 }

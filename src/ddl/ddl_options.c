@@ -105,14 +105,13 @@ zsddl_options_validate(Datum options)
 							  &elems, NULL, &nelems);
 	for (int i = 0; i < nelems; i++)
 	{
-		char	   *setting = TextDatumGetCString(elems[i]);
-		int			option = zsbase_option_find(setting, strlen(setting));
 		const char *value;
+		int			option = zsbase_option_split(elems[i], &value);
 		int			result;
 
 		Assert(!ARR_HASNULL(DatumGetArrayTypeP(options)));
 		if (option < 0)
-			elog(ERROR, "unexpected table option \"%s\"", setting);
+			elog(ERROR, "unexpected table option \"%s\"", value);
 		if (seen[option])
 			ereport(ERROR,
 					(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
@@ -120,7 +119,6 @@ zsddl_options_validate(Datum options)
 							zsbase_option_descs[option].name)));
 		seen[option] = true;
 
-		value = setting + strlen(zsbase_option_descs[option].name) + 1;
 		if (!zsbase_option_parse(option, value, &result))
 			report_bad_value(option, value);
 		if (option == ZS_OPTION_SORT_KEY)
