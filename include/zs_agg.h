@@ -112,11 +112,6 @@ typedef struct ZsCoreValue
 
 extern AggState *zsagg_core_node(MemoryContext context);
 extern void zsagg_core_init(ZsCoreAgg *agg, const Aggref *aggref);
-
-/*
- * One row more.  What the function allocates for itself is in the current context.  Errors: the
- * function's.
- */
 extern void zsagg_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datum,
 						   bool isnull);
 extern Datum zsagg_core_result(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, bool *isnull);
@@ -365,8 +360,6 @@ extern void zsagg_numeric_sum_int(const ZsAgg *agg, ZsAggValue *value, zs_int128
 extern void zsagg_numeric_sum(const ZsAgg *agg, ZsAggValue *value, Numeric num);
 extern Numeric zsagg_numeric_spare(const ZsAgg *agg, const ZsAggValue *value);
 extern void zsagg_numeric_sum_spare(const ZsAgg *agg, ZsAggValue *value, const char *spare);
-
-/* The sum of numerics or of integers of 8 bytes, without special values; in the current context. */
 extern Numeric zsagg_numeric_total(const ZsAgg *agg, ZsAggValue *value);
 extern Datum zsagg_numeric_result(const ZsAgg *agg, ZsAggValue *value, bool *isnull);
 extern void zsagg_numeric_extreme_int(const ZsAgg *agg, ZsAggValue *value, int64 later,
@@ -378,7 +371,6 @@ extern Numeric zsagg_numeric_best(const ZsAggValue *value);
 
 typedef struct ZsAggVerifier ZsAggVerifier;
 
-/* transition: of partial aggregates the results are core's transition values. */
 extern ZsAggVerifier *zsagg_verify_begin(List *aggrefs, bool transition);
 extern void zsagg_verify_reset(ZsAggVerifier *verifier);
 extern void zsagg_verify_row(ZsAggVerifier *verifier, uint32 group, int aggno, Datum datum,

@@ -29,7 +29,6 @@ typedef enum ZsDebugVector
 
 extern int	zs_debug_vector;
 
-/* Defines the settings; from _PG_init. */
 extern void zsexpr_guc_init(void);
 extern bool zs_enable_vector_agg;
 extern bool zs_enable_early_groups;

@@ -28,17 +28,8 @@ extern Node *zsnode_scan_create_state(CustomScan *cscan);
 
 /* node_scan_plan.c */
 
-/* Is it a path of a scan by batches, without parameters? */
 extern bool zsnode_scan_is_path(const Path *path);
-
-/* ... and does it leave out rows that hash joins above it have no use for? */
 extern bool zsnode_scan_leaves_out(const Path *path);
-
-/*
- * A copy of such a path for a scan that returns a share of its rows, thanks to a join's keys of
- * these columns (list of attribute numbers), and for that looks at no more than that share of the
- * vectors of each column.
- */
 extern Path *zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns,
 									   double share, double vectors);
 

@@ -111,7 +111,10 @@ start_value(const ZsCoreAgg *agg, const AggState *node, ZsCoreValue *value)
 	MemoryContextSwitchTo(old);
 }
 
-/* As advance_transition_function() of nodeAgg.c. */
+/*
+ * One row more, as advance_transition_function() of nodeAgg.c.  What the function allocates for
+ * itself is in the current context.  Errors: the function's.
+ */
 void
 zsagg_core_add(ZsCoreAgg *agg, AggState *node, ZsCoreValue *trans, Datum datum, bool isnull)
 {

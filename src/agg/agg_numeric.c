@@ -189,7 +189,10 @@ zsagg_numeric_sum_spare(const ZsAgg *agg, ZsAggValue *value, const char *spare)
 	pfree(num);
 }
 
-/* The sum without the special values; its display scale is that of the inputs. */
+/*
+ * The sum of numerics or of integers of 8 bytes, without the special values, in the current
+ * context; its display scale is that of the inputs.
+ */
 Numeric
 zsagg_numeric_total(const ZsAgg *agg, ZsAggValue *value)
 {

@@ -66,8 +66,9 @@ zsagg_verify_reset(ZsAggVerifier *verifier)
 }
 
 /*
- * Gets core's functions of the node's aggregates ready.  Memory comes from the current context.
- * Reads system catalogs.
+ * Gets core's functions of the node's aggregates ready.  transition: the results of partial
+ * aggregates are core's transition values.  Memory comes from the current context.  Reads system
+ * catalogs.
  */
 ZsAggVerifier *
 zsagg_verify_begin(List *aggrefs, bool transition)

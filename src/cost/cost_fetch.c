@@ -59,8 +59,10 @@ looks_up_key(const ForeignKeyOptInfo *fk, int key, List *indexclauses)
 }
 
 /*
- * See zs_cost.h.  Core takes the columns of a key for independent of each other, while all
- * combinations that look-ups ask for are in the table that the foreign key refers to.
+ * How many rows a look-up by the index clauses (IndexClause) finds: nfetched, or more if they have
+ * all columns of a foreign key of rel to one of the tables that give the values.  Core takes the
+ * columns of a key for independent of each other, while all combinations that look-ups ask for are
+ * in the table that the foreign key refers to.
  */
 double
 zscost_rows_found(PlannerInfo *root, RelOptInfo *rel, const ParamPathInfo *param,
@@ -234,7 +236,7 @@ zscost_outputs(RelOptInfo *rel, Relids outer)
 	return attrs;
 }
 
-/* See zs_cost.h. */
+/* Columns that the clause looks at. */
 Bitmapset *
 zscost_clause_columns(RelOptInfo *rel, RestrictInfo *rinfo)
 {
@@ -424,7 +426,7 @@ zscost_fetch(PlannerInfo *root, ZsRelCosts *costs, List *clauses, List *param_cl
 	return cost;
 }
 
-/* Pages of the file that hold the columns. */
+/* Pages of the file that hold the columns, which are known. */
 double
 zscost_pages(const ZsRelCosts *costs, const Bitmapset *attrs)
 {
@@ -441,7 +443,11 @@ zscost_pages(const ZsRelCosts *costs, const Bitmapset *attrs)
 	return pages;
 }
 
-/* See zs_cost.h. */
+/*
+ * What core charges an index scan for the table's pages beyond what it would take to read all of
+ * them in sequence.  Pages of columns are few, and all of them are read sooner than many of them at
+ * random; else an index scan would seem dearer than a scan by batches that reads the same.
+ */
 Cost
 zscost_excess_of_pages(PlannerInfo *root, const ZsRelCosts *costs, const IndexPath *path,
 					   Selectivity selectivity, double correlation)
@@ -470,7 +476,10 @@ zscost_excess_of_pages(PlannerInfo *root, const ZsRelCosts *costs, const IndexPa
 			   (random_page + (pages - 1) * seq_page), 0);
 }
 
-/* See zs_cost.h. */
+/*
+ * How often a path with such parameters (NULL: none) is asked for rows, about as core's
+ * get_loop_count() has it; 0: not known.
+ */
 double
 zscost_loops(PlannerInfo *root, const ParamPathInfo *param)
 {
@@ -488,7 +497,10 @@ zscost_loops(PlannerInfo *root, const ParamPathInfo *param)
 	return loops;
 }
 
-/* See zs_cost.h. */
+/*
+ * How far the values of a column are in the order of the rows, as its statistics say: from -1 to 1,
+ * 0 if they say nothing.
+ */
 double
 zscost_correlation(const VariableStatData *vardata)
 {

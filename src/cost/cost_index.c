@@ -246,7 +246,7 @@ charge_lookups(ZsRelCosts *costs)
 	rel->baserestrictcost.per_tuple += costs->on_top;
 }
 
-/* See zs_cost.h. */
+/* Takes what was charged off again, before core's functions make the relation's paths anew. */
 void
 zscost_restart(RelOptInfo *rel)
 {
@@ -260,7 +260,10 @@ zscost_restart(RelOptInfo *rel)
 	costs->charged = costs->restricted = false;
 }
 
-/* See zs_cost.h. */
+/*
+ * The pages among which an index or a bitmap scan of the table finds what it fetches: rel->pages
+ * has to be this while such a path is made, so that it is like those of core.
+ */
 BlockNumber
 zscost_fetch_pages(RelOptInfo *rel)
 {
@@ -301,7 +304,10 @@ estimate_index(PlannerInfo *root, IndexPath *path, double loop_count, Cost *star
 		charge_path(root, costs, path, *selectivity, *correlation, loop_count);
 }
 
-/* See zs_cost.h. */
+/*
+ * A step of get_relation_info: takes the place of amcostestimate of all indexes of a zedstore
+ * table, before anybody asks for costs, and remembers what its columns cost.
+ */
 void
 zscost_watch_indexes(PlannerInfo *root, RelOptInfo *rel)
 {
@@ -440,7 +446,10 @@ vectors_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double stripes)
 	return cost;
 }
 
-/* See zs_cost.h. */
+/*
+ * What reading the table's columns by batches costs: first_clauses are applied to all rows,
+ * survivors is how many pass these; other columns are read for them.
+ */
 ZsBatchCosts
 zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double survivors)
 {
@@ -541,7 +550,10 @@ find_table(RelOptInfo *rel, const RangeTblEntry *rte)
 	return rte->rtekind == RTE_RELATION && !rte->inh ? zscost_find(rel) : NULL;
 }
 
-/* See zs_cost.h. */
+/*
+ * A step of set_rel_pathlist, the first one for costs: core has made its paths, and what was on top
+ * of them while they were made goes, before others add theirs.
+ */
 void
 zscost_end_charge(RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -555,7 +567,10 @@ zscost_end_charge(RelOptInfo *rel, RangeTblEntry *rte)
 	costs->looked_up = zscost_has_lookup(costs);
 }
 
-/* See zs_cost.h. */
+/*
+ * A step of set_rel_pathlist, when there are all paths of core's scan nodes: corrects their costs,
+ * and drops those that are beaten then.
+ */
 void
 zscost_correct_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {

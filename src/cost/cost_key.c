@@ -50,7 +50,11 @@ is_bound(const RelOptInfo *rel, IndexOptInfo *index, int column)
 	return false;
 }
 
-/* See zs_cost.h. */
+/*
+ * The unique index all columns of which are compared with values that are the same for all rows, so
+ * that the relation has one row at most that passes; NULL: there is none.  Goes through clauses and
+ * indexes each time.
+ */
 const IndexOptInfo *
 zscost_key_lookup(const RelOptInfo *rel)
 {
@@ -73,7 +77,7 @@ zscost_key_lookup(const RelOptInfo *rel)
 	return NULL;
 }
 
-/* See zs_cost.h. */
+/* Does a path compare all columns of a unique index, with values of other tables as well? */
 bool
 zscost_is_key_lookup(const Path *path)
 {
@@ -100,7 +104,10 @@ zscost_is_key_lookup(const Path *path)
 	return nbound == lookup->indexinfo->nkeycolumns;
 }
 
-/* See zs_cost.h. */
+/*
+ * As zscost_key_lookup(), remembered, if the table has some rows: where a constant is all that the
+ * look-up is charged, and other paths are not worth the time to plan them.
+ */
 const IndexOptInfo *
 zscost_known_key(ZsRelCosts *costs)
 {
@@ -113,14 +120,14 @@ zscost_known_key(ZsRelCosts *costs)
 	return costs->key;
 }
 
-/* See zs_cost.h. */
+/* What the columns of one row take, about; nobody looks at the table for it. */
 Cost
 zscost_of_lookup(const RelOptInfo *rel)
 {
 	return list_length(rel->reltarget->exprs) * ZS_COST_SINGLE_FIXED;
 }
 
-/* See zs_cost.h. */
+/* Makes the path's target cost so much more as the columns of one row take (zscost_of_lookup()). */
 void
 zscost_charge_lookup(IndexPath *path)
 {
@@ -132,7 +139,7 @@ zscost_charge_lookup(IndexPath *path)
 	path->path.pathtarget = target;
 }
 
-/* See zs_cost.h. */
+/* Has core made a path, and an allowed one, that looks up the row by the known key? */
 bool
 zscost_has_lookup(ZsRelCosts *costs)
 {

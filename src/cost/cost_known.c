@@ -27,7 +27,7 @@ typedef struct RelCostsEntry
 
 static HTAB *rel_costs = NULL;
 
-/* See zs_cost.h. */
+/* What is known of the relation; NULL if it is no zedstore table, or costs are core's. */
 ZsRelCosts *
 zscost_find(RelOptInfo *rel)
 {
@@ -47,7 +47,7 @@ forget_costs(void *arg)
 		hash_search(rel_costs, &costs->rel, HASH_REMOVE, NULL);	/* not its successor */
 }
 
-/* See zs_cost.h. */
+/* Forgets what is known of the relation; nothing may be. */
 void
 zscost_forget(RelOptInfo *rel)
 {
@@ -55,7 +55,10 @@ zscost_forget(RelOptInfo *rel)
 		hash_search(rel_costs, &rel, HASH_REMOVE, NULL);
 }
 
-/* See zs_cost.h. */
+/*
+ * costs->rel is known from now on, until the memory goes that is the current one; core frees the
+ * relation of a join that it removes, so another one may get its place: that is forgotten first.
+ */
 void
 zscost_remember(ZsRelCosts *costs)
 {
@@ -74,7 +77,10 @@ zscost_remember(ZsRelCosts *costs)
 	MemoryContextRegisterResetCallback(CurrentMemoryContext, &costs->forget);
 }
 
-/* See zs_cost.h. */
+/*
+ * Is it a table of some size, for which core has made a path that looks up one row by a unique
+ * index (zscost_has_lookup())?  Then no other path is worth the time to plan it.
+ */
 bool
 zscost_is_looked_up(RelOptInfo *rel)
 {

@@ -50,7 +50,7 @@ zscost_heap_density(Relation rel, int32 *attr_widths)
 	return density_of_width(get_rel_data_width(rel, attr_widths));
 }
 
-/* See zs_cost.h. */
+/* At most so many rows, as far as that is known without statistics: strings take no room. */
 double
 zscost_densest_heap(Relation rel)
 {
@@ -67,7 +67,7 @@ zscost_densest_heap(Relation rel)
 	return density_of_width(width);
 }
 
-/* See zs_cost.h. */
+/* As in costsize.c: among how many processes a path with so many workers divides its work. */
 double
 zscost_parallel_divisor(int workers)
 {
@@ -96,7 +96,11 @@ scan_below(const Path *path)
 	}
 }
 
-/* See zs_cost.h. */
+/*
+ * Are the relation's rows those of its table?  A library that keeps some elsewhere, as TimescaleDB
+ * does with those of compressed chunks, takes core's scans out of rel->pathlist and puts paths of
+ * its own there.  Then no other scan of the table may be added.
+ */
 bool
 zscost_is_whole_table(const RelOptInfo *rel)
 {
@@ -127,7 +131,10 @@ zscost_is_whole_table(const RelOptInfo *rel)
 	return false;
 }
 
-/* See zs_cost.h. */
+/*
+ * Is one of core's paths cheaper than a path by batches can be, which costs at least that much in
+ * one process, with as many workers as there may be?  Then it is in vain to look for programs.
+ */
 bool
 zscost_is_beaten(const List *pathlist, Cost least)
 {

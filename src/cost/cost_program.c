@@ -134,7 +134,10 @@ cost_walker(Node *node, void *arg)
 	return expression_tree_walker(node, cost_walker, arg);
 }
 
-/* See zs_cost.h. */
+/*
+ * What the programs of a filter's clauses (RestrictInfos or not) cost for a row that they run for;
+ * reading columns is not in it.
+ */
 Cost
 zscost_filter(List *clauses)
 {
@@ -152,7 +155,10 @@ zscost_filter(List *clauses)
 	return total;
 }
 
-/* See zs_cost.h. */
+/*
+ * What the programs of values such as aggregates and keys cost for a row that they run for; reading
+ * columns is not in it.
+ */
 Cost
 zscost_values(List *exprs)
 {

@@ -54,7 +54,9 @@ heap_pages(RelOptInfo *rel, RangeTblEntry *rte)
 	return (BlockNumber) Min(ceil(rel->tuples / density), (double) MaxBlockNumber);
 }
 
-/* See zs_cost.h. */
+/*
+ * Workers for a sequential scan of the table, as many as core would take for a heap with its rows.
+ */
 int
 zscost_scan_workers(RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -97,7 +99,7 @@ bitmap_workers(PlannerInfo *root, RelOptInfo *rel, Path *bitmapqual, BlockNumber
 	return compute_parallel_worker(rel, fetched, -1, max_parallel_workers_per_gather);
 }
 
-/* See zs_cost.h. */
+/* Adds partial paths where a heap would have them. */
 void
 zscost_add_parallel_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {

@@ -18,7 +18,11 @@
 #include "zs_cost.h"
 #include "zs_depth.h"
 
-/* See zs_cost.h. */
+/*
+ * The share of the rows, more than 0 and at most 1, in vectors that a scan with the relation's
+ * restrictions looks at: those that their zone maps do not leave out.  It reads the zone maps of
+ * all segments when it is asked first.
+ */
 double
 zscost_zone_share(RelOptInfo *rel)
 {

@@ -460,9 +460,9 @@ forget(ZsExpr *expr, uint64 serial)
 }
 
 /*
- * See expr_run.h.  Where more rows are asked for than before, what is below is computed
- * again, too: a node may use the vector of another one, which changes when some other node asks
- * that one for more rows.
+ * The node's vector for the rows of sel, or NULL: the batch must be taken row by row.  Where more
+ * rows are asked for than before, what is below is computed again, too: a node may use the vector
+ * of another one, which changes when some other node asks that one for more rows.
  */
 const ZsColumnVector *
 zsexpr_run_node(const ZsExprRun *run, ZsExpr *expr, const uint64 *sel)

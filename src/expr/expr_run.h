@@ -63,7 +63,6 @@ extern bool zsexpr_run_bool(const ZsExprRun *run, ZsExpr *expr, const uint64 *se
 
 /* ---- nodes of all kinds (expr_run.c) ---- */
 
-/* The node's vector for the rows of sel, or NULL: the batch must be taken row by row. */
 extern const ZsColumnVector *zsexpr_run_node(const ZsExprRun *run, ZsExpr *expr,
 											 const uint64 *sel);
 

@@ -362,7 +362,7 @@ zsjoin_adaptive_add_paths(const ZsJoinPair *pair)
 		add_partial_path(joinrel, lfirst(lc));
 }
 
-/* Makes the nodes known, for plans that are read from text. */
+/* Makes the nodes known to core, for plans that are read from text; from _PG_init. */
 void
 zsjoin_adaptive_register(void)
 {

@@ -106,8 +106,9 @@ is_scan(PlannerInfo *root, const AlternativeSubPlan *alternative)
 }
 
 /*
- * See zs_join.h.  Called for each table of the query that is named in it, before anything is costed
- * or copied; does its work once.  Partitions come later.
+ * Chooses between the two plans of EXISTS in expressions where the subquery is a scan.  Called for
+ * each table of the query that is named in it, before anything is costed or copied; does its work
+ * once.  Partitions come later.
  */
 void
 zsjoin_exists_choose_scans(PlannerInfo *root, const RelOptInfo *rel)
@@ -227,7 +228,10 @@ decide_filter(PlannerInfo *root, RelOptInfo *rel)
 	return changed;
 }
 
-/* See zs_join.h. */
+/*
+ * Chooses between the two plans of EXISTS in the filter of a table.  A step of set_rel_pathlist,
+ * the first one: where the choice changes, core's paths of the table are made anew.
+ */
 void
 zsjoin_exists_choose_in_filter(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
@@ -253,8 +257,10 @@ find_in_aggregates(Node *node, void *context)
 }
 
 /*
- * See zs_join.h.  A column of the result that is sorted by is a member of an equivalence class, and
- * aggregates of partitions are copies.
+ * Chooses between the two plans of EXISTS in aggregates and their filters: a step of
+ * create_upper_paths, when core has made the paths of UPPERREL_GROUP_AGG.  A column of the result
+ * that is sorted by is a member of an equivalence class, and aggregates of partitions are copies:
+ * these stay as they are.
  */
 void
 zsjoin_exists_choose_in_aggregates(PlannerInfo *root, UpperRelationKind stage,

@@ -32,14 +32,7 @@ typedef struct ZsJoinPair
 
 /* ---- join_pair.c ---- */
 
-/* Is it certain that a path returns one row at most?  That it is estimated is no proof. */
 extern bool zsjoin_path_is_single_row(const Path *path);
-
-/*
- * Has one of the sides a row at most, by whose columns a row of the other side, a table, is looked
- * up in a unique index?  Then no path need be added to those of core.  False if a developer's
- * setting asks for others.
- */
 extern bool zsjoin_is_looked_up(const RelOptInfo *outerrel, const RelOptInfo *innerrel,
 								JoinType jointype);
 
@@ -88,22 +81,9 @@ extern void zsjoin_tap_connect_part(PlanState *node);
 
 /* ---- join_rules.c ---- */
 
-/* Does a join of this type drop rows of the outer side that have no partner? */
 extern bool zsjoin_drops_lonely_rows(JoinType type);
-
-/* Does each row come from an outer row, and is none but those that it comes from changed by it? */
 extern bool zsjoin_goes_by_outer_rows(JoinType type);
-
-/*
- * Is the function equality of numbers that hash joins and our vectors have as integers, by their
- * values?
- */
 extern bool zsjoin_is_equality(Oid funcid);
-
-/*
- * The clauses (RestrictInfo) by which outer and inner rows can be hashed, as hash_inner_and_outer()
- * finds them; sets their outer_is_left.
- */
 extern List *zsjoin_hashclauses(const RelOptInfo *joinrel, const RelOptInfo *outer,
 								const RelOptInfo *inner, JoinType jointype,
 								List *restrictlist);

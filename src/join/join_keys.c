@@ -94,7 +94,7 @@ max_bytes(void)
 	return Min(get_hash_memory_limit(), MAX_BYTES);
 }
 
-/* See join_keys.h. */
+/* With more keys than this a set may know their range only. */
 double
 zsjoin_keys_most(void)
 {
@@ -102,7 +102,7 @@ zsjoin_keys_most(void)
 	return (double) (max_bytes() / 2 / sizeof(int64));
 }
 
-/* See join_keys.h. */
+/* An empty set.  Memory comes from a child of the context. */
 ZsJoinKeys *
 zsjoin_keys_create(MemoryContext parent)
 {
@@ -114,7 +114,7 @@ zsjoin_keys_create(MemoryContext parent)
 	return keys;
 }
 
-/* See join_keys.h. */
+/* Forgets all keys. */
 void
 zsjoin_keys_reset(ZsJoinKeys *keys)
 {
@@ -150,7 +150,7 @@ enlarge(ZsJoinKeys *keys)
 	keys->maxkeys = maxkeys;
 }
 
-/* See join_keys.h. */
+/* Adds a key to a set that has not ended. */
 void
 zsjoin_keys_add(ZsJoinKeys *keys, int64 key)
 {
@@ -298,7 +298,7 @@ bitmap_has_key(const ZsJoinKeys *keys, int64 min, int64 max)
 	return false;
 }
 
-/* See join_keys.h. */
+/* Can no integer in [min, max] be a key? */
 bool
 zsjoin_keys_excludes(const ZsJoinKeys *keys, int64 min, int64 max)
 {
@@ -310,7 +310,7 @@ zsjoin_keys_excludes(const ZsJoinKeys *keys, int64 min, int64 max)
 	return keys->keys != NULL && !list_has_key(keys, min, max);
 }
 
-/* See join_keys.h. */
+/* Which of n values may be keys?  All that are, and maybe others. */
 void
 zsjoin_keys_test(const ZsJoinKeys *keys, const int64 *values, uint32 n, uint64 *bits)
 {
@@ -344,7 +344,7 @@ zsjoin_keys_test(const ZsJoinKeys *keys, const int64 *values, uint32 n, uint64 *
 
 /* ---- keys of several processes ------------------------------------------------------------- */
 
-/* See join_keys.h. */
+/* Frees what processes have left, for another hash table. */
 void
 zsjoin_keys_shared_reset(ZsRowFilterShared *shared, dsa_area *dsa)
 {
@@ -359,7 +359,7 @@ zsjoin_keys_shared_reset(ZsRowFilterShared *shared, dsa_area *dsa)
 	}
 }
 
-/* See join_keys.h. */
+/* Forgets all keys; from here on the set is this process's view of shared (NULL: a set again). */
 void
 zsjoin_keys_share(ZsJoinKeys *keys, ZsRowFilterShared *shared)
 {
@@ -367,7 +367,7 @@ zsjoin_keys_share(ZsJoinKeys *keys, ZsRowFilterShared *shared)
 	keys->shared = shared;
 }
 
-/* See join_keys.h. */
+/* Can the set be asked? */
 bool
 zsjoin_keys_is_complete(const ZsJoinKeys *keys)
 {
@@ -410,7 +410,10 @@ leave(ZsJoinKeys *keys, dsa_area *dsa)
 	zsjoin_keys_reset(keys);
 }
 
-/* See join_keys.h. */
+/*
+ * There are no more keys of this process.  From here on the set can be asked; one that is shared is
+ * left to all who share it, in dsa, and forgotten here.  Errors: those of making shared memory.
+ */
 void
 zsjoin_keys_end(ZsJoinKeys *keys, dsa_area *dsa)
 {
@@ -438,7 +441,10 @@ add_part(ZsJoinKeys *keys, const SharedPart *part)
 	zsjoin_keys_add(keys, part->max);
 }
 
-/* See join_keys.h. */
+/*
+ * Takes what all processes have left, when all have; then the set can be asked.  False if it
+ * cannot, since it is not shared, or one process leaves nothing.
+ */
 bool
 zsjoin_keys_collect(ZsJoinKeys *keys, dsa_area *dsa)
 {

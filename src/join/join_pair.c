@@ -26,7 +26,7 @@
 #include "zs_expr_guc.h"
 #include "zs_join.h"
 
-/* See join_internal.h. */
+/* Is it certain that a path returns one row at most?  That it is estimated is no proof. */
 bool
 zsjoin_path_is_single_row(const Path *path)
 {
@@ -67,7 +67,11 @@ looks_up(const RelOptInfo *one, const RelOptInfo *other)
 	return false;
 }
 
-/* See join_internal.h. */
+/*
+ * Has one of the sides a row at most, by whose columns a row of the other side, a table, is looked
+ * up in a unique index?  Then no path need be added to those of core.  False if a developer's
+ * setting asks for others.
+ */
 bool
 zsjoin_is_looked_up(const RelOptInfo *outerrel, const RelOptInfo *innerrel, JoinType jointype)
 {

@@ -494,7 +494,7 @@ add_partial_joins(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 	}
 }
 
-/* See zs_join.h. */
+/* Offers hash joins whose costs know what their keys spare the scan on the other side. */
 void
 zsjoin_plan_add_paths(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 					  RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)

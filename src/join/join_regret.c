@@ -36,7 +36,7 @@ has_bet(const List *paths)
 	return false;
 }
 
-/* See zs_join.h. */
+/* Drops loops that may cost much, and adds adaptive ones, among the paths of a pair. */
 void
 zsjoin_bound_regret(PlannerInfo *root, RelOptInfo *joinrel, RelOptInfo *outerrel,
 					RelOptInfo *innerrel, JoinType jointype, JoinPathExtraData *extra)

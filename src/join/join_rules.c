@@ -27,7 +27,10 @@
 #include "join_internal.h"
 #include "zs_clause.h"
 
-/* See join_internal.h. */
+/*
+ * Is the function equality of numbers that hash joins and our vectors have as integers, by their
+ * values?
+ */
 bool
 zsjoin_is_equality(Oid funcid)
 {
@@ -52,7 +55,7 @@ zsjoin_is_equality(Oid funcid)
 	}
 }
 
-/* See join_internal.h. */
+/* Does a join of this type drop rows of the outer side that have no partner? */
 bool
 zsjoin_drops_lonely_rows(JoinType type)
 {
@@ -60,7 +63,7 @@ zsjoin_drops_lonely_rows(JoinType type)
 		type == JOIN_RIGHT_ANTI || zs_join_is_right_semi(type);
 }
 
-/* See join_internal.h. */
+/* Does each row come from an outer row, and is none but those that it comes from changed by it? */
 bool
 zsjoin_goes_by_outer_rows(JoinType type)
 {
@@ -83,7 +86,10 @@ has_both_sides(RestrictInfo *rinfo, const RelOptInfo *outer, const RelOptInfo *i
 		OidIsValid(get_commutator(castNode(OpExpr, rinfo->clause)->opno));
 }
 
-/* See join_internal.h. */
+/*
+ * The clauses (RestrictInfo) by which outer and inner rows can be hashed, as hash_inner_and_outer()
+ * finds them; sets their outer_is_left.
+ */
 List *
 zsjoin_hashclauses(const RelOptInfo *joinrel, const RelOptInfo *outer,
 				   const RelOptInfo *inner, JoinType jointype, List *restrictlist)

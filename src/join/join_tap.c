@@ -502,7 +502,7 @@ zsjoin_tap_connect_part(PlanState *node)
 	Assert(!lacks_filters(node, NULL));
 }
 
-/* See zs_join.h. */
+/* A query with scans by batches has started: hash joins tell these what they look for. */
 void
 zsjoin_tap_connect(QueryDesc *queryDesc)
 {

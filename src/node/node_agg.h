@@ -314,8 +314,6 @@ extern void zsnode_agg_sets_start(AggNodeState *state);
 extern void zsnode_agg_sets_freeze(AggNodeState *state);
 extern void zsnode_agg_sets_finish(AggNodeState *state);
 extern void zsnode_agg_sets_free(AggNodeState *state);
-
-/* How many members the sets have together; bytes of buffers for what was written. */
 extern uint64 zsnode_agg_sets_count(const AggNodeState *state);
 extern Size zsnode_agg_sets_buffers(const AggNodeState *state);
 extern void zsnode_agg_keep_first(NodeAgg *agg, ZsInput *input, const uint64 *passed,

@@ -47,7 +47,8 @@ count_columns(Index varno, List *exprs)
 }
 
 /*
- * See node_agg_plan.h.  Columns that only aggregates and keys need are read where rows are left.
+ * What scanning the table and making its groups costs; of the rows this process gets one part in
+ * divisor.  Columns that only aggregates and keys need are read where rows are left by the filter.
  */
 Cost
 zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups, double divisor)

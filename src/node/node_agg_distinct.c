@@ -186,7 +186,7 @@ zsnode_agg_sets_freeze(AggNodeState *state)
 	}
 }
 
-/* How many members the sets have together, and bytes of buffers for what was written. */
+/* How many members the sets have together. */
 uint64
 zsnode_agg_sets_count(const AggNodeState *state)
 {
@@ -200,7 +200,7 @@ zsnode_agg_sets_count(const AggNodeState *state)
 	return count;
 }
 
-/* See node_agg.h. */
+/* The bytes of buffers for what the sets have written out. */
 Size
 zsnode_agg_sets_buffers(const AggNodeState *state)
 {

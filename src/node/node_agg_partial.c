@@ -46,7 +46,10 @@ zsnode_agg_can_divide(const ZsAggQuery *query)
 		(query->extra->flags & GROUPING_CAN_PARTIAL_AGG) != 0;
 }
 
-/* As make_partial_grouping_target() of the server. */
+/*
+ * Keys, and the aggregates of target and HAVING as partial ones, which are added to *aggrefs; as
+ * make_partial_grouping_target() of the server.  split: who combines them.
+ */
 PathTarget *
 zsnode_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split, List **aggrefs)
 {
@@ -154,7 +157,10 @@ add_final_paths(const ZsAggQuery *query, Path *partial, Path *path)
 	}
 }
 
-/* See node_agg_plan.h. */
+/*
+ * Adds the plans that combine the groups of the processes of the partial path: core's final step
+ * above Gather.
+ */
 void
 zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial)
 {
@@ -167,7 +173,7 @@ zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial)
 									   NULL, &nrows));
 }
 
-/* See node_agg_plan.h. */
+/* As zsnode_agg_add_gathered(), for a partial path of one process: without Gather. */
 void
 zsnode_agg_add_combined(const ZsAggQuery *query, Path *partial)
 {

@@ -239,7 +239,10 @@ add_distinct_paths(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *distinct_rel)
 	add_paths(&query, root->processed_distinctClause);
 }
 
-/* See zs_node.h. */
+/*
+ * A step of create_upper_paths: adds our paths for GROUP BY, aggregates and DISTINCT to those that
+ * core has made for the stage.  extra: core's, of UPPERREL_GROUP_AGG.
+ */
 void
 zsnode_agg_add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *input_rel,
 					 RelOptInfo *output_rel, void *extra)

@@ -67,7 +67,6 @@ extern CustomPath *zsnode_agg_partial_table_path(const ZsAggQuery *query, PathTa
 
 /* ---- node_agg_cost.c ---- */
 
-/* Scanning the table and making its groups; of the rows this process gets one part in divisor. */
 extern Cost zsnode_agg_table_cost(const ZsAggQuery *query, List *filter, double ngroups,
 								  double divisor);
 extern Cost zsnode_agg_least_cost(const ZsAggQuery *query);
@@ -81,18 +80,9 @@ extern Cost zsnode_agg_serial_cost(const ZsAggQuery *query);
 /* ---- node_agg_partial.c ---- */
 
 extern bool zsnode_agg_can_divide(const ZsAggQuery *query);
-
-/*
- * Keys, and the aggregates of target and HAVING as partial ones, which are added to *aggrefs.
- * split: who combines them.
- */
 extern PathTarget *zsnode_agg_partial_target(const ZsAggQuery *query, ZsAggSplit split,
 											 List **aggrefs);
 extern double zsnode_agg_partial_groups(const ZsAggQuery *query, double divisor);
-
-/*
- * Add the plans that combine what the partial path returns, in several processes or in one.
- */
 extern void zsnode_agg_add_gathered(const ZsAggQuery *query, Path *partial);
 extern void zsnode_agg_add_combined(const ZsAggQuery *query, Path *partial);
 extern bool zsnode_agg_can_combine(const ZsAggQuery *query);

@@ -177,7 +177,10 @@ make_path(RelOptInfo *rel, Path *subpath, List *keys, bool first_row)
 	return &path->path;
 }
 
-/* See zs_node.h. */
+/*
+ * A step of create_upper_paths: puts the node on top of all paths of a correlated subquery in an
+ * expression that may be run again with the same parameters.
+ */
 void
 zsnode_cache_add_paths(PlannerInfo *root, UpperRelationKind stage, RelOptInfo *final_rel)
 {

@@ -26,7 +26,9 @@
 #include "zs_attr.h"
 #include "zs_base_plan.h"
 
-/* See node_topn.h. */
+/*
+ * Describes a pathkey as a key on a column of rel, which may be a partition; false if it is none.
+ */
 bool
 zsnode_key_of_pathkey(PathKey *pathkey, RelOptInfo *rel, ZsTopNKey *key)
 {
@@ -52,7 +54,7 @@ zsnode_key_of_pathkey(PathKey *pathkey, RelOptInfo *rel, ZsTopNKey *key)
 	return false;
 }
 
-/* See node_topn.h. */
+/* Do the zone maps of the column follow the order of the key?  Reads system catalogs. */
 bool
 zsnode_key_has_zones(TupleDesc desc, const ZsTopNKey *key)
 {
@@ -87,7 +89,10 @@ typedef enum KeyLists
 	KEY_NULLS_FIRST
 } KeyLists;
 
-/* See node_topn.h. */
+/*
+ * Keys as a list, which a path and a plan node carry in custom_private and copyObject() can copy;
+ * at least one.
+ */
 List *
 zsnode_keys_pack(const ZsTopNKey *keys, int nkeys)
 {
@@ -107,7 +112,10 @@ zsnode_keys_pack(const ZsTopNKey *keys, int nkeys)
 	return list_make4(attnos, sortops, collations, nulls_first);
 }
 
-/* See node_topn.h. */
+/*
+ * Takes apart what zsnode_keys_pack() made: returns how many keys there are, *keys in the current
+ * context.
+ */
 int
 zsnode_keys_unpack(const List *packed, ZsTopNKey **keys)
 {
@@ -125,7 +133,7 @@ zsnode_keys_unpack(const List *packed, ZsTopNKey **keys)
 	return nkeys;
 }
 
-/* See node_topn.h. */
+/* The plan node of a path with sort keys over one table, whose filter is the node's own. */
 Plan *
 zsnode_key_plan(const CustomPath *path, List *tlist, List *clauses,
 				const CustomScanMethods *methods)

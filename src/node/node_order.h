@@ -126,46 +126,31 @@ extern Node *zsnode_order_create_state(CustomScan *cscan);
 
 /* node_order_run.c */
 
-/* The rows that the list has left, copied; forgotten again; one of them in the node's slot. */
 extern OrderRun *zsnode_order_make_run(OrderState *state);
 extern void zsnode_order_free_run(OrderState *state, OrderRun *run);
 extern void zsnode_order_store_row(OrderState *state, const OrderRun *run, int number);
 
 /* node_order_read.c */
 
-/* Opens the stripe: its rows, by their keys, are in the list.  nulls: those with NULL alone. */
 extern bool zsnode_order_open(OrderState *state, zstid stripe, bool nulls);
 
 /* node_order_sort.c */
 
-/* What rows look like that are sorted or kept: the node's columns, and the row's number. */
 extern TupleDesc zsnode_order_row_desc(const OrderState *state);
-
-/* The row of such a slot, in the node's. */
 extern void zsnode_order_store_sorted(OrderState *state, TupleTableSlot *slot);
-
-/* Sorts rows that are NULL in the first key; false if there are none. */
 extern bool zsnode_order_sort_nulls(OrderState *state);
-
-/* Sorts all that is in hand, and all that is left. */
 extern void zsnode_order_sort_rest(OrderState *state);
-
-/* The next row of either, in the node's slot; false behind the last, and the sort is over. */
 extern bool zsnode_order_next_sorted(OrderState *state);
 extern void zsnode_order_end_sort(OrderState *state);
 
 /* node_order_back.c */
 
-/* The next row, or the one before, in the node's slot; false if there is none. */
 extern bool zsnode_order_fetch(OrderState *state, bool forward);
 extern void zsnode_order_forget_kept(OrderState *state);
 
 /* node_order_merge.c */
 
-/* The next row in the order of the key, in the node's slot; false behind the last. */
 extern bool zsnode_order_next(OrderState *state);
-
-/* Forgets all that has been read. */
 extern void zsnode_order_reset(OrderState *state);
 
 #endif							/* NODE_ORDER_H */

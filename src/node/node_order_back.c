@@ -37,7 +37,10 @@ keep_row(OrderState *state)
 	tuplestore_puttupleslot(state->kept, slot);
 }
 
-/* See node_order.h. */
+/*
+ * Puts the next row, or the one before, into the node's slot; false if there is none.  Only a node
+ * that keeps its rows goes back.  Errors: those of reading rows and of the filter.
+ */
 bool
 zsnode_order_fetch(OrderState *state, bool forward)
 {
@@ -86,7 +89,7 @@ zsnode_order_fetch(OrderState *state, bool forward)
 	return true;
 }
 
-/* See node_order.h. */
+/* Frees the rows that are kept for going back; there may be none. */
 void
 zsnode_order_forget_kept(OrderState *state)
 {

@@ -277,7 +277,7 @@ static const CustomExecMethods exec_methods = {
 	.ExplainCustomScan = order_explain,
 };
 
-/* See node_order.h. */
+/* CreateCustomScanState: a node that has not begun. */
 Node *
 zsnode_order_create_state(CustomScan *cscan)
 {

@@ -383,7 +383,7 @@ next_of_phase(OrderState *state)
 	return found;
 }
 
-/* See node_order.h. */
+/* The next row in the order of the key, in the node's slot; false behind the last. */
 bool
 zsnode_order_next(OrderState *state)
 {
@@ -404,7 +404,7 @@ zsnode_order_next(OrderState *state)
 	return false;
 }
 
-/* See node_order.h. */
+/* Forgets all that has been read. */
 void
 zsnode_order_reset(OrderState *state)
 {

@@ -213,7 +213,10 @@ merge_pathkeys(PlannerInfo *root, RelOptInfo *rel)
 	return result;
 }
 
-/* See zs_node.h. */
+/*
+ * A step of set_rel_pathlist: paths of a zedstore table in the order that the query asks for or a
+ * merge join may want, where zone maps follow that order.  Core has made its paths of the table.
+ */
 void
 zsnode_order_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {

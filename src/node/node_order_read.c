@@ -156,7 +156,11 @@ sort_list(OrderState *state)
 	}
 }
 
-/* See node_order.h. */
+/*
+ * Opens the stripe, which begins with that row number: its rows that pass the filter are in
+ * state->list, by their keys.  nulls: only those whose first key is NULL, else only the others.
+ * False if there are none.  Errors: those of the filter.
+ */
 bool
 zsnode_order_open(OrderState *state, zstid stripe, bool nulls)
 {

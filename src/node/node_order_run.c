@@ -18,7 +18,7 @@
 #include "node_order.h"
 #include "zs_slot.h"
 
-/* See node_order.h. */
+/* Frees the run, and the memory that is counted for it. */
 void
 zsnode_order_free_run(OrderState *state, OrderRun *run)
 {
@@ -26,7 +26,10 @@ zsnode_order_free_run(OrderState *state, OrderRun *run)
 	MemoryContextDelete(run->context);
 }
 
-/* See node_order.h. */
+/*
+ * Copies the rows that the list has left, in their order; the run is freed by
+ * zsnode_order_free_run(), or with the node.
+ */
 OrderRun *
 zsnode_order_make_run(OrderState *state)
 {
@@ -61,7 +64,7 @@ zsnode_order_make_run(OrderState *state)
 	return run;
 }
 
-/* See node_order.h. */
+/* Puts row `number` of the run into the node's slot; its values stay the run's. */
 void
 zsnode_order_store_row(OrderState *state, const OrderRun *run, int number)
 {

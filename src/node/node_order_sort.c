@@ -26,7 +26,7 @@
 
 /* ---- a sort ----------------------------------------------------------------------------- */
 
-/* See node_order.h. */
+/* What rows look like that are sorted or kept: the node's columns, and the row's number. */
 TupleDesc
 zsnode_order_row_desc(const OrderState *state)
 {
@@ -108,7 +108,10 @@ perform_sort(OrderState *state)
 	state->phase = ORDER_SORTED;
 }
 
-/* See node_order.h. */
+/*
+ * Puts the row in a slot of zsnode_order_row_desc() into the node's slot; values by reference stay
+ * where they are.
+ */
 void
 zsnode_order_store_sorted(OrderState *state, TupleTableSlot *slot)
 {
@@ -118,7 +121,7 @@ zsnode_order_store_sorted(OrderState *state, TupleTableSlot *slot)
 						state->ncolumns, state->columns, slot->tts_values, slot->tts_isnull);
 }
 
-/* See node_order.h. */
+/* Puts the next row of the sort into the node's slot; false behind the last one. */
 bool
 zsnode_order_next_sorted(OrderState *state)
 {
@@ -130,7 +133,7 @@ zsnode_order_next_sorted(OrderState *state)
 	return true;
 }
 
-/* See node_order.h. */
+/* Frees the sort; there may be none. */
 void
 zsnode_order_end_sort(OrderState *state)
 {
@@ -144,7 +147,7 @@ zsnode_order_end_sort(OrderState *state)
 
 /* ---- what is sorted ---------------------------------------------------------------------- */
 
-/* See node_order.h. */
+/* Reads and sorts the rows that are NULL in the first key; false if there are none. */
 bool
 zsnode_order_sort_nulls(OrderState *state)
 {
@@ -167,7 +170,9 @@ zsnode_order_sort_nulls(OrderState *state)
 	return true;
 }
 
-/* See node_order.h. */
+/*
+ * Merging takes too much memory: sorts all rows that are in hand and all that have not been read.
+ */
 void
 zsnode_order_sort_rest(OrderState *state)
 {

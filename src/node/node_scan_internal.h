@@ -90,11 +90,7 @@ extern void zsnode_row_filters_explain(List *filters, Relation rel, uint64 remov
 /* ---- what it tells (node_scan_report.c) ---- */
 
 extern ZsBatchCounts zsnode_scan_counts(const ZsScanNode *state);
-
-/* A worker says what it has counted; the leader takes what has been said. */
 extern void zsnode_scan_exchange_counts(ZsScanNode *state);
-
-/* ExplainCustomScan. */
 extern void zsnode_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es);
 
 #endif							/* NODE_SCAN_INTERNAL_H */

@@ -371,7 +371,7 @@ make_path(PlannerInfo *root, RelOptInfo *rel, List *vector_clauses, int workers)
 	return &path->path;
 }
 
-/* See zs_node_scan.h. */
+/* Is it a path of a scan by batches, without parameters? */
 bool
 zsnode_scan_is_path(const Path *path)
 {
@@ -379,14 +379,20 @@ zsnode_scan_is_path(const Path *path)
 		((const CustomPath *) path)->methods == &path_methods;
 }
 
-/* See zs_node_scan.h. */
+/*
+ * Is it a path of a scan by batches that leaves out rows which hash joins above it have no use for?
+ */
 bool
 zsnode_scan_leaves_out(const Path *path)
 {
 	return zsnode_scan_is_path(path) && ((const ScanPath *) path)->leaves_out;
 }
 
-/* See zs_node_scan.h. */
+/*
+ * A copy of such a path (zsnode_scan_leaves_out()) for a scan that returns a share of its rows, 0
+ * to 1, thanks to a join's keys of these columns (list of attribute numbers), and for that looks at
+ * no more than the share `vectors` of the vectors of each column.
+ */
 Path *
 zsnode_scan_filtered_path(PlannerInfo *root, const Path *path, List *columns, double share,
 						  double vectors)
@@ -417,7 +423,10 @@ is_beaten(RelOptInfo *rel)
 		zscost_is_beaten(rel->pathlist, least * zscost_zone_share(rel));
 }
 
-/* See zs_node.h. */
+/*
+ * A step of set_rel_pathlist: adds scans by batches, parallel ones too, to core's paths of a
+ * zedstore table, where they may be cheaper.
+ */
 void
 zsnode_scan_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {

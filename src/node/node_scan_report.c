@@ -123,7 +123,7 @@ explain_columns(CustomScanState *node, ExplainState *es)
 	zsnode_explain_columns(node->ss.ss_currentRelation, attrs, es);
 }
 
-/* Core shows the whole filter and what it removed. */
+/* ExplainCustomScan: core shows the whole filter and what it removed. */
 void
 zsnode_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {

@@ -35,23 +35,11 @@ typedef struct ZsTopNKey
 
 /* node_key.c */
 
-/*
- * Describes a pathkey as a key on a column of rel, which may be a partition; false if it is none.
- */
 extern bool zsnode_key_of_pathkey(PathKey *pathkey, RelOptInfo *rel, ZsTopNKey *key);
-
-/*
- * Keys as a list, which a path and a plan node carry in custom_private, and taken apart again: how
- * many there are, *keys in the current context.
- */
 extern List *zsnode_keys_pack(const ZsTopNKey *keys, int nkeys);
 extern int	zsnode_keys_unpack(const List *packed, ZsTopNKey **keys);
-
-/* The plan node of such a path of a table, whose filter is its own. */
 extern Plan *zsnode_key_plan(const CustomPath *path, List *tlist, List *clauses,
 							 const CustomScanMethods *methods);
-
-/* Do the zone maps of the column follow the order of the key?  Reads system catalogs. */
 extern bool zsnode_key_has_zones(TupleDesc desc, const ZsTopNKey *key);
 
 typedef struct TopNState
@@ -96,23 +84,15 @@ typedef struct TopNState
 
 /* node_topn_heap.c */
 
-/* What a path and a plan node carry in custom_private, and taken apart again. */
 extern List *zsnode_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys);
 extern int	zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys);
-
-/* Does the row in keyslot pass the filter?  Errors: the filter's. */
 extern bool zsnode_topn_row_passes(TopNState *state);
-
-/* Takes the row in keyslot over if it is among the best so far. */
 extern void zsnode_topn_look_at_row(TopNState *state);
 
 /* node_topn_batch.c */
 
-/* Gets ready to read batches of the table, and to apply the filter's programs to them. */
 extern void zsnode_topn_begin_batches(TopNState *state, CustomScan *cscan, Relation rel,
 									  EState *estate);
-
-/* Looks at all rows, by batches.  Errors: the filter's. */
 extern void zsnode_topn_choose_by_batches(TopNState *state);
 
 /* node_topn_plan.c */

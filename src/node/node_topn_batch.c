@@ -286,7 +286,7 @@ order_is_free(const TopNState *state)
 									 state->css.ss.ps.state->es_param_list_info);
 }
 
-/* See node_topn.h. */
+/* Looks at all rows, by batches.  Errors: the filter's. */
 void
 zsnode_topn_choose_by_batches(TopNState *state)
 {
@@ -309,7 +309,7 @@ zsnode_topn_choose_by_batches(TopNState *state)
 	zsexpr_input_end(state->input);
 }
 
-/* See node_topn.h. */
+/* Gets ready to read batches of the table, and to apply the filter's programs to them. */
 void
 zsnode_topn_begin_batches(TopNState *state, CustomScan *cscan, Relation rel, EState *estate)
 {

@@ -41,7 +41,7 @@ typedef enum TopNPrivate
 	TOPN_KEYS
 } TopNPrivate;
 
-/* See node_topn.h. */
+/* What a path and a plan node carry in custom_private: how many rows are wanted, and the keys. */
 List *
 zsnode_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys)
 {
@@ -50,7 +50,10 @@ zsnode_topn_pack(int64 bound, const ZsTopNKey *keys, int nkeys)
 					  zsnode_keys_pack(keys, nkeys));
 }
 
-/* See node_topn.h. */
+/*
+ * Takes apart what zsnode_topn_pack() made: returns how many keys there are, *keys in the current
+ * context.
+ */
 int
 zsnode_topn_unpack(List *packed, int64 *bound, ZsTopNKey **keys)
 {
@@ -111,7 +114,7 @@ take_row(TopNState *state)
 	MemoryContextSwitchTo(old);
 }
 
-/* See node_topn.h. */
+/* Takes the row in keyslot over if it is among the best so far. */
 void
 zsnode_topn_look_at_row(TopNState *state)
 {
@@ -131,7 +134,7 @@ zsnode_topn_look_at_row(TopNState *state)
 	take_row(state);
 }
 
-/* See node_topn.h. */
+/* Does the row in keyslot pass the filter?  Errors: the filter's. */
 bool
 zsnode_topn_row_passes(TopNState *state)
 {

@@ -227,7 +227,10 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	path->path.total_cost = path->path.startup_cost + bound * cpu_tuple_cost;
 }
 
-/* See zs_node.h. */
+/*
+ * A step of set_rel_pathlist: adds a path for ORDER BY columns LIMIT of a constant over one
+ * zedstore table.  Core has made its paths of the table.
+ */
 void
 zsnode_topn_add_path(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 {
