@@ -197,10 +197,6 @@ extern void zscodec_encoder_free(ZsEncoder *enc);
 
 /* codec_segment.c */
 
-/*
- * Encodes a segment; out->len is reset first.  The caller lays out->data[0 .. out->len) over its
- * pages.
- */
 extern const char *zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input,
 										  const ZsEncodeOptions *options, ZsCodecBuf *out);
 
@@ -230,7 +226,6 @@ extern size_t zscodec_numeric_from_int(int64 value, int scale, uint8 *payload);
 
 /* codec_segment.c */
 
-/* No payload of this input is longer than this (what zscodec_segment_encode() may grow out to). */
 extern size_t zscodec_segment_max_size(const ZsColumnInput *input);
 
 /* ---- choices (codec_recall.c) ------------------------------------------------------------ */
@@ -278,10 +273,6 @@ typedef struct ZsSegmentInfo
 	ZsVectorInfo vectors[ZS_SEGMENT_VECTORS];
 } ZsSegmentInfo;
 
-/*
- * Parses and checks header and directory.  len: bytes at hand, at most ZS_SEGMENT_HEAD_MAX are
- * looked at.
- */
 extern const char *zscodec_segment_open(const uint8 *head, size_t len, ZsSegmentInfo *info);
 
 /* codec_uniform.c */
@@ -309,14 +300,9 @@ typedef struct ZsUniform
 	uint8		body[ZS_UNIFORM_BODY_MAX];
 } ZsUniform;
 
-/* Is the payload, which was opened to info, such a one?  Sets *uniform. */
 extern bool zscodec_uniform_find(const uint8 *payload, const ZsSegmentInfo *info,
 								 ZsUniform *uniform);
-
-/* Length of the payload; at most ZS_UNIFORM_PAYLOAD_MAX. */
 extern uint32 zscodec_uniform_size(const ZsUniform *uniform);
-
-/* Makes bytes [from, to) of the payload. */
 extern void zscodec_uniform_bytes(const ZsUniform *uniform, uint32 from, uint32 to, uint8 *dst);
 
 /* codec_reader.c */
@@ -455,7 +441,6 @@ typedef struct ZsVectorOut
 	size_t		scratch_size;
 } ZsVectorOut;
 
-/* Allocators are copied; init allocates nothing; free may be called any number of times. */
 extern void zscodec_shared_init(ZsSharedState *shared, const ZsAllocator *alloc);
 extern void zscodec_shared_free(ZsSharedState *shared);
 extern void zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc);
@@ -463,51 +448,27 @@ extern void zscodec_vector_free(ZsVectorOut *out);
 
 /* codec_shared.c */
 
-/*
- * Parses the shared area; what shared held before is freed.  bytes need not stay valid.  Call it
- * also for shared_len 0 (or zscodec_shared_free()) when one ZsSharedState serves several segments.
- */
 extern const char *zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *bytes, size_t len,
 									   ZsSharedState *shared);
 
 /* codec_buf.c */
 
-/* Bytes of memory that it has now; forming values and integers makes it more. */
 extern size_t zscodec_shared_memory(const ZsSharedState *shared);
 
 /* codec_dict_coded.c */
 
-/* Forms all entries of a dictionary, if it is one of those that wait for it. */
 extern const char *zscodec_shared_form(const ZsSharedState *shared);
 
 /* codec_numeric.c */
 
-/*
- * Makes the integers of a dictionary of numerics, for SCALED, if that did not happen yet; what is
- * not a dictionary of numerics stays as it is.
- */
 extern const char *zscodec_shared_scale(const ZsSegmentInfo *info, ZsSharedState *shared);
 
 /* codec_decode.c */
 
-/*
- * The forms that a vector may have besides NULLS, by the directory alone.  Those not returned here
- * it does not have; SCALED of a vector that returns it here may turn out not to be there.
- */
 extern uint32 zscodec_vector_forms(const ZsSegmentInfo *info, int vecno);
-
-/*
- * Decodes all rows of a vector into those of the wanted forms that it has; out->have says which.
- * vec need not stay valid afterwards.  After an error out->have is 0.
- */
 extern const char *zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
 										 size_t len, const ZsSharedState *shared, uint32 want,
 										 ZsVectorOut *out);
-
-/*
- * The same for VALUES, of which only those of rows, a bitmap, are needed.  Where forming all would
- * take longer, out->have has SOME, out->some is rows, and values[] of others are undefined.
- */
 extern const char *zscodec_vector_decode_some(const ZsSegmentInfo *info, int vecno,
 											  const uint8 *vec, size_t len,
 											  const ZsSharedState *shared, const uint64 *rows,
@@ -515,16 +476,10 @@ extern const char *zscodec_vector_decode_some(const ZsSegmentInfo *info, int vec
 
 /* codec_buf.c */
 
-/* Lets what values[] points to stay over the next decode of values, but not over this again. */
 extern void zscodec_vector_keep(ZsVectorOut *out);
 
 /* codec_dict_decode.c */
 
-/*
- * Adds to a vector that has CODES the other wanted forms that these lead to: VALUES, SCALED,
- * LENGTHS.  shared is what it was decoded with.  After an error out is as it was but for the arrays
- * of the wanted forms.
- */
 extern const char *zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared,
 											 uint32 want, ZsVectorOut *out);
 
@@ -542,31 +497,14 @@ typedef struct ZsVectorTotals
 	int64		max;
 } ZsVectorTotals;
 
-/*
- * Adds up the values of a vector without moving them to their rows.  *found is false if they are no
- * integers below 2^52 in size, or numerics of several display scales; a dictionary's need
- * zscodec_shared_scale().  out lends memory, and what it has of the same vector stays as it is.
- */
 extern const char *zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
 										 size_t len, const ZsSharedState *shared, bool extremes,
 										 ZsVectorOut *out, ZsVectorTotals *totals, bool *found);
 
 /* codec_decode.c */
 
-/*
- * Which bytes of a vector does zscodec_vector_decode_one() look at for row idx?  head has its first
- * head_len bytes, fewer than all; true: these and bytes [*from, *to) behind them, which may be
- * none.  False: any.
- */
 extern bool zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head,
 								size_t head_len, uint32 idx, uint32 *from, uint32 *to);
-
-/*
- * Decodes row idx (0 .. nrows - 1) of a vector; values[idx], isnull[idx] and, when has_ext,
- * isext[idx] of out are set, all other rows are undefined, and out->have is 0.  The value stays
- * valid until the next decode into out.  So do, with `whole`, body_len bytes at body: a compressed
- * vector without compression, else NULL.  With vec NULL it is decoded from such bytes at body.
- */
 extern const char *zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec,
 											 size_t len, const ZsSharedState *shared, uint32 idx,
 											 bool whole, ZsVectorOut *out);
@@ -593,8 +531,6 @@ extern int64 zscodec_zone_from_int64(int64 value, int width, bool is_unsigned);
 extern int64 zscodec_zone_from_float8(double value);
 extern int64 zscodec_zone_from_pattern(ZsValueKind kind, uint64 pattern);
 extern int64 zscodec_zone_from_bytes(const uint8 *bytes, size_t len);
-
-/* Bounds of a numeric payload; false when the payload is malformed. */
 extern bool zscodec_zone_from_numeric(const uint8 *payload, size_t len, int64 *lower, int64 *upper);
 
 #endif							/* ZS_CODEC_H */

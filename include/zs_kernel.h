@@ -103,51 +103,30 @@ zskernel_bits_meet(const uint64 *a, const uint64 *b)
 	return any != 0;
 }
 
-/* Sets rows [first, first + count), which the batch has room for. */
 extern void zskernel_bits_set_range(uint64 *bits, uint32 first, uint32 count);
 extern uint32 zskernel_bits_count(const uint64 *bits);
-
-/* The rows in ascending order; list has room for all.  Returns how many. */
 extern uint32 zskernel_bits_list(const uint64 *bits, uint16 *list);
-
-/* Bits from n bytes of which each is 0 or 1. */
 extern void zskernel_bits_from_bytes(const uint8 *bytes, uint32 n, uint64 *bits);
 
 /* ---- comparisons (kernel_compare.c) ------------------------------------ */
 
-/* Which of n values compare so with c? */
 extern void zskernel_compare_int64(const int64 *values, uint32 n, ZsCompare op, int64 c,
 								   uint64 *bits);
-
-/*
- * As unsigned integers: those of 32 bits are sign-extended, the constant too, which keeps their
- * order.
- */
 extern void zskernel_compare_uint64(const int64 *values, uint32 n, ZsCompare op, int64 c,
 									uint64 *bits);
-
-/* Floats in PostgreSQL's order: NaN equals NaN and is larger than all others, -0 equals 0. */
 extern void zskernel_compare_float8(const int64 *values, uint32 n, ZsCompare op, double c,
 									uint64 *bits);
 extern void zskernel_compare_float4(const int64 *values, uint32 n, ZsCompare op, double c,
 									uint64 *bits);
-
-/* Value by value of two vectors. */
 extern void zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op,
 									uint64 *bits);
 
 extern void zskernel_compare_uint64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op,
 									 uint64 *bits);
-
-/* The same for floats of 8 bytes. */
 extern void zskernel_compare_float8s(const int64 *a, const int64 *b, uint32 n, ZsCompare op,
 									 uint64 *bits);
-
-/* Which of n values are in the ascending list of nlist? */
 extern void zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist,
 							  uint64 *bits);
-
-/* Which of n values, minus low, are members of a bitmap that has room for nmembers? */
 extern void zskernel_in_bitmap(const int64 *values, uint32 n, int64 low, const uint64 *bitmap,
 							   uint64 nmembers, uint64 *bits);
 
@@ -179,32 +158,20 @@ zskernel_bloom_word(uint64 hash, uint32 log2_words)
 	return hash >> (64 - log2_words);
 }
 
-/* Which of n values may have been added to the filter?  All that have been, and few others. */
 extern void zskernel_in_bloom(const int64 *values, uint32 n, const uint64 *words,
 							  uint32 log2_words, uint64 *bits);
-
-/* Which of n lengths are equal to c? */
 extern void zskernel_equal_uint32(const uint32 *values, uint32 n, uint32 c, uint64 *bits);
-
-/* Which of n codes have 1 in table?  Codes are below its length. */
 extern void zskernel_in_table(const uint32 *codes, uint32 n, const uint8 *table, uint64 *bits);
 
 /* ---- sums (kernel_sum.c) ----------------------------------------------- */
 
 /* Exact, of the selected values. */
 extern zs_int128 zskernel_sum_int64(const int64 *values, const uint64 *sel);
-
-/* The same if all sums of up to 1024 of the values fit 64 bits, else modulo 2^64. */
 extern int64 zskernel_sum_int64_narrow(const int64 *values, const uint64 *sel);
 
 /* Smallest and largest of the selected values, of which there is at least one. */
 extern int64 zskernel_min_int64(const int64 *values, const uint64 *sel);
 extern int64 zskernel_max_int64(const int64 *values, const uint64 *sel);
-
-/*
- * Adds the selected floats to sum one after the other, as the server's aggregates do, so that the
- * result is the same bit by bit.  Those of 4 bytes are added with the precision of 4 bytes.
- */
 extern double zskernel_sum_float8(const int64 *values, const uint64 *sel, double sum);
 extern float zskernel_sum_float4(const int64 *values, const uint64 *sel, float sum);
 
@@ -213,25 +180,11 @@ extern float zskernel_sum_float4(const int64 *values, const uint64 *sel, float s
 /* Sums by group are for so few of them. */
 #define ZS_KERNEL_GROUPS	64
 
-/*
- * Codes of n rows, those of list (NULL: the first n): codes[i] * factor + (0 for NULL, 1 for low, 2
- * for low + 1, ...).  nulls may be NULL.  False if a value has no code below count; then the codes
- * are undefined.
- */
 extern bool zskernel_group_codes(const int64 *values, const uint64 *nulls, const uint16 *list,
 								 uint32 n, int64 low, uint64 count, uint32 factor, uint32 *codes);
-
-/* numbers[i] = table[codes[i]]; false if one of them is none. */
 extern bool zskernel_group_numbers(const uint32 *codes, uint32 n, const uint32 *table, uint32 none,
 								   uint32 *numbers);
-
-/* How many of n rows each of ngroups groups has; the rows' groups are below ngroups. */
 extern void zskernel_group_count(const uint32 *groups, uint32 n, uint32 ngroups, uint32 *counts);
-
-/*
- * Sums by group of n rows, those of list (NULL: the first n).  False, and the sums are undefined,
- * if a value is not below 2^52 in size.
- */
 extern bool zskernel_group_sum(const int64 *values, const uint16 *list, const uint32 *groups,
 							   uint32 n, uint32 ngroups, int64 *sums);
 
@@ -246,17 +199,7 @@ typedef enum ZsArith
 	ZS_ARITH_MOD				/* integers only */
 } ZsArith;
 
-/*
- * How many bits the sizes of n values take, without the sign; what negative ones need is counted as
- * ~value.
- */
 extern int	zskernel_bits_of_int64(const int64 *values, uint32 n);
-
-/*
- * out = a op b for n rows.  False if the result of a selected row is no integer of width (2, 4, 8)
- * bytes, or the server's operator would raise another error there; what stands at other rows is
- * undefined.  out is neither a nor b.
- */
 extern bool zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n,
 							   const uint64 *sel, int64 *out);
 extern bool zskernel_sub_int64(int width, const int64 *a, const int64 *b, uint32 n,
@@ -274,22 +217,15 @@ extern bool zskernel_abs_int64(int width, const int64 *a, uint32 n, const uint64
 extern bool zskernel_fits_int64(int width, const int64 *a, uint32 n, const uint64 *sel);
 extern bool zskernel_in_range_int64(const int64 *a, int64 low, int64 high, uint32 n,
 									const uint64 *sel);
-
-/* out = a * factor, which is positive; false if a selected one overflows. */
 extern bool zskernel_scale_up_int64(const int64 *a, int64 factor, uint32 n, const uint64 *sel,
 									int64 *out);
-
-/* out = a / divisor (even), rounded half away from zero; (positive) rounded down. */
 extern void zskernel_round_int64(const int64 *a, int64 divisor, uint32 n, int64 *out);
 extern void zskernel_floor_int64(const int64 *a, int64 divisor, uint32 n, int64 *out);
 
-/* The same for floats: false if the server's operator would raise an error at a selected row. */
 extern bool zskernel_arith_float8(ZsArith op, const int64 *a, const int64 *b, uint32 n,
 								  const uint64 *sel, int64 *out);
 extern bool zskernel_arith_float4(ZsArith op, const int64 *a, const int64 *b, uint32 n,
 								  const uint64 *sel, int64 *out);
-
-/* Floats from integers, and from floats of 4 bytes. */
 extern void zskernel_float8_from_int64(const int64 *a, uint32 n, int64 *out);
 extern void zskernel_float4_from_int64(const int64 *a, uint32 n, int64 *out);
 extern void zskernel_float8_from_float4(const int64 *a, uint32 n, int64 *out);
@@ -300,11 +236,7 @@ extern void zskernel_float8_from_float4(const int64 *a, uint32 n, int64 *out);
  */
 extern bool zskernel_float8_from_decimal(const int64 *a, double power, uint32 n, const uint64 *sel,
 										 int64 *out);
-
-/* Floats of width 4 or 8: -a, or |a|. */
 extern void zskernel_flip_sign(int width, bool absolute, const int64 *a, uint32 n, int64 *out);
-
-/* out = a at the selected rows; the others stay. */
 extern void zskernel_merge_int64(const int64 *a, const uint64 *sel, int64 *out);
 
 /* ---- dates and times (kernel_time.c) ----------------------------------- */
@@ -329,11 +261,8 @@ typedef enum ZsDateField
 #define ZS_DATE_FIRST	(-730119)
 #define ZS_DATE_LAST	2921939
 
-/* The field of each of n days; the first day of the week, month, quarter, ... that it is in. */
 extern void zskernel_date_field(ZsDateField field, const int64 *days, uint32 n, int64 *out);
 extern void zskernel_date_begin(ZsDateField field, const int64 *days, uint32 n, int64 *out);
-
-/* The largest multiple of unit that is not above a; the number of it modulo modulus, at least 0. */
 extern void zskernel_floor_to_int64(const int64 *a, int64 unit, uint32 n, int64 *out);
 extern void zskernel_part_of_int64(const int64 *a, int64 unit, int64 modulus, uint32 n, int64 *out);
 
@@ -354,11 +283,6 @@ typedef struct ZsLikePattern
 extern bool zskernel_like(const ZsLikePattern *pattern, const char *bytes, size_t len);
 
 extern bool zskernel_is_ascii(const char *bytes, size_t len);
-
-/*
- * A hash of a string, whose upper bits are as good as the lower ones.  It goes into no file that
- * outlives a process, so it may change.
- */
 extern uint64 zskernel_hash(const char *bytes, size_t len);
 
 static inline double

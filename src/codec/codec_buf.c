@@ -119,7 +119,7 @@ zscodec_encoder_free(ZsEncoder *enc)
 		zscodec_buf_free(&enc->bufs[i]);
 }
 
-/* See zs_codec.h. */
+/* Makes an empty state; allocates nothing.  The allocator is copied. */
 void
 zscodec_shared_init(ZsSharedState *shared, const ZsAllocator *alloc)
 {
@@ -151,7 +151,7 @@ zscodec_shared_free(ZsSharedState *shared)
 		alloc.free(alloc.ctx, arena);
 }
 
-/* See zs_codec.h. */
+/* Bytes of memory that the shared state has now; forming values and integers makes it more. */
 size_t
 zscodec_shared_memory(const ZsSharedState *shared)
 {
@@ -159,7 +159,7 @@ zscodec_shared_memory(const ZsSharedState *shared)
 		(shared->coded != NULL && shared->coded->arena != NULL ? shared->coded->arena_size : 0);
 }
 
-/* See zs_codec.h. */
+/* Makes an empty vector; allocates nothing.  The allocator is copied. */
 void
 zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc)
 {
@@ -176,7 +176,7 @@ zscodec_vector_init(ZsVectorOut *out, const ZsAllocator *alloc)
 	out->body = NULL;
 }
 
-/* See zs_codec.h. */
+/* Lets what values[] points to stay over the next decode of values, but not over this again. */
 void
 zscodec_vector_keep(ZsVectorOut *out)
 {
@@ -189,7 +189,7 @@ zscodec_vector_keep(ZsVectorOut *out)
 	out->kept_size = size;
 }
 
-/* See zs_codec.h. */
+/* Frees the vector's memory; may be called any number of times. */
 void
 zscodec_vector_free(ZsVectorOut *out)
 {

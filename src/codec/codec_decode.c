@@ -179,7 +179,10 @@ begin_decode(const ZsSegmentInfo *info, int vecno, size_t len, const ZsVectorInf
 	return NULL;
 }
 
-/* See zs_codec.h. */
+/*
+ * The forms that a vector may have besides NULLS, by the directory alone.  Those not returned here
+ * it does not have; SCALED of a vector that returns it here may turn out not to be there.
+ */
 uint32
 zscodec_vector_forms(const ZsSegmentInfo *info, int vecno)
 {
@@ -288,7 +291,10 @@ decode_vector(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len
 	return NULL;
 }
 
-/* See zs_codec.h. */
+/*
+ * Decodes all rows of a vector into those of the wanted forms that it has; out->have says which.
+ * vec need not stay valid afterwards.  After an error out->have is 0.
+ */
 const char *
 zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
 					  const ZsSharedState *shared, uint32 want, ZsVectorOut *out)
@@ -296,7 +302,11 @@ zscodec_vector_decode(const ZsSegmentInfo *info, int vecno, const uint8 *vec, si
 	return decode_vector(info, vecno, vec, len, shared, want, NULL, out);
 }
 
-/* See zs_codec.h. */
+/*
+ * As zscodec_vector_decode() for VALUES, of which only those of rows, a bitmap, are needed.  Where
+ * forming all would take longer, out->have has SOME, out->some is rows, and values[] of others are
+ * undefined.
+ */
 const char *
 zscodec_vector_decode_some(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
 						   const ZsSharedState *shared, const uint64 *rows, ZsVectorOut *out)
@@ -335,7 +345,12 @@ decode_row(const ZsSegmentInfo *info, const ZsVectorInfo *vi, const ZsSharedStat
 	return NULL;
 }
 
-/* See zs_codec.h. */
+/*
+ * Decodes row idx (0 .. nrows - 1) of a vector; values[idx], isnull[idx] and, when has_ext,
+ * isext[idx] of out are set, all other rows are undefined, and out->have is 0.  The value stays
+ * valid until the next decode into out.  So do, with `whole`, body_len bytes at body: a compressed
+ * vector without compression, else NULL.  With vec NULL it is decoded from such bytes at body.
+ */
 const char *
 zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
 						  const ZsSharedState *shared, uint32 idx, bool whole, ZsVectorOut *out)
@@ -379,7 +394,11 @@ zscodec_vector_decode_one(const ZsSegmentInfo *info, int vecno, const uint8 *vec
 	return err;
 }
 
-/* See zs_codec.h. */
+/*
+ * Which bytes of a vector does zscodec_vector_decode_one() look at for row idx?  head has its first
+ * head_len bytes, fewer than all; true: these and bytes [*from, *to) behind them, which may be
+ * none.  False: any.
+ */
 bool
 zscodec_vector_part(const ZsSegmentInfo *info, int vecno, const uint8 *head, size_t head_len,
 					uint32 idx, uint32 *from, uint32 *to)

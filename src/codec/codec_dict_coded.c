@@ -191,7 +191,7 @@ zscodec_dict_need(const ZsSharedState *shared, const uint64 *codes, uint32 n)
 	return waiting != NONE ? form_blocks(shared, waiting, NONE) : NULL;
 }
 
-/* See zs_codec.h. */
+/* Forms all entries of the dictionary, if it is one of those that wait for it. */
 const char *
 zscodec_shared_form(const ZsSharedState *shared)
 {

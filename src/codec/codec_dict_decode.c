@@ -101,7 +101,7 @@ zscodec_dict_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShare
 	return NULL;
 }
 
-/* See codec_ops.h. */
+/* ZsEncodingOps of DICT: one value. */
 const char *
 zscodec_dict_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body, uint32 entry,
 						const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)
@@ -118,7 +118,10 @@ zscodec_dict_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body, uint32 en
 	return zscodec_dict_one(shared, code, out, value);
 }
 
-/* The integers that codes of n values stand for.  See codec_ops.h. */
+/*
+ * The integers that codes of n values of a dictionary stand for; *found is false if not all of its
+ * entries have one.
+ */
 const char *
 zscodec_dict_decode_ints(const ZsSegmentInfo *info, const ZsVectorInfo *vi, ZsReader *r, uint32 n,
 						 const ZsSharedState *shared, uint64 *ints, int *scale, bool *found)
@@ -176,7 +179,11 @@ need_codes(const ZsSharedState *shared, const ZsVectorOut *out)
 	return zscodec_dict_need(shared, codes, n);
 }
 
-/* See zs_codec.h. */
+/*
+ * Adds to a vector that has CODES the other wanted forms that these lead to: VALUES, SCALED,
+ * LENGTHS.  shared is what it was decoded with.  After an error out is as it was but for the arrays
+ * of the wanted forms.
+ */
 const char *
 zscodec_vector_from_codes(const ZsSegmentInfo *info, const ZsSharedState *shared, uint32 want,
 						  ZsVectorOut *out)
@@ -367,7 +374,7 @@ merge_entries(const uint64 *is_literal, uint32 nliterals, uint32 n, const uint64
 	Assert(literal == nliterals);
 }
 
-/* See codec_ops.h. */
+/* ZsEncodingOps of MIXED: codes of the segment's dictionary, and literals. */
 const char *
 zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsSharedState *shared,
 					 uint32 *want, ZsVectorOut *out)
@@ -414,7 +421,7 @@ zscodec_mixed_decode(const ZsSegmentInfo *info, ZsVectorBody *body, const ZsShar
 	return NULL;
 }
 
-/* See codec_ops.h. */
+/* ZsEncodingOps of MIXED: one value. */
 const char *
 zscodec_mixed_decode_one(const ZsSegmentInfo *info, ZsVectorBody *body, uint32 entry,
 						 const ZsSharedState *shared, ZsVectorOut *out, uint64 *value)

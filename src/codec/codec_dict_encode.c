@@ -19,7 +19,7 @@
 #pragma GCC optimize ("O3")
 #endif
 
-/* See codec_ops.h. */
+/* ZsEncodingOps of DICT: writes the codes. */
 size_t
 zscodec_dict_encode(ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out)
 {
@@ -59,7 +59,7 @@ encode_literals(ZsSegmentEncoder *se, const ZsLiterals *values, uint8 *out, uint
 	return size;
 }
 
-/* See codec_ops.h. */
+/* ZsEncodingOps of MIXED: writes codes and literals. */
 size_t
 zscodec_mixed_encode(ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out)
 {

@@ -54,7 +54,7 @@ typedef struct BuildScratch
 	uint16		slots[CANDIDATE_SLOTS]; /* index + 1 into candidates */
 } BuildScratch;
 
-/* See codec_fsst.h. */
+/* Scratch memory for building a table, in bytes. */
 size_t
 zscodec_fsst_scratch_size(void)
 {

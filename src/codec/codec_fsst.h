@@ -45,7 +45,6 @@ typedef struct ZsSymbolTable
 	ZsFsstSlot	hash[ZS_FSST_HASH_SIZE];
 } ZsSymbolTable;
 
-/* Scratch for building, in bytes; and what a written table takes at most. */
 extern size_t zscodec_fsst_scratch_size(void);
 #define ZS_FSST_TABLE_SIZE_MAX	(1 + ZS_FSST_SYMBOLS_MAX * 9)
 

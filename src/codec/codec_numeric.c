@@ -284,7 +284,12 @@ images_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints, uint64 *n
 	}
 }
 
-/* See zs_codec.h. */
+/*
+ * Integers of many numerics at once.  An image is a numeric in memory, its header of four bytes
+ * included, with zeros behind up to ZS_NUMERIC_IMAGE_SIZE bytes; all zeros stand for NULL, which
+ * becomes 0.  False if some are no integers of this scale as zscodec_numeric_to_int() has it, or
+ * not such as are found quickly; then ints is undefined.  *nbytes: length of the payloads.
+ */
 bool
 zscodec_numerics_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints, uint64 *nbytes)
 {
@@ -397,7 +402,10 @@ choose_dict_scale(const ZsSharedState *shared, int *scale)
 	return some;
 }
 
-/* See zs_codec.h. */
+/*
+ * Makes the integers of a dictionary of numerics, for SCALED, if that did not happen yet; what is
+ * not a dictionary of numerics stays as it is.
+ */
 const char *
 zscodec_shared_scale(const ZsSegmentInfo *info, ZsSharedState *shared)
 {

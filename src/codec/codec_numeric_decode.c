@@ -117,7 +117,9 @@ build_numeric(uint8 *p, int64 value, int scale, uint32 dscale)
 				  negative, dscale);
 }
 
-/* See zs_codec.h. */
+/*
+ * Writes the numeric value * 10^-scale as a payload, without a varlena header; returns its length.
+ */
 size_t
 zscodec_numeric_from_int(int64 value, int scale, uint8 *payload)
 {

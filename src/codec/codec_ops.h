@@ -109,7 +109,6 @@ zscodec_encoding_fits(ZsValueKind kind, int encoding)
 
 /* codec_dict_encode.c */
 
-/* DICT, and MIXED. */
 extern size_t zscodec_dict_encode(ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out);
 extern size_t zscodec_mixed_encode(ZsSegmentEncoder *se, ZsVectorInfo *vi, uint8 *out);
 

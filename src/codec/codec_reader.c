@@ -159,7 +159,10 @@ read_directory(const uint8 *p, uint32 zone_width, bool bounds, ZsSegmentInfo *in
 	return read_zones(p + info->nvectors * ZS_DIR_ENTRY_SIZE, zone_width, bounds, info);
 }
 
-/* See zs_codec.h. */
+/*
+ * Parses and checks header and directory.  len: bytes at hand, at most ZS_SEGMENT_HEAD_MAX are
+ * looked at.
+ */
 const char *
 zscodec_segment_open(const uint8 *head, size_t len, ZsSegmentInfo *info)
 {

@@ -225,7 +225,10 @@ assemble(const ZsSegmentEncoder *se, const uint8 *area, size_t area_len, ZsCodec
 	return NULL;
 }
 
-/* See zs_codec.h. */
+/*
+ * Encodes a segment; out->len is reset first.  The caller lays out->data[0 .. out->len) over its
+ * pages.
+ */
 const char *
 zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input, const ZsEncodeOptions *options,
 					   ZsCodecBuf *out)
@@ -265,7 +268,7 @@ zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *input, const ZsEncod
 	return assemble(&se, area, area_len, out);
 }
 
-/* See zs_codec.h. */
+/* No payload of this input is longer than this (what zscodec_segment_encode() may grow out to). */
 size_t
 zscodec_segment_max_size(const ZsColumnInput *input)
 {

@@ -348,7 +348,10 @@ open_area(const ZsSegmentInfo *info, const uint8 *bytes, size_t len, ZsSharedSta
 	return NULL;
 }
 
-/* See zs_codec.h. */
+/*
+ * Parses the shared area; what shared held before is freed.  bytes need not stay valid.  Call it
+ * also for shared_len 0 (or zscodec_shared_free()) when one ZsSharedState serves several segments.
+ */
 const char *
 zscodec_shared_open(const ZsSegmentInfo *info, const uint8 *bytes, size_t len,
 					ZsSharedState *shared)

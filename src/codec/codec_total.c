@@ -54,7 +54,11 @@ find_extremes(const uint64 *ints, uint32 n, ZsVectorTotals *totals)
 	totals->max = max;
 }
 
-/* See zs_codec.h. */
+/*
+ * Adds up the values of a vector without moving them to their rows.  *found is false if they are no
+ * integers below 2^52 in size, or numerics of several display scales; a dictionary's need
+ * zscodec_shared_scale().  out lends memory, and what it has of the same vector stays as it is.
+ */
 const char *
 zscodec_vector_totals(const ZsSegmentInfo *info, int vecno, const uint8 *vec, size_t len,
 					  const ZsSharedState *shared, bool extremes, ZsVectorOut *out,

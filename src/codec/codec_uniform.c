@@ -39,7 +39,7 @@ head_size(const ZsUniform *uniform)
 		count_vectors(uniform) * ZS_DIR_ENTRY_SIZE;
 }
 
-/* See zs_codec.h. */
+/* Length of the payload of a uniform segment, in bytes; at most ZS_UNIFORM_PAYLOAD_MAX. */
 uint32
 zscodec_uniform_size(const ZsUniform *uniform)
 {
@@ -91,7 +91,7 @@ write_head(const ZsUniform *uniform, uint8 *out)
 	return (uint32) (p - out);
 }
 
-/* See zs_codec.h. */
+/* Makes bytes [from, to) of the payload of a uniform segment. */
 void
 zscodec_uniform_bytes(const ZsUniform *uniform, uint32 from, uint32 to, uint8 *dst)
 {
@@ -112,7 +112,7 @@ zscodec_uniform_bytes(const ZsUniform *uniform, uint32 from, uint32 to, uint8 *d
 		*dst++ = uniform->body[(from - head_len) % uniform->body_len];
 }
 
-/* See zs_codec.h. */
+/* Is the payload, which was opened to info, that of a uniform segment?  Sets *uniform. */
 bool
 zscodec_uniform_find(const uint8 *payload, const ZsSegmentInfo *info, ZsUniform *uniform)
 {

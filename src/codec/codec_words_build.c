@@ -65,7 +65,7 @@ typedef struct BuildScratch
 StaticAssertDecl(CANDIDATES_MAX <= 65535, "a slot holds an index + 1");
 StaticAssertDecl(CODE_SPACE <= 65535, "a pair's key holds two codes");
 
-/* See codec_words.h. */
+/* Scratch memory for building a table of words, in bytes. */
 size_t
 zscodec_words_scratch_size(void)
 {

@@ -24,7 +24,7 @@
  */
 #define RELATIVE_ERROR		1e-14
 
-/* See zs_codec.h. */
+/* The zone image of an integer of width bytes (zs_codec.h says how images are ordered). */
 int64
 zscodec_zone_from_int64(int64 value, int width, bool is_unsigned)
 {
@@ -82,7 +82,7 @@ zscodec_zone_from_pattern(ZsValueKind kind, uint64 pattern)
 	}
 }
 
-/* See zs_codec.h. */
+/* The zone image of a string: its first 8 bytes, big-endian, padded with zeros. */
 int64
 zscodec_zone_from_bytes(const uint8 *bytes, size_t len)
 {
@@ -136,7 +136,7 @@ pow_10000(int exponent)
 	return exponent < 0 ? 1.0 / result : result;
 }
 
-/* See zs_codec.h. */
+/* Bounds of a numeric payload; false when the payload is malformed. */
 bool
 zscodec_zone_from_numeric(const uint8 *payload, size_t len, int64 *lower, int64 *upper)
 {

@@ -66,7 +66,10 @@ are_few(const uint64 *sel, uint32 n)
 
 /* ---- integers ------------------------------------------------------------ */
 
-/* See zs_kernel.h. */
+/*
+ * How many bits the sizes of n values take, without the sign; what negative ones need is counted as
+ * ~value.
+ */
 KERNEL_CLONES int
 zskernel_bits_of_int64(const int64 *values, uint32 n)
 {
@@ -83,7 +86,10 @@ zskernel_bits_of_int64(const int64 *values, uint32 n)
 /* Not zero if the integer in r does not fit so many bytes. */
 #define BEYOND(width)	((r + (UINT64CONST(1) << ((width) * 8 - 1))) >> ((width) * 8))
 
-/* See zs_kernel.h. */
+/*
+ * out = a + b for n rows.  False if the result of a selected row is no integer of width (2, 4, 8)
+ * bytes; what stands at other rows is undefined.  out is neither a nor b.
+ */
 KERNEL_CLONES bool
 zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 				   int64 *out)
@@ -96,7 +102,7 @@ zskernel_add_int64(int width, const int64 *a, const int64 *b, uint32 n, const ui
 	INTS(x + y, ((x ^ r) & (y ^ r)) >> 63);
 }
 
-/* See zs_kernel.h. */
+/* out = a - b, as zskernel_add_int64(). */
 KERNEL_CLONES bool
 zskernel_sub_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 				   int64 *out)
@@ -134,7 +140,7 @@ multiply_small(const int64 *restrict a, const int64 *restrict b, uint32 n, int64
 	return any == 0;
 }
 
-/* See zs_kernel.h. */
+/* out = a * b, as zskernel_add_int64(). */
 KERNEL_CLONES bool
 zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 				   int64 *out)
@@ -162,7 +168,7 @@ zskernel_mul_int64(int width, const int64 *a, const int64 *b, uint32 n, const ui
 				x == (uint64) (width == 8 ? PG_INT64_MIN : \
 							   width == 4 ? -2147483647L - 1 : -32768)))
 
-/* See zs_kernel.h. */
+/* out = a / b, as zskernel_add_int64(); false, too, if a selected row divides by zero. */
 bool
 zskernel_div_int64(int width, const int64 *a, const int64 *b, uint32 n, const uint64 *sel,
 				   int64 *out)
@@ -184,7 +190,7 @@ zskernel_mod_int64(const int64 *a, const int64 *b, uint32 n, const uint64 *sel, 
 #define INT(result, bad) \
 	COMPUTE(n, sel, uint64, (uint64) a[i], 0, result, bad, out[i] = (int64) r)
 
-/* See zs_kernel.h. */
+/* out = -a, as zskernel_add_int64(). */
 KERNEL_CLONES bool
 zskernel_neg_int64(int width, const int64 *a, uint32 n, const uint64 *sel, int64 *out)
 {
@@ -196,7 +202,7 @@ zskernel_neg_int64(int width, const int64 *a, uint32 n, const uint64 *sel, int64
 	INT(0 - x, (x & r) >> 63);
 }
 
-/* See zs_kernel.h. */
+/* out = |a|, as zskernel_add_int64(). */
 KERNEL_CLONES bool
 zskernel_abs_int64(int width, const int64 *a, uint32 n, const uint64 *sel, int64 *out)
 {
@@ -220,7 +226,7 @@ zskernel_fits_int64(int width, const int64 *a, uint32 n, const uint64 *sel)
 	return true;
 }
 
-/* See zs_kernel.h. */
+/* Are all selected values in [low, high]? */
 KERNEL_CLONES bool
 zskernel_in_range_int64(const int64 *a, int64 low, int64 high, uint32 n, const uint64 *sel)
 {
@@ -228,7 +234,7 @@ zskernel_in_range_int64(const int64 *a, int64 low, int64 high, uint32 n, const u
 	COMPUTE(n, sel, int64, a[i], 0, x, r < low || r > high, );
 }
 
-/* See zs_kernel.h. */
+/* out = a * factor, which is positive; false if a selected one overflows. */
 KERNEL_CLONES bool
 zskernel_scale_up_int64(const int64 *a, int64 factor, uint32 n, const uint64 *sel, int64 *out)
 {
@@ -240,7 +246,7 @@ zskernel_scale_up_int64(const int64 *a, int64 factor, uint32 n, const uint64 *se
 	INT(x * c, product_overflows(x, c));
 }
 
-/* See zs_kernel.h. */
+/* out = a / divisor, which is even, rounded half away from zero. */
 KERNEL_CLONES void
 zskernel_round_int64(const int64 *a, int64 divisor, uint32 n, int64 *out)
 {
@@ -253,7 +259,7 @@ zskernel_round_int64(const int64 *a, int64 divisor, uint32 n, int64 *out)
 	}
 }
 
-/* See zs_kernel.h. */
+/* out = a / divisor, which is positive, rounded down. */
 KERNEL_CLONES void
 zskernel_floor_int64(const int64 *a, int64 divisor, uint32 n, int64 *out)
 {
@@ -315,13 +321,16 @@ zskernel_arith_##suffix(ZsArith op, const int64 *a, const int64 *b, uint32 n, \
 	return false; \
 }
 
-/* See zs_kernel.h. */
+/*
+ * out = a op b for n floats of 8 bytes; false if the server's operator would raise an error at a
+ * selected row.
+ */
 DEFINE_ARITH(double, float8)
 
-/* See zs_kernel.h. */
+/* As zskernel_arith_float8(), of floats of 4 bytes. */
 DEFINE_ARITH(float, float4)
 
-/* See zs_kernel.h. */
+/* Floats of 8 bytes from integers. */
 KERNEL_CLONES void
 zskernel_float8_from_int64(const int64 *a, uint32 n, int64 *out)
 {
@@ -329,7 +338,7 @@ zskernel_float8_from_int64(const int64 *a, uint32 n, int64 *out)
 		out[i] = pattern_of_float8((double) a[i]);
 }
 
-/* See zs_kernel.h. */
+/* Floats of 4 bytes from integers. */
 KERNEL_CLONES void
 zskernel_float4_from_int64(const int64 *a, uint32 n, int64 *out)
 {
@@ -337,7 +346,7 @@ zskernel_float4_from_int64(const int64 *a, uint32 n, int64 *out)
 		out[i] = pattern_of_float4((float) a[i]);
 }
 
-/* See zs_kernel.h. */
+/* Floats of 8 bytes from those of 4 bytes. */
 KERNEL_CLONES void
 zskernel_float8_from_float4(const int64 *a, uint32 n, int64 *out)
 {
@@ -359,7 +368,7 @@ zskernel_float8_from_decimal(const int64 *a, double power, uint32 n, const uint6
 			out[i] = pattern_of_float8((double) r / power));
 }
 
-/* See zs_kernel.h. */
+/* Floats of width 4 or 8: -a, or |a|. */
 KERNEL_CLONES void
 zskernel_flip_sign(int width, bool absolute, const int64 *a, uint32 n, int64 *out)
 {
@@ -371,7 +380,7 @@ zskernel_flip_sign(int width, bool absolute, const int64 *a, uint32 n, int64 *ou
 
 /* ---- choosing ---------------------------------------------------------------- */
 
-/* See zs_kernel.h. */
+/* out = a at the selected rows; the others stay. */
 KERNEL_CLONES void
 zskernel_merge_int64(const int64 *a, const uint64 *sel, int64 *out)
 {

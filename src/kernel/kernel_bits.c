@@ -15,7 +15,7 @@
  */
 #include "kernel_internal.h"
 
-/* See zs_kernel.h. */
+/* Sets rows [first, first + count), which the batch has room for. */
 void
 zskernel_bits_set_range(uint64 *bits, uint32 first, uint32 count)
 {
@@ -32,7 +32,7 @@ zskernel_bits_set_range(uint64 *bits, uint32 first, uint32 count)
 	}
 }
 
-/* See zs_kernel.h. */
+/* How many rows are set. */
 KERNEL_CLONES uint32
 zskernel_bits_count(const uint64 *bits)
 {
@@ -43,7 +43,7 @@ zskernel_bits_count(const uint64 *bits)
 	return count;
 }
 
-/* See zs_kernel.h. */
+/* The rows in ascending order; list has room for all.  Returns how many. */
 KERNEL_CLONES uint32
 zskernel_bits_list(const uint64 *bits, uint16 *list)
 {
@@ -66,7 +66,7 @@ zskernel_bits_list(const uint64 *bits, uint16 *list)
 	return n;
 }
 
-/* See zs_kernel.h. */
+/* Bits from n bytes of which each is 0 or 1. */
 KERNEL_CLONES void
 zskernel_bits_from_bytes(const uint8 *bytes, uint32 n, uint64 *bits)
 {

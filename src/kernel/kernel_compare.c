@@ -43,7 +43,7 @@
 			break; \
 	}
 
-/* See zs_kernel.h. */
+/* Which of n values compare so with c? */
 KERNEL_CLONES void
 zskernel_compare_int64(const int64 *values, uint32 n, ZsCompare op, int64 c, uint64 *bits)
 {
@@ -51,7 +51,10 @@ zskernel_compare_int64(const int64 *values, uint32 n, ZsCompare op, int64 c, uin
 	COMPARE_ALL(n, op, bits, values[i], c);
 }
 
-/* See zs_kernel.h. */
+/*
+ * Which of n values compare so with c, as unsigned integers?  Those of 32 bits are sign-extended,
+ * the constant too, which keeps their order.
+ */
 KERNEL_CLONES void
 zskernel_compare_uint64(const int64 *values, uint32 n, ZsCompare op, int64 c, uint64 *bits)
 {
@@ -59,7 +62,7 @@ zskernel_compare_uint64(const int64 *values, uint32 n, ZsCompare op, int64 c, ui
 	COMPARE_ALL(n, op, bits, (uint64) values[i], (uint64) c);
 }
 
-/* See zs_kernel.h. */
+/* Which of n pairs of values compare so? */
 KERNEL_CLONES void
 zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits)
 {
@@ -67,7 +70,7 @@ zskernel_compare_int64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, 
 	COMPARE_ALL(n, op, bits, a[i], b[i]);
 }
 
-/* See zs_kernel.h. */
+/* As zskernel_compare_int64s(), of unsigned integers. */
 KERNEL_CLONES void
 zskernel_compare_uint64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits)
 {
@@ -126,7 +129,10 @@ zskernel_compare_uint64s(const int64 *a, const int64 *b, uint32 n, ZsCompare op,
 		} \
 	} while (0)
 
-/* See zs_kernel.h. */
+/*
+ * Which of n floats of 8 bytes compare so with c?  In PostgreSQL's order: NaN equals NaN and is
+ * larger than all others, -0 equals 0.
+ */
 KERNEL_CLONES void
 zskernel_compare_float8(const int64 *values, uint32 n, ZsCompare op, double c, uint64 *bits)
 {
@@ -134,7 +140,7 @@ zskernel_compare_float8(const int64 *values, uint32 n, ZsCompare op, double c, u
 	COMPARE_FLOATS(n, op, bits, zskernel_float8(values[i]), c);
 }
 
-/* See zs_kernel.h. */
+/* As zskernel_compare_float8(), of floats of 4 bytes. */
 KERNEL_CLONES void
 zskernel_compare_float4(const int64 *values, uint32 n, ZsCompare op, double c, uint64 *bits)
 {
@@ -152,7 +158,7 @@ float_order(double a, double b)
 	return (a_nan | b_nan) ? (int) a_nan - (int) b_nan : (int) (a > b) - (int) (a < b);
 }
 
-/* See zs_kernel.h. */
+/* Which of n pairs of floats of 8 bytes compare so?  In the order of zskernel_compare_float8(). */
 KERNEL_CLONES void
 zskernel_compare_float8s(const int64 *a, const int64 *b, uint32 n, ZsCompare op, uint64 *bits)
 {
@@ -178,7 +184,7 @@ is_listed(int64 value, const int64 *list, uint32 nlist)
 	return low < nlist && list[low] == value;
 }
 
-/* See zs_kernel.h. */
+/* Which of n values are in the ascending list of nlist? */
 KERNEL_CLONES void
 zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist, uint64 *bits)
 {
@@ -200,7 +206,7 @@ zskernel_in_int64(const int64 *values, uint32 n, const int64 *list, uint32 nlist
 	FILL_BITS(n, bits, is_listed(values[i], list, nlist));
 }
 
-/* See zs_kernel.h. */
+/* Which of n lengths are equal to c? */
 KERNEL_CLONES void
 zskernel_equal_uint32(const uint32 *values, uint32 n, uint32 c, uint64 *bits)
 {
@@ -208,7 +214,7 @@ zskernel_equal_uint32(const uint32 *values, uint32 n, uint32 c, uint64 *bits)
 	FILL_BITS(n, bits, values[i] == c);
 }
 
-/* See zs_kernel.h. */
+/* Which of n codes have 1 in table?  Codes are below its length. */
 KERNEL_CLONES void
 zskernel_in_table(const uint32 *codes, uint32 n, const uint8 *table, uint64 *bits)
 {
@@ -216,7 +222,7 @@ zskernel_in_table(const uint32 *codes, uint32 n, const uint8 *table, uint64 *bit
 	FILL_BITS(n, bits, table[codes[i]]);
 }
 
-/* See zs_kernel.h. */
+/* Which of n values, minus low, are members of a bitmap that has room for nmembers? */
 KERNEL_CLONES void
 zskernel_in_bitmap(const int64 *values, uint32 n, int64 low, const uint64 *bitmap, uint64 nmembers,
 				   uint64 *bits)
@@ -240,7 +246,7 @@ zskernel_in_bitmap(const int64 *values, uint32 n, int64 low, const uint64 *bitma
 	}
 }
 
-/* See zs_kernel.h. */
+/* Which of n values may have been added to the filter?  All that have been, and few others. */
 KERNEL_CLONES void
 zskernel_in_bloom(const int64 *values, uint32 n, const uint64 *words, uint32 log2_words,
 				  uint64 *bits)

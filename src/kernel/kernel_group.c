@@ -60,7 +60,11 @@ codes_of_all_with_nulls(const int64 *restrict values, const uint64 *nulls, uint3
 	return (int64) bad >= 0;
 }
 
-/* See zs_kernel.h. */
+/*
+ * Codes of n rows, those of list (NULL: the first n): codes[i] * factor + (0 for NULL, 1 for low, 2
+ * for low + 1, ...).  nulls may be NULL.  False if a value has no code below count; then the codes
+ * are undefined.
+ */
 bool
 zskernel_group_codes(const int64 *values, const uint64 *nulls, const uint16 *list, uint32 n,
 					 int64 low, uint64 count, uint32 factor, uint32 *codes)
@@ -88,7 +92,7 @@ zskernel_group_codes(const int64 *values, const uint64 *nulls, const uint16 *lis
 	return (int64) bad >= 0;
 }
 
-/* See zs_kernel.h. */
+/* numbers[i] = table[codes[i]]; false if one of them is none. */
 bool
 zskernel_group_numbers(const uint32 *codes, uint32 n, const uint32 *table, uint32 none,
 					   uint32 *numbers)
@@ -105,7 +109,7 @@ zskernel_group_numbers(const uint32 *codes, uint32 n, const uint32 *table, uint3
 	return missing == 0;
 }
 
-/* See zs_kernel.h. */
+/* How many of n rows each of ngroups groups has; the rows' groups are below ngroups. */
 void
 zskernel_group_count(const uint32 *groups, uint32 n, uint32 ngroups, uint32 *counts)
 {
@@ -127,7 +131,10 @@ zskernel_group_count(const uint32 *groups, uint32 n, uint32 ngroups, uint32 *cou
 /* What is below 2^52 in size makes it 0 above bit 52. */
 #define LARGE(value)	((uint64) (value) + (UINT64CONST(1) << 52))
 
-/* See zs_kernel.h. */
+/*
+ * Sums by group of n rows, those of list (NULL: the first n).  False, and the sums are undefined,
+ * if a value is not below 2^52 in size.
+ */
 bool
 zskernel_group_sum(const int64 *values, const uint16 *list, const uint32 *groups, uint32 n,
 				   uint32 ngroups, int64 *sums)

@@ -181,7 +181,10 @@ load_bytes(const char *p, size_t n)
 	return word;
 }
 
-/* See zs_kernel.h. */
+/*
+ * A hash of a string, whose upper bits are as good as the lower ones.  It goes into no file that
+ * outlives a process, so it may change.
+ */
 uint64
 zskernel_hash(const char *bytes, size_t len)
 {

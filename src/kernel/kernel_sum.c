@@ -23,7 +23,10 @@
 /* All ones if row k of the word is selected, else zero. */
 #define MASK_OF(word, k)	(-(((word) >> (k)) & 1))
 
-/* See zs_kernel.h. */
+/*
+ * The sum of the selected values if all sums of up to 1024 of the values fit 64 bits, else modulo
+ * 2^64.
+ */
 KERNEL_CLONES int64
 zskernel_sum_int64_narrow(const int64 *values, const uint64 *sel)
 {
@@ -185,7 +188,7 @@ zskernel_min_int64(const int64 *values, const uint64 *sel)
 	return min;
 }
 
-/* See zs_kernel.h. */
+/* The largest of the selected values, of which there is at least one. */
 KERNEL_CLONES int64
 zskernel_max_int64(const int64 *values, const uint64 *sel)
 {
@@ -214,7 +217,10 @@ zskernel_max_int64(const int64 *values, const uint64 *sel)
 	return max;
 }
 
-/* See zs_kernel.h. */
+/*
+ * Adds the selected floats of 8 bytes to sum one after the other, as the server's aggregates do, so
+ * that the result is the same bit by bit.
+ */
 double
 zskernel_sum_float8(const int64 *values, const uint64 *sel, double sum)
 {
@@ -237,7 +243,7 @@ zskernel_sum_float8(const int64 *values, const uint64 *sel, double sum)
 	return sum;
 }
 
-/* See zs_kernel.h. */
+/* As zskernel_sum_float8(), of floats of 4 bytes, with their precision. */
 float
 zskernel_sum_float4(const int64 *values, const uint64 *sel, float sum)
 {

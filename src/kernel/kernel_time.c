@@ -184,14 +184,14 @@ begin_of(ZsDateField field, int64 days)
 		} \
 	} while (0)
 
-/* See zs_kernel.h. */
+/* The field of each of n days. */
 void
 zskernel_date_field(ZsDateField field, const int64 *days, uint32 n, int64 *out)
 {
 	BY_DAY(field_of);
 }
 
-/* See zs_kernel.h. */
+/* The first day of the week, month, quarter, ... that each of n days is in. */
 void
 zskernel_date_begin(ZsDateField field, const int64 *days, uint32 n, int64 *out)
 {
@@ -223,7 +223,7 @@ zskernel_date_begin(ZsDateField field, const int64 *days, uint32 n, int64 *out)
 	for (uint32 i = 0; i < n; i++) \
 		out[i] = (int64) ((uint64) floor_div(a[i], unit) * (uint64) (unit))
 
-/* See zs_kernel.h. */
+/* out = the largest multiple of unit that is not above a. */
 void
 zskernel_floor_to_int64(const int64 *a, int64 unit, uint32 n, int64 *out)
 {
@@ -238,7 +238,7 @@ zskernel_floor_to_int64(const int64 *a, int64 unit, uint32 n, int64 *out)
 		out[i] = rest < 0 ? rest + modulus : rest; \
 	}
 
-/* See zs_kernel.h. */
+/* out = the number of units that fit into a, modulo modulus, at least 0. */
 void
 zskernel_part_of_int64(const int64 *a, int64 unit, int64 modulus, uint32 n, int64 *out)
 {
