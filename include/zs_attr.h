@@ -57,8 +57,6 @@ typedef struct ZsAttrKind
 } ZsAttrKind;
 
 extern void zsattr_kind(Form_pg_attribute att, ZsAttrKind *kind);
-
-/* What the attribute is, an attribute of desc or ZS_XMIN_ATTNO. */
 extern Form_pg_attribute zsattr_form(TupleDesc desc, AttrNumber attno);
 
 /* Does the codec take the type's values as integers? */
@@ -110,10 +108,6 @@ typedef struct ZsAttrColumn
 /* The most rows that one call of zsattr_write_segments() takes. */
 #define ZS_ATTR_WRITE_ROWS		(4 * ZS_SEGMENT_ROWS)
 
-/*
- * Bytes that nrows rows of a column, written by one call, leave empty on the last pages of its
- * segments, about.  stripe_bytes is that of ZsAttrColumn; 0 where that says too little.
- */
 extern uint32 zsattr_expected_waste(uint32 nrows, uint32 stripe_bytes);
 
 /*
@@ -156,15 +150,10 @@ extern ZsAttrLinks *zsattr_write_segments(Relation rel, zstid first_row, uint32 
 										  int natts, ZsAttrColumn *columns, int ncolumns,
 										  bool last, ZsAttrNumberRows number, void *arg,
 										  BufferAccessStrategy strategy);
-
-/*
- * Links the segments that are not linked yet.  After an error it can be called again.
- */
 extern void zsattr_link_segments(Relation rel, ZsAttrLinks *links);
 
 /* ---- memory for the codec (attr_write.c) ---- */
 
-/* Allocator over a memory context that outlives what it serves. */
 extern void zsattr_allocator(MemoryContext context, ZsAllocator *alloc);
 
 /* ---- replacing (attr_replace.c) ---- */
@@ -183,41 +172,15 @@ typedef struct ZsAttrRewrite
 
 /* Called with a segment that has left the tree, before its blocks are freed. */
 typedef void (*ZsSegmentVisitor) (AttrNumber attno, const ZsSegmentItem *item, void *arg);
-
-/*
- * Writes the segments of all columns, then replaces column by column: each change is one WAL
- * record, so that readers find old or new segments at any moment.  The old ones' blocks are freed
- * at once.  gone may be NULL.  The caller made sure that nobody else writes to these rows.
- *
- * encoder may be NULL; with one, which the caller has begun and frees, the first column may
- * continue (column.input.continues) the last one of the call before.
- */
 extern void zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites, ZsEncoder *encoder,
 						   BufferAccessStrategy strategy, ZsSegmentVisitor gone, void *arg);
-
-/*
- * Takes the segments that start in [first, end), none of which may reach beyond, out of the tree
- * and frees their blocks.  For rows that nobody will ask for any more.
- */
 extern void zsattr_drop_segments(Relation rel, AttrNumber attno, zstid first, zstid end,
 								 ZsSegmentVisitor gone, void *arg);
-
-/*
- * The items of the index page that holds row, copied to items, which has room for
- * ZS_SEGMENT_INDEX_CAPACITY; returns how many.  *end is where the page's range ends.
- */
 extern int	zsattr_index_page_items(Relation rel, AttrNumber attno, zstid row,
 									ZsSegmentItem *items, zstid *end);
 
 /* attr_move.c */
 
-/*
- * Moves a segment's pages to the run of blocks that begins at `to`, which zspage_take_free() gave,
- * and leads the tree there: images, then one WAL record.  Returns false, with the tree unchanged,
- * if the segment is not in the tree any more.  The blocks that are free then, the old ones or the
- * new ones, are the caller's to give back.  For VACUUM.  stream delivers the segment's pages next,
- * and has delivered all of them on return; it may be NULL.
- */
 extern bool zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 								BlockNumber to, BufferAccessStrategy strategy,
 								ReadStream *stream);
@@ -249,8 +212,6 @@ typedef struct ZsAttrReader ZsAttrReader;
  */
 extern ZsAttrReader *zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno,
 										 int flags, BufferAccessStrategy strategy);
-
-/* Bytes of memory that the reader has for itself. */
 extern Size zsattr_reader_size(const ZsAttrReader *reader);
 
 /* What readers have read; what they come to again counts again. */
@@ -260,7 +221,6 @@ typedef struct ZsReadCounts
 	uint64		vectors;		/* decoded, in whatever forms */
 } ZsReadCounts;
 
-/* Has the reader add what it reads from now on to counts, which outlives it. */
 extern void zsattr_reader_count(ZsAttrReader *reader, ZsReadCounts *counts);
 
 /*
@@ -278,86 +238,20 @@ typedef struct ZsRowRanges
 	uint64		number;			/* from 1 */
 } ZsRowRanges;
 
-/*
- * Tells a streaming reader the row range that will be read next, in ascending order.  Look-ahead
- * goes on to the ranges behind it where ranges (which outlives the reader's use, or is NULL) leads
- * to them, and never beyond.  May be called again at any time (rescan, next parallel chunk).
- */
 extern void zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end,
 								const ZsRowRanges *ranges);
-
-/*
- * Makes a streaming reader that has a range take turns with other scans of the same device
- * (zedstore.scan_scheduling).  The scan that it is part of goes on to scan_end, of which the range
- * may be a part.
- */
 extern void zsattr_reader_take_turns(ZsAttrReader *reader, zstid scan_end);
-
-/*
- * The decoded vector of the stripe that starts at `stripe` (aligned), with the forms of `want`
- * (ZS_FORM_..., zs_codec.h) that its encoding has; out->have says which.  VALUES are always among
- * them when wanted; the others depend on the encoding, which differs from vector to vector.  What
- * was formed before for the same stripe stays valid and stands in out->have, too: a caller asks for
- * the cheapest forms that it can use first, and for values when these are not there or somebody
- * looks at them.  CONST comes instead of VALUES, SCALED and LENGTHS wanted by the same call.
- * Asking for forms that the vector does not have costs next to nothing.
- *
- * A dictionary that was asked for stays as long as the vector.  Should VACUUM replace the segment
- * between two calls, then the vector is decoded anew, in the forms that it had as far as the new
- * segment has them: a caller looks at out->have and out->nrows after each call.
- *
- * NULL when no segment covers the stripe.  Rows beyond the segment's end have
- * out->nrows <= index.  Valid until a call for another stripe or a single value.  External
- * (overflow) values are returned as pointers, out->isext set.
- * Errors: ERRCODE_DATA_CORRUPTED.
- */
 extern const ZsVectorOut *zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want);
-
-/* The same with VALUES. */
 extern const ZsVectorOut *zsattr_reader_vector(ZsAttrReader *reader, zstid stripe);
-
-/*
- * The same with VALUES, of which only those of rows, a bitmap of ZS_VECTOR_WORDS, are needed: where
- * out->have has SOME instead, others are undefined.  Values stay if more of the same stripe are
- * asked for, in whatever way but singly.
- */
 extern const ZsVectorOut *zsattr_reader_some(ZsAttrReader *reader, zstid stripe,
 											 const uint64 *rows);
-
-/* The value of a row, if zsattr_reader_some() has made it; it lives as long as the vector. */
 extern bool zsattr_reader_at_hand(const ZsAttrReader *reader, zstid row, Datum *value,
 								  bool *isnull);
-
-/*
- * What the stripe's values come to (zscodec_vector_totals()), without making any form of them;
- * those that there are stay.  False: that cannot be said.  Errors: ERRCODE_DATA_CORRUPTED.
- */
 extern bool zsattr_reader_totals(ZsAttrReader *reader, zstid stripe, bool extremes,
 								 ZsVectorTotals *totals);
-
-/* Does the reader have the stripe's values, or what they are made of at once? */
 extern bool zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe);
-
-/*
- * Directory of the segment that covers the stripe, and the index of its vector
- * there, without decoding anything; NULL if none: null count, zone map and encoding are in
- * ->vectors[*vecno], the possible forms says zscodec_vector_forms().  Valid until the next call.
- */
 extern const ZsSegmentInfo *zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno);
-
-/*
- * Dictionary that the codes of the vector returned last refer to, which has them; valid as long as
- * that vector.  With scaled, dict_scaled is there if the column is of numerics some of which are
- * integers.  *serial is a number that no other open dictionary of this process has had: what was
- * computed for the entries may be kept under it.  The entries are as the codec forms them: of
- * columns with another layout they are varlenas with short headers, and no Datums.
- */
 extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial);
-
-/*
- * The same where that vector has entries besides values: how many entries there are.  They need not
- * be formed.
- */
 extern uint32 zsattr_reader_entries(const ZsAttrReader *reader, uint64 *serial);
 
 /*
@@ -366,56 +260,24 @@ extern uint32 zsattr_reader_entries(const ZsAttrReader *reader, uint64 *serial);
  * call for this reader.
  */
 extern bool zsattr_reader_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull);
-
-/*
- * zsattr_reader_value() is going to be called for the row: what it looks at is brought near, as far
- * as this costs nothing but time.  To be called for several columns before the first is read.  The
- * value of another stripe, given before, is gone.
- */
 extern void zsattr_reader_expect(ZsAttrReader *reader, zstid row);
-
-/* Drops everything that was read: see above. */
 extern void zsattr_reader_forget(ZsAttrReader *reader);
 
 extern void zsattr_reader_end(ZsAttrReader *reader);
 
 /* attr_head.c */
 
-/*
- * Forgets what this backend knows about the table's segments.  To be called when the
- * file is emptied in place.
- */
 extern void zsattr_forget_segments(Relation rel);
-
-/*
- * Does this backend know of a segment of the column that covers row?  Then segments have the row's
- * values, unless there never was such a row.
- */
 extern bool zsattr_segment_is_known(Relation rel, AttrNumber attno, zstid row);
 
 /* attr_index.c */
 
-/*
- * The segment item that covers row, straight from the tree (one descent);
- * false if none.  Also the next one after row when exact is false.
- */
 extern bool zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 								ZsSegmentItem *item);
-
-/*
- * Attribute attno has no segment for the row: error if it should have one, which another
- * attribute's segment tells that covers the row.  desc as for zsattr_reader_begin().  Returns how
- * many attributes the table had when that segment was written; MaxHeapAttributeNumber if there is
- * none.  Errors: ERRCODE_DATA_CORRUPTED.
- */
 extern int	zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row);
 
 /* attr_payload.c */
 
-/*
- * Copies the segment's payload bytes [offset, offset + len) into dst.  False
- * when the segment was replaced since item was read.
- */
 extern bool zsattr_read_payload(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 								uint32 offset, uint32 len, uint8 *dst);
 
@@ -432,23 +294,10 @@ extern bool zsattr_read_payload(Relation rel, AttrNumber attno, const ZsSegmentI
  */
 #define ZS_OVERFLOW_RUN_BLOCKS	4096
 
-/*
- * Writes a value's payload bytes (no varlena header), compressed when that
- * helps, to overflow pages of attribute attno.  Fills *pointer.  Size up to
- * 1 GB.  A crash before something points to the value leaks the blocks until
- * VACUUM finds it.
- */
 extern void zsattr_overflow_write(Relation rel, AttrNumber attno, const char *data, Size size,
 								  ZsCompression compression, int level, ZsOverflowPointer *pointer);
-
-/*
- * Reads it back: a plain 4-byte-header varlena palloc'd in the current
- * context.
- */
 extern struct varlena *zsattr_overflow_read(Relation rel, AttrNumber attno,
 											const ZsOverflowPointer *pointer);
-
-/* The same, without a header, to dst, which has room for raw_size bytes. */
 extern void zsattr_overflow_read_to(Relation rel, AttrNumber attno,
 									const ZsOverflowPointer *pointer, char *dst);
 
@@ -458,31 +307,14 @@ extern void zsattr_overflow_read_to(Relation rel, AttrNumber attno,
  * nothing is changed.  Takes the first page's lock exclusively.
  */
 extern bool zsattr_overflow_free(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer);
-
-/*
- * The value gets one pointer more, in a row that is going to be written.  The caller has another
- * row with the pointer that cannot be removed meanwhile: its snapshot sees it, or it has locked
- * it.  buf: from zsattr_overflow_pin(), which reads the value's first page; it stays pinned.  Takes
- * that page's lock for the time of a WAL record, and nothing else, so the caller may hold locks of
- * TID and row leaves.  zsattr_overflow_free() takes it back.
- */
 extern Buffer zsattr_overflow_pin(Relation rel, const ZsOverflowPointer *pointer);
 extern void zsattr_overflow_share(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer,
 								  Buffer buf);
-
-/*
- * How many pointers beyond one a value has, from its first page, which was verified; and the change
- * of that.
- */
 extern uint64 zsattr_overflow_shares(Page page);
 extern void zsattr_overflow_change_shares(Page page, int change);
 
 /* attr_pointers.c */
 
-/*
- * The overflow pointer that the column's segments have for the row; false if they have none.  Reads
- * one vector.
- */
 extern bool zsattr_find_pointer(Relation rel, AttrNumber attno, zstid row,
 								ZsOverflowPointer *pointer);
 
@@ -496,14 +328,8 @@ extern void zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmen
 
 /* attr_overflow.c */
 
-/*
- * An external varlena (VARTAG_ONDISK) that carries pointer, written to dst (ZS_OVERFLOW_DATUM_SIZE
- * bytes), and back.  Core's own TOAST pointers never reach a tree.
- */
 extern void zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst);
 extern void zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPointer *pointer);
-
-/* The pointer that stands at a row of a decoded vector whose isext is set. */
 extern void zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx,
 										ZsOverflowPointer *pointer);
 
@@ -546,17 +372,10 @@ zsattr_item_is_uniform(const ZsSegmentItem *item)
 
 /* ---- checks and redo (attr_index.c) ------------------------------------ */
 
-/*
- * What is wrong with a segment index page that passed zspage_verify(); NULL =
- * nothing.
- */
 extern const char *zsattr_index_page_check(Page page);
 
 /* attr_merge.c */
 
-/*
- * ZsMergeFunc of zs_btree.h: index pages are merged when one is empty or the result leaves room.
- */
 extern const char *zsattr_merge_index_pages(Page left, Page right, Page image, bool *merged);
 
 /* attr_redo.c */

@@ -67,24 +67,9 @@ zsattr_ahead_pages_read(void)
 
 extern ZsAttrAhead *zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance,
 									   BufferAccessStrategy strategy);
-
-/* Reads the pages of n wishes side by side, and returns when they are there. */
 extern void zsattr_ahead_fetch(ZsAttrAhead *ahead, const ZsAttrWish *wishes, int n);
-
-/*
- * Makes wishes come from a source, which is asked when zsattr_ahead_reach() is called.  Once, and
- * zsattr_ahead_fetch() is not called then.
- */
 extern void zsattr_ahead_start(ZsAttrAhead *ahead, ZsWishSource source, void *arg);
-
-/*
- * The reader has come to the wishes with this tag: their pages are there on return, and those of
- * later ones are on their way, unless nothing had to be read from disk for a while.  Waits for
- * reads.
- */
 extern void zsattr_ahead_reach(ZsAttrAhead *ahead, uint64 tag);
-
-/* Gives back all pins and the memory. */
 extern void zsattr_ahead_end(ZsAttrAhead *ahead);
 
 #endif							/* ZS_ATTR_AHEAD_H */

@@ -51,16 +51,10 @@ zsrow_item_row(const MinimalTupleData *item)
 /* row_leaf.c */
 
 extern void zsrow_item_set_row(MinimalTuple item, zstid row);
-
-/* The transaction that wrote the row; InvalidTransactionId: the item does not say. */
 extern TransactionId zsrow_item_xmin(const MinimalTupleData *item);
 
 /* row_form.c */
 
-/*
- * An item without a row number, palloc'd; large values are pointers already.  It says that xmin
- * wrote the row, unless that is InvalidTransactionId.  size: of the item that form would make.
- */
 extern Size zsrow_item_size(TupleDesc desc, const Datum *values, const bool *isnull,
 							TransactionId xmin);
 extern MinimalTuple zsrow_form_item(TupleDesc desc, const Datum *values, const bool *isnull,
@@ -68,15 +62,6 @@ extern MinimalTuple zsrow_form_item(TupleDesc desc, const Datum *values, const b
 
 /* row_insert.c */
 
-/*
- * Writes rows to the row tree.  items are complete (row number set, at most
- * ZS_ROW_MAX_ITEM bytes, large values already in overflow pages), in
- * ascending order of row number.  A row number that is present already is an
- * error (corruption).  As many rows as fit go into one WAL record.
- *
- * *ndone says how many of them are there already, and is advanced with each record: after an error
- * the caller knows which ones are left.
- */
 extern void zsrow_insert(Relation rel, MinimalTuple *items, int nitems, int *ndone);
 
 /*
@@ -106,7 +91,6 @@ extern void zsrow_place_end(ZsRowPlace *place);
 
 /* row_fetch.c */
 
-/* Copy of one row, palloc'd in the current context, or NULL. */
 extern MinimalTuple zsrow_fetch(Relation rel, zstid row);
 
 /*
@@ -132,17 +116,10 @@ extern int	zsrow_fetch_range(Relation rel, zstid first, zstid end, ZsRowBatch *b
 extern int	zsrow_fetch_range_ahead(Relation rel, zstid first, zstid end, ZsRowBatch *batch,
 									struct ZsBottomAhead *ahead);
 extern void zsrow_batch_free(ZsRowBatch *batch);
-
-/* Smallest row number >= row in the row tree, ZS_INVALID_ROW if none. */
 extern zstid zsrow_next(Relation rel, zstid row);
 
 /* row_delete.c */
 
-/*
- * Removes the rows of [first, end) from the row tree; their overflow values
- * are NOT freed here.  Returns how many.  For VACUUM and the move into
- * segments.
- */
 extern uint64 zsrow_delete_range(Relation rel, zstid first, zstid end);
 
 /*
@@ -182,12 +159,6 @@ typedef struct ZsRowProgress
 	uint32		off;			/* where the next one's bytes, or their padding, begin */
 } ZsRowProgress;
 
-/*
- * Takes an item apart as core takes a tuple, from where the last call left off (progress) up to
- * natts attributes of desc; what the item lacks are missing values.  Values by reference point into
- * the item, large ones are external varlenas.  Error (data corrupted) if lengths in it lead beyond
- * its end.
- */
 extern void zsrow_deform_on(Relation rel, TupleDesc desc, const MinimalTupleData *item,
 							ZsRowProgress *progress, int natts, Datum *values, bool *isnull);
 
@@ -238,14 +209,10 @@ extern ZsRowVector *zsrow_vectors_get(ZsRowVectors *vectors, int attno, const ui
 
 /* row_leaf.c */
 
-/* What is wrong with a row leaf (a copy, or locked); NULL = nothing. */
 extern const char *zsrow_leaf_check(Page page);
 
 /* row_merge.c */
 
-/*
- * ZsMergeFunc of zs_btree.h: leaves are merged when one is empty or the result leaves room.
- */
 extern const char *zsrow_merge_leaves(Page left, Page right, Page image, bool *merged);
 
 /* row_redo.c */
@@ -254,7 +221,6 @@ extern void zsrow_mask_page(char *page);
 
 /* row_single.c */
 
-/* Redo of the row leaf of an XLOG_ZS_WRITE_ROW record. */
 extern void zsrow_single_redo(XLogReaderState *record, zstid row);
 
 #endif							/* ZS_ROW_H */

@@ -129,7 +129,7 @@ advise_runs(ZsAttrAhead *ahead)
 	}
 }
 
-/* See attr_ahead.h. */
+/* Reads the pages of all runs side by side, and forgets the runs. */
 void
 zsattr_ahead_read_runs(ZsAttrAhead *ahead)
 {
@@ -158,7 +158,11 @@ zsattr_ahead_read_runs(ZsAttrAhead *ahead)
 
 /* ---- life ---------------------------------------------------------------------------- */
 
-/* See zs_attr_ahead.h. */
+/*
+ * A look-ahead of the relation's attributes, described by desc; maintenance: for VACUUM and the
+ * like, by maintenance_io_concurrency.  Memory comes from a context of its own, below the current
+ * one.
+ */
 ZsAttrAhead *
 zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance, BufferAccessStrategy strategy)
 {
@@ -196,7 +200,7 @@ stop(ZsAttrAhead *ahead)
 	ahead->nwishes = ahead->nruns = ahead->run = 0;
 }
 
-/* See zs_attr_ahead.h. */
+/* Gives back all pins and the memory. */
 void
 zsattr_ahead_end(ZsAttrAhead *ahead)
 {
@@ -209,7 +213,7 @@ zsattr_ahead_end(ZsAttrAhead *ahead)
 
 /* ---- a few wishes at once -------------------------------------------------------------- */
 
-/* See zs_attr_ahead.h. */
+/* Reads the pages of n wishes side by side, and returns when they are there. */
 void
 zsattr_ahead_fetch(ZsAttrAhead *ahead, const ZsAttrWish *wishes, int n)
 {
@@ -293,7 +297,10 @@ next_block(ReadStream *stream, void *callback_private_data, void *per_buffer_dat
 	return blkno;
 }
 
-/* See zs_attr_ahead.h. */
+/*
+ * Makes wishes come from a source, which is asked when zsattr_ahead_reach() is called.  Once, and
+ * zsattr_ahead_fetch() is not called then.
+ */
 void
 zsattr_ahead_start(ZsAttrAhead *ahead, ZsWishSource source, void *arg)
 {
@@ -320,7 +327,11 @@ is_cold(ZsAttrAhead *ahead)
 	return ahead->steps_to_rest > 0;
 }
 
-/* See zs_attr_ahead.h. */
+/*
+ * The reader has come to the wishes with this tag: their pages are there on return, and those of
+ * later ones are on their way, unless nothing had to be read from disk for a while.  Waits for
+ * reads.
+ */
 void
 zsattr_ahead_reach(ZsAttrAhead *ahead, uint64 tag)
 {

@@ -97,12 +97,10 @@ struct ZsAttrAhead
 
 /* attr_ahead.c */
 
-/* Reads the pages of all runs side by side, and forgets the runs. */
 extern void zsattr_ahead_read_runs(ZsAttrAhead *ahead);
 
 /* attr_ahead_plan.c */
 
-/* Turns the batch of wishes into runs of pages; reads what leads to them. */
 extern void zsattr_ahead_plan(ZsAttrAhead *ahead);
 
 #endif							/* ATTR_AHEAD_H */

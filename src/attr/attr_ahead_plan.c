@@ -282,7 +282,7 @@ plan_wish(ZsAttrAhead *ahead, const ZsAheadWish *wish)
 	}
 }
 
-/* See attr_ahead.h. */
+/* Turns the batch of wishes into runs of pages; reads what leads to them. */
 void
 zsattr_ahead_plan(ZsAttrAhead *ahead)
 {

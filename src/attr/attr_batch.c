@@ -46,7 +46,10 @@ write_batch(ZsPageBatch *batch)
 	batch->npages = 0;
 }
 
-/* See attr_internal.h. */
+/*
+ * Adds a page to be written to blkno and returns its image, zeroed behind the
+ * page header; the caller fills it in before the next call.
+ */
 Page
 zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno)
 {
@@ -58,7 +61,10 @@ zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno)
 	return (Page) batch->images[batch->npages++];
 }
 
-/* See attr_internal.h. */
+/*
+ * As zsattr_batch_page(), for page `position` of a segment, whose special space is filled in; the
+ * payload is the caller's.
+ */
 Page
 zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item,
 						  uint32 position)
@@ -78,7 +84,7 @@ zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentI
 	return page;
 }
 
-/* See attr_internal.h. */
+/* Writes what is left and frees the memory. */
 void
 zsattr_batch_end(ZsPageBatch *batch)
 {

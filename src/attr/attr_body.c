@@ -60,7 +60,7 @@ body_size(Size len)
 	return offsetof(ZsKeptBody, bytes) + len + SLACK;
 }
 
-/* See attr_internal.h. */
+/* The bytes of a vector of a head in the cache, if they are kept, else NULL. */
 const uint8 *
 zsattr_body_find(ZsSegmentHead *head, int vecno, size_t *len)
 {
@@ -85,7 +85,10 @@ drop_body(ZsKeptBody *body)
 	pfree(body);
 }
 
-/* See attr_internal.h. */
+/*
+ * Is the vector of the head to be kept, since it was looked at lately?  Remembers that it is looked
+ * at now.
+ */
 bool
 zsattr_body_wanted(const ZsSegmentHead *head, int vecno)
 {
@@ -105,7 +108,9 @@ zsattr_body_wanted(const ZsSegmentHead *head, int vecno)
 	return found;
 }
 
-/* See attr_internal.h. */
+/*
+ * Keeps a copy of the bytes of a vector of the head, which zsattr_body_find() returns from now on.
+ */
 void
 zsattr_body_keep(ZsSegmentHead *head, int vecno, const uint8 *bytes, size_t len)
 {
@@ -136,7 +141,7 @@ zsattr_body_keep(ZsSegmentHead *head, int vecno, const uint8 *bytes, size_t len)
 	head->bodies[vecno] = body;
 }
 
-/* See attr_internal.h. */
+/* Drops all vectors of the head that are kept: it goes. */
 void
 zsattr_bodies_drop(ZsSegmentHead *head)
 {

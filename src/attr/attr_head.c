@@ -71,14 +71,20 @@ forget_table(Oid relid)
 	}
 }
 
-/* See zs_attr.h. */
+/*
+ * Forgets what this backend knows about the table's segments.  To be called when the
+ * file is emptied in place.
+ */
 void
 zsattr_forget_segments(Relation rel)
 {
 	forget_table(RelationGetRelid(rel));
 }
 
-/* See attr_internal.h. */
+/*
+ * What is wrong with a head that was parsed: it has to agree with its item and with the column's
+ * type.  NULL = nothing.
+ */
 const char *
 zsattr_head_check(const ZsSegmentHead *head, const ZsAttrKind *kind)
 {
@@ -134,7 +140,7 @@ by_row_bucket_of(const ZsSegmentHead *head)
 						 head->item.first_row / ZS_SEGMENT_ROWS);
 }
 
-/* See attr_internal.h. */
+/* The head's segment is gone from the tree: zsattr_head_find() returns it no more. */
 void
 zsattr_head_gone(ZsSegmentHead *head)
 {
@@ -171,7 +177,11 @@ find_by_row(Relation rel, uint16 treeno, zstid row)
 	return NULL;
 }
 
-/* See attr_internal.h. */
+/*
+ * The head of a segment that covers row, in use by the caller, or NULL when none is in the cache.
+ * The tree may have another segment in its place meanwhile: while its pages are what they
+ * were, its values are right all the same; else the caller learns it from them.
+ */
 ZsSegmentHead *
 zsattr_head_find(Relation rel, uint16 treeno, zstid row)
 {
@@ -185,7 +195,10 @@ zsattr_head_find(Relation rel, uint16 treeno, zstid row)
 	return head;
 }
 
-/* See zs_attr.h. */
+/*
+ * Does this backend know of a segment of the column that covers row?  Then segments have the row's
+ * values, unless there never was such a row.
+ */
 bool
 zsattr_segment_is_known(Relation rel, AttrNumber attno, zstid row)
 {
@@ -241,7 +254,7 @@ enter_by_row(ZsSegmentHead *head)
 	head->by_row = true;
 }
 
-/* See attr_internal.h. */
+/* The head of exactly this segment, in use by the caller, or NULL. */
 ZsSegmentHead *
 zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item)
 {
@@ -262,7 +275,7 @@ zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item)
 	return NULL;
 }
 
-/* See attr_internal.h. */
+/* Enters a copy of a head (without shared area); in use by the caller. */
 ZsSegmentHead *
 zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 {
@@ -293,7 +306,7 @@ zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head)
 	return entry;
 }
 
-/* See attr_internal.h. */
+/* The head's shared area may have more memory than before. */
 void
 zsattr_head_grown(ZsSegmentHead *head)
 {
@@ -313,7 +326,7 @@ zsattr_head_grown(ZsSegmentHead *head)
 	cache_used += bytes;
 }
 
-/* See attr_internal.h. */
+/* The caller does not use the head any more. */
 void
 zsattr_head_release(ZsSegmentHead *head)
 {

@@ -90,7 +90,10 @@ count_is_sane(Page page)
 		sizeof(ZsSegmentItem) == 0;
 }
 
-/* See zs_attr.h. */
+/*
+ * What is wrong with a segment index page that passed zspage_verify(); NULL =
+ * nothing.
+ */
 const char *
 zsattr_index_page_check(Page page)
 {
@@ -127,7 +130,7 @@ check_page(Relation rel, AttrNumber attno, BlockNumber blkno, Page page)
 
 /* ---- looking up -------------------------------------------------------- */
 
-/* See attr_internal.h. */
+/* How many of the items start at or before row. */
 int
 zsattr_index_position(const ZsSegmentItem *items, int nitems, zstid row)
 {
@@ -146,7 +149,10 @@ zsattr_index_position(const ZsSegmentItem *items, int nitems, zstid row)
 	return low;
 }
 
-/* See attr_internal.h. */
+/*
+ * Copies the segment index page that holds row to copy (BLCKSZ bytes) and
+ * checks it.  False when the tree is empty.
+ */
 bool
 zsattr_index_copy(Relation rel, AttrNumber attno, zstid row, Page copy)
 {
@@ -252,7 +258,10 @@ find_next(Relation rel, AttrNumber attno, zstid row, ZsSegmentItem *item)
 	return false;
 }
 
-/* See zs_attr.h. */
+/*
+ * The segment item that covers row, straight from the tree (one descent);
+ * false if none.  Also the next one after row when exact is false.
+ */
 bool
 zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 					ZsSegmentItem *item)
@@ -262,7 +271,12 @@ zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 	return !exact && find_next(rel, attno, row, item);
 }
 
-/* See zs_attr.h. */
+/*
+ * Attribute attno has no segment for the row: error if it should have one, which another
+ * attribute's segment tells that covers the row.  desc as for zsattr_reader_begin().  Returns how
+ * many attributes the table had when that segment was written; MaxHeapAttributeNumber if there is
+ * none.  Errors: ERRCODE_DATA_CORRUPTED.
+ */
 int
 zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row)
 {
@@ -429,7 +443,10 @@ insert_item(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *ite
 	return true;
 }
 
-/* See attr_internal.h. */
+/*
+ * Puts a segment into its column's tree.  The caller holds no page lock.
+ * An overlap with another segment is an error (corruption).
+ */
 void
 zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 {
@@ -480,7 +497,13 @@ split_around(Relation rel, AttrNumber attno, Buffer buf, zstid first, zstid end)
 		split_page_at(rel, attno, buf, nbefore, first);
 }
 
-/* See attr_internal.h. */
+/*
+ * Takes the segments that lie in [first, end) out of the tree, and puts items (in order, within
+ * that range) in their place, in one WAL record.  No segment may lie in the range with a part of
+ * its rows.  The old ones are copied to old, which has room for ZS_SEGMENT_INDEX_CAPACITY; their
+ * runs are the caller's to free.  Returns false, with nothing changed, if the range lies on two
+ * index pages.
+ */
 bool
 zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
 						const ZsSegmentItem *items, int nitems, ZsSegmentItem *old, int *nold)
@@ -553,7 +576,10 @@ zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
 	}
 }
 
-/* See attr_internal.h. */
+/*
+ * Puts another item, which differs in where the segment lies only, in the place of old.  False,
+ * with nothing changed, if old is not in the tree any more.
+ */
 bool
 zsattr_segment_repoint(Relation rel, AttrNumber attno, const ZsSegmentItem *old,
 					   const ZsSegmentItem *item)

@@ -51,17 +51,9 @@ typedef struct ZsDrafts
 /* Segments that are linked in one step. */
 #define ZS_REWRITE_MAX_SEGMENTS		16
 
-/* encoder: NULL, or one that the caller goes on with. */
 extern void zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder);
-
-/*
- * Encodes rows [first_row, first_row + nrows) of a column, which start at row `done` of its input,
- * as one draft or a few.
- */
 extern void zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row,
 							  uint32 done, uint32 nrows);
-
-/* Gives the drafts their blocks and writes their pages; those of one column must be neighbours. */
 extern void zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy);
 
 /* ---- page images (attr_batch.c) ---------------------------------------- */
@@ -81,21 +73,9 @@ typedef struct ZsPageBatch
 } ZsPageBatch;
 
 extern void zsattr_batch_begin(ZsPageBatch *batch, Relation rel, BufferAccessStrategy strategy);
-
-/*
- * Adds a page to be written to blkno and returns its image, zeroed behind the
- * page header; the caller fills it in before the next call.
- */
 extern Page zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno);
-
-/*
- * Same for page `position` of a segment, whose special space is filled in; the payload is the
- * caller's.
- */
 extern Page zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno,
 									  const ZsSegmentItem *item, uint32 position);
-
-/* Writes what is left and frees the memory. */
 extern void zsattr_batch_end(ZsPageBatch *batch);
 
 /* ---- segment index pages (attr_index.c) -------------------------------- */
@@ -114,13 +94,7 @@ zsattr_item_covers(const ZsSegmentItem *item, zstid row)
 	return row - item->first_row < item->nrows;
 }
 
-/* How many of the items start at or before row. */
 extern int	zsattr_index_position(const ZsSegmentItem *items, int nitems, zstid row);
-
-/*
- * Puts a segment into its column's tree.  The caller holds no page lock.
- * An overlap with another segment is an error (corruption).
- */
 extern void zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item);
 
 /*
@@ -128,44 +102,18 @@ extern void zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentI
  */
 extern void zsattr_index_replace(Page page, int position, int nold, const ZsSegmentItem *items,
 								 int nitems);
-
-/*
- * Takes the segments that lie in [first, end) out of the tree, and puts items (in order, within
- * that range) in their place, in one WAL record.  No segment may lie in the range with a part of
- * its rows.  The old ones are copied to old, which has room for ZS_SEGMENT_INDEX_CAPACITY; their
- * runs are the caller's to free.  Returns false, with nothing changed, if the range lies on two
- * index pages.
- */
 extern bool zsattr_segments_replace(Relation rel, AttrNumber attno, zstid first, zstid end,
 									const ZsSegmentItem *items, int nitems,
 									ZsSegmentItem *old, int *nold);
-
-/*
- * Puts another item, which differs in where the segment lies only, in the place of old.  False,
- * with nothing changed, if old is not in the tree any more.
- */
 extern bool zsattr_segment_repoint(Relation rel, AttrNumber attno, const ZsSegmentItem *old,
 								   const ZsSegmentItem *item);
-
-/*
- * Copies the segment index page that holds row to copy (BLCKSZ bytes) and
- * checks it.  False when the tree is empty.
- */
 extern bool zsattr_index_copy(Relation rel, AttrNumber attno, zstid row, Page copy);
 
 /* ---- segments of one value (attr_uniform.c) ---------------------------- */
 
-/*
- * Makes the item, which is filled in but for start, that of a segment without pages if its payload
- * is one that allows for it; info is what the payload says.  Else it stays as it is.
- */
 extern bool zsattr_uniform_set(ZsSegmentItem *item, const uint8 *payload,
 							   const ZsSegmentInfo *info);
-
-/* What is wrong with such an item, which has a sane number of rows; NULL = nothing. */
 extern const char *zsattr_uniform_check(const ZsSegmentItem *item);
-
-/* Makes payload bytes [from, to), not none, of such a segment. */
 extern void zsattr_uniform_read(const ZsSegmentItem *item, uint32 from, uint32 to, uint8 *dst);
 
 /* ---- payload pages (attr_payload.c) ------------------------------------ */
@@ -180,19 +128,10 @@ zsattr_page_length(const ZsSegmentItem *item, uint32 position)
 	return Min((uint32) ZS_PAGE_CAPACITY, item->payload_size - start);
 }
 
-/*
- * Copies payload bytes [from, to) of page `position`, counted from the page's
- * first, out of buf, which is pinned and not locked.  False when the page is
- * not that page any more.
- */
 extern bool zsattr_page_copy(Relation rel, Buffer buf, uint16 treeno, const ZsSegmentItem *item,
 							 uint32 position, uint32 from, uint32 to, uint8 *dst);
-
-/* Pins a page of a segment; InvalidBuffer when the file does not reach that far any more. */
 extern Buffer zsattr_page_pin(Relation rel, const ZsSegmentItem *item, uint32 position,
 							  BufferAccessStrategy strategy);
-
-/* As zsattr_page_copy(), of a page that is read first. */
 extern bool zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *item,
 							 uint32 position, uint32 from, uint32 to,
 							 BufferAccessStrategy strategy, uint8 *dst);
@@ -203,17 +142,8 @@ extern bool zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *i
 #define ZS_OVERFLOW_CHUNK_HEADER	4
 #define ZS_OVERFLOW_CHUNK_PLAIN		0x80000000
 
-/*
- * Compresses a value, palloc'd in the current context; NULL when that saves
- * too little.
- */
 extern char *zsattr_overflow_pack(const char *data, Size size, ZsCompression compression,
 								  int level, Size *packed_size);
-
-/*
- * Decompresses one chunk of len bytes to exactly size bytes; compression is
- * ZS_OVERFLOW_*.  NULL or what is wrong.
- */
 extern const char *zsattr_overflow_unpack_chunk(uint32 compression, const char *src, Size len,
 												char *dst, Size size);
 
@@ -224,18 +154,9 @@ typedef struct ZsAttrStream ZsAttrStream;
 /* NULL when look-ahead is switched off or too many streams are open. */
 extern ZsAttrStream *zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
 										 BufferAccessStrategy strategy);
-
-/* Takes turns with other scans; scan_end as for zsattr_reader_take_turns(). */
 extern void zsattr_stream_take_turns(ZsAttrStream *stream, zstid scan_end);
-
-/* Look ahead over the segments of [start, end), and what ranges leads to: see zs_attr.h. */
 extern void zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
 								const ZsRowRanges *ranges);
-
-/*
- * Page `position` of the segment, pinned, when the stream has it at hand or
- * delivers it next; InvalidBuffer when the caller has to read it himself.
- */
 extern Buffer zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item,
 								 uint32 position);
 
@@ -269,46 +190,19 @@ typedef struct ZsSegmentHead
 	struct ZsKeptBody **bodies; /* of its vectors, where they are kept; NULL: of none */
 } ZsSegmentHead;
 
-/*
- * The head of a segment that covers row, in use by the caller, or NULL when none is in the cache.
- * The tree may have another segment in its place meanwhile: while its pages are what they
- * were, its values are right all the same; else the caller learns it from them.
- */
 extern ZsSegmentHead *zsattr_head_find(Relation rel, uint16 treeno, zstid row);
-
-/*
- * What is wrong with a head that was parsed: it has to agree with its item and with the column's
- * type.  NULL = nothing.
- */
 extern const char *zsattr_head_check(const ZsSegmentHead *head, const ZsAttrKind *kind);
-
-/* The head's segment is gone from the tree: zsattr_head_find() returns it no more. */
 extern void zsattr_head_gone(ZsSegmentHead *head);
-
-/* The head of exactly this segment, in use by the caller, or NULL. */
 extern ZsSegmentHead *zsattr_head_lookup(Relation rel, uint16 treeno, const ZsSegmentItem *item);
-
-/* Enters a copy of a head (without shared area); in use by the caller. */
 extern ZsSegmentHead *zsattr_head_enter(Relation rel, uint16 treeno, const ZsSegmentHead *head);
-
-/* The head's shared area may have more memory than before. */
 extern void zsattr_head_grown(ZsSegmentHead *head);
-
-/* The caller does not use the head any more. */
 extern void zsattr_head_release(ZsSegmentHead *head);
 
 /* ---- vectors without compression, for single values (attr_body.c) ------ */
 
-/* The bytes of a vector of a head in the cache, if they are kept, else NULL. */
 extern const uint8 *zsattr_body_find(ZsSegmentHead *head, int vecno, size_t *len);
-
-/* Are they to be kept, since the vector was looked at lately?  It is now. */
 extern bool zsattr_body_wanted(const ZsSegmentHead *head, int vecno);
-
-/* They are these; keeps a copy. */
 extern void zsattr_body_keep(ZsSegmentHead *head, int vecno, const uint8 *bytes, size_t len);
-
-/* The head goes. */
 extern void zsattr_bodies_drop(ZsSegmentHead *head);
 
 /* ---- working memory of a reader (attr_space.c) ------------------------- */
@@ -370,11 +264,7 @@ struct ZsAttrReader
 /* Bytes of this segment do not make sense. */
 ZS_NORETURN extern void zsattr_segment_corrupted(ZsAttrReader *reader, const ZsSegmentItem *item,
 												 const char *reason);
-
-/* Closes the open segment, if any. */
 extern void zsattr_segment_close(ZsAttrReader *reader);
-
-/* zsattr_segment_find() for a row that the open segment does not cover. */
 extern ZsSegmentHead *zsattr_segment_load(ZsAttrReader *reader, zstid row, bool scan);
 
 /*
@@ -392,20 +282,8 @@ zsattr_segment_find(ZsAttrReader *reader, zstid row, bool scan)
 	return zsattr_segment_load(reader, row, scan);
 }
 
-/*
- * The pages of the open segment are gone: opens what took its place for row,
- * if anything did.
- */
 extern ZsSegmentHead *zsattr_segment_reload(ZsAttrReader *reader, zstid row, bool scan);
-
-/*
- * Encoded bytes of a vector of the open segment (NULL when it is all null),
- * after the shared area was opened if the vector needs it.  False when pages
- * are gone.
- */
 extern bool zsattr_segment_vector(ZsAttrReader *reader, int vecno, const uint8 **bytes);
-
-/* The same, but only those bytes are right that decoding row idx of the vector takes. */
 extern bool zsattr_segment_value(ZsAttrReader *reader, int vecno, uint32 idx, const uint8 **bytes);
 
 /* ---- values as PostgreSQL wants them (attr_reshape.c) ----------------------- */

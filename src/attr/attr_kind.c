@@ -25,7 +25,7 @@
 #include "zs_attr.h"
 #include "zs_compat.h"
 
-/* See zs_attr.h. */
+/* What the attribute is, an attribute of desc or ZS_XMIN_ATTNO. */
 Form_pg_attribute
 zsattr_form(TupleDesc desc, AttrNumber attno)
 {

@@ -19,7 +19,9 @@
 /* Segments that two index pages which both have some may hold together. */
 #define MAX_MERGED_ITEMS	(ZS_SEGMENT_INDEX_CAPACITY * 6 / 10)
 
-/* See zs_attr.h. */
+/*
+ * ZsMergeFunc of zs_btree.h: index pages are merged when one is empty or the result leaves room.
+ */
 const char *
 zsattr_merge_index_pages(Page left, Page right, Page image, bool *merged)
 {

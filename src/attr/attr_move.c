@@ -41,7 +41,13 @@ copy_page(Relation rel, AttrNumber attno, const ZsSegmentItem *item, uint32 posi
 	return zsattr_page_copy(rel, buf, treeno, item, position, 0, length, dst);
 }
 
-/* See zs_attr.h. */
+/*
+ * Moves a segment's pages to the run of blocks that begins at `to`, which zspage_take_free() gave,
+ * and leads the tree there: images, then one WAL record.  Returns false, with the tree unchanged,
+ * if the segment is not in the tree any more.  The blocks that are free then, the old ones or the
+ * new ones, are the caller's to give back.  For VACUUM.  stream delivers the segment's pages next,
+ * and has delivered all of them on return; it may be NULL.
+ */
 bool
 zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item, BlockNumber to,
 					BufferAccessStrategy strategy, ReadStream *stream)

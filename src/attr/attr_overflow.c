@@ -60,7 +60,10 @@ blocks_of(Size size)
 
 /* ---- pointers ---------------------------------------------------------- */
 
-/* See zs_attr.h. */
+/*
+ * Makes an external varlena (VARTAG_ONDISK) that carries pointer, at dst (ZS_OVERFLOW_DATUM_SIZE
+ * bytes).  Core's own TOAST pointers never reach a tree.
+ */
 void
 zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst)
 {
@@ -71,7 +74,7 @@ zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst)
 	memcpy(VARDATA_EXTERNAL(dst), pointer, sizeof(ZsOverflowPointer));
 }
 
-/* See zs_attr.h. */
+/* The pointer that a varlena of zsattr_overflow_to_datum() carries. */
 void
 zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPointer *pointer)
 {
@@ -79,7 +82,7 @@ zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPointer *point
 	memcpy(pointer, VARDATA_EXTERNAL((const char *) datum), sizeof(ZsOverflowPointer));
 }
 
-/* See zs_attr.h. */
+/* The pointer that stands at a row of a decoded vector whose isext is set. */
 void
 zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx, ZsOverflowPointer *pointer)
 {
@@ -175,7 +178,12 @@ write_pages(Relation rel, AttrNumber attno, const ZsAllocRequest *runs, uint32 s
 	zsattr_batch_end(&batch);
 }
 
-/* See zs_attr.h. */
+/*
+ * Writes a value's payload bytes (no varlena header), compressed when that
+ * helps, to overflow pages of attribute attno.  Fills *pointer.  Size up to
+ * 1 GB.  A crash before something points to the value leaks the blocks until
+ * VACUUM finds it.
+ */
 void
 zsattr_overflow_write(Relation rel, AttrNumber attno, const char *data, Size size,
 					  ZsCompression compression, int level, ZsOverflowPointer *pointer)
@@ -424,7 +432,7 @@ read_chunk(OverflowChain *chain, uint32 compression, char *scratch, char *dst, S
 	return zsattr_overflow_unpack_chunk(compression, scratch, len, dst, size);
 }
 
-/* See zs_attr.h. */
+/* As zsattr_overflow_read(), without a header, to dst, which has room for raw_size bytes. */
 void
 zsattr_overflow_read_to(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer, char *dst)
 {
@@ -453,7 +461,10 @@ zsattr_overflow_read_to(Relation rel, AttrNumber attno, const ZsOverflowPointer 
 	Assert(chain.stream == NULL);
 }
 
-/* See zs_attr.h. */
+/*
+ * Reads it back: a plain 4-byte-header varlena palloc'd in the current
+ * context.
+ */
 struct varlena *
 zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)
 {
@@ -468,14 +479,16 @@ zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *po
 
 /* ---- sharing ----------------------------------------------------------- */
 
-/* See zs_attr.h. */
+/* How many pointers beyond one a value has, from its first page, which was verified. */
 uint64
 zsattr_overflow_shares(Page page)
 {
 	return ZsPageGetOpaque(page)->lokey;
 }
 
-/* See zs_attr.h. */
+/*
+ * Changes what zsattr_overflow_shares() says; the caller holds the page's lock and logs the change.
+ */
 void
 zsattr_overflow_change_shares(Page page, int change)
 {
@@ -506,14 +519,23 @@ change_shares(Relation rel, Buffer buf, int change)
 	END_CRIT_SECTION();
 }
 
-/* See zs_attr.h. */
+/*
+ * Reads the first page of the value, which is returned pinned and not locked, for
+ * zsattr_overflow_share().
+ */
 Buffer
 zsattr_overflow_pin(Relation rel, const ZsOverflowPointer *pointer)
 {
 	return zspage_read(rel, pointer->start, NULL);
 }
 
-/* See zs_attr.h. */
+/*
+ * The value gets one pointer more, in a row that is going to be written.  The caller has another
+ * row with the pointer that cannot be removed meanwhile: its snapshot sees it, or it has locked it.
+ * buf: from zsattr_overflow_pin(); it stays pinned.  Takes that page's lock for the time of a WAL
+ * record, and nothing else, so the caller may hold locks of TID and row leaves.
+ * zsattr_overflow_free() takes it back.
+ */
 void
 zsattr_overflow_share(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer, Buffer buf)
 {

@@ -79,7 +79,10 @@ pack_chunk(ZsCompression compression, int level, const char *src, Size len,
 	return ZS_OVERFLOW_CHUNK_HEADER + (header & ~ZS_OVERFLOW_CHUNK_PLAIN);
 }
 
-/* See attr_internal.h. */
+/*
+ * Compresses a value, palloc'd in the current context; NULL when that saves
+ * too little.
+ */
 char *
 zsattr_overflow_pack(const char *data, Size size, ZsCompression compression, int level,
 					 Size *packed_size)
@@ -110,7 +113,10 @@ zsattr_overflow_pack(const char *data, Size size, ZsCompression compression, int
 	return packed;
 }
 
-/* See attr_internal.h. */
+/*
+ * Decompresses one chunk of len bytes to exactly size bytes; compression is
+ * ZS_OVERFLOW_*.  NULL or what is wrong.
+ */
 const char *
 zsattr_overflow_unpack_chunk(uint32 compression, const char *src, Size len, char *dst, Size size)
 {

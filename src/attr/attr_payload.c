@@ -25,7 +25,11 @@
 
 #include "attr_internal.h"
 
-/* See attr_internal.h. */
+/*
+ * Copies payload bytes [from, to) of page `position`, counted from the page's
+ * first, out of buf, which is pinned and not locked.  False when the page is
+ * not that page any more.
+ */
 bool
 zsattr_page_copy(Relation rel, Buffer buf, uint16 treeno, const ZsSegmentItem *item,
 				 uint32 position, uint32 from, uint32 to, uint8 *dst)
@@ -66,7 +70,7 @@ zsattr_page_copy(Relation rel, Buffer buf, uint16 treeno, const ZsSegmentItem *i
 	return true;
 }
 
-/* See attr_internal.h. */
+/* Pins a page of a segment; InvalidBuffer when the file does not reach that far any more. */
 Buffer
 zsattr_page_pin(Relation rel, const ZsSegmentItem *item, uint32 position,
 				BufferAccessStrategy strategy)
@@ -77,7 +81,7 @@ zsattr_page_pin(Relation rel, const ZsSegmentItem *item, uint32 position,
 	return zspage_read(rel, item->start + position, strategy);
 }
 
-/* See attr_internal.h. */
+/* As zsattr_page_copy(), of a page that is read first. */
 bool
 zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *item,
 				 uint32 position, uint32 from, uint32 to,
@@ -100,7 +104,10 @@ zsattr_page_read(Relation rel, uint16 treeno, const ZsSegmentItem *item,
 	return found;
 }
 
-/* See zs_attr.h. */
+/*
+ * Copies the segment's payload bytes [offset, offset + len) into dst.  False
+ * when the segment was replaced since item was read.
+ */
 bool
 zsattr_read_payload(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 					uint32 offset, uint32 len, uint8 *dst)

@@ -132,7 +132,10 @@ begin_walk(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 	return walk;
 }
 
-/* See zs_attr.h. */
+/*
+ * Calls fn for each overflow pointer in a segment, whatever the column's type is today, until it
+ * returns false.  The item may have left the tree already, if its blocks are still its own.
+ */
 void
 zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 					  ZsPointerVisitor fn, void *arg)
@@ -170,7 +173,10 @@ zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 	MemoryContextDelete(context);
 }
 
-/* See zs_attr.h. */
+/*
+ * The overflow pointer that the column's segments have for the row; false if they have none.  Reads
+ * one vector.
+ */
 bool
 zsattr_find_pointer(Relation rel, AttrNumber attno, zstid row, ZsOverflowPointer *pointer)
 {

@@ -94,14 +94,18 @@ zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
 	return reader;
 }
 
-/* See zs_attr.h. */
+/* Has the reader add what it reads from now on to counts, which outlives it. */
 void
 zsattr_reader_count(ZsAttrReader *reader, ZsReadCounts *counts)
 {
 	reader->counts = counts;
 }
 
-/* See zs_attr.h. */
+/*
+ * Tells a streaming reader the row range that will be read next, in ascending order.  Look-ahead
+ * goes on to the ranges behind it where ranges (which outlives the reader's use, or is NULL) leads
+ * to them, and never beyond.  May be called again at any time (rescan, next parallel chunk).
+ */
 void
 zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end, const ZsRowRanges *ranges)
 {
@@ -125,7 +129,11 @@ zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end, const ZsRowRan
 		zsattr_stream_range(reader->stream, start, end, ranges);
 }
 
-/* See zs_attr.h. */
+/*
+ * Makes a streaming reader that has a range take turns with other scans of the same device
+ * (zedstore.scan_scheduling).  The scan that it is part of goes on to scan_end, of which the range
+ * may be a part.
+ */
 void
 zsattr_reader_take_turns(ZsAttrReader *reader, zstid scan_end)
 {
@@ -133,7 +141,9 @@ zsattr_reader_take_turns(ZsAttrReader *reader, zstid scan_end)
 		zsattr_stream_take_turns(reader->stream, scan_end);
 }
 
-/* See zs_attr.h. */
+/*
+ * Drops everything that was read: VACUUM may have put another segment in the place of what is kept.
+ */
 void
 zsattr_reader_forget(ZsAttrReader *reader)
 {
@@ -272,7 +282,24 @@ decode_forms(ZsAttrReader *reader, zstid stripe, uint32 want, const uint64 *rows
 	return true;
 }
 
-/* See zs_attr.h. */
+/*
+ * The decoded vector of the stripe that starts at `stripe` (aligned), with the forms of `want`
+ * (ZS_FORM_..., zs_codec.h) that its encoding has; out->have says which.  VALUES are always among
+ * them when wanted; the others depend on the encoding, which differs from vector to vector.  What
+ * was formed before for the same stripe stays valid and stands in out->have, too: a caller asks for
+ * the cheapest forms that it can use first, and for values when these are not there or somebody
+ * looks at them.  CONST comes instead of VALUES, SCALED and LENGTHS wanted by the same call.
+ * Asking for forms that the vector does not have costs next to nothing.
+ *
+ * A dictionary that was asked for stays as long as the vector.  Should VACUUM replace the segment
+ * between two calls, then the vector is decoded anew, in the forms that it had as far as the new
+ * segment has them: a caller looks at out->have and out->nrows after each call.
+ *
+ * NULL when no segment covers the stripe.  Rows beyond the segment's end have
+ * out->nrows <= index.  Valid until a call for another stripe or a single value.  External
+ * (overflow) values are returned as pointers, out->isext set.
+ * Errors: ERRCODE_DATA_CORRUPTED.
+ */
 const ZsVectorOut *
 zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 {
@@ -294,7 +321,11 @@ zsattr_reader_forms(ZsAttrReader *reader, zstid stripe, uint32 want)
 	return decode_forms(reader, stripe, want, NULL) ? vec : NULL;
 }
 
-/* See zs_attr.h. */
+/*
+ * As zsattr_reader_forms() with VALUES, of which only those of rows, a bitmap of ZS_VECTOR_WORDS,
+ * are needed: where out->have has SOME instead, others are undefined.  Values stay if more of the
+ * same stripe are asked for, in whatever way but singly.
+ */
 const ZsVectorOut *
 zsattr_reader_some(ZsAttrReader *reader, zstid stripe, const uint64 *rows)
 {
@@ -317,7 +348,7 @@ zsattr_reader_some(ZsAttrReader *reader, zstid stripe, const uint64 *rows)
 	return decode_forms(reader, stripe, ZS_FORM_VALUES, rows) ? vec : NULL;
 }
 
-/* See zs_attr.h. */
+/* The value of a row, if zsattr_reader_some() has made it; it lives as long as the vector. */
 bool
 zsattr_reader_at_hand(const ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 {
@@ -332,7 +363,10 @@ zsattr_reader_at_hand(const ZsAttrReader *reader, zstid row, Datum *value, bool 
 	return true;
 }
 
-/* See zs_attr.h. */
+/*
+ * What the stripe's values come to (zscodec_vector_totals()), without making any form of them;
+ * those that there are stay.  False: that cannot be said.  Errors: ERRCODE_DATA_CORRUPTED.
+ */
 bool
 zsattr_reader_totals(ZsAttrReader *reader, zstid stripe, bool extremes, ZsVectorTotals *totals)
 {
@@ -364,7 +398,7 @@ zsattr_reader_totals(ZsAttrReader *reader, zstid stripe, bool extremes, ZsVector
 	return found;
 }
 
-/* See zs_attr.h. */
+/* Does the reader have the stripe's values, or what they are made of at once? */
 bool
 zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe)
 {
@@ -372,14 +406,20 @@ zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe)
 		(reader->space->vec.have & (ZS_FORM_VALUES | ZS_FORM_CODES | ZS_FORM_CONST)) != 0;
 }
 
-/* See zs_attr.h. */
+/* As zsattr_reader_forms() with VALUES. */
 const ZsVectorOut *
 zsattr_reader_vector(ZsAttrReader *reader, zstid stripe)
 {
 	return zsattr_reader_forms(reader, stripe, ZS_FORM_VALUES);
 }
 
-/* See zs_attr.h. */
+/*
+ * Dictionary that the codes of the vector returned last refer to, which has them; valid as long as
+ * that vector.  With scaled, dict_scaled is there if the column is of numerics some of which are
+ * integers.  *serial is a number that no other open dictionary of this process has had: what was
+ * computed for the entries may be kept under it.  The entries are as the codec forms them: of
+ * columns with another layout they are varlenas with short headers, and no Datums.
+ */
 const ZsSharedState *
 zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial)
 {
@@ -396,7 +436,10 @@ zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial)
 	return &reader->head->shared;
 }
 
-/* See zs_attr.h. */
+/*
+ * As zsattr_reader_shared(), where the vector returned last has entries besides values: how many
+ * entries there are.  They need not be formed.
+ */
 uint32
 zsattr_reader_entries(const ZsAttrReader *reader, uint64 *serial)
 {
@@ -405,7 +448,11 @@ zsattr_reader_entries(const ZsAttrReader *reader, uint64 *serial)
 	return reader->head->shared.ndict;
 }
 
-/* See zs_attr.h. */
+/*
+ * Directory of the segment that covers the stripe, and the index of its vector
+ * there, without decoding anything; NULL if none: null count, zone map and encoding are in
+ * ->vectors[*vecno], the possible forms says zscodec_vector_forms().  Valid until the next call.
+ */
 const ZsSegmentInfo *
 zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno)
 {
@@ -530,7 +577,11 @@ decode_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull)
 	return true;
 }
 
-/* See zs_attr.h. */
+/*
+ * zsattr_reader_value() is going to be called for the row: what it looks at is brought near, as far
+ * as this costs nothing but time.  To be called for several columns before the first is read.  The
+ * value of another stripe, given before, is gone.
+ */
 void
 zsattr_reader_expect(ZsAttrReader *reader, zstid row)
 {

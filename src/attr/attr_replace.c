@@ -34,7 +34,10 @@
 #include "attr_internal.h"
 #include "zs_btree.h"
 
-/* See zs_attr.h. */
+/*
+ * The items of the index page that holds row, copied to items, which has room for
+ * ZS_SEGMENT_INDEX_CAPACITY; returns how many.  *end is where the page's range ends.
+ */
 int
 zsattr_index_page_items(Relation rel, AttrNumber attno, zstid row, ZsSegmentItem *items, zstid *end)
 {
@@ -165,7 +168,14 @@ replace_column(ZsDrafts *drafts, int i, ZsAttrRewrite *rewrite, ZsSegmentVisitor
 	return i;
 }
 
-/* See zs_attr.h. */
+/*
+ * Writes the segments of all columns, then replaces column by column: each change is one WAL
+ * record, so that readers find old or new segments at any moment.  The old ones' blocks are freed
+ * at once.  gone may be NULL.  The caller made sure that nobody else writes to these rows.
+ *
+ * encoder may be NULL; with one, which the caller has begun and frees, the first column may
+ * continue (column.input.continues) the last one of the call before.
+ */
 void
 zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites, ZsEncoder *encoder,
 			   BufferAccessStrategy strategy, ZsSegmentVisitor gone, void *arg)
@@ -195,7 +205,10 @@ zsattr_rewrite(Relation rel, ZsAttrRewrite *rewrites, int nrewrites, ZsEncoder *
 	MemoryContextDelete(context);
 }
 
-/* See zs_attr.h. */
+/*
+ * Takes the segments that start in [first, end), none of which may reach beyond, out of the tree
+ * and frees their blocks.  For rows that nobody will ask for any more.
+ */
 void
 zsattr_drop_segments(Relation rel, AttrNumber attno, zstid first, zstid end,
 					 ZsSegmentVisitor gone, void *arg)

@@ -45,7 +45,10 @@
 /* A segment that keeps being replaced while we try to read it. */
 #define MAX_RETRIES			100
 
-/* See attr_internal.h. */
+/*
+ * Error (data corrupted): what is wrong with the segment, which reason says, as a part of a
+ * sentence.
+ */
 void
 zsattr_segment_corrupted(ZsAttrReader *reader, const ZsSegmentItem *item, const char *reason)
 {
@@ -54,7 +57,7 @@ zsattr_segment_corrupted(ZsAttrReader *reader, const ZsSegmentItem *item, const 
 					 reader->attno, item->first_row, reason);
 }
 
-/* See attr_internal.h. */
+/* Closes the open segment, if any. */
 void
 zsattr_segment_close(ZsAttrReader *reader)
 {
@@ -315,14 +318,17 @@ load_segment(ZsAttrReader *reader, zstid row, bool scan, const ZsSegmentItem *go
 	zsattr_segment_corrupted(reader, &item, "the segment is replaced again and again");
 }
 
-/* See attr_internal.h. */
+/* zsattr_segment_find() for a row that the open segment does not cover. */
 ZsSegmentHead *
 zsattr_segment_load(ZsAttrReader *reader, zstid row, bool scan)
 {
 	return load_segment(reader, row, scan && (reader->flags & ZS_READER_KEEP) == 0, NULL);
 }
 
-/* See attr_internal.h. */
+/*
+ * The pages of the open segment are gone: opens what took its place for row,
+ * if anything did.
+ */
 ZsSegmentHead *
 zsattr_segment_reload(ZsAttrReader *reader, zstid row, bool scan)
 {
@@ -423,7 +429,10 @@ copy_part(ZsAttrReader *reader, int vecno, uint32 idx, uint8 *window)
 	return found;
 }
 
-/* See attr_internal.h. */
+/*
+ * As zsattr_segment_vector(), but only those bytes are right that decoding row idx of the vector
+ * takes.
+ */
 bool
 zsattr_segment_value(ZsAttrReader *reader, int vecno, uint32 idx, const uint8 **bytes)
 {
@@ -454,7 +463,11 @@ zsattr_segment_value(ZsAttrReader *reader, int vecno, uint32 idx, const uint8 **
 	return true;
 }
 
-/* See attr_internal.h. */
+/*
+ * Encoded bytes of a vector of the open segment (NULL when it is all null),
+ * after the shared area was opened if the vector needs it.  False when pages
+ * are gone.
+ */
 bool
 zsattr_segment_vector(ZsAttrReader *reader, int vecno, const uint8 **bytes)
 {

@@ -100,7 +100,7 @@ zsattr_space_put(ZsReaderSpace *space, bool sound)
 	nkept++;
 }
 
-/* See zs_attr.h. */
+/* Bytes of memory that the reader has for itself. */
 Size
 zsattr_reader_size(const ZsAttrReader *reader)
 {

@@ -340,7 +340,7 @@ zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
 	return stream;
 }
 
-/* See attr_internal.h. */
+/* Takes turns with other scans; scan_end as for zsattr_reader_take_turns(). */
 void
 zsattr_stream_take_turns(ZsAttrStream *stream, zstid scan_end)
 {
@@ -365,7 +365,7 @@ drop_pending(ZsAttrStream *stream)
 	stream->pending = InvalidBuffer;
 }
 
-/* See attr_internal.h. */
+/* Look ahead over the segments of [start, end), and what ranges leads to: see zs_attr.h. */
 void
 zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end, const ZsRowRanges *ranges)
 {
@@ -452,7 +452,10 @@ restart_at(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
 	stream->end_page = Max(stream->end_page, position + 1);
 }
 
-/* See attr_internal.h. */
+/*
+ * Page `position` of the segment, pinned, when the stream has it at hand or
+ * delivers it next; InvalidBuffer when the caller has to read it himself.
+ */
 Buffer
 zsattr_stream_page(ZsAttrStream *stream, const ZsSegmentItem *item, uint32 position)
 {

@@ -79,7 +79,10 @@ write_item(const ZsUniform *uniform, ZsSegmentItem *item)
 	}
 }
 
-/* See attr_internal.h. */
+/*
+ * Makes the item, which is filled in but for start, that of a segment without pages if its payload
+ * is one that allows for it; info is what the payload says.  Else it stays as it is.
+ */
 bool
 zsattr_uniform_set(ZsSegmentItem *item, const uint8 *payload, const ZsSegmentInfo *info)
 {
@@ -103,7 +106,7 @@ zsattr_uniform_set(ZsSegmentItem *item, const uint8 *payload, const ZsSegmentInf
 	return true;
 }
 
-/* See attr_internal.h. */
+/* What is wrong with such an item, which has a sane number of rows; NULL = nothing. */
 const char *
 zsattr_uniform_check(const ZsSegmentItem *item)
 {
@@ -128,7 +131,7 @@ zsattr_uniform_check(const ZsSegmentItem *item)
 	return NULL;
 }
 
-/* See attr_internal.h. */
+/* Makes payload bytes [from, to), not none, of such a segment. */
 void
 zsattr_uniform_read(const ZsSegmentItem *item, uint32 from, uint32 to, uint8 *dst)
 {

@@ -52,7 +52,7 @@ deallocate(void *ctx, void *ptr)
 	pfree(ptr);
 }
 
-/* See zs_attr.h. */
+/* Allocator over a memory context that outlives what it serves. */
 void
 zsattr_allocator(MemoryContext context, ZsAllocator *alloc)
 {
@@ -181,7 +181,10 @@ choose_segment_rows(uint32 nrows, uint32 stripe_bytes)
 	return best * ZS_STRIPE_ROWS;
 }
 
-/* See zs_attr.h. */
+/*
+ * Bytes that nrows rows of a column, written by one call, leave empty on the last pages of its
+ * segments, about.  stripe_bytes is that of ZsAttrColumn; 0 where that says too little.
+ */
 uint32
 zsattr_expected_waste(uint32 nrows, uint32 stripe_bytes)
 {
@@ -269,7 +272,7 @@ write_run(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item, const
 	}
 }
 
-/* See attr_internal.h. */
+/* encoder: NULL, or one that the caller goes on with. */
 void
 zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder)
 {
@@ -285,7 +288,10 @@ zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder)
 	drafts->encoder = encoder != NULL ? encoder : &drafts->own;
 }
 
-/* See attr_internal.h. */
+/*
+ * Encodes rows [first_row, first_row + nrows) of a column, which start at row `done` of its input,
+ * as one draft or a few.
+ */
 void
 zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint32 done,
 				  uint32 nrows)
@@ -331,7 +337,7 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 	}
 }
 
-/* See attr_internal.h. */
+/* Gives the drafts their blocks and writes their pages; those of one column must be neighbours. */
 void
 zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 {
@@ -365,7 +371,23 @@ zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 	ZS_INJECTION_POINT("zs-attr-write");
 }
 
-/* See zs_attr.h. */
+/*
+ * Encodes the columns (all live attributes of the table) of rows [first_row, first_row + nrows) and
+ * writes their segments: encode all, allocate all runs with one call, write pages.  Returns, in the
+ * current memory context, what zsattr_link_segments() has to link then.  first_row is aligned to
+ * ZS_STRIPE_ROWS, nrows <= ZS_ATTR_WRITE_ROWS.  The segments of one column are adjacent.  natts is
+ * the number of attributes that the table had when the rows were formed, which is less than now
+ * when columns were added since.  last: no rows like them are likely to follow, for which trees
+ * would get blocks at once.
+ *
+ * number, if not NULL, is called when all runs are allocated and returns the first row's number;
+ * first_row is 0 then.  So batches of several sessions get their row numbers in the order in which
+ * they get their blocks.
+ *
+ * A crash before the last link leaves runs that no tree points to (until VACUUM finds them) or some
+ * columns linked for rows whose inserter did not commit.  Memory is taken from a context of its own
+ * and given back.
+ */
 ZsAttrLinks *
 zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 					  int natts, ZsAttrColumn *columns, int ncolumns, bool last,
@@ -409,7 +431,9 @@ zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
 	return links;
 }
 
-/* See zs_attr.h. */
+/*
+ * Links the segments that are not linked yet.  After an error it can be called again.
+ */
 void
 zsattr_link_segments(Relation rel, ZsAttrLinks *links)
 {

@@ -27,7 +27,10 @@
 #include "zs_btree.h"
 #include "zs_walrec.h"
 
-/* See row_internal.h. */
+/*
+ * Takes nitems items from offset first on off a leaf.  No WAL; may be called
+ * in a critical section when the leaf was checked before (row_delete.c).
+ */
 void
 zsrow_leaf_delete(Page page, OffsetNumber first, int nitems)
 {
@@ -81,7 +84,11 @@ delete_from_leaf(Relation rel, Buffer buf, zstid first, zstid end)
 	return to - from;
 }
 
-/* See zs_row.h. */
+/*
+ * Removes the rows of [first, end) from the row tree; their overflow values
+ * are NOT freed here.  Returns how many.  For VACUUM and the move into
+ * segments.
+ */
 uint64
 zsrow_delete_range(Relation rel, zstid first, zstid end)
 {

@@ -22,7 +22,7 @@
 
 #define FIRST_ARENA_SIZE	(2 * BLCKSZ)
 
-/* See zs_row.h. */
+/* Copy of one row, palloc'd in the current context, or NULL. */
 MinimalTuple
 zsrow_fetch(Relation rel, zstid row)
 {
@@ -237,7 +237,7 @@ zsrow_fetch_range_ahead(Relation rel, zstid first, zstid end, ZsRowBatch *batch,
 	return batch->nitems;
 }
 
-/* See zs_row.h. */
+/* Smallest row number >= row in the row tree, ZS_INVALID_ROW if none. */
 zstid
 zsrow_next(Relation rel, zstid row)
 {

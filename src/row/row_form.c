@@ -32,7 +32,7 @@ values_offset(TupleDesc desc, bool any_null)
 	return MAXALIGN(SizeofMinimalTupleHeader + (any_null ? BITMAPLEN(desc->natts) : 0));
 }
 
-/* See zs_row.h. */
+/* The size in bytes of the item that zsrow_form_item() makes of the values. */
 Size
 zsrow_item_size(TupleDesc desc, const Datum *values, const bool *isnull, TransactionId xmin)
 {
@@ -41,7 +41,11 @@ zsrow_item_size(TupleDesc desc, const Datum *values, const bool *isnull, Transac
 		(TransactionIdIsValid(xmin) ? sizeof(TransactionId) : 0);
 }
 
-/* See zs_row.h; the same as heap_form_minimal_tuple(), and what is behind the values. */
+/*
+ * An item without a row number, palloc'd; large values are pointers already.  It says that xmin
+ * wrote the row, unless that is InvalidTransactionId.  The same as heap_form_minimal_tuple(), and
+ * what is behind the values.
+ */
 MinimalTuple
 zsrow_form_item(TupleDesc desc, const Datum *values, const bool *isnull, TransactionId xmin)
 {

@@ -227,7 +227,15 @@ insert_into_leaf(Relation rel, Buffer buf, MinimalTuple *items, int nitems, int 
 	UnlockReleaseBuffer(buf);
 }
 
-/* See zs_row.h. */
+/*
+ * Writes rows to the row tree.  items are complete (row number set, at most
+ * ZS_ROW_MAX_ITEM bytes, large values already in overflow pages), in
+ * ascending order of row number.  A row number that is present already is an
+ * error (corruption).  As many rows as fit go into one WAL record.
+ *
+ * *ndone says how many of them are there already, and is advanced with each record: after an error
+ * the caller knows which ones are left.
+ */
 void
 zsrow_insert(Relation rel, MinimalTuple *items, int nitems, int *ndone)
 {

@@ -75,37 +75,19 @@ zsrow_leaf_item(Page page, OffsetNumber offset)
 	return item;
 }
 
-/*
- * Same, in a buffer whose content lock the caller holds; wrong bounds are an
- * error.
- */
 extern MinimalTuple zsrow_buffer_item(Relation rel, Buffer buf, OffsetNumber offset);
-
-/*
- * Offset of the first item of the locked leaf whose row number is at least
- * row; one past the last item if there is none.
- */
 extern OffsetNumber zsrow_leaf_search(Relation rel, Buffer buf, zstid row);
 
 /* row_delete.c */
 
-/*
- * Takes nitems items from offset first on off a leaf.  No WAL; may be called
- * in a critical section when the leaf was checked before (row_delete.c).
- */
 extern void zsrow_leaf_delete(Page page, OffsetNumber first, int nitems);
 
 /* row_leaf.c */
 
-/* Errors (data corrupted) unless the locked leaf is sound: before it is changed. */
 extern void zsrow_leaf_verify(Relation rel, Buffer buf);
 
 /* row_single.c */
 
-/*
- * Rows were put on the leaf in buf, which is sound; the next single row may follow them
- * (row_single.c).
- */
 extern void zsrow_leaf_remember(Relation rel, Buffer buf);
 
 #endif							/* ROW_INTERNAL_H */

@@ -24,7 +24,7 @@
 
 #include "row_internal.h"
 
-/* See zs_row.h. */
+/* Gives the item its row number. */
 void
 zsrow_item_set_row(MinimalTuple item, zstid row)
 {
@@ -34,7 +34,7 @@ zsrow_item_set_row(MinimalTuple item, zstid row)
 		item->mt_padding[i] = (char) (row >> (8 * i) & 0xFF);
 }
 
-/* See zs_row.h. */
+/* The transaction that wrote the row; InvalidTransactionId: the item does not say. */
 TransactionId
 zsrow_item_xmin(const MinimalTupleData *item)
 {
@@ -47,7 +47,9 @@ zsrow_item_xmin(const MinimalTupleData *item)
 	return xmin;
 }
 
-/* See row_internal.h. */
+/*
+ * The item at an offset of a leaf whose content lock the caller holds; wrong bounds are an error.
+ */
 MinimalTuple
 zsrow_buffer_item(Relation rel, Buffer buf, OffsetNumber offset)
 {
@@ -59,7 +61,10 @@ zsrow_buffer_item(Relation rel, Buffer buf, OffsetNumber offset)
 	return item;
 }
 
-/* See row_internal.h. */
+/*
+ * Offset of the first item of the locked leaf whose row number is at least
+ * row; one past the last item if there is none.
+ */
 OffsetNumber
 zsrow_leaf_search(Relation rel, Buffer buf, zstid row)
 {
@@ -78,7 +83,7 @@ zsrow_leaf_search(Relation rel, Buffer buf, zstid row)
 	return low;
 }
 
-/* See zs_row.h. */
+/* What is wrong with a row leaf (a copy, or locked); NULL = nothing. */
 const char *
 zsrow_leaf_check(Page page)
 {
@@ -123,7 +128,7 @@ zsrow_leaf_check(Page page)
 	return NULL;
 }
 
-/* See row_internal.h. */
+/* Errors (data corrupted) unless the locked leaf is sound: before it is changed. */
 void
 zsrow_leaf_verify(Relation rel, Buffer buf)
 {

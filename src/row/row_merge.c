@@ -45,7 +45,9 @@ append_items(Page image, Page page)
 	}
 }
 
-/* See zs_row.h. */
+/*
+ * ZsMergeFunc of zs_btree.h: leaves are merged when one is empty or the result leaves room.
+ */
 const char *
 zsrow_merge_leaves(Page left, Page right, Page image, bool *merged)
 {

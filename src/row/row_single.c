@@ -48,7 +48,10 @@ find_leaf(Relation rel)
 	return &leaf_cache[rel->rd_locator.relNumber % LEAF_CACHE_SIZE];
 }
 
-/* See row_internal.h. */
+/*
+ * Rows were put on the leaf in buf, which is sound; the next single row may follow them
+ * (row_single.c).
+ */
 void
 zsrow_leaf_remember(Relation rel, Buffer buf)
 {
@@ -179,7 +182,7 @@ rebuild_item(zstid row, const char *data, Size len, char *buf)
 	return item;
 }
 
-/* See zs_row.h. */
+/* Redo of the row leaf of an XLOG_ZS_WRITE_ROW record. */
 void
 zsrow_single_redo(XLogReaderState *record, zstid row)
 {

@@ -82,7 +82,12 @@ item_data(const MinimalTupleData *item, uint32 *len)
 	return (const char *) item + hoff;
 }
 
-/* See zs_row.h. */
+/*
+ * Takes an item apart as core takes a tuple, from where the last call left off (progress) up to
+ * natts attributes of desc; what the item lacks are missing values.  Values by reference point into
+ * the item, large ones are external varlenas.  Error (data corrupted) if lengths in it lead beyond
+ * its end.
+ */
 void
 zsrow_deform_on(Relation rel, TupleDesc desc, const MinimalTupleData *item,
 				ZsRowProgress *progress, int natts, Datum *values, bool *isnull)
