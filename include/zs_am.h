@@ -41,9 +41,6 @@ extern void zsam_copy_for_cluster(Relation old_table, Relation new_table, Relati
 
 /* am_cluster_command.c */
 
-/*
- * A step of ProcessUtility: CLUSTER without an index of tables with a sort key.  Others go to next.
- */
 extern void zsam_cluster_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt,
 								 const char *queryString, bool readOnlyTree,
 								 ProcessUtilityContext context, ParamListInfo params,

@@ -127,22 +127,11 @@ typedef struct ZsTableOptions
 	bool		has_sort_key;	/* zsbase_sort_key() says which */
 } ZsTableOptions;
 
-/*
- * Options of a zedstore table as stored in pg_class.reloptions, defaults filled in.  Cached; cheap
- * enough for every flush, not for every row.  What is not cached is read from the catalog, so the
- * caller holds no lock on a page.
- */
 extern void zsbase_table_options(Relation rel, ZsTableOptions *options);
 
 /* ---- which tables are ours (base_am.c) ------------------------------------ */
 
-/*
- * The callbacks of the access method, whose address tells zedstore's tables from others.  For
- * _PG_init.
- */
 extern void zsbase_set_table_am(const struct TableAmRoutine *routine);
-
-/* Is this relation stored by the zedstore access method? */
 extern bool zsbase_is_zedstore(Relation rel);
 
 /*
@@ -180,11 +169,6 @@ extern bool zsbase_is_installed(void);
  * runs whenever invalidations are processed, so it looks at no catalog and raises no error.
  */
 typedef void (*ZsRelcacheListener) (Oid relid);
-
-/*
- * Has the listener called from now on in this process and its children.  Naming it again changes
- * nothing.  Libraries must not register callbacks of their own with core, see base_inval.c.
- */
 extern void zsbase_listen_relcache(ZsRelcacheListener listener);
 
 /* Takes the library's slot for invalidations.  For _PG_init. */
@@ -192,10 +176,6 @@ extern void zsbase_inval_init(void);
 
 /* ---- functions that return sets (base_srf.c) ------------------------------ */
 
-/*
- * InitMaterializedSRF() for a function whose code fills ncolumns columns.  Its SQL definition may
- * be that of an older version, which names fewer of them; error if it names more.
- */
 extern void zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns);
 
 /* ---- buffers (base_buffer.c) --------------------------------------------- */

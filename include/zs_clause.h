@@ -24,11 +24,6 @@ struct ParamListInfoData;
 extern bool zsscan_param_is_ready(const Param *param, struct ParamListInfoData *params);
 extern bool zsscan_expression_may_raise(Node *node, struct ParamListInfoData *params);
 extern bool zsscan_any_may_raise(List *exprs, struct ParamListInfoData *params);
-
-/*
- * The constant that the node is, below other names for its type, or the value of an external
- * parameter that is there; NULL: neither.  By-reference values are the parameter's.
- */
 extern const Const *zsscan_constant_of(Node *node, struct ParamListInfoData *params);
 
 #endif							/* ZS_CLAUSE_H */

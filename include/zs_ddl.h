@@ -19,16 +19,7 @@
 
 /* ---- ddl_utility.c ---- */
 
-/*
- * May the command change columns of tables, or drop some: ALTER TABLE, DROP, DROP OWNED, DISCARD
- * TEMP?
- */
 extern bool zsddl_may_change_columns(const Node *stmt);
-
-/*
- * Calls next with the command without our options, which are stored while it is executed or after
- * it.  Errors: options that are unknown or out of range.
- */
 extern void zsddl_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt,
 						  const char *queryString, bool readOnlyTree,
 						  ProcessUtilityContext context, ParamListInfo params,
@@ -37,19 +28,10 @@ extern void zsddl_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt,
 /* An object was made: stores the options of a new table, or of one that is being rewritten. */
 extern void zsddl_object_access(ObjectAccessType access, Oid classId, Oid objectId, int subId,
 								void *arg);
-
-/*
- * The access method that the ALTER TABLE being executed gives to this zedstore table, InvalidOid if
- * there is none.
- */
 extern Oid	zsddl_leaving_for(Oid relid);
 
 /* ---- ddl_extension.c ---- */
 
-/*
- * A CREATE EXTENSION of ours that names no schema: a copy with the schema zedstore, which is made
- * if it is missing.  Any other command: as it is.
- */
 extern PlannedStmt *zsddl_extension_place(PlannedStmt *pstmt, const char *queryString);
 
 /* ---- ddl_options.c ---- */

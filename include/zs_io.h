@@ -28,7 +28,6 @@ extern void zsio_guc_init(void);
 
 /* ---- start of the server (io_shmem.c) ---------------------------------------- */
 
-/* Registers the first worker.  Only while shared libraries are preloaded. */
 extern void zsio_init(void);
 
 /* ---- turns of concurrent scans (io_arbiter.c) -------------------------------- */
@@ -53,12 +52,6 @@ extern void zsio_scan_open(ZsIoScan *scan, Oid tablespace);
 
 /* An estimate of what there is to read, before the first is asked for. */
 extern void zsio_scan_expect(ZsIoScan *scan, double remaining);
-
-/*
- * Before nblocks more are read; remaining is an estimate of what there is still to read,
- * these included.  May wait, interruptibly, and for a bounded time: no content lock or
- * LWLock may be held.
- */
 extern void zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining);
 
 /* May be called twice; part of error cleanup. */

@@ -21,7 +21,6 @@
 
 /* ---- io_shmem.c ---- */
 
-/* Space in shared memory, and what is there at first and after every crash; in the postmaster. */
 extern void zsio_request_shmem(void);
 extern void zsio_startup_shmem(void);
 
@@ -30,7 +29,6 @@ extern void zsio_watch_log(ErrorData *edata);
 
 /* ---- io_throttle.c ---- */
 
-/* Calls next, with a timer around VACUUM and ANALYZE. */
 extern void zsio_throttle_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt,
 								  const char *queryString, bool readOnlyTree,
 								  ProcessUtilityContext context, ParamListInfo params,
@@ -42,12 +40,10 @@ extern void zsio_throttle_transaction(XactEvent event);
 
 /* ---- io_commit.c ---- */
 
-/* Commits wait for each other; the last step of a transaction's events. */
 extern void zsio_commit_transaction(XactEvent event);
 
 /* ---- io_heap_turns.c ---- */
 
-/* A query has started: its scans of heap tables take turns. */
 extern void zsio_heap_turns_start(QueryDesc *queryDesc, int eflags);
 
 #endif							/* ZS_IO_HOOKS_H */

@@ -31,10 +31,6 @@ extern const TupleTableSlotOps TTSOpsZedstore;
 
 /* scan_slot.c */
 
-/*
- * Row number, and visibility if it is known or can be found out (else NULL), of the row in a slot
- * of ours.
- */
 extern zstid zsslot_row(const TupleTableSlot *slot);
 extern const ZsVisSlot *zsslot_vis(TupleTableSlot *slot);
 extern void zsslot_want_vis(TupleTableSlot *slot, bool wanted);

@@ -18,7 +18,6 @@
 
 /* wal_rmgr.c */
 
-/* Registers the resource manager; only while shared libraries are preloaded. */
 extern void zswal_rmgr_init(void);
 
 /* wal_decode.c */

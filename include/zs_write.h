@@ -125,7 +125,6 @@ extern void zswrite_redo(XLogReaderState *record);
 
 /* write_buffer.c */
 
-/* Transactions end: rows that wait in memory are written, or forgotten. */
 extern void zswrite_transaction(XactEvent event);
 extern void zswrite_subtransaction(SubXactEvent event, SubTransactionId subid,
 								   SubTransactionId parent);

@@ -222,7 +222,9 @@ is_verbose(const List *params, bool *known)
 	return verbose;
 }
 
-/* See zs_am.h. */
+/*
+ * A step of ProcessUtility: CLUSTER without an index of tables with a sort key.  Others go to next.
+ */
 void
 zsam_cluster_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt, const char *queryString,
 					 bool readOnlyTree, ProcessUtilityContext context, ParamListInfo params,

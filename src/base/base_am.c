@@ -49,7 +49,10 @@ forget_access_method(Datum arg, int cacheid, uint32 hashvalue)
 	known_amoid = InvalidOid;
 }
 
-/* See zs_base.h. */
+/*
+ * The callbacks of the access method, whose address tells zedstore's tables from others.  For
+ * _PG_init.
+ */
 void
 zsbase_set_table_am(const struct TableAmRoutine *routine)
 {
@@ -57,7 +60,7 @@ zsbase_set_table_am(const struct TableAmRoutine *routine)
 	table_am = routine;
 }
 
-/* See zs_base.h. */
+/* Is this relation stored by the zedstore access method? */
 bool
 zsbase_is_zedstore(Relation rel)
 {

@@ -35,7 +35,10 @@ relcache_callback(Datum arg, Oid relid)
 		listeners[i] (relid);
 }
 
-/* See zs_base.h. */
+/*
+ * Has the listener called from now on in this process and its children.  Naming it again changes
+ * nothing.  Libraries must not register callbacks of their own with core, see base_inval.c.
+ */
 void
 zsbase_listen_relcache(ZsRelcacheListener listener)
 {

@@ -229,7 +229,11 @@ read_options(Oid relid, ZsCachedOptions *result)
 	}
 }
 
-/* See zs_base.h. */
+/*
+ * Options of a zedstore table as stored in pg_class.reloptions, defaults filled in.  Cached; cheap
+ * enough for every flush, not for every row.  What is not cached is read from the catalog, so the
+ * caller holds no lock on a page.
+ */
 void
 zsbase_table_options(Relation rel, ZsTableOptions *options)
 {

@@ -28,7 +28,10 @@
 
 #include "zs_base.h"
 
-/* See zs_base.h. */
+/*
+ * InitMaterializedSRF() for a function whose code fills ncolumns columns.  Its SQL definition may
+ * be that of an older version, which names fewer of them; error if it names more.
+ */
 void
 zsbase_srf_init(FunctionCallInfo fcinfo, int ncolumns)
 {

@@ -190,7 +190,10 @@ zsddl_prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command)
 	return pstmt;
 }
 
-/* See ddl_command.h. */
+/*
+ * The table of the CREATE command is in the catalogs: stores its options.  Errors: options that
+ * core refuses, or that are out of range.
+ */
 void
 zsddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid amoid)
 {

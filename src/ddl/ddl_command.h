@@ -43,11 +43,6 @@ typedef struct ZsDdlCommand
  * one, or a changed copy.
  */
 extern PlannedStmt *zsddl_prepare_creation(PlannedStmt *pstmt, ZsDdlCommand *command);
-
-/*
- * The table of the CREATE command is in the catalogs: stores its options.  Errors: options that
- * core refuses, or that are out of range.
- */
 extern void zsddl_finish_creation(ZsDdlCommand *command, Oid relid, char relkind, Oid amoid);
 
 /*

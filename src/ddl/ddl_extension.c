@@ -74,9 +74,9 @@ make_schema(const PlannedStmt *whole, const char *queryString)
 }
 
 /*
- * See zs_ddl.h.
- *
- * What core refuses goes to it as it is, so that its errors are core's, and nothing is made before.
+ * A CREATE EXTENSION of ours that names no schema: a copy with the schema zedstore, which is made
+ * if it is missing.  Any other command: as it is.  What core refuses goes to it as it is, so that
+ * its errors are core's, and nothing is made before.
  */
 PlannedStmt *
 zsddl_extension_place(PlannedStmt *pstmt, const char *queryString)

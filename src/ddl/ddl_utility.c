@@ -55,7 +55,10 @@ static ZsDdlCommand *current_command = NULL;
 /* how many commands that create a table are being executed, one within the other */
 static int	ncreations = 0;
 
-/* See zs_ddl.h. */
+/*
+ * The access method that the ALTER TABLE being executed gives to this zedstore table, InvalidOid if
+ * there is none.
+ */
 Oid
 zsddl_leaving_for(Oid relid)
 {
@@ -165,11 +168,10 @@ call_next_within(ProcessUtility_hook_type next, ZsDdlCommand *command, PlannedSt
 }
 
 /*
- * See zs_ddl.h.
- *
- * May the command change the columns of an existing table, or drop some with their type?  Of those
- * that alter types only ALTER TYPE ... ATTRIBUTE does, to typed tables, and that is an ALTER TABLE
- * here.  Scripts of extensions and CREATE SCHEMA come here with each of their commands.
+ * May the command change the columns of an existing table, or drop some with their type: ALTER
+ * TABLE, DROP, DROP OWNED, DISCARD TEMP?  Of those that alter types only ALTER TYPE ...  ATTRIBUTE
+ * does, to typed tables, and that is an ALTER TABLE here.  Scripts of extensions and CREATE SCHEMA
+ * come here with each of their commands.
  */
 bool
 zsddl_may_change_columns(const Node *stmt)
@@ -188,7 +190,10 @@ zsddl_may_change_columns(const Node *stmt)
 	}
 }
 
-/* See zs_ddl.h. */
+/*
+ * Calls next with the command without our options, which are stored while it is executed or after
+ * it.  Errors: options that are unknown or out of range.
+ */
 void
 zsddl_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt, const char *queryString,
 			  bool readOnlyTree, ProcessUtilityContext context, ParamListInfo params,

@@ -340,7 +340,11 @@ wait_for_turn(ScanVolume *volume, double bytes)
 	ConditionVariableCancelSleep();
 }
 
-/* May it read so many blocks more?  See zs_io.h. */
+/*
+ * Asks whether the scan may read nblocks more; remaining is an estimate of what there is still to
+ * read, these included.  May wait, interruptibly, and for a bounded time: no content lock or LWLock
+ * may be held.
+ */
 void
 zsio_scan_ask(ZsIoScan *scan, uint32 nblocks, double remaining)
 {

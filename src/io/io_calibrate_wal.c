@@ -100,7 +100,10 @@ struct Crew
 	Writer		writers[WRITERS];
 };
 
-/* See io_calibrate.h. */
+/*
+ * Raises the error that the calibration could not do that, a verb, with its scratch file; error:
+ * errno.
+ */
 void
 zsio_calibrate_fail(const char *what, int error, uint64 bytes, const char *where)
 {

@@ -132,7 +132,7 @@ let_go(void)
 	CommitSiblings = mine.user_siblings;
 }
 
-/* See zs_io.h. */
+/* A step of transaction callbacks, the last one: commits wait for each other. */
 void
 zsio_commit_transaction(XactEvent event)
 {

@@ -202,7 +202,7 @@ walk(PlanState *node, void *estate)
 	return planstate_tree_walker(node, walk, estate);
 }
 
-/* See zs_io.h. */
+/* A step of ExecutorStart: a query has started, and its scans of heap tables take turns. */
 void
 zsio_heap_turns_start(QueryDesc *queryDesc, int eflags)
 {

@@ -333,7 +333,7 @@ zsio_host_alignment(const char *path, ZsIoAlignment *alignment)
 
 /* ---- io_uring -------------------------------------------------------------------------------- */
 
-/* Is there io_uring?  See io_host.h. */
+/* Is there io_uring?  Makes a small ring and throws it away; returns errno, 0 = there is. */
 int
 zsio_host_try_uring(void)
 {

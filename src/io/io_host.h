@@ -107,7 +107,6 @@ extern bool zsio_host_memory(uint64 *limit);
 
 /* ---- io_uring ---------------------------------------------------------------------- */
 
-/* Makes a small ring and throws it away; returns errno, 0 = there is io_uring. */
 extern int	zsio_host_try_uring(void);
 
 #endif							/* IO_HOST_H */

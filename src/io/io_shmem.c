@@ -33,7 +33,7 @@ ZsIoQueue  *zsio_queues = NULL;
 /* Was the server started with workers?  The postmaster's, inherited by all processes. */
 static bool registered;
 
-/* See zs_io.h. */
+/* A step of shmem_request: asks for space in shared memory; in the postmaster. */
 void
 zsio_request_shmem(void)
 {
@@ -77,7 +77,10 @@ init_worker(ZsIoWorkerShared *worker)
 	pg_atomic_init_u32(&worker->resting, 0);
 }
 
-/* See zs_io.h. */
+/*
+ * A step of shmem_startup: what is in shared memory at first and after every crash; in the
+ * postmaster.
+ */
 void
 zsio_startup_shmem(void)
 {
@@ -163,7 +166,7 @@ register_worker(void)
 	RegisterBackgroundWorker(&worker);
 }
 
-/* See zs_io.h. */
+/* Registers the first worker.  Only while shared libraries are preloaded. */
 void
 zsio_init(void)
 {

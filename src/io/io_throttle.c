@@ -215,7 +215,7 @@ zsio_throttle_transaction(XactEvent event)
 		stop_timer();
 }
 
-/* See zs_io.h. */
+/* A step of ProcessUtility: calls next, with a timer around VACUUM and ANALYZE. */
 void
 zsio_throttle_utility(ProcessUtility_hook_type next, PlannedStmt *pstmt, const char *queryString,
 					  bool readOnlyTree, ProcessUtilityContext context, ParamListInfo params,

@@ -150,7 +150,10 @@ check_candidates(void)
 	table_close(pg_class, AccessShareLock);
 }
 
-/* See zs_page.h. */
+/*
+ * A step of transaction callbacks: checks before a commit what has been exchanged, and forgets it
+ * at the end.
+ */
 void
 zspage_exchange_transaction(XactEvent event)
 {

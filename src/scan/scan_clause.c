@@ -312,7 +312,10 @@ zsscan_param_is_ready(const Param *param, ParamListInfo params)
 	return OidIsValid(value->ptype) && value->ptype == param->paramtype;
 }
 
-/* See zs_clause.h. */
+/*
+ * The constant that the node is, below other names for its type, or the value of an external
+ * parameter that is there; NULL: neither.  By-reference values are the parameter's.
+ */
 const Const *
 zsscan_constant_of(Node *node, ParamListInfo params)
 {

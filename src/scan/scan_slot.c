@@ -395,7 +395,7 @@ const TupleTableSlotOps TTSOpsZedstore = {
 	.copy_minimal_tuple = zs_slot_copy_minimal_tuple,
 };
 
-/* See zs_slot.h. */
+/* The number of the row in a slot of ours. */
 zstid
 zsslot_row(const TupleTableSlot *slot)
 {
@@ -403,7 +403,7 @@ zsslot_row(const TupleTableSlot *slot)
 	return ((const ZsSlot *) slot)->row;
 }
 
-/* See zs_slot.h. */
+/* The visibility of the row in a slot of ours, if it is known or can be found out, else NULL. */
 const ZsVisSlot *
 zsslot_vis(TupleTableSlot *slot)
 {
@@ -438,7 +438,7 @@ set_row(ZsSlot *zslot, zstid row, const ZsVisSlot *vis)
 	zslot->base.tts_flags &= ~TTS_FLAG_EMPTY;
 }
 
-/* See scan_slot.h. */
+/* Stores row `row` of source in the slot, which must be ours.  vis may be NULL. */
 void
 zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row, const ZsVisSlot *vis)
 {

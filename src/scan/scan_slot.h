@@ -161,7 +161,6 @@ extern int	zsslot_find_needed(const ZsSlot *slot, int first);
 
 /* scan_slot.c */
 
-/* Stores row `row` of source in the slot, which must be ours.  vis may be NULL. */
 extern void zsslot_store(TupleTableSlot *slot, ZsSlotSource *source, zstid row,
 						 const ZsVisSlot *vis);
 
@@ -187,16 +186,8 @@ extern TransactionId zsslot_xmin(ZsSlot *slot);
 
 /* scan_stage.c */
 
-/*
- * The slot has a stage: puts its row there, all of whose values are valid; they are not valid in
- * the slot after that.  False: the stage does not take it.
- */
 extern bool zsslot_load_add(ZsSlot *slot);
-
-/* Makes the first natts attributes valid from the stage. */
 extern void zsslot_load_fill(ZsSlot *slot, int natts);
-
-/* The slot goes; the last one to leave a stage frees it. */
 extern void zsslot_load_leave(ZsSlotLoad *load);
 
 #endif							/* SCAN_SLOT_H */

@@ -25,7 +25,7 @@
 
 static ZsSlotFinder find_row = NULL;
 
-/* See scan_slot.h. */
+/* Names who gives a slot that its source has left another one; for _PG_init. */
 void
 zsslot_find_by(ZsSlotFinder finder)
 {

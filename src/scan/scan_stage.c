@@ -83,7 +83,10 @@ zsslot_count_staged(TupleTableSlot **slots, int nslots, struct ZsRowStage **stag
 	return n;
 }
 
-/* See scan_slot.h. */
+/*
+ * The slot has a stage: puts its row there, all of whose values are valid; they are not valid in
+ * the slot after that.  False: the stage does not take it.
+ */
 bool
 zsslot_load_add(ZsSlot *zslot)
 {
@@ -102,7 +105,7 @@ zsslot_load_add(ZsSlot *zslot)
 	return true;
 }
 
-/* See scan_slot.h. */
+/* Makes the first natts attributes valid from the stage. */
 void
 zsslot_load_fill(ZsSlot *zslot, int natts)
 {
@@ -125,7 +128,7 @@ zsslot_load_fill(ZsSlot *zslot, int natts)
 	slot->tts_nvalid = Max(slot->tts_nvalid, natts);
 }
 
-/* See scan_slot.h. */
+/* The slot goes; the last one to leave a stage frees it. */
 void
 zsslot_load_leave(ZsSlotLoad *load)
 {

@@ -65,7 +65,7 @@ zsvacuum_dead_collect(zstid first, uint32 count, void *arg)
 	}
 }
 
-/* See vacuum_run.h. */
+/* Makes room for dead rows' numbers, shared with nworkers processes if indexes want some. */
 void
 zsvacuum_dead_create(ZsVacuumRun *run, int nworkers)
 {

@@ -127,7 +127,7 @@ zsvacuum_indexes_vacuum(ZsVacuumRun *run)
 	return run->do_index_vacuuming;
 }
 
-/* See vacuum_run.h. */
+/* The last step over all indexes, when the table's rows are known. */
 void
 zsvacuum_indexes_cleanup(ZsVacuumRun *run)
 {
@@ -154,7 +154,7 @@ zsvacuum_indexes_cleanup(ZsVacuumRun *run)
 	end_index_phase(run);
 }
 
-/* See vacuum_run.h. */
+/* Writes what is known of the indexes into the catalog. */
 void
 zsvacuum_indexes_update_stats(ZsVacuumRun *run)
 {

@@ -38,7 +38,7 @@ is_wanted(const VacuumParams *params)
 		(AmAutoVacuumWorkerProcess() && zs_log_vacuum_min_duration(params) >= 0);
 }
 
-/* See vacuum_run.h. */
+/* Remembers what there is now; run->rel is set. */
 void
 zsvacuum_report_begin(ZsVacuumRun *run, const VacuumParams *params)
 {
@@ -55,7 +55,7 @@ zsvacuum_report_begin(ZsVacuumRun *run, const VacuumParams *params)
 	start->write_time = pgStatBlockWriteTime;
 }
 
-/* See vacuum_run.h. */
+/* Remembers the indexes' names, which are open. */
 void
 zsvacuum_report_name_indexes(ZsVacuumRun *run)
 {
@@ -234,7 +234,10 @@ add_own(StringInfo buf, const ZsVacuumRun *run)
 					 reclaim->blocks_moved);
 }
 
-/* See vacuum_run.h. */
+/*
+ * Tells what was done, as heap does, if VERBOSE or log_autovacuum_min_duration ask for it.  The
+ * progress command has ended.
+ */
 void
 zsvacuum_report_end(const ZsVacuumRun *run, const VacuumParams *params)
 {

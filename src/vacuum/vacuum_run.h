@@ -107,7 +107,6 @@ zsvacuum_rows_are_missing(const ZsVacuumRun *run)
 
 /* ---- dead rows (vacuum_dead.c) ---- */
 
-/* Makes room for dead rows' numbers, shared with nworkers processes if indexes want some. */
 extern void zsvacuum_dead_create(ZsVacuumRun *run, int nworkers);
 
 /* Adds dead rows, behind those that are there: ZsDeadRunCallback. */
@@ -142,25 +141,13 @@ extern void zsvacuum_check_failsafe(ZsVacuumRun *run);
  * failsafe ended it: the rows must stay, since there may be entries that lead to them.
  */
 extern bool zsvacuum_indexes_vacuum(ZsVacuumRun *run);
-
-/* The last step over all indexes, when the table's rows are known. */
 extern void zsvacuum_indexes_cleanup(ZsVacuumRun *run);
-
-/* Writes what is known of the indexes into the catalog. */
 extern void zsvacuum_indexes_update_stats(ZsVacuumRun *run);
 
 /* ---- the report (vacuum_report.c) ---- */
 
-/* Remembers what there is now; run->rel is set. */
 extern void zsvacuum_report_begin(ZsVacuumRun *run, const VacuumParams *params);
-
-/* Remembers the indexes' names, which are open. */
 extern void zsvacuum_report_name_indexes(ZsVacuumRun *run);
-
-/*
- * Tells what was done, as heap does, if VERBOSE or log_autovacuum_min_duration ask for it.  The
- * progress command has ended.
- */
 extern void zsvacuum_report_end(const ZsVacuumRun *run, const VacuumParams *params);
 
 #endif							/* VACUUM_RUN_H */

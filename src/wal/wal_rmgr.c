@@ -218,7 +218,7 @@ static const RmgrData zs_rmgr = {
 	.rm_decode = zswal_decode,
 };
 
-/* See zs_wal.h. */
+/* Registers the resource manager; only while shared libraries are preloaded. */
 void
 zswal_rmgr_init(void)
 {

@@ -381,7 +381,7 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 		discard(buf);
 }
 
-/* See zs_write.h. */
+/* A step of subtransaction callbacks: rows of an aborted one that wait in memory are forgotten. */
 void
 zswrite_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactionId parent)
 {
@@ -394,7 +394,7 @@ zswrite_subtransaction(SubXactEvent event, SubTransactionId subid, SubTransactio
 					  event == SUBXACT_EVENT_COMMIT_SUB, subid, parent);
 }
 
-/* See zs_write.h. */
+/* A step of transaction callbacks: rows that wait in memory are written, or forgotten. */
 void
 zswrite_transaction(XactEvent event)
 {

@@ -31,7 +31,7 @@
 /* The most that the images of one record may take: the record's own limit, less its headers. */
 #define LOGICAL_MAX_SIZE	((Size) XLogRecordMaxSize - 1024 * 1024)
 
-/* See write_image.h. */
+/* Begins, without images. */
 void
 zswrite_images_begin(ZsRowImages *images, Relation rel)
 {
@@ -72,7 +72,7 @@ zswrite_images_begin(ZsRowImages *images, Relation rel)
 	images->nrows = 0;
 }
 
-/* See write_image.h. */
+/* Ends, and frees all memory of the images. */
 void
 zswrite_images_end(ZsRowImages *images)
 {

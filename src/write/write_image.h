@@ -58,7 +58,6 @@ typedef struct ZsRowImages
 
 /* ---- images (write_image.c) ---- */
 
-/* Begins, without images; ends, and frees all of their memory. */
 extern void zswrite_images_begin(ZsRowImages *images, Relation rel);
 extern void zswrite_images_end(ZsRowImages *images);
 
