@@ -126,24 +126,7 @@ typedef struct ZsAttrLinks
 	ZsAttrLink	links[FLEXIBLE_ARRAY_MEMBER];
 } ZsAttrLinks;
 
-/*
- * Encodes the columns (all live attributes of the table) of rows [first_row,
- * first_row + nrows) and writes their segments: encode all,
- * allocate all runs with one call, write pages.  Returns, in the current memory context, what
- * zsattr_link_segments() has to link then.  first_row is aligned
- * to ZS_STRIPE_ROWS, nrows <= ZS_ATTR_WRITE_ROWS.  The segments of one column
- * are adjacent.  natts is the number of attributes that the table had when the
- * rows were formed, which is less than now when columns were added since.
- * last: no rows like them are likely to follow, for which trees would get blocks at once.
- *
- * number, if not NULL, is called when all runs are allocated and returns the
- * first row's number; first_row is 0 then.  So batches of several sessions get their row
- * numbers in the order in which they get their blocks.
- *
- * A crash before the last link leaves runs that no tree points to (until
- * VACUUM finds them) or some columns linked for rows whose inserter did not commit.
- * Memory is taken from a context of its own and given back.
- */
+/* The number of the first row, asked for when its blocks are allocated. */
 typedef zstid (*ZsAttrNumberRows) (void *arg);
 
 extern ZsAttrLinks *zsattr_write_segments(Relation rel, zstid first_row, uint32 nrows,
@@ -318,10 +301,7 @@ extern void zsattr_overflow_change_shares(Page page, int change);
 extern bool zsattr_find_pointer(Relation rel, AttrNumber attno, zstid row,
 								ZsOverflowPointer *pointer);
 
-/*
- * Calls fn for each overflow pointer in a segment, whatever the column's type is today, until it
- * returns false.  The item may have left the tree already, if its blocks are still its own.
- */
+/* Called for an overflow pointer; false: that is enough. */
 typedef bool (*ZsPointerVisitor) (zstid row, const ZsOverflowPointer *pointer, void *arg);
 extern void zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 								  ZsPointerVisitor fn, void *arg);

@@ -210,12 +210,7 @@ extern const char *zscodec_segment_encode(ZsEncoder *enc, const ZsColumnInput *i
 /* codec_numeric.c */
 extern bool zscodec_numeric_to_int(const uint8 *payload, size_t len, int *scale, int64 *value);
 
-/*
- * Many at once.  An image is a numeric in memory, its header of four bytes included, with zeros
- * behind up to ZS_NUMERIC_IMAGE_SIZE bytes; all zeros stand for NULL, which becomes 0.  False if
- * some are no integers of this scale in the above sense, or not such as are found quickly; then
- * ints is undefined.  *nbytes: length of the payloads.
- */
+/* Bytes of a numeric in memory, header included, with zeros behind it. */
 #define ZS_NUMERIC_IMAGE_SIZE	16
 
 extern bool zscodec_numerics_to_ints(const uint64 *images, uint32 n, int scale, int64 *ints,

@@ -44,10 +44,6 @@ typedef struct ZsIoScan
 	double		remaining;		/* blocks, as told last */
 } ZsIoScan;
 
-/*
- * Scheduled only if zedstore.scan_scheduling is on and the tablespace's device has a limit of
- * reads.  Reads catalogs.
- */
 extern void zsio_scan_open(ZsIoScan *scan, Oid tablespace);
 
 /* An estimate of what there is to read, before the first is asked for. */
@@ -59,18 +55,7 @@ extern void zsio_scan_close(ZsIoScan *scan);
 
 /* ---- for the writers of tables and for VACUUM (io_handover.c) ---------------- */
 
-/*
- * The caller has made these blocks of the main fork dirty and is not going to change them
- * soon: a worker may write them.  Ascending block numbers are best.  May wait for a few
- * milliseconds when the worker is far behind, but not with a lightweight lock held.  Does
- * nothing without workers.
- */
 extern void zsio_hand_over(Relation rel, const BlockNumber *blocks, int nblocks);
-
-/*
- * The caller is about to vacuum that index, in the order of its blocks; NULL: it is done with
- * indexes.  A hint for the workers, which forget it when it is out of date.
- */
 extern void zsio_vacuum_index(Relation index);
 
 /* ---- the worker process (io_worker.c) ---------------------------------------- */

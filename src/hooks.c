@@ -262,7 +262,7 @@ emit_log(ErrorData *edata)
 		(hook) = (function); \
 	} while (0)
 
-/* See hooks.h. */
+/* Installs one function in each of core's hooks that we use.  Called once, when preloaded. */
 void
 zshooks_install(void)
 {

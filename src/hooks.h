@@ -12,7 +12,6 @@
 #ifndef HOOKS_H
 #define HOOKS_H
 
-/* Installs one function in each of core's hooks that we use.  Called once, when preloaded. */
 extern void zshooks_install(void);
 
 #endif							/* HOOKS_H */

@@ -462,8 +462,7 @@ zsattr_overflow_read_to(Relation rel, AttrNumber attno, const ZsOverflowPointer 
 }
 
 /*
- * Reads it back: a plain 4-byte-header varlena palloc'd in the current
- * context.
+ * Reads a value back: a plain 4-byte-header varlena palloc'd in the current context.
  */
 struct varlena *
 zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)

@@ -365,7 +365,10 @@ drop_pending(ZsAttrStream *stream)
 	stream->pending = InvalidBuffer;
 }
 
-/* Look ahead over the segments of [start, end), and what ranges leads to: see zs_attr.h. */
+/*
+ * Looks ahead over the segments of [start, end), and what ranges leads to, as
+ * zsattr_reader_range() says.
+ */
 void
 zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end, const ZsRowRanges *ranges)
 {

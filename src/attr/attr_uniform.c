@@ -106,7 +106,10 @@ zsattr_uniform_set(ZsSegmentItem *item, const uint8 *payload, const ZsSegmentInf
 	return true;
 }
 
-/* What is wrong with such an item, which has a sane number of rows; NULL = nothing. */
+/*
+ * What is wrong with the item of a segment without pages, which has a sane number of rows; NULL =
+ * nothing.
+ */
 const char *
 zsattr_uniform_check(const ZsSegmentItem *item)
 {
@@ -131,7 +134,7 @@ zsattr_uniform_check(const ZsSegmentItem *item)
 	return NULL;
 }
 
-/* Makes payload bytes [from, to), not none, of such a segment. */
+/* Makes payload bytes [from, to), not none, of a segment without pages. */
 void
 zsattr_uniform_read(const ZsSegmentItem *item, uint32 from, uint32 to, uint8 *dst)
 {

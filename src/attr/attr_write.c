@@ -272,7 +272,7 @@ write_run(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item, const
 	}
 }
 
-/* encoder: NULL, or one that the caller goes on with. */
+/* No drafts yet.  encoder: NULL, or one that the caller goes on with. */
 void
 zsattr_drafts_begin(ZsDrafts *drafts, Relation rel, ZsEncoder *encoder)
 {

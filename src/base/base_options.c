@@ -43,7 +43,7 @@
 
 /* ---- the options ---------------------------------------------------------- */
 
-/* See zs_base_options.h. */
+/* By ZsOption: name, type, and the least and largest value. */
 const ZsOptionDesc zsbase_option_descs[ZS_OPTION_COUNT] = {
 	[ZS_OPTION_EXTENSION_FACTOR] = {"zedstore_rel_extension_factor", ZS_OPTION_INT, 1, 65536},
 	[ZS_OPTION_COMPRESSION] = {"zedstore_compression", ZS_OPTION_METHOD, 0, 0},

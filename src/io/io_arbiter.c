@@ -200,7 +200,10 @@ get_slot(void)
 	return mine.slot != NULL;
 }
 
-/* A stream of reads from a tablespace begins: see zs_io.h. */
+/*
+ * A stream of reads from a tablespace begins.  It is scheduled only if zedstore.scan_scheduling is
+ * on and the tablespace's device has a limit of reads.  Reads catalogs.
+ */
 void
 zsio_scan_open(ZsIoScan *scan, Oid tablespace)
 {

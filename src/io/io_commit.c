@@ -62,7 +62,10 @@ static Commit mine;
 
 /* ---- the worker --------------------------------------------------------------- */
 
-/* What the first worker knows: see io_internal.h. */
+/*
+ * What the first worker knows, in microseconds: how long a sync of the WAL takes (0: not known),
+ * and how long commits shall wait for others; to be repeated every few seconds.
+ */
 void
 zsio_commit_set(double sync_us, int delay_us)
 {

@@ -141,7 +141,11 @@ hand_over_range(ZsIoRange *range)
 	}
 }
 
-/* A worker may write these blocks: see zs_io.h. */
+/*
+ * The caller has made these blocks of the main fork dirty and is not going to change them soon: a
+ * worker may write them.  Ascending block numbers are best.  May wait for a few milliseconds when
+ * the worker is far behind, but not with a lightweight lock held.  Does nothing without workers.
+ */
 void
 zsio_hand_over(Relation rel, const BlockNumber *blocks, int nblocks)
 {
@@ -173,7 +177,10 @@ zsio_hand_over(Relation rel, const BlockNumber *blocks, int nblocks)
 
 /* ---- indexes of zedstore tables ------------------------------------------------ */
 
-/* Tells workers which index this process vacuums now: see zs_io.h. */
+/*
+ * The caller is about to vacuum that index, in the order of its blocks; NULL: it is done with
+ * indexes.  A hint for the workers, which forget it when it is out of date.
+ */
 void
 zsio_vacuum_index(Relation index)
 {

@@ -228,10 +228,6 @@ extern void zsio_throttle_set(ZsIoWorkerShared *me, double sleep_us);
 
 /* ---- commits that wait for each other (io_commit.c) ---------------------------- */
 
-/*
- * What the first worker knows, in microseconds: how long a sync of the WAL takes (0: not known),
- * and how long commits shall wait for others; to be repeated every few seconds.
- */
 extern void zsio_commit_set(double sync_us, int delay_us);
 
 /* ---- turns of concurrent scans (io_arbiter.c) ---------------------------------- */

@@ -45,7 +45,7 @@
 #include "zs_node_scan.h"
 #include "zs_slot.h"
 
-/* See zs_node_filter.h. */
+/* How many scans of ours this process has begun. */
 uint64		zsnode_scans_begun = 0;
 
 /* ---- batches ----------------------------------------------------------------------------- */

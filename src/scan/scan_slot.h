@@ -174,7 +174,7 @@ extern void zsslot_abandon(ZsSlotSource *source);
 
 /*
  * Gives a slot that its source has left another one (zsslot_attach()): somebody looks at a column
- * that is not valid.  For _PG_init.
+ * that is not valid.
  */
 typedef void (*ZsSlotFinder) (ZsSlot *slot);
 extern void zsslot_find_by(ZsSlotFinder finder);
