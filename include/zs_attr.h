@@ -168,7 +168,7 @@ extern bool zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentI
 								BlockNumber to, BufferAccessStrategy strategy,
 								ReadStream *stream);
 
-/* ---- reading (attr_read.c, attr_stream.c, attr_space.c) ---------------- */
+/* ---- reading (attr_read.c, attr_value.c, attr_stream.c, attr_space.c) -- */
 
 /*
  * Reads one attribute of one table.  Created once per scan and attribute;
@@ -236,15 +236,10 @@ extern bool zsattr_reader_has_values(const ZsAttrReader *reader, zstid stripe);
 extern const ZsSegmentInfo *zsattr_reader_info(ZsAttrReader *reader, zstid stripe, int *vecno);
 extern const ZsSharedState *zsattr_reader_shared(ZsAttrReader *reader, bool scaled, uint64 *serial);
 extern uint32 zsattr_reader_entries(const ZsAttrReader *reader, uint64 *serial);
-
-/*
- * One value: decodes as little as possible.  Returns false when no segment covers the row, which
- * was looked up in the tree then.  Overflow values are fetched; the result is valid until the next
- * call for this reader.
- */
 extern bool zsattr_reader_value(ZsAttrReader *reader, zstid row, Datum *value, bool *isnull);
 extern void zsattr_reader_expect(ZsAttrReader *reader, zstid row);
 extern void zsattr_reader_forget(ZsAttrReader *reader);
+extern int	zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row);
 
 extern void zsattr_reader_end(ZsAttrReader *reader);
 
@@ -257,7 +252,6 @@ extern bool zsattr_segment_is_known(Relation rel, AttrNumber attno, zstid row);
 
 extern bool zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 								ZsSegmentItem *item);
-extern int	zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row);
 
 /* attr_payload.c */
 
@@ -306,14 +300,12 @@ typedef bool (*ZsPointerVisitor) (zstid row, const ZsOverflowPointer *pointer, v
 extern void zsattr_visit_pointers(Relation rel, AttrNumber attno, const ZsSegmentItem *item,
 								  ZsPointerVisitor fn, void *arg);
 
-/* attr_overflow.c */
+/* attr_toast.c */
 
 extern void zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst);
 extern void zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPointer *pointer);
 extern void zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx,
 										ZsOverflowPointer *pointer);
-
-/* attr_toast.c */
 
 /* Bytes of a TOAST pointer of core's. */
 #define ZS_TOAST_POINTER_SIZE	18

@@ -87,7 +87,7 @@
 /* A value of a vector that is decoded already. */
 #define ZS_COST_DECODED			0.01
 
-/* So many values are decoded alone before the vector is (VALUES_BEFORE_VECTOR of attr_read.c). */
+/* So many values are decoded alone before the vector is (VALUES_BEFORE_VECTOR of attr_value.c). */
 #define ZS_SINGLE_VALUES		3
 
 /* ---- plans by batches beside plans by rows ---------------------------------- */

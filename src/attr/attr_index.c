@@ -80,9 +80,7 @@ item_check(uint16 treeno, const ZsSegmentItem *item)
 	return NULL;
 }
 
-/*
- * Is pd_lower the end of an array of items?  Its other bounds were verified.
- */
+/* Is pd_lower the end of an array of items?  Its other bounds were verified. */
 static bool
 count_is_sane(Page page)
 {
@@ -90,10 +88,7 @@ count_is_sane(Page page)
 		sizeof(ZsSegmentItem) == 0;
 }
 
-/*
- * What is wrong with a segment index page that passed zspage_verify(); NULL =
- * nothing.
- */
+/* What is wrong with a segment index page that passed zspage_verify(); NULL = nothing. */
 const char *
 zsattr_index_page_check(Page page)
 {
@@ -150,8 +145,8 @@ zsattr_index_position(const ZsSegmentItem *items, int nitems, zstid row)
 }
 
 /*
- * Copies the segment index page that holds row to copy (BLCKSZ bytes) and
- * checks it.  False when the tree is empty.
+ * Copies the segment index page that holds row to copy (BLCKSZ bytes) and checks it.  False when
+ * the tree is empty.
  */
 bool
 zsattr_index_copy(Relation rel, AttrNumber attno, zstid row, Page copy)
@@ -170,8 +165,8 @@ zsattr_index_copy(Relation rel, AttrNumber attno, zstid row, Page copy)
 }
 
 /*
- * Copies item i of the locked page in buf, checked.  Errors release the lock
- * by aborting the transaction.
+ * Copies item i of the locked page in buf, checked.  Errors release the lock by aborting the
+ * transaction.
  */
 static void
 copy_item(Relation rel, AttrNumber attno, Buffer buf, int i, ZsSegmentItem *item)
@@ -197,8 +192,7 @@ checked_count(Relation rel, AttrNumber attno, Buffer buf)
 }
 
 /*
- * Last segment that starts at or before row, looking left as far as one
- * that covers row may start.
+ * Last segment that starts at or before row, looking left as far as one that covers row may start.
  */
 static bool
 find_covering(Relation rel, AttrNumber attno, zstid row, ZsSegmentItem *item)
@@ -259,8 +253,8 @@ find_next(Relation rel, AttrNumber attno, zstid row, ZsSegmentItem *item)
 }
 
 /*
- * The segment item that covers row, straight from the tree (one descent);
- * false if none.  Also the next one after row when exact is false.
+ * The segment item that covers row, straight from the tree (one descent); false if none.  Also the
+ * next one after row when exact is false.
  */
 bool
 zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
@@ -271,39 +265,9 @@ zsattr_find_segment(Relation rel, AttrNumber attno, zstid row, bool exact,
 	return !exact && find_next(rel, attno, row, item);
 }
 
-/*
- * Attribute attno has no segment for the row: error if it should have one, which another
- * attribute's segment tells that covers the row.  desc as for zsattr_reader_begin().  Returns how
- * many attributes the table had when that segment was written; MaxHeapAttributeNumber if there is
- * none.  Errors: ERRCODE_DATA_CORRUPTED.
- */
-int
-zsattr_check_missing(Relation rel, TupleDesc desc, AttrNumber attno, zstid row)
-{
-	for (int i = 0; i < desc->natts; i++)
-	{
-		ZsSegmentItem item;
-		int			natts;
-
-		if (TupleDescAttr(desc, i)->attisdropped || i + 1 == attno ||
-			!zsattr_find_segment(rel, i + 1, row, true, &item))
-			continue;
-		natts = ZsSegmentFlagsNatts(item.flags);
-		if (natts >= attno)
-			zsbase_corrupted(rel, zspage_tree_root(rel, ZsTreeOfAttr(attno)),
-							 "Column \"%s\" has no segment for row " UINT64_FORMAT ", which column \"%s\" has in block %u.",
-							 NameStr(zsattr_form(desc, attno)->attname), row,
-							 NameStr(TupleDescAttr(desc, i)->attname), item.start);
-		return natts;
-	}
-	return MaxHeapAttributeNumber;
-}
-
 /* ---- linking ----------------------------------------------------------- */
 
-/*
- * Splits the page in buf: its first nleft items stay, rows from splitkey on go to a new page.
- */
+/* Splits the page in buf: its first nleft items stay, rows from splitkey on go to a new page. */
 static void
 split_page_at(Relation rel, AttrNumber attno, Buffer buf, int nleft, zstid splitkey)
 {
@@ -336,9 +300,9 @@ split_page_at(Relation rel, AttrNumber attno, Buffer buf, int nleft, zstid split
 /*
  * Splits the full page in buf, into which item is to go at `position`.
  *
- * Rows come in ascending order but for several sessions that overtake each
- * other, so left pages should stay full: a split for an item behind all others
- * moves nothing, one on the rightmost page leaves nine tenths on the left.
+ * Rows come in ascending order but for several sessions that overtake each other, so left pages
+ * should stay full: a split for an item behind all others moves nothing, one on the rightmost page
+ * leaves nine tenths on the left.
  */
 static void
 split_page(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item, int position)
@@ -403,8 +367,8 @@ zsattr_index_replace(Page page, int position, int nold, const ZsSegmentItem *ite
 }
 
 /*
- * Puts item on the exclusively locked page in buf, or splits that page and
- * returns false.  Releases buf.
+ * Puts item on the exclusively locked page in buf, or splits that page and returns false.  Releases
+ * buf.
  */
 static bool
 insert_item(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *item)
@@ -444,8 +408,8 @@ insert_item(Relation rel, AttrNumber attno, Buffer buf, const ZsSegmentItem *ite
 }
 
 /*
- * Puts a segment into its column's tree.  The caller holds no page lock.
- * An overlap with another segment is an error (corruption).
+ * Puts a segment into its column's tree.  The caller holds no page lock.  An overlap with another
+ * segment is an error (corruption).
  */
 void
 zsattr_segment_link(Relation rel, AttrNumber attno, const ZsSegmentItem *item)

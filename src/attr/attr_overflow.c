@@ -60,44 +60,6 @@ blocks_of(Size size)
 
 /* ---- pointers ---------------------------------------------------------- */
 
-/*
- * Makes an external varlena (VARTAG_ONDISK) that carries pointer, at dst (ZS_OVERFLOW_DATUM_SIZE
- * bytes).  Core's own TOAST pointers never reach a tree.
- */
-void
-zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst)
-{
-	StaticAssertStmt(ZS_OVERFLOW_DATUM_SIZE == VARHDRSZ_EXTERNAL + sizeof(ZsOverflowPointer),
-					 "size of an overflow datum");
-
-	SET_VARTAG_EXTERNAL(dst, VARTAG_ONDISK);
-	memcpy(VARDATA_EXTERNAL(dst), pointer, sizeof(ZsOverflowPointer));
-}
-
-/* The pointer that a varlena of zsattr_overflow_to_datum() carries. */
-void
-zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPointer *pointer)
-{
-	Assert(VARATT_IS_EXTERNAL_ONDISK(datum));
-	memcpy(pointer, VARDATA_EXTERNAL((const char *) datum), sizeof(ZsOverflowPointer));
-}
-
-/* The pointer that stands at a row of a decoded vector whose isext is set. */
-void
-zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx, ZsOverflowPointer *pointer)
-{
-	const char *datum = (const char *) vec->values[idx];
-
-	Assert(vec->has_ext && vec->isext[idx] && !vec->isnull[idx]);
-
-	if (VARSIZE_ANY_EXHDR(datum) != sizeof(ZsOverflowPointer))
-		ereport(ERROR,
-				(errcode(ERRCODE_DATA_CORRUPTED),
-				 errmsg("overflow pointer in a segment has wrong length %zu",
-						(Size) VARSIZE_ANY_EXHDR(datum))));
-	memcpy(pointer, VARDATA_ANY(datum), sizeof(ZsOverflowPointer));
-}
-
 /* Are the pointer's sizes possible? */
 static bool
 pointer_is_sane(const ZsOverflowPointer *pointer)
@@ -122,9 +84,7 @@ check_pointer(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)
 
 /* ---- writing ----------------------------------------------------------- */
 
-/*
- * Takes the runs for nblocks pages; returns an array of requests, one a run.
- */
+/* Takes the runs for nblocks pages; returns an array of requests, one a run. */
 static ZsAllocRequest *
 allocate_runs(Relation rel, AttrNumber attno, uint32 nblocks)
 {
@@ -179,10 +139,9 @@ write_pages(Relation rel, AttrNumber attno, const ZsAllocRequest *runs, uint32 s
 }
 
 /*
- * Writes a value's payload bytes (no varlena header), compressed when that
- * helps, to overflow pages of attribute attno.  Fills *pointer.  Size up to
- * 1 GB.  A crash before something points to the value leaks the blocks until
- * VACUUM finds it.
+ * Writes a value's payload bytes (no varlena header), compressed when that helps, to overflow pages
+ * of attribute attno.  Fills *pointer.  Size up to 1 GB.  A crash before something points to the
+ * value leaks the blocks until VACUUM finds it.
  */
 void
 zsattr_overflow_write(Relation rel, AttrNumber attno, const char *data, Size size,
@@ -256,9 +215,8 @@ begin_chain(OverflowChain *chain, Relation rel, AttrNumber attno,
 }
 
 /*
- * Looks at page `position` of the value in buf (locked): its identity is
- * checked, its bytes are copied to dst (may be NULL) and its right link
- * returned.  *reason: what is wrong, or NULL.
+ * Looks at page `position` of the value in buf (locked): its identity is checked, its bytes are
+ * copied to dst (may be NULL) and its right link returned.  *reason: what is wrong, or NULL.
  */
 static BlockNumber
 look_at_locked_page(const OverflowChain *chain, Buffer buf, uint32 position, char *dst,
@@ -461,9 +419,7 @@ zsattr_overflow_read_to(Relation rel, AttrNumber attno, const ZsOverflowPointer 
 	Assert(chain.stream == NULL);
 }
 
-/*
- * Reads a value back: a plain 4-byte-header varlena palloc'd in the current context.
- */
+/* Reads a value back: a plain 4-byte-header varlena palloc'd in the current context. */
 struct varlena *
 zsattr_overflow_read(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)
 {
@@ -574,9 +530,8 @@ unshare(const OverflowChain *chain)
 /* ---- freeing ----------------------------------------------------------- */
 
 /*
- * The first and the last page of a run tell where it lies and where the next
- * one begins; the pages in between need not be read.  All runs are looked at
- * before the first one is freed.
+ * The first and the last page of a run tell where it lies and where the next one begins; the pages
+ * in between need not be read.  All runs are looked at before the first one is freed.
  */
 bool
 zsattr_overflow_free(Relation rel, AttrNumber attno, const ZsOverflowPointer *pointer)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * attr_toast.c
- *	  Pointers to overflow values in the form of core's TOAST pointers.
+ *	  Pointers to overflow values as datums: as vectors have them, and as TOAST pointers.
  *
  * A slot that is asked for a large value may give a pointer to it, as heap's slots do.  All of core
  * knows how to handle one: projections, triggers and tuples copy it, and whoever wants the value
@@ -38,6 +38,48 @@
 
 /* The bits of va_valueid that name the compression, as in ZsOverflowPointer.stored_size. */
 #define COMPRESSION_BITS	((uint32) ~ZS_OVERFLOW_SIZE_MASK)
+
+/* ---- in vectors and rows --------------------------------------------- */
+
+/*
+ * Makes an external varlena (VARTAG_ONDISK) that carries pointer, at dst (ZS_OVERFLOW_DATUM_SIZE
+ * bytes).  Core's own TOAST pointers never reach a tree.
+ */
+void
+zsattr_overflow_to_datum(const ZsOverflowPointer *pointer, char *dst)
+{
+	StaticAssertStmt(ZS_OVERFLOW_DATUM_SIZE == VARHDRSZ_EXTERNAL + sizeof(ZsOverflowPointer),
+					 "size of an overflow datum");
+
+	SET_VARTAG_EXTERNAL(dst, VARTAG_ONDISK);
+	memcpy(VARDATA_EXTERNAL(dst), pointer, sizeof(ZsOverflowPointer));
+}
+
+/* The pointer that a varlena of zsattr_overflow_to_datum() carries. */
+void
+zsattr_overflow_from_datum(const struct varlena *datum, ZsOverflowPointer *pointer)
+{
+	Assert(VARATT_IS_EXTERNAL_ONDISK(datum));
+	memcpy(pointer, VARDATA_EXTERNAL((const char *) datum), sizeof(ZsOverflowPointer));
+}
+
+/* The pointer that stands at a row of a decoded vector whose isext is set. */
+void
+zsattr_overflow_from_vector(const ZsVectorOut *vec, uint32 idx, ZsOverflowPointer *pointer)
+{
+	const char *datum = (const char *) vec->values[idx];
+
+	Assert(vec->has_ext && vec->isext[idx] && !vec->isnull[idx]);
+
+	if (VARSIZE_ANY_EXHDR(datum) != sizeof(ZsOverflowPointer))
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("overflow pointer in a segment has wrong length %zu",
+						(Size) VARSIZE_ANY_EXHDR(datum))));
+	memcpy(pointer, VARDATA_ANY(datum), sizeof(ZsOverflowPointer));
+}
+
+/* ---- in the form of core's TOAST pointers ----------------------------- */
 
 static Oid
 value_id(const ZsOverflowPointer *pointer)

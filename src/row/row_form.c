@@ -65,5 +65,7 @@ zsrow_form_item(TupleDesc desc, const Datum *values, const bool *isnull, Transac
 		item->t_infomask |= ZS_ITEM_XMIN;
 		memcpy((char *) item + offset + size, &xmin, sizeof(xmin));
 	}
+	Assert(item->t_len == zsrow_item_size(desc, values, isnull, xmin));
+	Assert(zsrow_item_xmin(item) == xmin);
 	return item;
 }
