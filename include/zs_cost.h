@@ -110,18 +110,6 @@ extern bool zscost_is_looked_up(RelOptInfo *rel);
 extern void zscost_watch_indexes(PlannerInfo *root, RelOptInfo *rel);
 extern void zscost_end_charge(RelOptInfo *rel, RangeTblEntry *rte);
 extern void zscost_correct_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte);
-
-/* What a scan by batches of a table costs, apart from what it does with the values. */
-typedef struct ZsBatchCosts
-{
-	double		pages;			/* of the columns that it looks at where rows are left */
-	Cost		decoding;		/* vectors of them, were all rows in columns */
-	double		left;			/* share of batches that have rows left */
-	double		row_share;		/* of the rows, those that are in the row tree */
-} ZsBatchCosts;
-
-extern ZsBatchCosts zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
-								   double survivors);
 extern BlockNumber zscost_fetch_pages(RelOptInfo *rel);
 extern void zscost_restart(RelOptInfo *rel);
 
@@ -159,6 +147,20 @@ extern const IndexOptInfo *zscost_known_key(ZsRelCosts *costs);
 extern Cost zscost_of_lookup(const RelOptInfo *rel);
 extern void zscost_charge_lookup(IndexPath *path);
 extern bool zscost_has_lookup(ZsRelCosts *costs);
+
+/* ---- cost_batches.c ---- */
+
+/* What a scan by batches of a table costs, apart from what it does with the values. */
+typedef struct ZsBatchCosts
+{
+	double		pages;			/* of the columns that it looks at where rows are left */
+	Cost		decoding;		/* vectors of them, were all rows in columns */
+	double		left;			/* share of batches that have rows left */
+	double		row_share;		/* of the rows, those that are in the row tree */
+} ZsBatchCosts;
+
+extern ZsBatchCosts zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses,
+								   double survivors);
 
 /* ---- cost_zone.c ---- */
 

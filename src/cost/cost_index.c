@@ -426,63 +426,6 @@ correct_seqscan(PlannerInfo *root, ZsRelCosts *costs, Path *path)
 	path->total_cost -= seq_page * (rel->pages - pages);
 }
 
-/* Vectors of the columns, of so many stripes. */
-static Cost
-vectors_cost(const ZsRelCosts *costs, const Bitmapset *attrs, double stripes)
-{
-	Cost		cost = 0;
-	int			i = -1;
-
-	while ((i = bms_next_member(attrs, i)) >= 0)
-	{
-		AttrNumber	attno = i + FirstLowInvalidHeapAttributeNumber;
-
-		if (attno > 0 && attno <= costs->rel->max_attr)
-		{
-			Assert(costs->columns[attno - 1].known);
-			cost += stripes * costs->columns[attno - 1].vector;
-		}
-	}
-	return cost;
-}
-
-/*
- * What reading the table's columns by batches costs: first_clauses are applied to all rows,
- * survivors is how many pass these; other columns are read for them.
- */
-ZsBatchCosts
-zscost_batches(PlannerInfo *root, RelOptInfo *rel, List *first_clauses, double survivors)
-{
-	ZsRelCosts *costs = zscost_find(rel);
-	double		stripes = ceil(Max(rel->tuples, 1) / ZS_COST_STRIPE_ROWS);
-	ZsBatchCosts result = {.pages = rel->pages, .left = 1 - exp(-survivors / stripes)};
-	Bitmapset  *first = NULL;
-	Bitmapset  *others;
-	ListCell   *lc;
-
-	Assert(survivors >= 0);
-	if (costs == NULL)
-		return result;
-	foreach(lc, first_clauses)
-		first = bms_join(first, zscost_clause_columns(rel, lfirst_node(RestrictInfo, lc)));
-	others = zscost_outputs(rel, NULL);
-	foreach(lc, rel->baserestrictinfo)
-		others = bms_join(others, zscost_clause_columns(rel, lfirst_node(RestrictInfo, lc)));
-	others = bms_del_members(others, first);
-	zscost_need(root, costs, first);
-	zscost_need(root, costs, others);
-	result.pages = costs->tree_pages + zscost_pages(costs, first) +
-		result.left * zscost_pages(costs, others);
-	result.pages = Min(result.pages, rel->pages);
-	result.decoding = vectors_cost(costs, first, stripes) +
-		vectors_cost(costs, others, stripes * result.left);
-	result.row_share = costs->row_share;
-	Assert(result.row_share >= 0 && result.row_share <= 1);
-	bms_free(first);
-	bms_free(others);
-	return result;
-}
-
 /*
  * A bitmap scan for one row by key has been charged less than the index scan, while core compared
  * them.  It gains nothing by its bitmap: the index scan, from which it was made, takes its place.
