@@ -133,7 +133,7 @@ zsnode_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc, Inde
 	return true;
 }
 
-/* See node_agg.h. */
+/* The argument's program is that of the set, too, if it has one; called when it has changed. */
 void
 zsnode_agg_distinct_use_argument(NodeAgg *agg)
 {
