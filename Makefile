@@ -54,7 +54,8 @@ endif
 HELPERS = help demo test lint setup server server-stop print-pg-config print-pg-config-release dist
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/difftest),difftest)
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/test-clients),test-clients)
-HELPERS += $(if $(wildcard $(SOURCE)/scripts/site),site) $(if $(wildcard $(SOURCE)/scripts/compile-others),compile-others)
+HELPERS += $(if $(wildcard $(SOURCE)/scripts/test-package),test-package) $(if $(wildcard $(SOURCE)/scripts/test-rollback),test-rollback)
+HELPERS += $(if $(wildcard $(SOURCE)/scripts/site),site site-check) $(if $(wildcard $(SOURCE)/scripts/compile-others),compile-others)
 HELPERS += $(if $(wildcard $(SOURCE)/scripts/test-timescaledb),test-timescaledb) $(if $(wildcard $(SOURCE)/scripts/test-citus),test-citus)
 HELPERS += $(if $(wildcard $(SOURCE)/bench/run),bench bench-io) $(if $(wildcard $(SOURCE)/fuzz/run),fuzz) $(if $(wildcard $(SOURCE)/scripts/core-suite),core-suite)
 
@@ -70,9 +71,12 @@ help:
 	@echo "make setup                    only prepare PostgreSQL, both flavours"
 	@echo "make print-pg-config          pg_config of the server with asserts, for tests"
 	@echo "make print-pg-config-release  pg_config of the optimised server"
-	@$(if $(filter test-clients,$(HELPERS)),echo "make test-clients             SQLAlchemy's and Django's suites, heap against zedstore; needs PyPI",:)
+	@$(if $(filter test-clients,$(HELPERS)),echo "make test-clients             suites of Python's clients, heap against zedstore; needs PyPI",:)
+	@$(if $(filter test-package,$(HELPERS)),echo "make test-package             Debian's packages, built and used on a Debian of their own; needs root",:)
+	@$(if $(filter test-rollback,$(HELPERS)),echo "make test-rollback            an older release's library over files of this one",:)
 	@$(if $(filter compile-others,$(HELPERS)),echo "make compile-others           by clang, for arm64, with musl; fuzzers on arm64 under an emulator",:)
 	@$(if $(filter site,$(HELPERS)),echo "make site [SITE=folder]       HTML of the documents, into site/",:)
+	@$(if $(filter site,$(HELPERS)),echo "make site-check [SITE=folder] looks at it in a headless browser",:)
 	@echo "make dist [REPOSITORY=URL]    archives of the last commit, for PGXN and for packagers"
 	@$(if $(filter bench,$(HELPERS)),echo "make bench                    the figures of docs/benchmarks.md",:)
 	@$(if $(filter bench,$(HELPERS)),echo "make bench-io                 I/O workers against core on a throttled volume; needs root",:)
@@ -115,9 +119,20 @@ ifneq ($(filter test-clients,$(HELPERS)),)
 test-clients:
 	@$(SOURCE)/scripts/test-clients $(TESTS)
 endif
+ifneq ($(filter test-package,$(HELPERS)),)
+test-package:
+	@$(SOURCE)/scripts/test-package $(SUITE)
+endif
+ifneq ($(filter test-rollback,$(HELPERS)),)
+test-rollback:
+	@PG='$(PG)' $(SOURCE)/scripts/test-rollback $(RELEASE)
+endif
 ifneq ($(filter site,$(HELPERS)),)
 site:
 	@$(SOURCE)/scripts/site $(SITE)
+
+site-check: site
+	@$(SOURCE)/scripts/site-check $(SITE)
 endif
 
 dist:
