@@ -246,6 +246,7 @@ extern void zsattr_reader_end(ZsAttrReader *reader);
 /* attr_head.c */
 
 extern void zsattr_forget_segments(Relation rel);
+extern void zsattr_refuse_newer(Relation rel, const uint8 *head, size_t len);
 extern bool zsattr_segment_is_known(Relation rel, AttrNumber attno, zstid row);
 
 /* attr_index.c */

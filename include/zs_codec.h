@@ -269,6 +269,7 @@ typedef struct ZsSegmentInfo
 } ZsSegmentInfo;
 
 extern const char *zscodec_segment_open(const uint8 *head, size_t len, ZsSegmentInfo *info);
+extern int	zscodec_segment_version(const uint8 *head, size_t len);
 
 /* codec_uniform.c */
 

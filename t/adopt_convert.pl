@@ -4,7 +4,7 @@
 # table, by the text of a dump; with an error, a cancel, the end of the backend and kill -9 of the
 # server at each step: the table then holds what was committed, has one of the two access methods,
 # and another call converts it.
-# Takes 100 seconds of a processor: scripts/run-tests starts it early.
+# Takes 140 seconds of a processor: scripts/run-tests starts it early.
 
 use strict;
 use warnings FATAL => 'all';
@@ -435,21 +435,28 @@ for my $point (grep { case_wanted($_) } @points)
 	$node->safe_psql('postgres', "select zs_convert_cleanup()");
 	is(leftovers(), '0|0|0', "$point: cleaned up");
 
-	# kill -9 of all processes
-	($method, $old) = (other_method(), access_method('acct'));
-	($session, $pid) = start_conversion($point, $method);
-	write_meanwhile($node);
-	kill_server($node);
-	eval { $session->quit; };
-	kill_and_restart($node, killed => 1);
-	is(access_method('acct'), $done ? $method : $old, "$point: access method after the crash");
-	write_meanwhile($node);
-	check_rows("$point, crash");
-	$method = other_method();
-	$node->safe_psql('postgres', "call zs_convert('acct', '$method')");
-	is(access_method('acct'), $method, "$point: the next call converts");
-	is(leftovers(), '0|0|0', "$point: and cleans up");
-	check_rows("$point, after the crash");
+	# kill -9 of all processes, in each direction
+	for my $direction (qw(zedstore heap))
+	{
+		my $title = "$point, to $direction";
+
+		$node->safe_psql('postgres', "call zs_convert('acct', '" . other_method() . "')")
+		  if access_method('acct') eq $direction;
+		$old = access_method('acct');
+		($session, $pid) = start_conversion($point, $direction);
+		write_meanwhile($node);
+		kill_server($node);
+		eval { $session->quit; };
+		kill_and_restart($node, killed => 1);
+		is(access_method('acct'), $done ? $direction : $old, "$title: after the crash");
+		write_meanwhile($node);
+		check_rows("$title, crash");
+		$method = other_method();
+		$node->safe_psql('postgres', "call zs_convert('acct', '$method')");
+		is(access_method('acct'), $method, "$title: the next call converts");
+		is(leftovers(), '0|0|0', "$title: and cleans up");
+		check_rows("$title, after the crash");
+	}
 }
 
 # A table that is dropped takes with it what an interrupted conversion left.

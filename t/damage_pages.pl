@@ -137,7 +137,8 @@ my @others = (
 
 # Errors of these classes may stand for damage: corrupted data, corrupted index, I/O
 # (a block behind the end), and an overlong value that cannot be allocated.
-my $right_error = qr/^ERROR:  (XX001|XX002): /m;
+my $right_error =
+  qr/^ERROR:  (XX001: |XX002: |0A000: .*this version of zedstore_io does not know)/m;
 
 sub corruption
 {

@@ -81,6 +81,21 @@ zsattr_forget_segments(Relation rel)
 	forget_table(RelationGetRelid(rel));
 }
 
+/* Error if a newer release wrote the segment that begins with these bytes, as its head tells. */
+void
+zsattr_refuse_newer(Relation rel, const uint8 *head, size_t len)
+{
+	int			version = zscodec_segment_version(head, len);
+
+	if (version > ZS_CODEC_VERSION_MAX)
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("table \"%s\" has segments of version %d, which this version of zedstore_io does not know",
+						RelationGetRelationName(rel), version),
+				 errdetail("The newest version it knows is %d.", ZS_CODEC_VERSION_MAX),
+				 errhint("Install a newer release of zedstore_io and restart the server.")));
+}
+
 /*
  * What is wrong with a head that was parsed: it has to agree with its item and with the column's
  * type.  NULL = nothing.

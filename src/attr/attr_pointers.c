@@ -64,6 +64,7 @@ open_segment(PointerWalk *walk)
 
 	if (bytes == NULL)
 		return false;
+	zsattr_refuse_newer(walk->rel, bytes, len);
 	error = zscodec_segment_open(bytes, len, &walk->info);
 	if (error != NULL)
 		walk_failed(walk, error);

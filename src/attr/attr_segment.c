@@ -206,6 +206,7 @@ read_head(ZsAttrReader *reader, const ZsSegmentItem *item, bool scan)
 	bytes = payload_bytes(reader, item, scan, 0, len);
 	if (bytes == NULL)
 		return false;
+	zsattr_refuse_newer(reader->rel, bytes, len);
 	error = zscodec_segment_open(bytes, len, &head->info);
 	if (error == NULL)
 		error = zsattr_head_check(head, &reader->kind);

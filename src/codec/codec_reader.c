@@ -159,6 +159,13 @@ read_directory(const uint8 *p, uint32 zone_width, bool bounds, ZsSegmentInfo *in
 	return read_zones(p + info->nvectors * ZS_DIR_ENTRY_SIZE, zone_width, bounds, info);
 }
 
+/* The version of a head that begins like a segment's; 0: it does not. */
+int
+zscodec_segment_version(const uint8 *head, size_t len)
+{
+	return len >= ZS_HEADER_SIZE && head[0] == ZS_SEGMENT_MAGIC ? head[1] : 0;
+}
+
 /*
  * Parses and checks header and directory.  len: bytes at hand, at most ZS_SEGMENT_HEAD_MAX are
  * looked at.

@@ -129,8 +129,10 @@ put_pending(Relation rel, PageList *list, BlockNumber next)
 		rows[0].nitems = item->nrows;	/* replaced meanwhile */
 	else
 	{
-		const char *reason = zscodec_segment_open(head, headlen, &info);
+		const char *reason;
 
+		zsattr_refuse_newer(rel, head, headlen);
+		reason = zscodec_segment_open(head, headlen, &info);
 		if (reason != NULL)
 			zsbase_corrupted(rel, item->start,
 							 "Segment of attribute %d at row " UINT64_FORMAT ": %s.",

@@ -161,6 +161,7 @@ encodings_text(Relation rel, AttrNumber attno, const ZsSegmentItem *item)
 
 	if (!zsattr_read_payload(rel, attno, item, 0, headlen, head))
 		return NULL;
+	zsattr_refuse_newer(rel, head, headlen);
 	reason = zscodec_segment_open(head, headlen, &info);
 	if (reason != NULL)
 		zsbase_corrupted(rel, item->start, "Segment of attribute %d at row " UINT64_FORMAT ": %s.",

@@ -130,7 +130,8 @@ zspage_verify(Page page, ZsPageType type, uint16 treeno, const char **reason)
 	}
 	if (opaque->version != ZS_PAGE_VERSION)
 	{
-		*reason = "unknown format version";
+		*reason = opaque->version > ZS_PAGE_VERSION ?
+			"page has a format version that this build does not know" : "unknown format version";
 		return ZS_PAGE_BROKEN;
 	}
 	if (opaque->page_type == ZS_PAGE_INVALID || opaque->page_type > ZS_PAGE_FREE ||
