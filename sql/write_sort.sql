@@ -158,6 +158,29 @@ create table empty (a int, b text) using zedstore;
 select * from zs_sortedness('empty');
 select * from zs_sortedness('pg_class');
 
+-- of the column that rows follow: none without statistics; by them; by an index; by the sort key
+create table follows (k int, day date, same int, s text) using zedstore
+	with (autovacuum_enabled = false);
+insert into follows select g, date '2026-01-01' + g / 100, 7, md5(g::text)
+	from generate_series(1, 8192) g;
+insert into follows select g, date '2026-01-01' + g / 100, 7, md5(g::text)
+	from generate_series(8193, 16384) g;
+select * from zs_overlap('follows');
+analyze follows;
+select * from zs_overlap('follows');
+create index follows_day on follows (day);
+alter table follows cluster on follows_day;
+select attname, round(overlap::numeric, 1) as overlap from zs_overlap('follows');
+alter table follows set (zedstore_sort_key = 'k, same');
+insert into follows select g, date '2026-01-01', 7, md5(g::text) from generate_series(1, 16384) g;
+select overlap_column, overlap from zs_tables where relation = 'follows'::regclass;
+vacuum full follows;
+select overlap_column, overlap from zs_tables where relation = 'follows'::regclass;
+alter table follows set (zedstore_sort_key = 's');
+select overlap_column, overlap > 0 as known from zs_tables where relation = 'follows'::regclass;
+select * from zs_overlap('empty');
+select * from zs_overlap('pg_class');
+
 -- a rewrite keeps who wrote and who deleted a row
 create table seen (k int, p int) using zedstore with (zedstore_sort_key = 'k desc');
 insert into seen select g, g from generate_series(1, 2000) g;

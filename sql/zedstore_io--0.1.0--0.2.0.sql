@@ -23,6 +23,14 @@ IS 'how far the rows of a zedstore table lie in the order of its columns';
 REVOKE ALL ON FUNCTION zs_sortedness(regclass) FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION zs_sortedness(regclass) TO pg_monitor;
 
+CREATE FUNCTION zs_overlap(relid regclass, OUT attname text, OUT overlap float8)
+RETURNS SETOF record
+AS 'MODULE_PATHNAME' LANGUAGE C STRICT ROWS 1;
+COMMENT ON FUNCTION zs_overlap(regclass)
+IS 'how many segments of a zedstore table lie over each other in the order that its rows follow';
+REVOKE ALL ON FUNCTION zs_overlap(regclass) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION zs_overlap(regclass) TO pg_monitor;
+
 CREATE FUNCTION zs_map(relid regclass)
 RETURNS text
 AS 'MODULE_PATHNAME' LANGUAGE C STRICT VOLATILE COST 10000;
@@ -127,7 +135,8 @@ SELECT c.oid::regclass AS relation, b.bytes, w.raw::int8 AS raw_bytes,
 	s.n_live_tup AS live_rows, s.n_dead_tup AS dead_rows,
 	round(100.0 * s.n_dead_tup / nullif(s.n_live_tup + s.n_dead_tup, 0), 1) AS dead_percent,
 	s.n_ins_since_vacuum AS inserted_since_vacuum,
-	greatest(s.last_vacuum, s.last_autovacuum) AS last_vacuum
+	greatest(s.last_vacuum, s.last_autovacuum) AS last_vacuum,
+	round(o.overlap::numeric, 1) AS overlap, o.attname AS overlap_column
 FROM pg_class c
 	JOIN pg_am a ON a.oid = c.relam
 		AND a.amhandler = 'zedstore_tableam_handler(internal)'::regprocedure
@@ -141,6 +150,8 @@ FROM pg_class c
 			sum(z.nfree) AS free
 		FROM pg_zs_trees(CASE WHEN c.relpersistence = 'p' OR NOT pg_is_in_recovery()
 			THEN c.oid END) z) t
+	LEFT JOIN LATERAL zs_overlap(CASE WHEN c.relpersistence = 'p' OR NOT pg_is_in_recovery()
+		THEN c.oid END) o ON true
 WHERE c.relkind IN ('r', 'm') AND c.relpersistence <> 't';
 COMMENT ON VIEW zs_tables
 IS 'zedstore tables of this database, with what tells how they do';
