@@ -6,11 +6,8 @@ SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET extra_float_digits = 1;
 
-CREATE FUNCTION twins(name text, what text, condition text DEFAULT 'true', tail text DEFAULT '') RETURNS text LANGUAGE sql AS $$
-	SELECT test.by_batches('SELECT ROW(' || what || ')::text FROM @_' || name || ' t WHERE ' || condition || ' ' || tail, 'ZedstoreAgg\) on')
-$$;
-
 -- a table of many types: several segments, small writes behind them, holes, a late column, a dropped one
+\set ECHO none
 CREATE TABLE h_mix (id int, gone int, b bigint, s smallint, n numeric(12,2), u numeric, f float8, r real, d date,
 	ti time, ts timestamp, tz timestamptz, m money, o oid, q "char", flag bool, t text, vc varchar(20), c char(6)) USING heap;
 CREATE FUNCTION mix_rows(first int, last int) RETURNS SETOF h_mix LANGUAGE sql AS $$
@@ -43,9 +40,10 @@ INSERT INTO h_mix (id, n, t, late, late_n) SELECT g, g, 'late ' || g % 3, g % 5,
 INSERT INTO z_mix (id, n, t, late, late_n) SELECT g, g, 'late ' || g % 3, g % 5, g / 4.0 FROM generate_series(9101, 11500) g;
 DELETE FROM h_mix WHERE id BETWEEN 2000 AND 3300 OR id % 19 = 3;
 DELETE FROM z_mix WHERE id BETWEEN 2000 AND 3300 OR id % 19 = 3;
+\set ECHO all
 
 EXPLAIN (COSTS OFF) SELECT count(*), sum(n) + 1 FROM z_mix WHERE id > 100 AND t = 'text 3' HAVING count(*) > 1;
-SELECT twins('mix', a) FROM (VALUES
+SELECT test.twins('mix', a) FROM (VALUES
 	('count(*)'), ('count(id), count(n), count(u), count(f), count(t), count(flag), count(late_null), count(c)'),
 	('sum(id), sum(b), sum(s), sum(n), sum(u), sum(m)'),
 	('sum(id), sum(b), sum(s), sum(n), sum(u)'), ('avg(id), avg(b), avg(s), avg(n), avg(u)'),
@@ -56,11 +54,11 @@ SELECT twins('mix', a) FROM (VALUES
 	('sum(id) + count(*) * 2, round(avg(n), 3), sum(id)::text || ''x'''),
 	('count(DISTINCT id)'), ('sum(id + 1)'), ('min(t)'), ('stddev(id)')) v(a);
 -- floats are added in the order of the rows, which is heap's here
-SELECT twins('mix', 'sum(f), avg(f), sum(r), avg(r)', 'id <= 9000');
+SELECT test.twins('mix', 'sum(f), avg(f), sum(r), avg(r)', condition => 'id <= 9000');
 -- conditions; each alone and negated, which shows where it is unknown
-SELECT twins('mix', 'count(*), sum(id), sum(n), min(f)', f) AS yes,
-	twins('mix', 'count(*), sum(id)', 'NOT (' || f || ')') AS no,
-	twins('mix', 'count(*), sum(id)', '(' || f || ') IS NULL') AS unknown, f
+SELECT test.twins('mix', 'count(*), sum(id), sum(n), min(f)', condition => f) AS yes,
+	test.twins('mix', 'count(*), sum(id)', condition => 'NOT (' || f || ')') AS no,
+	test.twins('mix', 'count(*), sum(id)', condition => '(' || f || ') IS NULL') AS unknown, f
 FROM (VALUES ('id = 77'), ('77 = id'), ('id <> 77'), ('id < 1025'), ('1025 > id'), ('id <= 1024'), ('id > 8999'), ('id >= 9000'),
 	('id = 3000000000'), ('id > -3000000000'), ('id < 7::smallint'), ('b > 12::smallint'), ('s = 40000'), ('s = 12'),
 	('id < b'), ('s < id'), ('s = late'), ('id < NULL'),
@@ -80,27 +78,28 @@ FROM (VALUES ('id = 77'), ('77 = id'), ('id <> 77'), ('id < 1025'), ('1025 > id'
 	('id BETWEEN 1000 AND 1100'), ('id > 9050 OR t = ''text 5'' AND flag'), ('(n > 5) IS NOT TRUE'),
 	('id < 500 AND (s = 3 OR n > 100 OR flag IS NULL)')) v(f);
 -- nothing passes; the table is empty; only NULLs
-SELECT twins('mix', 'count(*), sum(id), avg(n), min(f), max(u), sum(b), sum(r)', 'id < 0');
-SELECT twins('mix', 'count(*), sum(id)', 'false');
-SELECT twins('mix', 'count(*), sum(id)', '1 = 1');
+SELECT test.twins('mix', 'count(*), sum(id), avg(n), min(f), max(u), sum(b), sum(r)', condition => 'id < 0');
+SELECT test.twins('mix', 'count(*), sum(id)', condition => 'false');
+SELECT test.twins('mix', 'count(*), sum(id)', condition => '1 = 1');
 -- FILTER, HAVING
-SELECT twins('mix', 'count(*) FILTER (WHERE s > 3), sum(n) FILTER (WHERE flag), sum(id) FILTER (WHERE t IS NULL), max(u) FILTER (WHERE false), count(*)');
-SELECT twins('mix', 'sum(id) FILTER (WHERE 1 / s > 0)');
-SELECT twins('mix', 'count(*)', 'true', 'HAVING sum(n) > 5'), twins('mix', 'count(*)', 'id < 0', 'HAVING sum(n) > 5'),
-	twins('mix', 'count(*)', 'id < 10', 'HAVING count(*) > 3 AND min(d) IS NOT NULL');
+SELECT test.twins('mix', 'count(*) FILTER (WHERE s > 3), sum(n) FILTER (WHERE flag), sum(id) FILTER (WHERE t IS NULL), max(u) FILTER (WHERE false), count(*)');
+SELECT test.twins('mix', 'sum(id) FILTER (WHERE 1 / s > 0)');
+SELECT test.twins('mix', 'count(*)', tail => 'HAVING sum(n) > 5'), test.twins('mix', 'count(*)', condition => 'id < 0', tail => 'HAVING sum(n) > 5'),
+	test.twins('mix', 'count(*)', condition => 'id < 10', tail => 'HAVING count(*) > 3 AND min(d) IS NOT NULL');
 -- conditions that programs do not know, among those that they know
-SELECT twins('mix', 'count(*)', '1 / id >= 0'), twins('mix', 'count(*)', 'id > 0 AND abs(s) = 3'), twins('mix', 'sum(id)', 't LIKE ''%7'''),
-	twins('mix', 'count(*)', 'ctid IS NOT NULL AND id < 5'), twins('mix', 'count(t.*)', 'id < 5');
+SELECT test.twins('mix', 'count(*)', condition => '1 / id >= 0'), test.twins('mix', 'count(*)', condition => 'id > 0 AND abs(s) = 3'), test.twins('mix', 'sum(id)', condition => 't LIKE ''%7'''),
+	test.twins('mix', 'count(*)', condition => 'ctid IS NOT NULL AND id < 5'), test.twins('mix', 'count(t.*)', condition => 'id < 5');
 
 -- display scales, special values, and many digits of numerics
+\set ECHO none
 CREATE TABLE h_num (id int, n numeric, p numeric(40,20), i numeric(20,0), neg numeric(5,-2)) USING heap;
 INSERT INTO h_num
 	SELECT g, CASE g % 7 WHEN 0 THEN 1.5 WHEN 1 THEN 2.25 WHEN 2 THEN 100 WHEN 3 THEN 0.000 WHEN 4 THEN -7.10 WHEN 5 THEN 1e15 END,
 		g / 3.0, g * 1000000000000, g * 37
 	FROM generate_series(1, 5000) g;
-CREATE TABLE z_num (LIKE h_num) USING zedstore;
-INSERT INTO z_num SELECT * FROM h_num ORDER BY id;
-SELECT twins('num', 'sum(n), avg(n), min(n), max(n)', c) AS n, twins('num', 'sum(p), avg(p), max(p), sum(i), avg(i), min(i), sum(neg), avg(neg), max(neg)', c)
+CALL test.twin('num', 'id');
+\set ECHO all
+SELECT test.twins('num', 'sum(n), avg(n), min(n), max(n)', condition => c) AS n, test.twins('num', 'sum(p), avg(p), max(p), sum(i), avg(i), min(i), sum(neg), avg(neg), max(neg)', condition => c)
 FROM (VALUES ('true'), ('n = 1.5'), ('n < 2'), ('n = 100'), ('n = 0'), ('n < 0'), ('n > 1e10'), ('n < 1000'), ('p < 1'), ('i > 4999999999999999'),
 	('neg = 100')) v(c);
 -- 1.0 and 1.00 are equal: the last one is shown
@@ -108,8 +107,9 @@ CREATE TABLE h_tie (n numeric) USING heap;
 INSERT INTO h_tie SELECT CASE WHEN g = 1500 THEN 1.0000 WHEN g % 2 = 0 THEN 1.0 ELSE 1.00 END FROM generate_series(1, 4001) g;
 CREATE TABLE z_tie (n numeric) USING zedstore;
 INSERT INTO z_tie SELECT CASE WHEN g = 1500 THEN 1.0000 WHEN g % 2 = 0 THEN 1.0 ELSE 1.00 END FROM generate_series(1, 4001) g;
-SELECT twins('tie', 'min(n), max(n), sum(n), avg(n)');
+SELECT test.twins('tie', 'min(n), max(n), sum(n), avg(n)');
 -- values beyond 64 and 128 bits, NaN and infinities, in some batches only
+\set ECHO none
 CREATE TABLE h_big (id int, n numeric, b bigint, i int) USING heap;
 INSERT INTO h_big SELECT g, CASE WHEN g = 3000 THEN 'NaN' WHEN g = 3500 THEN 'Infinity' WHEN g = 3600 THEN '-Infinity'
 		WHEN g BETWEEN 2000 AND 2010 THEN 123456789012345678901234567890.123456789 * g
@@ -117,27 +117,27 @@ INSERT INTO h_big SELECT g, CASE WHEN g = 3000 THEN 'NaN' WHEN g = 3500 THEN 'In
 		WHEN g BETWEEN 100 AND 120 THEN 1e130000 ELSE g END,
 	CASE g % 2 WHEN 0 THEN 9223372036854775807 ELSE 9223372036854775800 END, 2147483647
 	FROM generate_series(1, 4000) g;
-CREATE TABLE z_big (LIKE h_big) USING zedstore;
-INSERT INTO z_big SELECT * FROM h_big ORDER BY id;
-SELECT twins('big', 'md5(sum(n)::text), md5(avg(n)::text), md5(min(n)::text), md5(max(n)::text)', c) FROM (VALUES ('true'), ('id <> 3000'),
+CALL test.twin('big', 'id');
+\set ECHO all
+SELECT test.twins('big', 'md5(sum(n)::text), md5(avg(n)::text), md5(min(n)::text), md5(max(n)::text)', condition => c) FROM (VALUES ('true'), ('id <> 3000'),
 	('id < 3000'), ('id > 3300'), ('id > 3550'), ('id BETWEEN 1000 AND 2500'), ('id BETWEEN 1000 AND 1900'), ('n > 5'), ('n = ''NaN'''), ('n < 0')) v(c);
-SELECT twins('big', 'sum(b), avg(b), sum(i), avg(i), min(b), max(b)'), twins('big', 'sum(b), avg(b)', 'id = 5');
+SELECT test.twins('big', 'sum(b), avg(b), sum(i), avg(i), min(b), max(b)'), test.twins('big', 'sum(b), avg(b)', condition => 'id = 5');
 -- the exponents of numerics far apart: what does not fit 128 bits
 CREATE TABLE h_far (id int, n numeric) USING heap;
 INSERT INTO h_far SELECT g, CASE g % 3 WHEN 0 THEN 999999999999999999 WHEN 1 THEN 0.1234567890123456 ELSE -0.5 END FROM generate_series(1, 9000) g;
-CREATE TABLE z_far (LIKE h_far) USING zedstore;
-INSERT INTO z_far SELECT * FROM h_far ORDER BY id;
-SELECT twins('far', 'sum(n), avg(n), min(n), max(n)'), twins('far', 'sum(n), min(n)', 'n < 1');
+CALL test.twin('far', 'id');
+SELECT test.twins('far', 'sum(n), avg(n), min(n), max(n)'), test.twins('far', 'sum(n), min(n)', condition => 'n < 1');
 
 -- floats: order, signs of zero, NaN, infinities, overflow
+\set ECHO none
 CREATE TABLE h_flo (id int, f float8, r real, x float8, y float8, z float8, w real) USING heap;
 INSERT INTO h_flo SELECT g, CASE g % 3 WHEN 0 THEN 1e16 WHEN 1 THEN 1 ELSE -1e16 END, 16777217.0 / (g % 5 + 1),
 		CASE WHEN g = 2500 THEN 'NaN' WHEN g = 2600 THEN 'Infinity' WHEN g > 4000 AND g % 2 = 0 THEN '-0' WHEN g > 4000 THEN 0 ELSE g::float8 END,
 		CASE WHEN g % 1000 = 999 THEN 1e308 ELSE 1e300 END, '-0', CASE WHEN g > 3000 THEN 3e38 ELSE 1 END
 	FROM generate_series(1, 5000) g;
-CREATE TABLE z_flo (LIKE h_flo) USING zedstore;
-INSERT INTO z_flo SELECT * FROM h_flo ORDER BY id;
-SELECT twins('flo', a, c) FROM (VALUES ('sum(f), avg(f), sum(r), avg(r)', 'true'), ('sum(f), sum(r)', 'id % 2 = 1'), ('sum(f), sum(r)', 'id > 1000 AND id < 3500'),
+CALL test.twin('flo', 'id');
+\set ECHO all
+SELECT test.twins('flo', a, condition => c) FROM (VALUES ('sum(f), avg(f), sum(r), avg(r)', 'true'), ('sum(f), sum(r)', 'id % 2 = 1'), ('sum(f), sum(r)', 'id > 1000 AND id < 3500'),
 	('sum(x), avg(x), min(x), max(x)', 'true'), ('sum(x), avg(x), min(x), max(x)', 'id < 2500'), ('min(x), max(x), sum(x)', 'id > 4000'),
 	('min(x), max(x)', 'id > 4001'), ('min(x), max(x)', 'id BETWEEN 4001 AND 4000'), ('sum(x), avg(x)', 'id > 2550'), ('sum(y)', 'true'), ('avg(y)', 'true'),
 	('sum(y)', 'id < 900'), ('avg(y)', 'id < 20'), ('min(y), max(y)', 'true'), ('sum(z), avg(z), min(z), max(z)', 'true'), ('sum(w)', 'id < 2900'), ('sum(w)', 'true'),
@@ -145,29 +145,30 @@ SELECT twins('flo', a, c) FROM (VALUES ('sum(f), avg(f), sum(r), avg(r)', 'true'
 
 -- strings: collations, large values, blanks
 CREATE COLLATION vector_ci (PROVIDER = icu, LOCALE = 'und-u-ks-level2', DETERMINISTIC = false);
+\set ECHO none
 CREATE TABLE h_str (id int, t text, ci text COLLATE vector_ci, c char(10), big text, dom text) USING heap;
 CREATE DOMAIN vector_dom AS int CHECK (VALUE > 0);
 ALTER TABLE h_str ADD COLUMN v vector_dom;
 INSERT INTO h_str SELECT g, CASE WHEN g % 3 = 0 THEN 'abc' WHEN g % 3 = 1 THEN 'ABC' ELSE 'abc ' END, CASE WHEN g % 2 = 0 THEN 'abc' ELSE 'ABC' END, 'x' || g % 4,
 	CASE WHEN g % 500 = 0 THEN repeat('y', 20000) ELSE repeat('y', g % 10) END, 'q', g FROM generate_series(1, 3000) g;
-CREATE TABLE z_str (LIKE h_str) USING zedstore;
-INSERT INTO z_str SELECT * FROM h_str ORDER BY id;
-SELECT twins('str', 'count(*), sum(id), count(big), sum(v)', c) FROM (VALUES ('t = ''abc'''), ('t = ''abc '''), ('ci = ''abc'''), ('ci <> ''abc'''), ('t = ''abc'' COLLATE vector_ci'),
+CALL test.twin('str', 'id');
+\set ECHO all
+SELECT test.twins('str', 'count(*), sum(id), count(big), sum(v)', condition => c) FROM (VALUES ('t = ''abc'''), ('t = ''abc '''), ('ci = ''abc'''), ('ci <> ''abc'''), ('t = ''abc'' COLLATE vector_ci'),
 	('c = ''x1'''), ('c = ''x1        '''), ('big = ''yyy'''), ('big = repeat(''y'', 20000)'), ('big <> ''y'''), ('v = 5'), ('v > 2990'), ('t < ''abc''')) v(c);
 
 -- own rows, before and after they are written; rolled back subtransactions; a cursor; a prepared statement
 BEGIN;
 INSERT INTO z_num SELECT g, 5.5, 1, 1, 100 FROM generate_series(100001, 103000) g;
 INSERT INTO h_num SELECT g, 5.5, 1, 1, 100 FROM generate_series(100001, 103000) g;
-SELECT twins('num', 'count(*), sum(n), sum(id)');
+SELECT test.twins('num', 'count(*), sum(n), sum(id)');
 SAVEPOINT a;
 DELETE FROM z_num WHERE id < 2000;
 DELETE FROM h_num WHERE id < 2000;
-SELECT twins('num', 'count(*), sum(n), sum(id)');
+SELECT test.twins('num', 'count(*), sum(n), sum(id)');
 ROLLBACK TO a;
-SELECT twins('num', 'count(*), sum(n), sum(id)', 'id > 1000');
+SELECT test.twins('num', 'count(*), sum(n), sum(id)', condition => 'id > 1000');
 ROLLBACK;
-SELECT twins('num', 'count(*), sum(n), sum(id)');
+SELECT test.twins('num', 'count(*), sum(n), sum(id)');
 BEGIN ISOLATION LEVEL SERIALIZABLE;
 DECLARE c SCROLL CURSOR FOR SELECT count(*), sum(n) FROM z_num;
 DELETE FROM z_num;
@@ -189,7 +190,8 @@ SELECT * FROM generate_series(1, 2) g, LATERAL (SELECT count(*), sum(id) FROM z_
 -- a materialized view; a partition; a view with a barrier and a policy
 CREATE MATERIALIZED VIEW z_mat USING zedstore AS SELECT * FROM h_num;
 CREATE MATERIALIZED VIEW h_mat AS SELECT * FROM h_num;
-SELECT twins('mat', 'sum(n), count(*)', 'id < 3000');
+SELECT test.twins('mat', 'sum(n), count(*)', condition => 'id < 3000');
+\set ECHO none
 CREATE TABLE z_part (id int, n numeric(10,2)) PARTITION BY RANGE (id);
 CREATE TABLE h_part (id int, n numeric(10,2)) PARTITION BY RANGE (id);
 CREATE TABLE z_part1 PARTITION OF z_part FOR VALUES FROM (0) TO (3000) USING zedstore;
@@ -197,8 +199,9 @@ CREATE TABLE z_part2 PARTITION OF z_part FOR VALUES FROM (3000) TO (9000) USING 
 CREATE TABLE h_part1 PARTITION OF h_part FOR VALUES FROM (0) TO (9000);
 INSERT INTO z_part SELECT g, g / 7.0 FROM generate_series(1, 8000) g;
 INSERT INTO h_part SELECT g, g / 7.0 FROM generate_series(1, 8000) g;
-SELECT twins('part', 'sum(n), count(*)'), twins('part', 'sum(n), count(*)', 'id < 2000');
-SELECT twins('part1', 'sum(n), count(*)', 'id < 2000');
+\set ECHO all
+SELECT test.twins('part', 'sum(n), count(*)'), test.twins('part', 'sum(n), count(*)', condition => 'id < 2000');
+SELECT test.twins('part1', 'sum(n), count(*)', condition => 'id < 2000');
 -- permissions
 CREATE ROLE regress_vector;
 GRANT SELECT ON z_num TO regress_vector;
@@ -245,6 +248,5 @@ EXPLAIN (COSTS OFF) SELECT min(id) FROM z_big;
 
 DROP TABLE h_mix, z_mix, h_num, h_tie, z_tie, h_big, z_big, h_far, z_far, h_flo, z_flo, h_str, z_str, z_part, h_part CASCADE;
 DROP TABLE z_num CASCADE;
-DROP FUNCTION twins;
 DROP DOMAIN vector_dom;
 DROP COLLATION vector_ci;

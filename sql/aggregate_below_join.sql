@@ -10,12 +10,12 @@ SET extra_float_digits = 0;
 SELECT set_config(name, 'on', false) FROM pg_settings WHERE name = 'enable_eager_aggregate';
 \o
 
+\set ECHO none
 CREATE TABLE h_fact (id int, k int, k2 int, g text, v bigint, n numeric(12,2), f float8, t text COLLATE "C", d date);
 INSERT INTO h_fact SELECT i, CASE WHEN i % 101 = 0 THEN NULL ELSE i % 50 END, i % 50, 'g' || i % 4, i * 1000003::bigint,
 		CASE WHEN i % 17 > 0 THEN (i - 9000) / 4.0 END, i % 1000 / 4.0, 't' || i % 700, date '2024-01-01' + i % 60
 	FROM generate_series(1, 20000) i;
-CREATE TABLE z_fact (LIKE h_fact) USING zedstore;
-INSERT INTO z_fact SELECT * FROM h_fact ORDER BY id;
+CALL test.twin('fact', 'id');
 CREATE TABLE h_dim (k int PRIMARY KEY, name text, price numeric, j jsonb);
 INSERT INTO h_dim SELECT i, 'name ' || i % 6, i * 1.25, jsonb_build_object('a', i % 3) FROM generate_series(-5, 60) i;
 CREATE TABLE z_dim (LIKE h_dim INCLUDING INDEXES) USING zedstore;
@@ -23,13 +23,13 @@ INSERT INTO z_dim SELECT * FROM h_dim;
 ANALYZE h_fact, z_fact, h_dim, z_dim;
 
 -- The same on heap and zedstore?  "e" in front: it may be grouped below a join, and where there is eager aggregation, and batches are forced, a node of ours is.
-CREATE FUNCTION twins(query text, is_eager bool DEFAULT true) RETURNS text LANGUAGE sql AS $$
-	SELECT test.by_batches('SELECT string_agg(r::text, '' '' ORDER BY r::text COLLATE "C") FROM (' || query || ') r',
-		CASE WHEN NOT is_eager OR current_setting('server_version_num')::int < 190000 THEN '' ELSE 'Finalize.*(Join|Loop).*ZedstoreAgg' END,
-		CASE WHEN is_eager THEN 'e' ELSE 'r' END, 150, test.small_and_large())
+CREATE FUNCTION joined(query text, is_eager bool DEFAULT true) RETURNS text LANGUAGE sql AS $$
+	SELECT test.twins(query => query, mark => CASE WHEN is_eager THEN 'e' ELSE 'r' END, longest => 150, runs => test.small_and_large(),
+		plan => CASE WHEN NOT is_eager OR current_setting('server_version_num')::int < 190000 THEN '' ELSE 'Finalize.*(Join|Loop).*ZedstoreAgg' END)
 $$;
+\set ECHO all
 -- kinds of aggregates, of keys and of joins
-SELECT twins(q), q FROM (VALUES
+SELECT joined(q), q FROM (VALUES
 	('SELECT name, count(*), sum(v), round(avg(v), 4), sum(n), avg(n), min(t), max(d) FROM @_fact JOIN @_dim USING (k) GROUP BY name'),
 	('SELECT name, g, count(n), sum(f), avg(f), stddev(v), variance(n), bool_and(id > 5), bit_or(id) FROM @_fact JOIN @_dim USING (k) GROUP BY name, g'),
 	('SELECT m.k, m.name, m.price, count(*), sum(v) FROM @_fact f JOIN @_dim m ON m.k = f.k2 GROUP BY m.k'),
@@ -43,7 +43,7 @@ SELECT twins(q), q FROM (VALUES
 	('SELECT name, (SELECT sum(s.v) FROM (SELECT sum(v) AS v FROM @_fact f JOIN @_dim i USING (k) WHERE i.k < m.k AND f.id > m.k GROUP BY i.name) s) FROM @_dim m WHERE m.k < 4')) q (q);
 -- not grouped below a join: there is none, it joins by other columns, groups are small, or of rows that it may add; DISTINCT, ORDER BY in
 -- aggregates, a key by whose equality more is equal than what is the same
-SELECT twins(q, false), q FROM (VALUES
+SELECT joined(q, false), q FROM (VALUES
 	('SELECT f.k, f.k2, min(n) FROM @_fact f JOIN @_dim m ON m.k = f.k AND m.k = f.k2 GROUP BY f.k, f.k2'),
 	('SELECT name, sum(v) FILTER (WHERE n > 5), count(*) FILTER (WHERE t < ''t3'') FROM @_fact JOIN @_dim USING (k) WHERE id % 3 = 0 AND d < ''2024-02-10'' GROUP BY name'),
 	('SELECT g, count(*), sum(n) FROM @_fact f LEFT JOIN @_dim m ON m.k = f.k AND m.price > 20 GROUP BY g'),
@@ -60,7 +60,7 @@ SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
-SELECT twins(q), q FROM (VALUES
+SELECT joined(q), q FROM (VALUES
 	('SELECT name, count(*), sum(v), avg(n), min(t) FROM @_fact JOIN @_dim USING (k) GROUP BY name'),
 	('SELECT name, count(*) FROM @_fact f JOIN @_dim m USING (k) WHERE f.t SIMILAR TO ''t[1-4]%'' AND length(f.g || f.t) > 3 GROUP BY name')) q (q);
 RESET max_parallel_workers_per_gather;
@@ -71,10 +71,11 @@ UPDATE h_fact SET k = k + 1, v = v - 5 WHERE id % 7 = 0;
 UPDATE z_fact SET k = k + 1, v = v - 5 WHERE id % 7 = 0;
 DELETE FROM h_fact WHERE id % 13 = 1;
 DELETE FROM z_fact WHERE id % 13 = 1;
-SELECT twins('SELECT name, count(*), sum(v), avg(n), min(t) FROM @_fact JOIN @_dim USING (k) GROUP BY name');
+SELECT joined('SELECT name, count(*), sum(v), avg(n), min(t) FROM @_fact JOIN @_dim USING (k) GROUP BY name');
 SELECT substr(test.prepared('SELECT string_agg(r::text, '' '' ORDER BY r::text) FROM (SELECT name, sum(v + $1), count(*) FROM @_fact JOIN @_dim USING (k) WHERE id > $1 GROUP BY name) r', '(int)', '700', 100), 3);
 
 -- partitions, each by itself or as one; with joins of partitions
+\set ECHO none
 CREATE FUNCTION partitions(which text, am text) RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
 	EXECUTE replace(replace('
@@ -96,9 +97,10 @@ BEGIN
 		INSERT INTO @_pdim SELECT k, name FROM h_dim;
 		ANALYZE @_part, @_pdim', '@', which), 'AM', am);
 END $$;
+\set ECHO all
 SELECT partitions('h', 'heap'), partitions('z', 'zedstore');
 CREATE FUNCTION of_partitions() RETURNS SETOF text LANGUAGE sql AS $$
-	SELECT twins(q) FROM (VALUES
+	SELECT joined(q) FROM (VALUES
 		('SELECT name, count(*), sum(v), avg(n), min(t) FROM @_part JOIN @_dim USING (k) GROUP BY name'),
 		('SELECT m.name, g, count(*), sum(v), avg(n), min(t) FROM @_part JOIN @_pdim m USING (k) WHERE d < ''2024-02-10'' GROUP BY m.name, g'),
 		('SELECT m.name, count(*) FROM @_part JOIN @_pdim m USING (k) WHERE k BETWEEN 10 AND 30 GROUP BY m.name')) q (q)
@@ -114,5 +116,5 @@ SELECT of_partitions();
 SELECT substr(test.prepared('SELECT string_agg(r::text, '' '' ORDER BY r::text) FROM (SELECT m.name, sum(v), count(*) FROM @_part JOIN @_' || dim || ' m USING (k) WHERE k < $1 AND g < $2 GROUP BY m.name) r',
 	'(int, text)', '42, ''g2''', 100), 3) FROM unnest(array['dim', 'pdim']) dim;
 
-DROP FUNCTION of_partitions, partitions, twins;
+DROP FUNCTION of_partitions, partitions, joined;
 DROP TABLE h_fact, z_fact, h_dim, z_dim, h_part, z_part, h_pdim, z_pdim;

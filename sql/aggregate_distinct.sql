@@ -6,6 +6,7 @@
 \set VERBOSITY terse
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
+\set ECHO none
 CREATE TABLE h_dis (id int, k int, few int, v int, w bigint, n numeric(12,2), u numeric, f float8, d
 	date, t text, c char(8), uu uuid, flag bool) USING heap;
 INSERT INTO h_dis SELECT g, g % 977, g % 3, CASE WHEN g % 50 <> 0 THEN hashint4(g / 2) % 6000 END,
@@ -16,8 +17,7 @@ INSERT INTO h_dis SELECT g, g % 977, g % 3, CASE WHEN g % 50 <> 0 THEN hashint4(
 		repeat('long', 3000) || g % 3 ELSE 'text ' || (g * 11) % 7000 END, 'c' || g % 4000,
 		md5((g % 3500)::text)::uuid, CASE g % 3 WHEN 0 THEN true WHEN 1 THEN false END
 	FROM generate_series(1, 15000) g;
-CREATE TABLE z_dis (LIKE h_dis) USING zedstore;
-INSERT INTO z_dis SELECT * FROM h_dis ORDER BY id;
+CALL test.twin('dis', 'id');
 -- rows in the row tree
 INSERT INTO h_dis (id, k, v, t) SELECT g, g % 977, g, 'text ' || g FROM generate_series(15001,
 	15050) g;
@@ -33,6 +33,7 @@ CREATE FUNCTION sets(what text, keys text DEFAULT '', condition text DEFAULT 'tr
 		array[['none', '0', '8'], ['force', '0', '8'], ['force', '7', '8'], ['force', '500', '8'],
 		['verify', '20', '8'], ['verify', '3000', '8'], ['rows', '7', '8'], ['rows', '900', '8']])
 $$;
+\set ECHO all
 -- without groups, and with few and many of them
 SELECT what, sets(what) FROM (VALUES ('count(DISTINCT v)'),
 	('count(DISTINCT v), sum(DISTINCT v), avg(DISTINCT v), count(*), count(v), sum(v)'),

@@ -6,10 +6,9 @@ SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET extra_float_digits = 0;
 -- "r" in front: the plan has a ZedstoreAgg with another plan below.  Sums of floats in the queries are exact.
-CREATE FUNCTION twins(query text) RETURNS text LANGUAGE sql AS $$
-	SELECT test.by_batches('SELECT string_agg(r::text, '' '' ORDER BY r::text COLLATE "C") FROM (' || query || ') r', '(?n)Custom Scan \(ZedstoreAgg\)$', 'r', 200,
-		ARRAY[['none', '0', '8'], ['off', '0', '8'], ['force', '5', '8'], ['force', '0', '8'], ['verify', '0', '8'], ['rows', '0', '8']])
-$$;
+\set how 'plan => ''(?n)Custom Scan \\(ZedstoreAgg\\)$'', mark => ''r'', longest => 200'
+\set how :how ', runs => test.runs(''none off force:5 force verify rows'')'
+\set ECHO none
 CREATE TABLE h_row (id int, k int, b bigint, n numeric(12,2), u numeric, f float8, r real, d date, flag bool, t text, c char(4), o oid, ip inet, big text);
 INSERT INTO h_row SELECT g, CASE WHEN g % 11 = 0 THEN NULL ELSE g % 7 - 3 END, g::bigint * 1000000007,
 		CASE WHEN g % 10 = 0 THEN NULL ELSE (g - 1500) / 7.0 END, CASE g % 4 WHEN 0 THEN g WHEN 1 THEN g / 2.0::numeric(10,1) WHEN 2 THEN round(g / 3.0, 3) END,
@@ -18,20 +17,19 @@ INSERT INTO h_row SELECT g, CASE WHEN g % 11 = 0 THEN NULL ELSE g % 7 - 3 END, g
 		CASE WHEN g % 700 = 0 THEN (SELECT string_agg(md5(i::text || g), '') FROM generate_series(1, 300) i)
 			WHEN g % 500 = 0 THEN repeat('y', 3000 + g % 3) ELSE 'small ' || g % 4 END
 	FROM generate_series(1, 4000) g;
-CREATE TABLE z_row (LIKE h_row) USING zedstore;
-INSERT INTO z_row SELECT * FROM h_row ORDER BY id;
+CALL test.twin('row', 'id');
 CREATE TABLE h_dim (k int, name text, price numeric, late numeric);
 INSERT INTO h_dim SELECT g, 'name ' || g % 3, g * 1.25, CASE WHEN g > 0 THEN 'NaN'::numeric END FROM generate_series(-3, 3) g;
-CREATE TABLE z_dim (LIKE h_dim) USING zedstore;
-INSERT INTO z_dim SELECT * FROM h_dim;
+CALL test.twin('dim');
 ANALYZE h_row, z_row, h_dim, z_dim;
+\set ECHO all
 
 SET zedstore.debug_vector = force;
 EXPLAIN (COSTS OFF) SELECT name, sum(n * price), count(*) FROM z_row JOIN z_dim USING (k) GROUP BY name HAVING sum(n) > 5 ORDER BY name;
 EXPLAIN (VERBOSE, COSTS OFF) SELECT sum(n) FILTER (WHERE price > 1), max(r.k + 1) FROM z_row r LEFT JOIN z_dim m ON m.k = r.k;
 RESET zedstore.debug_vector;
 -- joins, of all types; subqueries, appended tables, functions, values
-SELECT twins(q), q FROM (VALUES
+SELECT test.twins(query => q, :how), q FROM (VALUES
 	('SELECT name, sum(n), avg(n), count(*), min(price), max(u) FROM @_row JOIN @_dim USING (k) GROUP BY name'),
 	('SELECT sum(n), avg(u), count(name), min(f), max(r), sum(b), avg(b), sum(id) FROM @_row LEFT JOIN @_dim USING (k)'),
 	('SELECT m.k, count(r.id), sum(r.n) FROM @_row r RIGHT JOIN @_dim m ON m.k = r.k AND r.id < 10 GROUP BY m.k'),
@@ -57,10 +55,10 @@ UPDATE h_row SET u = 1e60 WHERE id = 703;
 UPDATE z_row SET u = 1e60 WHERE id = 703;
 UPDATE h_row SET u = -1e-40 WHERE id = 705;
 UPDATE z_row SET u = -1e-40 WHERE id = 705;
-SELECT twins('SELECT k, sum(u), avg(u), min(u), max(u), sum(u * n) FROM @_row JOIN @_dim USING (k) WHERE ' || c || ' GROUP BY k')
+SELECT test.twins(query => 'SELECT k, sum(u), avg(u), min(u), max(u), sum(u * n) FROM @_row JOIN @_dim USING (k) WHERE ' || c || ' GROUP BY k', :how)
 FROM (VALUES ('true'), ('id <> 700'), ('id < 703'), ('id > 710'), ('id % 4 = 1')) v(c);
 -- expressions as arguments and in FILTER; errors come where core has them, and are guarded where it guards them
-SELECT twins(q), q FROM (VALUES
+SELECT test.twins(query => q, :how), q FROM (VALUES
 	('SELECT k, sum(n * 2 + 1), sum(id::numeric / 7), avg(abs(f)), max(upper(t)) IS NULL FROM @_row JOIN @_dim USING (k) GROUP BY k'),
 	('SELECT sum(n) FILTER (WHERE flag), count(*) FILTER (WHERE t LIKE ''%3''), sum(id) FILTER (WHERE abs(k) = 1) FROM @_row JOIN @_dim USING (k)'),
 	('SELECT sum(100 / k) FILTER (WHERE k <> 0), sum(100 / (k + 1)) FILTER (WHERE abs(k) > 2) FROM @_row JOIN @_dim USING (k)'),
@@ -73,7 +71,7 @@ SELECT twins(q), q FROM (VALUES
 	('SELECT grouping(k), count(*) FROM @_row JOIN @_dim USING (k) GROUP BY ROLLUP (k)'),
 	('SELECT string_agg(t, '','' ORDER BY id) FROM @_row JOIN @_dim USING (k) WHERE id < 20')) v(q);
 -- conditions without columns decide whether there are rows at all
-SELECT twins(q), q FROM (VALUES ('SELECT count(*), sum(n) FROM @_row WHERE (SELECT false)'), ('SELECT count(*), sum(n) FROM @_row WHERE (SELECT true) AND id < 100'),
+SELECT test.twins(query => q, :how), q FROM (VALUES ('SELECT count(*), sum(n) FROM @_row WHERE (SELECT false)'), ('SELECT count(*), sum(n) FROM @_row WHERE (SELECT true) AND id < 100'),
 	('SELECT k, count(*) FROM @_row WHERE (SELECT count(*) FROM @_dim) > 100 GROUP BY k'), ('SELECT count(*) FROM @_row WHERE false'),
 	('SELECT count(*), sum(n) FROM @_row WHERE id < (SELECT 100)'), ('SELECT k, sum(n) FROM @_row JOIN @_dim USING (k) WHERE false GROUP BY k'),
 	('SELECT count(*), sum(n) FROM @_row JOIN @_dim USING (k) WHERE id < 0'), ('SELECT k, count(*) FROM @_row JOIN @_dim USING (k) WHERE id < 0 GROUP BY k')) v(q);
@@ -101,17 +99,17 @@ FETCH BACKWARD 1 FROM c;
 FETCH ALL FROM c;
 ROLLBACK;
 -- joins above
-SELECT twins('SELECT d.name, x.s FROM @_dim d JOIN (SELECT m.k, sum(r.n) AS s FROM @_row r JOIN @_dim m USING (k) GROUP BY m.k) x ON x.k = d.k');
+SELECT test.twins(query => 'SELECT d.name, x.s FROM @_dim d JOIN (SELECT m.k, sum(r.n) AS s FROM @_row r JOIN @_dim m USING (k) GROUP BY m.k) x ON x.k = d.k', :how);
 -- keys with subqueries, which have parameters of their own
-SELECT twins('SELECT k IN (SELECT k FROM @_dim WHERE name <> ''name 1'') AS known, count(*), sum(n) FROM @_row GROUP BY 1'),
-	twins('SELECT (SELECT min(d.name) FROM @_dim d WHERE d.k > r.k) AS next, count(*), sum(n) FROM @_row r WHERE id < 500 GROUP BY 1');
+SELECT test.twins(query => 'SELECT k IN (SELECT k FROM @_dim WHERE name <> ''name 1'') AS known, count(*), sum(n) FROM @_row GROUP BY 1', :how),
+	test.twins(query => 'SELECT (SELECT min(d.name) FROM @_dim d WHERE d.k > r.k) AS next, count(*), sum(n) FROM @_row r WHERE id < 500 GROUP BY 1', :how);
 -- DISTINCT is grouping without aggregates
 SET zedstore.debug_vector = force;
 EXPLAIN (COSTS OFF) SELECT DISTINCT k, t FROM z_row WHERE id < 500 ORDER BY t, k;
 EXPLAIN (COSTS OFF) SELECT DISTINCT upper(t) || 'x' FROM z_row JOIN z_dim USING (k);
 EXPLAIN (COSTS OFF) SELECT DISTINCT ON (k) k, t FROM z_row ORDER BY k, t;
 RESET zedstore.debug_vector;
-SELECT twins(q), q FROM (VALUES ('SELECT DISTINCT k FROM @_row'), ('SELECT DISTINCT k, t, c FROM @_row WHERE id > 100'), ('SELECT DISTINCT d FROM @_row ORDER BY d DESC LIMIT 3'),
+SELECT test.twins(query => q, :how), q FROM (VALUES ('SELECT DISTINCT k FROM @_row'), ('SELECT DISTINCT k, t, c FROM @_row WHERE id > 100'), ('SELECT DISTINCT d FROM @_row ORDER BY d DESC LIMIT 3'),
 	('SELECT DISTINCT k, 1 AS one, t FROM @_row WHERE k = 2'), ('SELECT DISTINCT id % 7 FROM @_row'), ('SELECT DISTINCT name, k FROM @_row JOIN @_dim USING (k)'),
 	('SELECT DISTINCT n FROM @_row'), ('SELECT DISTINCT count(*) FROM @_row GROUP BY k'),
 	('SELECT DISTINCT k, count(*) OVER (PARTITION BY k) FROM @_row'), ('SELECT DISTINCT generate_series(1, k) FROM @_row'),
@@ -119,6 +117,7 @@ SELECT twins(q), q FROM (VALUES ('SELECT DISTINCT k FROM @_row'), ('SELECT DISTI
 	('SELECT count(*) FROM (SELECT DISTINCT t, k FROM @_row) x'), ('SELECT DISTINCT k FROM @_row WHERE false'), ('SELECT DISTINCT random() * 0 FROM @_row')) v(q);
 SELECT g, (SELECT count(*) FROM (SELECT DISTINCT k FROM z_row WHERE id < g) x) FROM generate_series(1, 4) g;
 -- partitions that are not aggregated each by itself
+\set ECHO none
 CREATE TABLE h_prt (id int, k int, n numeric(8,2)) PARTITION BY LIST (k);
 CREATE TABLE h_prt1 PARTITION OF h_prt FOR VALUES IN (1);
 CREATE TABLE h_prt2 PARTITION OF h_prt DEFAULT;
@@ -130,8 +129,9 @@ ALTER TABLE z_prt ATTACH PARTITION z_prt2 DEFAULT;
 INSERT INTO h_prt SELECT g, g % 5, g / 3.0 FROM generate_series(1, 3000) g;
 INSERT INTO z_prt SELECT * FROM h_prt;
 ANALYZE z_prt;
+\set ECHO all
 RESET zedstore.debug_vector;
-SELECT twins('SELECT int4larger(id % 10, 0), sum(n), count(*) FROM @_prt GROUP BY int4larger(id % 10, 0)'), twins('SELECT k, sum(n) FROM @_prt WHERE id > 50 GROUP BY k');
+SELECT test.twins(query => 'SELECT int4larger(id % 10, 0), sum(n), count(*) FROM @_prt GROUP BY int4larger(id % 10, 0)', :how), test.twins(query => 'SELECT k, sum(n) FROM @_prt WHERE id > 50 GROUP BY k', :how);
 -- below Gather
 SET max_parallel_workers_per_gather = 2;
 SET parallel_setup_cost = 0;
@@ -141,7 +141,7 @@ ALTER TABLE z_row SET (parallel_workers = 2);
 SET zedstore.debug_vector = force;
 EXPLAIN (COSTS OFF) SELECT name, sum(n * price), count(*) FROM z_row JOIN z_dim USING (k) GROUP BY name;
 RESET zedstore.debug_vector;
-SELECT twins(q) FROM (VALUES ('SELECT name, sum(n), avg(n), count(*), min(price), max(u) FROM @_row JOIN @_dim USING (k) GROUP BY name'),
+SELECT test.twins(query => q, :how) FROM (VALUES ('SELECT name, sum(n), avg(n), count(*), min(price), max(u) FROM @_row JOIN @_dim USING (k) GROUP BY name'),
 	('SELECT sum(n), avg(n), count(name), sum(b), avg(f), sum(n * price) FROM @_row LEFT JOIN @_dim USING (k)'),
 	('SELECT int4larger(id % 10, 0), sum(n) FILTER (WHERE abs(k) > 1), count(*) FROM @_row GROUP BY int4larger(id % 10, 0) HAVING count(*) > 5'),
 	('SELECT sum(n * (SELECT max(k) FROM @_dim)) FROM @_row JOIN @_dim USING (k)'),
@@ -169,6 +169,7 @@ SET enable_hashagg = off;
 EXPLAIN (COSTS OFF) SELECT name, sum(n) FROM z_row JOIN z_dim USING (k) GROUP BY name;
 RESET enable_hashagg;
 -- values that a partition of heap keeps out of line, or compressed
+\set ECHO none
 CREATE TABLE h_out (id int, s text, n numeric) PARTITION BY RANGE (id);
 CREATE TABLE h_out1 PARTITION OF h_out FOR VALUES FROM (0) TO (100);
 CREATE TABLE h_out2 PARTITION OF h_out FOR VALUES FROM (100) TO (300);
@@ -184,12 +185,12 @@ INSERT INTO out_queries VALUES ('SELECT s, count(*), sum(n), min(id) FROM @_out 
 	('SELECT id % 3, s, max(s), sum(n * 2) FROM @_out GROUP BY id % 3, s'),
 	('SELECT length(s), count(*) FROM @_out GROUP BY length(s)'),
 	('SELECT count(*) FILTER (WHERE s LIKE ''c%''), count(*) FILTER (WHERE n > 1000) FROM @_out');
-SELECT twins(q) FROM out_queries;
+\set ECHO all
+SELECT test.twins(query => q, :how) FROM out_queries;
 ALTER TABLE z_out2 ALTER s SET STORAGE MAIN;
 INSERT INTO z_out SELECT i, repeat(md5((i % 5)::text), 90), repeat('7', 200 + i)::numeric FROM generate_series(200, 220) i;
 INSERT INTO h_out SELECT * FROM z_out WHERE id >= 200;
 SELECT count(*) FILTER (WHERE pg_column_size(s) < octet_length(s) AND id >= 200) AS compressed,
 	pg_relation_size((SELECT reltoastrelid FROM pg_class WHERE oid = 'z_out2'::regclass)) > 100000 AS out_of_line FROM z_out;
-SELECT twins(q) FROM out_queries;
+SELECT test.twins(query => q, :how) FROM out_queries;
 DROP TABLE h_row, z_row, h_dim, z_dim, h_prt, z_prt, h_out, z_out, out_queries;
-DROP FUNCTION twins;

@@ -7,13 +7,10 @@ SET zedstore.min_segment_rows = 1024;
 SET extra_float_digits = 1;
 SET synchronize_seqscans = off;
 -- groups in one value, made at once and with five in memory; without keys there is one group
-CREATE FUNCTION twins(name text, what text, keys text DEFAULT '', condition text DEFAULT 'true', tail text DEFAULT '') RETURNS text LANGUAGE sql AS $$
-	SELECT test.by_batches('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || name ||
-		' t WHERE ' || condition || CASE WHEN keys = '' THEN '' ELSE ' GROUP BY ' || keys END || ' ' || tail || ') s', 'ZedstoreAgg', 'v', 300,
-		test.small_and_large())
-$$;
+\set how 'plan => ''ZedstoreAgg'', longest => 300, runs => test.small_and_large()'
 CREATE COLLATION vector_state_ci (PROVIDER = icu, LOCALE = 'und-u-ks-level2', DETERMINISTIC = false);
 CREATE COLLATION vector_state_icu (PROVIDER = icu, LOCALE = 'und');
+\set ECHO none
 CREATE TABLE h_st (id int, k int, s smallint, b bigint, n numeric(10,2), u numeric, f float8, r real, flag bool, t text COLLATE "C",
 	tl text COLLATE vector_state_icu, ci text COLLATE vector_state_ci, vc varchar(30) COLLATE "C", c char(6) COLLATE "C", bp bpchar COLLATE "C", o oid,
 	iv interval, tz timetz, ip inet, lsn pg_lsn, uu uuid, ba bytea, big text COLLATE "C") USING heap;
@@ -29,22 +26,22 @@ INSERT INTO h_st SELECT g, g % 6, CASE WHEN g % 9 = 0 THEN NULL ELSE g % 50 - 20
 		CASE WHEN g % 900 = 0 THEN repeat('z', 9000 + g) ELSE 'small ' || g % 4 END
 	FROM generate_series(1, 6000) g;
 -- in heap's order, which rows of different lengths do not have by id
-CREATE TABLE z_st (LIKE h_st) USING zedstore;
-INSERT INTO z_st SELECT * FROM h_st;
+CALL test.twin('st');
 ALTER TABLE h_st ADD COLUMN late text DEFAULT 'was', ADD COLUMN late_n numeric DEFAULT 1.50, ADD COLUMN late_u uuid DEFAULT '11111111-2222-3333-4444-555555555555';
 ALTER TABLE z_st ADD COLUMN late text DEFAULT 'was', ADD COLUMN late_n numeric DEFAULT 1.50, ADD COLUMN late_u uuid DEFAULT '11111111-2222-3333-4444-555555555555';
 INSERT INTO h_st (id, k, s, u, t, late, late_n) SELECT g, g % 6, 3, 1.000, 'late', 'now', 1.5 FROM generate_series(6001, 6040) g;
 INSERT INTO z_st (id, k, s, u, t, late, late_n) SELECT g, g % 6, 3, 1.000, 'late', 'now', 1.5 FROM generate_series(6001, 6040) g;
 DELETE FROM h_st WHERE id % 23 = 0;
 DELETE FROM z_st WHERE id % 23 = 0;
+\set ECHO all
 -- variances
-SELECT a, twins('st', a) AS ungrouped, twins('st', 'k, ' || a, 'k') AS grouped FROM (SELECT string_agg(f || '(' || c || ')', ', ') AS a
+SELECT a, test.twins('st', a, :how) AS ungrouped, test.twins('st', 'k, ' || a, keys => 'k', :how) AS grouped FROM (SELECT string_agg(f || '(' || c || ')', ', ') AS a
 	FROM unnest(ARRAY['var_pop', 'var_samp', 'variance', 'stddev_pop', 'stddev_samp', 'stddev']) f, unnest(ARRAY['s', 'id', 'b', 'n', 'u']) c GROUP BY c) v;
-SELECT a, twins('st', a, '', 'id <= 6000') AS ungrouped, twins('st', 'k, ' || a, 'k', 'id <= 6000') AS grouped FROM (SELECT string_agg(f || '(' || c || ')', ', ') AS a
+SELECT a, test.twins('st', a, condition => 'id <= 6000', :how) AS ungrouped, test.twins('st', 'k, ' || a, keys => 'k', condition => 'id <= 6000', :how) AS grouped FROM (SELECT string_agg(f || '(' || c || ')', ', ') AS a
 	FROM unnest(ARRAY['var_pop', 'var_samp', 'variance', 'stddev_pop', 'stddev_samp', 'stddev']) f, unnest(ARRAY['f', 'r']) c GROUP BY c) v;
-SELECT twins('st', 'stddev(s), var_pop(id), stddev(n), var_samp(f), stddev_pop(f)', '', 'id = 5'), twins('st', 'stddev(s), var_pop(n), stddev_pop(f)', '', 'id < 0');
+SELECT test.twins('st', 'stddev(s), var_pop(id), stddev(n), var_samp(f), stddev_pop(f)', condition => 'id = 5', :how), test.twins('st', 'stddev(s), var_pop(n), stddev_pop(f)', condition => 'id < 0', :how);
 -- others, alone and in groups
-SELECT a, twins('st', a) AS ungrouped, twins('st', 'k, ' || a, 'k') AS grouped, twins('st', a, '', 'id < 0') AS none FROM (VALUES
+SELECT a, test.twins('st', a, :how) AS ungrouped, test.twins('st', 'k, ' || a, keys => 'k', :how) AS grouped, test.twins('st', a, condition => 'id < 0', :how) AS none FROM (VALUES
 	('bool_and(flag), bool_or(flag), every(flag), bool_and(flag) FILTER (WHERE flag), bool_or(flag) FILTER (WHERE NOT flag)'),
 	('bit_and(s), bit_or(s), bit_xor(s), bit_and(id), bit_or(id), bit_xor(id), bit_and(b), bit_or(b), bit_xor(b)'),
 	('min(t), max(t), min(vc), max(vc)'), ('min(tl), max(tl)'), ('min(c), max(c)'), ('min(ci), max(ci), count(*)'), ('min(bp), max(bp)'), ('md5(min(big)), md5(max(big))'),
@@ -62,42 +59,45 @@ SELECT a, twins('st', a) AS ungrouped, twins('st', 'k, ' || a, 'k') AS grouped, 
 CREATE TABLE h_iv (id int, k int, iv interval) USING heap;
 INSERT INTO h_iv SELECT g, g % 4, CASE WHEN g % 9 = 0 THEN NULL WHEN g = 2001 THEN 'infinity' WHEN g = 2501 THEN '-infinity' WHEN g > 2600 THEN interval '170000000 years'
 		ELSE make_interval(months => g % 30 - 10, days => g % 50 - 20, secs => g * 1.25) END FROM generate_series(1, 2700) g;
-CREATE TABLE z_iv (LIKE h_iv) USING zedstore;
-INSERT INTO z_iv SELECT * FROM h_iv;
-SELECT c, twins('iv', 'sum(iv), avg(iv)', '', c) AS ungrouped, twins('iv', 'k, sum(iv), avg(iv)', 'k', c) AS grouped
+CALL test.twin('iv');
+SELECT c, test.twins('iv', 'sum(iv), avg(iv)', condition => c, :how) AS ungrouped, test.twins('iv', 'k, sum(iv), avg(iv)', keys => 'k', condition => c, :how) AS grouped
 FROM (VALUES ('id <= 2000'), ('id < 2500'), ('id <= 2600'), ('id > 2600')) v(c);
 -- which of equal values is added shows where expressions have no scale of their own
-SELECT a, twins('st', a) AS ungrouped, twins('st', 'k, ' || a, 'k') AS grouped
+SELECT a, test.twins('st', a, :how) AS ungrouped, test.twins('st', 'k, ' || a, keys => 'k', :how) AS grouped
 FROM (VALUES ('sum(DISTINCT u + 0)'), ('avg(DISTINCT n * 1.0)'), ('sum(DISTINCT u::numeric(10,1))'), ('avg(DISTINCT n::numeric(10,1))')) v(a);
 -- group keys whose equal values look different: the first row's are shown
-SELECT k, twins('st', k || ', count(*), sum(id)', k) AS all, twins('st', k || ', count(*)', k, 'id > 2') AS later, twins('st', k || ', min(id), s', k || ', s') AS two
+SELECT k, test.twins('st', k || ', count(*), sum(id)', keys => k, :how) AS all, test.twins('st', k || ', count(*)', keys => k, condition => 'id > 2', :how) AS later, test.twins('st', k || ', min(id), s', keys => k || ', s', :how) AS two
 FROM unnest(ARRAY['n', 'u', 'f', 'r', 'bp', 'uu', 'ba', 'late_n', 'late_u', 'c']) k;
-SELECT twins('st', 'u, f, bp, count(*)', 'u, f, bp'), twins('st', 'count(DISTINCT u), n', 'n'), twins('st', 'count(*)', 'u', 'true', 'HAVING u = 1');
+SELECT test.twins('st', 'u, f, bp, count(*)', keys => 'u, f, bp', :how), test.twins('st', 'count(DISTINCT u), n', keys => 'n', :how), test.twins('st', 'count(*)', keys => 'u', tail => 'HAVING u = 1', :how);
 -- numerics that are no integers of 18 digits, as values and as keys
+\set ECHO none
 CREATE TABLE h_od (id int, k int, c int, n numeric) USING heap;
 INSERT INTO h_od SELECT g, g % 3, g % 11, CASE g % 11 WHEN 0 THEN 'NaN' WHEN 1 THEN 'Infinity' WHEN 2 THEN '-Infinity' WHEN 3 THEN 123456789012345678901234567890.50
 		WHEN 4 THEN 123456789012345678901234567890.5 WHEN 5 THEN 999999999999999999 WHEN 6 THEN 0.1234567890123456 WHEN 7 THEN 0.00000000000000000001
 		WHEN 8 THEN 999999999999999999.000 WHEN 9 THEN 1e-30 END
 	FROM generate_series(1, 3000) g;
-CREATE TABLE z_od (LIKE h_od) USING zedstore;
-INSERT INTO z_od SELECT * FROM h_od;
-SELECT twins('od', 'n, count(*), min(id)', 'n'), twins('od', 'count(DISTINCT n)'), twins('od', 'k, count(DISTINCT n), sum(n), avg(n)', 'k', 'c > 2');
-SELECT twins('od', 'k, min(n), max(n), stddev(n), var_pop(n)', 'k', c) FROM (VALUES ('true'), ('c > 2'), ('c IN (5, 6, 8)')) v(c);
+CALL test.twin('od');
+\set ECHO all
+SELECT test.twins('od', 'n, count(*), min(id)', keys => 'n', :how), test.twins('od', 'count(DISTINCT n)', :how), test.twins('od', 'k, count(DISTINCT n), sum(n), avg(n)', keys => 'k', condition => 'c > 2', :how);
+SELECT test.twins('od', 'k, min(n), max(n), stddev(n), var_pop(n)', keys => 'k', condition => c, :how) FROM (VALUES ('true'), ('c > 2'), ('c IN (5, 6, 8)')) v(c);
 -- sums that are beyond the largest numeric for a while, or in the end
+\set ECHO none
 CREATE TABLE h_dig (id int, k int, n numeric) USING heap;
 INSERT INTO h_dig SELECT g, 1, CASE g % 3 WHEN 1 THEN 9e131071 WHEN 2 THEN 9e131071 ELSE -9e131071 END FROM generate_series(1, 6) g;
 INSERT INTO h_dig SELECT g, 1, g / 8.0 FROM generate_series(7, 2000) g;
 INSERT INTO h_dig VALUES (2001, 1, -9e131071);
-CREATE TABLE z_dig (LIKE h_dig) USING zedstore;
-INSERT INTO z_dig SELECT * FROM h_dig;
-SELECT c, twins('dig', 'md5(sum(n)::text), md5(avg(n)::text)', '', c), twins('dig', 'k, md5(sum(n)::text), md5(avg(n)::text)', 'k', c)
+CALL test.twin('dig');
+\set ECHO all
+SELECT c, test.twins('dig', 'md5(sum(n)::text), md5(avg(n)::text)', condition => c, :how), test.twins('dig', 'k, md5(sum(n)::text), md5(avg(n)::text)', keys => 'k', condition => c, :how)
 FROM (VALUES ('true'), ('id <= 2000'), ('id > 6'), ('id < 4'), ('id IN (1, 3, 100, 200)')) v(c);
 -- memory does not grow with the number of values
+\set ECHO none
 CREATE TABLE z_mem (k int, n numeric, t text COLLATE "C") USING zedstore;
 INSERT INTO z_mem SELECT g % 3, (repeat('9', 500) || '.' || g)::numeric * CASE WHEN g % 2 = 0 THEN 1 ELSE -1 END, repeat('t', 100) || g FROM generate_series(1, 5000) g;
 CREATE FUNCTION memory(query text) RETURNS int LANGUAGE sql AS $$
 	SELECT (test.top_node(query) ->> 'Memory Usage')::int
 $$;
+\set ECHO all
 SET zedstore.debug_vector = force;
 SELECT memory('SELECT k, sum(n), avg(n), min(n), max(n) FROM z_mem GROUP BY k') < 300 AS numerics,
 	memory('SELECT k, min(t), max(t), stddev(n), count(DISTINCT k) FROM z_mem GROUP BY k') < 300 AS others,
@@ -125,4 +125,3 @@ RESET work_mem;
 DROP TABLE h_st, z_st, h_od, z_od, h_dig, z_dig, z_mem;
 DROP COLLATION vector_state_ci;
 DROP COLLATION vector_state_icu;
-DROP FUNCTION twins;

@@ -6,6 +6,7 @@ CREATE SCHEMA vector_extreme;
 SET search_path = vector_extreme, public;
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
+\set ECHO none
 CREATE TABLE h_ext (id int, big bigint, o oid, flag bool, n numeric, f float8, r real, t text COLLATE "C", loc text COLLATE "en-x-icu", c char(9), d date,
 	ts timestamptz, m money, few int) USING heap;
 CREATE TABLE z_ext (LIKE h_ext) USING zedstore;
@@ -28,25 +29,16 @@ INSERT INTO h_ext SELECT * FROM h_ext WHERE id < 17000;
 INSERT INTO z_ext SELECT * FROM z_ext WHERE id < 17000 ORDER BY id;
 INSERT INTO h_ext (id, n) VALUES (10, 'Infinity'), (11, 'NaN'), (12, 99.99);
 INSERT INTO z_ext (id, n) VALUES (10, 'Infinity'), (11, 'NaN'), (12, 99.99);
-CREATE FUNCTION twins(what text, condition text DEFAULT 'true') RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	query text := 'SELECT ROW(' || what || ')::text FROM @_ext t WHERE ' || condition;
-	result text := test.by_batches(query, 'ZedstoreAgg\) on', 'v', 200);
-BEGIN
-	PERFORM set_config('zedstore.enable_zone_maps', 'off', true);
-	IF test.by_batches(query, 'ZedstoreAgg\) on', 'v', 200) <> result THEN
-		RETURN 'DIFFERENT: ' || result;
-	END IF;
-	PERFORM set_config('zedstore.enable_zone_maps', 'on', true);
-	RETURN result;
-END $$;
-SELECT what, cond, twins(what, cond) FROM (VALUES ('true'), ('id % 3 = 1 AND n < 50'), ('few IS NULL'), ('d > ''2021-08-01'''), ('id < 0')) c(cond),
+\set ECHO all
+\set how 'longest => 200, switch => ''zedstore.enable_zone_maps'', switch_mark => ''v'''
+\set how :how ', switch_runs => test.runs(''none single off force verify rows'')'
+SELECT what, cond, test.twins('ext', what, condition => cond, :how) FROM (VALUES ('true'), ('id % 3 = 1 AND n < 50'), ('few IS NULL'), ('d > ''2021-08-01'''), ('id < 0')) c(cond),
 	(VALUES ('max(id), min(id)'), ('max(id)'), ('min(id)'), ('max(big)'), ('min(big), max(o)'), ('bool_or(flag), bool_and(flag)'), ('min(n)'), ('max(n)'),
 	('max(f)'), ('min(f)'), ('max(r), min(r)'), ('max(t)'), ('min(t)'), ('max(loc), min(loc)'), ('max(c), min(c)'), ('max(d)'), ('min(ts), max(ts), count(*)'),
 	('max(m)'), ('min(few)'), ('max(few), count(few), sum(id)'), ('max(id) FILTER (WHERE few = 5), max(id)'), ('max(DISTINCT id)'), ('max(id), max(id) FILTER (WHERE few > 1)'),
 	('max(id + 1)')) w(what);
 -- errors of filters come all the same
-SELECT twins('max(id)', '10 / (id - 38000) < 100'), twins('max(id) FILTER (WHERE 10 / (id - 38000) < 100)');
+SELECT test.twins('ext', 'max(id)', condition => '10 / (id - 38000) < 100', :how), test.twins('ext', 'max(id) FILTER (WHERE 10 / (id - 38000) < 100)', :how);
 -- what is left out: segments for one of them, batches for both, the column alone beside other aggregates
 SET zedstore.debug_vector = force;
 CREATE TABLE z_seg (LIKE h_ext) USING zedstore;

@@ -9,12 +9,11 @@ SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 4;
 -- "p" in front: the plan has a ZedstoreAgg below Gather
-CREATE FUNCTION twins(name text, what text, tail text DEFAULT '', condition text DEFAULT 'true') RETURNS text LANGUAGE sql AS $$
-	SELECT test.by_batches('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(' || what || ')::text AS r FROM @_' || name ||
-		' t WHERE ' || condition || ' ' || tail || ') s', 'Gather.*Parallel Custom Scan \(ZedstoreAgg\)', 'p', 300,
-		ARRAY[['none', '0', '4'], ['off', '0', '4'], ['force', '5', '4'], ['force', '0', '1'], ['verify', '0', '4'], ['verify', '5', '0'], ['rows', '0', '4'], ['core', '0', '4']])
-$$;
+\set how 'plan => ''Gather.*Parallel Custom Scan \\(ZedstoreAgg\\)'', mark => ''p'''
+\set how :how ', longest => 300'
+\set how :how ', runs => test.runs(''none:0:4 off:0:4 force:5:4 force:0:1 verify:0:4 verify:5:0 rows:0:4 core:0:4'')'
 -- several segments, rows in the row tree, holes, NULLs, numerics of several scales; floats whose sums do not depend on the order
+\set ECHO none
 CREATE TABLE h_par (id int, k smallint, b bigint, n numeric(12,2), u numeric, f float8, r real, d date, t text, c char(4), few int, none bigint)
 	WITH (parallel_workers = 4);
 INSERT INTO h_par SELECT g, CASE WHEN g % 11 = 0 THEN NULL ELSE g % 7 - 3 END, (g - 5000)::bigint * 1000000007,
@@ -28,6 +27,7 @@ INSERT INTO z_par SELECT id + 12000, k, b, n, u, f, r, d, t, c, few FROM z_par W
 DELETE FROM h_par WHERE id % 19 = 3 OR id BETWEEN 2000 AND 3300;
 DELETE FROM z_par WHERE id % 19 = 3 OR id BETWEEN 2000 AND 3300;
 ANALYZE h_par, z_par;
+\set ECHO all
 
 SET zedstore.debug_vector = force;
 EXPLAIN (COSTS OFF) SELECT count(*), sum(n) + 1 FROM z_par WHERE id > 100 HAVING avg(u) > 1;
@@ -43,7 +43,7 @@ EXPLAIN (VERBOSE, COSTS OFF) SELECT count(*) FROM z_par GROUP BY few ORDER BY fe
 RESET zedstore.debug_vector;
 
 -- each aggregate; all of a kind and pairs of one column, which share core's transition value; without inputs; FILTER, HAVING
-SELECT twins('par', what), twins('par', 'k, ' || what, 'GROUP BY k', 'id BETWEEN 5000 AND 8000') AS groups, what
+SELECT test.twins('par', what, :how), test.twins('par', 'k, ' || what, tail => 'GROUP BY k', condition => 'id BETWEEN 5000 AND 8000', :how) AS groups, what
 FROM (VALUES ('count(*), count(u), count(none)'), ('sum(k)'), ('sum(id), sum(none)'), ('sum(b)'), ('sum(n)'), ('sum(u)'), ('sum(f), sum(r)'),
 	('avg(k), avg(id)'), ('avg(b)'), ('avg(n), avg(none)'), ('avg(u)'), ('avg(f), avg(r)'),
 	('min(id), max(id), min(b), max(none), min(d) - date ''2020-01-01'''), ('max(n), min(u), max(u), min(f), max(r)'),
@@ -51,10 +51,10 @@ FROM (VALUES ('count(*), count(u), count(none)'), ('sum(k)'), ('sum(id), sum(non
 	('var_pop(k), stddev(id), stddev_pop(none), avg(k)'), ('var_samp(b), stddev(n), variance(u)'), ('bit_and(k), bit_or(id), bit_xor(b)'),
 	('min(t), max(t), min(c), max(c)'), ('count(DISTINCT k), sum(n)'),
 	('avg(n) FILTER (WHERE k > 0), sum(n), count(*) FILTER (WHERE t IS NULL)'), ('round(avg(n), 3) + sum(id), count(*)::text')) v(what);
-SELECT twins('par', 'count(*), sum(b), avg(b), sum(n), avg(n), sum(id), avg(id), sum(f), avg(r), min(u), var_pop(k), stddev(n), stddev(f), bit_or(k), min(t)', '', 'id < 0');
-SELECT twins('par', 'id, sum(b), avg(n), avg(u), max(f), avg(r)', 'GROUP BY id');
-SELECT twins('par', 'sum(b), avg(n)', '', 'id % 2 = 1 AND id > 5000');
-SELECT twins('par', what, tail) FROM (VALUES ('k, sum(n)', 'GROUP BY k HAVING count(*) > 1400 AND min(id) > 2'), ('count(*)', 'HAVING sum(n) > 5'),
+SELECT test.twins('par', 'count(*), sum(b), avg(b), sum(n), avg(n), sum(id), avg(id), sum(f), avg(r), min(u), var_pop(k), stddev(n), stddev(f), bit_or(k), min(t)', condition => 'id < 0', :how);
+SELECT test.twins('par', 'id, sum(b), avg(n), avg(u), max(f), avg(r)', tail => 'GROUP BY id', :how);
+SELECT test.twins('par', 'sum(b), avg(n)', condition => 'id % 2 = 1 AND id > 5000', :how);
+SELECT test.twins('par', what, tail => tail, :how) FROM (VALUES ('k, sum(n)', 'GROUP BY k HAVING count(*) > 1400 AND min(id) > 2'), ('count(*)', 'HAVING sum(n) > 5'),
 	('count(*)', 'HAVING sum(n) < 5'), ('count(*), t', 'GROUP BY k, t'), ('t, c', 'GROUP BY c, t'), ('count(*)', 'GROUP BY id HAVING max(n) > 1200'),
 	('few * 2, c', 'GROUP BY few, c'), ('d', 'GROUP BY d'), ('c', 'GROUP BY c HAVING c > ''c1''')) v(what, tail);
 -- numerics that are no integers; sums beyond 128 bits
@@ -68,12 +68,12 @@ UPDATE h_par SET u = 1e60 WHERE id = 7003;
 UPDATE z_par SET u = 1e60 WHERE id = 7003;
 UPDATE h_par SET u = -1e-40 WHERE id = 7005;
 UPDATE z_par SET u = -1e-40 WHERE id = 7005;
-SELECT twins('par', 'few, sum(u), avg(u), min(u), max(u)', 'GROUP BY few', c), twins('par', 'sum(u), avg(u), min(u), max(u)', '', c)
+SELECT test.twins('par', 'few, sum(u), avg(u), min(u), max(u)', tail => 'GROUP BY few', condition => c, :how), test.twins('par', 'sum(u), avg(u), min(u), max(u)', condition => c, :how)
 FROM (VALUES ('true'), ('id <> 6000'), ('id > 7001'), ('id > 7010'), ('id < 7005 AND id > 7001')) v(c);
 -- in one process; without the leader; nobody wants workers
 SET max_parallel_workers_per_gather = 1;
 SET parallel_leader_participation = off;
-SELECT twins('par', 'k, count(*), sum(n), avg(u)', 'GROUP BY k', 'id < 6000');
+SELECT test.twins('par', 'k, count(*), sum(n), avg(u)', tail => 'GROUP BY k', condition => 'id < 6000', :how);
 RESET parallel_leader_participation;
 SET max_parallel_workers_per_gather = 4;
 -- rescans of Gather, with parameters that change and not; an initplan; a prepared statement; a cursor; own rows
@@ -103,6 +103,7 @@ SELECT count(*), sum(n) FROM z_par;
 COMMIT;
 RESET zedstore.debug_vector;
 -- groups beyond memory: rows of others are written out where they lie anywhere, and groups are returned several times where they lie together
+\set ECHO none
 CREATE TABLE h_beyond AS SELECT g AS id, g / 20 AS near, (hashint4(g) & 8388607) % 3000 AS far, 'k' || (hashint4(g) & 8388607) % 3000 AS name, g % 900 / 100.0 AS n
 	FROM generate_series(0, 59999) g;
 CREATE TABLE z_beyond (LIKE h_beyond) USING zedstore WITH (parallel_workers = 4);
@@ -117,6 +118,7 @@ BEGIN
 	RETURN QUERY SELECT p->>'Partial Mode', round((p->>'Actual Rows')::numeric / 3000, 1), (p->>'Disk Usage')::int > 1000
 		FROM jsonb_path_query(plan, 'strict $.** ? (@."Custom Plan Provider" == "ZedstoreAgg")') p;
 END $$;
+\set ECHO all
 SET zedstore.debug_vector_groups = 500;
 SET zedstore.debug_vector = force;
 SET max_parallel_workers_per_gather = 1;
@@ -142,6 +144,7 @@ RESET zedstore.enable_packed_rows;
 DROP TABLE h_beyond, z_beyond;
 DROP FUNCTION returned, beyond;
 -- partitions: each by itself, or together by core
+\set ECHO none
 CREATE TABLE h_prt (id int, k int, n numeric(8,2)) PARTITION BY LIST (k);
 CREATE TABLE h_prt1 PARTITION OF h_prt FOR VALUES IN (1);
 CREATE TABLE h_prt2 PARTITION OF h_prt DEFAULT;
@@ -151,11 +154,12 @@ CREATE TABLE z_prt2 PARTITION OF z_prt DEFAULT USING zedstore WITH (parallel_wor
 INSERT INTO h_prt SELECT g, g % 5, g / 3.0 FROM generate_series(1, 10000) g;
 INSERT INTO z_prt SELECT * FROM h_prt;
 ANALYZE z_prt;
+\set ECHO all
 SET enable_partitionwise_aggregate = on;
-SELECT twins('prt', what, tail) FROM (VALUES ('k, count(*), sum(n), avg(n)', 'GROUP BY k'), ('count(*), sum(n)', ''),
+SELECT test.twins('prt', what, tail => tail, :how) FROM (VALUES ('k, count(*), sum(n), avg(n)', 'GROUP BY k'), ('count(*), sum(n)', ''),
 	('id, sum(n)', 'GROUP BY id')) v(what, tail);
 RESET enable_partitionwise_aggregate;
-SELECT twins('prt', 'k, count(*), sum(n), avg(n)', 'GROUP BY k');
+SELECT test.twins('prt', 'k, count(*), sum(n), avg(n)', tail => 'GROUP BY k', :how);
 -- EXPLAIN ANALYZE counts what workers did
 -- rows removed: rounded, of one of the loops
 CREATE FUNCTION explain_json(query text) RETURNS TABLE (mode text, key text, removed_94 bool, redone text) LANGUAGE plpgsql AS $$
@@ -187,4 +191,4 @@ REVOKE ALL ON z_par FROM regress_vector_partial;
 DROP ROLE regress_vector_partial;
 RESET zedstore.debug_vector;
 DROP TABLE h_par, z_par, h_prt, z_prt;
-DROP FUNCTION twins, explain_json;
+DROP FUNCTION explain_json;

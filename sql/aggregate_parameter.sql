@@ -5,6 +5,7 @@
 \set VERBOSITY terse
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
+\set ECHO none
 CREATE TABLE h_fol (id int, k int, b bigint, n numeric(10,2), f float8, t text, d date, ts
 	timestamptz,
 	flag bool) USING heap;
@@ -12,8 +13,7 @@ INSERT INTO h_fol SELECT g, CASE WHEN g % 11 = 0 THEN NULL ELSE g % 7 END, g * 1
 	3.0,
 	'text ' || g % 9, date '2020-01-01' + g % 400, timestamptz '2020-01-01' + g * interval '1 hour',
 	g % 3 = 0 FROM generate_series(1, 5000) g;
-CREATE TABLE z_fol (LIKE h_fol) USING zedstore;
-INSERT INTO z_fol SELECT * FROM h_fol ORDER BY id;
+CALL test.twin('fol', 'id');
 INSERT INTO h_fol (id, k, n) SELECT g, g % 7, 1.5 FROM generate_series(5001, 5010) g;
 INSERT INTO z_fol (id, k, n) SELECT g, g % 7, 1.5 FROM generate_series(5001, 5010) g;
 -- stable functions: one that gives a value, one that raises
@@ -32,6 +32,7 @@ CREATE FUNCTION prepared(what text, types text, vals text, tail text DEFAULT '')
 		FROM (SELECT s::text AS r FROM (SELECT %s FROM @_fol t %s) s) x', what, tail),
 		types, vals, 80)
 $$;
+\set ECHO all
 SELECT prepared(what, types, vals, tail), what, left(vals, 20) FROM (VALUES
 	('sum(id + $1), count(*)', '(int)', '5', ''), ('sum(id + $1)', '(int)', 'NULL', ''),
 	('sum(id * $1)', '(int)', '2000000', ''), ('sum(id / $1)', '(int)', '0', ''),

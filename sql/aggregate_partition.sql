@@ -5,6 +5,7 @@
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET enable_partitionwise_aggregate = on;
+\set ECHO none
 CREATE TABLE h_pt (id int, k int, n numeric(10,2), f float8, t text) PARTITION BY RANGE (id);
 CREATE TABLE z_pt (LIKE h_pt) PARTITION BY RANGE (id);
 -- partitions of partitions, columns in another order, a heap table, one without rows, a default one
@@ -22,6 +23,7 @@ BEGIN
 		CREATE TABLE @_pt5 PARTITION OF @_pt FOR VALUES FROM (9000) TO (9500) USING AM;
 		CREATE TABLE @_pt6 PARTITION OF @_pt DEFAULT USING AM', '@', which), 'AM', am);
 END $$;
+\set ECHO all
 SELECT partitions('h', 'heap'), partitions('z', 'zedstore');
 INSERT INTO h_pt SELECT g, CASE WHEN g % 10 <> 0 THEN g % 7 END, g / 7.0, g / 3.0, 't' || g % 5
 	FROM generate_series(1, 8999) g;
@@ -36,13 +38,8 @@ EXPLAIN (COSTS OFF) SELECT k, count(DISTINCT id) FROM z_pt GROUP BY k;
 EXPLAIN (COSTS OFF) SELECT k, string_agg(t, ',') FROM z_pt WHERE id < 5000 GROUP BY k;
 EXPLAIN (COSTS OFF) SELECT k, sum(n) FROM z_pt p JOIN (VALUES (1), (2)) v(k) USING (k) GROUP BY k;
 RESET zedstore.debug_vector;
-CREATE FUNCTION twins(what text, keys text DEFAULT '', condition text DEFAULT 'true',
-	mark text DEFAULT 'Append.+ZedstoreAgg') RETURNS text LANGUAGE sql AS $$
-	SELECT test.by_batches(format('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C")
-		FROM (SELECT s::text AS r FROM (SELECT %s FROM @_pt WHERE %s %s) s) x', what, condition,
-		CASE keys WHEN '' THEN '' ELSE 'GROUP BY ' || keys END), mark, 'v', 80,
-		test.small_and_large())
-$$;
+\set how 'longest => 80, runs => test.small_and_large()'
+\set ECHO none
 CREATE TABLE queries (what text, keys text, condition text);
 INSERT INTO queries VALUES ('count(*), sum(n), avg(n), min(id), max(t)', '', 'true'),
 	('count(*), sum(n)', '', 'id < 4000'), ('sum(id), variance(id), bool_or(k > 3)', '', 'k > 2'),
@@ -58,17 +55,20 @@ INSERT INTO queries VALUES ('count(*), sum(n), avg(n), min(id), max(t)', '', 'tr
 	('k, count(*)', 'k', 'id + 0 < ascii(t)'), ('tableoid::regclass::text LIKE ''%4'', count(*)',
 	'tableoid::regclass::text LIKE ''%4''', 'true'), ('k + (SELECT 2 OFFSET 0), count(*)',
 	'k + (SELECT 2 OFFSET 0)', 'id < (SELECT 6000 OFFSET 0)');
-SELECT twins(what, keys, condition), what, keys, condition FROM queries;
+\set ECHO all
+SELECT test.twins('pt', what, keys, condition, plan => 'Append.+ZedstoreAgg', :how),
+	what, keys, condition FROM queries;
 -- with several processes
 SET parallel_setup_cost = 0;
 SET parallel_tuple_cost = 0;
 SET min_parallel_table_scan_size = 0;
 SET max_parallel_workers_per_gather = 2;
-SELECT twins(what, keys, condition, 'Parallel Append.+ZedstoreAgg') FROM queries;
+SELECT test.twins('pt', what, keys, condition, plan => 'Parallel Append.+ZedstoreAgg', :how)
+FROM queries;
 SET enable_parallel_append = off;
-SELECT twins('k, count(*), sum(n)', 'k');
+SELECT test.twins('pt', 'k, count(*), sum(n)', keys => 'k', plan => 'Append.+ZedstoreAgg', :how);
 -- not without the setting
 SET enable_partitionwise_aggregate = off;
-SELECT twins('k, count(*), sum(n)', 'k');
-DROP FUNCTION twins, partitions;
+SELECT test.twins('pt', 'k, count(*), sum(n)', keys => 'k', plan => 'Append.+ZedstoreAgg', :how);
+DROP FUNCTION partitions;
 DROP TABLE h_pt, z_pt, queries;

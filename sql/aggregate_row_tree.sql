@@ -6,6 +6,7 @@
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET extra_float_digits = 0;
+\set ECHO none
 CREATE TABLE h_tree (id int, s int2, b bigint, gone text, flag bool, f8 float8, f4 float4,
 	n numeric, d date, ts timestamp, ch "char", u uuid, nm name, t text, bp char(6), y bytea,
 	a int[], j jsonb, iv interval, lo text, big text);
@@ -105,6 +106,7 @@ CREATE FUNCTION different() RETURNS TABLE (query text, outcome text) LANGUAGE sq
 	UNION ALL SELECT count(*) || ' queries', count(*) FILTER (
 		WHERE test.outcome(replace(q, '@', 'z')) LIKE '22%') || ' raise errors' FROM asked
 $$;
+\set ECHO all
 -- which batches of a scan are taken row by row
 SET zedstore.debug_vector = force;
 SELECT count(*) AS vectors FROM pg_zs_segments('z_tree');
@@ -165,6 +167,7 @@ MOVE BACKWARD ALL IN c;
 FETCH 1 FROM c;
 ROLLBACK;
 -- NULLs among attributes that lie at the same place in other rows, with and without padding
+\set ECHO none
 CREATE TABLE h_pad (a bool, b bool, c bool, s int2, t text, e int, f bigint, n name, g int2);
 INSERT INTO h_pad SELECT CASE WHEN g % 2 > 0 THEN g % 4 = 1 END, true, g % 3 = 0,
 	CASE WHEN g % 5 > 1 THEN g % 9 END, CASE WHEN g % 7 > 2 THEN repeat('t', g % 140) END,
@@ -175,6 +178,7 @@ CREATE TABLE h_pads (f bigint, s int2, e int, b bool, g int2, t text, c "char", 
 INSERT INTO h_pads SELECT f, CASE WHEN e > 2 THEN s END, CASE WHEN s > 2 THEN e END, a,
 	CASE WHEN e < 6 THEN g END, t, left(t, 1)::"char", g FROM h_pad;
 CREATE TABLE z_pads USING zedstore WITH (autovacuum_enabled = off) AS SELECT * FROM h_pads;
+\set ECHO all
 SELECT c, left(test.by_batches(format('SELECT string_agg(r::text, '' '' ORDER BY r::text
 	COLLATE "C") FROM (SELECT %1$s, count(*), sum(g) FROM @_%2$s GROUP BY 1) r', c, t), 'Zedstore',
 	'v', 1), 9)
@@ -202,12 +206,14 @@ SELECT k, (SELECT count(*) FROM z_tree WHERE s = 91 AND id > k - 5) - own_rows(k
 ROLLBACK;
 -- system columns, which make runs of rows come apart
 BEGIN;
+\set ECHO none
 CREATE TABLE z_own (i int) USING zedstore;
 INSERT INTO z_own VALUES (1);
 INSERT INTO z_own VALUES (2);
 INSERT INTO z_own VALUES (3);
 DELETE FROM z_own WHERE i = 2;
 INSERT INTO z_own VALUES (4);
+\set ECHO all
 SELECT i, cmin::text::int - first AS command, xmin = first_xmin AS same FROM z_own,
 	(SELECT cmin::text::int AS first, xmin AS first_xmin FROM z_own WHERE i = 1) f WHERE i > 0;
 SELECT sum(i), count(*) FROM z_own WHERE xmax = 0;

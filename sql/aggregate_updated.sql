@@ -4,6 +4,7 @@
 \i :batches
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
+\set ECHO none
 CREATE TABLE h_upd USING heap AS SELECT g AS id, g % 7 AS k, (g / 7.0)::numeric(10,2) AS n, 't' || g
 	% 9 AS t
 	FROM generate_series(1, 40000) g;
@@ -16,6 +17,7 @@ CREATE FUNCTION same() RETURNS SETOF text LANGUAGE sql AS $$
 	test.by_batches('SELECT md5(string_agg(r::text, '' '' ORDER BY r::text COLLATE "C"))
 		FROM (SELECT * FROM @_upd WHERE n % 3 = 0 AND t > ''t3'') r', 'ZedstoreScan')
 $$;
+\set ECHO all
 SET zedstore.debug_vector = force;
 SELECT test.redone('SELECT k, sum(n) FROM z_upd GROUP BY k') AS "of 40",
 	test.redone('SELECT * FROM z_upd WHERE n > 1');

@@ -5,12 +5,10 @@
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 
-CREATE FUNCTION twins(what text, condition text DEFAULT 'true') RETURNS text LANGUAGE sql AS $$
-	SELECT test.by_batches('SELECT ROW(' || what || ')::text FROM @_all WHERE ' || condition, 'ZedstoreAgg\) on')
-$$;
 -- all aggregates that know totals, of one column
+\set ECHO none
 CREATE FUNCTION totals(col text, condition text DEFAULT 'true') RETURNS text LANGUAGE sql AS $$
-	SELECT twins(format('count(%1$s), sum(%1$s), avg(%1$s), min(%1$s), max(%1$s)', col), condition)
+	SELECT test.twins('all', format('count(%1$s), sum(%1$s), avg(%1$s), min(%1$s), max(%1$s)', col), condition => condition)
 $$;
 
 -- each column has another encoding, or several; the last vector is not full
@@ -31,15 +29,16 @@ $$;
 INSERT INTO h_all SELECT * FROM all_rows(1, 9300);
 CREATE TABLE z_all (LIKE h_all) USING zedstore;
 INSERT INTO z_all SELECT * FROM all_rows(1, 9300);
+\set ECHO all
 SELECT a, totals(a) FROM (VALUES ('id'), ('one'), ('narrow'), ('wide'), ('huge'), ('edge'), ('runs'), ('steps'), ('few'), ('patched'),
 	('half'), ('rare'), ('nothing'), ('tail'), ('s'), ('n'), ('nfew'), ('none_n'), ('mixed'), ('dict_mixed'), ('large'), ('odd'), ('never'),
 	('asc_n'), ('-id'), ('n + 1')) v(a);
-SELECT twins('min(d), max(d), count(d), bool_and(flag), bool_or(flag), min(edge) + max(huge), sum(id) - count(rare)');
+SELECT test.twins('all', 'min(d), max(d), count(d), bool_and(flag), bool_or(flag), min(edge) + max(huge), sum(id) - count(rare)');
 -- several of one column, some with FILTER or DISTINCT; beside those that take rows
-SELECT twins('sum(id), sum(id) FILTER (WHERE flag), count(DISTINCT narrow), sum(narrow), max(narrow), stddev(narrow), bit_or(narrow)'),
-	twins('sum(n), sum(n + 0), sum(mixed), count(DISTINCT nfew), max(nfew), min(nfew)');
+SELECT test.twins('all', 'sum(id), sum(id) FILTER (WHERE flag), count(DISTINCT narrow), sum(narrow), max(narrow), stddev(narrow), bit_or(narrow)'),
+	test.twins('all', 'sum(n), sum(n + 0), sum(mixed), count(DISTINCT nfew), max(nfew), min(nfew)');
 -- a condition may be true of all rows of a vector, or of some
-SELECT twins('count(*), sum(narrow), sum(n), min(steps), max(asc_n)', c) FROM (VALUES ('id > 0'), ('id > 1024'), ('id > 1025'), ('one = 7'),
+SELECT test.twins('all', 'count(*), sum(narrow), sum(n), min(steps), max(asc_n)', condition => c) FROM (VALUES ('id > 0'), ('id > 1024'), ('id > 1025'), ('one = 7'),
 	('asc_n < 50'), ('id BETWEEN 1025 AND 2048'), ('id BETWEEN 1024 AND 2049'), ('flag'), ('id < 0'), ('odd > 5000')) v(c);
 
 -- how many vectors are added so: of nine full ones for each aggregate
@@ -86,18 +85,19 @@ INSERT INTO z_tie SELECT CASE WHEN g <= 1024 THEN 1.0 WHEN g <= 2048 THEN 1.00 W
 SELECT test.by_batches('SELECT ROW(min(n), max(n), sum(n), avg(n))::text FROM @_tie', 'ZedstoreAgg\) on');
 
 -- groups: ranges of keys that grow and become too large, also by batches that are taken row by row (NaN); few groups and many
+\set ECHO none
 CREATE TABLE h_rng (id int, k int, w bigint, far int, up int, t text, x int, n numeric(8,2), odd numeric, f float8) USING heap;
 INSERT INTO h_rng SELECT g, CASE WHEN g BETWEEN 1025 AND 2048 THEN 1000000 + g % 5 WHEN g > 5000 AND g < 9000 THEN -(g % 7) WHEN g % 50 <> 0 THEN g % 10 END,
 		CASE WHEN g > 10000 THEN 9223372036854775807 - g % 3 WHEN g > 8000 THEN -9223372036854775808 + g % 3 WHEN g > 2000 THEN g % 4 END,
 		(g * 37) % 70000, g / 3, 'text ' || hashint4(g) % 40, CASE WHEN g % 20 <> 0 THEN g % 100 END,
 		CASE WHEN hashint4(g) % 20 <> 0 THEN hashint4(g) % 100000 / 100.0 END, CASE WHEN g IN (1100, 5500, 11000) THEN 'NaN' ELSE g::numeric END, g
 	FROM generate_series(1, 12000) g;
-CREATE TABLE z_rng (LIKE h_rng) USING zedstore;
-INSERT INTO z_rng SELECT * FROM h_rng ORDER BY id;
+CALL test.twin('rng', 'id');
 CREATE FUNCTION grouped(keys text, what text, condition text DEFAULT 'true') RETURNS text LANGUAGE sql AS $$
 	SELECT test.by_batches(format('SELECT md5(string_agg(q::text, '','' ORDER BY q::text COLLATE "C")) || '' '' || count(*)
 		FROM (SELECT %s, %s FROM @_rng WHERE %s GROUP BY %1$s) q', keys, what, condition), 'ZedstoreAgg\) on')
 $$;
+\set ECHO all
 SELECT keys, grouped(keys, 'count(*), sum(x), sum(n), avg(n), avg(x), count(n), sum(w)')
 FROM (VALUES ('k'), ('w'), ('far'), ('up'), ('t'), ('x'), ('k, t'), ('x, t, k'), ('k, w'), ('left(t, 6), k'), ('id % 63'), ('id % 64'), ('id % 12')) v(keys);
 SELECT keys, grouped(keys, 'count(*), sum(x), sum(odd), min(n), max(x), sum(f), count(DISTINCT x), sum(n) FILTER (WHERE x > 50)')
@@ -107,6 +107,6 @@ FROM (VALUES ('k'), ('far'), ('x % 3, t'), ('id % 63')) v(keys);
 SELECT keys, test.by_batches(format('SELECT md5(string_agg(q::text, '','' ORDER BY q::text COLLATE "C")) FROM (SELECT %s, count(*), sum(x), sum(n) FROM @_rng GROUP BY %1$s) q', keys),
 	'ZedstoreAgg\) on', runs => test.small_and_large()) FROM (VALUES ('k'), ('w'), ('up'), ('x, t')) v(keys);
 
-DROP FUNCTION twins, totals, all_rows, added, grouped;
+DROP FUNCTION totals, all_rows, added, grouped;
 DROP TABLE h_rng, z_rng;
 DROP TABLE h_all, z_all, h_tie, z_tie;

@@ -12,8 +12,7 @@ BEGIN
 			WHEN 3 THEN format('''t'' || r %% %s', i % 9 + 1) WHEN 4 THEN format('r %% %s', i) ELSE format('date ''2020-01-01'' + r %% %s', i) END, ', ' ORDER BY i) || ' FROM generate_series(1, 2500) r'
 		FROM generate_series(1, 1000) i);
 END $$;
-CREATE TABLE z_wide (LIKE h_wide) USING zedstore;
-INSERT INTO z_wide SELECT * FROM h_wide ORDER BY id;
+CALL test.twin('wide', 'id');
 -- each column
 SELECT test.by_batches('SELECT md5(ROW(' || string_agg(format(CASE WHEN i % 6 IN (3, 5) THEN 'max(c%1$s), count(c%1$s)' WHEN i % 6 = 4 THEN 'sum(c%s)' ELSE 'avg(c%s)' END, i), ', ' ORDER BY i) || ')::text) FROM @_wide', 'ZedstoreAgg')
 	FROM generate_series(1, 1000) i;

@@ -6,6 +6,7 @@
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET extra_float_digits = 1;
+\set ECHO none
 CREATE TABLE h_nest (id int, a int, k smallint, b bool, n numeric, t text, f float8,
 	d date) USING heap;
 INSERT INTO h_nest SELECT g, CASE WHEN g % 17 <> 0 THEN g % 40 END, g % 9,
@@ -15,8 +16,7 @@ INSERT INTO h_nest SELECT g, CASE WHEN g % 17 <> 0 THEN g % 40 END, g % 9,
 		CASE WHEN g % 23 <> 0 THEN 'q' || g % 24 || repeat('x', g % 4) END, g % 30 / 2.0,
 		date '2020-01-01' + g % 50
 	FROM generate_series(1, 5000) g;
-CREATE TABLE z_nest (LIKE h_nest) USING zedstore;
-INSERT INTO z_nest SELECT * FROM h_nest ORDER BY id;
+CALL test.twin('nest', 'id');
 
 -- An expression within itself, so many times; @ is where the inner one stands, # the number of the
 -- level.
@@ -47,6 +47,7 @@ CREATE FUNCTION passing(condition text) RETURNS text LANGUAGE sql AS $$
 	SELECT test.by_batches('SELECT ROW(count(*), sum(id), min(id))::text FROM @_nest WHERE ' ||
 	condition, 'ZedstoreAgg\) on', 'v', 100)
 $$;
+\set ECHO all
 
 -- deep: twice the work for each level would never end
 SELECT total(nest(100, 'a', 'nullif(@, # + 20)')) AS nullif,

@@ -12,33 +12,17 @@ INSERT INTO h_known SELECT g, u, CASE WHEN g % 9 <> 0 THEN u END
 	FROM (SELECT g, 'http://www.' || CASE WHEN g % 2 = 0 THEN md5((g * 7919 % 700)::text)
 			ELSE md5('own ' || g) || g END || '/index.html?section=' || g % 3 AS u
 		FROM generate_series(1, 24000) g) s;
-CREATE TABLE z_known (LIKE h_known) USING zedstore;
-INSERT INTO z_known SELECT * FROM h_known ORDER BY id;
+CALL test.twin('known', 'id');
 DELETE FROM h_known WHERE id % 50 = 7;
 DELETE FROM z_known WHERE id % 50 = 7;
 ANALYZE z_known;
 SELECT attname, bool_or(encodings LIKE '%mixed%') AS mixed FROM pg_zs_segments('z_known')
 	WHERE attname NOT IN ('id', 'xmin') GROUP BY attname ORDER BY attname;
-CREATE FUNCTION twins(what text, tail text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	query text := 'SELECT string_agg(x::text, '' '') FROM (SELECT ' || what || ' FROM @_known ' ||
-		tail || ') x';
-	result text;
-	off text;
-BEGIN
-	result := test.by_batches(query, 'ZedstoreAgg', 'batches', 60,
-		ARRAY[['off', '0', '8'], ['force', '0', '8'], ['force', '20', '8'], ['force', '5000', '8'],
-			['verify', '0', '8'], ['verify', '20', '8'], ['rows', '20', '8']]);
-	PERFORM set_config('zedstore.enable_known_strings', 'off', true);
-	off := test.by_batches(query, 'ZedstoreAgg', 'batches', 60,
-		ARRAY[['force', '0', '8'], ['force', '20', '8']]);
-	PERFORM set_config('zedstore.enable_known_strings', 'on', true);
-	IF regexp_replace(off, '^(batches|-) ', '') <> regexp_replace(result, '^(batches|-) ', '') THEN
-		RETURN 'DIFFERENT: ' || result || ' and ' || off;
-	END IF;
-	RETURN result;
-END $$;
-SELECT what, tail, twins(what, tail) FROM (VALUES
+\set how 'ordered => true, plan => ''ZedstoreAgg'', mark => ''batches'', longest => 60'
+\set how :how ', runs => test.runs(''off force force:20 force:5000 verify verify:20 rows:20'')'
+\set how :how ', switch => ''zedstore.enable_known_strings'''
+\set how :how ', switch_runs => test.runs(''force force:20'')'
+SELECT what, tail, test.twins('known', what, tail => tail, :how) FROM (VALUES
 	('u, count(*)', 'GROUP BY u ORDER BY count(*) DESC, u LIMIT 5'),
 	('u, count(*), min(id)', 'GROUP BY u ORDER BY u LIMIT 2000'),
 	('v, count(*), max(id)', 'GROUP BY v ORDER BY v NULLS FIRST LIMIT 2000'),

@@ -5,6 +5,7 @@
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET synchronize_seqscans = off;
+\set ECHO none
 CREATE TABLE h_sp (id int, k int, few int, n numeric(10,2), u numeric, f float8, t text, c char(8), uu uuid, flag bool) USING heap;
 -- half of the rows are in one group, others in groups of one to nine; NULLs
 INSERT INTO h_sp SELECT g, CASE WHEN g % 2 = 0 THEN 7 WHEN g % 101 = 0 THEN NULL ELSE g / (g % 9 + 1) END, g % 3, (g % 1000) / 4.0,
@@ -12,8 +13,7 @@ INSERT INTO h_sp SELECT g, CASE WHEN g % 2 = 0 THEN 7 WHEN g % 101 = 0 THEN NULL
 		CASE WHEN g % 50 = 0 THEN NULL WHEN g % 997 = 0 THEN repeat('long', 3000) || g ELSE 'text ' || g % 2500 END, 'c' || g % 400, md5((g % 1500)::text)::uuid,
 		CASE g % 3 WHEN 0 THEN true WHEN 1 THEN false END
 	FROM generate_series(1, 20000) g;
-CREATE TABLE z_sp (LIKE h_sp) USING zedstore;
-INSERT INTO z_sp SELECT * FROM h_sp ORDER BY id;
+CALL test.twin('sp', 'id');
 INSERT INTO h_sp (id, k, n) SELECT g, g, 1.5 FROM generate_series(20001, 20050) g;
 INSERT INTO z_sp (id, k, n) SELECT g, g, 1.5 FROM generate_series(20001, 20050) g;
 -- batches that a plan takes, and whether it writes anything
@@ -44,6 +44,7 @@ BEGIN
 	b := batches(format('SELECT %s FROM z_%s t WHERE %s GROUP BY %s', what, suffix, condition, keys));
 	RETURN CASE WHEN b.batches > 1 AND b.disk THEN 'spilled' WHEN b.batches = 1 AND NOT b.disk THEN 'in memory' ELSE b::text END;
 END $$;
+\set ECHO all
 SELECT spilled(what, keys, cond), keys FROM (VALUES
 	('k, count(*), sum(n), avg(n), min(u), max(u), sum(u), count(t), min(id)', 'k', 'true'),
 	('k, sum(f), avg(f), stddev(f), min(f)', 'k', 'id <= 20000'), ('id, count(*), sum(n)', 'id', 'true'), ('t, count(*), sum(id), max(t)', 't', 'true'),
@@ -52,12 +53,13 @@ SELECT spilled(what, keys, cond), keys FROM (VALUES
 	('id, k, few, n, u, f, t, c', 'id, k, few, n, u, f, t, c', 'true'), ('few, count(*), sum(n)', 'few', 'true'),
 	('id, var_pop(n), stddev(few), any_value(t), bool_or(flag), bit_or(few)', 'id', 'true')) v(what, keys, cond);
 -- numerics of 19 digits, which are known by their bytes, beside shorter ones; groups of rows that are written by batches and one by one, and of sums in the order of rows
+\set ECHO none
 CREATE TABLE h_long_sp (id int, n numeric(19,2), f float8, t text) USING heap;
 INSERT INTO h_long_sp SELECT g, CASE WHEN g % 3 = 0 THEN g % 900 ELSE 29999999999999999.25 - g % 900 END, g % 7 / 3.0, 'text ' || g % 900 FROM generate_series(1, 6000) g;
-CREATE TABLE z_long_sp (LIKE h_long_sp) USING zedstore;
-INSERT INTO z_long_sp SELECT * FROM h_long_sp ORDER BY id;
+CALL test.twin('long_sp', 'id');
 INSERT INTO h_long_sp SELECT g, 29999999999999999.25 - g % 900, g / 7.0, 'text ' || g % 900 FROM generate_series(6001, 6050) g;
 INSERT INTO z_long_sp SELECT g, 29999999999999999.25 - g % 900, g / 7.0, 'text ' || g % 900 FROM generate_series(6001, 6050) g;
+\set ECHO all
 SELECT spilled(what, keys, 'true', 'long_sp'), keys FROM (VALUES ('n, count(*), sum(f), min(t), max(n)', 'n'), ('t, sum(n), avg(f), max(t), min(n)', 't'), ('t, n, sum(f), count(n)', 't, n')) v(what, keys);
 -- of little memory few groups need none
 SET zedstore.debug_vector = force;

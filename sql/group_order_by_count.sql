@@ -9,6 +9,7 @@ SET zedstore.min_segment_rows = 1024;
 -- single: each row another, in no order; two: each value has one row or two; few: some twice;
 -- heavy: every third row belongs to one of ten values, the others to 8000; late: the same in the
 -- first half, then there are twenty other values; pairs: each value has two rows, far apart
+\set ECHO none
 CREATE TABLE h_few (single bigint, two int, few int, heavy int, late int, pairs int, d date,
 	null_ int, t text, n numeric) USING heap;
 INSERT INTO h_few SELECT (g * 7919::bigint) % 40009, (g * 7919) % 40009 / 2 + g % 2,
@@ -28,27 +29,12 @@ INSERT INTO z_few SELECT -g, -g, -g, -g, -g, -g, date '2000-01-01' + g, g, 'row'
 DELETE FROM h_few WHERE single % 100 = 50;
 DELETE FROM z_few WHERE single % 100 = 50;
 ANALYZE z_few;
+\set ECHO all
 -- what heap returns, and is that returned with memory and without, with rows counted and not?
-CREATE FUNCTION twins(what text, keys text, tail text, condition text) RETURNS text
-LANGUAGE plpgsql AS $$
-DECLARE
-	query text := 'SELECT string_agg(x::text, '' '') FROM (SELECT ' || what ||
-		' FROM @_few WHERE ' || condition || ' GROUP BY ' || keys || ' ' || tail || ') x';
-	result text;
-	off text;
-BEGIN
-	result := test.by_batches(query, 'Top Groups By', 'top', 80,
-		ARRAY[['off', '0', '8'], ['force', '0', '8'], ['force', '20', '8'], ['force', '5000', '8'],
-			['verify', '20', '8'], ['rows', '0', '8'], ['rows', '20', '8']]);
-	PERFORM set_config('zedstore.enable_rare_groups', 'off', true);
-	off := test.by_batches(query, 'Top Groups By', 'top', 80,
-		ARRAY[['force', '0', '8'], ['force', '20', '8']]);
-	PERFORM set_config('zedstore.enable_rare_groups', 'on', true);
-	IF regexp_replace(off, '^(top|-) ', '') <> regexp_replace(result, '^(top|-) ', '') THEN
-		RETURN 'DIFFERENT: ' || result || ' and ' || off;
-	END IF;
-	RETURN result;
-END $$;
+\set how 'ordered => true, plan => ''Top Groups By'', mark => ''top'', longest => 80'
+\set how :how ', runs => test.runs(''off force force:20 force:5000 verify:20 rows rows:20'')'
+\set how :how ', switch => ''zedstore.enable_rare_groups'''
+\set how :how ', switch_runs => test.runs(''force force:20'')'
 -- what is done with rows, if there is memory for so many groups
 CREATE FUNCTION done(what text, keys text, tail text, condition text, groups int) RETURNS text
 LANGUAGE plpgsql AS $$
@@ -69,7 +55,8 @@ BEGIN
 	RETURN result;
 END $$;
 SELECT what, keys, tail, cond, done(what, keys, tail, cond, 0) AS memory,
-	done(what, keys, tail, cond, 20) AS none, twins(what, keys, tail, cond) FROM (VALUES
+	done(what, keys, tail, cond, 20) AS none,
+	test.twins('few', what, keys, cond, tail, :how) FROM (VALUES
 	-- each row is a group
 	('single, count(*), sum(two)', '1', 'ORDER BY count(*) DESC, 1 LIMIT 5', 'true'),
 	('single, count(*), sum(two)', '1', 'ORDER BY count(*) DESC, 1 DESC LIMIT 5 OFFSET 2', 'true'),

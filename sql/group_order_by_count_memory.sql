@@ -7,14 +7,14 @@ SET search_path = vector_rare, public;
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 -- early has seven groups of many rows from the beginning; late has three more, which begin later
+\set ECHO none
 CREATE TABLE h_rare (id int, early int, late int, t text, n numeric, f float8) USING heap;
 INSERT INTO h_rare SELECT g, CASE WHEN g % 2 = 0 THEN g % 14 ELSE g END,
 		CASE WHEN g > 10000 AND g % 8 < 7 THEN g % 3 - 3 WHEN g % 2 = 0 THEN g % 14 ELSE g END,
 		CASE WHEN g % 29 = 0 THEN NULL WHEN g % 3 = 0 THEN 'text ' || g % 5 ELSE 'text ' || g END,
 		g / 4.0, g / 2.0
 	FROM generate_series(1, 20000) g;
-CREATE TABLE z_rare (LIKE h_rare) USING zedstore;
-INSERT INTO z_rare SELECT * FROM h_rare ORDER BY id;
+CALL test.twin('rare', 'id');
 INSERT INTO h_rare SELECT g, g % 14, g, 'text 1', 0, 0 FROM generate_series(20001, 20100) g;
 INSERT INTO z_rare SELECT g, g % 14, g, 'text 1', 0, 0 FROM generate_series(20001, 20100) g;
 DELETE FROM h_rare WHERE id % 100 = 50;
@@ -24,25 +24,12 @@ INSERT INTO z_unknown SELECT * FROM z_rare;
 ANALYZE z_rare;
 CREATE FUNCTION pg_temp.once(int) RETURNS int VOLATILE LANGUAGE plpgsql
 	AS 'BEGIN RETURN $1; END';
+\set ECHO all
 -- rows in their order, with and without these plans; all groups but some without memory
-CREATE FUNCTION twins(what text, tail text, condition text) RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	query text := 'SELECT string_agg(x::text, '' '') FROM (SELECT ' || what ||
-		' FROM @_rare WHERE ' || condition || ' GROUP BY 1 ' || tail || ') x';
-	result text;
-	off text;
-BEGIN
-	result := test.by_batches(query, 'Top Groups By', 'top', 80,
-		ARRAY[['off', '0', '8'], ['force', '0', '8'], ['force', '20', '8'], ['force', '1000', '8'],
-			['verify', '20', '8'], ['rows', '20', '8']]);
-	PERFORM set_config('zedstore.enable_top_groups', 'off', true);
-	off := test.by_batches(query, 'Top Groups By', 'top', 80, ARRAY[['force', '20', '8']]);
-	PERFORM set_config('zedstore.enable_top_groups', 'on', true);
-	IF off NOT LIKE '- %' OR substr(off, 3) <> regexp_replace(result, '^(top|-) ', '') THEN
-		RETURN 'DIFFERENT: ' || result || ' and ' || off;
-	END IF;
-	RETURN result;
-END $$;
+\set how 'ordered => true, plan => ''Top Groups By'', mark => ''top'', longest => 80'
+\set how :how ', runs => test.runs(''off force force:20 force:1000 verify:20 rows:20'')'
+\set how :how ', switch => ''zedstore.enable_top_groups'', switch_mark => ''-'''
+\set how :how ', switch_runs => test.runs(''force:20'')'
 -- what is done with rows that have no memory
 CREATE FUNCTION done(what text, tail text, condition text, suffix text DEFAULT 'rare')
 RETURNS text LANGUAGE plpgsql AS $$
@@ -62,7 +49,8 @@ BEGIN
 	PERFORM set_config('zedstore.debug_vector_groups', '0', true);
 	RETURN result;
 END $$;
-SELECT what, tail, cond, done(what, tail, cond), twins(what, tail, cond) FROM (VALUES
+SELECT what, tail, cond, done(what, tail, cond),
+	test.twins('rare', what, '1', cond, tail, :how) FROM (VALUES
 	('early, count(*), sum(id), min(t)', 'ORDER BY count(*) DESC, 1 LIMIT 5', 'true'),
 	('early, count(*), avg(id)', 'ORDER BY 2 DESC, 1 LIMIT 5', 'id > 3000 AND t IS NOT NULL'),
 	('early, count(t) FILTER (WHERE id % 4 < 3)', 'ORDER BY 2 DESC, 1 LIMIT 3 OFFSET 2', 'true'),

@@ -6,6 +6,7 @@ CREATE SCHEMA vector_top;
 SET search_path = vector_top, public;
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
+\set ECHO none
 CREATE TABLE h_top (id int, k int, many int, n numeric(10,2), u numeric, f float8, t text, c char(6), d date, flag bool) USING heap;
 INSERT INTO h_top SELECT g, CASE WHEN g % 17 = 0 THEN NULL ELSE g % 300 END, g / 3 * 7 % 6000, (g * 7 % 3000) / 4.0,
 		CASE WHEN g % 1000 = 0 THEN 'NaN' WHEN g % 1999 = 0 THEN 1e30 ELSE round((g % 700)::numeric / 3, g % 4) END,
@@ -13,29 +14,15 @@ INSERT INTO h_top SELECT g, CASE WHEN g % 17 = 0 THEN NULL ELSE g % 300 END, g /
 		CASE WHEN g % 23 = 0 THEN NULL ELSE 'text ' || g % 900 END, 'c' || g % 40, date '2020-01-01' + g % 500,
 		CASE g % 3 WHEN 0 THEN true WHEN 1 THEN false END
 	FROM generate_series(1, 20000) g;
-CREATE TABLE z_top (LIKE h_top) USING zedstore;
-INSERT INTO z_top SELECT * FROM h_top ORDER BY id;
+CALL test.twin('top', 'id');
 INSERT INTO h_top (id, k, many, n) SELECT g, g % 300, g, 1.5 FROM generate_series(20001, 20100) g;
 INSERT INTO z_top (id, k, many, n) SELECT g, g % 300, g, 1.5 FROM generate_series(20001, 20100) g;
+\set ECHO all
 -- rows in their order, with and without these plans; groups in memory, and all but some of them on disk
-CREATE FUNCTION twins(what text, keys text, tail text, condition text DEFAULT 'true') RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-	query text;
-	result text;
-	off text;
-BEGIN
-	query := 'SELECT string_agg(x::text, '' '') FROM (SELECT ' || what || ' FROM @_top t WHERE ' || condition || ' GROUP BY ' || keys || ' ' || tail || ') x';
-	result := test.by_batches(query, 'Top Groups By', 'top', 120,
-		ARRAY[['off', '0', '8'], ['force', '0', '8'], ['force', '5', '8'], ['verify', '0', '8'], ['verify', '5', '8'], ['rows', '0', '8']]);
-	PERFORM set_config('zedstore.enable_top_groups', 'off', true);
-	off := test.by_batches(query, 'Top Groups By', 'top', 120, ARRAY[['force', '0', '8']]);
-	PERFORM set_config('zedstore.enable_top_groups', 'on', true);
-	IF off NOT LIKE '- %' OR substr(off, 3) <> regexp_replace(result, '^(top|-) ', '') THEN
-		RETURN 'DIFFERENT: ' || result || ' and ' || off;
-	END IF;
-	RETURN result;
-END $$;
-SELECT twins(what, keys, tail, cond), keys, tail FROM (VALUES
+\set how 'ordered => true, plan => ''Top Groups By'', mark => ''top'', longest => 120'
+\set how :how ', runs => test.runs(''off force force:5 verify verify:5 rows'')'
+\set how :how ', switch => ''zedstore.enable_top_groups'', switch_mark => ''-'''
+SELECT test.twins('top', what, keys => keys, tail => tail, condition => cond, :how), keys, tail FROM (VALUES
 	('many, count(*)', 'many', 'ORDER BY count(*) DESC, many LIMIT 5', 'true'),
 	('many, sum(n), count(*)', 'many', 'ORDER BY sum(n) DESC NULLS LAST, many DESC LIMIT 7', 'true'),
 	('many, sum(u), avg(u)', 'many', 'ORDER BY sum(u) DESC, many LIMIT 30', 'true'),
@@ -63,8 +50,8 @@ SELECT twins(what, keys, tail, cond), keys, tail FROM (VALUES
 	('k, flag, sum(n)', 'k, flag', 'ORDER BY k DESC NULLS LAST, sum(n) / count(*), flag LIMIT 10', 'true'),
 	('k, sum(n)', 'k', 'ORDER BY sum(n) / count(*), k LIMIT 3', 'true')) v(what, keys, tail, cond);
 -- what core would evaluate for each group is evaluated: errors of the target list, of HAVING and of results
-SELECT twins('many, 10 / (count(*) - 3)', 'many', 'ORDER BY count(*) DESC, many LIMIT 1');
-SELECT twins('many, count(*)', 'many', 'HAVING 10 / (count(*) - 3) < 100 ORDER BY many LIMIT 1');
+SELECT test.twins('top', 'many, 10 / (count(*) - 3)', keys => 'many', tail => 'ORDER BY count(*) DESC, many LIMIT 1', :how);
+SELECT test.twins('top', 'many, count(*)', keys => 'many', tail => 'HAVING 10 / (count(*) - 3) < 100 ORDER BY many LIMIT 1', :how);
 -- ties: some of them
 SELECT test.by_batches('SELECT string_agg(x::text, '' '') FROM (SELECT count(*) AS c FROM @_top WHERE id <= 19998 GROUP BY many ORDER BY c DESC LIMIT 5) x', 'Top Groups By', 'top');
 -- plans; DISTINCT; a parameter as LIMIT; more in one cursor; a limit that changes with the row of an outer query

@@ -6,11 +6,13 @@ SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
 SET synchronize_seqscans = off;
 -- orders of one to seven rows, in the order of their keys but for some late ones; NULLs
+\set ECHO none
 CREATE TABLE h_el (id int, k bigint, d date, t text, n numeric(12,2), i int, j int8) USING heap;
 INSERT INTO h_el SELECT g, CASE WHEN g % 997 = 0 THEN NULL WHEN g % 1500 = 0 THEN g / 4 - 5000 ELSE g / (4 + g % 2) END,
 		date '2020-01-01' + g / 50, 'text ' || g % 7, (g % 1000) / 3.0, g % 11, g * 1000000007::int8
 	FROM generate_series(1, 24000) g;
 CREATE TABLE z_el (LIKE h_el) USING zedstore;
+\set ECHO all
 DO $$ BEGIN
 	FOR part IN 0 .. 11 LOOP
 		INSERT INTO z_el SELECT * FROM h_el WHERE id > part * 2000 AND id <= part * 2000 + 2000 ORDER BY id;

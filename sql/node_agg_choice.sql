@@ -8,6 +8,7 @@ set search_path = node_agg_choice, public;
 set client_min_messages = warning;
 set max_parallel_workers_per_gather = 0;
 -- "r" in front: the plan has a ZedstoreAgg over rows, "t": one over a table
+\set ECHO none
 create function over_rows(query text) returns text language sql as $$
 	select test.by_batches('select string_agg(r::text, '' '' order by r::text collate "C") from ('
 	|| query || ') r',
@@ -31,9 +32,9 @@ insert into z_dep select * from h_dep;
 create table h_fact (dep int, a int, b int, n numeric(10,2), v int);
 insert into h_fact select g % 700, g % 100, g % 100, g % 20000 / 8.0, g % 37 from generate_series(1,
 	100000) g;
-create table z_fact (like h_fact) using zedstore;
-insert into z_fact select * from h_fact;
+CALL test.twin('fact');
 vacuum analyze h_dep, z_dep, h_fact, z_fact;
+\set ECHO all
 
 -- columns that the key decides: in GROUP BY, in the target list, in HAVING; also of a row that
 -- has no partner
@@ -135,6 +136,7 @@ reset zedstore.enable_combined_groups;
 -- partitions
 set max_parallel_workers_per_gather = 0;
 set enable_partitionwise_aggregate = on;
+\set ECHO none
 create table h_part (id int primary key, name text, n numeric) partition by range (id);
 create table h_part1 partition of h_part for values from (0) to (500);
 create table h_part2 partition of h_part for values from (500) to (2000);
@@ -144,6 +146,7 @@ create table z_part1 partition of z_part for values from (0) to (500) using zeds
 create table z_part2 partition of z_part for values from (500) to (2000) using zedstore;
 insert into z_part select * from h_part;
 analyze h_part, z_part;
+\set ECHO all
 select over_table('select id, name, sum(n) from @_part group by id having sum(n) > 370');
 select over_table('select name, count(*), sum(n) from @_part group by id, name');
 -- columns of a key that core has the grouping return are no keys: what is computed above a window,

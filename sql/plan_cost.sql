@@ -19,6 +19,7 @@ select test.both('insert into t_@ select i, hashint4(i) & 65535, i % 7, hashint4
 	hashint4(i + 6) / 100.0, i / 4, md5(i::text), (array[''red'', ''green'', ''blue''])[1 + i % 3] from generate_series(1, 100000) i');
 create index t_h_k on t_h (k);
 create index t_z_k on t_z (k);
+\set ECHO none
 create table few (x int) with (autovacuum_enabled = off);
 insert into few select hashint4(i) & 65535 from generate_series(1, 260) i;
 vacuum analyze few;
@@ -53,6 +54,7 @@ begin
 	perform set_config('seq_page_cost', '1', true), set_config('random_page_cost', '4', true);
 	return round(with_pages::numeric, 2);
 end $$;
+\set ECHO all
 
 -- selective lookups
 explain (costs off) select * from t_z where id = 4711;
@@ -175,12 +177,14 @@ select a1 from t_z where id = 5;
 rollback;
 explain (costs off) select * from t_z where ctid = '(0,1)';
 select count(*) > 0 as sampled from t_z tablesample system (50);
+\set ECHO none
 create table p (id int, k int, b text) partition by range (id);
 create table p1_z partition of p for values from (0) to (50000) using zedstore;
 create table p2_h partition of p for values from (50000) to (100001) using heap;
 insert into p select id, k, b1 from t_h;
 create index on p (k);
 vacuum analyze p;
+\set ECHO all
 explain (costs off) select * from p where k = 5;
 explain (costs off) select * from p where id = 5 and k < 60000;
 create table none_z () using zedstore;
@@ -211,6 +215,7 @@ select rows_of(q) from unnest(array['select * from few, t_z where k = x', 'selec
 reset enable_bitmapscan;
 
 -- a foreign key of two columns tells how many rows each look-up finds
+\set ECHO none
 create table key_z (a int, b int, primary key (a, b)) using zedstore;
 insert into key_z select i / 10, i / 10 * 7 % 1000 + i % 10 from generate_series(0, 9999) i;
 create table fkey_z (a int, b int, c int, d int) using zedstore;
@@ -230,6 +235,7 @@ begin
 	return case when with_key > 3 * without then 'more' when with_key = without then 'the same'
 		else with_key || ' after ' || without end;
 end $$;
+\set ECHO all
 explain (costs off) select sum(c + d) from key_z k join fkey_z f on f.a = k.a and f.b = k.b;
 select cost_with_key(q) from unnest(array[
 	'select sum(c + d) from key_z k join fkey_z f on f.a = k.a and f.b = k.b',
@@ -246,6 +252,7 @@ reset enable_mergejoin;
 select test.check('t_z');
 
 -- a removed left join leaves nothing to partitions that get its place in memory
+\set ECHO none
 create table gone_z (id int primary key, v int) using zedstore;
 create table part_h (id int primary key, a float8, b float8, c float8, d float8, e float8,
 	f float8) partition by hash (id);
@@ -254,6 +261,7 @@ create table part_h1 partition of part_h for values with (modulus 3, remainder 1
 create table part_h2 partition of part_h for values with (modulus 3, remainder 2) using heap;
 insert into gone_z select g, g from generate_series(1, 1300) g;
 insert into part_h (id) select g from generate_series(1, 1700) g;
+\set ECHO all
 select count(*), sum(p.id) from part_h p left join gone_z g on p.id = g.id where p.id in (5, 2112);
 select count(*), sum(p.id) from part_h p left join gone_z g on p.id = g.id where p.id < 30;
 select count(*), max(p.f) from part_h p left join gone_z g on p.id = g.id where p.id = 5;

@@ -14,6 +14,7 @@ set zedstore.enable_adaptive_join = off;
 
 -- "small": fewer rows than VACUUM makes columns of; "single": inserted one by one; "mixed":
 -- most of them in columns
+\set ECHO none
 create table small_h (id int primary key, k int, t text) using heap
 	with (autovacuum_enabled = off);
 create table small_z (like small_h including all) using zedstore with (autovacuum_enabled = off);
@@ -23,6 +24,7 @@ create table single_h (id int primary key, k int, t text) using heap
 	with (autovacuum_enabled = off);
 create table single_z (like single_h including all) using zedstore
 	with (autovacuum_enabled = off);
+\set ECHO all
 select test.both('insert into small_@ select g, g % 50, ''text '' || g
 	from generate_series(1, 3000) g'),
 	test.both('insert into tiny_@ select g, ''text '' || g from generate_series(1, 500) g'),
@@ -110,12 +112,14 @@ select ratio('select count(*) from single_@ where t > ''b''') between 0.2 and 0.
 create table child_h (id int references tiny_h) using heap;
 create table child_z (id int references tiny_z) using zedstore;
 select test.both('insert into child_@ select 1 + g % 500 from generate_series(1, 1000) g');
+\set ECHO none
 create table parts_h (id int, p int, t text, primary key (id, p)) partition by list (p);
 create table parts_z (id int, p int, t text, primary key (id, p)) partition by list (p);
 create table parts1_h partition of parts_h for values in (1) using heap;
 create table parts2_h partition of parts_h for values in (2) using heap;
 create table parts1_z partition of parts_z for values in (1) using zedstore;
 create table parts2_z partition of parts_z for values in (2) using zedstore;
+\set ECHO all
 select test.both('insert into parts_@ select g, 1 + g % 2, ''x''
 	from generate_series(1, 1700) g');
 vacuum analyze parts_h, parts_z;
@@ -123,11 +127,13 @@ select plans('select * from parts_@ where id = 77');
 
 -- EXISTS that is no join: the query itself on columns, with two plans of which core takes the
 -- one that scans for each row
+\set ECHO none
 create table cust_h (id int primary key, a int, t text) using heap
 	with (autovacuum_enabled = off);
 create table cust_z (like cust_h including all) using zedstore with (autovacuum_enabled = off);
 create table sale_h (id int primary key, c int, d int) using heap with (autovacuum_enabled = off);
 create table sale_z (like sale_h including all) using zedstore with (autovacuum_enabled = off);
+\set ECHO all
 select test.both('insert into cust_@ select g, g % 100, ''t'' || g % 10
 	from generate_series(1, 10000) g'),
 	test.both('insert into sale_@ select g, g * 7 % 15000, g % 100

@@ -48,6 +48,7 @@ create view loops as select * from (values
 		from t_@ where id > g * 100 group by d, c) x'),
 	('merge', 'select count(*), sum(length(b.s)) from t_@ a join t_@ b using (k)
 		where a.id < 400')) v(name, q);
+\set ECHO none
 create table result (name text, settings text, same text);
 create procedure compare(settings text) language plpgsql as $$
 declare
@@ -81,6 +82,7 @@ call compare('little memory');
 reset enable_indexscan;
 set enable_seqscan = off;
 call compare('index, little memory');
+\set ECHO all
 reset all;
 set search_path = scan_again, public;
 set max_parallel_workers_per_gather = 0;

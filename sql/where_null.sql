@@ -5,16 +5,17 @@
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1;
 -- every combination of values and NULL, and others behind them
+\set ECHO none
 CREATE TABLE h_tri (id int, x int, y bigint, n numeric, t text, c char(3), d date, f float8, p bool, q bool) USING heap;
 INSERT INTO h_tri SELECT row_number() OVER (), x, x + 1, x / 2.0, 't' || x, 'c' || x, date '2020-01-01' + x, x, p, q
 	FROM (VALUES (NULL), (1), (2), (3)) a(x), (VALUES (NULL), (true), (false)) b(p), (VALUES (NULL), (true), (false)) c(q), generate_series(1, 40);
-CREATE TABLE z_tri (LIKE h_tri) USING zedstore;
-INSERT INTO z_tri SELECT * FROM h_tri ORDER BY id;
+CALL test.twin('tri', 'id');
 -- where it is true, where its negation is, and where neither is, in one line
 CREATE FUNCTION truth(condition text) RETURNS text LANGUAGE sql AS $$
 	SELECT test.by_batches(format('SELECT concat_ws(''/'', count(*) FILTER (WHERE %1$s), count(*) FILTER (WHERE NOT (%1$s)), count(*) FILTER (WHERE (%1$s) IS NULL),
 		(SELECT count(*) FROM @_tri WHERE %1$s), (SELECT sum(id) FROM @_tri WHERE NOT (%1$s)), (SELECT max(id) FROM @_tri WHERE (%1$s) IS NULL)) FROM @_tri', condition), 'ZedstoreAgg')
 $$;
+\set ECHO all
 -- all and any of arrays: with members, NULLs, without any, and no array
 SELECT op, which, string_agg(truth(format('x %s %s (%s)', op, which, a)), ' ' ORDER BY no) AS truths
 	FROM unnest('{=,<>,<,>=}'::text[]) op, unnest('{any,all}'::text[]) which,
@@ -39,8 +40,7 @@ SELECT a, truth(a) FROM unnest(ARRAY['t LIKE ''t%''', 't NOT LIKE ''%1''', 't LI
 CREATE TABLE h_far (id int, k bigint, l int, n numeric, t text) USING heap;
 INSERT INTO h_far SELECT g, CASE WHEN g % 5000 > 2500 THEN 9000000000000 + g % 7 END, CASE WHEN g > 9000 THEN g % 3 END, CASE WHEN g > 6000 THEN g % 4 / 2.0 END, CASE WHEN g % 3000 > 1500 THEN 'k' || g % 5 END
 	FROM generate_series(1, 12000) g;
-CREATE TABLE z_far (LIKE h_far) USING zedstore;
-INSERT INTO z_far SELECT * FROM h_far ORDER BY id;
+CALL test.twin('far', 'id');
 SELECT keys, test.by_batches(format('SELECT string_agg(r::text, '' '' ORDER BY r::text COLLATE "C") FROM (SELECT %1$s, count(*), sum(id), min(n), max(l), count(DISTINCT k), avg(n), bool_or(k > 5) FROM @_far GROUP BY %1$s) r', keys), 'ZedstoreAgg\) on', 'v', 100, test.small_and_large())
 	FROM unnest(ARRAY['k', 'l', 'n', 't', 'k, l', 'l, t', 'k + l', 'n, k', 'k, l, n, t']) keys;
 SELECT test.by_batches('SELECT ROW(count(*), count(k), sum(k), avg(l), min(t), max(n), bool_and(k > 0), var_pop(l), count(DISTINCT k), any_value(k), bit_and(l))::text FROM @_far WHERE id < 1500', 'ZedstoreAgg');

@@ -6,11 +6,11 @@ CREATE SCHEMA vector_param;
 SET search_path = vector_param, public;
 SET max_parallel_workers_per_gather = 0;
 SET zedstore.min_segment_rows = 1024;
+\set ECHO none
 CREATE TABLE h_par (id int, k int, n numeric(10,2), f float8, t text, d date, ts timestamptz, flag bool) USING heap;
 INSERT INTO h_par SELECT g, CASE WHEN g % 11 = 0 THEN NULL ELSE g % 7 END, g / 7.0, g / 3.0, 'text ' || g % 9, date '2020-01-01' + g % 400,
 	timestamptz '2020-01-01' + g * interval '1 hour', g % 3 = 0 FROM generate_series(1, 6000) g;
-CREATE TABLE z_par (LIKE h_par) USING zedstore;
-INSERT INTO z_par SELECT * FROM h_par ORDER BY id;
+CALL test.twin('par', 'id');
 INSERT INTO h_par (id, k, n) SELECT g, g % 7, 1.5 FROM generate_series(6001, 6010) g;
 INSERT INTO z_par (id, k, n) SELECT g, g % 7, 1.5 FROM generate_series(6001, 6010) g;
 -- stable functions: one that gives a value, one that raises
@@ -25,6 +25,7 @@ CREATE FUNCTION prepared(what text, condition text, types text, vals text, tail 
 		FROM (SELECT ROW(%s)::text AS r FROM @_par t WHERE %s %s) x', what, condition, tail),
 		types, vals, 100)
 $$;
+\set ECHO all
 SELECT prepared(what, cond, types, vals, tail), cond, left(vals, 30) FROM (VALUES
 	('count(*), sum(n)', 'id < $1', '(int)', '2000', ''), ('count(*)', 'id < $1', '(int)', 'NULL', ''), ('count(*)', 'id < $1', '(bigint)', '4000000000', ''),
 	('k, count(*), avg(n)', 'id BETWEEN $1 AND $2', '(int, int)', '100, 4000', 'GROUP BY k'), ('count(*)', 'n < $1', '(numeric)', '99.995', ''),

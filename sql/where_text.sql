@@ -4,11 +4,8 @@
 \set batches :abs_srcdir '/sql/include/batches.sql'
 \i :batches
 SET max_parallel_workers_per_gather = 0;
-CREATE FUNCTION twins(what text, condition text, tail text) RETURNS text LANGUAGE sql AS $$
-	SELECT test.by_batches('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C")' ||
-		' FROM (SELECT ROW(' || what || ')::text AS r FROM @_some t WHERE ' || condition || ' ' ||
-		tail || ') s', 'Zedstore(Agg|Scan)', 'v', 40)
-$$;
+\set how 'plan => ''Zedstore(Agg|Scan)'', longest => 40'
+\set ECHO none
 CREATE FUNCTION sentence(g int) RETURNS text LANGUAGE sql IMMUTABLE AS $$
 	SELECT string_agg((ARRAY['carefully', 'final', 'deposits', 'sleep', 'quickly', 'the', 'above',
 		'even', 'theodolites', 'haggle', 'furiously', 'ironic', 'accounts', 'among', 'packages',
@@ -23,13 +20,14 @@ SELECT g, (g * 7919::bigint % 1000)::int, CASE WHEN g % 13 > 0 THEN s END,
 	CASE WHEN g % 5000 = 7 THEN repeat('overflow ', 2000) || g WHEN g % 7 > 0 THEN s END,
 	left(s, 40)
 FROM generate_series(1, 30000) g, LATERAL (SELECT sentence(g) AS s OFFSET 0) l;
-CREATE TABLE z_some (LIKE h_some) USING zedstore;
-INSERT INTO z_some SELECT * FROM h_some ORDER BY id;
+CALL test.twin('some', 'id');
 -- one row is gone, and the last vector is not full
 DELETE FROM h_some WHERE id = 20000;
 DELETE FROM z_some WHERE id = 20000;
+\set ECHO all
 SELECT attname, string_agg(DISTINCT regexp_replace(encodings, ':\d+', '', 'g'), ' ')
 FROM pg_zs_segments('z_some') WHERE attno > 2 GROUP BY 1 ORDER BY 1;
+\set ECHO none
 CREATE TABLE asked (what text, condition text, tail text DEFAULT '');
 -- rows of a filter: few, one in a stretch, none, all of a vector
 INSERT INTO asked VALUES
@@ -64,10 +62,13 @@ INSERT INTO asked VALUES
 INSERT INTO asked VALUES
 	('id, long, often', 'k < 15 AND long LIKE ''%sleep%'''), ('t.*', 'k = 77'),
 	('id, long, big', 'k < 50 AND long LIKE ''%ironic%'' AND random() >= 0');
-SELECT left(what, 30) AS what, left(condition, 30) AS condition, twins(what, condition, tail)
+\set ECHO all
+SELECT left(what, 30) AS what, left(condition, 30) AS condition,
+	test.twins('some', what, condition => condition, tail => tail, :how)
 FROM asked ORDER BY asked.what COLLATE "C", asked.condition COLLATE "C";
 SET zedstore.enable_partial_vectors = off;
-SELECT count(*) FROM asked WHERE twins(what, condition, tail) !~ '^v';
+SELECT count(*) FROM asked
+WHERE test.twins('some', what, condition => condition, tail => tail, :how) !~ '^v';
 RESET zedstore.enable_partial_vectors;
 -- more of a vector while the cursor is in it
 BEGIN;
@@ -79,4 +80,4 @@ MOVE BACKWARD ALL IN c;
 FETCH 1 FROM c;
 COMMIT;
 DROP TABLE h_some, z_some, asked;
-DROP FUNCTION twins, sentence;
+DROP FUNCTION sentence;

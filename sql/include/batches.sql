@@ -68,6 +68,55 @@ create or replace function test.small_and_large() returns text[] language sql as
 		['verify', '0', '8'], ['verify', '5', '8'], ['rows', '0', '8'], ['rows', '5', '8']]
 $$;
 
+-- Runs as a list of <mode>[:<groups>[:<workers>]], e.g. 'off force:20 verify:0:4'.
+create or replace function test.runs(list text) returns text[] language sql as $$
+	select array_agg(array[r[1], coalesce(r[2], '0'), coalesce(r[3], '8')] order by n)
+	from string_to_table(list, ' ') with ordinality l(run, n), string_to_array(run, ':') r
+$$;
+
+-- Twins: what a query returns from h_<of> and from z_<of>, as test.by_batches() asks and answers.
+-- The query is SELECT what FROM @_of t WHERE condition GROUP BY keys tail, or the one given as a
+-- whole; its rows come as one string, sorted, or as they are where "ordered".  With a "switch" it
+-- is asked a second time with that setting off, in "switch_runs", and must return the same, with
+-- the mark "switch_mark" in front, if that is given.
+create or replace function test.twins("of" text default null, what text default null, keys text default '',
+	condition text default null, tail text default '', query text default null, ordered bool default false,
+	plan text default 'ZedstoreAgg\) on', mark text default 'v', longest int default null,
+	runs text[] default array[['none', '0', '8'], ['single', '0', '8'], ['off', '0', '8'], ['force', '0', '8'], ['verify', '0', '8'], ['rows', '0', '8']],
+	switch text default null, switch_mark text default null, switch_runs text[] default array[['force', '0', '8']])
+returns text language plpgsql as $$
+declare
+	rest constant text := format(' FROM @_%s t%s%s %s', "of", ' WHERE ' || condition, nullif(' GROUP BY ' || keys, ' GROUP BY '), tail);
+	whole text;
+	result text;
+	off text;
+begin
+	if query is not null then
+		whole := format('SELECT string_agg(r::text, '' '' ORDER BY r::text COLLATE "C") FROM (%s) r', query);
+	elsif ordered then
+		whole := format('SELECT string_agg(x::text, '' '') FROM (SELECT %s%s) x', what, rest);
+	else
+		whole := format('SELECT string_agg(r, '' '' ORDER BY r COLLATE "C") FROM (SELECT ROW(%s)::text AS r%s) s', what, rest);
+	end if;
+	result := test.by_batches(whole, plan, mark, longest, runs);
+	if switch is not null then
+		perform set_config(switch, 'off', true);
+		off := test.by_batches(whole, plan, mark, longest, switch_runs);
+		perform set_config(switch, 'on', true);
+		if regexp_replace(off, '^[^ ]+ ', '') <> regexp_replace(result, '^[^ ]+ ', '') or off not like coalesce(switch_mark, '%') || ' %' then
+			return format('DIFFERENT: %s and %s', result, off);
+		end if;
+	end if;
+	return result;
+end $$;
+
+-- Makes z_<name> from h_<name>: a table of ours with the same columns and rows, loaded in this order.
+create or replace procedure test.twin(name text, ordering text default null) language plpgsql as $$
+begin
+	execute format('create table z_%1$s (like h_%1$s) using zedstore', name);
+	execute format('insert into z_%1$s select * from h_%1$s%2$s', name, ' order by ' || ordering);
+end $$;
+
 -- Is the only value of a query with parameters ($1, ...) of these types the same on heap and, in
 -- each mode of zedstore.debug_vector, on zedstore, in custom and in generic plans?  If so that
 -- value or its md5, as above; in front "v" if a generic plan goes by batches, else "-".
