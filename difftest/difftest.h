@@ -121,6 +121,12 @@ extern void twins_reset(void);
  * succeeded.  $AM stands for the side's access method, $SIDE for h or z.
  */
 extern bool both(int session, Compare compare, const char *sql);
+
+/*
+ * The same for expressions that may raise an error: not only must both sides fail or none, the
+ * first error must be the same, unless the plans of the query find or join rows in different ways.
+ */
+extern bool both_alike(int session, Compare compare, const char *sql, const char *query);
 extern bool both_copy_in(int session, const char *sql, const char *data, size_t len);
 extern void both_send(int session, const char *sql);
 extern void both_wait_blocked(int session);
@@ -143,6 +149,7 @@ extern void compare_modes(int session, const char *sql);
 extern PGTransactionStatusType status_of(int session);
 extern long statements_run;
 extern long statements_failed;
+extern long statements_apart;	/* of both_alike(): not alike, and the plans differ */
 
 /* ---- types.c */
 
@@ -253,6 +260,10 @@ extern void step_subquery(int session);
 /* ---- joins.c */
 
 extern void joins_round(uint64_t seed);
+
+/* ---- errors.c */
+
+extern void errors_round(uint64_t seed);
 
 /* ---- motion.c: small tables, rows that move, cursors */
 

@@ -128,7 +128,7 @@ exec_or_die(PGconn *conn, const char *sql)
 static void
 usage(void)
 {
-	printf("difftest [OPTION]... [sequential|concurrent|both|joins]\n"
+	printf("difftest [OPTION]... [sequential|concurrent|both|joins|errors]\n"
 		   "  --conninfo=STRING   the server; databases difftest_* are created in it\n"
 		   "  --seed=N            of the first round, the next one has N + 1 (1)\n"
 		   "  --rounds=N          (1)\n"
@@ -158,6 +158,7 @@ main(int argc, char **argv)
 	bool		sequential;
 	bool		concurrent;
 	bool		joins;
+	bool		errors;
 	int			failed = 0;
 	int			round;
 	double		began = now_seconds();
@@ -210,7 +211,8 @@ main(int argc, char **argv)
 	sequential = strcmp(mode, "sequential") == 0 || strcmp(mode, "both") == 0;
 	concurrent = strcmp(mode, "concurrent") == 0 || strcmp(mode, "both") == 0;
 	joins = strcmp(mode, "joins") == 0;
-	if (!sequential && !concurrent && !joins)
+	errors = strcmp(mode, "errors") == 0;
+	if (!sequential && !concurrent && !joins && !errors)
 	{
 		usage();
 		return 2;
@@ -219,7 +221,7 @@ main(int argc, char **argv)
 	conn = connect_to("postgres", "");
 	server_version = PQserverVersion(conn);
 	PQfinish(conn);
-	if (sequential || joins)
+	if (sequential || joins || errors)
 		prepare_sequential();
 	if (concurrent)
 		prepare_concurrent();
@@ -233,6 +235,8 @@ main(int argc, char **argv)
 		 * alone
 		 */
 		bool		is_concurrent = concurrent && (!sequential || seed % 3 == 0);
+		const char *kind = joins ? "joins" : errors ? "errors" : is_concurrent ? "concurrent" :
+			"sequential";
 
 		if (now_seconds() - last_said > 60)
 		{
@@ -241,9 +245,11 @@ main(int argc, char **argv)
 					last_said - began, round, failed, statements_run);
 		}
 		round_failed = false;
-		log_open(joins ? "joins" : is_concurrent ? "concurrent" : "sequential", seed);
+		log_open(kind, seed);
 		if (joins)
 			joins_round(seed);
+		else if (errors)
+			errors_round(seed);
 		else if (is_concurrent)
 			concurrent_round(seed);
 		else
@@ -254,7 +260,7 @@ main(int argc, char **argv)
 			failed++;
 			fprintf(stderr, "  again: difftest --seed=%llu --steps=%d %s\n",
 					(unsigned long long) seed, options.steps,
-					joins ? "joins" : is_concurrent ? "concurrent" : "sequential");
+					kind);
 			if (!options.keep_going)
 			{
 				round++;
@@ -262,6 +268,8 @@ main(int argc, char **argv)
 			}
 		}
 	}
+	if (statements_apart > 0)
+		printf("%ld statements raised something else, whose plans differ\n", statements_apart);
 	printf("%d rounds, %d with a difference; %ld statements, %ld of them errors; %.0f s\n", round,
 		   failed, statements_run,
 		   statements_failed, now_seconds() - began);

@@ -29,6 +29,7 @@ static const char *const databases[2] = {"difftest_h", "difftest_z"};
 static const char *const access_methods[2] = {"heap", "zedstore"};
 long		statements_run;
 long		statements_failed;
+long		statements_apart;
 static double sent_at;
 
 /* ---- sessions */
@@ -305,8 +306,9 @@ both_send(int session, const char *sql)
 	}
 }
 
-bool
-both_finish(int session, Compare compare)
+/* Waits for both answers. */
+static void
+finish(int session, Compare compare)
 {
 	double		heap_at = 0;
 
@@ -327,9 +329,14 @@ both_finish(int session, Compare compare)
 		if (side == HEAP)
 			heap_at = now_seconds();
 	}
-	compare_outcomes(compare);
 	if (now_seconds() - sent_at > 3)
 		log_line("# slow: heap %.1f s, both %.1f s", heap_at - sent_at, now_seconds() - sent_at);
+}
+
+/* What the log says of heap's outcome; did the statement succeed? */
+static bool
+log_outcome(Compare compare)
+{
 	if (outcomes[HEAP].failed)
 	{
 		statements_failed++;
@@ -340,6 +347,108 @@ both_finish(int session, Compare compare)
 	else
 		log_line("# %s %d rows", outcomes[HEAP].message.data, outcomes[HEAP].nlines);
 	return !outcomes[HEAP].failed;
+}
+
+bool
+both_finish(int session, Compare compare)
+{
+	finish(session, compare);
+	compare_outcomes(compare);
+	return log_outcome(compare);
+}
+
+/* ---- plans of the same shape */
+
+/*
+ * Adds how a plan's line finds or joins rows, if it does, in words that both sides have in common.
+ * Nodes of ours that aggregate, sort or cache stand for the scan below them.
+ */
+static void
+add_shape(Buf *shape, const char *line)
+{
+	static const char *const ours[] =
+		{"Custom Scan (ZedstoreScan)", "Custom Scan (ZedstoreAgg)", "Custom Scan (ZedstoreTopN)",
+		"Custom Scan (ZedstoreOrder)"};
+	const char *node = strstr(line, "->  ");
+	const char *end;
+
+	node = node != NULL ? node + 4 : line + strspn(line, " ");
+	if (strncmp(node, "Parallel ", 9) == 0)
+		node += 9;
+	for (int i = 0; i < (int) lengthof(ours); i++)
+	{
+		size_t		len = strlen(ours[i]);
+
+		if (strncmp(node, ours[i], len) == 0 && strncmp(node + len, " on ", 4) == 0)
+		{
+			buf_add(shape, "Seq Scan%s\n", node + len);
+			return;
+		}
+	}
+	/* "Hash Join", "Nested Loop Left Join", "Index Scan using i on t", but no conditions */
+	end = strchr(node, ':');
+	if (end != NULL || strncmp(node, "Custom", 6) == 0)
+		return;
+	if (strstr(node, "Join") != NULL || strncmp(node, "Nested Loop", 11) == 0 ||
+		strstr(node, " Scan ") != NULL)
+		buf_add(shape, "%s\n", node);
+}
+
+/* How a side finds and joins rows. */
+static void
+plan_shape(Side side, int session, const char *sql, Buf *shape)
+{
+	PGconn	   *conn = conns[side][session];
+	PGresult   *res;
+
+	exec_or_die(conn, "begin; set local zedstore.enable_adaptive_join = off");
+	res = PQexec(conn, S("explain (costs off) %s", for_side(sql, side)));
+	buf_clear(shape);
+	for (int i = 0; i < PQntuples(res); i++)
+	{
+		log_line("# %c %s", side == HEAP ? 'h' : 'z', PQgetvalue(res, i, 0));
+		add_shape(shape, PQgetvalue(res, i, 0));
+	}
+	PQclear(res);
+	exec_or_die(conn, "rollback");
+}
+
+/* May what only one side raises come from plans that find or join rows in different ways? */
+static bool
+plans_differ(int session, const char *sql)
+{
+	static Buf	shapes[2];
+
+	for (int side = HEAP; side <= ZED; side++)
+	{
+		if (PQtransactionStatus(conns[side][session]) != PQTRANS_IDLE)
+			exec_or_die(conns[side][session], "rollback");
+		plan_shape(side, session, sql, &shapes[side]);
+	}
+	return strcmp(shapes[HEAP].data, shapes[ZED].data) != 0;
+}
+
+bool
+both_alike(int session, Compare compare, const char *sql, const char *query)
+{
+	Outcome    *h = &outcomes[HEAP];
+	Outcome    *z = &outcomes[ZED];
+
+	both_send(session, sql);
+	finish(session, compare);
+	if (!h->lost && !z->lost && strncmp(z->sqlstate, "XX", 2) != 0 &&
+		strcmp(h->sqlstate, z->sqlstate) != 0)
+	{
+		log_line("# heap %s, zedstore %s", h->sqlstate, z->sqlstate);
+		statements_apart++;
+		if (plans_differ(session, query))
+			return false;
+		report(!h->failed ? "only zedstore failed" : !z->failed ? "only heap failed" :
+			   "different errors");
+		return false;
+	}
+	compare_outcomes(compare);
+	return log_outcome(compare);
 }
 
 bool
