@@ -298,7 +298,7 @@ zsagg_is_string(const ZsAgg *agg)
 
 /* agg_classify.c */
 
-extern bool zsagg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
+extern bool zsagg_classify_unbound(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg);
 
 /* agg_known.c */
 

@@ -41,8 +41,8 @@ typedef struct ZsGroups ZsGroups;
 
 extern bool zsagg_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop,
 								 ZsGroupKey *key);
-extern bool zsagg_group_classify_folded(TupleDesc desc, Index varno, Node *expr, Oid eqop,
-										ZsGroupKey *key);
+extern bool zsagg_group_classify_unbound(TupleDesc desc, Index varno, Node *expr, Oid eqop,
+										 ZsGroupKey *key);
 
 /* ---- group.c ---- */
 

@@ -24,6 +24,8 @@ typedef struct ZsFilter ZsFilter;
 
 /* ---- expr_filter.c ---- */
 
+extern bool zsexpr_filter_clause_possible(TupleDesc desc, Index varno, Node *clause,
+										  int *nvectors);
 extern bool zsexpr_filter_possible(TupleDesc desc, Index varno, List *clauses);
 extern ZsFilter *zsexpr_filter_create(TupleDesc desc, Index varno, List *clauses, int nfirst,
 									  PlanState *node, PlanState *parent);

@@ -24,7 +24,7 @@
 
 #include "zs_agg.h"
 #include "zs_agg_group.h"
-#include "zs_expr_fold.h"
+#include "zs_expr_program.h"
 
 /*
  * DISTINCT: the result depends neither on the order of the values nor on which of equal ones is
@@ -119,28 +119,28 @@ classify(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
  * their values turn out to be?  Programs in *agg are not to run if there are such parts.
  */
 bool
-zsagg_classify_folded(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
+zsagg_classify_unbound(TupleDesc desc, Index varno, Aggref *aggref, ZsAgg *agg)
 {
-	Aggref	   *folded = makeNode(Aggref);
+	Aggref	   *unbound = makeNode(Aggref);
 	ListCell   *lc;
 
-	memcpy(folded, aggref, sizeof(Aggref));
+	memcpy(unbound, aggref, sizeof(Aggref));
 	if (aggref->aggfilter != NULL)
 	{
-		folded->aggfilter = (Expr *) zsexpr_fold_with_nulls((Node *) aggref->aggfilter);
-		if (folded->aggfilter == NULL)
+		unbound->aggfilter = (Expr *) zsexpr_unbound((Node *) aggref->aggfilter);
+		if (unbound->aggfilter == NULL)
 			return false;
 	}
-	folded->args = NIL;
+	unbound->args = NIL;
 	foreach(lc, aggref->args)
 	{
 		TargetEntry *tle = flatCopyTargetEntry(lfirst_node(TargetEntry, lc));
 
-		tle->expr = (Expr *) zsexpr_fold_with_nulls((Node *) tle->expr);
+		tle->expr = (Expr *) zsexpr_unbound((Node *) tle->expr);
 		if (tle->expr == NULL)
 			return false;
-		folded->args = lappend(folded->args, tle);
+		unbound->args = lappend(unbound->args, tle);
 	}
-	Assert(list_length(folded->args) == list_length(aggref->args));
-	return classify(desc, varno, folded, agg);
+	Assert(list_length(unbound->args) == list_length(aggref->args));
+	return classify(desc, varno, unbound, agg);
 }

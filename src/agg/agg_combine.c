@@ -51,7 +51,7 @@ zsagg_state_of(const Aggref *aggref)
 	return zsagg_ops_of(&agg)->state;
 }
 
-/* As zsagg_classify_folded(), of an aggregate over states that are integers or images. */
+/* As zsagg_classify_unbound(), of an aggregate over states that are integers or images. */
 bool
 zsagg_classify_state(TupleDesc desc, Index varno, const Aggref *aggref, ZsAgg *agg)
 {

@@ -22,7 +22,7 @@
 #include "utils/uuid.h"
 
 #include "group_internal.h"
-#include "zs_expr_fold.h"
+#include "zs_expr_program.h"
 #include "zs_agg.h"
 #include "zs_compat.h"
 
@@ -114,9 +114,9 @@ zsagg_group_classify(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupK
  * there are any.
  */
 bool
-zsagg_group_classify_folded(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
+zsagg_group_classify_unbound(TupleDesc desc, Index varno, Node *expr, Oid eqop, ZsGroupKey *key)
 {
-	Node	   *folded = zsexpr_fold_with_nulls(expr);
+	Node	   *unbound = zsexpr_unbound(expr);
 
-	return folded != NULL && zsagg_group_classify(desc, varno, folded, eqop, key);
+	return unbound != NULL && zsagg_group_classify(desc, varno, unbound, eqop, key);
 }

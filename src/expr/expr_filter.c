@@ -11,7 +11,7 @@
  *	2. programs do not raise.  One that meets what it must not decide says so, and the whole batch
  *	   is taken row by row, by all clauses in order, as rows are asked for: an error comes when core
  *	   would raise it, and not at all behind a LIMIT;
- *	3. a part of a clause that looks at no column (expr_fold.c) is evaluated when the first row
+ *	3. a part of a clause that looks at no column (expr_bind.c) is evaluated when the first row
  *	   comes to its clause.  If it may raise an error, or run a subplan, no clause in front of it
  *	   may be left to be tested later.
  *
@@ -29,12 +29,11 @@
 
 #include "executor/executor.h"
 #include "portability/instr_time.h"
-#include "utils/memutils.h"
 
 #include "zs_clause.h"
 #include "zs_expr_filter.h"
-#include "zs_expr_fold.h"
 #include "zs_expr_guc.h"
+#include "zs_expr_program.h"
 
 /*
  * Programs are measured in so many batches at the beginning of each period, which ends with a new
@@ -45,15 +44,14 @@
 
 typedef struct FilterClause
 {
-	Node	   *expr;
 	ExprState  *rowwise;
-	List	   *parts;			/* without columns: ZsFoldedPart */
-	bool		has_program;	/* may it have one, whatever its parts turn out to be? */
+	ZsProgram	program;
+	ZsQual	   *qual;			/* NULL: it has no program, whatever its parameters turn out to be;
+								 * runs if the program does not wait */
 
 	/* since the filter was started last */
 	bool		by_batch;		/* applied to batches */
-	ZsQual	   *program;		/* NULL: not made yet */
-	bool		movable;		/* cannot raise an error, and has its program */
+	bool		movable;		/* cannot raise an error, and its program may run */
 
 	/* what was measured of the program */
 	uint64		nruns;
@@ -70,15 +68,13 @@ struct ZsFilter
 	TupleDesc	desc;
 	Index		varno;
 	PlanState  *node;
-	ExprContext *econtext;		/* of parts, and of rows that are verified */
+	ExprContext *econtext;		/* of what is forgotten at once, and of rows that are verified */
+	ZsPrograms *programs;		/* of its clauses */
 	int			nfirst;			/* clauses that may be taken out of order */
 	int			nclauses;
 	FilterClause *clauses;
 	int			nvectors;		/* that the clauses' programs need */
-	bool		has_parts;		/* some clauses have some */
 	bool		started;
-	MemoryContext context;		/* programs and values that a start changes */
-
 	int		   *order;			/* in which programs run: numbers of clauses that are applied to
 								 * batches */
 	int			norder;
@@ -92,63 +88,51 @@ struct ZsFilter
 /* ---- programs -------------------------------------------------------------------------- */
 
 /*
- * Can there be programs for all clauses, whatever their parameters turn out to be?  Reads system
- * catalogs.
+ * Can there be a program for the clause, whatever its parameters turn out to be?  *nvectors: that
+ * the programs of a filter need, so far.  Reads system catalogs.
  */
+bool
+zsexpr_filter_clause_possible(TupleDesc desc, Index varno, Node *clause, int *nvectors)
+{
+	Node	   *expr = zsexpr_unbound(clause);
+
+	Assert(desc != NULL && varno > 0);
+	return expr != NULL && zsexpr_qual_has_program(desc, varno, expr, nvectors) &&
+		*nvectors <= ZS_MAX_FILTER_VECTORS;
+}
+
+/* As zsexpr_filter_clause_possible(), of all clauses together. */
 bool
 zsexpr_filter_possible(TupleDesc desc, Index varno, List *clauses)
 {
 	int			nvectors = 0;
 	ListCell   *lc;
 
-	Assert(desc != NULL && varno > 0);
 	foreach(lc, clauses)
 	{
-		Node	   *expr = zsexpr_fold_with_nulls(lfirst(lc));
-
-		if (expr == NULL || !zsexpr_qual_has_program(desc, varno, expr, &nvectors) ||
-			nvectors > ZS_MAX_FILTER_VECTORS)
+		if (!zsexpr_filter_clause_possible(desc, varno, lfirst(lc), &nvectors))
 			return false;
 	}
 	return true;
-}
-
-/* The clause with the values of its parts; NULLs where they are not known. */
-static Node *
-with_values(const FilterClause *clause)
-{
-	return zsexpr_fold_replace(clause->expr, clause->parts);
-}
-
-/* The program with the values that parts have now; NULL: there is none. */
-static ZsQual *
-compile(const ZsFilter *filter, const FilterClause *clause)
-{
-	return zsexpr_qual_compile(filter->desc, filter->varno, with_values(clause));
 }
 
 /* Makes a clause, all zeros, ready.  parent: see zsexpr_filter_create(). */
 static void
 init_clause(ZsFilter *filter, FilterClause *clause, Node *expr, PlanState *parent)
 {
-	clause->expr = expr;
-	clause->rowwise = ExecInitQual(list_make1(expr), parent);
-	clause->parts = zsexpr_fold_find(expr);
-	zsexpr_fold_init(clause->parts, parent);
-	filter->has_parts = filter->has_parts || clause->parts != NIL;
-	if (zsexpr_fold_is_possible(clause->parts))
-	{
-		ZsQual	   *program = compile(filter, clause);
+	Node	   *unbound = zsexpr_unbound(expr);
 
-		if (program != NULL)
-		{
-			filter->nvectors += zsexpr_qual_nvectors(program);
-			clause->rank = zsexpr_qual_rank(program);
-		}
-		clause->has_program = program != NULL && filter->nvectors <= ZS_MAX_FILTER_VECTORS;
-		/* that one has no values yet */
-		clause->program = clause->parts == NIL && clause->has_program ? program : NULL;
+	clause->rowwise = ExecInitQual(list_make1(expr), parent);
+	if (unbound != NULL)
+		clause->qual = zsexpr_qual_compile(filter->desc, filter->varno, unbound);
+	if (clause->qual != NULL)
+	{
+		filter->nvectors += zsexpr_qual_nvectors(clause->qual);
+		clause->rank = zsexpr_qual_rank(clause->qual);
+		if (filter->nvectors > ZS_MAX_FILTER_VECTORS)
+			clause->qual = NULL;
 	}
+	zsexpr_programs_add_condition(filter->programs, &clause->program, expr, &clause->qual);
 }
 
 /*
@@ -170,10 +154,9 @@ zsexpr_filter_create(TupleDesc desc, Index varno, List *clauses, int nfirst, Pla
 	filter->node = node;
 	filter->nfirst = nfirst;
 	filter->econtext = CreateExprContext(node->state);
+	filter->programs = zsexpr_programs_create(desc, varno, node, parent);
 	filter->clauses = palloc0(Max(list_length(clauses), 1) * sizeof(FilterClause));
 	filter->order = palloc0(Max(list_length(clauses), 1) * sizeof(int));
-	filter->context = AllocSetContextCreate(CurrentMemoryContext, "zedstore filter",
-											ALLOCSET_SMALL_SIZES);
 	filter->by_rows = zs_debug_vector == ZS_DEBUG_VECTOR_ROWS;
 	filter->verify = zs_debug_vector == ZS_DEBUG_VECTOR_VERIFY;
 	foreach(lc, clauses)
@@ -190,50 +173,39 @@ zsexpr_filter_rest(const ZsFilter *filter)
 
 	for (int i = 0; i < filter->nclauses; i++)
 	{
-		if (!filter->clauses[i].has_program || i >= filter->nfirst)
-			rest = lappend(rest, filter->clauses[i].expr);
+		if (filter->clauses[i].qual == NULL || i >= filter->nfirst)
+			rest = lappend(rest, filter->clauses[i].program.expr);
 	}
 	return rest;
 }
 
-/*
- * Evaluates those parts of the clause whose values are there; false if another one is among them.
- * *all_possible: the executor comes to these whenever it comes to the clause.
- */
-static bool
-evaluate_ready_parts(ZsFilter *filter, FilterClause *clause, bool *all_possible)
-{
-	bool		all = true;
-	ListCell   *lc;
-
-	*all_possible = true;
-	foreach(lc, clause->parts)
-	{
-		ZsFoldedPart *part = lfirst(lc);
-
-		if (zsexpr_fold_is_ready(part, filter->node))
-			zsexpr_fold_evaluate(part, filter->econtext, filter->context);
-		else
-		{
-			all = false;
-			*all_possible = *all_possible && part->is_direct;
-		}
-	}
-	return all;
-}
-
-/* Can evaluating the clause for a row, as far as its parts are known, raise an error? */
+/* Can evaluating the expression for a row raise an error? */
 static bool
 may_raise(const ZsFilter *filter, Node *expr)
 {
 	return zsscan_expression_may_raise(expr, filter->node->state->es_param_list_info);
 }
 
-/* Can the clause change places with others?  Its parts are known. */
+/*
+ * The same of the clause, as far as its parameters are known.  A part without columns that has no
+ * value may raise an error, as the expression that it is.
+ */
+static bool
+clause_may_raise(const ZsFilter *filter, const FilterClause *clause)
+{
+	MemoryContext old = MemoryContextSwitchTo(filter->econtext->ecxt_per_tuple_memory);
+	bool		result = may_raise(filter, zsexpr_program_known_expr(&clause->program));
+
+	MemoryContextSwitchTo(old);
+	ResetExprContext(filter->econtext);
+	return result;
+}
+
+/* Can the clause change places with others? */
 static bool
 is_movable(const ZsFilter *filter, const FilterClause *clause)
 {
-	return clause->program != NULL && !may_raise(filter, with_values(clause));
+	return clause->qual != NULL && !clause->program.waits && !clause_may_raise(filter, clause);
 }
 
 /* Moves clauses to where those before and behind them are better or worse. */
@@ -256,7 +228,10 @@ order_clauses(ZsFilter *filter)
 	}
 }
 
-/* Decides which clauses are applied to batches. */
+/*
+ * Decides which clauses are applied to batches: those that have programs by now, and those that get
+ * one when a row comes to them.
+ */
 static void
 choose_clauses(ZsFilter *filter)
 {
@@ -267,26 +242,21 @@ choose_clauses(ZsFilter *filter)
 	for (int i = 0; i < filter->nclauses; i++)
 	{
 		FilterClause *clause = &filter->clauses[i];
-		bool		possible;
-		bool		known = evaluate_ready_parts(filter, clause, &possible);
+		const ZsProgram *program = &clause->program;
 
-		clause->by_batch = clause->movable = false;
 		if (i >= filter->nfirst)
 			ended = true;
-		if (!ended && clause->has_program && possible && (known || !filter->has_rest))
-		{
-			if (clause->program == NULL && known)
-				clause->program = compile(filter, clause);
-			clause->by_batch = clause->program != NULL || !known;
-			clause->movable = known && is_movable(filter, clause);
-		}
+		clause->by_batch = !ended && clause->qual != NULL &&
+			(program->bound ? !program->waits :
+			 !filter->has_rest && zsexpr_program_is_bound_by_row(program));
+		clause->movable = clause->by_batch && is_movable(filter, clause);
 		if (clause->by_batch)
 		{
 			filter->order[filter->norder++] = i;
 			continue;
 		}
 		filter->has_rest = true;
-		if (may_raise(filter, known ? with_values(clause) : clause->expr))
+		if (clause_may_raise(filter, clause))
 			ended = filter->rest_may_raise = true;
 	}
 	order_clauses(filter);
@@ -299,32 +269,18 @@ choose_clauses(ZsFilter *filter)
 bool
 zsexpr_filter_start(ZsFilter *filter)
 {
-	MemoryContext old;
+	bool		changed = zsexpr_programs_start(filter->programs);
 
-	if (filter->started && !filter->has_parts)
+	if (filter->started && !changed)
 		return false;
-	for (int i = 0; i < filter->nclauses; i++)
-	{
-		FilterClause *clause = &filter->clauses[i];
-
-		if (clause->parts == NIL)
-			continue;
-		clause->program = NULL;
-		zsexpr_fold_forget(clause->parts);
-	}
-	MemoryContextReset(filter->context);
-	old = MemoryContextSwitchTo(filter->context);
 	choose_clauses(filter);
-	MemoryContextSwitchTo(old);
-	ResetExprContext(filter->econtext);
 	filter->started = true;
 	return true;
 }
 
 /*
  * The clauses that may be taken out of order, for zone maps: with values in the place of their
- * parts, if all of these have one.  A part that has none may raise an error, as the expression that
- * it is.  In the current context.
+ * parts without columns, if all of these have one.  In the current context.
  */
 List *
 zsexpr_filter_clauses(const ZsFilter *filter)
@@ -332,15 +288,7 @@ zsexpr_filter_clauses(const ZsFilter *filter)
 	List	   *result = NIL;
 
 	for (int i = 0; i < filter->nfirst; i++)
-	{
-		const FilterClause *clause = &filter->clauses[i];
-		bool		known = true;
-		ListCell   *lc;
-
-		foreach(lc, clause->parts)
-			known = known && ((ZsFoldedPart *) lfirst(lc))->value != NULL;
-		result = lappend(result, known ? with_values(clause) : clause->expr);
-	}
+		result = lappend(result, zsexpr_program_known_expr(&filter->clauses[i].program));
 	return result;
 }
 
@@ -354,7 +302,7 @@ zsexpr_filter_raises_nothing(const ZsFilter *filter)
 		return false;
 	for (int i = filter->nfirst; i < filter->nclauses; i++)
 	{
-		if (may_raise(filter, filter->clauses[i].expr))
+		if (may_raise(filter, filter->clauses[i].program.expr))
 			return false;
 	}
 	return true;
@@ -377,36 +325,25 @@ zsexpr_filter_rest_may_raise(const ZsFilter *filter)
 }
 
 /*
- * The program of a clause some parts of which were not to be evaluated before a row comes to it.
- * If there is none with their values, this clause and those behind it are tested row by row.
+ * A row has come to a clause whose program waits for it.  If there is none with the values that are
+ * there now, this clause and those behind it are tested row by row.  Errors: those of its parts.
  */
 static bool
-complete_clause(ZsFilter *filter, FilterClause *clause)
+bind_clause(ZsFilter *filter, FilterClause *clause)
 {
-	MemoryContext old = MemoryContextSwitchTo(filter->context);
-	ListCell   *lc;
-
-	Assert(clause->program == NULL && clause->by_batch);
-	foreach(lc, clause->parts)
+	Assert(clause->program.waits && clause->by_batch);
+	clause->program.reached = true;
+	(void) zsexpr_program_bind(filter->programs, &clause->program);
+	if (!clause->program.waits)
 	{
-		ZsFoldedPart *part = lfirst(lc);
-
-		if (part->value == NULL)
-			zsexpr_fold_evaluate(part, filter->econtext, filter->context);
-	}
-	ResetExprContext(filter->econtext);
-	clause->program = compile(filter, clause);
-	if (clause->program != NULL)
 		clause->movable = is_movable(filter, clause);
-	else
-	{
-		/* none of those behind it has been moved in front of it */
-		for (FilterClause *c = clause; c < filter->clauses + filter->nclauses; c++)
-			c->by_batch = c->movable = false;
-		filter->has_rest = filter->rest_may_raise = true;
+		return true;
 	}
-	MemoryContextSwitchTo(old);
-	return clause->program != NULL;
+	/* none of those behind it has been moved in front of it */
+	for (FilterClause *c = clause; c < filter->clauses + filter->nclauses; c++)
+		c->by_batch = c->movable = false;
+	filter->has_rest = filter->rest_may_raise = true;
+	return false;
 }
 
 /* ---- rows ------------------------------------------------------------------------------ */
@@ -510,13 +447,13 @@ run_clause(FilterClause *clause, ZsInput *input, bool measure, uint64 *passed,
 	instr_time	start;
 	instr_time	end;
 
-	Assert(clause->program != NULL && clause->by_batch);
+	Assert(!clause->program.waits && clause->by_batch);
 	if (measure)
 	{
 		INSTR_TIME_SET_CURRENT(start);
 		clause->rows_in += zskernel_bits_count(passed);
 	}
-	if (!zsexpr_qual_run(clause->program, input, passed, &truth, counts))
+	if (!zsexpr_qual_run(clause->qual, input, passed, &truth, counts))
 		return false;
 	zskernel_bits_and(passed, truth.yes);
 	if (measure)
@@ -566,9 +503,9 @@ zsexpr_filter_run(ZsFilter *filter, ZsInput *input, const ZsBatch *batch, uint64
 
 		if (!clause->by_batch)
 			continue;
-		if (clause->program == NULL)
+		if (clause->program.waits)
 		{
-			if (!complete_clause(filter, clause))
+			if (!bind_clause(filter, clause))
 				break;
 			*changed = true;
 		}

@@ -17,13 +17,13 @@
 #include "access/parallel.h"
 #include "commands/explain.h"
 
-#include "node_agg_fold.h"
 #include "node_top.h"
 #include "zs_agg.h"
 #include "zs_agg_group.h"
 #include "zs_agg_spill.h"
 #include "zs_expr_filter.h"
 #include "zs_expr_input.h"
+#include "zs_expr_program.h"
 
 /* What a DISTINCT aggregate has seen (node_agg_distinct.c). */
 typedef struct AggSet
@@ -48,8 +48,8 @@ typedef struct NodeAgg
 	Size		offset;			/* of its value in those of a group */
 	int			filter_column;	/* of a row's values: does it pass FILTER? -1: there is none */
 	int			arg_column;		/* -1: there is none */
-	ZsAggFold	filter_fold;	/* FILTER, and the argument (node_agg_fold.c) */
-	ZsAggFold	arg_fold;
+	ZsProgram	filter_program; /* agg.filter, and agg.expr; all zeros: there is none */
+	ZsProgram	arg_program;
 	bool		ignores;		/* may have what zone maps say it needs not see */
 	AggSet		set;
 } NodeAgg;
@@ -94,19 +94,6 @@ typedef enum AggPhase
 	ZS_AGG_READ,				/* it has none; rows that were written out may be left */
 	ZS_AGG_DONE					/* there are no more groups but those in memory */
 } AggPhase;
-
-/* Parameters and stable functions of keys and aggregates (node_agg_fold.c). */
-typedef struct AggFolds
-{
-	bool		any;
-	bool		wait;			/* some have no values yet */
-	bool		keys_wait;		/* keys have no programs */
-	ZsAggFold  *of_keys;
-	TupleDesc	desc;
-	Index		varno;
-	ExprContext *econtext;
-	MemoryContext context;		/* values and programs that a rescan changes */
-} AggFolds;
 
 /* Groups and their values in memory (node_agg_groups.c). */
 typedef struct AggStore
@@ -212,7 +199,8 @@ typedef struct AggNodeState
 
 	ZsInput    *input;
 	ZsFilter   *filter;
-	AggFolds	folds;
+	ZsPrograms *programs;		/* of keys and aggregates; those of the filter are its own */
+	ZsProgram  *key_programs;
 	AggStore	store;
 	AggBatch	batch;
 	AggRow		row;
@@ -297,19 +285,11 @@ extern bool zsnode_agg_fill_groups(AggNodeState *state);
 extern TupleTableSlot *zsnode_agg_store_group(AggNodeState *state, uint32 group);
 extern void zsnode_agg_choose_groups(AggNodeState *state);
 
-/* ---- parameters (node_agg_fold.c) ---- */
-
-extern void zsnode_agg_folds_init(AggNodeState *state, TupleDesc desc, Index varno);
-extern void zsnode_agg_folds_start(AggNodeState *state);
-extern void zsnode_agg_folds_complete(AggNodeState *state);
-
 /* ---- DISTINCT (node_agg_distinct.c) ---- */
 
 extern bool zsnode_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc,
 									 Index varno, Node *arg);
-
-/* The argument's program is that of the set, too, if it has one; called when it has changed. */
-extern void zsnode_agg_distinct_use_argument(NodeAgg *agg);
+extern void zsnode_agg_sets_use_arguments(AggNodeState *state);
 extern void zsnode_agg_sets_start(AggNodeState *state);
 extern void zsnode_agg_sets_freeze(AggNodeState *state);
 extern void zsnode_agg_sets_finish(AggNodeState *state);

@@ -48,7 +48,7 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	{
 		ZsTruth		truth;
 
-		if (state->aggs[i].filter_fold.waits ||
+		if (state->aggs[i].filter_program.waits ||
 			!zsexpr_qual_run(agg->filter, state->input, passed, &truth, &state->counts.qual))
 			return false;
 		zskernel_bits_and(sel, truth.yes);
@@ -60,7 +60,7 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 		 (agg->kind == ZS_AGG_COUNT && !agg->distinct && agg->expr == NULL && zs_enable_zone_maps &&
 		  zsexpr_input_bounds(state->input, agg->attno, &bounds) && bounds.nnulls == 0)))
 		return true;
-	if (state->aggs[i].arg_fold.waits)
+	if (state->aggs[i].arg_program.waits)
 		return false;
 
 	if (agg->state != ZS_STATE_NONE)
@@ -174,6 +174,18 @@ get_arguments(AggNodeState *state, const uint64 *passed)
 	return true;
 }
 
+/* Has a key no program that may run? */
+static bool
+keys_wait(const AggNodeState *state)
+{
+	for (int k = 0; k < state->nkeys; k++)
+	{
+		if (state->key_programs[k].waits)
+			return true;
+	}
+	return false;
+}
+
 /*
  * Adds the batch.  passed receives the rows that pass the filter, numbers those of their groups.
  * False if the batch has to be taken row by row; then nothing has changed.
@@ -187,13 +199,14 @@ add_columns(AggNodeState *state, const ZsBatch *batch, uint64 *passed, uint32 *n
 
 	if (state->by_rows)
 		return false;
-	zsnode_agg_folds_complete(state);
+	if (zsexpr_programs_bind(state->programs))
+		zsnode_agg_sets_use_arguments(state);
 	decided = zsexpr_filter_run(state->filter, state->input, batch, passed, &state->counts.qual,
 								&changed);
 	if (changed)
 		zsnode_agg_set_scan_filter(state);
 	if (!decided ||
-		((zsexpr_filter_has_rest(state->filter) || state->folds.keys_wait) &&
+		((zsexpr_filter_has_rest(state->filter) || keys_wait(state)) &&
 		 zskernel_bits_any(passed)))
 		return false;
 	if (state->fill.phase == ZS_AGG_READING_AGAIN &&

@@ -126,24 +126,25 @@ zsnode_agg_distinct_init(AggNodeState *state, NodeAgg *agg, TupleDesc desc, Inde
 	TupleDescInitEntry(agg->set.pairdesc, (AttrNumber) n, NULL, exprType(arg), -1, 0);
 	zs_tupledesc_finalize(agg->set.pairdesc);
 	state->has_sets = true;
-	if (!zsagg_group_classify_folded(desc, varno, arg, agg->agg.distinct_eqop,
-									  &agg->set.keys[1]))
-		return false;
-	zsnode_agg_distinct_use_argument(agg);
-	return true;
+	return zsagg_group_classify_unbound(desc, varno, arg, agg->agg.distinct_eqop,
+										&agg->set.keys[1]);
 }
 
-/* The argument's program is that of the set, too, if it has one; called when it has changed. */
+/* Programs of arguments are those of the sets, too; called when they have changed. */
 void
-zsnode_agg_distinct_use_argument(NodeAgg *agg)
+zsnode_agg_sets_use_arguments(AggNodeState *state)
 {
-	ZsGroupKey *key = &agg->set.keys[1];
+	for (int i = 0; i < state->naggs && state->has_sets; i++)
+	{
+		NodeAgg    *agg = &state->aggs[i];
+		ZsGroupKey *key = &agg->set.keys[1];
 
-	if (!agg->agg.distinct || agg->agg.expr == NULL)
-		return;
-	Assert(key->expr != NULL && key->attno == InvalidAttrNumber);
-	Assert(zsexpr_domain(agg->agg.expr) == key->domain);
-	key->expr = agg->agg.expr;
+		if (!agg->agg.distinct || agg->agg.expr == NULL)
+			continue;
+		Assert(key->expr != NULL && key->attno == InvalidAttrNumber);
+		Assert(zsexpr_domain(agg->agg.expr) == key->domain);
+		key->expr = agg->agg.expr;
+	}
 }
 
 /* Empty sets for new groups, below the context of these, which was reset. */

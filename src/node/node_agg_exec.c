@@ -180,11 +180,44 @@ share_programs(AggNodeState *state)
 		if (agg->agg.filter != NULL || agg->agg.expr == NULL)
 			continue;
 		agg->agg.expr = zsexpr_share(agg->agg.expr, nodes);
-		zsnode_agg_distinct_use_argument(agg);
 	}
+	zsnode_agg_sets_use_arguments(state);
 	for (int i = 0; i < ZS_SHARED_BUCKETS; i++)
 		list_free(nodes->buckets[i]);
 	pfree(nodes);
+}
+
+/*
+ * The programs of keys and aggregates, whose columns are those of desc.  Columns come from a slot
+ * that is not the node's: so their parts have no parent.
+ */
+static void
+add_programs(AggNodeState *state, TupleDesc desc, Index varno)
+{
+	ListCell   *lc;
+
+	state->programs = zsexpr_programs_create(desc, varno, &state->css.ss.ps, NULL);
+	state->key_programs = palloc0(Max(state->nkeys, 1) * sizeof(ZsProgram));
+	foreach(lc, state->key_exprs)
+	{
+		int			k = foreach_current_index(lc);
+
+		zsexpr_programs_add_value(state->programs, &state->key_programs[k], lfirst(lc),
+								  &state->keys[k].expr);
+	}
+	foreach(lc, state->aggrefs)
+	{
+		const Aggref *aggref = lfirst_node(Aggref, lc);
+		NodeAgg    *agg = &state->aggs[foreach_current_index(lc)];
+
+		if (aggref->aggfilter != NULL)
+			zsexpr_programs_add_condition(state->programs, &agg->filter_program,
+										  (Node *) aggref->aggfilter, &agg->agg.filter);
+		if (aggref->args != NIL)
+			zsexpr_programs_add_value(state->programs, &agg->arg_program,
+									  (Node *) linitial_node(TargetEntry, aggref->args)->expr,
+									  &agg->agg.expr);
+	}
 }
 
 /* BeginCustomScan: makes programs, and what is needed to run them unless for EXPLAIN alone. */
@@ -216,7 +249,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 	state->key_states = palloc0(Max(state->nkeys, 1) * sizeof(ExprState *));
 	forboth(lc, state->key_exprs, lc2, list_nth(cscan->custom_private, ZS_AGG_EQOPS))
 	{
-		if (!zsagg_group_classify_folded(desc, varno, lfirst(lc), lfirst_oid(lc2),
+		if (!zsagg_group_classify_unbound(desc, varno, lfirst(lc), lfirst_oid(lc2),
 										  &state->keys[foreach_current_index(lc)]))
 			elog(ERROR, "rows cannot be grouped by key %d", foreach_current_index(lc) + 1);
 		zsagg_core_check_equality(get_opcode(lfirst_oid(lc2)));
@@ -235,7 +268,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		NodeAgg    *agg = &state->aggs[foreach_current_index(lc)];
 
 		zsagg_core_check_aggregate(aggref);
-		if (!zsagg_classify_folded(desc, varno, aggref, &agg->agg))
+		if (!zsagg_classify_unbound(desc, varno, aggref, &agg->agg))
 			elog(ERROR, "aggregate %u has no program", aggref->aggfnoid);
 		if (aggref->aggfilter != NULL)
 			agg->filter = ExecInitQual(list_make1(aggref->aggfilter), NULL);
@@ -252,7 +285,7 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		return;
 
 	share_programs(state);
-	zsnode_agg_folds_init(state, desc, varno);
+	add_programs(state, desc, varno);
 	state->batch.vectors = palloc0(Max(state->naggs, 1) * sizeof(ZsColumnVector *));
 	state->batch.groups = zsnode_batch_groups_create(state->naggs);
 	state->batch.totals = palloc0(Max(state->naggs, 1) * sizeof(ZsVectorTotals));

@@ -81,7 +81,8 @@ static void
 start_input(AggNodeState *state)
 {
 	(void) zsexpr_filter_start(state->filter);
-	zsnode_agg_folds_start(state);
+	if (zsexpr_programs_start(state->programs))
+		zsnode_agg_sets_use_arguments(state);
 	zsnode_agg_zones_forget(state);
 	zsexpr_input_start(state->input);
 }

@@ -39,7 +39,6 @@
 #include "utils/rel.h"
 #include "utils/typcache.h"
 
-#include "node_agg_fold.h"
 #include "node_agg_plan.h"
 #include "node_top.h"
 #include "zs_agg.h"

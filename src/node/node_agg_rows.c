@@ -35,7 +35,6 @@
 #include "optimizer/tlist.h"
 #include "utils/memutils.h"
 
-#include "node_agg_fold.h"
 #include "node_agg_plan.h"
 #include "zs_agg.h"
 #include "zs_agg_group.h"
@@ -106,7 +105,7 @@ has_program(List *inputs, Aggref *aggref)
 												  ALLOCSET_DEFAULT_SIZES);
 	MemoryContext old = MemoryContextSwitchTo(program);
 	ZsAgg		agg;
-	bool		result = zsagg_classify_folded(ExecTypeFromExprList(inputs), ZS_ROWS_VARNO,
+	bool		result = zsagg_classify_unbound(ExecTypeFromExprList(inputs), ZS_ROWS_VARNO,
 													aggref, &agg);
 
 	MemoryContextSwitchTo(old);
@@ -234,7 +233,7 @@ can_run(const ZsAggQuery *query, const RowSpec *spec, bool *divisible)
 	{
 		ZsAgg		agg;
 
-		if (!zsagg_classify_folded(desc, ZS_ROWS_VARNO, lfirst_node(Aggref, lc), &agg))
+		if (!zsagg_classify_unbound(desc, ZS_ROWS_VARNO, lfirst_node(Aggref, lc), &agg))
 			return false;
 		ndear += is_dear(&agg, spec) ? 1 : 0;
 		*divisible &= zsagg_has_partial(&agg);

@@ -33,7 +33,7 @@ zsnode_agg_read_row(AggNodeState *state)
 	econtext->ecxt_scantuple = state->input->slot;
 	for (int k = 0; k < state->nkeys; k++)
 	{
-		state->folds.of_keys[k].reached = true;
+		state->key_programs[k].reached = true;
 		if (state->key_states[k] == NULL)
 			state->row.values[k] = slot_getattr(state->input->slot, state->keys[k].attno,
 												&state->row.isnull[k]);
@@ -48,7 +48,7 @@ zsnode_agg_read_row(AggNodeState *state)
 
 		if (agg->filter != NULL)
 		{
-			agg->filter_fold.reached = true;
+			agg->filter_program.reached = true;
 			passes = ExecQual(agg->filter, econtext);
 			state->row.values[agg->filter_column] = BoolGetDatum(passes);
 			state->row.isnull[agg->filter_column] = false;
@@ -57,7 +57,7 @@ zsnode_agg_read_row(AggNodeState *state)
 		{
 			state->row.values[agg->arg_column] = (Datum) 0;
 			state->row.isnull[agg->arg_column] = true;
-			agg->arg_fold.reached = agg->arg_fold.reached || passes;
+			agg->arg_program.reached = agg->arg_program.reached || passes;
 			if (passes)
 				state->row.values[agg->arg_column] =
 					ExecEvalExpr(agg->arg, econtext, &state->row.isnull[agg->arg_column]);

@@ -68,14 +68,14 @@ can_run(Relation rel, Index varno, List *filter, List *keys, List *eqops, List *
 	{
 		ZsGroupKey	key;
 
-		if (!zsagg_group_classify_folded(desc, varno, lfirst(lc), lfirst_oid(lc2), &key))
+		if (!zsagg_group_classify_unbound(desc, varno, lfirst(lc), lfirst_oid(lc2), &key))
 			return false;
 	}
 	foreach(lc, aggrefs)
 	{
 		ZsAgg		agg;
 
-		if (!zsagg_classify_folded(desc, varno, lfirst_node(Aggref, lc), &agg))
+		if (!zsagg_classify_unbound(desc, varno, lfirst_node(Aggref, lc), &agg))
 			return false;
 		*divisible &= zsagg_has_partial(&agg);
 	}

@@ -47,7 +47,6 @@
 #include "zs_clause.h"
 #include "zs_cost.h"
 #include "zs_cost_const.h"
-#include "zs_expr_fold.h"
 #include "zs_expr_guc.h"
 #include "zs_node.h"
 #include "zs_node_scan.h"
@@ -99,16 +98,11 @@ find_vector_clauses(RelOptInfo *rel, RangeTblEntry *rte)
 	foreach(lc, rel->baserestrictinfo)
 	{
 		RestrictInfo *rinfo = lfirst_node(RestrictInfo, lc);
-		List	   *parts;
 
 		if (rinfo->pseudoconstant || !may_come_first(rinfo, level))
 			continue;
-		parts = zsexpr_fold_find((Node *) rinfo->clause);
-		if (zsexpr_fold_is_possible(parts) &&
-			zsexpr_qual_has_program(RelationGetDescr(table), rel->relid,
-									zsexpr_fold_replace((Node *) rinfo->clause, parts),
-									&nvectors) &&
-			nvectors <= ZS_MAX_FILTER_VECTORS)
+		if (zsexpr_filter_clause_possible(RelationGetDescr(table), rel->relid,
+										  (Node *) rinfo->clause, &nvectors))
 			result = lappend(result, rinfo);
 	}
 	table_close(table, NoLock);

@@ -1,17 +1,19 @@
 /*-------------------------------------------------------------------------
  *
- * expr_fold.c
- *	  Parameters and stable functions in filters, as constants of a scan.
+ * expr_bind.c
+ *	  Pseudoconstants: parameters and stable functions, as constants of a program.
  *
- * Programs compare columns with constants.  A clause of a plan may have expressions in their place
+ * Programs compare columns with constants.  An expression of a plan may have others in their place
  * that look at no column: parameters of a prepared statement or of a nested loop, the value of an
  * InitPlan, now() - interval '1 day'.  None of them changes between a scan's start and the next
- * rescan, so the value that it has when the first row comes to it is that of all rows.
+ * rescan, so the value that it has when the first row comes to it is that of all rows.  The planner
+ * calls such an expression a pseudoconstant (clauses.c), and so does this file; it is bound when it
+ * has got its value.
  *
  * When it is evaluated matters, since that may raise an error or run a plan.  The executor comes to
- * all arguments of operators and functions as soon as a row comes to the clause, whatever their
- * values; a part with only such nodes above it is direct.  One below AND, OR or CASE may never be
- * reached.
+ * all arguments of operators and functions as soon as a row comes to the whole expression, whatever
+ * their values; a pseudoconstant with only such nodes above it is direct.  One below AND, OR or
+ * CASE may never be reached.
  *
  * Nothing is looked for within a subplan.  Its test compares with parameters that it sets itself
  * for each of its rows: elsewhere they have no value, though nothing in es_param_exec_vals tells
@@ -20,7 +22,7 @@
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/expr/expr_fold.c
+ * src/expr/expr_bind.c
  *
  *-------------------------------------------------------------------------
  */
@@ -35,20 +37,20 @@
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
 
+#include "expr_bind.h"
 #include "zs_clause.h"
-#include "zs_expr_fold.h"
 
-/* Looking for parts, from the leaves up: each node is come to once. */
+/* Looking for pseudoconstants, from the leaves up: each node is come to once. */
 typedef struct FindContext
 {
-	bool		direct;			/* the executor comes to the node whenever it comes to the clause */
+	bool		direct;			/* the executor comes to the node whenever it comes to the whole */
 	bool		varies;			/* nodes so far: not all have one value for all rows of a scan */
-	List	   *parts;
+	List	   *pseudos;
 } FindContext;
 
 typedef struct ReplaceContext
 {
-	List	   *parts;
+	List	   *pseudos;
 	int			next;			/* number of the next one */
 } ReplaceContext;
 
@@ -86,9 +88,9 @@ returns_set(const Node *node)
 		(IsA(node, OpExpr) && ((const OpExpr *) node)->opretset);
 }
 
-/* Can such a node be a part? */
+/* Can such a node be a pseudoconstant? */
 static bool
-may_be_part(const Node *node)
+may_be_pseudo(const Node *node)
 {
 	switch (nodeTag(node))
 	{
@@ -182,15 +184,15 @@ is_closed(const Node *node)
 	}
 }
 
-/* expression_tree_walker callback: the largest parts take the place of those within them. */
+/* expression_tree_walker callback: the largest ones take the place of those within them. */
 static bool
 find_walker(Node *node, void *arg)
 {
 	FindContext *context = arg;
 	bool		direct = context->direct;
 	bool		varied = context->varies;
-	int			nparts = list_length(context->parts);
-	ZsFoldedPart *part;
+	int			npseudos = list_length(context->pseudos);
+	ZsPseudoConst *pseudo;
 
 	if (node == NULL)
 		return false;
@@ -206,101 +208,96 @@ find_walker(Node *node, void *arg)
 	if (!context->varies &&
 		(check_functions_in_node(node, is_volatile, NULL) || returns_set(node)))
 		context->varies = true;
-	if (!context->varies && may_be_part(node) && !is_constant(node))
+	if (!context->varies && may_be_pseudo(node) && !is_constant(node))
 	{
-		part = palloc0_object(ZsFoldedPart);
-		part->expr = (Expr *) node;
-		part->is_direct = direct;
-		context->parts = lappend(list_truncate(context->parts, nparts), part);
+		pseudo = palloc0_object(ZsPseudoConst);
+		pseudo->expr = (Expr *) node;
+		pseudo->is_direct = direct;
+		context->pseudos = lappend(list_truncate(context->pseudos, npseudos), pseudo);
 	}
 	context->varies = context->varies || varied;
 	return false;
 }
 
-/* expression_tree_mutator callback; comes to the parts in the order in which they were found. */
+/* expression_tree_mutator callback; comes to them in the order in which they were found. */
 static Node *
 replace_mutator(Node *node, void *arg)
 {
 	ReplaceContext *context = arg;
-	const ZsFoldedPart *part;
+	const ZsPseudoConst *pseudo;
 
 	if (node == NULL)
 		return NULL;
 	check_stack_depth();
-	if (is_closed(node) || context->next == list_length(context->parts))
+	if (is_closed(node) || context->next == list_length(context->pseudos))
 		return node;
-	part = list_nth(context->parts, context->next);
-	if ((Node *) part->expr != node)
+	pseudo = list_nth(context->pseudos, context->next);
+	if ((Node *) pseudo->expr != node)
 		return expression_tree_mutator(node, replace_mutator, arg);
 	context->next++;
-	if (part->value != NULL)
-		return (Node *) part->value;
+	if (pseudo->value != NULL)
+		return (Node *) pseudo->value;
 	return (Node *) makeNullConst(exprType(node), exprTypmod(node), exprCollation(node));
 }
 
 /*
- * The parts of the clause that look at no column and are no constants yet, as a list of
- * ZsFoldedPart.  Those that have a value other than the last time they were looked at (volatile
- * functions, SubPlans) stay what they are, and the clause has no program then; nor are there parts
- * within SubPlans, whose parameters are their own.
+ * The pseudoconstants of the expression that are no constants yet, as a list of ZsPseudoConst.
+ * What has a value other than the last time it was looked at (volatile functions, SubPlans) stays
+ * what it is, and the expression has no program then; nor are there pseudoconstants within
+ * SubPlans, whose parameters are their own.
  */
 List *
-zsexpr_fold_find(Node *clause)
+zsexpr_bind_find(Node *expr)
 {
 	FindContext context = {.direct = true};
 
-	(void) find_walker(clause, &context);
-	return context.parts;
+	(void) find_walker(expr, &context);
+	return context.pseudos;
 }
 
-/* The clause with the values of its parts in their places; NULLs where they are not known. */
+/* The expression with the values of its pseudoconstants; NULLs where they are not known. */
 Node *
-zsexpr_fold_replace(Node *clause, List *parts)
+zsexpr_bind_replace(Node *expr, List *pseudos)
 {
-	ReplaceContext context = {.parts = parts};
+	ReplaceContext context = {.pseudos = pseudos};
 	Node	   *result;
 
-	if (parts == NIL)
-		return clause;
-	result = replace_mutator(clause, &context);
-	Assert(context.next == list_length(parts));
+	if (pseudos == NIL)
+		return expr;
+	result = replace_mutator(expr, &context);
+	Assert(context.next == list_length(pseudos));
 	return result;
 }
 
-/* Can there be a program for a clause with such parts, whatever their values? */
-bool
-zsexpr_fold_is_possible(List *parts)
+/*
+ * The expression with NULLs for its pseudoconstants, which tells of which type all values are going
+ * to be; NULL: there can be no program with values that come later.
+ */
+Node *
+zsexpr_unbound(Node *expr)
 {
+	List	   *pseudos = zsexpr_bind_find(expr);
 	ListCell   *lc;
 
-	foreach(lc, parts)
+	foreach(lc, pseudos)
 	{
-		const ZsFoldedPart *part = lfirst(lc);
+		const ZsPseudoConst *pseudo = lfirst(lc);
 
-		if (!part->is_direct && !IsA(strip_relabel((const Node *) part->expr), Param))
-			return false;
+		if (!pseudo->is_direct && !IsA(strip_relabel((const Node *) pseudo->expr), Param))
+			return NULL;
 	}
-	return true;
-}
-
-/* The clause with NULLs for its parts; NULL: there can be no program. */
-Node *
-zsexpr_fold_with_nulls(Node *clause)
-{
-	List	   *parts = zsexpr_fold_find(clause);
-
-	return zsexpr_fold_is_possible(parts) ? zsexpr_fold_replace(clause, parts) : NULL;
+	return zsexpr_bind_replace(expr, pseudos);
 }
 
 /*
- * May the part be evaluated before the executor comes to it?  Only parameters whose values are
- * there: it cannot raise an error, nor run a subplan.  node: the plan node that has the expression;
- * a parameter that the planner does not know to be one of its has no value.
+ * May it be evaluated before the executor comes to it?  Only parameters whose values are there: it
+ * cannot raise an error, nor run a subplan.  node: the plan node that has the expression; a
+ * parameter that the planner does not know to be one of its has no value.
  */
-bool
-zsexpr_fold_is_ready(const ZsFoldedPart *part, const PlanState *node)
+static bool
+is_ready(const ZsPseudoConst *pseudo, const PlanState *node)
 {
-	const Param *param = (const Param *) strip_relabel((const Node *) part->expr);
+	const Param *param = (const Param *) strip_relabel((const Node *) pseudo->expr);
 
 	if (!IsA(param, Param))
 		return false;
@@ -312,70 +309,70 @@ zsexpr_fold_is_ready(const ZsFoldedPart *part, const PlanState *node)
 
 /* Makes the expressions' states; parent: of the node, or NULL. */
 void
-zsexpr_fold_init(List *parts, PlanState *parent)
+zsexpr_bind_init(List *pseudos, PlanState *parent)
 {
 	ListCell   *lc;
 
-	foreach(lc, parts)
+	foreach(lc, pseudos)
 	{
-		ZsFoldedPart *part = lfirst(lc);
+		ZsPseudoConst *pseudo = lfirst(lc);
 
-		Assert(part->state == NULL);
-		part->state = ExecInitExpr(part->expr, parent);
+		Assert(pseudo->state == NULL);
+		pseudo->state = ExecInitExpr(pseudo->expr, parent);
 	}
 }
 
-/* Sets the part's value, in the memory context.  Errors: the part's. */
-void
-zsexpr_fold_evaluate(ZsFoldedPart *part, ExprContext *econtext, MemoryContext context)
+/* Sets its value, in the memory context.  Errors: the expression's. */
+static void
+evaluate(ZsPseudoConst *pseudo, ExprContext *econtext, MemoryContext context)
 {
-	Node	   *expr = (Node *) part->expr;
+	Node	   *expr = (Node *) pseudo->expr;
 	MemoryContext old;
 	int16		typlen;
 	bool		typbyval;
 	bool		isnull;
-	Datum		value = ExecEvalExprSwitchContext(part->state, econtext, &isnull);
+	Datum		value = ExecEvalExprSwitchContext(pseudo->state, econtext, &isnull);
 
-	Assert(part->value == NULL);
+	Assert(pseudo->value == NULL);
 	get_typlenbyval(exprType(expr), &typlen, &typbyval);
 	old = MemoryContextSwitchTo(context);
-	part->value = makeConst(exprType(expr), exprTypmod(expr), exprCollation(expr), typlen,
-							isnull ? (Datum) 0 : datumCopy(value, typbyval, typlen), isnull,
-							typbyval);
+	pseudo->value = makeConst(exprType(expr), exprTypmod(expr), exprCollation(expr), typlen,
+							  isnull ? (Datum) 0 : datumCopy(value, typbyval, typlen), isnull,
+							  typbyval);
 	MemoryContextSwitchTo(old);
 }
 
 /*
- * Evaluates parts that have no value, into the memory context: those that are ready and, if a row
- * has reached the clause, those that the executor comes to with it; one below OR may never be
- * reached.  Have all a value now?  econtext is reset.  Errors: the parts'.
+ * Evaluates those that have no value, into the memory context: those that are ready and, if a row
+ * has reached the whole expression, those that the executor comes to with it; one below OR may
+ * never be reached.  Have all a value now?  econtext is reset.  Errors: the pseudoconstants'.
  */
 bool
-zsexpr_fold_complete(List *parts, bool reached, const PlanState *node, ExprContext *econtext,
-					 MemoryContext context)
+zsexpr_bind_values(List *pseudos, bool reached, const PlanState *node, ExprContext *econtext,
+				   MemoryContext context)
 {
-	bool		known = true;
+	bool		bound = true;
 	ListCell   *lc;
 
-	foreach(lc, parts)
+	foreach(lc, pseudos)
 	{
-		ZsFoldedPart *part = lfirst(lc);
+		ZsPseudoConst *pseudo = lfirst(lc);
 
-		if (part->value == NULL &&
-			((reached && part->is_direct) || zsexpr_fold_is_ready(part, node)))
-			zsexpr_fold_evaluate(part, econtext, context);
-		known = known && part->value != NULL;
+		if (pseudo->value == NULL &&
+			((reached && pseudo->is_direct) || is_ready(pseudo, node)))
+			evaluate(pseudo, econtext, context);
+		bound = bound && pseudo->value != NULL;
 	}
 	ResetExprContext(econtext);
-	return known;
+	return bound;
 }
 
-/* None of the parts has a value any more: they may have others now. */
+/* None of them has a value any more: they may have others now. */
 void
-zsexpr_fold_forget(List *parts)
+zsexpr_bind_forget(List *pseudos)
 {
 	ListCell   *lc;
 
-	foreach(lc, parts)
-		((ZsFoldedPart *) lfirst(lc))->value = NULL;
+	foreach(lc, pseudos)
+		((ZsPseudoConst *) lfirst(lc))->value = NULL;
 }
