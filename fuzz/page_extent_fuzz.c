@@ -40,7 +40,7 @@ typedef enum BlockState
 	OTHER,						/* another tree's, or none */
 	USED,						/* the tree's */
 	FREE,						/* the same, in the entry or on the page */
-	SPILLED,					/* the same, on an FPM page */
+	CHAINED,					/* the same, on an FPM page */
 } BlockState;
 
 static BlockState blocks[PAGE_BLOCKS];
@@ -154,7 +154,7 @@ choose_start(uint8 op)
 {
 	static const BlockState states[ZS_FPM_LOSE_USED + 1] = {
 		[ZS_FPM_TAKE] = FREE,[ZS_FPM_FREE] = USED,[ZS_FPM_LOSE] = FREE,
-		[ZS_FPM_SPILL_IN] = SPILLED,[ZS_FPM_SPILL_OUT] = FREE
+		[ZS_FPM_CHAIN_IN] = CHAINED,[ZS_FPM_CHAIN_OUT] = FREE
 	};
 	BlockNumber start = 1 + rnd(MAX_BLOCKS - MAX_LENGTH - 2);
 
@@ -181,12 +181,12 @@ is_sensible(const ZsFpmOp *op)
 			return all_are(op->start, op->length, OTHER) || !has_room(op->start, op->length);
 		case ZS_FPM_GAIN_USED:
 			return all_are(op->start, op->length, OTHER);
-		case ZS_FPM_SPILL_IN:
-			return all_are(op->start, op->length, SPILLED) || !has_room(op->start, op->length);
-		case ZS_FPM_SPILL_TAKE:
-		case ZS_FPM_SPILL_LOSE:
-			return count_blocks(MAX_BLOCKS, SPILLED) >= op->length ||
-				count_blocks(MAX_BLOCKS, SPILLED) + count_blocks(MAX_BLOCKS, FREE) < op->length;
+		case ZS_FPM_CHAIN_IN:
+			return all_are(op->start, op->length, CHAINED) || !has_room(op->start, op->length);
+		case ZS_FPM_CHAIN_TAKE:
+		case ZS_FPM_CHAIN_LOSE:
+			return count_blocks(MAX_BLOCKS, CHAINED) >= op->length ||
+				count_blocks(MAX_BLOCKS, CHAINED) + count_blocks(MAX_BLOCKS, FREE) < op->length;
 		default:
 			return true;
 	}
@@ -200,15 +200,15 @@ change_model(const ZsFpmOp *op)
 	{
 		case ZS_FPM_TAKE:
 		case ZS_FPM_LOSE:
-		case ZS_FPM_SPILL_OUT:
+		case ZS_FPM_CHAIN_OUT:
 			if (!at_end_of_extent(op->start, op->length))
 				return false;
 			set_blocks(op->start, op->length, op->op == ZS_FPM_TAKE ? USED :
-					   op->op == ZS_FPM_LOSE ? OTHER : SPILLED);
+					   op->op == ZS_FPM_LOSE ? OTHER : CHAINED);
 			return true;
 		case ZS_FPM_FREE:
 		case ZS_FPM_GAIN:
-		case ZS_FPM_SPILL_IN:
+		case ZS_FPM_CHAIN_IN:
 			if (!has_room(op->start, op->length))
 				return false;
 			set_blocks(op->start, op->length, FREE);
@@ -216,12 +216,12 @@ change_model(const ZsFpmOp *op)
 		case ZS_FPM_GAIN_USED:
 			set_blocks(op->start, op->length, USED);
 			return true;
-		case ZS_FPM_SPILL_TAKE:
-		case ZS_FPM_SPILL_LOSE:
-			if (count_blocks(MAX_BLOCKS, SPILLED) < op->length)
+		case ZS_FPM_CHAIN_TAKE:
+		case ZS_FPM_CHAIN_LOSE:
+			if (count_blocks(MAX_BLOCKS, CHAINED) < op->length)
 				return false;
-			change_some(MAX_BLOCKS, op->length, SPILLED,
-						op->op == ZS_FPM_SPILL_TAKE ? USED : OTHER);
+			change_some(MAX_BLOCKS, op->length, CHAINED,
+						op->op == ZS_FPM_CHAIN_TAKE ? USED : OTHER);
 			return true;
 		case ZS_FPM_LOSE_USED:
 			if (count_blocks(MAX_BLOCKS, USED) < op->length)
@@ -229,13 +229,13 @@ change_model(const ZsFpmOp *op)
 			change_some(MAX_BLOCKS, op->length, USED, OTHER);
 			return true;
 		default:
-			return op->op == ZS_FPM_SPILL;
+			return op->op == ZS_FPM_CHAIN;
 	}
 }
 
 /* Is the entry what the blocks say?  Its root and its chain are none of the changes' business. */
 static void
-compare_entry(const ZsTreeEntry *entry, BlockNumber root, BlockNumber spill, uint32 spill_maxlen)
+compare_entry(const ZsTreeEntry *entry, BlockNumber root, BlockNumber chain, uint32 chain_maxlen)
 {
 	ZsTreeEntry expected;
 	ZsExtent	extents[MAX_BLOCKS];
@@ -244,11 +244,11 @@ compare_entry(const ZsTreeEntry *entry, BlockNumber root, BlockNumber spill, uin
 
 	memset(&expected, 0, sizeof(expected));
 	expected.root = root;
-	expected.spill = spill;
-	expected.spill_maxlen = spill_maxlen;
+	expected.chain = chain;
+	expected.chain_maxlen = chain_maxlen;
 	expected.nextents = (uint16) free_extents(MAX_BLOCKS, extents);
 	memcpy(expected.extents, extents, expected.nextents * sizeof(ZsExtent));
-	expected.nfree = count_blocks(MAX_BLOCKS, FREE) + count_blocks(MAX_BLOCKS, SPILLED);
+	expected.nfree = count_blocks(MAX_BLOCKS, FREE) + count_blocks(MAX_BLOCKS, CHAINED);
 	expected.nblocks = expected.nfree + count_blocks(MAX_BLOCKS, USED);
 	if (memcmp(entry, &expected, sizeof(expected)) != 0)
 		fail("the entry is not what the blocks say");
@@ -275,7 +275,7 @@ test_entry(uint64 *done)
 	memset(&entry, 0, sizeof(entry));
 	memset(blocks, 0, sizeof(blocks));
 	entry.root = 7;
-	entry.spill = kinds == ZS_FPM_LOSE_USED ? 5 : 0;
+	entry.chain = kinds == ZS_FPM_LOSE_USED ? 5 : 0;
 	for (int i = 0; i < 200; i++, changeno++)
 	{
 		ZsFpmOp		op = {0};
@@ -286,21 +286,21 @@ test_entry(uint64 *done)
 		op.op = (uint8) (ZS_FPM_TAKE + rnd(kinds));
 		op.start = choose_start(op.op);
 		op.length = 1 + rnd(rnd(3) == 0 ? MAX_LENGTH : 2);
-		if (op.op == ZS_FPM_SPILL_TAKE && rnd(50) == 0)
+		if (op.op == ZS_FPM_CHAIN_TAKE && rnd(50) == 0)
 			op.length = 2 * MAX_BLOCKS;
 		if (!is_sensible(&op))
 			continue;
-		if (op.op == ZS_FPM_SPILL)
+		if (op.op == ZS_FPM_CHAIN)
 		{
-			before.spill = op.start;
-			before.spill_maxlen = op.length;
+			before.chain = op.start;
+			before.chain_maxlen = op.length;
 		}
 		possible = change_model(&op);
 		if (zspage_entry_apply(&entry, &op) != possible)
 			fail(possible ? "a possible change is refused" : "an impossible change is made");
 		if (!possible && memcmp(&entry, &before, sizeof(entry)) != 0)
 			fail("a refused change changed the entry");
-		compare_entry(&entry, 7, before.spill, before.spill_maxlen);
+		compare_entry(&entry, 7, before.chain, before.chain_maxlen);
 		done[op.op] += possible;
 	}
 }
@@ -433,9 +433,9 @@ test_entry_check(void)
 	memset(&entry, 0, sizeof(entry));
 	entry.nextents = (uint16) rnd(ZS_ENTRY_EXTENTS + 1);
 	make_extents(entry.extents, entry.nextents);
-	entry.spill = rnd(3) == 0 ? 5 : 0;
+	entry.chain = rnd(3) == 0 ? 5 : 0;
 	right = extents_are_right(entry.extents, entry.nextents, &nfree);
-	entry.nfree = (uint32) nfree + (entry.spill != 0 ? rnd(10) : 0);
+	entry.nfree = (uint32) nfree + (entry.chain != 0 ? rnd(10) : 0);
 	entry.nblocks = entry.nfree + rnd(3);
 	switch (rnd(10))
 	{
@@ -461,7 +461,7 @@ test_entry_check(void)
 			break;
 	}
 	right = right && entry.nextents <= ZS_ENTRY_EXTENTS && entry.nfree <= entry.nblocks &&
-		(entry.spill != 0 ? nfree <= entry.nfree : nfree == entry.nfree);
+		(entry.chain != 0 ? nfree <= entry.nfree : nfree == entry.nfree);
 	if ((zspage_entry_check(&entry) == NULL) != right)
 		fail(right ? zspage_entry_check(&entry) : "a wrong entry passes");
 	return right;

@@ -173,8 +173,8 @@ typedef struct ZsTreeEntry
 								 * empty */
 	uint32		nblocks;		/* 4: blocks that the tree owns, free or not */
 	uint32		nfree;			/* 8: of these, blocks in the free page map */
-	BlockNumber spill;			/* 12: first FPM page, 0 = none */
-	uint32		spill_maxlen;	/* 16: upper bound of the extent lengths on FPM
+	BlockNumber chain;			/* 12: first FPM page, 0 = none */
+	uint32		chain_maxlen;	/* 16: upper bound of the extent lengths on FPM
 								 * pages */
 	uint16		nextents;		/* 20: extents in use below */
 	uint16		flags;			/* 22: zero */

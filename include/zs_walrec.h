@@ -70,7 +70,7 @@ typedef struct xl_zs_page_meta
  * a map is put in order (no data): forced full image.
  * Block 1 (ZS_FPMF_FILE_BLOCKS, or blocks move to or from the table's map): the
  * metapage, unless it is block 0; its data is an array of ZsFpmOp for tree 0.
- * Blocks 2 and up (ZS_FPMF_SPILL): FPM pages, and those that are none any more,
+ * Blocks 2 and up (ZS_FPMF_CHAIN): FPM pages, and those that are none any more,
  * forced full images.
  *
  * With ZS_FPMF_FILE_BLOCKS redo makes the main fork at least file_blocks long.
@@ -84,15 +84,15 @@ typedef struct xl_zs_page_fpm
 
 #define SizeOfZsPageFpm			sizeof(xl_zs_page_fpm)
 #define ZS_FPMF_FILE_BLOCKS		0x0001
-#define ZS_FPMF_SPILL			0x0002
+#define ZS_FPMF_CHAIN			0x0002
 
 typedef struct ZsFpmOp
 {
 	uint16		treeno;			/* 0 */
 	uint8		op;				/* 2: ZS_FPM_*, perhaps with ZS_FPM_XMIN */
 	uint8		unused;			/* 3 */
-	BlockNumber start;			/* 4: SPILL: new first FPM page */
-	uint32		length;			/* 8: SPILL: new spill_maxlen */
+	BlockNumber start;			/* 4: CHAIN: new first FPM page */
+	uint32		length;			/* 8: CHAIN: new chain_maxlen */
 } ZsFpmOp;
 
 #define ZS_FPM_TAKE				1	/* blocks leave the map, the tree uses them */
@@ -100,11 +100,11 @@ typedef struct ZsFpmOp
 #define ZS_FPM_GAIN				3	/* blocks join the tree, free */
 #define ZS_FPM_GAIN_USED		4	/* blocks join the tree, in use at once */
 #define ZS_FPM_LOSE				5	/* free blocks leave the tree */
-#define ZS_FPM_SPILL			6	/* the FPM page chain has a new head */
-#define ZS_FPM_SPILL_IN			7	/* extent moves from an FPM page to the entry */
-#define ZS_FPM_SPILL_OUT		8	/* extent moves from the entry to an FPM page */
-#define ZS_FPM_SPILL_TAKE		9	/* blocks on an FPM page are used by the tree */
-#define ZS_FPM_SPILL_LOSE		10	/* free blocks on an FPM page leave the tree */
+#define ZS_FPM_CHAIN			6	/* the FPM page chain has a new head */
+#define ZS_FPM_CHAIN_IN			7	/* extent moves from an FPM page to the entry */
+#define ZS_FPM_CHAIN_OUT		8	/* extent moves from the entry to an FPM page */
+#define ZS_FPM_CHAIN_TAKE		9	/* blocks on an FPM page are used by the tree */
+#define ZS_FPM_CHAIN_LOSE		10	/* free blocks on an FPM page leave the tree */
 #define ZS_FPM_LOSE_USED		11	/* blocks the tree used leave it */
 
 /*

@@ -92,10 +92,10 @@ my @cases = (
 		sql => 'insert into T (a, c80) select i, i from generate_series(1, 2000) i' },
 	{ point => 'zs-page-root', locked => 1, sql => 'insert into T values (1, \'one\', 1)' },
 	{ point => 'zs-page-images', sql => sprintf($rows, 1, 20000), skip => 1 },
-	spilled('zs-page-spill-take-page'),
-	spilled('zs-page-spill-push'),
-	spilled('zs-page-spill-out'),
-	spilled('zs-page-spill-in', filled => 1),
+	spilled('zs-page-chain-take-page'),
+	spilled('zs-page-chain-push'),
+	spilled('zs-page-chain-out'),
+	spilled('zs-page-chain-in', filled => 1),
 
 	# row numbers
 	{

@@ -120,7 +120,7 @@ check_trees(ZsCheck *check)
 	{
 		const ZsTreeEntry *entry = &check->entries[treeno];
 
-		if (entry->nblocks > 0 || entry->nfree > 0 || entry->nextents > 0 || entry->spill != 0)
+		if (entry->nblocks > 0 || entry->nfree > 0 || entry->nextents > 0 || entry->chain != 0)
 			zscheck_free_space(check, (uint16) treeno);
 	}
 	zscheck_overflow_counts(check);

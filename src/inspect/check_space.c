@@ -174,7 +174,7 @@ check_entries(ZsCheck *check, BlockNumber blkno, int first, int nentries,
 			reason = "the table itself has a root";
 		if (reason == NULL && (entry->flags != 0 || entry->unused != 0))
 			reason = "unused fields are not zero";
-		if (reason == NULL && entry->nblocks == 0 && (entry->root != 0 || entry->spill != 0))
+		if (reason == NULL && entry->nblocks == 0 && (entry->root != 0 || entry->chain != 0))
 			reason = "tree without blocks has pages";
 		if (reason != NULL)
 			zscheck_error(check, blkno, treeno, "directory entry of tree %u: %s", treeno, reason);
@@ -296,10 +296,10 @@ check_fpm_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, Page page, uint
 			zscheck_error(check, blkno, treeno,
 						  "free page map page: extents at blocks %u and %u overlap or touch",
 						  extents[i - 1].start, extents[i].start);
-		if (extents[i].length > check->entries[treeno].spill_maxlen)
+		if (extents[i].length > check->entries[treeno].chain_maxlen)
 			zscheck_error(check, blkno, treeno,
 						  "free page map page: extent of %u blocks is longer than the directory says (%u)",
-						  extents[i].length, check->entries[treeno].spill_maxlen);
+						  extents[i].length, check->entries[treeno].chain_maxlen);
 		check_extent(check, treeno, extents[i], nfree);
 	}
 }
@@ -319,7 +319,7 @@ zscheck_free_space(ZsCheck *check, uint16 treeno)
 	for (int i = 0; i < entry->nextents; i++)
 		check_extent(check, treeno, entry->extents[i], &nfree);
 
-	for (blkno = entry->spill; blkno != 0;)
+	for (blkno = entry->chain; blkno != 0;)
 	{
 		PGAlignedBlock copy;
 		const char *reason;

@@ -229,7 +229,7 @@ collect_free(Map *map)
 	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno++)
 	{
 		map->nextents = 0;
-		if (entries[treeno].nfree > 0 || entries[treeno].spill != 0)
+		if (entries[treeno].nfree > 0 || entries[treeno].chain != 0)
 			zspage_fpm_visit(map->rel, (uint16) treeno, visit_extent, map);
 	}
 	pfree(entries);

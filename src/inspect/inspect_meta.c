@@ -91,8 +91,8 @@ put_tree(ReturnSetInfo *rsinfo, Relation rel, uint16 treeno, const ZsTreeEntry *
 	values[4] = Int64GetDatum(entry->nblocks);
 	values[5] = Int64GetDatum(entry->nfree);
 	values[6] = Int32GetDatum(entry->nextents);
-	values[7] = Int64GetDatum(entry->spill);
-	nulls[7] = entry->spill == 0;
+	values[7] = Int64GetDatum(entry->chain);
+	nulls[7] = entry->chain == 0;
 	zsinspect_put(rsinfo, values, nulls);
 }
 
@@ -168,7 +168,7 @@ pg_zs_free_pages(PG_FUNCTION_ARGS)
 	for (int treeno = 0; treeno < ZS_MAX_TREES; treeno++)
 	{
 		list.nextents = 0;
-		if (entries[treeno].nfree > 0 || entries[treeno].spill != 0)
+		if (entries[treeno].nfree > 0 || entries[treeno].chain != 0)
 			zspage_fpm_visit(rel, treeno, put_extent, &list);
 	}
 	pfree(entries);

@@ -32,7 +32,7 @@ zspage_change_add(ZsFpmChange *change, uint16 treeno, uint8 op,
 {
 	ZsFpmOp    *o;
 
-	Assert(length > 0 || op == ZS_FPM_SPILL);
+	Assert(length > 0 || op == ZS_FPM_CHAIN);
 	Assert(change->nops < change->maxops);
 	o = &change->ops[change->nops++];
 	memset(o, 0, sizeof(ZsFpmOp));
@@ -88,8 +88,8 @@ log_change(ZsFpmChange *change, bool has_meta, const ZsFpmOp *dirops, int ndirop
 
 	if (change->file_blocks != 0)
 		xlrec.flags |= ZS_FPMF_FILE_BLOCKS;
-	if (BufferIsValid(change->spillbuf))
-		xlrec.flags |= ZS_FPMF_SPILL;
+	if (BufferIsValid(change->chainbuf))
+		xlrec.flags |= ZS_FPMF_CHAIN;
 	XLogBeginInsert();
 	XLogRegisterData(&xlrec, SizeOfZsPageFpm);
 	XLogRegisterBuffer(0, change->dirbuf, REGBUF_STANDARD);
@@ -99,14 +99,14 @@ log_change(ZsFpmChange *change, bool has_meta, const ZsFpmOp *dirops, int ndirop
 		XLogRegisterBuffer(1, change->metabuf, REGBUF_STANDARD);
 	if (nmetaops > 0)
 		XLogRegisterBufData(1, metaops, nmetaops * sizeof(ZsFpmOp));
-	if (BufferIsValid(change->spillbuf))
-		XLogRegisterBuffer(2, change->spillbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
+	if (BufferIsValid(change->chainbuf))
+		XLogRegisterBuffer(2, change->chainbuf, REGBUF_FORCE_IMAGE | REGBUF_STANDARD);
 	lsn = zspage_log_tree(XLOG_ZS_PAGE_FPM);
 	PageSetLSN(BufferGetPage(change->dirbuf), lsn);
 	if (has_meta)
 		PageSetLSN(BufferGetPage(change->metabuf), lsn);
-	if (BufferIsValid(change->spillbuf))
-		PageSetLSN(BufferGetPage(change->spillbuf), lsn);
+	if (BufferIsValid(change->chainbuf))
+		PageSetLSN(BufferGetPage(change->chainbuf), lsn);
 }
 
 /*
@@ -127,8 +127,8 @@ zspage_change_apply(Relation rel, ZsFpmChange *change)
 
 	Assert(zs_buffer_is_exclusive(change->dirbuf));
 	Assert(!BufferIsValid(change->metabuf) || zs_buffer_is_exclusive(change->metabuf));
-	Assert(!BufferIsValid(change->spillbuf) || zs_buffer_is_exclusive(change->spillbuf));
-	Assert(!BufferIsValid(change->spillbuf) || change->spillimage != NULL);
+	Assert(!BufferIsValid(change->chainbuf) || zs_buffer_is_exclusive(change->chainbuf));
+	Assert(!BufferIsValid(change->chainbuf) || change->chainimage != NULL);
 	Assert(change->file_blocks == 0 || BufferIsValid(change->metabuf));
 	Assert(change->nops > 0);
 	memcpy(copy.data, page, BLCKSZ);
@@ -179,10 +179,10 @@ zspage_change_apply(Relation rel, ZsFpmChange *change)
 			zspage_meta_data(metapage)->file_blocks = change->file_blocks;
 		MarkBufferDirty(change->metabuf);
 	}
-	if (BufferIsValid(change->spillbuf))
+	if (BufferIsValid(change->chainbuf))
 	{
-		memcpy(BufferGetPage(change->spillbuf), change->spillimage, BLCKSZ);
-		MarkBufferDirty(change->spillbuf);
+		memcpy(BufferGetPage(change->chainbuf), change->chainimage, BLCKSZ);
+		MarkBufferDirty(change->chainbuf);
 	}
 	if (RelationNeedsWAL(rel))
 		log_change(change, has_meta, ops, ndirops, ops + ndirops, nmetaops);

@@ -139,7 +139,7 @@ take_from_table(Relation rel, uint16 treeno, uint32 nblocks, uint32 nwanted)
 	if (copy.nfree < nblocks)
 		return 0;
 	if (zspage_entry_find(&copy, nblocks) == 0)
-		return zspage_spill_take(rel, ZS_TREE_TABLE, treeno, nblocks);
+		return zspage_chain_take(rel, ZS_TREE_TABLE, treeno, nblocks);
 
 	zspage_change_lock_both(rel, treeno, &change);
 	table = zspage_change_entry(&change, ZS_TREE_TABLE);
@@ -234,7 +234,7 @@ give_to_tree(Relation rel, uint16 treeno, BlockNumber start, uint32 length,
 			break;
 
 		zspage_change_unlock(&change);
-		zspage_spill_out(rel, treeno);
+		zspage_chain_out(rel, treeno);
 	}
 	zspage_change_add(&change, treeno, ZS_FPM_GAIN_USED, start, nblocks);
 	if (gain.length > 0)
@@ -280,7 +280,7 @@ zspage_obtain_run(Relation rel, uint16 treeno, uint32 nblocks, ZsAllocAhead ahea
 	BlockNumber file_blocks;
 
 	Assert(treeno < ZS_MAX_TREES && nblocks > 0 && CritSectionCount == 0);
-	start = zspage_spill_take(rel, treeno, treeno, nblocks);
+	start = zspage_chain_take(rel, treeno, treeno, nblocks);
 	if (start != 0)
 		return start;
 

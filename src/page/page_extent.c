@@ -59,7 +59,7 @@ zspage_entry_check(const ZsTreeEntry *entry)
 			return "extents overlap or touch";
 		nfree += e->length;
 	}
-	if (nfree > entry->nfree || (entry->spill == 0 && nfree != entry->nfree))
+	if (nfree > entry->nfree || (entry->chain == 0 && nfree != entry->nfree))
 		return "free block count does not match the extents";
 	if (entry->nfree > entry->nblocks)
 		return "more free blocks than blocks";
@@ -279,20 +279,20 @@ zspage_entry_apply(ZsTreeEntry *entry, const ZsFpmOp *op)
 			entry->nfree -= op->length;
 			entry->nblocks -= op->length;
 			return true;
-		case ZS_FPM_SPILL:
-			entry->spill = op->start;
-			entry->spill_maxlen = op->length;
+		case ZS_FPM_CHAIN:
+			entry->chain = op->start;
+			entry->chain_maxlen = op->length;
 			return true;
-		case ZS_FPM_SPILL_IN:
+		case ZS_FPM_CHAIN_IN:
 			return add_extent(entry, op->start, op->length);
-		case ZS_FPM_SPILL_OUT:
+		case ZS_FPM_CHAIN_OUT:
 			return take_extent(entry, op->start, op->length);
-		case ZS_FPM_SPILL_TAKE:
+		case ZS_FPM_CHAIN_TAKE:
 			if (op->length > entry->nfree)
 				return false;
 			entry->nfree -= op->length;
 			return true;
-		case ZS_FPM_SPILL_LOSE:
+		case ZS_FPM_CHAIN_LOSE:
 			if (op->length > entry->nfree || op->length > entry->nblocks)
 				return false;
 			entry->nfree -= op->length;

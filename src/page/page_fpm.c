@@ -5,7 +5,7 @@
  *
  * Each tree has its own map, so a column's pages lie next to each other
  * however many sessions load at once.  The map is a short sorted list of extents in
- * the tree's directory entry, the rest of it on FPM pages (page_spill.c).  The
+ * the tree's directory entry, the rest of it on FPM pages (page_chain.c).  The
  * lowest extent that is long enough is used first.
  *
  * A bulk flush asks for the runs of all columns with one call: one record for
@@ -128,7 +128,7 @@ take_from_entries(Relation rel, int directory, ZsAllocRequest *requests, int nre
 		nblocks = group_blocks(requests, i, end);
 		n = end - i;
 		start = zspage_entry_find(entry, nblocks);
-		if (start == 0 && (entry->spill == 0 || entry->spill_maxlen < nblocks))
+		if (start == 0 && (entry->chain == 0 || entry->chain_maxlen < nblocks))
 		{
 			n = fit_some(entry, requests, i, end, &start);
 			nblocks = group_blocks(requests, i, i + n);
@@ -266,7 +266,7 @@ zspage_free_run(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 			break;
 		UnlockReleaseBuffer(change.dirbuf);
 		CHECK_FOR_INTERRUPTS();
-		zspage_spill_out(rel, treeno);
+		zspage_chain_out(rel, treeno);
 	}
 	zspage_change_apply(rel, &change);
 	UnlockReleaseBuffer(change.dirbuf);

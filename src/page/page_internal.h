@@ -4,7 +4,7 @@
  *	  Private to src/page.
  *
  * Blocks are taken in three steps, each of which may call the ones before: from
- * the tree's own entry (page_fpm.c), from its FPM pages (page_spill.c), from the
+ * the tree's own entry (page_fpm.c), from its FPM pages (page_chain.c), from the
  * table's map or by extending the file (page_extend.c).  What the entries have
  * no room for goes to FPM pages and comes back.  A new directory page
  * (page_directory.c) is a block that is taken, too.
@@ -19,7 +19,7 @@
  *
  * A step lets go of all its pages before it calls the next one: no function of
  * these files is called with a metapage, directory page or FPM page locked,
- * but zspage_change_*(), zspage_spill_lock() and zspage_entry_*().
+ * but zspage_change_*(), zspage_chain_lock() and zspage_entry_*().
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
@@ -141,8 +141,8 @@ typedef struct ZsFpmChange
 	Buffer		metabuf;		/* exclusively locked, when it changes; may be
 								 * dirbuf; else Invalid */
 	BlockNumber file_blocks;	/* new end of the known file, 0 = unchanged */
-	Buffer		spillbuf;		/* FPM page, exclusively locked, or Invalid */
-	Page		spillimage;		/* its new contents */
+	Buffer		chainbuf;		/* FPM page, exclusively locked, or Invalid */
+	Page		chainimage;		/* its new contents */
 	int			nops;
 	int			maxops;
 	ZsFpmOp    *ops;
@@ -164,13 +164,13 @@ zspage_change_entry(ZsFpmChange *change, uint16 treeno)
 	return zspage_page_entry(BufferGetPage(change->dirbuf), change->first_treeno, treeno);
 }
 
-/* page_spill.c */
+/* page_chain.c */
 
-/* FPM pages (page_spill.c); no lock held on entry. */
-extern void zspage_spill_out(Relation rel, uint16 treeno);
-extern void zspage_spill_push(Relation rel, uint16 treeno);
-extern BlockNumber zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks);
-extern void zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode);
+/* FPM pages (page_chain.c); no lock held on entry. */
+extern void zspage_chain_out(Relation rel, uint16 treeno);
+extern void zspage_chain_push(Relation rel, uint16 treeno);
+extern BlockNumber zspage_chain_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks);
+extern void zspage_chain_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode);
 
 /* page_extend.c */
 

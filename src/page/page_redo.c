@@ -129,13 +129,13 @@ redo_fpm(XLogReaderState *record)
 		PageSetLSN(page, record->EndRecPtr);
 		MarkBufferDirty(buf);
 	}
-	for (int i = 2; (xlrec->flags & ZS_FPMF_SPILL) && i <= XLogRecMaxBlockId(record); i++)
+	for (int i = 2; (xlrec->flags & ZS_FPMF_CHAIN) && i <= XLogRecMaxBlockId(record); i++)
 	{
-		Buffer		spillbuf;
+		Buffer		chainbuf;
 
-		if (XLogReadBufferForRedo(record, i, &spillbuf) != BLK_RESTORED)
+		if (XLogReadBufferForRedo(record, i, &chainbuf) != BLK_RESTORED)
 			elog(ERROR, "zedstore free page map record without image");
-		UnlockReleaseBuffer(spillbuf);
+		UnlockReleaseBuffer(chainbuf);
 	}
 	if (BufferIsValid(buf))
 		UnlockReleaseBuffer(buf);

@@ -60,14 +60,14 @@ find_in_entry(const ZsTreeEntry *entry, ZsExtent part)
  * page's lock: the caller has just read them.
  */
 static Buffer
-lock_spilled(Relation rel, uint16 treeno, const ZsTreeEntry *entry, ZsExtent extent)
+lock_chained(Relation rel, uint16 treeno, const ZsTreeEntry *entry, ZsExtent extent)
 {
-	for (BlockNumber blkno = entry->spill; blkno != 0;)
+	for (BlockNumber blkno = entry->chain; blkno != 0;)
 	{
 		Buffer		buf = zspage_read(rel, blkno, NULL);
 		const ZsExtent *e = zspage_fpm_extents(BufferGetPage(buf));
 
-		zspage_spill_lock(rel, treeno, buf, BUFFER_LOCK_EXCLUSIVE);
+		zspage_chain_lock(rel, treeno, buf, BUFFER_LOCK_EXCLUSIVE);
 		for (int i = 0; i < zspage_fpm_count(BufferGetPage(buf)); i++)
 		{
 			if (has_part(e[i], extent))
@@ -137,14 +137,14 @@ zspage_take_away(Relation rel, uint16 treeno, ZsExtent extent, uint32 length, bo
 	}
 	else if (found == NULL)
 	{
-		change.spillbuf = lock_spilled(rel, treeno, entry, extent);
-		if (BufferIsValid(change.spillbuf) && is_on_page(BufferGetPage(change.spillbuf), extent))
+		change.chainbuf = lock_chained(rel, treeno, entry, extent);
+		if (BufferIsValid(change.chainbuf) && is_on_page(BufferGetPage(change.chainbuf), extent))
 		{
-			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
+			memcpy(image.data, BufferGetPage(change.chainbuf), BLCKSZ);
 			if (!zspage_fpm_page_cut(image.data, part.start, part.length))
 				elog(ERROR, "free page map page does not hold block %u", part.start);
-			change.spillimage = image.data;
-			zspage_change_add(&change, treeno, ZS_FPM_SPILL_LOSE, part.start, part.length);
+			change.chainimage = image.data;
+			zspage_change_add(&change, treeno, ZS_FPM_CHAIN_LOSE, part.start, part.length);
 			done = true;
 		}
 	}
@@ -163,8 +163,8 @@ zspage_take_away(Relation rel, uint16 treeno, ZsExtent extent, uint32 length, bo
 		}
 		zspage_change_apply(rel, &change);
 	}
-	if (BufferIsValid(change.spillbuf))
-		UnlockReleaseBuffer(change.spillbuf);
+	if (BufferIsValid(change.chainbuf))
+		UnlockReleaseBuffer(change.chainbuf);
 	zspage_change_unlock(&change);
 	return done;
 }
@@ -197,7 +197,7 @@ zspage_return_extents(Relation rel, uint16 treeno, uint32 minblocks)
 			done = zspage_take_away(rel, treeno, map.extents[i], map.extents[i].length, true,
 									&full);
 			if (!done && full)
-				zspage_spill_out(rel, ZS_TREE_TABLE);
+				zspage_chain_out(rel, ZS_TREE_TABLE);
 		}
 		ZS_INJECTION_POINT("zs-page-return");
 		if (done)
@@ -266,7 +266,7 @@ take_piece(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 		/* one extent becomes two */
 		zspage_change_unlock(&change);
 		CHECK_FOR_INTERRUPTS();
-		zspage_spill_out(rel, ZS_TREE_TABLE);
+		zspage_chain_out(rel, ZS_TREE_TABLE);
 	}
 	if (extent != NULL)
 	{
@@ -275,23 +275,23 @@ take_piece(Relation rel, uint16 treeno, BlockNumber start, uint32 nblocks)
 	}
 	else
 	{
-		change.spillbuf = lock_spilled(rel, ZS_TREE_TABLE, table, part);
-		if (BufferIsValid(change.spillbuf))
+		change.chainbuf = lock_chained(rel, ZS_TREE_TABLE, table, part);
+		if (BufferIsValid(change.chainbuf))
 		{
-			memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
+			memcpy(image.data, BufferGetPage(change.chainbuf), BLCKSZ);
 			part.length = Min(nblocks, free_on_page(image.data, start));
 			if (zspage_fpm_page_cut(image.data, start, part.length))
 			{
-				change.spillimage = image.data;
-				zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_SPILL_LOSE, start, part.length);
+				change.chainimage = image.data;
+				zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_CHAIN_LOSE, start, part.length);
 				zspage_change_add(&change, treeno, ZS_FPM_GAIN_USED, start, part.length);
 			}
 		}
 	}
 	if (change.nops > 0)
 		zspage_change_apply(rel, &change);
-	if (BufferIsValid(change.spillbuf))
-		UnlockReleaseBuffer(change.spillbuf);
+	if (BufferIsValid(change.chainbuf))
+		UnlockReleaseBuffer(change.chainbuf);
 	zspage_change_unlock(&change);
 	ZS_INJECTION_POINT("zs-page-take-free");
 	return change.nops > 0 ? part.length : 0;
@@ -354,7 +354,7 @@ zspage_free_to_table(Relation rel, uint16 treeno, BlockNumber start, uint32 nblo
 			break;
 		zspage_change_unlock(&change);
 		CHECK_FOR_INTERRUPTS();
-		zspage_spill_out(rel, ZS_TREE_TABLE);
+		zspage_chain_out(rel, ZS_TREE_TABLE);
 	}
 	zspage_change_add(&change, treeno, ZS_FPM_LOSE_USED, start, nblocks);
 	zspage_change_add(&change, ZS_TREE_TABLE, ZS_FPM_GAIN, start, nblocks);

@@ -111,7 +111,7 @@ lock_chain(Relation rel, uint16 treeno, BlockNumber head, Chain *chain, int lock
 			unlock_chain(chain, i);
 			return false;
 		}
-		zspage_spill_lock(rel, treeno, chain->pages[i], lockmode);
+		zspage_chain_lock(rel, treeno, chain->pages[i], lockmode);
 		expected = ZsPageGetOpaque(BufferGetPage(chain->pages[i]))->right;
 	}
 	if (expected != chain->next)
@@ -197,7 +197,7 @@ copy_chain(Relation rel, uint16 treeno, const Chain *chain, ExtentArray *array, 
 	{
 		Buffer		buf = zspage_read(rel, blkno, NULL);
 
-		zspage_spill_lock(rel, treeno, buf, BUFFER_LOCK_SHARE);
+		zspage_chain_lock(rel, treeno, buf, BUFFER_LOCK_SHARE);
 		add_extents(array, zspage_fpm_extents(BufferGetPage(buf)),
 					zspage_fpm_count(BufferGetPage(buf)));
 		add_page(copy, blkno);
@@ -230,7 +230,7 @@ zspage_fpm_copy(Relation rel, uint16 treeno, ZsFpmCopy *copy)
 		CHECK_FOR_INTERRUPTS();
 		memset(copy, 0, sizeof(ZsFpmCopy));
 		zspage_tree_entry(rel, treeno, &copy->entry);
-		if (copy->entry.spill == 0)
+		if (copy->entry.chain == 0)
 		{
 			add_extents(&array, copy->entry.extents, copy->entry.nextents);
 			copy->nextents = array.n;
@@ -238,11 +238,11 @@ zspage_fpm_copy(Relation rel, uint16 treeno, ZsFpmCopy *copy)
 			return;
 		}
 
-		pin_chain(rel, treeno, copy->entry.spill, &chain);
+		pin_chain(rel, treeno, copy->entry.chain, &chain);
 		dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_SHARE, true);
 		copy->entry = *zspage_page_entry(BufferGetPage(dirbuf), first, treeno);
 		zspage_entry_verify(rel, dirbuf, treeno, &copy->entry);
-		done = lock_chain(rel, treeno, copy->entry.spill, &chain, BUFFER_LOCK_SHARE);
+		done = lock_chain(rel, treeno, copy->entry.chain, &chain, BUFFER_LOCK_SHARE);
 		if (done)
 		{
 			add_extents(&array, copy->entry.extents, copy->entry.nextents);
@@ -345,13 +345,13 @@ form_images(const Layout *layout, const Chain *chain, uint16 treeno, ZsTreeEntry
 	const ZsExtent *e = layout->extents.e;
 	int			n = layout->extents.n;
 	int			done = layout->nentry;
-	uint32		maxlen = chain->next != 0 ? entry->spill_maxlen : 0;
+	uint32		maxlen = chain->next != 0 ? entry->chain_maxlen : 0;
 
 	memset(entry->extents, 0, sizeof(entry->extents));
 	memcpy(entry->extents, e, layout->nentry * sizeof(ZsExtent));
 	entry->nextents = layout->nentry;
 	entry->nfree += layout->ndropped;
-	entry->spill = layout->nkept > 0 ? BufferGetBlockNumber(layout->kept[0]) : chain->next;
+	entry->chain = layout->nkept > 0 ? BufferGetBlockNumber(layout->kept[0]) : chain->next;
 
 	for (int i = 0; i < layout->nkept; i++)
 	{
@@ -367,7 +367,7 @@ form_images(const Layout *layout, const Chain *chain, uint16 treeno, ZsTreeEntry
 	}
 	for (int i = layout->nentry; i < n; i++)
 		maxlen = Max(maxlen, e[i].length);
-	entry->spill_maxlen = maxlen;
+	entry->chain_maxlen = maxlen;
 	for (int i = 0; i < layout->ndropped; i++)
 		zspage_init(images[layout->nkept + i].data, ZS_PAGE_FREE, treeno, 0, 0, PG_UINT64_MAX);
 	Assert(done == n);
@@ -396,7 +396,7 @@ install_layout(Relation rel, Buffer dirbuf, uint16 treeno, const Layout *layout,
 	}
 	if (RelationNeedsWAL(rel))
 	{
-		xl_zs_page_fpm xlrec = {.first_treeno = first, .flags = ZS_FPMF_SPILL};
+		xl_zs_page_fpm xlrec = {.first_treeno = first, .flags = ZS_FPMF_CHAIN};
 		XLogRecPtr	lsn;
 
 		XLogBeginInsert();
@@ -480,14 +480,14 @@ zspage_fpm_tidy(Relation rel, uint16 treeno)
 
 		CHECK_FOR_INTERRUPTS();
 		zspage_tree_entry(rel, treeno, &entry);
-		if (entry.spill == 0)
+		if (entry.chain == 0)
 			return 0;
-		pin_chain(rel, treeno, entry.spill, &chain);
+		pin_chain(rel, treeno, entry.chain, &chain);
 		dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
 		entry = *zspage_page_entry(BufferGetPage(dirbuf),
 								   zspage_directory_first(zspage_directory_index(treeno)), treeno);
 		zspage_entry_verify(rel, dirbuf, treeno, &entry);
-		if (lock_chain(rel, treeno, entry.spill, &chain, BUFFER_LOCK_EXCLUSIVE))
+		if (lock_chain(rel, treeno, entry.chain, &chain, BUFFER_LOCK_EXCLUSIVE))
 		{
 			result = tidy_locked(rel, treeno, dirbuf, entry, &chain);
 			unlock_chain(&chain, chain.npages);
@@ -521,6 +521,6 @@ zspage_fpm_lower(Relation rel, BlockNumber limit)
 
 	/* the highest pages are those that go, so one more low page is enough for one of them */
 	if (map.npages < ZSPAGE_MAX_PINNED)
-		zspage_spill_push(rel, ZS_TREE_TABLE);
+		zspage_chain_push(rel, ZS_TREE_TABLE);
 	(void) zspage_fpm_tidy(rel, ZS_TREE_TABLE);
 }

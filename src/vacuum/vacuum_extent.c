@@ -46,7 +46,7 @@ compare_places(const void *a, const void *b)
 
 /*
  * The lowest free block is not given out: the map takes it when it needs another page for itself
- * (zspage_spill_push()), as it may when extents are divided.
+ * (zspage_chain_push()), as it may when extents are divided.
  */
 static void
 spare_lowest(ZsExtent *extents, int *n)

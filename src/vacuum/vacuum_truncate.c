@@ -104,7 +104,7 @@ zsvacuum_return_space(ZsReclaim *reclaim)
 
 		vacuum_delay_point_compat();
 		zspage_tree_entry(rel, (uint16) treeno, &entry);
-		if (entry.spill != 0)
+		if (entry.chain != 0)
 		{
 			(void) zspage_fpm_tidy(rel, (uint16) treeno);
 			zspage_tree_entry(rel, (uint16) treeno, &entry);
@@ -145,7 +145,7 @@ zsvacuum_return_all(ZsReclaim *reclaim)
 			reclaim->blocks_returned += zspage_return_extents(rel, (uint16) treeno, 1);
 
 		/* pages of a map that is empty now */
-		if (entry.spill != 0 && zspage_fpm_tidy(rel, (uint16) treeno) > 0)
+		if (entry.chain != 0 && zspage_fpm_tidy(rel, (uint16) treeno) > 0)
 			reclaim->blocks_returned += zspage_return_extents(rel, (uint16) treeno, 1);
 	}
 	(void) zspage_fpm_tidy(rel, ZS_TREE_TABLE);

@@ -1,12 +1,12 @@
 /*-------------------------------------------------------------------------
  *
- * page_spill.c
+ * page_chain.c
  *	  The part of a free page map that does not fit its directory entry.
  *
  * FPM pages form a chain from the entry, newest first; each holds a sorted
  * array of extents.  Extents get there when the entry has no room for a new
  * one (its highest half moves out), and leave when an allocation finds nothing
- * in the entry.  spill_maxlen in the entry bounds the extents on all pages from
+ * in the entry.  chain_maxlen in the entry bounds the extents on all pages from
  * above, so that a request for a long run does not read the chain for nothing.
  *
  * Pages are read and pinned before the directory page is locked, and looked at
@@ -20,7 +20,7 @@
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/page/page_spill.c
+ * src/page/page_chain.c
  *
  *-------------------------------------------------------------------------
  */
@@ -35,14 +35,14 @@
 #include "zs_walrec.h"
 
 /* How many extents move between entry and FPM page at a time. */
-#define SPILL_BATCH		(ZS_ENTRY_EXTENTS / 2)
+#define CHAIN_SHARE		(ZS_ENTRY_EXTENTS / 2)
 
 /*
  * Locks a page that is known to be in the tree's chain: by its directory entry, or by the page
  * before, with the directory page locked.
  */
 void
-zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode)
+zspage_chain_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode)
 {
 	const char *reason;
 
@@ -60,7 +60,7 @@ zspage_spill_lock(Relation rel, uint16 treeno, Buffer buf, int lockmode)
  * of the lowest extent: FPM pages at the end of the file would keep it from being truncated.
  */
 void
-zspage_spill_push(Relation rel, uint16 treeno)
+zspage_chain_push(Relation rel, uint16 treeno)
 {
 	int			directory = zspage_directory_index(treeno);
 	ZsFpmOp		ops[2];
@@ -86,37 +86,37 @@ zspage_spill_push(Relation rel, uint16 treeno)
 	zspage_change_add(&change, treeno, ZS_FPM_TAKE, blkno, 1);
 	zspage_change_apply(rel, &change);
 	UnlockReleaseBuffer(change.dirbuf);
-	ZS_INJECTION_POINT("zs-page-spill-take-page");
+	ZS_INJECTION_POINT("zs-page-chain-take-page");
 
 	zspage_ensure_blocks(rel, blkno, 1);
 
 	/* the block is ours alone now: its buffer may be made without the lock */
-	change.spillbuf = zspage_new_buffer(rel, blkno, NULL);
-	LockBuffer(change.spillbuf, BUFFER_LOCK_UNLOCK);
+	change.chainbuf = zspage_new_buffer(rel, blkno, NULL);
+	LockBuffer(change.chainbuf, BUFFER_LOCK_UNLOCK);
 	zspage_init(image.data, ZS_PAGE_FPM, treeno, 0, 0, PG_UINT64_MAX);
 	zspage_fpm_set_count(image.data, 0);
-	change.spillimage = image.data;
+	change.chainimage = image.data;
 
 	change.nops = 0;
 	change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
-	LockBuffer(change.spillbuf, BUFFER_LOCK_EXCLUSIVE);
+	LockBuffer(change.chainbuf, BUFFER_LOCK_EXCLUSIVE);
 	entry = zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
-	ZsPageGetOpaque(image.data)->right = entry->spill;
-	zspage_change_add(&change, treeno, ZS_FPM_SPILL, blkno, entry->spill_maxlen);
+	ZsPageGetOpaque(image.data)->right = entry->chain;
+	zspage_change_add(&change, treeno, ZS_FPM_CHAIN, blkno, entry->chain_maxlen);
 	zspage_change_apply(rel, &change);
-	UnlockReleaseBuffer(change.spillbuf);
+	UnlockReleaseBuffer(change.chainbuf);
 	UnlockReleaseBuffer(change.dirbuf);
-	ZS_INJECTION_POINT("zs-page-spill-push");
+	ZS_INJECTION_POINT("zs-page-chain-push");
 }
 
 /*
  * Makes room in the entry: moves its highest extents to the first FPM page.
  */
 void
-zspage_spill_out(Relation rel, uint16 treeno)
+zspage_chain_out(Relation rel, uint16 treeno)
 {
 	int			directory = zspage_directory_index(treeno);
-	ZsFpmOp		ops[SPILL_BATCH + 1];
+	ZsFpmOp		ops[CHAIN_SHARE + 1];
 	ZsFpmChange change = {
 		.first_treeno = zspage_directory_first(directory),
 		.ops = ops,
@@ -127,52 +127,52 @@ zspage_spill_out(Relation rel, uint16 treeno)
 	uint32		maxlen;
 
 	zspage_tree_entry(rel, treeno, &entry);
-	if (entry.spill == 0)
+	if (entry.chain == 0)
 	{
-		zspage_spill_push(rel, treeno);
+		zspage_chain_push(rel, treeno);
 		zspage_tree_entry(rel, treeno, &entry);
-		if (entry.spill == 0)
+		if (entry.chain == 0)
 			return;
 	}
-	change.spillbuf = zspage_read(rel, entry.spill, NULL);
+	change.chainbuf = zspage_read(rel, entry.chain, NULL);
 
 	change.dirbuf = zspage_lock_directory(rel, treeno, BUFFER_LOCK_EXCLUSIVE, true);
 	entry = *zspage_page_entry(BufferGetPage(change.dirbuf), change.first_treeno, treeno);
 	zspage_entry_verify(rel, change.dirbuf, treeno, &entry);
-	if (entry.spill != BufferGetBlockNumber(change.spillbuf) ||
+	if (entry.chain != BufferGetBlockNumber(change.chainbuf) ||
 		entry.nextents < ZS_ENTRY_EXTENTS)
 	{
 		/* changed meanwhile: the caller looks again */
 		UnlockReleaseBuffer(change.dirbuf);
-		ReleaseBuffer(change.spillbuf);
+		ReleaseBuffer(change.chainbuf);
 		return;
 	}
-	zspage_spill_lock(rel, treeno, change.spillbuf, BUFFER_LOCK_EXCLUSIVE);
-	memcpy(image.data, BufferGetPage(change.spillbuf), BLCKSZ);
-	if (zspage_fpm_count(image.data) + SPILL_BATCH > (int) ZS_FPM_PAGE_EXTENTS)
+	zspage_chain_lock(rel, treeno, change.chainbuf, BUFFER_LOCK_EXCLUSIVE);
+	memcpy(image.data, BufferGetPage(change.chainbuf), BLCKSZ);
+	if (zspage_fpm_count(image.data) + CHAIN_SHARE > (int) ZS_FPM_PAGE_EXTENTS)
 	{
-		UnlockReleaseBuffer(change.spillbuf);
+		UnlockReleaseBuffer(change.chainbuf);
 		UnlockReleaseBuffer(change.dirbuf);
-		zspage_spill_push(rel, treeno);
+		zspage_chain_push(rel, treeno);
 		return;
 	}
 
-	maxlen = entry.spill_maxlen;
-	for (int i = ZS_ENTRY_EXTENTS - 1; i >= ZS_ENTRY_EXTENTS - SPILL_BATCH; i--)
+	maxlen = entry.chain_maxlen;
+	for (int i = ZS_ENTRY_EXTENTS - 1; i >= ZS_ENTRY_EXTENTS - CHAIN_SHARE; i--)
 	{
-		zspage_change_add(&change, treeno, ZS_FPM_SPILL_OUT,
+		zspage_change_add(&change, treeno, ZS_FPM_CHAIN_OUT,
 						  entry.extents[i].start, entry.extents[i].length);
 		zspage_fpm_page_add(image.data, entry.extents[i]);
 	}
 	/* merging on the page may have made an extent longer than any that came */
 	for (int i = 0; i < zspage_fpm_count(image.data); i++)
 		maxlen = Max(maxlen, zspage_fpm_extents(image.data)[i].length);
-	zspage_change_add(&change, treeno, ZS_FPM_SPILL, entry.spill, maxlen);
-	change.spillimage = image.data;
+	zspage_change_add(&change, treeno, ZS_FPM_CHAIN, entry.chain, maxlen);
+	change.chainimage = image.data;
 	zspage_change_apply(rel, &change);
-	UnlockReleaseBuffer(change.spillbuf);
+	UnlockReleaseBuffer(change.chainbuf);
 	UnlockReleaseBuffer(change.dirbuf);
-	ZS_INJECTION_POINT("zs-page-spill-out");
+	ZS_INJECTION_POINT("zs-page-chain-out");
 }
 
 /*
@@ -212,7 +212,7 @@ release_pinned(PinnedPages *pinned)
  * page that has to be pinned first.
  */
 static BlockNumber
-find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks,
+find_chained(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks,
 			 const PinnedPages *pinned, Buffer *best, uint32 *maxlen)
 {
 	BlockNumber best_start = InvalidBlockNumber;
@@ -241,7 +241,7 @@ find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks,
 			zsbase_corrupted(rel, blkno, "The free page map pages of tree %u form a circle.",
 							 treeno);
 
-		zspage_spill_lock(rel, treeno, buf, BUFFER_LOCK_SHARE);
+		zspage_chain_lock(rel, treeno, buf, BUFFER_LOCK_SHARE);
 		e = zspage_fpm_extents(BufferGetPage(buf));
 		n = zspage_fpm_count(BufferGetPage(buf));
 		for (int i = 0; i < n; i++)
@@ -268,7 +268,7 @@ find_spilled(Relation rel, uint16 treeno, BlockNumber head, uint32 nblocks,
 }
 
 /*
- * Takes nblocks adjacent blocks from the FPM page that change->spillbuf is, pinned, of one tree's
+ * Takes nblocks adjacent blocks from the FPM page that change->chainbuf is, pinned, of one tree's
  * map for the use of treeno.  The pages with the entries are locked.  Returns the first block.
  */
 static BlockNumber
@@ -279,8 +279,8 @@ take_from_page(Relation rel, uint16 from, uint16 treeno, uint32 nblocks, ZsFpmCh
 	BlockNumber start = 0;
 	int			n;
 
-	zspage_spill_lock(rel, from, change->spillbuf, BUFFER_LOCK_EXCLUSIVE);
-	memcpy(image.data, BufferGetPage(change->spillbuf), BLCKSZ);
+	zspage_chain_lock(rel, from, change->chainbuf, BUFFER_LOCK_EXCLUSIVE);
+	memcpy(image.data, BufferGetPage(change->chainbuf), BLCKSZ);
 	n = zspage_fpm_count(image.data);
 	for (int i = 0; i < n && start == 0; i++)
 	{
@@ -292,24 +292,24 @@ take_from_page(Relation rel, uint16 from, uint16 treeno, uint32 nblocks, ZsFpmCh
 		elog(ERROR, "free page map page does not hold block %u", start);
 	n = zspage_fpm_count(image.data);
 	if (from == treeno)
-		zspage_change_add(change, from, ZS_FPM_SPILL_TAKE, start, nblocks);
+		zspage_change_add(change, from, ZS_FPM_CHAIN_TAKE, start, nblocks);
 	else
 	{
-		zspage_change_add(change, from, ZS_FPM_SPILL_LOSE, start, nblocks);
+		zspage_change_add(change, from, ZS_FPM_CHAIN_LOSE, start, nblocks);
 		zspage_change_add(change, treeno, ZS_FPM_GAIN_USED, start, nblocks);
 	}
 	if (zspage_change_entry(change, from)->nextents == 0)
 	{
-		int			moved = Min(n, SPILL_BATCH);
+		int			moved = Min(n, CHAIN_SHARE);
 
 		for (int i = 0; i < moved; i++)
-			zspage_change_add(change, from, ZS_FPM_SPILL_IN, e[i].start, e[i].length);
+			zspage_change_add(change, from, ZS_FPM_CHAIN_IN, e[i].start, e[i].length);
 		memmove(&e[0], &e[moved], (n - moved) * sizeof(ZsExtent));
 		zspage_fpm_set_count(image.data, n - moved);
 	}
-	change->spillimage = image.data;
+	change->chainimage = image.data;
 	zspage_change_apply(rel, change);
-	LockBuffer(change->spillbuf, BUFFER_LOCK_UNLOCK);
+	LockBuffer(change->chainbuf, BUFFER_LOCK_UNLOCK);
 	return start;
 }
 
@@ -320,9 +320,9 @@ take_from_page(Relation rel, uint16 from, uint16 treeno, uint32 nblocks, ZsFpmCh
  * page has such a run.
  */
 BlockNumber
-zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
+zspage_chain_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
 {
-	ZsFpmOp		ops[SPILL_BATCH + 2];
+	ZsFpmOp		ops[CHAIN_SHARE + 2];
 	ZsFpmChange change = {.ops = ops, .maxops = lengthof(ops)};
 	PinnedPages pinned = {0};
 	ZsTreeEntry entry;
@@ -332,7 +332,7 @@ zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
 	Assert(nblocks > 0 && (from == treeno || from == ZS_TREE_TABLE));
 	/* share locks do not hurt each other */
 	zspage_tree_entry(rel, from, &entry);
-	if (entry.spill == 0 || entry.spill_maxlen < nblocks)
+	if (entry.chain == 0 || entry.chain_maxlen < nblocks)
 		return 0;
 
 	do
@@ -351,16 +351,16 @@ zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
 		entry = *zspage_change_entry(&change, from);
 		zspage_entry_verify(rel, from < change.first_treeno ? change.metabuf : change.dirbuf, from,
 							&entry);
-		missing = find_spilled(rel, from, entry.spill, nblocks, &pinned, &change.spillbuf, &maxlen);
-		if (missing == 0 && BufferIsValid(change.spillbuf))
+		missing = find_chained(rel, from, entry.chain, nblocks, &pinned, &change.chainbuf, &maxlen);
+		if (missing == 0 && BufferIsValid(change.chainbuf))
 		{
 			start = take_from_page(rel, from, treeno, nblocks, &change);
-			ReleaseBuffer(change.spillbuf);
+			ReleaseBuffer(change.chainbuf);
 		}
-		else if (missing == 0 && maxlen < entry.spill_maxlen)
+		else if (missing == 0 && maxlen < entry.chain_maxlen)
 		{
 			/* remember how long the longest run there is */
-			zspage_change_add(&change, from, ZS_FPM_SPILL, entry.spill, maxlen);
+			zspage_change_add(&change, from, ZS_FPM_CHAIN, entry.chain, maxlen);
 			zspage_change_apply(rel, &change);
 		}
 		zspage_change_unlock(&change);
@@ -369,6 +369,6 @@ zspage_spill_take(Relation rel, uint16 from, uint16 treeno, uint32 nblocks)
 	} while (missing != 0);
 	release_pinned(&pinned);
 	if (start != 0)
-		ZS_INJECTION_POINT("zs-page-spill-in");
+		ZS_INJECTION_POINT("zs-page-chain-in");
 	return start;
 }
