@@ -524,7 +524,7 @@ update_frozen(int row, TransactionId xid, uint64 seed)
 /*
  * A row leaves the middle of a slot with hundreds of runs: those behind it get the number of a new
  * slot, which may be a byte longer.  That it fits is up to zstid_leaf_free_space(), which may also
- * have been asked for room for two changes, an insertion before (tid_stage.c).
+ * have been asked for room for two changes, an insertion before (tid_single.c).
  */
 static void
 test_crowded(uint64 seed)

@@ -176,38 +176,38 @@ extern TM_Result zstid_mark_updated(Relation rel, zstid row, zstid successor, Co
 									TM_FailureData *tmfd);
 
 /*
- * The TID tree's part in writing one row with one WAL record (tid_stage.c, write_single.c).  A
- * stage holds the leaves, locked, and what they will contain.  There is one at a time.
+ * The TID tree's part in writing one row with one WAL record (tid_single.c, write_single.c).  A
+ * pending change holds the leaves, locked, and what they will contain.  There is one at a time.
  *
- * zstid_stage_insert(): a row of the cursor's open stripe, like zstid_insert_small().  Returns
+ * zstid_single_insert(): a row of the cursor's open stripe, like zstid_insert_small().  Returns
  * NULL when the row was inserted at once, with its own record.
- * zstid_stage_update(): like zstid_update_check(); with TM_Ok and *stage NULL the caller goes on
+ * zstid_single_update(): like zstid_update_check(); with TM_Ok and *pending NULL the caller goes on
  * with zstid_mark_updated(), otherwise *row is the new version.
  *
  * Then one of these: apply_alone (INSERT) inserts the row with its own record, after all; cancel
- * (UPDATE) is as if *stage had been NULL.  Both end the stage.
+ * (UPDATE) is as if *pending had been NULL.  Both end it.
  *
  * Or: prepare; and within a critical section put, register (adds blocks 1 to 3 to the record in the
  * making, and writes the record's main data, at most ZS_TID_MAX_SINGLE bytes, to data; returns
  * their length), finish (sets the LSN if it is valid); behind it end.
  */
-typedef struct ZsTidStage ZsTidStage;
+typedef struct ZsTidPending ZsTidPending;
 
 #define ZS_TID_MAX_SINGLE	64
 
-/* tid_stage.c */
-extern ZsTidStage *zstid_stage_insert(Relation rel, int cursorno, TransactionId xid,
-									  CommandId cid, uint32 speculative_token, zstid *row);
-extern TM_Result zstid_stage_update(Relation rel, zstid oldrow, int cursorno, CommandId cid,
-									Snapshot crosscheck, bool wait, LockTupleMode mode,
-									TM_FailureData *tmfd, zstid *row, ZsTidStage **stage);
-extern void zstid_stage_apply_alone(ZsTidStage *stage);
-extern void zstid_stage_cancel(ZsTidStage *stage);
-extern void zstid_stage_prepare(ZsTidStage *stage);
-extern void zstid_stage_put(ZsTidStage *stage);
-extern int	zstid_stage_register(ZsTidStage *stage, char *data);
-extern void zstid_stage_finish(ZsTidStage *stage, XLogRecPtr lsn);
-extern void zstid_stage_end(ZsTidStage *stage);
+/* tid_single.c */
+extern ZsTidPending *zstid_single_insert(Relation rel, int cursorno, TransactionId xid,
+										 CommandId cid, uint32 speculative_token, zstid *row);
+extern TM_Result zstid_single_update(Relation rel, zstid oldrow, int cursorno, CommandId cid,
+									 Snapshot crosscheck, bool wait, LockTupleMode mode,
+									 TM_FailureData *tmfd, zstid *row, ZsTidPending **pending);
+extern void zstid_single_apply_alone(ZsTidPending *pending);
+extern void zstid_single_cancel(ZsTidPending *pending);
+extern void zstid_single_prepare(ZsTidPending *pending);
+extern void zstid_single_put(ZsTidPending *pending);
+extern int	zstid_single_register(ZsTidPending *pending, char *data);
+extern void zstid_single_finish(ZsTidPending *pending, XLogRecPtr lsn);
+extern void zstid_single_end(ZsTidPending *pending);
 
 /* tid_lock.c */
 
@@ -296,7 +296,7 @@ extern const char *zstid_leaf_unpack(Page page, int *nslots, ZsVisSlot **slots,
 extern void zstid_redo(XLogReaderState *record);
 extern void zstid_desc(StringInfo buf, XLogReaderState *record);
 
-/* tid_stage.c */
+/* tid_single.c */
 
 extern void zstid_single_redo(XLogReaderState *record);
 extern void zstid_single_desc(StringInfo buf, XLogReaderState *record);

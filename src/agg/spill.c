@@ -58,14 +58,14 @@
 StaticAssertDecl(MaxAllocSize < PACKED_FLAG, "the length of a tuple does not have the flag");
 
 /* A tape to be read. */
-typedef struct Batch
+typedef struct WaitingTape
 {
 	LogicalTape *tape;
 	int			used_bits;		/* of hashes, the same in all rows */
 	double		ngroups;
 	uint64		nrows;
 	uint64		most;			/* no group has more rows */
-} Batch;
+} WaitingTape;
 
 struct ZsSpill
 {
@@ -74,7 +74,7 @@ struct ZsSpill
 	TupleTableSlot *write_slot;
 	TupleTableSlot *read_slot;
 	LogicalTapeSet *tapes;		/* NULL: nothing was written yet */
-	List	   *batches;
+	List	   *waiting;
 
 	LogicalTape *input;			/* what is read, or NULL */
 	int			used_bits;		/* of what is read */
@@ -389,15 +389,15 @@ close_outputs(ZsSpill *spill)
 		}
 		else
 		{
-			Batch	   *batch = palloc(sizeof(Batch));
+			WaitingTape *next = palloc(sizeof(WaitingTape));
 
 			LogicalTapeRewindForRead(spill->outputs[i], TAPE_BUFFER);
-			batch->tape = spill->outputs[i];
-			batch->used_bits = spill->used_bits + spill->nbits;
-			batch->ngroups = estimateHyperLogLog(&spill->counters[i]);
-			batch->nrows = spill->nrows[i];
-			batch->most = most;
-			spill->batches = lappend(spill->batches, batch);
+			next->tape = spill->outputs[i];
+			next->used_bits = spill->used_bits + spill->nbits;
+			next->ngroups = estimateHyperLogLog(&spill->counters[i]);
+			next->nrows = spill->nrows[i];
+			next->most = most;
+			spill->waiting = lappend(spill->waiting, next);
 		}
 		freeHyperLogLog(&spill->counters[i]);
 	}
@@ -416,7 +416,7 @@ bool
 zsagg_spill_next(ZsSpill *spill)
 {
 	MemoryContext old = MemoryContextSwitchTo(spill->context);
-	Batch	   *batch;
+	WaitingTape *next;
 
 	ExecClearTuple(spill->read_slot);
 	if (spill->input != NULL)
@@ -425,28 +425,28 @@ zsagg_spill_next(ZsSpill *spill)
 		spill->input = NULL;
 	}
 	close_outputs(spill);
-	while (spill->batches != NIL && ((Batch *) llast(spill->batches))->most < spill->least)
+	while (spill->waiting != NIL && ((WaitingTape *) llast(spill->waiting))->most < spill->least)
 	{
-		batch = llast(spill->batches);
-		spill->batches = list_delete_last(spill->batches);
-		LogicalTapeClose(batch->tape);
-		spill->nleft_out += batch->nrows;
-		pfree(batch);
+		next = llast(spill->waiting);
+		spill->waiting = list_delete_last(spill->waiting);
+		LogicalTapeClose(next->tape);
+		spill->nleft_out += next->nrows;
+		pfree(next);
 	}
-	if (spill->batches == NIL)
+	if (spill->waiting == NIL)
 	{
 		MemoryContextSwitchTo(old);
 		return false;
 	}
 	/* the youngest first: fewer tapes are open */
-	batch = llast(spill->batches);
-	spill->batches = list_delete_last(spill->batches);
-	spill->input = batch->tape;
-	spill->used_bits = batch->used_bits;
-	spill->ngroups = batch->ngroups;
-	spill->most = batch->most;
+	next = llast(spill->waiting);
+	spill->waiting = list_delete_last(spill->waiting);
+	spill->input = next->tape;
+	spill->used_bits = next->used_bits;
+	spill->ngroups = next->ngroups;
+	spill->most = next->most;
 	Assert(spill->nbits == 0 && spill->used_bits <= HASH_BITS);
-	pfree(batch);
+	pfree(next);
 	MemoryContextSwitchTo(old);
 	return true;
 }

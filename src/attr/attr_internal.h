@@ -56,27 +56,27 @@ extern void zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid firs
 							  uint32 done, uint32 nrows);
 extern void zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy);
 
-/* ---- page images (attr_batch.c) ---------------------------------------- */
+/* ---- page images (attr_images.c) ---------------------------------------- */
 
 /*
  * Collects finished pages, so that each WAL record of images is as full as it
  * can be whichever column or value the pages belong to.
  */
-typedef struct ZsPageBatch
+typedef struct ZsPageImages
 {
 	Relation	rel;
 	BufferAccessStrategy strategy;
 	int			npages;
 	BlockNumber blocks[XLR_MAX_BLOCK_ID];
-	char	   *images[XLR_MAX_BLOCK_ID];
+	char	   *pages[XLR_MAX_BLOCK_ID];
 	char	   *memory;
-} ZsPageBatch;
+} ZsPageImages;
 
-extern void zsattr_batch_begin(ZsPageBatch *batch, Relation rel, BufferAccessStrategy strategy);
-extern Page zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno);
-extern Page zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno,
-									  const ZsSegmentItem *item, uint32 position);
-extern void zsattr_batch_end(ZsPageBatch *batch);
+extern void zsattr_images_begin(ZsPageImages *images, Relation rel, BufferAccessStrategy strategy);
+extern Page zsattr_images_page(ZsPageImages *images, BlockNumber blkno);
+extern Page zsattr_images_segment_page(ZsPageImages *images, AttrNumber attno,
+									   const ZsSegmentItem *item, uint32 position);
+extern void zsattr_images_end(ZsPageImages *images);
 
 /* ---- segment index pages (attr_index.c) -------------------------------- */
 

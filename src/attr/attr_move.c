@@ -53,7 +53,7 @@ zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item, B
 					BufferAccessStrategy strategy, ReadStream *stream)
 {
 	ZsSegmentItem moved = *item;
-	ZsPageBatch batch;
+	ZsPageImages images;
 	bool		found = true;
 
 	Assert(to != ZS_META_BLKNO && to != item->start);
@@ -61,7 +61,7 @@ zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item, B
 
 	moved.start = to;
 	moved.stamp = pg_prng_uint32(&pg_global_prng_state);
-	zsattr_batch_begin(&batch, rel, strategy);
+	zsattr_images_begin(&images, rel, strategy);
 	for (uint32 position = 0; position < item->nblocks; position++)
 	{
 		Buffer		buf = stream == NULL ? InvalidBuffer : read_stream_next_buffer(stream, NULL);
@@ -69,11 +69,11 @@ zsattr_move_segment(Relation rel, AttrNumber attno, const ZsSegmentItem *item, B
 		CHECK_FOR_INTERRUPTS();
 		if (found)
 			found = copy_page(rel, attno, item, position, strategy, buf,
-							  zsattr_batch_segment_page(&batch, attno, &moved, position));
+							  zsattr_images_segment_page(&images, attno, &moved, position));
 		if (BufferIsValid(buf))
 			ReleaseBuffer(buf);
 	}
-	zsattr_batch_end(&batch);
+	zsattr_images_end(&images);
 	ZS_INJECTION_POINT("zs-attr-move-written");
 	if (!found)
 		return false;

@@ -115,16 +115,16 @@ write_pages(Relation rel, AttrNumber attno, const ZsAllocRequest *runs, uint32 s
 			const char *stored, Size size)
 {
 	uint32		nblocks = blocks_of(size);
-	ZsPageBatch batch;
+	ZsPageImages images;
 
 	Assert(size > 0 && size <= MAX_OVERFLOW_SIZE);
 
-	zsattr_batch_begin(&batch, rel, NULL);
+	zsattr_images_begin(&images, rel, NULL);
 	for (uint32 position = 0; position < nblocks; position++)
 	{
 		Size		start = (Size) position * ZS_PAGE_CAPACITY;
 		Size		len = Min(size - start, ZS_PAGE_CAPACITY);
-		Page		page = zsattr_batch_page(&batch, block_at(runs, position));
+		Page		page = zsattr_images_page(&images, block_at(runs, position));
 		ZsPageOpaque *opaque;
 
 		zspage_init(page, ZS_PAGE_OVERFLOW, ZsTreeOfAttr(attno), 0, 0, PG_UINT64_MAX);
@@ -135,7 +135,7 @@ write_pages(Relation rel, AttrNumber attno, const ZsAllocRequest *runs, uint32 s
 		memcpy(PageGetContents(page), stored + start, len);
 		((PageHeader) page)->pd_lower = MAXALIGN(SizeOfPageHeaderData) + len;
 	}
-	zsattr_batch_end(&batch);
+	zsattr_images_end(&images);
 }
 
 /*

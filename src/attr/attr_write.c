@@ -261,11 +261,11 @@ allocate_runs(ZsDrafts *drafts)
 
 /* Lays a payload over the pages of its run. */
 static void
-write_run(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item, const uint8 *payload)
+write_run(ZsPageImages *images, AttrNumber attno, const ZsSegmentItem *item, const uint8 *payload)
 {
 	for (uint32 position = 0; position < item->nblocks; position++)
 	{
-		Page		page = zsattr_batch_segment_page(batch, attno, item, position);
+		Page		page = zsattr_images_segment_page(images, attno, item, position);
 
 		memcpy(PageGetContents(page), payload + (Size) position * ZS_PAGE_CAPACITY,
 			   zsattr_page_length(item, position));
@@ -341,7 +341,7 @@ zsattr_drafts_add(ZsDrafts *drafts, ZsAttrColumn *column, zstid first_row, uint3
 void
 zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 {
-	ZsPageBatch batch;
+	ZsPageImages images;
 
 	zscodec_encoder_free(&drafts->own);
 	if (drafts->n == 0)
@@ -359,15 +359,15 @@ zsattr_drafts_write(ZsDrafts *drafts, BufferAccessStrategy strategy)
 			drafts->drafts[i].item.first_row += first_row;
 		zspage_order_end(drafts->rel);
 	}
-	zsattr_batch_begin(&batch, drafts->rel, strategy);
+	zsattr_images_begin(&images, drafts->rel, strategy);
 	for (int i = 0; i < drafts->n; i++)
 	{
 		ZsSegmentDraft *draft = &drafts->drafts[i];
 
-		write_run(&batch, draft->attno, &draft->item, draft->payload.data);
+		write_run(&images, draft->attno, &draft->item, draft->payload.data);
 		zscodec_buf_free(&draft->payload);
 	}
-	zsattr_batch_end(&batch);
+	zsattr_images_end(&images);
 	ZS_INJECTION_POINT("zs-attr-write");
 }
 

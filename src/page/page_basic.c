@@ -317,8 +317,8 @@ zspage_try_lock(Buffer buf, int lockmode)
 
 /* Writes and logs up to MAX_IMAGES pages with one record. */
 static void
-write_batch(Relation rel, int npages, const BlockNumber *blocks, char **images,
-			BufferAccessStrategy strategy)
+write_record(Relation rel, int npages, const BlockNumber *blocks, char **images,
+			 BufferAccessStrategy strategy)
 {
 	Buffer		buffers[MAX_IMAGES];
 
@@ -372,7 +372,7 @@ zspage_write_images(Relation rel, int npages, const BlockNumber *blocks,
 	for (int done = 0; done < npages; done += MAX_IMAGES)
 	{
 		CHECK_FOR_INTERRUPTS();
-		write_batch(rel, Min(npages - done, MAX_IMAGES), blocks + done, images + done,
-					strategy);
+		write_record(rel, Min(npages - done, MAX_IMAGES), blocks + done, images + done,
+					 strategy);
 	}
 }

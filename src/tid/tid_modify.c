@@ -8,7 +8,7 @@
  * transaction is in the way, unlock, wait, lock again, and start over unless
  * xmax is still what it was.
  *
- * An UPDATE is one call where it can be (tid_stage.c), else two: zstid_update_check() before the
+ * An UPDATE is one call where it can be (tid_single.c), else two: zstid_update_check() before the
  * new row is made, so that no work is done for nothing, and zstid_mark_updated() after.  Between
  * them another session may get ahead.  To keep waiting sessions in the order they came, the check
  * locks the row if it had to wait, as heap does when it must let go of the page in the middle of an

@@ -212,7 +212,7 @@ is_gap(MoveUnit *unit, zstid end)
 /*
  * Adds the next stripe that has rows in the row tree, and what lies between as holes; false if the
  * unit ends before it.  A unit ends with a stripe that has rows: a transaction whose buffered rows
- * were rolled back may still write a segment over stripes without (write_batch.c).
+ * were rolled back may still write a segment over stripes without (write_parts.c).
  */
 static bool
 grow_unit(MoveUnit *unit)

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * write_append.c
- *	  Rows from slots into the column batch.
+ *	  Rows from slots into the column part.
  *
  * Rows come in groups, and a group is appended column by column: what a column is, is looked at
  * once for a group, and a group is small enough that slots and values are still in the processor's
@@ -10,7 +10,7 @@
  * Numerics become integers on the way, which is what the codec wants in the end.  The first one
  * that is none, or is of another scale, turns the column's values into bytes.
  *
- * The batch counts the new rows when all columns have them.  An error in between leaves more bytes
+ * The part counts the new rows when all columns have them.  An error in between leaves more bytes
  * in some columns than the rows have; the next group starts by cutting them off.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -33,7 +33,7 @@ typedef struct RowGroup
 {
 	Relation	rel;
 	ZsWriteBuffer *buf;
-	uint32		first;			/* index of the first in the batch */
+	uint32		first;			/* index of the first in the part */
 	int			n;
 	const Datum *values[GROUP_ROWS];
 	const bool *isnull[GROUP_ROWS];
@@ -133,7 +133,7 @@ append_numerics(const RowGroup *group, ZsWriteColumn *column, int c)
 
 /* ---- values as bytes ---------------------------------------------------------------- */
 
-/* Marks a row of the batch as an overflow pointer. */
+/* Marks a row of the part as an overflow pointer. */
 static void
 mark_ext(ZsWriteBuffer *buf, ZsWriteColumn *column, uint32 row)
 {
@@ -146,7 +146,7 @@ mark_ext(ZsWriteBuffer *buf, ZsWriteColumn *column, uint32 row)
 	column->any_ext = true;
 }
 
-/* Anything but a short value as it is; row is its place in the batch. */
+/* Anything but a short value as it is; row is its place in the part. */
 static pg_noinline void
 append_unusual_varlena(const RowGroup *group, ZsWriteColumn *column, AttrNumber attno, uint32 row,
 					   struct varlena *v)
@@ -278,7 +278,7 @@ append_gap_row(ZsWriteBuffer *buf)
 	buf->nrows++;
 }
 
-/* Fills the row numbers up to row, and remembers that they are not the batch's. */
+/* Fills the row numbers up to row, and remembers that they are not the part's. */
 static void
 append_gap(ZsWriteBuffer *buf, zstid row)
 {
@@ -315,7 +315,7 @@ cut_off_rest(ZsWriteBuffer *buf)
 	}
 }
 
-/* The next n rows, which the batch does not count yet, are written by transaction xmin. */
+/* The next n rows, which the part does not count yet, are written by transaction xmin. */
 static void
 append_xmins(ZsWriteBuffer *buf, TransactionId xmin, int n)
 {
@@ -332,7 +332,7 @@ append_xmins(ZsWriteBuffer *buf, TransactionId xmin, int n)
 	}
 }
 
-/* Makes the batch ready for rows from `row` on; returns how many of n it has room for. */
+/* Makes the part ready for rows from `row` on; returns how many of n it has room for. */
 static int
 begin_append(Relation rel, ZsWriteBuffer *buf, zstid row, int n)
 {
@@ -356,10 +356,10 @@ begin_append(Relation rel, ZsWriteBuffer *buf, zstid row, int n)
 }
 
 /*
- * Appends rows to the column batch, which must accept the first: as many of
+ * Appends rows to the column part, which must accept the first: as many of
  * the nslots as there is room for, at least one.  They get row numbers from
  * row on, which must be behind all earlier ones.  Returns their number.  May
- * write overflow values; after an error the batch is as before.  xmin: the transaction that
+ * write overflow values; after an error the part is as before.  xmin: the transaction that
  * writes them.
  */
 int
@@ -406,7 +406,7 @@ zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row, TupleTableSl
 
 /* ---- rows of a stage ----------------------------------------------------------------- */
 
-/* Numerics of a stage that are not all integers of the batch's scale: one by one. */
+/* Numerics of a stage that are not all integers of the part's scale: one by one. */
 static void
 append_images_singly(Relation rel, ZsWriteBuffer *buf, ZsWriteColumn *column, AttrNumber attno,
 					 const ZsStageColumn *from, int start, int n)

@@ -11,7 +11,7 @@
  * All buffers together stay within zedstore.write_buffer_size: when they grow
  * beyond, the largest is written.
  *
- * Savepoints: rows of a rolled-back subtransaction stay in the batch (nobody
+ * Savepoints: rows of a rolled-back subtransaction stay in the part (nobody
  * will see them) until it is written, unless all of it is theirs; then the buffer
  * is dropped, since the table may be gone, too.  Rows of a table that a subtransaction
  * has dropped stay, since that may be rolled back.
@@ -150,7 +150,7 @@ zswrite_buffer(Relation rel)
 											 ALLOCSET_DEFAULT_SIZES);
 		dlist_push_tail(&live_buffers, &buf->live);
 		buf->locator = rel->rd_locator;
-		zswrite_batch_init(rel, buf);
+		zswrite_parts_init(rel, buf);
 	}
 	zswrite_resume_columns(rel, buf);
 	return buf;
@@ -368,7 +368,7 @@ subxact_ended(ZsWriteBuffer *buf, bool commit, SubTransactionId subid, SubTransa
 	{
 		zswrite_forget_reserved(buf);
 
-		/* rows without numbers cannot be told from others later; all of the batch are of one xid */
+		/* rows without numbers cannot be told from others later; all of the part are of one xid */
 		if (buf->nunnumbered > 0 && buf->nlinks == 0)
 			zswrite_columns_drop(buf, buf->nrows);
 	}

@@ -1,10 +1,10 @@
 /*-------------------------------------------------------------------------
  *
  * write_columns.c
- *	  The column batch of a write buffer: its memory.
+ *	  The column part of a write buffer: its memory.
  *
  * Values of rows lie in one set of arrays a column, in the form that the codec
- * takes.  The arrays double as rows come, up to ZSWRITE_BATCH_ROWS, and all of
+ * takes.  The arrays double as rows come, up to ZSWRITE_PART_ROWS, and all of
  * their memory is accounted for (zswrite_account()).
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -22,17 +22,17 @@
 #include "zs_tid.h"
 
 /*
- * Rows for which the arrays are made first: doubled twelve times they make a full batch.
+ * Rows for which the arrays are made first: doubled twelve times they make a full part.
  */
-#define INITIAL_ROWS	(ZSWRITE_BATCH_ROWS >> 12)
+#define INITIAL_ROWS	(ZSWRITE_PART_ROWS >> 12)
 
-StaticAssertDecl(INITIAL_ROWS << 12 == ZSWRITE_BATCH_ROWS, "arrays double to a full batch");
+StaticAssertDecl(INITIAL_ROWS << 12 == ZSWRITE_PART_ROWS, "arrays double to a full part");
 
-/* Longest gap within a batch. */
+/* Longest gap within a part. */
 #define MAX_GAP			ZS_STRIPE_ROWS
 
 /*
- * Makes the columns of the batch, which has none; without rows, and without
+ * Makes the columns of the part, which has none; without rows, and without
  * memory for any.
  */
 void
@@ -69,7 +69,7 @@ resize_rows(ZsWriteBuffer *buf, uint32 new)
 {
 	uint32		old = buf->maxrows;
 
-	Assert(new >= buf->nrows && new <= ZSWRITE_BATCH_ROWS);
+	Assert(new >= buf->nrows && new <= ZSWRITE_PART_ROWS);
 	for (int i = 0; i < buf->ncolumns; i++)
 	{
 		ZsWriteColumn *column = &buf->columns[i];
@@ -102,7 +102,7 @@ resize_rows(ZsWriteBuffer *buf, uint32 new)
 void
 zswrite_grow_rows(ZsWriteBuffer *buf)
 {
-	resize_rows(buf, buf->maxrows == 0 ? INITIAL_ROWS : Min(buf->maxrows * 2, ZSWRITE_BATCH_ROWS));
+	resize_rows(buf, buf->maxrows == 0 ? INITIAL_ROWS : Min(buf->maxrows * 2, ZSWRITE_PART_ROWS));
 }
 
 /* Memory that doubling the rows will take, now for the arrays and soon for the values. */
@@ -122,18 +122,18 @@ doubling_size(const ZsWriteBuffer *buf)
 	return size;
 }
 
-/* Is the column batch as large as it may become? */
+/* Is the column part as large as it may become? */
 bool
 zswrite_columns_full(const ZsWriteBuffer *buf)
 {
-	Assert(buf->nrows <= buf->maxrows && buf->maxrows <= ZSWRITE_BATCH_ROWS);
+	Assert(buf->nrows <= buf->maxrows && buf->maxrows <= ZSWRITE_PART_ROWS);
 	if (likely(buf->nrows < buf->maxrows))
 		return false;
-	return buf->nrows == ZSWRITE_BATCH_ROWS ||
+	return buf->nrows == ZSWRITE_PART_ROWS ||
 		(buf->nrows > ZS_STRIPE_ROWS && !zswrite_memory_allows(doubling_size(buf)));
 }
 
-/* Gives the memory of an empty column batch back; the columns are to be made again. */
+/* Gives the memory of an empty column part back; the columns are to be made again. */
 void
 zswrite_columns_free(ZsWriteBuffer *buf)
 {
@@ -163,7 +163,7 @@ zswrite_columns_free(ZsWriteBuffer *buf)
 	buf->maxrows = 0;
 }
 
-/* Gives back the memory that the rows of the column batch do not need. */
+/* Gives back the memory that the rows of the column part do not need. */
 void
 zswrite_trim_columns(ZsWriteBuffer *buf)
 {
@@ -177,7 +177,7 @@ zswrite_trim_columns(ZsWriteBuffer *buf)
 		return;
 	}
 	while (rows < buf->nrows)
-		rows = Min(rows * 2, ZSWRITE_BATCH_ROWS);
+		rows = Min(rows * 2, ZSWRITE_PART_ROWS);
 	if (rows < buf->maxrows)
 		resize_rows(buf, rows);
 	for (int i = 0; i < buf->ncolumns; i++)
@@ -193,7 +193,7 @@ zswrite_trim_columns(ZsWriteBuffer *buf)
 }
 
 /*
- * Can the row join the present column batch?
+ * Can the row join the present column part?
  *
  * May the row follow? It may after a gap that this function could retire.
  */
@@ -207,8 +207,8 @@ zswrite_columns_accept(Relation rel, const ZsWriteBuffer *buf, zstid row)
 	if (buf->nrows == 0)
 		return row % ZS_STRIPE_ROWS == 0;
 	if (likely(row == end))
-		return row < buf->first + ZSWRITE_BATCH_ROWS;
-	return row > end && row < buf->first + ZSWRITE_BATCH_ROWS && row - end < MAX_GAP &&
+		return row < buf->first + ZSWRITE_PART_ROWS;
+	return row > end && row < buf->first + ZSWRITE_PART_ROWS && row - end < MAX_GAP &&
 		zstid_retire_gap(rel, end, row);
 }
 

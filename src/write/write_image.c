@@ -95,7 +95,7 @@ images_reserve(ZsRowImages *images, Size len)
 	if (needed > images->size)
 	{
 		/* one large row is exact, many small ones double */
-		Size		size = Max(needed, Min(images->size * 2, 2 * ZSWRITE_LOGICAL_BATCH_SIZE));
+		Size		size = Max(needed, Min(images->size * 2, 2 * ZSWRITE_LOGICAL_RECORD_SIZE));
 
 		if (images->data == NULL)
 			images->data = MemoryContextAlloc(images->context, size);

@@ -21,7 +21,7 @@
 #include "zs_write.h"
 
 /* A record of inserted rows is written when its images are this large. */
-#define ZSWRITE_LOGICAL_BATCH_SIZE	(64 * 1024)
+#define ZSWRITE_LOGICAL_RECORD_SIZE	(64 * 1024)
 
 /* What forming a tuple has to know of a column. */
 typedef struct ZsImageColumn

@@ -170,7 +170,7 @@ insert_unnumbered(ZsWriteBuffer *buf, const NewRows *rows, int done)
 
 	Assert(rows->kept == NULL && done < rows->nslots);
 	/* only after an error was it left full */
-	if (unlikely(buf->nrows == ZSWRITE_BATCH_ROWS))
+	if (unlikely(buf->nrows == ZSWRITE_PART_ROWS))
 		zswrite_write_columns(rel, buf, true);
 	row = buf->first + buf->nrows;
 	if (nstaged > 0)

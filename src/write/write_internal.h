@@ -25,10 +25,10 @@
 #include "zs_write.h"
 
 /*
- * Rows of a full column batch, if the write buffer has memory for them: what one call writes.  A
- * part of them waits for the next batch where that leaves less of the pages empty.
+ * Rows of a full column part, if the write buffer has memory for them: what one call writes.  A
+ * share of them waits for the next one where that leaves less of the pages empty.
  */
-#define ZSWRITE_BATCH_ROWS	ZS_ATTR_WRITE_ROWS
+#define ZSWRITE_PART_ROWS	ZS_ATTR_WRITE_ROWS
 
 /* Values of one column, row after row; the form that the codec takes. */
 typedef struct ZsWriteColumn
@@ -62,7 +62,7 @@ typedef struct ZsSubxactRows
 
 struct ZsItemSet;
 
-/* Row numbers within the column batch that are not rows of the batch. */
+/* Row numbers within the column part that are not rows of the part. */
 typedef struct ZsWriteGap
 {
 	zstid		first;
@@ -88,7 +88,7 @@ typedef struct ZsReserved
 
 /*
  * Rows of one table that this transaction inserted and that are not written
- * yet.  Two batches: columns of rows in stripes of our own, and whole rows for
+ * yet.  Two parts: columns of rows in stripes of our own, and whole rows for
  * the row tree.
  */
 typedef struct ZsWriteBuffer
@@ -101,13 +101,13 @@ typedef struct ZsWriteBuffer
 	bool		write_through;	/* rows must be written before the index entries
 								 * for them are made */
 
-	/* column batch: rows [first, first + nrows), but the last ones may have no numbers yet */
+	/* column part: rows [first, first + nrows), but the last ones may have no numbers yet */
 	ZsWriteColumn *columns;
 	zstid		first;
 	uint32		nrows;
 	uint32		nunnumbered;	/* all are of one command then; see write_reserve.c */
 	uint32		maxrows;
-	bool		long_load;		/* a full batch was written before */
+	bool		long_load;		/* a full part was written before */
 	ZsWriteGap *gaps;			/* ascending */
 	int			ngaps;
 	int			maxgaps;
@@ -115,7 +115,7 @@ typedef struct ZsWriteBuffer
 								 * linked; or NULL */
 	uint32		nlinks;
 
-	/* row batch */
+	/* row part */
 	MinimalTuple *items;
 	int			nitems;
 	int			maxitems;
@@ -127,7 +127,7 @@ typedef struct ZsWriteBuffer
 	int			nkept;
 	int			maxkept;
 
-	Size		bytes;			/* memory of both batches */
+	Size		bytes;			/* memory of both parts */
 
 	/* reserved row numbers */
 	ZsReserved	reserved;
@@ -159,7 +159,7 @@ zswrite_has_reserved(const ZsWriteBuffer *buf)
 	return buf->reserved.next < buf->reserved.end || buf->aside.next < buf->aside.end;
 }
 
-/* The attribute that column i of the batch is, from 0. */
+/* The attribute that column i of the part is, from 0. */
 static inline AttrNumber
 zswrite_column_attno(const ZsWriteBuffer *buf, int i)
 {
@@ -269,7 +269,7 @@ extern bool zswrite_memory_allows(Size more);
 extern void zswrite_memory_forget(void);
 extern void *zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size);
 
-/* ---- write_columns.c: memory of the column batch ---- */
+/* ---- write_columns.c: memory of the column part ---- */
 
 extern void zswrite_init_columns(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_grow_rows(ZsWriteBuffer *buf);
@@ -296,7 +296,7 @@ extern MinimalTuple zswrite_form_values(Relation rel, MemoryContext context, Dat
 extern MinimalTuple zswrite_form_item(Relation rel, MemoryContext context, TupleTableSlot *slot,
 									  TransactionId xmin, const ZsKeptValues *kept, bool push_out);
 
-/* ---- write_items.c: the row batch ---- */
+/* ---- write_items.c: the row part ---- */
 
 extern bool zswrite_row_may_live(Relation rel, const ZsWriteBuffer *buf, zstid row);
 extern void zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item);
@@ -304,14 +304,14 @@ extern bool zswrite_has_item(ZsWriteBuffer *buf, zstid row);
 extern void zswrite_items_drop_last(ZsWriteBuffer *buf, int nitems);
 extern void zswrite_write_items(Relation rel, ZsWriteBuffer *buf);
 
-/* ---- write_batch.c: both batches, and what they become ---- */
+/* ---- write_parts.c: both parts, and what they become ---- */
 
-extern void zswrite_batch_init(Relation rel, ZsWriteBuffer *buf);
+extern void zswrite_parts_init(Relation rel, ZsWriteBuffer *buf);
 extern void zswrite_pop(ZsWriteBuffer *buf, zstid row);
 extern void zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full);
 extern void zswrite_resume_columns(Relation rel, ZsWriteBuffer *buf);
 
-/* ---- write_append.c: rows into the column batch ---- */
+/* ---- write_append.c: rows into the column part ---- */
 
 extern int	zswrite_append_columns(Relation rel, ZsWriteBuffer *buf, zstid row,
 								   TupleTableSlot **slots, int nslots, TransactionId xmin);

@@ -1,7 +1,7 @@
 /*-------------------------------------------------------------------------
  *
  * write_items.c
- *	  The row batch of a write buffer: items for the row tree.
+ *	  The row part of a write buffer: items for the row tree.
  *
  * An item is a minimal tuple of at most ZS_ROW_MAX_ITEM bytes.  What is larger
  * leaves its largest values on overflow pages, if the caller allows that.
@@ -63,7 +63,7 @@ zswrite_row_may_live(Relation rel, const ZsWriteBuffer *buf, zstid row)
 	return buf->xid == FrozenTransactionId || TransactionIdIsCurrentTransactionId(vis.xmin);
 }
 
-/* Frees an item that leaves the row batch. */
+/* Frees an item that leaves the row part. */
 static void
 free_item(ZsWriteBuffer *buf, MinimalTuple item)
 {
@@ -72,8 +72,8 @@ free_item(ZsWriteBuffer *buf, MinimalTuple item)
 }
 
 /*
- * Appends an item, palloc'd in the buffer's context, to the row batch, as row
- * number row.  The batch owns it from now on.
+ * Appends an item, palloc'd in the buffer's context, to the row part, as row
+ * number row.  The part owns it from now on.
  */
 void
 zswrite_append_item(ZsWriteBuffer *buf, zstid row, MinimalTuple item)
@@ -115,11 +115,11 @@ forget_set(ZsWriteBuffer *buf)
 }
 
 /*
- * May the row batch have an item for the row?  A yes can be wrong for one that was taken away
+ * May the row part have an item for the row?  A yes can be wrong for one that was taken away
  * again.
  *
  * An UPDATE asks for each row that it reads, while its new versions pile up here.  So the row
- * numbers are in a hash table, but only from when somebody asks: most batches are not asked about.
+ * numbers are in a hash table, but only from when somebody asks: most parts are not asked about.
  */
 bool
 zswrite_has_item(ZsWriteBuffer *buf, zstid row)
@@ -148,7 +148,7 @@ zswrite_has_item(ZsWriteBuffer *buf, zstid row)
 	return item_set_lookup(hash, row) != NULL;
 }
 
-/* Takes the last items of the row batch away again and frees them; nitems stay. */
+/* Takes the last items of the row part away again and frees them; nitems stay. */
 void
 zswrite_items_drop_last(ZsWriteBuffer *buf, int nitems)
 {
@@ -234,7 +234,7 @@ drop_written_items(ZsWriteBuffer *buf)
 }
 
 /*
- * Writes the row batch to the row tree, without rows of subtransactions that
+ * Writes the row part to the row tree, without rows of subtransactions that
  * were rolled back.  After an error that a savepoint catches it can be called
  * again: it goes on behind the items that are in the tree.
  */

@@ -15,7 +15,7 @@
  * The value counts a pointer before the row that has it is written, so that it never has more than
  * it knows of.  For a single row that is in the same step; for buffered ones when they are written,
  * since a transaction that is rolled back before does not write them.  Rows with such a pointer go
- * into the row tree, not into column batches, where rows of rolled-back subtransactions may be
+ * into the row tree, not into column parts, where rows of rolled-back subtransactions may be
  * written with the others.
  *
  * Why the value is there still: the old version is visible to the snapshot of the UPDATE, or locked

@@ -19,7 +19,7 @@
  * Two things differ.  There is no TOAST table, so all other values stand in the image.  And a
  * speculative insertion is logged when it is confirmed, so decoding never hears of one that is not.
  *
- * Rows of one multi_insert share records of some ZSWRITE_LOGICAL_BATCH_SIZE bytes.  How images are
+ * Rows of one multi_insert share records of some ZSWRITE_LOGICAL_RECORD_SIZE bytes.  How images are
  * formed is the matter of write_image.c.  Those that are large enough for it are compressed, unless
  * the table's option says that nothing is to be.
  *
@@ -136,7 +136,7 @@ zswrite_log_insert(Relation rel, TupleTableSlot **slots, int nslots, const ZsRow
 			zswrite_images_append_staged(&images, stage, i);
 		else
 			zswrite_images_append(&images, slots[i], NULL, NULL, NULL);
-		if (i == nslots - 1 || images.len >= ZSWRITE_LOGICAL_BATCH_SIZE ||
+		if (i == nslots - 1 || images.len >= ZSWRITE_LOGICAL_RECORD_SIZE ||
 			images.nrows == PG_UINT16_MAX)
 			write_record(&images, ZS_LOGICAL_INSERT, 0);
 	}

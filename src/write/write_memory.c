@@ -3,7 +3,7 @@
  * write_memory.c
  *	  Memory of the write buffers of a transaction, those of all tables together.
  *
- * What batches take is counted here, for zedstore.write_buffer_size.  It lives in the context of
+ * What parts take is counted here, for zedstore.write_buffer_size.  It lives in the context of
  * its buffer, which goes as a whole.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
@@ -20,7 +20,7 @@ static Size total_bytes = 0;	/* of all buffers */
 
 /*
  * The buffer takes delta bytes more or, if it is negative, less.  All memory
- * of the two batches goes through here.
+ * of the two parts goes through here.
  */
 void
 zswrite_account(ZsWriteBuffer *buf, int64 delta)
@@ -44,7 +44,7 @@ zswrite_memory_forget(void)
 	total_bytes = 0;
 }
 
-/* Memory of the batch, accounted for; old may be NULL. */
+/* Memory of the part, accounted for; old may be NULL. */
 void *
 zswrite_grow(ZsWriteBuffer *buf, void *old, Size old_size, Size new_size)
 {

@@ -21,9 +21,9 @@
  * share nothing would leave a page for each large value there; so they get stripes of our own, and
  * reservations of both kinds are used side by side.
  *
- * Reservations divide a loader's rows into batches, since those of other sessions lie between.
+ * Reservations divide a loader's rows into parts, since those of other sessions lie between.
  * Where nobody looks for a row before it is written, a bulk loader therefore has none: its rows
- * wait without numbers and get them when they are written, all of a batch at once.  Indexes and
+ * wait without numbers and get them when they are written, all of a part at once.  Indexes and
  * AFTER ROW triggers look; so does a serializable transaction's reader, which must find the row of
  * a writer that runs at the same time.  The slots of such rows have no valid TID.
  *
@@ -59,7 +59,7 @@
 
 /*
  * Factor from one reservation of stripes to the next.  When other sessions load too, each one
- * is a batch of its own, and small batches make short runs of blocks.
+ * is a part of its own, and small parts make short runs of blocks.
  */
 #define BULK_GROWTH		16
 
@@ -163,7 +163,7 @@ zswrite_reserve_row(Relation rel, ZsWriteBuffer *buf, TransactionId xid, Command
 	if (!same_command)
 		r->step = zswrite_command_wrote_single(rel, xid, cid) ? 2 : 1;
 	else if (r->step >= ZS_STRIPE_ROWS)
-		r->step = Min(r->step * BULK_GROWTH, ZSWRITE_BATCH_ROWS);
+		r->step = Min(r->step * BULK_GROWTH, ZSWRITE_PART_ROWS);
 	else
 		r->step = Max(r->step * 2, 1);
 	buf->xid = xid;
@@ -241,7 +241,7 @@ zswrite_release_rows(Relation rel, ZsWriteBuffer *buf)
 
 /*
  * Segments of the rows before `end` were written.  Rows that would follow within their last stripe
- * cannot begin a batch: gives their numbers back.
+ * cannot begin a part: gives their numbers back.
  */
 void
 zswrite_end_stripe(Relation rel, ZsWriteBuffer *buf, zstid end)
@@ -256,8 +256,8 @@ zswrite_end_stripe(Relation rel, ZsWriteBuffer *buf, zstid end)
 }
 
 /*
- * May the next rows of this bulk load, which belong to (xid, cid), wait in the column batch without
- * numbers?  If so the batch is ready for them.  Else rows that wait so get their numbers now.
+ * May the next rows of this bulk load, which belong to (xid, cid), wait in the column part without
+ * numbers?  If so the part is ready for them.  Else rows that wait so get their numbers now.
  * Rows with numbers and rows without are not mixed, and neither are rows of several commands.
  */
 bool
@@ -293,7 +293,7 @@ zswrite_begin_unnumbered(Relation rel, ZsWriteBuffer *buf, TransactionId xid, Co
 	return false;
 }
 
-/* Rows of the batch that wait without numbers are sorted, and get them. */
+/* Rows of the part that wait without numbers are sorted, and get them. */
 void
 zswrite_end_unnumbered(Relation rel, ZsWriteBuffer *buf)
 {
@@ -308,7 +308,7 @@ zswrite_end_unnumbered(Relation rel, ZsWriteBuffer *buf)
 }
 
 /*
- * Gives the first nrows rows of a batch without numbers theirs, in stripes of our own: all rows, or
+ * Gives the first nrows rows of a part without numbers theirs, in stripes of our own: all rows, or
  * whole stripes.  After an error that a savepoint catches, what was reserved goes back later.
  */
 void

@@ -11,12 +11,12 @@
  *
  * The first row that a command writes to a table takes this way; the rows that
  * follow go through the write buffer, so that commands with many rows are
- * written in batches.
+ * written in groups.
  *
  * Both the TID leaves and the row leaf are locked meanwhile: this is the only
  * place where pages of two trees are.  The first lock, that of a TID leaf, is
  * waited for; the others are taken if they are free, and otherwise the row is
- * written in several steps (tid_stage.c, row_single.c).  So there can be no
+ * written in several steps (tid_single.c, row_single.c).  So there can be no
  * deadlock.
  *
  * WAL: XLOG_ZS_WRITE_ROW; nothing is left half done by a crash.  If the row shares large values
@@ -87,34 +87,34 @@ zswrite_form_simple_item(Relation rel, TupleTableSlot *slot, TransactionId xmin)
 	return NULL;
 }
 
-/* Changes and logs all pages; the stage is over afterwards. */
+/* Changes and logs all pages; nothing is pending afterwards. */
 static void
-write_staged(Relation rel, ZsTidStage *stage, ZsRowPlace *place)
+write_pages(Relation rel, ZsTidPending *pending, ZsRowPlace *place)
 {
 	XLogRecPtr	lsn = InvalidXLogRecPtr;
 	char		data[ZS_TID_MAX_SINGLE];
 
 	Assert(CritSectionCount == 0);
-	zstid_stage_prepare(stage);
+	zstid_single_prepare(pending);
 	START_CRIT_SECTION();
 	zsrow_place_put(place);
-	zstid_stage_put(stage);
+	zstid_single_put(pending);
 	if (RelationNeedsWAL(rel))
 	{
 		int			len;
 
 		XLogBeginInsert();
 		zsrow_place_register(place);
-		len = zstid_stage_register(stage, data);
+		len = zstid_single_register(pending, data);
 		Assert(len > 0 && len <= (int) sizeof(data));
 		XLogRegisterData(data, len);
 		lsn = zspage_log_tree(XLOG_ZS_WRITE_ROW);
 	}
-	zstid_stage_finish(stage, lsn);
+	zstid_single_finish(pending, lsn);
 	zsrow_place_finish(place, lsn);
 	END_CRIT_SECTION();
 	zsrow_place_end(place);
-	zstid_stage_end(stage);
+	zstid_single_end(pending);
 	ZS_INJECTION_POINT("zs-write-row");
 }
 
@@ -127,20 +127,20 @@ zswrite_insert_item(Relation rel, MinimalTuple item, TransactionId xid, CommandI
 					uint32 token)
 {
 	zstid		row;
-	ZsTidStage *stage = zstid_stage_insert(rel, zswrite_cursor(), xid, cid,
-										   token, &row);
+	ZsTidPending *pending = zstid_single_insert(rel, zswrite_cursor(), xid, cid,
+												token, &row);
 	ZsRowPlace	place;
 
 	Assert(row < ZS_MAX_ROW && item->t_len <= ZS_ROW_MAX_ITEM);
 	zsrow_item_set_row(item, row);
-	if (stage != NULL && zsrow_place_find(rel, item, &place))
-		write_staged(rel, stage, &place);
+	if (pending != NULL && zsrow_place_find(rel, item, &place))
+		write_pages(rel, pending, &place);
 	else
 	{
 		int			ndone = 0;
 
-		if (stage != NULL)
-			zstid_stage_apply_alone(stage);
+		if (pending != NULL)
+			zstid_single_apply_alone(pending);
 		zsrow_insert(rel, &item, 1, &ndone);
 	}
 	return row;
@@ -179,25 +179,25 @@ update_with_item(Relation rel, zstid oldrow, MinimalTuple item, CommandId cid, S
 				 bool wait, LockTupleMode lockmode, const ZsKeptValues *kept, TM_FailureData *tmfd,
 				 zstid *row)
 {
-	ZsTidStage *stage;
+	ZsTidPending *pending;
 	ZsRowPlace	place;
 	TM_Result	result;
 
-	result = zstid_stage_update(rel, oldrow, zswrite_cursor(), cid, crosscheck,
-								wait, lockmode, tmfd, row, &stage);
+	result = zstid_single_update(rel, oldrow, zswrite_cursor(), cid, crosscheck,
+								 wait, lockmode, tmfd, row, &pending);
 	if (result != TM_Ok)
 		return result;
-	if (stage != NULL)
+	if (pending != NULL)
 	{
 		Assert(*row != oldrow);
 		zsrow_item_set_row(item, *row);
 		if (zsrow_place_find(rel, item, &place))
 		{
 			zswrite_keep_share(kept, rel);
-			write_staged(rel, stage, &place);
+			write_pages(rel, pending, &place);
 			return TM_Ok;
 		}
-		zstid_stage_cancel(stage);
+		zstid_single_cancel(pending);
 	}
 
 	/* the row is checked; what remains to be done is the same as for a new row */

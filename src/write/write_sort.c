@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
  * write_sort.c
- *	  Sorts the column batch by the table's key.
+ *	  Sorts the column part by the table's key.
  *
  * Only rows that have no numbers yet can be sorted: with them it would be seen that they changed
- * places (write_reserve.c).  So each batch of a load becomes a run in the order of the key, of up
+ * places (write_reserve.c).  So each part of a load becomes a run in the order of the key, of up
  * to 262,144 rows.
  *
  * The first column of the key gives each row an image of 64 bits, in the order of zone maps.  Pairs
  * of image and place are sorted; the values are looked at where images are equal.  Then each column
  * is put into the new order, by way of memory that is there before the first one is touched: an
- * error or a cancel leaves the batch as it was.
+ * error or a cancel leaves the part as it was.
  *
  * Where zone maps and the type do not agree about the order (enums; strings, but for the collation
  * C), the order is that of zone maps.  Values on overflow pages come behind all others.
@@ -41,16 +41,16 @@ typedef struct SortColumn
 	bool		nulls_first;
 } SortColumn;
 
-typedef struct BatchSort
+typedef struct PartSort
 {
 	int			nkeys;
 	SortColumn	keys[INDEX_MAX_KEYS];
-} BatchSort;
+} PartSort;
 
 typedef struct SortEntry
 {
 	uint64		image;			/* of the first column's value */
-	uint32		place;			/* of the row in the batch */
+	uint32		place;			/* of the row in the part */
 } SortEntry;
 
 /* Values without an image of their own: rows of a class are equal. */
@@ -152,7 +152,7 @@ compare_values(const ZsWriteColumn *column, uint32 a, uint32 b)
 }
 
 static int
-compare_rows(const BatchSort *sort, uint32 a, uint32 b)
+compare_rows(const PartSort *sort, uint32 a, uint32 b)
 {
 	for (int i = 0; i < sort->nkeys; i++)
 	{
@@ -173,7 +173,7 @@ compare_rows(const BatchSort *sort, uint32 a, uint32 b)
 }
 
 static inline int
-compare_entries(const SortEntry *a, const SortEntry *b, const BatchSort *sort)
+compare_entries(const SortEntry *a, const SortEntry *b, const PartSort *sort)
 {
 	int			result = pg_cmp_u64(a->image, b->image);
 
@@ -185,7 +185,7 @@ compare_entries(const SortEntry *a, const SortEntry *b, const BatchSort *sort)
 
 #define ST_SORT sort_entries
 #define ST_ELEMENT_TYPE SortEntry
-#define ST_COMPARE_ARG_TYPE const BatchSort
+#define ST_COMPARE_ARG_TYPE const PartSort
 #define ST_COMPARE(a, b, arg) compare_entries(a, b, arg)
 #define ST_CHECK_FOR_INTERRUPTS
 #define ST_SCOPE static
@@ -197,7 +197,7 @@ compare_entries(const SortEntry *a, const SortEntry *b, const BatchSort *sort)
  * matter, since classes are compared, too.
  */
 static void
-make_entries(const BatchSort *sort, SortEntry *entries, uint32 nrows)
+make_entries(const PartSort *sort, SortEntry *entries, uint32 nrows)
 {
 	const SortColumn *key = &sort->keys[0];
 	bool		all = true;
@@ -226,7 +226,7 @@ make_entries(const BatchSort *sort, SortEntry *entries, uint32 nrows)
 
 /* Are the rows in order as they are? */
 static bool
-is_sorted(const BatchSort *sort, const SortEntry *entries, uint32 nrows)
+is_sorted(const PartSort *sort, const SortEntry *entries, uint32 nrows)
 {
 	for (uint32 n = 1; n < nrows; n++)
 	{
@@ -304,9 +304,9 @@ zswrite_is_sorted_table(Relation rel)
 	return options.has_sort_key;
 }
 
-/* The key as columns of the batch; false if there is none. */
+/* The key as columns of the part; false if there is none. */
 static bool
-find_key(Relation rel, const ZsWriteBuffer *buf, BatchSort *sort)
+find_key(Relation rel, const ZsWriteBuffer *buf, PartSort *sort)
 {
 	ZsSortKey	keys[INDEX_MAX_KEYS];
 
@@ -327,14 +327,14 @@ find_key(Relation rel, const ZsWriteBuffer *buf, BatchSort *sort)
 }
 
 /*
- * Sorts the rows of the column batch, none of which has a number, if the table has a key.  Errors:
- * those of memory and a cancel, which leave the batch as it was.
+ * Sorts the rows of the column part, none of which has a number, if the table has a key.  Errors:
+ * those of memory and a cancel, which leave the part as it was.
  */
 void
 zswrite_sort_columns(Relation rel, ZsWriteBuffer *buf)
 {
 	uint32		nrows = buf->nrows;
-	BatchSort	sort;
+	PartSort	sort;
 	SortEntry  *entries;
 	char	   *scratch;
 	Size		size = nrows;

@@ -1,14 +1,14 @@
 /*-------------------------------------------------------------------------
  *
  * write_stage.c
- *	  Rows of a loader on their way from slots into the column batch.
+ *	  Rows of a loader on their way from slots into the column part.
  *
  * COPY fills a slot, asks it to keep its values (materialize), and hands over up to a thousand
  * slots at once.  A slot that keeps its values as a row is written and read value by value, and by
  * the time the rows become columns they have left the processor's nearest cache.  So the slots of a
  * loader keep their values in a stage, which holds the rows as columns: a by-value column as
  * integers, a numeric as an image of 16 bytes, others as bytes one behind the other.  A column of a
- * group of rows moves to the batch with one copy then, and numerics become integers many at a time.
+ * group of rows moves to the part with one copy then, and numerics become integers many at a time.
  *
  *		slot 0		slot 1		slot 2				stage
  *		1 a 7.5		2 b 8		3 c 9.25	->		1 2 3 | a b c | 7.5 8 9.25

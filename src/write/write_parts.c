@@ -1,31 +1,31 @@
 /*-------------------------------------------------------------------------
  *
- * write_batch.c
- *	  Rows waiting to be written: a batch of columns and a batch of whole rows.
+ * write_parts.c
+ *	  Rows waiting to be written: a part of columns and a part of whole rows.
  *
- * The column batch holds consecutive row numbers from a stripe boundary on,
+ * The column part holds consecutive row numbers from a stripe boundary on,
  * in the arrays that the codec takes; it becomes one segment per column or a few.  A
  * small gap (row numbers given back at the end of a command) is filled, after its row numbers were
  * retired: what a segment covers never gets a row later.  If single inserts of this or another
- * session have taken some of them, the batch ends before the gap.
+ * session have taken some of them, the part ends before the gap.
  *
- * For the same reason a batch begins and ends with rows that may live: rows of rolled-back
+ * For the same reason a part begins and ends with rows that may live: rows of rolled-back
  * subtransactions at its ends are dropped before it is written.  VACUUM may have made
  * segments of what others have in those stripes.
  *
- * A column batch that is too short for segments goes into the row tree, if
+ * A column part that is too short for segments goes into the row tree, if
  * its rows are not too wide for that.
  *
  * Values above ZS_OVERFLOW_THRESHOLD leave at once for overflow pages, so the
- * batches never hold large values.
+ * parts never hold large values.
  *
- * Here is what concerns both batches, and what becomes of the column batch:
- * items or segments.  Memory and size of the column batch: write_columns.c; the
- * row batch: write_items.c; rows into the column batch: write_append.c.
+ * Here is what concerns both parts, and what becomes of the column part:
+ * items or segments.  Memory and size of the column part: write_columns.c; the
+ * row part: write_items.c; rows into the column part: write_append.c.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/write/write_batch.c
+ * src/write/write_parts.c
  *
  *-------------------------------------------------------------------------
  */
@@ -39,15 +39,15 @@
 #include "zs_compat.h"
 #include "zs_page.h"
 
-/* This part of a full batch may wait for the next one. */
+/* This share of a full part may wait for the next one. */
 #define MAY_WAIT_SHARE		8
 
 /*
- * Both batches of a new buffer, empty.  Reads the catalog: an exclusion
+ * Both parts of a new buffer, empty.  Reads the catalog: an exclusion
  * constraint has rows written through.
  */
 void
-zswrite_batch_init(Relation rel, ZsWriteBuffer *buf)
+zswrite_parts_init(Relation rel, ZsWriteBuffer *buf)
 {
 	TupleDesc	desc = RelationGetDescr(rel);
 
@@ -118,7 +118,7 @@ column_datum(const ZsWriteColumn *column, uint32 n)
 	return zswrite_form_datum(column->attlen, data, len);
 }
 
-/* The item for row n of the column batch, in the current context; NULL if the row is too wide. */
+/* The item for row n of the column part, in the current context; NULL if the row is too wide. */
 static MinimalTuple
 column_item(Relation rel, ZsWriteBuffer *buf, uint32 n, Datum *values, bool *isnull)
 {
@@ -141,7 +141,7 @@ column_item(Relation rel, ZsWriteBuffer *buf, uint32 n, Datum *values, bool *isn
 }
 
 /*
- * Turns the column batch into items of the row batch.  False, with nothing done, when a row is too
+ * Turns the column part into items of the row part.  False, with nothing done, when a row is too
  * wide.  An error leaves no items either: a savepoint may catch it, and all this be done again.
  */
 static bool
@@ -284,7 +284,7 @@ write_segments(Relation rel, ZsWriteBuffer *buf, uint32 nrows, bool last)
 }
 
 /*
- * Drops rows of rolled-back subtransactions at both ends of the column batch, whole stripes in
+ * Drops rows of rolled-back subtransactions at both ends of the column part, whole stripes in
  * front.
  */
 static void
@@ -308,8 +308,8 @@ drop_aborted_ends(Relation rel, ZsWriteBuffer *buf)
 }
 
 /*
- * Links the segments that were written, and drops their rows from the batch.  An error may be
- * caught by a savepoint; then the rest is linked later, before the batch gets more rows.
+ * Links the segments that were written, and drops their rows from the part.  An error may be
+ * caught by a savepoint; then the rest is linked later, before the part gets more rows.
  */
 static void
 finish_segments(Relation rel, ZsWriteBuffer *buf)
@@ -371,7 +371,7 @@ choose_rows(const ZsWriteBuffer *buf, uint32 nrows)
 }
 
 /*
- * Writes the batches; full: more rows follow, so the rows of the last stripe
+ * Writes the parts; full: more rows follow, so the rows of the last stripe
  * may stay, and some stripes more while there is memory.
  */
 void
@@ -396,7 +396,7 @@ zswrite_write_columns(Relation rel, ZsWriteBuffer *buf, bool full)
 			zswrite_columns_free(buf);
 		return;
 	}
-	Assert(nrows <= ZSWRITE_BATCH_ROWS && buf->nlinks == 0);
+	Assert(nrows <= ZSWRITE_PART_ROWS && buf->nlinks == 0);
 	if (buf->nunnumbered == nrows)
 		zswrite_sort_columns(rel, buf);
 	if (!full && nrows < (uint32) zs_min_segment_rows && buf->nunnumbered > 0)

@@ -1,6 +1,6 @@
 /*-------------------------------------------------------------------------
  *
- * tid_stage.c
+ * tid_single.c
  *	  The TID tree's part in writing one row with one WAL record.
  *
  * A session that inserts or updates a single row changes two or three pages:
@@ -9,7 +9,7 @@
  * statement logs one header instead of three.  For that, all pages have to
  * be locked at the same time.
  *
- * Staging finds and locks the leaves and computes their new contents:
+ * At first it finds and locks the leaves and computes their new contents:
  *
  *	  INSERT	the leaf of the new row, waiting for its lock as usual
  *	  UPDATE	the leaf of the old row, waiting, with all the checks and waits of an
@@ -28,7 +28,7 @@
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/tid/tid_stage.c
+ * src/tid/tid_single.c
  *
  *-------------------------------------------------------------------------
  */
@@ -48,7 +48,7 @@
 #include "zs_btree.h"
 #include "zs_page.h"
 
-struct ZsTidStage
+struct ZsTidPending
 {
 	Relation	rel;
 	ZsTidSingle single;
@@ -59,34 +59,34 @@ struct ZsTidStage
 	PGAlignedBlock old_image;	/* ... of the old row's, if it is another one */
 };
 
-/* Memory of the one change that a backend can have staged; an error just leaves it. */
-static ZsTidStage staged_change;
+/* Memory of the one pending change that a backend can have; an error just leaves it. */
+static ZsTidPending pending_change;
 
 /* Are old and new row on different leaves? */
 static inline bool
-has_other_leaf(const ZsTidStage *stage)
+has_other_leaf(const ZsTidPending *pending)
 {
-	return (stage->single.flags & ZS_WRITEF_OTHER_LEAF) != 0;
+	return (pending->single.flags & ZS_WRITEF_OTHER_LEAF) != 0;
 }
 
-static ZsTidStage *
-begin_stage(Relation rel, TransactionId xid, CommandId cid)
+static ZsTidPending *
+begin_pending(Relation rel, TransactionId xid, CommandId cid)
 {
-	ZsTidStage *stage = &staged_change;
+	ZsTidPending *pending = &pending_change;
 
-	stage->rel = rel;
-	stage->single.flags = 0;
-	stage->single.insert = (ZsTidChange)
+	pending->rel = rel;
+	pending->single.flags = 0;
+	pending->single.insert = (ZsTidChange)
 	{
 		.op = ZS_TID_INSERT, .count = 1, .xid = xid, .cid = cid
 	};
-	zstid_target_init(&stage->target, rel);
-	return stage;
+	zstid_target_init(&pending->target, rel);
+	return pending;
 }
 
 /* Computes the contents of a page after a change; what does not fit it is corruption. */
 static void
-compute_image(ZsTidStage *stage, ZsTidTarget *target, Page page, const ZsTidChange *change,
+compute_image(ZsTidPending *pending, ZsTidTarget *target, Page page, const ZsTidChange *change,
 			  Page image)
 {
 	const ZsTidWalk *near = target != NULL && target->near_row == change->first ?
@@ -95,53 +95,53 @@ compute_image(ZsTidStage *stage, ZsTidTarget *target, Page page, const ZsTidChan
 											  NULL);
 
 	if (reason != NULL)
-		zsbase_corrupted(stage->rel,
+		zsbase_corrupted(pending->rel,
 						 BufferGetBlockNumber(target != NULL ? target->buf :
-											  stage->modify.r.target.buf),
+											  pending->modify.r.target.buf),
 						 "TID tree leaf, row " UINT64_FORMAT ", operation %d: %s.",
 						 change->first, change->op, reason);
 }
 
 /*
- * Stages a row in the open stripe of the cursor, like zstid_insert_small():
+ * Prepares a row in the open stripe of the cursor, like zstid_insert_small():
  * *row is its number, and its leaf is locked exclusively.  NULL when the row
  * was inserted at once, with its own record.  Order of the calls: zs_tid.h.
  */
-ZsTidStage *
-zstid_stage_insert(Relation rel, int cursorno, TransactionId xid, CommandId cid, uint32 token,
-				   zstid *row)
+ZsTidPending *
+zstid_single_insert(Relation rel, int cursorno, TransactionId xid, CommandId cid, uint32 token,
+					zstid *row)
 {
-	ZsTidStage *stage = begin_stage(rel, xid, cid);
-	ZsTidChange *change = &stage->single.insert;
+	ZsTidPending *pending = begin_pending(rel, xid, cid);
+	ZsTidChange *change = &pending->single.insert;
 
 	if (token != 0)
-		stage->single.flags |= ZS_WRITEF_TOKEN;
+		pending->single.flags |= ZS_WRITEF_TOKEN;
 	change->token = token;
-	zstid_take_rows(rel, cursorno, 1, change, &stage->target, true);
+	zstid_take_rows(rel, cursorno, 1, change, &pending->target, true);
 	*row = change->first;
 
 	/* a frozen row has nothing to inherit from the record's transaction */
 	Assert(TransactionIdIsNormal(xid));
-	if (zstid_change_vm_flags(&stage->target, change) != 0)
+	if (zstid_change_vm_flags(&pending->target, change) != 0)
 	{
-		zstid_stage_apply_alone(stage);
+		zstid_single_apply_alone(pending);
 		return NULL;
 	}
-	compute_image(stage, &stage->target, BufferGetPage(stage->target.buf), change,
-				  stage->image.data);
-	return stage;
+	compute_image(pending, &pending->target, BufferGetPage(pending->target.buf), change,
+				  pending->image.data);
+	return pending;
 }
 
 /*
- * INSERT: inserts the staged row with its own record, after all.  Ends the
- * stage.
+ * INSERT: inserts the prepared row with its own record, after all.  Nothing is
+ * pending then.
  */
 void
-zstid_stage_apply_alone(ZsTidStage *stage)
+zstid_single_apply_alone(ZsTidPending *pending)
 {
-	Assert((stage->single.flags & ZS_WRITEF_UPDATE) == 0);
-	zstid_target_change(&stage->target, &stage->single.insert);
-	zstid_target_release(&stage->target);
+	Assert((pending->single.flags & ZS_WRITEF_UPDATE) == 0);
+	zstid_target_change(&pending->target, &pending->single.insert);
+	zstid_target_release(&pending->target);
 }
 
 /* Is the row's xmax one that an update by xid just replaces?  Nobody's, or xid's own lock. */
@@ -158,12 +158,12 @@ xmax_is_simple(const ZsVisSlot *vis, TransactionId xid)
  * chooses the row.
  */
 static bool
-find_new_row(ZsTidStage *stage, int cursorno)
+find_new_row(ZsTidPending *pending, int cursorno)
 {
-	ZsTidCursor *cursor = zstid_cursor_find(stage->rel, cursorno);
-	ZsTidTarget *old = &stage->modify.r.target;
-	ZsTidTarget *target = &stage->target;
-	ZsTidChange *change = &stage->single.insert;
+	ZsTidCursor *cursor = zstid_cursor_find(pending->rel, cursorno);
+	ZsTidTarget *old = &pending->modify.r.target;
+	ZsTidTarget *target = &pending->target;
+	ZsTidChange *change = &pending->single.insert;
 	Size		growth = ZS_TID_MAX_GROWTH;
 	ZsPageOpaque *opaque;
 	uint64		count;
@@ -177,8 +177,8 @@ find_new_row(ZsTidStage *stage, int cursorno)
 	}
 	else
 	{
-		target->buf = zsbtree_try_bottom(stage->rel, ZS_TREE_TID, cursor->next, cursor->leaf);
-		stage->single.flags |= ZS_WRITEF_OTHER_LEAF;
+		target->buf = zsbtree_try_bottom(pending->rel, ZS_TREE_TID, cursor->next, cursor->leaf);
+		pending->single.flags |= ZS_WRITEF_OTHER_LEAF;
 	}
 	if (!BufferIsValid(target->buf))
 		return false;
@@ -186,7 +186,7 @@ find_new_row(ZsTidStage *stage, int cursorno)
 	opaque = ZsPageGetOpaque(BufferGetPage(target->buf));
 	target->row = cursor->next;
 	if (cursor->next < opaque->lokey || cursor->next >= opaque->hikey ||
-		(has_other_leaf(stage) && (opaque->flags & ZS_PAGEF_ALL_FROZEN) != 0 &&
+		(has_other_leaf(pending) && (opaque->flags & ZS_PAGEF_ALL_FROZEN) != 0 &&
 		 (opaque->flags & ZS_PAGEF_ROOT) == 0) ||
 		zstid_leaf_free_space(BufferGetPage(target->buf)) < growth)
 		return false;
@@ -210,69 +210,71 @@ find_new_row(ZsTidStage *stage, int cursorno)
 
 /* Lets go of the new row's leaf, but not of the old one's. */
 static void
-release_new_leaf(ZsTidStage *stage)
+release_new_leaf(ZsTidPending *pending)
 {
-	if (has_other_leaf(stage))
-		zstid_target_unlock(&stage->target);
-	stage->target.buf = InvalidBuffer;
+	if (has_other_leaf(pending))
+		zstid_target_unlock(&pending->target);
+	pending->target.buf = InvalidBuffer;
 }
 
 /* Computes what both leaves will look like. */
 static void
-compute_update(ZsTidStage *stage)
+compute_update(ZsTidPending *pending)
 {
-	ZsTidTarget *old = &stage->modify.r.target;
-	Page		page = BufferGetPage(stage->target.buf);
+	ZsTidTarget *old = &pending->modify.r.target;
+	Page		page = BufferGetPage(pending->target.buf);
 
-	if (has_other_leaf(stage))
+	if (has_other_leaf(pending))
 	{
-		compute_image(stage, &stage->target, page, &stage->single.insert, stage->image.data);
-		compute_image(stage, old, BufferGetPage(old->buf), &stage->single.xmax,
-					  stage->old_image.data);
+		compute_image(pending, &pending->target, page, &pending->single.insert,
+					  pending->image.data);
+		compute_image(pending, old, BufferGetPage(old->buf), &pending->single.xmax,
+					  pending->old_image.data);
 	}
 	else
 	{
 		PGAlignedBlock between;
 
-		compute_image(stage, &stage->target, page, &stage->single.insert, stage->image.data);
+		compute_image(pending, &pending->target, page, &pending->single.insert,
+					  pending->image.data);
 		memcpy(between.data, page, BLCKSZ);
-		zstid_leaf_install(between.data, stage->image.data, 0);
-		compute_image(stage, NULL, between.data, &stage->single.xmax, stage->image.data);
+		zstid_leaf_install(between.data, pending->image.data, 0);
+		compute_image(pending, NULL, between.data, &pending->single.xmax, pending->image.data);
 	}
 }
 
 /*
- * Stages an UPDATE of oldrow, which is checked as by zstid_update_check().
- * With TM_Ok and *stage NULL the caller goes on with zstid_mark_updated();
+ * Prepares an UPDATE of oldrow, which is checked as by zstid_update_check().
+ * With TM_Ok and *pending NULL the caller goes on with zstid_mark_updated();
  * otherwise *row is the new version, and the leaves of both are locked
  * exclusively.  Order of the calls: zs_tid.h.
  */
 TM_Result
-zstid_stage_update(Relation rel, zstid oldrow, int cursorno, CommandId cid, Snapshot crosscheck,
-				   bool wait, LockTupleMode mode, TM_FailureData *tmfd, zstid *row,
-				   ZsTidStage **result)
+zstid_single_update(Relation rel, zstid oldrow, int cursorno, CommandId cid, Snapshot crosscheck,
+					bool wait, LockTupleMode mode, TM_FailureData *tmfd, zstid *row,
+					ZsTidPending **result)
 {
 	TransactionId xid = GetCurrentTransactionId();
-	ZsTidStage *stage = begin_stage(rel, xid, cid);
-	ZsTidModify *m = &stage->modify;
-	ZsTidChange *xmax = &stage->single.xmax;
+	ZsTidPending *pending = begin_pending(rel, xid, cid);
+	ZsTidModify *m = &pending->modify;
+	ZsTidChange *xmax = &pending->single.xmax;
 	TM_Result	outcome;
 
 	*result = NULL;
 	MultiXactIdSetOldestMember();
-	stage->single.flags |= ZS_WRITEF_UPDATE;
+	pending->single.flags |= ZS_WRITEF_UPDATE;
 	zstid_modify_init(m, rel, oldrow, mode, XLTW_Update, cid, crosscheck, wait);
 	outcome = zstid_modify_check(m, tmfd);
 	if (outcome != TM_Ok)
 		return outcome;
 
-	if (m->have_tuple_lock || !xmax_is_simple(m->r.vis, xid) || !find_new_row(stage, cursorno))
+	if (m->have_tuple_lock || !xmax_is_simple(m->r.vis, xid) || !find_new_row(pending, cursorno))
 	{
-		release_new_leaf(stage);
+		release_new_leaf(pending);
 		zstid_modify_postpone(m);
 		return TM_Ok;
 	}
-	*row = stage->single.insert.first;
+	*row = pending->single.insert.first;
 	CheckForSerializableConflictIn(rel, NULL, InvalidBlockNumber);
 	CheckForSerializableConflictIn(rel, &m->r.tid, ItemPointerGetBlockNumber(&m->r.tid));
 	tmfd->xmax = (m->r.vis->infomask & HEAP_XMAX_INVALID) ||
@@ -287,23 +289,23 @@ zstid_stage_update(Relation rel, zstid oldrow, int cursorno, CommandId cid, Snap
 	xmax->infomask2 |= ZS_VIS2_UPDATED;
 
 	Assert(xmax->xid == xid && (xmax->infomask & HEAP_XMAX_IS_MULTI) == 0);
-	compute_update(stage);
+	compute_update(pending);
 	if (zstid_change_vm_flags(&m->r.target, xmax) != 0)
-		stage->single.flags |= ZS_WRITEF_VM;
-	*result = stage;
+		pending->single.flags |= ZS_WRITEF_VM;
+	*result = pending;
 	return TM_Ok;
 }
 
 /*
- * UPDATE: as if zstid_stage_update() had left *stage NULL.  Unlocks the leaves
- * and ends the stage.
+ * UPDATE: as if zstid_single_update() had left *pending NULL.  Unlocks the leaves
+ * and ends what is pending.
  */
 void
-zstid_stage_cancel(ZsTidStage *stage)
+zstid_single_cancel(ZsTidPending *pending)
 {
-	Assert((stage->single.flags & ZS_WRITEF_UPDATE) != 0);
-	release_new_leaf(stage);
-	zstid_modify_postpone(&stage->modify);
+	Assert((pending->single.flags & ZS_WRITEF_UPDATE) != 0);
+	release_new_leaf(pending);
+	zstid_modify_postpone(&pending->modify);
 }
 
 /*
@@ -311,10 +313,10 @@ zstid_stage_cancel(ZsTidStage *stage)
  * step that may raise an error or allocate.
  */
 void
-zstid_stage_prepare(ZsTidStage *stage)
+zstid_single_prepare(ZsTidPending *pending)
 {
-	if (stage->single.flags & ZS_WRITEF_VM)
-		LockBuffer(stage->modify.r.target.vmbuf, BUFFER_LOCK_EXCLUSIVE);
+	if (pending->single.flags & ZS_WRITEF_VM)
+		LockBuffer(pending->modify.r.target.vmbuf, BUFFER_LOCK_EXCLUSIVE);
 }
 
 /* Puts computed contents on a leaf. */
@@ -331,15 +333,15 @@ install(Buffer buf, Page image)
  * bits of the visibility map.
  */
 void
-zstid_stage_put(ZsTidStage *stage)
+zstid_single_put(ZsTidPending *pending)
 {
-	ZsTidTarget *old = &stage->modify.r.target;
+	ZsTidTarget *old = &pending->modify.r.target;
 
-	if (stage->single.flags & ZS_WRITEF_VM)
-		zstid_change_clear_vm(old->vmbuf, &stage->single.xmax, ZS_TIDF_VM_VISIBLE);
-	install(stage->target.buf, stage->image.data);
-	if (has_other_leaf(stage))
-		install(old->buf, stage->old_image.data);
+	if (pending->single.flags & ZS_WRITEF_VM)
+		zstid_change_clear_vm(old->vmbuf, &pending->single.xmax, ZS_TIDF_VM_VISIBLE);
+	install(pending->target.buf, pending->image.data);
+	if (has_other_leaf(pending))
+		install(old->buf, pending->old_image.data);
 }
 
 /*
@@ -348,16 +350,16 @@ zstid_stage_put(ZsTidStage *stage)
  * to data.  Returns their length.
  */
 int
-zstid_stage_register(ZsTidStage *stage, char *data)
+zstid_single_register(ZsTidPending *pending, char *data)
 {
-	ZsTidTarget *old = &stage->modify.r.target;
+	ZsTidTarget *old = &pending->modify.r.target;
 
-	XLogRegisterBuffer(1, stage->target.buf, REGBUF_STANDARD);
-	if (has_other_leaf(stage))
+	XLogRegisterBuffer(1, pending->target.buf, REGBUF_STANDARD);
+	if (has_other_leaf(pending))
 		XLogRegisterBuffer(2, old->buf, REGBUF_STANDARD);
-	if (stage->single.flags & ZS_WRITEF_VM)
+	if (pending->single.flags & ZS_WRITEF_VM)
 		XLogRegisterBuffer(3, old->vmbuf, 0);
-	return zstid_single_encode(&stage->single, data);
+	return zstid_single_encode(&pending->single, data);
 }
 
 /*
@@ -365,31 +367,31 @@ zstid_stage_register(ZsTidStage *stage, char *data)
  * it is valid.
  */
 void
-zstid_stage_finish(ZsTidStage *stage, XLogRecPtr lsn)
+zstid_single_finish(ZsTidPending *pending, XLogRecPtr lsn)
 {
-	ZsTidTarget *old = &stage->modify.r.target;
+	ZsTidTarget *old = &pending->modify.r.target;
 
 	/* leaves have none after a change that is not logged, see zstid_walk_seek() */
-	PageSetLSN(BufferGetPage(stage->target.buf), lsn);
-	if (has_other_leaf(stage))
+	PageSetLSN(BufferGetPage(pending->target.buf), lsn);
+	if (has_other_leaf(pending))
 		PageSetLSN(BufferGetPage(old->buf), lsn);
-	if (!XLogRecPtrIsInvalid(lsn) && (stage->single.flags & ZS_WRITEF_VM))
+	if (!XLogRecPtrIsInvalid(lsn) && (pending->single.flags & ZS_WRITEF_VM))
 		PageSetLSN(BufferGetPage(old->vmbuf), lsn);
 }
 
-/* Behind the critical section: unlocks and releases all pages of the stage. */
+/* Behind the critical section: unlocks and releases all pages of the change. */
 void
-zstid_stage_end(ZsTidStage *stage)
+zstid_single_end(ZsTidPending *pending)
 {
-	if (stage->single.flags & ZS_WRITEF_VM)
-		LockBuffer(stage->modify.r.target.vmbuf, BUFFER_LOCK_UNLOCK);
-	if (stage->single.flags & ZS_WRITEF_UPDATE)
+	if (pending->single.flags & ZS_WRITEF_VM)
+		LockBuffer(pending->modify.r.target.vmbuf, BUFFER_LOCK_UNLOCK);
+	if (pending->single.flags & ZS_WRITEF_UPDATE)
 	{
-		release_new_leaf(stage);
-		zstid_modify_end(&stage->modify);
+		release_new_leaf(pending);
+		zstid_modify_end(&pending->modify);
 	}
 	else
-		zstid_target_release(&stage->target);
+		zstid_target_release(&pending->target);
 }
 
 /* ---- redo ---------------------------------------------------------------------- */

@@ -1,16 +1,16 @@
 /*-------------------------------------------------------------------------
  *
- * attr_batch.c
+ * attr_images.c
  *	  Collects finished pages for full WAL records of images.
  *
  * A segment of a narrow column takes a page or two, a WAL record of images 32.
  * So the pages of all columns of a flush, or of one overflow value, pass
- * through one batch.  It holds a quarter of a megabyte, however large the
+ * through one ZsPageImages.  It holds a quarter of a megabyte, however large the
  * value is.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
- * src/attr/attr_batch.c
+ * src/attr/attr_images.c
  *
  *-------------------------------------------------------------------------
  */
@@ -19,31 +19,31 @@
 #include "attr_internal.h"
 #include "zs_io.h"
 
-/* Begins an empty batch; its page images are palloc'd in the current context. */
+/* Begins without pages; their memory is palloc'd in the current context. */
 void
-zsattr_batch_begin(ZsPageBatch *batch, Relation rel, BufferAccessStrategy strategy)
+zsattr_images_begin(ZsPageImages *images, Relation rel, BufferAccessStrategy strategy)
 {
-	batch->rel = rel;
-	batch->strategy = strategy;
-	batch->npages = 0;
-	batch->memory = palloc_aligned((Size) XLR_MAX_BLOCK_ID * BLCKSZ, PG_IO_ALIGN_SIZE, 0);
+	images->rel = rel;
+	images->strategy = strategy;
+	images->npages = 0;
+	images->memory = palloc_aligned((Size) XLR_MAX_BLOCK_ID * BLCKSZ, PG_IO_ALIGN_SIZE, 0);
 	for (int i = 0; i < XLR_MAX_BLOCK_ID; i++)
-		batch->images[i] = batch->memory + (Size) i * BLCKSZ;
+		images->pages[i] = images->memory + (Size) i * BLCKSZ;
 }
 
 /* Writes the pages that have come together, and is ready for more. */
 static void
-write_batch(ZsPageBatch *batch)
+write_images(ZsPageImages *images)
 {
-	Assert(batch->npages <= XLR_MAX_BLOCK_ID);
+	Assert(images->npages <= XLR_MAX_BLOCK_ID);
 
-	if (batch->npages > 0)
+	if (images->npages > 0)
 	{
-		zspage_write_images(batch->rel, batch->npages, batch->blocks, batch->images,
-							batch->strategy);
-		zsio_hand_over(batch->rel, batch->blocks, batch->npages);
+		zspage_write_images(images->rel, images->npages, images->blocks, images->pages,
+							images->strategy);
+		zsio_hand_over(images->rel, images->blocks, images->npages);
 	}
-	batch->npages = 0;
+	images->npages = 0;
 }
 
 /*
@@ -51,25 +51,25 @@ write_batch(ZsPageBatch *batch)
  * page header; the caller fills it in before the next call.
  */
 Page
-zsattr_batch_page(ZsPageBatch *batch, BlockNumber blkno)
+zsattr_images_page(ZsPageImages *images, BlockNumber blkno)
 {
 	Assert(blkno != ZS_META_BLKNO && BlockNumberIsValid(blkno));
 
-	if (batch->npages == XLR_MAX_BLOCK_ID)
-		write_batch(batch);
-	batch->blocks[batch->npages] = blkno;
-	return (Page) batch->images[batch->npages++];
+	if (images->npages == XLR_MAX_BLOCK_ID)
+		write_images(images);
+	images->blocks[images->npages] = blkno;
+	return (Page) images->pages[images->npages++];
 }
 
 /*
- * As zsattr_batch_page(), for page `position` of a segment, whose special space is filled in; the
+ * As zsattr_images_page(), for page `position` of a segment, whose special space is filled in; the
  * payload is the caller's.
  */
 Page
-zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentItem *item,
-						  uint32 position)
+zsattr_images_segment_page(ZsPageImages *images, AttrNumber attno, const ZsSegmentItem *item,
+						   uint32 position)
 {
-	Page		page = zsattr_batch_page(batch, item->start + position);
+	Page		page = zsattr_images_page(images, item->start + position);
 	ZsPageOpaque *opaque;
 
 	Assert(position < item->nblocks);
@@ -86,9 +86,9 @@ zsattr_batch_segment_page(ZsPageBatch *batch, AttrNumber attno, const ZsSegmentI
 
 /* Writes what is left and frees the memory. */
 void
-zsattr_batch_end(ZsPageBatch *batch)
+zsattr_images_end(ZsPageImages *images)
 {
-	write_batch(batch);
-	pfree(batch->memory);
-	batch->memory = NULL;
+	write_images(images);
+	pfree(images->memory);
+	images->memory = NULL;
 }
