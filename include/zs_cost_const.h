@@ -47,6 +47,9 @@
 #define ZS_COST_PER_SEGMENT		0.05
 #define ZS_COST_OF_ZONES		50.0
 
+/* Members of an array that is not known yet, as core has it (estimate_array_length()). */
+#define ZS_UNKNOWN_MEMBERS		10
+
 /* ---- values that are fetched one by one ------------------------------------- */
 
 /*
@@ -87,6 +90,9 @@
 /* A value of a vector that is decoded already. */
 #define ZS_COST_DECODED			0.01
 
+/* What btcostestimate() multiplies the correlation of an index of several columns with. */
+#define ZS_MULTICOLUMN_FACTOR	0.75
+
 /* So many values are decoded alone before the vector is (VALUES_BEFORE_VECTOR of attr_value.c). */
 #define ZS_SINGLE_VALUES		3
 
@@ -108,6 +114,24 @@
  * than the planner can tell apart; so indexes are used as on heap.
  */
 #define ZS_SHARE_OF_ROWS		0.98
+
+/*
+ * Tables with fewer rows are read in no time, in any way.  Row numbers of so many times the rows
+ * that a table is believed to have say that statistics are wrong.
+ */
+#define ZS_FEW_ROWS				1000
+#define ZS_WRONG_FACTOR			10
+
+/* Of core's cost of a row, what a top-N scan takes that looks at its keys only. */
+#define ZS_SHARE_OF_KEYS		0.5
+
+/* ---- rows in the order of columns -------------------------------------------- */
+
+/* A row that is copied to a run (25 ns), beside what the scan costs. */
+#define ZS_COST_PER_COPY		0.005
+
+/* Looking at a segment's zone map that is in memory (0.1 us), while the plan is made. */
+#define ZS_COST_PER_LOOK		0.02
 
 /* ---- aggregates ------------------------------------------------------------- */
 
@@ -201,6 +225,23 @@
 
 /* With a plan below that costs less than this, as few rows by index do, there is little to win. */
 #define ZS_AGG_LEAST_INPUT_COST	50.0
+
+/*
+ * The hash join of an adaptive one is that for so many times the expected rows, and for so many at
+ * least.
+ */
+#define ZS_ADAPTIVE_TIMES		100.0
+#define ZS_ADAPTIVE_ROWS		10000.0
+
+/*
+ * An adaptive join costs this share less than the loop that it stands for, so that it takes its
+ * place; in tests that tell when to turn, so much of that.
+ */
+#define ZS_ADAPTIVE_GAIN		0.001
+#define ZS_ADAPTIVE_FORCED		0.001
+
+/* More than any plan costs. */
+#define ZS_COST_NEVER			1.0e12
 
 /* A subquery of EXISTS is a scan if it costs at least this share of the hash table. */
 #define ZS_SHARE_OF_SCAN		0.5

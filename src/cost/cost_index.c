@@ -74,9 +74,6 @@
 #include "zs_cost.h"
 #include "zs_cost_const.h"
 
-/* What btcostestimate() multiplies the correlation of an index of several columns with. */
-#define MULTICOLUMN_FACTOR		0.75
-
 /* ---- index paths ------------------------------------------------------------------ */
 
 static bool
@@ -105,7 +102,7 @@ row_correlation(PlannerInfo *root, const IndexOptInfo *index, double correlation
 		rel->tuples / estimate_num_groups(root, list_make1(first), rel->tuples, NULL,
 										  NULL) > ZS_COST_STRIPE_ROWS)
 		return correlation;
-	return Max(Min(correlation / MULTICOLUMN_FACTOR, 1), -1);
+	return Max(Min(correlation / ZS_MULTICOLUMN_FACTOR, 1), -1);
 }
 
 /* Makes the path's target cost what fetching its rows costs. */

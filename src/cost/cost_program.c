@@ -30,9 +30,6 @@
 #include "zs_cost_const.h"
 #include "zs_expr_qual.h"
 
-/* Of an array that is not known yet, as core has it. */
-#define UNKNOWN_MEMBERS		10
-
 /* Are the values strings? */
 static bool
 is_string(Oid type)
@@ -73,7 +70,7 @@ cost_of_array(const ScalarArrayOpExpr *op, Oid funcid)
 {
 	Node	   *array = lsecond(op->args);
 	double		nmembers = IsA(array, Const) ? Max(estimate_array_length(NULL, array), 1) :
-		UNKNOWN_MEMBERS;
+		ZS_UNKNOWN_MEMBERS;
 	Cost		call = cost_of_call((const Node *) op, funcid, op->args);
 
 	Assert(nmembers >= 1);

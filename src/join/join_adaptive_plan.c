@@ -54,16 +54,7 @@
 #include "zs_join.h"
 #include "zs_base.h"
 #include "zs_base_plan.h"
-
-/* The hash join is the one for so many times the expected rows, and for so many at least. */
-#define MANY_TIMES		100.0
-#define MANY_ROWS		10000.0
-
-/* The path costs this share less than the loop that it stands for, so that it takes its place. */
-#define PREFERENCE		0.001
-
-/* In tests that tell when to turn, it costs so much of that. */
-#define FORCED			0.001
+#include "zs_cost_const.h"
 
 /* Tells a node's tees from those of other nodes in the plan. */
 static int	last_id = 0;
@@ -190,11 +181,11 @@ make_adaptive(const ZsJoinPair *pair, const NestPath *core)
 	Path	   *inner = pair->innerrel->cheapest_total_path;
 	int			id = ++last_id;
 	Path	   *tee = make_tee(outer, outer->rows, id);
-	Path	   *many = make_tee(outer, Max(MANY_TIMES * outer->rows, MANY_ROWS), id);
+	Path	   *many = make_tee(outer, Max(ZS_ADAPTIVE_TIMES * outer->rows, ZS_ADAPTIVE_ROWS), id);
 	Path	   *loop = make_loop(pair, tee, core->jpath.innerjoinpath);
 	Path	   *hash = zsjoin_pair_hash(pair, many, inner, false);
 	Path	   *cheapest;
-	double		factor = zs_debug_switch_after > 0 ? FORCED : 1 - PREFERENCE;
+	double		factor = zs_debug_switch_after > 0 ? ZS_ADAPTIVE_FORCED : 1 - ZS_ADAPTIVE_GAIN;
 	CustomPath *path;
 
 	Assert(core->jpath.path.param_info == NULL && outer->param_info == NULL);

@@ -54,9 +54,6 @@
 #include "zs_join.h"
 #include "zs_node.h"
 
-/* More than any plan costs. */
-#define COST_NEVER			1.0e12
-
 /* ---- the two plans ------------------------------------------------------------------------ */
 
 /* expression_tree_walker callback: adds AlternativeSubPlans that may be decided to the list. */
@@ -88,7 +85,7 @@ take_hashed(AlternativeSubPlan *alternative)
 	Assert(list_length(alternative->subplans) == 2);
 	Assert(lsecond_node(SubPlan, alternative->subplans)->useHashTable);
 	Assert(!correlated->useHashTable);
-	correlated->startup_cost = COST_NEVER;
+	correlated->startup_cost = ZS_COST_NEVER;
 	alternative->subplans = list_make2(lsecond(alternative->subplans), correlated);
 }
 

@@ -51,12 +51,6 @@
 #include "zs_node.h"
 #include "zs_node_scan.h"
 
-/* A row that is copied to a run, beside what the scan costs. */
-#define COST_PER_COPY	0.005
-
-/* To look at the zone map of a segment (0.1 us) while the plan is made. */
-#define COST_PER_LOOK	0.02
-
 /* ---- plan -------------------------------------------------------------------- */
 
 static Plan *
@@ -121,7 +115,7 @@ cost_order(Path *path, const Path *scan, const RelOptInfo *rel, double depth, do
 	/* rows of the row tree are in hand before the first is returned */
 	first = Max(first, row_share);
 	copied += rel->rows * row_share;
-	run_cost += rel->rows * log2(depth + 1) * cpu_operator_cost + copied * COST_PER_COPY;
+	run_cost += rel->rows * log2(depth + 1) * cpu_operator_cost + copied * ZS_COST_PER_COPY;
 	path->startup_cost = scan->startup_cost + first * run_cost +
 		rel->tuples / ZS_SEGMENT_ROWS * cpu_operator_cost;
 	path->total_cost = path->startup_cost + (1 - first) * run_cost;
@@ -233,7 +227,7 @@ zsnode_order_add_paths(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		return;
 	wanted = merge_pathkeys(root, rel);
 	if ((wanted == NIL && first == NULL) || (scan = find_scan(rel)) == NULL ||
-		zscost_is_beaten(rel->pathlist, rel->tuples / ZS_SEGMENT_ROWS * COST_PER_LOOK))
+		zscost_is_beaten(rel->pathlist, rel->tuples / ZS_SEGMENT_ROWS * ZS_COST_PER_LOOK))
 		return;
 	table = table_open(rte->relid, NoLock);
 	if (first != NULL)

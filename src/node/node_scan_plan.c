@@ -318,9 +318,6 @@ cost_scan(PlannerInfo *root, RelOptInfo *rel, ScanPath *scan, double share_left)
 		seq_page * batches.pages * (1 - (1 - batches.row_share) * (1 - scan->vectors));
 }
 
-/* Tables with fewer rows are read in no time, in any way. */
-#define FEW_ROWS			1000
-
 /*
  * Is the table believed to have few rows, though row numbers speak of many?  If it has them, to go
  * row by row costs many times what programs cost to make; so these do not count.
@@ -331,11 +328,11 @@ is_larger_than_believed(PlannerInfo *root, const RelOptInfo *rel)
 	Relation	table;
 	bool		result;
 
-	if (rel->tuples >= FEW_ROWS)
+	if (rel->tuples >= ZS_FEW_ROWS)
 		return false;
 	table = table_open(planner_rt_fetch(rel->relid, root)->relid, NoLock);
 	result = (double) zspage_logical_blocks(table) * ZS_ROWS_PER_BLOCK >=
-		Max(FEW_ROWS, 10 * rel->tuples);
+		Max(ZS_FEW_ROWS, ZS_WRONG_FACTOR * rel->tuples);
 	table_close(table, NoLock);
 	return result;
 }

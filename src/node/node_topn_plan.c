@@ -206,7 +206,7 @@ cost_topn(PlannerInfo *root, RelOptInfo *rel, Path *seqscan, CustomPath *path,
 	cost_qual_eval(&qual, rel->baserestrictinfo, root);
 	batches = zscost_batches(root, rel, rel->baserestrictinfo, rel->rows);
 	column_share = (1 - batches.row_share) * ncolumns / Max(rel->max_attr, 1);
-	per_tuple = 0.5 * cpu_tuple_cost + qual.per_tuple;
+	per_tuple = ZS_SHARE_OF_KEYS * cpu_tuple_cost + qual.per_tuple;
 	if (by_batches)
 		per_tuple = Min(per_tuple, ZS_COST_PER_VALUE * ncolumns +
 						zscost_filter(rel->baserestrictinfo));
