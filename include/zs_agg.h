@@ -288,6 +288,7 @@ ZS_AGG_KINDS(ZS_AGG_DECLARE)
 /* agg_ops.c */
 
 extern const ZsAggOps *zsagg_ops_of(const ZsAgg *agg);
+extern ZsColumnWant zsagg_want_of(const ZsAgg *agg);
 
 /* Is the argument a string? */
 static inline bool

@@ -48,6 +48,21 @@ zsagg_ops_of(const ZsAgg *agg)
 	return ops;
 }
 
+/* In which form the aggregate takes its argument, if that is a column. */
+ZsColumnWant
+zsagg_want_of(const ZsAgg *agg)
+{
+	ZsColumnWant want = zsexpr_want_of(agg->domain);
+
+	if (agg->state != ZS_STATE_NONE)
+		return agg->state == ZS_STATE_INT ? ZS_WANT_INT : ZS_WANT_DATUM;
+	if (agg->kind != ZS_AGG_COUNT)
+		return want;
+	if (!agg->distinct)
+		return ZS_WANT_NULLS;
+	return want == ZS_WANT_DATUM ? ZS_WANT_STRING : want;
+}
+
 /*
  * Gets ready for values that live in the context, which is reset when they are forgotten.  Reads
  * system catalogs.

@@ -3,7 +3,9 @@
  * cells.c
  *	  Counts of rows by hashes.
  *
- * All rows of a group are in one cell, so it has no more rows than the cell.  Where few rows come
+ * A count-min sketch of one row (Cormode, Muthukrishnan: An Improved Data Stream Summary: The
+ * Count-Min Sketch and its Applications, Journal of Algorithms 55, 2005).  All rows of a group are
+ * in one cell, so it has no more rows than the cell.  Where few rows come
  * to a cell a count needs only two bits, and there are so many cells that most rows have one of
  * their own.
  *

@@ -3,14 +3,16 @@
  * group_direct.c
  *	  Numbers of groups whose keys lie in small ranges.
  *
+ * This is what DuckDB calls perfect hash aggregation, but that no statistics have to promise the
+ * ranges: they are those of the keys that have come.
+ *
  * A combination of words is a number, its code: 0 is NULL, then follow low, low + 1, ..., and so on
  * from key to key.  An array has the group of each code.  Integers and numbers of dictionary
  * entries become codes by loops over columns; only the first row of a group has its words put
  * together.
  *
  *	1. The words of all groups lie in the ranges, and all groups are in the array, if there is one:
- *	those that are found
- *	   otherwise, row by row, are told here.
+ *	   those that are found otherwise, row by row, are told here.
  *	2. Ranges only grow, and the array is made anew when one does.
  *
  * When the ranges are too large for good, hashes find all groups.

@@ -17,7 +17,8 @@
  *
  * Clauses that cannot raise an error change places with their neighbours of that kind.  At first
  * those go in front that look at least, integers and dictionaries before strings; then those that
- * remove most rows in the least time, which is measured in some batches now and then.
+ * remove most rows in the least time, which is measured in some batches now and then.  The rank of
+ * a clause is that of Hellerstein, Stonebraker: Predicate Migration, SIGMOD 1993.
  *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *

@@ -8,7 +8,9 @@
  *
  *	1. a sorted list, of up to LIST_KEYS keys;
  *	2. a bitmap over all integers from the smallest to the largest key, if these lie closely;
- *	3. a Bloom filter of 16 to 32 bits a key; of few keys there is a sorted list beside it.
+ *	3. a Bloom filter of 16 to 32 bits a key; of few keys there is a sorted list beside it.  All
+ *	   bits of a key are in one word, which costs one look at memory (Putze, Sanders, Singler:
+ *	   Cache-, Hash- and Space-Efficient Bloom Filters, WEA 2007).
  *
  * Of the smallest and largest value of a vector or a segment a list says whether a key lies between
  * them, and so does a bitmap if they are not too far from each other.

@@ -32,7 +32,6 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 {
 	const ZsAgg *agg = &state->aggs[i].agg;
 	const ZsColumnVector *vector;
-	ZsColumnWant want;
 	ZsColumnBounds bounds;
 
 	Assert(i >= 0 && i < state->naggs);
@@ -63,20 +62,11 @@ get_argument(AggNodeState *state, int i, const uint64 *passed, uint64 *sel,
 	if (state->aggs[i].arg_program.waits)
 		return false;
 
-	if (agg->state != ZS_STATE_NONE)
-		want = agg->state == ZS_STATE_INT ? ZS_WANT_INT : ZS_WANT_DATUM;
-	else if (agg->kind == ZS_AGG_COUNT && !agg->distinct)
-		want = ZS_WANT_NULLS;
-	else if (agg->kind == ZS_AGG_COUNT && zsexpr_want_of(agg->domain) == ZS_WANT_DATUM)
-		want = ZS_WANT_STRING;
-	else
-		want = zsexpr_want_of(agg->domain);
-
 	/* columns of all that passed, since another aggregate may take others of them */
 	if (agg->expr != NULL)
 		vector = zsexpr_run(agg->expr, state->input, sel, &state->counts.qual);
 	else
-		vector = zsexpr_input_column(state->input, agg->attno, want, passed);
+		vector = zsexpr_input_column(state->input, agg->attno, zsagg_want_of(agg), passed);
 	if (vector == NULL)
 		return false;
 	if (vector->has_nulls)

@@ -9,6 +9,10 @@
  * are returned if they are more than half of all, and the others go on.  The cost of looking is
  * that of making the groups, at most.
  *
+ * This is streaming aggregation (Graefe: Query Evaluation Techniques for Large Databases, ACM
+ * Computing Surveys 25, 1993), where the input is not known to be sorted, and need not be quite:
+ * bounds of the keys to come take the place of the order.
+ *
  * Keys of groups live in a context of their own, which goes away with those that have been
  * returned.  Values stay where they are, so aggregates whose values own memory have none of this.
  *

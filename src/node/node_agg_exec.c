@@ -220,31 +220,13 @@ add_programs(AggNodeState *state, TupleDesc desc, Index varno)
 	}
 }
 
-/* BeginCustomScan: makes programs, and what is needed to run them unless for EXPLAIN alone. */
+/* Describes the keys, whose columns are those of desc. */
 static void
-agg_begin(CustomScanState *node, EState *estate, int eflags)
+classify_keys(AggNodeState *state, const CustomScan *cscan, TupleDesc desc, Index varno)
 {
-	AggNodeState *state = (AggNodeState *) node;
-	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
-	bool		by_scan = cscan->scan.scanrelid > 0;
-	Index		varno = by_scan ? cscan->scan.scanrelid : ZS_ROWS_VARNO;
-	Relation	rel = node->ss.ss_currentRelation;
-	TupleDesc	desc = by_scan ? RelationGetDescr(rel) :
-		ExecTypeFromExprList(list_nth(cscan->custom_private, ZS_AGG_INPUTS));
 	ListCell   *lc;
 	ListCell   *lc2;
 
-	state->rel = rel;
-	/* a group is no row of the table: WHERE CURRENT OF must not take the node for its scan */
-	node->ss.ss_currentRelation = NULL;
-	if (!by_scan)
-		node->custom_ps = list_make1(ExecInitNode(linitial(cscan->custom_plans), estate,
-												  eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD |
-															 EXEC_FLAG_MARK)));
-	read_plan(state, cscan, varno);
-	state->nkeys = list_length(state->key_exprs);
-	Assert(state->nkeys <= ZS_MAX_GROUP_KEYS);
-	Assert(state->nkeys == list_length(list_nth(cscan->custom_private, ZS_AGG_EQOPS)));
 	state->keys = palloc0(Max(state->nkeys, 1) * sizeof(ZsGroupKey));
 	state->key_states = palloc0(Max(state->nkeys, 1) * sizeof(ExprState *));
 	forboth(lc, state->key_exprs, lc2, list_nth(cscan->custom_private, ZS_AGG_EQOPS))
@@ -256,12 +238,14 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 		if (state->keys[foreach_current_index(lc)].expr != NULL)
 			state->key_states[foreach_current_index(lc)] = ExecInitExpr(lfirst(lc), NULL);
 	}
-	state->naggs = list_length(state->aggrefs);
-	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));
-	/* without a parent: columns come from a slot that is not the node's */
-	state->filter = zsexpr_filter_create(desc, varno, state->filter_clauses,
-										 list_length(state->filter_clauses), &node->ss.ps, NULL);
-	state->counts_only = by_scan && state->filter_clauses == NIL && state->nkeys == 0;
+}
+
+/* Describes the aggregates; keys have been described. */
+static void
+classify_aggregates(AggNodeState *state, TupleDesc desc, Index varno)
+{
+	ListCell   *lc;
+
 	foreach(lc, state->aggrefs)
 	{
 		Aggref	   *aggref = lfirst_node(Aggref, lc);
@@ -281,6 +265,40 @@ agg_begin(CustomScanState *node, EState *estate, int eflags)
 									  (Node *) linitial_node(TargetEntry, aggref->args)->expr))
 			elog(ERROR, "aggregate %u has no set", aggref->aggfnoid);
 	}
+}
+
+/* BeginCustomScan: makes programs, and what is needed to run them unless for EXPLAIN alone. */
+static void
+agg_begin(CustomScanState *node, EState *estate, int eflags)
+{
+	AggNodeState *state = (AggNodeState *) node;
+	CustomScan *cscan = (CustomScan *) node->ss.ps.plan;
+	bool		by_scan = cscan->scan.scanrelid > 0;
+	Index		varno = by_scan ? cscan->scan.scanrelid : ZS_ROWS_VARNO;
+	Relation	rel = node->ss.ss_currentRelation;
+	TupleDesc	desc = by_scan ? RelationGetDescr(rel) :
+		ExecTypeFromExprList(list_nth(cscan->custom_private, ZS_AGG_INPUTS));
+	ListCell   *lc;
+
+	state->rel = rel;
+	/* a group is no row of the table: WHERE CURRENT OF must not take the node for its scan */
+	node->ss.ss_currentRelation = NULL;
+	if (!by_scan)
+		node->custom_ps = list_make1(ExecInitNode(linitial(cscan->custom_plans), estate,
+												  eflags & ~(EXEC_FLAG_REWIND | EXEC_FLAG_BACKWARD |
+															 EXEC_FLAG_MARK)));
+	read_plan(state, cscan, varno);
+	state->nkeys = list_length(state->key_exprs);
+	Assert(state->nkeys <= ZS_MAX_GROUP_KEYS);
+	Assert(state->nkeys == list_length(list_nth(cscan->custom_private, ZS_AGG_EQOPS)));
+	classify_keys(state, cscan, desc, varno);
+	state->naggs = list_length(state->aggrefs);
+	state->aggs = palloc0(state->naggs * sizeof(NodeAgg));
+	/* without a parent: columns come from a slot that is not the node's */
+	state->filter = zsexpr_filter_create(desc, varno, state->filter_clauses,
+										 list_length(state->filter_clauses), &node->ss.ps, NULL);
+	state->counts_only = by_scan && state->filter_clauses == NIL && state->nkeys == 0;
+	classify_aggregates(state, desc, varno);
 	if (eflags & EXEC_FLAG_EXPLAIN_ONLY)
 		return;
 

@@ -24,6 +24,10 @@
  *
  * No group is left out that could raise an error, or that HAVING looks at.
  *
+ * Counting by hashes before groups are made is coarse counting of Fang, Shivakumar, Garcia-Molina,
+ * Motwani, Ullman: Computing Iceberg Queries Efficiently, VLDB 1998.  Their threshold is given;
+ * here it is what the groups in memory say.
+ *
  * Portions Copyright (c) 2026, zedstore_io contributors
  *
  * src/node/node_agg_rare.c

@@ -3,6 +3,7 @@
  * node_row_filter.c
  *	  Takes rows out of a batch that a row filter says nobody wants.
  *
+ * This is a scan's side of sideways information passing; who gives filters is none of its business.
  * A filter is asked about the zone map of the batch's column first; then the column is decoded and
  * its values are looked up.  Values that have no vector stay.  Where no clause of the scan can
  * raise an error zone maps of segments are asked before anything of these is read (scan_zone.c),
