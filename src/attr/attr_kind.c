@@ -35,18 +35,12 @@ zsattr_form(TupleDesc desc, AttrNumber attno)
 	return TupleDescAttr(desc, attno - 1);
 }
 
-/* By-value types that are ordered as unsigned integers. */
+/* Types of OIDs that are shown as names: ordered as OIDs. */
 static bool
-type_is_unsigned(Oid type)
+type_is_reg(Oid type)
 {
 	switch (type)
 	{
-		case CHAROID:
-		case OIDOID:
-		case XIDOID:
-		case XID8OID:
-		case CIDOID:
-		case LSNOID:
 		case REGPROCOID:
 		case REGPROCEDUREOID:
 		case REGOPEROID:
@@ -64,6 +58,24 @@ type_is_unsigned(Oid type)
 	}
 }
 
+/* By-value types that are ordered as unsigned integers. */
+static bool
+type_is_unsigned(Oid type)
+{
+	switch (type)
+	{
+		case CHAROID:
+		case OIDOID:
+		case XIDOID:
+		case XID8OID:
+		case CIDOID:
+		case LSNOID:
+			return true;
+		default:
+			return type_is_reg(type);
+	}
+}
+
 /* Does the zone domain follow the type's default btree order? */
 static bool
 type_is_zone_ordered(Oid type, Oid collation)
@@ -76,17 +88,6 @@ type_is_zone_ordered(Oid type, Oid collation)
 		case INT4OID:
 		case INT8OID:
 		case OIDOID:
-		case REGPROCOID:
-		case REGPROCEDUREOID:
-		case REGOPEROID:
-		case REGOPERATOROID:
-		case REGCLASSOID:
-		case REGTYPEOID:
-		case REGROLEOID:
-		case REGNAMESPACEOID:
-		case REGCONFIGOID:
-		case REGDICTIONARYOID:
-		case REGCOLLATIONOID:
 		case XID8OID:
 		case LSNOID:
 		case CASHOID:
@@ -109,7 +110,7 @@ type_is_zone_ordered(Oid type, Oid collation)
 		case NAMEOID:
 			return zs_collation_is_c(collation);
 		default:
-			return false;
+			return type_is_reg(type);
 	}
 }
 

@@ -93,6 +93,7 @@ extern char *zscheck_protect(ZsCheck *check, ZsCheckStep step, void *arg);
 
 /* ---- pages and blocks (check_space.c) ------------------------------------------- */
 
+extern void zscheck_copy_page(ZsCheck *check, BlockNumber blkno, Page copy);
 extern bool zscheck_read_page(ZsCheck *check, uint16 treeno, BlockNumber blkno, const char *what,
 							  Page copy);
 extern bool zscheck_claim(ZsCheck *check, uint16 treeno, BlockNumber start, uint32 nblocks,

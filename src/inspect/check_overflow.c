@@ -91,13 +91,9 @@ read_value(ZsCheck *check, void *arg)
 static void
 copy_value_page(ZsCheck *check, void *arg)
 {
-	ValueCheck *value = arg;
-	Buffer		buf = ReadBufferExtended(check->rel, MAIN_FORKNUM, value->blkno, RBM_NORMAL,
-										 check->strategy);
+	const ValueCheck *value = arg;
 
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	memcpy(value->page, BufferGetPage(buf), BLCKSZ);
-	UnlockReleaseBuffer(buf);
+	zscheck_copy_page(check, value->blkno, value->page);
 }
 
 /* What is wrong with the copied page `position` of nblocks; NULL = nothing. */

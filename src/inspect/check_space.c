@@ -32,17 +32,25 @@ typedef struct PageRead
 	Page		copy;
 } PageRead;
 
+/* Copies block blkno, which may have a page of any kind.  Errors: those of reading it. */
+void
+zscheck_copy_page(ZsCheck *check, BlockNumber blkno, Page copy)
+{
+	Buffer		buf = ReadBufferExtended(check->rel, MAIN_FORKNUM, blkno, RBM_NORMAL,
+										 check->strategy);
+
+	LockBuffer(buf, BUFFER_LOCK_SHARE);
+	memcpy(copy, BufferGetPage(buf), BLCKSZ);
+	UnlockReleaseBuffer(buf);
+}
+
 /* ZsCheckStep */
 static void
 copy_page(ZsCheck *check, void *arg)
 {
-	PageRead   *page = arg;
-	Buffer		buf = ReadBufferExtended(check->rel, MAIN_FORKNUM, page->blkno, RBM_NORMAL,
-										 check->strategy);
+	const PageRead *page = arg;
 
-	LockBuffer(buf, BUFFER_LOCK_SHARE);
-	memcpy(page->copy, BufferGetPage(buf), BLCKSZ);
-	UnlockReleaseBuffer(buf);
+	zscheck_copy_page(check, page->blkno, page->copy);
 }
 
 /*

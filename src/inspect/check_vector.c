@@ -41,18 +41,6 @@ typedef struct SegmentWalk
 	bool		needed;			/* out: somebody may ask for some of its rows */
 } SegmentWalk;
 
-static void *
-allocate(void *ctx, size_t size)
-{
-	return MemoryContextAllocHuge((MemoryContext) ctx, size);
-}
-
-static void
-deallocate(void *ctx, void *ptr)
-{
-	pfree(ptr);
-}
-
 static ZsDecoder *
 get_decoder(ZsCheck *check)
 {
@@ -63,8 +51,9 @@ get_decoder(ZsCheck *check)
 													  "zedstore check of values",
 													  ALLOCSET_DEFAULT_SIZES);
 		ZsDecoder  *decoder = MemoryContextAllocZero(context, sizeof(ZsDecoder));
-		ZsAllocator alloc = {.alloc = allocate, .free = deallocate, .ctx = context};
+		ZsAllocator alloc;
 
+		zsattr_allocator(context, &alloc);
 		decoder->context = context;
 		zscodec_shared_init(&decoder->shared, &alloc);
 		zscodec_vector_init(&decoder->vec, &alloc);

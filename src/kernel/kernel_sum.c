@@ -159,62 +159,44 @@ zskernel_sum_int64(const int64 *values, const uint64 *sel)
 	return ((zs_int128) high << 32) + (zs_int128) low - ((zs_int128) count << 63);
 }
 
-/* What a loop starts with does not matter, as long as one of the values is taken. */
+/* The selected value that is better than all others, beginning with one that none is worse than. */
+#define EXTREME(first, better) \
+	int64		best = (first); \
+	\
+	for (int w = 0; w < ZS_KERNEL_WORDS; w++) \
+	{ \
+		const int64 *v = values + w * 64; \
+		uint64		word = sel[w]; \
+		\
+		if (word == ALL_ROWS) \
+		{ \
+			for (int k = 0; k < 64; k++) \
+				best = v[k] better best ? v[k] : best; \
+		} \
+		else \
+		{ \
+			for (; word != 0; word &= word - 1) \
+			{ \
+				int			k = __builtin_ctzll(word); \
+				\
+				best = v[k] better best ? v[k] : best; \
+			} \
+		} \
+	} \
+	return best
+
+/* The smallest of the selected values, of which there is at least one. */
 KERNEL_CLONES int64
 zskernel_min_int64(const int64 *values, const uint64 *sel)
 {
-	int64		min = PG_INT64_MAX;
-
-	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-	{
-		const int64 *v = values + w * 64;
-		uint64		word = sel[w];
-
-		if (word == ALL_ROWS)
-		{
-			for (int k = 0; k < 64; k++)
-				min = v[k] < min ? v[k] : min;
-		}
-		else
-		{
-			for (; word != 0; word &= word - 1)
-			{
-				int			k = __builtin_ctzll(word);
-
-				min = v[k] < min ? v[k] : min;
-			}
-		}
-	}
-	return min;
+	EXTREME(PG_INT64_MAX, <);
 }
 
 /* The largest of the selected values, of which there is at least one. */
 KERNEL_CLONES int64
 zskernel_max_int64(const int64 *values, const uint64 *sel)
 {
-	int64		max = PG_INT64_MIN;
-
-	for (int w = 0; w < ZS_KERNEL_WORDS; w++)
-	{
-		const int64 *v = values + w * 64;
-		uint64		word = sel[w];
-
-		if (word == ALL_ROWS)
-		{
-			for (int k = 0; k < 64; k++)
-				max = v[k] > max ? v[k] : max;
-		}
-		else
-		{
-			for (; word != 0; word &= word - 1)
-			{
-				int			k = __builtin_ctzll(word);
-
-				max = v[k] > max ? v[k] : max;
-			}
-		}
-	}
-	return max;
+	EXTREME(PG_INT64_MIN, >);
 }
 
 /*
