@@ -27,6 +27,7 @@
 
 #include "zs_base.h"
 #include "zs_codec.h"
+#include "zs_compat.h"
 #include "zs_format.h"
 
 /* ---- how a type maps to codec kinds (attr_kind.c) ---------------------- */
@@ -204,7 +205,7 @@ typedef struct ZsReadCounts
 	uint64		vectors;		/* decoded, in whatever forms */
 } ZsReadCounts;
 
-extern void zsattr_reader_count(ZsAttrReader *reader, ZsReadCounts *counts);
+extern void zsattr_reader_count(ZsAttrReader *reader, ZsReadCounts *counts, ZsIoCounts *io);
 
 /*
  * A scan that goes by several ranges of rows, in ascending order.  source gives the range of a

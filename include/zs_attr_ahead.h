@@ -67,6 +67,7 @@ zsattr_ahead_pages_read(void)
 
 extern ZsAttrAhead *zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance,
 									   BufferAccessStrategy strategy);
+extern void zsattr_ahead_count_io(ZsAttrAhead *ahead, ZsIoCounts *io);
 extern void zsattr_ahead_fetch(ZsAttrAhead *ahead, const ZsAttrWish *wishes, int n);
 extern void zsattr_ahead_start(ZsAttrAhead *ahead, ZsWishSource source, void *arg);
 extern void zsattr_ahead_reach(ZsAttrAhead *ahead, uint64 tag);

@@ -30,6 +30,7 @@
 
 #include "zs_attr.h"
 #include "zs_codec.h"
+#include "zs_compat.h"
 #include "zs_format.h"
 #include "zs_kernel.h"
 
@@ -103,6 +104,7 @@ typedef struct ZsBatchCounts
 {
 	uint64		skipped;		/* segments, for what zone maps say */
 	ZsReadCounts read;
+	ZsIoCounts	io;				/* of look-ahead, for EXPLAIN (IO) */
 } ZsBatchCounts;
 
 /* scan_batch.c */

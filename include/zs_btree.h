@@ -30,6 +30,7 @@
 #include "storage/bufmgr.h"
 #include "utils/rel.h"
 
+#include "zs_compat.h"
 #include "zs_format.h"
 
 /* btree_search.c */
@@ -122,6 +123,7 @@ typedef struct ZsBottomVisitor
 	ZsBottomAhead *ahead;		/* NULL: none yet, or not wanted */
 	bool		asked;			/* whether it is wanted */
 	uint32		nfollowing;		/* steps to what is next to the step before */
+	ZsIoCounts *io;				/* what look-ahead counts, or NULL */
 } ZsBottomVisitor;
 
 extern bool zsbtree_visit(ZsBottomVisitor *visitor, Relation rel, uint16 treeno, uint64 key,

@@ -36,6 +36,26 @@
 #define TABLE_DELETE_NO_LOGICAL				(1 << 1)
 #define TABLE_UPDATE_NO_LOGICAL				(1 << 0)
 #define SO_NONE								0
+#define SO_SCAN_INSTRUMENT					0
+#endif
+
+/*
+ * EXPLAIN (IO) of 19: the flags by which a node begins its scans, the scan's counts, or NULL, which
+ * scan_begin makes if the flags ask for it.  Needs the headers of executor and table access method.
+ */
+#if ZS_PG_AT_LEAST(19)
+#define zs_scan_flags(estate) \
+	(((estate)->es_instrument & INSTRUMENT_IO) != 0 ? SO_SCAN_INSTRUMENT : SO_NONE)
+#define zs_scan_io_counts(scan) \
+	((scan)->rs_instrument != NULL ? &(scan)->rs_instrument->io : NULL)
+#define zs_scan_begin_io_counts(scan) \
+	((void) ((scan)->rs_instrument = palloc0_object(TableScanInstrumentation)))
+#define zs_scan_end_io_counts(scan)	pfree((scan)->rs_instrument)
+#else
+#define zs_scan_flags(estate)	((void) (estate), SO_NONE)
+#define zs_scan_io_counts(scan)	((void) (scan), (ZsIoCounts *) NULL)
+#define zs_scan_begin_io_counts(scan)	((void) (scan))
+#define zs_scan_end_io_counts(scan)	((void) (scan))
 #endif
 
 /* Logical decoding on behalf of REPACK (CONCURRENTLY), which 19 has, wants one table's changes. */

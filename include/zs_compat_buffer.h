@@ -43,6 +43,42 @@ typedef uint32 ZsBufferState;
 #define zs_unlock_buffer_header(hdr, state)	UnlockBufHdr((hdr), (state))
 #endif
 
+/*
+ * What read streams count for EXPLAIN (IO), which came with 19: streams that have the same counts
+ * add up in them.  Before, nothing is counted.
+ */
+#if ZS_PG_AT_LEAST(19)
+#include "executor/instrument_node.h"
+#include "storage/read_stream.h"
+
+#define ZS_STREAMS_COUNT_IO	1
+typedef IOStats ZsIoCounts;
+
+#define zs_io_counts_add(sum, counts)	AccumulateIOStats((sum), (IOStats *) (counts))
+
+/* Has the stream count from now on; counts may be NULL. */
+static inline void
+zs_stream_count_io(ReadStream *stream, ZsIoCounts *counts)
+{
+	int16		capacity;
+
+	if (counts == NULL)
+		return;
+	capacity = counts->distance_capacity;
+	read_stream_enable_stats(stream, counts);
+	counts->distance_capacity = Max(counts->distance_capacity, capacity);
+}
+#else
+#define ZS_STREAMS_COUNT_IO	0
+typedef struct ZsIoCounts
+{
+	uint64		unused;
+} ZsIoCounts;
+
+#define zs_io_counts_add(sum, counts)	((void) (sum), (void) (counts))
+#define zs_stream_count_io(stream, counts)	((void) (stream), (void) (counts))
+#endif
+
 /* StartBufferIO() and TerminateBufferIO() are there for others from 18 on. */
 #if ZS_PG_AT_LEAST(18)
 #define ZS_BUFFER_IO_IS_EXTERN	1

@@ -19,6 +19,7 @@
 #include "nodes/extensible.h"
 #include "nodes/pathnodes.h"
 
+#include "zs_compat.h"
 #include "zs_expr_qual.h"
 
 extern const CustomScanMethods zsnode_scan_methods;
@@ -40,6 +41,7 @@ struct ExplainState;
 extern void zsnode_explain_columns(Relation rel, const Bitmapset *attrs,
 								   struct ExplainState *es);
 extern void zsnode_scan_add_counts(ZsBatchCounts *sum, const ZsBatchCounts *counts);
+extern void zsnode_explain_io(const ZsIoCounts *io, struct ExplainState *es);
 extern void zsnode_explain_scan_counts(const ZsBatchCounts *counts, struct ExplainState *es);
 
 #endif							/* ZS_NODE_SCAN_H */

@@ -22,6 +22,7 @@
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
+#include "zs_compat.h"
 #include "zs_format.h"
 
 /* ---- reading (tid_lookup.c, tid_scan.c) ------------------------------------ */
@@ -72,7 +73,8 @@ extern void zstid_latest_version(Relation rel, zstid *row, Snapshot snapshot);
  */
 typedef struct ZsTidScan ZsTidScan;
 
-extern ZsTidScan *zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end);
+extern ZsTidScan *zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end,
+								   ZsIoCounts *io);
 extern void zstid_scan_restart(ZsTidScan *scan, zstid start, zstid end);
 extern void zstid_scan_end(ZsTidScan *scan);
 extern bool zstid_scan_next(ZsTidScan *scan, ZsTidRun *run, const ZsVisSlot **vis);

@@ -185,7 +185,7 @@ zsam_relation_size(Relation rel, ForkNumber forknum)
 static uint64
 count_rows(Relation rel)
 {
-	ZsTidScan  *scan = zstid_scan_begin(rel, NULL, 0, zspage_next_row(rel));
+	ZsTidScan  *scan = zstid_scan_begin(rel, NULL, 0, zspage_next_row(rel), NULL);
 	ZsTidRun	run;
 	const ZsVisSlot *vis;
 	uint64		nrows = 0;

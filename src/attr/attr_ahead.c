@@ -144,6 +144,7 @@ zsattr_ahead_read_runs(ZsAttrAhead *ahead)
 		advise_runs(ahead);
 		stream = read_stream_begin_relation(ahead->flags | READ_STREAM_FULL, ahead->strategy,
 											ahead->rel, MAIN_FORKNUM, next_of_runs, ahead, 0);
+		zs_stream_count_io(stream, ahead->io);
 		while (BufferIsValid(buf = read_stream_next_buffer(stream, NULL)))
 		{
 			CHECK_FOR_INTERRUPTS();
@@ -181,6 +182,14 @@ zsattr_ahead_begin(Relation rel, TupleDesc desc, bool maintenance, BufferAccessS
 	ahead->pending = InvalidBuffer;
 	ahead->seen_reads = zsattr_ahead_pages_read();
 	return ahead;
+}
+
+/* Adds what look-ahead does from now on to io, which may be NULL and outlives it. */
+void
+zsattr_ahead_count_io(ZsAttrAhead *ahead, ZsIoCounts *io)
+{
+	Assert(ahead->stream == NULL);
+	ahead->io = io;
 }
 
 /* Gives back all pins, and forgets what was to be read. */
@@ -354,6 +363,7 @@ zsattr_ahead_reach(ZsAttrAhead *ahead, uint64 tag)
 			ahead->stream = read_stream_begin_relation(ahead->flags, ahead->strategy, ahead->rel,
 													   MAIN_FORKNUM, next_block, ahead,
 													   sizeof(uint64));
+			zs_stream_count_io(ahead->stream, ahead->io);
 			MemoryContextSwitchTo(old);
 		}
 		ahead->running = true;

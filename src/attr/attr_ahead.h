@@ -66,6 +66,7 @@ struct ZsAttrAhead
 	TupleDesc	desc;
 	BufferAccessStrategy strategy;
 	int			flags;			/* of read streams */
+	ZsIoCounts *io;				/* what they count; NULL: nothing */
 	MemoryContext context;
 	ZsAheadColumn *columns;		/* one for each attribute */
 	uint32		max_window;

@@ -153,7 +153,7 @@ typedef struct ZsAttrStream ZsAttrStream;
 
 /* NULL when look-ahead is switched off or too many streams are open. */
 extern ZsAttrStream *zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
-										 BufferAccessStrategy strategy);
+										 BufferAccessStrategy strategy, ZsIoCounts *io);
 extern void zsattr_stream_take_turns(ZsAttrStream *stream, zstid scan_end);
 extern void zsattr_stream_range(ZsAttrStream *stream, zstid start, zstid end,
 								const ZsRowRanges *ranges);
@@ -254,6 +254,7 @@ struct ZsAttrReader
 	int			nvalues;		/* in a row in that stripe */
 	ZsReadCounts *counts;		/* for the user of the reader */
 	ZsReadCounts own_counts;	/* if that did not give any */
+	ZsIoCounts *io;				/* the same of look-ahead; NULL: nobody asks */
 
 	MemoryContext value_context;	/* overflow value returned last */
 

@@ -91,11 +91,16 @@ zsattr_reader_begin(Relation rel, TupleDesc desc, AttrNumber attno, int flags,
 	return reader;
 }
 
-/* Has the reader add what it reads from now on to counts, which outlives it. */
+/*
+ * Has the reader add what it reads from now on to counts, and what its look-ahead does to io, which
+ * may be NULL.  Both outlive it.  Before its first range.
+ */
 void
-zsattr_reader_count(ZsAttrReader *reader, ZsReadCounts *counts)
+zsattr_reader_count(ZsAttrReader *reader, ZsReadCounts *counts, ZsIoCounts *io)
 {
+	Assert(reader->stream == NULL);
 	reader->counts = counts;
+	reader->io = io;
 }
 
 /*
@@ -119,7 +124,7 @@ zsattr_reader_range(ZsAttrReader *reader, zstid start, zstid end, const ZsRowRan
 		oldcontext = MemoryContextSwitchTo(reader->stream_context);
 		reader->stream = zsattr_stream_begin(reader->rel, reader->attno,
 											 (reader->flags & ZS_READER_MAINTENANCE) != 0,
-											 reader->strategy);
+											 reader->strategy, reader->io);
 		MemoryContextSwitchTo(oldcontext);
 	}
 	if (reader->stream != NULL)

@@ -74,6 +74,7 @@ struct ZsAttrStream
 	int			flags;			/* of the read stream */
 	MemoryContext context;
 	ReadStream *stream;
+	ZsIoCounts *io_counts;		/* what it counts; NULL: nothing */
 	uint64		seen_reads;		/* pages read when the stream began or was reset */
 	bool		exhausted;		/* the stream has come to its end */
 	bool		extended;		/* `end` grew, maybe too late for the stream */
@@ -300,17 +301,19 @@ begin_reading(ZsAttrStream *stream)
 	stream->stream = read_stream_begin_relation(stream->flags | (cold ? READ_STREAM_FULL : 0),
 												stream->strategy, stream->rel, MAIN_FORKNUM,
 												next_block, stream, 0);
+	zs_stream_count_io(stream->stream, stream->io_counts);
 	MemoryContextSwitchTo(old);
 }
 
 /*
- * With maintenance, maintenance_io_concurrency counts, and look-ahead does not begin slowly.
+ * With maintenance, maintenance_io_concurrency counts, and look-ahead does not begin slowly.  What
+ * the stream does is added to io, which may be NULL and outlives it.
  * The stream belongs to the current memory context; it counts as open until
  * that is reset, so that an error cannot leave the count wrong.
  */
 ZsAttrStream *
 zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
-					BufferAccessStrategy strategy)
+					BufferAccessStrategy strategy, ZsIoCounts *io)
 {
 	ZsAttrStream *stream;
 	MemoryContextCallback *callback;
@@ -330,6 +333,7 @@ zsattr_stream_begin(Relation rel, AttrNumber attno, bool maintenance,
 	stream->rel = rel;
 	stream->attno = attno;
 	stream->strategy = strategy;
+	stream->io_counts = io;
 	/* who maintains a table reads all of what he says */
 	stream->flags = maintenance ? READ_STREAM_MAINTENANCE | READ_STREAM_FULL : READ_STREAM_DEFAULT;
 	stream->context = CurrentMemoryContext;

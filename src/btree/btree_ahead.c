@@ -212,6 +212,8 @@ zsbtree_visit(ZsBottomVisitor *visitor, Relation rel, uint16 treeno, uint64 key,
 
 		visitor->asked = true;
 		visitor->ahead = zsbtree_ahead_begin(rel, treeno, ZS_MAX_ROW, false, false, strategy);
+		if (visitor->ahead != NULL)
+			zs_stream_count_io(visitor->ahead->stream, visitor->io);
 		MemoryContextSwitchTo(old);
 	}
 	if (visitor->ahead == NULL)

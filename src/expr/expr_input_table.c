@@ -37,6 +37,7 @@ typedef struct BatchInput
 	ZsInput		base;			/* first */
 	Relation	rel;
 	Snapshot	snapshot;
+	uint32		flags;			/* of scans */
 	ParallelTableScanDesc pscan;	/* NULL: of this process alone */
 	MemoryContext context;		/* of the scan */
 	TableScanDesc scan;			/* NULL: not started */
@@ -55,8 +56,8 @@ start_scan(ZsInput *input)
 		MemoryContext old = MemoryContextSwitchTo(batch->context);
 
 		batch->scan = batch->pscan != NULL ?
-			zs_table_beginscan_parallel(batch->rel, batch->pscan, SO_NONE) :
-			zs_table_beginscan(batch->rel, batch->snapshot, SO_NONE);
+			zs_table_beginscan_parallel(batch->rel, batch->pscan, batch->flags) :
+			zs_table_beginscan(batch->rel, batch->snapshot, batch->flags);
 		batch->batches = zsscan_batch_begin(batch->scan, input->slot);
 		MemoryContextSwitchTo(old);
 	}
@@ -220,6 +221,7 @@ zsexpr_input_batch_create(Relation rel, Index varno, List *exprs, List *filter, 
 										   ALLOCSET_DEFAULT_SIZES);
 	batch->rel = rel;
 	batch->snapshot = estate->es_snapshot;
+	batch->flags = zs_scan_flags(estate);
 	return input;
 }
 

@@ -98,7 +98,7 @@ compare_with_tids(ZsCheck *check, void *arg)
 	OffsetNumber maxoff = PageGetMaxOffsetNumber(leaf->page);
 	zstid		first = zsrow_item_row(leaf_item(leaf->page, FirstOffsetNumber));
 	zstid		last = zsrow_item_row(leaf_item(leaf->page, maxoff));
-	ZsTidScan  *scan = zstid_scan_begin(check->rel, NULL, first, last + 1);
+	ZsTidScan  *scan = zstid_scan_begin(check->rel, NULL, first, last + 1, NULL);
 	ZsTidRun	run = {0};
 	const ZsVisSlot *vis;
 

@@ -177,7 +177,7 @@ zscheck_row_needed(ZsCheck *check, zstid row)
 bool
 zscheck_range_needed(ZsCheck *check, zstid first, zstid end)
 {
-	ZsTidScan  *scan = zstid_scan_begin(check->rel, NULL, first, end);
+	ZsTidScan  *scan = zstid_scan_begin(check->rel, NULL, first, end, NULL);
 	const ZsVisSlot *vis;
 	ZsTidRun	run;
 	bool		needed = false;

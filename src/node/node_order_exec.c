@@ -79,7 +79,8 @@ start_scan(OrderState *state)
 	{
 		MemoryContext old = MemoryContextSwitchTo(ss->ps.state->es_query_cxt);
 
-		state->scan = zs_table_beginscan(state->rel, ss->ps.state->es_snapshot, SO_NONE);
+		state->scan = zs_table_beginscan(state->rel, ss->ps.state->es_snapshot,
+										 zs_scan_flags(ss->ps.state));
 		state->batches = zsscan_batch_begin(state->scan, ss->ss_ScanTupleSlot);
 		state->input = zsexpr_input_batch_wrap(state->batches,
 											   ((Scan *) ss->ps.plan)->scanrelid,

@@ -92,7 +92,7 @@ start_scan(ZsScanNode *state)
 	/* in a serial plan, or a parallel one that runs without workers */
 	if (state->scan == NULL)
 		state->scan = zs_table_beginscan(ss->ss_currentRelation, ss->ps.state->es_snapshot,
-										 SO_NONE);
+										 zs_scan_flags(ss->ps.state));
 	if (state->batches == NULL)
 	{
 		MemoryContext old = MemoryContextSwitchTo(ss->ps.state->es_query_cxt);
@@ -446,6 +446,8 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 	pg_atomic_init_u64(&state->shared->decided, 0);
 	pg_atomic_init_u64(&state->shared->redone, 0);
 	pg_atomic_init_u64(&state->shared->unwanted, 0);
+	SpinLockInit(&state->shared->io_mutex);
+	memset(&state->shared->io, 0, sizeof(ZsIoCounts));
 	state->shared->nfilters = 0;
 	foreach(lc, sharing_filters(state))
 	{
@@ -468,7 +470,8 @@ scan_initialize_dsm(CustomScanState *node, ParallelContext *pcxt, void *coordina
 	 */
 	state->ended = zsnode_scan_counts(state);
 	state->batches = NULL;
-	state->scan = zs_table_beginscan_parallel(node->ss.ss_currentRelation, pscan, SO_NONE);
+	state->scan = zs_table_beginscan_parallel(node->ss.ss_currentRelation, pscan,
+											  zs_scan_flags(node->ss.ps.state));
 }
 
 /* ReInitializeDSMCustomScan: the workers are going to read the table again. */
@@ -507,7 +510,8 @@ scan_initialize_worker(CustomScanState *node, shm_toc *toc, void *coordinate)
 			pg_atomic_write_u32(&state->shared->filters[i].unusable, 1);
 	}
 	state->scan = zs_table_beginscan_parallel(node->ss.ss_currentRelation,
-											  (ParallelTableScanDesc) coordinate, SO_NONE);
+											  (ParallelTableScanDesc) coordinate,
+											  zs_scan_flags(node->ss.ps.state));
 }
 
 /* Shared memory goes before EXPLAIN asks. */

@@ -18,6 +18,7 @@
 #include "nodes/execnodes.h"
 #include "nodes/extensible.h"
 #include "port/atomics.h"
+#include "storage/spin.h"
 
 #include "zs_batch.h"
 #include "zs_expr_filter.h"
@@ -43,6 +44,8 @@ typedef struct ZsScanShared
 	pg_atomic_uint64 decided;	/* comparisons, by zone maps */
 	pg_atomic_uint64 redone;	/* batches */
 	pg_atomic_uint64 unwanted;	/* rows that row filters removed */
+	slock_t		io_mutex;		/* protects io */
+	ZsIoCounts	io;				/* of look-ahead */
 
 	/* of row filters that share, in their order */
 	int			nfilters;

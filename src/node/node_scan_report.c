@@ -45,6 +45,7 @@ zsnode_scan_add_counts(ZsBatchCounts *sum, const ZsBatchCounts *counts)
 	sum->skipped += counts->skipped;
 	sum->read.segments += counts->read.segments;
 	sum->read.vectors += counts->read.vectors;
+	zs_io_counts_add(&sum->io, &counts->io);
 }
 
 /* A worker says what it has counted; the leader takes what has been said. */
@@ -65,6 +66,9 @@ zsnode_scan_exchange_counts(ZsScanNode *state)
 		pg_atomic_fetch_add_u64(&shared->decided, state->counts.skipped);
 		pg_atomic_fetch_add_u64(&shared->redone, state->nredone);
 		pg_atomic_fetch_add_u64(&shared->unwanted, state->nunwanted);
+		SpinLockAcquire(&shared->io_mutex);
+		zs_io_counts_add(&shared->io, &counts.io);
+		SpinLockRelease(&shared->io_mutex);
 	}
 	else
 	{
@@ -76,6 +80,10 @@ zsnode_scan_exchange_counts(ZsScanNode *state)
 		state->worker_decided += pg_atomic_exchange_u64(&shared->decided, 0);
 		state->worker_redone += pg_atomic_exchange_u64(&shared->redone, 0);
 		state->worker_unwanted += pg_atomic_exchange_u64(&shared->unwanted, 0);
+		SpinLockAcquire(&shared->io_mutex);
+		zs_io_counts_add(&counts->io, &shared->io);
+		memset(&shared->io, 0, sizeof(ZsIoCounts));
+		SpinLockRelease(&shared->io_mutex);
 	}
 }
 
@@ -101,6 +109,37 @@ zsnode_explain_columns(Relation rel, const Bitmapset *attrs, ExplainState *es)
 		ExplainPropertyList("Columns", names, es);
 }
 
+/* Tells EXPLAIN (IO) what look-ahead did, as core does of its scans; nothing before 19. */
+void
+zsnode_explain_io(const ZsIoCounts *io, ExplainState *es)
+{
+#if ZS_STREAMS_COUNT_IO
+	double		distance = (double) io->distance_sum / Max(io->prefetch_count, 1);
+	double		size = (double) io->io_nblocks / Max(io->io_count, 1);
+	double		in_progress = (double) io->io_in_progress / Max(io->io_count, 1);
+
+	if (!es->io || io->prefetch_count == 0)
+		return;
+	if (es->format != EXPLAIN_FORMAT_TEXT)
+	{
+		ExplainPropertyFloat("Average Prefetch Distance", NULL, distance, 3, es);
+		ExplainPropertyInteger("Max Prefetch Distance", NULL, io->distance_max, es);
+		ExplainPropertyInteger("Prefetch Capacity", NULL, io->distance_capacity, es);
+		ExplainPropertyUInteger("I/O Count", NULL, io->io_count, es);
+		ExplainPropertyUInteger("I/O Waits", NULL, io->wait_count, es);
+		ExplainPropertyFloat("Average I/O Size", NULL, size, 3, es);
+		ExplainPropertyFloat("Average I/Os In Progress", NULL, in_progress, 3, es);
+		return;
+	}
+	ExplainPropertyText("Prefetch", psprintf("avg=%.2f max=%d capacity=%d", distance,
+											 io->distance_max, io->distance_capacity), es);
+	if (io->io_count > 0)
+		ExplainPropertyText("I/O", psprintf("count=" UINT64_FORMAT " waits=" UINT64_FORMAT
+											" size=%.2f in-progress=%.2f", io->io_count,
+											io->wait_count, size, in_progress), es);
+#endif
+}
+
 /* Tells EXPLAIN ANALYZE what scans by batches have come to. */
 void
 zsnode_explain_scan_counts(const ZsBatchCounts *counts, ExplainState *es)
@@ -109,6 +148,7 @@ zsnode_explain_scan_counts(const ZsBatchCounts *counts, ExplainState *es)
 	if (es->format != EXPLAIN_FORMAT_TEXT || counts->skipped > 0)
 		ExplainPropertyUInteger("Segments Skipped", NULL, counts->skipped, es);
 	ExplainPropertyUInteger("Vectors Read", NULL, counts->read.vectors, es);
+	zsnode_explain_io(&counts->io, es);
 }
 
 /* The columns that the scan looks at. */

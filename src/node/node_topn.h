@@ -67,6 +67,8 @@ typedef struct TopNState
 	ZsBestEntry **results;		/* best first */
 	MemoryContext context;		/* values of the entries */
 
+	ZsIoCounts	io;				/* of scans by rows, for EXPLAIN */
+
 	/* by batches; input is NULL: by rows */
 	ZsInput    *input;			/* keyslot is its slot */
 	ZsFilter   *programs;

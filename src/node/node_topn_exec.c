@@ -56,7 +56,8 @@ static void
 choose_by_rows(TopNState *state)
 {
 	ScanState  *ss = &state->css.ss;
-	TableScanDesc scan = zs_table_beginscan(state->rel, ss->ps.state->es_snapshot, SO_NONE);
+	TableScanDesc scan = zs_table_beginscan(state->rel, ss->ps.state->es_snapshot,
+											zs_scan_flags(ss->ps.state));
 
 	while (table_scan_getnextslot(scan, ForwardScanDirection, state->keyslot))
 	{
@@ -67,6 +68,8 @@ choose_by_rows(TopNState *state)
 			InstrCountFiltered1(&ss->ps, 1);
 	}
 	ExecClearTuple(state->keyslot);
+	if (zs_scan_io_counts(scan) != NULL)
+		zs_io_counts_add(&state->io, zs_scan_io_counts(scan));
 	table_endscan(scan);
 }
 
@@ -336,6 +339,8 @@ topn_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		counts.skipped += state->nleft;
 		zsnode_explain_scan_counts(&counts, es);
 	}
+	else if (es->analyze)
+		zsnode_explain_io(&state->io, es);
 }
 
 static const CustomExecMethods exec_methods = {

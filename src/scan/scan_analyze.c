@@ -86,7 +86,7 @@ find_occupied(ZsScanDesc scan, ZsAnalyzeBlocks *out)
 		return;
 
 	out->ranges = palloc(maxranges * sizeof(BlockRange));
-	tids = zstid_scan_begin(rel, NULL, 0, scan->end);
+	tids = zstid_scan_begin(rel, NULL, 0, scan->end, NULL);
 	while (zstid_scan_next(tids, &run, &vis))
 	{
 		uint64		first = Max(run.first / ZS_ROWS_PER_BLOCK, next);

@@ -78,6 +78,8 @@ zsscan_batch_count(const ZsBatchScan *bs, ZsBatchCounts *counts)
 	counts->skipped += bs->scan->nexcluded;
 	counts->read.segments += read->segments;
 	counts->read.vectors += read->vectors;
+	if (bs->scan->source->io != NULL)
+		zs_io_counts_add(&counts->io, bs->scan->source->io);
 }
 
 static void

@@ -82,6 +82,7 @@ typedef struct ZsRowSource
 	bool		cold;			/* the row before had pages that were in no buffer */
 	ZsAttrAhead *ahead;			/* look-ahead for single rows; NULL: was not needed yet */
 	ZsReadCounts counts;		/* of all readers */
+	ZsIoCounts *io;				/* of all look-ahead; NULL: nobody asks */
 	ZsBottomVisitor tree_visitor;	/* of leaves of the row tree */
 	zstid		tree_stripe;	/* the last one with rows there */
 

@@ -78,6 +78,7 @@ need_ahead(ZsRowSource *source)
 		MemoryContext old = MemoryContextSwitchTo(source->context);
 
 		source->ahead = zsattr_ahead_begin(source->rel, source->desc, false, source->strategy);
+		zsattr_ahead_count_io(source->ahead, source->io);
 		MemoryContextSwitchTo(old);
 	}
 	return source->ahead;
@@ -259,6 +260,7 @@ zsscan_prefetch_begin(ZsScanDesc scan, TupleTableSlot *slot, bool maintenance,
 	{
 		prefetch->ahead = zsattr_ahead_begin(scan->rs_base.rs_rd, scan->source->desc, maintenance,
 											 scan->source->strategy);
+		zsattr_ahead_count_io(prefetch->ahead, scan->source->io);
 		zsattr_ahead_start(prefetch->ahead, next_wish, prefetch);
 	}
 	MemoryContextSwitchTo(old);

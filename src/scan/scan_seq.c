@@ -116,6 +116,9 @@ zsscan_begin(Relation rel, Snapshot snapshot, int nkeys, struct ScanKeyData *key
 
 	scan->source = zsscan_source_create(rel, true, is_sequential(flags),
 										choose_strategy(rel, flags));
+	if ((flags & SO_SCAN_INSTRUMENT) != 0)
+		zs_scan_begin_io_counts(&scan->rs_base);
+	scan->source->io = scan->source->tree_visitor.io = zs_scan_io_counts(&scan->rs_base);
 	scan->source->trust_next_tree_row = snapshot != NULL && IsMVCCSnapshot(snapshot) &&
 		is_sequential(flags);
 	init_position(scan);
@@ -136,6 +139,8 @@ zsscan_end(TableScanDesc sscan)
 	if (scan->tids != NULL)
 		zstid_scan_end(scan->tids);
 	zsscan_source_free(scan->source);
+	if (zs_scan_io_counts(&scan->rs_base) != NULL)
+		zs_scan_end_io_counts(&scan->rs_base);
 	if (scan->rs_base.rs_key != NULL)
 		pfree(scan->rs_base.rs_key);
 	if (scan->rs_base.rs_flags & SO_TEMP_SNAPSHOT)
@@ -201,7 +206,8 @@ position_tids(ZsScanDesc scan, zstid from, zstid end)
 
 	if (scan->tids == NULL)
 		scan->tids = zstid_scan_begin(scan->rs_base.rs_rd,
-									  any ? NULL : scan->rs_base.rs_snapshot, from, end);
+									  any ? NULL : scan->rs_base.rs_snapshot, from, end,
+									  scan->source->io);
 	else
 		zstid_scan_restart(scan->tids, from, end);
 	if (scan->rs_base.rs_flags & SO_TYPE_BITMAPSCAN)

@@ -313,7 +313,7 @@ sparse_value(ZsRowSource *source, ZsSlot *slot, int attno, Datum *value, bool *i
 		old = MemoryContextSwitchTo(source->context);
 		column->single = zsattr_reader_begin(source->rel, source->desc, attno + 1, 0,
 											 source->strategy);
-		zsattr_reader_count(column->single, &source->counts);
+		zsattr_reader_count(column->single, &source->counts, source->io);
 		MemoryContextSwitchTo(old);
 	}
 	if (!zsattr_reader_value(column->single, slot->row, value, isnull))

@@ -136,7 +136,7 @@ begin_reader(ZsRowSource *source, int attno)
 										 (keeps ? ZS_READER_KEEP : 0) |
 										 (source->gives_toast ? ZS_READER_TOAST : 0),
 										 source->strategy);
-	zsattr_reader_count(column->reader, &source->counts);
+	zsattr_reader_count(column->reader, &source->counts, source->io);
 	if (keeps)
 		count_reader(source, &column->kept[column->place], column->reader);
 	else if (source->by_vector)

@@ -85,15 +85,19 @@ struct ZsTidScan
 	PGAlignedBlock page;
 };
 
-/* rows [start, end); snapshot NULL: every row, dead ones too */
+/*
+ * rows [start, end); snapshot NULL: every row, dead ones too.  What look-ahead does is added to io,
+ * which may be NULL and outlives the scan.
+ */
 ZsTidScan *
-zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end)
+zstid_scan_begin(Relation rel, Snapshot snapshot, zstid start, zstid end, ZsIoCounts *io)
 {
 	ZsTidScan  *scan = palloc(sizeof(ZsTidScan));
 
 	scan->rel = rel;
 	scan->snapshot = snapshot;
 	memset(&scan->visitor, 0, sizeof(scan->visitor));
+	scan->visitor.io = io;
 	scan->have_leaf = false;
 	scan->leaf_start = scan->leaf_end = 0;
 	scan->hints_set = false;
