@@ -154,7 +154,8 @@ sub build_c
 		my $pg_config = $ENV{TEST_PG_CONFIG} // 'pg_config';
 		my $include = `$pg_config --includedir-server` =~ s/\n//r;
 
-		push @options, '-shared', '-fPIC', '-I', $include;
+		push @options, '-shared', '-fPIC', '-I', $include, '-I',
+		  dirname(__FILE__) . '/../../include';
 	}
 	return system_log($ENV{CC} // 'cc', @options, '-o', "$folder/$name", $source) == 0;
 }
