@@ -243,6 +243,34 @@ for my $case (
 }
 $reader->quit;
 
+# ---- autovacuum in several processes ---------------------------------------------------------
+
+SKIP:
+{
+	skip 'autovacuum has parallel workers since PostgreSQL 19', 1 if $node->pg_version->major < 19;
+	my %text;
+
+	$node->append_conf('postgresql.conf',
+		"autovacuum_max_parallel_workers = 2\nmin_parallel_index_scan_size = 0\n");
+	$node->reload;
+	create_twins('a');
+	for my $table ('a_h', 'a_z')
+	{
+		my $title = qr/automatic vacuum of table "postgres\.public\.$table"/;
+		my $start = -s $node->logfile;
+
+		$node->safe_psql('postgres', qq{
+			alter table $table set (autovacuum_enabled = on, autovacuum_parallel_workers = 2,
+				autovacuum_vacuum_threshold = 100, autovacuum_vacuum_scale_factor = 0)});
+		$node->wait_for_log(qr/LOG:  $title: index scans: 1\n\tpages: [^\0]*\tsystem usage: /,
+			$start);
+		my ($log) = slurp_file($node->logfile, $start) =~ /LOG:  $title.*\n((?:\t.*\n)+)/;
+		$text{$table} = join '', $log =~ /^(\tparallel workers: .*\n)/mg;
+	}
+	like($text{a_z}, qr/index vacuum: 1 planned, /, 'autovacuum asks for a worker');
+	is(shape($text{a_z}), shape($text{a_h}), "the log has heap's lines about parallel workers");
+}
+
 # ---- the failsafe ---------------------------------------------------------------------------
 
 # Ages the tables by subtransactions, each of which takes a transaction id.  Autovacuum comes for
