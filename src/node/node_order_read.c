@@ -178,6 +178,7 @@ zsnode_order_open(OrderState *state, zstid stripe, bool nulls)
 	if (batch == NULL)
 		return false;
 	filter_batch(state, batch, passed);
+	zsscan_batch_expect(state->batches, zskernel_bits_count(passed));
 	/* keys that are copied live until the next batch */
 	MemoryContextReset(state->keycontext);
 	old = MemoryContextSwitchTo(state->keycontext);

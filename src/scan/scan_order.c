@@ -21,6 +21,10 @@
  *	3. those with NULLs, which are outside of zone maps; in the order of rows.  A stripe may be of
  *	   the second kind, too.
  *
+ * Stripes of the second and third kind in which no row passes the filter of the scan's slot are not
+ * told: of a segment that its zone map does not exclude the heads of the filter's columns are read
+ * before the stripes come up, too.
+ *
  * The row tree is looked into before the segments are listed, since VACUUM removes rows from there
  * after they are in segments.  The scan's snapshot sees no row that comes later.  A reader may have
  * a copy of a segment's head from before VACUUM replaced it; where it has not the rows that the
@@ -68,6 +72,7 @@ struct ZsScanOrder
 	bool		is_unsigned;	/* as the column's type is ordered */
 	MemoryContext context;
 	ZsAttrReader *heads;		/* of segments; the scan's own reader may have a batch open */
+	ZsAttrReader **filter_heads;	/* of the filters' columns, by attribute; NULL: not yet */
 	OrderEntry *heap;
 	int			nheap;
 	int			maxheap;
@@ -81,6 +86,7 @@ struct ZsScanOrder
 	int			maxnulls;
 	int			null_range;		/* the one that is told now */
 	zstid		next_null;		/* its stripes in front of it have been told */
+	zstid		null_kept_until;	/* see is_excluded() */
 };
 
 /* ---- the heap ------------------------------------------------------------------------- */
@@ -315,33 +321,107 @@ open_head(ZsScanOrder *order, zstid first, uint32 nrows)
 	return info != NULL && vecno == 0 && info->nrows == nrows ? info : NULL;
 }
 
+/* The reader of heads of a filter's column. */
+static ZsAttrReader *
+filter_reader(ZsScanOrder *order, AttrNumber attno)
+{
+	Relation	rel = order->bs->scan->rs_base.rs_rd;
+	MemoryContext old = MemoryContextSwitchTo(order->context);
+
+	if (order->filter_heads == NULL)
+		order->filter_heads = palloc0_array(ZsAttrReader *, RelationGetNumberOfAttributes(rel));
+	if (order->filter_heads[attno - 1] == NULL)
+		order->filter_heads[attno - 1] = zsattr_reader_begin(rel, RelationGetDescr(rel), attno, 0,
+															 NULL);
+	MemoryContextSwitchTo(old);
+	return order->filter_heads[attno - 1];
+}
+
+/* Says the zone map of its vector that no row of the stripe passes the filter? */
+static bool
+vector_is_excluded(ZsScanOrder *order, const ZsZoneFilter *filter, zstid stripe, uint32 nrows)
+{
+	const ZsSegmentInfo *info;
+	ZsColumnBounds bounds;
+	int			vecno;
+
+	/* others are asked when the stripe is read */
+	if (filter->test != NULL)
+		return false;
+	info = zsattr_reader_info(filter_reader(order, filter->attno), stripe, &vecno);
+	if (info == NULL || info->vectors[vecno].nrows < nrows)
+		return false;
+	bounds = zsscan_bounds_of(info, &info->vectors[vecno]);
+	return zsscan_zone_excludes(filter, &bounds);
+}
+
+/*
+ * Can no row of the stripe pass the slot's filter?  It is not loose, and segments have the first
+ * nrows rows of it.  end: of the segment that is looked through.  *kept_until: rows in front of it
+ * are known to be in segments that are not excluded; 0 at the beginning.
+ */
+static bool
+is_excluded(ZsScanOrder *order, zstid stripe, uint32 nrows, zstid end, zstid *kept_until)
+{
+	const ZsSlot *slot = order->bs->slot;
+
+	if (slot->nfilters == 0)
+		return false;
+	if (stripe >= *kept_until)
+	{
+		zstid		until;
+
+		if (!zsscan_zone_excluded(order->bs->scan, slot, stripe, end, &until))
+			*kept_until = until;
+		else if (until >= Min(stripe + nrows, end))
+			return true;
+	}
+	for (int i = 0; i < slot->nfilters; i++)
+	{
+		if (vector_is_excluded(order, &slot->filters[i], stripe, nrows))
+			return true;
+	}
+	return false;
+}
+
 /* The segment's vectors take its place in the heap. */
 static void
 expand(ZsScanOrder *order, const OrderEntry *segment)
 {
-	const ZsSegmentInfo *info = open_head(order, segment->first, segment->nrows);
+	const ZsSegmentInfo *info = NULL;
+	zstid		end = Min(segment->first + segment->nrows, order->bs->scan->end);
+	zstid		kept_until = 0;
+	bool		opened = false;
 
 	Assert(!segment->is_vector && segment->nrows > 0);
 	for (uint32 i = 0; i * ZS_STRIPE_ROWS < segment->nrows; i++)
 	{
-		const ZsVectorInfo *vector = info == NULL ? NULL : &info->vectors[i];
+		const ZsVectorInfo *vector;
 		OrderEntry	entry = {
 			.bound = segment->bound,
 			.first = segment->first + i * ZS_STRIPE_ROWS,
 			.is_vector = true
 		};
 
-		if (entry.first >= order->bs->scan->end)
+		if (entry.first >= end)
 			break;
 		if (has_stripe(order->loose, entry.first) ||
-			(vector != NULL && vector->nnulls == vector->nrows))
+			is_excluded(order, entry.first, Min(segment->nrows - i * ZS_STRIPE_ROWS,
+												ZS_STRIPE_ROWS), end, &kept_until))
+			continue;
+		if (!opened)
+			info = open_head(order, segment->first, segment->nrows);
+		opened = true;
+		vector = info == NULL ? NULL : &info->vectors[i];
+		if (vector != NULL && vector->nnulls == vector->nrows)
 			continue;
 		if (vector != NULL)
 			entry.bound = bound_of(order, vector->has_zone, info->is_unsigned, vector->zone_min,
 								   vector->zone_max);
 		push_entry(order, &entry);
 	}
-	zsattr_reader_forget(order->heads);
+	if (opened)
+		zsattr_reader_forget(order->heads);
 }
 
 /*
@@ -426,13 +506,16 @@ zsscan_order_nulls(ZsScanOrder *order, bool whole)
 			if (stripe >= order->bs->scan->end || has_stripe(order->loose, stripe) ||
 				(whole && has_stripe(order->told, stripe)) ||
 				(info != NULL &&
-				 info->vectors[(stripe - range->first) / ZS_STRIPE_ROWS].nnulls == 0))
+				 info->vectors[(stripe - range->first) / ZS_STRIPE_ROWS].nnulls == 0) ||
+				is_excluded(order, stripe, (uint32) Min(range->end - stripe, ZS_STRIPE_ROWS),
+							range->end, &order->null_kept_until))
 				continue;
 			if (whole)
 				set_stripes(order->told, stripe, stripe + 1);
 			return stripe;
 		}
 		order->null_range++;
+		order->null_kept_until = 0;
 	}
 	return ZS_INVALID_ROW;
 }
